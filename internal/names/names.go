@@ -1,0 +1,93 @@
+// Package names holds the names that several packages share, one constant
+// each, so that a name can change in one place before 1.0.
+package names
+
+// Labels and annotations.
+const (
+	// Prefix of every label and annotation of ours.
+	Prefix = "stevedore.dev/"
+	// ClusterLabel marks an object as ours; informers select by it. Its value
+	// is the cluster's metadata.name.
+	ClusterLabel = Prefix + "cluster"
+	// AppliedAnnotation is the hash of the effective object that was applied.
+	// Secrets carry none.
+	AppliedAnnotation = Prefix + "applied"
+	// HoldAnnotation says what we hold in the database, and the value before.
+	HoldAnnotation = Prefix + "hold"
+	// ClusterIDAnnotation stands on volume claims: the sys.cluster.id whose
+	// data they carry.
+	ClusterIDAnnotation = Prefix + "cluster-id"
+	// VersionAnnotation stands on volume claims: the last CrateDB version that
+	// wrote to them.
+	VersionAnnotation = Prefix + "cratedb-version"
+
+	RestartedAtAnnotation = Prefix + "restartedAt"
+	PausedAnnotation      = Prefix + "paused"
+	AbortAnnotation       = Prefix + "abort"
+	ReleasedAnnotation    = Prefix + "released"
+
+	ManagedByLabel = "app.kubernetes.io/managed-by"
+	ComponentLabel = "app.kubernetes.io/component"
+	NameLabel      = "app.kubernetes.io/name"
+	PartOfLabel    = "app.kubernetes.io/part-of"
+	// Component is the value of ComponentLabel on each pod of CrateDB.
+	Component = "cratedb"
+	// NodeNameLabel carries the group: "master" or the data group's name.
+	NodeNameLabel = "cloud.crate.io/node-name"
+	// NodeDataLabel is "true" on data nodes.
+	NodeDataLabel = "cloud.crate.io/node-data"
+	// UserPasswordLabel is crate-operator's label on the Secret of each user.
+	UserPasswordLabel = "operator.cloud.crate.io/user-password"
+)
+
+// FieldManager, also the Lease's and the container's name.
+const FieldManager = "stevedore"
+
+// DaemonNamespace is where the daemon itself runs.
+const DaemonNamespace = "stevedore-system"
+
+// SystemUser is the database user that stevedore (like crate-operator) acts as.
+const SystemUser = "system"
+
+// MasterGroup is the group name of dedicated masters.
+const MasterGroup = "master"
+
+// Names of a cluster's own objects.
+
+func OperationConfigMap(cluster string) string   { return "stevedore-" + cluster + "-operation" }
+func InventoryConfigMap(cluster string) string   { return "stevedore-" + cluster + "-inventory" }
+func ReportsConfigMap(cluster string) string     { return "stevedore-" + cluster + "-reports" }
+func ObservationConfigMap(cluster string) string { return "stevedore-" + cluster + "-observation" }
+
+// DataKey is the only key of those ConfigMaps; its value is JSON with
+// schemaVersion SchemaVersion.
+const (
+	DataKey       = "data.json"
+	SchemaVersion = 1
+)
+
+func SystemSecret(cluster string) string     { return "user-system-" + cluster }
+func Service(cluster string) string          { return "crate-" + cluster }
+func DiscoveryService(cluster string) string { return "crate-discovery-" + cluster }
+func SQLExporterConfigMap(cluster string) string {
+	return "crate-sql-exporter-" + cluster
+}
+func DataBudget(cluster string) string   { return "crate-data-" + cluster }
+func MasterBudget(cluster string) string { return "crate-master-" + cluster }
+
+// StatefulSet is the name of a group's StatefulSet.
+func StatefulSet(cluster, group string, master bool) string {
+	if master {
+		return "crate-master-" + cluster
+	}
+	return "crate-data-" + group + "-" + cluster
+}
+
+// NodePrefix is what CrateDB's node names of a group begin with: "master" or
+// "data-<group>"; a node's name is the prefix, a dash and the pod's ordinal.
+func NodePrefix(group string, master bool) string {
+	if master {
+		return "master"
+	}
+	return "data-" + group
+}

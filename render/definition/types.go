@@ -1,0 +1,162 @@
+// Package definition is the CrateDB definition: cloud.crate.io/v1 CrateDB as
+// crate-operator 2.63 takes it, plus spec.operations and spec.patches.
+package definition
+
+import "time"
+
+// Group, version and kind of a definition.
+const (
+	Group   = "cloud.crate.io"
+	Version = "v1"
+	Kind    = "CrateDB"
+)
+
+// Problem is one thing wrong in what a person wrote.
+type Problem struct {
+	File    string // path inside the snapshot; "" when it is not known
+	Line    int    // 1-based; 0 when it is not known
+	Column  int    // 1-based; 0 when it is not known
+	Path    string // field path such as spec.nodes.data[0].replicas; may be ""
+	Message string // what is wrong and what to write instead
+	// Cluster names the cluster that the problem stops ("namespace/name", or
+	// "" when it stops the whole build).
+	Cluster string
+}
+
+// CrateDB is one definition, checked and with old spellings made new.
+type CrateDB struct {
+	Namespace   string
+	Name        string
+	Labels      map[string]string
+	Annotations map[string]string
+	Spec        Spec
+	// File is where the definition's base document stands in the snapshot.
+	File string
+	Line int
+}
+
+type Spec struct {
+	Cluster    Cluster
+	Nodes      Nodes
+	Users      []User
+	Ports      Ports
+	Operations Operations
+	Patches    []Patch
+	// BackupsLeftOut is true when spec.backups stands in the definition and
+	// the consent "without-backups" leaves it out.
+	BackupsLeftOut bool
+}
+
+type Cluster struct {
+	Name               string // goes to -Ccluster.name only
+	ImageRegistry      string
+	Version            string
+	License            *SecretKeyRef
+	Settings           []Setting // sorted as crate-operator writes them: in the definition's order
+	SSL                *SSL
+	AllowedCIDRs       []string
+	ExternalDNS        string
+	ServiceAnnotations map[string]string
+}
+
+// Setting is one CrateDB setting; Value is what follows the = on the command
+// line.
+type Setting struct{ Name, Value string }
+
+type SecretKeyRef struct{ Name, Key string }
+
+type SSL struct{ Keystore, KeystorePassword, KeystoreKeyPassword SecretKeyRef }
+
+type Nodes struct {
+	Master *NodeGroup // nil: a data group is master-eligible
+	Data   []NodeGroup
+}
+
+type NodeGroup struct {
+	Name        string // "master" for dedicated masters
+	Replicas    int
+	Nodepool    string
+	Resources   Resources
+	Settings    []Setting
+	Labels      map[string]string
+	Annotations map[string]string
+}
+
+// Resources after old spellings (cpus, memory) were made new and requests were
+// filled from limits as crate-operator does.
+type Resources struct {
+	RequestCPU, LimitCPU       float64 // cores
+	RequestMemory, LimitMemory string  // as written, a Kubernetes or bitmath quantity ("4Gi", "128GiB")
+	Disk                       Disk
+	HeapRatio                  float64
+}
+
+type Disk struct {
+	Count        int
+	Size         string // as written
+	StorageClass string
+}
+
+type User struct {
+	Name     string
+	Password SecretKeyRef
+}
+
+// Ports; zero values never occur, defaults are crate-operator's.
+type Ports struct{ HTTP, Postgres, JMX, Prometheus, Exporter, Transport int }
+
+// Patch is one of spec.patches, the shape of kustomize's `patches`.
+type Patch struct {
+	Patch   string // YAML: strategic merge or JSON 6902
+	Path    string // file beside the definition; "" when inline
+	Target  *Target
+	Options map[string]bool
+	Line    int // of the patch's own text in File, for its errors
+}
+
+type Target struct{ Group, Version, Kind, Name, Namespace, LabelSelector, AnnotationSelector string }
+
+// Consent is a thing that a definition allows; see docs/definition.md.
+type Consent string
+
+const (
+	ConsentSuspend            Consent = "suspend"
+	ConsentDeleteCluster      Consent = "delete-cluster"
+	ConsentRemoveGroup        Consent = "remove-group"
+	ConsentTwoMasters         Consent = "two-masters"
+	ConsentWithoutBackups     Consent = "without-backups"
+	ConsentExtendTableFilters Consent = "extend-table-filters"
+	ConsentLeaveZone          Consent = "leave-zone"
+	ConsentTakeOver           Consent = "take-over"
+)
+
+// Operations is spec.operations: the policy of a cluster. Zero durations mean
+// the default, which Defaults fills in.
+type Operations struct {
+	Consent            []Consent
+	StableFor          time.Duration // default 60s
+	MasterStableFor    time.Duration // default 120s
+	BootstrapTimeout   time.Duration // default 1800s
+	ScaleTimeout       time.Duration // default 3600s
+	RestartTimeout     time.Duration // default 3600s
+	Unreplicated       string        // proceed (default) | refuse
+	SettledYellow      string        // refuse (default) | proceed
+	RestartBy          string        // pod (default) | zone
+	MaintenanceWindows []Window
+	Base               string // version of render/base; "" = what the record pins
+}
+
+type Window struct {
+	Cron     string
+	Duration time.Duration
+}
+
+// Has reports whether the definition consents to c.
+func (o Operations) Has(c Consent) bool {
+	for _, have := range o.Consent {
+		if have == c {
+			return true
+		}
+	}
+	return false
+}
