@@ -1,0 +1,214 @@
+package ops
+
+import "time"
+
+// Verdict is the kind of a decision.
+type Verdict uint8
+
+const (
+	// Done: what is wanted is so, and was verified.
+	Done Verdict = iota
+	// Act: there are objects to apply or actions to run.
+	Act
+	// Wait: for something that is named in Waits.
+	Wait
+	// Refuse: something that is wanted is not done, named in Refusals; harmless
+	// actions may still be there.
+	Refuse
+)
+
+func (v Verdict) String() string {
+	switch v {
+	case Act:
+		return "act"
+	case Wait:
+		return "wait"
+	case Refuse:
+		return "refuse"
+	}
+	return "done"
+}
+
+// Decision is what Decide returns.
+type Decision struct {
+	Verdict Verdict
+	// Record is the next one; it is saved before anything is applied or run when
+	// Save is true.
+	Record Record
+	Save   bool
+	// Apply says whether objects may be written at all: false when the cluster
+	// is paused, released, removed, owned by another source or not itself.
+	Apply bool
+	// Prune says whether objects that are wanted no longer may be removed; never
+	// StatefulSets, claims or Secrets.
+	Prune bool
+	// Effective is what Materialise turns the wanted objects into.
+	Effective Effective
+	// Harmless actions never wait behind a disruptive one.
+	Harmless []Action
+	// Disruptive is at most one.
+	Disruptive *Action
+	Waits      []Reason
+	Refusals   []Reason
+	// Reports are enqueued before Record, which marks them, is saved.
+	Reports []Report
+	// LookAgain is when to decide again without an event; 0: the daemon's own
+	// interval.
+	LookAgain time.Duration
+}
+
+// Actions are the harmless ones, then the disruptive one.
+func (d Decision) Actions() []Action {
+	if d.Disruptive == nil {
+		return d.Harmless
+	}
+	return append(append(make([]Action, 0, len(d.Harmless)+1), d.Harmless...), *d.Disruptive)
+}
+
+// Reason is why something waits or is refused.
+type Reason struct {
+	// Name is kebab-case and the same in status, webhook, metrics and docs.
+	Name string
+	// Message is a sentence with the numbers it is based on.
+	Message string
+	// Until is when a wait ends by itself; zero when it depends on what is seen.
+	Until time.Time
+}
+
+// TemplateChoice says which pod template a StatefulSet gets.
+type TemplateChoice uint8
+
+const (
+	// TemplateWanted is the rendered one.
+	TemplateWanted TemplateChoice = iota
+	// TemplateKept is that of the last effective object, with all of the set's
+	// other fields as they were.
+	TemplateKept
+)
+
+// Effective is what the cluster is to be held to now. Objects that it does not
+// name are applied as they are wanted.
+type Effective struct {
+	Sets    []EffectiveSet
+	Budgets []Budget
+}
+
+// EffectiveSet is a StatefulSet as it is to be applied.
+type EffectiveSet struct {
+	Name     string
+	Replicas int
+	Template TemplateChoice
+	// InitialMasters is true while -Ccluster.initial_master_nodes stays in the
+	// template: until the cluster id is recorded.
+	InitialMasters bool
+	// Absent is true for a wanted set that may not be created yet.
+	Absent bool
+}
+
+// Budget is a disruption budget's effective value.
+type Budget struct {
+	Name           string `json:"name"`
+	MaxUnavailable int    `json:"maxUnavailable"`
+}
+
+// Equal reports whether two effective states are the same.
+func (e Effective) Equal(o Effective) bool {
+	if len(e.Sets) != len(o.Sets) || len(e.Budgets) != len(o.Budgets) {
+		return false
+	}
+	for i := range e.Sets {
+		if e.Sets[i] != o.Sets[i] {
+			return false
+		}
+	}
+	for i := range e.Budgets {
+		if e.Budgets[i] != o.Budgets[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// ActionKind names an action.
+type ActionKind string
+
+const (
+	// ActionCreateSystemSecret makes Secret with a random password, only when
+	// there is none.
+	ActionCreateSystemSecret ActionKind = "create-system-secret"
+	// ActionLabelSecret puts crate-operator's label on Secret.
+	ActionLabelSecret ActionKind = "label-secret"
+	// ActionSetLicense runs SET LICENSE in Pod by exec, from Secret.
+	ActionSetLicense ActionKind = "set-license"
+	// ActionSetSystemUser makes or repairs `system` by exec in Pod, so that it
+	// logs in with Secret's password.
+	ActionSetSystemUser ActionKind = "set-system-user"
+	// ActionSetUser makes User, with all privileges and Secret's password, as
+	// `system`, on Pod.
+	ActionSetUser ActionKind = "set-user"
+	// ActionVerifyUser logs User in with Secret's password, and changes nothing.
+	ActionVerifyUser ActionKind = "verify-user"
+	// ActionAnnotateClaim writes ClusterID and Version on Claim.
+	ActionAnnotateClaim ActionKind = "annotate-claim"
+	// ActionAcknowledgeNodeChecks acknowledges node check 1 on all nodes.
+	ActionAcknowledgeNodeChecks ActionKind = "acknowledge-node-checks"
+	// ActionSetBudget sets Budget's maxUnavailable to Value; only for clusters
+	// that are let go, all others get it by applying.
+	ActionSetBudget ActionKind = "set-budget"
+	// ActionRecreatePod deletes Pod (precondition PodUID), which has never
+	// started CrateDB, so that it comes back on its set's template. Disruptive.
+	ActionRecreatePod ActionKind = "recreate-pod"
+)
+
+// Action is one thing to do; fields that its kind does not name are zero. It
+// carries no secret.
+type Action struct {
+	Kind        ActionKind
+	Pod, PodUID string
+	User        string
+	Secret      SecretKey
+	// SecretVersion is the version that was decided on; the executor uses the
+	// Secret only at this version.
+	SecretVersion SecretVersion
+	Claim         string
+	ClusterID     string
+	Version       string
+	Budget        string
+	Value         int
+}
+
+// Subject names what the action is about, for logs.
+func (a Action) Subject() string {
+	switch a.Kind {
+	case ActionSetUser, ActionVerifyUser:
+		return a.User
+	case ActionCreateSystemSecret, ActionLabelSecret, ActionSetLicense:
+		return a.Secret.Name
+	case ActionAnnotateClaim:
+		return a.Claim
+	case ActionSetBudget:
+		return a.Budget
+	}
+	return a.Pod
+}
+
+// ResultCode is how an action ended, when it ended at all: an action that
+// failed or whose end is unknown has an error and no result.
+type ResultCode uint8
+
+const (
+	// ResultDone: it was done, or was so already, and was read back.
+	ResultDone ResultCode = iota
+	// ResultRefused: the database does not take the password (verify-user).
+	ResultRefused
+)
+
+// Result of an action.
+type Result struct {
+	Code ResultCode
+	// SecretVersion is the version of the Secret that was used.
+	SecretVersion SecretVersion
+	// Message is for the log and the event, redacted; it says what was found
+	// ("user existed, its password was set").
+	Message string
+}

@@ -1,0 +1,86 @@
+// Package execute carries out one action of a decision. It acts through the
+// small blocking interfaces below; it has no clock, no goroutine and no client
+// of its own. Each executor looks first, is idempotent and reads back.
+package execute
+
+import (
+	"context"
+	"errors"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// Errors that an Objects implementation returns, wrapped.
+var (
+	ErrExists   = errors.New("exists already")
+	ErrNotFound = errors.New("not found")
+)
+
+// Objects writes to Kubernetes in the cluster's namespace.
+type Objects interface {
+	// CreateSecret makes a Secret of type Opaque with the cluster's labels and
+	// crate-operator's label of a user's password; ErrExists if there is one.
+	CreateSecret(ctx context.Context, name string, data map[string][]byte) error
+	// LabelSecret puts a label on a Secret and leaves all else.
+	LabelSecret(ctx context.Context, name, label, value string) error
+	// AnnotateClaim puts annotations on a volume claim and leaves all else.
+	AnnotateClaim(ctx context.Context, name string, annotations map[string]string) error
+	// SetBudget sets a disruption budget's maxUnavailable.
+	SetBudget(ctx context.Context, name string, maxUnavailable int) error
+	// DeletePod deletes a pod with its UID as precondition.
+	DeletePod(ctx context.Context, name, uid string) error
+}
+
+// Secrets reads a Secret from the API server, never from a cache.
+type Secrets interface {
+	// Get returns the Secret's data and version; ErrNotFound if there is none.
+	Get(ctx context.Context, name string) (map[string][]byte, ops.SecretVersion, error)
+}
+
+// Session is one login to one node. Close it.
+type Session interface {
+	// Exec runs one statement; arguments are bound.
+	Exec(ctx context.Context, statement string, arguments ...any) (rows int64, err error)
+	// Strings runs a query and returns its rows as text, NULL as "".
+	Strings(ctx context.Context, query string, arguments ...any) ([][]string, error)
+	Close()
+}
+
+// Database logs in. Errors satisfy errors.Is with those of this package.
+type Database interface {
+	// Login connects to the CrateDB in a pod; ErrLoginRefused on SQLSTATE 28000.
+	Login(ctx context.Context, pod, user, password string) (Session, error)
+}
+
+// Errors that a Database or a Crash implementation returns, wrapped.
+var (
+	// ErrLoginRefused is SQLSTATE 28000, which has several causes.
+	ErrLoginRefused = errors.New("login refused")
+	// ErrUserExists is CREATE USER for one that is there.
+	ErrUserExists = errors.New("user exists already")
+	// ErrUserUnknown is ALTER USER for one that is not.
+	ErrUserUnknown = errors.New("user does not exist")
+	// ErrNotRecovered is a statement before the gateway has recovered.
+	ErrNotRecovered = errors.New("the cluster has not recovered its state yet")
+	// ErrLicence is a statement that a missing licence forbids.
+	ErrLicence = errors.New("the licence does not allow it")
+)
+
+// Crash runs statements as the superuser `crate` inside a pod.
+type Crash interface {
+	// Run gives one statement to `crash` on its standard input, none in an
+	// argument, and returns its standard output. An error wraps the errors of
+	// this package where CrateDB's words are known, and never holds the
+	// statement.
+	Run(ctx context.Context, pod, statement string) (stdout string, err error)
+}
+
+// Tools are what executors act through.
+type Tools struct {
+	Objects  Objects
+	Secrets  Secrets
+	Database Database
+	Crash    Crash
+	// Password returns a new random password.
+	Password func() (string, error)
+}

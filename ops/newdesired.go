@@ -1,0 +1,59 @@
+package ops
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// Render is what NewDesired needs of a rendered cluster (render.Rendered in
+// plain values: package render brings kustomize, which a decision must not).
+type Render struct {
+	Objects  []*unstructured.Unstructured
+	Revision string
+	Pins     Pins
+}
+
+// NewDesired makes the typed values that Decide works on. Changes, Removed and
+// RenamedFrom are left for the caller.
+func NewDesired(d *definition.CrateDB, r Render, owner, commit string) Desired {
+	out := Desired{
+		Namespace: d.Namespace, Name: d.Name,
+		Owner: owner, Commit: commit, Revision: r.Revision,
+		ClusterName: d.Spec.Cluster.Name,
+		Version:     d.Spec.Cluster.Version, ImageRegistry: d.Spec.Cluster.ImageRegistry,
+		AllowedCIDRs: d.Spec.Cluster.AllowedCIDRs,
+		TLS:          d.Spec.Cluster.SSL != nil,
+		Ports:        d.Spec.Ports,
+		Operations:   d.Spec.Operations,
+		Paused:       d.Annotations[names.PausedAnnotation] == "true",
+		Released:     d.Annotations[names.ReleasedAnnotation] == "true",
+		Pins:         r.Pins,
+	}
+	if l := d.Spec.Cluster.License; l != nil {
+		out.License = &SecretKey{Name: l.Name, Key: l.Key}
+	}
+	if m := d.Spec.Nodes.Master; m != nil {
+		out.Sets = append(out.Sets, Set{
+			Name: names.StatefulSet(d.Name, m.Name, true), Group: names.MasterGroup,
+			Dedicated: true, MasterEligible: true, Replicas: m.Replicas,
+		})
+	}
+	for i, g := range d.Spec.Nodes.Data {
+		eligible := g.Name == r.Pins.MasterGroup || r.Pins.MasterGroup == "" && i == 0
+		out.Sets = append(out.Sets, Set{
+			Name: names.StatefulSet(d.Name, g.Name, false), Group: g.Name,
+			Data: true, MasterEligible: eligible && d.Spec.Nodes.Master == nil, Replicas: g.Replicas,
+		})
+	}
+	for _, u := range d.Spec.Users {
+		out.Users = append(out.Users, User{Name: u.Name, Secret: SecretKey{Name: u.Password.Name, Key: u.Password.Key}})
+	}
+	for _, o := range r.Objects {
+		if o.GetKind() == "PodDisruptionBudget" && o.GetLabels()[names.PartOfLabel] == names.Component {
+			out.Budgets = append(out.Budgets, o.GetName())
+		}
+	}
+	return out
+}

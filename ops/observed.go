@@ -1,0 +1,252 @@
+package ops
+
+import "time"
+
+// Answer is a yes or no that may be unknown. The zero value is Unknown.
+type Answer uint8
+
+const (
+	Unknown Answer = iota
+	No
+	Yes
+)
+
+func (a Answer) String() string {
+	switch a {
+	case No:
+		return "no"
+	case Yes:
+		return "yes"
+	}
+	return "unknown"
+}
+
+// AnswerOf makes an Answer of a known bool.
+func AnswerOf(yes bool) Answer {
+	if yes {
+		return Yes
+	}
+	return No
+}
+
+// Observed is one reading of a cluster: Kubernetes from watches, the database
+// from one node at one time. Every part may be stale.
+type Observed struct {
+	At time.Time
+	// Applied is what was last applied and found in sync, object by object; the
+	// zero value when it is not known.
+	Applied Applied
+	// ApplyErrors are what Kubernetes refused at the last apply, redacted.
+	ApplyErrors []string
+	Sets        []ObservedSet
+	Pods        []Pod
+	Claims      []Claim
+	Secrets     []Secret
+	Budgets     []ObservedBudget
+	// Foreign are objects of a wanted kind and name that exist and are not
+	// ours: "Service crate-x".
+	Foreign []string
+	// OtherOwner is another source that wants the same cluster now; "" if none.
+	OtherOwner string
+	Commands   Commands
+	Database   Database
+	// Failures are the actions that failed at their last attempt; kept in the
+	// daemon's memory only.
+	Failures []Failure
+}
+
+// Applied says which effective state the live objects are in sync with.
+type Applied struct {
+	Revision  string
+	Effective Effective
+}
+
+// ObservedSet is a live StatefulSet.
+type ObservedSet struct {
+	Name                 string
+	UID, ResourceVersion string
+	// Ours is true when it carries our label for this cluster.
+	Ours bool
+	// Replicas is spec.replicas; the others are from status.
+	Replicas, Current, Ready       int
+	Generation, ObservedGeneration int64
+	// UpdateRevision is the ControllerRevision that new pods get.
+	UpdateRevision string
+	// InitialMasters is true when its template names initial_master_nodes.
+	InitialMasters bool
+}
+
+// Pod is a live pod of the cluster.
+type Pod struct {
+	Name, Set string
+	Ordinal   int
+	UID       string
+	// NodeName is CrateDB's name of the node in it, "data-hot-0".
+	NodeName    string
+	Ready       bool
+	Terminating bool
+	// Phase is Kubernetes' own: Pending, Running, …
+	Phase string
+	// Waiting and Message are of the crate container, or the pod's scheduling:
+	// "ImagePullBackOff", "Unschedulable", …; "" when it does not wait.
+	Waiting, Message string
+	// Revision is the ControllerRevision's name it was made from.
+	Revision string
+	IP       string
+	// KubernetesNode and Zone are "" until it is scheduled.
+	KubernetesNode, Zone string
+	// Version is the tag of its crate image.
+	Version string
+	// Started is when the crate container started; zero when it never did.
+	Started time.Time
+	// Restarts of the crate container.
+	Restarts int
+}
+
+// Claim is a volume claim of a StatefulSet of the cluster.
+type Claim struct {
+	Name, Set string
+	Ordinal   int
+	// ClusterID and Version are our annotations; "" when they are missing.
+	ClusterID, Version string
+	// Phase is Pending, Bound or Lost.
+	Phase string
+}
+
+// SecretVersion identifies a Secret's content without a hash of it. The zero
+// value is none.
+type SecretVersion struct {
+	UID             string `json:"uid,omitempty"`
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+}
+
+// Secret is a Secret that the definition names, or the system user's; never
+// its values.
+type Secret struct {
+	Name    string
+	Exists  bool
+	Version SecretVersion
+	// Keys are those with a value that is not empty.
+	Keys []string
+	// Labelled is true with crate-operator's label of a user's password.
+	Labelled bool
+}
+
+// ObservedBudget is a live disruption budget.
+type ObservedBudget struct {
+	Name           string
+	MaxUnavailable int
+}
+
+// Commands are the annotations on the operation ConfigMap: "true", "false" or,
+// for a command that was not given, "".
+type Commands struct {
+	Paused, Released, Abort string
+	// RestartedAt is a time as kubectl writes it.
+	RestartedAt string
+}
+
+// Failure is an action that failed at its last attempt.
+type Failure struct {
+	Action Action
+	// Message is redacted.
+	Message string
+	At      time.Time
+	Count   int
+}
+
+// Login is how a login went. The zero value is LoginUnknown.
+type Login uint8
+
+const (
+	LoginUnknown Login = iota
+	LoginOK
+	// LoginRefused is SQLSTATE 28000: a wrong password, no such user, a cluster
+	// before gateway recovery, or a node that is leaving.
+	LoginRefused
+)
+
+// Database is one reading of CrateDB. The zero value knows nothing.
+type Database struct {
+	At time.Time
+	// Contact is Yes when a node answered SQL to `system`; No when it was tried
+	// and none did.
+	Contact Answer
+	// Error is why there is no contact, redacted.
+	Error string
+	// SystemLogin is how the login of `system` with its Secret's password went.
+	SystemLogin Login
+	// Pods are each pod's own answers; a pod that did not answer is absent.
+	Pods []PodAnswer
+
+	// What follows comes from one node in one reading, and means nothing
+	// without Contact.
+
+	ClusterID, ClusterName string
+	// MasterNode is the master's node id; "" when none is known.
+	MasterNode string
+	Recovered  Answer
+	Nodes      []Node
+	// UsersKnown is false when the users could not be read.
+	UsersKnown bool
+	Users      []string
+	Health     Health
+	// ChecksKnown is false when the node checks could not be read.
+	ChecksKnown bool
+	NodeChecks  []NodeCheck
+}
+
+// PodAnswer is what one pod says of itself.
+type PodAnswer struct {
+	Pod string
+	// ClusterID is sys.cluster.id as this node has it; "_na_" on a node that
+	// has found no cluster.
+	ClusterID        string
+	NodeID, NodeName string
+	Version          string
+	// HTTPStatus of `GET /`; 0 when it was not asked.
+	HTTPStatus int
+}
+
+// Node is a row of sys.nodes.
+type Node struct{ ID, Name, Version string }
+
+// NodeCheck is a row of sys.node_checks that has not passed.
+type NodeCheck struct {
+	NodeID       string
+	ID           int
+	Acknowledged bool
+}
+
+// Colour is CrateDB's health.
+type Colour uint8
+
+const (
+	ColourUnknown Colour = iota
+	Green
+	Yellow
+	Red
+)
+
+func (c Colour) String() string {
+	switch c {
+	case Green:
+		return "green"
+	case Yellow:
+		return "yellow"
+	case Red:
+		return "red"
+	}
+	return "unknown"
+}
+
+// Health is the worst of sys.health. No rows is green only after recovery.
+type Health struct {
+	Colour Colour
+	// Tables are those that are not green, "schema.table", at most 20.
+	Tables []string
+	// Missing and Underreplicated are sums over all tables.
+	Missing, Underreplicated int64
+	// Tables and partitions that were read.
+	Rows int
+}

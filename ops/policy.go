@@ -1,0 +1,17 @@
+package ops
+
+import "time"
+
+// Policy is the daemon's configuration as far as decisions need it. A zero
+// value means the default, which is written beside it; spec.operations of a
+// cluster wins.
+type Policy struct {
+	// BootstrapTimeout bounds a bootstrap, over all its steps; default 1800 s.
+	BootstrapTimeout time.Duration
+	// ScaleTimeout bounds a grow, over all its steps; default 3600 s.
+	ScaleTimeout time.Duration
+	// ReadingAge is how old a reading of the database may be; default 120 s.
+	ReadingAge time.Duration
+	// Poll is how soon to look again while something is in progress; default 2 s.
+	Poll time.Duration
+}

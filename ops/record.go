@@ -1,0 +1,145 @@
+package ops
+
+import "time"
+
+// RecordVersion is the schema version of Record in the operation ConfigMap.
+const RecordVersion = 1
+
+// Record is what has to be remembered of one cluster; it is stored as JSON in
+// the operation ConfigMap. It never holds a secret nor a hash of one. What it
+// says may be lost at any moment: Decide then takes it from what is live.
+type Record struct {
+	SchemaVersion int    `json:"schemaVersion"`
+	Owner         string `json:"owner,omitempty"`
+	// ClusterName is spec.cluster.name, by which a rename is recognised.
+	ClusterName string `json:"clusterName,omitempty"`
+	// ClusterID is sys.cluster.id, recorded at the end of bootstrap; from then on
+	// initial_master_nodes is in no template.
+	ClusterID string `json:"clusterId,omitempty"`
+	Pins      Pins   `json:"pins"`
+	// Revision and Commit are the last render that was taken up.
+	Revision string `json:"revision,omitempty"`
+	Commit   string `json:"commit,omitempty"`
+	Stage    Stage  `json:"stage,omitempty"`
+	// Operation in progress; nil when there is none.
+	Operation *Operation `json:"operation,omitempty"`
+	Bootstrap Bootstrap  `json:"bootstrap"`
+	// HighestVersion of CrateDB that any node has started.
+	HighestVersion string `json:"highestVersion,omitempty"`
+	// Version, TLS and License as they are effective, not as they are wanted.
+	Version string     `json:"version,omitempty"`
+	TLS     bool       `json:"tls,omitempty"`
+	License *SecretKey `json:"license,omitempty"`
+	// Sets are the effective StatefulSets, in the order of Desired.Sets.
+	Sets []RecordedSet `json:"sets,omitempty"`
+	// Budgets are the effective disruption budgets.
+	Budgets []Budget `json:"budgets,omitempty"`
+	// Saved are the last effective StatefulSet objects; Decide never reads them.
+	Saved Saved `json:"saved,omitempty"`
+	// Seq counts the transitions that were reported; it makes event ids.
+	Seq int64 `json:"seq,omitempty"`
+	// Last is the outcome that was reported last.
+	Last Outcome `json:"last"`
+	// Command is the last command that was seen, and the revision it wins until.
+	Command SeenCommand `json:"command"`
+}
+
+// Saved are packed StatefulSet objects by name (Pack and Unpack).
+type Saved map[string]string
+
+// Stage is how far a revision has come.
+type Stage string
+
+const (
+	StageSeen           Stage = "seen"
+	StageRendered       Stage = "rendered"
+	StageApplied        Stage = "applied"
+	StageVerified       Stage = "verified"
+	StageRemovalPending Stage = "removal-pending"
+)
+
+// OperationKind is an operation over several turns.
+type OperationKind string
+
+const (
+	OperationBootstrap OperationKind = "bootstrap"
+	OperationGrow      OperationKind = "grow"
+	// OperationUpdate is a change in place.
+	OperationUpdate OperationKind = "update"
+)
+
+// Steps of a grow.
+const (
+	StepReplicas    = "replicas"    // the new counts are applied
+	StepAcknowledge = "acknowledge" // joined; node check 1 is acknowledged
+)
+
+// Operation is what is in progress.
+type Operation struct {
+	Kind OperationKind `json:"kind"`
+	Step string        `json:"step,omitempty"`
+	// Started bounds it; a time in the future counts as now.
+	Started  time.Time `json:"started"`
+	Revision string    `json:"revision,omitempty"`
+	// From and To are replicas by set, for a grow.
+	From []RecordedSet `json:"from,omitempty"`
+	To   []RecordedSet `json:"to,omitempty"`
+	// TimedOut is true once its limit passed and a failure was reported; work
+	// goes on.
+	TimedOut bool `json:"timedOut,omitempty"`
+}
+
+// RecordedSet is a StatefulSet as it is effective.
+type RecordedSet struct {
+	Name     string `json:"name"`
+	Group    string `json:"group"`
+	Replicas int    `json:"replicas"`
+}
+
+// LicenceState is what became of the licence.
+type LicenceState string
+
+const (
+	LicenceUnset     LicenceState = ""
+	LicenceNotNeeded LicenceState = "not-needed" // the version takes none, or none is given and none is needed
+	LicenceSet       LicenceState = "set"
+)
+
+// Bootstrap is how far a new cluster has come. Done never goes back.
+type Bootstrap struct {
+	Done    bool         `json:"done,omitempty"`
+	Licence LicenceState `json:"licence,omitempty"`
+	// System is the Secret whose password `system` was verified with.
+	System SecretVersion `json:"system"`
+	// Users in the order they were created.
+	Users []RecordedUser `json:"users,omitempty"`
+}
+
+// RecordedUser is a database user that we made.
+type RecordedUser struct {
+	Name string `json:"name"`
+	// Secret is the version that the user was verified with; zero while only
+	// pending.
+	Secret SecretVersion `json:"secret"`
+	// Pending is the version that is about to be set.
+	Pending SecretVersion `json:"pending"`
+	// Refused is a version whose password the database does not take: it was
+	// changed after the user was made.
+	Refused SecretVersion `json:"refused"`
+}
+
+// Outcome is the transition that was reported last.
+type Outcome struct {
+	Revision  string        `json:"revision,omitempty"`
+	Operation OperationKind `json:"operation,omitempty"`
+	Status    Status        `json:"status,omitempty"`
+	// Names of the refusals, joined by commas, when it was refused.
+	Names string `json:"names,omitempty"`
+}
+
+// SeenCommand is a command as it was first seen.
+type SeenCommand struct {
+	Commands Commands `json:"commands"`
+	// Revision of the render at that time: the command wins until it changes.
+	Revision string `json:"revision,omitempty"`
+}
