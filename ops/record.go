@@ -42,6 +42,27 @@ type Record struct {
 	Last Outcome `json:"last"`
 	// Command is the last command that was seen, and the revision it wins until.
 	Command SeenCommand `json:"command"`
+	// Shown is what the daemon last said of the cluster; Decide passes it on and
+	// never reads it.
+	Shown Shown `json:"shown"`
+}
+
+// Shown is a decision in words, for `stevedore status`.
+type Shown struct {
+	Verdict string `json:"verdict,omitempty"`
+	// Since is when the verdict or a name among the reasons last changed.
+	Since   time.Time     `json:"since"`
+	Reasons []ShownReason `json:"reasons,omitempty"`
+	// Problems are errors in the definition, as file:line:column: message.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// ShownReason is a wait or a refusal.
+type ShownReason struct {
+	// Kind is "wait", "refusal" or "error".
+	Kind    string `json:"kind"`
+	Name    string `json:"name"`
+	Message string `json:"message"`
 }
 
 // Saved are packed StatefulSet objects by name (Pack and Unpack).
