@@ -1,0 +1,156 @@
+// Package reports tells the world outside what happened to a cluster: a
+// webhook with crate-operator's body, delivered at least once, Kubernetes
+// events and log lines. Nothing that operates a cluster ever waits for it.
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+// MaxMessage bounds the message of a report, in bytes; what is longer is cut.
+const MaxMessage = 4 << 10
+
+// Body is crate-operator's webhook body (its release 2.63): each key is always
+// there, and all …_data but the event's own are null.
+type Body struct {
+	Event     ops.Event   `json:"event"`
+	Status    ops.Status  `json:"status"`
+	Namespace string      `json:"namespace"`
+	Cluster   string      `json:"cluster"`
+	Scale     *ScaleData  `json:"scale_data"`
+	Upgrade   *notYet     `json:"upgrade_data"`
+	Compute   *notYet     `json:"compute_changed_data"`
+	Temporary *ReasonData `json:"temporary_failure_data"`
+	Info      *notYet     `json:"info_data"`
+	Health    *HealthData `json:"health_data"`
+	Feedback  *Feedback   `json:"feedback_data"`
+	Backup    *notYet     `json:"backup_schedule_data"`
+	Admin     *notYet     `json:"admin_username_changed_data"`
+}
+
+// notYet marks data of events that are not sent yet: always null.
+type notYet struct{}
+
+// ScaleData is of the event "scale". The master counts are null for a cluster
+// without dedicated masters.
+type ScaleData struct {
+	OldData    []ops.GroupReplicas `json:"old_data_replicas"`
+	NewData    []ops.GroupReplicas `json:"new_data_replicas"`
+	OldMasters *int                `json:"old_master_replicas"`
+	NewMasters *int                `json:"new_master_replicas"`
+}
+
+// Feedback is of the event "feedback".
+type Feedback struct {
+	Message   string `json:"message"`
+	Operation string `json:"operation"`
+	Action    string `json:"action"`
+}
+
+// HealthData is of the event "health"; Status is GREEN, YELLOW, RED or
+// UNREACHABLE.
+type HealthData struct {
+	Status string `json:"status"`
+}
+
+// ReasonData is of the event "delay".
+type ReasonData struct {
+	Reason string `json:"reason"`
+}
+
+// The events of ours that no decision makes.
+const (
+	eventHealth ops.Event = "health"
+	eventDelay  ops.Event = "delay"
+)
+
+// BodyOf makes the webhook's body of a report. The same report gives the same
+// bytes. An event that has no body here is an error.
+func BodyOf(cluster record.Cluster, report ops.Report) ([]byte, error) {
+	body := Body{Event: report.Event, Status: report.Status, Namespace: cluster.Namespace, Cluster: cluster.Name}
+	switch report.Event {
+	case ops.EventScale:
+		body.Scale = &ScaleData{
+			OldData: notNil(report.OldData), NewData: notNil(report.NewData),
+			OldMasters: unlessZero(report.OldMasters), NewMasters: unlessZero(report.NewMasters),
+		}
+	case ops.EventFeedback:
+		action := report.Action
+		if action == "" {
+			action = "unknown"
+		}
+		body.Feedback = &Feedback{Message: cut(report.Message, MaxMessage), Operation: report.Operation, Action: action}
+	default:
+		return nil, fmt.Errorf("make the webhook body of report %s: the event %q has none", report.ID, report.Event)
+	}
+	return body.encode()
+}
+
+func healthBody(cluster record.Cluster, status string) ([]byte, error) {
+	return Body{
+		Event: eventHealth, Status: ops.StatusSuccess, Namespace: cluster.Namespace, Cluster: cluster.Name,
+		Health: &HealthData{Status: status},
+	}.encode()
+}
+
+// delayBody says that reports are missing. crate-operator's receivers know
+// "delay" as something that failed for now and ends no operation, so this one
+// cannot be taken for an outcome.
+func delayBody(cluster record.Cluster, reason string) ([]byte, error) {
+	return Body{
+		Event: eventDelay, Status: ops.StatusTemporaryFailure, Namespace: cluster.Namespace, Cluster: cluster.Name,
+		Temporary: &ReasonData{Reason: cut(reason, MaxMessage)},
+	}.encode()
+}
+
+func coalescedReason(count int, first, last time.Time) string {
+	return fmt.Sprintf("%d reports from %s to %s are coalesced into this one, because the receiver has not taken them and their queue is full",
+		count, first.UTC().Format(time.RFC3339), last.UTC().Format(time.RFC3339))
+}
+
+func (b Body) encode() ([]byte, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(b); err != nil {
+		return nil, fmt.Errorf("encode the webhook body of %s: %w", b.Event, err)
+	}
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
+}
+
+func notNil(groups []ops.GroupReplicas) []ops.GroupReplicas {
+	if groups == nil {
+		return []ops.GroupReplicas{}
+	}
+	return groups
+}
+
+func unlessZero(count int) *int {
+	if count == 0 {
+		return nil
+	}
+	return &count
+}
+
+// cut shortens a text to so many bytes, between runes, and says so. It repairs
+// what is no UTF-8, which JSON cannot carry.
+func cut(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	const mark = " … (cut)"
+	end := most - len(mark)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + mark
+}

@@ -1,0 +1,303 @@
+package reports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+// Measure is told what becomes of reports; its methods return at once.
+type Measure interface {
+	// ReportsQueued says how many reports of a cluster wait; oldest is zero
+	// when none does.
+	ReportsQueued(cluster record.Cluster, length int, oldest time.Time)
+	// ReportDelivery counts attempts by result: "delivered", "unanswered",
+	// "failed" (5xx, 408, 429), "rejected" (other 4xx, redirects); and reports
+	// that were "coalesced".
+	ReportDelivery(result string, count int)
+}
+
+// Results of deliveries, for Measure.
+const (
+	ResultDelivered  = "delivered"
+	ResultUnanswered = "unanswered"
+	ResultFailed     = "failed"
+	ResultRejected   = "rejected"
+	ResultCoalesced  = "coalesced"
+)
+
+// Retry says when a delivery is tried again. Zero values are the defaults.
+type Retry struct {
+	// First wait after a failure, doubled with each further one up to Most, each
+	// with up to a fifth taken off or added: 1 s and 60 s. A Retry-After of the
+	// receiver up to Slow wins where it is longer.
+	First, Most time.Duration
+	// Slow is the wait after an answer that will hardly change (4xx but 408 and
+	// 429, redirects): 5 min.
+	Slow time.Duration
+}
+
+// Options of a Queue.
+type Options struct {
+	Store *record.Store
+	// Receiver nil: nothing is queued, and what is queued already stays there.
+	Receiver *Receiver
+	// Clusters whose reports ConfigMap may hold something, definition or not;
+	// asked when Run starts and at each Rescan. nil: only those that this
+	// process enqueued for.
+	Clusters func() []record.Cluster
+	// Lead is asked before each delivery and gives an error where the lease is
+	// not held; nil: it always is.
+	Lead func() error
+	// Log nil: slog.Default().
+	Log *slog.Logger
+	// Measure nil: nobody counts.
+	Measure Measure
+	// Now nil: time.Now.
+	Now func() time.Time
+	// Parallel deliveries over all clusters, at most one a cluster; 0: 4.
+	Parallel int
+	Retry    Retry
+	// Rescan 0: 10 min.
+	Rescan time.Duration
+}
+
+// Queue keeps webhook deliveries in each cluster's reports ConfigMap until the
+// receiver has taken them, in the order in which they happened. The process
+// holds nothing that matters: kill it at any point, and the next one sends
+// what is still there, under the same event ids.
+type Queue struct {
+	options Options
+
+	mu sync.Mutex
+	// writing serialises our own writes to a cluster's queue.
+	writing map[record.Cluster]*sync.Mutex
+	// woken are clusters with something new; health are the last healths that
+	// wait to be sent, one a cluster.
+	woken  map[record.Cluster]bool
+	health map[record.Cluster]string
+	wake   chan struct{}
+}
+
+// NewQueue makes a queue; Run delivers.
+func NewQueue(options Options) *Queue {
+	if options.Log == nil {
+		options.Log = slog.Default()
+	}
+	if options.Measure == nil {
+		options.Measure = unmeasured{}
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	options.Parallel = orDefault(options.Parallel, 4)
+	options.Retry.First = orDefault(options.Retry.First, time.Second)
+	options.Retry.Most = orDefault(options.Retry.Most, time.Minute)
+	options.Retry.Slow = orDefault(options.Retry.Slow, 5*time.Minute)
+	options.Rescan = orDefault(options.Rescan, 10*time.Minute)
+	return &Queue{
+		options: options,
+		writing: map[record.Cluster]*sync.Mutex{},
+		woken:   map[record.Cluster]bool{},
+		health:  map[record.Cluster]string{},
+		wake:    make(chan struct{}, 1),
+	}
+}
+
+// Enqueue writes the reports to the cluster's queue before it returns; it
+// never waits for a receiver. Reports without an event and those whose id is
+// known already are left out. A report that has no body is an error after the
+// others were written.
+func (q *Queue) Enqueue(ctx context.Context, cluster record.Cluster, reports []ops.Report) error {
+	if q.options.Receiver == nil {
+		return nil
+	}
+	var items []pending
+	var problems []error
+	now := q.options.Now().UTC().Truncate(time.Second)
+	for _, report := range reports {
+		if report.Event == ops.EventNone {
+			continue
+		}
+		body, err := BodyOf(cluster, report)
+		if err == nil && report.ID == "" {
+			err = fmt.Errorf("enqueue a report of %s for %s: it has no id", report.Event, cluster)
+		}
+		if err == nil && len(body)+len(report.ID)+len(report.Revision) > maxBody {
+			err = fmt.Errorf("enqueue report %s for %s: %d bytes, more than the %d that one may have", cut(report.ID, 100), cluster, len(body), maxBody)
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		items = append(items, pending{ID: report.ID, Revision: report.Revision, At: now, Body: body})
+	}
+	if len(items) > 0 {
+		coalesced := 0
+		err := q.update(ctx, cluster, func(queue *document) (bool, error) {
+			added := false
+			for _, item := range items {
+				if !queue.knows(item.ID) {
+					queue.Pending = append(queue.Pending, item)
+					added = true
+				}
+			}
+			if !added {
+				return false, nil
+			}
+			var err error
+			coalesced, err = queue.fit(cluster)
+			return true, err
+		})
+		if err != nil {
+			problems = append(problems, fmt.Errorf("enqueue reports for %s: %w", cluster, err))
+		} else if coalesced > 0 {
+			q.options.Measure.ReportDelivery(ResultCoalesced, coalesced)
+			q.options.Log.Warn("queue of reports is full, the oldest are coalesced",
+				"namespace", cluster.Namespace, "cluster", cluster.Name, "coalesced", coalesced, "receiver", q.options.Receiver.String())
+		}
+		q.wakeUp(cluster)
+	}
+	return errors.Join(problems...)
+}
+
+// Health sends the cluster's health, GREEN, YELLOW, RED or UNREACHABLE, once
+// and as well as it goes: it is never queued, and a newer one replaces one
+// that has not been sent yet. It returns at once.
+func (q *Queue) Health(cluster record.Cluster, status string) {
+	if q.options.Receiver == nil {
+		return
+	}
+	q.mu.Lock()
+	q.health[cluster] = status
+	q.mu.Unlock()
+	q.signal()
+}
+
+func (q *Queue) wakeUp(cluster record.Cluster) {
+	q.mu.Lock()
+	q.woken[cluster] = true
+	q.mu.Unlock()
+	q.signal()
+}
+
+func (q *Queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// conflictWaits are the waits before a write that met another's is tried
+// again: long enough for a cache to have seen the other one.
+var conflictWaits = []time.Duration{10 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond, time.Second}
+
+// update reads, changes and writes a cluster's queue, and reads again where
+// somebody else wrote in between. A change that says false writes nothing.
+func (q *Queue) update(ctx context.Context, cluster record.Cluster, change func(*document) (bool, error)) error {
+	lock := q.lock(cluster)
+	lock.Lock()
+	defer lock.Unlock()
+	for attempt := 0; ; attempt++ {
+		queue, entry, err := q.load(ctx, cluster)
+		if err != nil {
+			return err
+		}
+		changed, err := change(&queue)
+		if err != nil {
+			return err
+		}
+		if !changed && entry.Aside() == "" {
+			q.measure(cluster, queue)
+			return nil
+		}
+		if _, err = q.options.Store.Save(ctx, entry, queue); err == nil {
+			q.measure(cluster, queue)
+			return nil
+		}
+		if !errors.Is(err, record.ErrConflict) || attempt >= len(conflictWaits) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(conflictWaits[attempt]):
+		}
+	}
+}
+
+// load reads a cluster's queue. A damaged one, kept aside, becomes one that
+// says so to the receiver.
+func (q *Queue) load(ctx context.Context, cluster record.Cluster) (document, record.Entry, error) {
+	var queue document
+	entry, err := q.options.Store.Load(ctx, cluster, record.Reports, &queue)
+	if !errors.Is(err, record.ErrDamaged) {
+		return queue, entry, err
+	}
+	q.options.Log.Warn("queue of reports is damaged and begun anew", "namespace", cluster.Namespace, "cluster", cluster.Name,
+		"kept", entry.Aside(), "error", err)
+	queue = document{}
+	kept := "its content could not be kept"
+	if entry.Aside() != "" {
+		kept = "what it held is kept in ConfigMap " + entry.Aside()
+	}
+	body, err := delayBody(cluster, "the queue of reports was damaged and is begun anew: reports may be missing; "+kept)
+	if err != nil {
+		return queue, entry, err
+	}
+	now := q.options.Now().UTC().Truncate(time.Second)
+	queue.Pending = []pending{{ID: "damaged-" + cluster.Namespace + "-" + cluster.Name + "-" + now.Format("20060102T150405Z"), At: now, Body: body}}
+	return queue, entry, nil
+}
+
+func (q *Queue) lock(cluster record.Cluster) *sync.Mutex {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.writing[cluster] == nil {
+		q.writing[cluster] = &sync.Mutex{}
+	}
+	return q.writing[cluster]
+}
+
+func (q *Queue) measure(cluster record.Cluster, queue document) {
+	var oldest time.Time
+	if len(queue.Pending) > 0 {
+		oldest = queue.Pending[0].At
+	}
+	q.options.Measure.ReportsQueued(cluster, len(queue.Pending), oldest)
+}
+
+// wait is how long after so many failures in a row the next attempt comes.
+func (r Retry) wait(failures int, err error) time.Duration {
+	wait := r.First << min(failures-1, 20)
+	if wait > r.Most || wait <= 0 {
+		wait = r.Most
+	}
+	var delivery *deliveryError
+	if errors.As(err, &delivery) {
+		if delivery.rejected() {
+			wait = r.Slow
+		}
+		wait = max(wait, min(delivery.after, r.Slow))
+	}
+	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
+}
+
+func orDefault[T int | time.Duration](value, fallback T) T {
+	if value <= 0 {
+		return fallback
+	}
+	return value
+}
+
+type unmeasured struct{}
+
+func (unmeasured) ReportsQueued(record.Cluster, int, time.Time) {}
+func (unmeasured) ReportDelivery(string, int)                   {}
