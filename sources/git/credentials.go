@@ -1,0 +1,162 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"stevedore.dev/stevedore/sources"
+)
+
+// Login is what a server is shown. It prints without its secret.
+type Login struct {
+	Username string // may be empty with a token
+	Password string // or a token: Git hosts take it as the password
+}
+
+// String hides the secret, and the name too: some hosts take a token as the name.
+func (Login) String() string { return "[credentials]" }
+
+// GoString hides the secret.
+func (Login) GoString() string { return "git.Login{[credentials]}" }
+
+// LogValue hides the secret.
+func (Login) LogValue() slog.Value { return slog.StringValue("[credentials]") }
+
+// Credentials give the login of the moment. They are asked before each look.
+type Credentials interface {
+	Login(ctx context.Context) (Login, error)
+}
+
+// CredentialsFunc makes a function Credentials.
+type CredentialsFunc func(ctx context.Context) (Login, error)
+
+// Login calls the function.
+func (f CredentialsFunc) Login(ctx context.Context) (Login, error) { return f(ctx) }
+
+// maxCredential is far above any token that is in use.
+const maxCredential = 64 << 10
+
+// CredentialsFromFile reads name each time. A folder holds the files of a
+// mounted Secret (see LoginFromSecret); a file holds one line, "user:password"
+// or a token.
+func CredentialsFromFile(name string) Credentials {
+	return CredentialsFunc(func(context.Context) (Login, error) {
+		login, err := readLogin(name)
+		if err != nil {
+			return Login{}, &sources.Error{Reason: sources.CredentialsUnreadable, Doing: "reading the Git credentials of " + name, Err: err,
+				Advice: "give a file with one line, user:password or a token, or a folder with the files token, or username and password"}
+		}
+		return login, nil
+	})
+}
+
+func readLogin(name string) (Login, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return Login{}, pathless(err)
+	}
+	if !info.IsDir() {
+		text, err := readSmall(name)
+		if err != nil {
+			return Login{}, err
+		}
+		return parseLogin(text)
+	}
+	data := map[string][]byte{}
+	for _, key := range []string{"username", "password", "token"} {
+		text, err := readSmall(filepath.Join(name, key))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return Login{}, fmt.Errorf("%s: %w", key, err)
+		}
+		data[key] = []byte(text)
+	}
+	return LoginFromSecret(data)
+}
+
+// LoginFromSecret reads the keys of a Secret's data: token, or username and
+// password (the type kubernetes.io/basic-auth). White space around the values,
+// which files tend to end with, is cut off.
+func LoginFromSecret(data map[string][]byte) (Login, error) {
+	get := func(key string) string { return strings.TrimSpace(string(data[key])) }
+	login := Login{Username: get("username"), Password: get("password")}
+	if token := get("token"); token != "" {
+		if login.Password != "" {
+			return Login{}, errors.New("there are both a token and a password; leave one")
+		}
+		login.Password = token
+	}
+	if login.Password == "" {
+		return Login{}, errors.New("there is neither a token nor a password")
+	}
+	return login, login.check()
+}
+
+func parseLogin(text string) (Login, error) {
+	text = strings.TrimSpace(text)
+	var login Login
+	switch user, password, found := strings.Cut(text, ":"); {
+	case text == "":
+		return Login{}, errors.New("the file is empty")
+	case strings.Contains(text, "://"):
+		return Login{}, errors.New("the file holds a URL")
+	case found && (user == "" || password == ""):
+		return Login{}, errors.New("the user or the password is empty")
+	case found:
+		login = Login{Username: user, Password: password}
+	default:
+		login = Login{Password: text}
+	}
+	return login, login.check()
+}
+
+func (l Login) check() error {
+	if strings.ContainsAny(l.Username+l.Password, "\r\n\x00") {
+		return errors.New("there is more than one line")
+	}
+	if strings.Contains(l.Username, ":") {
+		return errors.New("the user's name has a colon, which HTTP cannot carry")
+	}
+	return nil
+}
+
+func readSmall(name string) (string, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", pathless(err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxCredential {
+		return "", errors.New("not a small file")
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return "", pathless(err)
+	}
+	return string(data), nil
+}
+
+// pathless keeps a path from being said twice.
+func pathless(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}
+
+// hide takes a login's secrets out of a text that strangers may have written.
+func (l Login) hide(text string) string {
+	for _, secret := range []string{l.Password, l.Username} {
+		if len(secret) > 3 {
+			text = strings.ReplaceAll(text, secret, "[hidden]")
+		}
+	}
+	return text
+}

@@ -1,0 +1,483 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"stevedore.dev/stevedore/sources"
+	"stevedore.dev/stevedore/sources/tree"
+)
+
+// Source follows one reference of one repository.
+type Source struct {
+	opts   Options
+	remote remote
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	closed  bool
+	running chan struct{} // closed when the look that was started last has ended
+
+	// The rest belongs to the look that runs; looks never overlap.
+	mirror *mirror
+	last   sources.Snapshot
+	tip    plumbing.Hash // what last was made of: a commit or an annotated tag
+	files  *objects      // of last
+}
+
+var _ sources.Source = (*Source)(nil)
+
+// New checks the options; it asks neither the network nor the disk.
+func New(opts Options) (*Source, error) {
+	r, err := opts.check()
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{opts: opts, remote: r}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Identity is the URL without credentials, and "//path" for a path inside.
+func (s *Source) Identity() string { return s.remote.identity }
+
+// Changed is nil: only the interval says when to look.
+func (s *Source) Changed() <-chan struct{} { return nil }
+
+// Close ends a look that is under way, waits for it, and gives the mirror free.
+func (s *Source) Close() error {
+	s.cancel()
+	s.mu.Lock()
+	s.closed = true
+	running := s.running
+	s.mu.Unlock()
+	if running != nil {
+		<-running
+	}
+	if s.mirror == nil {
+		return nil
+	}
+	m := s.mirror
+	s.mirror = nil
+	return m.close()
+}
+
+// Fetch asks the remote for its references and fetches only when the followed
+// one has moved. It returns by its deadline even where go-git does not: reading
+// a repository of this machine cannot be interrupted. Such a look goes on behind
+// (one at most) and the next Fetch waits for it.
+func (s *Source) Fetch(ctx context.Context) (sources.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	stop := context.AfterFunc(s.ctx, cancel)
+	late := func() error { return classify(ctx, "looking at "+s.remote.identity, context.DeadlineExceeded, Login{}) }
+
+	done, err := s.begin(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = late()
+		}
+		stop()
+		cancel()
+		return sources.Snapshot{}, err
+	}
+	var snapshot sources.Snapshot
+	go func() {
+		defer close(done)
+		defer cancel()
+		defer stop()
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("looking at %s: what the remote sent cannot be read (%v)", s.remote.identity, p)
+			}
+		}()
+		snapshot, err = s.look(ctx)
+	}()
+	select {
+	case <-done:
+		return snapshot, err
+	case <-ctx.Done():
+	}
+	// A look that honours its context knows better what went wrong.
+	grace := time.NewTimer(time.Second)
+	defer grace.Stop()
+	select {
+	case <-done:
+		return snapshot, err
+	case <-grace.C:
+		return sources.Snapshot{}, late()
+	}
+}
+
+// begin waits for the look before and takes its place. Only the look itself
+// closes what begin gives.
+func (s *Source) begin(ctx context.Context) (chan struct{}, error) {
+	for {
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			return nil, fmt.Errorf("looking at %s: the source is closed", s.remote.identity)
+		}
+		before := s.running
+		if before == nil || isClosed(before) {
+			s.running = make(chan struct{})
+			defer s.mu.Unlock()
+			return s.running, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// look is one whole look. A mirror that turns out to be damaged is cloned anew
+// within the same look.
+func (s *Source) look(ctx context.Context) (sources.Snapshot, error) {
+	sound := s.files != nil && !s.files.damaged.Load()
+	if sound && fullCommit.MatchString(s.opts.Ref) {
+		return s.last, nil // a commit never moves
+	}
+	var login Login
+	if s.opts.Credentials != nil && s.remote.dir == "" {
+		var err error
+		if login, err = s.opts.Credentials.Login(ctx); err != nil {
+			return sources.Snapshot{}, classify(ctx, "reading the credentials of "+s.remote.identity, err, Login{})
+		}
+	}
+	doing := "listing the references of " + s.remote.identity
+	conn, err := s.connect(login)
+	if err != nil {
+		return sources.Snapshot{}, classify(ctx, doing, err, login)
+	}
+	defer conn.end()
+	has, capabilities, err := s.list(ctx, conn)
+	if err != nil {
+		return sources.Snapshot{}, classify(ctx, doing, err, login)
+	}
+	want, err := has.choose(s.opts.Ref)
+	if err != nil {
+		return sources.Snapshot{}, err
+	}
+	if sound && want.hash == s.tip && !want.hash.IsZero() || sound && want.prefix != "" && strings.HasPrefix(s.tip.String(), want.prefix) {
+		return s.last, nil
+	}
+
+	doing = "fetching from " + s.remote.identity
+	if s.mirror == nil {
+		if s.mirror, err = openMirror(s.opts.Mirror, s.remote.identity); err != nil {
+			return sources.Snapshot{}, classify(ctx, doing, err, login)
+		}
+	}
+	if s.files != nil && !sound {
+		s.mirror.checked = map[string]int64{} // something was damaged after it had been verified
+	}
+	get := &fetch{conn: conn, has: has, capabilities: capabilities, want: want}
+	files, fsys, err := s.update(ctx, get)
+	if err != nil {
+		return sources.Snapshot{}, classify(ctx, doing, err, login)
+	}
+	revision := "sha1:" + get.commit.Hash.String()
+	if want.label != "" {
+		revision = want.label + "@" + revision
+	}
+	s.files, s.tip = files, get.want.hash
+	s.last = sources.Snapshot{Source: s.remote.identity, Revision: revision, Files: fsys}
+	return s.last, nil
+}
+
+func (s *Source) list(ctx context.Context, conn *connection) (advertised, *capability.List, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.LookTimeout)
+	defer cancel()
+	ar, err := conn.AdvertisedReferencesContext(ctx)
+	if err != nil {
+		if broken := conn.broken(); broken != nil {
+			err = broken
+		}
+		return advertised{}, nil, err
+	}
+	if len(ar.Shallows) > 0 {
+		return advertised{}, nil, errShallow
+	}
+	has, err := readAdvertised(ar)
+	return has, ar.Capabilities, err
+}
+
+// fetch is what one look needs from the remote.
+type fetch struct {
+	conn         *connection
+	has          advertised
+	capabilities *capability.List
+	want         choice
+	commit       *object.Commit
+}
+
+// update brings the wanted commit into the mirror and gives its tree.
+func (s *Source) update(ctx context.Context, get *fetch) (*objects, *tree.FS, error) {
+	if s.mirror.generation != "" && s.mirror.packs() < maxPacks {
+		files, fsys, err := s.bring(ctx, get, s.mirror.generation)
+		if err == nil || !worthCloning(ctx, get.conn, err) {
+			return files, fsys, err
+		}
+		s.opts.Log.Warn("the mirror is damaged or does not fit the remote any more, cloning anew",
+			"source", s.remote.identity, "error", clean(err.Error(), Login{}))
+	}
+	generation, err := s.mirror.newGeneration()
+	if err != nil {
+		return nil, nil, err
+	}
+	files, fsys, err := s.bring(ctx, get, generation)
+	if err == nil {
+		err = s.mirror.adopt(generation)
+	}
+	if err != nil {
+		_ = os.RemoveAll(generation)
+		return nil, nil, err
+	}
+	return files, fsys, nil
+}
+
+// worthCloning says whether a mirror may be what failed. The network, a server's
+// refusal and a tree that is refused would fail the same with a new one.
+func worthCloning(ctx context.Context, conn *connection, err error) bool {
+	if ctx.Err() != nil || conn.broken() != nil || errors.Is(err, errRemote) || errors.Is(err, errTooLarge) {
+		return false
+	}
+	if _, refused := errors.AsType[*sources.Error](err); refused {
+		return false
+	}
+	return errors.Is(err, errIncomplete)
+}
+
+// errRemote marks what the remote answered, as opposed to what the mirror did.
+var errRemote = errors.New("the remote refused")
+
+// bring fetches into a generation what it lacks and reads the commit's tree.
+func (s *Source) bring(ctx context.Context, get *fetch, generation string) (*objects, *tree.FS, error) {
+	if err := s.mirror.verifyPacks(ctx, generation); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", errIncomplete, err)
+	}
+	if err := s.download(ctx, get, generation); err != nil {
+		s.mirror.sweepUnfinished(generation)
+		return nil, nil, err
+	}
+	if err := s.mirror.verifyPacks(ctx, generation); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", errIncomplete, err)
+	}
+	st := openStorage(generation)
+	if err := get.resolve(st); err != nil {
+		return nil, nil, err
+	}
+	files := &objects{storage: st}
+	commit, err := commitOf(st, get.want.hash)
+	if err != nil {
+		return nil, nil, err
+	}
+	fsys, err := files.tree(ctx, commit, s.opts.Limits, s.opts.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	get.commit = commit
+	if err := remember(st, get.want); err != nil {
+		return nil, nil, fmt.Errorf("keeping the fetched reference: %w", err)
+	}
+	return files, fsys, nil
+}
+
+// download fetches what is wanted and not there. A commit may be behind any
+// branch or tag, so it takes all of them, unless the server gives it by itself.
+func (s *Source) download(ctx context.Context, get *fetch, generation string) error {
+	st := openStorage(generation)
+	lacks := func(hashes []plumbing.Hash) []plumbing.Hash {
+		var out []plumbing.Hash
+		for _, h := range hashes {
+			if st.HasEncodedObject(h) != nil {
+				out = append(out, h)
+			}
+		}
+		return out
+	}
+	switch {
+	case get.want.name != "":
+		return s.transfer(ctx, get, st, lacks([]plumbing.Hash{get.want.hash}))
+	case get.want.prefix != "":
+		if len(get.want.matches(st)) > 0 {
+			return nil
+		}
+		return s.transfer(ctx, get, st, lacks(get.has.tips()))
+	}
+	if len(lacks([]plumbing.Hash{get.want.hash})) == 0 {
+		return nil
+	}
+	if err := s.transfer(ctx, get, st, lacks(get.has.tips())); err != nil {
+		return err
+	}
+	st = openStorage(generation)
+	if st.HasEncodedObject(get.want.hash) == nil {
+		return nil
+	}
+	if get.capabilities.Supports(capability.AllowReachableSHA1InWant) || get.capabilities.Supports("allow-any-sha1-in-want") || get.conn.http == nil {
+		if err := s.transfer(ctx, get, st, []plumbing.Hash{get.want.hash}); err == nil || ctx.Err() != nil || get.conn.broken() != nil {
+			return err
+		}
+	}
+	return get.noCommit(get.want.hash.String())
+}
+
+func (f *fetch) noCommit(what string) error {
+	return &sources.Error{Reason: sources.ReferenceNotFound, Doing: "choosing the commit " + what,
+		Err:    errors.New("no branch or tag of the remote has a commit with this name"),
+		Advice: "check it, and that a branch or a tag which contains it was pushed"}
+}
+
+// resolve finds the one commit that an abbreviation means.
+func (f *fetch) resolve(st *filesystem.Storage) error {
+	if f.want.prefix == "" || !f.want.hash.IsZero() {
+		return nil
+	}
+	found := f.want.matches(st)
+	switch len(found) {
+	case 0:
+		return f.noCommit(f.want.prefix)
+	case 1:
+		f.want.hash = found[0]
+		return nil
+	}
+	return &sources.Error{Reason: sources.ReferenceNotFound, Doing: "choosing the commit " + f.want.prefix,
+		Err: fmt.Errorf("%d commits begin like this", len(found)), Advice: "write more digits: " + found[0].String() + " or " + found[1].String()}
+}
+
+func (c choice) matches(st *filesystem.Storage) []plumbing.Hash {
+	prefix, err := hex.DecodeString(c.prefix[:len(c.prefix)&^1])
+	if err != nil {
+		return nil
+	}
+	all, err := st.HashesWithPrefix(prefix)
+	if err != nil {
+		return nil
+	}
+	var out []plumbing.Hash
+	for _, h := range all {
+		if !strings.HasPrefix(h.String(), c.prefix) {
+			continue
+		}
+		if o, err := st.EncodedObject(plumbing.CommitObject, h); err == nil && o.Type() == plumbing.CommitObject {
+			out = append(out, h)
+		}
+	}
+	plumbing.HashesSort(out)
+	return out
+}
+
+// transfer asks for objects and writes the pack that comes into the storage.
+func (s *Source) transfer(ctx context.Context, get *fetch, st *filesystem.Storage, wants []plumbing.Hash) error {
+	if len(wants) == 0 {
+		return nil
+	}
+	req := packp.NewUploadPackRequestFromCapabilities(get.capabilities)
+	if get.capabilities.Supports(capability.NoProgress) {
+		if err := req.Capabilities.Set(capability.NoProgress); err != nil {
+			return err
+		}
+	}
+	req.Wants = wants
+	req.Haves = haves(ctx, st, get.has)
+	if get.conn.http == nil {
+		// The server in this process fails at what it does not know.
+		req.Haves = knownThere(s.remote.dir, req.Haves)
+	}
+	res, err := get.conn.UploadPack(ctx, req)
+	if errors.Is(err, transport.ErrEmptyUploadPackRequest) {
+		return fmt.Errorf("%w: it sent nothing", errIncomplete)
+	}
+	if err != nil {
+		return get.remoteError(err)
+	}
+	defer res.Close()
+	var r io.Reader = res
+	switch {
+	case req.Capabilities.Supports(capability.Sideband64k):
+		r = sideband.NewDemuxer(sideband.Sideband64k, res)
+	case req.Capabilities.Supports(capability.Sideband):
+		r = sideband.NewDemuxer(sideband.Sideband, res)
+	}
+	if err := writePack(st, r, s.opts.MaxBytes); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return get.remoteError(err)
+	}
+	return nil
+}
+
+// writePack wraps the reader and not only the connection, so that the limit
+// holds for every transport.
+func writePack(st *filesystem.Storage, r io.Reader, limit int64) error {
+	var broken error
+	counted := &limited{r: r, left: limit, broke: func(err error) { broken = err }}
+	head := make([]byte, 4)
+	if _, err := io.ReadFull(counted, head); err != nil {
+		return fmt.Errorf("reading the pack: %w", err)
+	}
+	if string(head) != "PACK" {
+		return errors.New("what the server sent is no pack")
+	}
+	err := packfile.UpdateObjectStorage(st, io.MultiReader(bytes.NewReader(head), counted))
+	if broken != nil {
+		err = broken
+	}
+	if err != nil {
+		return fmt.Errorf("reading the pack: %w", err)
+	}
+	return nil
+}
+
+func (f *fetch) remoteError(err error) error {
+	if broken := f.conn.broken(); broken != nil {
+		return fmt.Errorf("%w: %w", errRemote, broken)
+	}
+	return fmt.Errorf("%w: %w", errRemote, unwrapAll(err))
+}
+
+func knownThere(dir string, hashes []plumbing.Hash) []plumbing.Hash {
+	repo, err := openLocal(dir, false)
+	if err != nil {
+		return nil
+	}
+	var out []plumbing.Hash
+	for _, h := range hashes {
+		if repo.Storer.HasEncodedObject(h) == nil {
+			out = append(out, h)
+		}
+	}
+	return out
+}
