@@ -1,0 +1,185 @@
+package definition
+
+import "stevedore.dev/stevedore/render/internal/located"
+
+// The fields of a definition: those of crate-operator 2.63's CRD, and our
+// spec.operations and spec.patches. The strict checks, the typed definition
+// and kustomize's merge keys all come from this one table.
+var (
+	root  = object("", text("apiVersion", nil).req(), text("kind", nil).req(), metadata(), spec()).Field
+	index = located.NewIndex(root)
+)
+
+// fields wraps located.Field so that the table below reads as one.
+type field struct{ *located.Field }
+
+func object(name string, children ...field) field {
+	f := &located.Field{Name: name, Kind: located.Object}
+	for _, child := range children {
+		f.Fields = append(f.Fields, child.Field)
+	}
+	return field{f}
+}
+
+func text(name string, check func(string) string) field {
+	return field{&located.Field{Name: name, Kind: located.Text, Check: check}}
+}
+
+func oneOf(name string, values ...string) field {
+	return field{&located.Field{Name: name, Kind: located.Text, Enum: values}}
+}
+
+func list(name, mergeKey string, items field) field {
+	return field{&located.Field{Name: name, Kind: located.List, MergeKey: mergeKey, Items: items.Field}}
+}
+
+func free(name string, key, value func(string) string, kind located.Kind) field {
+	return field{&located.Field{Name: name, Kind: located.Map, CheckKey: key,
+		Items: &located.Field{Kind: kind, Check: value}}}
+}
+
+func number(name string, check func(string) string) field {
+	return field{&located.Field{Name: name, Kind: located.Number, Check: check}}
+}
+
+func whole(name string, low float64, high ...float64) field {
+	f := &located.Field{Name: name, Kind: located.Integer, Min: &low}
+	if len(high) > 0 {
+		f.Max = &high[0]
+	}
+	return field{f}
+}
+
+func boolean(name string) field {
+	return field{&located.Field{Name: name, Kind: located.Boolean}}
+}
+
+func refused(name, message string) field {
+	return field{&located.Field{Name: name, Kind: located.Any, Refused: message}}
+}
+
+func (f field) req() field { f.Required = true; return f }
+
+func (f field) atLeastOne() field {
+	one := 1.0
+	f.Min = &one
+	return f
+}
+
+func secretKeyRef(name string) field {
+	return object(name, object("secretKeyRef",
+		text("key", checkSecretKey).req(), text("name", checkSecretName).req()).req())
+}
+
+func metadata() field {
+	serverOwned := "is written by the API server: leave it out"
+	created := field{&located.Field{Name: "creationTimestamp", Kind: located.Any, Null: true}}
+	return object("metadata",
+		text("name", checkName).req(),
+		text("namespace", checkNamespace),
+		free("labels", checkLabelKey, checkLabelValue, located.Text),
+		free("annotations", checkDefinitionAnnotation, nil, located.Text),
+		created,
+		refused("generateName", "a cluster has a fixed name: write metadata.name"),
+		refused("finalizers", "keeps nothing here, the definition is not stored in Kubernetes: leave it out"),
+		refused("ownerReferences", serverOwned), refused("generation", serverOwned),
+		refused("resourceVersion", serverOwned), refused("uid", serverOwned),
+		refused("managedFields", serverOwned), refused("selfLink", serverOwned),
+		refused("deletionTimestamp", serverOwned),
+	).req()
+}
+
+func spec() field {
+	return object("spec",
+		cluster().req(),
+		object("nodes", nodeGroup("master", false),
+			list("data", "name", nodeGroup("", true)).req().atLeastOne()).req(),
+		list("users", "name", object("", text("name", checkUserName).req(), secretKeyRef("password").req())),
+		// The CRD requires each port and fills it with a default, so none has
+		// to be written.
+		object("ports", port("exporter"), port("http"), port("jmx"), port("postgres"),
+			port("prometheus"), port("transport")),
+		backups(),
+		refused("grandCentral", "grand-central-not-supported: Grand Central is not supported yet: leave the field out"),
+		operations(),
+		list("patches", "", patch()),
+	).req()
+}
+
+func port(name string) field { return whole(name, 1, 65535) }
+
+func cluster() field {
+	return object("cluster",
+		text("imageRegistry", checkImageRegistry).req(),
+		text("name", checkClusterName).req(),
+		text("version", checkVersion).req(),
+		list("allowedCIDRs", "", text("", checkCIDR)),
+		text("externalDNS", checkExternalDNS),
+		secretKeyRef("license"),
+		free("settings", checkSettingName, checkSettingValue, located.Scalar),
+		object("service", free("annotations", checkAnnotationKey, nil, located.Text)),
+		object("ssl", secretKeyRef("keystore").req(), secretKeyRef("keystoreKeyPassword").req(),
+			secretKeyRef("keystorePassword").req()),
+		text("exposure", checkExposure),
+		refused("restoreSnapshot", "restore-snapshot-not-supported: a cluster is not created from a snapshot yet: leave the field out"),
+	)
+}
+
+func nodeGroup(name string, data bool) field {
+	amounts := func(name string) field {
+		return object(name, number("cpu", checkCPU), text("memory", checkMemory))
+	}
+	children := []field{
+		whole("replicas", 0).req(),
+		text("nodepool", checkNodepool),
+		free("labels", checkPodLabelKey, checkLabelValue, located.Text),
+		free("annotations", checkAnnotationKey, nil, located.Text),
+		free("settings", checkSettingName, checkSettingValue, located.Scalar),
+		object("resources",
+			amounts("limits"), amounts("requests"),
+			number("cpus", checkCPU), text("memory", checkMemory),
+			object("disk", whole("count", 1).req(), text("size", checkDiskSize).req(),
+				text("storageClass", checkStorageClass).req()).req(),
+			number("heapRatio", checkHeapRatio).req(),
+		).req(),
+	}
+	if data {
+		children = append([]field{text("name", checkGroupName).req()}, children...)
+	}
+	return object(name, children...)
+}
+
+// backups are known in full, so that a definition whose backups are left out
+// by consent still has no mistake in them.
+func backups() field {
+	cron := func() field { return text("cron", checkCron).req() }
+	return object("backups",
+		object("aws", secretKeyRef("accessKeyId").req(), text("basePath", nil), secretKeyRef("bucket").req(), cron(),
+			secretKeyRef("endpointUrl"), secretKeyRef("region").req(), secretKeyRef("secretAccessKey").req()),
+		object("azure_blob", secretKeyRef("accountName").req(), secretKeyRef("accountKey").req(),
+			secretKeyRef("container").req(), secretKeyRef("region").req(), cron()))
+}
+
+func operations() field {
+	return object("operations",
+		list("consent", "", text("", checkConsent)),
+		text("stableFor", checkDuration), text("masterStableFor", checkDuration),
+		text("bootstrapTimeout", checkDuration), text("scaleTimeout", checkDuration),
+		text("restartTimeout", checkDuration),
+		oneOf("unreplicated", "proceed", "refuse"),
+		oneOf("settledYellow", "refuse", "proceed"),
+		oneOf("restartBy", "pod", "zone"),
+		list("maintenanceWindows", "", object("", text("cron", checkCron).req(), text("duration", checkDuration).req())),
+		text("base", checkBase),
+		refused("snapshotNewerThan", "snapshot-newer-than-not-supported: not supported yet: leave the field out"),
+		refused("recoveries", "recoveries-not-supported: not supported yet: leave the field out"),
+	)
+}
+
+func patch() field {
+	return object("",
+		text("patch", checkPatchText), text("path", checkPatchPath),
+		object("target", text("group", nil), text("version", nil), text("kind", nil), text("name", nil),
+			text("namespace", nil), text("labelSelector", nil), text("annotationSelector", nil)),
+		object("options", boolean("allowNameChange"), boolean("allowKindChange")))
+}

@@ -1,0 +1,77 @@
+// Package guard looks at a user's tree before kustomize does: it walks the
+// graph of kustomizations and refuses, with file and line, what could leave
+// the tree, reach the network, run a program or eat all memory. kustomize
+// resolves a remote base with git before any look at the file system, and one
+// tenant's `openapi:` changes everyone's merges for the life of the process,
+// so none of that may be left to kustomize itself.
+package guard
+
+import "stevedore.dev/stevedore/render/definition"
+
+// Role is what a text of the graph is to the kustomization that names it.
+type Role string
+
+const (
+	RoleKustomization  Role = "kustomization"
+	RoleResource       Role = "resource"
+	RoleStrategicMerge Role = "strategic-merge"
+	RoleJSONPatch      Role = "json6902"
+	RoleReplacement    Role = "replacement"
+	RoleConfiguration  Role = "configuration"
+	// RoleGenerator is a file that a ConfigMap or Secret is made of: its
+	// content is data, never looked at.
+	RoleGenerator Role = "generator"
+)
+
+// Text is one file, or one inline patch of a file, and the role it has. A file
+// that has two roles stands twice.
+type Text struct {
+	File string // slash path inside fsys
+	Role Role
+	// Data is the text itself; nil for RoleGenerator.
+	Data []byte
+	// Ours: the text is a patch whose target says that it may concern a
+	// definition. Resources and strategic-merge patches without a target carry
+	// their own kind, Ours is false for them.
+	Ours bool
+	// Options are for definition.CheckRaw and definition.CheckJSONPatch.
+	Options definition.RawOptions
+}
+
+// Build is one run of kustomize.
+type Build struct {
+	// Dir is the folder of the kustomization or, when Kustomization is false,
+	// the folder whose plain YAML files are built together ("." is fsys's root).
+	Dir           string
+	Kustomization bool
+	// Files are every file that this build opens, sorted, its bases' and
+	// components' too. Of a plain folder: the resources, subfolders included,
+	// those with problems too.
+	Files []string
+	// Problems are those in Files; any of them means kustomize must not run for
+	// this build (of a plain folder: not with that file).
+	Problems []definition.Problem
+}
+
+// Graph is what Check found.
+type Graph struct {
+	Builds []Build
+	Texts  []Text
+}
+
+// Definitions runs the definition's strict checks over every text of the graph
+// that may concern one: whole documents, partial and inline patches.
+func (g *Graph) Definitions() []definition.Problem {
+	var problems []definition.Problem
+	for _, t := range g.Texts {
+		switch t.Role {
+		case RoleResource, RoleStrategicMerge:
+			problems = append(problems, definition.CheckRaw(t.File, t.Data, t.Options)...)
+		case RoleJSONPatch:
+			if t.Ours {
+				problems = append(problems, definition.CheckJSONPatch(t.File, t.Data, t.Options)...)
+			}
+		}
+	}
+	return definition.Merge(problems)
+}
