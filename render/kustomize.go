@@ -1,0 +1,74 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// registerSchema teaches kustomize the definition's merge keys, beside the
+// built-in schema and once for the process: an `openapi:` field, ours or a
+// user's, would drop the built-in one, and a patch of one container would then
+// delete the others.
+var registerSchema = sync.OnceValue(func() error {
+	openapi.ResetOpenAPI()
+	openapi.Schema()
+	if err := openapi.AddSchema(definition.Schema()); err != nil {
+		return fmt.Errorf("teaching kustomize the merge keys of %s: %w", definition.Kind, err)
+	}
+	return nil
+})
+
+// kustomize runs one build of fsys. A panic of kustomize is an error of this
+// build, never the end of the process.
+func kustomize(fsys filesys.FileSystem, dir string) (m resmap.ResMap, err error) {
+	if err := registerSchema(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			m, err = nil, errors.New("kustomize gave up on this build (it panicked)")
+		}
+	}()
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionNone
+	options.LoadRestrictions = types.LoadRestrictionsRootOnly
+	options.PluginConfig = types.DisabledPluginConfig()
+	return krusty.MakeKustomizer(options).Run(fsys, path.Join("/", dir))
+}
+
+var (
+	quotedPatch = regexp.MustCompile(`\[patch: "(?:[^"\\]|\\.)*"\]`)
+	// A literal of a generator is data, and often a password.
+	literalSource = regexp.MustCompile(`(?i)(invalid literal source|invalid .*source) .*`)
+	quotedText    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'|` + "`[^`]*`")
+)
+
+// kustomizeMessage is what kustomize says without what it quotes of the files:
+// a generator's literal may be a password.
+func kustomizeMessage(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	text = quotedPatch.ReplaceAllString(text, "the patch")
+	text = literalSource.ReplaceAllString(text, "$1: write key=value")
+	text = quotedText.ReplaceAllStringFunc(text, func(q string) string {
+		if len(q) > 80 || strings.ContainsAny(q, " \\=") {
+			return "…"
+		}
+		return q
+	})
+	if len(text) > 400 {
+		text = text[:400] + "…"
+	}
+	return strings.TrimSpace(strings.ReplaceAll(text, "'/", "'"))
+}

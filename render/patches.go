@@ -1,0 +1,190 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	yamlv3 "gopkg.in/yaml.v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/resid"
+
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// userPatches applies spec.patches, one at a time and in their order, so that
+// each error has the line of the patch it comes from. A patch that fails is
+// left out and the others still run: every error at once.
+func (m *model) userPatches(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, []definition.Problem) {
+	var problems []definition.Problem
+	for i, p := range m.def.Spec.Patches {
+		path := fmt.Sprintf("spec.patches[%d]", i)
+		for _, one := range singlePatches(p) {
+			if one.err != nil {
+				problems = append(problems, m.problem(p.Line, path, "%v", one.err))
+				continue
+			}
+			patched, err := applyPatch(objects, one)
+			if err != nil {
+				problems = append(problems, m.problem(p.Line, path, "%v", err))
+				continue
+			}
+			if broken := protect(objects, patched); len(broken) > 0 {
+				for _, b := range broken {
+					problems = append(problems, m.problem(p.Line, path, "%s", b))
+				}
+				continue
+			}
+			objects = patched
+		}
+	}
+	return objects, problems
+}
+
+// singlePatch is one strategic-merge document or one JSON 6902 list with the
+// objects that it is for.
+type singlePatch struct {
+	text   string
+	target types.Selector
+	err    error
+}
+
+// singlePatches splits one entry of spec.patches. A strategic-merge document
+// without a target is for the object that it names; its namespace may be left
+// out, since all objects of a cluster are in one.
+func singlePatches(p definition.Patch) []singlePatch {
+	fail := func(format string, args ...any) []singlePatch {
+		return []singlePatch{{err: fmt.Errorf(format, args...)}}
+	}
+	if p.Patch == "" && p.Path != "" {
+		return fail("the patch file %q was not read; write the patch inline as `patch: |`", p.Path)
+	}
+	for option, on := range p.Options {
+		if on {
+			return fail("the option %s is not taken: the objects of a cluster keep their kinds and names", option)
+		}
+	}
+	var patches []singlePatch
+	decoder := yamlv3.NewDecoder(strings.NewReader(p.Patch))
+	for {
+		var document yamlv3.Node
+		if err := decoder.Decode(&document); err != nil {
+			if err.Error() == "EOF" {
+				break
+			}
+			return fail("the patch is no YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		}
+		if len(document.Content) == 0 {
+			continue
+		}
+		var value any
+		if err := document.Decode(&value); err != nil {
+			return fail("the patch is no YAML that can be applied: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			return fail("the patch has a key that is no text")
+		}
+		one := singlePatch{text: string(text)}
+		switch document.Content[0].Kind {
+		case yamlv3.SequenceNode:
+			if p.Target == nil {
+				return fail("a JSON 6902 patch needs a target: write for example target: {kind: StatefulSet}")
+			}
+		case yamlv3.MappingNode:
+			if p.Target == nil {
+				o := unstructured.Unstructured{Object: value.(map[string]any)}
+				if o.GetKind() == "" || o.GetName() == "" {
+					return fail("a patch without a target names its object: write apiVersion, kind and metadata.name")
+				}
+				gv, err := schema.ParseGroupVersion(o.GetAPIVersion())
+				if err != nil || o.GetAPIVersion() == "" {
+					return fail("a patch without a target names its object: apiVersion is missing or unfit")
+				}
+				one.target.ResId = resid.ResId{
+					Gvk:  resid.Gvk{Group: gv.Group, Version: gv.Version, Kind: o.GetKind()},
+					Name: regexp.QuoteMeta(o.GetName()),
+				}
+			}
+		default:
+			return fail("the patch is neither a strategic-merge patch (a map) nor a JSON 6902 patch (a list)")
+		}
+		if t := p.Target; t != nil {
+			one.target = types.Selector{
+				ResId: resid.ResId{
+					Gvk:  resid.Gvk{Group: t.Group, Version: t.Version, Kind: t.Kind},
+					Name: t.Name, Namespace: t.Namespace,
+				},
+				LabelSelector: t.LabelSelector, AnnotationSelector: t.AnnotationSelector,
+			}
+		}
+		patches = append(patches, one)
+	}
+	if len(patches) == 0 {
+		return fail("the patch is empty")
+	}
+	return patches
+}
+
+// applyPatch gives a new list; the old one stays as it is.
+func applyPatch(objects []*unstructured.Unstructured, p singlePatch) ([]*unstructured.Unstructured, error) {
+	fsys := filesys.MakeFsInMemory()
+	var files []string
+	for i, o := range objects {
+		data, err := o.MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("writing %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+		file := fmt.Sprintf("%03d.json", i)
+		if err := fsys.WriteFile("/"+file, data); err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	build := func(patches []types.Patch) ([]*unstructured.Unstructured, error) {
+		text, err := json.Marshal(types.Kustomization{
+			TypeMeta:  types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
+			Resources: files, Patches: patches,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := fsys.WriteFile("/kustomization.yaml", text); err != nil {
+			return nil, err
+		}
+		result, err := kustomize(fsys, "/")
+		if err != nil {
+			return nil, fmt.Errorf("the patch cannot be applied: %s", kustomizeMessage(err))
+		}
+		if patches == nil {
+			// Only asked what the target selects: an unmatched one is no error
+			// to kustomize, but surely a mistake of its writer.
+			selected, err := result.Select(p.target)
+			if err != nil {
+				return nil, fmt.Errorf("the target cannot be read: %s", kustomizeMessage(err))
+			}
+			if len(selected) == 0 {
+				return nil, fmt.Errorf("the patch matches nothing; the cluster's own objects are %s", list(objects))
+			}
+		}
+		return objectsOf(result)
+	}
+	if _, err := build(nil); err != nil {
+		return nil, err
+	}
+	return build([]types.Patch{{Patch: p.text, Target: &p.target}})
+}
+
+// list names objects for a person.
+func list(objects []*unstructured.Unstructured) string {
+	var texts []string
+	for _, o := range objects {
+		texts = append(texts, o.GetKind()+" "+o.GetName())
+	}
+	return strings.Join(slices.Compact(texts), ", ")
+}
