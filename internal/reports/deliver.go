@@ -162,13 +162,17 @@ func (q *Queue) deliver(ctx context.Context, cluster record.Cluster, sent string
 		return fail(err)
 	}
 	if result.sent == "" {
-		queue, entry, err := q.load(ctx, cluster)
+		queue, _, rebuilt, err := q.load(ctx, cluster)
+		if err == nil && rebuilt {
+			err = q.update(ctx, cluster, func(saved *document) (bool, error) {
+				queue = *saved
+				return false, nil
+			})
+		}
 		if err != nil {
 			return fail(fmt.Errorf("look for reports of %s: %w", cluster, err))
 		}
-		if entry.Exists() {
-			q.measure(cluster, queue)
-		}
+		q.measure(cluster, queue)
 		if len(queue.Pending) == 0 {
 			return result
 		}

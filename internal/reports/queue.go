@@ -121,7 +121,7 @@ func (q *Queue) Enqueue(ctx context.Context, cluster record.Cluster, reports []o
 	}
 	var items []pending
 	var problems []error
-	now := q.options.Now().UTC().Truncate(time.Second)
+	now := q.now()
 	for _, report := range reports {
 		if report.Event == ops.EventNone {
 			continue
@@ -206,7 +206,7 @@ func (q *Queue) update(ctx context.Context, cluster record.Cluster, change func(
 	lock.Lock()
 	defer lock.Unlock()
 	for attempt := 0; ; attempt++ {
-		queue, entry, err := q.load(ctx, cluster)
+		queue, entry, rebuilt, err := q.load(ctx, cluster)
 		if err != nil {
 			return err
 		}
@@ -214,7 +214,7 @@ func (q *Queue) update(ctx context.Context, cluster record.Cluster, change func(
 		if err != nil {
 			return err
 		}
-		if !changed && entry.Aside() == "" {
+		if !changed && !rebuilt {
 			q.measure(cluster, queue)
 			return nil
 		}
@@ -233,29 +233,29 @@ func (q *Queue) update(ctx context.Context, cluster record.Cluster, change func(
 	}
 }
 
-// load reads a cluster's queue. A damaged one, kept aside, becomes one that
-// says so to the receiver.
-func (q *Queue) load(ctx context.Context, cluster record.Cluster) (document, record.Entry, error) {
-	var queue document
-	entry, err := q.options.Store.Load(ctx, cluster, record.Reports, &queue)
+// load reads a cluster's queue. A damaged one, kept aside, is rebuilt as one
+// that says so to the receiver, and is to be saved.
+func (q *Queue) load(ctx context.Context, cluster record.Cluster) (queue document, entry record.Entry, rebuilt bool, err error) {
+	entry, err = q.options.Store.Load(ctx, cluster, record.Reports, &queue)
 	if !errors.Is(err, record.ErrDamaged) {
-		return queue, entry, err
+		return queue, entry, false, err
 	}
 	q.options.Log.Warn("queue of reports is damaged and begun anew", "namespace", cluster.Namespace, "cluster", cluster.Name,
 		"kept", entry.Aside(), "error", err)
-	queue = document{}
-	kept := "its content could not be kept"
+	kept := "what it held could not be kept"
 	if entry.Aside() != "" {
 		kept = "what it held is kept in ConfigMap " + entry.Aside()
 	}
 	body, err := delayBody(cluster, "the queue of reports was damaged and is begun anew: reports may be missing; "+kept)
 	if err != nil {
-		return queue, entry, err
+		return document{}, entry, false, err
 	}
-	now := q.options.Now().UTC().Truncate(time.Second)
-	queue.Pending = []pending{{ID: "damaged-" + cluster.Namespace + "-" + cluster.Name + "-" + now.Format("20060102T150405Z"), At: now, Body: body}}
-	return queue, entry, nil
+	// The resource version makes the id the same however often it is read.
+	id := fmt.Sprintf("damaged-%s-%s-%s", cluster.Namespace, cluster.Name, entry.Object().ResourceVersion)
+	return document{Pending: []pending{{ID: id, At: q.now(), Body: body}}}, entry, true, nil
 }
+
+func (q *Queue) now() time.Time { return q.options.Now().UTC().Truncate(time.Second) }
 
 func (q *Queue) lock(cluster record.Cluster) *sync.Mutex {
 	q.mu.Lock()

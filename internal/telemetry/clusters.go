@@ -1,0 +1,127 @@
+package telemetry
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stevedore.dev/stevedore/internal/record"
+)
+
+// Health as crate-operator's metric counts it.
+type Health int
+
+const (
+	Green Health = iota
+	Yellow
+	Red
+	Unreachable
+)
+
+// String is the webhook's word for it.
+func (h Health) String() string {
+	switch h {
+	case Green:
+		return "GREEN"
+	case Yellow:
+		return "YELLOW"
+	case Red:
+		return "RED"
+	default:
+		return "UNREACHABLE"
+	}
+}
+
+// seenFor is how long a health is reported after it was last seen: as
+// crate-operator, so that its users' alerts on absent series keep working.
+const seenFor = 300 * time.Second
+
+// clusterMetrics are those whose value depends on the time of the scrape.
+type clusterMetrics struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	health map[record.Cluster]healthSeen
+	queues map[record.Cluster]queueSeen
+}
+
+type healthSeen struct {
+	databaseName string
+	health       Health
+	at           time.Time
+}
+
+type queueSeen struct {
+	length int
+	oldest time.Time
+}
+
+// The labels are crate-operator's: cluster_id is the definition's
+// metadata.name, cluster_name its spec.cluster.name.
+var (
+	crateLabels  = []string{"cluster_id", "cluster_name", "exported_namespace"}
+	healthDesc   = prometheus.NewDesc("cloud_clusters_health", "0 green, 1 yellow, 2 red, 3 unreachable; absent 300 s after the last look.", crateLabels, nil)
+	lastSeenDesc = prometheus.NewDesc("cloud_clusters_last_seen", "Unix time in seconds at which a cluster was last seen reachable.", crateLabels, nil)
+
+	queueLabels     = []string{"namespace", "cluster"}
+	queueLengthDesc = prometheus.NewDesc("stevedore_reports_queued", "Reports that the webhook's receiver has not taken yet.", queueLabels, nil)
+	queueAgeDesc    = prometheus.NewDesc("stevedore_reports_oldest_age_seconds", "Age of the oldest report that the receiver has not taken; 0 when none waits.", queueLabels, nil)
+)
+
+func newClusterMetrics(now func() time.Time) *clusterMetrics {
+	return &clusterMetrics{now: now, health: map[record.Cluster]healthSeen{}, queues: map[record.Cluster]queueSeen{}}
+}
+
+func (c *clusterMetrics) seen(cluster record.Cluster, databaseName string, health Health, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.health[cluster] = healthSeen{databaseName, health, at}
+}
+
+func (c *clusterMetrics) queued(cluster record.Cluster, length int, oldest time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queues[cluster] = queueSeen{length, oldest}
+}
+
+func (c *clusterMetrics) forget(cluster record.Cluster) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.health, cluster)
+	delete(c.queues, cluster)
+}
+
+// Describe is of prometheus.Collector.
+func (c *clusterMetrics) Describe(descs chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{healthDesc, lastSeenDesc, queueLengthDesc, queueAgeDesc} {
+		descs <- desc
+	}
+}
+
+// Collect is of prometheus.Collector.
+func (c *clusterMetrics) Collect(metrics chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	for cluster, seen := range c.health {
+		if now.Sub(seen.at) >= seenFor {
+			continue
+		}
+		gauge(healthDesc, float64(seen.health), cluster.Name, seen.databaseName, cluster.Namespace)
+		if seen.health != Unreachable {
+			gauge(lastSeenDesc, float64(seen.at.Unix()), cluster.Name, seen.databaseName, cluster.Namespace)
+		}
+	}
+	for cluster, seen := range c.queues {
+		gauge(queueLengthDesc, float64(seen.length), cluster.Namespace, cluster.Name)
+		age := 0.0
+		if seen.length > 0 {
+			age = max(now.Sub(seen.oldest).Seconds(), 0)
+		}
+		gauge(queueAgeDesc, age, cluster.Namespace, cluster.Name)
+	}
+}

@@ -1,0 +1,197 @@
+// Package telemetry lets others watch the daemon: Prometheus metrics with a
+// registry of its own, and the HTTP server for them, liveness and readiness.
+package telemetry
+
+import (
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"stevedore.dev/stevedore/internal/record"
+)
+
+// Build says what runs.
+type Build struct{ Version, Revision string }
+
+// Metrics are all of the daemon's, in a registry of their own. Its methods
+// return at once and may be called by several goroutines.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	sourceLooks    *prometheus.CounterVec
+	sourceLook     *prometheus.HistogramVec
+	sourceSuccess  *prometheus.GaugeVec
+	render         prometheus.Histogram
+	renderProblems *prometheus.GaugeVec
+	decisions      *prometheus.CounterVec
+	clusterStates  *prometheus.GaugeVec
+	applies        *prometheus.CounterVec
+	actions        *prometheus.CounterVec
+	reconcile      *prometheus.HistogramVec
+	deliveries     *prometheus.CounterVec
+	eventsDropped  prometheus.Counter
+	leader         prometheus.Gauge
+
+	clusters *clusterMetrics
+}
+
+// NewMetrics makes them. Now nil: time.Now.
+func NewMetrics(build Build, now func() time.Time) *Metrics {
+	if now == nil {
+		now = time.Now
+	}
+	m := &Metrics{registry: prometheus.NewRegistry(), clusters: newClusterMetrics(now)}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		vec := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stevedore_" + name, Help: help}, labels)
+		m.registry.MustRegister(vec)
+		return vec
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "stevedore_" + name, Help: help}, labels)
+		m.registry.MustRegister(vec)
+		return vec
+	}
+	// From a cached look (1 ms) to a bootstrap's slow exec (minutes).
+	buckets := []float64{.001, .005, .02, .1, .5, 2, 10, 60, 300}
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "stevedore_" + name, Help: help, Buckets: buckets}, labels)
+		m.registry.MustRegister(vec)
+		return vec
+	}
+	m.sourceLooks = counter("source_looks_total", "Looks at a source, by result: ok or error.", "source", "result")
+	m.sourceLook = histogram("source_look_duration_seconds", "Duration of a look at a source, a fetch included.", "source")
+	m.sourceSuccess = gauge("source_last_success_timestamp_seconds", "When the last look at a source succeeded.", "source")
+	m.render = histogram("render_duration_seconds", "Duration of rendering one snapshot.").WithLabelValues().(prometheus.Histogram)
+	m.renderProblems = gauge("render_problems", "Problems found in a source's last snapshot.", "source")
+	m.decisions = counter("decisions_total", "Decisions by outcome (done, act, wait, refuse) and the first gate or refusal named.", "outcome", "gate")
+	m.clusterStates = gauge("cluster_state", "1 for each gate that a cluster waits for (state waiting) or is refused by (refused).", "namespace", "cluster", "state", "gate")
+	m.applies = counter("applies_total", "Objects looked at by apply, by result (in-sync, applied, pruned, failed).", "result")
+	m.actions = counter("actions_total", "Actions carried out, by kind and result: ok or error.", "action", "result")
+	m.reconcile = histogram("reconcile_duration_seconds", "Duration of one turn of a cluster, by its outcome.", "outcome")
+	m.deliveries = counter("reports_deliveries_total", "Webhook deliveries by result: delivered, unanswered, failed (5xx, 408, 429), rejected (other 4xx, redirects), coalesced (never sent as such).", "result")
+	m.eventsDropped = counter("events_dropped_total", "Kubernetes events that were not written.").WithLabelValues()
+	m.leader = gauge("leader", "1 while this process holds the lease.").WithLabelValues()
+	info := gauge("build_info", "1; what runs is in the labels.", "version", "revision", "go_version")
+	info.WithLabelValues(build.Version, build.Revision, runtime.Version()).Set(1)
+	for _, result := range []string{"delivered", "unanswered", "failed", "rejected", "coalesced"} {
+		m.deliveries.WithLabelValues(result)
+	}
+	m.registry.MustRegister(m.clusters, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		Registry: m.registry, MaxRequestsInFlight: 4, Timeout: 10 * time.Second, EnableOpenMetrics: true,
+	})
+}
+
+// Gatherer for tests and for who serves the metrics in another way.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+
+// SourceLooked counts a look; source is its identity, which has no credentials.
+func (m *Metrics) SourceLooked(source string, took time.Duration, at time.Time, err error) {
+	m.sourceLooks.WithLabelValues(source, okOrError(err)).Inc()
+	m.sourceLook.WithLabelValues(source).Observe(took.Seconds())
+	if err == nil {
+		m.sourceSuccess.WithLabelValues(source).Set(float64(at.UnixMilli()) / 1000)
+	}
+}
+
+// Rendered counts a build and says how many problems it has.
+func (m *Metrics) Rendered(source string, took time.Duration, problems int) {
+	m.render.Observe(took.Seconds())
+	m.renderProblems.WithLabelValues(source).Set(float64(problems))
+}
+
+// Decided counts a decision and replaces what is said of the cluster's state:
+// the names of the gates it waits for and of those that refuse.
+func (m *Metrics) Decided(cluster record.Cluster, outcome string, waiting, refused []string) {
+	gate := ""
+	switch {
+	case len(refused) > 0:
+		gate = refused[0]
+	case len(waiting) > 0:
+		gate = waiting[0]
+	}
+	m.decisions.WithLabelValues(outcome, gate).Inc()
+	m.clusterStates.DeletePartialMatch(clusterLabels(cluster))
+	for _, name := range waiting {
+		m.clusterStates.WithLabelValues(cluster.Namespace, cluster.Name, "waiting", name).Set(1)
+	}
+	for _, name := range refused {
+		m.clusterStates.WithLabelValues(cluster.Namespace, cluster.Name, "refused", name).Set(1)
+	}
+}
+
+// Applied counts objects by what apply did with them.
+func (m *Metrics) Applied(result string, objects int) {
+	m.applies.WithLabelValues(result).Add(float64(objects))
+}
+
+// Acted counts an action of a decision.
+func (m *Metrics) Acted(kind string, err error) {
+	m.actions.WithLabelValues(kind, okOrError(err)).Inc()
+}
+
+// Reconciled measures one turn of a cluster.
+func (m *Metrics) Reconciled(outcome string, took time.Duration) {
+	m.reconcile.WithLabelValues(outcome).Observe(took.Seconds())
+}
+
+// Leading says whether this process holds the lease.
+func (m *Metrics) Leading(leads bool) {
+	if leads {
+		m.leader.Set(1)
+	} else {
+		m.leader.Set(0)
+	}
+}
+
+// EventDropped counts a Kubernetes event that was not written.
+func (m *Metrics) EventDropped() { m.eventsDropped.Inc() }
+
+// ReportsQueued and ReportDelivery are what the queue of reports says.
+func (m *Metrics) ReportsQueued(cluster record.Cluster, length int, oldest time.Time) {
+	m.clusters.queued(cluster, length, oldest)
+}
+
+func (m *Metrics) ReportDelivery(result string, count int) {
+	m.deliveries.WithLabelValues(result).Add(float64(count))
+}
+
+// Health of a cluster at a time; databaseName is spec.cluster.name.
+func (m *Metrics) Health(cluster record.Cluster, databaseName string, health Health, at time.Time) {
+	m.clusters.seen(cluster, databaseName, health, at)
+}
+
+// Forget drops every series of a cluster that is no longer kept.
+func (m *Metrics) Forget(cluster record.Cluster) {
+	m.clusterStates.DeletePartialMatch(clusterLabels(cluster))
+	m.clusters.forget(cluster)
+}
+
+// ForgetSource drops every series of a source that is no longer followed.
+func (m *Metrics) ForgetSource(source string) {
+	labels := prometheus.Labels{"source": source}
+	m.sourceLooks.DeletePartialMatch(labels)
+	m.sourceLook.DeletePartialMatch(labels)
+	m.sourceSuccess.DeletePartialMatch(labels)
+	m.renderProblems.DeletePartialMatch(labels)
+}
+
+func clusterLabels(cluster record.Cluster) prometheus.Labels {
+	return prometheus.Labels{"namespace": cluster.Namespace, "cluster": cluster.Name}
+}
+
+func okOrError(err error) string {
+	if err != nil {
+		return "error"
+	}
+	return "ok"
+}
