@@ -113,14 +113,14 @@ func NewQueue(options Options) *Queue {
 
 // Enqueue writes the reports to the cluster's queue before it returns; it
 // never waits for a receiver. Reports without an event and those whose id is
-// known already are left out. A report that has no body is an error after the
-// others were written.
+// known already are left out. One that can have no body (an unknown event, no
+// id) is logged as an error and left out: no later attempt would do better, and
+// the others must not wait for it.
 func (q *Queue) Enqueue(ctx context.Context, cluster record.Cluster, reports []ops.Report) error {
 	if q.options.Receiver == nil {
 		return nil
 	}
 	var items []pending
-	var problems []error
 	now := q.now()
 	for _, report := range reports {
 		if report.Event == ops.EventNone {
@@ -134,38 +134,40 @@ func (q *Queue) Enqueue(ctx context.Context, cluster record.Cluster, reports []o
 			err = fmt.Errorf("enqueue report %s for %s: %d bytes, more than the %d that one may have", cut(report.ID, 100), cluster, len(body), maxBody)
 		}
 		if err != nil {
-			problems = append(problems, err)
+			q.options.Log.Error("report has no webhook", "namespace", cluster.Namespace, "cluster", cluster.Name, "error", err)
 			continue
 		}
 		items = append(items, pending{ID: report.ID, Revision: report.Revision, At: now, Body: body})
 	}
-	if len(items) > 0 {
-		coalesced := 0
-		err := q.update(ctx, cluster, func(queue *document) (bool, error) {
-			added := false
-			for _, item := range items {
-				if !queue.knows(item.ID) {
-					queue.Pending = append(queue.Pending, item)
-					added = true
-				}
-			}
-			if !added {
-				return false, nil
-			}
-			var err error
-			coalesced, err = queue.fit(cluster)
-			return true, err
-		})
-		if err != nil {
-			problems = append(problems, fmt.Errorf("enqueue reports for %s: %w", cluster, err))
-		} else if coalesced > 0 {
-			q.options.Measure.ReportDelivery(ResultCoalesced, coalesced)
-			q.options.Log.Warn("queue of reports is full, the oldest are coalesced",
-				"namespace", cluster.Namespace, "cluster", cluster.Name, "coalesced", coalesced, "receiver", q.options.Receiver.String())
-		}
-		q.wakeUp(cluster)
+	if len(items) == 0 {
+		return nil
 	}
-	return errors.Join(problems...)
+	coalesced := 0
+	err := q.update(ctx, cluster, func(queue *document) (bool, error) {
+		added := false
+		for _, item := range items {
+			if !queue.knows(item.ID) {
+				queue.Pending = append(queue.Pending, item)
+				added = true
+			}
+		}
+		if !added {
+			return false, nil
+		}
+		var err error
+		coalesced, err = queue.fit(cluster)
+		return true, err
+	})
+	if err != nil {
+		return fmt.Errorf("enqueue reports for %s: %w", cluster, err)
+	}
+	if coalesced > 0 {
+		q.options.Measure.ReportDelivery(ResultCoalesced, coalesced)
+		q.options.Log.Warn("queue of reports is full, the oldest are coalesced",
+			"namespace", cluster.Namespace, "cluster", cluster.Name, "coalesced", coalesced, "receiver", q.options.Receiver.String())
+	}
+	q.wakeUp(cluster)
+	return nil
 }
 
 // Health sends the cluster's health, GREEN, YELLOW, RED or UNREACHABLE, once
