@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
 )
 
 // Command is what a person asked for outside of Git: an annotation on the
@@ -73,23 +72,18 @@ func CommandsOf(annotations map[string]string) []Command {
 	return commands
 }
 
-// Effective are the commands that stand at this render, as decisions take them;
-// ops lays them over the definition's.
-func Effective(commands []Command, revision string) ops.Commands {
-	var effective ops.Commands
-	for _, command := range commands {
-		if command.Revision != "" && command.Revision != revision {
-			continue
+// Effective lays the commands that were given at this render over what the
+// definition's annotations say. The result holds the command keys only.
+func Effective(definition map[string]string, commands []Command, revision string) map[string]string {
+	effective := map[string]string{}
+	for _, key := range commandKeys() {
+		if value, ok := definition[key]; ok {
+			effective[key] = value
 		}
-		switch command.Key {
-		case names.PausedAnnotation:
-			effective.Paused = command.Value
-		case names.ReleasedAnnotation:
-			effective.Released = command.Value
-		case names.AbortAnnotation:
-			effective.Abort = command.Value
-		case names.RestartedAtAnnotation:
-			effective.RestartedAt = command.Value
+	}
+	for _, command := range commands {
+		if command.Revision == "" || command.Revision == revision {
+			effective[command.Key] = command.Value
 		}
 	}
 	return effective
