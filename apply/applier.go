@@ -2,15 +2,20 @@ package apply
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/internal/names"
 )
 
 // ApplierOptions configure NewApplier. The zero value is usable.
@@ -26,97 +31,155 @@ type ApplierOptions struct {
 	RequestTimeout time.Duration
 }
 
-// Applier writes Kubernetes objects with the field manager "stevedore".
-type Applier struct{}
+// Applier writes Kubernetes objects with the field manager "stevedore". It is
+// safe for concurrent use; one cluster's objects belong to one caller at a
+// time.
+type Applier struct {
+	options ApplierOptions
+	log     *slog.Logger
+	live    *Live
+	client  dynamic.Interface
+	owns    *ownership
+}
+
+// Requests to the API server are limited on this side only against mistakes;
+// its own priority and fairness does the rest.
+const requestsPerSecond, requestsBurst = 100, 200
 
 // NewApplier makes an Applier that looks at objects through live.
 func NewApplier(cfg *rest.Config, live *Live, o ApplierOptions) (*Applier, error) {
-	return &Applier{}, nil
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	if o.RequestTimeout == 0 {
+		o.RequestTimeout = 30 * time.Second
+	}
+	cfg = rest.CopyConfig(cfg)
+	if cfg.QPS == 0 {
+		cfg.QPS, cfg.Burst = requestsPerSecond, requestsBurst
+	}
+	if cfg.WarningHandler == nil && cfg.WarningHandlerWithContext == nil {
+		cfg.WarningHandlerWithContext = warnings{o.Log}
+	}
+	client, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for %s: %w", cfg.Host, err)
+	}
+	return &Applier{options: o, log: o.Log, live: live, client: client, owns: newOwnership()}, nil
 }
 
-// ObjectError is what is wrong with one object.
-type ObjectError struct {
-	Key compare.Key
-	Err error
-}
+// warnings logs what the API server says beside an answer (a deprecated field,
+// say).
+type warnings struct{ log *slog.Logger }
 
-func (e *ObjectError) Error() string { return e.Key.String() + ": " + e.Err.Error() }
-func (e *ObjectError) Unwrap() error { return e.Err }
-
-// Leftover is an object of the cluster that is no longer wanted. It is
-// reported, never deleted.
-type Leftover struct {
-	Key compare.Key
-	// Data is true for what may hold the user's data: StatefulSets, claims.
-	Data bool
-}
-
-// SyncResult is what Sync did.
-type SyncResult struct {
-	// Written are the objects that a request changed or confirmed, in order.
-	Written []compare.Key
-	// InSync counts those that needed no request.
-	InSync int
-	// Failed has one error an object, in order; several objects with one
-	// cause (namespace terminating, forbidden) make one.
-	Failed []*ObjectError
-	// Leftovers are sorted by key.
-	Leftovers []Leftover
-}
-
-// Sync makes the cluster's objects as effective says, in the order accounts,
-// secrets, configuration, services, workloads, budgets; what is in sync costs
-// no request. The failure of one object does not stop the others; the error
-// joins all of SyncResult.Failed. Objects are not changed and may be shared.
-func (a *Applier) Sync(ctx context.Context, namespace, cluster string, effective []*unstructured.Unstructured) (SyncResult, error) {
-	return SyncResult{}, nil
+func (w warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _ string, text string) {
+	if code == 299 && text != "" {
+		w.log.WarnContext(ctx, "the API server warns", "warning", text)
+	}
 }
 
 // InSync says whether an object of the cluster needs no write, and if it does, why.
-func (a *Applier) InSync(namespace, cluster string, u *unstructured.Unstructured) (bool, string) {
-	return false, ""
+// It does no request.
+func (a *Applier) InSync(cluster string, u *unstructured.Unstructured) (bool, string) {
+	p := prepare(u, cluster, a.setID(u, cluster))
+	return a.owns.inSync(p, a.live.lookup(p.key))
 }
 
-// Diff lists what Sync would change in the live object, Secrets masked.
-func (a *Applier) Diff(u *unstructured.Unstructured) []compare.FieldChange { return nil }
+// setID is the ApplySet that an object is a member of; the parent is not.
+func (a *Applier) setID(u *unstructured.Unstructured, cluster string) string {
+	if u.GetKind() == "ConfigMap" && u.GetName() == names.InventoryConfigMap(cluster) {
+		return ""
+	}
+	return ApplySetID(u.GetNamespace(), cluster)
+}
+
+// Diff lists what Sync would change in the live object, Secrets masked. It does
+// no request.
+func (a *Applier) Diff(u *unstructured.Unstructured) []compare.FieldChange {
+	key := compare.KeyOf(u)
+	live := a.live.lookup(key)
+	if live == nil {
+		return compare.MaskChanges(key, compare.Diff(u, nil, nil))
+	}
+	return compare.MaskChanges(key, compare.Diff(u, live.Unstructured, live.ownedSet()))
+}
+
+// resource is where requests for an object go.
+func (a *Applier) resource(key compare.Key, version string) (dynamic.ResourceInterface, error) {
+	how, err := a.live.kinds.resolve(schema.GroupKind{Group: key.Group, Kind: key.Kind}, version)
+	if err != nil {
+		return nil, err
+	}
+	if !how.namespaced {
+		return a.client.Resource(how.resource), nil
+	}
+	if key.Namespace == "" {
+		return nil, errors.New("it names no namespace")
+	}
+	return a.client.Resource(how.resource).Namespace(key.Namespace), nil
+}
 
 // Read asks the API server, not the cache: for the look right before a
 // destructive write. A missing object is (nil, nil).
 func (a *Applier) Read(ctx context.Context, key compare.Key) (*unstructured.Unstructured, error) {
-	return nil, nil
+	found, err := a.read(ctx, key, "")
+	if found == nil || err != nil {
+		return nil, err
+	}
+	return found.Unstructured, nil
 }
 
-// CreateOnly creates u unless an object of that name exists, which is then
-// left as it is: created is false and err nil.
-func (a *Applier) CreateOnly(ctx context.Context, u *unstructured.Unstructured) (created bool, err error) {
-	return false, nil
+func (a *Applier) read(ctx context.Context, key compare.Key, version string) (*object, error) {
+	resource, err := a.resource(key, version)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", key, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.options.RequestTimeout)
+	defer cancel()
+	u, err := resource.Get(ctx, key.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", key, err)
+	}
+	return newObject(u), nil
 }
 
-// MetadataChange is a change of labels and annotations; a nil value removes
-// the key.
-type MetadataChange struct {
-	Labels, Annotations map[string]*string
-	// UID and ResourceVersion, where set, must be the live object's, or the
-	// write is refused with a conflict.
-	UID             types.UID
-	ResourceVersion string
+// retryAfter are the pauses between attempts of one write.
+var retryAfter = []time.Duration{200 * time.Millisecond, time.Second}
+
+// write does one write with a deadline, asks BeforeWrite before each attempt,
+// and tries again what again says may work in a moment.
+func (a *Applier) write(ctx context.Context, again func(error) bool, do func(ctx context.Context) error) error {
+	for attempt := 0; ; attempt++ {
+		if a.options.BeforeWrite != nil {
+			if err := a.options.BeforeWrite(ctx); err != nil {
+				return fmt.Errorf("%w: %w", ErrStopped, err)
+			}
+		}
+		err := func() error {
+			ctx, cancel := context.WithTimeout(ctx, a.options.RequestTimeout)
+			defer cancel()
+			return do(ctx)
+		}()
+		if err == nil || attempt == len(retryAfter) || !again(err) {
+			return err
+		}
+		a.log.DebugContext(ctx, "a write is tried again", "error", err)
+		timer := time.NewTimer(retryAfter[attempt])
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
 }
 
-// PatchMetadata changes labels and annotations and nothing else. It does no
-// request where the cache shows them as wanted.
-func (a *Applier) PatchMetadata(ctx context.Context, key compare.Key, change MetadataChange) error {
-	return nil
-}
-
-// WriteConfigMap creates cm where it has no resourceVersion and updates that
-// very version otherwise: a conflict (apierrors.IsConflict, IsAlreadyExists)
-// means read again and decide again.
-func (a *Applier) WriteConfigMap(ctx context.Context, cm *corev1.ConfigMap) (*corev1.ConfigMap, error) {
-	return cm, nil
-}
-
-// Delete deletes exactly the object with that UID and resourceVersion, both
-// required.
-func (a *Applier) Delete(ctx context.Context, key compare.Key, uid types.UID, resourceVersion string) error {
-	return nil
-}
+// transientNotConflict is transient without conflicts: these mean read again, decide
+// again.
+func transientNotConflict(err error) bool { return transient(err) && !apierrors.IsConflict(err) }

@@ -1,13 +1,134 @@
 package compare
 
-import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/internal/names"
+)
 
 // Masked stands in place of every value that must not be shown, whatever its
 // length.
 const Masked = "***"
 
-// MaskChanges returns changes of the object k fit to be printed.
-func MaskChanges(k Key, changes []FieldChange) []FieldChange { return changes }
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// MaskObject returns a copy of u fit to be printed.
-func MaskObject(u *unstructured.Unstructured) *unstructured.Unstructured { return u }
+// secretive says whether an object's values are hidden. It fails closed: an
+// object that does not say what it is, is one.
+func secretive(kind string) bool { return kind == "" || kind == "Secret" }
+
+// MaskChanges returns changes of the object k fit to be printed: of a Secret,
+// that a key was added, changed or removed, never a value nor its length. Other
+// objects keep their values, save the copy of the whole object that kubectl
+// leaves in an annotation.
+func MaskChanges(k Key, changes []FieldChange) []FieldChange {
+	result := make([]FieldChange, len(changes))
+	for i, change := range changes {
+		hide := maskElsewhere
+		if secretive(k.Kind) {
+			hide = maskInSecret
+		}
+		result[i] = FieldChange{Path: change.Path, Op: change.Op}
+		if change.From != nil {
+			result[i].From = hide(change.Path, change.From)
+		}
+		if change.To != nil {
+			result[i].To = hide(change.Path, change.To)
+		}
+	}
+	return result
+}
+
+// MaskObject returns a copy of u fit to be printed; items of a list of Secrets
+// are masked too.
+func MaskObject(u *unstructured.Unstructured) *unstructured.Unstructured {
+	if u == nil {
+		return nil
+	}
+	hide := maskElsewhere
+	if secretive(strings.TrimSuffix(u.GetKind(), "List")) {
+		hide = maskInSecret
+	}
+	object, ok := hide("", u.DeepCopy().Object).(map[string]any)
+	if !ok {
+		object = map[string]any{}
+	}
+	return &unstructured.Unstructured{Object: object}
+}
+
+// maskInSecret hides everything of a Secret but what is known to be no secret.
+func maskInSecret(path string, value any) any {
+	if shown(path) {
+		if _, ok := value.(map[string]any); !ok {
+			if _, ok := value.([]any); !ok {
+				return value
+			}
+		}
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		if items, ok := value.([]any); ok && path == "items" {
+			result := make([]any, len(items))
+			for i, item := range items {
+				result[i] = maskInSecret("", item)
+			}
+			return result
+		}
+		return Masked
+	}
+	switch path {
+	case "", "metadata", "metadata.labels", "metadata.annotations", "data", "stringData":
+	default:
+		return Masked
+	}
+	at := root
+	if path != "" {
+		at.text = path
+	}
+	result := make(map[string]any, len(object))
+	for name, item := range object {
+		if path == "metadata" && name == "managedFields" {
+			continue
+		}
+		result[name] = maskInSecret(at.field(name).text, item)
+	}
+	return result
+}
+
+// shown lists what of a Secret may be read by anyone who may see the diff.
+func shown(path string) bool {
+	switch path {
+	case "apiVersion", "kind", "type", "immutable", "metadata.name", "metadata.namespace", "metadata.uid",
+		"metadata.resourceVersion", "metadata.creationTimestamp":
+		return true
+	}
+	return strings.HasPrefix(path, "metadata.labels.") || strings.HasPrefix(path, `metadata.labels["`) ||
+		strings.HasPrefix(path, `metadata.annotations["`+names.Prefix)
+}
+
+func maskElsewhere(path string, value any) any {
+	if strings.Contains(path, lastApplied) {
+		return Masked
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		// A Secret inside another object, as in a List.
+		if kind, ok := value["kind"].(string); ok && kind == "Secret" {
+			return maskInSecret("", value)
+		}
+		result := make(map[string]any, len(value))
+		for name, item := range value {
+			result[name] = maskElsewhere(name, item)
+		}
+		return result
+	case []any:
+		result := make([]any, len(value))
+		for i, item := range value {
+			result[i] = maskElsewhere("", item)
+		}
+		return result
+	default:
+		return value
+	}
+}

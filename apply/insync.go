@@ -1,0 +1,202 @@
+package apply
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/client-go/applyconfigurations"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/internal/names"
+)
+
+// prepared is an effective object as it is sent.
+type prepared struct {
+	key compare.Key
+	// sent is the object with our labels and annotation.
+	sent *unstructured.Unstructured
+	// hash is that of the effective object, without what we stamp on it.
+	hash string
+}
+
+// prepare stamps a copy of u: the cluster's label, the ApplySet's, and (not on
+// Secrets, where it would say something of the content) the hash.
+func prepare(u *unstructured.Unstructured, cluster, setID string) prepared {
+	sent := compare.Normalize(u)
+	result := prepared{key: compare.KeyOf(u), sent: sent, hash: compare.HashNormalized(sent)}
+	labels := sent.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[names.ClusterLabel] = cluster
+	if setID != "" {
+		labels[compare.PartOfLabel] = setID
+	}
+	sent.SetLabels(labels)
+	if !result.key.IsSecret() {
+		annotations := sent.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[names.AppliedAnnotation] = result.hash
+		sent.SetAnnotations(annotations)
+	}
+	return result
+}
+
+// ownership predicts which fields the API server records as ours, and
+// remembers what it did record where the prediction misses (an admission
+// webhook, a server of another version).
+type ownership struct {
+	typed, deduced managedfields.TypeConverter
+
+	mu sync.Mutex
+	// accepted is, of each object, the effective hash and the hash of our
+	// entry that together were found to be in sync.
+	accepted map[compare.Key]acceptance
+}
+
+type acceptance struct {
+	effective string
+	owned     [sha256.Size]byte
+}
+
+func newOwnership() *ownership {
+	return &ownership{
+		typed:    applyconfigurations.NewTypeConverter(scheme.Scheme),
+		deduced:  managedfields.NewDeducedTypeConverter(),
+		accepted: map[compare.Key]acceptance{},
+	}
+}
+
+// identity is what the API server never records as owned.
+var identity = fieldpath.NewSet(
+	fieldpath.MakePathOrDie("apiVersion"),
+	fieldpath.MakePathOrDie("kind"),
+	fieldpath.MakePathOrDie("metadata"),
+	fieldpath.MakePathOrDie("metadata", "name"),
+	fieldpath.MakePathOrDie("metadata", "namespace"),
+)
+
+// predict is the set of fields that an apply of u owns. typed is false for a
+// kind whose schema we do not have: its lists then count as one field each.
+func (o *ownership) predict(u *unstructured.Unstructured) (set *fieldpath.Set, typed bool, err error) {
+	for _, converter := range []managedfields.TypeConverter{o.typed, o.deduced} {
+		typed = converter == o.typed
+		if typed && !scheme.Scheme.Recognizes(u.GroupVersionKind()) {
+			continue
+		}
+		value, convertErr := converter.ObjectToTyped(u)
+		if convertErr != nil {
+			err = convertErr
+			continue
+		}
+		if set, err = value.ToFieldSet(); err == nil {
+			return set.Difference(identity), typed, nil
+		}
+	}
+	return nil, false, fmt.Errorf("predicting the fields of %s: %w", compare.KeyOf(u), err)
+}
+
+func (o *ownership) accept(p prepared, live *object) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.accepted[p.key] = acceptance{effective: p.hash, owned: live.ownedHash}
+}
+
+func (o *ownership) isAccepted(p prepared, live *object) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.accepted[p.key] == acceptance{effective: p.hash, owned: live.ownedHash}
+}
+
+// trim forgets, when there are many, what keep does not know any more.
+func (o *ownership) trim(keep func(compare.Key) bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.accepted) <= maxAccepted {
+		return
+	}
+	for key := range o.accepted {
+		if !keep(key) {
+			delete(o.accepted, key)
+		}
+	}
+}
+
+// inSync says whether live is as p wants it, and if not why.
+//
+// The annotation says which effective object we applied last, and each apply
+// of ours sets our entry anew, so from then on our entry can only shrink: by
+// foreign changes to what we own. So an entry that still has every field we
+// send means that nobody has changed one. What it has more of was added by
+// admission at that apply.
+func (o *ownership) inSync(p prepared, live *object) (bool, string) {
+	switch {
+	case live == nil:
+		return false, "it does not exist"
+	case live.GetDeletionTimestamp() != nil:
+		return false, "it is being deleted"
+	case len(live.owned) == 0:
+		return false, "stevedore has not applied it"
+	}
+	if p.key.IsSecret() {
+		// The content itself is compared: its hash stands nowhere.
+		if changes := compare.Diff(p.sent, live.Unstructured, live.ownedSet()); len(changes) > 0 {
+			return false, changes[0].Path + " differs"
+		}
+	} else if live.GetAnnotations()[names.AppliedAnnotation] != p.hash {
+		return false, "what is wanted has changed since it was applied"
+	}
+	if o.isAccepted(p, live) {
+		return true, ""
+	}
+	wanted, typed, err := o.predict(p.sent)
+	if err != nil {
+		return false, err.Error()
+	}
+	missing := uncovered(wanted, live.ownedSet(), typed)
+	if missing.Empty() {
+		o.accept(p, live)
+		return true, ""
+	}
+	first := ""
+	for path := range missing.All() {
+		first = path.String()
+		break
+	}
+	return false, "changed by another: " + first
+}
+
+// uncovered are the fields of wanted that owned lacks. Without a schema a list
+// counts as owned if anything in it is.
+func uncovered(wanted, owned *fieldpath.Set, typed bool) *fieldpath.Set {
+	if owned == nil {
+		return wanted
+	}
+	missing := wanted.Difference(owned)
+	if typed || missing.Empty() {
+		return missing
+	}
+	result := fieldpath.NewSet()
+	for path := range missing.All() {
+		inner := owned
+		for _, element := range path {
+			next, ok := inner.Children.Get(element)
+			if !ok {
+				inner = nil
+				break
+			}
+			inner = next
+		}
+		if inner == nil || inner.Empty() {
+			result.Insert(path.Copy())
+		}
+	}
+	return result
+}

@@ -1,0 +1,113 @@
+package apply
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"stevedore.dev/stevedore/internal/names"
+)
+
+// object is what the cache keeps of a live object: all but managedFields
+// (half of its size), of which our own entry alone stays, as compact bytes.
+type object struct {
+	*unstructured.Unstructured
+	// owned is our entry's FieldsV1, nil where our apply owns nothing.
+	owned     []byte
+	ownedHash [sha256.Size]byte
+}
+
+// ownedSet parses what our apply owns; nil where it owns nothing.
+func (o *object) ownedSet() *fieldpath.Set {
+	if len(o.owned) == 0 {
+		return nil
+	}
+	set := &fieldpath.Set{}
+	if err := set.FromJSON(bytes.NewReader(o.owned)); err != nil {
+		return nil
+	}
+	return set
+}
+
+// lastAppliedAnnotation holds kubectl's copy of the whole object, of Secrets
+// too: nothing here reads it.
+const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
+
+// newObject strips u, which it takes over.
+func newObject(u *unstructured.Unstructured) *object {
+	result := &object{Unstructured: u}
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	if metadata == nil {
+		return result
+	}
+	if entries, ok := metadata["managedFields"].([]any); ok {
+		for _, item := range entries {
+			entry, ok := item.(map[string]any)
+			if !ok || entry["manager"] != names.FieldManager ||
+				entry["operation"] != string(metav1.ManagedFieldsOperationApply) {
+				continue
+			}
+			if subresource, _ := entry["subresource"].(string); subresource != "" {
+				continue
+			}
+			if raw, err := json.Marshal(entry["fieldsV1"]); err == nil {
+				result.owned = raw
+				result.ownedHash = sha256.Sum256(raw)
+			}
+		}
+		delete(metadata, "managedFields")
+	}
+	if annotations, ok := metadata["annotations"].(map[string]any); ok {
+		delete(annotations, lastAppliedAnnotation)
+	}
+	return result
+}
+
+// transform is what an informer keeps of what it receives. It is idempotent:
+// on the first list informers call it twice.
+func transform(item any) (any, error) {
+	u, ok := item.(*unstructured.Unstructured)
+	if !ok {
+		return item, nil
+	}
+	return newObject(u), nil
+}
+
+// transformPod keeps of a pod what readiness and operations look at.
+func transformPod(item any) (any, error) {
+	u, ok := item.(*unstructured.Unstructured)
+	if !ok {
+		return item, nil
+	}
+	var pod corev1.Pod
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &pod); err != nil {
+		return nil, fmt.Errorf("reading pod %s/%s: %w", u.GetNamespace(), u.GetName(), err)
+	}
+	pod.TypeMeta = metav1.TypeMeta{}
+	pod.ManagedFields = nil
+	delete(pod.Annotations, lastAppliedAnnotation)
+	pod.Spec = corev1.PodSpec{
+		NodeName:       pod.Spec.NodeName,
+		InitContainers: stripContainers(pod.Spec.InitContainers),
+		Containers:     stripContainers(pod.Spec.Containers),
+	}
+	return &pod, nil
+}
+
+func stripContainers(containers []corev1.Container) []corev1.Container {
+	result := make([]corev1.Container, 0, len(containers))
+	for _, c := range containers {
+		result = append(result, corev1.Container{
+			Name: c.Name, Image: c.Image, Command: c.Command, Args: c.Args,
+			Ports: c.Ports, Resources: c.Resources,
+		})
+	}
+	return result
+}

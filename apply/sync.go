@@ -1,0 +1,264 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/internal/names"
+)
+
+// Leftover is an object of the cluster that is no longer wanted. It is
+// reported, never deleted.
+type Leftover struct {
+	Key compare.Key
+	// Data is true for what may hold the user's data: StatefulSets, claims,
+	// Secrets.
+	Data bool
+}
+
+// SyncResult is what Sync did.
+type SyncResult struct {
+	// Written are the objects that a request changed or confirmed, in order.
+	Written []compare.Key
+	// InSync counts those that needed no request.
+	InSync int
+	// Failed has one error an object, in order; several objects with one
+	// cause (namespace terminating, forbidden) make one.
+	Failed []*ObjectError
+	// Leftovers are sorted by key.
+	Leftovers []Leftover
+}
+
+// maxAccepted bounds what is remembered of objects; beyond it those that are
+// gone are forgotten.
+const maxAccepted = 4096
+
+// Sync makes the cluster's objects as effective says, in the order accounts,
+// secrets, configuration, services, workloads, budgets, the inventory before
+// all; what is in sync costs no request. The failure of one object does not
+// stop the others; the error joins all of SyncResult.Failed. Only a refusal of
+// BeforeWrite (ErrStopped), the end of ctx and a namespace that is missing or
+// terminating stop the rest. Objects are not changed and may be shared.
+func (a *Applier) Sync(ctx context.Context, namespace, cluster string, effective []*unstructured.Unstructured) (SyncResult, error) {
+	var result SyncResult
+	own := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	if err := a.live.EnsureKinds(ctx, namespace, own); err != nil {
+		return result, err
+	}
+	recorded, recordedKinds := a.live.inventoried(namespace, cluster)
+	for _, kind := range recordedKinds {
+		if err := a.live.EnsureKinds(ctx, namespace, kind); err != nil {
+			a.log.WarnContext(ctx, "objects of a kind that the inventory names cannot be looked at",
+				"namespace", namespace, "cluster", cluster, "kind", kind.GroupKind().String(), "error", err)
+		}
+	}
+
+	var todo []prepared
+	var members []compare.Key
+	wanted := map[compare.Key]bool{}
+	for _, u := range inOrder(effective) {
+		key := compare.KeyOf(u)
+		wanted[key] = true
+		if err := a.admit(ctx, namespace, cluster, u, todo); err != nil {
+			result.Failed = append(result.Failed, &ObjectError{Key: key, Err: err})
+			if slices.Contains(recorded, key) {
+				members = append(members, key) // it may still be there
+			}
+			continue
+		}
+		todo = append(todo, prepare(u, cluster, ApplySetID(namespace, cluster)))
+	}
+	result.Leftovers = a.live.leftovers(namespace, cluster, recorded, wanted)
+
+	for _, p := range todo {
+		members = append(members, p.key)
+	}
+	for _, leftover := range result.Leftovers {
+		members = append(members, leftover.Key)
+	}
+	parent, err := inventoryObject(namespace, cluster, a.options.Version, members)
+	if err != nil {
+		return result, err
+	}
+	todo = slices.Insert(todo, 0, prepare(parent, cluster, ""))
+
+	for i, p := range todo {
+		written, err := a.syncOne(ctx, p, cluster)
+		switch {
+		case err == nil && written:
+			result.Written = append(result.Written, p.key)
+		case err == nil:
+			result.InSync++
+		default:
+			result.Failed = append(result.Failed, &ObjectError{Key: p.key, Err: err})
+		}
+		if errors.Is(err, ErrStopped) || ctx.Err() != nil && err != nil {
+			break
+		}
+		if namespaceGone(err, namespace) {
+			result.Failed = []*ObjectError{{Key: p.key, Err: fmt.Errorf(
+				"the namespace %s is missing or terminating, %d objects cannot be written; create it first: %w",
+				namespace, len(todo)-i, err)}}
+			break
+		}
+	}
+	result.Failed = collapseForbidden(result.Failed)
+	a.owns.trim(func(key compare.Key) bool { return a.live.lookup(key) != nil })
+
+	problems := make([]error, 0, len(result.Failed))
+	for _, failed := range result.Failed {
+		problems = append(problems, failed)
+	}
+	return result, errors.Join(problems...)
+}
+
+// admit refuses an object that cannot be one of the cluster's, and watches its
+// kind.
+func (a *Applier) admit(ctx context.Context, namespace, cluster string, u *unstructured.Unstructured, before []prepared) error {
+	key := compare.KeyOf(u)
+	if key.Kind == "" || key.Name == "" {
+		return errors.New("it has no kind or no name")
+	}
+	if slices.ContainsFunc(before, func(p prepared) bool { return p.key == key }) {
+		return errors.New("it is there twice: remove one")
+	}
+	how, err := a.live.kinds.resolve(u.GroupVersionKind().GroupKind(), u.GroupVersionKind().Version)
+	if err != nil {
+		return err
+	}
+	if how.namespaced && key.Namespace != namespace {
+		return fmt.Errorf("a cluster's objects live in its own namespace %s", namespace)
+	}
+	if label := u.GetLabels()[names.ClusterLabel]; label != "" && label != cluster {
+		return fmt.Errorf("its label %s names the cluster %q, it travels with %q", names.ClusterLabel, label, cluster)
+	}
+	if key.IsSecret() {
+		return a.live.EnsureSecret(ctx, namespace, key.Name)
+	}
+	return a.live.EnsureKinds(ctx, namespace, u.GroupVersionKind())
+}
+
+// syncOne brings one object into sync; written is false where no request
+// was needed.
+func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string) (written bool, err error) {
+	live := a.live.lookup(p.key)
+	ok, why := a.owns.inSync(p, live)
+	if ok {
+		return false, nil
+	}
+	if live == nil {
+		// Not among what is ours; but it may exist.
+		live, err = a.read(ctx, p.key, p.sent.GroupVersionKind().Version)
+		if err != nil {
+			return false, err
+		}
+	}
+	var changes []compare.FieldChange
+	if live != nil {
+		if live.GetDeletionTimestamp() != nil {
+			return false, ErrBeingDeleted
+		}
+		if err := ours(p, live, cluster); err != nil {
+			return false, err
+		}
+		changes = compare.Diff(p.sent, live.Unstructured, live.ownedSet())
+		if refused := immutable(p.key, live.Unstructured, changes); refused != nil {
+			return false, refused
+		}
+	}
+	answer, err := a.apply(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	fields := make([]string, 0, len(changes))
+	for _, change := range changes {
+		fields = append(fields, change.Path)
+	}
+	a.log.InfoContext(ctx, "applied", "object", p.key.String(), "cluster", cluster, "why", why, "fields", fields)
+	// What the API server recorded is the truth from now on, where the
+	// prediction misses.
+	a.owns.accept(p, answer)
+	a.live.wrote(p.key, answer)
+	return true, nil
+}
+
+// ours refuses a live object that we did not make. Our label on it, with this
+// cluster's name, is a person's word that it may be taken over.
+func ours(p prepared, live *object, cluster string) error {
+	switch label := live.GetLabels()[names.ClusterLabel]; {
+	case label == cluster:
+		return nil
+	case label != "":
+		return &NotOursError{Key: p.key, Owner: label, Cluster: cluster}
+	case len(live.owned) > 0 || live.GetAnnotations()[names.AppliedAnnotation] != "":
+		return nil // somebody took the label off
+	}
+	return &NotOursError{Key: p.key, Cluster: cluster}
+}
+
+// apply is the server-side apply. It is forced: what the effective object names
+// is ours, whoever wrote it last.
+func (a *Applier) apply(ctx context.Context, p prepared) (*object, error) {
+	resource, err := a.resource(p.key, p.sent.GroupVersionKind().Version)
+	if err != nil {
+		return nil, err
+	}
+	var answer *unstructured.Unstructured
+	err = a.write(ctx, transient, func(ctx context.Context) error {
+		answer, err = resource.Apply(ctx, p.key.Name, p.sent, metav1.ApplyOptions{FieldManager: names.FieldManager, Force: true})
+		return err
+	})
+	if errors.Is(err, ErrStopped) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("applying: %w", p.discreet(err))
+	}
+	return newObject(answer), nil
+}
+
+// discreet keeps what the API server says of a Secret, which may quote values,
+// out of logs and reports.
+func (p prepared) discreet(err error) error {
+	if !p.key.IsSecret() || !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
+		return err
+	}
+	return fmt.Errorf("the API server refuses the Secret (%s): its values must be base64 in data, or plain text in stringData, and its type fit its keys",
+		apierrors.ReasonForError(err))
+}
+
+// collapseForbidden makes one error of all that only say forbidden.
+func collapseForbidden(failed []*ObjectError) []*ObjectError {
+	var first *ObjectError
+	var others []string
+	var result []*ObjectError
+	for _, f := range failed {
+		switch {
+		case !apierrors.IsForbidden(f.Err) || apierrors.HasStatusCause(f.Err, "NamespaceTerminating"):
+			result = append(result, f)
+		case first == nil:
+			first = f
+			result = append(result, f)
+		default:
+			others = append(others, f.Key.String())
+		}
+	}
+	if len(others) > 0 {
+		more := others
+		if len(more) > 5 {
+			more = append(slices.Clone(more[:5]), "…")
+		}
+		*first = ObjectError{Key: first.Key, Err: fmt.Errorf("%w (and so are %d more objects: %s)",
+			first.Err, len(others), strings.Join(more, ", "))}
+	}
+	return result
+}

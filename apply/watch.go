@@ -1,0 +1,260 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"stevedore.dev/stevedore/internal/names"
+)
+
+// staleAfter is how long a watch that was in sync may fail before what it
+// knows counts as too old to act on.
+const staleAfter = 2 * time.Minute
+
+// clusterIndex finds objects by cluster.
+const clusterIndex = "cluster"
+
+// watchID names one watch: a kind in a namespace, or one object of it.
+type watchID struct {
+	namespace string
+	kind      schema.GroupKind
+	name      string
+}
+
+func (id watchID) String() string {
+	switch {
+	case id.name != "":
+		return fmt.Sprintf("%s %s/%s", id.kind, id.namespace, id.name)
+	case id.namespace != "":
+		return fmt.Sprintf("%s in namespace %s", id.kind, id.namespace)
+	}
+	return id.kind.String()
+}
+
+// watched is one informer, and how it is doing.
+type watched struct {
+	id       watchID
+	informer cache.SharedIndexInformer
+	cancel   context.CancelFunc
+	done     chan struct{}
+	selector labels.Selector
+	// failed is signalled by each failed list or watch.
+	failed chan struct{}
+
+	mu      sync.Mutex
+	err     error
+	since   time.Time
+	reached string
+}
+
+// selectorOf says by which labels objects of a kind are ours.
+func selectorOf(kind schema.GroupKind) labels.Selector {
+	switch kind {
+	case schema.GroupKind{Kind: "Pod"}, schema.GroupKind{Kind: "PersistentVolumeClaim"}:
+		return labels.SelectorFromSet(labels.Set{names.ComponentLabel: names.Component})
+	}
+	requirement, _ := labels.Parse(names.ClusterLabel)
+	return requirement
+}
+
+// clusterOf is the cluster that an object belongs to, "" where it says none.
+func clusterOf(object metav1.Object) string {
+	set := object.GetLabels()
+	if cluster := set[names.ClusterLabel]; cluster != "" {
+		return cluster
+	}
+	if set[names.ComponentLabel] == names.Component {
+		return set[names.NameLabel]
+	}
+	return ""
+}
+
+// start begins a watch; its goroutine ends with ctx or cancel.
+func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
+	w := &watched{id: id, done: make(chan struct{}), failed: make(chan struct{}, 1)}
+	resources := l.client.Resource(kind.resource).Namespace(id.namespace)
+	restrict := func(options *metav1.ListOptions) { options.FieldSelector = "metadata.name=" + id.name }
+	if id.name == "" {
+		w.selector = selectorOf(id.kind)
+		text := w.selector.String()
+		restrict = func(options *metav1.ListOptions) { options.LabelSelector = text }
+	}
+	source := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			restrict(&options)
+			list, err := resources.List(ctx, options)
+			w.note(err)
+			if err != nil {
+				return nil, err
+			}
+			return list, nil
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			restrict(&options)
+			events, err := resources.Watch(ctx, options)
+			w.note(err)
+			if err != nil {
+				return nil, err
+			}
+			return events, nil
+		},
+	}
+	w.informer = cache.NewSharedIndexInformer(
+		cache.ToListWatcherWithWatchListSemantics(source, l.client),
+		&unstructured.Unstructured{}, 0,
+		cache.Indexers{clusterIndex: func(item any) ([]string, error) {
+			object, ok := item.(metav1.Object)
+			if !ok {
+				return nil, nil
+			}
+			return []string{clusterOf(object)}, nil
+		}},
+	)
+	strip := transform
+	if id.kind == (schema.GroupKind{Kind: "Pod"}) {
+		strip = transformPod
+	}
+	// These fail only on an informer that runs already.
+	_ = w.informer.SetTransform(strip)
+	_ = w.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		if !errors.Is(err, context.Canceled) {
+			l.log.Debug("a watch ended and begins again", "watch", id.String(), "error", err)
+		}
+	})
+	_, _ = w.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(item any) { l.changed(w, item) },
+		UpdateFunc: func(_, item any) { l.changed(w, item) },
+		DeleteFunc: func(item any) { l.changed(w, item) },
+	})
+	ctx, w.cancel = context.WithCancel(ctx)
+	go func() {
+		defer close(w.done)
+		w.informer.RunWithContext(ctx)
+	}()
+	return w
+}
+
+// changed runs after the cache has taken an object in.
+func (l *Live) changed(w *watched, item any) {
+	if gone, ok := item.(cache.DeletedFinalStateUnknown); ok {
+		item = gone.Obj
+	}
+	object, ok := item.(metav1.Object)
+	if !ok {
+		return
+	}
+	w.mu.Lock()
+	if newer(object.GetResourceVersion(), w.reached) {
+		w.reached = object.GetResourceVersion()
+	}
+	w.mu.Unlock()
+	if l.options.OnChange != nil {
+		l.options.OnChange(w.id.namespace, clusterOf(object))
+	}
+}
+
+// note remembers how the last request of the watch went.
+func (w *watched) note(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, context.Canceled) {
+		w.err = nil
+		return
+	}
+	if w.err == nil {
+		w.since = time.Now()
+	}
+	w.err = err
+	select {
+	case w.failed <- struct{}{}:
+	default:
+	}
+}
+
+// failure is what keeps the watch from being trusted, nil if nothing does.
+func (w *watched) failure() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		return nil
+	}
+	if hopeless(w.err) || w.informer.HasSynced() && time.Since(w.since) > staleAfter {
+		return w.err
+	}
+	return nil
+}
+
+// hopeless says whether waiting alone does not help.
+func hopeless(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err)
+}
+
+// wait returns once the first list is in the cache.
+func (w *watched) wait(ctx context.Context) error {
+	for {
+		if err := w.failure(); err != nil {
+			return w.explain(err)
+		}
+		select {
+		case <-w.informer.HasSyncedChecker().Done():
+			return nil
+		case <-w.failed:
+		case <-ctx.Done():
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if w.err != nil {
+				return w.explain(w.err)
+			}
+			return fmt.Errorf("watching %s: no answer in time: %w", w.id, ctx.Err())
+		}
+	}
+}
+
+func (w *watched) explain(err error) error {
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("watching %s: %w; allow stevedore to list and watch it, by a Role and a RoleBinding in that namespace", w.id, err)
+	}
+	return fmt.Errorf("watching %s: %w", w.id, err)
+}
+
+// reachedVersion says whether the watch has delivered a change at or after rv.
+func (w *watched) reachedVersion(rv string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.reached != "" && !newer(rv, w.reached)
+}
+
+func (w *watched) stop() {
+	w.cancel()
+	<-w.done
+}
+
+// newer says whether resource version a comes after b. Versions of one resource
+// can be compared as numbers (KEP-5504); one that is none is newer, so that
+// nobody trusts a cache that cannot be placed.
+func newer(a, b string) bool {
+	if a == b {
+		return false
+	}
+	if b == "" {
+		return true
+	}
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	if err != nil {
+		return true
+	}
+	return order > 0
+}
