@@ -2,10 +2,47 @@ package ops
 
 import "time"
 
-// Decide returns what may be done next. It is pure.
+// Decide returns what may be done next. It is pure: the same arguments give
+// the same decision, and none of them is changed. What is observed has to come
+// from caches that have caught up at least once.
 func Decide(desired Desired, observed Observed, record Record, policy Policy, now time.Time) Decision {
-	return Decision{Verdict: Wait, Record: record}
-}
+	t := turn{d: &desired, o: &observed, r: record, p: &policy, now: now}
+	t.rebuild()
+	t.command()
 
-// Settle returns the record after an action ended with a result. It is pure.
-func Settle(record Record, action Action, result Result, now time.Time) Record { return record }
+	// Whether this cluster is ours to touch at all.
+	switch {
+	case t.anothers():
+		// The record is the other's: nothing is written to it.
+		t.r = record
+		return t.finish(&record)
+	case t.removed(), t.released(), t.paused():
+		t.keep()
+		return t.finish(&record)
+	}
+	t.takeUp()
+	if t.renamed() || t.notOurs() || t.foreign() {
+		t.keep()
+		t.refused()
+		return t.finish(&record)
+	}
+
+	// What of it may be applied now.
+	t.refuse()
+	t.create()
+	t.startGrow()
+	t.hold()
+
+	// What else is to be done, none of it waiting for the rest.
+	t.labelSecrets()
+	t.systemUser()
+	t.users()
+	t.bootstrap()
+	t.grow()
+	t.claims()
+
+	t.effective()
+	t.d2.Apply, t.d2.Prune = true, true
+	t.verify()
+	return t.finish(&record)
+}

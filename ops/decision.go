@@ -1,6 +1,10 @@
 package ops
 
-import "time"
+import (
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
 
 // Verdict is the kind of a decision.
 type Verdict uint8
@@ -65,15 +69,8 @@ func (d Decision) Actions() []Action {
 	return append(append(make([]Action, 0, len(d.Harmless)+1), d.Harmless...), *d.Disruptive)
 }
 
-// Reason is why something waits or is refused.
-type Reason struct {
-	// Name is kebab-case and the same in status, webhook, metrics and docs.
-	Name string
-	// Message is a sentence with the numbers it is based on.
-	Message string
-	// Until is when a wait ends by itself; zero when it depends on what is seen.
-	Until time.Time
-}
+// Reason is why something waits or is refused: a gate's name and its words.
+type Reason = gates.Reason
 
 // TemplateChoice says which pod template a StatefulSet gets.
 type TemplateChoice uint8

@@ -1,18 +1,333 @@
 package ops
 
-import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
 
-// Classify compares the wanted StatefulSets with the last effective ones and
-// returns the differences that matter, sorted. Objects of other kinds are
-// ignored. It is pure.
-func Classify(wanted, effective []*unstructured.Unstructured) []Change { return nil }
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const (
+	kindStatefulSet = "StatefulSet"
+	kindBudget      = "PodDisruptionBudget"
+	// CrateContainer is the name of CrateDB's container in a pod.
+	CrateContainer = "crate"
+	// InitialMasters begins the argument that founds a cluster.
+	initialMastersArgument = "-Ccluster.initial_master_nodes="
+)
 
 // Materialise turns the wanted objects into those that the cluster is held to
 // now, and returns what the record is to save of them (set Record.Saved to it
 // before the record is saved). The arguments are not changed. It is pure.
+//
+// A set whose template is kept needs its saved object; without one it is an
+// error, and SaveLive makes one of what is live.
 func Materialise(wanted []*unstructured.Unstructured, saved Saved, effective Effective) ([]*unstructured.Unstructured, Saved, error) {
-	return wanted, saved, nil
+	objects := make([]*unstructured.Unstructured, 0, len(wanted))
+	next := make(Saved, len(effective.Sets))
+	done := make(map[string]bool, len(effective.Sets))
+	for _, o := range wanted {
+		switch o.GetKind() {
+		case kindStatefulSet:
+			i := slices.IndexFunc(effective.Sets, func(s EffectiveSet) bool { return s.Name == o.GetName() })
+			if i < 0 {
+				// A StatefulSet of the user's own that travels with the cluster.
+				objects = append(objects, o)
+				continue
+			}
+			done[o.GetName()] = true
+			set, err := materialiseSet(o, saved, effective.Sets[i], next)
+			if err != nil {
+				return nil, saved, err
+			}
+			if set != nil {
+				objects = append(objects, set)
+			}
+		case kindBudget:
+			objects = append(objects, materialiseBudget(o, effective.Budgets))
+		default:
+			objects = append(objects, o)
+		}
+	}
+	// A group that is gone from the definition runs on.
+	for _, e := range effective.Sets {
+		if done[e.Name] {
+			continue
+		}
+		set, err := materialiseSet(nil, saved, e, next)
+		if err != nil {
+			return nil, saved, err
+		}
+		if set != nil {
+			objects = append(objects, set)
+		}
+	}
+	return objects, next, nil
+}
+
+func materialiseSet(wanted *unstructured.Unstructured, saved Saved, e EffectiveSet, next Saved) (*unstructured.Unstructured, error) {
+	if e.Absent {
+		return nil, nil
+	}
+	var set *unstructured.Unstructured
+	if e.Template == TemplateKept || wanted == nil {
+		var err error
+		if set, err = saved.unpack(e.Name); err != nil {
+			return nil, err
+		}
+	} else {
+		set = wanted.DeepCopy()
+	}
+	if err := unstructured.SetNestedField(set.Object, int64(e.Replicas), "spec", "replicas"); err != nil {
+		return nil, fmt.Errorf("setting spec.replicas of StatefulSet %s: %w", e.Name, err)
+	}
+	if !e.InitialMasters {
+		withoutInitialMasters(set)
+	}
+	packed, err := pack(set, saved[e.Name])
+	if err != nil {
+		return nil, err
+	}
+	next[e.Name] = packed
+	return set, nil
+}
+
+func materialiseBudget(o *unstructured.Unstructured, budgets []Budget) *unstructured.Unstructured {
+	i := slices.IndexFunc(budgets, func(b Budget) bool { return b.Name == o.GetName() })
+	if i < 0 {
+		return o
+	}
+	out := o.DeepCopy()
+	unstructured.RemoveNestedField(out.Object, "spec", "minAvailable")
+	// It fails only where spec is no map, which the API server refuses with words.
+	_ = unstructured.SetNestedField(out.Object, int64(budgets[i].MaxUnavailable), "spec", "maxUnavailable")
+	return out
+}
+
+// withoutInitialMasters takes the argument off the crate container's command.
+func withoutInitialMasters(set *unstructured.Unstructured) {
+	eachCommand(set, func(arguments []any) []any {
+		return slices.DeleteFunc(slices.Clone(arguments), func(a any) bool {
+			s, ok := a.(string)
+			return ok && strings.HasPrefix(s, initialMastersArgument)
+		})
+	})
+}
+
+// HasInitialMasters reports whether a StatefulSet's template still founds
+// clusters (ObservedSet.InitialMasters).
+func HasInitialMasters(set *unstructured.Unstructured) bool {
+	found := false
+	eachCommand(set, func(arguments []any) []any {
+		for _, a := range arguments {
+			if s, ok := a.(string); ok && strings.HasPrefix(s, initialMastersArgument) {
+				found = true
+			}
+		}
+		return nil
+	})
+	return found
+}
+
+// eachCommand gives change the crate container's command and its args; what it
+// returns takes their place, nil leaves them.
+func eachCommand(set *unstructured.Unstructured, change func([]any) []any) {
+	// No copy is made on the way: the caller owns the object or only reads.
+	containers, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "template", "spec", "containers")
+	list, _ := containers.([]any)
+	for _, c := range list {
+		container, _ := c.(map[string]any)
+		if container == nil || container["name"] != CrateContainer {
+			continue
+		}
+		for _, key := range []string{"command", "args"} {
+			if arguments, ok := container[key].([]any); ok {
+				if next := change(arguments); next != nil {
+					container[key] = next
+				}
+			}
+		}
+	}
+}
+
+// pack returns the packed object; before stays as it is when it says the same,
+// though another release might compress it otherwise.
+func pack(set *unstructured.Unstructured, before string) (string, error) {
+	text, err := json.Marshal(set.Object)
+	if err != nil {
+		return "", fmt.Errorf("packing StatefulSet %s: %w", set.GetName(), err)
+	}
+	if before != "" {
+		if old, err := inflate(before); err == nil && bytes.Equal(old, text) {
+			return before, nil
+		}
+	}
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if _, err := w.Write(text); err != nil {
+		return "", fmt.Errorf("packing StatefulSet %s: %w", set.GetName(), err)
+	}
+	if err := w.Close(); err != nil {
+		return "", fmt.Errorf("packing StatefulSet %s: %w", set.GetName(), err)
+	}
+	return base64.StdEncoding.EncodeToString(b.Bytes()), nil
+}
+
+// maxSavedBytes bounds one unpacked object: a damaged record fills no memory.
+const maxSavedBytes = 4 << 20
+
+func inflate(packed string) ([]byte, error) {
+	raw, err := base64.StdEncoding.DecodeString(packed)
+	if err != nil {
+		return nil, err
+	}
+	r, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(r, maxSavedBytes+1))
+	if err == nil && len(text) > maxSavedBytes {
+		err = fmt.Errorf("more than %d bytes", maxSavedBytes)
+	}
+	return text, err
+}
+
+func (s Saved) unpack(name string) (*unstructured.Unstructured, error) {
+	packed, ok := s[name]
+	if !ok {
+		return nil, fmt.Errorf("the record holds no object of StatefulSet %s, which is to stay as it is; rebuild the record from what is live", name)
+	}
+	text, err := inflate(packed)
+	if err != nil {
+		return nil, fmt.Errorf("unpacking StatefulSet %s of the record: %w", name, err)
+	}
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(text); err != nil {
+		return nil, fmt.Errorf("reading StatefulSet %s of the record: %w", name, err)
+	}
+	return o, nil
 }
 
 // Unpack returns the objects of Saved, sorted by name.
-func (s Saved) Unpack() ([]*unstructured.Unstructured, error) { return nil, nil }
+func (s Saved) Unpack() ([]*unstructured.Unstructured, error) {
+	objects := make([]*unstructured.Unstructured, 0, len(s))
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		o, err := s.unpack(name)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, o)
+	}
+	return objects, nil
+}
+
+// SaveLive makes what a lost record saved of live StatefulSets: what Kubernetes
+// put in of its own accord (status, defaults) is left out, as far as the wanted
+// objects show what is ours. It is pure.
+func SaveLive(live, wanted []*unstructured.Unstructured) (Saved, error) {
+	saved := make(Saved, len(live))
+	for _, o := range live {
+		if o.GetKind() != kindStatefulSet {
+			continue
+		}
+		out := o.DeepCopy()
+		delete(out.Object, "status")
+		metadata := map[string]any{"name": o.GetName(), "namespace": o.GetNamespace()}
+		if l := o.GetLabels(); len(l) > 0 {
+			metadata["labels"] = anyMap(l)
+		}
+		out.Object["metadata"] = metadata
+		for _, w := range wanted {
+			if w.GetKind() == kindStatefulSet && w.GetName() == o.GetName() {
+				if spec, ok := shaped(out.Object["spec"], w.Object["spec"]).(map[string]any); ok {
+					out.Object["spec"] = spec
+				}
+				if a := w.GetAnnotations(); len(a) > 0 {
+					out.SetAnnotations(a)
+				}
+			}
+		}
+		packed, err := pack(out, "")
+		if err != nil {
+			return nil, err
+		}
+		saved[o.GetName()] = packed
+	}
+	return saved, nil
+}
+
+func anyMap(m map[string]string) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+// shaped keeps of live what the wanted value has too; lists of named things are
+// matched by name, and what only live has there is kept.
+func shaped(live, wanted any) any {
+	switch w := wanted.(type) {
+	case map[string]any:
+		l, ok := live.(map[string]any)
+		if !ok {
+			return live
+		}
+		out := make(map[string]any, len(w))
+		for k, v := range w {
+			if have, ok := l[k]; ok {
+				out[k] = shaped(have, v)
+			}
+		}
+		return out
+	case []any:
+		l, ok := live.([]any)
+		if !ok {
+			return live
+		}
+		out := make([]any, 0, len(l))
+		for i, have := range l {
+			match := any(nil)
+			if name := nameOf(have); name != "" {
+				for _, v := range w {
+					if nameOf(v) == name {
+						match = v
+					}
+				}
+			} else if i < len(w) {
+				match = w[i]
+			}
+			if match == nil {
+				out = append(out, have)
+			} else {
+				out = append(out, shaped(have, match))
+			}
+		}
+		return out
+	}
+	return live
+}
+
+// nameOf is what identifies an item of a list: its name, for volume claims that
+// of their metadata; "" when it has none.
+func nameOf(item any) string {
+	m, ok := item.(map[string]any)
+	if !ok {
+		return ""
+	}
+	if s, ok := m["name"].(string); ok {
+		return s
+	}
+	if meta, ok := m["metadata"].(map[string]any); ok {
+		s, _ := meta["name"].(string)
+		return s
+	}
+	return ""
+}

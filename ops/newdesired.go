@@ -51,7 +51,8 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) Desired {
 		out.Users = append(out.Users, User{Name: u.Name, Secret: SecretKey{Name: u.Password.Name, Key: u.Password.Key}})
 	}
 	for _, o := range r.Objects {
-		if o.GetKind() == "PodDisruptionBudget" && o.GetLabels()[names.PartOfLabel] == names.Component {
+		if o.GetKind() == "PodDisruptionBudget" &&
+			(o.GetName() == names.DataBudget(d.Name) || o.GetName() == names.MasterBudget(d.Name)) {
 			out.Budgets = append(out.Budgets, o.GetName())
 		}
 	}

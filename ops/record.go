@@ -30,6 +30,8 @@ type Record struct {
 	Version string     `json:"version,omitempty"`
 	TLS     bool       `json:"tls,omitempty"`
 	License *SecretKey `json:"license,omitempty"`
+	// AllowedCIDRs are those of the last verified revision, joined by commas.
+	AllowedCIDRs string `json:"allowedCIDRs,omitempty"`
 	// Sets are the effective StatefulSets, in the order of Desired.Sets.
 	Sets []RecordedSet `json:"sets,omitempty"`
 	// Budgets are the effective disruption budgets.
@@ -51,7 +53,9 @@ type Record struct {
 type Shown struct {
 	Verdict string `json:"verdict,omitempty"`
 	// Since is when the verdict or a name among the reasons last changed.
-	Since   time.Time     `json:"since"`
+	Since time.Time `json:"since"`
+	// At is when these words were written; numbers in them may have moved since.
+	At      time.Time     `json:"at"`
 	Reasons []ShownReason `json:"reasons,omitempty"`
 	// Problems are errors in the definition, as file:line:column: message.
 	Problems []string `json:"problems,omitempty"`

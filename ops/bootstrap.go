@@ -1,0 +1,227 @@
+package ops
+
+import (
+	"fmt"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// SystemKey is the key of the system user's password in its Secret.
+const SystemKey = "password"
+
+// bootstrapping is true from the creation of the sets until the cluster id is
+// recorded.
+func (t *turn) bootstrapping() bool {
+	return !t.r.Bootstrap.Done && t.r.Operation != nil && t.r.Operation.Kind == OperationBootstrap
+}
+
+// systemUser takes a new cluster to the point where `system` logs in: its
+// Secret, a ready master, the licence before the first user, then the user by
+// exec. After bootstrap it only looks.
+func (t *turn) systemUser() {
+	if len(t.r.Sets) == 0 {
+		return
+	}
+	secret := t.secret(t.systemSecret())
+	key := SecretKey{Name: secret.Name, Key: SystemKey}
+	if !secret.has(SystemKey) {
+		// A Secret without the key is never overwritten: somebody may still know
+		// what was in it.
+		if t.r.ClusterID != "" || t.r.Bootstrap.Done || secret.Exists {
+			t.refusal(gates.SystemPasswordLost(secret.Name, secret.Exists))
+			return
+		}
+		t.harmless(Action{Kind: ActionCreateSystemSecret, Secret: key})
+		return
+	}
+	if t.r.Bootstrap.Done {
+		t.systemLogin(secret)
+		return
+	}
+	if !t.bootstrapping() {
+		return
+	}
+	pod, ok := t.readyMaster()
+	if !ok {
+		t.repairUnstarted()
+		return
+	}
+	if !t.licence(pod) {
+		return
+	}
+	made := t.r.Bootstrap.System
+	if made.UID != secret.Version.UID || t.o.Database.SystemLogin == LoginRefused {
+		t.harmless(Action{Kind: ActionSetSystemUser, Pod: pod, User: "system", Secret: key, SecretVersion: secret.Version})
+		return
+	}
+	if reason, waits := gates.Contact(t.contact(), t.o.Database.Error); waits {
+		t.wait(reason)
+	}
+}
+
+// systemLogin says why `system` does not log in after bootstrap.
+func (t *turn) systemLogin(secret Secret) {
+	switch t.o.Database.SystemLogin {
+	case LoginOK:
+		t.r.Bootstrap.System = secret.Version
+	case LoginRefused:
+		if secret.Version != t.r.Bootstrap.System {
+			t.refusal(gates.PasswordChange("system", secret.Name))
+			return
+		}
+	}
+	if reason, waits := gates.Contact(t.contact(), t.o.Database.Error); waits {
+		t.wait(reason)
+	}
+}
+
+// readyMaster is the first pod that may become master and is ready; a wait if
+// there is none.
+func (t *turn) readyMaster() (string, bool) {
+	wanted, first := 0, ""
+	for _, s := range t.r.Sets {
+		w := t.wanted(s.Name)
+		if w == nil || !w.MasterEligible {
+			continue
+		}
+		wanted += s.Replicas
+		for ordinal := range s.Replicas {
+			p := t.pod(s.Name, ordinal)
+			if p != nil && p.Ready && !p.Terminating {
+				return p.Name, true
+			}
+			if first == "" {
+				first = podName(s.Name, ordinal) + ": " + podState(p)
+			}
+		}
+	}
+	if reason, waits := gates.MasterReady(0, wanted, first); waits {
+		t.wait(reason)
+	}
+	return "", false
+}
+
+// licence is done before the first user, because below 4.5 a cluster of more
+// than three nodes refuses every other statement.
+func (t *turn) licence(pod string) bool {
+	if t.r.Bootstrap.Licence != LicenceUnset {
+		return true
+	}
+	takes := gates.TakesLicence(t.d.Version)
+	if t.d.License == nil || !takes {
+		if reason, waits := gates.LicenceMissing(t.d.Version, t.allNodes(), t.d.License != nil && takes); waits {
+			t.wait(reason)
+			return false
+		}
+		t.r.Bootstrap.Licence = LicenceNotNeeded
+		t.r.License = t.d.License
+		t.report(Report{Reason: "LicenceNotNeeded", Status: StatusSuccess, Message: licenceWords(t.d.Version, t.d.License != nil)})
+		return true
+	}
+	secret := t.secret(t.d.License.Name)
+	if !secret.has(t.d.License.Key) {
+		t.wait(gates.SecretMissing(t.d.License.Name, t.d.License.Key, "the licence", secret.Exists))
+		return false
+	}
+	t.harmless(Action{Kind: ActionSetLicense, Pod: pod, Secret: *t.d.License, SecretVersion: secret.Version, Version: t.d.Version})
+	return false
+}
+
+func licenceWords(version string, given bool) string {
+	switch {
+	case gates.TakesLicence(version) && gates.CompareMinor(version, "4.5") < 0:
+		return fmt.Sprintf("licence: not needed (CrateDB %s runs up to %d nodes without one)", version, gates.FreeNodes)
+	case given:
+		return fmt.Sprintf("licence: not needed (CrateDB %s takes none; the one in the definition was not sent)", version)
+	}
+	return fmt.Sprintf("licence: not needed (CrateDB %s)", version)
+}
+
+// repairUnstarted lets a definition be corrected that never started: under
+// OnDelete its pods would stay on the template that cannot run.
+func (t *turn) repairUnstarted() {
+	if !t.unstarted() || t.blocked {
+		return
+	}
+	for i := range t.o.Pods {
+		if t.o.Pods[i].Terminating {
+			return
+		}
+	}
+	for i := range t.o.Pods {
+		p := &t.o.Pods[i]
+		live := t.live(p.Set)
+		if live == nil || !live.Ours || live.ObservedGeneration != live.Generation || !t.applied() {
+			continue
+		}
+		if p.Started.IsZero() && !p.Ready && live.UpdateRevision != "" && p.Revision != "" && p.Revision != live.UpdateRevision {
+			t.d2.Disruptive = &Action{Kind: ActionRecreatePod, Pod: p.Name, PodUID: p.UID}
+			return
+		}
+	}
+}
+
+// bootstrap ends when every node has joined and every user is made; then the
+// cluster id is recorded, once.
+func (t *turn) bootstrap() {
+	if !t.bootstrapping() {
+		return
+	}
+	for _, s := range t.r.Sets {
+		if w := t.wanted(s.Name); w != nil && w.Replicas > s.Replicas {
+			t.wait(gates.BootstrapFirst(s.Name, s.Replicas, w.Replicas))
+		}
+	}
+	done := t.bootstrapEnds()
+	op := t.r.Operation
+	limit := first(t.d.Operations.BootstrapTimeout, t.p.BootstrapTimeout, DefaultBootstrapTimeout)
+	switch {
+	case done:
+		t.r.ClusterID = t.expectedID()
+		t.r.Bootstrap.Done = true
+		t.r.Operation = nil
+		t.r.AllowedCIDRs = cidrs(t.d.AllowedCIDRs)
+		t.outcome(OperationBootstrap, StatusSuccess, "", Report{
+			Event: EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapSucceeded",
+			Message: fmt.Sprintf("cluster %s has been made: %d nodes of CrateDB %s, %d user(s)", t.d.ClusterName, t.allRecorded(), t.d.Version, len(t.d.Users)+1),
+		})
+	case !op.TimedOut && t.elapsed(op.Started) > limit:
+		next := *op
+		next.TimedOut = true
+		t.r.Operation = &next
+		t.outcome(OperationBootstrap, StatusFailure, "bootstrap-timeout", Report{
+			Event: EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapTimedOut", Warning: true,
+			Message: fmt.Sprintf("the bootstrap has taken more than %s and is still being tried; it waits for: %s", limit, t.words()),
+		})
+	}
+}
+
+func (t *turn) bootstrapEnds() bool {
+	if !t.contact() || t.r.Bootstrap.System.UID == "" || t.r.Bootstrap.Licence == LicenceUnset {
+		return false
+	}
+	c := t.nodes(t.r.Sets)
+	if reason, waits := gates.Joined(c.joined, c.wanted, c.notJoined, c.notJoinedWhy); waits {
+		t.wait(reason)
+		return false
+	}
+	if t.o.Database.Recovered == No || t.o.Database.MasterNode == "" {
+		reason, _ := gates.Recovered(false, c.joined, c.wanted)
+		t.wait(reason)
+		return false
+	}
+	for _, u := range t.d.Users {
+		if r := t.user(u.Name); r == nil || r.Secret == (SecretVersion{}) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *turn) allRecorded() int {
+	n := 0
+	for _, s := range t.r.Sets {
+		n += s.Replicas
+	}
+	return n
+}

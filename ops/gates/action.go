@@ -1,0 +1,14 @@
+package gates
+
+// ActionFailedRule is the rule action-failed.
+var ActionFailedRule = Rule{
+	Name:   "action-failed",
+	Kind:   Waits,
+	Says:   "An action that failed is tried again, from a new observation.",
+	Source: "docs/safety.md, invariant E",
+}
+
+// ActionFailed says what failed, how often and why.
+func ActionFailed(kind, subject, message string, count int) Reason {
+	return ActionFailedRule.because("%s %s failed (%d times): %s", kind, subject, count, message)
+}

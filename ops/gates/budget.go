@@ -1,0 +1,22 @@
+package gates
+
+import "strings"
+
+// BudgetClosedRule is the rule budget-closed.
+var BudgetClosedRule = Rule{
+	Name:   "budget-closed",
+	Kind:   Waits,
+	Says:   "The disruption budget stands at 0 while a pod is down or a table lacks a copy, so that Kubernetes evicts no second one.",
+	Source: "Kubernetes, disruption budgets; docs/safety.md, invariant B",
+}
+
+// BudgetClosed names the tables, if it is them.
+func BudgetClosed(down int, tables []string) Reason {
+	if down > 0 {
+		return BudgetClosedRule.because("no further pod may be evicted: %d pod(s) are down", down)
+	}
+	if len(tables) == 0 {
+		return BudgetClosedRule.because("no pod may be evicted: the health of the tables is not green")
+	}
+	return BudgetClosedRule.because("no pod may be evicted: copies are missing of %s", strings.Join(tables, ", "))
+}

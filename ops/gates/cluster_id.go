@@ -1,0 +1,20 @@
+package gates
+
+// ForeignClusterIDRule is the rule foreign-cluster-id.
+var ForeignClusterIDRule = Rule{
+	Name:   "foreign-cluster-id",
+	Kind:   Refuses,
+	Says:   "Each pod is asked for its own sys.cluster.id; another id behind the same names stops everything for the cluster.",
+	Source: "CrateDB manual, sys.cluster; docs/safety.md, identity",
+}
+
+// NoCluster is what sys.cluster.id says on a node that has found no cluster.
+const NoCluster = "_na_"
+
+// ForeignClusterID compares one pod's id with the one that is expected.
+func ForeignClusterID(pod, id, expected string) (Reason, bool) {
+	if id == "" || id == NoCluster || expected == "" || id == expected {
+		return Reason{}, false
+	}
+	return ForeignClusterIDRule.because("pod %s answers as cluster %s, this cluster is %s: it runs on the volume of another cluster, or has founded a second one; nothing more is done until that pod's volume claims are looked at by a person", pod, id, expected), true
+}

@@ -1,0 +1,20 @@
+package gates
+
+// ContactRule is the rule no-contact.
+var ContactRule = Rule{
+	Name:   "no-contact",
+	Kind:   Waits,
+	Says:   "Without an answer of the database nothing is decided that depends on it, and nothing is removed.",
+	Source: "docs/safety.md, rules of design",
+}
+
+// Contact says why there is none.
+func Contact(contact bool, why string) (Reason, bool) {
+	if contact {
+		return Reason{}, false
+	}
+	if why == "" {
+		why = "it has not been asked yet"
+	}
+	return ContactRule.because("no contact with the database: %s", why), true
+}

@@ -1,0 +1,17 @@
+package gates
+
+// DowngradeRule is the rule downgrade-refused.
+var DowngradeRule = Rule{
+	Name:   "downgrade-refused",
+	Kind:   Refuses,
+	Says:   "A minor version below the highest that any node has started cannot read the data.",
+	Source: "CrateDB manual, upgrading: no downgrade",
+}
+
+// Downgrade compares what is wanted with the highest version that has started.
+func Downgrade(highest, wanted string) (Reason, bool) {
+	if highest == "" || CompareMinor(wanted, highest) >= 0 {
+		return Reason{}, false
+	}
+	return DowngradeRule.because("a node has started CrateDB %s, and %s cannot read its data; set spec.cluster.version to %s or newer", highest, wanted, highest), true
+}

@@ -1,0 +1,19 @@
+package gates
+
+import "strings"
+
+// ObjectNotOursRule is the rule object-not-ours.
+var ObjectNotOursRule = Rule{
+	Name:   "object-not-ours",
+	Kind:   Refuses,
+	Says:   "An object of a wanted name exists and is not ours: it is never overwritten.",
+	Source: "docs/safety.md, identity",
+}
+
+// ObjectNotOurs names the objects.
+func ObjectNotOurs(objects []string) (Reason, bool) {
+	if len(objects) == 0 {
+		return Reason{}, false
+	}
+	return ObjectNotOursRule.because("%s already exist(s) without the label stevedore.dev/cluster of this cluster; delete or rename what is there, or name the cluster otherwise", strings.Join(objects, ", ")), true
+}

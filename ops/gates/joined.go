@@ -1,0 +1,20 @@
+package gates
+
+// JoinedRule is the rule nodes-joined.
+var JoinedRule = Rule{
+	Name:   "nodes-joined",
+	Kind:   Waits,
+	Says:   "Every wanted node has to be in sys.nodes and to answer with the cluster's own id.",
+	Source: "CrateDB manual, sys.nodes",
+}
+
+// Joined names the first node that has not joined, and why if it is known.
+func Joined(joined, wanted int, missing, why string) (Reason, bool) {
+	if joined >= wanted {
+		return Reason{}, false
+	}
+	if why != "" {
+		why = " (" + why + ")"
+	}
+	return JoinedRule.because("%d of %d nodes have joined; waiting for %s%s", joined, wanted, missing, why), true
+}

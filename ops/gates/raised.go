@@ -1,0 +1,14 @@
+package gates
+
+// RaisedRule is the rule replicas-raised-by-others.
+var RaisedRule = Rule{
+	Name:   "replicas-raised-by-others",
+	Kind:   Refuses,
+	Says:   "Replicas that somebody raised by hand are not lowered: the new nodes may hold shards.",
+	Source: "docs/safety.md, invariant A",
+}
+
+// Raised gives both counts.
+func Raised(set string, live, effective int) Reason {
+	return RaisedRule.because("%s was raised from %d to %d replicas by somebody else; it is not lowered, since the new nodes may hold shards: write replicas: %d into the definition", set, effective, live, live)
+}

@@ -1,0 +1,19 @@
+package gates
+
+import "time"
+
+// FreshReadingRule is the rule fresh-reading.
+var FreshReadingRule = Rule{
+	Name:   "fresh-reading",
+	Kind:   Waits,
+	Says:   "A decision that changes the number of nodes needs a reading of the database that is not old.",
+	Source: "docs/safety.md, rules of design",
+}
+
+// FreshReading compares a reading's age with its limit.
+func FreshReading(age, limit time.Duration) (Reason, bool) {
+	if age <= limit {
+		return Reason{}, false
+	}
+	return FreshReadingRule.because("the last reading of the database is %s old, more than %s", age.Round(time.Second), limit), true
+}

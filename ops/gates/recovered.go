@@ -1,0 +1,17 @@
+package gates
+
+// RecoveredRule is the rule gateway-recovered.
+var RecoveredRule = Rule{
+	Name:   "gateway-recovered",
+	Kind:   Waits,
+	Says:   "Before the gateway has recovered a cluster looks empty and green: nothing is concluded from it.",
+	Source: "CrateDB manual, gateway.recover_after_data_nodes",
+}
+
+// Recovered counts the nodes that have joined.
+func Recovered(recovered bool, joined, wanted int) (Reason, bool) {
+	if recovered {
+		return Reason{}, false
+	}
+	return RecoveredRule.because("the cluster has not recovered its state yet: %d of %d nodes have joined", joined, wanted), true
+}

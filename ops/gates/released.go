@@ -1,0 +1,14 @@
+package gates
+
+// ReleasedRule is the rule released.
+var ReleasedRule = Rule{
+	Name:   "released",
+	Kind:   Waits,
+	Says:   "A cluster that was released is run by its people: its budgets are returned and nothing else is written.",
+	Source: "docs/safety.md, invariant C",
+}
+
+// Released says so.
+func Released() Reason {
+	return ReleasedRule.because("released: its disruption budgets stand at 1 and nothing more is written; take the release back to have it kept again")
+}

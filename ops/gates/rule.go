@@ -1,0 +1,52 @@
+// Package gates holds the rules that say why something may not happen now.
+// One file is one rule: its name, which users see in status, webhooks, metrics
+// and the documentation, a sentence, and where it comes from. A rule is a pure
+// function of plain values and puts the numbers that it is based on into words.
+package gates
+
+import (
+	"fmt"
+	"time"
+)
+
+// Reason is why something waits or is refused.
+type Reason struct {
+	// Name of the rule, kebab-case.
+	Name string
+	// Message is a sentence with the numbers that it is based on and what to do.
+	Message string
+	// Until is when a wait ends by itself; zero when it depends on what is seen.
+	Until time.Time
+}
+
+// Kind says whether a rule waits for something or refuses it.
+type Kind uint8
+
+const (
+	// Waits: it goes on by itself when what is named has happened.
+	Waits Kind = iota
+	// Refuses: a person has to change something.
+	Refuses
+)
+
+func (k Kind) String() string {
+	if k == Refuses {
+		return "refuses"
+	}
+	return "waits"
+}
+
+// Rule describes a gate for the documentation.
+type Rule struct {
+	Name string
+	Kind Kind
+	// Says is one sentence: when it holds, and what a person can do.
+	Says string
+	// Source is the section of CrateDB's or Kubernetes' manual, or the invariant
+	// of docs/safety.md, that it comes from.
+	Source string
+}
+
+func (r Rule) because(format string, values ...any) Reason {
+	return Reason{Name: r.Name, Message: fmt.Sprintf(format, values...)}
+}

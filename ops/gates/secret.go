@@ -1,0 +1,17 @@
+package gates
+
+// SecretMissingRule is the rule secret-missing.
+var SecretMissingRule = Rule{
+	Name:   "secret-missing",
+	Kind:   Waits,
+	Says:   "A Secret that the definition names has to exist and to have the key.",
+	Source: "docs/definition.md, spec.users",
+}
+
+// SecretMissing names what is missing and for what.
+func SecretMissing(secret, key, purpose string, exists bool) Reason {
+	if !exists {
+		return SecretMissingRule.because("Secret %s, key %s (%s) does not exist; create it in the cluster's namespace", secret, key, purpose)
+	}
+	return SecretMissingRule.because("Secret %s has no value under the key %s (%s); add it", secret, key, purpose)
+}

@@ -1,0 +1,14 @@
+package gates
+
+// UserRemovalRule is the rule user-removal-not-supported.
+var UserRemovalRule = Rule{
+	Name:   "user-removal-not-supported",
+	Kind:   Refuses,
+	Says:   "A user that is gone from spec.users stays in the database: dropping users is not supported yet.",
+	Source: "docs/definition.md, spec.users",
+}
+
+// UserRemoval names the user.
+func UserRemoval(user string) Reason {
+	return UserRemovalRule.because("user %q is gone from spec.users and stays in the database: dropping users is not supported yet; run DROP USER yourself and put the user back until then", user)
+}

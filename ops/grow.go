@@ -1,0 +1,168 @@
+package ops
+
+import (
+	"fmt"
+	"strings"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+func (t *turn) growing() bool {
+	return t.r.Operation != nil && t.r.Operation.Kind == OperationGrow
+}
+
+// startGrow raises the effective replicas, all groups at once: nodes that join
+// take nothing from those that are there.
+func (t *turn) startGrow() {
+	if t.blocked || t.r.Operation != nil || !t.r.Bootstrap.Done {
+		return
+	}
+	grows := false
+	for _, s := range t.r.Sets {
+		if w := t.wanted(s.Name); w != nil && w.Replicas > s.Replicas {
+			grows = true
+		}
+	}
+	if !grows || t.growWaits() {
+		return
+	}
+	to := make([]RecordedSet, len(t.r.Sets))
+	for i, s := range t.r.Sets {
+		if w := t.wanted(s.Name); w != nil && w.Replicas > s.Replicas {
+			s.Replicas = w.Replicas
+		}
+		to[i] = s
+	}
+	t.r.Operation = &Operation{Kind: OperationGrow, Step: StepReplicas, Started: t.now, Revision: t.d.Revision, From: t.r.Sets, To: to}
+	t.r.Sets = to
+	t.report(Report{Reason: "GrowStarted", Status: StatusInProgress, Message: growWords(t.r.Operation.From, to)})
+}
+
+// growWaits are the gates before nodes are added. Health is none of them: a
+// new node may be what a cluster needs to repair itself.
+func (t *turn) growWaits() bool {
+	db := &t.o.Database
+	if reason, waits := gates.Contact(t.contact(), db.Error); waits {
+		t.wait(reason)
+		return true
+	}
+	if reason, waits := gates.FreshReading(t.elapsed(db.At), first(t.p.ReadingAge, DefaultReadingAge)); waits {
+		t.wait(reason)
+		return true
+	}
+	if db.Recovered != Yes {
+		c := t.nodes(t.r.Sets)
+		reason, _ := gates.Recovered(false, c.joined, c.wanted)
+		t.wait(reason)
+		return true
+	}
+	if reason, waits := gates.LicenceMissing(t.d.Version, t.allNodes(), t.r.Bootstrap.Licence == LicenceSet); waits {
+		t.wait(reason)
+		return true
+	}
+	for i := range t.o.Claims {
+		c := &t.o.Claims[i]
+		s, w := recorded(t.r.Sets, c.Set), t.wanted(c.Set)
+		if s == nil || w == nil || c.Ordinal < s.Replicas || c.Ordinal >= w.Replicas {
+			continue
+		}
+		// A node that others added by hand already answers for its claim.
+		if c.ClusterID == "" {
+			if p := t.pod(c.Set, c.Ordinal); p != nil {
+				if a := t.answer(p.Name); a != nil && a.ClusterID == t.r.ClusterID {
+					continue
+				}
+			}
+		}
+		if reason, refused := gates.ClaimOfAnotherCluster(c.Name, c.ClusterID, t.r.ClusterID); refused {
+			t.refusal(reason)
+			return true
+		}
+		if reason, refused := gates.ClaimVersion(c.Name, c.Version, t.d.Version); refused {
+			t.refusal(reason)
+			return true
+		}
+	}
+	return false
+}
+
+// grow takes one that has begun to its end.
+func (t *turn) grow() {
+	if !t.growing() {
+		return
+	}
+	op := *t.r.Operation
+	c := t.nodes(op.To)
+	switch {
+	case !t.contact():
+		// systemUser has said why
+	case c.joined < c.wanted:
+		reason, _ := gates.Joined(c.joined, c.wanted, c.notJoined, c.notJoinedWhy)
+		t.wait(reason)
+	case op.Step == StepReplicas:
+		op.Step = StepAcknowledge
+		t.r.Operation = &op
+		t.acknowledge(op)
+	default:
+		t.acknowledge(op)
+	}
+	limit := first(t.d.Operations.ScaleTimeout, t.p.ScaleTimeout, DefaultScaleTimeout)
+	if now := t.r.Operation; now != nil && !now.TimedOut && t.elapsed(now.Started) > limit {
+		next := *now
+		next.TimedOut = true
+		t.r.Operation = &next
+		r := t.scaleReport(next)
+		r.Reason, r.Warning = "GrowTimedOut", true
+		r.Message = fmt.Sprintf("%s has taken more than %s and is still being tried; it waits for: %s", growWords(next.From, next.To), limit, t.words())
+		t.outcome(OperationGrow, StatusFailure, "scale-timeout", r)
+	}
+}
+
+func (t *turn) acknowledge(op Operation) {
+	db := &t.o.Database
+	unacknowledged := 0
+	for _, c := range db.NodeChecks {
+		if c.ID == 1 && !c.Acknowledged {
+			unacknowledged++
+		}
+	}
+	if reason, waits := gates.NodeChecks(db.ChecksKnown, unacknowledged); waits {
+		t.wait(reason)
+		if pod := t.sqlPod(); pod != "" {
+			t.harmless(Action{Kind: ActionAcknowledgeNodeChecks, Pod: pod})
+		}
+		return
+	}
+	t.r.Operation = nil
+	r := t.scaleReport(op)
+	r.Reason = "GrowSucceeded"
+	r.Message = growWords(op.From, op.To) + ": all nodes have joined"
+	t.outcome(OperationGrow, StatusSuccess, "", r)
+}
+
+func (t *turn) scaleReport(op Operation) Report {
+	r := Report{Event: EventScale, Operation: "update", Action: "scale"}
+	for i, s := range op.To {
+		if s.Group == names.MasterGroup {
+			r.OldMasters, r.NewMasters = op.From[i].Replicas, s.Replicas
+			continue
+		}
+		r.OldData = append(r.OldData, GroupReplicas{Name: s.Group, Replicas: op.From[i].Replicas})
+		r.NewData = append(r.NewData, GroupReplicas{Name: s.Group, Replicas: s.Replicas})
+	}
+	return r
+}
+
+func growWords(from, to []RecordedSet) string {
+	var b strings.Builder
+	b.WriteString("growing")
+	sep := " "
+	for i, s := range to {
+		if from[i].Replicas != s.Replicas {
+			fmt.Fprintf(&b, "%sgroup %s from %d to %d nodes", sep, s.Group, from[i].Replicas, s.Replicas)
+			sep = ", "
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,168 @@
+package ops
+
+import (
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// rebuild takes from what is live what a lost or new record does not say.
+func (t *turn) rebuild() {
+	t.r.SchemaVersion = RecordVersion
+	if len(t.r.Sets) > 0 || t.d.Removed {
+		return
+	}
+	for _, want := range t.d.Sets {
+		if live := t.live(want.Name); live != nil && live.Ours {
+			t.r.Sets = append(t.r.Sets, RecordedSet{Name: want.Name, Group: want.Group, Replicas: live.Replicas})
+		}
+	}
+	if len(t.r.Sets) == 0 {
+		return
+	}
+	// Sets of ours that are wanted no longer stand behind the others.
+	for i := range t.o.Sets {
+		if live := &t.o.Sets[i]; live.Ours && t.wanted(live.Name) == nil {
+			t.r.Sets = append(t.r.Sets, RecordedSet{Name: live.Name, Group: live.Name, Replicas: live.Replicas})
+		}
+	}
+	// All claims that say whose they are say the same, or nothing is taken from
+	// them and the pods' own answers decide.
+	for i := range t.o.Claims {
+		switch id := t.o.Claims[i].ClusterID; {
+		case id == "" || id == t.r.ClusterID:
+		case t.r.ClusterID == "":
+			t.r.ClusterID = id
+		default:
+			t.r.ClusterID = ""
+			return
+		}
+	}
+}
+
+// command notes since which render a command stands, and drops one that the
+// render has outlived.
+func (t *turn) command() {
+	if t.o.Commands != t.r.Command.Commands {
+		t.r.Command = SeenCommand{Commands: t.o.Commands}
+		if t.o.Commands != (Commands{}) {
+			t.r.Command.Revision = t.d.Revision
+		}
+	}
+	if t.d.Removed || t.r.Command.Revision == t.d.Revision {
+		t.commanded = t.r.Command.Commands
+	}
+}
+
+func (t *turn) anothers() bool {
+	if t.d.Removed {
+		return false
+	}
+	reason, refused := gates.AnotherOwner(t.r.Owner, t.d.Owner, t.o.OtherOwner, t.d.Operations.Has(definition.ConsentTakeOver))
+	if refused {
+		t.refusal(reason)
+	}
+	return refused
+}
+
+func (t *turn) removed() bool {
+	if !t.d.Removed {
+		return false
+	}
+	if t.commanded.Released == "true" {
+		return t.released()
+	}
+	reason := gates.Orphaned(t.d.Owner)
+	t.refusal(reason)
+	t.returnBudgets()
+	if t.r.Stage != StageRemovalPending {
+		t.r.Stage = StageRemovalPending
+		t.report(Report{Reason: "Orphaned", Warning: true, Status: StatusFailure, Message: reason.Message, Names: []string{reason.Name}})
+	}
+	return true
+}
+
+func (t *turn) released() bool {
+	if t.commanded.Released == "" && !t.d.Released || t.commanded.Released == "false" {
+		return false
+	}
+	t.wait(gates.Released())
+	t.returnBudgets()
+	return true
+}
+
+// returnBudgets lets Kubernetes evict one pod at a time again.
+func (t *turn) returnBudgets() {
+	for _, b := range t.o.Budgets {
+		if b.MaxUnavailable != 1 {
+			t.harmless(Action{Kind: ActionSetBudget, Budget: b.Name, Value: 1})
+		}
+	}
+	t.setBudgets(func(Budget) int { return 1 })
+}
+
+func (t *turn) paused() bool {
+	byCommand := t.commanded.Paused == "true"
+	if !byCommand && (!t.d.Paused || t.commanded.Paused == "false") {
+		return false
+	}
+	t.wait(gates.Paused(byCommand))
+	return true
+}
+
+func (t *turn) renamed() bool {
+	if t.d.RenamedFrom == "" || len(t.r.Sets) > 0 {
+		return false
+	}
+	t.refusal(gates.Rename(t.d.RenamedFrom, t.d.Namespace+"/"+t.d.Name, t.d.ClusterName))
+	return true
+}
+
+func (t *turn) notOurs() bool {
+	reason, refused := gates.ObjectNotOurs(t.o.Foreign)
+	if refused {
+		t.refusal(reason)
+	}
+	return refused
+}
+
+// takeUp makes a render the one that is worked on.
+func (t *turn) takeUp() {
+	t.r.Owner = t.d.Owner
+	if t.r.Pins == (Pins{}) {
+		t.r.Pins = t.d.Pins
+	}
+	if t.r.Revision != t.d.Revision || t.r.Stage == StageRemovalPending || t.r.Stage == "" {
+		t.r.Revision, t.r.Commit, t.r.Stage = t.d.Revision, t.d.Commit, StageRendered
+	}
+	for i := range t.o.Pods {
+		if p := &t.o.Pods[i]; !p.Started.IsZero() {
+			t.started(p.Version)
+		}
+	}
+	for i := range t.o.Database.Pods {
+		t.started(t.o.Database.Pods[i].Version)
+	}
+}
+
+func (t *turn) started(version string) {
+	if version != "" && (t.r.HighestVersion == "" || gates.Compare(version, t.r.HighestVersion) > 0) {
+		t.r.HighestVersion = version
+	}
+}
+
+// foreign compares each pod's own answer with the recorded id, or before there
+// is one with the first answer.
+func (t *turn) foreign() bool {
+	expected := t.r.ClusterID
+	for i := range t.o.Database.Pods {
+		a := &t.o.Database.Pods[i]
+		if expected == "" && a.ClusterID != gates.NoCluster {
+			expected = a.ClusterID
+		}
+		if reason, refused := gates.ForeignClusterID(a.Pod, a.ClusterID, expected); refused {
+			t.refusal(reason)
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,187 @@
+package ops
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// report adds a transition. Its id is made of what is recorded, so that one
+// that is reported again after a kill has the same id.
+func (t *turn) report(r Report) {
+	t.r.Seq++
+	h := sha256.New()
+	fmt.Fprintf(h, "%s/%s\n%d\n%s\n%s\n%s\n%s", t.d.Namespace, t.d.Name, t.r.Seq, t.r.Revision, r.Reason, r.Event, r.Status)
+	r.ID = hex.EncodeToString(h.Sum(nil)[:16])
+	r.Revision, r.Commit = t.r.Revision, t.r.Commit
+	t.d2.Reports = append(t.d2.Reports, r)
+}
+
+// outcome reports how a revision ended, once for each transition.
+func (t *turn) outcome(kind OperationKind, status Status, refused string, r Report) {
+	next := Outcome{Revision: t.r.Revision, Operation: kind, Status: status, Names: refused}
+	if t.r.Last == next && kind == OperationUpdate {
+		return
+	}
+	t.r.Last = next
+	r.Status = status
+	t.report(r)
+}
+
+func (t *turn) applied() bool {
+	return t.o.Applied.Revision == t.d.Revision && len(t.o.ApplyErrors) == 0
+}
+
+// verify ends a revision: refused, or applied, ready and verified.
+func (t *turn) verify() {
+	for i := range t.o.Failures {
+		f := &t.o.Failures[i]
+		t.wait(gates.ActionFailed(string(f.Action.Kind), f.Action.Subject(), f.Message, f.Count))
+	}
+	if reason, waits := gates.Applied(t.o.ApplyErrors); waits {
+		t.wait(reason)
+	}
+	inSync := t.applied() && t.o.Applied.Effective.Equal(t.d2.Effective)
+	if inSync && t.r.Stage == StageRendered {
+		t.r.Stage = StageApplied
+	}
+	if len(t.d2.Refusals) > 0 {
+		t.refused()
+		return
+	}
+	if !t.r.Bootstrap.Done || t.r.Operation != nil {
+		return
+	}
+	c := t.nodes(t.r.Sets)
+	if reason, waits := gates.PodsReady(c.ready, c.wanted, c.notReady, c.notReadyWhy); waits {
+		t.wait(reason)
+	} else if reason, waits := gates.Joined(c.joined, c.wanted, c.notJoined, c.notJoinedWhy); waits && t.contact() {
+		t.wait(reason)
+	}
+	for _, b := range t.r.Budgets {
+		if b.MaxUnavailable == 0 && c.ready == c.wanted {
+			t.wait(gates.BudgetClosed(0, t.o.Database.Health.Tables))
+			break
+		}
+	}
+	if !inSync || t.pending() || c.joined < c.wanted || t.r.Stage == StageVerified {
+		return
+	}
+	t.r.Stage = StageVerified
+	t.succeeded()
+}
+
+// pending is true while something of this revision is still to be done.
+func (t *turn) pending() bool {
+	if t.d2.Disruptive != nil {
+		return true
+	}
+	for i := range t.d2.Harmless {
+		if t.d2.Harmless[i].Kind != ActionAnnotateClaim {
+			return true
+		}
+	}
+	for i := range t.d2.Waits {
+		switch t.d2.Waits[i].Name {
+		case gates.BudgetClosedRule.Name, gates.ActionFailedRule.Name:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+func cidrs(list []string) string { return strings.Join(list, ",") }
+
+func (t *turn) succeeded() {
+	r := Report{Reason: "RevisionVerified", Message: "the cluster is as its definition says"}
+	changed := t.r.AllowedCIDRs != cidrs(t.d.AllowedCIDRs)
+	if changed {
+		t.r.AllowedCIDRs = cidrs(t.d.AllowedCIDRs)
+		r.Event, r.Operation, r.Action = EventFeedback, "update", "allowed_cidr_update"
+		r.Message = "the allowed CIDRs are as the definition says"
+	}
+	// A bootstrap or a grow of this very revision has been reported as such.
+	if !changed && t.r.Last.Revision == t.r.Revision && t.r.Last.Status == StatusSuccess {
+		return
+	}
+	t.outcome(OperationUpdate, StatusSuccess, "", r)
+}
+
+func (t *turn) refused() {
+	var list []string
+	var words strings.Builder
+	for _, r := range t.d2.Refusals {
+		list = append(list, r.Name)
+		if words.Len() > 0 {
+			words.WriteString("; ")
+		}
+		fmt.Fprintf(&words, "%s: %s", r.Name, r.Message)
+	}
+	joined := strings.Join(list, ",")
+	next := Outcome{Revision: t.r.Revision, Operation: OperationUpdate, Status: StatusFailure, Names: joined}
+	if t.r.Last == next {
+		return
+	}
+	operation := "update"
+	if !t.r.Bootstrap.Done {
+		operation = "create"
+	}
+	t.outcome(OperationUpdate, StatusFailure, joined, Report{
+		Event: EventFeedback, Operation: operation, Action: refusedAction(list[0], operation), Reason: "Refused", Warning: true,
+		Message: words.String(), Names: list,
+	})
+}
+
+// refusedAction is crate-operator's word for what was refused.
+func refusedAction(name, operation string) string {
+	switch name {
+	case gates.ShrinkRule.Name, gates.RaisedRule.Name, gates.ClaimOfAnotherClusterRule.Name, gates.ClaimVersionRule.Name:
+		return "scale"
+	case gates.UpgradeRule.Name, gates.DowngradeRule.Name:
+		return "upgrade"
+	case gates.SuspendRule.Name:
+		return "suspend"
+	case gates.RestartRule.Name:
+		return "change_compute"
+	case gates.VolumesRule.Name:
+		return "expand_storage"
+	case gates.PasswordChangeRule.Name, gates.SystemPasswordLostRule.Name:
+		return "password_update"
+	}
+	return operation
+}
+
+// words are the waits, for a report.
+func (t *turn) words() string {
+	if len(t.d2.Waits) == 0 {
+		return "nothing that is known"
+	}
+	var list []string
+	for _, w := range t.d2.Waits {
+		list = append(list, w.Message)
+	}
+	return strings.Join(list, "; ")
+}
+
+// finish draws the verdict.
+func (t *turn) finish(before *Record) Decision {
+	t.d2.Record = t.r
+	t.d2.Save = !t.r.Equal(before)
+	inSync := !t.d2.Apply || t.applied() && t.o.Applied.Effective.Equal(t.d2.Effective)
+	switch {
+	case len(t.d2.Refusals) > 0:
+		t.d2.Verdict = Refuse
+	case len(t.d2.Harmless) > 0 || t.d2.Disruptive != nil || !inSync:
+		t.d2.Verdict = Act
+	case len(t.d2.Waits) > 0:
+		t.d2.Verdict = Wait
+	}
+	if t.r.Operation != nil || t.d2.Verdict == Act || t.d2.Verdict == Wait && t.d2.Apply {
+		t.d2.LookAgain = t.poll()
+	}
+	return t.d2
+}

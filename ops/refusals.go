@@ -1,0 +1,117 @@
+package ops
+
+import (
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// refuse names what is wanted of the StatefulSets and is not done. With one of
+// these, all of them stay as they were last effective: half of a change would
+// be a state that nobody asked for.
+func (t *turn) refuse() {
+	before := len(t.d2.Refusals)
+	if t.allNodes() == 0 {
+		t.refusal(gates.Suspend(t.d.Operations.Has(definition.ConsentSuspend)))
+	} else if len(t.r.Sets) > 0 {
+		t.refuseSets()
+	}
+	if len(t.r.Sets) > 0 {
+		t.refuseTemplates()
+	}
+	t.blocked = len(t.d2.Refusals) > before
+
+	// These keep no StatefulSet from anything.
+	for i := range t.o.Sets {
+		live := &t.o.Sets[i]
+		if s := recorded(t.r.Sets, live.Name); s != nil && live.Ours && live.Replicas > s.Replicas {
+			if w := t.wanted(live.Name); w == nil || w.Replicas < live.Replicas {
+				t.refusal(gates.Raised(live.Name, live.Replicas, s.Replicas))
+			}
+		}
+	}
+	if t.r.Bootstrap.Done {
+		if reason, refused := gates.LicenceChange(t.d.Version, licenceName(t.r.License), licenceName(t.d.License)); refused {
+			t.refusal(reason)
+		}
+	}
+}
+
+func licenceName(k *SecretKey) string {
+	if k == nil {
+		return ""
+	}
+	return k.Name + "/" + k.Key
+}
+
+func (t *turn) refuseSets() {
+	for _, s := range t.r.Sets {
+		switch w := t.wanted(s.Name); {
+		case w == nil:
+			t.refusal(gates.GroupRemoval(s.Group, s.Replicas))
+		case w.Replicas < s.Replicas:
+			t.refusal(gates.Shrink(s.Name, s.Replicas, w.Replicas))
+		}
+	}
+	for _, w := range t.d.Sets {
+		if recorded(t.r.Sets, w.Name) == nil {
+			t.refusal(gates.NewGroup(w.Group, w.Group == names.MasterGroup))
+		}
+	}
+}
+
+func (t *turn) refuseTemplates() {
+	// A change of one of these shows in the templates too; it is named once.
+	named := false
+	if reason, refused := gates.ClusterName(t.r.ClusterName, t.d.ClusterName); refused {
+		t.refusal(reason)
+		named = true
+	}
+	if reason, refused := gates.TLS(t.r.TLS, t.d.TLS); refused && t.r.Version != "" {
+		t.refusal(reason)
+		named = true
+	}
+	if t.r.Version != "" && t.r.Version != t.d.Version && !t.unstarted() {
+		if reason, refused := gates.Downgrade(t.r.HighestVersion, t.d.Version); refused {
+			t.refusal(reason)
+		} else {
+			t.refusal(gates.Upgrade(t.r.Version, t.d.Version))
+		}
+		named = true
+	}
+	free := t.unstarted()
+	var paths []string
+	for i, c := range t.d.Changes {
+		switch c.Class {
+		case ChangeVolumes:
+			t.refusal(gates.Volumes(c.Set, c.Path, c.Old, c.New))
+		case ChangeImmutable:
+			t.refusal(gates.Immutable(c.Set, c.Path, c.Old, c.New))
+		case ChangeRestart, ChangeImage:
+			if named || free {
+				continue
+			}
+			paths = append(paths, c.Path)
+			if last := i+1 == len(t.d.Changes) || !restarts(t.d.Changes[i+1:], c.Set); last {
+				t.refusal(gates.Restart(c.Set, paths))
+				paths = nil
+			}
+		}
+	}
+}
+
+// restarts reports whether another restart is due for the same set.
+func restarts(changes []Change, set string) bool {
+	for _, c := range changes {
+		if c.Set == set && (c.Class == ChangeRestart || c.Class == ChangeImage) {
+			return true
+		}
+	}
+	return false
+}
+
+// unstarted is true while no node of the cluster has ever started CrateDB: a
+// definition that could not start may then be repaired without a restart.
+func (t *turn) unstarted() bool {
+	return t.r.HighestVersion == "" && t.r.ClusterID == "" && !t.r.Bootstrap.Done && t.o.Database.Contact != Yes
+}

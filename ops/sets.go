@@ -1,0 +1,178 @@
+package ops
+
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/internal/names"
+)
+
+// create makes the wanted sets effective when nothing was before.
+func (t *turn) create() {
+	if t.blocked {
+		return
+	}
+	if len(t.r.Sets) == 0 {
+		t.r.Sets = make([]RecordedSet, len(t.d.Sets))
+		for i, w := range t.d.Sets {
+			t.r.Sets[i] = RecordedSet{Name: w.Name, Group: w.Group, Replicas: w.Replicas}
+		}
+	}
+	t.r.ClusterName, t.r.Version, t.r.TLS = t.d.ClusterName, t.d.Version, t.d.TLS
+}
+
+// hold notes that the cluster is being made, with the time that bounds it.
+func (t *turn) hold() {
+	if op := t.r.Operation; op != nil && op.Started.After(t.now) {
+		next := *op
+		next.Started = t.now
+		t.r.Operation = &next
+	}
+	if !t.r.Bootstrap.Done && t.r.Operation == nil && len(t.r.Sets) > 0 {
+		t.r.Operation = &Operation{Kind: OperationBootstrap, Started: t.now, Revision: t.d.Revision}
+	}
+}
+
+// keep holds the cluster to what it was, for a turn in which nothing is done.
+func (t *turn) keep() {
+	for _, s := range t.r.Sets {
+		t.d2.Effective.Sets = append(t.d2.Effective.Sets, EffectiveSet{
+			Name: s.Name, Replicas: t.replicas(s), Template: TemplateKept, InitialMasters: t.initialMasters(s.Name),
+		})
+	}
+	t.d2.Effective.Budgets = t.r.Budgets
+}
+
+// replicas never goes below what is live: nodes that others added may hold
+// shards.
+func (t *turn) replicas(s RecordedSet) int {
+	if live := t.live(s.Name); live != nil && live.Ours {
+		return max(s.Replicas, live.Replicas)
+	}
+	return s.Replicas
+}
+
+// initialMasters is true until the cluster id is recorded. A live template
+// that has lost the setting never gets it back, though the record be lost: an
+// empty node that finds only itself on the list founds a second cluster.
+func (t *turn) initialMasters(set string) bool {
+	if t.r.ClusterID != "" {
+		return false
+	}
+	live := t.live(set)
+	return live == nil || live.InitialMasters
+}
+
+// unequal is true while a set is to grow and has not: the rendered gateway
+// counts are for nodes that are not there, and a full outage would wait for
+// them for ever.
+func (t *turn) unequal() bool {
+	for _, s := range t.r.Sets {
+		if w := t.wanted(s.Name); w != nil && w.Replicas != s.Replicas {
+			return true
+		}
+	}
+	return false
+}
+
+// effective says what the cluster is held to.
+func (t *turn) effective() {
+	kept := t.blocked || t.growing() || t.unequal()
+	sets := make([]EffectiveSet, 0, max(len(t.r.Sets), len(t.d.Sets)))
+	for _, s := range t.r.Sets {
+		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), InitialMasters: t.initialMasters(s.Name)}
+		if kept || t.wanted(s.Name) == nil {
+			e.Template = TemplateKept
+		}
+		sets = append(sets, e)
+	}
+	for _, w := range t.d.Sets {
+		if recorded(t.r.Sets, w.Name) == nil {
+			sets = append(sets, EffectiveSet{Name: w.Name, Absent: true})
+		}
+	}
+	t.d2.Effective.Sets = sets
+	t.budgets()
+	t.d2.Effective.Budgets = t.r.Budgets
+}
+
+// budgets stand at 0 while a pod is down or a table that waiting can protect
+// lacks a copy, else at 1. What is not known changes nothing.
+func (t *turn) budgets() {
+	if !t.r.Bootstrap.Done {
+		t.setBudgets(func(Budget) int { return 1 })
+		return
+	}
+	data, masters, dataNodes := 0, 0, 0
+	for _, s := range t.r.Sets {
+		down := s.Replicas
+		for ordinal := range s.Replicas {
+			if p := t.pod(s.Name, ordinal); p != nil && p.Ready && !p.Terminating {
+				down--
+			}
+		}
+		if s.Group == names.MasterGroup {
+			masters += down
+		} else {
+			data += down
+			dataNodes += s.Replicas
+		}
+	}
+	h := &t.o.Database.Health
+	t.setBudgets(func(b Budget) int {
+		down := data
+		if b.Name == names.MasterBudget(t.d.Name) {
+			return open(masters == 0)
+		}
+		switch {
+		case down > 0 || h.Colour == Red:
+			return 0
+		case h.Colour == Yellow:
+			// One node has nowhere to put a copy: no waiting protects it.
+			settled := dataNodes == 1 || t.d.Operations.SettledYellow == "proceed"
+			return open(settled)
+		case h.Colour == Green && t.o.Database.Recovered == Yes:
+			return 1
+		}
+		return b.MaxUnavailable
+	})
+}
+
+func open(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// setBudgets puts the value of each wanted budget into the record.
+func (t *turn) setBudgets(value func(Budget) int) {
+	if t.d.Removed {
+		return
+	}
+	same := len(t.r.Budgets) == len(t.d.Budgets)
+	for i, name := range t.d.Budgets {
+		b := Budget{Name: name, MaxUnavailable: 1}
+		if same && t.r.Budgets[i].Name == name {
+			b = t.r.Budgets[i]
+		} else if old := slices.IndexFunc(t.r.Budgets, func(b Budget) bool { return b.Name == name }); old >= 0 {
+			b = t.r.Budgets[old]
+		}
+		b.MaxUnavailable = value(b)
+		if !same || t.r.Budgets[i] != b {
+			same = false
+		}
+	}
+	if same {
+		return
+	}
+	next := make([]Budget, len(t.d.Budgets))
+	for i, name := range t.d.Budgets {
+		b := Budget{Name: name, MaxUnavailable: 1}
+		if old := slices.IndexFunc(t.r.Budgets, func(b Budget) bool { return b.Name == name }); old >= 0 {
+			b = t.r.Budgets[old]
+		}
+		b.MaxUnavailable = value(b)
+		next[i] = b
+	}
+	t.r.Budgets = next
+}

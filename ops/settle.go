@@ -1,0 +1,70 @@
+package ops
+
+import (
+	"slices"
+	"time"
+)
+
+// Settle returns the record after an action ended with a result; the argument
+// is not changed. What an action did that is not recorded, because the process
+// was killed in between, is found by looking again.
+func Settle(record Record, action Action, result Result, _ time.Time) Record {
+	version := result.SecretVersion
+	if version == (SecretVersion{}) {
+		version = action.SecretVersion
+	}
+	switch action.Kind {
+	case ActionSetLicense:
+		record.Bootstrap.Licence = LicenceSet
+		key := action.Secret
+		record.License = &key
+	case ActionSetSystemUser:
+		record.Bootstrap.System = version
+	case ActionSetUser:
+		record.Bootstrap.Users = putUser(record.Bootstrap.Users, RecordedUser{Name: action.User, Secret: version})
+	case ActionVerifyUser:
+		i := slices.IndexFunc(record.Bootstrap.Users, func(u RecordedUser) bool { return u.Name == action.User })
+		if i < 0 {
+			return record
+		}
+		u := record.Bootstrap.Users[i]
+		if result.Code == ResultRefused {
+			u.Refused = version
+		} else {
+			u.Secret, u.Pending, u.Refused = version, SecretVersion{}, SecretVersion{}
+		}
+		record.Bootstrap.Users = putUser(record.Bootstrap.Users, u)
+	}
+	return record
+}
+
+// Equal reports whether two records say the same, saved objects included.
+func (r *Record) Equal(o *Record) bool {
+	switch {
+	case r.SchemaVersion != o.SchemaVersion, r.Owner != o.Owner, r.ClusterName != o.ClusterName,
+		r.ClusterID != o.ClusterID, r.Pins != o.Pins, r.Revision != o.Revision, r.Commit != o.Commit,
+		r.Stage != o.Stage, r.HighestVersion != o.HighestVersion, r.Version != o.Version, r.TLS != o.TLS,
+		r.AllowedCIDRs != o.AllowedCIDRs, r.Seq != o.Seq, r.Last != o.Last, r.Command != o.Command,
+		licenceName(r.License) != licenceName(o.License),
+		r.Bootstrap.Done != o.Bootstrap.Done, r.Bootstrap.Licence != o.Bootstrap.Licence,
+		r.Bootstrap.System != o.Bootstrap.System,
+		!slices.Equal(r.Bootstrap.Users, o.Bootstrap.Users),
+		!slices.Equal(r.Sets, o.Sets), !slices.Equal(r.Budgets, o.Budgets),
+		!r.Operation.equal(o.Operation), len(r.Saved) != len(o.Saved):
+		return false
+	}
+	for name, packed := range r.Saved {
+		if o.Saved[name] != packed {
+			return false
+		}
+	}
+	return true
+}
+
+func (op *Operation) equal(o *Operation) bool {
+	if op == nil || o == nil {
+		return op == o
+	}
+	return op.Kind == o.Kind && op.Step == o.Step && op.Started.Equal(o.Started) && op.Revision == o.Revision &&
+		op.TimedOut == o.TimedOut && slices.Equal(op.From, o.From) && slices.Equal(op.To, o.To)
+}

@@ -1,0 +1,230 @@
+package ops
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// Defaults of Policy and spec.operations.
+const (
+	// DefaultBootstrapTimeout counts over all steps of a bootstrap, as
+	// crate-operator's does.
+	DefaultBootstrapTimeout = 1800 * time.Second
+	// DefaultScaleTimeout counts over all steps of a grow.
+	DefaultScaleTimeout = 3600 * time.Second
+	// DefaultReadingAge is of one reading.
+	DefaultReadingAge = 120 * time.Second
+	// DefaultPoll is between two turns of something in progress.
+	DefaultPoll = 2 * time.Second
+)
+
+// turn is one decision in the making.
+type turn struct {
+	d   *Desired
+	o   *Observed
+	r   Record // the next record; slices are copied before they are changed
+	p   *Policy
+	now time.Time
+
+	d2 Decision
+	// blocked is true when a refusal keeps the StatefulSets as they are.
+	blocked bool
+	// commanded is true when a command wins over the definition.
+	commanded Commands
+}
+
+func first(durations ...time.Duration) time.Duration {
+	for _, d := range durations {
+		if d > 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+// wait adds a reason, once.
+func (t *turn) wait(r Reason) {
+	for i := range t.d2.Waits {
+		if t.d2.Waits[i] == r {
+			return
+		}
+	}
+	t.d2.Waits = append(t.d2.Waits, r)
+}
+
+func (t *turn) refusal(r Reason)  { t.d2.Refusals = append(t.d2.Refusals, r) }
+func (t *turn) harmless(a Action) { t.d2.Harmless = append(t.d2.Harmless, a) }
+
+// elapsed bounds a stored time: one in the future, after a clock has jumped,
+// counts as now.
+func (t *turn) elapsed(since time.Time) time.Duration {
+	return max(0, t.now.Sub(since))
+}
+
+func (t *turn) live(set string) *ObservedSet {
+	for i := range t.o.Sets {
+		if t.o.Sets[i].Name == set {
+			return &t.o.Sets[i]
+		}
+	}
+	return nil
+}
+
+func (t *turn) wanted(set string) *Set {
+	for i := range t.d.Sets {
+		if t.d.Sets[i].Name == set {
+			return &t.d.Sets[i]
+		}
+	}
+	return nil
+}
+
+func recorded(sets []RecordedSet, name string) *RecordedSet {
+	for i := range sets {
+		if sets[i].Name == name {
+			return &sets[i]
+		}
+	}
+	return nil
+}
+
+func (t *turn) pod(set string, ordinal int) *Pod {
+	for i := range t.o.Pods {
+		if p := &t.o.Pods[i]; p.Ordinal == ordinal && p.Set == set {
+			return p
+		}
+	}
+	return nil
+}
+
+func (t *turn) answer(pod string) *PodAnswer {
+	for i := range t.o.Database.Pods {
+		if t.o.Database.Pods[i].Pod == pod {
+			return &t.o.Database.Pods[i]
+		}
+	}
+	return nil
+}
+
+func (t *turn) member(nodeName string) bool {
+	for i := range t.o.Database.Nodes {
+		if t.o.Database.Nodes[i].Name == nodeName {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *turn) secret(name string) Secret {
+	for i := range t.o.Secrets {
+		if t.o.Secrets[i].Name == name {
+			return t.o.Secrets[i]
+		}
+	}
+	return Secret{Name: name}
+}
+
+func (s *Secret) has(key string) bool { return s.Exists && slices.Contains(s.Keys, key) }
+
+// expectedID is the cluster's id: the recorded one, or while there is none the
+// one that the reading's node is in.
+func (t *turn) expectedID() string {
+	if t.r.ClusterID != "" {
+		return t.r.ClusterID
+	}
+	return t.o.Database.ClusterID
+}
+
+// contact is an answer to SQL as `system`, in a cluster that has a name.
+func (t *turn) contact() bool {
+	id := t.o.Database.ClusterID
+	return t.o.Database.Contact == Yes && id != "" && id != gates.NoCluster
+}
+
+// sqlPod is a pod that answers as a member of this cluster; "" if none does.
+func (t *turn) sqlPod() string {
+	id := t.expectedID()
+	for i := range t.o.Pods {
+		p := &t.o.Pods[i]
+		if !p.Ready || p.Terminating {
+			continue
+		}
+		if a := t.answer(p.Name); a != nil && a.ClusterID == id && id != "" {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+// count is how many pods of the given sets are there, and the first that is
+// not, with the reason if it is known.
+type count struct {
+	ready, joined, wanted   int
+	notReady, notReadyWhy   string
+	notJoined, notJoinedWhy string
+}
+
+// nodes counts over sets. Joined means: ready, in sys.nodes of the reading's
+// node, and answering with the cluster's own id.
+func (t *turn) nodes(sets []RecordedSet) count {
+	var c count
+	id := t.expectedID()
+	for _, s := range sets {
+		c.wanted += s.Replicas
+		for ordinal := range s.Replicas {
+			p := t.pod(s.Name, ordinal)
+			ready := p != nil && p.Ready && !p.Terminating
+			joined := false
+			if ready {
+				c.ready++
+				a := t.answer(p.Name)
+				joined = id != "" && a != nil && a.ClusterID == id && t.member(p.NodeName)
+			}
+			if joined {
+				c.joined++
+			}
+			if !ready && c.notReady == "" {
+				c.notReady, c.notReadyWhy = podName(s.Name, ordinal), podState(p)
+			}
+			if !joined && c.notJoined == "" {
+				c.notJoined, c.notJoinedWhy = podName(s.Name, ordinal), podState(p)
+			}
+		}
+	}
+	return c
+}
+
+func podName(set string, ordinal int) string { return set + "-" + strconv.Itoa(ordinal) }
+
+func podState(p *Pod) string {
+	switch {
+	case p == nil:
+		return "there is no such pod yet"
+	case p.Terminating:
+		return "terminating"
+	case p.Waiting != "" && p.Message != "":
+		return p.Waiting + ": " + p.Message
+	case p.Waiting != "":
+		return p.Waiting
+	case !p.Ready:
+		return p.Phase + ", not ready"
+	}
+	return ""
+}
+
+func (t *turn) systemSecret() string { return names.SystemSecret(t.d.Name) }
+
+// allNodes is the number of wanted nodes, masters counted.
+func (t *turn) allNodes() int {
+	n := 0
+	for _, s := range t.d.Sets {
+		n += s.Replicas
+	}
+	return n
+}
+
+func (t *turn) poll() time.Duration { return first(t.p.Poll, DefaultPoll) }

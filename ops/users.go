@@ -1,0 +1,125 @@
+package ops
+
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+func (t *turn) user(name string) *RecordedUser {
+	for i := range t.r.Bootstrap.Users {
+		if t.r.Bootstrap.Users[i].Name == name {
+			return &t.r.Bootstrap.Users[i]
+		}
+	}
+	return nil
+}
+
+// putUser copies before it writes: the record that was given stays as it was.
+func putUser(users []RecordedUser, u RecordedUser) []RecordedUser {
+	next := slices.Clone(users)
+	for i := range next {
+		if next[i].Name == u.Name {
+			next[i] = u
+			return next
+		}
+	}
+	return append(next, u)
+}
+
+// labelSecrets puts crate-operator's label on the users' Secrets, before their
+// versions are noted.
+func (t *turn) labelSecrets() {
+	for i, u := range t.d.Users {
+		s := t.secret(u.Secret.Name)
+		again := slices.ContainsFunc(t.d.Users[:i], func(o User) bool { return o.Secret.Name == u.Secret.Name })
+		if s.Exists && !s.Labelled && !again {
+			t.harmless(Action{Kind: ActionLabelSecret, Secret: SecretKey{Name: s.Name}})
+		}
+	}
+}
+
+// users makes each of spec.users. One whose Secret is missing stops no other.
+func (t *turn) users() {
+	for _, u := range t.d.Users {
+		s := t.secret(u.Secret.Name)
+		if !s.has(u.Secret.Key) {
+			t.wait(gates.SecretMissing(u.Secret.Name, u.Secret.Key, "the password of user "+u.Name, s.Exists))
+			continue
+		}
+		t.makeUser(u, s)
+	}
+	if !t.r.Bootstrap.Done {
+		return
+	}
+	for _, r := range t.r.Bootstrap.Users {
+		if !slices.ContainsFunc(t.d.Users, func(u User) bool { return u.Name == r.Name }) {
+			t.refusal(gates.UserRemoval(r.Name))
+		}
+	}
+}
+
+func (t *turn) makeUser(u User, s Secret) {
+	pod := t.sqlPod()
+	if !t.contact() || pod == "" || t.r.Bootstrap.System.UID == "" {
+		return // systemUser has said why
+	}
+	r := t.user(u.Name)
+	var next RecordedUser
+	if r != nil {
+		next = *r
+	}
+	next.Name = u.Name
+	a := Action{Pod: pod, User: u.Name, Secret: u.Secret, SecretVersion: s.Version}
+	made := next.Secret != (SecretVersion{})
+	// A user that somebody dropped is made again; only a cluster that has
+	// recovered can say that there is none.
+	gone := t.o.Database.UsersKnown && t.o.Database.Recovered == Yes && !slices.Contains(t.o.Database.Users, u.Name)
+	switch {
+	case !made || gone:
+		a.Kind = ActionSetUser
+	case next.Secret == s.Version:
+		return
+	case next.Refused != s.Version:
+		a.Kind = ActionVerifyUser
+		t.harmless(a)
+		return
+	case t.r.Bootstrap.Done:
+		t.refusal(gates.PasswordChange(u.Name, s.Name))
+		return
+	default:
+		a.Kind = ActionSetUser
+	}
+	if next.Pending != s.Version {
+		next.Pending = s.Version
+		t.r.Bootstrap.Users = putUser(t.r.Bootstrap.Users, next)
+	}
+	t.harmless(a)
+}
+
+// claims writes on each volume claim whose data it carries, as soon as the pod
+// that runs on it has said so itself.
+func (t *turn) claims() {
+	if t.r.ClusterID == "" {
+		return
+	}
+	for i := range t.o.Claims {
+		c := &t.o.Claims[i]
+		if c.ClusterID != "" && c.ClusterID != t.r.ClusterID {
+			reason, _ := gates.ClaimOfAnotherCluster(c.Name, c.ClusterID, t.r.ClusterID)
+			t.refusal(reason)
+			continue
+		}
+		p := t.pod(c.Set, c.Ordinal)
+		if p == nil || !p.Ready {
+			continue
+		}
+		a := t.answer(p.Name)
+		if a == nil || a.ClusterID != t.r.ClusterID || a.Version == "" {
+			continue
+		}
+		if c.ClusterID == "" || c.Version == "" || gates.Compare(a.Version, c.Version) > 0 {
+			t.harmless(Action{Kind: ActionAnnotateClaim, Claim: c.Name, ClusterID: t.r.ClusterID, Version: a.Version})
+		}
+	}
+}
