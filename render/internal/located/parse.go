@@ -131,6 +131,22 @@ func marker(line []byte, mark string) bool {
 
 var errorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
+// fromParser are the messages of yaml.v3's parser. It counts their lines from
+// 0, those of its scanner from 1.
+var fromParser = regexp.MustCompile(`did not find expected (node content|key|'-' indicator|',' or '[\]}]'|<document start>)`)
+
+// errorAt is the line that the parser means, at most the last one with text.
+func errorAt(line, message string, text []byte) int {
+	n, err := strconv.Atoi(line)
+	if err != nil {
+		return 0
+	}
+	if fromParser.MatchString(message) {
+		n++
+	}
+	return min(n, bytes.Count(bytes.TrimRight(text, " \t\r\n"), []byte("\n"))+1)
+}
+
 func parseOne(text []byte) (root *yaml.Node, fault *Fault) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
@@ -147,7 +163,7 @@ func parseOne(text []byte) (root *yaml.Node, fault *Fault) {
 		match := errorLine.FindStringSubmatch(strings.SplitN(err.Error(), "\n", 2)[0])
 		fault := &Fault{Message: "is no YAML that can be read"}
 		if match != nil {
-			fault.Line, _ = strconv.Atoi(match[1])
+			fault.Line = errorAt(match[1], match[2], text)
 			fault.Message = "is no YAML: " + match[2]
 			// The name of an anchor is text of the file.
 			if strings.HasPrefix(match[2], "unknown anchor") {

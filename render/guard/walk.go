@@ -1,0 +1,511 @@
+package guard
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"stevedore.dev/stevedore/render/definition"
+	"stevedore.dev/stevedore/render/internal/located"
+)
+
+// maxKustomizations bounds the graph of one tree.
+const maxKustomizations = 10_000
+
+// unit is one kustomization of the graph.
+type unit struct {
+	dir       string
+	component bool
+	files     []string
+	needs     []string // other units, by dir
+	open      bool     // being walked, so that naming it again is a circle
+	problems  []definition.Problem
+}
+
+type walker struct {
+	fsys  fs.FS
+	units map[string]*unit
+	texts []Text
+	seen  map[string]bool // file and role of texts
+}
+
+// add reports a problem of a unit at a node of a file.
+func (u *unit) add(file string, line, column int, path []any, message string) {
+	u.problems = append(u.problems, definition.Problem{File: file, Line: line, Column: column,
+		Path: located.Format(path), Message: message})
+}
+
+// kustomization walks one folder's kustomization and what it names, once.
+func (w *walker) kustomization(dir string) *unit {
+	if u, ok := w.units[dir]; ok {
+		return u
+	}
+	u := &unit{dir: dir, open: true}
+	w.units[dir] = u
+	defer func() { u.open = false }()
+	files := kustomizationsIn(w.fsys, dir)
+	if len(files) == 0 {
+		return u
+	}
+	u.files = append(u.files, files...)
+	for _, second := range files[1:] {
+		u.add(second, 0, 0, nil, "is a second kustomization beside "+path.Base(files[0])+": keep one")
+	}
+	file := files[0]
+	if _, err := resolve(w.fsys, file); err != nil {
+		u.add(file, 0, 0, nil, fileError(err))
+		return u
+	}
+	data, message := readYAML(w.fsys, file)
+	if message != "" {
+		u.add(file, 0, 0, nil, message)
+		return u
+	}
+	w.text(Text{File: file, Role: RoleKustomization, Data: data})
+	documents, faults := located.Parse(data)
+	for _, f := range faults {
+		u.add(file, f.Line, f.Column, nil, f.Message)
+	}
+	if len(documents) == 0 {
+		if len(faults) == 0 {
+			u.add(file, 0, 0, nil, "is empty: name the resources")
+		}
+		return u
+	}
+	if len(documents) > 1 {
+		second := documents[1]
+		u.add(file, second.Node.Line+second.Line, second.Node.Column, nil, "is a second document: a kustomization is one")
+	}
+	r := &reading{walker: w, unit: u, file: file, data: data, line: documents[0].Line}
+	r.kustomization(documents[0].Node)
+	return u
+}
+
+func (w *walker) text(t Text) {
+	key := string(t.Role) + "\x00" + t.File
+	if t.Options.Line == 0 && t.Options.Column == 0 {
+		if t.Ours {
+			key += "\x00ours"
+		}
+		if w.seen[key] {
+			return
+		}
+		w.seen[key] = true
+	}
+	w.texts = append(w.texts, t)
+}
+
+// reading is one kustomization file as it is gone through.
+type reading struct {
+	*walker
+	unit *unit
+	file string
+	data []byte
+	line int // of the document in its file
+}
+
+func (r *reading) add(n *yaml.Node, path []any, message string) {
+	r.unit.add(r.file, n.Line+r.line, n.Column, path, message)
+}
+
+func (r *reading) kustomization(n *yaml.Node) {
+	c := located.Checker{Report: r.add}
+	c.Check(kustomizationFields, n, nil)
+	if n.Kind != yaml.MappingNode {
+		return
+	}
+	r.kind(n)
+	r.functions(n)
+	for _, field := range []string{"resources", "bases"} {
+		for i, item := range located.Items(located.Get(n, field)) {
+			r.resource(item, []any{field, i}, field == "bases")
+		}
+	}
+	for i, item := range located.Items(located.Get(n, "components")) {
+		if dir, ok := r.local(item, []any{"components", i}); ok {
+			r.folder(item, []any{"components", i}, dir, true)
+		}
+	}
+	for i, item := range located.Items(located.Get(n, "patchesStrategicMerge")) {
+		r.patch(item, nil, []any{"patchesStrategicMerge", i})
+	}
+	for _, field := range []string{"patches", "patchesJson6902"} {
+		for i, item := range located.Items(located.Get(n, field)) {
+			r.patchEntry(item, []any{field, i}, field == "patchesJson6902")
+		}
+	}
+	for i, item := range located.Items(located.Get(n, "replacements")) {
+		if p := located.Get(item, "path"); p != nil {
+			at := []any{"replacements", i, "path"}
+			if data, file, ok := r.open(p, at); ok {
+				r.other(file, data, RoleReplacement)
+			}
+		}
+	}
+	for i, item := range located.Items(located.Get(n, "configurations")) {
+		if data, file, ok := r.open(item, []any{"configurations", i}); ok {
+			r.other(file, data, RoleConfiguration)
+		}
+	}
+	for _, field := range []string{"configMapGenerator", "secretGenerator"} {
+		for i, item := range located.Items(located.Get(n, field)) {
+			r.generator(item, []any{field, i})
+		}
+	}
+}
+
+func (r *reading) kind(n *yaml.Node) {
+	kindNode := located.Get(n, "kind")
+	kind, _ := located.String(kindNode)
+	switch kind {
+	case "", "Kustomization":
+	case "Component":
+		r.unit.component = true
+	default:
+		message := "is neither Kustomization nor Component"
+		if near := located.Suggest(kind, []string{"Kustomization", "Component"}); near != "" {
+			message += ": did you mean " + near + "?"
+		}
+		r.add(kindNode, []any{"kind"}, message)
+	}
+	if v := located.Get(n, "apiVersion"); v != nil {
+		if s, ok := located.String(v); ok && !strings.HasPrefix(s, "kustomize.config.k8s.io/v1") {
+			r.add(v, []any{"apiVersion"}, "is not that of a kustomization: write kustomize.config.k8s.io/v1beta1")
+		}
+	}
+}
+
+func (r *reading) functions(n *yaml.Node) {
+	for _, p := range located.Pairs(located.Get(n, "metadata", "annotations")) {
+		if slices.Contains(functionAnnotations, p.Key.Value) {
+			r.add(p.Key, []any{"metadata", "annotations", p.Key.Value},
+				"functions-not-supported: a function is a program or a container that is run: commit what it makes")
+		}
+	}
+}
+
+// local gives the tree's path that a scalar of the kustomization means.
+func (r *reading) local(n *yaml.Node, at []any) (string, bool) {
+	value, ok := located.String(n)
+	if !ok {
+		return "", false // said by the fields' check
+	}
+	return r.localValue(n, at, value)
+}
+
+func (r *reading) localValue(n *yaml.Node, at []any, value string) (string, bool) {
+	if message := remote(value); message != "" {
+		r.add(n, at, message)
+		return "", false
+	}
+	name := path.Join(r.unit.dir, value)
+	if name == ".." || strings.HasPrefix(name, "../") {
+		r.add(n, at, "leads out of the tree: keep what is built inside of it")
+		return "", false
+	}
+	real, err := resolve(r.fsys, name)
+	if err != nil {
+		r.add(n, at, fileError(err))
+		return "", false
+	}
+	if info, err := fs.Stat(r.fsys, real); err != nil {
+		r.add(n, at, fileError(err))
+		return "", false
+	} else if info.IsDir() {
+		return real, true
+	}
+	return name, true
+}
+
+// open reads a YAML file that the kustomization names. kustomize reads files
+// only in its own folder and below.
+func (r *reading) open(n *yaml.Node, at []any) ([]byte, string, bool) {
+	name, ok := r.local(n, at)
+	if !ok || !r.below(n, at, name) {
+		return nil, "", false
+	}
+	data, message := readYAML(r.fsys, name)
+	if message != "" {
+		r.add(n, at, message)
+		return nil, "", false
+	}
+	r.note(name)
+	return data, name, true
+}
+
+func (r *reading) below(n *yaml.Node, at []any, name string) bool {
+	real, err := resolve(r.fsys, name)
+	if err != nil {
+		r.add(n, at, fileError(err))
+		return false
+	}
+	if r.unit.dir == "." || strings.HasPrefix(real, r.unit.dir+"/") {
+		return true
+	}
+	r.add(n, at, "is outside of the kustomization's folder, where kustomize reads no file: give its folder a kustomization of its own and name the folder")
+	return false
+}
+
+func (r *reading) note(file string) {
+	if !slices.Contains(r.unit.files, file) {
+		r.unit.files = append(r.unit.files, file)
+	}
+}
+
+func (r *reading) resource(n *yaml.Node, at []any, folderOnly bool) {
+	name, ok := r.local(n, at)
+	if !ok {
+		return
+	}
+	if info, err := fs.Stat(r.fsys, name); err == nil && info.IsDir() {
+		r.folder(n, at, name, false)
+		return
+	}
+	if folderOnly {
+		r.add(n, at, "is no folder: write it under resources")
+		return
+	}
+	if slices.Contains(kustomizationNames, path.Base(name)) {
+		r.add(n, at, "is a kustomization: name its folder")
+		return
+	}
+	data, file, ok := r.open(n, at)
+	if !ok {
+		return
+	}
+	r.text(Text{File: file, Role: RoleResource, Data: data})
+	r.objects(file, data)
+}
+
+// folder walks into another kustomization.
+func (r *reading) folder(n *yaml.Node, at []any, dir string, component bool) {
+	if dir == r.unit.dir {
+		r.add(n, at, "is the kustomization's own folder")
+		return
+	}
+	if strings.HasPrefix(r.unit.dir, dir+"/") || dir == "." {
+		// kustomize refuses a base that holds what names it.
+		r.add(n, at, "holds the kustomization that names it, a circle: move the base into a folder beside it")
+		return
+	}
+	if len(kustomizationsIn(r.fsys, dir)) == 0 {
+		r.add(n, at, "has no kustomization.yaml: add one, or name its files")
+		return
+	}
+	if len(r.units) >= maxKustomizations {
+		r.add(n, at, fmt.Sprintf("is one of more than %d kustomizations", maxKustomizations))
+		return
+	}
+	if u, ok := r.units[dir]; ok && u.open {
+		r.add(n, at, "names a kustomization that leads back here, a circle")
+		r.unit.needs = append(r.unit.needs, dir)
+		return
+	}
+	r.unit.needs = append(r.unit.needs, dir)
+	u := r.walker.kustomization(dir)
+	switch {
+	case component && !u.component && len(u.problems) == 0:
+		r.add(n, at, "is no component: write kind: Component in its kustomization, or name it under resources")
+	case !component && u.component:
+		r.add(n, at, "is a component: name it under components")
+	}
+}
+
+// objects checks each document of a file of objects or patches.
+func (r *reading) objects(file string, data []byte) {
+	r.unit.problems = append(r.unit.problems, objects(file, data, definition.RawOptions{})...)
+}
+
+func objects(file string, data []byte, o definition.RawOptions) []definition.Problem {
+	var problems []definition.Problem
+	place := func(line, column int, path []any, message string) {
+		switch {
+		case o.Flat:
+			line, column = o.Line, o.Column
+		case line > 0:
+			line += o.Line
+			if column > 0 {
+				column += o.Column
+			}
+		}
+		problems = append(problems, definition.Problem{File: file, Line: line, Column: column,
+			Path: located.Format(path), Message: message})
+	}
+	documents, faults := located.Parse(data)
+	for _, f := range faults {
+		place(f.Line, f.Column, nil, f.Message)
+	}
+	for _, d := range documents {
+		object(d.Node, func(n *yaml.Node, path []any, message string) {
+			place(n.Line+d.Line, n.Column, path, message)
+		}, 0)
+	}
+	return problems
+}
+
+func (r *reading) other(file string, data []byte, role Role) {
+	r.text(Text{File: file, Role: role, Data: data})
+	documents, faults := located.Parse(data)
+	for _, f := range faults {
+		r.unit.add(file, f.Line, f.Column, nil, f.Message)
+	}
+	for _, d := range documents {
+		c := located.Checker{Report: func(n *yaml.Node, path []any, message string) {
+			r.unit.add(file, n.Line+d.Line, n.Column, path, message)
+		}}
+		c.Duplicates(d.Node)
+		if role != RoleReplacement {
+			continue
+		}
+		items := []*yaml.Node{d.Node}
+		if d.Node.Kind == yaml.SequenceNode {
+			items = located.Items(d.Node)
+		}
+		for _, item := range items {
+			c.Check(replacementFile, item, nil)
+		}
+	}
+}
+
+func (r *reading) patchEntry(n *yaml.Node, at []any, jsonOnly bool) {
+	if n.Kind != yaml.MappingNode {
+		return
+	}
+	inline, file := located.Get(n, "patch"), located.Get(n, "path")
+	under := func(key string) []any { return append(append([]any{}, at...), key) }
+	switch {
+	case inline == nil && file == nil:
+		r.add(n, at, "has neither path nor patch: write one")
+		return
+	case inline != nil && file != nil:
+		r.add(n, at, "has both path and patch: keep one")
+		return
+	}
+	target := located.Get(n, "target")
+	if inline != nil {
+		r.inline(inline, target, under("patch"), jsonOnly)
+		return
+	}
+	if data, name, ok := r.open(file, under("path")); ok {
+		r.patchText(file, target, under("path"), name, data, definition.RawOptions{}, jsonOnly)
+	}
+}
+
+// patch is an entry of patchesStrategicMerge: a path, or the patch itself.
+func (r *reading) patch(n, target *yaml.Node, at []any) {
+	value, ok := located.String(n)
+	if !ok {
+		return
+	}
+	if strings.Contains(value, "\n") {
+		r.inline(n, target, at, false)
+		return
+	}
+	if data, file, ok := r.open(n, at); ok {
+		r.patchText(n, target, at, file, data, definition.RawOptions{}, false)
+	}
+}
+
+func (r *reading) inline(n, target *yaml.Node, at []any, jsonOnly bool) {
+	text, ok := located.String(n)
+	if !ok {
+		return
+	}
+	o := definition.RawOptions{Line: n.Line + r.line, Column: n.Column, Flat: true}
+	if n.Style&yaml.LiteralStyle != 0 {
+		o = definition.RawOptions{Line: n.Line + r.line, Column: r.indentation(n.Line+r.line, text)}
+	}
+	r.patchText(n, target, at, r.file, []byte(text), o, jsonOnly)
+}
+
+// indentation is how far a literal scalar's text stands from the margin.
+func (r *reading) indentation(line int, text string) int {
+	lines := strings.Split(string(r.data), "\n")
+	for i, own := range strings.Split(text, "\n") {
+		if strings.TrimSpace(own) == "" || line+i >= len(lines) {
+			continue
+		}
+		spaces := func(s string) int { return len(s) - len(strings.TrimLeft(s, " ")) }
+		return max(0, spaces(lines[line+i])-spaces(own))
+	}
+	return 0
+}
+
+func (r *reading) patchText(n, target *yaml.Node, at []any, file string, data []byte, o definition.RawOptions, jsonOnly bool) {
+	documents, _ := located.Parse(data)
+	isJSON := jsonOnly
+	for _, d := range documents {
+		isJSON = isJSON || d.Node.Kind == yaml.SequenceNode
+	}
+	r.unit.problems = append(r.unit.problems, objects(file, data, o)...)
+	if len(documents) == 0 {
+		if strings.TrimSpace(string(data)) == "" {
+			r.add(n, at, "is an empty patch")
+		}
+		return
+	}
+	ours := targetsOurs(target)
+	if isJSON {
+		if target == nil {
+			r.add(n, at, "is a JSON 6902 patch, which needs a target: write target with kind and name")
+			return
+		}
+		r.text(Text{File: file, Role: RoleJSONPatch, Data: data, Ours: ours, Options: o})
+		return
+	}
+	o.Partial, o.Ours = true, ours
+	r.text(Text{File: file, Role: RoleStrategicMerge, Data: data, Ours: ours, Options: o})
+}
+
+// targetsOurs: kustomize reads a target's parts as regular expressions. One
+// that takes in other kinds as well says nothing about the patch.
+func targetsOurs(target *yaml.Node) bool {
+	match := func(key, value string) bool {
+		pattern, ok := located.String(located.Get(target, key))
+		if !ok || pattern == "" {
+			return false
+		}
+		re, err := regexp.Compile("^(?:" + pattern + ")$")
+		return err == nil && re.MatchString(value)
+	}
+	return target != nil && match("kind", definition.Kind) && !match("kind", "StatefulSet") && !match("kind", "ConfigMap")
+}
+
+func (r *reading) generator(n *yaml.Node, at []any) {
+	under := func(parts ...any) []any { return append(append([]any{}, at...), parts...) }
+	open := func(n *yaml.Node, at []any, value string) {
+		name, ok := r.localValue(n, at, value)
+		if !ok || !r.below(n, at, name) {
+			return
+		}
+		if _, message := read(r.fsys, name, MaxGeneratorFile); message != "" {
+			r.add(n, at, message)
+			return
+		}
+		r.note(name)
+		r.text(Text{File: name, Role: RoleGenerator})
+	}
+	for i, item := range located.Items(located.Get(n, "files")) {
+		if value, ok := located.String(item); ok {
+			if _, after, named := strings.Cut(value, "="); named {
+				value = after
+			}
+			open(item, under("files", i), value)
+		}
+	}
+	for i, item := range located.Items(located.Get(n, "envs")) {
+		if value, ok := located.String(item); ok {
+			open(item, under("envs", i), value)
+		}
+	}
+	if env := located.Get(n, "env"); env != nil {
+		if value, ok := located.String(env); ok {
+			open(env, under("env"), value)
+		}
+	}
+}
