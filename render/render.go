@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -53,12 +52,12 @@ func (m *model) problem(line int, path, format string, args ...any) definition.P
 }
 
 // travelling are the other objects, each with the cluster's label and
-// namespace, sorted: their order in a kustomization carries no meaning.
+// namespace.
 func (m *model) travelling(others []*unstructured.Unstructured) []*unstructured.Unstructured {
 	result := make([]*unstructured.Unstructured, 0, len(others))
 	for _, other := range others {
 		o := other.DeepCopy()
-		if o.GetNamespace() == "" {
+		if o.GetNamespace() == "" && !clusterWide(o.GetAPIVersion(), o.GetKind()) {
 			o.SetNamespace(m.namespace)
 		}
 		labels := o.GetLabels()
@@ -68,9 +67,6 @@ func (m *model) travelling(others []*unstructured.Unstructured) []*unstructured.
 		o.SetLabels(with(labels, names.ClusterLabel, m.def.Name))
 		result = append(result, o)
 	}
-	slices.SortStableFunc(result, func(a, b *unstructured.Unstructured) int {
-		return cmp.Or(cmp.Compare(a.GroupVersionKind().GroupKind().String(), b.GroupVersionKind().GroupKind().String()),
-			cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
-	})
+	sortObjects(result)
 	return result
 }

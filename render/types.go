@@ -63,7 +63,8 @@ type Cluster struct {
 type Build struct {
 	// Clusters are sorted by namespace and name; a broken one is among them.
 	Clusters []Cluster
-	// Problems stop what cannot be attributed to one cluster.
+	// Problems stop what cannot be attributed to one cluster. While there is
+	// one, a cluster that is missing above has not been removed.
 	Problems []definition.Problem
 }
 

@@ -1,0 +1,255 @@
+package render
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/render/definition"
+	"stevedore.dev/stevedore/render/guard"
+)
+
+// attribution finds out which cluster each object and each problem belongs to,
+// so that what is wrong with one cluster stops that one alone.
+type attribution struct {
+	cfg      Config
+	tree     fs.FS
+	clusters []*found
+	problems []definition.Problem // of no single cluster
+}
+
+// found is a cluster and where it comes from.
+type found struct {
+	Cluster
+	build  guard.Build
+	file   string
+	line   int               // of its base document, 0 when not known
+	own    []string          // keys of its own objects
+	others map[string]string // key of each travelling object, and its file
+}
+
+func (f *found) refuse(p definition.Problem) { f.Problems = append(f.Problems, p) }
+
+func (f *found) String() string { return f.Namespace + "/" + f.Name }
+
+// place is where its definition stands, for a person.
+func (f *found) place() string {
+	if f.line > 0 {
+		return fmt.Sprintf("%s:%d", f.file, f.line)
+	}
+	return f.file
+}
+
+// add takes one build's objects.
+func (a *attribution) add(build guard.Build, items []item) {
+	var here []*found
+	for _, i := range items {
+		if i.isDefinition() {
+			if f := a.define(build, i); f != nil {
+				here = append(here, f)
+			}
+		}
+	}
+	a.clusters = append(a.clusters, here...)
+	for _, i := range items {
+		if !i.isDefinition() {
+			a.travel(here, i)
+		}
+	}
+}
+
+// define makes a cluster of a definition. A definition without a name can only
+// be a problem of the build.
+func (a *attribution) define(build guard.Build, i item) *found {
+	object := i.object.Object
+	src := findSource(a.tree, i.file, i.object.GetName())
+	src.restoreOrder(object)
+	locate := src.locator(object)
+	f := &found{build: build, file: i.file, others: map[string]string{}}
+	if _, line, _, ok := locate(nil); ok {
+		f.line = line
+	}
+	f.Name, f.Namespace = i.object.GetName(), i.object.GetNamespace()
+	if f.Namespace == "" {
+		f.Namespace = a.cfg.DefaultNamespace
+	}
+	db, problems := definition.Decode(object, locate)
+	for n := range problems {
+		if problems[n].File == "" {
+			problems[n].File = i.file
+		}
+	}
+	if f.Namespace == "" {
+		problems = append(problems, definition.Problem{File: i.file, Line: f.line, Path: "metadata.namespace",
+			Message: "is missing: write the namespace of the cluster, or start stevedore with a default one"})
+	}
+	if f.Name == "" {
+		a.problems = append(a.problems, problems...)
+		return nil
+	}
+	f.Problems = problems
+	if db != nil {
+		db.Namespace = f.Namespace
+		f.Definition = db
+		f.own = ownKeys(db)
+		for _, p := range readPatchFiles(a.tree, db) {
+			f.refuse(p)
+		}
+	}
+	return f
+}
+
+// raw attributes the problems that the checks of raw texts found: to the
+// cluster whose base document has the line, else to each cluster whose build
+// read the file.
+func (a *attribution) raw(problems []definition.Problem) {
+	for _, p := range problems {
+		stopped := a.stoppedBy(p)
+		for _, f := range stopped {
+			f.refuse(p)
+		}
+		if len(stopped) == 0 {
+			a.problems = append(a.problems, p)
+		}
+	}
+}
+
+func (a *attribution) stoppedBy(p definition.Problem) []*found {
+	var reading []*found
+	owners := map[string]*found{} // a build's cluster whose document has the line
+	for _, f := range a.clusters {
+		if !slices.Contains(f.build.Files, p.File) {
+			continue
+		}
+		reading = append(reading, f)
+		if f.file == p.File && f.line <= p.Line {
+			if best := owners[f.build.Dir]; best == nil || best.line < f.line {
+				owners[f.build.Dir] = f
+			}
+		}
+	}
+	var stopped []*found
+	for _, f := range reading {
+		owner := owners[f.build.Dir]
+		switch {
+		case owner != nil:
+			if f == owner {
+				stopped = append(stopped, f)
+			}
+		case f.build.Kustomization:
+			stopped = append(stopped, f)
+		}
+	}
+	return stopped
+}
+
+// duplicates refuses a cluster that two definitions claim, both named, and
+// keeps one entry for it.
+func (a *attribution) duplicates() {
+	byName := map[string][]*found{}
+	var order []string
+	for _, f := range a.clusters {
+		if byName[f.String()] == nil {
+			order = append(order, f.String())
+		}
+		byName[f.String()] = append(byName[f.String()], f)
+	}
+	a.clusters = a.clusters[:0]
+	for _, name := range order {
+		same := byName[name]
+		first := same[0]
+		if len(same) > 1 {
+			var places []string
+			for _, f := range same {
+				place := f.place()
+				if f.build.Kustomization {
+					place += " (built by " + kustomizationFile(f.build) + ")"
+				}
+				places = append(places, place)
+			}
+			for n, f := range same {
+				first.refuse(definition.Problem{File: f.file, Line: f.line, Path: "metadata.name",
+					Message: fmt.Sprintf("cluster %s is defined more than once: %s; keep one", name, strings.Join(places, " and "))})
+				if n > 0 {
+					for _, p := range f.Problems {
+						first.refuse(p)
+					}
+				}
+			}
+		}
+		a.clusters = append(a.clusters, first)
+	}
+}
+
+// ownKeys are the objects that a cluster makes for itself.
+func ownKeys(db *definition.CrateDB) []string {
+	ns, c := db.Namespace, db.Name
+	keys := []string{
+		key("Secret", ns, names.SystemSecret(c)),
+		key("Service", ns, names.Service(c)),
+		key("Service", ns, names.DiscoveryService(c)),
+		key("policy/PodDisruptionBudget", ns, names.DataBudget(c)),
+		key("ConfigMap", ns, names.SQLExporterConfigMap(c)),
+		key("ConfigMap", ns, names.OperationConfigMap(c)),
+		key("ConfigMap", ns, names.InventoryConfigMap(c)),
+		key("ConfigMap", ns, names.ReportsConfigMap(c)),
+		key("ConfigMap", ns, names.ObservationConfigMap(c)),
+	}
+	if db.Spec.Nodes.Master != nil {
+		keys = append(keys,
+			key("policy/PodDisruptionBudget", ns, names.MasterBudget(c)),
+			key("apps/StatefulSet", ns, names.StatefulSet(c, names.MasterGroup, true)))
+	}
+	for _, g := range db.Spec.Nodes.Data {
+		keys = append(keys, key("apps/StatefulSet", ns, names.StatefulSet(c, g.Name, false)))
+	}
+	return keys
+}
+
+// key is an object's identity; a version of its group does not matter.
+func key(groupKind, namespace, name string) string {
+	return groupKind + " " + namespace + "/" + name
+}
+
+// own refuses an object that two clusters would fight over: both have one of
+// their own by that name (cluster discovery-x has the service crate-discovery-x,
+// and so has cluster x), or one brings along what is the other's.
+func (a *attribution) own() {
+	owners := map[string]*found{}
+	for _, f := range a.clusters {
+		for _, k := range f.own {
+			other, taken := owners[k]
+			if !taken {
+				owners[k] = f
+				continue
+			}
+			if other.String() == f.String() {
+				continue // two definitions of one cluster: said by name elsewhere
+			}
+			for _, x := range []*found{other, f} {
+				x.refuse(definition.Problem{File: x.file, Line: x.line, Path: "metadata.name",
+					Message: fmt.Sprintf("clusters %s (%s) and %s (%s) would both have %s: rename one of them or its group", other, other.place(), f, f.place(), k)})
+			}
+		}
+	}
+	brought := map[string]*found{}
+	for _, f := range a.clusters {
+		for _, o := range f.Others {
+			k := key(kindName(o.GroupVersionKind().GroupKind()), o.GetNamespace(), o.GetName())
+			file := f.others[k]
+			if owner, taken := owners[k]; taken {
+				f.refuse(definition.Problem{File: file,
+					Message: fmt.Sprintf("%s is an object that stevedore makes for cluster %s: rename it, or change the cluster's own by spec.patches", k, owner)})
+			}
+			if other, taken := brought[k]; taken && other != f {
+				for _, x := range []*found{other, f} {
+					x.refuse(definition.Problem{File: x.others[k],
+						Message: fmt.Sprintf("%s stands in %s for cluster %s and in %s for cluster %s: keep one", k, other.others[k], other, file, f)})
+				}
+			}
+			brought[k] = f
+		}
+	}
+}

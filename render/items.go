@@ -1,0 +1,171 @@
+package render
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"stevedore.dev/stevedore/render/definition"
+	"stevedore.dev/stevedore/render/guard"
+)
+
+// item is one object of a build and the file that it comes from.
+type item struct {
+	object *unstructured.Unstructured
+	file   string // "" when a generator made it
+}
+
+func (i item) isDefinition() bool {
+	gvk := i.object.GroupVersionKind()
+	return gvk.Group == definition.Group || gvk.Kind == definition.Kind
+}
+
+func (i item) describe() string {
+	return i.object.GetKind() + " " + i.object.GetName()
+}
+
+// kustomizationFile is where a build's own kustomization stands.
+func kustomizationFile(build guard.Build) string {
+	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
+		if file := path.Join(build.Dir, name); slices.Contains(build.Files, file) {
+			return file
+		}
+	}
+	return path.Join(build.Dir, "kustomization.yaml")
+}
+
+// runKustomization builds a folder through a wrapper of ours, which makes
+// kustomize say what file each object comes from.
+func runKustomization(ctx context.Context, tree fs.FS, build guard.Build) ([]item, error) {
+	wrapper, err := json.Marshal(map[string]any{
+		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+		"resources":     []string{".." + path.Join(treeRoot, build.Dir)},
+		"buildMetadata": []string{"originAnnotations"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	m, err := kustomize(&treeFS{ctx: ctx, tree: tree, wrapper: wrapper}, buildRoot)
+	if err != nil {
+		return nil, err
+	}
+	var items []item
+	for _, r := range m.Resources() {
+		data, err := r.MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("reading %s from kustomize: %w", r.CurId(), err)
+		}
+		i, err := newItem(data)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s from kustomize: %w", r.CurId(), err)
+		}
+		if origin, err := r.GetOrigin(); err == nil && origin != nil {
+			from := origin.Path
+			if from == "" {
+				from = origin.ConfiguredIn
+			}
+			i.file, _ = inTree(path.Join(buildRoot, from))
+		}
+		items = append(items, i)
+	}
+	return items, nil
+}
+
+// readFolder reads the files of a folder without a kustomization. Nothing is
+// merged there, so each file stands for itself, and a broken one stops no
+// other.
+func readFolder(ctx context.Context, tree fs.FS, build guard.Build) built {
+	var b built
+	broken := map[string]bool{}
+	for _, p := range build.Problems {
+		broken[p.File] = true
+	}
+	for _, file := range build.Files {
+		if broken[file] {
+			continue
+		}
+		items, err := readFile(ctx, tree, file)
+		if err != nil {
+			b.problems = append(b.problems, definition.Problem{File: file, Message: kustomizeMessage(err)})
+			continue
+		}
+		b.items = append(b.items, items...)
+	}
+	return b
+}
+
+func readFile(ctx context.Context, tree fs.FS, file string) (items []item, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("the build took too long: %w", err)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			items, err = nil, fmt.Errorf("the file cannot be read as YAML")
+		}
+	}()
+	data, err := fs.ReadFile(tree, file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the file: %w", err)
+	}
+	nodes, err := kio.FromBytes(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading the file as YAML: %w", err)
+	}
+	for _, n := range nodes {
+		if n.IsNilOrEmpty() {
+			continue
+		}
+		i, err := itemOf(n)
+		if err != nil {
+			return nil, err
+		}
+		i.file = file
+		items = append(items, i)
+	}
+	return items, nil
+}
+
+func itemOf(n *yaml.RNode) (item, error) {
+	data, err := n.MarshalJSON()
+	if err != nil {
+		return item{}, fmt.Errorf("reading an object: %w", err)
+	}
+	return newItem(data)
+}
+
+func newItem(data []byte) (item, error) {
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(data); err != nil {
+		return item{}, fmt.Errorf("an object lacks apiVersion, kind or a readable shape: %w", err)
+	}
+	annotations := o.GetAnnotations()
+	for key := range annotations {
+		if buildAnnotation(key) {
+			delete(annotations, key)
+		}
+	}
+	if len(annotations) == 0 {
+		unstructured.RemoveNestedField(o.Object, "metadata", "annotations")
+	} else {
+		o.SetAnnotations(annotations)
+	}
+	return item{object: o}, nil
+}
+
+// buildAnnotation reports what kustomize and kyaml note for themselves.
+func buildAnnotation(key string) bool {
+	for _, prefix := range []string{"config.kubernetes.io/", "internal.config.kubernetes.io/", "kustomize.config.k8s.io/", "alpha.config.kubernetes.io/"} {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}

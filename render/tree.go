@@ -1,0 +1,109 @@
+package render
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"stevedore.dev/stevedore/render/definition"
+	"stevedore.dev/stevedore/render/guard"
+)
+
+// buildTimeout is for one run of kustomize; a large overlay takes 10 ms.
+const buildTimeout = 30 * time.Second
+
+// BuildTree builds a snapshot's tree into clusters. What is unsafe is refused
+// before kustomize sees it, each raw text is checked where it stands, and every
+// error is reported at once. It never fails as a whole for one broken cluster:
+// that one is among the clusters, with its Problems. While Build.Problems is
+// not empty, a cluster that is missing has not been removed: its build may be
+// the one that failed.
+func BuildTree(ctx context.Context, tree fs.FS, cfg Config) *Build {
+	graph, problems := guard.Check(tree, ".")
+	a := &attribution{cfg: cfg, tree: tree, problems: problems}
+	if graph == nil {
+		return a.result()
+	}
+	raw := graph.Definitions()
+
+	results := make([]built, len(graph.Builds))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, build := range graph.Builds {
+		group.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, buildTimeout)
+			defer cancel()
+			results[i] = run(ctx, tree, build)
+			return nil
+		})
+	}
+	_ = group.Wait() // no function of it fails: errors are in the results
+
+	for i, build := range graph.Builds {
+		a.problems = append(a.problems, build.Problems...)
+		a.problems = append(a.problems, results[i].problems...)
+		a.add(build, results[i].items)
+	}
+	a.raw(raw)
+	a.own()
+	a.duplicates()
+	return a.result()
+}
+
+// result sorts and merges what was found.
+func (a *attribution) result() *Build {
+	b := &Build{Problems: definition.Merge(a.problems)}
+	for _, c := range a.clusters {
+		for i := range c.Problems {
+			c.Problems[i].Cluster = c.Namespace + "/" + c.Name
+		}
+		c.Problems = definition.Merge(c.Problems)
+		if len(c.Problems) > 0 {
+			c.Definition = nil
+		}
+		sortObjects(c.Others)
+		b.Clusters = append(b.Clusters, c.Cluster)
+	}
+	slices.SortStableFunc(b.Clusters, func(x, y Cluster) int {
+		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
+	})
+	// What stops a cluster is said there, once.
+	b.Problems = slices.DeleteFunc(b.Problems, func(p definition.Problem) bool {
+		return slices.ContainsFunc(b.Clusters, func(c Cluster) bool {
+			return slices.ContainsFunc(c.Problems, func(q definition.Problem) bool {
+				q.Cluster, p.Cluster = "", ""
+				return p == q
+			})
+		})
+	})
+	return b
+}
+
+// built is one build's outcome.
+type built struct {
+	items    []item
+	problems []definition.Problem
+}
+
+func run(ctx context.Context, tree fs.FS, build guard.Build) built {
+	if !build.Kustomization {
+		return readFolder(ctx, tree, build)
+	}
+	if len(build.Problems) > 0 {
+		return built{} // unsafe, or unreadable: kustomize must not see it
+	}
+	items, err := runKustomization(ctx, tree, build)
+	if err != nil {
+		return built{problems: []definition.Problem{{
+			File:    kustomizationFile(build),
+			Message: fmt.Sprintf("building the kustomization: %s", kustomizeMessage(err)),
+		}}}
+	}
+	return built{items: items}
+}
