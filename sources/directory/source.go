@@ -201,8 +201,10 @@ func (s *Source) classify(err error) error {
 		e.Reason, e.Advice = sources.PathNotFound, "create it, or correct --dir; it is picked up when it appears"
 	case errors.Is(err, fs.ErrPermission):
 		e.Reason, e.Advice = sources.Unreadable, "let the user that runs stevedore read it"
-	case isNotFolder(err):
-		e.Reason, e.Advice = sources.PathNotFound, "--dir takes a folder"
+	default:
+		if info, statErr := os.Stat(s.opts.Dir); statErr == nil && !info.IsDir() {
+			e.Reason, e.Advice = sources.PathNotFound, "--dir takes a folder"
+		}
 	}
 	return e
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -15,8 +14,6 @@ import (
 // maxWatched bounds how many folders are watched: the system's own bound is the
 // whole user's (fs.inotify.max_user_watches). Beyond it only the poll sees changes.
 const maxWatched = 4096
-
-func isNotFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
 // watch turns events and a slow poll into hints.
 type watch struct {

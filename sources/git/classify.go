@@ -111,15 +111,16 @@ func classify(ctx context.Context, doing string, err error, login Login) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 		return known(sources.HostUnreachable, "the connection broke before the end", "it is tried again by itself")
 	}
-	if errors.Is(err, errIncomplete) {
+	if errors.Is(err, errIncomplete) || errors.Is(err, plumbing.ErrObjectNotFound) {
 		e.Reason, e.Err = sources.Incomplete, err
 		e.Advice = "run git fsck on the remote's side"
 		return e
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		e.Reason, e.Err, e.Advice = sources.PathNotFound, err, "check --path: it is a folder of the repository at that revision"
+		return e
+	}
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		if errors.Is(pe, fs.ErrNotExist) {
-			e.Reason, e.Advice = sources.PathNotFound, "check --path"
-		}
 		e.Err = pe
 		return e
 	}

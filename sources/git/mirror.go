@@ -153,10 +153,10 @@ func (m *mirror) packs() int {
 }
 
 // openStorage opens a generation afresh. Each user has one of its own: a storage
-// is not safe for a fetch beside readers.
+// is not safe for a fetch beside readers. Not with ExclusiveAccess: go-git 5.19's
+// HasEncodedObject then does not find what is in a pack.
 func openStorage(dir string) *filesystem.Storage {
-	return filesystem.NewStorageWithOptions(osfs.New(dir), cache.NewObjectLRU(16*cache.MiByte),
-		filesystem.Options{ExclusiveAccess: true})
+	return filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRU(16*cache.MiByte))
 }
 
 const (

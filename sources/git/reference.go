@@ -71,7 +71,10 @@ type choice struct {
 // are refused: Git's own tools do not agree on which one wins.
 func (a advertised) choose(ref string) (choice, error) {
 	found := func(name plumbing.ReferenceName) (choice, error) {
-		label := name.Short()
+		label := name.String()
+		if name.IsBranch() || name.IsTag() {
+			label = name.Short()
+		}
 		return choice{name: name, label: label, hash: a.refs[name]}, nil
 	}
 	if ref == "" || ref == "HEAD" {

@@ -63,7 +63,12 @@ func (s *Source) Identity() string { return s.remote.identity }
 // Changed is nil: only the interval says when to look.
 func (s *Source) Changed() <-chan struct{} { return nil }
 
+// closePatience is how long Close waits for a look that cannot be interrupted.
+const closePatience = 10 * time.Second
+
 // Close ends a look that is under way, waits for it, and gives the mirror free.
+// A look that is stuck in reading this machine's files keeps its mirror locked,
+// which harms nobody: others take a part of their own.
 func (s *Source) Close() error {
 	s.cancel()
 	s.mu.Lock()
@@ -71,7 +76,13 @@ func (s *Source) Close() error {
 	running := s.running
 	s.mu.Unlock()
 	if running != nil {
-		<-running
+		timer := time.NewTimer(closePatience)
+		defer timer.Stop()
+		select {
+		case <-running:
+		case <-timer.C:
+			return fmt.Errorf("closing %s: a look is stuck and is left behind", s.remote.identity)
+		}
 	}
 	if s.mirror == nil {
 		return nil

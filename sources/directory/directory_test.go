@@ -1,0 +1,365 @@
+package directory_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/sources"
+	"stevedore.dev/stevedore/sources/directory"
+	"stevedore.dev/stevedore/sources/tree"
+)
+
+const quiet = 50 * time.Millisecond
+
+func open(t testing.TB, opts directory.Options) *directory.Source {
+	t.Helper()
+	if opts.Quiet == 0 {
+		opts.Quiet = quiet
+	}
+	s, err := directory.New(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func fetch(t testing.TB, s *directory.Source) sources.Snapshot {
+	t.Helper()
+	got, err := s.Fetch(context.Background())
+	require.NoError(t, err)
+	return got
+}
+
+func fetchError(t testing.TB, s *directory.Source) error {
+	t.Helper()
+	_, err := s.Fetch(context.Background())
+	require.Error(t, err)
+	return err
+}
+
+func write(t testing.TB, name, content string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
+}
+
+func read(t testing.TB, s sources.Snapshot, name string) string {
+	t.Helper()
+	data, err := fs.ReadFile(s.Files, name)
+	require.NoError(t, err)
+	return string(data)
+}
+
+// hinted waits for a hint.
+func hinted(t testing.TB, s *directory.Source) {
+	t.Helper()
+	select {
+	case <-s.Changed():
+	case <-time.After(10 * time.Second):
+		t.Fatal("no hint that the tree has changed")
+	}
+}
+
+// drain takes hints of changes that were seen already, until none comes for a while.
+func drain(s *directory.Source) {
+	for {
+		select {
+		case <-s.Changed():
+		case <-time.After(4 * quiet):
+			return
+		}
+	}
+}
+
+func TestASnapshotIsACopyThatDoesNotChangeWithTheFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir+"/clusters/a.yaml", "one")
+	write(t, dir+"/README.md", "read me")
+	s := open(t, directory.Options{Dir: dir})
+	before := fetch(t, s)
+	assert.Equal(t, dir, before.Source)
+	assert.Regexp(t, `^dir@sha256:[0-9a-f]{64}$`, before.Revision)
+	require.NoError(t, fstest.TestFS(before.Files, "clusters/a.yaml", "README.md"))
+	assert.Equal(t, before, fetch(t, s), "the same tree is the equal snapshot")
+
+	write(t, dir+"/clusters/a.yaml", "two")
+	after := fetch(t, s)
+	assert.NotEqual(t, before.Revision, after.Revision)
+	assert.Equal(t, "one", read(t, before, "clusters/a.yaml"))
+	assert.Equal(t, "two", read(t, after, "clusters/a.yaml"))
+
+	write(t, dir+"/clusters/a.yaml", "one")
+	again := fetch(t, s)
+	assert.Equal(t, before.Revision, again.Revision, "the revision is of the content")
+	require.NoError(t, os.Chtimes(dir+"/clusters/a.yaml", time.Unix(1, 0), time.Unix(1, 0)))
+	assert.Equal(t, again, fetch(t, s), "touched, but the same")
+
+	elsewhere := t.TempDir()
+	write(t, elsewhere+"/clusters/a.yaml", "one")
+	write(t, elsewhere+"/README.md", "read me")
+	assert.Equal(t, before.Revision, fetch(t, open(t, directory.Options{Dir: elsewhere})).Revision, "wherever the folder is")
+}
+
+func TestEveryKindOfChangeIsAnotherRevision(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(dir string) error{
+		"content of the same length": func(d string) error { return os.WriteFile(d+"/f", []byte("eno"), 0o644) },
+		"a file renamed":             func(d string) error { return os.Rename(d+"/f", d+"/g") },
+		"a file removed":             func(d string) error { return os.Remove(d + "/f") },
+		"a file replaced": func(d string) error {
+			_ = os.WriteFile(d+"/.f", []byte("two"), 0o644)
+			return os.Rename(d+"/.f", d+"/f")
+		},
+		"an empty file":            func(d string) error { return os.WriteFile(d+"/empty", nil, 0o644) },
+		"an empty folder":          func(d string) error { return os.Mkdir(d+"/sub/new", 0o755) },
+		"a file in a new folder":   func(d string) error { _ = os.Mkdir(d+"/x", 0o755); return os.WriteFile(d+"/x/y", nil, 0o644) },
+		"a link elsewhere":         func(d string) error { _ = os.Remove(d + "/link"); return os.Symlink("sub", d+"/link") },
+		"a file that was a folder": func(d string) error { _ = os.RemoveAll(d + "/sub"); return os.WriteFile(d+"/sub", nil, 0o644) },
+		"the root replaced": func(d string) error {
+			_ = os.Rename(d, d+".old")
+			_ = os.Mkdir(d, 0o755)
+			return os.WriteFile(d+"/f", []byte("new"), 0o644)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "root")
+			write(t, dir+"/f", "one")
+			write(t, dir+"/sub/g", "two")
+			require.NoError(t, os.Symlink("f", dir+"/link"))
+			// No poll: the event alone must tell.
+			s := open(t, directory.Options{Dir: dir, Poll: time.Hour})
+			before := fetch(t, s)
+			drain(s)
+			require.NoError(t, change(dir))
+			hinted(t, s)
+			after := fetch(t, s)
+			assert.NotEqual(t, before.Revision, after.Revision)
+			drain(s)
+			write(t, dir+"/more", "more")
+			hinted(t, s)
+			assert.Equal(t, "more", read(t, fetch(t, s), "more"), "the watch goes on")
+		})
+	}
+}
+
+func TestWhatEditorsAndGitLeaveIsNoChange(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir+"/a.yaml", "one")
+	s := open(t, directory.Options{Dir: dir, Poll: time.Hour})
+	before := fetch(t, s)
+	drain(s)
+	for _, name := range []string{".git/HEAD", "sub/.git", "a.yaml~", ".a.yaml.swp", ".a.yaml.swx", "4913", ".#a.yaml", "#a.yaml#",
+		"a.yaml___jb_tmp___", ".goutputstream-X", ".DS_Store"} {
+		if name != "sub/.git" {
+			write(t, filepath.Join(dir, name), "noise")
+		}
+	}
+	select {
+	case <-s.Changed():
+		// The folder .git itself is filtered; anything else would be a mistake.
+		t.Fatal("a hint for what is ignored")
+	case <-time.After(5 * quiet):
+	}
+	after := fetch(t, s)
+	assert.Equal(t, before, after)
+	_, err := fs.Stat(after.Files, ".git")
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+func TestATreeIsTakenOnlyOnceItIsQuiet(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir+"/f", "")
+	s := open(t, directory.Options{Dir: dir, Quiet: 300 * time.Millisecond})
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	started := make(chan struct{})
+	go func() {
+		// A writer that writes a little at a time, as long as it may.
+		defer close(stopped)
+		f, err := os.OpenFile(dir+"/f", os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		for i := 0; ; i++ {
+			if i == 1 {
+				close(started)
+			}
+			_, _ = f.WriteString("part ")
+			select {
+			case <-stop:
+				_, _ = f.WriteString("end")
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	}()
+	<-started
+	type result struct {
+		s   sources.Snapshot
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		got, err := s.Fetch(context.Background())
+		done <- result{got, err}
+	}()
+	select {
+	case <-done:
+		t.Fatal("taken while it was being written")
+	case <-time.After(700 * time.Millisecond):
+	}
+	close(stop)
+	<-stopped
+	r := <-done
+	require.NoError(t, r.err)
+	assert.True(t, strings.HasSuffix(read(t, r.s, "f"), "end"), "the whole file")
+}
+
+func TestATreeThatNeverBecomesQuietIsAnErrorInTheEnd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir+"/f", "one")
+	s := open(t, directory.Options{Dir: dir, Quiet: time.Hour, Patience: 200 * time.Millisecond})
+	err := fetchError(t, s)
+	assert.Equal(t, sources.Unsettled, sources.ReasonOf(err), err.Error())
+}
+
+func TestAFolderThatIsMissingOrUnreadableIsAnErrorUntilItIsThereAgain(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "later")
+	s := open(t, directory.Options{Dir: dir, Poll: time.Hour})
+	err := fetchError(t, s)
+	assert.Equal(t, sources.PathNotFound, sources.ReasonOf(err), err.Error())
+	assert.ErrorContains(t, err, "--dir")
+	assert.Equal(t, 1, strings.Count(err.Error(), dir), "the path is said once")
+
+	write(t, dir+"/f", "one")
+	hinted(t, s)
+	before := fetch(t, s)
+
+	require.NoError(t, os.Rename(dir, dir+".away"))
+	hinted(t, s)
+	assert.Equal(t, sources.PathNotFound, sources.ReasonOf(fetchError(t, s)))
+	assert.Equal(t, "one", read(t, before, "f"))
+	drain(s)
+	require.NoError(t, os.Rename(dir+".away", dir))
+	hinted(t, s)
+	assert.Equal(t, before.Revision, fetch(t, s).Revision)
+
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "x")
+	err = fetchError(t, open(t, directory.Options{Dir: file}))
+	assert.Equal(t, sources.PathNotFound, sources.ReasonOf(err), err.Error())
+
+	if os.Geteuid() == 0 {
+		return // root reads everything
+	}
+	write(t, dir+"/secret", "x")
+	require.NoError(t, os.Chmod(dir+"/secret", 0))
+	err = fetchError(t, s)
+	assert.Equal(t, sources.Unreadable, sources.ReasonOf(err), err.Error())
+	assert.ErrorContains(t, err, "secret")
+}
+
+func TestThePollFindsWhatNoEventTold(t *testing.T) {
+	t.Parallel()
+	// A change behind a link in the path of the folder brings no event there.
+	base := t.TempDir()
+	write(t, base+"/v1/sub/f", "one")
+	write(t, base+"/v2/sub/f", "two")
+	require.NoError(t, os.Symlink("v1", base+"/now"))
+	s := open(t, directory.Options{Dir: base + "/now/sub", Poll: 50 * time.Millisecond})
+	assert.Equal(t, "one", read(t, fetch(t, s), "f"))
+	drain(s)
+	require.NoError(t, os.Symlink("v2", base+"/next"))
+	require.NoError(t, os.Rename(base+"/next", base+"/now"))
+	hinted(t, s)
+	got := fetch(t, s)
+	assert.Equal(t, "two", read(t, got, "f"))
+	assert.Equal(t, base+"/now/sub", got.Source)
+}
+
+func TestARootThatIsALinkIsFollowedWhereverItLeads(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	write(t, base+"/v1/f", "one")
+	write(t, base+"/v2/f", "two")
+	require.NoError(t, os.Symlink("v1", base+"/now"))
+	s := open(t, directory.Options{Dir: base + "/now", Poll: time.Hour})
+	assert.Equal(t, "one", read(t, fetch(t, s), "f"))
+	drain(s)
+	require.NoError(t, os.Symlink("v2", base+"/next"))
+	require.NoError(t, os.Rename(base+"/next", base+"/now"))
+	hinted(t, s)
+	assert.Equal(t, "two", read(t, fetch(t, s), "f"))
+	drain(s)
+	write(t, base+"/v2/f", "three")
+	hinted(t, s)
+	assert.Equal(t, "three", read(t, fetch(t, s), "f"))
+}
+
+func TestAMountedConfigMapIsReadThroughItsLinks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir+"/..2026_1/a.yaml", "one")
+	write(t, dir+"/..2026_2/a.yaml", "two")
+	require.NoError(t, os.Symlink("..2026_1", dir+"/..data"))
+	require.NoError(t, os.Symlink("..data/a.yaml", dir+"/a.yaml"))
+	s := open(t, directory.Options{Dir: dir, Poll: time.Hour})
+	assert.Equal(t, "one", read(t, fetch(t, s), "a.yaml"))
+	drain(s)
+	require.NoError(t, os.Symlink("..2026_2", dir+"/..data_tmp"))
+	require.NoError(t, os.Rename(dir+"/..data_tmp", dir+"/..data"))
+	hinted(t, s)
+	assert.Equal(t, "two", read(t, fetch(t, s), "a.yaml"))
+}
+
+func TestWhatATreeMayNotDo(t *testing.T) {
+	t.Parallel()
+	outside := t.TempDir()
+	write(t, outside+"/secret", "hunter2")
+	dir := t.TempDir()
+	write(t, dir+"/large", "12345")
+	write(t, dir+"/f", "one")
+	require.NoError(t, os.Symlink(outside+"/secret", dir+"/absolute"))
+	require.NoError(t, os.Symlink("../../../../../../../etc/passwd", dir+"/out"))
+	require.NoError(t, syscall.Mkfifo(dir+"/pipe", 0o644))
+	got := fetch(t, open(t, directory.Options{Dir: dir, Limits: tree.Limits{FileBytes: 4}}))
+	for name, want := range map[string]error{"absolute": tree.ErrLinkLeavesTree, "out": tree.ErrLinkLeavesTree, "large": tree.ErrTooLarge, "pipe": tree.ErrSpecial} {
+		_, err := fs.ReadFile(got.Files, name)
+		require.ErrorIs(t, err, want, name)
+		assert.ErrorContains(t, err, name)
+	}
+	for name, opts := range map[string]directory.Options{
+		"all files together": {Dir: dir, MaxBytes: 7},
+		"entries":            {Dir: dir, Limits: tree.Limits{Entries: 3}},
+	} {
+		assert.Equal(t, sources.TooLarge, sources.ReasonOf(fetchError(t, open(t, opts))), name)
+	}
+}
+
+func BenchmarkLookAtAFolderThatHasNotChanged(b *testing.B) {
+	dir := b.TempDir()
+	for i := range 5000 {
+		write(b, fmt.Sprintf("%s/d%d/f%d.yaml", dir, i%100, i), strings.Repeat("x: y\n", 50))
+	}
+	s := open(b, directory.Options{Dir: dir})
+	fetch(b, s)
+	for b.Loop() {
+		fetch(b, s)
+	}
+}
