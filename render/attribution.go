@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -108,12 +109,29 @@ func (a *attribution) raw(problems []definition.Problem) {
 	for _, p := range problems {
 		stopped := a.stoppedBy(p)
 		for _, f := range stopped {
+			// What the built definition said of the same mistake lacks the place
+			// in a patch, or has the value's column for the key's.
+			f.Problems = slices.DeleteFunc(f.Problems, func(q definition.Problem) bool {
+				return q.Path != "" && q.Message == p.Message && withoutIndexes(q.Path) == withoutIndexes(p.Path) &&
+					(q.File != p.File || q.Line == p.Line) && !slices.Contains(problems, withoutCluster(q))
+			})
+		}
+		for _, f := range stopped {
 			f.refuse(p)
 		}
 		if len(stopped) == 0 {
 			a.problems = append(a.problems, p)
 		}
 	}
+}
+
+var indexes = regexp.MustCompile(`\[[0-9]+\]`)
+
+func withoutIndexes(path string) string { return indexes.ReplaceAllString(path, "[]") }
+
+func withoutCluster(p definition.Problem) definition.Problem {
+	p.Cluster = ""
+	return p
 }
 
 func (a *attribution) stoppedBy(p definition.Problem) []*found {

@@ -49,18 +49,23 @@ func kustomize(fsys filesys.FileSystem, dir string) (m resmap.ResMap, err error)
 }
 
 var (
+	// kustomize wraps an error once for each level of bases; the last says it.
+	wrapping    = regexp.MustCompile(`^.*recursed (?:accumulation|merging) of path '[^']*': `)
 	quotedPatch = regexp.MustCompile(`\[patch: "(?:[^"\\]|\\.)*"\]`)
 	// A literal of a generator is data, and often a password.
-	literalSource = regexp.MustCompile(`(?i)(invalid literal source|invalid .*source) .*`)
-	quotedText    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'|` + "`[^`]*`")
+	literals   = regexp.MustCompile(`(?i)literal sources? .*|env source .*`)
+	quotedText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'|` + "`[^`]*`")
 )
 
 // kustomizeMessage is what kustomize says without what it quotes of the files:
 // a generator's literal may be a password.
 func kustomizeMessage(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\n")
+	text = wrapping.ReplaceAllString(text, "")
 	text = quotedPatch.ReplaceAllString(text, "the patch")
-	text = literalSource.ReplaceAllString(text, "$1: write key=value")
+	text = literals.ReplaceAllString(text, "a literal or env source is not of the form key=value")
+	text = strings.ReplaceAll(text, ".."+treeRoot+"/", "")
+	text = strings.ReplaceAll(text, treeRoot+"/", "")
 	text = quotedText.ReplaceAllStringFunc(text, func(q string) string {
 		if len(q) > 80 || strings.ContainsAny(q, " \\=") {
 			return "…"
@@ -70,5 +75,5 @@ func kustomizeMessage(err error) string {
 	if len(text) > 400 {
 		text = text[:400] + "…"
 	}
-	return strings.TrimSpace(strings.ReplaceAll(text, "'/", "'"))
+	return strings.TrimSpace(text)
 }

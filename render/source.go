@@ -1,9 +1,11 @@
 package render
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -80,8 +82,24 @@ func (s source) locator(object map[string]any) func(path []any) (string, int, in
 			}
 			value = next
 		}
+		if node.Kind == yaml.ScalarNode && !sameScalar(node, value) {
+			return "", 0, 0, false // a patch changed it
+		}
 		return s.file, s.line + node.Line, node.Column, node.Line > 0
 	}
+}
+
+func sameScalar(node *yaml.Node, value any) bool {
+	text := fmt.Sprint(value)
+	if value == nil {
+		text = "null"
+	}
+	if text == node.Value || node.Tag == "!!null" && value == nil {
+		return true
+	}
+	x, errX := strconv.ParseFloat(text, 64)
+	y, errY := strconv.ParseFloat(node.Value, 64)
+	return errX == nil && errY == nil && x == y
 }
 
 // entry is the item of a list that has the name of v, or without names the one

@@ -141,8 +141,8 @@ func TestBuildTreeGivesEachClusterItsOwnObjectsAndProblems(t *testing.T) {
 		name: "the same cluster twice",
 		tree: files{"a.yaml": cluster("x", "a"), "b.yaml": cluster("x", "a")},
 		want: map[string][]string{"x/a": {
-			"a.yaml:1:1: metadata.name: cluster x/a is defined more than once: a.yaml:1 and b.yaml:1; keep one",
-			"b.yaml:1:1: metadata.name: cluster x/a is defined more than once: a.yaml:1 and b.yaml:1; keep one"}},
+			"a.yaml:1: metadata.name: cluster x/a is defined more than once: a.yaml:1 and b.yaml:1; keep one",
+			"b.yaml:1: metadata.name: cluster x/a is defined more than once: a.yaml:1 and b.yaml:1; keep one"}},
 	}, {
 		name: "no namespace and no default",
 		tree: files{"a.yaml": cluster("", "a")},
@@ -215,7 +215,7 @@ func TestBuildTreeGivesEachClusterItsOwnObjectsAndProblems(t *testing.T) {
 			"dev/kustomization.yaml": kustomization("namespace: dev", "resources: [../base]"),
 			"prod/kustomization.yaml": kustomization("namespace: prod", "resources: [../base]", "patches:", "- patch: |",
 				"    apiVersion: cloud.crate.io/v1", "    kind: CrateDB", "    metadata: {name: a}", "    spec:", "      nodes:", "        data:", "        - name: hot", "          replicas: none")},
-		want: map[string][]string{"dev/a": {"group hot"}, "prod/a": {"prod/kustomization.yaml:13:…"}},
+		want: map[string][]string{"dev/a": {"group hot"}, "prod/a": {"prod/kustomization.yaml:14:…"}},
 	}, {
 		name: "two clusters of one build, one broken",
 		tree: twoBuilt.with(files{"base/b.yaml": strings.Replace(cluster("x", "b"), "6.4.3", "six", 1)}),
