@@ -1,0 +1,542 @@
+package agent
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/internal/sandbox/shell"
+)
+
+// invocation is one command that a container runs.
+type invocation struct {
+	container *container
+	args      []string // args[0] is the command
+	lookup    func(string) (string, bool)
+	shell.Streams
+}
+
+// commands are all that a container can run. Each stays inside its pod: it sees
+// the pod's folders and speaks to the pod's own address only. It is filled by
+// init, because some commands run others.
+var commands map[string]func(context.Context, *invocation) int
+
+func init() {
+	nothing := func(context.Context, *invocation) int { return 0 }
+	commands = map[string]func(context.Context, *invocation) int{
+		"crash": crash, "curl": curl, "wget": wget, "sh": runShell, "bash": runShell, "ash": runShell,
+		"mkdir": mkdir, "rm": remove, "touch": touch, "cat": cat, "ls": ls, "test": test, "[": test,
+		"echo": echo, "printf": printf, "awk": awk, "grep": grep, "xargs": xargs, "head": head, "tail": tail,
+		"env": printEnvironment, "printenv": printEnvironment, "sleep": sleep, "hostname": hostname,
+		"uname": uname, "timeout": timeout,
+		"true": nothing, ":": nothing, "false": func(context.Context, *invocation) int { return 1 },
+		"id": say("uid=1000(crate) gid=1000(crate)"), "whoami": say("crate"), "pwd": say("/"),
+		// What these change belongs to the machine or to a user that only an
+		// image has.
+		"sysctl": nothing, "chown": nothing, "chmod": nothing, "ulimit": nothing, "umask": nothing, "sync": nothing,
+	}
+}
+
+// execute runs a command in the container and returns its exit code.
+func (c *container) execute(ctx context.Context, argv []string, s shell.Streams) int {
+	return c.shellEnvironment().Run(ctx, argv, c.variables().lookup, s)
+}
+
+// shellEnvironment is what a script in the container sees.
+func (c *container) shellEnvironment() shell.Environment {
+	return shell.Environment{
+		Lookup: c.variables().lookup,
+		Open: func(name string, write, appending bool) (io.ReadWriteCloser, error) {
+			return c.open(name, write, appending)
+		},
+		Run: func(ctx context.Context, args []string, lookup func(string) (string, bool), s shell.Streams) int {
+			if s.In == nil {
+				s.In = strings.NewReader("")
+			}
+			if s.Out == nil {
+				s.Out = io.Discard
+			}
+			if s.Err == nil {
+				s.Err = io.Discard
+			}
+			if len(args) == 0 {
+				return 0
+			}
+			run, known := commands[path.Base(args[0])]
+			if !known {
+				fmt.Fprintf(s.Err, "%s: not found: the sandbox does not run programs of an image, it answers only a few commands itself\n", args[0])
+				return 127
+			}
+			return run(ctx, &invocation{container: c, args: args, lookup: lookup, Streams: s})
+		},
+	}
+}
+
+func (i *invocation) fail(code int, format string, args ...any) int {
+	fmt.Fprintf(i.Err, path.Base(i.args[0])+": "+format+"\n", args...)
+	return code
+}
+
+// operands are the arguments that are no options; flags are all letters and long
+// names of the options.
+func (i *invocation) operands() (flags string, rest []string) {
+	for at, arg := range i.args[1:] {
+		if arg == "--" {
+			return flags, append(rest, i.args[at+2:]...)
+		}
+		if strings.HasPrefix(arg, "-") && arg != "-" {
+			flags += strings.TrimLeft(arg, "-")
+			continue
+		}
+		rest = append(rest, arg)
+	}
+	return flags, rest
+}
+
+func say(text string) func(context.Context, *invocation) int {
+	return func(_ context.Context, i *invocation) int {
+		fmt.Fprintln(i.Out, text)
+		return 0
+	}
+}
+
+func runShell(ctx context.Context, i *invocation) int {
+	source, ok := shellScript(i.args)
+	if !ok {
+		if len(i.args) > 1 && !strings.HasPrefix(i.args[1], "-") {
+			return i.fail(127, "%s: the sandbox runs only -c SCRIPT or a script from standard input", i.args[1])
+		}
+		content, err := io.ReadAll(i.In)
+		if err != nil {
+			return i.fail(1, "reading the script: %v", err)
+		}
+		source = string(content)
+	}
+	environment := i.container.shellEnvironment()
+	environment.Lookup = i.lookup
+	return shell.Run(ctx, source, environment, i.Streams)
+}
+
+func mkdir(_ context.Context, i *invocation) int {
+	flags, folders := i.operands()
+	for _, folder := range folders {
+		host := i.container.hostPath(folder)
+		err := os.MkdirAll(host, 0o755)
+		if err == nil {
+			err = i.container.worker.own(host)
+		}
+		if err != nil {
+			return i.fail(1, "cannot create directory %q: %v", folder, err)
+		}
+		if strings.Contains(flags, "v") {
+			fmt.Fprintf(i.Out, "created directory: '%s'\n", folder)
+		}
+	}
+	return 0
+}
+
+func remove(_ context.Context, i *invocation) int {
+	flags, names := i.operands()
+	for _, name := range names {
+		host := i.container.hostPath(name)
+		info, err := os.Lstat(host)
+		switch {
+		case err != nil && strings.Contains(flags, "f"):
+			continue
+		case err != nil:
+			return i.fail(1, "cannot remove %q: No such file or directory", name)
+		case info.IsDir() && !strings.ContainsAny(flags, "rR"):
+			return i.fail(1, "cannot remove %q: Is a directory", name)
+		}
+		if err := os.RemoveAll(host); err != nil {
+			return i.fail(1, "cannot remove %q: %v", name, err)
+		}
+	}
+	return 0
+}
+
+func touch(_ context.Context, i *invocation) int {
+	_, names := i.operands()
+	for _, name := range names {
+		file, err := i.container.open(name, true, true)
+		if err != nil {
+			return i.fail(1, "cannot touch %q: %v", name, err)
+		}
+		_ = file.Close()
+	}
+	return 0
+}
+
+func cat(_ context.Context, i *invocation) int {
+	_, names := i.operands()
+	if len(names) == 0 {
+		_, _ = io.Copy(i.Out, i.In)
+	}
+	for _, name := range names {
+		file, err := i.container.open(name, false, false)
+		if err != nil {
+			return i.fail(1, "%s: No such file or directory", name)
+		}
+		_, _ = io.Copy(i.Out, file)
+		_ = file.Close()
+	}
+	return 0
+}
+
+func ls(_ context.Context, i *invocation) int {
+	_, names := i.operands()
+	if len(names) == 0 {
+		names = []string{"/"}
+	}
+	for _, name := range names {
+		host := i.container.hostPath(name)
+		info, err := os.Stat(host)
+		if err != nil {
+			return i.fail(2, "cannot access '%s': No such file or directory", name)
+		}
+		if !info.IsDir() {
+			fmt.Fprintln(i.Out, name)
+			continue
+		}
+		entries, _ := os.ReadDir(host)
+		for _, entry := range entries {
+			fmt.Fprintln(i.Out, entry.Name())
+		}
+	}
+	return 0
+}
+
+func test(_ context.Context, i *invocation) int {
+	args := i.args[1:]
+	if i.args[0] == "[" && len(args) > 0 && args[len(args)-1] == "]" {
+		args = args[:len(args)-1]
+	}
+	negated := len(args) > 1 && args[0] == "!"
+	if negated {
+		args = args[1:]
+	}
+	holds := false
+	switch len(args) {
+	case 1:
+		holds = args[0] != ""
+	case 2:
+		info, err := os.Stat(i.container.hostPath(args[1]))
+		switch args[0] {
+		case "-n":
+			holds = args[1] != ""
+		case "-z":
+			holds = args[1] == ""
+		case "-e":
+			holds = err == nil
+		case "-f":
+			holds = err == nil && info.Mode().IsRegular()
+		case "-d":
+			holds = err == nil && info.IsDir()
+		case "-s":
+			holds = err == nil && info.Size() > 0
+		default:
+			return i.fail(2, "%s is not supported here", args[0])
+		}
+	case 3:
+		left, errLeft := strconv.Atoi(args[0])
+		right, errRight := strconv.Atoi(args[2])
+		numbers := errLeft == nil && errRight == nil
+		switch args[1] {
+		case "=", "==":
+			holds = args[0] == args[2]
+		case "!=":
+			holds = args[0] != args[2]
+		case "-eq":
+			holds = numbers && left == right
+		case "-ne":
+			holds = numbers && left != right
+		case "-gt":
+			holds = numbers && left > right
+		case "-ge":
+			holds = numbers && left >= right
+		case "-lt":
+			holds = numbers && left < right
+		case "-le":
+			holds = numbers && left <= right
+		default:
+			return i.fail(2, "%s is not supported here", args[1])
+		}
+	}
+	if holds != negated {
+		return 0
+	}
+	return 1
+}
+
+func echo(_ context.Context, i *invocation) int {
+	args, end := i.args[1:], "\n"
+	if len(args) > 0 && args[0] == "-n" {
+		args, end = args[1:], ""
+	}
+	_, _ = io.WriteString(i.Out, strings.Join(args, " ")+end)
+	return 0
+}
+
+func printf(_ context.Context, i *invocation) int {
+	if len(i.args) < 2 {
+		return i.fail(2, "a format is missing")
+	}
+	text := strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`).Replace(i.args[1])
+	for _, arg := range i.args[2:] {
+		text = strings.Replace(text, "%s", strings.ReplaceAll(arg, "%s", "%%s"), 1)
+	}
+	_, _ = io.WriteString(i.Out, strings.ReplaceAll(text, "%%", "%"))
+	return 0
+}
+
+// awkField is the one program of awk that a pod's name needs.
+var awkField = regexp.MustCompile(`^\s*\{\s*print\s+\$(\d+|NF)\s*;?\s*\}\s*$`)
+
+func awk(_ context.Context, i *invocation) int {
+	separator, program := "", ""
+	for at := 1; at < len(i.args); at++ {
+		switch arg := i.args[at]; {
+		case arg == "-F" && at+1 < len(i.args):
+			at++
+			separator = i.args[at]
+		case strings.HasPrefix(arg, "-F"):
+			separator = arg[2:]
+		default:
+			program = arg
+		}
+	}
+	field := awkField.FindStringSubmatch(program)
+	if field == nil {
+		return i.fail(2, "the sandbox knows only '{print $N}' and '{print $NF}'")
+	}
+	lines := bufio.NewScanner(i.In)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if separator != "" && separator != " " {
+			fields = strings.Split(lines.Text(), separator)
+		}
+		at := len(fields)
+		if field[1] != "NF" {
+			at, _ = strconv.Atoi(field[1])
+		}
+		switch {
+		case field[1] == "0" || at == 0:
+			fmt.Fprintln(i.Out, lines.Text())
+		case at <= len(fields):
+			fmt.Fprintln(i.Out, fields[at-1])
+		default:
+			fmt.Fprintln(i.Out)
+		}
+	}
+	return 0
+}
+
+func grep(_ context.Context, i *invocation) int {
+	flags, rest := i.operands()
+	if len(rest) == 0 {
+		return i.fail(2, "a pattern is missing")
+	}
+	pattern := rest[0]
+	if strings.Contains(flags, "F") {
+		pattern = regexp.QuoteMeta(pattern)
+	}
+	if strings.Contains(flags, "i") {
+		pattern = "(?i)" + pattern
+	}
+	compiled, err := regexp.Compile(pattern)
+	if err != nil {
+		return i.fail(2, "%v", err)
+	}
+	input := i.In
+	if len(rest) > 1 {
+		file, err := i.container.open(rest[1], false, false)
+		if err != nil {
+			return i.fail(2, "%s: No such file or directory", rest[1])
+		}
+		defer file.Close()
+		input = file
+	}
+	matches := 0
+	lines := bufio.NewScanner(input)
+	for lines.Scan() {
+		if compiled.MatchString(lines.Text()) == strings.Contains(flags, "v") {
+			continue
+		}
+		matches++
+		if !strings.ContainsAny(flags, "qc") {
+			fmt.Fprintln(i.Out, lines.Text())
+		}
+	}
+	if strings.Contains(flags, "c") {
+		fmt.Fprintln(i.Out, matches)
+	}
+	if matches == 0 {
+		return 1
+	}
+	return 0
+}
+
+// xargs runs a command once for each line (-I MARK), or once with all words.
+func xargs(ctx context.Context, i *invocation) int {
+	args, mark := i.args[1:], ""
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		if args[0] == "-I" && len(args) > 1 {
+			mark = args[1]
+			args = args[1:]
+		}
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		args = []string{"echo"}
+	}
+	content, _ := io.ReadAll(i.In)
+	run := func(argv []string) int {
+		return i.container.shellEnvironment().Run(ctx, argv, i.lookup, shell.Streams{Out: i.Out, Err: i.Err})
+	}
+	if mark == "" {
+		return run(append(slices.Clone(args), strings.Fields(string(content))...))
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(content)), "\n") {
+		argv := slices.Clone(args)
+		for at := range argv {
+			argv[at] = strings.ReplaceAll(argv[at], mark, line)
+		}
+		if code := run(argv); code != 0 {
+			return code
+		}
+	}
+	return 0
+}
+
+func head(_ context.Context, i *invocation) int {
+	lines := i.lines()
+	return i.print(lines[:min(i.count(), len(lines))])
+}
+
+func tail(_ context.Context, i *invocation) int {
+	lines := i.lines()
+	return i.print(lines[max(0, len(lines)-i.count()):])
+}
+
+func (i *invocation) lines() []string {
+	content, _ := io.ReadAll(i.In)
+	lines := strings.SplitAfter(string(content), "\n")
+	if last := len(lines) - 1; lines[last] == "" {
+		lines = lines[:last]
+	}
+	return lines
+}
+
+// count is the number in -n N, -nN or -N; 10 without.
+func (i *invocation) count() int {
+	for _, arg := range i.args[1:] {
+		if n, err := strconv.Atoi(strings.TrimLeft(arg, "-n")); err == nil && n >= 0 {
+			return n
+		}
+	}
+	return 10
+}
+
+func (i *invocation) print(lines []string) int {
+	_, _ = io.WriteString(i.Out, strings.Join(lines, ""))
+	return 0
+}
+
+func printEnvironment(_ context.Context, i *invocation) int {
+	if len(i.args) > 1 {
+		value, ok := i.lookup(i.args[1])
+		if !ok {
+			return 1
+		}
+		fmt.Fprintln(i.Out, value)
+		return 0
+	}
+	for _, line := range i.container.variables().list() {
+		fmt.Fprintln(i.Out, line)
+	}
+	return 0
+}
+
+func sleep(ctx context.Context, i *invocation) int {
+	total := time.Duration(0)
+	for _, arg := range i.args[1:] {
+		if _, err := strconv.ParseFloat(arg, 64); err == nil {
+			arg += "s"
+		}
+		duration, err := time.ParseDuration(arg)
+		if err != nil {
+			return i.fail(1, "invalid time interval '%s'", arg)
+		}
+		total += duration
+	}
+	if !pause(ctx, total) {
+		return 143
+	}
+	return 0
+}
+
+func timeout(ctx context.Context, i *invocation) int {
+	_, rest := i.operands()
+	if len(rest) < 2 {
+		return i.fail(125, "a duration and a command are needed")
+	}
+	limit, err := time.ParseDuration(strings.TrimSuffix(rest[0], "s") + "s")
+	if err != nil {
+		return i.fail(125, "invalid time interval '%s'", rest[0])
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	at := slices.Index(i.args, rest[0])
+	code := i.container.shellEnvironment().Run(limited, i.args[at+1:], i.lookup, i.Streams)
+	if limited.Err() != nil && ctx.Err() == nil {
+		return 124
+	}
+	return code
+}
+
+func hostname(_ context.Context, i *invocation) int {
+	flags, _ := i.operands()
+	name := i.container.worker.name
+	if strings.ContainsAny(flags, "iI") {
+		name = i.container.worker.podAddress().String()
+	}
+	fmt.Fprintln(i.Out, name)
+	return 0
+}
+
+func uname(_ context.Context, i *invocation) int {
+	flags, _ := i.operands()
+	name := "Linux"
+	if strings.Contains(flags, "m") {
+		name = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
+	}
+	fmt.Fprintln(i.Out, name)
+	return 0
+}
+
+// wget fetches nothing from outside: a download in an init container succeeds
+// and leaves no file. Of the pod itself it reads, as curl does.
+func wget(ctx context.Context, i *invocation) int {
+	for _, arg := range i.args[1:] {
+		parsed, err := url.Parse(arg)
+		if err != nil || parsed.Host == "" {
+			continue
+		}
+		if _, own := i.container.ownHost(parsed.Hostname()); own {
+			i.args = []string{"curl", "-sf", arg}
+			return curl(ctx, i)
+		}
+		fmt.Fprintf(i.Err, "wget: the sandbox does not download %s\n", arg)
+	}
+	return 0
+}

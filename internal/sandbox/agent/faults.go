@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// FaultAnnotation makes pods misbehave, on purpose. On a Pod:
+//
+//	never-ready        its readiness probes fail
+//
+// On a Node:
+//
+//	hang                      the agent leaves the node alone: processes go on, but
+//	                          no pod starts or ends there and no status is sent,
+//	                          until the annotation is taken off
+//	never-ready=IMAGE         containers of that image never get ready there;
+//	                          IMAGE is as in the pod, such as crate:6.4.3
+//	exit=IMAGE                containers of that image exit with code 1 at once
+//
+// Several faults are separated by a comma.
+const FaultAnnotation = "sandbox.stevedore.dev/fault"
+
+// fault says whether a fault is set on the node, for an image where it takes one.
+func (w *worker) fault(name, image string) bool {
+	var set []string
+	if node, err := w.agent.nodes.Get(w.node.Name); err == nil {
+		set = strings.Split(node.Annotations[FaultAnnotation], ",")
+	}
+	set = append(set, strings.Split(w.current().Annotations[FaultAnnotation], ",")...)
+	for _, each := range set {
+		fault, of, limited := strings.Cut(strings.TrimSpace(each), "=")
+		if fault == name && (!limited || of == image) {
+			return true
+		}
+	}
+	return false
+}
+
+// awake waits while the node hangs. A pod that has gone does not wait.
+func (w *worker) awake(ctx context.Context) {
+	for w.fault("hang", "") && pause(ctx, 50*time.Millisecond) {
+		continue
+	}
+}

@@ -1,0 +1,229 @@
+package agent
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"stevedore.dev/stevedore/internal/sandbox/shell"
+)
+
+const (
+	// longestProbePause bounds a probe's delay and period, which are meant for
+	// machines under load.
+	longestProbePause = time.Second
+	// unreadyProbePause bounds the period until a probe has succeeded.
+	unreadyProbePause = 200 * time.Millisecond
+)
+
+// exporterPort is that of the JMX exporter, whose /ready crate-operator's probe
+// asks. The exporter is a download; what it would tell is whether CrateDB
+// answers.
+const exporterPort = "7071"
+
+// probe runs the container's probes until ctx ends.
+func (c *container) probe(ctx context.Context) {
+	if startup := c.spec.StartupProbe; startup != nil {
+		if !c.startUp(ctx, startup) {
+			return
+		}
+	}
+	var probes sync.WaitGroup
+	defer probes.Wait()
+	if liveness := c.spec.LivenessProbe; liveness != nil {
+		probes.Add(1)
+		go func() {
+			defer probes.Done()
+			c.repeat(ctx, "Liveness", liveness, func(ok bool) bool {
+				if !ok {
+					c.declareUnwell()
+				}
+				return ok
+			})
+		}()
+	}
+	if readiness := c.spec.ReadinessProbe; readiness != nil {
+		c.repeat(ctx, "Readiness", readiness, func(ok bool) bool {
+			c.mu.Lock()
+			changed := c.ready != ok
+			c.ready = ok
+			c.mu.Unlock()
+			if changed {
+				c.worker.changed()
+			}
+			return true
+		})
+	}
+}
+
+func (c *container) startUp(ctx context.Context, probe *corev1.Probe) bool {
+	started := false
+	c.repeat(ctx, "Startup", probe, func(ok bool) bool {
+		started = ok
+		if !ok {
+			c.declareUnwell()
+		}
+		return false
+	})
+	if started {
+		c.mu.Lock()
+		c.started = true
+		c.ready = c.spec.ReadinessProbe == nil
+		c.mu.Unlock()
+		c.worker.changed()
+	}
+	return started
+}
+
+// declareUnwell has the run ended and begun again.
+func (c *container) declareUnwell() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.unwell:
+	default:
+		close(c.unwell)
+	}
+}
+
+// repeat asks a probe again and again; result hears of each answer that held for
+// the probe's thresholds, and ends the repetition by false.
+func (c *container) repeat(ctx context.Context, name string, probe *corev1.Probe, result func(ok bool) bool) {
+	seconds := func(value, otherwise int32) time.Duration {
+		if value == 0 {
+			value = otherwise
+		}
+		return time.Duration(value) * time.Second
+	}
+	if probe.InitialDelaySeconds > 0 && !pause(ctx, min(seconds(probe.InitialDelaySeconds, 0), longestProbePause)) {
+		return
+	}
+	period := min(seconds(probe.PeriodSeconds, 10), longestProbePause)
+	succeeded, failed := int32(0), int32(0)
+	reported := false
+	for {
+		limited, cancel := context.WithTimeout(ctx, seconds(probe.TimeoutSeconds, 1))
+		why := c.ask(limited, probe)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		if name == "Readiness" && c.worker.fault("never-ready", c.spec.Image) {
+			why = "the fault never-ready is set"
+		}
+		goOn := true
+		if why == "" {
+			succeeded, failed, reported = succeeded+1, 0, false
+			if succeeded >= max(1, probe.SuccessThreshold) {
+				goOn = result(true)
+			}
+		} else {
+			succeeded, failed = 0, failed+1
+			threshold := probe.FailureThreshold
+			if threshold == 0 {
+				threshold = 3
+			}
+			if failed >= threshold {
+				goOn = result(false)
+			}
+			if !reported && failed >= threshold {
+				reported = true
+				c.worker.event(corev1.EventTypeWarning, "Unhealthy", name+" probe failed: "+why)
+			}
+		}
+		rest := period
+		if succeeded == 0 {
+			rest = min(period, unreadyProbePause)
+		}
+		if name == "Startup" && why != "" {
+			rest = period // its failures are counted, they must not be hurried
+		}
+		if !goOn || !pause(ctx, rest) {
+			return
+		}
+	}
+}
+
+// ask asks once; "" is success.
+func (c *container) ask(ctx context.Context, probe *corev1.Probe) string {
+	c.mu.Lock()
+	crate := c.crate
+	c.mu.Unlock()
+	switch {
+	case probe.Exec != nil:
+		var out strings.Builder
+		if code := c.execute(ctx, probe.Exec.Command, shell.Streams{Out: &out, Err: &out}); code != 0 {
+			return fmt.Sprintf("exit code %d: %s", code, strings.TrimSpace(out.String()))
+		}
+		return ""
+	case !crate:
+		return "" // it only pretends to run
+	case probe.HTTPGet != nil:
+		return c.askHTTP(ctx, probe.HTTPGet)
+	case probe.TCPSocket != nil:
+		address := net.JoinHostPort(c.worker.podAddress().String(), c.port(probe.TCPSocket.Port))
+		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err.Error()
+		}
+		_ = connection.Close()
+		return ""
+	}
+	return "the sandbox does not know this kind of probe"
+}
+
+// askHTTP asks from the node's address, as a kubelet does: so a CrateDB with
+// host-based authentication answers 401.
+func (c *container) askHTTP(ctx context.Context, get *corev1.HTTPGetAction) string {
+	port, path, from := c.port(get.Port), get.Path, c.worker.node.Address
+	if port == exporterPort {
+		port, path, from = "4200", "/", c.worker.podAddress()
+	}
+	scheme := strings.ToLower(string(get.Scheme))
+	if scheme == "" {
+		scheme = "http"
+	}
+	return askURL(ctx, from, fmt.Sprintf("%s://%s/%s", scheme,
+		net.JoinHostPort(c.worker.podAddress().String(), port), strings.TrimPrefix(path, "/")), get.HTTPHeaders)
+}
+
+func askURL(ctx context.Context, from netip.Addr, target string, headers []corev1.HTTPHeader) string {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return err.Error()
+	}
+	for _, header := range headers {
+		request.Header.Add(header.Name, header.Value)
+	}
+	response, err := httpClient(from, &tls.Config{InsecureSkipVerify: true}).Do(request)
+	if err != nil {
+		return err.Error()
+	}
+	_ = response.Body.Close()
+	if response.StatusCode < 200 || response.StatusCode >= 400 {
+		return fmt.Sprintf("HTTP probe failed with statuscode: %d", response.StatusCode)
+	}
+	return ""
+}
+
+// port is the number of a port that may be given by its name.
+func (c *container) port(port intstr.IntOrString) string {
+	if port.Type == intstr.String {
+		for _, each := range c.spec.Ports {
+			if each.Name == port.StrVal {
+				return strconv.Itoa(int(each.ContainerPort))
+			}
+		}
+	}
+	return port.String()
+}

@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Provisioner is the name that the sandbox's volumes carry.
+const Provisioner = "stevedore.dev/sandbox"
+
+// provisionEvery is how often claims and volumes are looked through. The look is
+// at the informers' memory.
+const provisionEvery = 50 * time.Millisecond
+
+// provision binds every claim to a new folder, whatever its storage class, and
+// removes the volumes of claims that have gone.
+func (a *Agent) provision() {
+	for pause(a.ctx, provisionEvery) {
+		claims, err := a.claims.List(labels.Everything())
+		if err != nil {
+			continue
+		}
+		for _, claim := range claims {
+			if claim.Spec.VolumeName == "" && claim.DeletionTimestamp == nil {
+				a.report("providing a volume", a.makeVolume(claim))
+			}
+			a.report("growing a volume", a.growVolume(claim))
+		}
+		volumes, err := a.volumes.List(labels.Everything())
+		if err != nil {
+			continue
+		}
+		for _, volume := range volumes {
+			if volume.Status.Phase == corev1.VolumeReleased &&
+				volume.Annotations["pv.kubernetes.io/provisioned-by"] == Provisioner &&
+				volume.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete {
+				a.report("removing a volume", a.removeVolume(volume))
+			}
+		}
+	}
+}
+
+func (a *Agent) report(doing string, err error) {
+	if err != nil && a.ctx.Err() == nil {
+		a.o.Log.Debug(doing, "error", err)
+	}
+}
+
+// makeVolume makes a folder and a volume that is reserved for the claim; the
+// controller manager then binds the two.
+func (a *Agent) makeVolume(claim *corev1.PersistentVolumeClaim) error {
+	name := "pvc-" + string(claim.UID)
+	if _, err := a.volumes.Get(name); err == nil {
+		return nil
+	}
+	folder := filepath.Join(a.o.Dir, "volumes", name)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("making the folder of the claim %s/%s: %w", claim.Namespace, claim.Name, err)
+	}
+	class := ""
+	if claim.Spec.StorageClassName != nil {
+		class = *claim.Spec.StorageClassName
+	}
+	volume := &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        name,
+			Annotations: map[string]string{"pv.kubernetes.io/provisioned-by": Provisioner},
+		},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: claim.Spec.Resources.Requests[corev1.ResourceStorage]},
+			AccessModes:                   claim.Spec.AccessModes,
+			VolumeMode:                    claim.Spec.VolumeMode,
+			StorageClassName:              class,
+			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
+			PersistentVolumeSource:        corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: folder}},
+			ClaimRef: &corev1.ObjectReference{
+				Kind: "PersistentVolumeClaim", APIVersion: "v1",
+				Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID,
+			},
+		},
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second)
+	defer cancel()
+	_, err := a.o.Client.CoreV1().PersistentVolumes().Create(ctx, volume, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("providing a volume for the claim %s/%s: %w", claim.Namespace, claim.Name, err)
+	}
+	return nil
+}
+
+// growVolume reports a bound claim that asks for more as grown: a folder has
+// room for anything.
+func (a *Agent) growVolume(claim *corev1.PersistentVolumeClaim) error {
+	wanted := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	has := claim.Status.Capacity[corev1.ResourceStorage]
+	if claim.Status.Phase != corev1.ClaimBound || wanted.Cmp(has) <= 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second)
+	defer cancel()
+	volume, err := a.o.Client.CoreV1().PersistentVolumes().Get(ctx, claim.Spec.VolumeName, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("reading the volume %s: %w", claim.Spec.VolumeName, err)
+	}
+	volume.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: wanted}
+	if _, err := a.o.Client.CoreV1().PersistentVolumes().Update(ctx, volume, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("growing the volume %s: %w", volume.Name, err)
+	}
+	grown := claim.DeepCopy()
+	grown.Status.Capacity = corev1.ResourceList{corev1.ResourceStorage: wanted}
+	if _, err := a.o.Client.CoreV1().PersistentVolumeClaims(claim.Namespace).UpdateStatus(ctx, grown, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("growing the claim %s/%s: %w", claim.Namespace, claim.Name, err)
+	}
+	return nil
+}
+
+func (a *Agent) removeVolume(volume *corev1.PersistentVolume) error {
+	if volume.DeletionTimestamp != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second)
+	defer cancel()
+	err := a.o.Client.CoreV1().PersistentVolumes().Delete(ctx, volume.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &volume.UID}})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("removing the volume %s: %w", volume.Name, err)
+	}
+	return os.RemoveAll(filepath.Join(a.o.Dir, "volumes", volume.Name))
+}

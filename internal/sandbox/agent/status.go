@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// sendStatus sends the pod's status whenever it changed.
+func (w *worker) sendStatus(ctx context.Context) {
+	var sent *corev1.PodStatus
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.dirty:
+		}
+		w.awake(ctx)
+		status := w.status()
+		if reflect.DeepEqual(sent, status) || w.isGone() {
+			continue
+		}
+		attempt, cancel := context.WithTimeout(ctx, 10*time.Second)
+		err := w.patch(attempt, status)
+		cancel()
+		switch {
+		case err == nil:
+			sent = status
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+			// Gone, or another pod of that name: the watch will say so.
+		default:
+			w.agent.o.Log.Debug("sending a pod's status", "pod", w.name, "error", err)
+			pause(ctx, retryAfter)
+			w.changed()
+		}
+	}
+}
+
+func (w *worker) patchStatus(ctx context.Context) error { return w.patch(ctx, w.status()) }
+
+// patch sends a strategic merge patch: conditions of others (the scheduler's, the
+// eviction's) stay. The UID keeps it from a successor of the same name.
+func (w *worker) patch(ctx context.Context, status *corev1.PodStatus) error {
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": w.uid},
+		"status":   status,
+	})
+	if err != nil {
+		return fmt.Errorf("encoding the status of the pod %s: %w", w.name, err)
+	}
+	_, err = w.agent.o.Client.CoreV1().Pods(w.namespace).Patch(
+		ctx, w.name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, "status")
+	return err
+}
+
+// status is what a kubelet would report now.
+func (w *worker) status() *corev1.PodStatus {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	started := metav1.NewTime(w.started.Truncate(time.Second))
+	status := &corev1.PodStatus{
+		StartTime: &started,
+		HostIP:    w.node.Address.String(),
+		HostIPs:   []corev1.HostIP{{IP: w.node.Address.String()}},
+		QOSClass:  w.pod.Status.QOSClass,
+	}
+	if w.address.IsValid() {
+		status.PodIP = w.address.String()
+		status.PodIPs = []corev1.PodIP{{IP: status.PodIP}}
+	}
+	initialized := true
+	initFailed := false
+	for _, c := range w.inits {
+		s := c.status(w.message)
+		status.InitContainerStatuses = append(status.InitContainerStatuses, s)
+		ended := s.State.Terminated
+		initialized = initialized && ended != nil && ended.ExitCode == 0
+		initFailed = initFailed || ended != nil && ended.ExitCode != 0 && w.pod.Spec.RestartPolicy == corev1.RestartPolicyNever
+	}
+	ready := initialized
+	everStarted, running, failed := true, false, false
+	var unready []string
+	for _, c := range w.containers {
+		s := c.status(w.message)
+		if !initialized && s.State.Waiting != nil && w.message == "" {
+			s.State.Waiting.Reason = "PodInitializing"
+		}
+		status.ContainerStatuses = append(status.ContainerStatuses, s)
+		if !s.Ready {
+			ready = false
+			unready = append(unready, s.Name)
+		}
+		everStarted = everStarted && (s.State.Running != nil || s.State.Terminated != nil || s.RestartCount > 0 || s.LastTerminationState.Terminated != nil)
+		running = running || s.State.Running != nil || s.State.Waiting != nil
+		failed = failed || s.State.Terminated != nil && s.State.Terminated.ExitCode != 0
+	}
+	switch {
+	case initFailed:
+		status.Phase = corev1.PodFailed
+	case !initialized || !everStarted:
+		status.Phase = corev1.PodPending
+		if w.deleted && !running {
+			status.Phase = corev1.PodFailed
+		}
+	case running:
+		status.Phase = corev1.PodRunning
+	case failed:
+		status.Phase = corev1.PodFailed
+	default:
+		status.Phase = corev1.PodSucceeded
+	}
+	why, message := "", ""
+	if !ready {
+		why, message = "ContainersNotReady", fmt.Sprintf("containers with unready status: %v", unready)
+	}
+	w.condition(status, corev1.PodReadyToStartContainers, w.address.IsValid() && w.message == "", "", w.message)
+	w.condition(status, corev1.PodInitialized, initialized, "", "")
+	w.condition(status, corev1.ContainersReady, ready, why, message)
+	w.condition(status, corev1.PodReady, ready, why, message)
+	return status
+}
+
+// condition adds a condition whose transition time is that of its last change.
+func (w *worker) condition(status *corev1.PodStatus, kind corev1.PodConditionType, holds bool, reason, message string) {
+	value := corev1.ConditionFalse
+	if holds {
+		value = corev1.ConditionTrue
+	}
+	made := corev1.PodCondition{Type: kind, Status: value, Reason: reason, Message: message}
+	before := w.transitions[kind]
+	made.LastTransitionTime = before.LastTransitionTime
+	if before.Status != value {
+		made.LastTransitionTime = metav1.NewTime(time.Now().Truncate(time.Second))
+	}
+	w.transitions[kind] = made
+	status.Conditions = append(status.Conditions, made)
+}

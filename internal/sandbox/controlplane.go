@@ -1,0 +1,276 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"stevedore.dev/stevedore/internal/sandbox/process"
+)
+
+// controlPlaneBinary is the nested module's program.
+const controlPlaneBinary = "stevedore-controlplane"
+
+// readyWithin is how long the API server may take; it takes 1 to 3 seconds on
+// an idle machine.
+const readyWithin = 2 * time.Minute
+
+// controllers are those of the controller manager that something in a sandbox
+// depends on. Without nodelifecycle no Node needs a heartbeat.
+var controllers = []string{
+	"statefulset-controller", "deployment-controller", "replicaset-controller", "job-controller",
+	"persistentvolume-binder-controller", "persistentvolume-protection-controller",
+	"persistentvolumeclaim-protection-controller", "disruption-controller", "namespace-controller",
+	"garbage-collector-controller", "pod-garbage-collector-controller", "endpointslice-controller",
+	"serviceaccount-controller", "serviceaccount-token-controller",
+	"root-ca-certificate-publisher-controller", "clusterrole-aggregation-controller",
+	"resourcequota-controller",
+}
+
+// findControlPlane finds the binary: given, in the environment, or beside us.
+func findControlPlane(given string) (string, error) {
+	candidates := []string{given}
+	if given == "" {
+		candidates = []string{os.Getenv("STEVEDORE_CONTROLPLANE")}
+	}
+	if candidates[0] == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return "", fmt.Errorf("finding %s: %w", controlPlaneBinary, err)
+		}
+		candidates = []string{filepath.Join(filepath.Dir(self), controlPlaneBinary)}
+	}
+	path, err := filepath.Abs(candidates[0])
+	if err != nil {
+		return "", fmt.Errorf("finding %s: %w", controlPlaneBinary, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
+		return "", fmt.Errorf("the sandbox's control plane is not at %s: build it with `make` (4 to 7 minutes, once), "+
+			"or name it in STEVEDORE_CONTROLPLANE", path)
+	}
+	return path, nil
+}
+
+// controlPlane is the four processes.
+type controlPlane struct {
+	binary  string
+	dir     string
+	block   *addressBlock
+	starter *process.Starter
+	pki     *authority
+
+	components []component
+	admin      *rest.Config
+	kubeconfig string
+}
+
+type component struct {
+	name    string
+	log     string
+	process *process.Process
+}
+
+// errPortTaken says that another process took a port between our look and its
+// use.
+var errPortTaken = errors.New("a port was taken meanwhile")
+
+func (c *controlPlane) start(ctx context.Context, progress func(string)) error {
+	for attempt := 1; ; attempt++ {
+		err := c.startOnce(ctx, progress)
+		if err == nil || !errors.Is(err, errPortTaken) || attempt == 5 {
+			return err
+		}
+		c.stop()
+	}
+}
+
+func (c *controlPlane) startOnce(ctx context.Context, progress func(string)) error {
+	address := c.block.controlPlane()
+	ports, err := freePorts(address, 3)
+	if err != nil {
+		return err
+	}
+	at := func(i int) string { return netip.AddrPortFrom(address, uint16(ports[i])).String() }
+	server, etcd := "https://"+at(0), "http://"+at(1)
+	if err := c.writeIdentities(server); err != nil {
+		return err
+	}
+	signingKey := c.pki.file("service-accounts.key")
+
+	progress("starting etcd and the API server")
+	if err := c.launch("etcd",
+		"--data-dir="+filepath.Join(c.dir, "etcd"), "--client-url="+etcd, "--peer-url=http://"+at(2)); err != nil {
+		return err
+	}
+	if err := c.launch("kube-apiserver",
+		"--etcd-servers="+etcd,
+		"--bind-address="+address.String(), "--advertise-address="+address.String(),
+		fmt.Sprintf("--secure-port=%d", ports[0]),
+		"--cert-dir="+filepath.Join(c.dir, "apiserver"),
+		"--tls-cert-file="+c.pki.file("kube-apiserver.crt"), "--tls-private-key-file="+c.pki.file("kube-apiserver.key"),
+		"--client-ca-file="+c.pki.file("ca.crt"),
+		"--authorization-mode=Node,RBAC",
+		"--kubelet-certificate-authority="+c.pki.file("ca.crt"),
+		"--kubelet-client-certificate="+c.pki.file("kube-apiserver.crt"),
+		"--kubelet-client-key="+c.pki.file("kube-apiserver.key"),
+		"--kubelet-preferred-address-types=InternalIP",
+		"--service-account-key-file="+signingKey, "--service-account-signing-key-file="+signingKey,
+		"--service-account-issuer="+serviceAccountIssuer,
+		"--service-cluster-ip-range="+c.block.serviceRange(),
+		"--endpoint-reconciler-type=none", "--allow-privileged=true", "--profiling=false",
+		// ServiceAccount would mount a token into every pod. TaintNodesByCondition
+		// taints each new Node until a controller that we do not run lifts it.
+		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+	); err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(c.admin)
+	if err != nil {
+		return fmt.Errorf("making a client of the sandbox's API server: %w", err)
+	}
+	if err := c.waitReady(ctx, client); err != nil {
+		return err
+	}
+
+	progress("starting the controller manager and the scheduler")
+	if err := c.launch("kube-controller-manager",
+		"--kubeconfig="+c.kubeconfig, "--leader-elect=false", "--secure-port=0", "--profiling=false",
+		"--controllers="+strings.Join(controllers, ","),
+		"--service-account-private-key-file="+signingKey, "--root-ca-file="+c.pki.file("ca.crt"),
+		"--kube-api-qps=500", "--kube-api-burst=1000", "--min-resync-period=10m",
+	); err != nil {
+		return err
+	}
+	return c.launch("kube-scheduler",
+		"--kubeconfig="+c.kubeconfig, "--leader-elect=false", "--secure-port=0", "--profiling=false",
+		"--kube-api-qps=500", "--kube-api-burst=1000")
+}
+
+// serviceAccountIssuer is the `iss` of the sandbox's tokens.
+const serviceAccountIssuer = "https://kubernetes.default.svc.cluster.local"
+
+func (c *controlPlane) writeIdentities(server string) error {
+	if _, err := c.pki.writeKey("service-accounts.key"); err != nil {
+		return err
+	}
+	// It is also the client of the nodes' kubelet port.
+	if _, err := c.pki.issue("kube-apiserver", nil, c.block.controlPlane()); err != nil {
+		return err
+	}
+	admin, err := c.pki.issue("admin", []string{"system:masters"})
+	if err != nil {
+		return err
+	}
+	c.admin = &rest.Config{
+		Host:            server,
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.pki.pem, CertData: admin.certificate, KeyData: admin.key},
+	}
+	c.kubeconfig = filepath.Join(c.dir, "kubeconfig")
+	return writeKubeconfig(c.kubeconfig, c.admin, "", "default")
+}
+
+// writeKubeconfig writes a kubeconfig for the API server of config: with a token,
+// or as the user of config's certificate.
+func writeKubeconfig(path string, config *rest.Config, token, namespace string) error {
+	user := &clientcmdapi.AuthInfo{Token: token}
+	if token == "" {
+		user.ClientCertificateData, user.ClientKeyData = config.CertData, config.KeyData
+	}
+	made := clientcmdapi.NewConfig()
+	made.Clusters["sandbox"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	made.AuthInfos["sandbox"] = user
+	made.Contexts["sandbox"] = &clientcmdapi.Context{Cluster: "sandbox", AuthInfo: "sandbox", Namespace: namespace}
+	made.CurrentContext = "sandbox"
+	content, err := clientcmd.Write(*made)
+	if err == nil {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the kubeconfig %s: %w", path, err)
+	}
+	return nil
+}
+
+func (c *controlPlane) launch(name string, args ...string) error {
+	log := filepath.Join(c.dir, name+".log")
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("opening the log of %s: %w", name, err)
+	}
+	defer file.Close() // the child has its own descriptor
+	command := exec.Command(c.binary, append([]string{name}, args...)...)
+	command.Stdout, command.Stderr = file, file
+	command.Dir = c.dir
+	started, err := c.starter.Start(command, nil)
+	if err != nil {
+		return err
+	}
+	c.components = append(c.components, component{name, log, started})
+	return nil
+}
+
+func (c *controlPlane) waitReady(ctx context.Context, client kubernetes.Interface) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	ticker := time.NewTicker(25 * time.Millisecond)
+	defer ticker.Stop()
+	var last error
+	for {
+		if last = client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); last == nil {
+			return nil
+		}
+		for _, each := range c.components {
+			select {
+			case <-each.process.Done():
+				return each.failure()
+			default:
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the sandbox's API server: %w (last answer: %v; log %s)",
+				context.Cause(ctx), last, filepath.Join(c.dir, "kube-apiserver.log"))
+		case <-ticker.C:
+		}
+	}
+}
+
+// failure describes the end of a component by the last lines of its log.
+func (c component) failure() error {
+	content, _ := os.ReadFile(c.log)
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	if len(lines) > 8 {
+		lines = lines[len(lines)-8:]
+	}
+	err := fmt.Errorf("%s ended with exit code %d; its last words:\n%s",
+		c.name, c.process.ExitCode(), strings.Join(lines, "\n"))
+	if bytes.Contains(content, []byte("address already in use")) {
+		return fmt.Errorf("%w: %w", errPortTaken, err)
+	}
+	return err
+}
+
+// stop ends the components, those first that depend on the others.
+func (c *controlPlane) stop() {
+	for i := len(c.components) - 1; i >= 0; i-- {
+		grace := 5 * time.Second
+		if c.components[i].name == "kube-apiserver" {
+			// It would wait for watches to end; no one is left who needs them.
+			grace = 500 * time.Millisecond
+		}
+		c.components[i].process.Stop(grace)
+	}
+	c.components = nil
+}
