@@ -167,11 +167,13 @@ type Action struct {
 	// SecretVersion is the version that was decided on; the executor uses the
 	// Secret only at this version.
 	SecretVersion SecretVersion
-	Claim         string
-	ClusterID     string
-	Version       string
-	Budget        string
-	Value         int
+	// SystemSecret is the Secret of `system`, for what is done as that user.
+	SystemSecret string
+	Claim        string
+	ClusterID    string
+	Version      string
+	Budget       string
+	Value        int
 }
 
 // Subject names what the action is about, for logs.

@@ -130,7 +130,7 @@ func (t *turn) acknowledge(op Operation) {
 	if reason, waits := gates.NodeChecks(db.ChecksKnown, unacknowledged); waits {
 		t.wait(reason)
 		if pod := t.sqlPod(); pod != "" {
-			t.harmless(Action{Kind: ActionAcknowledgeNodeChecks, Pod: pod})
+			t.harmless(Action{Kind: ActionAcknowledgeNodeChecks, Pod: pod, SystemSecret: t.systemSecret()})
 		}
 		return
 	}

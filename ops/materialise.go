@@ -28,7 +28,7 @@ const (
 // before the record is saved). The arguments are not changed. It is pure.
 //
 // A set whose template is kept needs its saved object; without one it is an
-// error, and SaveLive makes one of what is live.
+// error; Pack makes one of what is live.
 func Materialise(wanted []*unstructured.Unstructured, saved Saved, effective Effective) ([]*unstructured.Unstructured, Saved, error) {
 	objects := make([]*unstructured.Unstructured, 0, len(wanted))
 	next := make(Saved, len(effective.Sets))
@@ -228,91 +228,18 @@ func (s Saved) Unpack() ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// SaveLive makes what a lost record saved of live StatefulSets: what Kubernetes
-// put in of its own accord (status, defaults) is left out, as far as the wanted
-// objects show what is ours. It is pure.
-func SaveLive(live, wanted []*unstructured.Unstructured) (Saved, error) {
-	saved := make(Saved, len(live))
-	for _, o := range live {
-		if o.GetKind() != kindStatefulSet {
-			continue
-		}
-		out := o.DeepCopy()
-		delete(out.Object, "status")
-		metadata := map[string]any{"name": o.GetName(), "namespace": o.GetNamespace()}
-		if l := o.GetLabels(); len(l) > 0 {
-			metadata["labels"] = anyMap(l)
-		}
-		out.Object["metadata"] = metadata
-		for _, w := range wanted {
-			if w.GetKind() == kindStatefulSet && w.GetName() == o.GetName() {
-				if spec, ok := shaped(out.Object["spec"], w.Object["spec"]).(map[string]any); ok {
-					out.Object["spec"] = spec
-				}
-				if a := w.GetAnnotations(); len(a) > 0 {
-					out.SetAnnotations(a)
-				}
-			}
-		}
-		packed, err := pack(out, "")
+// Pack makes a Saved of StatefulSet objects: what a lost record held, of what
+// is live reduced to the fields that are ours. It is pure.
+func Pack(sets []*unstructured.Unstructured) (Saved, error) {
+	saved := make(Saved, len(sets))
+	for _, o := range sets {
+		packed, err := pack(o, "")
 		if err != nil {
 			return nil, err
 		}
 		saved[o.GetName()] = packed
 	}
 	return saved, nil
-}
-
-func anyMap(m map[string]string) map[string]any {
-	out := make(map[string]any, len(m))
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
-}
-
-// shaped keeps of live what the wanted value has too; lists of named things are
-// matched by name, and what only live has there is kept.
-func shaped(live, wanted any) any {
-	switch w := wanted.(type) {
-	case map[string]any:
-		l, ok := live.(map[string]any)
-		if !ok {
-			return live
-		}
-		out := make(map[string]any, len(w))
-		for k, v := range w {
-			if have, ok := l[k]; ok {
-				out[k] = shaped(have, v)
-			}
-		}
-		return out
-	case []any:
-		l, ok := live.([]any)
-		if !ok {
-			return live
-		}
-		out := make([]any, 0, len(l))
-		for i, have := range l {
-			match := any(nil)
-			if name := nameOf(have); name != "" {
-				for _, v := range w {
-					if nameOf(v) == name {
-						match = v
-					}
-				}
-			} else if i < len(w) {
-				match = w[i]
-			}
-			if match == nil {
-				out = append(out, have)
-			} else {
-				out = append(out, shaped(have, match))
-			}
-		}
-		return out
-	}
-	return live
 }
 
 // nameOf is what identifies an item of a list: its name, for volume claims that

@@ -70,7 +70,7 @@ func (t *turn) makeUser(u User, s Secret) {
 		next = *r
 	}
 	next.Name = u.Name
-	a := Action{Pod: pod, User: u.Name, Secret: u.Secret, SecretVersion: s.Version}
+	a := Action{Pod: pod, User: u.Name, Secret: u.Secret, SecretVersion: s.Version, SystemSecret: t.systemSecret()}
 	made := next.Secret != (SecretVersion{})
 	// A user that somebody dropped is made again; only a cluster that has
 	// recovered can say that there is none.

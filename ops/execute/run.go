@@ -2,13 +2,72 @@ package execute
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops"
 )
 
 // Run carries out one action. An error means that it failed or that its end is
-// unknown: decide again, from a new observation.
+// unknown: decide again, from a new observation. No error holds a secret.
 func Run(ctx context.Context, action ops.Action, tools Tools) (ops.Result, error) {
-	return ops.Result{}, fmt.Errorf("action %q is not known", action.Kind)
+	result, err := run(ctx, action, tools)
+	if err != nil {
+		return ops.Result{}, fmt.Errorf("%s %s: %w", action.Kind, action.Subject(), err)
+	}
+	return result, nil
+}
+
+func run(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	switch a.Kind {
+	case ops.ActionCreateSystemSecret:
+		return createSystemSecret(ctx, a, t)
+	case ops.ActionLabelSecret:
+		err := t.Objects.LabelSecret(ctx, a.Secret.Name, names.UserPasswordLabel, "true")
+		return ops.Result{Message: "the Secret is labelled as a user's password"}, err
+	case ops.ActionSetLicense:
+		return setLicense(ctx, a, t)
+	case ops.ActionSetSystemUser:
+		return setSystemUser(ctx, a, t)
+	case ops.ActionSetUser:
+		return setUser(ctx, a, t)
+	case ops.ActionVerifyUser:
+		return verifyUser(ctx, a, t)
+	case ops.ActionAnnotateClaim:
+		err := t.Objects.AnnotateClaim(ctx, a.Claim, map[string]string{
+			names.ClusterIDAnnotation: a.ClusterID,
+			names.VersionAnnotation:   a.Version,
+		})
+		return ops.Result{Message: "the volume claim says whose data it carries"}, err
+	case ops.ActionAcknowledgeNodeChecks:
+		return acknowledge(ctx, a, t)
+	case ops.ActionSetBudget:
+		err := t.Objects.SetBudget(ctx, a.Budget, a.Value)
+		return ops.Result{Message: fmt.Sprintf("the disruption budget stands at %d", a.Value)}, err
+	case ops.ActionRecreatePod:
+		err := t.Objects.DeletePod(ctx, a.Pod, a.PodUID)
+		if errors.Is(err, ErrNotFound) {
+			err = nil
+		}
+		return ops.Result{Message: "the pod was deleted, to come back on its set's template"}, err
+	}
+	return ops.Result{}, errors.New("this action is not known; the daemon and what it reads are of different releases")
+}
+
+// password is the value of a Secret's key, read from the API server; err when
+// the Secret is not at the version that was decided on.
+func (t Tools) password(ctx context.Context, key ops.SecretKey, version ops.SecretVersion) (string, error) {
+	data, found, err := t.Secrets.Get(ctx, key.Name)
+	if err != nil {
+		return "", err
+	}
+	if version != (ops.SecretVersion{}) && found != version {
+		return "", fmt.Errorf("reading Secret %s: it has changed since it was decided on and is decided again", key.Name)
+	}
+	value := data[key.Key]
+	if len(value) == 0 {
+		return "", fmt.Errorf("key %s of Secret %s is empty; put a value there", key.Key, key.Name)
+	}
+	return string(value), nil
 }

@@ -1,0 +1,40 @@
+package execute
+
+import "strings"
+
+// Statements in CrateDB's SQL. Identifiers and literals are quoted here; a
+// password is bound wherever a session can bind it, and stands in a statement
+// only for `crash`, where it is a random one-time password.
+
+// identifier quotes a name.
+func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// literal quotes a text.
+func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+func createUserLiteral(user, password string) string {
+	return "CREATE USER " + identifier(user) + " WITH (password = " + literal(password) + ")"
+}
+
+func alterUserLiteral(user, password string) string {
+	return "ALTER USER " + identifier(user) + " SET (password = " + literal(password) + ")"
+}
+
+func createUser(user string) string {
+	return "CREATE USER " + identifier(user) + " WITH (password = $1)"
+}
+func alterUser(user string) string { return "ALTER USER " + identifier(user) + " SET (password = $1)" }
+func grantAll(user string) string  { return "GRANT ALL PRIVILEGES TO " + identifier(user) }
+
+func setLicenseStatement(key string) string { return "SET LICENSE " + literal(key) }
+
+const (
+	// clusterPrivileges are those of a user on the whole cluster: AL, DDL, DML and
+	// DQL after GRANT ALL PRIVILEGES.
+	clusterPrivileges = `SELECT type FROM sys.privileges WHERE grantee = $1 AND class = 'CLUSTER' AND state = 'GRANT'`
+	allPrivileges     = 4
+
+	// Acknowledging takes DML, and is lost when a node restarts.
+	acknowledgeChecks = `UPDATE sys.node_checks SET acknowledged = TRUE WHERE id = 1`
+	openChecks        = `SELECT node_id FROM sys.node_checks WHERE id = 1 AND acknowledged = FALSE AND passed = FALSE`
+)

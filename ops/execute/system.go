@@ -1,0 +1,121 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+)
+
+func createSystemSecret(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	password, err := t.Password()
+	if err != nil {
+		return ops.Result{}, err
+	}
+	err = t.Objects.CreateSecret(ctx, a.Secret.Name, map[string][]byte{a.Secret.Key: []byte(password)})
+	switch {
+	case errors.Is(err, ErrExists):
+		return ops.Result{Message: "the Secret existed already and stays as it is"}, nil
+	case err != nil:
+		return ops.Result{}, err
+	}
+	return ops.Result{Message: "the Secret was made with a random password"}, nil
+}
+
+// setLicense runs SET LICENSE, which is idempotent; from 4.5 on it does nothing.
+func setLicense(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	key, err := t.password(ctx, a.Secret, a.SecretVersion)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	if _, err := t.Crash.Run(ctx, a.Pod, setLicenseStatement(strings.TrimSpace(key))); err != nil {
+		return ops.Result{}, fmt.Errorf("setting the licence: %w", err)
+	}
+	return ops.Result{SecretVersion: a.SecretVersion, Message: "licence: set"}, nil
+}
+
+// setSystemUser makes `system` log in with its Secret's password. What `crash`
+// is given stays in the database's job log, so it gives `system` a random
+// one-time password only; `system` itself then sets the real one, bound.
+//
+// Before the gateway has recovered CREATE USER waits and then fails, so an
+// existing user is never taken for a missing one.
+func setSystemUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	real, err := t.password(ctx, a.Secret, a.SecretVersion)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	result := ops.Result{SecretVersion: a.SecretVersion, Message: "system user: it logs in already"}
+	session, err := t.Database.Login(ctx, a.Pod, names.SystemUser, real)
+	switch {
+	case err == nil:
+		defer session.Close()
+		if granted(ctx, session, names.SystemUser) {
+			return result, nil
+		}
+		return result, t.crashGrant(ctx, a.Pod)
+	case !errors.Is(err, ErrLoginRefused):
+		return ops.Result{}, err
+	}
+
+	once, err := t.Password()
+	if err != nil {
+		return ops.Result{}, err
+	}
+	result.Message = "system user: created"
+	_, err = t.Crash.Run(ctx, a.Pod, createUserLiteral(names.SystemUser, once))
+	if errors.Is(err, ErrUserExists) {
+		result.Message = "system user: it existed, its password was set"
+		_, err = t.Crash.Run(ctx, a.Pod, alterUserLiteral(names.SystemUser, once))
+	}
+	if err != nil {
+		return ops.Result{}, fmt.Errorf("giving it a one-time password: %w", err)
+	}
+	// The grant comes before the real password: who logs in with that one has
+	// all privileges.
+	if err := t.crashGrant(ctx, a.Pod); err != nil {
+		return ops.Result{}, err
+	}
+	if err := t.setOwnPassword(ctx, a.Pod, once, real); err != nil {
+		return ops.Result{}, err
+	}
+	return result, t.verify(ctx, a.Pod, names.SystemUser, real)
+}
+
+func (t Tools) crashGrant(ctx context.Context, pod string) error {
+	if _, err := t.Crash.Run(ctx, pod, grantAll(names.SystemUser)); err != nil {
+		return fmt.Errorf("granting it all privileges: %w", err)
+	}
+	return nil
+}
+
+func (t Tools) setOwnPassword(ctx context.Context, pod, once, real string) error {
+	session, err := t.Database.Login(ctx, pod, names.SystemUser, once)
+	if err != nil {
+		return fmt.Errorf("logging in with its one-time password: %w", err)
+	}
+	defer session.Close()
+	if _, err := session.Exec(ctx, alterUser(names.SystemUser), real); err != nil {
+		return fmt.Errorf("setting its password: %w", err)
+	}
+	return nil
+}
+
+func (t Tools) verify(ctx context.Context, pod, user, password string) error {
+	session, err := t.Database.Login(ctx, pod, user, password)
+	if err != nil {
+		return fmt.Errorf("verifying the password by a login: %w", err)
+	}
+	session.Close()
+	return nil
+}
+
+// granted reports whether a user has all privileges on the cluster; false when
+// it cannot be read, since granting again does no harm.
+func granted(ctx context.Context, s Session, user string) bool {
+	rows, err := s.Strings(ctx, clusterPrivileges, user)
+	return err == nil && len(rows) >= allPrivileges
+}

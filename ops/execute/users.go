@@ -1,0 +1,104 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+)
+
+// system logs in as `system`, with the password that its Secret has now.
+func (t Tools) system(ctx context.Context, a ops.Action) (Session, error) {
+	password, err := t.password(ctx, ops.SecretKey{Name: a.SystemSecret, Key: ops.SystemKey}, ops.SecretVersion{})
+	if err != nil {
+		return nil, err
+	}
+	session, err := t.Database.Login(ctx, a.Pod, names.SystemUser, password)
+	if err != nil {
+		return nil, fmt.Errorf("logging in as %s: %w", names.SystemUser, err)
+	}
+	return session, nil
+}
+
+// superuser is CrateDB's only one. CREATE USER crate succeeds and replaces it by
+// a user without privileges.
+const superuser = "crate"
+
+// setUser makes a user with all privileges and its Secret's password.
+func setUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	if a.User == superuser || a.User == names.SystemUser || a.User == "" {
+		return ops.Result{}, fmt.Errorf("user %q is not one to be made; name another in spec.users", a.User)
+	}
+	password, err := t.password(ctx, a.Secret, a.SecretVersion)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	system, err := t.system(ctx, a)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	defer system.Close()
+
+	result := ops.Result{SecretVersion: a.SecretVersion, Message: "user created"}
+	_, err = system.Exec(ctx, createUser(a.User), password)
+	if errors.Is(err, ErrUserExists) {
+		result.Message = "user existed, its password was set"
+		if t.verify(ctx, a.Pod, a.User, password) == nil {
+			result.Message = "user existed and logs in"
+			err = nil
+		} else {
+			_, err = system.Exec(ctx, alterUser(a.User), password)
+		}
+	}
+	if err != nil {
+		return ops.Result{}, fmt.Errorf("making the user: %w", err)
+	}
+	if _, err := system.Exec(ctx, grantAll(a.User)); err != nil {
+		return ops.Result{}, fmt.Errorf("granting all privileges: %w", err)
+	}
+	return result, t.verify(ctx, a.Pod, a.User, password)
+}
+
+// verifyUser tells a changed password from a changed Secret. A refusal counts
+// only while the same pod lets `system` in: 28000 is also what a leaving node
+// and a cluster before gateway recovery answer.
+func verifyUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	password, err := t.password(ctx, a.Secret, a.SecretVersion)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	result := ops.Result{SecretVersion: a.SecretVersion, Message: "the user logs in with its Secret's password"}
+	err = t.verify(ctx, a.Pod, a.User, password)
+	if err == nil || !errors.Is(err, ErrLoginRefused) {
+		return result, err
+	}
+	system, err := t.system(ctx, a)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	system.Close()
+	result.Code, result.Message = ops.ResultRefused, "the database does not take the Secret's password for the user"
+	return result, nil
+}
+
+// acknowledge quietens node check 1 (expected data nodes), and reads it back.
+func acknowledge(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	system, err := t.system(ctx, a)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	defer system.Close()
+	if _, err := system.Exec(ctx, acknowledgeChecks); err != nil {
+		return ops.Result{}, fmt.Errorf("acknowledging node check 1: %w", err)
+	}
+	open, err := system.Strings(ctx, openChecks)
+	if err != nil {
+		return ops.Result{}, fmt.Errorf("reading node check 1 back: %w", err)
+	}
+	if len(open) > 0 {
+		return ops.Result{}, fmt.Errorf("node check 1 is still open on %d node(s)", len(open))
+	}
+	return ops.Result{Message: "node check 1 is acknowledged on all nodes"}, nil
+}
