@@ -1,0 +1,307 @@
+package model
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// reroute gives every copy its place as far as the deciders let it, when something has
+// changed that they look at.
+func (c *Cluster) reroute() {
+	if !c.shardEvent || c.master == nil || !c.recovered {
+		return
+	}
+	c.shardEvent = false
+	c.allocateUnassigned()
+	c.moveAway()
+	c.rebalance()
+}
+
+func (c *Cluster) load(n *Node) int {
+	k := 0
+	for _, ix := range c.indexes {
+		for _, s := range ix.shards {
+			for _, cp := range s.copies {
+				if cp.target == n || cp.target == nil && cp.node == n {
+					k++
+				}
+			}
+		}
+	}
+	return k
+}
+
+// byLoad lists the data nodes, the emptiest first, equals in order of joining.
+func (c *Cluster) byLoad() []*Node {
+	type loaded struct {
+		n *Node
+		k int
+	}
+	all := make([]loaded, 0, len(c.members))
+	for _, n := range c.members {
+		if n.alive && n.Data {
+			all = append(all, loaded{n, c.load(n)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b loaded) int { return a.k - b.k })
+	out := make([]*Node, len(all))
+	for i, l := range all {
+		out[i] = l.n
+	}
+	return out
+}
+
+func (c *Cluster) took(bytes int64, known bool) time.Time {
+	d := c.m.opts.RecoveryBase
+	if !known {
+		d += time.Duration(float64(bytes) / float64(c.m.opts.RecoveryRate) * float64(time.Second))
+	}
+	return c.m.now.Add(d)
+}
+
+func (c *Cluster) allocateUnassigned() {
+	for _, ix := range c.indexes {
+		for _, s := range ix.shards {
+			if p := s.primary(); p.node == nil {
+				c.allocatePrimary(s, p)
+			}
+		}
+	}
+	for _, ix := range c.indexes {
+		for _, s := range ix.shards {
+			if !s.primaryActive() {
+				continue
+			}
+			for _, cp := range s.copies[1:] {
+				if cp.node == nil {
+					c.allocateReplica(s, cp)
+				}
+			}
+		}
+	}
+}
+
+func (c *Cluster) allocatePrimary(s *Shard, p *Copy) {
+	for _, n := range c.byLoad() {
+		existing := s.allocated
+		if existing && !(slices.Contains(s.inSync, n.ID) && slices.Contains(s.stores, n.ID)) {
+			continue
+		}
+		if existing {
+			// The node that has the data takes it again, filters or not; only throttling waits.
+			if c.initialPrimaries(n) < c.settingInt("cluster.routing.allocation.node_initial_primaries_recoveries") {
+				p.node, p.init, p.due, p.delay = n, true, c.took(0, true), time.Time{}
+				return
+			}
+			continue
+		}
+		if v, _ := c.decide(p, n, false); v == yes {
+			p.node, p.init, p.due, p.delay = n, true, c.took(0, true), time.Time{}
+			return
+		}
+	}
+}
+
+func (c *Cluster) allocateReplica(s *Shard, cp *Copy) {
+	nodes := c.byLoad()
+	// A node that has most of the files recovers fast, and is waited for.
+	slices.SortStableFunc(nodes, func(a, b *Node) int {
+		has := func(n *Node) int {
+			if slices.Contains(s.stores, n.ID) {
+				return 0
+			}
+			return 1
+		}
+		return has(a) - has(b)
+	})
+	for _, n := range nodes {
+		store := slices.Contains(s.stores, n.ID)
+		if !store && !cp.delay.IsZero() && cp.delay.After(c.m.now) {
+			continue
+		}
+		if v, _ := c.decide(cp, n, store); v == yes {
+			cp.node, cp.init, cp.due, cp.delay = n, true, c.took(s.bytes(), store), time.Time{}
+			s.stores = addID(s.stores, n.ID)
+			return
+		}
+	}
+}
+
+// moveAway moves what may not stay: off excluded nodes and full disks. Rebalance settings
+// do not hold it, throttling does.
+func (c *Cluster) moveAway() {
+	for _, ix := range c.indexes {
+		for _, s := range ix.shards {
+			for _, cp := range s.copies {
+				if cp.State() == Started && !c.remains(cp) {
+					c.move(cp)
+				}
+			}
+		}
+	}
+}
+
+func (c *Cluster) move(cp *Copy) bool {
+	if cp.Primary && c.snapshotHolds(cp.Shard) {
+		for _, sn := range c.snapshots {
+			if sn.State == "IN_PROGRESS" {
+				cp.Shard.Index.held(cp, sn)
+			}
+		}
+		return false
+	}
+	if c.heldSince(cp) {
+		return false
+	}
+	for _, n := range c.byLoad() {
+		if n == cp.node {
+			continue
+		}
+		if v, _ := c.decide(cp, n, false); v == yes {
+			cp.target, cp.due = n, c.took(cp.Shard.bytes(), false)
+			return true
+		}
+	}
+	return false
+}
+
+// rebalance evens out the number of copies a node has, a few moves at a time.
+func (c *Cluster) rebalance() {
+	if c.Setting("cluster.routing.rebalance.enable") != "all" {
+		return
+	}
+	moving := 0
+	allActive := true
+	for _, ix := range c.indexes {
+		for _, s := range ix.shards {
+			for _, cp := range s.copies {
+				allActive = allActive && cp.Active()
+				if cp.target != nil {
+					moving++
+				}
+			}
+		}
+	}
+	if !allActive && c.Setting("cluster.routing.allocation.allow_rebalance") != "always" {
+		return
+	}
+	limit := c.settingInt("cluster.routing.allocation.cluster_concurrent_rebalance")
+	if limit < 0 {
+		limit = math.MaxInt
+	}
+	for moving < limit && c.rebalanceOne() {
+		moving++
+	}
+}
+
+func (c *Cluster) rebalanceOne() bool {
+	nodes := c.byLoad()
+	for i := 0; i < len(nodes); i++ {
+		to := nodes[i]
+		for j := len(nodes) - 1; j > i; j-- {
+			from := nodes[j]
+			if c.load(from)-c.load(to) < 2 {
+				break
+			}
+			for _, ix := range c.indexes {
+				for _, s := range ix.shards {
+					for _, cp := range s.copies {
+						if cp.State() != Started || cp.node != from || !c.remains(cp) || cp.Primary && c.snapshotHolds(s) {
+							continue
+						}
+						if v, _ := c.decide(cp, to, false); v == yes {
+							cp.target, cp.due = to, c.took(s.bytes(), false)
+							return true
+						}
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// RerouteRetryFailed is ALTER CLUSTER REROUTE RETRY FAILED; it also wakes a drain that a
+// snapshot held back. The count is of shards that moved or found a place.
+func (n *Node) RerouteRetryFailed() (int, *Error) {
+	if err := n.ChangeGate(); err != nil {
+		return 0, err
+	}
+	c := n.cluster
+	for _, s := range c.snapshots {
+		s.held = nil
+	}
+	before := c.busy()
+	c.shardEvent = true
+	c.m.touch()
+	c.m.settle()
+	return max(0, c.busy()-before), nil
+}
+
+func (c *Cluster) busy() int {
+	k := 0
+	for _, ix := range c.indexes {
+		for _, s := range ix.shards {
+			for _, cp := range s.copies {
+				if st := cp.State(); st == Initializing || st == Relocating {
+					k++
+				}
+			}
+		}
+	}
+	return k
+}
+
+// MoveShard is ALTER TABLE … REROUTE MOVE SHARD: refused with each decider's words.
+func (n *Node) MoveShard(ix *Index, shard int, from, to string) *Error {
+	if err := n.ChangeGate(); err != nil {
+		return err
+	}
+	c := n.cluster
+	find := func(name string) *Node {
+		for _, o := range c.members {
+			if o.Name == name || o.ID == name {
+				return o
+			}
+		}
+		return nil
+	}
+	a, b := find(from), find(to)
+	if a == nil || b == nil {
+		missing := from
+		if a != nil {
+			missing = to
+		}
+		return ErrIllegalArgument("failed to resolve [%s], no matching nodes", missing)
+	}
+	if shard < 0 || shard >= len(ix.shards) {
+		return ErrIllegalArgument("no such shard [%d]", shard)
+	}
+	s := ix.shards[shard]
+	cp := s.on(a)
+	if cp == nil || cp.State() != Started {
+		return ErrIllegalArgument("[move_allocation] can't move %d, failed to find it on node %s", shard, from)
+	}
+	v, why := c.decideForced(cp, b)
+	if v == no {
+		return ErrIllegalArgument("[move_allocation] can't move %d, from %s, to %s, since its not allowed, reason: [NO(%s)]", shard, from, to, why)
+	}
+	cp.target, cp.due = b, c.took(s.bytes(), false)
+	c.m.touch()
+	c.m.settle()
+	return nil
+}
+
+// decideForced leaves enable out, which a move by hand ignores.
+func (c *Cluster) decideForced(cp *Copy, n *Node) (verdict, string) {
+	saved, had := cp.Shard.Index.Settings["routing.allocation.enable"]
+	cp.Shard.Index.Settings["routing.allocation.enable"] = "all"
+	v, why := c.decide(cp, n, false)
+	if had {
+		cp.Shard.Index.Settings["routing.allocation.enable"] = saved
+	} else {
+		delete(cp.Shard.Index.Settings, "routing.allocation.enable")
+	}
+	return v, why
+}

@@ -1,0 +1,53 @@
+package model
+
+// NodeCheck is a row of sys.node_checks.
+type NodeCheck struct {
+	Node         *Node
+	ID           int
+	Severity     int
+	Passed       bool
+	Acknowledged bool
+	Description  string
+}
+
+// NodeChecks are the checks of one member. Acknowledged is lost with the process.
+func (c *Cluster) NodeChecks(n *Node) []NodeCheck {
+	checks := []NodeCheck{
+		{ID: 1, Severity: 1, Passed: c.expectedNodesReached(n), Description: "The value of the cluster setting 'gateway.expected_data_nodes' must be equal to the maximum/expected number of (data) nodes in the cluster."},
+		{ID: 2, Severity: 2, Passed: true, Description: "The value of the cluster setting 'gateway.recover_after_data_nodes' needs to be greater than half of the maximum/expected number of (data) nodes and equal or less than the maximum/expected number of (data) nodes in the cluster."},
+		{ID: 3, Severity: 1, Passed: true, Description: "If any of the \"expected data nodes\" recovery settings are set, the value of 'gateway.recover_after_time' must not be zero. Otherwise the \"expected data nodes\" settings wouldn't have any effect."},
+		{ID: 5, Severity: 3, Passed: !c.freeBelow(n, "high", 0), Description: "The high disk watermark is exceeded on the node. The cluster will attempt to relocate shards to another node. Please check the node disk usage."},
+		{ID: 6, Severity: 3, Passed: !c.freeBelow(n, "low", 0), Description: "The low disk watermark is exceeded on the node. The cluster will not allocate new shards to the node. Please check the node disk usage."},
+		{ID: 7, Severity: 3, Passed: !c.freeBelow(n, "flood_stage", 0), Description: "The flood stage disk watermark is exceeded on the node. Table shards may be in read-only mode. Please check the node disk usage."},
+	}
+	if n.Version.AtLeast(5, 8) {
+		limit := c.settingInt("cluster.max_shards_per_node")
+		checks = append(checks, NodeCheck{ID: 8, Severity: 2, Passed: limit <= 0 || c.load(n)*10 <= limit*9,
+			Description: "The amount of shards on the node reached 90 % of the limit of the cluster setting `cluster.max_shards_per_node`. Creating new tables or partitions which would push the number of shards beyond 100 % of the limit will be rejected."})
+	}
+	for i := range checks {
+		checks[i].Node = n
+		checks[i].Acknowledged = n.acknowledged[checks[i].ID]
+	}
+	return checks
+}
+
+// Acknowledge sets a node check's acknowledged.
+func (m *Model) Acknowledge(n *Node, id int, value bool) {
+	n.acknowledged[id] = value
+	m.changes++
+}
+
+// Decommission marks a node whose process is to end; the host of the process ends it. It
+// never looks at the node's own shards.
+func (n *Node) Decommission(target string) (*Node, *Error) {
+	if err := n.ChangeGate(); err != nil {
+		return nil, err
+	}
+	for _, o := range n.cluster.members {
+		if o.Name == target || o.ID == target {
+			return o, nil
+		}
+	}
+	return nil, ErrIllegalArgument("No node found with given name or id: %s", target)
+}

@@ -1,0 +1,150 @@
+package model
+
+import (
+	"fmt"
+	"time"
+)
+
+// Error is a failure in CrateDB's words: what HTTP and the PostgreSQL protocol say of it.
+type Error struct {
+	Class    string // the exception's simple name; HTTP messages read Class[Message]
+	Message  string
+	SQLState string // SQLSTATE of the PostgreSQL protocol
+	HTTP     int    // HTTP status; 0 is 500
+	Code     int    // CrateDB's own code in the HTTP body
+	Fatal    bool   // severity FATAL: the connection ends after it
+	// Wait is how long CrateDB itself holds a statement in the hope that the cause goes
+	// away before it gives this answer; 0 answers at once.
+	Wait time.Duration
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// HTTPMessage is the text under error.message in an HTTP answer.
+func (e *Error) HTTPMessage() string { return e.Class + "[" + e.Message + "]" }
+
+// masterTimeout and writeTimeout are how long statements that need a master, and writes
+// that need a primary, are held before they fail (run on 6.4.3).
+const (
+	masterTimeout = 30 * time.Second
+	writeTimeout  = 60 * time.Second
+)
+
+func errorOf(class, state string, http, code int, format string, args ...any) *Error {
+	return &Error{Class: class, Message: fmt.Sprintf(format, args...), SQLState: state, HTTP: http, Code: code}
+}
+
+// ErrParse is a statement that the parser refuses.
+func ErrParse(format string, args ...any) *Error {
+	return errorOf("SQLParseException", "42601", 400, 4000, format, args...)
+}
+
+// ErrUnsupported is a statement or feature that exists for the parser only.
+func ErrUnsupported(format string, args ...any) *Error {
+	return errorOf("UnsupportedFeatureException", "0A000", 400, 4004, format, args...)
+}
+
+// ErrIllegalArgument is a value or setting that cannot be taken.
+func ErrIllegalArgument(format string, args ...any) *Error {
+	return errorOf("IllegalArgumentException", "XX000", 400, 4000, format, args...)
+}
+
+// ErrRelationUnknown names a table that does not exist; name is schema-qualified.
+func ErrRelationUnknown(name string) *Error {
+	return errorOf("RelationUnknown", "42P01", 404, 4041, "Relation '%s' unknown", name)
+}
+
+// ErrRelationExists is CREATE TABLE of a name that is taken.
+func ErrRelationExists(name string) *Error {
+	return errorOf("RelationAlreadyExists", "42P07", 409, 4093, "Relation '%s' already exists.", name)
+}
+
+// ErrSchemaUnknown names a schema without tables.
+func ErrSchemaUnknown(name string) *Error {
+	return errorOf("SchemaUnknownException", "3F000", 404, 4045, "Schema '%s' unknown", name)
+}
+
+// ErrColumnUnknown names a column that its table lacks.
+func ErrColumnUnknown(name string) *Error {
+	return errorOf("ColumnUnknownException", "42703", 404, 4043, "Column %s unknown", name)
+}
+
+// ErrFunctionUnknown names a scalar or aggregate that does not exist.
+func ErrFunctionUnknown(signature string) *Error {
+	return errorOf("UnsupportedFunctionException", "42883", 400, 4000, "Unknown function: %s", signature)
+}
+
+// ErrDuplicateKey is an INSERT of a primary key that is taken.
+func ErrDuplicateKey() *Error {
+	return errorOf("DuplicateKeyException", "23505", 409, 4091, "A document with the same primary key exists already")
+}
+
+// ErrConversion is a value that does not fit the wanted type.
+func ErrConversion(value, typ string) *Error {
+	return errorOf("ConversionException", "XX000", 400, 4000, "Cannot cast value `%s` to type `%s`", value, typ)
+}
+
+func (c *Cluster) errUserExists(v Version, name string) *Error {
+	if v.AtLeast(5, 6) {
+		return errorOf("RoleAlreadyExistsException", "XX000", 409, 4099, "Role '%s' already exists", name)
+	}
+	return errorOf("UserAlreadyExistsException", "XX000", 409, 4099, "User '%s' already exists", name)
+}
+
+func (c *Cluster) errUserUnknown(v Version, name string) *Error {
+	state := "XX000"
+	if v.AtLeast(5, 10) {
+		state = "42704"
+	}
+	if v.AtLeast(5, 6) {
+		return errorOf("RoleUnknownException", state, 404, 40410, "Role '%s' does not exist", name)
+	}
+	return errorOf("UserUnknownException", state, 404, 40410, "User '%s' does not exist", name)
+}
+
+// ErrSuperuser is a statement only the superuser may run.
+func ErrSuperuser(user string) *Error {
+	return errorOf("UnauthorizedException", "XX000", 401, 4011,
+		`User "%s" is not authorized to execute the statement. Superuser permissions are required`, user)
+}
+
+// ErrMissingPrivilege names the privilege a statement lacks.
+func ErrMissingPrivilege(p Privilege, user string) *Error {
+	return errorOf("MissingPrivilegeException", "XX000", 401, 4011, "Missing '%s' privilege for user '%s'", p, user)
+}
+
+// errNotRecovered is what DDL, SET and CREATE USER answer before gateway recovery.
+func errNotRecovered() *Error {
+	e := errorOf("MasterNotDiscoveredException", "XX000", 503, 5031,
+		"blocked by: [STATE_NOT_RECOVERED/1/state not recovered / initialized];")
+	e.Wait = masterTimeout
+	e.Message = "MasterNotDiscoveredException[ClusterBlockException[" + e.Message + "]]"
+	return e
+}
+
+// errNoMaster is the answer of a node without a master: "[]" at once to the readings
+// that need one, "[null]" to what is held for 30 s.
+func errNoMaster(held bool) *Error {
+	if held {
+		e := errorOf("MasterNotDiscoveredException", "XX000", 503, 5031, "null")
+		e.Wait = masterTimeout
+		return e
+	}
+	return errorOf("MasterNotDiscoveredException", "XX000", 503, 5031, "")
+}
+
+func errWriteNoMaster() *Error {
+	e := errorOf("ClusterBlockException", "XX000", 503, 5031, "blocked by: [MASTER_NOT_DISCOVERED/2/no master];")
+	e.Wait = writeTimeout
+	return e
+}
+
+func errShardUnavailable(table string, shard int) *Error {
+	return errorOf("UnavailableShardsException", "XX000", 500, 5002, "[%s] shard %d is not available", table, shard)
+}
+
+// ErrLicenceViolated is what a cluster of 4.4 or older answers above its node limit.
+func ErrLicenceViolated() *Error {
+	return errorOf("LicenseViolationException", "XX000", 400, 4009,
+		"License is violated - Statement not allowed. If expired or more cluster nodes are in need, please request a new license and use 'SET LICENSE' statement to register it. Alternatively, if the allocated number of nodes is exceeded, use the 'ALTER CLUSTER DECOMMISSION' statement to downscale your cluster")
+}

@@ -1,0 +1,412 @@
+package model
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Column is a column of a user's table.
+type Column struct {
+	Name       string
+	Type       string // as in SQL: text, integer, …
+	PrimaryKey bool
+}
+
+// TableSpec is CREATE TABLE or CREATE BLOB TABLE.
+type TableSpec struct {
+	Schema, Name  string
+	Columns       []Column
+	Shards        int    // 0: CrateDB's default of max(4, 2 * data nodes)
+	Replicas      string // "" is 0-1
+	PartitionedBy []string
+	Settings      map[string]string // without number_of_replicas
+	Blob          bool
+}
+
+// Table is a user's table.
+type Table struct {
+	TableSpec
+	Version Version // that made it
+	index   *Index  // nil when partitioned
+	parts   []*Index
+	closed  bool
+}
+
+// FullName is schema.name.
+func (t *Table) FullName() string { return t.Schema + "." + t.Name }
+
+// Partitioned reports whether rows live in partitions.
+func (t *Table) Partitioned() bool { return len(t.PartitionedBy) > 0 }
+
+// Indexes are the table's own shards, or each partition's, oldest first.
+func (t *Table) Indexes() []*Index {
+	if t.index != nil {
+		return []*Index{t.index}
+	}
+	return t.parts
+}
+
+// Closed reports ALTER TABLE CLOSE.
+func (t *Table) Closed() bool { return t.closed }
+
+// Index is a table without partitions, or one partition.
+type Index struct {
+	Table    *Table
+	Ident    string // partition_ident, "" without partitions
+	Values   []any  // of the partitioned-by columns
+	Replicas string // number_of_replicas as text
+	Settings map[string]string
+	Rows     [][]any
+
+	cluster *Cluster
+	shards  []*Shard
+	want    int // replicas that the range asks for now
+	created Version
+	bytes   int64 // given by tests and simulations; 0 counts rows
+}
+
+// Shards are the index's shards by number.
+func (ix *Index) Shards() []*Shard { return ix.shards }
+
+// Wanted is the number of replicas that the range comes to now.
+func (ix *Index) Wanted() int { return ix.want }
+
+// ParseReplicas reads "1", "0-1", "0-all"; upper is -1 for "all".
+func ParseReplicas(s string) (lower, upper int, err *Error) {
+	bad := func() (int, int, *Error) {
+		return 0, 0, ErrIllegalArgument("The \"number_of_replicas\" range \"%s\" isn't valid", s)
+	}
+	a, b, isRange := strings.Cut(s, "-")
+	lower, e := strconv.Atoi(a)
+	if e != nil || lower < 0 {
+		return bad()
+	}
+	if !isRange {
+		return lower, lower, nil
+	}
+	if b == "all" {
+		return lower, -1, nil
+	}
+	upper, e = strconv.Atoi(b)
+	if e != nil || upper < lower {
+		return bad()
+	}
+	return lower, upper, nil
+}
+
+// Tables are the user's tables in order of creation; none before gateway recovery.
+func (n *Node) Tables() []*Table {
+	if n.cluster == nil || !n.cluster.recovered {
+		return nil
+	}
+	return n.cluster.tables
+}
+
+// Table is the table of that schema and name, or nil.
+func (n *Node) Table(schema, name string) *Table {
+	for _, t := range n.Tables() {
+		if t.Schema == schema && t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// LicenceGate refuses statements above the node limit of a free licence: below 4.5, four
+// nodes and more, masters included.
+func (n *Node) LicenceGate() *Error {
+	if n.Version.AtLeast(4, 5) || n.cluster == nil || n.cluster.licence || len(n.cluster.members) <= 3 {
+		return nil
+	}
+	return ErrLicenceViolated()
+}
+
+// SetLicence is SET LICENSE. From 4.5 to 5.2 it does nothing; the parser of 5.3 does not
+// know it.
+func (n *Node) SetLicence() *Error {
+	if err := n.ChangeGate(); err != nil {
+		return err
+	}
+	n.cluster.licence = true
+	n.m.changes++
+	return nil
+}
+
+// Licensed reports whether a licence has been set.
+func (c *Cluster) Licensed() bool { return c.licence }
+
+func (c *Cluster) dataNodes() int {
+	k := 0
+	for _, n := range c.members {
+		if n.Data && n.alive {
+			k++
+		}
+	}
+	return k
+}
+
+// CreateTable is CREATE TABLE.
+func (n *Node) CreateTable(spec TableSpec) (*Table, *Error) {
+	if err := n.ChangeGate(); err != nil {
+		return nil, err
+	}
+	c := n.cluster
+	if n.Table(spec.Schema, spec.Name) != nil {
+		return nil, ErrRelationExists(spec.Schema + "." + spec.Name)
+	}
+	if spec.Replicas == "" {
+		spec.Replicas = "0-1"
+	}
+	if _, _, err := ParseReplicas(spec.Replicas); err != nil {
+		return nil, err
+	}
+	if spec.Shards == 0 {
+		spec.Shards = max(4, 2*c.dataNodes())
+	}
+	t := &Table{TableSpec: spec, Version: n.Version}
+	if !t.Partitioned() {
+		ix, err := c.newIndex(t, "", nil)
+		if err != nil {
+			return nil, err
+		}
+		t.index = ix
+	}
+	c.tables = append(c.tables, t)
+	c.shardEvent = true
+	c.m.touch()
+	c.m.settle()
+	return t, nil
+}
+
+// newIndex makes the shards of a table or partition, if the shard limit lets it.
+func (c *Cluster) newIndex(t *Table, ident string, values []any) (*Index, *Error) {
+	ix := &Index{Table: t, Ident: ident, Values: values, Replicas: t.Replicas, Settings: map[string]string{}, cluster: c, created: c.master.Version}
+	for k, v := range t.Settings {
+		ix.Settings[k] = v
+	}
+	ix.want = c.expand(ix)
+	adds := t.Shards * (1 + ix.want)
+	open := 0
+	for _, o := range c.indexes {
+		for _, s := range o.shards {
+			open += len(s.copies)
+		}
+	}
+	if limit := c.settingInt("cluster.max_shards_per_node") * c.dataNodes(); limit > 0 && open+adds > limit {
+		return nil, ErrIllegalArgument("this action would add [%d] total shards, but this cluster currently has [%d]/[%d] maximum shards open;", adds, open, limit)
+	}
+	for i := 0; i < t.Shards; i++ {
+		s := &Shard{Index: ix, ID: i}
+		s.copies = append(s.copies, &Copy{Shard: s, Primary: true, since: c.m.now})
+		for r := 0; r < ix.want; r++ {
+			s.copies = append(s.copies, &Copy{Shard: s, since: c.m.now})
+		}
+		ix.shards = append(ix.shards, s)
+	}
+	c.indexes = append(c.indexes, ix)
+	return ix, nil
+}
+
+// AddPartition makes the partition of the given values; an existing one is given back.
+func (n *Node) AddPartition(t *Table, ident string, values []any) (*Index, *Error) {
+	for _, ix := range t.parts {
+		if ix.Ident == ident {
+			return ix, nil
+		}
+	}
+	if err := n.ChangeGate(); err != nil {
+		return nil, err
+	}
+	ix, err := n.cluster.newIndex(t, ident, values)
+	if err != nil {
+		return nil, err
+	}
+	t.parts = append(t.parts, ix)
+	n.cluster.shardEvent = true
+	n.m.touch()
+	n.m.settle()
+	return ix, nil
+}
+
+// DropTable is DROP TABLE. One during a snapshot makes it PARTIAL.
+func (n *Node) DropTable(t *Table) *Error {
+	if err := n.ChangeGate(); err != nil {
+		return err
+	}
+	c := n.cluster
+	for _, s := range c.snapshots {
+		if s.State == "IN_PROGRESS" {
+			s.partial = true
+		}
+	}
+	c.tables = slices.DeleteFunc(c.tables, func(o *Table) bool { return o == t })
+	c.indexes = slices.DeleteFunc(c.indexes, func(ix *Index) bool { return ix.Table == t })
+	c.shardEvent = true
+	c.m.touch()
+	c.m.settle()
+	return nil
+}
+
+// AlterTable is ALTER TABLE … SET and RESET (a nil value) on the table and all its
+// partitions, or on one partition only.
+func (n *Node) AlterTable(t *Table, only *Index, changes []Assignment) *Error {
+	if err := n.ChangeGate(); err != nil {
+		return err
+	}
+	for _, ch := range changes {
+		if ch.Name == "number_of_replicas" && ch.Value != nil {
+			if _, _, err := ParseReplicas(*ch.Value); err != nil {
+				return err
+			}
+		} else if !tableSetting(ch.Name) {
+			return ErrIllegalArgument("Invalid property \"%s\" passed to [ALTER | CREATE] TABLE statement", ch.Name)
+		}
+	}
+	set := func(replicas *string, m map[string]string) {
+		for _, ch := range changes {
+			switch {
+			case ch.Name == "number_of_replicas" && ch.Value != nil:
+				*replicas = *ch.Value
+			case ch.Name == "number_of_replicas":
+				*replicas = "0-1"
+			case ch.Value == nil:
+				delete(m, ch.Name)
+			default:
+				m[ch.Name] = *ch.Value
+			}
+		}
+	}
+	targets := t.Indexes()
+	if only != nil {
+		targets = []*Index{only}
+	} else {
+		if t.Settings == nil {
+			t.Settings = map[string]string{}
+		}
+		set(&t.Replicas, t.Settings)
+	}
+	for _, ix := range targets {
+		set(&ix.Replicas, ix.Settings)
+	}
+	n.cluster.settingsChanged()
+	return nil
+}
+
+// tableSetting reports whether CREATE and ALTER TABLE take the name.
+func tableSetting(name string) bool {
+	for _, p := range []string{"routing.allocation.", "blocks.", "write.wait_for_active_shards", "unassigned.node_left.delayed_timeout",
+		"refresh_interval", "column_policy", "translog.", "mapping.", "codec", "store.type", "merge.", "allocation.max_retries", "max_ngram_diff", "max_shingle_diff", "soft_deletes.", "warmer.enabled", "number_of_shards", "blobs_path"} {
+		if name == p || strings.HasSuffix(p, ".") && strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// TableSetting reports whether CREATE TABLE … WITH takes the name.
+func TableSetting(name string) bool { return name == "number_of_replicas" || tableSetting(name) }
+
+// SetClosed is ALTER TABLE OPEN and CLOSE. Closed tables keep their shards.
+func (n *Node) SetClosed(t *Table, closed bool) *Error {
+	if err := n.ChangeGate(); err != nil {
+		return err
+	}
+	t.closed = closed
+	n.m.changes++
+	return nil
+}
+
+// SetBytes sets how large the index is, in bytes over all primaries, in place of what its
+// rows would come to.
+func (m *Model) SetBytes(ix *Index, bytes int64) {
+	ix.bytes = bytes
+	m.touch()
+	m.settle()
+}
+
+// bytes is the size of one copy of the shard.
+func (s *Shard) bytes() int64 {
+	ix := s.Index
+	if ix.bytes > 0 {
+		return ix.bytes / int64(len(ix.shards))
+	}
+	return ix.cluster.m.opts.ShardSize + s.Docs()*64
+}
+
+// Docs is how many rows the shard has: rows are spread evenly, the first shards have the rest.
+func (s *Shard) Docs() int64 {
+	n, k := len(s.Index.Rows), len(s.Index.shards)
+	d := n / k
+	if s.ID < n%k {
+		d++
+	}
+	return int64(d)
+}
+
+// Bytes is the size of one copy of the shard.
+func (s *Shard) Bytes() int64 { return s.bytes() }
+
+// PrimariesActive reports whether each primary of the index can be read.
+func (ix *Index) PrimariesActive() bool {
+	for _, s := range ix.shards {
+		if !s.primaryActive() {
+			return false
+		}
+	}
+	return true
+}
+
+// ReadGate fails as a scan does where a shard has no active copy.
+func (ix *Index) ReadGate() *Error {
+	for _, s := range ix.shards {
+		if !s.primaryActive() {
+			return errShardUnavailable(ix.Table.FullName(), s.ID)
+		}
+	}
+	return nil
+}
+
+// WriteGate fails as an INSERT does: held for a minute where a primary is away, or where
+// write.wait_for_active_shards asks for more copies than there are.
+func (n *Node) WriteGate(ix *Index) *Error {
+	if !n.HasMaster() {
+		return errWriteNoMaster()
+	}
+	need := 1
+	switch w := ix.Settings["write.wait_for_active_shards"]; w {
+	case "":
+	case "ALL", "all":
+		need = 1 + ix.want
+	default:
+		need, _ = strconv.Atoi(w)
+	}
+	for _, s := range ix.shards {
+		active := 0
+		for _, cp := range s.copies {
+			if cp.Active() {
+				active++
+			}
+		}
+		if !s.primaryActive() || active < need {
+			err := errShardUnavailable(ix.Table.FullName(), s.ID)
+			err.Wait = writeTimeout
+			return err
+		}
+	}
+	return nil
+}
+
+// Insert appends rows that have passed the gate.
+func (n *Node) Insert(ix *Index, rows [][]any) {
+	ix.Rows = append(ix.Rows, rows...)
+	n.m.changes++
+}
+
+func (ix *Index) nodeLeftDelay() time.Duration {
+	if d, ok := parseDuration(ix.Settings["unassigned.node_left.delayed_timeout"]); ok {
+		return d
+	}
+	return ix.cluster.m.opts.NodeLeftDelay
+}

@@ -1,0 +1,485 @@
+package sql
+
+import (
+	"encoding/base32"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/internal/cratesim/model"
+)
+
+func typeNamed(name string) *Type {
+	if e, ok := strings.CutSuffix(name, "_array"); ok {
+		return arrayOf(typeNamed(e))
+	}
+	if name == "double precision" {
+		return Double
+	}
+	if strings.HasPrefix(name, "timestamp") {
+		return Timestamp
+	}
+	if t := typeByName(name); t != nil {
+		return t
+	}
+	return Text
+}
+
+// userTable is a user's table as a source of rows.
+func (s *Session) userTable(t *model.Table) *virtualTable {
+	vt := &virtualTable{name: tableName{t.Schema, t.Name}}
+	for _, c := range t.Columns {
+		vt.columns = append(vt.columns, colDef{name: c.Name, typ: typeNamed(c.Type), dynamic: typeNamed(c.Type) == Object})
+	}
+	vt.rows = func(*Session, map[string]bool) ([][]any, *model.Error) {
+		if t.Closed() {
+			return nil, &model.Error{Class: "OperationOnInaccessibleRelationException", SQLState: "XX000", HTTP: 400, Code: 4007,
+				Message: "The relation \"" + t.FullName() + "\" doesn't support or allow READ operations, as it is currently closed."}
+		}
+		var out [][]any
+		for _, ix := range t.Indexes() {
+			if err := ix.ReadGate(); err != nil {
+				return nil, err
+			}
+			out = append(out, ix.Rows...)
+		}
+		return out, nil
+	}
+	return vt
+}
+
+// lookUp finds a user's table that the user may use.
+func (s *Session) lookUp(n tableName, p model.Privilege) (*model.Table, *model.Error) {
+	schema := schemaOf(n)
+	if isSystemSchema(schema) {
+		return nil, &model.Error{Class: "OperationOnInaccessibleRelationException", SQLState: "XX000", HTTP: 400, Code: 4007,
+			Message: "The relation \"" + n.full() + "\" doesn't support or allow this operation"}
+	}
+	t := s.Node.Table(schema, n.name)
+	if t == nil {
+		return nil, model.ErrRelationUnknown(n.full())
+	}
+	if err := s.ensure(p, n); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (s *Session) runTables(free *scope, ast any) (*Result, *model.Error) {
+	switch q := ast.(type) {
+	case createTable:
+		return s.createTable(free, q)
+	case dropTable:
+		t := s.Node.Table(schemaOf(q.name), q.name.name)
+		if t == nil {
+			if err := s.Node.ChangeGate(); err != nil {
+				return nil, err
+			}
+			if q.ifExists {
+				return done(0)
+			}
+			return nil, model.ErrRelationUnknown(q.name.full())
+		}
+		if err := s.ensure(model.DDL, q.name); err != nil {
+			return nil, err
+		}
+		return doneIf(s.Node.DropTable(t))
+	case alterTable:
+		return s.alterTable(free, q)
+	case refresh:
+		for _, n := range q.names {
+			t, err := s.lookUp(n, model.DQL)
+			if err != nil {
+				return nil, err
+			}
+			_ = t
+		}
+		return done(len(q.names))
+	case insert:
+		return s.insert(free, q)
+	case deleteFrom:
+		return s.change(q.name, q.where, nil, free.args)
+	}
+	q := ast.(update)
+	if q.name.schema == "sys" {
+		return s.updateSys(q, free.args)
+	}
+	return s.change(q.name, q.where, q.set, free.args)
+}
+
+func (s *Session) createTable(free *scope, q createTable) (*Result, *model.Error) {
+	schema := schemaOf(q.name)
+	if isSystemSchema(schema) {
+		return nil, &model.Error{Class: "InvalidSchemaNameException", SQLState: "3F000", HTTP: 400, Code: 4002, Message: "schema name \"" + schema + "\" is invalid."}
+	}
+	if !s.User.Has(model.DDL, "SCHEMA", schema) {
+		return nil, model.ErrMissingPrivilege(model.DDL, s.User.Name)
+	}
+	if q.ifNotExists && s.Node.Table(schema, q.name.name) != nil {
+		return done(0)
+	}
+	spec := model.TableSpec{Schema: schema, Name: q.name.name, Blob: q.blob, PartitionedBy: q.partitioned, Settings: map[string]string{}}
+	if q.blob {
+		spec.Columns = []model.Column{{Name: "digest", Type: "text", PrimaryKey: true}, {Name: "last_modified", Type: "timestamp with time zone"}}
+	}
+	for _, c := range q.columns {
+		spec.Columns = append(spec.Columns, model.Column{Name: c.name, Type: c.typ.Name, PrimaryKey: c.pk})
+	}
+	for _, p := range q.partitioned {
+		if !slices.ContainsFunc(spec.Columns, func(c model.Column) bool { return c.Name == p }) {
+			return nil, model.ErrColumnUnknown(p)
+		}
+	}
+	if q.shards != nil {
+		v, err := free.eval(q.shards)
+		if err != nil {
+			return nil, err
+		}
+		n, err := convert(v, Integer)
+		if err != nil {
+			return nil, err
+		}
+		if k, ok := n.(int64); !ok || k < 1 {
+			return nil, model.ErrIllegalArgument("num_shards in CLUSTERED clause must be greater than 0")
+		} else {
+			spec.Shards = int(k)
+		}
+	}
+	as, err := free.assignments(q.with)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range as {
+		switch {
+		case !model.TableSetting(a.Name):
+			return nil, model.ErrIllegalArgument("Invalid property \"%s\" passed to [ALTER | CREATE] TABLE statement", a.Name)
+		case a.Value == nil:
+		case a.Name == "number_of_replicas":
+			spec.Replicas = *a.Value
+		default:
+			spec.Settings[a.Name] = *a.Value
+		}
+	}
+	t, err := s.Node.CreateTable(spec)
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{RowCount: 1}
+	// CrateDB answers once the primaries are active, or after 30 s without them.
+	res.Wait = 30 * time.Second
+	res.Ready = func() bool {
+		for _, ix := range t.Indexes() {
+			if !ix.PrimariesActive() {
+				return false
+			}
+		}
+		return true
+	}
+	return res, nil
+}
+
+func (s *Session) alterTable(free *scope, q alterTable) (*Result, *model.Error) {
+	p := model.DDL
+	if q.move != nil {
+		p = model.AL
+	}
+	t, err := s.lookUp(q.name, p)
+	if err != nil {
+		return nil, err
+	}
+	var only *model.Index
+	if len(q.partition) > 0 {
+		values, err := s.partitionValues(free, t, q.partition)
+		if err != nil {
+			return nil, err
+		}
+		ident := partitionIdent(values)
+		for _, ix := range t.Indexes() {
+			if ix.Ident == ident {
+				only = ix
+			}
+		}
+		if only == nil {
+			return nil, &model.Error{Class: "PartitionUnknownException", SQLState: "XX000", HTTP: 404, Code: 4046, Message: "No partition for table '" + t.FullName() + "' with ident '" + ident + "' exists"}
+		}
+	}
+	switch {
+	case q.open != nil:
+		return doneIf(s.Node.SetClosed(t, !*q.open))
+	case q.move != nil:
+		ix := only
+		if ix == nil {
+			if len(t.Indexes()) != 1 {
+				return nil, model.ErrIllegalArgument("table is partitioned however no partition clause has been specified")
+			}
+			ix = t.Indexes()[0]
+		}
+		var v [3]any
+		for i, e := range []expr{q.move.shard, q.move.from, q.move.to} {
+			if v[i], err = free.eval(e); err != nil {
+				return nil, err
+			}
+		}
+		n, err := convert(v[0], Integer)
+		if err != nil {
+			return nil, err
+		}
+		return doneIf(s.Node.MoveShard(ix, int(n.(int64)), text(v[1]), text(v[2])))
+	}
+	changes, err := free.assignments(q.set)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range changes {
+		if a.Value == nil {
+			return nil, model.ErrIllegalArgument("Cannot set NULL to property %s.", a.Name)
+		}
+	}
+	for _, name := range q.reset {
+		changes = append(changes, model.Assignment{Name: name})
+	}
+	return doneIf(s.Node.AlterTable(t, only, changes))
+}
+
+func (s *Session) partitionValues(free *scope, t *model.Table, as []assignment) ([]any, *model.Error) {
+	values := make([]any, len(t.PartitionedBy))
+	for _, a := range as {
+		i := slices.Index(t.PartitionedBy, a.name)
+		if i < 0 {
+			return nil, model.ErrIllegalArgument("\"%s\" is no known partition column", a.name)
+		}
+		v, err := free.eval(a.e)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range t.Columns {
+			if c.Name == a.name {
+				if v, err = convert(v, typeNamed(c.Type)); err != nil {
+					return nil, err
+				}
+			}
+		}
+		values[i] = v
+	}
+	return values, nil
+}
+
+var identEncoding = base32.HexEncoding.WithPadding(base32.NoPadding)
+
+// partitionIdent names a partition after its values, as CrateDB does: base32 in lower case.
+func partitionIdent(values []any) string {
+	var b []byte
+	b = append(b, byte(len(values)))
+	for _, v := range values {
+		if v == nil {
+			b = append(b, 0)
+			continue
+		}
+		t := text(v)
+		b = append(b, byte(len(t)+1))
+		b = append(b, t...)
+	}
+	return "0" + strings.ToLower(identEncoding.EncodeToString(b))
+}
+
+func (s *Session) insert(free *scope, q insert) (*Result, *model.Error) {
+	t, err := s.lookUp(q.name, model.DML)
+	if err != nil {
+		return nil, err
+	}
+	cols := make([]int, 0, len(t.Columns))
+	if len(q.columns) == 0 {
+		for i := range t.Columns {
+			cols = append(cols, i)
+		}
+	}
+	for _, name := range q.columns {
+		i := slices.IndexFunc(t.Columns, func(c model.Column) bool { return c.Name == name })
+		if i < 0 {
+			return nil, model.ErrColumnUnknown(name)
+		}
+		cols = append(cols, i)
+	}
+	count := 0
+	for _, r := range q.rows {
+		if len(r) > len(cols) {
+			return nil, model.ErrIllegalArgument("INSERT statement contains a VALUES clause with too many elements (expected: %d)", len(cols))
+		}
+		row := make([]any, len(t.Columns))
+		for i, e := range r {
+			v, err := free.eval(e)
+			if err != nil {
+				return nil, err
+			}
+			if row[cols[i]], err = convert(v, typeNamed(t.Columns[cols[i]].Type)); err != nil {
+				return nil, err
+			}
+		}
+		ix, err := s.indexFor(t, row)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.Node.WriteGate(ix); err != nil {
+			return nil, err
+		}
+		if duplicate(t, ix, row) {
+			if q.ignore || len(q.rows) > 1 {
+				continue
+			}
+			return nil, model.ErrDuplicateKey()
+		}
+		s.Node.Insert(ix, [][]any{row})
+		count++
+	}
+	return done(count)
+}
+
+func (s *Session) indexFor(t *model.Table, row []any) (*model.Index, *model.Error) {
+	if !t.Partitioned() {
+		return t.Indexes()[0], nil
+	}
+	var values []any
+	for _, p := range t.PartitionedBy {
+		for i, c := range t.Columns {
+			if c.Name == p {
+				values = append(values, row[i])
+			}
+		}
+	}
+	return s.Node.AddPartition(t, partitionIdent(values), values)
+}
+
+func duplicate(t *model.Table, ix *model.Index, row []any) bool {
+	var keys []int
+	for i, c := range t.Columns {
+		if c.PrimaryKey {
+			keys = append(keys, i)
+		}
+	}
+	return len(keys) > 0 && slices.ContainsFunc(ix.Rows, func(r []any) bool {
+		for _, k := range keys {
+			if text(r[k]) != text(row[k]) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// change is DELETE (set nil) and UPDATE of a user's table.
+func (s *Session) change(name tableName, where expr, set []assignment, args []any) (*Result, *model.Error) {
+	t, err := s.lookUp(name, model.DML)
+	if err != nil {
+		return nil, err
+	}
+	sc := &scope{session: s, args: args, version: s.Node.Version, table: s.userTable(t)}
+	if where != nil {
+		if _, err := sc.typeOf(where); err != nil {
+			return nil, err
+		}
+	}
+	count := 0
+	for _, ix := range t.Indexes() {
+		if err := s.Node.WriteGate(ix); err != nil {
+			return nil, err
+		}
+		var kept [][]any
+		for _, r := range ix.Rows {
+			sc.row = r
+			hit := true
+			if where != nil {
+				v, err := sc.eval(where)
+				if err != nil {
+					return nil, err
+				}
+				hit = v == true
+			}
+			if !hit {
+				kept = append(kept, r)
+				continue
+			}
+			count++
+			if set == nil {
+				continue
+			}
+			next := slices.Clone(r)
+			for _, a := range set {
+				i := slices.IndexFunc(t.Columns, func(c model.Column) bool { return c.Name == a.name })
+				if i < 0 {
+					return nil, model.ErrColumnUnknown(a.name)
+				}
+				v, err := sc.eval(a.e)
+				if err != nil {
+					return nil, err
+				}
+				if next[i], err = convert(v, typeNamed(t.Columns[i].Type)); err != nil {
+					return nil, err
+				}
+			}
+			kept = append(kept, next)
+		}
+		ix.Rows = kept
+	}
+	return done(count)
+}
+
+// updateSys is UPDATE sys.node_checks SET acknowledged = …, the only system column that
+// may be written.
+func (s *Session) updateSys(q update, args []any) (*Result, *model.Error) {
+	vt, err := s.table(q.name)
+	if err != nil {
+		return nil, err
+	}
+	if q.name.name != "node_checks" {
+		return nil, &model.Error{Class: "OperationOnInaccessibleRelationException", SQLState: "XX000", HTTP: 400, Code: 4007,
+			Message: "The relation \"" + q.name.full() + "\" doesn't support or allow UPDATE operations"}
+	}
+	if err := s.ensure(model.DML, q.name); err != nil {
+		return nil, err
+	}
+	for _, a := range q.set {
+		if a.name != "acknowledged" {
+			return nil, model.ErrIllegalArgument("Updating a system column \"%s\" is not supported", a.name)
+		}
+	}
+	sc := &scope{session: s, args: args, version: s.Node.Version, table: vt}
+	if q.where != nil {
+		if _, err := sc.typeOf(q.where); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := vt.rows(s, nil)
+	if err != nil {
+		return nil, err
+	}
+	count := 0
+	for _, r := range rows {
+		sc.row = r
+		if q.where != nil {
+			v, err := sc.eval(q.where)
+			if err != nil {
+				return nil, err
+			}
+			if v != true {
+				continue
+			}
+		}
+		for _, a := range q.set {
+			v, err := sc.eval(a.e)
+			if err != nil {
+				return nil, err
+			}
+			b, err := convert(v, Boolean)
+			if err != nil {
+				return nil, err
+			}
+			for _, n := range s.Node.Cluster().Members() {
+				if n.ID == r[sc.columnIndex(column{name: "node_id"})] {
+					s.Engine.Model.Acknowledge(n, int(r[sc.columnIndex(column{name: "id"})].(int64)), b == true)
+				}
+			}
+		}
+		count++
+	}
+	return done(count)
+}
