@@ -15,6 +15,8 @@ func Format(path []any) string {
 			b.WriteString("[" + strconv.Itoa(p) + "]")
 		case string:
 			switch {
+			case p == "-":
+				b.WriteString("[-]") // the end of a list, in a JSON pointer
 			case !plain(p):
 				b.WriteString("[" + strconv.Quote(p) + "]")
 			case b.Len() > 0:

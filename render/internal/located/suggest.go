@@ -61,12 +61,13 @@ func distance(a, b string) int {
 // belongs names the parents under which the misplaced field exists, nearest
 // first; nil when there are none or too many to be of use.
 func (index Index) belongs(name, parent string) []string {
-	best, most := []string(nil), -1
+	best, most := []string(nil), 0
 	for _, p := range index[name] {
 		if p == parent || p == "" {
 			continue
 		}
-		n := sharedPrefix(p, parent)
+		// Of parents that are as near, the one that is less deep.
+		n := 100*(sharedPrefix(p, parent)+1) - strings.Count(p, ".")
 		switch {
 		case n > most:
 			best, most = []string{p}, n
