@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,12 +11,20 @@ import (
 	yamlv3 "gopkg.in/yaml.v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/kustomize/api/provider"
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	"stevedore.dev/stevedore/render/definition"
 )
+
+// errPatches: the problems say what is wrong.
+var errPatches = errors.New("spec.patches cannot be applied")
+
+// resourceMaps reads objects as kustomize does, to ask what a target selects.
+var resourceMaps = resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory())
 
 // userPatches applies spec.patches, one at a time and in their order, so that
 // each error has the line of the patch it comes from. A patch that fails is
@@ -97,15 +106,15 @@ func singlePatches(p definition.Patch) []singlePatch {
 				return fail("a JSON 6902 patch needs a target: write for example target: {kind: StatefulSet}")
 			}
 		case yamlv3.MappingNode:
+			o := unstructured.Unstructured{}
+			if o.Object, _ = value.(map[string]any); o.Object == nil {
+				return fail("the patch has a key that is no text")
+			}
+			gv, err := schema.ParseGroupVersion(o.GetAPIVersion())
+			if err != nil || gv.Version == "" || o.GetKind() == "" || o.GetName() == "" {
+				return fail("the patch does not name its object: write apiVersion, kind and metadata.name (with a target, any name will do)")
+			}
 			if p.Target == nil {
-				o := unstructured.Unstructured{Object: value.(map[string]any)}
-				if o.GetKind() == "" || o.GetName() == "" {
-					return fail("a patch without a target names its object: write apiVersion, kind and metadata.name")
-				}
-				gv, err := schema.ParseGroupVersion(o.GetAPIVersion())
-				if err != nil || o.GetAPIVersion() == "" {
-					return fail("a patch without a target names its object: apiVersion is missing or unfit")
-				}
 				one.target.ResId = resid.ResId{
 					Gvk:  resid.Gvk{Group: gv.Group, Version: gv.Version, Kind: o.GetKind()},
 					Name: regexp.QuoteMeta(o.GetName()),
@@ -135,10 +144,18 @@ func singlePatches(p definition.Patch) []singlePatch {
 func applyPatch(objects []*unstructured.Unstructured, p singlePatch) ([]*unstructured.Unstructured, error) {
 	fsys := filesys.MakeFsInMemory()
 	var files []string
+	all := resmap.New()
 	for i, o := range objects {
 		data, err := o.MarshalJSON()
 		if err != nil {
 			return nil, fmt.Errorf("writing %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+		one, err := resourceMaps.NewResMapFromBytes(data)
+		if err == nil {
+			err = all.AppendAll(one)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
 		file := fmt.Sprintf("%03d.json", i)
 		if err := fsys.WriteFile("/"+file, data); err != nil {
@@ -146,38 +163,30 @@ func applyPatch(objects []*unstructured.Unstructured, p singlePatch) ([]*unstruc
 		}
 		files = append(files, file)
 	}
-	build := func(patches []types.Patch) ([]*unstructured.Unstructured, error) {
-		text, err := json.Marshal(types.Kustomization{
-			TypeMeta:  types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
-			Resources: files, Patches: patches,
-		})
-		if err != nil {
-			return nil, err
-		}
-		if err := fsys.WriteFile("/kustomization.yaml", text); err != nil {
-			return nil, err
-		}
-		result, err := kustomize(fsys, "/")
-		if err != nil {
-			return nil, fmt.Errorf("the patch cannot be applied: %s", kustomizeMessage(err))
-		}
-		if patches == nil {
-			// Only asked what the target selects: an unmatched one is no error
-			// to kustomize, but surely a mistake of its writer.
-			selected, err := result.Select(p.target)
-			if err != nil {
-				return nil, fmt.Errorf("the target cannot be read: %s", kustomizeMessage(err))
-			}
-			if len(selected) == 0 {
-				return nil, fmt.Errorf("the patch matches nothing; the cluster's own objects are %s", list(objects))
-			}
-		}
-		return objectsOf(result)
+	// A target that selects nothing is no error to kustomize, but surely a
+	// mistake of its writer.
+	selected, err := all.Select(p.target)
+	if err != nil {
+		return nil, fmt.Errorf("the target cannot be read: %s", kustomizeMessage(err))
 	}
-	if _, err := build(nil); err != nil {
+	if len(selected) == 0 {
+		return nil, fmt.Errorf("the patch matches nothing; the cluster's own objects are %s", list(objects))
+	}
+	text, err := json.Marshal(types.Kustomization{
+		TypeMeta:  types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
+		Resources: files, Patches: []types.Patch{{Patch: p.text, Target: &p.target}},
+	})
+	if err != nil {
 		return nil, err
 	}
-	return build([]types.Patch{{Patch: p.text, Target: &p.target}})
+	if err := fsys.WriteFile("/kustomization.yaml", text); err != nil {
+		return nil, err
+	}
+	result, err := kustomize(fsys, "/")
+	if err != nil {
+		return nil, fmt.Errorf("the patch cannot be applied: %s", kustomizeMessage(err))
+	}
+	return objectsOf(result)
 }
 
 // list names objects for a person.

@@ -24,11 +24,7 @@ func Render(c Cluster, cfg Config, pins Pins) (*Rendered, []definition.Problem) 
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	objects, err := m.ownObjects()
-	if err != nil {
-		return nil, []definition.Problem{m.problem(0, "", "making the cluster's objects: %v", err)}
-	}
-	objects, problems = m.userPatches(objects)
+	objects, problems := m.objects()
 	if len(problems) > 0 {
 		return nil, problems
 	}

@@ -25,6 +25,9 @@ const buildTimeout = 30 * time.Second
 // not empty, a cluster that is missing has not been removed: its build may be
 // the one that failed.
 func BuildTree(ctx context.Context, tree fs.FS, cfg Config) *Build {
+	if err := registerSchema(); err != nil {
+		return &Build{Problems: []definition.Problem{{Message: err.Error()}}}
+	}
 	graph, problems := guard.Check(tree, ".")
 	a := &attribution{cfg: cfg, tree: tree, problems: problems}
 	if graph == nil {
