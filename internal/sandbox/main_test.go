@@ -19,12 +19,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/internal/cratesim"
 	"stevedore.dev/stevedore/internal/sandbox"
 )
 
 // fakeNode is the argument that makes the test binary a database node that only
 // repeats what it is told: the tests of the agent need no more.
 const fakeNode = "fake-node"
+
+// simulatedNode is the argument that makes it a node of the CrateDB simulator.
+const simulatedNode = "simulated-node"
 
 var shared struct {
 	once    sync.Once
@@ -39,6 +43,9 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == simulatedNode {
+		os.Exit(cratesim.NodeMain(os.Args[2:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "abandoned-sandbox" {
 		runAbandonedSandbox()

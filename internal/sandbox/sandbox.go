@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"stevedore.dev/stevedore/internal/cratesim"
 	"stevedore.dev/stevedore/internal/sandbox/agent"
 	"stevedore.dev/stevedore/internal/sandbox/process"
 )
@@ -41,6 +42,9 @@ type Options struct {
 	// folder with one for each version (<home>/<version>/bin/crate); empty:
 	// nodes are simulated.
 	CrateDBHome string
+	// Simulator sets the speeds and the clock of simulated nodes; the zero
+	// value is the simulator's defaults.
+	Simulator cratesim.HubOptions
 	// Nodes is the number of Node objects, dealt out to the zones a, b and c;
 	// 0: 12, at most 240.
 	Nodes int
@@ -60,6 +64,8 @@ type Sandbox struct {
 	plane     *controlPlane
 	agent     *agent.Agent
 	client    kubernetes.Interface
+	hub       *cratesim.Hub
+	stopHub   context.CancelFunc
 
 	stopOnce sync.Once
 	stopping chan struct{}
@@ -135,6 +141,10 @@ func (s *Sandbox) start(ctx context.Context, o Options, binary string) error {
 	if s.client, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("making a client of the sandbox's API server: %w", err)
 	}
+	hub, err := s.serveHub(o)
+	if err != nil {
+		return err
+	}
 	kubelet, err := s.listenForKubelet(o.Nodes)
 	if err != nil {
 		return err
@@ -154,6 +164,7 @@ func (s *Sandbox) start(ctx context.Context, o Options, binary string) error {
 		Kubelet:           kubelet,
 		KubeletTLS:        certificate,
 		NodeCommand:       o.NodeCommand,
+		HubSocket:         hub,
 		CrateDBHome:       o.CrateDBHome,
 		Log:               o.Log,
 	}); err != nil {
@@ -161,6 +172,37 @@ func (s *Sandbox) start(ctx context.Context, o Options, binary string) error {
 	}
 	return createNodes(ctx, s.client, nodes, kubelet[0].Addr().(*net.TCPAddr).Port)
 }
+
+// serveHub serves what simulated nodes have in common, on an abstract socket: it
+// leaves no file, and its name cannot be too long. It returns the socket's name.
+func (s *Sandbox) serveHub(o Options) (string, error) {
+	if o.CrateDBHome != "" {
+		return "", nil
+	}
+	socket := fmt.Sprintf("@stevedore-sandbox-127.%d-hub", s.block.second)
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		return "", fmt.Errorf("listening for simulated CrateDB nodes: %w", err)
+	}
+	if o.Simulator.Log == nil {
+		o.Simulator.Log = o.Log
+	}
+	s.hub = cratesim.NewHub(o.Simulator)
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stopHub = cancel
+	s.watchers.Add(1)
+	go func() {
+		defer s.watchers.Done()
+		if err := s.hub.Serve(ctx, listener); err != nil {
+			s.finish(fmt.Errorf("serving simulated CrateDB nodes: %w", err))
+		}
+	}()
+	return socket, nil
+}
+
+// Simulator is the hub of the simulated nodes, for what SQL cannot bring about,
+// such as full disks; nil where a real CrateDB runs.
+func (s *Sandbox) Simulator() *cratesim.Hub { return s.hub }
 
 // Kubeconfig is the path of the administrator's kubeconfig.
 func (s *Sandbox) Kubeconfig() string { return s.plane.kubeconfig }
@@ -225,6 +267,9 @@ func (s *Sandbox) Stop(ctx context.Context) error {
 		close(s.stopping)
 		if s.agent != nil {
 			s.agent.Stop(ctx)
+		}
+		if s.stopHub != nil {
+			s.stopHub()
 		}
 		if s.plane != nil {
 			s.plane.stop()
@@ -291,7 +336,7 @@ func removeAbandonedFolders() {
 
 // made are the entries that a sandbox adds to its folder.
 var made = []string{
-	"etcd", "apiserver", "pki", "pods", "volumes", "kubeconfig", "lock", "hub.sock",
+	"etcd", "apiserver", "pki", "pods", "volumes", "kubeconfig", "lock",
 	"etcd.log", "kube-apiserver.log", "kube-controller-manager.log", "kube-scheduler.log",
 }
 

@@ -618,7 +618,7 @@ func TestSandboxesLiveSideBySideAndLeaveNothing(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Empty(t, left)
-	first.isReady("crate-data-hot-c-0")
+	assert.True(t, first.isReady("crate-data-hot-c-0")(), "the first sandbox must not notice")
 }
 
 // processesOf are the processes whose arguments name the folder.
