@@ -204,6 +204,9 @@ type PodAnswer struct {
 	ClusterID        string
 	NodeID, NodeName string
 	Version          string
+	// LoginRefused is true for a pod that refused `system` while another let it
+	// in: it may belong to another cluster. The other fields are then unknown.
+	LoginRefused bool
 	// HTTPStatus of `GET /`; 0 when it was not asked.
 	HTTPStatus int
 }

@@ -178,11 +178,12 @@ func (t *turn) nodes(sets []RecordedSet) count {
 		for ordinal := range s.Replicas {
 			p := t.pod(s.Name, ordinal)
 			ready := p != nil && p.Ready && !p.Terminating
-			joined := false
+			joined, refused := false, false
 			if ready {
 				c.ready++
 				a := t.answer(p.Name)
 				joined = id != "" && a != nil && a.ClusterID == id && t.member(p.NodeName)
+				refused = a != nil && a.LoginRefused
 			}
 			if joined {
 				c.joined++
@@ -192,6 +193,9 @@ func (t *turn) nodes(sets []RecordedSet) count {
 			}
 			if !joined && c.notJoined == "" {
 				c.notJoined, c.notJoinedWhy = podName(s.Name, ordinal), podState(p)
+				if refused {
+					c.notJoinedWhy = "it refuses the login of system, which other pods accept: it may run on a volume of another cluster"
+				}
 			}
 		}
 	}

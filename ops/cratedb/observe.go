@@ -2,12 +2,240 @@ package cratedb
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
 
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/gates"
 )
 
-// Observe reads the cluster once, as `system`. What could not be read is
-// unknown in the result; it returns no error.
+// Statements of one reading; each is a plain scan of a system table.
+const (
+	clusterQuery = `SELECT id, name, master_node FROM sys.cluster`
+	nodesQuery   = `SELECT id, name, version['number'] FROM sys.nodes`
+	healthQuery  = `SELECT table_schema, table_name, health, missing_shards, underreplicated_shards FROM sys.health`
+	checksQuery  = `SELECT node_id, id, acknowledged FROM sys.node_checks WHERE passed = FALSE`
+	usersQuery   = `SELECT name FROM sys.users`
+	// From 6.0 on.
+	clusterHealthQuery = `SELECT health, description FROM sys.cluster_health`
+)
+
+// maxTables that are not green are named.
+const maxTables = 20
+
+// concurrent logins of one reading.
+const concurrentLogins = 8
+
+// asked is what one pod answered.
+type asked struct {
+	answer  ops.PodAnswer
+	name    string
+	master  string
+	session *session
+	err     error
+}
+
+// Observe reads the cluster once, as `system`: each pod is asked for its own
+// cluster id, all the rest comes from one node in one reading. What could not
+// be read is unknown in the result; it returns no error.
 func (c Client) Observe(ctx context.Context, target Target) ops.Database {
-	return ops.Database{}
+	db := ops.Database{At: time.Now()}
+	if target.Password == "" {
+		db.Error = "the Secret of the user system does not exist or has no password"
+		return db
+	}
+	pods := c.ask(ctx, target)
+	defer func() {
+		for i := range pods {
+			if pods[i].session != nil {
+				pods[i].session.Close()
+			}
+		}
+	}()
+	var chosen *asked
+	refused := false
+	for i := range pods {
+		p := &pods[i]
+		if p.err != nil {
+			refused = refused || errors.Is(p.err, execute.ErrLoginRefused)
+			if db.Error == "" {
+				db.Error = p.err.Error()
+			}
+			continue
+		}
+		db.SystemLogin = ops.LoginOK
+		if chosen == nil || chosen.master == "" && p.master != "" {
+			chosen = p
+		}
+	}
+	if chosen == nil {
+		if len(pods) > 0 {
+			db.Contact = ops.No
+		}
+		if refused {
+			db.SystemLogin = ops.LoginRefused
+		}
+		return db
+	}
+	db.Contact, db.Error = ops.Yes, ""
+	db.ClusterID, db.ClusterName, db.MasterNode = chosen.answer.ClusterID, chosen.name, chosen.master
+	chosen.read(ctx, &db)
+	for i := range pods {
+		if errors.Is(pods[i].err, execute.ErrLoginRefused) {
+			pods[i].answer.LoginRefused = true
+			db.Pods = append(db.Pods, pods[i].answer)
+		}
+		if pods[i].err == nil {
+			a := pods[i].answer
+			// The other nodes are known by the one that was read.
+			for _, n := range db.Nodes {
+				if n.Name == a.NodeName {
+					a.NodeID = n.ID
+					if a.Version == "" {
+						a.Version = n.Version
+					}
+				}
+			}
+			db.Pods = append(db.Pods, a)
+		}
+	}
+	return db
+}
+
+// ask logs in to each pod and asks for its own cluster id; it returns when all
+// have answered or run out of time.
+func (c Client) ask(ctx context.Context, target Target) []asked {
+	pods := make([]asked, len(target.Pods))
+	tickets := make(chan struct{}, concurrentLogins)
+	var all sync.WaitGroup
+	for i, ref := range target.Pods {
+		all.Go(func() {
+			tickets <- struct{}{}
+			defer func() { <-tickets }()
+			pods[i] = c.askOne(ctx, ref, target.Password)
+		})
+	}
+	all.Wait()
+	return pods
+}
+
+func (c Client) askOne(ctx context.Context, ref PodRef, password string) asked {
+	out := asked{answer: ops.PodAnswer{Pod: ref.Name, NodeName: ref.NodeName}}
+	s, err := c.login(ctx, ref.Name, names.SystemUser, password)
+	if err != nil {
+		out.err = err
+		return out
+	}
+	s.timeout = c.timeout()
+	rows, err := s.Strings(ctx, clusterQuery)
+	if err == nil && (len(rows) != 1 || len(rows[0]) != 3) {
+		err = fmt.Errorf("in pod %s: sys.cluster has %d rows, not one", ref.Name, len(rows))
+	}
+	if err != nil {
+		s.Close()
+		out.err = err
+		return out
+	}
+	out.session = s
+	out.answer.ClusterID, out.name, out.master = rows[0][0], rows[0][1], rows[0][2]
+	return out
+}
+
+// read fills in what one node knows of the cluster.
+func (p *asked) read(ctx context.Context, db *ops.Database) {
+	s := p.session
+	if rows, err := s.Strings(ctx, nodesQuery); err == nil {
+		for _, r := range rows {
+			db.Nodes = append(db.Nodes, ops.Node{ID: r[0], Name: r[1], Version: r[2]})
+			if r[1] == p.answer.NodeName {
+				p.answer.Version = r[2]
+			}
+		}
+		slices.SortFunc(db.Nodes, func(a, b ops.Node) int { return strings.Compare(a.Name, b.Name) })
+	}
+	db.Recovered = p.recovered(ctx, db)
+	if rows, err := s.Strings(ctx, healthQuery); err == nil && db.Recovered == ops.Yes {
+		db.Health = health(rows)
+	}
+	if rows, err := s.Strings(ctx, checksQuery); err == nil {
+		db.ChecksKnown = true
+		for _, r := range rows {
+			id, err := strconv.Atoi(r[1])
+			if err != nil {
+				db.ChecksKnown = false
+				continue
+			}
+			db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: r[0], ID: id, Acknowledged: r[2] == "true"})
+		}
+	}
+	if rows, err := s.Strings(ctx, usersQuery); err == nil {
+		db.UsersKnown = true
+		for _, r := range rows {
+			db.Users = append(db.Users, r[0])
+		}
+		slices.Sort(db.Users)
+	}
+}
+
+// recovered: before the gateway has recovered only `crate` exists, so a login
+// of `system` says that it has; from 6.0 on sys.cluster_health says so itself.
+// Without a master or a cluster id nothing is known.
+func (p *asked) recovered(ctx context.Context, db *ops.Database) ops.Answer {
+	if db.MasterNode == "" || db.ClusterID == "" || db.ClusterID == gates.NoCluster {
+		return ops.Unknown
+	}
+	if gates.CompareMinor(p.answer.Version, "6.0") < 0 {
+		return ops.Yes
+	}
+	rows, err := p.session.Strings(ctx, clusterHealthQuery)
+	if err != nil {
+		return ops.Unknown
+	}
+	for _, r := range rows {
+		if strings.Contains(strings.ToLower(r[1]), "recover") {
+			return ops.No
+		}
+	}
+	return ops.Yes
+}
+
+// health sums up sys.health; no rows is green, after recovery.
+func health(rows [][]string) ops.Health {
+	h := ops.Health{Colour: ops.Green, Rows: len(rows)}
+	for _, r := range rows {
+		colour := ops.ColourUnknown
+		switch r[2] {
+		case "GREEN":
+			colour = ops.Green
+		case "YELLOW":
+			colour = ops.Yellow
+		case "RED":
+			colour = ops.Red
+		}
+		if colour == ops.ColourUnknown {
+			// A word that is not known makes the whole reading unknown.
+			return ops.Health{Rows: len(rows)}
+		}
+		h.Colour = max(h.Colour, colour)
+		h.Missing += number(r[3])
+		h.Underreplicated += number(r[4])
+		table := r[0] + "." + r[1]
+		if colour != ops.Green && len(h.Tables) < maxTables && !slices.Contains(h.Tables, table) {
+			h.Tables = append(h.Tables, table)
+		}
+	}
+	slices.Sort(h.Tables)
+	return h
+}
+
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
 }

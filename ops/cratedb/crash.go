@@ -1,0 +1,78 @@
+package cratedb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/execute"
+)
+
+var _ execute.Crash = Crash{}
+
+const (
+	crateContainer      = "crate"
+	defaultHTTPPort     = 4200
+	defaultCrashTimeout = 40 * time.Second
+)
+
+// Run gives one statement to `crash` on its standard input: an argument would
+// stand in the process list and in the API server's audit log.
+func (c Crash) Run(ctx context.Context, pod, statement string) (string, error) {
+	if c.Executor == nil {
+		return "", errors.New("no way to run commands in pods is configured")
+	}
+	timeout := c.Timeout
+	if timeout <= 0 {
+		timeout = defaultCrashTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	secrets := literals(statement)
+	stdout, stderr, exit, err := c.Executor.Exec(ctx, pod, crateContainer, c.command(), strings.NewReader(statement+";\n"))
+	if err != nil {
+		return "", fmt.Errorf("running crash in pod %s: %w", pod, &failure{text: redact(err.Error(), secrets...), err: err})
+	}
+	if exit == 0 && !complains(stderr) && !complains(stdout) {
+		return stdout, nil
+	}
+	words := strings.TrimSpace(stderr)
+	if words == "" {
+		words = strings.TrimSpace(stdout)
+	}
+	if len(words) > maxWords {
+		words = words[:maxWords] + "…"
+	}
+	return "", fmt.Errorf("crash in pod %s (exit code %d): %w", pod, exit,
+		&failure{text: redact(words, secrets...), kind: kindOf("", stderr+stdout)})
+}
+
+// maxWords of crash's output get into an error: a stack trace helps nobody.
+const maxWords = 600
+
+// command runs as `crate`, whom host-based authentication lets in locally.
+func (c Crash) command() []string {
+	port := c.HTTPPort
+	if port == 0 {
+		port = defaultHTTPPort
+	}
+	if c.TLS {
+		// The certificate is the cluster's, not localhost's.
+		return []string{"crash", "--hosts", "https://localhost:" + strconv.Itoa(port), "--verify-ssl", "false", "--format", "json"}
+	}
+	return []string{"crash", "--hosts", "http://localhost:" + strconv.Itoa(port), "--format", "json"}
+}
+
+// complains knows a failure that the exit code did not tell: not every release
+// of crash sets it for statements from standard input.
+func complains(output string) bool {
+	for line := range strings.Lines(output) {
+		if strings.Contains(line, "Exception[") || strings.HasPrefix(line, "CONNECT ERROR") {
+			return true
+		}
+	}
+	return false
+}

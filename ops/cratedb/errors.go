@@ -1,0 +1,113 @@
+package cratedb
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"stevedore.dev/stevedore/ops/execute"
+)
+
+// SQLSTATEs that CrateDB sets; most of its errors are XX000 and are known by
+// their words only.
+const (
+	stateAuthorization = "28000"
+	stateUndefined     = "42704" // an unknown user, from 5.10 on
+)
+
+// failure is an error of CrateDB with what is known of its meaning. Its text
+// holds no secret.
+type failure struct {
+	text string
+	kind error // one of execute's errors; nil when it has no meaning of its own
+	err  error // the cause, for errors.Is with context's errors; never printed
+}
+
+func (f *failure) Error() string { return f.text }
+
+func (f *failure) Unwrap() []error {
+	var out []error
+	if f.kind != nil {
+		out = append(out, f.kind)
+	}
+	if f.err != nil {
+		out = append(out, f.err)
+	}
+	return out
+}
+
+// classified gives an error of pgx its meaning and takes secrets out of its
+// text.
+func classified(err error, secrets ...string) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return &failure{text: redact(pg.Message, secrets...), kind: kindOf(pg.Code, pg.Message)}
+	}
+	return &failure{text: redact(err.Error(), secrets...), err: err}
+}
+
+// kindOf knows CrateDB's words from 4.4 to 6.4; code is "" for the command
+// line, which shows none.
+func kindOf(code, message string) error {
+	user := strings.Contains(message, "User ") || strings.Contains(message, "Role ") ||
+		strings.Contains(message, "user ") || strings.Contains(message, "role ")
+	switch {
+	case strings.Contains(message, "STATE_NOT_RECOVERED"):
+		return execute.ErrNotRecovered
+	case user && strings.Contains(message, "already exists"):
+		// "Role 'x' already exists"; up to 5.5 "User 'x' already exists".
+		return execute.ErrUserExists
+	case user && (code == stateUndefined || strings.Contains(message, "does not exist")):
+		return execute.ErrUserUnknown
+	case strings.Contains(message, "License is violated"):
+		return execute.ErrLicence
+	case code == stateAuthorization && !strings.Contains(message, "disconnected"):
+		// A node that is leaving says "disconnected" with the same code.
+		return execute.ErrLoginRefused
+	}
+	return nil
+}
+
+// redact takes secrets out of a text. CrateDB quotes what it cannot parse.
+func redact(text string, secrets ...string) string {
+	for _, s := range secrets {
+		// One or two characters would take the words apart, and CrateDB's own
+		// quoting doubles the quotes.
+		if len(s) < 3 {
+			continue
+		}
+		text = strings.ReplaceAll(text, s, "***")
+		text = strings.ReplaceAll(text, strings.ReplaceAll(s, "'", "''"), "***")
+	}
+	return text
+}
+
+// literals are the quoted texts of a statement, without their quotes.
+func literals(statement string) []string {
+	var out []string
+	for {
+		_, rest, ok := strings.Cut(statement, "'")
+		if !ok {
+			return out
+		}
+		var b strings.Builder
+		i := 0
+		for i < len(rest) {
+			if rest[i] == '\'' {
+				if i+1 < len(rest) && rest[i+1] == '\'' {
+					i++
+				} else {
+					break
+				}
+			}
+			b.WriteByte(rest[i])
+			i++
+		}
+		out = append(out, b.String())
+		if i >= len(rest) {
+			return out
+		}
+		statement = rest[i+1:]
+	}
+}
