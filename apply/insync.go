@@ -3,6 +3,7 @@ package apply
 import (
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -166,10 +167,11 @@ func (o *ownership) inSync(p prepared, live *object) (bool, string) {
 		return true, ""
 	}
 	first := ""
-	for path := range missing.All() {
-		first = path.String()
-		break
-	}
+	missing.Iterate(func(path fieldpath.Path) {
+		if text := strings.TrimPrefix(path.String(), "."); first == "" || text < first {
+			first = text
+		}
+	})
 	return false, "changed by another: " + first
 }
 
@@ -184,19 +186,16 @@ func uncovered(wanted, owned *fieldpath.Set, typed bool) *fieldpath.Set {
 		return missing
 	}
 	result := fieldpath.NewSet()
-	for path := range missing.All() {
+	missing.Iterate(func(path fieldpath.Path) {
 		inner := owned
 		for _, element := range path {
 			next, ok := inner.Children.Get(element)
 			if !ok {
-				inner = nil
-				break
+				result.Insert(path.Copy())
+				return
 			}
 			inner = next
 		}
-		if inner == nil || inner.Empty() {
-			result.Insert(path.Copy())
-		}
-	}
+	})
 	return result
 }

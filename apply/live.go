@@ -149,10 +149,7 @@ func (l *Live) EnsureKinds(ctx context.Context, ns string, kinds ...schema.Group
 		}
 		started = append(started, w)
 	}
-	for _, err := range l.wait(ctx, started) {
-		problems = append(problems, err)
-	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, collapseWatches(l.wait(ctx, started))...)...)
 }
 
 // EnsureSecret watches one Secret by its name, which a Role with resourceNames
@@ -163,7 +160,7 @@ func (l *Live) EnsureSecret(ctx context.Context, ns, name string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(l.wait(ctx, []*watched{w})...)
+	return errors.Join(collapseWatches(l.wait(ctx, []*watched{w}))...)
 }
 
 func (l *Live) ensure(id watchID, kind served) (*watched, error) {
@@ -182,16 +179,16 @@ func (l *Live) ensure(id watchID, kind served) (*watched, error) {
 
 // wait waits for watches with one deadline. One that cannot work is stopped, so
 // that the next call tries it anew.
-func (l *Live) wait(ctx context.Context, started []*watched) []error {
+func (l *Live) wait(ctx context.Context, started []*watched) []*watchError {
 	ctx, cancel := context.WithTimeout(ctx, l.options.SyncTimeout)
 	defer cancel()
-	var problems []error
+	var problems []*watchError
 	for _, w := range started {
 		err := w.wait(ctx)
 		if err == nil {
 			continue
 		}
-		problems = append(problems, err)
+		problems = append(problems, &watchError{id: w.id, err: err})
 		if w.failure() != nil {
 			l.mu.Lock()
 			if l.watches[w.id] == w {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -226,14 +227,27 @@ func (a *Applier) apply(ctx context.Context, p prepared) (*object, error) {
 	return newObject(answer), nil
 }
 
-// discreet keeps what the API server says of a Secret, which may quote values,
-// out of logs and reports.
+// discreet keeps what the API server (or a webhook) says of a Secret, which may
+// quote values, out of logs and reports. It fails closed: only answers that
+// cannot be about the content pass.
 func (p prepared) discreet(err error) error {
-	if !p.key.IsSecret() || !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
+	var status apierrors.APIStatus
+	if !p.key.IsSecret() || !errors.As(err, &status) {
+		return err // not an answer of the API server
+	}
+	switch apierrors.ReasonForError(err) {
+	case metav1.StatusReasonForbidden:
+		if !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) && strings.Contains(err.Error(), "admission webhook") {
+			break
+		}
+		return err
+	case metav1.StatusReasonNotFound, metav1.StatusReasonConflict, metav1.StatusReasonAlreadyExists,
+		metav1.StatusReasonUnauthorized, metav1.StatusReasonTooManyRequests, metav1.StatusReasonTimeout,
+		metav1.StatusReasonServerTimeout, metav1.StatusReasonServiceUnavailable:
 		return err
 	}
-	return fmt.Errorf("the API server refuses the Secret (%s): its values must be base64 in data, or plain text in stringData, and its type fit its keys",
-		apierrors.ReasonForError(err))
+	return fmt.Errorf("the API server refuses the Secret (%d %s; its words may quote values and are left out): data must be base64, stringData plain text, and the type fit the keys",
+		status.Status().Code, status.Status().Reason)
 }
 
 // collapseForbidden makes one error of all that only say forbidden.
@@ -243,7 +257,7 @@ func collapseForbidden(failed []*ObjectError) []*ObjectError {
 	var result []*ObjectError
 	for _, f := range failed {
 		switch {
-		case !apierrors.IsForbidden(f.Err) || apierrors.HasStatusCause(f.Err, "NamespaceTerminating"):
+		case !apierrors.IsForbidden(f.Err) || apierrors.HasStatusCause(f.Err, corev1.NamespaceTerminatingCause):
 			result = append(result, f)
 		case first == nil:
 			first = f

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -206,7 +207,7 @@ func hopeless(err error) bool {
 func (w *watched) wait(ctx context.Context) error {
 	for {
 		if err := w.failure(); err != nil {
-			return w.explain(err)
+			return err
 		}
 		select {
 		case <-w.informer.HasSyncedChecker().Done():
@@ -216,18 +217,47 @@ func (w *watched) wait(ctx context.Context) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if w.err != nil {
-				return w.explain(w.err)
+				return w.err
 			}
-			return fmt.Errorf("watching %s: no answer in time: %w", w.id, ctx.Err())
+			return fmt.Errorf("no answer in time: %w", ctx.Err())
 		}
 	}
 }
 
-func (w *watched) explain(err error) error {
-	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("watching %s: %w; allow stevedore to list and watch it, by a Role and a RoleBinding in that namespace", w.id, err)
+// watchError is a watch that cannot be trusted.
+type watchError struct {
+	id  watchID
+	err error
+}
+
+func (e *watchError) Error() string { return fmt.Sprintf("watching %s: %v", e.id, e.err) }
+func (e *watchError) Unwrap() error { return e.err }
+
+// collapseWatches makes one error of all that only say forbidden.
+func collapseWatches(failed []*watchError) []error {
+	var result []error
+	var forbidden []string
+	var first *watchError
+	for _, f := range failed {
+		if !apierrors.IsForbidden(f.err) {
+			result = append(result, f)
+			continue
+		}
+		if first == nil {
+			first = f
+		}
+		name := f.id.kind.String()
+		if f.id.name != "" {
+			name += " " + f.id.name
+		}
+		forbidden = append(forbidden, name)
 	}
-	return fmt.Errorf("watching %s: %w", w.id, err)
+	if first != nil {
+		result = append(result, fmt.Errorf(
+			"stevedore may not get, list and watch %s in namespace %q: give it a Role and a RoleBinding there, or leave the namespace out: %w",
+			strings.Join(forbidden, ", "), first.id.namespace, first.err))
+	}
+	return result
 }
 
 // reachedVersion says whether the watch has delivered a change at or after rv.

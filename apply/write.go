@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"stevedore.dev/stevedore/apply/compare"
@@ -92,10 +94,26 @@ func (a *Applier) PatchMetadata(ctx context.Context, key compare.Key, change Met
 		}
 		return err
 	})
+	if change.UID != "" && uidDiffers(err) {
+		err = apierrors.NewConflict(schema.GroupResource{Group: key.Group, Resource: key.Kind}, key.Name,
+			fmt.Errorf("it is another object than the one with UID %s, which is gone", change.UID))
+	}
 	if err != nil {
 		return fmt.Errorf("labelling %s: %w", key, err)
 	}
 	return nil
+}
+
+// uidDiffers says whether a patch was refused because the object of that name
+// is another one by now; the API server calls that an immutable field.
+func uidDiffers(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(cause metav1.StatusCause) bool {
+		return cause.Field == "metadata.uid"
+	})
 }
 
 // has says whether a map is as a change wants it.

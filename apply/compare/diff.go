@@ -45,7 +45,8 @@ const PartOfLabel = "applyset.kubernetes.io/part-of"
 // before: these are removals. A nil owned is taken from live's own
 // managedFields where they are there. Quantities, durations, whole numbers as
 // floats, and empty against absent are equal where their meaning is. Our own
-// bookkeeping (the hash annotation, the ApplySet label) is silent. A nil live
+// bookkeeping (the hash annotation, the labels of the ApplySet and the cluster)
+// is silent where wanted does not name it. A nil live
 // is one OpAdd, a nil wanted one OpRemove, of the whole object.
 func Diff(wanted, live *unstructured.Unstructured, owned *fieldpath.Set) []FieldChange {
 	switch {
@@ -176,7 +177,7 @@ func (d *differ) removed(at place, live any, owned *fieldpath.Set, element field
 
 func bookkeeping(at place, name string) bool {
 	return at.text == "metadata.annotations" && name == names.AppliedAnnotation ||
-		at.text == "metadata.labels" && name == PartOfLabel
+		at.text == "metadata.labels" && (name == PartOfLabel || name == names.ClusterLabel)
 }
 
 // below descends into a set; nil stays nil.

@@ -23,6 +23,9 @@ func secretive(kind string) bool { return kind == "" || kind == "Secret" }
 // objects keep their values, save the copy of the whole object that kubectl
 // leaves in an annotation.
 func MaskChanges(k Key, changes []FieldChange) []FieldChange {
+	if len(changes) == 0 {
+		return nil
+	}
 	result := make([]FieldChange, len(changes))
 	for i, change := range changes {
 		hide := maskElsewhere
