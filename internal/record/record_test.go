@@ -158,7 +158,7 @@ func TestOurOwnLastWriteIsSeenWhileTheCacheLags(t *testing.T) {
 	entry, err := store.Load(ctx, cluster, record.Operation, &content{})
 	require.NoError(t, err)
 	for _, stage := range []string{"seen", "rendered", "applied"} {
-		entry, err = store.Save(ctx, entry, content{Stage: stage})
+		_, err = store.Save(ctx, entry, content{Stage: stage})
 		require.NoError(t, err)
 		var got content
 		entry, err = store.Load(ctx, cluster, record.Operation, &got)

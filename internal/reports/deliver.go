@@ -87,6 +87,9 @@ func (q *Queue) Run(ctx context.Context) error {
 				soonest = l.next
 			}
 		}
+		q.mu.Lock()
+		q.rest(len(lanes) == 0 && !healthUnderWay && len(q.woken) == 0 && len(q.health) == 0)
+		q.mu.Unlock()
 		// Lanes that are due and found no room are seen to when one ends.
 		if soonest.IsZero() {
 			timer.Stop()

@@ -50,8 +50,9 @@ type Options struct {
 	// Receiver nil: nothing is queued, and what is queued already stays there.
 	Receiver *Receiver
 	// Clusters whose reports ConfigMap may hold something, definition or not;
-	// asked when Run starts and at each Rescan. nil: only those that this
-	// process enqueued for.
+	// asked when Run starts and at each Rescan, and each is then looked at, so
+	// the store is to read from a cache. nil: only those that this process
+	// enqueued for or that Resume named.
 	Clusters func() []record.Cluster
 	// Lead is asked before each delivery and gives an error where the lease is
 	// not held; nil: it always is.
@@ -65,7 +66,7 @@ type Options struct {
 	// Parallel deliveries over all clusters, at most one a cluster; 0: 4.
 	Parallel int
 	Retry    Retry
-	// Rescan 0: 10 min.
+	// Rescan 0: 5 s.
 	Rescan time.Duration
 }
 
@@ -84,6 +85,9 @@ type Queue struct {
 	woken  map[record.Cluster]bool
 	health map[record.Cluster]string
 	wake   chan struct{}
+	// idle is closed while Run has nothing to deliver.
+	idle    chan struct{}
+	resting bool
 }
 
 // NewQueue makes a queue; Run delivers.
@@ -101,13 +105,14 @@ func NewQueue(options Options) *Queue {
 	options.Retry.First = orDefault(options.Retry.First, time.Second)
 	options.Retry.Most = orDefault(options.Retry.Most, time.Minute)
 	options.Retry.Slow = orDefault(options.Retry.Slow, 5*time.Minute)
-	options.Rescan = orDefault(options.Rescan, 10*time.Minute)
+	options.Rescan = orDefault(options.Rescan, 5*time.Second)
 	return &Queue{
 		options: options,
 		writing: map[record.Cluster]*sync.Mutex{},
 		woken:   map[record.Cluster]bool{},
 		health:  map[record.Cluster]string{},
 		wake:    make(chan struct{}, 1),
+		idle:    make(chan struct{}),
 	}
 }
 
@@ -166,7 +171,7 @@ func (q *Queue) Enqueue(ctx context.Context, cluster record.Cluster, reports []o
 		q.options.Log.Warn("queue of reports is full, the oldest are coalesced",
 			"namespace", cluster.Namespace, "cluster", cluster.Name, "coalesced", coalesced, "receiver", q.options.Receiver.String())
 	}
-	q.wakeUp(cluster)
+	q.Resume(cluster)
 	return nil
 }
 
@@ -179,15 +184,50 @@ func (q *Queue) Health(cluster record.Cluster, status string) {
 	}
 	q.mu.Lock()
 	q.health[cluster] = status
+	q.rest(false)
 	q.mu.Unlock()
 	q.signal()
 }
 
-func (q *Queue) wakeUp(cluster record.Cluster) {
+// Resume has the cluster's queue looked at for what an earlier process left
+// there. It returns at once.
+func (q *Queue) Resume(cluster record.Cluster) {
 	q.mu.Lock()
 	q.woken[cluster] = true
+	q.rest(false)
 	q.mu.Unlock()
 	q.signal()
+}
+
+// Settled waits until everything that was enqueued before has been delivered,
+// while another goroutine runs Run. The error is ctx's, which should have a
+// deadline: a receiver may be away for days.
+func (q *Queue) Settled(ctx context.Context) error {
+	if q.options.Receiver == nil {
+		return nil
+	}
+	q.mu.Lock()
+	idle := q.idle
+	q.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the reports to be delivered to %s: %w", q.options.Receiver, ctx.Err())
+	}
+}
+
+// rest opens or closes idle; the caller holds mu.
+func (q *Queue) rest(resting bool) {
+	if resting == q.resting {
+		return
+	}
+	q.resting = resting
+	if resting {
+		close(q.idle)
+	} else {
+		q.idle = make(chan struct{})
+	}
 }
 
 func (q *Queue) signal() {

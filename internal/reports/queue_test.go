@@ -546,3 +546,52 @@ func TestAReplyIsReadWithinABound(t *testing.T) {
 	p.stop()
 	assert.Less(t, wrote.Load(), int64(64<<20))
 }
+
+func TestWhatAnEarlierProcessLeftIsFoundAlsoWhenItsClusterIsKnownLater(t *testing.T) {
+	for name, known := range map[string]struct {
+		clusters func(calls int64) []record.Cluster
+		resume   bool
+	}{
+		"by a later look": {func(calls int64) []record.Cluster {
+			if calls < 3 {
+				return nil
+			}
+			return []record.Cluster{orders}
+		}, false},
+		"by its name": {func(int64) []record.Cluster { return nil }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := recordtest.NewConfigMaps()
+			to := newReceiver(t, httptest.NewServer, nil)
+			config := reports.Config{URL: reports.Secret(to.URL)}
+			require.NoError(t, newQueue(t, server, config).queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a")}))
+			var calls atomic.Int64
+			p := newQueue(t, server, config, func(o *reports.Options) {
+				o.Rescan = 5 * time.Millisecond
+				o.Clusters = func() []record.Cluster { return known.clusters(calls.Add(1)) }
+			}).run(t)
+			if known.resume {
+				p.queue.Resume(orders)
+			}
+			eventually(t, func() bool { return len(pendingIn(t, server, orders)) == 0 }, "delivered")
+			assert.Equal(t, []string{"a"}, to.ids())
+		})
+	}
+}
+
+func TestSettledWaitsForDeliveryAndNoLongerThanItsContext(t *testing.T) {
+	server := recordtest.NewConfigMaps()
+	to := newReceiver(t, httptest.NewServer, first(3, status(500)))
+	p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL)})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a"), feedback("b")}))
+	require.ErrorIs(t, p.queue.Settled(ended), context.Canceled)
+	p.run(t)
+	require.NoError(t, p.queue.Settled(t.Context()))
+	assert.Empty(t, pendingIn(t, server, orders))
+	assert.Equal(t, []string{"a", "a", "a", "a", "b"}, to.ids())
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("c")}))
+	require.NoError(t, p.queue.Settled(t.Context()))
+	assert.Empty(t, pendingIn(t, server, orders))
+}

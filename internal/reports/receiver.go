@@ -15,6 +15,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"stevedore.dev/stevedore/internal/fault"
 )
 
 const (
@@ -143,11 +145,13 @@ func (r *Receiver) post(ctx context.Context, id, revision string, body []byte) e
 	if r.username != "" || r.password != "" {
 		request.SetBasicAuth(r.username, r.password)
 	}
+	fault.Before(fault.Webhook)
 	response, err := r.client.Do(request)
 	if err != nil {
 		return &deliveryError{receiver: r.String(), cause: withoutURL(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
+	fault.After(fault.Webhook)
 	// The status decides; a body that breaks off after it takes nothing back.
 	_, _ = io.CopyN(io.Discard, response.Body, maxReply)
 	if response.StatusCode >= 200 && response.StatusCode < 300 {

@@ -104,7 +104,7 @@ func (s *Server) Listen(ctx context.Context) (net.Listener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", s.Addr)
 	if err != nil {
-		return nil, fmt.Errorf("listen for metrics and probes: %w: choose another --metrics-addr", err)
+		return nil, fmt.Errorf("listen for metrics and probes: %w: choose another with --listen", err)
 	}
 	return listener, nil
 }

@@ -174,7 +174,7 @@ func TestTheServerSaysWhyItIsNotReadyAndEndsWithItsContext(t *testing.T) {
 	assert.Equal(t, 404, code)
 
 	_, err = (&telemetry.Server{Addr: listener.Addr().String()}).Listen(t.Context())
-	require.ErrorContains(t, err, "choose another --metrics-addr")
+	require.ErrorContains(t, err, "choose another with --listen")
 
 	cancel()
 	select {
