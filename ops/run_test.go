@@ -1,0 +1,153 @@
+package ops_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+func wantedCluster(replicas int) ops.Desired {
+	return ops.Desired{
+		Namespace: "ns", Name: "c", Owner: "git:a", Commit: fmt.Sprintf("commit-%d", replicas), Revision: fmt.Sprintf("rev-%d", replicas),
+		ClusterName: "crate", Version: "5.10.1",
+		Sets:    []ops.Set{{Name: "crate-data-hot-c", Group: "hot", MasterEligible: true, Data: true, Replicas: replicas}},
+		Users:   []ops.User{{Name: "ada", Secret: ops.SecretKey{Name: "ada", Key: "password"}}},
+		Pins:    ops.Pins{Base: "v1", MasterGroup: "hot"},
+		Budgets: []string{"crate-data-c"},
+	}
+}
+
+func reported(w *world, reason string) int {
+	seen := map[string]bool{}
+	for _, r := range w.reports {
+		if r.Reason == reason {
+			seen[r.ID] = true
+		}
+	}
+	return len(seen)
+}
+
+func checkMade(t *testing.T, w *world, nodes int) {
+	t.Helper()
+	require.Equal(t, "id-1", w.record.ClusterID)
+	require.True(t, w.record.Bootstrap.Done)
+	require.Nil(t, w.record.Operation)
+	require.Equal(t, ops.StageVerified, w.record.Stage)
+	require.Len(t, w.nodeNames(), nodes)
+	for _, s := range w.sets {
+		require.False(t, s.InitialMasters, "initial_master_nodes leaves the template")
+	}
+	for _, c := range w.claims {
+		require.Equal(t, "id-1", c.ClusterID, c.Name)
+	}
+	require.Equal(t, "pw-ada", w.users["ada"].password)
+	require.True(t, w.users["ada"].granted && w.users["system"].granted)
+	require.Equal(t, string(w.secrets["user-system-c"].data["password"]), w.users["system"].password)
+	require.True(t, w.secrets["ada"].labelled)
+	for _, s := range w.crashed {
+		require.NotContains(t, s, w.users["system"].password, "what crash is given stays in the job log")
+	}
+	require.GreaterOrEqual(t, reported(w, "BootstrapSucceeded"), 1, "F: success is reported")
+}
+
+func TestABootstrapEndsAndThenNothingIsWritten(t *testing.T) {
+	w := newWorld(t, wantedCluster(3))
+	w.run(30)
+	checkMade(t, w, 3)
+	require.Equal(t, 1, reported(w, "BootstrapSucceeded"))
+	require.Equal(t, 0, reported(w, "RevisionVerified"), "the bootstrap was the success of this revision")
+	i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "LicenceNotNeeded" })
+	require.GreaterOrEqual(t, i, 0)
+	require.Contains(t, w.reports[i].Message, "licence: not needed")
+	require.Contains(t, w.said, "system user: created")
+
+	writes := w.writes
+	for range 3 {
+		d, err := w.turn()
+		require.NoError(t, err)
+		require.Equal(t, ops.Done, d.Verdict)
+	}
+	require.Equal(t, writes, w.writes, "an idle cluster writes nothing")
+	w.applied = ops.Applied{}
+	for range 3 {
+		_, err := w.turn()
+		require.NoError(t, err)
+	}
+	require.Equal(t, writes, w.writes, "nor does a restarted daemon")
+}
+
+func TestTheLicenceComesBeforeTheFirstUserWhereItIsNeeded(t *testing.T) {
+	d := wantedCluster(4)
+	d.Version = "4.4.1"
+	d.License = &ops.SecretKey{Name: "licence", Key: "key"}
+	w := newWorld(t, d)
+	w.run(30)
+	checkMade(t, w, 4)
+	require.Equal(t, "licence-key", w.licence)
+	require.Contains(t, w.crashed[0], "SET LICENSE")
+}
+
+func TestALicenceIsNeverSentToAVersionThatHasNone(t *testing.T) {
+	d := wantedCluster(4)
+	d.Version = "5.3.0"
+	d.License = &ops.SecretKey{Name: "licence", Key: "key"}
+	w := newWorld(t, d)
+	w.run(30)
+	checkMade(t, w, 4)
+	require.Empty(t, w.licence)
+}
+
+func TestAGrowEndsWithItsNodesAcknowledged(t *testing.T) {
+	w := newWorld(t, wantedCluster(3))
+	w.run(30)
+	next := wantedCluster(5)
+	next.Users, next.Changes = w.desired.Users, []ops.Change{{Class: ops.ChangeReplicas, Set: "crate-data-hot-c"}, {Class: ops.ChangeInPlace, Set: "crate-data-hot-c"}}
+	w.desired = next
+	w.run(30)
+	checkMade(t, w, 5)
+	for _, n := range w.nodeNames() {
+		require.True(t, w.acknowledged[n], n)
+	}
+	require.Equal(t, 1, reported(w, "GrowSucceeded"))
+	i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "GrowSucceeded" })
+	r := w.reports[i]
+	assert.Equal(t, ops.EventScale, r.Event)
+	assert.Equal(t, []ops.GroupReplicas{{Name: "hot", Replicas: 3}}, r.OldData)
+	assert.Equal(t, []ops.GroupReplicas{{Name: "hot", Replicas: 5}}, r.NewData)
+	assert.Equal(t, ops.TemplateWanted, w.applied.Effective.Sets[0].Template, "the gateway counts follow")
+}
+
+// Every write of a bootstrap and a grow, killed before and after it, with the
+// record kept and lost.
+func TestKilledAtAnyWriteItEndsTheSame(t *testing.T) {
+	count := func(killAt int, after, lose bool) *world {
+		w := newWorld(t, wantedCluster(3))
+		w.killAt, w.after, w.lose = killAt, after, lose
+		w.run(60)
+		w.desired = wantedCluster(4)
+		w.run(60)
+		return w
+	}
+	total := count(0, false, false).writes
+	require.Greater(t, total, 20)
+	for n := 1; n <= total; n++ {
+		for _, after := range []bool{false, true} {
+			for _, lose := range []bool{false, true} {
+				t.Run(fmt.Sprintf("write %d after=%v lost=%v", n, after, lose), func(t *testing.T) {
+					w := count(n, after, lose)
+					w.t = t
+					checkMade(t, w, 4)
+					if !lose {
+						require.Equal(t, 1, reported(w, "GrowSucceeded"), "a replay has the same id")
+						require.Equal(t, 1, reported(w, "BootstrapSucceeded"))
+					}
+				})
+			}
+		}
+	}
+}

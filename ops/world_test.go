@@ -1,0 +1,388 @@
+package ops_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
+)
+
+// world is a toy of Kubernetes and CrateDB: enough to run decisions to their
+// end through the real executors, with a kill or a lost record at any write.
+type world struct {
+	t       *testing.T
+	desired ops.Desired
+	record  ops.Record
+	now     time.Time
+
+	sets    []ops.ObservedSet
+	claims  []ops.Claim
+	secrets map[string]*toySecret
+	users   map[string]*toyUser
+	licence string
+	// acknowledged nodes, by name.
+	acknowledged map[string]bool
+	clusterID    string
+	budgets      map[string]int
+	version      int
+
+	// applied is in memory: a kill loses it.
+	applied ops.Applied
+
+	reports []ops.Report
+	said    []string
+	// statements that crash was given.
+	crashed []string
+
+	// writes counts outgoing writes; the killAt-th ends the process, before it
+	// takes effect or after. lose drops the record at the same time.
+	writes, killAt int
+	after, lose    bool
+}
+
+type toySecret struct {
+	data     map[string][]byte
+	version  ops.SecretVersion
+	labelled bool
+}
+
+type toyUser struct {
+	password string
+	granted  bool
+}
+
+var errKilled = errors.New("killed")
+
+type killed struct{}
+
+func newWorld(t *testing.T, desired ops.Desired) *world {
+	w := &world{
+		t: t, desired: desired, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		secrets: map[string]*toySecret{}, users: map[string]*toyUser{}, acknowledged: map[string]bool{},
+		clusterID: "id-1", budgets: map[string]int{},
+	}
+	for _, u := range desired.Users {
+		w.putSecret(u.Secret.Name, map[string][]byte{u.Secret.Key: []byte("pw-" + u.Name)})
+	}
+	if l := desired.License; l != nil {
+		w.putSecret(l.Name, map[string][]byte{l.Key: []byte("licence-key\n")})
+	}
+	return w
+}
+
+func (w *world) next() string { w.version++; return strconv.Itoa(w.version) }
+
+func (w *world) putSecret(name string, data map[string][]byte) {
+	w.secrets[name] = &toySecret{data: data, version: ops.SecretVersion{UID: "uid-" + name + w.next(), ResourceVersion: w.next()}}
+}
+
+// write is one outgoing write.
+func (w *world) write(effect func()) {
+	w.writes++
+	if w.writes != w.killAt {
+		effect()
+		return
+	}
+	if w.after {
+		effect()
+	}
+	if w.lose {
+		w.record = ops.Record{}
+	}
+	panic(killed{})
+}
+
+func (w *world) nodeNames() []string {
+	var names []string
+	for _, s := range w.sets {
+		for i := range s.Replicas {
+			names = append(names, s.Name+"/"+strconv.Itoa(i))
+		}
+	}
+	return names
+}
+
+func (w *world) observe() ops.Observed {
+	o := ops.Observed{At: w.now, Applied: w.applied, Sets: append([]ops.ObservedSet(nil), w.sets...), Claims: append([]ops.Claim(nil), w.claims...)}
+	db := ops.Database{At: w.now}
+	system := w.secrets["user-system-c"]
+	in := system != nil && w.users["system"] != nil && w.users["system"].password == string(system.data["password"])
+	if system != nil {
+		db.Contact, db.SystemLogin = ops.No, ops.LoginRefused
+	}
+	if in {
+		db.Contact, db.SystemLogin, db.Recovered, db.ClusterID, db.MasterNode = ops.Yes, ops.LoginOK, ops.Yes, w.clusterID, "n"
+		db.UsersKnown, db.ChecksKnown = true, true
+		db.Health = ops.Health{Colour: ops.Green}
+		for name := range w.users {
+			db.Users = append(db.Users, name)
+		}
+	}
+	for _, s := range w.sets {
+		for i := range s.Replicas {
+			name := s.Name + "-" + strconv.Itoa(i)
+			node := s.Name + "/" + strconv.Itoa(i)
+			o.Pods = append(o.Pods, ops.Pod{Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: w.desired.Version, Started: w.now})
+			if in {
+				db.Pods = append(db.Pods, ops.PodAnswer{Pod: name, NodeName: node, ClusterID: w.clusterID, Version: w.desired.Version})
+				db.Nodes = append(db.Nodes, ops.Node{ID: node, Name: node, Version: w.desired.Version})
+				if len(w.acknowledged) > 0 || w.grown() {
+					db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: node, ID: 1, Acknowledged: w.acknowledged[node]})
+				}
+			}
+		}
+	}
+	for name, s := range w.secrets {
+		seen := ops.Secret{Name: name, Exists: true, Version: s.version, Labelled: s.labelled}
+		for k := range s.data {
+			seen.Keys = append(seen.Keys, k)
+		}
+		o.Secrets = append(o.Secrets, seen)
+	}
+	for name, v := range w.budgets {
+		o.Budgets = append(o.Budgets, ops.ObservedBudget{Name: name, MaxUnavailable: v})
+	}
+	o.Database = db
+	return o
+}
+
+// grown is true when a node has come that the others do not expect.
+func (w *world) grown() bool {
+	return w.record.Bootstrap.Done && w.record.Operation != nil
+}
+
+// turn is one round, as the daemon does it; it returns the decision.
+func (w *world) turn() (d ops.Decision, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if _, ok := p.(killed); !ok {
+				panic(p)
+			}
+			w.applied = ops.Applied{}
+			err = errKilled
+		}
+	}()
+	w.now = w.now.Add(time.Second)
+	d = ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+	for _, r := range d.Reports {
+		w.write(func() { w.reports = append(w.reports, r) })
+	}
+	if d.Save {
+		w.write(func() { w.record = d.Record })
+	}
+	rec := d.Record
+	if d.Apply {
+		w.apply(d.Effective)
+	}
+	tools := execute.Tools{Objects: w, Secrets: w, Database: w, Crash: w, Password: func() (string, error) { return "random-" + w.next(), nil }}
+	for _, a := range d.Actions() {
+		result, err := execute.Run(context.Background(), a, tools)
+		if err != nil {
+			continue // decided again from what is seen then
+		}
+		w.said = append(w.said, result.Message)
+		rec = ops.Settle(rec, a, result, w.now)
+		w.write(func() { w.record = rec })
+	}
+	return d, nil
+}
+
+func (w *world) apply(e ops.Effective) {
+	for _, s := range e.Sets {
+		if s.Absent {
+			continue
+		}
+		i := -1
+		for j := range w.sets {
+			if w.sets[j].Name == s.Name {
+				i = j
+			}
+		}
+		if i >= 0 && w.sets[i].Replicas == s.Replicas && w.sets[i].InitialMasters == s.InitialMasters {
+			continue
+		}
+		w.write(func() {
+			if i < 0 {
+				w.sets = append(w.sets, ops.ObservedSet{Name: s.Name, Ours: true, InitialMasters: s.InitialMasters, Replicas: s.Replicas})
+				i = len(w.sets) - 1
+			}
+			require.GreaterOrEqual(w.t, s.Replicas, w.sets[i].Replicas, "A: no apply may lower replicas")
+			require.False(w.t, s.InitialMasters && !w.sets[i].InitialMasters, "initial_master_nodes never comes back")
+			w.sets[i].Replicas, w.sets[i].InitialMasters = s.Replicas, s.InitialMasters
+			for o := range s.Replicas {
+				w.claim(s.Name, o)
+			}
+		})
+	}
+	for _, b := range e.Budgets {
+		if v, ok := w.budgets[b.Name]; !ok || v != b.MaxUnavailable {
+			w.write(func() { w.budgets[b.Name] = b.MaxUnavailable })
+		}
+	}
+	w.applied = ops.Applied{Revision: w.desired.Revision, Effective: e}
+}
+
+func (w *world) claim(set string, ordinal int) {
+	name := fmt.Sprintf("data0-%s-%d", set, ordinal)
+	for _, c := range w.claims {
+		if c.Name == name {
+			return
+		}
+	}
+	w.claims = append(w.claims, ops.Claim{Name: name, Set: set, Ordinal: ordinal, Phase: "Bound"})
+}
+
+// run takes turns until nothing is left to do, restarting after a kill.
+func (w *world) run(turns int) ops.Decision {
+	w.t.Helper()
+	for range turns {
+		d, err := w.turn()
+		if err == nil && d.Verdict == ops.Done && !d.Save {
+			return d
+		}
+	}
+	d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+	require.Failf(w.t, "not done", "after %d turns: %v, waits %v, refusals %v, actions %v", turns, d.Verdict, d.Waits, d.Refusals, d.Actions())
+	return d
+}
+
+// What the executors act through.
+
+func (w *world) CreateSecret(_ context.Context, name string, data map[string][]byte) error {
+	if w.secrets[name] != nil {
+		return execute.ErrExists
+	}
+	w.write(func() { w.putSecret(name, data); w.secrets[name].labelled = true })
+	return nil
+}
+
+func (w *world) LabelSecret(_ context.Context, name, _, _ string) error {
+	w.write(func() { w.secrets[name].labelled = true; w.secrets[name].version.ResourceVersion = w.next() })
+	return nil
+}
+
+func (w *world) AnnotateClaim(_ context.Context, name string, a map[string]string) error {
+	w.write(func() {
+		for i := range w.claims {
+			if w.claims[i].Name == name {
+				w.claims[i].ClusterID, w.claims[i].Version = a["stevedore.dev/cluster-id"], a["stevedore.dev/cratedb-version"]
+			}
+		}
+	})
+	return nil
+}
+
+func (w *world) SetBudget(_ context.Context, name string, v int) error {
+	w.write(func() { w.budgets[name] = v })
+	return nil
+}
+
+func (w *world) DeletePod(context.Context, string, string) error { return nil }
+
+func (w *world) Get(_ context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
+	s := w.secrets[name]
+	if s == nil {
+		return nil, ops.SecretVersion{}, execute.ErrNotFound
+	}
+	return s.data, s.version, nil
+}
+
+// violated: below 4.5 more than three nodes without a licence refuse.
+func (w *world) violated(statement string) bool {
+	return strings.HasPrefix(w.desired.Version, "4.4") && len(w.nodeNames()) > 3 && w.licence == "" && !strings.HasPrefix(statement, "SET LICENSE")
+}
+
+func (w *world) Run(_ context.Context, _, statement string) (string, error) {
+	if w.violated(statement) {
+		return "", execute.ErrLicence
+	}
+	w.crashed = append(w.crashed, statement)
+	fields := strings.Split(statement, "'")
+	switch {
+	case strings.HasPrefix(statement, "SET LICENSE"):
+		if !strings.HasPrefix(w.desired.Version, "4.") {
+			return "", errors.New("ParsingException")
+		}
+		w.write(func() { w.licence = fields[1] })
+	case strings.HasPrefix(statement, `CREATE USER "system"`):
+		if w.users["system"] != nil {
+			return "", execute.ErrUserExists
+		}
+		w.write(func() { w.users["system"] = &toyUser{password: fields[1]} })
+	case strings.HasPrefix(statement, `ALTER USER "system"`):
+		w.write(func() { w.users["system"].password = fields[1] })
+	case strings.HasPrefix(statement, "GRANT ALL"):
+		w.write(func() { w.users["system"].granted = true })
+	default:
+		return "", errors.New("unknown statement " + statement)
+	}
+	return "", nil
+}
+
+func (w *world) Login(_ context.Context, _, user, password string) (execute.Session, error) {
+	u := w.users[user]
+	if u == nil || u.password != password {
+		return nil, execute.ErrLoginRefused
+	}
+	return &toySession{w: w, user: user}, nil
+}
+
+type toySession struct {
+	w    *world
+	user string
+}
+
+func (s *toySession) Close() {}
+
+func (s *toySession) Exec(_ context.Context, statement string, arguments ...any) (int64, error) {
+	w := s.w
+	if w.violated(statement) {
+		return 0, execute.ErrLicence
+	}
+	if strings.HasPrefix(statement, "UPDATE sys.node_checks") {
+		w.write(func() {
+			for _, n := range w.nodeNames() {
+				w.acknowledged[n] = true
+			}
+		})
+		return 1, nil
+	}
+	name := strings.Split(statement, `"`)[1]
+	switch {
+	case strings.HasPrefix(statement, "CREATE USER"):
+		if !w.users["system"].granted {
+			return 0, errors.New("missing privilege")
+		}
+		if w.users[name] != nil {
+			return 0, execute.ErrUserExists
+		}
+		w.write(func() { w.users[name] = &toyUser{password: arguments[0].(string)} })
+	case strings.HasPrefix(statement, "ALTER USER"):
+		w.write(func() { w.users[name].password = arguments[0].(string) })
+	case strings.HasPrefix(statement, "GRANT ALL"):
+		if !w.users[name].granted {
+			w.write(func() { w.users[name].granted = true })
+		}
+	default:
+		return 0, errors.New("unknown statement " + statement)
+	}
+	return 1, nil
+}
+
+func (s *toySession) Strings(_ context.Context, query string, arguments ...any) ([][]string, error) {
+	if strings.Contains(query, "sys.privileges") {
+		if u := s.w.users[arguments[0].(string)]; u != nil && u.granted {
+			return [][]string{{"AL"}, {"DQL"}, {"DML"}, {"DDL"}}, nil
+		}
+		return nil, nil
+	}
+	return nil, nil
+}
