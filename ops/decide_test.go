@@ -1,0 +1,479 @@
+package ops_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// situation is a cluster of three nodes, made and verified, and what is done to
+// it before a decision.
+type situation struct {
+	d ops.Desired
+	o ops.Observed
+	r ops.Record
+}
+
+func made(t testing.TB) *situation {
+	w := newWorld(&testing.T{}, wantedCluster(3))
+	for range 30 {
+		if d, err := w.turn(); err == nil && d.Verdict == ops.Done && !d.Save {
+			return &situation{d: w.desired, o: w.observe(), r: w.record}
+		}
+	}
+	require.Fail(t, "the cluster was not made")
+	return nil
+}
+
+func (s *situation) decide() ops.Decision {
+	return ops.Decide(s.d, s.o, s.r, ops.Policy{}, s.o.At)
+}
+
+func reasons(list []ops.Reason) []string {
+	var out []string
+	for _, r := range list {
+		out = append(out, r.Name)
+	}
+	return out
+}
+
+func kinds(d ops.Decision) []ops.ActionKind {
+	var out []ops.ActionKind
+	for _, a := range d.Actions() {
+		out = append(out, a.Kind)
+	}
+	return out
+}
+
+const hot = "crate-data-hot-c"
+
+func TestWhatIsNotSupportedIsRefusedByNameAndNothingOfItIsApplied(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		refuse string
+		words  string
+	}{
+		{"fewer replicas", func(s *situation) { s.d.Sets[0].Replicas = 2 }, "shrink-not-supported", "3 replicas and 2"},
+		{"no replicas at all", func(s *situation) { s.d.Sets[0].Replicas = 0 }, "suspend-not-supported", "looks like a mistake"},
+		{"a suspension by consent", func(s *situation) {
+			s.d.Sets[0].Replicas = 0
+			s.d.Operations.Consent = []definition.Consent{definition.ConsentSuspend}
+		}, "suspend-not-supported", "not supported yet"},
+		{"a new group", func(s *situation) {
+			s.d.Sets = append(slices.Clone(s.d.Sets), ops.Set{Name: "crate-data-cold-c", Group: "cold", Data: true, Replicas: 2})
+		}, "new-group-not-supported", "group cold"},
+		{"new masters", func(s *situation) {
+			s.d.Sets = append([]ops.Set{{Name: "crate-master-c", Group: "master", Dedicated: true, MasterEligible: true, Replicas: 3}}, s.d.Sets...)
+		}, "new-group-not-supported", "dedicated masters"},
+		{"a group that is gone", func(s *situation) {
+			s.d.Sets = []ops.Set{{Name: "crate-data-cold-c", Group: "cold", Data: true, Replicas: 3}}
+		}, "group-removal-not-supported", "group hot"},
+		{"a newer version", func(s *situation) {
+			s.d.Version = "5.10.2"
+			s.d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot, Path: "spec.template.spec.containers[crate].image"}}
+		}, "upgrade-not-supported", "5.10.1 runs and 5.10.2"},
+		{"an older minor", func(s *situation) { s.d.Version = "5.9.0" }, "downgrade-refused", "5.10.1"},
+		{"a setting of nodes", func(s *situation) {
+			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot, Path: "spec.template.spec.containers[crate].command[stats.enabled]"}}
+		}, "restart-not-supported", "stats.enabled"},
+		{"bigger volumes", func(s *situation) {
+			s.d.Changes = []ops.Change{{Class: ops.ChangeVolumes, Set: hot, Path: "spec.volumeClaimTemplates[data0]", Old: "1Gi", New: "2Gi"}}
+		}, "volume-change-not-supported", "1Gi"},
+		{"a field that Kubernetes keeps", func(s *situation) {
+			s.d.Changes = []ops.Change{{Class: ops.ChangeImmutable, Set: hot, Path: "spec.serviceName", Old: "cratedb", New: "x"}}
+		}, "immutable-field", "spec.serviceName"},
+		{"another spec.cluster.name", func(s *situation) { s.d.ClusterName = "other" }, "cluster-name-change", `"crate" and "other"`},
+		{"TLS on", func(s *situation) { s.d.TLS = true }, "tls-change-not-supported", "TLS on"},
+		{"replicas raised by hand", func(s *situation) { s.o.Sets[0].Replicas = 5 }, "replicas-raised-by-others", "from 3 to 5"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			s.d.Revision, s.d.Commit = "rev-x", "commit-x"
+			s.d.Users = append(slices.Clone(s.d.Users), ops.User{Name: "eve", Secret: ops.SecretKey{Name: "ada", Key: "password"}})
+			c.change(s)
+			d := s.decide()
+			require.Equal(t, ops.Refuse, d.Verdict)
+			assert.Contains(t, reasons(d.Refusals), c.refuse)
+			i := slices.Index(reasons(d.Refusals), c.refuse)
+			assert.Contains(t, d.Refusals[i].Message, c.words)
+			assert.True(t, d.Apply, "what is harmless goes on")
+			assert.Contains(t, kinds(d), ops.ActionSetUser, "a new user waits for none of it")
+			assert.Nil(t, d.Disruptive)
+			assert.GreaterOrEqual(t, d.Effective.Sets[0].Replicas, 3)
+			assert.Equal(t, hot, d.Effective.Sets[0].Name)
+			for _, e := range d.Effective.Sets {
+				if c.refuse != "replicas-raised-by-others" {
+					assert.True(t, e.Absent || e.Template == ops.TemplateKept, "%s stays as it was", e.Name)
+				}
+				if e.Name != hot {
+					assert.True(t, e.Absent, "%s is not created", e.Name)
+				}
+			}
+			assert.Equal(t, "5.10.1", d.Record.Version)
+			require.Len(t, d.Reports, 1)
+			assert.Equal(t, ops.StatusFailure, d.Reports[0].Status)
+			assert.Contains(t, d.Reports[0].Names, c.refuse)
+
+			s.r = d.Record
+			assert.Empty(t, s.decide().Reports, "it is reported once")
+		})
+	}
+}
+
+func TestWhoMayTouchACluster(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		reason string
+		refuse bool
+	}{
+		{"another source owns it", func(s *situation) { s.d.Owner = "git:b" }, "another-owner", true},
+		{"two sources want it now", func(s *situation) { s.o.OtherOwner = "dir:/x" }, "another-owner", true},
+		{"its definition is gone", func(s *situation) { s.d.Removed = true }, "orphaned", true},
+		{"a pod of another cluster", func(s *situation) { s.o.Database.Pods[1].ClusterID = "id-2" }, "foreign-cluster-id", true},
+		{"an object of another", func(s *situation) { s.o.Foreign = []string{"Service crate-c"} }, "object-not-ours", true},
+		{"paused in the definition", func(s *situation) { s.d.Paused = true }, "paused", false},
+		{"paused by command", func(s *situation) { s.o.Commands.Paused = "true" }, "paused", false},
+		{"released by command", func(s *situation) { s.o.Commands.Released = "true" }, "released", false},
+		{"released in the definition", func(s *situation) { s.d.Released = true }, "released", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			s.d.Sets[0].Replicas = 5
+			c.change(s)
+			d := s.decide()
+			assert.False(t, d.Apply)
+			assert.Nil(t, d.Disruptive)
+			for _, a := range d.Harmless {
+				assert.Equal(t, ops.ActionSetBudget, a.Kind)
+			}
+			assert.Len(t, d.Record.Sets, 1)
+			assert.Equal(t, 3, d.Record.Sets[0].Replicas, "no intent is recorded")
+			if c.refuse {
+				assert.Equal(t, []string{c.reason}, reasons(d.Refusals))
+			} else {
+				assert.Equal(t, []string{c.reason}, reasons(d.Waits))
+			}
+		})
+	}
+}
+
+func TestBothOwnersAreNamedAndTheRecordStaysTheFirsts(t *testing.T) {
+	s := made(t)
+	s.d.Owner = "git:b"
+	d := s.decide()
+	assert.Contains(t, d.Refusals[0].Message, "git:a")
+	assert.Contains(t, d.Refusals[0].Message, "git:b")
+	assert.False(t, d.Save)
+	assert.Equal(t, s.r, d.Record)
+
+	s.d.Operations.Consent = []definition.Consent{definition.ConsentTakeOver}
+	d = s.decide()
+	assert.Empty(t, d.Refusals)
+	assert.Equal(t, "git:b", d.Record.Owner)
+}
+
+func TestAnOrphanKeepsItsObjectsAndItsBudgetIsReturned(t *testing.T) {
+	s := made(t)
+	s.d = ops.Desired{Namespace: "ns", Name: "c", Owner: "git:a", Removed: true, Revision: s.r.Revision}
+	s.o.Budgets[0].MaxUnavailable = 0
+	d := s.decide()
+	assert.Equal(t, []ops.ActionKind{ops.ActionSetBudget}, kinds(d))
+	assert.Equal(t, 1, d.Harmless[0].Value)
+	assert.Equal(t, ops.StageRemovalPending, d.Record.Stage)
+	require.Len(t, d.Reports, 1)
+	s.r = d.Record
+	assert.Empty(t, s.decide().Reports)
+	assert.False(t, s.decide().Prune)
+}
+
+func TestACommandWinsUntilTheRenderChanges(t *testing.T) {
+	s := made(t)
+	s.o.Commands.Paused = "true"
+	d := s.decide()
+	require.Equal(t, []string{"paused"}, reasons(d.Waits))
+	require.True(t, d.Save)
+	s.r = d.Record
+	s.d.Commit = "another commit, the same render"
+	require.Equal(t, []string{"paused"}, reasons(s.decide().Waits))
+	s.d.Revision = "rev-x"
+	require.NotContains(t, reasons(s.decide().Waits), "paused")
+	s = made(t)
+	s.d.Paused = true
+	s.o.Commands.Paused = "false"
+	require.NotContains(t, reasons(s.decide().Waits), "paused", "resume wins over the annotation")
+}
+
+func TestARenameWouldBeAnEmptyDatabase(t *testing.T) {
+	d := wantedCluster(3)
+	d.RenamedFrom = "ns/old"
+	got := ops.Decide(d, ops.Observed{}, ops.Record{}, ops.Policy{}, time.Unix(1, 0))
+	assert.Equal(t, []string{"rename"}, reasons(got.Refusals))
+	assert.False(t, got.Apply)
+	s := made(t)
+	s.d.RenamedFrom = "ns/old"
+	assert.Empty(t, s.decide().Refusals, "a cluster that exists is none")
+}
+
+func TestGrowing(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		waits  string
+		refuse string
+	}{
+		{"all is well", func(*situation) {}, "", ""},
+		{"health is red: a node may be what it needs", func(s *situation) { s.o.Database.Health.Colour = ops.Red }, "", ""},
+		{"no contact", func(s *situation) { s.o.Database.Contact = ops.No }, "no-contact", ""},
+		{"a node that has found no cluster", func(s *situation) { s.o.Database.ClusterID = "_na_" }, "no-contact", ""},
+		{"not recovered", func(s *situation) { s.o.Database.Recovered = ops.No }, "gateway-recovered", ""},
+		{"recovery not known", func(s *situation) { s.o.Database.Recovered = ops.Unknown }, "gateway-recovered", ""},
+		{"an old reading", func(s *situation) { s.o.Database.At = s.o.At.Add(-time.Hour) }, "fresh-reading", ""},
+		{"a claim of another cluster", func(s *situation) {
+			s.o.Claims = append(s.o.Claims, ops.Claim{Name: "data0-x-3", Set: hot, Ordinal: 3, ClusterID: "id-2"})
+		}, "", "claim-of-another-cluster"},
+		{"a claim that says nothing", func(s *situation) {
+			s.o.Claims = append(s.o.Claims, ops.Claim{Name: "data0-x-3", Set: hot, Ordinal: 3})
+		}, "", "claim-of-another-cluster"},
+		{"a claim of a newer version", func(s *situation) {
+			s.o.Claims = append(s.o.Claims, ops.Claim{Name: "data0-x-3", Set: hot, Ordinal: 3, ClusterID: "id-1", Version: "6.0.0"})
+		}, "", "claim-version-unreadable"},
+		{"an own claim that is left", func(s *situation) {
+			s.o.Claims = append(s.o.Claims, ops.Claim{Name: "data0-x-3", Set: hot, Ordinal: 3, ClusterID: "id-1", Version: "5.10.0"})
+		}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			s.d.Revision = "rev-4"
+			s.d.Sets[0].Replicas = 4
+			c.change(s)
+			d := s.decide()
+			e := d.Effective.Sets[0]
+			assert.Equal(t, ops.TemplateKept, e.Template, "gateway counts follow the replicas, never lead them")
+			switch {
+			case c.waits != "":
+				assert.Contains(t, reasons(d.Waits), c.waits)
+				assert.Equal(t, 3, e.Replicas)
+			case c.refuse != "":
+				assert.Contains(t, reasons(d.Refusals), c.refuse)
+				assert.Equal(t, 3, e.Replicas)
+			default:
+				assert.Equal(t, 4, e.Replicas)
+				require.NotNil(t, d.Record.Operation)
+				assert.Equal(t, 3, d.Record.Operation.From[0].Replicas)
+				assert.True(t, d.Save, "the intent is recorded before anything is applied")
+			}
+			if c.waits != "" || c.refuse != "" {
+				assert.Nil(t, d.Record.Operation)
+			}
+		})
+	}
+}
+
+func TestARevertedGrowIsAShrink(t *testing.T) {
+	s := made(t)
+	s.d.Revision, s.d.Sets[0].Replicas = "rev-4", 4
+	s.r = s.decide().Record
+	s.d.Revision, s.d.Sets[0].Replicas = "rev-5", 3
+	d := s.decide()
+	assert.Equal(t, []string{"shrink-not-supported"}, reasons(d.Refusals))
+	assert.Equal(t, 4, d.Effective.Sets[0].Replicas)
+}
+
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		after   time.Duration
+		settled time.Duration
+		failed  bool
+	}{
+		{"within the limit", time.Minute, 0, false},
+		{"after the default", 1801 * time.Second, 0, true},
+		{"after its own", time.Minute, 30 * time.Second, true},
+		{"the clock went back an hour", -time.Hour, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := wantedCluster(3)
+			d.Operations.BootstrapTimeout = c.settled
+			now := time.Unix(1_000_000, 0)
+			r := ops.Decide(d, ops.Observed{}, ops.Record{}, ops.Policy{}, now).Record
+			got := ops.Decide(d, ops.Observed{}, r, ops.Policy{}, now.Add(c.after))
+			failures := 0
+			for _, r := range got.Reports {
+				if r.Status == ops.StatusFailure {
+					failures++
+				}
+			}
+			assert.Equal(t, c.failed, failures == 1)
+			assert.True(t, got.Apply, "it is still tried")
+			assert.False(t, got.Record.Operation.Started.After(now.Add(c.after)), "a stored future time is bounded")
+			again := ops.Decide(d, ops.Observed{}, got.Record, ops.Policy{}, now.Add(c.after))
+			assert.Empty(t, again.Reports, "it is reported once")
+		})
+	}
+}
+
+func TestUsersAfterBootstrap(t *testing.T) {
+	secret := func(s *situation, name string) *ops.Secret {
+		return &s.o.Secrets[slices.IndexFunc(s.o.Secrets, func(x ops.Secret) bool { return x.Name == name })]
+	}
+	for _, c := range []struct {
+		name           string
+		change         func(*situation)
+		action         ops.ActionKind
+		refuse, waits_ string
+	}{
+		{"the Secret changed: look whether the password did", func(s *situation) { secret(s, "ada").Version.ResourceVersion = "99" }, ops.ActionVerifyUser, "", ""},
+		{"the password changed", func(s *situation) {
+			secret(s, "ada").Version.ResourceVersion = "99"
+			s.r.Bootstrap.Users = []ops.RecordedUser{{Name: "ada", Secret: s.r.Bootstrap.Users[0].Secret, Refused: secret(s, "ada").Version}}
+		}, "", "password-change-not-supported", ""},
+		{"a user is gone from the definition", func(s *situation) { s.d.Users = nil }, "", "user-removal-not-supported", ""},
+		{"somebody dropped the user", func(s *situation) { s.o.Database.Users = []string{"system"} }, ops.ActionSetUser, "", ""},
+		{"no user is seen before recovery", func(s *situation) {
+			s.o.Database.Users, s.o.Database.Recovered = []string{"crate"}, ops.No
+		}, "", "", ""},
+		{"the user's Secret is gone", func(s *situation) { *secret(s, "ada") = ops.Secret{Name: "ada"} }, "", "", "secret-missing"},
+		{"the system user's Secret is gone", func(s *situation) { *secret(s, "user-system-c") = ops.Secret{Name: "user-system-c"} }, "", "system-password-lost", ""},
+		{"the system user's Secret has no key", func(s *situation) { secret(s, "user-system-c").Keys = nil }, "", "system-password-lost", ""},
+		{"the Secret lost its label", func(s *situation) { secret(s, "ada").Labelled = false }, ops.ActionLabelSecret, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			c.change(s)
+			d := s.decide()
+			if c.action == "" {
+				assert.Empty(t, kinds(d))
+			} else {
+				assert.Equal(t, []ops.ActionKind{c.action}, kinds(d))
+			}
+			if c.refuse != "" {
+				assert.Contains(t, reasons(d.Refusals), c.refuse)
+			}
+			if c.waits_ != "" {
+				assert.Contains(t, reasons(d.Waits), c.waits_)
+			}
+		})
+	}
+}
+
+func TestBudgets(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		want   int
+	}{
+		{"all well", func(*situation) {}, 1},
+		{"a pod is down", func(s *situation) { s.o.Pods[0].Ready = false }, 0},
+		{"a pod is going", func(s *situation) { s.o.Pods[0].Terminating = true }, 0},
+		{"a table lacks a copy", func(s *situation) { s.o.Database.Health.Colour = ops.Yellow }, 0},
+		{"red", func(s *situation) { s.o.Database.Health.Colour = ops.Red }, 0},
+		{"yellow, by policy", func(s *situation) {
+			s.o.Database.Health.Colour = ops.Yellow
+			s.d.Operations.SettledYellow = "proceed"
+		}, 1},
+		{"not known", func(s *situation) { s.o.Database = ops.Database{} }, 1},
+		{"not known, and closed before", func(s *situation) {
+			s.o.Database = ops.Database{}
+			s.r.Budgets = []ops.Budget{{Name: "crate-data-c"}}
+		}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			c.change(s)
+			assert.Equal(t, []ops.Budget{{Name: "crate-data-c", MaxUnavailable: c.want}}, s.decide().Effective.Budgets)
+		})
+	}
+}
+
+func TestALostRecordIsRebuiltFromWhatIsLive(t *testing.T) {
+	s := made(t)
+	s.r = ops.Record{}
+	s.o.Sets[0].Replicas = 5
+	d := s.decide()
+	assert.Equal(t, "id-1", d.Record.ClusterID)
+	assert.Equal(t, 5, d.Effective.Sets[0].Replicas, "A: never fewer than are live")
+	assert.False(t, d.Effective.Sets[0].InitialMasters)
+	assert.Contains(t, reasons(d.Refusals), "shrink-not-supported")
+
+	s.o.Claims = nil
+	d = s.decide()
+	assert.Empty(t, d.Record.ClusterID)
+	assert.False(t, d.Effective.Sets[0].InitialMasters, "what has left the live template never comes back")
+
+	s.o.Secrets = nil
+	s.o.Claims = []ops.Claim{{Name: "data0", Set: hot, ClusterID: "id-1"}}
+	assert.Contains(t, reasons(s.decide().Refusals), "system-password-lost")
+}
+
+func TestADefinitionThatNeverStartedIsRepaired(t *testing.T) {
+	d := wantedCluster(3)
+	now := time.Unix(1_000_000, 0)
+	r := ops.Decide(d, ops.Observed{}, ops.Record{}, ops.Policy{}, now).Record
+	require.NotEmpty(t, r.Sets)
+	d.Version, d.Revision = "5.10.9", "rev-fixed"
+	d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot, Path: "image"}}
+	o := ops.Observed{
+		Sets: []ops.ObservedSet{{Name: hot, Ours: true, Replicas: 3, InitialMasters: true, UpdateRevision: "new"}},
+		Pods: []ops.Pod{
+			{Name: "p0", Set: hot, Ordinal: 0, UID: "u0", Waiting: "ImagePullBackOff", Revision: "old", Phase: "Pending"},
+			{Name: "p1", Set: hot, Ordinal: 1, UID: "u1", Waiting: "ImagePullBackOff", Revision: "old", Phase: "Pending"},
+		},
+		Secrets: []ops.Secret{{Name: "user-system-c", Exists: true, Keys: []string{"password"}}},
+		Applied: ops.Applied{Revision: "rev-fixed"},
+	}
+	got := ops.Decide(d, o, r, ops.Policy{}, now)
+	assert.Empty(t, got.Refusals)
+	assert.Equal(t, ops.TemplateWanted, got.Effective.Sets[0].Template)
+	require.NotNil(t, got.Disruptive)
+	assert.Equal(t, ops.Action{Kind: ops.ActionRecreatePod, Pod: "p0", PodUID: "u0"}, *got.Disruptive)
+
+	o.Pods[0].Terminating = true
+	assert.Nil(t, ops.Decide(d, o, r, ops.Policy{}, now).Disruptive, "one at a time")
+
+	o.Pods[0].Terminating, o.Pods[0].Started, o.Pods[0].Version = false, now, "5.10.1"
+	got = ops.Decide(d, o, r, ops.Policy{}, now)
+	assert.Nil(t, got.Disruptive)
+	assert.Equal(t, []string{"upgrade-not-supported"}, reasons(got.Refusals), "a node has started: its data is its version's")
+}
+
+func TestTheArgumentsOfADecisionStayAsTheyWere(t *testing.T) {
+	s := made(t)
+	s.d.Sets[0].Replicas = 5
+	s.r.Budgets = []ops.Budget{{Name: "crate-data-c"}}
+	before := s.r
+	sets, users := slices.Clone(s.r.Sets), slices.Clone(s.r.Bootstrap.Users)
+	one, two := s.decide(), s.decide()
+	assert.Equal(t, one, two, "the same arguments give the same decision")
+	assert.Equal(t, before, s.r)
+	assert.Equal(t, sets, s.r.Sets)
+	assert.Equal(t, users, s.r.Bootstrap.Users)
+	assert.Equal(t, []ops.Budget{{Name: "crate-data-c"}}, s.r.Budgets)
+}
+
+func BenchmarkDecideIdle(b *testing.B) {
+	s := made(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if d := s.decide(); d.Verdict == ops.Refuse {
+			b.Fatal(d.Refusals)
+		}
+	}
+}
+
+func BenchmarkDecideGrowing(b *testing.B) {
+	s := made(b)
+	s.d.Sets[0].Replicas = 4
+	s.r = s.decide().Record
+	b.ReportAllocs()
+	for b.Loop() {
+		s.decide()
+	}
+}
