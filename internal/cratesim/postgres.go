@@ -29,7 +29,6 @@ type prepared struct {
 	params  []uint32
 	columns []wireColumn
 	hasRows bool
-	empty   bool
 }
 
 type portal struct {
@@ -147,11 +146,7 @@ func (s *pgSession) sendError(e *model.Error) {
 	if state == "" {
 		state = "XX000"
 	}
-	msg := e.Message
-	if msg == "" {
-		msg = "[]" // no master: an exception without a text
-	}
-	s.be.Send(&pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: state, Message: msg})
+	s.be.Send(&pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: state, Message: e.Message})
 }
 
 func (s *pgSession) ask(f frame) (*reply, error) {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -21,7 +22,17 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 
 // HTTPMessage is the text under error.message in an HTTP answer.
-func (e *Error) HTTPMessage() string { return e.Class + "[" + e.Message + "]" }
+func (e *Error) HTTPMessage() string {
+	if strings.HasPrefix(e.Message, e.Class+"[") {
+		return e.Message
+	}
+	if strings.HasPrefix(e.Message, "[") && e.Class == noMaster {
+		return e.Class + e.Message
+	}
+	return e.Class + "[" + e.Message + "]"
+}
+
+const noMaster = "MasterNotDiscoveredException"
 
 // masterTimeout and writeTimeout are how long statements that need a master, and writes
 // that need a primary, are held before they fail (run on 6.4.3).
@@ -115,7 +126,7 @@ func ErrMissingPrivilege(p Privilege, user string) *Error {
 
 // errNotRecovered is what DDL, SET and CREATE USER answer before gateway recovery.
 func errNotRecovered() *Error {
-	e := errorOf("MasterNotDiscoveredException", "XX000", 503, 5031,
+	e := errorOf(noMaster, "XX000", 503, 5031,
 		"blocked by: [STATE_NOT_RECOVERED/1/state not recovered / initialized];")
 	e.Wait = masterTimeout
 	e.Message = "MasterNotDiscoveredException[ClusterBlockException[" + e.Message + "]]"
@@ -126,11 +137,11 @@ func errNotRecovered() *Error {
 // that need one, "[null]" to what is held for 30 s.
 func errNoMaster(held bool) *Error {
 	if held {
-		e := errorOf("MasterNotDiscoveredException", "XX000", 503, 5031, "null")
+		e := errorOf(noMaster, "XX000", 503, 5031, "[null]")
 		e.Wait = masterTimeout
 		return e
 	}
-	return errorOf("MasterNotDiscoveredException", "XX000", 503, 5031, "")
+	return errorOf(noMaster, "XX000", 503, 5031, "[]")
 }
 
 func errWriteNoMaster() *Error {

@@ -9,27 +9,34 @@ import (
 // settings are in effect.
 func (c *Cluster) Recovered() bool { return c.recovered }
 
-// gatewayCounts reads the master's own crate.yml: the number of nodes that gates recovery
-// and the number that makes it happen at once, and how many of that kind have joined.
-// Before 4.7 the settings are gateway.*_nodes and count masters too. -1 is unset.
-func (c *Cluster) gatewayCounts() (after, expected, have int) {
+// gatewaySettings reads a node's own crate.yml: how many nodes gate recovery, how many make
+// it happen at once, -1 being unset, and whether data nodes alone count. From 4.7 the names
+// are gateway.*_data_nodes, with gateway.*_nodes as their deprecated fallback.
+func (n *Node) gatewaySettings() (after, expected int, dataOnly bool) {
 	number := func(name string) int {
-		v, err := strconv.Atoi(c.master.setting(name, "-1"))
+		v, err := strconv.Atoi(n.setting(name, "-1"))
 		if err != nil {
 			return -1
 		}
 		return v
 	}
-	suffix, dataOnly := "_nodes", false
-	if c.master.Version.AtLeast(4, 7) {
-		suffix, dataOnly = "_data_nodes", true
+	if n.Version.AtLeast(4, 7) {
+		after, expected = number("gateway.recover_after_data_nodes"), number("gateway.expected_data_nodes")
+		if after >= 0 || expected >= 0 {
+			return after, expected, true
+		}
 	}
+	return number("gateway.recover_after_nodes"), number("gateway.expected_nodes"), false
+}
+
+func (c *Cluster) countNodes(dataOnly bool) int {
+	have := 0
 	for _, n := range c.members {
 		if n.alive && (n.Data || !dataOnly) {
 			have++
 		}
 	}
-	return number("gateway.recover_after" + suffix), number("gateway.expected" + suffix), have
+	return have
 }
 
 // settleGateway starts, cancels or carries out the recovery of the cluster's state.
@@ -38,7 +45,8 @@ func (c *Cluster) settleGateway() {
 		c.recoverDue = time.Time{}
 		return
 	}
-	after, expected, have := c.gatewayCounts()
+	after, expected, dataOnly := c.master.gatewaySettings()
+	have := c.countNodes(dataOnly)
 	if have < after {
 		c.recoverDue = time.Time{} // for ever, if need be
 		return
@@ -72,24 +80,4 @@ func (c *Cluster) recover() {
 	c.expandReplicas()
 	c.shardEvent = true
 	c.m.touch()
-}
-
-// expectedNodesReached is node check 1.
-func (c *Cluster) expectedNodesReached(n *Node) bool {
-	name := "gateway.expected_nodes"
-	dataOnly := n.Version.AtLeast(4, 7)
-	if dataOnly {
-		name = "gateway.expected_data_nodes"
-	}
-	want, err := strconv.Atoi(n.setting(name, "-1"))
-	if err != nil || want < 0 {
-		return true
-	}
-	have := 0
-	for _, o := range c.members {
-		if o.Data || !dataOnly {
-			have++
-		}
-	}
-	return have == want
 }

@@ -64,12 +64,14 @@ func (n *Node) Health() (h Health, description string) {
 	}
 	h = Green
 	for _, ix := range n.cluster.indexes {
-		ih, _, _ := ix.Health()
-		h = max(h, ih)
-	}
-	if h != Green {
-		description = "One or more tables are missing shards"
-		if h == Yellow {
+		ih, missing, _ := ix.Health()
+		if ih <= h {
+			continue
+		}
+		h = ih
+		if h == Red || missing > 0 {
+			description = "One or more tables are missing shards"
+		} else {
 			description = "One or more tables have underreplicated shards"
 		}
 	}

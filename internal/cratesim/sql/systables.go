@@ -396,6 +396,9 @@ func sysClusterHealth(s *Session) *virtualTable {
 			}
 			h, words := s.Node.Health()
 			missing, under := 0, 0
+			if c := s.Node.Cluster(); c == nil || !c.Recovered() {
+				missing, under = -1, -1
+			}
 			for _, t := range s.Node.Tables() {
 				for _, ix := range t.Indexes() {
 					_, m, u := ix.Health()
