@@ -209,6 +209,10 @@ func dropEmpty(o map[string]any, path ...string) {
 	}
 }
 
+// transportPort is CrateDB's default for transport.tcp.port, where it always
+// listens: a definition cannot set another.
+const transportPort = 4300
+
 func (m *model) services(a *assembly) {
 	spec, name := m.def.Spec, names.Service(m.def.Name)
 	a.resource("service.yaml", name)
@@ -241,13 +245,19 @@ func (m *model) services(a *assembly) {
 
 	discovery := names.DiscoveryService(m.def.Name)
 	a.resource("discovery-service.yaml", discovery)
-	a.patch("Service", discovery,
+	ops = []operation{
 		set("/metadata/labels", m.labels()),
 		set("/spec/ports/0/port", spec.Ports.Transport),
 		set("/spec/ports/1/port", spec.Ports.HTTP),
 		set("/spec/ports/2/port", spec.Ports.Postgres),
 		set("/spec/selector", m.selector()),
-	)
+	}
+	if spec.Ports.Transport != transportPort {
+		// SRV records of a headless service carry the target port, and nodes
+		// would look for each other where none listens.
+		ops = append(ops, set("/spec/ports/0/targetPort", transportPort))
+	}
+	a.patch("Service", discovery, ops...)
 }
 
 func (m *model) budgets(a *assembly) {

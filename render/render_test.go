@@ -227,8 +227,8 @@ func TestReadinessIsAskedFromInside(t *testing.T) {
 }
 
 func TestTheSameInputGivesTheSameBytes(t *testing.T) {
-	c := changed(tiers(), func(d *definition.CrateDB) {
-		d.Spec.Patches = []definition.Patch{{Patch: "apiVersion: v1\nkind: Service\nmetadata: {name: crate-orders}\nspec: {type: ClusterIP}\n"}}
+	c := changed(single(), func(d *definition.CrateDB) {
+		d.Spec.Patches = []definition.Patch{{Patch: "apiVersion: v1\nkind: Service\nmetadata: {name: crate-my-cluster}\nspec: {type: ClusterIP}\n"}}
 	})
 	cfg := Config{CloudProvider: CloudAWS, SQLExporterImage: "exporter:1"}
 	remembered := func() string {

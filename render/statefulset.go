@@ -65,6 +65,8 @@ func (m *model) statefulSet(a *assembly, g group) error {
 		a.patchFile("StatefulSet", name, "sql-exporter.yaml")
 		a.patch("StatefulSet", name,
 			set(pod+"/containers/1/image", m.cfg.SQLExporterImage),
+			set(pod+"/containers/1/command/2", fmt.Sprintf("-web.listen-address=:%d", m.def.Spec.Ports.Exporter)),
+			set(pod+"/containers/1/ports/0/containerPort", m.def.Spec.Ports.Exporter),
 			set(pod+"/volumes/0/configMap/name", names.SQLExporterConfigMap(m.def.Name)))
 	}
 	return nil
