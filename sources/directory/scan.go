@@ -74,7 +74,7 @@ func (o *Options) look(ctx context.Context, root *os.Root) (*scan, error) {
 				continue
 			}
 			name := path.Join(dir, d.Name())
-			info, err := root.Lstat(name)
+			info, err := d.Info()
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}

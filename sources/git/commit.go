@@ -29,6 +29,13 @@ type objects struct {
 	mu      sync.Mutex
 	storage storer.EncodedObjectStorer
 	damaged atomic.Bool // set when a file of a finished tree cannot be read
+
+	// folders are Git's trees that were walked, here or for the snapshot before
+	// from the same generation, which never loses an object: what a commit did
+	// not touch needs no second check.
+	generation string
+	folders    map[plumbing.Hash][]object.TreeEntry
+	before     map[plumbing.Hash][]object.TreeEntry
 }
 
 // commitOf peels annotated tags.
@@ -62,6 +69,8 @@ func commitOf(st storer.EncodedObjectStorer, h plumbing.Hash) (*object.Commit, e
 // every object of it does.
 func (o *objects) tree(ctx context.Context, c *object.Commit, limits tree.Limits, inside string) (*tree.FS, error) {
 	b := tree.NewBuilder(limits)
+	o.folders = map[plumbing.Hash][]object.TreeEntry{}
+	defer func() { o.before = nil }()
 	if err := o.walk(ctx, b, c.TreeHash, ""); err != nil {
 		return nil, err
 	}
@@ -72,11 +81,16 @@ func (o *objects) walk(ctx context.Context, b *tree.Builder, h plumbing.Hash, pr
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t, err := object.GetTree(o.storage, h)
-	if err != nil {
-		return fmt.Errorf("%w: folder %q (%s): %w", errIncomplete, prefix, h, err)
+	entries, whole := o.before[h]
+	if !whole {
+		t, err := object.GetTree(o.storage, h)
+		if err != nil {
+			return fmt.Errorf("%w: folder %q (%s): %w", errIncomplete, prefix, h, err)
+		}
+		entries = t.Entries
 	}
-	for _, e := range t.Entries {
+	o.folders[h] = entries
+	for _, e := range entries {
 		name := path.Join(prefix, e.Name)
 		if e.Name == "." || e.Name == ".." || e.Name == "" {
 			name = e.Name // so that the builder refuses what Join would resolve
@@ -107,8 +121,10 @@ func (o *objects) walk(ctx context.Context, b *tree.Builder, h plumbing.Hash, pr
 				return err
 			}
 		default:
-			if err := o.storage.HasEncodedObject(e.Hash); err != nil {
-				return fmt.Errorf("%w: file %q (%s): %w", errIncomplete, name, e.Hash, err)
+			if !whole {
+				if err := o.storage.HasEncodedObject(e.Hash); err != nil {
+					return fmt.Errorf("%w: file %q (%s): %w", errIncomplete, name, e.Hash, err)
+				}
 			}
 			if err := b.File(name, &blob{objects: o, hash: e.Hash}); err != nil {
 				return err

@@ -385,3 +385,51 @@ func TestALookThatGoGitDoesNotEndIsLeftBehindAtItsDeadlineAndFinishedLater(t *te
 		return err == nil && got.Revision == "main@sha1:"+want
 	}, 10*time.Second, 10*time.Millisecond)
 }
+
+func TestAPackThatVanishesWhileTheSourceRunsIsMissedAtTheNextFetch(t *testing.T) {
+	t.Parallel()
+	u := newUpstream(t)
+	u.write("d/kept", "kept")
+	u.change("f", "one")
+	mirror := t.TempDir()
+	src := open(t, git.Options{URL: u.url(), Mirror: mirror})
+	fetch(t, src)
+	packs, err := filepath.Glob(filepath.Join(mirror, "*", "generation-*", "objects", "pack", "pack-*"))
+	require.NoError(t, err)
+	for _, p := range packs {
+		require.NoError(t, os.Remove(p))
+	}
+	u.change("f", "two")
+	got := fetch(t, src)
+	assert.Equal(t, "two", read(t, got, "f"))
+	assert.Equal(t, "kept", read(t, got, "d/kept"))
+}
+
+func TestAMirrorOfManyFetchesIsMadeSmallAgain(t *testing.T) {
+	t.Parallel()
+	u := newUpstream(t)
+	u.write("f", "start")
+	u.commit("start")
+	mirror := t.TempDir()
+	// The checkout itself is the remote: a commit there needs no push.
+	src := open(t, git.Options{URL: "file://" + u.work, Mirror: mirror})
+	first := fetch(t, src)
+	for i := range 45 {
+		u.git("commit", "-q", "--allow-empty", "-m", fmt.Sprint(i))
+		fetch(t, src)
+	}
+	current, err := os.ReadFile(filepath.Join(mirrorShare(t, mirror), "current"))
+	require.NoError(t, err)
+	packs, err := filepath.Glob(filepath.Join(mirrorShare(t, mirror), strings.TrimSpace(string(current)), "objects", "pack", "*.pack"))
+	require.NoError(t, err)
+	assert.Less(t, len(packs), 20)
+	assert.Equal(t, "start", read(t, first, "f"), "the snapshot before stays readable")
+}
+
+func mirrorShare(t *testing.T, mirror string) string {
+	t.Helper()
+	shares, err := filepath.Glob(filepath.Join(mirror, "*.0"))
+	require.NoError(t, err)
+	require.Len(t, shares, 1)
+	return shares[0]
+}

@@ -20,7 +20,7 @@ import (
 // maxPacks is when a mirror is cloned anew: each fetch adds a pack, each pack is
 // asked for each object, and repacking in place would pull files away from under
 // the readers of older snapshots.
-const maxPacks = 100
+const maxPacks = 40
 
 // maxShares is how many sources may keep a mirror of one URL in one folder.
 const maxShares = 64

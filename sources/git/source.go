@@ -308,7 +308,10 @@ func (s *Source) bring(ctx context.Context, get *fetch, generation string) (*obj
 	if err := get.resolve(st); err != nil {
 		return nil, nil, err
 	}
-	files := &objects{storage: st}
+	files := &objects{storage: st, generation: generation}
+	if s.files != nil && s.files.generation == generation && !s.files.damaged.Load() {
+		files.before = s.files.folders
+	}
 	commit, err := commitOf(st, get.want.hash)
 	if err != nil {
 		return nil, nil, err
@@ -422,10 +425,6 @@ func (s *Source) transfer(ctx context.Context, get *fetch, st *filesystem.Storag
 	}
 	req.Wants = wants
 	req.Haves = haves(ctx, st, get.has)
-	if get.conn.http == nil {
-		// The server in this process fails at what it does not know.
-		req.Haves = knownThere(s.remote.dir, req.Haves)
-	}
 	res, err := get.conn.UploadPack(ctx, req)
 	if errors.Is(err, transport.ErrEmptyUploadPackRequest) {
 		return fmt.Errorf("%w: it sent nothing", errIncomplete)
@@ -477,18 +476,4 @@ func (f *fetch) remoteError(err error) error {
 		return fmt.Errorf("%w: %w", errRemote, broken)
 	}
 	return fmt.Errorf("%w: %w", errRemote, unwrapAll(err))
-}
-
-func knownThere(dir string, hashes []plumbing.Hash) []plumbing.Hash {
-	repo, err := openLocal(dir, false)
-	if err != nil {
-		return nil
-	}
-	var out []plumbing.Hash
-	for _, h := range hashes {
-		if repo.Storer.HasEncodedObject(h) == nil {
-			out = append(out, h)
-		}
-	}
-	return out
 }

@@ -4,21 +4,16 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	gogit "github.com/go-git/go-git/v5"
-	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
-	"github.com/go-git/go-git/v5/plumbing/transport/server"
 
 	"stevedore.dev/stevedore/sources"
 )
@@ -52,8 +47,7 @@ func (c *connection) broken() error {
 // different authorities.
 func (s *Source) connect(login Login) (*connection, error) {
 	if s.remote.dir != "" {
-		t := server.NewClient(localLoader{s.remote.dir})
-		session, err := t.NewUploadPackSession(&transport.Endpoint{Protocol: "file", Path: s.remote.dir}, nil)
+		session, err := openLocalSession(s.remote.dir)
 		return &connection{UploadPackSession: session, end: func() {}}, err
 	}
 	pool, err := s.authorities()
@@ -203,37 +197,4 @@ func (l *limited) Read(p []byte) (int, error) {
 		l.broke(err)
 	}
 	return n, err
-}
-
-// localLoader serves a repository of this machine inside of the process: git
-// itself would read that repository's configuration, which can name commands.
-type localLoader struct{ dir string }
-
-func (l localLoader) Load(*transport.Endpoint) (storer.Storer, error) {
-	repo, err := openLocal(l.dir, false)
-	if err != nil {
-		return nil, err
-	}
-	shallow, err := repo.Storer.Shallow()
-	if err == nil && len(shallow) > 0 {
-		return nil, errShallow
-	}
-	return repo.Storer, nil
-}
-
-var errShallow = errors.New("the repository is shallow: a part of its history is missing")
-
-func openLocal(dir string, anyFolderOfIt bool) (*gogit.Repository, error) {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", transport.ErrRepositoryNotFound, pathless(err))
-	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("%w: %s is not a folder", transport.ErrRepositoryNotFound, filepath.Base(dir))
-	}
-	repo, err := gogit.PlainOpenWithOptions(dir, &gogit.PlainOpenOptions{DetectDotGit: anyFolderOfIt, EnableDotGitCommonDir: true})
-	if errors.Is(err, gogit.ErrRepositoryNotExists) {
-		return nil, fmt.Errorf("%w: no Git repository in %s", transport.ErrRepositoryNotFound, dir)
-	}
-	return repo, err
 }

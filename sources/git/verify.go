@@ -16,6 +16,14 @@ import (
 // its bytes with the checksum at its end. That an object is in the index says
 // nothing about a pack that was cut off or overwritten.
 func (m *mirror) verifyPacks(ctx context.Context, generation string) error {
+	for name := range m.checked {
+		if filepath.Dir(filepath.Dir(filepath.Dir(name))) != generation {
+			continue
+		}
+		if _, err := os.Stat(name); err != nil {
+			return fmt.Errorf("%s is gone", filepath.Base(name))
+		}
+	}
 	for _, pattern := range []string{"*.pack", "*.idx"} {
 		names, err := filepath.Glob(filepath.Join(generation, "objects", "pack", pattern))
 		if err != nil {
