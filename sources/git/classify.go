@@ -37,7 +37,7 @@ func classify(ctx context.Context, doing string, err error, login Login) error {
 
 	switch {
 	case errors.Is(err, errTooLarge):
-		return known(sources.TooLarge, "the transfer is larger than the limit", "use a smaller repository, or raise the limit")
+		return known(sources.TooLarge, "the transfer is larger than the limit", "use a smaller repository, or raise --git-max-bytes")
 	case errors.Is(err, tree.ErrTooLarge):
 		e.Reason = sources.TooLarge
 		return e
@@ -64,7 +64,7 @@ func classify(ctx context.Context, doing string, err error, login Login) error {
 		e.Reason, e.Advice = sources.Unreadable, "let the user that runs stevedore read it"
 		return e
 	case errors.Is(err, syscall.ENOSPC):
-		return known(sources.Other, "the disk is full", "make room for the mirror")
+		return known(sources.Other, "the disk is full", "make room for the mirror (--git-mirror)")
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return known(sources.CertificateUnknown, "the server's certificate is signed by an unknown authority",
@@ -88,7 +88,7 @@ func classify(ctx context.Context, doing string, err error, login Login) error {
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return known(sources.TimedOut, "the look was cut short: the source is being closed", "")
 		}
-		return known(sources.TimedOut, "no full answer before the deadline", "the server may be down or slow; the deadline can be raised")
+		return known(sources.TimedOut, "no full answer before the deadline", "the server may be down or slow; --git-timeout raises the deadline of the whole look")
 	}
 	if status, ok := errors.AsType[*githttp.Err](err); ok {
 		code := status.StatusCode()

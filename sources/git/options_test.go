@@ -2,6 +2,7 @@ package git_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -114,6 +115,19 @@ func TestCredentialsAreReadEachTimeInTheFormsThatPeopleHave(t *testing.T) {
 		got, err := credentials.Login(context.Background())
 		require.NoError(t, err)
 		assert.Equal(t, token, got.Password)
+	}
+}
+
+func TestCredentialsThatCannotBeHadEndTheLookBeforeTheNetworkIsAsked(t *testing.T) {
+	for _, c := range []git.Credentials{
+		git.CredentialsFromFile("/nowhere/token"),
+		git.CredentialsFunc(func(context.Context) (git.Login, error) { return git.Login{}, errors.New("no such Secret") }),
+	} {
+		s, err := git.New(git.Options{URL: "https://no-such-host.invalid/fleet.git", Credentials: c})
+		require.NoError(t, err)
+		_, err = s.Fetch(context.Background())
+		assert.Equal(t, sources.CredentialsUnreadable, sources.ReasonOf(err))
+		require.NoError(t, s.Close())
 	}
 }
 

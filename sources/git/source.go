@@ -182,7 +182,10 @@ func (s *Source) look(ctx context.Context) (sources.Snapshot, error) {
 	if s.opts.Credentials != nil && s.remote.dir == "" {
 		var err error
 		if login, err = s.opts.Credentials.Login(ctx); err != nil {
-			return sources.Snapshot{}, classify(ctx, "reading the credentials of "+s.remote.identity, err, Login{})
+			if sources.ReasonOf(err) == sources.Other {
+				err = &sources.Error{Reason: sources.CredentialsUnreadable, Doing: "reading the credentials for " + s.remote.identity, Err: err}
+			}
+			return sources.Snapshot{}, err
 		}
 	}
 	doing := "listing the references of " + s.remote.identity
