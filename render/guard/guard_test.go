@@ -10,6 +10,7 @@ import (
 
 	"stevedore.dev/stevedore/render/definition"
 	"stevedore.dev/stevedore/render/guard"
+	"stevedore.dev/stevedore/sources/tree"
 )
 
 // files makes a tree; content that begins with "-> " is a link.
@@ -467,6 +468,27 @@ patchesJson6902:
 		`kustomization.yaml:37:7: [0].from: is missing: write the path that the value comes from`,
 		`p.yaml:5:22: spec.cluster.version: is a number: write "1" with quotes`,
 	}, texts(g.Definitions()))
+}
+
+func TestSubmodulesAreRefusedByName(t *testing.T) {
+	const words = "submodules-not-supported: is inside a submodule, which is not fetched: commit the files themselves"
+	build := func(kustomization string) *tree.FS {
+		b := tree.NewBuilder(tree.Limits{})
+		require.NoError(t, b.Submodule("sub"))
+		if kustomization != "" {
+			require.NoError(t, b.File("kustomization.yaml", tree.Bytes(kustomization)))
+		}
+		fsys, err := b.FS(".")
+		require.NoError(t, err)
+		return fsys
+	}
+	_, problems := guard.Check(build("resources:\n- sub\n- sub/a.yaml\n"), ".")
+	require.Equal(t, []string{
+		"kustomization.yaml:2:3: resources[0]: " + words,
+		"kustomization.yaml:3:3: resources[1]: " + words,
+	}, texts(problems))
+	_, problems = guard.Check(build(""), ".")
+	require.Equal(t, []string{"sub: " + words}, texts(problems))
 }
 
 func FuzzGuard(f *testing.F) {
