@@ -3,6 +3,7 @@ package render
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -119,13 +120,13 @@ func readFile(ctx context.Context, tree fs.FS, file string) (items []item, err e
 	if err != nil {
 		return nil, fmt.Errorf("reading the file as YAML: %w", err)
 	}
-	for _, n := range nodes {
+	for number, n := range nodes {
 		if n.IsNilOrEmpty() {
 			continue
 		}
 		i, err := itemOf(n)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("document %d: %w", number+1, err)
 		}
 		i.file = file
 		items = append(items, i)
@@ -136,7 +137,7 @@ func readFile(ctx context.Context, tree fs.FS, file string) (items []item, err e
 func itemOf(n *yaml.RNode) (item, error) {
 	data, err := n.MarshalJSON()
 	if err != nil {
-		return item{}, fmt.Errorf("reading an object: %w", err)
+		return item{}, errors.New("cannot be read as an object")
 	}
 	return newItem(data)
 }
@@ -144,7 +145,8 @@ func itemOf(n *yaml.RNode) (item, error) {
 func newItem(data []byte) (item, error) {
 	o := &unstructured.Unstructured{}
 	if err := o.UnmarshalJSON(data); err != nil {
-		return item{}, fmt.Errorf("an object lacks apiVersion, kind or a readable shape: %w", err)
+		// The decoder's own words quote the object, which may be a Secret.
+		return item{}, errors.New("an object has no apiVersion or kind: without a kustomization each YAML document of a folder is a Kubernetes object")
 	}
 	annotations := o.GetAnnotations()
 	for key := range annotations {

@@ -53,8 +53,10 @@ var (
 	wrapping    = regexp.MustCompile(`^.*recursed (?:accumulation|merging) of path '[^']*': `)
 	quotedPatch = regexp.MustCompile(`\[patch: "(?:[^"\\]|\\.)*"\]`)
 	// A literal of a generator is data, and often a password.
-	literals   = regexp.MustCompile(`(?i)literal sources? .*|env source .*`)
-	quotedText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'|` + "`[^`]*`")
+	literals = regexp.MustCompile(`(?i)literal sources? .*|env source .*`)
+	// Of what is quoted only paths and objects' identities are let through.
+	pathOrIdentity = regexp.MustCompile(`^["'][A-Za-z0-9_.~\[\]-]*/[A-Za-z0-9_./~\[\]-]*["']$`)
+	quotedText     = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'|` + "`[^`]*`")
 )
 
 // kustomizeMessage is what kustomize says without what it quotes of the files:
@@ -67,10 +69,10 @@ func kustomizeMessage(err error) string {
 	text = strings.ReplaceAll(text, ".."+treeRoot+"/", "")
 	text = strings.ReplaceAll(text, treeRoot+"/", "")
 	text = quotedText.ReplaceAllStringFunc(text, func(q string) string {
-		if len(q) > 80 || strings.ContainsAny(q, " \\=") {
-			return "…"
+		if pathOrIdentity.MatchString(q) {
+			return q
 		}
-		return q
+		return "…"
 	})
 	if len(text) > 400 {
 		text = text[:400] + "…"

@@ -150,7 +150,7 @@ func objectsOf(m resmap.ResMap) ([]*unstructured.Unstructured, error) {
 		}
 		o := &unstructured.Unstructured{}
 		if err := o.UnmarshalJSON(data); err != nil {
-			return nil, fmt.Errorf("reading %s from kustomize: %w", r.CurId(), err)
+			return nil, fmt.Errorf("%s has no apiVersion or kind any more", r.CurId())
 		}
 		objects = append(objects, o)
 	}

@@ -313,6 +313,7 @@ func TestASecretsPlainValuesBecomeDataAndAreNeverQuoted(t *testing.T) {
 		"a value that is no text":     {"s.yaml": object("Secret", "x", "s", "stringData: {a: {swordfish: 1}}\n")},
 		"a literal that is no pair":   {"kustomization.yaml": kustomization("resources: [a.yaml]", "secretGenerator:", "- name: s", "  literals: [swordfish]")},
 		"a literal with a wrong type": {"kustomization.yaml": kustomization("resources: [a.yaml]", "secretGenerator:", "- name: s", "  literals: {swordfish: swordfish}")},
+		"no object":                   {"s.yaml": "password: swordfish\n"},
 		"a broken document":           {"s.yaml": object("Secret", "x", "s", "stringData: {a: 'swordfish\n")},
 		"a broken patch":              {"kustomization.yaml": kustomization("resources: [a.yaml]", "patches:", "- patch: 'swordfish'")},
 	} {
