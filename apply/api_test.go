@@ -12,8 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
@@ -270,3 +272,12 @@ spec:
       resources: {requests: {storage: 256Gi}}
       storageClassName: fast
 `
+
+// dynamic is the administrator's own way to an object's resource.
+func (w *world) dynamic(u *unstructured.Unstructured) dynamic.ResourceInterface {
+	w.t.Helper()
+	client, err := dynamic.NewForConfig(server.Config())
+	require.NoError(w.t, err)
+	resource, _ := meta.UnsafeGuessKindToResource(u.GroupVersionKind())
+	return client.Resource(resource).Namespace(w.namespace)
+}

@@ -162,6 +162,12 @@ func (o *ownership) inSync(p prepared, live *object) (bool, string) {
 		return false, err.Error()
 	}
 	missing := uncovered(wanted, live.ownedSet(), typed)
+	if missing.Empty() && !typed {
+		// That something in each list is ours does not say that all of it is.
+		if changes := compare.Diff(p.sent, live.Unstructured, live.ownedSet()); len(changes) > 0 {
+			return false, changes[0].Path + " differs"
+		}
+	}
 	if missing.Empty() {
 		o.accept(p, live)
 		return true, ""

@@ -62,6 +62,15 @@ func (a *Applier) Sync(ctx context.Context, namespace, cluster string, effective
 				"namespace", namespace, "cluster", cluster, "kind", kind.GroupKind().String(), "error", err)
 		}
 	}
+	for _, key := range recorded {
+		if !key.IsSecret() {
+			continue
+		}
+		if err := a.live.EnsureSecret(ctx, namespace, key.Name); err != nil {
+			a.log.WarnContext(ctx, "a Secret that the inventory names cannot be looked at",
+				"namespace", namespace, "cluster", cluster, "secret", key.Name, "error", err)
+		}
+	}
 
 	var todo []prepared
 	var members []compare.Key
@@ -82,6 +91,11 @@ func (a *Applier) Sync(ctx context.Context, namespace, cluster string, effective
 
 	for _, p := range todo {
 		members = append(members, p.key)
+	}
+	for _, key := range recorded {
+		if !wanted[key] && a.live.watchOf(key) == nil {
+			members = append(members, key) // nobody can say that it is gone
+		}
 	}
 	for _, leftover := range result.Leftovers {
 		members = append(members, leftover.Key)

@@ -368,7 +368,7 @@ func TestOneObjectsFailureDoesNotStopTheOthers(t *testing.T) {
 	misspelt := w.object(`{apiVersion: v1, kind: ServiceAccount, metadata: {name: misspelt}, imagePullSecret: [{name: x}]}`)
 	elsewhere := w.configMap("elsewhere")
 	elsewhere.SetNamespace("default")
-	unknown := w.object(`{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g}}`)
+	unknown := w.object(`{apiVersion: example.org/v1, kind: Gizmo, metadata: {name: g}}`)
 	twice := w.configMap("twice")
 
 	result, err := w.sync(bad, misspelt, elsewhere, unknown, twice, twice.DeepCopy(),
@@ -382,7 +382,7 @@ func TestOneObjectsFailureDoesNotStopTheOthers(t *testing.T) {
 		"bad":        "spec.ports[0].port",
 		"misspelt":   "imagePullSecret",
 		"elsewhere":  "its own namespace",
-		"g":          "does not serve the kind Gadget.example.org",
+		"g":          "does not serve the kind Gizmo.example.org",
 		"twice":      "twice",
 		"taken":      "was not made by stevedore",
 		"of-another": `belongs to the cluster "two"`,

@@ -60,12 +60,13 @@ func foldStringData(object map[string]any) {
 	if data == nil {
 		data = map[string]any{}
 	}
-	for key, value := range plain {
-		text, ok := value.(string)
-		if !ok {
-			return // let the API server refuse it by its own words
+	for _, value := range plain {
+		if _, ok := value.(string); !ok {
+			return // the API server refuses it
 		}
-		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	for key, value := range plain {
+		data[key] = base64.StdEncoding.EncodeToString([]byte(value.(string)))
 	}
 	delete(object, "stringData")
 	if len(data) > 0 {

@@ -14,9 +14,11 @@ const Masked = "***"
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// secretive says whether an object's values are hidden. It fails closed: an
-// object that does not say what it is, is one.
-func secretive(kind string) bool { return kind == "" || kind == "Secret" }
+// secretive says whether an object's values are hidden. It fails closed: what
+// does not say what it is, and lists, which may hold Secrets, count as Secrets.
+func secretive(kind string) bool {
+	return kind == "" || kind == "Secret" || strings.HasSuffix(kind, "List")
+}
 
 // MaskChanges returns changes of the object k fit to be printed: of a Secret,
 // that a key was added, changed or removed, never a value nor its length. Other
@@ -43,14 +45,14 @@ func MaskChanges(k Key, changes []FieldChange) []FieldChange {
 	return result
 }
 
-// MaskObject returns a copy of u fit to be printed; items of a list of Secrets
-// are masked too.
+// MaskObject returns a copy of u fit to be printed; the items of any list are
+// masked as Secrets are.
 func MaskObject(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if u == nil {
 		return nil
 	}
 	hide := maskElsewhere
-	if secretive(strings.TrimSuffix(u.GetKind(), "List")) {
+	if secretive(u.GetKind()) {
 		hide = maskInSecret
 	}
 	object, ok := hide("", u.DeepCopy().Object).(map[string]any)
@@ -106,8 +108,16 @@ func shown(path string) bool {
 		"metadata.resourceVersion", "metadata.creationTimestamp":
 		return true
 	}
-	return strings.HasPrefix(path, "metadata.labels.") || strings.HasPrefix(path, `metadata.labels["`) ||
-		strings.HasPrefix(path, `metadata.annotations["`+names.Prefix)
+	if rest, ok := strings.CutPrefix(path, "metadata.labels."); ok {
+		return plain(rest)
+	}
+	for _, prefix := range []string{`metadata.labels["`, `metadata.annotations["` + names.Prefix} {
+		// One key, and nothing below it.
+		if rest, ok := strings.CutPrefix(path, prefix); ok {
+			return strings.Index(rest, `"]`) == len(rest)-len(`"]`)
+		}
+	}
+	return false
 }
 
 func maskElsewhere(path string, value any) any {
