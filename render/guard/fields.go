@@ -84,7 +84,8 @@ func generatorOptionFields() []*located.Field {
 func generatorFields(more ...*located.Field) *located.Field {
 	return mapping("", append(more, one("name"), one("namespace"),
 		&located.Field{Name: "behavior", Kind: located.Text, Enum: []string{"create", "replace", "merge"}},
-		texts("files"), texts("literals"), texts("envs"), one("env"),
+		texts("files"),
+		entries("literals", &located.Field{Kind: located.Text, Secret: true}), texts("envs"), one("env"),
 		mapping("options", generatorOptionFields()...))...)
 }
 

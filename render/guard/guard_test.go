@@ -326,6 +326,15 @@ func TestProblemsNeverQuoteASecret(t *testing.T) {
 	}
 }
 
+func TestAGeneratorsLiteralIsNeverQuoted(t *testing.T) {
+	_, problems := guard.Check(files("kustomization.yaml", "secretGenerator:\n- name: a\n  literals: [4711, true, [4711], a=4711]\n"), ".")
+	require.Equal(t, []string{
+		"kustomization.yaml:3:14: secretGenerator[0].literals[0]: is a number: write it with quotes",
+		"kustomization.yaml:3:20: secretGenerator[0].literals[1]: is true or false: write it with quotes",
+		"kustomization.yaml:3:26: secretGenerator[0].literals[2]: is a list: write a text",
+	}, texts(problems))
+}
+
 func TestTheGraphSaysWhatIsBuilt(t *testing.T) {
 	type build struct {
 		dir   string

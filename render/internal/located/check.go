@@ -247,7 +247,11 @@ func (c *Checker) scalar(f *Field, n *yaml.Node, path []any) {
 	case Text:
 		if _, ok := String(n); !ok {
 			if tag == "!!int" || tag == "!!float" || tag == "!!bool" {
-				c.Report(n, path, "is "+found(n)+": write "+strconv.Quote(n.Value)+" with quotes")
+				value := strconv.Quote(n.Value)
+				if f.Secret {
+					value = "it"
+				}
+				c.Report(n, path, "is "+found(n)+": write "+value+" with quotes")
 				return
 			}
 			c.wrong(f, n, path)

@@ -37,6 +37,8 @@ type Field struct {
 	// Refused, when not empty, is the message for a field that is known but
 	// not taken; nothing in it is looked at.
 	Refused string
+	// Secret: no message quotes the value.
+	Secret bool
 	// Null: nothing may stand there (creationTimestamp: null).
 	Null bool
 }
