@@ -25,10 +25,16 @@ const buildTimeout = 30 * time.Second
 // not empty, a cluster that is missing has not been removed: its build may be
 // the one that failed.
 func BuildTree(ctx context.Context, tree fs.FS, cfg Config) *Build {
+	return BuildFolder(ctx, tree, ".", cfg)
+}
+
+// BuildFolder is BuildTree of one folder of the tree. Its kustomizations may
+// use bases that stand beside it: what may not be left is the tree.
+func BuildFolder(ctx context.Context, tree fs.FS, dir string, cfg Config) *Build {
 	if err := registerSchema(); err != nil {
 		return &Build{Problems: []definition.Problem{{Message: err.Error()}}}
 	}
-	graph, problems := guard.Check(tree, ".")
+	graph, problems := guard.Check(tree, dir)
 	a := &attribution{cfg: cfg, tree: tree, problems: problems}
 	if graph == nil {
 		return a.result()

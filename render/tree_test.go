@@ -326,6 +326,14 @@ func TestASecretsPlainValuesBecomeDataAndAreNeverQuoted(t *testing.T) {
 	}
 }
 
+func TestAFolderIsBuiltWithTheBasesBesideIt(t *testing.T) {
+	tree := files{"base/a.yaml": cluster("", "a"), "base/kustomization.yaml": kustomization("resources: [a.yaml]"),
+		"dev/kustomization.yaml":  kustomization("namespace: dev", "resources: [../base]"),
+		"prod/kustomization.yaml": kustomization("namespace: prod", "resources: [../base]")}
+	assert.Equal(t, map[string][]string{"prod/a": {"group hot"}}, outcome(BuildFolder(context.Background(), tree.fs(), "prod", Config{})))
+	assert.Contains(t, outcome(BuildFolder(context.Background(), tree.fs(), "nowhere", Config{})), "build")
+}
+
 func TestABuildEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

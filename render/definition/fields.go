@@ -3,14 +3,15 @@ package definition
 import "stevedore.dev/stevedore/render/internal/located"
 
 // The fields of a definition: those of crate-operator 2.63's CRD, and our
-// spec.operations and spec.patches. The strict checks, the typed definition
+// spec.operations and spec.patches. apiVersion and kind are asked for by what
+// tells a definition from other objects. The strict checks, the typed definition
 // and kustomize's merge keys all come from this one table.
 var (
-	root  = object("", text("apiVersion", nil).req(), text("kind", nil).req(), metadata(), spec()).Field
+	root  = object("", text("apiVersion", nil), text("kind", nil), metadata(), spec()).Field
 	index = located.NewIndex(root)
 )
 
-// fields wraps located.Field so that the table below reads as one.
+// field wraps located.Field so that the table below reads as one.
 type field struct{ *located.Field }
 
 func object(name string, children ...field) field {
