@@ -267,3 +267,12 @@ func TestThreeProcessesFormAClusterAndUsersLogIn(t *testing.T) {
 	require.NotEmpty(t, a.Rows)
 	require.NotContains(t, a.raw, "s'ec")
 }
+
+// root is the status of GET / from the node's own address.
+func (w *world) root(p *process) int {
+	w.t.Helper()
+	res, err := from(p.address).Get("http://" + p.address + ":4200/")
+	require.NoError(w.t, err)
+	require.NoError(w.t, res.Body.Close())
+	return res.StatusCode
+}

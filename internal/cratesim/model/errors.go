@@ -55,6 +55,10 @@ func ErrUnsupported(format string, args ...any) *Error {
 	return errorOf("UnsupportedFeatureException", "0A000", 400, 4004, format, args...)
 }
 
+func errNotLive(setting string) *Error {
+	return errorOf("UnsupportedOperationException", "XX000", 400, 4004, "Setting '%s' cannot be set/reset at runtime", setting)
+}
+
 // ErrIllegalArgument is a value or setting that cannot be taken.
 func ErrIllegalArgument(format string, args ...any) *Error {
 	return errorOf("IllegalArgumentException", "XX000", 400, 4000, format, args...)

@@ -244,7 +244,7 @@ func settingsBelow(name string) []*Setting {
 func lookUpSetting(name string, reset bool) ([]*Setting, *Error) {
 	if s := settingIndex[name]; s != nil {
 		if !s.Live {
-			return nil, ErrUnsupported("Setting '%s' cannot be set/reset at runtime", name)
+			return nil, errNotLive(name)
 		}
 		if !reset {
 			return []*Setting{s}, nil
@@ -258,7 +258,7 @@ func lookUpSetting(name string, reset bool) ([]*Setting, *Error) {
 	var out []*Setting
 	for _, s := range settingsBelow(name) {
 		if !s.Live {
-			return nil, ErrUnsupported("Setting '%s' cannot be set/reset at runtime", s.Name)
+			return nil, errNotLive(s.Name)
 		}
 		out = append(out, s)
 	}

@@ -104,6 +104,15 @@ func (t tableName) full() string {
 	return t.schema + "." + t.name
 }
 
+// written is the name as a statement has it: CrateDB does not complete a name that it
+// does not find.
+func (t tableName) written() string {
+	if t.schema == "" {
+		return t.name
+	}
+	return t.schema + "." + t.name
+}
+
 type assignment struct {
 	name string
 	e    expr

@@ -71,11 +71,10 @@ func (s *Session) run(ast any, args []any) (*Result, *model.Error) {
 		if err := s.ensureCluster(model.AL); err != nil {
 			return nil, err
 		}
-		n, err := s.Node.RerouteRetryFailed()
-		if err != nil {
+		if _, err := s.Node.RerouteRetryFailed(); err != nil {
 			return nil, err
 		}
-		return done(n)
+		return done(-1)
 	case decommission:
 		if !s.User.Superuser() {
 			return nil, model.ErrSuperuser(s.User.Name)

@@ -57,7 +57,7 @@ func (s *Session) lookUp(n tableName, p model.Privilege) (*model.Table, *model.E
 	}
 	t := s.Node.Table(schema, n.name)
 	if t == nil {
-		return nil, model.ErrRelationUnknown(n.full())
+		return nil, model.ErrRelationUnknown(n.written())
 	}
 	if err := s.ensure(p, n); err != nil {
 		return nil, err
@@ -205,7 +205,10 @@ func (s *Session) alterTable(free *scope, q alterTable) (*Result, *model.Error) 
 	}
 	switch {
 	case q.open != nil:
-		return doneIf(s.Node.SetClosed(t, !*q.open))
+		if err := s.Node.SetClosed(t, !*q.open); err != nil {
+			return nil, err
+		}
+		return done(-1)
 	case q.move != nil:
 		ix := only
 		if ix == nil {
@@ -238,7 +241,10 @@ func (s *Session) alterTable(free *scope, q alterTable) (*Result, *model.Error) 
 	for _, name := range q.reset {
 		changes = append(changes, model.Assignment{Name: name})
 	}
-	return doneIf(s.Node.AlterTable(t, only, changes))
+	if err := s.Node.AlterTable(t, only, changes); err != nil {
+		return nil, err
+	}
+	return done(-1) // CrateDB does not know how many
 }
 
 func (s *Session) partitionValues(free *scope, t *model.Table, as []assignment) ([]any, *model.Error) {

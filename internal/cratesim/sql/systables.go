@@ -60,7 +60,7 @@ func (s *Session) table(n tableName) (*virtualTable, *model.Error) {
 	}
 	t := s.Node.Table(schema, n.name)
 	if t == nil {
-		return nil, model.ErrRelationUnknown(n.full())
+		return nil, model.ErrRelationUnknown(n.written())
 	}
 	return s.userTable(t), nil
 }
