@@ -52,7 +52,9 @@ func (m *model) command(g group) []string {
 	a.set("cluster.name", m.def.Spec.Cluster.Name)
 	// The pod's hostname ends with its ordinal.
 	a.set("node.name", g.prefix()+"-$(hostname | awk -F- '{print $NF}')")
-	a.set("cluster.initial_master_nodes", strings.Join(m.masterNodes(), ","))
+	if founders := m.masterNodes(); len(founders) > 0 { // none while suspended
+		a.set("cluster.initial_master_nodes", strings.Join(founders, ","))
+	}
 	a.set("discovery.seed_providers", "srv")
 	a.set("discovery.srv.query", "_cluster._tcp."+names.DiscoveryService(m.def.Name)+"."+m.namespace+".svc.cluster.local")
 	recoverAfter, expected, count := "gateway.recover_after_data_nodes", "gateway.expected_data_nodes", m.dataNodes()

@@ -2,8 +2,10 @@ package render
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -324,6 +326,30 @@ func TestASecretsPlainValuesBecomeDataAndAreNeverQuoted(t *testing.T) {
 			assert.Greater(t, strings.Count(said, ".yaml"), 0, said)
 		})
 	}
+}
+
+func TestTheSameTreeGivesTheSameBuild(t *testing.T) {
+	tree := files{"base/a.yaml": cluster("", "a", "hot", "cold"), "base/kustomization.yaml": kustomization("resources: [a.yaml]"),
+		"plain/b.yaml": cluster("x", "b"), "plain/m.yaml": object("ConfigMap", "", "m", "") + "---\n" + object("Secret", "", "m", ""),
+		"plain/broken.yaml": "a: [", "plain/c.yaml": strings.Replace(cluster("x", "c"), "6.4.3", "six", 1)}
+	for i := range 5 {
+		tree[fmt.Sprintf("o%d/kustomization.yaml", i)] = kustomization(fmt.Sprintf("namespace: n%d", i), "resources: [../base]",
+			"configMapGenerator:", "- {name: g, literals: [a=b], options: {disableNameSuffixHash: true}}")
+	}
+	bytes := func() string {
+		b, err := json.Marshal(BuildTree(context.Background(), tree.fs(), Config{}))
+		if err != nil {
+			return err.Error()
+		}
+		return string(b)
+	}
+	want := bytes()
+	require.Contains(t, want, "n4")
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() { assert.Equal(t, want, bytes()) })
+	}
+	wg.Wait()
 }
 
 func TestAFolderIsBuiltWithTheBasesBesideIt(t *testing.T) {
