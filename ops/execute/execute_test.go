@@ -1,0 +1,211 @@
+package execute_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
+)
+
+// script is a database whose answers are given, and that notes what it is told.
+type script struct {
+	secrets map[string]string
+	// logins that succeed: "user/password".
+	logins map[string]bool
+	// fails gives an error for what begins with its key.
+	fails map[string]error
+	told  []string
+}
+
+func (s *script) fail(statement string) error {
+	s.told = append(s.told, statement)
+	for prefix, err := range s.fails {
+		if strings.HasPrefix(statement, prefix) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *script) Get(_ context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
+	v, ok := s.secrets[name]
+	if !ok {
+		return nil, ops.SecretVersion{}, execute.ErrNotFound
+	}
+	return map[string][]byte{"password": []byte(v)}, ops.SecretVersion{UID: name, ResourceVersion: "1"}, nil
+}
+
+func (s *script) Run(_ context.Context, pod, statement string) (string, error) {
+	return "", s.fail("crash: " + statement)
+}
+
+func (s *script) Login(_ context.Context, pod, user, password string) (execute.Session, error) {
+	if err := s.fail("login " + user); err != nil {
+		return nil, err
+	}
+	if !s.logins[user+"/"+password] {
+		return nil, execute.ErrLoginRefused
+	}
+	return &talk{s, user}, nil
+}
+
+type talk struct {
+	*script
+	user string
+}
+
+func (t *talk) Close() {}
+
+func (t *talk) Exec(_ context.Context, statement string, arguments ...any) (int64, error) {
+	err := t.fail(statement)
+	if err == nil && strings.Contains(statement, "password = $1") {
+		t.logins[strings.Split(statement, `"`)[1]+"/"+arguments[0].(string)] = true
+	}
+	return 1, err
+}
+
+func (t *talk) Strings(_ context.Context, query string, _ ...any) ([][]string, error) {
+	return nil, t.fail(query)
+}
+
+func (s *script) tools() execute.Tools {
+	return execute.Tools{Secrets: s, Database: s, Crash: s, Password: func() (string, error) { return "once", nil }}
+}
+
+func newScript(logins ...string) *script {
+	s := &script{secrets: map[string]string{"system": "real", "ada": "lovelace"}, logins: map[string]bool{}, fails: map[string]error{}}
+	for _, l := range logins {
+		s.logins[l] = true
+	}
+	return s
+}
+
+var systemAction = ops.Action{
+	Kind: ops.ActionSetSystemUser, Pod: "p", Secret: ops.SecretKey{Name: "system", Key: "password"},
+	SecretVersion: ops.SecretVersion{UID: "system", ResourceVersion: "1"},
+}
+
+var userAction = ops.Action{
+	Kind: ops.ActionSetUser, Pod: "p", User: "ada", SystemSecret: "system", Secret: ops.SecretKey{Name: "ada", Key: "password"},
+}
+
+func TestTheSystemUsersRealPasswordIsBoundAndNeverGivenToCrash(t *testing.T) {
+	s := newScript("system/once")
+	r, err := execute.Run(context.Background(), systemAction, s.tools())
+	require.NoError(t, err)
+	assert.Equal(t, "system user: created", r.Message)
+	assert.Equal(t, systemAction.SecretVersion, r.SecretVersion)
+	assert.Equal(t, []string{
+		"login system",
+		`crash: CREATE USER "system" WITH (password = 'once')`,
+		`crash: GRANT ALL PRIVILEGES TO "system"`,
+		"login system", `ALTER USER "system" SET (password = $1)`, "login system",
+	}, s.told)
+}
+
+func TestOutcomes(t *testing.T) {
+	down := errors.New("connection refused")
+	for _, c := range []struct {
+		name    string
+		script  *script
+		action  ops.Action
+		prepare func(*script)
+		err     error
+		words   string
+		never   string
+	}{
+		{name: "the user exists: its password is set", script: newScript("system/once"), action: systemAction, words: "system user: it existed, its password was set",
+			prepare: func(s *script) { s.fails["crash: CREATE USER"] = execute.ErrUserExists }},
+		{name: "the login works: only its grants are looked at", script: newScript("system/real"), action: systemAction, words: "system user: it logs in already", never: "CREATE USER"},
+		{name: "an unknown answer is no refusal", script: newScript(), action: systemAction, err: down, never: "CREATE USER",
+			prepare: func(s *script) { s.fails["login system"] = down }},
+		{name: "the gateway has not recovered", script: newScript(), action: systemAction, err: execute.ErrNotRecovered, never: "ALTER USER",
+			prepare: func(s *script) { s.fails["crash: CREATE USER"] = execute.ErrNotRecovered }},
+		{name: "the Secret is gone", script: newScript(), action: systemAction, err: execute.ErrNotFound, never: "crash",
+			prepare: func(s *script) { delete(s.secrets, "system") }},
+		{name: "the grant failed: the real password waits for it", script: newScript("system/once"), action: systemAction, err: down, never: `ALTER USER "system" SET (password = $1)`,
+			prepare: func(s *script) { s.fails["crash: GRANT"] = down }},
+		{name: "a user is made", script: newScript("system/real"), action: userAction, words: "user created"},
+		{name: "a user exists with another password", script: newScript("system/real"), action: userAction, words: "user existed, its password was set",
+			prepare: func(s *script) { s.fails["CREATE USER"] = execute.ErrUserExists }},
+		{name: "a user exists and logs in", script: newScript("system/real", "ada/lovelace"), action: userAction, words: "user existed and logs in", never: "ALTER USER",
+			prepare: func(s *script) { s.fails["CREATE USER"] = execute.ErrUserExists }},
+		{name: "system cannot log in", script: newScript(), action: userAction, err: execute.ErrLoginRefused, never: "CREATE USER"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.prepare != nil {
+				c.prepare(c.script)
+			}
+			r, err := execute.Run(context.Background(), c.action, c.script.tools())
+			if c.err != nil {
+				require.ErrorIs(t, err, c.err)
+				assert.NotContains(t, err.Error(), "real")
+			} else {
+				require.NoError(t, err)
+				assert.Equal(t, c.words, r.Message)
+			}
+			if c.never != "" {
+				assert.False(t, slices.ContainsFunc(c.script.told, func(s string) bool { return strings.Contains(s, c.never) }), "%v", c.script.told)
+			}
+		})
+	}
+}
+
+func TestTheSuperuserIsNeverMade(t *testing.T) {
+	for _, name := range []string{"crate", "system", ""} {
+		s := newScript("system/real")
+		a := userAction
+		a.User = name
+		_, err := execute.Run(context.Background(), a, s.tools())
+		require.Error(t, err)
+		assert.Empty(t, s.told)
+	}
+}
+
+func TestASecretIsUsedOnlyAsItWasDecidedOn(t *testing.T) {
+	s := newScript("system/real")
+	a := systemAction
+	a.SecretVersion.ResourceVersion = "0"
+	_, err := execute.Run(context.Background(), a, s.tools())
+	require.ErrorContains(t, err, "has changed")
+	assert.Empty(t, s.told)
+}
+
+func TestARefusedPasswordCountsOnlyWhileSystemIsLetIn(t *testing.T) {
+	a := userAction
+	a.Kind = ops.ActionVerifyUser
+	r, err := execute.Run(context.Background(), a, newScript("system/real").tools())
+	require.NoError(t, err)
+	assert.Equal(t, ops.ResultRefused, r.Code)
+	_, err = execute.Run(context.Background(), a, newScript().tools())
+	require.Error(t, err, "28000 has several causes")
+	r, err = execute.Run(context.Background(), a, newScript("ada/lovelace").tools())
+	require.NoError(t, err)
+	assert.Equal(t, ops.ResultDone, r.Code)
+}
+
+func TestNamesAndTextsAreQuoted(t *testing.T) {
+	s := newScript("system/real", `e"v'e/lovelace`)
+	a := userAction
+	a.User = `e"v'e`
+	_, _ = execute.Run(context.Background(), a, s.tools())
+	assert.Contains(t, s.told, `CREATE USER "e""v'e" WITH (password = $1)`)
+
+	s = newScript()
+	s.secrets["licence"] = "it's\n"
+	_, err := execute.Run(context.Background(), ops.Action{Kind: ops.ActionSetLicense, Pod: "p", Secret: ops.SecretKey{Name: "licence", Key: "password"}}, s.tools())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"crash: SET LICENSE 'it''s'"}, s.told)
+}
+
+func TestAnUnknownActionIsAnError(t *testing.T) {
+	_, err := execute.Run(context.Background(), ops.Action{Kind: "no-such"}, execute.Tools{})
+	require.Error(t, err)
+}

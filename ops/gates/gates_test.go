@@ -1,0 +1,155 @@
+package gates
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var kebab = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
+
+func TestEachRuleIsListedOnceWithItsWords(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range All {
+		assert.Regexp(t, kebab, r.Name)
+		assert.False(t, seen[r.Name], "%s is listed twice", r.Name)
+		seen[r.Name] = true
+		assert.True(t, strings.HasSuffix(r.Says, "."), "%s: says is a sentence", r.Name)
+		assert.NotEmpty(t, r.Source, r.Name)
+	}
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	declared := regexp.MustCompile(`(?m)^var (\w+Rule) = Rule\{`)
+	rules := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		found := declared.FindAllSubmatch(text, -1)
+		rules += len(found)
+		if len(found) > 0 {
+			assert.Len(t, found, 1, "%s: one file is one rule", file)
+			assert.Less(t, strings.Count(string(text), "\n"), 80, "%s is small", file)
+		}
+	}
+	assert.Len(t, All, rules, "every rule is in All")
+}
+
+// holds makes a table's row of a rule that always speaks.
+func holds(r Reason) (Reason, bool) { return r, true }
+
+func TestARuleSpeaksWhenItHoldsAndGivesItsNumbers(t *testing.T) {
+	type outcome struct {
+		reason Reason
+		holds  bool
+	}
+	of := func(r Reason, h bool) outcome { return outcome{r, h} }
+	for _, c := range []struct {
+		name string
+		got  outcome
+		rule Rule
+		want bool
+		says []string
+	}{
+		{"first owner", of(AnotherOwner("", "a", "", false)), AnotherOwnerRule, false, nil},
+		{"same owner", of(AnotherOwner("a", "a", "a", false)), AnotherOwnerRule, false, nil},
+		{"another owner", of(AnotherOwner("a", "b", "", false)), AnotherOwnerRule, true, []string{"a", "b", "take-over"}},
+		{"taken over", of(AnotherOwner("a", "b", "", true)), AnotherOwnerRule, false, nil},
+		{"two at once", of(AnotherOwner("a", "a", "b", true)), AnotherOwnerRule, true, []string{"a", "b"}},
+		{"no foreign object", of(ObjectNotOurs(nil)), ObjectNotOursRule, false, nil},
+		{"a foreign object", of(ObjectNotOurs([]string{"Service x"})), ObjectNotOursRule, true, []string{"Service x"}},
+		{"the right id", of(ForeignClusterID("p", "1", "1")), ForeignClusterIDRule, false, nil},
+		{"another id", of(ForeignClusterID("p", "2", "1")), ForeignClusterIDRule, true, []string{"pod p", "2", "1"}},
+		{"no cluster yet", of(ForeignClusterID("p", NoCluster, "1")), ForeignClusterIDRule, false, nil},
+		{"an id that is not known", of(ForeignClusterID("p", "", "1")), ForeignClusterIDRule, false, nil},
+		{"own claim", of(ClaimOfAnotherCluster("c", "1", "1")), ClaimOfAnotherClusterRule, false, nil},
+		{"another's claim", of(ClaimOfAnotherCluster("c", "2", "1")), ClaimOfAnotherClusterRule, true, []string{"c", "2", "1"}},
+		{"nobody's claim", of(ClaimOfAnotherCluster("c", "", "1")), ClaimOfAnotherClusterRule, true, []string{"stevedore.dev/cluster-id: 1"}},
+		{"a claim of the same minor", of(ClaimVersion("c", "5.10.9", "5.10.1")), ClaimVersionRule, false, nil},
+		{"a claim of a newer minor", of(ClaimVersion("c", "5.10.0", "5.9.9")), ClaimVersionRule, true, []string{"5.10.0", "5.9.9"}},
+		{"lost Secret", of(holds(SystemPasswordLost("s", false))), SystemPasswordLostRule, true, []string{"Secret s is gone", "ALTER USER"}},
+		{"a Secret without key", of(holds(SecretMissing("s", "k", "x", true))), SecretMissingRule, true, []string{"s", "k"}},
+		{"a master is ready", of(MasterReady(1, 3, "")), MasterReadyRule, false, nil},
+		{"no master is ready", of(MasterReady(0, 3, "p: Pending")), MasterReadyRule, true, []string{"0 of 3", "p: Pending"}},
+		{"contact", of(Contact(true, "")), ContactRule, false, nil},
+		{"no contact", of(Contact(false, "refused")), ContactRule, true, []string{"refused"}},
+		{"recovered", of(Recovered(true, 1, 3)), RecoveredRule, false, nil},
+		{"not recovered", of(Recovered(false, 1, 3)), RecoveredRule, true, []string{"1 of 3"}},
+		{"a fresh reading", of(FreshReading(time.Second, time.Minute)), FreshReadingRule, false, nil},
+		{"an old reading", of(FreshReading(time.Hour, time.Minute)), FreshReadingRule, true, []string{"1h0m0s", "1m0s"}},
+		{"all joined", of(Joined(3, 3, "", "")), JoinedRule, false, nil},
+		{"one missing", of(Joined(2, 3, "p", "why")), JoinedRule, true, []string{"2 of 3", "p (why)"}},
+		{"all ready", of(PodsReady(3, 3, "", "")), PodsReadyRule, false, nil},
+		{"one not ready", of(PodsReady(2, 3, "p", "why")), PodsReadyRule, true, []string{"2 of 3", "p (why)"}},
+		{"nothing refused by Kubernetes", of(Applied(nil)), AppliedRule, false, nil},
+		{"refused by Kubernetes", of(Applied([]string{"x", "y"})), AppliedRule, true, []string{"2 object", "x; y"}},
+		{"three nodes need no licence", of(LicenceMissing("4.4.0", 3, false)), LicenceMissingRule, false, nil},
+		{"four nodes need one", of(LicenceMissing("4.4.0", 4, false)), LicenceMissingRule, true, []string{"4.4.0", "3 nodes", "4 are"}},
+		{"four nodes with one", of(LicenceMissing("4.4.0", 4, true)), LicenceMissingRule, false, nil},
+		{"from 4.5 on none", of(LicenceMissing("4.5.0", 9, false)), LicenceMissingRule, false, nil},
+		{"checks done", of(NodeChecks(true, 0)), NodeChecksRule, false, nil},
+		{"checks open", of(NodeChecks(true, 2)), NodeChecksRule, true, []string{"2 node"}},
+		{"checks not known", of(NodeChecks(false, 0)), NodeChecksRule, true, []string{"could not be read"}},
+		{"a downgrade", of(Downgrade("5.10.1", "5.9.9")), DowngradeRule, true, []string{"5.10.1", "5.9.9"}},
+		{"an older hotfix", of(Downgrade("5.10.9", "5.10.1")), DowngradeRule, false, nil},
+		{"nothing started", of(Downgrade("", "5.10.1")), DowngradeRule, false, nil},
+		{"the cluster's name", of(ClusterName("a", "a")), ClusterNameRule, false, nil},
+		{"another cluster's name", of(ClusterName("a", "b")), ClusterNameRule, true, []string{`"a"`, `"b"`}},
+		{"TLS off", of(TLS(true, false)), TLSRule, true, []string{"off"}},
+		{"TLS as it was", of(TLS(true, true)), TLSRule, false, nil},
+		{"another licence", of(LicenceChange("5.2.0", "", "s/k")), LicenceChangeRule, true, []string{"none"}},
+		{"a licence that is not sent", of(LicenceChange("5.3.0", "", "s/k")), LicenceChangeRule, false, nil},
+		{"many fields", of(holds(Restart("s", []string{"a", "b", "c", "d", "e", "f"}))), RestartRule, true, []string{"a, b, c, d and 2 more"}},
+		{"budget closed by pods", of(holds(BudgetClosed(2, nil))), BudgetClosedRule, true, []string{"2 pod"}},
+		{"budget closed by tables", of(holds(BudgetClosed(0, []string{"doc.t"}))), BudgetClosedRule, true, []string{"doc.t"}},
+		{"a shrink", of(holds(Shrink("s", 3, 2))), ShrinkRule, true, []string{"3", "2", "not supported yet"}},
+		{"raised by hand", of(holds(Raised("s", 5, 3))), RaisedRule, true, []string{"from 3 to 5"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.Equal(t, c.want, c.got.holds)
+			if !c.want {
+				assert.Equal(t, Reason{}, c.got.reason)
+				return
+			}
+			assert.Equal(t, c.rule.Name, c.got.reason.Name)
+			for _, words := range c.says {
+				assert.Contains(t, c.got.reason.Message, words)
+			}
+		})
+	}
+}
+
+func TestVersionsCompareByNumbers(t *testing.T) {
+	for _, c := range []struct {
+		a, b         string
+		minor, whole int
+	}{
+		{"5.10.1", "5.9.9", 1, 1}, {"5.10.1", "5.10.2", 0, -1}, {"4.4", "4.4.0", 0, 0},
+		{"6.0.0", "5.10.9", 1, 1}, {"6.4.0-SNAPSHOT", "6.4.0", 0, 0}, {"", "1.0", -1, -1}, {"99999999999999999999.0", "1.0", 1, 1},
+	} {
+		assert.Equal(t, c.minor, sign(CompareMinor(c.a, c.b)), "%s %s", c.a, c.b)
+		assert.Equal(t, c.whole, sign(Compare(c.a, c.b)), "%s %s", c.a, c.b)
+		assert.Equal(t, -c.whole, sign(Compare(c.b, c.a)), "%s %s", c.b, c.a)
+	}
+}
+
+func sign(n int) int {
+	switch {
+	case n < 0:
+		return -1
+	case n > 0:
+		return 1
+	}
+	return 0
+}
+
+func TestWhichVersionsTakeALicence(t *testing.T) {
+	for version, want := range map[string]bool{"3.1.9": false, "3.2.0": true, "4.4.3": true, "5.2.11": true, "5.3.0": false, "5.10.0": false, "6.4.3": false} {
+		assert.Equal(t, want, TakesLicence(version), version)
+	}
+}
