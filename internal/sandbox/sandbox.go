@@ -304,7 +304,7 @@ func (s *Sandbox) claimFolder(given string) error {
 		return fmt.Errorf("finding the sandbox's folder: %w", err)
 	}
 	// Others may pass, not look: CrateDB runs as another user when we are root.
-	if err := os.MkdirAll(s.dir, 0o711); err == nil {
+	if err = os.MkdirAll(s.dir, 0o711); err == nil {
 		err = os.Chmod(s.dir, 0o711)
 	}
 	if err != nil {

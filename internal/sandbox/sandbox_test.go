@@ -21,7 +21,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -364,19 +363,22 @@ func TestPortForwardReachesThePodAsLocal(t *testing.T) {
 	target := s.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(s.namespace).Name(name).SubResource("portforward").URL()
 	transport, upgrader, err := spdy.RoundTripperFor(s.config)
 	require.NoError(t, err)
-	for protocol, dialer := range map[string]func() (httpstream.Dialer, error){
-		"spdy": func() (httpstream.Dialer, error) {
-			return spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, target), nil
-		},
-		"websocket": func() (httpstream.Dialer, error) {
-			return portforward.NewSPDYOverWebsocketDialer(target, s.config)
-		},
-	} {
+	forward := func(protocol string, stop, isReady chan struct{}) (*portforward.PortForwarder, error) {
+		ports := []string{"0:4200"}
+		if protocol == "spdy" {
+			dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, target)
+			return portforward.New(dialer, ports, stop, isReady, io.Discard, io.Discard)
+		}
+		dialer, err := portforward.NewSPDYOverWebsocketDialer(target, s.config)
+		if err != nil {
+			return nil, err
+		}
+		return portforward.New(dialer, ports, stop, isReady, io.Discard, io.Discard)
+	}
+	for _, protocol := range []string{"spdy", "websocket"} {
 		t.Run(protocol, func(t *testing.T) {
-			dial, err := dialer()
-			require.NoError(t, err)
 			stop, isReady := make(chan struct{}), make(chan struct{})
-			forwarder, err := portforward.New(dial, []string{"0:4200"}, stop, isReady, io.Discard, io.Discard)
+			forwarder, err := forward(protocol, stop, isReady)
 			require.NoError(t, err)
 			done := make(chan error, 1)
 			go func() { done <- forwarder.ForwardPorts() }()

@@ -122,7 +122,8 @@ func (c *container) launchRelease(args []string, log io.Writer) (instance, error
 	logs := filepath.Join(c.worker.dir, "logs", "crate-files")
 	temporary := filepath.Join(c.worker.dir, "tmp")
 	for _, folder := range []string{logs, temporary, c.rootFolder()} {
-		if err := os.MkdirAll(folder, 0o711); err == nil {
+		err := os.MkdirAll(folder, 0o711)
+		if err == nil {
 			err = c.worker.own(folder)
 		}
 		if err != nil {
