@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,7 +50,7 @@ const deadline, poll = 20 * time.Second, 5 * time.Millisecond
 // world is one test's namespace, with an Applier that acts for the cluster
 // "one" and counts its requests.
 type world struct {
-	t         *testing.T
+	t         testing.TB
 	namespace string
 	admin     kubernetes.Interface
 	config    *rest.Config
@@ -91,7 +92,7 @@ func (r *requestLog) take(methods ...string) []string {
 
 var namespaces atomic.Int32
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, namespace: fmt.Sprintf("test-%d", namespaces.Add(1)), requests: &requestLog{}}
 	var err error
@@ -116,7 +117,14 @@ func (w *world) restart() {
 	var err error
 	w.live, err = apply.NewLive(config, apply.LiveOptions{SyncTimeout: deadline})
 	require.NoError(w.t, err)
-	w.applier, err = apply.NewApplier(config, w.live, apply.ApplierOptions{BeforeWrite: func(context.Context) error {
+	w.freshApplier()
+}
+
+// freshApplier forgets what an Applier remembers.
+func (w *world) freshApplier() {
+	w.t.Helper()
+	var err error
+	w.applier, err = apply.NewApplier(apply.CountRequests(w.config, w.requests.add), w.live, apply.ApplierOptions{BeforeWrite: func(context.Context) error {
 		if refuse := w.beforeWrite.Load(); refuse != nil {
 			return (*refuse)()
 		}
@@ -194,8 +202,12 @@ func withContainer(u *unstructured.Unstructured, change func(map[string]any)) *u
 	return u
 }
 
+// countedResources leaves out what the API server writes by itself.
+var countedResources = regexp.MustCompile(`resource="(statefulsets|configmaps|services|serviceaccounts|secrets|` +
+	`poddisruptionbudgets|networkpolicies|roles|rolebindings|cronjobs|deployments|horizontalpodautoscalers)"`)
+
 // serverCount asks the API server itself how many requests of a verb it has
-// answered, all resources but leases.
+// answered, for the resources that the tests write.
 func serverCount(t *testing.T, verbs ...string) int {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(server.Config())
@@ -204,7 +216,7 @@ func serverCount(t *testing.T, verbs ...string) int {
 	require.NoError(t, err)
 	total := 0
 	for _, line := range strings.Split(string(raw), "\n") {
-		if !strings.HasPrefix(line, "apiserver_request_total{") || strings.Contains(line, `resource="leases"`) {
+		if !strings.HasPrefix(line, "apiserver_request_total{") || !countedResources.MatchString(line) {
 			continue
 		}
 		for _, verb := range verbs {

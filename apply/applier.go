@@ -40,6 +40,7 @@ type Applier struct {
 	live    *Live
 	client  dynamic.Interface
 	owns    *ownership
+	repairs *repairs
 }
 
 // Requests to the API server are limited on this side only against mistakes;
@@ -68,7 +69,7 @@ func NewApplier(cfg *rest.Config, live *Live, o ApplierOptions) (*Applier, error
 	if err != nil {
 		return nil, fmt.Errorf("making a client for %s: %w", cfg.Host, err)
 	}
-	return &Applier{options: o, log: o.Log, live: live, client: client, owns: newOwnership()}, nil
+	return &Applier{options: o, log: o.Log, live: live, client: client, owns: newOwnership(), repairs: newRepairs(time.Now)}, nil
 }
 
 // warnings logs what the API server says beside an answer (a deprecated field,
@@ -96,8 +97,23 @@ func (a *Applier) setID(u *unstructured.Unstructured, cluster string) string {
 	return ApplySetID(u.GetNamespace(), cluster)
 }
 
+// Foresee says why Sync could not write an object, as far as that can be known
+// without a request: an *ImmutableError, a *NotOursError, ErrBeingDeleted, or
+// nil.
+func (a *Applier) Foresee(cluster string, u *unstructured.Unstructured) error {
+	p := prepare(u, cluster, a.setID(u, cluster))
+	live := a.live.lookup(p.key)
+	if ok, _ := a.owns.inSync(p, live); ok {
+		return nil
+	}
+	if _, err := foresee(p, live, cluster); err != nil {
+		return &ObjectError{Key: p.key, Err: err}
+	}
+	return nil
+}
+
 // Diff lists what Sync would change in the live object, Secrets masked. It does
-// no request.
+// no request: what is not watched (Live.EnsureObjects) counts as missing.
 func (a *Applier) Diff(u *unstructured.Unstructured) []compare.FieldChange {
 	key := compare.KeyOf(u)
 	live := a.live.lookup(key)

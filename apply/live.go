@@ -163,6 +163,23 @@ func (l *Live) EnsureSecret(ctx context.Context, ns, name string) error {
 	return errors.Join(collapseWatches(l.wait(ctx, []*watched{w}))...)
 }
 
+// EnsureObjects watches what is needed to compare objects with: their kinds,
+// and each Secret among them.
+func (l *Live) EnsureObjects(ctx context.Context, ns string, objects []*unstructured.Unstructured) error {
+	var problems []error
+	done := map[schema.GroupVersionKind]bool{}
+	for _, u := range objects {
+		kind := u.GroupVersionKind()
+		if compare.KeyOf(u).IsSecret() {
+			problems = append(problems, l.EnsureSecret(ctx, ns, u.GetName()))
+		} else if !done[kind] {
+			done[kind] = true
+			problems = append(problems, l.EnsureKinds(ctx, ns, kind))
+		}
+	}
+	return errors.Join(problems...)
+}
+
 func (l *Live) ensure(id watchID, kind served) (*watched, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

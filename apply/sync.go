@@ -127,6 +127,7 @@ func (a *Applier) Sync(ctx context.Context, namespace, cluster string, effective
 		}
 	}
 	result.Failed = collapseForbidden(result.Failed)
+	a.repairs.trim()
 	a.owns.trim(func(key compare.Key) bool { return a.live.lookup(key) != nil })
 
 	problems := make([]error, 0, len(result.Failed))
@@ -177,17 +178,14 @@ func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string) (writ
 			return false, err
 		}
 	}
-	var changes []compare.FieldChange
-	if live != nil {
-		if live.GetDeletionTimestamp() != nil {
-			return false, ErrBeingDeleted
-		}
-		if err := ours(p, live, cluster); err != nil {
+	changes, err := foresee(p, live, cluster)
+	if err != nil {
+		return false, err
+	}
+	if live != nil && live.GetAnnotations()[names.AppliedAnnotation] == p.hash {
+		// What is wanted is what we applied: somebody changed it back.
+		if err := a.repairs.next(p.key, why); err != nil {
 			return false, err
-		}
-		changes = compare.Diff(p.sent, live.Unstructured, live.ownedSet())
-		if refused := immutable(p.key, live.Unstructured, changes); refused != nil {
-			return false, refused
 		}
 	}
 	answer, err := a.apply(ctx, p)
@@ -204,6 +202,24 @@ func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string) (writ
 	a.owns.accept(p, answer)
 	a.live.wrote(p.key, answer)
 	return true, nil
+}
+
+// foresee is what would change, or why it cannot, without a request.
+func foresee(p prepared, live *object, cluster string) ([]compare.FieldChange, error) {
+	if live == nil {
+		return nil, nil
+	}
+	if live.GetDeletionTimestamp() != nil {
+		return nil, ErrBeingDeleted
+	}
+	if err := ours(p, live, cluster); err != nil {
+		return nil, err
+	}
+	changes := compare.Diff(p.sent, live.Unstructured, live.ownedSet())
+	if refused, remedy := compare.Immutable(live.Unstructured, changes); len(refused) > 0 {
+		return nil, &ImmutableError{Key: p.key, Changes: compare.MaskChanges(p.key, refused), Remedy: remedy}
+	}
+	return changes, nil
 }
 
 // ours refuses a live object that we did not make. Our label on it, with this

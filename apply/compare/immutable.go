@@ -1,11 +1,9 @@
-package apply
+package compare
 
 import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"stevedore.dev/stevedore/apply/compare"
 )
 
 // statefulSetMutable are the fields of a StatefulSet's spec that the API server
@@ -15,11 +13,13 @@ var statefulSetMutable = []string{
 	"persistentVolumeClaimRetentionPolicy", "minReadySeconds",
 }
 
-// immutable finds, among the changes from live, those that the API server
-// would refuse; nil if there are none. It does no request.
-func immutable(key compare.Key, live *unstructured.Unstructured, changes []compare.FieldChange) *ImmutableError {
+// Immutable finds, among the changes from live (Diff's result), those that the
+// API server would refuse because the field cannot change for the life of the
+// object, and says what to do about them. None: nil and "".
+func Immutable(live *unstructured.Unstructured, changes []FieldChange) (refusedChanges []FieldChange, remedy string) {
+	key := KeyOf(live)
 	var refused func(path string) bool
-	remedy := "take the change back, or delete the object, which is then made anew"
+	remedy = "take the change back, or delete the object, which is then made anew"
 	switch {
 	case key.Group == "apps" && key.Kind == "StatefulSet":
 		refused = func(path string) bool { return under(path, "spec") && !anyUnder(path, "spec", statefulSetMutable) }
@@ -58,18 +58,17 @@ func immutable(key compare.Key, live *unstructured.Unstructured, changes []compa
 	case key.Group == "rbac.authorization.k8s.io" && strings.HasSuffix(key.Kind, "RoleBinding"):
 		refused = func(path string) bool { return under(path, "roleRef") }
 	default:
-		return nil
+		return nil, ""
 	}
-	var found []compare.FieldChange
 	for _, change := range changes {
 		if refused(change.Path) {
-			found = append(found, change)
+			refusedChanges = append(refusedChanges, change)
 		}
 	}
-	if len(found) == 0 {
-		return nil
+	if len(refusedChanges) == 0 {
+		return nil, ""
 	}
-	return &ImmutableError{Key: key, Changes: compare.MaskChanges(key, found), Remedy: remedy}
+	return refusedChanges, remedy
 }
 
 // under says whether a path is the field or stands below it.

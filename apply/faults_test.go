@@ -1,0 +1,200 @@
+package apply_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"stevedore.dev/stevedore/apply/compare"
+)
+
+// faults answers in the API server's place, or after it.
+type faults struct {
+	next http.RoundTripper
+	// intercept, where it returns an answer, is the answer; after says whether
+	// the API server has done the request nonetheless.
+	intercept func(*http.Request) (answer *http.Response, err error, after bool)
+}
+
+func (f *faults) RoundTrip(request *http.Request) (*http.Response, error) {
+	answer, err, after := f.intercept(request)
+	if answer == nil && err == nil {
+		return f.next.RoundTrip(request)
+	}
+	if after {
+		if real, err := f.next.RoundTrip(request); err == nil {
+			_, _ = io.Copy(io.Discard, real.Body)
+			_ = real.Body.Close()
+		}
+	}
+	return answer, err
+}
+
+func (f *faults) WrappedRoundTripper() http.RoundTripper { return f.next }
+
+func answer(request *http.Request, code int, reason metav1.StatusReason) *http.Response {
+	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":"injected"}`, reason, code)
+	return &http.Response{
+		StatusCode: code, Request: request, ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}},
+		Body:   io.NopCloser(bytes.NewBufferString(body)),
+	}
+}
+
+// faulty is a world whose requests go through intercept.
+func faulty(t *testing.T, intercept func(*http.Request) (*http.Response, error, bool)) *world {
+	w := newWorld(t)
+	w.config = server.Config()
+	w.config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &faults{next, intercept} })
+	w.restart()
+	return w
+}
+
+func TestAWatchThatEndsBadlyCatchesUp(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		code   int
+		reason metav1.StatusReason
+	}{
+		{"too many requests", 429, metav1.StatusReasonTooManyRequests},
+		{"gone", 410, metav1.StatusReasonExpired},
+		{"an internal error", 500, metav1.StatusReasonInternalError},
+		{"a connection that breaks", 0, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var broken atomic.Bool
+			var refused atomic.Int32
+			watches, drop := context.WithCancel(t.Context())
+			w := faulty(t, func(request *http.Request) (*http.Response, error, bool) {
+				if !strings.HasSuffix(request.URL.Path, "/configmaps") || request.Method != http.MethodGet {
+					return nil, nil, false
+				}
+				if !broken.Load() {
+					// The watches that begin now end when drop is called.
+					ctx, cancel := context.WithCancel(request.Context())
+					context.AfterFunc(watches, cancel)
+					*request = *request.WithContext(ctx)
+					return nil, nil, false
+				}
+				if refused.Add(1) > 2 {
+					return nil, nil, false
+				}
+				if test.code == 0 {
+					return nil, io.ErrUnexpectedEOF, false
+				}
+				return answer(request, test.code, test.reason), nil, false
+			})
+			u := w.configMap("c", "a", "1")
+			w.mustSync(u)
+			w.settled()
+			broken.Store(true)
+			drop()
+			rv := w.foreignPatch(compare.KeyOf(u), types.MergePatchType, `{"data":{"a":"2"}}`, "")
+			require.Eventually(t, func() bool { return w.live.Seen(compare.KeyOf(u), rv) }, deadline, poll)
+			assert.Positive(t, refused.Load(), "no fault was met")
+			w.mustSync(u)
+			live, _ := w.live.Get(compare.KeyOf(u))
+			assert.Equal(t, "1", live.Object["data"].(map[string]any)["a"])
+		})
+	}
+}
+
+func TestAWriteWhoseAnswerIsAnErrorIsTriedAgain(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		code   int
+		reason metav1.StatusReason
+		after  bool
+	}{
+		{"an etcd leader change", 500, metav1.StatusReasonInternalError, false},
+		{"a time-out after the API server has applied it", 504, metav1.StatusReasonTimeout, true},
+		{"a conflict inside the API server", 409, metav1.StatusReasonConflict, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var left atomic.Int32
+			left.Store(1)
+			w := faulty(t, func(request *http.Request) (*http.Response, error, bool) {
+				if request.Method != http.MethodPatch || !strings.HasSuffix(request.URL.Path, "/c") || left.Add(-1) < 0 {
+					return nil, nil, false
+				}
+				return answer(request, test.code, test.reason), nil, test.after
+			})
+			u := w.configMap("c", "a", "1")
+			assert.Contains(t, w.mustSync(u).Written, compare.KeyOf(u))
+			w.requests.take()
+			w.mustSync(u)
+			assert.Empty(t, w.writes())
+		})
+	}
+}
+
+func TestAWriteIsNotTriedForEver(t *testing.T) {
+	var tried atomic.Int32
+	w := faulty(t, func(request *http.Request) (*http.Response, error, bool) {
+		if request.Method != http.MethodPatch || !strings.HasSuffix(request.URL.Path, "/c") {
+			return nil, nil, false
+		}
+		tried.Add(1)
+		return answer(request, 500, metav1.StatusReasonInternalError), nil, false
+	})
+	result, err := w.sync(w.configMap("c"), w.configMap("d"))
+	require.ErrorContains(t, err, "injected")
+	assert.Len(t, result.Failed, 1)
+	assert.EqualValues(t, 3, tried.Load())
+	assert.Contains(t, result.Written, compare.Key{Kind: "ConfigMap", Namespace: w.namespace, Name: "d"}, "the others go on")
+}
+
+func TestASyncEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	w := faulty(t, func(request *http.Request) (*http.Response, error, bool) {
+		if request.Method == http.MethodPatch {
+			cancel()
+			<-request.Context().Done()
+			return nil, request.Context().Err(), false
+		}
+		return nil, nil, false
+	})
+	start := time.Now()
+	result, err := w.applier.Sync(ctx, w.namespace, "one", []*unstructured.Unstructured{w.configMap("a"), w.configMap("b")})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Len(t, result.Failed, 1, "nothing is tried once it has ended")
+	assert.Less(t, time.Since(start), deadline)
+}
+
+func TestAnObjectThatAnotherKeepsChangingIsLeftAndReported(t *testing.T) {
+	w := newWorld(t)
+	u := w.configMap("c", "a", "1")
+	w.mustSync(u)
+	admin, err := kubernetes.NewForConfig(server.Config())
+	require.NoError(t, err)
+	var last error
+	repaired := 0
+	for i := range 30 {
+		patched, err := admin.CoreV1().ConfigMaps(w.namespace).Patch(t.Context(), "c", types.MergePatchType,
+			fmt.Appendf(nil, `{"data":{"a":"theirs-%d"}}`, i), metav1.PatchOptions{FieldManager: "someone"})
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return w.live.Seen(compare.KeyOf(u), patched.ResourceVersion) }, deadline, poll)
+		if _, last = w.sync(u); last != nil {
+			break
+		}
+		repaired++
+	}
+	require.ErrorContains(t, last, "something else keeps changing it (changed by another: data.a)")
+	assert.Equal(t, 10, repaired)
+	assert.Contains(t, w.mustSync(with(u, "2", "data", "a")).Written, compare.KeyOf(u), "a new wish is not held up by it")
+}
