@@ -43,6 +43,9 @@ func newModel(c Cluster, cfg Config, pins Pins) (*model, []definition.Problem) {
 	if _, err := base.Open(m.pins.Base); err != nil {
 		refuse("spec.operations.base", "%v", err)
 	}
+	if (cfg.JMXExporterURL == "") != (cfg.JMXExporterSHA256 == "") {
+		refuse("", "the JMX exporter is configured by half: give stevedore its URL and its SHA-256, or neither")
+	}
 	if len(def.Spec.Nodes.Data) == 0 {
 		refuse("spec.nodes.data", "there is no data group; a cluster has one at least")
 		return nil, problems

@@ -200,6 +200,15 @@ func TestExportersAreOnWhenConfigured(t *testing.T) {
 	assert.Contains(t, find(t, r, "ConfigMap", "crate-sql-exporter-orders").Object["data"], "sql-exporter.yaml")
 }
 
+func TestNothingIsFetchedWithoutAChecksum(t *testing.T) {
+	for _, cfg := range []Config{{JMXExporterURL: "https://example.com/j.jar"}, {JMXExporterSHA256: "abc"}} {
+		r, problems := Render(single(), cfg, Pins{})
+		assert.Nil(t, r)
+		require.Len(t, problems, 1)
+		assert.Contains(t, problems[0].Message, "configured by half")
+	}
+}
+
 func TestASharedNodepoolHasItsOwnNodesAndMayShareThem(t *testing.T) {
 	r := mustRender(t, changed(tiers(), func(d *definition.CrateDB) { d.Spec.Nodes.Data[1].Nodepool = "shared" }), Config{}, Pins{})
 	spec := func(name string) map[string]any {
