@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+func cut(text string) (before, after string, found bool) { return strings.Cut(text, "/") }
+
+func newPause() *cobra.Command {
+	return command("pause", "Keep stevedore's hands off a cluster",
+		`pause makes the daemon do nothing to a cluster until resume, or until the
+cluster's definition changes. What it holds in the database stays held.`,
+		record.Pause, "paused; `stevedore resume` goes on, and so does a change of its definition")
+}
+
+func newResume() *cobra.Command {
+	return command("resume", "Go on with a cluster that was paused",
+		`resume takes a pause back, also one that the definition's annotation asks for,
+until the cluster's definition changes.`,
+		record.Resume, "resumed")
+}
+
+func newRelease() *cobra.Command {
+	return command("release", "Let a cluster go: give back what is held, then keep hands off",
+		`release gives back what stevedore holds of a cluster (holds in the database,
+disruption budgets) and then does nothing to it any more, until its definition
+changes. Nothing of the cluster is deleted.`,
+		record.Release, "released; the daemon gives back what it holds and then keeps its hands off")
+}
+
+func command(verb, short, long string, make func(revision string) record.Command, said string) *cobra.Command {
+	var kube kubeFlags
+	cmd := &cobra.Command{
+		Use:     verb + " CLUSTER",
+		Short:   short,
+		Long:    long,
+		Example: "  stevedore " + verb + " -n prod orders",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, namespace, err := kube.config()
+			if err != nil {
+				return err
+			}
+			client, err := kubernetes.NewForConfig(cfg)
+			if err != nil {
+				return fmt.Errorf("making the client for the API server: %w", err)
+			}
+			cluster := record.Cluster{Namespace: namespace, Name: args[0]}
+			store := record.NewStore(record.OverClient(client.CoreV1(), nil))
+			if err := give(cmd.Context(), store, cluster, make); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %s\n", cluster, said)
+			return err
+		},
+	}
+	kube.add(cmd, true)
+	return cmd
+}
+
+// give writes the command; a write of the daemon in between is no reason to
+// bother the person.
+func give(ctx context.Context, store *record.Store, cluster record.Cluster, make func(revision string) record.Command) error {
+	for range 10 {
+		var rec ops.Record
+		if _, err := store.Load(ctx, cluster, record.Operation, &rec); err != nil {
+			return err
+		}
+		err := store.Give(ctx, cluster, make(rec.Revision))
+		if !errors.Is(err, record.ErrConflict) {
+			return err
+		}
+	}
+	return fmt.Errorf("cluster %s: its record changes all the time, try again", cluster)
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"stevedore.dev/stevedore/render"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// renderFlags are what rendering takes from the command line; the same for
+// every verb that renders, so that they agree.
+type renderFlags struct {
+	cloud        string
+	namespace    string
+	allowedKinds []string
+	sqlExporter  string
+	jmxURL       string
+	jmxSHA256    string
+}
+
+func (r *renderFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&r.cloud, "cloud-provider", "", "where nodes learn their zone: aws, azure or gcp (default: nowhere)")
+	flags.StringVar(&r.namespace, "default-namespace", "", "namespace of objects that name none (default: they are refused)")
+	flags.StringSliceVar(&r.allowedKinds, "allowed-kinds", nil, "other kinds that may travel with a cluster (default: "+strings.Join(render.DefaultAllowedKinds, ",")+")")
+	flags.StringVar(&r.sqlExporter, "sql-exporter-image", "", "image of the SQL exporter (default: no exporter)")
+	flags.StringVar(&r.jmxURL, "jmx-exporter-url", "", "where the JMX exporter's jar is fetched from (default: no exporter)")
+	flags.StringVar(&r.jmxSHA256, "jmx-exporter-sha256", "", "checksum of that jar, required with it")
+}
+
+func (r *renderFlags) config() (render.Config, error) {
+	clouds := []render.CloudProvider{render.CloudNone, render.CloudAWS, render.CloudAzure, render.CloudGCP}
+	if !slices.Contains(clouds, render.CloudProvider(r.cloud)) {
+		return render.Config{}, fmt.Errorf("--cloud-provider %q is not known: write aws, azure or gcp", r.cloud)
+	}
+	if (r.jmxURL == "") != (r.jmxSHA256 == "") {
+		return render.Config{}, fmt.Errorf("--jmx-exporter-url and --jmx-exporter-sha256 go together: what a pod fetches is checked")
+	}
+	return render.Config{
+		CloudProvider: render.CloudProvider(r.cloud), DefaultNamespace: r.namespace, AllowedKinds: r.allowedKinds,
+		SQLExporterImage: r.sqlExporter, JMXExporterURL: r.jmxURL, JMXExporterSHA256: r.jmxSHA256,
+	}, nil
+}
+
+// problems of a build, those of clusters included, each once.
+func problemsOf(build *render.Build) []definition.Problem {
+	all := slices.Clone(build.Problems)
+	for _, cluster := range build.Clusters {
+		all = append(all, cluster.Problems...)
+	}
+	var unique []definition.Problem
+	seen := map[string]bool{}
+	for _, problem := range all {
+		if text := problem.String(); !seen[text] {
+			seen[text] = true
+			unique = append(unique, problem)
+		}
+	}
+	return unique
+}
+
+// selects says whether --cluster names this one: NAME or NAMESPACE/NAME.
+func selects(filter, namespace, name string) bool {
+	return filter == "" || filter == name || filter == namespace+"/"+name
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// kubeFlags find the API server as kubectl does: --kubeconfig, KUBECONFIG,
+// ~/.kube/config, and inside of a pod its service account.
+type kubeFlags struct {
+	kubeconfig, context string
+	namespace           string
+}
+
+func (k *kubeFlags) add(cmd *cobra.Command, namespace bool) {
+	flags := cmd.Flags()
+	flags.StringVar(&k.kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, ~/.kube/config, or the pod's service account)")
+	flags.StringVar(&k.context, "context", "", "context of the kubeconfig")
+	if namespace {
+		flags.StringVarP(&k.namespace, "namespace", "n", "", "namespace (default: the context's)")
+	}
+}
+
+func (k *kubeFlags) config() (*rest.Config, string, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = k.kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: k.context}
+	if k.namespace != "" {
+		overrides.Context.Namespace = k.namespace
+	}
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	cfg, err := loader.ClientConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("finding the API server: %w: give --kubeconfig, or run `stevedore sandbox` for one of your own", err)
+	}
+	cfg.UserAgent = "stevedore/" + version
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, "", fmt.Errorf("finding the namespace: %w", err)
+	}
+	return cfg, namespace, nil
+}

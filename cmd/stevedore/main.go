@@ -1,0 +1,88 @@
+// Command stevedore keeps CrateDB clusters on Kubernetes as Git says they
+// should be. Each verb has a file of its own; they wire, they decide nothing.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// Exit codes, the same for every verb.
+const (
+	exitOK      = 0
+	exitError   = 1
+	exitChanges = 2
+)
+
+// exitCode ends the program with a code and without a word: what there is to
+// say was said.
+type exitCode int
+
+func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := newRoot().ExecuteContext(ctx)
+	var code exitCode
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &code):
+		return int(code)
+	default:
+		fmt.Fprintln(os.Stderr, "stevedore: "+err.Error())
+		return exitError
+	}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "stevedore",
+		Short: "Keep CrateDB clusters on Kubernetes as Git says",
+		Long: `stevedore pulls definitions of CrateDB clusters from Git (or watches a
+directory), renders them, compares them with what is live, does what a database
+needs before each change, applies, and reports back.
+
+A first look, without a cluster of your own:
+  stevedore sandbox
+
+See what a folder makes, and whether it is right:
+  stevedore validate examples/single
+  stevedore render examples/single
+
+Keep a cluster as a repository says:
+  stevedore run --git https://git.example.com/team/clusters --ref main`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		DisableAutoGenTag: true,
+		Version:           version,
+	}
+	root.SetVersionTemplate("stevedore {{.Version}}\n")
+	root.AddCommand(newRun(), newRender(), newValidate(), newDiff(), newStatus(),
+		newPause(), newResume(), newRelease(), newSandbox(), newVersion())
+	return root
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "stevedore "+version)
+			return err
+		},
+	}
+}

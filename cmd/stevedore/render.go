@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/render"
+	"stevedore.dev/stevedore/render/definition"
+	"stevedore.dev/stevedore/sources/directory"
+)
+
+// readTree takes a snapshot of a folder, as the daemon would.
+func readTree(ctx context.Context, path string) (fs.FS, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("reading %s: it is a file; give the folder that it is in", path)
+	}
+	source, err := directory.New(directory.Options{Dir: path, Quiet: 1, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := source.Fetch(ctx)
+	if closing := source.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.Files, nil
+}
+
+// sayProblems prints each problem with the path a person can open.
+func sayProblems(out io.Writer, path string, problems []definition.Problem) {
+	for _, problem := range problems {
+		if problem.File != "" {
+			problem.File = filepath.Join(path, filepath.FromSlash(problem.File))
+		}
+		fmt.Fprintln(out, problem.String())
+	}
+}
+
+// renderedCluster is a cluster with its objects.
+type renderedCluster struct {
+	cluster  render.Cluster
+	rendered *render.Rendered
+}
+
+// renderPath renders the selected clusters of a folder and says every problem.
+func renderPath(cmd *cobra.Command, path, filter string, config render.Config, pins func(namespace, name string) render.Pins) (clusters []renderedCluster, good bool, err error) {
+	tree, err := readTree(cmd.Context(), path)
+	if err != nil {
+		return nil, false, err
+	}
+	build := render.BuildTree(cmd.Context(), tree, config)
+	if err := cmd.Context().Err(); err != nil {
+		return nil, false, err
+	}
+	problems := problemsOf(build)
+	for _, cluster := range build.Clusters {
+		if !selects(filter, cluster.Namespace, cluster.Name) || len(cluster.Problems) > 0 {
+			continue
+		}
+		rendered, more := render.Render(cluster, config, pins(cluster.Namespace, cluster.Name))
+		problems = append(problems, more...)
+		if len(more) == 0 {
+			clusters = append(clusters, renderedCluster{cluster, rendered})
+		}
+	}
+	sayProblems(cmd.ErrOrStderr(), path, problems)
+	if len(build.Clusters) == 0 && len(problems) == 0 {
+		return nil, false, fmt.Errorf("reading %s: there is no CrateDB definition in it", path)
+	}
+	if filter != "" && len(clusters) == 0 && len(problems) == 0 {
+		return nil, false, fmt.Errorf("reading %s: there is no cluster %s in it", path, filter)
+	}
+	return clusters, len(problems) == 0, nil
+}
+
+func noPins(string, string) render.Pins { return render.Pins{} }
+
+func newRender() *cobra.Command {
+	var (
+		rendering renderFlags
+		filter    string
+		output    string
+	)
+	cmd := &cobra.Command{
+		Use:   "render PATH",
+		Short: "Print the Kubernetes objects that a folder makes",
+		Long: `render prints what a folder of definitions makes, without looking at any
+cluster. Values of Secrets are not shown.`,
+		Example: `  stevedore render examples/tiers
+  stevedore render examples/tiers --cluster prod/orders -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "yaml" && output != "json" {
+				return fmt.Errorf("-o %q is not known: write yaml or json", output)
+			}
+			config, err := rendering.config()
+			if err != nil {
+				return err
+			}
+			clusters, good, err := renderPath(cmd, args[0], filter, config, noPins)
+			if err != nil {
+				return err
+			}
+			objects := []*unstructured.Unstructured{}
+			for _, cluster := range clusters {
+				for _, object := range cluster.rendered.Objects {
+					objects = append(objects, compare.MaskObject(object))
+				}
+			}
+			if err := printObjects(cmd.OutOrStdout(), output, objects); err != nil {
+				return err
+			}
+			if !good {
+				return exitCode(exitError)
+			}
+			return nil
+		},
+	}
+	rendering.add(cmd)
+	cmd.Flags().StringVar(&filter, "cluster", "", "only this one: NAME or NAMESPACE/NAME")
+	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "yaml or json")
+	return cmd
+}
+
+func printObjects(out io.Writer, format string, objects []*unstructured.Unstructured) error {
+	if format == "json" {
+		return printJSON(out, objects)
+	}
+	for i, object := range objects {
+		text, err := yaml.Marshal(object.Object)
+		if err != nil {
+			return fmt.Errorf("printing %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		if i > 0 {
+			text = append([]byte("---\n"), text...)
+		}
+		if _, err := out.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printJSON(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
+func newValidate() *cobra.Command {
+	var rendering renderFlags
+	var filter string
+	cmd := &cobra.Command{
+		Use:   "validate PATH",
+		Short: "Say everything that is wrong with a folder of definitions",
+		Long: `validate prints each problem as file:line:column, all at once, and ends with
+exit code 1 if there is one. It needs no cluster and no network.`,
+		Example: `  stevedore validate examples/overlays`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			config, err := rendering.config()
+			if err != nil {
+				return err
+			}
+			clusters, good, err := renderPath(cmd, args[0], filter, config, noPins)
+			if err != nil {
+				return err
+			}
+			if !good {
+				return exitCode(exitError)
+			}
+			for _, cluster := range clusters {
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s/%s: good, %d objects\n", cluster.cluster.Namespace, cluster.cluster.Name, len(cluster.rendered.Objects)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	rendering.add(cmd)
+	cmd.Flags().StringVar(&filter, "cluster", "", "only this one: NAME or NAMESPACE/NAME")
+	return cmd
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stevedore.dev/stevedore/internal/daemon"
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/reports"
+	"stevedore.dev/stevedore/ops"
+)
+
+func newRun() *cobra.Command {
+	var (
+		kube          kubeFlags
+		source        sourceFlags
+		rendering     renderFlags
+		namespaces    []string
+		connect       string
+		databaseCA    string
+		listen        string
+		once          bool
+		look          time.Duration
+		logFormat     string
+		verbose       bool
+		lease         daemon.LeaseOptions
+		policy        ops.Policy
+		maxDisrupted  int
+		parallelWrite int
+	)
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Keep clusters as a repository or a directory says",
+		Long: `run follows one source and keeps its clusters as it says, until it is told to
+stop. Several may run: the one that holds the Lease acts.
+
+Webhooks are configured by WEBHOOK_URL, WEBHOOK_USERNAME, WEBHOOK_PASSWORD and
+WEBHOOK_SECRET, or files with them (WEBHOOK_URL_FILE, …), with or without the
+prefix CRATEDB_OPERATOR_.`,
+		Example: `  stevedore run --git https://git.example.com/team/clusters --ref main --git-credentials-secret stevedore-git
+  stevedore run --dir ./clusters --once`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := newLog(cmd.ErrOrStderr(), logFormat, verbose)
+			if err != nil {
+				return err
+			}
+			if maxDisrupted != 1 {
+				return errors.New("--max-disrupted-clusters other than 1 is not supported yet: nothing that disrupts a cluster is done yet")
+			}
+			config, err := rendering.config()
+			if err != nil {
+				return err
+			}
+			if connect != string(daemon.ConnectPod) && connect != string(daemon.ConnectPortForward) {
+				return fmt.Errorf("--connect %q is not known: write pod or port-forward", connect)
+			}
+			roots, err := readRoots(databaseCA)
+			if err != nil {
+				return err
+			}
+			webhook, err := reports.ConfigFromEnv(os.LookupEnv, os.ReadFile)
+			if err != nil {
+				return err
+			}
+			cfg, _, err := kube.config()
+			if err != nil {
+				return err
+			}
+			followed, err := source.open(cfg, log)
+			if err != nil {
+				return err
+			}
+			defer func() {
+				if err := followed.Close(); err != nil {
+					log.Warn("source cannot be closed", "error", err)
+				}
+			}()
+			if lease.Identity == "" {
+				lease.Identity = identity()
+			}
+			log.Info("stevedore starts", "version", version, "source", followed.Identity(), "connect", connect)
+			return daemon.Run(cmd.Context(), daemon.Options{
+				Sources: []daemon.Source{followed}, REST: cfg, Namespaces: namespaces, Render: config,
+				Policy: policy, Connect: daemon.Connect(connect), DatabaseCA: roots, Lease: lease, Listen: listen,
+				Once: once, Interval: look, MaxConcurrentWrites: parallelWrite, Version: version, Log: log,
+			}, webhook)
+		},
+	}
+	kube.add(cmd, false)
+	source.add(cmd)
+	rendering.add(cmd)
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&namespaces, "namespace", "n", nil, "namespaces to watch from the start, besides those of definitions: there a cluster without a definition is noticed")
+	flags.StringVar(&connect, "connect", defaultConnect(), "how databases are reached: pod (by the pod's address) or port-forward (through the API server)")
+	flags.StringVar(&databaseCA, "database-ca-file", "", "PEM certificates that the databases' certificates are verified against")
+	flags.StringVar(&listen, "listen", ":8080", "address of /metrics, /healthz and /readyz; empty: none")
+	flags.BoolVar(&once, "once", false, "end when each cluster is as it is wanted, or cannot get there by itself (exit code 1)")
+	flags.DurationVar(&look, "look-interval", 30*time.Second, "time between two looks at a cluster where nothing happens")
+	flags.StringVar(&logFormat, "log-format", "text", "text or json")
+	flags.BoolVarP(&verbose, "verbose", "v", false, "log more")
+	flags.StringVar(&lease.Namespace, "lease-namespace", names.DaemonNamespace, "namespace of the Lease")
+	flags.StringVar(&lease.Name, "lease-name", names.FieldManager, "name of the Lease")
+	flags.StringVar(&lease.Identity, "lease-identity", "", "who holds it (default: host name and process)")
+	flags.DurationVar(&lease.Duration, "lease-duration", 15*time.Second, "how long a Lease lasts that is not renewed")
+	flags.IntVar(&maxDisrupted, "max-disrupted-clusters", 1, "clusters that one commit may disrupt at the same time")
+	flags.IntVar(&parallelWrite, "max-concurrent-writes", 16, "clusters that write to the API server at the same time")
+	flags.DurationVar(&policy.BootstrapTimeout, "bootstrap-timeout", 0, "when a bootstrap is reported as failed; it goes on (default 30m, a definition's own wins)")
+	flags.DurationVar(&policy.ScaleTimeout, "scale-timeout", 0, "when a grow is reported as failed; it goes on (default 1h, a definition's own wins)")
+	return cmd
+}
+
+// defaultConnect: inside of a cluster the pods' addresses can be reached.
+func defaultConnect() string {
+	if os.Getenv("KUBERNETES_SERVICE_HOST") != "" {
+		return string(daemon.ConnectPod)
+	}
+	return string(daemon.ConnectPortForward)
+}
+
+func identity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s-%d-%d", host, os.Getpid(), time.Now().UnixNano()%1_000_000)
+}
+
+func newLog(out io.Writer, format string, verbose bool) (*slog.Logger, error) {
+	options := &slog.HandlerOptions{}
+	if verbose {
+		options.Level = slog.LevelDebug
+	}
+	switch format {
+	case "text":
+		return slog.New(slog.NewTextHandler(out, options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(out, options)), nil
+	}
+	return nil, fmt.Errorf("--log-format %q is not known: write text or json", format)
+}
+
+func readRoots(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading --database-ca-file: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("reading --database-ca-file %s: it has no PEM certificate", file)
+	}
+	return roots, nil
+}

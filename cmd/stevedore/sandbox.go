@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stevedore.dev/stevedore/internal/cratesim"
+	"stevedore.dev/stevedore/internal/sandbox"
+)
+
+func newSandbox() *cobra.Command {
+	var (
+		options sandbox.Options
+		verbose bool
+	)
+	cmd := &cobra.Command{
+		Use:   "sandbox",
+		Short: "Run a real Kubernetes control plane with simulated CrateDB nodes on this machine",
+		Long: `sandbox starts etcd, an API server, the controller manager and the scheduler,
+and runs CrateDB pods as processes on loopback addresses, until it is told to
+stop (Ctrl-C); then nothing of it is left. No Docker and no root are needed.
+
+With --cratedb-home (or CRATEDB_HOME), an unpacked release or a folder with one
+for each version, pods run the real CrateDB.`,
+		Example: `  stevedore sandbox
+  CRATEDB_HOME=/opt/cratedb stevedore sandbox --dir ./sandbox`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := newLog(cmd.ErrOrStderr(), "text", verbose)
+			if err != nil {
+				return err
+			}
+			if verbose {
+				options.Log = log
+			}
+			out := cmd.OutOrStdout()
+			options.Progress = func(line string) { fmt.Fprintln(out, line) }
+			box, err := sandbox.Start(cmd.Context(), options)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "\nthe sandbox is up; in another terminal:\n\n  export KUBECONFIG=%s\n  stevedore run --connect pod --dir YOUR_FOLDER\n\nCtrl-C ends it and removes everything\n", box.Kubeconfig())
+			select {
+			case <-cmd.Context().Done():
+			case <-box.Done():
+			}
+			ctx, cancel := stopContext(time.Minute)
+			defer cancel()
+			failed := box.Err()
+			if err := box.Stop(ctx); err != nil {
+				return fmt.Errorf("stopping the sandbox: %w", err)
+			}
+			return failed
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.Dir, "dir", "", "folder for its data (default: a temporary one)")
+	flags.StringVar(&options.ControlPlane, "controlplane", "", "the stevedore-controlplane binary (default: STEVEDORE_CONTROLPLANE, or beside this one)")
+	flags.StringVar(&options.CrateDBHome, "cratedb-home", os.Getenv("CRATEDB_HOME"), "a real CrateDB release, or a folder with one for each version (default: CRATEDB_HOME, else simulated)")
+	flags.IntVar(&options.Nodes, "nodes", 12, "Node objects, in three zones")
+	flags.BoolVarP(&verbose, "verbose", "v", false, "log what goes on inside")
+	cmd.AddCommand(&cobra.Command{
+		Use:                "cratedb-node",
+		Short:              "One simulated CrateDB node; the sandbox starts these",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if code := cratesim.NodeMain(args); code != 0 {
+				return exitCode(code)
+			}
+			return nil
+		},
+	})
+	return cmd
+}

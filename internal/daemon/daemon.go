@@ -1,0 +1,327 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"stevedore.dev/stevedore/apply"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/internal/reports"
+	"stevedore.dev/stevedore/internal/telemetry"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/render"
+	"stevedore.dev/stevedore/sources"
+)
+
+// daemon is one term of leadership: everything in it is made when the Lease is
+// taken and gone when it is lost.
+type daemon struct {
+	options    Options
+	leadership *leadership
+	fleet      *fleet
+	// plain reaches the API server for what no fence is for (exec is fenced by
+	// its own wrapper); kube, live and applier are fenced.
+	plain    *rest.Config
+	kube     kubernetes.Interface
+	live     *apply.Live
+	applier  *apply.Applier
+	store    *record.Store
+	queue    *reports.Queue
+	reporter *reports.Reporter
+	metrics  *telemetry.Metrics
+	writers  chan struct{}
+
+	mu      sync.Mutex
+	workers map[record.Cluster]*worker
+	outcome map[record.Cluster]string // of --once: "" while it goes on
+	start   func(*worker)
+	unknown chan record.Cluster
+	ended   context.CancelCauseFunc
+}
+
+// Run keeps the clusters that the sources name until ctx ends, whenever it
+// holds the Lease. With Options.Once it returns nil once each cluster is as it
+// is wanted, or an error that names those that are not.
+func Run(ctx context.Context, o Options, webhook reports.Config) error {
+	o = o.withDefaults()
+	receiver, err := reports.NewReceiver(webhook, o.Version)
+	if err != nil {
+		return err
+	}
+	if receiver != nil {
+		defer receiver.Close()
+	}
+	metrics := telemetry.NewMetrics(telemetry.Build{Version: o.Version}, nil)
+	ready := &telemetry.Checks{}
+	l := &leadership{usable: o.Lease.Duration - o.Lease.Duration/5}
+
+	group, ctx := errgroup.WithContext(ctx)
+	if o.Listen != "" {
+		server := &telemetry.Server{Addr: o.Listen, Metrics: metrics, Ready: ready}
+		listener, err := server.Listen(ctx)
+		if err != nil {
+			return err
+		}
+		o.Log.Info("serving metrics and health", "address", listener.Addr().String())
+		group.Go(func() error { return server.Serve(ctx, listener) })
+	}
+	group.Go(func() error {
+		defer metrics.Leading(false)
+		err := lead(ctx, o.REST, o.Lease, l, o.Log, func(ctx context.Context) error {
+			metrics.Leading(true)
+			return term(ctx, o, l, receiver, metrics, ready)
+		})
+		if err == nil {
+			// --once is done: end the server too.
+			return errDone
+		}
+		return err
+	})
+	err = group.Wait()
+	if errors.Is(err, errDone) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+var errDone = errors.New("done")
+
+// term acts while the Lease is held.
+func term(ctx context.Context, o Options, l *leadership, receiver *reports.Receiver, metrics *telemetry.Metrics, ready *telemetry.Checks) error {
+	ctx, ended := context.WithCancelCause(ctx)
+	defer ended(nil)
+	plain := rest.CopyConfig(o.REST)
+	// The server's own fairness bounds us; a second bound here would only make
+	// a bootstrap wait behind another cluster's.
+	plain.QPS = -1
+	guarded := rest.CopyConfig(plain)
+	guarded.Wrap(func(next http.RoundTripper) http.RoundTripper { return fenced{next, l} })
+	kube, err := kubernetes.NewForConfig(guarded)
+	if err != nil {
+		return fmt.Errorf("making the client for the API server: %w", err)
+	}
+	d := &daemon{
+		options: o, leadership: l, fleet: newFleet(), plain: plain, kube: kube, metrics: metrics,
+		writers: make(chan struct{}, o.MaxConcurrentWrites),
+		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{},
+		unknown: make(chan record.Cluster, 256), ended: ended,
+	}
+	d.live, err = apply.NewLive(guarded, apply.LiveOptions{Log: o.Log, OnChange: d.changed})
+	if err != nil {
+		return fmt.Errorf("setting up the watches: %w", err)
+	}
+	defer d.live.Close()
+	d.applier, err = apply.NewApplier(guarded, d.live, apply.ApplierOptions{Log: o.Log, BeforeWrite: l.check, Version: o.Version})
+	if err != nil {
+		return fmt.Errorf("setting up apply: %w", err)
+	}
+	d.store = record.NewStore(record.OverClient(kube.CoreV1(), d.cachedConfigMap))
+	d.queue = reports.NewQueue(reports.Options{
+		Store: d.store, Receiver: receiver, Clusters: d.known, Log: o.Log, Measure: metrics,
+		Lead: func() error { return l.check(ctx) },
+	})
+	events := reports.NewEvents(kube.CoreV1(), o.Log, metrics.EventDropped)
+	d.reporter = &reports.Reporter{Queue: d.queue, Events: events, Log: o.Log}
+	ready.Add("sources", func() error {
+		if !d.fleet.ready(len(o.Sources)) {
+			return errors.New("not every source has been read yet")
+		}
+		return nil
+	})
+
+	var group errgroup.Group
+	d.start = func(w *worker) {
+		group.Go(func() error { w.run(ctx); return nil })
+	}
+	group.Go(func() error { return events.Run(ctx) })
+	group.Go(func() error { return d.queue.Run(ctx) })
+	group.Go(func() error { d.watchNamespaces(ctx); return nil })
+	group.Go(func() error { d.adoptUnknown(ctx); return nil })
+	for _, source := range o.Sources {
+		group.Go(func() error { d.follow(ctx, source); return nil })
+	}
+	<-ctx.Done()
+	_ = group.Wait()
+	if cause := context.Cause(ctx); errors.Is(cause, errDone) {
+		return nil
+	} else if o.Once {
+		return cause
+	}
+	return ctx.Err()
+}
+
+// follow renders each new snapshot of a source.
+func (d *daemon) follow(ctx context.Context, source Source) {
+	log := d.options.Log.With("source", source.Identity())
+	last := ""
+	_ = sources.Follow(ctx, source.Source, sources.FollowOptions{Interval: source.Interval, Log: d.options.Log}, func(state sources.State) {
+		d.metrics.SourceLooked(source.Identity(), 0, state.At, state.Err)
+		if state.Snapshot.IsZero() || state.Snapshot.Revision == last {
+			return
+		}
+		began := time.Now()
+		build := render.BuildTree(ctx, state.Snapshot.Files, d.options.Render)
+		if ctx.Err() != nil {
+			return
+		}
+		last = state.Snapshot.Revision
+		count := len(build.Problems)
+		for _, problem := range build.Problems {
+			log.Error("problem in the source, the last good state stays", "problem", problem.String(), "commit", last)
+		}
+		for _, cluster := range build.Clusters {
+			count += len(cluster.Problems)
+			for _, problem := range cluster.Problems {
+				log.Error("problem in the definition, the cluster stays as it was", "cluster", cluster.Namespace+"/"+cluster.Name, "problem", problem.String(), "commit", last)
+			}
+		}
+		d.metrics.Rendered(source.Identity(), time.Since(began), count)
+		d.employ(d.fleet.take(source.Identity(), last, build))
+		d.adoptAll(ctx)
+	})
+}
+
+// employ gives each cluster a worker and wakes it.
+func (d *daemon) employ(keys []record.Cluster) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, key := range keys {
+		w := d.workers[key]
+		if w == nil {
+			w = &worker{daemon: d, key: key, wake: make(chan struct{}, 1), log: d.options.Log.With("namespace", key.Namespace, "cluster", key.Name)}
+			d.workers[key] = w
+			d.outcome[key] = ""
+			d.start(w)
+		} else {
+			d.outcome[key] = ""
+		}
+		w.poke()
+	}
+}
+
+// changed is told by the watches; it must not block.
+func (d *daemon) changed(namespace, cluster string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if cluster == "" {
+		for key, w := range d.workers {
+			if key.Namespace == namespace {
+				w.poke()
+			}
+		}
+		return
+	}
+	key := record.Cluster{Namespace: namespace, Name: cluster}
+	if w := d.workers[key]; w != nil {
+		w.poke()
+		return
+	}
+	select {
+	case d.unknown <- key:
+	default: // the scan after the next build finds it
+	}
+}
+
+// known are the clusters whose reports may wait for a receiver.
+func (d *daemon) known() []record.Cluster {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	keys := make([]record.Cluster, 0, len(d.workers))
+	for key := range d.workers {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// watchNamespaces begins with the namespaces of the configuration, so that a
+// cluster whose definition is gone is noticed there.
+func (d *daemon) watchNamespaces(ctx context.Context) {
+	waiting := slices.Clone(d.options.Namespaces)
+	for len(waiting) > 0 {
+		waiting = slices.DeleteFunc(waiting, func(namespace string) bool {
+			err := d.live.EnsureNamespace(ctx, namespace)
+			if err != nil && ctx.Err() == nil {
+				d.options.Log.Warn("namespace cannot be watched", "namespace", namespace, "error", err)
+			}
+			return err == nil
+		})
+		d.adoptAll(ctx)
+		if !sleep(ctx, 10*time.Second) {
+			return
+		}
+	}
+}
+
+// adoptUnknown looks after clusters that stand in Kubernetes as ours and that
+// no definition names any more.
+func (d *daemon) adoptUnknown(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case key := <-d.unknown:
+			d.adopt(ctx, key)
+		}
+	}
+}
+
+func (d *daemon) adoptAll(ctx context.Context) {
+	namespaces := slices.Clone(d.options.Namespaces)
+	for _, key := range d.known() {
+		namespaces = append(namespaces, key.Namespace)
+	}
+	slices.Sort(namespaces)
+	for _, namespace := range slices.Compact(namespaces) {
+		for _, name := range d.live.Clusters(namespace) {
+			d.adopt(ctx, record.Cluster{Namespace: namespace, Name: name})
+		}
+	}
+}
+
+func (d *daemon) adopt(ctx context.Context, key record.Cluster) {
+	d.mu.Lock()
+	employed := d.workers[key] != nil
+	d.mu.Unlock()
+	if employed {
+		return
+	}
+	var rec ops.Record
+	if _, err := d.store.Load(ctx, key, record.Operation, &rec); err != nil || rec.Owner == "" {
+		return
+	}
+	if d.fleet.adopt(key, rec.Owner, rec.ClusterName) {
+		d.employ([]record.Cluster{key})
+	}
+}
+
+// cachedConfigMap reads a record from the watch; what the watch does not have
+// does not exist.
+func (d *daemon) cachedConfigMap(namespace, name string) (*corev1.ConfigMap, error) {
+	if object, ok := d.live.ConfigMap(namespace, name); ok {
+		return object, nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, name)
+}
+
+// tell reports transitions, before the record that marks them is saved.
+func (w *worker) tell(ctx context.Context, entry record.Entry, transitions []ops.Report) error {
+	if len(transitions) == 0 {
+		return nil
+	}
+	if err := w.reporter.Report(ctx, w.key, entry.Object(), transitions); err != nil {
+		return fmt.Errorf("queueing reports: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/telemetry"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/cratedb"
+	"stevedore.dev/stevedore/ops/execute"
+)
+
+// healthInterval is how often health is told to the receiver, as crate-operator
+// does it.
+const healthInterval = time.Minute
+
+// client reaches this cluster's database.
+func (w *worker) client() cratedb.Client {
+	client := cratedb.Client{Dialer: w.dialer()}
+	if w.renderedFrom.Definition == nil {
+		return client
+	}
+	spec := w.renderedFrom.Definition.Spec
+	client.Port = spec.Ports.Postgres
+	if spec.Cluster.SSL != nil {
+		client.TLS = &tls.Config{
+			MinVersion: tls.VersionTLS12, RootCAs: w.options.DatabaseCA,
+			ServerName: names.Service(w.key.Name) + "." + w.key.Namespace + ".svc",
+			// Without a CA the certificate says nothing; cratedb takes this only
+			// over a way that counts as ours.
+			InsecureSkipVerify: w.options.DatabaseCA == nil,
+		}
+	}
+	return client
+}
+
+func (w *worker) dialer() cratedb.Dialer {
+	if w.options.Connect == ConnectPortForward {
+		return forwardDialer{cfg: w.plain, client: w.kube, namespace: w.key.Namespace}
+	}
+	return podDialer{address: func(name string) string {
+		for _, pod := range w.live.Pods(w.key.Namespace, w.key.Name) {
+			if pod.Name == name {
+				return pod.Status.PodIP
+			}
+		}
+		return ""
+	}}
+}
+
+// tools are what this cluster's executors act through, fenced by the Lease.
+func (w *worker) tools() execute.Tools {
+	write := objects{client: w.kube, cluster: w.key}
+	crash := cratedb.Crash{Executor: podExec{cfg: w.plain, client: w.kube, namespace: w.key.Namespace}}
+	if w.renderedFrom.Definition != nil {
+		crash.HTTPPort = w.renderedFrom.Definition.Spec.Ports.HTTP
+		crash.TLS = w.renderedFrom.Definition.Spec.Cluster.SSL != nil
+	}
+	return execute.Tools{
+		Objects: write, Secrets: write,
+		Database: fencedDatabase{w.client(), w.leadership},
+		Crash:    fencedCrash{crash, w.leadership},
+		Password: newPassword,
+	}
+}
+
+// newPassword has 192 random bits, in characters that need no quoting anywhere.
+func newPassword() (string, error) {
+	bits := make([]byte, 24)
+	if _, err := rand.Read(bits); err != nil {
+		return "", fmt.Errorf("reading random bits for a password: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(bits), nil
+}
+
+// observeDatabase asks the database, unless it was asked a moment ago.
+func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, observed *ops.Observed) {
+	defer func() { observed.Database = w.reading }()
+	if time.Since(w.reading.At) < readingAge {
+		return
+	}
+	target := cratedb.Target{}
+	for _, pod := range observed.Pods {
+		if pod.IP != "" && !pod.Started.IsZero() && !pod.Terminating && pod.Phase == "Running" {
+			target.Pods = append(target.Pods, cratedb.PodRef{Name: pod.Name, NodeName: pod.NodeName})
+		}
+	}
+	if secret, ok := w.live.Secret(desired.Namespace, names.SystemSecret(desired.Name)); ok {
+		target.Password = string(secret.Data["password"])
+	}
+	if len(target.Pods) == 0 {
+		w.reading = ops.Database{At: time.Now()}
+		return
+	}
+	asking, cancel := w.leadership.bounded(ctx)
+	defer cancel()
+	w.reading = w.client().Observe(asking, target)
+	if w.reading.At.IsZero() {
+		w.reading.At = time.Now()
+	}
+}
+
+// measure counts the decision and, once a minute, tells the cluster's health.
+func (w *worker) measure(decision ops.Decision, observed ops.Observed) {
+	w.metrics.Decided(w.key, decision.Verdict.String(), reasonNames(decision.Waits), reasonNames(decision.Refusals))
+	if !decision.Record.Bootstrap.Done {
+		return
+	}
+	health := telemetry.Unreachable
+	if observed.Database.Contact == ops.Yes {
+		switch observed.Database.Health.Colour {
+		case ops.Green:
+			health = telemetry.Green
+		case ops.Yellow:
+			health = telemetry.Yellow
+		case ops.Red:
+			health = telemetry.Red
+		}
+	}
+	now := time.Now()
+	w.metrics.Health(w.key, decision.Record.ClusterName, health, now)
+	if now.Sub(w.pinged) >= healthInterval {
+		w.pinged = now
+		w.queue.Health(w.key, health.String())
+	}
+}
+
+func reasonNames(reasons []ops.Reason) []string {
+	var all []string
+	for _, reason := range reasons {
+		all = append(all, reason.Name)
+	}
+	return all
+}

@@ -1,0 +1,218 @@
+package daemon
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/render"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// wanted is what the sources say of one cluster.
+type wanted struct {
+	// cluster is the last good definition; its Definition is nil when there has
+	// been none since the start.
+	cluster render.Cluster
+	owner   string
+	commit  string
+	// problems are of the newest commit, and keep it from replacing cluster.
+	problems []definition.Problem
+	// removed: the definition is gone from its source.
+	removed bool
+	// otherOwner is another source that names the same cluster.
+	otherOwner string
+	// renamedFrom is a removed cluster of the same source with the same
+	// spec.cluster.name.
+	renamedFrom string
+}
+
+// fleet is what all sources want, by cluster. It decides nothing: it holds the
+// newest good word of each source.
+type fleet struct {
+	mu       sync.Mutex
+	bySource map[string]*sourceView
+	// names are spec.cluster.name of clusters whose definition is gone, as
+	// their records say.
+	orphanNames map[record.Cluster]orphan
+}
+
+type orphan struct{ owner, clusterName string }
+
+type sourceView struct {
+	// built is true once a snapshot of the source was built.
+	built bool
+	// broken: the newest build has problems that belong to no cluster, so a
+	// cluster that is missing in it may just be unreadable.
+	broken   []definition.Problem
+	clusters map[record.Cluster]wanted
+}
+
+func newFleet() *fleet {
+	return &fleet{bySource: map[string]*sourceView{}, orphanNames: map[record.Cluster]orphan{}}
+}
+
+// take lays a build over what was known and returns the clusters to look at.
+func (f *fleet) take(owner, commit string, build *render.Build) []record.Cluster {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	view := f.bySource[owner]
+	if view == nil {
+		view = &sourceView{clusters: map[record.Cluster]wanted{}}
+		f.bySource[owner] = view
+	}
+	view.built = true
+	view.broken = build.Problems
+	present := map[record.Cluster]bool{}
+	for _, cluster := range build.Clusters {
+		key := record.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}
+		present[key] = true
+		now := view.clusters[key]
+		now.owner, now.removed = owner, false
+		now.problems = cluster.Problems
+		if len(cluster.Problems) == 0 {
+			now.cluster, now.commit = cluster, commit
+		} else if now.commit == "" {
+			now.cluster = render.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}
+			now.commit = commit
+		}
+		view.clusters[key] = now
+	}
+	for key, now := range view.clusters {
+		if present[key] {
+			continue
+		}
+		if len(build.Problems) > 0 && !now.removed {
+			now.problems = build.Problems
+		} else {
+			now.removed, now.problems = true, nil
+		}
+		view.clusters[key] = now
+	}
+	return f.keysLocked()
+}
+
+// adopt makes known a cluster that stands in Kubernetes, recorded as owner's.
+// It reports whether the cluster is worth a worker: its owner is one of the
+// sources of this daemon.
+func (f *fleet) adopt(key record.Cluster, owner, clusterName string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	view := f.bySource[owner]
+	if view == nil || !view.built {
+		return false
+	}
+	if clusterName != "" {
+		f.orphanNames[key] = orphan{owner, clusterName}
+	}
+	if _, known := view.clusters[key]; !known {
+		now := wanted{cluster: render.Cluster{Namespace: key.Namespace, Name: key.Name}, owner: owner, removed: len(view.broken) == 0}
+		if !now.removed {
+			now.problems = view.broken
+		}
+		view.clusters[key] = now
+	}
+	return true
+}
+
+// get is what is wanted of one cluster; ok is false when no source names it.
+// Of two sources that name it, recordedOwner's goes first.
+func (f *fleet) get(key record.Cluster, recordedOwner string) (wanted, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var owners []string
+	for owner, view := range f.bySource {
+		if now, ok := view.clusters[key]; ok && !now.removed {
+			owners = append(owners, owner)
+		}
+	}
+	slices.SortFunc(owners, func(a, b string) int {
+		if (a == recordedOwner) != (b == recordedOwner) {
+			if a == recordedOwner {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a, b)
+	})
+	if len(owners) == 0 {
+		for owner, view := range f.bySource {
+			if now, ok := view.clusters[key]; ok && (recordedOwner == "" || owner == recordedOwner) {
+				return now, true
+			}
+		}
+		return wanted{}, false
+	}
+	now := f.bySource[owners[0]].clusters[key]
+	if len(owners) > 1 {
+		now.otherOwner = owners[1]
+	}
+	now.renamedFrom = f.renamedLocked(key, now)
+	return now, true
+}
+
+// renamedLocked finds the removed cluster that key would be a new name of.
+func (f *fleet) renamedLocked(key record.Cluster, now wanted) string {
+	if now.cluster.Definition == nil {
+		return ""
+	}
+	name := now.cluster.Definition.Spec.Cluster.Name
+	var found []string
+	for other, was := range f.bySource[now.owner].clusters {
+		if other == key || !was.removed {
+			continue
+		}
+		oldName := f.orphanNames[other].clusterName
+		if was.cluster.Definition != nil {
+			oldName = was.cluster.Definition.Spec.Cluster.Name
+		}
+		if oldName == name {
+			found = append(found, other.String())
+		}
+	}
+	slices.Sort(found)
+	if len(found) == 0 {
+		return ""
+	}
+	return found[0]
+}
+
+// problems are those of every source that belong to no single cluster.
+func (f *fleet) problems() []definition.Problem {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []definition.Problem
+	for _, view := range f.bySource {
+		all = append(all, view.broken...)
+	}
+	return all
+}
+
+// ready reports whether each of n sources has been built once.
+func (f *fleet) ready(n int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	built := 0
+	for _, view := range f.bySource {
+		if view.built {
+			built++
+		}
+	}
+	return built == n
+}
+
+func (f *fleet) keysLocked() []record.Cluster {
+	seen := map[record.Cluster]bool{}
+	var keys []record.Cluster
+	for _, view := range f.bySource {
+		for key := range view.clusters {
+			if !seen[key] {
+				seen[key] = true
+				keys = append(keys, key)
+			}
+		}
+	}
+	slices.SortFunc(keys, func(a, b record.Cluster) int { return cmp.Compare(a.String(), b.String()) })
+	return keys
+}

@@ -1,0 +1,43 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/internal/names"
+)
+
+// foreign finds objects that have a wanted name and are not ours. The watches
+// show only what carries our label, so an object that they do not have is
+// asked for once before it is made: server-side apply would take it over.
+func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]string, error) {
+	var found []string
+	var kinds []schema.GroupVersionKind
+	for _, object := range wanted {
+		if kind := object.GroupVersionKind(); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if err := w.live.EnsureKinds(ctx, w.key.Namespace, kinds...); err != nil {
+		return nil, fmt.Errorf("watching the kinds of namespace %s: %w", w.key.Namespace, err)
+	}
+	for _, object := range wanted {
+		key := compare.KeyOf(object)
+		if _, ok := w.live.Get(key); ok {
+			continue
+		}
+		live, err := w.applier.Read(ctx, key)
+		if err != nil {
+			return nil, fmt.Errorf("looking whether %s exists: %w", key, err)
+		}
+		if live == nil || live.GetLabels()[names.ClusterLabel] == w.key.Name {
+			continue
+		}
+		found = append(found, key.Kind+" "+key.Name)
+	}
+	return found, nil
+}

@@ -1,0 +1,116 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
+)
+
+// objects is what executors write to Kubernetes through, for one cluster. It
+// goes to the API server and not to a cache: an executor looks right before it
+// writes.
+type objects struct {
+	client  kubernetes.Interface
+	cluster record.Cluster
+}
+
+var (
+	_ execute.Objects = objects{}
+	_ execute.Secrets = objects{}
+)
+
+func (o objects) CreateSecret(ctx context.Context, name string, data map[string][]byte) error {
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: o.cluster.Namespace, Name: name,
+			Labels: map[string]string{
+				names.ClusterLabel:      o.cluster.Name,
+				names.UserPasswordLabel: "true",
+				names.ManagedByLabel:    names.FieldManager,
+				names.ComponentLabel:    names.Component,
+				names.NameLabel:         o.cluster.Name,
+				names.PartOfLabel:       names.Component,
+			},
+		},
+		Type: corev1.SecretTypeOpaque,
+		Data: data,
+	}
+	_, err := o.client.CoreV1().Secrets(o.cluster.Namespace).Create(ctx, secret, metav1.CreateOptions{FieldManager: names.FieldManager})
+	if apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("creating Secret %s/%s: %w", o.cluster.Namespace, name, execute.ErrExists)
+	}
+	if err != nil {
+		return fmt.Errorf("creating Secret %s/%s: %w", o.cluster.Namespace, name, err)
+	}
+	return nil
+}
+
+func (o objects) Get(ctx context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
+	secret, err := o.client.CoreV1().Secrets(o.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, ops.SecretVersion{}, fmt.Errorf("reading Secret %s/%s: %w", o.cluster.Namespace, name, execute.ErrNotFound)
+	}
+	if err != nil {
+		return nil, ops.SecretVersion{}, fmt.Errorf("reading Secret %s/%s: %w", o.cluster.Namespace, name, err)
+	}
+	return secret.Data, ops.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion}, nil
+}
+
+// metadataPatch is a merge patch of labels or annotations.
+func metadataPatch(field string, values map[string]string) ([]byte, error) {
+	return jsonBytes(map[string]any{"metadata": map[string]any{field: values}})
+}
+
+func (o objects) LabelSecret(ctx context.Context, name, label, value string) error {
+	patch, err := metadataPatch("labels", map[string]string{label: value})
+	if err != nil {
+		return err
+	}
+	_, err = o.client.CoreV1().Secrets(o.cluster.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
+	return wrapWrite("labelling Secret", o.cluster.Namespace, name, err)
+}
+
+func (o objects) AnnotateClaim(ctx context.Context, name string, annotations map[string]string) error {
+	patch, err := metadataPatch("annotations", annotations)
+	if err != nil {
+		return err
+	}
+	_, err = o.client.CoreV1().PersistentVolumeClaims(o.cluster.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
+	return wrapWrite("annotating PersistentVolumeClaim", o.cluster.Namespace, name, err)
+}
+
+func (o objects) SetBudget(ctx context.Context, name string, maxUnavailable int) error {
+	patch, err := jsonBytes(map[string]any{"spec": map[string]any{"maxUnavailable": maxUnavailable}})
+	if err != nil {
+		return err
+	}
+	_, err = o.client.PolicyV1().PodDisruptionBudgets(o.cluster.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
+	return wrapWrite("setting PodDisruptionBudget", o.cluster.Namespace, name, err)
+}
+
+func (o objects) DeletePod(ctx context.Context, name, uid string) error {
+	id := types.UID(uid)
+	err := o.client.CoreV1().Pods(o.cluster.Namespace).Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &id}})
+	return wrapWrite("deleting Pod", o.cluster.Namespace, name, err)
+}
+
+func wrapWrite(what, namespace, name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("%s %s/%s: %w", what, namespace, name, execute.ErrNotFound)
+	default:
+		return fmt.Errorf("%s %s/%s: %w", what, namespace, name, err)
+	}
+}

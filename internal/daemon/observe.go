@@ -1,0 +1,187 @@
+package daemon
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+)
+
+// liveView is what observing reads; apply.Live is one.
+type liveView interface {
+	Get(key compare.Key) (*unstructured.Unstructured, bool)
+	Pods(ns, cluster string) []*corev1.Pod
+	Claims(ns, cluster string) []*corev1.PersistentVolumeClaim
+	Secret(ns, name string) (*corev1.Secret, bool)
+}
+
+// observeKubernetes reads the cluster's live objects as Decide sees them.
+func observeKubernetes(live liveView, desired ops.Desired) ops.Observed {
+	ns, cluster := desired.Namespace, desired.Name
+	observed := ops.Observed{}
+	for _, set := range desired.Sets {
+		key := compare.Key{Group: "apps", Kind: "StatefulSet", Namespace: ns, Name: set.Name}
+		if object, ok := live.Get(key); ok {
+			observed.Sets = append(observed.Sets, observedSet(object, cluster))
+		}
+	}
+	groups := map[string]ops.Set{}
+	for _, set := range desired.Sets {
+		groups[set.Group] = set
+	}
+	for _, pod := range live.Pods(ns, cluster) {
+		observed.Pods = append(observed.Pods, observedPod(pod, groups))
+	}
+	for _, claim := range live.Claims(ns, cluster) {
+		set, ordinal := claimOf(claim.Name, desired.Sets)
+		observed.Claims = append(observed.Claims, ops.Claim{
+			Name: claim.Name, Set: set, Ordinal: ordinal,
+			ClusterID: claim.Annotations[names.ClusterIDAnnotation],
+			Version:   claim.Annotations[names.VersionAnnotation],
+			Phase:     string(claim.Status.Phase),
+		})
+	}
+	for _, name := range secretNames(desired) {
+		observed.Secrets = append(observed.Secrets, observedSecret(live, ns, name))
+	}
+	for _, name := range desired.Budgets {
+		if object, ok := live.Get(compare.Key{Group: "policy", Kind: "PodDisruptionBudget", Namespace: ns, Name: name}); ok {
+			value, _, _ := unstructured.NestedInt64(object.Object, "spec", "maxUnavailable")
+			observed.Budgets = append(observed.Budgets, ops.ObservedBudget{Name: name, MaxUnavailable: int(value)})
+		}
+	}
+	return observed
+}
+
+func observedSet(object *unstructured.Unstructured, cluster string) ops.ObservedSet {
+	number := func(fields ...string) int64 {
+		value, _, _ := unstructured.NestedInt64(object.Object, fields...)
+		return value
+	}
+	update, _, _ := unstructured.NestedString(object.Object, "status", "updateRevision")
+	return ops.ObservedSet{
+		Name: object.GetName(), UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion(),
+		Ours:     object.GetLabels()[names.ClusterLabel] == cluster,
+		Replicas: int(number("spec", "replicas")), Current: int(number("status", "replicas")),
+		Ready: int(number("status", "readyReplicas")), Generation: object.GetGeneration(),
+		ObservedGeneration: number("status", "observedGeneration"), UpdateRevision: update,
+		InitialMasters: ops.HasInitialMasters(object),
+	}
+}
+
+func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
+	group := pod.Labels[names.NodeNameLabel]
+	set, ordinal := splitOrdinal(pod.Name)
+	known := groups[group]
+	out := ops.Pod{
+		Name: pod.Name, Set: set, Ordinal: ordinal, UID: string(pod.UID),
+		NodeName:    names.NodePrefix(group, known.Dedicated) + "-" + strconv.Itoa(ordinal),
+		Terminating: pod.DeletionTimestamp != nil, Phase: string(pod.Status.Phase),
+		Revision: pod.Labels["controller-revision-hash"], IP: pod.Status.PodIP,
+		KubernetesNode: pod.Spec.NodeName, Zone: pod.Labels["topology.kubernetes.io/zone"],
+	}
+	for _, condition := range pod.Status.Conditions {
+		switch {
+		case condition.Type == corev1.PodReady:
+			out.Ready = condition.Status == corev1.ConditionTrue
+		case condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse:
+			out.Waiting, out.Message = condition.Reason, condition.Message
+		}
+	}
+	for _, container := range pod.Spec.Containers {
+		if container.Name == ops.CrateContainer {
+			out.Version = imageTag(container.Image)
+		}
+	}
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if waiting := status.State.Waiting; waiting != nil && (out.Waiting == "" || status.Name == ops.CrateContainer) {
+			out.Waiting, out.Message = waiting.Reason, waiting.Message
+		}
+		if status.Name != ops.CrateContainer {
+			continue
+		}
+		out.Restarts = int(status.RestartCount)
+		if running := status.State.Running; running != nil {
+			out.Started = running.StartedAt.Time
+		} else if last := status.LastTerminationState.Terminated; last != nil {
+			out.Started = last.StartedAt.Time
+		}
+	}
+	return out
+}
+
+// imageTag is what follows the last colon of an image's last path element; ""
+// where there is none.
+func imageTag(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	slash := strings.LastIndexByte(image, '/')
+	if colon := strings.LastIndexByte(image, ':'); colon > slash {
+		return image[colon+1:]
+	}
+	return ""
+}
+
+func splitOrdinal(name string) (string, int) {
+	dash := strings.LastIndexByte(name, '-')
+	if dash < 0 {
+		return name, -1
+	}
+	ordinal, err := strconv.Atoi(name[dash+1:])
+	if err != nil {
+		return name, -1
+	}
+	return name[:dash], ordinal
+}
+
+// claimOf finds the set that a claim "data0-<set>-<ordinal>" is of.
+func claimOf(name string, sets []ops.Set) (string, int) {
+	base, ordinal := splitOrdinal(name)
+	for _, set := range sets {
+		if strings.HasSuffix(base, "-"+set.Name) {
+			return set.Name, ordinal
+		}
+	}
+	return "", ordinal
+}
+
+// secretNames are all Secrets that the cluster's operations look at, sorted.
+func secretNames(desired ops.Desired) []string {
+	all := []string{names.SystemSecret(desired.Name)}
+	for _, user := range desired.Users {
+		all = append(all, user.Secret.Name)
+	}
+	if desired.License != nil {
+		all = append(all, desired.License.Name)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func observedSecret(live liveView, ns, name string) ops.Secret {
+	secret, ok := live.Secret(ns, name)
+	if !ok {
+		return ops.Secret{Name: name}
+	}
+	out := ops.Secret{
+		Name: name, Exists: true,
+		Version:  ops.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion},
+		Labelled: secret.Labels[names.UserPasswordLabel] == "true",
+	}
+	for key, value := range secret.Data {
+		if len(value) > 0 {
+			out.Keys = append(out.Keys, key)
+		}
+	}
+	slices.Sort(out.Keys)
+	return out
+}
+
+// readingAge bounds how often the database is asked while events keep coming.
+const readingAge = time.Second

@@ -1,0 +1,82 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+// Outcomes of a cluster, for --once.
+const (
+	outcomeDone    = "done"
+	outcomeRefused = "refused"
+)
+
+// settled says in the log what became of a turn, once a change, and ends
+// --once when no cluster can go on by itself.
+func (w *worker) settled(decision ops.Decision, problems []string, busy bool) {
+	line := decision.Verdict.String()
+	reasons := append(append([]ops.Reason(nil), decision.Waits...), decision.Refusals...)
+	for _, reason := range reasons {
+		line += " " + reason.Name
+	}
+	if line != w.saidVerdict && !busy {
+		w.saidVerdict = line
+		if len(reasons) == 0 {
+			w.log.Info(decision.Verdict.String())
+		}
+		for _, reason := range decision.Waits {
+			w.log.Info("waiting: "+reason.Message, "gate", reason.Name)
+		}
+		for _, reason := range decision.Refusals {
+			w.log.Warn("refused: "+reason.Message, "refusal", reason.Name)
+		}
+	}
+	outcome := ""
+	switch {
+	case busy:
+	case decision.Verdict == ops.Refuse, len(problems) > 0:
+		outcome = outcomeRefused
+	case decision.Verdict == ops.Done:
+		outcome = outcomeDone
+	}
+	w.daemon.noteOutcome(w.key, outcome)
+}
+
+func (d *daemon) noteOutcome(key record.Cluster, outcome string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.outcome[key] = outcome
+	if !d.options.Once || !d.fleet.ready(len(d.options.Sources)) {
+		return
+	}
+	d.endOnceLocked()
+}
+
+// endOnceLocked ends a run of --once when every cluster has an outcome.
+func (d *daemon) endOnceLocked() {
+	var refused []string
+	for key, outcome := range d.outcome {
+		switch outcome {
+		case "":
+			return
+		case outcomeRefused:
+			refused = append(refused, key.String())
+		}
+	}
+	problems := d.fleet.problems()
+	switch {
+	case len(refused) > 0:
+		slices.Sort(refused)
+		d.ended(fmt.Errorf("%d of %d clusters are not as they are wanted: %s; `stevedore status` says why",
+			len(refused), len(d.outcome), strings.Join(refused, ", ")))
+	case len(problems) > 0:
+		d.ended(errors.New("the source has problems that belong to no cluster: " + problems[0].String()))
+	default:
+		d.ended(errDone)
+	}
+}

@@ -1,0 +1,79 @@
+// Package daemon is the loop that joins the parts: sources give snapshots,
+// render makes clusters of them, ops decides, apply and the executors act,
+// reports tell. It wires and waits; it decides nothing.
+package daemon
+
+import (
+	"crypto/x509"
+	"log/slog"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/render"
+	"stevedore.dev/stevedore/sources"
+)
+
+// Connect says how the database in a pod is reached.
+type Connect string
+
+const (
+	// ConnectPod dials the pod's address; the pod network counts as ours.
+	ConnectPod Connect = "pod"
+	// ConnectPortForward goes through the API server.
+	ConnectPortForward Connect = "port-forward"
+)
+
+// Source is a source and how often it is looked at.
+type Source struct {
+	sources.Source
+	// Interval between looks; 0: a minute.
+	Interval time.Duration
+}
+
+// Options of Run.
+type Options struct {
+	Sources []Source
+	// REST reaches the API server.
+	REST *rest.Config
+	// Namespaces are watched from the start, besides those that definitions
+	// name: there a cluster is noticed whose definition is gone.
+	Namespaces []string
+	Render     render.Config
+	Policy     ops.Policy
+	Connect    Connect
+	// DatabaseCA verifies the databases' certificates; nil: the certificate is
+	// not verified, which is allowed only over a way that counts as ours.
+	DatabaseCA *x509.CertPool
+	Lease      LeaseOptions
+	// Listen is the address of /metrics, /healthz and /readyz; "" serves none.
+	Listen string
+	// Once ends Run when each cluster is done, or cannot go on by itself.
+	Once bool
+	// Interval between two looks at a cluster where nothing happens; 0: 30 s.
+	Interval time.Duration
+	// MaxConcurrentWrites bounds the clusters that write to the API server at
+	// the same time; 0: 16.
+	MaxConcurrentWrites int
+	// Version of this binary.
+	Version string
+	Log     *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	if o.Interval <= 0 {
+		o.Interval = 30 * time.Second
+	}
+	if o.MaxConcurrentWrites <= 0 {
+		o.MaxConcurrentWrites = 16
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Connect == "" {
+		o.Connect = ConnectPod
+	}
+	o.Lease = o.Lease.withDefaults()
+	return o
+}

@@ -1,0 +1,90 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+// Observation is what is published of a cluster for those who have no way to
+// its database: a plan in CI has its numbers from here. It holds no secret and
+// no name that a person did not put into the definition or into a table's name.
+type Observation struct {
+	// At is when the database was read.
+	At        time.Time `json:"at"`
+	ClusterID string    `json:"clusterId,omitempty"`
+	Contact   string    `json:"contact"`
+	Recovered string    `json:"recovered"`
+	Health    string    `json:"health"`
+	// Tables are those that are not green, at most 20.
+	Tables []string          `json:"tables,omitempty"`
+	Nodes  []ObservationNode `json:"nodes,omitempty"`
+}
+
+// ObservationNode is a node of the cluster.
+type ObservationNode struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Master  bool   `json:"master,omitempty"`
+}
+
+// publish writes the observation when its content changed, at most once in ten
+// minutes, and at the end of an operation. A failure to do so stops nothing.
+func (w *worker) publish(ctx context.Context, decision ops.Decision) {
+	if !decision.Apply || !decision.Record.Bootstrap.Done || w.reading.Contact != ops.Yes {
+		return
+	}
+	next := Observation{
+		ClusterID: w.reading.ClusterID, Contact: w.reading.Contact.String(),
+		Recovered: w.reading.Recovered.String(), Health: w.reading.Health.Colour.String(),
+		Tables: w.reading.Health.Tables,
+	}
+	for _, node := range w.reading.Nodes {
+		next.Nodes = append(next.Nodes, ObservationNode{Name: node.Name, Version: node.Version, Master: node.ID == w.reading.MasterNode})
+	}
+	slices.SortFunc(next.Nodes, func(a, b ObservationNode) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	content, err := json.Marshal(next)
+	if err != nil {
+		w.log.Warn("the observation cannot be encoded", "error", err)
+		return
+	}
+	if w.published.At.IsZero() {
+		// After a restart: what was published is in Kubernetes.
+		var last Observation
+		if _, err := w.store.Load(ctx, w.key, record.Observation, &last); err == nil && !last.At.IsZero() {
+			at := last.At
+			last.At = time.Time{}
+			if was, err := json.Marshal(last); err == nil {
+				w.published = record.Published{At: at, Content: was}
+			}
+		}
+	}
+	ended := decision.Record.Operation == nil && slices.ContainsFunc(decision.Reports, func(r ops.Report) bool {
+		return r.Status == ops.StatusSuccess || r.Status == ops.StatusFailure
+	})
+	now := time.Now()
+	if !record.ShouldPublish(w.published, content, now, ended) {
+		return
+	}
+	next.At = w.reading.At.UTC().Truncate(time.Second)
+	var old Observation
+	entry, err := w.store.Load(ctx, w.key, record.Observation, &old)
+	if err != nil && entry.Aside() == "" {
+		w.log.Warn("the observation cannot be read", "error", err)
+		return
+	}
+	if _, err := w.store.Save(ctx, entry, next); err != nil {
+		w.log.Warn("the observation cannot be published, it will be tried again", "error", err)
+		return
+	}
+	w.published = record.Published{At: now, Content: content}
+}

@@ -1,0 +1,369 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/render"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// turn is one round: read the record, render, observe, decide, and then act in
+// the order that a kill at any point survives: reports are queued, the intent
+// is recorded, objects are applied, actions run, and what they did is recorded.
+// It returns when to look again without an event.
+func (w *worker) turn(ctx context.Context) (time.Duration, error) {
+	if err := w.live.EnsureNamespace(ctx, w.key.Namespace); err != nil {
+		return 0, fmt.Errorf("watching namespace %s: %w", w.key.Namespace, err)
+	}
+	if ok, behind := w.live.CaughtUp(w.key.Namespace, w.key.Name); !ok {
+		w.log.Debug("waiting for the watch to show our own writes", "objects", len(behind))
+		return retryMin, nil
+	}
+	rec := ops.Record{}
+	entry, err := w.store.Load(ctx, w.key, record.Operation, &rec)
+	if errors.Is(err, record.ErrDamaged) {
+		w.log.Warn("the record is damaged: it is kept aside and rebuilt from what is live", "error", err, "aside", entry.Aside())
+		rec = ops.Record{}
+	} else if err != nil {
+		return 0, err
+	}
+	want, ok := w.fleet.get(w.key, rec.Owner)
+	if !ok {
+		return w.options.Interval, nil
+	}
+	before := rec
+	problems := problemTexts(want.problems)
+	problems = append(problems, w.render(want, render.Pins{Base: rec.Pins.Base, MasterGroup: rec.Pins.MasterGroup})...)
+	desired, ok := w.desired(ctx, want, &rec)
+	if !ok {
+		// There has been no good definition yet: nothing is known to be wanted.
+		return w.show(ctx, entry, before, rec, ops.Decision{Verdict: ops.Refuse, Record: rec}, problems)
+	}
+	for _, name := range secretNames(desired) {
+		if err := w.live.EnsureSecret(ctx, w.key.Namespace, name); err != nil {
+			return 0, fmt.Errorf("watching Secret %s/%s: %w", w.key.Namespace, name, err)
+		}
+	}
+
+	observed := observeKubernetes(w.live, desired)
+	if observed.Foreign, err = w.foreign(ctx, w.objects(want)); err != nil {
+		return 0, err
+	}
+	w.observeDatabase(ctx, desired, &observed)
+	observed.At = w.reading.At
+	observed.Applied, observed.ApplyErrors, observed.Failures = w.applied, w.applyErrors, w.failures
+	observed.OtherOwner = want.otherOwner
+	observed.Commands = commands(entry, desired.Revision)
+	now := time.Now()
+	decision := ops.Decide(desired, observed, rec, w.options.Policy, now)
+	w.measure(decision, observed)
+
+	return w.act(ctx, turnState{entry: entry, before: before, want: want, desired: desired, decision: decision, problems: problems})
+}
+
+// turnState is what deciding leaves for acting.
+type turnState struct {
+	entry    record.Entry
+	before   ops.Record
+	want     wanted
+	desired  ops.Desired
+	decision ops.Decision
+	problems []string
+}
+
+func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
+	decision, next := s.decision, s.decision.Record
+	var effective []*unstructuredObject
+	if decision.Apply {
+		var err error
+		effective, next.Saved, err = ops.Materialise(w.objects(s.want), next.Saved, decision.Effective)
+		if err != nil {
+			return 0, fmt.Errorf("making the effective objects: %w", err)
+		}
+	}
+	next.Shown = s.before.Shown
+	if !w.passing(s) {
+		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
+	}
+	if err := w.tell(ctx, s.entry, decision.Reports); err != nil {
+		return 0, err
+	}
+	entry, err := w.store.Save(ctx, s.entry.DropExpired(s.desired.Revision), next)
+	if err != nil {
+		return 0, err
+	}
+
+	wrote := false
+	if decision.Apply {
+		if wrote, err = w.sync(ctx, s.desired, decision.Effective, effective); err != nil {
+			return 0, err
+		}
+	}
+	acted := false
+	if !wrote {
+		// What was just written is not visible yet; an action is decided again
+		// once it is.
+		after, ran, err := w.runAll(ctx, next, decision)
+		if err != nil {
+			return 0, err
+		}
+		acted = ran
+		if ran {
+			w.reading = ops.Database{}
+			if _, err := w.store.Save(ctx, entry, after); err != nil {
+				return 0, err
+			}
+		}
+	}
+	w.publish(ctx, decision)
+	w.settled(decision, s.problems, wrote || acted)
+	switch {
+	case wrote, acted:
+		return retryMin, nil
+	case decision.LookAgain > 0:
+		return decision.LookAgain, nil
+	default:
+		return w.options.Interval, nil
+	}
+}
+
+// passing says that a decision is not worth showing: an act is over in a moment,
+// and right after a start it is not known yet that all is in sync, which must
+// not cost a write.
+func (w *worker) passing(s turnState) bool {
+	if len(s.problems) > 0 || len(s.decision.Refusals) > 0 {
+		return false
+	}
+	return s.decision.Verdict == ops.Act || (s.decision.Apply && w.applied.Revision != s.desired.Revision && len(s.decision.Waits) == 0)
+}
+
+// objects that are wanted; none of a cluster whose definition is gone.
+func (w *worker) objects(want wanted) []*unstructuredObject {
+	if want.removed || w.rendered == nil {
+		return nil
+	}
+	return w.rendered.Objects
+}
+
+// desired makes the typed values to decide on; ok is false when there is
+// neither a definition nor a record to go by.
+func (w *worker) desired(ctx context.Context, want wanted, rec *ops.Record) (ops.Desired, bool) {
+	if want.removed {
+		if rec.Owner == "" && rec.ClusterID == "" {
+			return ops.Desired{}, false
+		}
+		return w.removedDesired(want, *rec), true
+	}
+	if w.rendered == nil {
+		return ops.Desired{}, false
+	}
+	desired := ops.NewDesired(w.renderedFrom.Definition, ops.Render{
+		Objects: w.rendered.Objects, Revision: w.rendered.Revision,
+		Pins: ops.Pins{Base: w.rendered.Pins.Base, MasterGroup: w.rendered.Pins.MasterGroup},
+	}, want.owner, want.commit)
+	desired.RenamedFrom = want.renamedFrom
+	if len(rec.Saved) == 0 {
+		rec.Saved = w.savedFromLive()
+	}
+	desired.Changes = w.classify(desired.Revision, rec.Saved)
+	return desired, true
+}
+
+// removedDesired says of a cluster without a definition what its record knows.
+func (w *worker) removedDesired(want wanted, rec ops.Record) ops.Desired {
+	desired := ops.Desired{
+		Namespace: w.key.Namespace, Name: w.key.Name, Owner: want.owner, Commit: want.commit,
+		Revision: rec.Revision, ClusterName: rec.ClusterName, Version: rec.Version, TLS: rec.TLS,
+		License: rec.License, Pins: rec.Pins, Removed: true,
+		Ports: definition.Ports{HTTP: 4200, Postgres: 5432},
+	}
+	for _, set := range rec.Sets {
+		dedicated := set.Group == names.MasterGroup && set.Name == names.StatefulSet(w.key.Name, set.Group, true)
+		desired.Sets = append(desired.Sets, ops.Set{
+			Name: set.Name, Group: set.Group, Replicas: set.Replicas, Dedicated: dedicated, Data: !dedicated,
+			MasterEligible: dedicated || set.Group == rec.Pins.MasterGroup,
+		})
+	}
+	for _, budget := range rec.Budgets {
+		desired.Budgets = append(desired.Budgets, budget.Name)
+	}
+	return desired
+}
+
+// classify compares the wanted StatefulSets with the last effective ones, only
+// when either changed.
+func (w *worker) classify(revision string, saved ops.Saved) []ops.Change {
+	key := changesKey{revision: revision, saved: savedHash(saved)}
+	if w.changesFor == key {
+		return w.changes
+	}
+	last, err := saved.Unpack()
+	if err != nil {
+		w.log.Warn("what was last effective cannot be read, it is taken from what is live", "error", err)
+		last = w.ownedSets()
+	}
+	w.changes, w.changesFor = nil, key
+	if len(last) > 0 {
+		w.changes = ops.Classify(statefulSets(w.rendered.Objects), last)
+	}
+	return w.changes
+}
+
+// sync applies the effective objects; wrote is true when a request left.
+func (w *worker) sync(ctx context.Context, desired ops.Desired, effective ops.Effective, objects []*unstructuredObject) (wrote bool, err error) {
+	if w.syncFor != desired.Revision {
+		w.syncFails, w.syncAfter, w.syncFor = 0, time.Time{}, desired.Revision
+	}
+	if time.Now().Before(w.syncAfter) {
+		return false, nil
+	}
+	select {
+	case w.writers <- struct{}{}:
+		defer func() { <-w.writers }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	result, err := w.applier.Sync(ctx, w.key.Namespace, w.key.Name, objects)
+	if errors.Is(err, ErrNotLeader) || ctx.Err() != nil {
+		return false, err
+	}
+	for _, key := range result.Written {
+		w.log.Info("applied", "object", key.String(), "revision", short(desired.Revision))
+	}
+	w.applyErrors = nil
+	for _, failed := range result.Failed {
+		w.applyErrors = append(w.applyErrors, failed.Error())
+	}
+	if err != nil && len(w.applyErrors) == 0 {
+		w.applyErrors = []string{err.Error()}
+	}
+	if len(w.applyErrors) > 0 {
+		// A refused object is not asked for again at each event.
+		w.syncFails++
+		w.syncAfter = time.Now().Add(min(time.Second<<min(w.syncFails, 8), time.Minute))
+		w.applied = ops.Applied{}
+		w.log.Warn("objects could not be applied", "errors", strings.Join(w.applyErrors, "; "))
+		return len(result.Written) > 0, nil
+	}
+	w.syncFails, w.syncAfter = 0, time.Time{}
+	now := ops.Applied{Revision: desired.Revision, Effective: effective}
+	if len(result.Written) == 0 {
+		if w.applied.Revision != now.Revision || !w.applied.Effective.Equal(now.Effective) {
+			w.applied = now
+			w.poke()
+		}
+		return false, nil
+	}
+	return true, nil
+}
+
+// runAll carries out the decision's actions and returns the record after them.
+func (w *worker) runAll(ctx context.Context, rec ops.Record, decision ops.Decision) (ops.Record, bool, error) {
+	if len(decision.Actions()) == 0 {
+		return rec, false, nil
+	}
+	var failures []ops.Failure
+	for _, action := range decision.Actions() {
+		if err := w.leadership.check(ctx); err != nil {
+			return rec, false, err
+		}
+		result, err := execute.Run(ctx, action, w.tools())
+		now := time.Now()
+		if errors.Is(err, ErrNotLeader) || ctx.Err() != nil {
+			return rec, false, errors.Join(err, ctx.Err())
+		}
+		if err != nil {
+			failure := ops.Failure{Action: action, Message: err.Error(), At: now, Count: 1}
+			for _, old := range w.failures {
+				if old.Action == action {
+					failure.Count = old.Count + 1
+				}
+			}
+			failures = append(failures, failure)
+			w.log.Warn("action failed, it will be decided again", "action", string(action.Kind), "subject", action.Subject(), "error", err, "times", failure.Count)
+			continue
+		}
+		w.log.Info("done", "action", string(action.Kind), "subject", action.Subject(), "found", result.Message)
+		rec = ops.Settle(rec, action, result, now)
+	}
+	w.failures = failures
+	return rec, true, nil
+}
+
+// show records what is said of a cluster that nothing can be decided for.
+func (w *worker) show(ctx context.Context, entry record.Entry, before, rec ops.Record, decision ops.Decision, problems []string) (time.Duration, error) {
+	if len(problems) == 0 {
+		return w.options.Interval, nil
+	}
+	w.settled(decision, problems, false)
+	// A definition that never was good leaves no trace in Kubernetes.
+	if !entry.Exists() {
+		return w.options.Interval, nil
+	}
+	rec.Shown = shown(before.Shown, decision, problems, time.Now())
+	_, err := w.store.Save(ctx, entry, rec)
+	return w.options.Interval, err
+}
+
+// commands that stand on the record and have not expired.
+func commands(entry record.Entry, revision string) ops.Commands {
+	given := record.Effective(nil, entry.Commands(), revision)
+	return ops.Commands{
+		Paused: given[names.PausedAnnotation], Released: given[names.ReleasedAnnotation],
+		Abort: given[names.AbortAnnotation], RestartedAt: given[names.RestartedAtAnnotation],
+	}
+}
+
+// shown puts a decision in words; Since moves only when something changed.
+func shown(before ops.Shown, decision ops.Decision, problems []string, now time.Time) ops.Shown {
+	out := ops.Shown{Verdict: decision.Verdict.String(), Since: before.Since, Problems: problems}
+	for _, reason := range decision.Waits {
+		out.Reasons = append(out.Reasons, ops.ShownReason{Kind: "wait", Name: reason.Name, Message: reason.Message})
+	}
+	for _, reason := range decision.Refusals {
+		out.Reasons = append(out.Reasons, ops.ShownReason{Kind: "refusal", Name: reason.Name, Message: reason.Message})
+	}
+	if len(problems) > 0 {
+		out.Verdict = ops.Refuse.String()
+	}
+	same := before.Verdict == out.Verdict && slices.Equal(before.Problems, problems) &&
+		slices.EqualFunc(before.Reasons, out.Reasons, func(a, b ops.ShownReason) bool { return a.Kind == b.Kind && a.Name == b.Name })
+	if same && (slices.Equal(before.Reasons, out.Reasons) || now.Sub(before.At) < shownRefresh) {
+		// Numbers in a message move all the time; they are not worth a write each.
+		return before
+	}
+	out.At = now.UTC().Truncate(time.Second)
+	if !same {
+		out.Since = out.At
+	}
+	return out
+}
+
+// shownRefresh is how old recorded words with outdated numbers may get.
+const shownRefresh = 30 * time.Second
+
+func problemTexts(problems []definition.Problem) []string {
+	var texts []string
+	for _, problem := range problems {
+		texts = append(texts, problem.String())
+	}
+	return texts
+}
+
+func short(hash string) string {
+	return hash[:min(len(hash), 12)]
+}
+
+func keyOfSet(namespace, name string) compare.Key {
+	return compare.Key{Group: "apps", Kind: "StatefulSet", Namespace: namespace, Name: name}
+}

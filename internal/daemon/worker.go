@@ -1,0 +1,140 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/render"
+)
+
+// worker looks after one cluster, on a goroutine of its own: a slow cluster
+// delays no other, and a new revision cuts its wait short. All that it keeps
+// between turns can be lost.
+type worker struct {
+	*daemon
+	key  record.Cluster
+	log  *slog.Logger
+	wake chan struct{}
+
+	// rendered is the last good render, and what it was made of.
+	rendered     *render.Rendered
+	renderedFrom render.Cluster
+	renderedPins render.Pins
+
+	// changes is Classify's result for changesFor.
+	changes    []ops.Change
+	changesFor changesKey
+
+	applied     ops.Applied
+	applyErrors []string
+	syncFails   int
+	syncAfter   time.Time
+	syncFor     string
+
+	failures  []ops.Failure
+	reading   ops.Database
+	health    ops.Colour
+	pinged    time.Time
+	published record.Published
+
+	// saidVerdict keeps the log to one line a change.
+	saidVerdict string
+}
+
+type changesKey struct {
+	revision string
+	saved    string
+}
+
+// Bounds of the wait after a turn that failed.
+const (
+	retryMin = 250 * time.Millisecond
+	retryMax = 30 * time.Second
+	// pause keeps a burst of events from being a burst of turns.
+	pause = 20 * time.Millisecond
+)
+
+// poke wakes the worker; one waiting wake-up is enough.
+func (w *worker) poke() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run takes turns until ctx ends.
+func (w *worker) run(ctx context.Context) {
+	failed := 0
+	for {
+		wait, err := w.turn(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, record.ErrConflict):
+			// Somebody else wrote: read again and decide again.
+			wait = retryMin
+		case err != nil:
+			failed++
+			wait = min(retryMin<<min(failed, 10), retryMax)
+			w.log.Warn("turn failed, will be tried again", "error", err, "retryIn", wait)
+		default:
+			failed = 0
+		}
+		if !sleep(ctx, pause) {
+			return
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-w.wake:
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// render makes the cluster's objects, and remembers the last good ones.
+func (w *worker) render(want wanted, pins render.Pins) []string {
+	if want.cluster.Definition == nil {
+		return nil
+	}
+	if w.rendered != nil && w.renderedFrom.Definition == want.cluster.Definition && w.renderedPins == pins {
+		return nil
+	}
+	rendered, problems := render.Render(want.cluster, w.options.Render, pins)
+	if len(problems) > 0 {
+		return problemTexts(problems)
+	}
+	w.rendered, w.renderedFrom, w.renderedPins = rendered, want.cluster, pins
+	return nil
+}
+
+// statefulSets of the objects, in their order.
+func statefulSets(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	var sets []*unstructured.Unstructured
+	for _, object := range objects {
+		if object.GetKind() == "StatefulSet" {
+			sets = append(sets, object)
+		}
+	}
+	return sets
+}

@@ -1,0 +1,45 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Query asks the CrateDB at a pod's address, as a person with psql would, and
+// gives the rows as text.
+func (b *Testbed) Query(ctx context.Context, address, user, password, statement string, arguments ...any) ([][]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	config, err := pgx.ParseConfig("postgres://" + url.UserPassword(user, password).String() + "@" + address + ":5432/doc?sslmode=disable")
+	if err != nil {
+		return nil, fmt.Errorf("reading the address %s", address)
+	}
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	rows, err := conn.Query(ctx, statement, arguments...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all [][]string
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			return nil, err
+		}
+		var row []string
+		for _, value := range values {
+			row = append(row, fmt.Sprint(value))
+		}
+		all = append(all, row)
+	}
+	return all, rows.Err()
+}

@@ -1,0 +1,72 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Repository is a bare Git repository and a working copy of it, driven by the
+// git that a person has.
+type Repository struct {
+	// Bare is the folder that is served and pushed to; URL is its file:// URL.
+	Bare, URL string
+	work      string
+}
+
+// NewRepository makes an empty repository with the branch main.
+func NewRepository(ctx context.Context, parent, name string) (*Repository, error) {
+	r := &Repository{Bare: filepath.Join(parent, name+".git"), work: filepath.Join(parent, name)}
+	r.URL = "file://" + r.Bare
+	for _, arguments := range [][]string{
+		{"init", "-q", "--bare", "-b", "main", r.Bare},
+		{"init", "-q", "-b", "main", r.work},
+		{"-C", r.work, "remote", "add", "origin", r.Bare},
+	} {
+		if err := git(ctx, arguments...); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// Push writes files ("" removes one), commits and pushes them.
+func (r *Repository) Push(ctx context.Context, message string, files map[string]string) error {
+	for name, content := range files {
+		path := filepath.Join(r.work, filepath.FromSlash(name))
+		if content == "" {
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	for _, arguments := range [][]string{
+		{"-C", r.work, "add", "-A"},
+		{"-C", r.work, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "commit", "-q", "--allow-empty", "-m", message},
+		{"-C", r.work, "push", "-q", "origin", "main"},
+	} {
+		if err := git(ctx, arguments...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func git(ctx context.Context, arguments ...string) error {
+	cmd := exec.CommandContext(ctx, "git", arguments...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_TERMINAL_PROMPT=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("git %s: %w: %s", strings.Join(arguments, " "), err, out)
+	}
+	return nil
+}
