@@ -34,6 +34,7 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	t.hold()
 
 	// What else is to be done, none of it waiting for the rest.
+	t.failures()
 	t.labelSecrets()
 	t.systemUser()
 	t.users()

@@ -444,6 +444,76 @@ func TestADefinitionThatNeverStartedIsRepaired(t *testing.T) {
 	assert.Equal(t, []string{"upgrade-not-supported"}, reasons(got.Refusals), "a node has started: its data is its version's")
 }
 
+func TestWhatWasRefusedAndIsGoneIsASuccessAgain(t *testing.T) {
+	s := made(t)
+	s.o.Sets[0].Replicas = 5
+	d := s.decide()
+	require.Equal(t, ops.StatusFailure, d.Reports[0].Status)
+	s.r = d.Record
+	s.o.Sets[0].Replicas = 3
+	d = s.decide()
+	require.Len(t, d.Reports, 1)
+	assert.Equal(t, ops.StatusSuccess, d.Reports[0].Status)
+	s.r = d.Record
+	assert.Empty(t, s.decide().Reports)
+}
+
+func TestChangedCIDRsAreReportedAsCrateOperatorDoes(t *testing.T) {
+	s := made(t)
+	s.d.Revision, s.d.AllowedCIDRs = "rev-x", []string{"10.0.0.0/8"}
+	d := s.decide()
+	assert.Empty(t, d.Reports, "not before it is applied")
+	assert.Equal(t, ops.Act, d.Verdict)
+	s.r = d.Record
+	s.o.Applied = ops.Applied{Revision: "rev-x", Effective: d.Effective}
+	d = s.decide()
+	require.Len(t, d.Reports, 1)
+	assert.Equal(t, "allowed_cidr_update", d.Reports[0].Action)
+	assert.Equal(t, ops.EventFeedback, d.Reports[0].Event)
+	assert.Equal(t, ops.StageVerified, d.Record.Stage)
+}
+
+func TestAReasonNamesThePod(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		wait   string
+		words  string
+	}{
+		{"not scheduled", func(s *situation) {
+			s.o.Pods[1] = ops.Pod{Name: hot + "-1", Set: hot, Ordinal: 1, Waiting: "Unschedulable", Message: "0/3 nodes"}
+		}, "pods-ready", "2 of 3 pods are ready; waiting for crate-data-hot-c-1 (Unschedulable: 0/3 nodes)"},
+		{"refuses system", func(s *situation) { s.o.Database.Pods[1] = ops.PodAnswer{Pod: hot + "-1", LoginRefused: true} }, "nodes-joined", "may run on a volume of another cluster"},
+		{"an action failed", func(s *situation) {
+			s.o.Failures = []ops.Failure{{Action: ops.Action{Kind: ops.ActionSetUser, User: "ada"}, Message: "boom", Count: 2}}
+		}, "action-failed", "set-user ada failed (2 times): boom"},
+		{"Kubernetes refused", func(s *situation) { s.o.ApplyErrors = []string{"Service x: denied"} }, "objects-applied", "Service x: denied"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			c.change(s)
+			d := s.decide()
+			i := slices.Index(reasons(d.Waits), c.wait)
+			require.GreaterOrEqual(t, i, 0, "%v", d.Waits)
+			assert.Contains(t, d.Waits[i].Message, c.words)
+			assert.NotEqual(t, ops.Done, d.Verdict)
+			assert.Positive(t, d.LookAgain)
+		})
+	}
+}
+
+func TestAClosedBudgetIsSaidAndHoldsNothingUp(t *testing.T) {
+	s := made(t)
+	s.o.Database.Health = ops.Health{Colour: ops.Yellow, Tables: []string{"doc.t"}}
+	d := s.decide()
+	assert.Equal(t, ops.Act, d.Verdict, "the budget is to be applied")
+	s.r, s.o.Applied.Effective = d.Record, d.Effective
+	d = s.decide()
+	assert.Equal(t, ops.Done, d.Verdict)
+	require.Equal(t, []string{"budget-closed"}, reasons(d.Waits))
+	assert.Contains(t, d.Waits[0].Message, "doc.t")
+}
+
 func TestTheArgumentsOfADecisionStayAsTheyWere(t *testing.T) {
 	s := made(t)
 	s.d.Sets[0].Replicas = 5

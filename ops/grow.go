@@ -90,6 +90,7 @@ func (t *turn) growWaits() bool {
 // grow takes one that has begun to its end.
 func (t *turn) grow() {
 	if !t.growing() {
+		t.reacknowledge()
 		return
 	}
 	op := *t.r.Operation
@@ -119,15 +120,33 @@ func (t *turn) grow() {
 	}
 }
 
-func (t *turn) acknowledge(op Operation) {
-	db := &t.o.Database
-	unacknowledged := 0
-	for _, c := range db.NodeChecks {
+// openChecks counts the nodes whose check 1 fails and is not acknowledged.
+func (t *turn) openChecks() int {
+	n := 0
+	for _, c := range t.o.Database.NodeChecks {
 		if c.ID == 1 && !c.Acknowledged {
-			unacknowledged++
+			n++
 		}
 	}
-	if reason, waits := gates.NodeChecks(db.ChecksKnown, unacknowledged); waits {
+	return n
+}
+
+// reacknowledge ends a grow whose record was lost before it had ended. With a
+// node missing the check says something, and is left.
+func (t *turn) reacknowledge() {
+	if !t.r.Bootstrap.Done || !t.contact() || t.openChecks() == 0 {
+		return
+	}
+	if c := t.nodes(t.r.Sets); c.joined < c.wanted {
+		return
+	}
+	if pod := t.sqlPod(); pod != "" {
+		t.harmless(Action{Kind: ActionAcknowledgeNodeChecks, Pod: pod, SystemSecret: t.systemSecret()})
+	}
+}
+
+func (t *turn) acknowledge(op Operation) {
+	if reason, waits := gates.NodeChecks(t.o.Database.ChecksKnown, t.openChecks()); waits {
 		t.wait(reason)
 		if pod := t.sqlPod(); pod != "" {
 			t.harmless(Action{Kind: ActionAcknowledgeNodeChecks, Pod: pod, SystemSecret: t.systemSecret()})

@@ -11,13 +11,24 @@ func (t *turn) rebuild() {
 	if len(t.r.Sets) > 0 || t.d.Removed {
 		return
 	}
+	ours, creating := false, true
+	for i := range t.o.Sets {
+		ours = ours || t.o.Sets[i].Ours
+		creating = creating && (t.o.Sets[i].InitialMasters || !t.o.Sets[i].Ours)
+	}
+	if !ours {
+		return
+	}
+	for i := range t.o.Claims {
+		creating = creating && t.o.Claims[i].ClusterID == ""
+	}
 	for _, want := range t.d.Sets {
 		if live := t.live(want.Name); live != nil && live.Ours {
 			t.r.Sets = append(t.r.Sets, RecordedSet{Name: want.Name, Group: want.Group, Replicas: live.Replicas})
+		} else if creating {
+			// Not every set had been made yet when the record was lost.
+			t.r.Sets = append(t.r.Sets, RecordedSet{Name: want.Name, Group: want.Group, Replicas: want.Replicas})
 		}
-	}
-	if len(t.r.Sets) == 0 {
-		return
 	}
 	// Sets of ours that are wanted no longer stand behind the others.
 	for i := range t.o.Sets {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/ops/gates"
@@ -35,12 +36,16 @@ func (t *turn) applied() bool {
 	return t.o.Applied.Revision == t.d.Revision && len(t.o.ApplyErrors) == 0
 }
 
-// verify ends a revision: refused, or applied, ready and verified.
-func (t *turn) verify() {
+// failures names the actions that failed; each is decided again.
+func (t *turn) failures() {
 	for i := range t.o.Failures {
 		f := &t.o.Failures[i]
 		t.wait(gates.ActionFailed(string(f.Action.Kind), f.Action.Subject(), f.Message, f.Count))
 	}
+}
+
+// verify ends a revision: refused, or applied, ready and verified.
+func (t *turn) verify() {
 	if reason, waits := gates.Applied(t.o.ApplyErrors); waits {
 		t.wait(reason)
 	}
@@ -121,6 +126,10 @@ func (t *turn) refused() {
 		}
 		fmt.Fprintf(&words, "%s: %s", r.Name, r.Message)
 	}
+	if t.r.Stage == StageVerified {
+		// When the reason has gone, success is told again.
+		t.r.Stage = StageApplied
+	}
 	joined := strings.Join(list, ",")
 	next := Outcome{Revision: t.r.Revision, Operation: OperationUpdate, Status: StatusFailure, Names: joined}
 	if t.r.Last == next {
@@ -177,7 +186,8 @@ func (t *turn) finish(before *Record) Decision {
 		t.d2.Verdict = Refuse
 	case len(t.d2.Harmless) > 0 || t.d2.Disruptive != nil || !inSync:
 		t.d2.Verdict = Act
-	case len(t.d2.Waits) > 0:
+	case slices.ContainsFunc(t.d2.Waits, func(w Reason) bool { return w.Name != gates.BudgetClosedRule.Name }):
+		// A closed budget holds others back, not what is wanted.
 		t.d2.Verdict = Wait
 	}
 	if t.r.Operation != nil || t.d2.Verdict == Act || t.d2.Verdict == Wait && t.d2.Apply {

@@ -45,6 +45,10 @@ func checkMade(t *testing.T, w *world, nodes int) {
 	for _, c := range w.claims {
 		require.Equal(t, "id-1", c.ClusterID, c.Name)
 	}
+	for _, n := range w.nodeNames() {
+		require.True(t, w.expects[n] == nodes || w.acknowledged[n], "node check 1 is acknowledged on %s", n)
+	}
+	require.Equal(t, nodes, w.counts, "the gateway counts follow")
 	require.Equal(t, "pw-ada", w.users["ada"].password)
 	require.True(t, w.users["ada"].granted && w.users["system"].granted)
 	require.Equal(t, string(w.secrets["user-system-c"].data["password"]), w.users["system"].password)
@@ -122,14 +126,42 @@ func TestAGrowEndsWithItsNodesAcknowledged(t *testing.T) {
 	assert.Equal(t, ops.TemplateWanted, w.applied.Effective.Sets[0].Template, "the gateway counts follow")
 }
 
+// tiered has dedicated masters, two groups, a licence that is needed and two
+// users on one Secret.
+func tiered(masters, replicas int) ops.Desired {
+	d := wantedCluster(replicas)
+	d.Version, d.License = "4.4.1", &ops.SecretKey{Name: "licence", Key: "key"}
+	d.Sets = []ops.Set{
+		{Name: "crate-master-c", Group: "master", Dedicated: true, MasterEligible: true, Replicas: masters},
+		{Name: "crate-data-hot-c", Group: "hot", Data: true, Replicas: replicas},
+		{Name: "crate-data-cold-c", Group: "cold", Data: true, Replicas: 1},
+	}
+	d.Users = append(d.Users, ops.User{Name: "eve", Secret: ops.SecretKey{Name: "ada", Key: "password"}})
+	d.Pins.MasterGroup = ""
+	d.Budgets = append(d.Budgets, "crate-master-c")
+	return d
+}
+
 // Every write of a bootstrap and a grow, killed before and after it, with the
 // record kept and lost.
 func TestKilledAtAnyWriteItEndsTheSame(t *testing.T) {
+	t.Run("one group", func(t *testing.T) {
+		killEverywhere(t, wantedCluster(3), wantedCluster(4), 4)
+	})
+	t.Run("masters, two groups, a licence", func(t *testing.T) {
+		killEverywhere(t, tiered(3, 2), tiered(5, 3), 9)
+	})
+}
+
+func killEverywhere(t *testing.T, from, to ops.Desired, nodes int) {
 	count := func(killAt int, after, lose bool) *world {
-		w := newWorld(t, wantedCluster(3))
+		w := newWorld(t, from)
+		for _, u := range from.Users {
+			w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
+		}
 		w.killAt, w.after, w.lose = killAt, after, lose
 		w.run(60)
-		w.desired = wantedCluster(4)
+		w.desired = to
 		w.run(60)
 		return w
 	}
@@ -141,7 +173,7 @@ func TestKilledAtAnyWriteItEndsTheSame(t *testing.T) {
 				t.Run(fmt.Sprintf("write %d after=%v lost=%v", n, after, lose), func(t *testing.T) {
 					w := count(n, after, lose)
 					w.t = t
-					checkMade(t, w, 4)
+					checkMade(t, w, nodes)
 					if !lose {
 						require.Equal(t, 1, reported(w, "GrowSucceeded"), "a replay has the same id")
 						require.Equal(t, 1, reported(w, "BootstrapSucceeded"))

@@ -17,7 +17,9 @@ func (t *turn) create() {
 			t.r.Sets[i] = RecordedSet{Name: w.Name, Group: w.Group, Replicas: w.Replicas}
 		}
 	}
-	t.r.ClusterName, t.r.Version, t.r.TLS = t.d.ClusterName, t.d.Version, t.d.TLS
+	if !t.unequal() {
+		t.r.ClusterName, t.r.Version, t.r.TLS = t.d.ClusterName, t.d.Version, t.d.TLS
+	}
 }
 
 // hold notes that the cluster is being made, with the time that bounds it.

@@ -28,8 +28,11 @@ type world struct {
 	secrets map[string]*toySecret
 	users   map[string]*toyUser
 	licence string
-	// acknowledged nodes, by name.
+	// acknowledged nodes, by name; expects is what each one's expected_data_nodes
+	// was when it started, counts what the template says now.
 	acknowledged map[string]bool
+	expects      map[string]int
+	counts       int
 	clusterID    string
 	budgets      map[string]int
 	version      int
@@ -66,7 +69,7 @@ type killed struct{}
 func newWorld(t *testing.T, desired ops.Desired) *world {
 	w := &world{
 		t: t, desired: desired, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		secrets: map[string]*toySecret{}, users: map[string]*toyUser{}, acknowledged: map[string]bool{},
+		secrets: map[string]*toySecret{}, users: map[string]*toyUser{}, acknowledged: map[string]bool{}, expects: map[string]int{},
 		clusterID: "id-1", budgets: map[string]int{},
 	}
 	for _, u := range desired.Users {
@@ -134,7 +137,7 @@ func (w *world) observe() ops.Observed {
 			if in {
 				db.Pods = append(db.Pods, ops.PodAnswer{Pod: name, NodeName: node, ClusterID: w.clusterID, Version: w.desired.Version})
 				db.Nodes = append(db.Nodes, ops.Node{ID: node, Name: node, Version: w.desired.Version})
-				if len(w.acknowledged) > 0 || w.grown() {
+				if w.expects[node] != len(w.nodeNames()) {
 					db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: node, ID: 1, Acknowledged: w.acknowledged[node]})
 				}
 			}
@@ -152,11 +155,6 @@ func (w *world) observe() ops.Observed {
 	}
 	o.Database = db
 	return o
-}
-
-// grown is true when a node has come that the others do not expect.
-func (w *world) grown() bool {
-	return w.record.Bootstrap.Done && w.record.Operation != nil
 }
 
 // turn is one round, as the daemon does it; it returns the decision.
@@ -196,6 +194,12 @@ func (w *world) turn() (d ops.Decision, err error) {
 }
 
 func (w *world) apply(e ops.Effective) {
+	if e.Sets[0].Template == ops.TemplateWanted {
+		w.counts = 0
+		for _, s := range w.desired.Sets {
+			w.counts += s.Replicas
+		}
+	}
 	for _, s := range e.Sets {
 		if s.Absent {
 			continue
@@ -219,6 +223,9 @@ func (w *world) apply(e ops.Effective) {
 			w.sets[i].Replicas, w.sets[i].InitialMasters = s.Replicas, s.InitialMasters
 			for o := range s.Replicas {
 				w.claim(s.Name, o)
+				if node := s.Name + "/" + strconv.Itoa(o); w.expects[node] == 0 {
+					w.expects[node] = w.counts
+				}
 			}
 		})
 	}

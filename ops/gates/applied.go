@@ -7,7 +7,7 @@ var AppliedRule = Rule{
 	Name:   "objects-applied",
 	Kind:   Waits,
 	Says:   "A revision counts as applied when every object is live as it was applied.",
-	Source: "docs/safety.md, rules of design",
+	Source: "docs/safety.md, what always holds",
 }
 
 // Applied counts what Kubernetes refused.

@@ -5,7 +5,7 @@ var ClaimOfAnotherClusterRule = Rule{
 	Name:   "claim-of-another-cluster",
 	Kind:   Refuses,
 	Says:   "A group does not grow onto a volume claim that carries another cluster's data.",
-	Source: "docs/safety.md, identity",
+	Source: "docs/safety.md, whose cluster it is",
 }
 
 // ClaimOfAnotherCluster compares a claim's recorded cluster id with ours. A

@@ -5,7 +5,7 @@ var ForeignClusterIDRule = Rule{
 	Name:   "foreign-cluster-id",
 	Kind:   Refuses,
 	Says:   "Each pod is asked for its own sys.cluster.id; another id behind the same names stops everything for the cluster.",
-	Source: "CrateDB manual, sys.cluster; docs/safety.md, identity",
+	Source: "CrateDB manual, sys.cluster; docs/safety.md, whose cluster it is",
 }
 
 // NoCluster is what sys.cluster.id says on a node that has found no cluster.

@@ -5,7 +5,7 @@ var ContactRule = Rule{
 	Name:   "no-contact",
 	Kind:   Waits,
 	Says:   "Without an answer of the database nothing is decided that depends on it, and nothing is removed.",
-	Source: "docs/safety.md, rules of design",
+	Source: "docs/safety.md, what always holds",
 }
 
 // Contact says why there is none.

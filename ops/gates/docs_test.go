@@ -35,7 +35,7 @@ func TestTheDocumentationListsEveryRule(t *testing.T) {
 
 func table() string {
 	var b strings.Builder
-	b.WriteString("| name | | |\n|---|---|---|\n")
+	b.WriteString("| name | kind | when |\n|---|---|---|\n")
 	for _, r := range All {
 		fmt.Fprintf(&b, "| `%s` | %s | %s (%s) |\n", r.Name, r.Kind, r.Says, r.Source)
 	}

@@ -7,7 +7,7 @@ var ObjectNotOursRule = Rule{
 	Name:   "object-not-ours",
 	Kind:   Refuses,
 	Says:   "An object of a wanted name exists and is not ours: it is never overwritten.",
-	Source: "docs/safety.md, identity",
+	Source: "docs/safety.md, whose cluster it is",
 }
 
 // ObjectNotOurs names the objects.

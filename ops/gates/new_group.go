@@ -5,7 +5,7 @@ var NewGroupRule = Rule{
 	Name:   "new-group-not-supported",
 	Kind:   Refuses,
 	Says:   "A group that is added to a running cluster is not supported yet.",
-	Source: "docs/safety.md, the gate before a shrink",
+	Source: "docs/safety.md, what is refused",
 }
 
 // NewGroup names it. Masters are never added to a cluster without them.

@@ -5,7 +5,7 @@ var AnotherOwnerRule = Rule{
 	Name:   "another-owner",
 	Kind:   Refuses,
 	Says:   "A cluster belongs to the source that made it; a second source with the same cluster is refused unless its definition consents with take-over.",
-	Source: "docs/safety.md, identity",
+	Source: "docs/safety.md, whose cluster it is",
 }
 
 // AnotherOwner compares the recorded owner with the source that wants the

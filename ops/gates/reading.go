@@ -7,7 +7,7 @@ var FreshReadingRule = Rule{
 	Name:   "fresh-reading",
 	Kind:   Waits,
 	Says:   "A decision that changes the number of nodes needs a reading of the database that is not old.",
-	Source: "docs/safety.md, rules of design",
+	Source: "docs/safety.md, what always holds",
 }
 
 // FreshReading compares a reading's age with its limit.

@@ -5,7 +5,7 @@ var RenameRule = Rule{
 	Name:   "rename",
 	Kind:   Refuses,
 	Says:   "A new cluster that carries the spec.cluster.name of one that just vanished from the same source is a rename, which would be an empty database.",
-	Source: "docs/safety.md, identity",
+	Source: "docs/safety.md, whose cluster it is",
 }
 
 // Rename names both clusters.

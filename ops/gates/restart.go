@@ -10,7 +10,7 @@ var RestartRule = Rule{
 	Name:   "restart-not-supported",
 	Kind:   Refuses,
 	Says:   "A change of what a node reads when it starts needs a restart: not supported yet.",
-	Source: "docs/safety.md, gates before a pod goes down",
+	Source: "docs/safety.md, what is refused",
 }
 
 // Restart names the first fields and counts the rest.
