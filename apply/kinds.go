@@ -64,7 +64,7 @@ type kindResolver struct {
 	mu     sync.Mutex
 	mapper *restmapper.DeferredDiscoveryRESTMapper
 	found  map[schema.GroupKind]served
-	missed map[schema.GroupKind]time.Time
+	missed map[schema.GroupVersionKind]time.Time
 }
 
 func newKindResolver(client discovery.DiscoveryInterface) *kindResolver {
@@ -72,15 +72,23 @@ func newKindResolver(client discovery.DiscoveryInterface) *kindResolver {
 		client: client,
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client)),
 		found:  map[schema.GroupKind]served{},
-		missed: map[schema.GroupKind]time.Time{},
+		missed: map[schema.GroupVersionKind]time.Time{},
 	}
 }
 
-// errUnknownKind is wrapped where the API server does not serve a kind.
-type unknownKindError struct{ kind schema.GroupKind }
+// unknownKindError is a kind that the API server does not serve.
+type unknownKindError struct {
+	kind    schema.GroupKind
+	version string
+}
 
 func (e *unknownKindError) Error() string {
-	return fmt.Sprintf("the API server does not serve the kind %s: install its CustomResourceDefinition, or leave the object out", e.kind)
+	version := ""
+	if e.version != "" {
+		version = " in version " + e.version
+	}
+	return fmt.Sprintf("the API server does not serve the kind %s%s: correct its apiVersion, install its CustomResourceDefinition, or leave the object out",
+		e.kind, version)
 }
 
 // resolve finds a kind; version, where it is not empty, is preferred.
@@ -93,8 +101,8 @@ func (r *kindResolver) resolve(kind schema.GroupKind, version string) (served, e
 	if known, ok := r.found[kind]; ok && (version == "" || version == known.kind.Version) {
 		return known, nil
 	}
-	if at, ok := r.missed[kind]; ok && time.Since(at) < rediscoverAfter {
-		return served{}, &unknownKindError{kind}
+	if at, ok := r.missed[kind.WithVersion(version)]; ok && time.Since(at) < rediscoverAfter {
+		return served{}, &unknownKindError{kind, version}
 	}
 	var versions []string
 	if version != "" {
@@ -102,13 +110,13 @@ func (r *kindResolver) resolve(kind schema.GroupKind, version string) (served, e
 	}
 	mapping, err := r.mapper.RESTMapping(kind, versions...)
 	if meta.IsNoMatchError(err) {
-		r.missed[kind] = time.Now()
-		return served{}, &unknownKindError{kind}
+		r.missed[kind.WithVersion(version)] = time.Now()
+		return served{}, &unknownKindError{kind, version}
 	}
 	if err != nil {
 		return served{}, fmt.Errorf("asking the API server how it serves %s: %w", kind, err)
 	}
-	delete(r.missed, kind)
+	delete(r.missed, kind.WithVersion(version))
 	result := served{
 		resource: mapping.Resource, kind: mapping.GroupVersionKind,
 		namespaced: mapping.Scope.Name() == meta.RESTScopeNameNamespace,

@@ -154,6 +154,9 @@ func (a *Applier) admit(ctx context.Context, namespace, cluster string, u *unstr
 	if how.namespaced && key.Namespace != namespace {
 		return fmt.Errorf("a cluster's objects live in its own namespace %s", namespace)
 	}
+	if !how.namespaced && key.Namespace != "" {
+		return fmt.Errorf("objects of kind %s have no namespace, take metadata.namespace out", key.Kind)
+	}
 	if label := u.GetLabels()[names.ClusterLabel]; label != "" && label != cluster {
 		return fmt.Errorf("its label %s names the cluster %q, it travels with %q", names.ClusterLabel, label, cluster)
 	}

@@ -3,14 +3,11 @@ package apply_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,7 +15,6 @@ import (
 
 	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/apply/compare"
-	"stevedore.dev/stevedore/internal/apitest"
 	"stevedore.dev/stevedore/internal/names"
 )
 
@@ -437,156 +433,4 @@ func TestARefusalBeforeAWriteStopsAllWrites(t *testing.T) {
 	err = w.applier.Delete(t.Context(), compare.Key{Kind: "ConfigMap", Namespace: w.namespace, Name: "a"}, "u", "1")
 	require.ErrorIs(t, err, apply.ErrStopped)
 	assert.Empty(t, w.writes())
-}
-
-func TestANamespaceThatIsGoneIsOneError(t *testing.T) {
-	w := newWorld(t)
-	require.NoError(t, w.admin.CoreV1().Namespaces().Delete(t.Context(), w.namespace, metav1.DeleteOptions{}))
-	result, err := w.sync(w.everyKind()...)
-	require.Error(t, err)
-	require.Len(t, result.Failed, 1)
-	assert.ErrorContains(t, err, "missing or terminating, 14 objects cannot be written")
-	assert.Len(t, w.writes(), 1, "more than one write was tried")
-
-	w.namespace = "never-made"
-	result, err = w.sync(w.everyKind()...)
-	require.Error(t, err)
-	require.Len(t, result.Failed, 1)
-	assert.ErrorContains(t, err, "the namespace never-made is missing or terminating")
-}
-
-func TestWhatIsForbiddenIsOneErrorAndWorksOnceItIsAllowed(t *testing.T) {
-	w := newWorld(t)
-	w.config = server.ConfigFor(apitest.UserToken)
-	w.restart()
-	err := w.live.EnsureNamespace(t.Context(), w.namespace)
-	require.ErrorContains(t, err, "may not get, list and watch ConfigMap, Service, ServiceAccount, StatefulSet.apps")
-	assert.NotContains(t, err.Error(), "\n", "one error")
-	_, err = w.sync(w.configMap("a"))
-	require.Error(t, err)
-
-	w.allow("reads", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"configmaps", "services", "serviceaccounts",
-		"statefulsets", "poddisruptionbudgets", "pods", "persistentvolumeclaims"}, Verbs: []string{"get", "list", "watch"}})
-	// The API server's authorizer learns of a role by a watch of its own.
-	require.Eventually(t, func() bool { return w.live.EnsureNamespace(t.Context(), w.namespace) == nil }, deadline, poll)
-	result, err := w.sync(w.configMap("a"), w.configMap("b"), w.statefulSet())
-	require.Error(t, err)
-	require.Len(t, result.Failed, 1, "%v", err)
-	assert.ErrorContains(t, err, "and so are 3 more objects")
-
-	w.allow("writes", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"configmaps", "statefulsets"}, Verbs: []string{"create", "patch"}})
-	require.Eventually(t, func() bool {
-		_, err := w.sync(w.configMap("a"), w.configMap("b"), w.statefulSet())
-		return err == nil
-	}, deadline, poll)
-}
-
-// allow gives the user without rights some, in the test's namespace.
-func (w *world) allow(name string, rules ...rbacv1.PolicyRule) {
-	w.t.Helper()
-	meta := metav1.ObjectMeta{Name: name}
-	_, err := w.admin.RbacV1().Roles(w.namespace).Create(w.t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
-	require.NoError(w.t, err)
-	_, err = w.admin.RbacV1().RoleBindings(w.namespace).Create(w.t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: meta,
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: apitest.User}},
-	}, metav1.CreateOptions{})
-	require.NoError(w.t, err)
-}
-
-func TestASecretIsWatchedUnderARoleThatNamesIt(t *testing.T) {
-	w := newWorld(t)
-	w.allow("one-secret", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"},
-		ResourceNames: []string{"password"}, Verbs: []string{"get", "list", "watch"}})
-	w.config = server.ConfigFor(apitest.UserToken)
-	w.restart()
-	require.Eventually(t, func() bool { return w.live.EnsureSecret(t.Context(), w.namespace, "password") == nil }, deadline, poll)
-	_, found := w.live.Secret(w.namespace, "password")
-	assert.False(t, found)
-	require.ErrorContains(t, w.live.EnsureSecret(t.Context(), w.namespace, "another"), "forbidden")
-
-	_, err := w.admin.CoreV1().Secrets(w.namespace).Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "password"}, StringData: map[string]string{"password": "x"}}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		secret, ok := w.live.Secret(w.namespace, "password")
-		return ok && string(secret.Data["password"]) == "x"
-	}, deadline, poll)
-}
-
-func TestRecordsAreWrittenAgainstTheVersionThatWasRead(t *testing.T) {
-	w := newWorld(t)
-	require.NoError(t, w.live.EnsureNamespace(t.Context(), w.namespace))
-	first, err := w.applier.WriteConfigMap(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: names.OperationConfigMap("one"), Namespace: w.namespace,
-			Labels: map[string]string{names.ClusterLabel: "one"}},
-		Data: map[string]string{names.DataKey: "1"},
-	})
-	require.NoError(t, err)
-	seen, ok := w.live.ConfigMap(w.namespace, first.Name)
-	require.True(t, ok, "our own write is not visible at once")
-	assert.Equal(t, first.ResourceVersion, seen.ResourceVersion)
-
-	seen.Data[names.DataKey] = "2"
-	second, err := w.applier.WriteConfigMap(t.Context(), seen)
-	require.NoError(t, err)
-	first.Data[names.DataKey] = "3"
-	_, err = w.applier.WriteConfigMap(t.Context(), first)
-	require.True(t, apierrors.IsConflict(err), "%v", err)
-	first.ResourceVersion = ""
-	_, err = w.applier.WriteConfigMap(t.Context(), first)
-	require.True(t, apierrors.IsAlreadyExists(err), "%v", err)
-
-	key := compare.Key{Kind: "ConfigMap", Namespace: w.namespace, Name: first.Name}
-	require.Eventually(t, func() bool { return w.live.Seen(key, second.ResourceVersion) }, deadline, poll)
-	now, _ := w.live.ConfigMap(w.namespace, first.Name)
-	assert.Equal(t, "2", now.Data[names.DataKey])
-
-	require.True(t, apierrors.IsConflict(w.applier.Delete(t.Context(), key, now.UID, seen.ResourceVersion)), "an old version was deleted")
-	require.True(t, apierrors.IsConflict(w.applier.Delete(t.Context(), key, "another", now.ResourceVersion)), "another object was deleted")
-	require.NoError(t, w.applier.Delete(t.Context(), key, now.UID, now.ResourceVersion))
-	require.NoError(t, w.applier.Delete(t.Context(), key, now.UID, now.ResourceVersion), "it is gone already")
-	require.Eventually(t, func() bool { _, ok := w.live.Get(key); return !ok }, deadline, poll)
-}
-
-func TestWhatExistsIsNotCreatedAgain(t *testing.T) {
-	w := newWorld(t)
-	secret := w.object(`{apiVersion: v1, kind: Secret, metadata: {name: user-system-one}, stringData: {password: first}}`)
-	created, err := w.applier.CreateOnly(t.Context(), secret)
-	require.NoError(t, err)
-	assert.True(t, created)
-	created, err = w.applier.CreateOnly(t.Context(), with(secret, "second", "stringData", "password"))
-	require.NoError(t, err)
-	assert.False(t, created)
-	require.NoError(t, w.live.EnsureSecret(t.Context(), w.namespace, "user-system-one"))
-	live, ok := w.live.Secret(w.namespace, "user-system-one")
-	require.True(t, ok)
-	assert.Equal(t, "first", string(live.Data["password"]))
-
-	yes := "true"
-	key := compare.Key{Kind: "Secret", Namespace: w.namespace, Name: "user-system-one"}
-	w.requests.take()
-	change := apply.MetadataChange{Labels: map[string]*string{names.UserPasswordLabel: &yes}, UID: live.UID}
-	require.NoError(t, w.applier.PatchMetadata(t.Context(), key, change))
-	require.NoError(t, w.applier.PatchMetadata(t.Context(), key, change), "the second costs nothing")
-	assert.Len(t, w.writes(), 1)
-	labelled, _ := w.live.Secret(w.namespace, "user-system-one")
-	assert.Equal(t, "true", labelled.Labels[names.UserPasswordLabel])
-	assert.Equal(t, "first", string(labelled.Data["password"]))
-
-	stale := apply.MetadataChange{Labels: map[string]*string{names.UserPasswordLabel: nil}, ResourceVersion: live.ResourceVersion}
-	require.True(t, apierrors.IsConflict(w.applier.PatchMetadata(t.Context(), key, stale)))
-	other := apply.MetadataChange{Labels: map[string]*string{names.UserPasswordLabel: nil}, UID: "another"}
-	err = w.applier.PatchMetadata(t.Context(), key, other)
-	require.True(t, apierrors.IsConflict(err), "%v", err)
-}
-
-func TestNoSecretValueIsInAnErrorOfTheAPIServer(t *testing.T) {
-	w := newWorld(t)
-	_, err := w.sync(w.object(`{apiVersion: v1, kind: Secret, metadata: {name: s}, type: kubernetes.io/dockerconfigjson, stringData: {.dockerconfigjson: "hunter2"}}`),
-		w.object(`{apiVersion: v1, kind: Secret, metadata: {name: t}, data: {a: "hunter2!"}}`))
-	require.Error(t, err)
-	assert.NotContains(t, err.Error(), "hunter2")
-	assert.Equal(t, 2, strings.Count(err.Error(), "the API server refuses the Secret"), err.Error())
 }
