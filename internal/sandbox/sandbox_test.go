@@ -3,10 +3,7 @@ package sandbox_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,190 +16,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/portforward"
-	"k8s.io/client-go/tools/remotecommand"
-	"k8s.io/client-go/transport/spdy"
-	utilexec "k8s.io/client-go/util/exec"
 
 	"stevedore.dev/stevedore/internal/sandbox"
 	"stevedore.dev/stevedore/internal/sandbox/agent"
 )
-
-// situation is a namespace of its own in a sandbox.
-type situation struct {
-	*testing.T
-	config    *rest.Config
-	client    kubernetes.Interface
-	namespace string
-}
-
-func situationIn(t *testing.T, s *sandbox.Sandbox) situation {
-	t.Helper()
-	config := s.RESTConfig()
-	config.QPS = -1
-	client, err := kubernetes.NewForConfig(config)
-	require.NoError(t, err)
-	made, err := client.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	return situation{T: t, config: config, client: client, namespace: made.Name}
-}
-
-// within waits for a condition, with a generous deadline: it says what happens,
-// never how fast.
-func (s situation) within(what string, condition func() bool) {
-	s.Helper()
-	require.Eventually(s, condition, time.Minute, 20*time.Millisecond, what)
-}
-
-func (s situation) pod(name string) *corev1.Pod {
-	pod, err := s.client.CoreV1().Pods(s.namespace).Get(s.Context(), name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return &corev1.Pod{}
-	}
-	require.NoError(s, err)
-	return pod
-}
-
-func ready(pod *corev1.Pod) bool {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodReady {
-			return condition.Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
-
-func (s situation) isReady(name string) func() bool {
-	return func() bool { return ready(s.pod(name)) }
-}
-
-// crate is a StatefulSet of the shape that crate-operator makes, and its
-// discovery service.
-func (s situation) crate(replicas int32, change func(*appsv1.StatefulSet)) {
-	s.Helper()
-	labels := map[string]string{"app": "crate"}
-	_, err := s.client.CoreV1().Services(s.namespace).Create(s.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "crate-discovery-c"},
-		Spec: corev1.ServiceSpec{
-			ClusterIP: corev1.ClusterIPNone, Selector: labels, PublishNotReadyAddresses: true,
-			Ports: []corev1.ServicePort{{Name: "cluster", Port: 4300}},
-		},
-	}, metav1.CreateOptions{})
-	require.NoError(s, err)
-	class, grace := "no-such-class", int64(30)
-	set := &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "crate-data-hot-c"},
-		Spec: appsv1.StatefulSetSpec{
-			Replicas: &replicas, PodManagementPolicy: appsv1.ParallelPodManagement, ServiceName: "cratedb",
-			Selector:       &metav1.LabelSelector{MatchLabels: labels},
-			UpdateStrategy: appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{
-					TerminationGracePeriodSeconds: &grace,
-					InitContainers: []corev1.Container{
-						{Name: "init-sysctl", Image: "busybox:1.35.0", Command: []string{"sysctl", "-w", "vm.max_map_count=262144"}},
-						{Name: "fetch", Image: "busybox:1.35.0", Command: []string{"wget", "-O", "/jmxdir/x.jar", "https://example.com/x.jar"}},
-						{Name: "mkdir-heapdump", Image: "crate:6.4.3", Command: []string{
-							"sh", "-c", "mkdir -pv /data/data0/heapdump ; chown -R crate:crate /data/data0 || true"},
-							VolumeMounts: []corev1.VolumeMount{{Name: "data0", MountPath: "/data/data0"}}},
-					},
-					Containers: []corev1.Container{
-						{Name: "sql-exporter", Image: "burningalchemist/sql_exporter:0.24.3", Command: []string{"/bin/sql_exporter"}},
-						{
-							Name: "crate", Image: "crate:6.4.3",
-							Command: []string{
-								"/docker-entrypoint.sh", "crate",
-								"-Ccluster.name=c",
-								"-Cnode.name=data-hot-$(hostname | awk -F- '{print $NF}')",
-								"-Cdiscovery.seed_providers=srv",
-								"-Cdiscovery.srv.query=_cluster._tcp.crate-discovery-c." + s.namespace + ".svc.cluster.local",
-								"-Cpath.data=/data/data0",
-								"-Cnode.attr.zone=$(curl -s -X PUT 'http://169.254.169.254/latest/api/token' -H 'X-aws-ec2-metadata-token-ttl-seconds: 120' | xargs -I {} curl -s 'http://169.254.169.254/latest/meta-data/placement/availability-zone' -H 'X-aws-ec2-metadata-token: {}')",
-								"-Cnode.attr.secret=${SECRET:-none}",
-							},
-							ReadinessProbe: &corev1.Probe{
-								ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{
-									Command: []string{"curl", "-fs", "-o", "/dev/null", "http://127.0.0.1:4200/"}}},
-								InitialDelaySeconds: 0, PeriodSeconds: 10,
-							},
-							VolumeMounts: []corev1.VolumeMount{{Name: "data0", MountPath: "/data/data0"}},
-						},
-					},
-				},
-			},
-			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{
-				ObjectMeta: metav1.ObjectMeta{Name: "data0"},
-				Spec: corev1.PersistentVolumeClaimSpec{
-					StorageClassName: &class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-					Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
-						corev1.ResourceStorage: resource.MustParse("128Gi")}},
-				},
-			}},
-		},
-	}
-	if change != nil {
-		change(set)
-	}
-	_, err = s.client.AppsV1().StatefulSets(s.namespace).Create(s.Context(), set, metav1.CreateOptions{})
-	require.NoError(s, err)
-}
-
-func crateContainer(set *appsv1.StatefulSet) *corev1.Container {
-	return &set.Spec.Template.Spec.Containers[1]
-}
-
-type outcome struct {
-	out, err string
-	code     int
-}
-
-// exec runs a command in the container crate over a WebSocket or SPDY.
-func (s situation) exec(protocol, pod, input string, command ...string) outcome {
-	s.Helper()
-	target := s.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(s.namespace).Name(pod).SubResource("exec").
-		VersionedParams(&corev1.PodExecOptions{
-			Container: "crate", Command: command, Stdin: true, Stdout: true, Stderr: true,
-		}, scheme.ParameterCodec).URL()
-	var executor remotecommand.Executor
-	var err error
-	if protocol == "spdy" {
-		executor, err = remotecommand.NewSPDYExecutor(s.config, "POST", target)
-	} else {
-		executor, err = remotecommand.NewWebSocketExecutor(s.config, "GET", target.String())
-	}
-	require.NoError(s, err)
-	var out, messages bytes.Buffer
-	ctx, cancel := context.WithTimeout(s.Context(), 30*time.Second)
-	defer cancel()
-	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{
-		Stdin: strings.NewReader(input), Stdout: &out, Stderr: &messages,
-	})
-	got := outcome{out: out.String(), err: messages.String()}
-	if err != nil {
-		var exit utilexec.CodeExitError
-		require.ErrorAs(s, err, &exit)
-		got.code = exit.Code
-	}
-	return got
-}
-
-// ask asks the fake node of a pod.
-func (s situation) ask(pod, statement string) string {
-	s.Helper()
-	got := s.exec("websocket", pod, statement, "crash", "--format", "json")
-	require.Zero(s, got.code, got.err)
-	var rows []struct{ Answer string }
-	require.NoError(s, json.Unmarshal([]byte(got.out), &rows), got.out)
-	return rows[0].Answer
-}
 
 func TestACrateDBClusterGetsReadyAndItsNodesMeet(t *testing.T) {
 	s := situationIn(t, common(t))
@@ -233,75 +53,6 @@ func TestACrateDBClusterGetsReadyAndItsNodesMeet(t *testing.T) {
 	})
 }
 
-func TestCrashAnswersOverBothProtocols(t *testing.T) {
-	s := situationIn(t, common(t))
-	s.crate(1, nil)
-	pod := "crate-data-hot-c-0"
-	s.within("the pod is ready", s.isReady(pod))
-	for _, protocol := range []string{"websocket", "spdy"} {
-		for _, c := range []struct {
-			name, input string
-			command     []string
-			want        outcome
-		}{
-			{
-				name: "statements from standard input", input: "SELECT 'a;b';\n-- done\n",
-				command: []string{"crash", "--hosts", "http://localhost:4200", "--format", "json"},
-				want: outcome{
-					out: "[\n  {\n    \"answer\": \"SELECT 'a;b'\"\n  }\n]\n",
-					err: "CONNECT OK\nSELECT 1 row in set (0.001 sec)\n",
-				},
-			},
-			{
-				name:    "a statement as an argument",
-				command: []string{"crash", "-c", "SELECT 1", "--format", "json_row"},
-				want:    outcome{out: "{\"answer\": \"SELECT 1\"}\n", err: "CONNECT OK\nSELECT 1 row in set (0.001 sec)\n"},
-			},
-			{
-				name: "a failure does not stop the rest, and shows in the exit code", input: "FAIL 1; SELECT 2;",
-				command: []string{"crash", "--format", "json_row"},
-				want: outcome{
-					out:  "{\"answer\": \"SELECT 2\"}\n",
-					err:  "CONNECT OK\nSQLParseException[line 1:1: no]\nSELECT 1 row in set (0.001 sec)\n",
-					code: 1,
-				},
-			},
-			{
-				name:    "a server that does not listen",
-				command: []string{"crash", "-c", "SELECT 1", "--hosts", "localhost:4299"},
-				want:    outcome{err: "CONNECT ERROR", code: 1},
-			},
-			{
-				name:    "a script around it",
-				command: []string{"sh", "-c", "crash -c 'SELECT 1' --format json_row 2>/dev/null | grep -q 'SELECT 1' && echo found"},
-				want:    outcome{out: "found\n"},
-			},
-			{
-				name:    "curl, from the pod's own address",
-				command: []string{"curl", "-sS", "-f", "http://127.0.0.1:4200"},
-				want:    outcome{out: `{"ok":true,"version":{"number":"6.4.3"}}`},
-			},
-			{
-				name:    "the outside cannot be reached",
-				command: []string{"curl", "https://example.com/"},
-				want:    outcome{err: "curl: (6) Could not resolve host: example.com (the sandbox reaches only its own pods)\n", code: 6},
-			},
-			{
-				name:    "anything else says that it is not there",
-				command: []string{"java", "-version"},
-				want:    outcome{err: "java: not found", code: 127},
-			},
-		} {
-			t.Run(protocol+"/"+c.name, func(t *testing.T) {
-				got := situation{T: t, config: s.config, client: s.client, namespace: s.namespace}.exec(protocol, pod, c.input, c.command...)
-				assert.Equal(t, c.want.code, got.code)
-				assert.Equal(t, c.want.out, got.out)
-				assert.True(t, strings.HasPrefix(got.err, c.want.err), got.err)
-			})
-		}
-	}
-}
-
 func TestANodeKeepsItsDataWhenItsPodIsDeleted(t *testing.T) {
 	s := situationIn(t, common(t))
 	s.crate(1, nil)
@@ -327,77 +78,6 @@ func TestANodeKeepsItsDataWhenItsPodIsDeleted(t *testing.T) {
 		_, err := s.client.CoreV1().PersistentVolumes().Get(t.Context(), claim.Spec.VolumeName, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
-}
-
-func TestLogsCanBeReadAndFollowed(t *testing.T) {
-	s := situationIn(t, common(t))
-	s.crate(1, nil)
-	name := "crate-data-hot-c-0"
-	s.within("the pod is ready", s.isReady(name))
-	read := func(o corev1.PodLogOptions) string {
-		o.Container = "crate"
-		content, err := s.client.CoreV1().Pods(s.namespace).GetLogs(name, &o).DoRaw(t.Context())
-		require.NoError(t, err)
-		return string(content)
-	}
-	one := int64(1)
-	assert.Contains(t, read(corev1.PodLogOptions{}), "setting node.name=data-hot-0\n")
-	last := read(corev1.PodLogOptions{TailLines: &one})
-	assert.True(t, strings.HasPrefix(last, "fake node"), last)
-	assert.Regexp(t, `^\d{4}-\d\d-\d\dT\S+Z fake node`, read(corev1.PodLogOptions{TailLines: &one, Timestamps: true}))
-
-	stream, err := s.client.CoreV1().Pods(s.namespace).GetLogs(name, &corev1.PodLogOptions{Container: "crate", Follow: true, TailLines: &one}).Stream(t.Context())
-	require.NoError(t, err)
-	defer stream.Close()
-	require.NoError(t, s.client.CoreV1().Pods(s.namespace).Delete(t.Context(), name, metav1.DeleteOptions{}))
-	rest, err := io.ReadAll(stream)
-	require.NoError(t, err)
-	assert.True(t, strings.HasSuffix(string(rest), "told to end\n"), string(rest))
-}
-
-func TestPortForwardReachesThePodAsLocal(t *testing.T) {
-	s := situationIn(t, common(t))
-	s.crate(1, nil)
-	name := "crate-data-hot-c-0"
-	s.within("the pod is ready", s.isReady(name))
-	target := s.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(s.namespace).Name(name).SubResource("portforward").URL()
-	transport, upgrader, err := spdy.RoundTripperFor(s.config)
-	require.NoError(t, err)
-	forward := func(protocol string, stop, isReady chan struct{}) (*portforward.PortForwarder, error) {
-		ports := []string{"0:4200"}
-		if protocol == "spdy" {
-			dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, target)
-			return portforward.New(dialer, ports, stop, isReady, io.Discard, io.Discard)
-		}
-		dialer, err := portforward.NewSPDYOverWebsocketDialer(target, s.config)
-		if err != nil {
-			return nil, err
-		}
-		return portforward.New(dialer, ports, stop, isReady, io.Discard, io.Discard)
-	}
-	for _, protocol := range []string{"spdy", "websocket"} {
-		t.Run(protocol, func(t *testing.T) {
-			stop, isReady := make(chan struct{}), make(chan struct{})
-			forwarder, err := forward(protocol, stop, isReady)
-			require.NoError(t, err)
-			done := make(chan error, 1)
-			go func() { done <- forwarder.ForwardPorts() }()
-			select {
-			case <-isReady:
-			case err := <-done:
-				require.NoError(t, err)
-			}
-			ports, err := forwarder.GetPorts()
-			require.NoError(t, err)
-			response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).
-				Get(fmt.Sprintf("http://127.0.0.1:%d/", ports[0].Local))
-			require.NoError(t, err)
-			require.NoError(t, response.Body.Close())
-			assert.Equal(t, http.StatusOK, response.StatusCode)
-			close(stop)
-			require.NoError(t, <-done)
-		})
-	}
 }
 
 func TestWhatKeepsAPodFromRunningIsSaid(t *testing.T) {

@@ -117,7 +117,10 @@ func Start(o Options) (*Agent, error) {
 		broadcaster.Shutdown()
 	})
 	if err := a.startInformers(); err != nil {
-		a.cancel()
+		a.Stop(context.Background())
+		for _, listener := range o.Kubelet {
+			_ = listener.Close()
+		}
 		return nil, err
 	}
 	a.background(a.keepSeeds)

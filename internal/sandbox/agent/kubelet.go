@@ -127,10 +127,33 @@ func (e executor) ExecInContainer(_ context.Context, _, _, _ string, command []s
 		streams.Err = errors
 	}
 	code := e.container.execute(e.agent.ctx, command, streams)
+	if in != nil {
+		drain(in)
+	}
 	if code == 0 {
 		return nil
 	}
 	return utilexec.CodeExitError{Err: fmt.Errorf("command terminated with exit code %d", code), Code: code}
+}
+
+// drainFor bounds the wait for a client that does not end its input.
+const drainFor = time.Second
+
+// drain reads what is left of a command's input. A connection that is closed
+// while the client still sends is reset, and what the client has not read yet,
+// such as the exit code, is lost: to client-go that looks like a success.
+func drain(in io.Reader) {
+	done := make(chan struct{})
+	go func() { // ends with the connection at the latest
+		defer close(done)
+		_, _ = io.Copy(io.Discard, in)
+	}()
+	timer := time.NewTimer(drainFor)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
 }
 
 func (a *Agent) servePortForward(out http.ResponseWriter, request *http.Request) {

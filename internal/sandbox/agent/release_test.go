@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func releases(t *testing.T, names ...string) string {
+	home := t.TempDir()
+	for _, name := range names {
+		require.NoError(t, os.MkdirAll(filepath.Join(home, name, "bin"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(home, name, "bin", "crate"), nil, 0o755))
+	}
+	return home
+}
+
+func TestTheReleaseOfAnImageIsFound(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		unpacked []string
+		version  string
+		want     string
+		err      string
+	}{
+		{name: "the exact one", unpacked: []string{"6.4.2", "6.4.3"}, version: "6.4.3", want: "6.4.3"},
+		{name: "under the name of its archive", unpacked: []string{"crate-6.4.3"}, version: "6.4.3", want: "crate-6.4.3"},
+		{name: "the only one of its minor", unpacked: []string{"6.3.7", "6.4.3"}, version: "6.4.1", want: "6.4.3"},
+		{name: "several of its minor", unpacked: []string{"6.4.2", "6.4.3"}, version: "6.4.1", err: "several releases of 6.4 but not 6.4.1"},
+		{name: "none of its minor", unpacked: []string{"6.3.7", "6.4.3"}, version: "5.10.7", err: "no release 5.10.7, it has 6.3.7, 6.4.3"},
+		{name: "an empty folder", version: "6.4.3", err: "has no CrateDB release"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			home := releases(t, c.unpacked...)
+			got, err := (&Agent{o: Options{CrateDBHome: home}}).release(c.version)
+			if c.err != "" {
+				assert.ErrorContains(t, err, c.err)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, filepath.Join(home, c.want), got)
+		})
+	}
+	t.Run("one release as the home", func(t *testing.T) {
+		home := filepath.Join(releases(t, "crate-6.4.3"), "crate-6.4.3")
+		a := &Agent{o: Options{CrateDBHome: home}}
+		got, err := a.release("6.4.0")
+		require.NoError(t, err)
+		assert.Equal(t, home, got)
+		_, err = a.release("6.3.7")
+		assert.ErrorContains(t, err, "is 6.4.3, not 6.3.7")
+	})
+}
+
+func realContainer(env map[string]string) *container {
+	c := &container{
+		spec:   &corev1.Container{Name: "crate"},
+		worker: &worker{dir: "/sandbox/pod", address: netip.MustParseAddr("127.5.1.1")},
+		mounts: []mount{{path: "/data/data0", host: "/sandbox/volumes/pvc-1"}, {path: "/data", host: "/sandbox/outer"}},
+	}
+	for name, value := range env {
+		c.env.set(name, value)
+	}
+	return c
+}
+
+func TestTheArgumentsOfARealNodeNameThisMachine(t *testing.T) {
+	c := realContainer(nil)
+	assert.Equal(t, []string{
+		"-Ccluster.name=c",
+		"-Cpath.data=/sandbox/volumes/pvc-1,/sandbox/outer/data1",
+		"-Cssl.keystore_password=a\\$b\\\"c",
+		"-Cpsql.port=5433",
+		"-Cnetwork.host=127.5.1.1", "-Cpath.conf=/conf", "-Cpath.logs=/logs",
+		"-Cdiscovery.seed_providers=file",
+		"-Chttp.port=4200", "-Ctransport.tcp.port=4300",
+	}, c.releaseArguments([]string{
+		"-Ccluster.name=c", "-Cnetwork.host=_site_", "-Cpath.data=/data/data0,/data/data1",
+		"-Cdiscovery.seed_providers=srv", "-Cdiscovery.srv.query=_cluster._tcp.x.y.svc.cluster.local",
+		"-Cssl.keystore_password=a$b\"c", "-Cpsql.port=5433",
+	}, "127.5.1.1", "/conf", "/logs"))
+}
+
+func TestTheHeapIsBounded(t *testing.T) {
+	for given, want := range map[string]string{
+		"": "536870912", "268435456": "268435456", "256m": "268435456", "4294967296": "536870912", "2g": "536870912", "x": "536870912",
+	} {
+		assert.Equal(t, want, realContainer(map[string]string{"CRATE_HEAP_SIZE": given}).heap(), given)
+	}
+}
+
+func TestJavaOptionsFitThisMachine(t *testing.T) {
+	c := realContainer(map[string]string{"CRATE_JAVA_OPTS": "-Dcom.sun.management.jmxremote.port=6666 " +
+		"-Djava.rmi.server.hostname=127.0.0.1 -javaagent:/var/lib/crate/exporter.jar=7071 -XX:HeapDumpPath=/data/dump"})
+	assert.Equal(t, "-Dcom.sun.management.jmxremote.port=6666 -Dcom.sun.management.jmxremote.host=127.5.1.1 "+
+		"-Djava.rmi.server.hostname=127.5.1.1 -XX:HeapDumpPath=/sandbox/outer/dump", c.javaOptions("127.5.1.1"))
+}
+
+func TestAPathNeverLeavesItsPod(t *testing.T) {
+	c := realContainer(nil)
+	for inside, want := range map[string]string{
+		"/data/data0/x":        "/sandbox/volumes/pvc-1/x",
+		"/data/data00/x":       "/sandbox/outer/data00/x",
+		"/data/data0/../../..": "/sandbox/pod/root/crate",
+		"/etc/passwd":          "/sandbox/pod/root/crate/etc/passwd",
+		"../../etc/passwd":     "/sandbox/pod/root/crate/etc/passwd",
+	} {
+		assert.Equal(t, want, c.hostPath(inside), inside)
+	}
+}
