@@ -13,42 +13,22 @@ func (c *Cluster) reroute() {
 		return
 	}
 	c.shardEvent = false
+	c.takeTally()
 	c.allocateUnassigned()
 	c.moveAway()
 	c.rebalance()
 }
 
-func (c *Cluster) load(n *Node) int {
-	k := 0
-	for _, ix := range c.indexes {
-		for _, s := range ix.shards {
-			for _, cp := range s.copies {
-				if cp.target == n || cp.target == nil && cp.node == n {
-					k++
-				}
-			}
-		}
-	}
-	return k
-}
-
 // byLoad lists the data nodes, the emptiest first, equals in order of joining.
 func (c *Cluster) byLoad() []*Node {
-	type loaded struct {
-		n *Node
-		k int
-	}
-	all := make([]loaded, 0, len(c.members))
+	out := c.scratch[:0]
 	for _, n := range c.members {
 		if n.alive && n.Data {
-			all = append(all, loaded{n, c.load(n)})
+			out = append(out, n)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b loaded) int { return a.k - b.k })
-	out := make([]*Node, len(all))
-	for i, l := range all {
-		out[i] = l.n
-	}
+	slices.SortStableFunc(out, func(a, b *Node) int { return a.count.load - b.count.load })
+	c.scratch = out
 	return out
 }
 
@@ -90,14 +70,14 @@ func (c *Cluster) allocatePrimary(s *Shard, p *Copy) {
 		}
 		if existing {
 			// The node that has the data takes it again, filters or not; only throttling waits.
-			if c.initialPrimaries(n) < c.settingInt("cluster.routing.allocation.node_initial_primaries_recoveries") {
-				p.node, p.init, p.due, p.delay = n, true, c.took(0, true), time.Time{}
+			if n.count.initialPrimaries < c.tally.initial {
+				c.assign(p, n, true)
 				return
 			}
 			continue
 		}
 		if v, _ := c.decide(p, n, false); v == yes {
-			p.node, p.init, p.due, p.delay = n, true, c.took(0, true), time.Time{}
+			c.assign(p, n, true)
 			return
 		}
 	}
@@ -121,8 +101,7 @@ func (c *Cluster) allocateReplica(s *Shard, cp *Copy) {
 			continue
 		}
 		if v, _ := c.decide(cp, n, store); v == yes {
-			cp.node, cp.init, cp.due, cp.delay = n, true, c.took(s.bytes(), store), time.Time{}
-			s.stores = addID(s.stores, n.ID)
+			c.assign(cp, n, store)
 			return
 		}
 	}
@@ -159,7 +138,7 @@ func (c *Cluster) move(cp *Copy) bool {
 			continue
 		}
 		if v, _ := c.decide(cp, n, false); v == yes {
-			cp.target, cp.due = n, c.took(cp.Shard.bytes(), false)
+			c.relocate(cp, n)
 			return true
 		}
 	}
@@ -201,7 +180,7 @@ func (c *Cluster) rebalanceOne() bool {
 		to := nodes[i]
 		for j := len(nodes) - 1; j > i; j-- {
 			from := nodes[j]
-			if c.load(from)-c.load(to) < 2 {
+			if from.count.load-to.count.load < 2 {
 				break
 			}
 			for _, ix := range c.indexes {
@@ -211,7 +190,7 @@ func (c *Cluster) rebalanceOne() bool {
 							continue
 						}
 						if v, _ := c.decide(cp, to, false); v == yes {
-							cp.target, cp.due = to, c.took(s.bytes(), false)
+							c.relocate(cp, to)
 							return true
 						}
 					}
@@ -283,11 +262,12 @@ func (n *Node) MoveShard(ix *Index, shard int, from, to string) *Error {
 	if cp == nil || cp.State() != Started {
 		return ErrIllegalArgument("[move_allocation] can't move %d, failed to find it on node %s", shard, from)
 	}
+	c.takeTally()
 	v, why := c.decideForced(cp, b)
 	if v == no {
 		return ErrIllegalArgument("[move_allocation] can't move %d, from %s, to %s, since its not allowed, reason: [NO(%s)]", shard, from, to, why)
 	}
-	cp.target, cp.due = b, c.took(s.bytes(), false)
+	c.relocate(cp, b)
 	c.m.touch()
 	c.m.settle()
 	return nil

@@ -27,6 +27,8 @@ type Cluster struct {
 	snapshots  []*Snapshot
 	repos      []*Repository
 	licence    bool
+	tally      tally
+	scratch    []*Node
 	shardEvent bool // something that allocation looks at has changed
 }
 

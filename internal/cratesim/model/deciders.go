@@ -51,7 +51,13 @@ func (n *Node) matchesAny(key, list string) bool {
 		if p == "" {
 			continue
 		}
-		if hit, err := path.Match(p, v); p == v || err == nil && strings.Contains(p, "*") && hit {
+		if p == v {
+			return true
+		}
+		if !strings.Contains(p, "*") {
+			continue
+		}
+		if hit, err := path.Match(p, v); err == nil && hit {
 			return true
 		}
 	}
@@ -104,8 +110,8 @@ func (f filterSet) allows(n *Node) (bool, string) {
 // filter is the filter decider. From 5.9 any filter of the table's own makes the
 // cluster's void for that table.
 func (c *Cluster) filter(ix *Index, n *Node) (bool, string) {
-	own := filterSet{scope: "index", get: func(kind, key string) string { return ix.Settings[filterPrefix+kind+"."+key] }}
-	if hasFilter(ix.Settings) {
+	if len(ix.Settings) > 0 && hasFilter(ix.Settings) {
+		own := filterSet{scope: "index", get: func(kind, key string) string { return ix.Settings[filterPrefix+kind+"."+key] }}
 		for _, k := range sortedKeys(ix.Settings) {
 			for _, kind := range filterKinds {
 				if key, ok := strings.CutPrefix(k, filterPrefix+kind+"."); ok && !slices.Contains(own.keys, key) {
@@ -120,10 +126,23 @@ func (c *Cluster) filter(ix *Index, n *Node) (bool, string) {
 			return true, ""
 		}
 	}
-	cluster := filterSet{scope: "cluster", keys: filterKeys, get: func(kind, key string) string {
-		return c.Setting("cluster.routing.allocation." + kind + "." + key)
+	return !n.count.filtered, n.count.filteredWhy
+}
+
+// clusterAllows asks the cluster's filters that are set.
+func clusterAllows(filters []clusterFilter, n *Node) (bool, string) {
+	if len(filters) == 0 {
+		return true, ""
+	}
+	f := filterSet{scope: "cluster", keys: filterKeys, get: func(kind, key string) string {
+		for i := range filters {
+			if filters[i].kind == kind && filters[i].key == key {
+				return filters[i].list
+			}
+		}
+		return ""
 	}}
-	return cluster.allows(n)
+	return f.allows(n)
 }
 
 // excluded reports whether the filters keep the index off the node.
@@ -144,12 +163,12 @@ const (
 // enabled is the enable decider.
 func (c *Cluster) enabled(cp *Copy) bool {
 	s := cp.Shard
-	enable := c.Setting("cluster.routing.allocation.enable")
+	enable := c.tally.enable
 	if own := s.Index.Settings["routing.allocation.enable"]; own != "" {
-		enable = own
+		enable = strings.ToLower(own)
 	}
 	existing := cp.Primary && cp.node == nil && s.allocated
-	switch strings.ToLower(enable) {
+	switch enable {
 	case "none":
 		return existing
 	case "new_primaries":
@@ -162,7 +181,7 @@ func (c *Cluster) enabled(cp *Copy) bool {
 
 func (c *Cluster) enableWords(cp *Copy) string {
 	return "no allocations are allowed due to cluster setting [cluster.routing.allocation.enable=" +
-		strings.ToLower(c.Setting("cluster.routing.allocation.enable")) + "]"
+		c.tally.enable + "]"
 }
 
 // decide asks every decider whether the copy may go to the node; throttling comes last.
@@ -196,21 +215,18 @@ func (c *Cluster) decide(cp *Copy, n *Node, forExistingStore bool) (verdict, str
 	if source == nil && !cp.Primary {
 		source = s.primary().node
 	}
-	limit := c.settingInt("cluster.routing.allocation.node_concurrent_recoveries")
 	if cp.Primary && cp.node == nil {
-		if c.initialPrimaries(n) >= c.settingInt("cluster.routing.allocation.node_initial_primaries_recoveries") {
+		if n.count.initialPrimaries >= c.tally.initial {
 			return throttled, "reached the limit of ongoing initial primary recoveries"
 		}
 		return yes, ""
 	}
-	in, _ := c.recoveries(n)
-	if in >= limit {
-		return throttled, "reached the limit of incoming shard recoveries [" + strconv.Itoa(in) + "], cluster setting [cluster.routing.allocation.node_concurrent_incoming_recoveries=" + strconv.Itoa(limit) + "]"
+	limit := c.tally.incoming
+	if in := n.count.in; in >= limit {
+		return throttled, "reached the limit of incoming shard recoveries"
 	}
-	if source != nil {
-		if _, out := c.recoveries(source); out >= limit {
-			return throttled, "reached the limit of outgoing shard recoveries [" + strconv.Itoa(out) + "] on the node [" + source.ID + "] which holds the primary, cluster setting [cluster.routing.allocation.node_concurrent_outgoing_recoveries=" + strconv.Itoa(limit) + "]"
-		}
+	if source != nil && source.count.out >= limit {
+		return throttled, "reached the limit of outgoing shard recoveries"
 	}
 	return yes, ""
 }
@@ -247,7 +263,7 @@ func (c *Cluster) versionFits(cp *Copy, n *Node) (bool, string) {
 // zoneFits is awareness: at most ceil(copies / zones) copies a zone, and a zone counts as
 // long as it has a data node, excluded or not. A node without the attribute gets none.
 func (c *Cluster) zoneFits(cp *Copy, n *Node) (bool, string) {
-	list := c.Setting("cluster.routing.allocation.awareness.attributes")
+	list := c.tally.awareness
 	if list == "" {
 		return true, ""
 	}
@@ -284,43 +300,42 @@ func (c *Cluster) zoneFits(cp *Copy, n *Node) (bool, string) {
 	return true, ""
 }
 
-// freeBelow reports whether the node's free space, less bytes, is under the watermark.
-func (c *Cluster) freeBelow(n *Node, watermark string, bytes int64) bool {
-	if !settingBool(c.Setting("cluster.routing.allocation.disk.threshold_enabled")) {
+// freeBelow reports whether the node's free space is under the watermark.
+func (c *Cluster) freeBelow(n *Node, w watermark) bool {
+	if !c.tally.diskThreshold {
 		return false
 	}
-	size, used := n.Disk()
-	v := c.Setting("cluster.routing.allocation.disk.watermark." + watermark)
-	free := float64(size - used - bytes)
-	if p, ok := parsePercent(v); ok {
-		return free < float64(size)*(1-p/100)
+	size := n.diskSize()
+	free := float64(size - n.DiskUsed - n.count.bytes)
+	if w.isBytes {
+		return free < w.bytes
 	}
-	b, _ := parseBytes(v)
-	return free < float64(b)
+	return free < float64(size)*(1-w.percent/100)
 }
 
 func (c *Cluster) diskFits(cp *Copy, n *Node, forExistingStore bool) (bool, string) {
 	if forExistingStore {
 		return true, ""
 	}
-	mark := "low"
+	w, mark := c.tally.low, "low"
 	if cp.Primary && cp.node == nil && !cp.Shard.allocated {
-		mark = "high" // a fresh primary is empty
+		w, mark = c.tally.high, "high" // a fresh primary is empty
 	}
-	if c.freeBelow(n, mark, 0) {
+	if c.freeBelow(n, w) {
 		size, used := n.Disk()
 		free := strconv.FormatFloat(float64(size-used)/float64(size)*100, 'f', 1, 64)
-		return false, "the node is above the " + mark + " watermark cluster setting [cluster.routing.allocation.disk.watermark." + mark + "=" + c.Setting("cluster.routing.allocation.disk.watermark."+mark) + "], having less than the minimum required free space, actual free: [" + free + "%]"
+		return false, "the node is above the " + mark + " watermark cluster setting [cluster.routing.allocation.disk.watermark." + mark + "=" + w.text + "], having less than the minimum required free space, actual free: [" + free + "%]"
 	}
 	return true, ""
 }
 
 // limitFits is total_shards_per_node, the cluster's and the table's own.
 func (c *Cluster) limitFits(cp *Copy, n *Node) (bool, string) {
-	total := c.settingInt("cluster.routing.allocation.total_shards_per_node")
-	own, err := strconv.Atoi(cp.Shard.Index.Settings["routing.allocation.total_shards_per_node"])
-	if err != nil {
-		own = -1
+	total, own := c.tally.totalPerNode, -1
+	if v, ok := cp.Shard.Index.Settings["routing.allocation.total_shards_per_node"]; ok {
+		if k, err := strconv.Atoi(v); err == nil {
+			own = k
+		}
 	}
 	if total <= 0 && own <= 0 {
 		return true, ""
@@ -350,44 +365,5 @@ func (c *Cluster) remains(cp *Copy) bool {
 	if c.excluded(cp.Shard.Index, cp.node) {
 		return false
 	}
-	return !c.freeBelow(cp.node, "high", 0)
-}
-
-// recoveries counts what comes into and goes out of a node now.
-func (c *Cluster) recoveries(n *Node) (in, out int) {
-	for _, ix := range c.indexes {
-		for _, s := range ix.shards {
-			for _, cp := range s.copies {
-				switch {
-				case cp.target != nil:
-					if cp.target == n {
-						in++
-					}
-					if cp.node == n {
-						out++
-					}
-				case cp.init && !cp.Primary:
-					if cp.node == n {
-						in++
-					}
-					if s.primary().node == n {
-						out++
-					}
-				}
-			}
-		}
-	}
-	return in, out
-}
-
-func (c *Cluster) initialPrimaries(n *Node) int {
-	k := 0
-	for _, ix := range c.indexes {
-		for _, s := range ix.shards {
-			if p := s.primary(); p.init && p.node == n {
-				k++
-			}
-		}
-	}
-	return k
+	return !c.freeBelow(cp.node, c.tally.high)
 }

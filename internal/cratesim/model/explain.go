@@ -12,6 +12,7 @@ type Decision struct {
 // started and stuck: it does not say why.
 func (c *Cluster) Explain(cp *Copy) (explanation string, decisions []Decision) {
 	s := cp.Shard
+	c.takeTally()
 	switch cp.State() {
 	case Initializing, Relocating:
 		return "the shard is in the process of initializing on node [" + name(cp) + "], wait until initialization has completed", nil

@@ -43,6 +43,7 @@ func (c *Cluster) refused(p *Copy) bool {
 	if c.master == nil {
 		return false
 	}
+	c.takeTally()
 	for _, n := range c.members {
 		if n.alive && n.Data {
 			if v, _ := c.decide(p, n, false); v != no {

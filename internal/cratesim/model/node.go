@@ -53,6 +53,7 @@ type Node struct {
 	joinReady bool
 	cluster   *Cluster // joined, even if its master is gone since
 	hba       []hbaEntry
+	count     count
 	// rememberedState: the process has seen a recovered cluster state, so that an election
 	// with it needs no gateway recovery.
 	rememberedState bool
@@ -149,17 +150,23 @@ func (m *Model) SetSeeds(n *Node, seeds []string) {
 // SetDiskUsed sets the bytes on a node's disk that are not CrateDB's.
 func (m *Model) SetDiskUsed(n *Node, used int64) {
 	n.DiskUsed = used
+	if n.cluster != nil {
+		n.cluster.shardEvent = true
+	}
 	m.touch()
 	m.settle()
 }
 
+func (n *Node) diskSize() int64 {
+	if n.DiskSize != 0 {
+		return n.DiskSize
+	}
+	return n.m.opts.DiskSize
+}
+
 // Disk is the node's disk in bytes.
 func (n *Node) Disk() (size, used int64) {
-	size = n.DiskSize
-	if size == 0 {
-		size = n.m.opts.DiskSize
-	}
-	used = n.DiskUsed
+	size, used = n.diskSize(), n.DiskUsed
 	if n.cluster != nil {
 		for _, ix := range n.cluster.indexes {
 			for _, s := range ix.shards {

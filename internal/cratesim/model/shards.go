@@ -200,6 +200,7 @@ func (c *Cluster) expandReplicas() {
 	if c.master == nil || !c.recovered {
 		return
 	}
+	c.takeTally()
 	for _, ix := range c.indexes {
 		want := c.expand(ix)
 		if want == ix.want {

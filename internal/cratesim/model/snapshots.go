@@ -114,6 +114,9 @@ func (c *Cluster) finishSnapshots() {
 
 // snapshotHolds: replicas may leave during a snapshot, its primaries wait.
 func (c *Cluster) snapshotHolds(s *Shard) bool {
+	if len(c.snapshots) == 0 {
+		return false
+	}
 	for _, sn := range c.snapshots {
 		if sn.State == "IN_PROGRESS" && slices.Contains(sn.shards, s) {
 			return true

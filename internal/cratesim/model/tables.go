@@ -186,6 +186,7 @@ func (c *Cluster) newIndex(t *Table, ident string, values []any) (*Index, *Error
 	for k, v := range t.Settings {
 		ix.Settings[k] = v
 	}
+	c.takeTally()
 	ix.want = c.expand(ix)
 	adds := t.Shards * (1 + ix.want)
 	open := 0
