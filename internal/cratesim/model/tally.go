@@ -16,7 +16,6 @@ type tally struct {
 	awareness     string
 	diskThreshold bool
 	low, high     watermark
-	filters       []clusterFilter
 }
 
 type watermark struct {
