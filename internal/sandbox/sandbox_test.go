@@ -17,6 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -243,10 +244,44 @@ func TestFaultsCanBeSet(t *testing.T) {
 	s.within("the probe fails", func() bool { return events("Unhealthy") })
 	assert.False(t, ready(s.pod(name)))
 	patch := []byte(`{"metadata":{"annotations":{"` + agent.FaultAnnotation + `":null}}}`)
-	_, err := s.client.CoreV1().Pods(s.namespace).Patch(t.Context(), name, "application/merge-patch+json", patch, metav1.PatchOptions{})
+	_, err := s.client.CoreV1().Pods(s.namespace).Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
 	require.NoError(t, err)
 	s.within("the pod is ready", s.isReady(name))
 }
+
+func TestAHangingNodeLeavesItsPodsAsTheyAre(t *testing.T) {
+	s := situationIn(t, common(t))
+	s.crate(1, nil)
+	name := "crate-data-hot-c-0"
+	s.within("the pod is ready", s.isReady(name))
+	pod := s.pod(name)
+	mark := func(value string) {
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, agent.FaultAnnotation, value)
+		_, err := s.client.CoreV1().Nodes().Patch(context.Background(), pod.Spec.NodeName, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		require.NoError(t, err)
+	}
+	mark(`"hang"`)
+	t.Cleanup(func() { mark("null") })
+	// The agent learns of it by its watch; another pod on that node shows when.
+	s.within("another pod of the node stays as it is", func() bool {
+		probe := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-"},
+			Spec:       corev1.PodSpec{NodeName: pod.Spec.NodeName, Containers: []corev1.Container{{Name: "x", Image: "busybox:1.35.0"}}},
+		}
+		made, err := s.client.CoreV1().Pods(s.namespace).Create(t.Context(), probe, metav1.CreateOptions{})
+		require.NoError(t, err)
+		return assert.Never(nothing{}, func() bool { return ready(s.pod(made.Name)) }, time.Second, 50*time.Millisecond)
+	})
+	require.NoError(t, s.client.CoreV1().Pods(s.namespace).Delete(t.Context(), name, metav1.DeleteOptions{}))
+	assert.Never(t, func() bool { return s.pod(name).UID != pod.UID }, time.Second, 50*time.Millisecond, "it ended on a node that hangs")
+	mark("null")
+	s.within("the pod is replaced", func() bool { p := s.pod(name); return p.UID != pod.UID && ready(p) })
+}
+
+// nothing takes a failed try for what it is.
+type nothing struct{}
+
+func (nothing) Errorf(string, ...any) {}
 
 func TestAServiceAccountMayDoWhatItsRolesSay(t *testing.T) {
 	common := common(t)
