@@ -15,13 +15,20 @@ KUBERNETES := v1.36.3
 CONTROLPLANE_DIR := internal/sandbox/controlplane
 export STEVEDORE_CONTROLPLANE := $(BIN)/stevedore-controlplane
 export STEVEDORE_BINARY := $(BIN)/stevedore
+# The same binary with marks at each outgoing write, at which it can be told to
+# die: for the tests that kill it, never to be shipped.
+export STEVEDORE_FAULTS_BINARY := $(BIN)/stevedore-faults
 
-.PHONY: all build controlplane demo test lint unit bench soak fmt clean
+.PHONY: all build faults controlplane demo test lint unit bench soak fmt clean
 all: build controlplane
 
 build:
 	@mkdir -p $(BIN)
 	go build -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/stevedore ./cmd/stevedore
+
+faults:
+	@mkdir -p $(BIN)
+	go build -tags faults -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/stevedore-faults ./cmd/stevedore
 
 # Built once: etcd, kube-apiserver, kube-controller-manager and kube-scheduler
 # in one binary, from their Go modules. Minutes at first, nothing afterwards.
@@ -42,7 +49,7 @@ $(BIN)/stevedore-controlplane: $(wildcard $(CONTROLPLANE_DIR)/*.go) $(CONTROLPLA
 demo: build controlplane
 	go run ./internal/demo
 
-test: build controlplane lint unit
+test: build faults controlplane lint unit
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
@@ -59,7 +66,7 @@ bench:
 
 # Long random runs; SEED chooses the schedule.
 SEED ?= 1
-soak: build controlplane
+soak: build faults controlplane
 	STEVEDORE_SOAK=1 STEVEDORE_SEED=$(SEED) CGO_ENABLED=1 go test -race -timeout 6h -count 1 -run Soak ./...
 
 fmt:

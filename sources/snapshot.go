@@ -27,6 +27,12 @@ type Snapshot struct {
 	// is an error that names the link. A file above the source's bound is refused
 	// when it is opened. Modification times are always zero.
 	Files fs.FS
+
+	// Tree is the whole tree that Files is a part of, and Dir where in it, "."
+	// for all of it: an overlay may stand on a base beside the path inside. They
+	// are what to build from; errors then name files as the repository does.
+	Tree fs.FS
+	Dir  string
 }
 
 // IsZero says that there is no snapshot.

@@ -146,6 +146,9 @@ func diffCluster(ctx context.Context, live *apply.Live, applier *apply.Applier, 
 	if err != nil {
 		return diff, err
 	}
+	if err := live.EnsureObjects(ctx, ns, objects); err != nil {
+		return diff, err
+	}
 	wanted := map[compare.Key]bool{}
 	for _, object := range objects {
 		key := compare.KeyOf(object)

@@ -20,15 +20,49 @@ import (
 	"stevedore.dev/stevedore/sources/directory"
 )
 
-// readTree takes a snapshot of a folder, as the daemon would.
-func readTree(ctx context.Context, path string) (fs.FS, error) {
+// readTree takes a snapshot of a folder, as the daemon would of its repository:
+// with the whole working tree around it where there is one, for an overlay may
+// stand on a base beside the folder.
+func readTree(ctx context.Context, path string) (tree fs.FS, root, dir string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
+		return nil, "", "", fmt.Errorf("reading %s: %w", path, err)
 	}
 	if !info.IsDir() {
-		return nil, fmt.Errorf("reading %s: it is a file; give the folder that it is in", path)
+		return nil, "", "", fmt.Errorf("reading %s: it is a file; give the folder that it is in", path)
 	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, "", "", fmt.Errorf("reading %s: %w", path, err)
+	}
+	if root, dir := workingTree(absolute); root != absolute {
+		// A working tree may be too large to take whole; then the folder is all.
+		if tree, err := snapshotOf(ctx, root); err == nil {
+			return tree, root, dir, nil
+		}
+	}
+	tree, err = snapshotOf(ctx, absolute)
+	return tree, path, ".", err
+}
+
+// workingTree is the folder with .git that path is in, and path inside of it;
+// path itself where there is none.
+func workingTree(path string) (root, dir string) {
+	for root = path; ; root = filepath.Dir(root) {
+		if _, err := os.Stat(filepath.Join(root, ".git")); err == nil {
+			inside, err := filepath.Rel(root, path)
+			if err != nil {
+				return path, "."
+			}
+			return root, filepath.ToSlash(inside)
+		}
+		if root == filepath.Dir(root) {
+			return path, "."
+		}
+	}
+}
+
+func snapshotOf(ctx context.Context, path string) (fs.FS, error) {
 	source, err := directory.New(directory.Options{Dir: path, Quiet: 1, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
@@ -40,14 +74,18 @@ func readTree(ctx context.Context, path string) (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return snapshot.Files, nil
+	return snapshot.Tree, nil
 }
 
-// sayProblems prints each problem with the path a person can open.
-func sayProblems(out io.Writer, path string, problems []definition.Problem) {
+// sayProblems prints each problem with the path a person can open from here.
+func sayProblems(out io.Writer, root string, problems []definition.Problem) {
+	here, _ := os.Getwd()
 	for _, problem := range problems {
 		if problem.File != "" {
-			problem.File = filepath.Join(path, filepath.FromSlash(problem.File))
+			problem.File = filepath.Join(root, filepath.FromSlash(problem.File))
+			if short, err := filepath.Rel(here, problem.File); err == nil && filepath.IsAbs(problem.File) {
+				problem.File = short
+			}
 		}
 		fmt.Fprintln(out, problem.String())
 	}
@@ -61,11 +99,11 @@ type renderedCluster struct {
 
 // renderPath renders the selected clusters of a folder and says every problem.
 func renderPath(cmd *cobra.Command, path, filter string, config render.Config, pins func(namespace, name string) render.Pins) (clusters []renderedCluster, good bool, err error) {
-	tree, err := readTree(cmd.Context(), path)
+	tree, root, dir, err := readTree(cmd.Context(), path)
 	if err != nil {
 		return nil, false, err
 	}
-	build := render.BuildTree(cmd.Context(), tree, config)
+	build := render.BuildFolder(cmd.Context(), tree, dir, config)
 	if err := cmd.Context().Err(); err != nil {
 		return nil, false, err
 	}
@@ -80,7 +118,7 @@ func renderPath(cmd *cobra.Command, path, filter string, config render.Config, p
 			clusters = append(clusters, renderedCluster{cluster, rendered})
 		}
 	}
-	sayProblems(cmd.ErrOrStderr(), path, problems)
+	sayProblems(cmd.ErrOrStderr(), root, problems)
 	if len(build.Clusters) == 0 && len(problems) == 0 {
 		return nil, false, fmt.Errorf("reading %s: there is no CrateDB definition in it", path)
 	}

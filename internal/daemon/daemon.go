@@ -49,6 +49,8 @@ type daemon struct {
 	start   func(*worker)
 	unknown chan record.Cluster
 	ended   context.CancelCauseFunc
+	// onceOver is why --once is over.
+	onceOver chan error
 }
 
 // Run keeps the clusters that the sources name until ctx ends, whenever it
@@ -116,7 +118,7 @@ func term(ctx context.Context, o Options, l *leadership, receiver *reports.Recei
 		options: o, leadership: l, fleet: newFleet(), plain: plain, kube: kube, metrics: metrics,
 		writers: make(chan struct{}, o.MaxConcurrentWrites),
 		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{},
-		unknown: make(chan record.Cluster, 256), ended: ended,
+		unknown: make(chan record.Cluster, 256), ended: ended, onceOver: make(chan error, 1),
 	}
 	d.live, err = apply.NewLive(guarded, apply.LiveOptions{Log: o.Log, OnChange: d.changed})
 	if err != nil {
@@ -148,6 +150,7 @@ func term(ctx context.Context, o Options, l *leadership, receiver *reports.Recei
 	group.Go(func() error { return events.Run(ctx) })
 	group.Go(func() error { return d.queue.Run(ctx) })
 	group.Go(func() error { d.watchNamespaces(ctx); return nil })
+	group.Go(func() error { d.endOnce(ctx); return nil })
 	group.Go(func() error { d.adoptUnknown(ctx); return nil })
 	for _, source := range o.Sources {
 		group.Go(func() error { d.follow(ctx, source); return nil })
@@ -172,7 +175,7 @@ func (d *daemon) follow(ctx context.Context, source Source) {
 			return
 		}
 		began := time.Now()
-		build := render.BuildTree(ctx, state.Snapshot.Files, d.options.Render)
+		build := render.BuildFolder(ctx, state.Snapshot.Tree, state.Snapshot.Dir, d.options.Render)
 		if ctx.Err() != nil {
 			return
 		}
@@ -204,6 +207,8 @@ func (d *daemon) employ(keys []record.Cluster) {
 			d.workers[key] = w
 			d.outcome[key] = ""
 			d.start(w)
+			// What an earlier process left in the queue goes out now.
+			d.queue.Resume(key)
 		} else {
 			d.outcome[key] = ""
 		}

@@ -1,10 +1,12 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
@@ -72,11 +74,37 @@ func (d *daemon) endOnceLocked() {
 	switch {
 	case len(refused) > 0:
 		slices.Sort(refused)
-		d.ended(fmt.Errorf("%d of %d clusters are not as they are wanted: %s; `stevedore status` says why",
+		d.finish(fmt.Errorf("%d of %d clusters are not as they are wanted: %s; `stevedore status` says why",
 			len(refused), len(d.outcome), strings.Join(refused, ", ")))
 	case len(problems) > 0:
-		d.ended(errors.New("the source has problems that belong to no cluster: " + problems[0].String()))
+		d.finish(errors.New("the source has problems that belong to no cluster: " + problems[0].String()))
 	default:
-		d.ended(errDone)
+		d.finish(errDone)
+	}
+}
+
+// finish asks for the end of --once; the first word counts.
+func (d *daemon) finish(cause error) {
+	select {
+	case d.onceOver <- cause:
+	default:
+	}
+}
+
+// reportsPatience is how long --once waits for a receiver before it leaves what
+// is queued to the next run.
+const reportsPatience = 30 * time.Second
+
+// endOnce lets the receiver have the last reports, and then ends the term.
+func (d *daemon) endOnce(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case cause := <-d.onceOver:
+		waiting, cancel := context.WithTimeout(ctx, reportsPatience)
+		defer cancel()
+		if err := d.queue.Settled(waiting); err != nil && ctx.Err() == nil {
+			d.options.Log.Warn("reports wait for their receiver, the next run delivers them", "error", err)
+		}
+		d.ended(cause)
 	}
 }

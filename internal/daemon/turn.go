@@ -237,9 +237,9 @@ func (w *worker) sync(ctx context.Context, desired ops.Desired, effective ops.Ef
 	if errors.Is(err, ErrNotLeader) || ctx.Err() != nil {
 		return false, err
 	}
-	for _, key := range result.Written {
-		w.log.Info("applied", "object", key.String(), "revision", short(desired.Revision))
-	}
+	w.metrics.Applied("in-sync", result.InSync)
+	w.metrics.Applied("applied", len(result.Written))
+	w.metrics.Applied("failed", len(result.Failed))
 	w.applyErrors = nil
 	for _, failed := range result.Failed {
 		w.applyErrors = append(w.applyErrors, failed.Error())
@@ -279,6 +279,7 @@ func (w *worker) runAll(ctx context.Context, rec ops.Record, decision ops.Decisi
 		}
 		result, err := execute.Run(ctx, action, w.tools())
 		now := time.Now()
+		w.metrics.Acted(string(action.Kind), err)
 		if errors.Is(err, ErrNotLeader) || ctx.Err() != nil {
 			return rec, false, errors.Join(err, ctx.Err())
 		}
@@ -358,10 +359,6 @@ func problemTexts(problems []definition.Problem) []string {
 		texts = append(texts, problem.String())
 	}
 	return texts
-}
-
-func short(hash string) string {
-	return hash[:min(len(hash), 12)]
 }
 
 func keyOfSet(namespace, name string) compare.Key {

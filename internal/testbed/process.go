@@ -29,6 +29,9 @@ type DaemonOptions struct {
 	Env []string
 	// Binary; empty: the testbed's.
 	Binary string
+	// Lease is the name of the Lease, which Testbed.Lease has allowed; empty:
+	// the shipped one.
+	Lease string
 	// Out gets the log besides the buffer; nil: nothing.
 	Out io.Writer
 }
@@ -41,6 +44,9 @@ func (b *Testbed) Daemon(o DaemonOptions) (*Daemon, error) {
 		binary = b.Options.Binary
 	}
 	args := append([]string{"run", "--kubeconfig", b.Kubeconfig, "--connect", "pod", "--listen", "127.0.0.1:0", "--lease-duration", "3s"}, o.Args...)
+	if o.Lease != "" {
+		args = append(args, "--lease-name", o.Lease)
+	}
 	d := &Daemon{cmd: exec.Command(binary, args...), done: make(chan struct{}), log: &buffer{}}
 	var out io.Writer = d.log
 	if o.Out != nil {

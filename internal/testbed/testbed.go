@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -121,6 +122,27 @@ func (b *Testbed) Namespace(ctx context.Context, name string) error {
 		return fmt.Errorf("making namespace %s: %w", name, err)
 	}
 	return b.ApplyKustomization(ctx, filepath.Join(b.Options.Deploy, "namespace"), name)
+}
+
+// Lease lets the daemon hold a Lease of another name than the shipped one, so
+// that tests beside each other need not wait for each other.
+func (b *Testbed) Lease(ctx context.Context, name string) error {
+	object := metav1.ObjectMeta{Namespace: names.DaemonNamespace, Name: "lease-" + name}
+	_, err := b.Admin.RbacV1().Roles(object.Namespace).Create(ctx, &rbacv1.Role{ObjectMeta: object, Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{name},
+		Verbs: []string{"get", "update", "patch"},
+	}}}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("allowing Lease %s: %w", name, err)
+	}
+	_, err = b.Admin.RbacV1().RoleBindings(object.Namespace).Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: object, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: object.Name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: names.DaemonNamespace, Name: "stevedore"}},
+	}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("allowing Lease %s: %w", name, err)
+	}
+	return nil
 }
 
 // Secret makes a Secret, as a person would before pushing a definition.

@@ -134,7 +134,7 @@ func (s *Source) attempt(ctx context.Context) (sources.Snapshot, *scan, time.Dur
 	if err != nil {
 		return sources.Snapshot{}, nil, 0, err
 	}
-	snapshot := sources.Snapshot{Source: s.opts.Dir, Revision: "dir@sha256:" + digest(before, contents), Files: files}
+	snapshot := sources.Snapshot{Source: s.opts.Dir, Revision: "dir@sha256:" + digest(before, contents), Files: files, Tree: files, Dir: "."}
 	if snapshot.Revision == last.Revision {
 		snapshot = last // touched, but the same
 	}

@@ -146,7 +146,12 @@ func TestThePathInsideIsTheRootOfTheFilesAndLinksMayLeaveItButNotTheRepository(t
 		assert.ErrorContains(t, err, "clusters/prod/"+name, "the error names the link")
 	}
 
-	err := fetchError(t, open(t, git.Options{URL: u.url(), Path: "clusters/nowhere"}))
+	beside, err := fs.ReadFile(got.Tree, "shared/base.yaml")
+	require.NoError(t, err, "an overlay may stand on a base beside the path")
+	assert.Equal(t, "base", string(beside))
+	assert.Equal(t, "clusters/prod", got.Dir)
+
+	err = fetchError(t, open(t, git.Options{URL: u.url(), Path: "clusters/nowhere"}))
 	assert.Equal(t, sources.PathNotFound, sources.ReasonOf(err))
 	assert.ErrorContains(t, err, "--path")
 }

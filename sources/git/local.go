@@ -67,5 +67,5 @@ func ReadCommit(ctx context.Context, dir, revision string, limits tree.Limits) (
 	if fullCommit.MatchString(revision) || shortCommit.MatchString(revision) {
 		label = ""
 	}
-	return sources.Snapshot{Source: abs, Revision: label + "sha1:" + commit.Hash.String(), Files: files}, nil
+	return sources.Snapshot{Source: abs, Revision: label + "sha1:" + commit.Hash.String(), Files: files, Tree: files.Whole(), Dir: files.At()}, nil
 }

@@ -225,7 +225,7 @@ func (s *Source) look(ctx context.Context) (sources.Snapshot, error) {
 		revision = want.label + "@" + revision
 	}
 	s.files, s.tip = files, get.want.hash
-	s.last = sources.Snapshot{Source: s.remote.identity, Revision: revision, Files: fsys}
+	s.last = sources.Snapshot{Source: s.remote.identity, Revision: revision, Files: fsys, Tree: fsys.Whole(), Dir: fsys.At()}
 	return s.last, nil
 }
 

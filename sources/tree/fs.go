@@ -28,6 +28,13 @@ var (
 	_ fs.ReadLinkFS = (*FS)(nil)
 )
 
+// Whole is the whole tree that this one is a folder of, and At that folder in
+// it, "." for all of it.
+func (t *FS) Whole() *FS { return &FS{limits: t.limits, top: t.top, at: "."} }
+
+// At is the folder of the whole tree that is the root here.
+func (t *FS) At() string { return t.at }
+
 // Open opens a file or a folder, following links.
 func (t *FS) Open(name string) (fs.File, error) {
 	n, err := t.find("open", name, true)
