@@ -13,21 +13,26 @@ import (
 )
 
 func (n *node) httpHandler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/_sql", n.serveSQL)
-	mux.HandleFunc("/", n.serveRoot)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// Every path passes host-based authentication.
-		hub, client, ok := n.login(w, r)
+		hub, ok := n.login(w, r)
 		if !ok {
 			return
 		}
 		defer func() { _ = hub.Close() }()
-		mux.ServeHTTP(w, r.WithContext(withSession(r.Context(), hub, client)))
+		switch r.URL.Path {
+		case "/_sql":
+			n.serveSQL(w, r, hub)
+		case "/":
+			n.serveRoot(w, hub)
+		default:
+			http.NotFound(w, r)
+		}
 	})
 }
 
-func (n *node) login(w http.ResponseWriter, r *http.Request) (*conn, model.Client, bool) {
+// login opens the request's session at the hub, or answers itself.
+func (n *node) login(w http.ResponseWriter, r *http.Request) (*conn, bool) {
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	client := model.Client{Address: host, Protocol: model.HTTP, TLS: r.TLS != nil}
 	user, password, basic := r.BasicAuth()
@@ -44,7 +49,7 @@ func (n *node) login(w http.ResponseWriter, r *http.Request) (*conn, model.Clien
 	hub, err := n.session()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return nil, client, false
+		return nil, false
 	}
 	res, err := hub.ask(frame{Op: opLogin, Client: &client})
 	switch {
@@ -55,10 +60,10 @@ func (n *node) login(w http.ResponseWriter, r *http.Request) (*conn, model.Clien
 		w.Header().Set("Connection", "close")
 		http.Error(w, res.Error.Message, http.StatusUnauthorized)
 	default:
-		return hub, client, true
+		return hub, true
 	}
 	_ = hub.Close()
-	return nil, client, false
+	return nil, false
 }
 
 func disconnected(w http.ResponseWriter, n *node) {
@@ -78,12 +83,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(b.Bytes())
 }
 
-func (n *node) serveRoot(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path != "/" {
-		http.NotFound(w, r)
-		return
-	}
-	hub, _ := sessionOf(r.Context())
+func (n *node) serveRoot(w http.ResponseWriter, hub *conn) {
 	res, err := hub.ask(frame{Op: opStatus})
 	if err != nil || res.Status == nil {
 		disconnected(w, n)
@@ -108,7 +108,7 @@ type sqlRequest struct {
 	BulkArgs [][]any `json:"bulk_args"`
 }
 
-func (n *node) serveSQL(w http.ResponseWriter, r *http.Request) {
+func (n *node) serveSQL(w http.ResponseWriter, r *http.Request, hub *conn) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
 		w.WriteHeader(http.StatusMethodNotAllowed)
@@ -132,7 +132,6 @@ func (n *node) serveSQL(w http.ResponseWriter, r *http.Request) {
 		fail(model.ErrParse("missing request body"))
 		return
 	}
-	hub, _ := sessionOf(r.Context())
 	begin := time.Now()
 	took := func() float64 { return float64(time.Since(begin).Microseconds()) / 1000 }
 	if req.BulkArgs != nil {
