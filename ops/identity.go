@@ -30,6 +30,11 @@ func (t *turn) rebuild() {
 			t.r.Sets = append(t.r.Sets, RecordedSet{Name: want.Name, Group: want.Group, Replicas: want.Replicas})
 		}
 	}
+	for i := range t.o.Pods {
+		if p := &t.o.Pods[i]; t.r.Version == "" && !p.Started.IsZero() {
+			t.r.Version, t.r.TLS = p.Version, t.d.TLS
+		}
+	}
 	// Sets of ours that are wanted no longer stand behind the others.
 	for i := range t.o.Sets {
 		if live := &t.o.Sets[i]; live.Ours && t.wanted(live.Name) == nil {

@@ -47,6 +47,9 @@ func (t *turn) users() {
 			t.wait(gates.SecretMissing(u.Secret.Name, u.Secret.Key, "the password of user "+u.Name, s.Exists))
 			continue
 		}
+		if !s.Labelled {
+			continue // its version is about to change
+		}
 		t.makeUser(u, s)
 	}
 	if !t.r.Bootstrap.Done {

@@ -33,6 +33,8 @@ type world struct {
 	acknowledged map[string]bool
 	expects      map[string]int
 	counts       int
+	// running is the version that the templates were given last.
+	running string
 	clusterID    string
 	budgets      map[string]int
 	version      int
@@ -133,10 +135,10 @@ func (w *world) observe() ops.Observed {
 		for i := range s.Replicas {
 			name := s.Name + "-" + strconv.Itoa(i)
 			node := s.Name + "/" + strconv.Itoa(i)
-			o.Pods = append(o.Pods, ops.Pod{Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: w.desired.Version, Started: w.now})
+			o.Pods = append(o.Pods, ops.Pod{Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: w.running, Started: w.now})
 			if in {
-				db.Pods = append(db.Pods, ops.PodAnswer{Pod: name, NodeName: node, ClusterID: w.clusterID, Version: w.desired.Version})
-				db.Nodes = append(db.Nodes, ops.Node{ID: node, Name: node, Version: w.desired.Version})
+				db.Pods = append(db.Pods, ops.PodAnswer{Pod: name, NodeName: node, ClusterID: w.clusterID, Version: w.running})
+				db.Nodes = append(db.Nodes, ops.Node{ID: node, Name: node, Version: w.running})
 				if w.expects[node] != len(w.nodeNames()) {
 					db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: node, ID: 1, Acknowledged: w.acknowledged[node]})
 				}
@@ -169,6 +171,11 @@ func (w *world) turn() (d ops.Decision, err error) {
 		}
 	}()
 	w.now = w.now.Add(time.Second)
+	if w.running != "" && w.running != w.desired.Version {
+		w.desired.Changes = []ops.Change{{Class: ops.ChangeImage, Set: w.desired.Sets[0].Name, Path: "image"}}
+	} else {
+		w.desired.Changes = nil
+	}
 	d = ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
 	for _, r := range d.Reports {
 		w.write(func() { w.reports = append(w.reports, r) })
@@ -195,10 +202,12 @@ func (w *world) turn() (d ops.Decision, err error) {
 
 func (w *world) apply(e ops.Effective) {
 	if e.Sets[0].Template == ops.TemplateWanted {
-		w.counts = 0
+		w.counts, w.running = 0, w.desired.Version
 		for _, s := range w.desired.Sets {
 			w.counts += s.Replicas
 		}
+	} else if w.running == "" {
+		w.running = w.record.Version // what was saved with the intent
 	}
 	for _, s := range e.Sets {
 		if s.Absent {

@@ -199,7 +199,7 @@ func (p *asked) recovered(ctx context.Context, db *ops.Database) ops.Answer {
 		return ops.Unknown
 	}
 	for _, r := range rows {
-		if strings.Contains(strings.ToLower(r[1]), "recover") {
+		if strings.Contains(strings.ToLower(r[1]), "not recovered") {
 			return ops.No
 		}
 	}

@@ -1,0 +1,70 @@
+package ops_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// Pushes in any order, kills and lost records at any write: what holds always
+// is asserted by the world at each write, and a push that can be reached is
+// reached in the end.
+func TestAnyHistoryEndsWhereTheLastPushSays(t *testing.T) {
+	for seed := range uint64(200) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 7))
+			w := newWorld(t, wantedCluster(3))
+			highest := 3
+			for push := range 6 {
+				for range r.IntN(12) {
+					if r.IntN(4) == 0 {
+						w.killAt, w.after, w.lose = w.writes+1+r.IntN(3), r.IntN(2) == 0, r.IntN(3) == 0
+					}
+					_, _ = w.turn() // a kill is part of the history
+				}
+				d := wantedCluster(1 + r.IntN(6))
+				switch r.IntN(4) {
+				case 0:
+					d.Version = "5.10.2"
+					d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot, Path: "image"}}
+				case 1:
+					d.Users = append(d.Users, ops.User{Name: "eve", Secret: ops.SecretKey{Name: "ada", Key: "password"}})
+				}
+				d.Revision = fmt.Sprintf("rev-%d-%d", seed, push)
+				w.desired = d
+			}
+			for _, s := range w.sets {
+				highest = max(highest, s.Replicas)
+			}
+			for _, s := range w.record.Sets {
+				highest = max(highest, s.Replicas)
+			}
+			w.killAt = 0
+			last := wantedCluster(highest)
+			last.Revision = "the last"
+			if w.running != "" {
+				last.Version = w.running
+			}
+			w.desired = last
+			for range 60 {
+				_, err := w.turn()
+				require.NoError(t, err)
+			}
+			d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+			for _, reason := range d.Refusals {
+				require.Equal(t, "user-removal-not-supported", reason.Name, "%s", reason.Message)
+			}
+			require.Empty(t, d.Actions())
+			require.Empty(t, d.Waits)
+			require.Equal(t, "id-1", d.Record.ClusterID)
+			require.True(t, d.Record.Bootstrap.Done)
+			require.Len(t, w.nodeNames(), highest)
+			require.True(t, w.users["system"].granted)
+			require.Equal(t, "pw-ada", w.users["ada"].password)
+		})
+	}
+}
