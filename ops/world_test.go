@@ -34,10 +34,10 @@ type world struct {
 	expects      map[string]int
 	counts       int
 	// running is the version that the templates were given last.
-	running string
-	clusterID    string
-	budgets      map[string]int
-	version      int
+	running   string
+	clusterID string
+	budgets   map[string]int
+	version   int
 
 	// applied is in memory: a kill loses it.
 	applied ops.Applied
