@@ -1,0 +1,84 @@
+package ops_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+func TestUsersAfterBootstrap(t *testing.T) {
+	secret := func(s *situation, name string) *ops.Secret {
+		return &s.o.Secrets[slices.IndexFunc(s.o.Secrets, func(x ops.Secret) bool { return x.Name == name })]
+	}
+	for _, c := range []struct {
+		name           string
+		change         func(*situation)
+		action         ops.ActionKind
+		refuse, waits_ string
+	}{
+		{"the Secret changed: look whether the password did", func(s *situation) { secret(s, "ada").Version.ResourceVersion = "99" }, ops.ActionVerifyUser, "", ""},
+		{"the password changed", func(s *situation) {
+			secret(s, "ada").Version.ResourceVersion = "99"
+			s.r.Bootstrap.Users = []ops.RecordedUser{{Name: "ada", Secret: s.r.Bootstrap.Users[0].Secret, Refused: secret(s, "ada").Version}}
+		}, "", "password-change-not-supported", ""},
+		{"a user is gone from the definition", func(s *situation) { s.d.Users = nil }, "", "user-removal-not-supported", ""},
+		{"somebody dropped the user", func(s *situation) { s.o.Database.Users = []string{"system"} }, ops.ActionSetUser, "", ""},
+		{"no user is seen before recovery", func(s *situation) {
+			s.o.Database.Users, s.o.Database.Recovered = []string{"crate"}, ops.No
+		}, "", "", ""},
+		{"the user's Secret is gone", func(s *situation) { *secret(s, "ada") = ops.Secret{Name: "ada"} }, "", "", "secret-missing"},
+		{"the system user's Secret is gone", func(s *situation) { *secret(s, "user-system-c") = ops.Secret{Name: "user-system-c"} }, "", "system-password-lost", ""},
+		{"the system user's Secret has no key", func(s *situation) { secret(s, "user-system-c").Keys = nil }, "", "system-password-lost", ""},
+		{"the Secret lost its label", func(s *situation) { secret(s, "ada").Labelled = false }, ops.ActionLabelSecret, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			c.change(s)
+			d := s.decide()
+			if c.action == "" {
+				assert.Empty(t, kinds(d))
+			} else {
+				assert.Equal(t, []ops.ActionKind{c.action}, kinds(d))
+			}
+			if c.refuse != "" {
+				assert.Contains(t, reasons(d.Refusals), c.refuse)
+			}
+			if c.waits_ != "" {
+				assert.Contains(t, reasons(d.Waits), c.waits_)
+			}
+		})
+	}
+}
+
+func TestBudgets(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		want   int
+	}{
+		{"all well", func(*situation) {}, 1},
+		{"a pod is down", func(s *situation) { s.o.Pods[0].Ready = false }, 0},
+		{"a pod is going", func(s *situation) { s.o.Pods[0].Terminating = true }, 0},
+		{"a table lacks a copy", func(s *situation) { s.o.Database.Health.Colour = ops.Yellow }, 0},
+		{"red", func(s *situation) { s.o.Database.Health.Colour = ops.Red }, 0},
+		{"yellow, by policy", func(s *situation) {
+			s.o.Database.Health.Colour = ops.Yellow
+			s.d.Operations.SettledYellow = "proceed"
+		}, 1},
+		{"not known", func(s *situation) { s.o.Database = ops.Database{} }, 1},
+		{"not known, and closed before", func(s *situation) {
+			s.o.Database = ops.Database{}
+			s.r.Budgets = []ops.Budget{{Name: "crate-data-c"}}
+		}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			c.change(s)
+			assert.Equal(t, []ops.Budget{{Name: "crate-data-c", MaxUnavailable: c.want}}, s.decide().Effective.Budgets)
+		})
+	}
+}
+
