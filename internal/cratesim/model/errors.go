@@ -86,7 +86,7 @@ func ErrColumnUnknown(name string) *Error {
 
 // ErrFunctionUnknown names a scalar or aggregate that does not exist.
 func ErrFunctionUnknown(signature string) *Error {
-	return errorOf("UnsupportedFunctionException", "42883", 400, 4000, "Unknown function: %s", signature)
+	return errorOf("UnsupportedFunctionException", "0A000", 400, 4000, "Unknown function: %s", signature)
 }
 
 // ErrDuplicateKey is an INSERT of a primary key that is taken.
