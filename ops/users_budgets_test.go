@@ -81,4 +81,3 @@ func TestBudgets(t *testing.T) {
 		})
 	}
 }
-
