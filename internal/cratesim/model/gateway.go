@@ -10,8 +10,8 @@ import (
 func (c *Cluster) Recovered() bool { return c.recovered }
 
 // gatewaySettings reads a node's own crate.yml: how many nodes gate recovery, how many make
-// it happen at once, -1 being unset, and whether data nodes alone count. From 4.7 the names
-// are gateway.*_data_nodes, with gateway.*_nodes as their deprecated fallback.
+// it happen at once, -1 being unset, and whether data nodes alone count: gateway.*_data_nodes,
+// which 4.7 recommends and 4.4 takes already, with gateway.*_nodes as the fallback.
 func (n *Node) gatewaySettings() (after, expected int, dataOnly bool) {
 	number := func(name string) int {
 		v, err := strconv.Atoi(n.setting(name, "-1"))
@@ -20,11 +20,9 @@ func (n *Node) gatewaySettings() (after, expected int, dataOnly bool) {
 		}
 		return v
 	}
-	if n.Version.AtLeast(4, 7) {
-		after, expected = number("gateway.recover_after_data_nodes"), number("gateway.expected_data_nodes")
-		if after >= 0 || expected >= 0 {
-			return after, expected, true
-		}
+	after, expected = number("gateway.recover_after_data_nodes"), number("gateway.expected_data_nodes")
+	if after >= 0 || expected >= 0 {
+		return after, expected, true
 	}
 	return number("gateway.recover_after_nodes"), number("gateway.expected_nodes"), false
 }

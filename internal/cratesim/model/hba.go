@@ -135,8 +135,11 @@ func (n *Node) NeedsPassword(c Client) (bool, *Error) {
 	}
 	e := n.entry(c)
 	if e == nil {
-		err := errorOf("", "28000", 401, 0,
-			`No valid auth.host_based entry found for host "%s", user "%s", protocol "%s". Did you enable TLS in your client?`, c.Address, c.User, c.Protocol)
+		words := fmt.Sprintf(`No valid auth.host_based entry found for host "%s", user "%s". Did you enable TLS in your client?`, c.Address, c.User)
+		if c.Protocol == HTTP {
+			words = fmt.Sprintf(`No valid auth.host_based.config entry found for host "%s", user "%s", protocol "http". Did you enable TLS in your client?`, c.Address, c.User)
+		}
+		err := errorOf("", "28000", 401, 0, "%s", words)
 		err.Fatal = true
 		return false, err
 	}
