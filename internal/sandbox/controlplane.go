@@ -28,12 +28,13 @@ const controlPlaneBinary = "stevedore-controlplane"
 const readyWithin = 2 * time.Minute
 
 // controllers are those of the controller manager that something in a sandbox
-// depends on. Without nodelifecycle no Node needs a heartbeat.
+// depends on. Without nodelifecycle no Node needs a heartbeat; endpointslice could
+// only fail, on loopback addresses.
 var controllers = []string{
 	"statefulset-controller", "deployment-controller", "replicaset-controller", "job-controller",
 	"persistentvolume-binder-controller", "persistentvolume-protection-controller",
 	"persistentvolumeclaim-protection-controller", "disruption-controller", "namespace-controller",
-	"garbage-collector-controller", "pod-garbage-collector-controller", "endpointslice-controller",
+	"garbage-collector-controller", "pod-garbage-collector-controller",
 	"serviceaccount-controller", "serviceaccount-token-controller",
 	"root-ca-certificate-publisher-controller", "clusterrole-aggregation-controller",
 	"resourcequota-controller",

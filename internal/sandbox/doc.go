@@ -34,6 +34,9 @@
 //   - Services have no endpoints, because the API server refuses loopback
 //     addresses in EndpointSlices: use the pods' addresses. Names are resolved
 //     for CrateDB's discovery only.
+//   - A real CrateDB takes every client at 127.0.0.1 for a local one: the default
+//     source address of any process on this machine. A simulated node takes only
+//     its own address.
 //   - Service accounts are not mounted into pods.
 //   - A volume claim of any storage class is bound at once, to a folder.
 //

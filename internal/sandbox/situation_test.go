@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -47,7 +48,35 @@ func situationIn(t *testing.T, s *sandbox.Sandbox) situation {
 // never how fast.
 func (s situation) within(what string, condition func() bool) {
 	s.Helper()
-	require.Eventually(s, condition, time.Minute, 20*time.Millisecond, what)
+	if assert.Eventually(s, condition, 3*time.Minute, 20*time.Millisecond, what) {
+		return
+	}
+	s.describe()
+	s.FailNow()
+}
+
+// describe logs the state of the namespace's pods, for a test that failed.
+func (s situation) describe() {
+	pods, err := s.client.CoreV1().Pods(s.namespace).List(s.Context(), metav1.ListOptions{})
+	require.NoError(s, err)
+	lines := int64(15)
+	for _, pod := range pods.Items {
+		s.Logf("pod %s: %s %s", pod.Name, pod.Status.Phase, pod.Status.PodIP)
+		for _, status := range pod.Status.ContainerStatuses {
+			state, _ := json.Marshal(status.State) // plain data
+			s.Logf("  %s: ready %t, restarts %d, %s", status.Name, status.Ready, status.RestartCount, state)
+			log, _ := s.client.CoreV1().Pods(s.namespace).GetLogs(pod.Name,
+				&corev1.PodLogOptions{Container: status.Name, TailLines: &lines}).DoRaw(s.Context())
+			s.Logf("%s", log)
+		}
+	}
+	events, err := s.client.CoreV1().Events(s.namespace).List(s.Context(), metav1.ListOptions{})
+	require.NoError(s, err)
+	for _, event := range events.Items {
+		if event.Type == corev1.EventTypeWarning {
+			s.Logf("event %s: %s", event.Reason, event.Message)
+		}
+	}
 }
 
 func (s situation) pod(name string) *corev1.Pod {

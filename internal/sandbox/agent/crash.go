@@ -47,7 +47,7 @@ func crash(ctx context.Context, i *invocation) int {
 		o.statement = string(content)
 	}
 	// A CrateDB with TLS has a certificate for its names, not for loopback.
-	client := httpClient(i.container.worker.podAddress(), &tls.Config{InsecureSkipVerify: true})
+	client := httpClient(i.container.worker.inside(), &tls.Config{InsecureSkipVerify: true})
 	code := 0
 	for at, statement := range splitStatements(o.statement) {
 		if !i.crashStatement(ctx, client, base, o, statement, at == 0) {

@@ -35,8 +35,17 @@ func (c *container) ownHost(host string) (string, bool) {
 	return host, err == nil && address.IsLoopback()
 }
 
-// httpClient speaks from the given address: CrateDB takes a client at its own
-// address for a local one, and nobody else. As curl, it does not follow
+// inside is the address that clients inside the pod speak from. To a simulated
+// node its own address alone is local. A real CrateDB takes exactly 127.0.0.1
+// for `_local_` (HostBasedAuthentication, 6.4), wherever it listens.
+func (w *worker) inside() netip.Addr {
+	if w.agent.o.CrateDBHome != "" {
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	return w.podAddress()
+}
+
+// httpClient speaks from the given address. As curl, it does not follow
 // redirections by itself.
 func httpClient(from netip.Addr, tlsConfig *tls.Config) *http.Client {
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
@@ -232,7 +241,7 @@ func curl(ctx context.Context, i *invocation) int {
 		name, password, _ := strings.Cut(o.user, ":")
 		request.SetBasicAuth(name, password)
 	}
-	response, err := httpClient(i.container.worker.podAddress(), tlsConfig).Do(request)
+	response, err := httpClient(i.container.worker.inside(), tlsConfig).Do(request)
 	if err != nil {
 		return fail(curlCode(err), "%v", err)
 	}

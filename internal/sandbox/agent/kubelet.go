@@ -185,7 +185,7 @@ func (f forwarder) PortForward(_ context.Context, _, _ string, port int32, strea
 	if !own.IsValid() {
 		return errors.New("the pod has no address yet")
 	}
-	dialer := &net.Dialer{Timeout: 5 * time.Second, LocalAddr: &net.TCPAddr{IP: own.AsSlice()}}
+	dialer := &net.Dialer{Timeout: 5 * time.Second, LocalAddr: &net.TCPAddr{IP: f.worker.inside().AsSlice()}}
 	connection, err := dialer.DialContext(f.ctx, "tcp", net.JoinHostPort(own.String(), fmt.Sprint(port)))
 	if err != nil {
 		return fmt.Errorf("connecting to port %d of the pod %s: %w", port, f.worker.name, err)

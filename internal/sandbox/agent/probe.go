@@ -187,7 +187,7 @@ func (c *container) ask(ctx context.Context, probe *corev1.Probe) string {
 func (c *container) askHTTP(ctx context.Context, get *corev1.HTTPGetAction) string {
 	port, path, from := c.port(get.Port), get.Path, c.worker.node.Address
 	if port == exporterPort {
-		port, path, from = "4200", "/", c.worker.podAddress()
+		port, path, from = "4200", "/", c.worker.inside()
 	}
 	scheme := strings.ToLower(string(get.Scheme))
 	if scheme == "" {

@@ -50,7 +50,7 @@ func (a *Agent) release(version string) (string, error) {
 	if isRelease(home) {
 		// One release, of a version that may not be known: a build of one's own.
 		known := versionOfRelease(home)
-		if known == "" || minor(known) == minor(version) {
+		if !releaseTag.MatchString(known) || minor(known) == minor(version) {
 			return home, nil
 		}
 		return "", fmt.Errorf("the release in %s is %s, not %s", home, known, version)
@@ -92,6 +92,9 @@ func isRelease(folder string) bool {
 }
 
 func versionOfRelease(home string) string {
+	if content, err := os.ReadFile(filepath.Join(home, "VERSION")); err == nil {
+		return strings.TrimSpace(string(content))
+	}
 	libraries, _ := filepath.Glob(filepath.Join(home, "lib", "crate-*.jar"))
 	for _, library := range libraries {
 		if found := versionInName.FindString(filepath.Base(library)); found != "" {
