@@ -58,6 +58,14 @@ func typeOfValue(v any) *Type {
 	return Undefined
 }
 
+// compute checks an expression and then computes it.
+func (s *scope) compute(e expr) (any, *model.Error) {
+	if _, err := s.typeOf(e); err != nil {
+		return nil, err
+	}
+	return s.eval(e)
+}
+
 // eval computes a checked expression.
 func (s *scope) eval(e expr) (any, *model.Error) {
 	switch e := e.(type) {
@@ -69,7 +77,11 @@ func (s *scope) eval(e expr) (any, *model.Error) {
 		}
 		return s.args[e.index], nil
 	case column:
-		v := s.row[s.columnIndex(e)]
+		i := s.columnIndex(e)
+		if i < 0 || i >= len(s.row) {
+			return nil, model.ErrColumnUnknown(columnName(e))
+		}
+		v := s.row[i]
 		for _, p := range e.path {
 			v = child(v, p)
 		}

@@ -300,6 +300,9 @@ func (p *parser) caseExpr() expr {
 		p.expect("then")
 		c.ans = append(c.ans, p.expr())
 	}
+	if len(c.whens) == 0 {
+		p.fail()
+	}
 	if p.word("else") {
 		c.otherwise = p.expr()
 	}

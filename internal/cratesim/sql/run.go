@@ -61,7 +61,7 @@ func (s *Session) run(ast any, args []any) (*Result, *model.Error) {
 		if err := s.ensureCluster(model.AL); err != nil {
 			return nil, err
 		}
-		if _, err := free.eval(q.key); err != nil {
+		if _, err := free.compute(q.key); err != nil {
 			return nil, err
 		}
 		return doneIf(s.Node.SetLicence())
@@ -79,7 +79,7 @@ func (s *Session) run(ast any, args []any) (*Result, *model.Error) {
 		if !s.User.Superuser() {
 			return nil, model.ErrSuperuser(s.User.Name)
 		}
-		v, err := free.eval(q.node)
+		v, err := free.compute(q.node)
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +139,7 @@ func (s *Session) run(ast any, args []any) (*Result, *model.Error) {
 func (s *scope) assignments(as []assignment) ([]model.Assignment, *model.Error) {
 	var out []model.Assignment
 	for _, a := range as {
-		v, err := s.eval(a.e)
+		v, err := s.compute(a.e)
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +179,7 @@ func (s *Session) runUsers(free *scope, ast any) (*Result, *model.Error) {
 			if a.name != "password" {
 				return pw, model.ErrIllegalArgument("\"%s\" is not a valid user property", a.name)
 			}
-			v, err := free.eval(a.e)
+			v, err := free.compute(a.e)
 			if err != nil {
 				return pw, err
 			}

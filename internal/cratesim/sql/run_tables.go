@@ -131,7 +131,7 @@ func (s *Session) createTable(free *scope, q createTable) (*Result, *model.Error
 		}
 	}
 	if q.shards != nil {
-		v, err := free.eval(q.shards)
+		v, err := free.compute(q.shards)
 		if err != nil {
 			return nil, err
 		}
@@ -219,7 +219,7 @@ func (s *Session) alterTable(free *scope, q alterTable) (*Result, *model.Error) 
 		}
 		var v [3]any
 		for i, e := range []expr{q.move.shard, q.move.from, q.move.to} {
-			if v[i], err = free.eval(e); err != nil {
+			if v[i], err = free.compute(e); err != nil {
 				return nil, err
 			}
 		}
@@ -254,7 +254,7 @@ func (s *Session) partitionValues(free *scope, t *model.Table, as []assignment) 
 		if i < 0 {
 			return nil, model.ErrIllegalArgument("\"%s\" is no known partition column", a.name)
 		}
-		v, err := free.eval(a.e)
+		v, err := free.compute(a.e)
 		if err != nil {
 			return nil, err
 		}
@@ -313,7 +313,7 @@ func (s *Session) insert(free *scope, q insert) (*Result, *model.Error) {
 		}
 		row := make([]any, len(t.Columns))
 		for i, e := range r {
-			v, err := free.eval(e)
+			v, err := free.compute(e)
 			if err != nil {
 				return nil, err
 			}
@@ -414,7 +414,7 @@ func (s *Session) change(name tableName, where expr, set []assignment, args []an
 				if i < 0 {
 					return nil, model.ErrColumnUnknown(a.name)
 				}
-				v, err := sc.eval(a.e)
+				v, err := sc.compute(a.e)
 				if err != nil {
 					return nil, err
 				}
@@ -471,7 +471,7 @@ func (s *Session) updateSys(q update, args []any) (*Result, *model.Error) {
 			}
 		}
 		for _, a := range q.set {
-			v, err := sc.eval(a.e)
+			v, err := sc.compute(a.e)
 			if err != nil {
 				return nil, err
 			}

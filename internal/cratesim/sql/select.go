@@ -245,7 +245,7 @@ func (s *scope) runSelect(q selectStmt) (*Result, *model.Error) {
 		if cut.e == nil {
 			continue
 		}
-		v, err := s.eval(cut.e)
+		v, err := s.compute(cut.e)
 		if err != nil {
 			return nil, err
 		}
