@@ -187,6 +187,10 @@ type Database struct {
 	MasterNode string
 	Recovered  Answer
 	Nodes      []Node
+	// ShardsKnown is false when sys.shards could not be read.
+	ShardsKnown bool
+	// Unassigned counts copies that are on no node.
+	Unassigned int
 	// UsersKnown is false when the users could not be read.
 	UsersKnown bool
 	Users      []string
@@ -211,8 +215,17 @@ type PodAnswer struct {
 	HTTPStatus int
 }
 
-// Node is a row of sys.nodes.
-type Node struct{ ID, Name, Version string }
+// Node is a row of sys.nodes, with what sys.shards has of it.
+type Node struct {
+	ID, Name, Version string
+	// DiskSize and DiskUsed are in bytes, fs['total'] of sys.nodes: used is size
+	// less what is available. -1 is unknown, as CrateDB itself says it.
+	DiskSize, DiskUsed int64
+	// Shards are the copies on it and Bytes their size; they mean nothing
+	// without Database.ShardsKnown.
+	Shards int
+	Bytes  int64
+}
 
 // NodeCheck is a row of sys.node_checks that has not passed.
 type NodeCheck struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"stevedore.dev/stevedore/internal/record"
@@ -21,8 +22,10 @@ type Observation struct {
 	Recovered string    `json:"recovered"`
 	Health    string    `json:"health"`
 	// Tables are those that are not green, at most 20.
-	Tables []string          `json:"tables,omitempty"`
-	Nodes  []ObservationNode `json:"nodes,omitempty"`
+	Tables []string `json:"tables,omitempty"`
+	// Unassigned copies are on no node.
+	Unassigned int               `json:"unassigned,omitempty"`
+	Nodes      []ObservationNode `json:"nodes,omitempty"`
 }
 
 // ObservationNode is a node of the cluster.
@@ -30,6 +33,20 @@ type ObservationNode struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	Master  bool   `json:"master,omitempty"`
+	// Shards are the copies on it. Bytes is their size, Disk that of its file
+	// system and Used what is taken of it, all rounded (record.RoundBytes); -1 is
+	// unknown.
+	Shards int   `json:"shards"`
+	Bytes  int64 `json:"bytes"`
+	Disk   int64 `json:"disk"`
+	Used   int64 `json:"used"`
+}
+
+func rounded(size int64) int64 {
+	if size < 0 {
+		return -1
+	}
+	return record.RoundBytes(size)
 }
 
 // publish writes the observation when its content changed, at most once in ten
@@ -41,17 +58,19 @@ func (w *worker) publish(ctx context.Context, decision ops.Decision) {
 	next := Observation{
 		ClusterID: w.reading.ClusterID, Contact: w.reading.Contact.String(),
 		Recovered: w.reading.Recovered.String(), Health: w.reading.Health.Colour.String(),
-		Tables: w.reading.Health.Tables,
+		Tables: w.reading.Health.Tables, Unassigned: w.reading.Unassigned,
 	}
 	for _, node := range w.reading.Nodes {
-		next.Nodes = append(next.Nodes, ObservationNode{Name: node.Name, Version: node.Version, Master: node.ID == w.reading.MasterNode})
-	}
-	slices.SortFunc(next.Nodes, func(a, b ObservationNode) int {
-		if a.Name < b.Name {
-			return -1
+		published := ObservationNode{
+			Name: node.Name, Version: node.Version, Master: node.ID == w.reading.MasterNode,
+			Shards: -1, Bytes: -1, Disk: rounded(node.DiskSize), Used: rounded(node.DiskUsed),
 		}
-		return 1
-	})
+		if w.reading.ShardsKnown {
+			published.Shards, published.Bytes = node.Shards, rounded(node.Bytes)
+		}
+		next.Nodes = append(next.Nodes, published)
+	}
+	slices.SortFunc(next.Nodes, func(a, b ObservationNode) int { return strings.Compare(a.Name, b.Name) })
 	content, err := json.Marshal(next)
 	if err != nil {
 		w.log.Warn("the observation cannot be encoded", "error", err)

@@ -19,10 +19,12 @@ import (
 // Statements of one reading; each is a plain scan of a system table.
 const (
 	clusterQuery = `SELECT id, name, master_node FROM sys.cluster`
-	nodesQuery   = `SELECT id, name, version['number'] FROM sys.nodes`
-	healthQuery  = `SELECT table_schema, table_name, health, missing_shards, underreplicated_shards FROM sys.health`
-	checksQuery  = `SELECT node_id, id, acknowledged FROM sys.node_checks WHERE passed = FALSE`
-	usersQuery   = `SELECT name FROM sys.users`
+	nodesQuery   = `SELECT id, name, version['number'], fs['total']['size'], fs['total']['used'] FROM sys.nodes`
+	// An unassigned copy has no node; a relocating one counts on its source.
+	shardsQuery = `SELECT node['id'], count(*), sum(size) FROM sys.shards GROUP BY node['id']`
+	healthQuery = `SELECT table_schema, table_name, health, missing_shards, underreplicated_shards FROM sys.health`
+	checksQuery = `SELECT node_id, id, acknowledged FROM sys.node_checks WHERE passed = FALSE`
+	usersQuery  = `SELECT name FROM sys.users`
 	// From 6.0 on.
 	clusterHealthQuery = `SELECT health, description FROM sys.cluster_health`
 )
@@ -153,12 +155,22 @@ func (p *asked) read(ctx context.Context, db *ops.Database) {
 	s := p.session
 	if rows, err := s.Strings(ctx, nodesQuery); err == nil {
 		for _, r := range rows {
-			db.Nodes = append(db.Nodes, ops.Node{ID: r[0], Name: r[1], Version: r[2]})
+			db.Nodes = append(db.Nodes, ops.Node{ID: r[0], Name: r[1], Version: r[2], DiskSize: size(r[3]), DiskUsed: size(r[4])})
 			if r[1] == p.answer.NodeName {
 				p.answer.Version = r[2]
 			}
 		}
 		slices.SortFunc(db.Nodes, func(a, b ops.Node) int { return strings.Compare(a.Name, b.Name) })
+	}
+	if rows, err := s.Strings(ctx, shardsQuery); err == nil {
+		db.ShardsKnown = true
+		for _, r := range rows {
+			if i := slices.IndexFunc(db.Nodes, func(n ops.Node) bool { return n.ID == r[0] }); i >= 0 {
+				db.Nodes[i].Shards, db.Nodes[i].Bytes = int(number(r[1])), number(r[2])
+			} else {
+				db.Unassigned += int(number(r[1]))
+			}
+		}
 	}
 	db.Recovered = p.recovered(ctx, db)
 	if rows, err := s.Strings(ctx, healthQuery); err == nil && db.Recovered == ops.Yes {
@@ -237,5 +249,14 @@ func health(rows [][]string) ops.Health {
 
 func number(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
+
+// size in bytes, -1 where it is not known.
+func size(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return -1
+	}
 	return n
 }
