@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/gates"
 )
 
@@ -66,7 +67,7 @@ func (t *turn) systemLogin(secret Secret) {
 		t.r.Bootstrap.System = secret.Version
 	case LoginRefused:
 		if secret.Version != t.r.Bootstrap.System {
-			t.refusal(gates.PasswordChange("system", secret.Name))
+			t.refusal(gates.PasswordChange(names.SystemUser, secret.Name))
 			return
 		}
 	}

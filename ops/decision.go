@@ -145,6 +145,9 @@ const (
 	ActionSetUser ActionKind = "set-user"
 	// ActionVerifyUser logs User in with Secret's password, and changes nothing.
 	ActionVerifyUser ActionKind = "verify-user"
+	// ActionChangePassword gives User, who exists, Secret's password as `system`,
+	// bound; one who logs in with it already is left.
+	ActionChangePassword ActionKind = "change-password"
 	// ActionAnnotateClaim writes ClusterID and Version on Claim.
 	ActionAnnotateClaim ActionKind = "annotate-claim"
 	// ActionAcknowledgeNodeChecks acknowledges node check 1 on all nodes.
@@ -179,7 +182,7 @@ type Action struct {
 // Subject names what the action is about, for logs.
 func (a Action) Subject() string {
 	switch a.Kind {
-	case ActionSetUser, ActionVerifyUser:
+	case ActionSetUser, ActionVerifyUser, ActionChangePassword:
 		return a.User
 	case ActionCreateSystemSecret, ActionLabelSecret, ActionSetLicense:
 		return a.Secret.Name

@@ -151,7 +151,20 @@ type RecordedUser struct {
 	// Refused is a version whose password the database does not take: it was
 	// changed after the user was made.
 	Refused SecretVersion `json:"refused"`
+	// Key of the Secret that the user was verified with; "" in older records.
+	Key string `json:"key,omitempty"`
+	// Change is what was told of a change of the password; "" when there is none.
+	Change PasswordChange `json:"change,omitempty"`
 }
+
+// PasswordChange is what was told of a change of a password.
+type PasswordChange string
+
+const (
+	PasswordChangeStarted PasswordChange = "started"
+	// PasswordChangeFailed was told once; the change is still being tried.
+	PasswordChangeFailed PasswordChange = "failed"
+)
 
 // Outcome is the transition that was reported last.
 type Outcome struct {

@@ -21,8 +21,8 @@ func Settle(record Record, action Action, result Result, _ time.Time) Record {
 	case ActionSetSystemUser:
 		record.Bootstrap.System = version
 	case ActionSetUser:
-		record.Bootstrap.Users = putUser(record.Bootstrap.Users, RecordedUser{Name: action.User, Secret: version})
-	case ActionVerifyUser:
+		record.Bootstrap.Users = putUser(record.Bootstrap.Users, RecordedUser{Name: action.User, Secret: version, Key: action.Secret.Key})
+	case ActionVerifyUser, ActionChangePassword:
 		i := slices.IndexFunc(record.Bootstrap.Users, func(u RecordedUser) bool { return u.Name == action.User })
 		if i < 0 {
 			return record
@@ -32,6 +32,7 @@ func Settle(record Record, action Action, result Result, _ time.Time) Record {
 			u.Refused = version
 		} else {
 			u.Secret, u.Pending, u.Refused = version, SecretVersion{}, SecretVersion{}
+			u.Key = action.Secret.Key
 		}
 		record.Bootstrap.Users = putUser(record.Bootstrap.Users, u)
 	}

@@ -81,14 +81,15 @@ func (t *turn) makeUser(u User, s Secret) {
 	switch {
 	case !made || gone:
 		a.Kind = ActionSetUser
-	case next.Secret == s.Version:
+	case next.Secret == s.Version && (next.Key == u.Secret.Key || next.Key == ""):
+		t.passwordChanged(next)
 		return
 	case next.Refused != s.Version:
 		a.Kind = ActionVerifyUser
 		t.harmless(a)
 		return
 	case t.r.Bootstrap.Done:
-		t.refusal(gates.PasswordChange(u.Name, s.Name))
+		t.changePassword(next, a)
 		return
 	default:
 		a.Kind = ActionSetUser

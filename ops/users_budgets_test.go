@@ -23,7 +23,7 @@ func TestUsersAfterBootstrap(t *testing.T) {
 		{"the password changed", func(s *situation) {
 			secret(s, "ada").Version.ResourceVersion = "99"
 			s.r.Bootstrap.Users = []ops.RecordedUser{{Name: "ada", Secret: s.r.Bootstrap.Users[0].Secret, Refused: secret(s, "ada").Version}}
-		}, "", "password-change-not-supported", ""},
+		}, ops.ActionChangePassword, "", ""},
 		{"a user is gone from the definition", func(s *situation) { s.d.Users = nil }, "", "user-removal-not-supported", ""},
 		{"somebody dropped the user", func(s *situation) { s.o.Database.Users = []string{"system"} }, ops.ActionSetUser, "", ""},
 		{"no user is seen before recovery", func(s *situation) {

@@ -110,6 +110,10 @@ func TestTheSystemUsersRealPasswordIsBoundAndNeverGivenToCrash(t *testing.T) {
 	}, s.told)
 }
 
+var passwordAction = ops.Action{
+	Kind: ops.ActionChangePassword, Pod: "p", User: "ada", SystemSecret: "system", Secret: ops.SecretKey{Name: "ada", Key: "password"},
+}
+
 func TestOutcomes(t *testing.T) {
 	down := errors.New("connection refused")
 	for _, c := range []struct {
@@ -137,6 +141,12 @@ func TestOutcomes(t *testing.T) {
 			prepare: func(s *script) { s.fails["CREATE USER"] = execute.ErrUserExists }},
 		{name: "a user exists and logs in", script: newScript("system/real", "ada/lovelace"), action: userAction, words: "user existed and logs in", never: "ALTER USER",
 			prepare: func(s *script) { s.fails["CREATE USER"] = execute.ErrUserExists }},
+		{name: "a password is changed", script: newScript("system/real", "ada/old"), action: passwordAction, words: "the user's password was changed to its Secret's", never: "CREATE USER"},
+		{name: "a password was changed before a kill", script: newScript("system/real", "ada/lovelace"), action: passwordAction, words: "the user logs in with its Secret's password already", never: "ALTER USER"},
+		{name: "a password is not changed on an unknown answer", script: newScript("system/real"), action: passwordAction, err: down, never: "ALTER USER",
+			prepare: func(s *script) { s.fails["login ada"] = down }},
+		{name: "a password that cannot be set", script: newScript("system/real", "ada/old"), action: passwordAction, err: execute.ErrUserUnknown, never: "CREATE USER",
+			prepare: func(s *script) { s.fails["ALTER USER"] = execute.ErrUserUnknown }},
 		{name: "system cannot log in", script: newScript(), action: userAction, err: execute.ErrLoginRefused, never: "CREATE USER"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -161,11 +171,12 @@ func TestOutcomes(t *testing.T) {
 func TestTheSuperuserIsNeverMade(t *testing.T) {
 	for _, name := range []string{"crate", "system", ""} {
 		s := newScript("system/real")
-		a := userAction
-		a.User = name
-		_, err := execute.Run(context.Background(), a, s.tools())
-		require.Error(t, err)
-		assert.Empty(t, s.told)
+		for _, a := range []ops.Action{userAction, passwordAction} {
+			a.User = name
+			_, err := execute.Run(context.Background(), a, s.tools())
+			require.Error(t, err)
+			assert.Empty(t, s.told)
+		}
 	}
 }
 

@@ -34,6 +34,8 @@ func run(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 		return setUser(ctx, a, t)
 	case ops.ActionVerifyUser:
 		return verifyUser(ctx, a, t)
+	case ops.ActionChangePassword:
+		return changePassword(ctx, a, t)
 	case ops.ActionAnnotateClaim:
 		err := t.Objects.AnnotateClaim(ctx, a.Claim, map[string]string{
 			names.ClusterIDAnnotation: a.ClusterID,

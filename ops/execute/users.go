@@ -83,6 +83,35 @@ func verifyUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) 
 	return result, nil
 }
 
+// changePassword gives a user that exists its Secret's password. It looks first:
+// a process that was killed may have done it already. A user that is gone is an
+// error, and is made by another decision.
+func changePassword(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	if a.User == superuser || a.User == names.SystemUser || a.User == "" {
+		return ops.Result{}, fmt.Errorf("the password of user %q is not one to be changed; name another in spec.users", a.User)
+	}
+	password, err := t.password(ctx, a.Secret, a.SecretVersion)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	result := ops.Result{SecretVersion: a.SecretVersion, Message: "the user logs in with its Secret's password already"}
+	if err := t.verify(ctx, a.Pod, a.User, password); err == nil {
+		return result, nil
+	} else if !errors.Is(err, ErrLoginRefused) {
+		return ops.Result{}, err
+	}
+	system, err := t.system(ctx, a)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	defer system.Close()
+	if _, err := system.Exec(ctx, alterUser(a.User), password); err != nil {
+		return ops.Result{}, fmt.Errorf("changing the password: %w", err)
+	}
+	result.Message = "the user's password was changed to its Secret's"
+	return result, t.verify(ctx, a.Pod, a.User, password)
+}
+
 // acknowledge quietens node check 1 (expected data nodes), and reads it back.
 func acknowledge(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 	system, err := t.system(ctx, a)

@@ -4,7 +4,7 @@ package gates
 var PasswordChangeRule = Rule{
 	Name:   "password-change-not-supported",
 	Kind:   Refuses,
-	Says:   "A password that was changed in its Secret after the user was made is not supported yet; the database keeps the old one.",
+	Says:   "A change of the system user's own password in its Secret is not supported yet; the database keeps the old one. The users of spec.users are changed.",
 	Source: "docs/safety.md, passwords",
 }
 

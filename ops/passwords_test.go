@@ -1,0 +1,142 @@
+package ops_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// change gives a Secret another value, as somebody who rotates a password.
+func (w *world) change(secret, password string) {
+	s := w.secrets[secret]
+	next := *s
+	next.data = map[string][]byte{"password": []byte(password)}
+	next.version.ResourceVersion = w.next()
+	w.secrets[secret] = &next
+}
+
+func passwordCluster() ops.Desired {
+	d := wantedCluster(2)
+	d.Users = append(d.Users,
+		ops.User{Name: "eve", Secret: ops.SecretKey{Name: "ada", Key: "password"}},
+		ops.User{Name: "bob", Secret: ops.SecretKey{Name: "bob", Key: "password"}})
+	return d
+}
+
+func rotated(t *testing.T, killAt int, after, lose bool) *world {
+	w := newWorld(t, passwordCluster())
+	w.run(30)
+	w.change("ada", "rotated")
+	if killAt > 0 {
+		w.killAt, w.after, w.lose = w.writes+killAt, after, lose
+	}
+	w.run(30)
+	return w
+}
+
+func TestAChangedSecretChangesEachUserThatUsesIt(t *testing.T) {
+	w := rotated(t, 0, false, false)
+	assert.Equal(t, "rotated", w.users["ada"].password)
+	assert.Equal(t, "rotated", w.users["eve"].password)
+	assert.Equal(t, "pw-bob", w.users["bob"].password)
+	assert.Equal(t, 2, reported(w, "PasswordChangeStarted"))
+	assert.Equal(t, 2, reported(w, "PasswordChanged"))
+	for _, r := range w.reports {
+		if r.Reason == "PasswordChanged" {
+			assert.Equal(t, "update/password_update", r.Operation+"/"+r.Action)
+		}
+		assert.NotContains(t, r.Message, "rotated")
+	}
+	writes := w.writes
+	w.run(3)
+	assert.Equal(t, writes, w.writes, "and then nothing is written")
+}
+
+func TestAPasswordChangeKilledAtAnyWriteEndsTheSame(t *testing.T) {
+	before := newWorld(t, passwordCluster())
+	before.run(30)
+	total := rotated(t, 0, false, false).writes - before.writes
+	require.Greater(t, total, 6)
+	for n := 1; n <= total; n++ {
+		for _, after := range []bool{false, true} {
+			for _, lose := range []bool{false, true} {
+				t.Run(fmt.Sprintf("write %d after=%v lost=%v", n, after, lose), func(t *testing.T) {
+					w := rotated(t, n, after, lose)
+					for user, password := range map[string]string{"ada": "rotated", "eve": "rotated", "bob": "pw-bob"} {
+						assert.Equal(t, password, w.users[user].password, user)
+						i := slices.IndexFunc(w.record.Bootstrap.Users, func(u ops.RecordedUser) bool { return u.Name == user })
+						require.GreaterOrEqual(t, i, 0)
+						u := w.record.Bootstrap.Users[i]
+						assert.Equal(t, ops.SecretVersion{}, u.Pending)
+						assert.Empty(t, u.Change)
+					}
+					if !lose {
+						assert.Equal(t, 2, reported(w, "PasswordChanged"))
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestASecretWhoseValueStayedChangesNothing(t *testing.T) {
+	w := newWorld(t, passwordCluster())
+	w.run(30)
+	w.change("ada", string(w.secrets["ada"].data["password"]))
+	w.run(30)
+	assert.Zero(t, reported(w, "PasswordChangeStarted"))
+	assert.Zero(t, reported(w, "PasswordChanged"))
+}
+
+func TestAnotherKeyOfTheSameSecretIsAnotherPassword(t *testing.T) {
+	w := newWorld(t, passwordCluster())
+	w.secrets["bob"].data["next"] = []byte("pw-next")
+	w.run(30)
+	w.desired.Users[2].Secret.Key, w.desired.Revision = "next", "rev-key"
+	w.run(30)
+	assert.Equal(t, "pw-next", w.users["bob"].password)
+}
+
+func TestASecretThatIsGoneHoldsUpNoOtherUser(t *testing.T) {
+	w := newWorld(t, passwordCluster())
+	w.run(30)
+	delete(w.secrets, "bob")
+	w.change("ada", "rotated")
+	for range 8 {
+		_, err := w.turn()
+		require.NoError(t, err)
+	}
+	assert.Equal(t, "rotated", w.users["ada"].password)
+	d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+	i := slices.Index(reasons(d.Waits), "secret-missing")
+	require.GreaterOrEqual(t, i, 0)
+	assert.Contains(t, d.Waits[i].Message, "bob")
+}
+
+func TestAPasswordChangeThatFailsIsReportedOnceAndTriedOn(t *testing.T) {
+	s := made(t)
+	s.o.Secrets[slices.IndexFunc(s.o.Secrets, func(x ops.Secret) bool { return x.Name == "ada" })].Version.ResourceVersion = "99"
+	version := s.o.Secrets[slices.IndexFunc(s.o.Secrets, func(x ops.Secret) bool { return x.Name == "ada" })].Version
+	s.r.Bootstrap.Users = []ops.RecordedUser{{Name: "ada", Secret: s.r.Bootstrap.Users[0].Secret, Refused: version, Pending: version, Change: ops.PasswordChangeStarted}}
+	s.o.Failures = []ops.Failure{{Action: ops.Action{Kind: ops.ActionChangePassword, User: "ada"}, Message: "no", At: time.Time{}, Count: 3}}
+	d := s.decide()
+	require.Len(t, d.Reports, 1)
+	assert.Equal(t, ops.StatusFailure, d.Reports[0].Status)
+	assert.Equal(t, []ops.ActionKind{ops.ActionChangePassword}, kinds(d), "it is tried on")
+	s.r = d.Record
+	assert.Empty(t, s.decide().Reports)
+}
+
+func TestTheSystemUsersChangedSecretIsRefusedByName(t *testing.T) {
+	s := made(t)
+	i := slices.IndexFunc(s.o.Secrets, func(x ops.Secret) bool { return x.Name == "user-system-c" })
+	s.o.Secrets[i].Version.ResourceVersion = "99"
+	s.o.Database = ops.Database{At: s.o.At, Contact: ops.No, SystemLogin: ops.LoginRefused}
+	assert.Contains(t, reasons(s.decide().Refusals), "password-change-not-supported")
+}
