@@ -182,6 +182,7 @@ func (t *turn) bootstrap() {
 		t.r.Bootstrap.Done = true
 		t.r.Operation = nil
 		t.r.AllowedCIDRs = cidrs(t.d.AllowedCIDRs)
+		t.rebuildAsked()
 		t.outcome(OperationBootstrap, StatusSuccess, "", Report{
 			Event: EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapSucceeded",
 			Message: fmt.Sprintf("cluster %s has been made: %d nodes of CrateDB %s, %d user(s)", t.d.ClusterName, t.allRecorded(), t.d.Version, len(t.d.Users)+1),

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/internal/names"
 )
 
 // Classify compares the wanted StatefulSets with the last effective ones
@@ -160,7 +162,8 @@ func (c *comparison) add(path, old, wanted string) {
 func classOf(path string) (ChangeClass, bool) {
 	const template = "spec.template."
 	switch {
-	case strings.Contains(path, "[cluster.initial_master_nodes]"):
+	case strings.Contains(path, "[cluster.initial_master_nodes]"), strings.HasSuffix(path, "."+names.TemplateAnnotation),
+		path == "metadata.annotations."+names.HoldAnnotation:
 		return 0, false
 	case strings.HasPrefix(path, template):
 		rest := path[len(template):]

@@ -31,6 +31,7 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	t.refuse()
 	t.create()
 	t.startGrow()
+	t.startRestart()
 	t.hold()
 
 	// What else is to be done, none of it waiting for the rest.
@@ -40,9 +41,11 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	t.users()
 	t.bootstrap()
 	t.grow()
+	t.restart()
 	t.claims()
 
 	t.effective()
+	t.cure()
 	t.d2.Apply, t.d2.Prune = true, true
 	t.verify()
 	return t.finish(&record)

@@ -80,9 +80,16 @@ func TestWhatIsNotSupportedIsRefusedByNameAndNothingOfItIsApplied(t *testing.T) 
 			s.d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot, Path: "spec.template.spec.containers[crate].image"}}
 		}, "upgrade-not-supported", "5.10.1 runs and 5.10.2"},
 		{"an older minor", func(s *situation) { s.d.Version = "5.9.0" }, "downgrade-refused", "5.10.1"},
-		{"a setting of nodes", func(s *situation) {
+		{"another image of the same version", func(s *situation) {
+			s.d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot, Path: "image", Old: "crate:5.10.1", New: "mine:5.10.1"}}
+		}, "image-change-not-supported", "mine:5.10.1"},
+		{"rolling updates by Kubernetes", func(s *situation) {
+			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot, Path: "spec.updateStrategy.type"}}
+		}, "update-strategy-change", "spec.updateStrategy.type"},
+		{"a setting of nodes, zone by zone", func(s *situation) {
+			s.d.Operations.RestartBy = "zone"
 			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot, Path: "spec.template.spec.containers[crate].command[stats.enabled]"}}
-		}, "restart-not-supported", "stats.enabled"},
+		}, "restart-by-zone-not-supported", "restartBy: pod"},
 		{"bigger volumes", func(s *situation) {
 			s.d.Changes = []ops.Change{{Class: ops.ChangeVolumes, Set: hot, Path: "spec.volumeClaimTemplates[data0]", Old: "1Gi", New: "2Gi"}}
 		}, "volume-change-not-supported", "1Gi"},

@@ -81,6 +81,9 @@ const (
 	// TemplateKept is that of the last effective object, with all of the set's
 	// other fields as they were.
 	TemplateKept
+	// TemplateBefore is that of the object that was remembered (Remember), again
+	// with all other fields; without one it is TemplateKept.
+	TemplateBefore
 )
 
 // Effective is what the cluster is to be held to now. Objects that it does not
@@ -98,6 +101,10 @@ type EffectiveSet struct {
 	// InitialMasters is true while -Ccluster.initial_master_nodes stays in the
 	// template: until the cluster id is recorded.
 	InitialMasters bool
+	// Remember keeps the object that was effective before, while it is true.
+	Remember bool
+	// Hold is the annotation that says what we hold in the database; "" for none.
+	Hold string
 	// Absent is true for a wanted set that may not be created yet.
 	Absent bool
 }
@@ -158,6 +165,15 @@ const (
 	// ActionRecreatePod deletes Pod (precondition PodUID), which has never
 	// started CrateDB, so that it comes back on its set's template. Disruptive.
 	ActionRecreatePod ActionKind = "recreate-pod"
+	// ActionHoldAllocation sets cluster.routing.allocation.enable from Before to
+	// Allocation, persistent, on Pod; ResultHidden when a transient value hides it.
+	ActionHoldAllocation ActionKind = "hold-allocation"
+	// ActionReleaseAllocation sets it back to Before, on Pod.
+	ActionReleaseAllocation ActionKind = "release-allocation"
+	// ActionRestartPod deletes Pod (precondition PodUID) after the node in it has
+	// been asked once more: the setting is Allocation, there are Value nodes and,
+	// with Green, every table is green. Disruptive.
+	ActionRestartPod ActionKind = "restart-pod"
 )
 
 // Action is one thing to do; fields that its kind does not name are zero. It
@@ -177,6 +193,9 @@ type Action struct {
 	Version      string
 	Budget       string
 	Value        int
+	// Allocation and Before are values of cluster.routing.allocation.enable.
+	Allocation, Before string
+	Green              bool
 }
 
 // Subject names what the action is about, for logs.
@@ -203,6 +222,9 @@ const (
 	ResultDone ResultCode = iota
 	// ResultRefused: the database does not take the password (verify-user).
 	ResultRefused
+	// ResultHidden: a transient value hides what was set, and it was taken back
+	// (hold-allocation).
+	ResultHidden
 )
 
 // Result of an action.

@@ -44,8 +44,10 @@ type Desired struct {
 	Operations   definition.Operations
 	// Paused and Released are the definition's annotations; a command on the
 	// operation ConfigMap wins over them.
-	Paused, Released bool
-	Pins             Pins
+	Paused, Released, Abort bool
+	// RestartedAt is the definition's annotation: a time, or any text.
+	RestartedAt string
+	Pins        Pins
 	// Changes is Classify's result: how what is wanted differs from what was
 	// last effective. Nil when nothing was effective before.
 	Changes []Change

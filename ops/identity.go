@@ -30,6 +30,8 @@ func (t *turn) rebuild() {
 			t.r.Sets = append(t.r.Sets, RecordedSet{Name: want.Name, Group: want.Group, Replicas: want.Replicas})
 		}
 	}
+	t.rebuildHold()
+	t.rebuildAsked()
 	for i := range t.o.Pods {
 		if p := &t.o.Pods[i]; t.r.Version == "" && !p.Started.IsZero() {
 			t.r.Version, t.r.TLS = p.Version, t.d.TLS
@@ -90,6 +92,7 @@ func (t *turn) removed() bool {
 	reason := gates.Orphaned(t.d.Owner)
 	t.refusal(reason)
 	t.returnBudgets()
+	t.letGo()
 	if t.r.Stage != StageRemovalPending {
 		t.r.Stage = StageRemovalPending
 		t.report(Report{Reason: "Orphaned", Warning: true, Status: StatusFailure, Message: reason.Message, Names: []string{reason.Name}})
@@ -103,7 +106,20 @@ func (t *turn) released() bool {
 	}
 	t.wait(gates.Released())
 	t.returnBudgets()
+	if t.commanded.Released == "true" && t.r.Unexplained && t.r.Hold == nil && t.o.Database.Allocation == heldAllocation {
+		t.r.Hold = &Hold{Value: heldAllocation, Before: freeAllocation}
+		t.r.Unexplained = false
+	}
+	t.letGo()
 	return true
+}
+
+// letGo ends a restart where it stands, and gives back what it holds.
+func (t *turn) letGo() {
+	if t.restarting() {
+		t.r.Operation = nil
+	}
+	t.giveBack()
 }
 
 // returnBudgets lets Kubernetes evict one pod at a time again.
@@ -122,6 +138,9 @@ func (t *turn) paused() bool {
 		return false
 	}
 	t.wait(gates.Paused(byCommand))
+	// A pause may last: what is held goes back, and a pod that is on its way
+	// comes back by itself.
+	t.giveBack()
 	return true
 }
 

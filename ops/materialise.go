@@ -21,6 +21,8 @@ const (
 	CrateContainer = "crate"
 	// InitialMasters begins the argument that founds a cluster.
 	initialMastersArgument = "-Ccluster.initial_master_nodes="
+	// rememberedSuffix marks the object that was effective before a restart.
+	rememberedSuffix = "@before"
 )
 
 // Materialise turns the wanted objects into those that the cluster is held to
@@ -76,14 +78,30 @@ func materialiseSet(wanted *unstructured.Unstructured, saved Saved, e EffectiveS
 	if e.Absent {
 		return nil, nil
 	}
-	var set *unstructured.Unstructured
-	if e.Template == TemplateKept || wanted == nil {
-		var err error
-		if set, err = saved.unpack(e.Name); err != nil {
-			return nil, err
+	if e.Remember {
+		if before, ok := saved[e.Name+rememberedSuffix]; ok {
+			next[e.Name+rememberedSuffix] = before
+		} else if before, ok := saved[e.Name]; ok {
+			next[e.Name+rememberedSuffix] = before
 		}
+	}
+	var set *unstructured.Unstructured
+	var err error
+	if e.Template != TemplateWanted || wanted == nil {
+		from := e.Name
+		if _, ok := saved[e.Name+rememberedSuffix]; ok && e.Template == TemplateBefore {
+			from += rememberedSuffix
+		}
+		set, err = saved.unpack(from)
 	} else {
 		set = wanted.DeepCopy()
+		err = setTemplateHash(set)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := annotateHold(set, e.Hold); err != nil {
+		return nil, err
 	}
 	if err := unstructured.SetNestedField(set.Object, int64(e.Replicas), "spec", "replicas"); err != nil {
 		return nil, fmt.Errorf("setting spec.replicas of StatefulSet %s: %w", e.Name, err)
@@ -215,10 +233,14 @@ func (s Saved) unpack(name string) (*unstructured.Unstructured, error) {
 	return o, nil
 }
 
-// Unpack returns the objects of Saved, sorted by name.
+// Unpack returns the objects of Saved, sorted by name, without those that are
+// only remembered.
 func (s Saved) Unpack() ([]*unstructured.Unstructured, error) {
 	objects := make([]*unstructured.Unstructured, 0, len(s))
 	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if strings.HasSuffix(name, rememberedSuffix) {
+			continue
+		}
 		o, err := s.unpack(name)
 		if err != nil {
 			return nil, err

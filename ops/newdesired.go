@@ -29,6 +29,8 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) Desired {
 		Operations:   d.Spec.Operations,
 		Paused:       d.Annotations[names.PausedAnnotation] == "true",
 		Released:     d.Annotations[names.ReleasedAnnotation] == "true",
+		Abort:        d.Annotations[names.AbortAnnotation] == "true",
+		RestartedAt:  d.Annotations[names.RestartedAtAnnotation],
 		Pins:         r.Pins,
 	}
 	if l := d.Spec.Cluster.License; l != nil {

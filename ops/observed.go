@@ -50,6 +50,8 @@ type Observed struct {
 	OtherOwner string
 	Commands   Commands
 	Database   Database
+	// Stable is since when the database has been as it is.
+	Stable Stability
 	// Failures are the actions that failed at their last attempt; kept in the
 	// daemon's memory only.
 	Failures []Failure
@@ -74,6 +76,9 @@ type ObservedSet struct {
 	UpdateRevision string
 	// InitialMasters is true when its template names initial_master_nodes.
 	InitialMasters bool
+	// Template is the hash of what a process of it reads when it starts, and Hold
+	// our annotation of what we hold; "" without one.
+	Template, Hold string
 }
 
 // Pod is a live pod of the cluster.
@@ -101,6 +106,10 @@ type Pod struct {
 	Started time.Time
 	// Restarts of the crate container.
 	Restarts int
+	// Created is when the API server stored it, in whole seconds.
+	Created time.Time
+	// Template is the hash of what its process read when it started; "" without one.
+	Template string
 }
 
 // Claim is a volume claim of a StatefulSet of the cluster.
@@ -198,6 +207,34 @@ type Database struct {
 	// ChecksKnown is false when the node checks could not be read.
 	ChecksKnown bool
 	NodeChecks  []NodeCheck
+	// Allocation is the effective cluster.routing.allocation.enable; "" when it
+	// could not be read.
+	Allocation string
+
+	// What follows is read only where Detailed says so.
+
+	// TablesKnown is false when the tables or their shards could not be read.
+	TablesKnown bool
+	Tables      []Table
+	// Relocating and Initializing count shards.
+	Relocating, Initializing int
+	// SnapshotsKnown is false when sys.snapshots could not be read; Snapshots are
+	// those in progress.
+	SnapshotsKnown bool
+	Snapshots      int
+}
+
+// Table is a table, or a partition of one, and how its shards stand.
+type Table struct {
+	// Name is "schema.table", for a partition with its ident.
+	Name string
+	// Replicas is number_of_replicas: "1", "0-1", "0-all".
+	Replicas string
+	// Started is the smallest number of started copies of any of its shards.
+	Started int
+	// Filtered is true with allocation filters of its own, which decide on how many
+	// nodes a range of replicas may count.
+	Filtered bool
 }
 
 // PodAnswer is what one pod says of itself.
@@ -225,6 +262,9 @@ type Node struct {
 	// without Database.ShardsKnown.
 	Shards int
 	Bytes  int64
+	// Sole are the tables of which a shard's only started copy is on it, at most
+	// 20; they mean nothing without Database.TablesKnown.
+	Sole []string
 }
 
 // NodeCheck is a row of sys.node_checks that has not passed.

@@ -91,7 +91,7 @@ func (t *turn) pending() bool {
 	}
 	for i := range t.d2.Waits {
 		switch t.d2.Waits[i].Name {
-		case gates.BudgetClosedRule.Name, gates.ActionFailedRule.Name:
+		case gates.BudgetClosedRule.Name, gates.ActionFailedRule.Name, gates.UnexplainedHoldRule.Name:
 		default:
 			return true
 		}
@@ -154,7 +154,8 @@ func refusedAction(name, operation string) string {
 		return "upgrade"
 	case gates.SuspendRule.Name:
 		return "suspend"
-	case gates.RestartRule.Name:
+	case gates.ImageRule.Name, gates.UpdateStrategyRule.Name, gates.RestartByZoneRule.Name, gates.RestartStoppedRule.Name,
+		gates.AbortedRule.Name, gates.HoldHiddenRule.Name, gates.UnreplicatedRule.Name:
 		return "change_compute"
 	case gates.VolumesRule.Name:
 		return "expand_storage"

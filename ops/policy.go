@@ -10,6 +10,17 @@ type Policy struct {
 	BootstrapTimeout time.Duration
 	// ScaleTimeout bounds a grow, over all its steps; default 3600 s.
 	ScaleTimeout time.Duration
+	// RestartTimeout bounds a rolling restart, over all its steps; default 3600 s.
+	RestartTimeout time.Duration
+	// PodTimeout bounds how long the first pod on a new template may take to
+	// join, and is never longer than RestartTimeout; default 900 s.
+	PodTimeout time.Duration
+	// StableFor is how long the cluster has to be green with the same nodes after a
+	// pod is back; default 60 s.
+	StableFor time.Duration
+	// MasterStableFor is how long the master has to be the same, once a restart;
+	// default 120 s.
+	MasterStableFor time.Duration
 	// ReadingAge is how old a reading of the database may be; default 120 s.
 	ReadingAge time.Duration
 	// Poll is how soon to look again while something is in progress; default 2 s.

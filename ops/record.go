@@ -38,6 +38,15 @@ type Record struct {
 	Budgets []Budget `json:"budgets,omitempty"`
 	// Saved are the last effective StatefulSet objects; Decide never reads them.
 	Saved Saved `json:"saved,omitempty"`
+	// Hold in the database; nil when there is none. It is recorded before it is set
+	// and until it was given back.
+	Hold *Hold `json:"hold,omitempty"`
+	// Unexplained is true once a hold that nothing explains was reported.
+	Unexplained bool `json:"unexplained,omitempty"`
+	// RestartedAt and RestartedBy are the annotation and the command that were last
+	// carried out.
+	RestartedAt string `json:"restartedAt,omitempty"`
+	RestartedBy string `json:"restartedBy,omitempty"`
 	// Seq counts the transitions that were reported; it makes event ids.
 	Seq int64 `json:"seq,omitempty"`
 	// Last is the outcome that was reported last.
@@ -91,6 +100,8 @@ const (
 	OperationGrow      OperationKind = "grow"
 	// OperationUpdate is a change in place.
 	OperationUpdate OperationKind = "update"
+	// OperationRestart is a rolling restart.
+	OperationRestart OperationKind = "restart"
 )
 
 // Steps of a grow.
@@ -98,6 +109,48 @@ const (
 	StepReplicas    = "replicas"    // the new counts are applied
 	StepAcknowledge = "acknowledge" // joined; node check 1 is acknowledged
 )
+
+// Steps of a restart, of one pod after the other.
+const (
+	StepNext    = "next-pod" // the gates before a pod goes
+	StepHold    = "hold"     // the hold is recorded, and is being set
+	StepDown    = "pod-down" // the pod is to go, to come back and to join
+	StepReturn  = "give-back"
+	StepStable  = "stable"
+	StepStopped = "stopped" // the first pod on a new template did not join
+)
+
+// Restart is how far a rolling restart has come.
+type Restart struct {
+	// Set is the one whose template is the wanted one.
+	Set string `json:"set,omitempty"`
+	// Pod that is being restarted; PodUID is of the one that is to go, and Template
+	// what it runs.
+	Pod      string `json:"pod,omitempty"`
+	PodUID   string `json:"podUID,omitempty"`
+	Template string `json:"template,omitempty"`
+	// Since is when the step began.
+	Since time.Time `json:"since"`
+	// Before: pods made before are outdated, whatever they run; At and By are the
+	// annotation and the command that asked for it.
+	Before time.Time `json:"before"`
+	At     string    `json:"at,omitempty"`
+	By     string    `json:"by,omitempty"`
+	// Done are the UIDs of the pods that came back.
+	Done []string `json:"done,omitempty"`
+	// MasterStable is true once the master was stable for long enough.
+	MasterStable bool `json:"masterStable,omitempty"`
+	// Hidden is when a hold was last found to be hidden; it is tried again later.
+	Hidden time.Time `json:"hidden"`
+}
+
+// Hold is what we hold in the database, and the value that was there before.
+type Hold struct {
+	// Set carries the annotation.
+	Set    string `json:"set"`
+	Value  string `json:"value"`
+	Before string `json:"before"`
+}
 
 // Operation is what is in progress.
 type Operation struct {
@@ -109,6 +162,8 @@ type Operation struct {
 	// From and To are replicas by set, for a grow.
 	From []RecordedSet `json:"from,omitempty"`
 	To   []RecordedSet `json:"to,omitempty"`
+	// Restart is of a restart.
+	Restart *Restart `json:"restart,omitempty"`
 	// TimedOut is true once its limit passed and a failure was reported; work
 	// goes on.
 	TimedOut bool `json:"timedOut,omitempty"`

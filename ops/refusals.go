@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"strings"
+
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/render/definition"
@@ -80,34 +82,28 @@ func (t *turn) refuseTemplates() {
 		named = true
 	}
 	free := t.unstarted()
-	var paths []string
-	for i, c := range t.d.Changes {
+	byZone := false
+	for _, c := range t.d.Changes {
 		switch c.Class {
 		case ChangeVolumes:
 			t.refusal(gates.Volumes(c.Set, c.Path, c.Old, c.New))
 		case ChangeImmutable:
 			t.refusal(gates.Immutable(c.Set, c.Path, c.Old, c.New))
-		case ChangeRestart, ChangeImage:
-			if named || free {
-				continue
+		case ChangeImage:
+			if !named && !free {
+				t.refusal(gates.Image(c.Set, c.Old, c.New))
 			}
-			paths = append(paths, c.Path)
-			if last := i+1 == len(t.d.Changes) || !restarts(t.d.Changes[i+1:], c.Set); last {
-				t.refusal(gates.Restart(c.Set, paths))
-				paths = nil
+		case ChangeRestart:
+			switch {
+			case strings.HasPrefix(c.Path, "spec.updateStrategy"):
+				t.refusal(gates.UpdateStrategy(c.Set, c.Path))
+			case named || free || byZone:
+			case t.d.Operations.RestartBy == "zone":
+				t.refusal(gates.RestartByZone())
+				byZone = true
 			}
 		}
 	}
-}
-
-// restarts reports whether another restart is due for the same set.
-func restarts(changes []Change, set string) bool {
-	for _, c := range changes {
-		if c.Set == set && (c.Class == ChangeRestart || c.Class == ChangeImage) {
-			return true
-		}
-	}
-	return false
 }
 
 // unstarted is true while no node of the cluster has ever started CrateDB: a

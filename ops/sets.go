@@ -82,8 +82,16 @@ func (t *turn) effective() {
 	sets := make([]EffectiveSet, 0, max(len(t.r.Sets), len(t.d.Sets)))
 	for _, s := range t.r.Sets {
 		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), InitialMasters: t.initialMasters(s.Name)}
-		if kept || t.wanted(s.Name) == nil {
+		turn := t.restarting() && t.r.Operation.Restart.Set == s.Name
+		e.Remember = turn
+		switch {
+		case turn && t.r.Operation.Step == StepStopped:
+			e.Template = TemplateBefore
+		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && !turn && !t.unstarted():
 			e.Template = TemplateKept
+		}
+		if h := t.r.Hold; h != nil && h.Set == s.Name {
+			e.Hold = h.annotation()
 		}
 		sets = append(sets, e)
 	}

@@ -8,12 +8,14 @@ import (
 // Settle returns the record after an action ended with a result; the argument
 // is not changed. What an action did that is not recorded, because the process
 // was killed in between, is found by looking again.
-func Settle(record Record, action Action, result Result, _ time.Time) Record {
+func Settle(record Record, action Action, result Result, now time.Time) Record {
 	version := result.SecretVersion
 	if version == (SecretVersion{}) {
 		version = action.SecretVersion
 	}
 	switch action.Kind {
+	case ActionHoldAllocation, ActionReleaseAllocation:
+		return settleHold(record, action, result, now)
 	case ActionSetLicense:
 		record.Bootstrap.Licence = LicenceSet
 		key := action.Secret
@@ -51,7 +53,8 @@ func (r *Record) Equal(o *Record) bool {
 		r.Bootstrap.System != o.Bootstrap.System,
 		!slices.Equal(r.Bootstrap.Users, o.Bootstrap.Users),
 		!slices.Equal(r.Sets, o.Sets), !slices.Equal(r.Budgets, o.Budgets),
-		!r.Operation.equal(o.Operation), len(r.Saved) != len(o.Saved):
+		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained,
+		!equalHold(r.Hold, o.Hold), !r.Operation.equal(o.Operation), len(r.Saved) != len(o.Saved):
 		return false
 	}
 	for name, packed := range r.Saved {
@@ -67,5 +70,22 @@ func (op *Operation) equal(o *Operation) bool {
 		return op == o
 	}
 	return op.Kind == o.Kind && op.Step == o.Step && op.Started.Equal(o.Started) && op.Revision == o.Revision &&
-		op.TimedOut == o.TimedOut && slices.Equal(op.From, o.From) && slices.Equal(op.To, o.To)
+		op.TimedOut == o.TimedOut && slices.Equal(op.From, o.From) && slices.Equal(op.To, o.To) &&
+		op.Restart.equal(o.Restart)
+}
+
+func (r *Restart) equal(o *Restart) bool {
+	if r == nil || o == nil {
+		return r == o
+	}
+	return r.Set == o.Set && r.Pod == o.Pod && r.PodUID == o.PodUID && r.Template == o.Template &&
+		r.Since.Equal(o.Since) && r.Before.Equal(o.Before) && r.At == o.At && r.By == o.By &&
+		r.MasterStable == o.MasterStable && r.Hidden.Equal(o.Hidden) && slices.Equal(r.Done, o.Done)
+}
+
+func equalHold(a, b *Hold) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
 }

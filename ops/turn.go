@@ -16,6 +16,15 @@ const (
 	DefaultBootstrapTimeout = 1800 * time.Second
 	// DefaultScaleTimeout counts over all steps of a grow.
 	DefaultScaleTimeout = 3600 * time.Second
+	// DefaultRestartTimeout counts over all steps of a restart.
+	DefaultRestartTimeout = 3600 * time.Second
+	// DefaultPodTimeout counts from a pod's deletion until its node has joined.
+	DefaultPodTimeout = 900 * time.Second
+	// DefaultStableFor counts after each pod, and begins again with the daemon.
+	DefaultStableFor = 60 * time.Second
+	// DefaultMasterStableFor counts once an operation, and begins again with the
+	// daemon.
+	DefaultMasterStableFor = 120 * time.Second
 	// DefaultReadingAge is of one reading.
 	DefaultReadingAge = 120 * time.Second
 	// DefaultPoll is between two turns of something in progress.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,6 +40,18 @@ type world struct {
 	budgets   map[string]int
 	version   int
 
+	// template that is wanted now; live and hold are those of the sets.
+	template   string
+	live, hold map[string]string
+	pods       map[string]*toyPod
+	// bad templates never come up.
+	bad map[string]bool
+	// persistent and transient are cluster.routing.allocation.enable.
+	persistent, transient string
+	commands              ops.Commands
+	// stable is in memory: a kill loses it.
+	stable ops.Stability
+
 	// applied is in memory: a kill loses it.
 	applied ops.Applied
 
@@ -59,6 +72,14 @@ type toySecret struct {
 	labelled bool
 }
 
+// toyPod is a pod; away counts the looks at it until a deleted one is back.
+type toyPod struct {
+	uid, template string
+	created       time.Time
+	away          int
+	restarts      int
+}
+
 type toyUser struct {
 	password string
 	granted  bool
@@ -73,6 +94,7 @@ func newWorld(t *testing.T, desired ops.Desired) *world {
 		t: t, desired: desired, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		secrets: map[string]*toySecret{}, users: map[string]*toyUser{}, acknowledged: map[string]bool{}, expects: map[string]int{},
 		clusterID: "id-1", budgets: map[string]int{},
+		template: "t1", live: map[string]string{}, hold: map[string]string{}, pods: map[string]*toyPod{}, bad: map[string]bool{}, persistent: "all",
 	}
 	for _, u := range desired.Users {
 		w.putSecret(u.Secret.Name, map[string][]byte{u.Secret.Key: []byte("pw-" + u.Name)})
@@ -116,7 +138,7 @@ func (w *world) nodeNames() []string {
 }
 
 func (w *world) observe() ops.Observed {
-	o := ops.Observed{At: w.now, Applied: w.applied, Sets: append([]ops.ObservedSet(nil), w.sets...), Claims: append([]ops.Claim(nil), w.claims...)}
+	o := ops.Observed{At: w.now, Commands: w.commands, Applied: w.applied, Sets: append([]ops.ObservedSet(nil), w.sets...), Claims: append([]ops.Claim(nil), w.claims...)}
 	db := ops.Database{At: w.now}
 	system := w.secrets["user-system-c"]
 	in := system != nil && w.users["system"] != nil && w.users["system"].password == string(system.data["password"])
@@ -127,6 +149,7 @@ func (w *world) observe() ops.Observed {
 		db.Contact, db.SystemLogin, db.Recovered, db.ClusterID, db.MasterNode = ops.Yes, ops.LoginOK, ops.Yes, w.clusterID, "n"
 		db.UsersKnown, db.ChecksKnown = true, true
 		db.Health = ops.Health{Colour: ops.Green}
+		db.TablesKnown, db.SnapshotsKnown, db.Allocation = true, true, w.allocation()
 		for name := range w.users {
 			db.Users = append(db.Users, name)
 		}
@@ -135,8 +158,18 @@ func (w *world) observe() ops.Observed {
 		for i := range s.Replicas {
 			name := s.Name + "-" + strconv.Itoa(i)
 			node := s.Name + "/" + strconv.Itoa(i)
-			o.Pods = append(o.Pods, ops.Pod{Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: w.running, Started: w.now})
-			if in {
+			pod := w.seePod(s.Name, name)
+			if pod == nil {
+				db.Health.Colour = ops.Yellow
+				continue
+			}
+			seen := ops.Pod{Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: w.running, Started: w.now, UID: pod.uid, Created: pod.created, Template: pod.template}
+			if w.bad[pod.template] {
+				seen.Ready, seen.Waiting = false, "CrashLoopBackOff"
+				db.Health.Colour = ops.Yellow
+			}
+			o.Pods = append(o.Pods, seen)
+			if in && seen.Ready {
 				db.Pods = append(db.Pods, ops.PodAnswer{Pod: name, NodeName: node, ClusterID: w.clusterID, Version: w.running})
 				db.Nodes = append(db.Nodes, ops.Node{ID: node, Name: node, Version: w.running})
 				if w.expects[node] != len(w.nodeNames()) {
@@ -155,7 +188,11 @@ func (w *world) observe() ops.Observed {
 	for name, v := range w.budgets {
 		o.Budgets = append(o.Budgets, ops.ObservedBudget{Name: name, MaxUnavailable: v})
 	}
-	o.Database = db
+	for i := range o.Sets {
+		o.Sets[i].Template, o.Sets[i].Hold = w.live[o.Sets[i].Name], w.hold[o.Sets[i].Name]
+	}
+	w.stable = w.stable.Next(&db)
+	o.Database, o.Stable = db, w.stable
 	return o
 }
 
@@ -166,7 +203,7 @@ func (w *world) turn() (d ops.Decision, err error) {
 			if _, ok := p.(killed); !ok {
 				panic(p)
 			}
-			w.applied = ops.Applied{}
+			w.applied, w.stable = ops.Applied{}, ops.Stability{}
 			err = errKilled
 		}
 	}()
@@ -176,16 +213,28 @@ func (w *world) turn() (d ops.Decision, err error) {
 	} else {
 		w.desired.Changes = nil
 	}
+	saved := w.savedTemplates()
+	for _, s := range w.desired.Sets {
+		if before := saved[s.Name]; before != "" && before != w.template {
+			w.desired.Changes = append(w.desired.Changes, ops.Change{Class: ops.ChangeRestart, Set: s.Name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
+		}
+	}
 	d = ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
 	for _, r := range d.Reports {
 		w.write(func() { w.reports = append(w.reports, r) })
 	}
+	if d.Apply {
+		d.Record.Saved = w.materialise(saved, d.Effective)
+	} else {
+		d.Record.Saved = saved
+	}
+	d.Save = d.Save || !maps.Equal(d.Record.Saved, w.record.Saved)
 	if d.Save {
 		w.write(func() { w.record = d.Record })
 	}
 	rec := d.Record
 	if d.Apply {
-		w.apply(d.Effective)
+		w.apply(d.Effective, d.Record.Saved)
 	}
 	tools := execute.Tools{Objects: w, Secrets: w, Database: w, Crash: w, Password: func() (string, error) { return "random-" + w.next(), nil }}
 	for _, a := range d.Actions() {
@@ -200,7 +249,67 @@ func (w *world) turn() (d ops.Decision, err error) {
 	return d, nil
 }
 
-func (w *world) apply(e ops.Effective) {
+func (w *world) allocation() string {
+	if w.transient != "" {
+		return w.transient
+	}
+	return w.persistent
+}
+
+// seePod is nil while the pod is away.
+func (w *world) seePod(set, name string) *toyPod {
+	pod := w.pods[name]
+	if pod == nil {
+		pod = &toyPod{uid: "uid-" + w.next(), template: w.live[set], created: w.now.Truncate(time.Second)}
+		w.pods[name] = pod
+	}
+	if pod.away == 0 {
+		return pod
+	}
+	if pod.away--; pod.away == 0 {
+		pod.uid, pod.template, pod.created = "uid-"+w.next(), w.live[set], w.now.Truncate(time.Second)
+	}
+	return nil
+}
+
+// savedTemplates are the record's, or what is live when it was lost.
+func (w *world) savedTemplates() ops.Saved {
+	if len(w.record.Saved) > 0 {
+		return w.record.Saved
+	}
+	saved := ops.Saved{}
+	for set, template := range w.live {
+		saved[set] = template
+	}
+	return saved
+}
+
+// materialise does with templates what ops.Materialise does with objects.
+func (w *world) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
+	next := ops.Saved{}
+	for _, s := range e.Sets {
+		if s.Absent {
+			continue
+		}
+		if s.Remember {
+			next[s.Name+"@before"] = saved[s.Name]
+			if before, ok := saved[s.Name+"@before"]; ok {
+				next[s.Name+"@before"] = before
+			}
+		}
+		switch before := saved[s.Name+"@before"]; {
+		case s.Template == ops.TemplateWanted:
+			next[s.Name] = w.template
+		case s.Template == ops.TemplateBefore && before != "":
+			next[s.Name] = before
+		default:
+			next[s.Name] = saved[s.Name]
+		}
+	}
+	return next
+}
+
+func (w *world) apply(e ops.Effective, saved ops.Saved) {
 	if e.Sets[0].Template == ops.TemplateWanted {
 		w.counts, w.running = 0, w.desired.Version
 		for _, s := range w.desired.Sets {
@@ -219,7 +328,8 @@ func (w *world) apply(e ops.Effective) {
 				i = j
 			}
 		}
-		if i >= 0 && w.sets[i].Replicas == s.Replicas && w.sets[i].InitialMasters == s.InitialMasters {
+		if i >= 0 && w.sets[i].Replicas == s.Replicas && w.sets[i].InitialMasters == s.InitialMasters &&
+			w.live[s.Name] == saved[s.Name] && w.hold[s.Name] == s.Hold {
 			continue
 		}
 		w.write(func() {
@@ -230,6 +340,7 @@ func (w *world) apply(e ops.Effective) {
 			require.GreaterOrEqual(w.t, s.Replicas, w.sets[i].Replicas, "A: no apply may lower replicas")
 			require.False(w.t, s.InitialMasters && !w.sets[i].InitialMasters, "initial_master_nodes never comes back")
 			w.sets[i].Replicas, w.sets[i].InitialMasters = s.Replicas, s.InitialMasters
+			w.live[s.Name], w.hold[s.Name] = saved[s.Name], s.Hold
 			for o := range s.Replicas {
 				w.claim(s.Name, o)
 				if node := s.Name + "/" + strconv.Itoa(o); w.expects[node] == 0 {
@@ -301,7 +412,22 @@ func (w *world) SetBudget(_ context.Context, name string, v int) error {
 	return nil
 }
 
-func (w *world) DeletePod(context.Context, string, string) error { return nil }
+// DeletePod asserts B and C at each deletion.
+func (w *world) DeletePod(_ context.Context, name, uid string) error {
+	pod := w.pods[name]
+	if pod == nil || pod.uid != uid || pod.away > 0 {
+		return execute.ErrNotFound
+	}
+	w.write(func() {
+		broken := w.bad[pod.template]
+		for other, p := range w.pods {
+			require.True(w.t, broken || other == name || p.away == 0 && !w.bad[p.template], "B: %s goes while %s is down", name, other)
+		}
+		require.True(w.t, broken || w.allocation() == "primaries", "a pod goes under the hold")
+		pod.away, pod.restarts = 2, pod.restarts+1
+	})
+	return nil
+}
 
 func (w *world) Get(_ context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
 	s := w.secrets[name]
@@ -363,6 +489,17 @@ func (s *toySession) Exec(_ context.Context, statement string, arguments ...any)
 	if w.violated(statement) {
 		return 0, execute.ErrLicence
 	}
+	if value, ok := strings.CutPrefix(statement, `SET GLOBAL PERSISTENT "cluster.routing.allocation.enable" = `); ok {
+		w.write(func() {
+			w.persistent = strings.Trim(value, "'")
+			if w.persistent == "all" {
+				return
+			}
+			require.NotNil(w.t, w.record.Hold, "the intent is recorded before the setting")
+			require.NotEmpty(w.t, w.hold[w.record.Hold.Set], "and is said on the StatefulSet")
+		})
+		return 1, nil
+	}
 	if strings.HasPrefix(statement, "UPDATE sys.node_checks") {
 		w.write(func() {
 			for _, n := range w.nodeNames() {
@@ -394,6 +531,18 @@ func (s *toySession) Exec(_ context.Context, statement string, arguments ...any)
 }
 
 func (s *toySession) Strings(_ context.Context, query string, arguments ...any) ([][]string, error) {
+	switch {
+	case strings.Contains(query, "['enable']"):
+		return [][]string{{s.w.allocation()}}, nil
+	case strings.Contains(query, "sys.nodes"):
+		var up [][]string
+		for name, pod := range s.w.pods {
+			if pod.away == 0 && !s.w.bad[pod.template] {
+				up = append(up, []string{name})
+			}
+		}
+		return up, nil
+	}
 	if strings.Contains(query, "sys.privileges") {
 		if u := s.w.users[arguments[0].(string)]; u != nil && u.granted {
 			return [][]string{{"AL"}, {"DQL"}, {"DML"}, {"DDL"}}, nil

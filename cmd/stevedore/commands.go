@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
@@ -18,15 +19,16 @@ func cut(text string) (before, after string, found bool) { return strings.Cut(te
 func newPause() *cobra.Command {
 	return command("pause", "Keep stevedore's hands off a cluster",
 		`pause makes the daemon do nothing to a cluster until resume, or until the
-cluster's definition changes. What it holds in the database stays held.`,
-		record.Pause, "paused; `stevedore resume` goes on, and so does a change of its definition")
+cluster's definition changes. What it holds in the database is given back; a
+restart that was under way goes on after the pause.`,
+		"paused; `stevedore resume` goes on, and so does a change of its definition", record.Pause)
 }
 
 func newResume() *cobra.Command {
-	return command("resume", "Go on with a cluster that was paused",
-		`resume takes a pause back, also one that the definition's annotation asks for,
-until the cluster's definition changes.`,
-		record.Resume, "resumed")
+	return command("resume", "Go on with a cluster that was paused or aborted",
+		`resume takes a pause or an abort back, also one that the definition's annotation
+asks for, until the cluster's definition changes.`,
+		"resumed", record.Resume, record.Unabort)
 }
 
 func newRelease() *cobra.Command {
@@ -34,10 +36,27 @@ func newRelease() *cobra.Command {
 		`release gives back what stevedore holds of a cluster (holds in the database,
 disruption budgets) and then does nothing to it any more, until its definition
 changes. Nothing of the cluster is deleted.`,
-		record.Release, "released; the daemon gives back what it holds and then keeps its hands off")
+		"released; the daemon gives back what it holds and then keeps its hands off", record.Release)
 }
 
-func command(verb, short, long string, make func(revision string) record.Command, said string) *cobra.Command {
+func newAbort() *cobra.Command {
+	return command("abort", "End what is in progress where it stands",
+		`abort ends a rolling restart: what is held in the database is given back, no
+further pod goes down, and it is not begun again until the cluster's definition
+changes or resume takes the abort back. Pods that were restarted stay so.`,
+		"aborted; the daemon gives back what it holds and begins nothing of this definition again", record.Abort)
+}
+
+func newRestart() *cobra.Command {
+	return command("restart", "Restart every node of a cluster, one after the other",
+		`restart asks for a rolling restart of what started before now: dedicated masters
+first, then the groups in order, each pod behind every gate. The same is asked
+for in Git by the annotation stevedore.dev/restartedAt.`,
+		"a rolling restart is asked for; `stevedore status` shows it",
+		func(revision string) record.Command { return record.Restart(time.Now(), revision) }, record.Unabort)
+}
+
+func command(verb, short, long, said string, commands ...func(revision string) record.Command) *cobra.Command {
 	var kube kubeFlags
 	cmd := &cobra.Command{
 		Use:     verb + " CLUSTER",
@@ -56,8 +75,10 @@ func command(verb, short, long string, make func(revision string) record.Command
 			}
 			cluster := record.Cluster{Namespace: namespace, Name: args[0]}
 			store := record.NewStore(record.OverClient(client.CoreV1(), nil))
-			if err := give(cmd.Context(), store, cluster, make); err != nil {
-				return err
+			for _, make := range commands {
+				if err := give(cmd.Context(), store, cluster, make); err != nil {
+					return err
+				}
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %s\n", cluster, said)
 			return err

@@ -71,7 +71,7 @@ Keep a cluster as a repository says:
 	}
 	root.SetVersionTemplate("stevedore {{.Version}}\n")
 	root.AddCommand(newRun(), newRender(), newValidate(), newDiff(), newStatus(),
-		newPause(), newResume(), newRelease(), newSandbox(), newVersion())
+		newPause(), newResume(), newAbort(), newRestart(), newRelease(), newSandbox(), newVersion())
 	return root
 }
 

@@ -79,12 +79,13 @@ func newPassword() (string, error) {
 }
 
 // observeDatabase asks the database, unless it was asked a moment ago.
-func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, observed *ops.Observed) {
-	defer func() { observed.Database = w.reading }()
-	if time.Since(w.reading.At) < readingAge {
+func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec ops.Record, observed *ops.Observed) {
+	detailed := ops.Detailed(&desired, &rec)
+	defer func() { observed.Database, observed.Stable = w.reading, w.stable }()
+	if time.Since(w.reading.At) < readingAge && (!detailed || w.reading.TablesKnown) {
 		return
 	}
-	target := cratedb.Target{}
+	target := cratedb.Target{Detailed: detailed}
 	for _, pod := range observed.Pods {
 		if pod.IP != "" && !pod.Started.IsZero() && !pod.Terminating && pod.Phase == "Running" {
 			target.Pods = append(target.Pods, cratedb.PodRef{Name: pod.Name, NodeName: pod.NodeName})
@@ -93,6 +94,7 @@ func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, obser
 	if secret, ok := w.live.Secret(desired.Namespace, names.SystemSecret(desired.Name)); ok {
 		target.Password = string(secret.Data["password"])
 	}
+	defer func() { w.stable = w.stable.Next(&w.reading) }()
 	if len(target.Pods) == 0 {
 		w.reading = ops.Database{At: time.Now()}
 		return

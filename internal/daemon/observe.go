@@ -73,6 +73,7 @@ func observedSet(object *unstructured.Unstructured, cluster string) ops.Observed
 		Ready: int(number("status", "readyReplicas")), Generation: object.GetGeneration(),
 		ObservedGeneration: number("status", "observedGeneration"), UpdateRevision: update,
 		InitialMasters: ops.HasInitialMasters(object),
+		Template:       ops.TemplateOf(object), Hold: object.GetAnnotations()[names.HoldAnnotation],
 	}
 }
 
@@ -85,6 +86,7 @@ func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
 		NodeName:    names.NodePrefix(group, known.Dedicated) + "-" + strconv.Itoa(ordinal),
 		Terminating: pod.DeletionTimestamp != nil, Phase: string(pod.Status.Phase),
 		Revision: pod.Labels["controller-revision-hash"], IP: pod.Status.PodIP,
+		Created: pod.CreationTimestamp.Time, Template: pod.Annotations[names.TemplateAnnotation],
 		KubernetesNode: pod.Spec.NodeName, Zone: pod.Labels["topology.kubernetes.io/zone"],
 	}
 	for _, condition := range pod.Status.Conditions {

@@ -59,7 +59,7 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	if observed.Foreign, err = w.foreign(ctx, w.objects(want)); err != nil {
 		return 0, err
 	}
-	w.observeDatabase(ctx, desired, &observed)
+	w.observeDatabase(ctx, desired, rec, &observed)
 	observed.At = w.reading.At
 	observed.Applied, observed.ApplyErrors, observed.Failures = w.applied, w.applyErrors, w.failures
 	observed.OtherOwner = want.otherOwner

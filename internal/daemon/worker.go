@@ -39,6 +39,7 @@ type worker struct {
 
 	failures  []ops.Failure
 	reading   ops.Database
+	stable    ops.Stability
 	health    ops.Colour
 	pinged    time.Time
 	published record.Published

@@ -14,6 +14,10 @@ const (
 	AppliedAnnotation = Prefix + "applied"
 	// HoldAnnotation says what we hold in the database, and the value before.
 	HoldAnnotation = Prefix + "hold"
+	// TemplateAnnotation stands on a pod template, and so on each pod: a hash of
+	// what a process reads when it starts. Pods that differ from their set's are
+	// outdated.
+	TemplateAnnotation = Prefix + "template"
 	// ClusterIDAnnotation stands on volume claims: the sys.cluster.id whose
 	// data they carry.
 	ClusterIDAnnotation = Prefix + "cluster-id"

@@ -32,6 +32,9 @@ func Release(revision string) Command { return Command{names.ReleasedAnnotation,
 
 func Abort(revision string) Command { return Command{names.AbortAnnotation, "true", revision} }
 
+// Unabort takes an abort back.
+func Unabort(revision string) Command { return Command{names.AbortAnnotation, "false", revision} }
+
 // Restart asks for a restart of what started before the time.
 func Restart(at time.Time, revision string) Command {
 	return Command{names.RestartedAtAnnotation, at.UTC().Format(time.RFC3339), revision}

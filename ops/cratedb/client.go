@@ -41,6 +41,8 @@ type Target struct {
 	Pods []PodRef
 	// Password of `system`; "" when its Secret does not exist: nothing is asked.
 	Password string
+	// Detailed reads the tables, each shard and the snapshots too (ops.Detailed).
+	Detailed bool
 }
 
 // PodRef is a pod and CrateDB's name of the node in it.

@@ -25,6 +25,8 @@ const (
 	healthQuery = `SELECT table_schema, table_name, health, missing_shards, underreplicated_shards FROM sys.health`
 	checksQuery = `SELECT node_id, id, acknowledged FROM sys.node_checks WHERE passed = FALSE`
 	usersQuery  = `SELECT name FROM sys.users`
+	// The effective value only: a persistent one under a transient one is not seen.
+	allocationQuery = `SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster`
 	// From 6.0 on.
 	clusterHealthQuery = `SELECT health, description FROM sys.cluster_health`
 )
@@ -89,6 +91,9 @@ func (c Client) Observe(ctx context.Context, target Target) ops.Database {
 	db.Contact, db.Error = ops.Yes, ""
 	db.ClusterID, db.ClusterName, db.MasterNode = chosen.answer.ClusterID, chosen.name, chosen.master
 	chosen.read(ctx, &db)
+	if target.Detailed {
+		chosen.readDetail(ctx, &db)
+	}
 	for i := range pods {
 		if errors.Is(pods[i].err, execute.ErrLoginRefused) {
 			pods[i].answer.LoginRefused = true
@@ -186,6 +191,9 @@ func (p *asked) read(ctx context.Context, db *ops.Database) {
 			}
 			db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: r[0], ID: id, Acknowledged: r[2] == "true"})
 		}
+	}
+	if rows, err := s.Strings(ctx, allocationQuery); err == nil && len(rows) == 1 {
+		db.Allocation = rows[0][0]
 	}
 	if rows, err := s.Strings(ctx, usersQuery); err == nil {
 		db.UsersKnown = true

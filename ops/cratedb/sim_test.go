@@ -39,6 +39,7 @@ type simulated struct {
 	// commands that were run in pods, with their arguments.
 	commands [][]string
 	public   bool
+	objects  execute.Objects
 }
 
 func simulate(t *testing.T, version string, nodes int) *simulated {
@@ -169,7 +170,7 @@ func (s *simulated) Get(_ context.Context, name string) (map[string][]byte, ops.
 func (s *simulated) tools() execute.Tools {
 	n := 0
 	return execute.Tools{
-		Secrets: s, Database: Client{Dialer: s}, Crash: Crash{Executor: s},
+		Objects: s.objects, Secrets: s, Database: Client{Dialer: s}, Crash: Crash{Executor: s},
 		Password: func() (string, error) { n++; return fmt.Sprintf("one-time-%d", n), nil },
 	}
 }

@@ -47,6 +47,12 @@ func run(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 	case ops.ActionSetBudget:
 		err := t.Objects.SetBudget(ctx, a.Budget, a.Value)
 		return ops.Result{Message: fmt.Sprintf("the disruption budget stands at %d", a.Value)}, err
+	case ops.ActionHoldAllocation:
+		return holdAllocation(ctx, a, t)
+	case ops.ActionReleaseAllocation:
+		return releaseAllocation(ctx, a, t)
+	case ops.ActionRestartPod:
+		return restartPod(ctx, a, t)
 	case ops.ActionRecreatePod:
 		err := t.Objects.DeletePod(ctx, a.Pod, a.PodUID)
 		if errors.Is(err, ErrNotFound) {

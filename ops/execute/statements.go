@@ -28,7 +28,17 @@ func grantAll(user string) string  { return "GRANT ALL PRIVILEGES TO " + identif
 
 func setLicenseStatement(key string) string { return "SET LICENSE " + literal(key) }
 
+// setAllocation names its level: without one it would be transient, and lost in
+// a full restart.
+func setAllocation(value string) string {
+	return `SET GLOBAL PERSISTENT "cluster.routing.allocation.enable" = ` + literal(value)
+}
+
 const (
+	allocation = `SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster`
+	nodeNames  = `SELECT name FROM sys.nodes`
+	notGreen   = `SELECT table_schema, table_name FROM sys.health WHERE health <> 'GREEN'`
+
 	// clusterPrivileges are those of a user on the whole cluster: AL, DDL, DML and
 	// DQL after GRANT ALL PRIVILEGES.
 	clusterPrivileges = `SELECT type FROM sys.privileges WHERE grantee = $1 AND class = 'CLUSTER' AND state = 'GRANT'`

@@ -1,0 +1,161 @@
+package cratedb
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// deletions notes the pods that were deleted.
+type deletions struct{ pods []string }
+
+func (d *deletions) CreateSecret(context.Context, string, map[string][]byte) error  { return nil }
+func (d *deletions) LabelSecret(context.Context, string, string, string) error      { return nil }
+func (d *deletions) AnnotateClaim(context.Context, string, map[string]string) error { return nil }
+func (d *deletions) SetBudget(context.Context, string, int) error                   { return nil }
+func (d *deletions) DeletePod(_ context.Context, name, uid string) error {
+	d.pods = append(d.pods, name+"/"+uid)
+	return nil
+}
+
+func detailed(s *simulated, pods int) ops.Database {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	target := Target{Password: s.secrets["system"], Detailed: true}
+	for i := range pods {
+		n := string(rune('0' + i))
+		target.Pods = append(target.Pods, PodRef{Name: "pod-" + n, NodeName: "data-hot-" + n})
+	}
+	return Client{Dialer: s}.Observe(ctx, target)
+}
+
+func TestADetailedReadingKnowsWhatARestartNeeds(t *testing.T) {
+	for _, version := range []string{"5.10.7", "6.4.3"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s := simulate(t, version, 3)
+			s.secrets["system"] = "pw-system"
+			_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+			require.NoError(t, err)
+			session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
+			require.NoError(t, err)
+			defer session.Close()
+			for _, statement := range []string{
+				"CREATE TABLE doc.none (a INT) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 0)",
+				"CREATE TABLE doc.range (a INT) CLUSTERED INTO 2 SHARDS WITH (number_of_replicas = '0-1')",
+				"CREATE TABLE doc.every (a INT) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = '0-all')",
+				`CREATE TABLE doc.pinned (a INT) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 0, "routing.allocation.require._name" = 'data-hot-1')`,
+				"CREATE TABLE doc.parts (a INT, b INT) CLUSTERED INTO 1 SHARDS PARTITIONED BY (b) WITH (number_of_replicas = 1)",
+				"INSERT INTO doc.parts (a, b) VALUES (1, 1)",
+			} {
+				_, err := session.Exec(context.Background(), statement)
+				require.NoError(t, err, statement)
+			}
+			var db ops.Database
+			require.Eventually(t, func() bool {
+				db = detailed(s, 3)
+				return db.Health.Colour == ops.Green && db.Initializing == 0 && db.Relocating == 0 && db.Unassigned == 0 && len(db.Tables) == 5
+			}, 20*time.Second, 50*time.Millisecond)
+			require.True(t, db.TablesKnown && db.SnapshotsKnown)
+			assert.Zero(t, db.Snapshots)
+			assert.Equal(t, "all", db.Allocation)
+			started := map[string]ops.Table{}
+			for _, table := range db.Tables {
+				started[table.Name[:min(len(table.Name), len("doc.parts"))]] = table
+			}
+			assert.Equal(t, ops.Table{Name: "doc.none", Replicas: "0", Started: 1}, started["doc.none"])
+			assert.Equal(t, ops.Table{Name: "doc.range", Replicas: "0-1", Started: 2}, started["doc.range"])
+			assert.Equal(t, ops.Table{Name: "doc.every", Replicas: "0-all", Started: 3}, started["doc.every"])
+			assert.Equal(t, 2, started["doc.parts"].Started)
+			assert.True(t, started["doc.pinne"].Filtered)
+			var sole []string
+			for _, node := range db.Nodes {
+				sole = append(sole, node.Sole...)
+			}
+			slices.Sort(sole)
+			assert.Equal(t, []string{"doc.none", "doc.pinned"}, sole)
+			assert.False(t, s.observe(3).TablesKnown, "nobody else pays for it")
+		})
+	}
+}
+
+func TestTheHoldIsSetReadBackAndGivenBack(t *testing.T) {
+	s := simulate(t, "6.4.3", 3)
+	s.secrets["system"] = "pw-system"
+	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	require.NoError(t, err)
+	session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
+	require.NoError(t, err)
+	defer session.Close()
+	hold := ops.Action{Kind: ops.ActionHoldAllocation, Allocation: "primaries", Before: "all"}
+	release := ops.Action{Kind: ops.ActionReleaseAllocation, Allocation: "primaries", Before: "all"}
+	value := func() string { return s.observe(3).Allocation }
+
+	for _, step := range []struct {
+		action ops.Action
+		words  string
+		value  string
+	}{
+		{hold, "replica allocation is held", "primaries"},
+		{hold, "replica allocation is held already", "primaries"},
+		{release, "replica allocation is given back", "all"},
+		{release, "replica allocation is given back", "all"},
+	} {
+		r, err := s.run(step.action)
+		require.NoError(t, err)
+		assert.Equal(t, step.words, r.Message)
+		assert.Equal(t, step.value, value())
+	}
+
+	_, err = session.Exec(context.Background(), `SET GLOBAL TRANSIENT "cluster.routing.allocation.enable" = 'all'`)
+	require.NoError(t, err)
+	r, err := s.run(hold)
+	require.NoError(t, err)
+	assert.Equal(t, ops.ResultHidden, r.Code)
+	_, err = session.Exec(context.Background(), `SET GLOBAL TRANSIENT "cluster.routing.allocation.enable" = 'none'`)
+	require.NoError(t, err)
+	for _, a := range []ops.Action{hold, release} {
+		_, err = s.run(a)
+		require.ErrorContains(t, err, "'none'", "somebody's value is not overwritten")
+	}
+	_, err = session.Exec(context.Background(), `RESET GLOBAL "cluster.routing.allocation.enable"`)
+	require.NoError(t, err)
+	assert.Equal(t, "all", value())
+}
+
+func TestAPodIsAskedOnceMoreBeforeItGoes(t *testing.T) {
+	s := simulate(t, "6.4.3", 2)
+	s.secrets["system"] = "pw-system"
+	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	require.NoError(t, err)
+	gone := &deletions{}
+	s.objects = gone
+	restart := ops.Action{Kind: ops.ActionRestartPod, Pod: "pod-1", PodUID: "u", Allocation: "primaries", Value: 2, Green: true}
+	_, err = s.run(restart)
+	require.ErrorContains(t, err, "is 'all'", "the hold is not there")
+	_, err = s.run(ops.Action{Kind: ops.ActionHoldAllocation, Allocation: "primaries", Before: "all"})
+	require.NoError(t, err)
+	more := restart
+	more.Value = 3
+	_, err = s.run(more)
+	require.ErrorContains(t, err, "2 nodes and not 3")
+	session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
+	require.NoError(t, err)
+	defer session.Close()
+	_, err = session.Exec(context.Background(), "CREATE TABLE doc.t (a INT) WITH (number_of_replicas = 1)")
+	require.NoError(t, err)
+	_, err = s.run(restart)
+	require.ErrorContains(t, err, "not green", "a table that was made under the hold lacks its replicas")
+	assert.Empty(t, gone.pods)
+	_, err = session.Exec(context.Background(), "DROP TABLE doc.t")
+	require.NoError(t, err)
+	_, err = s.run(restart)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"pod-1/u"}, gone.pods)
+}

@@ -1,0 +1,118 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// effectiveAllocation is cluster.routing.allocation.enable as it has effect.
+func effectiveAllocation(ctx context.Context, s Session) (string, error) {
+	rows, err := s.Strings(ctx, allocation)
+	if err != nil {
+		return "", fmt.Errorf("reading cluster.routing.allocation.enable: %w", err)
+	}
+	if len(rows) != 1 || len(rows[0]) != 1 || rows[0][0] == "" {
+		return "", errors.New("reading cluster.routing.allocation.enable: the answer is not one value")
+	}
+	return rows[0][0], nil
+}
+
+// holdAllocation sets the hold and reads it back. Where a transient value hides
+// it, it is taken back and that is the result.
+func holdAllocation(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	s, err := t.system(ctx, a)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	defer s.Close()
+	value, err := effectiveAllocation(ctx, s)
+	switch {
+	case err != nil:
+		return ops.Result{}, err
+	case value == a.Allocation:
+		return ops.Result{Message: "replica allocation is held already"}, nil
+	case value != a.Before:
+		return ops.Result{}, fmt.Errorf("holding the allocation of replicas: cluster.routing.allocation.enable is '%s' and not '%s': somebody has changed it", value, a.Before)
+	}
+	if _, err := s.Exec(ctx, setAllocation(a.Allocation)); err != nil {
+		return ops.Result{}, fmt.Errorf("holding the allocation of replicas: %w", err)
+	}
+	if value, err = effectiveAllocation(ctx, s); err != nil {
+		return ops.Result{}, err
+	}
+	if value == a.Allocation {
+		return ops.Result{Message: "replica allocation is held"}, nil
+	}
+	if _, err := s.Exec(ctx, setAllocation(a.Before)); err != nil {
+		return ops.Result{}, fmt.Errorf("taking back a hold that a transient value hides: %w", err)
+	}
+	return ops.Result{Code: ops.ResultHidden, Message: "a transient value hides the hold, which was taken back"}, nil
+}
+
+// releaseAllocation writes also where the value reads as before: a transient one
+// may hide ours. Doing it twice does no harm.
+func releaseAllocation(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	s, err := t.system(ctx, a)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	defer s.Close()
+	value, err := effectiveAllocation(ctx, s)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	if value != a.Allocation && value != a.Before {
+		return ops.Result{}, fmt.Errorf("giving back the allocation of replicas: cluster.routing.allocation.enable is '%s', which somebody else has set", value)
+	}
+	if _, err := s.Exec(ctx, setAllocation(a.Before)); err != nil {
+		return ops.Result{}, fmt.Errorf("giving back the allocation of replicas: %w", err)
+	}
+	if value, err = effectiveAllocation(ctx, s); err != nil {
+		return ops.Result{}, err
+	}
+	if value == a.Allocation {
+		return ops.Result{}, fmt.Errorf("giving back the allocation of replicas: cluster.routing.allocation.enable is still '%s', by a transient value; run RESET GLOBAL \"cluster.routing.allocation.enable\"", value)
+	}
+	return ops.Result{Message: "replica allocation is given back"}, nil
+}
+
+// restartPod asks the node in the pod once more, then deletes the pod. What has
+// changed since the decision is an error, and is decided again.
+func restartPod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	s, err := t.system(ctx, a)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	defer s.Close()
+	value, err := effectiveAllocation(ctx, s)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	if value != a.Allocation {
+		return ops.Result{}, fmt.Errorf("cluster.routing.allocation.enable is '%s' and not '%s' any more", value, a.Allocation)
+	}
+	nodes, err := s.Strings(ctx, nodeNames)
+	if err != nil {
+		return ops.Result{}, fmt.Errorf("counting the nodes once more: %w", err)
+	}
+	if len(nodes) < a.Value {
+		return ops.Result{}, fmt.Errorf("there are %d nodes and not %d any more", len(nodes), a.Value)
+	}
+	if a.Green {
+		tables, err := s.Strings(ctx, notGreen)
+		if err != nil {
+			return ops.Result{}, fmt.Errorf("reading the health once more: %w", err)
+		}
+		if len(tables) > 0 {
+			return ops.Result{}, fmt.Errorf("%d table(s) are not green any more", len(tables))
+		}
+	}
+	err = t.Objects.DeletePod(ctx, a.Pod, a.PodUID)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return ops.Result{Message: "the pod was deleted, to be restarted"}, err
+}

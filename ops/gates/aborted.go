@@ -1,0 +1,14 @@
+package gates
+
+// AbortedRule is the rule aborted.
+var AbortedRule = Rule{
+	Name:   "aborted",
+	Kind:   Refuses,
+	Says:   "A restart that was aborted is not begun again until the definition changes or the abort is taken back; what is held was given back.",
+	Source: "docs/operations.md",
+}
+
+// Aborted counts the pods that have not been restarted.
+func Aborted(left int) Reason {
+	return AbortedRule.because("the restart was aborted; %d pod(s) still run what was before, and nothing of the change that needs a restart is done: change the definition, or take the abort back with `stevedore resume`", left)
+}

@@ -1,0 +1,14 @@
+package gates
+
+// HoldHiddenRule is the rule hold-hidden.
+var HoldHiddenRule = Rule{
+	Name:   "hold-hidden",
+	Kind:   Refuses,
+	Says:   "A transient cluster.routing.allocation.enable hides our persistent one: nothing is restarted, and ours is given back.",
+	Source: "CrateDB manual, SET and RESET: transient settings win",
+}
+
+// HoldHidden says how to take the other away.
+func HoldHidden() Reason {
+	return HoldHiddenRule.because("a transient value of cluster.routing.allocation.enable hides the hold that a restart needs; ours was given back, and it is tried again once a minute: run RESET GLOBAL \"cluster.routing.allocation.enable\"")
+}

@@ -1,0 +1,19 @@
+package gates
+
+import "time"
+
+// MasterStableRule is the rule master-stable.
+var MasterStableRule = Rule{
+	Name:   "master-stable",
+	Kind:   Waits,
+	Says:   "Once an operation the same master has to have been elected for masterStableFor; a restart of the daemon begins this wait again.",
+	Source: "CrateDB manual, sys.cluster, master_node; docs/operations.md",
+}
+
+// MasterStable says how long it has been.
+func MasterStable(stable, wanted time.Duration) (Reason, bool) {
+	if stable >= wanted {
+		return Reason{}, false
+	}
+	return MasterStableRule.because("the master has been the same for %s of the %s that masterStableFor asks for", stable.Round(time.Second), wanted), true
+}

@@ -1,0 +1,33 @@
+package gates
+
+import "strings"
+
+// HealthGreenRule is the rule health-green.
+var HealthGreenRule = Rule{
+	Name:   "health-green",
+	Kind:   Waits,
+	Says:   "Before a node goes down every table is green; settledYellow: proceed takes a yellow in which all nodes are there and nothing moves.",
+	Source: "CrateDB manual, sys.health",
+}
+
+// HealthGreen names the tables that are not; settled is a yellow that waiting
+// does not change and that the policy accepts.
+func HealthGreen(colour string, settled bool, missing, underreplicated int64, tables []string) (Reason, bool) {
+	if colour == "green" || colour == "yellow" && settled {
+		return Reason{}, false
+	}
+	which := ""
+	if len(tables) > 0 {
+		which = ": " + some(tables)
+	}
+	return HealthGreenRule.because("health is %s, with %d shards missing and %d without all their copies%s", colour, missing, underreplicated, which), true
+}
+
+// some names the first few of a list.
+func some(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,16 @@
+package gates
+
+import "time"
+
+// RestartStoppedRule is the rule restart-stopped.
+var RestartStoppedRule = Rule{
+	Name:   "restart-stopped",
+	Kind:   Refuses,
+	Says:   "The first pod on a new template did not join within its limit: the restart stops there, and the template returns to what the other pods run; a corrected definition recreates the pod.",
+	Source: "docs/operations.md",
+}
+
+// RestartStopped names the pod and its state.
+func RestartStopped(pod, state string, limit time.Duration) Reason {
+	return RestartStoppedRule.because("pod %s did not join within %s on its new template (%s): the restart has stopped and the template of its StatefulSet has returned to what the other pods run; correct the definition, the pod is then recreated", pod, limit, state)
+}

@@ -1,0 +1,479 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+func (t *turn) restarting() bool {
+	return t.r.Operation != nil && t.r.Operation.Kind == OperationRestart && t.r.Operation.Restart != nil
+}
+
+// pendingRestart is true while a set is wanted with a template that needs a
+// restart and that was not applied yet.
+func (t *turn) pendingRestart(set string) bool {
+	for i := range t.d.Changes {
+		if c := &t.d.Changes[i]; c.Set == set && c.Class == ChangeRestart {
+			return true
+		}
+	}
+	return false
+}
+
+// outdated pods run another template than their set has, or were made before the
+// time that a restart was asked for.
+func (t *turn) outdated(p *Pod) bool {
+	live := t.live(p.Set)
+	if live == nil || !live.Ours {
+		return false
+	}
+	begun := false
+	if t.restarting() {
+		r := t.r.Operation.Restart
+		if !r.Before.IsZero() && p.Created.Before(r.Before) && !slices.Contains(r.Done, p.UID) {
+			return true
+		}
+		begun = t.r.Operation.Step != ""
+	}
+	if p.Template == "" && !begun {
+		// Made before templates were marked: nothing restarts for the mark alone.
+		return false
+	}
+	return live.Template != "" && p.Template != live.Template
+}
+
+// firstOutdated is the pod of the lowest ordinal.
+func (t *turn) firstOutdated(set string) *Pod {
+	var found *Pod
+	for i := range t.o.Pods {
+		if p := &t.o.Pods[i]; p.Set == set && (found == nil || p.Ordinal < found.Ordinal) && t.outdated(p) {
+			found = p
+		}
+	}
+	return found
+}
+
+// nextSet is the first that a restart is due for, masters first. One with a pod
+// that cannot run goes before: its new template may be the cure.
+func (t *turn) nextSet() string {
+	first := ""
+	for _, s := range t.r.Sets {
+		if !t.pendingRestart(s.Name) && t.firstOutdated(s.Name) == nil {
+			continue
+		}
+		if first == "" {
+			first = s.Name
+		}
+		for i := range t.o.Pods {
+			if p := &t.o.Pods[i]; p.Set == s.Name && !p.Ready && !p.Terminating && p.Waiting != "" {
+				return s.Name
+			}
+		}
+	}
+	return first
+}
+
+// asked is which pods a person wants restarted: those made before the time of
+// the annotation or the command. A time in the future counts as now, and so does
+// a text that is no time.
+func (t *turn) asked() (before time.Time, at, by string) {
+	at, by = t.d.RestartedAt, t.commanded.RestartedAt
+	doneAt, doneBy := t.r.RestartedAt, t.r.RestartedBy
+	if t.restarting() {
+		doneAt, doneBy = t.r.Operation.Restart.At, t.r.Operation.Restart.By
+	}
+	for _, wish := range []struct{ text, done string }{{at, doneAt}, {by, doneBy}} {
+		if wish.text == "" || wish.text == wish.done {
+			continue
+		}
+		when, err := time.Parse(time.RFC3339, wish.text)
+		if err != nil || when.After(t.now) {
+			when = t.now
+		}
+		if when.After(before) {
+			before = when
+		}
+	}
+	return before.Truncate(time.Second), at, by
+}
+
+// rebuildAsked takes a text that is no time for done, in a cluster that is new
+// or whose record was lost: nothing says since when it stands there. A time is
+// compared with the pods.
+func (t *turn) rebuildAsked() {
+	if _, err := time.Parse(time.RFC3339, t.d.RestartedAt); err != nil {
+		t.r.RestartedAt = t.d.RestartedAt
+	}
+}
+
+func (t *turn) aborted() bool {
+	return t.commanded.Abort == "true" || t.d.Abort && t.commanded.Abort != "false"
+}
+
+// startRestart begins a restart where one is due.
+func (t *turn) startRestart() {
+	if t.blocked || t.r.Operation != nil || !t.r.Bootstrap.Done || t.unequal() {
+		return
+	}
+	before, at, by := t.asked()
+	op := &Operation{
+		Kind: OperationRestart, Started: t.now, Revision: t.d.Revision,
+		Restart: &Restart{Before: before, At: at, By: by, Since: t.now},
+	}
+	t.r.Operation = op
+	if t.nextSet() == "" {
+		t.r.Operation, t.r.RestartedAt, t.r.RestartedBy = nil, at, by
+		return
+	}
+	if t.aborted() {
+		left := 0
+		for i := range t.o.Pods {
+			if p := &t.o.Pods[i]; t.outdated(p) || t.pendingRestart(p.Set) {
+				left++
+			}
+		}
+		t.r.Operation = nil
+		t.refusal(gates.Aborted(left))
+		return
+	}
+	op.Step = StepNext
+	t.report(Report{
+		Event: EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartStarted", Status: StatusInProgress,
+		Message: "a rolling restart has begun" + t.soleWords(),
+	})
+}
+
+// soleWords names beforehand the tables that a restart makes unreadable for a
+// while.
+func (t *turn) soleWords() string {
+	var tables []string
+	for i := range t.o.Database.Nodes {
+		tables = append(tables, t.o.Database.Nodes[i].Sole...)
+	}
+	if len(tables) == 0 {
+		return ""
+	}
+	slices.Sort(tables)
+	tables = slices.Compact(tables)
+	return fmt.Sprintf("; %d table(s) have shards without a second copy and are not whole while their node is away: %s", len(tables), strings.Join(tables[:min(len(tables), 20)], ", "))
+}
+
+// restart takes one that has begun a step further, and gives back what a restart
+// held that is known no more.
+func (t *turn) restart() {
+	if !t.restarting() {
+		t.giveBack()
+		if t.r.Bootstrap.Done {
+			t.unexplained()
+		}
+		return
+	}
+	op, restart := *t.r.Operation, *t.r.Operation.Restart
+	op.Restart = &restart
+	before, at, by := t.asked()
+	if before.After(restart.Before) {
+		restart.Before = before
+	}
+	restart.At, restart.By = at, by
+	if op.Revision != t.d.Revision {
+		op.Revision = t.d.Revision
+		if op.Step == StepStopped {
+			// Another definition: the pod that did not come up is made anew on it.
+			op.Step, restart.Since = StepDown, t.now
+		}
+	}
+	t.r.Operation = &op
+	if t.aborted() {
+		t.refusal(gates.Aborted(t.left()))
+		if t.giveBack(); t.r.Hold == nil {
+			t.r.Operation = nil
+		}
+		return
+	}
+	switch op.Step {
+	case StepHold:
+		t.holdStep(&op)
+	case StepDown:
+		t.downStep(&op)
+	case StepReturn:
+		if t.giveBack(); t.r.Hold == nil {
+			op.Step, restart.Since = StepStable, t.now
+		}
+	case StepStable:
+		t.stableStep(&op)
+	case StepStopped:
+		t.stoppedStep(&op)
+	default:
+		t.nextStep(&op)
+	}
+	t.restartTimeout()
+}
+
+func (t *turn) left() int {
+	left := 0
+	for i := range t.o.Pods {
+		if t.outdated(&t.o.Pods[i]) {
+			left++
+		}
+	}
+	return left
+}
+
+// nextStep chooses the set and the pod, and looks at every gate.
+func (t *turn) nextStep(op *Operation) {
+	r := op.Restart
+	r.Pod, r.PodUID, r.Template = "", "", ""
+	if t.r.Hold != nil {
+		t.giveBack() // a lost record's
+		return
+	}
+	if t.unequal() && !t.blocked {
+		// Growing needs an operation of its own; what is left is restarted after it.
+		t.r.Operation = nil
+		return
+	}
+	set := t.nextSet()
+	if set == "" {
+		if t.templateApplied("") {
+			t.restarted(op)
+		}
+		return
+	}
+	if t.blocked {
+		return // a refusal has said why
+	}
+	r.Set = set
+	p := t.firstOutdated(set)
+	if !t.templateApplied(set) || p == nil || t.unexplained() {
+		return
+	}
+	if !r.Hidden.IsZero() && t.elapsed(r.Hidden) < hiddenRetry {
+		t.refusal(gates.HoldHidden())
+		return
+	}
+	if t.podWaits(op, p, freeAllocation) {
+		return
+	}
+	op.Step, r.Pod, r.PodUID, r.Template = StepHold, p.Name, p.UID, p.Template
+	t.r.Hold = &Hold{Set: set, Value: heldAllocation, Before: freeAllocation}
+}
+
+// templateApplied is true when what is wanted of a set, or of all with "", is
+// live and was seen by the StatefulSet controller.
+func (t *turn) templateApplied(set string) bool {
+	if !t.applied() {
+		return false
+	}
+	for _, s := range t.r.Sets {
+		if set != "" && s.Name != set {
+			continue
+		}
+		live := t.live(s.Name)
+		i := slices.IndexFunc(t.o.Applied.Effective.Sets, func(e EffectiveSet) bool { return e.Name == s.Name })
+		if live == nil || live.ObservedGeneration != live.Generation || t.pendingRestart(s.Name) || i < 0 {
+			return false
+		}
+		if t.o.Applied.Effective.Sets[i].Template != TemplateWanted {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *turn) named(pod string) *Pod {
+	for i := range t.o.Pods {
+		if t.o.Pods[i].Name == pod {
+			return &t.o.Pods[i]
+		}
+	}
+	return nil
+}
+
+// holdStep: the intent is recorded; it is said on the StatefulSet, then set, then
+// read back, and every gate is looked at again.
+func (t *turn) holdStep(op *Operation) {
+	r, h := op.Restart, t.r.Hold
+	if h == nil {
+		op.Step = StepNext
+		return
+	}
+	p := t.named(r.Pod)
+	live := t.live(h.Set)
+	switch {
+	case t.blocked || live == nil || p == nil || p.UID != r.PodUID || p.Terminating || !t.outdated(p):
+		op.Step = StepReturn
+	case live.Hold != h.annotation():
+		// It is being applied.
+	case t.o.Database.Allocation == h.Before:
+		if t.podWaits(op, p, h.Before) {
+			op.Step = StepReturn
+		} else if pod := t.sqlPod(); pod != "" {
+			t.harmless(Action{Kind: ActionHoldAllocation, Pod: pod, SystemSecret: t.systemSecret(), Allocation: h.Value, Before: h.Before})
+		}
+	case t.podWaits(op, p, h.Value):
+		op.Step = StepReturn
+	default:
+		op.Step, r.Since = StepDown, t.now
+		t.deletePod(p)
+	}
+}
+
+func (t *turn) deletePod(p *Pod) {
+	t.d2.Disruptive = &Action{
+		Kind: ActionRestartPod, Pod: p.Name, PodUID: p.UID, SystemSecret: t.systemSecret(),
+		Allocation: heldAllocation, Value: t.allRecorded(), Green: t.o.Database.Health.Colour == Green,
+	}
+}
+
+// downStep waits until the pod has gone, is back and has joined.
+func (t *turn) downStep(op *Operation) {
+	r := op.Restart
+	p := t.named(r.Pod)
+	if p != nil && p.UID == r.PodUID && !p.Terminating {
+		// It was decided and was not done, or is not seen yet.
+		if t.blocked || t.r.Hold == nil || t.podWaits(op, p, heldAllocation) {
+			op.Step = StepReturn
+			return
+		}
+		t.deletePod(p)
+		return
+	}
+	if p != nil && p.UID != r.PodUID && t.joined(p) {
+		r.Done = append(slices.Clone(r.Done), p.UID)
+		op.Step = StepReturn
+		t.giveBack()
+		return
+	}
+	state := podState(p)
+	if state == "" {
+		state = "it is ready, and its node has not joined yet"
+	}
+	t.wait(gates.PodReturns(r.Pod, state))
+	if t.elapsed(r.Since) > t.podLimit() && !t.proven(op) {
+		op.Step = StepStopped
+		t.stoppedStep(op)
+	}
+}
+
+func (t *turn) podLimit() time.Duration {
+	return min(first(t.p.PodTimeout, DefaultPodTimeout), t.restartLimit())
+}
+
+func (t *turn) restartLimit() time.Duration {
+	return first(t.d.Operations.RestartTimeout, t.p.RestartTimeout, DefaultRestartTimeout)
+}
+
+// proven: the set's template is the one that the pod ran before, or another pod
+// has joined on it.
+func (t *turn) proven(op *Operation) bool {
+	live := t.live(op.Restart.Set)
+	if live == nil || live.Template == op.Restart.Template {
+		return true
+	}
+	for i := range t.o.Pods {
+		p := &t.o.Pods[i]
+		if p.Name != op.Restart.Pod && p.Set == op.Restart.Set && p.Template == live.Template && t.joined(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// joined: ready, a member, and of this cluster by its own word.
+func (t *turn) joined(p *Pod) bool {
+	a, id := t.answer(p.Name), t.expectedID()
+	return t.contact() && p.Ready && !p.Terminating && id != "" && a != nil && a.ClusterID == id && t.member(p.NodeName)
+}
+
+// stoppedStep: the template has returned to what the other pods run. The pod is
+// left as it is, until another definition comes or it joins after all.
+func (t *turn) stoppedStep(op *Operation) {
+	r := op.Restart
+	p := t.named(r.Pod)
+	if p != nil && p.UID != r.PodUID && t.joined(p) {
+		r.Done = append(slices.Clone(r.Done), p.UID)
+		op.Step = StepReturn
+		return
+	}
+	t.giveBack()
+	t.refusal(gates.RestartStopped(r.Pod, podState(p), t.podLimit()))
+}
+
+// stableStep: green with the same nodes for stableFor, counted from when the
+// hold was given back.
+func (t *turn) stableStep(op *Operation) {
+	if t.readingWaits() || t.copiesWait(freeAllocation) {
+		return
+	}
+	since := t.o.Stable.Since
+	if since.Before(op.Restart.Since) {
+		since = op.Restart.Since
+	}
+	stable := t.elapsed(since)
+	if t.o.Stable.Since.IsZero() {
+		stable = 0
+	}
+	wanted := first(t.d.Operations.StableFor, t.p.StableFor, DefaultStableFor)
+	if reason, waits := gates.StableFor(op.Restart.Pod, stable, wanted); waits {
+		t.wait(reason)
+		return
+	}
+	op.Step = StepNext
+}
+
+// restarted ends it.
+func (t *turn) restarted(op *Operation) {
+	t.r.Operation, t.r.RestartedAt, t.r.RestartedBy = nil, op.Restart.At, op.Restart.By
+	t.outcome(OperationRestart, StatusSuccess, "", Report{
+		Event: EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartSucceeded",
+		Message: fmt.Sprintf("the rolling restart has ended: %d pod(s) were restarted one after the other, and the cluster is green", len(op.Restart.Done)),
+	})
+}
+
+// restartTimeout reports once that it takes too long; work goes on.
+func (t *turn) restartTimeout() {
+	op := t.r.Operation
+	if !t.restarting() || op.TimedOut || t.elapsed(op.Started) <= t.restartLimit() {
+		return
+	}
+	next := *op
+	next.TimedOut = true
+	t.r.Operation = &next
+	t.outcome(OperationRestart, StatusFailure, "restart-timeout", Report{
+		Event: EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartTimedOut", Warning: true,
+		Message: fmt.Sprintf("the rolling restart has taken more than %s and is still being tried; it waits for: %s", t.restartLimit(), t.words()),
+	})
+}
+
+// cure makes a pod anew that does not run and whose template is not its set's any
+// more, whatever the health: that is how a bad definition is repaired. One at a
+// time, and never one that may be a member.
+func (t *turn) cure() {
+	if !t.r.Bootstrap.Done || t.blocked || t.d2.Disruptive != nil ||
+		t.restarting() && t.r.Operation.Step == StepStopped ||
+		!t.applied() || !t.o.Applied.Effective.Equal(t.d2.Effective) {
+		return
+	}
+	var found *Pod
+	for i := range t.o.Pods {
+		p := &t.o.Pods[i]
+		if p.Terminating {
+			return
+		}
+		live := t.live(p.Set)
+		if found != nil || p.Ready || live == nil || !live.Ours || live.ObservedGeneration != live.Generation ||
+			live.Template == "" || p.Template == "" || p.Template == live.Template {
+			continue
+		}
+		if p.Waiting != "" || t.contact() && !t.member(p.NodeName) {
+			found = p
+		}
+	}
+	if found != nil {
+		t.d2.Disruptive = &Action{Kind: ActionRecreatePod, Pod: found.Name, PodUID: found.UID}
+	}
+}

@@ -1,0 +1,145 @@
+package ops
+
+import (
+	"strconv"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// Detailed says whether Decide will want to know the tables, their shards and
+// the snapshots: they are dear to read, and only who takes a pod down asks.
+func Detailed(d *Desired, r *Record) bool {
+	if r.Operation != nil && r.Operation.Kind == OperationRestart ||
+		d.RestartedAt != r.RestartedAt || r.Command.Commands.RestartedAt != r.RestartedBy {
+		return true
+	}
+	for i := range d.Changes {
+		if d.Changes[i].Class == ChangeRestart {
+			return true
+		}
+	}
+	return false
+}
+
+// podWaits are the gates before a pod goes down, the same before the hold and
+// under it; only the allocation differs.
+func (t *turn) podWaits(op *Operation, p *Pod, allocation string) bool {
+	if t.readingWaits() || t.copiesWait(allocation) {
+		return true
+	}
+	db := &t.o.Database
+	if reason, waits := gates.SnapshotRunning(db.Snapshots); waits {
+		t.wait(reason)
+		return true
+	}
+	if !op.Restart.MasterStable {
+		stable := t.elapsed(t.o.Stable.Master)
+		if t.o.Stable.Master.IsZero() {
+			stable = 0
+		}
+		if reason, waits := gates.MasterStable(stable, first(t.d.Operations.MasterStableFor, t.p.MasterStableFor, DefaultMasterStableFor)); waits {
+			t.wait(reason)
+			return true
+		}
+		op.Restart.MasterStable = true
+	}
+	for i := range db.Nodes {
+		if db.Nodes[i].Name != p.NodeName {
+			continue
+		}
+		if reason, refused := gates.Unreplicated(p.Name, db.Nodes[i].Sole, t.d.Operations.Unreplicated == "refuse"); refused {
+			t.refusal(reason)
+			return true
+		}
+	}
+	return false
+}
+
+// readingWaits: without a whole and fresh reading nothing is known to be well.
+func (t *turn) readingWaits() bool {
+	db := &t.o.Database
+	reason, waits := gates.Contact(t.contact(), db.Error)
+	if !waits {
+		reason, waits = gates.FreshReading(t.elapsed(db.At), first(t.p.ReadingAge, DefaultReadingAge))
+	}
+	c := t.nodes(t.r.Sets)
+	if !waits {
+		reason, waits = gates.Recovered(db.Recovered == Yes && db.MasterNode != "", c.joined, c.wanted)
+	}
+	if !waits {
+		reason, waits = gates.DetailKnown(db.TablesKnown, db.SnapshotsKnown)
+	}
+	if !waits {
+		reason, waits = gates.Joined(c.joined, c.wanted, c.notJoined, c.notJoinedWhy)
+	}
+	if waits {
+		t.wait(reason)
+		return true
+	}
+	for i := range t.o.Pods {
+		if p := &t.o.Pods[i]; !p.Ready || p.Terminating {
+			t.wait(gates.OtherPodDown(p.Name, podState(p)))
+			return true
+		}
+	}
+	return false
+}
+
+// copiesWait: every copy is where it is to be, and may be made anew.
+func (t *turn) copiesWait(allocation string) bool {
+	db := &t.o.Database
+	reason, waits := gates.ShardsMoving(db.Relocating, db.Initializing)
+	if !waits {
+		reason, waits = gates.AllocationEnabled(db.Allocation, allocation)
+	}
+	h := &db.Health
+	settled := t.d.Operations.SettledYellow == "proceed"
+	if !waits {
+		reason, waits = gates.HealthGreen(h.Colour.String(), settled, h.Missing, h.Underreplicated, h.Tables)
+	}
+	if !waits && !settled {
+		reason, waits = t.replicasWait()
+	}
+	if waits {
+		t.wait(reason)
+	}
+	return waits
+}
+
+func (t *turn) replicasWait() (Reason, bool) {
+	nodes := 0
+	for _, s := range t.r.Sets {
+		if w := t.wanted(s.Name); w == nil || w.Data {
+			nodes += s.Replicas
+		}
+	}
+	for i := range t.o.Database.Tables {
+		table := &t.o.Database.Tables[i]
+		if table.Filtered {
+			continue // health says what CrateDB wants of it on the nodes it may use
+		}
+		if reason, waits := gates.ReplicasComplete(table.Name, table.Replicas, table.Started, copies(table.Replicas, nodes)); waits {
+			return reason, true
+		}
+	}
+	return Reason{}, false
+}
+
+// copies is how many of a shard there are to be on so many data nodes, by the
+// upper bound of number_of_replicas. A fixed number is health's own affair.
+func copies(replicas string, nodes int) int {
+	_, upper, isRange := strings.Cut(replicas, "-")
+	if !isRange {
+		return 0
+	}
+	most := nodes - 1
+	if upper != "all" {
+		n, err := strconv.Atoi(upper)
+		if err != nil {
+			return 0
+		}
+		most = min(n, most)
+	}
+	return max(most, 0) + 1
+}

@@ -1,0 +1,45 @@
+package ops
+
+import (
+	"strings"
+	"time"
+)
+
+// Stability is since when the database has been as it is. It is kept in the
+// process only: a wait begins again with the process.
+type Stability struct {
+	// Since the same nodes have been there and the health has been the same;
+	// zero while that is not known, or red.
+	Since time.Time
+	// Master is since when the master has been the same; zero without one.
+	Master time.Time
+
+	nodes, master string
+	colour        Colour
+}
+
+// Next is the stability after one more reading.
+func (s Stability) Next(db *Database) Stability {
+	if db.Contact != Yes || db.Recovered != Yes {
+		return Stability{}
+	}
+	var ids strings.Builder
+	for i := range db.Nodes {
+		ids.WriteString(db.Nodes[i].ID)
+		ids.WriteByte(',')
+	}
+	next := Stability{nodes: ids.String(), master: db.MasterNode, colour: db.Health.Colour}
+	if next.colour == Green || next.colour == Yellow {
+		next.Since = db.At
+		if !s.Since.IsZero() && s.nodes == next.nodes && s.colour == next.colour {
+			next.Since = s.Since
+		}
+	}
+	if next.master != "" {
+		next.Master = db.At
+		if !s.Master.IsZero() && s.master == next.master {
+			next.Master = s.Master
+		}
+	}
+	return next
+}

@@ -1,0 +1,84 @@
+package ops
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/internal/names"
+)
+
+// setTemplateHash writes on the pod template a hash of what a process reads when
+// it starts. Each pod carries the hash of the template that it was made from,
+// so that a pod is known to be outdated by itself: what changes in place makes
+// another ControllerRevision and not another hash.
+func setTemplateHash(set *unstructured.Unstructured) error {
+	hash, err := templateHash(set)
+	if err == nil {
+		err = unstructured.SetNestedField(set.Object, hash, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
+	}
+	if err != nil {
+		return fmt.Errorf("marking the pod template of StatefulSet %s: %w", set.GetName(), err)
+	}
+	return nil
+}
+
+// templateHash leaves out what classOf calls in place, and the order of
+// settings.
+func templateHash(set *unstructured.Unstructured) (string, error) {
+	whole, found, err := unstructured.NestedMap(set.Object, "spec", "template", "spec")
+	if err != nil || !found {
+		return "", fmt.Errorf("it has no spec.template.spec: %w", err)
+	}
+	reduced := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"spec": whole}}}}
+	eachCommand(reduced, func(arguments []any) []any {
+		kept := make([]any, 0, len(arguments))
+		var settings []string
+		for _, a := range arguments {
+			text := fmt.Sprint(a)
+			name, _, ok := strings.Cut(strings.TrimPrefix(text, "-C"), "=")
+			if !ok || !strings.HasPrefix(text, "-C") {
+				kept = append(kept, a)
+				continue
+			}
+			if class, counts := classOf("spec.template.spec.containers[" + CrateContainer + "].command[" + name + "]"); counts && class != ChangeInPlace {
+				settings = append(settings, text)
+			}
+		}
+		slices.Sort(settings)
+		for _, s := range settings {
+			kept = append(kept, s)
+		}
+		return kept
+	})
+	text, err := json.Marshal(reduced.Object)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+// TemplateOf is the hash on a StatefulSet's pod template; "" without one.
+func TemplateOf(set *unstructured.Unstructured) string {
+	hash, _, _ := unstructured.NestedString(set.Object, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
+	return hash
+}
+
+// annotateHold says on the StatefulSet what is held in the database; "" takes
+// it off.
+func annotateHold(set *unstructured.Unstructured, hold string) error {
+	if hold == "" {
+		unstructured.RemoveNestedField(set.Object, "metadata", "annotations", names.HoldAnnotation)
+		return nil
+	}
+	if err := unstructured.SetNestedField(set.Object, hold, "metadata", "annotations", names.HoldAnnotation); err != nil {
+		return fmt.Errorf("annotating StatefulSet %s: %w", set.GetName(), err)
+	}
+	return nil
+}
