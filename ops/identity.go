@@ -16,8 +16,16 @@ func (t *turn) rebuild() {
 		ours = ours || t.o.Sets[i].Ours
 		creating = creating && (t.o.Sets[i].InitialMasters || !t.o.Sets[i].Ours)
 	}
+	if t.r.ClusterID == "" {
+		t.r.ClusterID = t.claimedID(ours)
+	}
 	if !ours {
 		return
+	}
+	if t.r.Seq == 0 {
+		// Counting from 1 again would give ids that have been delivered, and a
+		// new transition would be taken for an old one.
+		t.r.Seq = t.now.Unix()
 	}
 	for i := range t.o.Claims {
 		creating = creating && t.o.Claims[i].ClusterID == ""
@@ -41,18 +49,23 @@ func (t *turn) rebuild() {
 			t.r.Sets = append(t.r.Sets, RecordedSet{Name: live.Name, Group: live.Name, Replicas: live.Replicas})
 		}
 	}
-	// All claims that say whose they are say the same, or nothing is taken from
-	// them and the pods' own answers decide.
+}
+
+// claimedID is the cluster whose data the claims carry; "" when none says so,
+// or two disagree: then the pods' own answers decide. Of a cluster without a
+// StatefulSet, only claims count that its pods would start on.
+func (t *turn) claimedID(ours bool) string {
+	id := ""
 	for i := range t.o.Claims {
-		switch id := t.o.Claims[i].ClusterID; {
-		case id == "" || id == t.r.ClusterID:
-		case t.r.ClusterID == "":
-			t.r.ClusterID = id
+		switch c := &t.o.Claims[i]; {
+		case c.ClusterID == "" || c.ClusterID == id || !ours && c.Set == "":
+		case id != "":
+			return ""
 		default:
-			t.r.ClusterID = ""
-			return
+			id = c.ClusterID
 		}
 	}
+	return id
 }
 
 // command notes since which render a command stands, and drops one that the
@@ -154,6 +167,9 @@ func (t *turn) takeUp() {
 		if p := &t.o.Pods[i]; !p.Started.IsZero() {
 			t.started(p.Version)
 		}
+	}
+	for i := range t.o.Claims {
+		t.started(t.o.Claims[i].Version)
 	}
 	for i := range t.o.Database.Pods {
 		t.started(t.o.Database.Pods[i].Version)
