@@ -39,7 +39,6 @@ type worker struct {
 
 	failures  []ops.Failure
 	reading   ops.Database
-	health    ops.Colour
 	pinged    time.Time
 	published record.Published
 
