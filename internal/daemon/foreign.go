@@ -27,7 +27,10 @@ func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]s
 	}
 	for _, object := range wanted {
 		key := compare.KeyOf(object)
-		if _, ok := w.live.Get(key); ok {
+		if live, ok := w.live.Get(key); ok {
+			if owner := live.GetLabels()[names.ClusterLabel]; owner != "" && owner != w.key.Name {
+				found = append(found, key.Kind+" "+key.Name)
+			}
 			continue
 		}
 		live, err := w.applier.Read(ctx, key)

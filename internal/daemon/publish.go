@@ -16,11 +16,14 @@ import (
 // no name that a person did not put into the definition or into a table's name.
 type Observation struct {
 	// At is when the database was read.
-	At        time.Time `json:"at"`
-	ClusterID string    `json:"clusterId,omitempty"`
-	Contact   string    `json:"contact"`
-	Recovered string    `json:"recovered"`
-	Health    string    `json:"health"`
+	At time.Time `json:"at"`
+	// Owner is the source that the cluster belongs to: it outlives the record, so
+	// that another source cannot take over a cluster whose record was lost.
+	Owner     string `json:"owner,omitempty"`
+	ClusterID string `json:"clusterId,omitempty"`
+	Contact   string `json:"contact"`
+	Recovered string `json:"recovered"`
+	Health    string `json:"health"`
 	// Tables are those that are not green, at most 20.
 	Tables []string `json:"tables,omitempty"`
 	// Unassigned copies are on no node.
@@ -56,7 +59,7 @@ func (w *worker) publish(ctx context.Context, decision ops.Decision) {
 		return
 	}
 	next := Observation{
-		ClusterID: w.reading.ClusterID, Contact: w.reading.Contact.String(),
+		Owner: decision.Record.Owner, ClusterID: w.reading.ClusterID, Contact: w.reading.Contact.String(),
 		Recovered: w.reading.Recovered.String(), Health: w.reading.Health.Colour.String(),
 		Tables: w.reading.Health.Tables, Unassigned: w.reading.Unassigned,
 	}
@@ -106,4 +109,14 @@ func (w *worker) publish(ctx context.Context, decision ops.Decision) {
 		return
 	}
 	w.published = record.Published{At: now, Content: content}
+}
+
+// ownerFromObservation is whose the cluster is when its record is lost.
+func (w *worker) ownerFromObservation(ctx context.Context, rec *ops.Record) {
+	var last Observation
+	if _, err := w.store.Load(ctx, w.key, record.Observation, &last); err != nil {
+		w.log.Warn("the observation cannot be read", "error", err)
+		return
+	}
+	rec.Owner = last.Owner
 }

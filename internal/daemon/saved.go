@@ -25,17 +25,41 @@ func savedHash(saved ops.Saved) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
+// completeSaved is what was last effective of each set; what of it the record
+// lost, or cannot be read, is rebuilt from what is live.
+func (w *worker) completeSaved(rec ops.Record) ops.Saved {
+	if len(rec.Saved) == 0 {
+		return w.savedFromLive()
+	}
+	good := ops.Saved{}
+	for name, packed := range rec.Saved {
+		one := ops.Saved{name: packed}
+		// What classify has read is not read again each turn.
+		if w.changesFor.saved != savedHash(rec.Saved) {
+			if _, err := one.Unpack(); err != nil {
+				w.log.Warn("what was last effective cannot be read, it is taken from what is live", "statefulset", name, "error", err)
+				continue
+			}
+		}
+		good[name] = packed
+	}
+	lost := slices.ContainsFunc(rec.Sets, func(set ops.RecordedSet) bool { return good[set.Name] == "" })
+	if !lost && len(good) == len(rec.Saved) {
+		return rec.Saved
+	}
+	live := w.savedFromLive()
+	maps.Copy(live, good)
+	return live
+}
+
 // savedFromLive rebuilds what was last effective, where the record lost it,
 // from the fields that we own in the live StatefulSets.
 func (w *worker) savedFromLive() ops.Saved {
 	sets := w.ownedSets()
-	if len(sets) == 0 {
-		return nil
-	}
 	saved, err := ops.Pack(sets)
 	if err != nil {
 		w.log.Warn("what is live cannot be recorded as effective", "error", err)
-		return nil
+		return ops.Saved{}
 	}
 	return saved
 }
