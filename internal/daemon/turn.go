@@ -104,6 +104,8 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 			return 0, fmt.Errorf("making the effective objects: %w", err)
 		}
 	}
+	// Also of a record that was empty and that nothing was decided for.
+	next.SchemaVersion = ops.RecordVersion
 	next.Shown = s.before.Shown
 	if !w.passing(s) {
 		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
@@ -346,6 +348,7 @@ func (w *worker) show(ctx context.Context, entry record.Entry, before, rec ops.R
 	if !entry.Exists() {
 		return w.options.Interval, nil
 	}
+	rec.SchemaVersion = ops.RecordVersion
 	rec.Shown = shown(before.Shown, decision, problems, time.Now())
 	_, err := w.store.Save(ctx, entry, rec)
 	return w.options.Interval, err
