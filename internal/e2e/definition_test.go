@@ -31,13 +31,26 @@ func definition(ns, name string, edits ...edit) string {
 		},
 	}
 	for _, e := range edits {
-		put(object, strings.Split(strings.ReplaceAll(e.path, "\\.", "\x00"), "."), e.value)
+		put(object, strings.Split(strings.ReplaceAll(e.path, "\\.", "\x00"), "."), clone(e.value))
 	}
 	text, err := yaml.Marshal(object)
 	if err != nil {
 		panic(err)
 	}
 	return string(text)
+}
+
+// clone keeps the edits of one definition out of the next.
+func clone(value any) any {
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	var copied any
+	if err := yaml.Unmarshal(text, &copied); err != nil {
+		panic(err)
+	}
+	return copied
 }
 
 func group(name string, replicas int) map[string]any {

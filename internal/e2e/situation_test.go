@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,8 +60,6 @@ func beginBare(t *testing.T, ns string) *situation {
 	s := &situation{T: t, ctx: t.Context(), ns: ns, dir: t.TempDir(), lease: ns}
 	require.NoError(t, bed.Lease(s.ctx, s.lease))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
 		for _, d := range s.daemons {
 			if d.Running() {
 				if _, err := d.Stop(); err != nil {
@@ -74,11 +73,24 @@ func beginBare(t *testing.T, ns string) *situation {
 			}
 		}
 		// Their pods would take the machine from the tests that follow.
-		if err := bed.Admin.AppsV1().StatefulSets(ns).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-			t.Error(err)
-		}
+		dropSets(t, ns)
 	})
 	return s
+}
+
+type shownReason = ops.ShownReason
+
+// dropSets ends what runs in a namespace.
+func dropSets(t *testing.T, ns string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := bed.Admin.AppsV1().StatefulSets(ns).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func namespaceNamed(name string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
 // write puts files into the source folder; "" removes one.
@@ -191,10 +203,11 @@ func (s *situation) refusedFor(cluster string, wanted ...string) {
 	})
 }
 
+// refusals are their names, each once: one may concern several StatefulSets.
 func (s *situation) refusals(cluster string) []string {
 	var all []string
 	for _, reason := range s.record(cluster).Shown.Reasons {
-		if reason.Kind == "refusal" {
+		if reason.Kind == "refusal" && !slices.Contains(all, reason.Name) {
 			all = append(all, reason.Name)
 		}
 	}
