@@ -17,6 +17,9 @@ import (
 type Observation struct {
 	// At is when the database was read.
 	At time.Time `json:"at"`
+	// Seq is how many transitions the record counted by then: an operation whose
+	// end a killed process did not publish is published by the next one.
+	Seq int64 `json:"seq,omitempty"`
 	// Owner is the source that the cluster belongs to: it outlives the record, so
 	// that another source cannot take over a cluster whose record was lost.
 	Owner     string `json:"owner,omitempty"`
@@ -84,20 +87,19 @@ func (w *worker) publish(ctx context.Context, decision ops.Decision) {
 		var last Observation
 		if _, err := w.store.Load(ctx, w.key, record.Observation, &last); err == nil && !last.At.IsZero() {
 			at := last.At
-			last.At = time.Time{}
+			w.publishedSeq = last.Seq
+			last.At, last.Seq = time.Time{}, 0
 			if was, err := json.Marshal(last); err == nil {
 				w.published = record.Published{At: at, Content: was}
 			}
 		}
 	}
-	ended := decision.Record.Operation == nil && slices.ContainsFunc(decision.Reports, func(r ops.Report) bool {
-		return r.Status == ops.StatusSuccess || r.Status == ops.StatusFailure
-	})
+	ended := decision.Record.Operation == nil && decision.Record.Seq != w.publishedSeq
 	now := time.Now()
 	if !record.ShouldPublish(w.published, content, now, ended) {
 		return
 	}
-	next.At = w.reading.At.UTC().Truncate(time.Second)
+	next.At, next.Seq = w.reading.At.UTC().Truncate(time.Second), decision.Record.Seq
 	var old Observation
 	entry, err := w.store.Load(ctx, w.key, record.Observation, &old)
 	if err != nil && entry.Aside() == "" {
@@ -108,7 +110,7 @@ func (w *worker) publish(ctx context.Context, decision ops.Decision) {
 		w.log.Warn("the observation cannot be published, it will be tried again", "error", err)
 		return
 	}
-	w.published = record.Published{At: now, Content: content}
+	w.published, w.publishedSeq = record.Published{At: now, Content: content}, next.Seq
 }
 
 // ownerFromObservation is whose the cluster is when its record is lost.

@@ -44,6 +44,8 @@ type worker struct {
 	reading   ops.Database
 	pinged    time.Time
 	published record.Published
+	// publishedSeq is the record's Seq at that time.
+	publishedSeq int64
 
 	// saidVerdict keeps the log to one line a change.
 	saidVerdict string
