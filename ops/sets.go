@@ -147,13 +147,20 @@ func (t *turn) budgets() {
 			return 0
 		case h.Colour == Yellow:
 			// One node has nowhere to put a copy: no waiting protects it.
-			settled := dataNodes == 1 || t.d.Operations.SettledYellow == "proceed"
-			return open(settled)
+			return open(dataNodes == 1 || t.d.Operations.SettledYellow == "proceed" && t.settled())
 		case h.Colour == Green && t.o.Database.Recovered == Yes:
 			return 1
 		}
 		return b.MaxUnavailable
 	})
+}
+
+// settled is a yellow that waiting does not mend: every node is there, and each
+// copy that is missing is on no node, so that none is on its way.
+func (t *turn) settled() bool {
+	c := t.nodes(t.r.Sets)
+	db := &t.o.Database
+	return db.ShardsKnown && int64(db.Unassigned) >= db.Health.Underreplicated && c.joined == c.wanted
 }
 
 func open(yes bool) int {

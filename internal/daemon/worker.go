@@ -65,6 +65,9 @@ const (
 	conflictsMax = 5
 	// pause keeps a burst of events from being a burst of turns.
 	pause = 20 * time.Millisecond
+	// failedPause is the least between two turns of which the first failed,
+	// whatever happens meanwhile.
+	failedPause = time.Second
 )
 
 // poke wakes the worker; one waiting wake-up is enough.
@@ -124,7 +127,12 @@ func (w *worker) run(ctx context.Context) {
 		default:
 			failed = 0
 		}
-		if !sleep(ctx, pause) {
+		rest := pause
+		if err != nil && !errors.Is(err, errSuperseded) {
+			// Its own events must not make a failing turn a busy loop.
+			rest = min(wait, failedPause)
+		}
+		if !sleep(ctx, rest) {
 			return
 		}
 		timer := time.NewTimer(wait)
