@@ -3,12 +3,14 @@ package daemon
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"stevedore.dev/stevedore/ops"
@@ -67,7 +69,9 @@ func (w *worker) savedFromLive() ops.Saved {
 var convert = applyconfigurations.NewTypeConverter(scheme.Scheme)
 
 // ownedSets are the live StatefulSets of the cluster, each reduced to the
-// fields that our last apply owns.
+// fields that our last apply owns. Where it owns none (a restored backup, a
+// set that was labelled to be taken over) those count that are wanted now: a
+// set about which nothing is known would be changed unseen.
 func (w *worker) ownedSets() []*unstructuredObject {
 	var sets []*unstructuredObject
 	for _, object := range w.live.Objects(w.key.Namespace, w.key.Name) {
@@ -76,23 +80,53 @@ func (w *worker) ownedSets() []*unstructuredObject {
 		}
 		owned := w.live.Owned(keyOfSet(object.GetNamespace(), object.GetName()))
 		if owned == nil {
+			owned = w.wantedFields(object.GetName())
+		}
+		if owned == nil {
 			continue
 		}
-		whole, err := convert.ObjectToTyped(object)
+		reduced, err := reduce(object, owned)
 		if err != nil {
 			w.log.Warn("a live StatefulSet cannot be read by its schema", "statefulset", object.GetName(), "error", err)
 			continue
 		}
-		fields, ok := whole.ExtractItems(owned.Leaves(), typed.WithAppendKeyFields()).AsValue().Unstructured().(map[string]any)
-		if !ok {
-			continue
-		}
-		reduced := &unstructuredObject{Object: fields}
-		reduced.SetAPIVersion(object.GetAPIVersion())
-		reduced.SetKind(object.GetKind())
-		reduced.SetNamespace(object.GetNamespace())
-		reduced.SetName(object.GetName())
 		sets = append(sets, reduced)
 	}
 	return sets
+}
+
+// wantedFields of a StatefulSet, nil where it is not wanted.
+func (w *worker) wantedFields(name string) *fieldpath.Set {
+	if w.rendered == nil {
+		return nil
+	}
+	for _, set := range statefulSets(w.rendered.Objects) {
+		if set.GetName() != name {
+			continue
+		}
+		if whole, err := convert.ObjectToTyped(set); err == nil {
+			if fields, err := whole.ToFieldSet(); err == nil {
+				return fields
+			}
+		}
+	}
+	return nil
+}
+
+// reduce keeps some fields of a live object.
+func reduce(object *unstructuredObject, owned *fieldpath.Set) (*unstructuredObject, error) {
+	whole, err := convert.ObjectToTyped(object)
+	if err != nil {
+		return nil, err
+	}
+	fields, ok := whole.ExtractItems(owned.Leaves(), typed.WithAppendKeyFields()).AsValue().Unstructured().(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("what is ours of %s is no object", object.GetName())
+	}
+	reduced := &unstructuredObject{Object: fields}
+	reduced.SetAPIVersion(object.GetAPIVersion())
+	reduced.SetKind(object.GetKind())
+	reduced.SetNamespace(object.GetNamespace())
+	reduced.SetName(object.GetName())
+	return reduced, nil
 }

@@ -10,6 +10,7 @@ import (
 	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/internal/record/recordtest"
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/render"
 )
 
 func statefulSet(name, image string) *unstructuredObject {
@@ -55,4 +56,41 @@ func TestADamagedPartOfTheRecordCostsOnlyItself(t *testing.T) {
 			require.NoError(t, err, "what is decided with can be read")
 		})
 	}
+}
+
+// What is live has defaults and other people's fields, which say nothing; what
+// differs in a field that is wanted is a difference.
+func TestALostRecordIsRebuiltFromTheFieldsThatAreOurs(t *testing.T) {
+	wanted := statefulSet("hot", "crate:1")
+	wanted.Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["command"] = []any{"a", "-Cx=1"}
+	live := wanted.DeepCopy()
+	live.SetResourceVersion("7")
+	live.Object["status"] = map[string]any{"replicas": int64(3)}
+	spec := live.Object["spec"].(map[string]any)
+	spec["podManagementPolicy"] = "OrderedReady"
+	pod := spec["template"].(map[string]any)["spec"].(map[string]any)
+	pod["restartPolicy"] = "Always"
+	container := pod["containers"].([]any)[0].(map[string]any)
+	container["terminationMessagePath"] = "/dev/termination-log"
+	pod["containers"] = append(pod["containers"].([]any), map[string]any{"name": "injected", "image": "x"})
+
+	w := newWorker(t, recordtest.NewConfigMaps())
+	assert.Nil(t, w.wantedFields("hot"), "nothing is wanted yet")
+	w.rendered = &render.Rendered{Objects: []*unstructuredObject{wanted}}
+	assert.Nil(t, w.wantedFields("cold"))
+	fields := w.wantedFields("hot")
+	require.NotNil(t, fields)
+	reduced, err := reduce(live, fields)
+	require.NoError(t, err)
+	assert.Empty(t, ops.Classify([]*unstructuredObject{wanted}, []*unstructuredObject{reduced}))
+
+	container["image"] = "crate:2"
+	container["command"] = []any{"a", "-Cx=2"}
+	reduced, err = reduce(live, fields)
+	require.NoError(t, err)
+	var classes []ops.ChangeClass
+	for _, change := range ops.Classify([]*unstructuredObject{wanted}, []*unstructuredObject{reduced}) {
+		classes = append(classes, change.Class)
+	}
+	assert.ElementsMatch(t, []ops.ChangeClass{ops.ChangeImage, ops.ChangeRestart}, classes)
 }
