@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
@@ -132,6 +134,9 @@ func (v *voyage) free() {
 	leases := bed.Admin.CoordinationV1().Leases(names.DaemonNamespace)
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		lease, err := leases.Get(v.ctx, v.lease, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil // it died before it had it
+		}
 		if err != nil {
 			return err
 		}
@@ -225,10 +230,14 @@ func (v *voyage) sound(daemon *testbed.Daemon) {
 	assert.Empty(v, v.lies, "success is told only when it is true")
 }
 
+var saidDone = regexp.MustCompile(`msg=done namespace=\S+ cluster=` + cutCluster + `\n`)
+
 // arrives requires the same end as undisturbed, and every report delivered.
 func (v *voyage) arrives(operation string, as undisturbed, daemon *testbed.Daemon) {
 	v.Helper()
 	v.reaches(operation, daemon)
+	// This process, too, has looked and found nothing to do.
+	v.until("the daemon says that it is done", func() bool { return saidDone.MatchString(daemon.Log()) })
 	deadline := time.Now().Add(10 * time.Second)
 	var end endState
 	for {
