@@ -220,6 +220,7 @@ func inOrder(s *situation, text string, parts ...string) {
 // 4.4 allows three nodes without a licence and then refuses every statement.
 func TestLicenceComesFirstWhereFourNodesNeedOne(t *testing.T) {
 	t.Parallel()
+	needsRelease(t, "4.4.3")
 	s := begin(t, "licence-44")
 	s.appSecret("app-password")
 	const key = "a-licence-key"
@@ -248,6 +249,7 @@ func TestLicenceComesFirstWhereFourNodesNeedOne(t *testing.T) {
 // Since 5.3 SET LICENSE is a syntax error.
 func TestLicenceIsNeverSentToAVersionThatTakesNone(t *testing.T) {
 	t.Parallel()
+	needsRelease(t, "5.3.3")
 	s := begin(t, "licence-53")
 	s.appSecret("app-password")
 	require.NoError(t, bed.Secret(s.ctx, s.ns, "licence", map[string]string{"license": "a-licence-key"}))

@@ -26,11 +26,7 @@ import (
 	"stevedore.dev/stevedore/ops"
 )
 
-const (
-	// patience of one condition; generous, since two cores run everything.
-	patience    = 30 * time.Second
-	appPassword = "a password of the app's own"
-)
+const appPassword = "a password of the app's own"
 
 // situation is a test's own part of the shared world: a namespace, a folder
 // that is the source, a Lease and the daemons that were started.
