@@ -115,6 +115,7 @@ func (t *turn) released() bool {
 		return false
 	}
 	t.wait(gates.Released())
+	t.see()
 	t.returnBudgets()
 	return true
 }
@@ -135,7 +136,15 @@ func (t *turn) paused() bool {
 		return false
 	}
 	t.wait(gates.Paused(byCommand))
+	t.see()
 	return true
+}
+
+// see notes the render that a person's next command is about.
+func (t *turn) see() {
+	if t.r.Seen = t.d.Revision; t.d.Removed || t.r.Seen == t.r.Revision {
+		t.r.Seen = ""
+	}
 }
 
 func (t *turn) renamed() bool {
@@ -156,7 +165,7 @@ func (t *turn) notOurs() bool {
 
 // takeUp makes a render the one that is worked on.
 func (t *turn) takeUp() {
-	t.r.Owner = t.d.Owner
+	t.r.Owner, t.r.Seen = t.d.Owner, ""
 	if t.r.Pins == (Pins{}) {
 		t.r.Pins = t.d.Pins
 	}

@@ -110,8 +110,7 @@ func TestAMissingNamespaceOrRoleStopsOnlyItsCluster(t *testing.T) {
 		})
 	}
 	for namespace, cluster := range map[string]string{missing: "one", forbidden: "two"} {
-		there := *s
-		there.ns = namespace
+		there := s.aside(namespace, s.dir)
 		require.NoError(t, bed.Namespace(s.ctx, namespace))
 		there.appSecret("app-password")
 		there.eventually(cluster+" goes on", patience*2, func() bool { return isDone(there.record(cluster)) })

@@ -159,8 +159,7 @@ func TestASecondSourceWithTheSameClusterIsRefused(t *testing.T) {
 	before := s.setSpecs()
 
 	other := t.TempDir()
-	second := *s
-	second.dir = other
+	second := s.aside(s.ns, other)
 	second.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with("spec.cluster.service.annotations", map[string]any{"example.com/source": "second"}))})
 	daemon := s.start(testbed.DaemonOptions{Args: second.fromDir()})
 	s.until("the second source is refused, both named", func() bool {

@@ -74,6 +74,11 @@ func beginBare(t *testing.T, ns string) *situation {
 	return s
 }
 
+// aside is the same situation seen with another namespace or source folder.
+func (s *situation) aside(ns, dir string) *situation {
+	return &situation{T: s.T, ctx: s.ctx, ns: ns, dir: dir, lease: s.lease}
+}
+
 type shownReason = ops.ShownReason
 
 // dropSets ends what runs in a namespace.
