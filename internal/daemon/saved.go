@@ -90,6 +90,7 @@ func (w *worker) ownedSets() []*unstructuredObject {
 			w.log.Warn("a live StatefulSet cannot be read by its schema", "statefulset", object.GetName(), "error", err)
 			continue
 		}
+		dropDefaults(reduced.Object, w.wantedSet(object.GetName()))
 		sets = append(sets, reduced)
 	}
 	return sets
@@ -129,4 +130,17 @@ func reduce(object *unstructuredObject, owned *fieldpath.Set) (*unstructuredObje
 	reduced.SetNamespace(object.GetNamespace())
 	reduced.SetName(object.GetName())
 	return reduced, nil
+}
+
+// wantedSet is the rendered StatefulSet of that name; nil where there is none.
+func (w *worker) wantedSet(name string) map[string]any {
+	if w.rendered == nil {
+		return nil
+	}
+	for _, set := range statefulSets(w.rendered.Objects) {
+		if set.GetName() == name {
+			return set.Object
+		}
+	}
+	return nil
 }
