@@ -78,12 +78,12 @@ func TestAnImmutableFieldIsForeseenWithoutARequest(t *testing.T) {
 		name   string
 		wanted *unstructured.Unstructured
 	}{
-		{"replicas", with(set, int64(5), "spec", "replicas")},
 		{"a StatefulSet's disk in another spelling", templates(func(c map[string]any) {
 			require.NoError(t, unstructured.SetNestedField(c, "262144Mi", "spec", "resources", "requests", "storage"))
 		})},
 		{"a StatefulSet's template", withContainer(set, func(c map[string]any) { c["image"] = "crate:6.4.1" })},
 		{"a Secret's value", with(secret, "hunter2", "stringData", "a")},
+		{"replicas, upwards", with(set, int64(5), "spec", "replicas")},
 	} {
 		t.Run(test.name+" may change", func(t *testing.T) {
 			_, err := w.sync(test.wanted)

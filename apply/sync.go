@@ -191,7 +191,12 @@ func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string) (writ
 			return false, err
 		}
 	}
-	answer, err := a.apply(ctx, p)
+	var answer *object
+	if live != nil && p.key.GroupKind() == "StatefulSet.apps" {
+		answer, err = a.applySet(ctx, p)
+	} else {
+		answer, err = a.apply(ctx, p, transient)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -241,13 +246,13 @@ func ours(p prepared, live *object, cluster string) error {
 
 // apply is the server-side apply. It is forced: what the effective object names
 // is ours, whoever wrote it last.
-func (a *Applier) apply(ctx context.Context, p prepared) (*object, error) {
+func (a *Applier) apply(ctx context.Context, p prepared, again func(error) bool) (*object, error) {
 	resource, err := a.resource(p.key, p.sent.GroupVersionKind().Version)
 	if err != nil {
 		return nil, err
 	}
 	var answer *unstructured.Unstructured
-	err = a.write(ctx, transient, func(ctx context.Context) error {
+	err = a.write(ctx, again, func(ctx context.Context) error {
 		answer, err = resource.Apply(ctx, p.key.Name, p.sent, metav1.ApplyOptions{FieldManager: names.FieldManager, Force: true})
 		return err
 	})
@@ -258,6 +263,39 @@ func (a *Applier) apply(ctx context.Context, p prepared) (*object, error) {
 		return nil, fmt.Errorf("applying: %w", p.discreet(err))
 	}
 	return newObject(answer), nil
+}
+
+// applySet applies a StatefulSet that exists. What was decided on may be old by
+// now, and fewer replicas end pods that may hold shards: so it is read right
+// before, the write holds for that very version only, and never lowers replicas.
+func (a *Applier) applySet(ctx context.Context, p prepared) (*object, error) {
+	for attempt := 0; ; attempt++ {
+		now, err := a.read(ctx, p.key, p.sent.GroupVersionKind().Version)
+		if err != nil {
+			return nil, err
+		}
+		if now == nil {
+			return nil, errors.New("it was deleted a moment ago: it is decided again what to make")
+		}
+		if live, wanted := replicas(now.Unstructured), replicas(p.sent); live > wanted {
+			return nil, fmt.Errorf("it has %d replicas by now and %d are to be applied: it is not made smaller, it is decided again", live, wanted)
+		}
+		at := p
+		at.sent = p.sent.DeepCopy()
+		at.sent.SetResourceVersion(now.GetResourceVersion())
+		answer, err := a.apply(ctx, at, transientNotConflict)
+		if !apierrors.IsConflict(err) || attempt == len(retryAfter) {
+			return answer, err
+		}
+	}
+}
+
+// replicas of a StatefulSet; one is the default.
+func replicas(u *unstructured.Unstructured) int64 {
+	if n, ok, _ := unstructured.NestedInt64(u.Object, "spec", "replicas"); ok {
+		return n
+	}
+	return 1
 }
 
 // discreet keeps what the API server (or a webhook) says of a Secret, which may

@@ -16,8 +16,16 @@ func (t *turn) rebuild() {
 		ours = ours || t.o.Sets[i].Ours
 		creating = creating && (t.o.Sets[i].InitialMasters || !t.o.Sets[i].Ours)
 	}
+	if t.r.ClusterID == "" {
+		t.r.ClusterID = t.claimedID(ours)
+	}
 	if !ours {
 		return
+	}
+	if t.r.Seq == 0 {
+		// Counting from 1 again would give ids that have been delivered, and a
+		// new transition would be taken for an old one.
+		t.r.Seq = t.now.Unix()
 	}
 	for i := range t.o.Claims {
 		creating = creating && t.o.Claims[i].ClusterID == ""
@@ -43,18 +51,23 @@ func (t *turn) rebuild() {
 			t.r.Sets = append(t.r.Sets, RecordedSet{Name: live.Name, Group: live.Name, Replicas: live.Replicas})
 		}
 	}
-	// All claims that say whose they are say the same, or nothing is taken from
-	// them and the pods' own answers decide.
+}
+
+// claimedID is the cluster whose data the claims carry; "" when none says so,
+// or two disagree: then the pods' own answers decide. Of a cluster without a
+// StatefulSet, only claims count that its pods would start on.
+func (t *turn) claimedID(ours bool) string {
+	id := ""
 	for i := range t.o.Claims {
-		switch id := t.o.Claims[i].ClusterID; {
-		case id == "" || id == t.r.ClusterID:
-		case t.r.ClusterID == "":
-			t.r.ClusterID = id
+		switch c := &t.o.Claims[i]; {
+		case c.ClusterID == "" || c.ClusterID == id || !ours && c.Set == "":
+		case id != "":
+			return ""
 		default:
-			t.r.ClusterID = ""
-			return
+			id = c.ClusterID
 		}
 	}
+	return id
 }
 
 // command notes since which render a command stands, and drops one that the
@@ -105,6 +118,7 @@ func (t *turn) released() bool {
 		return false
 	}
 	t.wait(gates.Released())
+	t.see()
 	t.returnBudgets()
 	if t.commanded.Released == "true" && t.r.Unexplained && t.r.Hold == nil && t.o.Database.Allocation == heldAllocation {
 		t.r.Hold = &Hold{Value: heldAllocation, Before: freeAllocation}
@@ -141,7 +155,15 @@ func (t *turn) paused() bool {
 	// A pause may last: what is held goes back, and a pod that is on its way
 	// comes back by itself.
 	t.giveBack()
+	t.see()
 	return true
+}
+
+// see notes the render that a person's next command is about.
+func (t *turn) see() {
+	if t.r.Seen = t.d.Revision; t.d.Removed || t.r.Seen == t.r.Revision {
+		t.r.Seen = ""
+	}
 }
 
 func (t *turn) renamed() bool {
@@ -162,7 +184,7 @@ func (t *turn) notOurs() bool {
 
 // takeUp makes a render the one that is worked on.
 func (t *turn) takeUp() {
-	t.r.Owner = t.d.Owner
+	t.r.Owner, t.r.Seen = t.d.Owner, ""
 	if t.r.Pins == (Pins{}) {
 		t.r.Pins = t.d.Pins
 	}
@@ -173,6 +195,9 @@ func (t *turn) takeUp() {
 		if p := &t.o.Pods[i]; !p.Started.IsZero() {
 			t.started(p.Version)
 		}
+	}
+	for i := range t.o.Claims {
+		t.started(t.o.Claims[i].Version)
 	}
 	for i := range t.o.Database.Pods {
 		t.started(t.o.Database.Pods[i].Version)

@@ -15,7 +15,7 @@ import (
 func (t *turn) report(r Report) {
 	t.r.Seq++
 	h := sha256.New()
-	fmt.Fprintf(h, "%s/%s\n%d\n%s\n%s\n%s\n%s", t.d.Namespace, t.d.Name, t.r.Seq, t.r.Revision, r.Reason, r.Event, r.Status)
+	fmt.Fprintf(h, "%s/%s\n%d\n%s\n%s\n%s\n%s\n%s", t.d.Namespace, t.d.Name, t.r.Seq, t.r.Revision, r.Reason, r.Event, r.Status, strings.Join(r.Names, ","))
 	r.ID = hex.EncodeToString(h.Sum(nil)[:16])
 	r.Revision, r.Commit = t.r.Revision, t.r.Commit
 	t.d2.Reports = append(t.d2.Reports, r)

@@ -21,6 +21,9 @@ type Record struct {
 	Revision string `json:"revision,omitempty"`
 	Commit   string `json:"commit,omitempty"`
 	Stage    Stage  `json:"stage,omitempty"`
+	// Seen is a render that is known and not taken up, because the cluster is
+	// paused or released: a command given now is about this one.
+	Seen string `json:"seen,omitempty"`
 	// Operation in progress; nil when there is none.
 	Operation *Operation `json:"operation,omitempty"`
 	Bootstrap Bootstrap  `json:"bootstrap"`

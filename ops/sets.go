@@ -45,12 +45,22 @@ func (t *turn) keep() {
 }
 
 // replicas never goes below what is live: nodes that others added may hold
-// shards.
+// shards. Of a StatefulSet that was deleted and left its pods, those pods are
+// what is live: made again with fewer, it would end the others.
 func (t *turn) replicas(s RecordedSet) int {
-	if live := t.live(s.Name); live != nil && live.Ours {
-		return max(s.Replicas, live.Replicas)
+	if live := t.live(s.Name); live != nil {
+		if live.Ours {
+			return max(s.Replicas, live.Replicas)
+		}
+		return s.Replicas
 	}
-	return s.Replicas
+	n := s.Replicas
+	for i := range t.o.Pods {
+		if p := &t.o.Pods[i]; p.Set == s.Name {
+			n = max(n, p.Ordinal+1)
+		}
+	}
+	return n
 }
 
 // initialMasters is true until the cluster id is recorded. A live template
@@ -60,8 +70,15 @@ func (t *turn) initialMasters(set string) bool {
 	if t.r.ClusterID != "" {
 		return false
 	}
-	live := t.live(set)
-	return live == nil || live.InitialMasters
+	if live := t.live(set); live != nil {
+		return live.InitialMasters
+	}
+	for i := range t.o.Claims {
+		if c := &t.o.Claims[i]; c.Set != "" && c.ClusterID != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // unequal is true while a set is to grow and has not: the rendered gateway
@@ -138,13 +155,20 @@ func (t *turn) budgets() {
 			return 0
 		case h.Colour == Yellow:
 			// One node has nowhere to put a copy: no waiting protects it.
-			settled := dataNodes == 1 || t.d.Operations.SettledYellow == "proceed"
-			return open(settled)
+			return open(dataNodes == 1 || t.d.Operations.SettledYellow == "proceed" && t.settled())
 		case h.Colour == Green && t.o.Database.Recovered == Yes:
 			return 1
 		}
 		return b.MaxUnavailable
 	})
+}
+
+// settled is a yellow that waiting does not mend: every node is there, and each
+// copy that is missing is on no node, so that none is on its way.
+func (t *turn) settled() bool {
+	c := t.nodes(t.r.Sets)
+	db := &t.o.Database
+	return db.ShardsKnown && int64(db.Unassigned) >= db.Health.Underreplicated && c.joined == c.wanted
 }
 
 func open(yes bool) int {

@@ -64,10 +64,16 @@ func TestBudgets(t *testing.T) {
 		{"a pod is going", func(s *situation) { s.o.Pods[0].Terminating = true }, 0},
 		{"a table lacks a copy", func(s *situation) { s.o.Database.Health.Colour = ops.Yellow }, 0},
 		{"red", func(s *situation) { s.o.Database.Health.Colour = ops.Red }, 0},
-		{"yellow, by policy", func(s *situation) {
-			s.o.Database.Health.Colour = ops.Yellow
-			s.d.Operations.SettledYellow = "proceed"
-		}, 1},
+		{"a settled yellow, by policy", yellow(2, 2), 1},
+		{"a yellow whose copies are on their way, by policy", yellow(2, 1), 0},
+		{"a yellow of which nothing more is known, by policy", func(s *situation) {
+			yellow(2, 2)(s)
+			s.o.Database.ShardsKnown = false
+		}, 0},
+		{"a yellow with a node that has not joined, by policy", func(s *situation) {
+			yellow(2, 2)(s)
+			s.o.Database.Nodes = s.o.Database.Nodes[1:]
+		}, 0},
 		{"not known", func(s *situation) { s.o.Database = ops.Database{} }, 1},
 		{"not known, and closed before", func(s *situation) {
 			s.o.Database = ops.Database{}
@@ -79,5 +85,15 @@ func TestBudgets(t *testing.T) {
 			c.change(s)
 			assert.Equal(t, []ops.Budget{{Name: "crate-data-c", MaxUnavailable: c.want}}, s.decide().Effective.Budgets)
 		})
+	}
+}
+
+// yellow has copies that are missing, some of them on no node, and the consent
+// to live with it.
+func yellow(missing int64, unassigned int) func(*situation) {
+	return func(s *situation) {
+		s.o.Database.Health = ops.Health{Colour: ops.Yellow, Underreplicated: missing}
+		s.o.Database.ShardsKnown, s.o.Database.Unassigned = true, unassigned
+		s.d.Operations.SettledYellow = "proceed"
 	}
 }

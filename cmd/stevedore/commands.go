@@ -96,7 +96,11 @@ func give(ctx context.Context, store *record.Store, cluster record.Cluster, make
 		if _, err := store.Load(ctx, cluster, record.Operation, &rec); err != nil {
 			return err
 		}
-		err := store.Give(ctx, cluster, make(rec.Revision))
+		revision := rec.Revision
+		if rec.Seen != "" {
+			revision = rec.Seen
+		}
+		err := store.Give(ctx, cluster, make(revision))
 		if !errors.Is(err, record.ErrConflict) {
 			return err
 		}

@@ -163,7 +163,7 @@ func diffCluster(ctx context.Context, live *apply.Live, applier *apply.Applier, 
 	}
 	for _, object := range live.Objects(ns, name) {
 		key := compare.KeyOf(object)
-		if _, _, ours := record.IsRecord(object); ours || wanted[key] || key.Name == names.SystemSecret(name) || object.GetLabels()[record.Label] != "" {
+		if _, _, ours := record.IsRecord(object); ours || wanted[key] || key.Name == names.SystemSecret(name) || key.Name == names.InventoryConfigMap(name) || object.GetLabels()[record.Label] != "" {
 			continue
 		}
 		if key.Kind == "PersistentVolumeClaim" || key.Kind == "Pod" {

@@ -1,20 +1,28 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"stevedore.dev/stevedore/internal/cratesim"
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/sandbox"
 )
 
 func newSandbox() *cobra.Command {
 	var (
-		options sandbox.Options
-		verbose bool
+		options    sandbox.Options
+		namespaces []string
+		verbose    bool
 	)
 	cmd := &cobra.Command{
 		Use:   "sandbox",
@@ -42,7 +50,12 @@ for each version, pods run the real CrateDB.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "\nthe sandbox is up; in another terminal:\n\n  export KUBECONFIG=%s\n  stevedore run --connect pod --dir YOUR_FOLDER\n\nCtrl-C ends it and removes everything\n", box.Kubeconfig())
+			if err := makeNamespaces(cmd.Context(), box, namespaces); err != nil {
+				ctx, cancel := stopContext(time.Minute)
+				defer cancel()
+				return errors.Join(err, box.Stop(ctx))
+			}
+			fmt.Fprintf(out, "\nthe sandbox is up, with the namespaces %s; in another terminal:\n\n  export KUBECONFIG=%s\n  stevedore run --connect pod --dir YOUR_FOLDER\n\nCtrl-C ends it and removes everything\n", strings.Join(namespaces, ", "), box.Kubeconfig())
 			select {
 			case <-cmd.Context().Done():
 			case <-box.Done():
@@ -60,6 +73,7 @@ for each version, pods run the real CrateDB.`,
 	flags.StringVar(&options.Dir, "dir", "", "folder for its data (default: a temporary one)")
 	flags.StringVar(&options.ControlPlane, "controlplane", "", "the stevedore-controlplane binary (default: STEVEDORE_CONTROLPLANE, or beside this one)")
 	flags.StringVar(&options.CrateDBHome, "cratedb-home", os.Getenv("CRATEDB_HOME"), "a real CrateDB release, or a folder with one for each version (default: CRATEDB_HOME, else simulated)")
+	flags.StringSliceVar(&namespaces, "namespaces", []string{names.DaemonNamespace, "cratedb"}, "namespaces to make: the daemon's, for its Lease, and those of clusters")
 	flags.IntVar(&options.Nodes, "nodes", 12, "Node objects, in three zones")
 	flags.BoolVarP(&verbose, "verbose", "v", false, "log what goes on inside")
 	cmd.AddCommand(&cobra.Command{
@@ -75,4 +89,19 @@ for each version, pods run the real CrateDB.`,
 		},
 	})
 	return cmd
+}
+
+// makeNamespaces spares a first look the need of kubectl.
+func makeNamespaces(ctx context.Context, box *sandbox.Sandbox, namespaces []string) error {
+	client, err := kubernetes.NewForConfig(box.RESTConfig())
+	if err != nil {
+		return fmt.Errorf("making the client for the sandbox: %w", err)
+	}
+	for _, name := range namespaces {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if _, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("making namespace %s in the sandbox: %w", name, err)
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package cratesim
 
 import (
+	"cmp"
 	"os"
 	"strings"
 	"testing"
@@ -11,14 +12,16 @@ import (
 )
 
 // TestConformance runs the script on the simulator, or, where CRATEDB_CONFORMANCE names a
-// real cluster's nodes (host:port,…; three empty ones), its first situation on that.
+// real cluster's nodes (host:port,…), one situation on that: CRATEDB_SITUATION, "three" if
+// it is not set, with clients of CRATEDB_REMOTE's address as those that are not local.
 func TestConformance(t *testing.T) {
 	if nodes := os.Getenv("CRATEDB_CONFORMANCE"); nodes != "" {
-		conformance.Run(t, "three", conformance.Target{Nodes: strings.Split(nodes, ",")})
+		conformance.Run(t, cmp.Or(os.Getenv("CRATEDB_SITUATION"), "three"),
+			conformance.Target{Nodes: strings.Split(nodes, ","), Remote: os.Getenv("CRATEDB_REMOTE")})
 		return
 	}
 	at := func(p *process) conformance.Target {
-		return conformance.Target{Nodes: []string{p.address + ":4200"}, Source: p.address}
+		return conformance.Target{Nodes: []string{p.address + ":4200"}, Source: p.address, Remote: "127.0.0.1"}
 	}
 	hold := quick()
 	hold.HoldLimit = 1 // nanosecond: statements that CrateDB holds fail at once

@@ -21,7 +21,6 @@ import (
 	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/internal/telemetry"
 	"stevedore.dev/stevedore/ops"
-	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/sources"
 )
 
@@ -125,7 +124,7 @@ func term(ctx context.Context, o Options, l *leadership, receiver *reports.Recei
 		return fmt.Errorf("setting up the watches: %w", err)
 	}
 	defer d.live.Close()
-	d.applier, err = apply.NewApplier(guarded, d.live, apply.ApplierOptions{Log: o.Log, BeforeWrite: l.check, Version: o.Version})
+	d.applier, err = apply.NewApplier(guarded, d.live, apply.ApplierOptions{Log: o.Log, BeforeWrite: l.mayWrite, Version: o.Version})
 	if err != nil {
 		return fmt.Errorf("setting up apply: %w", err)
 	}
@@ -175,7 +174,11 @@ func (d *daemon) follow(ctx context.Context, source Source) {
 			return
 		}
 		began := time.Now()
-		build := render.BuildFolder(ctx, state.Snapshot.Tree, state.Snapshot.Dir, d.options.Render)
+		build, err := buildSafely(ctx, state.Snapshot, d.options.Render)
+		if err != nil {
+			log.Error("the source cannot be built, the last good state stays", "error", err, "commit", state.Snapshot.Revision)
+			return
+		}
 		if ctx.Err() != nil {
 			return
 		}
@@ -289,9 +292,13 @@ func (d *daemon) adoptAll(ctx context.Context) {
 	}
 	slices.Sort(namespaces)
 	for _, namespace := range slices.Compact(namespaces) {
-		for _, name := range d.live.Clusters(namespace) {
-			d.adopt(ctx, record.Cluster{Namespace: namespace, Name: name})
-		}
+		d.adoptNamespace(ctx, namespace)
+	}
+}
+
+func (d *daemon) adoptNamespace(ctx context.Context, namespace string) {
+	for _, name := range d.live.Clusters(namespace) {
+		d.adopt(ctx, record.Cluster{Namespace: namespace, Name: name})
 	}
 }
 

@@ -21,6 +21,9 @@ type wanted struct {
 	problems []definition.Problem
 	// removed: the definition is gone from its source.
 	removed bool
+	// missing: the newest build does not name it; it is removed, or just
+	// unreadable.
+	missing bool
 	// otherOwner is another source that names the same cluster.
 	otherOwner string
 	// renamedFrom is a removed cluster of the same source with the same
@@ -69,7 +72,7 @@ func (f *fleet) take(owner, commit string, build *render.Build) []record.Cluster
 		key := record.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}
 		present[key] = true
 		now := view.clusters[key]
-		now.owner, now.removed = owner, false
+		now.owner, now.removed, now.missing = owner, false, false
 		now.problems = cluster.Problems
 		if len(cluster.Problems) == 0 {
 			now.cluster, now.commit = cluster, commit
@@ -83,6 +86,7 @@ func (f *fleet) take(owner, commit string, build *render.Build) []record.Cluster
 		if present[key] {
 			continue
 		}
+		now.missing = true
 		if len(build.Problems) > 0 && !now.removed {
 			now.problems = build.Problems
 		} else {
@@ -107,7 +111,7 @@ func (f *fleet) adopt(key record.Cluster, owner, clusterName string) bool {
 		f.orphanNames[key] = orphan{owner, clusterName}
 	}
 	if _, known := view.clusters[key]; !known {
-		now := wanted{cluster: render.Cluster{Namespace: key.Namespace, Name: key.Name}, owner: owner, removed: len(view.broken) == 0}
+		now := wanted{cluster: render.Cluster{Namespace: key.Namespace, Name: key.Name}, owner: owner, removed: len(view.broken) == 0, missing: true}
 		if !now.removed {
 			now.problems = view.broken
 		}
@@ -152,7 +156,8 @@ func (f *fleet) get(key record.Cluster, recordedOwner string) (wanted, bool) {
 	return now, true
 }
 
-// renamedLocked finds the removed cluster that key would be a new name of.
+// renamedLocked finds the cluster that key would be a new name of: one that is
+// not named any more, though it be for an error in another file.
 func (f *fleet) renamedLocked(key record.Cluster, now wanted) string {
 	if now.cluster.Definition == nil {
 		return ""
@@ -160,7 +165,7 @@ func (f *fleet) renamedLocked(key record.Cluster, now wanted) string {
 	name := now.cluster.Definition.Spec.Cluster.Name
 	var found []string
 	for other, was := range f.bySource[now.owner].clusters {
-		if other == key || !was.removed {
+		if other == key || !was.missing {
 			continue
 		}
 		oldName := f.orphanNames[other].clusterName

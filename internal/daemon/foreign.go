@@ -27,17 +27,28 @@ func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]s
 	}
 	for _, object := range wanted {
 		key := compare.KeyOf(object)
-		if _, ok := w.live.Get(key); ok {
+		if live, ok := w.live.Get(key); ok {
+			if notOurs(live, w.key.Name) {
+				found = append(found, key.Kind+" "+key.Name)
+			}
 			continue
 		}
 		live, err := w.applier.Read(ctx, key)
 		if err != nil {
 			return nil, fmt.Errorf("looking whether %s exists: %w", key, err)
 		}
-		if live == nil || live.GetLabels()[names.ClusterLabel] == w.key.Name {
+		if live == nil || !notOurs(live, w.key.Name) {
 			continue
 		}
 		found = append(found, key.Kind+" "+key.Name)
 	}
 	return found, nil
+}
+
+// notOurs says that a live object is another's. One without the label that we
+// have applied before is still ours: somebody took the label off, which is
+// drift. (A Secret carries no mark of an apply: it is then another's.)
+func notOurs(live *unstructuredObject, cluster string) bool {
+	label := live.GetLabels()[names.ClusterLabel]
+	return label != cluster && (label != "" || live.GetAnnotations()[names.AppliedAnnotation] == "")
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +33,9 @@ type leadership struct {
 
 	mu      sync.Mutex
 	renewed time.Time
+	// wall is renewed by the wall clock: the monotonic one stands still while a
+	// machine is suspended, and others do not wait for it.
+	wall time.Time
 }
 
 // until is when the lease ends for us; the zero time when it is not held.
@@ -45,10 +50,43 @@ func (l *leadership) until() time.Time {
 
 // check is asked before each write.
 func (l *leadership) check(context.Context) error {
-	if until := l.until(); until.IsZero() || !time.Now().Before(until) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if l.renewed.IsZero() || !now.Before(l.renewed.Add(l.usable)) || !now.Round(0).Before(l.wall.Add(l.usable)) {
 		return ErrNotLeader
 	}
 	return nil
+}
+
+// held is ctx, ended with ErrNotLeader when the lease ends; renewals in between
+// prolong it.
+func (l *leadership) held(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancelCause(ctx)
+	var mu sync.Mutex
+	var timer *time.Timer
+	var look func()
+	look = func() {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case ctx.Err() != nil:
+		case l.check(ctx) != nil:
+			end(ErrNotLeader)
+		default:
+			// A little more than nothing, where only the wall clock says that it ended.
+			timer = time.AfterFunc(max(time.Until(l.until()), time.Millisecond), look)
+		}
+	}
+	look()
+	return ctx, func() {
+		end(context.Canceled)
+		mu.Lock()
+		defer mu.Unlock()
+		if timer != nil {
+			timer.Stop()
+		}
+	}
 }
 
 // bounded ends no later than the lease does: a statement cannot be fenced, so
@@ -60,7 +98,7 @@ func (l *leadership) bounded(ctx context.Context) (context.Context, context.Canc
 func (l *leadership) note(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.renewed = sent
+	l.renewed, l.wall = sent, sent.Round(0)
 }
 
 func (l *leadership) lost() { l.note(time.Time{}) }
@@ -70,7 +108,13 @@ type notedLock struct {
 	resourcelock.Interface
 	leadership *leadership
 	identity   string
+	// over says that nobody acts any more. The election gives the Lease back
+	// also when it could not be renewed in time, while writes are under way:
+	// then it is left to run out.
+	over func() bool
 }
+
+var errStillActing = errors.New("writes are under way, the Lease is left to run out")
 
 func (n notedLock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	return n.write(r, func() error { return n.Interface.Create(ctx, r) })
@@ -81,12 +125,17 @@ func (n notedLock) Update(ctx context.Context, r resourcelock.LeaderElectionReco
 }
 
 func (n notedLock) write(r resourcelock.LeaderElectionRecord, write func() error) error {
+	if r.HolderIdentity != n.identity {
+		n.leadership.lost()
+		if !n.over() {
+			return errStillActing
+		}
+		return write()
+	}
 	sent := time.Now()
 	err := write()
-	if err == nil && r.HolderIdentity == n.identity {
+	if err == nil {
 		n.leadership.note(sent)
-	} else if err == nil {
-		n.leadership.lost()
 	}
 	return err
 }
@@ -126,6 +175,7 @@ func lead(ctx context.Context, cfg *rest.Config, o LeaseOptions, l *leadership, 
 	if err != nil {
 		return fmt.Errorf("making the client for the Lease: %w", err)
 	}
+	var acting atomic.Int32
 	lock := notedLock{
 		Interface: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name},
@@ -134,6 +184,7 @@ func lead(ctx context.Context, cfg *rest.Config, o LeaseOptions, l *leadership, 
 		},
 		leadership: l,
 		identity:   o.Identity,
+		over:       func() bool { return acting.Load() == 0 },
 	}
 	// The election ends when act does: released last, so that nobody begins
 	// while we still write.
@@ -150,13 +201,16 @@ func lead(ctx context.Context, cfg *rest.Config, o LeaseOptions, l *leadership, 
 		Name:            names.FieldManager,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) {
+				acting.Add(1)
 				close(began)
-				acting, cancel := context.WithCancel(leading)
+				term, cancel := context.WithCancel(leading)
 				unhook := context.AfterFunc(ctx, cancel)
 				defer unhook()
 				defer cancel()
 				log.Info("the Lease is ours, acting", "lease", o.Namespace+"/"+o.Name, "identity", o.Identity)
-				done <- act(acting)
+				err := act(term)
+				acting.Add(-1)
+				done <- err
 				stop()
 			},
 			OnStoppedLeading: func() {},
@@ -193,22 +247,59 @@ func lead(ctx context.Context, cfg *rest.Config, o LeaseOptions, l *leadership, 
 	}
 }
 
-// fenced lets a write to the API server leave only while the Lease is held.
+// fenced lets a write to the API server leave only while the Lease is held, and
+// waits for its answer no longer than that.
 type fenced struct {
 	next       http.RoundTripper
 	leadership *leadership
 }
 
+// requestTimeout of the API server's own default; what takes longer hangs.
+const requestTimeout = time.Minute
+
 func (f fenced) RoundTrip(r *http.Request) (*http.Response, error) {
+	write := true
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
-		return f.next.RoundTrip(r)
+		if r.URL.Query().Has("watch") {
+			return f.next.RoundTrip(r)
+		}
+		write = false
 	}
-	if err := f.leadership.check(r.Context()); err != nil {
-		return nil, fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err)
+	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+	if write {
+		if err := f.leadership.check(ctx); err != nil {
+			cancel()
+			return nil, fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err)
+		}
+		held, release := f.leadership.held(ctx)
+		timeout := cancel
+		ctx, cancel = held, func() { release(); timeout() }
+		fault.Before(fault.API)
 	}
-	fault.Before(fault.API)
-	response, err := f.next.RoundTrip(r)
-	fault.After(fault.API)
-	return response, err
+	response, err := f.next.RoundTrip(r.WithContext(ctx))
+	if write {
+		fault.After(fault.API)
+	}
+	if err != nil {
+		if errors.Is(context.Cause(ctx), ErrNotLeader) {
+			err = fmt.Errorf("%s %s: %w: %w", r.Method, r.URL.Path, ErrNotLeader, err)
+		}
+		cancel()
+		return nil, err
+	}
+	response.Body = boundedBody{response.Body, cancel}
+	return response, nil
+}
+
+// boundedBody ends the request's deadline when its answer has been read.
+type boundedBody struct {
+	io.ReadCloser
+	end func()
+}
+
+func (b boundedBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.end()
+	return err
 }

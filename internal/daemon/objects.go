@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,7 +52,7 @@ func (o objects) CreateSecret(ctx context.Context, name string, data map[string]
 		return fmt.Errorf("creating Secret %s/%s: %w", o.cluster.Namespace, name, execute.ErrExists)
 	}
 	if err != nil {
-		return fmt.Errorf("creating Secret %s/%s: %w", o.cluster.Namespace, name, err)
+		return fmt.Errorf("creating Secret %s/%s: %w", o.cluster.Namespace, name, discreet(err))
 	}
 	return nil
 }
@@ -77,7 +79,7 @@ func (o objects) LabelSecret(ctx context.Context, name, label, value string) err
 		return err
 	}
 	_, err = o.client.CoreV1().Secrets(o.cluster.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
-	return wrapWrite("labelling Secret", o.cluster.Namespace, name, err)
+	return wrapWrite("labelling Secret", o.cluster.Namespace, name, discreet(err))
 }
 
 func (o objects) AnnotateClaim(ctx context.Context, name string, annotations map[string]string) error {
@@ -98,10 +100,43 @@ func (o objects) SetBudget(ctx context.Context, name string, maxUnavailable int)
 	return wrapWrite("setting PodDisruptionBudget", o.cluster.Namespace, name, err)
 }
 
+// DeletePod deletes a pod in which CrateDB has never started, which is looked at
+// right before: what was decided on may be old by now.
 func (o objects) DeletePod(ctx context.Context, name, uid string) error {
-	id := types.UID(uid)
-	err := o.client.CoreV1().Pods(o.cluster.Namespace).Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &id}})
+	pods := o.client.CoreV1().Pods(o.cluster.Namespace)
+	pod, err := pods.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return wrapWrite("looking at Pod", o.cluster.Namespace, name, err)
+	}
+	seen := observedPod(pod, nil)
+	if seen.UID != uid {
+		return fmt.Errorf("deleting Pod %s/%s: it is another pod by now: %w", o.cluster.Namespace, name, execute.ErrNotFound)
+	}
+	if seen.Ready || !seen.Started.IsZero() {
+		return fmt.Errorf("deleting Pod %s/%s: CrateDB has started in it meanwhile, it stays", o.cluster.Namespace, name)
+	}
+	err = pods.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion}})
 	return wrapWrite("deleting Pod", o.cluster.Namespace, name, err)
+}
+
+// discreet keeps what the API server, or an admission webhook, says of a Secret
+// out of logs and reports: it may quote values.
+func discreet(err error) error {
+	var status apierrors.APIStatus
+	if err == nil || !errors.As(err, &status) {
+		return err
+	}
+	code, reason := status.Status().Code, status.Status().Reason
+	switch reason {
+	case metav1.StatusReasonNotFound, metav1.StatusReasonAlreadyExists, metav1.StatusReasonConflict, metav1.StatusReasonUnauthorized,
+		metav1.StatusReasonTooManyRequests, metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout:
+		return err
+	case metav1.StatusReasonForbidden:
+		if !strings.Contains(err.Error(), "admission webhook") {
+			return err
+		}
+	}
+	return fmt.Errorf("the API server refuses it (%d %s; its words may quote values and are left out): look at its admission webhooks and quotas", code, reason)
 }
 
 func wrapWrite(what, namespace, name string, err error) error {

@@ -112,6 +112,8 @@ func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
 		out.Restarts = int(status.RestartCount)
 		if running := status.State.Running; running != nil {
 			out.Started = running.StartedAt.Time
+		} else if ended := status.State.Terminated; ended != nil {
+			out.Started = ended.StartedAt.Time
 		} else if last := status.LastTerminationState.Terminated; last != nil {
 			out.Started = last.StartedAt.Time
 		}

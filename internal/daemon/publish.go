@@ -16,11 +16,17 @@ import (
 // no name that a person did not put into the definition or into a table's name.
 type Observation struct {
 	// At is when the database was read.
-	At        time.Time `json:"at"`
-	ClusterID string    `json:"clusterId,omitempty"`
-	Contact   string    `json:"contact"`
-	Recovered string    `json:"recovered"`
-	Health    string    `json:"health"`
+	At time.Time `json:"at"`
+	// Seq is how many transitions the record counted by then: an operation whose
+	// end a killed process did not publish is published by the next one.
+	Seq int64 `json:"seq,omitempty"`
+	// Owner is the source that the cluster belongs to: it outlives the record, so
+	// that another source cannot take over a cluster whose record was lost.
+	Owner     string `json:"owner,omitempty"`
+	ClusterID string `json:"clusterId,omitempty"`
+	Contact   string `json:"contact"`
+	Recovered string `json:"recovered"`
+	Health    string `json:"health"`
 	// Tables are those that are not green, at most 20.
 	Tables []string `json:"tables,omitempty"`
 	// Unassigned copies are on no node.
@@ -56,7 +62,7 @@ func (w *worker) publish(ctx context.Context, decision ops.Decision) {
 		return
 	}
 	next := Observation{
-		ClusterID: w.reading.ClusterID, Contact: w.reading.Contact.String(),
+		Owner: decision.Record.Owner, ClusterID: w.reading.ClusterID, Contact: w.reading.Contact.String(),
 		Recovered: w.reading.Recovered.String(), Health: w.reading.Health.Colour.String(),
 		Tables: w.reading.Health.Tables, Unassigned: w.reading.Unassigned,
 	}
@@ -81,20 +87,19 @@ func (w *worker) publish(ctx context.Context, decision ops.Decision) {
 		var last Observation
 		if _, err := w.store.Load(ctx, w.key, record.Observation, &last); err == nil && !last.At.IsZero() {
 			at := last.At
-			last.At = time.Time{}
+			w.publishedSeq = last.Seq
+			last.At, last.Seq = time.Time{}, 0
 			if was, err := json.Marshal(last); err == nil {
 				w.published = record.Published{At: at, Content: was}
 			}
 		}
 	}
-	ended := decision.Record.Operation == nil && slices.ContainsFunc(decision.Reports, func(r ops.Report) bool {
-		return r.Status == ops.StatusSuccess || r.Status == ops.StatusFailure
-	})
+	ended := decision.Record.Operation == nil && decision.Record.Seq != w.publishedSeq
 	now := time.Now()
 	if !record.ShouldPublish(w.published, content, now, ended) {
 		return
 	}
-	next.At = w.reading.At.UTC().Truncate(time.Second)
+	next.At, next.Seq = w.reading.At.UTC().Truncate(time.Second), decision.Record.Seq
 	var old Observation
 	entry, err := w.store.Load(ctx, w.key, record.Observation, &old)
 	if err != nil && entry.Aside() == "" {
@@ -105,5 +110,15 @@ func (w *worker) publish(ctx context.Context, decision ops.Decision) {
 		w.log.Warn("the observation cannot be published, it will be tried again", "error", err)
 		return
 	}
-	w.published = record.Published{At: now, Content: content}
+	w.published, w.publishedSeq = record.Published{At: now, Content: content}, next.Seq
+}
+
+// ownerFromObservation is whose the cluster is when its record is lost.
+func (w *worker) ownerFromObservation(ctx context.Context, rec *ops.Record) {
+	var last Observation
+	if _, err := w.store.Load(ctx, w.key, record.Observation, &last); err != nil {
+		w.log.Warn("the observation cannot be read", "error", err)
+		return
+	}
+	rec.Owner = last.Owner
 }

@@ -10,9 +10,9 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/transport/spdy"
 	utilexec "k8s.io/client-go/util/exec"
+	"k8s.io/streaming/pkg/httpstream"
 
 	"stevedore.dev/stevedore/internal/fault"
 	"stevedore.dev/stevedore/ops/execute"
@@ -59,7 +60,7 @@ func (d forwardDialer) DialPod(ctx context.Context, pod string, port int) (net.C
 	if err != nil {
 		return nil, fmt.Errorf("forwarding to pod %s/%s: %w", d.namespace, pod, err)
 	}
-	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
+	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport, Timeout: requestTimeout}, http.MethodPost, url)
 	stop, ready, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	forwarder, err := portforward.New(dialer, []string{"0:" + strconv.Itoa(port)}, stop, ready, io.Discard, io.Discard)
 	if err != nil {
@@ -89,7 +90,7 @@ func (d forwardDialer) DialPod(ctx context.Context, pod string, port int) (net.C
 		end()
 		return nil, err
 	}
-	return &forwarded{Conn: conn, end: end}, nil
+	return &forwarded{Conn: conn, end: sync.OnceFunc(end)}, nil
 }
 
 type forwarded struct {
@@ -99,10 +100,7 @@ type forwarded struct {
 
 func (f *forwarded) Close() error {
 	err := f.Conn.Close()
-	if f.end != nil {
-		f.end()
-		f.end = nil
-	}
+	f.end()
 	return err
 }
 

@@ -3,12 +3,14 @@ package daemon
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"stevedore.dev/stevedore/ops"
@@ -25,17 +27,41 @@ func savedHash(saved ops.Saved) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
+// completeSaved is what was last effective of each set; what of it the record
+// lost, or cannot be read, is rebuilt from what is live.
+func (w *worker) completeSaved(rec ops.Record) ops.Saved {
+	if len(rec.Saved) == 0 {
+		return w.savedFromLive()
+	}
+	good := ops.Saved{}
+	for name, packed := range rec.Saved {
+		one := ops.Saved{name: packed}
+		// What classify has read is not read again each turn.
+		if w.changesFor.saved != savedHash(rec.Saved) {
+			if _, err := one.Unpack(); err != nil {
+				w.log.Warn("what was last effective cannot be read, it is taken from what is live", "statefulset", name, "error", err)
+				continue
+			}
+		}
+		good[name] = packed
+	}
+	lost := slices.ContainsFunc(rec.Sets, func(set ops.RecordedSet) bool { return good[set.Name] == "" })
+	if !lost && len(good) == len(rec.Saved) {
+		return rec.Saved
+	}
+	live := w.savedFromLive()
+	maps.Copy(live, good)
+	return live
+}
+
 // savedFromLive rebuilds what was last effective, where the record lost it,
 // from the fields that we own in the live StatefulSets.
 func (w *worker) savedFromLive() ops.Saved {
 	sets := w.ownedSets()
-	if len(sets) == 0 {
-		return nil
-	}
 	saved, err := ops.Pack(sets)
 	if err != nil {
 		w.log.Warn("what is live cannot be recorded as effective", "error", err)
-		return nil
+		return ops.Saved{}
 	}
 	return saved
 }
@@ -43,7 +69,9 @@ func (w *worker) savedFromLive() ops.Saved {
 var convert = applyconfigurations.NewTypeConverter(scheme.Scheme)
 
 // ownedSets are the live StatefulSets of the cluster, each reduced to the
-// fields that our last apply owns.
+// fields that our last apply owns. Where it owns none (a restored backup, a
+// set that was labelled to be taken over) those count that are wanted now: a
+// set about which nothing is known would be changed unseen.
 func (w *worker) ownedSets() []*unstructuredObject {
 	var sets []*unstructuredObject
 	for _, object := range w.live.Objects(w.key.Namespace, w.key.Name) {
@@ -52,23 +80,67 @@ func (w *worker) ownedSets() []*unstructuredObject {
 		}
 		owned := w.live.Owned(keyOfSet(object.GetNamespace(), object.GetName()))
 		if owned == nil {
+			owned = w.wantedFields(object.GetName())
+		}
+		if owned == nil {
 			continue
 		}
-		whole, err := convert.ObjectToTyped(object)
+		reduced, err := reduce(object, owned)
 		if err != nil {
 			w.log.Warn("a live StatefulSet cannot be read by its schema", "statefulset", object.GetName(), "error", err)
 			continue
 		}
-		fields, ok := whole.ExtractItems(owned.Leaves(), typed.WithAppendKeyFields()).AsValue().Unstructured().(map[string]any)
-		if !ok {
-			continue
-		}
-		reduced := &unstructuredObject{Object: fields}
-		reduced.SetAPIVersion(object.GetAPIVersion())
-		reduced.SetKind(object.GetKind())
-		reduced.SetNamespace(object.GetNamespace())
-		reduced.SetName(object.GetName())
+		dropDefaults(reduced.Object, w.wantedSet(object.GetName()))
 		sets = append(sets, reduced)
 	}
 	return sets
+}
+
+// wantedFields of a StatefulSet, nil where it is not wanted.
+func (w *worker) wantedFields(name string) *fieldpath.Set {
+	if w.rendered == nil {
+		return nil
+	}
+	for _, set := range statefulSets(w.rendered.Objects) {
+		if set.GetName() != name {
+			continue
+		}
+		if whole, err := convert.ObjectToTyped(set); err == nil {
+			if fields, err := whole.ToFieldSet(); err == nil {
+				return fields
+			}
+		}
+	}
+	return nil
+}
+
+// reduce keeps some fields of a live object.
+func reduce(object *unstructuredObject, owned *fieldpath.Set) (*unstructuredObject, error) {
+	whole, err := convert.ObjectToTyped(object)
+	if err != nil {
+		return nil, err
+	}
+	fields, ok := whole.ExtractItems(owned.Leaves(), typed.WithAppendKeyFields()).AsValue().Unstructured().(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("what is ours of %s is no object", object.GetName())
+	}
+	reduced := &unstructuredObject{Object: fields}
+	reduced.SetAPIVersion(object.GetAPIVersion())
+	reduced.SetKind(object.GetKind())
+	reduced.SetNamespace(object.GetNamespace())
+	reduced.SetName(object.GetName())
+	return reduced, nil
+}
+
+// wantedSet is the rendered StatefulSet of that name; nil where there is none.
+func (w *worker) wantedSet(name string) map[string]any {
+	if w.rendered == nil {
+		return nil
+	}
+	for _, set := range statefulSets(w.rendered.Objects) {
+		if set.GetName() == name {
+			return set.Object
+		}
+	}
+	return nil
 }

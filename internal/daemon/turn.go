@@ -34,8 +34,15 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	if errors.Is(err, record.ErrDamaged) {
 		w.log.Warn("the record is damaged: it is kept aside and rebuilt from what is live", "error", err, "aside", entry.Aside())
 		rec = ops.Record{}
+		w.ownerFromObservation(ctx, &rec)
 	} else if err != nil {
 		return 0, err
+	}
+	if !entry.Exists() {
+		// What stood here before has to be known first: a new cluster may be one
+		// of them under a new name.
+		w.adoptNamespace(ctx, w.key.Namespace)
+		w.ownerFromObservation(ctx, &rec)
 	}
 	want, ok := w.fleet.get(w.key, rec.Owner)
 	if !ok {
@@ -68,6 +75,7 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	decision := ops.Decide(desired, observed, rec, w.options.Policy, now)
 	w.measure(decision, observed)
 
+	ctx = whileCurrent(ctx, func() bool { return w.fleet.still(w.key, rec.Owner, want) })
 	return w.act(ctx, turnState{entry: entry, before: before, want: want, desired: desired, decision: decision, problems: problems})
 }
 
@@ -83,6 +91,11 @@ type turnState struct {
 
 func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	decision, next := s.decision, s.decision.Record
+	if next.Owner != "" && next.Owner != s.desired.Owner {
+		// The record is another source's, and its commands are not ours to drop.
+		w.settled(decision, s.problems, false)
+		return w.options.Interval, nil
+	}
 	var effective []*unstructuredObject
 	if decision.Apply {
 		var err error
@@ -91,6 +104,8 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 			return 0, fmt.Errorf("making the effective objects: %w", err)
 		}
 	}
+	// Also of a record that was empty and that nothing was decided for.
+	next.SchemaVersion = ops.RecordVersion
 	next.Shown = s.before.Shown
 	if !w.passing(s) {
 		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
@@ -141,7 +156,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 // and right after a start it is not known yet that all is in sync, which must
 // not cost a write.
 func (w *worker) passing(s turnState) bool {
-	if len(s.problems) > 0 || len(s.decision.Refusals) > 0 {
+	if len(s.problems) > 0 || len(s.decision.Refusals) > 0 || len(w.failures) > 0 || len(w.applyErrors) > 0 {
 		return false
 	}
 	return s.decision.Verdict == ops.Act || (s.decision.Apply && w.applied.Revision != s.desired.Revision && len(s.decision.Waits) == 0)
@@ -172,9 +187,7 @@ func (w *worker) desired(ctx context.Context, want wanted, rec *ops.Record) (ops
 		Pins: ops.Pins{Base: w.rendered.Pins.Base, MasterGroup: w.rendered.Pins.MasterGroup},
 	}, want.owner, want.commit)
 	desired.RenamedFrom = want.renamedFrom
-	if len(rec.Saved) == 0 {
-		rec.Saved = w.savedFromLive()
-	}
+	rec.Saved = w.completeSaved(*rec)
 	desired.Changes = w.classify(desired.Revision, rec.Saved)
 	return desired, true
 }
@@ -209,7 +222,8 @@ func (w *worker) classify(revision string, saved ops.Saved) []ops.Change {
 	}
 	last, err := saved.Unpack()
 	if err != nil {
-		w.log.Warn("what was last effective cannot be read, it is taken from what is live", "error", err)
+		// completeSaved found it readable.
+		w.log.Warn("what was last effective cannot be read", "error", err)
 		last = w.ownedSets()
 	}
 	w.changes, w.changesFor = nil, key
@@ -234,7 +248,7 @@ func (w *worker) sync(ctx context.Context, desired ops.Desired, effective ops.Ef
 		return false, ctx.Err()
 	}
 	result, err := w.applier.Sync(ctx, w.key.Namespace, w.key.Name, objects)
-	if errors.Is(err, ErrNotLeader) || ctx.Err() != nil {
+	if errors.Is(err, ErrNotLeader) || errors.Is(err, errSuperseded) || ctx.Err() != nil {
 		return false, err
 	}
 	w.metrics.Applied("in-sync", result.InSync)
@@ -273,10 +287,17 @@ func (w *worker) runAll(ctx context.Context, rec ops.Record, decision ops.Decisi
 		return rec, false, nil
 	}
 	var failures []ops.Failure
+	ran := false
 	for _, action := range decision.Actions() {
-		if err := w.leadership.check(ctx); err != nil {
-			return rec, false, err
+		if old, early := tooEarly(w.failures, action, time.Now()); early {
+			failures = append(failures, old)
+			continue
 		}
+		if err := w.leadership.mayWrite(ctx); err != nil {
+			w.failures = failures
+			return rec, ran, err
+		}
+		ran = true
 		result, err := execute.Run(ctx, action, w.tools())
 		now := time.Now()
 		w.metrics.Acted(string(action.Kind), err)
@@ -298,8 +319,24 @@ func (w *worker) runAll(ctx context.Context, rec ops.Record, decision ops.Decisi
 		rec = ops.Settle(rec, action, result, now)
 	}
 	w.failures = failures
-	return rec, true, nil
+	return rec, ran, nil
 }
+
+// tooEarly says that an action has failed and is not to be tried again yet: one
+// that always fails must not become a load on the database or the API server.
+func tooEarly(failures []ops.Failure, action ops.Action, now time.Time) (ops.Failure, bool) {
+	for _, old := range failures {
+		if old.Action == action {
+			wait := min(retryMin<<min(old.Count, 10), actionRetryMax)
+			since := now.Sub(old.At)
+			return old, since >= 0 && since < wait
+		}
+	}
+	return ops.Failure{}, false
+}
+
+// actionRetryMax is the longest wait before a failed action is tried again.
+const actionRetryMax = 15 * time.Second
 
 // show records what is said of a cluster that nothing can be decided for.
 func (w *worker) show(ctx context.Context, entry record.Entry, before, rec ops.Record, decision ops.Decision, problems []string) (time.Duration, error) {
@@ -311,6 +348,7 @@ func (w *worker) show(ctx context.Context, entry record.Entry, before, rec ops.R
 	if !entry.Exists() {
 		return w.options.Interval, nil
 	}
+	rec.SchemaVersion = ops.RecordVersion
 	rec.Shown = shown(before.Shown, decision, problems, time.Now())
 	_, err := w.store.Save(ctx, entry, rec)
 	return w.options.Interval, err

@@ -3,7 +3,9 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,6 +13,7 @@ import (
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/render"
+	"stevedore.dev/stevedore/sources"
 )
 
 // worker looks after one cluster, on a goroutine of its own: a slow cluster
@@ -40,9 +43,10 @@ type worker struct {
 	failures  []ops.Failure
 	reading   ops.Database
 	stable    ops.Stability
-	health    ops.Colour
 	pinged    time.Time
 	published record.Published
+	// publishedSeq is the record's Seq at that time.
+	publishedSeq int64
 
 	// saidVerdict keeps the log to one line a change.
 	saidVerdict string
@@ -57,8 +61,14 @@ type changesKey struct {
 const (
 	retryMin = 250 * time.Millisecond
 	retryMax = 30 * time.Second
+	// conflictsMax in a row are no accident any more, but somebody who writes
+	// all the time, or a record that the watch does not show.
+	conflictsMax = 5
 	// pause keeps a burst of events from being a burst of turns.
 	pause = 20 * time.Millisecond
+	// failedPause is the least between two turns of which the first failed,
+	// whatever happens meanwhile.
+	failedPause = time.Second
 )
 
 // poke wakes the worker; one waiting wake-up is enough.
@@ -69,16 +79,47 @@ func (w *worker) poke() {
 	}
 }
 
+// turnSafely keeps what breaks one cluster's turn from ending all the others.
+func (w *worker) turnSafely(ctx context.Context) (wait time.Duration, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = broke(p)
+		}
+	}()
+	return w.turn(ctx)
+}
+
+// buildSafely does the same for a source.
+func buildSafely(ctx context.Context, s sources.Snapshot, config render.Config) (build *render.Build, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = broke(p)
+		}
+	}()
+	return render.BuildFolder(ctx, s.Tree, s.Dir, config), nil
+}
+
+// broke names a panic by where it came from: its value may quote anything.
+func broke(p any) error {
+	return fmt.Errorf("a defect of stevedore, please report it: %T at\n%s", p, debug.Stack())
+}
+
 // run takes turns until ctx ends.
 func (w *worker) run(ctx context.Context) {
-	failed := 0
+	failed, conflicts := 0, 0
 	for {
-		wait, err := w.turn(ctx)
+		wait, err := w.turnSafely(ctx)
+		if !errors.Is(err, record.ErrConflict) {
+			conflicts = 0
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, record.ErrConflict):
+		case errors.Is(err, errSuperseded):
+			wait = 0
+		case errors.Is(err, record.ErrConflict) && conflicts < conflictsMax:
 			// Somebody else wrote: read again and decide again.
+			conflicts++
 			wait = retryMin
 		case err != nil:
 			failed++
@@ -87,7 +128,12 @@ func (w *worker) run(ctx context.Context) {
 		default:
 			failed = 0
 		}
-		if !sleep(ctx, pause) {
+		rest := pause
+		if err != nil && !errors.Is(err, errSuperseded) {
+			// Its own events must not make a failing turn a busy loop.
+			rest = min(wait, failedPause)
+		}
+		if !sleep(ctx, rest) {
 			return
 		}
 		timer := time.NewTimer(wait)

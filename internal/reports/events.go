@@ -47,7 +47,7 @@ type Events struct {
 	client     corev1client.EventsGetter
 	log        *slog.Logger
 	dropped    func()
-	queue      chan *corev1.Event
+	queue      chan emitted
 	correlator *eventrecord.EventCorrelator
 	now        func() time.Time
 	retry      time.Duration
@@ -64,21 +64,32 @@ func NewEvents(client corev1client.EventsGetter, log *slog.Logger, dropped func(
 	}
 	return &Events{
 		client: client, log: log, dropped: dropped,
-		queue:      make(chan *corev1.Event, maxEventsQueued),
+		queue:      make(chan emitted, maxEventsQueued),
 		correlator: eventrecord.NewEventCorrelatorWithOptions(eventrecord.CorrelatorOptions{}),
 		now:        time.Now, retry: time.Second,
 	}
 }
 
+// emitted is an event that waits, and done is closed when it has been written
+// or given up.
+type emitted struct {
+	event *corev1.Event
+	done  chan struct{}
+}
+
 // Emit puts an event aside for writing and returns at once; where too many
-// wait, it is dropped. Regarding may be nil while the operation ConfigMap does
-// not exist.
-func (e *Events) Emit(cluster record.Cluster, regarding *corev1.ConfigMap, report ops.Report) {
+// wait, it is dropped. The channel is closed when it has been written, dropped
+// or given up. Regarding may be nil while the operation ConfigMap does not
+// exist.
+func (e *Events) Emit(cluster record.Cluster, regarding *corev1.ConfigMap, report ops.Report) <-chan struct{} {
+	waits := emitted{event: e.event(cluster, regarding, report), done: make(chan struct{})}
 	select {
-	case e.queue <- e.event(cluster, regarding, report):
+	case e.queue <- waits:
 	default:
+		close(waits.done)
 		e.dropped()
 	}
+	return waits.done
 }
 
 func (e *Events) event(cluster record.Cluster, regarding *corev1.ConfigMap, report ops.Report) *corev1.Event {
@@ -139,8 +150,9 @@ func EventReason(name string) string {
 func (e *Events) Run(ctx context.Context) error {
 	for {
 		select {
-		case event := <-e.queue:
-			e.write(ctx, event)
+		case waits := <-e.queue:
+			e.write(ctx, waits.event)
+			close(waits.done)
 			continue
 		case <-ctx.Done():
 		}
@@ -150,8 +162,9 @@ func (e *Events) Run(ctx context.Context) error {
 	defer cancel()
 	for {
 		select {
-		case event := <-e.queue:
-			e.write(last, event)
+		case waits := <-e.queue:
+			e.write(last, waits.event)
+			close(waits.done)
 		default:
 			return nil
 		}

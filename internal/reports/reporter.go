@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -29,8 +30,14 @@ type Reporter struct {
 // made again within this process from being logged twice.
 const maxTold = 1024
 
+// eventPatience is how long Report waits for its events to be written: the
+// caller's next write says that they were told, and a process that is killed
+// after it would never tell them. An API server that is slow with events delays
+// nothing for longer.
+const eventPatience = time.Second
+
 // Report queues the reports for the webhook, and once that is written emits an
-// event and writes a log line for each. The caller saves its own record of them
+// event, for which it waits a second at most, and writes a log line for each. The caller saves its own record of them
 // only after it returned nil, and otherwise reports them again. Regarding is
 // the operation ConfigMap, nil while there is none.
 func (r *Reporter) Report(ctx context.Context, cluster record.Cluster, regarding *corev1.ConfigMap, reports []ops.Report) error {
@@ -43,18 +50,30 @@ func (r *Reporter) Report(ctx context.Context, cluster record.Cluster, regarding
 	if log == nil {
 		log = slog.Default()
 	}
+	var events []<-chan struct{}
 	for _, report := range reports {
 		if !r.first(cluster, report.ID) {
 			continue
 		}
 		if r.Events != nil {
-			r.Events.Emit(cluster, regarding, report)
+			events = append(events, r.Events.Emit(cluster, regarding, report))
 		}
 		level := slog.LevelInfo
 		if report.Warning {
 			level = slog.LevelWarn
 		}
 		log.LogAttrs(ctx, level, cut(report.Message, MaxMessage), attributes(cluster, report)...)
+	}
+	patience := time.NewTimer(eventPatience)
+	defer patience.Stop()
+	for _, written := range events {
+		select {
+		case <-written:
+		case <-patience.C:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
 	}
 	return nil
 }

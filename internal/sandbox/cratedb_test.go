@@ -108,7 +108,5 @@ func TestACrateDBClusterFormsAndOutlivesItsPods(t *testing.T) {
 
 	// Only a client inside the pod is crate without a password.
 	got := s.exec("spdy", pod, "SELECT 1", "crash", "--hosts", s.pod("crate-data-hot-c-2").Status.PodIP+":4200")
-	if os.Getenv("CRATEDB_HOME") == "" {
-		assert.Equal(t, 1, got.code, got)
-	}
+	assert.Equal(t, 1, got.code, got)
 }

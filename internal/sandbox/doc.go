@@ -34,9 +34,9 @@
 //   - Services have no endpoints, because the API server refuses loopback
 //     addresses in EndpointSlices: use the pods' addresses. Names are resolved
 //     for CrateDB's discovery only.
-//   - A real CrateDB takes every client at 127.0.0.1 for a local one: the default
-//     source address of any process on this machine. A simulated node takes only
-//     its own address.
+//   - Every process on this machine is at 127.0.0.1, which is what a real CrateDB
+//     means by _local_: the agent writes the pod's own address in its place, which
+//     only commands inside the pod come from.
 //   - Service accounts are not mounted into pods.
 //   - A volume claim of any storage class is bound at once, to a folder.
 //

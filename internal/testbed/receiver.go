@@ -22,7 +22,9 @@ type Receiver struct {
 	mu     sync.Mutex
 	taken  []Delivery
 	reply  int
-	each   func(Delivery)
+	// hang is closed when deliveries are answered again; nil: they are.
+	hang chan struct{}
+	each func(Delivery)
 }
 
 // NewReceiver starts one; each is called for every delivery, nil: nothing.
@@ -36,7 +38,24 @@ func NewReceiver(each func(Delivery)) *Receiver {
 func (r *Receiver) URL() string { return r.server.URL + "/hook" }
 
 // Close ends it.
-func (r *Receiver) Close() { r.server.Close() }
+func (r *Receiver) Close() {
+	r.Hang(false)
+	r.server.Close()
+}
+
+// Hang leaves every delivery without an answer while it is on; one that comes
+// meanwhile is never taken.
+func (r *Receiver) Hang(on bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case on && r.hang == nil:
+		r.hang = make(chan struct{})
+	case !on && r.hang != nil:
+		close(r.hang)
+		r.hang = nil
+	}
+}
 
 // Reply sets the status that every later delivery gets.
 func (r *Receiver) Reply(status int) {
@@ -77,6 +96,16 @@ func (r *Receiver) take(w http.ResponseWriter, request *http.Request) {
 	}
 	if fields.Feedback != nil {
 		delivery.Message = fields.Feedback.Message
+	}
+	r.mu.Lock()
+	hang := r.hang
+	r.mu.Unlock()
+	if hang != nil {
+		select {
+		case <-hang:
+		case <-request.Context().Done():
+		}
+		return
 	}
 	r.mu.Lock()
 	status := r.reply

@@ -43,11 +43,13 @@ func (c Crash) Run(ctx context.Context, pod, statement string) (string, error) {
 	if words == "" {
 		words = strings.TrimSpace(stdout)
 	}
+	// Redacted before it is cut: half a secret is not found any more.
+	words = redact(words, secrets...)
 	if len(words) > maxWords {
 		words = words[:maxWords] + "…"
 	}
 	return "", fmt.Errorf("crash in pod %s (exit code %d): %w", pod, exit,
-		&failure{text: redact(words, secrets...), kind: kindOf("", stderr+stdout)})
+		&failure{text: words, kind: kindOf("", stderr+stdout)})
 }
 
 // maxWords of crash's output get into an error: a stack trace helps nobody.

@@ -15,5 +15,5 @@ func ObjectNotOurs(objects []string) (Reason, bool) {
 	if len(objects) == 0 {
 		return Reason{}, false
 	}
-	return ObjectNotOursRule.because("%s already exist(s) without the label stevedore.dev/cluster of this cluster; delete or rename what is there, or name the cluster otherwise", strings.Join(objects, ", ")), true
+	return ObjectNotOursRule.because("%s already exist(s) without the label stevedore.dev/cluster of this cluster; if it is this cluster's own, put the label back; else rename what is there, or the cluster", strings.Join(objects, ", ")), true
 }

@@ -6,8 +6,10 @@
 //	situation | user | statement | expectation
 //
 // Cases of a situation run in order on one cluster. A user "name/password" logs in with
-// that password. In a statement and an expectation, {n0.id} and {n0.name} stand for the
-// first node by name, and so on, {master.id} for the master. Expectations:
+// that password, "remote:name/password" from an address that is not local to the node. A
+// statement that ends in " <- [ARGUMENTS]" has them bound and runs over the PostgreSQL
+// protocol alone, where values are compared as texts. In a statement and an expectation, {n0.id} and {n0.name} stand for the
+// first node by name, and so on, {master.id} for the master, {client} for the client's address. Expectations:
 //
 //	rows JSON           exactly these rows
 //	until JSON          these rows within a minute
@@ -15,6 +17,7 @@
 //	error HTTP CODE SQLSTATE TEXT   the answer over HTTP, and over the PostgreSQL protocol;
 //	                    TEXT is contained in the message, "-" is any number or state
 //	unauthorized TEXT   no login, over both protocols
+//	unauthorized-http TEXT, unauthorized-pg TEXT   over one, where the words differ
 package conformance
 
 import (
@@ -77,6 +80,8 @@ type Target struct {
 	// Source is the address to dial from, which decides who counts as _local_; "" leaves it
 	// to the system.
 	Source string
+	// Remote is the address of clients that do not count as _local_.
+	Remote string
 	// PSQLPort is the port of the PostgreSQL protocol. 0 is 5432.
 	PSQLPort int
 }
@@ -110,12 +115,19 @@ type answer struct {
 	raw string
 }
 
-func (r *runner) dialer() *net.Dialer {
-	d := &net.Dialer{Timeout: 5 * time.Second}
-	if r.target.Source != "" {
-		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(r.target.Source)}
+// login takes a user column apart and gives the way from which it comes.
+func (r *runner) login(user string) (name, password string, from *net.Dialer) {
+	from = &net.Dialer{Timeout: 5 * time.Second}
+	user, remote := strings.CutPrefix(user, "remote:")
+	name, password, _ = strings.Cut(user, "/")
+	source := r.target.Source
+	if remote {
+		source = r.target.Remote
 	}
-	return d
+	if source != "" {
+		from.LocalAddr = &net.TCPAddr{IP: net.ParseIP(source)}
+	}
+	return name, password, from
 }
 
 func (r *runner) http(t *testing.T, user, stmt string) answer {
@@ -124,9 +136,9 @@ func (r *runner) http(t *testing.T, user, stmt string) answer {
 	require.NoError(t, err)
 	req, err := http.NewRequest(http.MethodPost, "http://"+r.target.Nodes[0]+"/_sql", bytes.NewReader(body))
 	require.NoError(t, err)
-	name, password, _ := strings.Cut(user, "/")
+	name, password, from := r.login(user)
 	req.SetBasicAuth(name, password)
-	client := &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{DialContext: r.dialer().DialContext, DisableKeepAlives: true}}
+	client := &http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{DialContext: from.DialContext, DisableKeepAlives: true}}
 	res, err := client.Do(req)
 	require.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
@@ -141,8 +153,9 @@ func (r *runner) http(t *testing.T, user, stmt string) answer {
 	return a
 }
 
-// postgres runs the statement over the PostgreSQL protocol and gives its error.
-func (r *runner) postgres(t *testing.T, user, stmt string) *pgconn.PgError {
+// postgres runs the statement over the PostgreSQL protocol, without a prepared statement,
+// and gives its rows as texts, its rowcount and its error.
+func (r *runner) postgres(t *testing.T, user, stmt string, arguments ...any) ([][]string, int64, *pgconn.PgError) {
 	t.Helper()
 	host, _, err := net.SplitHostPort(r.target.Nodes[0])
 	require.NoError(t, err)
@@ -152,20 +165,44 @@ func (r *runner) postgres(t *testing.T, user, stmt string) *pgconn.PgError {
 	}
 	cfg, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s/doc?sslmode=disable", net.JoinHostPort(host, strconv.Itoa(port))))
 	require.NoError(t, err)
-	cfg.User, cfg.Password, _ = strings.Cut(user, "/")
-	cfg.DialFunc = r.dialer().DialContext
+	name, password, from := r.login(user)
+	cfg.User, cfg.Password, cfg.DialFunc = name, password, from.DialContext
+	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
+	var texts [][]string
+	var count int64
 	c, err := pgx.ConnectConfig(ctx, cfg)
 	if err == nil {
 		defer func() { _ = c.Close(ctx) }()
-		_, err = c.Exec(ctx, stmt)
+		texts, count, err = query(ctx, c, stmt, arguments)
 	}
 	var pg *pgconn.PgError
 	if err != nil {
 		require.True(t, errors.As(err, &pg), "%v", err)
 	}
-	return pg
+	return texts, count, pg
+}
+
+func query(ctx context.Context, c *pgx.Conn, stmt string, arguments []any) (texts [][]string, count int64, err error) {
+	rows, err := c.Query(ctx, stmt, arguments...)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			return nil, 0, err
+		}
+		var row []string
+		for _, v := range values {
+			row = append(row, fmt.Sprint(v))
+		}
+		texts = append(texts, row)
+	}
+	rows.Close()
+	return texts, rows.CommandTag().RowsAffected(), rows.Err()
 }
 
 var placeholder = regexp.MustCompile(`\{(n\d+|master)\.(id|name)\}`)
@@ -180,6 +217,7 @@ func (r *runner) expand(t *testing.T, s string) string {
 		a = r.http(t, "crate", "SELECT master_node FROM sys.cluster")
 		r.names["master.id"], _ = a.Rows[0][0].(string)
 	}
+	s = strings.ReplaceAll(s, "{client}", r.target.Remote)
 	return placeholder.ReplaceAllStringFunc(s, func(p string) string { return r.names[strings.Trim(p, "{}")] })
 }
 
@@ -195,6 +233,10 @@ func rowsText(t *testing.T, text string) [][]any {
 func (r *runner) run(t *testing.T, c Case) {
 	stmt, expect := r.expand(t, c.Statement), r.expand(t, c.Expect)
 	word, rest, _ := strings.Cut(expect, " ")
+	if stmt, bound, ok := strings.Cut(stmt, " <- "); ok {
+		r.bound(t, c.User, stmt, bound, word, rest)
+		return
+	}
 	switch word {
 	case "rows":
 		a := r.http(t, c.User, stmt)
@@ -224,21 +266,57 @@ func (r *runner) run(t *testing.T, c Case) {
 			require.Equal(t, f[1], strconv.Itoa(a.Error.Code), a.raw)
 		}
 		require.Contains(t, a.Error.Message, f[3])
-		pg := r.postgres(t, c.User, stmt)
+		_, _, pg := r.postgres(t, c.User, stmt)
 		require.NotNil(t, pg, "no error over the PostgreSQL protocol")
 		if f[2] != "-" {
 			require.Equal(t, f[2], pg.Code, pg.Message)
 		}
 		require.Contains(t, pg.Message, f[3])
-	case "unauthorized":
-		a := r.http(t, c.User, stmt)
-		require.Equal(t, http.StatusUnauthorized, a.status, a.raw)
-		require.Contains(t, a.raw, rest)
-		pg := r.postgres(t, c.User, stmt)
-		require.NotNil(t, pg)
-		require.Equal(t, "28000", pg.Code)
-		require.Contains(t, pg.Message, rest)
+	case "unauthorized", "unauthorized-http", "unauthorized-pg":
+		if word != "unauthorized-pg" {
+			a := r.http(t, c.User, stmt)
+			require.Equal(t, http.StatusUnauthorized, a.status, a.raw)
+			require.Contains(t, a.raw, rest)
+		}
+		if word != "unauthorized-http" {
+			_, _, pg := r.postgres(t, c.User, stmt)
+			require.NotNil(t, pg)
+			require.Equal(t, "28000", pg.Code)
+			require.Contains(t, pg.Message, rest)
+		}
 	default:
 		t.Fatalf("script.txt:%d: unknown expectation %q", c.Line, word)
+	}
+}
+
+// bound runs a statement with bound arguments.
+func (r *runner) bound(t *testing.T, user, stmt, bound, word, rest string) {
+	var arguments []any
+	require.NoError(t, json.Unmarshal([]byte(bound), &arguments))
+	texts, count, pg := r.postgres(t, user, stmt, arguments...)
+	if word == "error" {
+		f := strings.SplitN(rest, " ", 4)
+		require.Len(t, f, 4)
+		require.NotNil(t, pg, "no error")
+		require.Equal(t, f[2], pg.Code, pg.Message)
+		require.Contains(t, pg.Message, f[3])
+		return
+	}
+	require.Nil(t, pg)
+	switch word {
+	case "rows":
+		var want [][]string
+		for _, row := range rowsText(t, rest) {
+			var texts []string
+			for _, v := range row {
+				texts = append(texts, fmt.Sprint(v))
+			}
+			want = append(want, texts)
+		}
+		require.Equal(t, want, texts)
+	case "count":
+		require.Equal(t, rest, strconv.FormatInt(count, 10))
+	default:
+		t.Fatalf("the expectation %q takes no bound arguments", word)
 	}
 }

@@ -119,12 +119,30 @@ func (n *Node) entry(c Client) *hbaEntry {
 		if e.ssl == "on" && !c.TLS || e.ssl == "off" && c.TLS {
 			continue
 		}
-		if e.method == "jwt" && c.Credential != "jwt" || e.method == "cert" || e.method != "jwt" && c.Credential == "jwt" {
+		if !n.shows(c, e.method) {
 			continue
 		}
 		return e
 	}
 	return nil
+}
+
+// shows reports whether a client has what a method asks for: an entry that it cannot
+// satisfy is passed over (ConnectionProperties, from 5.8 on). Over the PostgreSQL protocol
+// the password is asked for later; over HTTP one that is missing or empty is none.
+func (n *Node) shows(c Client, method string) bool {
+	switch method {
+	case "trust":
+		return true
+	case "jwt":
+		return c.Credential == "jwt"
+	case "password":
+		if c.Credential == "jwt" {
+			return false
+		}
+		return c.Protocol == PG || c.Password != "" || !n.Version.AtLeast(5, 8)
+	}
+	return false
 }
 
 // NeedsPassword reports whether the client's entry is of the password method, so that the

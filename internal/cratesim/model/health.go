@@ -54,14 +54,14 @@ func (c *Cluster) refused(p *Copy) bool {
 	return true
 }
 
-// Health is the cluster's: its worst table's, and red before gateway recovery or without a
+// Health is the cluster's: its worst table's, yellow before gateway recovery, red without a
 // master, as sys.cluster_health (6.0+) says.
 func (n *Node) Health() (h Health, description string) {
 	switch {
 	case !n.HasMaster():
 		return Red, "master_not_discovered"
 	case !n.cluster.recovered:
-		return Red, "state not recovered / initialized"
+		return Yellow, "state not recovered / initialized"
 	}
 	h = Green
 	for _, ix := range n.cluster.indexes {

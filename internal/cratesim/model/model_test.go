@@ -348,7 +348,12 @@ func TestHostBasedAuthentication(t *testing.T) {
 		want     string // "" is let in
 	}{
 		{"crate from the node's own address", base, Client{User: "crate", Address: "10.0.0.0", Protocol: HTTP}, ""},
-		{"crate from another loopback address", base, Client{User: "crate", Address: "127.0.0.1", Protocol: HTTP}, `password authentication failed for user "crate"`},
+		{"crate from another loopback address", base, Client{User: "crate", Address: "127.0.0.1", Protocol: HTTP},
+			`No valid auth.host_based.config entry found for host "127.0.0.1", user "crate", protocol "http". Did you enable TLS in your client?`},
+		{"crate from there, with a password", base, Client{User: "crate", Address: "127.0.0.1", Protocol: HTTP, Password: "x"},
+			`password authentication failed for user "crate"`},
+		{"crate from there, asked for a password", base, Client{User: "crate", Address: "127.0.0.1", Protocol: PG},
+			`password authentication failed for user "crate"`},
 		{"a user with its password", base, Client{User: "system", Address: "10.9.9.9", Protocol: PG, Password: "pw"}, ""},
 		{"a user with a wrong one", base, Client{User: "system", Address: "10.9.9.9", Protocol: PG, Password: "no"}, `password authentication failed for user "system"`},
 		{"no such user", base, Client{User: "nobody", Address: "10.9.9.9", Protocol: PG, Password: "pw"}, `password authentication failed for user "nobody"`},

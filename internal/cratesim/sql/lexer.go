@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -28,6 +29,13 @@ type token struct {
 
 // errSyntax words a parse error as CrateDB's ANTLR parser begins it.
 func errSyntax(src string, pos int, near string) *model.Error {
+	if near == "" {
+		near = "<EOF>"
+	}
+	return errAt(src, pos, "mismatched input '%s'", near)
+}
+
+func errAt(src string, pos int, format string, arguments ...any) *model.Error {
 	line, col := 1, pos+1
 	for i, r := range src[:min(pos, len(src))] {
 		if r == '\n' {
@@ -35,10 +43,7 @@ func errSyntax(src string, pos int, near string) *model.Error {
 			col = pos - i
 		}
 	}
-	if near == "" {
-		near = "<EOF>"
-	}
-	return model.ErrParse("line %d:%d: mismatched input '%s'", line, col, near)
+	return model.ErrParse("line %d:%d: %s", line, col, fmt.Sprintf(format, arguments...))
 }
 
 func lex(src string) ([]token, *model.Error) {

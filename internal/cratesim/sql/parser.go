@@ -269,8 +269,10 @@ func (p *parser) set() any {
 	case p.isWord("license") && !p.version.AtLeast(5, 3):
 		p.i++
 		return setLicense{p.expr()}
-	case p.isWord("license"):
-		p.fail()
+	case p.isWord("license") && p.i+1 < len(p.toks) && p.toks[p.i+1].kind != tokOp:
+		// To a grammar without licences it is a setting's name.
+		t := p.toks[p.i+1]
+		panic(failure{errAt(p.src, t.pos, "missing {'TO', '='} at '%s'", t.raw)})
 	}
 	if !p.word("session") {
 		p.word("local")

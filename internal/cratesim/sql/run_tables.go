@@ -78,7 +78,7 @@ func (s *Session) runTables(free *scope, ast any) (*Result, *model.Error) {
 			if q.ifExists {
 				return done(0)
 			}
-			return nil, model.ErrRelationUnknown(q.name.full())
+			return nil, model.ErrRelationUnknown(q.name.written())
 		}
 		if err := s.ensure(model.DDL, q.name); err != nil {
 			return nil, err

@@ -35,15 +35,10 @@ func (c *container) ownHost(host string) (string, bool) {
 	return host, err == nil && address.IsLoopback()
 }
 
-// inside is the address that clients inside the pod speak from. To a simulated
-// node its own address alone is local. A real CrateDB takes exactly 127.0.0.1
-// for `_local_` (HostBasedAuthentication, 6.4), wherever it listens.
-func (w *worker) inside() netip.Addr {
-	if w.agent.o.CrateDBHome != "" {
-		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	}
-	return w.podAddress()
-}
+// inside is the address that clients inside the pod speak from. It alone is
+// local to its node: a simulated one holds it so, and a real CrateDB, whose
+// `_local_` is exactly 127.0.0.1 (HostBasedAuthentication, 6.4), is told so.
+func (w *worker) inside() netip.Addr { return w.podAddress() }
 
 // httpClient speaks from the given address. As curl, it does not follow
 // redirections by itself.

@@ -198,6 +198,11 @@ func (c *container) releaseArguments(args []string, address, configuration, logs
 		if slices.Contains(replaced, name) {
 			continue
 		}
+		if strings.HasPrefix(name, "auth.host_based.config.") && strings.HasSuffix(each, ".address=_local_") {
+			// CrateDB means 127.0.0.1, from where everybody on this machine comes; in a
+			// network of its own only clients in the pod would.
+			each = "-C" + name + "=" + address
+		}
 		made = append(made, escapeEval.Replace(c.onThisMachine(each)))
 	}
 	made = append(made, "-Cnetwork.host="+address, "-Cpath.conf="+configuration, "-Cpath.logs="+logs)

@@ -75,6 +75,7 @@ func TestTheArgumentsOfARealNodeNameThisMachine(t *testing.T) {
 		"-Ccluster.name=c",
 		"-Cpath.data=/sandbox/volumes/pvc-1,/sandbox/outer/data1",
 		"-Cssl.keystore_password=a\\$b\\\"c",
+		"-Cauth.host_based.config.0.address=127.5.1.1",
 		"-Cpsql.port=5433",
 		"-Cnetwork.host=127.5.1.1", "-Cpath.conf=/conf", "-Cpath.logs=/logs",
 		"-Cdiscovery.seed_providers=file",
@@ -82,7 +83,7 @@ func TestTheArgumentsOfARealNodeNameThisMachine(t *testing.T) {
 	}, c.releaseArguments([]string{
 		"-Ccluster.name=c", "-Cnetwork.host=_site_", "-Cpath.data=/data/data0,/data/data1",
 		"-Cdiscovery.seed_providers=srv", "-Cdiscovery.srv.query=_cluster._tcp.x.y.svc.cluster.local",
-		"-Cssl.keystore_password=a$b\"c", "-Cpsql.port=5433",
+		"-Cssl.keystore_password=a$b\"c", "-Cauth.host_based.config.0.address=_local_", "-Cpsql.port=5433",
 	}, "127.5.1.1", "/conf", "/logs"))
 }
 

@@ -1,0 +1,158 @@
+package daemon
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/render"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+func key(name string) record.Cluster { return record.Cluster{Namespace: "ns", Name: name} }
+
+// defined is a build's cluster; clusterName is spec.cluster.name.
+func defined(name, clusterName string) render.Cluster {
+	d := &definition.CrateDB{}
+	d.Spec.Cluster.Name = clusterName
+	return render.Cluster{Namespace: "ns", Name: name, Definition: d}
+}
+
+func faulty(name string) render.Cluster {
+	return render.Cluster{Namespace: "ns", Name: name, Problems: []definition.Problem{{Message: "a typo"}}}
+}
+
+func build(clusters ...render.Cluster) *render.Build { return &render.Build{Clusters: clusters} }
+
+func broken(clusters ...render.Cluster) *render.Build {
+	return &render.Build{Clusters: clusters, Problems: []definition.Problem{{Message: "no YAML"}}}
+}
+
+func TestTheFleetIsTheNewestGoodWordOfEachSource(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		tell   func(*fleet)
+		owner  string // as recorded
+		expect func(*testing.T, wanted, bool)
+	}{
+		{"nobody names it", func(f *fleet) { f.take("a", "1", build()) }, "a", func(t *testing.T, _ wanted, ok bool) { assert.False(t, ok) }},
+		{"a broken definition leaves the last good one", func(f *fleet) {
+			f.take("a", "1", build(defined("c", "x")))
+			f.take("a", "2", build(faulty("c")))
+		}, "a", func(t *testing.T, w wanted, _ bool) {
+			assert.Equal(t, "1", w.commit)
+			assert.NotNil(t, w.cluster.Definition)
+			assert.Len(t, w.problems, 1)
+		}},
+		{"a broken build removes nothing", func(f *fleet) {
+			f.take("a", "1", build(defined("c", "x")))
+			f.take("a", "2", broken())
+		}, "a", func(t *testing.T, w wanted, _ bool) {
+			assert.False(t, w.removed)
+			assert.Len(t, w.problems, 1)
+		}},
+		{"a good build without it removes it, and it comes back", func(f *fleet) {
+			f.take("a", "1", build(defined("c", "x")))
+			f.take("a", "2", build())
+			f.take("a", "3", build(defined("c", "x")))
+		}, "a", func(t *testing.T, w wanted, _ bool) {
+			assert.False(t, w.removed)
+			assert.Empty(t, w.problems)
+			assert.Equal(t, "3", w.commit)
+		}},
+		{"what was removed stays so through a broken build", func(f *fleet) {
+			f.take("a", "1", build(defined("c", "x")))
+			f.take("a", "2", build())
+			f.take("a", "3", broken())
+		}, "a", func(t *testing.T, w wanted, _ bool) { assert.True(t, w.removed) }},
+		{"two sources: the recorded owner's goes first, the other is named", func(f *fleet) {
+			f.take("a", "1", build(defined("c", "x")))
+			f.take("b", "1", build(defined("c", "y")))
+		}, "b", func(t *testing.T, w wanted, _ bool) {
+			assert.Equal(t, "b", w.owner)
+			assert.Equal(t, "a", w.otherOwner)
+		}},
+		{"two sources, the owner took it out: the other does not inherit it silently", func(f *fleet) {
+			f.take("a", "1", build(defined("c", "x")))
+			f.take("b", "1", build(defined("c", "y")))
+			f.take("a", "2", build())
+		}, "a", func(t *testing.T, w wanted, _ bool) {
+			assert.Equal(t, "b", w.owner, "decided against the recorded owner")
+			assert.Empty(t, w.otherOwner)
+		}},
+		{"after a restart a recorded cluster that no definition names is removed", func(f *fleet) {
+			f.take("a", "1", build())
+			assert.True(t, f.adopt(key("c"), "a", "x"))
+		}, "a", func(t *testing.T, w wanted, ok bool) { assert.True(t, ok && w.removed) }},
+		{"after a restart into a broken build it is not", func(f *fleet) {
+			f.take("a", "1", broken())
+			assert.True(t, f.adopt(key("c"), "a", "x"))
+		}, "a", func(t *testing.T, w wanted, ok bool) { assert.True(t, ok && !w.removed && len(w.problems) == 1) }},
+		{"before the source was read nothing is adopted", func(f *fleet) {
+			assert.False(t, f.adopt(key("c"), "a", "x"))
+		}, "a", func(t *testing.T, _ wanted, ok bool) { assert.False(t, ok) }},
+		{"another daemon's cluster is not adopted", func(f *fleet) {
+			f.take("a", "1", build())
+			assert.False(t, f.adopt(key("c"), "somebody", "x"))
+		}, "somebody", func(t *testing.T, _ wanted, ok bool) { assert.False(t, ok) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFleet()
+			c.tell(f)
+			w, ok := f.get(key("c"), c.owner)
+			c.expect(t, w, ok)
+		})
+	}
+}
+
+func TestARenameIsKnownByTheClusterThatIsNotNamedAnyMore(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		tell func(*fleet)
+		from string
+	}{
+		{"the old name is gone", func(f *fleet) {
+			f.take("a", "1", build(defined("old", "x")))
+			f.take("a", "2", build(defined("new", "x")))
+		}, "ns/old"},
+		{"in a build that is broken elsewhere", func(f *fleet) {
+			f.take("a", "1", build(defined("old", "x")))
+			f.take("a", "2", broken(defined("new", "x")))
+		}, "ns/old"},
+		{"while nobody looked", func(f *fleet) {
+			f.take("a", "2", build(defined("new", "x")))
+			f.adopt(key("old"), "a", "x")
+		}, "ns/old"},
+		{"while nobody looked, broken elsewhere", func(f *fleet) {
+			f.take("a", "2", broken(defined("new", "x")))
+			f.adopt(key("old"), "a", "x")
+		}, "ns/old"},
+		{"the old name is still there", func(f *fleet) {
+			f.take("a", "1", build(defined("old", "x"), defined("new", "x")))
+		}, ""},
+		{"the old name came back", func(f *fleet) {
+			f.take("a", "1", build(defined("old", "x")))
+			f.take("a", "2", build(defined("new", "x")))
+			f.take("a", "3", build(defined("old", "x"), defined("new", "x")))
+		}, ""},
+		{"another spec.cluster.name", func(f *fleet) {
+			f.take("a", "1", build(defined("old", "y")))
+			f.take("a", "2", build(defined("new", "x")))
+		}, ""},
+		{"it moved in from another source", func(f *fleet) {
+			f.take("b", "1", build(defined("old", "x")))
+			f.take("b", "2", build())
+			f.take("a", "1", build(defined("new", "x")))
+		}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFleet()
+			c.tell(f)
+			w, ok := f.get(key("new"), "")
+			require.True(t, ok)
+			assert.Equal(t, c.from, w.renamedFrom)
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package daemon
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
+)
+
+var began = metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+
+// podWith is a pod of crate-data-hot-c whose crate container is as given.
+func podWith(status corev1.ContainerStatus) *corev1.Pod {
+	status.Name = ops.CrateContainer
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "crate-data-hot-c-2", UID: "uid-2", ResourceVersion: "7",
+			Labels: map[string]string{"cloud.crate.io/node-name": "hot", "controller-revision-hash": "rev-1"}},
+		Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: "sidecar", Image: "x:1"}, {Name: ops.CrateContainer, Image: "registry:5000/crate:5.10.1@sha256:00"}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", ContainerStatuses: []corev1.ContainerStatus{status}},
+	}
+}
+
+func TestAPodThatHasStartedOnceIsNeverTakenForOneThatHasNot(t *testing.T) {
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: began}}
+	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: began}}
+	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	for _, c := range []struct {
+		name    string
+		status  corev1.ContainerStatus
+		started bool
+	}{
+		{"running", corev1.ContainerStatus{State: running}, true},
+		{"ended for the first time", corev1.ContainerStatus{State: ended}, true},
+		{"waiting to start again", corev1.ContainerStatus{State: waiting, LastTerminationState: ended}, true},
+		{"never", corev1.ContainerStatus{State: waiting}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := observedPod(podWith(c.status), map[string]ops.Set{"hot": {Group: "hot"}})
+			assert.Equal(t, c.started, !pod.Started.IsZero())
+			assert.Equal(t, "crate-data-hot-c", pod.Set)
+			assert.Equal(t, 2, pod.Ordinal)
+			assert.Equal(t, "data-hot-2", pod.NodeName)
+			assert.Equal(t, "5.10.1", pod.Version)
+			assert.Equal(t, "rev-1", pod.Revision)
+
+			client := fake.NewClientset(podWith(c.status))
+			err := objects{client: client, cluster: key("c")}.DeletePod(t.Context(), pod.Name, pod.UID)
+			_, gone := client.CoreV1().Pods("ns").Get(t.Context(), pod.Name, metav1.GetOptions{})
+			if c.started {
+				require.ErrorContains(t, err, "has started in it meanwhile")
+				require.NoError(t, gone, "it stays")
+			} else {
+				require.NoError(t, err)
+				require.True(t, apierrors.IsNotFound(gone))
+			}
+		})
+	}
+}
+
+func TestAnotherPodOfTheSameNameStays(t *testing.T) {
+	client := fake.NewClientset(podWith(corev1.ContainerStatus{}))
+	err := objects{client: client, cluster: key("c")}.DeletePod(t.Context(), "crate-data-hot-c-2", "uid-1")
+	require.ErrorIs(t, err, execute.ErrNotFound)
+	_, err = client.CoreV1().Pods("ns").Get(t.Context(), "crate-data-hot-c-2", metav1.GetOptions{})
+	require.NoError(t, err)
+}
+
+func TestWhatAnAdmissionWebhookSaysOfASecretIsNotRepeated(t *testing.T) {
+	secrets := schema.GroupResource{Resource: "secrets"}
+	quoting := apierrors.NewForbidden(secrets, "user-system-c", errors.New(`admission webhook "x" denied the request: password "hunter2" is weak`))
+	for name, err := range map[string]error{
+		"forbidden":  quoting,
+		"invalid":    apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "user-system-c", nil),
+		"bad":        apierrors.NewBadRequest(`admission webhook "x" denied the request: hunter2`),
+		"of its own": &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusTeapot, Message: "hunter2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewClientset()
+			client.PrependReactor("*", "secrets", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, err })
+			o := objects{client: client, cluster: key("c")}
+			got := o.CreateSecret(t.Context(), "user-system-c", map[string][]byte{"password": []byte("hunter2")})
+			require.ErrorContains(t, got, "user-system-c")
+			assert.NotContains(t, got.Error(), "hunter2")
+			got = o.LabelSecret(t.Context(), "user-system-c", "a", "b")
+			require.Error(t, got)
+			assert.NotContains(t, got.Error(), "hunter2")
+		})
+	}
+}

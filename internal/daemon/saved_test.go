@@ -1,0 +1,96 @@
+package daemon
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
+
+	"stevedore.dev/stevedore/apply"
+	"stevedore.dev/stevedore/internal/record/recordtest"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/render"
+)
+
+func statefulSet(name, image string) *unstructuredObject {
+	return &unstructuredObject{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "StatefulSet",
+		"metadata": map[string]any{"name": name, "namespace": "ns"},
+		"spec": map[string]any{
+			"replicas": int64(3), "serviceName": "s",
+			"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "crate", "image": image}}}},
+		},
+	}}
+}
+
+func TestADamagedPartOfTheRecordCostsOnlyItself(t *testing.T) {
+	packed, err := ops.Pack([]*unstructuredObject{statefulSet("hot", "crate:1"), statefulSet("cold", "crate:1")})
+	require.NoError(t, err)
+	sets := []ops.RecordedSet{{Name: "hot"}, {Name: "cold"}}
+	for _, c := range []struct {
+		name  string
+		saved ops.Saved
+		kept  []string
+	}{
+		{"all of it is there", packed, []string{"hot", "cold"}},
+		{"one cannot be read", ops.Saved{"hot": packed["hot"], "cold": "damaged"}, []string{"hot"}},
+		{"one is missing", ops.Saved{"hot": packed["hot"]}, []string{"hot"}},
+		{"nothing is there", nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorker(t, recordtest.NewConfigMaps())
+			// It watches nothing: what is lost stays lost, and is not made up.
+			w.live, err = apply.NewLive(&rest.Config{Host: "http://127.0.0.1:1"}, apply.LiveOptions{})
+			require.NoError(t, err)
+			t.Cleanup(w.live.Close)
+			saved := w.completeSaved(ops.Record{Saved: c.saved, Sets: sets})
+			var kept []string
+			for _, set := range sets {
+				if saved[set.Name] != "" {
+					kept = append(kept, set.Name)
+				}
+			}
+			assert.Equal(t, c.kept, kept)
+			_, err := saved.Unpack()
+			require.NoError(t, err, "what is decided with can be read")
+		})
+	}
+}
+
+// What is live has defaults and other people's fields, which say nothing; what
+// differs in a field that is wanted is a difference.
+func TestALostRecordIsRebuiltFromTheFieldsThatAreOurs(t *testing.T) {
+	wanted := statefulSet("hot", "crate:1")
+	wanted.Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["command"] = []any{"a", "-Cx=1"}
+	live := wanted.DeepCopy()
+	live.SetResourceVersion("7")
+	live.Object["status"] = map[string]any{"replicas": int64(3)}
+	spec := live.Object["spec"].(map[string]any)
+	spec["podManagementPolicy"] = "OrderedReady"
+	pod := spec["template"].(map[string]any)["spec"].(map[string]any)
+	pod["restartPolicy"] = "Always"
+	container := pod["containers"].([]any)[0].(map[string]any)
+	container["terminationMessagePath"] = "/dev/termination-log"
+	pod["containers"] = append(pod["containers"].([]any), map[string]any{"name": "injected", "image": "x"})
+
+	w := newWorker(t, recordtest.NewConfigMaps())
+	assert.Nil(t, w.wantedFields("hot"), "nothing is wanted yet")
+	w.rendered = &render.Rendered{Objects: []*unstructuredObject{wanted}}
+	assert.Nil(t, w.wantedFields("cold"))
+	fields := w.wantedFields("hot")
+	require.NotNil(t, fields)
+	reduced, err := reduce(live, fields)
+	require.NoError(t, err)
+	assert.Empty(t, ops.Classify([]*unstructuredObject{wanted}, []*unstructuredObject{reduced}))
+
+	container["image"] = "crate:2"
+	container["command"] = []any{"a", "-Cx=2"}
+	reduced, err = reduce(live, fields)
+	require.NoError(t, err)
+	var classes []ops.ChangeClass
+	for _, change := range ops.Classify([]*unstructuredObject{wanted}, []*unstructuredObject{reduced}) {
+		classes = append(classes, change.Class)
+	}
+	assert.ElementsMatch(t, []ops.ChangeClass{ops.ChangeImage, ops.ChangeRestart}, classes)
+}

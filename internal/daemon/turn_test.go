@@ -1,0 +1,220 @@
+package daemon
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/internal/record/recordtest"
+	"stevedore.dev/stevedore/internal/telemetry"
+	"stevedore.dev/stevedore/ops"
+)
+
+// newWorker is one of a daemon that has no API server, only records.
+func newWorker(t *testing.T, configMaps *recordtest.ConfigMaps) *worker {
+	l := &leadership{usable: time.Hour}
+	l.note(time.Now())
+	d := &daemon{
+		leadership: l, fleet: newFleet(), store: record.NewStore(configMaps), outcome: map[record.Cluster]string{},
+		metrics: telemetry.NewMetrics(telemetry.Build{}, nil), options: Options{Interval: time.Minute},
+	}
+	return &worker{daemon: d, key: key("c"), log: slog.New(slog.DiscardHandler), wake: make(chan struct{}, 1)}
+}
+
+func (w *worker) saved(t *testing.T, rec ops.Record) record.Entry {
+	entry, err := w.store.Load(t.Context(), w.key, record.Operation, &ops.Record{})
+	require.NoError(t, err)
+	rec.SchemaVersion = ops.RecordVersion
+	entry, err = w.store.Save(t.Context(), entry, rec)
+	require.NoError(t, err)
+	return entry
+}
+
+// Two daemons that follow two sources with one cluster would otherwise take
+// turns in saying that the other is refused, and drop each other's commands.
+func TestNothingIsWrittenToTheRecordOfAnotherSource(t *testing.T) {
+	configMaps := recordtest.NewConfigMaps()
+	w := newWorker(t, configMaps)
+	theirs := ops.Record{SchemaVersion: ops.RecordVersion, Owner: "git:theirs", Revision: "theirs", Stage: ops.StageVerified}
+	w.saved(t, theirs)
+	require.NoError(t, w.store.Give(t.Context(), w.key, record.Pause("theirs")))
+	var rec ops.Record
+	entry, err := w.store.Load(t.Context(), w.key, record.Operation, &rec)
+	require.NoError(t, err)
+	writes := configMaps.Writes()
+
+	desired := ops.Desired{Namespace: "ns", Name: "c", Owner: "git:ours", Revision: "ours"}
+	decision := ops.Decide(desired, ops.Observed{}, rec, ops.Policy{}, time.Now())
+	require.False(t, decision.Apply)
+	wait, err := w.act(t.Context(), turnState{entry: entry, before: rec, want: wanted{owner: "git:ours"}, desired: desired, decision: decision})
+	require.NoError(t, err)
+	assert.Equal(t, w.options.Interval, wait)
+	assert.Equal(t, writes, configMaps.Writes())
+	entry, err = w.store.Load(t.Context(), w.key, record.Operation, &rec)
+	require.NoError(t, err)
+	assert.Len(t, entry.Commands(), 1, "their pause stands")
+}
+
+func TestTheOwnerOutlivesALostRecord(t *testing.T) {
+	w := newWorker(t, recordtest.NewConfigMaps())
+	rec := ops.Record{}
+	w.ownerFromObservation(t.Context(), &rec)
+	assert.Empty(t, rec.Owner)
+	w.reading = ops.Database{Contact: ops.Yes, At: time.Now()}
+	w.publish(t.Context(), ops.Decision{Apply: true, Record: ops.Record{Owner: "git:theirs", Bootstrap: ops.Bootstrap{Done: true}}})
+	w.ownerFromObservation(t.Context(), &rec)
+	assert.Equal(t, "git:theirs", rec.Owner)
+}
+
+func TestAFailedActionIsTriedAgainLaterAndLater(t *testing.T) {
+	now := time.Now()
+	action := ops.Action{Kind: ops.ActionSetUser, User: "ada"}
+	failed := func(count int, ago time.Duration) []ops.Failure {
+		return []ops.Failure{{Action: action, Count: count, At: now.Add(-ago)}}
+	}
+	for _, c := range []struct {
+		name     string
+		failures []ops.Failure
+		early    bool
+	}{
+		{"it never failed", nil, false},
+		{"another one failed", []ops.Failure{{Action: ops.Action{Kind: ops.ActionSetUser, User: "eve"}, Count: 9, At: now}}, false},
+		{"it failed just now", failed(1, 0), true},
+		{"once, a second ago", failed(1, time.Second), false},
+		{"five times, a second ago", failed(5, time.Second), true},
+		{"a thousand times, ten seconds ago", failed(1000, 10*time.Second), true},
+		{"a thousand times, a while ago", failed(1000, actionRetryMax), false},
+		{"in the future, after the clock went back", failed(1000, -time.Hour), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, early := tooEarly(c.failures, action, now)
+			assert.Equal(t, c.early, early)
+		})
+	}
+}
+
+func TestASupersededTurnBeginsNothingMore(t *testing.T) {
+	w := newWorker(t, recordtest.NewConfigMaps())
+	w.fleet.take("a", "1", build(defined("c", "x")))
+	want, _ := w.fleet.get(w.key, "a")
+	ctx := whileCurrent(t.Context(), func() bool { return w.fleet.still(w.key, "a", want) })
+	require.NoError(t, w.leadership.mayWrite(ctx))
+
+	w.fleet.take("a", "2", build(faulty("c")))
+	require.NoError(t, w.leadership.mayWrite(ctx), "a mistake supersedes nothing")
+	w.fleet.take("a", "3", broken())
+	require.NoError(t, w.leadership.mayWrite(ctx))
+
+	w.fleet.take("a", "4", build(defined("c", "x")))
+	require.ErrorIs(t, w.leadership.mayWrite(ctx), errSuperseded)
+	_, ran, err := w.runAll(ctx, ops.Record{}, ops.Decision{Harmless: []ops.Action{{Kind: ops.ActionSetUser}}})
+	require.ErrorIs(t, err, errSuperseded)
+	assert.False(t, ran)
+
+	want, _ = w.fleet.get(w.key, "a")
+	ctx = whileCurrent(t.Context(), func() bool { return w.fleet.still(w.key, "a", want) })
+	w.fleet.take("b", "1", build(defined("c", "x")))
+	require.ErrorIs(t, w.leadership.mayWrite(ctx), errSuperseded, "a second source has come")
+	w.leadership.lost()
+	require.ErrorIs(t, w.leadership.mayWrite(ctx), ErrNotLeader)
+}
+
+func TestADefectEndsOneTurnAndShowsNothingOfWhatItMet(t *testing.T) {
+	w := newWorker(t, recordtest.NewConfigMaps())
+	w.daemon.live = nil // its use is the defect
+	_, err := w.turnSafely(t.Context())
+	require.ErrorContains(t, err, "a defect of stevedore")
+	require.NotContains(t, broke("hunter2").Error(), "hunter2")
+}
+
+func TestWhatIsSaidIsWrittenWhenItChangedAndNotElse(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	waits := func(message string) ops.Decision {
+		return ops.Decision{Verdict: ops.Wait, Waits: []ops.Reason{{Name: "nodes-joined", Message: message}}}
+	}
+	first := shown(ops.Shown{}, waits("1 of 3"), nil, now)
+	assert.Equal(t, "wait", first.Verdict)
+	assert.Equal(t, now, first.Since)
+	for _, c := range []struct {
+		name         string
+		decision     ops.Decision
+		problems     []string
+		after        time.Duration
+		same, sinced bool
+	}{
+		{"the same", waits("1 of 3"), nil, time.Hour, true, false},
+		{"a number moved a moment later", waits("2 of 3"), nil, time.Second, true, false},
+		{"a number moved and time passed", waits("2 of 3"), nil, shownRefresh, false, false},
+		{"another verdict", ops.Decision{}, nil, time.Second, false, true},
+		{"a mistake in the definition", waits("1 of 3"), []string{"a.yaml:1:1: no"}, time.Second, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			next := shown(first, c.decision, c.problems, now.Add(c.after))
+			assert.Equal(t, c.same, assert.ObjectsAreEqual(first, next))
+			assert.Equal(t, c.sinced, next.Since.After(first.Since))
+		})
+	}
+}
+
+func TestAnActIsShownOnlyWhenItDoesNotGetOn(t *testing.T) {
+	w := newWorker(t, recordtest.NewConfigMaps())
+	state := turnState{desired: ops.Desired{Revision: "r"}, decision: ops.Decision{Verdict: ops.Act, Apply: true}}
+	assert.True(t, w.passing(state), "it is over in a moment")
+	w.failures = []ops.Failure{{}}
+	assert.False(t, w.passing(state))
+	w.failures, w.applyErrors = nil, []string{"Service crate-c: refused"}
+	assert.False(t, w.passing(state))
+	w.applyErrors = nil
+
+	state.decision = ops.Decision{Verdict: ops.Done, Apply: true}
+	assert.True(t, w.passing(state), "right after a start nothing is known to be in sync")
+	w.applied.Revision = "r"
+	assert.False(t, w.passing(state))
+	state.problems = []string{"a.yaml:1:1: no"}
+	assert.False(t, w.passing(state))
+}
+
+func TestACommandStandsUntilTheRenderChanges(t *testing.T) {
+	w := newWorker(t, recordtest.NewConfigMaps())
+	w.saved(t, ops.Record{Owner: "a", Revision: "r1"})
+	require.NoError(t, w.store.Give(t.Context(), w.key, record.Pause("r1")))
+	entry, err := w.store.Load(t.Context(), w.key, record.Operation, &ops.Record{})
+	require.NoError(t, err)
+	assert.Equal(t, "true", commands(entry, "r1").Paused)
+	assert.Empty(t, commands(entry, "r2").Paused)
+	entry, err = w.store.Save(t.Context(), entry.DropExpired("r2"), ops.Record{SchemaVersion: ops.RecordVersion, Owner: "a", Revision: "r2"})
+	require.NoError(t, err)
+	assert.Empty(t, commands(entry, "r1").Paused, "going back brings no old command back to life")
+}
+
+func TestARecordThatNothingIsDecidedForCanBeSaved(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(*worker, record.Entry) error
+	}{
+		{"two sources want a new cluster", func(w *worker, entry record.Entry) error {
+			desired := ops.Desired{Namespace: "ns", Name: "c", Owner: "a", Revision: "r"}
+			decision := ops.Decide(desired, ops.Observed{OtherOwner: "b"}, ops.Record{}, ops.Policy{}, time.Now())
+			_, err := w.act(t.Context(), turnState{entry: entry, desired: desired, decision: decision})
+			return err
+		}},
+		{"a damaged record and a mistake in the definition", func(w *worker, entry record.Entry) error {
+			_, err := w.show(t.Context(), entry, ops.Record{}, ops.Record{}, ops.Decision{Verdict: ops.Refuse}, []string{"a.yaml:1:1: no"})
+			return err
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorker(t, recordtest.NewConfigMaps())
+			entry := w.saved(t, ops.Record{})
+			require.NoError(t, c.do(w, entry))
+			var rec ops.Record
+			_, err := w.store.Load(t.Context(), w.key, record.Operation, &rec)
+			require.NoError(t, err)
+			assert.Equal(t, "refuse", rec.Shown.Verdict)
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package e2e
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/internal/testbed"
+)
+
+// marked is the definition with an annotation of its Service; mark reads it.
+func (s *situation) marked(mark string) string {
+	return definition(s.ns, "orders", with("spec.cluster.service.annotations", map[string]any{"example.com/mark": mark}))
+}
+
+func (s *situation) mark() string {
+	s.Helper()
+	return s.service("crate-orders").Annotations["example.com/mark"]
+}
+
+func leads(d *testbed.Daemon) bool { return strings.Contains(d.Log(), "the Lease is ours") }
+
+func applied(d *testbed.Daemon) bool { return strings.Contains(d.Log(), "msg=applied") }
+
+func TestOfTwoDaemonsOneActsAndTheOtherTakesOver(t *testing.T) {
+	t.Parallel()
+	s := begin(t, "two-daemons")
+	s.appSecret("app-password")
+	s.write(map[string]string{"orders.yaml": s.marked("one")})
+	first := s.run()
+	s.until("the first leads", func() bool { return leads(first) })
+	second := s.run()
+	s.done("orders")
+	s.until("the second knows who acts", func() bool { return strings.Contains(second.Log(), "another daemon acts") })
+	assert.False(t, leads(second))
+	assert.False(t, applied(second))
+	code, _ := get(t, "http://"+s.address(second)+"/healthz")
+	assert.Equal(t, 200, code, "one that waits is healthy")
+
+	first.Kill()
+	s.write(map[string]string{"orders.yaml": s.marked("two")})
+	s.until("the second goes on", func() bool { return s.mark() == "two" })
+	assert.True(t, leads(second))
+
+	// Stopped as Kubernetes does, the Lease is given back at once.
+	third := s.run()
+	s.until("the third waits", func() bool { return strings.Contains(third.Log(), "another daemon acts") })
+	exit, err := second.Stop()
+	require.NoError(t, err)
+	assert.Zero(t, exit)
+	s.write(map[string]string{"orders.yaml": s.marked("three")})
+	s.until("the third goes on", func() bool { return s.mark() == "three" })
+	s.done("orders")
+	s.noPodRestarted()
+}
+
+// A process that slept through its Lease finds it gone before it writes, though
+// nobody else moves.
+func TestADaemonThatSleptThroughItsLeaseWritesNothing(t *testing.T) {
+	t.Parallel()
+	s := begin(t, "asleep")
+	s.appSecret("app-password")
+	s.write(map[string]string{"orders.yaml": s.marked("one")})
+	sleeper := s.run()
+	s.done("orders")
+	next := s.run("--lease-duration", "15s")
+	s.until("the other waits", func() bool { return strings.Contains(next.Log(), "another daemon acts") })
+
+	require.NoError(t, sleeper.Signal(syscall.SIGSTOP))
+	s.until("the other takes over", func() bool { return leads(next) })
+	s.write(map[string]string{"orders.yaml": s.marked("two")})
+	s.until("the other acts", func() bool { return s.mark() == "two" })
+	s.done("orders")
+
+	// The one that holds the Lease sleeps now, within it; the sleeper wakes up to
+	// a wish that nobody has carried out.
+	require.NoError(t, next.Signal(syscall.SIGSTOP))
+	s.write(map[string]string{"orders.yaml": s.marked("three")})
+	before := s.versions()
+	require.NoError(t, sleeper.Signal(syscall.SIGCONT))
+	s.until("the sleeper finds its Lease gone", func() bool { return !sleeper.Running() })
+	assert.NotZero(t, sleeper.ExitCode())
+	assert.Contains(t, sleeper.Log(), "the Lease is not held any more")
+	assert.Equal(t, before, s.versions(), "what the sleeper wrote")
+	assert.Equal(t, "two", s.mark())
+
+	require.NoError(t, next.Signal(syscall.SIGCONT))
+	s.until("the wish is carried out", func() bool {
+		if !next.Running() {
+			next = s.run()
+		}
+		return s.mark() == "three"
+	})
+	s.done("orders")
+	s.noPodRestarted()
+}

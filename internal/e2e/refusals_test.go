@@ -1,0 +1,211 @@
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/testbed"
+)
+
+// What is not done is refused by its name, with nothing of it applied, while
+// the harmless part of the same commit is.
+func TestWhatIsNotSupportedIsRefusedByNameWithNothingApplied(t *testing.T) {
+	t.Parallel()
+	s := begin(t, "refusals")
+	s.appSecret("app-password")
+	base := []edit{with(replicasOfHot, 2), with("spec.nodes.data.1", group("cold", 1)), with("spec.users.1", user("report"))}
+	s.appSecret("report-password")
+	require.NoError(t, bed.Secret(s.ctx, s.ns, "ssl", map[string]string{"keystore": "k", "password": "p"}))
+	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", base...)})
+	receiver := testbed.NewReceiver(nil)
+	t.Cleanup(receiver.Close)
+	s.start(testbed.DaemonOptions{Args: s.fromDir(), Env: []string{"WEBHOOK_URL=" + receiver.URL()}})
+	s.done("orders")
+	before := s.setSpecs()
+
+	ssl := func(key string) map[string]any {
+		return map[string]any{"secretKeyRef": map[string]any{"name": "ssl", "key": key}}
+	}
+	for _, situation := range []struct {
+		change  string
+		edits   []edit
+		refused []string
+	}{
+		{"fewer replicas", []edit{with(replicasOfHot, 1)}, []string{"shrink-not-supported"}},
+		{"a newer version", []edit{with("spec.cluster.version", "6.5.0")}, []string{"upgrade-not-supported"}},
+		{"an older version", []edit{with("spec.cluster.version", "6.3.7")}, []string{"downgrade-refused"}},
+		{"more memory", []edit{with("spec.nodes.data.0.resources.limits.memory", "2Gi")}, []string{"restart-not-supported"}},
+		{"more processors", []edit{with("spec.nodes.data.0.resources.limits.cpu", 2)}, []string{"restart-not-supported"}},
+		{"another setting", []edit{with("spec.cluster.settings", map[string]any{"stats.jobs_log_size": "100"})}, []string{"restart-not-supported"}},
+		{"a group more", []edit{with("spec.nodes.data.2", group("warm", 1))}, []string{"new-group-not-supported"}},
+		{"dedicated masters", []edit{with("spec.nodes.master", map[string]any{"replicas": 3, "resources": resources()})}, []string{"new-group-not-supported"}},
+		{"a group less", []edit{with("spec.nodes.data.1", nil)}, []string{"group-removal-not-supported"}},
+		{"a larger disk", []edit{with("spec.nodes.data.0.resources.disk.size", "32GiB")}, []string{"volume-change-not-supported"}},
+		{"a suspension", []edit{with(replicasOfHot, 0), with("spec.nodes.data.1.replicas", 0), with("spec.operations.consent", []string{"suspend"})}, []string{"suspend-not-supported"}},
+		{"another cluster.name", []edit{with("spec.cluster.name", "purchases")}, []string{"cluster-name-change"}},
+		{"TLS", []edit{with("spec.cluster.ssl", map[string]any{"keystore": ssl("keystore"), "keystorePassword": ssl("password"), "keystoreKeyPassword": ssl("password")})}, []string{"tls-change-not-supported"}},
+		{"a user less", []edit{with("spec.users.1", nil)}, []string{"user-removal-not-supported"}},
+		{"a shrink beside a grow", []edit{with(replicasOfHot, 1), with("spec.nodes.data.1.replicas", 2)}, []string{"shrink-not-supported"}},
+	} {
+		edits := append(slices.Clone(base), situation.edits...)
+		edits = append(edits, with("spec.cluster.service.annotations", map[string]any{"example.com/change": situation.change}))
+		s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", edits...)})
+		s.until(situation.change+": the harmless part is applied", func() bool {
+			return s.service("crate-orders").Annotations["example.com/change"] == situation.change
+		})
+		s.until(situation.change+": refused as "+strings.Join(situation.refused, ", "), func() bool {
+			return assert.ObjectsAreEqual(sorted(situation.refused), sorted(s.refusals("orders")))
+		})
+		assert.Equal(t, before, s.setSpecs(), "%s: a StatefulSet was changed", situation.change)
+		for _, name := range situation.refused {
+			s.until(situation.change+": told as a failure", func() bool {
+				return slices.ContainsFunc(receiver.Taken(), func(d testbed.Delivery) bool {
+					return d.Status == "failure" && d.Revision == s.record("orders").Revision && strings.Contains(string(d.Body), name)
+				})
+			})
+		}
+	}
+
+	// Taken back, all is as it was.
+	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", base...)})
+	s.done("orders")
+	assert.Equal(t, before, s.setSpecs())
+	s.noPodRestarted()
+	claims, err := bed.Admin.CoreV1().PersistentVolumeClaims(s.ns).List(s.ctx, metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Len(t, claims.Items, 6, "volume claims")
+	_, err = s.query("orders", "report", appPassword, "SELECT 1")
+	assert.NoError(t, err, "the user that was gone for a while")
+}
+
+// setSpecs are the specs of all StatefulSets of the namespace.
+func (s *situation) setSpecs() map[string]string {
+	s.Helper()
+	list, err := bed.Admin.AppsV1().StatefulSets(s.ns).List(s.ctx, metav1.ListOptions{})
+	require.NoError(s, err)
+	specs := map[string]string{}
+	for _, set := range list.Items {
+		text, err := json.Marshal(set.Spec)
+		require.NoError(s, err)
+		specs[set.Name] = string(text)
+	}
+	return specs
+}
+
+// A label on a user's Secret is no new password; a new password is refused, and
+// the database keeps the old one.
+func TestAPasswordThatChangedIsRefused(t *testing.T) {
+	t.Parallel()
+	s := begin(t, "password-change")
+	s.appSecret("app-password")
+	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders")})
+	daemon := s.run()
+	s.done("orders")
+
+	s.patch("secrets", "app-password", `{"metadata":{"labels":{"example.com/team":"payments"}}}`)
+	secret, err := bed.Admin.CoreV1().Secrets(s.ns).Get(s.ctx, "app-password", metav1.GetOptions{})
+	require.NoError(t, err)
+	s.until("the new version of the Secret is verified", func() bool {
+		users := s.record("orders").Bootstrap.Users
+		return len(users) == 1 && users[0].Secret.ResourceVersion == secret.ResourceVersion
+	})
+	s.done("orders")
+
+	s.patch("secrets", "app-password", `{"stringData":{"password":"another password"}}`)
+	s.refusedFor("orders", "password-change-not-supported")
+	_, err = s.query("orders", "app", appPassword, "SELECT 1")
+	assert.NoError(t, err, "the old password")
+	assert.NotContains(t, daemon.Log(), "another password")
+	assert.NotContains(t, s.statusText(), "another password")
+
+	s.patch("secrets", "app-password", `{"stringData":{"password":"`+appPassword+`"}}`)
+	s.done("orders")
+}
+
+// The Secret of the system user cannot be made anew: the database would not
+// take another password.
+func TestALostSystemSecretIsNotMadeAnew(t *testing.T) {
+	t.Parallel()
+	s := begin(t, "system-lost")
+	s.appSecret("app-password")
+	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders")})
+	s.run()
+	s.done("orders")
+	password := s.secretValue(names.SystemSecret("orders"), "password")
+	require.NoError(t, bed.Admin.CoreV1().Secrets(s.ns).Delete(s.ctx, names.SystemSecret("orders"), metav1.DeleteOptions{}))
+	s.refusedFor("orders", "system-password-lost")
+	require.NoError(t, bed.Secret(s.ctx, s.ns, names.SystemSecret("orders"), map[string]string{"password": password}))
+	s.done("orders")
+	s.noPodRestarted()
+}
+
+func TestASecondSourceWithTheSameClusterIsRefused(t *testing.T) {
+	t.Parallel()
+	s := begin(t, "two-sources")
+	s.appSecret("app-password")
+	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders")})
+	first := s.run()
+	s.done("orders")
+	_, err := first.Stop()
+	require.NoError(t, err)
+	owner := s.record("orders").Owner
+	before := s.setSpecs()
+
+	other := t.TempDir()
+	second := s.aside(s.ns, other)
+	second.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with("spec.cluster.service.annotations", map[string]any{"example.com/source": "second"}))})
+	daemon := s.start(testbed.DaemonOptions{Args: second.fromDir()})
+	s.until("the second source is refused, both named", func() bool {
+		log := daemon.Log()
+		return strings.Contains(log, "refusal=another-owner") && strings.Contains(log, s.dir) && strings.Contains(log, other)
+	})
+	assert.Empty(t, s.service("crate-orders").Annotations["example.com/source"])
+	assert.Equal(t, owner, s.record("orders").Owner)
+	assert.Equal(t, before, s.setSpecs())
+	_, err = daemon.Stop()
+	require.NoError(t, err)
+
+	// With consent it moves.
+	second.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with("spec.operations.consent", []string{"take-over"}))})
+	s.start(testbed.DaemonOptions{Args: second.fromDir()})
+	s.until("the cluster has a new owner", func() bool { return strings.Contains(s.record("orders").Owner, other) })
+	s.done("orders")
+	assert.Equal(t, before, s.setSpecs())
+	s.noPodRestarted()
+}
+
+// A new name with the same spec.cluster.name would be an empty database beside
+// the one with the data.
+func TestARenameIsRefused(t *testing.T) {
+	t.Parallel()
+	s := begin(t, "rename")
+	s.appSecret("app-password")
+	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders")})
+	daemon := s.run()
+	s.done("orders")
+	s.write(map[string]string{"orders.yaml": definition(s.ns, "purchases", with("spec.cluster.name", "orders"))})
+	s.until("the rename is refused", func() bool { return strings.Contains(daemon.Log(), "refusal=rename") })
+	s.refusedFor("orders", "orphaned")
+	sets, err := bed.Admin.AppsV1().StatefulSets(s.ns).List(s.ctx, metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Len(t, sets.Items, 1, "StatefulSets")
+
+	// Also by a daemon that never saw the old definition.
+	daemon.Kill()
+	daemon = s.run()
+	s.until("the rename is refused by the next daemon", func() bool { return strings.Contains(daemon.Log(), "refusal=rename") })
+	sets, err = bed.Admin.AppsV1().StatefulSets(s.ns).List(s.ctx, metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Len(t, sets.Items, 1, "StatefulSets")
+
+	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders")})
+	s.done("orders")
+	s.noPodRestarted()
+}

@@ -1,0 +1,90 @@
+package ops_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// What is left of a cluster decides, whatever of it was deleted by hand.
+func TestALostClusterIsNeitherFoundedAgainNorMadeSmaller(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		lose     func(*situation)
+		replicas int
+		id       string
+	}{
+		{"the record and the StatefulSet", func(s *situation) { s.r, s.o.Sets, s.o.Pods, s.o.Database = ops.Record{}, nil, nil, ops.Database{} }, 3, "id-1"},
+		{"the StatefulSet, and a claim that says another cluster", func(s *situation) {
+			s.r, s.o.Sets, s.o.Pods, s.o.Database = ops.Record{}, nil, nil, ops.Database{}
+			s.o.Claims[2].ClusterID = "id-2"
+		}, 3, ""},
+		{"the StatefulSet alone, its pods left", func(s *situation) { s.o.Sets = nil }, 3, "id-1"},
+		{"the StatefulSet that somebody had raised, its pods left", func(s *situation) {
+			s.o.Sets = nil
+			s.o.Pods = append(s.o.Pods, ops.Pod{Name: hot + "-4", Set: hot, Ordinal: 4, Ready: true})
+		}, 5, "id-1"},
+		{"the same, and the record", func(s *situation) {
+			s.r, s.o.Sets = ops.Record{}, nil
+			s.o.Pods = append(s.o.Pods, ops.Pod{Name: hot + "-4", Set: hot, Ordinal: 4, Ready: true})
+		}, 5, "id-1"},
+		{"the same, and Git wants fewer", func(s *situation) {
+			s.r, s.o.Sets = ops.Record{}, nil
+			s.d.Sets = []ops.Set{{Name: hot, Group: "hot", MasterEligible: true, Data: true, Replicas: 1}}
+		}, 3, "id-1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			c.lose(s)
+			d := s.decide()
+			require.NotEmpty(t, d.Effective.Sets)
+			e := d.Effective.Sets[0]
+			assert.False(t, e.InitialMasters, "its claims carry a cluster's data: it is not founded again")
+			assert.Equal(t, c.replicas, e.Replicas)
+			assert.Equal(t, c.id, d.Record.ClusterID)
+		})
+	}
+}
+
+func TestTheVersionThatWroteToAClaimIsNeverForgotten(t *testing.T) {
+	s := made(t)
+	s.r, s.o.Pods, s.o.Database = ops.Record{}, nil, ops.Database{}
+	d := s.decide()
+	assert.Equal(t, "5.10.1", d.Record.HighestVersion)
+}
+
+// A record that begins anew must not give the ids of transitions that were
+// delivered before: they would be taken for repetitions.
+func TestReportsAfterALostRecordHaveIDsOfTheirOwn(t *testing.T) {
+	s := made(t)
+	known := map[string]bool{}
+	refuse := func() string {
+		s.d.Sets = []ops.Set{{Name: hot, Group: "hot", MasterEligible: true, Data: true, Replicas: 2}}
+		d := s.decide()
+		require.Len(t, d.Reports, 1)
+		return d.Reports[0].ID
+	}
+	for seq := range int64(20) {
+		s.r.Seq = seq
+		known[refuse()] = true
+	}
+	s.r = ops.Record{}
+	d := s.decide()
+	for _, r := range d.Reports {
+		assert.False(t, known[r.ID], r.Reason)
+	}
+	require.NotEmpty(t, d.Reports)
+}
+
+func TestReportsOfDifferentRefusalsNeverShareAnID(t *testing.T) {
+	one, two := made(t), made(t)
+	one.d.Sets = []ops.Set{{Name: hot, Group: "hot", MasterEligible: true, Data: true, Replicas: 2}}
+	two.d.TLS = true
+	a, b := one.decide(), two.decide()
+	require.Len(t, a.Reports, 1)
+	require.Len(t, b.Reports, 1)
+	assert.NotEqual(t, a.Reports[0].ID, b.Reports[0].ID)
+}
