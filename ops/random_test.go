@@ -26,11 +26,15 @@ func TestAnyHistoryEndsWhereTheLastPushSays(t *testing.T) {
 					}
 					_, _ = w.turn() // a kill is part of the history
 				}
-				d := wantedCluster(1 + r.IntN(6))
-				switch r.IntN(4) {
+				d := restartable(wantedCluster(1 + r.IntN(6)))
+				switch r.IntN(6) {
 				case 0:
 					d.Version = "5.10.2"
 					d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot, Path: "image"}}
+				case 2:
+					w.template = fmt.Sprintf("t%d", r.IntN(3))
+				case 3:
+					d.RestartedAt = w.now.Format("2006-01-02T15:04:05Z07:00")
 				case 1:
 					d.Users = append(d.Users, ops.User{Name: "eve", Secret: ops.SecretKey{Name: "ada", Key: "password"}})
 				}
@@ -44,13 +48,13 @@ func TestAnyHistoryEndsWhereTheLastPushSays(t *testing.T) {
 				highest = max(highest, s.Replicas)
 			}
 			w.killAt = 0
-			last := wantedCluster(highest)
+			last := restartable(wantedCluster(highest))
 			last.Revision = "the last"
 			if w.running != "" {
 				last.Version = w.running
 			}
 			w.desired = last
-			for range 60 {
+			for range 300 {
 				_, err := w.turn()
 				require.NoError(t, err)
 			}
@@ -60,6 +64,12 @@ func TestAnyHistoryEndsWhereTheLastPushSays(t *testing.T) {
 			}
 			require.Empty(t, d.Actions())
 			require.Empty(t, d.Waits)
+			require.Nil(t, d.Record.Operation)
+			require.Nil(t, d.Record.Hold)
+			require.Equal(t, "all", w.persistent, "C: the hold was given back")
+			for name, p := range w.pods {
+				require.Equal(t, w.template, p.template, name)
+			}
 			require.Equal(t, "id-1", d.Record.ClusterID)
 			require.True(t, d.Record.Bootstrap.Done)
 			require.Len(t, w.nodeNames(), highest)

@@ -41,9 +41,8 @@ func TestWhatIsNotSupportedIsRefusedByNameWithNothingApplied(t *testing.T) {
 		{"fewer replicas", []edit{with(replicasOfHot, 1)}, []string{"shrink-not-supported"}},
 		{"a newer version", []edit{with("spec.cluster.version", "6.5.0")}, []string{"upgrade-not-supported"}},
 		{"an older version", []edit{with("spec.cluster.version", "6.3.7")}, []string{"downgrade-refused"}},
-		{"more memory", []edit{with("spec.nodes.data.0.resources.limits.memory", "2Gi")}, []string{"restart-not-supported"}},
-		{"more processors", []edit{with("spec.nodes.data.0.resources.limits.cpu", 2)}, []string{"restart-not-supported"}},
-		{"another setting", []edit{with("spec.cluster.settings", map[string]any{"stats.jobs_log_size": "100"})}, []string{"restart-not-supported"}},
+		{"more memory, zone by zone", []edit{with("spec.nodes.data.0.resources.limits.memory", "2Gi"), with("spec.operations.restartBy", "zone")}, []string{"restart-by-zone-not-supported"}},
+		{"another registry", []edit{with("spec.cluster.imageRegistry", "example.com/crate")}, []string{"image-change-not-supported", "image-change-not-supported"}},
 		{"a group more", []edit{with("spec.nodes.data.2", group("warm", 1))}, []string{"new-group-not-supported"}},
 		{"dedicated masters", []edit{with("spec.nodes.master", map[string]any{"replicas": 3, "resources": resources()})}, []string{"new-group-not-supported"}},
 		{"a group less", []edit{with("spec.nodes.data.1", nil)}, []string{"group-removal-not-supported"}},
@@ -97,36 +96,6 @@ func (s *situation) setSpecs() map[string]string {
 		specs[set.Name] = string(text)
 	}
 	return specs
-}
-
-// A label on a user's Secret is no new password; a new password is refused, and
-// the database keeps the old one.
-func TestAPasswordThatChangedIsRefused(t *testing.T) {
-	t.Parallel()
-	s := begin(t, "password-change")
-	s.appSecret("app-password")
-	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders")})
-	daemon := s.run()
-	s.done("orders")
-
-	s.patch("secrets", "app-password", `{"metadata":{"labels":{"example.com/team":"payments"}}}`)
-	secret, err := bed.Admin.CoreV1().Secrets(s.ns).Get(s.ctx, "app-password", metav1.GetOptions{})
-	require.NoError(t, err)
-	s.until("the new version of the Secret is verified", func() bool {
-		users := s.record("orders").Bootstrap.Users
-		return len(users) == 1 && users[0].Secret.ResourceVersion == secret.ResourceVersion
-	})
-	s.done("orders")
-
-	s.patch("secrets", "app-password", `{"stringData":{"password":"another password"}}`)
-	s.refusedFor("orders", "password-change-not-supported")
-	_, err = s.query("orders", "app", appPassword, "SELECT 1")
-	assert.NoError(t, err, "the old password")
-	assert.NotContains(t, daemon.Log(), "another password")
-	assert.NotContains(t, s.statusText(), "another password")
-
-	s.patch("secrets", "app-password", `{"stringData":{"password":"`+appPassword+`"}}`)
-	s.done("orders")
 }
 
 // The Secret of the system user cannot be made anew: the database would not

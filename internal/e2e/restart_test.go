@@ -1,0 +1,211 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/testbed"
+)
+
+// restartPatience is of a whole restart of three nodes on two cores.
+const restartPatience = 3 * time.Minute
+
+// restartVoyage is a made cluster of three nodes with tables of 0, 1 and 2
+// replicas; its waits are short.
+type restartVoyage struct {
+	*voyage
+	edits []edit
+
+	mu    sync.Mutex
+	acked map[string]int
+	tries int
+	fails int
+	end   func()
+}
+
+var replicaTables = []string{"none", "one", "two"}
+
+func departRestart(t *testing.T, ns string, edits ...edit) *restartVoyage {
+	t.Helper()
+	v := &restartVoyage{voyage: &voyage{situation: begin(t, ns), faults: os.Getenv("STEVEDORE_FAULTS_BINARY")}, acked: map[string]int{}}
+	if v.faults == "" {
+		v.faults = "../../bin/stevedore-faults"
+	}
+	v.appSecret("app-password")
+	v.receiver = testbed.NewReceiver(nil)
+	t.Cleanup(v.receiver.Close)
+	v.edits = append([]edit{with(replicasOfHot, 3), with("spec.operations", map[string]any{"stableFor": "1s", "masterStableFor": "1s"})}, edits...)
+	v.define()
+	daemon := v.sail("", "")
+	v.settled(cutCluster)
+	v.stop(daemon)
+	for i, name := range replicaTables {
+		v.rows(cutCluster, fmt.Sprintf("CREATE TABLE doc.%s (id TEXT PRIMARY KEY) CLUSTERED INTO 2 SHARDS WITH (number_of_replicas = %d)", name, i))
+	}
+	v.until("the tables are green", func() bool {
+		return len(v.rows(cutCluster, "SELECT table_name FROM sys.health WHERE health <> 'GREEN'")) == 0
+	})
+	v.writeRows()
+	return v
+}
+
+func (v *restartVoyage) define(more ...edit) {
+	v.Helper()
+	v.write(map[string]string{"orders.yaml": definition(v.ns, cutCluster, append(slices.Clone(v.edits), more...)...)})
+}
+
+// writeRows inserts rows through any node and counts those that were
+// acknowledged, until finish.
+func (v *restartVoyage) writeRows() {
+	ctx, cancel := context.WithCancel(v.ctx)
+	done := make(chan struct{})
+	v.end = func() { cancel(); <-done }
+	v.Cleanup(v.end)
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for n := 0; ; n++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			list, err := bed.Admin.CoreV1().Pods(v.ns).List(ctx, metav1.ListOptions{LabelSelector: names.NameLabel + "=" + cutCluster})
+			if err != nil || len(list.Items) == 0 {
+				continue
+			}
+			table := replicaTables[n%len(replicaTables)]
+			statement := "INSERT INTO doc." + table + " (id) VALUES ('" + strconv.Itoa(n) + "')"
+			asking, stop := context.WithTimeout(ctx, 3*time.Second)
+			_, err = bed.Query(asking, list.Items[n%len(list.Items)].Status.PodIP, "app", appPassword, statement)
+			stop()
+			v.mu.Lock()
+			v.tries++
+			if err == nil {
+				v.acked[table]++
+			} else {
+				v.fails++
+			}
+			v.mu.Unlock()
+		}
+	}()
+}
+
+// restartedPods is true when every pod was made anew.
+func (v *restartVoyage) restartedPods() bool {
+	v.pods.mu.Lock()
+	defer v.pods.mu.Unlock()
+	again := 0
+	for _, uids := range v.pods.uids {
+		if len(uids) >= 2 {
+			again++
+		}
+	}
+	return again == 3
+}
+
+func (v *restartVoyage) restartEnded() bool {
+	told := slices.ContainsFunc(v.receiver.Taken(), func(d testbed.Delivery) bool {
+		return d.Status == "success" && actionOf(v.T, d) == "change_compute"
+	})
+	return told && v.restartedPods() && v.isSettled(cutCluster)
+}
+
+// arrived checks what holds after a restart, however often the daemon was killed.
+func (v *restartVoyage) arrived() {
+	v.Helper()
+	v.end()
+	v.pods.mu.Lock()
+	for name, uids := range v.pods.uids {
+		assert.Len(v, uids, 2, "pod %s was restarted once", name)
+	}
+	v.pods.mu.Unlock()
+	rec := v.record(cutCluster)
+	assert.Nil(v, rec.Hold)
+	assert.Nil(v, rec.Operation)
+	assert.Equal(v, [][]string{{"all"}}, v.rows(cutCluster, "SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster"))
+	assert.NotContains(v, v.set("crate-data-hot-orders").Annotations, names.HoldAnnotation)
+	assert.Empty(v, v.rows(cutCluster, "SELECT table_name FROM sys.health WHERE health <> 'GREEN'"))
+	v.rows(cutCluster, "REFRESH TABLE doc.none, doc.one, doc.two")
+	for _, table := range replicaTables {
+		rows, err := strconv.Atoi(v.rows(cutCluster, "SELECT count(*) FROM doc."+table)[0][0])
+		require.NoError(v, err)
+		if table != "none" {
+			assert.GreaterOrEqual(v, rows, v.acked[table], "acknowledged rows of doc.%s", table)
+		}
+		assert.Positive(v, v.acked[table], "rows were written to doc.%s", table)
+	}
+	v.Logf("%d writes, %d failed; acknowledged %v", v.tries, v.fails, v.acked)
+}
+
+func TestMoreMemoryRestartsEachNodeOnce(t *testing.T) {
+	t.Parallel()
+	v := departRestart(t, "restart-memory")
+	v.define(with("spec.nodes.data.0.resources.limits.memory", "2Gi"))
+	trace := filepath.Join(t.TempDir(), "writes")
+	daemon := v.sail("", trace)
+	v.eventually("the restart has ended", restartPatience, v.restartEnded)
+	v.stop(daemon)
+	v.arrived()
+	for _, pod := range v.clusterPods(cutCluster) {
+		assert.Equal(t, "2Gi", pod.Spec.Containers[0].Resources.Limits.Memory().String(), pod.Name)
+	}
+	content, err := os.ReadFile(trace)
+	require.NoError(t, err)
+	writes := strings.Count(string(content), "\n")
+	t.Logf("a restart of 3 nodes: %d writes", writes)
+	require.Greater(t, writes, 12)
+
+	for _, die := range []string{fmt.Sprintf("before:%d", writes/4), fmt.Sprintf("after:%d", writes/2), fmt.Sprintf("before:%d", writes*3/4)} {
+		t.Run("killed "+die, func(t *testing.T) {
+			v := departRestart(t, "restart-"+strings.ReplaceAll(die, ":", "-"))
+			v.define(with("spec.nodes.data.0.resources.limits.memory", "2Gi"))
+			daemon := v.sail(die, "")
+			v.eventually("the daemon is dead, or done", restartPatience, func() bool { return !daemon.Running() || v.restartEnded() })
+			if !daemon.Running() {
+				v.free()
+				daemon = v.sail("", "")
+			}
+			v.eventually("the restart has ended", restartPatience, v.restartEnded)
+			v.stop(daemon)
+			v.arrived()
+		})
+	}
+}
+
+func TestARestartIsAskedForByAnnotationAndByCommand(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]func(*restartVoyage){
+		"annotation": func(v *restartVoyage) {
+			v.define(with("metadata.annotations", map[string]any{names.RestartedAtAnnotation: time.Now().UTC().Add(time.Second).Format(time.RFC3339)}))
+		},
+		"command": func(v *restartVoyage) {
+			out, stderr, code := v.verb("restart", "-n", v.ns, cutCluster)
+			require.Zero(v, code, out+stderr)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := departRestart(t, "restart-"+name)
+			daemon := v.sail("", "")
+			v.settled(cutCluster)
+			ask(v)
+			v.eventually("the restart has ended", restartPatience, v.restartEnded)
+			v.stop(daemon)
+			v.arrived()
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package ops_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+)
+
+// materialised is one StatefulSet as it is effective.
+func materialised(t *testing.T, wanted *unstructured.Unstructured, saved ops.Saved, e ops.EffectiveSet) (*unstructured.Unstructured, ops.Saved) {
+	t.Helper()
+	e.Name, e.Replicas = "crate-data-hot-c", 3
+	objects, next, err := ops.Materialise([]*unstructured.Unstructured{wanted}, saved, ops.Effective{Sets: []ops.EffectiveSet{e}})
+	require.NoError(t, err)
+	require.Len(t, objects, 1)
+	return objects[0], next
+}
+
+func TestAPodTemplateIsMarkedByWhatAProcessReadsWhenItStarts(t *testing.T) {
+	first, _ := materialised(t, statefulSet(t), nil, ops.EffectiveSet{InitialMasters: true})
+	mark := ops.TemplateOf(first)
+	require.Len(t, mark, 16)
+	for name, c := range map[string]struct {
+		replace []string
+		same    bool
+	}{
+		"the first masters":     {[]string{"data-hot-0,data-hot-1,data-hot-2", "data-hot-0"}, true},
+		"gateway counts":        {[]string{"expected_data_nodes=3", "expected_data_nodes=4"}, true},
+		"a pod label":           {[]string{`"metadata":{"labels":{"a":"b"}}`, `"metadata":{"labels":{"a":"b","c":"d"}}`}, true},
+		"the order of settings": {[]string{`"-Ccluster.name=x",`, "", `"-Cstats.enabled=true"`, `"-Cstats.enabled=true","-Ccluster.name=x"`}, true},
+		"a setting":             {[]string{"stats.enabled=true", "stats.enabled=false"}, false},
+		"the heap":              {[]string{`"value":"1"`, `"value":"2"`}, false},
+		"a side container":      {[]string{"exporter:1", "exporter:2"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other, _ := materialised(t, statefulSet(t, c.replace...), nil, ops.EffectiveSet{})
+			assert.Equal(t, c.same, ops.TemplateOf(other) == mark)
+			assert.Equal(t, "crate-data-hot-c", other.GetName())
+		})
+	}
+}
+
+func TestTheMarkAndTheHoldAreNoChanges(t *testing.T) {
+	effective, _ := materialised(t, statefulSet(t), nil, ops.EffectiveSet{Hold: "held"})
+	assert.Equal(t, "held", effective.GetAnnotations()[names.HoldAnnotation])
+	for _, c := range ops.Classify([]*unstructured.Unstructured{statefulSet(t)}, []*unstructured.Unstructured{effective}) {
+		assert.Equal(t, ops.ChangeInPlace, c.Class, "%s", c.Path)
+	}
+}
+
+func TestATemplateReturnsToWhatWasEffectiveBefore(t *testing.T) {
+	old := statefulSet(t)
+	wanted := statefulSet(t, `"value":"1"`, `"value":"2"`)
+	before, saved := materialised(t, old, nil, ops.EffectiveSet{})
+	now, saved := materialised(t, wanted, saved, ops.EffectiveSet{Remember: true, Hold: "held"})
+	require.NotEqual(t, ops.TemplateOf(before), ops.TemplateOf(now))
+	sets, err := saved.Unpack()
+	require.NoError(t, err)
+	require.Len(t, sets, 1, "what is only remembered is not effective")
+	again, saved := materialised(t, wanted, saved, ops.EffectiveSet{Remember: true})
+	require.Equal(t, ops.TemplateOf(now), ops.TemplateOf(again))
+	back, saved := materialised(t, wanted, saved, ops.EffectiveSet{Remember: true, Template: ops.TemplateBefore})
+	assert.Equal(t, before, back)
+	kept, saved := materialised(t, wanted, saved, ops.EffectiveSet{Template: ops.TemplateKept})
+	assert.Equal(t, before, kept)
+	_, found := saved["crate-data-hot-c@before"]
+	assert.False(t, found, "it is forgotten afterwards")
+}
