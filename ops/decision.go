@@ -165,6 +165,9 @@ const (
 	// ActionRecreatePod deletes Pod (precondition PodUID), which has never
 	// started CrateDB, so that it comes back on its set's template. Disruptive.
 	ActionRecreatePod ActionKind = "recreate-pod"
+	// ActionCurePod deletes Pod (precondition PodUID), which does not run and is of
+	// another template than its set has now. Disruptive.
+	ActionCurePod ActionKind = "cure-pod"
 	// ActionHoldAllocation sets cluster.routing.allocation.enable from Before to
 	// Allocation, persistent, on Pod; ResultHidden when a transient value hides it.
 	ActionHoldAllocation ActionKind = "hold-allocation"

@@ -474,6 +474,6 @@ func (t *turn) cure() {
 		}
 	}
 	if found != nil {
-		t.d2.Disruptive = &Action{Kind: ActionRecreatePod, Pod: found.Name, PodUID: found.UID}
+		t.d2.Disruptive = &Action{Kind: ActionCurePod, Pod: found.Name, PodUID: found.UID}
 	}
 }

@@ -129,7 +129,11 @@ func TestARestartKilledAtAnyWriteEndsTheSame(t *testing.T) {
 			before := restartedWorld(t, c.desired, func(*world) {}, 0, false, false).writes
 			total := restartedWorld(t, c.desired, c.ask, 0, false, false).writes - before
 			require.Greater(t, total, 10)
-			for n := 1; n <= total; n++ {
+			each := 1
+			if name == "with tiers" {
+				each = 4 // six pods go through the same steps
+			}
+			for n := 1; n <= total; n += each {
 				for _, after := range []bool{false, true} {
 					for _, lose := range []bool{false, true} {
 						t.Run(fmt.Sprintf("write %d after=%v lost=%v", n, after, lose), func(t *testing.T) {

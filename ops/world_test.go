@@ -412,8 +412,10 @@ func (w *world) SetBudget(_ context.Context, name string, v int) error {
 	return nil
 }
 
-// DeletePod asserts B and C at each deletion.
-func (w *world) DeletePod(_ context.Context, name, uid string) error {
+func (w *world) DeletePod(context.Context, string, string) error { return nil }
+
+// RestartPod asserts B and C at each deletion.
+func (w *world) RestartPod(_ context.Context, name, uid string, _ bool) error {
 	pod := w.pods[name]
 	if pod == nil || pod.uid != uid || pod.away > 0 {
 		return execute.ErrNotFound

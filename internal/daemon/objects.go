@@ -119,6 +119,28 @@ func (o objects) DeletePod(ctx context.Context, name, uid string) error {
 	return wrapWrite("deleting Pod", o.cluster.Namespace, name, err)
 }
 
+// RestartPod looks right before it deletes.
+func (o objects) RestartPod(ctx context.Context, name, uid string, ready bool) error {
+	pods := o.client.CoreV1().Pods(o.cluster.Namespace)
+	pod, err := pods.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return wrapWrite("looking at Pod", o.cluster.Namespace, name, err)
+	}
+	seen := observedPod(pod, nil)
+	switch {
+	case seen.UID != uid:
+		return fmt.Errorf("deleting Pod %s/%s: it is another pod by now: %w", o.cluster.Namespace, name, execute.ErrNotFound)
+	case seen.Terminating:
+		return nil
+	case seen.Ready && !ready:
+		return fmt.Errorf("deleting Pod %s/%s: it is ready by now, it stays", o.cluster.Namespace, name)
+	case !seen.Ready && ready:
+		return fmt.Errorf("deleting Pod %s/%s: it is not ready any more, it stays", o.cluster.Namespace, name)
+	}
+	err = pods.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion}})
+	return wrapWrite("deleting Pod", o.cluster.Namespace, name, err)
+}
+
 // discreet keeps what the API server, or an admission webhook, says of a Secret
 // out of logs and reports: it may quote values.
 func discreet(err error) error {

@@ -19,7 +19,8 @@ func (d *deletions) CreateSecret(context.Context, string, map[string][]byte) err
 func (d *deletions) LabelSecret(context.Context, string, string, string) error      { return nil }
 func (d *deletions) AnnotateClaim(context.Context, string, map[string]string) error { return nil }
 func (d *deletions) SetBudget(context.Context, string, int) error                   { return nil }
-func (d *deletions) DeletePod(_ context.Context, name, uid string) error {
+func (d *deletions) DeletePod(context.Context, string, string) error                { return nil }
+func (d *deletions) RestartPod(_ context.Context, name, uid string, _ bool) error {
 	d.pods = append(d.pods, name+"/"+uid)
 	return nil
 }

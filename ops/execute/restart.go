@@ -110,7 +110,7 @@ func restartPod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) 
 			return ops.Result{}, fmt.Errorf("%d table(s) are not green any more", len(tables))
 		}
 	}
-	err = t.Objects.DeletePod(ctx, a.Pod, a.PodUID)
+	err = t.Objects.RestartPod(ctx, a.Pod, a.PodUID, true)
 	if errors.Is(err, ErrNotFound) {
 		err = nil
 	}

@@ -53,6 +53,12 @@ func run(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 		return releaseAllocation(ctx, a, t)
 	case ops.ActionRestartPod:
 		return restartPod(ctx, a, t)
+	case ops.ActionCurePod:
+		err := t.Objects.RestartPod(ctx, a.Pod, a.PodUID, false)
+		if errors.Is(err, ErrNotFound) {
+			err = nil
+		}
+		return ops.Result{Message: "the pod did not run and was deleted, to come back on its set's template"}, err
 	case ops.ActionRecreatePod:
 		err := t.Objects.DeletePod(ctx, a.Pod, a.PodUID)
 		if errors.Is(err, ErrNotFound) {

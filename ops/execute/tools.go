@@ -27,8 +27,13 @@ type Objects interface {
 	AnnotateClaim(ctx context.Context, name string, annotations map[string]string) error
 	// SetBudget sets a disruption budget's maxUnavailable.
 	SetBudget(ctx context.Context, name string, maxUnavailable int) error
-	// DeletePod deletes a pod with its UID as precondition.
+	// DeletePod deletes a pod in which CrateDB has never started, with its UID as
+	// precondition.
 	DeletePod(ctx context.Context, name, uid string) error
+	// RestartPod deletes a pod that is to be started anew, with its UID as
+	// precondition; an error when it is not ready any more (with ready), or is by
+	// now (without).
+	RestartPod(ctx context.Context, name, uid string, ready bool) error
 }
 
 // Secrets reads a Secret from the API server, never from a cache.

@@ -1,0 +1,43 @@
+package ops_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+func TestStabilityCountsFromTheLastChange(t *testing.T) {
+	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	first := ops.Database{
+		At: begin, Contact: ops.Yes, Recovered: ops.Yes, MasterNode: "a", Health: ops.Health{Colour: ops.Green},
+		Nodes: []ops.Node{{ID: "a"}, {ID: "b"}},
+	}
+	later := begin.Add(time.Minute)
+	for _, c := range []struct {
+		name          string
+		change        func(*ops.Database)
+		since, master time.Time
+	}{
+		{"nothing changed", func(*ops.Database) {}, begin, begin},
+		{"another master", func(db *ops.Database) { db.MasterNode = "b" }, begin, later},
+		{"no master", func(db *ops.Database) { db.MasterNode = "" }, begin, time.Time{}},
+		{"a node less", func(db *ops.Database) { db.Nodes = db.Nodes[:1] }, later, begin},
+		{"a node on a new volume", func(db *ops.Database) { db.Nodes = []ops.Node{{ID: "a"}, {ID: "c"}} }, later, begin},
+		{"yellow", func(db *ops.Database) { db.Health.Colour = ops.Yellow }, later, begin},
+		{"red", func(db *ops.Database) { db.Health.Colour = ops.Red }, time.Time{}, begin},
+		{"no contact", func(db *ops.Database) { db.Contact = ops.No }, time.Time{}, time.Time{}},
+		{"not recovered", func(db *ops.Database) { db.Recovered = ops.Unknown }, time.Time{}, time.Time{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			now := first
+			now.At = later
+			c.change(&now)
+			s := ops.Stability{}.Next(&first).Next(&now)
+			assert.Equal(t, c.since, s.Since)
+			assert.Equal(t, c.master, s.Master)
+		})
+	}
+}
