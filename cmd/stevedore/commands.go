@@ -19,14 +19,16 @@ func newPause() *cobra.Command {
 	return command("pause", "Keep stevedore's hands off a cluster",
 		`pause makes the daemon do nothing to a cluster until resume, or until the
 cluster's definition changes. What it holds in the database stays held.`,
-		record.Pause, "paused; `stevedore resume` goes on, and so does a change of its definition")
+		one(record.Pause), "paused; `stevedore resume` goes on, and so does a change of its definition")
 }
 
 func newResume() *cobra.Command {
 	return command("resume", "Go on with a cluster that was paused",
-		`resume takes a pause back, also one that the definition's annotation asks for,
-until the cluster's definition changes.`,
-		record.Resume, "resumed")
+		`resume takes a pause or a release back, also one that the definition's
+annotation asks for, until the cluster's definition changes.`,
+		func(revision string) []record.Command {
+			return []record.Command{record.Resume(revision), record.Keep(revision)}
+		}, "resumed; a release is taken back too")
 }
 
 func newRelease() *cobra.Command {
@@ -34,10 +36,10 @@ func newRelease() *cobra.Command {
 		`release gives back what stevedore holds of a cluster (holds in the database,
 disruption budgets) and then does nothing to it any more, until its definition
 changes. Nothing of the cluster is deleted.`,
-		record.Release, "released; the daemon gives back what it holds and then keeps its hands off")
+		one(record.Release), "released; the daemon gives back what it holds and then keeps its hands off")
 }
 
-func command(verb, short, long string, make func(revision string) record.Command, said string) *cobra.Command {
+func command(verb, short, long string, make func(revision string) []record.Command, said string) *cobra.Command {
 	var kube kubeFlags
 	cmd := &cobra.Command{
 		Use:     verb + " CLUSTER",
@@ -67,9 +69,13 @@ func command(verb, short, long string, make func(revision string) record.Command
 	return cmd
 }
 
+func one(command func(revision string) record.Command) func(revision string) []record.Command {
+	return func(revision string) []record.Command { return []record.Command{command(revision)} }
+}
+
 // give writes the command; a write of the daemon in between is no reason to
 // bother the person.
-func give(ctx context.Context, store *record.Store, cluster record.Cluster, make func(revision string) record.Command) error {
+func give(ctx context.Context, store *record.Store, cluster record.Cluster, make func(revision string) []record.Command) error {
 	for range 10 {
 		var rec ops.Record
 		if _, err := store.Load(ctx, cluster, record.Operation, &rec); err != nil {
@@ -79,7 +85,7 @@ func give(ctx context.Context, store *record.Store, cluster record.Cluster, make
 		if rec.Seen != "" {
 			revision = rec.Seen
 		}
-		err := store.Give(ctx, cluster, make(revision))
+		err := store.Give(ctx, cluster, make(revision)...)
 		if !errors.Is(err, record.ErrConflict) {
 			return err
 		}

@@ -203,7 +203,7 @@ func TestARecordThatNothingIsDecidedForCanBeSaved(t *testing.T) {
 			return err
 		}},
 		{"a damaged record and a mistake in the definition", func(w *worker, entry record.Entry) error {
-			_, err := w.show(t.Context(), entry, ops.Record{}, ops.Record{}, ops.Decision{Verdict: ops.Refuse}, []string{"a.yaml:1:1: no"})
+			_, err := w.show(t.Context(), entry, wanted{}, ops.Record{}, ops.Record{}, ops.Decision{Verdict: ops.Refuse}, []string{"a.yaml:1:1: no"})
 			return err
 		}},
 	} {
