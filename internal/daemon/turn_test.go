@@ -10,6 +10,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/record/recordtest"
+	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/internal/telemetry"
 	"stevedore.dev/stevedore/ops"
 )
@@ -21,6 +22,7 @@ func newWorker(t *testing.T, configMaps *recordtest.ConfigMaps) *worker {
 	d := &daemon{
 		leadership: l, fleet: newFleet(), store: record.NewStore(configMaps), outcome: map[record.Cluster]string{},
 		metrics: telemetry.NewMetrics(telemetry.Build{}, nil), options: Options{Interval: time.Minute},
+		reporter: &reports.Reporter{Log: slog.New(slog.DiscardHandler)},
 	}
 	return &worker{daemon: d, key: key("c"), log: slog.New(slog.DiscardHandler), wake: make(chan struct{}, 1)}
 }
