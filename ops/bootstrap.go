@@ -185,7 +185,7 @@ func (t *turn) bootstrap() {
 		t.rebuildAsked()
 		t.outcome(OperationBootstrap, StatusSuccess, "", Report{
 			Event: EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapSucceeded",
-			Message: fmt.Sprintf("cluster %s has been made: %d nodes of CrateDB %s, %d user(s)", t.d.ClusterName, t.allRecorded(), t.d.Version, len(t.d.Users)+1),
+			Message: fmt.Sprintf("cluster %s has been made: %d nodes of CrateDB %s, %d users besides system", t.d.ClusterName, t.allRecorded(), t.d.Version, len(t.d.Users)),
 		})
 	case !op.TimedOut && t.elapsed(op.Started) > limit:
 		next := *op

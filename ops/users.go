@@ -55,11 +55,22 @@ func (t *turn) users() {
 	if !t.r.Bootstrap.Done {
 		return
 	}
-	for _, r := range t.r.Bootstrap.Users {
-		if !slices.ContainsFunc(t.d.Users, func(u User) bool { return u.Name == r.Name }) {
-			t.refusal(gates.UserRemoval(r.Name))
+	t.r.Bootstrap.Users = slices.DeleteFunc(slices.Clone(t.r.Bootstrap.Users), func(r RecordedUser) bool {
+		if slices.ContainsFunc(t.d.Users, func(u User) bool { return u.Name == r.Name }) {
+			return false
 		}
-	}
+		if t.dropped(r.Name) {
+			return true // somebody did what the refusal asks for
+		}
+		t.refusal(gates.UserRemoval(r.Name))
+		return false
+	})
+}
+
+// dropped says that the database has no such user; only a cluster that has
+// recovered can say so.
+func (t *turn) dropped(user string) bool {
+	return t.contact() && t.o.Database.UsersKnown && t.o.Database.Recovered == Yes && !slices.Contains(t.o.Database.Users, user)
 }
 
 func (t *turn) makeUser(u User, s Secret) {
@@ -75,9 +86,8 @@ func (t *turn) makeUser(u User, s Secret) {
 	next.Name = u.Name
 	a := Action{Pod: pod, User: u.Name, Secret: u.Secret, SecretVersion: s.Version, SystemSecret: t.systemSecret()}
 	made := next.Secret != (SecretVersion{})
-	// A user that somebody dropped is made again; only a cluster that has
-	// recovered can say that there is none.
-	gone := t.o.Database.UsersKnown && t.o.Database.Recovered == Yes && !slices.Contains(t.o.Database.Users, u.Name)
+	// A user that somebody dropped is made again.
+	gone := t.dropped(u.Name)
 	switch {
 	case !made || gone:
 		a.Kind = ActionSetUser

@@ -25,6 +25,12 @@ func TestUsersAfterBootstrap(t *testing.T) {
 			s.r.Bootstrap.Users = []ops.RecordedUser{{Name: "ada", Secret: s.r.Bootstrap.Users[0].Secret, Refused: secret(s, "ada").Version}}
 		}, ops.ActionChangePassword, "", ""},
 		{"a user is gone from the definition", func(s *situation) { s.d.Users = nil }, "", "user-removal-not-supported", ""},
+		{"a user is gone from the definition, and somebody dropped it", func(s *situation) {
+			s.d.Users, s.o.Database.Users = nil, []string{"system"}
+		}, "", "", ""},
+		{"a user is gone from the definition, before recovery", func(s *situation) {
+			s.d.Users, s.o.Database.Users, s.o.Database.Recovered = nil, []string{"crate"}, ops.No
+		}, "", "user-removal-not-supported", ""},
 		{"somebody dropped the user", func(s *situation) { s.o.Database.Users = []string{"system"} }, ops.ActionSetUser, "", ""},
 		{"no user is seen before recovery", func(s *situation) {
 			s.o.Database.Users, s.o.Database.Recovered = []string{"crate"}, ops.No

@@ -21,14 +21,16 @@ func newPause() *cobra.Command {
 		`pause makes the daemon do nothing to a cluster until resume, or until the
 cluster's definition changes. What it holds in the database is given back; a
 restart that was under way goes on after the pause.`,
-		"paused; `stevedore resume` goes on, and so does a change of its definition", record.Pause)
+		one(record.Pause), "paused; `stevedore resume` goes on, and so does a change of its definition")
 }
 
 func newResume() *cobra.Command {
-	return command("resume", "Go on with a cluster that was paused or aborted",
-		`resume takes a pause or an abort back, also one that the definition's annotation
-asks for, until the cluster's definition changes.`,
-		"resumed", record.Resume, record.Unabort)
+	return command("resume", "Go on with a cluster that was paused, aborted or released",
+		`resume takes a pause, an abort or a release back, also one that the definition's
+annotation asks for, until the cluster's definition changes.`,
+		func(revision string) []record.Command {
+			return []record.Command{record.Resume(revision), record.Unabort(revision), record.Keep(revision)}
+		}, "resumed; an abort and a release are taken back too")
 }
 
 func newRelease() *cobra.Command {
@@ -36,7 +38,7 @@ func newRelease() *cobra.Command {
 		`release gives back what stevedore holds of a cluster (holds in the database,
 disruption budgets) and then does nothing to it any more, until its definition
 changes. Nothing of the cluster is deleted.`,
-		"released; the daemon gives back what it holds and then keeps its hands off", record.Release)
+		one(record.Release), "released; the daemon gives back what it holds and then keeps its hands off")
 }
 
 func newAbort() *cobra.Command {
@@ -44,7 +46,7 @@ func newAbort() *cobra.Command {
 		`abort ends a rolling restart: what is held in the database is given back, no
 further pod goes down, and it is not begun again until the cluster's definition
 changes or resume takes the abort back. Pods that were restarted stay so.`,
-		"aborted; the daemon gives back what it holds and begins nothing of this definition again", record.Abort)
+		one(record.Abort), "aborted; the daemon gives back what it holds and begins nothing of this definition again")
 }
 
 func newRestart() *cobra.Command {
@@ -52,11 +54,12 @@ func newRestart() *cobra.Command {
 		`restart asks for a rolling restart of what started before now: dedicated masters
 first, then the groups in order, each pod behind every gate. The same is asked
 for in Git by the annotation stevedore.dev/restartedAt.`,
-		"a rolling restart is asked for; `stevedore status` shows it",
-		func(revision string) record.Command { return record.Restart(time.Now(), revision) }, record.Unabort)
+		func(revision string) []record.Command {
+			return []record.Command{record.Restart(time.Now(), revision), record.Unabort(revision)}
+		}, "a rolling restart is asked for; `stevedore status` shows it")
 }
 
-func command(verb, short, long, said string, commands ...func(revision string) record.Command) *cobra.Command {
+func command(verb, short, long string, make func(revision string) []record.Command, said string) *cobra.Command {
 	var kube kubeFlags
 	cmd := &cobra.Command{
 		Use:     verb + " CLUSTER",
@@ -75,10 +78,8 @@ func command(verb, short, long, said string, commands ...func(revision string) r
 			}
 			cluster := record.Cluster{Namespace: namespace, Name: args[0]}
 			store := record.NewStore(record.OverClient(client.CoreV1(), nil))
-			for _, make := range commands {
-				if err := give(cmd.Context(), store, cluster, make); err != nil {
-					return err
-				}
+			if err := give(cmd.Context(), store, cluster, make); err != nil {
+				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %s\n", cluster, said)
 			return err
@@ -88,9 +89,13 @@ func command(verb, short, long, said string, commands ...func(revision string) r
 	return cmd
 }
 
+func one(command func(revision string) record.Command) func(revision string) []record.Command {
+	return func(revision string) []record.Command { return []record.Command{command(revision)} }
+}
+
 // give writes the command; a write of the daemon in between is no reason to
 // bother the person.
-func give(ctx context.Context, store *record.Store, cluster record.Cluster, make func(revision string) record.Command) error {
+func give(ctx context.Context, store *record.Store, cluster record.Cluster, make func(revision string) []record.Command) error {
 	for range 10 {
 		var rec ops.Record
 		if _, err := store.Load(ctx, cluster, record.Operation, &rec); err != nil {
@@ -100,7 +105,7 @@ func give(ctx context.Context, store *record.Store, cluster record.Cluster, make
 		if rec.Seen != "" {
 			revision = rec.Seen
 		}
-		err := store.Give(ctx, cluster, make(revision))
+		err := store.Give(ctx, cluster, make(revision)...)
 		if !errors.Is(err, record.ErrConflict) {
 			return err
 		}

@@ -205,6 +205,9 @@ func printDiffs(out io.Writer, diffs []clusterDiff) error {
 				case compare.OpRemove:
 					fmt.Fprintf(&text, "      - %s: %s\n", field.Path, printable(field.From))
 				default:
+					if printElements(&text, field) {
+						continue
+					}
 					fmt.Fprintf(&text, "      ~ %s: %s -> %s\n", field.Path, printable(field.From), printable(field.To))
 				}
 			}
@@ -215,6 +218,38 @@ func printDiffs(out io.Writer, diffs []clusterDiff) error {
 	}
 	_, err := io.WriteString(out, text.String())
 	return err
+}
+
+// printElements prints only the elements in which two lists of plain values
+// differ: a command has forty, of which one moves.
+func printElements(text *strings.Builder, field compare.FieldChange) bool {
+	from, okFrom := field.From.([]any)
+	to, okTo := field.To.([]any)
+	if !okFrom || !okTo {
+		return false
+	}
+	lacks := func(list []any, item any) bool {
+		return !slices.ContainsFunc(list, func(have any) bool { return printable(have) == printable(item) })
+	}
+	var lines []string
+	for _, item := range from {
+		if lacks(to, item) {
+			lines = append(lines, "- "+printable(item))
+		}
+	}
+	for _, item := range to {
+		if lacks(from, item) {
+			lines = append(lines, "+ "+printable(item))
+		}
+	}
+	if len(lines) == 0 {
+		lines = append(lines, "(another order)")
+	}
+	fmt.Fprintf(text, "      ~ %s:\n", field.Path)
+	for _, line := range lines {
+		fmt.Fprintf(text, "          %s\n", line)
+	}
+	return true
 }
 
 // printable keeps a value on one line, quoted where a terminal would act on it.

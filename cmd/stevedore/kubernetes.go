@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
@@ -32,6 +34,16 @@ func (k *kubeFlags) config() (*rest.Config, string, error) {
 		overrides.Context.Namespace = k.namespace
 	}
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	// client-go passes over files that are not there and then says something
+	// else is missing.
+	for _, file := range append([]string{k.kubeconfig}, filepath.SplitList(os.Getenv(clientcmd.RecommendedConfigPathEnvVar))...) {
+		if file == "" {
+			continue
+		}
+		if _, err := os.Stat(file); err != nil {
+			return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+		}
+	}
 	cfg, err := loader.ClientConfig()
 	if err != nil {
 		return nil, "", fmt.Errorf("finding the API server: %w: give --kubeconfig, or run `stevedore sandbox` for one of your own", err)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -123,7 +124,11 @@ func renderPath(cmd *cobra.Command, path, filter string, config render.Config, p
 		return nil, false, fmt.Errorf("reading %s: there is no CrateDB definition in it", path)
 	}
 	if filter != "" && len(clusters) == 0 && len(problems) == 0 {
-		return nil, false, fmt.Errorf("reading %s: there is no cluster %s in it", path, filter)
+		var there []string
+		for _, cluster := range build.Clusters {
+			there = append(there, cluster.Namespace+"/"+cluster.Name)
+		}
+		return nil, false, fmt.Errorf("reading %s: there is no cluster %s in it, but %s", path, filter, strings.Join(there, ", "))
 	}
 	return clusters, len(problems) == 0, nil
 }
@@ -142,7 +147,7 @@ func newRender() *cobra.Command {
 		Long: `render prints what a folder of definitions makes, without looking at any
 cluster. Values of Secrets are not shown.`,
 		Example: `  stevedore render examples/tiers
-  stevedore render examples/tiers --cluster prod/orders -o json`,
+  stevedore render examples/tiers --cluster cratedb/orders -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "yaml" && output != "json" {

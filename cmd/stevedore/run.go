@@ -87,6 +87,7 @@ prefix CRATEDB_OPERATOR_.`,
 				lease.Identity = identity()
 			}
 			log.Info("stevedore starts", "version", version, "source", followed.Identity(), "connect", connect)
+			defer log.Info("stevedore stops, the Lease is given back")
 			return daemon.Run(cmd.Context(), daemon.Options{
 				Sources: []daemon.Source{followed}, REST: cfg, Namespaces: namespaces, Render: config,
 				Policy: policy, Connect: daemon.Connect(connect), DatabaseCA: roots, Lease: lease, Listen: listen,

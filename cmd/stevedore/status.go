@@ -51,7 +51,8 @@ func newStatus() *cobra.Command {
 		Use:   "status [CLUSTER]",
 		Short: "Say how clusters are, and why they wait",
 		Long: `status reads what the daemon has recorded beside each cluster; the daemon need
-not run, and no database is asked.`,
+not run, and no database is asked. COMMIT is the last one that changed what the
+cluster is made of: a commit that does not touch a cluster does not show here.`,
 		Example: `  stevedore status -n prod
   stevedore status -n prod orders -o yaml
   stevedore status -A`,

@@ -168,8 +168,11 @@ func term(ctx context.Context, o Options, l *leadership, receiver *reports.Recei
 func (d *daemon) follow(ctx context.Context, source Source) {
 	log := d.options.Log.With("source", source.Identity())
 	last := ""
-	_ = sources.Follow(ctx, source.Source, sources.FollowOptions{Interval: source.Interval, Log: d.options.Log}, func(state sources.State) {
-		d.metrics.SourceLooked(source.Identity(), 0, state.At, state.Err)
+	_ = sources.Follow(ctx, measured{source.Source, d.metrics}, sources.FollowOptions{Interval: source.Interval, Log: d.options.Log}, func(state sources.State) {
+		if state.Snapshot.IsZero() && d.options.Once {
+			d.finish(fmt.Errorf("there is nothing to go by: %w", state.Err))
+			return
+		}
 		if state.Snapshot.IsZero() || state.Snapshot.Revision == last {
 			return
 		}
@@ -196,7 +199,21 @@ func (d *daemon) follow(ctx context.Context, source Source) {
 		d.metrics.Rendered(source.Identity(), time.Since(began), count)
 		d.employ(d.fleet.take(source.Identity(), last, build))
 		d.adoptAll(ctx)
+		d.endOnceIfOver()
 	})
+}
+
+// measured counts each look at a source, also one that finds nothing new.
+type measured struct {
+	sources.Source
+	metrics *telemetry.Metrics
+}
+
+func (m measured) Fetch(ctx context.Context) (sources.Snapshot, error) {
+	began := time.Now()
+	snapshot, err := m.Source.Fetch(ctx)
+	m.metrics.SourceLooked(m.Identity(), time.Since(began), time.Now(), err)
+	return snapshot, err
 }
 
 // employ gives each cluster a worker and wakes it.

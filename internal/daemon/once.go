@@ -28,14 +28,12 @@ func (w *worker) settled(decision ops.Decision, problems []string, busy bool) {
 	}
 	if line != w.saidVerdict && !busy {
 		w.saidVerdict = line
-		if len(reasons) == 0 {
-			w.log.Info(decision.Verdict.String())
+		if decision.Verdict == ops.Done {
+			w.log.Info("the cluster is as it is wanted")
 		}
+		// Refusals are reports, which are logged where they are made.
 		for _, reason := range decision.Waits {
 			w.log.Info("waiting: "+reason.Message, "gate", reason.Name)
-		}
-		for _, reason := range decision.Refusals {
-			w.log.Warn("refused: "+reason.Message, "refusal", reason.Name)
 		}
 	}
 	outcome := ""
@@ -53,14 +51,21 @@ func (d *daemon) noteOutcome(key record.Cluster, outcome string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.outcome[key] = outcome
-	if !d.options.Once || !d.fleet.ready(len(d.options.Sources)) {
-		return
-	}
+	d.endOnceLocked()
+}
+
+// endOnceIfOver is for a source in which there is no cluster at all.
+func (d *daemon) endOnceIfOver() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.endOnceLocked()
 }
 
 // endOnceLocked ends a run of --once when every cluster has an outcome.
 func (d *daemon) endOnceLocked() {
+	if !d.options.Once || !d.fleet.ready(len(d.options.Sources)) {
+		return
+	}
 	var refused []string
 	for key, outcome := range d.outcome {
 		switch outcome {

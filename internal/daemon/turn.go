@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +22,7 @@ import (
 // It returns when to look again without an event.
 func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	if err := w.live.EnsureNamespace(ctx, w.key.Namespace); err != nil {
-		return 0, fmt.Errorf("watching namespace %s: %w", w.key.Namespace, err)
+		return 0, fmt.Errorf("watching namespace %s: %w: does it exist, and has deploy/namespace been applied to it?", w.key.Namespace, err)
 	}
 	if ok, behind := w.live.CaughtUp(w.key.Namespace, w.key.Name); !ok {
 		w.log.Debug("waiting for the watch to show our own writes", "objects", len(behind))
@@ -54,7 +53,7 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	desired, ok := w.desired(ctx, want, &rec)
 	if !ok {
 		// There has been no good definition yet: nothing is known to be wanted.
-		return w.show(ctx, entry, before, rec, ops.Decision{Verdict: ops.Refuse, Record: rec}, problems)
+		return w.show(ctx, entry, want, before, rec, ops.Decision{Verdict: ops.Refuse, Record: rec}, problems)
 	}
 	for _, name := range secretNames(desired) {
 		if err := w.live.EnsureSecret(ctx, w.key.Namespace, name); err != nil {
@@ -110,7 +109,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if !w.passing(s) {
 		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
 	}
-	if err := w.tell(ctx, s.entry, decision.Reports); err != nil {
+	if err := w.tell(ctx, s.entry, append(decision.Reports, brokenDefinition(w.key, s.before.Shown, s.problems, s.want)...)); err != nil {
 		return 0, err
 	}
 	entry, err := w.store.Save(ctx, s.entry.DropExpired(s.desired.Revision), next)
@@ -339,7 +338,7 @@ func tooEarly(failures []ops.Failure, action ops.Action, now time.Time) (ops.Fai
 const actionRetryMax = 15 * time.Second
 
 // show records what is said of a cluster that nothing can be decided for.
-func (w *worker) show(ctx context.Context, entry record.Entry, before, rec ops.Record, decision ops.Decision, problems []string) (time.Duration, error) {
+func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, before, rec ops.Record, decision ops.Decision, problems []string) (time.Duration, error) {
 	if len(problems) == 0 {
 		return w.options.Interval, nil
 	}
@@ -347,6 +346,9 @@ func (w *worker) show(ctx context.Context, entry record.Entry, before, rec ops.R
 	// A definition that never was good leaves no trace in Kubernetes.
 	if !entry.Exists() {
 		return w.options.Interval, nil
+	}
+	if err := w.tell(ctx, entry, brokenDefinition(w.key, before.Shown, problems, want)); err != nil {
+		return 0, err
 	}
 	rec.SchemaVersion = ops.RecordVersion
 	rec.Shown = shown(before.Shown, decision, problems, time.Now())
@@ -361,42 +363,6 @@ func commands(entry record.Entry, revision string) ops.Commands {
 		Paused: given[names.PausedAnnotation], Released: given[names.ReleasedAnnotation],
 		Abort: given[names.AbortAnnotation], RestartedAt: given[names.RestartedAtAnnotation],
 	}
-}
-
-// shown puts a decision in words; Since moves only when something changed.
-func shown(before ops.Shown, decision ops.Decision, problems []string, now time.Time) ops.Shown {
-	out := ops.Shown{Verdict: decision.Verdict.String(), Since: before.Since, Problems: problems}
-	for _, reason := range decision.Waits {
-		out.Reasons = append(out.Reasons, ops.ShownReason{Kind: "wait", Name: reason.Name, Message: reason.Message})
-	}
-	for _, reason := range decision.Refusals {
-		out.Reasons = append(out.Reasons, ops.ShownReason{Kind: "refusal", Name: reason.Name, Message: reason.Message})
-	}
-	if len(problems) > 0 {
-		out.Verdict = ops.Refuse.String()
-	}
-	same := before.Verdict == out.Verdict && slices.Equal(before.Problems, problems) &&
-		slices.EqualFunc(before.Reasons, out.Reasons, func(a, b ops.ShownReason) bool { return a.Kind == b.Kind && a.Name == b.Name })
-	if same && (slices.Equal(before.Reasons, out.Reasons) || now.Sub(before.At) < shownRefresh) {
-		// Numbers in a message move all the time; they are not worth a write each.
-		return before
-	}
-	out.At = now.UTC().Truncate(time.Second)
-	if !same {
-		out.Since = out.At
-	}
-	return out
-}
-
-// shownRefresh is how old recorded words with outdated numbers may get.
-const shownRefresh = 30 * time.Second
-
-func problemTexts(problems []definition.Problem) []string {
-	var texts []string
-	for _, problem := range problems {
-		texts = append(texts, problem.String())
-	}
-	return texts
 }
 
 func keyOfSet(namespace, name string) compare.Key {

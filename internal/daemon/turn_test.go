@@ -10,6 +10,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/record/recordtest"
+	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/internal/telemetry"
 	"stevedore.dev/stevedore/ops"
 )
@@ -21,6 +22,7 @@ func newWorker(t *testing.T, configMaps *recordtest.ConfigMaps) *worker {
 	d := &daemon{
 		leadership: l, fleet: newFleet(), store: record.NewStore(configMaps), outcome: map[record.Cluster]string{},
 		metrics: telemetry.NewMetrics(telemetry.Build{}, nil), options: Options{Interval: time.Minute},
+		reporter: &reports.Reporter{Log: slog.New(slog.DiscardHandler)},
 	}
 	return &worker{daemon: d, key: key("c"), log: slog.New(slog.DiscardHandler), wake: make(chan struct{}, 1)}
 }
@@ -203,7 +205,7 @@ func TestARecordThatNothingIsDecidedForCanBeSaved(t *testing.T) {
 			return err
 		}},
 		{"a damaged record and a mistake in the definition", func(w *worker, entry record.Entry) error {
-			_, err := w.show(t.Context(), entry, ops.Record{}, ops.Record{}, ops.Decision{Verdict: ops.Refuse}, []string{"a.yaml:1:1: no"})
+			_, err := w.show(t.Context(), entry, wanted{}, ops.Record{}, ops.Record{}, ops.Decision{Verdict: ops.Refuse}, []string{"a.yaml:1:1: no"})
 			return err
 		}},
 	} {

@@ -64,6 +64,8 @@ const (
 	// conflictsMax in a row are no accident any more, but somebody who writes
 	// all the time, or a record that the watch does not show.
 	conflictsMax = 5
+	// onceFailures in a row are enough for --once to give a cluster up.
+	onceFailures = 5
 	// pause keeps a burst of events from being a burst of turns.
 	pause = 20 * time.Millisecond
 	// failedPause is the least between two turns of which the first failed,
@@ -125,6 +127,9 @@ func (w *worker) run(ctx context.Context) {
 			failed++
 			wait = min(retryMin<<min(failed, 10), retryMax)
 			w.log.Warn("turn failed, will be tried again", "error", err, "retryIn", wait)
+			if failed >= onceFailures && w.options.Once {
+				w.noteOutcome(w.key, outcomeRefused)
+			}
 		default:
 			failed = 0
 		}

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"encoding/pem"
 	"io"
+	"log"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -37,7 +39,9 @@ func newFaultyAPIServer(t *testing.T, random *rand.Rand) *faultyAPIServer {
 	require.NoError(t, err)
 	// Trust in the API server's certificate, and nobody's credentials: those
 	// come with each request.
-	transport, err := rest.TransportFor(rest.AnonymousClientConfig(bed.Config))
+	config := rest.AnonymousClientConfig(bed.Config)
+	config.NextProtos = []string{"http/1.1"} // exec upgrades its connection
+	transport, err := rest.TransportFor(config)
 	require.NoError(t, err)
 	f := &faultyAPIServer{random: random}
 	f.proxy = &httputil.ReverseProxy{
@@ -47,19 +51,22 @@ func newFaultyAPIServer(t *testing.T, random *rand.Rand) *faultyAPIServer {
 		// A daemon that is killed cuts its connections.
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
-	server := httptest.NewServer(f)
+	// No client sends a token over plain HTTP.
+	server := httptest.NewTLSServer(f)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	config, err := clientcmd.LoadFromFile(bed.Kubeconfig)
+	daemons, err := clientcmd.LoadFromFile(bed.Kubeconfig)
 	require.NoError(t, err)
-	for _, cluster := range config.Clusters {
-		cluster.Server, cluster.CertificateAuthority, cluster.CertificateAuthorityData = server.URL, "", nil
+	for _, cluster := range daemons.Clusters {
+		cluster.Server, cluster.CertificateAuthority, cluster.CertificateAuthorityData = server.URL, "", authority
 		cluster.InsecureSkipTLSVerify, cluster.TLSServerName = false, ""
 	}
 	f.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, clientcmd.WriteToFile(*config, f.kubeconfig))
+	require.NoError(t, clientcmd.WriteToFile(*daemons, f.kubeconfig))
 	require.NoError(t, os.Chmod(f.kubeconfig, 0o600))
 	return f
 }

@@ -182,7 +182,7 @@ func TestSoakAPIServerFails(t *testing.T) {
 	for _, operation := range []string{bootstrap, grow} {
 		t.Run(operation, func(t *testing.T) {
 			as := observe(t, "apifaults-"+operation, operation)
-			for round := range 8 {
+			for round := range 6 {
 				t.Run(fmt.Sprint(round), func(t *testing.T) {
 					t.Parallel()
 					v := depart(t, fmt.Sprintf("apifaults-%s-%d", operation, round), operation)

@@ -30,6 +30,9 @@ func Pause(revision string) Command   { return Command{names.PausedAnnotation, "
 func Resume(revision string) Command  { return Command{names.PausedAnnotation, "false", revision} }
 func Release(revision string) Command { return Command{names.ReleasedAnnotation, "true", revision} }
 
+// Keep takes a release back.
+func Keep(revision string) Command { return Command{names.ReleasedAnnotation, "false", revision} }
+
 func Abort(revision string) Command { return Command{names.AbortAnnotation, "true", revision} }
 
 // Unabort takes an abort back.
@@ -110,10 +113,10 @@ func (e Entry) Drop(key string) Entry {
 	return e
 }
 
-// Give sets a command on the cluster's operation ConfigMap and leaves its data
+// Give sets commands, in one write, on the cluster's operation ConfigMap and leaves its data
 // as it is, readable or not. ErrConflict (wrapped) when somebody else wrote in
 // between: give it again.
-func (s *Store) Give(ctx context.Context, cluster Cluster, command Command) error {
+func (s *Store) Give(ctx context.Context, cluster Cluster, commands ...Command) error {
 	name := Operation.Name(cluster.Name)
 	object, err := s.get(ctx, cluster.Namespace, name)
 	if err != nil {
@@ -124,7 +127,9 @@ func (s *Store) Give(ctx context.Context, cluster Cluster, command Command) erro
 		if object.Annotations == nil {
 			object.Annotations = map[string]string{}
 		}
-		object.Annotations[command.Key] = command.annotation()
+		for _, command := range commands {
+			object.Annotations[command.Key] = command.annotation()
+		}
 	})
 	return err
 }

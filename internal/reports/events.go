@@ -185,7 +185,8 @@ func (e *Events) write(ctx context.Context, event *corev1.Event) {
 			return
 		}
 		var status apierrors.APIStatus
-		refused := errors.As(err, &status) && status.Status().Code < 500 && status.Status().Code != 429
+		// 409 is no refusal: a quota that another write met answers it, too.
+		refused := errors.As(err, &status) && status.Status().Code < 500 && status.Status().Code != 429 && !apierrors.IsConflict(err)
 		if apierrors.IsAlreadyExists(err) {
 			return
 		}

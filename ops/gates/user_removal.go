@@ -10,5 +10,5 @@ var UserRemovalRule = Rule{
 
 // UserRemoval names the user.
 func UserRemoval(user string) Reason {
-	return UserRemovalRule.because("user %q is gone from spec.users and stays in the database: dropping users is not supported yet; run DROP USER yourself and put the user back until then", user)
+	return UserRemovalRule.because("user %q is gone from spec.users and stays in the database: dropping users is not supported yet; run DROP USER yourself, or put the user back", user)
 }

@@ -1,0 +1,65 @@
+package daemon
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// shown puts a decision in words; Since moves only when something changed.
+func shown(before ops.Shown, decision ops.Decision, problems []string, now time.Time) ops.Shown {
+	out := ops.Shown{Verdict: decision.Verdict.String(), Since: before.Since, Problems: problems}
+	for _, reason := range decision.Waits {
+		out.Reasons = append(out.Reasons, ops.ShownReason{Kind: "wait", Name: reason.Name, Message: reason.Message})
+	}
+	for _, reason := range decision.Refusals {
+		out.Reasons = append(out.Reasons, ops.ShownReason{Kind: "refusal", Name: reason.Name, Message: reason.Message})
+	}
+	if len(problems) > 0 {
+		out.Verdict = ops.Refuse.String()
+	}
+	same := before.Verdict == out.Verdict && slices.Equal(before.Problems, problems) &&
+		slices.EqualFunc(before.Reasons, out.Reasons, func(a, b ops.ShownReason) bool { return a.Kind == b.Kind && a.Name == b.Name })
+	if same && (slices.Equal(before.Reasons, out.Reasons) || now.Sub(before.At) < shownRefresh) {
+		// Numbers in a message move all the time; they are not worth a write each.
+		return before
+	}
+	out.At = now.UTC().Truncate(time.Second)
+	if !same {
+		out.Since = out.At
+	}
+	return out
+}
+
+// shownRefresh is how old recorded words with outdated numbers may get.
+const shownRefresh = 30 * time.Second
+
+func problemTexts(problems []definition.Problem) []string {
+	var texts []string
+	for _, problem := range problems {
+		texts = append(texts, problem.String())
+	}
+	return texts
+}
+
+// brokenDefinition reports a definition that cannot be used, once for the same mistakes:
+// who pushed it may look at the webhook only. The id is made of what is told,
+// so that a kill before the record is saved tells no other report.
+func brokenDefinition(key record.Cluster, before ops.Shown, problems []string, want wanted) []ops.Report {
+	if len(problems) == 0 || slices.Equal(before.Problems, problems) {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(key.String() + "\x00" + want.commit + "\x00" + strings.Join(problems, "\x00")))
+	return []ops.Report{{
+		ID: "broken-" + hex.EncodeToString(sum[:12]), Event: ops.EventFeedback, Status: ops.StatusFailure,
+		Operation: "update", Action: "unknown", Commit: want.commit, Reason: "DefinitionBroken", Warning: true,
+		Message: "the newest definition is not used, the cluster stays as it was: " + strings.Join(problems, "; "),
+		Names:   []string{"definition-broken"},
+	}}
+}
