@@ -172,6 +172,9 @@ func (t *turn) bootstrap() {
 		if w := t.wanted(s.Name); w != nil && w.Replicas > s.Replicas {
 			t.wait(gates.BootstrapFirst(s.Name, s.Replicas, w.Replicas))
 		}
+		if t.pendingRestart(s.Name) && !t.unstarted() {
+			t.wait(gates.RestartAfterBootstrap(s.Name))
+		}
 	}
 	done := t.bootstrapEnds()
 	op := t.r.Operation

@@ -12,3 +12,8 @@ var BootstrapFirstRule = Rule{
 func BootstrapFirst(set string, effective, wanted int) Reason {
 	return BootstrapFirstRule.because("%s grows from %d to %d replicas when the bootstrap has ended; if it cannot end, set replicas back to %d first", set, effective, wanted, effective)
 }
+
+// RestartAfterBootstrap is for a change that running nodes read when they start.
+func RestartAfterBootstrap(set string) Reason {
+	return BootstrapFirstRule.because("%s: a change that needs a restart waits for the end of the bootstrap", set)
+}

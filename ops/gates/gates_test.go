@@ -104,6 +104,7 @@ func TestARuleSpeaksWhenItHoldsAndGivesItsNumbers(t *testing.T) {
 		{"TLS as it was", of(TLS(true, true)), TLSRule, false, nil},
 		{"another licence", of(LicenceChange("5.2.0", "", "s/k")), LicenceChangeRule, true, []string{"none"}},
 		{"a licence that is not sent", of(LicenceChange("5.3.0", "", "s/k")), LicenceChangeRule, false, nil},
+		{"a restart in a bootstrap", of(holds(RestartAfterBootstrap("s"))), BootstrapFirstRule, true, []string{"s", "bootstrap"}},
 		{"another image", of(holds(Image("s", "crate:1", "mine:1"))), ImageRule, true, []string{"crate:1", "mine:1"}},
 		{"a rolling update", of(holds(UpdateStrategy("s", "spec.updateStrategy.type"))), UpdateStrategyRule, true, []string{"spec.updateStrategy.type"}},
 		{"green", of(HealthGreen("green", false, 0, 0, nil)), HealthGreenRule, false, nil},
