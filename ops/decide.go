@@ -41,6 +41,7 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	t.bootstrap()
 	t.grow()
 	t.claims()
+	t.settledFailures()
 
 	t.effective()
 	t.d2.Apply, t.d2.Prune = true, true
