@@ -43,6 +43,7 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	t.grow()
 	t.restart()
 	t.claims()
+	t.settledFailures()
 
 	t.effective()
 	t.cure()

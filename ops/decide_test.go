@@ -419,8 +419,9 @@ func TestAReasonNamesThePod(t *testing.T) {
 		}, "pods-ready", "2 of 3 pods are ready; waiting for crate-data-hot-c-1 (Unschedulable: 0/3 nodes)"},
 		{"refuses system", func(s *situation) { s.o.Database.Pods[1] = ops.PodAnswer{Pod: hot + "-1", LoginRefused: true} }, "nodes-joined", "may run on a volume of another cluster"},
 		{"an action failed", func(s *situation) {
-			s.o.Failures = []ops.Failure{{Action: ops.Action{Kind: ops.ActionSetUser, User: "ada"}, Message: "boom", Count: 2}}
-		}, "action-failed", "set-user ada failed (2 times): boom"},
+			s.o.Claims = []ops.Claim{{Name: "data0-" + hot + "-0", Set: hot}}
+			s.o.Failures = []ops.Failure{{Action: s.decide().Harmless[0], Message: "boom", Count: 2}}
+		}, "action-failed", "annotate-claim data0-" + hot + "-0 failed (2 times): boom"},
 		{"Kubernetes refused", func(s *situation) { s.o.ApplyErrors = []string{"Service x: denied"} }, "objects-applied", "Service x: denied"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -434,6 +435,16 @@ func TestAReasonNamesThePod(t *testing.T) {
 			assert.Positive(t, d.LookAgain)
 		})
 	}
+}
+
+// An answer that was lost on its way: what was asked has been done, so the
+// action is not decided again and its failure is over.
+func TestAFailureIsOverOnceItsActionIsNotDecidedAnyMore(t *testing.T) {
+	s := made(t)
+	s.o.Failures = []ops.Failure{{Action: ops.Action{Kind: ops.ActionAnnotateClaim, Claim: "data0-" + hot + "-0"}, Message: "EOF", Count: 1}}
+	d := s.decide()
+	assert.Empty(t, d.Waits)
+	assert.Equal(t, ops.Done, d.Verdict)
 }
 
 func TestAClosedBudgetIsSaidAndHoldsNothingUp(t *testing.T) {

@@ -44,6 +44,20 @@ func (t *turn) failures() {
 	}
 }
 
+// settledFailures takes back the waits for failures of actions that are not
+// decided any more: one whose answer was lost had its effect all the same.
+func (t *turn) settledFailures() {
+	actions := t.d2.Actions()
+	for i := range t.o.Failures {
+		f := &t.o.Failures[i]
+		if slices.Contains(actions, f.Action) {
+			continue
+		}
+		reason := gates.ActionFailed(string(f.Action.Kind), f.Action.Subject(), f.Message, f.Count)
+		t.d2.Waits = slices.DeleteFunc(t.d2.Waits, func(w Reason) bool { return w == reason })
+	}
+}
+
 // verify ends a revision: refused, or applied, ready and verified.
 func (t *turn) verify() {
 	if reason, waits := gates.Applied(t.o.ApplyErrors); waits {
