@@ -26,12 +26,19 @@ func (w *worker) settled(decision ops.Decision, problems []string, busy bool) {
 	for _, reason := range reasons {
 		line += " " + reason.Name
 	}
-	if line != w.saidVerdict && !busy {
+	// A refusal that is a report was logged where it was made; it is none when it
+	// was reported before a restart, or when the cluster is another source's.
+	reported := slices.ContainsFunc(decision.Reports, func(r ops.Report) bool { return len(r.Names) > 0 })
+	if line != w.saidVerdict && (!busy || reported) {
 		w.saidVerdict = line
 		if decision.Verdict == ops.Done {
 			w.log.Info("the cluster is as it is wanted")
 		}
-		// Refusals are reports, which are logged where they are made.
+		for _, reason := range decision.Refusals {
+			if !reported {
+				w.log.Warn("refused: "+reason.Message, "refusal", reason.Name)
+			}
+		}
 		for _, reason := range decision.Waits {
 			w.log.Info("waiting: "+reason.Message, "gate", reason.Name)
 		}

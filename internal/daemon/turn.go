@@ -37,10 +37,12 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	} else if err != nil {
 		return 0, err
 	}
-	if !entry.Exists() {
+	if len(rec.Sets) == 0 {
 		// What stood here before has to be known first: a new cluster may be one
-		// of them under a new name.
+		// of them under a new name. One that was refused for it has a record.
 		w.adoptNamespace(ctx, w.key.Namespace)
+	}
+	if !entry.Exists() {
 		w.ownerFromObservation(ctx, &rec)
 	}
 	want, ok := w.fleet.get(w.key, rec.Owner)

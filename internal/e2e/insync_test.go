@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stevedore.dev/stevedore/internal/testbed"
 )
@@ -25,14 +24,19 @@ func TestARestartInSyncWritesNothingButItsLease(t *testing.T) {
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with(replicasOfHot, 3))})
 	daemon := s.run()
 	s.done("orders")
-	s.until("the verdict is in the log", func() bool { return strings.Contains(daemon.Log(), "msg=done namespace=in-sync cluster=orders\n") })
+	s.until("the bootstrap is told", func() bool { return s.eventOf("orders", "BootstrapSucceeded") })
+	s.until("the verdict is in the log", func() bool {
+		return strings.Contains(daemon.Log(), `msg="the cluster is as it is wanted" namespace=in-sync cluster=orders`)
+	})
 	_, err := daemon.Stop()
 	require.NoError(t, err)
 
 	before, told := requests(t), s.eventVersions()
 	watching := watches(t)
 	daemon = s.run()
-	s.until("the new daemon says done", func() bool { return strings.Contains(daemon.Log(), "msg=done namespace=in-sync cluster=orders\n") })
+	s.until("the new daemon says done", func() bool {
+		return strings.Contains(daemon.Log(), `msg="the cluster is as it is wanted" namespace=in-sync cluster=orders`)
+	})
 	started := requests(t)
 	assert.Empty(t, more(before, started, writes), "writes of a restart in sync")
 	t.Logf("a restart in sync costs %v and %d watches", more(before, started, reads), watches(t)-watching)
@@ -42,18 +46,17 @@ func TestARestartInSyncWritesNothingButItsLease(t *testing.T) {
 	later := requests(t)
 	assert.Empty(t, more(started, later, writes), "writes in sync")
 	assert.Empty(t, more(started, later, regexp.MustCompile(`^(GET|LIST|APPLY) (configmaps|statefulsets|services|secrets|poddisruptionbudgets|pods|persistentvolumeclaims|serviceaccounts|networkpolicies|ingresses)$`)), "reads in sync")
+	require.NotEmpty(t, told)
 	assert.Equal(t, told, s.eventVersions(), "events")
 	s.noPodRestarted()
 }
 
-// eventVersions are the events of the namespace: the counters are no help, since
-// controllers write events of what other tests left behind.
+// eventVersions are the events of the cluster's record: the counters are no
+// help, since the control plane writes events of its own.
 func (s *situation) eventVersions() map[string]string {
 	s.Helper()
-	list, err := bed.Admin.CoreV1().Events(s.ns).List(s.ctx, metav1.ListOptions{})
-	require.NoError(s, err)
 	versions := map[string]string{}
-	for _, event := range list.Items {
+	for _, event := range s.events("orders") {
 		versions[event.Name] = event.ResourceVersion
 	}
 	return versions

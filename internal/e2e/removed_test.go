@@ -107,7 +107,7 @@ func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders"), "other.yaml": definition(s.ns, "other")})
 	daemon := s.run("--look-interval", "1s")
 	s.until("it is refused by name", func() bool {
-		return strings.Contains(daemon.Log(), "refusal=object-not-ours") && strings.Contains(daemon.Log(), "StatefulSet "+name)
+		return strings.Contains(daemon.Log(), "object-not-ours") && strings.Contains(daemon.Log(), "StatefulSet "+name)
 	})
 	s.done("other")
 	live := s.set(name)
