@@ -39,7 +39,7 @@ func (s *situation) endState(cluster string) (endState, error) {
 	anonymous := strings.NewReplacer(s.ns, "NAMESPACE", s.dir, "FOLDER", orNever(rec.ClusterID), "CLUSTERID", orNever(rec.Revision), "REVISION", orNever(rec.Commit), "COMMIT")
 	for key, value := range state {
 		delete(state, key)
-		state[anonymous.Replace(key)] = anonymous.Replace(value)
+		state[anonymous.Replace(key)] = templateMark.ReplaceAllString(anonymous.Replace(value), `"stevedore.dev/template":"MARK"`)
 	}
 	return state, nil
 }

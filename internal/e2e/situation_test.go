@@ -368,6 +368,9 @@ func (s *situation) noPodRestarted() {
 	}
 }
 
+// templateMark is made of the whole pod template, which names the namespace.
+var templateMark = regexp.MustCompile(`"stevedore\.dev/template":"[0-9a-f]{16}"`)
+
 // applySetID is made of the cluster's namespace and name.
 var applySetID = regexp.MustCompile(`applyset-[A-Za-z0-9_-]{43}-v1`)
 
@@ -385,6 +388,7 @@ func (s *situation) objectsOf() map[string]string {
 		}
 		text, err := json.Marshal(map[string]any{"labels": meta.Labels, "annotations": annotations, "content": content})
 		require.NoError(s, err)
+		text = templateMark.ReplaceAll(text, []byte(`"stevedore.dev/template":"MARK"`))
 		all[kind+" "+meta.Name] = applySetID.ReplaceAllString(strings.ReplaceAll(string(text), s.ns, "NAMESPACE"), "APPLYSET")
 	}
 	sets, err := bed.Admin.AppsV1().StatefulSets(s.ns).List(s.ctx, metav1.ListOptions{})
