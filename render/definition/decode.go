@@ -283,9 +283,6 @@ func operationsOf(n *yaml.Node) Operations {
 	for _, c := range located.Items(located.Get(n, "consent")) {
 		o.Consent = append(o.Consent, Consent(c.Value))
 	}
-	for _, w := range located.Items(located.Get(n, "maintenanceWindows")) {
-		o.MaintenanceWindows = append(o.MaintenanceWindows, Window{Cron: str(w, "cron"), Duration: duration(w, "duration")})
-	}
 	Defaults(&o)
 	return o
 }

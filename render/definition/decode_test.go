@@ -79,7 +79,6 @@ func TestOperationsAndPatchesAreDecoded(t *testing.T) {
     stableFor: 1s
     settledYellow: proceed
     base: v1
-    maintenanceWindows: [{cron: 0 2 * * 6, duration: 2h}]
   patches:
   - patch: "a: b"
     target: {kind: Service, name: crate-orders}
@@ -99,7 +98,6 @@ func TestOperationsAndPatchesAreDecoded(t *testing.T) {
 		StableFor: time.Second, MasterStableFor: 2 * time.Minute, BootstrapTimeout: 30 * time.Minute,
 		ScaleTimeout: time.Hour, RestartTimeout: time.Hour, Unreplicated: "proceed", SettledYellow: "proceed",
 		RestartBy: "pod", Base: "v1",
-		MaintenanceWindows: []definition.Window{{Cron: "0 2 * * 6", Duration: 2 * time.Hour}},
 	}, db.Spec.Operations)
 	require.Equal(t, []definition.Patch{
 		{Patch: "a: b", Target: &definition.Target{Kind: "Service", Name: "crate-orders"}, Options: map[string]bool{"allowNameChange": true}, Line: 48},

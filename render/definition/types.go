@@ -133,22 +133,16 @@ const (
 // Operations is spec.operations: the policy of a cluster. Zero durations mean
 // the default, which Defaults fills in.
 type Operations struct {
-	Consent            []Consent
-	StableFor          time.Duration // default 60s
-	MasterStableFor    time.Duration // default 120s
-	BootstrapTimeout   time.Duration // default 1800s
-	ScaleTimeout       time.Duration // default 3600s
-	RestartTimeout     time.Duration // default 3600s
-	Unreplicated       string        // proceed (default) | refuse
-	SettledYellow      string        // refuse (default) | proceed
-	RestartBy          string        // pod (default) | zone
-	MaintenanceWindows []Window
-	Base               string // version of render/base; "" = what the record pins
-}
-
-type Window struct {
-	Cron     string
-	Duration time.Duration
+	Consent          []Consent
+	StableFor        time.Duration // default 60s
+	MasterStableFor  time.Duration // default 120s
+	BootstrapTimeout time.Duration // default 1800s
+	ScaleTimeout     time.Duration // default 3600s
+	RestartTimeout   time.Duration // default 3600s
+	Unreplicated     string        // proceed (default) | refuse
+	SettledYellow    string        // refuse (default) | proceed
+	RestartBy        string        // pod (default) | zone
+	Base             string        // version of render/base; "" = what the record pins
 }
 
 // Has reports whether the definition consents to c.
