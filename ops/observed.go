@@ -52,6 +52,9 @@ type Observed struct {
 	Database   Database
 	// Stable is since when the database has been as it is.
 	Stable Stability
+	// Disrupted are the other clusters of this daemon that are being disrupted,
+	// "namespace/name"; read only where this one may begin to be.
+	Disrupted []string
 	// Failures are the actions that failed at their last attempt; kept in the
 	// daemon's memory only.
 	Failures []Failure

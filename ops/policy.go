@@ -21,6 +21,9 @@ type Policy struct {
 	// MasterStableFor is how long the master has to be the same, once a restart;
 	// default 120 s.
 	MasterStableFor time.Duration
+	// MaxDisruptedClusters is how many clusters may be disrupted at the same time;
+	// default 1.
+	MaxDisruptedClusters int
 	// ReadingAge is how old a reading of the database may be; default 120 s.
 	ReadingAge time.Duration
 	// Poll is how soon to look again while something is in progress; default 2 s.

@@ -129,6 +129,11 @@ func (t *turn) startRestart() {
 		t.r.Operation, t.r.RestartedAt, t.r.RestartedBy = nil, at, by
 		return
 	}
+	if reason, waits := gates.DisruptedClusters(t.o.Disrupted, max(t.p.MaxDisruptedClusters, 1)); waits {
+		t.r.Operation = nil
+		t.wait(reason)
+		return
+	}
 	if t.aborted() {
 		left := 0
 		for i := range t.o.Pods {

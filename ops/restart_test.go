@@ -383,6 +383,24 @@ func TestASomebodysValueIsNotOverwritten(t *testing.T) {
 	checkRestarted(t, w, true)
 }
 
+func TestARestartWaitsForAnotherClustersAndOneThatHasBegunGoesOn(t *testing.T) {
+	s := made(t)
+	s.d.RestartedAt, s.d.Revision = s.o.At.Format(time.RFC3339), "rev-restart"
+	s.o.Disrupted = []string{"prod/other"}
+	decide := func(r ops.Record, most int) ops.Decision {
+		return ops.Decide(s.d, s.o, r, ops.Policy{MaxDisruptedClusters: most}, s.o.At.Add(time.Second))
+	}
+	d := decide(s.r, 0)
+	assert.Nil(t, d.Record.Operation)
+	require.NotEmpty(t, d.Waits)
+	assert.Contains(t, d.Waits[0].Message, "prod/other")
+	assert.Positive(t, d.LookAgain)
+
+	d = decide(s.r, 2)
+	require.NotNil(t, d.Record.Operation, "two may be")
+	require.NotNil(t, decide(d.Record, 1).Record.Operation, "what has begun is not given up")
+}
+
 func TestEachGateHoldsAPodBack(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -32,7 +32,6 @@ func newRun() *cobra.Command {
 		verbose       bool
 		lease         daemon.LeaseOptions
 		policy        ops.Policy
-		maxDisrupted  int
 		parallelWrite int
 	)
 	cmd := &cobra.Command{
@@ -52,8 +51,8 @@ prefix CRATEDB_OPERATOR_.`,
 			if err != nil {
 				return err
 			}
-			if maxDisrupted != 1 {
-				return errors.New("--max-disrupted-clusters other than 1 is not supported yet: nothing that disrupts a cluster is done yet")
+			if policy.MaxDisruptedClusters < 1 {
+				return errors.New("--max-disrupted-clusters must be at least 1")
 			}
 			config, err := rendering.config()
 			if err != nil {
@@ -111,7 +110,7 @@ prefix CRATEDB_OPERATOR_.`,
 	flags.StringVar(&lease.Name, "lease-name", names.FieldManager, "name of the Lease")
 	flags.StringVar(&lease.Identity, "lease-identity", "", "who holds it (default: host name and process)")
 	flags.DurationVar(&lease.Duration, "lease-duration", 15*time.Second, "how long a Lease lasts that is not renewed")
-	flags.IntVar(&maxDisrupted, "max-disrupted-clusters", 1, "clusters that one commit may disrupt at the same time")
+	flags.IntVar(&policy.MaxDisruptedClusters, "max-disrupted-clusters", 1, "clusters that one commit may disrupt at the same time")
 	flags.IntVar(&parallelWrite, "max-concurrent-writes", 16, "clusters that write to the API server at the same time")
 	flags.DurationVar(&policy.BootstrapTimeout, "bootstrap-timeout", 0, "when a bootstrap is reported as failed; it goes on (default 30m, a definition's own wins)")
 	flags.DurationVar(&policy.ScaleTimeout, "scale-timeout", 0, "when a grow is reported as failed; it goes on (default 1h, a definition's own wins)")

@@ -42,6 +42,9 @@ type daemon struct {
 	metrics  *telemetry.Metrics
 	writers  chan struct{}
 
+	// disrupting is held by the one worker that may begin to disrupt its cluster.
+	disrupting sync.Mutex
+
 	mu      sync.Mutex
 	workers map[record.Cluster]*worker
 	outcome map[record.Cluster]string // of --once: "" while it goes on

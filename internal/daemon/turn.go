@@ -71,6 +71,15 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	observed.At = w.reading.At
 	observed.Applied, observed.ApplyErrors, observed.Failures = w.applied, w.applyErrors, w.failures
 	observed.OtherOwner = want.otherOwner
+	if ops.Detailed(&desired, &rec) && !disrupted(rec) {
+		// Whoever may begin is looked at one after the other, until what was
+		// decided is in the record: or two would begin at once.
+		w.disrupting.Lock()
+		defer w.disrupting.Unlock()
+		if observed.Disrupted, err = w.otherDisrupted(ctx); err != nil {
+			return 0, err
+		}
+	}
 	observed.Commands = commands(entry, desired.Revision)
 	now := time.Now()
 	decision := ops.Decide(desired, observed, rec, w.options.Policy, now)

@@ -58,4 +58,5 @@ var All = []Rule{
 	LicenceChangeRule,
 	PasswordChangeRule,
 	UserRemovalRule,
+	DisruptedClustersRule,
 }

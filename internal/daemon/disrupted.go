@@ -1,0 +1,45 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+// disrupted says that a cluster is in an operation that takes its nodes down.
+func disrupted(rec ops.Record) bool {
+	return rec.Operation != nil && rec.Operation.Kind == ops.OperationRestart
+}
+
+// otherDisrupted are the other clusters that are being disrupted, by their
+// records: so it holds across a restart of the daemon. A record that cannot be
+// read counts, for what is unknown is not no.
+func (w *worker) otherDisrupted(ctx context.Context) ([]string, error) {
+	var others []string
+	for _, key := range w.known() {
+		if key == w.key {
+			continue
+		}
+		if err := w.live.EnsureNamespace(ctx, key.Namespace); err != nil {
+			// What cannot be reached is not disrupted by us.
+			if ctx.Err() != nil {
+				return nil, fmt.Errorf("looking which clusters are disrupted: %w", ctx.Err())
+			}
+			continue
+		}
+		var rec ops.Record
+		if _, err := w.store.Load(ctx, key, record.Operation, &rec); err != nil {
+			if ctx.Err() != nil {
+				return nil, fmt.Errorf("looking which clusters are disrupted: %w", ctx.Err())
+			}
+			others = append(others, key.String()+" (its record cannot be read)")
+		} else if disrupted(rec) {
+			others = append(others, key.String())
+		}
+	}
+	slices.Sort(others)
+	return others, nil
+}
