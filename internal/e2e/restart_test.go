@@ -209,3 +209,43 @@ func TestARestartIsAskedForByAnnotationAndByCommand(t *testing.T) {
 		})
 	}
 }
+
+// What the records say decides, so it can be seen from outside at any moment.
+func TestOneCommitRestartsOneClusterAtATime(t *testing.T) {
+	t.Parallel()
+	s := begin(t, "restart-two")
+	s.appSecret("app-password")
+	short := with("spec.operations", map[string]any{"stableFor": "1s", "masterStableFor": "1s"})
+	clusters := []string{"first", "second"}
+	push := func(edits ...edit) {
+		files := map[string]string{}
+		for _, name := range clusters {
+			files[name+".yaml"] = definition(s.ns, name, append([]edit{short}, edits...)...)
+		}
+		s.write(files)
+	}
+	push()
+	s.run()
+	for _, name := range clusters {
+		s.done(name)
+	}
+	at := time.Now().UTC().Add(time.Second).Format(time.RFC3339)
+	push(with("metadata.annotations", map[string]any{names.RestartedAtAnnotation: at}))
+	waited := false
+	s.eventually("both were restarted", restartPatience, func() bool {
+		var begun, ended int
+		for _, name := range clusters {
+			record := s.record(name)
+			if record.Operation != nil {
+				begun++
+			}
+			if record.Operation == nil && record.RestartedAt == at {
+				ended++
+			}
+			waited = waited || slices.Contains(s.reasons(name), "disrupted-clusters")
+		}
+		require.Less(t, begun, 2, "both are being restarted at the same time")
+		return ended == len(clusters)
+	})
+	assert.True(t, waited, "the second one said what it waited for")
+}
