@@ -34,7 +34,7 @@ stop (Ctrl-C); then nothing of it is left. No Docker and no root are needed.
 With --cratedb-home (or CRATEDB_HOME), an unpacked release or a folder with one
 for each version, pods run the real CrateDB.`,
 		Example: `  stevedore sandbox
-  CRATEDB_HOME=/opt/cratedb stevedore sandbox --dir ./sandbox`,
+  CRATEDB_HOME=/path/to/crate-6.4.3 stevedore sandbox --dir ./sandbox`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log, err := newLog(cmd.ErrOrStderr(), "text", verbose)
