@@ -52,18 +52,29 @@ func holdAllocation(ctx context.Context, a ops.Action, t Tools) (ops.Result, err
 	return ops.Result{Code: ops.ResultHidden, Message: "a transient value hides the hold, which was taken back"}, nil
 }
 
+// systemAndAllocation logs `system` in and looks at what is effective, before
+// anything is written. The caller closes the session.
+func systemAndAllocation(ctx context.Context, a ops.Action, t Tools) (Session, string, error) {
+	s, err := t.system(ctx, a)
+	if err != nil {
+		return nil, "", err
+	}
+	value, err := effectiveAllocation(ctx, s)
+	if err != nil {
+		s.Close()
+		return nil, "", err
+	}
+	return s, value, nil
+}
+
 // releaseAllocation writes also where the value reads as before: a transient one
 // may hide ours. Doing it twice does no harm.
 func releaseAllocation(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
-	s, err := t.system(ctx, a)
+	s, value, err := systemAndAllocation(ctx, a, t)
 	if err != nil {
 		return ops.Result{}, err
 	}
 	defer s.Close()
-	value, err := effectiveAllocation(ctx, s)
-	if err != nil {
-		return ops.Result{}, err
-	}
 	if value != a.Allocation && value != a.Before {
 		return ops.Result{}, fmt.Errorf("giving back the allocation of replicas: cluster.routing.allocation.enable is '%s', which somebody else has set", value)
 	}
@@ -82,15 +93,11 @@ func releaseAllocation(ctx context.Context, a ops.Action, t Tools) (ops.Result, 
 // restartPod asks the node in the pod once more, then deletes the pod. What has
 // changed since the decision is an error, and is decided again.
 func restartPod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
-	s, err := t.system(ctx, a)
+	s, value, err := systemAndAllocation(ctx, a, t)
 	if err != nil {
 		return ops.Result{}, err
 	}
 	defer s.Close()
-	value, err := effectiveAllocation(ctx, s)
-	if err != nil {
-		return ops.Result{}, err
-	}
 	if value != a.Allocation {
 		return ops.Result{}, fmt.Errorf("cluster.routing.allocation.enable is '%s' and not '%s' any more", value, a.Allocation)
 	}
