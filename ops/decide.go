@@ -30,8 +30,7 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	// What of it may be applied now.
 	t.refuse()
 	t.create()
-	t.startGrow()
-	t.startRestart()
+	t.start()
 	t.hold()
 
 	// What else is to be done, none of it waiting for the rest.
@@ -40,8 +39,7 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	t.systemUser()
 	t.users()
 	t.bootstrap()
-	t.grow()
-	t.restart()
+	t.work()
 	t.claims()
 	t.settledFailures()
 

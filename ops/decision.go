@@ -56,9 +56,31 @@ type Decision struct {
 	Refusals   []Reason
 	// Reports are enqueued before Record, which marks them, is saved.
 	Reports []Report
+	// Progress of the operation that is under way; nil when there is nothing to
+	// count.
+	Progress *Progress
 	// LookAgain is when to decide again without an event; 0: the daemon's own
 	// interval.
 	LookAgain time.Duration
+}
+
+// Progress says how far an operation has come.
+type Progress struct {
+	// Subject is the node, pod or StatefulSet that it is at.
+	Subject string `json:"subject,omitempty"`
+	// Done and Total count nodes or pods.
+	Done  int `json:"done"`
+	Total int `json:"total"`
+	// ShardsLeft and BytesLeft are what is still on the nodes that leave; the first
+	// reading of a drain had ShardsTotal and BytesTotal.
+	ShardsLeft  int   `json:"shardsLeft,omitempty"`
+	ShardsTotal int   `json:"shardsTotal,omitempty"`
+	BytesLeft   int64 `json:"bytesLeft,omitempty"`
+	BytesTotal  int64 `json:"bytesTotal,omitempty"`
+	// BytesPerSecond is the rate since the step began, 0 when it is not known yet;
+	// ETA is how long the rest takes at this rate, 0 when it cannot be said.
+	BytesPerSecond int64         `json:"bytesPerSecond,omitempty"`
+	ETA            time.Duration `json:"eta,omitempty"`
 }
 
 // Actions are the harmless ones, then the disruptive one.
@@ -98,6 +120,9 @@ type EffectiveSet struct {
 	Name     string
 	Replicas int
 	Template TemplateChoice
+	// KeepGateway keeps the gateway counts of the last effective template in the
+	// one that is applied: those that are wanted are for another number of nodes.
+	KeepGateway bool
 	// InitialMasters is true while -Ccluster.initial_master_nodes stays in the
 	// template: until the cluster id is recorded.
 	InitialMasters bool

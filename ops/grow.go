@@ -12,24 +12,22 @@ func (t *turn) growing() bool {
 	return t.r.Operation != nil && t.r.Operation.Kind == OperationGrow
 }
 
-// startGrow raises the effective replicas, all groups at once: nodes that join
-// take nothing from those that are there.
-func (t *turn) startGrow() {
-	if t.blocked || t.r.Operation != nil || !t.r.Bootstrap.Done {
-		return
-	}
+// startGrow raises the effective replicas, of dedicated masters or of all other
+// groups at once: nodes that join take nothing from those that are there. It
+// says whether nodes are to be added.
+func (t *turn) startGrow(masters bool) bool {
 	grows := false
 	for _, s := range t.r.Sets {
-		if w := t.wanted(s.Name); w != nil && w.Replicas > s.Replicas {
+		if w := t.wanted(s.Name); w != nil && w.Replicas > s.Replicas && w.Dedicated == masters {
 			grows = true
 		}
 	}
 	if !grows || t.growWaits() {
-		return
+		return grows
 	}
 	to := make([]RecordedSet, len(t.r.Sets))
 	for i, s := range t.r.Sets {
-		if w := t.wanted(s.Name); w != nil && w.Replicas > s.Replicas {
+		if w := t.wanted(s.Name); w != nil && w.Replicas > s.Replicas && w.Dedicated == masters {
 			s.Replicas = w.Replicas
 		}
 		to[i] = s
@@ -37,6 +35,7 @@ func (t *turn) startGrow() {
 	t.r.Operation = &Operation{Kind: OperationGrow, Step: StepReplicas, Started: t.now, Revision: t.d.Revision, From: t.r.Sets, To: to}
 	t.r.Sets = to
 	t.report(Report{Reason: "GrowStarted", Status: StatusInProgress, Message: growWords(t.r.Operation.From, to)})
+	return true
 }
 
 // growWaits are the gates before nodes are added. Health is none of them: a

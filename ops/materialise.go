@@ -95,6 +95,11 @@ func materialiseSet(wanted *unstructured.Unstructured, saved Saved, e EffectiveS
 		set, err = saved.unpack(from)
 	} else {
 		set = wanted.DeepCopy()
+		if e.KeepGateway {
+			if before, old := saved.unpack(e.Name); old == nil {
+				keepGateway(set, before)
+			}
+		}
 		err = setTemplateHash(set)
 	}
 	if err != nil {
@@ -137,6 +142,37 @@ func withoutInitialMasters(set *unstructured.Unstructured) {
 			return ok && strings.HasPrefix(s, initialMastersArgument)
 		})
 	})
+}
+
+// keepGateway puts the gateway counts of one template into another, in their
+// place: a node that waits for more nodes than there are waits for ever.
+func keepGateway(set, before *unstructured.Unstructured) {
+	counts := map[string]any{}
+	eachCommand(before, func(arguments []any) []any {
+		for _, a := range arguments {
+			if name, ok := gatewayCount(a); ok {
+				counts[name] = a
+			}
+		}
+		return nil
+	})
+	eachCommand(set, func(arguments []any) []any {
+		kept := slices.Clone(arguments)
+		for i, a := range kept {
+			if name, ok := gatewayCount(a); ok && counts[name] != nil {
+				kept[i] = counts[name]
+			}
+		}
+		return kept
+	})
+}
+
+// gatewayCount is the name of the setting that an argument gives, if it counts
+// nodes for the gateway.
+func gatewayCount(argument any) (string, bool) {
+	text, _ := argument.(string)
+	name, _, ok := strings.Cut(text, "=")
+	return name, ok && (strings.HasPrefix(name, "-Cgateway.expected_") || strings.HasPrefix(name, "-Cgateway.recover_after_data_nodes") || strings.HasPrefix(name, "-Cgateway.recover_after_nodes"))
 }
 
 // HasInitialMasters reports whether a StatefulSet's template still founds

@@ -109,6 +109,9 @@ type Pod struct {
 	Started time.Time
 	// Restarts of the crate container.
 	Restarts int
+	// RecoverAfter is the gateway.recover_after_data_nodes (before 4.7 …_nodes) that
+	// its process was started with; 0 when there is none.
+	RecoverAfter int
 	// Created is when the API server stored it, in whole seconds.
 	Created time.Time
 	// Template is the hash of what its process read when it started; "" without one.
@@ -225,6 +228,58 @@ type Database struct {
 	// those in progress.
 	SnapshotsKnown bool
 	Snapshots      int
+	// Shards are all copies, in no order; they mean nothing without TablesKnown.
+	Shards []Shard
+	// AllocationKnown is false when the settings of the allocation could not be
+	// read.
+	AllocationKnown bool
+	Settings        AllocationSettings
+	// Stuck says why shards are not where they should be, at most 20; it is read
+	// only while nodes are being drained.
+	Stuck []Explanation
+}
+
+// Shard is one copy of a shard.
+type Shard struct {
+	// Table is the Name of one of Tables; ID the shard's number in it.
+	Table string
+	ID    int
+	// Node is a node id; "" for a copy that is on no node.
+	Node    string
+	Primary bool
+	// State is routing_state: UNASSIGNED, INITIALIZING, STARTED or RELOCATING. One
+	// that relocates stands on its source until the handoff.
+	State string
+	// To is the node id that it relocates to; "" for none.
+	To    string
+	Bytes int64
+}
+
+// AllocationSettings are the effective settings that say where shards may be.
+type AllocationSettings struct {
+	// Exclude, Include and Require are cluster.routing.allocation.exclude and so
+	// on, by "_id", "_name", "_ip", "_host" or an attribute; empty ones are absent.
+	Exclude, Include, Require map[string]string
+	// LowWatermark, HighWatermark are cluster.routing.allocation.disk.watermark.low
+	// and .high: "85%", or the free space that is to stay, "10gb".
+	LowWatermark, HighWatermark string
+	// DiskThreshold is cluster.routing.allocation.disk.threshold_enabled.
+	DiskThreshold bool
+	// ShardsPerNode is cluster.max_shards_per_node, TotalShardsPerNode
+	// cluster.routing.allocation.total_shards_per_node; -1 is no limit.
+	ShardsPerNode, TotalShardsPerNode int
+	// Awareness are cluster.routing.allocation.awareness.attributes.
+	Awareness []string
+}
+
+// Explanation is why a shard is not where it should be, of sys.allocations.
+type Explanation struct {
+	Table   string
+	ID      int
+	Node    string
+	Primary bool
+	// Text is CrateDB's own, with the reasons of the deciders.
+	Text string
 }
 
 // Table is a table, or a partition of one, and how its shards stand.
@@ -238,6 +293,15 @@ type Table struct {
 	// Filtered is true with allocation filters of its own, which decide on how many
 	// nodes a range of replicas may count.
 	Filtered bool
+	// Exclude, Include and Require are those filters, by "_id", "_name" and so on.
+	Exclude, Include, Require map[string]string
+	// TotalShardsPerNode is the table's own limit; -1 is none.
+	TotalShardsPerNode int
+	// Created is the version of CrateDB that it was made with; "" when unknown.
+	Created string
+	// Partition is the partition's ident, and Of the partitioned table's name; ""
+	// for a table.
+	Partition, Of string
 }
 
 // PodAnswer is what one pod says of itself.
@@ -268,6 +332,8 @@ type Node struct {
 	// Sole are the tables of which a shard's only started copy is on it, at most
 	// 20; they mean nothing without Database.TablesKnown.
 	Sole []string
+	// Attributes are node.attr.* ("zone", "node_name"); from 5.2 on, nil before.
+	Attributes map[string]string
 }
 
 // NodeCheck is a row of sys.node_checks that has not passed.

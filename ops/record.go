@@ -69,6 +69,8 @@ type Shown struct {
 	// At is when these words were written; numbers in them may have moved since.
 	At      time.Time     `json:"at"`
 	Reasons []ShownReason `json:"reasons,omitempty"`
+	// Progress of the operation that is under way.
+	Progress *Progress `json:"progress,omitempty"`
 	// Problems are errors in the definition, as file:line:column: message.
 	Problems []string `json:"problems,omitempty"`
 }
@@ -105,6 +107,13 @@ const (
 	OperationUpdate OperationKind = "update"
 	// OperationRestart is a rolling restart.
 	OperationRestart OperationKind = "restart"
+	// OperationUpgrade is a rolling restart onto another version.
+	OperationUpgrade OperationKind = "upgrade"
+	// OperationShrink drains nodes, then lets them go.
+	OperationShrink OperationKind = "shrink"
+	// OperationSuspend stops all nodes, OperationResume starts them as they were.
+	OperationSuspend OperationKind = "suspend"
+	OperationResume  OperationKind = "resume"
 )
 
 // Steps of a grow.
@@ -147,6 +156,26 @@ type Restart struct {
 	Hidden time.Time `json:"hidden"`
 }
 
+// Shrink is how far the drain of one StatefulSet's highest ordinals has come.
+type Shrink struct {
+	// Set is the one that becomes smaller, from From to To replicas.
+	Set  string `json:"set"`
+	From int    `json:"from"`
+	To   int    `json:"to"`
+	// Leaving are the nodes that are excluded, by id and name.
+	Leaving []LeavingNode `json:"leaving,omitempty"`
+	// Since is when the step began.
+	Since time.Time `json:"since"`
+}
+
+// LeavingNode is a node that is to leave; another id under its name is another
+// node.
+type LeavingNode struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
+	Pod  string `json:"pod"`
+}
+
 // Hold is what we hold in the database, and the value that was there before.
 type Hold struct {
 	// Set carries the annotation.
@@ -165,8 +194,10 @@ type Operation struct {
 	// From and To are replicas by set, for a grow.
 	From []RecordedSet `json:"from,omitempty"`
 	To   []RecordedSet `json:"to,omitempty"`
-	// Restart is of a restart.
+	// Restart is of a restart, and of an upgrade.
 	Restart *Restart `json:"restart,omitempty"`
+	// Shrink is of a shrink.
+	Shrink *Shrink `json:"shrink,omitempty"`
 	// TimedOut is true once its limit passed and a failure was reported; work
 	// goes on.
 	TimedOut bool `json:"timedOut,omitempty"`

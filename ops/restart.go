@@ -10,7 +10,7 @@ import (
 )
 
 func (t *turn) restarting() bool {
-	return t.r.Operation != nil && t.r.Operation.Kind == OperationRestart && t.r.Operation.Restart != nil
+	return t.r.Operation != nil && t.r.Operation.Restart != nil
 }
 
 // pendingRestart is true while a set is wanted with a template that needs a
@@ -114,10 +114,10 @@ func (t *turn) aborted() bool {
 	return t.commanded.Abort == "true" || t.d.Abort && t.commanded.Abort != "false"
 }
 
-// startRestart begins a restart where one is due.
-func (t *turn) startRestart() {
-	if t.blocked || t.r.Operation != nil || !t.r.Bootstrap.Done || t.unequal() {
-		return
+// startRestart begins a restart where one is due, and says whether one is.
+func (t *turn) startRestart() bool {
+	if t.unequal() {
+		return false
 	}
 	before, at, by := t.asked()
 	op := &Operation{
@@ -127,12 +127,12 @@ func (t *turn) startRestart() {
 	t.r.Operation = op
 	if t.nextSet() == "" {
 		t.r.Operation, t.r.RestartedAt, t.r.RestartedBy = nil, at, by
-		return
+		return false
 	}
 	if reason, waits := gates.DisruptedClusters(t.o.Disrupted, max(t.p.MaxDisruptedClusters, 1)); waits {
 		t.r.Operation = nil
 		t.wait(reason)
-		return
+		return true
 	}
 	if t.aborted() {
 		left := 0
@@ -143,13 +143,14 @@ func (t *turn) startRestart() {
 		}
 		t.r.Operation = nil
 		t.refusal(gates.Aborted(left))
-		return
+		return true
 	}
 	op.Step = StepNext
 	t.report(Report{
 		Event: EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartStarted", Status: StatusInProgress,
 		Message: "a rolling restart has begun" + t.soleWords(),
 	})
+	return true
 }
 
 // soleWords names beforehand the tables that a restart makes unreadable for a

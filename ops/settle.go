@@ -71,7 +71,14 @@ func (op *Operation) equal(o *Operation) bool {
 	}
 	return op.Kind == o.Kind && op.Step == o.Step && op.Started.Equal(o.Started) && op.Revision == o.Revision &&
 		op.TimedOut == o.TimedOut && slices.Equal(op.From, o.From) && slices.Equal(op.To, o.To) &&
-		op.Restart.equal(o.Restart)
+		op.Restart.equal(o.Restart) && op.Shrink.equal(o.Shrink)
+}
+
+func (s *Shrink) equal(o *Shrink) bool {
+	if s == nil || o == nil {
+		return s == o
+	}
+	return s.Set == o.Set && s.From == o.From && s.To == o.To && s.Since.Equal(o.Since) && slices.Equal(s.Leaving, o.Leaving)
 }
 
 func (r *Restart) equal(o *Restart) bool {

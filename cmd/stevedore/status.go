@@ -35,6 +35,7 @@ type clusterStatus struct {
 	Version   string            `json:"version,omitempty"`
 	Operation *ops.Operation    `json:"operation,omitempty"`
 	Groups    []ops.RecordedSet `json:"groups,omitempty"`
+	Progress  *ops.Progress     `json:"progress,omitempty"`
 	Reasons   []ops.ShownReason `json:"reasons,omitempty"`
 	Problems  []string          `json:"problems,omitempty"`
 	Commands  map[string]string `json:"commands,omitempty"`
@@ -111,6 +112,7 @@ func statusOf(object *corev1.ConfigMap) (clusterStatus, bool) {
 	status.State, status.Since, status.At = stateOf(rec), rec.Shown.Since, rec.Shown.At
 	status.Revision, status.Commit, status.Stage, status.Owner = rec.Revision, rec.Commit, string(rec.Stage), rec.Owner
 	status.ClusterID, status.Version, status.Operation, status.Groups = rec.ClusterID, rec.Version, rec.Operation, rec.Sets
+	status.Progress = rec.Shown.Progress
 	status.Reasons, status.Problems = rec.Shown.Reasons, rec.Shown.Problems
 	for _, command := range record.CommandsOf(object.Annotations) {
 		if status.Commands == nil {

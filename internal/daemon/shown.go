@@ -14,7 +14,7 @@ import (
 
 // shown puts a decision in words; Since moves only when something changed.
 func shown(before ops.Shown, decision ops.Decision, problems []string, now time.Time) ops.Shown {
-	out := ops.Shown{Verdict: decision.Verdict.String(), Since: before.Since, Problems: problems}
+	out := ops.Shown{Verdict: decision.Verdict.String(), Since: before.Since, Problems: problems, Progress: decision.Progress}
 	for _, reason := range decision.Waits {
 		out.Reasons = append(out.Reasons, ops.ShownReason{Kind: "wait", Name: reason.Name, Message: reason.Message})
 	}
@@ -26,7 +26,12 @@ func shown(before ops.Shown, decision ops.Decision, problems []string, now time.
 	}
 	same := before.Verdict == out.Verdict && slices.Equal(before.Problems, problems) &&
 		slices.EqualFunc(before.Reasons, out.Reasons, func(a, b ops.ShownReason) bool { return a.Kind == b.Kind && a.Name == b.Name })
-	if same && (slices.Equal(before.Reasons, out.Reasons) || now.Sub(before.At) < shownRefresh) {
+	moved := !slices.Equal(before.Reasons, out.Reasons) || !equalProgress(before.Progress, out.Progress)
+	refresh := shownRefresh
+	if out.Progress != nil {
+		refresh = progressRefresh
+	}
+	if same && (!moved || now.Sub(before.At) < refresh) && (out.Progress == nil) == (before.Progress == nil) {
 		// Numbers in a message move all the time; they are not worth a write each.
 		return before
 	}
@@ -39,6 +44,16 @@ func shown(before ops.Shown, decision ops.Decision, problems []string, now time.
 
 // shownRefresh is how old recorded words with outdated numbers may get.
 const shownRefresh = 30 * time.Second
+
+// progressRefresh is the same while an operation runs that somebody may watch.
+const progressRefresh = 5 * time.Second
+
+func equalProgress(a, b *ops.Progress) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
 
 func problemTexts(problems []definition.Problem) []string {
 	var texts []string

@@ -1,0 +1,34 @@
+package ops
+
+// start begins the one operation that is due next: what is wanted in one
+// revision is done at the present size first, then masters, then nodes that
+// come, then nodes that go, then what is left to be restarted. Each beginning
+// says whether it is due: nothing behind one that is due begins before it has
+// ended, though it has to wait.
+func (t *turn) start() {
+	if t.blocked || t.r.Operation != nil || !t.r.Bootstrap.Done {
+		return
+	}
+	for _, due := range []func() bool{
+		t.startResume,
+		t.startUpgrade,
+		func() bool { return t.startGrow(true) },
+		func() bool { return t.startShrink(true) },
+		func() bool { return t.startGrow(false) },
+		func() bool { return t.startShrink(false) },
+		t.startSuspend,
+		t.startRestart,
+	} {
+		if due() {
+			return
+		}
+	}
+}
+
+// work takes the operation that is under way a step further.
+func (t *turn) work() {
+	t.grow()
+	t.shrink()
+	t.suspend()
+	t.restart()
+}
