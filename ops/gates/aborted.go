@@ -5,6 +5,7 @@ var AbortedRule = Rule{
 	Name:   "aborted",
 	Kind:   Refuses,
 	Says:   "A restart that was aborted is not begun again until the definition changes or the abort is taken back; what is held was given back.",
+	Do:     "Push another definition, or run `stevedore resume`, to begin again.",
 	Source: "docs/operations.md",
 }
 

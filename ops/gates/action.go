@@ -5,6 +5,7 @@ var ActionFailedRule = Rule{
 	Name:   "action-failed",
 	Kind:   Waits,
 	Says:   "An action that failed is tried again, from a new observation.",
+	Do:     "The message says what failed. It is tried again with longer pauses, at most 15 s apart; when its cause has gone it goes on by itself.",
 	Source: "docs/safety.md, invariant E",
 }
 

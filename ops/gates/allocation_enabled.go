@@ -5,6 +5,7 @@ var AllocationEnabledRule = Rule{
 	Name:   "allocation-enabled",
 	Kind:   Waits,
 	Says:   "Before a node goes down cluster.routing.allocation.enable is effectively what it has to be: all before our hold, primaries under it.",
+	Do:     "Somebody has set it: `RESET GLOBAL \"cluster.routing.allocation.enable\"` when it is not needed any more.",
 	Source: "CrateDB manual, cluster.routing.allocation.enable",
 }
 

@@ -5,6 +5,7 @@ var ClaimVersionRule = Rule{
 	Name:   "claim-version-unreadable",
 	Kind:   Refuses,
 	Says:   "A node does not start on a volume that a newer CrateDB has written to.",
+	Do:     "Upgrade the cluster to the claim's version first, or delete the claim by hand if its data is not needed.",
 	Source: "CrateDB manual, upgrading: no downgrade",
 }
 

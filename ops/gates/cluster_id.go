@@ -5,6 +5,7 @@ var ForeignClusterIDRule = Rule{
 	Name:   "foreign-cluster-id",
 	Kind:   Refuses,
 	Says:   "Each pod is asked for its own sys.cluster.id; another id behind the same names stops everything for the cluster.",
+	Do:     "Look at the pod's volume claim: it carries the data of another cluster. Do not delete it; find out how it came there, move it away, and let the pod start on its own.",
 	Source: "CrateDB manual, sys.cluster; docs/safety.md, whose cluster it is",
 }
 

@@ -5,6 +5,7 @@ var ClusterNameRule = Rule{
 	Name:   "cluster-name-change",
 	Kind:   Refuses,
 	Says:   "spec.cluster.name is what nodes find each other by; it is never changed on a running cluster.",
+	Do:     "Put the old name back.",
 	Source: "CrateDB manual, cluster.name",
 }
 

@@ -5,6 +5,7 @@ var ContactRule = Rule{
 	Name:   "no-contact",
 	Kind:   Waits,
 	Says:   "Without an answer of the database nothing is decided that depends on it, and nothing is removed.",
+	Do:     "See what the pods say: `kubectl get pods`, `kubectl logs`. The daemon has to reach port 5432 of the pods; a NetworkPolicy may be in the way.",
 	Source: "docs/safety.md, what always holds",
 }
 

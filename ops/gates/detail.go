@@ -5,6 +5,7 @@ var DetailKnownRule = Rule{
 	Name:   "tables-known",
 	Kind:   Waits,
 	Says:   "Before a node goes down the tables, the state of each shard and the snapshots have been read: what could not be read is unknown, never well.",
+	Do:     "Wait for the next reading; if it stays, the user `system` may lack privileges: it needs all.",
 	Source: "docs/safety.md, what always holds",
 }
 

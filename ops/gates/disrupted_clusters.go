@@ -7,6 +7,7 @@ var DisruptedClustersRule = Rule{
 	Name:   "disrupted-clusters",
 	Kind:   Waits,
 	Says:   "No more clusters are disrupted at the same time than --max-disrupted-clusters allows (default 1), whatever one commit brings to how many.",
+	Do:     "Wait for the cluster that is named, or raise `--max-disrupted-clusters`.",
 	Source: "docs/operations.md, several clusters",
 }
 

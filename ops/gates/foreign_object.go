@@ -7,6 +7,7 @@ var ObjectNotOursRule = Rule{
 	Name:   "object-not-ours",
 	Kind:   Refuses,
 	Says:   "An object of a wanted name exists and is not ours: it is never overwritten.",
+	Do:     "Rename or delete the object that is named, after asking whose it is.",
 	Source: "docs/safety.md, whose cluster it is",
 }
 

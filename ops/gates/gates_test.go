@@ -43,19 +43,30 @@ func TestEachRuleIsListedOnceWithItsWords(t *testing.T) {
 // holds makes a table's row of a rule that always speaks.
 func holds(r Reason) (Reason, bool) { return r, true }
 
-func TestARuleSpeaksWhenItHoldsAndGivesItsNumbers(t *testing.T) {
-	type outcome struct {
-		reason Reason
-		holds  bool
-	}
-	of := func(r Reason, h bool) outcome { return outcome{r, h} }
-	for _, c := range []struct {
-		name string
-		got  outcome
-		rule Rule
-		want bool
-		says []string
-	}{
+type outcome struct {
+	reason Reason
+	holds  bool
+}
+
+func of(r Reason, h bool) outcome { return outcome{r, h} }
+
+// situations of each rule; the first message of one is its example in the
+// documentation.
+func situations() []situation {
+	return []situation{
+		{"paused by its people", of(holds(Paused(true))), PausedRule, true, []string{"resume"}},
+		{"released", of(holds(Released())), ReleasedRule, true, nil},
+		{"a definition that is gone", of(holds(Orphaned("git https://git.example/crate#main:prod"))), OrphanedRule, true, []string{"git.example"}},
+		{"a new name", of(holds(Rename("prod/orders", "prod/sales", "orders"))), RenameRule, true, []string{"prod/orders", "prod/sales"}},
+		{"an action that failed", of(holds(ActionFailed("set-user", "ada", "connection refused", 3))), ActionFailedRule, true, []string{"set-user", "ada", "connection refused", "3"}},
+		{"all groups at 0", of(holds(Suspend(false))), SuspendRule, true, nil},
+		{"another version", of(holds(Upgrade("6.3.7", "6.4.3"))), UpgradeRule, true, []string{"6.3.7", "6.4.3"}},
+		{"another size", of(holds(Volumes("crate-data-hot-orders", "spec.volumeClaimTemplates[data0].spec.resources.requests.storage", "1Gi", "2Gi"))), VolumesRule, true, []string{"1Gi", "2Gi"}},
+		{"another service name", of(holds(Immutable("crate-data-hot-orders", "spec.serviceName", "a", "b"))), ImmutableRule, true, []string{"spec.serviceName"}},
+		{"another group", of(holds(NewGroup("cold", false))), NewGroupRule, true, []string{"cold"}},
+		{"a group that is gone", of(holds(GroupRemoval("cold", 2))), GroupRemovalRule, true, []string{"cold"}},
+		{"the system user's own password", of(holds(PasswordChange("system", "user-system-orders"))), PasswordChangeRule, true, []string{"user-system-orders"}},
+		{"a user that is gone", of(holds(UserRemoval("ada"))), UserRemovalRule, true, []string{"ada"}},
 		{"first owner", of(AnotherOwner("", "a", "", false)), AnotherOwnerRule, false, nil},
 		{"same owner", of(AnotherOwner("a", "a", "a", false)), AnotherOwnerRule, false, nil},
 		{"another owner", of(AnotherOwner("a", "b", "", false)), AnotherOwnerRule, true, []string{"a", "b", "take-over"}},
@@ -147,7 +158,19 @@ func TestARuleSpeaksWhenItHoldsAndGivesItsNumbers(t *testing.T) {
 		{"budget closed by tables", of(holds(BudgetClosed(0, []string{"doc.t"}))), BudgetClosedRule, true, []string{"doc.t"}},
 		{"a shrink", of(holds(Shrink("s", 3, 2))), ShrinkRule, true, []string{"3", "2", "not supported yet"}},
 		{"raised by hand", of(holds(Raised("s", 5, 3))), RaisedRule, true, []string{"from 3 to 5"}},
-	} {
+	}
+}
+
+type situation struct {
+	name string
+	got  outcome
+	rule Rule
+	want bool
+	says []string
+}
+
+func TestARuleSpeaksWhenItHoldsAndGivesItsNumbers(t *testing.T) {
+	for _, c := range situations() {
 		t.Run(c.name, func(t *testing.T) {
 			require.Equal(t, c.want, c.got.holds)
 			if !c.want {

@@ -5,6 +5,7 @@ var GroupRemovalRule = Rule{
 	Name:   "group-removal-not-supported",
 	Kind:   Refuses,
 	Says:   "A group that is gone from the definition keeps running: removing one is not supported yet.",
+	Do:     "Put the group back.",
 	Source: "docs/safety.md, invariant A",
 }
 

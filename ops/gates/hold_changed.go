@@ -5,6 +5,7 @@ var HoldChangedRule = Rule{
 	Name:   "hold-changed",
 	Kind:   Waits,
 	Says:   "Somebody changed cluster.routing.allocation.enable while we hold it: theirs is not overwritten, and no node goes down before it is as it was.",
+	Do:     "Somebody changed what stevedore holds. Set the value to one of the two that are named; nothing goes on before.",
 	Source: "docs/safety.md, invariant C",
 }
 

@@ -5,6 +5,7 @@ var HoldHiddenRule = Rule{
 	Name:   "hold-hidden",
 	Kind:   Refuses,
 	Says:   "A transient cluster.routing.allocation.enable hides our persistent one: nothing is restarted, and ours is given back.",
+	Do:     "A transient setting wins over ours: `RESET GLOBAL \"cluster.routing.allocation.enable\"` as the message says.",
 	Source: "CrateDB manual, SET and RESET: transient settings win",
 }
 

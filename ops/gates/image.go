@@ -5,6 +5,7 @@ var ImageRule = Rule{
 	Name:   "image-change-not-supported",
 	Kind:   Refuses,
 	Says:   "Another image of CrateDB of the same version is not supported yet.",
+	Do:     "Put the image back.",
 	Source: "docs/safety.md, what is refused",
 }
 

@@ -5,6 +5,7 @@ var ImmutableRule = Rule{
 	Name:   "immutable-field",
 	Kind:   Refuses,
 	Says:   "Kubernetes never changes some fields of a StatefulSet.",
+	Do:     "Put the old value back; another group with the new one can take its place.",
 	Source: "Kubernetes, StatefulSet update",
 }
 

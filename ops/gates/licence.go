@@ -5,6 +5,7 @@ var LicenceMissingRule = Rule{
 	Name:   "licence-missing",
 	Kind:   Waits,
 	Says:   "CrateDB below 4.5 without a licence allows three nodes, masters counted; above that it refuses statements.",
+	Do:     "Put a licence into a Secret and name it in `spec.cluster.license`, or stay at three nodes.",
 	Source: "CrateDB manual 4.4, enterprise features and licence",
 }
 

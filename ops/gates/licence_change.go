@@ -5,6 +5,7 @@ var LicenceChangeRule = Rule{
 	Name:   "licence-change-not-supported",
 	Kind:   Refuses,
 	Says:   "Another licence after bootstrap is not supported yet.",
+	Do:     "Put the old licence back.",
 	Source: "CrateDB manual 4.4, SET LICENSE",
 }
 

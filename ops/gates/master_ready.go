@@ -5,6 +5,7 @@ var MasterReadyRule = Rule{
 	Name:   "eligible-master-ready",
 	Kind:   Waits,
 	Says:   "The bootstrap goes on when a pod that may become master is ready.",
+	Do:     "Look at the pod that is named: `kubectl describe pod`. Most often it is an image, a volume or room on the Kubernetes nodes.",
 	Source: "CrateDB manual, discovery and bootstrapping",
 }
 

@@ -7,6 +7,7 @@ var MasterStableRule = Rule{
 	Name:   "master-stable",
 	Kind:   Waits,
 	Says:   "Once an operation the same master has to have been elected for masterStableFor; a restart of the daemon begins this wait again.",
+	Do:     "Wait. If the master changes again and again, look at the logs of the master-eligible nodes.",
 	Source: "CrateDB manual, sys.cluster, master_node; docs/operations.md",
 }
 

@@ -5,6 +5,7 @@ var NewGroupRule = Rule{
 	Name:   "new-group-not-supported",
 	Kind:   Refuses,
 	Says:   "A group that is added to a running cluster is not supported yet.",
+	Do:     "Take the group out.",
 	Source: "docs/safety.md, what is refused",
 }
 

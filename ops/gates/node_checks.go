@@ -5,6 +5,7 @@ var NodeChecksRule = Rule{
 	Name:   "node-checks-acknowledged",
 	Kind:   Waits,
 	Says:   "After a grow each node's check 1 (expected data nodes) is acknowledged, since the gateway counts of running nodes only change with a restart.",
+	Do:     "Wait; it is done by stevedore as soon as every node has joined.",
 	Source: "CrateDB manual, sys.node_checks",
 }
 

@@ -5,6 +5,7 @@ var OrphanedRule = Rule{
 	Name:   "orphaned",
 	Kind:   Refuses,
 	Says:   "A definition that is gone deletes nothing: the cluster runs on as it is until the definition is back or the cluster is released.",
+	Do:     "Put the definition back where it was, or run `stevedore release` if the cluster is to be run by hand from now on.",
 	Source: "docs/safety.md, invariant D",
 }
 

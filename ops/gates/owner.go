@@ -5,6 +5,7 @@ var AnotherOwnerRule = Rule{
 	Name:   "another-owner",
 	Kind:   Refuses,
 	Says:   "A cluster belongs to the source that made it; a second source with the same cluster is refused unless its definition consents with take-over.",
+	Do:     "Take the definition out of one of the two sources that are named; to move it, put `take-over` into `spec.operations.consent` in the new one.",
 	Source: "docs/safety.md, whose cluster it is",
 }
 

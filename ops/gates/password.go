@@ -5,6 +5,7 @@ var PasswordChangeRule = Rule{
 	Name:   "password-change-not-supported",
 	Kind:   Refuses,
 	Says:   "A change of the system user's own password in its Secret is not supported yet; the database keeps the old one. The users of spec.users are changed.",
+	Do:     "Put the old password back into the Secret.",
 	Source: "docs/safety.md, passwords",
 }
 

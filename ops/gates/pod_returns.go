@@ -5,6 +5,7 @@ var PodReturnsRule = Rule{
 	Name:   "pod-returns",
 	Kind:   Waits,
 	Says:   "A pod that was restarted has to go, to come back ready, and its node to join the cluster that it left.",
+	Do:     "Look at the pod that is named: `kubectl describe pod`. Nothing else is touched while it is away.",
 	Source: "docs/safety.md, invariant B",
 }
 

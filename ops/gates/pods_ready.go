@@ -5,6 +5,7 @@ var PodsReadyRule = Rule{
 	Name:   "pods-ready",
 	Kind:   Waits,
 	Says:   "A revision counts as verified when every pod of the cluster is ready.",
+	Do:     "Look at the pod that is named: `kubectl describe pod`, `kubectl logs`.",
 	Source: "Kubernetes, pod readiness",
 }
 

@@ -7,6 +7,7 @@ var FreshReadingRule = Rule{
 	Name:   "fresh-reading",
 	Kind:   Waits,
 	Says:   "A decision that changes the number of nodes needs a reading of the database that is not old.",
+	Do:     "Wait for the next reading. If it does not come, the database answers too slowly: look at its load.",
 	Source: "docs/safety.md, what always holds",
 }
 

@@ -5,6 +5,7 @@ var RecoveredRule = Rule{
 	Name:   "gateway-recovered",
 	Kind:   Waits,
 	Says:   "Before the gateway has recovered a cluster looks empty and green: nothing is concluded from it.",
+	Do:     "Start the nodes that are missing: the gateway waits for `gateway.recover_after_data_nodes` of them.",
 	Source: "CrateDB manual, gateway.recover_after_data_nodes",
 }
 

@@ -5,6 +5,7 @@ var RenameRule = Rule{
 	Name:   "rename",
 	Kind:   Refuses,
 	Says:   "A new cluster that carries the spec.cluster.name of one that just vanished from the same source is a rename, which would be an empty database.",
+	Do:     "Put the old name back. For a second, empty cluster give it a `spec.cluster.name` of its own.",
 	Source: "docs/safety.md, whose cluster it is",
 }
 

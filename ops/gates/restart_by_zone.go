@@ -5,6 +5,7 @@ var RestartByZoneRule = Rule{
 	Name:   "restart-by-zone-not-supported",
 	Kind:   Refuses,
 	Says:   "restartBy: zone is not supported yet; pods are restarted one by one.",
+	Do:     "Take `restartBy: zone` out: pods are restarted one by one.",
 	Source: "docs/safety.md, what is refused",
 }
 

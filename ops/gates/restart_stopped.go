@@ -7,6 +7,7 @@ var RestartStoppedRule = Rule{
 	Name:   "restart-stopped",
 	Kind:   Refuses,
 	Says:   "The first pod on a new template did not join within its limit: the restart stops there, and the template returns to what the other pods run; a corrected definition recreates the pod.",
+	Do:     "Correct the definition or take the change back: the pod that did not come up is made anew on it.",
 	Source: "docs/operations.md",
 }
 

@@ -42,6 +42,8 @@ type Rule struct {
 	Kind Kind
 	// Says is one sentence: when it holds, and what a person can do.
 	Says string
+	// Do is what a person does about it, in a sentence or two.
+	Do string
 	// Source is the section of CrateDB's or Kubernetes' manual, or the invariant
 	// of docs/safety.md, that it comes from.
 	Source string

@@ -5,6 +5,7 @@ var SecretMissingRule = Rule{
 	Name:   "secret-missing",
 	Kind:   Waits,
 	Says:   "A Secret that the definition names has to exist and to have the key.",
+	Do:     "Create the Secret, or the key in it, in the cluster's namespace; nothing needs to be restarted.",
 	Source: "docs/definition.md, spec.users",
 }
 

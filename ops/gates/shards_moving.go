@@ -5,6 +5,7 @@ var ShardsMovingRule = Rule{
 	Name:   "shards-moving",
 	Kind:   Waits,
 	Says:   "Before a node goes down no shard is being moved or made.",
+	Do:     "Wait until CrateDB has moved them. A cluster that rebalances all the time has two nodes near a disk watermark.",
 	Source: "CrateDB manual, sys.shards, routing_state",
 }
 

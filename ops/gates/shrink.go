@@ -5,6 +5,7 @@ var ShrinkRule = Rule{
 	Name:   "shrink-not-supported",
 	Kind:   Refuses,
 	Says:   "Fewer replicas mean that nodes leave, whose shards have to move first: not supported yet.",
+	Do:     "Put the number of replicas back.",
 	Source: "docs/safety.md, invariant A",
 }
 

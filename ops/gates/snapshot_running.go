@@ -5,6 +5,7 @@ var SnapshotRunningRule = Rule{
 	Name:   "snapshot-running",
 	Kind:   Waits,
 	Says:   "No node goes down while a snapshot runs, which would become a partial one.",
+	Do:     "Wait until the snapshot has ended: `SELECT * FROM sys.snapshots WHERE state = 'IN_PROGRESS'`.",
 	Source: "CrateDB manual, sys.snapshots",
 }
 

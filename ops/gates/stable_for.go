@@ -7,6 +7,7 @@ var StableForRule = Rule{
 	Name:   "stable-for",
 	Kind:   Waits,
 	Says:   "After a restarted node is back the cluster has to be green, with the same nodes, for stableFor; a restart of the daemon begins this wait again.",
+	Do:     "Wait.",
 	Source: "docs/operations.md",
 }
 

@@ -5,6 +5,7 @@ var SuspendRule = Rule{
 	Name:   "suspend-not-supported",
 	Kind:   Refuses,
 	Says:   "All groups at 0 is a suspension, not supported yet; without the consent suspend it is taken for a mistake.",
+	Do:     "Put the numbers of replicas back.",
 	Source: "docs/safety.md, what is refused",
 }
 

@@ -5,6 +5,7 @@ var SystemPasswordLostRule = Rule{
 	Name:   "system-password-lost",
 	Kind:   Refuses,
 	Says:   "After bootstrap the Secret of the user system is not made anew, since the database would not take the new password.",
+	Do:     "Make the Secret again as the message says.",
 	Source: "docs/safety.md, passwords",
 }
 

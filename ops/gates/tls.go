@@ -5,6 +5,7 @@ var TLSRule = Rule{
 	Name:   "tls-change-not-supported",
 	Kind:   Refuses,
 	Says:   "Turning TLS on or off needs a restart: not supported yet.",
+	Do:     "Put `spec.cluster.ssl` back as it was.",
 	Source: "CrateDB manual, secured communications",
 }
 

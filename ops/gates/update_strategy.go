@@ -5,6 +5,7 @@ var UpdateStrategyRule = Rule{
 	Name:   "update-strategy-change",
 	Kind:   Refuses,
 	Says:   "With an update strategy other than OnDelete Kubernetes would restart pods by itself, and look at no shard.",
+	Do:     "Take `updateStrategy` out of the patch.",
 	Source: "Kubernetes, StatefulSet update strategies; docs/safety.md, invariant B",
 }
 

@@ -5,6 +5,7 @@ var UpgradeRule = Rule{
 	Name:   "upgrade-not-supported",
 	Kind:   Refuses,
 	Says:   "Another version of CrateDB needs a rolling upgrade: not supported yet.",
+	Do:     "Put the version back.",
 	Source: "CrateDB manual, rolling upgrade",
 }
 

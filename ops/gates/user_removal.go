@@ -5,6 +5,7 @@ var UserRemovalRule = Rule{
 	Name:   "user-removal-not-supported",
 	Kind:   Refuses,
 	Says:   "A user that is gone from spec.users stays in the database: dropping users is not supported yet.",
+	Do:     "`DROP USER` by hand, as the message says; the refusal ends by itself.",
 	Source: "docs/definition.md, spec.users",
 }
 

@@ -5,6 +5,7 @@ var VolumesRule = Rule{
 	Name:   "volume-change-not-supported",
 	Kind:   Refuses,
 	Says:   "The size, number and class of a group's volumes are fixed when it is made; changing them is not supported yet.",
+	Do:     "Put the old value back. A new group with other volumes can take its place: add it, then shrink the old one.",
 	Source: "Kubernetes, StatefulSet volumeClaimTemplates",
 }
 
