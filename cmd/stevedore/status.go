@@ -47,18 +47,25 @@ func newStatus() *cobra.Command {
 		kube   kubeFlags
 		output string
 		all    bool
+		watch  bool
 	)
 	cmd := &cobra.Command{
 		Use:   "status [CLUSTER]",
 		Short: "Say how clusters are, and why they wait",
 		Long: `status reads what the daemon has recorded beside each cluster; the daemon need
-not run, and no database is asked. COMMIT is the last one that changed what the
+not run, and no database is asked. --watch writes a line whenever what is said
+has changed: the step of an operation, the shards and bytes that are left and how
+long that will take. COMMIT is the last one that changed what the
 cluster is made of: a commit that does not touch a cluster does not show here.`,
 		Example: `  stevedore status -n prod
   stevedore status -n prod orders -o yaml
+  stevedore status -n prod orders --watch
   stevedore status -A`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if watch && output != "" {
+				return fmt.Errorf("--watch writes lines for people: leave -o out")
+			}
 			if output != "" && output != "json" && output != "yaml" {
 				return fmt.Errorf("-o %q is not known: write json or yaml", output)
 			}
@@ -72,6 +79,13 @@ cluster is made of: a commit that does not touch a cluster does not show here.`,
 			client, err := kubernetes.NewForConfig(cfg)
 			if err != nil {
 				return fmt.Errorf("making the client for the API server: %w", err)
+			}
+			if watch {
+				name := ""
+				if len(args) == 1 {
+					name = args[0]
+				}
+				return watchStatuses(cmd.Context(), client, namespace, name, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
 			list, err := client.CoreV1().ConfigMaps(namespace).List(cmd.Context(), metav1.ListOptions{
 				LabelSelector: record.Label + "=" + string(record.Operation),
@@ -94,6 +108,7 @@ cluster is made of: a commit that does not touch a cluster does not show here.`,
 	}
 	kube.add(cmd, true)
 	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml (default: for people)")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and write a line at each change")
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "all namespaces")
 	return cmd
 }
@@ -168,7 +183,7 @@ func printStatuses(out io.Writer, format string, statuses []clusterStatus, names
 		}
 		operation := ""
 		if status.Operation != nil {
-			operation = strings.TrimSuffix(string(status.Operation.Kind)+"/"+status.Operation.Step, "/")
+			operation = operationWords(status.Operation)
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", status.Namespace, status.Name, status.State,
 			strings.Join(groups, ","), status.Version, operation, shortCommit(status.Commit), age(status.Since))
@@ -179,6 +194,9 @@ func printStatuses(out io.Writer, format string, statuses []clusterStatus, names
 	for _, status := range statuses {
 		for _, problem := range status.Problems {
 			fmt.Fprintf(out, "\n%s/%s: the newest definition is not used: %s\n", status.Namespace, status.Name, problem)
+		}
+		if words := progressWords(status.Progress); words != "" {
+			fmt.Fprintf(out, "\n%s/%s: %s\n", status.Namespace, status.Name, words)
 		}
 		for _, reason := range status.Reasons {
 			fmt.Fprintf(out, "\n%s/%s: %s %s: %s\n", status.Namespace, status.Name, reason.Kind, reason.Name, reason.Message)

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+func TestProgressIsSaidInOneLine(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		of   *ops.Progress
+		says string
+	}{
+		{"nothing to count", nil, ""},
+		{"a restart", &ops.Progress{Subject: "crate-data-hot-orders-1", Done: 1, Total: 3, ETA: 95 * time.Second}, "crate-data-hot-orders-1: 1 of 3 done, about 1m35s"},
+		{"a drain", &ops.Progress{
+			Subject: "data-hot-3", Total: 2, ShardsLeft: 12, ShardsTotal: 40,
+			BytesLeft: 1288490188, BytesTotal: 4 << 30, BytesPerSecond: 80 << 20, ETA: 15400 * time.Millisecond,
+		}, "data-hot-3: 0 of 2 done, 12 of 40 shards and 1.2GiB of 4.0GiB left, 80.0MiB/s, about 15s"},
+		{"a drain of empty shards", &ops.Progress{ShardsLeft: 3, ShardsTotal: 9, BytesLeft: 700, BytesTotal: 2 << 10}, "3 of 9 shards and 700B of 2.0KiB left"},
+	} {
+		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.says, progressWords(c.of)) })
+	}
+}
+
+type lines struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text.String()
+}
+
+func TestWatchWritesALineForEachChangeAndNoneTwice(t *testing.T) {
+	recorded := func(name string, r ops.Record) *corev1.ConfigMap {
+		text, err := record.Encode(record.Operation, r)
+		require.NoError(t, err)
+		return &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "prod", Name: record.Operation.Name(name),
+				Labels: map[string]string{record.Label: string(record.Operation), names.ClusterLabel: name},
+			},
+			Data: map[string]string{names.DataKey: text},
+		}
+	}
+	r := ops.Record{SchemaVersion: ops.RecordVersion, Shown: ops.Shown{Verdict: "done"}}
+	client := fake.NewClientset(recorded("orders", r), recorded("other", r))
+	ctx, stop := context.WithCancel(t.Context())
+	var out lines
+	ended := make(chan error, 1)
+	go func() { ended <- watchStatuses(ctx, client, "prod", "orders", &out, &out) }()
+	says := func(words string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return bytes.Contains([]byte(out.String()), []byte(words)) }, 10*time.Second, 5*time.Millisecond, "%s", words)
+	}
+	says("prod/orders  done\n")
+
+	r.Operation = &ops.Operation{Kind: ops.OperationShrink, Step: "drain"}
+	r.Shown = ops.Shown{Verdict: "wait", Progress: &ops.Progress{Subject: "data-hot-3", ShardsLeft: 2, ShardsTotal: 8}}
+	for range 2 { // the second says nothing new
+		_, err := client.CoreV1().ConfigMaps("prod").Update(ctx, recorded("orders", r), metav1.UpdateOptions{})
+		require.NoError(t, err)
+	}
+	says("prod/orders  waiting  shrink/drain  data-hot-3: 2 of 8 shards and 0B of 0B left\n")
+	r.Operation, r.Shown = nil, ops.Shown{Verdict: "done"}
+	_, err := client.CoreV1().ConfigMaps("prod").Update(ctx, recorded("orders", r), metav1.UpdateOptions{})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return bytes.Count([]byte(out.String()), []byte("  done\n")) == 2 }, 10*time.Second, 5*time.Millisecond)
+	stop()
+	require.NoError(t, <-ended)
+	assert.Equal(t, 3, bytes.Count([]byte(out.String()), []byte("\n")), "%s", out.String())
+	assert.NotContains(t, out.String(), "prod/other")
+}

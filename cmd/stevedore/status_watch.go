@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+// watchStatuses writes a line whenever what is said of a cluster has changed,
+// until the context ends. An informer lists anew by itself after a lost watch.
+func watchStatuses(ctx context.Context, client kubernetes.Interface, namespace, name string, out, problems io.Writer) error {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(namespace),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+			o.LabelSelector = record.Label + "=" + string(record.Operation)
+		}))
+	informer := factory.Core().V1().ConfigMaps().Informer()
+	if err := informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		fmt.Fprintf(problems, "watching the records of clusters: %v; trying again\n", err)
+	}); err != nil {
+		return fmt.Errorf("watching the records of clusters: %w", err)
+	}
+	var mutex sync.Mutex
+	said := map[string]string{}
+	show := func(object any) {
+		configMap, ok := object.(*corev1.ConfigMap)
+		if !ok {
+			return
+		}
+		status, ok := statusOf(configMap)
+		if !ok || name != "" && name != status.Name {
+			return
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		key, line := status.Namespace+"/"+status.Name, statusLine(status)
+		if said[key] == line {
+			return
+		}
+		said[key] = line
+		fmt.Fprintf(out, "%s  %s  %s\n", time.Now().Format(time.TimeOnly), key, line)
+	}
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    show,
+		UpdateFunc: func(_, object any) { show(object) },
+		DeleteFunc: func(object any) {
+			if configMap, ok := object.(*corev1.ConfigMap); ok {
+				if status, ok := statusOf(configMap); ok && (name == "" || name == status.Name) {
+					mutex.Lock()
+					defer mutex.Unlock()
+					delete(said, status.Namespace+"/"+status.Name)
+					fmt.Fprintf(out, "%s  %s/%s  its record is gone\n", time.Now().Format(time.TimeOnly), status.Namespace, status.Name)
+				}
+			}
+		},
+	}); err != nil {
+		return fmt.Errorf("watching the records of clusters: %w", err)
+	}
+	factory.StartWithContext(ctx)
+	<-ctx.Done()
+	factory.Shutdown()
+	return nil
+}
+
+// statusLine is a cluster in one line.
+func statusLine(status clusterStatus) string {
+	parts := []string{status.State}
+	if status.Operation != nil {
+		parts = append(parts, operationWords(status.Operation))
+	}
+	if words := progressWords(status.Progress); words != "" {
+		parts = append(parts, words)
+	}
+	for _, problem := range status.Problems {
+		parts = append(parts, problem)
+	}
+	for _, reason := range status.Reasons {
+		parts = append(parts, reason.Name+": "+reason.Message)
+	}
+	if status.Error != "" {
+		parts = append(parts, status.Error)
+	}
+	return strings.Join(parts, "  ")
+}
+
+func operationWords(operation *ops.Operation) string {
+	return strings.TrimSuffix(string(operation.Kind)+"/"+operation.Step, "/")
+}
+
+// progressWords are "data-hot-3: 1 of 2, 12 of 40 shards and 1.2GiB of 4.0GiB
+// left, 80.0MiB/s, about 35s"; "" without progress.
+func progressWords(p *ops.Progress) string {
+	if p == nil {
+		return ""
+	}
+	var parts []string
+	if p.Total > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d done", p.Done, p.Total))
+	}
+	if p.ShardsTotal > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d shards and %s of %s left", p.ShardsLeft, p.ShardsTotal, bytesWords(p.BytesLeft), bytesWords(p.BytesTotal)))
+	}
+	if p.BytesPerSecond > 0 {
+		parts = append(parts, bytesWords(p.BytesPerSecond)+"/s")
+	}
+	if p.ETA > 0 {
+		parts = append(parts, "about "+p.ETA.Round(time.Second).String())
+	}
+	words := strings.Join(parts, ", ")
+	if p.Subject != "" {
+		words = strings.TrimSuffix(p.Subject+": "+words, ": ")
+	}
+	return words
+}
+
+// bytesWords prints bytes in powers of 1024.
+func bytesWords(n int64) string {
+	const step = 1024
+	if n < step {
+		return fmt.Sprintf("%dB", n)
+	}
+	value, unit := float64(n)/step, 0
+	for value >= step && unit < 4 {
+		value, unit = value/step, unit+1
+	}
+	return fmt.Sprintf("%.1f%ciB", value, "KMGTP"[unit])
+}
