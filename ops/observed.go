@@ -222,6 +222,9 @@ type Database struct {
 	// TablesKnown is false when the tables or their shards could not be read.
 	TablesKnown bool
 	Tables      []Table
+	// Partitioned are the partitioned tables themselves: without shards of their
+	// own, but with the filters and replicas that a new partition gets.
+	Partitioned []Table
 	// Relocating and Initializing count shards.
 	Relocating, Initializing int
 	// SnapshotsKnown is false when sys.snapshots could not be read; Snapshots are
@@ -245,7 +248,9 @@ type Shard struct {
 	Table string
 	ID    int
 	// Node is a node id; "" for a copy that is on no node.
-	Node    string
+	Node string
+	// Primary is true for one copy of each shard. CrateDB does not say it of a copy
+	// on no node: where a shard's primary is lost, one of those stands for it.
 	Primary bool
 	// State is routing_state: UNASSIGNED, INITIALIZING, STARTED or RELOCATING. One
 	// that relocates stands on its source until the handoff.
@@ -265,21 +270,32 @@ type AllocationSettings struct {
 	LowWatermark, HighWatermark string
 	// DiskThreshold is cluster.routing.allocation.disk.threshold_enabled.
 	DiskThreshold bool
-	// ShardsPerNode is cluster.max_shards_per_node, TotalShardsPerNode
-	// cluster.routing.allocation.total_shards_per_node; -1 is no limit.
+	// ShardsPerNode is cluster.max_shards_per_node, which limits the shards of the
+	// whole cluster, replicas counted, as this many for each data node: tables and
+	// partitions that would exceed it cannot be made, a drain goes on. Below 1: no
+	// limit.
+	// TotalShardsPerNode is cluster.routing.allocation.total_shards_per_node, which
+	// no node takes more than; below 1: no limit.
 	ShardsPerNode, TotalShardsPerNode int
+	// Recoveries is cluster.routing.allocation.node_concurrent_recoveries: so many
+	// shards come to a node at once, and leave one.
+	Recoveries int
 	// Awareness are cluster.routing.allocation.awareness.attributes.
 	Awareness []string
 }
 
 // Explanation is why a shard is not where it should be, of sys.allocations.
 type Explanation struct {
+	// Table, ID, Node and Primary are those of a Shard.
 	Table   string
 	ID      int
 	Node    string
 	Primary bool
-	// Text is CrateDB's own, with the reasons of the deciders.
-	Text string
+	// Text is CrateDB's own. Reasons are the deciders' words, "data-hot-0: …"; for a
+	// shard that is started CrateDB gives none, and they are read from what is known
+	// of the other nodes.
+	Text    string
+	Reasons []string
 }
 
 // Table is a table, or a partition of one, and how its shards stand.
@@ -295,7 +311,7 @@ type Table struct {
 	Filtered bool
 	// Exclude, Include and Require are those filters, by "_id", "_name" and so on.
 	Exclude, Include, Require map[string]string
-	// TotalShardsPerNode is the table's own limit; -1 is none.
+	// TotalShardsPerNode is the table's own limit; none below 1.
 	TotalShardsPerNode int
 	// Created is the version of CrateDB that it was made with; "" when unknown.
 	Created string
@@ -332,7 +348,8 @@ type Node struct {
 	// Sole are the tables of which a shard's only started copy is on it, at most
 	// 20; they mean nothing without Database.TablesKnown.
 	Sole []string
-	// Attributes are node.attr.* ("zone", "node_name"); from 5.2 on, nil before.
+	// Attributes are node.attr.* ("zone", "node_name"), empty for a node without any;
+	// nil when they are not known: before 5.2, and without Detailed.
 	Attributes map[string]string
 }
 

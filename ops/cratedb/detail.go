@@ -3,121 +3,88 @@ package cratedb
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
 )
 
-// Statements of a detailed reading.
-const (
-	copiesQuery     = `SELECT schema_name, table_name, partition_ident, id, routing_state, node['id'] FROM sys.shards`
-	tablesQuery     = `SELECT table_schema, table_name, '', number_of_replicas, settings['routing']['allocation'] FROM information_schema.tables WHERE table_schema NOT IN ('sys', 'information_schema', 'pg_catalog') AND number_of_replicas IS NOT NULL`
-	partitionsQuery = `SELECT table_schema, table_name, partition_ident, number_of_replicas, settings['routing']['allocation'] FROM information_schema.table_partitions`
-	snapshotsQuery  = `SELECT count(*) FROM sys.snapshots WHERE state = 'IN_PROGRESS'`
+// Statements of a detailed reading: plain scans, none of them grows with what
+// another one read. A list of statements is tried in order: the first has what
+// CrateDB has today, the next what older releases lack is left out of.
+var (
+	copiesQueries = []string{
+		`SELECT schema_name, table_name, partition_ident, id, routing_state, node['id'], "primary", relocating_node, size FROM sys.shards`,
+	}
+	tablesQueries = []string{
+		`SELECT table_schema, table_name, '', number_of_replicas, settings['routing']['allocation'], version['created'] ` + fromTables,
+		`SELECT table_schema, table_name, '', number_of_replicas, settings['routing']['allocation'], '' ` + fromTables,
+	}
+	partitionsQueries = []string{
+		`SELECT table_schema, table_name, partition_ident, number_of_replicas, settings['routing']['allocation'], version['created'] FROM information_schema.table_partitions`,
+		`SELECT table_schema, table_name, partition_ident, number_of_replicas, settings['routing']['allocation'], '' FROM information_schema.table_partitions`,
+	}
+	snapshotsQueries = []string{`SELECT count(*) FROM sys.snapshots WHERE state = 'IN_PROGRESS'`}
+	// From 5.2 on.
+	attributesQueries = []string{`SELECT id, attributes FROM sys.nodes`}
 )
 
-// maxSole tables of a node are named.
-const maxSole = 20
+const fromTables = `FROM information_schema.tables WHERE table_schema NOT IN ('sys', 'information_schema', 'pg_catalog') AND number_of_replicas IS NOT NULL`
 
-// shard is one shard of a table or partition.
-type shard struct{ schema, table, partition, id string }
+// anyOf runs the first of the statements that this release of CrateDB knows.
+func (s *session) anyOf(ctx context.Context, queries []string) ([][]string, bool) {
+	for _, q := range queries {
+		if rows, err := s.Strings(ctx, q); err == nil {
+			return rows, true
+		}
+	}
+	return nil, false
+}
 
-// readDetail adds what only a pod that is to go down needs known.
+// readDetail adds what an action needs known that takes a node away, for a while
+// or for good. A part that could not be read leaves the others known.
 func (p *asked) readDetail(ctx context.Context, db *ops.Database) {
 	s := p.session
-	if rows, err := s.Strings(ctx, snapshotsQuery); err == nil && len(rows) == 1 {
+	if rows, ok := s.anyOf(ctx, snapshotsQueries); ok && len(rows) == 1 {
 		db.SnapshotsKnown, db.Snapshots = true, int(number(rows[0][0]))
 	}
-	copies, err := s.Strings(ctx, copiesQuery)
-	if err != nil {
+	p.readAllocation(ctx, db)
+	if gates.CompareMinor(p.answer.Version, "5.2") >= 0 {
+		if rows, ok := s.anyOf(ctx, attributesQueries); ok {
+			nodeAttributes(rows, db)
+		}
+	}
+	copies, ok := s.anyOf(ctx, copiesQueries)
+	if !ok {
 		return
 	}
-	tables, err := s.Strings(ctx, tablesQuery)
-	if err != nil {
+	tables, ok := s.anyOf(ctx, tablesQueries)
+	if !ok {
 		return
 	}
-	partitions, err := s.Strings(ctx, partitionsQuery)
-	if err != nil {
+	partitions, ok := s.anyOf(ctx, partitionsQueries)
+	if !ok {
 		return
 	}
 	db.TablesKnown = true
-	started := fewest(startedCopies(copies, db))
+	db.Shards = shards(copies)
+	started := startedCopies(db)
 	for _, r := range slices.Concat(tables, partitions) {
-		db.Tables = append(db.Tables, tableOf(r, started))
+		t := table(r)
+		if n, ok := started[t.Name]; ok {
+			t.Started = n
+			db.Tables = append(db.Tables, t)
+		} else if t.Partition == "" {
+			db.Partitioned = append(db.Partitioned, t)
+		}
 	}
-	db.Tables = slices.DeleteFunc(db.Tables, func(t ops.Table) bool { return t.Started < 0 })
+	p.readStuck(ctx, db)
 }
 
-// startedCopies counts what is started of each shard, and notes which nodes have
-// the only one.
-func startedCopies(rows [][]string, db *ops.Database) map[shard]int {
-	count, on := make(map[shard]int), make(map[shard]string)
+// nodeAttributes notes node.attr.* of each node.
+func nodeAttributes(rows [][]string, db *ops.Database) {
 	for _, r := range rows {
-		key := shard{r[0], r[1], r[2], r[3]}
-		switch r[4] {
-		case "STARTED":
-			count[key]++
-			on[key] = r[5]
-		case "RELOCATING":
-			// One row, on the node that it is on until the handoff.
-			db.Relocating++
-			count[key]++
-			on[key] = r[5]
-		case "INITIALIZING":
-			db.Initializing++
-			fallthrough
-		default:
-			count[key] += 0
+		if i := slices.IndexFunc(db.Nodes, func(n ops.Node) bool { return n.ID == r[0] }); i >= 0 {
+			db.Nodes[i].Attributes = object(r[1]).texts()
 		}
 	}
-	for key, n := range count {
-		i := slices.IndexFunc(db.Nodes, func(node ops.Node) bool { return node.ID == on[key] })
-		if n != 1 || i < 0 {
-			continue
-		}
-		name := key.schema + "." + key.table
-		if sole := db.Nodes[i].Sole; len(sole) < maxSole && !slices.Contains(sole, name) {
-			db.Nodes[i].Sole = append(sole, name)
-		}
-	}
-	for i := range db.Nodes {
-		slices.Sort(db.Nodes[i].Sole)
-	}
-	return count
-}
-
-// fewest is the smallest count over the shards of each table or partition.
-func fewest(started map[shard]int) map[shard]int {
-	least := make(map[shard]int)
-	for key, n := range started {
-		key.id = ""
-		if before, ok := least[key]; !ok || n < before {
-			least[key] = n
-		}
-	}
-	return least
-}
-
-// tableOf has Started -1 for what has no shards of its own: a partitioned table.
-func tableOf(row []string, started map[shard]int) ops.Table {
-	t := ops.Table{Name: row[0] + "." + row[1], Replicas: row[3], Started: -1, Filtered: filtered(row[4])}
-	if n, ok := started[shard{row[0], row[1], row[2], ""}]; ok {
-		t.Started = n
-	}
-	if row[2] != "" {
-		t.Name += " partition " + row[2]
-	}
-	return t
-}
-
-// filtered reads Go's print of the object that settings['routing']['allocation']
-// is: "map[enable:all exclude:map[] include:map[] require:map[_name:n1] …]". A
-// filter that is set has something between its brackets.
-func filtered(printed string) bool {
-	for _, kind := range []string{"require:map[", "include:map[", "exclude:map["} {
-		if _, after, ok := strings.Cut(printed, kind); ok && !strings.HasPrefix(after, "]") {
-			return true
-		}
-	}
-	return false
 }

@@ -3,6 +3,7 @@ package cratedb
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -116,7 +117,8 @@ func (s *session) Exec(ctx context.Context, statement string, arguments ...any) 
 	return tag.RowsAffected(), nil
 }
 
-// Strings runs a query and returns its rows as text, NULL as "".
+// Strings runs a query and returns its rows as text, NULL as "", objects and
+// arrays as JSON.
 func (s *session) Strings(ctx context.Context, query string, arguments ...any) ([][]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -131,9 +133,7 @@ func (s *session) Strings(ctx context.Context, query string, arguments ...any) (
 			}
 			row := make([]string, len(values))
 			for i, v := range values {
-				if v != nil {
-					row[i] = fmt.Sprint(v)
-				}
+				row[i] = text(v)
 			}
 			out = append(out, row)
 		}
@@ -145,6 +145,18 @@ func (s *session) Strings(ctx context.Context, query string, arguments ...any) (
 		}
 	}
 	return nil, fmt.Errorf("in pod %s: %w", s.pod, classified(err, s.secrets(arguments)...))
+}
+
+func text(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case map[string]any, []any:
+		if b, err := json.Marshal(v); err == nil {
+			return string(b)
+		}
+	}
+	return fmt.Sprint(value)
 }
 
 func (s *session) secrets(arguments []any) []string {

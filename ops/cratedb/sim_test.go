@@ -82,7 +82,7 @@ func (s *simulated) start(i int, version string, expected, initial int) {
 		"-Cgateway.recover_after" + suffix + "=" + strconv.Itoa(expected/2+1), "-Cgateway.expected" + suffix + "=" + strconv.Itoa(expected),
 		"-Cauth.host_based.enabled=true", "-Cauth.host_based.config.0.user=crate", "-Cauth.host_based.config.0.address=_local_",
 		"-Cauth.host_based.config.0.method=trust", "-Cauth.host_based.config.99.method=password",
-		"-Cpath.data=/data/data0", "-Cnode.master=true", "-Cnode.data=true",
+		"-Cpath.data=/data/data0", "-Cnode.master=true", "-Cnode.data=true", "-Cnode.attr.zone=z" + strconv.Itoa(i%3),
 		"-Ccluster.initial_master_nodes=" + strings.Join(names, ","),
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -46,7 +46,8 @@ type Secrets interface {
 type Session interface {
 	// Exec runs one statement; arguments are bound.
 	Exec(ctx context.Context, statement string, arguments ...any) (rows int64, err error)
-	// Strings runs a query and returns its rows as text, NULL as "".
+	// Strings runs a query and returns its rows as text, NULL as "", objects and
+	// arrays as JSON.
 	Strings(ctx context.Context, query string, arguments ...any) ([][]string, error)
 	Close()
 }

@@ -1,0 +1,40 @@
+package cratedb
+
+import (
+	"context"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// The whole object: which settings it has depends on the release, and those it
+// lacks have their defaults.
+var settingsQueries = []string{
+	`SELECT settings['cluster']['routing']['allocation'], settings['cluster']['max_shards_per_node'] FROM sys.cluster`,
+	`SELECT settings['cluster']['routing']['allocation'], 1000 FROM sys.cluster`,
+}
+
+// readAllocation reads the settings that say where shards may be: the effective
+// ones, as no others can be seen.
+func (p *asked) readAllocation(ctx context.Context, db *ops.Database) {
+	rows, ok := p.session.anyOf(ctx, settingsQueries)
+	if !ok || len(rows) != 1 {
+		return
+	}
+	allocation := object(rows[0][0])
+	if allocation == nil {
+		return
+	}
+	disk := allocation.below("disk")
+	watermark := disk.below("watermark")
+	db.AllocationKnown = true
+	db.Settings = ops.AllocationSettings{
+		Exclude: allocation.below("exclude").filters(), Include: allocation.below("include").filters(),
+		Require:      allocation.below("require").filters(),
+		LowWatermark: watermark.text("low"), HighWatermark: watermark.text("high"),
+		DiskThreshold:      disk.text("threshold_enabled") != "false",
+		ShardsPerNode:      int(size(rows[0][1])),
+		TotalShardsPerNode: allocation.number("total_shards_per_node", -1),
+		Recoveries:         allocation.number("node_concurrent_recoveries", 2),
+		Awareness:          allocation.below("awareness").list("attributes"),
+	}
+}

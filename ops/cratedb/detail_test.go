@@ -1,0 +1,222 @@
+package cratedb
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
+)
+
+// loggedIn is a simulated cluster with the user system, and a session of it.
+func loggedIn(t *testing.T, version string, nodes int) (*simulated, execute.Session) {
+	t.Helper()
+	s := simulate(t, version, nodes)
+	s.secrets["system"] = "pw-system"
+	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	require.NoError(t, err)
+	session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
+	require.NoError(t, err)
+	t.Cleanup(session.Close)
+	return s, session
+}
+
+func execAll(t *testing.T, session execute.Session, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		_, err := session.Exec(context.Background(), statement)
+		require.NoError(t, err, statement)
+	}
+}
+
+// until reads in detail till what is asked for holds.
+func until(t *testing.T, s *simulated, pods int, holds func(ops.Database) bool) ops.Database {
+	t.Helper()
+	var db ops.Database
+	require.Eventually(t, func() bool { db = detailed(s, pods); return holds(db) }, 20*time.Second, 50*time.Millisecond)
+	return db
+}
+
+func settled(db ops.Database) bool {
+	return db.Health.Colour == ops.Green && db.Initializing+db.Relocating+db.Unassigned == 0
+}
+
+func nodeID(t *testing.T, db ops.Database, name string) string {
+	t.Helper()
+	i := slices.IndexFunc(db.Nodes, func(n ops.Node) bool { return n.Name == name })
+	require.GreaterOrEqual(t, i, 0)
+	return db.Nodes[i].ID
+}
+
+func TestADetailedReadingKnowsWhatAShrinkNeeds(t *testing.T) {
+	for _, version := range []string{"4.4.3", "5.1.2", "5.10.7", "6.4.3"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s, session := loggedIn(t, version, 3)
+			execAll(t, session,
+				`CREATE TABLE doc.t (a INT) CLUSTERED INTO 2 SHARDS WITH (number_of_replicas = 1, "routing.allocation.exclude._name" = 'x, y', "routing.allocation.total_shards_per_node" = 7)`,
+				`CREATE TABLE doc.p (a INT, b INT) CLUSTERED INTO 1 SHARDS PARTITIONED BY (b) WITH (number_of_replicas = 0)`,
+				`INSERT INTO doc.p (a, b) VALUES (1, 1)`,
+				`CREATE BLOB TABLE files CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 0)`,
+				`CREATE TABLE doc.shut (a INT) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 0)`,
+				`ALTER TABLE doc.shut CLOSE`,
+				`SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._name" = 'somebody, else', "cluster.routing.allocation.awareness.attributes" = 'zone',
+					"cluster.routing.allocation.disk.watermark.low" = '70%', "cluster.max_shards_per_node" = 400, "cluster.routing.allocation.total_shards_per_node" = 300`,
+			)
+			db := until(t, s, 3, func(db ops.Database) bool { return settled(db) && len(db.Tables) == 4 })
+
+			require.True(t, db.TablesKnown && db.AllocationKnown)
+			assert.Equal(t, ops.AllocationSettings{
+				Exclude: map[string]string{"_name": "somebody, else"}, LowWatermark: "70%", HighWatermark: "90%", DiskThreshold: true,
+				ShardsPerNode: 400, TotalShardsPerNode: 300, Recoveries: 2, Awareness: []string{"zone"},
+			}, db.Settings)
+
+			tables := map[string]ops.Table{}
+			for _, table := range db.Tables {
+				tables[table.Name] = table
+			}
+			assert.Equal(t, ops.Table{
+				Name: "doc.t", Replicas: "1", Started: 2, Filtered: true, Exclude: map[string]string{"_name": "x, y"}, TotalShardsPerNode: 7, Created: version,
+			}, tables["doc.t"])
+			part := slices.IndexFunc(db.Tables, func(t ops.Table) bool { return t.Partition != "" })
+			require.GreaterOrEqual(t, part, 0)
+			assert.Equal(t, "doc.p partition "+db.Tables[part].Partition, db.Tables[part].Name)
+			assert.Equal(t, "doc.p", db.Tables[part].Of)
+			assert.Equal(t, version, db.Tables[part].Created)
+			require.Len(t, db.Partitioned, 1)
+			assert.Equal(t, "doc.p", db.Partitioned[0].Name)
+
+			copies := map[string]int{}
+			for _, shard := range db.Shards {
+				assert.Contains(t, tables, shard.Table, "each shard's table is one of the tables")
+				assert.Equal(t, "STARTED", shard.State)
+				assert.NotEmpty(t, shard.Node)
+				assert.Positive(t, shard.Bytes)
+				copies[shard.Table]++
+			}
+			assert.Equal(t, map[string]int{"doc.t": 4, db.Tables[part].Name: 1, "blob.files": 1, "doc.shut": 1}, copies)
+			for _, n := range db.Nodes {
+				if version == "4.4.3" || version == "5.1.2" {
+					assert.Nil(t, n.Attributes, "sys.nodes has them from 5.2 on")
+				} else {
+					assert.Equal(t, map[string]string{"zone": "z" + n.Name[len(n.Name)-1:]}, n.Attributes)
+				}
+			}
+			assert.Empty(t, db.Stuck)
+		})
+	}
+}
+
+func TestALostPrimaryIsKnownAsOne(t *testing.T) {
+	rows := [][]string{
+		{"doc", "t", "", "0", "STARTED", "n1", "true", "", "10"},
+		{"doc", "t", "", "0", "UNASSIGNED", "", "false", "", ""},
+		{"doc", "t", "", "1", "UNASSIGNED", "", "false", "", ""},
+		{"doc", "t", "", "1", "UNASSIGNED", "", "false", "", ""},
+		{"doc", "t", "", "2", "RELOCATING", "n1", "true", "n2", "30"},
+	}
+	assert.Equal(t, []ops.Shard{
+		{Table: "doc.t", ID: 0, Node: "n1", Primary: true, State: "STARTED", Bytes: 10},
+		{Table: "doc.t", ID: 0, State: "UNASSIGNED"},
+		{Table: "doc.t", ID: 1, State: "UNASSIGNED", Primary: true},
+		{Table: "doc.t", ID: 1, State: "UNASSIGNED"},
+		{Table: "doc.t", ID: 2, Node: "n1", Primary: true, State: "RELOCATING", To: "n2", Bytes: 30},
+	}, shards(rows))
+}
+
+func TestAStuckDrainIsExplained(t *testing.T) {
+	for _, c := range []struct {
+		name, version string
+		table         string
+		before        []string
+		text          string
+		reasons       []string
+	}{
+		{
+			"each other node has a copy", "6.4.3",
+			`CREATE TABLE doc.t (a INT) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 2)`, nil,
+			"cannot move shard to another node, even though it is not allowed to remain on its current node",
+			[]string{"data-hot-0: a copy of this shard is there already", "data-hot-1: a copy of this shard is there already"},
+		},
+		{
+			"the same, on an older release", "4.4.3",
+			`CREATE TABLE doc.t (a INT) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 2)`, nil,
+			"cannot move shard to another node, even though it is not allowed to remain on its current node",
+			[]string{"data-hot-0: a copy of this shard is there already", "data-hot-1: a copy of this shard is there already"},
+		},
+		{
+			"the table's own filter makes the exclusion void", "6.4.3",
+			`CREATE TABLE doc.t (a INT) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 0, "routing.allocation.require._name" = 'data-hot-2')`, nil,
+			"cannot rebalance as no target node exists that can both allocate this shard and improve the cluster balance",
+			[]string{"the table has allocation filters of its own (require._name = 'data-hot-2'), so that the cluster's exclusion does not count for it"},
+		},
+		{
+			"one copy a zone", "6.4.3",
+			`CREATE TABLE doc.t (a INT) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 2)`,
+			[]string{`SET GLOBAL PERSISTENT "cluster.routing.allocation.awareness.attributes" = 'zone'`},
+			"cannot move shard to another node, even though it is not allowed to remain on its current node",
+			[]string{"data-hot-0: a copy of this shard is there already", "data-hot-1: a copy of this shard is there already", "data-hot-3: its zone z0 has the 1 of 3 copies that the allocation awareness gives to each"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			nodes := 3
+			if c.before != nil {
+				nodes = 4
+			}
+			s, session := loggedIn(t, c.version, nodes)
+			execAll(t, session, append(c.before, c.table)...)
+			db := until(t, s, nodes, func(db ops.Database) bool { return settled(db) && len(db.Tables) == 1 })
+			require.Empty(t, db.Stuck, "nothing is asked where nothing is excluded")
+			leaving := nodeID(t, db, "data-hot-2")
+			execAll(t, session, `SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._id" = '`+leaving+`'`)
+			db = until(t, s, nodes, func(db ops.Database) bool { return len(db.Stuck) > 0 })
+			require.Len(t, db.Stuck, 1)
+			e := db.Stuck[0]
+			assert.Equal(t, "doc.t/"+leaving, e.Table+"/"+e.Node)
+			assert.Equal(t, c.text, e.Text)
+			assert.Equal(t, c.reasons, e.Reasons)
+			assert.Equal(t, ops.Green, db.Health.Colour, "no colour says so")
+		})
+	}
+}
+
+func TestReasonsKnowTheLimits(t *testing.T) {
+	base := func() ops.Database {
+		return ops.Database{
+			Nodes:    []ops.Node{{ID: "a", Name: "n-a", DiskSize: 100, DiskUsed: 10}, {ID: "b", Name: "n-b", DiskSize: 100, DiskUsed: 10, Shards: 3}},
+			Tables:   []ops.Table{{Name: "doc.t", TotalShardsPerNode: -1}},
+			Shards:   []ops.Shard{{Table: "doc.t", Node: "a", State: "STARTED"}, {Table: "doc.t", ID: 1, Node: "b", State: "STARTED"}},
+			Settings: ops.AllocationSettings{Exclude: map[string]string{"_id": "a"}, DiskThreshold: true, LowWatermark: "85%", TotalShardsPerNode: -1},
+		}
+	}
+	for _, c := range []struct {
+		name string
+		set  func(*ops.Database)
+		want string
+	}{
+		{"nothing is known", func(*ops.Database) {}, ""},
+		{"excluded too, by id", func(db *ops.Database) { db.Settings.Exclude["_id"] = "a, b" }, "n-b: it is excluded too"},
+		{"excluded too, by name", func(db *ops.Database) { db.Settings.Exclude["_name"] = "n-b" }, "n-b: it is excluded too"},
+		{"the table's filter", func(db *ops.Database) { db.Tables[0].Exclude = map[string]string{"_name": "n-b"} }, "n-b: the table's own filters exclude it"},
+		{"the table's limit", func(db *ops.Database) { db.Tables[0].TotalShardsPerNode = 1 }, "n-b: it has 1 shards of the table, the table's routing.allocation.total_shards_per_node"},
+		{"the cluster's limit", func(db *ops.Database) { db.Settings.TotalShardsPerNode = 3 }, "n-b: it has 3 shards, cluster.routing.allocation.total_shards_per_node is 3"},
+		{"the low watermark", func(db *ops.Database) { db.Nodes[1].DiskUsed = 86 }, "n-b: its disk is above the low watermark of 85%"},
+		{"the low watermark, not heeded", func(db *ops.Database) { db.Nodes[1].DiskUsed, db.Settings.DiskThreshold = 86, false }, ""},
+		{"no zone", func(db *ops.Database) {
+			db.Settings.Awareness, db.Nodes[1].Attributes = []string{"zone"}, map[string]string{}
+		}, "n-b: it has no node.attr.zone, which the allocation awareness asks for"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			db := base()
+			c.set(&db)
+			assert.Equal(t, c.want, strings.Join(reasons(&db, ops.Explanation{Table: "doc.t", Node: "a"}), "; "))
+		})
+	}
+}
