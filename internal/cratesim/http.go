@@ -20,11 +20,13 @@ func (n *node) httpHandler() http.Handler {
 			return
 		}
 		defer func() { _ = hub.Close() }()
-		switch r.URL.Path {
-		case "/_sql":
+		switch {
+		case r.URL.Path == "/_sql":
 			n.serveSQL(w, r, hub)
-		case "/":
+		case r.URL.Path == "/":
 			n.serveRoot(w, hub)
+		case strings.HasPrefix(r.URL.Path, "/_blobs/"):
+			n.serveBlobs(w, r, hub)
 		default:
 			http.NotFound(w, r)
 		}

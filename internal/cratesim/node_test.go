@@ -268,3 +268,42 @@ func TestBulkArguments(t *testing.T) {
 	require.NoError(t, res.Body.Close())
 	require.EqualValues(t, 2, w.local(p, "SELECT count(*) FROM t").Rows[0][0])
 }
+
+func TestInsertOfWhatASelectFinds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, quick())
+	p := w.start(0, "6.4.3", 1, "data-hot-0")
+	w.joined(p, 1)
+	require.Equal(t, 200, w.local(p, "CREATE TABLE source (n INT PRIMARY KEY)").status)
+	require.Equal(t, 200, w.local(p, "CREATE TABLE t (id TEXT PRIMARY KEY, batch BIGINT)").status)
+	require.Equal(t, 3, w.local(p, "INSERT INTO source (n) VALUES (1), (2), (3)").Count)
+	require.Equal(t, 1, w.local(p, "INSERT INTO t (id, batch) VALUES ('7-2', 7)").Count)
+	into := "INSERT INTO t (id, batch) (SELECT '7-' || n, 7 FROM source) ON CONFLICT DO NOTHING"
+	require.Equal(t, 2, w.local(p, into).Count, "what is there already does not count")
+	require.Equal(t, 0, w.local(p, into).Count)
+	require.EqualValues(t, 3, w.local(p, "SELECT count(*) FROM t WHERE batch = 7").Rows[0][0])
+}
+
+func TestBlobs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, quick())
+	p := w.start(0, "6.4.3", 1, "data-hot-0")
+	w.joined(p, 1)
+	require.Equal(t, 200, w.local(p, "CREATE BLOB TABLE files").status)
+	const digest = "a9993e364706816aba3e25717850c26c9cd0d89d" // of abc
+	send := func(method, path, body string) int {
+		request, err := http.NewRequestWithContext(t.Context(), method, "http://"+p.address+":4200/_blobs/"+path, strings.NewReader(body))
+		require.NoError(t, err)
+		response, err := from(p.address).Do(request)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		return response.StatusCode
+	}
+	require.Equal(t, 404, send("HEAD", "files/"+digest, ""))
+	require.Equal(t, 400, send("PUT", "files/"+digest, "abd"))
+	require.Equal(t, 201, send("PUT", "files/"+digest, "abc"))
+	require.Equal(t, 409, send("PUT", "files/"+digest, "abc"))
+	require.Equal(t, 200, send("HEAD", "files/"+digest, ""))
+	require.Equal(t, 404, send("PUT", "none/"+digest, "abc"))
+	require.EqualValues(t, 1, w.local(p, "SELECT count(*) FROM blob.files").Rows[0][0])
+}

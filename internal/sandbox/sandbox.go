@@ -204,6 +204,10 @@ func (s *Sandbox) serveHub(o Options) (string, error) {
 // such as full disks; nil where a real CrateDB runs.
 func (s *Sandbox) Simulator() *cratesim.Hub { return s.hub }
 
+// KillNode kills the CrateDB process in a pod, as when memory runs out; it is
+// started again as a kubelet does.
+func (s *Sandbox) KillNode(namespace, pod string) error { return s.agent.Kill(namespace, pod) }
+
 // Kubeconfig is the path of the administrator's kubeconfig.
 func (s *Sandbox) Kubeconfig() string { return s.plane.kubeconfig }
 

@@ -155,7 +155,8 @@ type (
 		name    tableName
 		columns []string
 		rows    [][]expr
-		ignore  bool // ON CONFLICT DO NOTHING
+		query   *selectStmt // in place of rows
+		ignore  bool        // ON CONFLICT DO NOTHING
 	}
 	deleteFrom struct {
 		name  tableName

@@ -331,21 +331,18 @@ func (p *parser) insert() any {
 		}
 		p.expectOp(")")
 	}
-	p.expect("values")
-	for {
+	switch {
+	case p.isWord("select"):
+		q := p.selectStatement()
+		in.query = &q
+	case p.isOp("("):
 		p.expectOp("(")
-		var row []expr
-		for {
-			row = append(row, p.expr())
-			if !p.op(",") {
-				break
-			}
-		}
+		q := p.selectStatement()
 		p.expectOp(")")
-		in.rows = append(in.rows, row)
-		if !p.op(",") {
-			break
-		}
+		in.query = &q
+	default:
+		p.expect("values")
+		in.rows = p.values()
 	}
 	if p.word("on", "conflict") {
 		if p.op("(") {
@@ -361,6 +358,24 @@ func (p *parser) insert() any {
 		in.ignore = true
 	}
 	return in
+}
+
+func (p *parser) values() (rows [][]expr) {
+	for {
+		p.expectOp("(")
+		var row []expr
+		for {
+			row = append(row, p.expr())
+			if !p.op(",") {
+				break
+			}
+		}
+		p.expectOp(")")
+		rows = append(rows, row)
+		if !p.op(",") {
+			return rows
+		}
+	}
 }
 
 func (p *parser) grant(word string) any {

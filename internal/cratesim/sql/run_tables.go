@@ -306,21 +306,12 @@ func (s *Session) insert(free *scope, q insert) (*Result, *model.Error) {
 		}
 		cols = append(cols, i)
 	}
+	rows, err := s.given(free, t, q, cols)
+	if err != nil {
+		return nil, err
+	}
 	count := 0
-	for _, r := range q.rows {
-		if len(r) > len(cols) {
-			return nil, model.ErrIllegalArgument("INSERT statement contains a VALUES clause with too many elements (expected: %d)", len(cols))
-		}
-		row := make([]any, len(t.Columns))
-		for i, e := range r {
-			v, err := free.compute(e)
-			if err != nil {
-				return nil, err
-			}
-			if row[cols[i]], err = convert(v, typeNamed(t.Columns[cols[i]].Type)); err != nil {
-				return nil, err
-			}
-		}
+	for _, row := range rows {
 		ix, err := s.indexFor(t, row)
 		if err != nil {
 			return nil, err
@@ -329,7 +320,7 @@ func (s *Session) insert(free *scope, q insert) (*Result, *model.Error) {
 			return nil, err
 		}
 		if duplicate(t, ix, row) {
-			if q.ignore || len(q.rows) > 1 {
+			if q.ignore || len(rows) > 1 {
 				continue
 			}
 			return nil, model.ErrDuplicateKey()
@@ -338,6 +329,46 @@ func (s *Session) insert(free *scope, q insert) (*Result, *model.Error) {
 		count++
 	}
 	return done(count)
+}
+
+// given are the rows that an INSERT has: its VALUES, or what its SELECT finds.
+func (s *Session) given(free *scope, t *model.Table, q insert, cols []int) ([][]any, *model.Error) {
+	var all [][]any
+	add := func(width int, value func(int) (any, *model.Error)) *model.Error {
+		if width > len(cols) {
+			return model.ErrIllegalArgument("INSERT statement contains a VALUES clause with too many elements (expected: %d)", len(cols))
+		}
+		row := make([]any, len(t.Columns))
+		for i := range width {
+			v, err := value(i)
+			if err != nil {
+				return err
+			}
+			if row[cols[i]], err = convert(v, typeNamed(t.Columns[cols[i]].Type)); err != nil {
+				return err
+			}
+		}
+		all = append(all, row)
+		return nil
+	}
+	if q.query == nil {
+		for _, r := range q.rows {
+			if err := add(len(r), func(i int) (any, *model.Error) { return free.compute(r[i]) }); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	}
+	found, err := s.run(*q.query, free.args)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range found.Rows {
+		if err := add(len(r), func(i int) (any, *model.Error) { return r[i], nil }); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 func (s *Session) indexFor(t *model.Table, row []any) (*model.Index, *model.Error) {
