@@ -2,6 +2,7 @@
 #
 #   make demo   push a definition to Git, get a running cluster
 #   make test   everything that CI runs
+#   make chaos  every operation under load, with nodes and the daemon killed
 #   make        build bin/stevedore and the sandbox's control plane
 SHELL := /bin/bash
 export GOTOOLCHAIN := local
@@ -19,7 +20,7 @@ export STEVEDORE_BINARY := $(BIN)/stevedore
 # die: for the tests that kill it, never to be shipped.
 export STEVEDORE_FAULTS_BINARY := $(BIN)/stevedore-faults
 
-.PHONY: all build faults controlplane demo test lint unit bench soak fmt clean
+.PHONY: all build faults controlplane demo test lint unit bench soak chaos fmt clean
 all: build controlplane
 
 build:
@@ -70,6 +71,11 @@ bench:
 SEED ?= 1
 soak: build faults controlplane
 	STEVEDORE_SOAK=1 STEVEDORE_SEED=$(SEED) CGO_ENABLED=1 go test -race -timeout 6h -count 1 -run Soak ./...
+
+# Every operation under an application's load, with nodes and the daemon killed:
+# docs/chaos.md. CRATEDB_HOME makes the nodes real.
+chaos: build controlplane
+	go run ./internal/chaos/run -seed $(SEED)
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')
