@@ -140,7 +140,7 @@ func (v *voyage) settings(ctx context.Context) (settings, error) {
 
 // inspect counts the rows and looks at what has to be as it was.
 func (v *voyage) inspect(ctx context.Context, row *Row) error {
-	at := row.Voyage + ", " + row.Operation + ", " + string(row.Fault)
+	at := row.place()
 	for _, t := range tables {
 		if t.gone && v.dropped {
 			continue

@@ -30,6 +30,11 @@ type Row struct {
 	Kept, Exposed Rows
 }
 
+// place of a row, in words.
+func (r *Row) place() string {
+	return r.Voyage + ", " + r.Operation + ", " + string(r.Fault)
+}
+
 func (r *Report) violation(format string, arguments ...any) {
 	r.Violations = append(r.Violations, fmt.Sprintf(format, arguments...))
 }
@@ -49,6 +54,12 @@ func (r *Report) Write(out io.Writer) error {
 	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	for _, row := range r.Rows {
+		kept, bare := row.Replicated.Reads.plus(row.Replicated.Writes), row.Bare.Reads.plus(row.Bare.Writes)
+		if len(kept.Errors)+len(bare.Errors) > 0 {
+			fmt.Fprintf(out, "%s, failed: %s\n", row.place(), texts(kept.plus(bare).Errors))
+		}
 	}
 	for _, voyage := range r.voyages() {
 		sum := r.undisturbed(voyage)
@@ -120,7 +131,7 @@ func (r *Report) judge(voyage string) {
 
 // judgeRow says what an operation violated by itself.
 func (r *Report) judgeRow(row Row) {
-	at := row.Voyage + ", " + row.Operation + ", " + string(row.Fault)
+	at := row.place()
 	if row.Kept.Lost > 0 {
 		r.violation("%s: %d acknowledged rows of tables with replicas are lost", at, row.Kept.Lost)
 	}
