@@ -188,7 +188,7 @@ func (t *turn) bootstrap() {
 		t.rebuildAsked()
 		t.outcome(OperationBootstrap, StatusSuccess, "", Report{
 			Event: EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapSucceeded",
-			Message: fmt.Sprintf("cluster %s has been made: %d nodes of CrateDB %s, %d users besides system", t.d.ClusterName, t.allRecorded(), t.d.Version, len(t.d.Users)),
+			Message: fmt.Sprintf("cluster %s has been made: %d nodes of CrateDB %s, %d users besides system", t.d.ClusterName, t.allRecorded(), t.r.Version, len(t.d.Users)),
 		})
 	case !op.TimedOut && t.elapsed(op.Started) > limit:
 		next := *op
@@ -206,7 +206,7 @@ func (t *turn) bootstrapEnds() bool {
 		return false
 	}
 	c := t.nodes(t.r.Sets)
-	if reason, waits := gates.Joined(c.joined, c.wanted, c.notJoined, c.notJoinedWhy); waits {
+	if reason, waits := gates.Joined(c.joined, c.wanted, c.notJoined, c.notJoinedWhy); waits && !t.foundedBefore() {
 		t.wait(reason)
 		return false
 	}
@@ -221,6 +221,23 @@ func (t *turn) bootstrapEnds() bool {
 		}
 	}
 	return true
+}
+
+// foundedBefore is true of a cluster whose record was lost after its bootstrap:
+// the claims carry its id, and no template founds one any more. A node that is
+// down does not make it a new one, and what cures that node waits for the end of
+// the bootstrap.
+func (t *turn) foundedBefore() bool {
+	found := false
+	for i := range t.o.Sets {
+		if live := &t.o.Sets[i]; live.Ours {
+			if live.InitialMasters {
+				return false
+			}
+			found = true
+		}
+	}
+	return found && t.r.ClusterID != ""
 }
 
 func (t *turn) allRecorded() int {

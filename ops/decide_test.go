@@ -75,14 +75,19 @@ func TestWhatIsNotSupportedIsRefusedByNameAndNothingOfItIsApplied(t *testing.T) 
 		{"a group that is gone", func(s *situation) {
 			s.d.Sets = []ops.Set{{Name: "crate-data-cold-c", Group: "cold", Data: true, Replicas: 3}}
 		}, "group-removal-not-supported", "group hot"},
-		{"a newer version", func(s *situation) {
-			s.d.Version = "5.10.2"
+		{"a minor left out", func(s *situation) {
+			s.d.Version = "6.1.4"
 			s.d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot, Path: "spec.template.spec.containers[crate].image"}}
-		}, "upgrade-not-supported", "5.10.1 runs and 5.10.2"},
+		}, "version-path", "5.10.1 runs and 6.1.4"},
+		{"tables that the next major refuses", func(s *situation) {
+			s.d.Version = "6.0.6"
+			s.o.Database.Tables = []ops.Table{{Name: "doc.old", Created: "4.8.4", Started: 1}, {Name: "doc.t", Created: "5.1.0", Started: 1}}
+		}, "tables-too-old", "1 table(s) were (doc.old of 4.8.4)"},
+		{"a release that loses data of old tables", func(s *situation) {
+			s.d.Version = "6.0.5"
+			s.o.Database.Tables = []ops.Table{{Name: "doc.t", Created: "5.4.0", Started: 1}}
+		}, "release-loses-data", "doc.t of 5.4.0"},
 		{"an older minor", func(s *situation) { s.d.Version = "5.9.0" }, "downgrade-refused", "5.10.1"},
-		{"another image of the same version", func(s *situation) {
-			s.d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot, Path: "image", Old: "crate:5.10.1", New: "mine:5.10.1"}}
-		}, "image-change-not-supported", "mine:5.10.1"},
 		{"rolling updates by Kubernetes", func(s *situation) {
 			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot, Path: "spec.updateStrategy.type"}}
 		}, "update-strategy-change", "spec.updateStrategy.type"},
@@ -375,7 +380,8 @@ func TestADefinitionThatNeverStartedIsRepaired(t *testing.T) {
 	o.Pods[0].Terminating, o.Pods[0].Started, o.Pods[0].Version = false, now, "5.10.1"
 	got = ops.Decide(d, o, r, ops.Policy{}, now)
 	assert.Nil(t, got.Disruptive)
-	assert.Equal(t, []string{"upgrade-not-supported"}, reasons(got.Refusals), "a node has started: its data is its version's")
+	assert.Equal(t, ops.TemplateKept, got.Effective.Sets[0].Template, "a node has started: its data is its version's")
+	assert.Contains(t, reasons(got.Waits), "bootstrap-first")
 }
 
 func TestWhatWasRefusedAndIsGoneIsASuccessAgain(t *testing.T) {

@@ -41,7 +41,8 @@ func (t *turn) rebuild() {
 	t.rebuildHold()
 	t.rebuildAsked()
 	for i := range t.o.Pods {
-		if p := &t.o.Pods[i]; t.r.Version == "" && !p.Started.IsZero() {
+		// Of an upgrade that was cut off, what is not upgraded says where it began.
+		if p := &t.o.Pods[i]; !p.Started.IsZero() && (t.r.Version == "" || p.Version != t.d.Version && (t.r.Version == t.d.Version || gates.Compare(p.Version, t.r.Version) < 0)) {
 			t.r.Version, t.r.TLS = p.Version, t.d.TLS
 		}
 	}

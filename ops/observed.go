@@ -82,6 +82,8 @@ type ObservedSet struct {
 	// Template is the hash of what a process of it reads when it starts, and Hold
 	// our annotation of what we hold; "" without one.
 	Template, Hold string
+	// Version is the tag of the crate image in its template.
+	Version string
 }
 
 // Pod is a live pod of the cluster.

@@ -164,11 +164,11 @@ func refusedAction(name, operation string) string {
 	switch name {
 	case gates.ShrinkRule.Name, gates.RaisedRule.Name, gates.ClaimOfAnotherClusterRule.Name, gates.ClaimVersionRule.Name:
 		return "scale"
-	case gates.UpgradeRule.Name, gates.DowngradeRule.Name:
+	case gates.VersionPathRule.Name, gates.TablesTooOldRule.Name, gates.ReleaseLosesDataRule.Name, gates.UpgradeStoppedRule.Name, gates.DowngradeRule.Name:
 		return "upgrade"
 	case gates.SuspendRule.Name:
 		return "suspend"
-	case gates.ImageRule.Name, gates.UpdateStrategyRule.Name, gates.RestartByZoneRule.Name, gates.RestartStoppedRule.Name,
+	case gates.UpdateStrategyRule.Name, gates.RestartByZoneRule.Name, gates.RestartStoppedRule.Name,
 		gates.AbortedRule.Name, gates.HoldHiddenRule.Name, gates.UnreplicatedRule.Name:
 		return "change_compute"
 	case gates.VolumesRule.Name:

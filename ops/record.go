@@ -156,6 +156,15 @@ type Restart struct {
 	Hidden time.Time `json:"hidden"`
 }
 
+// Upgrade is from what to what a rolling upgrade goes.
+type Upgrade struct {
+	OldVersion string `json:"oldVersion"`
+	NewVersion string `json:"newVersion"`
+	// The registries are what stands before the version in the image's name.
+	OldRegistry string `json:"oldRegistry"`
+	NewRegistry string `json:"newRegistry"`
+}
+
 // Shrink is how far the drain of one StatefulSet's highest ordinals has come.
 type Shrink struct {
 	// Set is the one that becomes smaller, from From to To replicas.
@@ -196,6 +205,8 @@ type Operation struct {
 	To   []RecordedSet `json:"to,omitempty"`
 	// Restart is of a restart, and of an upgrade.
 	Restart *Restart `json:"restart,omitempty"`
+	// Upgrade is of an upgrade.
+	Upgrade *Upgrade `json:"upgrade,omitempty"`
 	// Shrink is of a shrink.
 	Shrink *Shrink `json:"shrink,omitempty"`
 	// TimedOut is true once its limit passed and a failure was reported; work

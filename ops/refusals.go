@@ -73,12 +73,7 @@ func (t *turn) refuseTemplates() {
 		t.refusal(reason)
 		named = true
 	}
-	if t.r.Version != "" && t.r.Version != t.d.Version && !t.unstarted() {
-		if reason, refused := gates.Downgrade(t.r.HighestVersion, t.d.Version); refused {
-			t.refusal(reason)
-		} else {
-			t.refusal(gates.Upgrade(t.r.Version, t.d.Version))
-		}
+	if t.refuseVersion() {
 		named = true
 	}
 	free := t.unstarted()
@@ -89,10 +84,6 @@ func (t *turn) refuseTemplates() {
 			t.refusal(gates.Volumes(c.Set, c.Path, c.Old, c.New))
 		case ChangeImmutable:
 			t.refusal(gates.Immutable(c.Set, c.Path, c.Old, c.New))
-		case ChangeImage:
-			if !named && !free {
-				t.refusal(gates.Image(c.Set, c.Old, c.New))
-			}
 		case ChangeRestart:
 			switch {
 			case strings.HasPrefix(c.Path, "spec.updateStrategy"):

@@ -18,6 +18,7 @@ const (
 	EventNone     Event = ""
 	EventScale    Event = "scale"
 	EventFeedback Event = "feedback"
+	EventUpgrade  Event = "upgrade"
 )
 
 // Report is one transition to tell people about.
@@ -39,6 +40,8 @@ type Report struct {
 	// Scale, for EventScale.
 	OldData, NewData       []GroupReplicas
 	OldMasters, NewMasters int
+	// Upgrade, for EventUpgrade.
+	Upgrade Upgrade
 }
 
 // GroupReplicas is a data group's replica count.

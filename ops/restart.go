@@ -17,7 +17,7 @@ func (t *turn) restarting() bool {
 // restart and that was not applied yet.
 func (t *turn) pendingRestart(set string) bool {
 	for i := range t.d.Changes {
-		if c := &t.d.Changes[i]; c.Set == set && c.Class == ChangeRestart {
+		if c := &t.d.Changes[i]; c.Set == set && (c.Class == ChangeRestart || c.Class == ChangeImage) {
 			return true
 		}
 	}
@@ -28,7 +28,7 @@ func (t *turn) pendingRestart(set string) bool {
 // time that a restart was asked for.
 func (t *turn) outdated(p *Pod) bool {
 	live := t.live(p.Set)
-	if live == nil || !live.Ours {
+	if live == nil || !live.Ours || t.wouldGoBack(p, live) {
 		return false
 	}
 	begun := false
@@ -185,7 +185,9 @@ func (t *turn) restart() {
 		restart.Before = before
 	}
 	restart.At, restart.By = at, by
-	if op.Revision != t.d.Revision {
+	t.aim(&op)
+	// One that is refused changes nothing of a restart that has stopped.
+	if op.Revision != t.d.Revision && !(t.blocked && op.Step == StepStopped) {
 		op.Revision = t.d.Revision
 		if op.Step == StepStopped {
 			// Another definition: the pod that did not come up is made anew on it.
@@ -194,7 +196,11 @@ func (t *turn) restart() {
 	}
 	t.r.Operation = &op
 	if t.aborted() {
-		t.refusal(gates.Aborted(t.left()))
+		if op.Kind == OperationUpgrade {
+			t.refusal(t.upgradeAborted(op.Upgrade.OldVersion, op.Upgrade.NewVersion))
+		} else {
+			t.refusal(gates.Aborted(t.left()))
+		}
 		if t.giveBack(); t.r.Hold == nil {
 			t.r.Operation = nil
 		}
@@ -217,6 +223,7 @@ func (t *turn) restart() {
 		t.nextStep(&op)
 	}
 	t.restartTimeout()
+	t.restartProgress()
 }
 
 func (t *turn) left() int {
@@ -237,15 +244,22 @@ func (t *turn) nextStep(op *Operation) {
 		t.giveBack() // a lost record's
 		return
 	}
-	if t.unequal() && !t.blocked {
-		// Growing needs an operation of its own; what is left is restarted after it.
+	if op.Kind == OperationRestart && (t.unequal() || t.upgradeDue()) && !t.blocked {
+		// Each needs an operation of its own; what is left is restarted after it.
 		t.r.Operation = nil
 		return
 	}
 	set := t.nextSet()
+	if op.Kind == OperationUpgrade && r.Set != "" && t.firstOutdated(r.Set) != nil {
+		set = r.Set // a new image comes to no second set before the first one is done
+	}
 	if set == "" {
-		if t.templateApplied("") {
+		switch {
+		case !t.templateApplied(""):
+		case op.Kind == OperationRestart:
 			t.restarted(op)
+		case !t.readingWaits() && !t.copiesWait(freeAllocation) && !t.versionWaits():
+			t.upgraded(op)
 		}
 		return
 	}
@@ -255,6 +269,11 @@ func (t *turn) nextStep(op *Operation) {
 	r.Set = set
 	p := t.firstOutdated(set)
 	if !t.templateApplied(set) || p == nil || t.unexplained() {
+		return
+	}
+	if q := t.unproven(set); q != nil {
+		// With the record lost while the first pod was on its way.
+		op.Step, r.Pod, r.Since = StepDown, q.Name, t.now
 		return
 	}
 	if !r.Hidden.IsZero() && t.elapsed(r.Hidden) < hiddenRetry {
@@ -275,7 +294,7 @@ func (t *turn) templateApplied(set string) bool {
 		return false
 	}
 	for _, s := range t.r.Sets {
-		if set != "" && s.Name != set {
+		if set != "" && s.Name != set || t.wanted(s.Name) == nil {
 			continue
 		}
 		live := t.live(s.Name)
@@ -361,6 +380,7 @@ func (t *turn) downStep(op *Operation) {
 	t.wait(gates.PodReturns(r.Pod, state))
 	if t.elapsed(r.Since) > t.podLimit() && !t.proven(op) {
 		op.Step = StepStopped
+		t.reportStopped(op, p)
 		t.stoppedStep(op)
 	}
 }
@@ -389,6 +409,29 @@ func (t *turn) proven(op *Operation) bool {
 	return false
 }
 
+// unproven is a pod that runs its set's template and has not joined, where no
+// other one of the set has joined on it.
+func (t *turn) unproven(set string) *Pod {
+	live, s := t.live(set), recorded(t.r.Sets, set)
+	var found *Pod
+	for i := range t.o.Pods {
+		p := &t.o.Pods[i]
+		if p.Set != set || s == nil || p.Ordinal >= s.Replicas || live == nil || live.Template == "" || p.Template != live.Template || p.Terminating {
+			continue
+		}
+		if t.joined(p) {
+			return nil
+		}
+		if found == nil || p.Ordinal < found.Ordinal {
+			found = p
+		}
+	}
+	if p := t.firstOutdated(set); p == nil || p.Template == live.Template {
+		return nil
+	}
+	return found
+}
+
 // joined: ready, a member, and of this cluster by its own word.
 func (t *turn) joined(p *Pod) bool {
 	a, id := t.answer(p.Name), t.expectedID()
@@ -406,7 +449,7 @@ func (t *turn) stoppedStep(op *Operation) {
 		return
 	}
 	t.giveBack()
-	t.refusal(gates.RestartStopped(r.Pod, podState(p), t.podLimit()))
+	t.refusal(t.stopped(op, p))
 }
 
 // stableStep: green with the same nodes for stableFor, counted from when the
@@ -449,6 +492,12 @@ func (t *turn) restartTimeout() {
 	next := *op
 	next.TimedOut = true
 	t.r.Operation = &next
+	if op.Kind == OperationUpgrade {
+		r := t.upgradeReport(*op.Upgrade, "UpgradeTimedOut", fmt.Sprintf("%s has taken more than %s and is still being tried; it waits for: %s", op.Upgrade.words(), t.restartLimit(), t.words()))
+		r.Warning = true
+		t.outcome(OperationUpgrade, StatusFailure, "upgrade-timeout", r)
+		return
+	}
 	t.outcome(OperationRestart, StatusFailure, "restart-timeout", Report{
 		Event: EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartTimedOut", Warning: true,
 		Message: fmt.Sprintf("the rolling restart has taken more than %s and is still being tried; it waits for: %s", t.restartLimit(), t.words()),
@@ -472,7 +521,7 @@ func (t *turn) cure() {
 		}
 		live := t.live(p.Set)
 		if found != nil || p.Ready || live == nil || !live.Ours || live.ObservedGeneration != live.Generation ||
-			live.Template == "" || p.Template == "" || p.Template == live.Template {
+			live.Template == "" || p.Template == "" || p.Template == live.Template || t.wouldGoBack(p, live) {
 			continue
 		}
 		if p.Waiting != "" || t.contact() && !t.member(p.NodeName) {
@@ -481,5 +530,10 @@ func (t *turn) cure() {
 	}
 	if found != nil {
 		t.d2.Disruptive = &Action{Kind: ActionCurePod, Pod: found.Name, PodUID: found.UID}
+		if live := t.live(found.Set); found.Started.IsZero() && live.Version != "" && gates.CompareMinor(found.Version, live.Version) > 0 {
+			// It goes back to an older version, and only as long as the newer one has
+			// not started: that is looked at right before.
+			t.d2.Disruptive.Kind = ActionRecreatePod
+		}
 	}
 }

@@ -10,12 +10,12 @@ import (
 // Detailed says whether Decide will want to know the tables, their shards and
 // the snapshots: they are dear to read, and only who takes a pod down asks.
 func Detailed(d *Desired, r *Record) bool {
-	if r.Operation != nil && r.Operation.Kind == OperationRestart ||
-		d.RestartedAt != r.RestartedAt || r.Command.Commands.RestartedAt != r.RestartedBy {
+	if r.Operation != nil && r.Operation.Restart != nil ||
+		r.Version != "" && d.Version != r.Version || d.RestartedAt != r.RestartedAt || r.Command.Commands.RestartedAt != r.RestartedBy {
 		return true
 	}
 	for i := range d.Changes {
-		if d.Changes[i].Class == ChangeRestart {
+		if c := d.Changes[i].Class; c == ChangeRestart || c == ChangeImage {
 			return true
 		}
 	}
@@ -95,11 +95,12 @@ func (t *turn) copiesWait(allocation string) bool {
 	}
 	h := &db.Health
 	settled := t.d.Operations.SettledYellow == "proceed"
-	if !waits {
+	heldBack := t.heldBackByVersion()
+	if !waits && heldBack == nil {
 		reason, waits = gates.HealthGreen(h.Colour.String(), settled, h.Missing, h.Underreplicated, h.Tables)
 	}
 	if !waits && !settled {
-		reason, waits = t.replicasWait()
+		reason, waits = t.replicasWait(heldBack)
 	}
 	if waits {
 		t.wait(reason)
@@ -107,7 +108,8 @@ func (t *turn) copiesWait(allocation string) bool {
 	return waits
 }
 
-func (t *turn) replicasWait() (Reason, bool) {
+// replicasWait leaves out the tables of a yellow that an upgrade makes.
+func (t *turn) replicasWait(heldBack map[string]bool) (Reason, bool) {
 	nodes := 0
 	for _, s := range t.r.Sets {
 		if w := t.wanted(s.Name); w == nil || w.Data {
@@ -116,6 +118,9 @@ func (t *turn) replicasWait() (Reason, bool) {
 	}
 	for i := range t.o.Database.Tables {
 		table := &t.o.Database.Tables[i]
+		if heldBack[table.Name] {
+			continue
+		}
 		if table.Filtered {
 			continue // health says what CrateDB wants of it on the nodes it may use
 		}

@@ -18,7 +18,10 @@ func (t *turn) create() {
 		}
 	}
 	if !t.unequal() {
-		t.r.ClusterName, t.r.Version, t.r.TLS = t.d.ClusterName, t.d.Version, t.d.TLS
+		t.r.ClusterName, t.r.TLS = t.d.ClusterName, t.d.TLS
+		if t.r.Version == "" || t.unstarted() {
+			t.r.Version = t.d.Version // any other is the end of an upgrade
+		}
 	}
 }
 
@@ -95,7 +98,9 @@ func (t *turn) unequal() bool {
 
 // effective says what the cluster is held to.
 func (t *turn) effective() {
-	kept := t.blocked || t.growing() || t.unequal()
+	// An upgrade is made at the present size.
+	present := t.upgrading() && t.unequal()
+	kept := t.blocked || t.growing() || t.unequal() && !present
 	sets := make([]EffectiveSet, 0, max(len(t.r.Sets), len(t.d.Sets)))
 	for _, s := range t.r.Sets {
 		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), InitialMasters: t.initialMasters(s.Name)}
@@ -104,8 +109,10 @@ func (t *turn) effective() {
 		switch {
 		case turn && t.r.Operation.Step == StepStopped:
 			e.Template = TemplateBefore
-		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && !turn && !t.unstarted():
+		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue()) && !t.unstarted():
 			e.Template = TemplateKept
+		default:
+			e.KeepGateway = present
 		}
 		if h := t.r.Hold; h != nil && h.Set == s.Name {
 			e.Hold = h.annotation()

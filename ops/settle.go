@@ -71,7 +71,14 @@ func (op *Operation) equal(o *Operation) bool {
 	}
 	return op.Kind == o.Kind && op.Step == o.Step && op.Started.Equal(o.Started) && op.Revision == o.Revision &&
 		op.TimedOut == o.TimedOut && slices.Equal(op.From, o.From) && slices.Equal(op.To, o.To) &&
-		op.Restart.equal(o.Restart) && op.Shrink.equal(o.Shrink)
+		op.Restart.equal(o.Restart) && op.Shrink.equal(o.Shrink) && equalUpgrade(op.Upgrade, o.Upgrade)
+}
+
+func equalUpgrade(a, b *Upgrade) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
 }
 
 func (s *Shrink) equal(o *Shrink) bool {

@@ -14,6 +14,7 @@ import (
 
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/gates"
 )
 
 // world is a toy of Kubernetes and CrateDB: enough to run decisions to their
@@ -34,8 +35,8 @@ type world struct {
 	acknowledged map[string]bool
 	expects      map[string]int
 	counts       int
-	// running is the version that the templates were given last.
-	running   string
+	// first is the version that the cluster was made with.
+	first     string
 	clusterID string
 	budgets   map[string]int
 	version   int
@@ -44,8 +45,11 @@ type world struct {
 	template   string
 	live, hold map[string]string
 	pods       map[string]*toyPod
-	// bad templates never come up.
-	bad map[string]bool
+	// bad templates never come up; of those that are unpullable too, no container
+	// ever starts.
+	bad, unpullable map[string]bool
+	// middles are tables that are made midway.
+	middles []*toyTable
 	// persistent and transient are cluster.routing.allocation.enable.
 	persistent, transient string
 	commands              ops.Commands
@@ -78,6 +82,8 @@ type toyPod struct {
 	created       time.Time
 	away          int
 	restarts      int
+	// highest version that has started on its volume.
+	highest string
 }
 
 type toyUser struct {
@@ -91,10 +97,10 @@ type killed struct{}
 
 func newWorld(t *testing.T, desired ops.Desired) *world {
 	w := &world{
-		t: t, desired: desired, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		t: t, desired: desired, first: desired.Version, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		secrets: map[string]*toySecret{}, users: map[string]*toyUser{}, acknowledged: map[string]bool{}, expects: map[string]int{},
 		clusterID: "id-1", budgets: map[string]int{},
-		template: "t1", live: map[string]string{}, hold: map[string]string{}, pods: map[string]*toyPod{}, bad: map[string]bool{}, persistent: "all",
+		template: "t1", live: map[string]string{}, hold: map[string]string{}, pods: map[string]*toyPod{}, bad: map[string]bool{}, unpullable: map[string]bool{}, persistent: "all",
 	}
 	for _, u := range desired.Users {
 		w.putSecret(u.Secret.Name, map[string][]byte{u.Secret.Key: []byte("pw-" + u.Name)})
@@ -163,15 +169,25 @@ func (w *world) observe() ops.Observed {
 				db.Health.Colour = ops.Yellow
 				continue
 			}
-			seen := ops.Pod{Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: w.running, Started: w.now, UID: pod.uid, Created: pod.created, Template: pod.template}
+			version := w.versionOf(pod.template)
+			seen := ops.Pod{Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: version, Started: w.now, UID: pod.uid, Created: pod.created, Template: pod.template}
 			if w.bad[pod.template] {
 				seen.Ready, seen.Waiting = false, "CrashLoopBackOff"
+				if w.unpullable[pod.template] {
+					seen.Waiting, seen.Started = "ImagePullBackOff", time.Time{}
+				} else if pod.highest == "" || gates.Compare(version, pod.highest) > 0 {
+					pod.highest = version
+				}
 				db.Health.Colour = ops.Yellow
 			}
 			o.Pods = append(o.Pods, seen)
+			if seen.Ready {
+				require.GreaterOrEqual(w.t, gates.CompareMinor(version, pod.highest), 0, "%s is put back on a volume that a newer minor has written to", name)
+				pod.highest = version
+			}
 			if in && seen.Ready {
-				db.Pods = append(db.Pods, ops.PodAnswer{Pod: name, NodeName: node, ClusterID: w.clusterID, Version: w.running})
-				db.Nodes = append(db.Nodes, ops.Node{ID: node, Name: node, Version: w.running})
+				db.Pods = append(db.Pods, ops.PodAnswer{Pod: name, NodeName: node, ClusterID: w.clusterID, Version: version})
+				db.Nodes = append(db.Nodes, ops.Node{ID: node, Name: node, Version: version})
 				if w.expects[node] != len(w.nodeNames()) {
 					db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: node, ID: 1, Acknowledged: w.acknowledged[node]})
 				}
@@ -190,7 +206,9 @@ func (w *world) observe() ops.Observed {
 	}
 	for i := range o.Sets {
 		o.Sets[i].Template, o.Sets[i].Hold = w.live[o.Sets[i].Name], w.hold[o.Sets[i].Name]
+		o.Sets[i].Version = w.versionOf(o.Sets[i].Template)
 	}
+	w.seeTables(&db)
 	w.stable = w.stable.Next(&db)
 	o.Database, o.Stable = db, w.stable
 	return o
@@ -208,14 +226,13 @@ func (w *world) turn() (d ops.Decision, err error) {
 		}
 	}()
 	w.now = w.now.Add(time.Second)
-	if w.running != "" && w.running != w.desired.Version {
-		w.desired.Changes = []ops.Change{{Class: ops.ChangeImage, Set: w.desired.Sets[0].Name, Path: "image"}}
-	} else {
-		w.desired.Changes = nil
-	}
+	w.desired.Changes = nil
 	saved := w.savedTemplates()
 	for _, s := range w.desired.Sets {
-		if before := saved[s.Name]; before != "" && before != w.template {
+		before := saved[s.Name]
+		if before != "" && w.versionOf(before) != w.desired.Version {
+			w.desired.Changes = append(w.desired.Changes, ops.Change{Class: ops.ChangeImage, Set: s.Name, Path: "image", Old: "old/crate:" + w.versionOf(before)})
+		} else if before != "" && before != w.wanted() {
 			w.desired.Changes = append(w.desired.Changes, ops.Change{Class: ops.ChangeRestart, Set: s.Name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
 		}
 	}
@@ -299,7 +316,7 @@ func (w *world) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 		}
 		switch before := saved[s.Name+"@before"]; {
 		case s.Template == ops.TemplateWanted:
-			next[s.Name] = w.template
+			next[s.Name] = w.wanted()
 		case s.Template == ops.TemplateBefore && before != "":
 			next[s.Name] = before
 		default:
@@ -310,13 +327,11 @@ func (w *world) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 }
 
 func (w *world) apply(e ops.Effective, saved ops.Saved) {
-	if e.Sets[0].Template == ops.TemplateWanted {
-		w.counts, w.running = 0, w.desired.Version
+	if e.Sets[0].Template == ops.TemplateWanted && !e.Sets[0].KeepGateway {
+		w.counts = 0
 		for _, s := range w.desired.Sets {
 			w.counts += s.Replicas
 		}
-	} else if w.running == "" {
-		w.running = w.record.Version // what was saved with the intent
 	}
 	for _, s := range e.Sets {
 		if s.Absent {
@@ -412,7 +427,16 @@ func (w *world) SetBudget(_ context.Context, name string, v int) error {
 	return nil
 }
 
-func (w *world) DeletePod(context.Context, string, string) error { return nil }
+// DeletePod is of a pod in which CrateDB has never started.
+func (w *world) DeletePod(_ context.Context, name, uid string) error {
+	pod := w.pods[name]
+	if pod == nil || pod.uid != uid || pod.away > 0 {
+		return execute.ErrNotFound
+	}
+	require.True(w.t, w.unpullable[pod.template], "%s was never started", name)
+	w.write(func() { pod.away = 2 })
+	return nil
+}
 
 // RestartPod asserts B and C at each deletion.
 func (w *world) RestartPod(_ context.Context, name, uid string, _ bool) error {

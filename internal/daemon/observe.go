@@ -66,7 +66,18 @@ func observedSet(object *unstructured.Unstructured, cluster string) ops.Observed
 		return value
 	}
 	update, _, _ := unstructured.NestedString(object.Object, "status", "updateRevision")
+	version := ""
+	// No copy is made on the way: it is only read.
+	containers, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "template", "spec", "containers")
+	list, _ := containers.([]any)
+	for _, each := range list {
+		if container, _ := each.(map[string]any); container["name"] == ops.CrateContainer {
+			image, _ := container["image"].(string)
+			version = imageTag(image)
+		}
+	}
 	return ops.ObservedSet{
+		Version: version,
 		Name: object.GetName(), UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion(),
 		Ours:     object.GetLabels()[names.ClusterLabel] == cluster,
 		Replicas: int(number("spec", "replicas")), Current: int(number("status", "replicas")),

@@ -21,19 +21,19 @@ const MaxMessage = 4 << 10
 // Body is crate-operator's webhook body (its release 2.63): each key is always
 // there, and all …_data but the event's own are null.
 type Body struct {
-	Event     ops.Event   `json:"event"`
-	Status    ops.Status  `json:"status"`
-	Namespace string      `json:"namespace"`
-	Cluster   string      `json:"cluster"`
-	Scale     *ScaleData  `json:"scale_data"`
-	Upgrade   *notYet     `json:"upgrade_data"`
-	Compute   *notYet     `json:"compute_changed_data"`
-	Temporary *ReasonData `json:"temporary_failure_data"`
-	Info      *notYet     `json:"info_data"`
-	Health    *HealthData `json:"health_data"`
-	Feedback  *Feedback   `json:"feedback_data"`
-	Backup    *notYet     `json:"backup_schedule_data"`
-	Admin     *notYet     `json:"admin_username_changed_data"`
+	Event     ops.Event    `json:"event"`
+	Status    ops.Status   `json:"status"`
+	Namespace string       `json:"namespace"`
+	Cluster   string       `json:"cluster"`
+	Scale     *ScaleData   `json:"scale_data"`
+	Upgrade   *UpgradeData `json:"upgrade_data"`
+	Compute   *notYet      `json:"compute_changed_data"`
+	Temporary *ReasonData  `json:"temporary_failure_data"`
+	Info      *notYet      `json:"info_data"`
+	Health    *HealthData  `json:"health_data"`
+	Feedback  *Feedback    `json:"feedback_data"`
+	Backup    *notYet      `json:"backup_schedule_data"`
+	Admin     *notYet      `json:"admin_username_changed_data"`
 }
 
 // notYet marks data of events that are not sent yet: always null.
@@ -46,6 +46,15 @@ type ScaleData struct {
 	NewData    []ops.GroupReplicas `json:"new_data_replicas"`
 	OldMasters *int                `json:"old_master_replicas"`
 	NewMasters *int                `json:"new_master_replicas"`
+}
+
+// UpgradeData is of the event "upgrade". A registry is what stands before the
+// version in the image's name.
+type UpgradeData struct {
+	OldRegistry string `json:"old_registry"`
+	NewRegistry string `json:"new_registry"`
+	OldVersion  string `json:"old_version"`
+	NewVersion  string `json:"new_version"`
 }
 
 // Feedback is of the event "feedback".
@@ -82,6 +91,9 @@ func BodyOf(cluster record.Cluster, report ops.Report) ([]byte, error) {
 			OldData: notNil(report.OldData), NewData: notNil(report.NewData),
 			OldMasters: unlessZero(report.OldMasters), NewMasters: unlessZero(report.NewMasters),
 		}
+	case ops.EventUpgrade:
+		u := report.Upgrade
+		body.Upgrade = &UpgradeData{OldRegistry: u.OldRegistry, NewRegistry: u.NewRegistry, OldVersion: u.OldVersion, NewVersion: u.NewVersion}
 	case ops.EventFeedback:
 		action := report.Action
 		if action == "" {

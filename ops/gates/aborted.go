@@ -4,7 +4,7 @@ package gates
 var AbortedRule = Rule{
 	Name:   "aborted",
 	Kind:   Refuses,
-	Says:   "A restart that was aborted is not begun again until the definition changes or the abort is taken back; what is held was given back.",
+	Says:   "A restart or an upgrade that was aborted is not begun again until the definition changes or the abort is taken back; what is held was given back.",
 	Do:     "Push another definition, or run `stevedore resume`, to begin again.",
 	Source: "docs/operations.md",
 }
@@ -12,4 +12,9 @@ var AbortedRule = Rule{
 // Aborted counts the pods that have not been restarted.
 func Aborted(left int) Reason {
 	return AbortedRule.because("the restart was aborted; %d pod(s) still run what was before, and nothing of the change that needs a restart is done: change the definition, or take the abort back with `stevedore resume`", left)
+}
+
+// AbortedUpgrade counts the pods on either version.
+func AbortedUpgrade(from, to string, old, upgraded int) Reason {
+	return AbortedRule.because("the upgrade from CrateDB %s to %s was aborted where it stood: %d pod(s) run %s and %d still what was before, and it is not begun again; change the definition, or take the abort back with `stevedore resume`: a cluster does not stay on two versions", from, to, upgraded, to, old)
 }

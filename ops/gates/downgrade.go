@@ -14,5 +14,5 @@ func Downgrade(highest, wanted string) (Reason, bool) {
 	if highest == "" || CompareMinor(wanted, highest) >= 0 {
 		return Reason{}, false
 	}
-	return DowngradeRule.because("a node has started CrateDB %s, and %s cannot read its data; set spec.cluster.version to %s or newer", highest, wanted, highest), true
+	return DowngradeRule.because("a node has started CrateDB %s, and %s cannot read its data; nothing restarts onto it: set spec.cluster.version to %s, another hotfix of that minor version, or a newer one", highest, wanted, highest), true
 }

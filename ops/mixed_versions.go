@@ -1,0 +1,91 @@
+package ops
+
+import "stevedore.dev/stevedore/ops/gates"
+
+// heldBackByVersion are the tables of a yellow that is the upgrade's own doing;
+// nil where there is another reason, or where it is not known. CrateDB lets no
+// node take a copy from a newer one: what is made while one node is new, and all
+// whose primary is on the only new node, stays without a replica until a second
+// node is new. To wait for green would be to wait for ever.
+//
+// So it is that yellow when every copy that is missing is a replica, when its
+// primary is started, and when each data node that has no copy of it runs an
+// older version than the primary's. Such a shard has its last copy on a node that
+// has been upgraded, which is not the next one to go.
+func (t *turn) heldBackByVersion() map[string]bool {
+	db := &t.o.Database
+	if !t.upgrading() || !db.TablesKnown || db.Health.Colour != Yellow || db.Health.Missing > 0 || db.Relocating > 0 || db.Initializing > 0 {
+		return nil
+	}
+	type shard struct {
+		table string
+		id    int
+	}
+	missing, primaries, on := map[shard]int64{}, map[shard]string{}, map[shard]map[string]bool{}
+	for i := range db.Shards {
+		s := &db.Shards[i]
+		key := shard{s.Table, s.ID}
+		if s.Node == "" {
+			missing[key]++
+			continue
+		}
+		if on[key] == nil {
+			on[key] = map[string]bool{}
+		}
+		on[key][s.Node] = true
+		if s.Primary && s.State == "STARTED" {
+			primaries[key] = s.Node
+		}
+	}
+	versions := t.dataNodeVersions()
+	tables, explained := map[string]bool{}, int64(0)
+	for key, copies := range missing {
+		if !noneMayTake(versions, primaries[key], on[key]) {
+			return nil
+		}
+		tables[key.table] = true
+		explained += copies
+	}
+	if explained == 0 || explained < db.Health.Underreplicated {
+		return nil
+	}
+	return tables
+}
+
+// noneMayTake is true when each data node without a copy is older than the
+// primary's, and there is one.
+func noneMayTake(versions map[string]string, primary string, on map[string]bool) bool {
+	newest := versions[primary]
+	if newest == "" {
+		return false
+	}
+	older := false
+	for node, version := range versions {
+		if on[node] {
+			continue
+		}
+		if version == "" || gates.Compare(version, newest) >= 0 {
+			return false
+		}
+		older = true
+	}
+	return older
+}
+
+// dataNodeVersions are what the data nodes run, by node id.
+func (t *turn) dataNodeVersions() map[string]string {
+	masters := map[string]bool{}
+	for i := range t.o.Pods {
+		p := &t.o.Pods[i]
+		if w := t.wanted(p.Set); w != nil && !w.Data {
+			masters[p.NodeName] = true
+		}
+	}
+	versions := make(map[string]string, len(t.o.Database.Nodes))
+	for i := range t.o.Database.Nodes {
+		if n := &t.o.Database.Nodes[i]; !masters[n.Name] {
+			versions[n.ID] = n.Version
+		}
+	}
+	return versions
+}
