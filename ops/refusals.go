@@ -84,7 +84,7 @@ func (t *turn) refuseTemplates() {
 			t.refusal(gates.Volumes(c.Set, c.Path, c.Old, c.New))
 		case ChangeImmutable:
 			t.refusal(gates.Immutable(c.Set, c.Path, c.Old, c.New))
-		case ChangeRestart:
+		case ChangeRestart, ChangeImage:
 			switch {
 			case strings.HasPrefix(c.Path, "spec.updateStrategy"):
 				t.refusal(gates.UpdateStrategy(c.Set, c.Path))

@@ -48,7 +48,7 @@ func (w *world) seeTables(db *ops.Database) {
 			table.replica = ""
 		}
 		for _, n := range db.Nodes {
-			if table.replica == "" && w.allocation() == "all" && n.ID != table.primary && version[table.primary] != "" && gates.Compare(n.Version, version[table.primary]) >= 0 {
+			if table.replica == "" && w.allocation() == "all" && n.ID != table.primary && !w.masters[n.ID] && version[table.primary] != "" && gates.Compare(n.Version, version[table.primary]) >= 0 {
 				table.replica = n.ID
 			}
 		}

@@ -50,6 +50,8 @@ type world struct {
 	bad, unpullable map[string]bool
 	// middles are tables that are made midway.
 	middles []*toyTable
+	// masters are nodes that take no shards.
+	masters map[string]bool
 	// persistent and transient are cluster.routing.allocation.enable.
 	persistent, transient string
 	commands              ops.Commands

@@ -78,7 +78,7 @@ func observedSet(object *unstructured.Unstructured, cluster string) ops.Observed
 	}
 	return ops.ObservedSet{
 		Version: version,
-		Name: object.GetName(), UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion(),
+		Name:    object.GetName(), UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion(),
 		Ours:     object.GetLabels()[names.ClusterLabel] == cluster,
 		Replicas: int(number("spec", "replicas")), Current: int(number("status", "replicas")),
 		Ready: int(number("status", "readyReplicas")), Generation: object.GetGeneration(),
