@@ -23,6 +23,7 @@ func (t *turn) systemUser() {
 	if len(t.r.Sets) == 0 {
 		return
 	}
+	t.relicence()
 	secret := t.secret(t.systemSecret())
 	key := SecretKey{Name: secret.Name, Key: SystemKey}
 	if !secret.has(SystemKey) {
@@ -62,6 +63,9 @@ func (t *turn) systemUser() {
 
 // systemLogin says why `system` does not log in after bootstrap.
 func (t *turn) systemLogin(secret Secret) {
+	if t.down() {
+		return
+	}
 	switch t.o.Database.SystemLogin {
 	case LoginOK:
 		t.r.Bootstrap.System = secret.Version

@@ -163,7 +163,7 @@ func classOf(path string) (ChangeClass, bool) {
 	const template = "spec.template."
 	switch {
 	case strings.Contains(path, "[cluster.initial_master_nodes]"), strings.HasSuffix(path, "."+names.TemplateAnnotation),
-		path == "metadata.annotations."+names.HoldAnnotation:
+		path == "metadata.annotations."+names.HoldAnnotation, path == "metadata.annotations."+names.SuspendedAnnotation:
 		return 0, false
 	case strings.HasPrefix(path, template):
 		rest := path[len(template):]

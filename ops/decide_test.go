@@ -61,11 +61,7 @@ func TestWhatIsNotSupportedIsRefusedByNameAndNothingOfItIsApplied(t *testing.T) 
 		words  string
 	}{
 		{"fewer replicas", func(s *situation) { s.d.Sets[0].Replicas = 2 }, "shrink-not-supported", "3 replicas and 2"},
-		{"no replicas at all", func(s *situation) { s.d.Sets[0].Replicas = 0 }, "suspend-not-supported", "looks like a mistake"},
-		{"a suspension by consent", func(s *situation) {
-			s.d.Sets[0].Replicas = 0
-			s.d.Operations.Consent = []definition.Consent{definition.ConsentSuspend}
-		}, "suspend-not-supported", "not supported yet"},
+		{"no replicas at all", func(s *situation) { s.d.Sets[0].Replicas = 0 }, "suspend-without-consent", "look like a mistake"},
 		{"a new group", func(s *situation) {
 			s.d.Sets = append(slices.Clone(s.d.Sets), ops.Set{Name: "crate-data-cold-c", Group: "cold", Data: true, Replicas: 2})
 		}, "new-group-not-supported", "group cold"},

@@ -130,6 +130,8 @@ type EffectiveSet struct {
 	Remember bool
 	// Hold is the annotation that says what we hold in the database; "" for none.
 	Hold string
+	// Suspended is the annotation that says what it was suspended from; "" for none.
+	Suspended string
 	// Absent is true for a wanted set that may not be created yet.
 	Absent bool
 }
@@ -202,6 +204,9 @@ const (
 	// been asked once more: the setting is Allocation, there are Value nodes and,
 	// with Green, every table is green. Disruptive.
 	ActionRestartPod ActionKind = "restart-pod"
+	// ActionSuspendSet lowers Set (precondition SetUID and SetVersion) from From
+	// replicas to Value, because its cluster is suspended. Disruptive.
+	ActionSuspendSet ActionKind = "suspend-set"
 )
 
 // Action is one thing to do; fields that its kind does not name are zero. It
@@ -224,6 +229,9 @@ type Action struct {
 	// Allocation and Before are values of cluster.routing.allocation.enable.
 	Allocation, Before string
 	Green              bool
+	// Set is a StatefulSet with its UID and resourceVersion, From what it has.
+	Set, SetUID, SetVersion string
+	From                    int
 }
 
 // Subject names what the action is about, for logs.
@@ -237,6 +245,8 @@ func (a Action) Subject() string {
 		return a.Claim
 	case ActionSetBudget:
 		return a.Budget
+	case ActionSuspendSet:
+		return a.Set
 	}
 	return a.Pod
 }

@@ -56,6 +56,9 @@ func (t *turn) growWaits() bool {
 		t.wait(reason)
 		return true
 	}
+	if t.licenceDue() {
+		return true // systemUser says how far it is
+	}
 	if reason, waits := gates.LicenceMissing(t.d.Version, t.allNodes(), t.r.Bootstrap.Licence == LicenceSet); waits {
 		t.wait(reason)
 		return true

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/internal/names"
 )
 
 const (
@@ -105,7 +107,10 @@ func materialiseSet(wanted *unstructured.Unstructured, saved Saved, e EffectiveS
 	if err != nil {
 		return nil, err
 	}
-	if err := annotateHold(set, e.Hold); err != nil {
+	if err := annotate(set, names.HoldAnnotation, e.Hold); err != nil {
+		return nil, err
+	}
+	if err := annotate(set, names.SuspendedAnnotation, e.Suspended); err != nil {
 		return nil, err
 	}
 	if err := unstructured.SetNestedField(set.Object, int64(e.Replicas), "spec", "replicas"); err != nil {

@@ -84,6 +84,8 @@ type ObservedSet struct {
 	Template, Hold string
 	// Version is the tag of the crate image in its template.
 	Version string
+	// Suspended is our annotation of what it was suspended from; "" without one.
+	Suspended string
 }
 
 // Pod is a live pod of the cluster.

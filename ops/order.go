@@ -1,22 +1,24 @@
 package ops
 
-// start begins the one operation that is due next: what is wanted in one
-// revision is done at the present size first, then masters, then nodes that
-// come, then nodes that go, then what is left to be restarted. Each beginning
+// start begins the one operation that is due next. A cluster that is to stand
+// still does nothing else, nor does one that has not been resumed. Otherwise what
+// is wanted in one revision is done at the present size first, then masters, then
+// nodes that come, then nodes that go, then what is left to be restarted. Each beginning
 // says whether it is due: nothing behind one that is due begins before it has
 // ended, though it has to wait.
 func (t *turn) start() {
+	t.yield()
 	if t.blocked || t.r.Operation != nil || !t.r.Bootstrap.Done {
 		return
 	}
 	for _, due := range []func() bool{
 		t.startResume,
+		t.startSuspend,
 		t.startUpgrade,
 		func() bool { return t.startGrow(true) },
 		func() bool { return t.startShrink(true) },
 		func() bool { return t.startGrow(false) },
 		func() bool { return t.startShrink(false) },
-		t.startSuspend,
 		t.startRestart,
 	} {
 		if due() {

@@ -71,7 +71,7 @@ func (t *turn) verify() {
 		t.refused()
 		return
 	}
-	if !t.r.Bootstrap.Done || t.r.Operation != nil {
+	if !t.r.Bootstrap.Done || t.r.Operation != nil || t.resumed() {
 		return
 	}
 	c := t.nodes(t.r.Sets)
@@ -205,7 +205,7 @@ func (t *turn) finish(before *Record) Decision {
 		// A closed budget holds others back, not what is wanted.
 		t.d2.Verdict = Wait
 	}
-	if t.r.Operation != nil || t.d2.Verdict == Act || t.d2.Verdict == Wait && t.d2.Apply {
+	if t.r.Operation != nil || t.resumed() || t.d2.Verdict == Act || t.d2.Verdict == Wait && t.d2.Apply {
 		t.d2.LookAgain = t.poll()
 	}
 	return t.d2

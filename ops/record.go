@@ -33,10 +33,17 @@ type Record struct {
 	Version string     `json:"version,omitempty"`
 	TLS     bool       `json:"tls,omitempty"`
 	License *SecretKey `json:"license,omitempty"`
+	// LicenseSecret is the version of the Secret whose licence was set, and
+	// LicenseChange one that is being set.
+	LicenseSecret SecretVersion `json:"licenseSecret"`
+	LicenseChange SecretChange  `json:"licenseChange"`
 	// AllowedCIDRs are those of the last verified revision, joined by commas.
 	AllowedCIDRs string `json:"allowedCIDRs,omitempty"`
 	// Sets are the effective StatefulSets, in the order of Desired.Sets.
 	Sets []RecordedSet `json:"sets,omitempty"`
+	// Suspended are the sets as they ran before the cluster was suspended; empty
+	// unless it is, is about to be, or is being resumed.
+	Suspended []RecordedSet `json:"suspended,omitempty"`
 	// Budgets are the effective disruption budgets.
 	Budgets []Budget `json:"budgets,omitempty"`
 	// Saved are the last effective StatefulSet objects; Decide never reads them.

@@ -5,7 +5,6 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/gates"
-	"stevedore.dev/stevedore/render/definition"
 )
 
 // refuse names what is wanted of the StatefulSets and is not done. With one of
@@ -13,12 +12,11 @@ import (
 // be a state that nobody asked for.
 func (t *turn) refuse() {
 	before := len(t.d2.Refusals)
-	if t.allNodes() == 0 {
-		t.refusal(gates.Suspend(t.d.Operations.Has(definition.ConsentSuspend)))
-	} else if len(t.r.Sets) > 0 {
+	t.park()
+	if len(t.r.Sets) > 0 && !t.parked && !t.standsStill() {
 		t.refuseSets()
 	}
-	if len(t.r.Sets) > 0 {
+	if len(t.r.Sets) > 0 && !t.parked {
 		t.refuseTemplates()
 	}
 	t.blocked = len(t.d2.Refusals) > before
@@ -26,15 +24,10 @@ func (t *turn) refuse() {
 	// These keep no StatefulSet from anything.
 	for i := range t.o.Sets {
 		live := &t.o.Sets[i]
-		if s := recorded(t.r.Sets, live.Name); s != nil && live.Ours && live.Replicas > s.Replicas {
+		if s := recorded(t.r.Sets, live.Name); s != nil && live.Ours && live.Replicas > s.Replicas && !t.suspending() {
 			if w := t.wanted(live.Name); w == nil || w.Replicas < live.Replicas {
 				t.refusal(gates.Raised(live.Name, live.Replicas, s.Replicas))
 			}
-		}
-	}
-	if t.r.Bootstrap.Done {
-		if reason, refused := gates.LicenceChange(t.d.Version, licenceName(t.r.License), licenceName(t.d.License)); refused {
-			t.refusal(reason)
 		}
 	}
 }

@@ -10,6 +10,9 @@ import (
 // Detailed says whether Decide will want to know the tables, their shards and
 // the snapshots: they are dear to read, and only who takes a pod down asks.
 func Detailed(d *Desired, r *Record) bool {
+	if standsStill(d.Sets) && running(r.Sets) {
+		return true
+	}
 	if r.Operation != nil && r.Operation.Restart != nil ||
 		r.Version != "" && d.Version != r.Version || d.RestartedAt != r.RestartedAt || r.Command.Commands.RestartedAt != r.RestartedBy {
 		return true

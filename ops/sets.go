@@ -17,7 +17,7 @@ func (t *turn) create() {
 			t.r.Sets[i] = RecordedSet{Name: w.Name, Group: w.Group, Replicas: w.Replicas}
 		}
 	}
-	if !t.unequal() {
+	if !t.unequal() && !t.parked {
 		t.r.ClusterName, t.r.TLS = t.d.ClusterName, t.d.TLS
 		if t.r.Version == "" || t.unstarted() {
 			t.r.Version = t.d.Version // any other is the end of an upgrade
@@ -41,7 +41,7 @@ func (t *turn) hold() {
 func (t *turn) keep() {
 	for _, s := range t.r.Sets {
 		t.d2.Effective.Sets = append(t.d2.Effective.Sets, EffectiveSet{
-			Name: s.Name, Replicas: t.replicas(s), Template: TemplateKept, InitialMasters: t.initialMasters(s.Name),
+			Name: s.Name, Replicas: t.replicas(s), Template: TemplateKept, InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name),
 		})
 	}
 	t.d2.Effective.Budgets = t.r.Budgets
@@ -100,10 +100,10 @@ func (t *turn) unequal() bool {
 func (t *turn) effective() {
 	// An upgrade is made at the present size.
 	present := t.upgrading() && t.unequal()
-	kept := t.blocked || t.growing() || t.unequal() && !present
+	kept := t.blocked || t.parked || t.growing() || t.unequal() && !present
 	sets := make([]EffectiveSet, 0, max(len(t.r.Sets), len(t.d.Sets)))
 	for _, s := range t.r.Sets {
-		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), InitialMasters: t.initialMasters(s.Name)}
+		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name)}
 		turn := t.restarting() && t.r.Operation.Restart.Set == s.Name
 		e.Remember = turn
 		switch {
@@ -132,7 +132,7 @@ func (t *turn) effective() {
 // budgets stand at 0 while a pod is down or a table that waiting can protect
 // lacks a copy, else at 1. What is not known changes nothing.
 func (t *turn) budgets() {
-	if !t.r.Bootstrap.Done {
+	if !t.r.Bootstrap.Done || t.down() {
 		t.setBudgets(func(Budget) int { return 1 })
 		return
 	}

@@ -19,7 +19,7 @@ func Settle(record Record, action Action, result Result, now time.Time) Record {
 	case ActionSetLicense:
 		record.Bootstrap.Licence = LicenceSet
 		key := action.Secret
-		record.License = &key
+		record.License, record.LicenseSecret = &key, version
 	case ActionSetSystemUser:
 		record.Bootstrap.System = version
 	case ActionSetUser:
@@ -48,11 +48,11 @@ func (r *Record) Equal(o *Record) bool {
 		r.ClusterID != o.ClusterID, r.Pins != o.Pins, r.Revision != o.Revision, r.Commit != o.Commit,
 		r.Stage != o.Stage, r.HighestVersion != o.HighestVersion, r.Version != o.Version, r.TLS != o.TLS,
 		r.AllowedCIDRs != o.AllowedCIDRs, r.Seq != o.Seq, r.Last != o.Last, r.Command != o.Command,
-		licenceName(r.License) != licenceName(o.License),
+		licenceName(r.License) != licenceName(o.License), r.LicenseSecret != o.LicenseSecret, r.LicenseChange != o.LicenseChange,
 		r.Bootstrap.Done != o.Bootstrap.Done, r.Bootstrap.Licence != o.Bootstrap.Licence,
 		r.Bootstrap.System != o.Bootstrap.System,
 		!slices.Equal(r.Bootstrap.Users, o.Bootstrap.Users),
-		!slices.Equal(r.Sets, o.Sets), !slices.Equal(r.Budgets, o.Budgets),
+		!slices.Equal(r.Sets, o.Sets), !slices.Equal(r.Suspended, o.Suspended), !slices.Equal(r.Budgets, o.Budgets),
 		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained,
 		!equalHold(r.Hold, o.Hold), !r.Operation.equal(o.Operation), len(r.Saved) != len(o.Saved):
 		return false

@@ -70,14 +70,14 @@ func TemplateOf(set *unstructured.Unstructured) string {
 	return hash
 }
 
-// annotateHold says on the StatefulSet what is held in the database; "" takes
-// it off.
-func annotateHold(set *unstructured.Unstructured, hold string) error {
-	if hold == "" {
-		unstructured.RemoveNestedField(set.Object, "metadata", "annotations", names.HoldAnnotation)
+// annotate puts an annotation of ours on the StatefulSet itself; "" takes it
+// off.
+func annotate(set *unstructured.Unstructured, name, value string) error {
+	if value == "" {
+		unstructured.RemoveNestedField(set.Object, "metadata", "annotations", name)
 		return nil
 	}
-	if err := unstructured.SetNestedField(set.Object, hold, "metadata", "annotations", names.HoldAnnotation); err != nil {
+	if err := unstructured.SetNestedField(set.Object, value, "metadata", "annotations", name); err != nil {
 		return fmt.Errorf("annotating StatefulSet %s: %w", set.GetName(), err)
 	}
 	return nil

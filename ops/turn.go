@@ -42,6 +42,9 @@ type turn struct {
 	d2 Decision
 	// blocked is true when a refusal keeps the StatefulSets as they are.
 	blocked bool
+	// parked is true while the cluster is suspended, or on its way there or back:
+	// its templates stay as they were.
+	parked bool
 	// commanded is true when a command wins over the definition.
 	commanded Commands
 }

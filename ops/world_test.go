@@ -44,7 +44,9 @@ type world struct {
 	// template that is wanted now; live and hold are those of the sets.
 	template   string
 	live, hold map[string]string
-	pods       map[string]*toyPod
+	// noted is what each set says that it was suspended from.
+	noted map[string]string
+	pods  map[string]*toyPod
 	// bad templates never come up; of those that are unpullable too, no container
 	// ever starts.
 	bad, unpullable map[string]bool
@@ -102,7 +104,7 @@ func newWorld(t *testing.T, desired ops.Desired) *world {
 		t: t, desired: desired, first: desired.Version, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		secrets: map[string]*toySecret{}, users: map[string]*toyUser{}, acknowledged: map[string]bool{}, expects: map[string]int{},
 		clusterID: "id-1", budgets: map[string]int{},
-		template: "t1", live: map[string]string{}, hold: map[string]string{}, pods: map[string]*toyPod{}, bad: map[string]bool{}, unpullable: map[string]bool{}, persistent: "all",
+		template: "t1", live: map[string]string{}, hold: map[string]string{}, noted: map[string]string{}, pods: map[string]*toyPod{}, bad: map[string]bool{}, unpullable: map[string]bool{}, persistent: "all",
 	}
 	for _, u := range desired.Users {
 		w.putSecret(u.Secret.Name, map[string][]byte{u.Secret.Key: []byte("pw-" + u.Name)})
@@ -153,7 +155,7 @@ func (w *world) observe() ops.Observed {
 	if system != nil {
 		db.Contact, db.SystemLogin = ops.No, ops.LoginRefused
 	}
-	if in {
+	if in && w.elects() {
 		db.Contact, db.SystemLogin, db.Recovered, db.ClusterID, db.MasterNode = ops.Yes, ops.LoginOK, ops.Yes, w.clusterID, "n"
 		db.UsersKnown, db.ChecksKnown = true, true
 		db.Health = ops.Health{Colour: ops.Green}
@@ -187,7 +189,7 @@ func (w *world) observe() ops.Observed {
 				require.GreaterOrEqual(w.t, gates.CompareMinor(version, pod.highest), 0, "%s is put back on a volume that a newer minor has written to", name)
 				pod.highest = version
 			}
-			if in && seen.Ready {
+			if db.Contact == ops.Yes && seen.Ready {
 				db.Pods = append(db.Pods, ops.PodAnswer{Pod: name, NodeName: node, ClusterID: w.clusterID, Version: version})
 				db.Nodes = append(db.Nodes, ops.Node{ID: node, Name: node, Version: version})
 				if w.expects[node] != len(w.nodeNames()) {
@@ -196,6 +198,7 @@ func (w *world) observe() ops.Observed {
 			}
 		}
 	}
+	o.Pods = append(o.Pods, w.ending()...)
 	for name, s := range w.secrets {
 		seen := ops.Secret{Name: name, Exists: true, Version: s.version, Labelled: s.labelled}
 		for k := range s.data {
@@ -209,6 +212,7 @@ func (w *world) observe() ops.Observed {
 	for i := range o.Sets {
 		o.Sets[i].Template, o.Sets[i].Hold = w.live[o.Sets[i].Name], w.hold[o.Sets[i].Name]
 		o.Sets[i].Version = w.versionOf(o.Sets[i].Template)
+		o.Sets[i].Suspended, o.Sets[i].UID, o.Sets[i].ResourceVersion = w.noted[o.Sets[i].Name], "uid-"+o.Sets[i].Name, "1"
 	}
 	w.seeTables(&db)
 	w.stable = w.stable.Next(&db)
@@ -346,7 +350,7 @@ func (w *world) apply(e ops.Effective, saved ops.Saved) {
 			}
 		}
 		if i >= 0 && w.sets[i].Replicas == s.Replicas && w.sets[i].InitialMasters == s.InitialMasters &&
-			w.live[s.Name] == saved[s.Name] && w.hold[s.Name] == s.Hold {
+			w.live[s.Name] == saved[s.Name] && w.hold[s.Name] == s.Hold && w.noted[s.Name] == s.Suspended {
 			continue
 		}
 		w.write(func() {
@@ -357,7 +361,7 @@ func (w *world) apply(e ops.Effective, saved ops.Saved) {
 			require.GreaterOrEqual(w.t, s.Replicas, w.sets[i].Replicas, "A: no apply may lower replicas")
 			require.False(w.t, s.InitialMasters && !w.sets[i].InitialMasters, "initial_master_nodes never comes back")
 			w.sets[i].Replicas, w.sets[i].InitialMasters = s.Replicas, s.InitialMasters
-			w.live[s.Name], w.hold[s.Name] = saved[s.Name], s.Hold
+			w.live[s.Name], w.hold[s.Name], w.noted[s.Name] = saved[s.Name], s.Hold, s.Suspended
 			for o := range s.Replicas {
 				w.claim(s.Name, o)
 				if node := s.Name + "/" + strconv.Itoa(o); w.expects[node] == 0 {

@@ -145,6 +145,8 @@ func stateOf(rec ops.Record) string {
 		return "broken"
 	case rec.Shown.Verdict == ops.Refuse.String():
 		return "refused"
+	case len(rec.Suspended) > 0 && rec.Operation == nil:
+		return "suspended"
 	case rec.Shown.Verdict == ops.Wait.String():
 		return "waiting"
 	case rec.Shown.Verdict == ops.Done.String():

@@ -113,6 +113,11 @@ func (w *worker) measure(decision ops.Decision, observed ops.Observed) {
 	if !decision.Record.Bootstrap.Done {
 		return
 	}
+	if op := decision.Record.Operation; len(decision.Record.Suspended) > 0 && (op == nil || op.Kind == ops.OperationSuspend) {
+		// Nobody is to wake up because what was stopped does not answer.
+		w.metrics.Suspended(w.key)
+		return
+	}
 	health := telemetry.Unreachable
 	if observed.Database.Contact == ops.Yes {
 		switch observed.Database.Health.Colour {

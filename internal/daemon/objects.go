@@ -141,6 +141,37 @@ func (o objects) RestartPod(ctx context.Context, name, uid string, ready bool) e
 	return wrapWrite("deleting Pod", o.cluster.Namespace, name, err)
 }
 
+// ShrinkSet looks right before it lowers, and the write holds for the version
+// that was decided on only.
+func (o objects) ShrinkSet(ctx context.Context, set, uid, resourceVersion string, from, to int) error {
+	sets := o.client.AppsV1().StatefulSets(o.cluster.Namespace)
+	live, err := sets.Get(ctx, set, metav1.GetOptions{})
+	if err != nil {
+		return wrapWrite("looking at StatefulSet", o.cluster.Namespace, set, err)
+	}
+	replicas := 1
+	if live.Spec.Replicas != nil {
+		replicas = int(*live.Spec.Replicas)
+	}
+	switch {
+	case string(live.UID) != uid || live.Labels[names.ClusterLabel] != o.cluster.Name:
+		return fmt.Errorf("lowering StatefulSet %s/%s: it is another one by now, it stays", o.cluster.Namespace, set)
+	case replicas == to:
+		return nil
+	case replicas != from || to > from || to < 0:
+		return fmt.Errorf("lowering StatefulSet %s/%s: it stands at %d replicas and not at %d, it stays", o.cluster.Namespace, set, replicas, from)
+	}
+	patch, err := jsonBytes(map[string]any{
+		"metadata": map[string]any{"uid": uid, "resourceVersion": resourceVersion},
+		"spec":     map[string]any{"replicas": to},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = sets.Patch(ctx, set, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
+	return wrapWrite("lowering StatefulSet", o.cluster.Namespace, set, err)
+}
+
 // discreet keeps what the API server, or an admission webhook, says of a Secret
 // out of logs and reports: it may quote values.
 func discreet(err error) error {

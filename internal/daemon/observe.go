@@ -85,6 +85,7 @@ func observedSet(object *unstructured.Unstructured, cluster string) ops.Observed
 		ObservedGeneration: number("status", "observedGeneration"), UpdateRevision: update,
 		InitialMasters: ops.HasInitialMasters(object),
 		Template:       ops.TemplateOf(object), Hold: object.GetAnnotations()[names.HoldAnnotation],
+		Suspended: object.GetAnnotations()[names.SuspendedAnnotation],
 	}
 }
 

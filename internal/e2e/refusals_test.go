@@ -46,7 +46,6 @@ func TestWhatIsNotSupportedIsRefusedByNameWithNothingApplied(t *testing.T) {
 		{"dedicated masters", []edit{with("spec.nodes.master", map[string]any{"replicas": 3, "resources": resources()})}, []string{"new-group-not-supported"}},
 		{"a group less", []edit{with("spec.nodes.data.1", nil)}, []string{"group-removal-not-supported"}},
 		{"a larger disk", []edit{with("spec.nodes.data.0.resources.disk.size", "32GiB")}, []string{"volume-change-not-supported"}},
-		{"a suspension", []edit{with(replicasOfHot, 0), with("spec.nodes.data.1.replicas", 0), with("spec.operations.consent", []string{"suspend"})}, []string{"suspend-not-supported"}},
 		{"another cluster.name", []edit{with("spec.cluster.name", "purchases")}, []string{"cluster-name-change"}},
 		{"TLS", []edit{with("spec.cluster.ssl", map[string]any{"keystore": ssl("keystore"), "keystorePassword": ssl("password"), "keystoreKeyPassword": ssl("password")})}, []string{"tls-change-not-supported"}},
 		{"a user less", []edit{with("spec.users.1", nil)}, []string{"user-removal-not-supported"}},

@@ -14,6 +14,9 @@ const (
 	AppliedAnnotation = Prefix + "applied"
 	// HoldAnnotation says what we hold in the database, and the value before.
 	HoldAnnotation = Prefix + "hold"
+	// SuspendedAnnotation stands on a StatefulSet while its cluster is suspended:
+	// the replicas that it had, and the cluster's id.
+	SuspendedAnnotation = Prefix + "suspended"
 	// TemplateAnnotation stands on a pod template, and so on each pod: a hash of
 	// what a process reads when it starts. Pods that differ from their set's are
 	// outdated.

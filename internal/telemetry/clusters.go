@@ -79,6 +79,13 @@ func (c *clusterMetrics) seen(cluster record.Cluster, databaseName string, healt
 	c.health[cluster] = healthSeen{databaseName, health, at}
 }
 
+// unseen drops a cluster's health, and leaves its queue.
+func (c *clusterMetrics) unseen(cluster record.Cluster) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.health, cluster)
+}
+
 func (c *clusterMetrics) queued(cluster record.Cluster, length int, oldest time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -170,6 +170,10 @@ func (m *Metrics) Health(cluster record.Cluster, databaseName string, health Hea
 	m.clusters.seen(cluster, databaseName, health, at)
 }
 
+// Suspended drops the health of a cluster that is suspended: it has none, and
+// nobody is to be woken by it.
+func (m *Metrics) Suspended(cluster record.Cluster) { m.clusters.unseen(cluster) }
+
 // Forget drops every series of a cluster that is no longer kept.
 func (m *Metrics) Forget(cluster record.Cluster) {
 	m.clusterStates.DeletePartialMatch(clusterLabels(cluster))

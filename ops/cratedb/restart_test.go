@@ -20,6 +20,9 @@ func (d *deletions) LabelSecret(context.Context, string, string, string) error  
 func (d *deletions) AnnotateClaim(context.Context, string, map[string]string) error { return nil }
 func (d *deletions) SetBudget(context.Context, string, int) error                   { return nil }
 func (d *deletions) DeletePod(context.Context, string, string) error                { return nil }
+func (d *deletions) ShrinkSet(context.Context, string, string, string, int, int) error {
+	return nil
+}
 func (d *deletions) RestartPod(_ context.Context, name, uid string, _ bool) error {
 	d.pods = append(d.pods, name+"/"+uid)
 	return nil

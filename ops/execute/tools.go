@@ -34,6 +34,10 @@ type Objects interface {
 	// precondition; an error when it is not ready any more (with ready), or is by
 	// now (without).
 	RestartPod(ctx context.Context, name, uid string, ready bool) error
+	// ShrinkSet lowers a StatefulSet's replicas, with its UID and resourceVersion as
+	// preconditions; nil when it stands at to already, an error when it does not
+	// stand at from.
+	ShrinkSet(ctx context.Context, set, uid, resourceVersion string, from, to int) error
 }
 
 // Secrets reads a Secret from the API server, never from a cache.

@@ -4,7 +4,7 @@ package gates
 var AbortedRule = Rule{
 	Name:   "aborted",
 	Kind:   Refuses,
-	Says:   "A restart or an upgrade that was aborted is not begun again until the definition changes or the abort is taken back; what is held was given back.",
+	Says:   "A restart, an upgrade or a suspension that was aborted is not begun again until the definition changes or the abort is taken back; what is held was given back, and what a suspension has stopped runs again.",
 	Do:     "Push another definition, or run `stevedore resume`, to begin again.",
 	Source: "docs/operations.md",
 }
@@ -17,4 +17,9 @@ func Aborted(left int) Reason {
 // AbortedUpgrade counts the pods on either version.
 func AbortedUpgrade(from, to string, old, upgraded int) Reason {
 	return AbortedRule.because("the upgrade from CrateDB %s to %s was aborted where it stood: %d pod(s) run %s and %d still what was before, and it is not begun again; change the definition, or take the abort back with `stevedore resume`: a cluster does not stay on two versions", from, to, upgraded, to, old)
+}
+
+// SuspendAborted is a suspension that a person does not want.
+func SuspendAborted() Reason {
+	return AbortedRule.because("the suspension was aborted, and the cluster runs: change the definition, or take the abort back with `stevedore resume`")
 }

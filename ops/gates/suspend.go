@@ -1,18 +1,15 @@
 package gates
 
-// SuspendRule is the rule suspend-not-supported.
+// SuspendRule is the rule suspend-without-consent.
 var SuspendRule = Rule{
-	Name:   "suspend-not-supported",
+	Name:   "suspend-without-consent",
 	Kind:   Refuses,
-	Says:   "All groups at 0 is a suspension, not supported yet; without the consent suspend it is taken for a mistake.",
-	Do:     "Put the numbers of replicas back.",
-	Source: "docs/safety.md, what is refused",
+	Says:   "All data groups at 0 replicas stop the whole cluster: without the consent suspend that is taken for a mistake.",
+	Do:     "Put the numbers of replicas back or, to suspend the cluster, write `suspend` into `spec.operations.consent`.",
+	Source: "docs/operations.md, suspend and resume",
 }
 
-// Suspend says whether it was consented to.
-func Suspend(consent bool) Reason {
-	if consent {
-		return SuspendRule.because("all groups at 0 replicas: suspending is not supported yet and nothing of it is applied; set the replicas back")
-	}
-	return SuspendRule.because("all groups at 0 replicas without the consent `suspend` looks like a mistake, and nothing of it is applied; set the replicas back")
+// Suspend is all groups at 0 without the consent.
+func Suspend() Reason {
+	return SuspendRule.because("all data groups at 0 replicas without the consent `suspend` look like a mistake, and nothing of it is applied: set the replicas back, or write suspend into spec.operations.consent")
 }
