@@ -26,6 +26,7 @@ type Policy struct {
 	MaxDisruptedClusters int
 	// ReadingAge is how old a reading of the database may be; default 120 s.
 	ReadingAge time.Duration
-	// Poll is how soon to look again while something is in progress; default 2 s.
+	// Poll is how soon to look again, at the latest, while something is in progress;
+	// default 2 s. After a step has begun it is looked at sooner.
 	Poll time.Duration
 }

@@ -469,6 +469,7 @@ func (t *turn) stableStep(op *Operation) {
 	wanted := first(t.d.Operations.StableFor, t.p.StableFor, DefaultStableFor)
 	if reason, waits := gates.StableFor(op.Restart.Pod, stable, wanted); waits {
 		t.wait(reason)
+		t.endsIn(wanted - stable)
 		return
 	}
 	op.Step = StepNext

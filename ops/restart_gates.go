@@ -41,8 +41,10 @@ func (t *turn) podWaits(op *Operation, p *Pod, allocation string) bool {
 		if t.o.Stable.Master.IsZero() {
 			stable = 0
 		}
-		if reason, waits := gates.MasterStable(stable, first(t.d.Operations.MasterStableFor, t.p.MasterStableFor, DefaultMasterStableFor)); waits {
+		wanted := first(t.d.Operations.MasterStableFor, t.p.MasterStableFor, DefaultMasterStableFor)
+		if reason, waits := gates.MasterStable(stable, wanted); waits {
 			t.wait(reason)
+			t.endsIn(wanted - stable)
 			return true
 		}
 		op.Restart.MasterStable = true

@@ -27,7 +27,7 @@ const (
 	DefaultMasterStableFor = 120 * time.Second
 	// DefaultReadingAge is of one reading.
 	DefaultReadingAge = 120 * time.Second
-	// DefaultPoll is between two turns of something in progress.
+	// DefaultPoll is the most between two turns of something in progress.
 	DefaultPoll = 2 * time.Second
 )
 
@@ -47,6 +47,8 @@ type turn struct {
 	parked bool
 	// commanded is true when a command wins over the definition.
 	commanded Commands
+	// ends is when the first wait ends by itself; 0: none is known to.
+	ends time.Duration
 }
 
 func first(durations ...time.Duration) time.Duration {
@@ -242,5 +244,3 @@ func (t *turn) allNodes() int {
 	}
 	return n
 }
-
-func (t *turn) poll() time.Duration { return first(t.p.Poll, DefaultPoll) }

@@ -82,7 +82,7 @@ func newPassword() (string, error) {
 func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec ops.Record, observed *ops.Observed) {
 	detailed := ops.Detailed(&desired, &rec)
 	defer func() { observed.Database, observed.Stable = w.reading, w.stable }()
-	if time.Since(w.reading.At) < readingAge && (!detailed || w.reading.TablesKnown) {
+	if time.Since(w.reading.At) < w.readingAge() && (!detailed || w.reading.TablesKnown) {
 		return
 	}
 	target := cratedb.Target{Detailed: detailed}
@@ -105,6 +105,15 @@ func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec o
 	if w.reading.At.IsZero() {
 		w.reading.At = time.Now()
 	}
+}
+
+// readingAge bounds how often the database is asked while events keep coming: not
+// before the decision wanted to look again, and then as often as every second.
+func (w *worker) readingAge() time.Duration {
+	if w.again > 0 {
+		return min(w.again, readingAgeMax)
+	}
+	return readingAgeMax
 }
 
 // measure counts the decision and, once a minute, tells the cluster's health.

@@ -199,5 +199,5 @@ func observedSecret(live liveView, ns, name string) ops.Secret {
 	return out
 }
 
-// readingAge bounds how often the database is asked while events keep coming.
-const readingAge = time.Second
+// readingAgeMax is how old a reading of the database may be when a turn begins.
+const readingAgeMax = time.Second

@@ -84,6 +84,7 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	now := time.Now()
 	decision := ops.Decide(desired, observed, rec, w.options.Policy, now)
 	w.measure(decision, observed)
+	w.again = decision.LookAgain
 
 	ctx = whileCurrent(ctx, func() bool { return w.fleet.still(w.key, rec.Owner, want) })
 	return w.act(ctx, turnState{entry: entry, before: before, want: want, desired: desired, decision: decision, problems: problems})

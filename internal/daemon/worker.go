@@ -40,9 +40,11 @@ type worker struct {
 	syncAfter   time.Time
 	syncFor     string
 
-	failures  []ops.Failure
-	reading   ops.Database
-	stable    ops.Stability
+	failures []ops.Failure
+	reading  ops.Database
+	stable   ops.Stability
+	// again is when the last decision wanted to look again.
+	again     time.Duration
 	pinged    time.Time
 	published record.Published
 	// publishedSeq is the record's Seq at that time.
