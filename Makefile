@@ -64,7 +64,7 @@ lint:
 unit:
 	CGO_ENABLED=1 go test -race -p 2 -timeout 20m ./...
 
-bench:
+bench: build controlplane
 	go test -run '^$$' -bench . -benchmem ./...
 
 # Long random runs; SEED chooses the schedule.
