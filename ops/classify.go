@@ -27,6 +27,7 @@ func Classify(wanted, effective []*unstructured.Unstructured) []Change {
 		return nil
 	}
 	var changes []Change
+	common := commonSettings(wanted)
 	for _, w := range wanted {
 		if w.GetKind() != kindStatefulSet {
 			continue
@@ -38,7 +39,7 @@ func Classify(wanted, effective []*unstructured.Unstructured) []Change {
 			continue
 		}
 		delete(before, name)
-		c := comparison{set: name}
+		c := comparison{set: name, common: common}
 		c.compare("", old.Object, w.Object)
 		changes = append(changes, c.changes...)
 	}
@@ -51,6 +52,8 @@ func Classify(wanted, effective []*unstructured.Unstructured) []Change {
 type comparison struct {
 	set     string
 	changes []Change
+	// common are the settings that every node is wanted with.
+	common map[string]bool
 }
 
 // compare walks both values. Paths name items of lists by their name:
@@ -127,9 +130,15 @@ func (c *comparison) arguments(path string, old, wanted []any) {
 	keys := maps.Clone(before)
 	maps.Copy(keys, after)
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		if before[k] != after[k] {
-			c.add(path+"["+k+"]", before[k], after[k])
+		if before[k] == after[k] {
+			continue
 		}
+		at := path + "[" + k + "]"
+		if class, counts := classOf(at); counts && class == ChangeRestart && c.common[k] {
+			c.changes = append(c.changes, Change{Class: ChangeSetting, Set: c.set, Path: at, Old: before[k], New: after[k]})
+			continue
+		}
+		c.add(at, before[k], after[k])
 	}
 }
 
@@ -163,7 +172,7 @@ func classOf(path string) (ChangeClass, bool) {
 	const template = "spec.template."
 	switch {
 	case strings.Contains(path, "[cluster.initial_master_nodes]"), strings.HasSuffix(path, "."+names.TemplateAnnotation),
-		path == "metadata.annotations."+names.HoldAnnotation, path == "metadata.annotations."+names.SuspendedAnnotation:
+		path == "metadata.annotations."+names.HoldAnnotation, path == "metadata.annotations."+names.SuspendedAnnotation, path == "metadata.annotations."+names.SettingsAnnotation:
 		return 0, false
 	case strings.HasPrefix(path, template):
 		rest := path[len(template):]

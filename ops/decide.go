@@ -38,6 +38,7 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	t.labelSecrets()
 	t.systemUser()
 	t.users()
+	t.settings()
 	t.bootstrap()
 	t.work()
 	t.claims()

@@ -132,6 +132,9 @@ type EffectiveSet struct {
 	Hold string
 	// Suspended is the annotation that says what it was suspended from; "" for none.
 	Suspended string
+	// Settings is the annotation that says what we have set in the database; "" for
+	// none.
+	Settings string
 	// Absent is true for a wanted set that may not be created yet.
 	Absent bool
 }
@@ -207,6 +210,11 @@ const (
 	// ActionSuspendSet lowers Set (precondition SetUID and SetVersion) from From
 	// replicas to Value, because its cluster is suspended. Disruptive.
 	ActionSuspendSet ActionKind = "suspend-set"
+	// ActionSetSettings sets Settings, persistent and in one statement, on Pod;
+	// Expected is what they are before.
+	ActionSetSettings ActionKind = "set-settings"
+	// ActionResetSettings takes Settings, which we have set, off again, on Pod.
+	ActionResetSettings ActionKind = "reset-settings"
 )
 
 // Action is one thing to do; fields that its kind does not name are zero. It
@@ -232,6 +240,8 @@ type Action struct {
 	// Set is a StatefulSet with its UID and resourceVersion, From what it has.
 	Set, SetUID, SetVersion string
 	From                    int
+	// Settings and Expected are cluster settings.
+	Settings, Expected SettingList
 }
 
 // Subject names what the action is about, for logs.
@@ -247,6 +257,8 @@ func (a Action) Subject() string {
 		return a.Budget
 	case ActionSuspendSet:
 		return a.Set
+	case ActionSetSettings, ActionResetSettings:
+		return a.Settings.names()
 	}
 	return a.Pod
 }

@@ -59,6 +59,9 @@ type Desired struct {
 	RenamedFrom string
 	// Budgets are the names of the disruption budgets that were rendered.
 	Budgets []string
+	// Settings are those that CrateDB takes while it runs and that are the same on
+	// every node, sorted by name (LiveSettings).
+	Settings []Setting
 }
 
 // Set is one StatefulSet as it is wanted.
@@ -103,6 +106,9 @@ const (
 	// ChangeNewSet and ChangeRemovedSet are a group that appears or goes.
 	ChangeNewSet
 	ChangeRemovedSet
+	// ChangeSetting is a setting that is the same on every node and that CrateDB
+	// takes while it runs (TakenLive).
+	ChangeSetting
 )
 
 func (c ChangeClass) String() string {
@@ -123,6 +129,8 @@ func (c ChangeClass) String() string {
 		return "new-set"
 	case ChangeRemovedSet:
 		return "removed-set"
+	case ChangeSetting:
+		return "setting"
 	}
 	return "unknown"
 }

@@ -40,6 +40,7 @@ func (t *turn) rebuild() {
 	}
 	t.rebuildHold()
 	t.rebuildSuspended()
+	t.rebuildSettings()
 	t.rebuildAsked()
 	for i := range t.o.Pods {
 		// Of an upgrade that was cut off, what is not upgraded says where it began.

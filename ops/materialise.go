@@ -47,7 +47,7 @@ func Materialise(wanted []*unstructured.Unstructured, saved Saved, effective Eff
 				continue
 			}
 			done[o.GetName()] = true
-			set, err := materialiseSet(o, saved, effective.Sets[i], next)
+			set, err := materialiseSet(o, wanted, saved, effective.Sets[i], next)
 			if err != nil {
 				return nil, saved, err
 			}
@@ -65,7 +65,7 @@ func Materialise(wanted []*unstructured.Unstructured, saved Saved, effective Eff
 		if done[e.Name] {
 			continue
 		}
-		set, err := materialiseSet(nil, saved, e, next)
+		set, err := materialiseSet(nil, wanted, saved, e, next)
 		if err != nil {
 			return nil, saved, err
 		}
@@ -76,7 +76,7 @@ func Materialise(wanted []*unstructured.Unstructured, saved Saved, effective Eff
 	return objects, next, nil
 }
 
-func materialiseSet(wanted *unstructured.Unstructured, saved Saved, e EffectiveSet, next Saved) (*unstructured.Unstructured, error) {
+func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstructured, saved Saved, e EffectiveSet, next Saved) (*unstructured.Unstructured, error) {
 	if e.Absent {
 		return nil, nil
 	}
@@ -102,7 +102,7 @@ func materialiseSet(wanted *unstructured.Unstructured, saved Saved, e EffectiveS
 				keepGateway(set, before)
 			}
 		}
-		err = setTemplateHash(set)
+		err = setTemplateHash(set, all, saved)
 	}
 	if err != nil {
 		return nil, err
@@ -111,6 +111,9 @@ func materialiseSet(wanted *unstructured.Unstructured, saved Saved, e EffectiveS
 		return nil, err
 	}
 	if err := annotate(set, names.SuspendedAnnotation, e.Suspended); err != nil {
+		return nil, err
+	}
+	if err := annotate(set, names.SettingsAnnotation, e.Settings); err != nil {
 		return nil, err
 	}
 	if err := unstructured.SetNestedField(set.Object, int64(e.Replicas), "spec", "replicas"); err != nil {

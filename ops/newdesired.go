@@ -58,5 +58,6 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) Desired {
 			out.Budgets = append(out.Budgets, o.GetName())
 		}
 	}
+	out.Settings = LiveSettings(r.Objects)
 	return out
 }

@@ -86,6 +86,10 @@ type ObservedSet struct {
 	Version string
 	// Suspended is our annotation of what it was suspended from; "" without one.
 	Suspended string
+	// Annotated is our annotation of the settings that we have set; Settings are the
+	// arguments of its template that CrateDB takes live.
+	Annotated string
+	Settings  SettingList
 }
 
 // Pod is a live pod of the cluster.
@@ -120,6 +124,8 @@ type Pod struct {
 	Created time.Time
 	// Template is the hash of what its process read when it started; "" without one.
 	Template string
+	// Settings are the arguments of its process that CrateDB takes live.
+	Settings SettingList
 }
 
 // Claim is a volume claim of a StatefulSet of the cluster.
@@ -220,6 +226,12 @@ type Database struct {
 	// Allocation is the effective cluster.routing.allocation.enable; "" when it
 	// could not be read.
 	Allocation string
+
+	// Effective are the cluster settings that SettingsToRead names, as CrateDB prints
+	// them; what could not be read is absent. SettingsAsked are those that were asked
+	// for.
+	Effective     map[string]string
+	SettingsAsked []string
 
 	// What follows is read only where Detailed says so.
 

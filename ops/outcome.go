@@ -104,13 +104,16 @@ func (t *turn) pending() bool {
 		}
 	}
 	for i := range t.d2.Waits {
-		switch t.d2.Waits[i].Name {
-		case gates.BudgetClosedRule.Name, gates.ActionFailedRule.Name, gates.UnexplainedHoldRule.Name:
-		default:
+		if name := t.d2.Waits[i].Name; !informs(name) && name != gates.ActionFailedRule.Name && name != gates.UnexplainedHoldRule.Name {
 			return true
 		}
 	}
 	return false
+}
+
+// informs: what is said and holds nothing of what is wanted back.
+func informs(name string) bool {
+	return name == gates.BudgetClosedRule.Name || name == gates.SettingChangedRule.Name
 }
 
 func cidrs(list []string) string { return strings.Join(list, ",") }
@@ -201,8 +204,7 @@ func (t *turn) finish(before *Record) Decision {
 		t.d2.Verdict = Refuse
 	case len(t.d2.Harmless) > 0 || t.d2.Disruptive != nil || !inSync:
 		t.d2.Verdict = Act
-	case slices.ContainsFunc(t.d2.Waits, func(w Reason) bool { return w.Name != gates.BudgetClosedRule.Name }):
-		// A closed budget holds others back, not what is wanted.
+	case slices.ContainsFunc(t.d2.Waits, func(w Reason) bool { return !informs(w.Name) }):
 		t.d2.Verdict = Wait
 	}
 	if t.r.Operation != nil || t.resumed() || t.d2.Verdict == Act || t.d2.Verdict == Wait && t.d2.Apply {

@@ -34,6 +34,8 @@ func TestAnyHistoryEndsWhereTheLastPushSays(t *testing.T) {
 					w.template = fmt.Sprintf("t%d", r.IntN(3))
 				case 3:
 					d.RestartedAt = w.now.Format("2006-01-02T15:04:05Z07:00")
+				case 4:
+					d.Settings = []ops.Setting{{Name: jobsLog, Value: fmt.Sprint(1000 * r.IntN(3))}}
 				case 1:
 					d.Users = append(d.Users, ops.User{Name: "eve", Secret: ops.SecretKey{Name: "ada", Key: "password"}})
 				}
@@ -62,6 +64,7 @@ func TestAnyHistoryEndsWhereTheLastPushSays(t *testing.T) {
 			require.Empty(t, d.Waits)
 			require.Nil(t, d.Record.Operation)
 			require.Nil(t, d.Record.Hold)
+			require.NotContains(t, w.byHand, jobsLog, "C: what was set was reset")
 			require.Equal(t, "all", w.persistent, "C: the hold was given back")
 			for name, p := range w.pods {
 				require.Equal(t, w.wanted(), p.template, name)

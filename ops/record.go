@@ -51,6 +51,8 @@ type Record struct {
 	// Hold in the database; nil when there is none. It is recorded before it is set
 	// and until it was given back.
 	Hold *Hold `json:"hold,omitempty"`
+	// Settings are the cluster settings that we have set, or are about to, by name.
+	Settings []RecordedSetting `json:"settings,omitempty"`
 	// Unexplained is true once a hold that nothing explains was reported.
 	Unexplained bool `json:"unexplained,omitempty"`
 	// RestartedAt and RestartedBy are the annotation and the command that were last

@@ -522,7 +522,8 @@ func (t *turn) cure() {
 		}
 		live := t.live(p.Set)
 		if found != nil || p.Ready || live == nil || !live.Ours || live.ObservedGeneration != live.Generation ||
-			live.Template == "" || p.Template == "" || p.Template == live.Template || t.wouldGoBack(p, live) {
+			live.Template == "" || p.Template == "" || t.wouldGoBack(p, live) ||
+			p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == "") {
 			continue
 		}
 		if p.Waiting != "" || t.contact() && !t.member(p.NodeName) {

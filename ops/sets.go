@@ -100,7 +100,7 @@ func (t *turn) unequal() bool {
 func (t *turn) effective() {
 	// An upgrade is made at the present size.
 	present := t.upgrading() && t.unequal()
-	kept := t.blocked || t.parked || t.growing() || t.unequal() && !present
+	kept := t.blocked || t.parked || t.growing() || t.unequal() && !present || t.settingsFirst()
 	sets := make([]EffectiveSet, 0, max(len(t.r.Sets), len(t.d.Sets)))
 	for _, s := range t.r.Sets {
 		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name)}
@@ -117,6 +117,7 @@ func (t *turn) effective() {
 		if h := t.r.Hold; h != nil && h.Set == s.Name {
 			e.Hold = h.annotation()
 		}
+		e.Settings = t.settingsAnnotation()
 		sets = append(sets, e)
 	}
 	for _, w := range t.d.Sets {

@@ -16,6 +16,8 @@ func Settle(record Record, action Action, result Result, now time.Time) Record {
 	switch action.Kind {
 	case ActionHoldAllocation, ActionReleaseAllocation:
 		return settleHold(record, action, result, now)
+	case ActionSetSettings, ActionResetSettings:
+		return settleSettings(record, action, now)
 	case ActionSetLicense:
 		record.Bootstrap.Licence = LicenceSet
 		key := action.Secret
@@ -54,7 +56,7 @@ func (r *Record) Equal(o *Record) bool {
 		!slices.Equal(r.Bootstrap.Users, o.Bootstrap.Users),
 		!slices.Equal(r.Sets, o.Sets), !slices.Equal(r.Suspended, o.Suspended), !slices.Equal(r.Budgets, o.Budgets),
 		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained,
-		!equalHold(r.Hold, o.Hold), !r.Operation.equal(o.Operation), len(r.Saved) != len(o.Saved):
+		!equalHold(r.Hold, o.Hold), !slices.Equal(r.Settings, o.Settings), !r.Operation.equal(o.Operation), len(r.Saved) != len(o.Saved):
 		return false
 	}
 	for name, packed := range r.Saved {

@@ -16,10 +16,13 @@ import (
 // setTemplateHash writes on the pod template a hash of what a process reads when
 // it starts. Each pod carries the hash of the template that it was made from,
 // so that a pod is known to be outdated by itself: what changes in place makes
-// another ControllerRevision and not another hash.
-func setTemplateHash(set *unstructured.Unstructured) error {
+// another ControllerRevision and not another hash. A set that differs from what
+// was effective before only in what restarts nothing keeps the hash that it had,
+// whatever went into that one.
+func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstructured, saved Saved) error {
 	hash, err := templateHash(set)
 	if err == nil {
+		hash = keptHash(hash, set, all, saved)
 		err = unstructured.SetNestedField(set.Object, hash, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
 	}
 	if err != nil {
@@ -68,6 +71,35 @@ func templateHash(set *unstructured.Unstructured) (string, error) {
 func TemplateOf(set *unstructured.Unstructured) string {
 	hash, _, _ := unstructured.NestedString(set.Object, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
 	return hash
+}
+
+// keptHash is the hash of the last effective object, or of the one before it,
+// where no process would read anything else from this template.
+func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.Unstructured, saved Saved) string {
+	for _, name := range []string{set.GetName(), set.GetName() + rememberedSuffix} {
+		if _, ok := saved[name]; !ok {
+			continue
+		}
+		before, err := saved.unpack(name)
+		if err != nil {
+			continue // it is rebuilt from what is live
+		}
+		had := TemplateOf(before)
+		if had == hash {
+			return hash
+		}
+		c := comparison{set: set.GetName(), common: commonSettings(all)}
+		c.compare("", before.Object, set.Object)
+		if had != "" && !slices.ContainsFunc(c.changes, Change.restarts) {
+			return had
+		}
+	}
+	return hash
+}
+
+// restarts says whether a process reads the change only when it starts.
+func (c Change) restarts() bool {
+	return strings.HasPrefix(c.Path, "spec.template.") && c.Class != ChangeInPlace && c.Class != ChangeSetting
 }
 
 // annotate puts an annotation of ours on the StatefulSet itself; "" takes it

@@ -57,6 +57,8 @@ type world struct {
 	// persistent and transient are cluster.routing.allocation.enable.
 	persistent, transient string
 	commands              ops.Commands
+	// toySettings are cluster settings.
+	toySettings
 	// stable is in memory: a kill loses it.
 	stable ops.Stability
 
@@ -83,6 +85,7 @@ type toySecret struct {
 // toyPod is a pod; away counts the looks at it until a deleted one is back.
 type toyPod struct {
 	uid, template string
+	settings      ops.SettingList
 	created       time.Time
 	away          int
 	restarts      int
@@ -174,7 +177,7 @@ func (w *world) observe() ops.Observed {
 				continue
 			}
 			version := w.versionOf(pod.template)
-			seen := ops.Pod{Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: version, Started: w.now, UID: pod.uid, Created: pod.created, Template: pod.template}
+			seen := ops.Pod{Settings: pod.settings, Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: version, Started: w.now, UID: pod.uid, Created: pod.created, Template: pod.template}
 			if w.bad[pod.template] {
 				seen.Ready, seen.Waiting = false, "CrashLoopBackOff"
 				if w.unpullable[pod.template] {
@@ -210,9 +213,13 @@ func (w *world) observe() ops.Observed {
 		o.Budgets = append(o.Budgets, ops.ObservedBudget{Name: name, MaxUnavailable: v})
 	}
 	for i := range o.Sets {
-		o.Sets[i].Template, o.Sets[i].Hold = w.live[o.Sets[i].Name], w.hold[o.Sets[i].Name]
+		o.Sets[i].Template, o.Sets[i].Settings = split(w.live[o.Sets[i].Name])
+		o.Sets[i].Hold, o.Sets[i].Annotated = w.hold[o.Sets[i].Name], w.annotated[o.Sets[i].Name]
 		o.Sets[i].Version = w.versionOf(o.Sets[i].Template)
 		o.Sets[i].Suspended, o.Sets[i].UID, o.Sets[i].ResourceVersion = w.noted[o.Sets[i].Name], "uid-"+o.Sets[i].Name, "1"
+	}
+	if in {
+		w.readSettings(&db, o.Pods)
 	}
 	w.seeTables(&db)
 	w.stable = w.stable.Next(&db)
@@ -235,7 +242,10 @@ func (w *world) turn() (d ops.Decision, err error) {
 	w.desired.Changes = nil
 	saved := w.savedTemplates()
 	for _, s := range w.desired.Sets {
-		before := saved[s.Name]
+		before, had := split(saved[s.Name])
+		if before != "" {
+			w.desired.Changes = append(w.desired.Changes, settingChanges(s.Name, had, ops.NewSettingList(w.desired.Settings))...)
+		}
 		if before != "" && w.versionOf(before) != w.desired.Version {
 			w.desired.Changes = append(w.desired.Changes, ops.Change{Class: ops.ChangeImage, Set: s.Name, Path: "image", Old: "old/crate:" + w.versionOf(before)})
 		} else if before != "" && before != w.wanted() {
@@ -283,14 +293,16 @@ func (w *world) allocation() string {
 func (w *world) seePod(set, name string) *toyPod {
 	pod := w.pods[name]
 	if pod == nil {
-		pod = &toyPod{uid: "uid-" + w.next(), template: w.live[set], created: w.now.Truncate(time.Second)}
+		pod = &toyPod{uid: "uid-" + w.next(), created: w.now.Truncate(time.Second)}
+		pod.template, pod.settings = split(w.live[set])
 		w.pods[name] = pod
 	}
 	if pod.away == 0 {
 		return pod
 	}
 	if pod.away--; pod.away == 0 {
-		pod.uid, pod.template, pod.created = "uid-"+w.next(), w.live[set], w.now.Truncate(time.Second)
+		pod.uid, pod.created = "uid-"+w.next(), w.now.Truncate(time.Second)
+		pod.template, pod.settings = split(w.live[set])
 	}
 	return nil
 }
@@ -322,7 +334,7 @@ func (w *world) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 		}
 		switch before := saved[s.Name+"@before"]; {
 		case s.Template == ops.TemplateWanted:
-			next[s.Name] = w.wanted()
+			next[s.Name] = join(w.wanted(), ops.NewSettingList(w.desired.Settings))
 		case s.Template == ops.TemplateBefore && before != "":
 			next[s.Name] = before
 		default:
@@ -350,7 +362,7 @@ func (w *world) apply(e ops.Effective, saved ops.Saved) {
 			}
 		}
 		if i >= 0 && w.sets[i].Replicas == s.Replicas && w.sets[i].InitialMasters == s.InitialMasters &&
-			w.live[s.Name] == saved[s.Name] && w.hold[s.Name] == s.Hold && w.noted[s.Name] == s.Suspended {
+			w.live[s.Name] == saved[s.Name] && w.hold[s.Name] == s.Hold && w.noted[s.Name] == s.Suspended && w.annotated[s.Name] == s.Settings {
 			continue
 		}
 		w.write(func() {
@@ -362,6 +374,7 @@ func (w *world) apply(e ops.Effective, saved ops.Saved) {
 			require.False(w.t, s.InitialMasters && !w.sets[i].InitialMasters, "initial_master_nodes never comes back")
 			w.sets[i].Replicas, w.sets[i].InitialMasters = s.Replicas, s.InitialMasters
 			w.live[s.Name], w.hold[s.Name], w.noted[s.Name] = saved[s.Name], s.Hold, s.Suspended
+			w.annotate(s.Name, s.Settings)
 			for o := range s.Replicas {
 				w.claim(s.Name, o)
 				if node := s.Name + "/" + strconv.Itoa(o); w.expects[node] == 0 {
@@ -532,6 +545,9 @@ func (s *toySession) Exec(_ context.Context, statement string, arguments ...any)
 		})
 		return 1, nil
 	}
+	if done, err := w.changeSettings(statement); done {
+		return 1, err
+	}
 	if strings.HasPrefix(statement, "UPDATE sys.node_checks") {
 		w.write(func() {
 			for _, n := range w.nodeNames() {
@@ -563,6 +579,9 @@ func (s *toySession) Exec(_ context.Context, statement string, arguments ...any)
 }
 
 func (s *toySession) Strings(_ context.Context, query string, arguments ...any) ([][]string, error) {
+	if value, ok := s.w.askSetting(query); ok {
+		return [][]string{{value}}, nil
+	}
 	switch {
 	case strings.Contains(query, "['enable']"):
 		return [][]string{{s.w.allocation()}}, nil

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -82,10 +83,11 @@ func newPassword() (string, error) {
 func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec ops.Record, observed *ops.Observed) {
 	detailed := ops.Detailed(&desired, &rec)
 	defer func() { observed.Database, observed.Stable = w.reading, w.stable }()
-	if time.Since(w.reading.At) < w.readingAge() && (!detailed || w.reading.TablesKnown) {
+	settings := ops.SettingsToRead(&desired, &rec, observed.Pods)
+	if time.Since(w.reading.At) < w.readingAge() && (!detailed || w.reading.TablesKnown) && slices.Equal(settings, w.reading.SettingsAsked) {
 		return
 	}
-	target := cratedb.Target{Detailed: detailed}
+	target := cratedb.Target{Detailed: detailed, Settings: settings}
 	for _, pod := range observed.Pods {
 		if pod.IP != "" && !pod.Started.IsZero() && !pod.Terminating && pod.Phase == "Running" {
 			target.Pods = append(target.Pods, cratedb.PodRef{Name: pod.Name, NodeName: pod.NodeName})

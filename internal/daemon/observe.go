@@ -86,6 +86,7 @@ func observedSet(object *unstructured.Unstructured, cluster string) ops.Observed
 		InitialMasters: ops.HasInitialMasters(object),
 		Template:       ops.TemplateOf(object), Hold: object.GetAnnotations()[names.HoldAnnotation],
 		Suspended: object.GetAnnotations()[names.SuspendedAnnotation],
+		Annotated: object.GetAnnotations()[names.SettingsAnnotation], Settings: ops.LiveArgumentsOf(object),
 	}
 }
 
@@ -112,6 +113,7 @@ func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
 	for _, container := range pod.Spec.Containers {
 		if container.Name == ops.CrateContainer {
 			out.Version = imageTag(container.Image)
+			out.Settings = ops.LiveArguments(slices.Concat(container.Command, container.Args))
 		}
 	}
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {

@@ -17,6 +17,8 @@ const (
 	// SuspendedAnnotation stands on a StatefulSet while its cluster is suspended:
 	// the replicas that it had, and the cluster's id.
 	SuspendedAnnotation = Prefix + "suspended"
+	// SettingsAnnotation says which cluster settings we have set in the database.
+	SettingsAnnotation = Prefix + "settings"
 	// TemplateAnnotation stands on a pod template, and so on each pod: a hash of
 	// what a process reads when it starts. Pods that differ from their set's are
 	// outdated.

@@ -43,6 +43,8 @@ type Target struct {
 	Password string
 	// Detailed reads the tables, each shard and the snapshots too (ops.Detailed).
 	Detailed bool
+	// Settings are the cluster settings to read (ops.SettingsToRead).
+	Settings []string
 }
 
 // PodRef is a pod and CrateDB's name of the node in it.

@@ -56,6 +56,10 @@ func run(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 	case ops.ActionSuspendSet:
 		err := t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.Value)
 		return ops.Result{Message: fmt.Sprintf("the StatefulSet went from %d to %d replicas, because its cluster is suspended", a.From, a.Value)}, err
+	case ops.ActionSetSettings:
+		return setSettings(ctx, a, t)
+	case ops.ActionResetSettings:
+		return resetSettings(ctx, a, t)
 	case ops.ActionCurePod:
 		err := t.Objects.RestartPod(ctx, a.Pod, a.PodUID, false)
 		if errors.Is(err, ErrNotFound) {

@@ -40,6 +40,8 @@ var All = []Rule{
 	HoldHiddenRule,
 	HoldChangedRule,
 	UnexplainedHoldRule,
+	SettingNotEffectiveRule,
+	SettingChangedRule,
 	AbortedRule,
 	ShrinkRule,
 	RaisedRule,

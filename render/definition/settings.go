@@ -27,6 +27,8 @@ var reservedSettings = []struct{ prefix, reason string }{
 	{"auth.host_based.enabled", "is always on, without it everyone is the superuser: leave it out"},
 	{"auth.host_based.config.0.", "entry 0 lets the superuser in from its own node, which bootstrap needs: take another number"},
 	{"auth.host_based.config.99.", "entry 99 asks everyone for a password: take a smaller number, it wins"},
+	{"cluster.routing.allocation.enable", "operations hold it around a restart, and give it back"},
+	{"cluster.routing.allocation.exclude._id", "operations exclude the nodes that are to leave by it: write exclude._name for nodes of your own choice"},
 	{"http.port", "write spec.ports.http"},
 	{"psql.port", "write spec.ports.postgres"},
 	{"transport.tcp.port", "write spec.ports.transport"},

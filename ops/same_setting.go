@@ -1,0 +1,78 @@
+package ops
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// SameSetting reports whether a value that CrateDB shows is the one that was
+// asked for. CrateDB prints durations, sizes, numbers and words in its own way
+// ("7200000ms" for 2h, "FULL" for full, a list for awareness attributes), and a
+// breaker's share of the heap in bytes, of which it is unknown whether it is the
+// share that was asked for.
+func SameSetting(shown, wanted string) Answer {
+	shown, wanted = plainSetting(shown), plainSetting(wanted)
+	if shown == wanted {
+		return Yes
+	}
+	if a, ok := milliseconds(shown); ok {
+		if b, ok := milliseconds(wanted); ok {
+			return AnswerOf(a == b)
+		}
+	}
+	if strings.HasSuffix(shown, "%") != strings.HasSuffix(wanted, "%") {
+		_, one := bytesOf(shown)
+		_, other := bytesOf(wanted)
+		if one || other {
+			return Unknown
+		}
+	}
+	if a, ok := bytesOf(shown); ok {
+		if b, ok := bytesOf(wanted); ok {
+			// It is printed with one digit after the point.
+			return AnswerOf(math.Abs(a-b) <= math.Max(a, b)*0.01)
+		}
+	}
+	a, err := strconv.ParseFloat(strings.TrimSuffix(shown, "%"), 64)
+	if err != nil {
+		return No
+	}
+	b, err := strconv.ParseFloat(strings.TrimSuffix(wanted, "%"), 64)
+	return AnswerOf(err == nil && math.Abs(a-b) < 1e-6)
+}
+
+// plainSetting makes a list of what is printed as one, and forgets the case.
+func plainSetting(text string) string {
+	text = strings.ToLower(strings.TrimSpace(text))
+	if inner, ok := strings.CutPrefix(text, "["); ok {
+		text = strings.TrimSuffix(inner, "]")
+		return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' }), ",")
+	}
+	return text
+}
+
+var unitPattern = regexp.MustCompile(`^(\d+(?:\.\d+)?)([a-z]+)$`)
+
+// milliseconds of CrateDB's time values: 500ms, 1m, 2h.
+func milliseconds(text string) (float64, bool) {
+	m := unitPattern.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	unit, ok := map[string]float64{"nanos": 1e-6, "micros": 1e-3, "ms": 1, "s": 1e3, "m": 6e4, "h": 3.6e6, "d": 8.64e7}[m[2]]
+	n, err := strconv.ParseFloat(m[1], 64)
+	return n * unit, ok && err == nil
+}
+
+// bytesOf CrateDB's sizes: 512b, 40mb, 1.5gb; they are powers of 1024.
+func bytesOf(text string) (float64, bool) {
+	m := unitPattern.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	unit, ok := map[string]float64{"b": 1, "k": 1 << 10, "kb": 1 << 10, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30, "t": 1 << 40, "tb": 1 << 40, "p": 1 << 50, "pb": 1 << 50}[m[2]]
+	n, err := strconv.ParseFloat(m[1], 64)
+	return n * unit, ok && err == nil
+}

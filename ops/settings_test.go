@@ -1,0 +1,447 @@
+package ops_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+)
+
+// toySettings are the cluster settings of a world, without that which is held.
+type toySettings struct {
+	byHand, transients, annotated map[string]string
+	statements                    []string
+}
+
+var toyDefaults = map[string]string{"stats.jobs_log_size": "10000", "cluster.max_shards_per_node": "1000", "bulk.request_timeout": "1m"}
+
+// A template in the toy is its hash and the settings taken live.
+func split(token string) (string, ops.SettingList) {
+	hash, list, _ := strings.Cut(token, "|")
+	return hash, ops.SettingList(list)
+}
+
+func join(hash string, list ops.SettingList) string {
+	if list == "" {
+		return hash
+	}
+	return hash + "|" + string(list)
+}
+
+func settingChanges(set string, old, wanted ops.SettingList) []ops.Change {
+	var changes []ops.Change
+	for _, s := range slices.Concat(old.Settings(), wanted.Settings()) {
+		before, _ := old.Get(s.Name)
+		after, _ := wanted.Get(s.Name)
+		if before != after {
+			changes = append(changes, ops.Change{Class: ops.ChangeSetting, Set: set, Path: "command[" + s.Name + "]", Old: before, New: after})
+		}
+	}
+	return changes
+}
+
+func (w *world) effectiveSetting(name string) (string, bool) {
+	if v, ok := w.transients[name]; ok {
+		return v, true
+	}
+	if v, ok := w.byHand[name]; ok {
+		return v, true
+	}
+	for _, pod := range slices.Sorted(maps.Keys(w.pods)) {
+		if v, ok := w.pods[pod].settings.Get(name); ok {
+			return v, true
+		}
+	}
+	v, ok := toyDefaults[name]
+	return v, ok
+}
+
+func (w *world) readSettings(db *ops.Database, pods []ops.Pod) {
+	db.SettingsAsked, db.Effective = ops.SettingsToRead(&w.desired, &w.record, pods), map[string]string{}
+	for _, name := range db.SettingsAsked {
+		if v, ok := w.effectiveSetting(name); ok {
+			db.Effective[name] = v
+		}
+	}
+}
+
+func (w *world) askSetting(query string) (string, bool) {
+	for name := range toyDefaults {
+		if strings.Contains(query, "settings['"+strings.ReplaceAll(name, ".", "']['")+"']") {
+			return w.effectiveSetting(name)
+		}
+	}
+	return "", false
+}
+
+func (w *world) annotate(set, text string) {
+	if w.annotated == nil {
+		w.annotated = map[string]string{}
+	}
+	w.annotated[set] = text
+}
+
+func (w *world) changeSettings(statement string) (bool, error) {
+	if name, ok := strings.CutPrefix(statement, "RESET GLOBAL "); ok {
+		w.write(func() {
+			w.statements = append(w.statements, statement)
+			delete(w.byHand, strings.Trim(name, `"`))
+			delete(w.transients, strings.Trim(name, `"`))
+		})
+		return true, nil
+	}
+	list, ok := strings.CutPrefix(statement, "SET GLOBAL PERSISTENT ")
+	if !ok {
+		return false, nil
+	}
+	if strings.Contains(list, "'bad'") {
+		return true, errors.New("Failed to parse value [bad]")
+	}
+	w.write(func() {
+		w.statements = append(w.statements, statement)
+		for assignment := range strings.SplitSeq(list, ", ") {
+			name, value, _ := strings.Cut(assignment, " = ")
+			name, value = strings.Trim(name, `"`), strings.Trim(value, "'")
+			i := slices.IndexFunc(w.record.Settings, func(e ops.RecordedSetting) bool { return e.Name == name && e.Value == value })
+			require.GreaterOrEqual(w.t, i, 0, "the intent is recorded before the setting")
+			for set := range w.live {
+				require.Contains(w.t, w.annotated[set], name, "and is said on the StatefulSet")
+			}
+			if w.byHand == nil {
+				w.byHand = map[string]string{}
+			}
+			w.byHand[name] = value
+		}
+	})
+	return true, nil
+}
+
+const (
+	jobsLog = "stats.jobs_log_size"
+	shards  = "cluster.max_shards_per_node"
+)
+
+// settled is a made cluster whose definition has settings from the start.
+func settledWorld(t *testing.T, settings ...ops.Setting) *world {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.desired.Settings = settings
+	for _, u := range w.desired.Users {
+		w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
+	}
+	w.run(60)
+	require.Empty(t, w.statements, "what a node was started with is not set again")
+	return w
+}
+
+func (w *world) push(revision string, settings ...ops.Setting) {
+	w.desired.Settings, w.desired.Revision, w.desired.Commit = settings, revision, "commit of "+revision
+}
+
+func (w *world) noneRestarted() {
+	w.t.Helper()
+	for name, p := range w.pods {
+		require.Zero(w.t, p.restarts, name)
+	}
+}
+
+func (w *world) reportsOf(reason string) int {
+	n := 0
+	for _, r := range w.reports {
+		if r.Reason == reason {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) waiting() []string {
+	d, err := w.turn()
+	require.NoError(w.t, err)
+	var all []string
+	for _, r := range d.Waits {
+		all = append(all, r.Name)
+	}
+	return all
+}
+
+func TestASettingIsSetLiveAndItsTemplateFollowsWithoutARestart(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after []ops.Setting
+		statements    []string
+		effective     map[string]string
+	}{
+		"another value": {[]ops.Setting{{Name: jobsLog, Value: "5000"}}, []ops.Setting{{Name: jobsLog, Value: "20000"}},
+			[]string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20000'`}, map[string]string{jobsLog: "20000"}},
+		"a new setting": {nil, []ops.Setting{{Name: jobsLog, Value: "20000"}},
+			[]string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20000'`}, map[string]string{jobsLog: "20000"}},
+		"two at once": {nil, []ops.Setting{{Name: shards, Value: "2000"}, {Name: jobsLog, Value: "20000"}},
+			[]string{`SET GLOBAL PERSISTENT "cluster.max_shards_per_node" = '2000', "stats.jobs_log_size" = '20000'`}, map[string]string{jobsLog: "20000", shards: "2000"}},
+		"the same in other words":            {nil, []ops.Setting{{Name: "bulk.request_timeout", Value: "60s"}}, nil, map[string]string{"bulk.request_timeout": "1m"}},
+		"one that we have never set is gone": {[]ops.Setting{{Name: jobsLog, Value: "5000"}}, nil, nil, map[string]string{jobsLog: "5000"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settledWorld(t, c.before...)
+			w.push("rev-2", c.after...)
+			w.run(20)
+			assert.Equal(t, c.statements, w.statements)
+			for setting, value := range c.effective {
+				shown, _ := w.effectiveSetting(setting)
+				assert.Equal(t, value, shown)
+			}
+			_, list := split(w.live[hot])
+			assert.Equal(t, ops.NewSettingList(c.after), list, "the template follows")
+			assert.Equal(t, min(len(c.statements), 1), w.reportsOf("SettingsSet"), "told once")
+			w.noneRestarted()
+			w.run(3)
+			assert.Equal(t, c.statements, w.statements, "and it is quiet then")
+		})
+	}
+}
+
+func TestASettingThatIsGoneIsResetWhereWeHaveSetIt(t *testing.T) {
+	w := settledWorld(t)
+	w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+	w.run(20)
+	w.push("rev-3")
+	w.run(20)
+	assert.Equal(t, `RESET GLOBAL "stats.jobs_log_size"`, w.statements[len(w.statements)-1])
+	assert.Empty(t, w.byHand)
+	assert.Empty(t, w.record.Settings)
+	assert.Empty(t, w.annotated[hot])
+	assert.Equal(t, 1, w.reportsOf("SettingsReset"))
+	w.noneRestarted()
+}
+
+// Cut off before or after any write, with the record lost or kept: the same end.
+func TestSettingsSurviveAKillAtAnyWrite(t *testing.T) {
+	for _, lose := range []bool{false, true} {
+		for _, after := range []bool{false, true} {
+			for n := 1; n <= 12; n++ {
+				w := settledWorld(t, ops.Setting{Name: jobsLog, Value: "5000"})
+				w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"}, ops.Setting{Name: shards, Value: "2000"})
+				w.killAt, w.after, w.lose = w.writes+n, after, lose
+				w.run(40)
+				assert.Equal(t, map[string]string{jobsLog: "20000", shards: "2000"}, w.byHand, "write %d, after %v, lose %v", n, after, lose)
+				w.killAt = 0
+				w.push("rev-3", ops.Setting{Name: jobsLog, Value: "5000"})
+				w.killAt = w.writes + n
+				w.run(40)
+				shown, _ := w.effectiveSetting(shards)
+				assert.Equal(t, "1000", shown, "write %d, after %v, lose %v", n, after, lose)
+				assert.NotContains(t, w.byHand, shards)
+				w.noneRestarted()
+			}
+		}
+	}
+}
+
+func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
+	t.Run("changed after us: said once, nothing waits", func(t *testing.T) {
+		w := settledWorld(t)
+		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		w.run(20)
+		said := len(w.statements)
+		w.byHand[jobsLog] = "7"
+		w.run(20)
+		assert.Equal(t, []string{"setting-changed"}, w.waiting())
+		w.run(20)
+		assert.Equal(t, 1, w.reportsOf("SettingsChanged"))
+		assert.Len(t, w.statements, said)
+		t.Run("and a new commit does not overwrite it", func(t *testing.T) {
+			w.push("rev-3", ops.Setting{Name: jobsLog, Value: "30000"})
+			for range 10 {
+				assert.Contains(t, w.waiting(), "setting-not-effective")
+			}
+			assert.Equal(t, "7", w.byHand[jobsLog])
+			delete(w.byHand, jobsLog) // RESET GLOBAL
+			w.now = w.now.Add(2 * time.Minute)
+			w.push("rev-4", ops.Setting{Name: jobsLog, Value: "40000"})
+		})
+	})
+	t.Run("changed before us, against what the nodes were started with", func(t *testing.T) {
+		w := settledWorld(t, ops.Setting{Name: jobsLog, Value: "5000"})
+		w.byHand = map[string]string{jobsLog: "7"}
+		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		for range 10 {
+			assert.Contains(t, w.waiting(), "setting-not-effective")
+		}
+		assert.Empty(t, w.statements)
+		delete(w.byHand, jobsLog)
+		w.run(20)
+		assert.Equal(t, "20000", w.byHand[jobsLog])
+	})
+	t.Run("under a transient value: set once, said, and done when it is gone", func(t *testing.T) {
+		w := settledWorld(t)
+		w.transients = map[string]string{jobsLog: "10000"}
+		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		for range 10 {
+			_, err := w.turn()
+			require.NoError(t, err)
+		}
+		assert.Contains(t, w.waiting(), "setting-not-effective")
+		assert.Len(t, w.statements, 1, "no fight")
+		w.now = w.now.Add(2 * time.Minute)
+		w.waiting()
+		assert.LessOrEqual(t, len(w.statements), 2, "once a minute")
+		w.transients = nil
+		w.run(20)
+		assert.Equal(t, 1, w.reportsOf("SettingsSet"))
+	})
+	t.Run("gone from the definition and changed: left, and told", func(t *testing.T) {
+		w := settledWorld(t)
+		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		w.run(20)
+		w.byHand[jobsLog] = "7"
+		w.push("rev-3")
+		w.run(20)
+		assert.Equal(t, "7", w.byHand[jobsLog])
+		assert.Empty(t, w.record.Settings)
+		assert.Equal(t, 1, w.reportsOf("SettingsLeft"))
+	})
+	t.Run("after the record was lost", func(t *testing.T) {
+		w := settledWorld(t)
+		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		w.run(20)
+		w.byHand[jobsLog], w.record = "7", ops.Record{}
+		w.run(30)
+		assert.Equal(t, "7", w.byHand[jobsLog])
+		assert.Equal(t, []string{"setting-changed"}, w.waiting())
+	})
+}
+
+// An evicted pod would not start on what CrateDB refuses.
+func TestAValueThatCrateDBRefusesNeverGetsIntoATemplate(t *testing.T) {
+	w := settledWorld(t, ops.Setting{Name: jobsLog, Value: "5000"})
+	w.push("rev-2", ops.Setting{Name: jobsLog, Value: "bad"})
+	for range 10 {
+		_, err := w.turn()
+		require.NoError(t, err)
+	}
+	_, list := split(w.live[hot])
+	assert.Equal(t, ops.SettingList(jobsLog+"=5000"), list)
+	assert.NotEqual(t, ops.StageVerified, w.record.Stage)
+	w.push("rev-3", ops.Setting{Name: jobsLog, Value: "20000"})
+	w.run(20)
+	_, list = split(w.live[hot])
+	assert.Equal(t, ops.SettingList(jobsLog+"=20000"), list)
+}
+
+// A setting and more memory in one commit: the nodes are restarted once, and
+// then have the value on their command line too.
+func TestASettingAndARestartInOneCommit(t *testing.T) {
+	w := settledWorld(t, ops.Setting{Name: jobsLog, Value: "5000"})
+	w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+	w.template = "t2"
+	w.run(200)
+	for name, p := range w.pods {
+		assert.Equal(t, 1, p.restarts, name)
+		assert.Equal(t, ops.SettingList(jobsLog+"=20000"), p.settings, name)
+	}
+	assert.Len(t, w.statements, 1)
+}
+
+func TestTheMarkOfATemplateStaysForWhatCrateDBTakesLive(t *testing.T) {
+	first, saved := materialised(t, statefulSet(t), nil, ops.EffectiveSet{})
+	other, saved := materialised(t, statefulSet(t, "stats.enabled=true", "stats.enabled=false"), saved, ops.EffectiveSet{})
+	assert.Equal(t, ops.TemplateOf(first), ops.TemplateOf(other))
+	command, err := other.MarshalJSON()
+	require.NoError(t, err)
+	assert.Contains(t, string(command), "stats.enabled=false", "the template follows")
+	gone, saved := materialised(t, statefulSet(t, `,"-Cstats.enabled=true"`, ""), saved, ops.EffectiveSet{})
+	assert.Equal(t, ops.TemplateOf(first), ops.TemplateOf(gone))
+	bigger, saved := materialised(t, statefulSet(t, `"value":"1"`, `"value":"2"`), saved, ops.EffectiveSet{Remember: true})
+	assert.NotEqual(t, ops.TemplateOf(first), ops.TemplateOf(bigger))
+	back, _ := materialised(t, statefulSet(t), saved, ops.EffectiveSet{Remember: true})
+	assert.Equal(t, ops.TemplateOf(first), ops.TemplateOf(back), "a change that is taken back midway restarts no pod again")
+}
+
+// Another release may hash otherwise: that alone restarts nothing.
+func TestAMarkOfAnotherReleaseStays(t *testing.T) {
+	set := statefulSet(t)
+	require.NoError(t, unstructured.SetNestedField(set.Object, "0123456789abcdef", "spec", "template", "metadata", "annotations", names.TemplateAnnotation))
+	saved, err := ops.Pack([]*unstructured.Unstructured{set})
+	require.NoError(t, err)
+	same, _ := materialised(t, statefulSet(t), saved, ops.EffectiveSet{InitialMasters: true})
+	assert.Equal(t, "0123456789abcdef", ops.TemplateOf(same))
+	bigger, _ := materialised(t, statefulSet(t, `"value":"1"`, `"value":"2"`), saved, ops.EffectiveSet{InitialMasters: true})
+	assert.NotEqual(t, "0123456789abcdef", ops.TemplateOf(bigger))
+}
+
+// A group that has a setting otherwise keeps it from being set for all.
+func TestASettingIsLiveOnlyWhereEveryNodeHasItAlike(t *testing.T) {
+	hotSet := statefulSet(t)
+	cold := func(value string) *unstructured.Unstructured {
+		return statefulSet(t, "crate-data-hot-c", "crate-data-cold-c", "-Cstats.enabled=true", value)
+	}
+	for name, c := range map[string]struct {
+		before, after string
+		class         ops.ChangeClass
+		live          []ops.Setting
+	}{
+		"the other group has the same": {"-Cstats.enabled=false", "-Cstats.enabled=true", ops.ChangeSetting, []ops.Setting{{Name: "stats.enabled", Value: "true"}}},
+		"the other group differs":      {"-Cstats.enabled=true", "-Cstats.enabled=false", ops.ChangeRestart, nil},
+		"the other group has none":     {"-Cstats.enabled=true", "-Cnode.data=true", ops.ChangeRestart, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wanted := []*unstructured.Unstructured{hotSet, cold(c.after)}
+			changes := ops.Classify(wanted, []*unstructured.Unstructured{hotSet, cold(c.before)})
+			require.NotEmpty(t, changes)
+			for _, change := range changes {
+				assert.Equal(t, c.class.String(), change.Class.String(), change.Path)
+			}
+			assert.ElementsMatch(t, c.live, ops.LiveSettings(wanted))
+		})
+	}
+}
+
+func TestSameSetting(t *testing.T) {
+	for _, c := range []struct {
+		shown, wanted string
+		same          ops.Answer
+	}{
+		{"20000", "20000", ops.Yes},
+		{"20000", "5000", ops.No},
+		{"7200000ms", "2h", ops.Yes},
+		{"1h", "3600s", ops.Yes},
+		{"1h", "2h", ops.No},
+		{"FULL", "full", ops.Yes},
+		{"[zone]", "zone", ops.Yes},
+		{"[zone rack]", "zone,rack", ops.Yes},
+		{"[zone]", "rack", ops.No},
+		{"1mb", "1024kb", ops.Yes},
+		{"192.5mb", "192.49mb", ops.Yes},
+		{"100mb", "50mb", ops.No},
+		{"192mb", "50%", ops.Unknown},
+		{"80%", "80%", ops.Yes},
+		{"80%", "85%", ops.No},
+		{"0.5", "0.50", ops.Yes},
+		{"0.45", "0.4", ops.No},
+		{"true", "false", ops.No},
+		{"", "", ops.Yes},
+		{"", "zone", ops.No},
+	} {
+		assert.Equal(t, c.same.String(), ops.SameSetting(c.shown, c.wanted).String(), "%q and %q", c.shown, c.wanted)
+	}
+}
+
+// RESET takes off everything that begins with the name.
+func TestNoSettingThatIsSetLiveBeginsWithAnother(t *testing.T) {
+	list := ops.SettingsTakenLive()
+	require.Greater(t, len(list), 40)
+	for _, a := range list {
+		for _, b := range list {
+			assert.False(t, a != b && strings.HasPrefix(b, a), "RESET GLOBAL %s would take off %s", a, b)
+		}
+		assert.NotContains(t, []string{"cluster.routing.allocation.enable", "cluster.routing.allocation.exclude._id"}, a, "operations hold it")
+		assert.False(t, strings.HasPrefix("cluster.routing.allocation.enable", a) || strings.HasPrefix("cluster.routing.allocation.exclude._id", a))
+	}
+}
