@@ -3,7 +3,6 @@ package ops
 import (
 	"fmt"
 
-	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/gates"
 )
 
@@ -55,25 +54,6 @@ func (t *turn) systemUser() {
 	if made.UID != secret.Version.UID || t.o.Database.SystemLogin == LoginRefused {
 		t.harmless(Action{Kind: ActionSetSystemUser, Pod: pod, User: "system", Secret: key, SecretVersion: secret.Version})
 		return
-	}
-	if reason, waits := gates.Contact(t.contact(), t.o.Database.Error); waits {
-		t.wait(reason)
-	}
-}
-
-// systemLogin says why `system` does not log in after bootstrap.
-func (t *turn) systemLogin(secret Secret) {
-	if t.down() {
-		return
-	}
-	switch t.o.Database.SystemLogin {
-	case LoginOK:
-		t.r.Bootstrap.System = secret.Version
-	case LoginRefused:
-		if secret.Version != t.r.Bootstrap.System {
-			t.refusal(gates.PasswordChange(names.SystemUser, secret.Name))
-			return
-		}
 	}
 	if reason, waits := gates.Contact(t.contact(), t.o.Database.Error); waits {
 		t.wait(reason)

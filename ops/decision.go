@@ -175,7 +175,8 @@ const (
 	// ActionSetLicense runs SET LICENSE in Pod by exec, from Secret.
 	ActionSetLicense ActionKind = "set-license"
 	// ActionSetSystemUser makes or repairs `system` by exec in Pod, so that it
-	// logs in with Secret's password.
+	// logs in with Secret's password; with ClusterID only where the node in the pod
+	// is of that cluster.
 	ActionSetSystemUser ActionKind = "set-system-user"
 	// ActionSetUser makes User, with all privileges and Secret's password, as
 	// `system`, on Pod.

@@ -201,6 +201,9 @@ type Database struct {
 	Error string
 	// SystemLogin is how the login of `system` with its Secret's password went.
 	SystemLogin Login
+	// SystemSecret is the version of its Secret that was tried; zero where it is
+	// not known.
+	SystemSecret SecretVersion
 	// Pods are each pod's own answers; a pod that did not answer is absent.
 	Pods []PodAnswer
 

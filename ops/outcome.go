@@ -176,7 +176,7 @@ func refusedAction(name, operation string) string {
 		return "change_compute"
 	case gates.VolumesRule.Name:
 		return "expand_storage"
-	case gates.PasswordChangeRule.Name, gates.SystemPasswordLostRule.Name:
+	case gates.SystemRefusedRule.Name, gates.SystemPasswordLostRule.Name:
 		return "password_update"
 	}
 	return operation

@@ -132,11 +132,3 @@ func TestAPasswordChangeThatFailsIsReportedOnceAndTriedOn(t *testing.T) {
 	s.r = d.Record
 	assert.Empty(t, s.decide().Reports)
 }
-
-func TestTheSystemUsersChangedSecretIsRefusedByName(t *testing.T) {
-	s := made(t)
-	i := slices.IndexFunc(s.o.Secrets, func(x ops.Secret) bool { return x.Name == "user-system-c" })
-	s.o.Secrets[i].Version.ResourceVersion = "99"
-	s.o.Database = ops.Database{At: s.o.At, Contact: ops.No, SystemLogin: ops.LoginRefused}
-	assert.Contains(t, reasons(s.decide().Refusals), "password-change-not-supported")
-}

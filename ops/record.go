@@ -245,6 +245,8 @@ type Bootstrap struct {
 	Licence LicenceState `json:"licence,omitempty"`
 	// System is the Secret whose password `system` was verified with.
 	System SecretVersion `json:"system"`
+	// SystemChange is of a password that the database does not take.
+	SystemChange SystemChange `json:"systemChange"`
 	// Users in the order they were created.
 	Users []RecordedUser `json:"users,omitempty"`
 }

@@ -52,7 +52,7 @@ func (r *Record) Equal(o *Record) bool {
 		r.AllowedCIDRs != o.AllowedCIDRs, r.Seq != o.Seq, r.Last != o.Last, r.Command != o.Command,
 		licenceName(r.License) != licenceName(o.License), r.LicenseSecret != o.LicenseSecret, r.LicenseChange != o.LicenseChange,
 		r.Bootstrap.Done != o.Bootstrap.Done, r.Bootstrap.Licence != o.Bootstrap.Licence,
-		r.Bootstrap.System != o.Bootstrap.System,
+		r.Bootstrap.System != o.Bootstrap.System, !r.Bootstrap.SystemChange.equal(o.Bootstrap.SystemChange),
 		!slices.Equal(r.Bootstrap.Users, o.Bootstrap.Users),
 		!slices.Equal(r.Sets, o.Sets), !slices.Equal(r.Suspended, o.Suspended), !slices.Equal(r.Budgets, o.Budgets),
 		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained,

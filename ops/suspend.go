@@ -327,6 +327,9 @@ func (t *turn) suspendedWaits() {
 			waiting = append(waiting, "user "+u.Name)
 		}
 	}
+	if s := t.secret(t.systemSecret()); s.Exists && t.r.Bootstrap.System != (SecretVersion{}) && s.Version != t.r.Bootstrap.System {
+		waiting = append(waiting, "user "+names.SystemUser)
+	}
 	if t.licenceDue() {
 		waiting = append(waiting, "the licence")
 	}

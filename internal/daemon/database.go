@@ -93,8 +93,10 @@ func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec o
 			target.Pods = append(target.Pods, cratedb.PodRef{Name: pod.Name, NodeName: pod.NodeName})
 		}
 	}
+	var tried ops.SecretVersion
 	if secret, ok := w.live.Secret(desired.Namespace, names.SystemSecret(desired.Name)); ok {
 		target.Password = string(secret.Data["password"])
+		tried = ops.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion}
 	}
 	defer func() { w.stable = w.stable.Next(&w.reading) }()
 	if len(target.Pods) == 0 {
@@ -104,6 +106,7 @@ func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec o
 	asking, cancel := w.leadership.bounded(ctx)
 	defer cancel()
 	w.reading = w.client().Observe(asking, target)
+	w.reading.SystemSecret = tried
 	if w.reading.At.IsZero() {
 		w.reading.At = time.Now()
 	}

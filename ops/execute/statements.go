@@ -43,6 +43,10 @@ const (
 	// DQL after GRANT ALL PRIVILEGES.
 	clusterPrivileges = `SELECT type FROM sys.privileges WHERE grantee = $1 AND class = 'CLUSTER' AND state = 'GRANT'`
 	allPrivileges     = 4
+	// The same for crash, which binds nothing.
+	systemPrivileges = `SELECT type FROM sys.privileges WHERE grantee = 'system' AND class = 'CLUSTER' AND state = 'GRANT'`
+
+	clusterID = `SELECT id FROM sys.cluster`
 
 	// Acknowledging takes DML, and is lost when a node restarts.
 	acknowledgeChecks = `UPDATE sys.node_checks SET acknowledged = TRUE WHERE id = 1`

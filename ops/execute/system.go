@@ -61,28 +61,60 @@ func setSystemUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, erro
 		return ops.Result{}, err
 	}
 
+	if err := t.sameCluster(ctx, a); err != nil {
+		return ops.Result{}, err
+	}
 	once, err := t.Password()
 	if err != nil {
 		return ops.Result{}, err
 	}
 	result.Message = "system user: created"
+	privileged := false
 	_, err = t.Crash.Run(ctx, a.Pod, createUserLiteral(names.SystemUser, once))
 	if errors.Is(err, ErrUserExists) {
 		result.Message = "system user: it existed, its password was set"
+		privileged = t.crashGranted(ctx, a.Pod)
 		_, err = t.Crash.Run(ctx, a.Pod, alterUserLiteral(names.SystemUser, once))
 	}
 	if err != nil {
 		return ops.Result{}, fmt.Errorf("giving it a one-time password: %w", err)
 	}
 	// The grant comes before the real password: who logs in with that one has
-	// all privileges.
-	if err := t.crashGrant(ctx, a.Pod); err != nil {
-		return ops.Result{}, err
+	// all privileges. What is there already is not done again: the fewer writes
+	// there are until the real password is set, the surer a process that keeps
+	// dying comes there.
+	if !privileged {
+		if err := t.crashGrant(ctx, a.Pod); err != nil {
+			return ops.Result{}, err
+		}
 	}
 	if err := t.setOwnPassword(ctx, a.Pod, once, real); err != nil {
 		return ops.Result{}, err
 	}
 	return result, t.verify(ctx, a.Pod, names.SystemUser, real)
+}
+
+// sameCluster asks the node itself, as its superuser, whether it is of the
+// cluster that is to be repaired; a node before gateway recovery, or on another
+// cluster's volume, refuses `system` just the same.
+func (t Tools) sameCluster(ctx context.Context, a ops.Action) error {
+	if a.ClusterID == "" {
+		return nil
+	}
+	said, err := t.Crash.Run(ctx, a.Pod, clusterID)
+	if err != nil {
+		return fmt.Errorf("asking pod %s for its cluster: %w", a.Pod, err)
+	}
+	if !strings.Contains(said, `"`+a.ClusterID+`"`) {
+		return fmt.Errorf("pod %s is not of the cluster with the id %s: the password of its user system stays as it is", a.Pod, a.ClusterID)
+	}
+	return nil
+}
+
+// crashGranted is false when it cannot be read: granting again does no harm.
+func (t Tools) crashGranted(ctx context.Context, pod string) bool {
+	said, err := t.Crash.Run(ctx, pod, systemPrivileges)
+	return err == nil && strings.Count(said, `"type"`) >= allPrivileges
 }
 
 func (t Tools) crashGrant(ctx context.Context, pod string) error {

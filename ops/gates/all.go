@@ -12,6 +12,8 @@ var All = []Rule{
 	ClaimOfAnotherClusterRule,
 	ClaimVersionRule,
 	SystemPasswordLostRule,
+	SystemChangedRule,
+	SystemRefusedRule,
 	SecretMissingRule,
 	MasterReadyRule,
 	BootstrapFirstRule,
@@ -64,7 +66,6 @@ var All = []Rule{
 	GroupRemovalRule,
 	ClusterNameRule,
 	TLSRule,
-	PasswordChangeRule,
 	UserRemovalRule,
 	DisruptedClustersRule,
 }

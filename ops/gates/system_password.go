@@ -2,18 +2,19 @@ package gates
 
 // SystemPasswordLostRule is the rule system-password-lost.
 var SystemPasswordLostRule = Rule{
-	Name:   "system-password-lost",
-	Kind:   Refuses,
-	Says:   "After bootstrap the Secret of the user system is not made anew, since the database would not take the new password.",
-	Do:     "Make the Secret again as the message says.",
-	Source: "docs/safety.md, passwords",
+	Name: "system-password-lost",
+	Kind: Refuses,
+	Says: "After bootstrap the Secret of the user system is not made anew by itself: a person who has a backup of it wants that one. One that a person makes is taken, and its password is set in the database.",
+	Do: "Restore the Secret, or make it again with a new password: `kubectl create secret generic user-system-CLUSTER --from-literal=password=\"$(openssl rand -base64 24)\"`. " +
+		"stevedore then sets that password in the database.",
+	Source: "docs/operations.md, passwords",
 }
 
 // SystemPasswordLost names the Secret and the way back.
 func SystemPasswordLost(secret string, exists bool) Reason {
-	what := "is gone"
 	if exists {
-		what = "has no key `password`"
+		return SystemPasswordLostRule.because("Secret %s has no key `password`, and the cluster is past its bootstrap: put a password there, the old one or any new one; a new one is set in the database", secret)
 	}
-	return SystemPasswordLostRule.because("Secret %s %s, and the cluster is past its bootstrap: restore it from a backup, or choose a new password, set it with `kubectl exec` and `crash` (ALTER USER \"system\" SET (password = '…')) and create the Secret with it under the key `password`", secret, what)
+	return SystemPasswordLostRule.because("Secret %s is gone, and the cluster is past its bootstrap: restore it, or make it again with a new password, which is then set in the database: "+
+		"kubectl create secret generic %s --from-literal=password=\"$(openssl rand -base64 24)\"", secret, secret)
 }
