@@ -87,10 +87,6 @@ func TestWhatIsNotSupportedIsRefusedByNameAndNothingOfItIsApplied(t *testing.T) 
 		{"rolling updates by Kubernetes", func(s *situation) {
 			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot, Path: "spec.updateStrategy.type"}}
 		}, "update-strategy-change", "spec.updateStrategy.type"},
-		{"a setting of nodes, zone by zone", func(s *situation) {
-			s.d.Operations.RestartBy = "zone"
-			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot, Path: "spec.template.spec.containers[crate].command[stats.enabled]"}}
-		}, "restart-by-zone-not-supported", "restartBy: pod"},
 		{"bigger volumes", func(s *situation) {
 			s.d.Changes = []ops.Change{{Class: ops.ChangeVolumes, Set: hot, Path: "spec.volumeClaimTemplates[data0]", Old: "1Gi", New: "2Gi"}}
 		}, "volume-change-not-supported", "1Gi"},

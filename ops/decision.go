@@ -208,6 +208,9 @@ const (
 	// been asked once more: the setting is Allocation, there are Value nodes and,
 	// with Green, every table is green. Disruptive.
 	ActionRestartPod ActionKind = "restart-pod"
+	// ActionRestartZone deletes Pods, all of one Zone, after the node in Pod has been
+	// asked as for ActionRestartPod. Disruptive.
+	ActionRestartZone ActionKind = "restart-zone"
 	// ActionSuspendSet lowers Set (precondition SetUID and SetVersion) from From
 	// replicas to Value, because its cluster is suspended. Disruptive.
 	ActionSuspendSet ActionKind = "suspend-set"
@@ -223,8 +226,10 @@ const (
 type Action struct {
 	Kind        ActionKind
 	Pod, PodUID string
-	User        string
-	Secret      SecretKey
+	// Pods are "name/uid", joined by commas; Zone is theirs.
+	Pods, Zone string
+	User       string
+	Secret     SecretKey
 	// SecretVersion is the version that was decided on; the executor uses the
 	// Secret only at this version.
 	SecretVersion SecretVersion
@@ -256,6 +261,8 @@ func (a Action) Subject() string {
 		return a.Claim
 	case ActionSetBudget:
 		return a.Budget
+	case ActionRestartZone:
+		return "of zone " + a.Zone
 	case ActionSuspendSet:
 		return a.Set
 	case ActionSetSettings, ActionResetSettings:

@@ -171,7 +171,7 @@ func refusedAction(name, operation string) string {
 		return "upgrade"
 	case gates.SuspendRule.Name:
 		return "suspend"
-	case gates.UpdateStrategyRule.Name, gates.RestartByZoneRule.Name, gates.RestartStoppedRule.Name,
+	case gates.UpdateStrategyRule.Name, gates.RestartStoppedRule.Name,
 		gates.AbortedRule.Name, gates.HoldHiddenRule.Name, gates.UnreplicatedRule.Name:
 		return "change_compute"
 	case gates.VolumesRule.Name:

@@ -1,6 +1,9 @@
 package ops
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // restartProgress counts pods. How long the rest takes is said once a pod of this
 // operation is through all its steps.
@@ -10,7 +13,10 @@ func (t *turn) restartProgress() {
 	}
 	op := t.r.Operation
 	p := &Progress{Subject: op.Restart.Pod, Total: t.allRecorded()}
-	if p.Subject == "" {
+	switch {
+	case op.Restart.Zone != "":
+		p.Subject = "zone " + op.Restart.Zone
+	case p.Subject == "":
 		p.Subject = op.Restart.Set
 	}
 	left := 0
@@ -24,7 +30,7 @@ func (t *turn) restartProgress() {
 			continue
 		}
 		for ordinal := range s.Replicas {
-			if pod := t.pod(s.Name, ordinal); pod == nil || t.outdated(pod) || pod.Name == op.Restart.Pod && op.Step != StepNext {
+			if pod := t.pod(s.Name, ordinal); pod == nil || t.outdated(pod) || op.Step != StepNext && op.Restart.at(pod.Name) {
 				left++
 			}
 		}
@@ -32,10 +38,15 @@ func (t *turn) restartProgress() {
 	p.Done = max(p.Total-left, 0)
 	through := len(op.Restart.Done)
 	if op.Step != StepNext && through > 0 && op.Step != StepHold {
-		through-- // the last of them is back, and not stable yet
+		through -= max(len(op.Restart.Pods), 1) // the last are back, and not stable yet
 	}
 	if through > 0 && left > 0 {
 		p.ETA = (t.elapsed(op.Started) / time.Duration(through) * time.Duration(left)).Round(time.Second)
 	}
 	t.d2.Progress = p
+}
+
+// at is true of a pod that is being restarted.
+func (r *Restart) at(pod string) bool {
+	return r.Pod == pod || slices.ContainsFunc(r.Pods, func(ref PodRef) bool { return ref.Name == pod })
 }

@@ -150,6 +150,9 @@ type Restart struct {
 	Pod      string `json:"pod,omitempty"`
 	PodUID   string `json:"podUID,omitempty"`
 	Template string `json:"template,omitempty"`
+	// Zone and Pods are what goes down together, by zone; Pod is one of them then.
+	Zone string   `json:"zone,omitempty"`
+	Pods []PodRef `json:"pods,omitempty"`
 	// Since is when the step began.
 	Since time.Time `json:"since"`
 	// Before: pods made before are outdated, whatever they run; At and By are the
@@ -163,6 +166,12 @@ type Restart struct {
 	MasterStable bool `json:"masterStable,omitempty"`
 	// Hidden is when a hold was last found to be hidden; it is tried again later.
 	Hidden time.Time `json:"hidden"`
+}
+
+// PodRef is one pod, and no other one of its name.
+type PodRef struct {
+	Name string `json:"name"`
+	UID  string `json:"uid"`
 }
 
 // Upgrade is from what to what a rolling upgrade goes.

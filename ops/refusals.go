@@ -56,35 +56,22 @@ func (t *turn) refuseSets() {
 }
 
 func (t *turn) refuseTemplates() {
-	// A change of one of these shows in the templates too; it is named once.
-	named := false
 	if reason, refused := gates.ClusterName(t.r.ClusterName, t.d.ClusterName); refused {
 		t.refusal(reason)
-		named = true
 	}
 	if reason, refused := gates.TLS(t.r.TLS, t.d.TLS); refused && t.r.Version != "" {
 		t.refusal(reason)
-		named = true
 	}
-	if t.refuseVersion() {
-		named = true
-	}
-	free := t.unstarted()
-	byZone := false
+	t.refuseVersion()
 	for _, c := range t.d.Changes {
 		switch c.Class {
 		case ChangeVolumes:
 			t.refusal(gates.Volumes(c.Set, c.Path, c.Old, c.New))
 		case ChangeImmutable:
 			t.refusal(gates.Immutable(c.Set, c.Path, c.Old, c.New))
-		case ChangeRestart, ChangeImage:
-			switch {
-			case strings.HasPrefix(c.Path, "spec.updateStrategy"):
+		case ChangeRestart:
+			if strings.HasPrefix(c.Path, "spec.updateStrategy") {
 				t.refusal(gates.UpdateStrategy(c.Set, c.Path))
-			case named || free || byZone:
-			case t.d.Operations.RestartBy == "zone":
-				t.refusal(gates.RestartByZone())
-				byZone = true
 			}
 		}
 	}

@@ -239,7 +239,7 @@ func (t *turn) left() int {
 // nextStep chooses the set and the pod, and looks at every gate.
 func (t *turn) nextStep(op *Operation) {
 	r := op.Restart
-	r.Pod, r.PodUID, r.Template = "", "", ""
+	r.Pod, r.PodUID, r.Template, r.Zone, r.Pods = "", "", "", "", nil
 	if t.r.Hold != nil {
 		t.giveBack() // a lost record's
 		return
@@ -284,6 +284,7 @@ func (t *turn) nextStep(op *Operation) {
 		return
 	}
 	op.Step, r.Pod, r.PodUID, r.Template = StepHold, p.Name, p.UID, p.Template
+	r.Zone, r.Pods = t.together(set, p)
 	t.r.Hold = &Hold{Set: set, Value: heldAllocation, Before: freeAllocation}
 }
 
@@ -329,7 +330,7 @@ func (t *turn) holdStep(op *Operation) {
 	p := t.named(r.Pod)
 	live := t.live(h.Set)
 	switch {
-	case t.blocked || live == nil || p == nil || p.UID != r.PodUID || p.Terminating || !t.outdated(p):
+	case t.blocked || live == nil || p == nil || p.UID != r.PodUID || p.Terminating || !t.outdated(p), !t.zoneStands(r):
 		op.Step = StepReturn
 	case live.Hold != h.annotation():
 		// It is being applied.
@@ -343,7 +344,11 @@ func (t *turn) holdStep(op *Operation) {
 		op.Step = StepReturn
 	default:
 		op.Step, r.Since = StepDown, t.now
-		t.deletePod(p)
+		if len(r.Pods) > 0 {
+			t.deleteZone(r)
+		} else {
+			t.deletePod(p)
+		}
 	}
 }
 
@@ -357,6 +362,10 @@ func (t *turn) deletePod(p *Pod) {
 // downStep waits until the pod has gone, is back and has joined.
 func (t *turn) downStep(op *Operation) {
 	r := op.Restart
+	if len(r.Pods) > 0 {
+		t.zoneDownStep(op)
+		return
+	}
 	p := t.named(r.Pod)
 	if p != nil && p.UID == r.PodUID && !p.Terminating {
 		// It was decided and was not done, or is not seen yet.
@@ -407,29 +416,6 @@ func (t *turn) proven(op *Operation) bool {
 		}
 	}
 	return false
-}
-
-// unproven is a pod that runs its set's template and has not joined, where no
-// other one of the set has joined on it.
-func (t *turn) unproven(set string) *Pod {
-	live, s := t.live(set), recorded(t.r.Sets, set)
-	var found *Pod
-	for i := range t.o.Pods {
-		p := &t.o.Pods[i]
-		if p.Set != set || s == nil || p.Ordinal >= s.Replicas || live == nil || live.Template == "" || p.Template != live.Template || p.Terminating {
-			continue
-		}
-		if t.joined(p) {
-			return nil
-		}
-		if found == nil || p.Ordinal < found.Ordinal {
-			found = p
-		}
-	}
-	if p := t.firstOutdated(set); p == nil || p.Template == live.Template {
-		return nil
-	}
-	return found
 }
 
 // joined: ready, a member, and of this cluster by its own word.
@@ -503,39 +489,4 @@ func (t *turn) restartTimeout() {
 		Event: EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartTimedOut", Warning: true,
 		Message: fmt.Sprintf("the rolling restart has taken more than %s and is still being tried; it waits for: %s", t.restartLimit(), t.words()),
 	})
-}
-
-// cure makes a pod anew that does not run and whose template is not its set's any
-// more, whatever the health: that is how a bad definition is repaired. One at a
-// time, and never one that may be a member.
-func (t *turn) cure() {
-	if !t.r.Bootstrap.Done || t.blocked || t.d2.Disruptive != nil ||
-		t.restarting() && t.r.Operation.Step == StepStopped ||
-		!t.applied() || !t.o.Applied.Effective.Equal(t.d2.Effective) {
-		return
-	}
-	var found *Pod
-	for i := range t.o.Pods {
-		p := &t.o.Pods[i]
-		if p.Terminating {
-			return
-		}
-		live := t.live(p.Set)
-		if found != nil || p.Ready || live == nil || !live.Ours || live.ObservedGeneration != live.Generation ||
-			live.Template == "" || p.Template == "" || t.wouldGoBack(p, live) ||
-			p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == "") {
-			continue
-		}
-		if p.Waiting != "" || t.contact() && !t.member(p.NodeName) {
-			found = p
-		}
-	}
-	if found != nil {
-		t.d2.Disruptive = &Action{Kind: ActionCurePod, Pod: found.Name, PodUID: found.UID}
-		if live := t.live(found.Set); found.Started.IsZero() && live.Version != "" && gates.CompareMinor(found.Version, live.Version) > 0 {
-			// It goes back to an older version, and only as long as the newer one has
-			// not started: that is looked at right before.
-			t.d2.Disruptive.Kind = ActionRecreatePod
-		}
-	}
 }

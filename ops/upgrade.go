@@ -39,16 +39,13 @@ func (t *turn) tableAges() []gates.TableAge {
 
 // refuseVersion names why the wanted version cannot run on this cluster's data.
 // What a version depends on besides is looked at until the upgrade begins.
-func (t *turn) refuseVersion() bool {
-	if t.unstarted() || t.r.Version == "" {
-		return false
-	}
-	if !t.upgradeDue() && !t.upgrading() && !t.newerStarted() {
-		return false
+func (t *turn) refuseVersion() {
+	if t.unstarted() || t.r.Version == "" || !t.upgradeDue() && !t.upgrading() && !t.newerStarted() {
+		return
 	}
 	if reason, refused := gates.Downgrade(t.r.HighestVersion, t.d.Version); refused {
 		t.refusal(reason)
-		return true
+		return
 	}
 	reason, refused := gates.VersionPath(t.r.Version, t.d.Version)
 	begun := t.upgrading() && t.r.Operation.Upgrade.NewVersion == t.d.Version
@@ -61,7 +58,6 @@ func (t *turn) refuseVersion() bool {
 	if refused {
 		t.refusal(reason)
 	}
-	return refused
 }
 
 // newerStarted is true when a pod has started a newer minor than is wanted.
@@ -209,7 +205,15 @@ func (t *turn) reportStopped(op *Operation, p *Pod) {
 	}
 }
 
+// upgradeAborted counts by what a pod's image is called; of the same version, by
+// its template.
 func (t *turn) upgradeAborted(from, to string) Reason {
-	left := t.left()
-	return gates.AbortedUpgrade(from, to, left, max(t.allRecorded()-left, 0))
+	upgraded := 0
+	for i := range t.o.Pods {
+		p := &t.o.Pods[i]
+		if p.Version == to && (from != to || !t.outdated(p) && !t.pendingRestart(p.Set)) {
+			upgraded++
+		}
+	}
+	return gates.AbortedUpgrade(from, to, max(t.allRecorded()-upgraded, 0), upgraded)
 }

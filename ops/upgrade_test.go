@@ -421,3 +421,46 @@ func TestWhatEveryNodeSaysDecidesWhetherAnUpgradeHasSucceeded(t *testing.T) {
 	w.run(30)
 	checkUpgraded(t, w, "6.4.3")
 }
+
+// A pod that breaks elsewhere meanwhile is no reason to give a second set an image
+// that nothing has proven yet.
+func TestASecondSetGetsNoImageBeforeTheFirstIsDone(t *testing.T) {
+	w := upgradable(t, tiered(3, 2))
+	to(w, "6.4.3")
+	w.until(func() bool {
+		return w.record.Operation != nil && w.record.Operation.Step == ops.StepNext && w.live["crate-master-c"] == w.wanted()
+	})
+	o := w.observe()
+	i := slices.IndexFunc(o.Pods, func(p ops.Pod) bool { return p.Set == hot })
+	o.Pods[i].Ready, o.Pods[i].Waiting = false, "CrashLoopBackOff"
+	d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+	require.Equal(t, "crate-master-c", d.Record.Operation.Restart.Set)
+	assert.Equal(t, ops.TemplateKept, d.Effective.Sets[1].Template)
+}
+
+// What has come up on the new version after the template went back is not outdated.
+func TestAPodOnTheNewVersionIsNotRestartedOntoTheOldOne(t *testing.T) {
+	w := upgradable(t, wantedCluster(3))
+	w.desired.Operations.RestartTimeout = 20 * time.Second
+	to(w, "6.4.3")
+	w.bad[w.wanted()] = true
+	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepStopped })
+	w.commands.Abort = "true"
+	for range 5 {
+		_, err := w.turn()
+		require.NoError(t, err)
+	}
+	require.Equal(t, "t1", w.live[hot])
+	delete(w.bad, w.wanted())
+	_, err := w.turn()
+	require.NoError(t, err)
+	s := &situation{d: w.desired, o: w.observe(), r: w.record}
+	s.d.Version, s.d.RestartedAt, s.d.Changes = "6.4.3", w.now.Format(time.RFC3339), nil
+	s.r.Version, s.o.Commands.Abort = "6.4.3", "false" // nothing but the template is left to say so
+	for i := range s.o.Pods {
+		s.o.Pods[i].Created = w.now.Add(time.Hour)
+	}
+	d := s.decide()
+	assert.Nil(t, d.Record.Operation, "%+v", d.Record.Operation)
+	assert.Nil(t, d.Disruptive)
+}

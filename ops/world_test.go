@@ -52,6 +52,8 @@ type world struct {
 	bad, unpullable map[string]bool
 	// middles are tables that are made midway.
 	middles []*toyTable
+	// zones of pods; with restartBy: zone those of one may be down together.
+	zones map[string]string
 	// masters are nodes that take no shards.
 	masters map[string]bool
 	// persistent and transient are cluster.routing.allocation.enable.
@@ -177,7 +179,7 @@ func (w *world) observe() ops.Observed {
 				continue
 			}
 			version := w.versionOf(pod.template)
-			seen := ops.Pod{Settings: pod.settings, Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: version, Started: w.now, UID: pod.uid, Created: pod.created, Template: pod.template}
+			seen := ops.Pod{Settings: pod.settings, Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: version, Started: w.now, UID: pod.uid, Created: pod.created, Template: pod.template, Zone: w.zones[name]}
 			if w.bad[pod.template] {
 				seen.Ready, seen.Waiting = false, "CrashLoopBackOff"
 				if w.unpullable[pod.template] {
@@ -466,7 +468,8 @@ func (w *world) RestartPod(_ context.Context, name, uid string, _ bool) error {
 	w.write(func() {
 		broken := w.bad[pod.template]
 		for other, p := range w.pods {
-			require.True(w.t, broken || other == name || p.away == 0 && !w.bad[p.template], "B: %s goes while %s is down", name, other)
+			together := w.desired.Operations.RestartBy == "zone" && w.zones[other] == w.zones[name]
+			require.True(w.t, broken || other == name || together || p.away == 0 && !w.bad[p.template], "B: %s goes while %s is down", name, other)
 		}
 		require.True(w.t, broken || w.allocation() == "primaries", "a pod goes under the hold")
 		pod.away, pod.restarts = 2, pod.restarts+1

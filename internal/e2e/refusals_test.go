@@ -41,7 +41,6 @@ func TestWhatIsNotSupportedIsRefusedByNameWithNothingApplied(t *testing.T) {
 		{"fewer replicas", []edit{with(replicasOfHot, 1)}, []string{"shrink-not-supported"}},
 		{"a version with a minor left out", []edit{with("spec.cluster.version", "6.6.0")}, []string{"version-path"}},
 		{"an older version", []edit{with("spec.cluster.version", "6.3.7")}, []string{"downgrade-refused"}},
-		{"more memory, zone by zone", []edit{with("spec.nodes.data.0.resources.limits.memory", "2Gi"), with("spec.operations.restartBy", "zone")}, []string{"restart-by-zone-not-supported"}},
 		{"a group more", []edit{with("spec.nodes.data.2", group("warm", 1))}, []string{"new-group-not-supported"}},
 		{"dedicated masters", []edit{with("spec.nodes.master", map[string]any{"replicas": 3, "resources": resources()})}, []string{"new-group-not-supported"}},
 		{"a group less", []edit{with("spec.nodes.data.1", nil)}, []string{"group-removal-not-supported"}},

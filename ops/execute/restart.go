@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"stevedore.dev/stevedore/ops"
 )
@@ -93,33 +94,58 @@ func releaseAllocation(ctx context.Context, a ops.Action, t Tools) (ops.Result, 
 // restartPod asks the node in the pod once more, then deletes the pod. What has
 // changed since the decision is an error, and is decided again.
 func restartPod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
-	s, value, err := systemAndAllocation(ctx, a, t)
-	if err != nil {
+	if err := askOnceMore(ctx, a, t); err != nil {
 		return ops.Result{}, err
 	}
-	defer s.Close()
-	if value != a.Allocation {
-		return ops.Result{}, fmt.Errorf("cluster.routing.allocation.enable is '%s' and not '%s' any more", value, a.Allocation)
-	}
-	nodes, err := s.Strings(ctx, nodeNames)
-	if err != nil {
-		return ops.Result{}, fmt.Errorf("counting the nodes once more: %w", err)
-	}
-	if len(nodes) < a.Value {
-		return ops.Result{}, fmt.Errorf("there are %d nodes and not %d any more", len(nodes), a.Value)
-	}
-	if a.Green {
-		tables, err := s.Strings(ctx, notGreen)
-		if err != nil {
-			return ops.Result{}, fmt.Errorf("reading the health once more: %w", err)
-		}
-		if len(tables) > 0 {
-			return ops.Result{}, fmt.Errorf("%d table(s) are not green any more", len(tables))
-		}
-	}
-	err = t.Objects.RestartPod(ctx, a.Pod, a.PodUID, true)
+	err := t.Objects.RestartPod(ctx, a.Pod, a.PodUID, true)
 	if errors.Is(err, ErrNotFound) {
 		err = nil
 	}
 	return ops.Result{Message: "the pod was deleted, to be restarted"}, err
+}
+
+// restartZone asks once more, then deletes the pods one after the other. One that
+// is gone or going already is no error; what is left standing is decided again.
+func restartZone(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	if err := askOnceMore(ctx, a, t); err != nil {
+		return ops.Result{}, err
+	}
+	for _, ref := range strings.Split(a.Pods, ",") {
+		name, uid, ok := strings.Cut(ref, "/")
+		if !ok {
+			return ops.Result{}, fmt.Errorf("%q is no pod and its UID", ref)
+		}
+		if err := t.Objects.RestartPod(ctx, name, uid, true); err != nil && !errors.Is(err, ErrNotFound) {
+			return ops.Result{}, err
+		}
+	}
+	return ops.Result{Message: "the pods of the zone were deleted, to be restarted"}, nil
+}
+
+func askOnceMore(ctx context.Context, a ops.Action, t Tools) error {
+	s, value, err := systemAndAllocation(ctx, a, t)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if value != a.Allocation {
+		return fmt.Errorf("cluster.routing.allocation.enable is '%s' and not '%s' any more", value, a.Allocation)
+	}
+	nodes, err := s.Strings(ctx, nodeNames)
+	if err != nil {
+		return fmt.Errorf("counting the nodes once more: %w", err)
+	}
+	if len(nodes) < a.Value {
+		return fmt.Errorf("there are %d nodes and not %d any more", len(nodes), a.Value)
+	}
+	if a.Green {
+		tables, err := s.Strings(ctx, notGreen)
+		if err != nil {
+			return fmt.Errorf("reading the health once more: %w", err)
+		}
+		if len(tables) > 0 {
+			return fmt.Errorf("%d table(s) are not green any more", len(tables))
+		}
+	}
+	return nil
 }

@@ -60,6 +60,8 @@ func run(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 		return setSettings(ctx, a, t)
 	case ops.ActionResetSettings:
 		return resetSettings(ctx, a, t)
+	case ops.ActionRestartZone:
+		return restartZone(ctx, a, t)
 	case ops.ActionCurePod:
 		err := t.Objects.RestartPod(ctx, a.Pod, a.PodUID, false)
 		if errors.Is(err, ErrNotFound) {

@@ -52,7 +52,6 @@ var All = []Rule{
 	SuspendedRule,
 	PodsGoneRule,
 	UpdateStrategyRule,
-	RestartByZoneRule,
 	VersionPathRule,
 	TablesTooOldRule,
 	TableAgesKnownRule,

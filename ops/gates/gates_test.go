@@ -185,7 +185,6 @@ func situations() []situation {
 		{"no other cluster", of(DisruptedClusters(nil, 1)), DisruptedClustersRule, false, nil},
 		{"fewer than may be", of(DisruptedClusters([]string{"prod/a"}, 2)), DisruptedClustersRule, false, nil},
 		{"another cluster", of(DisruptedClusters([]string{"prod/a"}, 1)), DisruptedClustersRule, true, []string{"prod/a", "at most 1", "--max-disrupted-clusters"}},
-		{"by zone", of(holds(RestartByZone())), RestartByZoneRule, true, []string{"restartBy: pod"}},
 		{"budget closed by pods", of(holds(BudgetClosed(2, nil))), BudgetClosedRule, true, []string{"2 pod"}},
 		{"budget closed by tables", of(holds(BudgetClosed(0, []string{"doc.t"}))), BudgetClosedRule, true, []string{"doc.t"}},
 		{"a shrink", of(holds(Shrink("s", 3, 2))), ShrinkRule, true, []string{"3", "2", "not supported yet"}},

@@ -1,0 +1,61 @@
+package ops
+
+import "stevedore.dev/stevedore/ops/gates"
+
+// unproven is a pod that runs its set's template and has not joined, where no
+// other one of the set has joined on it.
+func (t *turn) unproven(set string) *Pod {
+	live, s := t.live(set), recorded(t.r.Sets, set)
+	var found *Pod
+	for i := range t.o.Pods {
+		p := &t.o.Pods[i]
+		if p.Set != set || s == nil || p.Ordinal >= s.Replicas || live == nil || live.Template == "" || p.Template != live.Template || p.Terminating {
+			continue
+		}
+		if t.joined(p) {
+			return nil
+		}
+		if found == nil || p.Ordinal < found.Ordinal {
+			found = p
+		}
+	}
+	if p := t.firstOutdated(set); p == nil || p.Template == live.Template {
+		return nil
+	}
+	return found
+}
+
+// cure makes a pod anew that does not run and whose template is not its set's any
+// more, whatever the health: that is how a bad definition is repaired. One at a
+// time, and never one that may be a member.
+func (t *turn) cure() {
+	if !t.r.Bootstrap.Done || t.blocked || t.d2.Disruptive != nil ||
+		t.restarting() && t.r.Operation.Step == StepStopped ||
+		!t.applied() || !t.o.Applied.Effective.Equal(t.d2.Effective) {
+		return
+	}
+	var found *Pod
+	for i := range t.o.Pods {
+		p := &t.o.Pods[i]
+		if p.Terminating {
+			return
+		}
+		live := t.live(p.Set)
+		if found != nil || p.Ready || live == nil || !live.Ours || live.ObservedGeneration != live.Generation ||
+			live.Template == "" || p.Template == "" || t.wouldGoBack(p, live) ||
+			p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == "") {
+			continue
+		}
+		if p.Waiting != "" || t.contact() && !t.member(p.NodeName) {
+			found = p
+		}
+	}
+	if found != nil {
+		t.d2.Disruptive = &Action{Kind: ActionCurePod, Pod: found.Name, PodUID: found.UID}
+		if live := t.live(found.Set); found.Started.IsZero() && live.Version != "" && gates.CompareMinor(found.Version, live.Version) > 0 {
+			// It goes back to an older version, and only as long as the newer one has
+			// not started: that is looked at right before.
+			t.d2.Disruptive.Kind = ActionRecreatePod
+		}
+	}
+}
