@@ -41,6 +41,9 @@ type LiveOptions struct {
 	Kinds []schema.GroupVersionKind
 	// SyncTimeout bounds each wait for a first list; 0: 30 s.
 	SyncTimeout time.Duration
+	// WatchLimit bounds one watch, which then begins again where it was; 0: what
+	// the API server is asked for, 5 to 10 minutes, and 30 s more.
+	WatchLimit time.Duration
 }
 
 // Live is the live state of what is ours, kept by watches that start on

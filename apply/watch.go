@@ -105,12 +105,14 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			restrict(&options)
+			ctx, end := context.WithTimeout(ctx, l.watchLimit(options))
 			events, err := resources.Watch(ctx, options)
 			w.note(err)
 			if err != nil {
+				end()
 				return nil, err
 			}
-			return events, nil
+			return bounded{events, end}, nil
 		},
 	}
 	w.informer = cache.NewSharedIndexInformer(
@@ -146,6 +148,33 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 		w.informer.RunWithContext(ctx)
 	}()
 	return w
+}
+
+// watchGrace is what a watch may take beyond the time that the API server was
+// asked to end it after.
+const watchGrace = 30 * time.Second
+
+// watchLimit ends a watch that has gone silent behind a proxy, which keeps the
+// connection and delivers nothing: from then on another one catches up.
+func (l *Live) watchLimit(options metav1.ListOptions) time.Duration {
+	switch {
+	case l.options.WatchLimit > 0:
+		return l.options.WatchLimit
+	case options.TimeoutSeconds != nil:
+		return time.Duration(*options.TimeoutSeconds)*time.Second + watchGrace
+	}
+	return 5 * time.Minute
+}
+
+// bounded is a watch with its deadline.
+type bounded struct {
+	watch.Interface
+	end context.CancelFunc
+}
+
+func (b bounded) Stop() {
+	b.Interface.Stop()
+	b.end()
 }
 
 // changed runs after the cache has taken an object in.

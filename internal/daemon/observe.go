@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stevedore.dev/stevedore/apply/compare"
@@ -37,7 +38,9 @@ func observeKubernetes(live liveView, desired ops.Desired) ops.Observed {
 		groups[set.Group] = set
 	}
 	for _, pod := range live.Pods(ns, cluster) {
-		observed.Pods = append(observed.Pods, observedPod(pod, groups))
+		if isNode(pod) {
+			observed.Pods = append(observed.Pods, observedPod(pod, groups))
+		}
 	}
 	for _, claim := range live.Claims(ns, cluster) {
 		set, ordinal := claimOf(claim.Name, desired.Sets)
@@ -88,6 +91,16 @@ func observedSet(object *unstructured.Unstructured, cluster string) ops.Observed
 		Suspended: object.GetAnnotations()[names.SuspendedAnnotation],
 		Annotated: object.GetAnnotations()[names.SettingsAnnotation], Settings: ops.LiveArgumentsOf(object),
 	}
+}
+
+// isNode tells the pods of a StatefulSet, also of one that was deleted and left
+// them, from others that bear the cluster's labels: a job's pod that has ended
+// would count as a node that is down, for ever.
+func isNode(pod *corev1.Pod) bool {
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		return owner.Kind == "StatefulSet"
+	}
+	return pod.Labels[names.NodeNameLabel] != ""
 }
 
 func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {

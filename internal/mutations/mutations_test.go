@@ -1,0 +1,193 @@
+package mutations
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// mutation takes one guard out.
+type mutation struct {
+	// of is the bug that comes back, or the rule or the step that is silenced.
+	of string
+	// file, from the root of the module, in which old stands exactly once.
+	file, old, new string
+	// test in package pkg, from the root of the module, that has to fail.
+	pkg, test string
+}
+
+// name is one of a subtest's: several mutations may be of one thing.
+func (m mutation) name(n int) string { return fmt.Sprintf("%02d %s", n, m.of) }
+
+// unnoticed is a rule whose removal no test of a decision could notice, and why.
+type unnoticed struct{ rule, why string }
+
+func all() []mutation { return slices.Concat(bugs, rules, steps) }
+
+const root = "../.."
+
+// mutated is the file's text without the guard.
+func (m mutation) mutated(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, m.file))
+	require.NoError(t, err)
+	require.Equal(t, 1, bytes.Count(text, []byte(m.old)), "%s: what is to be taken out stands exactly once in %s: %q", m.of, m.file, m.old)
+	require.NotEqual(t, m.old, m.new, m.of)
+	return bytes.Replace(text, []byte(m.old), []byte(m.new), 1)
+}
+
+// A list that has rotted is a list of nothing.
+func TestEachMutationStillFindsItsGuardAndItsTest(t *testing.T) {
+	tests := map[string]string{}
+	for _, m := range all() {
+		text := m.mutated(t)
+		if strings.HasSuffix(m.file, ".go") {
+			_, err := parser.ParseFile(token.NewFileSet(), m.file, text, parser.SkipObjectResolution)
+			assert.NoError(t, err, "%s is Go without its guard", m.of)
+		}
+		if tests[m.pkg] == "" {
+			files, err := filepath.Glob(filepath.Join(root, m.pkg, "*_test.go"))
+			require.NoError(t, err)
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				require.NoError(t, err)
+				tests[m.pkg] += string(text)
+			}
+		}
+		assert.Contains(t, tests[m.pkg], "\nfunc "+m.test+"(t *testing.T) {\n", "%s: its test is in %s", m.of, m.pkg)
+	}
+}
+
+func TestEachKnownBugHasATestThatNoticesIt(t *testing.T) {
+	listed := map[string]bool{}
+	for _, m := range bugs {
+		listed[m.of] = true
+		assert.Regexp(t, regexp.MustCompile(`^([1-9]|1[0-5]|[a-k])$`), m.of)
+	}
+	for _, bug := range strings.Fields("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 a b c d e f g h i j k") {
+		assert.True(t, listed[bug], "bug %s has no mutation", bug)
+	}
+}
+
+func TestEachRuleHasATestThatNoticesItsRemoval(t *testing.T) {
+	known := map[string]bool{}
+	for _, m := range rules {
+		known[m.of] = true
+	}
+	for _, u := range unnoticeds {
+		assert.False(t, known[u.rule], "%s has a mutation", u.rule)
+		assert.NotEmpty(t, u.why, u.rule)
+		known[u.rule] = true
+	}
+	for _, r := range gates.All {
+		assert.True(t, known[r.Name], "rule %s: put the mutation that silences it into rules, with the test that goes red", r.Name)
+		delete(known, r.Name)
+	}
+	assert.Empty(t, known, "these are no rules any more")
+}
+
+// outcomes of tests by name: pass, fail or skip.
+type outcomes map[string]string
+
+// run runs tests of one package and says how each ended; built is false when
+// they did not compile.
+func run(ctx context.Context, dir, pkg string, tests []string, flags ...string) (ended outcomes, built bool, output string) {
+	arguments := append([]string{"test", "-json", "-vet=off", "-count=1", "-timeout=4m", "-run", "^(" + strings.Join(tests, "|") + ")$"}, flags...)
+	command := exec.CommandContext(ctx, "go", append(arguments, "./"+pkg)...)
+	command.Dir = dir
+	command.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "STEVEDORE_SOAK=") || strings.HasPrefix(v, "CGO_ENABLED=")
+	}), "CGO_ENABLED=0")
+	command.WaitDelay = 10 * time.Second
+	raw, _ := command.CombinedOutput() // its exit code says less than the events
+	ended, built = outcomes{}, true
+	var text strings.Builder
+	lines := bufio.NewScanner(bytes.NewReader(raw))
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var event struct{ Action, Test, Output string }
+		if json.Unmarshal(lines.Bytes(), &event) != nil {
+			text.Write(lines.Bytes())
+			text.WriteByte('\n')
+			continue
+		}
+		text.WriteString(event.Output)
+		switch event.Action {
+		case "build-fail":
+			built = false
+		case "pass", "fail", "skip":
+			if event.Test != "" {
+				ended[event.Test] = event.Action
+			}
+		}
+	}
+	return ended, built, text.String()
+}
+
+// last lines of an output.
+func last(output string) string { return output[max(0, len(output)-4000):] }
+
+func TestSoakEachGuardIsMissedWhenItIsTakenOut(t *testing.T) {
+	if os.Getenv("STEVEDORE_SOAK") == "" {
+		t.Skip("takes minutes: `make soak` runs it")
+	}
+	dir, err := filepath.Abs(root)
+	require.NoError(t, err)
+	began := time.Now()
+	tests := map[string][]string{}
+	for _, m := range all() {
+		if !slices.Contains(tests[m.pkg], m.test) {
+			tests[m.pkg] = append(tests[m.pkg], m.test)
+		}
+	}
+	green := outcomes{}
+	for pkg, names := range tests {
+		ended, built, output := run(t.Context(), dir, pkg, names)
+		require.True(t, built, "%s does not compile:\n%s", pkg, last(output))
+		for _, name := range names {
+			assert.Equal(t, "pass", ended[name], "%s in %s is green with its guard:\n%s", name, pkg, last(output))
+			green[pkg+" "+name] = ended[name]
+		}
+	}
+	var missed atomic.Int64
+	t.Run("without", func(t *testing.T) {
+		for n, m := range all() {
+			t.Run(m.name(n), func(t *testing.T) {
+				t.Parallel()
+				if green[m.pkg+" "+m.test] != "pass" {
+					t.Skip("its test is red all the same")
+				}
+				scratch := t.TempDir()
+				copied := filepath.Join(scratch, filepath.Base(m.file))
+				require.NoError(t, os.WriteFile(copied, m.mutated(t), 0o600))
+				overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(dir, m.file): copied}})
+				require.NoError(t, err)
+				list := filepath.Join(scratch, "overlay.json")
+				require.NoError(t, os.WriteFile(list, overlay, 0o600))
+				ended, built, output := run(t.Context(), dir, m.pkg, []string{m.test}, "-overlay", list)
+				require.True(t, built, "%s does not compile without its guard:\n%s", m.file, last(output))
+				require.Equal(t, "fail", ended[m.test], "%s: %s stays green though %q is taken out of %s\n%s", m.of, m.test, m.old, m.file, last(output))
+				missed.Add(1)
+			})
+		}
+	})
+	t.Logf("%d guards were taken out and missed, %s", missed.Load(), time.Since(began).Round(time.Second))
+}

@@ -1,0 +1,221 @@
+package ops_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// What users of crate-operator ran into, each as a test of what holds instead.
+// The guard of each is taken out in internal/mutations, and its test goes red.
+
+// There, a transient setting hid the persistent hold, and pods went without one.
+func TestATransientSettingThatHidesTheHoldIsSaidAndNoPodGoesWithoutIt(t *testing.T) {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	w.transient = "all"
+	byTemplate(w)
+	said := false
+	for range 40 {
+		d, err := w.turn()
+		require.NoError(t, err)
+		said = said || slices.Contains(reasons(d.Refusals), "hold-hidden")
+	}
+	assert.True(t, said, "the refusal says what to reset")
+	assert.Equal(t, "all", w.persistent, "what is hidden is taken back")
+	for name, p := range w.pods {
+		assert.Zero(t, p.restarts, name)
+	}
+}
+
+// There, a hold that an earlier operation had left behind stalled a later scale:
+// the new nodes got no replicas.
+func TestAHoldThatWasLeftBehindIsGivenBackBesideALaterScale(t *testing.T) {
+	for _, known := range []string{"the record", "the annotation"} {
+		t.Run("known by "+known, func(t *testing.T) {
+			w := newWorld(t, wantedCluster(3))
+			w.run(60)
+			w.persistent = "primaries"
+			if known == "the record" {
+				w.record.Hold = &ops.Hold{Set: hot, Value: "primaries", Before: "all"}
+			} else {
+				w.record = ops.Record{}
+			}
+			w.hold[hot] = `{"before":"all","cluster.routing.allocation.enable":"primaries"}`
+			next := wantedCluster(5)
+			next.Users = w.desired.Users
+			w.desired = next
+			w.run(60)
+			assert.Equal(t, "all", w.persistent)
+			assert.Empty(t, w.hold[hot])
+			assert.Len(t, w.nodeNames(), 5)
+		})
+	}
+}
+
+// There, new_primaries was the hold, and primaries that existed were unavailable
+// after a node had gone. Under primaries their replicas take their place.
+func TestExistingPrimariesStayAvailableUnderTheHold(t *testing.T) {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	byTemplate(w)
+	held := map[string]bool{}
+	for range 100 {
+		d, err := w.turn()
+		require.NoError(t, err)
+		for _, a := range d.Actions() {
+			if a.Kind == ops.ActionHoldAllocation {
+				held[a.Allocation] = true
+			}
+		}
+	}
+	checkRestarted(t, w, true)
+	assert.Equal(t, map[string]bool{"primaries": true}, held)
+}
+
+// There, success was reported before it was true.
+func TestSuccessIsToldOnlyOnceItIsTrue(t *testing.T) {
+	missing := func(s *situation) {
+		s.o.Pods = s.o.Pods[:2]
+		s.o.Database.Nodes, s.o.Database.Pods = s.o.Database.Nodes[:2], s.o.Database.Pods[:2]
+	}
+	grown := func(s *situation) {
+		s.r.Operation = &ops.Operation{
+			Kind: ops.OperationGrow, Step: ops.StepReplicas, Started: s.o.At, Revision: s.r.Revision,
+			From: []ops.RecordedSet{{Name: hot, Group: "hot", Replicas: 2}}, To: slices.Clone(s.r.Sets),
+		}
+	}
+	restarted := func(s *situation) {
+		s.o.Sets[0].Template = "t1"
+		for i := range s.o.Pods {
+			s.o.Pods[i].Template = "t1"
+		}
+		s.r.Operation = &ops.Operation{
+			Kind: ops.OperationRestart, Step: ops.StepNext, Started: s.o.At, Revision: s.r.Revision,
+			Restart: &ops.Restart{Set: hot, Since: s.o.At},
+		}
+	}
+	pushed := func(s *situation) {
+		s.d.Revision, s.r.Revision, s.r.Stage = "rev-x", "rev-x", ops.StageRendered
+		s.o.Applied.Revision = "rev-x"
+	}
+	refuse := func(s *situation) { s.d.TLS = true }
+	for _, c := range []struct {
+		name  string
+		begin func(*situation)
+		not   func(*situation) // nil: it is true
+		told  string
+	}{
+		{"grown", grown, nil, "GrowSucceeded"},
+		{"grown, a node has not joined", grown, missing, ""},
+		{"grown, a pod that is ready is not in the cluster", grown, func(s *situation) { s.o.Database.Nodes = s.o.Database.Nodes[:2] }, ""},
+		{"grown, a node has not said whose it is", grown, func(s *situation) { s.o.Database.Pods = s.o.Database.Pods[:2] }, ""},
+		{"grown, no contact", grown, func(s *situation) { s.o.Database.Contact = ops.No }, ""},
+		{"grown, the checks are not known", grown, func(s *situation) { s.o.Database.ChecksKnown = false }, ""},
+		{"grown, a check is open", grown, func(s *situation) { s.o.Database.NodeChecks = []ops.NodeCheck{{ID: 1, NodeID: "n"}} }, ""},
+		{"restarted", restarted, nil, "RestartSucceeded"},
+		{"restarted, but a pod runs what was before", restarted, func(s *situation) { s.o.Pods[2].Template = "t0" }, ""},
+		{"restarted, but the controller has not seen the template", restarted, func(s *situation) { s.o.Sets[0].Generation = 9 }, ""},
+		{"restarted, but the template is not applied", restarted, func(s *situation) { s.o.Applied = ops.Applied{} }, ""},
+		{"restarted, but the hold is still there", restarted, func(s *situation) {
+			s.r.Hold, s.o.Database.Allocation = &ops.Hold{Set: hot, Value: "primaries", Before: "all"}, "primaries"
+		}, ""},
+		{"restarted, but the last pod's node is not back", restarted, func(s *situation) {
+			missing(s)
+			s.r.Operation.Step, s.r.Operation.Restart.Pod, s.r.Operation.Restart.PodUID = ops.StepDown, hot+"-2", "before"
+		}, ""},
+		{"restarted, but not green", restarted, func(s *situation) {
+			s.r.Operation.Step, s.o.Database.Health.Colour = ops.StepStable, ops.Yellow
+		}, ""},
+		{"applied", pushed, nil, "RevisionVerified"},
+		{"applied, but an object is refused by Kubernetes", pushed, func(s *situation) { s.o.ApplyErrors = []string{"Service x: denied"} }, ""},
+		{"applied, but not this revision", pushed, func(s *situation) { s.o.Applied.Revision = "rev-w" }, ""},
+		{"applied, but a pod is not ready", pushed, func(s *situation) { s.o.Pods[1].Ready = false }, ""},
+		{"applied, but a node has not joined", pushed, missing, ""},
+		{"applied, but something of it is refused", pushed, refuse, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			s.o.Stable = ops.Stability{Since: s.o.At.Add(-time.Hour), Master: s.o.At.Add(-time.Hour)}
+			s.r.Last = ops.Outcome{}
+			c.begin(s)
+			if c.not != nil {
+				c.not(s)
+			}
+			var told []string
+			for _, r := range s.decide().Reports {
+				if r.Status == ops.StatusSuccess {
+					told = append(told, r.Reason)
+				}
+			}
+			if c.told == "" {
+				assert.Empty(t, told)
+			} else {
+				assert.Equal(t, []string{c.told}, told)
+			}
+		})
+	}
+}
+
+// There, the queue of pods to restart was not tied to a run: what an earlier one
+// had left made a later one skip pods and report success.
+func TestWhatAnEarlierRestartHasLeftDecidesNothingInTheNext(t *testing.T) {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	byAnnotation(w)
+	w.until(func() bool { return w.record.Operation != nil && len(w.record.Operation.Restart.Done) == 2 })
+	w.commands.Abort = "true"
+	for range 10 {
+		_, err := w.turn()
+		require.NoError(t, err)
+	}
+	require.Zero(t, reported(w, "RestartSucceeded"), "two of three are not all")
+	require.Nil(t, w.record.Operation, "nothing of it is kept")
+
+	w.commands, w.now = ops.Commands{}, w.now.Add(time.Hour)
+	byAnnotation(w)
+	w.desired.Revision = "rev-again"
+	again := w.now.Truncate(time.Second)
+	w.run(200)
+	assert.Equal(t, 1, reported(w, "RestartSucceeded"))
+	for name, p := range w.pods {
+		assert.False(t, p.created.Before(again), "%s was made before the second restart was asked for", name)
+	}
+}
+
+// There, bigger disks were claimed by hand and the template stayed: nodes that
+// came later got small ones. Until both can be done, neither is begun.
+func TestBiggerVolumesAreRefusedSoThatNoLaterNodeGetsSmallOnes(t *testing.T) {
+	bigger := ops.Classify(
+		[]*unstructured.Unstructured{statefulSet(t, `"storage":"1Gi"`, `"storage":"2Gi"`)}, []*unstructured.Unstructured{statefulSet(t)})
+	require.Len(t, bigger, 1)
+	s := made(t)
+	s.d.Revision, s.d.Changes = "rev-x", bigger
+	s.d.Sets[0].Replicas = 5
+	d := s.decide()
+	require.Contains(t, reasons(d.Refusals), "volume-change-not-supported")
+	assert.Equal(t, 3, d.Effective.Sets[0].Replicas, "no node comes on a template that is not what is wanted")
+	assert.Equal(t, ops.TemplateKept, d.Effective.Sets[0].Template)
+	for _, r := range d.Reports {
+		assert.NotEqual(t, ops.StatusSuccess, r.Status)
+	}
+}
+
+// There, deleting the definition deleted the volumes.
+func TestADefinitionThatIsGoneDeletesNothing(t *testing.T) {
+	s := made(t)
+	s.d = ops.Desired{Namespace: "ns", Name: "c", Owner: "git:a", Removed: true, Revision: s.r.Revision}
+	d := s.decide()
+	assert.Equal(t, []string{"orphaned"}, reasons(d.Refusals))
+	assert.False(t, d.Apply || d.Prune, "nothing is written, nothing is removed")
+	assert.Empty(t, d.Actions())
+	require.Len(t, d.Effective.Sets, 1)
+	assert.Equal(t, 3, d.Effective.Sets[0].Replicas)
+	assert.False(t, d.Effective.Sets[0].Absent)
+}
