@@ -100,3 +100,48 @@ func TestWhatAnAdmissionWebhookSaysOfASecretIsNotRepeated(t *testing.T) {
 		})
 	}
 }
+
+func TestAPodIsLookedAtRightBeforeItIsRestarted(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		uid          string
+		ready, going bool
+		want         bool // whether it has to be ready
+		gone         bool
+		words        string
+	}{
+		{"ready, to be restarted", "uid-2", true, false, true, true, ""},
+		{"not ready, to be cured", "uid-2", false, false, false, true, ""},
+		{"another pod by now", "uid-1", true, false, true, false, "another pod by now"},
+		{"not ready any more", "uid-2", false, false, true, false, "not ready any more"},
+		{"ready by now", "uid-2", true, false, false, false, "ready by now"},
+		{"on its way already", "uid-2", true, true, true, false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := podWith(corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: began}}})
+			if c.ready {
+				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+			}
+			if c.going {
+				pod.DeletionTimestamp, pod.Finalizers = &began, []string{"example.org/keep"}
+			}
+			client := fake.NewClientset(pod)
+			err := objects{client: client, cluster: key("c")}.RestartPod(t.Context(), pod.Name, c.uid, c.want)
+			if c.words == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.words)
+			}
+			deleted := false
+			for _, action := range client.Actions() {
+				if d, ok := action.(k8stesting.DeleteActionImpl); ok {
+					deleted = true
+					require.NotNil(t, d.DeleteOptions.Preconditions, "only this very pod, as it was seen")
+					assert.EqualValues(t, "uid-2", *d.DeleteOptions.Preconditions.UID)
+					assert.Equal(t, "7", *d.DeleteOptions.Preconditions.ResourceVersion)
+				}
+			}
+			assert.Equal(t, c.gone, deleted)
+		})
+	}
+}

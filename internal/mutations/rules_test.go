@@ -1,0 +1,74 @@
+package mutations
+
+// silenced is a rule whose function never holds anything any more.
+func silenced(rule, file, pkg, test string) mutation {
+	return mutation{rule, "ops/gates/" + file, "(Reason, bool) {\n", "(Reason, bool) {\n	if true {\n		return Reason{}, false\n	}\n", pkg, test}
+}
+
+// before a pod goes down: each gate has its situation in this test.
+const beforeAPod = "TestEachGateHoldsAPodBack"
+
+// rules has each rule of gates.All: silenced in itself where it decides, or in
+// the decision where it only gives the words.
+var rules = []mutation{
+	{"paused", "ops/identity.go", `if !byCommand && (!t.d.Paused || t.commanded.Paused == "false") {`, "if true {", "ops", "TestWhoMayTouchACluster"},
+	{"released", "ops/identity.go", `if t.commanded.Released == "" && !t.d.Released || t.commanded.Released == "false" {`, "if true {", "ops", "TestWhoMayTouchACluster"},
+	{"orphaned", "ops/identity.go", "	t.refusal(reason)\n	t.returnBudgets()", "	t.returnBudgets()", "ops", "TestWhoMayTouchACluster"},
+	silenced("another-owner", "owner.go", "ops", "TestWhoMayTouchACluster"),
+	{"rename", "ops/identity.go", `if t.d.RenamedFrom == "" || len(t.r.Sets) > 0 {`, "if true {", "ops", "TestARenameWouldBeAnEmptyDatabase"},
+	silenced("object-not-ours", "foreign_object.go", "ops", "TestWhoMayTouchACluster"),
+	silenced("foreign-cluster-id", "cluster_id.go", "ops", "TestWhoMayTouchACluster"),
+	silenced("claim-of-another-cluster", "claim_cluster.go", "ops", "TestGrowing"),
+	silenced("claim-version-unreadable", "claim_version.go", "ops", "TestGrowing"),
+	{"system-password-lost", "ops/bootstrap.go", `if t.r.ClusterID != "" || t.r.Bootstrap.Done || secret.Exists {`, "if false {", "ops", "TestUsersAfterBootstrap"},
+	{"secret-missing", "ops/users.go", `t.wait(gates.SecretMissing(u.Secret.Name, u.Secret.Key, "the password of user "+u.Name, s.Exists))`, "", "ops", "TestUsersAfterBootstrap"},
+	silenced("eligible-master-ready", "master_ready.go", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"),
+	{"bootstrap-first", "ops/bootstrap.go", "t.wait(gates.BootstrapFirst(s.Name, s.Replicas, w.Replicas))", "", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
+	silenced("no-contact", "contact.go", "ops", beforeAPod),
+	silenced("gateway-recovered", "recovered.go", "ops", beforeAPod),
+	silenced("fresh-reading", "reading.go", "ops", beforeAPod),
+	silenced("nodes-joined", "joined.go", "ops", beforeAPod),
+	silenced("pods-ready", "pods_ready.go", "ops", "TestAReasonNamesThePod"),
+	silenced("objects-applied", "applied.go", "ops", "TestAReasonNamesThePod"),
+	{"action-failed", "ops/outcome.go", "		t.wait(gates.ActionFailed(string(f.Action.Kind), f.Action.Subject(), f.Message, f.Count))\n", "		_ = f\n", "ops", "TestAReasonNamesThePod"},
+	silenced("licence-missing", "licence.go", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"),
+	silenced("node-checks-acknowledged", "node_checks.go", "ops", "TestAGrowEndsWithItsNodesAcknowledged"),
+	{"budget-closed", "ops/outcome.go", "if b.MaxUnavailable == 0 && c.ready == c.wanted {", "if b.MaxUnavailable < 0 {", "ops", "TestAClosedBudgetIsSaidAndHoldsNothingUp"},
+	{"other-pod-down", "ops/restart_gates.go", "!p.Ready || p.Terminating {", "false && p.Terminating {", "ops", beforeAPod},
+	silenced("health-green", "restart_health.go", "ops", beforeAPod),
+	silenced("tables-known", "detail.go", "ops", beforeAPod),
+	silenced("replicas-complete", "replicas_complete.go", "ops", beforeAPod),
+	silenced("shards-moving", "shards_moving.go", "ops", beforeAPod),
+	silenced("snapshot-running", "snapshot_running.go", "ops", beforeAPod),
+	silenced("allocation-enabled", "allocation_enabled.go", "ops", beforeAPod),
+	silenced("master-stable", "master_stable.go", "ops", beforeAPod),
+	silenced("unreplicated-tables", "unreplicated.go", "ops", beforeAPod),
+	{"pod-returns", "ops/restart.go", "t.wait(gates.PodReturns(r.Pod, state))", "_ = state", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
+	silenced("stable-for", "stable_for.go", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"),
+	{"restart-stopped", "ops/restart.go", "t.refusal(gates.RestartStopped(r.Pod, podState(p), t.podLimit()))", "", "ops", "TestATemplateThatDoesNotComeUpStopsAtItsFirstPod"},
+	{"hold-hidden", "ops/restart.go", "t.refusal(gates.HoldHidden())", "", "ops", "TestAHoldThatATransientValueHidesIsTakenBackAndSaid"},
+	{"hold-changed", "ops/hold.go", "t.wait(gates.HoldChanged(t.o.Database.Allocation, h.Value, h.Before))", "", "ops", "TestASomebodysValueIsNotOverwritten"},
+	{"unexplained-hold", "ops/hold.go", "if value != heldAllocation {", "if value != \"\" {", "ops", "TestAHoldThatNothingExplainsBlocksAndOnlyAReleaseRemovesIt"},
+	{"aborted", "ops/restart.go", "t.refusal(gates.Aborted(left))", "", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
+	{"shrink-not-supported", "ops/refusals.go", "t.refusal(gates.Shrink(s.Name, s.Replicas, w.Replicas))", "", "ops", notSupported},
+	{"replicas-raised-by-others", "ops/refusals.go", "t.refusal(gates.Raised(live.Name, live.Replicas, s.Replicas))", "", "ops", notSupported},
+	{"suspend-not-supported", "ops/refusals.go", "t.refusal(gates.Suspend(t.d.Operations.Has(definition.ConsentSuspend)))", "_ = definition.ConsentSuspend", "ops", notSupported},
+	{"image-change-not-supported", "ops/refusals.go", "t.refusal(gates.Image(c.Set, c.Old, c.New))", "", "ops", notSupported},
+	{"update-strategy-change", "ops/refusals.go", "t.refusal(gates.UpdateStrategy(c.Set, c.Path))", "", "ops", notSupported},
+	{"restart-by-zone-not-supported", "ops/refusals.go", "t.refusal(gates.RestartByZone())", "", "ops", notSupported},
+	{"upgrade-not-supported", "ops/refusals.go", "t.refusal(gates.Upgrade(t.r.Version, t.d.Version))", "", "ops", notSupported},
+	silenced("downgrade-refused", "downgrade.go", "ops", notSupported),
+	{"volume-change-not-supported", "ops/refusals.go", "t.refusal(gates.Volumes(c.Set, c.Path, c.Old, c.New))", "", "ops", notSupported},
+	{"immutable-field", "ops/refusals.go", "t.refusal(gates.Immutable(c.Set, c.Path, c.Old, c.New))", "", "ops", notSupported},
+	{"new-group-not-supported", "ops/refusals.go", "t.refusal(gates.NewGroup(w.Group, w.Group == names.MasterGroup))", "_ = names.MasterGroup", "ops", notSupported},
+	{"group-removal-not-supported", "ops/refusals.go", "t.refusal(gates.GroupRemoval(s.Group, s.Replicas))", "", "ops", notSupported},
+	silenced("cluster-name-change", "cluster_name.go", "ops", notSupported),
+	silenced("tls-change-not-supported", "tls.go", "ops", notSupported),
+	silenced("licence-change-not-supported", "licence_change.go", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"),
+	{"password-change-not-supported", "ops/bootstrap.go", "t.refusal(gates.PasswordChange(names.SystemUser, secret.Name))", "_ = names.SystemUser", "ops", "TestTheSystemUsersChangedSecretIsRefusedByName"},
+	{"user-removal-not-supported", "ops/users.go", "t.refusal(gates.UserRemoval(r.Name))", "", "ops", "TestUsersAfterBootstrap"},
+	silenced("disrupted-clusters", "disrupted_clusters.go", "ops", "TestARestartWaitsForAnotherClustersAndOneThatHasBegunGoesOn"),
+}
+
+// unnoticeds are rules that no decision takes, with the reason.
+var unnoticeds = []unnoticed{}
