@@ -55,12 +55,6 @@ func TestABootstrapAndARestartSayWhatTheyWaitFor(t *testing.T) {
 			s.d = wantedCluster(5)
 			return s
 		}, "bootstrap-first", true},
-		{"another licence on a version that takes one", func(t *testing.T) *situation {
-			s := made(t)
-			s.d.Version, s.r.Version, s.r.HighestVersion = "5.2.1", "5.2.1", "5.2.1"
-			s.d.License = &ops.SecretKey{Name: "licence", Key: "key"}
-			return s
-		}, "licence-change-not-supported", false},
 		{"the pod that was deleted", func(t *testing.T) *situation {
 			s := restarting(t, ops.StepDown)
 			s.o.Pods[0].Ready, s.o.Pods[0].UID = false, "another"
