@@ -317,6 +317,12 @@ func (l *Live) wrote(key compare.Key, answer *object) {
 	}
 }
 
+// Wrote keeps the answer to a write that was not made by an Applier, until the
+// watch shows it.
+func (l *Live) Wrote(answer *unstructured.Unstructured) {
+	l.wrote(compare.KeyOf(answer), newObject(answer))
+}
+
 // Get is the live object, or our own last write of it where the watch has not
 // caught up. It has no managedFields.
 func (l *Live) Get(key compare.Key) (*unstructured.Unstructured, bool) {

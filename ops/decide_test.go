@@ -60,17 +60,14 @@ func TestWhatIsNotSupportedIsRefusedByNameAndNothingOfItIsApplied(t *testing.T) 
 		refuse string
 		words  string
 	}{
-		{"fewer replicas", func(s *situation) { s.d.Sets[0].Replicas = 2 }, "shrink-not-supported", "3 replicas and 2"},
+		{"fewer replicas", func(s *situation) { s.d.Sets[0].Replicas = 2 }, "master-quorum", "two-masters"},
 		{"no replicas at all", func(s *situation) { s.d.Sets[0].Replicas = 0 }, "suspend-without-consent", "look like a mistake"},
-		{"a new group", func(s *situation) {
-			s.d.Sets = append(slices.Clone(s.d.Sets), ops.Set{Name: "crate-data-cold-c", Group: "cold", Data: true, Replicas: 2})
-		}, "new-group-not-supported", "group cold"},
 		{"new masters", func(s *situation) {
 			s.d.Sets = append([]ops.Set{{Name: "crate-master-c", Group: "master", Dedicated: true, MasterEligible: true, Replicas: 3}}, s.d.Sets...)
 		}, "new-group-not-supported", "dedicated masters"},
 		{"a group that is gone", func(s *situation) {
 			s.d.Sets = []ops.Set{{Name: "crate-data-cold-c", Group: "cold", Data: true, Replicas: 3}}
-		}, "group-removal-not-supported", "group hot"},
+		}, "master-group-stays", "group hot"},
 		{"a minor left out", func(s *situation) {
 			s.d.Version = "6.1.4"
 			s.d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot, Path: "spec.template.spec.containers[crate].image"}}
@@ -287,7 +284,8 @@ func TestARevertedGrowIsAShrink(t *testing.T) {
 	s.r = s.decide().Record
 	s.d.Revision, s.d.Sets[0].Replicas = "rev-5", 3
 	d := s.decide()
-	assert.Equal(t, []string{"shrink-not-supported"}, reasons(d.Refusals))
+	assert.Empty(t, d.Refusals)
+	assert.Nil(t, d.Record.Operation, "the grow has ended, and what was added leaves as in any shrink")
 	assert.Equal(t, 4, d.Effective.Sets[0].Replicas)
 }
 
@@ -332,7 +330,7 @@ func TestALostRecordIsRebuiltFromWhatIsLive(t *testing.T) {
 	assert.Equal(t, "id-1", d.Record.ClusterID)
 	assert.Equal(t, 5, d.Effective.Sets[0].Replicas, "A: never fewer than are live")
 	assert.False(t, d.Effective.Sets[0].InitialMasters)
-	assert.Contains(t, reasons(d.Refusals), "shrink-not-supported")
+	assert.Nil(t, d.Disruptive)
 
 	s.o.Claims = nil
 	d = s.decide()

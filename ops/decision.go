@@ -219,6 +219,26 @@ const (
 	ActionSetSettings ActionKind = "set-settings"
 	// ActionResetSettings takes Settings, which we have set, off again, on Pod.
 	ActionResetSettings ActionKind = "reset-settings"
+	// ActionExcludeNodes adds NodeIDs to cluster.routing.allocation.exclude._id,
+	// persistent, on Pod; ResultHidden when a transient value hides it.
+	ActionExcludeNodes ActionKind = "exclude-nodes"
+	// ActionIncludeNodes takes NodeIDs off that list.
+	ActionIncludeNodes ActionKind = "include-nodes"
+	// ActionExcludeInTable adds NodeIDs to Table's own list, ActionIncludeInTable
+	// takes them off; Before is what stood there.
+	ActionExcludeInTable ActionKind = "exclude-in-table"
+	ActionIncludeInTable ActionKind = "include-in-table"
+	// ActionRetryAllocation runs ALTER CLUSTER REROUTE RETRY FAILED on Pod.
+	ActionRetryAllocation ActionKind = "retry-allocation"
+	// ActionShrinkSet lowers Set's replicas From To (preconditions SetUID and
+	// SetVersion) after the database was asked once more: the nodes NodeIDs and
+	// NodeNames are excluded and empty, nothing moves, and there are Value nodes.
+	// With Elsewhere a copy may stay on them that is started on another node too.
+	// Disruptive.
+	ActionShrinkSet ActionKind = "shrink-set"
+	// ActionDeleteSet deletes Set, which has no replicas and no pods (preconditions
+	// SetUID and SetVersion). Disruptive.
+	ActionDeleteSet ActionKind = "delete-set"
 )
 
 // Action is one thing to do; fields that its kind does not name are zero. It
@@ -243,9 +263,12 @@ type Action struct {
 	// Allocation and Before are values of cluster.routing.allocation.enable.
 	Allocation, Before string
 	Green              bool
-	// Set is a StatefulSet with its UID and resourceVersion, From what it has.
+	// Set is a StatefulSet, with its UID and resourceVersion.
 	Set, SetUID, SetVersion string
-	From                    int
+	From, To                int
+	// NodeIDs and NodeNames are separated by commas; Table is "schema.table".
+	NodeIDs, NodeNames, Table string
+	Elsewhere                 bool
 	// Settings and Expected are cluster settings.
 	Settings, Expected SettingList
 }
@@ -263,10 +286,14 @@ func (a Action) Subject() string {
 		return a.Budget
 	case ActionRestartZone:
 		return "of zone " + a.Zone
-	case ActionSuspendSet:
+	case ActionSuspendSet, ActionShrinkSet, ActionDeleteSet:
 		return a.Set
 	case ActionSetSettings, ActionResetSettings:
 		return a.Settings.names()
+	case ActionExcludeNodes, ActionIncludeNodes:
+		return a.NodeIDs
+	case ActionExcludeInTable, ActionIncludeInTable:
+		return a.Table
 	}
 	return a.Pod
 }
@@ -281,7 +308,7 @@ const (
 	// ResultRefused: the database does not take the password (verify-user).
 	ResultRefused
 	// ResultHidden: a transient value hides what was set, and it was taken back
-	// (hold-allocation).
+	// (hold-allocation, exclude-nodes).
 	ResultHidden
 )
 

@@ -17,22 +17,25 @@ func (t *turn) growing() bool {
 // says whether nodes are to be added.
 func (t *turn) startGrow(masters bool) bool {
 	grows := false
-	for _, s := range t.r.Sets {
-		if w := t.wanted(s.Name); w != nil && w.Replicas > s.Replicas && w.Dedicated == masters {
-			grows = true
-		}
+	for _, w := range t.d.Sets {
+		s := recorded(t.r.Sets, w.Name)
+		grows = grows || w.Dedicated == masters && (s == nil && w.Data || s != nil && w.Replicas > s.Replicas)
 	}
 	if !grows || t.growWaits() {
 		return grows
 	}
-	to := make([]RecordedSet, len(t.r.Sets))
-	for i, s := range t.r.Sets {
+	from := t.r.Sets
+	if !masters {
+		from = t.addedSets()
+	}
+	to := make([]RecordedSet, len(from))
+	for i, s := range from {
 		if w := t.wanted(s.Name); w != nil && w.Replicas > s.Replicas && w.Dedicated == masters {
 			s.Replicas = w.Replicas
 		}
 		to[i] = s
 	}
-	t.r.Operation = &Operation{Kind: OperationGrow, Step: StepReplicas, Started: t.now, Revision: t.d.Revision, From: t.r.Sets, To: to}
+	t.r.Operation = &Operation{Kind: OperationGrow, Step: StepReplicas, Started: t.now, Revision: t.d.Revision, From: from, To: to}
 	t.r.Sets = to
 	t.report(Report{Reason: "GrowStarted", Status: StatusInProgress, Message: growWords(t.r.Operation.From, to)})
 	return true
@@ -65,8 +68,8 @@ func (t *turn) growWaits() bool {
 	}
 	for i := range t.o.Claims {
 		c := &t.o.Claims[i]
-		s, w := recorded(t.r.Sets, c.Set), t.wanted(c.Set)
-		if s == nil || w == nil || c.Ordinal < s.Replicas || c.Ordinal >= w.Replicas {
+		w := t.wanted(c.Set)
+		if w == nil || c.Ordinal < t.recordedReplicas(c.Set) || c.Ordinal >= w.Replicas {
 			continue
 		}
 		// A node that others added by hand already answers for its claim.
@@ -96,6 +99,11 @@ func (t *turn) grow() {
 		return
 	}
 	op := *t.r.Operation
+	if t.growTakenBack(&op) {
+		// What has been added leaves as in any shrink.
+		t.r.Operation = nil
+		return
+	}
 	c := t.nodes(op.To)
 	switch {
 	case !t.contact():

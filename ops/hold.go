@@ -35,12 +35,14 @@ func (t *turn) rebuildHold() {
 			continue
 		}
 		var said map[string]string
+		if t.rebuildExclusions(live) {
+			continue
+		}
 		// What cannot be read is ours all the same, and all is what a hold begins from.
 		if json.Unmarshal([]byte(live.Hold), &said) != nil || said["before"] == "" {
 			said = map[string]string{"before": freeAllocation}
 		}
 		t.r.Hold = &Hold{Set: live.Name, Value: heldAllocation, Before: said["before"]}
-		return
 	}
 }
 

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"cmp"
+
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -8,6 +10,7 @@ import (
 // rebuild takes from what is live what a lost or new record does not say.
 func (t *turn) rebuild() {
 	t.r.SchemaVersion = RecordVersion
+	t.uncreated()
 	if len(t.r.Sets) > 0 || t.d.Removed {
 		return
 	}
@@ -51,7 +54,7 @@ func (t *turn) rebuild() {
 	// Sets of ours that are wanted no longer stand behind the others.
 	for i := range t.o.Sets {
 		if live := &t.o.Sets[i]; live.Ours && t.wanted(live.Name) == nil {
-			t.r.Sets = append(t.r.Sets, RecordedSet{Name: live.Name, Group: live.Name, Replicas: live.Replicas})
+			t.r.Sets = append(t.r.Sets, RecordedSet{Name: live.Name, Group: cmp.Or(live.Group, live.Name), Replicas: live.Replicas})
 		}
 	}
 }
@@ -127,16 +130,19 @@ func (t *turn) released() bool {
 		t.r.Hold = &Hold{Value: heldAllocation, Before: freeAllocation}
 		t.r.Unexplained = false
 	}
+	t.releaseUnexplained()
 	t.letGo()
 	return true
 }
 
 // letGo ends a restart where it stands, and gives back what it holds.
 func (t *turn) letGo() {
-	if t.restarting() {
+	if t.restarting() || t.shrinking() {
+		t.endShrink()
 		t.r.Operation = nil
 	}
 	t.giveBack()
+	t.include()
 }
 
 // returnBudgets lets Kubernetes evict one pod at a time again.
@@ -158,6 +164,11 @@ func (t *turn) paused() bool {
 	// A pause may last: what is held goes back, and a pod that is on its way
 	// comes back by itself.
 	t.giveBack()
+	if t.shrinking() {
+		t.endShrink()
+		t.r.Operation = nil
+	}
+	t.include()
 	t.see()
 	return true
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -323,4 +324,47 @@ func nameOf(item any) string {
 		return s
 	}
 	return ""
+}
+
+// ArgumentOf is what a StatefulSet's template gives CrateDB for a setting on the
+// command line, the last one counts; "" where it gives nothing.
+func ArgumentOf(set *unstructured.Unstructured, setting string) string {
+	return argument(commandOf(set), setting)
+}
+
+// RecoverAfter is the number of data nodes (before 4.7: of nodes) that a process
+// of the StatefulSet waits for after a full outage; 0 where it waits for none.
+func RecoverAfter(set *unstructured.Unstructured) int { return RecoverAfterOf(commandOf(set)) }
+
+// RecoverAfterOf is the same of a container's command and arguments.
+func RecoverAfterOf(command []string) int {
+	for _, setting := range []string{"gateway.recover_after_data_nodes", "gateway.recover_after_nodes"} {
+		if n, err := strconv.Atoi(argument(command, setting)); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+func commandOf(set *unstructured.Unstructured) []string {
+	var out []string
+	eachCommand(set, func(arguments []any) []any {
+		for _, a := range arguments {
+			if text, ok := a.(string); ok {
+				out = append(out, text)
+			}
+		}
+		return nil
+	})
+	return out
+}
+
+func argument(command []string, setting string) string {
+	value := ""
+	for _, text := range command {
+		if v, ok := strings.CutPrefix(text, "-C"+setting+"="); ok {
+			value = v
+		}
+	}
+	return value
 }

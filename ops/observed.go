@@ -72,6 +72,11 @@ type ObservedSet struct {
 	UID, ResourceVersion string
 	// Ours is true when it carries our label for this cluster.
 	Ours bool
+	// Group is that of its pods, "" when unknown. MasterEligible is true when its
+	// template says node.master, RecoverAfter its recover_after_data_nodes.
+	Group          string
+	MasterEligible bool
+	RecoverAfter   int
 	// Replicas is spec.replicas; the others are from status.
 	Replicas, Current, Ready       int
 	Generation, ObservedGeneration int64

@@ -1,5 +1,7 @@
 package ops
 
+import "stevedore.dev/stevedore/ops/gates"
+
 // start begins the one operation that is due next. A cluster that is to stand
 // still does nothing else, nor does one that has not been resumed. Otherwise what
 // is wanted in one revision is done at the present size first, then masters, then
@@ -9,6 +11,10 @@ package ops
 func (t *turn) start() {
 	t.yield()
 	if t.blocked || t.r.Operation != nil || !t.r.Bootstrap.Done {
+		return
+	}
+	if x := t.r.Exclusions; x != nil {
+		t.wait(gates.ExclusionsReturn(x.Set, len(listed(x.IDs))))
 		return
 	}
 	for _, due := range []func() bool{

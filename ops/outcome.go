@@ -113,7 +113,7 @@ func (t *turn) pending() bool {
 
 // informs: what is said and holds nothing of what is wanted back.
 func informs(name string) bool {
-	return name == gates.BudgetClosedRule.Name || name == gates.SettingChangedRule.Name
+	return name == gates.BudgetClosedRule.Name || name == gates.SettingChangedRule.Name || name == gates.UnexplainedExclusionRule.Name
 }
 
 func cidrs(list []string) string { return strings.Join(list, ",") }
@@ -165,7 +165,10 @@ func (t *turn) refused() {
 // refusedAction is crate-operator's word for what was refused.
 func refusedAction(name, operation string) string {
 	switch name {
-	case gates.ShrinkRule.Name, gates.RaisedRule.Name, gates.ClaimOfAnotherClusterRule.Name, gates.ClaimVersionRule.Name:
+	case gates.RaisedRule.Name, gates.ClaimOfAnotherClusterRule.Name, gates.ClaimVersionRule.Name,
+		gates.MasterQuorumRule.Name, gates.MasterGroupStaysRule.Name, gates.GroupRemovalRule.Name, gates.NewGroupRule.Name,
+		gates.ReplicasDoNotFitRule.Name, gates.LastOfZoneRule.Name, gates.TableFilterRule.Name, gates.DiskDoesNotFitRule.Name,
+		gates.ShardsDoNotFitRule.Name, gates.DrainBlockedRule.Name, gates.ExclusionHiddenRule.Name, gates.ShrinkAbortedRule.Name:
 		return "scale"
 	case gates.VersionPathRule.Name, gates.TablesTooOldRule.Name, gates.ReleaseLosesDataRule.Name, gates.UpgradeStoppedRule.Name, gates.DowngradeRule.Name:
 		return "upgrade"

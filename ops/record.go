@@ -55,6 +55,14 @@ type Record struct {
 	Settings []RecordedSetting `json:"settings,omitempty"`
 	// Unexplained is true once a hold that nothing explains was reported.
 	Unexplained bool `json:"unexplained,omitempty"`
+	// Exclusions are the nodes that we keep shards off; nil when there are none. They
+	// are recorded before they are set and until they were given back.
+	Exclusions *Exclusions `json:"exclusions,omitempty"`
+	// UnexplainedExclusion is the list that nothing explains, once it was reported.
+	UnexplainedExclusion string `json:"unexplainedExclusion,omitempty"`
+	// RecoverDue is true while a pod waits for more data nodes after a full outage
+	// than there are.
+	RecoverDue bool `json:"recoverDue,omitempty"`
 	// RestartedAt and RestartedBy are the annotation and the command that were last
 	// carried out.
 	RestartedAt string `json:"restartedAt,omitempty"`
@@ -183,24 +191,81 @@ type Upgrade struct {
 	NewRegistry string `json:"newRegistry"`
 }
 
+// Steps of a shrink, of one StatefulSet after the other; StepNext and
+// StepAcknowledge are the first and the last.
+const (
+	StepExclude = "exclude"      // the exclusions are recorded, and are being set
+	StepDrain   = "drain"        // the nodes that leave are to become empty
+	StepSmaller = "make-smaller" // the record has fewer replicas, the StatefulSet is to
+	StepGone    = "nodes-gone"   // pods and nodes are to go
+	StepInclude = "include"      // the exclusions are given back
+	StepDelete  = "delete-set"   // the StatefulSet of a removed group goes
+)
+
 // Shrink is how far the drain of one StatefulSet's highest ordinals has come.
 type Shrink struct {
-	// Set is the one that becomes smaller, from From to To replicas.
-	Set  string `json:"set"`
-	From int    `json:"from"`
-	To   int    `json:"to"`
+	// Masters is true where dedicated masters leave, false for data groups.
+	Masters bool `json:"masters,omitempty"`
+	// Set is the one that becomes smaller, from From to To replicas; "" between two.
+	Set  string `json:"set,omitempty"`
+	From int    `json:"from,omitempty"`
+	To   int    `json:"to,omitempty"`
+	// Before is how many replicas it has while it is made smaller: one node after
+	// the other leaves where they are master-eligible.
+	Before int `json:"before,omitempty"`
 	// Leaving are the nodes that are excluded, by id and name.
 	Leaving []LeavingNode `json:"leaving,omitempty"`
+	// LeaveZone is true where nodes may leave with copies that are started
+	// elsewhere too.
+	LeaveZone bool `json:"leaveZone,omitempty"`
 	// Since is when the step began.
 	Since time.Time `json:"since"`
+	// Shards and Bytes are what was on the leaving nodes at the first reading of the
+	// drain; Moving is when that was.
+	Shards int       `json:"shards,omitempty"`
+	Bytes  int64     `json:"bytes,omitempty"`
+	Moving time.Time `json:"moving"`
+	// Drained is the reading that first found them empty; Still the one that first
+	// found that nothing moves, zero while something does.
+	Drained time.Time `json:"drained"`
+	Still   time.Time `json:"still"`
+	// Rerouted is when the allocation was last told to retry; Held is true while a
+	// snapshot keeps shards where they are.
+	Rerouted time.Time `json:"rerouted"`
+	Held     bool      `json:"held,omitempty"`
+	// Hidden is when an exclusion was last found to be hidden.
+	Hidden time.Time `json:"hidden"`
+	// MasterStable is true once the master was stable for long enough.
+	MasterStable bool `json:"masterStable,omitempty"`
+}
+
+// Exclusions are what we wrote to keep shards off nodes that are to leave.
+type Exclusions struct {
+	// Set carries the annotation.
+	Set string `json:"set"`
+	// IDs are node ids, separated by commas, and Before what
+	// cluster.routing.allocation.exclude._id effectively was.
+	IDs    string `json:"ids"`
+	Before string `json:"before"`
+	// Tables are those whose own exclude lists carry the ids too.
+	Tables []TableExclusion `json:"tables,omitempty"`
+}
+
+// TableExclusion is a table, or a partitioned table with all its partitions.
+type TableExclusion struct {
+	// Name is "schema.table", Before its routing.allocation.exclude._id.
+	Name   string `json:"name"`
+	Before string `json:"before,omitempty"`
 }
 
 // LeavingNode is a node that is to leave; another id under its name is another
 // node.
 type LeavingNode struct {
 	Name string `json:"name"`
-	ID   string `json:"id"`
-	Pod  string `json:"pod"`
+	// ID is "" for a pod in which CrateDB never started.
+	ID      string `json:"id"`
+	Pod     string `json:"pod"`
+	Ordinal int    `json:"ordinal"`
 }
 
 // Hold is what we hold in the database, and the value that was there before.
@@ -218,7 +283,7 @@ type Operation struct {
 	// Started bounds it; a time in the future counts as now.
 	Started  time.Time `json:"started"`
 	Revision string    `json:"revision,omitempty"`
-	// From and To are replicas by set, for a grow.
+	// From and To are replicas by set, for a grow or a shrink, in the same order.
 	From []RecordedSet `json:"from,omitempty"`
 	To   []RecordedSet `json:"to,omitempty"`
 	// Restart is of a restart, and of an upgrade.

@@ -3,7 +3,6 @@ package ops
 import (
 	"strings"
 
-	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/gates"
 )
 
@@ -24,6 +23,9 @@ func (t *turn) refuse() {
 	// These keep no StatefulSet from anything.
 	for i := range t.o.Sets {
 		live := &t.o.Sets[i]
+		if t.shrinking() && t.r.Operation.Shrink.Set == live.Name && live.Replicas <= t.r.Operation.Shrink.Before {
+			continue // it is about to be made smaller
+		}
 		if s := recorded(t.r.Sets, live.Name); s != nil && live.Ours && live.Replicas > s.Replicas && !t.suspending() {
 			if w := t.wanted(live.Name); w == nil || w.Replicas < live.Replicas {
 				t.refusal(gates.Raised(live.Name, live.Replicas, s.Replicas))
@@ -37,22 +39,6 @@ func licenceName(k *SecretKey) string {
 		return ""
 	}
 	return k.Name + "/" + k.Key
-}
-
-func (t *turn) refuseSets() {
-	for _, s := range t.r.Sets {
-		switch w := t.wanted(s.Name); {
-		case w == nil:
-			t.refusal(gates.GroupRemoval(s.Group, s.Replicas))
-		case w.Replicas < s.Replicas:
-			t.refusal(gates.Shrink(s.Name, s.Replicas, w.Replicas))
-		}
-	}
-	for _, w := range t.d.Sets {
-		if recorded(t.r.Sets, w.Name) == nil {
-			t.refusal(gates.NewGroup(w.Group, w.Group == names.MasterGroup))
-		}
-	}
 }
 
 func (t *turn) refuseTemplates() {

@@ -39,6 +39,9 @@ func (t *turn) outdated(p *Pod) bool {
 		}
 		begun = t.r.Operation.Step != ""
 	}
+	if t.r.RecoverDue && t.waitsForTooMany(p) {
+		return true
+	}
 	if p.Template == "" && !begun {
 		// Made before templates were marked: nothing restarts for the mark alone.
 		return false

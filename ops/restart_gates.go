@@ -17,6 +17,9 @@ func Detailed(d *Desired, r *Record) bool {
 		r.Version != "" && d.Version != r.Version || d.RestartedAt != r.RestartedAt || r.Command.Commands.RestartedAt != r.RestartedBy {
 		return true
 	}
+	if r.Exclusions != nil || r.RecoverDue || shrinkDue(d, r) {
+		return true
+	}
 	for i := range d.Changes {
 		if c := d.Changes[i].Class; c == ChangeRestart || c == ChangeImage {
 			return true

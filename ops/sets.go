@@ -84,23 +84,23 @@ func (t *turn) initialMasters(set string) bool {
 	return true
 }
 
-// unequal is true while a set is to grow and has not: the rendered gateway
+// unequal is true while a set is to come, to go, to grow or to shrink and has not: the rendered gateway
 // counts are for nodes that are not there, and a full outage would wait for
 // them for ever.
 func (t *turn) unequal() bool {
 	for _, s := range t.r.Sets {
-		if w := t.wanted(s.Name); w != nil && w.Replicas != s.Replicas {
+		if w := t.wanted(s.Name); w == nil || w.Replicas != s.Replicas {
 			return true
 		}
 	}
-	return false
+	return len(t.r.Sets) != len(t.d.Sets)
 }
 
 // effective says what the cluster is held to.
 func (t *turn) effective() {
 	// An upgrade is made at the present size.
 	present := t.upgrading() && t.unequal()
-	kept := t.blocked || t.parked || t.growing() || t.unequal() && !present || t.settingsFirst()
+	kept := t.blocked || t.parked || t.growing() || t.shrinking() || t.unequal() && !present || t.settingsFirst()
 	sets := make([]EffectiveSet, 0, max(len(t.r.Sets), len(t.d.Sets)))
 	for _, s := range t.r.Sets {
 		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name)}
@@ -109,6 +109,8 @@ func (t *turn) effective() {
 		switch {
 		case turn && t.r.Operation.Step == StepStopped:
 			e.Template = TemplateBefore
+		case t.wanted(s.Name) != nil && t.added(s.Name) && t.live(s.Name) == nil:
+			// A new group: there is nothing to keep.
 		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue()) && !t.unstarted():
 			e.Template = TemplateKept
 		default:
@@ -116,6 +118,8 @@ func (t *turn) effective() {
 		}
 		if h := t.r.Hold; h != nil && h.Set == s.Name {
 			e.Hold = h.annotation()
+		} else if x := t.r.Exclusions; x != nil && x.Set == s.Name {
+			e.Hold = x.annotation()
 		}
 		e.Settings = t.settingsAnnotation()
 		sets = append(sets, e)

@@ -18,6 +18,8 @@ func Settle(record Record, action Action, result Result, now time.Time) Record {
 		return settleHold(record, action, result, now)
 	case ActionSetSettings, ActionResetSettings:
 		return settleSettings(record, action, now)
+	case ActionExcludeNodes, ActionIncludeNodes, ActionIncludeInTable, ActionRetryAllocation:
+		return settleExclusions(record, action, result, now)
 	case ActionSetLicense:
 		record.Bootstrap.Licence = LicenceSet
 		key := action.Secret
@@ -56,7 +58,8 @@ func (r *Record) Equal(o *Record) bool {
 		!slices.Equal(r.Bootstrap.Users, o.Bootstrap.Users),
 		!slices.Equal(r.Sets, o.Sets), !slices.Equal(r.Suspended, o.Suspended), !slices.Equal(r.Budgets, o.Budgets),
 		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained,
-		!equalHold(r.Hold, o.Hold), !slices.Equal(r.Settings, o.Settings), !r.Operation.equal(o.Operation), len(r.Saved) != len(o.Saved):
+		!equalHold(r.Hold, o.Hold), !slices.Equal(r.Settings, o.Settings), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion,
+		r.RecoverDue != o.RecoverDue, !r.Operation.equal(o.Operation), len(r.Saved) != len(o.Saved):
 		return false
 	}
 	for name, packed := range r.Saved {
@@ -87,7 +90,11 @@ func (s *Shrink) equal(o *Shrink) bool {
 	if s == nil || o == nil {
 		return s == o
 	}
-	return s.Set == o.Set && s.From == o.From && s.To == o.To && s.Since.Equal(o.Since) && slices.Equal(s.Leaving, o.Leaving)
+	return s.Masters == o.Masters && s.Set == o.Set && s.From == o.From && s.To == o.To && s.Before == o.Before &&
+		s.LeaveZone == o.LeaveZone && s.Since.Equal(o.Since) && slices.Equal(s.Leaving, o.Leaving) &&
+		s.Shards == o.Shards && s.Bytes == o.Bytes && s.Moving.Equal(o.Moving) && s.Drained.Equal(o.Drained) &&
+		s.Still.Equal(o.Still) && s.Rerouted.Equal(o.Rerouted) && s.Held == o.Held && s.Hidden.Equal(o.Hidden) &&
+		s.MasterStable == o.MasterStable
 }
 
 func (r *Restart) equal(o *Restart) bool {
@@ -97,6 +104,13 @@ func (r *Restart) equal(o *Restart) bool {
 	return r.Set == o.Set && r.Pod == o.Pod && r.Zone == o.Zone && slices.Equal(r.Pods, o.Pods) && r.PodUID == o.PodUID && r.Template == o.Template &&
 		r.Since.Equal(o.Since) && r.Before.Equal(o.Before) && r.At == o.At && r.By == o.By &&
 		r.MasterStable == o.MasterStable && r.Hidden.Equal(o.Hidden) && slices.Equal(r.Done, o.Done)
+}
+
+func (x *Exclusions) equal(o *Exclusions) bool {
+	if x == nil || o == nil {
+		return x == o
+	}
+	return x.Set == o.Set && x.IDs == o.IDs && x.Before == o.Before && slices.Equal(x.Tables, o.Tables)
 }
 
 func equalHold(a, b *Hold) bool {

@@ -68,6 +68,9 @@ func (w *world) ending() []ops.Pod {
 // ShrinkSet asserts that the counts are remembered before the first node goes,
 // and that dedicated masters go last.
 func (w *world) ShrinkSet(_ context.Context, set, uid, _ string, from, to int) error {
+	if len(w.record.Suspended) == 0 && to > 0 || w.recordReplicas(set) == to && w.record.Operation != nil && w.record.Operation.Shrink != nil {
+		return w.shrinkDrained(set, uid, from, to)
+	}
 	require.Equal(w.t, "uid-"+set, uid)
 	i := slices.IndexFunc(w.sets, func(s ops.ObservedSet) bool { return s.Name == set })
 	if w.sets[i].Replicas == to {

@@ -61,6 +61,7 @@ type world struct {
 	commands              ops.Commands
 	// toySettings are cluster settings.
 	toySettings
+	toyData
 	// stable is in memory: a kill loses it.
 	stable ops.Stability
 
@@ -170,7 +171,7 @@ func (w *world) observe() ops.Observed {
 		}
 	}
 	for _, s := range w.sets {
-		for i := range s.Replicas {
+		for i := range w.present(s) {
 			name := s.Name + "-" + strconv.Itoa(i)
 			node := s.Name + "/" + strconv.Itoa(i)
 			pod := w.seePod(s.Name, name)
@@ -222,6 +223,7 @@ func (w *world) observe() ops.Observed {
 	}
 	if in {
 		w.readSettings(&db, o.Pods)
+		w.seeData(&o, &db)
 	}
 	w.seeTables(&db)
 	w.stable = w.stable.Next(&db)
@@ -369,7 +371,7 @@ func (w *world) apply(e ops.Effective, saved ops.Saved) {
 		}
 		w.write(func() {
 			if i < 0 {
-				w.sets = append(w.sets, ops.ObservedSet{Name: s.Name, Ours: true, InitialMasters: s.InitialMasters, Replicas: s.Replicas})
+				w.sets = append(w.sets, ops.ObservedSet{Name: s.Name, Ours: true, UID: "uid-" + s.Name, InitialMasters: s.InitialMasters, Replicas: s.Replicas})
 				i = len(w.sets) - 1
 			}
 			require.GreaterOrEqual(w.t, s.Replicas, w.sets[i].Replicas, "A: no apply may lower replicas")
@@ -551,6 +553,9 @@ func (s *toySession) Exec(_ context.Context, statement string, arguments ...any)
 		})
 		return 1, nil
 	}
+	if done, err := s.execData(statement); done {
+		return 1, err
+	}
 	if done, err := w.changeSettings(statement); done {
 		return 1, err
 	}
@@ -585,6 +590,9 @@ func (s *toySession) Exec(_ context.Context, statement string, arguments ...any)
 }
 
 func (s *toySession) Strings(_ context.Context, query string, arguments ...any) ([][]string, error) {
+	if rows, ok := s.dataRows(query); ok {
+		return rows, nil
+	}
 	if value, ok := s.w.askSetting(query); ok {
 		return [][]string{{value}}, nil
 	}

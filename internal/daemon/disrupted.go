@@ -11,7 +11,7 @@ import (
 
 // disrupted says that a cluster is in an operation that takes its nodes down.
 func disrupted(rec ops.Record) bool {
-	return rec.Operation != nil && (rec.Operation.Restart != nil || rec.Operation.Kind == ops.OperationSuspend)
+	return rec.Operation != nil && (rec.Operation.Restart != nil || rec.Operation.Shrink != nil || rec.Operation.Kind == ops.OperationSuspend)
 }
 
 // otherDisrupted are the other clusters that are being disrupted, by their

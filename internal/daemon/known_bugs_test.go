@@ -31,6 +31,16 @@ func (v view) Pods(string, string) []*corev1.Pod                     { return v.
 func (v view) Claims(string, string) []*corev1.PersistentVolumeClaim { return nil }
 func (v view) Secret(string, string) (*corev1.Secret, bool)          { return nil, false }
 
+func (v view) Objects(_, cluster string) []*unstructured.Unstructured {
+	var out []*unstructured.Unstructured
+	for _, object := range v.objects {
+		if object.GetLabels()[names.ClusterLabel] == cluster {
+			out = append(out, object)
+		}
+	}
+	return out
+}
+
 func setOf(name string, labels map[string]any) (compare.Key, *unstructured.Unstructured) {
 	metadata := map[string]any{"namespace": "ns", "name": name}
 	if labels != nil {

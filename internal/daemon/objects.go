@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
@@ -24,6 +27,9 @@ import (
 type objects struct {
 	client  kubernetes.Interface
 	cluster record.Cluster
+	// wrote is told the answer to a write whose object decisions are made of, until
+	// a watch shows it; nil where nobody asks.
+	wrote func(*unstructured.Unstructured)
 }
 
 var (
@@ -141,25 +147,25 @@ func (o objects) RestartPod(ctx context.Context, name, uid string, ready bool) e
 	return wrapWrite("deleting Pod", o.cluster.Namespace, name, err)
 }
 
-// ShrinkSet looks right before it lowers, and the write holds for the version
-// that was decided on only.
-func (o objects) ShrinkSet(ctx context.Context, set, uid, resourceVersion string, from, to int) error {
+// ShrinkSet looks right before it writes, and writes for that version only.
+func (o objects) ShrinkSet(ctx context.Context, name, uid, resourceVersion string, from, to int) error {
+	const what = "making StatefulSet smaller"
 	sets := o.client.AppsV1().StatefulSets(o.cluster.Namespace)
-	live, err := sets.Get(ctx, set, metav1.GetOptions{})
+	now, err := sets.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return wrapWrite("looking at StatefulSet", o.cluster.Namespace, set, err)
+		return wrapWrite(what, o.cluster.Namespace, name, err)
 	}
 	replicas := 1
-	if live.Spec.Replicas != nil {
-		replicas = int(*live.Spec.Replicas)
+	if now.Spec.Replicas != nil {
+		replicas = int(*now.Spec.Replicas)
 	}
 	switch {
-	case string(live.UID) != uid || live.Labels[names.ClusterLabel] != o.cluster.Name:
-		return fmt.Errorf("lowering StatefulSet %s/%s: it is another one by now, it stays", o.cluster.Namespace, set)
+	case string(now.UID) != uid || now.Labels[names.ClusterLabel] != o.cluster.Name:
+		return fmt.Errorf("%s %s/%s: it is another one by now: %w", what, o.cluster.Namespace, name, execute.ErrNotFound)
 	case replicas == to:
 		return nil
-	case replicas != from || to > from || to < 0:
-		return fmt.Errorf("lowering StatefulSet %s/%s: it stands at %d replicas and not at %d, it stays", o.cluster.Namespace, set, replicas, from)
+	case replicas != from || to >= from:
+		return fmt.Errorf("%s %s/%s: it has %d replicas by now and not %d: it is decided again", what, o.cluster.Namespace, name, replicas, from)
 	}
 	patch, err := jsonBytes(map[string]any{
 		"metadata": map[string]any{"uid": uid, "resourceVersion": resourceVersion},
@@ -168,8 +174,50 @@ func (o objects) ShrinkSet(ctx context.Context, set, uid, resourceVersion string
 	if err != nil {
 		return err
 	}
-	_, err = sets.Patch(ctx, set, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
-	return wrapWrite("lowering StatefulSet", o.cluster.Namespace, set, err)
+	answer, err := sets.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
+	if err != nil {
+		return wrapWrite(what, o.cluster.Namespace, name, err)
+	}
+	o.tell(answer)
+	return nil
+}
+
+// tell gives the answer to whoever observes: what a watch shows later is not
+// decided on before.
+func (o objects) tell(set *appsv1.StatefulSet) {
+	if o.wrote == nil {
+		return
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(set)
+	if err != nil {
+		return // the watch shows it, a moment later
+	}
+	object := &unstructured.Unstructured{Object: fields}
+	object.SetAPIVersion("apps/v1")
+	object.SetKind("StatefulSet")
+	o.wrote(object)
+}
+
+func (o objects) DeleteSet(ctx context.Context, name, uid, resourceVersion string) error {
+	const what = "deleting StatefulSet"
+	sets := o.client.AppsV1().StatefulSets(o.cluster.Namespace)
+	now, err := sets.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return wrapWrite(what, o.cluster.Namespace, name, err)
+	}
+	switch {
+	case string(now.UID) != uid || now.Labels[names.ClusterLabel] != o.cluster.Name:
+		return fmt.Errorf("%s %s/%s: it is another one by now: %w", what, o.cluster.Namespace, name, execute.ErrNotFound)
+	case now.Spec.Replicas == nil || *now.Spec.Replicas != 0 || now.Status.Replicas != 0:
+		return fmt.Errorf("%s %s/%s: it has replicas by now, it stays", what, o.cluster.Namespace, name)
+	case now.DeletionTimestamp != nil:
+		return nil
+	}
+	background := metav1.DeletePropagationBackground
+	err = sets.Delete(ctx, name, metav1.DeleteOptions{
+		PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &now.UID, ResourceVersion: &resourceVersion},
+	})
+	return wrapWrite(what, o.cluster.Namespace, name, err)
 }
 
 // discreet keeps what the API server, or an admission webhook, says of a Secret

@@ -21,6 +21,7 @@ type liveView interface {
 	Pods(ns, cluster string) []*corev1.Pod
 	Claims(ns, cluster string) []*corev1.PersistentVolumeClaim
 	Secret(ns, name string) (*corev1.Secret, bool)
+	Objects(ns, cluster string) []*unstructured.Unstructured
 }
 
 // observeKubernetes reads the cluster's live objects as Decide sees them.
@@ -33,8 +34,16 @@ func observeKubernetes(live liveView, desired ops.Desired) ops.Observed {
 			observed.Sets = append(observed.Sets, observedSet(object, cluster))
 		}
 	}
+	sets := slices.Clone(desired.Sets)
+	for _, object := range live.Objects(ns, cluster) {
+		// A group that is gone from the definition runs on until it was drained.
+		if set, ok := goneSet(object, cluster, desired.Sets); ok {
+			observed.Sets = append(observed.Sets, observedSet(object, cluster))
+			sets = append(sets, set)
+		}
+	}
 	groups := map[string]ops.Set{}
-	for _, set := range desired.Sets {
+	for _, set := range sets {
 		groups[set.Group] = set
 	}
 	for _, pod := range live.Pods(ns, cluster) {
@@ -43,7 +52,7 @@ func observeKubernetes(live liveView, desired ops.Desired) ops.Observed {
 		}
 	}
 	for _, claim := range live.Claims(ns, cluster) {
-		set, ordinal := claimOf(claim.Name, desired.Sets)
+		set, ordinal := claimOf(claim.Name, sets)
 		observed.Claims = append(observed.Claims, ops.Claim{
 			Name: claim.Name, Set: set, Ordinal: ordinal,
 			ClusterID: claim.Annotations[names.ClusterIDAnnotation],
@@ -61,6 +70,26 @@ func observeKubernetes(live liveView, desired ops.Desired) ops.Observed {
 		}
 	}
 	return observed
+}
+
+// goneSet is a group's StatefulSet that is not wanted: by its name, since others
+// of the user's own may travel with the cluster.
+func goneSet(object *unstructured.Unstructured, cluster string, wanted []ops.Set) (ops.Set, bool) {
+	group := groupOf(object)
+	dedicated := object.GetName() == names.StatefulSet(cluster, names.MasterGroup, true) && group == names.MasterGroup
+	switch {
+	case object.GetKind() != "StatefulSet", group == "", !dedicated && object.GetName() != names.StatefulSet(cluster, group, false),
+		slices.ContainsFunc(wanted, func(set ops.Set) bool { return set.Name == object.GetName() }):
+		return ops.Set{}, false
+	}
+	return ops.Set{Name: object.GetName(), Group: group, Dedicated: dedicated, Data: !dedicated}, true
+}
+
+// groupOf is what the pods of a StatefulSet are labelled with; "" for a foreign
+// one.
+func groupOf(set *unstructured.Unstructured) string {
+	group, _, _ := unstructured.NestedString(set.Object, "spec", "selector", "matchLabels", names.NodeNameLabel)
+	return group
 }
 
 func observedSet(object *unstructured.Unstructured, cluster string) ops.ObservedSet {
@@ -87,7 +116,9 @@ func observedSet(object *unstructured.Unstructured, cluster string) ops.Observed
 		Ready: int(number("status", "readyReplicas")), Generation: object.GetGeneration(),
 		ObservedGeneration: number("status", "observedGeneration"), UpdateRevision: update,
 		InitialMasters: ops.HasInitialMasters(object),
-		Template:       ops.TemplateOf(object), Hold: object.GetAnnotations()[names.HoldAnnotation],
+		Group:          groupOf(object),
+		MasterEligible: ops.ArgumentOf(object, "node.master") == "true", RecoverAfter: ops.RecoverAfter(object),
+		Template: ops.TemplateOf(object), Hold: object.GetAnnotations()[names.HoldAnnotation],
 		Suspended: object.GetAnnotations()[names.SuspendedAnnotation],
 		Annotated: object.GetAnnotations()[names.SettingsAnnotation], Settings: ops.LiveArgumentsOf(object),
 	}
@@ -127,6 +158,7 @@ func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
 		if container.Name == ops.CrateContainer {
 			out.Version = imageTag(container.Image)
 			out.Settings = ops.LiveArguments(slices.Concat(container.Command, container.Args))
+			out.RecoverAfter = ops.RecoverAfterOf(slices.Concat(container.Command, container.Args))
 		}
 	}
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {

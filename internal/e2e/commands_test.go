@@ -235,7 +235,7 @@ func TestRunOnceEndsWithWhatBecameOfIt(t *testing.T) {
 	assert.EqualValues(t, 2, *s.set("crate-data-hot-orders").Spec.Replicas)
 
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders")})
-	assert.Contains(t, ends(1).Log(), "shrink-not-supported")
+	assert.Contains(t, ends(1).Log(), "master-quorum")
 
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with(replicasOfHot, 2)), "broken.yaml": "kind: CrateDB\n"})
 	assert.Contains(t, ends(1).Log(), "broken.yaml:1")

@@ -38,17 +38,16 @@ func TestWhatIsNotSupportedIsRefusedByNameWithNothingApplied(t *testing.T) {
 		edits   []edit
 		refused []string
 	}{
-		{"fewer replicas", []edit{with(replicasOfHot, 1)}, []string{"shrink-not-supported"}},
+		{"fewer replicas", []edit{with(replicasOfHot, 1)}, []string{"master-quorum"}},
 		{"a version with a minor left out", []edit{with("spec.cluster.version", "6.6.0")}, []string{"version-path"}},
 		{"an older version", []edit{with("spec.cluster.version", "6.3.7")}, []string{"downgrade-refused"}},
-		{"a group more", []edit{with("spec.nodes.data.2", group("warm", 1))}, []string{"new-group-not-supported"}},
 		{"dedicated masters", []edit{with("spec.nodes.master", map[string]any{"replicas": 3, "resources": resources()})}, []string{"new-group-not-supported"}},
-		{"a group less", []edit{with("spec.nodes.data.1", nil)}, []string{"group-removal-not-supported"}},
+		{"a group less", []edit{with("spec.nodes.data.1", nil)}, []string{"group-removal-consent"}},
 		{"a larger disk", []edit{with("spec.nodes.data.0.resources.disk.size", "32GiB")}, []string{"volume-change-not-supported"}},
 		{"another cluster.name", []edit{with("spec.cluster.name", "purchases")}, []string{"cluster-name-change"}},
 		{"TLS", []edit{with("spec.cluster.ssl", map[string]any{"keystore": ssl("keystore"), "keystorePassword": ssl("password"), "keystoreKeyPassword": ssl("password")})}, []string{"tls-change-not-supported"}},
 		{"a user less", []edit{with("spec.users.1", nil)}, []string{"user-removal-not-supported"}},
-		{"a shrink beside a grow", []edit{with(replicasOfHot, 1), with("spec.nodes.data.1.replicas", 2)}, []string{"shrink-not-supported"}},
+		{"a shrink beside a grow", []edit{with(replicasOfHot, 1), with("spec.nodes.data.1.replicas", 2)}, []string{"master-quorum"}},
 	} {
 		edits := append(slices.Clone(base), situation.edits...)
 		edits = append(edits, with("spec.cluster.service.annotations", map[string]any{"example.com/change": situation.change}))

@@ -62,6 +62,22 @@ func run(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 		return resetSettings(ctx, a, t)
 	case ops.ActionRestartZone:
 		return restartZone(ctx, a, t)
+	case ops.ActionExcludeNodes:
+		return excludeNodes(ctx, a, t)
+	case ops.ActionIncludeNodes:
+		return includeNodes(ctx, a, t)
+	case ops.ActionExcludeInTable, ops.ActionIncludeInTable:
+		return filterTable(ctx, a, t)
+	case ops.ActionRetryAllocation:
+		return retryAllocation(ctx, a, t)
+	case ops.ActionShrinkSet:
+		return shrinkSet(ctx, a, t)
+	case ops.ActionDeleteSet:
+		err := t.Objects.DeleteSet(ctx, a.Set, a.SetUID, a.SetVersion)
+		if errors.Is(err, ErrNotFound) {
+			err = nil
+		}
+		return ops.Result{Message: "the StatefulSet of a group that is gone was deleted; its volume claims stay"}, err
 	case ops.ActionCurePod:
 		err := t.Objects.RestartPod(ctx, a.Pod, a.PodUID, false)
 		if errors.Is(err, ErrNotFound) {

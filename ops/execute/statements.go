@@ -34,7 +34,23 @@ func setAllocation(value string) string {
 	return `SET GLOBAL PERSISTENT "cluster.routing.allocation.enable" = ` + literal(value)
 }
 
+// setExcluded names its level too.
+func setExcluded(ids []string) string {
+	return `SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._id" = ` + literal(strings.Join(ids, ","))
+}
+
+// setTableExcluded also changes each partition, and what new ones are made with.
+func setTableExcluded(schema, table string, ids []string) string {
+	return "ALTER TABLE " + identifier(schema) + "." + identifier(table) + ` SET ("routing.allocation.exclude._id" = ` + literal(strings.Join(ids, ",")) + ")"
+}
+
 const (
+	excluded      = `SELECT settings['cluster']['routing']['allocation']['exclude']['_id'] FROM sys.cluster`
+	tableExcluded = `SELECT settings['routing']['allocation']['exclude']['_id'] FROM information_schema.tables WHERE table_schema = $1 AND table_name = $2`
+	reroute       = `ALTER CLUSTER REROUTE RETRY FAILED`
+	nodeIDs       = `SELECT id, name FROM sys.nodes`
+	copies        = `SELECT schema_name, table_name, partition_ident, id, routing_state, node['id'], node['name'], relocating_node FROM sys.shards`
+
 	allocation = `SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster`
 	nodeNames  = `SELECT name FROM sys.nodes`
 	notGreen   = `SELECT table_schema, table_name FROM sys.health WHERE health <> 'GREEN'`

@@ -38,6 +38,9 @@ type Objects interface {
 	// preconditions; nil when it stands at to already, an error when it does not
 	// stand at from.
 	ShrinkSet(ctx context.Context, set, uid, resourceVersion string, from, to int) error
+	// DeleteSet deletes a StatefulSet of 0 replicas, with the same preconditions, and
+	// leaves its claims; ErrNotFound if there is none.
+	DeleteSet(ctx context.Context, name, uid, resourceVersion string) error
 }
 
 // Secrets reads a Secret from the API server, never from a cache.

@@ -17,6 +17,6 @@ func DisruptedClusters(others []string, most int) (Reason, bool) {
 	if len(others) < most {
 		return Reason{}, false
 	}
-	return DisruptedClustersRule.because("%d other cluster(s) are being restarted or suspended, and at most %d may be at the same time (--max-disrupted-clusters): %s",
+	return DisruptedClustersRule.because("%d other cluster(s) are being restarted, made smaller or suspended, and at most %d may be at the same time (--max-disrupted-clusters): %s",
 		len(others), most, strings.Join(others[:min(len(others), 10)], ", ")), true
 }

@@ -1,15 +1,15 @@
 package gates
 
-// GroupRemovalRule is the rule group-removal-not-supported.
+// GroupRemovalRule is the rule group-removal-consent.
 var GroupRemovalRule = Rule{
-	Name:   "group-removal-not-supported",
+	Name:   "group-removal-consent",
 	Kind:   Refuses,
-	Says:   "A group that is gone from the definition keeps running: removing one is not supported yet.",
-	Do:     "Put the group back.",
+	Says:   "A group that is gone from the definition is drained and removed only with the consent remove-group; its volume claims stay.",
+	Do:     "Put the group back, or add remove-group to spec.operations.consent.",
 	Source: "docs/safety.md, invariant A",
 }
 
 // GroupRemoval names it.
 func GroupRemoval(group string, replicas int) Reason {
-	return GroupRemovalRule.because("group %s is gone from the definition and runs %d node(s): removing a group is not supported yet, it runs on; put it back", group, replicas)
+	return GroupRemovalRule.because("group %s is gone from the definition and runs %d node(s): without remove-group in spec.operations.consent it runs on", group, replicas)
 }

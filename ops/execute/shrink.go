@@ -1,0 +1,78 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// shrinkSet asks the database once more, then lets the nodes go. What has changed
+// since the decision is an error, and is decided again.
+func shrinkSet(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	s, err := t.system(ctx, a)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	defer s.Close()
+	ids, names := entries(a.NodeIDs), entries(a.NodeNames)
+	if len(names) == 0 || a.From-a.To != len(names) {
+		return ops.Result{}, fmt.Errorf("%d node(s) are known of %d that are to leave", len(names), a.From-a.To)
+	}
+	list, err := effectiveExclusions(ctx, s)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	if !holdsAll(list, ids) {
+		return ops.Result{}, errors.New("not all of the nodes that are to leave are excluded any more")
+	}
+	nodes, err := s.Strings(ctx, nodeIDs)
+	if err != nil {
+		return ops.Result{}, fmt.Errorf("counting the nodes once more: %w", err)
+	}
+	if len(nodes) < a.Value {
+		return ops.Result{}, fmt.Errorf("there are %d nodes and not %d any more", len(nodes), a.Value)
+	}
+	for _, n := range nodes {
+		if slices.Contains(names, n[1]) && !slices.Contains(ids, n[0]) {
+			return ops.Result{}, fmt.Errorf("node %s is another one by now: its id %s was not drained", n[1], n[0])
+		}
+	}
+	rows, err := s.Strings(ctx, copies)
+	if err != nil {
+		return ops.Result{}, fmt.Errorf("looking for shards on the nodes once more: %w", err)
+	}
+	if err := empty(rows, ids, names, a.Elsewhere); err != nil {
+		return ops.Result{}, err
+	}
+	if err := t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.To); err != nil {
+		return ops.Result{}, err
+	}
+	return ops.Result{Message: fmt.Sprintf("%d empty node(s) leave: %d replicas instead of %d", len(names), a.To, a.From)}, nil
+}
+
+// empty is an error that names what is on the nodes, is moving, or is nowhere.
+// With elsewhere a copy may stay that is started on another node too.
+func empty(rows [][]string, ids, names []string, elsewhere bool) error {
+	leaving := func(r []string) bool { return slices.Contains(ids, r[5]) || slices.Contains(names, r[6]) }
+	type shard struct{ schema, table, partition, id string }
+	of := func(r []string) shard { return shard{r[0], r[1], r[2], r[3]} }
+	safe := map[shard]bool{}
+	for _, r := range rows {
+		if elsewhere && r[4] == "STARTED" && !leaving(r) {
+			safe[of(r)] = true
+		}
+	}
+	for _, r := range rows {
+		where := fmt.Sprintf("shard %s of %s.%s", r[3], r[0], r[1])
+		switch {
+		case r[4] != "STARTED":
+			return fmt.Errorf("%s is %s by now", where, r[4])
+		case leaving(r) && !safe[of(r)]:
+			return fmt.Errorf("%s is on node %s by now", where, r[6])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,15 @@
+package gates
+
+// ExclusionsReturnRule is the rule exclusions-return.
+var ExclusionsReturnRule = Rule{
+	Name:   "exclusions-return",
+	Kind:   Waits,
+	Says:   "Before anything else begins, the nodes that were excluded for a drain that is over are taken off the list again.",
+	Do:     "Wait. If it lasts, look whether the database answers.",
+	Source: "docs/safety.md, invariant C",
+}
+
+// ExclusionsReturn names the StatefulSet.
+func ExclusionsReturn(set string, nodes int) Reason {
+	return ExclusionsReturnRule.because("the exclusion of %d node(s) of %s is being taken off", nodes, set)
+}

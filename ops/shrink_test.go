@@ -1,0 +1,238 @@
+package ops_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// tiers is a master-eligible group and a cold one.
+func tiers(hotNodes, coldNodes int) ops.Desired {
+	d := restartable(wantedCluster(hotNodes))
+	d.Revision = fmt.Sprintf("rev-%d-%d", hotNodes, coldNodes)
+	if coldNodes >= 0 {
+		d.Sets = append(d.Sets, ops.Set{Name: cold, Group: "cold", Data: true, Replicas: coldNodes})
+	} else {
+		d.Operations.Consent = append(d.Operations.Consent, definition.ConsentRemoveGroup)
+	}
+	return d
+}
+
+const cold = "crate-data-cold-c"
+
+func filled(t *testing.T, d ops.Desired) *world {
+	w := newWorld(t, d)
+	w.run(60)
+	w.now = w.now.Add(time.Minute)
+	w.others, w.exclude = []string{"somebody"}, "somebody"
+	w.fill(ops.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 6, 2)
+	w.fill(ops.Table{Name: "doc.range", Replicas: "0-1", TotalShardsPerNode: -1}, 3, 1)
+	return w
+}
+
+// runQuiet takes turns until nothing is left to do; the exclusion of somebody
+// else, which nothing explains, is said all the time.
+func (w *world) runQuiet(turns int) ops.Decision {
+	w.t.Helper()
+	var d ops.Decision
+	for range turns {
+		var err error
+		d, err = w.turn()
+		if err == nil && len(d.Actions()) == 0 && !d.Save && len(d.Refusals) == 0 && d.Record.Operation == nil &&
+			!slices.ContainsFunc(d.Waits, func(r ops.Reason) bool { return r.Name != "unexplained-exclusion" }) {
+			return d
+		}
+	}
+	require.Failf(w.t, "not done", "after %d turns: %v, waits %v, refusals %v, actions %v, operation %+v", turns, d.Verdict, d.Waits, d.Refusals, d.Actions(), d.Record.Operation)
+	return d
+}
+
+func checkShrunk(t *testing.T, w *world, nodes int) {
+	t.Helper()
+	require.Nil(t, w.record.Operation)
+	require.Nil(t, w.record.Exclusions)
+	require.Equal(t, "somebody", w.exclude, "C: our exclusions are given back, others' stay")
+	require.Len(t, w.nodeNames(), nodes)
+	require.Equal(t, nodes, w.counts, "the gateway counts follow")
+	for set, hold := range w.hold {
+		require.Empty(t, hold, set)
+	}
+	for _, n := range w.nodeNames() {
+		require.True(t, w.expects[n] == nodes || w.acknowledged[n], "node check 1 is acknowledged on %s", n)
+	}
+	require.Len(t, w.shards, 15)
+	for _, s := range w.shards {
+		require.Contains(t, w.nodeNames(), s.Node)
+	}
+	require.Equal(t, ops.StageVerified, w.record.Stage)
+}
+
+func TestNodesLeaveEmptyAndOneVoterAtATime(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		from, to ops.Desired
+		nodes    int
+		lowered  []string
+		deleted  []string
+	}{
+		{"a master-eligible group, one after the other", tiers(5, 1), tiers(3, 1), 4, []string{hot + " 5 to 4", hot + " 4 to 3"}, nil},
+		{"another group, all at once", tiers(3, 3), tiers(3, 1), 4, []string{cold + " 3 to 1"}, nil},
+		{"both", tiers(4, 2), tiers(3, 1), 4, []string{hot + " 4 to 3", cold + " 2 to 1"}, nil},
+		{"a group to nothing: its StatefulSet stays", tiers(3, 2), tiers(3, 0), 3, []string{cold + " 2 to 0"}, nil},
+		{"a group that is gone", tiers(3, 2), tiers(3, -1), 3, []string{cold + " 2 to 0"}, []string{cold}},
+		{"an empty group that is gone", tiers(3, 0), tiers(3, -1), 3, nil, []string{cold}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := filled(t, c.from)
+			w.desired = c.to
+			w.runQuiet(150)
+			checkShrunk(t, w, c.nodes)
+			assert.Equal(t, c.lowered, w.lowered)
+			assert.Equal(t, c.deleted, w.deleted)
+			assert.Equal(t, 1, reported(w, "ShrinkSucceeded"))
+			assert.Equal(t, 1, reported(w, "ShrinkStarted"))
+			i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "ShrinkSucceeded" })
+			assert.Equal(t, ops.EventScale, w.reports[i].Event)
+			assert.Equal(t, ops.StatusSuccess, w.reports[i].Status)
+		})
+	}
+}
+
+func TestDedicatedMastersLeaveOneAtATime(t *testing.T) {
+	w := newWorld(t, restartable(tiered(5, 3)))
+	w.run(60)
+	w.fill(ops.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 4, 2)
+	w.desired = restartable(tiered(3, 3))
+	w.desired.Revision = "rev-masters"
+	w.run(150)
+	assert.Equal(t, []string{"crate-master-c 5 to 4", "crate-master-c 4 to 3"}, w.lowered)
+}
+
+func TestANewGroupJoinsARunningCluster(t *testing.T) {
+	w := newWorld(t, tiers(3, -1))
+	w.run(60)
+	w.desired = tiers(3, 2)
+	w.run(60)
+	checkMade(t, w, 5)
+	assert.Equal(t, 1, reported(w, "GrowSucceeded"))
+	i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "GrowSucceeded" })
+	assert.Equal(t, []ops.GroupReplicas{{Name: "hot", Replicas: 3}, {Name: "cold", Replicas: 0}}, w.reports[i].OldData)
+	assert.Equal(t, []ops.GroupReplicas{{Name: "hot", Replicas: 3}, {Name: "cold", Replicas: 2}}, w.reports[i].NewData)
+}
+
+// Git says otherwise, a person aborts, pauses or releases: at each turn of a
+// shrink the end is the same as without it, and no pod is lost that had not left.
+func TestAShrinkThatIsNotWantedAnyMoreGivesBackWhatItHolds(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		stop func(*world)
+		ends func(*testing.T, *world, int)
+	}{
+		{"Git raises the replicas again", func(w *world) { w.desired = tiers(3, 3); w.desired.Revision = "rev-back" }, func(t *testing.T, w *world, _ int) {
+			w.runQuiet(150)
+			checkShrunk(t, w, 6)
+		}},
+		{"Git wants fewer still", func(w *world) { w.desired = tiers(3, 0); w.desired.Revision = "rev-less" }, func(t *testing.T, w *world, _ int) {
+			w.runQuiet(150)
+			checkShrunk(t, w, 3)
+		}},
+		{"abort", func(w *world) { w.desired.Abort = true; w.desired.Revision = "rev-abort" }, func(t *testing.T, w *world, at int) {
+			for range 60 {
+				_, err := w.turn()
+				require.NoError(t, err)
+			}
+			require.Equal(t, "somebody", w.exclude)
+			require.Nil(t, w.record.Exclusions)
+			require.Nil(t, w.record.Operation)
+			require.Equal(t, len(w.nodeNames()) == 6, slices.Contains(reasons(ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now).Refusals), "shrink-aborted"))
+		}},
+		{"pause", func(w *world) { w.commands.Paused = "true" }, func(t *testing.T, w *world, _ int) {
+			for range 20 {
+				_, err := w.turn()
+				require.NoError(t, err)
+			}
+			require.Equal(t, "somebody", w.exclude)
+			require.Nil(t, w.record.Exclusions)
+			w.commands.Paused = ""
+			w.runQuiet(150)
+			checkShrunk(t, w, 4)
+		}},
+		{"release", func(w *world) { w.commands.Released = "true" }, func(t *testing.T, w *world, _ int) {
+			for range 20 {
+				_, err := w.turn()
+				require.NoError(t, err)
+			}
+			require.Equal(t, "somebody", w.exclude)
+			require.Nil(t, w.record.Exclusions)
+			require.Nil(t, w.record.Operation)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for at := 1; ; at++ {
+				w := filled(t, tiers(3, 3))
+				w.desired = tiers(3, 1)
+				for range at {
+					_, err := w.turn()
+					require.NoError(t, err)
+				}
+				ended := w.record.Stage == ops.StageVerified && w.record.Revision == "rev-3-1"
+				if ended {
+					require.Greater(t, at, 8)
+					return
+				}
+				c.stop(w)
+				c.ends(t, w, at)
+			}
+		})
+	}
+}
+
+func TestAShrinkKilledAtAnyWriteEndsTheSame(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		from, to ops.Desired
+		nodes    int
+	}{
+		{"voters", tiers(5, 1), tiers(3, 1), 4},
+		{"a group that is gone", tiers(3, 2), tiers(3, -1), 3},
+		{"a group comes, nodes go", tiers(5, -1), tiers(3, 1), 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			make := func(killAt int, after, lose bool) *world {
+				w := filled(t, c.from)
+				start := w.writes
+				w.desired = c.to
+				w.killAt, w.after, w.lose = killAt, after, lose
+				if killAt > 0 {
+					w.killAt += start
+				}
+				w.runQuiet(300)
+				w.writes -= start
+				return w
+			}
+			total := make(0, false, false).writes
+			require.Greater(t, total, 12)
+			for n := 1; n <= total; n++ {
+				for _, after := range []bool{false, true} {
+					for _, lose := range []bool{false, true} {
+						t.Run(fmt.Sprintf("write %d after=%v lost=%v", n, after, lose), func(t *testing.T) {
+							w := make(n, after, lose)
+							w.t = t
+							checkShrunk(t, w, c.nodes)
+							if !lose {
+								assert.Equal(t, 1, reported(w, "ShrinkSucceeded"), "a replay has the same id")
+							}
+						})
+					}
+				}
+			}
+		})
+	}
+}

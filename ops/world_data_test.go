@@ -1,0 +1,281 @@
+package ops_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
+)
+
+// toyData is what lies on the nodes of the world, and where it may be.
+type toyData struct {
+	tables []ops.Table
+	shards []ops.Shard
+	// exclude is cluster.routing.allocation.exclude._id, persistent, and what a
+	// transient one hides it by; others are entries that are not ours.
+	exclude, hidden string
+	others          []string
+	// stuck keeps shards where they are until the allocation is retried.
+	stuck bool
+	// snapshot runs for so many looks.
+	snapshot int
+	// departing pods, by set: the looks until they are gone, and how many there were.
+	departing map[string]*departure
+	// renamed are nodes that came back with another id.
+	renamed map[string]string
+	zones   map[string]string
+	// lowered are the writes that made a set smaller.
+	lowered []string
+	deleted []string
+}
+
+type departure struct{ looks, replicas int }
+
+func (w *world) nodeID(name string) string {
+	if id := w.renamed[name]; id != "" {
+		return id
+	}
+	return name
+}
+
+// fill puts a table's shards on nodes, as evenly as can be.
+func (w *world) fill(table ops.Table, shards, copies int) {
+	nodes := w.dataNodes()
+	table.Started = copies
+	w.tables = append(w.tables, table)
+	for id := range shards {
+		for c := range copies {
+			w.shards = append(w.shards, ops.Shard{Table: table.Name, ID: id, Node: nodes[(id+c)%len(nodes)], Primary: c == 0, State: "STARTED", Bytes: 100})
+		}
+	}
+}
+
+func (w *world) dataNodes() []string {
+	var names []string
+	for _, n := range w.nodeNames() {
+		if !strings.HasPrefix(n, "crate-master-") {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// present counts the pods of a set, those on their way out included.
+func (w *world) present(s ops.ObservedSet) int {
+	d := w.departing[s.Name]
+	if d == nil {
+		return s.Replicas
+	}
+	if d.looks--; d.looks > 0 {
+		return max(s.Replicas, d.replicas)
+	}
+	delete(w.departing, s.Name)
+	for ordinal := s.Replicas; ordinal < d.replicas; ordinal++ {
+		delete(w.pods, s.Name+"-"+strconv.Itoa(ordinal))
+		node := s.Name + "/" + strconv.Itoa(ordinal)
+		delete(w.expects, node)
+		delete(w.acknowledged, node)
+	}
+	return s.Replicas
+}
+
+func (w *world) excluded() []string {
+	list := w.exclude
+	if w.hidden != "" {
+		list = w.hidden
+	}
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+}
+
+// move takes two shards off excluded nodes, as CrateDB does at once.
+func (w *world) move(nodes []ops.Node) int {
+	if w.snapshot > 0 {
+		if w.snapshot--; w.snapshot > 0 {
+			w.stuck = true
+		}
+		return 0
+	}
+	if w.stuck {
+		return 0
+	}
+	moved := 0
+	for i := range w.shards {
+		s := &w.shards[i]
+		if moved == 2 || !slices.Contains(w.excluded(), s.Node) {
+			continue
+		}
+		for _, n := range nodes {
+			taken := slices.ContainsFunc(w.shards, func(o ops.Shard) bool { return o.Table == s.Table && o.ID == s.ID && o.Node == n.ID })
+			if !taken && !slices.Contains(w.excluded(), n.ID) && !strings.HasPrefix(n.Name, "crate-master-") {
+				s.Node = n.ID
+				moved++
+				break
+			}
+		}
+	}
+	return moved
+}
+
+func (w *world) seeData(o *ops.Observed, db *ops.Database) {
+	for i := range db.Nodes {
+		n := &db.Nodes[i]
+		n.ID = w.nodeID(n.Name)
+		if z := w.zones[n.Name]; z != "" {
+			n.Attributes = map[string]string{"zone": z}
+		}
+	}
+	running := w.snapshot
+	db.Relocating = w.move(db.Nodes)
+	db.ShardsKnown, db.AllocationKnown = true, true
+	db.Snapshots = min(running, 1)
+	db.Shards = slices.Clone(w.shards)
+	db.Tables = slices.Clone(w.tables)
+	db.Settings = ops.AllocationSettings{Exclude: map[string]string{}, ShardsPerNode: 1000, TotalShardsPerNode: -1}
+	if list := strings.Join(w.excluded(), ","); list != "" {
+		db.Settings.Exclude["_id"] = list
+	}
+	for i := range o.Pods {
+		if p := &o.Pods[i]; w.departing[p.Set] != nil {
+			for _, s := range w.sets {
+				if s.Name == p.Set && p.Ordinal >= s.Replicas {
+					p.Ready, p.Terminating = false, true
+				}
+			}
+		}
+	}
+}
+
+func (s *toySession) execData(statement string) (bool, error) {
+	w := s.w
+	value, ok := strings.CutPrefix(statement, `SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._id" = `)
+	if ok {
+		list := strings.FieldsFunc(strings.Trim(value, "'"), func(r rune) bool { return r == ',' })
+		for _, id := range w.others {
+			require.Contains(w.t, list, id, "C: others' exclusions are never touched")
+		}
+		w.write(func() {
+			for _, id := range list {
+				if slices.Contains(w.others, id) || slices.Contains(w.excluded(), id) {
+					continue
+				}
+				require.NotNil(w.t, w.record.Exclusions, "the intent is recorded before the setting")
+				require.Contains(w.t, w.record.Exclusions.IDs, id)
+				require.Contains(w.t, w.hold[w.record.Exclusions.Set], id, "and is said on the StatefulSet")
+			}
+			w.exclude = strings.Join(list, ",")
+		})
+		return true, nil
+	}
+	switch {
+	case statement == "ALTER CLUSTER REROUTE RETRY FAILED":
+		w.write(func() { w.stuck = false })
+		return true, nil
+	case strings.HasPrefix(statement, "ALTER TABLE"):
+		return true, errors.New("no table's own filters in this world")
+	}
+	return false, nil
+}
+
+func (s *toySession) dataRows(query string) ([][]string, bool) {
+	w := s.w
+	switch {
+	case strings.Contains(query, "['exclude']['_id'] FROM sys.cluster"):
+		return [][]string{{strings.Join(w.excluded(), ",")}}, true
+	case strings.HasPrefix(query, "SELECT id, name FROM sys.nodes"):
+		var rows [][]string
+		for _, set := range w.sets {
+			n := set.Replicas
+			if d := w.departing[set.Name]; d != nil {
+				n = max(n, d.replicas)
+			}
+			for i := range n {
+				name := set.Name + "/" + strconv.Itoa(i)
+				if p := w.pods[set.Name+"-"+strconv.Itoa(i)]; p != nil && p.away == 0 && !w.bad[p.template] {
+					rows = append(rows, []string{w.nodeID(name), name})
+				}
+			}
+		}
+		return rows, true
+	case strings.Contains(query, "FROM sys.shards"):
+		var rows [][]string
+		for _, shard := range w.shards {
+			schema, table, _ := strings.Cut(shard.Table, ".")
+			rows = append(rows, []string{schema, table, "", strconv.Itoa(shard.ID), shard.State, shard.Node, shard.Node, shard.To})
+		}
+		return rows, true
+	}
+	return nil, false
+}
+
+// shrinkDrained asserts A at each write.
+func (w *world) shrinkDrained(name, uid string, from, to int) error {
+	for i := range w.sets {
+		s := &w.sets[i]
+		switch {
+		case s.Name != name:
+			continue
+		case s.UID != uid:
+			return execute.ErrNotFound
+		case s.Replicas == to:
+			return nil
+		case s.Replicas != from:
+			return errors.New("it has another number of replicas")
+		}
+		w.write(func() {
+			require.Equal(w.t, to, w.recordReplicas(name), "the intent is recorded before the write")
+			for ordinal := to; ordinal < from; ordinal++ {
+				node := name + "/" + strconv.Itoa(ordinal)
+				for _, shard := range w.shards {
+					require.NotEqual(w.t, w.nodeID(node), shard.Node, "A: %s leaves with a shard of %s", node, shard.Table)
+				}
+				require.Contains(w.t, w.excluded(), w.nodeID(node))
+			}
+			for _, want := range w.desired.Sets {
+				if want.Name == name && want.MasterEligible {
+					require.Equal(w.t, from-1, to, "one voter leaves at a time")
+					require.GreaterOrEqual(w.t, to, 2)
+				}
+			}
+			require.Empty(w.t, w.departing, "what left before is gone")
+			require.Equal(w.t, "all", w.allocation(), "nothing is held during a drain")
+			if w.departing == nil {
+				w.departing = map[string]*departure{}
+			}
+			w.departing[name] = &departure{looks: 3, replicas: from}
+			s.Replicas = to
+			w.lowered = append(w.lowered, name+" "+strconv.Itoa(from)+" to "+strconv.Itoa(to))
+		})
+	}
+	return nil
+}
+
+func (w *world) recordReplicas(set string) int {
+	for _, s := range w.record.Sets {
+		if s.Name == set {
+			return s.Replicas
+		}
+	}
+	return -1
+}
+
+func (w *world) DeleteSet(_ context.Context, name, uid, _ string) error {
+	i := slices.IndexFunc(w.sets, func(s ops.ObservedSet) bool { return s.Name == name && s.UID == uid })
+	if i < 0 {
+		return execute.ErrNotFound
+	}
+	w.write(func() {
+		require.Zero(w.t, w.sets[i].Replicas)
+		require.Nil(w.t, w.departing[name])
+		w.sets = slices.Delete(w.sets, i, i+1)
+		delete(w.live, name)
+		delete(w.hold, name)
+		w.deleted = append(w.deleted, name)
+	})
+	return nil
+}
