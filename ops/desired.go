@@ -34,8 +34,10 @@ type Desired struct {
 	// Version of CrateDB, "5.10.1"; ImageRegistry is what stands before it.
 	Version, ImageRegistry string
 	// Sets are the StatefulSets, masters first, then in the definition's order.
-	Sets  []Set
-	Users []User
+	Sets []Set
+	// Compute is of the first data group; nil when that is not known.
+	Compute *Compute
+	Users   []User
 	// License is nil when the definition names none.
 	License      *SecretKey
 	AllowedCIDRs []string

@@ -43,6 +43,13 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) Desired {
 		})
 	}
 	for i, g := range d.Spec.Nodes.Data {
+		if i == 0 {
+			r := g.Resources
+			out.Compute = &Compute{
+				CPULimit: r.LimitCPU, CPURequest: r.RequestCPU, MemoryLimit: r.LimitMemory, MemoryRequest: r.RequestMemory,
+				HeapRatio: r.HeapRatio, Nodepool: g.Nodepool,
+			}
+		}
 		eligible := g.Name == r.Pins.MasterGroup || r.Pins.MasterGroup == "" && i == 0
 		out.Sets = append(out.Sets, Set{
 			Name: names.StatefulSet(d.Name, g.Name, false), Group: g.Name,

@@ -67,6 +67,9 @@ type Record struct {
 	// carried out.
 	RestartedAt string `json:"restartedAt,omitempty"`
 	RestartedBy string `json:"restartedBy,omitempty"`
+	// Compute is what the nodes of the first data group were last brought to; nil
+	// when that is not known.
+	Compute *Compute `json:"compute,omitempty"`
 	// Seq counts the transitions that were reported; it makes event ids.
 	Seq int64 `json:"seq,omitempty"`
 	// Last is the outcome that was reported last.

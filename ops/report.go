@@ -19,6 +19,7 @@ const (
 	EventScale    Event = "scale"
 	EventFeedback Event = "feedback"
 	EventUpgrade  Event = "upgrade"
+	EventCompute  Event = "compute_changed"
 )
 
 // Report is one transition to tell people about.
@@ -42,6 +43,8 @@ type Report struct {
 	OldMasters, NewMasters int
 	// Upgrade, for EventUpgrade.
 	Upgrade Upgrade
+	// OldCompute and NewCompute, for EventCompute.
+	OldCompute, NewCompute Compute
 }
 
 // GroupReplicas is a data group's replica count.

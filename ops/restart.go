@@ -130,6 +130,7 @@ func (t *turn) startRestart() bool {
 	t.r.Operation = op
 	if t.nextSet() == "" {
 		t.r.Operation, t.r.RestartedAt, t.r.RestartedBy = nil, at, by
+		t.r.Compute = t.d.Compute
 		return false
 	}
 	if reason, waits := gates.DisruptedClusters(t.o.Disrupted, max(t.p.MaxDisruptedClusters, 1)); waits {
@@ -153,6 +154,7 @@ func (t *turn) startRestart() bool {
 		Event: EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartStarted", Status: StatusInProgress,
 		Message: "a rolling restart has begun" + t.soleWords(),
 	})
+	t.computeBegins()
 	return true
 }
 
@@ -467,6 +469,7 @@ func (t *turn) stableStep(op *Operation) {
 // restarted ends it.
 func (t *turn) restarted(op *Operation) {
 	t.r.Operation, t.r.RestartedAt, t.r.RestartedBy = nil, op.Restart.At, op.Restart.By
+	t.computeEnds()
 	t.outcome(OperationRestart, StatusSuccess, "", Report{
 		Event: EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartSucceeded",
 		Message: fmt.Sprintf("the rolling restart has ended: %d pod(s) were restarted one after the other, and the cluster is green", len(op.Restart.Done)),

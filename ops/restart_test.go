@@ -498,3 +498,27 @@ func TestARestartThatTakesTooLongIsReportedOnceAndGoesOn(t *testing.T) {
 	assert.Equal(t, 1, reported(w, "RestartTimedOut"))
 	assert.Equal(t, 1, reported(w, "RestartSucceeded"))
 }
+
+// Another CPU or memory is told with what was there before, once each; a restart
+// for another reason tells nothing of it.
+func TestAComputeChangeIsToldAsCrateOperatorDoes(t *testing.T) {
+	d := restartable(wantedCluster(3))
+	small, large := ops.Compute{CPULimit: 1, MemoryLimit: "1Gi"}, ops.Compute{CPULimit: 2, MemoryLimit: "1Gi"}
+	d.Compute = &small
+	w := newWorld(t, d)
+	w.run(60)
+	byAnnotation(w)
+	w.run(200)
+	require.Zero(t, reported(w, "ComputeChanged"))
+	w.desired.Compute = &large
+	byTemplate(w)
+	w.run(200)
+	require.Equal(t, 1, reported(w, "ComputeChangeStarted"))
+	require.Equal(t, 1, reported(w, "ComputeChanged"))
+	i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "ComputeChanged" })
+	assert.Equal(t, ops.EventCompute, w.reports[i].Event)
+	assert.Equal(t, ops.StatusSuccess, w.reports[i].Status)
+	assert.Equal(t, small, w.reports[i].OldCompute)
+	assert.Equal(t, large, w.reports[i].NewCompute)
+	assert.Equal(t, large, *w.record.Compute)
+}

@@ -111,6 +111,7 @@ func (t *turn) startUpgrade() bool {
 	r := t.upgradeReport(*u, "UpgradeStarted", u.words()+" has begun, node by node"+t.soleWords())
 	r.Status = StatusInProgress
 	t.report(r)
+	t.computeBegins()
 	return true
 }
 
@@ -175,6 +176,7 @@ func (t *turn) versionWaits() bool {
 func (t *turn) upgraded(op *Operation) {
 	t.r.Operation, t.r.RestartedAt, t.r.RestartedBy = nil, op.Restart.At, op.Restart.By
 	t.r.Version = t.d.Version
+	t.computeEnds()
 	u := *op.Upgrade
 	if u.same() {
 		t.outcome(OperationUpgrade, StatusSuccess, "", Report{

@@ -161,6 +161,15 @@ func TestMoreMemoryRestartsEachNodeOnce(t *testing.T) {
 	v.eventually("the restart has ended", restartPatience, v.restartEnded)
 	v.stop(daemon)
 	v.arrived()
+	var told []string
+	for _, d := range v.receiver.Taken() {
+		if d.Event == "compute_changed" {
+			assert.Contains(t, string(d.Body), `"old_memory_limit":"1Gi"`)
+			assert.Contains(t, string(d.Body), `"new_memory_limit":"2Gi"`)
+			told = append(told, d.Status)
+		}
+	}
+	assert.Equal(t, []string{"in_progress", "success"}, told)
 	for _, pod := range v.clusterPods(cutCluster) {
 		assert.Equal(t, "2Gi", pod.Spec.Containers[0].Resources.Limits.Memory().String(), pod.Name)
 	}

@@ -27,7 +27,7 @@ type Body struct {
 	Cluster   string       `json:"cluster"`
 	Scale     *ScaleData   `json:"scale_data"`
 	Upgrade   *UpgradeData `json:"upgrade_data"`
-	Compute   *notYet      `json:"compute_changed_data"`
+	Compute   *ComputeData `json:"compute_changed_data"`
 	Temporary *ReasonData  `json:"temporary_failure_data"`
 	Info      *notYet      `json:"info_data"`
 	Health    *HealthData  `json:"health_data"`
@@ -55,6 +55,34 @@ type UpgradeData struct {
 	NewRegistry string `json:"new_registry"`
 	OldVersion  string `json:"old_version"`
 	NewVersion  string `json:"new_version"`
+}
+
+// ComputeData is of the event "compute_changed": what the nodes of the first data
+// group are given, in the definition's words, null where it says nothing.
+type ComputeData struct {
+	OldCPULimit      *float64 `json:"old_cpu_limit"`
+	OldMemoryLimit   *string  `json:"old_memory_limit"`
+	OldCPURequest    *float64 `json:"old_cpu_request"`
+	OldMemoryRequest *string  `json:"old_memory_request"`
+	OldHeapRatio     *float64 `json:"old_heap_ratio"`
+	OldNodepool      *string  `json:"old_nodepool"`
+	NewCPULimit      *float64 `json:"new_cpu_limit"`
+	NewMemoryLimit   *string  `json:"new_memory_limit"`
+	NewCPURequest    *float64 `json:"new_cpu_request"`
+	NewMemoryRequest *string  `json:"new_memory_request"`
+	NewHeapRatio     *float64 `json:"new_heap_ratio"`
+	NewNodepool      *string  `json:"new_nodepool"`
+}
+
+func computeData(old, wanted ops.Compute) *ComputeData {
+	return &ComputeData{
+		OldCPULimit: unlessZero(old.CPULimit), OldMemoryLimit: unlessZero(old.MemoryLimit),
+		OldCPURequest: unlessZero(old.CPURequest), OldMemoryRequest: unlessZero(old.MemoryRequest),
+		OldHeapRatio: unlessZero(old.HeapRatio), OldNodepool: unlessZero(old.Nodepool),
+		NewCPULimit: unlessZero(wanted.CPULimit), NewMemoryLimit: unlessZero(wanted.MemoryLimit),
+		NewCPURequest: unlessZero(wanted.CPURequest), NewMemoryRequest: unlessZero(wanted.MemoryRequest),
+		NewHeapRatio: unlessZero(wanted.HeapRatio), NewNodepool: unlessZero(wanted.Nodepool),
+	}
 }
 
 // Feedback is of the event "feedback".
@@ -94,6 +122,8 @@ func BodyOf(cluster record.Cluster, report ops.Report) ([]byte, error) {
 	case ops.EventUpgrade:
 		u := report.Upgrade
 		body.Upgrade = &UpgradeData{OldRegistry: u.OldRegistry, NewRegistry: u.NewRegistry, OldVersion: u.OldVersion, NewVersion: u.NewVersion}
+	case ops.EventCompute:
+		body.Compute = computeData(report.OldCompute, report.NewCompute)
 	case ops.EventFeedback:
 		action := report.Action
 		if action == "" {
@@ -145,11 +175,12 @@ func notNil(groups []ops.GroupReplicas) []ops.GroupReplicas {
 	return groups
 }
 
-func unlessZero(count int) *int {
-	if count == 0 {
+func unlessZero[T comparable](value T) *T {
+	var zero T
+	if value == zero {
 		return nil
 	}
-	return &count
+	return &value
 }
 
 // cut shortens a text to so many bytes, between runes, and says so. It repairs

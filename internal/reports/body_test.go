@@ -28,6 +28,9 @@ func TestABodyIsCrateOperatorsByteForByte(t *testing.T) {
 	for name, report := range map[string]ops.Report{
 		"scale":              {ID: "1", Event: ops.EventScale, Status: ops.StatusSuccess, OldData: groups(3, 2), NewData: groups(4, 2)},
 		"scale-with-masters": {ID: "1", Event: ops.EventScale, Status: ops.StatusInProgress, OldData: groups(3, 2), NewData: groups(3, 3), OldMasters: 3, NewMasters: 3},
+		"compute": {ID: "1", Event: ops.EventCompute, Status: ops.StatusSuccess,
+			OldCompute: ops.Compute{CPULimit: 1, CPURequest: 0.5, MemoryLimit: "1Gi", MemoryRequest: "1Gi", HeapRatio: 0.25},
+			NewCompute: ops.Compute{CPULimit: 2, CPURequest: 0.5, MemoryLimit: "2Gi", MemoryRequest: "1Gi", HeapRatio: 0.25, Nodepool: "large"}},
 		"upgrade":            {ID: "1", Event: ops.EventUpgrade, Status: ops.StatusInProgress, Upgrade: ops.Upgrade{OldVersion: "6.3.7", NewVersion: "6.4.3", OldRegistry: "crate", NewRegistry: "registry.example/crate"}},
 		"feedback-create":    {ID: "1", Event: ops.EventFeedback, Status: ops.StatusSuccess, Operation: "create", Action: "create", Message: "The cluster has been created successfully."},
 		"feedback-failure":   {ID: "1", Event: ops.EventFeedback, Status: ops.StatusFailure, Operation: "update", Message: "replicas-do-not-fit: 3 copies > 2 nodes & \"more\" – ü"},
