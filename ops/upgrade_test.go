@@ -3,6 +3,7 @@ package ops_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -463,4 +464,44 @@ func TestAPodOnTheNewVersionIsNotRestartedOntoTheOldOne(t *testing.T) {
 	d := s.decide()
 	assert.Nil(t, d.Record.Operation, "%+v", d.Record.Operation)
 	assert.Nil(t, d.Disruptive)
+}
+
+// All that one push can bring: the upgrade comes first, at the present size, then
+// nodes come, then they go.
+func TestAnUpgradeComesBeforeAllElseOfItsPush(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		to    ops.Desired
+		nodes int
+	}{
+		{"nodes that go", tiers(4, 1), 5},
+		{"a group that is gone", tiers(5, -1), 5},
+		{"nodes that come and nodes that go", tiers(6, 1), 7},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			from := tiers(5, 2)
+			w := newWorld(t, from)
+			w.run(60)
+			w.fill(ops.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 6, 2)
+			w.desired = c.to
+			w.desired.Version, w.desired.Revision = "5.10.2", "rev-all"
+			for range 500 {
+				_, err := w.turn()
+				require.NoError(t, err)
+				if w.record.Version == "5.10.1" {
+					require.Len(t, w.nodeNames(), 7, "at the present size")
+				}
+			}
+			w.run(20)
+			require.Len(t, w.nodeNames(), c.nodes)
+			require.Equal(t, c.nodes, w.counts, "the gateway counts follow")
+			require.Equal(t, "5.10.2", w.record.Version)
+			require.Equal(t, 1, reported(w, "UpgradeSucceeded"))
+			for _, n := range w.nodeNames() {
+				name := strings.Replace(n, "/", "-", 1)
+				assert.Equal(t, w.wanted(), w.pods[name].template, name)
+				assert.LessOrEqual(t, w.pods[name].restarts, 1, name)
+			}
+		})
+	}
 }

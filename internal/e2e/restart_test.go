@@ -258,3 +258,51 @@ func TestOneCommitRestartsOneClusterAtATime(t *testing.T) {
 	})
 	assert.True(t, waited, "the second one said what it waited for")
 }
+
+// Six nodes in three zones, each shard on all of them: a zone goes at a time.
+func TestByZoneTheNodesOfAZoneGoTogether(t *testing.T) {
+	t.Parallel()
+	v := departRestart(t, "restart-zones", with(replicasOfHot, 6),
+		with("spec.operations", map[string]any{"stableFor": "1s", "masterStableFor": "1s", "restartBy": "zone"}))
+	v.end()
+	for _, table := range replicaTables {
+		v.rows(cutCluster, "DROP TABLE doc."+table)
+	}
+	v.rows(cutCluster, "CREATE TABLE doc.wide (id TEXT PRIMARY KEY) CLUSTERED INTO 2 SHARDS WITH (number_of_replicas = 5)")
+	v.rows(cutCluster, "INSERT INTO doc.wide (id) VALUES ('a'), ('b'), ('c')")
+	v.until("the table is green", func() bool {
+		return len(v.rows(cutCluster, "SELECT table_name FROM sys.health WHERE health <> 'GREEN'")) == 0
+	})
+	zoneOf := map[string]string{}
+	for _, pod := range v.clusterPods(cutCluster) {
+		zoneOf[pod.Name] = pod.Labels["topology.kubernetes.io/zone"]
+	}
+	at := time.Now().UTC().Add(time.Second).Format(time.RFC3339)
+	v.define(with("metadata.annotations", map[string]any{names.RestartedAtAnnotation: at}))
+	daemon := v.sail("", "")
+	zones := map[string]int{}
+	v.eventually("the restart has ended", restartPatience, func() bool {
+		rec := v.record(cutCluster)
+		if rec.Operation != nil && rec.Operation.Restart != nil && rec.Operation.Restart.Zone != "" {
+			r := rec.Operation.Restart
+			zones[r.Zone] = len(r.Pods)
+			for _, ref := range r.Pods {
+				assert.Equal(t, r.Zone, zoneOf[ref.Name], "%s is of the zone that goes", ref.Name)
+			}
+		}
+		return rec.RestartedAt == at && v.isSettled(cutCluster)
+	})
+	v.stop(daemon)
+	assert.Len(t, zones, 3, "%v", zones)
+	for zone, pods := range zones {
+		assert.Equal(t, 2, pods, "pods of zone %s", zone)
+	}
+	v.pods.mu.Lock()
+	for name, uids := range v.pods.uids {
+		assert.Len(t, uids, 2, "pod %s was restarted once", name)
+	}
+	v.pods.mu.Unlock()
+	v.rows(cutCluster, "REFRESH TABLE doc.wide")
+	assert.Equal(t, [][]string{{"3"}}, v.rows(cutCluster, "SELECT count(*) FROM doc.wide"))
+	assert.Equal(t, [][]string{{"all"}}, v.rows(cutCluster, "SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster"))
+}
