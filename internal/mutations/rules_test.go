@@ -8,6 +8,12 @@ func silenced(rule, file, pkg, test string) mutation {
 // before a pod goes down: each gate has its situation in this test.
 const beforeAPod = "TestEachGateHoldsAPodBack"
 
+// notSupported shows the refusals of what is never done, or not yet.
+const notSupported = "TestWhatIsNotSupportedIsRefusedByNameAndNothingOfItIsApplied"
+
+// aShrink has the situations in which one waits.
+const aShrink = "TestAShrinkSaysWhatItWaitsFor"
+
 // rules has each rule of gates.All: silenced in itself where it decides, or in
 // the decision where it only gives the words.
 var rules = []mutation{
@@ -50,7 +56,27 @@ var rules = []mutation{
 	{"hold-changed", "ops/hold.go", "t.wait(gates.HoldChanged(t.o.Database.Allocation, h.Value, h.Before))", "", "ops", "TestASomebodysValueIsNotOverwritten"},
 	{"unexplained-hold", "ops/hold.go", "if value != heldAllocation {", "if value != \"\" {", "ops", "TestAHoldThatNothingExplainsBlocksAndOnlyAReleaseRemovesIt"},
 	{"aborted", "ops/restart.go", "t.refusal(gates.Aborted(left))", "", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
-	{"shrink-not-supported", "ops/refusals.go", "t.refusal(gates.Shrink(s.Name, s.Replicas, w.Replicas))", "", "ops", notSupported},
+	silenced("master-quorum", "master_quorum.go", "ops", aShrink),
+	{"master-group-stays", "ops/groups.go", "t.refusal(gates.MasterGroupStays(s.Group, s.Replicas))", "", "ops", notSupported},
+	{"group-removal-consent", "ops/groups.go", "t.refusal(gates.GroupRemoval(s.Group, s.Replicas))", "", "ops", aShrink},
+	{"new-group-not-supported", "ops/groups.go", "t.refusal(gates.NewMasters())", "", "ops", notSupported},
+	silenced("allocation-known", "allocation_known.go", "ops", aShrink),
+	{"replicas-live", "ops/shrink.go", "live == nil || live.Replicas != s.Replicas || !live.Ours {", "live == nil {", "ops", aShrink},
+	{"replicas-do-not-fit", "ops/forecast.go", "out = append(out, gates.ReplicasDoNotFit(few, len(f.remaining)))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
+	{"last-node-of-zone", "ops/forecast.go", "out = append(out, gates.LastOfZone(zones, zoned))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
+	{"table-filter-overrides-drain", "ops/forecast.go", "return []Reason{gates.TableFilter(own, \"\")}", "return nil", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
+	{"disk-does-not-fit", "ops/forecast.go", "out = append(out, gates.DiskDoesNotFit(what, g.moving, room, s.LowWatermark, len(g.nodes)))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
+	{"shards-do-not-fit", "ops/forecast.go", "out = append(out, gates.ShardsDoNotFit(\"the cluster\", total, limit.most, len(f.remaining), limit.name))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
+	{"draining", "ops/drain.go", "t.wait(gates.Draining(sh.names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))", "", "ops", aShrink},
+	{"drain-blocked", "ops/drain.go", "t.refusal(gates.DrainBlocked(d.shards, d.bytes, sh.names(), db.Unassigned, t.blockers(d)))", "", "ops", aShrink},
+	{"leaving-node-away", "ops/drain.go", "			t.wait(gates.LeavingNode(n.Name, n.Pod))\n			return true\n", "			continue\n", "ops", aShrink},
+	{"nodes-gone", "ops/exclusion.go", "			t.wait(gates.NodesGone(\"pod \" + p.Name))\n", "", "ops", "TestWhatLeavesStaysExcludedUntilTheLastOfItIsGone"},
+	{"exclusion-hidden", "ops/shrink.go", "t.refusal(gates.ExclusionHidden())", "", "ops", "TestAnExclusionThatATransientListHidesIsTakenBackAndSaid"},
+	{"exclusions-return", "ops/exclusion.go", "t.wait(gates.ExclusionsReturn(x.Set, len(listed(x.IDs))))", "", "ops", aShrink},
+	{"unexplained-exclusion", "ops/exclusion.go", "	t.wait(reason)\n	if t.r.UnexplainedExclusion != list {", "	if t.r.UnexplainedExclusion != list {", "ops", aShrink},
+	{"shrink-aborted", "ops/shrink.go", "		t.refusal(gates.ShrinkAborted(t.leftOver(sets)))\n		return true\n", "		return true\n", "ops", aShrink},
+	{"system-password-changed", "ops/system.go", "t.wait(gates.SystemChanged(secret.Name, since, systemRefusedAfter))", "", "ops", "TestARefusalOfSystemIsJudgedByItsCause"},
+	{"system-login-refused", "ops/system.go", "t.refusal(gates.SystemRefused(secret.Name, since))", "", "ops", "TestARefusalOfSystemIsJudgedByItsCause"},
 	{"replicas-raised-by-others", "ops/refusals.go", "t.refusal(gates.Raised(live.Name, live.Replicas, s.Replicas))", "", "ops", notSupported},
 	{"suspend-without-consent", "ops/suspend.go", "t.refusal(gates.Suspend())", "", "ops", notSupported},
 	{"suspend-before-bootstrap", "ops/suspend.go", "t.refusal(gates.SuspendEarly())", "", "ops", "TestANewClusterCannotBeginSuspended"},
@@ -65,15 +91,11 @@ var rules = []mutation{
 	{"setting-not-effective", "ops/settings.go", "	case !e.Set.IsZero() || e.anothers(shown):\n		t.wait(gates.SettingNotEffective(e.Name, e.Value, shown))\n", "	case !e.Set.IsZero() || e.anothers(shown):\n", "ops", "TestWhatSomebodyElseHasSetIsLeft"},
 	{"setting-changed", "ops/settings.go", "t.wait(gates.SettingChanged(e.Name, e.Value, shown))", "", "ops", "TestWhatSomebodyElseHasSetIsLeft"},
 	{"update-strategy-change", "ops/refusals.go", "t.refusal(gates.UpdateStrategy(c.Set, c.Path))", "", "ops", notSupported},
-	{"restart-by-zone-not-supported", "ops/refusals.go", "t.refusal(gates.RestartByZone())", "", "ops", notSupported},
 	silenced("downgrade-refused", "downgrade.go", "ops", notSupported),
 	{"volume-change-not-supported", "ops/refusals.go", "t.refusal(gates.Volumes(c.Set, c.Path, c.Old, c.New))", "", "ops", notSupported},
 	{"immutable-field", "ops/refusals.go", "t.refusal(gates.Immutable(c.Set, c.Path, c.Old, c.New))", "", "ops", notSupported},
-	{"new-group-not-supported", "ops/refusals.go", "t.refusal(gates.NewGroup(w.Group, w.Group == names.MasterGroup))", "_ = names.MasterGroup", "ops", notSupported},
-	{"group-removal-not-supported", "ops/refusals.go", "t.refusal(gates.GroupRemoval(s.Group, s.Replicas))", "", "ops", notSupported},
 	silenced("cluster-name-change", "cluster_name.go", "ops", notSupported),
 	silenced("tls-change-not-supported", "tls.go", "ops", notSupported),
-	{"password-change-not-supported", "ops/bootstrap.go", "t.refusal(gates.PasswordChange(names.SystemUser, secret.Name))", "_ = names.SystemUser", "ops", "TestTheSystemUsersChangedSecretIsRefusedByName"},
 	{"user-removal-not-supported", "ops/users.go", "t.refusal(gates.UserRemoval(r.Name))", "", "ops", "TestUsersAfterBootstrap"},
 	silenced("disrupted-clusters", "disrupted_clusters.go", "ops", "TestARestartWaitsForAnotherClustersAndOneThatHasBegunGoesOn"),
 }

@@ -1,0 +1,104 @@
+package execute_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
+)
+
+// leaving is a database of three nodes, of which n3 is to leave, and the sets
+// that were made smaller.
+type leaving struct {
+	*script
+	excluded string
+	nodes    [][]string
+	shards   [][]string
+	lowered  []int
+	set      []any
+}
+
+func (l *leaving) Login(ctx context.Context, pod, user, password string) (execute.Session, error) {
+	if _, err := l.script.Login(ctx, pod, user, password); err != nil {
+		return nil, err
+	}
+	return leavingSession{l}, nil
+}
+
+func (l *leaving) ShrinkSet(_ context.Context, name, uid, version string, from, to int) error {
+	l.lowered = append(l.lowered, to)
+	l.set = []any{name, uid, version, from}
+	return nil
+}
+
+func (l *leaving) CreateSecret(context.Context, string, map[string][]byte) error  { return nil }
+func (l *leaving) LabelSecret(context.Context, string, string, string) error      { return nil }
+func (l *leaving) AnnotateClaim(context.Context, string, map[string]string) error { return nil }
+func (l *leaving) SetBudget(context.Context, string, int) error                   { return nil }
+func (l *leaving) DeletePod(context.Context, string, string) error                { return nil }
+func (l *leaving) RestartPod(context.Context, string, string, bool) error         { return nil }
+func (l *leaving) DeleteSet(context.Context, string, string, string) error        { return nil }
+
+type leavingSession struct{ l *leaving }
+
+func (s leavingSession) Close() {}
+
+func (s leavingSession) Exec(context.Context, string, ...any) (int64, error) { return 1, nil }
+
+func (s leavingSession) Strings(_ context.Context, query string, _ ...any) ([][]string, error) {
+	switch {
+	case strings.Contains(query, "sys.shards"):
+		return s.l.shards, nil
+	case strings.Contains(query, "sys.nodes"):
+		return s.l.nodes, nil
+	}
+	return [][]string{{s.l.excluded}}, nil
+}
+
+func on(node, state string) []string { return []string{"doc", "t", "", "0", state, node, node, ""} }
+
+func TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		change    func(*leaving)
+		elsewhere bool
+		words     string
+	}{
+		{"empty and excluded", func(*leaving) {}, false, ""},
+		{"somebody took the exclusion off", func(l *leaving) { l.excluded = "somebody" }, false, "not all of the nodes"},
+		{"a shard has come back", func(l *leaving) { l.shards = append(l.shards, on("n3", "STARTED")) }, false, "is on node n3 by now"},
+		{"a new partition is made there", func(l *leaving) { l.shards = append(l.shards, on("n3", "INITIALIZING")) }, false, "INITIALIZING by now"},
+		{"a copy has lost its node", func(l *leaving) { l.shards = append(l.shards, on("", "UNASSIGNED")) }, false, "UNASSIGNED by now"},
+		{"a copy moves", func(l *leaving) { l.shards = append(l.shards, on("n1", "RELOCATING")) }, false, "RELOCATING by now"},
+		{"a node is missing", func(l *leaving) { l.nodes = l.nodes[1:] }, false, "2 nodes and not 3"},
+		{"it came back on another volume", func(l *leaving) { l.nodes[2] = []string{"n9", "n3"} }, false, "another one by now"},
+		{"a copy that is started elsewhere too, by consent", func(l *leaving) { l.shards = append(l.shards, on("n3", "STARTED")) }, true, ""},
+		{"the only copy, by consent", func(l *leaving) { l.shards = [][]string{on("n3", "STARTED")} }, true, "is on node n3 by now"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := &leaving{
+				script: newScript("system/real"), excluded: "somebody,n3",
+				nodes:  [][]string{{"n1", "n1"}, {"n2", "n2"}, {"n3", "n3"}},
+				shards: [][]string{on("n1", "STARTED"), on("n2", "STARTED")},
+			}
+			c.change(l)
+			_, err := execute.Run(t.Context(), ops.Action{
+				Kind: ops.ActionShrinkSet, Pod: "p", SystemSecret: "system", Set: "s", SetUID: "u", SetVersion: "7",
+				From: 3, To: 2, NodeIDs: "n3", NodeNames: "n3", Value: 3, Elsewhere: c.elsewhere,
+			}, execute.Tools{Objects: l, Secrets: l.script, Database: l})
+			if c.words != "" {
+				require.ErrorContains(t, err, c.words)
+				assert.Empty(t, l.lowered)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, []int{2}, l.lowered)
+			assert.Equal(t, []any{"s", "u", "7", 3}, l.set)
+		})
+	}
+}

@@ -1,0 +1,298 @@
+package ops_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// idsOn are the nodes of a set on the exclude list.
+func (w *world) idsOn(set string) []string {
+	return slices.DeleteFunc(w.excluded(), func(id string) bool { return !strings.HasPrefix(id, set+"/") })
+}
+
+// draining is a world in which the nodes cold/1 and cold/2 are being drained.
+func draining(t *testing.T) *world {
+	w := filled(t, tiers(3, 3))
+	w.desired = tiers(3, 1)
+	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepDrain })
+	return w
+}
+
+// With crate-operator, the exclusions of the groups that had shrunk first were
+// left behind, and their next nodes stayed empty.
+func TestExclusionsOfEarlierGroupsAreNotLeftBehind(t *testing.T) {
+	w := filled(t, tiers(4, 2))
+	w.desired = tiers(3, 1)
+	both := false
+	for range 150 {
+		_, err := w.turn()
+		require.NoError(t, err)
+		if len(w.idsOn(cold)) > 0 {
+			require.Empty(t, w.idsOn(hot), "what the first group excluded is given back before the second one's turn")
+			both = true
+		}
+	}
+	require.True(t, both)
+	checkShrunk(t, w, 4)
+}
+
+// With crate-operator, a scale-down set the whole list and cleared it afterwards:
+// people's own exclusions were gone.
+func TestExclusionsOfOthersAreNotWiped(t *testing.T) {
+	w := draining(t)
+	require.Contains(t, w.excluded(), "somebody")
+	w.others = append(w.others, "somebody-else")
+	w.exclude += ",somebody-else"
+	for range 100 {
+		_, err := w.turn()
+		require.NoError(t, err)
+		require.Subset(t, w.excluded(), w.others)
+	}
+	assert.Len(t, w.nodeNames(), 4)
+	assert.ElementsMatch(t, w.others, w.excluded(), "and ours are off")
+}
+
+// With crate-operator, one table that wants a copy on every node blocked each
+// scale-down: its upper bound was compared with the nodes that remain.
+func TestATableWithACopyOnEachNodeBlocksNoShrink(t *testing.T) {
+	for _, replicas := range []string{"1-all", "0-all", "0-5"} {
+		t.Run(replicas, func(t *testing.T) {
+			w := filled(t, tiers(3, 3))
+			w.fill(ops.Table{Name: "doc.every", Replicas: replicas, TotalShardsPerNode: -1}, 1, 6)
+			w.desired = tiers(3, 1)
+			w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepDrain })
+			// CrateDB counts excluded nodes no more and gives their copies up.
+			w.shards = slices.DeleteFunc(w.shards, func(s ops.Shard) bool {
+				return s.Table == "doc.every" && slices.Contains(w.excluded(), s.Node)
+			})
+			for i := range w.tables {
+				w.tables[i].Started = min(w.tables[i].Started, 4)
+			}
+			w.runQuiet(150)
+			assert.Equal(t, []string{cold + " 3 to 1"}, w.lowered)
+		})
+	}
+	t.Run("a lower bound that does not fit is refused", func(t *testing.T) {
+		w := filled(t, tiers(3, 3))
+		w.fill(ops.Table{Name: "doc.many", Replicas: "4-all", TotalShardsPerNode: -1}, 1, 6)
+		w.desired = tiers(3, 1)
+		d, err := w.turn()
+		require.NoError(t, err)
+		assert.Contains(t, reasons(d.Refusals), "replicas-do-not-fit")
+		assert.Nil(t, w.record.Operation)
+	})
+}
+
+// With crate-operator, a node was stopped when its drain had taken too long,
+// shards or not.
+func TestANodeThatIsNotEmptyIsNeverStoppedHoweverLongItTakes(t *testing.T) {
+	w := draining(t)
+	w.snapshot = 1 << 30 // nothing moves
+	for range 50 {
+		w.now = w.now.Add(time.Hour)
+		d, err := w.turn()
+		require.NoError(t, err)
+		require.Nil(t, d.Disruptive)
+	}
+	assert.Empty(t, w.lowered)
+	assert.Len(t, w.nodeNames(), 6)
+	assert.Equal(t, 1, reported(w, "ShrinkTimedOut"), "that it takes long is told, once")
+	w.snapshot = 0
+	w.runQuiet(150)
+	checkShrunk(t, w, 4)
+}
+
+// With crate-operator, a hold that an earlier operation had left behind kept the
+// replicas of leaving nodes where they were.
+func TestAHoldThatWasLeftBehindStallsNoLaterShrink(t *testing.T) {
+	w := filled(t, tiers(3, 3))
+	w.persistent = "primaries"
+	w.record.Hold = &ops.Hold{Set: cold, Value: "primaries", Before: "all"}
+	w.desired = tiers(3, 1)
+	w.runQuiet(150)
+	checkShrunk(t, w, 4)
+	assert.Equal(t, "all", w.persistent)
+}
+
+// In crate-operator, a scale under somebody's allocation.enable can never move a
+// replica, and waits for it.
+func TestAShrinkDoesNotBeginWhereReplicasCannotMove(t *testing.T) {
+	for _, value := range []string{"primaries", "new_primaries", "none"} {
+		t.Run(value, func(t *testing.T) {
+			w := filled(t, tiers(3, 3))
+			w.persistent, w.desired = value, tiers(3, 1)
+			for range 10 {
+				d, err := w.turn()
+				require.NoError(t, err)
+				require.Nil(t, w.record.Operation)
+				require.Contains(t, reasons(d.Waits), "allocation-enabled")
+			}
+			assert.Equal(t, "somebody", w.exclude)
+		})
+		t.Run(value+", midway", func(t *testing.T) {
+			w := draining(t)
+			w.persistent = value
+			for range 20 {
+				d, err := w.turn()
+				require.NoError(t, err)
+				require.Nil(t, d.Disruptive)
+				require.Contains(t, reasons(d.Waits), "allocation-enabled")
+			}
+			assert.Empty(t, w.lowered)
+			w.persistent = "all"
+			w.runQuiet(150)
+			checkShrunk(t, w, 4)
+		})
+	}
+}
+
+// In crate-operator, the nodes that leave are waited for only while all of them
+// are there, and are allowed shards again while one still runs.
+func TestWhatLeavesStaysExcludedUntilTheLastOfItIsGone(t *testing.T) {
+	w := draining(t)
+	w.until(func() bool { return len(w.departing) > 0 })
+	for len(w.departing) > 0 {
+		require.Len(t, w.idsOn(cold), 2)
+		o := w.observe()
+		// One has gone, the other hangs.
+		o.Pods = slices.DeleteFunc(o.Pods, func(p ops.Pod) bool { return p.Name == cold+"-1" })
+		o.Database.Nodes = slices.DeleteFunc(o.Database.Nodes, func(n ops.Node) bool { return n.Name == cold+"/1" })
+		if len(w.departing) > 0 {
+			d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+			require.NotContains(t, kinds(d), ops.ActionIncludeNodes)
+			require.Contains(t, reasons(d.Waits), "nodes-gone")
+		}
+		_, err := w.turn()
+		require.NoError(t, err)
+	}
+	w.runQuiet(150)
+	checkShrunk(t, w, 4)
+}
+
+// In crate-operator, a drain counts the shards on the leaving nodes only: a copy
+// that is on no node, and whose last data is on one of them, is overlooked.
+func TestAShardThatIsNowhereKeepsTheNodesThatLeave(t *testing.T) {
+	w := draining(t)
+	w.until(func() bool { return w.record.Operation.Shrink != nil && !w.record.Operation.Shrink.Drained.IsZero() })
+	w.now = w.now.Add(time.Second)
+	for _, c := range []struct {
+		name  string
+		there func(*ops.Database)
+		goes  bool
+	}{
+		{"nothing is left", func(*ops.Database) {}, true},
+		{"a copy is on no node", func(db *ops.Database) { db.Unassigned = 1 }, false},
+		{"a copy is in the making", func(db *ops.Database) { db.Initializing = 1 }, false},
+		{"a copy moves", func(db *ops.Database) { db.Relocating = 1 }, false},
+		{"a copy has come back", func(db *ops.Database) { db.Shards[0].Node = cold + "/1" }, false},
+		{"a copy is on its way there", func(db *ops.Database) {
+			db.Shards[0].State, db.Shards[0].To = "RELOCATING", cold+"/1"
+		}, false},
+		{"the shards are not known", func(db *ops.Database) { db.ShardsKnown = false }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := w.observe()
+			c.there(&o.Database)
+			d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+			if c.goes {
+				require.NotNil(t, d.Disruptive, "%v", d.Waits)
+				assert.Equal(t, ops.ActionShrinkSet, d.Disruptive.Kind)
+				return
+			}
+			assert.Nil(t, d.Disruptive)
+			assert.Equal(t, 3, d.Record.Sets[1].Replicas)
+		})
+	}
+}
+
+// In crate-operator, the check before a shrink compares each table's replicas
+// with all nodes that remain, and looks at nothing else.
+func TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*ops.Observed)
+		refuse string
+	}{
+		{"all is well", func(*ops.Observed) {}, ""},
+		{"a partition that wants more copies than its table", func(o *ops.Observed) {
+			o.Database.Tables = append(o.Database.Tables, ops.Table{Name: "doc.p partition a", Of: "doc.p", Partition: "a", Replicas: "4", Started: 5, TotalShardsPerNode: -1})
+		}, "replicas-do-not-fit"},
+		{"a table of one tier", func(o *ops.Observed) {
+			for i := range o.Database.Nodes {
+				if strings.HasPrefix(o.Database.Nodes[i].Name, cold) {
+					o.Database.Nodes[i].Attributes = map[string]string{"tier": "cold"}
+				}
+			}
+			o.Database.Settings.Require = map[string]string{"tier": "cold"}
+		}, "replicas-do-not-fit"},
+		{"a table with filters of its own", func(o *ops.Observed) {
+			o.Database.Tables[0].Filtered, o.Database.Tables[0].Exclude = true, map[string]string{"_name": "somebody"}
+		}, "table-filter-overrides-drain"},
+		{"the last node of a zone", func(o *ops.Observed) {
+			for i := range o.Database.Nodes {
+				zone := "a"
+				if n := o.Database.Nodes[i].Name; n == cold+"/1" || n == cold+"/2" {
+					zone = "b"
+				}
+				o.Database.Nodes[i].Attributes = map[string]string{"zone": zone}
+			}
+			o.Database.Settings.Awareness = []string{"zone"}
+		}, "last-node-of-zone"},
+		{"disks that are nearly full", func(o *ops.Observed) {
+			for i := range o.Database.Nodes {
+				o.Database.Nodes[i].DiskSize, o.Database.Nodes[i].DiskUsed = 1000, 845
+			}
+			o.Database.Settings.DiskThreshold, o.Database.Settings.LowWatermark = true, "85%"
+		}, "disk-does-not-fit"},
+		{"as many shards as nodes may have", func(o *ops.Observed) { o.Database.Settings.ShardsPerNode = 3 }, "shards-do-not-fit"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := filled(t, tiers(3, 3))
+			w.desired = tiers(3, 1)
+			w.desired.Version, w.record.Version = "5.10.1", "5.10.1"
+			o := w.observe()
+			o.Stable.Master = w.now.Add(-time.Hour)
+			c.change(&o)
+			d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+			if c.refuse == "" {
+				require.NotNil(t, d.Record.Operation, "%v %v", d.Waits, d.Refusals)
+				return
+			}
+			assert.Nil(t, d.Record.Operation)
+			assert.Contains(t, reasons(d.Refusals), c.refuse)
+			assert.Empty(t, d.Record.Exclusions)
+		})
+	}
+}
+
+// In crate-operator, a scale that has taken too long leaves its exclusions.
+func TestAShrinkThatTookTooLongLeavesNoExclusionBehind(t *testing.T) {
+	for name, end := range map[string]func(*world){
+		"aborted":                func(w *world) { w.commands.Abort = "true" },
+		"taken back by Git":      func(w *world) { w.desired = tiers(3, 3); w.desired.Revision = "rev-back" },
+		"the definition is gone": func(w *world) { w.desired.Removed = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := draining(t)
+			w.snapshot = 1 << 30
+			w.until(func() bool { w.now = w.now.Add(time.Minute); return reported(w, "ShrinkTimedOut") == 1 })
+			require.NotEmpty(t, w.idsOn(cold), "it is still tried")
+			end(w)
+			w.until(func() bool { return w.exclude == "somebody" && w.record.Exclusions == nil })
+			for range 10 {
+				_, err := w.turn()
+				require.NoError(t, err)
+			}
+			assert.Equal(t, "somebody", w.exclude)
+			assert.Empty(t, w.lowered)
+			assert.Len(t, w.nodeNames(), 6)
+		})
+	}
+}
