@@ -46,7 +46,7 @@ func (t *turn) cure() {
 			p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == "") {
 			continue
 		}
-		if p.Waiting != "" || t.contact() && !t.member(p.NodeName) {
+		if t.isCurable(p) {
 			found = p
 		}
 	}

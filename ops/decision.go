@@ -128,6 +128,9 @@ type EffectiveSet struct {
 	InitialMasters bool
 	// Remember keeps the object that was effective before, while it is true.
 	Remember bool
+	// RememberAnew keeps the one that is effective until now in its place: pods have
+	// joined on it, and it is what they run when the next one has to be taken back.
+	RememberAnew bool
 	// Hold is the annotation that says what we hold in the database; "" for none.
 	Hold string
 	// Suspended is the annotation that says what it was suspended from; "" for none.

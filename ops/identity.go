@@ -25,6 +25,7 @@ func (t *turn) rebuild() {
 	if !ours {
 		return
 	}
+	t.rebuildBootstrap()
 	if t.r.Seq == 0 {
 		// Counting from 1 again would give ids that have been delivered, and a
 		// new transition would be taken for an old one.
@@ -56,6 +57,20 @@ func (t *turn) rebuild() {
 		if live := &t.o.Sets[i]; live.Ours && t.wanted(live.Name) == nil {
 			t.r.Sets = append(t.r.Sets, RecordedSet{Name: live.Name, Group: cmp.Or(live.Group, live.Name), Replicas: live.Replicas})
 		}
+	}
+}
+
+// rebuildBootstrap: claims say whose data they carry only once the bootstrap has
+// ended. It is not done again, for it would wait for every node, and one that
+// hangs on a bad template is cured only after it. Users are looked at anew.
+func (t *turn) rebuildBootstrap() {
+	if t.r.ClusterID == "" {
+		return
+	}
+	t.r.Bootstrap.Done = true
+	t.r.License, t.r.Bootstrap.Licence = t.d.License, LicenceNotNeeded
+	if t.d.License != nil && gates.TakesLicence(t.d.Version) {
+		t.r.Bootstrap.Licence = LicenceSet
 	}
 }
 

@@ -82,7 +82,7 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 		return nil, nil
 	}
 	if e.Remember {
-		if before, ok := saved[e.Name+rememberedSuffix]; ok {
+		if before, ok := saved[e.Name+rememberedSuffix]; ok && !e.RememberAnew {
 			next[e.Name+rememberedSuffix] = before
 		} else if before, ok := saved[e.Name]; ok {
 			next[e.Name+rememberedSuffix] = before

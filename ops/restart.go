@@ -72,7 +72,7 @@ func (t *turn) nextSet() string {
 			first = s.Name
 		}
 		for i := range t.o.Pods {
-			if p := &t.o.Pods[i]; p.Set == s.Name && !p.Ready && !p.Terminating && p.Waiting != "" {
+			if p := &t.o.Pods[i]; p.Set == s.Name && !p.Ready && !p.Terminating && fails(p) {
 				return s.Name
 			}
 		}
@@ -194,8 +194,9 @@ func (t *turn) restart() {
 	// One that is refused changes nothing of a restart that has stopped.
 	if op.Revision != t.d.Revision && !(t.blocked && op.Step == StepStopped) {
 		op.Revision = t.d.Revision
-		if op.Step == StepStopped {
-			// Another definition: the pod that did not come up is made anew on it.
+		if op.Step == StepStopped || op.Step == StepDown {
+			// Another definition: the pod that did not come up is made anew on it, and
+			// has its whole time.
 			op.Step, restart.Since = StepDown, t.now
 		}
 	}
@@ -247,6 +248,9 @@ func (t *turn) nextStep(op *Operation) {
 	r.Pod, r.PodUID, r.Template, r.Zone, r.Pods = "", "", "", "", nil
 	if t.r.Hold != nil {
 		t.giveBack() // a lost record's
+		if !t.contact() && !t.blocked {
+			r.Set = t.nextSet() // its new template may be what brings the contact back
+		}
 		return
 	}
 	if op.Kind == OperationRestart && (t.unequal() || t.upgradeDue()) && !t.blocked {
@@ -255,8 +259,10 @@ func (t *turn) nextStep(op *Operation) {
 		return
 	}
 	set := t.nextSet()
-	if op.Kind == OperationUpgrade && r.Set != "" && t.firstOutdated(r.Set) != nil {
-		set = r.Set // a new image comes to no second set before the first one is done
+	if r.Set != "" && t.firstOutdated(r.Set) != nil && (op.Kind == OperationUpgrade || t.unprovenPods(r.Set)) {
+		// A new image comes to no second set before the first one is done, and a new
+		// template to none before a pod that is on it has joined.
+		set = r.Set
 	}
 	if set == "" {
 		switch {
@@ -337,7 +343,7 @@ func (t *turn) holdStep(op *Operation) {
 	switch {
 	case t.blocked || live == nil || p == nil || p.UID != r.PodUID || p.Terminating || !t.outdated(p), !t.zoneStands(r):
 		op.Step = StepReturn
-	case live.Hold != h.annotation():
+	case live.Hold != h.annotation() || t.budgetOpen():
 		// It is being applied.
 	case t.o.Database.Allocation == h.Before:
 		if t.podWaits(op, p, h.Before) {

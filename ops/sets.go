@@ -101,16 +101,20 @@ func (t *turn) effective() {
 	// An upgrade is made at the present size.
 	present := t.upgrading() && t.unequal()
 	kept := t.blocked || t.parked || t.growing() || t.shrinking() || t.unequal() && !present || t.settingsFirst()
+	mends := t.mends()
 	sets := make([]EffectiveSet, 0, max(len(t.r.Sets), len(t.d.Sets)))
 	for _, s := range t.r.Sets {
 		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name)}
 		turn := t.restarting() && t.r.Operation.Restart.Set == s.Name
 		e.Remember = turn
+		e.RememberAnew = turn && t.r.Operation.Step != StepStopped && t.pendingRestart(s.Name) && t.joinedOnLive(s.Name)
 		switch {
 		case turn && t.r.Operation.Step == StepStopped:
 			e.Template = TemplateBefore
 		case t.wanted(s.Name) != nil && t.added(s.Name) && t.live(s.Name) == nil:
 			// A new group: there is nothing to keep.
+		case s.Name == mends:
+			e.KeepGateway = kept || present
 		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue()) && !t.unstarted():
 			e.Template = TemplateKept
 		default:
@@ -159,6 +163,9 @@ func (t *turn) budgets() {
 	h := &t.o.Database.Health
 	t.setBudgets(func(b Budget) int {
 		down := data
+		if t.takesDown() {
+			return 0 // closed before the pod goes, or another may go with it
+		}
 		if b.Name == names.MasterBudget(t.d.Name) {
 			return open(masters == 0)
 		}

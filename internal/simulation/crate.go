@@ -1,0 +1,355 @@
+package simulation
+
+import (
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// crate is the database: its members, its master, its settings and its shards.
+type crate struct {
+	founded   int // how many clusters were ever founded; 1 is ours
+	master    int // the slot of the master, or -1
+	masterDue millis
+	masterUp  millis // since when
+	recovered bool
+	// recoverDue is when the gateway recovers by its time.
+	recoverDue millis
+	voters     []int // node ids that count
+	nodeCount  int
+
+	enable, excludeID, excludeName setting
+	users                          []user
+	licence                        bool
+	snapshotUntil                  millis
+	// acknowledged is a bit a slot: node check 1; it is lost when the node restarts.
+	acknowledged uint64
+
+	tables  []table
+	shards  []shard
+	reroute millis // when the allocation is looked at again; 0 for not
+	retry   bool   // a drain that a snapshot held back stands still until a reroute
+
+	unreachable millis // until when no SQL reaches the database
+}
+
+// setting has a persistent and a transient value; "" is unset. What people set
+// last stands beside it, for the judge.
+type setting struct {
+	persistent, transient  string
+	theirs, theirTransient string
+	theirAt                millis
+}
+
+func (s *setting) effective(fallback string) string {
+	switch {
+	case s.transient != "":
+		return s.transient
+	case s.persistent != "":
+		return s.persistent
+	}
+	return fallback
+}
+
+type user struct {
+	name, password string
+	granted        bool
+}
+
+const clusterID = "cluster-1"
+
+func idOf(cluster int) string {
+	switch cluster {
+	case 0:
+		return gates.NoCluster
+	case 1:
+		return clusterID
+	}
+	return "cluster-2"
+}
+
+func (w *world) crateDue() millis {
+	due := never
+	if w.masterDue > 0 {
+		due = min(due, w.masterDue)
+	}
+	if w.recoverDue > 0 {
+		due = min(due, w.recoverDue)
+	}
+	if w.reroute > 0 {
+		due = min(due, w.reroute)
+	}
+	if w.snapshotUntil > 0 {
+		due = min(due, w.snapshotUntil)
+	}
+	if !w.recovered || w.master < 0 {
+		return due
+	}
+	for i := range w.shards {
+		s := &w.shards[i]
+		for j := range s.copies {
+			if c := &s.copies[j]; c.due > 0 {
+				due = min(due, c.due)
+			}
+		}
+		if s.delayUntil > w.now {
+			due = min(due, s.delayUntil)
+		}
+	}
+	return due
+}
+
+func (w *world) happenCrate() {
+	if w.masterDue > 0 && w.masterDue <= w.now {
+		w.masterDue = 0
+		w.elect()
+	}
+	if w.recoverDue > 0 && w.recoverDue <= w.now {
+		w.recoverDue = 0
+		w.recoverGateway()
+	}
+	if w.snapshotUntil > 0 && w.snapshotUntil <= w.now {
+		w.snapshotUntil = 0
+		w.say("the snapshot has ended")
+	}
+	w.happenShards()
+}
+
+// refusesData: a volume that a newer minor has written to.
+func (w *world) refusesData(l *slot, version string) bool {
+	return l.volume.version != "" && gates.CompareMinor(version, l.volume.version) < 0
+}
+
+// join is a process that has found the others, or founds a cluster.
+func (w *world) join(l *slot) {
+	p := &l.pod
+	if !p.up || p.terminating {
+		return
+	}
+	if l.volume.node == 0 {
+		w.nodeCount++
+		l.volume.node = w.nodeCount
+	}
+	if l.volume.cluster > 1 {
+		return // it is another cluster for itself
+	}
+	if w.master < 0 {
+		w.found(l)
+		if w.masterDue == 0 {
+			w.masterDue = w.now + w.rnd.span(100, 900)
+		}
+		p.joinDue = w.now + w.rnd.span(300, 1500)
+		return
+	}
+	p.joined = true
+	l.set.proven = p.template
+	l.volume.cluster, l.volume.version = 1, w.templates[p.template].version
+	p.readyDue = w.now + w.rnd.span(50, 1500)
+	w.vote()
+	w.gateway()
+	w.reroute = w.now
+	w.say("%s has joined as node %d", l.nodeName, l.volume.node)
+}
+
+// found is what cluster.initial_master_nodes does to an empty volume.
+func (w *world) found(l *slot) {
+	if !l.pod.initialMasters || !l.set.eligible || l.volume.cluster != 0 {
+		return
+	}
+	eligible, empty := 0, 0
+	for i := range w.sets {
+		s := &w.sets[i]
+		if !s.eligible {
+			continue
+		}
+		for o := range s.replicas {
+			other := &w.slots[i*maxOrdinals+o]
+			eligible++
+			if other.pod.up && other.volume.cluster == 1 {
+				return // it finds that one, and waits for its master
+			}
+			if other.pod.up && other.volume.cluster == 0 {
+				empty++
+			}
+		}
+	}
+	if empty*2 <= eligible {
+		return
+	}
+	w.founded++
+	w.say("%s founds cluster %d", l.nodeName, w.founded)
+	w.judge.founded(w, l)
+	if l.volume.node == 0 {
+		w.nodeCount++
+		l.volume.node = w.nodeCount
+	}
+	l.volume.cluster = 1
+	w.voters = append(w.voters[:0], l.volume.node)
+}
+
+// leave is a process that is gone.
+func (w *world) leave(l *slot) {
+	l.pod.joined = false
+	w.acknowledged &^= 1 << l.index
+	w.judge.gone(w, l)
+	w.leaveShards(l)
+	if w.master == l.index {
+		w.master = -1
+		w.masterDue = w.now + w.rnd.span(200, 900)
+	} else if w.master >= 0 {
+		if !w.quorum() {
+			w.master = -1
+			w.say("the quorum is lost")
+			w.probeAll()
+		} else {
+			w.vote()
+		}
+	}
+	if !w.anyUp() {
+		w.recovered, w.recoverDue = false, 0
+		w.enable.transient, w.enable.theirTransient = "", ""
+		w.excludeID.transient, w.excludeID.theirTransient = "", ""
+		w.excludeName.transient, w.excludeName.theirTransient = "", ""
+	}
+	w.reroute = w.now
+}
+
+// anyUp: a process that still has the cluster's state.
+func (w *world) anyUp() bool {
+	for _, i := range w.used {
+		if l := &w.slots[i]; l.pod.up && l.pod.joined && l.set.eligible {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) upVoters() (up int) {
+	for _, v := range w.voters {
+		for _, i := range w.used {
+			if l := &w.slots[i]; l.pod.up && l.volume.node == v && l.volume.cluster == 1 {
+				up++
+			}
+		}
+	}
+	return up
+}
+
+func (w *world) quorum() bool { return w.upVoters()*2 > len(w.voters) }
+
+func (w *world) elect() {
+	if w.master >= 0 || len(w.voters) == 0 || !w.quorum() {
+		return
+	}
+	for _, i := range w.used {
+		l := &w.slots[i]
+		if !l.pod.up || !l.set.eligible || l.volume.cluster != 1 || l.pod.terminating {
+			continue
+		}
+		w.master, w.masterUp = i, w.now
+		if !l.pod.joined {
+			l.pod.joined, l.pod.joinDue = true, 0
+			l.set.proven = l.pod.template
+			l.volume.version = w.templates[l.pod.template].version
+		}
+		w.say("%s is the master", l.nodeName)
+		w.vote()
+		w.gateway()
+		w.probeAll()
+		w.reroute = w.now
+		return
+	}
+}
+
+// vote lets the voting configuration follow the members: odd, and never below
+// three once three have voted.
+func (w *world) vote() {
+	if w.master < 0 {
+		return
+	}
+	var present [64]int
+	n := 0
+	for _, i := range w.used {
+		if l := &w.slots[i]; l.pod.joined && l.set.eligible {
+			present[n] = l.volume.node
+			n++
+		}
+	}
+	size := n
+	if size%2 == 0 {
+		size--
+	}
+	if len(w.voters) >= 3 && size < 3 {
+		// The three stay, those that are gone included.
+		return
+	}
+	next := w.voters[:0]
+	for _, v := range w.voters {
+		for i := range n {
+			if present[i] == v && len(next) < size {
+				next = append(next, v)
+				present[i] = 0
+			}
+		}
+	}
+	for i := range n {
+		if present[i] != 0 && len(next) < size {
+			next = append(next, present[i])
+		}
+	}
+	w.voters = next
+}
+
+// gateway decides whether the cluster's state may be read from the disks.
+func (w *world) gateway() {
+	if w.recovered || w.master < 0 {
+		return
+	}
+	data := 0
+	for _, i := range w.used {
+		if l := &w.slots[i]; l.pod.joined && !l.set.masters {
+			data++
+		}
+	}
+	expected := w.templates[w.slots[w.master].pod.template].counts
+	switch {
+	case data >= expected:
+		w.recoverGateway()
+	case data >= expected/2+1 && w.recoverDue == 0:
+		w.recoverDue = w.now + 5*minute
+	}
+}
+
+func (w *world) recoverGateway() {
+	if w.recovered || w.master < 0 {
+		return
+	}
+	w.recovered, w.recoverDue, w.reroute = true, 0, w.now
+	w.say("the gateway has recovered")
+}
+
+func (w *world) user(name string) *user {
+	for i := range w.users {
+		if w.users[i].name == name {
+			return &w.users[i]
+		}
+	}
+	return nil
+}
+
+// excluded says whether the cluster's settings want a node empty.
+func (w *world) excluded(l *slot) bool {
+	return listed(w.excludeID.effective(""), nameOf(nodeIDs, "node-", l.volume.node)) ||
+		listed(w.excludeName.effective(""), l.nodeName)
+}
+
+func listed(list, name string) bool {
+	for list != "" {
+		head, rest, _ := strings.Cut(list, ",")
+		if strings.TrimSpace(head) == name {
+			return true
+		}
+		list = rest
+	}
+	return false
+}

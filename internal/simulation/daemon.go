@@ -1,0 +1,562 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
+)
+
+// The daemon's own waits, as internal/daemon has them.
+const (
+	retryMin       = millis(250)
+	actionRetryMax = 15 * second
+	idleInterval   = 60 * second
+	leaseDuration  = 15 * second
+	readingAge     = second
+)
+
+var (
+	errNotLeader   = errors.New("the Lease is not ours any more")
+	errSuperseded  = errors.New("a newer definition has come")
+	errConflict    = errors.New("409: the object has been modified")
+	errUnavailable = errors.New("429: too many requests")
+	errTimeout     = errors.New("the request timed out")
+	errForbidden   = errors.New("403: an admission webhook refuses it")
+)
+
+// stored is the operation ConfigMap.
+type stored struct {
+	exists  bool
+	version int64
+	record  ops.Record
+}
+
+// lease is the Lease object.
+type lease struct {
+	holder  *daemon
+	renewed millis
+}
+
+// daemon is one process: all of it but its name is lost with it.
+type daemon struct {
+	w    *world
+	name string
+
+	running bool
+	wake    millis // when it takes its next turn, or starts
+	paused  millis // until when the whole process stands still
+	leading bool
+	leased  millis // when it last renewed, as it knows
+	seen    int64  // the API server's last version at its last turn
+
+	view        view
+	own         [kinds]int64 // its own last writes, which its watches have to show
+	ownRecord   stored
+	applied     ops.Applied
+	applyErrors []string
+	syncFails   int
+	syncAfter   millis
+	syncFor     string
+	failures    []ops.Failure
+	reading     ops.Database
+	readDetail  bool
+	stable      ops.Stability
+	want        int // the commit that this turn is for
+	changes     []ops.Change
+
+	// acting is the action under way, for the judge; checked is when it last
+	// asked the database.
+	acting  ops.ActionKind
+	doomed  bool   // it is to end at its next call
+	said    string // the last decision in the story
+	checked millis
+}
+
+// killed ends a process in the middle of a turn.
+type killed struct{}
+
+// forget is a new process.
+func (d *daemon) forget() {
+	*d = daemon{w: d.w, name: d.name}
+}
+
+func versionText(v int64) string {
+	if v >= 0 && int(v) < len(versions) {
+		return versions[v]
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+var versions = numbered("", 8192)
+
+// take takes a turn, and survives its end.
+func (d *daemon) take() {
+	w := d.w
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case killed:
+			w.say("daemon %s is dead", d.name)
+			d.forget()
+			d.wake = w.now + w.rnd.span(500, 8000)
+		default:
+			panic(p)
+		}
+	}()
+	if d.doomed {
+		panic(killed{})
+	}
+	if !d.running {
+		d.running = true
+		w.say("daemon %s starts", d.name)
+	}
+	if !d.lead() {
+		d.wake = w.now + 2*second
+		return
+	}
+	w.steps++
+	d.seen = w.resource
+	wait, err := d.turn()
+	switch {
+	case errors.Is(err, errSuperseded):
+		wait = 20
+	case errors.Is(err, errNotLeader):
+		w.say("daemon %s has lost the Lease and ends", d.name)
+		d.forget()
+		wait = second
+	case err != nil:
+		w.say("daemon %s: the turn failed: %v", d.name, err)
+		wait = retryMin * 4
+	}
+	d.wake = w.now + max(wait, 20)
+}
+
+// lead holds the Lease or takes it when it has run out.
+func (d *daemon) lead() bool {
+	w := d.w
+	if w.lease.holder == d && w.now-d.leased <= leaseDuration {
+		d.leased, w.lease.renewed = w.now, w.now
+		return true
+	}
+	if d.leading {
+		d.forget()
+		d.running = true
+	}
+	if w.lease.holder != nil && w.lease.holder != d && w.now-w.lease.renewed <= leaseDuration {
+		return false
+	}
+	if w.lease.holder == d && w.now-w.lease.renewed <= leaseDuration {
+		return false // another process of the same place had it
+	}
+	w.lease = lease{holder: d, renewed: w.now}
+	d.leading, d.leased = true, w.now
+	w.say("daemon %s leads", d.name)
+	return true
+}
+
+// mayWrite is asked before each write.
+func (d *daemon) mayWrite() error {
+	if d.w.now-d.leased > leaseDuration {
+		return errNotLeader
+	}
+	if d.w.fetched() != d.want {
+		return errSuperseded
+	}
+	return nil
+}
+
+func (d *daemon) turn() (millis, error) {
+	w := d.w
+	d.call(callTurn)
+	d.watch()
+	for k, v := range d.own {
+		if v > d.view.version[k] {
+			return retryMin, nil
+		}
+	}
+	entry := d.view.record
+	if d.ownRecord.version > entry.version {
+		entry = d.ownRecord
+	}
+	rec := entry.record
+	d.want = w.fetched()
+	desired := d.desired(&rec)
+
+	observed := ops.Observed{
+		Sets: d.view.sets, Pods: d.view.pods, Claims: d.view.claims, Budgets: d.view.budgets,
+		Secrets: d.view.secretsOf(secretNames),
+	}
+	detailed := ops.Detailed(&desired, &rec)
+	if now := w.now.time(); d.reading.At.IsZero() || w.now-millis(d.reading.At.Sub(epoch).Milliseconds()) >= readingAge || detailed && !d.reading.TablesKnown {
+		_ = now
+		d.call(callRead)
+		d.reading = d.read(d.view.pods, detailed)
+		d.stable = d.stable.Next(&d.reading)
+	}
+	observed.Database, observed.Stable, observed.At = d.reading, d.stable, d.reading.At
+	observed.Applied, observed.ApplyErrors, observed.Failures = d.applied, d.applyErrors, d.failures
+	observed.Commands = w.commands
+	decision := ops.Decide(desired, observed, rec, policy, w.now.time())
+	w.tellDecision(d, &decision)
+	return d.act(entry, desired, decision)
+}
+
+func (d *daemon) act(entry stored, desired ops.Desired, decision ops.Decision) (millis, error) {
+	w := d.w
+	next := decision.Record
+	next.SchemaVersion = ops.RecordVersion
+	if decision.Apply {
+		next.Saved = d.materialise(desired, next.Saved, decision.Effective)
+	}
+	for i := range decision.Reports {
+		f, err := d.write()
+		if err != nil {
+			return 0, err
+		}
+		w.judge.reported(w, d, &decision.Reports[i])
+		if err := d.after(f); err != nil {
+			return 0, err
+		}
+	}
+	if !entry.exists || decision.Save || !next.Equal(&entry.record) {
+		var err error
+		if entry, err = d.save(entry, next); err != nil {
+			return 0, err
+		}
+	}
+	wrote := false
+	if decision.Apply {
+		var err error
+		if wrote, err = d.sync(&desired, decision.Effective, next.Saved); err != nil {
+			return 0, err
+		}
+	}
+	acted := false
+	if !wrote {
+		after, ran, err := d.runAll(next, &decision)
+		if err != nil {
+			return 0, err
+		}
+		acted = ran
+		if ran {
+			d.reading = ops.Database{}
+			if !after.Equal(&entry.record) {
+				if _, err := d.save(entry, after); err != nil {
+					return 0, err
+				}
+			}
+		}
+	}
+	w.judge.decided(w, d, &decision)
+	switch {
+	case wrote, acted:
+		return retryMin, nil
+	case decision.LookAgain > 0:
+		return millis(decision.LookAgain.Milliseconds()), nil
+	}
+	return idleInterval, nil
+}
+
+// save writes the record where it is still as it was read.
+func (d *daemon) save(entry stored, next ops.Record) (stored, error) {
+	w := d.w
+	f, err := d.write()
+	if err != nil {
+		d.ownRecord = stored{}
+		return entry, err
+	}
+	if w.stored.exists != entry.exists || w.stored.version != entry.version {
+		d.ownRecord = stored{}
+		return entry, errConflict
+	}
+	w.stored = stored{exists: true, version: w.bump(kindRecord), record: next}
+	w.judge.recorded(w, &next)
+	if err := d.after(f); err != nil {
+		d.ownRecord = stored{}
+		return entry, err
+	}
+	d.ownRecord = w.stored
+	return w.stored, nil
+}
+
+// sync applies what differs from the cache, and never lowers replicas.
+func (d *daemon) sync(desired *ops.Desired, e ops.Effective, saved ops.Saved) (wrote bool, err error) {
+	w := d.w
+	if d.syncFor != desired.Revision {
+		d.syncFails, d.syncAfter, d.syncFor = 0, 0, desired.Revision
+	}
+	if w.now < d.syncAfter {
+		return false, nil
+	}
+	var failed []string
+	for i := range e.Sets {
+		one, err := d.syncSet(&e.Sets[i], saved)
+		if errors.Is(err, errNotLeader) || errors.Is(err, errSuperseded) {
+			return wrote, err
+		}
+		if err != nil {
+			failed = append(failed, err.Error())
+		}
+		wrote = wrote || one
+	}
+	for _, b := range e.Budgets {
+		one, err := d.syncBudget(b)
+		if errors.Is(err, errNotLeader) || errors.Is(err, errSuperseded) {
+			return wrote, err
+		}
+		if err != nil {
+			failed = append(failed, err.Error())
+		}
+		wrote = wrote || one
+	}
+	d.applyErrors = failed
+	if len(failed) > 0 {
+		d.syncFails++
+		d.syncAfter = w.now + min(second<<min(d.syncFails, 8), minute)
+		d.applied = ops.Applied{}
+		return wrote, nil
+	}
+	d.syncFails, d.syncAfter = 0, 0
+	if !wrote {
+		d.applied = ops.Applied{Revision: desired.Revision, Effective: e}
+	}
+	return wrote, nil
+}
+
+func (d *daemon) syncSet(e *ops.EffectiveSet, saved ops.Saved) (bool, error) {
+	w := d.w
+	if e.Absent {
+		return false, nil
+	}
+	index := w.setIndex(e.Name)
+	s, seen := &w.sets[index], viewedSet{}
+	if index < len(d.view.state) {
+		seen = d.view.state[index]
+	}
+	wanted := templateByKey(saved[e.Name])
+	if wanted < 0 || wanted >= len(w.templates) {
+		return false, errors.New("the record holds no object of StatefulSet " + e.Name)
+	}
+	if seen.exists && seen.replicas == e.Replicas && seen.template == wanted && seen.hold == e.Hold && seen.suspended == e.Suspended && seen.initialMasters == e.InitialMasters {
+		return false, nil
+	}
+	f, err := d.write()
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case !s.exists && seen.exists:
+		return false, errors.New("it was deleted a moment ago")
+	case s.exists && s.replicas > e.Replicas:
+		return false, errors.New("it has more replicas by now and is not made smaller")
+	}
+	w.judge.applied(w, d, s, e, wanted)
+	if !s.exists {
+		*s = set{name: s.name, group: s.group, masters: s.masters, eligible: s.eligible, exists: true, uid: w.nextUID()}
+	}
+	if w.telling() {
+		w.say("daemon %s applies %s: %d replicas, template %s, counts %d, hold %q", d.name, s.name, e.Replicas, w.templates[wanted].hash, w.templates[wanted].counts, e.Hold)
+	}
+	if s.replicas != e.Replicas || s.template != wanted || s.initialMasters != e.InitialMasters {
+		s.generation++
+	}
+	if s.template != wanted {
+		s.previous = s.template
+	}
+	s.replicas, s.template, s.hold, s.initialMasters = e.Replicas, wanted, e.Hold, e.InitialMasters
+	s.suspended = e.Suspended
+	w.setChanged(s)
+	if err := d.after(f); err != nil {
+		return false, err
+	}
+	d.own[kindSets] = s.version
+	return true, nil
+}
+
+func (d *daemon) syncBudget(wanted ops.Budget) (bool, error) {
+	w := d.w
+	for i := range d.view.budgets {
+		if b := &d.view.budgets[i]; b.Name == wanted.Name && b.MaxUnavailable == wanted.MaxUnavailable {
+			return false, nil
+		}
+	}
+	f, err := d.write()
+	if err != nil {
+		return false, err
+	}
+	version := w.putBudget(wanted.Name, wanted.MaxUnavailable)
+	w.say("daemon %s sets budget %s to %d", d.name, wanted.Name, wanted.MaxUnavailable)
+	if err := d.after(f); err != nil {
+		return false, err
+	}
+	d.own[kindBudgets] = version
+	return true, nil
+}
+
+func (w *world) putBudget(name string, value int) int64 {
+	for i := range w.budgets {
+		if b := &w.budgets[i]; b.name == name {
+			b.exists, b.value = true, value
+		}
+	}
+	return w.bump(kindBudgets)
+}
+
+func (d *daemon) runAll(rec ops.Record, decision *ops.Decision) (ops.Record, bool, error) {
+	w := d.w
+	actions := decision.Actions()
+	if len(actions) == 0 {
+		return rec, false, nil
+	}
+	var failures []ops.Failure
+	ran := false
+	for i := range actions {
+		action := actions[i]
+		if old, early := d.tooEarly(action); early {
+			failures = append(failures, old)
+			continue
+		}
+		if err := d.mayWrite(); err != nil {
+			d.failures = failures
+			return rec, ran, err
+		}
+		ran = true
+		d.acting, d.checked = action.Kind, w.now
+		result, err := execute.Run(context.Background(), action, d.tools())
+		d.acting = ""
+		if errors.Is(err, errNotLeader) {
+			return rec, false, err
+		}
+		if err != nil {
+			failure := ops.Failure{Action: action, Message: err.Error(), At: w.now.time(), Count: 1}
+			for _, old := range d.failures {
+				if old.Action == action {
+					failure.Count = old.Count + 1
+				}
+			}
+			failures = append(failures, failure)
+			w.say("daemon %s: %v", d.name, err)
+			continue
+		}
+		if w.telling() {
+			w.say("daemon %s: %s %s: %s", d.name, action.Kind, action.Subject(), result.Message)
+		}
+		rec = ops.Settle(rec, action, result, w.now.time())
+	}
+	d.failures = failures
+	return rec, ran, nil
+}
+
+func (d *daemon) tooEarly(action ops.Action) (ops.Failure, bool) {
+	for _, old := range d.failures {
+		if old.Action == action {
+			wait := min(retryMin<<min(old.Count, 10), actionRetryMax)
+			since := d.w.now - millis(old.At.Sub(epoch).Milliseconds())
+			return old, since >= 0 && since < wait
+		}
+	}
+	return ops.Failure{}, false
+}
+
+// materialise does with templates what ops.Materialise does with objects.
+func (d *daemon) materialise(desired ops.Desired, saved ops.Saved, e ops.Effective) ops.Saved {
+	w := d.w
+	next := make(ops.Saved, len(e.Sets)+1)
+	for i := range e.Sets {
+		s := &e.Sets[i]
+		if s.Absent {
+			continue
+		}
+		before, remembered := saved[s.Name+"@before"]
+		if s.Remember {
+			if remembered && !s.RememberAnew {
+				next[s.Name+"@before"] = before
+			} else if last, ok := saved[s.Name]; ok {
+				next[s.Name+"@before"] = last
+			}
+		}
+		wanted := w.wantedTemplate(d.want)
+		switch {
+		case s.Template == ops.TemplateWanted && s.KeepGateway:
+			if last := templateByKey(saved[s.Name]); last >= 0 {
+				t := w.templates[wanted]
+				wanted = w.templateOf(t.content, t.version, w.templates[last].counts, t.bad)
+			}
+			next[s.Name] = w.templates[wanted].key
+		case s.Template == ops.TemplateWanted:
+			next[s.Name] = w.templates[wanted].key
+		case s.Template == ops.TemplateBefore && remembered:
+			next[s.Name] = before
+		default:
+			next[s.Name] = saved[s.Name]
+		}
+	}
+	if maps.Equal(next, saved) {
+		return saved
+	}
+	return next
+}
+
+// desired is what NewDesired and Classify give for the commit.
+func (d *daemon) desired(rec *ops.Record) ops.Desired {
+	w := d.w
+	c := &w.commits[d.want]
+	desired := c.desired
+	rec.Saved = d.completeSaved(rec)
+	d.changes = d.changes[:0]
+	if len(rec.Saved) > 0 {
+		wanted := &w.templates[w.wantedTemplate(d.want)]
+		for i := range desired.Sets {
+			name := desired.Sets[i].Name
+			last := templateByKey(rec.Saved[name])
+			if last < 0 {
+				d.changes = append(d.changes, ops.Change{Class: ops.ChangeNewSet, Set: name})
+				continue
+			}
+			before := &w.templates[last]
+			if before.version != wanted.version {
+				d.changes = append(d.changes, ops.Change{Class: ops.ChangeImage, Set: name, Path: "spec.template.spec.containers[crate].image", Old: before.version, New: wanted.version})
+			}
+			if before.content != wanted.content {
+				d.changes = append(d.changes, ops.Change{Class: ops.ChangeRestart, Set: name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
+			}
+			if before.counts != wanted.counts {
+				d.changes = append(d.changes, ops.Change{Class: ops.ChangeInPlace, Set: name, Path: "spec.template.spec.containers[crate].command[gateway.expected_data_nodes]"})
+			}
+		}
+		for name := range rec.Saved {
+			if len(name) > 7 && name[len(name)-7:] == "@before" {
+				continue
+			}
+			if !slices.ContainsFunc(desired.Sets, func(s ops.Set) bool { return s.Name == name }) {
+				d.changes = append(d.changes, ops.Change{Class: ops.ChangeRemovedSet, Set: name})
+			}
+		}
+		desired.Changes = d.changes
+	}
+	return desired
+}
+
+// completeSaved takes what the record lost from what is live.
+func (d *daemon) completeSaved(rec *ops.Record) ops.Saved {
+	complete := len(rec.Saved) > 0
+	for i := range rec.Sets {
+		complete = complete && rec.Saved[rec.Sets[i].Name] != ""
+	}
+	if complete {
+		return rec.Saved
+	}
+	saved := ops.Saved{}
+	for i := range d.view.state {
+		if s := &d.view.state[i]; s.exists {
+			saved[d.w.sets[i].name] = d.w.templates[s.template].key
+		}
+	}
+	maps.Copy(saved, rec.Saved)
+	return saved
+}

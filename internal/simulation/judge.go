@@ -1,0 +1,471 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// Violation is a broken invariant.
+type Violation struct {
+	// Invariant is its letter in docs/safety.md, or a word.
+	Invariant string
+	Message   string
+	At        millis
+}
+
+func (v *Violation) Error() string {
+	return fmt.Sprintf("%s, at %.3f s: %s", v.Invariant, float64(v.At)/1000, v.Message)
+}
+
+// violate ends the schedule.
+func (w *world) violate(invariant, format string, values ...any) {
+	v := &Violation{Invariant: invariant, Message: fmt.Sprintf(format, values...), At: w.now}
+	w.say("VIOLATION of %s: %s", v.Invariant, v.Message)
+	panic(v)
+}
+
+// judge knows the world and nothing of what is decided: not the record, not the
+// gates. It shares no code with ops.
+type judge struct {
+	down     []judged // by slot
+	lost     bool     // a shard's last copy went with a volume
+	hopeless bool     // most voters went with their volumes
+	reports  int
+	calm     int // reports since all faults were over
+	success  []string
+	reasons  map[string]int
+	touched  [3]bool
+}
+
+// judged is why and since when a node is down.
+type judged struct {
+	cause cause
+	since millis
+}
+
+type cause uint8
+
+const (
+	notDown cause = iota
+	byDaemon
+	byEviction
+	byFault
+)
+
+func (c cause) String() string {
+	return [...]string{"up", "taken down by the daemon", "evicted", "down by a fault"}[c]
+}
+
+func (j *judge) note(w *world, l *slot, c cause) {
+	if len(j.down) == 0 {
+		j.down = make([]judged, len(w.slots))
+	}
+	if d := &j.down[l.index]; d.cause == notDown {
+		*d = judged{cause: c, since: w.now}
+	}
+}
+
+func (j *judge) of(l *slot) judged {
+	if len(j.down) == 0 || l.pod.joined && l.pod.ready && !l.pod.terminating {
+		return judged{}
+	}
+	return j.down[l.index]
+}
+
+// gone: a process has ended, for whatever reason was noted before, else a fault.
+func (j *judge) gone(w *world, l *slot) { j.note(w, l, byFault) }
+
+func (j *judge) fault(w *world, l *slot) { j.note(w, l, byFault) }
+
+// start is a process that begins.
+func (j *judge) start(w *world, l *slot, _ string) {}
+
+// settle forgets those that are up again.
+func (j *judge) settle(w *world) {
+	if len(j.down) == 0 {
+		return
+	}
+	for _, i := range w.used {
+		if l := &w.slots[i]; l.pod.joined && l.pod.ready && !l.pod.terminating {
+			j.down[i] = judged{}
+		}
+	}
+}
+
+// soleCopies names a table of more than one copy that would be without an active
+// one if the node went, and is whole now.
+func (j *judge) soleCopies(w *world, l *slot) string {
+	if w.master < 0 || !w.recovered {
+		return ""
+	}
+	for i := range w.shards {
+		s := &w.shards[i]
+		t := &w.tables[s.table]
+		if w.wantedReplicas(t) == 0 || !s.allocated {
+			continue
+		}
+		c := s.on(l.index)
+		if c == nil || c.slot != l.index || c.state < started || s.active() > 1 {
+			continue
+		}
+		return t.name
+	}
+	return ""
+}
+
+// deletes: a daemon deletes a pod.
+func (j *judge) deletes(w *world, d *daemon, l *slot) {
+	j.settle(w)
+	if !l.pod.joined {
+		j.note(w, l, byDaemon)
+		return
+	}
+	for _, i := range w.used {
+		o := &w.slots[i]
+		if o == l || o.ordinal >= o.set.replicas {
+			continue
+		}
+		if o.pod.joined && o.pod.ready && !o.pod.terminating {
+			continue
+		}
+		since := j.of(o).since
+		if o.pod.terminating && o.pod.joined {
+			since = w.now // it is going right now, and no statement can show it
+		}
+		if j.of(o).cause == byFault && since >= d.checked {
+			continue // since the last look
+		}
+		if w.quietSince(o, d) {
+			continue
+		}
+		w.violate("B", "the daemon deletes %s while %s is not there (%s for %d ms)", l.podName, o.podName, j.of(o).cause, w.now-since)
+	}
+	if table := j.soleCopies(w, l); table != "" && !w.tableChangedSince(d.checked) {
+		w.violate("availability", "the daemon deletes %s, which has the only active copy of a shard of %s", l.podName, table)
+	}
+	j.quorum(w, l)
+	j.note(w, l, byDaemon)
+}
+
+// quietSince: what happened to a pod within the last moment before a delete,
+// which no look could show.
+func (w *world) quietSince(o *slot, d *daemon) bool {
+	return w.judge.of(o).since >= d.checked && !o.pod.terminating
+}
+
+func (w *world) tableChangedSince(at millis) bool {
+	for i := range w.judge.down {
+		if w.judge.down[i].cause == byFault && w.judge.down[i].since >= at {
+			return true
+		}
+	}
+	return false
+}
+
+// quorum: three or more that vote keep their majority.
+func (j *judge) quorum(w *world, l *slot) {
+	if len(w.voters) < 3 || w.master < 0 {
+		return
+	}
+	up := w.upVoters()
+	if slices.Contains(w.voters, l.volume.node) && (up-1)*2 <= len(w.voters) {
+		w.violate("B", "the daemon deletes %s: of %d voters %d stay", l.podName, len(w.voters), up-1)
+	}
+}
+
+// evicted: somebody's eviction was let through by the budgets.
+func (j *judge) evicted(w *world, l *slot) {
+	j.settle(w)
+	if l.pod.joined && w.stored.record.Bootstrap.Done {
+		for _, i := range w.used {
+			o := &w.slots[i]
+			if o == l || o.set.masters != l.set.masters || o.ordinal >= o.set.replicas {
+				continue
+			}
+			down := j.of(o)
+			if down.cause == byDaemon && !(o.pod.joined && o.pod.ready && !o.pod.terminating) {
+				w.violate("B", "%s is evicted though the daemon has taken %s down %d ms ago: the budget stood open", l.podName, o.podName, w.now-down.since)
+			}
+		}
+	}
+	j.note(w, l, byEviction)
+}
+
+// removed: the StatefulSet controller ends a pod that is beyond the replicas.
+func (j *judge) removed(w *world, l *slot) {
+	if l.ordinal < l.set.replicas {
+		return // the controller's cache is old, and nothing was ever lowered
+	}
+	j.holds(w, l)
+	j.note(w, l, byDaemon)
+}
+
+// holds: a node that leaves must have nothing that counts.
+func (j *judge) holds(w *world, l *slot) {
+	for i := range w.shards {
+		s := &w.shards[i]
+		synced := 0
+		on := false
+		for k := range s.copies {
+			c := &s.copies[k]
+			if c.slot == l.index && c.node == l.volume.node && c.state != onDisk {
+				w.violate("A", "%s is removed and holds a copy of %s, shard %d", l.podName, w.tables[s.table].name, s.id)
+			}
+			if c.synced {
+				synced++
+				on = on || c.slot == l.index
+			}
+		}
+		if on && synced == 1 {
+			w.violate("A", "%s is removed and its volume has the last whole copy of %s, shard %d", l.podName, w.tables[s.table].name, s.id)
+		}
+	}
+}
+
+// lowers: a daemon lowers the replicas of a set.
+func (j *judge) lowers(w *world, s *set, to int) {
+	index := w.setIndex(s.name)
+	for o := to; o < s.replicas; o++ {
+		j.holds(w, &w.slots[index*maxOrdinals+o])
+	}
+}
+
+// applied: a daemon writes a StatefulSet.
+func (j *judge) applied(w *world, d *daemon, s *set, e *ops.EffectiveSet, wanted int) {
+	if s.exists && e.Replicas < s.replicas {
+		j.lowers(w, s, e.Replicas)
+	}
+	if s.exists && e.InitialMasters && !s.initialMasters {
+		w.violate("identity", "%s gets cluster.initial_master_nodes back", s.name)
+	}
+	head := &w.commits[w.fetched()]
+	hash := w.templates[wanted].hash
+	j.proven(w, s, hash)
+	if !s.exists || hash == w.templates[s.template].hash || hash == w.templates[head.tmpl].hash || hash == w.templates[s.previous].hash || hash == w.templates[s.proven].hash {
+		return
+	}
+	index := w.setIndex(s.name)
+	for o := range maxOrdinals {
+		if p := &w.slots[index*maxOrdinals+o].pod; p.exists && w.templates[p.template].hash == hash {
+			return
+		}
+	}
+	w.violate("H", "%s gets template %s; %s is wanted, %s is live and no pod runs it", s.name, hash, w.templates[head.tmpl].hash, w.templates[s.template].hash)
+}
+
+// proven: a template that no pod of its set has joined on stands in one set at
+// most; pods that others end come back on it.
+func (j *judge) proven(w *world, s *set, hash string) {
+	if !w.stored.record.Bootstrap.Done || !s.exists || hash == w.templates[s.template].hash || hash == w.templates[s.proven].hash {
+		return
+	}
+	for i := range w.sets {
+		o := &w.sets[i]
+		live := w.templates[o.template].hash
+		if o != s && o.exists && live != w.templates[o.proven].hash && w.runsOn(i, live) {
+			w.violate("B", "%s gets template %s, and no pod of %s has joined yet on its new one, %s", s.name, hash, o.name, live)
+		}
+	}
+}
+
+// runsOn: a pod of a set was made on a template.
+func (w *world) runsOn(set int, hash string) bool {
+	for o := range maxOrdinals {
+		if p := &w.slots[set*maxOrdinals+o].pod; p.exists && w.templates[p.template].hash == hash {
+			return true
+		}
+	}
+	return false
+}
+
+func (j *judge) founded(w *world, l *slot) {
+	if w.founded > 1 {
+		w.violate("identity", "%s founds a second cluster", l.nodeName)
+	}
+}
+
+// volumeLost notes what can be no more.
+func (j *judge) volumeLost(w *world, l *slot) {
+	j.note(w, l, byFault)
+	for i := range w.shards {
+		s := &w.shards[i]
+		left := false
+		for k := range s.copies {
+			left = left || s.copies[k].synced && s.copies[k].slot != l.index
+		}
+		j.lost = j.lost || !left && s.allocated
+	}
+	gone := 0
+	for _, v := range w.voters {
+		there := false
+		for _, i := range w.used {
+			there = there || i != l.index && w.slots[i].volume.node == v
+		}
+		if !there {
+			gone++
+		}
+	}
+	if len(w.voters) > 0 && gone*2 >= len(w.voters) {
+		j.hopeless = true
+	}
+}
+
+// set: a daemon sets a setting. It may take what it found, and give that back;
+// what people have set meanwhile stays.
+func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
+	if s.theirAt >= d.checked && s.theirAt > 0 {
+		return // between its look and its write
+	}
+	if s.transient != "" {
+		return // only the effective value can be read
+	}
+	if key == "cluster.routing.allocation.enable" {
+		ours := s.persistent != s.theirs
+		if !ours && plain(value) != plain(s.theirs) && plain(s.theirs) != "all" {
+			w.violate("C", "the daemon sets %s to %q, and somebody has set it to %q", key, value, s.theirs)
+		}
+		return
+	}
+	for _, name := range strings.Split(s.theirs, ",") {
+		if name != "" && !listed(value, name) {
+			w.violate("C", "the daemon sets %s to %q and takes %q off, which is somebody's", key, value, name)
+		}
+	}
+}
+
+func plain(enable string) string {
+	if enable == "" {
+		return "all"
+	}
+	return enable
+}
+
+// reported: F and G.
+func (j *judge) reported(w *world, d *daemon, r *ops.Report) {
+	j.reports++
+	if w.healed {
+		j.calm++
+		if j.calm > 60 {
+			w.violate("F", "%d reports since nothing happens any more; the last: %s: %s", j.calm, r.Reason, r.Message)
+		}
+	}
+	if w.telling() {
+		w.say("daemon %s reports %s %s: %s", d.name, r.Reason, r.Status, r.Message)
+	}
+	if strings.Contains(r.Message, secretMark) {
+		w.violate("G", "a report tells a password: %s", r.Message)
+	}
+	if r.Status != ops.StatusSuccess {
+		return
+	}
+	j.success = append(j.success, r.Revision)
+	switch r.Reason {
+	case "RestartSucceeded", "RevisionVerified", "GrowSucceeded", "ShrinkSucceeded", "UpgradeSucceeded":
+		j.truth(w, d, r)
+	}
+}
+
+// truth: what a success says is so, as far as the daemon's watches could know.
+func (j *judge) truth(w *world, d *daemon, r *ops.Report) {
+	for _, until := range d.view.stalled {
+		if until > w.now-5*second {
+			return
+		}
+	}
+	c := &w.commits[d.want]
+	if c.desired.Revision != r.Revision {
+		return
+	}
+	for i := range w.sets {
+		s := &w.sets[i]
+		want := c.replicas[w.setKind(s)]
+		if r.Reason != "RestartSucceeded" && s.replicas < want {
+			w.violate("F", "%s is reported and %s has %d replicas of %d", r.Reason, s.name, s.replicas, want)
+		}
+		if r.Reason == "GrowSucceeded" || r.Reason == "ShrinkSucceeded" {
+			continue
+		}
+		for o := range min(s.replicas, want) {
+			l := &w.slots[i*maxOrdinals+o]
+			if hash := w.templates[l.pod.template].hash; l.pod.exists && !l.pod.terminating && hash != w.templates[c.tmpl].hash {
+				w.violate("F", "%s is reported of %s, and %s runs %s, not %s", r.Reason, r.Revision, l.podName, hash, w.templates[c.tmpl].hash)
+			}
+		}
+	}
+}
+
+func (j *judge) recorded(w *world, next *ops.Record) {
+	if w.stats == nil || next.Operation == nil {
+		return
+	}
+	w.stats.seen(string(next.Operation.Kind))
+}
+
+func (j *judge) decided(w *world, d *daemon, decision *ops.Decision) {}
+
+// converged says why the world is not yet what Git wants; "" when it is.
+func (j *judge) converged(w *world) string {
+	c := w.head()
+	hash := w.templates[c.tmpl].hash
+	for i := range w.sets {
+		s := &w.sets[i]
+		want := c.replicas[w.setKind(s)]
+		switch {
+		case !s.exists:
+			return s.name + " is not there"
+		case s.replicas != want:
+			return fmt.Sprintf("%s has %d replicas of %d", s.name, s.replicas, want)
+		case w.templates[s.template].hash != hash || s.template != c.tmpl:
+			return fmt.Sprintf("%s has template %s (counts %d), not %s (%d)", s.name, w.templates[s.template].hash, w.templates[s.template].counts, hash, w.templates[c.tmpl].counts)
+		case s.hold != "":
+			return s.name + " says that something is held"
+		}
+		for o := range maxOrdinals {
+			l := &w.slots[i*maxOrdinals+o]
+			switch {
+			case o >= want && l.pod.exists:
+				return l.podName + " is still there"
+			case o >= want:
+			case !l.pod.exists || !l.pod.ready || !l.pod.joined || l.pod.terminating:
+				return l.podName + " is not there"
+			case w.templates[l.pod.template].hash != hash:
+				return l.podName + " runs another template"
+			}
+		}
+	}
+	if plain(w.enable.persistent) != plain(w.enable.theirs) {
+		return fmt.Sprintf("cluster.routing.allocation.enable is %q, and people have set %q", w.enable.persistent, w.enable.theirs)
+	}
+	if w.excludeID.persistent != w.excludeID.theirs {
+		return fmt.Sprintf("cluster.routing.allocation.exclude._id is %q, and people have set %q", w.excludeID.persistent, w.excludeID.theirs)
+	}
+	for i := range w.tables {
+		if w.tables[i].exclude != "" {
+			return "table " + w.tables[i].name + " has our filter"
+		}
+	}
+	if u := w.user("ada"); u == nil || u.password != w.secret("user-ada").password || !u.granted {
+		return "user ada does not log in with her Secret's password"
+	}
+	for i := range w.budgets {
+		if b := &w.budgets[i]; b.exists && b.value != 1 && j.allGreen(w) {
+			return "budget " + b.name + " is closed"
+		}
+	}
+	if !slices.Contains(j.success, c.desired.Revision) {
+		return "success of " + c.desired.Revision + " was never reported"
+	}
+	return ""
+}
+
+func (j *judge) allGreen(w *world) bool {
+	for i := range w.tables {
+		if colour, _, _ := w.health(i); colour > 1 {
+			return false
+		}
+	}
+	return true
+}

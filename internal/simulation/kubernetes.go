@@ -1,0 +1,569 @@
+package simulation
+
+import (
+	"strconv"
+
+	"stevedore.dev/stevedore/internal/names"
+)
+
+const (
+	clusterName = "c"
+	maxOrdinals = 10
+	kubeNodes   = 6
+)
+
+// kind of object; each has a watch of its own.
+type kind uint8
+
+const (
+	kindSets kind = iota
+	kindPods
+	kindClaims
+	kindSecrets
+	kindBudgets
+	kindRecord
+	kinds
+)
+
+func (k kind) String() string {
+	return [...]string{"StatefulSets", "pods", "claims", "Secrets", "budgets", "the record"}[k]
+}
+
+// template is a pod template: what a process reads, and the gateway counts,
+// which restart nothing.
+type template struct {
+	key     string // as it is saved in the record
+	hash    string
+	content int
+	version string
+	counts  int
+	bad     badness
+}
+
+type badness uint8
+
+const (
+	good badness = iota
+	badImage
+	badCrash
+	badHang
+)
+
+// set is a StatefulSet, OnDelete and Parallel.
+type set struct {
+	name, group string
+	masters     bool
+	eligible    bool
+
+	exists                         bool
+	uid                            string
+	version, generation            int64
+	replicas                       int
+	template                       int
+	hold, suspended                string
+	previous                       int // the template before
+	proven                         int // the one that a pod last joined on
+	initialMasters                 bool
+	observedGeneration             int64
+	current, ready                 int
+	seenReplicas, seenTemplate     int
+	seenGeneration                 int64
+	seenInitialMasters, seenExists bool
+	// due is when the controller looks; the cache of the controller follows at
+	// cacheDue.
+	due, cacheDue millis
+}
+
+type phase uint8
+
+const (
+	pending phase = iota
+	starting
+	running
+)
+
+// slot is an ordinal of a StatefulSet: its pod, its claim and its volume.
+type slot struct {
+	set     *set
+	ordinal int
+	index   int
+	podName, nodeName,
+	claimName string
+	kube   int // the Kubernetes node that its volume is on
+	pod    pod
+	claim  claim
+	volume volume
+}
+
+type pod struct {
+	exists         bool
+	uid            string
+	template       int
+	initialMasters bool
+	created        millis
+	phase          phase
+	due            millis // the next change of phase
+	started        millis
+	ready          bool
+	terminating    bool
+	exitDue        millis
+	goneDue        millis
+	waiting        string
+	restarts       int
+	up             bool // the process runs
+	joined         bool
+	joinDue        millis
+	readyDue       millis
+}
+
+type claim struct {
+	exists             bool
+	clusterID, version string
+}
+
+type volume struct {
+	node    int // the node id in it; 0 is none yet
+	cluster int // the cluster id in it; 0 is none yet
+	version string
+}
+
+type budget struct {
+	name    string
+	masters bool
+	exists  bool
+	value   int
+}
+
+type secret struct {
+	name     string
+	exists   bool
+	uid      string
+	version  int64
+	labelled bool
+	password string
+}
+
+// kubernetes is the API server, its controllers and the kubelets.
+type kubernetes struct {
+	sets      []set
+	slots     []slot // maxOrdinals for each set
+	used      []int  // slots that ever had a pod
+	budgets   []budget
+	secrets   []secret
+	templates []template
+
+	resource int64        // the last resourceVersion
+	changed  [kinds]int64 // the last of each kind
+	uidCount int
+
+	cordoned [kubeNodes]millis // until when nothing is scheduled
+	dead     [kubeNodes]millis // until when a node is dead
+	stalled  millis            // until when the StatefulSet controller sleeps
+	drains   []drain
+}
+
+// drain is somebody's kubectl drain of one pod, which asks until it may.
+type drain struct {
+	slot     int
+	due, end millis
+}
+
+func (k *kubernetes) bump(what kind) int64 {
+	k.resource++
+	k.changed[what] = k.resource
+	return k.resource
+}
+
+func (k *kubernetes) nextUID() string {
+	k.uidCount++
+	return nameOf(uids, "uid-", k.uidCount)
+}
+
+// templateOf finds or makes a template.
+func (k *kubernetes) templateOf(content int, version string, counts int, bad badness) int {
+	for i := range k.templates {
+		t := &k.templates[i]
+		if t.content == content && t.version == version && t.counts == counts {
+			return i
+		}
+	}
+	k.templates = append(k.templates, template{
+		key:  "T" + strconv.Itoa(len(k.templates)),
+		hash: "h" + strconv.Itoa(content) + "-" + version, content: content, version: version, counts: counts, bad: bad,
+	})
+	return len(k.templates) - 1
+}
+
+// templateByKey reads what the record saved; -1 when there is none.
+func templateByKey(key string) int {
+	if len(key) < 2 {
+		return -1
+	}
+	n := 0
+	for i := 1; i < len(key); i++ {
+		n = n*10 + int(key[i]-'0')
+	}
+	return n
+}
+
+func (w *world) makeSlots() {
+	w.slots = make([]slot, len(w.sets)*maxOrdinals)
+	for i := range w.sets {
+		s := &w.sets[i]
+		for o := range maxOrdinals {
+			names := &slotNames[w.setKind(s)][o]
+			w.slots[i*maxOrdinals+o] = slot{
+				set: s, ordinal: o, index: i*maxOrdinals + o, kube: (i + o) % kubeNodes,
+				podName: names.pod, nodeName: names.node, claimName: names.claim,
+			}
+		}
+	}
+}
+
+func (w *world) setKind(s *set) int {
+	for i, g := range groupNames {
+		if g == s.group {
+			return i
+		}
+	}
+	return 0
+}
+
+var groupNames = []string{names.MasterGroup, "hot", "warm"}
+
+var slotNames = func() (all [3][maxOrdinals]struct{ pod, node, claim string }) {
+	for i, group := range groupNames {
+		masters := group == names.MasterGroup
+		set, prefix := names.StatefulSet(clusterName, group, masters), names.NodePrefix(group, masters)
+		for o := range maxOrdinals {
+			all[i][o].pod = set + "-" + strconv.Itoa(o)
+			all[i][o].node = prefix + "-" + strconv.Itoa(o)
+			all[i][o].claim = "data0-" + set + "-" + strconv.Itoa(o)
+		}
+	}
+	return all
+}()
+
+func (w *world) setIndex(name string) int {
+	for i := range w.sets {
+		if w.sets[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (w *world) slotOf(pod string) *slot {
+	for _, i := range w.used {
+		if w.slots[i].podName == pod {
+			return &w.slots[i]
+		}
+	}
+	return nil
+}
+
+// setChanged wakes the controller.
+func (w *world) setChanged(s *set) {
+	s.version = w.bump(kindSets)
+	lag := w.rnd.span(20, 300)
+	if w.rnd.oneIn(8) {
+		lag = w.rnd.span(300, 4000)
+	}
+	s.cacheDue = max(w.now+lag, w.stalled)
+}
+
+func (w *world) kubernetesDue() millis {
+	due := never
+	for i := range w.sets {
+		s := &w.sets[i]
+		if s.cacheDue > 0 {
+			due = min(due, s.cacheDue)
+		}
+		if s.due > 0 {
+			due = min(due, s.due)
+		}
+	}
+	for _, i := range w.used {
+		p := &w.slots[i].pod
+		if !p.exists {
+			continue
+		}
+		if p.due > 0 {
+			due = min(due, p.due)
+		}
+		if p.exitDue > 0 {
+			due = min(due, p.exitDue)
+		}
+		if p.goneDue > 0 {
+			due = min(due, p.goneDue)
+		}
+		if p.joinDue > 0 {
+			due = min(due, p.joinDue)
+		}
+		if p.readyDue > 0 {
+			due = min(due, p.readyDue)
+		}
+	}
+	for i := range w.drains {
+		due = min(due, w.drains[i].due)
+	}
+	return due
+}
+
+func (w *world) happenKubernetes() {
+	for i := range w.sets {
+		s := &w.sets[i]
+		if s.cacheDue > 0 && s.cacheDue <= w.now {
+			s.cacheDue = 0
+			s.seenReplicas, s.seenTemplate, s.seenGeneration = s.replicas, s.template, s.generation
+			s.seenInitialMasters, s.seenExists = s.initialMasters, s.exists
+			s.due = w.now
+		}
+		if s.due > 0 && s.due <= w.now {
+			s.due = 0
+			w.reconcile(i)
+		}
+	}
+	for _, i := range w.used {
+		w.happenPod(&w.slots[i])
+	}
+	w.happenDrains()
+}
+
+// reconcile is one round of the StatefulSet controller, over its own cache.
+func (w *world) reconcile(index int) {
+	s := &w.sets[index]
+	if !s.exists || !s.seenExists {
+		return
+	}
+	for o := range maxOrdinals {
+		l := &w.slots[index*maxOrdinals+o]
+		switch {
+		case o < s.seenReplicas && !l.pod.exists:
+			w.createPod(l)
+		case o >= s.seenReplicas && l.pod.exists && !l.pod.terminating:
+			w.say("StatefulSet controller: %s ends, the set has %d replicas", l.podName, s.seenReplicas)
+			w.judge.removed(w, l)
+			w.terminate(l)
+		}
+	}
+	w.status(s, index)
+	if s.observedGeneration != s.seenGeneration {
+		s.observedGeneration = s.seenGeneration
+		s.version = w.bump(kindSets)
+	}
+}
+
+func (w *world) status(s *set, index int) {
+	current, ready := 0, 0
+	for o := range maxOrdinals {
+		p := &w.slots[index*maxOrdinals+o].pod
+		if p.exists {
+			current++
+			if p.ready && !p.terminating {
+				ready++
+			}
+		}
+	}
+	if current != s.current || ready != s.ready {
+		s.current, s.ready = current, ready
+		s.version = w.bump(kindSets)
+	}
+}
+
+func (w *world) createPod(l *slot) {
+	known := false
+	for _, i := range w.used {
+		known = known || i == l.index
+	}
+	if !known {
+		w.used = append(w.used, l.index)
+	}
+	if !l.claim.exists {
+		l.claim = claim{exists: true}
+		w.bump(kindClaims)
+	}
+	l.pod = pod{
+		exists: true, uid: w.nextUID(), template: l.set.seenTemplate, initialMasters: l.set.seenInitialMasters,
+		created: w.now, due: w.now + w.rnd.span(100, 900),
+	}
+	w.bump(kindPods)
+	if w.telling() {
+		w.say("StatefulSet controller: %s is made on template %s", l.podName, w.templates[l.pod.template].hash)
+	}
+}
+
+// terminate begins the end of a pod; its process gets TERM.
+func (w *world) terminate(l *slot) {
+	p := &l.pod
+	p.terminating = true
+	p.exitDue = w.now + w.rnd.span(50, 300)
+	p.goneDue = p.exitDue + w.rnd.span(100, 1500)
+	if until := w.dead[l.kube]; until > w.now {
+		// Its kubelet is silent: the process is dead, the object stays.
+		p.goneDue = until + w.rnd.span(100, 2000)
+	}
+	w.bump(kindPods)
+}
+
+func (w *world) happenPod(l *slot) {
+	p := &l.pod
+	if !p.exists {
+		return
+	}
+	if p.exitDue > 0 && p.exitDue <= w.now {
+		p.exitDue = 0
+		w.stop(l)
+	}
+	if p.goneDue > 0 && p.goneDue <= w.now {
+		w.stop(l)
+		w.say("%s is gone", l.podName)
+		*p = pod{}
+		w.bump(kindPods)
+		l.set.due = max(w.now+w.rnd.span(10, 400), w.stalled)
+		return
+	}
+	if p.due > 0 && p.due <= w.now {
+		p.due = 0
+		w.nextPhase(l)
+	}
+	if p.joinDue > 0 && p.joinDue <= w.now {
+		p.joinDue = 0
+		w.join(l)
+	}
+	if p.readyDue > 0 && p.readyDue <= w.now {
+		p.readyDue = 0
+		w.probe(l)
+	}
+}
+
+func (w *world) nextPhase(l *slot) {
+	p, t := &l.pod, &w.templates[l.pod.template]
+	if until := max(w.cordoned[l.kube], w.dead[l.kube]); until > w.now && p.phase != running {
+		if p.waiting != "Unschedulable" {
+			p.waiting = "Unschedulable"
+			w.bump(kindPods)
+		}
+		p.due = until + 10
+		return
+	}
+	switch {
+	case p.terminating:
+	case p.phase == pending:
+		p.phase, p.waiting, p.due = starting, "ContainerCreating", w.now+w.rnd.span(200, 1500)
+		w.bump(kindPods)
+	case t.bad == badImage:
+		p.waiting = "ImagePullBackOff"
+		w.bump(kindPods)
+	default:
+		p.phase, p.waiting, p.up = running, "", true
+		p.started = w.now
+		w.judge.start(w, l, t.version)
+		w.bump(kindPods)
+		switch {
+		case t.bad == badHang:
+		case t.bad == badCrash || w.refusesData(l, t.version):
+			p.up, p.waiting = false, "CrashLoopBackOff"
+			p.restarts++
+		default:
+			p.joinDue = w.now + w.rnd.span(800, 4000)
+		}
+	}
+}
+
+// stop ends the process of a pod.
+func (w *world) stop(l *slot) {
+	p := &l.pod
+	wasUp := p.up
+	p.up, p.joinDue, p.readyDue = false, 0, 0
+	if p.ready {
+		p.ready = false
+		w.bump(kindPods)
+		l.set.due = max(w.now+w.rnd.span(10, 400), w.stalled)
+	}
+	if wasUp || p.joined {
+		w.leave(l)
+	}
+}
+
+// restartContainer is a process that died and that the kubelet starts again.
+func (w *world) restartContainer(l *slot, after millis) {
+	p := &l.pod
+	w.stop(l)
+	p.phase, p.waiting, p.due = starting, "CrashLoopBackOff", w.now+after
+	p.restarts++
+	w.bump(kindPods)
+}
+
+// probe is the readiness probe: CrateDB's own HTTP answer.
+func (w *world) probe(l *slot) {
+	p := &l.pod
+	ready := p.up && p.joined && w.master >= 0 && !p.terminating
+	if p.ready != ready {
+		p.ready = ready
+		w.bump(kindPods)
+		l.set.due = max(w.now+w.rnd.span(10, 400), w.stalled)
+	}
+}
+
+// probeAll follows a change of the master.
+func (w *world) probeAll() {
+	for _, i := range w.used {
+		p := &w.slots[i].pod
+		if p.exists && p.up && p.readyDue == 0 {
+			p.readyDue = w.now + w.rnd.span(100, 2000)
+		}
+	}
+}
+
+// mayEvict is what the API server answers to an eviction.
+func (w *world) mayEvict(l *slot) bool {
+	for i := range w.budgets {
+		b := &w.budgets[i]
+		if !b.exists || b.masters != l.set.masters {
+			continue
+		}
+		expected, healthy := 0, 0
+		for j := range w.sets {
+			s := &w.sets[j]
+			if !s.exists || s.masters != b.masters {
+				continue
+			}
+			expected += s.replicas
+			for o := range maxOrdinals {
+				p := &w.slots[j*maxOrdinals+o].pod
+				if p.exists && p.ready && !p.terminating {
+					healthy++
+				}
+			}
+		}
+		if !l.pod.ready {
+			// A pod that is not ready may go where the budget is met without it.
+			return healthy >= expected-b.value
+		}
+		return healthy-1 >= expected-b.value
+	}
+	return true
+}
+
+func (w *world) happenDrains() {
+	kept := w.drains[:0]
+	for _, d := range w.drains {
+		if d.due > w.now {
+			kept = append(kept, d)
+			continue
+		}
+		l := &w.slots[d.slot]
+		switch {
+		case !l.pod.exists || l.pod.terminating:
+		case w.mayEvict(l):
+			w.say("%s is evicted by somebody who drains its Kubernetes node", l.podName)
+			w.judge.evicted(w, l)
+			w.terminate(l)
+		case w.now < d.end:
+			d.due = w.now + 5*second
+			kept = append(kept, d)
+		}
+	}
+	w.drains = kept
+}

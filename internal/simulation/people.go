@@ -1,0 +1,380 @@
+package simulation
+
+import (
+	"strconv"
+	"time"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+)
+
+// policy has short waits: what counts is that they are kept, not how long.
+var policy = ops.Policy{
+	StableFor: 4 * time.Second, MasterStableFor: 6 * time.Second, PodTimeout: time.Minute,
+	RestartTimeout: 15 * time.Minute, ScaleTimeout: 10 * time.Minute, BootstrapTimeout: 15 * time.Minute,
+}
+
+const firstVersion = "6.3.7"
+
+// commit is one of Git, with what is rendered of it.
+type commit struct {
+	replicas    [3]int // by groupNames
+	content     int
+	version     string
+	bad         badness
+	restartedAt string
+
+	visible millis // when a daemon has fetched it
+	desired ops.Desired
+	tmpl    int
+}
+
+// people push, give commands, and do things by hand.
+type people struct {
+	commits  []commit
+	contents int
+	commands ops.Commands
+	stored   stored // the operation ConfigMap
+	pauseEnd millis
+	began    millis // when the items began
+	timed    int
+}
+
+func (w *world) wantedTemplate(commit int) int { return w.commits[commit].tmpl }
+
+// fetched is the newest commit that the daemons know.
+func (w *world) fetched() int {
+	for i := len(w.commits) - 1; i > 0; i-- {
+		if w.commits[i].visible <= w.now {
+			return i
+		}
+	}
+	return 0
+}
+
+func (w *world) head() *commit { return &w.commits[len(w.commits)-1] }
+
+var adaSecret = ops.SecretKey{Name: "user-ada", Key: ops.SystemKey}
+
+var (
+	users      = []ops.User{{Name: "ada", Secret: adaSecret}}
+	revisions  = numbered("revision-", 256)
+	budgetData = []string{names.DataBudget(clusterName)}
+	budgetBoth = []string{names.DataBudget(clusterName), names.MasterBudget(clusterName)}
+)
+
+func (w *world) push(c commit, lag millis) {
+	n := len(w.commits)
+	c.visible = w.now + lag
+	counts := c.replicas[1] + c.replicas[2]
+	c.tmpl = w.templateOf(c.content, c.version, counts, c.bad)
+	c.desired = ops.Desired{
+		Namespace: "db", Name: clusterName, Owner: "git", Commit: nameOf(revisions, "revision-", n), Revision: nameOf(revisions, "revision-", n),
+		ClusterName: clusterName, Version: c.version, Users: users, RestartedAt: c.restartedAt,
+		Pins: ops.Pins{Base: "v1"}, Budgets: budgetData,
+	}
+	if w.schedule.Start.Masters > 0 {
+		c.desired.Budgets = budgetBoth
+	} else {
+		c.desired.Pins.MasterGroup = "hot"
+	}
+	for i := range w.sets {
+		s := &w.sets[i]
+		n := c.replicas[w.setKind(s)]
+		c.desired.Sets = append(c.desired.Sets, ops.Set{
+			Name: s.name, Group: s.group, Dedicated: s.masters, MasterEligible: s.eligible, Data: !s.masters, Replicas: n,
+		})
+	}
+	w.commits = append(w.commits, c)
+	w.say("Git: %s: masters %d, hot %d, warm %d, template %s, counts %d, restartedAt %q", c.desired.Revision, c.replicas[0], c.replicas[1], c.replicas[2], w.templates[c.tmpl].hash, counts, c.restartedAt)
+}
+
+func (w *world) newContent() int { w.contents++; return w.contents }
+
+func (w *world) itemDue() millis {
+	due := never
+	if w.pauseEnd > 0 {
+		due = w.pauseEnd
+	}
+	if w.began < 0 {
+		return due
+	}
+	for i := range w.left {
+		if it := &w.left[i]; it.Call == 0 {
+			due = min(due, w.began+it.At)
+		}
+	}
+	return due
+}
+
+func (w *world) happenItems() {
+	if w.pauseEnd > 0 && w.pauseEnd <= w.now {
+		w.pauseEnd, w.commands = 0, ops.Commands{}
+		w.say("the command is taken back")
+	}
+	if w.began < 0 {
+		return
+	}
+	for i := 0; i < len(w.left); i++ {
+		if it := w.left[i]; it.Call == 0 && w.began+it.At <= w.now {
+			w.left = append(w.left[:i], w.left[i+1:]...)
+			i--
+			w.happen(it, nil)
+		}
+	}
+}
+
+// faultAt is what meets a daemon's call.
+func (w *world) faultAt(d *daemon, c call) callFault {
+	if w.began < 0 || c == callTurn && w.inOperation == 0 {
+		return noFault
+	}
+	for i := 0; i < len(w.left); i++ {
+		it := w.left[i]
+		if it.Call == 0 || w.inOperation < it.Call && !(w.schedule.Start.Early && w.stored.record.ClusterID == "") {
+			continue
+		}
+		if it.What < killBefore {
+			w.left = append(w.left[:i], w.left[i+1:]...)
+			w.happen(it, d)
+			i--
+			continue
+		}
+		if c < callLook || c == callLook && it.What == forbid || c == callSQL && (it.What == forbid || it.What == conflict) {
+			continue
+		}
+		w.left = append(w.left[:i], w.left[i+1:]...)
+		w.note(it.What)
+		f := callFault(it.What-killBefore) + faultKillBefore
+		w.say("fault: %s", f)
+		return f
+	}
+	return noFault
+}
+
+// note counts an item in the operation that it met.
+func (w *world) note(what What) {
+	w.steps++
+	if w.stats == nil {
+		return
+	}
+	kind := "none"
+	if op := w.stored.record.Operation; op != nil {
+		kind = string(op.Kind)
+		w.stats.hit = true
+	}
+	w.stats.count(what, kind)
+}
+
+func (w *world) happen(it Item, d *daemon) {
+	if len(w.used) == 0 {
+		return // nothing is there yet that it could happen to
+	}
+	w.note(it.What)
+	w.say("* %s (%d, %d)", it.What, it.A, it.B)
+	c := *w.head()
+	lag := millis(100 + it.B*40)
+	switch it.What {
+	case pushGrow:
+		g := w.group(it.A)
+		if c.replicas[g] < maxOrdinals-2 {
+			c.replicas[g] += 1 + it.B%2
+			if g == 0 {
+				c.replicas[g] = 5
+			}
+			w.push(c, lag)
+		}
+	case pushShrink:
+		g := w.group(it.A)
+		if c.replicas[g] > 1 {
+			c.replicas[g] -= 1 + it.B%min(2, c.replicas[g]-1)
+			w.push(c, lag)
+		}
+	case pushTemplate:
+		c.content, c.bad = w.newContent(), good
+		w.push(c, lag)
+	case pushBadTemplate:
+		c.content, c.bad = w.newContent(), badImage+badness(it.A%3)
+		w.push(c, lag)
+	case pushRestart:
+		c.restartedAt = w.now.time().Format(time.RFC3339)
+		w.push(c, lag)
+	case pushRevert:
+		if len(w.commits) > 1 {
+			c = w.commits[len(w.commits)-2]
+			w.push(c, lag)
+		}
+	case createTable:
+		if w.recovered && w.master >= 0 && len(w.tables) < 8 {
+			w.addTable("doc.n"+strconv.Itoa(len(w.tables)), replicaChoices[it.A%len(replicaChoices)], 1+it.B%2, firstVersion)
+		}
+	case alterReplicas:
+		w.alterReplicas(it)
+	case snapshot:
+		w.snapshotUntil = w.now + millis(1+it.A)*second
+	case setTransient:
+		w.setByHand(&w.enable, []string{"none", "primaries", "all", ""}[it.A%4], true)
+	case setPersistent:
+		w.setByHand(&w.enable, []string{"none", "primaries", "all", "new_primaries"}[it.A%4], false)
+	case excludeByName:
+		l := &w.slots[w.used[it.A%len(w.used)]]
+		w.setByHand(&w.excludeName, l.nodeName, it.B%4 == 0)
+	case pauseCommand:
+		w.commands = ops.Commands{Paused: "true"}
+		w.pauseEnd = w.now + millis(5+it.A)*second
+	case abortCommand:
+		w.commands = ops.Commands{Abort: "true"}
+		w.pauseEnd = w.now + millis(5+it.A)*second
+	case changePassword:
+		s := w.secret("user-ada")
+		s.password, s.version = secretMark+"-changed-"+strconv.Itoa(len(w.left)), w.bump(kindSecrets)
+	case scaleUpByHand:
+		w.scaleByHand(it)
+	default:
+		w.happenTo(it, d)
+	}
+}
+
+func (w *world) group(n int) int {
+	present := 0
+	for g, have := range w.head().replicas {
+		if have > 0 {
+			present++
+			if n%3 == g {
+				return g
+			}
+		}
+	}
+	return 1
+}
+
+func (w *world) scaleByHand(it Item) {
+	s := &w.sets[it.A%len(w.sets)]
+	if s.exists && s.replicas < maxOrdinals-2 {
+		s.replicas++
+		s.generation++
+		w.setChanged(s)
+	}
+}
+
+func (w *world) alterReplicas(it Item) {
+	if len(w.tables) == 0 || w.master < 0 || !w.recovered {
+		return
+	}
+	t := &w.tables[it.A%len(w.tables)]
+	choice := replicaChoices[it.B%len(replicaChoices)]
+	keep := *t
+	w.addTable("", choice, 0, "")
+	next := w.tables[len(w.tables)-1]
+	w.tables = w.tables[:len(w.tables)-1]
+	t = &w.tables[it.A%len(w.tables)]
+	*t = keep
+	t.replicas, t.low, t.high, t.fixed = next.replicas, next.low, next.high, next.fixed
+	w.say("table %s: number_of_replicas = %s", t.name, choice)
+}
+
+// setByHand is a person's SET GLOBAL.
+func (w *world) setByHand(s *setting, value string, transient bool) {
+	if w.master < 0 {
+		return
+	}
+	w.say("somebody sets %q, transient %t", value, transient)
+	if !transient && s.persistent == value {
+		return // nobody can see it
+	}
+	if transient {
+		s.transient, s.theirTransient = value, value
+	} else {
+		s.persistent, s.theirs = value, value
+	}
+	s.theirAt = w.now
+	w.reroute = max(w.now, 1)
+}
+
+// happenTo is what happens to machines, to watches and to daemons.
+func (w *world) happenTo(it Item, d *daemon) {
+	l := w.victim(it.A)
+	if d == nil {
+		d = w.daemons[it.A%len(w.daemons)]
+	}
+	switch it.What {
+	case evict:
+		w.drains = append(w.drains, drain{slot: l.index, due: w.now, end: w.now + 2*minute})
+	case drainNode:
+		for n := range kubeNodes {
+			at := w.now + millis(n)*millis(2+it.B)*second
+			for _, i := range w.used {
+				if w.slots[i].kube == (n+it.A)%kubeNodes {
+					w.drains = append(w.drains, drain{slot: i, due: at, end: at + 3*minute})
+				}
+			}
+		}
+	case killNode:
+		w.killKube(l.kube, millis(5+2*it.B)*second)
+	case crashProcess:
+		if l.pod.up {
+			w.restartContainer(l, millis(1+it.B)*second)
+		}
+	case loseVolume:
+		w.killKube(l.kube, millis(5+it.B)*second)
+		w.say("the volume of %s is lost", l.podName)
+		w.judge.volumeLost(w, l)
+		w.loseVolume(l)
+		if l.pod.exists {
+			// A new claim takes a new pod.
+			l.pod.terminating, l.pod.due = true, 0
+			l.pod.goneDue = max(l.pod.goneDue, w.dead[l.kube]+w.rnd.span(100, 2000))
+			w.bump(kindPods)
+		}
+	case stickTerminating:
+		if l.pod.exists {
+			if !l.pod.terminating {
+				w.drains = append(w.drains, drain{slot: l.index, due: w.now, end: w.now + minute})
+			} else {
+				l.pod.goneDue = w.now + millis(10+2*it.B)*second
+			}
+		}
+	case stallWatch:
+		k := kind(it.A) % kinds
+		d.view.stalled[k] = w.now + millis(1+it.B)*second
+		w.say("daemon %s: the watch of %s brings nothing until %.1f", d.name, k, float64(d.view.stalled[k])/1000)
+	case stallController:
+		w.stalled = w.now + millis(1+it.B)*second
+	case cutDatabase:
+		w.unreachable = w.now + millis(1+it.B)*second
+	case loseRecord:
+		w.stored = stored{version: w.bump(kindRecord)}
+		for _, o := range w.daemons {
+			o.ownRecord = stored{}
+		}
+	case restartDaemon:
+		d.doomed = true
+	}
+}
+
+// victim is a slot that has a pod.
+func (w *world) victim(n int) *slot {
+	return &w.slots[w.used[n%len(w.used)]]
+}
+
+func (w *world) killKube(node int, span millis) {
+	w.dead[node] = w.now + span
+	w.say("Kubernetes node %s dies", kubeNames[node])
+	for _, i := range w.used {
+		l := &w.slots[i]
+		p := &l.pod
+		if l.kube != node || !p.exists {
+			continue
+		}
+		w.judge.fault(w, l)
+		if p.terminating {
+			p.goneDue = max(p.goneDue, w.dead[node]+w.rnd.span(100, 2000))
+		}
+		if p.phase == running {
+			w.stop(l)
+			p.phase, p.due, p.waiting = starting, w.dead[node]+w.rnd.span(100, 2000), ""
+			p.restarts++
+			w.bump(kindPods)
+		}
+	}
+}

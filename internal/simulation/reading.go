@@ -1,0 +1,273 @@
+package simulation
+
+import (
+	"stevedore.dev/stevedore/ops"
+)
+
+// read is one reading of the database, as ops/cratedb.Observe gives it.
+func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
+	w := d.w
+	old := &d.reading
+	db := ops.Database{At: w.now.time()}
+	password := ""
+	for i := range w.secrets {
+		// The daemon reads the Secret from its cache.
+		if s := &w.secrets[i]; s.name == systemSecret && s.exists {
+			password = s.password
+		}
+	}
+	if password == "" {
+		db.Error = "the Secret of the user system does not exist or has no password"
+		return db
+	}
+	db.Pods, db.Nodes = old.Pods[:0], old.Nodes[:0]
+	db.NodeChecks, db.Users = old.NodeChecks[:0], old.Users[:0]
+	db.Tables, db.Shards, db.Stuck = old.Tables[:0], old.Shards[:0], old.Stuck[:0]
+	asked, refused := 0, false
+	chosen := -1
+	for i := range pods {
+		p := &pods[i]
+		if p.Started.IsZero() || p.Terminating || p.Phase != "Running" {
+			continue
+		}
+		asked++
+		l := w.slotOf(p.Name)
+		if l == nil || !l.pod.up || w.now < w.unreachable {
+			continue
+		}
+		a := ops.PodAnswer{Pod: p.Name, NodeName: l.nodeName, Version: w.versionOf(l)}
+		switch {
+		case l.volume.cluster > 1:
+			a.ClusterID, a.NodeID = idOf(l.volume.cluster), nameOf(nodeIDs, "node-", l.volume.node)
+		case !l.pod.joined || !w.recovered:
+			refused = true // only crate is there
+			continue
+		case w.wrongPassword(password):
+			refused = true
+			continue
+		default:
+			a.ClusterID, a.NodeID = clusterID, nameOf(nodeIDs, "node-", l.volume.node)
+			if chosen < 0 {
+				chosen = l.index
+			}
+		}
+		db.Pods = append(db.Pods, a)
+	}
+	if len(db.Pods) == 0 || chosen < 0 {
+		if asked > 0 {
+			db.Contact, db.Error = ops.No, "no pod answers"
+		}
+		if refused {
+			db.SystemLogin = ops.LoginRefused
+		}
+		db.Pods = db.Pods[:0]
+		return db
+	}
+	db.Contact, db.SystemLogin = ops.Yes, ops.LoginOK
+	db.ClusterID, db.ClusterName = clusterID, clusterName
+	if w.master >= 0 {
+		db.MasterNode = nameOf(nodeIDs, "node-", w.slots[w.master].volume.node)
+		db.Recovered = ops.Yes
+	}
+	w.readNodes(&db)
+	db.Allocation = w.enable.effective("all")
+	db.UsersKnown = true
+	for i := range w.users {
+		db.Users = append(db.Users, w.users[i].name)
+	}
+	if w.master < 0 {
+		return db // sys.shards, sys.node_checks and the health of tables do not answer
+	}
+	db.ChecksKnown = true
+	expected := w.dataMembers()
+	for _, i := range w.used {
+		l := &w.slots[i]
+		if l.pod.joined && w.templates[l.pod.template].counts != expected {
+			db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: nameOf(nodeIDs, "node-", l.volume.node), ID: 1, Acknowledged: w.acknowledged&(1<<l.index) != 0})
+		}
+	}
+	w.readHealth(&db)
+	if detailed {
+		w.readDetail(&db)
+	}
+	return db
+}
+
+func (w *world) dataMembers() (n int) {
+	for _, i := range w.used {
+		if l := &w.slots[i]; l.pod.joined && !l.set.masters {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) wrongPassword(password string) bool {
+	u := w.user("system")
+	return u == nil || u.password != password
+}
+
+const diskSize = int64(100) << 30
+
+func (w *world) readNodes(db *ops.Database) {
+	for _, i := range w.used {
+		l := &w.slots[i]
+		if !l.pod.joined {
+			continue
+		}
+		n := ops.Node{
+			ID: nameOf(nodeIDs, "node-", l.volume.node), Name: l.nodeName, Version: w.versionOf(l),
+			DiskSize: diskSize, DiskUsed: diskSize / 10, Attributes: zoneAttributes[l.kube%3],
+		}
+		db.Nodes = append(db.Nodes, n)
+	}
+	// By name, as the reading gives them.
+	for i := 1; i < len(db.Nodes); i++ {
+		for j := i; j > 0 && db.Nodes[j].Name < db.Nodes[j-1].Name; j-- {
+			db.Nodes[j], db.Nodes[j-1] = db.Nodes[j-1], db.Nodes[j]
+		}
+	}
+	if w.master < 0 {
+		return
+	}
+	db.ShardsKnown = true
+	for i := range w.shards {
+		s := &w.shards[i]
+		t := &w.tables[s.table]
+		lacks := w.wantedReplicas(t) + 1
+		for j := range s.copies {
+			c := &s.copies[j]
+			if c.state == onDisk {
+				continue
+			}
+			lacks--
+			if n := w.nodeOf(db, c); n != nil {
+				n.Shards++
+				n.Bytes += s.bytes
+			}
+		}
+		db.Unassigned += max(lacks, 0)
+	}
+}
+
+func (w *world) nodeOf(db *ops.Database, c *replica) *ops.Node {
+	id := nameOf(nodeIDs, "node-", c.node)
+	for i := range db.Nodes {
+		if db.Nodes[i].ID == id {
+			return &db.Nodes[i]
+		}
+	}
+	return nil
+}
+
+var zoneAttributes = [3]map[string]string{{"zone": "a"}, {"zone": "b"}, {"zone": "c"}}
+
+func (w *world) readHealth(db *ops.Database) {
+	h := ops.Health{Colour: ops.Green, Rows: len(w.tables)}
+	for i := range w.tables {
+		colour, missing, under := w.health(i)
+		h.Missing += int64(missing)
+		h.Underreplicated += int64(under)
+		if colour > 1 {
+			h.Tables = append(h.Tables, w.tables[i].name)
+		}
+		h.Colour = max(h.Colour, [...]ops.Colour{ops.Green, ops.Green, ops.Yellow, ops.Red}[colour])
+	}
+	db.Health = h
+}
+
+func (w *world) readDetail(db *ops.Database) {
+	db.SnapshotsKnown, db.TablesKnown, db.AllocationKnown = true, true, true
+	if w.snapshotUntil > 0 {
+		db.Snapshots = 1
+	}
+	for i := range w.tables {
+		t := &w.tables[i]
+		seen := ops.Table{
+			Name: t.name, Replicas: t.replicas, Started: 1 << 20, Filtered: t.filtered(), TotalShardsPerNode: -1,
+			Created: t.created, Partition: t.partition, Of: t.of,
+		}
+		if t.filtered() {
+			seen.Exclude = map[string]string{}
+			if t.exclude != "" {
+				seen.Exclude["_id"] = t.exclude
+			}
+			if t.excludeNames != "" {
+				seen.Exclude["_name"] = t.excludeNames
+			}
+		}
+		for j := range w.shards {
+			if s := &w.shards[j]; s.table == i {
+				w.readShard(db, s, &seen)
+			}
+		}
+		db.Tables = append(db.Tables, seen)
+	}
+	exclude := map[string]string(nil)
+	id, name := w.excludeID.effective(""), w.excludeName.effective("")
+	if id != "" || name != "" {
+		exclude = map[string]string{}
+		if id != "" {
+			exclude["_id"] = id
+		}
+		if name != "" {
+			exclude["_name"] = name
+		}
+	}
+	db.Settings = ops.AllocationSettings{
+		Exclude: exclude, LowWatermark: "85%", HighWatermark: "90%", DiskThreshold: true,
+		ShardsPerNode: 1000, TotalShardsPerNode: -1,
+	}
+	w.readStuck(db)
+}
+
+func (w *world) readShard(db *ops.Database, s *shard, t *ops.Table) {
+	active := 0
+	var only *replica
+	lacks := w.wantedReplicas(&w.tables[s.table]) + 1
+	for j := range s.copies {
+		c := &s.copies[j]
+		if c.state == onDisk {
+			continue
+		}
+		lacks--
+		row := ops.Shard{Table: t.Name, ID: s.id, Node: nameOf(nodeIDs, "node-", c.node), Primary: c.primary, State: c.state.String(), Bytes: s.bytes}
+		switch c.state {
+		case initializing:
+			db.Initializing++
+		case relocating:
+			db.Relocating++
+			row.To = nameOf(nodeIDs, "node-", w.slots[c.to].volume.node)
+			fallthrough
+		case started:
+			active++
+			only = c
+		}
+		db.Shards = append(db.Shards, row)
+	}
+	for range lacks {
+		db.Shards = append(db.Shards, ops.Shard{Table: t.Name, ID: s.id, State: "UNASSIGNED", Bytes: s.bytes})
+	}
+	t.Started = min(t.Started, active)
+	if active == 1 {
+		if n := w.nodeOf(db, only); n != nil && (len(n.Sole) == 0 || n.Sole[len(n.Sole)-1] != t.Name) {
+			n.Sole = append(n.Sole, t.Name)
+		}
+	}
+}
+
+func (w *world) readStuck(db *ops.Database) {
+	for i := range w.shards {
+		s := &w.shards[i]
+		for j := range s.copies {
+			c := &s.copies[j]
+			if c.state != started || w.allowed(&w.tables[s.table], &w.slots[c.slot]) || len(db.Stuck) >= 20 {
+				continue
+			}
+			db.Stuck = append(db.Stuck, ops.Explanation{
+				Table: w.tables[s.table].name, ID: s.id, Node: nameOf(nodeIDs, "node-", c.node), Primary: c.primary,
+				Text: "cannot move shard to another node, even though it is not allowed to remain on its current node",
+			})
+		}
+	}
+}

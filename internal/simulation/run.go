@@ -1,0 +1,263 @@
+package simulation
+
+import (
+	"strings"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// Result of a schedule.
+type Result struct {
+	// Violation is nil when every invariant held.
+	Violation *Violation
+	// Finished: it came to its end, and converged.
+	Finished bool
+	// Hopeless: the faults took more volumes than any cluster survives.
+	Hopeless bool
+	// Hit: a fault met a running operation.
+	Hit   bool
+	Steps int
+	// Virtual is how long it took, in the world's own time.
+	Virtual millis
+}
+
+// bounds of a schedule.
+const (
+	longest   = 45 * minute
+	mostTurns = 20_000
+)
+
+// Run runs a schedule to its end; the story, where it is wanted, says what
+// happened.
+func Run(s Schedule, stats *Statistics, story *strings.Builder) (result Result) {
+	w := newWorld(&s, stats, story)
+	if stats != nil {
+		stats.hit = false
+	}
+	defer func() {
+		result.Steps, result.Virtual = w.steps, w.now
+		if stats != nil {
+			result.Hit = stats.hit
+		}
+		switch p := recover().(type) {
+		case nil:
+		case *Violation:
+			result.Violation = p
+		default:
+			panic(p)
+		}
+	}()
+	result.Hopeless = !w.run()
+	result.Finished = true
+	return result
+}
+
+func newWorld(s *Schedule, stats *Statistics, story *strings.Builder) *world {
+	w := &world{schedule: s, rnd: random{state: s.Seed ^ 0x5851f42d4c957f2d}, stats: stats, story: story}
+	w.say("%s", s.String())
+	w.master, w.began = -1, -1
+	w.now = second
+	if s.Start.Masters > 0 {
+		w.sets = append(w.sets, set{name: "crate-master-c", group: "master", masters: true, eligible: true})
+	}
+	w.sets = append(w.sets, set{name: "crate-data-hot-c", group: "hot", eligible: s.Start.Masters == 0})
+	if s.Start.Warm > 0 {
+		w.sets = append(w.sets, set{name: "crate-data-warm-c", group: "warm"})
+	}
+	w.makeSlots()
+	w.budgets = []budget{{name: budgetBoth[0]}, {name: budgetBoth[1], masters: true}}
+	w.secrets = []secret{{name: systemSecret}, {name: "user-ada", exists: true, uid: w.nextUID(), version: w.bump(kindSecrets), password: secretMark + "-ada"}}
+	w.stored.version = w.bump(kindRecord)
+	w.push(commit{replicas: [3]int{s.Start.Masters, s.Start.Hot, s.Start.Warm}, content: w.newContent(), version: firstVersion}, 0)
+	w.daemons = append(w.daemons, &daemon{w: w, name: "A", wake: w.now})
+	if s.Start.Second {
+		w.daemons = append(w.daemons, &daemon{w: w, name: "B", wake: w.now + 500})
+	}
+	w.left = append(w.left, s.Items...)
+	if s.Start.Early {
+		w.began = w.now
+	}
+	return w
+}
+
+// turnOnce lets the world go on until the next daemon's turn, and takes it.
+func (w *world) turnOnce() {
+	d := w.daemons[0]
+	for _, o := range w.daemons[1:] {
+		if o.wake < d.wake {
+			d = o
+		}
+	}
+	for w.now < d.wake {
+		// An event that a watch shows cuts the wait short.
+		next := min(w.kubernetesDue(), w.crateDue(), w.itemDue(), d.wake)
+		w.advance(max(next, w.now))
+		if d.running && d.leading && w.resource != d.seen && w.now < d.wake {
+			d.wake = min(d.wake, w.now+50)
+		}
+	}
+	w.judge.settle(w)
+	d.take()
+}
+
+// run is false when nothing could have been saved.
+func (w *world) run() bool {
+	turns := 0
+	bootstrapped := func() bool { return w.stored.record.Bootstrap.Done && w.stored.record.Operation == nil }
+	for !bootstrapped() && !(w.schedule.Start.Early && w.now > w.began+eventful) {
+		w.turnOnce()
+		if turns++; turns > mostTurns || w.now > longest {
+			w.violate("E", "the bootstrap does not end")
+		}
+	}
+	for i, replicas := range w.schedule.Start.Tables {
+		w.addTable(tableNames[i], replicas, w.schedule.Start.Shards, firstVersion)
+	}
+	if w.began < 0 {
+		w.advance(w.now + 10*second)
+		w.began, w.inOperation = w.now, 0
+	}
+	end := w.began + eventful
+	for w.now < end {
+		w.turnOnce()
+		if turns++; turns > mostTurns {
+			w.violate("E", "%d turns in %d s of faults: a hot loop", turns, eventful/second)
+		}
+		if len(w.left) == 0 && w.stored.record.Operation == nil && w.judge.converged(w) == "" {
+			break
+		}
+	}
+	// Calls that were never reached are out of play.
+	w.left = w.left[:0]
+	if w.judge.hopeless {
+		return false
+	}
+	w.heal()
+	from := w.now
+	why := ""
+	for {
+		w.turnOnce()
+		turns++
+		if w.stored.record.Operation == nil && w.stored.record.Hold == nil {
+			if why = w.judge.converged(w); why == "" {
+				break
+			}
+		} else {
+			why = "an operation is under way"
+		}
+		if turns > mostTurns || w.now-from > longest {
+			w.violate("E", "it does not converge: %s; the record: %s", why, describe(&w.stored.record))
+		}
+	}
+	w.rest()
+	return true
+}
+
+var tableNames = []string{"doc.a", "doc.b", "doc.c", "doc.d"}
+
+// heal ends all faults, and people clean up after themselves.
+func (w *world) heal() {
+	w.healed = true
+	w.say("all faults are over")
+	w.stalled, w.unreachable, w.snapshotUntil, w.drains = 0, 0, 0, nil
+	for i := range w.dead {
+		w.dead[i], w.cordoned[i] = 0, 0
+	}
+	for _, d := range w.daemons {
+		clear(d.view.stalled[:])
+		d.paused = 0
+	}
+	for _, i := range w.used {
+		p := &w.slots[i].pod
+		if p.exists && !p.terminating && p.due > w.now+10*second {
+			p.due = w.now + 10*second
+		}
+		if p.goneDue > w.now+10*second {
+			p.goneDue = w.now + 10*second
+		}
+	}
+	for i := range w.sets {
+		s := &w.sets[i]
+		s.cacheDue = min(s.cacheDue, w.now+second)
+		if s.due > 0 {
+			s.due = min(s.due, w.now+second)
+		}
+	}
+	w.commands, w.pauseEnd = ops.Commands{}, 0
+	w.enable.transient, w.enable.theirTransient = "", ""
+	if plain(w.enable.persistent) == plain(w.enable.theirs) && plain(w.enable.theirs) != "all" {
+		w.enable.persistent, w.enable.theirs = "all", "all"
+	} else if plain(w.enable.theirs) != "all" {
+		w.enable.theirs = "all"
+	}
+	w.excludeName = setting{}
+	w.reroute = w.now
+
+	c := *w.head()
+	c.content, c.bad = w.newContent(), good
+	for i := range w.sets {
+		s := &w.sets[i]
+		g := w.setKind(s)
+		c.replicas[g] = max(c.replicas[g], s.replicas)
+		// A grow that is recorded is effective, though it was not applied yet.
+		for _, r := range w.stored.record.Sets {
+			if r.Name == s.name {
+				c.replicas[g] = max(c.replicas[g], r.Replicas)
+			}
+		}
+	}
+	w.push(c, 100)
+	data := c.replicas[1] + c.replicas[2]
+	for i := range w.tables {
+		t := &w.tables[i]
+		if t.fixed && t.low >= data || !t.fixed && t.low >= data {
+			t.replicas, t.low, t.high, t.fixed = "0-1", 0, 1, false
+		}
+	}
+	if w.judge.lost {
+		// What is lost is lost: its tables are dropped.
+		kept := w.shards[:0]
+		for _, s := range w.shards {
+			if !w.gone(s.table) {
+				kept = append(kept, s)
+			}
+		}
+		w.shards = kept
+	}
+}
+
+// gone says that a shard of a table has no whole copy any more.
+func (w *world) gone(table int) bool {
+	for i := range w.shards {
+		s := &w.shards[i]
+		if s.table != table || !s.allocated {
+			continue
+		}
+		whole := false
+		for j := range s.copies {
+			whole = whole || s.copies[j].synced
+		}
+		if !whole {
+			return true
+		}
+	}
+	return false
+}
+
+// rest: a cluster that is as it is wanted costs no write.
+func (w *world) rest() {
+	for range 3 {
+		w.turnOnce()
+	}
+	w.advance(w.now + 20*second)
+	before := w.resource
+	for range 3 {
+		w.turnOnce()
+	}
+	if w.resource != before {
+		w.violate("rest", "%d writes though nothing is to be done", w.resource-before)
+	}
+	if why := w.judge.converged(w); why != "" {
+		w.violate("E", "it had converged and does not stay: %s", why)
+	}
+}

@@ -1,0 +1,176 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Schedule is one history in the making: how a cluster begins and what happens
+// to it. It is made of a seed, and an item can be left out.
+type Schedule struct {
+	Seed  uint64
+	Start Start
+	Items []Item
+}
+
+// Start is the cluster at first.
+type Start struct {
+	Masters, Hot, Warm int
+	Tables             []string // number_of_replicas of each
+	Shards             int
+	// Second is a second daemon beside the first.
+	Second bool
+	// Early: the items begin with the bootstrap, not after it.
+	Early bool
+}
+
+// Item happens at a time after the beginning or, with a Call, at that call of a
+// daemon while an operation is under way.
+type Item struct {
+	What What
+	At   millis
+	Call int
+	A, B int
+}
+
+// What happens.
+type What uint8
+
+const (
+	// People.
+	pushGrow What = iota
+	pushShrink
+	pushTemplate
+	pushBadTemplate
+	pushRestart
+	pushRevert
+	pushUpgrade
+	createTable
+	alterReplicas
+	snapshot
+	setTransient
+	setPersistent
+	excludeByName
+	pauseCommand
+	abortCommand
+	changePassword
+	scaleUpByHand
+	// Kubernetes and machines.
+	evict
+	drainNode
+	killNode
+	crashProcess
+	loseVolume
+	stickTerminating
+	stallWatch
+	stallController
+	cutDatabase
+	loseRecord
+	restartDaemon
+	// At a call.
+	killBefore
+	killAfter
+	conflict
+	unavailable
+	timeoutAfter
+	standStill
+	forbid
+	whats
+)
+
+var whatNames = [whats]string{
+	"push: more nodes", "push: fewer nodes", "push: another template", "push: a template that cannot run", "push: restartedAt",
+	"push: the commit before", "push: another version", "a table is made", "number_of_replicas is changed", "a snapshot runs",
+	"enable is set transiently", "enable is set persistently", "a node is excluded by name", "paused for a while", "abort", "a password is changed",
+	"replicas are raised by hand",
+	"a pod is evicted", "Kubernetes nodes are drained", "a Kubernetes node dies", "a process dies", "a volume is lost", "a pod sticks in terminating",
+	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends",
+	"killed before a call", "killed after a call", "409", "429", "time-out after success", "the process stands still", "refused by a webhook",
+}
+
+func (w What) String() string { return whatNames[w] }
+
+func (i Item) String() string {
+	when := fmt.Sprintf("at %.1f s", float64(i.At)/1000)
+	if i.Call > 0 {
+		when = fmt.Sprintf("at call %d of an operation", i.Call)
+	}
+	return fmt.Sprintf("%s: %s (%d, %d)", when, i.What, i.A, i.B)
+}
+
+func (s Schedule) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: %d masters, %d hot, %d warm, tables with replicas %s of %d shards",
+		s.Seed, s.Start.Masters, s.Start.Hot, s.Start.Warm, strings.Join(s.Start.Tables, " "), s.Start.Shards)
+	if s.Start.Second {
+		b.WriteString(", two daemons")
+	}
+	if s.Start.Early {
+		b.WriteString(", from the first moment")
+	}
+	for _, i := range s.Items {
+		b.WriteString("\n  ")
+		b.WriteString(i.String())
+	}
+	return b.String()
+}
+
+// pushes that are built; the others are only refused.
+var pushes = []What{pushGrow, pushTemplate, pushTemplate, pushBadTemplate, pushRestart, pushRevert}
+
+var disturbances = []What{
+	createTable, alterReplicas, snapshot, setTransient, setPersistent, excludeByName, pauseCommand, abortCommand, changePassword,
+	evict, drainNode, killNode, crashProcess, loseVolume, stickTerminating, stallWatch, stallController, cutDatabase, loseRecord, restartDaemon,
+	killBefore, killAfter, conflict, unavailable, timeoutAfter, standStill, forbid,
+}
+
+var replicaChoices = []string{"1", "1", "0", "0-1", "0-all", "2", "1-all"}
+
+// span of a schedule before it heals.
+const eventful = 6 * minute
+
+// NewSchedule makes the schedule of a seed.
+func NewSchedule(seed uint64) Schedule {
+	r := random{state: seed*0x9e3779b97f4a7c15 + 1}
+	r.next()
+	s := Schedule{Seed: seed}
+	s.Start.Hot = r.between(1, 4)
+	if r.oneIn(3) {
+		s.Start.Masters = 3
+	}
+	if r.oneIn(3) {
+		s.Start.Warm = r.between(1, 2)
+	}
+	if r.oneIn(16) {
+		s.Start.Hot = r.between(5, 7)
+	}
+	data := s.Start.Hot + s.Start.Warm
+	for range r.between(1, 4) {
+		choice := replicaChoices[r.below(len(replicaChoices))]
+		if choice[0]-'0' >= byte(data) {
+			choice = "0-1"
+		}
+		s.Start.Tables = append(s.Start.Tables, choice)
+	}
+	s.Start.Shards = r.between(1, 3)
+	s.Start.Second = r.oneIn(4)
+	s.Start.Early = r.oneIn(12)
+	at := r.span(0, 5*second)
+	for range r.between(1, 4) {
+		s.Items = append(s.Items, Item{What: pushes[r.below(len(pushes))], At: at, A: r.below(8), B: r.below(8)})
+		at += r.span(second, eventful/3)
+	}
+	for range r.between(1, 7) {
+		i := Item{What: disturbances[r.below(len(disturbances))], A: r.below(64), B: r.below(64)}
+		if i.What >= killBefore || r.oneIn(2) {
+			i.Call = 1 + r.below(40)
+			if r.oneIn(2) {
+				i.Call = 1 + r.below(200)
+			}
+		} else {
+			i.At = r.span(0, eventful)
+		}
+		s.Items = append(s.Items, i)
+	}
+	return s
+}

@@ -1,0 +1,108 @@
+// Command simulate runs schedules of the simulation: many of them over all
+// cores, or one of them with its story.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"stevedore.dev/stevedore/internal/simulation"
+)
+
+func main() {
+	count := flag.Int("n", 100_000, "how many schedules")
+	first := flag.Uint64("seed", 1, "the first seed")
+	replay := flag.Bool("replay", false, "tell the story of the one schedule of -seed")
+	shrink := flag.Bool("shrink", true, "leave out what a violation does not need")
+	keepGoing := flag.Int("violations", 1, "stop after so many violations")
+	table := flag.Bool("table", true, "print what met which operation")
+	cores := flag.Int("cores", runtime.NumCPU(), "how many run at once")
+	profile := flag.String("cpuprofile", "", "write a profile there")
+	flag.Parse()
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err == nil {
+			defer pprof.StopCPUProfile()
+		}
+	}
+	if *replay {
+		tell(simulation.NewSchedule(*first), *shrink)
+		return
+	}
+	if !many(*first, *count, *cores, *keepGoing, *shrink, *table) {
+		os.Exit(1)
+	}
+}
+
+// tell prints the story of a schedule, of what its violation needs only.
+func tell(s simulation.Schedule, shrink bool) {
+	if shrink {
+		s = simulation.Minimise(s)
+	}
+	var story strings.Builder
+	result := simulation.Run(s, nil, &story)
+	fmt.Print(story.String())
+	if result.Violation != nil {
+		fmt.Printf("\n%v\n", result.Violation)
+	} else {
+		fmt.Printf("\nevery invariant held; %d steps\n", result.Steps)
+	}
+}
+
+func many(first uint64, count, cores, most int, shrink, table bool) bool {
+	var next, violations atomic.Int64
+	var mu sync.Mutex
+	var total simulation.Statistics
+	began := time.Now()
+	var all sync.WaitGroup
+	for range cores {
+		all.Go(func() {
+			var stats simulation.Statistics
+			for {
+				n := next.Add(1) - 1
+				if n >= int64(count) || violations.Load() >= int64(most) {
+					break
+				}
+				s := simulation.NewSchedule(first + uint64(n))
+				result := simulation.Run(s, &stats, nil)
+				stats.Note(result)
+				if result.Violation == nil {
+					continue
+				}
+				violations.Add(1)
+				mu.Lock()
+				fmt.Printf("seed %d: %v\n", s.Seed, result.Violation)
+				if shrink {
+					fmt.Printf("%v\n", simulation.Minimise(s))
+				}
+				mu.Unlock()
+			}
+			mu.Lock()
+			total.Add(&stats)
+			mu.Unlock()
+		})
+	}
+	all.Wait()
+	took := time.Since(began)
+	if table {
+		fmt.Print(total.Table())
+	}
+	minutes := took.Minutes() * float64(cores)
+	fmt.Printf("%d schedules, %d finished, %d of them beyond rescue by their faults, %d with a fault in a running operation, %d violations\n",
+		total.Schedules, total.Finished, total.Hopeless, total.Hit, total.Violations)
+	fmt.Printf("%.1f s on %d cores: %.0f schedules a core and minute, %.0f steps a schedule\n",
+		took.Seconds(), cores, float64(total.Schedules)/minutes, float64(total.Steps)/float64(max(total.Schedules, 1)))
+	return total.Violations == 0
+}

@@ -1,0 +1,361 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
+)
+
+// secretMark stands in every password: a report or a record that has it tells
+// one.
+const secretMark = "s3cret"
+
+var secretNames = []string{systemSecret, "user-ada"}
+
+func (d *daemon) tools() execute.Tools {
+	return execute.Tools{Objects: objects{d: d}, Secrets: objects{d: d}, Database: objects{d: d}, Crash: objects{d: d}, Password: d.w.newPassword}
+}
+
+func (w *world) newPassword() (string, error) {
+	w.uidCount++
+	return secretMark + nameOf(uids, "uid-", w.uidCount), nil
+}
+
+// objects is the API server and the database, as one daemon reaches them.
+// What execute.Objects has and this has not is not modelled: calling it is a
+// violation, of the simulation.
+type objects struct {
+	execute.Objects
+	d *daemon
+}
+
+func (w *world) secret(name string) *secret {
+	for i := range w.secrets {
+		if w.secrets[i].name == name {
+			return &w.secrets[i]
+		}
+	}
+	return nil
+}
+
+func (o objects) CreateSecret(_ context.Context, name string, data map[string][]byte) error {
+	w := o.d.w
+	f, err := o.d.write()
+	if err != nil {
+		return err
+	}
+	s := w.secret(name)
+	if s.exists {
+		return execute.ErrExists
+	}
+	*s = secret{name: name, exists: true, uid: w.nextUID(), version: w.bump(kindSecrets), labelled: true, password: string(data[ops.SystemKey])}
+	return o.d.after(f)
+}
+
+func (o objects) LabelSecret(_ context.Context, name, _, _ string) error {
+	w := o.d.w
+	f, err := o.d.write()
+	if err != nil {
+		return err
+	}
+	s := w.secret(name)
+	if !s.exists {
+		return execute.ErrNotFound
+	}
+	s.labelled, s.version = true, w.bump(kindSecrets)
+	return o.d.after(f)
+}
+
+func (o objects) AnnotateClaim(_ context.Context, name string, annotations map[string]string) error {
+	w := o.d.w
+	f, err := o.d.write()
+	if err != nil {
+		return err
+	}
+	for _, i := range w.used {
+		if l := &w.slots[i]; l.claimName == name {
+			l.claim.clusterID, l.claim.version = annotations[names.ClusterIDAnnotation], annotations[names.VersionAnnotation]
+			w.bump(kindClaims)
+			return o.d.after(f)
+		}
+	}
+	return execute.ErrNotFound
+}
+
+func (o objects) SetBudget(_ context.Context, name string, value int) error {
+	f, err := o.d.write()
+	if err != nil {
+		return err
+	}
+	o.d.w.putBudget(name, value)
+	return o.d.after(f)
+}
+
+func (o objects) DeletePod(_ context.Context, name, uid string) error {
+	w := o.d.w
+	f, err := o.d.write()
+	if err != nil {
+		return err
+	}
+	l := w.slotOf(name)
+	switch {
+	case l == nil || !l.pod.exists || l.pod.uid != uid:
+		return execute.ErrNotFound
+	case l.pod.ready || l.pod.started != 0:
+		return errors.New("CrateDB has started in it meanwhile")
+	}
+	w.judge.deletes(w, o.d, l)
+	w.terminate(l)
+	return o.d.after(f)
+}
+
+func (o objects) RestartPod(_ context.Context, name, uid string, ready bool) error {
+	w := o.d.w
+	f, err := o.d.write()
+	if err != nil {
+		return err
+	}
+	l := w.slotOf(name)
+	switch {
+	case l == nil || !l.pod.exists || l.pod.uid != uid:
+		return execute.ErrNotFound
+	case l.pod.terminating:
+		return nil
+	case l.pod.ready && !ready:
+		return errors.New("it is ready by now, it stays")
+	case !l.pod.ready && ready:
+		return errors.New("it is not ready any more, it stays")
+	}
+	w.say("daemon %s deletes pod %s", o.d.name, name)
+	w.judge.deletes(w, o.d, l)
+	w.terminate(l)
+	return o.d.after(f)
+}
+
+func (o objects) Get(_ context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
+	w := o.d.w
+	if err := o.d.before(o.d.call(callLook)); err != nil {
+		return nil, ops.SecretVersion{}, err
+	}
+	s := w.secret(name)
+	if s == nil || !s.exists {
+		return nil, ops.SecretVersion{}, execute.ErrNotFound
+	}
+	return map[string][]byte{ops.SystemKey: []byte(s.password)}, ops.SecretVersion{UID: s.uid, ResourceVersion: versionText(s.version)}, nil
+}
+
+func (o objects) reach(pod string) (*slot, error) {
+	w := o.d.w
+	l := w.slotOf(pod)
+	if l == nil || !l.pod.up || w.now < w.unreachable {
+		return nil, errors.New("dial: connection refused")
+	}
+	return l, nil
+}
+
+// Run is `crash`, as the superuser.
+func (o objects) Run(_ context.Context, pod, statement string) (string, error) {
+	w := o.d.w
+	f := o.d.call(callSQL)
+	if err := o.d.mayWrite(); err != nil {
+		return "", err
+	}
+	if err := o.d.before(f); err != nil {
+		return "", err
+	}
+	if _, err := o.reach(pod); err != nil {
+		return "", err
+	}
+	if w.master < 0 || !w.recovered {
+		return "", execute.ErrNotRecovered
+	}
+	quoted := strings.Split(statement, "'")
+	switch {
+	case strings.HasPrefix(statement, `CREATE USER "system"`):
+		if w.user("system") != nil {
+			return "", execute.ErrUserExists
+		}
+		w.users = append(w.users, user{name: "system", password: quoted[1]})
+	case strings.HasPrefix(statement, `ALTER USER "system"`):
+		w.user("system").password = quoted[1]
+	case strings.HasPrefix(statement, "GRANT ALL"):
+		if u := w.user("system"); u != nil {
+			u.granted = true
+		}
+	default:
+		w.violate("world", "the simulation does not know the statement %q", statement)
+	}
+	return "", o.d.after(f)
+}
+
+// Login is one to the node in a pod.
+func (o objects) Login(_ context.Context, pod, name, password string) (execute.Session, error) {
+	w := o.d.w
+	if err := o.d.before(o.d.call(callSQL)); err != nil {
+		return nil, err
+	}
+	l, err := o.reach(pod)
+	if err != nil {
+		return nil, err
+	}
+	u := w.user(name)
+	if !l.pod.joined || !w.recovered || u == nil || u.password != password || l.pod.terminating && w.rnd.oneIn(2) {
+		return nil, execute.ErrLoginRefused
+	}
+	return &session{o: o, slot: l, uid: l.pod.uid, user: name}, nil
+}
+
+type session struct {
+	o    objects
+	slot *slot
+	uid  string
+	user string
+}
+
+func (s *session) Close() {}
+
+func (s *session) alive() error {
+	w := s.o.d.w
+	if s.slot.pod.uid != s.uid || !s.slot.pod.up || w.now < w.unreachable {
+		return errors.New("the connection was closed")
+	}
+	return nil
+}
+
+func (s *session) Exec(_ context.Context, statement string, arguments ...any) (int64, error) {
+	d := s.o.d
+	w := d.w
+	f := d.call(callSQL)
+	if err := d.mayWrite(); err != nil {
+		return 0, err
+	}
+	if err := d.before(f); err != nil {
+		return 0, err
+	}
+	if err := s.alive(); err != nil {
+		return 0, err
+	}
+	if w.master < 0 {
+		return 0, errors.New("MasterNotDiscoveredException")
+	}
+	if err := s.exec(statement, arguments); err != nil {
+		return 0, err
+	}
+	return 1, d.after(f)
+}
+
+func (s *session) exec(statement string, arguments []any) error {
+	d := s.o.d
+	w := d.w
+	quoted := strings.Split(statement, `"`)
+	switch {
+	case strings.HasPrefix(statement, "SET GLOBAL "):
+		level, assignments, _ := strings.Cut(strings.TrimPrefix(statement, "SET GLOBAL "), " ")
+		w.setGlobal(d, level, assignments)
+	case strings.HasPrefix(statement, "CREATE USER "):
+		if w.user(quoted[1]) != nil {
+			return execute.ErrUserExists
+		}
+		w.users = append(w.users, user{name: quoted[1], password: fmt.Sprint(arguments[0])})
+	case strings.HasPrefix(statement, "ALTER USER "):
+		u := w.user(quoted[1])
+		if u == nil {
+			return execute.ErrUserUnknown
+		}
+		u.password = fmt.Sprint(arguments[0])
+	case strings.HasPrefix(statement, "GRANT ALL PRIVILEGES TO "):
+		if u := w.user(quoted[1]); u != nil {
+			u.granted = true
+		}
+	case strings.HasPrefix(statement, "UPDATE sys.node_checks SET acknowledged = TRUE"):
+		for _, i := range w.used {
+			if w.slots[i].pod.joined {
+				w.acknowledged |= 1 << i
+			}
+		}
+	case strings.HasPrefix(statement, "ALTER CLUSTER REROUTE RETRY FAILED"):
+		w.rerouteRetry()
+	default:
+		w.violate("world", "the simulation does not know the statement %q", statement)
+	}
+	return nil
+}
+
+func (w *world) settingOf(key string) *setting {
+	switch key {
+	case "cluster.routing.allocation.enable":
+		return &w.enable
+	case "cluster.routing.allocation.exclude._id":
+		return &w.excludeID
+	case "cluster.routing.allocation.exclude._name":
+		return &w.excludeName
+	}
+	return nil
+}
+
+// setGlobal is a daemon's SET GLOBAL of one setting.
+func (w *world) setGlobal(d *daemon, level, assignment string) {
+	key, value, ok := strings.Cut(assignment, " = ")
+	key, value = strings.Trim(key, `"`), strings.Trim(value, `'`)
+	s := w.settingOf(key)
+	if !ok || s == nil || level != "PERSISTENT" {
+		w.violate("C", "a daemon sets %s %s, which nobody asked for or the simulation does not know", level, assignment)
+		return
+	}
+	w.say("daemon %s sets %s to %q (was %q, transient %q)", d.name, key, value, s.persistent, s.transient)
+	w.judge.set(w, d, key, s, value)
+	s.persistent = value
+	w.reroute = max(w.now, 1)
+}
+
+func (s *session) Strings(_ context.Context, query string, _ ...any) ([][]string, error) {
+	d := s.o.d
+	w := d.w
+	f := d.call(callSQL)
+	if err := d.before(f); err != nil {
+		return nil, err
+	}
+	if err := s.alive(); err != nil {
+		return nil, err
+	}
+	d.checked = w.now
+	var rows [][]string
+	switch {
+	case strings.Contains(query, "['allocation']['enable'] FROM sys.cluster"):
+		rows = [][]string{{w.enable.effective("all")}}
+	case strings.HasPrefix(query, "SELECT name FROM sys.nodes"):
+		for _, i := range w.used {
+			if w.slots[i].pod.joined {
+				rows = append(rows, []string{w.slots[i].nodeName})
+			}
+		}
+	case strings.HasPrefix(query, "SELECT table_schema, table_name FROM sys.health WHERE"):
+		if w.master < 0 {
+			return nil, errors.New("MasterNotDiscoveredException")
+		}
+		for i := range w.tables {
+			if colour, _, _ := w.health(i); colour > 1 {
+				rows = append(rows, []string{"doc", w.tables[i].name})
+			}
+		}
+	case strings.HasPrefix(query, "SELECT type FROM sys.privileges"):
+		if u := w.user(s.user); u != nil && u.granted {
+			rows = [][]string{{"AL"}, {"DDL"}, {"DML"}, {"DQL"}}
+		}
+	case strings.HasPrefix(query, "SELECT node_id FROM sys.node_checks WHERE id = 1"):
+		expected := w.dataMembers()
+		for _, i := range w.used {
+			if l := &w.slots[i]; l.pod.joined && w.templates[l.pod.template].counts != expected && w.acknowledged&(1<<i) == 0 {
+				rows = append(rows, []string{nameOf(nodeIDs, "node-", l.volume.node)})
+			}
+		}
+	default:
+		w.violate("world", "the simulation does not know the query %q", query)
+	}
+	return rows, d.after(f)
+}

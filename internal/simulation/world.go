@@ -1,0 +1,102 @@
+package simulation
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// millis is virtual time since epoch.
+type millis int64
+
+const (
+	second millis = 1000
+	minute        = 60 * second
+	never  millis = 1 << 60
+)
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func (m millis) time() time.Time {
+	if m == 0 {
+		return time.Time{}
+	}
+	return epoch.Add(time.Duration(m) * time.Millisecond)
+}
+
+// world is everything outside the daemons: Kubernetes, CrateDB, Git and people.
+type world struct {
+	schedule *Schedule
+	rnd      random
+	now      millis
+	story    *strings.Builder
+	stats    *Statistics
+
+	kubernetes
+	crate
+	people
+	judge judge
+
+	daemons []*daemon
+	lease   lease
+
+	// left are the items that have not happened yet, in the schedule's order.
+	left []Item
+	// inOperation counts the daemon's calls while an operation is recorded.
+	inOperation int
+	// steps counts what happened, of the world and of the daemons.
+	steps int
+	// healed is true once all faults are over.
+	healed bool
+}
+
+// say adds a line to the story, when somebody reads it.
+func (w *world) say(format string, values ...any) {
+	if w.story == nil {
+		return
+	}
+	fmt.Fprintf(w.story, "%9.3f  ", float64(w.now)/1000)
+	fmt.Fprintf(w.story, format, values...)
+	w.story.WriteByte('\n')
+}
+
+func (w *world) telling() bool { return w.story != nil }
+
+// advance lets the world run until a time.
+func (w *world) advance(to millis) {
+	for range 100_000 {
+		next := min(w.kubernetesDue(), w.crateDue(), w.itemDue())
+		if next > to {
+			w.now = max(w.now, to)
+			return
+		}
+		w.now = max(w.now, next)
+		w.steps++
+		w.happenItems()
+		w.happenKubernetes()
+		w.happenCrate()
+	}
+	w.violate("world", "the simulated world does not come to rest at %d ms: a defect of the simulation", w.now)
+}
+
+// names that are made once.
+var (
+	uids    = numbered("uid-", 4096)
+	nodeIDs = numbered("node-", 512)
+)
+
+func numbered(prefix string, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = prefix + strconv.Itoa(i)
+	}
+	return all
+}
+
+func nameOf(list []string, prefix string, i int) string {
+	if i < len(list) {
+		return list[i]
+	}
+	return prefix + strconv.Itoa(i)
+}
