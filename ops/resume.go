@@ -106,6 +106,9 @@ func (t *turn) wholeWaits() bool {
 	}
 	if waits {
 		t.wait(reason)
+		if !stable && !t.o.Stable.Since.IsZero() {
+			t.endsIn(first(t.d.Operations.StableFor, t.p.StableFor, DefaultStableFor) - t.elapsed(t.o.Stable.Since))
+		}
 	}
 	return waits
 }

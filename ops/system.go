@@ -42,7 +42,9 @@ func (t *turn) systemLogin(secret Secret) {
 	asked := db.SystemSecret == (SecretVersion{}) || db.SystemSecret == secret.Version
 	switch {
 	case !asked:
-		// The reading is of the Secret as it was.
+		reason, _ := gates.Contact(false, "Secret "+secret.Name+" has just changed, and the database is asked again with what it has now")
+		t.wait(reason)
+		return
 	case db.SystemLogin == LoginOK:
 		t.r.Bootstrap.System = secret.Version
 		if t.r.Bootstrap.SystemChange.Told != "" {
@@ -72,6 +74,7 @@ func (t *turn) systemRefused(secret Secret) {
 	}
 	if since < systemRefusedAfter {
 		t.wait(gates.SystemChanged(secret.Name, since, systemRefusedAfter))
+		t.endsIn(systemRefusedAfter - since)
 		return
 	}
 	pod := t.repairPod()

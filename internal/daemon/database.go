@@ -83,20 +83,21 @@ func newPassword() (string, error) {
 func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec ops.Record, observed *ops.Observed) {
 	detailed := ops.Detailed(&desired, &rec)
 	defer func() { observed.Database, observed.Stable = w.reading, w.stable }()
+	var tried ops.SecretVersion
+	password := ""
+	if secret, ok := w.live.Secret(desired.Namespace, names.SystemSecret(desired.Name)); ok {
+		password = string(secret.Data["password"])
+		tried = ops.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion}
+	}
 	settings := ops.SettingsToRead(&desired, &rec, observed.Pods)
-	if time.Since(w.reading.At) < w.readingAge() && (!detailed || w.reading.TablesKnown) && slices.Equal(settings, w.reading.SettingsAsked) {
+	if time.Since(w.reading.At) < w.readingAge() && (!detailed || w.reading.TablesKnown) && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {
 		return
 	}
-	target := cratedb.Target{Detailed: detailed, Settings: settings}
+	target := cratedb.Target{Detailed: detailed, Settings: settings, Password: password}
 	for _, pod := range observed.Pods {
 		if pod.IP != "" && !pod.Started.IsZero() && !pod.Terminating && pod.Phase == "Running" {
 			target.Pods = append(target.Pods, cratedb.PodRef{Name: pod.Name, NodeName: pod.NodeName})
 		}
-	}
-	var tried ops.SecretVersion
-	if secret, ok := w.live.Secret(desired.Namespace, names.SystemSecret(desired.Name)); ok {
-		target.Password = string(secret.Data["password"])
-		tried = ops.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion}
 	}
 	defer func() { w.stable = w.stable.Next(&w.reading) }()
 	if len(target.Pods) == 0 {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -176,6 +177,9 @@ func (f fencedCrash) Run(ctx context.Context, pod, statement string) (string, er
 	}
 	ctx, cancel := f.leadership.bounded(ctx)
 	defer cancel()
+	if strings.HasPrefix(statement, "SELECT") {
+		return f.Crash.Run(ctx, pod, statement)
+	}
 	fault.Before(fault.SQL)
 	out, err := f.Crash.Run(ctx, pod, statement)
 	fault.After(fault.SQL)

@@ -21,7 +21,9 @@ type script struct {
 	logins map[string]bool
 	// fails gives an error for what begins with its key.
 	fails map[string]error
-	told  []string
+	// answers of crash, by what a statement begins with.
+	answers map[string]string
+	told    []string
 }
 
 func (s *script) fail(statement string) error {
@@ -43,7 +45,13 @@ func (s *script) Get(_ context.Context, name string) (map[string][]byte, ops.Sec
 }
 
 func (s *script) Run(_ context.Context, pod, statement string) (string, error) {
-	return "", s.fail("crash: " + statement)
+	answer := ""
+	for prefix, text := range s.answers {
+		if strings.HasPrefix(statement, prefix) {
+			answer = text
+		}
+	}
+	return answer, s.fail("crash: " + statement)
 }
 
 func (s *script) Login(_ context.Context, pod, user, password string) (execute.Session, error) {
@@ -103,11 +111,47 @@ func TestTheSystemUsersRealPasswordIsBoundAndNeverGivenToCrash(t *testing.T) {
 	assert.Equal(t, "system user: created", r.Message)
 	assert.Equal(t, systemAction.SecretVersion, r.SecretVersion)
 	assert.Equal(t, []string{
-		"login system",
+		"login system", privileges,
 		`crash: CREATE USER "system" WITH (password = 'once')`,
 		`crash: GRANT ALL PRIVILEGES TO "system"`,
 		"login system", `ALTER USER "system" SET (password = $1)`, "login system",
 	}, s.told)
+}
+
+const (
+	privileges    = "crash: SELECT type FROM sys.privileges WHERE grantee = 'system' AND class = 'CLUSTER' AND state = 'GRANT'"
+	allPrivileges = `[{"type": "AL"}, {"type": "DDL"}, {"type": "DML"}, {"type": "DQL"}]`
+)
+
+// Two statements are enough for one who is there with all privileges: a process
+// that keeps dying has to live through them in one piece.
+func TestASystemUserWithPrivilegesTakesTwoWrites(t *testing.T) {
+	s := newScript("system/once")
+	s.answers = map[string]string{"SELECT type FROM sys.privileges": allPrivileges, "SELECT id FROM sys.cluster": `[{"id": "id-1"}]`}
+	repair := systemAction
+	repair.ClusterID = "id-1"
+	r, err := execute.Run(context.Background(), repair, s.tools())
+	require.NoError(t, err)
+	assert.Equal(t, "system user: it existed, its password was set", r.Message)
+	assert.Equal(t, []string{
+		"login system", "crash: SELECT id FROM sys.cluster", privileges,
+		`crash: ALTER USER "system" SET (password = 'once')`,
+		"login system", `ALTER USER "system" SET (password = $1)`, "login system",
+	}, s.told)
+}
+
+func TestTheSystemUserOfAnotherClusterIsNotTouched(t *testing.T) {
+	for name, answer := range map[string]string{"another id": `[{"id": "id-2"}]`, "no cluster": `[{"id": "_na_"}]`, "no answer": ""} {
+		s := newScript("system/once")
+		s.answers = map[string]string{"SELECT id FROM sys.cluster": answer}
+		repair := systemAction
+		repair.ClusterID = "id-1"
+		_, err := execute.Run(context.Background(), repair, s.tools())
+		require.ErrorContains(t, err, "not of the cluster with the id id-1", name)
+		for _, told := range s.told {
+			assert.NotContains(t, told, "USER", name)
+		}
+	}
 }
 
 var passwordAction = ops.Action{

@@ -68,12 +68,14 @@ func setSystemUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, erro
 	if err != nil {
 		return ops.Result{}, err
 	}
+	// One who has privileges is there. Whoever has none may be, too.
+	privileged := t.crashGranted(ctx, a.Pod)
 	result.Message = "system user: created"
-	privileged := false
-	_, err = t.Crash.Run(ctx, a.Pod, createUserLiteral(names.SystemUser, once))
-	if errors.Is(err, ErrUserExists) {
+	if !privileged {
+		_, err = t.Crash.Run(ctx, a.Pod, createUserLiteral(names.SystemUser, once))
+	}
+	if privileged || errors.Is(err, ErrUserExists) {
 		result.Message = "system user: it existed, its password was set"
-		privileged = t.crashGranted(ctx, a.Pod)
 		_, err = t.Crash.Run(ctx, a.Pod, alterUserLiteral(names.SystemUser, once))
 	}
 	if err != nil {
