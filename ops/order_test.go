@@ -1,0 +1,144 @@
+package ops_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// began are the operations in the order in which they were told to begin or to
+// succeed, each report once.
+func began(w *world) []string {
+	var all []string
+	seen := map[string]bool{}
+	for _, r := range w.reports {
+		operation := strings.HasPrefix(r.Reason, "Upgrade") || strings.HasPrefix(r.Reason, "Grow") || strings.HasPrefix(r.Reason, "Shrink") ||
+			strings.HasPrefix(r.Reason, "Restart") || strings.HasPrefix(r.Reason, "Suspend") || strings.HasPrefix(r.Reason, "Resume")
+		if operation && !seen[r.ID] {
+			seen[r.ID] = true
+			all = append(all, r.Reason)
+		}
+	}
+	return all
+}
+
+// everything is what one commit may want at once.
+func everything(w *world) {
+	w.change("ada", "rotated")
+	w.change(systemSecret, "rotated too")
+	w.desired.RestartedAt = w.now.Add(time.Hour).Format(time.RFC3339)
+	to(w, "6.4.3")
+	w.desired.Sets = slices.Clone(w.desired.Sets)
+	w.desired.Sets[0].Replicas = 5 // dedicated masters
+	w.desired.Sets[1].Replicas = 4
+}
+
+func checkEverything(t *testing.T, w *world) {
+	t.Helper()
+	checkUpgraded(t, w, "6.4.3")
+	checkSystem(t, w)
+	require.Equal(t, "rotated", w.users["ada"].password)
+	require.Equal(t, "rotated too", w.users["system"].password)
+	require.Len(t, w.nodeNames(), 10)
+	require.Equal(t, 10, w.counts)
+	require.Equal(t, ops.StageVerified, w.record.Stage)
+}
+
+// What one commit brings is done in an order that people can rely on, and the
+// passwords wait for none of it.
+func TestOneCommitWithEverythingIsDoneInOrder(t *testing.T) {
+	w := upgradable(t, tiered(3, 2))
+	everything(w)
+	w.run(1500)
+	checkEverything(t, w)
+	operations := began(w)
+	assert.Equal(t, []string{"UpgradeStarted", "UpgradeSucceeded", "GrowStarted", "GrowSucceeded", "GrowStarted", "GrowSucceeded"}, operations[:6], "%v", operations)
+	grows := slices.DeleteFunc(slices.Clone(w.reports), func(r ops.Report) bool { return r.Reason != "GrowSucceeded" })
+	require.Len(t, grows, 2)
+	assert.Equal(t, []int{3, 5, 5, 5}, []int{grows[0].OldMasters, grows[0].NewMasters, grows[1].OldMasters, grows[1].NewMasters}, "masters come first")
+	user := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "PasswordChanged" })
+	upgrade := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "UpgradeSucceeded" })
+	assert.Less(t, user, upgrade, "passwords do not wait for an upgrade")
+}
+
+// The same, dying again and again at any write.
+func TestOneCommitWithEverythingSurvivesAProcessThatKeepsDying(t *testing.T) {
+	for _, every := range []int{5, 7, 11} {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("every %d writes after=%v", every, after), func(t *testing.T) {
+				w := upgradable(t, tiered(3, 2))
+				everything(w)
+				w.after, w.killAt = after, w.writes+every
+				for range 3000 {
+					if w.writes >= w.killAt {
+						w.killAt = w.writes + every
+					}
+					if d, err := w.turn(); err == nil && d.Verdict == ops.Done && !d.Save {
+						break
+					}
+				}
+				w.killAt = 0
+				w.run(200)
+				checkEverything(t, w)
+				for _, reason := range []string{"UpgradeSucceeded", "SuspendStarted"} {
+					assert.LessOrEqual(t, reported(w, reason), 1, reason)
+				}
+			})
+		}
+	}
+}
+
+// A resume starts the version that was suspended; another one follows as an
+// upgrade, and then the sizes.
+func TestAnotherVersionAndSizeWhileSuspendedFollowTheResume(t *testing.T) {
+	w := upgradable(t, tiered(3, 2))
+	w.desired = at0(w.desired)
+	w.run(60)
+	checkSuspended(t, w)
+	to(w, "6.4.3")
+	var d ops.Decision
+	for range 5 {
+		var err error
+		d, err = w.turn()
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"suspended"}, reasons(d.Waits))
+	require.Equal(t, "6.3.7", w.record.Version)
+	sets := tiered(3, 3).Sets
+	w.desired.Sets, w.desired.Revision = sets, "rev-back"
+	w.run(1000)
+	checkUpgraded(t, w, "6.4.3")
+	require.Len(t, w.nodeNames(), 7)
+	assert.Equal(t, []string{"SuspendStarted", "SuspendSucceeded", "ResumeStarted", "ResumeSucceeded", "UpgradeStarted", "UpgradeSucceeded", "GrowStarted", "GrowSucceeded"}, began(w))
+}
+
+// A suspension that comes while nodes are on two versions waits for the end of
+// the upgrade.
+func TestAnUpgradeThatHasBegunEndsBeforeASuspension(t *testing.T) {
+	w := upgradable(t, wantedCluster(3))
+	to(w, "6.4.3")
+	for w.record.Operation == nil || w.record.Operation.Kind != ops.OperationUpgrade || !slices.ContainsFunc(podsOf(w), func(p *toyPod) bool { return p.restarts > 0 }) {
+		_, err := w.turn()
+		require.NoError(t, err)
+	}
+	w.desired = at0(w.desired)
+	w.run(400)
+	checkSuspended(t, w)
+	assert.Equal(t, "6.4.3", w.record.Version)
+	assert.Equal(t, []string{"UpgradeStarted", "UpgradeSucceeded", "SuspendStarted", "SuspendSucceeded"}, began(w))
+}
+
+func podsOf(w *world) []*toyPod {
+	var all []*toyPod
+	for _, p := range w.pods {
+		all = append(all, p)
+	}
+	return all
+}
