@@ -37,7 +37,17 @@ func everything(w *world) {
 	to(w, "6.4.3")
 	w.desired.Sets = slices.Clone(w.desired.Sets)
 	w.desired.Sets[0].Replicas = 5 // dedicated masters
-	w.desired.Sets[1].Replicas = 4
+	w.desired.Sets[1].Replicas = 4 // the hot group grows, the cold one shrinks
+	w.desired.Sets[2].Replicas = 1
+}
+
+// large has masters, a group that grows and one that shrinks, with shards on all.
+func large(t *testing.T) *world {
+	d := tiered(3, 2)
+	d.Sets[2].Replicas = 3
+	w := upgradable(t, d)
+	w.fill(ops.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 6, 2)
+	return w
 }
 
 func checkEverything(t *testing.T, w *world) {
@@ -54,12 +64,14 @@ func checkEverything(t *testing.T, w *world) {
 // What one commit brings is done in an order that people can rely on, and the
 // passwords wait for none of it.
 func TestOneCommitWithEverythingIsDoneInOrder(t *testing.T) {
-	w := upgradable(t, tiered(3, 2))
+	w := large(t)
 	everything(w)
 	w.run(1500)
 	checkEverything(t, w)
 	operations := began(w)
-	assert.Equal(t, []string{"UpgradeStarted", "UpgradeSucceeded", "GrowStarted", "GrowSucceeded", "GrowStarted", "GrowSucceeded"}, operations[:6], "%v", operations)
+	require.Greater(t, len(operations), 7, "%v", operations)
+	assert.Equal(t, []string{"UpgradeStarted", "UpgradeSucceeded", "GrowStarted", "GrowSucceeded", "GrowStarted", "GrowSucceeded", "ShrinkStarted", "ShrinkSucceeded"}, operations[:8], "%v", operations)
+	assert.Equal(t, []string{cold + " 3 to 1"}, w.lowered)
 	grows := slices.DeleteFunc(slices.Clone(w.reports), func(r ops.Report) bool { return r.Reason != "GrowSucceeded" })
 	require.Len(t, grows, 2)
 	assert.Equal(t, []int{3, 5, 5, 5}, []int{grows[0].OldMasters, grows[0].NewMasters, grows[1].OldMasters, grows[1].NewMasters}, "masters come first")
@@ -73,7 +85,7 @@ func TestOneCommitWithEverythingSurvivesAProcessThatKeepsDying(t *testing.T) {
 	for _, every := range []int{5, 7, 11} {
 		for _, after := range []bool{false, true} {
 			t.Run(fmt.Sprintf("every %d writes after=%v", every, after), func(t *testing.T) {
-				w := upgradable(t, tiered(3, 2))
+				w := large(t)
 				everything(w)
 				w.after, w.killAt = after, w.writes+every
 				for range 3000 {
