@@ -154,3 +154,34 @@ func podsOf(w *world) []*toyPod {
 	}
 	return all
 }
+
+// A suspension that comes in the middle of a shrink takes back what was excluded
+// and stops the nodes that there are.
+func TestASuspensionMidwayThroughAShrinkLosesNoNode(t *testing.T) {
+	for turns := range 16 {
+		t.Run(fmt.Sprintf("after %d turns", turns), func(t *testing.T) {
+			w := newWorld(t, tiers(3, 3))
+			w.run(60)
+			w.now = w.now.Add(time.Minute)
+			w.fill(ops.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 6, 2)
+			w.desired = tiers(3, 1)
+			for range turns {
+				_, err := w.turn()
+				require.NoError(t, err)
+			}
+			w.desired = at0(tiers(3, 1))
+			w.run(150)
+			checkSuspended(t, w)
+			require.Nil(t, w.record.Exclusions)
+			require.Empty(t, w.exclude)
+			w.desired = tiers(3, 1)
+			w.desired.Revision = "rev-back"
+			w.run(200)
+			require.Len(t, w.nodeNames(), 4)
+			require.Empty(t, w.exclude)
+			for _, s := range w.shards {
+				require.Contains(t, w.nodeNames(), s.Node)
+			}
+		})
+	}
+}
