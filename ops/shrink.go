@@ -9,6 +9,10 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
+// refusedLook is how many polls pass until a shrink that is refused is looked at
+// again.
+const refusedLook = 5
+
 func (t *turn) shrinking() bool {
 	return t.r.Operation != nil && t.r.Operation.Shrink != nil
 }
@@ -63,6 +67,8 @@ func (t *turn) startShrink(masters bool) bool {
 	}
 	sh := &Shrink{Masters: masters, Since: t.now}
 	if t.shrinkWaits(sh, sets) {
+		// What is refused by what the database says may fit a moment later.
+		t.d2.LookAgain = refusedLook * t.poll()
 		return true
 	}
 	if reason, waits := gates.DisruptedClusters(t.o.Disrupted, max(t.p.MaxDisruptedClusters, 1)); waits {

@@ -3,6 +3,7 @@ package ops_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -235,4 +236,221 @@ func TestAShrinkKilledAtAnyWriteEndsTheSame(t *testing.T) {
 			}
 		})
 	}
+}
+
+// drainable is a made cluster of a master-eligible group of 3 and 3 cold nodes, of
+// which Git wants 1.
+func drainable(t *testing.T) *situation {
+	w := filled(t, tiers(3, 3))
+	w.others, w.exclude = nil, ""
+	for range 5 {
+		_, err := w.turn()
+		require.NoError(t, err)
+	}
+	s := &situation{d: tiers(3, 1), o: w.observe(), r: w.record}
+	s.o.Stable.Master = s.o.At.Add(-time.Hour)
+	s.o.Database.Settings.Exclude = map[string]string{}
+	return s
+}
+
+func TestEachGateHoldsAShrinkBack(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		wait   string
+		refuse string
+	}{
+		{"nothing", func(*situation) {}, "", ""},
+		{"no contact", func(s *situation) { s.o.Database.Contact = ops.No }, "no-contact", ""},
+		{"an old reading", func(s *situation) { s.o.Database.At = s.o.At.Add(-time.Hour) }, "fresh-reading", ""},
+		{"a gateway that has not recovered", func(s *situation) { s.o.Database.Recovered = ops.No }, "gateway-recovered", ""},
+		{"no master", func(s *situation) { s.o.Database.MasterNode = "" }, "gateway-recovered", ""},
+		{"tables that were not read", func(s *situation) { s.o.Database.TablesKnown = false }, "tables-known", ""},
+		{"shards that were not read", func(s *situation) { s.o.Database.ShardsKnown = false }, "tables-known", ""},
+		{"settings that were not read", func(s *situation) { s.o.Database.AllocationKnown = false }, "allocation-known", ""},
+		{"a node that is away", func(s *situation) { s.o.Database.Nodes = s.o.Database.Nodes[:5] }, "nodes-joined", ""},
+		{"an allocation that is held", func(s *situation) { s.o.Database.Allocation = "none" }, "allocation-enabled", ""},
+		{"a yellow table", func(s *situation) { s.o.Database.Health.Colour = ops.Yellow }, "health-green", ""},
+		{"a red table", func(s *situation) { s.o.Database.Health.Colour = ops.Red }, "health-green", ""},
+		{"a snapshot", func(s *situation) { s.o.Database.Snapshots = 1 }, "snapshot-running", ""},
+		{"a new master", func(s *situation) { s.o.Stable.Master = s.o.At }, "master-stable", ""},
+		{"another cluster's restart", func(s *situation) { s.o.Disrupted = []string{"prod/a"} }, "disrupted-clusters", ""},
+		{"a set that was scaled by hand", func(s *situation) { s.o.Sets[1].Replicas = 5 }, "replicas-live", "replicas-raised-by-others"},
+		{"an abort", func(s *situation) { s.d.Abort = true }, "", "shrink-aborted"},
+		{"a table that does not fit", func(s *situation) { s.o.Database.Tables[0].Replicas = "4" }, "", "replicas-do-not-fit"},
+		{"a group that is gone without consent", func(s *situation) { s.d.Sets = s.d.Sets[:1] }, "", "group-removal-consent"},
+		{"a group of voters below two", func(s *situation) {
+			s.d.Sets[0].Replicas = 1
+			s.d.Operations.Consent = append(s.d.Operations.Consent, definition.ConsentTwoMasters)
+		}, "", "master-quorum"},
+		{"the voters' group is gone", func(s *situation) {
+			s.d.Sets = s.d.Sets[1:]
+			s.d.Operations.Consent = append(s.d.Operations.Consent, definition.ConsentRemoveGroup)
+		}, "", "master-group-stays"},
+		{"new masters", func(s *situation) {
+			s.d.Sets = append([]ops.Set{{Name: "crate-master-c", Group: "master", Dedicated: true, MasterEligible: true, Replicas: 3}}, s.d.Sets...)
+		}, "", "new-group-not-supported"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := drainable(t)
+			c.change(s)
+			d := s.decide()
+			if c.wait == "" && c.refuse == "" {
+				require.NotNil(t, d.Record.Operation, "waits %v, refusals %v", d.Waits, d.Refusals)
+				require.NotNil(t, d.Record.Exclusions, "the intent is recorded first")
+				assert.Equal(t, ops.StepExclude, d.Record.Operation.Step)
+				assert.Empty(t, d.Actions(), "nothing is written before it is said on the StatefulSet")
+				return
+			}
+			assert.Nil(t, d.Record.Operation)
+			assert.Nil(t, d.Record.Exclusions)
+			assert.Nil(t, d.Disruptive)
+			if c.wait != "" {
+				assert.Contains(t, reasons(d.Waits), c.wait)
+			}
+			if c.refuse != "" {
+				assert.Contains(t, reasons(d.Refusals), c.refuse)
+			}
+			for _, e := range d.Effective.Sets {
+				if !e.Absent {
+					assert.GreaterOrEqual(t, e.Replicas, 3)
+				}
+			}
+		})
+	}
+}
+
+// stuckDrain is a world in the middle of a drain, its shards held in place.
+func stuckDrain(t *testing.T) *world {
+	w := filled(t, tiers(3, 3))
+	w.desired = tiers(3, 1)
+	w.stuck = true
+	for range 60 {
+		if _, err := w.turn(); err == nil && w.record.Operation != nil && w.record.Operation.Step == ops.StepDrain {
+			return w
+		}
+	}
+	require.Fail(t, "no drain began")
+	return nil
+}
+
+func TestADrainThatStandsStillIsSetGoingAgain(t *testing.T) {
+	w := stuckDrain(t)
+	require.True(t, w.stuck)
+	w.runQuiet(100)
+	assert.False(t, w.stuck)
+	checkShrunk(t, w, 4)
+}
+
+func TestASnapshotHoldsADrainAndItGoesOnAfterwards(t *testing.T) {
+	w := stuckDrain(t)
+	w.stuck, w.snapshot = false, 20
+	d, err := w.turn()
+	require.NoError(t, err)
+	assert.Contains(t, reasons(d.Waits), "snapshot-running")
+	w.runQuiet(100)
+	checkShrunk(t, w, 4)
+}
+
+func TestADrainThatCannotGoOnNamesItsTables(t *testing.T) {
+	w := stuckDrain(t)
+	for range 60 {
+		d, err := w.turn()
+		require.NoError(t, err)
+		w.stuck = true
+		require.Empty(t, w.lowered)
+		if i := slices.Index(reasons(d.Refusals), "drain-blocked"); i >= 0 {
+			assert.Contains(t, d.Refusals[i].Message, "doc.one")
+			assert.Contains(t, reasons(d.Waits), "draining")
+			require.NotNil(t, d.Progress)
+			assert.Positive(t, d.Progress.ShardsLeft)
+			w.stuck = false
+			w.runQuiet(100)
+			checkShrunk(t, w, 4)
+			return
+		}
+	}
+	require.Fail(t, "it was never said")
+}
+
+func TestALeavingNodeThatComesBackAnewIsAnotherOne(t *testing.T) {
+	w := stuckDrain(t)
+	node := cold + "/2"
+	w.renamed = map[string]string{node: "another-id"}
+	w.shards = slices.DeleteFunc(w.shards, func(s ops.Shard) bool { return s.Node == node })
+	lost := 15 - len(w.shards)
+	seen := false
+	for range 60 {
+		_, err := w.turn()
+		require.NoError(t, err)
+		seen = seen || strings.Contains(w.exclude, "another-id")
+	}
+	assert.True(t, seen, "the other node is excluded too")
+	assert.Equal(t, "somebody", w.exclude)
+	assert.Equal(t, []string{cold + " 3 to 1"}, w.lowered)
+	assert.Len(t, w.shards, 15-lost)
+}
+
+func TestATransientExclusionThatHidesOursIsSaid(t *testing.T) {
+	w := filled(t, tiers(3, 3))
+	w.others, w.exclude = nil, ""
+	w.hidden = "n-of-somebody"
+	w.desired = tiers(3, 1)
+	for range 30 {
+		d, err := w.turn()
+		require.NoError(t, err)
+		if slices.Contains(reasons(d.Refusals), "exclusion-hidden") {
+			assert.Nil(t, d.Record.Exclusions)
+			assert.Empty(t, w.lowered)
+			w.hidden = ""
+			w.now = w.now.Add(2 * time.Minute)
+			w.exclude = ""
+			w.runQuiet(100)
+			assert.Equal(t, []string{cold + " 3 to 1"}, w.lowered)
+			return
+		}
+	}
+	require.Fail(t, "it was never said")
+}
+
+func TestALeavingNodeThatDiesIsWaitedFor(t *testing.T) {
+	w := stuckDrain(t)
+	w.observe()
+	w.pods[cold+"-2"].away = 5
+	waited := false
+	for range 4 {
+		d, err := w.turn()
+		require.NoError(t, err)
+		waited = waited || slices.Contains(reasons(d.Waits), "leaving-node-away")
+		assert.Empty(t, w.lowered)
+	}
+	assert.True(t, waited)
+	w.runQuiet(100)
+	checkShrunk(t, w, 4)
+}
+
+func TestNothingBeginsBeforeExclusionsThatAreOverAreGivenBack(t *testing.T) {
+	s := drainable(t)
+	s.r.Exclusions = &ops.Exclusions{Set: cold, IDs: cold + "/2"}
+	d := s.decide()
+	assert.Nil(t, d.Record.Operation)
+	assert.Contains(t, reasons(d.Waits), "exclusions-return")
+	assert.Contains(t, kinds(d), ops.ActionIncludeNodes)
+}
+
+func TestAnExclusionThatNothingExplainsIsSaidOnceAndOnlyAReleaseTakesItOff(t *testing.T) {
+	s := made(t)
+	s.o.Database.AllocationKnown = true
+	s.o.Database.Settings.Exclude = map[string]string{"_id": "x,y"}
+	d := s.decide()
+	assert.Contains(t, reasons(d.Waits), "unexplained-exclusion")
+	require.Len(t, d.Reports, 1)
+	assert.Empty(t, d.Actions())
+	s.r = d.Record
+	assert.Empty(t, s.decide().Reports, "it is said once")
+	s.o.Commands.Released = "true"
+	d = s.decide()
+	i := slices.Index(kinds(d), ops.ActionIncludeNodes)
+	require.GreaterOrEqual(t, i, 0)
+	assert.Equal(t, "x,y", d.Actions()[i].NodeIDs)
 }

@@ -159,6 +159,11 @@ func (s *toySession) execData(statement string) (bool, error) {
 		for _, id := range w.others {
 			require.Contains(w.t, list, id, "C: others' exclusions are never touched")
 		}
+		for set, d := range w.departing {
+			for ordinal := w.replicasOf(set); ordinal < d.replicas; ordinal++ {
+				require.Contains(w.t, list, w.nodeID(set+"/"+strconv.Itoa(ordinal)), "a node that is still there takes no shard")
+			}
+		}
 		w.write(func() {
 			for _, id := range list {
 				if slices.Contains(w.others, id) || slices.Contains(w.excluded(), id) {
@@ -253,6 +258,15 @@ func (w *world) shrinkDrained(name, uid string, from, to int) error {
 		})
 	}
 	return nil
+}
+
+func (w *world) replicasOf(set string) int {
+	for _, s := range w.sets {
+		if s.Name == set {
+			return s.Replicas
+		}
+	}
+	return 0
 }
 
 func (w *world) recordReplicas(set string) int {

@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/testbed"
+)
+
+func scaling(consent ...string) edit {
+	return with("spec.operations", map[string]any{"stableFor": "1s", "masterStableFor": "1s", "consent": consent})
+}
+
+// somebodys is an exclusion that is not ours.
+const somebodys = "a-node-of-somebody-elses"
+
+func departShrink(t *testing.T, ns string, edits ...edit) *restartVoyage {
+	t.Helper()
+	v := departRestart(t, ns, edits...)
+	v.rows(cutCluster, `SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._id" = '`+somebodys+`'`)
+	return v
+}
+
+func (v *restartVoyage) scaled(set string, replicas int) bool {
+	told := slices.ContainsFunc(v.receiver.Taken(), func(d testbed.Delivery) bool { return d.Event == "scale" && d.Status == "success" })
+	return told && int(*v.set(set).Spec.Replicas) == replicas && v.isSettled(cutCluster)
+}
+
+// shrunk checks what holds after a shrink, however often the daemon was killed.
+func (v *restartVoyage) shrunk(nodes int) {
+	v.Helper()
+	rec := v.record(cutCluster)
+	assert.Nil(v, rec.Exclusions)
+	assert.Nil(v, rec.Operation)
+	assert.Equal(v, [][]string{{somebodys}}, v.rows(cutCluster, "SELECT settings['cluster']['routing']['allocation']['exclude']['_id'] FROM sys.cluster"))
+	assert.Len(v, v.rows(cutCluster, "SELECT name FROM sys.nodes"), nodes)
+	assert.NotContains(v, v.set("crate-data-hot-orders").Annotations, names.HoldAnnotation)
+	assert.Empty(v, v.rows(cutCluster, "SELECT table_name FROM sys.health WHERE health <> 'GREEN'"))
+	assert.Empty(v, v.rows(cutCluster, "SELECT node_id FROM sys.node_checks WHERE id = 1 AND acknowledged = FALSE AND passed = FALSE"))
+	v.rows(cutCluster, "REFRESH TABLE doc.none, doc.one, doc.two")
+	v.mu.Lock()
+	acked := map[string]int{}
+	for table, n := range v.acked {
+		acked[table] = n
+	}
+	v.mu.Unlock()
+	for _, table := range replicaTables {
+		rows, err := strconv.Atoi(v.rows(cutCluster, "SELECT count(*) FROM doc."+table)[0][0])
+		require.NoError(v, err)
+		assert.GreaterOrEqual(v, rows, acked[table], "acknowledged rows of doc.%s, which has a shard on no node that left", table)
+	}
+}
+
+func TestNodesLeaveEmptyAndAGroupIsRemoved(t *testing.T) {
+	t.Parallel()
+	v := departShrink(t, "shrink", with(replicasOfHot, 5), with("spec.nodes.data.1", group("cold", 1)))
+	daemon := v.sail("", "")
+	v.settled(cutCluster)
+	v.define(with(replicasOfHot, 3))
+	v.eventually("two voters have left", restartPatience, func() bool { return v.scaled("crate-data-hot-orders", 3) })
+	v.shrunk(4)
+
+	v.define(with(replicasOfHot, 3), with("spec.nodes.data.1", nil))
+	v.refusedFor(cutCluster, "group-removal-consent")
+	v.define(with(replicasOfHot, 3), with("spec.nodes.data.1", nil), scaling("remove-group"))
+	v.eventually("the group is gone", restartPatience, func() bool {
+		_, err := bed.Admin.AppsV1().StatefulSets(v.ns).Get(v.ctx, "crate-data-cold-orders", metav1.GetOptions{})
+		return err != nil && v.isSettled(cutCluster)
+	})
+	v.shrunk(3)
+	claims, err := bed.Admin.CoreV1().PersistentVolumeClaims(v.ns).List(v.ctx, metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Len(t, claims.Items, 12, "volume claims stay")
+
+	// Git says otherwise midway.
+	v.define(with(replicasOfHot, 2), with("spec.nodes.data.1", nil), scaling("two-masters"))
+	v.until("a drain has begun, or a table does not fit", func() bool {
+		return v.record(cutCluster).Exclusions != nil || slices.Contains(v.refusals(cutCluster), "replicas-do-not-fit")
+	})
+	require.Contains(t, v.refusals(cutCluster), "replicas-do-not-fit", "doc.two wants three copies")
+	v.rows(cutCluster, "ALTER TABLE doc.two SET (number_of_replicas = '0-2')")
+	v.eventually("a drain has begun", restartPatience, func() bool { return v.record(cutCluster).Operation != nil })
+	v.define(with(replicasOfHot, 3), with("spec.nodes.data.1", nil), scaling())
+	v.eventually("the exclusions are given back", restartPatience, func() bool {
+		return v.isSettled(cutCluster) && int(*v.set("crate-data-hot-orders").Spec.Replicas) == 3 && v.record(cutCluster).Exclusions == nil
+	})
+	v.shrunk(3)
+	v.stop(daemon)
+}
+
+func TestAShrinkKilledMidwayEndsTheSame(t *testing.T) {
+	t.Parallel()
+	v := departShrink(t, "shrink-cut", with(replicasOfHot, 4))
+	v.define(with(replicasOfHot, 3))
+	trace := filepath.Join(t.TempDir(), "writes")
+	daemon := v.sail("", trace)
+	v.eventually("it has ended", restartPatience, func() bool { return v.scaled("crate-data-hot-orders", 3) })
+	v.stop(daemon)
+	v.shrunk(3)
+	content, err := os.ReadFile(trace)
+	require.NoError(t, err)
+	writes := strings.Count(string(content), "\n")
+	t.Logf("a shrink by one node: %d writes", writes)
+	require.Greater(t, writes, 12)
+	for _, die := range []string{fmt.Sprintf("before:%d", writes/4), fmt.Sprintf("after:%d", writes/2), fmt.Sprintf("before:%d", writes*3/4)} {
+		t.Run("killed "+die, func(t *testing.T) {
+			v := departShrink(t, "shrink-"+strings.ReplaceAll(die, ":", "-"), with(replicasOfHot, 4))
+			v.define(with(replicasOfHot, 3))
+			daemon := v.sail(die, "")
+			ended := func() bool { return v.scaled("crate-data-hot-orders", 3) }
+			v.eventually("the daemon is dead, or done", restartPatience, func() bool { return !daemon.Running() || ended() })
+			if !daemon.Running() {
+				v.free()
+				daemon = v.sail("", "")
+			}
+			v.eventually("it has ended", restartPatience, ended)
+			v.stop(daemon)
+			v.shrunk(3)
+		})
+	}
+}
