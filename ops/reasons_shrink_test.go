@@ -163,3 +163,17 @@ func TestNothingBeginsBeforeExclusionsAreGivenBack(t *testing.T) {
 	assert.Equal(t, "somebody", w.exclude)
 	assert.Len(t, w.nodeNames(), 7)
 }
+
+func TestAnExclusionIsSaidOnItsStatefulSetBeforeItIsSet(t *testing.T) {
+	w := filled(t, tiers(3, 3))
+	w.desired = tiers(3, 1)
+	excludes := func(o ops.Observed) bool {
+		return slices.Contains(kinds(ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)), ops.ActionExcludeNodes)
+	}
+	w.until(func() bool { return excludes(w.observe()) })
+	o := w.observe()
+	for i := range o.Sets {
+		o.Sets[i].Hold = ""
+	}
+	assert.False(t, excludes(o), "whoever loses the record now could not tell whose it is")
+}

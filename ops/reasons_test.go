@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -112,4 +113,25 @@ func TestEachGateIsLookedAtAgainUnderTheHold(t *testing.T) {
 			assert.Equal(t, ops.StepReturn, d.Record.Operation.Step, "the hold is given back, to begin again")
 		})
 	}
+}
+
+func TestNodesThatOthersHaveAddedStay(t *testing.T) {
+	s := made(t)
+	s.o.Sets[0].Replicas = 5
+	assert.Equal(t, 5, s.decide().Effective.Sets[0].Replicas, "they may hold shards")
+	s.d.Paused = true
+	assert.Equal(t, 5, s.decide().Effective.Sets[0].Replicas)
+}
+
+func TestAHoldIsSaidOnItsStatefulSetBeforeItIsSet(t *testing.T) {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	byTemplate(w)
+	holds := func(o ops.Observed) bool {
+		return slices.Contains(kinds(ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)), ops.ActionHoldAllocation)
+	}
+	w.until(func() bool { return holds(w.observe()) })
+	o := w.observe()
+	o.Sets[0].Hold = ""
+	assert.False(t, holds(o), "whoever loses the record now could not tell whose it is")
 }
