@@ -315,9 +315,8 @@ type Explanation struct {
 	ID      int
 	Node    string
 	Primary bool
-	// Text is CrateDB's own. Reasons are the deciders' words, "data-hot-0: …"; for a
-	// shard that is started CrateDB gives none, and they are read from what is known
-	// of the other nodes.
+	// Text is CrateDB's own, and Reasons the deciders' words for each other node,
+	// "data-hot-0: …"; or, of a table whose own filters win over the cluster's, that.
 	Text    string
 	Reasons []string
 }

@@ -68,4 +68,27 @@ func TestConformance(t *testing.T) {
 		nodes := w.three("5.2.1")
 		conformance.Run(t, "five", at(nodes[0]))
 	})
+	t.Run("zones", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, quick())
+		var first *process
+		for i, zone := range []string{"a", "a", "b", "c"} {
+			p := w.start(i, "6.4.3", 4, three, "-Cnode.attr.zone="+zone)
+			if i == 0 {
+				first = p
+			}
+		}
+		w.joined(first, 4)
+		conformance.Run(t, "zones", at(first))
+	})
+	t.Run("mixed", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, quick())
+		a := w.start(0, "6.3.7", 3, "data-hot-0,data-hot-1")
+		w.start(1, "6.3.7", 3, "data-hot-0,data-hot-1")
+		w.joined(a, 2)
+		w.start(2, "6.4.3", 3, "data-hot-0,data-hot-1")
+		w.joined(a, 3)
+		conformance.Run(t, "mixed", at(a))
+	})
 }

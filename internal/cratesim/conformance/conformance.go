@@ -13,6 +13,7 @@
 //
 //	rows JSON           exactly these rows
 //	until JSON          these rows within a minute
+//	contains TEXT       an answer over HTTP with that in it
 //	count N             the rowcount
 //	error HTTP CODE SQLSTATE TEXT   the answer over HTTP, and over the PostgreSQL protocol;
 //	                    TEXT is contained in the message, "-" is any number or state
@@ -249,6 +250,10 @@ func (r *runner) run(t *testing.T, c Case) {
 			a = r.http(t, c.User, stmt)
 			return fmt.Sprint(a.Rows) == fmt.Sprint(want)
 		}, time.Minute, 50*time.Millisecond, "%s", a.raw)
+	case "contains":
+		a := r.http(t, c.User, stmt)
+		require.Equal(t, http.StatusOK, a.status, a.raw)
+		require.Contains(t, a.raw, rest)
 	case "count":
 		n, err := strconv.Atoi(rest)
 		require.NoError(t, err)

@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -35,9 +36,19 @@ func (c *Cluster) byLoad() []*Node {
 func (c *Cluster) took(bytes int64, known bool) time.Time {
 	d := c.m.opts.RecoveryBase
 	if !known {
-		d += time.Duration(float64(bytes) / float64(c.m.opts.RecoveryRate) * float64(time.Second))
+		d += time.Duration(float64(bytes) / float64(c.recoveryRate()) * float64(time.Second))
 	}
 	return c.m.now.Add(d)
+}
+
+// recoveryRate is in bytes a second: indices.recovery.max_bytes_per_sec where somebody has
+// set it, which is how a test slows moves down.
+func (c *Cluster) recoveryRate() int64 {
+	const name = "indices.recovery.max_bytes_per_sec"
+	if rate, ok := parseBytes(c.Setting(name)); ok && rate > 0 && c.Setting(name) != settingIndex[name].Default {
+		return rate
+	}
+	return c.m.opts.RecoveryRate
 }
 
 func (c *Cluster) allocateUnassigned() {
@@ -145,25 +156,40 @@ func (c *Cluster) move(cp *Copy) bool {
 	return false
 }
 
-// rebalance evens out the number of copies a node has, a few moves at a time.
-func (c *Cluster) rebalance() {
+// mayRebalance reports whether anything may move that may also stay.
+func (c *Cluster) mayRebalance() bool {
 	if c.Setting("cluster.routing.rebalance.enable") != "all" {
-		return
+		return false
 	}
-	moving := 0
-	allActive := true
+	if c.Setting("cluster.routing.allocation.allow_rebalance") == "always" {
+		return true
+	}
 	for _, ix := range c.indexes {
 		for _, s := range ix.shards {
 			for _, cp := range s.copies {
-				allActive = allActive && cp.Active()
+				if !cp.Active() {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// rebalance evens out the number of copies a node has, a few moves at a time.
+func (c *Cluster) rebalance() {
+	if !c.mayRebalance() {
+		return
+	}
+	moving := 0
+	for _, ix := range c.indexes {
+		for _, s := range ix.shards {
+			for _, cp := range s.copies {
 				if cp.target != nil {
 					moving++
 				}
 			}
 		}
-	}
-	if !allActive && c.Setting("cluster.routing.allocation.allow_rebalance") != "always" {
-		return
 	}
 	limit := c.settingInt("cluster.routing.allocation.cluster_concurrent_rebalance")
 	if limit < 0 {
@@ -263,9 +289,9 @@ func (n *Node) MoveShard(ix *Index, shard int, from, to string) *Error {
 		return ErrIllegalArgument("[move_allocation] can't move %d, failed to find it on node %s", shard, from)
 	}
 	c.takeTally()
-	v, why := c.decideForced(cp, b)
-	if v == no {
-		return ErrIllegalArgument("[move_allocation] can't move %d, from %s, to %s, since its not allowed, reason: [NO(%s)]", shard, from, to, why)
+	if v, objections := c.decideForced(cp, b); v == no {
+		return errorOf("SQLParseException", "XX000", 400, 4000, "[move_allocation] can't move %d, from {%s}{%s}, to {%s}{%s}, since its not allowed, reason: [NO(%s)]",
+			shard, a.Name, a.ID, b.Name, b.ID, strings.Join(objections, ")][NO("))
 	}
 	c.relocate(cp, b)
 	c.m.touch()
@@ -274,14 +300,15 @@ func (n *Node) MoveShard(ix *Index, shard int, from, to string) *Error {
 }
 
 // decideForced leaves enable out, which a move by hand ignores.
-func (c *Cluster) decideForced(cp *Copy, n *Node) (verdict, string) {
+func (c *Cluster) decideForced(cp *Copy, n *Node) (verdict, []string) {
 	saved, had := cp.Shard.Index.Settings["routing.allocation.enable"]
 	cp.Shard.Index.Settings["routing.allocation.enable"] = "all"
-	v, why := c.decide(cp, n, false)
+	v, _ := c.decide(cp, n, false)
+	objections := c.objections(cp, n)
 	if had {
 		cp.Shard.Index.Settings["routing.allocation.enable"] = saved
 	} else {
 		delete(cp.Shard.Index.Settings, "routing.allocation.enable")
 	}
-	return v, why
+	return v, objections
 }

@@ -90,17 +90,21 @@ func TestDrain(t *testing.T) {
 		arrange  func(*testNet, []*Node, *Table)
 		drained  bool
 		words    string // of sys.allocations for a copy that stays
+		objects  string // some node's decider
 	}{
 		{name: "everything moves", nodes: 3, replicas: "1", drained: true},
 		{name: "two copies never share a node", nodes: 3, replicas: "2",
-			words: "cannot move shard to another node, even though it is not allowed to remain on its current node"},
+			words:   "cannot move shard to another node, even though it is not allowed to remain on its current node",
+			objects: "a copy of this shard is already allocated to this node [[t]["},
 		{name: "enable=primaries holds replicas", nodes: 3, replicas: "1", arrange: func(m *testNet, ns []*Node, _ *Table) {
 			set(m.t, ns[0], true, "cluster.routing.allocation.enable", "primaries")
-		}, words: "cannot move shard to another node, even though it is not allowed to remain on its current node"},
+		}, words: "cannot move shard to another node, even though it is not allowed to remain on its current node",
+			objects: "no allocations are allowed due to cluster setting [cluster.routing.allocation.enable=primaries]"},
 		{name: "a table's own filter makes the cluster's void", nodes: 3, replicas: "1", arrange: func(m *testNet, ns []*Node, tb *Table) {
 			v := "n9"
 			require.Nil(m.t, ns[0].AlterTable(tb, nil, []Assignment{{"routing.allocation.exclude._name", &v}}))
-		}, words: "cannot rebalance as no target node exists that can both allocate this shard and improve the cluster balance"},
+		}, words: "cannot rebalance as no target node exists that can both allocate this shard and improve the cluster balance",
+			objects: "a copy of this shard is already allocated"},
 		{name: "before 5.9 both count", nodes: 3, version: Version{5, 8, 0}, replicas: "1", arrange: func(m *testNet, ns []*Node, tb *Table) {
 			v := "n9"
 			require.Nil(m.t, ns[0].AlterTable(tb, nil, []Assignment{{"routing.allocation.exclude._name", &v}}))
@@ -110,10 +114,21 @@ func TestDrain(t *testing.T) {
 				size, _ := n.Disk()
 				m.SetDiskUsed(n, size/100*86)
 			}
-		}, words: "cannot move shard to another node, even though it is not allowed to remain on its current node"},
+		}, words: "cannot move shard to another node, even though it is not allowed to remain on its current node",
+			objects: "the node is above the low watermark cluster setting [cluster.routing.allocation.disk.watermark.low=85%], using more disk space than the maximum allowed [85.0%], actual free: [1"},
+		{name: "small disks take nothing", nodes: 3, replicas: "1", arrange: func(m *testNet, ns []*Node, tb *Table) {
+			m.SetTableBytes(tb, 6<<30)
+			for _, n := range ns[:2] {
+				m.SetDiskSize(n, 4<<30)
+			}
+			set(m.t, ns[0], true, "cluster.routing.allocation.disk.watermark.high", "100%")
+			set(m.t, ns[0], true, "cluster.routing.allocation.disk.watermark.flood_stage", "100%")
+		}, words: "cannot move shard to another node, even though it is not allowed to remain on its current node",
+			objects: "the node is above the low watermark"},
 		{name: "total_shards_per_node", nodes: 3, replicas: "1", arrange: func(m *testNet, ns []*Node, _ *Table) {
 			set(m.t, ns[0], true, "cluster.routing.allocation.total_shards_per_node", "4")
-		}, words: "cannot move shard to another node, even though it is not allowed to remain on its current node"},
+		}, words: "cannot move shard to another node, even though it is not allowed to remain on its current node",
+			objects: "too many shards [4] allocated to this node, cluster setting [cluster.routing.allocation.total_shards_per_node=4]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newNet(t)
@@ -140,7 +155,8 @@ func TestDrain(t *testing.T) {
 						require.Equal(t, Started, cp.State())
 						words, decisions := leaving.Cluster().Explain(cp)
 						require.Equal(t, c.words, words)
-						require.Nil(t, decisions)
+						require.Len(t, decisions, 2, "each node but its own")
+						require.Contains(t, fmt.Sprint(decisions), c.objects)
 					}
 				}
 			}
@@ -285,6 +301,13 @@ func TestShardLimit(t *testing.T) {
 	_, err := ns[0].CreateTable(TableSpec{Schema: "doc", Name: "u", Shards: 3, Replicas: "0"})
 	require.NotNil(t, err)
 	require.Contains(t, err.Message, "this action would add [3] total shards, but this cluster currently has [10]/[12] maximum shards open;")
+	two := "2"
+	err = ns[0].AlterTable(ns[0].Tables()[0], nil, []Assignment{{"number_of_replicas", &two}})
+	require.NotNil(t, err, "more replicas are more shards")
+	require.Contains(t, err.Message, "Validation Failed: 1: this action would add [5] total shards, but this cluster currently has [10]/[12] maximum shards open;")
+	set(t, ns[0], true, exclude+"_id", ns[2].ID)
+	m.pass(10 * time.Minute)
+	require.Zero(t, copies(ns[2], ns[0].Tables()[0]), "a drain adds none: the limit is the cluster's, not a node's")
 }
 
 func TestTwoRunsWithOneSeedAreTheSame(t *testing.T) {

@@ -15,7 +15,7 @@ func (c *Cluster) NodeChecks(n *Node) []NodeCheck {
 	c.takeTally()
 	after, expected, dataOnly := n.gatewaySettings()
 	have := c.countNodes(dataOnly)
-	wait, set := parseDuration(n.setting("gateway.recover_after_time", ""))
+	wait, set := ParseDuration(n.setting("gateway.recover_after_time", ""))
 	checks := []NodeCheck{
 		{ID: 1, Severity: 2, Passed: have == 1 || have == expected, Description: "It has been detected that the 'gateway.expected_data_nodes' setting (or the deprecated 'gateway.recovery_after_nodes' setting) is not configured or it does not match the actual number of (data) nodes in the cluster."},
 		{ID: 2, Severity: 2, Passed: have == 1 || expected/2 < after && after <= expected, Description: "The cluster setting 'gateway.recover_after_data_nodes' (or the deprecated `gateway.recovery_after_nodes` setting) is not configured or it is set to a value that seems low in relation to the the maximum/expected number of (data) nodes in the cluster."},

@@ -191,7 +191,7 @@ func (c *Cluster) decide(cp *Copy, n *Node, forExistingStore bool) (verdict, str
 		return no, c.enableWords(cp)
 	}
 	if other := s.on(n); other != nil && other != cp {
-		return no, "a copy of this shard is already allocated to this node [" + s.describe(other) + "]"
+		return no, s.takenWords(other)
 	}
 	if ok, why := c.filter(s.Index, n); !ok {
 		return no, why
@@ -208,30 +208,58 @@ func (c *Cluster) decide(cp *Copy, n *Node, forExistingStore bool) (verdict, str
 	if ok, why := c.limitFits(cp, n); !ok {
 		return no, why
 	}
-	if cp.node != nil && cp.Primary && c.snapshotHolds(s) {
-		return throttled, "waiting for snapshotting of shard [" + s.name() + "] to complete on this node [" + cp.node.ID + "]"
+	if why := c.snapshotWords(cp); why != "" {
+		return throttled, why
 	}
-	source := cp.node
-	if source == nil && !cp.Primary {
-		source = s.primary().node
-	}
-	if cp.Primary && cp.node == nil {
-		if n.count.initialPrimaries >= c.tally.initial {
-			return throttled, "reached the limit of ongoing initial primary recoveries"
-		}
-		return yes, ""
-	}
-	limit := c.tally.incoming
-	if in := n.count.in; in >= limit {
-		return throttled, "reached the limit of incoming shard recoveries"
-	}
-	if source != nil && source.count.out >= limit {
-		return throttled, "reached the limit of outgoing shard recoveries"
+	if why := c.throttleWords(cp, n); why != "" {
+		return throttled, why
 	}
 	return yes, ""
 }
 
-func (s *Shard) name() string { return s.Index.Table.Name + "][" + strconv.Itoa(s.ID) }
+// snapshotWords: a primary that is being snapshotted waits.
+func (c *Cluster) snapshotWords(cp *Copy) string {
+	if cp.node == nil || !cp.Primary || !c.snapshotHolds(cp.Shard) {
+		return ""
+	}
+	return "waiting for snapshotting of shard [" + cp.Shard.name() + "] to complete on this node [" + cp.node.ID + "]"
+}
+
+// throttleWords: no more recoveries at once than a node may have.
+func (c *Cluster) throttleWords(cp *Copy, n *Node) string {
+	if cp.Primary && cp.node == nil {
+		if n.count.initialPrimaries >= c.tally.initial {
+			return "reached the limit of ongoing initial primary recoveries [" + strconv.Itoa(n.count.initialPrimaries) + "], cluster setting [cluster.routing.allocation.node_initial_primaries_recoveries=" + strconv.Itoa(c.tally.initial) + "]"
+		}
+		return ""
+	}
+	source := cp.node
+	if source == nil {
+		source = cp.Shard.primary().node
+	}
+	limit := c.tally.incoming
+	if in := n.count.in; in >= limit {
+		return "reached the limit of incoming shard recoveries [" + strconv.Itoa(in) + "], cluster setting [cluster.routing.allocation.node_concurrent_incoming_recoveries=" + strconv.Itoa(limit) + "] (can also be set via [cluster.routing.allocation.node_concurrent_recoveries])"
+	}
+	if source != nil && source.count.out >= limit {
+		return "reached the limit of outgoing shard recoveries [" + strconv.Itoa(source.count.out) + "] on the node [" + source.ID + "] which holds the primary, cluster setting [cluster.routing.allocation.node_concurrent_outgoing_recoveries=" + strconv.Itoa(limit) + "] (can also be set via [cluster.routing.allocation.node_concurrent_recoveries])"
+	}
+	return ""
+}
+
+func (s *Shard) takenWords(other *Copy) string {
+	return "a copy of this shard is already allocated to this node [" + s.describe(other) + "]"
+}
+
+// name is the shard's in messages; a partition's index has the partition in its name.
+func (s *Shard) name() string { return s.Index.name() + "][" + strconv.Itoa(s.ID) }
+
+func (ix *Index) name() string {
+	if ix.Ident == "" {
+		return ix.Table.Name
+	}
+	return ".partitioned." + ix.Table.Name + "." + ix.Ident
+}
 
 func (s *Shard) describe(cp *Copy) string {
 	id, kind := "null", "R"
@@ -294,7 +322,7 @@ func (c *Cluster) zoneFits(cp *Copy, n *Node) (bool, string) {
 			}
 		}
 		if here > most {
-			return false, "there are [" + strconv.Itoa(copies) + "] copies of this shard and [" + strconv.Itoa(len(zones)) + "] values for attribute [" + attr + "] ([" + strings.Join(zones, ", ") + "] from nodes in the cluster and no forced awareness) so there may be at most [" + strconv.Itoa(most) + "] copies of this shard allocated to nodes with each value, but (including this copy) there would be [" + strconv.Itoa(here) + "] copies allocated to nodes with [node.attr." + attr + ": " + zone + "]"
+			return false, "there are too many copies of the shard allocated to nodes with attribute [" + attr + "], there are [" + strconv.Itoa(copies) + "] total configured shard copies for this shard id and [" + strconv.Itoa(len(zones)) + "] total attribute values, expected the allocated shard count per attribute [" + strconv.Itoa(here) + "] to be less than or equal to the upper bound of the required number of shards per attribute [" + strconv.Itoa(most) + "]"
 		}
 	}
 	return true, ""
@@ -322,11 +350,17 @@ func (c *Cluster) diskFits(cp *Copy, n *Node, forExistingStore bool) (bool, stri
 		w, mark = c.tally.high, "high" // a fresh primary is empty
 	}
 	if c.freeBelow(n, w) {
-		size, used := n.Disk()
-		free := strconv.FormatFloat(float64(size-used)/float64(size)*100, 'f', 1, 64)
-		return false, "the node is above the " + mark + " watermark cluster setting [cluster.routing.allocation.disk.watermark." + mark + "=" + w.text + "], having less than the minimum required free space, actual free: [" + free + "%]"
+		return false, "the node is above the " + mark + " watermark cluster setting [cluster.routing.allocation.disk.watermark." + mark + "=" + w.text + "], " + c.freeWords(n, w)
 	}
 	return true, ""
+}
+
+func (c *Cluster) freeWords(n *Node, w watermark) string {
+	size, used := n.Disk()
+	if w.isBytes {
+		return "having less than the minimum required [" + w.text + "] free space, actual free: [" + strconv.FormatInt(size-used, 10) + "b]"
+	}
+	return "using more disk space than the maximum allowed [" + strconv.FormatFloat(w.percent, 'f', 1, 64) + "%], actual free: [" + strconv.FormatFloat(float64(size-used)/float64(size)*100, 'f', -1, 64) + "%]"
 }
 
 // limitFits is total_shards_per_node, the cluster's and the table's own.
@@ -355,7 +389,7 @@ func (c *Cluster) limitFits(cp *Copy, n *Node) (bool, string) {
 		return false, "too many shards [" + strconv.Itoa(all) + "] allocated to this node, cluster setting [cluster.routing.allocation.total_shards_per_node=" + strconv.Itoa(total) + "]"
 	}
 	if own > 0 && mine >= own {
-		return false, "too many shards [" + strconv.Itoa(mine) + "] allocated to this node for index [" + cp.Shard.Index.Table.Name + "], index setting [index.routing.allocation.total_shards_per_node=" + strconv.Itoa(own) + "]"
+		return false, "too many shards [" + strconv.Itoa(mine) + "] allocated to this node for index [" + cp.Shard.Index.name() + "], index setting [index.routing.allocation.total_shards_per_node=" + strconv.Itoa(own) + "]"
 	}
 	return true, ""
 }

@@ -55,7 +55,7 @@ func (c *Cluster) settleGateway() {
 	}
 	if c.recoverDue.IsZero() {
 		wait := c.m.opts.RecoverAfterTime
-		if d, ok := parseDuration(c.master.setting("gateway.recover_after_time", "")); ok {
+		if d, ok := ParseDuration(c.master.setting("gateway.recover_after_time", "")); ok {
 			wait = d
 		} else if expected < 0 {
 			wait = 0

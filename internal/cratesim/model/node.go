@@ -157,6 +157,12 @@ func (m *Model) SetDiskUsed(n *Node, used int64) {
 	m.settle()
 }
 
+// SetDiskSize sets how large a node's disk is, in bytes; 0 is the network's default.
+func (m *Model) SetDiskSize(n *Node, size int64) {
+	n.DiskSize = size
+	m.SetDiskUsed(n, n.DiskUsed)
+}
+
 func (n *Node) diskSize() int64 {
 	if n.DiskSize != 0 {
 		return n.DiskSize

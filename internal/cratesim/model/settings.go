@@ -21,6 +21,8 @@ const (
 	TimeSetting
 	BytesSetting
 	WatermarkSetting
+	// ListSetting is a comma list that SQL shows as an array.
+	ListSetting
 )
 
 // Setting is a setting that SQL shows.
@@ -62,7 +64,7 @@ var Settings = func() []Setting {
 	add(WatermarkSetting, true, "85%", alloc+"disk.watermark.low")
 	add(WatermarkSetting, true, "90%", alloc+"disk.watermark.high")
 	add(WatermarkSetting, true, "95%", alloc+"disk.watermark.flood_stage")
-	add(TextSetting, true, "", alloc+"awareness.attributes")
+	add(ListSetting, true, "", alloc+"awareness.attributes")
 	add(IntSetting, true, "1000", "cluster.max_shards_per_node")
 	add(TimeSetting, true, "30s", "cluster.info.update.interval")
 	enum("cluster.graceful_stop.min_availability", "PRIMARIES", "NONE", "PRIMARIES", "FULL")
@@ -145,8 +147,8 @@ func settingBool(s string) bool { return s == "true" }
 
 var durationText = regexp.MustCompile(`^(\d+(?:\.\d+)?)(nanos|micros|ms|s|m|h|d)$`)
 
-// parseDuration reads CrateDB's time values: 500ms, 1m, 2h, 0; ok is false for "".
-func parseDuration(s string) (time.Duration, bool) {
+// ParseDuration reads CrateDB's time values: 500ms, 1m, 2h, 0; ok is false for "".
+func ParseDuration(s string) (time.Duration, bool) {
 	if s == "0" || s == "-1" {
 		return 0, true
 	}
@@ -203,7 +205,7 @@ func (s *Setting) check(v string) *Error {
 			return bad(" as only [true] or [false] are allowed.")
 		}
 	case TimeSetting:
-		if _, ok := parseDuration(v); !ok {
+		if _, ok := ParseDuration(v); !ok {
 			return ErrIllegalArgument("failed to parse setting [%s] with value [%s] as a time value: unit is missing or unrecognized", s.Name, v)
 		}
 	case BytesSetting:

@@ -28,7 +28,7 @@ type TableSpec struct {
 // Table is a user's table.
 type Table struct {
 	TableSpec
-	Version Version // that made it
+	Version Version // the lowest of any node when it was made
 	index   *Index  // nil when partitioned
 	parts   []*Index
 	closed  bool
@@ -69,6 +69,9 @@ type Index struct {
 
 // Shards are the index's shards by number.
 func (ix *Index) Shards() []*Shard { return ix.shards }
+
+// Created is the lowest version of any node when the index was made.
+func (ix *Index) Created() Version { return ix.created }
 
 // Wanted is the number of replicas that the range comes to now.
 func (ix *Index) Wanted() int { return ix.want }
@@ -165,7 +168,7 @@ func (n *Node) CreateTable(spec TableSpec) (*Table, *Error) {
 	if spec.Shards == 0 {
 		spec.Shards = max(4, 2*c.dataNodes())
 	}
-	t := &Table{TableSpec: spec, Version: n.Version}
+	t := &Table{TableSpec: spec, Version: c.lowestVersion()}
 	if !t.Partitioned() {
 		ix, err := c.newIndex(t, "", nil)
 		if err != nil {
@@ -182,21 +185,14 @@ func (n *Node) CreateTable(spec TableSpec) (*Table, *Error) {
 
 // newIndex makes the shards of a table or partition, if the shard limit lets it.
 func (c *Cluster) newIndex(t *Table, ident string, values []any) (*Index, *Error) {
-	ix := &Index{Table: t, Ident: ident, Values: values, Replicas: t.Replicas, Settings: map[string]string{}, cluster: c, created: c.master.Version}
+	ix := &Index{Table: t, Ident: ident, Values: values, Replicas: t.Replicas, Settings: map[string]string{}, cluster: c, created: c.lowestVersion()}
 	for k, v := range t.Settings {
 		ix.Settings[k] = v
 	}
 	c.takeTally()
 	ix.want = c.expand(ix)
-	adds := t.Shards * (1 + ix.want)
-	open := 0
-	for _, o := range c.indexes {
-		for _, s := range o.shards {
-			open += len(s.copies)
-		}
-	}
-	if limit := c.settingInt("cluster.max_shards_per_node") * c.dataNodes(); limit > 0 && open+adds > limit {
-		return nil, ErrIllegalArgument("this action would add [%d] total shards, but this cluster currently has [%d]/[%d] maximum shards open;", adds, open, limit)
+	if err := c.shardLimit(t.Shards * (1 + ix.want)); err != nil {
+		return nil, err
 	}
 	for i := 0; i < t.Shards; i++ {
 		s := &Shard{Index: ix, ID: i}
@@ -208,6 +204,30 @@ func (c *Cluster) newIndex(t *Table, ident string, values []any) (*Index, *Error
 	}
 	c.indexes = append(c.indexes, ix)
 	return ix, nil
+}
+
+// shardLimit refuses shards beyond cluster.max_shards_per_node times the data nodes.
+func (c *Cluster) shardLimit(adds int) *Error {
+	open := 0
+	for _, ix := range c.indexes {
+		for _, s := range ix.shards {
+			open += len(s.copies)
+		}
+	}
+	if limit := c.settingInt("cluster.max_shards_per_node") * c.dataNodes(); limit > 0 && adds > 0 && open+adds > limit {
+		return errorOf("SQLParseException", "XX000", 400, 4000, "Validation Failed: 1: this action would add [%d] total shards, but this cluster currently has [%d]/[%d] maximum shards open;", adds, open, limit)
+	}
+	return nil
+}
+
+func (c *Cluster) lowestVersion() Version {
+	lowest := c.master.Version
+	for _, n := range c.members {
+		if n.alive && n.Version.Less(lowest) {
+			lowest = n.Version
+		}
+	}
+	return lowest
 }
 
 // AddPartition makes the partition of the given values; an existing one is given back.
@@ -257,8 +277,14 @@ func (n *Node) AlterTable(t *Table, only *Index, changes []Assignment) *Error {
 		return err
 	}
 	for _, ch := range changes {
+		if group, ok := strings.CutPrefix(ch.Name, filterPrefix); ok && slices.Contains(filterKinds, group) {
+			return errorOf("SQLParseException", "XX000", 400, 4000, "Cannot change a dynamic group setting, only concrete settings allowed.")
+		}
 		if ch.Name == "number_of_replicas" && ch.Value != nil {
 			if _, _, err := ParseReplicas(*ch.Value); err != nil {
+				return err
+			}
+			if err := n.cluster.replicaLimit(t, only, *ch.Value); err != nil {
 				return err
 			}
 		} else if !tableSetting(ch.Name) {
@@ -295,6 +321,20 @@ func (n *Node) AlterTable(t *Table, only *Index, changes []Assignment) *Error {
 	return nil
 }
 
+// replicaLimit is the shard limit for more replicas.
+func (c *Cluster) replicaLimit(t *Table, only *Index, replicas string) *Error {
+	c.takeTally()
+	adds := 0
+	for _, ix := range t.Indexes() {
+		if only == nil || ix == only {
+			next := *ix
+			next.Replicas = replicas
+			adds += len(ix.shards) * (c.expand(&next) - ix.want)
+		}
+	}
+	return c.shardLimit(adds)
+}
+
 // tableSetting reports whether CREATE and ALTER TABLE take the name.
 func tableSetting(name string) bool {
 	for _, p := range []string{"routing.allocation.", "blocks.", "write.wait_for_active_shards", "unassigned.node_left.delayed_timeout",
@@ -323,8 +363,16 @@ func (n *Node) SetClosed(t *Table, closed bool) *Error {
 // rows would come to.
 func (m *Model) SetBytes(ix *Index, bytes int64) {
 	ix.bytes = bytes
+	ix.cluster.shardEvent = true
 	m.touch()
 	m.settle()
+}
+
+// SetTableBytes is SetBytes for every index of a table, each getting that many.
+func (m *Model) SetTableBytes(t *Table, bytes int64) {
+	for _, ix := range t.Indexes() {
+		m.SetBytes(ix, bytes)
+	}
 }
 
 // bytes is the size of one copy of the shard.
@@ -406,7 +454,7 @@ func (n *Node) Insert(ix *Index, rows [][]any) {
 }
 
 func (ix *Index) nodeLeftDelay() time.Duration {
-	if d, ok := parseDuration(ix.Settings["unassigned.node_left.delayed_timeout"]); ok {
+	if d, ok := ParseDuration(ix.Settings["unassigned.node_left.delayed_timeout"]); ok {
 		return d
 	}
 	return ix.cluster.m.opts.NodeLeftDelay

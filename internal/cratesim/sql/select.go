@@ -109,6 +109,32 @@ func aliasOf(e expr, items []selectItem) (expr, bool) {
 	return e, false
 }
 
+// spoil blanks the column that another one, read before it, leaves NULL.
+func (s *scope) spoil(q selectStmt, items []selectItem, rows [][]any) {
+	first, then := s.table.spoils[0], s.table.spoils[1]
+	if first == "" {
+		return
+	}
+	order := []selectStmt{{items: []selectItem{{e: literal{}}}, where: q.where}}
+	for _, it := range items {
+		order = append(order, selectStmt{items: []selectItem{it}})
+	}
+	for _, part := range order {
+		read := touches(part)
+		if read[then] {
+			return
+		}
+		if !read[first] {
+			continue
+		}
+		i := slices.IndexFunc(s.table.columns, func(c colDef) bool { return c.name == then })
+		for _, r := range rows {
+			r[i] = nil
+		}
+		return
+	}
+}
+
 func (s *scope) runSelect(q selectStmt) (*Result, *model.Error) {
 	items, cols, err := s.columnsOf(q)
 	if err != nil {
@@ -119,6 +145,7 @@ func (s *scope) runSelect(q selectStmt) (*Result, *model.Error) {
 		if rows, err = s.table.rows(s.session, touches(q)); err != nil {
 			return nil, err
 		}
+		s.spoil(q, items, rows)
 	}
 	if q.where != nil {
 		var kept [][]any

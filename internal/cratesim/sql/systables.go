@@ -23,6 +23,8 @@ type virtualTable struct {
 	name    tableName
 	columns []colDef
 	rows    func(s *Session, needs map[string]bool) ([][]any, *model.Error)
+	// spoils names a column that, once read, leaves the other one NULL.
+	spoils [2]string
 }
 
 func obj(name string, children ...colDef) colDef {
@@ -116,6 +118,8 @@ func settingColumns() []colDef {
 			t = Real
 		case model.BoolSetting:
 			t = Boolean
+		case model.ListSetting:
+			t = TextArray
 		}
 		*at = append(*at, colDef{name: parts[len(parts)-1], typ: t})
 	}
@@ -144,6 +148,15 @@ func settingValues(n *model.Node) map[string]any {
 }
 
 func settingValue(st model.Setting, v string) any {
+	if st.Type == model.ListSetting {
+		list := []any{}
+		for _, part := range strings.Split(v, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				list = append(list, part)
+			}
+		}
+		return list
+	}
 	t := Text
 	switch st.Type {
 	case model.IntSetting:
@@ -294,7 +307,7 @@ func sysShards(*Session) *virtualTable {
 				state := cp.State()
 				if state == model.Unassigned {
 					// An unassigned row has no node and is never primary, even if it is one.
-					out = append(out, []any{t.Schema, t.Name, int64(sh.ID), ix.Ident, nil, false, nil, nil, "UNASSIGNED", t.Closed(), string(state), false, nil, nil, nil, nil, nil})
+					out = append(out, []any{t.Schema, t.Name, int64(sh.ID), ix.Ident, int64(0), false, nil, int64(0), "UNASSIGNED", nil, string(state), false, nil, nil, nil, nil, nil})
 					return
 				}
 				var to any
@@ -323,6 +336,7 @@ func sysShards(*Session) *virtualTable {
 
 func sysAllocations(*Session) *virtualTable {
 	return &virtualTable{
+		spoils: [2]string{"explanation", "decisions"},
 		columns: cat(txt("table_schema", "table_name", "partition_ident"), defs(Integer, "shard_id"), txt("node_id"), defs(Boolean, "primary"),
 			txt("current_state", "explanation"), one(objs("decisions", cat(txt("node_id", "node_name"), defs(TextArray, "explanations"))...))),
 		rows: func(s *Session, needs map[string]bool) ([][]any, *model.Error) {
@@ -341,15 +355,21 @@ func sysAllocations(*Session) *virtualTable {
 				}
 				if dear {
 					words, ds := s.Node.Cluster().Explain(cp)
-					explanation = words
+					if words != "" {
+						explanation = words
+					}
 					if ds != nil {
 						var list []any
 						for _, d := range ds {
-							ex := []any{}
-							for _, e := range d.Explanations {
-								ex = append(ex, e)
+							var why any
+							if d.Explanations != nil {
+								ex := []any{}
+								for _, e := range d.Explanations {
+									ex = append(ex, e)
+								}
+								why = ex
 							}
-							list = append(list, map[string]any{"node_id": d.NodeID, "node_name": d.NodeName, "explanations": ex})
+							list = append(list, map[string]any{"node_id": d.NodeID, "node_name": d.NodeName, "explanations": why})
 						}
 						decisions = list
 					}

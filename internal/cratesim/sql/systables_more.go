@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"stevedore.dev/stevedore/internal/cratesim/model"
 )
@@ -211,6 +212,10 @@ func tableSettingValues(m map[string]string) map[string]any {
 		}
 		return out
 	}
+	delay := time.Minute
+	if d, ok := model.ParseDuration(m["unassigned.node_left.delayed_timeout"]); ok {
+		delay = d
+	}
 	flag := func(name string) bool { return m["blocks."+name] == "true" }
 	total, err := convert(get("routing.allocation.total_shards_per_node", "-1"), Integer)
 	if err != nil {
@@ -220,7 +225,7 @@ func tableSettingValues(m map[string]string) map[string]any {
 		"blocks": map[string]any{"read_only": flag("read_only"), "read": flag("read"), "write": flag("write"), "metadata": flag("metadata"), "read_only_allow_delete": flag("read_only_allow_delete")},
 		"routing": map[string]any{"allocation": map[string]any{"enable": get("routing.allocation.enable", "all"), "total_shards_per_node": total,
 			"require": filters("require"), "include": filters("include"), "exclude": filters("exclude")}},
-		"unassigned":       map[string]any{"node_left": map[string]any{"delayed_timeout": int64(60000)}},
+		"unassigned":       map[string]any{"node_left": map[string]any{"delayed_timeout": delay.Milliseconds()}},
 		"write":            map[string]any{"wait_for_active_shards": get("write.wait_for_active_shards", "1")},
 		"refresh_interval": int64(1000), "codec": "default",
 	}
@@ -289,7 +294,7 @@ func infoPartitions(*Session) *virtualTable {
 						values[p] = ix.Values[i]
 					}
 					out = append(out, []any{t.Schema, t.Name, ix.Ident, values, int64(t.Shards), ix.Replicas, t.Closed(),
-						map[string]any{"created": t.Version.String(), "upgraded": nil}, tableSettingValues(ix.Settings)})
+						map[string]any{"created": ix.Created().String(), "upgraded": nil}, tableSettingValues(ix.Settings)})
 				}
 			}
 			return out, nil
