@@ -52,13 +52,16 @@ func (p *asked) readStuck(ctx context.Context, db *ops.Database) {
 
 // deciders are sys.allocations' decisions, a text for each node and reason.
 func deciders(printed string) []string {
-	var decisions []struct {
+	type decision struct {
 		Name         string   `json:"node_name"`
 		Explanations []string `json:"explanations"`
 	}
+	var decisions []decision
 	if json.Unmarshal([]byte(printed), &decisions) != nil {
 		return nil
 	}
+	// CrateDB has them in any order; two readings are to say the same.
+	slices.SortStableFunc(decisions, func(a, b decision) int { return strings.Compare(a.Name, b.Name) })
 	var out []string
 	for _, d := range decisions {
 		for _, words := range d.Explanations {

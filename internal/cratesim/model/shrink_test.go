@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -229,17 +230,29 @@ func TestATableThatWasDroppedDoesNotComeBackWithAVolume(t *testing.T) {
 
 func TestCreatedIsTheLowestVersionThatWasThere(t *testing.T) {
 	m := newNet(t)
-	old := func(s *NodeSpec) { s.Version = Version{6, 3, 7} }
-	ns := m.nodes(3, old)
-	created := func(name string) string { return m.table(m.nodes0(), name, 1, "1").Version.String() }
-	for i := 2; i >= 0; i-- {
-		require.Equal(t, "6.3.7", created(fmt.Sprint("before", i)), "also through a new node")
-		m.NodeStopped(ns[i], true)
-		m.node(i)
+	ns := m.nodes(3, func(s *NodeSpec) { s.Version = Version{6, 3, 7} })
+	created := func(name string) string {
+		n := m.nodes0()
+		return m.table(n, name, 1, "1").Version.String() + " under " + n.Cluster().Master().Version.String()
+	}
+	master := m.nodes0().Cluster().Master()
+	require.Equal(t, "6.3.7 under 6.3.7", created("first"))
+	for _, n := range append(slices.DeleteFunc(slices.Clone(ns), func(n *Node) bool { return n == master }), master) {
+		require.Contains(t, created("with"+n.Name), "6.3.7 under ")
+		m.NodeStopped(n, true)
+		fresh := n.NodeSpec
+		fresh.Version = Version{6, 4, 3}
+		_, err := m.NodeStarted(fresh)
+		require.NoError(t, err)
 		m.pass(time.Minute)
 	}
-	require.Equal(t, "6.4.3", created("after"))
-	require.Equal(t, "6.3.7", m.nodes0().Table("doc", "before2").Version.String(), "it stays what it was")
+	require.Equal(t, "6.4.3 under 6.4.3", created("last"))
+	require.Equal(t, "6.3.7", m.nodes0().Table("doc", "first").Version.String(), "it stays what it was")
+
+	// One old node is enough, whoever is the master.
+	m.node(3, func(s *NodeSpec) { s.Version, s.Master = Version{6, 3, 7}, false })
+	m.pass(time.Minute)
+	require.Equal(t, "6.3.7 under 6.4.3", created("beside an old one"))
 }
 
 func TestALoneNewNodeCannotBeDrained(t *testing.T) {
