@@ -14,7 +14,7 @@ import (
 )
 
 // loggedIn is a simulated cluster with the user system, and a session of it.
-func loggedIn(t *testing.T, version string, nodes int) (*simulated, execute.Session) {
+func loggedIn(t testing.TB, version string, nodes int) (*simulated, execute.Session) {
 	t.Helper()
 	s := simulate(t, version, nodes)
 	s.secrets["system"] = "pw-system"
@@ -26,7 +26,7 @@ func loggedIn(t *testing.T, version string, nodes int) (*simulated, execute.Sess
 	return s, session
 }
 
-func execAll(t *testing.T, session execute.Session, statements ...string) {
+func execAll(t testing.TB, session execute.Session, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
 		_, err := session.Exec(context.Background(), statement)

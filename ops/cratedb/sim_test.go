@@ -31,7 +31,7 @@ var subnets atomic.Int32
 // simulated is a cluster of simulated nodes and the ways to them: a dialer, an
 // executor with a `crash` of its own, and Secrets.
 type simulated struct {
-	t       *testing.T
+	t       testing.TB
 	dir     string
 	hub     string
 	net     string
@@ -42,7 +42,7 @@ type simulated struct {
 	objects  execute.Objects
 }
 
-func simulate(t *testing.T, version string, nodes int) *simulated {
+func simulate(t testing.TB, version string, nodes int) *simulated {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sim") // unix sockets have short names
 	require.NoError(t, err)
