@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -244,7 +243,11 @@ func (v *voyage) harm(ctx context.Context, fault Fault, before string) error {
 	}); err != nil {
 		return err
 	}
-	moment := time.NewTimer(time.Duration(v.random.Int64N(int64(harmWithin))))
+	within := harmWithin
+	if v.want.nodes == 0 {
+		within = harmSuspensionWithin
+	}
+	moment := time.NewTimer(time.Duration(v.random.Int64N(int64(within))))
 	defer moment.Stop()
 	select {
 	case <-moment.C:
@@ -256,23 +259,38 @@ func (v *voyage) harm(ctx context.Context, fault Fault, before string) error {
 		v.say("the daemon is dead, and is started again")
 		return v.startDaemon()
 	}
-	pods, err := v.nodes.pods(ctx)
-	if err != nil {
-		return err
-	}
-	pods = slices.DeleteFunc(pods, func(pod podObject) bool { return !isReady(&pod) })
-	if len(pods) == 0 {
-		v.say("there is no node to kill any more")
-		return nil
-	}
-	victim := pods[v.random.IntN(len(pods))].Name
-	v.say("%s is killed", victim)
-	return v.Bed.Sandbox.KillNode(v.Voyage.Name, victim)
+	return v.killNode(ctx)
+}
+
+// killNode kills any CrateDB process that runs, as soon as there is one: none may
+// yet, in a cluster that resumes.
+func (v *voyage) killNode(ctx context.Context) error {
+	return v.until(ctx, "a node is killed", func() (bool, error) {
+		pods, err := v.nodes.pods(ctx)
+		if err != nil {
+			return false, err
+		}
+		v.random.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+		for i := range pods {
+			if err = v.Bed.Sandbox.KillNode(v.Voyage.Name, pods[i].Name); err == nil {
+				v.say("%s is killed", pods[i].Name)
+				return true, nil
+			}
+		}
+		if len(pods) == 0 && v.want.nodes == 0 {
+			v.say("there is no node to kill any more")
+			return true, nil
+		}
+		return false, err
+	})
 }
 
 // harmWithin is how long after the beginning of an operation something is killed
-// at the latest.
-const harmWithin = 3 * time.Second
+// at the latest. A suspension is over soon.
+const (
+	harmWithin           = 3 * time.Second
+	harmSuspensionWithin = 500 * time.Millisecond
+)
 
 // record is the cluster's; the zero one while there is none.
 func (v *voyage) record(ctx context.Context) ops.Record {

@@ -7,13 +7,9 @@ import (
 	"reflect"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops"
 )
-
-type podObject = corev1.Pod
 
 // isDone: the daemon says so, and the pods are what Git wants.
 func (v *voyage) isDone(ctx context.Context, rec ops.Record) bool {
@@ -88,7 +84,12 @@ func (v *voyage) fill(ctx context.Context) error {
 	statements = append(statements, "REFRESH TABLE doc."+seed)
 	for _, t := range tables {
 		statements = append(statements, t.create())
-		if t.gone {
+		if t.blob {
+			continue
+		}
+		// Each partition is there before it is read: while one is being made, its
+		// shards cannot be.
+		for range parts {
 			batch := v.load.next.Add(1)
 			statements = append(statements, t.insertMany(batch))
 			v.load.ledgers[t.name].send(batch, seedRows)

@@ -78,7 +78,7 @@ func Full() []Voyage {
 		fault Fault
 	}{{"calm", NoFault}, {"node-killed", NodeKilled}, {"daemon-killed", DaemonKilled}} {
 		v := Voyage{Name: each.name, Version: versionBefore}
-		for _, operation := range []Operation{Grow, Restart} {
+		for _, operation := range []Operation{Grow, Restart, Upgrade, Suspend, Resume} {
 			v.Steps = append(v.Steps, Step{operation, each.fault})
 		}
 		all = append(all, v)
