@@ -243,16 +243,15 @@ func (v *voyage) harm(ctx context.Context, fault Fault, before string) error {
 	}); err != nil {
 		return err
 	}
-	within := harmWithin
-	if v.want.nodes == 0 {
-		within = harmSuspensionWithin
-	}
-	moment := time.NewTimer(time.Duration(v.random.Int64N(int64(within))))
-	defer moment.Stop()
-	select {
-	case <-moment.C:
-	case <-ctx.Done():
-		return ctx.Err()
+	// A suspension is over soon.
+	if v.want.nodes > 0 {
+		moment := time.NewTimer(time.Duration(v.random.Int64N(int64(harmWithin))))
+		defer moment.Stop()
+		select {
+		case <-moment.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	if fault == DaemonKilled {
 		v.daemon.Kill()
@@ -286,11 +285,8 @@ func (v *voyage) killNode(ctx context.Context) error {
 }
 
 // harmWithin is how long after the beginning of an operation something is killed
-// at the latest. A suspension is over soon.
-const (
-	harmWithin           = 3 * time.Second
-	harmSuspensionWithin = 500 * time.Millisecond
-)
+// at the latest.
+const harmWithin = 3 * time.Second
 
 // record is the cluster's; the zero one while there is none.
 func (v *voyage) record(ctx context.Context) ops.Record {
@@ -306,7 +302,7 @@ func (v *voyage) record(ctx context.Context) ops.Record {
 func (v *voyage) until(ctx context.Context, what string, so func() (bool, error)) error {
 	limit := time.NewTimer(v.Patience)
 	defer limit.Stop()
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		ok, err := so()

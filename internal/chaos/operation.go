@@ -78,7 +78,7 @@ func Full() []Voyage {
 		fault Fault
 	}{{"calm", NoFault}, {"node-killed", NodeKilled}, {"daemon-killed", DaemonKilled}} {
 		v := Voyage{Name: each.name, Version: versionBefore}
-		for _, operation := range []Operation{Grow, Restart, Upgrade, Suspend, Resume} {
+		for _, operation := range []Operation{Grow, Restart, Shrink, Upgrade, Suspend, Resume, Regrow} {
 			v.Steps = append(v.Steps, Step{operation, each.fault})
 		}
 		all = append(all, v)
@@ -89,7 +89,7 @@ func Full() []Voyage {
 // Short is the voyage of `make test`.
 func Short() []Voyage {
 	return []Voyage{{Name: "short", Version: versionAfter, Steps: []Step{
-		{Restart, NodeKilled}, {Grow, DaemonKilled},
+		{Restart, NodeKilled}, {Grow, DaemonKilled}, {Shrink, NoFault},
 	}}}
 }
 
