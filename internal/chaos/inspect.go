@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -117,26 +117,56 @@ func (v *voyage) drop(ctx context.Context) error {
 	return nil
 }
 
-// settings of the cluster that an operation may have changed for a while.
-type settings struct {
-	allocation any
-	tables     string
-}
+// settings are what an operation may have changed for a while: the cluster's
+// allocation, and each table's replicas and filters.
+type settings map[string]string
 
 func (v *voyage) settings(ctx context.Context) (settings, error) {
-	var s settings
+	s := settings{}
 	rows, err := v.ask(ctx, "SELECT settings['cluster']['routing'] FROM sys.cluster")
 	if err != nil {
 		return s, err
 	}
-	s.allocation = rows[0][0]
-	rows, err = v.ask(ctx, fmt.Sprintf("SELECT table_name, number_of_replicas, settings['routing'] FROM information_schema.tables WHERE table_schema IN ('doc', 'blob') AND table_name <> '%s' ORDER BY table_name", dropped))
+	s.put("cluster.routing", rows[0][0])
+	rows, err = v.ask(ctx, fmt.Sprintf("SELECT table_name, number_of_replicas, settings['routing'] FROM information_schema.tables WHERE table_schema IN ('doc', 'blob') AND table_name <> '%s'", dropped))
 	if err != nil {
 		return s, err
 	}
-	text, err := json.Marshal(rows)
-	s.tables = string(text)
-	return s, err
+	for _, row := range rows {
+		table := fmt.Sprint(row[0])
+		s.put(table+" number_of_replicas", row[1])
+		s.put(table+" routing", row[2])
+	}
+	return s, nil
+}
+
+func (s settings) put(path string, value any) {
+	if object, ok := value.(map[string]any); ok {
+		for key, inner := range object {
+			s.put(path+"."+key, inner)
+		}
+		return
+	}
+	s[path] = fmt.Sprint(value)
+}
+
+// differences to what they were, in words; none: they are the same.
+func (s settings) differences(before settings) []string {
+	var all []string
+	for path := range s {
+		if old, known := before[path]; !known {
+			all = append(all, fmt.Sprintf("%s is %q and was not set", path, s[path]))
+		} else if old != s[path] {
+			all = append(all, fmt.Sprintf("%s is %q and was %q", path, s[path], old))
+		}
+	}
+	for path, old := range before {
+		if _, known := s[path]; !known {
+			all = append(all, fmt.Sprintf("%s is not set and was %q", path, old))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // inspect counts the rows and looks at what has to be as it was.
@@ -170,9 +200,10 @@ func (v *voyage) inspect(ctx context.Context, row *Row) error {
 	if err != nil {
 		return err
 	}
-	if !reflect.DeepEqual(v.before, after) {
-		v.report.violation("%s: settings are not as they were: before %+v, now %+v", at, v.before, after)
+	for _, each := range after.differences(v.before) {
+		v.report.violation("%s: a setting is not as it was: %s", at, each)
 	}
+	v.before = after // what is wrong is said once
 	sets, err := v.sets(ctx)
 	if err != nil {
 		return err

@@ -90,3 +90,14 @@ func TestTheRetryIsCountedAndTheTailIsMeasured(t *testing.T) {
 	assert.Equal(t, 1, m.Missing)
 	assert.Zero(t, m.Reads.Statements)
 }
+
+func TestSettingsAreComparedWithWhatTheyWere(t *testing.T) {
+	t.Parallel()
+	before, after := settings{}, settings{}
+	before.put("cluster", map[string]any{"enable": "all", "exclude": map[string]any{"_name": "a"}, "gone": 1})
+	after.put("cluster", map[string]any{"enable": "primaries", "exclude": map[string]any{"_name": "a", "_id": "b"}})
+	assert.Empty(t, before.differences(before))
+	assert.Equal(t, []string{
+		`cluster.enable is "primaries" and was "all"`, `cluster.exclude._id is "b" and was not set`, `cluster.gone is not set and was "1"`,
+	}, after.differences(before))
+}
