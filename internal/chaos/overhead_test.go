@@ -24,7 +24,6 @@ import (
 func BenchmarkOverhead(b *testing.B) {
 	for _, c := range []struct {
 		name      string
-		nodes     int
 		operation Operation
 		back      *Operation
 		// changed is how many nodes are restarted, or leave.
@@ -34,12 +33,14 @@ func BenchmarkOverhead(b *testing.B) {
 		waits time.Duration
 	}{
 		{name: "restart", operation: Restart, changed: 3, waits: time.Second},
+		{name: "shrink", operation: Shrink, back: &Grow, changed: 2},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			v := berth(b, "overhead-"+c.name)
 			if c.back != nil {
 				v.carryOut(b, *c.back)
 			}
+			b.ResetTimer()
 			var overhead, wall, busy time.Duration
 			for n := range b.N {
 				if n > 0 && c.back != nil {
