@@ -3,6 +3,7 @@ package cratesim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -282,6 +283,31 @@ func TestInsertOfWhatASelectFinds(t *testing.T) {
 	require.Equal(t, 2, w.local(p, into).Count, "what is there already does not count")
 	require.Equal(t, 0, w.local(p, into).Count)
 	require.EqualValues(t, 3, w.local(p, "SELECT count(*) FROM t WHERE batch = 7").Rows[0][0])
+}
+
+// Who counts what was acknowledged by the answer's status counts too much.
+func TestAnInsertOfASelectAnswersWithTheRowsThatCouldBeWritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, quick())
+	nodes := w.three("6.4.3")
+	require.Equal(t, 200, w.local(nodes[0], "CREATE TABLE source (n INT PRIMARY KEY) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 2)").status)
+	require.Equal(t, 200, w.local(nodes[0], "CREATE TABLE t (id TEXT PRIMARY KEY) CLUSTERED INTO 3 SHARDS WITH (number_of_replicas = 0)").status)
+	w.eventually("all is green", func() bool {
+		return len(w.local(nodes[0], "SELECT health FROM sys.health WHERE health <> 'GREEN'").Rows) == 0
+	})
+	for n := range 40 {
+		require.Equal(t, 1, w.local(nodes[0], fmt.Sprintf("INSERT INTO source (n) VALUES (%d)", n)).Count)
+	}
+	nodes[2].stop()
+	w.joined(nodes[0], 2)
+	a := w.local(nodes[0], "INSERT INTO t (id) (SELECT 'row ' || n FROM source)")
+	require.Equal(t, 200, a.status, a.raw)
+	require.Greater(t, a.Count, 0)
+	require.Less(t, a.Count, 40)
+	again := w.start(2, "6.4.3", 3, "")
+	w.joined(again, 3)
+	w.eventually("the table is back", func() bool { return w.local(again, "SELECT id FROM t").status == 200 })
+	require.EqualValues(t, a.Count, w.local(again, "SELECT count(*) FROM t").Rows[0][0])
 }
 
 func TestBlobs(t *testing.T) {

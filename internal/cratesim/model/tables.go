@@ -1,6 +1,7 @@
 package model
 
 import (
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -417,12 +418,30 @@ func (ix *Index) ReadGate() *Error {
 	return nil
 }
 
-// WriteGate fails as an INSERT does: held for a minute where a primary is away, or where
-// write.wait_for_active_shards asks for more copies than there are.
+// WriteGate fails as a write to the whole index does: held for a minute where a
+// primary is away, or where write.wait_for_active_shards asks for more copies than there
+// are.
 func (n *Node) WriteGate(ix *Index) *Error {
+	for _, s := range ix.shards {
+		if err := n.writeGate(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// InsertGate fails as a write of one row does, by the shard that the row's key belongs to.
+func (n *Node) InsertGate(ix *Index, key string) *Error {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(key))
+	return n.writeGate(ix.shards[int(sum.Sum32())%len(ix.shards)])
+}
+
+func (n *Node) writeGate(s *Shard) *Error {
 	if !n.HasMaster() {
 		return errWriteNoMaster()
 	}
+	ix := s.Index
 	need := 1
 	switch w := ix.Settings["write.wait_for_active_shards"]; w {
 	case "":
@@ -431,18 +450,16 @@ func (n *Node) WriteGate(ix *Index) *Error {
 	default:
 		need, _ = strconv.Atoi(w)
 	}
-	for _, s := range ix.shards {
-		active := 0
-		for _, cp := range s.copies {
-			if cp.Active() {
-				active++
-			}
+	active := 0
+	for _, cp := range s.copies {
+		if cp.Active() {
+			active++
 		}
-		if !s.primaryActive() || active < need {
-			err := errShardUnavailable(ix.Table.FullName(), s.ID)
-			err.Wait = writeTimeout
-			return err
-		}
+	}
+	if !s.primaryActive() || active < need {
+		err := errShardUnavailable(ix.Table.FullName(), s.ID)
+		err.Wait = writeTimeout
+		return err
 	}
 	return nil
 }

@@ -316,7 +316,10 @@ func (s *Session) insert(free *scope, q insert) (*Result, *model.Error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.Node.WriteGate(ix); err != nil {
+		if err := s.Node.InsertGate(ix, keyOf(t, row)); err != nil {
+			if q.query != nil && s.Node.HasMaster() {
+				continue // CrateDB answers with the rows that it could write
+			}
 			return nil, err
 		}
 		if duplicate(t, ix, row) {
@@ -384,6 +387,19 @@ func (s *Session) indexFor(t *model.Table, row []any) (*model.Index, *model.Erro
 		}
 	}
 	return s.Node.AddPartition(t, partitionIdent(values), values)
+}
+
+// keyOf is what decides on a row's shard: its primary key, or all of it without one.
+func keyOf(t *model.Table, row []any) string {
+	var key strings.Builder
+	keyed := slices.ContainsFunc(t.Columns, func(c model.Column) bool { return c.PrimaryKey })
+	for i, c := range t.Columns {
+		if c.PrimaryKey || !keyed {
+			key.WriteString(text(row[i]))
+			key.WriteByte(0)
+		}
+	}
+	return key.String()
 }
 
 func duplicate(t *model.Table, ix *model.Index, row []any) bool {
