@@ -260,6 +260,13 @@ func TestNamesAndTextsAreQuoted(t *testing.T) {
 	assert.Equal(t, []string{"crash: SET LICENSE 'it''s'"}, s.told)
 }
 
+// What is given back is as it was: without a list, if there was none.
+func TestATablesExcludeListThatBecomesEmptyIsTakenOff(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, `ALTER TABLE "doc"."t" SET ("routing.allocation.exclude._id" = 'a,b')`, setTableExcluded("doc", "t", []string{"a", "b"}))
+	assert.Equal(t, `ALTER TABLE "doc"."t" RESET ("routing.allocation.exclude._id")`, setTableExcluded("doc", "t", nil))
+}
+
 func TestAnUnknownActionIsAnError(t *testing.T) {
 	_, err := execute.Run(context.Background(), ops.Action{Kind: "no-such"}, execute.Tools{})
 	require.Error(t, err)

@@ -40,8 +40,15 @@ func setExcluded(ids []string) string {
 }
 
 // setTableExcluded also changes each partition, and what new ones are made with.
+// A list that becomes empty is taken off: an empty one is a setting too, which
+// was not there before.
 func setTableExcluded(schema, table string, ids []string) string {
-	return "ALTER TABLE " + identifier(schema) + "." + identifier(table) + ` SET ("routing.allocation.exclude._id" = ` + literal(strings.Join(ids, ",")) + ")"
+	const setting = `"routing.allocation.exclude._id"`
+	alter := "ALTER TABLE " + identifier(schema) + "." + identifier(table)
+	if len(ids) == 0 {
+		return alter + " RESET (" + setting + ")"
+	}
+	return alter + " SET (" + setting + " = " + literal(strings.Join(ids, ",")) + ")"
 }
 
 const (
