@@ -56,9 +56,14 @@ func (v *voyage) settle(ctx context.Context) error {
 
 // ask asks any node, as the application's user.
 func (v *voyage) ask(ctx context.Context, statement string) ([][]any, error) {
+	a, err := v.answer(ctx, statement)
+	return a.rows, err
+}
+
+func (v *voyage) answer(ctx context.Context, statement string) (answer, error) {
 	pods, err := v.nodes.pods(ctx)
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	for i := range pods {
 		if !isReady(&pods[i]) {
@@ -68,11 +73,11 @@ func (v *voyage) ask(ctx context.Context, statement string) ([][]any, error) {
 		defer cancel()
 		a, err := v.asks.overHTTP(ctx, pods[i].Status.PodIP, statement)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", statement, err)
+			return answer{}, fmt.Errorf("%s: %w", statement, err)
 		}
-		return a.rows, nil
+		return a, nil
 	}
-	return nil, errNoNode
+	return answer{}, errNoNode
 }
 
 // fill makes the tables, and what is to be dropped with rows in it.
@@ -84,17 +89,6 @@ func (v *voyage) fill(ctx context.Context) error {
 	statements = append(statements, "REFRESH TABLE doc."+seed)
 	for _, t := range tables {
 		statements = append(statements, t.create())
-		if t.blob {
-			continue
-		}
-		// Each partition is there before it is read: while one is being made, its
-		// shards cannot be.
-		for range parts {
-			batch := v.load.next.Add(1)
-			statements = append(statements, t.insertMany(batch))
-			v.load.ledgers[t.name].send(batch, seedRows)
-			v.load.ledgers[t.name].ack(batch, seedRows)
-		}
 	}
 	for _, statement := range statements {
 		if _, err := v.ask(ctx, statement); err != nil {
@@ -104,8 +98,33 @@ func (v *voyage) fill(ctx context.Context) error {
 	if err := v.settle(ctx); err != nil {
 		return err
 	}
+	// Each partition is there before it is read: while one is being made, its
+	// shards cannot be.
+	for _, t := range tables {
+		if t.blob {
+			continue
+		}
+		for range parts {
+			if err := v.insert(ctx, t); err != nil {
+				return err
+			}
+		}
+	}
+	if err := v.settle(ctx); err != nil {
+		return err
+	}
 	var err error
 	v.before, err = v.settings(ctx)
+	return err
+}
+
+func (v *voyage) insert(ctx context.Context, t table) error {
+	batch := v.load.next.Add(1)
+	v.load.ledgers[t.name].send(batch, seedRows)
+	a, err := v.answer(ctx, t.insertMany(batch))
+	if err == nil {
+		v.load.ledgers[t.name].ack(batch, a.count)
+	}
 	return err
 }
 

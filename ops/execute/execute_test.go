@@ -24,6 +24,8 @@ type script struct {
 	// answers of crash, by what a statement begins with.
 	answers map[string]string
 	told    []string
+	// rows that answer every query.
+	rows [][]string
 }
 
 func (s *script) fail(statement string) error {
@@ -80,7 +82,7 @@ func (t *talk) Exec(_ context.Context, statement string, arguments ...any) (int6
 }
 
 func (t *talk) Strings(_ context.Context, query string, _ ...any) ([][]string, error) {
-	return nil, t.fail(query)
+	return t.rows, t.fail(query)
 }
 
 func (s *script) tools() execute.Tools {
@@ -262,9 +264,23 @@ func TestNamesAndTextsAreQuoted(t *testing.T) {
 
 // What is given back is as it was: without a list, if there was none.
 func TestATablesExcludeListThatBecomesEmptyIsTakenOff(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, `ALTER TABLE "doc"."t" SET ("routing.allocation.exclude._id" = 'a,b')`, setTableExcluded("doc", "t", []string{"a", "b"}))
-	assert.Equal(t, `ALTER TABLE "doc"."t" RESET ("routing.allocation.exclude._id")`, setTableExcluded("doc", "t", nil))
+	for _, c := range []struct {
+		name, there, before, told string
+		kind                      ops.ActionKind
+	}{
+		{"ours is put on", "", "", `SET ("routing.allocation.exclude._id" = 'ours')`, ops.ActionExcludeInTable},
+		{"to another's", "a", "a", `SET ("routing.allocation.exclude._id" = 'a,ours')`, ops.ActionExcludeInTable},
+		{"ours is taken off", "ours", "", `RESET ("routing.allocation.exclude._id")`, ops.ActionIncludeInTable},
+		{"another's stays", "a,ours", "a", `SET ("routing.allocation.exclude._id" = 'a')`, ops.ActionIncludeInTable},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScript("system/real")
+			s.rows = [][]string{{c.there}}
+			_, err := execute.Run(t.Context(), ops.Action{Kind: c.kind, Pod: "p", SystemSecret: "system", Table: "doc.t", NodeIDs: "ours", Before: c.before}, s.tools())
+			require.NoError(t, err)
+			assert.Contains(t, s.told, `ALTER TABLE "doc"."t" `+c.told)
+		})
+	}
 }
 
 func TestAnUnknownActionIsAnError(t *testing.T) {

@@ -431,10 +431,13 @@ func (n *Node) WriteGate(ix *Index) *Error {
 }
 
 // InsertGate fails as a write of one row does, by the shard that the row's key belongs to.
-func (n *Node) InsertGate(ix *Index, key string) *Error {
+// Away means that the shard was there before: an INSERT of many rows leaves its rows out,
+// while it waits for a new one.
+func (n *Node) InsertGate(ix *Index, key string) (err *Error, away bool) {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(key))
-	return n.writeGate(ix.shards[int(sum.Sum32())%len(ix.shards)])
+	s := ix.shards[int(sum.Sum32())%len(ix.shards)]
+	return n.writeGate(s), n.HasMaster() && s.allocated && !s.primaryActive()
 }
 
 func (n *Node) writeGate(s *Shard) *Error {

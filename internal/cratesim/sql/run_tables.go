@@ -316,8 +316,8 @@ func (s *Session) insert(free *scope, q insert) (*Result, *model.Error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.Node.InsertGate(ix, keyOf(t, row)); err != nil {
-			if q.query != nil && s.Node.HasMaster() {
+		if err, away := s.Node.InsertGate(ix, keyOf(t, row)); err != nil {
+			if q.query != nil && away {
 				continue // CrateDB answers with the rows that it could write
 			}
 			return nil, err
