@@ -90,7 +90,7 @@ func TestNodesLeaveEmptyAndAGroupIsRemoved(t *testing.T) {
 	require.Contains(t, v.refusals(cutCluster), "replicas-do-not-fit", "doc.two wants three copies")
 	v.rows(cutCluster, "ALTER TABLE doc.two SET (number_of_replicas = '0-2')")
 	v.eventually("a drain has begun", restartPatience, func() bool { return v.record(cutCluster).Operation != nil })
-	v.define(with(replicasOfHot, 3), with("spec.nodes.data.1", nil), scaling())
+	v.define(with(replicasOfHot, 3), with("spec.nodes.data.1", nil), scaling("two-masters"))
 	v.eventually("the exclusions are given back", restartPatience, func() bool {
 		return v.isSettled(cutCluster) && int(*v.set("crate-data-hot-orders").Spec.Replicas) == 3 && v.record(cutCluster).Exclusions == nil
 	})
