@@ -235,6 +235,10 @@ type Database struct {
 	// could not be read.
 	Allocation string
 
+	// Unreplicated are tables and partitions with a number_of_replicas of 0, at most
+	// 20; UnreplicatedKnown is false when they could not be read.
+	Unreplicated      []string
+	UnreplicatedKnown bool
 	// Effective are the cluster settings that SettingsToRead names, as CrateDB prints
 	// them; what could not be read is absent. SettingsAsked are those that were asked
 	// for.

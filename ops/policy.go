@@ -12,6 +12,9 @@ type Policy struct {
 	ScaleTimeout time.Duration
 	// RestartTimeout bounds a rolling restart, over all its steps; default 3600 s.
 	RestartTimeout time.Duration
+	// BudgetTimeout is how long the budget of the data nodes may stand at 0 before it
+	// is told; default 1800 s.
+	BudgetTimeout time.Duration
 	// PodTimeout bounds how long the first pod on a new template may take to
 	// join, and is never longer than RestartTimeout; default 900 s.
 	PodTimeout time.Duration

@@ -46,6 +46,8 @@ type Record struct {
 	Suspended []RecordedSet `json:"suspended,omitempty"`
 	// Budgets are the effective disruption budgets.
 	Budgets []Budget `json:"budgets,omitempty"`
+	// Budget is what is remembered of the data nodes' budget.
+	Budget BudgetState `json:"budget"`
 	// Saved are the last effective StatefulSet objects; Decide never reads them.
 	Saved Saved `json:"saved,omitempty"`
 	// Hold in the database; nil when there is none. It is recorded before it is set

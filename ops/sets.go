@@ -1,11 +1,5 @@
 package ops
 
-import (
-	"slices"
-
-	"stevedore.dev/stevedore/internal/names"
-)
-
 // create makes the wanted sets effective when nothing was before.
 func (t *turn) create() {
 	if t.blocked {
@@ -136,96 +130,4 @@ func (t *turn) effective() {
 	t.d2.Effective.Sets = sets
 	t.budgets()
 	t.d2.Effective.Budgets = t.r.Budgets
-}
-
-// budgets stand at 0 while a pod is down or a table that waiting can protect
-// lacks a copy, else at 1. What is not known changes nothing.
-func (t *turn) budgets() {
-	if !t.r.Bootstrap.Done || t.down() {
-		t.setBudgets(func(Budget) int { return 1 })
-		return
-	}
-	data, masters, dataNodes := 0, 0, 0
-	for _, s := range t.r.Sets {
-		down := s.Replicas
-		for ordinal := range s.Replicas {
-			if p := t.pod(s.Name, ordinal); p != nil && p.Ready && !p.Terminating {
-				down--
-			}
-		}
-		if s.Group == names.MasterGroup {
-			masters += down
-		} else {
-			data += down
-			dataNodes += s.Replicas
-		}
-	}
-	h := &t.o.Database.Health
-	t.setBudgets(func(b Budget) int {
-		down := data
-		if t.takesDown() {
-			return 0 // closed before the pod goes, or another may go with it
-		}
-		if b.Name == names.MasterBudget(t.d.Name) {
-			return open(masters == 0)
-		}
-		switch {
-		case down > 0 || h.Colour == Red:
-			return 0
-		case h.Colour == Yellow:
-			// One node has nowhere to put a copy: no waiting protects it.
-			return open(dataNodes == 1 || t.d.Operations.SettledYellow == "proceed" && t.settled())
-		case h.Colour == Green && t.o.Database.Recovered == Yes:
-			return 1
-		}
-		return b.MaxUnavailable
-	})
-}
-
-// settled is a yellow that waiting does not mend: every node is there, and each
-// copy that is missing is on no node, so that none is on its way.
-func (t *turn) settled() bool {
-	c := t.nodes(t.r.Sets)
-	db := &t.o.Database
-	return db.ShardsKnown && int64(db.Unassigned) >= db.Health.Underreplicated && c.joined == c.wanted
-}
-
-func open(yes bool) int {
-	if yes {
-		return 1
-	}
-	return 0
-}
-
-// setBudgets puts the value of each wanted budget into the record.
-func (t *turn) setBudgets(value func(Budget) int) {
-	if t.d.Removed {
-		return
-	}
-	same := len(t.r.Budgets) == len(t.d.Budgets)
-	for i, name := range t.d.Budgets {
-		b := Budget{Name: name, MaxUnavailable: 1}
-		if same && t.r.Budgets[i].Name == name {
-			b = t.r.Budgets[i]
-		} else if old := slices.IndexFunc(t.r.Budgets, func(b Budget) bool { return b.Name == name }); old >= 0 {
-			b = t.r.Budgets[old]
-		}
-		b.MaxUnavailable = value(b)
-		if !same || t.r.Budgets[i] != b {
-			same = false
-		}
-	}
-	if same {
-		return
-	}
-	next := make([]Budget, len(t.d.Budgets))
-	for i, name := range t.d.Budgets {
-		b := Budget{Name: name, MaxUnavailable: 1}
-		if old := slices.IndexFunc(t.r.Budgets, func(b Budget) bool { return b.Name == name }); old >= 0 {
-			b = t.r.Budgets[old]
-		}
-		b.MaxUnavailable = value(b)
-		next[i] = b
-	}
-	t.r.Budgets = next
 }

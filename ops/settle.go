@@ -58,7 +58,7 @@ func (r *Record) Equal(o *Record) bool {
 		!slices.Equal(r.Bootstrap.Users, o.Bootstrap.Users),
 		!slices.Equal(r.Sets, o.Sets), !slices.Equal(r.Suspended, o.Suspended), !slices.Equal(r.Budgets, o.Budgets),
 		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained,
-		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !slices.Equal(r.Settings, o.Settings), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion,
+		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !slices.Equal(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion,
 		r.RecoverDue != o.RecoverDue, !r.Operation.equal(o.Operation), len(r.Saved) != len(o.Saved):
 		return false
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/ops"
+
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -89,8 +91,8 @@ func TestDocumentedDefaultsAndConsentsAreTheRealOnes(t *testing.T) {
 	var o definition.Operations
 	definition.Defaults(&o)
 	for field, want := range map[string]time.Duration{
-		"stableFor": o.StableFor, "masterStableFor": o.MasterStableFor, "bootstrapTimeout": o.BootstrapTimeout,
-		"scaleTimeout": o.ScaleTimeout, "restartTimeout": o.RestartTimeout,
+		"stableFor": ops.DefaultStableFor, "masterStableFor": ops.DefaultMasterStableFor, "bootstrapTimeout": ops.DefaultBootstrapTimeout,
+		"scaleTimeout": ops.DefaultScaleTimeout, "restartTimeout": ops.DefaultRestartTimeout, "budgetTimeout": ops.DefaultBudgetTimeout,
 	} {
 		got, err := time.ParseDuration(rows["spec.operations."+field][1])
 		require.NoError(t, err, field)

@@ -103,7 +103,7 @@ prefix CRATEDB_OPERATOR_.`,
 	flags.StringVar(&databaseCA, "database-ca-file", "", "PEM certificates that the databases' certificates are verified against")
 	flags.StringVar(&listen, "listen", ":8080", "address of /metrics, /healthz and /readyz; empty: none")
 	flags.BoolVar(&once, "once", false, "end when each cluster is as it is wanted, or cannot get there by itself (exit code 1)")
-	flags.DurationVar(&look, "look-interval", 30*time.Second, "time between two looks at a cluster where nothing happens")
+	flags.DurationVar(&look, "look-interval", 8*time.Second, "time between two looks at a cluster where nothing happens; what only the database shows is seen this late")
 	flags.StringVar(&logFormat, "log-format", "text", "text or json")
 	flags.BoolVarP(&verbose, "verbose", "v", false, "log more")
 	flags.StringVar(&lease.Namespace, "lease-namespace", names.DaemonNamespace, "namespace of the Lease")
@@ -113,6 +113,20 @@ prefix CRATEDB_OPERATOR_.`,
 	flags.IntVar(&policy.MaxDisruptedClusters, "max-disrupted-clusters", 1, "clusters that one commit may disrupt at the same time")
 	flags.IntVar(&parallelWrite, "max-concurrent-writes", 16, "clusters that write to the API server at the same time")
 	flags.DurationVar(&policy.BootstrapTimeout, "bootstrap-timeout", 0, "when a bootstrap is reported as failed; it goes on (default 30m, a definition's own wins)")
+	for _, wait := range []struct {
+		name  string
+		value *time.Duration
+		usage string
+	}{
+		{"restart-timeout", &policy.RestartTimeout, "when a rolling restart is reported as failed; it goes on (default 1h, a definition's own wins)"},
+		{"pod-timeout", &policy.PodTimeout, "how long the first pod on a new template may take to join before the template goes back (default 15m, never more than the restart's timeout)"},
+		{"stable-for", &policy.StableFor, "how long the cluster has to be green with the same nodes before the next step (default 1m, a definition's own wins)"},
+		{"master-stable-for", &policy.MasterStableFor, "how long the master has to be the same before an operation begins (default 2m, a definition's own wins)"},
+		{"budget-timeout", &policy.BudgetTimeout, "how long the disruption budget of data nodes may stand at 0 before an event says so (default 30m, a definition's own wins)"},
+		{"reading-age", &policy.ReadingAge, "how old a reading of the database may be for a step that takes a node down (default 2m)"},
+	} {
+		flags.DurationVar(wait.value, wait.name, 0, wait.usage)
+	}
 	flags.DurationVar(&policy.ScaleTimeout, "scale-timeout", 0, "when a grow is reported as failed; it goes on (default 1h, a definition's own wins)")
 	return cmd
 }

@@ -51,7 +51,7 @@ type Options struct {
 	Listen string
 	// Once ends Run when each cluster is done, or cannot go on by itself.
 	Once bool
-	// Interval between two looks at a cluster where nothing happens; 0: 30 s.
+	// Interval between two looks at a cluster where nothing happens; 0: 8 s.
 	Interval time.Duration
 	// MaxConcurrentWrites bounds the clusters that write to the API server at
 	// the same time; 0: 16.
@@ -61,9 +61,13 @@ type Options struct {
 	Log     *slog.Logger
 }
 
+// defaultInterval is below the ten seconds in which a budget has to follow what
+// only the database shows. A look in sync asks the database and nobody else.
+const defaultInterval = 8 * time.Second
+
 func (o Options) withDefaults() Options {
 	if o.Interval <= 0 {
-		o.Interval = 30 * time.Second
+		o.Interval = defaultInterval
 	}
 	if o.MaxConcurrentWrites <= 0 {
 		o.MaxConcurrentWrites = 16

@@ -91,6 +91,7 @@ func (c Client) Observe(ctx context.Context, target Target) ops.Database {
 	db.Contact, db.Error = ops.Yes, ""
 	db.ClusterID, db.ClusterName, db.MasterNode = chosen.answer.ClusterID, chosen.name, chosen.master
 	chosen.read(ctx, &db)
+	chosen.readUnreplicated(ctx, &db)
 	chosen.readSettings(ctx, target.Settings, &db)
 	if target.Detailed {
 		chosen.readDetail(ctx, &db)

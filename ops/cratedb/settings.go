@@ -2,6 +2,7 @@ package cratedb
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/ops"
@@ -35,4 +36,29 @@ func (p *asked) readSettings(ctx context.Context, names []string, db *ops.Databa
 	for _, name := range names {
 		ask([]string{name})
 	}
+}
+
+// Statements for tables that have no replicas by choice.
+const (
+	unreplicatedTables     = `SELECT table_schema, table_name FROM information_schema.tables WHERE number_of_replicas = '0' AND table_schema NOT IN ('sys', 'information_schema', 'pg_catalog') LIMIT 20`
+	unreplicatedPartitions = `SELECT table_schema, table_name FROM information_schema.table_partitions WHERE number_of_replicas = '0' LIMIT 20`
+)
+
+// readUnreplicated names tables of which each shard has one copy and no other.
+func (p *asked) readUnreplicated(ctx context.Context, db *ops.Database) {
+	tables, err := p.session.Strings(ctx, unreplicatedTables)
+	if err != nil {
+		return
+	}
+	partitions, err := p.session.Strings(ctx, unreplicatedPartitions)
+	if err != nil {
+		return
+	}
+	db.UnreplicatedKnown = true
+	for _, r := range slices.Concat(tables, partitions) {
+		if name := r[0] + "." + r[1]; len(db.Unreplicated) < maxTables && !slices.Contains(db.Unreplicated, name) {
+			db.Unreplicated = append(db.Unreplicated, name)
+		}
+	}
+	slices.Sort(db.Unreplicated)
 }

@@ -276,8 +276,8 @@ func operationsOf(n *yaml.Node) Operations {
 	o := Operations{
 		StableFor: duration(n, "stableFor"), MasterStableFor: duration(n, "masterStableFor"),
 		BootstrapTimeout: duration(n, "bootstrapTimeout"), ScaleTimeout: duration(n, "scaleTimeout"),
-		RestartTimeout: duration(n, "restartTimeout"),
-		Unreplicated:   str(n, "unreplicated"), SettledYellow: str(n, "settledYellow"),
+		RestartTimeout: duration(n, "restartTimeout"), BudgetTimeout: duration(n, "budgetTimeout"),
+		Unreplicated: str(n, "unreplicated"), SettledYellow: str(n, "settledYellow"),
 		RestartBy: str(n, "restartBy"), Base: str(n, "base"),
 	}
 	for _, c := range located.Items(located.Get(n, "consent")) {
@@ -287,22 +287,8 @@ func operationsOf(n *yaml.Node) Operations {
 	return o
 }
 
-// Defaults fills what a definition leaves open.
+// Defaults fills what a definition leaves open; durations are the daemon's to fill.
 func Defaults(o *Operations) {
-	for _, d := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{
-		{&o.StableFor, 60 * time.Second},
-		{&o.MasterStableFor, 120 * time.Second},
-		{&o.BootstrapTimeout, 1800 * time.Second},
-		{&o.ScaleTimeout, 3600 * time.Second},
-		{&o.RestartTimeout, 3600 * time.Second},
-	} {
-		if *d.field == 0 {
-			*d.field = d.value
-		}
-	}
 	for _, d := range []struct {
 		field *string
 		value string

@@ -95,8 +95,7 @@ func TestOperationsAndPatchesAreDecoded(t *testing.T) {
 	require.Empty(t, texts(problems))
 	require.Equal(t, definition.Operations{
 		Consent:   []definition.Consent{definition.ConsentSuspend, definition.ConsentTakeOver},
-		StableFor: time.Second, MasterStableFor: 2 * time.Minute, BootstrapTimeout: 30 * time.Minute,
-		ScaleTimeout: time.Hour, RestartTimeout: time.Hour, Unreplicated: "proceed", SettledYellow: "proceed",
+		StableFor: time.Second, Unreplicated: "proceed", SettledYellow: "proceed",
 		RestartBy: "pod", Base: "v1",
 	}, db.Spec.Operations)
 	require.Equal(t, []definition.Patch{

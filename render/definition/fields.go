@@ -166,7 +166,7 @@ func operations() field {
 		list("consent", "", text("", checkConsent)),
 		text("stableFor", checkDuration), text("masterStableFor", checkDuration),
 		text("bootstrapTimeout", checkDuration), text("scaleTimeout", checkDuration),
-		text("restartTimeout", checkDuration),
+		text("restartTimeout", checkDuration), text("budgetTimeout", checkDuration),
 		oneOf("unreplicated", "proceed", "refuse"),
 		oneOf("settledYellow", "refuse", "proceed"),
 		oneOf("restartBy", "pod", "zone"),

@@ -131,7 +131,7 @@ const (
 )
 
 // Operations is spec.operations: the policy of a cluster. Zero durations mean
-// the default, which Defaults fills in.
+// what the daemon is configured with, and without that the default.
 type Operations struct {
 	Consent          []Consent
 	StableFor        time.Duration // default 60s
@@ -139,6 +139,7 @@ type Operations struct {
 	BootstrapTimeout time.Duration // default 1800s
 	ScaleTimeout     time.Duration // default 3600s
 	RestartTimeout   time.Duration // default 3600s
+	BudgetTimeout    time.Duration // default 1800s
 	Unreplicated     string        // proceed (default) | refuse
 	SettledYellow    string        // refuse (default) | proceed
 	RestartBy        string        // pod (default) | zone
