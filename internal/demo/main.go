@@ -113,22 +113,43 @@ func demo(ctx context.Context) (err error) {
 	if err := repository.Push(ctx, "orders: grow to five", map[string]string{"orders.yaml": definition(5)}); err != nil {
 		return err
 	}
-	if err := watch.until(ctx, "the webhook of a finished scale", func() bool {
-		for _, d := range receiver.Taken() {
-			if d.Event == "scale" && d.Status == "success" {
-				return true
+	scaled := func(times int) func() bool {
+		return func() bool {
+			told := 0
+			for _, d := range receiver.Taken() {
+				if d.Event == "scale" && d.Status == "success" {
+					told++
+				}
 			}
+			return told >= times
 		}
-		return false
-	}); err != nil {
+	}
+	if err := watch.until(ctx, "the webhook of a finished scale", scaled(1)); err != nil {
 		return err
 	}
 	if err := showNodes(ctx, bed, say); err != nil {
 		return err
 	}
 
+	title("git push: two nodes less, with data on them")
+	if err := fill(ctx, bed, say); err != nil {
+		return err
+	}
+	if err := repository.Push(ctx, "orders: shrink to three", map[string]string{"orders.yaml": definition(3)}); err != nil {
+		return err
+	}
+	if err := watch.until(ctx, "the webhook of a finished shrink", scaled(2)); err != nil {
+		return err
+	}
+	if err := showNodes(ctx, bed, say); err != nil {
+		return err
+	}
+	if err := count(ctx, bed, say); err != nil {
+		return err
+	}
+
 	title("git push: a mistake")
-	broken := strings.Replace(definition(5), "replicas: 5", "replica: 5", 1)
+	broken := strings.Replace(definition(3), "replicas: 3", "replica: 3", 1)
 	if err := repository.Push(ctx, "orders: a typing mistake", map[string]string{"orders.yaml": broken}); err != nil {
 		return err
 	}
@@ -181,6 +202,7 @@ spec:
   users:
   - name: app
     password: {secretKeyRef: {name: orders-app, key: password}}
+  operations: {masterStableFor: 2s} # two minutes, unless it is a demo
 `, cluster, namespace, replicas)
 }
 
@@ -221,6 +243,53 @@ func showStatus(ctx context.Context, bed *testbed.Testbed) error {
 	return nil
 }
 
+// ask runs one statement as the user that the definition made, on the first pod.
+func ask(ctx context.Context, bed *testbed.Testbed, statement string) ([][]string, error) {
+	pod, err := bed.Admin.CoreV1().Pods(namespace).Get(ctx, "crate-data-hot-"+cluster+"-0", metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("finding the first pod: %w", err)
+	}
+	rows, err := bed.Query(ctx, pod.Status.PodIP, "app", "a password of the app's own", statement)
+	if err != nil {
+		return nil, fmt.Errorf("asking the database as the user app: %w", err)
+	}
+	return rows, nil
+}
+
+const rowsOfDemo = 1000
+
+// fill makes a table with a replica, and puts rows into it.
+func fill(ctx context.Context, bed *testbed.Testbed, say func(string, ...any)) error {
+	values := make([]string, rowsOfDemo)
+	for i := range values {
+		values[i] = fmt.Sprintf("(%d)", i)
+	}
+	for _, statement := range []string{
+		"create table doc.items (id int primary key) clustered into 6 shards with (number_of_replicas = '1')",
+		"insert into doc.items (id) values " + strings.Join(values, ", "),
+		"refresh table doc.items",
+	} {
+		if _, err := ask(ctx, bed, statement); err != nil {
+			return err
+		}
+	}
+	say("`app` makes table doc.items with 6 shards and a replica of each, and puts %d rows into it", rowsOfDemo)
+	return nil
+}
+
+// count fails when a row is missing.
+func count(ctx context.Context, bed *testbed.Testbed, say func(string, ...any)) error {
+	rows, err := ask(ctx, bed, "select count(*) from doc.items")
+	if err != nil {
+		return err
+	}
+	if len(rows) != 1 || rows[0][0] != fmt.Sprint(rowsOfDemo) {
+		return fmt.Errorf("doc.items has %v rows, not %d", rows, rowsOfDemo)
+	}
+	say("doc.items has all its %d rows", rowsOfDemo)
+	return nil
+}
+
 // showNodes asks the database itself, as the user that the definition made.
 func showNodes(ctx context.Context, bed *testbed.Testbed, say func(string, ...any)) error {
 	pods, err := bed.Admin.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: names.NameLabel + "=" + cluster})
@@ -235,10 +304,9 @@ func showNodes(ctx context.Context, bed *testbed.Testbed, say func(string, ...an
 			}
 		}
 	}
-	rows, err := bed.Query(ctx, pods.Items[0].Status.PodIP, "app", "a password of the app's own",
-		"select name, version['number'] from sys.nodes order by name")
+	rows, err := ask(ctx, bed, "select name, version['number'] from sys.nodes order by name")
 	if err != nil {
-		return fmt.Errorf("asking the database as the user app: %w", err)
+		return err
 	}
 	say("%d pods ready; `app` logs in and sees:", ready)
 	for _, row := range rows {
