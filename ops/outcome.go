@@ -209,6 +209,9 @@ func (t *turn) finish(before *Record) Decision {
 		t.d2.Verdict = Act
 	case slices.ContainsFunc(t.d2.Waits, func(w Reason) bool { return !informs(w.Name) }):
 		t.d2.Verdict = Wait
+	case t.r.Operation != nil:
+		// Between two of its steps nothing may be left to say, and it is not done.
+		t.d2.Verdict = Act
 	}
 	if t.r.Operation != nil || t.resumed() || t.d2.Verdict == Act || t.d2.Verdict == Wait && t.d2.Apply {
 		t.d2.LookAgain = t.poll()

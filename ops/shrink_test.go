@@ -454,3 +454,23 @@ func TestAnExclusionThatNothingExplainsIsSaidOnceAndOnlyAReleaseTakesItOff(t *te
 	require.GreaterOrEqual(t, i, 0)
 	assert.Equal(t, "x,y", d.Actions()[i].NodeIDs)
 }
+
+// Between two of its steps there is nothing to do and nothing to say.
+func TestAnOperationUnderWayIsNeverDone(t *testing.T) {
+	s := made(t)
+	s.d.Sets[0].Replicas = 2
+	s.d.Operations.Consent = append(s.d.Operations.Consent, definition.ConsentTwoMasters)
+	from := []ops.RecordedSet{{Name: hot, Group: "hot", Replicas: 4}}
+	s.r.Operation = &ops.Operation{
+		Kind: ops.OperationShrink, Step: ops.StepGone, Started: s.o.At, Revision: s.d.Revision, From: from, To: from,
+		Shrink: &ops.Shrink{Set: hot, From: 4, To: 2, Before: 4, Since: s.o.At},
+	}
+	var d ops.Decision
+	for range 3 { // until what is effective is what was applied
+		d = s.decide()
+		s.o.Applied = ops.Applied{Revision: s.d.Revision, Effective: d.Effective}
+	}
+	require.Equal(t, ops.StepDrain, d.Record.Operation.Step)
+	assert.Empty(t, d.Waits)
+	assert.Equal(t, ops.Act, d.Verdict, "the next node has not left yet")
+}
