@@ -135,3 +135,24 @@ func TestAHoldIsSaidOnItsStatefulSetBeforeItIsSet(t *testing.T) {
 	o.Sets[0].Hold = ""
 	assert.False(t, holds(o), "whoever loses the record now could not tell whose it is")
 }
+
+func TestNoPodGoesWhileABudgetLetsAnotherGo(t *testing.T) {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	byTemplate(w)
+	w.until(func() bool {
+		d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+		if !slices.Contains(kinds(d), ops.ActionHoldAllocation) {
+			return false
+		}
+		require.Equal(t, []ops.Budget{{Name: "crate-data-c"}}, d.Effective.Budgets, "closed before the pod goes")
+		return true
+	})
+	o := w.observe()
+	for i := range o.Budgets {
+		o.Budgets[i].MaxUnavailable = 1
+	}
+	d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+	assert.NotContains(t, kinds(d), ops.ActionHoldAllocation)
+	assert.Nil(t, d.Disruptive)
+}
