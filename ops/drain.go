@@ -258,7 +258,12 @@ func (t *turn) blockers(d drain) []string {
 	for i := range t.o.Database.Stuck {
 		if e := &t.o.Database.Stuck[i]; !said[e.Table] {
 			said[e.Table] = true
-			out = append(out, e.Table+": "+e.Text)
+			words := e.Table + ": " + e.Text
+			if n := len(e.Reasons); n > 0 {
+				// The nodes often have the same reason, and a screen has an end.
+				words += " (" + strings.Join(e.Reasons[:min(n, 3)], "; ") + ")"
+			}
+			out = append(out, words)
 		}
 	}
 	for _, table := range d.tables {

@@ -360,7 +360,7 @@ func TestADrainThatCannotGoOnNamesItsTables(t *testing.T) {
 		w.stuck = true
 		require.Empty(t, w.lowered)
 		if i := slices.Index(reasons(d.Refusals), "drain-blocked"); i >= 0 {
-			assert.Contains(t, d.Refusals[i].Message, "doc.one")
+			assert.Contains(t, d.Refusals[i].Message, "doc.one: cannot move shard to another node (data-hot-0: a copy of this shard is already allocated to this node)")
 			assert.Contains(t, reasons(d.Waits), "draining")
 			require.NotNil(t, d.Progress)
 			assert.Positive(t, d.Progress.ShardsLeft)

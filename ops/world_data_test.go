@@ -123,6 +123,11 @@ func (w *world) move(nodes []ops.Node) int {
 }
 
 func (w *world) seeData(o *ops.Observed, db *ops.Database) {
+	if w.stuck {
+		db.Stuck = []ops.Explanation{{
+			Table: "doc.one", Text: "cannot move shard to another node", Reasons: []string{"data-hot-0: a copy of this shard is already allocated to this node"},
+		}}
+	}
 	for i := range db.Nodes {
 		n := &db.Nodes[i]
 		n.ID = w.nodeID(n.Name)
