@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +34,9 @@ type Options struct {
 	Pace time.Duration
 	// Patience bounds each operation; 0: 10 minutes.
 	Patience time.Duration
+	// LeaseDuration of the daemon; 0: 3 s, so that one that is killed is followed
+	// soon. On a machine that is short of time it is lost too easily.
+	LeaseDuration time.Duration
 	// Seed of the random choices: which node is killed, and when.
 	Seed uint64
 	// Say gets one line a step, Log what the daemons write; nil: nothing.
@@ -51,6 +55,9 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	if o.Patience == 0 {
 		o.Patience = 10 * time.Minute
+	}
+	if o.LeaseDuration == 0 {
+		o.LeaseDuration = 3 * time.Second
 	}
 	if o.Say == nil {
 		o.Say = func(string) {}
@@ -172,10 +179,27 @@ func (v *voyage) push(ctx context.Context, message string) error {
 
 func (v *voyage) startDaemon() (err error) {
 	v.daemon, err = v.Bed.Daemon(testbed.DaemonOptions{
-		Args:  []string{"--git", v.repository.URL, "--ref", "main", "--interval", "1s", "--namespace", v.Voyage.Name},
+		Args:  []string{"--git", v.repository.URL, "--ref", "main", "--interval", "1s", "--namespace", v.Voyage.Name, "--lease-duration", v.LeaseDuration.String()},
 		Lease: v.Voyage.Name, Out: v.Log,
 	})
 	return err
+}
+
+// attend starts a daemon again that has ended by itself, as Kubernetes does: one
+// that could not renew its Lease in time ends.
+func (v *voyage) attend() error {
+	if v.daemon.Running() {
+		return nil
+	}
+	v.report.notes = append(v.report.notes, fmt.Sprintf("%s: stevedore ended by itself, with exit code %d, and was started again: %s",
+		v.Voyage.Name, v.daemon.ExitCode(), lastLine(v.daemon.Log())))
+	v.say("stevedore ended by itself, with exit code %d, and is started again", v.daemon.ExitCode())
+	return v.startDaemon()
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // step carries out one operation under load and looks at the data.

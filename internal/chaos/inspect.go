@@ -37,8 +37,8 @@ func (v *voyage) isDone(ctx context.Context, rec ops.Record) bool {
 // settle waits until the operation is over: done, and green with all nodes.
 func (v *voyage) settle(ctx context.Context) error {
 	if err := v.until(ctx, "the daemon says done and there are "+v.want.String(), func() (bool, error) {
-		if !v.daemon.Running() {
-			return false, fmt.Errorf("stevedore ended by itself, with exit code %d", v.daemon.ExitCode())
+		if err := v.attend(); err != nil {
+			return false, err
 		}
 		return v.isDone(ctx, v.record(ctx)), nil
 	}); err != nil || v.want.nodes == 0 {

@@ -14,6 +14,8 @@ import (
 type Report struct {
 	Rows       []Row
 	Violations []string
+	// notes are what a reader should know and nobody has violated.
+	notes []string
 }
 
 // Row is one operation.
@@ -72,6 +74,9 @@ func (r *Report) Write(out io.Writer) error {
 		} else {
 			fmt.Fprintln(out, "a node was killed in each operation")
 		}
+	}
+	for _, note := range r.notes {
+		fmt.Fprintln(out, note)
 	}
 	if len(r.Violations) > 0 {
 		fmt.Fprintln(out, "VIOLATED:\n  "+strings.Join(r.Violations, "\n  "))

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -31,6 +32,8 @@ func main() {
 func run(ctx context.Context) (err error) {
 	seed := flag.Uint64("seed", 1, "of the random choices: which node is killed, and when")
 	only := flag.String("voyages", "", "the voyages to make, separated by commas; empty: all")
+	pace := flag.Duration("pace", 0, "between two statements of each of the application's writers and readers; 0: 50 ms, real nodes 250 ms")
+	lease := flag.Duration("lease-duration", 0, "of the daemon's Lease; 0: 3 s, real nodes 15 s")
 	log := flag.String("log", "", "file for what the daemons write; empty: none")
 	flag.Parse()
 	binary := os.Getenv("STEVEDORE_BINARY")
@@ -39,7 +42,11 @@ func run(ctx context.Context) (err error) {
 	}
 	began := time.Now()
 	say := func(line string) { fmt.Printf("%6.1fs  %s\n", time.Since(began).Seconds(), line) }
-	o := chaos.Options{Seed: *seed, Say: say, Voyages: chaos.Full()}
+	o := chaos.Options{Seed: *seed, Say: say, Voyages: chaos.Full(), Pace: *pace, LeaseDuration: *lease}
+	if os.Getenv("CRATEDB_HOME") != "" {
+		// Up to five of them share the machine with the application.
+		o.Pace, o.LeaseDuration = cmp.Or(o.Pace, 250*time.Millisecond), cmp.Or(o.LeaseDuration, 15*time.Second)
+	}
 	if *only != "" {
 		chosen := strings.Split(*only, ",")
 		o.Voyages = slices.DeleteFunc(o.Voyages, func(v chaos.Voyage) bool { return !slices.Contains(chosen, v.Name) })
