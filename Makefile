@@ -20,7 +20,7 @@ export STEVEDORE_BINARY := $(BIN)/stevedore
 # die: for the tests that kill it, never to be shipped.
 export STEVEDORE_FAULTS_BINARY := $(BIN)/stevedore-faults
 
-.PHONY: all build faults controlplane demo test lint unit bench soak chaos fmt clean
+.PHONY: all build faults controlplane demo test lint unit bench soak simulate replay chaos fmt clean
 all: build controlplane
 
 build:
@@ -76,6 +76,15 @@ soak: build faults controlplane
 # docs/chaos.md. CRATEDB_HOME makes the nodes real.
 chaos: build controlplane
 	go run ./internal/chaos/run -seed $(SEED)
+
+# Histories in virtual time, N of them from SEED on over all cores; replay tells
+# the story of the one of SEED, of what a violation needs only.
+N ?= 100000
+simulate:
+	go run ./internal/simulation/simulate -seed $(SEED) -n $(N)
+
+replay:
+	@go run ./internal/simulation/simulate -seed $(SEED) -replay
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')

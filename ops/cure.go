@@ -42,7 +42,7 @@ func (t *turn) cure() {
 		}
 		live := t.live(p.Set)
 		if found != nil || p.Ready || live == nil || !live.Ours || live.ObservedGeneration != live.Generation ||
-			live.Template == "" || p.Template == "" || t.wouldGoBack(p, live) ||
+			live.Template == "" || p.Template == "" || t.wouldGoBack(p, live) || t.anotherFirst(p) ||
 			p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == "") {
 			continue
 		}

@@ -46,11 +46,18 @@ func (t *turn) rebuild() {
 	t.rebuildSuspended()
 	t.rebuildSettings()
 	t.rebuildAsked()
+	lowest := ""
 	for i := range t.o.Pods {
 		// Of an upgrade that was cut off, what is not upgraded says where it began.
 		if p := &t.o.Pods[i]; !p.Started.IsZero() && (t.r.Version == "" || p.Version != t.d.Version && (t.r.Version == t.d.Version || gates.Compare(p.Version, t.r.Version) < 0)) {
 			t.r.Version, t.r.TLS = p.Version, t.d.TLS
 		}
+		if p := &t.o.Pods[i]; !p.Started.IsZero() && (lowest == "" || gates.Compare(p.Version, lowest) < 0) {
+			lowest = p.Version
+		}
+	}
+	if gates.CompareMinor(t.r.Version, t.d.Version) > 0 {
+		t.r.Version = lowest // one that is taken back, and is refused
 	}
 	// Sets of ours that are wanted no longer stand behind the others.
 	for i := range t.o.Sets {

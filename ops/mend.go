@@ -12,14 +12,22 @@ func (t *turn) isCurable(p *Pod) bool {
 	if t.restarting() && t.r.Operation.Restart.Pod == p.Name && t.r.Operation.Restart.PodUID != p.UID {
 		return true
 	}
-	voters, votes := 0, false
+	return t.soleVoter() == p.Set
+}
+
+// soleVoter is the set of the only node that may vote; "" where there are more.
+func (t *turn) soleVoter() string {
+	voters, set := 0, ""
 	for _, s := range t.r.Sets {
-		if w := t.wanted(s.Name); w != nil && w.MasterEligible {
+		if w := t.wanted(s.Name); w != nil && w.MasterEligible && s.Replicas > 0 {
 			voters += s.Replicas
-			votes = votes || s.Name == p.Set
+			set = s.Name
 		}
 	}
-	return votes && voters == 1
+	if voters != 1 {
+		return ""
+	}
+	return set
 }
 
 // mends names a set whose live template does not run: a pod of it fails, and what
@@ -40,6 +48,9 @@ func (t *turn) mends() string {
 		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || !t.pendingRestart(p.Set) || turn != "" && turn != p.Set && (t.pendingRestart(turn) || !t.joinedOnLive(turn)) {
 			continue
 		}
+		if t.unprovenBeside(p.Set) {
+			return ""
+		}
 		if (fails(p) || t.elapsed(p.Created) > t.podLimit()) && t.isCurable(p) {
 			return p.Set
 		}
@@ -58,11 +69,43 @@ func (t *turn) joinedOnLive(set string) bool {
 	return false
 }
 
-// unprovenPods: pods of the set are on its live template, and none has joined.
-func (t *turn) unprovenPods(set string) bool {
+// unprovenBeside: another set has a new template that no pod has joined on.
+func (t *turn) unprovenBeside(set string) bool {
+	for _, s := range t.r.Sets {
+		if s.Name != set && s.Replicas > 0 && !t.pendingRestart(s.Name) && !t.joinedOnLive(s.Name) {
+			return t.contact() || set != t.soleVoter()
+		}
+	}
+	return false
+}
+
+// ranOnLive: a pod that runs the set's live template has joined, now or in this
+// restart.
+func (t *turn) ranOnLive(set string) bool {
 	live := t.live(set)
-	return live != nil && !t.joinedOnLive(set) &&
-		slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == set && p.Template == live.Template })
+	return t.joinedOnLive(set) || live != nil && t.restarting() && slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
+		return p.Set == set && p.Template == live.Template && slices.Contains(t.r.Operation.Restart.Done, p.UID)
+	})
+}
+
+// failing: a pod of the set fails.
+func (t *turn) failing(set string) bool {
+	return slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == set && !p.Ready && !p.Terminating && fails(&p) })
+}
+
+// unprovenPods: pods of the set are on its live template, or are being made on
+// it, and none has joined.
+func (t *turn) unprovenPods(set string) bool {
+	live, s := t.live(set), recorded(t.r.Sets, set)
+	if live == nil || s == nil || t.joinedOnLive(set) {
+		return false
+	}
+	for ordinal := range s.Replicas {
+		if p := t.pod(set, ordinal); p == nil || p.Terminating || p.Template == live.Template {
+			return true
+		}
+	}
+	return false
 }
 
 // takesDown: a pod is about to go, or is away.
@@ -79,4 +122,66 @@ func (t *turn) budgetOpen() bool {
 // waits too.
 func fails(p *Pod) bool {
 	return p.Waiting != "" && p.Waiting != "ContainerCreating" && p.Waiting != "PodInitializing"
+}
+
+// onItsWay is a pod on its set's wanted template that has not joined, where none
+// of the set has: with the record lost meanwhile, another set waits for it. One
+// that came back in this restart and is down again is no such pod.
+func (t *turn) onItsWay(op *Operation) *Pod {
+	if !t.contact() {
+		return nil
+	}
+	for _, s := range t.r.Sets {
+		live := t.live(s.Name)
+		if live == nil || t.pendingRestart(s.Name) || t.wanted(s.Name) == nil || t.joinedOnLive(s.Name) {
+			continue
+		}
+		var found *Pod
+		for i := range t.o.Pods {
+			p := &t.o.Pods[i]
+			if p.Set != s.Name || p.Ordinal >= s.Replicas || p.Template != live.Template {
+				continue
+			}
+			if slices.Contains(op.Restart.Done, p.UID) {
+				found = nil
+				break
+			}
+			if found == nil || p.Ordinal < found.Ordinal {
+				found = p
+			}
+		}
+		if found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// remember notes which template is kept to return to: what the set had before, or
+// what its pods have joined on since.
+func (t *turn) remember(e *EffectiveSet) {
+	r := t.r.Operation.Restart
+	live := t.live(e.Name)
+	if live == nil || t.r.Operation.Step == StepStopped || !t.pendingRestart(e.Name) {
+		return
+	}
+	e.RememberAnew = t.ranOnLive(e.Name)
+	if e.RememberAnew || r.Remembered == "" {
+		r.Remembered = live.Template
+	}
+}
+
+// returns: there is a pod that the remembered template protects. Where none runs
+// it, it may be of a version that no volume takes any more.
+func (t *turn) returns(set string) bool {
+	r := t.r.Operation.Restart
+	return r.Remembered == "" || slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
+		return p.Set == set && p.Name != r.Pod && p.Template == r.Remembered
+	})
+}
+
+// anotherFirst: the pod would be the first on its set's template while another
+// set waits for its own first one.
+func (t *turn) anotherFirst(p *Pod) bool {
+	return t.restarting() && t.r.Operation.Restart.Set != p.Set && !t.joinedOnLive(p.Set) && t.unprovenBeside(p.Set)
 }

@@ -158,6 +158,9 @@ const (
 type Restart struct {
 	// Set is the one whose template is the wanted one.
 	Set string `json:"set,omitempty"`
+	// Remembered is the template that the set returns to when the wanted one does
+	// not run.
+	Remembered string `json:"remembered,omitempty"`
 	// Pod that is being restarted; PodUID is of the one that is to go, and Template
 	// what it runs.
 	Pod      string `json:"pod,omitempty"`

@@ -248,8 +248,8 @@ func (t *turn) nextStep(op *Operation) {
 	r.Pod, r.PodUID, r.Template, r.Zone, r.Pods = "", "", "", "", nil
 	if t.r.Hold != nil {
 		t.giveBack() // a lost record's
-		if !t.contact() && !t.blocked {
-			r.Set = t.nextSet() // its new template may be what brings the contact back
+		if set := t.soleVoter(); !t.contact() && !t.blocked && t.pendingRestart(set) {
+			r.Set, r.Remembered = set, "" // its new template may be what brings the contact back
 		}
 		return
 	}
@@ -259,17 +259,24 @@ func (t *turn) nextStep(op *Operation) {
 		return
 	}
 	set := t.nextSet()
-	if r.Set != "" && t.firstOutdated(r.Set) != nil && (op.Kind == OperationUpgrade || t.unprovenPods(r.Set)) {
+	first := t.onItsWay(op)
+	if set != "" && first != nil {
+		set = first.Set
+	}
+	if outdated := r.Set != "" && t.firstOutdated(r.Set) != nil; op.Kind == OperationUpgrade && outdated || t.unprovenPods(r.Set) ||
+		outdated && !t.joinedOnLive(r.Set) && !t.failing(set) {
 		// A new image comes to no second set before the first one is done, and a new
-		// template to none before a pod that is on it has joined.
+		// template to none before a pod has joined on it.
 		set = r.Set
 	}
 	if set == "" {
 		switch {
 		case !t.templateApplied(""):
+		case t.readingWaits() || t.copiesWait(freeAllocation):
+			// A pod that was made anew is not back yet.
 		case op.Kind == OperationRestart:
 			t.restarted(op)
-		case !t.readingWaits() && !t.copiesWait(freeAllocation) && !t.versionWaits():
+		case !t.versionWaits():
 			t.upgraded(op)
 		}
 		return
@@ -277,13 +284,24 @@ func (t *turn) nextStep(op *Operation) {
 	if t.blocked {
 		return // a refusal has said why
 	}
-	r.Set = set
+	if reason, waits := gates.Contact(t.contact(), t.o.Database.Error); waits && t.pendingRestart(set) && set != t.soleVoter() && !t.failing(set) {
+		// Nobody can say whether the last new template runs.
+		t.wait(reason)
+		return
+	}
+	if r.Set != set {
+		r.Set, r.Remembered = set, ""
+	}
 	p := t.firstOutdated(set)
+	if first != nil && first.Set == set && t.templateApplied(set) {
+		op.Step, r.Pod, r.Since = StepDown, first.Name, t.now
+		return
+	}
 	if !t.templateApplied(set) || p == nil || t.unexplained() {
 		return
 	}
 	if q := t.unproven(set); q != nil {
-		// With the record lost while the first pod was on its way.
+		// With the record lost meanwhile.
 		op.Step, r.Pod, r.Since = StepDown, q.Name, t.now
 		return
 	}

@@ -101,9 +101,11 @@ func (t *turn) effective() {
 		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name)}
 		turn := t.restarting() && t.r.Operation.Restart.Set == s.Name
 		e.Remember = turn
-		e.RememberAnew = turn && t.r.Operation.Step != StepStopped && t.pendingRestart(s.Name) && t.joinedOnLive(s.Name)
+		if turn {
+			t.remember(&e)
+		}
 		switch {
-		case turn && t.r.Operation.Step == StepStopped:
+		case turn && t.r.Operation.Step == StepStopped && t.returns(s.Name):
 			e.Template = TemplateBefore
 		case t.wanted(s.Name) != nil && t.added(s.Name) && t.live(s.Name) == nil:
 			// A new group: there is nothing to keep.

@@ -101,7 +101,7 @@ func (r *Restart) equal(o *Restart) bool {
 	if r == nil || o == nil {
 		return r == o
 	}
-	return r.Set == o.Set && r.Pod == o.Pod && r.Zone == o.Zone && slices.Equal(r.Pods, o.Pods) && r.PodUID == o.PodUID && r.Template == o.Template &&
+	return r.Set == o.Set && r.Remembered == o.Remembered && r.Pod == o.Pod && r.Zone == o.Zone && slices.Equal(r.Pods, o.Pods) && r.PodUID == o.PodUID && r.Template == o.Template &&
 		r.Since.Equal(o.Since) && r.Before.Equal(o.Before) && r.At == o.At && r.By == o.By &&
 		r.MasterStable == o.MasterStable && r.Hidden.Equal(o.Hidden) && slices.Equal(r.Done, o.Done)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
 )
 
 // Violation is a broken invariant.
@@ -30,14 +31,16 @@ func (w *world) violate(invariant, format string, values ...any) {
 // judge knows the world and nothing of what is decided: not the record, not the
 // gates. It shares no code with ops.
 type judge struct {
-	down     []judged // by slot
-	lost     bool     // a shard's last copy went with a volume
-	hopeless bool     // most voters went with their volumes
-	reports  int
-	calm     int // reports since all faults were over
-	success  []string
-	reasons  map[string]int
-	touched  [3]bool
+	down      []judged // by slot
+	highest   string   // version that ever started
+	disturbed millis   // when people last changed what tables want
+	lost      bool     // a shard's last copy went with a volume
+	hopeless  bool     // most voters went with their volumes
+	reports   int
+	calm      int // reports since all faults were over
+	success   []string
+	reasons   map[string]int
+	touched   [3]bool
 }
 
 // judged is why and since when a node is down.
@@ -81,7 +84,11 @@ func (j *judge) gone(w *world, l *slot) { j.note(w, l, byFault) }
 func (j *judge) fault(w *world, l *slot) { j.note(w, l, byFault) }
 
 // start is a process that begins.
-func (j *judge) start(w *world, l *slot, _ string) {}
+func (j *judge) start(w *world, l *slot, version string) {
+	if j.highest == "" || gates.CompareMinor(version, j.highest) > 0 {
+		j.highest = version
+	}
+}
 
 // settle forgets those that are up again.
 func (j *judge) settle(w *world) {
@@ -119,14 +126,17 @@ func (j *judge) soleCopies(w *world, l *slot) string {
 // deletes: a daemon deletes a pod.
 func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	j.settle(w)
+	if next := w.templates[l.set.template].version; w.refusesData(l, next) {
+		w.violate("A", "the daemon deletes %s, which comes back on CrateDB %s, and its volume was written by %s", l.podName, next, l.volume.version)
+	}
 	if !l.pod.joined {
 		j.note(w, l, byDaemon)
 		return
 	}
 	for _, i := range w.used {
 		o := &w.slots[i]
-		if o == l || o.ordinal >= o.set.replicas {
-			continue
+		if o == l || o.ordinal >= o.set.replicas || !l.pod.ready {
+			continue // what is not ready is cured one by one, whatever the others do
 		}
 		if o.pod.joined && o.pod.ready && !o.pod.terminating {
 			continue
@@ -143,11 +153,21 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 		}
 		w.violate("B", "the daemon deletes %s while %s is not there (%s for %d ms)", l.podName, o.podName, j.of(o).cause, w.now-since)
 	}
-	if table := j.soleCopies(w, l); table != "" && !w.tableChangedSince(d.checked) {
+	if table := j.soleCopies(w, l); table != "" && !w.tableChangedSince(d.checked) && !w.newest(l) {
 		w.violate("availability", "the daemon deletes %s, which has the only active copy of a shard of %s", l.podName, table)
 	}
 	j.quorum(w, l)
 	j.note(w, l, byDaemon)
+}
+
+// newest: no other node takes a copy of what has its primary on a newer version.
+func (w *world) newest(l *slot) bool {
+	for _, i := range w.used {
+		if o := &w.slots[i]; o.pod.joined && gates.CompareMinor(w.versionOf(o), w.versionOf(l)) < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // quietSince: what happened to a pod within the last moment before a delete,
@@ -157,6 +177,9 @@ func (w *world) quietSince(o *slot, d *daemon) bool {
 }
 
 func (w *world) tableChangedSince(at millis) bool {
+	if w.judge.disturbed >= at {
+		return true
+	}
 	for i := range w.judge.down {
 		if w.judge.down[i].cause == byFault && w.judge.down[i].since >= at {
 			return true
@@ -227,6 +250,9 @@ func (j *judge) holds(w *world, l *slot) {
 
 // lowers: a daemon lowers the replicas of a set.
 func (j *judge) lowers(w *world, s *set, to int) {
+	if voters := len(w.voters); s.eligible && voters >= 3 && (s.replicas-to > 1 || to < 3) {
+		w.violate("B", "%s, whose nodes vote, becomes %d from %d at once", s.name, to, s.replicas)
+	}
 	index := w.setIndex(s.name)
 	for o := to; o < s.replicas; o++ {
 		j.holds(w, &w.slots[index*maxOrdinals+o])
@@ -259,13 +285,13 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *ops.EffectiveSet, wanted
 // proven: a template that no pod of its set has joined on stands in one set at
 // most; pods that others end come back on it.
 func (j *judge) proven(w *world, s *set, hash string) {
-	if !w.stored.record.Bootstrap.Done || !s.exists || hash == w.templates[s.template].hash || hash == w.templates[s.proven].hash {
+	if !w.stored.record.Bootstrap.Done || !s.exists || hash == w.templates[s.template].hash || hash == w.templates[s.proven].hash || w.joinedOn(w.setIndex(s.name), hash) {
 		return
 	}
 	for i := range w.sets {
 		o := &w.sets[i]
 		live := w.templates[o.template].hash
-		if o != s && o.exists && live != w.templates[o.proven].hash && w.runsOn(i, live) {
+		if o != s && o.exists && live != w.templates[o.proven].hash && w.runsOn(i, live) && !w.joinedOn(i, live) {
 			w.violate("B", "%s gets template %s, and no pod of %s has joined yet on its new one, %s", s.name, hash, o.name, live)
 		}
 	}
@@ -275,6 +301,16 @@ func (j *judge) proven(w *world, s *set, hash string) {
 func (w *world) runsOn(set int, hash string) bool {
 	for o := range maxOrdinals {
 		if p := &w.slots[set*maxOrdinals+o].pod; p.exists && w.templates[p.template].hash == hash {
+			return true
+		}
+	}
+	return false
+}
+
+// joinedOn: a node of a set that was made on a template is a member.
+func (w *world) joinedOn(set int, hash string) bool {
+	for o := range maxOrdinals {
+		if p := &w.slots[set*maxOrdinals+o].pod; p.exists && p.joined && w.templates[p.template].hash == hash {
 			return true
 		}
 	}
@@ -363,7 +399,7 @@ func (j *judge) reported(w *world, d *daemon, r *ops.Report) {
 	}
 	j.success = append(j.success, r.Revision)
 	switch r.Reason {
-	case "RestartSucceeded", "RevisionVerified", "GrowSucceeded", "ShrinkSucceeded", "UpgradeSucceeded":
+	case "RestartSucceeded", "RevisionVerified", "UpgradeSucceeded":
 		j.truth(w, d, r)
 	}
 }
@@ -382,15 +418,16 @@ func (j *judge) truth(w *world, d *daemon, r *ops.Report) {
 	for i := range w.sets {
 		s := &w.sets[i]
 		want := c.replicas[w.setKind(s)]
-		if r.Reason != "RestartSucceeded" && s.replicas < want {
+		if r.Reason == "RevisionVerified" && s.replicas != want {
 			w.violate("F", "%s is reported and %s has %d replicas of %d", r.Reason, s.name, s.replicas, want)
-		}
-		if r.Reason == "GrowSucceeded" || r.Reason == "ShrinkSucceeded" {
-			continue
 		}
 		for o := range min(s.replicas, want) {
 			l := &w.slots[i*maxOrdinals+o]
-			if hash := w.templates[l.pod.template].hash; l.pod.exists && !l.pod.terminating && hash != w.templates[c.tmpl].hash {
+			if j.of(l).cause == byDaemon {
+				w.violate("F", "%s is reported of %s, and %s is away (%s)", r.Reason, r.Revision, l.podName, j.of(l).cause)
+			}
+			if hash := w.templates[l.pod.template].hash; l.pod.exists && !l.pod.terminating && hash != w.templates[c.tmpl].hash &&
+				(r.Reason != "UpgradeSucceeded" || w.versionOf(l) != c.version) {
 				w.violate("F", "%s is reported of %s, and %s runs %s, not %s", r.Reason, r.Revision, l.podName, hash, w.templates[c.tmpl].hash)
 			}
 		}
@@ -439,7 +476,7 @@ func (j *judge) converged(w *world) string {
 	if plain(w.enable.persistent) != plain(w.enable.theirs) {
 		return fmt.Sprintf("cluster.routing.allocation.enable is %q, and people have set %q", w.enable.persistent, w.enable.theirs)
 	}
-	if w.excludeID.persistent != w.excludeID.theirs {
+	if !sameList(w.excludeID.persistent, w.excludeID.theirs) {
 		return fmt.Sprintf("cluster.routing.allocation.exclude._id is %q, and people have set %q", w.excludeID.persistent, w.excludeID.theirs)
 	}
 	for i := range w.tables {
@@ -459,6 +496,18 @@ func (j *judge) converged(w *world) string {
 		return "success of " + c.desired.Revision + " was never reported"
 	}
 	return ""
+}
+
+// sameList compares two lists of names, whatever their order.
+func sameList(a, b string) bool {
+	for _, pair := range [][2]string{{a, b}, {b, a}} {
+		for _, name := range strings.Split(pair[0], ",") {
+			if name != "" && !listed(pair[1], name) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (j *judge) allGreen(w *world) bool {

@@ -2,10 +2,12 @@ package simulation
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // policy has short waits: what counts is that they are kept, not how long.
@@ -14,7 +16,10 @@ var policy = ops.Policy{
 	RestartTimeout: 15 * time.Minute, ScaleTimeout: 10 * time.Minute, BootstrapTimeout: 15 * time.Minute,
 }
 
-const firstVersion = "6.3.7"
+const (
+	firstVersion = "6.3.7"
+	upgradeTo    = "6.4.3"
+)
 
 // commit is one of Git, with what is rendered of it.
 type commit struct {
@@ -38,6 +43,8 @@ type people struct {
 	pauseEnd millis
 	began    millis // when the items began
 	timed    int
+	// ambiguous: somebody has set what we were about to set.
+	ambiguous bool
 }
 
 func (w *world) wantedTemplate(commit int) int { return w.commits[commit].tmpl }
@@ -53,6 +60,8 @@ func (w *world) fetched() int {
 }
 
 func (w *world) head() *commit { return &w.commits[len(w.commits)-1] }
+
+var consents = []definition.Consent{definition.ConsentExtendTableFilters}
 
 var adaSecret = ops.SecretKey{Name: "user-ada", Key: ops.SystemKey}
 
@@ -72,6 +81,9 @@ func (w *world) push(c commit, lag millis) {
 		Namespace: "db", Name: clusterName, Owner: "git", Commit: nameOf(revisions, "revision-", n), Revision: nameOf(revisions, "revision-", n),
 		ClusterName: clusterName, Version: c.version, Users: users, RestartedAt: c.restartedAt,
 		Pins: ops.Pins{Base: "v1"}, Budgets: budgetData,
+	}
+	if w.schedule.Start.Extend {
+		c.desired.Operations.Consent = consents
 	}
 	if w.schedule.Start.Masters > 0 {
 		c.desired.Budgets = budgetBoth
@@ -205,8 +217,9 @@ func (w *world) happen(it Item, d *daemon) {
 			w.push(c, lag)
 		}
 	case createTable:
+		w.judge.disturbed = w.now
 		if w.recovered && w.master >= 0 && len(w.tables) < 8 {
-			w.addTable("doc.n"+strconv.Itoa(len(w.tables)), replicaChoices[it.A%len(replicaChoices)], 1+it.B%2, firstVersion)
+			w.addTable("doc.n"+strconv.Itoa(len(w.tables)), replicaChoices[it.A%len(replicaChoices)], 1+it.B%2, w.versionOf(&w.slots[w.master]))
 		}
 	case alterReplicas:
 		w.alterReplicas(it)
@@ -219,6 +232,27 @@ func (w *world) happen(it Item, d *daemon) {
 	case excludeByName:
 		l := &w.slots[w.used[it.A%len(w.used)]]
 		w.setByHand(&w.excludeName, l.nodeName, it.B%4 == 0)
+	case pushUpgrade:
+		c.version = upgradeTo
+		if it.B%2 == 0 {
+			c.content, c.bad = w.newContent(), good
+		}
+		w.push(c, lag)
+	case excludeByID:
+		if w.master >= 0 {
+			// Beside what is there, as a person would.
+			id := "somebodys-" + strconv.Itoa(it.A)
+			w.say("somebody excludes %s", id)
+			w.excludeID.persistent = strings.Trim(w.excludeID.persistent+","+id, ",")
+			w.excludeID.theirs = strings.Trim(w.excludeID.theirs+","+id, ",")
+			w.excludeID.theirAt = w.now
+		}
+	case filterTable:
+		w.judge.disturbed = w.now
+		if len(w.tables) > 0 && w.master >= 0 {
+			w.tables[it.A%len(w.tables)].excludeNames = w.slots[w.used[it.B%len(w.used)]].nodeName
+			w.reroute = max(w.now, 1)
+		}
 	case pauseCommand:
 		w.commands = ops.Commands{Paused: "true"}
 		w.pauseEnd = w.now + millis(5+it.A)*second
@@ -261,6 +295,7 @@ func (w *world) alterReplicas(it Item) {
 	if len(w.tables) == 0 || w.master < 0 || !w.recovered {
 		return
 	}
+	w.judge.disturbed = w.now
 	t := &w.tables[it.A%len(w.tables)]
 	choice := replicaChoices[it.B%len(replicaChoices)]
 	keep := *t
@@ -279,15 +314,17 @@ func (w *world) setByHand(s *setting, value string, transient bool) {
 		return
 	}
 	w.say("somebody sets %q, transient %t", value, transient)
-	if !transient && s.persistent == value {
-		return // nobody can see it
+	if !transient && (s.persistent == value || value == "primaries" && w.stored.record.Hold != nil) {
+		// Nobody can see whose it is, with an intent of ours recorded.
+		s.persistent, w.ambiguous = value, true
+		return
 	}
 	if transient {
 		s.transient, s.theirTransient = value, value
 	} else {
 		s.persistent, s.theirs = value, value
 	}
-	s.theirAt = w.now
+	s.theirAt, w.judge.disturbed = w.now, w.now
 	w.reroute = max(w.now, 1)
 }
 

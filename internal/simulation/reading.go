@@ -14,6 +14,7 @@ func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
 		// The daemon reads the Secret from its cache.
 		if s := &w.secrets[i]; s.name == systemSecret && s.exists {
 			password = s.password
+			db.SystemSecret = ops.SecretVersion{UID: s.uid, ResourceVersion: versionText(s.version)}
 		}
 	}
 	if password == "" {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
 )
 
 // Result of a schedule.
@@ -96,8 +97,16 @@ func (w *world) turnOnce() {
 			d.wake = min(d.wake, w.now+50)
 		}
 	}
+	w.renew()
 	w.judge.settle(w)
 	d.take()
+}
+
+// renew is what the leader does beside its turns.
+func (w *world) renew() {
+	if h := w.lease.holder; h != nil && h.running && h.leading && h.paused <= w.now && w.now-h.leased <= leaseDuration+2*minute {
+		h.leased, w.lease.renewed = w.now, w.now
+	}
 }
 
 // run is false when nothing could have been saved.
@@ -134,23 +143,25 @@ func (w *world) run() bool {
 	}
 	w.heal()
 	from := w.now
-	why := ""
-	for {
+	for why := "it has not begun"; why != ""; {
 		w.turnOnce()
 		turns++
-		if w.stored.record.Operation == nil && w.stored.record.Hold == nil {
-			if why = w.judge.converged(w); why == "" {
-				break
-			}
-		} else {
-			why = "an operation is under way"
-		}
 		if turns > mostTurns || w.now-from > longest {
 			w.violate("E", "it does not converge: %s; the record: %s", why, describe(&w.stored.record))
 		}
+		if why = w.unsettled(); why == "" {
+			why = w.rest()
+		}
 	}
-	w.rest()
 	return true
+}
+
+// unsettled says what is still to come.
+func (w *world) unsettled() string {
+	if op := w.stored.record.Operation; op != nil {
+		return "an operation is under way"
+	}
+	return w.judge.converged(w)
 }
 
 var tableNames = []string{"doc.a", "doc.b", "doc.c", "doc.d"}
@@ -158,6 +169,7 @@ var tableNames = []string{"doc.a", "doc.b", "doc.c", "doc.d"}
 // heal ends all faults, and people clean up after themselves.
 func (w *world) heal() {
 	w.healed = true
+	w.judge.disturbed = w.now
 	w.say("all faults are over")
 	w.stalled, w.unreachable, w.snapshotUntil, w.drains = 0, 0, 0, nil
 	for i := range w.dead {
@@ -190,24 +202,25 @@ func (w *world) heal() {
 	} else if plain(w.enable.theirs) != "all" {
 		w.enable.theirs = "all"
 	}
+	if w.ambiguous && w.stored.record.Hold == nil {
+		w.enable.persistent, w.enable.theirs = "all", "all"
+	}
 	w.excludeName = setting{}
+	for i := range w.tables {
+		w.tables[i].excludeNames = ""
+	}
 	w.reroute = w.now
 
-	c := *w.head()
-	c.content, c.bad = w.newContent(), good
+	w.push(w.reachable(), 100)
+	c := w.head()
+	// An upgrade comes before a grow: the tables have to fit both sizes.
+	data, now := c.replicas[1]+c.replicas[2], 0
 	for i := range w.sets {
-		s := &w.sets[i]
-		g := w.setKind(s)
-		c.replicas[g] = max(c.replicas[g], s.replicas)
-		// A grow that is recorded is effective, though it was not applied yet.
-		for _, r := range w.stored.record.Sets {
-			if r.Name == s.name {
-				c.replicas[g] = max(c.replicas[g], r.Replicas)
-			}
+		if s := &w.sets[i]; !s.masters {
+			now += s.replicas
 		}
 	}
-	w.push(c, 100)
-	data := c.replicas[1] + c.replicas[2]
+	data = min(data, now)
 	for i := range w.tables {
 		t := &w.tables[i]
 		if t.fixed && t.low >= data || !t.fixed && t.low >= data {
@@ -216,9 +229,13 @@ func (w *world) heal() {
 	}
 	if w.judge.lost {
 		// What is lost is lost: its tables are dropped.
+		lost := make([]bool, len(w.tables))
+		for i := range w.tables {
+			lost[i] = w.gone(i)
+		}
 		kept := w.shards[:0]
 		for _, s := range w.shards {
-			if !w.gone(s.table) {
+			if !lost[s.table] {
 				kept = append(kept, s)
 			}
 		}
@@ -244,8 +261,9 @@ func (w *world) gone(table int) bool {
 	return false
 }
 
-// rest: a cluster that is as it is wanted costs no write.
-func (w *world) rest() {
+// rest: a cluster that is as it is wanted stays so and costs no write. It says
+// what went on meanwhile, which may be something late; three times is too often.
+func (w *world) rest() string {
 	for range 3 {
 		w.turnOnce()
 	}
@@ -254,10 +272,42 @@ func (w *world) rest() {
 	for range 3 {
 		w.turnOnce()
 	}
-	if w.resource != before {
+	if w.resource == before {
+		return w.unsettled()
+	}
+	if w.rests++; w.rests > 3 && w.unsettled() == "" {
 		w.violate("rest", "%d writes though nothing is to be done", w.resource-before)
 	}
-	if why := w.judge.converged(w); why != "" {
-		w.violate("E", "it had converged and does not stay: %s", why)
+	return "it was still being written"
+}
+
+// reachable is the last commit without what is never done: fewer voters than
+// three, an older minor than a volume was written by, a template that cannot run.
+func (w *world) reachable() commit {
+	c := *w.head()
+	c.content, c.bad = w.newContent(), good
+	for i := range w.sets {
+		s := &w.sets[i]
+		g := w.setKind(s)
+		effective := s.replicas
+		// What is recorded is effective, though it was not applied yet.
+		for _, r := range w.stored.record.Sets {
+			if r.Name == s.name {
+				effective = max(effective, r.Replicas)
+			}
+		}
+		switch {
+		case !s.eligible || c.replicas[g] >= effective:
+		case effective <= 3 || s.masters:
+			c.replicas[g] = max(c.replicas[g], min(effective, 3))
+		default:
+			c.replicas[g] = max(c.replicas[g], 3)
+		}
 	}
+	// A template that cannot run is corrected first, and upgraded later.
+	c.version = firstVersion
+	if v := w.judge.highest; v != "" && gates.CompareMinor(v, c.version) > 0 {
+		c.version = v
+	}
+	return c
 }

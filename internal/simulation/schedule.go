@@ -20,6 +20,8 @@ type Start struct {
 	Shards             int
 	// Second is a second daemon beside the first.
 	Second bool
+	// Extend: the definition consents to extend-table-filters.
+	Extend bool
 	// Early: the items begin with the bootstrap, not after it.
 	Early bool
 }
@@ -51,6 +53,8 @@ const (
 	setTransient
 	setPersistent
 	excludeByName
+	excludeByID
+	filterTable
 	pauseCommand
 	abortCommand
 	changePassword
@@ -81,7 +85,7 @@ const (
 var whatNames = [whats]string{
 	"push: more nodes", "push: fewer nodes", "push: another template", "push: a template that cannot run", "push: restartedAt",
 	"push: the commit before", "push: another version", "a table is made", "number_of_replicas is changed", "a snapshot runs",
-	"enable is set transiently", "enable is set persistently", "a node is excluded by name", "paused for a while", "abort", "a password is changed",
+	"enable is set transiently", "enable is set persistently", "a node is excluded by name", "somebody excludes a node id", "a table gets a filter of its own", "paused for a while", "abort", "a password is changed",
 	"replicas are raised by hand",
 	"a pod is evicted", "Kubernetes nodes are drained", "a Kubernetes node dies", "a process dies", "a volume is lost", "a pod sticks in terminating",
 	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends",
@@ -116,10 +120,10 @@ func (s Schedule) String() string {
 }
 
 // pushes that are built; the others are only refused.
-var pushes = []What{pushGrow, pushTemplate, pushTemplate, pushBadTemplate, pushRestart, pushRevert}
+var pushes = []What{pushGrow, pushShrink, pushShrink, pushTemplate, pushBadTemplate, pushRestart, pushRevert, pushUpgrade}
 
 var disturbances = []What{
-	createTable, alterReplicas, snapshot, setTransient, setPersistent, excludeByName, pauseCommand, abortCommand, changePassword,
+	createTable, alterReplicas, snapshot, setTransient, setPersistent, excludeByName, excludeByID, filterTable, pauseCommand, abortCommand, changePassword,
 	evict, drainNode, killNode, crashProcess, loseVolume, stickTerminating, stallWatch, stallController, cutDatabase, loseRecord, restartDaemon,
 	killBefore, killAfter, conflict, unavailable, timeoutAfter, standStill, forbid,
 }
@@ -134,12 +138,12 @@ func NewSchedule(seed uint64) Schedule {
 	r := random{state: seed*0x9e3779b97f4a7c15 + 1}
 	r.next()
 	s := Schedule{Seed: seed}
-	s.Start.Hot = r.between(1, 4)
+	s.Start.Hot = r.between(1, 5)
 	if r.oneIn(3) {
 		s.Start.Masters = 3
 	}
 	if r.oneIn(3) {
-		s.Start.Warm = r.between(1, 2)
+		s.Start.Warm = r.between(1, 3)
 	}
 	if r.oneIn(16) {
 		s.Start.Hot = r.between(5, 7)
@@ -155,6 +159,7 @@ func NewSchedule(seed uint64) Schedule {
 	s.Start.Shards = r.between(1, 3)
 	s.Start.Second = r.oneIn(4)
 	s.Start.Early = r.oneIn(12)
+	s.Start.Extend = r.oneIn(2)
 	at := r.span(0, 5*second)
 	for range r.between(1, 4) {
 		s.Items = append(s.Items, Item{What: pushes[r.below(len(pushes))], At: at, A: r.below(8), B: r.below(8)})

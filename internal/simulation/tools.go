@@ -137,6 +137,38 @@ func (o objects) RestartPod(_ context.Context, name, uid string, ready bool) err
 	return o.d.after(f)
 }
 
+// ShrinkSet lowers replicas, with the version that was decided on.
+func (o objects) ShrinkSet(_ context.Context, name, uid, version string, from, to int) error {
+	w := o.d.w
+	f, err := o.d.write()
+	if err != nil {
+		return err
+	}
+	index := w.setIndex(name)
+	if index < 0 || !w.sets[index].exists || w.sets[index].uid != uid {
+		return execute.ErrNotFound
+	}
+	s := &w.sets[index]
+	switch {
+	case s.replicas == to:
+		return nil
+	case s.replicas != from || to >= from:
+		return errors.New("it has other replicas by now")
+	case versionText(s.version) != version:
+		return errConflict
+	}
+	w.say("daemon %s lowers %s from %d to %d replicas", o.d.name, name, from, to)
+	w.judge.lowers(w, s, to)
+	s.replicas = to
+	s.generation++
+	w.setChanged(s)
+	if err := o.d.after(f); err != nil {
+		return err
+	}
+	o.d.own[kindSets] = s.version
+	return nil
+}
+
 func (o objects) Get(_ context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
 	w := o.d.w
 	if err := o.d.before(o.d.call(callLook)); err != nil {
@@ -183,6 +215,13 @@ func (o objects) Run(_ context.Context, pod, statement string) (string, error) {
 		w.users = append(w.users, user{name: "system", password: quoted[1]})
 	case strings.HasPrefix(statement, `ALTER USER "system"`):
 		w.user("system").password = quoted[1]
+	case strings.HasPrefix(statement, "SELECT id FROM sys.cluster"):
+		return `[{"id": "` + idOf(o.clusterOf(pod)) + `"}]`, o.d.after(f)
+	case strings.HasPrefix(statement, "SELECT type FROM sys.privileges"):
+		if u := w.user("system"); u != nil && u.granted {
+			return `[{"type":"AL"},{"type":"DDL"},{"type":"DML"},{"type":"DQL"}]`, o.d.after(f)
+		}
+		return "[]", o.d.after(f)
 	case strings.HasPrefix(statement, "GRANT ALL"):
 		if u := w.user("system"); u != nil {
 			u.granted = true
@@ -278,6 +317,17 @@ func (s *session) exec(statement string, arguments []any) error {
 				w.acknowledged |= 1 << i
 			}
 		}
+	case strings.HasPrefix(statement, "ALTER TABLE ") && strings.Contains(statement, "routing.allocation.exclude._id"):
+		t := w.tableNamed(quoted[1] + "." + quoted[3])
+		if t == nil {
+			return errors.New("Relation unknown")
+		}
+		t.exclude = ""
+		if value := strings.Split(statement, "'"); len(value) > 1 {
+			t.exclude = value[1] // else it is a RESET
+		}
+		w.say("daemon %s sets the exclude list of table %s to %q", d.name, t.name, t.exclude)
+		w.reroute = max(w.now, 1)
 	case strings.HasPrefix(statement, "ALTER CLUSTER REROUTE RETRY FAILED"):
 		w.rerouteRetry()
 	default:
@@ -313,7 +363,7 @@ func (w *world) setGlobal(d *daemon, level, assignment string) {
 	w.reroute = max(w.now, 1)
 }
 
-func (s *session) Strings(_ context.Context, query string, _ ...any) ([][]string, error) {
+func (s *session) Strings(_ context.Context, query string, arguments ...any) ([][]string, error) {
 	d := s.o.d
 	w := d.w
 	f := d.call(callSQL)
@@ -354,8 +404,67 @@ func (s *session) Strings(_ context.Context, query string, _ ...any) ([][]string
 				rows = append(rows, []string{nameOf(nodeIDs, "node-", l.volume.node)})
 			}
 		}
+	case strings.HasPrefix(query, "SELECT settings['cluster']['routing']['allocation']['exclude']['_id'] FROM sys.cluster"):
+		rows = [][]string{{w.excludeID.effective("")}}
+	case strings.HasPrefix(query, "SELECT settings['routing']['allocation']['exclude']['_id'] FROM information_schema.tables"):
+		if t := w.tableNamed("doc." + fmt.Sprint(arguments[1])); t != nil {
+			rows = [][]string{{t.exclude}}
+		}
+	case strings.HasPrefix(query, "SELECT id, name FROM sys.nodes"):
+		for _, i := range w.used {
+			if l := &w.slots[i]; l.pod.joined {
+				rows = append(rows, []string{nameOf(nodeIDs, "node-", l.volume.node), l.nodeName})
+			}
+		}
+	case strings.HasPrefix(query, "SELECT schema_name, table_name, partition_ident, id, routing_state,"):
+		if w.master < 0 {
+			return nil, errors.New("MasterNotDiscoveredException")
+		}
+		rows = w.copyRows()
 	default:
 		w.violate("world", "the simulation does not know the query %q", query)
 	}
 	return rows, d.after(f)
+}
+
+func (w *world) tableNamed(name string) *table {
+	for i := range w.tables {
+		if w.tables[i].name == name {
+			return &w.tables[i]
+		}
+	}
+	return nil
+}
+
+// copyRows is sys.shards.
+func (w *world) copyRows() (rows [][]string) {
+	for i := range w.shards {
+		s := &w.shards[i]
+		t := &w.tables[s.table]
+		lacks := w.wantedReplicas(t) + 1
+		id := versionText(int64(s.id))
+		for j := range s.copies {
+			c := &s.copies[j]
+			if c.state == onDisk {
+				continue
+			}
+			lacks--
+			to := ""
+			if c.state == relocating {
+				to = nameOf(nodeIDs, "node-", w.slots[c.to].volume.node)
+			}
+			rows = append(rows, []string{"doc", t.name, "", id, c.state.String(), nameOf(nodeIDs, "node-", c.node), w.slots[c.slot].nodeName, to})
+		}
+		for range lacks {
+			rows = append(rows, []string{"doc", t.name, "", id, "UNASSIGNED", "", "", ""})
+		}
+	}
+	return rows
+}
+
+func (o objects) clusterOf(pod string) int {
+	if l := o.d.w.slotOf(pod); l != nil {
+		return l.volume.cluster
+	}
+	return 0
 }

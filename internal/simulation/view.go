@@ -80,7 +80,7 @@ func (d *daemon) watchSets() {
 			Name: s.name, UID: s.uid, ResourceVersion: versionText(s.version), Ours: true,
 			Replicas: s.replicas, Current: s.current, Ready: s.ready,
 			Generation: s.generation, ObservedGeneration: s.observedGeneration,
-			UpdateRevision: t.hash, InitialMasters: s.initialMasters, Template: t.hash, Version: t.version, Hold: s.hold, Suspended: s.suspended,
+			UpdateRevision: t.hash, InitialMasters: s.initialMasters, Template: t.hash, Version: t.version, Group: s.group, MasterEligible: s.eligible, RecoverAfter: t.counts/2 + 1, Hold: s.hold, Suspended: s.suspended,
 		})
 	}
 }

@@ -47,6 +47,8 @@ type world struct {
 	inOperation int
 	// steps counts what happened, of the world and of the daemons.
 	steps int
+	// rests counts how often it seemed to be at rest and was not.
+	rests int
 	// healed is true once all faults are over.
 	healed bool
 }

@@ -1,0 +1,143 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// schedules of the quick run; `make simulate` runs many more.
+const quick = 120
+
+func TestEveryInvariantHoldsInSchedulesOfPushesAndFaults(t *testing.T) {
+	var stats Statistics
+	for seed := range uint64(quick) {
+		s := NewSchedule(seed)
+		result := Run(s, &stats, nil)
+		stats.Note(result)
+		require.Nil(t, result.Violation, "make replay SEED=%d\n%v", seed, s)
+	}
+	assert.Equal(t, quick, stats.Finished)
+	assert.Greater(t, stats.Hit, quick/2, "faults meet running operations")
+	for _, operation := range []string{"bootstrap", "grow", "restart", "shrink", "upgrade"} {
+		assert.NotZero(t, stats.Operations[operation], operation)
+	}
+}
+
+func TestTheSameSeedTellsTheSameStory(t *testing.T) {
+	for seed := range uint64(5) {
+		var first, second strings.Builder
+		Run(NewSchedule(seed), nil, &first)
+		Run(NewSchedule(seed), nil, &second)
+		require.Equal(t, first.String(), second.String(), "seed %d", seed)
+	}
+}
+
+// What the simulation has found, each reduced to what it needs.
+func TestWhatWasFoundStaysMended(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		s    Schedule
+	}{
+		{"the only node of a cluster hangs on a bad template, and a correction comes", Schedule{
+			Seed: 61, Start: Start{Hot: 1, Shards: 1},
+			Items: []Item{{What: pushBadTemplate, At: 4900, A: 2, B: 5}},
+		}},
+		{"a correction comes just as the time of a hanging pod is over", Schedule{
+			Seed: 43, Start: Start{Hot: 1, Warm: 2, Shards: 1},
+			Items: []Item{{What: pushRestart, At: 99900, B: 4}, {What: pushBadTemplate, At: 281500, A: 5, B: 5}},
+		}},
+		{"the record is lost while the only node hangs", Schedule{
+			Seed: 20, Start: Start{Hot: 1, Shards: 1},
+			Items: []Item{{What: pushBadTemplate, At: 76600, B: 4}, {What: loseRecord, Call: 38, A: 16, B: 35}},
+		}},
+		{"a grow begins on a template that cannot run", Schedule{
+			Seed: 157, Start: Start{Hot: 1, Tables: []string{"0-1", "1"}, Shards: 1},
+			Items: []Item{{What: pushBadTemplate, At: 17100, A: 1, B: 5}, {What: pushGrow, At: 46900, A: 1, B: 4}},
+		}},
+		{"a bad template follows a good one that some pods run already", Schedule{
+			Seed: 71, Start: Start{Masters: 3, Hot: 2, Shards: 1},
+			Items: []Item{{What: pushTemplate, At: 178200, A: 1, B: 3}, {What: pushBadTemplate, At: 248700, A: 4, B: 3}},
+		}},
+		{"somebody evicts a pod while another is about to go", Schedule{
+			Seed: 126, Start: Start{Hot: 4, Tables: []string{"0-all", "1"}, Shards: 3},
+			Items: []Item{{What: pushTemplate, At: 2300, A: 2, B: 1}, {What: evict, Call: 83, A: 31, B: 44}},
+		}},
+		{"pods of two groups are evicted onto a template that cannot run", Schedule{
+			Seed: 130, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-1", "1-all", "1"}, Shards: 1},
+			Items: []Item{{What: pushBadTemplate, At: 3300, A: 4, B: 6}, {What: evict, At: 7000, A: 50, B: 53}, {What: evict, Call: 14, A: 33, B: 52}},
+		}},
+		{"another template comes while the only node is upgraded", Schedule{
+			Seed: 1571, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 1, Early: true},
+			Items: []Item{{What: pushUpgrade, At: 4100, A: 4, B: 7}, {What: pushBadTemplate, At: 16600, A: 4}},
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// The same with other timings.
+			for seed := range uint64(10) {
+				s := c.s
+				s.Seed += seed
+				require.Nil(t, Run(s, nil, nil).Violation, "%v", s)
+			}
+		})
+	}
+}
+
+// The judge sees what it is there for.
+func TestTheJudgeNotices(t *testing.T) {
+	for _, c := range []struct {
+		invariant string
+		breach    func(*world)
+	}{
+		{"A", func(w *world) { w.judge.lowers(w, &w.sets[1], 0) }},
+		{"B", func(w *world) {
+			w.judge.note(w, &w.slots[1], byDaemon)
+			w.judge.down[1].since = w.now - 10*second
+			w.slots[1].pod.ready = false
+			w.judge.deletes(w, w.daemons[0], &w.slots[0])
+		}},
+		{"B", func(w *world) { w.judge.lowers(w, &w.sets[0], 1) }},
+		{"availability", func(w *world) {
+			for i := range w.shards {
+				w.shards[i].copies = w.shards[i].copies[:1]
+			}
+			w.judge.deletes(w, w.daemons[0], &w.slots[w.shards[0].copies[0].slot])
+		}},
+		{"C", func(w *world) {
+			w.excludeID.theirs = "somebodys"
+			w.setGlobal(w.daemons[0], "PERSISTENT", `"cluster.routing.allocation.exclude._id" = 'node-1'`)
+		}},
+		{"C", func(w *world) {
+			w.enable = setting{persistent: "none", theirs: "none"}
+			w.setGlobal(w.daemons[0], "PERSISTENT", `"cluster.routing.allocation.enable" = 'primaries'`)
+		}},
+		{"identity", func(w *world) { w.founded = 2; w.judge.founded(w, &w.slots[0]) }},
+	} {
+		t.Run(c.invariant, func(t *testing.T) {
+			s := Schedule{Seed: 3, Start: Start{Hot: 3, Warm: 1, Tables: []string{"1"}, Shards: 4}}
+			w := newWorld(&s, nil, nil)
+			for w.stored.record.Operation != nil || !w.stored.record.Bootstrap.Done {
+				w.turnOnce()
+			}
+			w.addTable("doc.a", "1", 4, firstVersion)
+			w.advance(w.now + minute)
+			w.daemons[0].checked = w.now
+			var v *Violation
+			func() {
+				defer func() { v, _ = recover().(*Violation) }()
+				c.breach(w)
+			}()
+			require.NotNil(t, v)
+			assert.Equal(t, c.invariant, v.Invariant, v.Message)
+		})
+	}
+}
+
+func TestAFailingScheduleShrinksToWhatItNeeds(t *testing.T) {
+	s := NewSchedule(7)
+	same := Minimise(s)
+	require.Equal(t, fmt.Sprint(s), fmt.Sprint(same), "one that does not fail stays as it is")
+}
