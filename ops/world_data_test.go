@@ -29,7 +29,6 @@ type toyData struct {
 	departing map[string]*departure
 	// renamed are nodes that came back with another id.
 	renamed map[string]string
-	zones   map[string]string
 	// lowered are the writes that made a set smaller.
 	lowered []string
 	deleted []string

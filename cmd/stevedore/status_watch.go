@@ -82,9 +82,7 @@ func statusLine(status clusterStatus) string {
 	if words := progressWords(status.Progress); words != "" {
 		parts = append(parts, words)
 	}
-	for _, problem := range status.Problems {
-		parts = append(parts, problem)
-	}
+	parts = append(parts, status.Problems...)
 	for _, reason := range status.Reasons {
 		parts = append(parts, reason.Name+": "+reason.Message)
 	}

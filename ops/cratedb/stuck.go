@@ -10,11 +10,10 @@ import (
 	"stevedore.dev/stevedore/ops"
 )
 
-// maxStuck explanations are asked for: they are the dear part of sys.allocations
-// (a quarter of a millisecond each), and CrateDB works them out for the rows that
-// it returns only.
-const maxStuck = 20
-
+// No more than 20 are asked for: explanations are the dear part of
+// sys.allocations (a quarter of a millisecond each), and CrateDB works them out
+// for the rows that it returns only.
+//
 // The decisions come before the explanation: a row of which the explanation was
 // read first has NULL for them (6.3.7 and 6.4.3).
 const stuckQuery = `SELECT table_schema, table_name, partition_ident, shard_id, node_id, "primary", decisions, explanation FROM sys.allocations WHERE node_id = ANY($1) AND current_state = 'STARTED' LIMIT 20`
