@@ -151,3 +151,21 @@ func TestABudgetThatStaysClosedIsToldOnce(t *testing.T) {
 	s.until("it is told", func() bool { return told() == 1 })
 	s.throughout("once", 3*time.Second, func() bool { return told() == 1 })
 }
+
+// Ready is not whole: Kubernetes alone would let the next pod go as soon as the
+// first is ready again.
+func TestASecondEvictionIsRefusedUntilTheCopiesAreBack(t *testing.T) {
+	t.Parallel()
+	s := drainable(t, "drain-held", "1")
+	s.until("the budget is open", func() bool { return s.maxUnavailable() == 1 })
+	s.rows("orders", `SET GLOBAL TRANSIENT "cluster.routing.allocation.enable" = 'primaries'`)
+	s.until("the first eviction", func() bool { return s.evict("crate-data-hot-orders-0") })
+	s.until("its node is back", func() bool {
+		s.pods.mu.Lock()
+		defer s.pods.mu.Unlock()
+		return len(s.pods.uids["crate-data-hot-orders-0"]) == 2 && len(s.anyAnswers("SELECT id FROM sys.nodes")) == 3
+	})
+	s.throughout("no copy, no eviction", 5*time.Second, func() bool { return !s.evict("crate-data-hot-orders-1") })
+	s.rows("orders", `RESET GLOBAL "cluster.routing.allocation.enable"`)
+	s.until("the second eviction", func() bool { return s.evict("crate-data-hot-orders-1") })
+}
