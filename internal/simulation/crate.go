@@ -20,7 +20,6 @@ type crate struct {
 
 	enable, excludeID, excludeName setting
 	users                          []user
-	licence                        bool
 	snapshotUntil                  millis
 	// acknowledged is a bit a slot: node check 1; it is lost when the node restarts.
 	acknowledged uint64

@@ -64,7 +64,6 @@ type daemon struct {
 	syncFor     string
 	failures    []ops.Failure
 	reading     ops.Database
-	readDetail  bool
 	stable      ops.Stability
 	want        int // the commit that this turn is for
 	changes     []ops.Change

@@ -39,8 +39,6 @@ type judge struct {
 	reports   int
 	calm      int // reports since all faults were over
 	success   []string
-	reasons   map[string]int
-	touched   [3]bool
 }
 
 // judged is why and since when a node is down.

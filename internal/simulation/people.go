@@ -42,7 +42,6 @@ type people struct {
 	stored   stored // the operation ConfigMap
 	pauseEnd millis
 	began    millis // when the items began
-	timed    int
 	// ambiguous: somebody has set what we were about to set.
 	ambiguous bool
 }

@@ -320,7 +320,7 @@ func (s *session) exec(statement string, arguments []any) error {
 	case strings.HasPrefix(statement, "ALTER TABLE ") && strings.Contains(statement, "routing.allocation.exclude._id"):
 		t := w.tableNamed(quoted[1] + "." + quoted[3])
 		if t == nil {
-			return errors.New("Relation unknown")
+			return errors.New("relation unknown")
 		}
 		t.exclude = ""
 		if value := strings.Split(statement, "'"); len(value) > 1 {
