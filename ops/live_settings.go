@@ -10,8 +10,8 @@ import (
 )
 
 // takenLive are the cluster settings that CrateDB takes while it runs: each has
-// "Runtime: yes" in the manual (Configuration, Cluster-wide settings) and was set
-// with SET GLOBAL PERSISTENT and read back on 6.4.3. Settings of loggers, filters
+// "Runtime: yes" in the manual (Configuration, Cluster-wide settings); about half
+// of them were also set and read back on 6.4.3. Settings of loggers, filters
 // by an attribute of the nodes and what the manual calls "Runtime: no" need a
 // restart. cluster.routing.allocation.enable and exclude._id are held by
 // operations, and no definition may name them.
