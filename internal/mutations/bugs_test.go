@@ -96,7 +96,7 @@ var bugs = []mutation{
 		"ops", "TestAShrinkThatTookTooLongLeavesNoExclusionBehind"},
 	{"f", "ops/restart.go", "		if t.giveBack(); t.r.Hold == nil {\n			t.r.Operation = nil\n		}\n", "		t.giveBack()\n",
 		"ops", "TestWhatAnEarlierRestartHasLeftDecidesNothingInTheNext"},
-	{"g", "ops/sets.go", "case turn && t.r.Operation.Step == StepStopped:", "case false:",
+	{"g", "ops/sets.go", "case turn && t.r.Operation.Step == StepStopped && t.returns(s.Name):", "case false:",
 		"ops", "TestAnUpgradeThatIsTakenBackBringsTheOldImageBack"},
 	{"h", "ops/refusals.go", "			t.refusal(gates.Volumes(c.Set, c.Path, c.Old, c.New))\n", "",
 		"ops", "TestBiggerVolumesAreRefusedSoThatNoLaterNodeGetsSmallOnes"},
