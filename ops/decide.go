@@ -39,6 +39,7 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	t.systemUser()
 	t.users()
 	t.settings()
+	t.references()
 	t.bootstrap()
 	t.work()
 	t.claims()

@@ -39,7 +39,9 @@ type Desired struct {
 	Compute *Compute
 	Users   []User
 	// License is nil when the definition names none.
-	License      *SecretKey
+	License *SecretKey
+	// References are the other Secrets that the nodes read, by name.
+	References   []Reference
 	AllowedCIDRs []string
 	TLS          bool
 	Ports        definition.Ports

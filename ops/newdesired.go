@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -36,6 +38,9 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) Desired {
 	if l := d.Spec.Cluster.License; l != nil {
 		out.License = &SecretKey{Name: l.Name, Key: l.Key}
 	}
+	if ssl := d.Spec.Cluster.SSL; ssl != nil {
+		out.References = references(ssl)
+	}
 	if m := d.Spec.Nodes.Master; m != nil {
 		out.Sets = append(out.Sets, Set{
 			Name: names.StatefulSet(d.Name, m.Name, true), Group: names.MasterGroup,
@@ -66,5 +71,21 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) Desired {
 		}
 	}
 	out.Settings = LiveSettings(r.Objects)
+	return out
+}
+
+// references are each Secret once, with the fields that name it.
+func references(ssl *definition.SSL) []Reference {
+	var out []Reference
+	for _, f := range []struct {
+		field string
+		ref   definition.SecretKeyRef
+	}{{"keystore", ssl.Keystore}, {"keystorePassword", ssl.KeystorePassword}, {"keystoreKeyPassword", ssl.KeystoreKeyPassword}} {
+		i := slices.IndexFunc(out, func(r Reference) bool { return r.Secret == f.ref.Name })
+		if i < 0 {
+			i, out = len(out), append(out, Reference{Secret: f.ref.Name})
+		}
+		out[i].What = append(out[i].What, "spec.cluster.ssl."+f.field)
+	}
 	return out
 }

@@ -113,7 +113,7 @@ func (t *turn) pending() bool {
 
 // informs: what is said and holds nothing of what is wanted back.
 func informs(name string) bool {
-	return name == gates.BudgetClosedRule.Name || name == gates.SettingChangedRule.Name || name == gates.UnexplainedExclusionRule.Name
+	return name == gates.BudgetClosedRule.Name || name == gates.SettingChangedRule.Name || name == gates.SecretChangedRule.Name || name == gates.UnexplainedExclusionRule.Name
 }
 
 func cidrs(list []string) string { return strings.Join(list, ",") }

@@ -44,6 +44,8 @@ type Record struct {
 	// Suspended are the sets as they ran before the cluster was suspended; empty
 	// unless it is, is about to be, or is being resumed.
 	Suspended []RecordedSet `json:"suspended,omitempty"`
+	// References are the Secrets that nodes read when they start.
+	References []RecordedReference `json:"references,omitempty"`
 	// Budgets are the effective disruption budgets.
 	Budgets []Budget `json:"budgets,omitempty"`
 	// Budget is what is remembered of the data nodes' budget.

@@ -56,7 +56,7 @@ func (r *Record) Equal(o *Record) bool {
 		r.Bootstrap.Done != o.Bootstrap.Done, r.Bootstrap.Licence != o.Bootstrap.Licence,
 		r.Bootstrap.System != o.Bootstrap.System, !r.Bootstrap.SystemChange.equal(o.Bootstrap.SystemChange),
 		!slices.Equal(r.Bootstrap.Users, o.Bootstrap.Users),
-		!slices.Equal(r.Sets, o.Sets), !slices.Equal(r.Suspended, o.Suspended), !slices.Equal(r.Budgets, o.Budgets),
+		!slices.Equal(r.Sets, o.Sets), !slices.EqualFunc(r.References, o.References, sameReference), !slices.Equal(r.Suspended, o.Suspended), !slices.Equal(r.Budgets, o.Budgets),
 		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained,
 		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !slices.Equal(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion,
 		r.RecoverDue != o.RecoverDue, !r.Operation.equal(o.Operation), len(r.Saved) != len(o.Saved):
@@ -118,4 +118,8 @@ func equalHold(a, b *Hold) bool {
 		return a == b
 	}
 	return *a == *b
+}
+
+func sameReference(a, b RecordedReference) bool {
+	return a.Secret == b.Secret && a.Version == b.Version && a.Changed.Equal(b.Changed)
 }

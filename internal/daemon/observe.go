@@ -220,6 +220,9 @@ func secretNames(desired ops.Desired) []string {
 	for _, user := range desired.Users {
 		all = append(all, user.Secret.Name)
 	}
+	for _, reference := range desired.References {
+		all = append(all, reference.Secret)
+	}
 	if desired.License != nil {
 		all = append(all, desired.License.Name)
 	}

@@ -44,6 +44,7 @@ var All = []Rule{
 	UnexplainedHoldRule,
 	SettingNotEffectiveRule,
 	SettingChangedRule,
+	SecretChangedRule,
 	AbortedRule,
 	MasterQuorumRule,
 	MasterGroupStaysRule,

@@ -176,6 +176,7 @@ func situations() []situation {
 		{"a changed hold", of(holds(HoldChanged("none", "primaries", "all"))), HoldChangedRule, true, []string{"none", "primaries", "all"}},
 		{"an unreadable hold", of(holds(HoldChanged("", "primaries", "all"))), HoldChangedRule, true, []string{"cannot be read"}},
 		{"a setting under a transient one", of(holds(SettingNotEffective("stats.jobs_log_size", "20000", "5000"))), SettingNotEffectiveRule, true, []string{"20000", "5000", "RESET GLOBAL \"stats.jobs_log_size\""}},
+		{"a keystore that is another", of(holds(SecretChanged("orders-tls", "spec.cluster.ssl.keystore", 3))), SecretChangedRule, true, []string{"orders-tls", "spec.cluster.ssl.keystore", "3 pod", "stevedore restart"}},
 		{"a setting that somebody changed", of(holds(SettingChanged("stats.jobs_log_size", "20000", "5000"))), SettingChangedRule, true, []string{"20000", "5000", "theirs is left"}},
 		{"a hold of nobody", of(holds(UnexplainedHold("primaries"))), UnexplainedHoldRule, true, []string{"primaries", "stevedore release"}},
 		{"a stopped restart", of(holds(RestartStopped("p", "CrashLoopBackOff", time.Minute))), RestartStoppedRule, true, []string{"1m0s", "CrashLoopBackOff"}},
