@@ -123,7 +123,8 @@ func TestABadImageStopsAtTheFirstNode(t *testing.T) {
 			// Back: refused where the new minor has started, else the pod is made anew.
 			v.define(short)
 			if c.started {
-				v.refusedFor(cutCluster, "downgrade-refused")
+				// The upgrade that has stopped is said beside it: it stays as it is.
+				v.refusedFor(cutCluster, "downgrade-refused", "upgrade-stopped")
 				v.define(short, with("spec.cluster.version", newVersion))
 			}
 			v.eventually("it is cured", restartPatience, func() bool { return v.isSettled(cutCluster) })
