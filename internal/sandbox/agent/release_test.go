@@ -98,7 +98,7 @@ func TestTheHeapIsBounded(t *testing.T) {
 func TestJavaOptionsFitThisMachine(t *testing.T) {
 	c := realContainer(map[string]string{"CRATE_JAVA_OPTS": "-Dcom.sun.management.jmxremote.port=6666 " +
 		"-Djava.rmi.server.hostname=127.0.0.1 -javaagent:/var/lib/crate/exporter.jar=7071 -XX:HeapDumpPath=/data/dump"})
-	assert.Equal(t, "-Dcom.sun.management.jmxremote.port=6666 -Dcom.sun.management.jmxremote.host=127.5.1.1 "+
+	assert.Equal(t, quickStart+" -Dcom.sun.management.jmxremote.port=6666 -Dcom.sun.management.jmxremote.host=127.5.1.1 "+
 		"-Djava.rmi.server.hostname=127.5.1.1 -XX:HeapDumpPath=/sandbox/outer/dump", c.javaOptions("127.5.1.1"))
 }
 
