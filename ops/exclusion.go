@@ -14,19 +14,15 @@ const excludeSetting = "cluster.routing.allocation.exclude._id"
 // annotation says on a StatefulSet what is excluded, for whoever has lost the
 // record.
 func (x *Exclusions) annotation() string {
-	said := map[string]string{excludeSetting: x.IDs, "before": x.Before}
+	said := `{"before":` + quoted(x.Before) + `,"` + excludeSetting + `":` + quoted(x.IDs)
 	if len(x.Tables) > 0 {
 		tables, err := json.Marshal(x.Tables)
 		if err != nil {
 			return ""
 		}
-		said["tables"] = string(tables)
+		said += `,"tables":` + quoted(string(tables))
 	}
-	text, err := json.Marshal(said)
-	if err != nil {
-		return ""
-	}
-	return string(text)
+	return said + "}"
 }
 
 // rebuildExclusions takes them from the annotation when the record was lost; it

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"stevedore.dev/stevedore/ops/gates"
@@ -20,11 +21,19 @@ const hiddenRetry = time.Minute
 
 // annotation says on a StatefulSet what is held, for whoever has lost the record.
 func (h *Hold) annotation() string {
-	text, err := json.Marshal(map[string]string{"cluster.routing.allocation.enable": h.Value, "before": h.Before})
-	if err != nil {
-		return ""
+	return `{"before":` + quoted(h.Before) + `,"cluster.routing.allocation.enable":` + quoted(h.Value) + `}`
+}
+
+// quoted is text as JSON. An annotation is compared in every turn, and what stands
+// in one seldom needs more than the quotes.
+func quoted(text string) string {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+			escaped, _ := json.Marshal(text) // of a string it never fails
+			return string(escaped)
+		}
 	}
-	return string(text)
+	return `"` + text + `"`
 }
 
 // rebuildHold takes a hold from the annotation when the record was lost.

@@ -23,15 +23,19 @@ func (s Stability) Next(db *Database) Stability {
 	if db.Contact != Yes || db.Recovered != Yes {
 		return Stability{}
 	}
-	var ids strings.Builder
-	for i := range db.Nodes {
-		ids.WriteString(db.Nodes[i].ID)
-		ids.WriteByte(',')
+	next := Stability{nodes: s.nodes, master: db.MasterNode, colour: db.Health.Colour}
+	same := s.sameNodes(db.Nodes)
+	if !same {
+		var ids strings.Builder
+		for i := range db.Nodes {
+			ids.WriteString(db.Nodes[i].ID)
+			ids.WriteByte(',')
+		}
+		next.nodes = ids.String()
 	}
-	next := Stability{nodes: ids.String(), master: db.MasterNode, colour: db.Health.Colour}
 	if next.colour == Green || next.colour == Yellow {
 		next.Since = db.At
-		if !s.Since.IsZero() && s.nodes == next.nodes && s.colour == next.colour {
+		if !s.Since.IsZero() && same && s.colour == next.colour {
 			next.Since = s.Since
 		}
 	}
@@ -42,4 +46,17 @@ func (s Stability) Next(db *Database) Stability {
 		}
 	}
 	return next
+}
+
+// sameNodes: these are the nodes of the reading before, in their order.
+func (s *Stability) sameNodes(nodes []Node) bool {
+	rest := s.nodes
+	for i := range nodes {
+		tail, ok := strings.CutPrefix(rest, nodes[i].ID)
+		if !ok || tail == "" || tail[0] != ',' {
+			return false
+		}
+		rest = tail[1:]
+	}
+	return rest == ""
 }

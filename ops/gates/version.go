@@ -10,6 +10,9 @@ func CompareMinor(a, b string) int { return compare(a, b, 2) }
 func Compare(a, b string) int { return compare(a, b, 3) }
 
 func compare(a, b string, parts int) int {
+	if a == b {
+		return 0 // as most are, in most decisions
+	}
 	for range parts {
 		var x, y int
 		x, a = leading(a)
