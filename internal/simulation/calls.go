@@ -20,6 +20,7 @@ func (d *daemon) call(c call) callFault {
 	case callRead:
 		w.advance(w.now + w.rnd.span(2, 40))
 	default:
+		w.steps++
 		w.advance(w.now + w.rnd.span(1, 25))
 	}
 	if w.lease.holder == d && w.now-d.leased <= leaseDuration {
@@ -115,5 +116,6 @@ func (d *daemon) pause() {
 		next.take()
 	}
 	d.paused = 0
+	w.steps++
 	w.say("daemon %s goes on", d.name)
 }

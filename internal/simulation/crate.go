@@ -26,6 +26,7 @@ type crate struct {
 
 	tables  []table
 	shards  []shard
+	wants   []int  // replicas of each table, as countWanted found them
 	reroute millis // when the allocation is looked at again; 0 for not
 	retry   bool   // a drain that a snapshot held back stands still until a reroute
 

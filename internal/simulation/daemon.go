@@ -53,6 +53,7 @@ type daemon struct {
 	leading bool
 	leased  millis // when it last renewed, as it knows
 	seen    int64  // the API server's last version at its last turn
+	pace    pace
 
 	view        view
 	own         [kinds]int64 // its own last writes, which its watches have to show
@@ -67,6 +68,7 @@ type daemon struct {
 	stable      ops.Stability
 	want        int // the commit that this turn is for
 	changes     []ops.Change
+	fresh, calm bool // this turn has read the database; it found nothing to do
 
 	// acting is the action under way, for the judge; checked is when it last
 	// asked the database.
@@ -119,7 +121,8 @@ func (d *daemon) take() {
 		return
 	}
 	w.steps++
-	d.seen = w.resource
+	w.turns++
+	d.seen, d.calm = w.resource, false
 	wait, err := d.turn()
 	switch {
 	case errors.Is(err, errSuperseded):
@@ -132,7 +135,7 @@ func (d *daemon) take() {
 		w.say("daemon %s: the turn failed: %v", d.name, err)
 		wait = retryMin * 4
 	}
-	d.wake = w.now + max(wait, 20)
+	d.sleeps(wait, d.calm)
 }
 
 // lead holds the Lease or takes it when it has run out.
@@ -191,8 +194,9 @@ func (d *daemon) turn() (millis, error) {
 		Secrets: d.view.secretsOf(secretNames),
 	}
 	detailed := ops.Detailed(&desired, &rec)
-	if now := w.now.time(); d.reading.At.IsZero() || w.now-millis(d.reading.At.Sub(epoch).Milliseconds()) >= readingAge || detailed && !d.reading.TablesKnown {
-		_ = now
+	d.fresh = false
+	if d.reading.At.IsZero() || w.now-millis(d.reading.At.Sub(epoch).Milliseconds()) >= readingAge || detailed && !d.reading.TablesKnown {
+		d.fresh = true
 		d.call(callRead)
 		d.reading = d.read(d.view.pods, detailed)
 		d.stable = d.stable.Next(&d.reading)
@@ -222,7 +226,9 @@ func (d *daemon) act(entry stored, desired ops.Desired, decision ops.Decision) (
 			return 0, err
 		}
 	}
+	saved := false
 	if !entry.exists || decision.Save || !next.Equal(&entry.record) {
+		saved = true
 		var err error
 		if entry, err = d.save(entry, next); err != nil {
 			return 0, err
@@ -252,6 +258,7 @@ func (d *daemon) act(entry stored, desired ops.Desired, decision ops.Decision) (
 		}
 	}
 	w.judge.decided(w, d, &decision)
+	d.calm = d.fresh && !saved && !wrote && !acted
 	switch {
 	case wrote, acted:
 		return retryMin, nil
@@ -465,38 +472,51 @@ func (d *daemon) tooEarly(action ops.Action) (ops.Failure, bool) {
 // materialise does with templates what ops.Materialise does with objects.
 func (d *daemon) materialise(desired ops.Desired, saved ops.Saved, e ops.Effective) ops.Saved {
 	w := d.w
-	next := make(ops.Saved, len(e.Sets)+1)
+	// Most turns change nothing: a map is made only where one does.
+	type object struct{ name, key string }
+	all := make([]object, 0, 16)
+	same := true
+	keep := func(name, key string) {
+		all = append(all, object{name, key})
+		old, ok := saved[name]
+		same = same && ok && old == key
+	}
 	for i := range e.Sets {
 		s := &e.Sets[i]
 		if s.Absent {
 			continue
 		}
+		last, known := saved[s.Name]
 		before, remembered := saved[s.Name+"@before"]
 		if s.Remember {
 			if remembered && !s.RememberAnew {
-				next[s.Name+"@before"] = before
-			} else if last, ok := saved[s.Name]; ok {
-				next[s.Name+"@before"] = last
+				keep(s.Name+"@before", before)
+			} else if known {
+				keep(s.Name+"@before", last)
 			}
 		}
 		wanted := w.wantedTemplate(d.want)
 		switch {
 		case s.Template == ops.TemplateWanted && s.KeepGateway:
-			if last := templateByKey(saved[s.Name]); last >= 0 {
+			if old := templateByKey(last); old >= 0 {
 				t := w.templates[wanted]
-				wanted = w.templateOf(t.content, t.version, w.templates[last].counts, t.bad)
+				wanted = w.templateOf(t.content, t.version, w.templates[old].counts, t.bad)
 			}
-			next[s.Name] = w.templates[wanted].key
+			keep(s.Name, w.templates[wanted].key)
 		case s.Template == ops.TemplateWanted:
-			next[s.Name] = w.templates[wanted].key
+			keep(s.Name, w.templates[wanted].key)
 		case s.Template == ops.TemplateBefore && remembered:
-			next[s.Name] = before
+			keep(s.Name, before)
 		default:
-			next[s.Name] = saved[s.Name]
+			keep(s.Name, last)
 		}
 	}
-	if maps.Equal(next, saved) {
+	if same && len(all) == len(saved) {
 		return saved
+	}
+	next := make(ops.Saved, len(all))
+	for _, o := range all {
+		next[o.name] = o.key
 	}
 	return next
 }

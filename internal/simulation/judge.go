@@ -441,8 +441,15 @@ func (j *judge) recorded(w *world, next *ops.Record) {
 
 func (j *judge) decided(w *world, d *daemon, decision *ops.Decision) {}
 
-// converged says why the world is not yet what Git wants; "" when it is.
-func (j *judge) converged(w *world) string {
+// converged says why the world is not yet what Git wants; "" when it is. Numbers
+// are put into words only where somebody reads them.
+func (j *judge) converged(w *world, words bool) string {
+	why := func(format string, values ...any) string {
+		if !words {
+			return format
+		}
+		return fmt.Sprintf(format, values...)
+	}
 	c := w.head()
 	hash := w.templates[c.tmpl].hash
 	for i := range w.sets {
@@ -450,36 +457,36 @@ func (j *judge) converged(w *world) string {
 		want := c.replicas[w.setKind(s)]
 		switch {
 		case !s.exists:
-			return s.name + " is not there"
+			return why("%s is not there", s.name)
 		case s.replicas != want:
-			return fmt.Sprintf("%s has %d replicas of %d", s.name, s.replicas, want)
+			return why("%s has %d replicas of %d", s.name, s.replicas, want)
 		case w.templates[s.template].hash != hash || s.template != c.tmpl:
-			return fmt.Sprintf("%s has template %s (counts %d), not %s (%d)", s.name, w.templates[s.template].hash, w.templates[s.template].counts, hash, w.templates[c.tmpl].counts)
+			return why("%s has template %s (counts %d), not %s (%d)", s.name, w.templates[s.template].hash, w.templates[s.template].counts, hash, w.templates[c.tmpl].counts)
 		case s.hold != "":
-			return s.name + " says that something is held"
+			return why("%s says that something is held", s.name)
 		}
 		for o := range maxOrdinals {
 			l := &w.slots[i*maxOrdinals+o]
 			switch {
 			case o >= want && l.pod.exists:
-				return l.podName + " is still there"
+				return why("%s is still there", l.podName)
 			case o >= want:
 			case !l.pod.exists || !l.pod.ready || !l.pod.joined || l.pod.terminating:
-				return l.podName + " is not there"
+				return why("%s is not there", l.podName)
 			case w.templates[l.pod.template].hash != hash:
-				return l.podName + " runs another template"
+				return why("%s runs another template", l.podName)
 			}
 		}
 	}
 	if plain(w.enable.persistent) != plain(w.enable.theirs) {
-		return fmt.Sprintf("cluster.routing.allocation.enable is %q, and people have set %q", w.enable.persistent, w.enable.theirs)
+		return why("cluster.routing.allocation.enable is %q, and people have set %q", w.enable.persistent, w.enable.theirs)
 	}
 	if !sameList(w.excludeID.persistent, w.excludeID.theirs) {
-		return fmt.Sprintf("cluster.routing.allocation.exclude._id is %q, and people have set %q", w.excludeID.persistent, w.excludeID.theirs)
+		return why("cluster.routing.allocation.exclude._id is %q, and people have set %q", w.excludeID.persistent, w.excludeID.theirs)
 	}
 	for i := range w.tables {
 		if w.tables[i].exclude != "" {
-			return "table " + w.tables[i].name + " has our filter"
+			return why("table %s has our filter", w.tables[i].name)
 		}
 	}
 	if u := w.user("ada"); u == nil || u.password != w.secret("user-ada").password || !u.granted {
@@ -487,11 +494,11 @@ func (j *judge) converged(w *world) string {
 	}
 	for i := range w.budgets {
 		if b := &w.budgets[i]; b.exists && b.value != 1 && j.allGreen(w) {
-			return "budget " + b.name + " is closed"
+			return why("budget %s is closed", b.name)
 		}
 	}
 	if !slices.Contains(j.success, c.desired.Revision) {
-		return "success of " + c.desired.Revision + " was never reported"
+		return why("success of %s was never reported", c.desired.Revision)
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 const (
 	clusterName = "c"
 	maxOrdinals = 10
+	maxSlots    = 64 // of all StatefulSets
 	kubeNodes   = 6
 )
 

@@ -70,7 +70,9 @@ func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
 		db.MasterNode = nameOf(nodeIDs, "node-", w.slots[w.master].volume.node)
 		db.Recovered = ops.Yes
 	}
-	w.readNodes(&db)
+	w.countWanted()
+	var at nodesAt
+	w.readNodes(&db, &at)
 	db.Allocation = w.enable.effective("all")
 	db.UsersKnown = true
 	for i := range w.users {
@@ -89,7 +91,7 @@ func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
 	}
 	w.readHealth(&db)
 	if detailed {
-		w.readDetail(&db)
+		w.readDetail(&db, &at)
 	}
 	return db
 }
@@ -110,23 +112,32 @@ func (w *world) wrongPassword(password string) bool {
 
 const diskSize = int64(100) << 30
 
-func (w *world) readNodes(db *ops.Database) {
+// nodesAt is where the node of each slot stands in a reading; 0 where it does not,
+// else one more than its place.
+type nodesAt [maxSlots]int
+
+func (w *world) readNodes(db *ops.Database, at *nodesAt) {
+	var order [maxSlots]int
+	n := 0
 	for _, i := range w.used {
-		l := &w.slots[i]
-		if !l.pod.joined {
+		if !w.slots[i].pod.joined {
 			continue
 		}
-		n := ops.Node{
+		// By name, as the reading gives them.
+		j := n
+		for ; j > 0 && w.slots[order[j-1]].nodeName > w.slots[i].nodeName; j-- {
+			order[j] = order[j-1]
+		}
+		order[j] = i
+		n++
+	}
+	for _, i := range order[:n] {
+		l := &w.slots[i]
+		db.Nodes = append(db.Nodes, ops.Node{
 			ID: nameOf(nodeIDs, "node-", l.volume.node), Name: l.nodeName, Version: w.versionOf(l),
 			DiskSize: diskSize, DiskUsed: diskSize / 10, Attributes: zoneAttributes[l.kube%3],
-		}
-		db.Nodes = append(db.Nodes, n)
-	}
-	// By name, as the reading gives them.
-	for i := 1; i < len(db.Nodes); i++ {
-		for j := i; j > 0 && db.Nodes[j].Name < db.Nodes[j-1].Name; j-- {
-			db.Nodes[j], db.Nodes[j-1] = db.Nodes[j-1], db.Nodes[j]
-		}
+		})
+		at[i] = len(db.Nodes)
 	}
 	if w.master < 0 {
 		return
@@ -134,15 +145,14 @@ func (w *world) readNodes(db *ops.Database) {
 	db.ShardsKnown = true
 	for i := range w.shards {
 		s := &w.shards[i]
-		t := &w.tables[s.table]
-		lacks := w.wantedReplicas(t) + 1
+		lacks := w.wants[s.table] + 1
 		for j := range s.copies {
 			c := &s.copies[j]
 			if c.state == onDisk {
 				continue
 			}
 			lacks--
-			if n := w.nodeOf(db, c); n != nil {
+			if n := w.nodeOf(db, at, c); n != nil {
 				n.Shards++
 				n.Bytes += s.bytes
 			}
@@ -151,12 +161,9 @@ func (w *world) readNodes(db *ops.Database) {
 	}
 }
 
-func (w *world) nodeOf(db *ops.Database, c *replica) *ops.Node {
-	id := nameOf(nodeIDs, "node-", c.node)
-	for i := range db.Nodes {
-		if db.Nodes[i].ID == id {
-			return &db.Nodes[i]
-		}
+func (w *world) nodeOf(db *ops.Database, at *nodesAt, c *replica) *ops.Node {
+	if k := at[c.slot]; k > 0 && w.slots[c.slot].volume.node == c.node {
+		return &db.Nodes[k-1]
 	}
 	return nil
 }
@@ -177,7 +184,7 @@ func (w *world) readHealth(db *ops.Database) {
 	db.Health = h
 }
 
-func (w *world) readDetail(db *ops.Database) {
+func (w *world) readDetail(db *ops.Database, at *nodesAt) {
 	db.SnapshotsKnown, db.TablesKnown, db.AllocationKnown = true, true, true
 	if w.snapshotUntil > 0 {
 		db.Snapshots = 1
@@ -199,7 +206,7 @@ func (w *world) readDetail(db *ops.Database) {
 		}
 		for j := range w.shards {
 			if s := &w.shards[j]; s.table == i {
-				w.readShard(db, s, &seen)
+				w.readShard(db, at, s, &seen)
 			}
 		}
 		db.Tables = append(db.Tables, seen)
@@ -222,10 +229,10 @@ func (w *world) readDetail(db *ops.Database) {
 	w.readStuck(db)
 }
 
-func (w *world) readShard(db *ops.Database, s *shard, t *ops.Table) {
+func (w *world) readShard(db *ops.Database, at *nodesAt, s *shard, t *ops.Table) {
 	active := 0
 	var only *replica
-	lacks := w.wantedReplicas(&w.tables[s.table]) + 1
+	lacks := w.wants[s.table] + 1
 	for j := range s.copies {
 		c := &s.copies[j]
 		if c.state == onDisk {
@@ -251,7 +258,7 @@ func (w *world) readShard(db *ops.Database, s *shard, t *ops.Table) {
 	}
 	t.Started = min(t.Started, active)
 	if active == 1 {
-		if n := w.nodeOf(db, only); n != nil && (len(n.Sole) == 0 || n.Sole[len(n.Sole)-1] != t.Name) {
+		if n := w.nodeOf(db, at, only); n != nil && (len(n.Sole) == 0 || n.Sole[len(n.Sole)-1] != t.Name) {
 			n.Sole = append(n.Sole, t.Name)
 		}
 	}

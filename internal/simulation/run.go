@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"strings"
 
 	"stevedore.dev/stevedore/ops"
@@ -83,23 +84,29 @@ func newWorld(s *Schedule, stats *Statistics, story *strings.Builder) *world {
 
 // turnOnce lets the world go on until the next daemon's turn, and takes it.
 func (w *world) turnOnce() {
+	d := w.nextAwake()
+	for w.now < d.wake {
+		before := w.steps
+		w.advance(max(w.now, min(w.kubernetesDue(), w.crateDue(), w.itemDue(), d.wake)))
+		if w.steps != before {
+			w.stir()
+			d = w.nextAwake()
+		}
+	}
+	w.renew()
+	w.judge.settle(w)
+	d.take()
+}
+
+// nextAwake is the daemon whose turn comes first.
+func (w *world) nextAwake() *daemon {
 	d := w.daemons[0]
 	for _, o := range w.daemons[1:] {
 		if o.wake < d.wake {
 			d = o
 		}
 	}
-	for w.now < d.wake {
-		// An event that a watch shows cuts the wait short.
-		next := min(w.kubernetesDue(), w.crateDue(), w.itemDue(), d.wake)
-		w.advance(max(next, w.now))
-		if d.running && d.leading && w.resource != d.seen && w.now < d.wake {
-			d.wake = min(d.wake, w.now+50)
-		}
-	}
-	w.renew()
-	w.judge.settle(w)
-	d.take()
+	return d
 }
 
 // renew is what the leader does beside its turns.
@@ -132,7 +139,7 @@ func (w *world) run() bool {
 		if turns++; turns > mostTurns {
 			w.violate("E", "%d turns in %d s of faults: a hot loop", turns, eventful/second)
 		}
-		if len(w.left) == 0 && w.stored.record.Operation == nil && w.judge.converged(w) == "" {
+		if len(w.left) == 0 && w.stored.record.Operation == nil && w.judge.converged(w, false) == "" {
 			break
 		}
 	}
@@ -143,25 +150,23 @@ func (w *world) run() bool {
 	}
 	w.heal()
 	from := w.now
-	for why := "it has not begun"; why != ""; {
+	for settled := false; !settled; {
 		w.turnOnce()
 		turns++
 		if turns > mostTurns || w.now-from > longest {
-			w.violate("E", "it does not converge: %s; the record: %s", why, describe(&w.stored.record))
+			w.violate("E", "it does not converge: %s; the record: %s", cmp.Or(w.unsettled(true), "it was still being written"), describe(&w.stored.record))
 		}
-		if why = w.unsettled(); why == "" {
-			why = w.rest()
-		}
+		settled = w.unsettled(false) == "" && w.rest()
 	}
 	return true
 }
 
 // unsettled says what is still to come.
-func (w *world) unsettled() string {
+func (w *world) unsettled(words bool) string {
 	if op := w.stored.record.Operation; op != nil {
 		return "an operation is under way"
 	}
-	return w.judge.converged(w)
+	return w.judge.converged(w, words)
 }
 
 var tableNames = []string{"doc.a", "doc.b", "doc.c", "doc.d"}
@@ -171,6 +176,7 @@ func (w *world) heal() {
 	w.healed = true
 	w.judge.disturbed = w.now
 	w.say("all faults are over")
+	w.steps++
 	w.stalled, w.unreachable, w.snapshotUntil, w.drains = 0, 0, 0, nil
 	for i := range w.dead {
 		w.dead[i], w.cordoned[i] = 0, 0
@@ -261,9 +267,10 @@ func (w *world) gone(table int) bool {
 	return false
 }
 
-// rest: a cluster that is as it is wanted stays so and costs no write. It says
-// what went on meanwhile, which may be something late; three times is too often.
-func (w *world) rest() string {
+// rest: a cluster that is as it is wanted stays so and costs no write. It is
+// false where something went on meanwhile, which may be something late; three
+// times is too often.
+func (w *world) rest() bool {
 	for range 3 {
 		w.turnOnce()
 	}
@@ -272,13 +279,14 @@ func (w *world) rest() string {
 	for range 3 {
 		w.turnOnce()
 	}
+	settled := w.unsettled(false) == ""
 	if w.resource == before {
-		return w.unsettled()
+		return settled
 	}
-	if w.rests++; w.rests > 3 && w.unsettled() == "" {
+	if w.rests++; w.rests > 3 && settled {
 		w.violate("rest", "%d writes though nothing is to be done", w.resource-before)
 	}
-	return "it was still being written"
+	return false
 }
 
 // reachable is the last commit without what is never done: fewer voters than

@@ -159,6 +159,14 @@ func (w *world) wantedReplicas(t *table) int {
 	return max(high, t.low)
 }
 
+// countWanted does so for each table, for who asks of each shard.
+func (w *world) countWanted() {
+	w.wants = w.wants[:0]
+	for i := range w.tables {
+		w.wants = append(w.wants, w.wantedReplicas(&w.tables[i]))
+	}
+}
+
 // allowed: a table's own filter makes the cluster's void (from 5.9).
 func (w *world) allowed(t *table, l *slot) bool {
 	if t.filtered() {
@@ -207,7 +215,7 @@ func (w *world) happenShards() {
 
 // allocate is one reroute.
 func (w *world) allocate() {
-	var busy [64]int
+	var busy [maxSlots]int
 	for i := range w.shards {
 		for j := range w.shards[i].copies {
 			switch c := &w.shards[i].copies[j]; c.state {
@@ -227,7 +235,7 @@ func (w *world) allocate() {
 	}
 }
 
-func (w *world) allocateShard(s *shard, enable string, busy *[64]int) {
+func (w *world) allocateShard(s *shard, enable string, busy *[maxSlots]int) {
 	t := &w.tables[s.table]
 	// The nodes that are gone have left their copies; those that are back may use
 	// them.
@@ -303,7 +311,7 @@ func (w *world) takes(s *shard, t *table, l, from *slot) bool {
 
 func (w *world) versionOf(l *slot) string { return w.templates[l.pod.template].version }
 
-func (w *world) allocateReplica(s *shard, t *table, primary *replica, busy *[64]int) bool {
+func (w *world) allocateReplica(s *shard, t *table, primary *replica, busy *[maxSlots]int) bool {
 	from := &w.slots[primary.slot]
 	// A store that is there already comes first, and quickly.
 	for i := range s.copies {
@@ -328,7 +336,7 @@ func (w *world) allocateReplica(s *shard, t *table, primary *replica, busy *[64]
 }
 
 // target is the emptiest node that may take a copy.
-func (w *world) target(s *shard, t *table, from *slot, busy *[64]int) *slot {
+func (w *world) target(s *shard, t *table, from *slot, busy *[maxSlots]int) *slot {
 	var best *slot
 	fewest := 1 << 30
 	for _, i := range w.used {
@@ -366,7 +374,7 @@ func (w *world) dropReplica(s *shard, t *table) {
 }
 
 // drain moves a copy off a node that it may not be on.
-func (w *world) drain(s *shard, t *table, c *replica, enable string, busy *[64]int) {
+func (w *world) drain(s *shard, t *table, c *replica, enable string, busy *[maxSlots]int) {
 	if c.state != started || w.allowed(t, &w.slots[c.slot]) {
 		return
 	}

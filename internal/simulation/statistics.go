@@ -9,7 +9,10 @@ import (
 // Statistics of many schedules; one goroutine's. The zero value is ready.
 type Statistics struct {
 	Schedules, Finished, Hopeless, Hit, Violations int
-	Steps                                          int64
+	// Counted are those of at least CountedSteps steps in which a fault hit a running
+	// operation, and CountedFinished those of them that finished.
+	Counted, CountedFinished int
+	Steps                    int64
 	// Met counts what happened by the operation that was under way.
 	Met [whats]map[string]int
 	// Operations counts records of an operation by its kind.
@@ -48,7 +51,16 @@ func (s *Statistics) Note(r Result) {
 	if r.Violation != nil {
 		s.Violations++
 	}
+	if r.Hit && r.Steps >= CountedSteps {
+		s.Counted++
+		if r.Finished {
+			s.CountedFinished++
+		}
+	}
 }
+
+// CountedSteps is how long a schedule is at least that counts.
+const CountedSteps = 200
 
 // Add adds another's.
 func (s *Statistics) Add(o *Statistics) {
@@ -57,6 +69,8 @@ func (s *Statistics) Add(o *Statistics) {
 	s.Hopeless += o.Hopeless
 	s.Hit += o.Hit
 	s.Violations += o.Violations
+	s.Counted += o.Counted
+	s.CountedFinished += o.CountedFinished
 	s.Steps += o.Steps
 	for what := range o.Met {
 		for operation, n := range o.Met[what] {

@@ -45,8 +45,9 @@ type world struct {
 	left []Item
 	// inOperation counts the daemon's calls while an operation is recorded.
 	inOperation int
-	// steps counts what happened, of the world and of the daemons.
-	steps int
+	// steps counts what happened: events of the world, turns of the daemons, and
+	// their calls, at each of which a fault may strike. turns are the turns in it.
+	steps, turns int
 	// rests counts how often it seemed to be at rest and was not.
 	rests int
 	// healed is true once all faults are over.
