@@ -70,7 +70,7 @@ Keep a cluster as a repository says:
 		Version:           version,
 	}
 	root.SetVersionTemplate("stevedore {{.Version}}\n")
-	root.AddCommand(newRun(), newRender(), newValidate(), newDiff(), newStatus(),
+	root.AddCommand(newRun(), newRender(), newValidate(), newDiff(), newComment(), newStatus(),
 		newPause(), newResume(), newAbort(), newRestart(), newRelease(), newSandbox(), newVersion())
 	return root
 }

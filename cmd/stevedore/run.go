@@ -21,6 +21,7 @@ func newRun() *cobra.Command {
 	var (
 		kube          kubeFlags
 		source        sourceFlags
+		statuses      commitStatusFlags
 		rendering     renderFlags
 		namespaces    []string
 		connect       string
@@ -73,6 +74,10 @@ prefix CRATEDB_OPERATOR_.`,
 			if err != nil {
 				return err
 			}
+			commitStatus, err := statuses.open(source.url, cfg)
+			if err != nil {
+				return err
+			}
 			followed, err := source.open(cfg, log)
 			if err != nil {
 				return err
@@ -90,12 +95,13 @@ prefix CRATEDB_OPERATOR_.`,
 			return daemon.Run(cmd.Context(), daemon.Options{
 				Sources: []daemon.Source{followed}, REST: cfg, Namespaces: namespaces, Render: config,
 				Policy: policy, Connect: daemon.Connect(connect), DatabaseCA: roots, Lease: lease, Listen: listen,
-				Once: once, Interval: look, MaxConcurrentWrites: parallelWrite, Version: version, Log: log,
+				Once: once, Interval: look, MaxConcurrentWrites: parallelWrite, CommitStatus: commitStatus, Version: version, Log: log,
 			}, webhook)
 		},
 	}
 	kube.add(cmd, false)
 	source.add(cmd)
+	statuses.add(cmd)
 	rendering.add(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&namespaces, "namespace", "n", nil, "namespaces to watch from the start, besides those of definitions: there a cluster without a definition is noticed")

@@ -38,6 +38,7 @@ type daemon struct {
 	applier  *apply.Applier
 	store    *record.Store
 	queue    *reports.Queue
+	statuses *statuses
 	reporter *reports.Reporter
 	metrics  *telemetry.Metrics
 	writers  chan struct{}
@@ -136,6 +137,7 @@ func term(ctx context.Context, o Options, l *leadership, receiver *reports.Recei
 		Store: d.store, Receiver: receiver, Clusters: d.known, Log: o.Log, Measure: metrics,
 		Lead: func() error { return l.check(ctx) },
 	})
+	d.statuses = newStatuses(o, d.queue, kube, metrics, func() error { return l.check(ctx) })
 	events := reports.NewEvents(kube.CoreV1(), o.Log, metrics.EventDropped)
 	d.reporter = &reports.Reporter{Queue: d.queue, Events: events, Log: o.Log}
 	ready.Add("sources", func() error {
@@ -151,6 +153,7 @@ func term(ctx context.Context, o Options, l *leadership, receiver *reports.Recei
 	}
 	group.Go(func() error { return events.Run(ctx) })
 	group.Go(func() error { return d.queue.Run(ctx) })
+	group.Go(func() error { d.statuses.run(ctx); return nil })
 	group.Go(func() error { d.watchNamespaces(ctx); return nil })
 	group.Go(func() error { d.endOnce(ctx); return nil })
 	group.Go(func() error { d.adoptUnknown(ctx); return nil })
@@ -183,6 +186,7 @@ func (d *daemon) follow(ctx context.Context, source Source) {
 		build, err := buildSafely(ctx, state.Snapshot, d.options.Render)
 		if err != nil {
 			log.Error("the source cannot be built, the last good state stays", "error", err, "commit", state.Snapshot.Revision)
+			d.statuses.built(ctx, state.Snapshot.Revision, nil, err)
 			return
 		}
 		if ctx.Err() != nil {
@@ -200,6 +204,7 @@ func (d *daemon) follow(ctx context.Context, source Source) {
 			}
 		}
 		d.metrics.Rendered(source.Identity(), time.Since(began), count)
+		d.statuses.built(ctx, last, build, nil)
 		d.employ(d.fleet.take(source.Identity(), last, build))
 		d.adoptAll(ctx)
 		d.endOnceIfOver()
@@ -232,6 +237,7 @@ func (d *daemon) employ(keys []record.Cluster) {
 			d.start(w)
 			// What an earlier process left in the queue goes out now.
 			d.queue.Resume(key)
+			d.statuses.cluster.Resume(key)
 		} else {
 			d.outcome[key] = ""
 		}

@@ -17,6 +17,8 @@ type wanted struct {
 	cluster render.Cluster
 	owner   string
 	commit  string
+	// newest is the commit that problems, or removed, were found in.
+	newest string
 	// problems are of the newest commit, and keep it from replacing cluster.
 	problems []definition.Problem
 	// removed: the definition is gone from its source.
@@ -73,7 +75,7 @@ func (f *fleet) take(owner, commit string, build *render.Build) []record.Cluster
 		present[key] = true
 		now := view.clusters[key]
 		now.owner, now.removed, now.missing = owner, false, false
-		now.problems = cluster.Problems
+		now.problems, now.newest = cluster.Problems, commit
 		if len(cluster.Problems) == 0 {
 			now.cluster, now.commit = cluster, commit
 		} else if now.commit == "" {
@@ -86,7 +88,7 @@ func (f *fleet) take(owner, commit string, build *render.Build) []record.Cluster
 		if present[key] {
 			continue
 		}
-		now.missing = true
+		now.missing, now.newest = true, commit
 		if len(build.Problems) > 0 && !now.removed {
 			now.problems = build.Problems
 		} else {

@@ -114,8 +114,10 @@ func (d *daemon) endOnce(ctx context.Context) {
 	case cause := <-d.onceOver:
 		waiting, cancel := context.WithTimeout(ctx, reportsPatience)
 		defer cancel()
-		if err := d.queue.Settled(waiting); err != nil && ctx.Err() == nil {
-			d.options.Log.Warn("reports wait for their receiver, the next run delivers them", "error", err)
+		for _, settled := range []func(context.Context) error{d.queue.Settled, d.statuses.settled} {
+			if err := settled(waiting); err != nil && ctx.Err() == nil {
+				d.options.Log.Warn("reports wait for their receiver, the next run delivers them", "error", err)
+			}
 		}
 		d.ended(cause)
 	}

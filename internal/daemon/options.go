@@ -56,6 +56,8 @@ type Options struct {
 	// MaxConcurrentWrites bounds the clusters that write to the API server at
 	// the same time; 0: 16.
 	MaxConcurrentWrites int
+	// CommitStatus says where what became of a commit is posted.
+	CommitStatus CommitStatus
 	// Version of this binary.
 	Version string
 	Log     *slog.Logger

@@ -124,6 +124,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if err := w.tell(ctx, s.entry, append(decision.Reports, brokenDefinition(w.key, s.before.Shown, s.problems, s.want)...)); err != nil {
 		return 0, err
 	}
+	w.sayStatus(ctx, s, next)
 	entry, err := w.store.Save(ctx, s.entry.DropExpired(s.desired.Revision), next)
 	if err != nil {
 		return 0, err
@@ -362,6 +363,7 @@ func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, befo
 	if err := w.tell(ctx, entry, brokenDefinition(w.key, before.Shown, problems, want)); err != nil {
 		return 0, err
 	}
+	w.sayStatus(ctx, turnState{want: want, decision: decision, problems: problems}, rec)
 	rec.SchemaVersion = ops.RecordVersion
 	rec.Shown = shown(before.Shown, decision, problems, time.Now())
 	_, err := w.store.Save(ctx, entry, rec)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/sources"
@@ -49,6 +50,10 @@ type worker struct {
 	published record.Published
 	// publishedSeq is the record's Seq at that time.
 	publishedSeq int64
+
+	// saidStatus is the last commit status that was queued or is owed.
+	saidStatus string
+	owed       []reports.CommitStatus
 
 	// saidVerdict keeps the log to one line a change.
 	saidVerdict string

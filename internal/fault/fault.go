@@ -9,4 +9,5 @@ const (
 	API     = "api"
 	SQL     = "sql"
 	Webhook = "webhook"
+	Forge   = "forge"
 )

@@ -17,25 +17,37 @@ type lane struct {
 	failures int
 	// sent is a report that was taken and not yet taken off the queue.
 	sent string
+	// skip counts the refusals of items that others go before: the next attempt is
+	// at that many items from the first, around the end.
+	skip int
 }
 
 type attempt struct {
 	cluster record.Cluster
-	// sent as in lane; more: the queue holds more reports.
+	// sent and skip as in lane; more: the queue holds more reports.
 	sent string
+	skip int
 	more bool
 	err  error
+}
+
+// taker takes what is queued. An error that is a *deliveryError says whether,
+// and when, to try again.
+type taker interface {
+	post(ctx context.Context, id, revision string, body []byte) error
+	String() string
+	Close()
 }
 
 // Run delivers until ctx ends, and then waits for what is under way, which is
 // cut off. It is to be run while the lease is held, by one goroutine at a
 // time. The error is always nil: a failed delivery is logged and tried again.
 func (q *Queue) Run(ctx context.Context) error {
-	if q.options.Receiver == nil {
+	if q.to == nil {
 		<-ctx.Done()
 		return nil
 	}
-	defer q.options.Receiver.Close()
+	defer q.to.Close()
 	var deliveries sync.WaitGroup
 	defer deliveries.Wait()
 
@@ -81,8 +93,8 @@ func (q *Queue) Run(ctx context.Context) error {
 			case !l.next.After(now) && underWay < q.options.Parallel:
 				l.busy = true
 				underWay++
-				sent := l.sent
-				deliveries.Go(func() { done <- q.deliver(ctx, cluster, sent) })
+				sent, skip := l.sent, l.skip
+				deliveries.Go(func() { done <- q.deliver(ctx, cluster, sent, skip) })
 			case l.next.After(now) && (soonest.IsZero() || l.next.Before(soonest)):
 				soonest = l.next
 			}
@@ -115,14 +127,14 @@ func (q *Queue) Run(ctx context.Context) error {
 // settle decides when the lane goes on.
 func (q *Queue) settle(ctx context.Context, lanes map[record.Cluster]*lane, a attempt) {
 	l := lanes[a.cluster]
-	l.busy, l.sent = false, a.sent
+	l.busy, l.sent, l.skip = false, a.sent, a.skip
 	switch {
 	case a.err != nil:
 		l.failures++
 		wait := q.options.Retry.wait(l.failures, a.err)
 		l.next = time.Now().Add(wait)
 		if ctx.Err() == nil {
-			q.options.Log.Warn("report not delivered, tried again", "namespace", a.cluster.Namespace, "cluster", a.cluster.Name,
+			q.options.Log.Warn(q.what+" not delivered, tried again", "namespace", a.cluster.Namespace, "cluster", a.cluster.Name,
 				"attempt", l.failures, "after", wait.Round(time.Millisecond), "error", a.err)
 		}
 	case a.more:
@@ -155,8 +167,8 @@ func (q *Queue) takeHealth() map[record.Cluster]string {
 }
 
 // deliver sends a cluster's oldest report and takes it off the queue.
-func (q *Queue) deliver(ctx context.Context, cluster record.Cluster, sent string) attempt {
-	result := attempt{cluster: cluster, sent: sent}
+func (q *Queue) deliver(ctx context.Context, cluster record.Cluster, sent string, skip int) attempt {
+	result := attempt{cluster: cluster, sent: sent, skip: skip}
 	fail := func(err error) attempt {
 		result.err = err
 		return result
@@ -176,29 +188,40 @@ func (q *Queue) deliver(ctx context.Context, cluster record.Cluster, sent string
 			return fail(fmt.Errorf("look for reports of %s: %w", cluster, err))
 		}
 		q.measure(cluster, queue)
-		if len(queue.Pending) == 0 {
+		items := *q.list(&queue)
+		if len(items) == 0 {
 			return result
 		}
-		head := queue.Pending[0]
-		if err := q.options.Receiver.post(ctx, head.ID, head.Revision, head.Body); err != nil {
+		head := items[skip%len(items)]
+		if err := q.to.post(ctx, head.ID, head.Revision, head.Body); err != nil {
 			q.count(ctx, err)
-			return fail(fmt.Errorf("report %s: %w", head.ID, err))
+			err = fmt.Errorf("%s %s: %w", q.what, head.ID, err)
+			var refused *deliveryError
+			if q.giveUp <= 0 || !errors.As(err, &refused) || !refused.rejected() {
+				return fail(err)
+			}
+			result.skip++
+			if refused.unauthorised() || q.options.Now().Sub(head.At) < q.giveUp {
+				return fail(err)
+			}
+			q.options.Log.Error(q.what+" is given up", "namespace", cluster.Namespace, "cluster", cluster.Name, "since", head.At, "error", err)
+		} else {
+			q.count(ctx, nil)
+			q.options.Log.Debug(q.what+" delivered", "namespace", cluster.Namespace, "cluster", cluster.Name, "id", head.ID)
 		}
-		q.count(ctx, nil)
 		result.sent = head.ID
-		q.options.Log.Debug("report delivered", "namespace", cluster.Namespace, "cluster", cluster.Name, "id", head.ID)
 	}
 	// The receiver has it. Where this write fails, only the write is repeated by
 	// this process; another one would send it again under the same id.
 	writeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), defaultTimeout)
 	defer cancel()
 	err := q.update(writeCtx, cluster, func(queue *document) (bool, error) {
-		taken := queue.take(result.sent)
-		result.more = len(queue.Pending) > 0
+		taken := q.taken(queue, result.sent)
+		result.more = len(*q.list(queue)) > 0
 		return taken, nil
 	})
 	if err != nil {
-		return fail(fmt.Errorf("take report %s, which was delivered, off the queue: %w", result.sent, err))
+		return fail(fmt.Errorf("take %s %s, which was delivered, off the queue: %w", q.what, result.sent, err))
 	}
 	result.sent = ""
 	return result
@@ -227,7 +250,7 @@ func (q *Queue) lead() error {
 		return nil
 	}
 	if err := q.options.Lead(); err != nil {
-		return fmt.Errorf("deliver reports: %w", err)
+		return fmt.Errorf("deliver a %s: %w", q.what, err)
 	}
 	return nil
 }

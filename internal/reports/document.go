@@ -17,6 +17,11 @@ type document struct {
 	// Taken are the ids that were delivered last: a report that is made again
 	// after a kill between its delivery and the record of it is known by them.
 	Taken []string `json:"taken,omitempty"`
+	// Statuses are commit statuses that the repository's server has not taken, at
+	// most one for each commit and context.
+	Statuses []pending `json:"statuses,omitempty"`
+	// Posted is the last commit status that was queued, by context.
+	Posted map[string]posted `json:"posted,omitempty"`
 }
 
 // pending is a report that no receiver has taken yet.

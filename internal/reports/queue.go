@@ -76,10 +76,21 @@ type Options struct {
 // what is still there, under the same event ids.
 type Queue struct {
 	options Options
+	// to takes what is queued; nil: nobody does.
+	to taker
+	// list is which of a document's queues this one delivers, taken what is done
+	// with an item that to has.
+	list  func(*document) *[]pending
+	taken func(document *document, id string) bool
+	// giveUp is how old an item may be that to refuses; 0: it is never given up.
+	// Others go before it meanwhile.
+	giveUp time.Duration
+	// what the items are called in the log.
+	what string
+	// writing serialises our own writes to a cluster's document.
+	writing *writing
 
 	mu sync.Mutex
-	// writing serialises our own writes to a cluster's queue.
-	writing map[record.Cluster]*sync.Mutex
 	// woken are clusters with something new; health are the last healths that
 	// wait to be sent, one a cluster.
 	woken  map[record.Cluster]bool
@@ -106,13 +117,18 @@ func NewQueue(options Options) *Queue {
 	options.Retry.Most = orDefault(options.Retry.Most, time.Minute)
 	options.Retry.Slow = orDefault(options.Retry.Slow, 5*time.Minute)
 	options.Rescan = orDefault(options.Rescan, 5*time.Second)
+	var to taker
+	if options.Receiver != nil {
+		to = options.Receiver
+	}
 	return &Queue{
-		options: options,
-		writing: map[record.Cluster]*sync.Mutex{},
-		woken:   map[record.Cluster]bool{},
-		health:  map[record.Cluster]string{},
-		wake:    make(chan struct{}, 1),
-		idle:    make(chan struct{}),
+		options: options, to: to, what: "report", writing: &writing{byCluster: map[record.Cluster]*sync.Mutex{}},
+		list:   func(d *document) *[]pending { return &d.Pending },
+		taken:  (*document).take,
+		woken:  map[record.Cluster]bool{},
+		health: map[record.Cluster]string{},
+		wake:   make(chan struct{}, 1),
+		idle:   make(chan struct{}),
 	}
 }
 
@@ -203,7 +219,7 @@ func (q *Queue) Resume(cluster record.Cluster) {
 // while another goroutine runs Run. The error is ctx's, which should have a
 // deadline: a receiver may be away for days.
 func (q *Queue) Settled(ctx context.Context) error {
-	if q.options.Receiver == nil {
+	if q.to == nil {
 		return nil
 	}
 	q.mu.Lock()
@@ -213,7 +229,7 @@ func (q *Queue) Settled(ctx context.Context) error {
 	case <-idle:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("wait for the reports to be delivered to %s: %w", q.options.Receiver, ctx.Err())
+		return fmt.Errorf("wait for each %s to be delivered to %s: %w", q.what, q.to, ctx.Err())
 	}
 }
 
@@ -244,7 +260,7 @@ var conflictWaits = []time.Duration{10 * time.Millisecond, 50 * time.Millisecond
 // update reads, changes and writes a cluster's queue, and reads again where
 // somebody else wrote in between. A change that says false writes nothing.
 func (q *Queue) update(ctx context.Context, cluster record.Cluster, change func(*document) (bool, error)) error {
-	lock := q.lock(cluster)
+	lock := q.writing.of(cluster)
 	lock.Lock()
 	defer lock.Unlock()
 	for attempt := 0; ; attempt++ {
@@ -284,6 +300,9 @@ func (q *Queue) load(ctx context.Context, cluster record.Cluster) (queue documen
 	}
 	q.options.Log.Warn("queue of reports is damaged and begun anew", "namespace", cluster.Namespace, "cluster", cluster.Name,
 		"kept", entry.Aside(), "error", err)
+	if q.options.Receiver == nil {
+		return document{}, entry, true, nil
+	}
 	kept := "what it held could not be kept"
 	if entry.Aside() != "" {
 		kept = "what it held is kept in ConfigMap " + entry.Aside()
@@ -299,21 +318,28 @@ func (q *Queue) load(ctx context.Context, cluster record.Cluster) (queue documen
 
 func (q *Queue) now() time.Time { return q.options.Now().UTC().Truncate(time.Second) }
 
-func (q *Queue) lock(cluster record.Cluster) *sync.Mutex {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.writing[cluster] == nil {
-		q.writing[cluster] = &sync.Mutex{}
+// writing serialises writes to a cluster's document, which two queues share.
+type writing struct {
+	mu        sync.Mutex
+	byCluster map[record.Cluster]*sync.Mutex
+}
+
+func (w *writing) of(cluster record.Cluster) *sync.Mutex {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byCluster[cluster] == nil {
+		w.byCluster[cluster] = &sync.Mutex{}
 	}
-	return q.writing[cluster]
+	return w.byCluster[cluster]
 }
 
 func (q *Queue) measure(cluster record.Cluster, queue document) {
 	var oldest time.Time
-	if len(queue.Pending) > 0 {
-		oldest = queue.Pending[0].At
+	items := *q.list(&queue)
+	if len(items) > 0 {
+		oldest = items[0].At
 	}
-	q.options.Measure.ReportsQueued(cluster, len(queue.Pending), oldest)
+	q.options.Measure.ReportsQueued(cluster, len(items), oldest)
 }
 
 // wait is how long after so many failures in a row the next attempt comes.

@@ -98,10 +98,14 @@ type deliveryError struct {
 	// after is the receiver's own Retry-After; 0 for none.
 	after time.Duration
 	cause error
+	// said, where it is set, is the whole sentence.
+	said string
 }
 
 func (e *deliveryError) Error() string {
 	switch {
+	case e.said != "":
+		return e.said
 	case e.status == 0:
 		return fmt.Sprintf("deliver to webhook %s: %v", e.receiver, e.cause)
 	case e.status >= 300 && e.status < 400:
@@ -119,6 +123,11 @@ func (e *deliveryError) Unwrap() error { return e.cause }
 // hardly change its mind within seconds.
 func (e *deliveryError) rejected() bool {
 	return e.status >= 300 && e.status < 500 && e.status != http.StatusRequestTimeout && e.status != http.StatusTooManyRequests
+}
+
+// unauthorised: who runs the daemon can change it, so nothing is given up.
+func (e *deliveryError) unauthorised() bool {
+	return e.status == http.StatusUnauthorized || e.status == http.StatusForbidden
 }
 
 // post makes one attempt. Anything but a 2xx is a *deliveryError, also an

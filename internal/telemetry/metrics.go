@@ -33,6 +33,8 @@ type Metrics struct {
 	actions        *prometheus.CounterVec
 	reconcile      *prometheus.HistogramVec
 	deliveries     *prometheus.CounterVec
+	statuses       *prometheus.CounterVec
+	statusesQueued *prometheus.GaugeVec
 	eventsDropped  prometheus.Counter
 	leader         prometheus.Gauge
 
@@ -73,6 +75,8 @@ func NewMetrics(build Build, now func() time.Time) *Metrics {
 	m.actions = counter("actions_total", "Actions carried out, by kind and result: ok or error.", "action", "result")
 	m.reconcile = histogram("reconcile_duration_seconds", "Duration of one turn of a cluster, by its outcome.", "outcome")
 	m.deliveries = counter("reports_deliveries_total", "Webhook deliveries by result: delivered, unanswered, failed (5xx, 408, 429), rejected (other 4xx, redirects), coalesced (never sent as such).", "result")
+	m.statuses = counter("commit_statuses_total", "Attempts to post a commit status by result: delivered, unanswered, failed (5xx, 408, limits), rejected (other 4xx, redirects), coalesced (given up, too many waited).", "result")
+	m.statusesQueued = gauge("commit_statuses_queued", "Commit statuses that the repository's server has not taken yet.", "namespace", "cluster")
 	m.eventsDropped = counter("events_dropped_total", "Kubernetes events that were not written.").WithLabelValues()
 	m.leader = gauge("leader", "1 while this process holds the lease.").WithLabelValues()
 	info := gauge("build_info", "1; what runs is in the labels.", "version", "revision", "go_version")

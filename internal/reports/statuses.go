@@ -1,0 +1,233 @@
+package reports
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/internal/forge"
+	"stevedore.dev/stevedore/internal/record"
+)
+
+// CommitStatus is how far a commit has come in a cluster, or in a source.
+type CommitStatus struct {
+	// Context tells this status from others on the same commit.
+	Context string
+	// Commit as a snapshot names it: "main@sha1:<hex>" or "sha1:<hex>". One that is
+	// no commit of Git's, a directory's, is left out.
+	Commit string
+	// Revision is what the status is about: as long as it stays, the commit stays
+	// that it was first seen in, whatever newer commits change elsewhere. "": each
+	// commit is another one.
+	Revision string
+	State    forge.State
+	// Names of what is wrong: a failure with others is posted again.
+	Names []string
+	// Description is a sentence for people; it is cut to what the server takes.
+	Description string
+	// TargetURL is where to read more; "" for nowhere.
+	TargetURL string
+}
+
+// posted is the last status that was queued under a context.
+type posted struct {
+	Commit   string      `json:"commit"`
+	Revision string      `json:"revision,omitempty"`
+	State    forge.State `json:"state"`
+	Names    string      `json:"names,omitempty"`
+}
+
+// Poster takes commit statuses: *forge.Client.
+type Poster interface {
+	PostStatus(ctx context.Context, status forge.Status) error
+	String() string
+	Close()
+}
+
+const (
+	// maxStatuses bounds what waits for a server, for each cluster: there is one
+	// for each commit that changed it while the server was away.
+	maxStatuses = 100
+	// maxContexts bounds the memory of what was posted.
+	maxContexts = 16
+	// maxStatusText bounds a description in the queue, in bytes; servers take less.
+	maxStatusText = 1 << 10
+	// statusGiveUp is how long a status is tried that the server refuses: its commit
+	// may be gone for ever.
+	statusGiveUp = 24 * time.Hour
+)
+
+// Statuses keeps commit statuses in each cluster's reports ConfigMap until the
+// server of the repository has taken them, as Queue keeps webhooks: at least
+// once, also after a kill. Of one commit only the newest state waits.
+type Statuses struct{ queue *Queue }
+
+// NewStatuses makes the queue of statuses beside that of webhooks, in the same
+// ConfigMaps. Of the options Store, Clusters, Lead, Log, Now, Parallel, Retry and
+// Rescan are those of the other one. Poster nil: nothing is queued.
+func NewStatuses(beside *Queue, poster Poster, measure Measure) *Statuses {
+	q := NewQueue(beside.options)
+	q.writing, q.what, q.giveUp = beside.writing, "commit status", statusGiveUp
+	q.options.Measure = measure
+	if measure == nil {
+		q.options.Measure = unmeasured{}
+	}
+	q.to = nil
+	if poster != nil {
+		q.to = statusTaker{poster}
+	}
+	q.list = func(d *document) *[]pending { return &d.Statuses }
+	q.taken = (*document).takeStatus
+	return &Statuses{queue: q}
+}
+
+// Run delivers as Queue.Run does.
+func (s *Statuses) Run(ctx context.Context) error { return s.queue.Run(ctx) }
+
+// Resume is Queue.Resume.
+func (s *Statuses) Resume(cluster record.Cluster) { s.queue.Resume(cluster) }
+
+// Settled is Queue.Settled.
+func (s *Statuses) Settled(ctx context.Context) error { return s.queue.Settled(ctx) }
+
+// Enqueue writes a status to the cluster's queue before it returns, unless it
+// says what was said before; it never waits for a server. What is final never
+// becomes pending again for the same commit and revision. A commit that was left
+// pending is marked as superseded when a newer one comes.
+func (s *Statuses) Enqueue(ctx context.Context, cluster record.Cluster, status CommitStatus) error {
+	if s.queue.to == nil {
+		return nil
+	}
+	if _, _, ok := splitCommit(status.Commit); !ok {
+		return nil
+	}
+	dropped := 0
+	err := s.queue.update(ctx, cluster, func(d *document) (changed bool, err error) {
+		changed, dropped, err = d.post(status, s.queue.now())
+		return changed, err
+	})
+	if err != nil {
+		return fmt.Errorf("enqueue a commit status of %s: %w", cluster, err)
+	}
+	if dropped > 0 {
+		s.queue.options.Measure.ReportDelivery(ResultCoalesced, dropped)
+		s.queue.options.Log.Error("too many commit statuses wait, the oldest are given up",
+			"namespace", cluster.Namespace, "cluster", cluster.Name, "dropped", dropped, "server", s.queue.to.String())
+	}
+	s.queue.Resume(cluster)
+	return nil
+}
+
+// post queues a status if it says something new, and says how many others had to
+// go for it.
+func (d *document) post(status CommitStatus, now time.Time) (changed bool, dropped int, err error) {
+	last, known := d.Posted[status.Context]
+	if known && status.Revision != "" && last.Revision == status.Revision {
+		status.Commit = last.Commit
+	}
+	next := posted{Commit: status.Commit, Revision: status.Revision, State: status.State, Names: strings.Join(status.Names, ",")}
+	same := known && last.Commit == next.Commit && last.Revision == next.Revision
+	if same && (next.State == forge.Pending || last.State == next.State && last.Names == next.Names) {
+		return false, 0, nil
+	}
+	if known && last.Commit != next.Commit && !last.State.Final() {
+		_, newer, _ := splitCommit(next.Commit)
+		err = d.queueStatus(CommitStatus{
+			Context: status.Context, Commit: last.Commit, State: forge.Superseded, TargetURL: status.TargetURL,
+			Description: "superseded by " + newer[:10] + " before it was done",
+		}, now)
+		if err != nil {
+			return false, 0, err
+		}
+	}
+	if err := d.queueStatus(status, now); err != nil {
+		return false, 0, err
+	}
+	if d.Posted == nil || len(d.Posted) >= maxContexts && !known {
+		d.Posted = map[string]posted{}
+	}
+	d.Posted[status.Context] = next
+	for len(d.Statuses) > maxStatuses {
+		at := max(slices.IndexFunc(d.Statuses, func(p pending) bool { return !p.failure() }), 0)
+		d.Statuses = slices.Delete(d.Statuses, at, at+1)
+		dropped++
+	}
+	return true, dropped, nil
+}
+
+func (d *document) queueStatus(status CommitStatus, now time.Time) error {
+	ref, sha, _ := splitCommit(status.Commit)
+	body, err := json.Marshal(forge.Status{
+		SHA: sha, Ref: ref, Context: status.Context, State: status.State,
+		Description: cut(status.Description, maxStatusText), TargetURL: status.TargetURL,
+	})
+	if err != nil {
+		return fmt.Errorf("encode a commit status: %w", err)
+	}
+	id := func(state string) string {
+		h := sha256.Sum256([]byte(sha + "\n" + status.Context + "\n" + state))
+		return hex.EncodeToString(h[:12])
+	}
+	// The newest word on a commit replaces those that still wait.
+	d.Statuses = slices.DeleteFunc(d.Statuses, func(p pending) bool {
+		var old forge.Status
+		return json.Unmarshal(p.Body, &old) != nil || old.SHA == sha && old.Context == status.Context
+	})
+	d.Statuses = append(d.Statuses, pending{
+		ID: id(string(status.State) + "\n" + strings.Join(status.Names, ",")), Revision: status.Revision, At: now, Body: body,
+	})
+	return nil
+}
+
+func (p pending) failure() bool {
+	var status forge.Status
+	return json.Unmarshal(p.Body, &status) == nil && status.State == forge.Failure
+}
+
+func (d *document) takeStatus(id string) bool {
+	before := len(d.Statuses)
+	d.Statuses = slices.DeleteFunc(d.Statuses, func(p pending) bool { return p.ID == id })
+	return len(d.Statuses) < before
+}
+
+var commitID = regexp.MustCompile(`^(?:(.+)@)?(?:sha1:([0-9a-f]{40})|sha256:([0-9a-f]{64}))$`)
+
+// splitCommit takes a snapshot's revision apart.
+func splitCommit(commit string) (ref, sha string, ok bool) {
+	m := commitID.FindStringSubmatch(commit)
+	if m == nil || strings.HasPrefix(commit, "dir@") {
+		return "", "", false
+	}
+	return m[1], m[2] + m[3], true
+}
+
+type statusTaker struct{ Poster }
+
+// post makes one attempt.
+func (t statusTaker) post(ctx context.Context, _, _ string, body []byte) error {
+	var status forge.Status
+	if err := json.Unmarshal(body, &status); err != nil {
+		return &deliveryError{status: http.StatusBadRequest, said: "post a commit status: what was queued cannot be read: " + err.Error()}
+	}
+	err := t.PostStatus(ctx, status)
+	var refused *forge.Error
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &refused):
+		return &deliveryError{said: err.Error(), cause: err}
+	}
+	failed := &deliveryError{status: refused.Status, after: refused.After, said: err.Error(), cause: err}
+	if refused.Limited {
+		failed.status = http.StatusTooManyRequests
+	}
+	return failed
+}
