@@ -195,7 +195,12 @@ func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string) (writ
 	if live != nil && p.key.GroupKind() == "StatefulSet.apps" {
 		answer, err = a.applySet(ctx, p)
 	} else {
-		answer, err = a.apply(ctx, p, transient)
+		if live != nil {
+			_, err = a.renumber(ctx, p, live)
+		}
+		if err == nil {
+			answer, err = a.apply(ctx, p, transient)
+		}
 	}
 	if err != nil {
 		return false, err
@@ -279,6 +284,9 @@ func (a *Applier) applySet(ctx context.Context, p prepared) (*object, error) {
 		}
 		if live, wanted := replicas(now.Unstructured), replicas(p.sent); live > wanted {
 			return nil, fmt.Errorf("it has %d replicas by now and %d are to be applied: it is not made smaller, it is decided again", live, wanted)
+		}
+		if now, err = a.renumber(ctx, p, now); err != nil {
+			return nil, err
 		}
 		at := p
 		at.sent = p.sent.DeepCopy()

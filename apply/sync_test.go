@@ -171,6 +171,13 @@ func TestAForeignChangeCostsOnePatchIfItIsOfOurFields(t *testing.T) {
 		{name: "a Service's ranges", kind: "Service", object: "crate-one", patches: 1,
 			patch: `{"spec":{"loadBalancerSourceRanges":["0.0.0.0/0"]}}`, kindOfPatch: types.MergePatchType,
 			path: "spec.loadBalancerSourceRanges"},
+		{name: "a Service's port under the same name", kind: "Service", object: "crate-one", patches: 2,
+			patch: `[{"op":"replace","path":"/spec/ports/0/port","value":14200}]`, kindOfPatch: types.JSONPatchType,
+			path: "spec.ports[port=4200]"},
+		{name: "a container's port under the same name", kind: "StatefulSet", object: set, patches: 2,
+			patch: `{"spec":{"template":{"spec":{"containers":[{"name":"crate","ports":[
+				{"containerPort":4200,"$patch":"delete"},{"name":"http","containerPort":14200}]}]}}}}`, kindOfPatch: types.StrategicMergePatchType,
+			path: "spec.template.spec.containers[name=crate].ports[containerPort=4200]"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var wanted *unstructured.Unstructured
