@@ -154,3 +154,36 @@ func TestAClusterWithDedicatedMastersGrows(t *testing.T) {
 	}
 	s.noPodRestarted()
 }
+
+// What changes in place does not wait for an operation, nor disturb it: a
+// network that has to be shut out is shut out now.
+func TestChangesInPlaceDoNotWaitForAnOperation(t *testing.T) {
+	t.Parallel()
+	waits := func(stableFor string) edit {
+		return with("spec.operations", map[string]any{"stableFor": stableFor, "masterStableFor": "1s"})
+	}
+	v := departRestart(t, "in-place-restart", with("spec.cluster.allowedCIDRs", []string{"192.0.2.0/24"}))
+	v.edits = append(v.edits, with("spec.nodes.data.0.resources.limits.memory", "2Gi"))
+	v.define(waits("1h"))
+	daemon := v.sail("", "")
+	v.until("the restart waits", func() bool { return v.record(cutCluster).Operation != nil })
+
+	v.edits = append(v.edits,
+		with("spec.cluster.allowedCIDRs", []string{"198.51.100.0/24"}),
+		with("spec.cluster.service.annotations", map[string]any{"example.com/team": "payments"}),
+		with("spec.nodes.data.0.labels", map[string]any{"example.com/tier": "gold"}))
+	v.define(waits("1h"))
+	v.until("the changes are applied", func() bool {
+		service := v.service("crate-orders")
+		return slices.Equal(service.Spec.LoadBalancerSourceRanges, []string{"198.51.100.0/24"}) &&
+			service.Annotations["example.com/team"] == "payments" &&
+			v.set("crate-data-hot-orders").Spec.Template.Labels["example.com/tier"] == "gold"
+	})
+	assert.NotNil(t, v.record(cutCluster).Operation, "the restart is still under way")
+	v.noPodRestarted()
+
+	v.define()
+	v.eventually("the restart has ended", restartPatience, v.restartEnded)
+	v.stop(daemon)
+	v.arrived()
+}

@@ -123,18 +123,21 @@ func TestSettingsSurviveADaemonThatDies(t *testing.T) {
 	t.Logf("two settings set live: %d writes", writes)
 	require.Greater(t, writes, 3)
 
-	for _, die := range []string{"before:2", fmt.Sprintf("after:%d", writes/2), fmt.Sprintf("before:%d", writes-1)} {
-		v := departRestart(t, "settings-"+strings.ReplaceAll(die, ":", "-"))
-		v.end()
-		change(v)
-		daemon := v.sail(die, "")
-		v.until("the daemon is dead, or done", func() bool { return !daemon.Running() || isSet(v) })
-		if !daemon.Running() {
-			v.free()
-			daemon = v.sail("", "")
-		}
-		arrived(v)
-		v.stop(daemon)
-		v.noPodRestarted()
+	for _, die := range cuts(writes, "before:2", fmt.Sprintf("after:%d", writes/2), fmt.Sprintf("before:%d", writes-1)) {
+		t.Run("killed "+die, func(t *testing.T) {
+			together(t)
+			v := departRestart(t, "settings-"+strings.ReplaceAll(die, ":", "-"))
+			v.end()
+			change(v)
+			daemon := v.sail(die, "")
+			v.until("the daemon is dead, or done", func() bool { return !daemon.Running() || isSet(v) })
+			if !daemon.Running() {
+				v.free()
+				daemon = v.sail("", "")
+			}
+			arrived(v)
+			v.stop(daemon)
+			v.noPodRestarted()
+		})
 	}
 }

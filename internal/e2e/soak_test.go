@@ -50,6 +50,45 @@ func TestSoakKilledAtEveryWrite(t *testing.T) {
 	}
 }
 
+// cuts are the writes at which an operation is cut off: a few, or in a soak each
+// one, before it is sent and after. One more than there were: another history may
+// have more.
+func cuts(writes int, few ...string) []string {
+	if os.Getenv("STEVEDORE_SOAK") == "" {
+		return few
+	}
+	var all []string
+	for n := 1; n <= writes+1; n++ {
+		all = append(all, fmt.Sprintf("before:%d", n), fmt.Sprintf("after:%d", n))
+	}
+	return all
+}
+
+// together lets the many runs of a soak go beside each other.
+func together(t *testing.T) {
+	if os.Getenv("STEVEDORE_SOAK") != "" {
+		t.Parallel()
+	}
+}
+
+// The operations on a running cluster, killed at each of their writes.
+func TestSoakOperationsKilledAtEveryWrite(t *testing.T) {
+	soak(t)
+	for _, operation := range []struct {
+		name string
+		test func(*testing.T)
+	}{
+		{"restart", TestMoreMemoryRestartsEachNodeOnce},
+		{"shrink", TestAShrinkKilledMidwayEndsTheSame},
+		{"upgrade", TestAnUpgradeRollsThroughEachNodeOnce},
+		{"suspend", TestASuspendedClusterComesBackWithItsData},
+		{"settings", TestSettingsSurviveADaemonThatDies},
+		{"password", TestAPasswordThatChangedIsChanged},
+	} {
+		t.Run(operation.name, operation.test)
+	}
+}
+
 // Each process may do a few writes and then dies. The fewest are those of one
 // turn that makes the system user: a one-time password lives in one process
 // only, so the next one begins that action again.
