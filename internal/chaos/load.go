@@ -17,7 +17,7 @@ const (
 	// attemptLimit is how long the application waits for an answer.
 	attemptLimit = 5 * time.Second
 	// beforeRetry is how long it waits before it asks another node, once.
-	beforeRetry = 250 * time.Millisecond
+	beforeRetry = time.Second
 )
 
 // load is the application: a writer and a reader for each table, so that one

@@ -32,7 +32,7 @@ func main() {
 func run(ctx context.Context) (err error) {
 	seed := flag.Uint64("seed", 1, "of the random choices: which node is killed, and when")
 	only := flag.String("voyages", "", "the voyages to make, separated by commas; empty: all")
-	pace := flag.Duration("pace", 0, "between two statements of each of the application's writers and readers; 0: 50 ms, real nodes 250 ms")
+	pace := flag.Duration("pace", 0, "between two statements of each of the application's writers and readers; 0: 50 ms, real nodes 500 ms")
 	lease := flag.Duration("lease-duration", 0, "of the daemon's Lease; 0: 3 s, real nodes 15 s")
 	log := flag.String("log", "", "file for what the daemons write; empty: none")
 	flag.Parse()
@@ -45,7 +45,7 @@ func run(ctx context.Context) (err error) {
 	o := chaos.Options{Seed: *seed, Say: say, Voyages: chaos.Full(), Pace: *pace, LeaseDuration: *lease}
 	if os.Getenv("CRATEDB_HOME") != "" {
 		// Up to five of them share the machine with the application.
-		o.Pace, o.LeaseDuration = cmp.Or(o.Pace, 250*time.Millisecond), cmp.Or(o.LeaseDuration, 15*time.Second)
+		o.Pace, o.LeaseDuration = cmp.Or(o.Pace, 500*time.Millisecond), cmp.Or(o.LeaseDuration, 15*time.Second)
 	}
 	if *only != "" {
 		chosen := strings.Split(*only, ",")

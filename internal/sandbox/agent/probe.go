@@ -57,8 +57,12 @@ func (c *container) probe(ctx context.Context) {
 			c.mu.Lock()
 			changed := c.ready != ok
 			c.ready = ok
+			run := c.instance
 			c.mu.Unlock()
 			if changed {
+				if ok && run != nil {
+					servesNow(run)
+				}
 				c.worker.changed()
 			}
 			return true

@@ -149,7 +149,24 @@ func (c *container) launchRelease(args []string, log io.Writer) (instance, error
 		"HOME="+c.rootFolder(),
 	)
 	command.Stdout, command.Stderr = log, log
-	return a.o.Starter.Start(command, a.identity)
+	node, err := a.o.Starter.Start(command, a.identity)
+	if err == nil && os.Geteuid() == 0 {
+		// See servesNow. That it cannot be done slows others, and ends nothing.
+		_ = node.SetPriority(startingPriority)
+	}
+	return node, err
+}
+
+// startingPriority is the nice value of a node until it is ready. In Kubernetes
+// each pod has processor time of its own; here one that starts would take it
+// from those that serve, which then answer nothing for seconds.
+const startingPriority = 10
+
+// servesNow gives a node that has become ready its share.
+func servesNow(run instance) {
+	if node, ok := run.(*process.Process); ok && os.Geteuid() == 0 {
+		_ = node.SetPriority(0)
+	}
 }
 
 // configuration copies the release's configuration for one node, with a list of
