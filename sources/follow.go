@@ -27,6 +27,10 @@ type FollowOptions struct {
 	// Each is jittered by up to a fifth. A hint of the source cuts it short.
 	RetryMin, RetryMax time.Duration
 
+	// Spacing is the least between two looks, however many hints come; zero means
+	// 200 ms.
+	Spacing time.Duration
+
 	// Timeout ends a look of a source that has no deadline of its own; zero
 	// means 10 minutes.
 	Timeout time.Duration
@@ -46,6 +50,9 @@ func (o FollowOptions) withDefaults() FollowOptions {
 		o.RetryMax = 5 * time.Minute
 	}
 	o.RetryMax = max(o.RetryMax, o.RetryMin)
+	if o.Spacing <= 0 {
+		o.Spacing = 200 * time.Millisecond
+	}
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Minute
 	}
@@ -75,6 +82,9 @@ func Follow(ctx context.Context, src Source, opts FollowOptions, onState func(St
 			failures = 0
 		} else {
 			failures++
+			if last.Snapshot.IsZero() {
+				next.Snapshot = snapshot // kept from before a restart
+			}
 		}
 		wait := opts.wait(failures)
 		next.NextLook = next.At.Add(wait)
@@ -101,7 +111,25 @@ func Follow(ctx context.Context, src Source, opts FollowOptions, onState func(St
 		case <-timer.C:
 		case <-src.Changed():
 			timer.Stop()
+			if !space(ctx, opts.Spacing-time.Since(last.At)) {
+				return ctx.Err()
+			}
 		}
+	}
+}
+
+// space keeps hints from making looks follow each other without a pause.
+func space(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

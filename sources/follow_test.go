@@ -141,6 +141,18 @@ func TestFailuresAreTriedAgainSoonThenSeldomAndAHintCutsTheWaitShort(t *testing.
 	})
 }
 
+func TestHintsWithoutAnEndDoNotMakeLooksWithoutAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{answers: []any{"a"}, changed: make(chan struct{})}
+		close(s.changed) // hints all the time
+		follow(t, s, sources.FollowOptions{Interval: time.Hour, Spacing: time.Second}, time.Minute)
+		require.Greater(t, len(s.gaps()), 50)
+		for _, gap := range s.gaps() {
+			assert.Equal(t, time.Second, gap)
+		}
+	})
+}
+
 func TestALookThatEndsBecauseFollowingEndsIsNoState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{answers: []any{"a", func(ctx context.Context) (sources.Snapshot, error) {

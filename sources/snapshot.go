@@ -45,7 +45,8 @@ type Source interface {
 
 	// Fetch takes one look, with a hard deadline of the source's own besides
 	// ctx. While the revision stays, it returns the equal Snapshot at the price
-	// of a look. It is not called by two goroutines at once.
+	// of a look. With an error it may give the last good Snapshot, also one from
+	// before a restart. It is not called by two goroutines at once.
 	Fetch(ctx context.Context) (Snapshot, error)
 
 	// Changed hints that a Fetch is worth it now. It is nil when only the

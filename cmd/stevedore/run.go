@@ -22,6 +22,7 @@ func newRun() *cobra.Command {
 		kube          kubeFlags
 		source        sourceFlags
 		statuses      commitStatusFlags
+		pushes        receiverFlags
 		rendering     renderFlags
 		namespaces    []string
 		connect       string
@@ -87,6 +88,10 @@ prefix CRATEDB_OPERATOR_.`,
 					log.Warn("source cannot be closed", "error", err)
 				}
 			}()
+			received, err := pushes.options(cfg)
+			if err != nil {
+				return err
+			}
 			if lease.Identity == "" {
 				lease.Identity = identity()
 			}
@@ -94,7 +99,7 @@ prefix CRATEDB_OPERATOR_.`,
 			defer log.Info("stevedore stops, the Lease is given back")
 			return daemon.Run(cmd.Context(), daemon.Options{
 				Sources: []daemon.Source{followed}, REST: cfg, Namespaces: namespaces, Render: config,
-				Policy: policy, Connect: daemon.Connect(connect), DatabaseCA: roots, Lease: lease, Listen: listen,
+				Policy: policy, Connect: daemon.Connect(connect), DatabaseCA: roots, Lease: lease, Listen: listen, Receiver: received,
 				Once: once, Interval: look, MaxConcurrentWrites: parallelWrite, CommitStatus: commitStatus, Version: version, Log: log,
 			}, webhook)
 		},
@@ -102,6 +107,7 @@ prefix CRATEDB_OPERATOR_.`,
 	kube.add(cmd, false)
 	source.add(cmd)
 	statuses.add(cmd)
+	pushes.add(cmd)
 	rendering.add(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&namespaces, "namespace", "n", nil, "namespaces to watch from the start, besides those of definitions: there a cluster without a definition is noticed")

@@ -21,10 +21,12 @@ import (
 // sourceFlags say where definitions come from.
 type sourceFlags struct {
 	url, ref, path    string
+	onRewrite         string
 	interval          time.Duration
 	credentialsFile   string
 	credentialsSecret string
 	caFile            string
+	knownHosts        string
 	mirror            string
 	timeout           time.Duration
 	maxBytes          int64
@@ -34,12 +36,14 @@ type sourceFlags struct {
 
 func (s *sourceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&s.url, "git", "", "URL of a Git repository, https:// or file://, without credentials")
-	flags.StringVar(&s.ref, "ref", "", "branch, tag or commit (default: the repository's own default branch)")
+	flags.StringVar(&s.url, "git", "", "URL of a Git repository, https://, ssh:// or file://, without credentials")
+	flags.StringVar(&s.ref, "ref", "", "branch, tag, commit or 'semver:>=1.2.0 <2' (default: the repository's own default branch)")
+	flags.StringVar(&s.onRewrite, "on-rewrite", string(git.HoldRewrite), "when a reference's history was rewritten: hold (stay with the last good commit and say so) or follow")
 	flags.StringVar(&s.path, "path", "", "folder inside of the repository")
 	flags.DurationVar(&s.interval, "interval", time.Minute, "time between two looks at the repository")
-	flags.StringVar(&s.credentialsFile, "git-credentials-file", "", "file with a token or user:password, or folder with the files token, or username and password")
-	flags.StringVar(&s.credentialsSecret, "git-credentials-secret", "", "Secret with the keys token, or username and password, in "+names.DaemonNamespace+" or as NAMESPACE/NAME")
+	flags.StringVar(&s.credentialsFile, "git-credentials-file", "", "file with a token, user:password or a private key, or folder with the keys of such a Secret as files")
+	flags.StringVar(&s.credentialsSecret, "git-credentials-secret", "", "Secret with the keys token, or username and password, or identity and known_hosts, or tls.crt and tls.key; in "+names.DaemonNamespace+" or as NAMESPACE/NAME")
+	flags.StringVar(&s.knownHosts, "known-hosts", "", "known_hosts file with the keys of ssh hosts; ssh:// wants it, or the key known_hosts in the Secret")
 	flags.StringVar(&s.caFile, "git-ca-file", "", "PEM certificates to trust besides the system's")
 	flags.StringVar(&s.mirror, "git-mirror", "", "folder that keeps what was fetched between starts (default: a temporary one)")
 	flags.DurationVar(&s.timeout, "git-timeout", 5*time.Minute, "end of a look at the repository, its fetch included")
@@ -68,7 +72,7 @@ func (s *sourceFlags) open(cfg *rest.Config, log *slog.Logger) (daemon.Source, e
 		return daemon.Source{}, err
 	}
 	source, err := git.New(git.Options{
-		URL: s.url, Ref: s.ref, Path: s.path, Mirror: s.mirror, Credentials: credentials, CAFile: s.caFile,
+		URL: s.url, Ref: s.ref, OnRewrite: git.OnRewrite(s.onRewrite), Path: s.path, Mirror: s.mirror, Credentials: credentials, CAFile: s.caFile, KnownHostsFile: s.knownHosts,
 		Timeout: s.timeout, MaxBytes: s.maxBytes, Log: log,
 	})
 	if err != nil {
@@ -86,19 +90,35 @@ func (s *sourceFlags) credentials(cfg *rest.Config) (git.Credentials, error) {
 	case s.credentialsSecret == "":
 		return nil, nil
 	}
-	namespace, name := names.DaemonNamespace, s.credentialsSecret
-	if before, after, found := cut(s.credentialsSecret); found {
+	read, err := secretReader(cfg, s.credentialsSecret)
+	if err != nil {
+		return nil, err
+	}
+	return git.CredentialsFunc(func(ctx context.Context) (git.Login, error) {
+		data, err := read(ctx)
+		if err != nil {
+			return git.Login{}, err
+		}
+		return git.LoginFromSecret(data)
+	}), nil
+}
+
+// secretReader reads the Secret NAME in the daemon's namespace, or
+// NAMESPACE/NAME, each time.
+func secretReader(cfg *rest.Config, where string) (func(context.Context) (map[string][]byte, error), error) {
+	namespace, name := names.DaemonNamespace, where
+	if before, after, found := cut(where); found {
 		namespace, name = before, after
 	}
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("making the client for --git-credentials-secret: %w", err)
+		return nil, fmt.Errorf("making the client for Secret %s/%s: %w", namespace, name, err)
 	}
-	return git.CredentialsFunc(func(ctx context.Context) (git.Login, error) {
+	return func(ctx context.Context) (map[string][]byte, error) {
 		secret, err := client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return git.Login{}, fmt.Errorf("reading Secret %s/%s for Git: %w", namespace, name, err)
+			return nil, fmt.Errorf("reading Secret %s/%s: %w", namespace, name, err)
 		}
-		return git.LoginFromSecret(secret.Data)
-	}), nil
+		return secret.Data, nil
+	}, nil
 }

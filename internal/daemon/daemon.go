@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"stevedore.dev/stevedore/apply"
+	"stevedore.dev/stevedore/internal/receiver"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/internal/telemetry"
@@ -61,12 +62,12 @@ type daemon struct {
 // is wanted, or an error that names those that are not.
 func Run(ctx context.Context, o Options, webhook reports.Config) error {
 	o = o.withDefaults()
-	receiver, err := reports.NewReceiver(webhook, o.Version)
+	webhooks, err := reports.NewReceiver(webhook, o.Version)
 	if err != nil {
 		return err
 	}
-	if receiver != nil {
-		defer receiver.Close()
+	if webhooks != nil {
+		defer webhooks.Close()
 	}
 	metrics := telemetry.NewMetrics(telemetry.Build{Version: o.Version}, nil)
 	ready := &telemetry.Checks{}
@@ -82,11 +83,21 @@ func Run(ctx context.Context, o Options, webhook reports.Config) error {
 		o.Log.Info("serving metrics and health", "address", listener.Addr().String())
 		group.Go(func() error { return server.Serve(ctx, listener) })
 	}
+	if o.Receiver != nil {
+		server := pushes(&o, l, metrics)
+		listener, err := server.Listen(ctx)
+		if err != nil {
+			return err
+		}
+		o.Lease.Identity = identityWith(o.Lease.Identity, o.Receiver.Advertised, listener.Addr())
+		o.Log.Info("receiving pushes", "address", listener.Addr().String(), "path", receiver.Path, "repositories", len(server.Targets))
+		group.Go(func() error { return server.Serve(ctx, listener) })
+	}
 	group.Go(func() error {
 		defer metrics.Leading(false)
 		err := lead(ctx, o.REST, o.Lease, l, o.Log, func(ctx context.Context) error {
 			metrics.Leading(true)
-			return term(ctx, o, l, receiver, metrics, ready)
+			return term(ctx, o, l, webhooks, metrics, ready)
 		})
 		if err == nil {
 			// --once is done: end the server too.
@@ -104,7 +115,7 @@ func Run(ctx context.Context, o Options, webhook reports.Config) error {
 var errDone = errors.New("done")
 
 // term acts while the Lease is held.
-func term(ctx context.Context, o Options, l *leadership, receiver *reports.Receiver, metrics *telemetry.Metrics, ready *telemetry.Checks) error {
+func term(ctx context.Context, o Options, l *leadership, webhooks *reports.Receiver, metrics *telemetry.Metrics, ready *telemetry.Checks) error {
 	ctx, ended := context.WithCancelCause(ctx)
 	defer ended(nil)
 	plain := rest.CopyConfig(o.REST)
@@ -134,7 +145,7 @@ func term(ctx context.Context, o Options, l *leadership, receiver *reports.Recei
 	}
 	d.store = record.NewStore(record.OverClient(kube.CoreV1(), d.cachedConfigMap))
 	d.queue = reports.NewQueue(reports.Options{
-		Store: d.store, Receiver: receiver, Clusters: d.known, Log: o.Log, Measure: metrics,
+		Store: d.store, Receiver: webhooks, Clusters: d.known, Log: o.Log, Measure: metrics,
 		Lead: func() error { return l.check(ctx) },
 	})
 	d.statuses = newStatuses(o, d.queue, kube, metrics, func() error { return l.check(ctx) })
@@ -175,10 +186,15 @@ func (d *daemon) follow(ctx context.Context, source Source) {
 	log := d.options.Log.With("source", source.Identity())
 	last := ""
 	_ = sources.Follow(ctx, measured{source.Source, d.metrics}, sources.FollowOptions{Interval: source.Interval, Log: d.options.Log}, func(state sources.State) {
-		if state.Snapshot.IsZero() && d.options.Once {
+		if state.Err != nil && last == "" && d.options.Once {
 			d.finish(fmt.Errorf("there is nothing to go by: %w", state.Err))
 			return
 		}
+		d.metrics.SourceFailed(source.Identity(), string(sources.ReasonOf(state.Err)))
+		defer func() {
+			// After what is built of the kept state, which makes the clusters known.
+			d.employ(d.fleet.hold(source.Identity(), heldBy(state.Err)))
+		}()
 		if state.Snapshot.IsZero() || state.Snapshot.Revision == last {
 			return
 		}

@@ -28,6 +28,8 @@ type wanted struct {
 	missing bool
 	// otherOwner is another source that names the same cluster.
 	otherOwner string
+	// held is why the source's newest commit is not followed; "" when it is.
+	held held
 	// renamedFrom is a removed cluster of the same source with the same
 	// spec.cluster.name.
 	renamedFrom string
@@ -52,6 +54,7 @@ type sourceView struct {
 	// cluster that is missing in it may just be unreadable.
 	broken   []definition.Problem
 	clusters map[record.Cluster]wanted
+	held     held
 }
 
 func newFleet() *fleet {
@@ -145,12 +148,14 @@ func (f *fleet) get(key record.Cluster, recordedOwner string) (wanted, bool) {
 	if len(owners) == 0 {
 		for owner, view := range f.bySource {
 			if now, ok := view.clusters[key]; ok && (recordedOwner == "" || owner == recordedOwner) {
+				now.held = view.held
 				return now, true
 			}
 		}
 		return wanted{}, false
 	}
 	now := f.bySource[owners[0]].clusters[key]
+	now.held = f.bySource[owners[0]].held
 	if len(owners) > 1 {
 		now.otherOwner = owners[1]
 	}

@@ -36,6 +36,8 @@ type leadership struct {
 	// wall is renewed by the wall clock: the monotonic one stands still while a
 	// machine is suspended, and others do not wait for it.
 	wall time.Time
+	// holds is the identity of who acts, as far as is known.
+	holds string
 }
 
 // until is when the lease ends for us; the zero time when it is not held.
@@ -46,6 +48,19 @@ func (l *leadership) until() time.Time {
 		return time.Time{}
 	}
 	return l.renewed.Add(l.usable)
+}
+
+// holder is who acts, by the last look at the Lease; "" when it is not known.
+func (l *leadership) holder() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.holds
+}
+
+func (l *leadership) setHolder(identity string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holds = identity
 }
 
 // check is asked before each write.
@@ -215,6 +230,7 @@ func lead(ctx context.Context, cfg *rest.Config, o LeaseOptions, l *leadership, 
 			},
 			OnStoppedLeading: func() {},
 			OnNewLeader: func(identity string) {
+				l.setHolder(identity)
 				if identity != o.Identity {
 					log.Info("another daemon acts", "lease", o.Namespace+"/"+o.Name, "holder", identity)
 				}

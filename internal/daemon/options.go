@@ -4,6 +4,7 @@
 package daemon
 
 import (
+	"context"
 	"crypto/x509"
 	"log/slog"
 	"time"
@@ -32,6 +33,17 @@ type Source struct {
 	Interval time.Duration
 }
 
+// ReceiverOptions say where pushes come in.
+type ReceiverOptions struct {
+	// Address to listen on, "host:port".
+	Address string
+	// Advertised is the host by which other daemons reach this one; "": a push
+	// that comes to one which does not act is refused, and the next look sees it.
+	Advertised string
+	// Secret is what senders sign with.
+	Secret func(ctx context.Context) ([]byte, error)
+}
+
 // Options of Run.
 type Options struct {
 	Sources []Source
@@ -49,6 +61,8 @@ type Options struct {
 	Lease      LeaseOptions
 	// Listen is the address of /metrics, /healthz and /readyz; "" serves none.
 	Listen string
+	// Receiver takes pushes that wake the looks at Git sources; nil: none.
+	Receiver *ReceiverOptions
 	// Once ends Run when each cluster is done, or cannot go on by itself.
 	Once bool
 	// Interval between two looks at a cluster where nothing happens; 0: 8 s.

@@ -67,7 +67,11 @@ func problemTexts(problems []definition.Problem) []string {
 // who pushed it may look at the webhook only. The id is made of what is told,
 // so that a kill before the record is saved tells no other report.
 func brokenDefinition(key record.Cluster, before ops.Shown, problems []string, want wanted) []ops.Report {
-	if len(problems) == 0 || slices.Equal(before.Problems, problems) {
+	// Why the source is held is a report of its own.
+	own := func(all []string) []string {
+		return slices.DeleteFunc(slices.Clone(all), func(text string) bool { return want.held.message != "" && text == want.held.message })
+	}
+	if problems = own(problems); len(problems) == 0 || slices.Equal(own(before.Problems), problems) {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(key.String() + "\x00" + want.commit + "\x00" + strings.Join(problems, "\x00")))

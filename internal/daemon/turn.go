@@ -52,6 +52,9 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	before := rec
 	problems := problemTexts(want.problems)
 	problems = append(problems, w.render(want, render.Pins{Base: rec.Pins.Base, MasterGroup: rec.Pins.MasterGroup})...)
+	if want.held.message != "" {
+		problems = append(problems, want.held.message)
+	}
 	desired, ok := w.desired(ctx, want, &rec)
 	if !ok {
 		// There has been no good definition yet: nothing is known to be wanted.
@@ -121,7 +124,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if !w.passing(s) {
 		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
 	}
-	if err := w.tell(ctx, s.entry, append(decision.Reports, brokenDefinition(w.key, s.before.Shown, s.problems, s.want)...)); err != nil {
+	if err := w.tell(ctx, s.entry, append(append(decision.Reports, brokenDefinition(w.key, s.before.Shown, s.problems, s.want)...), heldSource(w.key, s.before.Shown, s.want)...)); err != nil {
 		return 0, err
 	}
 	w.sayStatus(ctx, s, next)
@@ -360,7 +363,7 @@ func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, befo
 	if !entry.Exists() {
 		return w.options.Interval, nil
 	}
-	if err := w.tell(ctx, entry, brokenDefinition(w.key, before.Shown, problems, want)); err != nil {
+	if err := w.tell(ctx, entry, append(brokenDefinition(w.key, before.Shown, problems, want), heldSource(w.key, before.Shown, want)...)); err != nil {
 		return 0, err
 	}
 	w.sayStatus(ctx, turnState{want: want, decision: decision, problems: problems}, rec)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +31,9 @@ type Options struct {
 	User     string
 	Password string
 	Plain    bool // http without TLS
+
+	// Clients is whose certificates a client has to show; nil asks for none.
+	Clients *Authority
 }
 
 // Fault is what goes wrong with the requests that it is set for.
@@ -88,14 +92,14 @@ func Start(root string, opts Options) (*Server, error) {
 	}
 	scheme := "http"
 	if !opts.Plain {
-		ca, certificate, err := newAuthority()
+		config, ca, err := opts.tls()
 		if err != nil {
 			_ = listener.Close()
 			cancel()
 			return nil, fmt.Errorf("starting a git server: %w", err)
 		}
 		scheme, s.CA = "https", ca
-		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+		listener = tls.NewListener(listener, config)
 	}
 	s.URL = scheme + "://" + listener.Addr().String()
 	s.server = &http.Server{
@@ -109,6 +113,23 @@ func Start(root string, opts Options) (*Server, error) {
 		_ = s.server.Serve(listener)
 	}()
 	return s, nil
+}
+
+func (o Options) tls() (*tls.Config, []byte, error) {
+	authority, err := NewAuthority()
+	if err != nil {
+		return nil, nil, err
+	}
+	certificate, err := authority.server()
+	if err != nil {
+		return nil, nil, err
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	if o.Clients != nil {
+		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
+		config.ClientCAs.AppendCertsFromPEM(o.Clients.PEM)
+	}
+	return config, authority.PEM, nil
 }
 
 // Close ends all connections.

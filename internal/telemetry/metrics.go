@@ -25,6 +25,7 @@ type Metrics struct {
 	sourceLooks    *prometheus.CounterVec
 	sourceLook     *prometheus.HistogramVec
 	sourceSuccess  *prometheus.GaugeVec
+	sourceFailed   *prometheus.GaugeVec
 	render         prometheus.Histogram
 	renderProblems *prometheus.GaugeVec
 	decisions      *prometheus.CounterVec
@@ -36,6 +37,7 @@ type Metrics struct {
 	statuses       *prometheus.CounterVec
 	statusesQueued *prometheus.GaugeVec
 	eventsDropped  prometheus.Counter
+	pushes         *prometheus.CounterVec
 	leader         prometheus.Gauge
 
 	clusters *clusterMetrics
@@ -67,6 +69,7 @@ func NewMetrics(build Build, now func() time.Time) *Metrics {
 	m.sourceLooks = counter("source_looks_total", "Looks at a source, by result: ok or error.", "source", "result")
 	m.sourceLook = histogram("source_look_duration_seconds", "Duration of a look at a source, a fetch included.", "source")
 	m.sourceSuccess = gauge("source_last_success_timestamp_seconds", "When the last look at a source succeeded.", "source")
+	m.sourceFailed = gauge("source_failed", "1 while looks at a source fail, with the reason.", "source", "reason")
 	m.render = histogram("render_duration_seconds", "Duration of rendering one snapshot.").WithLabelValues().(prometheus.Histogram)
 	m.renderProblems = gauge("render_problems", "Problems found in a source's last snapshot.", "source")
 	m.decisions = counter("decisions_total", "Decisions by outcome (done, act, wait, refuse) and the first gate or refusal named.", "outcome", "gate")
@@ -78,6 +81,7 @@ func NewMetrics(build Build, now func() time.Time) *Metrics {
 	m.statuses = counter("commit_statuses_total", "Attempts to post a commit status by result: delivered, unanswered, failed (5xx, 408, limits), rejected (other 4xx, redirects), coalesced (given up, too many waited).", "result")
 	m.statusesQueued = gauge("commit_statuses_queued", "Commit statuses that the repository's server has not taken yet.", "namespace", "cluster")
 	m.eventsDropped = counter("events_dropped_total", "Kubernetes events that were not written.").WithLabelValues()
+	m.pushes = counter("pushes_total", "Requests to the receiver of pushes, by result.", "result")
 	m.leader = gauge("leader", "1 while this process holds the lease.").WithLabelValues()
 	info := gauge("build_info", "1; what runs is in the labels.", "version", "revision", "go_version")
 	info.WithLabelValues(build.Version, build.Revision, runtime.Version()).Set(1)
@@ -106,6 +110,17 @@ func (m *Metrics) SourceLooked(source string, took time.Duration, at time.Time, 
 		m.sourceSuccess.WithLabelValues(source).Set(float64(at.UnixMilli()) / 1000)
 	}
 }
+
+// SourceFailed says why looks at a source fail; "" that they do not.
+func (m *Metrics) SourceFailed(source, reason string) {
+	m.sourceFailed.DeletePartialMatch(prometheus.Labels{"source": source})
+	if reason != "" {
+		m.sourceFailed.WithLabelValues(source, reason).Set(1)
+	}
+}
+
+// PushReceived counts a request to the receiver of pushes, by what became of it.
+func (m *Metrics) PushReceived(result string) { m.pushes.WithLabelValues(result).Inc() }
 
 // Rendered counts a build and says how many problems it has.
 func (m *Metrics) Rendered(source string, took time.Duration, problems int) {
@@ -190,6 +205,7 @@ func (m *Metrics) ForgetSource(source string) {
 	m.sourceLooks.DeletePartialMatch(labels)
 	m.sourceLook.DeletePartialMatch(labels)
 	m.sourceSuccess.DeletePartialMatch(labels)
+	m.sourceFailed.DeletePartialMatch(labels)
 	m.renderProblems.DeletePartialMatch(labels)
 }
 

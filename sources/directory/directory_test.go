@@ -70,6 +70,28 @@ func hinted(t testing.TB, s *directory.Source) {
 	}
 }
 
+// until waits for hints until what is read is as it should be: a hint may be of
+// a change before.
+func until(t testing.TB, s *directory.Source, good func(sources.Snapshot) bool) sources.Snapshot {
+	t.Helper()
+	for range 20 {
+		hinted(t, s)
+		if got, err := s.Fetch(context.Background()); err == nil && good(got) {
+			return got
+		}
+	}
+	t.Fatal("twenty hints, and never what was written")
+	return sources.Snapshot{}
+}
+
+// holds says that a file has a content.
+func holds(name, content string) func(sources.Snapshot) bool {
+	return func(s sources.Snapshot) bool {
+		data, err := fs.ReadFile(s.Files, name)
+		return err == nil && string(data) == content
+	}
+}
+
 // drain takes hints of changes that were seen already, until none comes for a while.
 func drain(s *directory.Source) {
 	for {
@@ -273,6 +295,161 @@ func TestAFolderThatIsMissingOrUnreadableIsAnErrorUntilItIsThereAgain(t *testing
 	err = fetchError(t, s)
 	assert.Equal(t, sources.Unreadable, sources.ReasonOf(err), err.Error())
 	assert.ErrorContains(t, err, "secret")
+}
+
+func TestARootWhoseParentsComeLaterIsFoundWithoutAPoll(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	dir := filepath.Join(base, "mnt", "volume", "clusters")
+	s := open(t, directory.Options{Dir: dir, Poll: time.Hour})
+	assert.Equal(t, sources.PathNotFound, sources.ReasonOf(fetchError(t, s)))
+	require.NoError(t, os.Mkdir(filepath.Join(base, "mnt"), 0o755))
+	hinted(t, s)
+	write(t, dir+"/f", "one")
+	until(t, s, holds("f", "one"))
+}
+
+func TestEachWayInWhichProgramsSaveAFileIsSeenWholeAndLeavesTheWatchOn(t *testing.T) {
+	t.Parallel()
+	for name, save := range map[string]func(dir, content string) error{
+		"write in place": func(d, c string) error { return os.WriteFile(d+"/f", []byte(c), 0o644) },
+		"Vim: the old one is moved away": func(d, c string) error {
+			if err := os.Rename(d+"/f", d+"/f~"); err != nil {
+				return err
+			}
+			if err := os.WriteFile(d+"/f", []byte(c), 0o644); err != nil {
+				return err
+			}
+			return os.Remove(d + "/f~")
+		},
+		"sed, Kate: another file takes the name": func(d, c string) error {
+			if err := os.WriteFile(d+"/sedXYZ", []byte(c), 0o644); err != nil {
+				return err
+			}
+			return os.Rename(d+"/sedXYZ", d+"/f")
+		},
+		"GLib": func(d, c string) error {
+			if err := os.WriteFile(d+"/.goutputstream-X", []byte(c), 0o644); err != nil {
+				return err
+			}
+			return os.Rename(d+"/.goutputstream-X", d+"/f")
+		},
+		"JetBrains": func(d, c string) error {
+			if err := os.WriteFile(d+"/f___jb_tmp___", []byte(c), 0o644); err != nil {
+				return err
+			}
+			if err := os.Rename(d+"/f", d+"/f___jb_old___"); err != nil {
+				return err
+			}
+			if err := os.Rename(d+"/f___jb_tmp___", d+"/f"); err != nil {
+				return err
+			}
+			return os.Remove(d + "/f___jb_old___")
+		},
+		"removed and written anew": func(d, c string) error {
+			if err := os.Remove(d + "/f"); err != nil {
+				return err
+			}
+			return os.WriteFile(d+"/f", []byte(c), 0o644)
+		},
+		"in two parts": func(d, c string) error {
+			f, err := os.Create(d + "/f")
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if _, err := f.WriteString(c[:1]); err != nil {
+				return err
+			}
+			if err := f.Sync(); err != nil {
+				return err
+			}
+			_, err = f.WriteString(c[1:])
+			return err
+		},
+		"the whole root replaced": func(d, c string) error {
+			if err := os.Mkdir(d+".new", 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(d+".new/f", []byte(c), 0o644); err != nil {
+				return err
+			}
+			if err := os.Rename(d, d+".old."+c); err != nil {
+				return err
+			}
+			return os.Rename(d+".new", d)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "root")
+			write(t, dir+"/f", "first")
+			s := open(t, directory.Options{Dir: dir, Poll: time.Hour})
+			fetch(t, s)
+			for _, content := range []string{"second", "third", "fourth"} {
+				require.NoError(t, save(dir, content))
+				until(t, s, holds("f", content))
+			}
+			left, err := fs.ReadDir(fetch(t, s).Files, ".")
+			require.NoError(t, err)
+			assert.Len(t, left, 1)
+		})
+	}
+}
+
+func TestAConfigMapThatIsMountedChangesAtOnceWithAllItsKeys(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	// As the kubelet does it: a new folder, a link to it that takes the name of the
+	// old one, the links of the keys, and the old folder goes.
+	generation := 0
+	project := func(keys map[string]string) {
+		generation++
+		now, last := fmt.Sprintf("..2026_%d", generation), fmt.Sprintf("..2026_%d", generation-1)
+		for key, content := range keys {
+			write(t, filepath.Join(dir, now, key), content)
+		}
+		require.NoError(t, os.Symlink(now, dir+"/..data_tmp"))
+		require.NoError(t, os.Rename(dir+"/..data_tmp", dir+"/..data"))
+		links, err := filepath.Glob(dir + "/*.yaml")
+		require.NoError(t, err)
+		for _, link := range links {
+			if _, kept := keys[filepath.Base(link)]; !kept {
+				require.NoError(t, os.Remove(link))
+			}
+		}
+		for key := range keys {
+			if _, err := os.Lstat(filepath.Join(dir, key)); err != nil {
+				require.NoError(t, os.Symlink("..data/"+key, filepath.Join(dir, key)))
+			}
+		}
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, last)))
+	}
+	project(map[string]string{"a.yaml": "a1", "b.yaml": "b1"})
+	s := open(t, directory.Options{Dir: dir, Poll: time.Hour})
+	before := fetch(t, s)
+	for _, step := range []map[string]string{
+		{"a.yaml": "a2", "b.yaml": "b2"},
+		{"a.yaml": "a3", "c.yaml": "c3"},
+		{"c.yaml": "c4"},
+	} {
+		project(step)
+		got := until(t, s, func(got sources.Snapshot) bool {
+			for key, content := range step {
+				if !holds(key, content)(got) {
+					return false
+				}
+			}
+			return true
+		})
+		names, err := fs.Glob(got.Files, "*.yaml")
+		require.NoError(t, err)
+		assert.Len(t, names, len(step))
+		for key, content := range step {
+			assert.Equal(t, content, read(t, got, key))
+		}
+	}
+	assert.Equal(t, "b1", read(t, before, "b.yaml"))
 }
 
 func TestThePollFindsWhatNoEventTold(t *testing.T) {

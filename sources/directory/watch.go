@@ -52,8 +52,22 @@ func (w *watch) close() error {
 	return err
 }
 
-// followParent makes a root that is replaced or appears later an event.
-func (w *watch) followParent() { w.add(filepath.Dir(w.source.opts.Dir)) }
+// followParent makes a root that is replaced or appears later an event. Where the
+// folder that holds it does not exist either, the nearest one that does is
+// watched.
+func (w *watch) followParent() {
+	for {
+		dir := filepath.Dir(w.source.opts.Dir)
+		missing := "" // the highest folder that does not exist
+		for !w.add(dir) && dir != filepath.Dir(dir) {
+			dir, missing = filepath.Dir(dir), dir
+		}
+		// It may have come between the look for it and the watch above it.
+		if _, err := os.Stat(missing); missing == "" || err != nil {
+			return
+		}
+	}
+}
 
 // follow watches the folders of a scan; a watch that exists already is kept. The
 // system drops those of folders that are gone.
@@ -76,7 +90,8 @@ func (w *watch) follow(s *scan) {
 	}
 }
 
-func (w *watch) add(dir string) {
+// add says false of a folder that does not exist.
+func (w *watch) add(dir string) bool {
 	err := w.notify.Add(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		w.complain.Do(func() {
@@ -84,6 +99,7 @@ func (w *watch) add(dir string) {
 				"every", w.source.opts.Poll)
 		})
 	}
+	return !errors.Is(err, os.ErrNotExist)
 }
 
 // run hints after the quiet time has passed without an event, and whenever the
@@ -109,7 +125,12 @@ func (w *watch) run(ctx context.Context) {
 				events = nil
 				continue
 			}
-			if w.matters(e) {
+			if w.leads(e.Name) {
+				w.mu.Lock()
+				w.followParent()
+				w.mu.Unlock()
+				quiet.Reset(w.source.opts.Quiet)
+			} else if w.matters(e) {
 				quiet.Reset(w.source.opts.Quiet)
 			}
 		case _, ok := <-failures:
@@ -134,6 +155,12 @@ func (w *watch) hint() {
 	case w.source.changed <- struct{}{}:
 	default: // one is waiting already
 	}
+}
+
+// leads says that a folder is on the way to the root's parent.
+func (w *watch) leads(name string) bool {
+	rel, err := filepath.Rel(name, filepath.Dir(w.source.opts.Dir))
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // matters leaves out what happens beside the root, and ignored files.

@@ -48,6 +48,8 @@ func classify(ctx context.Context, doing string, err error, login Login) error {
 		}
 		return known(sources.AuthenticationRefused, "the server refused the credentials",
 			"check that the token or password is current and may read this repository")
+	case errors.Is(err, errKeyMayNot):
+		return known(sources.AuthenticationRefused, errKeyMayNot.Error(), "add its public half to the repository, as a deploy key that may read")
 	case errors.Is(err, errShallow):
 		return known(sources.Incomplete, errShallow.Error(), "run git fetch --unshallow there, or follow the folder with --dir")
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
@@ -97,6 +99,11 @@ func classify(ctx context.Context, doing string, err error, login Login) error {
 			return known(sources.HostUnreachable, what, "it is tried again by itself")
 		}
 		return known(sources.Other, what, "check the URL: it is what git clone takes")
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" && op.Err != nil {
+		// TLS' word for it: the server has sent an alert.
+		return known(sources.AuthenticationRefused, "the server refused the TLS connection: "+clean(op.Err.Error(), login),
+			"if it wants a client certificate, give tls.crt and tls.key of an authority that it knows in the credentials")
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		what := "the connection failed"

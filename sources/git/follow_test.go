@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
 
 	"stevedore.dev/stevedore/internal/gitserver"
 	"stevedore.dev/stevedore/sources"
@@ -25,6 +26,11 @@ func transports(t *testing.T, f func(t *testing.T, u *upstream, opts git.Options
 		u := newUpstream(t)
 		f(t, u, git.Options{URL: u.url(), Mirror: t.TempDir()})
 	})
+	t.Run("ssh", func(t *testing.T) {
+		t.Parallel()
+		u := newUpstream(t)
+		f(t, u, overSSH(t, u))
+	})
 	t.Run("https", func(t *testing.T) {
 		t.Parallel()
 		u := newUpstream(t)
@@ -36,6 +42,12 @@ func transports(t *testing.T, f func(t *testing.T, u *upstream, opts git.Options
 	})
 }
 
+func overSSH(t *testing.T, u *upstream) git.Options {
+	key, public := keyPair(t, "")
+	s := u.serveSSH(gitserver.SSHOptions{Authorized: []ssh.PublicKey{public}})
+	return git.Options{URL: s.URL("fleet.git"), Mirror: t.TempDir(), Credentials: withKey(key, "", s.KnownHosts)}
+}
+
 func TestEachCommitOfABranchIsASnapshotOfItsFiles(t *testing.T) {
 	transports(t, func(t *testing.T, u *upstream, opts git.Options) {
 		u.write("clusters/prod/cluster.yaml", "nodes: 3\n")
@@ -44,7 +56,6 @@ func TestEachCommitOfABranchIsASnapshotOfItsFiles(t *testing.T) {
 		u.push("HEAD:main")
 
 		s := open(t, opts)
-		assert.Nil(t, s.Changed())
 		a := fetch(t, s)
 		assert.Equal(t, "main@sha1:"+first, a.Revision)
 		assert.Equal(t, opts.URL, a.Source)
@@ -174,8 +185,9 @@ func TestASubmoduleIsListedAndRefusedByNameWhenItIsOpened(t *testing.T) {
 	assert.ErrorIs(t, err, tree.ErrSubmodule)
 }
 
-func TestHistoryThatIsRewrittenIsFollowed(t *testing.T) {
+func TestHistoryThatIsRewrittenIsFollowedWhereThePolicySaysSo(t *testing.T) {
 	transports(t, func(t *testing.T, u *upstream, opts git.Options) {
+		opts.OnRewrite = git.FollowRewrite
 		one := u.change("f", "one")
 		u.change("f", "two")
 		s := open(t, opts)

@@ -22,21 +22,28 @@ import (
 
 // Options say what to follow and how much of it to take. Only URL is required.
 type Options struct {
-	// URL is https:// or file://, and http:// for a loopback host only. It may
-	// not carry credentials, a query or a fragment.
+	// URL is https://, ssh:// (or user@host:path, as git takes it) or file://, and
+	// http:// for a loopback host only. It may not carry credentials, a query or
+	// a fragment; the user of ssh is none.
 	URL string
 
 	// Ref is a branch, a tag, a full reference name (refs/…), or a commit, full
-	// or abbreviated to at least seven digits. Empty means the branch that the
-	// remote's HEAD names.
+	// or abbreviated to at least seven digits; or "semver:" and a range, which
+	// means the tag with the highest version in it. Empty means the branch that
+	// the remote's HEAD names.
 	Ref string
+
+	// OnRewrite says what becomes of a reference whose history was rewritten;
+	// empty means HoldRewrite.
+	OnRewrite OnRewrite
 
 	// Path is a folder inside of the repository; empty means its root.
 	Path string
 
 	// Mirror is a folder that keeps fetched objects between runs. Several
 	// sources and processes may share it: each takes a part of its own. Empty
-	// means a temporary folder that Close removes.
+	// means a temporary folder that Close removes. It also remembers what was
+	// followed: without it, a restart follows whatever is there.
 	Mirror string
 
 	// Credentials are asked before each look, so that they may change; nil means
@@ -48,6 +55,12 @@ type Options struct {
 	// names a file with such, read before each look.
 	CA     []byte
 	CAFile string
+
+	// KnownHosts are lines of a known_hosts file (sshd(8)), KnownHostsFile names
+	// a file with such, read before each look; the credentials may have some too.
+	// ssh:// needs the host's key in one of them.
+	KnownHosts     []byte
+	KnownHostsFile string
 
 	// Timeout ends a whole look with its fetch; zero means 5 minutes.
 	// LookTimeout ends the listing of references; zero means 30 seconds.
@@ -67,7 +80,10 @@ type Options struct {
 type remote struct {
 	url      string // for the transport
 	dir      string // of a file:// URL
-	identity string
+	ssh      *secureShell
+	identity string // with the path inside
+
+	repository string // without it
 }
 
 func (o *Options) check() (remote, error) {
@@ -87,8 +103,14 @@ func (o *Options) check() (remote, error) {
 			"write it relative to the repository's root, without ..")
 	}
 	o.Path = inside
+	r.repository = r.identity
 	if inside != "." {
 		r.identity += "//" + inside
+	}
+	switch o.OnRewrite = cmp.Or(o.OnRewrite, HoldRewrite); o.OnRewrite {
+	case HoldRewrite, FollowRewrite:
+	default:
+		return remote{}, refuse(sources.NotSupported, fmt.Errorf("%q is no answer to a rewrite", o.OnRewrite), "write --on-rewrite hold or follow")
 	}
 	if err := checkRef(o.Ref); err != nil {
 		return remote{}, err
@@ -106,26 +128,26 @@ func parseURL(text string) (remote, error) {
 		return remote{}, refuse(sources.NotSupported, errors.New(what), advice)
 	}
 	if text == "" {
-		return unsupported("the URL is empty", "give an https:// or file:// URL")
+		return unsupported("the URL is empty", "give an https://, ssh:// or file:// URL")
 	}
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {
 		if path.IsAbs(text) || strings.HasPrefix(text, ".") {
 			return unsupported("a path is no URL", "write file:// and the absolute path")
 		}
-		if strings.Contains(text, "@") || strings.Contains(text, ":") {
-			return unsupported("Git over ssh is not supported yet", "use https:// with a token")
+		if shell, ok := parseShort(text); ok {
+			return shell, nil
 		}
-		return unsupported("the URL has no scheme", "give an https:// or file:// URL")
+		return unsupported("the URL has no scheme", "give an https://, ssh:// or file:// URL")
 	}
 	switch strings.ToLower(scheme) {
 	case "https", "http", "file":
 	case "ssh", "git+ssh", "ssh+git":
-		return unsupported("Git over ssh is not supported yet", "use https:// with a token")
+		return parseSSH(rest)
 	case "git":
 		return unsupported("git:// is not supported: nothing proves who answers", "use https://")
 	default:
-		return unsupported("the URL's scheme is not supported", "give an https:// or file:// URL")
+		return unsupported("the URL's scheme is not supported", "give an https://, ssh:// or file:// URL")
 	}
 	authority, _, _ := strings.Cut(rest, "/")
 	if strings.Contains(authority, "@") {
@@ -161,6 +183,74 @@ func parseURL(text string) (remote, error) {
 		return unsupported("plain http:// is for loopback hosts only: what it carries can be changed on the way", "use https://")
 	}
 	return remote{url: u.String(), identity: u.String()}, nil
+}
+
+// parseSSH reads what stands behind ssh://.
+func parseSSH(rest string) (remote, error) {
+	unsupported := func(what, advice string) (remote, error) {
+		return remote{}, refuse(sources.NotSupported, errors.New(what), advice)
+	}
+	if strings.ContainsAny(rest, "?#") {
+		return unsupported("the URL carries a query or a fragment", "take it out; the reference belongs in --ref")
+	}
+	authority, _, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndex(authority, "@"); at >= 0 && strings.Contains(authority[:at], ":") {
+		return unsupported("the URL carries a password, which would be printed and kept", "take it out and use a key (--git-credentials-file or --git-credentials-secret)")
+	}
+	u, err := url.Parse("ssh://" + rest)
+	if err != nil {
+		return unsupported("the URL cannot be read", "check it for spaces and stray percent signs")
+	}
+	shell := &secureShell{user: "git", host: strings.ToLower(u.Hostname()), port: cmp.Or(u.Port(), "22"), path: strings.TrimRight(u.Path, "/")}
+	if u.User != nil && u.User.Username() != "" {
+		shell.user = u.User.Username()
+	}
+	switch {
+	case !shell.plain():
+		return unsupported("the URL's user, host or path is not one that ssh takes", "write ssh://git@host/path")
+	case shell.path == "":
+		return unsupported("the URL has no path", "write ssh://git@host/path")
+	}
+	host := shell.host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if shell.port != "22" {
+		host += ":" + shell.port
+	}
+	identity := "ssh://" + shell.user + "@" + host + shell.path
+	// git too takes /~user for that user's home.
+	if strings.HasPrefix(shell.path, "/~") {
+		shell.path = shell.path[1:]
+	}
+	return remote{url: identity, identity: identity, ssh: shell}, nil
+}
+
+// parseShort reads user@host:path, whose path begins at the user's home.
+func parseShort(text string) (remote, bool) {
+	before, inside, found := strings.Cut(text, ":")
+	// A colon before the @ is a password's.
+	if !found || strings.Contains(before, "/") || strings.Contains(inside, "@") {
+		return remote{}, false
+	}
+	shell := &secureShell{user: "git", host: strings.ToLower(before), port: "22", path: strings.TrimRight(inside, "/")}
+	if user, host, found := strings.Cut(before, "@"); found {
+		shell.user, shell.host = user, strings.ToLower(host)
+	}
+	if !shell.plain() || shell.path == "" {
+		return remote{}, false
+	}
+	identity := shell.user + "@" + shell.host + ":" + shell.path
+	return remote{url: identity, identity: identity, ssh: shell}, true
+}
+
+// plain keeps what a shell, an option parser or a log could misread out.
+func (s *secureShell) plain() bool {
+	odd := func(text string) bool {
+		return strings.HasPrefix(text, "-") || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("@\"'`$;|&<>", r) })
+	}
+	return s.user != "" && s.host != "" && !odd(s.user) && !odd(s.host) && !strings.HasPrefix(s.path, "-") &&
+		!strings.ContainsFunc(s.path, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
 func isLoopback(host string) bool {

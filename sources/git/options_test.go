@@ -20,8 +20,13 @@ import (
 func TestAURLIsRefusedWithoutPrintingWhatItMayHide(t *testing.T) {
 	for _, c := range []struct{ name, url, says string }{
 		{"nothing", "", "the URL is empty"},
-		{"ssh", "ssh://git@example.org/fleet.git", "ssh is not supported yet"},
-		{"ssh in short", "git@example.org:fleet.git", "ssh is not supported yet"},
+		{"a password in ssh", "ssh://git:hunter2@example.org/fleet.git", "--git-credentials-secret"},
+		{"a password in ssh in short", "git:hunter2@example.org:fleet.git", "no scheme"},
+		{"ssh without a path", "ssh://git@example.org", "no path"},
+		{"ssh without a host", "ssh:///fleet.git", "user, host or path"},
+		{"an option for a host", "ssh://-oProxyCommand=hunter2/x", "user, host or path"},
+		{"an option for a host in short", "-oProxyCommand=hunter2:x", "no scheme"},
+		{"a query in ssh", "ssh://git@example.org/fleet.git?hunter2", "query"},
 		{"the git protocol", "git://example.org/fleet.git", "git:// is not supported"},
 		{"plain http", "http://example.org/fleet.git", "loopback"},
 		{"plain http to a name like loopback", "http://localhost.example.org/fleet.git", "loopback"},
@@ -44,11 +49,13 @@ func TestAURLIsRefusedWithoutPrintingWhatItMayHide(t *testing.T) {
 			assert.NotContains(t, err.Error(), "hunter2")
 		})
 	}
-	for _, ref := range []string{"-x", "a..b", "main~1", "v1.*", "main:f", "a b", "main@{1}", "/main", "x.lock"} {
+	for _, ref := range []string{"-x", "a..b", "main~1", "v1.*", "main:f", "a b", "main@{1}", "/main", "x.lock", "semver:", "semver:latest"} {
 		_, err := git.New(git.Options{URL: "https://example.org/f.git", Ref: ref})
 		assert.Equal(t, sources.ReferenceNotFound, sources.ReasonOf(err), ref)
 	}
-	_, err := git.New(git.Options{URL: "https://example.org/f.git", Path: "../x"})
+	_, err := git.New(git.Options{URL: "https://example.org/f.git", OnRewrite: "maybe"})
+	assert.Equal(t, sources.NotSupported, sources.ReasonOf(err))
+	_, err = git.New(git.Options{URL: "https://example.org/f.git", Path: "../x"})
 	assert.Equal(t, sources.PathNotFound, sources.ReasonOf(err))
 }
 
@@ -59,6 +66,9 @@ func TestTheIdentityIsTheURLAndThePathWhateverTheReference(t *testing.T) {
 		{"http://127.0.0.1:8080/fleet", "", "", "http://127.0.0.1:8080/fleet"},
 		{"http://[::1]/fleet", "", "", "http://[::1]/fleet"},
 		{"file:///srv/../srv/fleet.git", "a", "", "file:///srv/fleet.git//a"},
+		{"ssh://Example.org:22/fleet.git/", "a", "", "ssh://git@example.org/fleet.git//a"},
+		{"ssh://me@[::1]:2222/~me/fleet.git", "", "", "ssh://me@[::1]:2222/~me/fleet.git"},
+		{"git@Example.org:team/fleet.git", "a", "v1", "git@example.org:team/fleet.git//a"},
 	} {
 		s, err := git.New(git.Options{URL: c.url, Path: c.path, Ref: c.ref})
 		require.NoError(t, err)

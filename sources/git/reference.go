@@ -26,12 +26,18 @@ func checkRef(ref string) error {
 	if ref == "" {
 		return nil
 	}
+	if text, ok := strings.CutPrefix(ref, semverPrefix); ok {
+		if _, err := parseRange(text); err != nil {
+			return refuse(sources.ReferenceNotFound, fmt.Errorf("%q is no range of versions: %w", text, err), "write it as --ref 'semver:>=1.2.0 <2'")
+		}
+		return nil
+	}
 	bad := strings.HasPrefix(ref, "-") || strings.HasPrefix(ref, "/") || strings.HasSuffix(ref, "/") || strings.HasSuffix(ref, ".lock") ||
 		strings.Contains(ref, "..") || strings.Contains(ref, "//") || strings.Contains(ref, "@{") ||
 		strings.ContainsAny(ref, " ~^:?*[\\\x7f") || strings.ContainsFunc(ref, func(r rune) bool { return r < ' ' })
 	if bad {
 		return refuse(sources.ReferenceNotFound, fmt.Errorf("%q is not the name of a branch, a tag or a commit", ref),
-			"give one branch, tag or commit; patterns, ranges and versions (semver) are not supported")
+			"give one branch, tag or commit, or semver: and a range of versions; patterns and ranges of commits are not supported")
 	}
 	return nil
 }
@@ -40,6 +46,8 @@ func checkRef(ref string) error {
 type advertised struct {
 	refs map[plumbing.ReferenceName]plumbing.Hash
 	head plumbing.ReferenceName // what HEAD names; empty when it names no branch
+
+	peeled map[string]plumbing.Hash // what annotated tags are of
 }
 
 func readAdvertised(ar *packp.AdvRefs) (advertised, error) {
@@ -47,7 +55,7 @@ func readAdvertised(ar *packp.AdvRefs) (advertised, error) {
 	if err != nil {
 		return advertised{}, err
 	}
-	a := advertised{refs: make(map[plumbing.ReferenceName]plumbing.Hash, len(all))}
+	a := advertised{refs: make(map[plumbing.ReferenceName]plumbing.Hash, len(all)), peeled: ar.Peeled}
 	for name, ref := range all {
 		switch {
 		case ref.Type() == plumbing.HashReference:
@@ -65,6 +73,8 @@ type choice struct {
 	label  string                 // "main" of "main@sha1:…"; empty for a commit
 	hash   plumbing.Hash          // a commit or an annotated tag; zero for an abbreviated commit
 	prefix string                 // of an abbreviated commit
+
+	version *version // of a tag that was chosen by its version
 }
 
 // choose finds what ref means at this remote. A branch and a tag of one name
@@ -76,6 +86,9 @@ func (a advertised) choose(ref string) (choice, error) {
 			label = name.Short()
 		}
 		return choice{name: name, label: label, hash: a.refs[name]}, nil
+	}
+	if text, ok := strings.CutPrefix(ref, semverPrefix); ok {
+		return a.chooseVersion(text)
 	}
 	if ref == "" || ref == "HEAD" {
 		if _, ok := a.refs[a.head]; ok {

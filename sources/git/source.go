@@ -30,6 +30,8 @@ type Source struct {
 	opts   Options
 	remote remote
 
+	woken chan struct{}
+
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 
@@ -41,6 +43,7 @@ type Source struct {
 	mirror *mirror
 	last   sources.Snapshot
 	tip    plumbing.Hash // what last was made of: a commit or an annotated tag
+	held   *heldBack     // why last is not the newest; nil while it is
 	files  *objects      // of last
 }
 
@@ -52,7 +55,7 @@ func New(opts Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{opts: opts, remote: r}
+	s := &Source{opts: opts, remote: r, woken: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -60,8 +63,20 @@ func New(opts Options) (*Source, error) {
 // Identity is the URL without credentials, and "//path" for a path inside.
 func (s *Source) Identity() string { return s.remote.identity }
 
-// Changed is nil: only the interval says when to look.
-func (s *Source) Changed() <-chan struct{} { return nil }
+// Repository is the URL without credentials and without a path inside.
+func (s *Source) Repository() string { return s.remote.repository }
+
+// Changed hints after Wake; otherwise only the interval says when to look.
+func (s *Source) Changed() <-chan struct{} { return s.woken }
+
+// Wake hints that something was pushed. It returns at once, and many hints
+// before the next look are one.
+func (s *Source) Wake() {
+	select {
+	case s.woken <- struct{}{}:
+	default:
+	}
+}
 
 // closePatience is how long Close waits for a look that cannot be interrupted.
 const closePatience = 10 * time.Second
@@ -171,9 +186,25 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// look is one whole look. A mirror that turns out to be damaged is cloned anew
-// within the same look.
+// look is one whole look. When it fails right after a start, it gives what the
+// mirror has kept with the error.
 func (s *Source) look(ctx context.Context) (sources.Snapshot, error) {
+	snapshot, err := s.lookAt(ctx)
+	if err == nil || sources.ReasonOf(err) == sources.NotSupported {
+		return snapshot, err
+	}
+	if s.mirror == nil && s.opts.Mirror != "" {
+		if m, e := openMirror(s.opts.Mirror, s.remote.identity); e == nil {
+			s.mirror = m
+		}
+	}
+	s.restore(ctx)
+	return s.last, err
+}
+
+// lookAt asks the remote. A mirror that turns out to be damaged is cloned anew
+// within the same look.
+func (s *Source) lookAt(ctx context.Context) (sources.Snapshot, error) {
 	sound := s.files != nil && !s.files.damaged.Load()
 	if sound && fullCommit.MatchString(s.opts.Ref) {
 		return s.last, nil // a commit never moves
@@ -189,28 +220,34 @@ func (s *Source) look(ctx context.Context) (sources.Snapshot, error) {
 		}
 	}
 	doing := "listing the references of " + s.remote.identity
-	conn, err := s.connect(login)
+	listing, listed := context.WithTimeout(ctx, s.opts.LookTimeout)
+	defer listed()
+	conn, err := s.connect(ctx, listing, login)
 	if err != nil {
 		return sources.Snapshot{}, classify(ctx, doing, err, login)
 	}
 	defer conn.end()
-	has, capabilities, err := s.list(ctx, conn)
+	has, capabilities, err := s.list(listing, conn)
 	if err != nil {
 		return sources.Snapshot{}, classify(ctx, doing, err, login)
 	}
-	want, err := has.choose(s.opts.Ref)
-	if err != nil {
-		return sources.Snapshot{}, err
-	}
-	if sound && want.hash == s.tip && !want.hash.IsZero() || sound && want.prefix != "" && strings.HasPrefix(s.tip.String(), want.prefix) {
-		return s.last, nil
-	}
-
 	doing = "fetching from " + s.remote.identity
 	if s.mirror == nil {
 		if s.mirror, err = openMirror(s.opts.Mirror, s.remote.identity); err != nil {
 			return sources.Snapshot{}, classify(ctx, doing, err, login)
 		}
+	}
+	want, err := has.choose(s.opts.Ref)
+	if err = s.gone(err, want); err != nil {
+		s.held = nil
+		return sources.Snapshot{}, err
+	}
+	if sound && want.hash == s.tip && !want.hash.IsZero() || sound && want.prefix != "" && strings.HasPrefix(s.tip.String(), want.prefix) {
+		s.held = nil
+		return s.last, nil
+	}
+	if sound && s.held != nil && s.held.tip == want.hash {
+		return s.last, s.held.err
 	}
 	if s.files != nil && !sound {
 		s.mirror.checked = map[string]int64{} // something was damaged after it had been verified
@@ -220,21 +257,40 @@ func (s *Source) look(ctx context.Context) (sources.Snapshot, error) {
 	if err != nil {
 		return sources.Snapshot{}, classify(ctx, doing, err, login)
 	}
-	revision := "sha1:" + get.commit.Hash.String()
-	if want.label != "" {
-		revision = want.label + "@" + revision
+	if err := s.rewritten(ctx, openStorage(s.mirror.generation), get); err != nil {
+		err = classify(ctx, doing, err, login)
+		if s.restore(ctx); s.files != nil && sources.ReasonOf(err) == sources.HistoryRewritten {
+			s.held = &heldBack{tip: want.hash, err: err}
+		}
+		return sources.Snapshot{}, err
 	}
-	s.files, s.tip = files, get.want.hash
-	s.last = sources.Snapshot{Source: s.remote.identity, Revision: revision, Files: fsys, Tree: fsys.Whole(), Dir: fsys.At()}
+	if get.want.moves() {
+		f := followed{Label: get.want.label, Commit: get.commit.Hash.String()}
+		if get.want.version != nil {
+			f.Tag = get.want.label
+		}
+		if err := s.mirror.setFollowed(s.opts.Ref, f); err != nil {
+			return sources.Snapshot{}, classify(ctx, doing, err, login)
+		}
+	}
+	s.keep(files, fsys, get.commit, get.want.label)
+	s.tip, s.held = get.want.hash, nil
 	return s.last, nil
 }
 
+// keep makes a tree the last good one. What it was chosen by is not known of one
+// that comes from the mirror alone, so the next look chooses again.
+func (s *Source) keep(files *objects, fsys *tree.FS, commit *object.Commit, label string) {
+	s.files, s.tip = files, plumbing.ZeroHash
+	s.last = sources.Snapshot{Source: s.remote.identity, Revision: revisionOf(label, commit), Files: fsys, Tree: fsys.Whole(), Dir: fsys.At()}
+}
+
 func (s *Source) list(ctx context.Context, conn *connection) (advertised, *capability.List, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.opts.LookTimeout)
-	defer cancel()
 	ar, err := conn.AdvertisedReferencesContext(ctx)
 	if err != nil {
-		if broken := conn.broken(); broken != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		} else if broken := conn.broken(); broken != nil {
 			err = broken
 		}
 		return advertised{}, nil, err
@@ -271,6 +327,7 @@ func (s *Source) update(ctx context.Context, get *fetch) (*objects, *tree.FS, er
 	}
 	files, fsys, err := s.bring(ctx, get, generation)
 	if err == nil {
+		s.carryFollowed(generation)
 		err = s.mirror.adopt(generation)
 	}
 	if err != nil {
@@ -278,6 +335,23 @@ func (s *Source) update(ctx context.Context, get *fetch) (*objects, *tree.FS, er
 		return nil, nil, err
 	}
 	return files, fsys, nil
+}
+
+// carryFollowed keeps the commit that is followed readable in a new generation,
+// though the remote may have forgotten it.
+func (s *Source) carryFollowed(generation string) {
+	before, known := s.mirror.followed(s.opts.Ref)
+	if !known || s.mirror.generation == "" {
+		return
+	}
+	commit, to := plumbing.NewHash(before.Commit), openStorage(generation)
+	if to.HasEncodedObject(commit) == nil {
+		return
+	}
+	if err := carry(openStorage(s.mirror.generation), to, commit); err != nil {
+		s.opts.Log.Warn("the commit that was followed before cannot be kept in the new mirror", "source", s.remote.identity, "commit", before.Commit,
+			"error", clean(err.Error(), Login{}))
+	}
 }
 
 // worthCloning says whether a mirror may be what failed. The network, a server's
@@ -362,7 +436,7 @@ func (s *Source) download(ctx context.Context, get *fetch, generation string) er
 	if st.HasEncodedObject(get.want.hash) == nil {
 		return nil
 	}
-	if get.capabilities.Supports(capability.AllowReachableSHA1InWant) || get.capabilities.Supports("allow-any-sha1-in-want") || get.conn.http == nil {
+	if get.capabilities.Supports(capability.AllowReachableSHA1InWant) || get.capabilities.Supports("allow-any-sha1-in-want") || get.conn.stream == nil {
 		if err := s.transfer(ctx, get, st, []plumbing.Hash{get.want.hash}); err == nil || ctx.Err() != nil || get.conn.broken() != nil {
 			return err
 		}

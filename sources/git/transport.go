@@ -1,6 +1,7 @@
 package git
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -27,30 +28,45 @@ var errTooLarge = errors.New("the server sent more than the limit")
 // connection is one look's session with the remote.
 type connection struct {
 	transport.UploadPackSession
-	http *bounded // nil for a folder of this machine
-	end  func()
+	stream *stream // nil for a folder of this machine
+	end    func()
 }
 
 // broken is how the stream from the remote broke, nil when it did not.
 func (c *connection) broken() error {
-	if c.http != nil {
-		if p := c.http.broken.Load(); p != nil {
-			return *p
-		}
+	if c.stream != nil {
+		return c.stream.broken()
+	}
+	return nil
+}
+
+// stream keeps how a stream ended before its time, because go-git's errors do not
+// wrap it. A broken stream is the network's fault; a whole one that cannot be
+// used is the mirror's or the server's.
+type stream struct{ first atomic.Pointer[error] }
+
+func (s *stream) broke(err error) { s.first.CompareAndSwap(nil, &err) }
+
+func (s *stream) broken() error {
+	if p := s.first.Load(); p != nil {
+		return *p
 	}
 	return nil
 }
 
 // connect opens a session with the remote. Its end must be called when the look
-// is over. Transports are made for each look and never registered
+// is over; look ends before, with the listing of references. Transports are made for each look and never registered
 // with go-git, whose table is the whole process's: two sources may trust
 // different authorities.
-func (s *Source) connect(login Login) (*connection, error) {
+func (s *Source) connect(ctx, look context.Context, login Login) (*connection, error) {
+	if s.remote.ssh != nil {
+		return s.connectSSH(ctx, look, login)
+	}
 	if s.remote.dir != "" {
 		session, err := openLocalSession(s.remote.dir)
 		return &connection{UploadPackSession: session, end: func() {}}, err
 	}
-	pool, err := s.authorities()
+	trust, err := s.trust(login)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +74,7 @@ func (s *Source) connect(login Login) (*connection, error) {
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    15 * time.Second,
-		TLSClientConfig:        &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        trust,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConnsPerHost:    1,
 		MaxResponseHeaderBytes: 1 << 20,
@@ -92,11 +108,34 @@ func (s *Source) connect(login Login) (*connection, error) {
 		base.CloseIdleConnections()
 		return nil, err
 	}
-	return &connection{UploadPackSession: session, http: counted, end: base.CloseIdleConnections}, nil
+	return &connection{UploadPackSession: session, stream: &counted.stream, end: base.CloseIdleConnections}, nil
 }
 
-func (s *Source) authorities() (*x509.CertPool, error) {
-	if len(s.opts.CA) == 0 && s.opts.CAFile == "" {
+// trust says whom to believe, and what to show who asks for a certificate.
+func (s *Source) trust(login Login) (*tls.Config, error) {
+	if len(login.PrivateKey) > 0 {
+		return nil, &sources.Error{Reason: sources.CredentialsUnreadable, Doing: "reading the credentials for " + s.remote.identity,
+			Err: errors.New("they are an ssh key"), Advice: "use the repository's ssh:// URL, or give a token"}
+	}
+	pool, err := s.authorities(login)
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	if len(login.Certificate) > 0 {
+		pair, err := tls.X509KeyPair(login.Certificate, login.Key)
+		if err != nil {
+			// The error may quote what it could not read.
+			return nil, &sources.Error{Reason: sources.CredentialsUnreadable, Doing: "reading the client certificate for " + s.remote.identity,
+				Err: errors.New("tls.crt and tls.key are not a certificate and its key"), Advice: "give both in PEM, the key without a passphrase"}
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+func (s *Source) authorities(login Login) (*x509.CertPool, error) {
+	if len(s.opts.CA) == 0 && s.opts.CAFile == "" && len(login.CA) == 0 {
 		return nil, nil
 	}
 	pool, err := x509.SystemCertPool()
@@ -112,6 +151,11 @@ func (s *Source) authorities() (*x509.CertPool, error) {
 	}
 	if len(s.opts.CA) > 0 {
 		if err := add(s.opts.CA, ""); err != nil {
+			return nil, err
+		}
+	}
+	if len(login.CA) > 0 {
+		if err := add(login.CA, " (ca.crt of the credentials)"); err != nil {
 			return nil, err
 		}
 	}
@@ -131,15 +175,10 @@ func (s *Source) authorities() (*x509.CertPool, error) {
 // bounded limits what a server may make us read: go-git reads the reply to an
 // error, and the list of references, to the end.
 type bounded struct {
-	next   http.RoundTripper
-	fetch  int64
-	broken atomic.Pointer[error]
+	next  http.RoundTripper
+	fetch int64
+	stream
 }
-
-// broke keeps how a stream ended before its time, because go-git's errors do not
-// wrap it. A broken stream is the network's fault; a whole one that cannot be
-// used is the mirror's or the server's.
-func (b *bounded) broke(err error) { b.broken.CompareAndSwap(nil, &err) }
 
 func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := b.next.RoundTrip(req)
