@@ -2,6 +2,7 @@ package git_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -186,24 +187,27 @@ func TestATagThatIsMovedIsHeldUnlessItMovesForward(t *testing.T) {
 func TestAHeldStateOutlivesAMirrorThatIsClonedAnew(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
-	one := u.change("f", "one")
-	two := u.change("f", "two")
-	opts := git.Options{URL: u.url(), Mirror: t.TempDir()}
+	u.write("f", "one")
+	one := u.commit("one")
+	u.write("f", "two")
+	two := u.commit("two")
+	// The checkout itself is the remote: a commit there needs no push.
+	opts := git.Options{URL: "file://" + u.work, Mirror: t.TempDir()}
 	src := open(t, opts)
 	fetch(t, src)
 	u.git("reset", "-q", "--hard", one)
-	u.push("-f", "HEAD:main")
-	u.forget()
+	u.write("f", "not followed")
+	u.commit("not followed")
 	// Rewritten again and again: each fetch adds a pack, until there are too many.
-	for range 45 {
-		u.git("commit", "-q", "--allow-empty", "--amend", "-m", "again")
-		u.write("f", "not followed")
-		u.commit("again")
-		u.push("-f", "HEAD:main")
+	for i := range 45 {
+		u.git("commit", "-q", "--amend", "-m", fmt.Sprint(i))
+		if i == 30 {
+			u.git("reflog", "expire", "--expire=now", "--all")
+			u.git("gc", "-q", "--prune=now")
+		}
 		_, err := src.Fetch(context.Background())
 		require.Equal(t, sources.HistoryRewritten, sources.ReasonOf(err))
 	}
-	u.forget()
 	current, err := os.ReadFile(filepath.Join(mirrorShare(t, opts.Mirror), "current"))
 	require.NoError(t, err)
 	packs, err := filepath.Glob(filepath.Join(mirrorShare(t, opts.Mirror), strings.TrimSpace(string(current)), "objects", "pack", "*.pack"))
