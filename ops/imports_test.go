@@ -12,7 +12,7 @@ import (
 
 // Decisions and executors reach nothing by themselves.
 func TestNoClientIsImported(t *testing.T) {
-	for _, dir := range []string{".", "./gates", "./execute"} {
+	for _, dir := range []string{".", "./gates", "./execute", "./plan"} {
 		p, err := build.ImportDir(dir, 0)
 		require.NoError(t, err)
 		for _, name := range p.Imports {

@@ -90,7 +90,7 @@ func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec o
 		tried = ops.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion}
 	}
 	settings := ops.SettingsToRead(&desired, &rec, observed.Pods)
-	detailed = detailed || ops.BudgetDetail(&rec, &w.reading)
+	detailed = detailed || ops.BudgetDetail(&rec, &w.reading) || w.dataDue(&rec)
 	if age := time.Since(w.reading.At); age < w.options.Interval && ops.BudgetsFirst(&rec, observed.Pods) {
 		return
 	}
@@ -115,6 +115,7 @@ func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec o
 	if w.reading.At.IsZero() {
 		w.reading.At = time.Now()
 	}
+	w.noteData(detailed)
 }
 
 // readingAge bounds how often the database is asked while events keep coming: not

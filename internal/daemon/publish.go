@@ -32,13 +32,18 @@ type Observation struct {
 	// Unassigned copies are on no node.
 	Unassigned int               `json:"unassigned,omitempty"`
 	Nodes      []ObservationNode `json:"nodes,omitempty"`
+	// Data is how the tables lie on the nodes; nil until they were read.
+	Data *ObservationData `json:"data,omitempty"`
 }
 
 // ObservationNode is a node of the cluster.
 type ObservationNode struct {
 	Name    string `json:"name"`
+	ID      string `json:"id,omitempty"`
 	Version string `json:"version"`
 	Master  bool   `json:"master,omitempty"`
+	// Attributes are node.attr.*.
+	Attributes map[string]string `json:"attributes,omitempty"`
 	// Shards are the copies on it. Bytes is their size, Disk that of its file
 	// system and Used what is taken of it, all rounded (record.RoundBytes); -1 is
 	// unknown.
@@ -68,7 +73,7 @@ func (w *worker) publish(ctx context.Context, decision ops.Decision) {
 	}
 	for _, node := range w.reading.Nodes {
 		published := ObservationNode{
-			Name: node.Name, Version: node.Version, Master: node.ID == w.reading.MasterNode,
+			Name: node.Name, ID: node.ID, Version: node.Version, Master: node.ID == w.reading.MasterNode, Attributes: w.attributes[node.ID],
 			Shards: -1, Bytes: -1, Disk: rounded(node.DiskSize), Used: rounded(node.DiskUsed),
 		}
 		if w.reading.ShardsKnown {
@@ -77,6 +82,7 @@ func (w *worker) publish(ctx context.Context, decision ops.Decision) {
 		next.Nodes = append(next.Nodes, published)
 	}
 	slices.SortFunc(next.Nodes, func(a, b ObservationNode) int { return strings.Compare(a.Name, b.Name) })
+	next.Data = w.data.of(next.Nodes)
 	content, err := json.Marshal(next)
 	if err != nil {
 		w.log.Warn("the observation cannot be encoded", "error", err)

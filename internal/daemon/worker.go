@@ -48,6 +48,11 @@ type worker struct {
 	again     time.Duration
 	pinged    time.Time
 	published record.Published
+	// data is how the tables lay when they were last read, at dataAt, and attributes
+	// what the nodes said of themselves, by id.
+	data       *ObservationData
+	dataAt     time.Time
+	attributes map[string]map[string]string
 	// publishedSeq is the record's Seq at that time.
 	publishedSeq int64
 

@@ -10,6 +10,10 @@ import (
 // observation while no operation ends: each write costs etcd its whole size.
 const ObservationInterval = 10 * time.Minute
 
+// ObservationRefresh is when an observation is written though nothing in it has
+// changed: its age says that somebody still looks.
+const ObservationRefresh = time.Hour
+
 // Published is an observation as it was written last; the zero value: never.
 type Published struct {
 	// At is when, by the writer's clock.
@@ -20,11 +24,11 @@ type Published struct {
 
 // ShouldPublish says whether the rounded content is to be written now: it
 // differs from what was written, and an operation has just ended, or the
-// interval has passed. A time in the future (a clock that went back) counts as
+// interval has passed; or it is as it was, and the last write is an hour ago. A time in the future (a clock that went back) counts as
 // passed, or nothing would be written until then.
 func ShouldPublish(prev Published, next []byte, now time.Time, endOfOperation bool) bool {
 	if bytes.Equal(prev.Content, next) {
-		return false
+		return !prev.At.IsZero() && (prev.At.After(now) || now.Sub(prev.At) >= ObservationRefresh)
 	}
 	return endOfOperation || prev.At.IsZero() || prev.At.After(now) || now.Sub(prev.At) >= ObservationInterval
 }

@@ -355,8 +355,9 @@ func TestAnObservationIsPublished(t *testing.T) {
 		want bool
 	}{
 		"the first time":                            {Published{}, a, false, true},
-		"unchanged":                                 {Published{now.Add(-time.Hour), a}, a, false, false},
-		"unchanged at the end of an operation":      {Published{now.Add(-time.Hour), a}, a, true, false},
+		"unchanged":                                 {Published{now.Add(-time.Hour + time.Second), a}, a, false, false},
+		"unchanged at the end of an operation":      {Published{now.Add(-time.Hour + time.Second), a}, a, true, false},
+		"unchanged for an hour":                     {Published{now.Add(-time.Hour), a}, a, false, true},
 		"changed too soon":                          {Published{now.Add(-10*time.Minute + time.Second), a}, b, false, false},
 		"changed after ten minutes":                 {Published{now.Add(-10 * time.Minute), a}, b, false, true},
 		"changed too soon, at the end of operation": {Published{now.Add(-time.Second), a}, b, true, true},

@@ -368,7 +368,8 @@ func (d *daemon) syncSet(e *ops.EffectiveSet, saved ops.Saved) (bool, error) {
 	if w.telling() {
 		w.say("daemon %s applies %s: %d replicas, template %s, counts %d, hold %q", d.name, s.name, e.Replicas, w.templates[wanted].hash, w.templates[wanted].counts, e.Hold)
 	}
-	if s.replicas != e.Replicas || s.template != wanted || s.initialMasters != e.InitialMasters {
+	changed := s.replicas != e.Replicas || s.template != wanted || s.initialMasters != e.InitialMasters
+	if changed {
 		s.generation++
 	}
 	if s.template != wanted {
@@ -377,6 +378,7 @@ func (d *daemon) syncSet(e *ops.EffectiveSet, saved ops.Saved) (bool, error) {
 	s.replicas, s.template, s.hold, s.initialMasters = e.Replicas, wanted, e.Hold, e.InitialMasters
 	s.suspended = e.Suspended
 	w.setChanged(s)
+	w.didApply(s, changed)
 	if err := d.after(f); err != nil {
 		return false, err
 	}
@@ -452,6 +454,7 @@ func (d *daemon) runAll(rec ops.Record, decision *ops.Decision) (ops.Record, boo
 		if w.telling() {
 			w.say("daemon %s: %s %s: %s", d.name, action.Kind, action.Subject(), result.Message)
 		}
+		w.didAct(action, &rec)
 		rec = ops.Settle(rec, action, result, w.now.time())
 	}
 	d.failures = failures
@@ -527,38 +530,44 @@ func (d *daemon) desired(rec *ops.Record) ops.Desired {
 	c := &w.commits[d.want]
 	desired := c.desired
 	rec.Saved = d.completeSaved(rec)
-	d.changes = d.changes[:0]
 	if len(rec.Saved) > 0 {
-		wanted := &w.templates[w.wantedTemplate(d.want)]
-		for i := range desired.Sets {
-			name := desired.Sets[i].Name
-			last := templateByKey(rec.Saved[name])
-			if last < 0 {
-				d.changes = append(d.changes, ops.Change{Class: ops.ChangeNewSet, Set: name})
-				continue
-			}
-			before := &w.templates[last]
-			if before.version != wanted.version {
-				d.changes = append(d.changes, ops.Change{Class: ops.ChangeImage, Set: name, Path: "spec.template.spec.containers[crate].image", Old: before.version, New: wanted.version})
-			}
-			if before.content != wanted.content {
-				d.changes = append(d.changes, ops.Change{Class: ops.ChangeRestart, Set: name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
-			}
-			if before.counts != wanted.counts {
-				d.changes = append(d.changes, ops.Change{Class: ops.ChangeInPlace, Set: name, Path: "spec.template.spec.containers[crate].command[gateway.expected_data_nodes]"})
-			}
-		}
-		for name := range rec.Saved {
-			if len(name) > 7 && name[len(name)-7:] == "@before" {
-				continue
-			}
-			if !slices.ContainsFunc(desired.Sets, func(s ops.Set) bool { return s.Name == name }) {
-				d.changes = append(d.changes, ops.Change{Class: ops.ChangeRemovedSet, Set: name})
-			}
-		}
+		d.changes = w.changesOf(d.want, rec.Saved, d.changes[:0])
 		desired.Changes = d.changes
 	}
 	return desired
+}
+
+// changesOf is what Classify gives for a commit.
+func (w *world) changesOf(want int, saved ops.Saved, changes []ops.Change) []ops.Change {
+	desired := &w.commits[want].desired
+	wanted := &w.templates[w.wantedTemplate(want)]
+	for i := range desired.Sets {
+		name := desired.Sets[i].Name
+		last := templateByKey(saved[name])
+		if last < 0 {
+			changes = append(changes, ops.Change{Class: ops.ChangeNewSet, Set: name})
+			continue
+		}
+		before := &w.templates[last]
+		if before.version != wanted.version {
+			changes = append(changes, ops.Change{Class: ops.ChangeImage, Set: name, Path: "spec.template.spec.containers[crate].image", Old: before.version, New: wanted.version})
+		}
+		if before.content != wanted.content {
+			changes = append(changes, ops.Change{Class: ops.ChangeRestart, Set: name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
+		}
+		if before.counts != wanted.counts {
+			changes = append(changes, ops.Change{Class: ops.ChangeInPlace, Set: name, Path: "spec.template.spec.containers[crate].command[gateway.expected_data_nodes]"})
+		}
+	}
+	for name := range saved {
+		if len(name) > 7 && name[len(name)-7:] == "@before" {
+			continue
+		}
+		if !slices.ContainsFunc(desired.Sets, func(s ops.Set) bool { return s.Name == name }) {
+			changes = append(changes, ops.Change{Class: ops.ChangeRemovedSet, Set: name})
+		}
+	}
+	return changes
 }
 
 // completeSaved takes what the record lost from what is live.

@@ -40,6 +40,7 @@ type world struct {
 
 	daemons []*daemon
 	lease   lease
+	deeds   *deeds
 
 	// left are the items that have not happened yet, in the schedule's order.
 	left []Item

@@ -1,0 +1,346 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/apply"
+	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/internal/daemon"
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/plan"
+	"stevedore.dev/stevedore/render"
+	"stevedore.dev/stevedore/render/definition"
+	"stevedore.dev/stevedore/sources/git"
+	"stevedore.dev/stevedore/sources/tree"
+)
+
+// staleAfter is when a published reading is too old to rely on: a daemon that
+// looks publishes at least once an hour.
+const staleAfter = record.ObservationRefresh + record.ObservationRefresh/2
+
+// livePlans makes plans against live clusters.
+type livePlans struct {
+	looker   daemon.Looker
+	applier  *apply.Applier
+	revision string
+	now      time.Time
+	// noAdmission is set once the API server has said that the role may not ask.
+	noAdmission bool
+}
+
+func (l *livePlans) of(ctx context.Context, cluster renderedCluster) (plan.Plan, error) {
+	basis, err := l.looker.Look(ctx, cluster.cluster, cluster.rendered)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	course := plan.Forward(plan.Start{
+		Desired: basis.Desired, Templates: plan.Rendered(cluster.rendered.Objects), Observed: basis.Observed, Record: basis.Record, Now: l.now,
+	})
+	out := newPlan(basis.Desired, l.revision, course)
+	out.Basis = plan.Basis{Kind: plan.Live, SecretsCompared: basis.Secrets, New: len(basis.Record.Sets) == 0 && len(basis.Observed.Sets) == 0}
+	if !basis.Read.IsZero() {
+		age := max(l.now.Sub(basis.Read), 0)
+		out.Basis.Observed, out.Basis.Age, out.Basis.Stale = basis.Read, plan.Duration(age.Truncate(time.Second)), age > staleAfter
+	}
+	if !out.Basis.New {
+		out.Unknown = append(out.Unknown, unknownOf(basis, out.Basis)...)
+	}
+	objects, err := l.objects(ctx, cluster, basis, &course, &out.Basis)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	before, err := basis.Record.Saved.Unpack()
+	if err != nil {
+		return plan.Plan{}, fmt.Errorf("reading what was last applied of %s/%s: %w", out.Namespace, out.Name, err)
+	}
+	out.Objects = plan.Weigh(objects, cluster.rendered.Objects, before, &course)
+	return out, nil
+}
+
+// unknownOf says what a live basis does not tell.
+func unknownOf(basis daemon.Basis, b plan.Basis) (unknown []string) {
+	switch {
+	case b.Observed.IsZero():
+		unknown = append(unknown, "nothing is known of the database: the daemon has published no reading of it; health, tables and sizes are taken to be well")
+	case !basis.Data:
+		unknown = append(unknown, "the published reading says nothing of tables: whether a drain fits, and which tables have no replicas, is not known")
+	case basis.Left > 0:
+		unknown = append(unknown, fmt.Sprintf("the published reading leaves out %d small table(s) or partition(s), about %d MiB: numbers are without them", basis.Left, basis.LeftBytes>>20))
+	}
+	if b.Stale {
+		unknown = append(unknown, fmt.Sprintf("the reading of the database is %s old, and a daemon that works publishes one at least every %s: is it running?", b.Age, plan.Duration(record.ObservationRefresh)))
+	}
+	if !b.SecretsCompared {
+		unknown = append(unknown, "Secrets are not compared: this role may not read them; those that the definition names are taken to be there, as they were")
+	}
+	return unknown
+}
+
+// objects are those that differ from what is live.
+func (l *livePlans) objects(ctx context.Context, cluster renderedCluster, basis daemon.Basis, course *plan.Course, b *plan.Basis) ([]plan.Object, error) {
+	ns, name := cluster.cluster.Namespace, cluster.cluster.Name
+	objects, err := wantedEffect(cluster, basis.Record)
+	if err != nil {
+		return nil, err
+	}
+	live := l.looker.Live
+	var out []plan.Object
+	wanted := map[compare.Key]bool{}
+	b.Admission = !l.noAdmission
+	for _, object := range objects {
+		key := compare.KeyOf(object)
+		wanted[key] = true
+		err := live.EnsureObjects(ctx, ns, []*unstructured.Unstructured{object})
+		if key.IsSecret() && apply.Forbidden(err) {
+			b.SecretsCompared = false
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("looking at %s: %w", key, err)
+		}
+		one := plan.Object{Key: key, Change: plan.Changed}
+		if _, ok := live.Get(key); !ok {
+			one.Change = plan.Added
+		}
+		fields := l.applier.Diff(object)
+		if b.Admission && len(fields) > 0 && !key.IsSecret() {
+			asked, err := l.applier.DryRun(ctx, name, object)
+			switch {
+			case err == nil:
+				fields = asked
+			case apply.Forbidden(err):
+				b.Admission, l.noAdmission = false, true
+			case ctx.Err() != nil:
+				return nil, fmt.Errorf("asking what the API server would store of %s: %w", key, err)
+			default:
+				one.Class, one.Why = plan.Refused, "the API server refuses it: "+err.Error()
+			}
+		}
+		if one.Change == plan.Added {
+			out = append(out, one)
+			continue
+		}
+		for _, change := range fields {
+			field := plan.Field{FieldChange: change}
+			if one.Class == plan.Refused {
+				field.Class, field.Why = plan.Refused, one.Why
+			}
+			one.Fields = append(one.Fields, field)
+		}
+		if len(one.Fields) > 0 {
+			out = append(out, one)
+		}
+	}
+	for _, key := range l.looker.Leftovers(ns, name, wanted) {
+		out = append(out, plan.Object{Key: key, Change: plan.Orphaned})
+	}
+	return out, nil
+}
+
+func newPlan(desired ops.Desired, revision string, course plan.Course) plan.Plan {
+	out := plan.Plan{
+		SchemaVersion: names.SchemaVersion, Namespace: desired.Namespace, Name: desired.Name, Revision: revision,
+		Objects: []plan.Object{}, Operations: course.Operations, Refused: course.Refused, AtRisk: course.AtRisk,
+		Unknown: course.Unknown, Restarts: course.Restarts, Estimate: course.Estimate,
+	}
+	// Empty lists and no null in the JSON.
+	out.Operations = append([]plan.Operation{}, out.Operations...)
+	out.Refused = append([]plan.Gate{}, out.Refused...)
+	out.AtRisk = append([]plan.Risk{}, out.AtRisk...)
+	out.Unknown = append([]string{}, out.Unknown...)
+	for i := range out.Operations {
+		out.Operations[i].Steps = append([]plan.Step{}, out.Operations[i].Steps...)
+	}
+	return out
+}
+
+// offlinePlans makes plans against another revision or folder; no cluster is
+// asked, and no network.
+type offlinePlans struct {
+	against  string
+	revision string
+	config   render.Config
+	now      time.Time
+	before   map[record.Cluster]render.Cluster
+}
+
+// older reads the side that is compared with.
+func (o *offlinePlans) older(cmd *cobra.Command, path string) (problems []definition.Problem, root string, err error) {
+	ctx := cmd.Context()
+	var files fs.FS
+	var dir string
+	if info, statErr := os.Stat(o.against); statErr == nil && info.IsDir() {
+		if files, root, dir, err = readTree(ctx, o.against); err != nil {
+			return nil, "", err
+		}
+	} else {
+		snapshot, err := git.ReadCommit(ctx, path, o.against, tree.Limits{})
+		if err != nil {
+			return nil, "", fmt.Errorf("--against %s is no folder, and as a revision: %w", o.against, err)
+		}
+		files, dir, root = snapshot.Tree, snapshot.Dir, o.against+":"
+	}
+	build := render.BuildFolder(ctx, files, dir, o.config)
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
+	o.before = map[record.Cluster]render.Cluster{}
+	for _, cluster := range build.Clusters {
+		if len(cluster.Problems) == 0 {
+			o.before[record.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}] = cluster
+		}
+	}
+	return problemsOf(build), root, nil
+}
+
+func (o *offlinePlans) of(cluster renderedCluster) (plan.Plan, []definition.Problem, error) {
+	key := record.Cluster{Namespace: cluster.cluster.Namespace, Name: cluster.cluster.Name}
+	const owner = "the source of this definition"
+	pinsOf := func(r *render.Rendered) ops.Pins { return ops.Pins{Base: r.Pins.Base, MasterGroup: r.Pins.MasterGroup} }
+	desiredOf := func(c render.Cluster, r *render.Rendered) ops.Desired {
+		return ops.NewDesired(c.Definition, ops.Render{Objects: r.Objects, Revision: r.Revision, Pins: pinsOf(r)}, owner, "")
+	}
+	old, existed := o.before[key]
+	basis := plan.Basis{Kind: plan.Offline, Against: o.against, New: !existed}
+	now := cluster.rendered
+	var before []*unstructured.Unstructured
+	var unknown []string
+	start := plan.Start{Now: o.now}
+	if existed {
+		rendered, problems := render.Render(old, o.config, render.Pins{})
+		if len(problems) > 0 {
+			return plan.Plan{}, problems, nil
+		}
+		// A live cluster keeps its base and its master-eligible group.
+		if now, problems = render.Render(cluster.cluster, o.config, rendered.Pins); len(problems) > 0 {
+			return plan.Plan{}, problems, nil
+		}
+		if now.Revision == rendered.Revision {
+			return newPlan(desiredOf(cluster.cluster, now), o.revision, plan.Course{}), nil, nil
+		}
+		observed, rec, done := plan.Converged(desiredOf(old, rendered), plan.Rendered(rendered.Objects), o.now)
+		if !done {
+			unknown = append(unknown, "the older side does not come to rest by itself; the plan begins from where it stands still")
+		}
+		start.Observed, start.Record = observed, rec
+		before = rendered.Objects
+		unknown = append(unknown, "no cluster was asked: health, tables without replicas, sizes of shards and disks, and whether a drain fits, are not known")
+	}
+	desired := desiredOf(cluster.cluster, now)
+	start.Desired, start.Templates = desired, plan.Rendered(now.Objects)
+	start.Observed.Secrets = secretsOffline(desired, start.Observed.Secrets, &start.Record)
+	course := plan.Forward(start)
+	out := newPlan(desired, o.revision, course)
+	out.Basis = basis
+	out.Unknown = append(out.Unknown, unknown...)
+	cluster.rendered = now
+	wanted, err := wantedEffect(cluster, start.Record)
+	if err != nil {
+		return plan.Plan{}, nil, err
+	}
+	was := map[compare.Key]*unstructured.Unstructured{}
+	if existed {
+		effect, err := wantedEffect(renderedCluster{cluster: old, rendered: &render.Rendered{Objects: before}}, start.Record)
+		if err != nil {
+			return plan.Plan{}, nil, err
+		}
+		for _, object := range effect {
+			was[compare.KeyOf(object)] = object
+		}
+	}
+	last, err := start.Record.Saved.Unpack()
+	if err != nil {
+		return plan.Plan{}, nil, fmt.Errorf("reading the older side of %s: %w", key, err)
+	}
+	out.Objects = plan.Weigh(differing(wanted, was), now.Objects, last, &course)
+	return out, nil, nil
+}
+
+// secretsOffline adds those that only the newer side names: they are taken to be
+// there.
+func secretsOffline(desired ops.Desired, have []ops.Secret, rec *ops.Record) []ops.Secret {
+	have = slices.Clone(have)
+	for _, secret := range plan.Secrets(desired, rec) {
+		i := slices.IndexFunc(have, func(s ops.Secret) bool { return s.Name == secret.Name })
+		if i < 0 {
+			have = append(have, secret)
+			continue
+		}
+		for _, key := range secret.Keys {
+			if !slices.Contains(have[i].Keys, key) {
+				have[i].Keys = append(slices.Clone(have[i].Keys), key)
+			}
+		}
+	}
+	return have
+}
+
+// differing compares two sides of which none is live.
+func differing(wanted []*unstructured.Unstructured, was map[compare.Key]*unstructured.Unstructured) []plan.Object {
+	var out []plan.Object
+	seen := map[compare.Key]bool{}
+	for _, object := range wanted {
+		key := compare.KeyOf(object)
+		seen[key] = true
+		old, ok := was[key]
+		if !ok {
+			out = append(out, plan.Object{Key: key, Change: plan.Added})
+			continue
+		}
+		var fields []plan.Field
+		for _, change := range plan.Differences(object, old) {
+			fields = append(fields, plan.Field{FieldChange: change})
+		}
+		if len(fields) > 0 {
+			out = append(out, plan.Object{Key: key, Change: plan.Changed, Fields: fields})
+		}
+	}
+	for key := range was {
+		if !seen[key] {
+			out = append(out, plan.Object{Key: key, Change: plan.Orphaned})
+		}
+	}
+	return out
+}
+
+// gone are the plans of clusters that only the older side has: nothing is
+// deleted because a definition vanished.
+func (o *offlinePlans) gone(clusters []render.Cluster, filter string) []plan.Plan {
+	var out []plan.Plan
+	for key, old := range o.before {
+		if !selects(filter, key.Namespace, key.Name) || slices.ContainsFunc(clusters, func(c render.Cluster) bool { return c.Namespace == key.Namespace && c.Name == key.Name }) {
+			continue
+		}
+		one := newPlan(ops.Desired{Namespace: key.Namespace, Name: key.Name}, o.revision, plan.Course{})
+		one.Basis = plan.Basis{Kind: plan.Offline, Against: o.against}
+		one.Objects = []plan.Object{{
+			Key:    compare.Key{Group: definition.Group, Kind: definition.Kind, Namespace: key.Namespace, Name: key.Name},
+			Change: plan.Orphaned, Class: plan.InPlace,
+			Why: "its definition is gone: the cluster runs on as it is, and nothing of it is deleted",
+		}}
+		out = append(out, one)
+	}
+	slices.SortFunc(out, func(a, b plan.Plan) int { return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name) })
+	return out
+}
+
+// revisionOf is the commit that a folder's work tree stands on; "" for none.
+func revisionOf(ctx context.Context, path string) string {
+	snapshot, err := git.ReadCommit(ctx, path, "HEAD", tree.Limits{})
+	if err != nil {
+		return ""
+	}
+	_, hash, _ := strings.Cut(snapshot.Revision, "sha1:")
+	return hash
+}

@@ -1,0 +1,125 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"stevedore.dev/stevedore/apply"
+	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/plan"
+	"stevedore.dev/stevedore/render"
+)
+
+// Looker looks at clusters as a daemon does, without a way to their databases
+// and without a write, for a plan.
+type Looker struct {
+	Live    *apply.Live
+	Applier *apply.Applier
+	Store   *record.Store
+}
+
+// Basis is what a plan of a live cluster rests on.
+type Basis struct {
+	// Desired is what is wanted, with the record's owner and pins.
+	Desired  ops.Desired
+	Observed ops.Observed
+	Record   ops.Record
+	// Secrets is false where the role may not read them: they are then taken to be
+	// there, as they were.
+	Secrets bool
+	// Read is when the daemon last published a reading of the database; zero when
+	// there is none.
+	Read time.Time
+	// Data is false where that reading says nothing of tables; Left are those of
+	// which it says nothing, LeftBytes their size.
+	Data      bool
+	Left      int
+	LeftBytes int64
+}
+
+// Look reads all of one cluster that the API server tells.
+func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *render.Rendered) (Basis, error) {
+	key := record.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}
+	w := &worker{
+		daemon: &daemon{live: l.Live, applier: l.Applier, store: l.Store}, key: key, log: slog.New(slog.DiscardHandler),
+		rendered: rendered, renderedFrom: cluster,
+	}
+	basis := Basis{Secrets: true}
+	if err := l.Live.EnsureNamespace(ctx, key.Namespace); err != nil {
+		return basis, fmt.Errorf("looking at namespace %s: %w", key.Namespace, err)
+	}
+	entry, err := l.Store.Load(ctx, key, record.Operation, &basis.Record)
+	if err != nil && !errors.Is(err, record.ErrDamaged) {
+		return basis, err
+	}
+	if errors.Is(err, record.ErrDamaged) {
+		basis.Record = ops.Record{}
+	}
+	basis.Record.Saved = w.completeSaved(basis.Record)
+	owner := basis.Record.Owner
+	if owner == "" {
+		owner = "the source of this definition"
+	}
+	basis.Desired = ops.NewDesired(cluster.Definition, ops.Render{
+		Objects: rendered.Objects, Revision: rendered.Revision, Pins: ops.Pins{Base: rendered.Pins.Base, MasterGroup: rendered.Pins.MasterGroup},
+	}, owner, "")
+	for _, name := range secretNames(basis.Desired) {
+		err := l.Live.EnsureSecret(ctx, key.Namespace, name)
+		if apply.Forbidden(err) {
+			basis.Secrets = false
+		} else if err != nil {
+			return basis, fmt.Errorf("looking at Secret %s/%s: %w", key.Namespace, name, err)
+		}
+	}
+	basis.Observed = observeKubernetes(l.Live, basis.Desired)
+	if !basis.Secrets {
+		basis.Observed.Secrets = plan.Secrets(basis.Desired, &basis.Record)
+	}
+	if basis.Observed.Foreign, err = w.othersObjects(ctx); err != nil {
+		return basis, err
+	}
+	basis.Observed.Commands = commands(entry, basis.Desired.Revision)
+	var published Observation
+	if _, err := l.Store.Load(ctx, key, record.Observation, &published); err == nil && !published.At.IsZero() {
+		basis.Read = published.At
+		basis.Observed.Database = published.Database()
+		if d := published.Data; d != nil {
+			basis.Data, basis.Left, basis.LeftBytes = true, d.Left, d.LeftBytes
+		}
+	}
+	return basis, nil
+}
+
+// othersObjects are objects of wanted names that are not ours, Secrets left out:
+// a role for plans may not read them.
+func (w *worker) othersObjects(ctx context.Context) ([]string, error) {
+	plain := slices.DeleteFunc(slices.Clone(w.rendered.Objects), func(o *unstructuredObject) bool { return compare.KeyOf(o).IsSecret() })
+	return w.foreign(ctx, plain)
+}
+
+// Leftovers are the cluster's live objects that are wanted no longer, by the
+// definition's own objects: they are left as they are.
+func (l Looker) Leftovers(namespace, cluster string, wanted map[compare.Key]bool) []compare.Key {
+	var out []compare.Key
+	for _, object := range l.Live.Objects(namespace, cluster) {
+		key := compare.KeyOf(object)
+		_, _, ours := record.IsRecord(object)
+		kind := schema.GroupKind{Group: key.Group, Kind: key.Kind}
+		switch {
+		case ours, wanted[key], key.Name == names.SystemSecret(cluster), key.Name == names.InventoryConfigMap(cluster), object.GetLabels()[record.Label] != "",
+			kind == schema.GroupKind{Kind: "PersistentVolumeClaim"}, kind == schema.GroupKind{Kind: "Pod"}:
+		default:
+			out = append(out, key)
+		}
+	}
+	return out
+}

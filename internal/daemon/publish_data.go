@@ -1,0 +1,209 @@
+package daemon
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+// ObservationData is how tables lie on nodes, and what says where they may: what
+// a plan needs to say whether a drain fits. Bytes are rounded.
+type ObservationData struct {
+	// Tables are the largest, at most maxPublishedTables and maxPublishedBytes;
+	// Left are how many are not among them, LeftBytes their copies together.
+	Tables    []ObservationTable `json:"tables,omitempty"`
+	Left      int                `json:"left,omitempty"`
+	LeftBytes int64              `json:"leftBytes,omitempty"`
+	// Unreplicated are tables with a number_of_replicas of 0, at most 20.
+	Unreplicated []string               `json:"unreplicated,omitempty"`
+	Snapshots    int                    `json:"snapshots,omitempty"`
+	Allocation   ops.AllocationSettings `json:"allocation"`
+	// Enable is cluster.routing.allocation.enable.
+	Enable string `json:"enable,omitempty"`
+}
+
+// ObservationTable is a table or a partition.
+type ObservationTable struct {
+	Name     string `json:"name"`
+	Replicas string `json:"replicas"`
+	// Shards are its primaries, Started the fewest started copies of one of them.
+	Shards  int `json:"shards"`
+	Started int `json:"started"`
+	// On are for each of the observation's nodes the copies on it, their bytes and
+	// the bytes of the largest one.
+	On [][3]int64 `json:"on"`
+
+	Created            string            `json:"created,omitempty"`
+	Partition          string            `json:"partition,omitempty"`
+	Of                 string            `json:"of,omitempty"`
+	TotalShardsPerNode int               `json:"totalShardsPerNode,omitempty"`
+	Filtered           bool              `json:"filtered,omitempty"`
+	Exclude            map[string]string `json:"exclude,omitempty"`
+	Include            map[string]string `json:"include,omitempty"`
+	Require            map[string]string `json:"require,omitempty"`
+
+	bytes int64
+	nodes map[string][3]int64
+}
+
+// Bounds of what is published of tables: each write costs etcd its whole size.
+const (
+	maxPublishedTables = 500
+	maxPublishedBytes  = 128 << 10
+)
+
+// dataDue says that how the tables lie was read too long ago to be published.
+func (w *worker) dataDue(rec *ops.Record) bool {
+	return rec.Bootstrap.Done && w.reading.Contact == ops.Yes && (w.dataAt.IsZero() || time.Since(w.dataAt) >= record.ObservationInterval)
+}
+
+// noteData keeps what a detailed reading says of the tables.
+func (w *worker) noteData(detailed bool) {
+	db := &w.reading
+	if detailed {
+		w.dataAt = db.At // also when it failed: it is dear, and not tried at each turn
+	}
+	if db.Contact != ops.Yes || !db.TablesKnown || !db.AllocationKnown {
+		return
+	}
+	w.data = dataOf(db)
+	w.attributes = map[string]map[string]string{}
+	for i := range db.Nodes {
+		w.attributes[db.Nodes[i].ID] = db.Nodes[i].Attributes
+	}
+}
+
+func dataOf(db *ops.Database) *ObservationData {
+	out := &ObservationData{Unreplicated: db.Unreplicated, Snapshots: db.Snapshots, Allocation: db.Settings, Enable: db.Allocation}
+	byName := map[string]*ObservationTable{}
+	out.Tables = make([]ObservationTable, 0, len(db.Tables))
+	for i := range db.Tables {
+		t := &db.Tables[i]
+		out.Tables = append(out.Tables, ObservationTable{
+			Name: t.Name, Replicas: t.Replicas, Started: t.Started, Created: t.Created, Partition: t.Partition, Of: t.Of,
+			TotalShardsPerNode: t.TotalShardsPerNode, Filtered: t.Filtered, Exclude: t.Exclude, Include: t.Include, Require: t.Require,
+			nodes: map[string][3]int64{},
+		})
+		byName[t.Name] = &out.Tables[i]
+	}
+	for i := range db.Shards {
+		s := &db.Shards[i]
+		t := byName[s.Table]
+		if t == nil {
+			continue
+		}
+		if s.Primary {
+			t.Shards++
+		}
+		if s.Node != "" {
+			on := t.nodes[s.Node]
+			t.nodes[s.Node] = [3]int64{on[0] + 1, on[1] + s.Bytes, max(on[2], s.Bytes)}
+			t.bytes += s.Bytes
+		}
+	}
+	slices.SortFunc(out.Tables, func(a, b ObservationTable) int {
+		return cmp.Or(cmp.Compare(record.RoundBytes(b.bytes), record.RoundBytes(a.bytes)), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// of is the data for these nodes, in their order, within the bounds.
+func (d *ObservationData) of(nodes []ObservationNode) *ObservationData {
+	if d == nil {
+		return nil
+	}
+	out := *d
+	out.Tables = nil
+	size := 0
+	for i := range d.Tables {
+		t := d.Tables[i]
+		t.On = make([][3]int64, len(nodes))
+		for j, n := range nodes {
+			on := t.nodes[n.ID]
+			t.On[j] = [3]int64{on[0], record.RoundBytes(on[1]), record.RoundBytes(on[2])}
+		}
+		text, err := json.Marshal(t)
+		if size += len(text); err != nil || len(out.Tables) == maxPublishedTables || size > maxPublishedBytes {
+			out.Left = len(d.Tables) - i
+			for _, left := range d.Tables[i:] {
+				out.LeftBytes += left.bytes
+			}
+			out.LeftBytes = record.RoundBytes(out.LeftBytes)
+			break
+		}
+		out.Tables = append(out.Tables, t)
+	}
+	return &out
+}
+
+// Database is a reading as far as the observation says it: shards have made-up
+// numbers, and lie on nodes as many and as large as they were.
+func (o *Observation) Database() ops.Database {
+	db := ops.Database{
+		At: o.At, Contact: answerOf(o.Contact), Recovered: answerOf(o.Recovered), ClusterID: o.ClusterID, Unassigned: o.Unassigned,
+		Health: ops.Health{Colour: colourOf(o.Health), Tables: o.Tables, Underreplicated: int64(o.Unassigned)},
+	}
+	for _, n := range o.Nodes {
+		id := cmp.Or(n.ID, n.Name)
+		db.Nodes = append(db.Nodes, ops.Node{
+			ID: id, Name: n.Name, Version: n.Version, DiskSize: n.Disk, DiskUsed: n.Used, Shards: max(n.Shards, 0), Bytes: max(n.Bytes, 0), Attributes: n.Attributes,
+		})
+		db.ShardsKnown = db.ShardsKnown || n.Shards >= 0
+		if n.Master {
+			db.MasterNode = id
+		}
+	}
+	d := o.Data
+	if d == nil {
+		return db
+	}
+	db.TablesKnown, db.AllocationKnown, db.SnapshotsKnown, db.UnreplicatedKnown = true, true, true, true
+	db.Settings, db.Unreplicated, db.Snapshots, db.Allocation = d.Allocation, d.Unreplicated, d.Snapshots, d.Enable
+	for _, t := range d.Tables {
+		db.Tables = append(db.Tables, ops.Table{
+			Name: t.Name, Replicas: t.Replicas, Started: t.Started, Created: t.Created, Partition: t.Partition, Of: t.Of,
+			TotalShardsPerNode: t.TotalShardsPerNode, Filtered: t.Filtered, Exclude: t.Exclude, Include: t.Include, Require: t.Require,
+		})
+		id := 0
+		primaries := map[int]bool{}
+		for i, on := range t.On {
+			if i >= len(db.Nodes) || t.Shards == 0 {
+				break
+			}
+			rest := on[1] - on[2]
+			for n := range on[0] {
+				bytes := on[2]
+				if n > 0 {
+					bytes = rest / (on[0] - 1)
+				}
+				db.Shards = append(db.Shards, ops.Shard{Table: t.Name, ID: id, Node: db.Nodes[i].ID, Primary: !primaries[id], State: "STARTED", Bytes: max(bytes, 0)})
+				primaries[id] = true
+				id = (id + 1) % t.Shards
+			}
+		}
+	}
+	return db
+}
+
+func answerOf(text string) ops.Answer {
+	for _, a := range []ops.Answer{ops.Yes, ops.No} {
+		if a.String() == text {
+			return a
+		}
+	}
+	return ops.Unknown
+}
+
+func colourOf(text string) ops.Colour {
+	for _, c := range []ops.Colour{ops.Green, ops.Yellow, ops.Red} {
+		if c.String() == text {
+			return c
+		}
+	}
+	return ops.ColourUnknown
+}

@@ -1,0 +1,80 @@
+package simulation
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/plan"
+)
+
+// pairs of the quick run; STEVEDORE_PLANS asks for more.
+const quickPairs = 300
+
+// What is planned of random definitions and states is what is then done, action
+// for action, in the same order.
+func TestWhatIsPlannedIsWhatIsDone(t *testing.T) {
+	pairs := uint64(quickPairs)
+	if text := os.Getenv("STEVEDORE_PLANS"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		require.NoError(t, err)
+		pairs = n
+	}
+	first := uint64(0)
+	if text := os.Getenv("STEVEDORE_PLAN_SEED"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		require.NoError(t, err)
+		first, pairs = n, 1
+	}
+	operations, refused, steps, differ := map[string]int{}, 0, 0, 0
+	for seed := first; seed < first+pairs; seed++ {
+		difference, course, done := compared(t, seed, nil)
+		if difference != "" {
+			var story strings.Builder
+			if pairs == 1 {
+				compared(t, seed, &story)
+			}
+			t.Errorf("STEVEDORE_PLAN_SEED=%d: %s\nplanned: %s\ndone:    %s\nrefused: %v\nunknown: %v\n%s",
+				seed, difference, text(course.Steps), text(done), course.Refused, course.Unknown, story.String())
+			if differ++; differ == 5 {
+				break
+			}
+		}
+		for _, op := range course.Operations {
+			operations[op.Kind]++
+		}
+		if len(course.Refused) > 0 {
+			refused++
+		}
+		steps += len(done)
+	}
+	t.Logf("%d pairs, %d steps, %d with refusals, operations: %v", pairs, steps, refused, operations)
+	if pairs >= quickPairs {
+		for _, kind := range []string{"grow", "shrink", "restart", "upgrade"} {
+			assert.NotZero(t, operations[kind], kind)
+		}
+		assert.NotZero(t, refused)
+	}
+}
+
+func compared(t *testing.T, seed uint64, story *strings.Builder) (string, plan.Course, []plan.Step) {
+	t.Helper()
+	pair, err := NewPair(seed, story)
+	require.NoError(t, err, "seed %d", seed)
+	course := pair.Plan()
+	done, err := pair.Do()
+	require.NoError(t, err, "seed %d", seed)
+	return plan.Same(course.Steps, done), course, done
+}
+
+func text(steps []plan.Step) string {
+	var all []string
+	for _, s := range steps {
+		all = append(all, s.Action+" "+s.Target)
+	}
+	return strings.Join(all, ", ")
+}

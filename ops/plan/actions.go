@@ -1,0 +1,127 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// act has an action succeed.
+func (m *model) act(a ops.Action) ops.Result {
+	switch a.Kind {
+	case ops.ActionCreateSystemSecret:
+		m.secrets = append(slices.DeleteFunc(slices.Clone(m.secrets), func(s ops.Secret) bool { return s.Name == a.Secret.Name }),
+			ops.Secret{Name: a.Secret.Name, Exists: true, Keys: []string{a.Secret.Key}, Labelled: true, Version: ops.SecretVersion{UID: m.next(madeHere), ResourceVersion: m.next("")}})
+	case ops.ActionLabelSecret:
+		m.secrets = slices.Clone(m.secrets)
+		for i := range m.secrets {
+			if s := &m.secrets[i]; s.Name == a.Secret.Name {
+				s.Labelled, s.Version.ResourceVersion = true, m.next(madeHere)
+			}
+		}
+	case ops.ActionSetSystemUser:
+		m.founded = true
+		m.user(a.User)
+	case ops.ActionSetUser:
+		m.user(a.User)
+	case ops.ActionVerifyUser:
+		// Its Secret has changed: the password with it, as far as anybody knows.
+		return ops.Result{Code: ops.ResultRefused}
+	case ops.ActionAnnotateClaim:
+		m.claims = slices.Clone(m.claims)
+		for i := range m.claims {
+			if m.claims[i].Name == a.Claim {
+				m.claims[i].ClusterID, m.claims[i].Version = a.ClusterID, a.Version
+			}
+		}
+	case ops.ActionAcknowledgeNodeChecks:
+		for i := range m.pods {
+			m.acknowledged[m.pods[i].NodeName] = true
+		}
+	case ops.ActionSetBudget:
+		m.budgets = slices.Clone(m.budgets)
+		for i := range m.budgets {
+			if m.budgets[i].Name == a.Budget {
+				m.budgets[i].MaxUnavailable = a.Value
+			}
+		}
+	case ops.ActionRestartPod, ops.ActionCurePod, ops.ActionRecreatePod:
+		m.renew(a.Pod)
+	case ops.ActionRestartZone:
+		for each := range strings.SplitSeq(a.Pods, ",") {
+			name, _, _ := strings.Cut(each, "/")
+			m.renew(name)
+		}
+	case ops.ActionHoldAllocation:
+		m.db.Allocation = a.Allocation
+	case ops.ActionReleaseAllocation:
+		m.db.Allocation = a.Before
+	case ops.ActionSetSettings:
+		for _, s := range a.Settings.Settings() {
+			m.settings[s.Name] = s.Value
+		}
+	case ops.ActionResetSettings:
+		for _, s := range a.Settings.Settings() {
+			m.settings[s.Name] = ""
+		}
+	case ops.ActionExcludeNodes:
+		m.exclude(func(ids []string) []string { return append(ids, listed(a.NodeIDs)...) })
+	case ops.ActionIncludeNodes:
+		m.exclude(func(ids []string) []string { return without(ids, listed(a.NodeIDs)) })
+	case ops.ActionExcludeInTable, ops.ActionIncludeInTable:
+		m.excludeInTable(a)
+	case ops.ActionShrinkSet, ops.ActionSuspendSet:
+		if s := m.set(a.Set); s != nil {
+			s.Replicas, s.ResourceVersion = a.To, m.next("")
+		}
+	case ops.ActionDeleteSet:
+		m.sets = slices.DeleteFunc(m.sets, func(s Set) bool { return s.Name == a.Set })
+	}
+	return ops.Result{}
+}
+
+func (m *model) user(name string) {
+	if !slices.Contains(m.db.Users, name) {
+		m.db.Users = append(slices.Clone(m.db.Users), name)
+	}
+}
+
+func (m *model) exclude(change func([]string) []string) {
+	list := slices.Compact(change(listed(m.db.Settings.Exclude["_id"])))
+	m.db.Settings.Exclude = maps.Clone(m.db.Settings.Exclude)
+	if m.db.Settings.Exclude == nil {
+		m.db.Settings.Exclude = map[string]string{}
+	}
+	m.db.Settings.Exclude["_id"] = strings.Join(list, ",")
+	if len(list) == 0 {
+		delete(m.db.Settings.Exclude, "_id")
+	}
+}
+
+func (m *model) excludeInTable(a ops.Action) {
+	for i := range m.db.Tables {
+		t := &m.db.Tables[i]
+		if t.Name != a.Table && t.Of != a.Table {
+			continue
+		}
+		t.Exclude = maps.Clone(t.Exclude)
+		if t.Exclude == nil {
+			t.Exclude = map[string]string{}
+		}
+		if a.Kind == ops.ActionExcludeInTable {
+			t.Exclude["_id"] = strings.Join(append(listed(t.Exclude["_id"]), listed(a.NodeIDs)...), ",")
+		} else if t.Exclude["_id"] = strings.Join(without(listed(t.Exclude["_id"]), listed(a.NodeIDs)), ","); t.Exclude["_id"] == "" {
+			delete(t.Exclude, "_id")
+		}
+	}
+}
+
+func listed(ids string) []string {
+	return strings.FieldsFunc(ids, func(r rune) bool { return r == ',' })
+}
+
+func without(list, gone []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(id string) bool { return slices.Contains(gone, id) })
+}

@@ -1,0 +1,243 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// Kinds of operations that the record does not know: what is done at once.
+const (
+	kindUsers    = "users"
+	kindSettings = "settings"
+	kindLicence  = "licence"
+	kindUpdate   = string(ops.OperationUpdate)
+)
+
+// course collects what a run does.
+type course struct {
+	out   Course
+	model *model
+	// current is the index of the operation that the record is in; -1 for none,
+	// last the one before it.
+	current, last int
+	// ahead are gates that wait before the next operation.
+	ahead []Gate
+	// draining is the StatefulSet whose drain was last said in numbers.
+	draining string
+	work     []work
+}
+
+// work is what an operation's time depends on.
+type work struct {
+	pods  int
+	bytes int64
+	nodes int
+}
+
+func (c *course) unknown(text string) {
+	if !slices.Contains(c.out.Unknown, text) {
+		c.out.Unknown = append(c.out.Unknown, text)
+	}
+}
+
+func (c *course) refuse(r ops.Reason) {
+	gate := Gate{Name: r.Name, Message: r.Message}
+	if i := slices.IndexFunc(c.out.Refused, func(g Gate) bool { return g.Name == r.Name }); i >= 0 && sameSubject(c.out.Refused[i].Message, r.Message) {
+		c.out.Refused[i] = gate
+		return
+	}
+	c.out.Refused = append(c.out.Refused, gate)
+}
+
+// sameSubject: two messages of one gate that differ only in their numbers.
+func sameSubject(a, b string) bool {
+	plain := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' || r == '.' || r == ',' {
+				return -1
+			}
+			return r
+		}, text)
+	}
+	return plain(a) == plain(b)
+}
+
+// turn looks at what a decision begins, refuses and waits for.
+func (c *course) turn(desired *ops.Desired, observed *ops.Observed, before, next *ops.Record, d *ops.Decision) {
+	for _, refusal := range d.Refusals {
+		c.refuse(refusal)
+	}
+	op := next.Operation
+	switch {
+	case op == nil:
+		c.current = -1
+	case before.Operation == nil || before.Operation.Kind != op.Kind || !before.Operation.Started.Equal(op.Started) || c.current < 0:
+		c.begin(string(op.Kind), summary(desired, next))
+	}
+	if op == nil {
+		for _, wait := range d.Waits {
+			if gate := (Gate{Name: wait.Name, Message: wait.Message}); !informs(wait.Name) && !passing(wait.Name) &&
+				!slices.ContainsFunc(c.ahead, func(g Gate) bool { return g.Name == gate.Name }) {
+				c.ahead = append(c.ahead, gate)
+			}
+		}
+	}
+	c.drain(observed, before, next)
+}
+
+// passing are waits of the run itself, which a cluster at rest has not.
+func passing(name string) bool {
+	return slices.Contains([]string{
+		gates.PodsReadyRule.Name, gates.JoinedRule.Name, gates.StableForRule.Name, gates.MasterStableRule.Name, gates.ReplicasLiveRule.Name,
+		gates.ExclusionsReturnRule.Name,
+	}, name)
+}
+
+func (c *course) begin(kind, summary string) {
+	c.out.Operations = append(c.out.Operations, Operation{Kind: kind, Summary: summary, Gates: c.ahead})
+	c.work = append(c.work, work{})
+	c.ahead = nil
+	c.current = len(c.out.Operations) - 1
+	c.last = c.current
+}
+
+// operation that a step belongs to: the record's, the one that has just ended,
+// or one of its own kind.
+func (c *course) operation(step Step, before, next *ops.Record) int {
+	kind := ""
+	switch ops.ActionKind(step.Action) {
+	case ops.ActionLabelSecret, ops.ActionSetUser, ops.ActionVerifyUser, ops.ActionChangePassword, ops.ActionSetSystemUser:
+		kind = kindUsers
+	case ops.ActionSetSettings, ops.ActionResetSettings:
+		kind = kindSettings
+	case ops.ActionSetLicense:
+		kind = kindLicence
+	}
+	bootstrap := c.current >= 0 && c.out.Operations[c.current].Kind == string(ops.OperationBootstrap)
+	switch {
+	case kind != "" && !bootstrap && !(c.current < 0 && before.Operation != nil && before.Operation.Kind == ops.OperationBootstrap):
+		return c.own(kind)
+	case c.current >= 0:
+		return c.current
+	case c.last >= 0:
+		return c.last
+	}
+	return c.own(kindUpdate)
+}
+
+func (c *course) own(kind string) int {
+	for i := range c.out.Operations {
+		if c.out.Operations[i].Kind == kind {
+			return i
+		}
+	}
+	current, last, ahead := c.current, c.last, c.ahead
+	c.ahead = nil
+	c.begin(kind, "")
+	own := c.current
+	c.current, c.last, c.ahead = current, last, ahead
+	if kind == kindUpdate {
+		c.last = own
+	}
+	return own
+}
+
+func (c *course) step(step Step, before, next *ops.Record) {
+	if Reacts(step.Action) {
+		return
+	}
+	if n := len(c.out.Steps); n == 0 || c.out.Steps[n-1] != step {
+		c.out.Steps = append(c.out.Steps, step)
+	}
+	op := &c.out.Operations[c.operation(step, before, next)]
+	if n := len(op.Steps); n == 0 || op.Steps[n-1] != step {
+		op.Steps = append(op.Steps, step)
+	}
+}
+
+// restarted counts the pods that an action restarts, and names what is away
+// meanwhile.
+func (c *course) restarted(a ops.Action, observed *ops.Observed) {
+	var pods []string
+	switch a.Kind {
+	case ops.ActionRestartPod, ops.ActionCurePod, ops.ActionRecreatePod:
+		pods = []string{a.Pod}
+	case ops.ActionRestartZone:
+		for each := range strings.SplitSeq(a.Pods, ",") {
+			name, _, _ := strings.Cut(each, "/")
+			pods = append(pods, name)
+		}
+	default:
+		return
+	}
+	c.out.Restarts += len(pods)
+	if i := max(c.current, c.last); i >= 0 {
+		c.out.Operations[i].Restarts += len(pods)
+		c.work[i].pods += len(pods)
+	}
+	for i := range observed.Pods {
+		p := &observed.Pods[i]
+		if !slices.Contains(pods, p.Name) {
+			continue
+		}
+		for j := range observed.Database.Nodes {
+			if n := &observed.Database.Nodes[j]; n.Name == p.NodeName {
+				for _, table := range n.Sole {
+					c.risk(table, n.Name)
+				}
+			}
+		}
+	}
+}
+
+const soleWords = "it has shards without a second copy, which are away while their node is restarted: "
+
+func (c *course) risk(table, node string) {
+	for i := range c.out.AtRisk {
+		if r := &c.out.AtRisk[i]; r.Subject == table && strings.HasPrefix(r.Why, soleWords) {
+			if !slices.Contains(strings.Split(strings.TrimPrefix(r.Why, soleWords), ", "), node) {
+				r.Why += ", " + node
+			}
+			return
+		}
+	}
+	c.out.AtRisk = append(c.out.AtRisk, Risk{Subject: table, Why: soleWords + node})
+}
+
+// end finishes what is said of each operation.
+func (c *course) end(start Start, record ops.Record, sets []Set, done bool) Course {
+	out := c.out
+	out.Record, out.Sets, out.Done = record, sets, done
+	restarts := out.Restarts > 0
+	for i := range out.Operations {
+		op := &out.Operations[i]
+		if op.Summary == "" {
+			op.Summary = stepsSummary(op)
+		}
+		op.Summary = withPods(op)
+		op.Estimate = estimate(op, c.work[i], &start)
+		if op.Kind == string(ops.OperationUpgrade) {
+			out.AtRisk = append(out.AtRisk, versionRisk(start.Record.Version, start.Desired.Version)...)
+		}
+	}
+	if restarts {
+		for _, table := range start.Observed.Database.Unreplicated {
+			if !slices.ContainsFunc(out.AtRisk, func(r Risk) bool { return r.Subject == table }) {
+				out.AtRisk = append(out.AtRisk, Risk{Subject: table, Why: "its number_of_replicas is 0: its shards are away while their node is restarted"})
+			}
+		}
+	}
+	out.Estimate = total(out.Operations)
+	return out
+}
+
+func versionRisk(from, to string) []Risk {
+	if from == "" || gates.CompareMinor(from, to) >= 0 {
+		return nil
+	}
+	return []Risk{{Subject: "CrateDB " + to, Why: fmt.Sprintf("a volume that %s has written to cannot go back to %s: from the first node on there is no way back but a snapshot", to, from)}}
+}

@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// drain says in numbers what a drain moves, once it is decided.
+func (c *course) drain(observed *ops.Observed, before, next *ops.Record) {
+	op := next.Operation
+	if op == nil || op.Shrink == nil || op.Shrink.Set == "" || len(op.Shrink.Leaving) == 0 || c.current < 0 {
+		c.draining = ""
+		return
+	}
+	var leaving []string
+	for _, n := range op.Shrink.Leaving {
+		leaving = append(leaving, n.Name)
+	}
+	// Where nodes vote they leave one by one, and those that are left are not drained
+	// anew.
+	if c.draining == op.Shrink.Set {
+		return
+	}
+	c.draining = op.Shrink.Set
+	current := &c.out.Operations[c.current]
+	text := fmt.Sprintf("drain %s", strings.Join(leaving, ", "))
+	if op.Shrink.Masters {
+		text = "let " + strings.Join(leaving, ", ") + " go, which carry no data"
+	} else if d := ops.ForecastDrain(&observed.Database, next.Version, leaving, c.model.dataNodeNames()); d.Shards > 0 || d.Known {
+		text += fmt.Sprintf(": %s shards, %s", thousands(d.Shards), bytesText(d.Bytes))
+		if d.Shards == 1 {
+			text = strings.Replace(text, "1 shards", "1 shard", 1)
+		}
+		if d.Known {
+			text += fmt.Sprintf(", fits: %d %% of the low watermark after", d.Percent)
+		}
+		c.work[c.current].bytes += d.Bytes
+		c.work[c.current].nodes = max(c.work[c.current].nodes, len(leaving))
+	}
+	if strings.Contains(current.Summary, ": ") {
+		current.Summary += "; " + text
+	} else {
+		current.Summary += ": " + text
+	}
+}
+
+func (m *model) dataNodeNames() []string {
+	var all []string
+	for i := range m.pods {
+		if p := &m.pods[i]; p.joined && m.carriesData(p.Set) {
+			all = append(all, p.NodeName)
+		}
+	}
+	return all
+}
+
+func thousands(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

@@ -1,0 +1,221 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// Start is what a forward run begins from.
+type Start struct {
+	// Desired is what is wanted; its Changes are made anew in each turn.
+	Desired   ops.Desired
+	Templates Templates
+	Observed  ops.Observed
+	// Record with Saved: what was last effective.
+	Record ops.Record
+	Policy ops.Policy
+	Now    time.Time
+}
+
+// Course is what a forward run comes to.
+type Course struct {
+	Operations []Operation
+	// Steps of all operations, in order, without repetitions.
+	Steps   []Step
+	Refused []Gate
+	AtRisk  []Risk
+	Unknown []string
+	// Restarts counts pods.
+	Restarts int
+	Estimate *Estimate
+	// Record and Sets are as they are at the end.
+	Record ops.Record
+	Sets   []Set
+	// Done: what is wanted is so in the end.
+	Done bool
+}
+
+// Bounds of a run: for any cluster, and for each of its pods.
+const (
+	turnsAtLeast = 500
+	turnsEachPod = 100
+)
+
+// waitsLong is for how long nothing has to change until nothing will: longer than
+// every wait that ends by itself.
+const waitsLong = 10 * time.Minute
+
+// Forward runs decisions over a model in which each action succeeds, until what
+// is wanted is so or nothing more happens. It is pure.
+func Forward(s Start) Course {
+	r, err := newRun(s)
+	if err != nil {
+		return Course{Unknown: []string{fmt.Sprintf("no operation is known: what was last effective cannot be read: %v", err)}}
+	}
+	return r.end(r.toTheEnd())
+}
+
+func newRun(s Start) (*run, error) {
+	sets, err := s.Templates.Sets(s.Record.Saved)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{
+		start: s, model: newModel(s, sets), record: s.Record, policy: s.Policy, course: course{current: -1, last: -1},
+		patience: waitsLong + 2*max(s.Desired.Operations.StableFor, s.Policy.StableFor, s.Desired.Operations.MasterStableFor, s.Policy.MasterStableFor),
+	}
+	r.course.model = r.model
+	// Each look at something in progress would only see that time has passed.
+	r.policy.Poll = time.Hour
+	return r, nil
+}
+
+// toTheEnd says whether what is wanted is so in the end.
+func (r *run) toTheEnd() bool {
+	turns := turnsAtLeast
+	for _, set := range r.start.Desired.Sets {
+		turns += turnsEachPod * set.Replicas
+	}
+	for _, set := range r.record.Sets {
+		turns += turnsEachPod * set.Replicas
+	}
+	for range turns {
+		done, err := r.turn()
+		if err != nil {
+			r.course.unknown(fmt.Sprintf("the plan ends here: %v", err))
+			return false
+		}
+		if done {
+			return true
+		}
+		if r.idle < r.patience {
+			continue
+		}
+		if !r.healed && r.model.heal() {
+			r.healed, r.idle = true, 0
+			continue
+		}
+		return false
+	}
+	r.course.unknown(fmt.Sprintf("the plan does not end: after %d decisions it is %s, and waits for: %s", turns, r.at(), words(r.decision.Waits)))
+	return false
+}
+
+// run is a forward run under way.
+type run struct {
+	start    Start
+	model    *model
+	record   ops.Record
+	policy   ops.Policy
+	decision ops.Decision
+	course   course
+	// idle is for how long nothing has changed, patience how long that may be.
+	idle, patience time.Duration
+	healed         bool
+}
+
+// turn is one round, as the daemon does it: what was written is seen before an
+// action runs.
+func (r *run) turn() (done bool, err error) {
+	m, desired := r.model, r.start.Desired
+	m.happen()
+	if desired.Changes, err = r.start.Templates.Changes(r.record.Saved); err != nil {
+		return false, err
+	}
+	observed := m.observe(&desired, &r.record)
+	before := r.record
+	d := ops.Decide(desired, observed, before, r.policy, m.now)
+	next := d.Record
+	r.course.turn(&desired, &observed, &before, &next, &d)
+	wrote, acted := false, false
+	if d.Apply {
+		if next.Saved, err = r.start.Templates.Materialise(before.Saved, d.Effective); err != nil {
+			return false, err
+		}
+		sets, err := r.start.Templates.Sets(next.Saved)
+		if err != nil {
+			return false, err
+		}
+		var changed []Set
+		changed, wrote = m.apply(d.Effective, sets)
+		for i := range changed {
+			r.course.step(applied(&changed[i]), &before, &next)
+		}
+		if !wrote {
+			m.applied = ops.Applied{Revision: desired.Revision, Effective: d.Effective}
+		}
+	}
+	saved := d.Save || !maps.Equal(next.Saved, before.Saved)
+	if !wrote {
+		for _, action := range d.Actions() {
+			r.course.step(StepOf(action, &next, m.nodeName), &before, &next)
+			r.course.restarted(action, &observed)
+			acted = true
+			next = ops.Settle(next, action, m.act(action), m.now)
+		}
+	}
+	r.record, r.decision = next, d
+	if d.Verdict == ops.Done && !saved && !wrote && !acted {
+		return true, nil
+	}
+	step := time.Second
+	if saved || wrote || acted {
+		r.idle = 0
+	} else {
+		// A wait whose end is known is looked at when it ends.
+		step = min(max(r.idle, time.Second), time.Minute)
+		if d.LookAgain > time.Second {
+			step = min(step, d.LookAgain)
+		}
+		r.idle += step
+	}
+	m.now = m.now.Add(step)
+	return false, nil
+}
+
+func (r *run) at() string {
+	if op := r.record.Operation; op != nil {
+		return strings.TrimSpace(fmt.Sprintf("in a %s, step %q", op.Kind, op.Step))
+	}
+	return "between two operations"
+}
+
+func words(reasons []ops.Reason) string {
+	var all []string
+	for _, reason := range reasons {
+		all = append(all, reason.Name+": "+reason.Message)
+	}
+	if len(all) == 0 {
+		return "nothing that is known"
+	}
+	return strings.Join(all, "; ")
+}
+
+// end says what is left where it is not done.
+func (r *run) end(done bool) Course {
+	c := &r.course
+	if !done && len(r.decision.Refusals) == 0 {
+		for _, wait := range r.decision.Waits {
+			if !informs(wait.Name) {
+				c.refuse(wait)
+			}
+		}
+		if op := r.record.Operation; op != nil {
+			c.unknown(fmt.Sprintf("what follows is not known: the plan stands %s, and waits for: %s", r.at(), words(r.decision.Waits)))
+		}
+	}
+	return c.end(r.start, r.record, r.model.sets, done)
+}
+
+// informs: what is said and holds nothing back.
+func informs(name string) bool {
+	return slices.Contains([]string{
+		gates.BudgetClosedRule.Name, gates.SettingChangedRule.Name, gates.SecretChangedRule.Name, gates.UnexplainedExclusionRule.Name,
+	}, name)
+}

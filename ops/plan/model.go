@@ -1,0 +1,271 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+)
+
+// model is a cluster in which each action succeeds: what is applied takes effect
+// at the next look, pods come and join, drained shards move, settings stick.
+type model struct {
+	desired *ops.Desired
+	now     time.Time
+	serial  int
+
+	sets    []Set
+	pods    []pod
+	claims  []ops.Claim
+	secrets []ops.Secret
+	budgets []ops.ObservedBudget
+	// acknowledged nodes, by name: node check 1, lost with the process.
+	acknowledged map[string]bool
+	// volumes are the nodes that have been, by name: a pod that comes back on its
+	// claim is the same node.
+	volumes map[string]ops.Node
+
+	// db is what the basis says of the database; a reading is made of it.
+	db     ops.Database
+	stable ops.Stability
+	// founded: somebody is let in as `system`.
+	founded bool
+	// settings that were set, by name.
+	settings map[string]string
+
+	applied ops.Applied
+	// The rest of the basis stays as it was seen.
+	commands    ops.Commands
+	foreign     []string
+	otherOwner  string
+	applyErrors []string
+	disrupted   []string
+}
+
+type pod struct {
+	ops.Pod
+	// expects is how many data nodes its process was started to wait for.
+	expects int
+	// joined is false in the look in which it is made.
+	joined bool
+}
+
+// steady is since when the basis counts as having been as it is: a plan is of a
+// cluster that nobody has disturbed a moment ago.
+const steady = time.Hour
+
+func newModel(s Start, sets []Set) *model {
+	m := &model{
+		desired: &s.Desired, now: s.Now, db: s.Observed.Database,
+		claims: slices.Clone(s.Observed.Claims), secrets: slices.Clone(s.Observed.Secrets), budgets: slices.Clone(s.Observed.Budgets),
+		acknowledged: map[string]bool{}, volumes: map[string]ops.Node{}, settings: map[string]string{},
+		applied: s.Observed.Applied, commands: s.Observed.Commands, foreign: s.Observed.Foreign,
+		otherOwner: s.Observed.OtherOwner, applyErrors: s.Observed.ApplyErrors, disrupted: s.Observed.Disrupted,
+	}
+	m.db.Shards, m.db.Tables = slices.Clone(m.db.Shards), slices.Clone(m.db.Tables)
+	m.founded = s.Record.Bootstrap.Done || m.db.Contact == ops.Yes
+	for name, value := range m.db.Effective {
+		m.settings[name] = value
+	}
+	for _, n := range m.db.Nodes {
+		m.volumes[n.Name] = n
+	}
+	for _, live := range s.Observed.Sets {
+		set := Set{ObservedSet: live}
+		if i := slices.IndexFunc(sets, func(saved Set) bool { return saved.Name == live.Name }); i >= 0 {
+			set.Content, set.Expects, set.Claims = sets[i].Content, sets[i].Expects, sets[i].Claims
+		}
+		m.sets = append(m.sets, set)
+	}
+	joined := m.db.Contact == ops.Yes
+	for _, p := range s.Observed.Pods {
+		// What an old process waits for is not known: it counts as right.
+		m.pods = append(m.pods, pod{Pod: p, joined: p.Ready && (!joined || slices.ContainsFunc(m.db.Nodes, func(n ops.Node) bool { return n.Name == p.NodeName }))})
+	}
+	data := m.dataNodes()
+	for i := range m.pods {
+		m.pods[i].expects = data
+	}
+	for _, check := range m.db.NodeChecks {
+		for i := range m.pods {
+			if n := m.volumes[m.pods[i].NodeName]; check.ID == 1 && n.ID == check.NodeID {
+				m.pods[i].expects = -1
+				m.acknowledged[n.Name] = check.Acknowledged
+			}
+		}
+	}
+	if s.Record.Bootstrap.Done {
+		before := m.reading(nil)
+		before.At = s.Now.Add(-steady)
+		m.stable = m.stable.Next(&before)
+	}
+	return m
+}
+
+func (m *model) next(prefix string) string {
+	m.serial++
+	return prefix + strconv.Itoa(m.serial)
+}
+
+func (m *model) set(name string) *Set {
+	for i := range m.sets {
+		if m.sets[i].Name == name {
+			return &m.sets[i]
+		}
+	}
+	return nil
+}
+
+// carriesData is false for dedicated masters only.
+func (m *model) carriesData(set string) bool {
+	for _, want := range m.desired.Sets {
+		if want.Name == set {
+			return want.Data
+		}
+	}
+	return set != names.StatefulSet(m.desired.Name, names.MasterGroup, true)
+}
+
+func (m *model) dataNodes() int {
+	n := 0
+	for i := range m.pods {
+		if p := &m.pods[i]; p.joined && !p.Terminating && m.carriesData(p.Set) {
+			n++
+		}
+	}
+	return n
+}
+
+// happen brings about what time brings: pods are made, and those that were made
+// have started and joined.
+func (m *model) happen() {
+	for i := range m.pods {
+		p := &m.pods[i]
+		if !p.joined && p.Waiting == "" && p.UID != "" && strings.HasPrefix(p.UID, madeHere) {
+			p.joined, p.Ready, p.Phase, p.Started = true, true, "Running", m.now
+		}
+	}
+	for i := range m.sets {
+		s := &m.sets[i]
+		m.pods = slices.DeleteFunc(m.pods, func(p pod) bool { return p.Set == s.Name && p.Ordinal >= s.Replicas })
+		for ordinal := range s.Replicas {
+			if !slices.ContainsFunc(m.pods, func(p pod) bool { return p.Set == s.Name && p.Ordinal == ordinal }) {
+				m.pods = append(m.pods, m.newPod(s, ordinal, ""))
+				m.claim(s, ordinal)
+			}
+		}
+	}
+	slices.SortStableFunc(m.pods, func(a, b pod) int { return cmp.Or(strings.Compare(a.Set, b.Set), cmp.Compare(a.Ordinal, b.Ordinal)) })
+	m.move()
+}
+
+const madeHere = "planned-"
+
+func (m *model) newPod(s *Set, ordinal int, zone string) pod {
+	name := s.Name + "-" + strconv.Itoa(ordinal)
+	node := names.NodePrefix(s.Group, !m.carriesData(s.Name)) + "-" + strconv.Itoa(ordinal)
+	delete(m.acknowledged, node)
+	return pod{expects: s.Expects, Pod: ops.Pod{
+		Name: name, Set: s.Name, Ordinal: ordinal, UID: m.next(madeHere), NodeName: node, Phase: "Pending", Zone: zone,
+		Revision: s.UpdateRevision, Version: s.Version, RecoverAfter: s.RecoverAfter, Created: m.now.Truncate(time.Second),
+		Template: s.Template, Settings: s.Settings,
+	}}
+}
+
+func (m *model) claim(s *Set, ordinal int) {
+	for _, volume := range s.Claims {
+		name := volume + "-" + s.Name + "-" + strconv.Itoa(ordinal)
+		if !slices.ContainsFunc(m.claims, func(c ops.Claim) bool { return c.Name == name }) {
+			m.claims = append(m.claims, ops.Claim{Name: name, Set: s.Name, Ordinal: ordinal, Phase: "Bound"})
+		}
+	}
+}
+
+// renew makes a pod anew, on its set's template.
+func (m *model) renew(name string) {
+	for i := range m.pods {
+		if p := &m.pods[i]; p.Name == name {
+			if s := m.set(p.Set); s != nil {
+				*p = m.newPod(s, p.Ordinal, p.Zone)
+			}
+		}
+	}
+}
+
+// apply makes StatefulSets and budgets what is effective, and returns the sets
+// whose replicas or template it changed; wrote is true when there was something
+// to write at all.
+func (m *model) apply(e ops.Effective, sets []Set) (changed []Set, wrote bool) {
+	for _, want := range sets {
+		i := slices.IndexFunc(e.Sets, func(s ops.EffectiveSet) bool { return s.Name == want.Name })
+		if i < 0 || e.Sets[i].Absent {
+			continue
+		}
+		effective := &e.Sets[i]
+		want.Replicas, want.InitialMasters = effective.Replicas, effective.InitialMasters
+		want.Hold, want.Suspended, want.Annotated = effective.Hold, effective.Suspended, effective.Settings
+		live := m.set(want.Name)
+		if live == nil {
+			want.UID, want.ResourceVersion, want.UpdateRevision = m.next(madeHere), m.next(""), want.Content
+			m.sets = append(m.sets, want)
+			changed, wrote = append(changed, want), true
+			continue
+		}
+		content := live.Content == want.Content && live.InitialMasters == want.InitialMasters
+		if live.Replicas == want.Replicas && content && live.Hold == want.Hold && live.Suspended == want.Suspended && live.Annotated == want.Annotated {
+			continue
+		}
+		wrote = true
+		if live.Replicas != want.Replicas || !content {
+			changed = append(changed, want)
+		}
+		want.UID, want.UpdateRevision, want.ResourceVersion = live.UID, want.Content, m.next("")
+		if content {
+			want.UpdateRevision = live.UpdateRevision
+		}
+		*live = want
+	}
+	for _, want := range e.Budgets {
+		i := slices.IndexFunc(m.budgets, func(b ops.ObservedBudget) bool { return b.Name == want.Name })
+		switch {
+		case i < 0:
+			m.budgets, wrote = append(m.budgets, ops.ObservedBudget{Name: want.Name, MaxUnavailable: want.MaxUnavailable}), true
+		case m.budgets[i].MaxUnavailable != want.MaxUnavailable:
+			m.budgets[i].MaxUnavailable, wrote = want.MaxUnavailable, true
+		}
+	}
+	return changed, wrote
+}
+
+// heal ends what passes by itself on the basis: copies that are missing, shards
+// that move, pods that are not ready, a snapshot, other clusters' operations. It
+// says whether there was any.
+func (m *model) heal() bool {
+	healed := len(m.disrupted) > 0 || m.founded && m.db.Contact != ops.Yes || m.db.Recovered == ops.No ||
+		m.db.Health.Colour != ops.Green || m.db.Unassigned+m.db.Relocating+m.db.Initializing+m.db.Snapshots > 0
+	m.disrupted = nil
+	m.db.Contact, m.db.Recovered, m.db.Health = ops.Yes, ops.Yes, ops.Health{Colour: ops.Green, Rows: m.db.Health.Rows}
+	m.db.Unassigned, m.db.Relocating, m.db.Initializing, m.db.Snapshots = 0, 0, 0, 0
+	for i := range m.db.Tables {
+		m.db.Tables[i].Started = max(m.db.Tables[i].Started, m.copies(m.db.Tables[i].Replicas))
+	}
+	for i := range m.pods {
+		if p := &m.pods[i]; !p.Ready || !p.joined || p.Terminating {
+			healed = true
+			p.Ready, p.joined, p.Terminating, p.Waiting, p.Message, p.Phase = true, true, false, "", "", "Running"
+			if p.Started.IsZero() {
+				p.Started = m.now
+			}
+		}
+	}
+	if m.founded {
+		before := m.reading(nil)
+		before.At = m.now.Add(-steady)
+		m.stable = m.stable.Next(&before)
+	}
+	return healed
+}

@@ -1,0 +1,218 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// Differences compares two sides of one object of which neither is live: what is
+// wanted and what was wanted before. Values of Secrets are masked.
+func Differences(wanted, before *unstructured.Unstructured) []compare.FieldChange {
+	key := compare.KeyOf(cmp.Or(wanted, before))
+	changes := compare.Diff(wanted, before, nil)
+	if wanted != nil && before != nil {
+		// Nobody owns a field of an object that is in Git only: all of it is ours.
+		for _, gone := range compare.Diff(before, wanted, nil) {
+			if gone.Op == compare.OpAdd {
+				changes = append(changes, compare.FieldChange{Path: gone.Path, From: gone.To, Op: compare.OpRemove})
+			}
+		}
+		slices.SortStableFunc(changes, func(a, b compare.FieldChange) int { return strings.Compare(a.Path, b.Path) })
+	}
+	return compare.MaskChanges(key, changes)
+}
+
+// Weigh classes the fields of changed objects: wanted are all wanted objects,
+// before the StatefulSets that were last effective, and course what comes of it.
+// Fields that only we keep books in are dropped, and objects that differ in
+// nothing else.
+func Weigh(objects []Object, wanted, before []*unstructured.Unstructured, course *Course) []Object {
+	w := weighing{course: course, changes: ops.Classify(ofKind(wanted, "StatefulSet"), before)}
+	if last, err := course.Record.Saved.Unpack(); err == nil {
+		w.left = ops.Classify(ofKind(wanted, "StatefulSet"), last)
+	}
+	out := []Object{}
+	for _, o := range objects {
+		if w.object(&o) {
+			out = append(out, o)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Object) int {
+		first := func(o Object) int {
+			if o.Kind == "StatefulSet" {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(first(a), first(b)), strings.Compare(a.Kind, b.Kind), a.Key.Compare(b.Key))
+	})
+	return out
+}
+
+func ofKind(objects []*unstructured.Unstructured, kind string) []*unstructured.Unstructured {
+	var out []*unstructured.Unstructured
+	for _, o := range objects {
+		if o.GetKind() == kind {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+type weighing struct {
+	course *Course
+	// changes are those of the StatefulSets, left those that are still there when
+	// the plan has come to its end.
+	changes, left []ops.Change
+}
+
+// object classes one; false when nothing is to be said of it.
+func (w *weighing) object(o *Object) bool {
+	crate := o.Group == "apps" && o.Kind == "StatefulSet"
+	switch o.Change {
+	case Added:
+		o.Class = InPlace
+		if crate {
+			o.Class = ByOperation
+			if !slices.ContainsFunc(w.course.Sets, func(s Set) bool { return s.Name == o.Key.Name }) {
+				o.Class = Refused
+				_, o.Why = w.why(ops.ChangeNewSet, "")
+			}
+		}
+		return true
+	case Changed:
+	default:
+		o.Class = cmp.Or(o.Class, InPlace)
+		if o.Change == Orphaned && o.Why == "" {
+			o.Why = "it is wanted no longer, and nothing is deleted because of that: delete it by hand when nobody needs it"
+		}
+		if crate {
+			o.Class = ByOperation
+			if !slices.ContainsFunc(w.course.Sets, func(s Set) bool { return s.Name == o.Key.Name }) {
+				o.Change, o.Why = Removed, ""
+			}
+		}
+		return true
+	}
+	fields := o.Fields
+	o.Fields = nil
+	for _, f := range fields {
+		if !crate {
+			f.Class = cmp.Or(f.Class, InPlace)
+		} else if !w.field(o.Key.Name, &f) {
+			continue
+		}
+		o.Fields = append(o.Fields, f)
+		if gravity(f.Class) > gravity(o.Class) {
+			o.Class = f.Class
+		}
+		if f.Class == Refused && o.Why == "" {
+			o.Why = f.Why
+		}
+	}
+	return len(o.Fields) > 0
+}
+
+// field of a StatefulSet; false where it only keeps our books.
+func (w *weighing) field(set string, f *Field) bool {
+	path := namedPath(f.Path)
+	f.Class = ""
+	var gravest ops.ChangeClass
+	for _, c := range w.changes {
+		if c.Set != set || !touches(path, c.Path) {
+			continue
+		}
+		class := w.class(c)
+		if gravity(class) > gravity(f.Class) {
+			f.Class, gravest = class, c.Class
+		}
+	}
+	if f.Class == "" {
+		// What no class counts says nothing about what runs.
+		if strings.Contains(path, names.Prefix) || strings.Contains(path, "."+names.Prefix) {
+			return false
+		}
+		f.Class = InPlace
+	}
+	for _, c := range w.left {
+		if c.Set == set && touches(path, c.Path) && (c.Class != ops.ChangeInPlace || len(w.course.Refused) > 0) {
+			f.Class = Refused
+			gravest = max(gravest, c.Class)
+		}
+	}
+	if f.Class == Refused {
+		f.Gate, f.Why = w.why(gravest, path)
+	}
+	return true
+}
+
+func (w *weighing) class(c ops.Change) Class {
+	template := strings.HasPrefix(c.Path, "spec.template.")
+	switch c.Class {
+	case ops.ChangeReplicas, ops.ChangeNewSet, ops.ChangeRemovedSet, ops.ChangeImage:
+		return ByOperation
+	case ops.ChangeRestart:
+		return Restart
+	case ops.ChangeVolumes, ops.ChangeImmutable:
+		return Refused
+	case ops.ChangeInPlace:
+		if template {
+			return RestartWhenDue
+		}
+	}
+	return InPlace
+}
+
+// gravity orders classes; the gravest of its fields is an object's.
+func gravity(c Class) int {
+	return slices.Index([]Class{"", InPlace, RestartWhenDue, Restart, ByOperation, Recreate, Refused}, c)
+}
+
+// why is the gate that refuses a change, and its words.
+func (w *weighing) why(class ops.ChangeClass, path string) (gate, words string) {
+	likely := map[ops.ChangeClass][]string{
+		ops.ChangeVolumes:   {gates.VolumesRule.Name},
+		ops.ChangeImmutable: {gates.ImmutableRule.Name},
+		ops.ChangeImage: {gates.DowngradeRule.Name, gates.VersionPathRule.Name, gates.TablesTooOldRule.Name, gates.ReleaseLosesDataRule.Name,
+			gates.TableAgesKnownRule.Name, gates.UpgradeStoppedRule.Name},
+		ops.ChangeReplicas: {gates.ReplicasDoNotFitRule.Name, gates.LastOfZoneRule.Name, gates.TableFilterRule.Name, gates.DiskDoesNotFitRule.Name,
+			gates.ShardsDoNotFitRule.Name, gates.MasterQuorumRule.Name, gates.SuspendRule.Name, gates.SuspendEarlyRule.Name, gates.ClaimOfAnotherClusterRule.Name,
+			gates.ClaimVersionRule.Name, gates.LicenceMissingRule.Name, gates.ShrinkAbortedRule.Name, gates.ExclusionHiddenRule.Name},
+		ops.ChangeNewSet:     {gates.NewGroupRule.Name, gates.MasterGroupStaysRule.Name},
+		ops.ChangeRemovedSet: {gates.GroupRemovalRule.Name, gates.MasterGroupStaysRule.Name},
+		ops.ChangeRestart:    {gates.UpdateStrategyRule.Name, gates.TLSRule.Name, gates.ClusterNameRule.Name, gates.UnreplicatedRule.Name, gates.AbortedRule.Name},
+	}[class]
+	for _, name := range likely {
+		if i := slices.IndexFunc(w.course.Refused, func(g Gate) bool { return g.Name == name }); i >= 0 {
+			return w.course.Refused[i].Name, w.course.Refused[i].Message
+		}
+	}
+	if len(w.course.Refused) == 0 {
+		return "", "what is decided does not come to it; see what is not known"
+	}
+	first := w.course.Refused[0]
+	return first.Name, "it waits behind what is refused (" + first.Name + "): half of a change would be a state that nobody asked for"
+}
+
+// namedPath writes list items as decisions do: containers[crate] for
+// containers[name=crate].
+func namedPath(path string) string {
+	return strings.NewReplacer("[name=", "[", `["`, ".", `"]`, "").Replace(path)
+}
+
+// touches: one path is the other, or below it.
+func touches(a, b string) bool {
+	below := func(long, short string) bool {
+		rest, ok := strings.CutPrefix(long, short)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	}
+	return below(a, b) || below(b, a)
+}

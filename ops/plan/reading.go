@@ -1,0 +1,277 @@
+package plan
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+)
+
+// plannedCluster stands for the id that a cluster gets when it is founded.
+const plannedCluster = "planned"
+
+// observe is one look at the model.
+func (m *model) observe(desired *ops.Desired, record *ops.Record) ops.Observed {
+	o := ops.Observed{
+		At: m.now, Applied: m.applied, Claims: m.claims, Secrets: m.secrets, Budgets: m.budgets,
+		Commands: m.commands, Foreign: m.foreign, OtherOwner: m.otherOwner, ApplyErrors: m.applyErrors, Disrupted: m.disrupted,
+	}
+	for _, s := range m.sets {
+		seen := s.ObservedSet
+		seen.Generation, seen.ObservedGeneration = 1, 1
+		for i := range m.pods {
+			if p := &m.pods[i]; p.Set == s.Name {
+				seen.Current++
+				if p.Ready {
+					seen.Ready++
+				}
+			}
+		}
+		o.Sets = append(o.Sets, seen)
+	}
+	for i := range m.pods {
+		o.Pods = append(o.Pods, m.pods[i].Pod)
+	}
+	o.Database = m.reading(record)
+	m.readSettings(&o, desired, record)
+	m.stable = m.stable.Next(&o.Database)
+	o.Stable = m.stable
+	return o
+}
+
+// reading is one of the database.
+func (m *model) reading(record *ops.Record) ops.Database {
+	db := m.db
+	db.At, db.Error = m.now, ""
+	i := slices.IndexFunc(m.secrets, func(s ops.Secret) bool { return s.Name == names.SystemSecret(m.desired.Name) && s.Exists })
+	if i >= 0 {
+		db.SystemSecret = m.secrets[i].Version
+	}
+	db.Nodes, db.Pods, db.NodeChecks = nil, nil, nil
+	up := slices.ContainsFunc(m.pods, func(p pod) bool { return p.joined })
+	switch {
+	case !m.founded || !up:
+		none := ops.Database{At: m.now, SystemSecret: db.SystemSecret}
+		if up && i >= 0 {
+			none.Contact, none.SystemLogin = ops.No, ops.LoginRefused
+		} else if up {
+			none.Contact = ops.No
+		}
+		return none
+	case db.Contact == ops.No:
+		return ops.Database{At: m.now, SystemSecret: db.SystemSecret, Contact: ops.No, Error: m.db.Error}
+	}
+	db.Contact, db.SystemLogin = ops.Yes, ops.LoginOK
+	if db.Recovered == ops.Unknown {
+		db.Recovered = ops.Yes
+	}
+	if db.Health.Colour == ops.ColourUnknown {
+		db.Health.Colour = ops.Green
+	}
+	db.ClusterID = cmp.Or(db.ClusterID, plannedCluster)
+	if record != nil && record.ClusterID != "" {
+		db.ClusterID = record.ClusterID
+	}
+	db.Allocation = cmp.Or(db.Allocation, "all")
+	db.ShardsKnown, db.UsersKnown, db.ChecksKnown, db.UnreplicatedKnown = true, true, true, true
+	db.TablesKnown, db.SnapshotsKnown, db.AllocationKnown = true, true, true
+	data := m.dataNodes()
+	for i := range m.pods {
+		p := &m.pods[i]
+		if !p.joined {
+			continue
+		}
+		n := m.node(p)
+		if db.MasterNode == "" && m.votes(p.Set) {
+			db.MasterNode = n.ID
+		}
+		db.Nodes = append(db.Nodes, n)
+		db.Pods = append(db.Pods, ops.PodAnswer{Pod: p.Name, ClusterID: db.ClusterID, NodeID: n.ID, NodeName: n.Name, Version: n.Version})
+		if p.expects != data && p.expects != 0 {
+			db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: n.ID, ID: 1, Acknowledged: m.acknowledged[n.Name]})
+		}
+	}
+	m.countShards(&db)
+	if db.MasterNode == "" || !slices.ContainsFunc(db.Nodes, func(n ops.Node) bool { return n.ID == db.MasterNode }) {
+		db.MasterNode = db.Nodes[0].ID
+	}
+	db.Shards, db.Tables = slices.Clone(db.Shards), slices.Clone(db.Tables)
+	return db
+}
+
+func (m *model) votes(set string) bool {
+	for _, want := range m.desired.Sets {
+		if want.Name == set {
+			return want.MasterEligible
+		}
+	}
+	return false
+}
+
+// node in a pod: the one on its volume, or a new one with a disk as large as
+// that of another node of the group.
+func (m *model) node(p *pod) ops.Node {
+	n, ok := m.volumes[p.NodeName]
+	if !ok {
+		n = ops.Node{ID: "planned-" + p.NodeName, Name: p.NodeName, DiskSize: -1, DiskUsed: -1}
+		for i := range m.pods {
+			if beside, known := m.volumes[m.pods[i].NodeName]; known && m.pods[i].Set == p.Set && beside.DiskSize > 0 {
+				n.DiskSize, n.DiskUsed = beside.DiskSize, 0
+				break
+			}
+		}
+		m.volumes[p.NodeName] = n
+	}
+	n.Version = p.Version
+	if n.Attributes == nil {
+		n.Attributes = map[string]string{}
+		if p.Zone != "" {
+			n.Attributes["zone"] = p.Zone
+		}
+	}
+	return n
+}
+
+// countShards gives each node its shards, and names what it alone has.
+func (m *model) countShards(db *ops.Database) {
+	if len(db.Shards) == 0 {
+		return
+	}
+	type shard struct {
+		table string
+		id    int
+	}
+	started := map[shard]int{}
+	for i := range db.Shards {
+		if s := &db.Shards[i]; s.State == "STARTED" || s.State == "RELOCATING" {
+			started[shard{s.Table, s.ID}]++
+		}
+	}
+	for i := range db.Nodes {
+		n := &db.Nodes[i]
+		n.Shards, n.Bytes, n.Sole = 0, 0, nil
+		for j := range db.Shards {
+			s := &db.Shards[j]
+			if s.Node != n.ID {
+				continue
+			}
+			n.Shards++
+			n.Bytes += s.Bytes
+			if started[shard{s.Table, s.ID}] == 1 && !slices.Contains(n.Sole, s.Table) {
+				n.Sole = append(n.Sole, s.Table)
+			}
+		}
+		slices.Sort(n.Sole)
+	}
+}
+
+// readSettings are those that a decision wants to know: as they were set, or as
+// the processes were started.
+func (m *model) readSettings(o *ops.Observed, desired *ops.Desired, record *ops.Record) {
+	db := &o.Database
+	db.SettingsAsked, db.Effective = nil, nil
+	if db.Contact != ops.Yes {
+		return
+	}
+	db.SettingsAsked = ops.SettingsToRead(desired, record, o.Pods)
+	db.Effective = map[string]string{}
+	for _, name := range db.SettingsAsked {
+		if value, ok := m.settings[name]; ok {
+			db.Effective[name] = value
+			continue
+		}
+		for i := range o.Pods {
+			if value, ok := o.Pods[i].Settings.Get(name); ok {
+				db.Effective[name] = value
+				break
+			}
+		}
+	}
+}
+
+// copies of a shard that a table's number_of_replicas makes on the data nodes.
+func (m *model) copies(replicas string) int {
+	lower, upper, isRange := strings.Cut(replicas, "-")
+	least, err := strconv.Atoi(lower)
+	if err != nil {
+		return 0
+	}
+	if !isRange {
+		return least + 1
+	}
+	most := math.MaxInt
+	if upper != "all" {
+		if most, err = strconv.Atoi(upper); err != nil {
+			return 0
+		}
+	}
+	return max(least, min(most, m.dataNodes()-1)) + 1
+}
+
+// move takes all shards off the nodes that are excluded: to the emptiest nodes
+// that have no copy of them; a copy of a range of replicas that has no place is
+// given up.
+func (m *model) move() {
+	excluded := strings.FieldsFunc(m.db.Settings.Exclude["_id"], func(r rune) bool { return r == ',' })
+	if len(excluded) == 0 || len(m.db.Shards) == 0 {
+		return
+	}
+	bytes := map[string]int64{}
+	var to []string
+	for i := range m.pods {
+		if p := &m.pods[i]; p.joined && m.carriesData(p.Set) {
+			if n := m.node(p); !slices.Contains(excluded, n.ID) {
+				to = append(to, n.ID)
+				bytes[n.ID] = 0
+			}
+		}
+	}
+	type place struct {
+		table string
+		id    int
+		node  string
+	}
+	taken := map[place]bool{}
+	for i := range m.db.Shards {
+		s := &m.db.Shards[i]
+		taken[place{s.Table, s.ID, s.Node}] = true
+		bytes[s.Node] += s.Bytes
+	}
+	kept := m.db.Shards[:0:0]
+	for _, s := range m.db.Shards {
+		if !slices.Contains(excluded, s.Node) {
+			kept = append(kept, s)
+			continue
+		}
+		best := ""
+		for _, id := range to {
+			if !taken[place{s.Table, s.ID, id}] && (best == "" || bytes[id] < bytes[best]) {
+				best = id
+			}
+		}
+		if best == "" {
+			continue
+		}
+		m.fill(s.Node, -s.Bytes)
+		m.fill(best, s.Bytes)
+		taken[place{s.Table, s.ID, best}] = true
+		bytes[best] += s.Bytes
+		s.Node = best
+		kept = append(kept, s)
+	}
+	m.db.Shards = kept
+}
+
+// fill changes how much of a node's disk is used, where that is known.
+func (m *model) fill(id string, bytes int64) {
+	for name, n := range m.volumes {
+		if n.ID == id && n.DiskUsed >= 0 {
+			n.DiskUsed = max(0, n.DiskUsed+bytes)
+			m.volumes[name] = n
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+)
+
+// ActionApply is the Action of a Step that writes a StatefulSet whose replicas or
+// pod template change.
+const ActionApply = "apply"
+
+func applied(s *Set) Step {
+	return Step{Action: ActionApply, Target: s.Name, Detail: fmt.Sprintf("%d replicas", s.Replicas)}
+}
+
+// StepOf is the step that an action is. Where the action only says at which pod
+// it asks the database, the target is what the record says that it is about.
+// nodeName translates a node's id.
+func StepOf(a ops.Action, record *ops.Record, nodeName func(id string) string) Step {
+	step := Step{Action: string(a.Kind), Target: a.Subject()}
+	switch a.Kind {
+	case ops.ActionExcludeNodes, ops.ActionIncludeNodes:
+		step.Target = nodeNames(a.NodeIDs, nodeName)
+	case ops.ActionExcludeInTable, ops.ActionIncludeInTable:
+		step.Detail = nodeNames(a.NodeIDs, nodeName)
+	case ops.ActionHoldAllocation, ops.ActionReleaseAllocation:
+		step.Target = "cluster"
+		if op := record.Operation; op != nil && op.Restart != nil && op.Restart.Pod != "" {
+			step.Target = op.Restart.Pod
+			if op.Restart.Zone != "" {
+				step.Target = "zone " + op.Restart.Zone
+			}
+		}
+	case ops.ActionRestartZone:
+		step.Target = "zone " + a.Zone
+		var pods []string
+		for each := range strings.SplitSeq(a.Pods, ",") {
+			name, _, _ := strings.Cut(each, "/")
+			pods = append(pods, name)
+		}
+		step.Detail = strings.Join(pods, ", ")
+	case ops.ActionAcknowledgeNodeChecks, ops.ActionRetryAllocation:
+		step.Target = "cluster"
+	case ops.ActionSetSystemUser:
+		step.Target = names.SystemUser
+	case ops.ActionShrinkSet:
+		step.Detail = fmt.Sprintf("%d replicas instead of %d: %s", a.To, a.From, strings.ReplaceAll(a.NodeNames, ",", ", "))
+	case ops.ActionSuspendSet:
+		step.Detail = fmt.Sprintf("0 replicas instead of %d", a.From)
+	case ops.ActionSetSettings:
+		var all []string
+		for _, s := range a.Settings.Settings() {
+			all = append(all, s.Name+" = "+s.Value)
+		}
+		step.Detail = strings.Join(all, ", ")
+	case ops.ActionAnnotateClaim:
+		step.Detail = "CrateDB " + a.Version
+	}
+	return step
+}
+
+func nodeNames(ids string, nodeName func(id string) string) string {
+	var all []string
+	for _, id := range listed(ids) {
+		all = append(all, nodeName(id))
+	}
+	return strings.Join(all, ", ")
+}
+
+// nodeName of a node id; the id where it is not known.
+func (m *model) nodeName(id string) string {
+	for name, n := range m.volumes {
+		if n.ID == id {
+			return name
+		}
+	}
+	return id
+}
+
+// Reacts reports whether an action is only an answer to how a cluster behaves on
+// the way: a plan cannot know of it.
+func Reacts(action string) bool {
+	return action == string(ops.ActionRetryAllocation) || action == string(ops.ActionVerifyUser)
+}
+
+// Alongside reports whether an action never waits behind others, nor others for
+// it: its place among them is a matter of moments.
+func Alongside(action string) bool {
+	switch ops.ActionKind(action) {
+	case ops.ActionLabelSecret, ops.ActionSetUser, ops.ActionChangePassword, ops.ActionAnnotateClaim, ops.ActionSetLicense,
+		ops.ActionSetSettings, ops.ActionResetSettings, ops.ActionAcknowledgeNodeChecks:
+		return true
+	}
+	return false
+}
+
+// Same compares two sequences as a plan means them: the main line step by step,
+// what runs alongside as a set; repetitions in a row and what only reacts are
+// left out. It returns "" or the first difference in words.
+func Same(planned, done []Step) string {
+	p, alongP := lines(planned)
+	d, alongD := lines(done)
+	for i := range max(len(p), len(d)) {
+		switch {
+		case i >= len(p):
+			return fmt.Sprintf("step %d was done and not planned: %s", i+1, d[i])
+		case i >= len(d):
+			return fmt.Sprintf("step %d was planned and not done: %s", i+1, p[i])
+		case p[i] != d[i]:
+			return fmt.Sprintf("step %d was planned as %q and done as %q", i+1, p[i], d[i])
+		}
+	}
+	for line := range alongP {
+		if !alongD[line] {
+			return fmt.Sprintf("planned and not done: %s", line)
+		}
+	}
+	for line := range alongD {
+		if !alongP[line] {
+			return fmt.Sprintf("done and not planned: %s", line)
+		}
+	}
+	return ""
+}
+
+func lines(steps []Step) (main []string, alongside map[string]bool) {
+	alongside = map[string]bool{}
+	for _, s := range steps {
+		line := s.Action + " " + s.Target
+		switch {
+		case Reacts(s.Action):
+		case Alongside(s.Action):
+			alongside[line] = true
+		case len(main) == 0 || main[len(main)-1] != line:
+			main = append(main, line)
+		}
+	}
+	return main, alongside
+}

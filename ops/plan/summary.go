@@ -1,0 +1,202 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+)
+
+// summary says what an operation is that the record has begun.
+func summary(desired *ops.Desired, record *ops.Record) string {
+	op := record.Operation
+	switch op.Kind {
+	case ops.OperationBootstrap:
+		var groups []string
+		for _, s := range record.Sets {
+			groups = append(groups, fmt.Sprintf("%s of group %s", count(s.Replicas, "node"), s.Group))
+		}
+		return fmt.Sprintf("make the cluster %s: %s, CrateDB %s", desired.ClusterName, strings.Join(groups, ", "), desired.Version)
+	case ops.OperationGrow:
+		return "grow " + sizes(op.From, op.To)
+	case ops.OperationShrink:
+		if text := sizes(op.From, op.To); text != "" {
+			return "shrink " + text
+		}
+		return "remove an empty group"
+	case ops.OperationUpgrade:
+		if u := op.Upgrade; u.OldVersion == u.NewVersion {
+			return fmt.Sprintf("change the image of CrateDB %s from %s to %s", u.NewVersion, u.OldRegistry, u.NewRegistry)
+		}
+		return fmt.Sprintf("upgrade CrateDB from %s to %s", op.Upgrade.OldVersion, op.Upgrade.NewVersion)
+	case ops.OperationRestart:
+		return "restart"
+	case ops.OperationSuspend:
+		return "suspend: stop " + nodesOf(record.Suspended) + "; the volumes stay"
+	case ops.OperationResume:
+		return "resume: start " + nodesOf(record.Suspended) + " again"
+	}
+	return string(op.Kind)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func sizes(from, to []ops.RecordedSet) string {
+	var parts []string
+	for _, s := range to {
+		was := 0
+		if i := slices.IndexFunc(from, func(f ops.RecordedSet) bool { return f.Name == s.Name }); i >= 0 {
+			was = from[i].Replicas
+		}
+		if was != s.Replicas {
+			parts = append(parts, fmt.Sprintf("%s from %d to %s", groupWord(s.Group), was, count(s.Replicas, "node")))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func groupWord(group string) string {
+	if group == names.MasterGroup {
+		return "the dedicated masters"
+	}
+	return "group " + group
+}
+
+func nodesOf(sets []ops.RecordedSet) string {
+	var parts []string
+	for _, s := range sets {
+		parts = append(parts, fmt.Sprintf("%s of group %s", count(s.Replicas, "node"), s.Group))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// stepsSummary is that of what is done at once.
+func stepsSummary(op *Operation) string {
+	var parts []string
+	add := func(text string) {
+		if !slices.Contains(parts, text) {
+			parts = append(parts, text)
+		}
+	}
+	for _, s := range op.Steps {
+		switch ops.ActionKind(s.Action) {
+		case ops.ActionSetUser:
+			add("make user " + s.Target)
+		case ops.ActionChangePassword:
+			add("change the password of user " + s.Target)
+		case ops.ActionSetSystemUser:
+			add("set the password of user " + names.SystemUser)
+		case ops.ActionLabelSecret:
+			add("label Secret " + s.Target)
+		case ops.ActionSetSettings:
+			add("set " + s.Detail + " in the database, without a restart")
+		case ops.ActionResetSettings:
+			add("reset " + s.Target + " in the database")
+		case ops.ActionSetLicense:
+			add("set the licence of Secret " + s.Target)
+		case ActionApply:
+			add("apply StatefulSet " + s.Target + ", which restarts nothing")
+		default:
+			add(s.Action + " " + s.Target)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// withPods says how many pods an operation restarts.
+func withPods(op *Operation) string {
+	if op.Restarts == 0 {
+		return op.Summary
+	}
+	zones := slices.ContainsFunc(op.Steps, func(s Step) bool { return s.Action == string(ops.ActionRestartZone) })
+	switch {
+	case zones:
+		return fmt.Sprintf("%s: %s, those of one zone together", op.Summary, count(op.Restarts, "pod"))
+	case op.Restarts == 1:
+		return op.Summary + ": 1 pod"
+	}
+	return fmt.Sprintf("%s: %s, one after the other", op.Summary, count(op.Restarts, "pod"))
+}
+
+// Bases of estimates: how long a pod takes to be back and its node to join, and
+// at which rate shards leave one node. CrateDB recovers with at most 40 MiB a
+// second and node (indices.recovery.max_bytes_per_sec).
+const (
+	podLeast, podMost = 15 * time.Second, 3 * time.Minute
+	rateMost          = 40 << 20
+	rateLeast         = rateMost / 4
+)
+
+func estimate(op *Operation, w work, start *Start) *Estimate {
+	stable := cmpOr(start.Desired.Operations.StableFor, start.Policy.StableFor, ops.DefaultStableFor)
+	switch {
+	case w.pods > 0:
+		pods := time.Duration(w.pods)
+		return &Estimate{
+			Least: Duration(pods * (podLeast + stable)), Most: Duration(pods * (podMost + stable)),
+			Basis: fmt.Sprintf("%s, each %s to %s until its node has joined and %s in which the cluster has to stay green", count(w.pods, "pod"), podLeast, podMost, stable),
+		}
+	case w.bytes > 0:
+		nodes := int64(max(w.nodes, 1))
+		return &Estimate{
+			Least: Duration(time.Duration(w.bytes/(rateMost*nodes)) * time.Second), Most: Duration(time.Duration(w.bytes/rateLeast) * time.Second),
+			Basis: fmt.Sprintf("%s to move, at %s to %s a second", bytesText(w.bytes), bytesText(rateLeast), bytesText(rateMost*nodes)),
+		}
+	case op.Kind == string(ops.OperationGrow):
+		return &Estimate{Least: Duration(podLeast), Most: Duration(podMost), Basis: "all new nodes start at the same time; shards that move to them later are not counted"}
+	}
+	return nil
+}
+
+func cmpOr(durations ...time.Duration) time.Duration {
+	for _, d := range durations {
+		if d > 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+// total of what has an estimate; nil where an operation with data or pods has
+// none.
+func total(operations []Operation) *Estimate {
+	var sum Estimate
+	for i := range operations {
+		e := operations[i].Estimate
+		if e == nil {
+			switch operations[i].Kind {
+			case kindUsers, kindSettings, kindLicence, kindUpdate:
+				continue
+			}
+			return nil
+		}
+		sum.Least += e.Least
+		sum.Most += e.Most
+	}
+	if sum == (Estimate{}) {
+		return nil
+	}
+	sum.Basis = "the sum of its operations; waits for a window, a snapshot or another cluster are not counted"
+	return &sum
+}
+
+// bytesText prints a size as people do: "310 GiB".
+func bytesText(n int64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	value, unit := float64(n), 0
+	for value >= 1024 && unit < len(units)-1 {
+		value, unit = value/1024, unit+1
+	}
+	if value < 10 && unit > 0 && value != float64(int64(value)) {
+		return fmt.Sprintf("%.1f %s", value, units[unit])
+	}
+	return fmt.Sprintf("%.0f %s", value, units[unit])
+}

@@ -1,0 +1,155 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+)
+
+// Set is a StatefulSet as a decision makes it.
+type Set struct {
+	ops.ObservedSet
+	// Content tells pod templates apart, also by what restarts nothing.
+	Content string
+	// Expects is its gateway.expected_data_nodes; 0 where it has none.
+	Expects int
+	// Claims are the names of its volumeClaimTemplates.
+	Claims []string
+}
+
+// Templates makes StatefulSets of decisions; they are the only part of a
+// cluster whose objects a decision depends on.
+type Templates interface {
+	// Changes are how what is wanted differs from what was last effective.
+	Changes(saved ops.Saved) ([]ops.Change, error)
+	// Materialise is what is saved once a decision's state is effective.
+	Materialise(saved ops.Saved, effective ops.Effective) (ops.Saved, error)
+	// Sets are the StatefulSets that are saved, with what their templates say; what
+	// a decision says of a set besides, its replicas and annotations, counts.
+	Sets(saved ops.Saved) ([]Set, error)
+}
+
+// Rendered are the templates of rendered objects, which are not changed.
+func Rendered(objects []*unstructured.Unstructured) Templates { return &rendered{wanted: objects} }
+
+// rendered remembers its last answers: most turns ask the same again.
+type rendered struct {
+	wanted []*unstructured.Unstructured
+
+	changesOf ops.Saved
+	changes   []ops.Change
+
+	from, into ops.Saved
+	effective  ops.Effective
+
+	setsOf ops.Saved
+	sets   []Set
+}
+
+func (r *rendered) Changes(saved ops.Saved) ([]ops.Change, error) {
+	if r.changesOf != nil && maps.Equal(r.changesOf, saved) {
+		return r.changes, nil
+	}
+	last, err := saved.Unpack()
+	if err != nil {
+		return nil, err
+	}
+	r.changesOf, r.changes = saved, ops.Classify(r.wanted, last)
+	return r.changes, nil
+}
+
+func (r *rendered) Materialise(saved ops.Saved, effective ops.Effective) (ops.Saved, error) {
+	if r.into != nil && maps.Equal(r.from, saved) && r.effective.Equal(effective) {
+		return r.into, nil
+	}
+	_, into, err := ops.Materialise(r.wanted, saved, effective)
+	if err != nil {
+		return nil, err
+	}
+	if maps.Equal(into, saved) {
+		into = saved
+	}
+	r.from, r.into, r.effective = saved, into, effective
+	return into, nil
+}
+
+func (r *rendered) Sets(saved ops.Saved) ([]Set, error) {
+	if r.setsOf != nil && maps.Equal(r.setsOf, saved) {
+		return r.sets, nil
+	}
+	objects, err := saved.Unpack()
+	if err != nil {
+		return nil, err
+	}
+	sets := make([]Set, 0, len(objects))
+	for _, object := range objects {
+		set, err := setOf(object)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+	}
+	r.setsOf, r.sets = saved, sets
+	return sets, nil
+}
+
+// setOf reads of a StatefulSet what decisions are made of.
+func setOf(object *unstructured.Unstructured) (Set, error) {
+	template, _, err := unstructured.NestedMap(object.Object, "spec", "template")
+	if err != nil {
+		return Set{}, fmt.Errorf("reading StatefulSet %s: %w", object.GetName(), err)
+	}
+	text, err := json.Marshal(template)
+	if err != nil {
+		return Set{}, fmt.Errorf("reading StatefulSet %s: %w", object.GetName(), err)
+	}
+	sum := sha256.Sum256(text)
+	group, _, _ := unstructured.NestedString(object.Object, "spec", "selector", "matchLabels", names.NodeNameLabel)
+	set := Set{Content: hex.EncodeToString(sum[:8]), ObservedSet: ops.ObservedSet{
+		Name: object.GetName(), Ours: true, Group: group,
+		MasterEligible: ops.ArgumentOf(object, "node.master") == "true", RecoverAfter: ops.RecoverAfter(object),
+		Template: ops.TemplateOf(object), Version: versionOf(object), Settings: ops.LiveArgumentsOf(object),
+	}}
+	for _, setting := range []string{"gateway.expected_data_nodes", "gateway.expected_nodes"} {
+		if n, err := strconv.Atoi(ops.ArgumentOf(object, setting)); err == nil {
+			set.Expects = n
+			break
+		}
+	}
+	claims, _, _ := unstructured.NestedSlice(object.Object, "spec", "volumeClaimTemplates")
+	for _, each := range claims {
+		claim, _ := each.(map[string]any)
+		if name, _, _ := unstructured.NestedString(claim, "metadata", "name"); name != "" {
+			set.Claims = append(set.Claims, name)
+		}
+	}
+	return set, nil
+}
+
+// versionOf is the tag of the crate container's image; "" without one.
+func versionOf(set *unstructured.Unstructured) string {
+	containers, _, _ := unstructured.NestedSlice(set.Object, "spec", "template", "spec", "containers")
+	i := slices.IndexFunc(containers, func(each any) bool {
+		container, _ := each.(map[string]any)
+		return container["name"] == ops.CrateContainer
+	})
+	if i < 0 {
+		return ""
+	}
+	image, _ := containers[i].(map[string]any)["image"].(string)
+	image, _, _ = strings.Cut(image, "@")
+	if colon := strings.LastIndexByte(image, ':'); colon > strings.LastIndexByte(image, '/') {
+		return image[colon+1:]
+	}
+	return ""
+}
