@@ -173,6 +173,8 @@ type offlinePlans struct {
 	config   render.Config
 	now      time.Time
 	before   map[record.Cluster]render.Cluster
+	// reading is one of the database, as the daemon publishes it; nil for none.
+	reading *daemon.Observation
 }
 
 // older reads the side that is compared with.
@@ -235,7 +237,12 @@ func (o *offlinePlans) of(cluster renderedCluster) (plan.Plan, []definition.Prob
 		}
 		start.Observed, start.Record = observed, rec
 		before = rendered.Objects
-		unknown = append(unknown, "no cluster was asked: health, tables without replicas, sizes of shards and disks, and whether a drain fits, are not known")
+		if o.reading != nil {
+			start.Observed.Database = o.reading.Database()
+			basis.Observed = o.reading.At
+		} else {
+			unknown = append(unknown, "no cluster was asked: health, tables without replicas, sizes of shards and disks, and whether a drain fits, are not known")
+		}
 	}
 	desired := desiredOf(cluster.cluster, now)
 	start.Desired, start.Templates = desired, plan.Rendered(now.Objects)

@@ -157,6 +157,16 @@ func (w *worker) measure(decision ops.Decision, observed ops.Observed) {
 	}
 }
 
+// nodeNamed is the name of a node by its id, as the last reading has it.
+func (w *worker) nodeNamed(id string) string {
+	for i := range w.reading.Nodes {
+		if n := &w.reading.Nodes[i]; n.ID == id {
+			return n.Name
+		}
+	}
+	return id
+}
+
 func reasonNames(reasons []ops.Reason) []string {
 	var all []string
 	for _, reason := range reasons {

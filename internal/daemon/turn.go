@@ -12,6 +12,7 @@ import (
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -330,7 +331,7 @@ func (w *worker) runAll(ctx context.Context, rec ops.Record, decision ops.Decisi
 			w.log.Warn("action failed, it will be decided again", "action", string(action.Kind), "subject", action.Subject(), "error", err, "times", failure.Count)
 			continue
 		}
-		w.log.Info("done", "action", string(action.Kind), "subject", action.Subject(), "found", result.Message)
+		w.log.Info("done", "action", string(action.Kind), "subject", plan.StepOf(action, &rec, w.nodeNamed).Target, "found", result.Message)
 		rec = ops.Settle(rec, action, result, now)
 	}
 	w.failures = failures

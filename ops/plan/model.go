@@ -68,6 +68,7 @@ func newModel(s Start, sets []Set) *model {
 	}
 	m.db.Shards, m.db.Tables = slices.Clone(m.db.Shards), slices.Clone(m.db.Tables)
 	m.founded = s.Record.Bootstrap.Done || m.db.Contact == ops.Yes
+	m.remembered(&s.Record)
 	for name, value := range m.db.Effective {
 		m.settings[name] = value
 	}
@@ -104,6 +105,31 @@ func newModel(s Start, sets []Set) *model {
 		m.stable = m.stable.Next(&before)
 	}
 	return m
+}
+
+// remembered takes from the record what the basis does not tell of the database.
+func (m *model) remembered(record *ops.Record) {
+	for _, e := range record.Settings {
+		if e.Done || !e.Set.IsZero() {
+			m.settings[e.Name] = cmp.Or(e.Changed, e.Value)
+		}
+	}
+	if !m.db.UsersKnown && record.Bootstrap.Done {
+		m.user(names.SystemUser)
+		for _, u := range record.Bootstrap.Users {
+			m.user(u.Name)
+		}
+	}
+	step := ""
+	if record.Operation != nil {
+		step = record.Operation.Step
+	}
+	if x := record.Exclusions; x != nil && step != ops.StepExclude {
+		m.exclude(func(ids []string) []string { return append(without(ids, listed(x.IDs)), listed(x.IDs)...) })
+	}
+	if h := record.Hold; h != nil && step != ops.StepHold {
+		m.db.Allocation = h.Value
+	}
 }
 
 func (m *model) next(prefix string) string {

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/internal/daemon"
+	"stevedore.dev/stevedore/ops/plan"
+	"stevedore.dev/stevedore/render"
+)
+
+var update = flag.Bool("update", false, "write what is made into the manual")
+
+// planOf is the plan of one of the example's pull requests; with a reading of the
+// database as a live plan has one.
+func planOf(t *testing.T, name string, reading *daemon.Observation) plan.Plan {
+	t.Helper()
+	const folder = "../../examples/pull-requests"
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	cmd.SetErr(t.Output())
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	planner := &offlinePlans{against: filepath.Join(folder, "before"), now: now, reading: reading}
+	problems, _, err := planner.older(cmd, filepath.Join(folder, name))
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	clusters, good, err := renderPath(cmd, filepath.Join(folder, name), "", render.Config{}, noPins)
+	require.NoError(t, err)
+	require.True(t, good)
+	require.Len(t, clusters, 1)
+	one, problems, err := planner.of(clusters[0])
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	one.Basis.Against = "before"
+	return one
+}
+
+func TestThePlansInTheManualAreThoseThatAreMade(t *testing.T) {
+	text, err := os.ReadFile("../../examples/pull-requests/observation.json")
+	require.NoError(t, err)
+	var reading daemon.Observation
+	require.NoError(t, json.Unmarshal(text, &reading))
+
+	const page = "../../docs/plan.md"
+	was, err := os.ReadFile(page)
+	require.NoError(t, err)
+	next := string(was)
+	for name, reading := range map[string]*daemon.Observation{"grow": nil, "shrink": &reading, "upgrade": nil} {
+		var out strings.Builder
+		require.NoError(t, printPlans(&out, []plan.Plan{planOf(t, name, reading)}))
+		before, rest, ok := strings.Cut(next, "<!-- plan: "+name+" -->\n")
+		require.True(t, ok, name)
+		_, after, ok := strings.Cut(rest, "<!-- end of plan -->")
+		require.True(t, ok, name)
+		next = before + "<!-- plan: " + name + " -->\n```\n" + out.String() + "```\n<!-- end of plan -->" + after
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(page, []byte(next), 0o644))
+		return
+	}
+	assert.Equal(t, next, string(was), "go test ./cmd/stevedore -run InTheManual -update")
+}
+
+func TestAPullRequestsPlanSaysWhatAReviewerNeeds(t *testing.T) {
+	grow := planOf(t, "grow", nil)
+	assert.Equal(t, []string{"grow"}, operationKinds(grow))
+	assert.Zero(t, grow.Restarts)
+	assert.Empty(t, grow.Refused)
+
+	upgrade := planOf(t, "upgrade", nil)
+	assert.Empty(t, upgrade.Operations)
+	require.NotEmpty(t, upgrade.Refused)
+	assert.Equal(t, "volumes", upgrade.Refused[0].Name)
+	for _, object := range upgrade.Objects {
+		if object.Kind == "StatefulSet" {
+			assert.Equal(t, plan.Refused, object.Class, object.Key)
+		}
+	}
+}
+
+func operationKinds(p plan.Plan) []string {
+	var all []string
+	for _, op := range p.Operations {
+		all = append(all, op.Kind)
+	}
+	return all
+}
