@@ -325,7 +325,7 @@ func differing(wanted []*unstructured.Unstructured, was map[compare.Key]*unstruc
 // deleted because a definition vanished.
 func (o *offlinePlans) gone(clusters []render.Cluster, filter string) []plan.Plan {
 	var out []plan.Plan
-	for key, old := range o.before {
+	for key := range o.before {
 		if !selects(filter, key.Namespace, key.Name) || slices.ContainsFunc(clusters, func(c render.Cluster) bool { return c.Namespace == key.Namespace && c.Name == key.Name }) {
 			continue
 		}

@@ -140,7 +140,7 @@ func TestDiffTellsChangesFromErrors(t *testing.T) {
 
 	out, stderr, code := s.verb("diff", s.dir)
 	assert.Equal(t, 2, code, stderr)
-	assert.Contains(t, out, "+ StatefulSet crate-data-hot-orders (added)")
+	assert.Contains(t, out, "+ StatefulSet crate-data-hot-orders (added")
 	assert.NotContains(t, out+stderr, "the-old-value")
 
 	s.run()

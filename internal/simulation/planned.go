@@ -59,7 +59,7 @@ func (s simulated) Sets(saved ops.Saved) ([]plan.Set, error) {
 		}
 		t := &w.templates[index]
 		out = append(out, plan.Set{
-			ObservedSet: ops.ObservedSet{Name: set.name, Group: set.group, Ours: true, MasterEligible: set.eligible, Template: t.hash, Version: t.version},
+			ObservedSet: ops.ObservedSet{Name: set.name, Group: set.group, Ours: true, MasterEligible: set.eligible, RecoverAfter: t.counts/2 + 1, Template: t.hash, Version: t.version},
 			Content:     key, Expects: t.counts, Claims: []string{"data0"},
 		})
 	}

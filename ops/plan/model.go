@@ -90,6 +90,10 @@ func newModel(s Start, sets []Set) *model {
 	data := m.dataNodes()
 	for i := range m.pods {
 		m.pods[i].expects = data
+		// The basis may come from a model itself.
+		if n, err := strconv.Atoi(strings.TrimPrefix(m.pods[i].UID, madeHere)); err == nil {
+			m.serial = max(m.serial, n)
+		}
 	}
 	for _, check := range m.db.NodeChecks {
 		for i := range m.pods {
@@ -187,6 +191,9 @@ func (m *model) happen() {
 	}
 	slices.SortStableFunc(m.pods, func(a, b pod) int { return cmp.Or(strings.Compare(a.Set, b.Set), cmp.Compare(a.Ordinal, b.Ordinal)) })
 	m.move()
+	if m.db.Health.Colour != ops.Yellow && m.db.Health.Colour != ops.Red {
+		m.replicate()
+	}
 }
 
 const madeHere = "planned-"
@@ -226,12 +233,13 @@ func (m *model) renew(name string) {
 // whose replicas or template it changed; wrote is true when there was something
 // to write at all.
 func (m *model) apply(e ops.Effective, sets []Set) (changed []Set, wrote bool) {
-	for _, want := range sets {
-		i := slices.IndexFunc(e.Sets, func(s ops.EffectiveSet) bool { return s.Name == want.Name })
-		if i < 0 || e.Sets[i].Absent {
+	for i := range e.Sets {
+		effective := &e.Sets[i]
+		j := slices.IndexFunc(sets, func(s Set) bool { return s.Name == effective.Name })
+		if j < 0 || effective.Absent {
 			continue
 		}
-		effective := &e.Sets[i]
+		want := sets[j]
 		want.Replicas, want.InitialMasters = effective.Replicas, effective.InitialMasters
 		want.Hold, want.Suspended, want.Annotated = effective.Hold, effective.Suspended, effective.Settings
 		live := m.set(want.Name)
@@ -276,9 +284,6 @@ func (m *model) heal() bool {
 	m.disrupted = nil
 	m.db.Contact, m.db.Recovered, m.db.Health = ops.Yes, ops.Yes, ops.Health{Colour: ops.Green, Rows: m.db.Health.Rows}
 	m.db.Unassigned, m.db.Relocating, m.db.Initializing, m.db.Snapshots = 0, 0, 0, 0
-	for i := range m.db.Tables {
-		m.db.Tables[i].Started = max(m.db.Tables[i].Started, m.copies(m.db.Tables[i].Replicas))
-	}
 	for i := range m.pods {
 		if p := &m.pods[i]; !p.Ready || !p.joined || p.Terminating {
 			healed = true
@@ -288,6 +293,7 @@ func (m *model) heal() bool {
 			}
 		}
 	}
+	m.replicate()
 	if m.founded {
 		before := m.reading(nil)
 		before.At = m.now.Add(-steady)

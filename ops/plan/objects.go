@@ -124,6 +124,9 @@ func (w *weighing) object(o *Object) bool {
 // field of a StatefulSet; false where it only keeps our books.
 func (w *weighing) field(set string, f *Field) bool {
 	path := namedPath(f.Path)
+	if strings.HasSuffix(path, "."+names.TemplateAnnotation) {
+		return false
+	}
 	f.Class = ""
 	var gravest ops.ChangeClass
 	for _, c := range w.changes {
@@ -137,7 +140,7 @@ func (w *weighing) field(set string, f *Field) bool {
 	}
 	if f.Class == "" {
 		// What no class counts says nothing about what runs.
-		if strings.Contains(path, names.Prefix) || strings.Contains(path, "."+names.Prefix) {
+		if strings.Contains(path, "."+names.Prefix) {
 			return false
 		}
 		f.Class = InPlace

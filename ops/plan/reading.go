@@ -212,58 +212,112 @@ func (m *model) copies(replicas string) int {
 	return max(least, min(most, m.dataNodes()-1)) + 1
 }
 
-// move takes all shards off the nodes that are excluded: to the emptiest nodes
-// that have no copy of them; a copy of a range of replicas that has no place is
-// given up.
-func (m *model) move() {
-	excluded := strings.FieldsFunc(m.db.Settings.Exclude["_id"], func(r rune) bool { return r == ',' })
-	if len(excluded) == 0 || len(m.db.Shards) == 0 {
-		return
-	}
-	bytes := map[string]int64{}
-	var to []string
+// place is where a copy may be: at most one of a shard is on a node.
+type place struct {
+	table string
+	id    int
+	node  string
+}
+
+// lie is which copies are where, the bytes on each node, and the nodes that may
+// take more.
+func (m *model) lie() (taken map[place]bool, bytes map[string]int64, free []string) {
+	taken, bytes = map[place]bool{}, map[string]int64{}
+	excluded := listed(m.db.Settings.Exclude["_id"])
 	for i := range m.pods {
 		if p := &m.pods[i]; p.joined && m.carriesData(p.Set) {
 			if n := m.node(p); !slices.Contains(excluded, n.ID) {
-				to = append(to, n.ID)
-				bytes[n.ID] = 0
+				free = append(free, n.ID)
 			}
 		}
 	}
-	type place struct {
-		table string
-		id    int
-		node  string
-	}
-	taken := map[place]bool{}
 	for i := range m.db.Shards {
 		s := &m.db.Shards[i]
 		taken[place{s.Table, s.ID, s.Node}] = true
 		bytes[s.Node] += s.Bytes
 	}
+	return taken, bytes, free
+}
+
+// emptiest node that has no copy of a shard; "" for none.
+func emptiest(s *ops.Shard, taken map[place]bool, bytes map[string]int64, free []string) string {
+	best := ""
+	for _, id := range free {
+		if !taken[place{s.Table, s.ID, id}] && (best == "" || bytes[id] < bytes[best]) {
+			best = id
+		}
+	}
+	return best
+}
+
+// move takes all shards off the nodes that are excluded; a copy of a range of
+// replicas that has no place is given up.
+func (m *model) move() {
+	excluded := listed(m.db.Settings.Exclude["_id"])
+	if len(excluded) == 0 || len(m.db.Shards) == 0 {
+		return
+	}
+	taken, bytes, free := m.lie()
 	kept := m.db.Shards[:0:0]
 	for _, s := range m.db.Shards {
-		if !slices.Contains(excluded, s.Node) {
-			kept = append(kept, s)
-			continue
-		}
-		best := ""
-		for _, id := range to {
-			if !taken[place{s.Table, s.ID, id}] && (best == "" || bytes[id] < bytes[best]) {
-				best = id
+		if slices.Contains(excluded, s.Node) {
+			to := emptiest(&s, taken, bytes, free)
+			if to == "" {
+				continue
 			}
+			m.fill(s.Node, -s.Bytes)
+			m.fill(to, s.Bytes)
+			taken[place{s.Table, s.ID, to}] = true
+			bytes[to] += s.Bytes
+			s.Node = to
 		}
-		if best == "" {
-			continue
-		}
-		m.fill(s.Node, -s.Bytes)
-		m.fill(best, s.Bytes)
-		taken[place{s.Table, s.ID, best}] = true
-		bytes[best] += s.Bytes
-		s.Node = best
 		kept = append(kept, s)
 	}
 	m.db.Shards = kept
+}
+
+// replicate makes the copies that are wanted and have a place: a range of
+// replicas grows with the nodes.
+func (m *model) replicate() {
+	taken, bytes, free := m.lie()
+	for i := range m.db.Tables {
+		t := &m.db.Tables[i]
+		wanted := m.copies(t.Replicas)
+		var first []ops.Shard
+		have := map[int]int{}
+		for j := range m.db.Shards {
+			if s := m.db.Shards[j]; s.Table == t.Name && s.Node != "" {
+				if have[s.ID]++; have[s.ID] == 1 {
+					first = append(first, s)
+				}
+			}
+		}
+		if len(first) == 0 {
+			t.Started = max(t.Started, wanted)
+			continue
+		}
+		if t.Filtered {
+			continue // its own filters say where, which a reading knows better
+		}
+		m.db.Shards = slices.DeleteFunc(m.db.Shards, func(s ops.Shard) bool { return s.Table == t.Name && s.Node == "" })
+		t.Started = math.MaxInt
+		for _, s := range first {
+			for have[s.ID] < wanted {
+				to := emptiest(&s, taken, bytes, free)
+				if to == "" {
+					break
+				}
+				next := s
+				next.Node, next.Primary, next.State, next.To = to, false, "STARTED", ""
+				m.fill(to, s.Bytes)
+				taken[place{s.Table, s.ID, to}] = true
+				bytes[to] += s.Bytes
+				m.db.Shards = append(m.db.Shards, next)
+				have[s.ID]++
+			}
+			t.Started = min(t.Started, have[s.ID])
+		}
+	}
 }
 
 // fill changes how much of a node's disk is used, where that is known.
