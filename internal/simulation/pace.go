@@ -4,7 +4,7 @@ package simulation
 const longestPace = 16 * second
 
 // pace is when a daemon takes its next turn by itself. Looks at a world that
-// stands still are thinned out: each of them waits twice as long as the one
+// stands still are thinned out: each of them waits four times as long as the one
 // before. As soon as something happens, the next look is when it would have been.
 type pace struct {
 	poll    millis // how soon it wants to look again
@@ -12,6 +12,7 @@ type pace struct {
 	calm    bool   // that turn wrote nothing and did nothing
 	moments int    // what had happened by then
 	spaced  millis // between turns to which nothing new has come
+	called  bool   // a watch has shown something since
 }
 
 // sleeps plans the next turn.
@@ -19,25 +20,28 @@ func (d *daemon) sleeps(wait millis, calm bool) {
 	w, p := d.w, &d.pace
 	wait = max(wait, 20)
 	if calm && p.calm && p.moments == w.moments() {
-		p.spaced = min(2*max(p.spaced, wait), longestPace)
+		p.spaced = min(4*max(p.spaced, wait), longestPace)
 	} else {
 		p.spaced = 0
 	}
-	p.poll, p.ended, p.calm, p.moments = wait, w.now, calm, w.moments()
+	p.poll, p.ended, p.calm, p.moments, p.called = wait, w.now, calm, w.moments(), false
 	d.wake = w.now + max(wait, p.spaced)
 }
 
 // stir lets the daemons know that something has happened: a watch shows it soon,
-// and the database's part is found by the next poll.
+// with what else has happened until then, and the database's part is found by the
+// next poll.
 func (w *world) stir() {
 	for _, d := range w.daemons {
 		if !d.running || !d.leading || w.now >= d.wake {
 			continue
 		}
-		if w.resource != d.seen {
-			d.wake = min(d.wake, w.now+50)
+		p := &d.pace
+		if w.resource != d.seen && !p.called {
+			p.called = true
+			d.wake = min(d.wake, w.now+w.rnd.span(20, 800))
 		}
-		if p := &d.pace; p.spaced > 0 {
+		if p.spaced > 0 {
 			d.wake = min(d.wake, p.ended+(w.now-p.ended+p.poll-1)/p.poll*p.poll)
 		}
 	}

@@ -97,6 +97,9 @@ func (w *world) push(c commit, lag millis) {
 		})
 	}
 	w.commits = append(w.commits, c)
+	for _, d := range w.daemons {
+		d.wake = min(d.wake, max(c.visible, w.now+1))
+	}
 	w.say("Git: %s: masters %d, hot %d, warm %d, template %s, counts %d, restartedAt %q", c.desired.Revision, c.replicas[0], c.replicas[1], c.replicas[2], w.templates[c.tmpl].hash, counts, c.restartedAt)
 }
 
@@ -172,7 +175,7 @@ func (w *world) note(what What) {
 	kind := "none"
 	if op := w.stored.record.Operation; op != nil {
 		kind = string(op.Kind)
-		w.stats.hit = true
+		w.stats.hit = w.stats.hit || what.fault()
 	}
 	w.stats.count(what, kind)
 }

@@ -27,6 +27,7 @@ type Result struct {
 const (
 	longest   = 45 * minute
 	mostTurns = 20_000
+	least     = 180 // steps until all faults end, where the schedule says how many
 )
 
 // Run runs a schedule to its end; the story, where it is wanted, says what
@@ -133,13 +134,29 @@ func (w *world) run() bool {
 		w.advance(w.now + 10*second)
 		w.began, w.inOperation = w.now, 0
 	}
-	end := w.began + eventful
+	end, enough := w.began+eventful, max(w.steps+w.schedule.Steps, least)
 	for w.now < end {
 		w.turnOnce()
 		if turns++; turns > mostTurns {
 			w.violate("E", "%d turns in %d s of faults: a hot loop", turns, eventful/second)
 		}
-		if len(w.left) == 0 && w.stored.record.Operation == nil && w.judge.converged(w, false) == "" {
+		if w.schedule.Steps > 0 && w.steps >= enough {
+			break
+		}
+		if w.itemDue() < never || w.stored.record.Operation != nil {
+			continue
+		}
+		if w.judge.converged(w, false) != "" {
+			if w.schedule.Steps > 0 && w.now > w.commits[len(w.commits)-1].visible+30*second {
+				// It is refused, and somebody corrects it.
+				w.pushMore()
+			}
+			continue
+		}
+		if w.schedule.Steps > 0 {
+			// What is left waits for an operation.
+			w.pushMore()
+		} else if len(w.left) == 0 {
 			break
 		}
 	}
@@ -159,6 +176,13 @@ func (w *world) run() bool {
 		settled = w.unsettled(false) == "" && w.rest()
 	}
 	return true
+}
+
+// pushMore is another template of what is possible.
+func (w *world) pushMore() {
+	c := w.reachable()
+	c.content, c.bad = w.newContent(), good
+	w.push(c, second)
 }
 
 // unsettled says what is still to come.
@@ -293,7 +317,9 @@ func (w *world) rest() bool {
 // three, an older minor than a volume was written by, a template that cannot run.
 func (w *world) reachable() commit {
 	c := *w.head()
-	c.content, c.bad = w.newContent(), good
+	if c.bad != good || w.rnd.oneIn(8) {
+		c.content, c.bad = w.newContent(), good
+	}
 	for i := range w.sets {
 		s := &w.sets[i]
 		g := w.setKind(s)
@@ -314,8 +340,19 @@ func (w *world) reachable() commit {
 	}
 	// A template that cannot run is corrected first, and upgraded later.
 	c.version = firstVersion
-	if v := w.judge.highest; v != "" && gates.CompareMinor(v, c.version) > 0 {
-		c.version = v
+	begun := []string{w.judge.highest}
+	for i := range w.sets {
+		begun = append(begun, w.templates[w.sets[i].template].version) // a pod may start on it any moment
+	}
+	for _, i := range w.used {
+		if p := &w.slots[i].pod; p.exists {
+			begun = append(begun, w.templates[p.template].version)
+		}
+	}
+	for _, v := range begun {
+		if v != "" && gates.CompareMinor(v, c.version) > 0 {
+			c.version = v
+		}
 	}
 	return c
 }

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -11,6 +12,9 @@ type Schedule struct {
 	Seed  uint64
 	Start Start
 	Items []Item
+	// Steps is how much happens before all faults end: where the items leave time,
+	// other templates are pushed. 0: as much as the items bring.
+	Steps int
 }
 
 // Start is the cluster at first.
@@ -94,6 +98,9 @@ var whatNames = [whats]string{
 
 func (w What) String() string { return whatNames[w] }
 
+// fault: not a wish, nor a hand at the database.
+func (w What) fault() bool { return w >= evict }
+
 func (i Item) String() string {
 	when := fmt.Sprintf("at %.1f s", float64(i.At)/1000)
 	if i.Call > 0 {
@@ -128,6 +135,11 @@ var disturbances = []What{
 	killBefore, killAfter, conflict, unavailable, timeoutAfter, standStill, forbid,
 }
 
+var faults = slices.DeleteFunc(slices.Clone(disturbances), func(w What) bool { return !w.fault() })
+
+// hotChoices: where three nodes do, more of them only take longer.
+var hotChoices = []int{1, 2, 2, 2, 2, 3, 3, 3, 3, 4}
+
 var replicaChoices = []string{"1", "1", "0", "0-1", "0-all", "2", "1-all"}
 
 // span of a schedule before it heals.
@@ -135,18 +147,18 @@ const eventful = 6 * minute
 
 // NewSchedule makes the schedule of a seed.
 func NewSchedule(seed uint64) Schedule {
-	r := random{state: seed*0x9e3779b97f4a7c15 + 1}
-	r.next()
+	r := random{state: seed}
+	r.state = r.next() // seeds that follow each other have nothing in common
 	s := Schedule{Seed: seed}
-	s.Start.Hot = r.between(1, 5)
-	if r.oneIn(3) {
-		s.Start.Masters = 3
+	s.Start.Hot = hotChoices[r.below(len(hotChoices))]
+	if r.oneIn(4) {
+		s.Start.Masters, s.Start.Hot = 3, r.between(1, 2)
 	}
-	if r.oneIn(3) {
-		s.Start.Warm = r.between(1, 3)
+	if r.oneIn(6) {
+		s.Start.Warm = 1
 	}
-	if r.oneIn(16) {
-		s.Start.Hot = r.between(5, 7)
+	if r.oneIn(24) {
+		s.Start.Hot, s.Start.Warm = r.between(3, 7), r.between(0, 2)
 	}
 	data := s.Start.Hot + s.Start.Warm
 	for range r.between(1, 4) {
@@ -161,21 +173,29 @@ func NewSchedule(seed uint64) Schedule {
 	s.Start.Early = r.oneIn(12)
 	s.Start.Extend = r.oneIn(2)
 	at := r.span(0, 5*second)
-	for range r.between(1, 4) {
+	for range r.between(1, 3) {
 		s.Items = append(s.Items, Item{What: pushes[r.below(len(pushes))], At: at, A: r.below(8), B: r.below(8)})
-		at += r.span(second, eventful/3)
+		at += r.span(second, minute)
 	}
-	for range r.between(1, 7) {
+	for n := range r.between(2, 6) {
 		i := Item{What: disturbances[r.below(len(disturbances))], A: r.below(64), B: r.below(64)}
-		if i.What >= killBefore || r.oneIn(2) {
+		if n == 0 {
+			// One at least that meets an operation.
+			i.What = faults[r.below(len(faults))]
+		}
+		if n == 0 || i.What >= killBefore || r.oneIn(2) {
 			i.Call = 1 + r.below(40)
 			if r.oneIn(2) {
-				i.Call = 1 + r.below(200)
+				i.Call = 1 + r.below(120)
 			}
 		} else {
-			i.At = r.span(0, eventful)
+			i.At = r.span(0, eventful/2)
 		}
 		s.Items = append(s.Items, i)
+	}
+	s.Steps = r.between(70, 110)
+	if r.oneIn(16) {
+		s.Steps *= 8
 	}
 	return s
 }
