@@ -91,11 +91,13 @@ func (w *world) annotate(set, text string) {
 }
 
 func (w *world) changeSettings(statement string) (bool, error) {
-	if name, ok := strings.CutPrefix(statement, "RESET GLOBAL "); ok {
+	if names, ok := strings.CutPrefix(statement, "RESET GLOBAL "); ok {
 		w.write(func() {
 			w.statements = append(w.statements, statement)
-			delete(w.byHand, strings.Trim(name, `"`))
-			delete(w.transients, strings.Trim(name, `"`))
+			for name := range strings.SplitSeq(names, ", ") {
+				delete(w.byHand, strings.Trim(name, `"`))
+				delete(w.transients, strings.Trim(name, `"`))
+			}
 		})
 		return true, nil
 	}
@@ -219,6 +221,20 @@ func TestASettingThatIsGoneIsResetWhereWeHaveSetIt(t *testing.T) {
 	assert.Empty(t, w.annotated[hot])
 	assert.Equal(t, 1, w.reportsOf("SettingsReset"))
 	w.noneRestarted()
+}
+
+// CrateDB checks watermarks against each other after each statement: reset one by
+// one, the first leaves a percentage beside two sizes and is refused, for ever.
+func TestSettingsThatAreGoneAreResetInOneStatement(t *testing.T) {
+	const watermark = "cluster.routing.allocation.disk.watermark."
+	w := settledWorld(t)
+	w.push("rev-2", ops.Setting{Name: watermark + "flood_stage", Value: "5gb"}, ops.Setting{Name: watermark + "high", Value: "10gb"},
+		ops.Setting{Name: watermark + "low", Value: "20gb"})
+	w.run(20)
+	w.push("rev-3")
+	w.run(20)
+	assert.Equal(t, `RESET GLOBAL "`+watermark+`flood_stage", "`+watermark+`high", "`+watermark+`low"`, w.statements[len(w.statements)-1])
+	assert.Empty(t, w.byHand)
 }
 
 // Cut off before or after any write, with the record lost or kept: the same end.

@@ -76,13 +76,15 @@ func setSettings(ctx context.Context, a ops.Action, t Tools) (ops.Result, error)
 
 // resetSettings takes off what we have set. RESET takes off everything that
 // begins with a name, and a transient value too: so only what shows our value is
-// reset, and no name of the list begins with another.
+// reset, and no name of the list begins with another. It is one statement, as the
+// one that set them: CrateDB checks watermarks against each other after each.
 func resetSettings(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 	s, err := t.system(ctx, a)
 	if err != nil {
 		return ops.Result{}, err
 	}
 	defer s.Close()
+	var reset []string
 	for _, ours := range a.Settings.Settings() {
 		if !ops.TakenLive(ours.Name) {
 			return ops.Result{}, errors.New("resetting " + ours.Name + ": it is not among the settings that are set live")
@@ -94,9 +96,13 @@ func resetSettings(ctx context.Context, a ops.Action, t Tools) (ops.Result, erro
 		if ops.SameSetting(value, ours.Value) == ops.No {
 			continue // it is off, or somebody else's by now
 		}
-		if _, err := s.Exec(ctx, "RESET GLOBAL "+identifier(ours.Name)); err != nil {
-			return ops.Result{}, fmt.Errorf("resetting %s: %w", ours.Name, err)
-		}
+		reset = append(reset, identifier(ours.Name))
+	}
+	if len(reset) == 0 {
+		return ops.Result{Message: "the settings were off already"}, nil
+	}
+	if _, err := s.Exec(ctx, "RESET GLOBAL "+strings.Join(reset, ", ")); err != nil {
+		return ops.Result{}, fmt.Errorf("taking the settings off: %w", err)
 	}
 	return ops.Result{Message: "the settings were reset"}, nil
 }

@@ -352,11 +352,28 @@ func (n *Node) ResetGlobal(names []string) *Error {
 	if err := n.ChangeGate(); err != nil {
 		return err
 	}
+	c := n.cluster
+	next := map[string]string{}
 	for _, name := range all {
-		delete(n.cluster.transient, name)
-		delete(n.cluster.persistent, name)
+		if value, ok := n.Settings[name]; ok {
+			next[name] = value
+		} else if s := settingIndex[name]; s != nil {
+			next[name] = s.Default
+		}
 	}
-	n.cluster.settingsChanged()
+	if err := c.checkWatermarks(next); err != nil {
+		low := allocationPrefix + "disk.watermark.low"
+		to, ok := next[low]
+		if !ok {
+			to = c.Setting(low)
+		}
+		return ErrIllegalArgument("illegal value can't update [%s] from [%s] to [%s]", low, c.Setting(low), to)
+	}
+	for _, name := range all {
+		delete(c.transient, name)
+		delete(c.persistent, name)
+	}
+	c.settingsChanged()
 	return nil
 }
 
