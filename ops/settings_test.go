@@ -226,14 +226,12 @@ func TestASettingThatIsGoneIsResetWhereWeHaveSetIt(t *testing.T) {
 // CrateDB checks watermarks against each other after each statement: reset one by
 // one, the first leaves a percentage beside two sizes and is refused, for ever.
 func TestSettingsThatAreGoneAreResetInOneStatement(t *testing.T) {
-	const watermark = "cluster.routing.allocation.disk.watermark."
 	w := settledWorld(t)
-	w.push("rev-2", ops.Setting{Name: watermark + "flood_stage", Value: "5gb"}, ops.Setting{Name: watermark + "high", Value: "10gb"},
-		ops.Setting{Name: watermark + "low", Value: "20gb"})
+	w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"}, ops.Setting{Name: shards, Value: "2000"})
 	w.run(20)
 	w.push("rev-3")
 	w.run(20)
-	assert.Equal(t, `RESET GLOBAL "`+watermark+`flood_stage", "`+watermark+`high", "`+watermark+`low"`, w.statements[len(w.statements)-1])
+	assert.Equal(t, `RESET GLOBAL "`+shards+`", "`+jobsLog+`"`, w.statements[len(w.statements)-1])
 	assert.Empty(t, w.byHand)
 }
 
