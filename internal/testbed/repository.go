@@ -70,3 +70,12 @@ func git(ctx context.Context, arguments ...string) error {
 	}
 	return nil
 }
+
+// Head is the id of the commit that main is at.
+func (r *Repository) Head(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "git", "-C", r.Bare, "rev-parse", "main").Output()
+	if err != nil {
+		return "", fmt.Errorf("git rev-parse main: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

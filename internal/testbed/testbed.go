@@ -131,6 +131,10 @@ func (b *Testbed) Lease(ctx context.Context, name string) error {
 	_, err := b.Admin.RbacV1().Roles(object.Namespace).Create(ctx, &rbacv1.Role{ObjectMeta: object, Rules: []rbacv1.PolicyRule{{
 		APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{name},
 		Verbs: []string{"get", "update", "patch"},
+	}, {
+		// What is to be posted of the source stands beside the Lease.
+		APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{names.ReportsConfigMap(name)},
+		Verbs: []string{"get", "update"},
 	}}}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("allowing Lease %s: %w", name, err)
