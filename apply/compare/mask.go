@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,13 +18,18 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // secretive says whether an object's values are hidden. It fails closed: what
 // does not say what it is, and lists, which may hold Secrets, count as Secrets.
 func secretive(kind string) bool {
-	return kind == "" || kind == "Secret" || strings.HasSuffix(kind, "List")
+	return kind == "" || strings.HasSuffix(strings.ToLower(kind), "secret") || strings.HasSuffix(kind, "List")
 }
+
+// HidesValues says whether no value of the object may be shown: it is a Secret,
+// may hold one, or does not say what it is.
+func (k Key) HidesValues() bool { return secretive(k.Kind) }
 
 // MaskChanges returns changes of the object k fit to be printed: of a Secret,
 // that a key was added, changed or removed, never a value nor its length. Other
 // objects keep their values, save the copy of the whole object that kubectl
-// leaves in an annotation.
+// leaves in an annotation, a Secret inside of them in any encoding, and what by
+// its name is a password, a token or a key. Masking twice is masking once.
 func MaskChanges(k Key, changes []FieldChange) []FieldChange {
 	if len(changes) == 0 {
 		return nil
@@ -31,10 +37,11 @@ func MaskChanges(k Key, changes []FieldChange) []FieldChange {
 	result := make([]FieldChange, len(changes))
 	for i, change := range changes {
 		hide := maskElsewhere
+		result[i] = FieldChange{Path: maskPath(change), Op: change.Op}
 		if secretive(k.Kind) {
 			hide = maskInSecret
+			result[i].Path = secretPath(change.Path)
 		}
-		result[i] = FieldChange{Path: change.Path, Op: change.Op}
 		if change.From != nil {
 			result[i].From = hide(change.Path, change.From)
 		}
@@ -64,12 +71,8 @@ func MaskObject(u *unstructured.Unstructured) *unstructured.Unstructured {
 
 // maskInSecret hides everything of a Secret but what is known to be no secret.
 func maskInSecret(path string, value any) any {
-	if shown(path) {
-		if _, ok := value.(map[string]any); !ok {
-			if _, ok := value.([]any); !ok {
-				return value
-			}
-		}
+	if shown(path, value) {
+		return value
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -101,15 +104,42 @@ func maskInSecret(path string, value any) any {
 	return result
 }
 
-// shown lists what of a Secret may be read by anyone who may see the diff.
-func shown(path string) bool {
-	switch path {
-	case "apiVersion", "kind", "type", "immutable", "metadata.name", "metadata.namespace", "metadata.uid",
-		"metadata.resourceVersion", "metadata.creationTimestamp":
-		return true
+// secretPath is a path inside a Secret without what may be a value: items of
+// lists are named by their content.
+func secretPath(path string) string {
+	at := strings.IndexByte(path, '[')
+	if at < 0 {
+		return path
 	}
-	if rest, ok := strings.CutPrefix(path, "metadata.labels."); ok {
-		return plain(rest)
+	switch path[:at] {
+	case "data", "stringData", "metadata.labels", "metadata.annotations":
+		// One quoted key, and nothing below it.
+		if key, err := strconv.QuotedPrefix(path[at+1:]); err == nil && path[at+1+len(key):] == "]" {
+			return path
+		}
+	}
+	return path[:at]
+}
+
+// shown lists what of a Secret may be read by anyone who may see the diff: who
+// it is, and texts that only a fixed vocabulary of values is shown of.
+func shown(path string, value any) bool {
+	text, isText := value.(string)
+	switch path {
+	case "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.uid",
+		"metadata.resourceVersion", "metadata.creationTimestamp":
+		return isText
+	case "immutable":
+		_, is := value.(bool)
+		return is
+	case "type":
+		return text == "Opaque" || strings.HasPrefix(text, "kubernetes.io/") || strings.HasPrefix(text, "bootstrap.kubernetes.io/")
+	}
+	if !isText {
+		return false
+	}
+	if key, ok := strings.CutPrefix(path, "metadata.labels."); ok {
+		return plain(key)
 	}
 	for _, prefix := range []string{`metadata.labels["`, `metadata.annotations["` + names.Prefix} {
 		// One key, and nothing below it.
@@ -118,30 +148,4 @@ func shown(path string) bool {
 		}
 	}
 	return false
-}
-
-func maskElsewhere(path string, value any) any {
-	if strings.Contains(path, lastApplied) {
-		return Masked
-	}
-	switch value := value.(type) {
-	case map[string]any:
-		// A Secret inside another object, as in a List.
-		if kind, ok := value["kind"].(string); ok && kind == "Secret" {
-			return maskInSecret("", value)
-		}
-		result := make(map[string]any, len(value))
-		for name, item := range value {
-			result[name] = maskElsewhere(name, item)
-		}
-		return result
-	case []any:
-		result := make([]any, len(value))
-		for i, item := range value {
-			result[i] = maskElsewhere("", item)
-		}
-		return result
-	default:
-		return value
-	}
 }

@@ -3,10 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +11,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"stevedore.dev/stevedore/apply"
-	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/daemon"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
@@ -27,7 +23,7 @@ func newDiff() *cobra.Command {
 		kube      kubeFlags
 		rendering renderFlags
 		filter    string
-		output    string
+		output    diffOutput
 		against   string
 	)
 	cmd := &cobra.Command{
@@ -43,14 +39,15 @@ role may not read Secrets or not ask what the API server would store, the plan
 says so. With --against it compares with a revision of the Git work tree that the
 folder is in, or with another folder; no cluster is asked, and no network.
 
-Exit code 0: nothing differs, 2: something does, 1: an error.`,
+Exit code 0: nothing differs, 2: something does, 3: something that --fail-on
+names would happen, 1: an error.`,
 		Example: `  stevedore diff clusters/
   stevedore diff clusters/ --cluster prod/orders -o json
-  stevedore diff clusters/ --against origin/main`,
+  stevedore diff clusters/ --against origin/main -o markdown --fail-on refused`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "" && output != "json" {
-				return fmt.Errorf("-o %q is not known: write json", output)
+			if err := output.check(); err != nil {
+				return err
 			}
 			config, err := rendering.config()
 			if err != nil {
@@ -67,39 +64,27 @@ Exit code 0: nothing differs, 2: something does, 1: an error.`,
 			if err != nil {
 				return err
 			}
-			if output == "json" {
-				err = printJSON(cmd.OutOrStdout(), plans)
-			} else {
-				err = printPlans(cmd.OutOrStdout(), plans)
-			}
-			switch {
-			case err != nil:
-				return err
-			case !good:
-				return exitCode(exitError)
-			case len(plans) > 0:
-				return exitCode(exitChanges)
-			}
-			return nil
+			return output.print(cmd, plans, make.clusters, !good)
 		},
 	}
 	kube.add(cmd, false)
 	rendering.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&filter, "cluster", "", "only this one: NAME or NAMESPACE/NAME")
-	flags.StringVarP(&output, "output", "o", "", "json (default: for people)")
 	flags.StringVar(&against, "against", "", "compare with a revision of the work tree that PATH is in, or with another folder; asks no cluster")
+	output.add(cmd)
 	return cmd
 }
 
-// plansOf makes the plans of a folder's clusters; those in which nothing happens
-// are left out.
+// plansOf makes the plans of a folder's clusters.
 type plansOf struct {
 	cmd    *cobra.Command
 	path   string
 	filter string
 	config render.Config
 	now    time.Time
+	// clusters are those that plans were made of.
+	clusters []renderedCluster
 }
 
 func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
@@ -125,6 +110,7 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 	if err = errors.Join(err, unread); err != nil {
 		return nil, false, err
 	}
+	p.clusters = clusters
 	live, err := apply.NewLive(cfg, apply.LiveOptions{Log: slog.New(slog.DiscardHandler), SyncTimeout: 30 * time.Second})
 	if err != nil {
 		return nil, false, fmt.Errorf("looking at what is live: %w", err)
@@ -143,9 +129,7 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 		if err != nil {
 			return nil, false, fmt.Errorf("comparing cluster %s/%s: %w", cluster.cluster.Namespace, cluster.cluster.Name, err)
 		}
-		if !one.Empty() {
-			plans = append(plans, one)
-		}
+		plans = append(plans, one)
 	}
 	return plans, good, nil
 }
@@ -161,6 +145,7 @@ func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
+	p.clusters = clusters
 	good = good && len(problems) == 0
 	plans := []plan.Plan{}
 	var here []render.Cluster
@@ -175,9 +160,7 @@ func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
 			good = false
 			continue
 		}
-		if !one.Empty() {
-			plans = append(plans, one)
-		}
+		plans = append(plans, one)
 	}
 	if good {
 		// What could not be read has not vanished.
@@ -200,106 +183,4 @@ func wantedEffect(cluster renderedCluster, rec ops.Record) ([]*unstructured.Unst
 	}
 	objects, _, err := ops.Materialise(cluster.rendered.Objects, rec.Saved, effective)
 	return objects, err
-}
-
-// printPlans is the plan for people.
-func printPlans(out io.Writer, plans []plan.Plan) error {
-	var text strings.Builder
-	for _, one := range plans {
-		fmt.Fprintf(&text, "%s/%s\n", one.Namespace, one.Name)
-		for _, object := range one.Objects {
-			sign := map[plan.Change]string{plan.Added: "+", plan.Changed: "~", plan.Removed: "-", plan.Orphaned: "?", plan.Moved: ">"}[object.Change]
-			fmt.Fprintf(&text, "  %s %s %s (%s; %s)\n", sign, object.Kind, object.Key.Name, object.Change, object.Class)
-			for _, field := range object.Fields {
-				printField(&text, field)
-			}
-		}
-		for i, operation := range one.Operations {
-			fmt.Fprintf(&text, "  %d. %s: %s\n", i+1, operation.Kind, operation.Summary)
-			for _, gate := range operation.Gates {
-				fmt.Fprintf(&text, "       waits: %s: %s\n", gate.Name, gate.Message)
-			}
-			for _, step := range operation.Steps {
-				fmt.Fprintf(&text, "       %s %s", step.Action, step.Target)
-				if step.Detail != "" {
-					fmt.Fprintf(&text, " (%s)", step.Detail)
-				}
-				text.WriteByte('\n')
-			}
-		}
-		for _, gate := range one.Refused {
-			fmt.Fprintf(&text, "  refused: %s: %s\n", gate.Name, gate.Message)
-		}
-		for _, risk := range one.AtRisk {
-			fmt.Fprintf(&text, "  at risk: %s: %s\n", risk.Subject, risk.Why)
-		}
-		for _, unknown := range one.Unknown {
-			fmt.Fprintf(&text, "  not known: %s\n", unknown)
-		}
-		if e := one.Estimate; e != nil {
-			fmt.Fprintf(&text, "  takes %s to %s: %s\n", e.Least, e.Most, e.Basis)
-		}
-	}
-	if len(plans) == 0 {
-		text.WriteString("nothing differs\n")
-	}
-	_, err := io.WriteString(out, text.String())
-	return err
-}
-
-func printField(text *strings.Builder, field plan.Field) {
-	class := ""
-	if field.Class != plan.InPlace {
-		class = " (" + string(field.Class) + ")"
-	}
-	switch field.Op {
-	case compare.OpAdd:
-		fmt.Fprintf(text, "      + %s: %s%s\n", field.Path, printable(field.To), class)
-	case compare.OpRemove:
-		fmt.Fprintf(text, "      - %s: %s%s\n", field.Path, printable(field.From), class)
-	default:
-		if !printElements(text, field.FieldChange) {
-			fmt.Fprintf(text, "      ~ %s: %s -> %s%s\n", field.Path, printable(field.From), printable(field.To), class)
-		}
-	}
-}
-
-// printElements prints only the elements in which two lists of plain values
-// differ: a command has forty, of which one moves.
-func printElements(text *strings.Builder, field compare.FieldChange) bool {
-	from, okFrom := field.From.([]any)
-	to, okTo := field.To.([]any)
-	if !okFrom || !okTo {
-		return false
-	}
-	lacks := func(list []any, item any) bool {
-		return !slices.ContainsFunc(list, func(have any) bool { return printable(have) == printable(item) })
-	}
-	var lines []string
-	for _, item := range from {
-		if lacks(to, item) {
-			lines = append(lines, "- "+printable(item))
-		}
-	}
-	for _, item := range to {
-		if lacks(from, item) {
-			lines = append(lines, "+ "+printable(item))
-		}
-	}
-	if len(lines) == 0 {
-		lines = append(lines, "(another order)")
-	}
-	fmt.Fprintf(text, "      ~ %s:\n", field.Path)
-	for _, line := range lines {
-		fmt.Fprintf(text, "          %s\n", line)
-	}
-	return true
-}
-
-// printable keeps a value on one line, quoted where a terminal would act on it.
-func printable(value any) string {
-	if text, ok := value.(string); ok {
-		return fmt.Sprintf("%q", text)
-	}
-	return fmt.Sprintf("%v", value)
 }

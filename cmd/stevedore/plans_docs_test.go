@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/daemon"
+	"stevedore.dev/stevedore/internal/planprint"
 	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/render"
 )
@@ -56,7 +57,7 @@ func TestThePlansInTheManualAreThoseThatAreMade(t *testing.T) {
 	next := string(was)
 	for name, reading := range map[string]*daemon.Observation{"grow": nil, "shrink": &reading, "upgrade": nil} {
 		var out strings.Builder
-		require.NoError(t, printPlans(&out, []plan.Plan{planOf(t, name, reading)}))
+		require.NoError(t, planprint.Text(&out, []plan.Plan{planOf(t, name, reading)}, planprint.TextOptions{Width: 110}))
 		before, rest, ok := strings.Cut(next, "<!-- plan: "+name+" -->\n")
 		require.True(t, ok, name)
 		_, after, ok := strings.Cut(rest, "<!-- end of plan -->")

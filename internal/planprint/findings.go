@@ -1,0 +1,94 @@
+package planprint
+
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/plan"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// Level of a finding.
+type Level string
+
+const (
+	LevelError   Level = "error"
+	LevelWarning Level = "warning"
+)
+
+// Names of the rules that are no gates.
+const (
+	// RuleDefinition: a file cannot be read, or says what it must not say.
+	RuleDefinition = "definition"
+	// RuleAtRisk: something may be unavailable or lost on the way.
+	RuleAtRisk = "at-risk"
+	// RuleRefused: an object's change is refused, by no gate of its own.
+	RuleRefused = "change-refused"
+)
+
+// Place is where a finding is to be shown. The file's path is relative to the
+// repository, with slashes; "" when it is not known. Line and Column begin at 1,
+// 0 when they are not known.
+type Place struct {
+	File   string
+	Line   int
+	Column int
+}
+
+// Finding is one thing to show to the author of a change.
+type Finding struct {
+	Rule    string
+	Level   Level
+	Message string
+	// Cluster is "namespace/name", "" where it concerns all.
+	Cluster string
+	Place
+}
+
+// Locate says where the definition of a cluster stands; nil knows of none.
+type Locate func(namespace, name string) Place
+
+// Problems are findings of what is wrong with a folder.
+func Problems(problems []definition.Problem) []Finding {
+	findings := make([]Finding, 0, len(problems))
+	for _, p := range problems {
+		message := p.Message
+		if p.Path != "" {
+			message = p.Path + ": " + message
+		}
+		findings = append(findings, Finding{
+			Rule: RuleDefinition, Level: LevelError, Message: message, Cluster: p.Cluster,
+			Place: Place{File: p.File, Line: p.Line, Column: p.Column},
+		})
+	}
+	return findings
+}
+
+// Findings are what plans refuse and what they put at risk, errors first.
+func Findings(plans []plan.Plan, locate Locate) []Finding {
+	var refused, risks []Finding
+	for _, p := range Fit(plans) {
+		var place Place
+		if locate != nil {
+			place = locate(p.Namespace, p.Name)
+		}
+		cluster := title(p)
+		for _, gate := range p.Refused {
+			refused = append(refused, Finding{Rule: gate.Name, Level: LevelError, Message: gate.Message, Cluster: cluster, Place: place})
+		}
+		for _, object := range p.Objects {
+			gated := func(f plan.Field) bool { return f.Gate != "" }
+			if object.Class == plan.Refused && len(p.Refused) == 0 && !slices.ContainsFunc(object.Fields, gated) {
+				refused = append(refused, Finding{Rule: RuleRefused, Level: LevelError, Message: objectName(p, object) + ": " + object.Why, Cluster: cluster, Place: place})
+			}
+			for _, field := range object.Fields {
+				if gated(field) && !slices.ContainsFunc(p.Refused, func(g plan.Gate) bool { return g.Name == field.Gate }) {
+					refused = append(refused, Finding{Rule: field.Gate, Level: LevelError, Message: objectName(p, object) + ", " + field.Path + ": " + field.Why, Cluster: cluster, Place: place})
+				}
+			}
+		}
+		for _, risk := range p.AtRisk {
+			risks = append(risks, Finding{Rule: RuleAtRisk, Level: LevelWarning, Message: risk.Subject + ": " + risk.Why, Cluster: cluster, Place: place})
+		}
+	}
+	return append(refused, risks...)
+}

@@ -1,0 +1,207 @@
+package planprint_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/internal/planprint"
+	"stevedore.dev/stevedore/ops/plan"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+var update = flag.Bool("update", false, "write the golden files and docs/plan.schema.json")
+
+// formats are all that plans are printed as.
+var formats = []struct {
+	file  string
+	print func(*testing.T, []plan.Plan) string
+}{
+	{"txt", text(planprint.TextOptions{})},
+	{"narrow.txt", text(planprint.TextOptions{Width: 60})},
+	{"colour.txt", text(planprint.TextOptions{Width: 100, Colour: true})},
+	{"summary.txt", text(planprint.TextOptions{Summary: true})},
+	{"md", func(t *testing.T, plans []plan.Plan) string {
+		return made(t, func(b *bytes.Buffer) error { return planprint.Markdown(b, plans, planprint.MarkdownOptions{}) })
+	}},
+	{"json", func(t *testing.T, plans []plan.Plan) string {
+		return made(t, func(b *bytes.Buffer) error { return planprint.JSON(b, plans) })
+	}},
+	{"sarif", func(t *testing.T, plans []plan.Plan) string {
+		return made(t, func(b *bytes.Buffer) error {
+			return planprint.SARIF(b, planprint.Findings(plans, located), "1.2.3")
+		})
+	}},
+	{"codequality.json", func(t *testing.T, plans []plan.Plan) string {
+		return made(t, func(b *bytes.Buffer) error {
+			return planprint.CodeQuality(b, planprint.Findings(plans, located))
+		})
+	}},
+	{"github.txt", func(t *testing.T, plans []plan.Plan) string {
+		return made(t, func(b *bytes.Buffer) error { return planprint.GitHub(b, planprint.Findings(plans, located)) })
+	}},
+}
+
+func text(o planprint.TextOptions) func(*testing.T, []plan.Plan) string {
+	return func(t *testing.T, plans []plan.Plan) string {
+		return made(t, func(b *bytes.Buffer) error { return planprint.Text(b, plans, o) })
+	}
+}
+
+func made(t *testing.T, write func(*bytes.Buffer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, write(&b))
+	return b.String()
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", file)
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got, "%s: if it is right, run go test ./internal/planprint -update", path)
+}
+
+func TestEachPlanReadsAsItsGoldenFileSays(t *testing.T) {
+	for name, plans := range examples() {
+		for _, format := range formats {
+			t.Run(name+"."+format.file, func(t *testing.T) {
+				got := format.print(t, plans)
+				// The rules are the same in each; one file has them all.
+				if format.file == "sarif" && name != "refused" {
+					got = withoutRules(t, got)
+				}
+				golden(t, name+"."+format.file, got)
+			})
+		}
+	}
+}
+
+func TestPrintingChangesNoPlanAndIsTheSameEachTime(t *testing.T) {
+	for name, plans := range examples() {
+		before := made(t, func(b *bytes.Buffer) error { return planprint.JSON(b, plans) })
+		raw := examples()[name]
+		for _, format := range formats {
+			first := format.print(t, plans)
+			assert.Equal(t, first, format.print(t, plans), "%s %s", name, format.file)
+			assert.Equal(t, first, format.print(t, examples()[name]), "%s %s", name, format.file)
+		}
+		assert.Equal(t, raw, plans, "%s: printing changed the plan", name)
+		assert.Equal(t, before, made(t, func(b *bytes.Buffer) error { return planprint.JSON(b, plans) }))
+	}
+}
+
+func problems() []planprint.Finding {
+	return planprint.Problems([]definition.Problem{
+		{File: "clusters/a,b:c.yaml", Line: 7, Column: 3, Path: "spec.nodes.data[0].replicas", Message: "is 0, 100% wrong: write 1 or more\nor leave it out", Cluster: "prod/a"},
+		{File: "clusters/kustomization.yaml", Message: "a base on the network is not allowed: " + evil},
+		{Message: "there are two clusters prod/a"},
+	})
+}
+
+func TestProblemsAreAnnotationsAtTheirLine(t *testing.T) {
+	golden(t, "problems.github.txt", made(t, func(b *bytes.Buffer) error { return planprint.GitHub(b, problems()) }))
+	golden(t, "problems.codequality.json", made(t, func(b *bytes.Buffer) error { return planprint.CodeQuality(b, problems()) }))
+	golden(t, "problems.sarif", withoutRules(t, made(t, func(b *bytes.Buffer) error { return planprint.SARIF(b, problems(), "1.2.3") })))
+	golden(t, "problems.md", made(t, func(b *bytes.Buffer) error {
+		return planprint.Markdown(b, []plan.Plan{shrink()}, planprint.MarkdownOptions{Problems: problems()})
+	}))
+}
+
+func TestAWorkflowCommandIsEscapedAsGitHubReadsIt(t *testing.T) {
+	got := made(t, func(b *bytes.Buffer) error { return planprint.GitHub(b, problems()[:1]) })
+	assert.Equal(t, "::error file=clusters/a%2Cb%3Ac.yaml,line=7,col=3,title=stevedore prod/a::spec.nodes.data[0].replicas: is 0, 100%25 wrong: write 1 or more%0Aor leave it out\n", got)
+}
+
+func TestTheExitCodeSaysTheGravest(t *testing.T) {
+	all := []planprint.FailOn{planprint.FailOnOperation, planprint.FailOnRestart, planprint.FailOnRefused, planprint.FailOnDeletion}
+	object := func(o plan.Object) []plan.Plan { return []plan.Plan{{Objects: []plan.Object{o}}} }
+	for _, c := range []struct {
+		name   string
+		plans  []plan.Plan
+		failOn []planprint.FailOn
+		broken bool
+		want   int
+	}{
+		{"no cluster", nil, all, false, 0},
+		{"nothing", examples()["nothing"], all, false, 0},
+		{"only what is not known", []plan.Plan{{Unknown: []string{"x"}}}, all, false, 0},
+		{"a problem alone", nil, nil, true, 1},
+		{"a problem beats all", []plan.Plan{shrink(), upgradeRefused()}, all, true, 1},
+		{"changes", []plan.Plan{shrink()}, nil, false, 2},
+		{"an operation, asked for", []plan.Plan{shrink()}, all[:1], false, 3},
+		{"an operation, others asked for", []plan.Plan{shrink()}, all[1:], false, 2},
+		{"an operation by class alone", object(plan.Object{Class: plan.ByOperation}), all[:1], false, 3},
+		{"a restart, asked for", []plan.Plan{rolling()}, all[1:2], false, 3},
+		{"a restart by class alone", object(plan.Object{Fields: []plan.Field{{Class: plan.Restart}}}), all[1:2], false, 3},
+		{"a restart when next due", object(plan.Object{Class: plan.RestartWhenDue}), all, false, 2},
+		{"refused", []plan.Plan{upgradeRefused()}, all[2:3], false, 3},
+		{"a field that is refused", object(plan.Object{Fields: []plan.Field{{Gate: "volumes"}}}), all[2:3], false, 3},
+		{"refused, others asked for", object(plan.Object{Class: plan.Refused}), []planprint.FailOn{planprint.FailOnOperation, planprint.FailOnDeletion}, false, 2},
+		{"a deletion", object(plan.Object{Change: plan.Removed}), all[3:], false, 3},
+		{"a set that is deleted", []plan.Plan{{Operations: []plan.Operation{{Steps: []plan.Step{{Action: "delete-set"}}}}}}, all[3:], false, 3},
+		{"an orphan is not deleted", object(plan.Object{Change: plan.Orphaned}), all, false, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, planprint.ExitCode(c.plans, c.failOn, c.broken)) })
+	}
+}
+
+func TestFailOnIsReadByItsWords(t *testing.T) {
+	got, err := planprint.ParseFailOn([]string{"operation", " deletion"})
+	require.NoError(t, err)
+	assert.Equal(t, []planprint.FailOn{planprint.FailOnOperation, planprint.FailOnDeletion}, got)
+	_, err = planprint.ParseFailOn([]string{"refusal"})
+	assert.ErrorContains(t, err, `--fail-on "refusal" is not known: write operation, restart, refused or deletion`)
+}
+
+func TestLinesAreAsWideAsTheTerminal(t *testing.T) {
+	p := shrink()
+	p.Objects = nil // values are not wrapped
+	for _, width := range []int{40, 60, 80, 120} {
+		for line := range strings.Lines(text(planprint.TextOptions{Width: width})(t, []plan.Plan{p})) {
+			assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), width, line)
+		}
+	}
+}
+
+func TestACommentKeepsItsLimitAndWhatMattersMost(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		plans               []plan.Plan
+		limit               int
+		has, lacks, leftOut string
+	}{
+		{"all fits", many(3, 2), 60_000, "data.text", "Left out", ""},
+		{"fields go first", many(40, 10), 40_000, "ConfigMap m9", "", "the fields of changed objects of"},
+		{"then objects", many(300, 10), 60_000, "3 to 5 nodes", "data.text", "changed objects of"},
+		{"clusters by their line", many(800, 3), 60_000, "it would be an empty database", "", "left out"},
+		{"and at last clusters", many(5000, 1), 60_000, "fleet/c0049", "", "clusters altogether"},
+		{"hardly any room", many(5000, 1), planprint.LeastLimit, "5,000 clusters differ", "", "clusters altogether"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := made(t, func(b *bytes.Buffer) error {
+				return planprint.Markdown(b, c.plans, planprint.MarkdownOptions{Limit: c.limit})
+			})
+			assert.LessOrEqual(t, len(got), c.limit)
+			assert.Contains(t, got, c.has)
+			if c.lacks != "" {
+				assert.NotContains(t, got, c.lacks)
+			}
+			assert.Contains(t, strings.ToLower(got), strings.ToLower(c.leftOut))
+			wellFormedMarkdown(t, got, c.limit)
+		})
+	}
+	assert.ErrorContains(t, planprint.Markdown(&bytes.Buffer{}, nil, planprint.MarkdownOptions{Limit: 10}), "too small")
+}

@@ -1,0 +1,296 @@
+package planprint
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/plan"
+)
+
+// Marker is the first line of a comment: by it the comment is found again, and
+// written anew in place.
+const Marker = "<!-- stevedore plan -->"
+
+// Limits of a comment in bytes. GitHub takes 65,536 characters, GitLab 1,000,000.
+const (
+	DefaultLimit = 60_000
+	LeastLimit   = 2_000
+)
+
+// Longest sentence and longest line of a value in Markdown, in characters.
+const (
+	longSentence = 1_500
+	longLine     = 300
+)
+
+// MarkdownOptions are of Markdown.
+type MarkdownOptions struct {
+	// Limit in bytes; 0 means DefaultLimit.
+	Limit int
+	// Problems are what is wrong with the folder: of a cluster with one there is no
+	// plan.
+	Problems []Finding
+}
+
+// detail is how much of a cluster is printed; each is more than the one before.
+type detail int
+
+const (
+	headline detail = iota
+	operations
+	risks
+	steps
+	objects
+	fields
+	details
+)
+
+var leftOut = map[detail]string{
+	fields - 1: "the fields of changed objects", objects - 1: "changed objects", steps - 1: "the steps of operations",
+	risks - 1: "risks, gates and what is not known", operations - 1: "operations and refusals",
+}
+
+// Markdown writes plans as the comment of a pull request. It is the same, byte
+// for byte, for the same plans. Where it would be longer than the limit, fields
+// go first, then objects, then steps; what is refused and the operations stay
+// longest. It says what was left out.
+func Markdown(w io.Writer, plans []plan.Plan, o MarkdownOptions) error {
+	limit := o.Limit
+	if limit == 0 {
+		limit = DefaultLimit
+	}
+	if limit < LeastLimit {
+		return fmt.Errorf("writing the plan as Markdown: a limit of %s bytes is too small: give %s or more", number(limit), number(LeastLimit))
+	}
+	plans = Fit(plans)
+	shown := differing(plans)
+	// What asks for a person comes first.
+	rank := func(p plan.Plan) int {
+		switch {
+		case len(p.Refused) > 0:
+			return 0
+		case len(p.Operations) > 0:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(shown, func(a, b plan.Plan) int { return cmp.Compare(rank(a), rank(b)) })
+
+	head := Marker + "\n### stevedore: "
+	if n := len(o.Problems); n > 0 {
+		head += plural(n, "problem", "problems") + ", "
+	}
+	switch {
+	case len(shown) > 0:
+		head += plural(len(shown), "cluster differs", "clusters differ") + unchanged(plans, shown) + "\n\n**" + Count(shown).words() + "**\n\n"
+	case len(o.Problems) > 0:
+		head += "nothing else differs\n\n"
+	default:
+		head += "nothing differs\n"
+	}
+	head += problemsMarkdown(o.Problems, limit/3)
+	_, err := io.WriteString(w, fitted(head, shown, limit))
+	return err
+}
+
+// problemsMarkdown lists problems in at most so many bytes.
+func problemsMarkdown(problems []Finding, limit int) string {
+	if len(problems) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for i, f := range problems {
+		place := f.File
+		if f.Line > 0 {
+			place += fmt.Sprintf(":%d", f.Line)
+			if f.Column > 0 {
+				place += fmt.Sprintf(":%d", f.Column)
+			}
+		}
+		item := "- "
+		if place != "" {
+			item += code(cut(place, longLine)) + ": "
+		}
+		item += prose(cut(f.Message, longSentence)) + "\n"
+		if b.Len()+len(item) > limit {
+			b.WriteString("- and " + plural(len(problems)-i, "problem", "problems") + " more: `stevedore validate` says them all\n")
+			break
+		}
+		b.WriteString(item)
+	}
+	return b.String() + "\nOf a cluster with a problem there is no plan.\n\n"
+}
+
+// fitted is the head and each cluster in as much detail as there is room for.
+func fitted(head string, plans []plan.Plan, limit int) string {
+	const note = 400 // room for what is said about what was left out
+	level := make([]detail, len(plans))
+	made := make([]string, len(plans))
+	size := len(head)
+	for i, p := range plans {
+		level[i] = details - 1
+		made[i] = clusterMarkdown(p, level[i])
+		size += len(made[i])
+	}
+	lowered := map[detail]int{}
+	room := limit
+	for to := details - 2; to >= headline && size > room; to-- {
+		room = limit - note
+		for i := len(plans) - 1; i >= 0 && size > room; i-- {
+			size -= len(made[i])
+			level[i] = to
+			made[i] = clusterMarkdown(plans[i], to)
+			size += len(made[i])
+			lowered[to]++
+		}
+	}
+	dropped := 0
+	for i := len(plans) - 1; i >= 0 && size > room; i-- {
+		size -= len(made[i])
+		made[i] = ""
+		dropped++
+	}
+	var says []string
+	if dropped > 0 {
+		says = append(says, plural(dropped, "cluster", "clusters")+" altogether")
+	}
+	for at := headline; at < details-1; at++ {
+		if n := lowered[at] - dropped; n > 0 && leftOut[at] != "" {
+			says = append(says, leftOut[at]+" of "+plural(n, "cluster", "clusters"))
+		}
+	}
+	text := head + strings.Join(made, "")
+	if len(says) > 0 {
+		text += "\n**Left out, for the comment would be too long:** " + strings.Join(says, "; ") + ". `stevedore diff` prints everything.\n"
+	}
+	return text
+}
+
+// clusterMarkdown is one cluster: what asks for a person is open, the rest is
+// folded.
+func clusterMarkdown(p plan.Plan, level detail) string {
+	var b strings.Builder
+	name := code(cut(title(p), longLine))
+	if level == headline {
+		b.WriteString("- " + name + ": " + Count([]plan.Plan{p}).words() + "\n")
+		return b.String()
+	}
+	for _, gate := range p.Refused {
+		fmt.Fprintf(&b, "- %s **refused**, %s: %s\n", name, code(cut(gate.Name, longLine)), prose(cut(gate.Message, longSentence)))
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	open := ""
+	if len(p.Refused)+len(p.Operations) > 0 {
+		open = " open"
+	}
+	fmt.Fprintf(&b, "<details%s><summary>%s: %s</summary>\n\n", open, htmlCode(cut(title(p), longLine)), Count([]plan.Plan{p}).words())
+	for i, says := range basis(p) {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(prose(cut(says, longLine)))
+	}
+	b.WriteString("\n\n")
+	operationsMarkdown(&b, p, level)
+	if level >= risks {
+		listMarkdown(&b, "At risk", len(p.AtRisk), func(i int) string {
+			return code(cut(p.AtRisk[i].Subject, longLine)) + ": " + prose(cut(p.AtRisk[i].Why, longSentence))
+		})
+		listMarkdown(&b, "Not known", len(p.Unknown), func(i int) string { return prose(cut(p.Unknown[i], longSentence)) })
+	}
+	if level >= objects && len(p.Objects) > 0 {
+		b.WriteString("**Objects**\n\n" + block("diff", objectLines(p, level)) + "\n")
+	}
+	b.WriteString("</details>\n\n")
+	return b.String()
+}
+
+func listMarkdown(b *strings.Builder, head string, n int, item func(int) string) {
+	if n == 0 {
+		return
+	}
+	b.WriteString("**" + head + "**\n\n")
+	for i := range n {
+		b.WriteString("- " + item(i) + "\n")
+	}
+	b.WriteString("\n")
+}
+
+func operationsMarkdown(b *strings.Builder, p plan.Plan, level detail) {
+	if len(p.Operations) == 0 {
+		return
+	}
+	b.WriteString("**Operations, in order**\n\n")
+	for i, o := range p.Operations {
+		fmt.Fprintf(b, "%d. **%s** %s", i+1, prose(cut(o.Kind, longLine)), prose(cut(o.Summary, longSentence)))
+		var takes []string
+		if o.Restarts > 0 {
+			takes = append(takes, plural(o.Restarts, "pod restarts", "pods restart"))
+		}
+		if text := estimate(o.Estimate); text != "" {
+			takes = append(takes, text)
+		}
+		if len(takes) > 0 {
+			b.WriteString(" – " + prose(cut(strings.Join(takes, ", "), longSentence)))
+		}
+		b.WriteString("\n")
+		if level >= risks {
+			for _, gate := range o.Gates {
+				fmt.Fprintf(b, "   - gate %s: %s\n", code(cut(gate.Name, longLine)), prose(cut(gate.Message, longSentence)))
+			}
+		}
+		if level >= steps {
+			for _, step := range o.Steps {
+				fmt.Fprintf(b, "   - %s %s", prose(cut(step.Action, longLine)), code(cut(step.Target, longLine)))
+				if step.Detail != "" {
+					b.WriteString(": " + prose(cut(step.Detail, longSentence)))
+				}
+				b.WriteString("\n")
+			}
+		}
+	}
+	b.WriteString("\n")
+	if text := estimate(p.Estimate); text != "" && len(p.Operations) > 1 {
+		b.WriteString("In all " + plural(p.Restarts, "pod restarts", "pods restart") + ", " + prose(cut(text, longSentence)) + "\n\n")
+	}
+}
+
+// objectLines are in the form of a diff: the sign stands first, so that platforms
+// colour it.
+func objectLines(p plan.Plan, level detail) []string {
+	diffSign := map[string]string{"~": "!", "?": "!", ">": "!"}
+	mark := func(sign string) string {
+		if other, ok := diffSign[sign]; ok {
+			return other
+		}
+		return sign
+	}
+	var lines []string
+	for _, o := range p.Objects {
+		head := mark(sign(o.Change)) + " " + objectName(p, o) + " (" + objectNote(o) + ")"
+		if o.Why != "" {
+			head += ": " + o.Why
+		}
+		lines = append(lines, plain(cut(head, longSentence)))
+		if level < fields {
+			continue
+		}
+		for _, field := range o.Fields {
+			first, rest := fieldLines(field)
+			text := mark(string(first.sign)) + "   " + first.text
+			if note := plain(fieldNote(o, field)); note != "" {
+				text += "  [" + note + "]"
+			}
+			lines = append(lines, cut(text, longLine))
+			for _, l := range rest {
+				lines = append(lines, cut(string(l.sign)+"     "+l.text, longLine))
+			}
+		}
+	}
+	return lines
+}

@@ -1,0 +1,128 @@
+// Package planprint prints plans: as text for a terminal, as Markdown for the
+// comment of a pull request, as JSON, as SARIF and as the annotations of CI
+// platforms. What it prints comes from people who may mean harm: each format
+// masks what Secrets hold and escapes what its reader would act on. It is pure:
+// it knows no clock, no terminal and no environment.
+package planprint
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/ops/plan"
+)
+
+// Fit returns copies of plans that are fit to be printed, sorted by cluster: no
+// value of a Secret is in them, and no list is nil. Each format calls it.
+func Fit(plans []plan.Plan) []plan.Plan {
+	fit := make([]plan.Plan, len(plans))
+	for i, p := range plans {
+		p.Objects = slices.Clone(p.Objects)
+		for k := range p.Objects {
+			object := &p.Objects[k]
+			object.Why = compare.MaskMessage(object.Key, object.Why)
+			changes := make([]compare.FieldChange, len(object.Fields))
+			for f, field := range object.Fields {
+				changes[f] = field.FieldChange
+			}
+			fields := slices.Clone(object.Fields)
+			for f, masked := range compare.MaskChanges(object.Key, changes) {
+				fields[f].FieldChange = masked
+				fields[f].Why = compare.MaskMessage(object.Key, fields[f].Why)
+			}
+			object.Fields = fields
+		}
+		p.Objects = orEmpty(p.Objects)
+		p.Operations = slices.Clone(orEmpty(p.Operations))
+		for k := range p.Operations {
+			p.Operations[k].Steps = orEmpty(p.Operations[k].Steps)
+		}
+		p.Refused, p.AtRisk, p.Unknown = orEmpty(p.Refused), orEmpty(p.AtRisk), orEmpty(p.Unknown)
+		fit[i] = p
+	}
+	slices.SortStableFunc(fit, func(a, b plan.Plan) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return fit
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// differing are the plans that would do something, or are refused.
+func differing(plans []plan.Plan) []plan.Plan {
+	return slices.DeleteFunc(slices.Clone(plans), func(p plan.Plan) bool { return p.Empty() })
+}
+
+// Totals count what plans hold.
+type Totals struct {
+	// Clusters that differ, of All.
+	Clusters, All int
+	// New clusters among them.
+	New        int
+	Objects    int
+	Operations int
+	Restarts   int
+	// Refused counts gates, and objects that are refused without one.
+	Refused int
+	// Deleted are objects that will be removed.
+	Deleted int
+	AtRisk  int
+}
+
+// Count counts over plans.
+func Count(plans []plan.Plan) Totals {
+	t := Totals{All: len(plans)}
+	for _, p := range plans {
+		if p.Empty() {
+			continue
+		}
+		t.Clusters++
+		if p.Basis.New {
+			t.New++
+		}
+		t.Objects += len(p.Objects)
+		t.Operations += len(p.Operations)
+		t.Restarts += p.Restarts
+		t.Refused += len(p.Refused)
+		t.AtRisk += len(p.AtRisk)
+		for _, object := range p.Objects {
+			if object.Change == plan.Removed {
+				t.Deleted++
+			}
+			if object.Class == plan.Refused && len(p.Refused) == 0 {
+				t.Refused++
+			}
+		}
+	}
+	return t
+}
+
+// words are the totals of one cluster or of all, without what is none of.
+func (t Totals) words() string {
+	var parts []string
+	say := func(n int, one, many string) {
+		if n != 0 {
+			parts = append(parts, plural(n, one, many))
+		}
+	}
+	say(t.Refused, "refused", "refused")
+	say(t.Operations, "operation", "operations")
+	say(t.Restarts, "pod restarts", "pods restart")
+	say(t.AtRisk, "at risk", "at risk")
+	say(t.Deleted, "object deleted", "objects deleted")
+	say(t.Objects, "object differs", "objects differ")
+	if len(parts) == 0 {
+		return "nothing differs"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// title names a plan's cluster.
+func title(p plan.Plan) string { return p.Namespace + "/" + p.Name }
