@@ -227,7 +227,7 @@ func operationsMarkdown(b *strings.Builder, p plan.Plan, level detail) {
 	}
 	b.WriteString("**Operations, in order**\n\n")
 	for i, o := range p.Operations {
-		fmt.Fprintf(b, "%d. **%s** %s", i+1, prose(cut(o.Kind, longLine)), prose(cut(o.Summary, longSentence)))
+		fmt.Fprintf(b, "%d. **%s**: %s", i+1, prose(cut(o.Kind, longLine)), prose(cut(o.Summary, longSentence)))
 		var takes []string
 		if o.Restarts > 0 {
 			takes = append(takes, plural(o.Restarts, "pod restarts", "pods restart"))

@@ -164,7 +164,7 @@ func (t *textWriter) cluster(p plan.Plan) {
 }
 
 func (t *textWriter) operation(n int, o plan.Operation) {
-	t.headed(4, magenta, fmt.Sprintf("%d. %s", n, o.Kind), o.Summary)
+	t.headed(4, magenta, fmt.Sprintf("%d. %s:", n, o.Kind), o.Summary)
 	for _, gate := range o.Gates {
 		t.headed(8, yellow, "gate "+gate.Name+":", gate.Message)
 	}
