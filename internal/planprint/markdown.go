@@ -283,7 +283,7 @@ func objectLines(p plan.Plan, level detail) []string {
 		for _, field := range o.Fields {
 			first, rest := fieldLines(field)
 			text := mark(string(first.sign)) + "   " + first.text
-			if note := plain(fieldNote(o, field)); note != "" {
+			if note := plain(fieldNote(p, o, field)); note != "" {
 				text += "  [" + note + "]"
 			}
 			lines = append(lines, cut(text, longLine))

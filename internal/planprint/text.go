@@ -198,7 +198,7 @@ func (t *textWriter) object(p plan.Plan, o plan.Object) {
 	}
 	for _, field := range o.Fields {
 		head, rest := fieldLines(field)
-		note := plain(fieldNote(o, field))
+		note := plain(fieldNote(p, o, field))
 		if note != "" {
 			note = "  [" + note + "]"
 		}

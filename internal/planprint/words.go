@@ -2,6 +2,7 @@ package planprint
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -180,16 +181,21 @@ func objectNote(o plan.Object) string {
 	return note
 }
 
-// fieldNote is a field's class where the object's does not say it already.
-func fieldNote(o plan.Object, f plan.Field) string {
+// fieldNote is what is to be said of a field that its object and the refusals
+// above it do not say already.
+func fieldNote(p plan.Plan, o plan.Object, f plan.Field) string {
 	var parts []string
 	if f.Class != "" && f.Class != o.Class {
 		parts = append(parts, string(f.Class))
 	}
+	refused := func(g plan.Gate) bool { return g.Name == f.Gate }
+	if f.Why == o.Why && f.Why != "" {
+		return strings.Join(parts, ": ")
+	}
 	if f.Gate != "" {
 		parts = append(parts, f.Gate)
 	}
-	if f.Why != "" {
+	if f.Why != "" && !slices.ContainsFunc(p.Refused, refused) {
 		parts = append(parts, f.Why)
 	}
 	return strings.Join(parts, ": ")
