@@ -100,13 +100,13 @@ func (a *Applier) setID(u *unstructured.Unstructured, cluster string) string {
 // Foresee says why Sync could not write an object, as far as that can be known
 // without a request: an *ImmutableError, a *NotOursError, ErrBeingDeleted, or
 // nil.
-func (a *Applier) Foresee(cluster string, u *unstructured.Unstructured) error {
+func (a *Applier) Foresee(cluster string, u *unstructured.Unstructured, adopt ...Adoption) error {
 	p := prepare(u, cluster, a.setID(u, cluster))
 	live := a.live.lookup(p.key)
 	if ok, _ := a.owns.inSync(p, live); ok {
 		return nil
 	}
-	if _, err := foresee(p, live, cluster); err != nil {
+	if _, err := foresee(p, live, cluster, first(adopt)); err != nil {
 		return &ObjectError{Key: p.key, Err: err}
 	}
 	return nil

@@ -32,7 +32,7 @@ var ErrBeingDeleted = errors.New("it is being deleted; it is made anew once it i
 // NotOursError is an object that exists and that we did not make.
 type NotOursError struct {
 	Key compare.Key
-	// Owner is the cluster that the live object says it belongs to, or "".
+	// Owner says in words who looks after the live object (OwnerOf), or "".
 	Owner string
 	// Cluster is the one that wants it.
 	Cluster string
@@ -40,7 +40,8 @@ type NotOursError struct {
 
 func (e *NotOursError) Error() string {
 	if e.Owner != "" {
-		return fmt.Sprintf("it exists and belongs to the cluster %q: two clusters cannot share an object, rename one", e.Owner)
+		return fmt.Sprintf("it exists and belongs to %s: two cannot share an object, rename one, or end the other's care for it and label it %s=%s",
+			e.Owner, names.ClusterLabel, e.Cluster)
 	}
 	return fmt.Sprintf("it exists already and was not made by stevedore: remove or rename it, or label it %s=%s to have it taken over",
 		names.ClusterLabel, e.Cluster)

@@ -48,8 +48,9 @@ const maxAccepted = 4096
 // all; what is in sync costs no request. The failure of one object does not
 // stop the others; the error joins all of SyncResult.Failed. Only a refusal of
 // BeforeWrite (ErrStopped), the end of ctx and a namespace that is missing or
-// terminating stop the rest. Objects are not changed and may be shared.
-func (a *Applier) Sync(ctx context.Context, namespace, cluster string, effective []*unstructured.Unstructured) (SyncResult, error) {
+// terminating stop the rest. Objects are not changed and may be shared. What
+// exists and was not made by us is refused, unless an adoption takes it.
+func (a *Applier) Sync(ctx context.Context, namespace, cluster string, effective []*unstructured.Unstructured, adopt ...Adoption) (SyncResult, error) {
 	var result SyncResult
 	own := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	if err := a.live.EnsureKinds(ctx, namespace, own); err != nil {
@@ -107,7 +108,7 @@ func (a *Applier) Sync(ctx context.Context, namespace, cluster string, effective
 	todo = slices.Insert(todo, 0, prepare(parent, cluster, ""))
 
 	for i, p := range todo {
-		written, err := a.syncOne(ctx, p, cluster)
+		written, err := a.syncOne(ctx, p, cluster, first(adopt))
 		switch {
 		case err == nil && written:
 			result.Written = append(result.Written, p.key)
@@ -168,7 +169,7 @@ func (a *Applier) admit(ctx context.Context, namespace, cluster string, u *unstr
 
 // syncOne brings one object into sync; written is false where no request
 // was needed.
-func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string) (written bool, err error) {
+func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string, adoption Adoption) (written bool, err error) {
 	live := a.live.lookup(p.key)
 	ok, why := a.owns.inSync(p, live)
 	if ok {
@@ -181,9 +182,15 @@ func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string) (writ
 			return false, err
 		}
 	}
-	changes, err := foresee(p, live, cluster)
+	changes, err := foresee(p, live, cluster, adoption)
 	if err != nil {
 		return false, err
+	}
+	if live != nil && ours(p, live, cluster) != nil {
+		// Nobody may have made it theirs since it was looked at.
+		p.sent = p.sent.DeepCopy()
+		p.sent.SetResourceVersion(live.GetResourceVersion())
+		why = "it exists and is taken over"
 	}
 	if live != nil && live.GetAnnotations()[names.AppliedAnnotation] == p.hash {
 		// What is wanted is what we applied: somebody changed it back.
@@ -218,14 +225,14 @@ func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string) (writ
 }
 
 // foresee is what would change, or why it cannot, without a request.
-func foresee(p prepared, live *object, cluster string) ([]compare.FieldChange, error) {
+func foresee(p prepared, live *object, cluster string, adoption Adoption) ([]compare.FieldChange, error) {
 	if live == nil {
 		return nil, nil
 	}
 	if live.GetDeletionTimestamp() != nil {
 		return nil, ErrBeingDeleted
 	}
-	if err := ours(p, live, cluster); err != nil {
+	if err := ours(p, live, cluster); err != nil && !adoptable(live, cluster, adoption) {
 		return nil, err
 	}
 	changes := compare.Diff(p.sent, live.Unstructured, live.ownedSet())
@@ -238,15 +245,17 @@ func foresee(p prepared, live *object, cluster string) ([]compare.FieldChange, e
 // ours refuses a live object that we did not make. Our label on it, with this
 // cluster's name, is a person's word that it may be taken over.
 func ours(p prepared, live *object, cluster string) error {
-	switch label := live.GetLabels()[names.ClusterLabel]; {
-	case label == cluster:
+	if Ours(live.Unstructured, cluster) || live.GetLabels()[names.ClusterLabel] == "" && len(live.owned) > 0 {
 		return nil
-	case label != "":
-		return &NotOursError{Key: p.key, Owner: label, Cluster: cluster}
-	case len(live.owned) > 0 || live.GetAnnotations()[names.AppliedAnnotation] != "":
-		return nil // somebody took the label off
 	}
-	return &NotOursError{Key: p.key, Cluster: cluster}
+	return &NotOursError{Key: p.key, Owner: OwnerOf(live.Unstructured, cluster), Cluster: cluster}
+}
+
+func first(adopt []Adoption) Adoption {
+	if len(adopt) == 0 {
+		return AdoptNever
+	}
+	return adopt[0]
 }
 
 // apply is the server-side apply. It is forced: what the effective object names

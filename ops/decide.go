@@ -47,7 +47,7 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 
 	t.effective()
 	t.cure()
-	t.d2.Apply, t.d2.Prune = true, true
+	t.d2.Apply, t.d2.Prune, t.d2.Adopt = true, true, t.adoption()
 	t.verify()
 	return t.finish(&record)
 }

@@ -139,7 +139,7 @@ func TestWhoMayTouchACluster(t *testing.T) {
 		{"two sources want it now", func(s *situation) { s.o.OtherOwner = "dir:/x" }, "another-owner", true},
 		{"its definition is gone", func(s *situation) { s.d.Removed = true }, "orphaned", true},
 		{"a pod of another cluster", func(s *situation) { s.o.Database.Pods[1].ClusterID = "id-2" }, "foreign-cluster-id", true},
-		{"an object of another", func(s *situation) { s.o.Foreign = []string{"Service crate-c"} }, "object-not-ours", true},
+		{"an object of another", func(s *situation) { s.o.Foreign = []ops.Foreign{{Object: "Service crate-c", Owner: "the cluster d"}} }, "object-not-ours", true},
 		{"paused in the definition", func(s *situation) { s.d.Paused = true }, "paused", false},
 		{"paused by command", func(s *situation) { s.o.Commands.Paused = "true" }, "paused", false},
 		{"released by command", func(s *situation) { s.o.Commands.Released = "true" }, "released", false},

@@ -46,6 +46,8 @@ type Decision struct {
 	// Prune says whether objects that are wanted no longer may be removed; never
 	// StatefulSets, claims or Secrets.
 	Prune bool
+	// Adopt says which objects that others made may be applied to (AdoptNever, …).
+	Adopt string
 	// Effective is what Materialise turns the wanted objects into.
 	Effective Effective
 	// Harmless actions never wait behind a disruptive one.

@@ -210,14 +210,6 @@ func (t *turn) renamed() bool {
 	return true
 }
 
-func (t *turn) notOurs() bool {
-	reason, refused := gates.ObjectNotOurs(t.o.Foreign)
-	if refused {
-		t.refusal(reason)
-	}
-	return refused
-}
-
 // takeUp makes a render the one that is worked on.
 func (t *turn) takeUp() {
 	t.r.Owner, t.r.Seen = t.d.Owner, ""

@@ -43,9 +43,8 @@ type Observed struct {
 	Claims      []Claim
 	Secrets     []Secret
 	Budgets     []ObservedBudget
-	// Foreign are objects of a wanted kind and name that exist and are not
-	// ours: "Service crate-x".
-	Foreign []string
+	// Foreign are objects of a wanted kind and name that exist and are not ours.
+	Foreign []Foreign
 	// OtherOwner is another source that wants the same cluster now; "" if none.
 	OtherOwner string
 	Commands   Commands

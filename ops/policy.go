@@ -27,6 +27,9 @@ type Policy struct {
 	// MaxDisruptedClusters is how many clusters may be disrupted at the same time;
 	// default 1.
 	MaxDisruptedClusters int
+	// Adoption of objects that others made: AdoptNever, AdoptUnowned (the default)
+	// or AdoptAlways.
+	Adoption string
 	// ReadingAge is how old a reading of the database may be; default 120 s.
 	ReadingAge time.Duration
 	// Poll is how soon to look again, at the latest, while something is in progress;

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,9 @@ prefix CRATEDB_OPERATOR_.`,
 			}
 			if policy.MaxDisruptedClusters < 1 {
 				return errors.New("--max-disrupted-clusters must be at least 1")
+			}
+			if !slices.Contains([]string{ops.AdoptNever, ops.AdoptUnowned, ops.AdoptAlways}, policy.Adoption) {
+				return fmt.Errorf("--adoption %q is not known: write never, if-unowned or always", policy.Adoption)
 			}
 			config, err := rendering.config()
 			if err != nil {
@@ -123,6 +127,7 @@ prefix CRATEDB_OPERATOR_.`,
 	flags.StringVar(&lease.Identity, "lease-identity", "", "who holds it (default: host name and process)")
 	flags.DurationVar(&lease.Duration, "lease-duration", 15*time.Second, "how long a Lease lasts that is not renewed")
 	flags.IntVar(&policy.MaxDisruptedClusters, "max-disrupted-clusters", 1, "clusters that one commit may disrupt at the same time")
+	flags.StringVar(&policy.Adoption, "adoption", ops.AdoptUnowned, "which objects that exist and that others made become a cluster's: never, if-unowned or always (a definition's own wins)")
 	flags.IntVar(&parallelWrite, "max-concurrent-writes", 16, "clusters that write to the API server at the same time")
 	flags.DurationVar(&policy.BootstrapTimeout, "bootstrap-timeout", 0, "when a bootstrap is reported as failed; it goes on (default 30m, a definition's own wins)")
 	for _, wait := range []struct {

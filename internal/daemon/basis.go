@@ -101,7 +101,7 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 
 // othersObjects are objects of wanted names that are not ours, Secrets left out:
 // a role for plans may not read them.
-func (w *worker) othersObjects(ctx context.Context) ([]string, error) {
+func (w *worker) othersObjects(ctx context.Context) ([]ops.Foreign, error) {
 	plain := slices.DeleteFunc(slices.Clone(w.rendered.Objects), func(o *unstructuredObject) bool { return compare.KeyOf(o).IsSecret() })
 	return w.foreign(ctx, plain)
 }

@@ -7,15 +7,17 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
 )
 
 // foreign finds objects that have a wanted name and are not ours. The watches
 // show only what carries our label, so an object that they do not have is
 // asked for once before it is made: server-side apply would take it over.
-func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]string, error) {
-	var found []string
+func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]ops.Foreign, error) {
+	var found []ops.Foreign
 	var kinds []schema.GroupVersionKind
 	for _, object := range wanted {
 		if kind := object.GroupVersionKind(); !slices.Contains(kinds, kind) {
@@ -28,8 +30,8 @@ func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]s
 	for _, object := range wanted {
 		key := compare.KeyOf(object)
 		if live, ok := w.live.Get(key); ok {
-			if notOurs(live, w.key.Name) {
-				found = append(found, key.Kind+" "+key.Name)
+			if !apply.Ours(live, w.key.Name) {
+				found = append(found, foreign(live, w.key.Name))
 			}
 			continue
 		}
@@ -37,18 +39,16 @@ func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]s
 		if err != nil {
 			return nil, fmt.Errorf("looking whether %s exists: %w", key, err)
 		}
-		if live == nil || !notOurs(live, w.key.Name) {
-			continue
+		if live != nil && !apply.Ours(live, w.key.Name) {
+			found = append(found, foreign(live, w.key.Name))
 		}
-		found = append(found, key.Kind+" "+key.Name)
 	}
 	return found, nil
 }
 
-// notOurs says that a live object is another's. One without the label that we
-// have applied before is still ours: somebody took the label off, which is
-// drift. (A Secret carries no mark of an apply: it is then another's.)
-func notOurs(live *unstructuredObject, cluster string) bool {
-	label := live.GetLabels()[names.ClusterLabel]
-	return label != cluster && (label != "" || live.GetAnnotations()[names.AppliedAnnotation] == "")
+func foreign(live *unstructuredObject, cluster string) ops.Foreign {
+	return ops.Foreign{
+		Object: live.GetKind() + " " + live.GetName(), Owner: apply.OwnerOf(live, cluster), Data: apply.HoldsData(live),
+		Set: live.GetKind() == "StatefulSet", OfCluster: live.GetLabels()[names.ClusterLabel] != "",
+	}
 }

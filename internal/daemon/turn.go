@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
@@ -136,7 +137,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 
 	wrote := false
 	if decision.Apply {
-		if wrote, err = w.sync(ctx, s.desired, decision.Effective, effective); err != nil {
+		if wrote, err = w.sync(ctx, s.desired, decision, effective); err != nil {
 			return 0, err
 		}
 	}
@@ -250,7 +251,7 @@ func (w *worker) classify(revision string, saved ops.Saved) []ops.Change {
 }
 
 // sync applies the effective objects; wrote is true when a request left.
-func (w *worker) sync(ctx context.Context, desired ops.Desired, effective ops.Effective, objects []*unstructuredObject) (wrote bool, err error) {
+func (w *worker) sync(ctx context.Context, desired ops.Desired, decision ops.Decision, objects []*unstructuredObject) (wrote bool, err error) {
 	if w.syncFor != desired.Revision {
 		w.syncFails, w.syncAfter, w.syncFor = 0, time.Time{}, desired.Revision
 	}
@@ -263,7 +264,7 @@ func (w *worker) sync(ctx context.Context, desired ops.Desired, effective ops.Ef
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
-	result, err := w.applier.Sync(ctx, w.key.Namespace, w.key.Name, objects)
+	result, err := w.applier.Sync(ctx, w.key.Namespace, w.key.Name, objects, apply.Adoption(decision.Adopt))
 	if errors.Is(err, ErrNotLeader) || errors.Is(err, errSuperseded) || ctx.Err() != nil {
 		return false, err
 	}
@@ -286,7 +287,7 @@ func (w *worker) sync(ctx context.Context, desired ops.Desired, effective ops.Ef
 		return len(result.Written) > 0, nil
 	}
 	w.syncFails, w.syncAfter = 0, time.Time{}
-	now := ops.Applied{Revision: desired.Revision, Effective: effective}
+	now := ops.Applied{Revision: desired.Revision, Effective: decision.Effective}
 	if len(result.Written) == 0 {
 		if w.applied.Revision != now.Revision || !w.applied.Effective.Equal(now.Effective) {
 			w.applied = now

@@ -40,7 +40,7 @@ type model struct {
 	applied ops.Applied
 	// The rest of the basis stays as it was seen.
 	commands    ops.Commands
-	foreign     []string
+	foreign     []ops.Foreign
 	otherOwner  string
 	applyErrors []string
 	disrupted   []string

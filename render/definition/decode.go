@@ -278,7 +278,7 @@ func operationsOf(n *yaml.Node) Operations {
 		BootstrapTimeout: duration(n, "bootstrapTimeout"), ScaleTimeout: duration(n, "scaleTimeout"),
 		RestartTimeout: duration(n, "restartTimeout"), BudgetTimeout: duration(n, "budgetTimeout"),
 		Unreplicated: str(n, "unreplicated"), SettledYellow: str(n, "settledYellow"),
-		RestartBy: str(n, "restartBy"), Base: str(n, "base"),
+		RestartBy: str(n, "restartBy"), Adoption: str(n, "adoption"), Base: str(n, "base"),
 	}
 	for _, c := range located.Items(located.Get(n, "consent")) {
 		o.Consent = append(o.Consent, Consent(c.Value))

@@ -170,6 +170,7 @@ func operations() field {
 		oneOf("unreplicated", "proceed", "refuse"),
 		oneOf("settledYellow", "refuse", "proceed"),
 		oneOf("restartBy", "pod", "zone"),
+		oneOf("adoption", "never", "if-unowned", "always"),
 		refused("maintenanceWindows", "maintenance-windows-not-supported: restarts begin as soon as they are safe, whatever the time: leave the field out, and pause the cluster until its hour"),
 		text("base", checkBase),
 		refused("snapshotNewerThan", "snapshot-newer-than-not-supported: not supported yet: leave the field out"),

@@ -143,6 +143,7 @@ type Operations struct {
 	Unreplicated     string        // proceed (default) | refuse
 	SettledYellow    string        // refuse (default) | proceed
 	RestartBy        string        // pod (default) | zone
+	Adoption         string        // never | if-unowned | always; "" = the daemon's
 	Base             string        // version of render/base; "" = what the record pins
 }
 

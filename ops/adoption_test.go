@@ -1,0 +1,54 @@
+package ops_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// What a policy of adoption takes, and what it never takes.
+func TestWhichObjectsOfOthersBecomeACluster(t *testing.T) {
+	nobodys := ops.Foreign{Object: "Service crate-c"}
+	helms := ops.Foreign{Object: "Service crate-c", Owner: "the Helm release shop"}
+	secret := ops.Foreign{Object: "Secret s", Data: true}
+	set := ops.Foreign{Object: "StatefulSet crate-data-hot-c", Data: true, Set: true}
+	other := ops.Foreign{Object: "Service crate-c", Owner: "the cluster d", OfCluster: true}
+	for _, c := range []struct {
+		name, definition, daemon string
+		found                    ops.Foreign
+		taken                    bool
+	}{
+		{"by default what nobody owns", "", "", nobodys, true},
+		{"by default nothing of another manager", "", "", helms, false},
+		{"by default no Secret", "", "", secret, false},
+		{"by default no StatefulSet", "", "", set, false},
+		{"by default nothing of another cluster", "", "", other, false},
+		{"never", "never", "", nobodys, false},
+		{"never, by the daemon", "", "never", nobodys, false},
+		{"the definition wins over the daemon", "if-unowned", "never", nobodys, true},
+		{"always takes from another manager", "always", "", helms, true},
+		{"always takes a Secret", "always", "", secret, true},
+		{"always takes no StatefulSet", "always", "", set, false},
+		{"always takes nothing of another cluster", "always", "", other, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			s.d.Operations.Adoption = c.definition
+			s.o.Foreign = []ops.Foreign{c.found}
+			d := ops.Decide(s.d, s.o, s.r, ops.Policy{Adoption: c.daemon}, s.o.At)
+			assert.Equal(t, c.taken, d.Apply)
+			if c.taken {
+				assert.Empty(t, d.Refusals)
+				assert.NotEmpty(t, d.Adopt)
+				return
+			}
+			if assert.Len(t, d.Refusals, 1) {
+				assert.Equal(t, "object-not-ours", d.Refusals[0].Name)
+				assert.Contains(t, d.Refusals[0].Message, c.found.Object)
+				assert.Contains(t, d.Refusals[0].Message, c.found.Owner)
+			}
+		})
+	}
+}
