@@ -99,7 +99,7 @@ func (t *turn) grow() {
 		return
 	}
 	op := *t.r.Operation
-	if t.growTakenBack(&op) {
+	if t.growTakenBack(&op) && !t.claimsUnsaid(&op) {
 		// What has been added leaves as in any shrink.
 		t.r.Operation = nil
 		return

@@ -45,7 +45,7 @@ func (t *turn) mends() string {
 	for i := range t.o.Pods {
 		p := &t.o.Pods[i]
 		live := t.live(p.Set)
-		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || !t.pendingRestart(p.Set) || turn != "" && turn != p.Set && (t.pendingRestart(turn) || !t.joinedOnLive(turn)) {
+		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || !t.pendingRestart(p.Set) || turn != "" && turn != p.Set && (t.pendingRestart(turn) && !t.othersFirst(turn) || !t.joinedOnLive(turn)) {
 			continue
 		}
 		if t.unprovenBeside(p.Set) {
@@ -74,6 +74,21 @@ func (t *turn) unprovenBeside(set string) bool {
 	for _, s := range t.r.Sets {
 		if s.Name != set && s.Replicas > 0 && !t.pendingRestart(s.Name) && !t.joinedOnLive(s.Name) {
 			return t.contact() || set != t.soleVoter()
+		}
+	}
+	return false
+}
+
+// othersFirst: another set has pods on its live template, or has them made on it,
+// and none of them has joined. Another new template waits for that one, unless the
+// set fails itself: it may be what everything waits for.
+func (t *turn) othersFirst(set string) bool {
+	if t.failing(set) || !t.contact() && set == t.soleVoter() {
+		return false
+	}
+	for _, s := range t.r.Sets {
+		if s.Name != set && s.Replicas > 0 && t.unprovenPods(s.Name) {
+			return true
 		}
 	}
 	return false

@@ -111,7 +111,7 @@ func (t *turn) effective() {
 			// A new group: there is nothing to keep.
 		case s.Name == mends:
 			e.KeepGateway = kept || present
-		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue()) && !t.unstarted():
+		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue() || t.othersFirst(s.Name)) && !t.unstarted():
 			e.Template = TemplateKept
 		default:
 			e.KeepGateway = present

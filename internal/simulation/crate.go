@@ -227,13 +227,16 @@ func (w *world) anyUp() bool {
 func (w *world) upVoters() (up int) {
 	for _, v := range w.voters {
 		for _, i := range w.used {
-			if l := &w.slots[i]; l.pod.up && l.volume.node == v && l.volume.cluster == 1 {
+			if l := &w.slots[i]; l.pod.up && l.volume.node == v && l.volume.cluster == 1 && !w.hangs(l) {
 				up++
 			}
 		}
 	}
 	return up
 }
+
+// hangs: the process runs and takes no part in the cluster.
+func (w *world) hangs(l *slot) bool { return w.templates[l.pod.template].bad == badHang }
 
 func (w *world) quorum() bool { return w.upVoters()*2 > len(w.voters) }
 
@@ -243,7 +246,7 @@ func (w *world) elect() {
 	}
 	for _, i := range w.used {
 		l := &w.slots[i]
-		if !l.pod.up || !l.set.eligible || l.volume.cluster != 1 || l.pod.terminating {
+		if !l.pod.up || !l.set.eligible || l.volume.cluster != 1 || l.pod.terminating || w.hangs(l) {
 			continue
 		}
 		w.master, w.masterUp = i, w.now

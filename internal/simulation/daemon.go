@@ -280,6 +280,9 @@ func (d *daemon) save(entry stored, next ops.Record) (stored, error) {
 		d.ownRecord = stored{}
 		return entry, errConflict
 	}
+	if w.stored.record.Hold == nil && next.Hold != nil {
+		w.holdRecorded(d)
+	}
 	w.stored = stored{exists: true, version: w.bump(kindRecord), record: next}
 	w.judge.recorded(w, &next)
 	if err := d.after(f); err != nil {

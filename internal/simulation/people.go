@@ -330,6 +330,15 @@ func (w *world) setByHand(s *setting, value string, transient bool) {
 	w.reroute = max(w.now, 1)
 }
 
+// holdRecorded: a daemon is about to hold the allocation. What somebody has set to
+// the very same value since its last look is taken for its own, and nothing that
+// can be read says otherwise.
+func (w *world) holdRecorded(d *daemon) {
+	if e := &w.enable; e.theirs == "primaries" && e.theirAt > 0 && e.theirAt.time().Sub(d.reading.At) >= 0 {
+		e.theirs, w.ambiguous = "all", true
+	}
+}
+
 // happenTo is what happens to machines, to watches and to daemons.
 func (w *world) happenTo(it Item, d *daemon) {
 	l := w.victim(it.A)

@@ -108,7 +108,20 @@ func (w *world) leaveShards(l *slot) {
 			s.delayUntil = w.now + minute
 		}
 		s.promote()
+		s.cutRecoveries()
 		s.stale()
+	}
+}
+
+// cutRecoveries ends those that have lost the copy that they read from.
+func (s *shard) cutRecoveries() {
+	if s.primaryActive() {
+		return
+	}
+	for i := range s.copies {
+		if c := &s.copies[i]; c.state == initializing && !c.primary {
+			c.state, c.due = onDisk, 0
+		}
 	}
 }
 
