@@ -25,11 +25,15 @@ func (t *turn) unproven(set string) *Pod {
 	return found
 }
 
+// hangsInBootstrap: a cluster that is being made does not come up on its first
+// template, and has another by now.
+func (t *turn) hangsInBootstrap() bool { return len(t.r.Sets) > 0 && !t.unstarted() }
+
 // cure makes a pod anew that does not run and whose template is not its set's any
 // more, whatever the health: that is how a bad definition is repaired. One at a
 // time, and never one that may be a member.
 func (t *turn) cure() {
-	if !t.r.Bootstrap.Done || t.blocked || t.d2.Disruptive != nil ||
+	if !t.r.Bootstrap.Done && !t.hangsInBootstrap() || t.blocked || t.d2.Disruptive != nil ||
 		t.restarting() && t.r.Operation.Step == StepStopped ||
 		!t.applied() || !t.o.Applied.Effective.Equal(t.d2.Effective) {
 		return

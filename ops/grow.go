@@ -24,6 +24,9 @@ func (t *turn) startGrow(masters bool) bool {
 	if !grows || t.growWaits() {
 		return grows
 	}
+	if !masters && t.newOnUnproven() {
+		return true
+	}
 	from := t.r.Sets
 	if !masters {
 		from = t.addedSets()

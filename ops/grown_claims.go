@@ -1,6 +1,10 @@
 package ops
 
-import "time"
+import (
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
 
 // claimLimit bounds how long a grow that is taken back waits for the claims that
 // it has brought about; a claim that is never made holds nothing up.
@@ -40,4 +44,23 @@ func (t *turn) claimsUnsaid(op *Operation) bool {
 		}
 	}
 	return unsaid
+}
+
+// newOnUnproven: a new group would be made on the wanted template, and another set
+// has pods on it of which none has joined yet.
+func (t *turn) newOnUnproven() bool {
+	for _, w := range t.d.Sets {
+		if recorded(t.r.Sets, w.Name) != nil {
+			continue
+		}
+		for _, s := range t.r.Sets {
+			if s.Replicas == 0 || !t.unprovenPods(s.Name) {
+				continue
+			}
+			c := t.nodes([]RecordedSet{s})
+			t.wait(gates.OtherPodDown(c.notJoined, c.notJoinedWhy))
+			return true
+		}
+	}
+	return false
 }

@@ -6,13 +6,20 @@ import "slices"
 // knows. The only node that may vote takes the contact with it when it hangs, and
 // so may the one that is being restarted.
 func (t *turn) isCurable(p *Pod) bool {
-	if p.Waiting != "" || t.contact() && !t.member(p.NodeName) {
+	if p.Waiting != "" || t.contact() && !t.member(p.NodeName) || t.comesUp() && t.elapsed(p.Created) > t.podLimit() {
 		return true
 	}
 	if t.restarting() && t.r.Operation.Restart.Pod == p.Name && t.r.Operation.Restart.PodUID != p.UID {
 		return true
 	}
 	return t.soleVoter() == p.Set
+}
+
+// comesUp: the cluster is being made or resumed, and has not answered yet. What it
+// waits for may be the pod that hangs.
+func (t *turn) comesUp() bool {
+	op := t.r.Operation
+	return !t.contact() && op != nil && (op.Kind == OperationBootstrap || op.Kind == OperationResume)
 }
 
 // soleVoter is the set of the only node that may vote; "" where there are more.
@@ -39,13 +46,13 @@ func (t *turn) mends() string {
 		turn = t.r.Operation.Restart.Set
 	}
 	// Another version comes by an upgrade only, and a new template to one set.
-	if t.blocked || t.parked || t.upgradeDue() && !t.upgrading() || turn != "" && t.r.Operation.Step == StepStopped {
+	if t.blocked || t.parked && !(t.r.Operation != nil && t.r.Operation.Kind == OperationResume) || t.upgradeDue() && !t.upgrading() || turn != "" && t.r.Operation.Step == StepStopped {
 		return ""
 	}
 	for i := range t.o.Pods {
 		p := &t.o.Pods[i]
 		live := t.live(p.Set)
-		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || !t.pendingRestart(p.Set) || turn != "" && turn != p.Set && (t.pendingRestart(turn) && !t.othersFirst(turn) || !t.joinedOnLive(turn)) {
+		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || !t.pendingRestart(p.Set) || t.turnFirst(turn, p.Set) {
 			continue
 		}
 		if t.unprovenBeside(p.Set) {
@@ -83,15 +90,26 @@ func (t *turn) unprovenBeside(set string) bool {
 // and none of them has joined. Another new template waits for that one, unless the
 // set fails itself: it may be what everything waits for.
 func (t *turn) othersFirst(set string) bool {
-	if t.failing(set) || !t.contact() && set == t.soleVoter() {
-		return false
+	if w := t.wanted(set); !t.contact() && w != nil && w.MasterEligible {
+		return false // without a master nobody joins
 	}
 	for _, s := range t.r.Sets {
-		if s.Name != set && s.Replicas > 0 && t.unprovenPods(s.Name) {
+		if s.Name != set && s.Replicas > 0 && t.unprovenPods(s.Name) && (!t.failing(set) || !t.contact() || !t.pendingRestart(s.Name)) {
 			return true
 		}
 	}
 	return false
+}
+
+// turnFirst: the set whose turn it is has to be proven before another is mended.
+func (t *turn) turnFirst(turn, set string) bool {
+	if turn == "" || turn == set {
+		return false
+	}
+	if t.othersFirst(turn) && (t.pendingRestart(turn) || !t.contact()) {
+		return false
+	}
+	return t.pendingRestart(turn) || !t.joinedOnLive(turn)
 }
 
 // ranOnLive: a pod that runs the set's live template has joined, now or in this

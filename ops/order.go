@@ -20,6 +20,7 @@ func (t *turn) start() {
 	for _, due := range []func() bool{
 		t.startResume,
 		t.startSuspend,
+		func() bool { return t.upgradeDue() && t.growsFirst() && t.startGrow(false) },
 		t.startUpgrade,
 		func() bool { return t.startGrow(true) },
 		func() bool { return t.startShrink(true) },

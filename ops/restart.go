@@ -191,6 +191,11 @@ func (t *turn) restart() {
 	}
 	restart.At, restart.By = at, by
 	t.aim(&op)
+	if op.Revision != t.d.Revision && op.Step == StepNext && t.unapplied(&restart) {
+		op.Revision, t.undo = t.d.Revision, restart.Set
+		t.r.Operation = &op
+		return
+	}
 	// One that is refused changes nothing of a restart that has stopped.
 	if op.Revision != t.d.Revision && !(t.blocked && op.Step == StepStopped) {
 		op.Revision = t.d.Revision
@@ -249,12 +254,20 @@ func (t *turn) nextStep(op *Operation) {
 	if t.r.Hold != nil {
 		t.giveBack() // a lost record's
 		if set := t.soleVoter(); !t.contact() && !t.blocked && t.pendingRestart(set) {
+			if op.Kind == OperationRestart && t.upgradeDue() {
+				t.r.Operation = nil // an upgrade brings it
+				return
+			}
 			r.Set, r.Remembered = set, "" // its new template may be what brings the contact back
 		}
 		return
 	}
-	if op.Kind == OperationRestart && (t.unequal() || t.upgradeDue()) && !t.blocked {
+	if op.Kind == OperationRestart && (t.unequal() || t.upgradeDue()) && !t.blocked && !(t.contact() && t.unprovenPods(r.Set)) {
 		// Each needs an operation of its own; what is left is restarted after it.
+		t.r.Operation = nil
+		return
+	}
+	if t.letsIn() {
 		t.r.Operation = nil
 		return
 	}
@@ -284,7 +297,7 @@ func (t *turn) nextStep(op *Operation) {
 	if t.blocked {
 		return // a refusal has said why
 	}
-	if reason, waits := gates.Contact(t.contact(), t.o.Database.Error); waits && t.pendingRestart(set) && set != t.soleVoter() && !t.failing(set) {
+	if reason, waits := gates.Contact(t.contact(), t.o.Database.Error); waits && t.pendingRestart(set) && set != t.soleVoter() && (!t.failing(set) || t.othersFirst(set)) {
 		// Nobody can say whether the last new template runs.
 		t.wait(reason)
 		return
@@ -470,6 +483,10 @@ func (t *turn) stoppedStep(op *Operation) {
 // stableStep: green with the same nodes for stableFor, counted from when the
 // hold was given back.
 func (t *turn) stableStep(op *Operation) {
+	if t.letsIn() {
+		t.r.Operation = nil
+		return
+	}
 	if t.readingWaits() || t.copiesWait(freeAllocation) {
 		return
 	}

@@ -107,6 +107,8 @@ func (t *turn) effective() {
 		switch {
 		case turn && t.r.Operation.Step == StepStopped && t.returns(s.Name):
 			e.Template = TemplateBefore
+		case turn && (t.takesBack(s.Name) || s.Name == t.undo):
+			e.Template = TemplateBefore
 		case t.wanted(s.Name) != nil && t.added(s.Name) && t.live(s.Name) == nil:
 			// A new group: there is nothing to keep.
 		case s.Name == mends:

@@ -227,9 +227,23 @@ func (t *turn) shrinkReading(sets []RecordedSet) bool {
 	return waits
 }
 
-// neverStarted: nothing is on such a node, and none is known by its name.
+// neverStarted: nothing is on such a node, and none is known by its name. One that
+// has started and never answered has a claim that says whose it is, and no version
+// that wrote to it; what it may have got from others meanwhile is somewhere else as
+// long as the cluster is green.
 func (t *turn) neverStarted(p *Pod) bool {
-	return p != nil && !p.Ready && p.Started.IsZero() && t.contact() && !t.member(p.NodeName)
+	if p == nil || p.Ready || !t.contact() || t.member(p.NodeName) {
+		return false
+	}
+	if p.Started.IsZero() {
+		return true
+	}
+	for i := range t.o.Claims {
+		if c := &t.o.Claims[i]; c.Set == p.Set && c.Ordinal == p.Ordinal {
+			return c.ClusterID == t.r.ClusterID && c.Version == ""
+		}
+	}
+	return false
 }
 
 // shrink takes one that has begun a step further, and gives back what one

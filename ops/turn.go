@@ -45,6 +45,9 @@ type turn struct {
 	// parked is true while the cluster is suspended, or on its way there or back:
 	// its templates stay as they were.
 	parked bool
+	// undo is a set whose new template was recorded and never applied, and is wanted
+	// no longer: it goes back to what it has.
+	undo string
 	// commanded is true when a command wins over the definition.
 	commanded Commands
 	// ends is when the first wait ends by itself; 0: none is known to.

@@ -1,0 +1,51 @@
+package ops
+
+// growsFirst: a table wants more copies than there are data nodes, and nodes that
+// are wanted give it room. An upgrade waits for green and would wait for ever, so
+// they come before it.
+func (t *turn) growsFirst() bool {
+	if !t.o.Database.TablesKnown {
+		return false
+	}
+	present, wanted, more := 0, 0, false
+	for _, s := range t.r.Sets {
+		if t.data(s) {
+			present += s.Replicas
+		}
+	}
+	for _, w := range t.d.Sets {
+		if w.Data {
+			wanted += w.Replicas
+			s := recorded(t.r.Sets, w.Name)
+			more = more || s == nil || w.Replicas > s.Replicas
+		}
+	}
+	for i := range t.o.Database.Tables {
+		if lower, _, ok := bounds(t.o.Database.Tables[i].Replicas); ok && more && lower >= present && lower < wanted {
+			return true
+		}
+	}
+	return false
+}
+
+// letsIn: between two pods a restart or an upgrade makes room for nodes that it
+// would wait for in vain. It is begun again after them.
+func (t *turn) letsIn() bool {
+	return t.unequal() && !t.blocked && t.r.Hold == nil && t.growsFirst() && !t.unprovenPods(t.r.Operation.Restart.Set)
+}
+
+// takesBack: a restart has stopped on a template that no pod has joined on, and what
+// is wanted by now is of another version. That comes by an upgrade, which waits for
+// the pod: so the set goes back to what it ran before.
+func (t *turn) takesBack(set string) bool {
+	op := t.r.Operation
+	return op.Kind == OperationRestart && op.Restart.Remembered != "" && (op.Step == StepDown || op.Step == StepStopped) &&
+		t.pendingRestart(set) && t.upgradeDue() && !t.joinedOnLive(set)
+}
+
+// unapplied: the template that is wanted of the set was recorded, and the live one
+// is still what was remembered before it.
+func (t *turn) unapplied(r *Restart) bool {
+	live := t.live(r.Set)
+	return r.Remembered != "" && live != nil && live.Template == r.Remembered
+}

@@ -1,0 +1,127 @@
+package ops_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+const warm = "crate-data-warm-c"
+
+// twoGroups is a cluster of three hot nodes and a warm one.
+func twoGroups(t *testing.T) *situation {
+	d := wantedCluster(3)
+	d.Sets = append(d.Sets, ops.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
+	w := newWorld(t, d)
+	w.run(60)
+	return &situation{d: w.desired, o: w.observe(), r: w.record}
+}
+
+// pending: another template is wanted of both.
+func (s *situation) pending(class ops.ChangeClass) {
+	s.d.Revision = "rev-next"
+	for _, set := range []string{hot, warm} {
+		s.d.Changes = append(s.d.Changes, ops.Change{Class: class, Set: set})
+	}
+}
+
+func (s *situation) podOf(name string) *ops.Pod {
+	i := slices.IndexFunc(s.o.Pods, func(p ops.Pod) bool { return p.Name == name })
+	return &s.o.Pods[i]
+}
+
+func effective(t *testing.T, d ops.Decision, set string) ops.EffectiveSet {
+	t.Helper()
+	i := slices.IndexFunc(d.Effective.Sets, func(e ops.EffectiveSet) bool { return e.Name == set })
+	require.GreaterOrEqual(t, i, 0)
+	return d.Effective.Sets[i]
+}
+
+func TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		change    func(*situation)
+		hot, warm ops.TemplateChoice
+	}{
+		{"all have joined", func(*situation) {}, ops.TemplateWanted, ops.TemplateKept},
+		{"the warm node has not joined", func(s *situation) { s.podOf(warm + "-0").Ready = false }, ops.TemplateKept, ops.TemplateKept},
+		{"the warm node cannot run: it comes first", func(s *situation) {
+			p := s.podOf(warm + "-0")
+			p.Ready, p.Waiting = false, "CrashLoopBackOff"
+		}, ops.TemplateKept, ops.TemplateWanted},
+		{"a hot node cannot run either", func(s *situation) {
+			s.podOf(warm + "-0").Ready = false
+			p := s.podOf(hot + "-1")
+			p.Ready, p.Waiting = false, "CrashLoopBackOff"
+		}, ops.TemplateWanted, ops.TemplateKept},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepStable, Started: s.o.At, Revision: "rev-next", Restart: &ops.Restart{Set: hot, Since: s.o.At}}
+			s.pending(ops.ChangeRestart)
+			c.change(s)
+			d := s.decide()
+			assert.Equal(t, c.hot, effective(t, d, hot).Template)
+			assert.Equal(t, c.warm, effective(t, d, warm).Template)
+		})
+	}
+}
+
+func TestASetThatHasStoppedGoesBackBeforeAnotherVersionComes(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		version string
+		class   ops.ChangeClass
+		warm    ops.TemplateChoice
+	}{
+		{"a correction is the cure", "", ops.ChangeRestart, ops.TemplateWanted},
+		{"a correction of another version comes by an upgrade, later", "5.10.2", ops.ChangeImage, ops.TemplateBefore},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepStopped, Started: s.o.At, Revision: "rev-bad",
+				Restart: &ops.Restart{Set: warm, Pod: warm + "-0", PodUID: "before", Template: "t1", Remembered: "t1", Since: s.o.At}}
+			s.o.Sets = slices.Clone(s.o.Sets)
+			for i := range s.o.Sets {
+				if s.o.Sets[i].Name == warm {
+					s.o.Sets[i].Template = "t2"
+				}
+			}
+			p := s.podOf(warm + "-0")
+			p.Template, p.Ready, p.Waiting = "t2", false, "CrashLoopBackOff"
+			s.pending(c.class)
+			if c.version != "" {
+				s.d.Version = c.version
+			}
+			assert.Equal(t, c.warm, effective(t, s.decide(), warm).Template)
+		})
+	}
+}
+
+func TestNodesThatATableHasNoRoomWithoutComeBeforeAnUpgrade(t *testing.T) {
+	for replicas, first := range map[string]ops.OperationKind{"3": ops.OperationGrow, "3-all": ops.OperationGrow, "0-1": ops.OperationUpgrade, "9": ops.OperationUpgrade} {
+		s := made(t)
+		s.d.Revision, s.d.Version, s.d.Sets[0].Replicas = "rev-both", "5.10.2", 5
+		s.d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot, Old: "crate:5.10.1"}}
+		s.o.Database.TablesKnown = true
+		s.o.Database.Tables = append(s.o.Database.Tables, ops.Table{Name: "doc.a", Replicas: replicas, Created: "5.10.1"})
+		d := s.decide()
+		require.NotNil(t, d.Record.Operation, replicas)
+		assert.Equal(t, first, d.Record.Operation.Kind, replicas)
+		if first == ops.OperationUpgrade {
+			continue
+		}
+		// An upgrade that has begun before the push of more nodes lets them in.
+		s.d.Sets[0].Replicas = 3
+		s.r = s.decide().Record
+		require.Equal(t, ops.OperationUpgrade, s.r.Operation.Kind, replicas)
+		s.d.Sets[0].Replicas = 5
+		s.r = s.decide().Record
+		assert.Nil(t, s.r.Operation, replicas)
+		assert.Equal(t, ops.OperationGrow, s.decide().Record.Operation.Kind, replicas)
+	}
+}
