@@ -18,9 +18,9 @@ type crate struct {
 	voters     []int // node ids that count
 	nodeCount  int
 
-	enable, excludeID, excludeName setting
-	users                          []user
-	snapshotUntil                  millis
+	enable, excludeID, excludeName, jobsLog setting
+	users                                   []user
+	snapshotUntil                           millis
 	// acknowledged is a bit a slot: node check 1; it is lost when the node restarts.
 	acknowledged uint64
 
@@ -210,6 +210,7 @@ func (w *world) leave(l *slot) {
 		w.enable.transient, w.enable.theirTransient = "", ""
 		w.excludeID.transient, w.excludeID.theirTransient = "", ""
 		w.excludeName.transient, w.excludeName.theirTransient = "", ""
+		w.jobsLog.transient, w.jobsLog.theirTransient = "", ""
 	}
 	w.reroute = w.now
 }

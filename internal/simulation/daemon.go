@@ -199,6 +199,7 @@ func (d *daemon) turn() (millis, error) {
 		d.fresh = true
 		d.call(callRead)
 		d.reading = d.read(d.view.pods, detailed)
+		d.readSettings(ops.SettingsToRead(&desired, &rec, d.view.pods))
 		d.stable = d.stable.Next(&d.reading)
 	}
 	observed.Database, observed.Stable, observed.At = d.reading, d.stable, d.reading.At
@@ -216,15 +217,8 @@ func (d *daemon) act(entry stored, desired ops.Desired, decision ops.Decision) (
 	if decision.Apply {
 		next.Saved = d.materialise(desired, next.Saved, decision.Effective)
 	}
-	for i := range decision.Reports {
-		f, err := d.write()
-		if err != nil {
-			return 0, err
-		}
-		w.judge.reported(w, d, &decision.Reports[i])
-		if err := d.after(f); err != nil {
-			return 0, err
-		}
+	if err := d.enqueue(decision.Reports); err != nil {
+		return 0, err
 	}
 	saved := false
 	if !entry.exists || decision.Save || !next.Equal(&entry.record) {
@@ -282,6 +276,9 @@ func (d *daemon) save(entry stored, next ops.Record) (stored, error) {
 	}
 	if w.stored.record.Hold == nil && next.Hold != nil {
 		w.holdRecorded(d)
+	}
+	if w.schedule.Start.JSON {
+		next = w.throughJSON(next)
 	}
 	w.stored = stored{exists: true, version: w.bump(kindRecord), record: next}
 	w.judge.recorded(w, &next)
@@ -351,7 +348,7 @@ func (d *daemon) syncSet(e *ops.EffectiveSet, saved ops.Saved) (bool, error) {
 	if wanted < 0 || wanted >= len(w.templates) {
 		return false, errors.New("the record holds no object of StatefulSet " + e.Name)
 	}
-	if seen.exists && seen.replicas == e.Replicas && seen.template == wanted && seen.hold == e.Hold && seen.suspended == e.Suspended && seen.initialMasters == e.InitialMasters {
+	if seen.exists && seen.replicas == e.Replicas && seen.template == wanted && seen.hold == e.Hold && seen.suspended == e.Suspended && seen.annotated == e.Settings && seen.initialMasters == e.InitialMasters {
 		return false, nil
 	}
 	f, err := d.write()
@@ -379,7 +376,7 @@ func (d *daemon) syncSet(e *ops.EffectiveSet, saved ops.Saved) (bool, error) {
 		s.previous = s.template
 	}
 	s.replicas, s.template, s.hold, s.initialMasters = e.Replicas, wanted, e.Hold, e.InitialMasters
-	s.suspended = e.Suspended
+	s.suspended, s.annotated = e.Suspended, e.Settings
 	w.setChanged(s)
 	w.didApply(s, changed)
 	if err := d.after(f); err != nil {
@@ -506,7 +503,7 @@ func (d *daemon) materialise(desired ops.Desired, saved ops.Saved, e ops.Effecti
 		case s.Template == ops.TemplateWanted && s.KeepGateway:
 			if old := templateByKey(last); old >= 0 {
 				t := w.templates[wanted]
-				wanted = w.templateOf(t.content, t.version, w.templates[old].counts, t.bad)
+				wanted = w.templateOf(t.content, t.version, w.templates[old].counts, t.bad, t.jobsLog)
 			}
 			keep(s.Name, w.templates[wanted].key)
 		case s.Template == ops.TemplateWanted:
@@ -557,6 +554,9 @@ func (w *world) changesOf(want int, saved ops.Saved, changes []ops.Change) []ops
 		}
 		if before.content != wanted.content {
 			changes = append(changes, ops.Change{Class: ops.ChangeRestart, Set: name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
+		}
+		if before.jobsLog != wanted.jobsLog {
+			changes = append(changes, ops.Change{Class: ops.ChangeSetting, Set: name, Path: "spec.template.spec.containers[crate].command[" + jobsLogSize + "]", Old: before.jobsLog, New: wanted.jobsLog})
 		}
 		if before.counts != wanted.counts {
 			changes = append(changes, ops.Change{Class: ops.ChangeInPlace, Set: name, Path: "spec.template.spec.containers[crate].command[gateway.expected_data_nodes]"})

@@ -39,6 +39,10 @@ type judge struct {
 	reports   int
 	calm      int // reports since all faults were over
 	success   []string
+	// stopped are the sets, by index, that a suspension has lowered.
+	stopped [3]bool
+	// lowered is when each set was last made smaller.
+	lowered [3]millis
 }
 
 // judged is why and since when a node is down.
@@ -113,7 +117,7 @@ func (j *judge) soleCopies(w *world, l *slot) string {
 			continue
 		}
 		c := s.on(l.index)
-		if c == nil || c.slot != l.index || c.state < started || s.active() > 1 {
+		if c == nil || c.slot != l.index || c.state < started || w.staying(s, l) {
 			continue
 		}
 		return t.name
@@ -121,9 +125,20 @@ func (j *judge) soleCopies(w *world, l *slot) string {
 	return ""
 }
 
+// staying: an active copy is on a node that is not going.
+func (w *world) staying(s *shard, l *slot) bool {
+	for i := range s.copies {
+		if c := &s.copies[i]; c.state >= started && c.slot != l.index && !w.slots[c.slot].pod.terminating {
+			return true
+		}
+	}
+	return false
+}
+
 // deletes: a daemon deletes a pod.
 func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	j.settle(w)
+	j.quietly(w, d, l.podName)
 	if next := w.templates[l.set.template].version; w.refusesData(l, next) {
 		w.violate("A", "the daemon deletes %s, which comes back on CrateDB %s, and its volume was written by %s", l.podName, next, l.volume.version)
 	}
@@ -138,6 +153,9 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 		}
 		if o.pod.joined && o.pod.ready && !o.pod.terminating {
 			continue
+		}
+		if w.schedule.Start.Zones && o.set == l.set && o.kube%3 == l.kube%3 && !l.set.masters && j.of(o).cause == byDaemon && o.pod.terminating {
+			continue // a zone goes together
 		}
 		since := j.of(o).since
 		if o.pod.terminating && o.pod.joined {
@@ -154,7 +172,7 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	if table := j.soleCopies(w, l); table != "" && !w.tableChangedSince(d.checked) && !w.newest(l) {
 		w.violate("availability", "the daemon deletes %s, which has the only active copy of a shard of %s", l.podName, table)
 	}
-	j.quorum(w, l)
+	j.quorum(w, d, l)
 	j.note(w, l, byDaemon)
 }
 
@@ -187,11 +205,19 @@ func (w *world) tableChangedSince(at millis) bool {
 }
 
 // quorum: three or more that vote keep their majority.
-func (j *judge) quorum(w *world, l *slot) {
+func (j *judge) quorum(w *world, d *daemon, l *slot) {
 	if len(w.voters) < 3 || w.master < 0 {
 		return
 	}
 	up := w.upVoters()
+	for _, i := range w.used {
+		if o := &w.slots[i]; o != l && o.pod.up && o.pod.terminating && slices.Contains(w.voters, o.volume.node) {
+			up--
+		}
+	}
+	if w.tableChangedSince(d.checked) {
+		return // no look could show it
+	}
 	if slices.Contains(w.voters, l.volume.node) && (up-1)*2 <= len(w.voters) {
 		w.violate("B", "the daemon deletes %s: of %d voters %d stay", l.podName, len(w.voters), up-1)
 	}
@@ -220,8 +246,32 @@ func (j *judge) removed(w *world, l *slot) {
 	if l.ordinal < l.set.replicas {
 		return // the controller's cache is old, and nothing was ever lowered
 	}
-	j.holds(w, l)
+	// What people do to tables between the write and what the controller makes of it
+	// is theirs.
+	if i := w.setIndex(l.set.name); !j.stopped[i] && j.disturbed < j.lowered[i] {
+		j.holds(w, l)
+	}
 	j.note(w, l, byDaemon)
+}
+
+// deletesSet: a daemon deletes a StatefulSet.
+func (j *judge) deletesSet(w *world, s *set) {
+	index := w.setIndex(s.name)
+	if c := &w.commits[w.fetched()]; c.wants(w.setKind(s)) || !w.schedule.Start.Leave {
+		w.violate("D", "%s is deleted, and nobody has asked for it", s.name)
+	}
+	for o := range maxOrdinals {
+		if w.slots[index*maxOrdinals+o].pod.exists {
+			w.violate("A", "%s is deleted while %s is there", s.name, w.slots[index*maxOrdinals+o].podName)
+		}
+	}
+}
+
+// quietly: a definition that says paused or released is not touched.
+func (j *judge) quietly(w *world, d *daemon, what string) {
+	if c := &w.commits[d.want]; c.paused || c.released {
+		w.violate("H", "%s is written, and the definition says paused or released", what)
+	}
 }
 
 // holds: a node that leaves must have nothing that counts.
@@ -248,10 +298,15 @@ func (j *judge) holds(w *world, l *slot) {
 
 // lowers: a daemon lowers the replicas of a set.
 func (j *judge) lowers(w *world, s *set, to int) {
+	index := w.setIndex(s.name)
+	j.lowered[index] = w.now
+	if to == 0 && w.commits[w.fetched()].stands() && w.schedule.Start.Leave {
+		j.stopped[index] = true // all nodes are wanted at rest, and the volumes stay
+		return
+	}
 	if voters := len(w.voters); s.eligible && voters >= 3 && (s.replicas-to > 1 || to < 3) {
 		w.violate("B", "%s, whose nodes vote, becomes %d from %d at once", s.name, to, s.replicas)
 	}
-	index := w.setIndex(s.name)
 	for o := to; o < s.replicas; o++ {
 		j.holds(w, &w.slots[index*maxOrdinals+o])
 	}
@@ -259,8 +314,12 @@ func (j *judge) lowers(w *world, s *set, to int) {
 
 // applied: a daemon writes a StatefulSet.
 func (j *judge) applied(w *world, d *daemon, s *set, e *ops.EffectiveSet, wanted int) {
+	j.quietly(w, d, s.name)
 	if s.exists && e.Replicas < s.replicas {
 		j.lowers(w, s, e.Replicas)
+	}
+	if e.Replicas > 0 {
+		j.stopped[w.setIndex(s.name)] = false
 	}
 	if s.exists && e.InitialMasters && !s.initialMasters {
 		w.violate("identity", "%s gets cluster.initial_master_nodes back", s.name)
@@ -356,6 +415,14 @@ func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
 	if s.transient != "" {
 		return // only the effective value can be read
 	}
+	if c := &w.commits[d.want]; w.commands.Released != "" || c.released {
+		s.theirs = value // a release takes off what nothing explains, too
+		return
+	}
+	if key == jobsLogSize {
+		j.jobsLogSet(w, d, value)
+		return
+	}
 	if key == "cluster.routing.allocation.enable" {
 		ours := s.persistent != s.theirs
 		if !ours && plain(value) != plain(s.theirs) && plain(s.theirs) != "all" {
@@ -395,7 +462,6 @@ func (j *judge) reported(w *world, d *daemon, r *ops.Report) {
 	if r.Status != ops.StatusSuccess {
 		return
 	}
-	j.success = append(j.success, r.Revision)
 	switch r.Reason {
 	case "RestartSucceeded", "RevisionVerified", "UpgradeSucceeded":
 		j.truth(w, d, r)
@@ -416,6 +482,9 @@ func (j *judge) truth(w *world, d *daemon, r *ops.Report) {
 	for i := range w.sets {
 		s := &w.sets[i]
 		want := c.replicas[w.setKind(s)]
+		if c.stands() {
+			break
+		}
 		if r.Reason == "RevisionVerified" && s.replicas != want {
 			w.violate("F", "%s is reported and %s has %d replicas of %d", r.Reason, s.name, s.replicas, want)
 		}
@@ -451,11 +520,24 @@ func (j *judge) converged(w *world, words bool) string {
 		return fmt.Sprintf(format, values...)
 	}
 	c := w.head()
+	if len(w.queue) > 0 {
+		return "reports wait for their receiver"
+	}
+	if c.stands() && w.schedule.Start.Leave {
+		return j.rests(w)
+	}
 	hash := w.templates[c.tmpl].hash
 	for i := range w.sets {
 		s := &w.sets[i]
 		want := c.replicas[w.setKind(s)]
+		if !c.wants(w.setKind(s)) {
+			if s.exists {
+				return why("%s is still there", s.name)
+			}
+			want = 0
+		}
 		switch {
+		case want == 0 && !s.exists:
 		case !s.exists:
 			return why("%s is not there", s.name)
 		case s.replicas != want:
@@ -484,6 +566,9 @@ func (j *judge) converged(w *world, words bool) string {
 	if !sameList(w.excludeID.persistent, w.excludeID.theirs) {
 		return why("cluster.routing.allocation.exclude._id is %q, and people have set %q", w.excludeID.persistent, w.excludeID.theirs)
 	}
+	if lacks := j.jobsLogLacks(w, c); lacks != "" {
+		return lacks
+	}
 	for i := range w.tables {
 		if w.tables[i].exclude != "" {
 			return why("table %s has our filter", w.tables[i].name)
@@ -499,6 +584,25 @@ func (j *judge) converged(w *world, words bool) string {
 	}
 	if !slices.Contains(j.success, c.desired.Revision) {
 		return why("success of %s was never reported", c.desired.Revision)
+	}
+	return ""
+}
+
+// rests says why a suspended cluster does not stand still yet.
+func (j *judge) rests(w *world) string {
+	for i := range w.sets {
+		s := &w.sets[i]
+		if s.exists && (s.replicas > 0 || s.hold != "") {
+			return s.name + " does not stand still"
+		}
+	}
+	for _, i := range w.used {
+		if w.slots[i].pod.exists {
+			return w.slots[i].podName + " is still there"
+		}
+	}
+	if plain(w.enable.persistent) != plain(w.enable.theirs) {
+		return "cluster.routing.allocation.enable is held"
 	}
 	return ""
 }

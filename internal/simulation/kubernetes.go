@@ -4,11 +4,12 @@ import (
 	"strconv"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
 )
 
 const (
 	clusterName = "c"
-	maxOrdinals = 10
+	maxOrdinals = 14
 	maxSlots    = 64 // of all StatefulSets
 	kubeNodes   = 6
 )
@@ -39,6 +40,9 @@ type template struct {
 	version string
 	counts  int
 	bad     badness
+	// jobsLog is stats.jobs_log_size on the command line, "" for none; no hash has it.
+	jobsLog string
+	live    ops.SettingList
 }
 
 type badness uint8
@@ -61,7 +65,7 @@ type set struct {
 	version, generation            int64
 	replicas                       int
 	template                       int
-	hold, suspended                string
+	hold, suspended, annotated     string
 	previous                       int // the template before
 	proven                         int // the one that a pod last joined on
 	initialMasters                 bool
@@ -181,17 +185,21 @@ func (k *kubernetes) nextUID() string {
 }
 
 // templateOf finds or makes a template.
-func (k *kubernetes) templateOf(content int, version string, counts int, bad badness) int {
+func (k *kubernetes) templateOf(content int, version string, counts int, bad badness, jobsLog string) int {
 	for i := range k.templates {
 		t := &k.templates[i]
-		if t.content == content && t.version == version && t.counts == counts {
+		if t.content == content && t.version == version && t.counts == counts && t.jobsLog == jobsLog {
 			return i
 		}
 	}
-	k.templates = append(k.templates, template{
+	t := template{
 		key:  "T" + strconv.Itoa(len(k.templates)),
-		hash: "h" + strconv.Itoa(content) + "-" + version, content: content, version: version, counts: counts, bad: bad,
-	})
+		hash: "h" + strconv.Itoa(content) + "-" + version, content: content, version: version, counts: counts, bad: bad, jobsLog: jobsLog,
+	}
+	if jobsLog != "" {
+		t.live = ops.NewSettingList([]ops.Setting{{Name: jobsLogSize, Value: jobsLog}})
+	}
+	k.templates = append(k.templates, t)
 	return len(k.templates) - 1
 }
 

@@ -28,6 +28,11 @@ type commit struct {
 	version     string
 	bad         badness
 	restartedAt string
+	jobsLog     string // stats.jobs_log_size, "" for none
+	// warm: the group is wanted. before are the replicas that a suspension ended.
+	warm             bool
+	before           [3]int
+	paused, released bool
 
 	visible millis // when a daemon has fetched it
 	desired ops.Desired
@@ -44,6 +49,11 @@ type people struct {
 	began    millis // when the items began
 	// ambiguous: somebody has set what we were about to set.
 	ambiguous bool
+	// ours: when somebody set the live setting, a definition had brought it about.
+	ours bool
+	// hidden: a transient value has hidden a live setting, and what is below it
+	// cannot be known.
+	hidden bool
 }
 
 func (w *world) wantedTemplate(commit int) int { return w.commits[commit].tmpl }
@@ -60,7 +70,25 @@ func (w *world) fetched() int {
 
 func (w *world) head() *commit { return &w.commits[len(w.commits)-1] }
 
-var consents = []definition.Consent{definition.ConsentExtendTableFilters}
+var consents = []definition.Consent{definition.ConsentExtendTableFilters, definition.ConsentRemoveGroup, definition.ConsentSuspend}
+
+func consentsOf(s *Start) []definition.Consent {
+	switch {
+	case s.Extend && s.Leave:
+		return consents
+	case s.Extend:
+		return consents[:1]
+	case s.Leave:
+		return consents[1:]
+	}
+	return nil
+}
+
+// wants: the group is in the definition.
+func (c *commit) wants(group int) bool { return group != 2 || c.warm }
+
+// stands: all nodes are to stop.
+func (c *commit) stands() bool { return c.replicas[1]+c.replicas[2] == 0 }
 
 var adaSecret = ops.SecretKey{Name: "user-ada", Key: ops.SystemKey}
 
@@ -75,14 +103,19 @@ func (w *world) push(c commit, lag millis) {
 	n := len(w.commits)
 	c.visible = w.now + lag
 	counts := c.replicas[1] + c.replicas[2]
-	c.tmpl = w.templateOf(c.content, c.version, counts, c.bad)
+	c.tmpl = w.templateOf(c.content, c.version, counts, c.bad, c.jobsLog)
 	c.desired = ops.Desired{
 		Namespace: "db", Name: clusterName, Owner: "git", Commit: nameOf(revisions, "revision-", n), Revision: nameOf(revisions, "revision-", n),
 		ClusterName: clusterName, Version: c.version, Users: users, RestartedAt: c.restartedAt,
 		Pins: ops.Pins{Base: "v1"}, Budgets: budgetData,
 	}
-	if w.schedule.Start.Extend {
-		c.desired.Operations.Consent = consents
+	c.desired.Operations.Consent = consentsOf(&w.schedule.Start)
+	if w.schedule.Start.Zones {
+		c.desired.Operations.RestartBy = "zone"
+	}
+	c.desired.Paused, c.desired.Released = c.paused, c.released
+	if c.jobsLog != "" {
+		c.desired.Settings = []ops.Setting{{Name: jobsLogSize, Value: c.jobsLog}}
 	}
 	if w.schedule.Start.Masters > 0 {
 		c.desired.Budgets = budgetBoth
@@ -92,6 +125,9 @@ func (w *world) push(c commit, lag millis) {
 	for i := range w.sets {
 		s := &w.sets[i]
 		n := c.replicas[w.setKind(s)]
+		if !c.wants(w.setKind(s)) {
+			continue
+		}
 		c.desired.Sets = append(c.desired.Sets, ops.Set{
 			Name: s.name, Group: s.group, Dedicated: s.masters, MasterEligible: s.eligible, Data: !s.masters, Replicas: n,
 		})
@@ -194,7 +230,10 @@ func (w *world) happen(it Item, d *daemon) {
 		if c.replicas[g] < maxOrdinals-2 {
 			c.replicas[g] += 1 + it.B%2
 			if g == 0 {
-				c.replicas[g] = 5
+				c.replicas[g] = 3
+				if w.head().replicas[g] >= 3 {
+					c.replicas[g] = 5
+				}
 			}
 			w.push(c, lag)
 		}
@@ -255,6 +294,38 @@ func (w *world) happen(it Item, d *daemon) {
 			w.tables[it.A%len(w.tables)].excludeNames = w.slots[w.used[it.B%len(w.used)]].nodeName
 			w.reroute = max(w.now, 1)
 		}
+	case pushSuspend:
+		if c.stands() {
+			c.replicas = c.before
+		} else {
+			c.before = c.replicas
+			c.replicas[1], c.replicas[2] = 0, 0
+		}
+		w.push(c, lag)
+	case pushSetting:
+		c.jobsLog = jobsLogChoices[it.A%3]
+		w.push(c, lag)
+	case pushAddGroup:
+		if !c.warm && !c.stands() {
+			c.warm, c.replicas[2] = true, 1+it.B%3
+			w.push(c, lag)
+		}
+	case pushRemoveGroup:
+		if c.warm && !c.stands() && c.replicas[1] > 0 {
+			c.warm, c.replicas[2] = false, 0
+			w.push(c, lag)
+		}
+	case pushPause:
+		c.paused = !c.paused
+		w.push(c, lag)
+	case pushRelease:
+		c.released = !c.released
+		w.push(c, lag)
+	case settingByHand:
+		w.setByHand(&w.jobsLog, []string{"6000", "8000", "5000"}[it.A%3], it.B%4 == 0)
+	case releaseCommand:
+		w.commands = ops.Commands{Released: "true"}
+		w.pauseEnd = w.now + millis(5+it.A)*second
 	case pauseCommand:
 		w.commands = ops.Commands{Paused: "true"}
 		w.pauseEnd = w.now + millis(5+it.A)*second
@@ -318,10 +389,15 @@ func (w *world) setByHand(s *setting, value string, transient bool) {
 	w.say("somebody sets %q, transient %t", value, transient)
 	if !transient && (s.persistent == value || value == "primaries" && w.stored.record.Hold != nil) {
 		// Nobody can see whose it is, with an intent of ours recorded.
-		s.persistent, w.ambiguous = value, true
+		s.persistent = value
+		w.ambiguous = w.ambiguous || s == &w.enable
 		return
 	}
+	if s == &w.jobsLog {
+		w.ours = w.jobsLogOurs()
+	}
 	if transient {
+		w.hidden = w.hidden || s == &w.jobsLog
 		s.transient, s.theirTransient = value, value
 	} else {
 		s.persistent, s.theirs = value, value
@@ -395,6 +471,10 @@ func (w *world) happenTo(it Item, d *daemon) {
 		for _, o := range w.daemons {
 			o.ownRecord = stored{}
 		}
+	case deafReceiver:
+		w.deafUntil = w.now + millis(1+it.A*2)*second
+	case loseAnswer:
+		w.losing = true
 	case restartDaemon:
 		d.doomed = true
 	}

@@ -90,6 +90,12 @@ func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
 		}
 	}
 	w.readHealth(&db)
+	db.UnreplicatedKnown, db.Unreplicated = true, old.Unreplicated[:0]
+	for i := range w.tables {
+		if t := &w.tables[i]; t.fixed && t.low == 0 {
+			db.Unreplicated = append(db.Unreplicated, t.name)
+		}
+	}
 	if detailed {
 		w.readDetail(&db, &at)
 	}

@@ -64,14 +64,12 @@ func newWorld(s *Schedule, stats *Statistics, story *strings.Builder) *world {
 		w.sets = append(w.sets, set{name: "crate-master-c", group: "master", masters: true, eligible: true})
 	}
 	w.sets = append(w.sets, set{name: "crate-data-hot-c", group: "hot", eligible: s.Start.Masters == 0})
-	if s.Start.Warm > 0 {
-		w.sets = append(w.sets, set{name: "crate-data-warm-c", group: "warm"})
-	}
+	w.sets = append(w.sets, set{name: "crate-data-warm-c", group: "warm"})
 	w.makeSlots()
 	w.budgets = []budget{{name: budgetBoth[0]}, {name: budgetBoth[1], masters: true}}
 	w.secrets = []secret{{name: systemSecret}, {name: "user-ada", exists: true, uid: w.nextUID(), version: w.bump(kindSecrets), password: secretMark + "-ada"}}
 	w.stored.version = w.bump(kindRecord)
-	w.push(commit{replicas: [3]int{s.Start.Masters, s.Start.Hot, s.Start.Warm}, content: w.newContent(), version: firstVersion}, 0)
+	w.push(commit{replicas: [3]int{s.Start.Masters, s.Start.Hot, s.Start.Warm}, content: w.newContent(), version: firstVersion, warm: s.Start.Warm > 0}, 0)
 	w.daemons = append(w.daemons, &daemon{w: w, name: "A", wake: w.now})
 	if s.Start.Second {
 		w.daemons = append(w.daemons, &daemon{w: w, name: "B", wake: w.now + 500})
@@ -95,6 +93,7 @@ func (w *world) turnOnce() {
 		}
 	}
 	w.renew()
+	w.deliver()
 	w.judge.settle(w)
 	d.take()
 }
@@ -202,6 +201,7 @@ func (w *world) heal() {
 	w.say("all faults are over")
 	w.steps++
 	w.stalled, w.unreachable, w.snapshotUntil, w.drains = 0, 0, 0, nil
+	w.deafUntil, w.losing = 0, false
 	for i := range w.dead {
 		w.dead[i], w.cordoned[i] = 0, 0
 	}
@@ -236,6 +236,7 @@ func (w *world) heal() {
 		w.enable.persistent, w.enable.theirs = "all", "all"
 	}
 	w.excludeName = setting{}
+	w.jobsLog.transient, w.jobsLog.theirTransient = "", ""
 	for i := range w.tables {
 		w.tables[i].excludeNames = ""
 	}
@@ -243,14 +244,7 @@ func (w *world) heal() {
 
 	w.push(w.reachable(), 100)
 	c := w.head()
-	// An upgrade comes before a grow: the tables have to fit both sizes.
-	data, now := c.replicas[1]+c.replicas[2], 0
-	for i := range w.sets {
-		if s := &w.sets[i]; !s.masters {
-			now += s.replicas
-		}
-	}
-	data = min(data, now)
+	data := c.replicas[1] + c.replicas[2]
 	for i := range w.tables {
 		t := &w.tables[i]
 		if t.fixed && t.low >= data || !t.fixed && t.low >= data {
@@ -313,17 +307,42 @@ func (w *world) rest() bool {
 	return false
 }
 
+// suspended: all nodes were stopped, as Git says.
+func (w *world) suspended() bool {
+	for i := range w.sets {
+		if w.sets[i].exists && (w.sets[i].replicas > 0 || w.sets[i].suspended == "") {
+			return false
+		}
+	}
+	return w.stored.record.Operation == nil && len(w.stored.record.Suspended) > 0
+}
+
 // reachable is the last commit without what is never done: fewer voters than
 // three, an older minor than a volume was written by, a template that cannot run.
 func (w *world) reachable() commit {
 	c := *w.head()
+	c.paused, c.released = false, false
 	if c.bad != good || w.rnd.oneIn(8) {
 		c.content, c.bad = w.newContent(), good
+	}
+	if w.schedule.Start.Leave && c.stands() && w.schedule.Seed%2 == 0 && w.suspended() {
+		return c
+	}
+	if c.stands() {
+		c.replicas = c.before
+	}
+	if last := w.sets[len(w.sets)-1]; !w.schedule.Start.Leave && !c.warm && last.exists {
+		c.warm, c.replicas[2] = true, max(1, last.replicas)
 	}
 	for i := range w.sets {
 		s := &w.sets[i]
 		g := w.setKind(s)
 		effective := s.replicas
+		for _, r := range w.stored.record.Suspended {
+			if r.Name == s.name {
+				effective = max(effective, r.Replicas)
+			}
+		}
 		// What is recorded is effective, though it was not applied yet.
 		for _, r := range w.stored.record.Sets {
 			if r.Name == s.name {
@@ -338,8 +357,10 @@ func (w *world) reachable() commit {
 			c.replicas[g] = max(c.replicas[g], 3)
 		}
 	}
-	// A template that cannot run is corrected first, and upgraded later.
-	c.version = firstVersion
+	// What cannot run is corrected, and now and then to another version.
+	if c.version != upgradeTo || w.schedule.Seed%3 > 0 {
+		c.version = firstVersion
+	}
 	begun := []string{w.judge.highest}
 	for i := range w.sets {
 		begun = append(begun, w.templates[w.sets[i].template].version) // a pod may start on it any moment

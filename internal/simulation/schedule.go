@@ -26,6 +26,13 @@ type Start struct {
 	Second bool
 	// Extend: the definition consents to extend-table-filters.
 	Extend bool
+	// Leave consents to remove-group and to suspend.
+	Leave bool
+	// Zones: pods of one zone are restarted together, and copies of a shard are kept
+	// in different zones.
+	Zones bool
+	// JSON writes and reads the record as text each time it is saved.
+	JSON bool
 	// Early: the items begin with the bootstrap, not after it.
 	Early bool
 }
@@ -51,6 +58,12 @@ const (
 	pushRestart
 	pushRevert
 	pushUpgrade
+	pushSuspend
+	pushSetting
+	pushAddGroup
+	pushRemoveGroup
+	pushPause
+	pushRelease
 	createTable
 	alterReplicas
 	snapshot
@@ -61,6 +74,8 @@ const (
 	filterTable
 	pauseCommand
 	abortCommand
+	releaseCommand
+	settingByHand
 	changePassword
 	scaleUpByHand
 	// Kubernetes and machines.
@@ -75,6 +90,8 @@ const (
 	cutDatabase
 	loseRecord
 	restartDaemon
+	deafReceiver
+	loseAnswer
 	// At a call.
 	killBefore
 	killAfter
@@ -88,11 +105,13 @@ const (
 
 var whatNames = [whats]string{
 	"push: more nodes", "push: fewer nodes", "push: another template", "push: a template that cannot run", "push: restartedAt",
-	"push: the commit before", "push: another version", "a table is made", "number_of_replicas is changed", "a snapshot runs",
-	"enable is set transiently", "enable is set persistently", "a node is excluded by name", "somebody excludes a node id", "a table gets a filter of its own", "paused for a while", "abort", "a password is changed",
+	"push: the commit before", "push: another version",
+	"push: suspended, or resumed", "push: a live setting", "push: a group more", "push: a group less", "push: paused, or not any more", "push: released, or not any more",
+	"a table is made", "number_of_replicas is changed", "a snapshot runs",
+	"enable is set transiently", "enable is set persistently", "a node is excluded by name", "somebody excludes a node id", "a table gets a filter of its own", "paused for a while", "abort", "released for a while", "a live setting is set by hand", "a password is changed",
 	"replicas are raised by hand",
 	"a pod is evicted", "Kubernetes nodes are drained", "a Kubernetes node dies", "a process dies", "a volume is lost", "a pod sticks in terminating",
-	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends",
+	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends", "the receiver takes no report", "the receiver's answer is lost",
 	"killed before a call", "killed after a call", "409", "429", "time-out after success", "the process stands still", "refused by a webhook",
 }
 
@@ -116,6 +135,14 @@ func (s Schedule) String() string {
 	if s.Start.Second {
 		b.WriteString(", two daemons")
 	}
+	for _, o := range []struct {
+		on   bool
+		word string
+	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.JSON, "the record as JSON"}} {
+		if o.on {
+			b.WriteString(", " + o.word)
+		}
+	}
 	if s.Start.Early {
 		b.WriteString(", from the first moment")
 	}
@@ -126,12 +153,13 @@ func (s Schedule) String() string {
 	return b.String()
 }
 
-// pushes that are built; the others are only refused.
-var pushes = []What{pushGrow, pushShrink, pushShrink, pushTemplate, pushBadTemplate, pushRestart, pushRevert, pushUpgrade}
+// pushes; those that only refusals meet are not among them.
+var pushes = []What{pushGrow, pushShrink, pushShrink, pushTemplate, pushBadTemplate, pushRestart, pushRevert, pushUpgrade,
+	pushSuspend, pushSetting, pushAddGroup, pushRemoveGroup, pushPause, pushRelease}
 
 var disturbances = []What{
-	createTable, alterReplicas, snapshot, setTransient, setPersistent, excludeByName, excludeByID, filterTable, pauseCommand, abortCommand, changePassword,
-	evict, drainNode, killNode, crashProcess, loseVolume, stickTerminating, stallWatch, stallController, cutDatabase, loseRecord, restartDaemon,
+	createTable, alterReplicas, snapshot, setTransient, setPersistent, excludeByName, excludeByID, filterTable, pauseCommand, abortCommand, releaseCommand, settingByHand, changePassword,
+	evict, drainNode, killNode, crashProcess, loseVolume, stickTerminating, stallWatch, stallController, cutDatabase, loseRecord, restartDaemon, deafReceiver, loseAnswer,
 	killBefore, killAfter, conflict, unavailable, timeoutAfter, standStill, forbid,
 }
 
@@ -152,13 +180,13 @@ func NewSchedule(seed uint64) Schedule {
 	s := Schedule{Seed: seed}
 	s.Start.Hot = hotChoices[r.below(len(hotChoices))]
 	if r.oneIn(4) {
-		s.Start.Masters, s.Start.Hot = 3, r.between(1, 2)
+		s.Start.Masters, s.Start.Hot = []int{3, 3, 3, 3, 3, 5, 1}[r.below(7)], r.between(1, 2)
 	}
 	if r.oneIn(6) {
 		s.Start.Warm = 1
 	}
 	if r.oneIn(24) {
-		s.Start.Hot, s.Start.Warm = r.between(3, 7), r.between(0, 2)
+		s.Start.Hot, s.Start.Warm = r.between(3, 12), r.between(0, 2)
 	}
 	data := s.Start.Hot + s.Start.Warm
 	for range r.between(1, 4) {
@@ -172,6 +200,9 @@ func NewSchedule(seed uint64) Schedule {
 	s.Start.Second = r.oneIn(4)
 	s.Start.Early = r.oneIn(12)
 	s.Start.Extend = r.oneIn(2)
+	s.Start.Leave = !r.oneIn(4)
+	s.Start.Zones = r.oneIn(4)
+	s.Start.JSON = r.oneIn(16)
 	at := r.span(0, 5*second)
 	for range r.between(1, 3) {
 		s.Items = append(s.Items, Item{What: pushes[r.below(len(pushes))], At: at, A: r.below(8), B: r.below(8)})

@@ -352,12 +352,24 @@ func (w *world) allocateReplica(s *shard, t *table, primary *replica, busy *[max
 func (w *world) target(s *shard, t *table, from *slot, busy *[maxSlots]int) *slot {
 	var best *slot
 	fewest := 1 << 30
+	zones := [3]bool{}
+	if w.schedule.Start.Zones {
+		for i := range s.copies {
+			if c := &s.copies[i]; c.state >= initializing && c.slot != from.index {
+				zones[w.slots[c.slot].kube%3] = true
+			}
+		}
+		zones[from.kube%3] = true
+	}
 	for _, i := range w.used {
 		l := &w.slots[i]
 		if busy[i] >= concurrentRecoveries || !w.takes(s, t, l, from) {
 			continue
 		}
 		n := 0
+		if zones[l.kube%3] {
+			n = 1 << 20 // another zone comes first
+		}
 		for j := range w.shards {
 			if w.shards[j].on(i) != nil {
 				n++

@@ -169,6 +169,35 @@ func (o objects) ShrinkSet(_ context.Context, name, uid, version string, from, t
 	return nil
 }
 
+// DeleteSet deletes an empty StatefulSet, with the version that was decided on.
+func (o objects) DeleteSet(_ context.Context, name, uid, version string) error {
+	w := o.d.w
+	f, err := o.d.write()
+	if err != nil {
+		return err
+	}
+	index := w.setIndex(name)
+	if index < 0 || !w.sets[index].exists || w.sets[index].uid != uid {
+		return execute.ErrNotFound
+	}
+	s := &w.sets[index]
+	switch {
+	case s.replicas > 0:
+		return errors.New("it has replicas by now")
+	case versionText(s.version) != version:
+		return errConflict
+	}
+	w.say("daemon %s deletes StatefulSet %s", o.d.name, name)
+	w.judge.deletesSet(w, s)
+	w.setChanged(s)
+	*s = set{name: s.name, group: s.group, masters: s.masters, eligible: s.eligible, version: s.version}
+	if err := o.d.after(f); err != nil {
+		return err
+	}
+	o.d.own[kindSets] = s.version
+	return nil
+}
+
 func (o objects) Get(_ context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
 	w := o.d.w
 	if err := o.d.before(o.d.call(callLook)); err != nil {
@@ -296,6 +325,8 @@ func (s *session) exec(statement string, arguments []any) error {
 	case strings.HasPrefix(statement, "SET GLOBAL "):
 		level, assignments, _ := strings.Cut(strings.TrimPrefix(statement, "SET GLOBAL "), " ")
 		w.setGlobal(d, level, assignments)
+	case strings.HasPrefix(statement, "RESET GLOBAL "):
+		w.resetGlobal(d, quoted[1])
 	case strings.HasPrefix(statement, "CREATE USER "):
 		if w.user(quoted[1]) != nil {
 			return execute.ErrUserExists
@@ -344,6 +375,8 @@ func (w *world) settingOf(key string) *setting {
 		return &w.excludeID
 	case "cluster.routing.allocation.exclude._name":
 		return &w.excludeName
+	case jobsLogSize:
+		return &w.jobsLog
 	}
 	return nil
 }
@@ -378,6 +411,8 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 	switch {
 	case strings.Contains(query, "['allocation']['enable'] FROM sys.cluster"):
 		rows = [][]string{{w.enable.effective("all")}}
+	case strings.HasPrefix(query, "SELECT settings['stats']['jobs_log_size'] FROM sys.cluster"):
+		rows = [][]string{{w.jobsLogOn(s.slot)}}
 	case strings.HasPrefix(query, "SELECT name FROM sys.nodes"):
 		for _, i := range w.used {
 			if w.slots[i].pod.joined {

@@ -27,6 +27,7 @@ type viewedSet struct {
 	replicas        int
 	template        int
 	hold, suspended string
+	annotated       string
 	initialMasters  bool
 }
 
@@ -71,7 +72,7 @@ func (d *daemon) watchSets() {
 	v.state = v.state[:0]
 	for i := range w.sets {
 		s := &w.sets[i]
-		v.state = append(v.state, viewedSet{exists: s.exists, version: s.version, replicas: s.replicas, template: s.template, hold: s.hold, suspended: s.suspended, initialMasters: s.initialMasters})
+		v.state = append(v.state, viewedSet{exists: s.exists, version: s.version, replicas: s.replicas, template: s.template, hold: s.hold, suspended: s.suspended, annotated: s.annotated, initialMasters: s.initialMasters})
 		if !s.exists {
 			continue
 		}
@@ -81,6 +82,7 @@ func (d *daemon) watchSets() {
 			Replicas: s.replicas, Current: s.current, Ready: s.ready,
 			Generation: s.generation, ObservedGeneration: s.observedGeneration,
 			UpdateRevision: t.hash, InitialMasters: s.initialMasters, Template: t.hash, Version: t.version, Group: s.group, MasterEligible: s.eligible, RecoverAfter: t.counts/2 + 1, Hold: s.hold, Suspended: s.suspended,
+			Annotated: s.annotated, Settings: t.live,
 		})
 	}
 }
@@ -106,7 +108,7 @@ func (d *daemon) watchPods() {
 			Ready: p.ready, Terminating: p.terminating, Phase: phases[p.phase], Waiting: p.waiting,
 			Revision: t.hash, IP: "10.0.0.1", KubernetesNode: kubeNames[l.kube], Zone: zoneNames[l.kube%3],
 			Version: t.version, Started: p.started.time(), Restarts: p.restarts,
-			RecoverAfter: t.counts/2 + 1, Created: (p.created / second * second).time(), Template: t.hash,
+			RecoverAfter: t.counts/2 + 1, Created: (p.created / second * second).time(), Template: t.hash, Settings: t.live,
 		})
 	}
 }

@@ -36,6 +36,7 @@ type world struct {
 	kubernetes
 	crate
 	people
+	delivery
 	judge judge
 
 	daemons []*daemon

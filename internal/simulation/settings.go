@@ -1,0 +1,144 @@
+package simulation
+
+import (
+	"encoding/json"
+	"strings"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// jobsLogSize is the one setting that definitions name here: CrateDB takes it
+// while it runs.
+const (
+	jobsLogSize    = "stats.jobs_log_size"
+	jobsLogDefault = "10000"
+)
+
+var jobsLogChoices = []string{"5000", "7000", "", "10000"}
+
+// jobsLogOn is what the node of a slot shows: the cluster's value, else its own
+// command line's.
+func (w *world) jobsLogOn(l *slot) string {
+	own := w.templates[l.pod.template].jobsLog
+	if own == "" {
+		own = jobsLogDefault
+	}
+	return w.jobsLog.effective(own)
+}
+
+// readSettings is ops/cratedb's reading of the settings that are asked for, by the
+// first node that answers.
+func (d *daemon) readSettings(names []string) {
+	w, db := d.w, &d.reading
+	db.SettingsAsked, db.Effective = nil, nil
+	if len(names) == 0 || db.Contact != ops.Yes || len(db.Pods) == 0 {
+		return
+	}
+	db.SettingsAsked, db.Effective = names, map[string]string{}
+	for _, answer := range db.Pods {
+		if l := w.slotOf(answer.Pod); l != nil && l.volume.cluster == 1 {
+			for _, name := range names {
+				if name == jobsLogSize {
+					db.Effective[name] = w.jobsLogOn(l)
+				}
+			}
+			return
+		}
+	}
+}
+
+// resetGlobal is a daemon's RESET GLOBAL, which takes off a transient value too.
+func (w *world) resetGlobal(d *daemon, key string) {
+	if key != jobsLogSize {
+		w.violate("C", "a daemon resets %s, which nobody asked for", key)
+	}
+	w.say("daemon %s resets %s (was %q, transient %q)", d.name, key, w.jobsLog.persistent, w.jobsLog.transient)
+	w.judge.jobsLogSet(w, d, "")
+	w.jobsLog.persistent, w.jobsLog.transient = "", ""
+}
+
+// jobsLogOurs: what is shown is not only CrateDB's own default or somebody's.
+func (w *world) jobsLogOurs() bool {
+	if s := &w.jobsLog; s.persistent != "" && s.persistent != s.theirs {
+		return true
+	}
+	for _, i := range w.used {
+		if l := &w.slots[i]; l.pod.joined && w.templates[l.pod.template].jobsLog != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// jobsLogSet: what people have set stays, unless they did so since the last look,
+// or set what the definition says.
+func (j *judge) jobsLogSet(w *world, d *daemon, value string) {
+	s := &w.jobsLog
+	if !w.ours && value != "" {
+		s.theirs = "" // a definition that names it for the first time cannot know whose it is
+		return
+	}
+	if s.theirAt >= d.checked || s.transient != "" && value != "" {
+		return
+	}
+	if theirs := s.theirs; theirs != "" && theirs == s.persistent && theirs != value && !j.asked(w, theirs) {
+		w.violate("C", "the daemon sets %s to %q, and somebody has set it to %q", jobsLogSize, value, theirs)
+	}
+}
+
+// asked: a definition has ever asked for a value, which is then nobody's.
+func (j *judge) asked(w *world, value string) bool {
+	for i := range w.commits {
+		if w.commits[i].jobsLog == value {
+			return true
+		}
+	}
+	return value == jobsLogDefault
+}
+
+// jobsLogLacks says what is not as it is wanted of it.
+func (j *judge) jobsLogLacks(w *world, c *commit) string {
+	s := &w.jobsLog
+	if s.theirs != "" && !j.asked(w, s.theirs) {
+		if s.persistent != s.theirs {
+			return jobsLogSize + " is not as somebody has set it"
+		}
+		return ""
+	}
+	for _, i := range w.used {
+		l := &w.slots[i]
+		if !l.pod.joined || w.hidden {
+			continue
+		}
+		want := c.jobsLog
+		if want == "" {
+			want = jobsLogDefault
+		}
+		if c.jobsLog != "" && w.jobsLogOn(l) != want {
+			return l.nodeName + " has " + jobsLogSize + " " + w.jobsLogOn(l) + ", not " + want
+		}
+		if c.jobsLog == "" && s.persistent != "" && s.persistent != s.theirs {
+			return jobsLogSize + " is still set"
+		}
+	}
+	return ""
+}
+
+// throughJSON is what the operation ConfigMap does to a record.
+func (w *world) throughJSON(r ops.Record) ops.Record {
+	text, err := json.Marshal(&r)
+	if err != nil {
+		w.violate("E", "the record cannot be written: %v", err)
+	}
+	if strings.Contains(string(text), secretMark) {
+		w.violate("G", "the record has a password")
+	}
+	var back ops.Record
+	if err := json.Unmarshal(text, &back); err != nil {
+		w.violate("E", "the record cannot be read back: %v", err)
+	}
+	if !back.Equal(&r) {
+		w.violate("E", "the record is another one after it was written and read: %s", text)
+	}
+	return back
+}
