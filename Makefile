@@ -20,7 +20,7 @@ export STEVEDORE_BINARY := $(BIN)/stevedore
 # die: for the tests that kill it, never to be shipped.
 export STEVEDORE_FAULTS_BINARY := $(BIN)/stevedore-faults
 
-.PHONY: all build faults controlplane demo test lint unit bench soak simulate replay chaos fmt clean
+.PHONY: all build faults controlplane demo test lint unit bench soak simulate replay mutants chaos fmt clean
 all: build controlplane
 
 build:
@@ -85,6 +85,12 @@ simulate:
 
 replay:
 	@go run ./internal/simulation/simulate -seed $(SEED) -replay
+
+# Each rule, re-read, write and give-back taken out in turn: does the simulation
+# notice within N schedules? ONLY chooses some of them by kind, name or file.
+mutants: N = 20000
+mutants:
+	@go run ./internal/simulation/mutants -seed $(SEED) -n $(N) -only '$(ONLY)'
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')
