@@ -80,6 +80,7 @@ type Pair struct {
 func NewPair(seed uint64, story *strings.Builder) (*Pair, error) {
 	s := NewSchedule(seed)
 	s.Items, s.Start.Second, s.Start.Early = nil, false, false
+	s.Start.Zones = false // in which zone a new node will be, nobody knows beforehand
 	w := newWorld(&s, nil, story)
 	p := &Pair{w: w, d: w.daemons[0]}
 	if err := p.rest("the bootstrap"); err != nil {
