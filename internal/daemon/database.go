@@ -90,13 +90,14 @@ func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec o
 		tried = ops.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion}
 	}
 	settings := ops.SettingsToRead(&desired, &rec, observed.Pods)
-	detailed = detailed || ops.BudgetDetail(&rec, &w.reading) || w.dataDue(&rec)
+	detailed = detailed || ops.BudgetDetail(&rec, &w.reading)
 	if age := time.Since(w.reading.At); age < w.options.Interval && ops.BudgetsFirst(&rec, observed.Pods) {
 		return
 	}
 	if time.Since(w.reading.At) < w.readingAge() && (!detailed || w.reading.TablesKnown) && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {
 		return
 	}
+	detailed = detailed || w.dataDue()
 	target := cratedb.Target{Detailed: detailed, Settings: settings, Password: password}
 	for _, pod := range observed.Pods {
 		if pod.IP != "" && !pod.Started.IsZero() && !pod.Terminating && pod.Phase == "Running" {

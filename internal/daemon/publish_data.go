@@ -57,15 +57,16 @@ const (
 	maxPublishedBytes  = 128 << 10
 )
 
-// dataDue says that how the tables lie was read too long ago to be published.
-func (w *worker) dataDue(rec *ops.Record) bool {
-	return rec.Bootstrap.Done && w.reading.Contact == ops.Yes && (w.dataAt.IsZero() || time.Since(w.dataAt) >= record.ObservationInterval)
+// dataDue says that how the tables lie was read too long ago to be published: the
+// next reading, which is made anyway, reads it too.
+func (w *worker) dataDue() bool {
+	return w.dataAt.IsZero() || time.Since(w.dataAt) >= record.ObservationInterval
 }
 
 // noteData keeps what a detailed reading says of the tables.
 func (w *worker) noteData(detailed bool) {
 	db := &w.reading
-	if detailed {
+	if detailed && db.Contact == ops.Yes {
 		w.dataAt = db.At // also when it failed: it is dear, and not tried at each turn
 	}
 	if db.Contact != ops.Yes || !db.TablesKnown || !db.AllocationKnown {

@@ -101,8 +101,8 @@ func pair(random *rand.Rand) (from, to wantedOrders) {
 }
 
 var (
-	didApply = regexp.MustCompile(`msg=applied object="StatefulSet [^/]+/([^"]+)" .*fields="?\[([^\]]*)`)
-	didAct   = regexp.MustCompile(`msg=done action=(\S+) subject=("(?:[^"]*)"|\S+)`)
+	didApply = regexp.MustCompile(`msg=applied .*object="StatefulSet [^/]+/([^"]+)" .*fields="?\[([^\]]*)`)
+	didAct   = regexp.MustCompile(`msg=done .*action=(\S+) subject=("(?:[^"]*)"|\S+)`)
 )
 
 // deeds are the steps that a daemon's log tells of.
@@ -159,25 +159,14 @@ func plannedAsDone(t *testing.T, ns string, seed, round uint64) {
 	for _, op := range plans[0].Operations {
 		planned = append(planned, op.Steps...)
 	}
-	before := len(running.Log())
+	before, was := len(running.Log()), s.record("orders").Revision
 	s.write(map[string]string{"orders.yaml": to.definition(s.ns)})
-	revision := ""
 	s.eventually("it is done or refused", 5*time.Minute, func() bool {
 		rec := s.record("orders")
 		if len(plans[0].Refused) > 0 {
-			if rec.Shown.Verdict != ops.Refuse.String() || rec.Operation != nil || rec.Last.Status != ops.StatusFailure {
-				revision = ""
-				return false
-			}
-			same := revision == rec.Revision
-			revision = rec.Revision
-			return same
+			return rec.Revision != was && rec.Shown.Verdict == ops.Refuse.String() && rec.Operation == nil && rec.Last.Status == ops.StatusFailure && rec.Last.Revision == rec.Revision
 		}
-		same := isDone(rec) && revision == rec.Revision && rec.Revision != ""
-		if isDone(rec) {
-			revision = rec.Revision
-		}
-		return same && strings.Contains(running.Log()[before:], rec.Revision)
+		return rec.Revision != was && isDone(rec)
 	})
 	done := deeds(running.Log()[before:])
 	if difference := plan.Same(planned, done); difference != "" {
@@ -240,7 +229,7 @@ func TestAPlanUnderTheReadersRoleOnly(t *testing.T) {
 		assert.Equal(t, plan.Added, object.Change, object.Key)
 	}
 
-	s.run()
+	running := s.run()
 	s.done("orders")
 	s.rows("orders", "CREATE TABLE doc.items (id TEXT PRIMARY KEY) CLUSTERED INTO 2 SHARDS WITH (number_of_replicas = 0)")
 	_, _, code := s.verb("diff", s.dir, "--kubeconfig", reader)
@@ -272,6 +261,8 @@ func TestAPlanUnderTheReadersRoleOnly(t *testing.T) {
 	assert.Equal(t, plans[0].Operations, whole[0].Operations)
 
 	// A reading that nobody has made anew for long.
+	_, err := running.Stop()
+	require.NoError(t, err)
 	s.ageObservation("orders", 3*time.Hour)
 	plans = s.plans(2, branch, "--kubeconfig", reader)
 	assert.True(t, plans[0].Basis.Stale)

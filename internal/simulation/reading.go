@@ -85,7 +85,7 @@ func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
 	expected := w.dataMembers()
 	for _, i := range w.used {
 		l := &w.slots[i]
-		if l.pod.joined && w.templates[l.pod.template].counts != expected {
+		if l.pod.joined && w.templates[l.pod.template].counts != expected && expected != 1 {
 			db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: nameOf(nodeIDs, "node-", l.volume.node), ID: 1, Acknowledged: w.acknowledged&(1<<l.index) != 0})
 		}
 	}

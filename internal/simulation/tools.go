@@ -435,7 +435,7 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 	case strings.HasPrefix(query, "SELECT node_id FROM sys.node_checks WHERE id = 1"):
 		expected := w.dataMembers()
 		for _, i := range w.used {
-			if l := &w.slots[i]; l.pod.joined && w.templates[l.pod.template].counts != expected && w.acknowledged&(1<<i) == 0 {
+			if l := &w.slots[i]; l.pod.joined && w.templates[l.pod.template].counts != expected && expected != 1 && w.acknowledged&(1<<i) == 0 {
 				rows = append(rows, []string{nameOf(nodeIDs, "node-", l.volume.node)})
 			}
 		}

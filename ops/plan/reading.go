@@ -91,7 +91,7 @@ func (m *model) reading(record *ops.Record) ops.Database {
 		}
 		db.Nodes = append(db.Nodes, n)
 		db.Pods = append(db.Pods, ops.PodAnswer{Pod: p.Name, ClusterID: db.ClusterID, NodeID: n.ID, NodeName: n.Name, Version: n.Version})
-		if p.expects != data && p.expects != 0 {
+		if p.expects != data && p.expects != 0 && data != 1 {
 			db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: n.ID, ID: 1, Acknowledged: m.acknowledged[n.Name]})
 		}
 	}

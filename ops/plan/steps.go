@@ -18,8 +18,19 @@ func applied(s *Set) Step {
 
 // StepOf is the step that an action is. Where the action only says at which pod
 // it asks the database, the target is what the record says that it is about.
-// nodeName translates a node's id.
+// nodeName translates the id of a node that is there.
 func StepOf(a ops.Action, record *ops.Record, nodeName func(id string) string) Step {
+	there := nodeName
+	nodeName = func(id string) string {
+		if op := record.Operation; op != nil && op.Shrink != nil {
+			for _, n := range op.Shrink.Leaving {
+				if n.ID == id {
+					return n.Name
+				}
+			}
+		}
+		return there(id)
+	}
 	step := Step{Action: string(a.Kind), Target: a.Subject()}
 	switch a.Kind {
 	case ops.ActionExcludeNodes, ops.ActionIncludeNodes:
