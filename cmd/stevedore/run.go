@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,8 +41,8 @@ func newRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Keep clusters as a repository or a directory says",
-		Long: `run follows one source and keeps its clusters as it says, until it is told to
-stop. Several may run: the one that holds the Lease acts.
+		Long: `run follows a source, or several (--config), and keeps their clusters as they say,
+until it is told to stop. Several may run: the one that holds the Lease acts.
 
 Webhooks are configured by WEBHOOK_URL, WEBHOOK_USERNAME, WEBHOOK_PASSWORD and
 WEBHOOK_SECRET, or files with them (WEBHOOK_URL_FILE, …), with or without the
@@ -83,15 +84,19 @@ prefix CRATEDB_OPERATOR_.`,
 			if err != nil {
 				return err
 			}
-			followed, err := source.open(cfg, log)
+			followed, err := source.openAll(cfg, log)
 			if err != nil {
 				return err
 			}
-			defer func() {
-				if err := followed.Close(); err != nil {
-					log.Warn("source cannot be closed", "error", err)
-				}
-			}()
+			var identities []string
+			for _, one := range followed {
+				identities = append(identities, one.Identity())
+				defer func() {
+					if err := one.Close(); err != nil {
+						log.Warn("source cannot be closed", "source", one.Identity(), "error", err)
+					}
+				}()
+			}
 			received, err := pushes.options(cfg)
 			if err != nil {
 				return err
@@ -99,10 +104,10 @@ prefix CRATEDB_OPERATOR_.`,
 			if lease.Identity == "" {
 				lease.Identity = identity()
 			}
-			log.Info("stevedore starts", "version", version, "source", followed.Identity(), "connect", connect)
+			log.Info("stevedore starts", "version", version, "sources", strings.Join(identities, " "), "connect", connect)
 			defer log.Info("stevedore stops, the Lease is given back")
 			return daemon.Run(cmd.Context(), daemon.Options{
-				Sources: []daemon.Source{followed}, REST: cfg, Namespaces: namespaces, Render: config,
+				Sources: followed, REST: cfg, Namespaces: namespaces, Render: config,
 				Policy: policy, Connect: daemon.Connect(connect), DatabaseCA: roots, Lease: lease, Listen: listen, Receiver: received,
 				Once: once, Interval: look, MaxConcurrentWrites: parallelWrite, CommitStatus: commitStatus, Version: version, Log: log,
 			}, webhook)

@@ -20,6 +20,7 @@ import (
 
 // sourceFlags say where definitions come from.
 type sourceFlags struct {
+	config            string
 	url, ref, path    string
 	onRewrite         string
 	interval          time.Duration
@@ -36,6 +37,7 @@ type sourceFlags struct {
 
 func (s *sourceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	flags.StringVar(&s.config, "config", "", "file that names several sources; other flags say what it leaves out")
 	flags.StringVar(&s.url, "git", "", "URL of a Git repository, https://, ssh:// or file://, without credentials")
 	flags.StringVar(&s.ref, "ref", "", "branch, tag, commit or 'semver:>=1.2.0 <2' (default: the repository's own default branch)")
 	flags.StringVar(&s.onRewrite, "on-rewrite", string(git.HoldRewrite), "when a reference's history was rewritten: hold (stay with the last good commit and say so) or follow")
@@ -52,13 +54,60 @@ func (s *sourceFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&s.quiet, "dir-quiet", 500*time.Millisecond, "how long the directory must not have changed before it is taken")
 }
 
-// open makes the source; the caller closes it.
+// openAll makes the sources of the command line or of the file that it names.
+// The caller closes them.
+func (s *sourceFlags) openAll(cfg *rest.Config, log *slog.Logger) (all []daemon.Source, err error) {
+	if s.config == "" {
+		source, err := s.open(cfg, log)
+		if err != nil {
+			return nil, err
+		}
+		return []daemon.Source{source}, nil
+	}
+	if s.url != "" || s.dir != "" || s.ref != "" || s.path != "" {
+		return nil, errors.New("--config names the sources: --git, --ref, --path and --dir belong into it")
+	}
+	entries, err := readSources(s.config, *s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			for _, source := range all {
+				_ = source.Close()
+			}
+			all = nil
+		}
+	}()
+	identities := map[string]string{} // by name
+	for _, entry := range entries {
+		source, err := entry.open(cfg, log)
+		if err != nil {
+			return all, fmt.Errorf("%s:%d: source %s: %w", s.config, entry.line, entry.name, err)
+		}
+		all = append(all, source)
+		for name, identity := range identities {
+			if identity == source.Identity() {
+				return all, fmt.Errorf("%s:%d: source %s is %s, and so is %s: a cluster has one owner", s.config, entry.line, entry.name, identity, name)
+			}
+		}
+		identities[entry.name] = source.Identity()
+	}
+	for i, entry := range entries {
+		for _, name := range entry.dependsOn {
+			all[i].DependsOn = append(all[i].DependsOn, identities[name])
+		}
+	}
+	return all, nil
+}
+
+// open makes one source; the caller closes it.
 func (s *sourceFlags) open(cfg *rest.Config, log *slog.Logger) (daemon.Source, error) {
 	switch {
 	case s.url != "" && s.dir != "":
 		return daemon.Source{}, errors.New("--git and --dir are both given: choose one")
 	case s.url == "" && s.dir == "":
-		return daemon.Source{}, errors.New("no source: give --git URL or --dir DIR")
+		return daemon.Source{}, errors.New("no source: give --git URL, --dir DIR or --config FILE")
 	case s.dir != "":
 		source, err := directory.New(directory.Options{Dir: s.dir, Quiet: s.quiet, Log: log})
 		if err != nil {

@@ -44,6 +44,12 @@ type daemon struct {
 	metrics  *telemetry.Metrics
 	writers  chan struct{}
 
+	// admitting is held while a source's build is taken, or held back in pending;
+	// settledOne says that a source before it may be done.
+	admitting  sync.Mutex
+	pending    map[string]pendingBuild
+	settledOne chan struct{}
+
 	// disrupting is held by the one worker that may begin to disrupt its cluster.
 	disrupting sync.Mutex
 
@@ -62,6 +68,9 @@ type daemon struct {
 // is wanted, or an error that names those that are not.
 func Run(ctx context.Context, o Options, webhook reports.Config) error {
 	o = o.withDefaults()
+	if err := checkDependencies(o.Sources); err != nil {
+		return err
+	}
 	webhooks, err := reports.NewReceiver(webhook, o.Version)
 	if err != nil {
 		return err
@@ -131,6 +140,7 @@ func term(ctx context.Context, o Options, l *leadership, webhooks *reports.Recei
 	d := &daemon{
 		options: o, leadership: l, fleet: newFleet(), plain: plain, kube: kube, metrics: metrics,
 		writers: make(chan struct{}, o.MaxConcurrentWrites),
+		pending: map[string]pendingBuild{}, settledOne: make(chan struct{}, 1),
 		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{},
 		unknown: make(chan record.Cluster, 256), ended: ended, onceOver: make(chan error, 1),
 	}
@@ -168,6 +178,7 @@ func term(ctx context.Context, o Options, l *leadership, webhooks *reports.Recei
 	group.Go(func() error { d.watchNamespaces(ctx); return nil })
 	group.Go(func() error { d.endOnce(ctx); return nil })
 	group.Go(func() error { d.adoptUnknown(ctx); return nil })
+	group.Go(func() error { d.proceed(ctx); return nil })
 	for _, source := range o.Sources {
 		group.Go(func() error { d.follow(ctx, source); return nil })
 	}
@@ -221,7 +232,8 @@ func (d *daemon) follow(ctx context.Context, source Source) {
 		}
 		d.metrics.Rendered(source.Identity(), time.Since(began), count)
 		d.statuses.built(ctx, last, build, nil)
-		d.employ(d.fleet.take(source.Identity(), last, build))
+		d.admit(ctx, source, last, build)
+		d.noteSettled()
 		d.adoptAll(ctx)
 		d.endOnceIfOver()
 	})

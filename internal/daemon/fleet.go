@@ -28,6 +28,8 @@ type wanted struct {
 	missing bool
 	// otherOwner is another source that names the same cluster.
 	otherOwner string
+	// waits is why a newer definition is not taken yet; "" when there is none.
+	waits string
 	// held is why the source's newest commit is not followed; "" when it is.
 	held held
 	// renamedFrom is a removed cluster of the same source with the same
@@ -55,6 +57,8 @@ type sourceView struct {
 	broken   []definition.Problem
 	clusters map[record.Cluster]wanted
 	held     held
+	// revision is of the newest build.
+	revision string
 }
 
 func newFleet() *fleet {
@@ -63,6 +67,11 @@ func newFleet() *fleet {
 
 // take lays a build over what was known and returns the clusters to look at.
 func (f *fleet) take(owner, commit string, build *render.Build) []record.Cluster {
+	return f.takeBut(owner, commit, build, nil)
+}
+
+// takeBut leaves the clusters that wait at their last good word.
+func (f *fleet) takeBut(owner, commit string, build *render.Build, waiting map[record.Cluster]string) []record.Cluster {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	view := f.bySource[owner]
@@ -70,7 +79,7 @@ func (f *fleet) take(owner, commit string, build *render.Build) []record.Cluster
 		view = &sourceView{clusters: map[record.Cluster]wanted{}}
 		f.bySource[owner] = view
 	}
-	view.built = true
+	view.built, view.revision = true, commit
 	view.broken = build.Problems
 	present := map[record.Cluster]bool{}
 	for _, cluster := range build.Clusters {
@@ -78,8 +87,12 @@ func (f *fleet) take(owner, commit string, build *render.Build) []record.Cluster
 		present[key] = true
 		now := view.clusters[key]
 		now.owner, now.removed, now.missing = owner, false, false
-		now.problems, now.newest = cluster.Problems, commit
-		if len(cluster.Problems) == 0 {
+		now.problems, now.newest, now.waits = cluster.Problems, commit, waiting[key]
+		if now.waits != "" && len(cluster.Problems) == 0 {
+			if now.cluster.Name == "" {
+				now.cluster = render.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}
+			}
+		} else if len(cluster.Problems) == 0 {
 			now.cluster, now.commit = cluster, commit
 		} else if now.commit == "" {
 			now.cluster = render.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}

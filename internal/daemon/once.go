@@ -16,6 +16,8 @@ import (
 const (
 	outcomeDone    = "done"
 	outcomeRefused = "refused"
+	// outcomeWaiting is of what waits for another source.
+	outcomeWaiting = "waiting"
 )
 
 // settled says in the log what became of a turn, once a change, and ends
@@ -46,6 +48,8 @@ func (w *worker) settled(decision ops.Decision, problems []string, busy bool) {
 	outcome := ""
 	switch {
 	case busy:
+	case slices.ContainsFunc(decision.Waits, func(r ops.Reason) bool { return r.Name == dependsOn }):
+		outcome = outcomeWaiting
 	case decision.Verdict == ops.Refuse, len(problems) > 0:
 		outcome = outcomeRefused
 	case decision.Verdict == ops.Done:
@@ -58,6 +62,9 @@ func (d *daemon) noteOutcome(key record.Cluster, outcome string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.outcome[key] = outcome
+	if outcome == outcomeDone {
+		d.noteSettled()
+	}
 	d.endOnceLocked()
 }
 
@@ -73,16 +80,22 @@ func (d *daemon) endOnceLocked() {
 	if !d.options.Once || !d.fleet.ready(len(d.options.Sources)) {
 		return
 	}
-	var refused []string
+	var refused, waiting []string
 	for key, outcome := range d.outcome {
 		switch outcome {
 		case "":
 			return
+		case outcomeWaiting:
+			waiting = append(waiting, key.String())
 		case outcomeRefused:
 			refused = append(refused, key.String())
 		}
 	}
 	problems := d.fleet.problems()
+	if len(waiting) > 0 && len(refused) == 0 && len(problems) == 0 {
+		return // the source before is done, and they go on in a moment
+	}
+	refused = append(refused, waiting...)
 	switch {
 	case len(refused) > 0:
 		slices.Sort(refused)

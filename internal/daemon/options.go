@@ -31,6 +31,9 @@ type Source struct {
 	sources.Source
 	// Interval between looks; 0: a minute.
 	Interval time.Duration
+	// DependsOn are identities of other sources of this daemon: while one of
+	// their clusters is not as it is wanted, what changes in this one waits.
+	DependsOn []string
 }
 
 // ReceiverOptions say where pushes come in.

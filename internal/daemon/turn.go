@@ -60,6 +60,9 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	desired, ok := w.desired(ctx, want, &rec)
 	if !ok {
 		// There has been no good definition yet: nothing is known to be wanted.
+		if want.waits != "" {
+			w.noteOutcome(w.key, outcomeWaiting)
+		}
 		return w.show(ctx, entry, want, before, rec, ops.Decision{Verdict: ops.Refuse, Record: rec}, problems)
 	}
 	for _, name := range secretNames(desired) {
@@ -87,7 +90,7 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	}
 	observed.Commands = commands(entry, desired.Revision)
 	now := time.Now()
-	decision := ops.Decide(desired, observed, rec, w.options.Policy, now)
+	decision := waitingFor(ops.Decide(desired, observed, rec, w.options.Policy, now), want)
 	w.measure(decision, observed)
 	w.again = decision.LookAgain
 
