@@ -54,6 +54,7 @@ names would happen, 1: an error.`,
 				return err
 			}
 			make := &plansOf{cmd: cmd, path: args[0], filter: filter, config: config, now: time.Now().UTC().Truncate(time.Second)}
+			output.notes.begin(cmd)
 			var plans []plan.Plan
 			var good bool
 			if against != "" {
@@ -62,9 +63,9 @@ names would happen, 1: an error.`,
 				plans, good, err = make.live(&kube)
 			}
 			if err != nil {
-				return err
+				return errors.Join(err, output.notes.write(cmd, nil))
 			}
-			return output.print(cmd, plans, make.clusters, !good)
+			return output.print(cmd, plans, args[0], make.clusters, !good)
 		},
 	}
 	kube.add(cmd, false)
@@ -140,7 +141,7 @@ func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	sayProblems(p.cmd.ErrOrStderr(), root, problems)
+	sayProblems(p.cmd, root, problems)
 	clusters, good, err := renderPath(p.cmd, p.path, p.filter, p.config, noPins)
 	if err != nil {
 		return nil, false, err
@@ -156,7 +157,7 @@ func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
 			return nil, false, err
 		}
 		if len(problems) > 0 {
-			sayProblems(p.cmd.ErrOrStderr(), p.path, problems)
+			sayProblems(p.cmd, p.path, problems)
 			good = false
 			continue
 		}

@@ -20,7 +20,8 @@ type diffOutput struct {
 	failOn  []string
 	limit   int
 
-	fail []planprint.FailOn
+	notes annotations
+	fail  []planprint.FailOn
 }
 
 func (d *diffOutput) add(cmd *cobra.Command) {
@@ -30,6 +31,7 @@ func (d *diffOutput) add(cmd *cobra.Command) {
 	flags.StringVar(&d.colour, "color", "auto", "auto, always or never (text; NO_COLOR is respected)")
 	flags.StringSliceVar(&d.failOn, "fail-on", nil, "exit code 3 where there is an operation, restart, refused or deletion; may be repeated")
 	flags.IntVar(&d.limit, "limit", planprint.DefaultLimit, "most bytes of the comment (markdown)")
+	d.notes.add(cmd)
 }
 
 // check refuses flags that would not be obeyed, before anything is looked at.
@@ -54,17 +56,22 @@ func (d *diffOutput) check() (err error) {
 	return err
 }
 
-// print writes the plans and ends with the exit code that they ask for.
-func (d *diffOutput) print(cmd *cobra.Command, plans []plan.Plan, clusters []renderedCluster, broken bool) error {
+// print writes the plans of a folder's clusters, and annotations for the platform
+// that it runs on, and ends with the exit code that they ask for.
+func (d *diffOutput) print(cmd *cobra.Command, plans []plan.Plan, path string, clusters []renderedCluster, broken bool) error {
+	found := planprint.Findings(plans, locate(path, clusters))
+	if err := d.notes.write(cmd, found); err != nil {
+		return err
+	}
 	out := cmd.OutOrStdout()
 	var err error
 	switch d.format {
 	case "json":
 		err = planprint.JSON(out, plans)
 	case "markdown":
-		err = planprint.Markdown(out, plans, planprint.MarkdownOptions{Limit: d.limit})
+		err = planprint.Markdown(out, plans, planprint.MarkdownOptions{Limit: d.limit, Problems: d.notes.problems})
 	case "sarif":
-		err = planprint.SARIF(out, planprint.Findings(plans, locate(clusters)), version)
+		err = planprint.SARIF(out, append(d.notes.problems, found...), version)
 	default:
 		colour, width := terminalOf(out, d.colour)
 		err = planprint.Text(out, plans, planprint.TextOptions{Colour: colour, Width: width, Summary: d.summary})
@@ -76,17 +83,6 @@ func (d *diffOutput) print(cmd *cobra.Command, plans []plan.Plan, clusters []ren
 		return exitCode(code)
 	}
 	return nil
-}
-
-// locate finds where a cluster's definition stands.
-func locate(clusters []renderedCluster) planprint.Locate {
-	places := map[[2]string]planprint.Place{}
-	for _, c := range clusters {
-		if definition := c.cluster.Definition; definition != nil {
-			places[[2]string{c.cluster.Namespace, c.cluster.Name}] = planprint.Place{File: definition.File, Line: definition.Line}
-		}
-	}
-	return func(namespace, name string) planprint.Place { return places[[2]string{namespace, name}] }
 }
 
 // terminalOf says whether to colour and how wide lines may be; 0 where nobody

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/internal/planprint"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/definition"
 	"stevedore.dev/stevedore/sources/directory"
@@ -78,8 +80,10 @@ func snapshotOf(ctx context.Context, path string) (fs.FS, error) {
 	return snapshot.Tree, nil
 }
 
-// sayProblems prints each problem with the path a person can open from here.
-func sayProblems(out io.Writer, root string, problems []definition.Problem) {
+// sayProblems prints each problem with the path a person can open from here, and
+// keeps it for annotations.
+func sayProblems(cmd *cobra.Command, root string, problems []definition.Problem) {
+	keepProblems(cmd, root, problems)
 	here, _ := os.Getwd()
 	for _, problem := range problems {
 		if problem.File != "" {
@@ -88,7 +92,7 @@ func sayProblems(out io.Writer, root string, problems []definition.Problem) {
 				problem.File = short
 			}
 		}
-		fmt.Fprintln(out, problem.String())
+		fmt.Fprintln(cmd.ErrOrStderr(), planprint.ProblemLine(problem))
 	}
 }
 
@@ -119,7 +123,7 @@ func renderPath(cmd *cobra.Command, path, filter string, config render.Config, p
 			clusters = append(clusters, renderedCluster{cluster, rendered})
 		}
 	}
-	sayProblems(cmd.ErrOrStderr(), root, problems)
+	sayProblems(cmd, root, problems)
 	if len(build.Clusters) == 0 && len(problems) == 0 {
 		return nil, false, fmt.Errorf("reading %s: there is no CrateDB definition in it", path)
 	}
@@ -211,20 +215,23 @@ func printJSON(out io.Writer, value any) error {
 func newValidate() *cobra.Command {
 	var rendering renderFlags
 	var filter string
+	var notes annotations
 	cmd := &cobra.Command{
 		Use:   "validate PATH",
 		Short: "Say everything that is wrong with a folder of definitions",
 		Long: `validate prints each problem as file:line:column, all at once, and ends with
-exit code 1 if there is one. It needs no cluster and no network.`,
+exit code 1 if there is one. It needs no cluster and no network. In GitHub Actions
+they are annotations at their lines; --code-quality writes them for GitLab.`,
 		Example: `  stevedore validate examples/overlays`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			notes.begin(cmd)
 			config, err := rendering.config()
 			if err != nil {
 				return err
 			}
 			clusters, good, err := renderPath(cmd, args[0], filter, config, noPins)
-			if err != nil {
+			if err = errors.Join(err, notes.write(cmd, nil)); err != nil {
 				return err
 			}
 			if !good {
@@ -239,6 +246,7 @@ exit code 1 if there is one. It needs no cluster and no network.`,
 		},
 	}
 	rendering.add(cmd)
+	notes.add(cmd)
 	cmd.Flags().StringVar(&filter, "cluster", "", "only this one: NAME or NAMESPACE/NAME")
 	return cmd
 }
