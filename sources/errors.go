@@ -35,6 +35,9 @@ type Error struct {
 	Doing  string // "listing the references of https://…"
 	Err    error  // what went wrong; not nil
 	Advice string // what to do about it; may be empty
+	// Commit that was found and is not followed, as a Snapshot's Revision names
+	// one; "" when it is not about a commit.
+	Commit string
 }
 
 // Error puts the advice last, so that a line that is cut still says what failed.

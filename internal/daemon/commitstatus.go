@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"stevedore.dev/stevedore/internal/telemetry"
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/render"
+	"stevedore.dev/stevedore/sources"
 )
 
 // CommitStatus says where commit statuses go. Zero value: nowhere.
@@ -97,11 +99,22 @@ const (
 
 // built queues what became of a source's commit: err, or the build.
 func (s *statuses) built(ctx context.Context, commit string, build *render.Build, err error) {
+	s.say(ctx, builtStatus(commit, build, err))
+}
+
+// unfollowed queues that a commit was found and is not followed.
+func (s *statuses) unfollowed(ctx context.Context, err error) {
+	if refused, ok := errors.AsType[*sources.Error](err); ok && refused.Commit != "" {
+		s.say(ctx, reports.CommitStatus{Commit: refused.Commit, State: forge.Failure, Names: []string{string(refused.Reason)}, Description: "it is not followed: " + refused.Err.Error()})
+	}
+}
+
+func (s *statuses) say(ctx context.Context, status reports.CommitStatus) {
 	if !s.on() {
 		return
 	}
 	s.mu.Lock()
-	s.owed = append(s.owed, s.options.of(record.Cluster{}, builtStatus(commit, build, err)))
+	s.owed = append(s.owed, s.options.of(record.Cluster{}, status))
 	if len(s.owed) > maxOwed {
 		s.owed = s.owed[1:]
 	}
@@ -206,13 +219,18 @@ func commitStatus(s turnState, next ops.Record) (status reports.CommitStatus, ok
 	if next.Revision == s.desired.Revision && next.Commit != "" {
 		status.Commit = next.Commit
 	}
+	if status.Since = s.want.commit; s.want.commit == "" {
+		status.Since = status.Commit
+	}
 	operation := next.Operation
+	// That the source is held is said of the commit that it does not follow.
+	problems := slices.DeleteFunc(slices.Clone(s.problems), func(text string) bool { return s.want.held.message != "" && text == s.want.held.message })
 	switch {
-	case len(s.problems) > 0:
+	case len(problems) > 0:
 		// Those of the whole source are said of the source.
-		sum := sha256.Sum256([]byte(strings.Join(s.problems, "\n")))
-		status.Commit, status.Revision = s.want.newest, "broken-"+hex.EncodeToString(sum[:8])
-		status.State, status.Names, status.Description = forge.Failure, []string{"definition-broken"}, s.problems[0]
+		sum := sha256.Sum256([]byte(strings.Join(problems, "\n")))
+		status.Commit, status.Revision, status.Since = s.want.newest, "broken-"+hex.EncodeToString(sum[:8]), ""
+		status.State, status.Names, status.Description = forge.Failure, []string{"definition-broken"}, problems[0]
 		return status, !s.want.missing
 	case len(s.decision.Refusals) > 0:
 		status.State = forge.Failure
@@ -224,7 +242,7 @@ func commitStatus(s turnState, next ops.Record) (status reports.CommitStatus, ok
 		status.State, status.Names = forge.Failure, []string{"timed-out"}
 		status.Description = string(operation.Kind) + " takes longer than its limit and goes on; it waits for: " + reasonWords(s.decision.Waits)
 	case s.desired.Removed:
-		status.Commit, status.Revision, status.State = s.want.newest, "removed", forge.Success
+		status.Commit, status.Revision, status.Since, status.State = s.want.newest, "removed", "", forge.Success
 		status.Description = "no definition names the cluster any more: it is left as it is"
 	case next.Stage == ops.StageVerified && next.Revision == s.desired.Revision:
 		status.State, status.Description = forge.Success, "the cluster is as its definition says"

@@ -18,6 +18,7 @@ import (
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/definition"
+	"stevedore.dev/stevedore/sources"
 )
 
 func TestWhatACommitStatusSaysOfADecision(t *testing.T) {
@@ -33,6 +34,8 @@ func TestWhatACommitStatusSaysOfADecision(t *testing.T) {
 	refused := ops.Decision{Refusals: []ops.Reason{{Name: "replicas-do-not-fit", Message: "3 nodes, 4 copies"}}}
 	waits := ops.Decision{Waits: []ops.Reason{{Name: "green", Message: "2 tables are yellow"}}}
 	want := wanted{commit: at("b"), newest: at("c")}
+	behind := want
+	behind.held = held{reason: "history-rewritten", message: "main was rewritten"}
 	unreadable := want
 	unreadable.missing = true
 	for _, c := range []struct {
@@ -56,6 +59,7 @@ func TestWhatACommitStatusSaysOfADecision(t *testing.T) {
 		{"an operation that takes too long", want, late, waits, nil, false, forge.Failure, at("a"), []string{"timed-out"}, "grow takes longer than its limit"},
 		{"a broken definition", want, verified, ops.Decision{}, []string{"a.yaml:3:5: x"}, false, forge.Failure, at("c"), []string{"definition-broken"}, "a.yaml:3:5: x"},
 		{"a definition that is gone", want, verified, ops.Decision{}, nil, true, forge.Success, at("c"), nil, "it is left as it is"},
+		{"a source that is held", behind, verified, ops.Decision{}, []string{"main was rewritten"}, false, forge.Success, at("a"), nil, "as its definition says"},
 		{"a source that cannot be read", unreadable, verified, ops.Decision{}, []string{"kustomization.yaml:1:1: x"}, false, "", "", nil, ""},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -104,6 +108,22 @@ func TestAContextNamesTheClusterAndTheLinkToo(t *testing.T) {
 	o.Context = "east"
 	status := o.of(record.Cluster{Namespace: "prod", Name: "orders"}, reports.CommitStatus{})
 	assert.Equal(t, []string{"east/prod/orders", "https://example.com/prod/orders"}, []string{status.Context, status.TargetURL})
+}
+
+func TestACommitThatIsNotFollowedSaysSo(t *testing.T) {
+	configMaps := recordtest.NewConfigMaps()
+	to := &posts{}
+	queue := reports.NewQueue(reports.Options{Store: record.NewStore(configMaps), Log: slog.New(slog.DiscardHandler)})
+	s := &statuses{options: CommitStatus{Poster: to}, source: reports.NewStatuses(queue, to, nil), beside: key("stevedore"), log: slog.New(slog.DiscardHandler)}
+	commit := "main@sha1:" + strings.Repeat("b", 40)
+	s.unfollowed(t.Context(), nil)
+	s.unfollowed(t.Context(), errors.New("the server is away"))
+	assert.Zero(t, configMaps.Writes())
+	for range 2 {
+		s.unfollowed(t.Context(), &sources.Error{Reason: sources.HistoryRewritten, Commit: commit, Err: errors.New("main was rewritten")})
+	}
+	assert.Equal(t, 1, configMaps.Writes())
+	assert.Contains(t, configMaps.Stored("ns", record.Reports.Name("stevedore")).Data["data.json"], "it is not followed: main was rewritten")
 }
 
 // posts keeps what a server would get.

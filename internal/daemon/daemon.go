@@ -202,6 +202,7 @@ func (d *daemon) follow(ctx context.Context, source Source) {
 			return
 		}
 		d.metrics.SourceFailed(source.Identity(), string(sources.ReasonOf(state.Err)))
+		d.statuses.unfollowed(ctx, state.Err)
 		defer func() {
 			// After what is built of the kept state, which makes the clusters known.
 			d.employ(d.fleet.hold(source.Identity(), heldBy(state.Err)))

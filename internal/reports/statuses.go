@@ -28,7 +28,11 @@ type CommitStatus struct {
 	// that it was first seen in, whatever newer commits change elsewhere. "": each
 	// commit is another one.
 	Revision string
-	State    forge.State
+	// Since is of a render: the newest commit that has it, which stands for it where
+	// the status before was of none (a broken definition, one that was removed). ""
+	// says that this status is not of a render itself.
+	Since string
+	State forge.State
 	// Names of what is wrong: a failure with others is posted again.
 	Names []string
 	// Description is a sentence for people; it is cut to what the server takes.
@@ -43,6 +47,8 @@ type posted struct {
 	Revision string      `json:"revision,omitempty"`
 	State    forge.State `json:"state"`
 	Names    string      `json:"names,omitempty"`
+	// Rendered is true for a status of a render.
+	Rendered bool `json:"rendered,omitempty"`
 }
 
 // Poster takes commit statuses: *forge.Client.
@@ -130,10 +136,15 @@ func (s *Statuses) Enqueue(ctx context.Context, cluster record.Cluster, status C
 // go for it.
 func (d *document) post(status CommitStatus, now time.Time) (changed bool, dropped int, err error) {
 	last, known := d.Posted[status.Context]
-	if known && status.Revision != "" && last.Revision == status.Revision {
+	switch {
+	case known && status.Revision != "" && last.Revision == status.Revision:
 		status.Commit = last.Commit
+	case known && status.Since != "" && !last.Rendered:
+		status.Commit = status.Since
 	}
-	next := posted{Commit: status.Commit, Revision: status.Revision, State: status.State, Names: strings.Join(status.Names, ",")}
+	next := posted{
+		Commit: status.Commit, Revision: status.Revision, State: status.State, Names: strings.Join(status.Names, ","), Rendered: status.Since != "",
+	}
 	same := known && last.Commit == next.Commit && last.Revision == next.Revision
 	if same && (next.State == forge.Pending || last.State == next.State && last.Names == next.Names) {
 		return false, 0, nil

@@ -119,7 +119,7 @@ func (s *Source) rewritten(ctx context.Context, st *filesystem.Storage, get *fet
 			"before", before.Commit, "commit", get.commit.Hash.String())
 		return nil
 	}
-	return &sources.Error{Reason: sources.HistoryRewritten, Doing: "following " + s.remote.identity,
+	return &sources.Error{Reason: sources.HistoryRewritten, Doing: "following " + s.remote.identity, Commit: revisionOf(get.want.label, get.commit),
 		Err: fmt.Errorf("%s, the state of that commit stays", what),
 		Advice: fmt.Sprintf("push %s again, or go on from the new history with a commit that has both: git merge -s ours %s; --on-rewrite=follow goes along with every rewrite",
 			short(before.Commit), before.Commit)}

@@ -2,6 +2,7 @@ package git_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,6 +33,10 @@ func heldAt(t *testing.T, src *git.Source, opts git.Options, reason sources.Reas
 		got, err := src.Fetch(context.Background())
 		require.Error(t, err)
 		assert.Equal(t, reason, sources.ReasonOf(err), err.Error())
+		if refused, ok := errors.AsType[*sources.Error](err); assert.True(t, ok) && reason == sources.HistoryRewritten {
+			assert.Regexp(t, "^"+strings.Split(revision, "@")[0]+"@sha1:[0-9a-f]{40}$", refused.Commit)
+			assert.NotEqual(t, revision, refused.Commit, "the one that is not followed")
+		}
 		for _, text := range says {
 			assert.ErrorContains(t, err, text)
 		}
