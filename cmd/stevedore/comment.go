@@ -15,10 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"stevedore.dev/stevedore/internal/forge"
+	"stevedore.dev/stevedore/internal/planprint"
 )
 
 // planMarker begins a plan in Markdown, so that its comment is found again.
-const planMarker = "<!-- stevedore plan -->"
+const planMarker = planprint.Marker
 
 const (
 	// maxPlan bounds the file that is read.
