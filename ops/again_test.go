@@ -31,7 +31,7 @@ func TestWhenToLookAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			turn := turn{p: &Policy{Poll: c.policy}, r: Record{Operation: c.op}, now: now}
+			turn := turn{p: Policy{Poll: c.policy}, r: Record{Operation: c.op}, now: now}
 			for _, end := range c.ends {
 				turn.endsIn(end)
 			}

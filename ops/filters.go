@@ -13,6 +13,9 @@ const filtersWin = "5.9.0"
 
 // listed are the entries of a comma list, as CrateDB reads one.
 func listed(text string) []string {
+	if text == "" {
+		return nil
+	}
 	var out []string
 	for _, entry := range strings.Split(text, ",") {
 		if entry = strings.TrimSpace(entry); entry != "" {

@@ -123,6 +123,11 @@ func (t *turn) startRestart() bool {
 		return false
 	}
 	before, at, by := t.asked()
+	if before.IsZero() && t.nextSet() == "" {
+		// As in most turns.
+		t.r.RestartedAt, t.r.RestartedBy, t.r.Compute = at, by, t.d.Compute
+		return false
+	}
 	op := &Operation{
 		Kind: OperationRestart, Started: t.now, Revision: t.d.Revision,
 		Restart: &Restart{Before: before, At: at, By: by, Since: t.now},

@@ -197,6 +197,9 @@ func (t *turn) unwanted(e RecordedSetting, told *settingsTold) (RecordedSetting,
 // set decides the actions, once what they are about to do stands in the record
 // and on the StatefulSets.
 func (t *turn) set() {
+	if len(t.r.Settings) == 0 {
+		return
+	}
 	pod, annotation := t.sqlPod(), t.settingsAnnotation()
 	if pod == "" {
 		return

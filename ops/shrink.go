@@ -188,7 +188,8 @@ func (t *turn) forecast(sets []RecordedSet) *forecast {
 		}
 	}
 	has := t.d.Operations.Has
-	return newForecast(&t.o.Database, t.r.Version, leaving, remaining, has(definition.ConsentExtendTableFilters), has(definition.ConsentLeaveZone))
+	db := t.o.Database // what is kept points to no turn
+	return newForecast(&db, t.r.Version, leaving, remaining, has(definition.ConsentExtendTableFilters), has(definition.ConsentLeaveZone))
 }
 
 // shrinkReading: a whole and fresh reading in which every expected node is

@@ -31,12 +31,13 @@ const (
 	DefaultPoll = 2 * time.Second
 )
 
-// turn is one decision in the making.
+// turn is one decision in the making. It holds values, not pointers, and no
+// method keeps a pointer to it: so all of it stays on the stack.
 type turn struct {
-	d   *Desired
-	o   *Observed
+	d   Desired
+	o   Observed
 	r   Record // the next record; slices are copied before they are changed
-	p   *Policy
+	p   Policy
 	now time.Time
 
 	d2 Decision
@@ -52,6 +53,8 @@ type turn struct {
 	commanded Commands
 	// ends is when the first wait ends by itself; 0: none is known to.
 	ends time.Duration
+	// system is the name of the Secret of `system`, once it was asked for.
+	system string
 }
 
 func first(durations ...time.Duration) time.Duration {
@@ -237,7 +240,12 @@ func podState(p *Pod) string {
 	return ""
 }
 
-func (t *turn) systemSecret() string { return names.SystemSecret(t.d.Name) }
+func (t *turn) systemSecret() string {
+	if t.system == "" {
+		t.system = names.SystemSecret(t.d.Name)
+	}
+	return t.system
+}
 
 // allNodes is the number of wanted nodes, masters counted.
 func (t *turn) allNodes() int {

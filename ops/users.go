@@ -55,8 +55,14 @@ func (t *turn) users() {
 	if !t.r.Bootstrap.Done {
 		return
 	}
+	unwanted := func(r RecordedUser) bool {
+		return !slices.ContainsFunc(t.d.Users, func(u User) bool { return u.Name == r.Name })
+	}
+	if !slices.ContainsFunc(t.r.Bootstrap.Users, unwanted) {
+		return
+	}
 	t.r.Bootstrap.Users = slices.DeleteFunc(slices.Clone(t.r.Bootstrap.Users), func(r RecordedUser) bool {
-		if slices.ContainsFunc(t.d.Users, func(u User) bool { return u.Name == r.Name }) {
+		if !unwanted(r) {
 			return false
 		}
 		if t.dropped(r.Name) {
