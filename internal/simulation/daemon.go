@@ -65,10 +65,11 @@ type daemon struct {
 	syncFor     string
 	failures    []ops.Failure
 	reading     ops.Database
+	readAt      millis
 	stable      ops.Stability
 	want        int // the commit that this turn is for
 	changes     []ops.Change
-	fresh, calm bool // this turn has read the database; it found nothing to do
+	calm        bool // this turn has written nothing and done nothing
 
 	// acting is the action under way, for the judge; checked is when it last
 	// asked the database.
@@ -194,11 +195,9 @@ func (d *daemon) turn() (millis, error) {
 		Secrets: d.view.secretsOf(secretNames),
 	}
 	detailed := ops.Detailed(&desired, &rec)
-	d.fresh = false
-	if d.reading.At.IsZero() || w.now-millis(d.reading.At.Sub(epoch).Milliseconds()) >= readingAge || detailed && !d.reading.TablesKnown {
-		d.fresh = true
+	if d.reading.At.IsZero() || w.now-d.readAt >= readingAge || detailed && !d.reading.TablesKnown {
 		d.call(callRead)
-		d.reading = d.read(d.view.pods, detailed)
+		d.reading, d.readAt = d.read(d.view.pods, detailed), w.now
 		d.readSettings(ops.SettingsToRead(&desired, &rec, d.view.pods))
 		d.stable = d.stable.Next(&d.reading)
 	}
@@ -252,7 +251,7 @@ func (d *daemon) act(entry stored, desired ops.Desired, decision ops.Decision) (
 		}
 	}
 	w.judge.decided(w, d, &decision)
-	d.calm = d.fresh && !saved && !wrote && !acted
+	d.calm = !saved && !wrote && !acted
 	switch {
 	case wrote, acted:
 		return retryMin, nil

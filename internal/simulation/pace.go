@@ -19,6 +19,10 @@ type pace struct {
 func (d *daemon) sleeps(wait millis, calm bool) {
 	w, p := d.w, &d.pace
 	wait = max(wait, 20)
+	if calm {
+		// Another look at the same reading finds what this one found.
+		wait = max(wait, d.readAt+readingAge-w.now)
+	}
 	if calm && p.calm && p.moments == w.moments() {
 		p.spaced = min(4*max(p.spaced, wait), longestPace)
 	} else {
@@ -39,7 +43,11 @@ func (w *world) stir() {
 		p := &d.pace
 		if w.resource != d.seen && !p.called {
 			p.called = true
-			d.wake = min(d.wake, w.now+w.rnd.span(20, 800))
+			late := w.rnd.span(20, 800)
+			if w.healed {
+				late += second // nothing is to be met any more
+			}
+			d.wake = min(d.wake, w.now+late)
 		}
 		if p.spaced > 0 {
 			d.wake = min(d.wake, p.ended+(w.now-p.ended+p.poll-1)/p.poll*p.poll)

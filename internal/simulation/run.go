@@ -177,8 +177,12 @@ func (w *world) run() bool {
 	return true
 }
 
-// pushMore is another template of what is possible.
+// pushMore is another push, of what is possible or, as often, of anything.
 func (w *world) pushMore() {
+	if what := pushes[w.rnd.below(len(pushes))]; w.rnd.oneIn(2) && w.judge.converged(w, false) == "" {
+		w.happen(Item{What: what, A: w.rnd.below(8), B: w.rnd.below(8)}, nil)
+		return
+	}
 	c := w.reachable()
 	c.content, c.bad = w.newContent(), good
 	w.push(c, second)
@@ -289,12 +293,10 @@ func (w *world) gone(table int) bool {
 // false where something went on meanwhile, which may be something late; three
 // times is too often.
 func (w *world) rest() bool {
-	for range 3 {
-		w.turnOnce()
-	}
+	w.turnOnce()
 	w.advance(w.now + 20*second)
 	before := w.resource
-	for range 3 {
+	for range 2 {
 		w.turnOnce()
 	}
 	settled := w.unsettled(false) == ""
