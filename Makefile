@@ -20,7 +20,7 @@ export STEVEDORE_BINARY := $(BIN)/stevedore
 # die: for the tests that kill it, never to be shipped.
 export STEVEDORE_FAULTS_BINARY := $(BIN)/stevedore-faults
 
-.PHONY: all build faults controlplane demo test lint unit bench soak simulate replay mutants chaos fmt clean
+.PHONY: all build faults controlplane demo test lint unit bench soak fuzz simulate replay mutants chaos fmt clean
 all: build controlplane
 
 build:
@@ -71,6 +71,17 @@ bench: build controlplane
 SEED ?= 1
 soak: build faults controlplane
 	STEVEDORE_SOAK=1 STEVEDORE_SEED=$(SEED) CGO_ENABLED=1 go test -race -timeout 6h -count 1 -run Soak ./...
+
+# Each fuzz target for FUZZTIME, one after the other: what strangers can send.
+# `make test` runs their seeds and what they found before. FUZZ chooses some.
+FUZZTIME ?= 1m
+FUZZ ?= Fuzz
+fuzz:
+	@grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u | while read -r dir; do \
+	  grep -ho '^func Fuzz[A-Za-z]*' $$dir/*_test.go | cut -d' ' -f2 | grep -e '$(FUZZ)' | while read -r target; do \
+	    echo "$$dir $$target for $(FUZZTIME)"; \
+	    go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$dir </dev/null || exit 1; \
+	  done || exit 1; done
 
 # Every operation under an application's load, with nodes and the daemon killed:
 # docs/chaos.md. CRATEDB_HOME makes the nodes real.

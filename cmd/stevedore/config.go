@@ -20,6 +20,8 @@ type renderFlags struct {
 	sqlExporter  string
 	jmxURL       string
 	jmxSHA256    string
+	// trusted and untrusted are of the verbs that read a pull request.
+	trusted, untrusted bool
 }
 
 func (r *renderFlags) add(cmd *cobra.Command) {

@@ -49,11 +49,12 @@ names would happen, 1: an error.`,
 			if err := output.check(); err != nil {
 				return err
 			}
-			config, err := rendering.config()
+			renderer, err := rendering.renderer(cmd.Context())
 			if err != nil {
 				return err
 			}
-			make := &plansOf{cmd: cmd, path: args[0], filter: filter, config: config, now: time.Now().UTC().Truncate(time.Second)}
+			defer func() { _ = renderer.Close() }()
+			make := &plansOf{cmd: cmd, path: args[0], filter: filter, renderer: renderer, now: time.Now().UTC().Truncate(time.Second)}
 			output.notes.begin(cmd)
 			var plans []plan.Plan
 			var good bool
@@ -70,6 +71,7 @@ names would happen, 1: an error.`,
 	}
 	kube.add(cmd, false)
 	rendering.add(cmd)
+	rendering.addTrust(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&filter, "cluster", "", "only this one: NAME or NAMESPACE/NAME")
 	flags.StringVar(&against, "against", "", "compare with a revision of the work tree that PATH is in, or with another folder; asks no cluster")
@@ -79,11 +81,11 @@ names would happen, 1: an error.`,
 
 // plansOf makes the plans of a folder's clusters.
 type plansOf struct {
-	cmd    *cobra.Command
-	path   string
-	filter string
-	config render.Config
-	now    time.Time
+	cmd      *cobra.Command
+	path     string
+	filter   string
+	renderer render.Renderer
+	now      time.Time
 	// clusters are those that plans were made of.
 	clusters []renderedCluster
 }
@@ -107,7 +109,7 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 		}
 		return render.Pins{Base: rec.Pins.Base, MasterGroup: rec.Pins.MasterGroup}
 	}
-	clusters, good, err := renderPath(p.cmd, p.path, p.filter, p.config, pins)
+	clusters, good, err := renderPath(p.cmd, p.renderer, p.path, p.filter, pins)
 	if err = errors.Join(err, unread); err != nil {
 		return nil, false, err
 	}
@@ -136,13 +138,13 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 }
 
 func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
-	planner := &offlinePlans{against: against, revision: revisionOf(p.cmd.Context(), p.path), config: p.config, now: p.now}
+	planner := &offlinePlans{against: against, revision: revisionOf(p.cmd.Context(), p.path), renderer: p.renderer, now: p.now}
 	problems, root, err := planner.older(p.cmd, p.path)
 	if err != nil {
 		return nil, false, err
 	}
 	sayProblems(p.cmd, root, problems)
-	clusters, good, err := renderPath(p.cmd, p.path, p.filter, p.config, noPins)
+	clusters, good, err := renderPath(p.cmd, p.renderer, p.path, p.filter, noPins)
 	if err != nil {
 		return nil, false, err
 	}
@@ -152,7 +154,7 @@ func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
 	var here []render.Cluster
 	for _, cluster := range clusters {
 		here = append(here, cluster.cluster)
-		one, problems, err := planner.of(cluster)
+		one, problems, err := planner.of(p.cmd.Context(), cluster)
 		if err != nil {
 			return nil, false, err
 		}

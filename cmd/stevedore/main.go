@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"stevedore.dev/stevedore/internal/plaintext"
 )
 
 // version is set by the linker.
@@ -42,7 +44,7 @@ func run() int {
 	case errors.As(err, &code):
 		return int(code)
 	default:
-		fmt.Fprintln(os.Stderr, "stevedore: "+err.Error())
+		fmt.Fprintln(os.Stderr, plaintext.Text("stevedore: "+err.Error()))
 		return exitError
 	}
 }
@@ -71,7 +73,7 @@ Keep a cluster as a repository says:
 	}
 	root.SetVersionTemplate("stevedore {{.Version}}\n")
 	root.AddCommand(newRun(), newRender(), newValidate(), newDiff(), newComment(), newStatus(),
-		newPause(), newResume(), newAbort(), newRestart(), newRelease(), newSandbox(), newVersion())
+		newPause(), newResume(), newAbort(), newRestart(), newRelease(), newSandbox(), newVersion(), newRenderUntrusted())
 	return root
 }
 

@@ -170,7 +170,7 @@ func newPlan(desired ops.Desired, revision string, course plan.Course) plan.Plan
 type offlinePlans struct {
 	against  string
 	revision string
-	config   render.Config
+	renderer render.Renderer
 	now      time.Time
 	before   map[record.Cluster]render.Cluster
 	// reading is one of the database, as the daemon publishes it; nil for none.
@@ -183,7 +183,8 @@ func (o *offlinePlans) older(cmd *cobra.Command, path string) (problems []defini
 	var files fs.FS
 	var dir string
 	if info, statErr := os.Stat(o.against); statErr == nil && info.IsDir() {
-		if files, root, dir, err = readTree(ctx, o.against); err != nil {
+		// Whoever calls names it: it is no part of the pull request.
+		if files, root, dir, err = readTree(ctx, o.against, false); err != nil {
 			return nil, "", err
 		}
 	} else {
@@ -193,9 +194,9 @@ func (o *offlinePlans) older(cmd *cobra.Command, path string) (problems []defini
 		}
 		files, dir, root = snapshot.Tree, snapshot.Dir, o.against+":"
 	}
-	build := render.BuildFolder(ctx, files, dir, o.config)
-	if err := ctx.Err(); err != nil {
-		return nil, "", err
+	build, err := o.renderer.Build(ctx, files, dir)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading %s: %w", o.against, err)
 	}
 	o.before = map[record.Cluster]render.Cluster{}
 	for _, cluster := range build.Clusters {
@@ -206,7 +207,7 @@ func (o *offlinePlans) older(cmd *cobra.Command, path string) (problems []defini
 	return problemsOf(build), root, nil
 }
 
-func (o *offlinePlans) of(cluster renderedCluster) (plan.Plan, []definition.Problem, error) {
+func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Plan, []definition.Problem, error) {
 	key := record.Cluster{Namespace: cluster.cluster.Namespace, Name: cluster.cluster.Name}
 	const owner = "the source of this definition"
 	pinsOf := func(r *render.Rendered) ops.Pins { return ops.Pins{Base: r.Pins.Base, MasterGroup: r.Pins.MasterGroup} }
@@ -220,13 +221,13 @@ func (o *offlinePlans) of(cluster renderedCluster) (plan.Plan, []definition.Prob
 	var unknown []string
 	start := plan.Start{Now: o.now}
 	if existed {
-		rendered, problems := render.Render(old, o.config, render.Pins{})
-		if len(problems) > 0 {
-			return plan.Plan{}, problems, nil
+		rendered, problems, err := o.renderer.Render(ctx, old, render.Pins{})
+		if err != nil || len(problems) > 0 {
+			return plan.Plan{}, problems, err
 		}
 		// A live cluster keeps its base and its master-eligible group.
-		if now, problems = render.Render(cluster.cluster, o.config, rendered.Pins); len(problems) > 0 {
-			return plan.Plan{}, problems, nil
+		if now, problems, err = o.renderer.Render(ctx, cluster.cluster, rendered.Pins); err != nil || len(problems) > 0 {
+			return plan.Plan{}, problems, err
 		}
 		if now.Revision == rendered.Revision {
 			return newPlan(desiredOf(cluster.cluster, now), o.revision, plan.Course{}), nil, nil

@@ -30,15 +30,15 @@ func planOf(t *testing.T, name string, reading *daemon.Observation) plan.Plan {
 	cmd.SetContext(t.Context())
 	cmd.SetErr(t.Output())
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	planner := &offlinePlans{against: filepath.Join(folder, "before"), now: now, reading: reading}
+	planner := &offlinePlans{against: filepath.Join(folder, "before"), renderer: render.InProcess{}, now: now, reading: reading}
 	problems, _, err := planner.older(cmd, filepath.Join(folder, name))
 	require.NoError(t, err)
 	require.Empty(t, problems)
-	clusters, good, err := renderPath(cmd, filepath.Join(folder, name), "", render.Config{}, noPins)
+	clusters, good, err := renderPath(cmd, render.InProcess{}, filepath.Join(folder, name), "", noPins)
 	require.NoError(t, err)
 	require.True(t, good)
 	require.Len(t, clusters, 1)
-	one, problems, err := planner.of(clusters[0])
+	one, problems, err := planner.of(t.Context(), clusters[0])
 	require.NoError(t, err)
 	require.Empty(t, problems)
 	one.Basis.Against = "before"

@@ -25,8 +25,9 @@ import (
 
 // readTree takes a snapshot of a folder, as the daemon would of its repository:
 // with the whole working tree around it where there is one, for an overlay may
-// stand on a base beside the folder.
-func readTree(ctx context.Context, path string) (tree fs.FS, root, dir string, err error) {
+// stand on a base beside the folder. distrusted: a stranger may have put a link
+// where the folder is looked for.
+func readTree(ctx context.Context, path string, distrusted bool) (tree fs.FS, root, dir string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, "", "", fmt.Errorf("reading %s: %w", path, err)
@@ -38,7 +39,13 @@ func readTree(ctx context.Context, path string) (tree fs.FS, root, dir string, e
 	if err != nil {
 		return nil, "", "", fmt.Errorf("reading %s: %w", path, err)
 	}
-	if root, dir := workingTree(absolute); root != absolute {
+	root, dir = workingTree(absolute)
+	if distrusted {
+		if err := leadsOut(path, absolute, root); err != nil {
+			return nil, "", "", err
+		}
+	}
+	if root != absolute {
 		// A working tree may be too large to take whole; then the folder is all.
 		if tree, err := snapshotOf(ctx, root); err == nil {
 			return tree, root, dir, nil
@@ -63,6 +70,25 @@ func workingTree(path string) (root, dir string) {
 			return path, "."
 		}
 	}
+}
+
+// leadsOut refuses a path that leaves its working tree through a link. Without
+// a working tree the folder itself may be none.
+func leadsOut(path, absolute, root string) error {
+	real, err := filepath.EvalSymlinks(absolute)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	within, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	inside, err := filepath.Rel(within, real)
+	info, failed := os.Lstat(absolute)
+	if err != nil || !filepath.IsLocal(inside) || failed != nil || root == absolute && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("reading %s: it goes through a link, which is not followed where files are not trusted: name the folder itself", path)
+	}
+	return nil
 }
 
 func snapshotOf(ctx context.Context, path string) (fs.FS, error) {
@@ -103,21 +129,25 @@ type renderedCluster struct {
 }
 
 // renderPath renders the selected clusters of a folder and says every problem.
-func renderPath(cmd *cobra.Command, path, filter string, config render.Config, pins func(namespace, name string) render.Pins) (clusters []renderedCluster, good bool, err error) {
-	tree, root, dir, err := readTree(cmd.Context(), path)
+func renderPath(cmd *cobra.Command, renderer render.Renderer, path, filter string, pins func(namespace, name string) render.Pins) (clusters []renderedCluster, good bool, err error) {
+	_, trusted := renderer.(render.InProcess)
+	tree, root, dir, err := readTree(cmd.Context(), path, !trusted)
 	if err != nil {
 		return nil, false, err
 	}
-	build := render.BuildFolder(cmd.Context(), tree, dir, config)
-	if err := cmd.Context().Err(); err != nil {
-		return nil, false, err
+	build, err := renderer.Build(cmd.Context(), tree, dir)
+	if err != nil {
+		return nil, false, fmt.Errorf("reading %s: %w", path, err)
 	}
 	problems := problemsOf(build)
 	for _, cluster := range build.Clusters {
 		if !selects(filter, cluster.Namespace, cluster.Name) || len(cluster.Problems) > 0 {
 			continue
 		}
-		rendered, more := render.Render(cluster, config, pins(cluster.Namespace, cluster.Name))
+		rendered, more, err := renderer.Render(cmd.Context(), cluster, pins(cluster.Namespace, cluster.Name))
+		if err != nil {
+			return nil, false, fmt.Errorf("rendering %s/%s of %s: %w", cluster.Namespace, cluster.Name, path, err)
+		}
 		problems = append(problems, more...)
 		if len(more) == 0 {
 			clusters = append(clusters, renderedCluster{cluster, rendered})
@@ -157,11 +187,12 @@ cluster. Values of Secrets are not shown.`,
 			if output != "yaml" && output != "json" {
 				return fmt.Errorf("-o %q is not known: write yaml or json", output)
 			}
-			config, err := rendering.config()
+			renderer, err := rendering.renderer(cmd.Context())
 			if err != nil {
 				return err
 			}
-			clusters, good, err := renderPath(cmd, args[0], filter, config, noPins)
+			defer func() { _ = renderer.Close() }()
+			clusters, good, err := renderPath(cmd, renderer, args[0], filter, noPins)
 			if err != nil {
 				return err
 			}
@@ -181,6 +212,7 @@ cluster. Values of Secrets are not shown.`,
 		},
 	}
 	rendering.add(cmd)
+	rendering.addTrust(cmd)
 	cmd.Flags().StringVar(&filter, "cluster", "", "only this one: NAME or NAMESPACE/NAME")
 	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "yaml or json")
 	return cmd
@@ -226,11 +258,12 @@ they are annotations at their lines; --code-quality writes them for GitLab.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			notes.begin(cmd)
-			config, err := rendering.config()
+			renderer, err := rendering.renderer(cmd.Context())
 			if err != nil {
 				return err
 			}
-			clusters, good, err := renderPath(cmd, args[0], filter, config, noPins)
+			defer func() { _ = renderer.Close() }()
+			clusters, good, err := renderPath(cmd, renderer, args[0], filter, noPins)
 			if err = errors.Join(err, notes.write(cmd, nil)); err != nil {
 				return err
 			}
@@ -246,6 +279,7 @@ they are annotations at their lines; --code-quality writes them for GitLab.`,
 		},
 	}
 	rendering.add(cmd)
+	rendering.addTrust(cmd)
 	notes.add(cmd)
 	cmd.Flags().StringVar(&filter, "cluster", "", "only this one: NAME or NAMESPACE/NAME")
 	return cmd

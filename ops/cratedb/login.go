@@ -118,7 +118,7 @@ func (s *session) Exec(ctx context.Context, statement string, arguments ...any) 
 }
 
 // Strings runs a query and returns its rows as text, NULL as "", objects and
-// arrays as JSON.
+// arrays as JSON. Each row has as many columns as the query selects.
 func (s *session) Strings(ctx context.Context, query string, arguments ...any) ([][]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -129,6 +129,14 @@ func (s *session) Strings(ctx context.Context, query string, arguments ...any) (
 		for rows.Next() {
 			var values []any
 			if values, err = rows.Values(); err != nil {
+				break
+			}
+			if want := width(query); want > 0 && len(values) != want {
+				err = fmt.Errorf("the answer has rows of %d columns, not of %d: this is no CrateDB that is known", len(values), want)
+				break
+			}
+			if len(out) >= maxRows {
+				err = fmt.Errorf("the answer has more than %d rows", maxRows)
 				break
 			}
 			row := make([]string, len(values))

@@ -45,7 +45,7 @@ spec:
 		`a.yaml:14:34: spec.nodes.data[0].resources.limits.memory: is a number: write "4" with quotes`,
 		"a.yaml:15:15: spec.nodes.data[0].resources.disk.storageClass: is missing: write a text",
 		`a.yaml:15:32: spec.nodes.data[0].resources.disk.size: is a number: write "128" with quotes`,
-		"a.yaml:16:7: spec.nodes.data[1].replicas: is missing: write a whole number, at least 0",
+		"a.yaml:16:7: spec.nodes.data[1].replicas: is missing: write a whole number from 0 to 1000",
 		"a.yaml:16:7: spec.nodes.data[1].resources: is missing: write a mapping with disk, heapRatio",
 		`a.yaml:16:13: spec.nodes.data[1].name: "hot" stands twice, first in spec.nodes.data[0]`,
 		"a.yaml:18:5: spec.users[0].password: is missing: write a mapping with secretKeyRef",

@@ -126,12 +126,21 @@ func cluster() field {
 	)
 }
 
+// What a group and a cluster may have: far more than CrateDB runs with, and few
+// enough that a slip of the finger, or a stranger, does not make lists of a
+// thousand million names.
+const (
+	maxReplicas = 1000
+	maxDisks    = 64
+	maxGroups   = 100
+)
+
 func nodeGroup(name string, data bool) field {
 	amounts := func(name string) field {
 		return object(name, number("cpu", checkCPU), text("memory", checkMemory))
 	}
 	children := []field{
-		whole("replicas", 0).req(),
+		whole("replicas", 0, maxReplicas).req(),
 		text("nodepool", checkNodepool),
 		free("labels", checkPodLabelKey, checkLabelValue, located.Text),
 		free("annotations", checkAnnotationKey, nil, located.Text),
@@ -139,7 +148,7 @@ func nodeGroup(name string, data bool) field {
 		object("resources",
 			amounts("limits"), amounts("requests"),
 			number("cpus", checkCPU), text("memory", checkMemory),
-			object("disk", whole("count", 1).req(), text("size", checkDiskSize).req(),
+			object("disk", whole("count", 1, maxDisks).req(), text("size", checkDiskSize).req(),
 				text("storageClass", checkStorageClass).req()).req(),
 			number("heapRatio", checkHeapRatio).req(),
 		).req(),

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"stevedore.dev/stevedore/internal/plaintext"
 )
 
-// String is file:line:column: path: message, without what is not known.
+// String is file:line:column: path: message on one line, without what is not
+// known, and harmless to print: names of files and keys are a stranger's words.
 func (p Problem) String() string {
 	var b strings.Builder
 	if p.File != "" {
@@ -24,7 +27,7 @@ func (p Problem) String() string {
 		b.WriteString(p.Path + ": ")
 	}
 	b.WriteString(p.Message)
-	return b.String()
+	return plaintext.Line(b.String())
 }
 
 // Merge puts the problems of several checks into one list: sorted by file,

@@ -71,6 +71,10 @@ func rules(n *yaml.Node, add reporter) {
 	if hasName {
 		lengths(n, name, master, data, add)
 	}
+	if len(data) > maxGroups {
+		add(located.Get(n, "spec", "nodes", "data"), []any{"spec", "nodes", "data"},
+			fmt.Sprintf("has %d groups, more than %d are not taken: make them fewer, with more replicas each", len(data), maxGroups))
+	}
 	suspended := allZero(data)
 	masters(master, suspended && consent[string(ConsentSuspend)], add)
 	if suspended && !consent[string(ConsentSuspend)] {

@@ -43,6 +43,7 @@ func Check(fsys fs.FS, dir string) (*Graph, []definition.Problem) {
 		g.Builds = p.builds(dir)
 	}
 	g.Texts = w.texts
+	w.overweight(g.Builds)
 	all := stray
 	for i := range g.Builds {
 		g.Builds[i].Problems = definition.Merge(g.Builds[i].Problems)

@@ -21,7 +21,8 @@ type unit struct {
 	dir       string
 	component bool
 	files     []string
-	needs     []string // other units, by dir
+	needs     []string // other units, by dir, as often as they are named
+	bytes     int64    // of what it reads itself
 	open      bool     // being walked, so that naming it again is a circle
 	problems  []definition.Problem
 }
@@ -65,6 +66,7 @@ func (w *walker) kustomization(dir string) *unit {
 		u.add(file, 0, 0, nil, message)
 		return u
 	}
+	u.bytes += int64(len(data))
 	w.text(Text{File: file, Role: RoleKustomization, Data: data})
 	documents, faults := located.Parse(data)
 	for _, f := range faults {
@@ -234,6 +236,7 @@ func (r *reading) open(n *yaml.Node, at []any) ([]byte, string, bool) {
 		return nil, "", false
 	}
 	r.note(name)
+	r.unit.bytes += int64(len(data))
 	return data, name, true
 }
 
@@ -382,11 +385,13 @@ func (r *reading) generator(n *yaml.Node, at []any) {
 		if !ok || !r.below(n, at, name) {
 			return
 		}
-		if _, message := read(r.fsys, name, MaxGeneratorFile); message != "" {
+		data, message := read(r.fsys, name, MaxGeneratorFile)
+		if message != "" {
 			r.add(n, at, message)
 			return
 		}
 		r.note(name)
+		r.unit.bytes += int64(len(data))
 		r.text(Text{File: name, Role: RoleGenerator})
 	}
 	for i, item := range located.Items(located.Get(n, "files")) {

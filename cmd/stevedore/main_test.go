@@ -1,0 +1,20 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"stevedore.dev/stevedore/render/untrusted"
+)
+
+// asCommand makes this test binary the command itself, so that tests go in by
+// the same door as people do.
+const asCommand = "STEVEDORE_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	// A confined child has no environment to be told by.
+	if os.Getenv(asCommand) != "" || len(os.Args) > 1 && os.Args[1] == untrusted.Verb {
+		os.Exit(run())
+	}
+	os.Exit(m.Run())
+}

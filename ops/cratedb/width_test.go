@@ -1,0 +1,49 @@
+package cratedb
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+func TestTheColumnsOfAStatementAreCounted(t *testing.T) {
+	for query, want := range map[string]int{
+		clusterQuery: 3, nodesQuery: 5, shardsQuery: 3, healthQuery: 5, checksQuery: 3, usersQuery: 1, allocationQuery: 1,
+		clusterHealthQuery: 2, copiesQueries[0]: 9, tablesQueries[0]: 6, tablesQueries[1]: 6, partitionsQueries[0]: 6,
+		snapshotsQueries[0]: 1, attributesQueries[0]: 2, settingsQueries[0]: 2, settingsQueries[1]: 2, stuckQuery: 8,
+		unreplicatedTables: 2, unreplicatedPartitions: 2,
+		"SELECT 1": 1, "SELECT 'a, b', \"c, d\", e['f'] FROM t WHERE g IN (1, 2)": 3, "SELECT coalesce(a, b), max(c) FROM t": 2,
+		"SELECT * FROM t": 0, "SET GLOBAL a = 1, b = 2": 0, "": 0,
+	} {
+		assert.Equal(t, want, width(query), query)
+	}
+}
+
+// A server that answered every statement with one row of two columns made the
+// reading index past its end.
+func TestRowsOfAnotherWidthAreNoAnswer(t *testing.T) {
+	var all []byte
+	all = append(all, wide(3, 1)...)
+	for range 20 {
+		all = append(all, wide(2, 1)...)
+	}
+	db := observe(all)
+	require.Equal(t, ops.Yes, db.Contact)
+	assert.Empty(t, db.Nodes)
+	assert.False(t, db.ShardsKnown)
+	assert.False(t, db.ChecksKnown)
+	assert.False(t, db.TablesKnown)
+
+	f := &fake{answers: answers{data: append(wide(3, 1), wide(2, 1)...)}}
+	session, err := Client{Dialer: f}.Login(context.Background(), "pod-0", "system", "pw")
+	require.NoError(t, err)
+	defer session.Close()
+	_, err = session.Strings(context.Background(), clusterQuery)
+	require.NoError(t, err)
+	_, err = session.Strings(context.Background(), clusterQuery)
+	require.ErrorContains(t, err, "in pod pod-0: the answer has rows of 2 columns, not of 3")
+}
