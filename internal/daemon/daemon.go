@@ -49,6 +49,8 @@ type daemon struct {
 	admitting  sync.Mutex
 	pending    map[string]pendingBuild
 	settledOne chan struct{}
+	// historyKnown are the sources whose first build followed from the records.
+	historyKnown map[string]bool
 
 	// disrupting is held by the one worker that may begin to disrupt its cluster.
 	disrupting sync.Mutex
@@ -140,7 +142,7 @@ func term(ctx context.Context, o Options, l *leadership, webhooks *reports.Recei
 	d := &daemon{
 		options: o, leadership: l, fleet: newFleet(), plain: plain, kube: kube, metrics: metrics,
 		writers: make(chan struct{}, o.MaxConcurrentWrites),
-		pending: map[string]pendingBuild{}, settledOne: make(chan struct{}, 1),
+		pending: map[string]pendingBuild{}, settledOne: make(chan struct{}, 1), historyKnown: map[string]bool{},
 		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{},
 		unknown: make(chan record.Cluster, 256), ended: ended, onceOver: make(chan error, 1),
 	}

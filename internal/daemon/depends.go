@@ -32,21 +32,26 @@ func (d *daemon) admit(ctx context.Context, source Source, commit string, build 
 
 func (d *daemon) admitLocked(ctx context.Context, p pendingBuild) {
 	owner := p.source.Identity()
-	waiting := map[record.Cluster]string{}
+	but, waiting := d.rewritten(ctx, p), 0
+	if but == nil {
+		but = map[record.Cluster]behindWhy{}
+	}
 	if why := d.unready(p.source, p.commit); why != "" {
 		for _, cluster := range p.build.Clusters {
-			if len(cluster.Problems) == 0 && !d.unchanged(ctx, cluster) {
-				waiting[record.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}] = "the newest definition waits for the sources before it (dependsOn): " + why
+			key := record.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}
+			if _, held := but[key]; !held && len(cluster.Problems) == 0 && !d.unchanged(ctx, cluster) {
+				but[key] = behindWhy{waits: "the newest definition waits for the sources before it (dependsOn): " + why}
+				waiting++
 			}
 		}
 	}
-	if len(waiting) > 0 {
+	if waiting > 0 {
 		d.pending[owner] = p
-		d.options.Log.Info("the source waits for those that it depends on", "source", owner, "commit", p.commit, "clusters", len(waiting))
+		d.options.Log.Info("the source waits for those that it depends on", "source", owner, "commit", p.commit, "clusters", waiting)
 	} else {
 		delete(d.pending, owner)
 	}
-	d.employ(d.fleet.takeBut(owner, p.commit, p.build, waiting))
+	d.employ(d.fleet.takeBut(owner, p.commit, p.build, but))
 }
 
 // proceed admits what waits once it may, whenever something has settled.
@@ -148,11 +153,8 @@ func (f *fleet) standing(owner string) standing {
 // record. What cannot be read is not known to be.
 func (d *daemon) unchanged(ctx context.Context, cluster render.Cluster) bool {
 	key := record.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}
-	if err := d.live.EnsureNamespace(ctx, key.Namespace); err != nil {
-		return false
-	}
-	var rec ops.Record
-	if _, err := d.store.Load(ctx, key, record.Operation, &rec); err != nil || rec.Revision == "" {
+	rec, err := d.recordOf(ctx, key)
+	if err != nil || rec.Revision == "" {
 		return false
 	}
 	rendered, problems := render.Render(cluster, d.options.Render, render.Pins{Base: rec.Pins.Base, MasterGroup: rec.Pins.MasterGroup})

@@ -111,7 +111,7 @@ func TestASourceWaitsUntilEachClusterOfThoseBeforeItIsDone(t *testing.T) {
 
 func TestWhatWaitsKeepsItsLastGoodDefinition(t *testing.T) {
 	f := newFleet()
-	old, wait := defined("c", "x"), map[record.Cluster]string{key("c"): "waits", key("e"): "waits"}
+	old, wait := defined("c", "x"), map[record.Cluster]behindWhy{key("c"): {waits: "waits"}, key("e"): {waits: "waits"}}
 	f.take("b", "1", build(old))
 	f.takeBut("b", "2", build(defined("c", "x"), defined("e", "y")), wait)
 	now, ok := f.get(key("c"), "b")
@@ -184,3 +184,21 @@ type addr string
 
 func (a addr) Network() string { return "tcp" }
 func (a addr) String() string  { return string(a) }
+
+func TestAClusterThatIsHeldBackAloneKeepsItsLastGoodDefinitionAndSaysWhy(t *testing.T) {
+	f := newFleet()
+	old, why := defined("c", "x"), held{reason: "history-rewritten", message: "main was rewritten"}
+	f.take("a", "1", build(old, defined("e", "y")))
+	f.takeBut("a", "2", build(defined("c", "x"), defined("e", "y")), map[record.Cluster]behindWhy{key("c"): {held: why}})
+	now, _ := f.get(key("c"), "a")
+	assert.Same(t, old.Definition, now.cluster.Definition)
+	assert.Equal(t, why, now.held)
+	assert.Len(t, heldSource(key("c"), ops.Shown{}, now), 1)
+	other, _ := f.get(key("e"), "a")
+	assert.Zero(t, other.held)
+	assert.Equal(t, "2", other.commit)
+	f.take("a", "3", build(defined("c", "x"), defined("e", "y")))
+	now, _ = f.get(key("c"), "a")
+	assert.Zero(t, now.held)
+	assert.Equal(t, "3", now.commit)
+}

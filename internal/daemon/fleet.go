@@ -30,8 +30,9 @@ type wanted struct {
 	otherOwner string
 	// waits is why a newer definition is not taken yet; "" when there is none.
 	waits string
-	// held is why the source's newest commit is not followed; "" when it is.
-	held held
+	// held is why the source's newest commit is not followed, and heldBack why it
+	// is not for this cluster alone; the zero value when it is.
+	held, heldBack held
 	// renamedFrom is a removed cluster of the same source with the same
 	// spec.cluster.name.
 	renamedFrom string
@@ -70,8 +71,15 @@ func (f *fleet) take(owner, commit string, build *render.Build) []record.Cluster
 	return f.takeBut(owner, commit, build, nil)
 }
 
-// takeBut leaves the clusters that wait at their last good word.
-func (f *fleet) takeBut(owner, commit string, build *render.Build, waiting map[record.Cluster]string) []record.Cluster {
+// behindWhy is why a cluster is left at its last good word: it waits for another
+// source, or is held back.
+type behindWhy struct {
+	waits string
+	held  held
+}
+
+// takeBut takes a build but for some clusters.
+func (f *fleet) takeBut(owner, commit string, build *render.Build, but map[record.Cluster]behindWhy) []record.Cluster {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	view := f.bySource[owner]
@@ -87,8 +95,10 @@ func (f *fleet) takeBut(owner, commit string, build *render.Build, waiting map[r
 		present[key] = true
 		now := view.clusters[key]
 		now.owner, now.removed, now.missing = owner, false, false
-		now.problems, now.newest, now.waits = cluster.Problems, commit, waiting[key]
-		if now.waits != "" && len(cluster.Problems) == 0 {
+		now.problems, now.newest = cluster.Problems, commit
+		why, left := but[key]
+		now.waits, now.heldBack = why.waits, why.held
+		if left && len(cluster.Problems) == 0 {
 			if now.cluster.Name == "" {
 				now.cluster = render.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}
 			}
@@ -161,14 +171,14 @@ func (f *fleet) get(key record.Cluster, recordedOwner string) (wanted, bool) {
 	if len(owners) == 0 {
 		for owner, view := range f.bySource {
 			if now, ok := view.clusters[key]; ok && (recordedOwner == "" || owner == recordedOwner) {
-				now.held = view.held
+				now.hold(view)
 				return now, true
 			}
 		}
 		return wanted{}, false
 	}
 	now := f.bySource[owners[0]].clusters[key]
-	now.held = f.bySource[owners[0]].held
+	now.hold(f.bySource[owners[0]])
 	if len(owners) > 1 {
 		now.otherOwner = owners[1]
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
@@ -185,6 +187,46 @@ func descends(ctx context.Context, st *filesystem.Storage, tip, from plumbing.Ha
 		}
 	}
 	return false, nil
+}
+
+// Lacks says which commits the history of the last good snapshot does not have:
+// those of a history that was rewritten while nobody remembered. It gives none
+// where rewrites are followed, and may not run beside a Fetch.
+func (s *Source) Lacks(ctx context.Context, commits []string) ([]string, error) {
+	s.mu.Lock()
+	busy := s.closed || s.running != nil && !isClosed(s.running)
+	s.mu.Unlock()
+	_, tip, found := strings.Cut(s.last.Revision, "sha1:")
+	switch {
+	case s.opts.OnRewrite == FollowRewrite || len(commits) == 0:
+		return nil, nil
+	case busy || !found:
+		return nil, fmt.Errorf("looking through the history of %s: there is no snapshot, or a look is under way", s.remote.identity)
+	}
+	missing := map[plumbing.Hash]bool{}
+	for _, c := range commits {
+		missing[plumbing.NewHash(c)] = true
+	}
+	st, first := openStorage(s.files.generation), plumbing.NewHash(tip)
+	delete(missing, first)
+	seen := map[plumbing.Hash]bool{first: true}
+	for queue := []plumbing.Hash{first}; len(queue) > 0 && len(missing) > 0; queue = queue[1:] {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		c, err := commitOf(st, queue[0])
+		if err != nil {
+			return nil, fmt.Errorf("looking through the history of %s: %w", s.remote.identity, err)
+		}
+		for _, parent := range c.ParentHashes {
+			delete(missing, parent)
+			if !seen[parent] {
+				seen[parent] = true
+				queue = append(queue, parent)
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(commits), func(c string) bool { return !missing[plumbing.NewHash(c)] }), nil
 }
 
 // restore reads what was good before a restart from the mirror alone.

@@ -310,3 +310,26 @@ func TestARangeOfVersionsMeansTheHighestTagInItAndNeverGoesBack(t *testing.T) {
 		assert.ErrorContains(t, fetchError(t, open(t, opts)), "the tags 2.0.0 and v2.0.0 are the same version of different commits")
 	})
 }
+
+func TestTheHistoryOfASnapshotTellsWhichCommitsItLacks(t *testing.T) {
+	t.Parallel()
+	u := newUpstream(t)
+	one := u.change("f", "one")
+	u.git("checkout", "-q", "-b", "side")
+	side := u.change("f", "two") // pushed to main
+	u.git("checkout", "-q", "--orphan", "other")
+	other := u.commit("other")
+	src := open(t, git.Options{URL: u.url()})
+	_, err := src.Lacks(t.Context(), []string{one})
+	require.Error(t, err, "nothing is known before the first look")
+	fetch(t, src)
+	lacks, err := src.Lacks(t.Context(), []string{one, other, side})
+	require.NoError(t, err)
+	assert.Equal(t, []string{other}, lacks)
+
+	follows := open(t, git.Options{URL: u.url(), OnRewrite: git.FollowRewrite})
+	fetch(t, follows)
+	lacks, err = follows.Lacks(t.Context(), []string{other})
+	require.NoError(t, err)
+	assert.Empty(t, lacks, "who follows rewrites does not ask")
+}
