@@ -167,6 +167,7 @@ func (t *turn) bootstrap() {
 	case done:
 		t.r.ClusterID = t.expectedID()
 		t.r.Bootstrap.Done = true
+		t.r.Version = t.oldestRunning()
 		t.r.Operation = nil
 		t.r.AllowedCIDRs = cidrs(t.d.AllowedCIDRs)
 		t.rebuildAsked()
@@ -230,4 +231,16 @@ func (t *turn) allRecorded() int {
 		n += s.Replicas
 	}
 	return n
+}
+
+// oldestRunning is the effective version at the end of a bootstrap: another one may
+// have been pushed midway, and what has started on the first is upgraded.
+func (t *turn) oldestRunning() string {
+	oldest := t.r.Version
+	for i := range t.o.Pods {
+		if p := &t.o.Pods[i]; recorded(t.r.Sets, p.Set) != nil && p.Version != "" && gates.Compare(p.Version, oldest) < 0 {
+			oldest = p.Version
+		}
+	}
+	return oldest
 }

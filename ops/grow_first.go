@@ -39,8 +39,8 @@ func (t *turn) letsIn() bool {
 // the pod: so the set goes back to what it ran before.
 func (t *turn) takesBack(set string) bool {
 	op := t.r.Operation
-	return op.Kind == OperationRestart && op.Restart.Remembered != "" && (op.Step == StepDown || op.Step == StepStopped) &&
-		t.pendingRestart(set) && t.upgradeDue() && !t.joinedOnLive(set)
+	return op.Kind == OperationRestart && op.Restart.Remembered != "" && op.Step != StepNext && op.Step != StepHold &&
+		t.pendingRestart(set) && t.upgradeDue() && !t.joinedOnLive(set) && !t.readyOnLive(set)
 }
 
 // unapplied: the template that is wanted of the set was recorded, and the live one
@@ -48,4 +48,20 @@ func (t *turn) takesBack(set string) bool {
 func (t *turn) unapplied(r *Restart) bool {
 	live := t.live(r.Set)
 	return r.Remembered != "" && live != nil && live.Template == r.Remembered
+}
+
+// backFirst: the set's new template is on no pod yet, and others come first. It goes
+// back until its turn comes again: what is made meanwhile would stand on it too.
+func (t *turn) backFirst(r *Restart) bool {
+	live, s := t.live(r.Set), recorded(t.r.Sets, r.Set)
+	if r.Remembered == "" || live == nil || s == nil || live.Template == r.Remembered {
+		return false
+	}
+	for ordinal := range s.Replicas {
+		if p := t.pod(r.Set, ordinal); p == nil || p.Terminating || p.Template == live.Template {
+			return false
+		}
+	}
+	t.undo = r.Set
+	return true
 }

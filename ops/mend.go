@@ -22,6 +22,15 @@ func (t *turn) comesUp() bool {
 	return !t.contact() && op != nil && (op.Kind == OperationBootstrap || op.Kind == OperationResume)
 }
 
+// readyOnLive: a pod of the set is ready on its live template; nobody can be asked
+// yet whether it has joined.
+func (t *turn) readyOnLive(set string) bool {
+	live := t.live(set)
+	return live != nil && slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
+		return p.Set == set && p.Template == live.Template && p.Ready && !p.Terminating
+	})
+}
+
 // soleVoter is the set of the only node that may vote; "" where there are more.
 func (t *turn) soleVoter() string {
 	voters, set := 0, ""
@@ -79,34 +88,66 @@ func (t *turn) joinedOnLive(set string) bool {
 // unprovenBeside: another set has a new template that no pod has joined on.
 func (t *turn) unprovenBeside(set string) bool {
 	for _, s := range t.r.Sets {
-		if s.Name != set && s.Replicas > 0 && !t.pendingRestart(s.Name) && !t.joinedOnLive(s.Name) {
+		if s.Name != set && s.Replicas > 0 && !t.pendingRestart(s.Name) && !t.joinedOnLive(s.Name) && !(t.comesUp() && t.readyOnLive(s.Name)) {
 			return t.contact() || set != t.soleVoter()
 		}
 	}
 	return false
 }
 
-// othersFirst: another set has pods on its live template, or has them made on it,
-// and none of them has joined. Another new template waits for that one, unless the
-// set fails itself: it may be what everything waits for.
-func (t *turn) othersFirst(set string) bool {
-	if w := t.wanted(set); !t.contact() && w != nil && w.MasterEligible {
-		return false // without a master nobody joins
-	}
+// noteUnproven remembers which sets have a new template out of their turn: the one
+// that is mended, and a group that is being made.
+func (t *turn) noteUnproven(mends string) {
+	var next []string
 	for _, s := range t.r.Sets {
-		if s.Name != set && s.Replicas > 0 && t.unprovenPods(s.Name) && (!t.failing(set) || !t.contact() || !t.pendingRestart(s.Name)) {
-			return true
+		before := slices.Contains(t.r.Unproven, s.Name) && !t.joinedOnLive(s.Name) || t.turnUnproven(s.Name)
+		made := t.added(s.Name) && !t.joinedOnLive(s.Name)
+		if s.Replicas > 0 && (before || made || s.Name == mends && t.pendingRestart(s.Name)) {
+			next = append(next, s.Name)
 		}
 	}
-	return false
+	if !slices.Equal(next, t.r.Unproven) {
+		t.r.Unproven = next
+	}
+}
+
+// turnUnproven: the set whose turn it is has the new template, and no pod of it has
+// joined; that is still to be known when the restart is aborted.
+func (t *turn) turnUnproven(set string) bool {
+	if !t.restarting() || t.r.Operation.Restart.Set != set {
+		return false
+	}
+	live, before := t.live(set), t.r.Operation.Restart.Remembered
+	return live != nil && before != "" && live.Template != before && !t.joinedOnLive(set)
+}
+
+// othersFirst: another set has got a new template out of its turn, and no pod of it
+// has joined. Another new template waits for that one; without contact, it waits for
+// those that may become master.
+func (t *turn) othersFirst(set string) bool {
+	if !t.contact() && !t.votes(set) {
+		return slices.ContainsFunc(t.r.Sets, func(s RecordedSet) bool {
+			return s.Name != set && t.votes(s.Name) && t.unprovenPods(s.Name) && !(t.comesUp() && t.readyOnLive(s.Name))
+		})
+	}
+	return slices.ContainsFunc(t.r.Unproven, func(name string) bool {
+		// Without a master nobody joins: only what is tried elsewhere already is not
+		// tried here too.
+		return name != set && t.unprovenPods(name) && (t.contact() || !t.pendingRestart(name))
+	})
+}
+
+func (t *turn) votes(set string) bool {
+	w := t.wanted(set)
+	return w != nil && w.MasterEligible
 }
 
 // turnFirst: the set whose turn it is has to be proven before another is mended.
 func (t *turn) turnFirst(turn, set string) bool {
-	if turn == "" || turn == set {
-		return false
+	if t.othersFirst(set) {
+		return true
 	}
-	if t.othersFirst(turn) && (t.pendingRestart(turn) || !t.contact()) {
+	if turn == "" || turn == set || t.othersFirst(turn) {
 		return false
 	}
 	return t.pendingRestart(turn) || !t.joinedOnLive(turn)

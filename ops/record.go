@@ -64,6 +64,9 @@ type Record struct {
 	Exclusions *Exclusions `json:"exclusions,omitempty"`
 	// UnexplainedExclusion is the list that nothing explains, once it was reported.
 	UnexplainedExclusion string `json:"unexplainedExclusion,omitempty"`
+	// Unproven are the sets that got a new template beside the one whose turn it is,
+	// while no pod of them has joined on it.
+	Unproven []string `json:"unproven,omitempty"`
 	// RecoverDue is true while a pod waits for more data nodes after a full outage
 	// than there are.
 	RecoverDue bool `json:"recoverDue,omitempty"`

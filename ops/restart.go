@@ -269,11 +269,15 @@ func (t *turn) nextStep(op *Operation) {
 	}
 	if op.Kind == OperationRestart && (t.unequal() || t.upgradeDue()) && !t.blocked && !(t.contact() && t.unprovenPods(r.Set)) {
 		// Each needs an operation of its own; what is left is restarted after it.
-		t.r.Operation = nil
+		if !t.backFirst(r) {
+			t.r.Operation = nil
+		}
 		return
 	}
 	if t.letsIn() {
-		t.r.Operation = nil
+		if !t.backFirst(r) {
+			t.r.Operation = nil
+		}
 		return
 	}
 	set := t.nextSet()
@@ -482,6 +486,10 @@ func (t *turn) stoppedStep(op *Operation) {
 		return
 	}
 	t.giveBack()
+	if op.Kind == OperationRestart && t.upgradeDue() && !t.blocked && r.Remembered == "" && t.r.Hold == nil {
+		t.r.Operation = nil // what it ran before was lost with the record: the new version is the cure
+		return
+	}
 	t.refusal(t.stopped(op, p))
 }
 

@@ -93,9 +93,10 @@ func (t *turn) unequal() bool {
 // effective says what the cluster is held to.
 func (t *turn) effective() {
 	// An upgrade is made at the present size.
-	present := t.upgrading() && t.unequal()
+	present := t.restarting() && t.unequal()
 	kept := t.blocked || t.parked || t.growing() || t.shrinking() || t.unequal() && !present || t.settingsFirst()
 	mends := t.mends()
+	t.noteUnproven(mends)
 	sets := make([]EffectiveSet, 0, max(len(t.r.Sets), len(t.d.Sets)))
 	for _, s := range t.r.Sets {
 		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name)}

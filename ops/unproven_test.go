@@ -57,12 +57,17 @@ func TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn(t *testing.T) {
 			s.podOf(warm + "-0").Ready = false
 			p := s.podOf(hot + "-1")
 			p.Ready, p.Waiting = false, "CrashLoopBackOff"
+		}, ops.TemplateKept, ops.TemplateKept},
+		{"it is away on a template that it has had for long", func(s *situation) {
+			s.r.Unproven = nil
+			s.podOf(warm + "-0").Ready = false
 		}, ops.TemplateWanted, ops.TemplateKept},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
 			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepStable, Started: s.o.At, Revision: "rev-next", Restart: &ops.Restart{Set: hot, Since: s.o.At}}
 			s.pending(ops.ChangeRestart)
+			s.r.Unproven = []string{warm}
 			c.change(s)
 			d := s.decide()
 			assert.Equal(t, c.hot, effective(t, d, hot).Template)

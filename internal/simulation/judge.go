@@ -342,6 +342,9 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *ops.EffectiveSet, wanted
 // proven: a template that no pod of its set has joined on stands in one set at
 // most; pods that others end come back on it.
 func (j *judge) proven(w *world, s *set, hash string) {
+	if w.master < 0 && s.eligible {
+		return // without a master nobody joins, whatever the template
+	}
 	if !w.stored.record.Bootstrap.Done || !s.exists || hash == w.templates[s.template].hash || hash == w.templates[s.proven].hash || w.joinedOn(w.setIndex(s.name), hash) {
 		return
 	}
@@ -416,7 +419,16 @@ func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
 		return // only the effective value can be read
 	}
 	if c := &w.commits[d.want]; w.commands.Released != "" || c.released {
-		s.theirs = value // a release takes off what nothing explains, too
+		w.released = true
+	}
+	if w.released {
+		// A release takes off what nothing explains, too, and that may end later.
+		if key == "cluster.routing.allocation.enable" || key == jobsLogSize {
+			s.theirs = value
+			return
+		}
+		kept := slices.DeleteFunc(strings.Split(s.theirs, ","), func(name string) bool { return !listed(value, name) })
+		s.theirs = strings.Join(kept, ",")
 		return
 	}
 	if key == jobsLogSize {

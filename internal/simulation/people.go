@@ -49,6 +49,8 @@ type people struct {
 	began    millis // when the items began
 	// ambiguous: somebody has set what we were about to set.
 	ambiguous bool
+	// released: a release has begun to take off what nothing explains.
+	released bool
 	// ours: when somebody set the live setting, a definition had brought it about.
 	ours bool
 	// hidden: a transient value has hidden a live setting, and what is below it
@@ -319,12 +321,12 @@ func (w *world) happen(it Item, d *daemon) {
 		c.paused = !c.paused
 		w.push(c, lag)
 	case pushRelease:
-		c.released = !c.released
+		c.released, w.released = !c.released, true
 		w.push(c, lag)
 	case settingByHand:
 		w.setByHand(&w.jobsLog, []string{"6000", "8000", "5000"}[it.A%3], it.B%4 == 0)
 	case releaseCommand:
-		w.commands = ops.Commands{Released: "true"}
+		w.commands, w.released = ops.Commands{Released: "true"}, true
 		w.pauseEnd = w.now + millis(5+it.A)*second
 	case pauseCommand:
 		w.commands = ops.Commands{Paused: "true"}

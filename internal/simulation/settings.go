@@ -86,6 +86,17 @@ func (j *judge) jobsLogSet(w *world, d *daemon, value string) {
 	}
 }
 
+// startedWith: a node was started with the value on its command line. Where that one
+// is asked the others are believed to have it too, until they are restarted.
+func (w *world) startedWith(value string) bool {
+	for _, i := range w.used {
+		if l := &w.slots[i]; l.pod.joined && w.templates[l.pod.template].jobsLog == value {
+			return true
+		}
+	}
+	return false
+}
+
 // asked: a definition has ever asked for a value, which is then nobody's.
 func (j *judge) asked(w *world, value string) bool {
 	for i := range w.commits {
@@ -114,7 +125,7 @@ func (j *judge) jobsLogLacks(w *world, c *commit) string {
 		if want == "" {
 			want = jobsLogDefault
 		}
-		if c.jobsLog != "" && w.jobsLogOn(l) != want {
+		if c.jobsLog != "" && w.jobsLogOn(l) != want && !w.startedWith(want) {
 			return l.nodeName + " has " + jobsLogSize + " " + w.jobsLogOn(l) + ", not " + want
 		}
 		if c.jobsLog == "" && s.persistent != "" && s.persistent != s.theirs {
