@@ -144,7 +144,7 @@ func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
 		return nil, false, err
 	}
 	sayProblems(p.cmd, root, problems)
-	clusters, good, err := renderPath(p.cmd, p.renderer, p.path, p.filter, noPins)
+	clusters, good, err := renderTouched(p.cmd, p.renderer, p.path, p.filter, noPins, planner.touches)
 	if err != nil {
 		return nil, false, err
 	}

@@ -130,6 +130,12 @@ type renderedCluster struct {
 
 // renderPath renders the selected clusters of a folder and says every problem.
 func renderPath(cmd *cobra.Command, renderer render.Renderer, path, filter string, pins func(namespace, name string) render.Pins) (clusters []renderedCluster, good bool, err error) {
+	return renderTouched(cmd, renderer, path, filter, pins, func(render.Cluster) bool { return true })
+}
+
+// renderTouched leaves those that are not touched unrendered (nil): what is made
+// of them is as it was.
+func renderTouched(cmd *cobra.Command, renderer render.Renderer, path, filter string, pins func(namespace, name string) render.Pins, touched func(render.Cluster) bool) (clusters []renderedCluster, good bool, err error) {
 	_, trusted := renderer.(render.InProcess)
 	tree, root, dir, err := readTree(cmd.Context(), path, !trusted)
 	if err != nil {
@@ -142,6 +148,10 @@ func renderPath(cmd *cobra.Command, renderer render.Renderer, path, filter strin
 	problems := problemsOf(build)
 	for _, cluster := range build.Clusters {
 		if !selects(filter, cluster.Namespace, cluster.Name) || len(cluster.Problems) > 0 {
+			continue
+		}
+		if !touched(cluster) {
+			clusters = append(clusters, renderedCluster{cluster: cluster})
 			continue
 		}
 		rendered, more, err := renderer.Render(cmd.Context(), cluster, pins(cluster.Namespace, cluster.Name))
