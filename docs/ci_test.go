@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -48,32 +47,15 @@ spec:
 `
 }
 
-// built is the folder of binary; "" while there is none.
-var built string
-
-// binary is the program, built once.
-var binary = sync.OnceValues(func() (string, error) {
-	if given := os.Getenv("STEVEDORE_BINARY"); given != "" {
-		return given, nil
+// binary is the program that is tested. It is not built here, where it would take
+// a minute from each quick run of these tests.
+func binary(t *testing.T) string {
+	t.Helper()
+	file := os.Getenv("STEVEDORE_BINARY")
+	if file == "" {
+		t.Skip("STEVEDORE_BINARY is not set: run make test")
 	}
-	var err error
-	if built, err = os.MkdirTemp("", "stevedore-docs-"); err != nil {
-		return "", err
-	}
-	file := filepath.Join(built, "stevedore")
-	out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", file, "stevedore.dev/stevedore/cmd/stevedore").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building stevedore: %w: %s", err, out)
-	}
-	return file, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if built != "" {
-		_ = os.RemoveAll(built)
-	}
-	os.Exit(code)
+	return file
 }
 
 // pullRequest is a repository with main, a branch and what merging it makes.
@@ -91,8 +73,7 @@ type pullRequest struct {
 
 func newPullRequest(t *testing.T, platform forge.Platform, login string) *pullRequest {
 	t.Helper()
-	file, err := binary()
-	require.NoError(t, err)
+	file := binary(t)
 	// What is downloaded only starts the program, which is too large to fetch and
 	// to sum up for each job.
 	release := "#!/bin/sh\nexec '" + file + "' \"$@\"\n"
@@ -437,8 +418,7 @@ func TestTheHookForPreCommitSaysWhatIsWrong(t *testing.T) {
 	require.NotNil(t, offered.PassFilenames)
 	assert.False(t, *offered.PassFilenames, "a folder is checked, not the files that changed")
 
-	file, err := binary()
-	require.NoError(t, err)
+	file := binary(t)
 	for replicas, good := range map[string]bool{"3": true, "three": false} {
 		dir := t.TempDir()
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, "clusters"), 0o755))
