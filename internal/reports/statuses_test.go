@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 
 	"stevedore.dev/stevedore/internal/forge"
 	"stevedore.dev/stevedore/internal/forge/forgetest"
@@ -255,26 +256,35 @@ func TestAFailureArrivesWhereverTheProcessIsKilled(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsAwayOrLimitsGetsTheStatusLater(t *testing.T) {
-	for what, answer := range map[string]forgetest.Answer{
-		"an error":         {Code: 502},
-		"no answer":        {Cut: true},
-		"a limit":          {Code: 429, Header: http.Header{"Retry-After": {"1"}}},
-		"a token too weak": {Code: 403, Body: `{"message":"Resource not accessible by integration"}`},
-		"a wrong token":    {Code: 401},
+func TestAServerThatIsAwayOrLimitsGetsTheStatusLaterHoweverLate(t *testing.T) {
+	for what, c := range map[string]struct {
+		answer forgetest.Answer
+		result string
+	}{
+		"an error":         {forgetest.Answer{Code: 502}, reports.ResultFailed},
+		"no answer":        {forgetest.Answer{Cut: true}, reports.ResultUnanswered},
+		"a limit":          {forgetest.Answer{Code: 403, Header: http.Header{"Retry-After": {"1"}}}, reports.ResultFailed},
+		"a token too weak": {forgetest.Answer{Code: 403, Body: `{"message":"Resource not accessible by integration"}`}, reports.ResultRejected},
+		"a wrong token":    {forgetest.Answer{Code: 401}, reports.ResultRejected},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			configMaps, to := recordtest.NewConfigMaps(), newForge(t, forge.GitLab)
-			to.Answering(func(_ *http.Request, n int) *forgetest.Answer {
-				if n <= 1 {
-					return &answer
+			var away atomic.Bool
+			away.Store(true)
+			to.Answering(func(*http.Request, int) *forgetest.Answer {
+				if away.Load() {
+					return &c.answer
 				}
 				return nil
 			})
-			p := newStatuses(t, configMaps, to, reports.Config{}).run(t)
-			p.now.Add(int64(48 * time.Hour / time.Second))
+			p := newStatuses(t, configMaps, to, reports.Config{})
 			p.say(t, told(1, forge.Failure, "a"))
+			p.now.Add(int64(48 * time.Hour / time.Second))
+			p.run(t)
+			eventually(t, func() bool { return p.measured.of(c.result) >= 2 }, "tried again, as "+c.result)
+			assert.Equal(t, []string{"1 failure"}, waiting(t, configMaps))
+			away.Store(false)
 			eventually(t, func() bool { return len(waiting(t, configMaps)) == 0 }, "taken")
 			_, sha := commit(1)
 			assert.Equal(t, "failed", to.Latest(sha)[unit])
@@ -327,6 +337,19 @@ func TestWebhooksAndStatusesDoNotWaitForEachOther(t *testing.T) {
 	close(release)
 	eventually(t, func() bool { return len(pendingIn(t, configMaps, orders)) == 0 }, "the webhooks")
 	assert.Equal(t, []string{"1 success"}, seen(to))
+}
+
+func TestStatusesInADamagedQueueAreSaidAnewAndNoWebhookWaitsForNobody(t *testing.T) {
+	configMaps, to := recordtest.NewConfigMaps(), newForge(t, forge.GitHub)
+	p := newStatuses(t, configMaps, to, reports.Config{})
+	p.say(t, told(1, forge.Failure, "a"))
+	configMaps.Change(orders.Namespace, record.Reports.Name(orders.Name), func(object *corev1.ConfigMap) {
+		object.Data = map[string]string{names.DataKey: "{"}
+	})
+	p = newStatuses(t, configMaps, to, reports.Config{}).run(t)
+	p.say(t, told(1, forge.Failure, "a"))
+	eventually(t, func() bool { return len(seen(to)) == 1 && len(waiting(t, configMaps)) == 0 }, "the status")
+	assert.Empty(t, pendingIn(t, configMaps, orders), "there is no webhook to tell")
 }
 
 func TestWithoutAServerNothingIsQueued(t *testing.T) {
