@@ -95,7 +95,7 @@ func (t *turn) effective() {
 	// An upgrade is made at the present size.
 	present := t.restarting() && t.unequal()
 	kept := t.blocked || t.parked || t.growing() || t.shrinking() || t.unequal() && !present || t.settingsFirst()
-	mends := t.mends()
+	mends, settings := t.mends(), t.settingsAnnotation()
 	t.noteUnproven(mends)
 	sets := make([]EffectiveSet, 0, max(len(t.r.Sets), len(t.d.Sets)))
 	for _, s := range t.r.Sets {
@@ -124,7 +124,7 @@ func (t *turn) effective() {
 		} else if x := t.r.Exclusions; x != nil && x.Set == s.Name {
 			e.Hold = x.annotation()
 		}
-		e.Settings = t.settingsAnnotation()
+		e.Settings = settings
 		sets = append(sets, e)
 	}
 	for _, w := range t.d.Sets {

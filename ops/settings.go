@@ -37,20 +37,22 @@ type RecordedSetting struct {
 // SettingsToRead are the cluster settings that Decide will want to know: those
 // that we have set, and those that a pod was started with otherwise.
 func SettingsToRead(d *Desired, r *Record, pods []Pod) []string {
-	names := map[string]bool{}
+	var names []string
 	for i := range r.Settings {
-		names[r.Settings[i].Name] = true
+		names = append(names, r.Settings[i].Name)
 	}
 	if !d.Removed {
 		for _, s := range d.Settings {
 			for i := range pods {
-				if p := &pods[i]; startedWithout(p, s) {
-					names[s.Name] = true
+				if startedWithout(&pods[i], s) {
+					names = append(names, s.Name)
+					break
 				}
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(names))
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // startedWithout: the pod's process has read another value, or none.
@@ -284,7 +286,7 @@ func (t *turn) settingsAnnotation() string {
 	if len(t.r.Settings) == 0 {
 		return ""
 	}
-	said := map[string]annotatedSetting{}
+	said := make(map[string]annotatedSetting, len(t.r.Settings))
 	for _, e := range t.r.Settings {
 		said[e.Name] = annotatedSetting{e.Value, e.Before, e.Ours}
 	}

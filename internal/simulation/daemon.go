@@ -66,6 +66,8 @@ type daemon struct {
 	failures    []ops.Failure
 	reading     ops.Database
 	readAt      millis
+	buffers     ops.Database // what readings are made in
+	executors   execute.Tools
 	stable      ops.Stability
 	want        int // the commit that this turn is for
 	changes     []ops.Change
@@ -198,6 +200,7 @@ func (d *daemon) turn() (millis, error) {
 	if d.reading.At.IsZero() || w.now-d.readAt >= readingAge || detailed && !d.reading.TablesKnown {
 		d.call(callRead)
 		d.reading, d.readAt = d.read(d.view.pods, detailed), w.now
+		d.keep(&d.reading)
 		d.readSettings(ops.SettingsToRead(&desired, &rec, d.view.pods))
 		d.stable = d.stable.Next(&d.reading)
 	}
@@ -220,7 +223,8 @@ func (d *daemon) act(entry stored, desired ops.Desired, decision ops.Decision) (
 		return 0, err
 	}
 	saved := false
-	if !entry.exists || decision.Save || !next.Equal(&entry.record) {
+	// What is decided differs (Save), or what is saved of the objects.
+	if !entry.exists || decision.Save || next.SchemaVersion != entry.record.SchemaVersion || !maps.Equal(next.Saved, entry.record.Saved) {
 		saved = true
 		var err error
 		if entry, err = d.save(entry, next); err != nil {

@@ -7,7 +7,7 @@ import (
 // read is one reading of the database, as ops/cratedb.Observe gives it.
 func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
 	w := d.w
-	old := &d.reading
+	old := &d.buffers
 	db := ops.Database{At: w.now.time()}
 	password := ""
 	for i := range w.secrets {
@@ -89,7 +89,7 @@ func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
 			db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: nameOf(nodeIDs, "node-", l.volume.node), ID: 1, Acknowledged: w.acknowledged&(1<<l.index) != 0})
 		}
 	}
-	w.readHealth(&db)
+	w.readHealth(&db, old)
 	db.UnreplicatedKnown, db.Unreplicated = true, old.Unreplicated[:0]
 	for i := range w.tables {
 		if t := &w.tables[i]; t.fixed && t.low == 0 {
@@ -100,6 +100,23 @@ func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
 		w.readDetail(&db, &at)
 	}
 	return db
+}
+
+// keep leaves what a reading is made in for the next one, whatever became of it.
+func (d *daemon) keep(db *ops.Database) {
+	old := &d.buffers
+	if cap(db.Nodes) > 0 {
+		old.Pods, old.Nodes, old.NodeChecks, old.Users = db.Pods, db.Nodes, db.NodeChecks, db.Users
+	}
+	if cap(db.Tables) > 0 {
+		old.Tables, old.Shards, old.Stuck = db.Tables, db.Shards, db.Stuck
+	}
+	if cap(db.Unreplicated) > 0 {
+		old.Unreplicated = db.Unreplicated
+	}
+	if cap(db.Health.Tables) > 0 {
+		old.Health.Tables = db.Health.Tables
+	}
 }
 
 func (w *world) dataMembers() (n int) {
@@ -176,8 +193,8 @@ func (w *world) nodeOf(db *ops.Database, at *nodesAt, c *replica) *ops.Node {
 
 var zoneAttributes = [3]map[string]string{{"zone": "a"}, {"zone": "b"}, {"zone": "c"}}
 
-func (w *world) readHealth(db *ops.Database) {
-	h := ops.Health{Colour: ops.Green, Rows: len(w.tables)}
+func (w *world) readHealth(db *ops.Database, old *ops.Database) {
+	h := ops.Health{Colour: ops.Green, Rows: len(w.tables), Tables: old.Health.Tables[:0]}
 	for i := range w.tables {
 		colour, missing, under := w.health(i)
 		h.Missing += int64(missing)

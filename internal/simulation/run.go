@@ -27,7 +27,7 @@ type Result struct {
 const (
 	longest   = 45 * minute
 	mostTurns = 20_000
-	least     = 180 // steps until all faults end, where the schedule says how many
+	least     = 140 // steps until all faults end, where the schedule says how many
 )
 
 // Run runs a schedule to its end; the story, where it is wanted, says what
@@ -57,7 +57,9 @@ func Run(s Schedule, stats *Statistics, story *strings.Builder) (result Result) 
 
 func newWorld(s *Schedule, stats *Statistics, story *strings.Builder) *world {
 	w := &world{schedule: s, rnd: random{state: s.Seed ^ 0x5851f42d4c957f2d}, stats: stats, story: story}
-	w.say("%s", s.String())
+	if w.telling() {
+		w.say("%s", s.String())
+	}
 	w.master, w.began = -1, -1
 	w.now = second
 	if s.Start.Masters > 0 {
@@ -173,6 +175,10 @@ func (w *world) run() bool {
 			w.violate("E", "it does not converge: %s; the record: %s", cmp.Or(w.unsettled(true), "it was still being written"), describe(&w.stored.record))
 		}
 		settled = w.unsettled(false) == "" && w.rest()
+		if settled && w.schedule.Steps > 0 && w.steps < CountedSteps {
+			w.pushPossible()
+			settled = false
+		}
 	}
 	return true
 }
@@ -183,6 +189,10 @@ func (w *world) pushMore() {
 		w.happen(Item{What: what, A: w.rnd.below(8), B: w.rnd.below(8)}, nil)
 		return
 	}
+	w.pushPossible()
+}
+
+func (w *world) pushPossible() {
 	c := w.reachable()
 	c.content, c.bad = w.newContent(), good
 	w.push(c, second)

@@ -202,7 +202,7 @@ func NewSchedule(seed uint64) Schedule {
 	s.Start.Extend = r.oneIn(2)
 	s.Start.Leave = !r.oneIn(4)
 	s.Start.Zones = r.oneIn(4)
-	s.Start.JSON = r.oneIn(16)
+	s.Start.JSON = r.oneIn(64)
 	at := r.span(0, 5*second)
 	for range r.between(1, 3) {
 		s.Items = append(s.Items, Item{What: pushes[r.below(len(pushes))], At: at, A: r.below(8), B: r.below(8)})
@@ -216,7 +216,7 @@ func NewSchedule(seed uint64) Schedule {
 		}
 		if n == 0 || i.What >= killBefore || r.oneIn(2) {
 			i.Call = 1 + r.below(40)
-			if r.oneIn(2) {
+			if n > 0 && r.oneIn(2) {
 				i.Call = 1 + r.below(120)
 			}
 		} else {
@@ -224,7 +224,7 @@ func NewSchedule(seed uint64) Schedule {
 		}
 		s.Items = append(s.Items, i)
 	}
-	s.Steps = r.between(70, 110)
+	s.Steps = r.between(50, 90)
 	if r.oneIn(16) {
 		s.Steps *= 8
 	}

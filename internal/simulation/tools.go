@@ -18,7 +18,11 @@ const secretMark = "s3cret"
 var secretNames = []string{systemSecret, "user-ada"}
 
 func (d *daemon) tools() execute.Tools {
-	return execute.Tools{Objects: objects{d: d}, Secrets: objects{d: d}, Database: objects{d: d}, Crash: objects{d: d}, Password: d.w.newPassword}
+	if d.executors.Objects == nil {
+		all := &objects{d: d}
+		d.executors = execute.Tools{Objects: all, Secrets: all, Database: all, Crash: all, Password: d.w.newPassword}
+	}
+	return d.executors
 }
 
 func (w *world) newPassword() (string, error) {
