@@ -29,7 +29,7 @@ type SSHOptions struct {
 type SSHFault struct {
 	Silent      bool  // the connection is taken and nothing is ever said
 	SilentAfter int64 // nothing more is said after so many bytes to a command's standard output; zero means all is
-	CutAfter    int64 // the connection breaks after so many; zero means never
+	CutAfter    int64 // the connection breaks after so many; zero means never, below it at once
 }
 
 // SSHServer serves repositories by git's own commands.

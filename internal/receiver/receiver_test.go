@@ -304,8 +304,11 @@ func TestAPushToADaemonThatDoesNotActReachesTheOneThatDoes(t *testing.T) {
 	assert.Empty(t, results, "what is not authentic goes no further")
 
 	leader = strings.TrimPrefix(standby.url, "http://")
+	standby.seen()
 	status, _ = standby.post(t, body, map[string]string{"X-Signature": bare(body)})
 	assert.Equal(t, http.StatusServiceUnavailable, status, "two that both do not act do not send it to and fro")
+	_, results = standby.seen()
+	assert.Equal(t, []string{Unavailable, Unavailable}, results, "forwarded once")
 	leader = ""
 	status, _ = standby.post(t, body, map[string]string{"X-Signature": bare(body)})
 	assert.Equal(t, http.StatusServiceUnavailable, status)

@@ -266,6 +266,7 @@ func TestAFailedLookOverSSHSaysWhatToDoAndTheNextGoodOneWorks(t *testing.T) {
 			fault: &gitserver.SSHFault{SilentAfter: 10}, reason: sources.TimedOut, says: "before the deadline"},
 		{name: "a host that is silent in the pack", change: func(o *git.Options) { o.Timeout = 1500 * time.Millisecond },
 			fault: &gitserver.SSHFault{SilentAfter: 100 << 10}, reason: sources.TimedOut, says: "before the deadline"},
+		{name: "a connection cut before the references", fault: &gitserver.SSHFault{CutAfter: -1}, reason: sources.HostUnreachable, says: "broke before the end"},
 		{name: "a connection cut in the references", fault: &gitserver.SSHFault{CutAfter: 10}, reason: sources.HostUnreachable, says: "broke before the end"},
 		{name: "a connection cut in the pack", fault: &gitserver.SSHFault{CutAfter: 100 << 10}, reason: sources.HostUnreachable, says: "broke before the end"},
 		{name: "more than the limit", change: func(o *git.Options) { o.MaxBytes = 100 << 10 }, reason: sources.TooLarge, says: "larger than the limit"},
