@@ -232,6 +232,11 @@ func commitStatus(s turnState, next ops.Record) (status reports.CommitStatus, ok
 		status.Commit, status.Revision, status.Since = s.want.newest, "broken-"+hex.EncodeToString(sum[:8]), ""
 		status.State, status.Names, status.Description = forge.Failure, []string{"definition-broken"}, problems[0]
 		return status, !s.want.missing
+	case s.want.heldBack != (held{}):
+		// The source's newest commit is followed, but not for this cluster.
+		sum := sha256.Sum256([]byte(s.want.heldBack.message))
+		status.Commit, status.Revision, status.Since = s.want.newest, "held-"+hex.EncodeToString(sum[:8]), ""
+		status.State, status.Names, status.Description = forge.Failure, []string{s.want.heldBack.reason}, "the cluster stays as it was: "+s.want.heldBack.message
 	case len(s.decision.Refusals) > 0:
 		status.State = forge.Failure
 		status.Description = reasonWords(s.decision.Refusals)

@@ -36,6 +36,8 @@ func TestWhatACommitStatusSaysOfADecision(t *testing.T) {
 	want := wanted{commit: at("b"), newest: at("c")}
 	behind := want
 	behind.held = held{reason: "history-rewritten", message: "main was rewritten"}
+	back := behind
+	back.heldBack = back.held
 	unreadable := want
 	unreadable.missing = true
 	for _, c := range []struct {
@@ -60,6 +62,7 @@ func TestWhatACommitStatusSaysOfADecision(t *testing.T) {
 		{"a broken definition", want, verified, ops.Decision{}, []string{"a.yaml:3:5: x"}, false, forge.Failure, at("c"), []string{"definition-broken"}, "a.yaml:3:5: x"},
 		{"a definition that is gone", want, verified, ops.Decision{}, nil, true, forge.Success, at("c"), nil, "it is left as it is"},
 		{"a source that is held", behind, verified, ops.Decision{}, []string{"main was rewritten"}, false, forge.Success, at("a"), nil, "as its definition says"},
+		{"a cluster that is held back", back, verified, ops.Decision{}, []string{"main was rewritten"}, false, forge.Failure, at("c"), []string{"history-rewritten"}, "stays as it was: main was rewritten"},
 		{"a source that cannot be read", unreadable, verified, ops.Decision{}, []string{"kustomization.yaml:1:1: x"}, false, "", "", nil, ""},
 	} {
 		t.Run(c.what, func(t *testing.T) {
