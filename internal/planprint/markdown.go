@@ -175,8 +175,7 @@ func clusterMarkdown(p plan.Plan, level detail) string {
 	var b strings.Builder
 	name := code(cut(title(p), longLine))
 	if level == headline {
-		b.WriteString("- " + name + ": " + Count([]plan.Plan{p}).words() + "\n")
-		return b.String()
+		return "- " + name + ": " + Count([]plan.Plan{p}).words() + headlineMarkdown(p) + "\n"
 	}
 	for _, gate := range p.Refused {
 		fmt.Fprintf(&b, "- %s **refused**, %s: %s\n", name, code(cut(gate.Name, longLine)), prose(cut(gate.Message, longSentence)))
@@ -208,6 +207,30 @@ func clusterMarkdown(p plan.Plan, level detail) string {
 	}
 	b.WriteString("</details>\n\n")
 	return b.String()
+}
+
+// headlineMarkdown names a few of what a cluster is refused by, and of its
+// operations.
+func headlineMarkdown(p plan.Plan) string {
+	const few = 3
+	var gates, kinds []string
+	for _, gate := range p.Refused[:min(few, len(p.Refused))] {
+		gates = append(gates, code(cut(gate.Name, 60)))
+	}
+	for _, o := range p.Operations[:min(few, len(p.Operations))] {
+		kinds = append(kinds, prose(cut(o.Kind, 60)))
+	}
+	var parts []string
+	if len(gates) > 0 {
+		parts = append(parts, "refused by "+strings.Join(gates, ", "))
+	}
+	if len(kinds) > 0 {
+		parts = append(parts, strings.Join(kinds, ", "))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, "; ")
 }
 
 func listMarkdown(b *strings.Builder, head string, n int, item func(int) string) {

@@ -58,6 +58,9 @@ func escape(b *strings.Builder, r rune) {
 // invisible are controls, marks of direction, unusual spaces, private and
 // unassigned code points, and what is drawn over its neighbours or as nothing.
 func invisible(r rune) bool {
+	if r < 0x7f {
+		return r < ' '
+	}
 	switch r {
 	case 0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2800, 0x3164, 0xffa0:
 		return true
