@@ -185,8 +185,8 @@ func TestACommentKeepsItsLimitAndWhatMattersMost(t *testing.T) {
 		{"all fits", many(3, 2), 60_000, "data.text", "Left out", ""},
 		{"fields go first", many(40, 10), 40_000, "ConfigMap m9", "", "the fields of changed objects of"},
 		{"then objects", many(300, 10), 60_000, "3 to 5 nodes", "data.text", "changed objects of"},
-		{"clusters by their line", many(800, 3), 60_000, "`fleet/c0789`: 1 operation, 3 objects differ: grow", "", "operations and refusals of"},
-		{"and at last clusters", many(3000, 1), 60_000, "fleet/c0049", "", "clusters altogether"},
+		{"clusters by their line", many(800, 3), 60_000, "it would be an empty database", "", "operations and refusals of"},
+		{"and at last clusters", many(3000, 1), 60_000, "`fleet/c0009`: 1 operation, 1 object differs: grow\n", "", "clusters altogether"},
 		{"hardly any room", many(1500, 1), planprint.LeastLimit, "1,500 clusters differ", "", "clusters altogether"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
