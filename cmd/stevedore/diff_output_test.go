@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,6 +179,46 @@ func TestNoErrorQuotesASecret(t *testing.T) {
 			}
 			report, _ := os.ReadFile(filepath.Join(dir, "report"))
 			assert.NotContains(t, string(report), "hunter2")
+		})
+	}
+}
+
+func TestColourIsForTerminalsWhoseOwnersWantIt(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no terminal can be made here: " + err.Error())
+	}
+	t.Cleanup(func() { _ = terminal.Close() })
+	if _, ok := columns(terminal); !ok {
+		t.Skip("terminals are not asked for their width here")
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = file.Close() })
+	for _, c := range []struct {
+		name         string
+		out          io.Writer
+		wish         string
+		noColour, is string
+		columns      string
+		colour       bool
+		width        int
+	}{
+		{"a terminal", terminal, "auto", "", "xterm", "77", true, 77},
+		{"a terminal whose owner wants none", terminal, "auto", "1", "xterm", "", false, 0},
+		{"a dumb terminal", terminal, "auto", "", "dumb", "", false, 0},
+		{"none wanted", terminal, "never", "", "xterm", "", false, 0},
+		{"a file", file, "auto", "", "xterm", "77", false, 0},
+		{"a file, wanted", file, "always", "1", "dumb", "", true, 0},
+		{"no file", &bytes.Buffer{}, "auto", "", "xterm", "77", false, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("NO_COLOR", c.noColour)
+			t.Setenv("TERM", c.is)
+			t.Setenv("COLUMNS", c.columns)
+			colour, width := terminalOf(c.out, c.wish)
+			assert.Equal(t, c.colour, colour)
+			assert.Equal(t, c.width, width)
 		})
 	}
 }
