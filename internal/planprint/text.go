@@ -50,7 +50,7 @@ func Text(w io.Writer, plans []plan.Plan, o TextOptions) error {
 }
 
 // A line that begins so is a command to the runner of GitHub Actions.
-var commandAtBeginning = regexp.MustCompile(`(?m)^( *)::`)
+var commandAtBeginning = regexp.MustCompile(`(?m)^((?: |\x1b\[[0-9;]*m)*)::`)
 
 func unchanged(plans, shown []plan.Plan) string {
 	if n := len(plans) - len(shown); n > 0 {
