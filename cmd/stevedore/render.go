@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"stevedore.dev/stevedore/apply/compare"
-	"stevedore.dev/stevedore/internal/planprint"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/definition"
 	"stevedore.dev/stevedore/sources/directory"
@@ -118,7 +117,7 @@ func sayProblems(cmd *cobra.Command, root string, problems []definition.Problem)
 				problem.File = short
 			}
 		}
-		fmt.Fprintln(cmd.ErrOrStderr(), planprint.ProblemLine(problem))
+		fmt.Fprintln(cmd.ErrOrStderr(), problem.String())
 	}
 }
 

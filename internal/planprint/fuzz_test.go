@@ -103,7 +103,7 @@ func FuzzPlan(f *testing.F) {
 		}
 		f.Add(text)
 	}
-	for _, seed := range []string{evil, "`", "``` \n", "::error::", ":", "##[", "|", "\\", "www.example.com", "@a #1 1. - + * > <b>", "\u202e\u200b\x00\xff\r", "-----", "a`b``c"} {
+	for _, seed := range []string{evil, "`", "``` \n", "::error::", ":", "##[", "##vso[", "|", "\\", "www.example.com", "@a #1 1. - + * > <b>", "\u202e\u200b\x00\xff\r", "-----", "a`b``c"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {

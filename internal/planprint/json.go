@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -16,6 +17,9 @@ func JSON(w io.Writer, plans []plan.Plan) error {
 	return encode(w, differing(Fit(plans)))
 }
 
+// A runner obeys what stands so anywhere in its log: ##[command], ##vso[…].
+var runnersMark = regexp.MustCompile(`##([A-Za-z]*\[)`)
+
 // encode writes JSON that may be looked at: what a terminal would act on, or what
 // cannot be seen, is written as JSON's own escape, which reads back as it was.
 func encode(w io.Writer, value any) error {
@@ -26,7 +30,7 @@ func encode(w io.Writer, value any) error {
 	if err := encoder.Encode(value); err != nil {
 		return fmt.Errorf("writing JSON: %w", err)
 	}
-	text := bytes.ReplaceAll(made.Bytes(), []byte("##["), []byte(`##\u005b`))
+	text := runnersMark.ReplaceAll(made.Bytes(), []byte(`#\u0023$1`))
 	var out bytes.Buffer
 	out.Grow(len(text))
 	for i := 0; i < len(text); {
