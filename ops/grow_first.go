@@ -65,3 +65,9 @@ func (t *turn) backFirst(r *Restart) bool {
 	t.undo = r.Set
 	return true
 }
+
+// nothingBefore: no template is remembered that the set could go back to.
+func (t *turn) nothingBefore(r *Restart) bool {
+	live := t.live(r.Set)
+	return r.Remembered == "" || live != nil && live.Template == r.Remembered
+}

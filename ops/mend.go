@@ -12,7 +12,8 @@ func (t *turn) isCurable(p *Pod) bool {
 	if t.restarting() && t.r.Operation.Restart.Pod == p.Name && t.r.Operation.Restart.PodUID != p.UID {
 		return true
 	}
-	return t.soleVoter() == p.Set
+	// A node that answers as a member is none that hangs, though its pod is not ready yet.
+	return t.soleVoter() == p.Set && !(t.contact() && t.member(p.NodeName))
 }
 
 // comesUp: the cluster is being made or resumed, and has not answered yet. What it

@@ -291,6 +291,9 @@ func (t *turn) nextStep(op *Operation) {
 		// template to none before a pod has joined on it.
 		set = r.Set
 	}
+	if r.Set != "" && t.unapplied(r) && !t.pendingRestart(r.Set) && !t.applied() {
+		set = r.Set // its template is on its way: to no second set meanwhile
+	}
 	if set == "" {
 		switch {
 		case !t.templateApplied(""):
@@ -486,7 +489,7 @@ func (t *turn) stoppedStep(op *Operation) {
 		return
 	}
 	t.giveBack()
-	if op.Kind == OperationRestart && t.upgradeDue() && !t.blocked && r.Remembered == "" && t.r.Hold == nil {
+	if op.Kind == OperationRestart && t.upgradeDue() && !t.blocked && (t.r.Hold == nil || !t.contact()) && t.nothingBefore(r) {
 		t.r.Operation = nil // what it ran before was lost with the record: the new version is the cure
 		return
 	}

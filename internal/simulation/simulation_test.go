@@ -74,6 +74,56 @@ func TestWhatWasFoundStaysMended(t *testing.T) {
 			Seed: 1571, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 1, Early: true},
 			Items: []Item{{What: pushUpgrade, At: 4100, A: 4, B: 7}, {What: pushBadTemplate, At: 16600, A: 4}},
 		}},
+		{"a grow is taken back before its claims have said whose they are", Schedule{
+			Seed: 4687, Start: Start{Hot: 4, Tables: []string{"1", "1", "0"}, Shards: 3},
+			Items: []Item{{What: pushGrow, At: 200, A: 5, B: 2}, {What: pushShrink, At: 24100, A: 5, B: 4}, {What: pushGrow, At: 116600, A: 6, B: 2}},
+		}},
+		{"a node dies while two sets wait for a third template", Schedule{
+			Seed: 4674, Start: Start{Hot: 5, Warm: 1, Tables: []string{"0", "0-1", "0-all", "1"}, Shards: 1, Second: true},
+			Items: []Item{{What: pushTemplate, At: 3700, A: 2, B: 7}, {What: pushTemplate, At: 115600, A: 0, B: 2}, {What: loseVolume, Call: 159, A: 26, B: 5},
+				{What: crashProcess, Call: 60, A: 26, B: 30}, {What: killNode, Call: 167, A: 29, B: 56}},
+		}},
+		{"a push is taken back between the record and the write", Schedule{
+			Seed: 1142, Start: Start{Masters: 3, Hot: 8, Warm: 1, Tables: []string{"1", "1"}, Shards: 3, Second: true, Leave: true, Zones: true, Early: true},
+			Items: []Item{{What: pushTemplate, At: 103900, A: 7, B: 2}, {What: pushRevert, At: 157000, A: 7}, {What: killBefore, Call: 136, A: 1, B: 2}, {What: killNode, At: 92300, A: 52, B: 8}},
+		}},
+		{"a cluster is suspended between the record of a bad template and its write", Schedule{
+			Seed: 1739, Start: Start{Hot: 1, Tables: []string{"1"}, Shards: 1, Leave: true},
+			Items: []Item{{What: pushBadTemplate, At: 3100, A: 5, B: 7}, {What: pushSuspend, At: 80200, A: 5, B: 1}},
+		}},
+		{"more copies are wanted than there are nodes, then a group more, amid a restart", Schedule{
+			Seed: 1454, Start: Start{Hot: 2, Tables: []string{"0-all"}, Shards: 1, Leave: true},
+			Items: []Item{{What: pushRestart, At: 2600, A: 6, B: 2}, {What: pushAddGroup, At: 124000, A: 3}, {What: alterReplicas, Call: 13, A: 11, B: 47}},
+		}},
+		{"a group that never came up is removed", Schedule{
+			Seed: 1603, Start: Start{Hot: 1, Shards: 1, Leave: true, Zones: true},
+			Items: []Item{{What: pushBadTemplate, At: 4500, A: 2, B: 2}, {What: pushAddGroup, At: 53500, A: 4, B: 1}, {What: pushRemoveGroup, At: 277900, A: 1, B: 2}},
+		}},
+		{"what hangs while the cluster is being made is corrected", Schedule{
+			Seed: 1677, Start: Start{Hot: 1, Warm: 3, Shards: 1, Leave: true, Zones: true, Early: true},
+			Items: []Item{{What: pushBadTemplate, At: 700, A: 2, B: 5}},
+		}},
+		{"a data node hangs while its masters are being made", Schedule{
+			Seed: 1581, Start: Start{Masters: 3, Hot: 1, Shards: 1, Leave: true, Zones: true, Early: true},
+			Items: []Item{{What: pushBadTemplate, At: 300, A: 2}},
+		}},
+		{"another version comes from the first moment", Schedule{
+			Seed: 4786, Start: Start{Hot: 2, Tables: []string{"1"}, Shards: 1, Leave: true, Early: true},
+			Items: []Item{{What: pushUpgrade, At: 300, B: 4}},
+		}},
+		{"a group is made on a template that another set waits to try", Schedule{
+			Seed: 9126, Start: Start{Hot: 3, Tables: []string{"0"}, Shards: 1, Extend: true, Leave: true},
+			Items: []Item{{What: pushBadTemplate, At: 1400, A: 6, B: 5}, {What: pushAddGroup, At: 55800, A: 3, B: 5}, {What: crashProcess, Call: 66, A: 49, B: 13}, {What: pauseCommand, Call: 1, A: 50, B: 31}},
+		}},
+		{"a template is refused by a conflict, and another set would be next", Schedule{
+			Seed: 3330, Start: Start{Hot: 2, Warm: 1, Shards: 1},
+			Items: []Item{{What: pushTemplate, At: 42100, A: 7, B: 3}, {What: loseVolume, Call: 33, A: 35, B: 8}, {What: conflict, Call: 1, A: 58, B: 56}},
+		}},
+		{"a restart is aborted while its first pod hangs", Schedule{
+			Seed: 6202, Start: Start{Masters: 3, Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true},
+			Items: []Item{{What: pushBadTemplate, At: 1600, A: 2}, {What: pushPause, At: 39700, A: 1, B: 3}, {What: pushRevert, At: 58700, B: 4},
+				{What: crashProcess, Call: 39, A: 30, B: 52}, {What: killBefore, Call: 20, A: 52, B: 30}, {What: abortCommand, At: 69900, A: 59, B: 7}},
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// The same with other timings.
