@@ -203,6 +203,9 @@ func (w *world) unsettled(words bool) string {
 	if op := w.stored.record.Operation; op != nil {
 		return "an operation is under way"
 	}
+	if c := w.head(); c.stands() && w.stored.record.Revision != c.desired.Revision {
+		return "the last push was not taken up" // nothing else tells it of a cluster that stands still
+	}
 	return w.judge.converged(w, words)
 }
 
