@@ -193,6 +193,7 @@ func (w *world) pushMore() {
 }
 
 func (w *world) pushPossible() {
+	w.rests = 0 // what it brings is written late in a cluster that stands still
 	c := w.reachable()
 	c.content, c.bad = w.newContent(), good
 	w.push(c, second)
