@@ -29,6 +29,8 @@ var ErrStopped = errors.New("stopped before a write")
 // anew once it is gone.
 var ErrBeingDeleted = errors.New("it is being deleted; it is made anew once it is gone (its finalizers may keep it)")
 
+var errHoldsData = errors.New("it may hold data and is never deleted by stevedore")
+
 // NotOursError is an object that exists and that we did not make.
 type NotOursError struct {
 	Key compare.Key

@@ -9,6 +9,7 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	t := turn{d: desired, o: observed, r: record, p: policy, now: now}
 	t.rebuild()
 	t.command()
+	t.withdraw()
 
 	// Whether this cluster is ours to touch at all.
 	switch {
@@ -47,7 +48,8 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 
 	t.effective()
 	t.cure()
-	t.d2.Apply, t.d2.Prune, t.d2.Adopt = true, true, t.adoption()
+	t.d2.Apply, t.d2.Adopt = true, t.adoption()
 	t.verify()
+	t.consent()
 	return t.finish(&record)
 }

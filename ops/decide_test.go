@@ -192,7 +192,7 @@ func TestAnOrphanKeepsItsObjectsAndItsBudgetIsReturned(t *testing.T) {
 	require.Len(t, d.Reports, 1)
 	s.r = d.Record
 	assert.Empty(t, s.decide().Reports)
-	assert.False(t, s.decide().Prune)
+	assert.Empty(t, s.decide().Actions())
 }
 
 func TestACommandWinsUntilTheRenderChanges(t *testing.T) {

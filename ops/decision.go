@@ -43,9 +43,6 @@ type Decision struct {
 	// Apply says whether objects may be written at all: false when the cluster
 	// is paused, released, removed, owned by another source or not itself.
 	Apply bool
-	// Prune says whether objects that are wanted no longer may be removed; never
-	// StatefulSets, claims or Secrets.
-	Prune bool
 	// Adopt says which objects that others made may be applied to (AdoptNever, …).
 	Adopt string
 	// Effective is what Materialise turns the wanted objects into.
@@ -244,6 +241,12 @@ const (
 	// ActionDeleteSet deletes Set, which has no replicas and no pods (preconditions
 	// SetUID and SetVersion). Disruptive.
 	ActionDeleteSet ActionKind = "delete-set"
+	// ActionStopSet lowers Set (preconditions SetUID and SetVersion) from From replicas
+	// to 0, because its cluster is deleted. Disruptive.
+	ActionStopSet ActionKind = "stop-set"
+	// ActionDeleteObject deletes Object (preconditions SetUID and SetVersion), which
+	// the definition makes no more.
+	ActionDeleteObject ActionKind = "delete-object"
 )
 
 // Action is one thing to do; fields that its kind does not name are zero. It
@@ -271,6 +274,8 @@ type Action struct {
 	// Set is a StatefulSet, with its UID and resourceVersion.
 	Set, SetUID, SetVersion string
 	From, To                int
+	// Object is any other object.
+	Object ObjectRef
 	// NodeIDs and NodeNames are separated by commas; Table is "schema.table".
 	NodeIDs, NodeNames, Table string
 	Elsewhere                 bool
@@ -291,7 +296,9 @@ func (a Action) Subject() string {
 		return a.Budget
 	case ActionRestartZone:
 		return "of zone " + a.Zone
-	case ActionSuspendSet, ActionShrinkSet, ActionDeleteSet:
+	case ActionDeleteObject:
+		return a.Object.String()
+	case ActionSuspendSet, ActionShrinkSet, ActionDeleteSet, ActionStopSet:
 		return a.Set
 	case ActionSetSettings, ActionResetSettings:
 		return a.Settings.names()

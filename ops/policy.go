@@ -27,6 +27,12 @@ type Policy struct {
 	// MaxDisruptedClusters is how many clusters may be disrupted at the same time;
 	// default 1.
 	MaxDisruptedClusters int
+	// MaxRemoved is how many clusters of a source whose definitions are gone may be
+	// deleted at the same time; default 3.
+	MaxRemoved int
+	// RemovalDelay is how long a definition has to be gone before its cluster is
+	// deleted, where it consented to that; default 300 s.
+	RemovalDelay time.Duration
 	// Adoption of objects that others made: AdoptNever, AdoptUnowned (the default)
 	// or AdoptAlways.
 	Adoption string

@@ -83,6 +83,11 @@ type Record struct {
 	Last Outcome `json:"last"`
 	// Command is the last command that was seen, and the revision it wins until.
 	Command SeenCommand `json:"command"`
+	// DeleteConsent is the revision whose definition, applied, consented to the
+	// deletion of the cluster; "" where it does not.
+	DeleteConsent string `json:"deleteConsent,omitempty"`
+	// Removal of the cluster by that consent; nil while its definition is there.
+	Removal *Removal `json:"removal,omitempty"`
 	// Shown is what the daemon last said of the cluster; Decide passes it on and
 	// never reads it.
 	Shown Shown `json:"shown"`
@@ -122,6 +127,8 @@ const (
 	StageApplied        Stage = "applied"
 	StageVerified       Stage = "verified"
 	StageRemovalPending Stage = "removal-pending"
+	// StageRemoved: all that is removed of a cluster is gone.
+	StageRemoved Stage = "removed"
 )
 
 // OperationKind is an operation over several turns.

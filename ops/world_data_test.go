@@ -282,6 +282,16 @@ func (w *world) recordReplicas(set string) int {
 	return -1
 }
 
+func (w *world) DeleteObject(_ context.Context, object ops.ObjectRef, uid, _ string) error {
+	w.write(func() {
+		w.leftovers = slices.DeleteFunc(w.leftovers, func(l ops.Leftover) bool {
+			require.False(w.t, l.Object == object && l.Data, "%s holds data", object)
+			return l.Object == object && l.UID == uid
+		})
+	})
+	return nil
+}
+
 func (w *world) DeleteSet(_ context.Context, name, uid, _ string) error {
 	i := slices.IndexFunc(w.sets, func(s ops.ObservedSet) bool { return s.Name == name && s.UID == uid })
 	if i < 0 {

@@ -68,6 +68,11 @@ type world struct {
 	// applied is in memory: a kill loses it.
 	applied ops.Applied
 
+	// leftovers are other objects that are made no more, vanished the clusters that
+	// are gone.
+	leftovers []ops.Leftover
+	vanished  ops.Vanished
+
 	reports []ops.Report
 	said    []string
 	// statements that crash was given.
@@ -155,6 +160,7 @@ func (w *world) nodeNames() []string {
 
 func (w *world) observe() ops.Observed {
 	o := ops.Observed{At: w.now, Commands: w.commands, Applied: w.applied, Sets: append([]ops.ObservedSet(nil), w.sets...), Claims: append([]ops.Claim(nil), w.claims...)}
+	o.Leftovers, o.Vanished = append([]ops.Leftover(nil), w.leftovers...), w.vanished
 	db := ops.Database{At: w.now}
 	system := w.secrets["user-system-c"]
 	in := system != nil && w.users["system"] != nil && w.users["system"].password == string(system.data["password"])

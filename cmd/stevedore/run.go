@@ -58,6 +58,9 @@ prefix CRATEDB_OPERATOR_.`,
 			if policy.MaxDisruptedClusters < 1 {
 				return errors.New("--max-disrupted-clusters must be at least 1")
 			}
+			if policy.MaxRemoved < 1 {
+				return errors.New("--max-removed must be at least 1; no cluster is deleted whose definition did not consent to it")
+			}
 			if !slices.Contains([]string{ops.AdoptNever, ops.AdoptUnowned, ops.AdoptAlways}, policy.Adoption) {
 				return fmt.Errorf("--adoption %q is not known: write never, if-unowned or always", policy.Adoption)
 			}
@@ -132,6 +135,7 @@ prefix CRATEDB_OPERATOR_.`,
 	flags.StringVar(&lease.Identity, "lease-identity", "", "who holds it (default: host name and process)")
 	flags.DurationVar(&lease.Duration, "lease-duration", 15*time.Second, "how long a Lease lasts that is not renewed")
 	flags.IntVar(&policy.MaxDisruptedClusters, "max-disrupted-clusters", 1, "clusters that one commit may disrupt at the same time")
+	flags.IntVar(&policy.MaxRemoved, "max-removed", ops.DefaultMaxRemoved, "clusters of a source that may be gone at the same time and still be deleted, by their consent delete-cluster")
 	flags.StringVar(&policy.Adoption, "adoption", ops.AdoptUnowned, "which objects that exist and that others made become a cluster's: never, if-unowned or always (a definition's own wins)")
 	flags.IntVar(&parallelWrite, "max-concurrent-writes", 16, "clusters that write to the API server at the same time")
 	flags.DurationVar(&policy.BootstrapTimeout, "bootstrap-timeout", 0, "when a bootstrap is reported as failed; it goes on (default 30m, a definition's own wins)")
@@ -145,6 +149,7 @@ prefix CRATEDB_OPERATOR_.`,
 		{"stable-for", &policy.StableFor, "how long the cluster has to be green with the same nodes before the next step (default 1m, a definition's own wins)"},
 		{"master-stable-for", &policy.MasterStableFor, "how long the master has to be the same before an operation begins (default 2m, a definition's own wins)"},
 		{"budget-timeout", &policy.BudgetTimeout, "how long the disruption budget of data nodes may stand at 0 before an event says so (default 30m, a definition's own wins)"},
+		{"removal-delay", &policy.RemovalDelay, "how long a definition that consented to delete-cluster has to be gone before its cluster is deleted (default 5m)"},
 		{"reading-age", &policy.ReadingAge, "how old a reading of the database may be for a step that takes a node down (default 2m)"},
 	} {
 		flags.DurationVar(wait.value, wait.name, 0, wait.usage)

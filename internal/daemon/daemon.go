@@ -54,6 +54,8 @@ type daemon struct {
 
 	// disrupting is held by the one worker that may begin to disrupt its cluster.
 	disrupting sync.Mutex
+	// removing is held by the one worker that counts how many clusters are gone.
+	removing sync.Mutex
 
 	mu      sync.Mutex
 	workers map[record.Cluster]*worker

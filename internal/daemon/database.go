@@ -56,7 +56,7 @@ func (w *worker) dialer() cratedb.Dialer {
 
 // tools are what this cluster's executors act through, fenced by the Lease.
 func (w *worker) tools() execute.Tools {
-	write := objects{client: w.kube, cluster: w.key, wrote: w.live.Wrote}
+	write := objects{client: w.kube, applier: w.applier, cluster: w.key, wrote: w.live.Wrote}
 	crash := cratedb.Crash{Executor: podExec{cfg: w.plain, client: w.kube, namespace: w.key.Namespace}}
 	if w.renderedFrom.Definition != nil {
 		crash.HTTPPort = w.renderedFrom.Definition.Spec.Ports.HTTP

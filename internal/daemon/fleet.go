@@ -213,6 +213,34 @@ func (f *fleet) renamedLocked(key record.Cluster, now wanted) string {
 	return found[0]
 }
 
+// gone says whether the source, all of which could be read, names the cluster no
+// more; left is how many it names.
+func (f *fleet) gone(owner string, key record.Cluster) (gone bool, left int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	view := f.bySource[owner]
+	if view == nil || !view.built || len(view.broken) > 0 {
+		return false, 0
+	}
+	for _, now := range view.clusters {
+		if !now.removed {
+			left++
+		}
+	}
+	now, known := view.clusters[key]
+	return !known || now.removed, left
+}
+
+// forget drops a cluster that was deleted: its name is free.
+func (f *fleet) forget(owner string, key record.Cluster) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.orphanNames, key)
+	if view := f.bySource[owner]; view != nil && view.clusters[key].removed {
+		delete(view.clusters, key)
+	}
+}
+
 // problems are those of every source that belong to no single cluster.
 func (f *fleet) problems() []definition.Problem {
 	f.mu.Lock()

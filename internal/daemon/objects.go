@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"stevedore.dev/stevedore/apply"
+	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
@@ -26,6 +28,7 @@ import (
 // writes.
 type objects struct {
 	client  kubernetes.Interface
+	applier *apply.Applier
 	cluster record.Cluster
 	// wrote is told the answer to a write whose object decisions are made of, until
 	// a watch shows it; nil where nobody asks.
@@ -218,6 +221,11 @@ func (o objects) DeleteSet(ctx context.Context, name, uid, resourceVersion strin
 		PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &now.UID, ResourceVersion: &resourceVersion},
 	})
 	return wrapWrite(what, o.cluster.Namespace, name, err)
+}
+
+func (o objects) DeleteObject(ctx context.Context, object ops.ObjectRef, uid, resourceVersion string) error {
+	key := compare.Key{Group: object.Group, Kind: object.Kind, Namespace: o.cluster.Namespace, Name: object.Name}
+	return o.applier.Remove(ctx, o.cluster.Name, key, uid, resourceVersion)
 }
 
 // discreet keeps what the API server, or an admission webhook, says of a Secret

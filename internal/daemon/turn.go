@@ -75,6 +75,17 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	if observed.Foreign, err = w.foreign(ctx, w.objects(want)); err != nil {
 		return 0, err
 	}
+	if observed.Leftovers, err = w.leftovers(ctx, want); err != nil {
+		return 0, err
+	}
+	if want.removed && rec.DeleteConsent != "" {
+		if rec.Stage == ops.StageRemoved {
+			return w.forget(ctx, want.owner)
+		}
+		w.removing.Lock()
+		defer w.removing.Unlock()
+		observed.Vanished = w.vanished(ctx, want.owner)
+	}
 	w.observeDatabase(ctx, desired, rec, &observed)
 	observed.At = w.reading.At
 	observed.Applied, observed.ApplyErrors, observed.Failures = w.applied, w.applyErrors, w.failures

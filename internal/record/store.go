@@ -256,6 +256,14 @@ func (s *Store) remember(object *corev1.ConfigMap, before string) {
 	s.written[[2]string{object.Namespace, object.Name}] = ownWrite{object: object.DeepCopy(), before: before}
 }
 
+// Forget drops what is remembered of our own writes to the cluster's records,
+// which were deleted.
+func (s *Store) Forget(cluster Cluster) {
+	for _, kind := range Kinds() {
+		s.forget(cluster.Namespace, kind.Name(cluster.Name))
+	}
+}
+
 func (s *Store) forget(namespace, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -291,6 +291,13 @@ func (q *Queue) update(ctx context.Context, cluster record.Cluster, change func(
 	}
 }
 
+// Waiting counts what of the cluster no receiver has taken yet, commit statuses
+// included.
+func (q *Queue) Waiting(ctx context.Context, cluster record.Cluster) (int, error) {
+	queue, _, _, err := q.load(ctx, cluster)
+	return len(queue.Pending) + len(queue.Statuses), err
+}
+
 // load reads a cluster's queue. A damaged one, kept aside, is rebuilt as one
 // that says so to the receiver, and is to be saved.
 func (q *Queue) load(ctx context.Context, cluster record.Cluster) (queue document, entry record.Entry, rebuilt bool, err error) {

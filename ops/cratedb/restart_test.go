@@ -28,7 +28,8 @@ func (d *deletions) RestartPod(_ context.Context, name, uid string, _ bool) erro
 	return nil
 }
 
-func (d *deletions) DeleteSet(context.Context, string, string, string) error { return nil }
+func (d *deletions) DeleteObject(context.Context, ops.ObjectRef, string, string) error { return nil }
+func (d *deletions) DeleteSet(context.Context, string, string, string) error           { return nil }
 
 func detailed(s *simulated, pods int) ops.Database {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

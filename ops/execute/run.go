@@ -56,6 +56,15 @@ func run(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 	case ops.ActionSuspendSet:
 		err := t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.Value)
 		return ops.Result{Message: fmt.Sprintf("the StatefulSet went from %d to %d replicas, because its cluster is suspended", a.From, a.Value)}, err
+	case ops.ActionStopSet:
+		err := t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, 0)
+		if errors.Is(err, ErrNotFound) {
+			err = nil
+		}
+		return ops.Result{Message: fmt.Sprintf("the StatefulSet went from %d to 0 replicas, because its cluster is deleted", a.From)}, err
+	case ops.ActionDeleteObject:
+		err := t.Objects.DeleteObject(ctx, a.Object, a.SetUID, a.SetVersion)
+		return ops.Result{Message: "the object is made no more and was deleted"}, err
 	case ops.ActionSetSettings:
 		return setSettings(ctx, a, t)
 	case ops.ActionResetSettings:

@@ -4,7 +4,7 @@ package gates
 var PodsGoneRule = Rule{
 	Name:   "pods-gone",
 	Kind:   Waits,
-	Says:   "A suspension goes on to the dedicated masters when every data node has ended, and is over when every pod has.",
+	Says:   "A suspension, or the deletion of a cluster, goes on to the dedicated masters when every data node has ended, and is over when every pod has.",
 	Do:     "Wait. A pod that stays `terminating` is on a Kubernetes node that does not answer: look at that node.",
 	Source: "docs/operations.md, suspend and resume",
 }

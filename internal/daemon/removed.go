@@ -1,0 +1,103 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"stevedore.dev/stevedore/apply"
+	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+// leftovers are the cluster's objects that the definition makes no more.
+func (w *worker) leftovers(ctx context.Context, want wanted) ([]ops.Leftover, error) {
+	left, err := w.live.Leftovers(ctx, w.key.Namespace, w.key.Name, w.objects(want))
+	if err != nil {
+		return nil, fmt.Errorf("looking at what the definition makes no more: %w", err)
+	}
+	var out []ops.Leftover
+	for _, object := range left {
+		key := compare.KeyOf(object)
+		found := ops.Leftover{
+			Object: ops.ObjectRef{Group: key.Group, Kind: key.Kind, Name: key.Name},
+			UID:    string(object.GetUID()), ResourceVersion: object.GetResourceVersion(),
+			Data: apply.HoldsData(object), Terminating: object.GetDeletionTimestamp() != nil,
+		}
+		if !found.Data && !want.removed {
+			found.UsedBy = w.live.UsedBy(key.Namespace, w.key.Name, key.Name)
+		}
+		out = append(out, found)
+	}
+	return out, nil
+}
+
+// vanished counts the clusters of the owner whose definitions are gone and that
+// may be deleted, by what stands in Kubernetes: it holds across a restart.
+func (w *worker) vanished(ctx context.Context, owner string) ops.Vanished {
+	v := ops.Vanished{Known: w.fleet.ready(len(w.options.Sources))}
+	namespaces := slices.Clone(w.options.Namespaces)
+	for _, key := range w.known() {
+		namespaces = append(namespaces, key.Namespace)
+	}
+	slices.Sort(namespaces)
+	for _, namespace := range slices.Compact(namespaces) {
+		if err := w.live.EnsureNamespace(ctx, namespace); err != nil {
+			w.log.Warn("before a cluster is deleted every namespace has to be looked at", "unwatched", namespace, "error", err)
+			v.Known = false
+			continue
+		}
+		for _, name := range w.live.Clusters(namespace) {
+			key := record.Cluster{Namespace: namespace, Name: name}
+			var rec ops.Record
+			entry, err := w.store.Load(ctx, key, record.Operation, &rec)
+			if err != nil {
+				continue // without a readable record it is not deleted
+			}
+			gone, left := w.fleet.gone(owner, key)
+			if rec.Owner == owner {
+				v.Left = left
+			}
+			released := commands(entry, rec.Revision).Released == "true"
+			if rec.Owner == owner && gone && rec.DeleteConsent != "" && rec.Stage != ops.StageRemoved && !released {
+				v.Clusters = append(v.Clusters, key.String())
+			}
+		}
+	}
+	return v
+}
+
+// forget removes the records of a cluster that was deleted, once all reports have
+// gone out. The record goes last: what is left after a kill is found by it.
+func (w *worker) forget(ctx context.Context, owner string) (time.Duration, error) {
+	waiting, err := w.queue.Waiting(ctx, w.key)
+	if err != nil || waiting > 0 {
+		return w.options.Interval, err
+	}
+	for _, name := range []string{
+		names.ObservationConfigMap(w.key.Name), names.ReportsConfigMap(w.key.Name),
+		names.InventoryConfigMap(w.key.Name), names.OperationConfigMap(w.key.Name),
+	} {
+		key := compare.Key{Kind: "ConfigMap", Namespace: w.key.Namespace, Name: name}
+		live, err := w.applier.Read(ctx, key)
+		if err != nil {
+			return 0, err
+		}
+		if live == nil || live.GetLabels()[names.ClusterLabel] != w.key.Name {
+			continue
+		}
+		if err := w.applier.Delete(ctx, key, live.GetUID(), live.GetResourceVersion()); err != nil {
+			return 0, err
+		}
+	}
+	w.store.Forget(w.key)
+	w.fleet.forget(owner, w.key)
+	// Nothing of it is known any more, should the name come back.
+	w.rendered, w.applied, w.applyErrors, w.failures = nil, ops.Applied{}, nil, nil
+	w.reading, w.stable, w.published, w.publishedSeq = ops.Database{}, ops.Stability{}, record.Published{}, 0
+	w.log.Info("the cluster was deleted, and its records with it")
+	return w.options.Interval, nil
+}
