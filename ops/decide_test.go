@@ -192,7 +192,7 @@ func TestAnOrphanKeepsItsObjectsAndItsBudgetIsReturned(t *testing.T) {
 	require.Len(t, d.Reports, 1)
 	s.r = d.Record
 	assert.Empty(t, s.decide().Reports)
-	assert.Empty(t, s.decide().Actions())
+	assert.Equal(t, []ops.ActionKind{ops.ActionSetBudget}, kinds(s.decide()))
 }
 
 func TestACommandWinsUntilTheRenderChanges(t *testing.T) {
