@@ -46,7 +46,7 @@ func (r *receiverFlags) options(cfg *rest.Config) (*daemon.ReceiverOptions, erro
 	options.Secret = func(ctx context.Context) ([]byte, error) {
 		data, err := read(ctx)
 		if err == nil && len(data["token"]) == 0 {
-			err = fmt.Errorf("Secret %s has no key token", r.secret)
+			err = fmt.Errorf("reading Secret %s: it has no key token", r.secret)
 		}
 		return data["token"], err
 	}
