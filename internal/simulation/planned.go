@@ -59,7 +59,7 @@ func (s simulated) Sets(saved ops.Saved) ([]plan.Set, error) {
 		}
 		t := &w.templates[index]
 		out = append(out, plan.Set{
-			ObservedSet: ops.ObservedSet{Name: set.name, Group: set.group, Ours: true, MasterEligible: set.eligible, RecoverAfter: t.counts/2 + 1, Template: t.hash, Version: t.version},
+			ObservedSet: ops.ObservedSet{Name: set.name, Group: set.group, Ours: true, MasterEligible: set.eligible, RecoverAfter: t.counts/2 + 1, Template: t.hash, Version: t.version, Settings: t.live},
 			Content:     key, Expects: t.counts, Claims: []string{"data0"},
 		})
 	}
@@ -67,7 +67,9 @@ func (s simulated) Sets(saved ops.Saved) ([]plan.Set, error) {
 }
 
 // pairPushes are what pairs of definitions differ in.
-var pairPushes = []What{pushGrow, pushShrink, pushShrink, pushTemplate, pushRestart, pushUpgrade}
+var pairPushes = []What{
+	pushGrow, pushShrink, pushShrink, pushTemplate, pushRestart, pushUpgrade, pushSetting, pushAddGroup, pushRemoveGroup, pushSuspend,
+}
 
 // Pair is a cluster in a state and what is wanted of it next, made of a seed.
 type Pair struct {
@@ -81,6 +83,11 @@ func NewPair(seed uint64, story *strings.Builder) (*Pair, error) {
 	s := NewSchedule(seed)
 	s.Items, s.Start.Second, s.Start.Early = nil, false, false
 	s.Start.Zones = false // in which zone a new node will be, nobody knows beforehand
+	r := random{state: seed*0x9e3779b97f4a7c15 + 77}
+	r.next()
+	// Clusters that something can be taken from.
+	s.Start.Hot = min(s.Start.Hot+r.below(4), maxOrdinals-3)
+	s.Start.Leave = !r.oneIn(8)
 	w := newWorld(&s, nil, story)
 	p := &Pair{w: w, d: w.daemons[0]}
 	if err := p.rest("the bootstrap"); err != nil {
@@ -91,8 +98,6 @@ func NewPair(seed uint64, story *strings.Builder) (*Pair, error) {
 	}
 	w.advance(w.now + 10*second)
 	w.began = w.now
-	r := random{state: seed*0x9e3779b97f4a7c15 + 77}
-	r.next()
 	if r.oneIn(3) {
 		p.push(&r)
 		if err := p.rest("an earlier change"); err != nil {
@@ -101,6 +106,12 @@ func NewPair(seed uint64, story *strings.Builder) (*Pair, error) {
 	}
 	for range r.between(1, 3) {
 		p.push(&r)
+	}
+	if r.oneIn(4) {
+		// The plan is of a cluster in the middle of what is wanted.
+		for range r.between(1, 80) {
+			w.turnOnce()
+		}
 	}
 	return p, nil
 }

@@ -25,7 +25,7 @@ func Converged(desired ops.Desired, templates Templates, now time.Time) (observe
 	first.Paused, first.Released, first.Abort = false, false, false
 	// It stands there, so it may: what is refused is what changes.
 	first.Operations.Consent = []definition.Consent{definition.ConsentSuspend}
-	start := Start{Desired: first, Templates: templates, Observed: ops.Observed{Secrets: Secrets(desired, nil)}, Now: now.Add(-2 * steady)}
+	start := Start{Desired: first, Templates: templates, Observed: ops.Observed{Secrets: Secrets(desired, nil)}, Now: now.Add(-2 * longEnough)}
 	r, err := newRun(start)
 	if err != nil {
 		return ops.Observed{}, ops.Record{}, false

@@ -51,6 +51,10 @@ const (
 // every wait that ends by itself.
 const waitsLong = 10 * time.Minute
 
+// passesSoon is for how long nothing has to change until what passes by itself on
+// the basis has passed.
+const passesSoon = 3 * time.Second
+
 // Forward runs decisions over a model in which each action succeeds, until what
 // is wanted is so or nothing more happens. It is pure.
 func Forward(s Start) Course {
@@ -94,14 +98,17 @@ func (r *run) toTheEnd() bool {
 		if done {
 			return true
 		}
-		if r.idle < r.patience {
-			continue
+		switch {
+		case !r.settled && r.idle >= passesSoon:
+			if r.settled = true; r.model.settle() {
+				r.idle = 0
+			}
+		case r.idle < r.patience:
+		case !r.cured && r.model.cure():
+			r.cured, r.idle = true, 0
+		default:
+			return false
 		}
-		if !r.healed && r.model.heal() {
-			r.healed, r.idle = true, 0
-			continue
-		}
-		return false
 	}
 	r.course.unknown(fmt.Sprintf("the plan does not end: after %d decisions it is %s, and waits for: %s", turns, r.at(), words(r.decision.Waits)))
 	return false
@@ -117,7 +124,8 @@ type run struct {
 	course   course
 	// idle is for how long nothing has changed, patience how long that may be.
 	idle, patience time.Duration
-	healed         bool
+	// settled and cured: the basis has passed, and its failing pods run.
+	settled, cured bool
 }
 
 // turn is one round, as the daemon does it: what was written is seen before an

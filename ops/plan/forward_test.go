@@ -140,7 +140,7 @@ func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 		{
 			name: "a grow", from: basic(), to: with(func(w *wish) { w.hot = 5 }), operations: []string{"grow"},
 			steps: []string{
-				"apply " + hot, "acknowledge-node-checks cluster", "annotate-claim data0-" + hot + "-3", "annotate-claim data0-" + hot + "-4", "apply " + hot,
+				"apply " + hot, "annotate-claim data0-" + hot + "-3", "annotate-claim data0-" + hot + "-4", "apply " + hot,
 			},
 			summary: "grow group hot from 3 to 5 nodes",
 		},
@@ -178,7 +178,7 @@ func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 			name: "a shrink", from: with(func(w *wish) { w.hot, w.masters = 4, 3 }), to: with(func(w *wish) { w.hot, w.masters = 3, 3 }),
 			operations: []string{"shrink"},
 			steps: []string{
-				"exclude-nodes data-hot-3", "shrink-set " + hot, "acknowledge-node-checks cluster", "include-nodes data-hot-3", "apply crate-master-orders", "apply " + hot,
+				"exclude-nodes data-hot-3", "shrink-set " + hot, "include-nodes " + hot, "apply crate-master-orders", "apply " + hot,
 			},
 			summary: "shrink group hot from 4 to 3 nodes: drain data-hot-3",
 		},

@@ -34,6 +34,8 @@ type model struct {
 	stable ops.Stability
 	// founded: somebody is let in as `system`.
 	founded bool
+	// recovering counts the looks until all copies are back after an outage.
+	recovering int
 	// settings that were set, by name.
 	settings map[string]string
 
@@ -54,9 +56,9 @@ type pod struct {
 	joined bool
 }
 
-// steady is since when the basis counts as having been as it is: a plan is of a
+// longEnough is since when the basis counts as having been as it is: a plan is of a
 // cluster that nobody has disturbed a moment ago.
-const steady = time.Hour
+const longEnough = time.Hour
 
 func newModel(s Start, sets []Set) *model {
 	m := &model{
@@ -105,7 +107,7 @@ func newModel(s Start, sets []Set) *model {
 	}
 	if s.Record.Bootstrap.Done {
 		before := m.reading(nil)
-		before.At = s.Now.Add(-steady)
+		before.At = s.Now.Add(-longEnough)
 		m.stable = m.stable.Next(&before)
 	}
 	return m
@@ -114,8 +116,11 @@ func newModel(s Start, sets []Set) *model {
 // remembered takes from the record what the basis does not tell of the database.
 func (m *model) remembered(record *ops.Record) {
 	for _, e := range record.Settings {
-		if e.Done || !e.Set.IsZero() {
+		switch {
+		case e.Done || !e.Set.IsZero():
 			m.settings[e.Name] = cmp.Or(e.Changed, e.Value)
+		case e.Before != "":
+			m.settings[e.Name] = e.Before // it is about to be set
 		}
 	}
 	if !m.db.UsersKnown && record.Bootstrap.Done {
@@ -173,6 +178,15 @@ func (m *model) dataNodes() int {
 // happen brings about what time brings: pods are made, and those that were made
 // have started and joined.
 func (m *model) happen() {
+	up := func(p pod) bool { return p.joined }
+	wereUp := slices.ContainsFunc(m.pods, up)
+	defer func() {
+		// After a full outage copies are missing for a moment.
+		m.recovering = max(m.recovering-1, 0)
+		if !wereUp && m.founded && slices.ContainsFunc(m.pods, up) {
+			m.recovering = recoveryLooks
+		}
+	}()
 	for i := range m.pods {
 		p := &m.pods[i]
 		if !p.joined && p.Waiting == "" && p.UID != "" && strings.HasPrefix(p.UID, madeHere) {
@@ -195,6 +209,10 @@ func (m *model) happen() {
 		m.replicate()
 	}
 }
+
+// recoveryLooks are how many looks a recovery of the gateway takes: it is no
+// matter of one.
+const recoveryLooks = 8
 
 const madeHere = "planned-"
 
@@ -275,29 +293,82 @@ func (m *model) apply(e ops.Effective, sets []Set) (changed []Set, wrote bool) {
 	return changed, wrote
 }
 
-// heal ends what passes by itself on the basis: copies that are missing, shards
-// that move, pods that are not ready, a snapshot, other clusters' operations. It
-// says whether there was any.
-func (m *model) heal() bool {
-	healed := len(m.disrupted) > 0 || m.founded && m.db.Contact != ops.Yes || m.db.Recovered == ops.No ||
-		m.db.Health.Colour != ops.Green || m.db.Unassigned+m.db.Relocating+m.db.Initializing+m.db.Snapshots > 0
+// settle ends what passes by itself on the basis: copies that are missing, shards
+// that move, pods on their way, a snapshot, other clusters' operations. It says
+// whether there was any.
+func (m *model) settle() bool {
+	db := &m.db
+	there := len(m.disrupted) > 0 || m.founded && db.Contact == ops.No || db.Recovered == ops.No ||
+		db.Health.Colour == ops.Yellow || db.Health.Colour == ops.Red || db.Unassigned+db.Relocating+db.Initializing+db.Snapshots > 0
 	m.disrupted = nil
-	m.db.Contact, m.db.Recovered, m.db.Health = ops.Yes, ops.Yes, ops.Health{Colour: ops.Green, Rows: m.db.Health.Rows}
-	m.db.Unassigned, m.db.Relocating, m.db.Initializing, m.db.Snapshots = 0, 0, 0, 0
-	for i := range m.pods {
-		if p := &m.pods[i]; !p.Ready || !p.joined || p.Terminating {
-			healed = true
-			p.Ready, p.joined, p.Terminating, p.Waiting, p.Message, p.Phase = true, true, false, "", "", "Running"
-			if p.Started.IsZero() {
-				p.Started = m.now
+	if db.Contact == ops.No {
+		db.Contact = ops.Yes
+	}
+	db.Recovered, db.Health = ops.Yes, ops.Health{Colour: ops.Green, Rows: db.Health.Rows}
+	db.Unassigned, db.Relocating, db.Initializing, db.Snapshots = 0, 0, 0, 0
+	for i := range db.Shards {
+		if s := &db.Shards[i]; s.Node != "" {
+			if s.To != "" {
+				s.Node = s.To
 			}
+			s.State, s.To = "STARTED", ""
 		}
 	}
+	if m.arrive() {
+		there = true
+	}
 	m.replicate()
+	if there {
+		m.steady()
+	}
+	return there
+}
+
+// arrive brings pods that are on their way to where they go.
+func (m *model) arrive() bool {
+	there := false
+	m.pods = slices.DeleteFunc(m.pods, func(p pod) bool {
+		there = there || p.Terminating
+		return p.Terminating
+	})
+	for i := range m.pods {
+		p := &m.pods[i]
+		onItsWay := p.Waiting == "" || p.Waiting == "ContainerCreating" || p.Waiting == "PodInitializing"
+		if onItsWay && (!p.Ready || !p.joined) && !strings.HasPrefix(p.UID, madeHere) {
+			m.up(p)
+			there = true
+		}
+	}
+	return there
+}
+
+func (m *model) up(p *pod) {
+	p.Ready, p.joined, p.Waiting, p.Message, p.Phase = true, true, "", "", "Running"
+	if p.Started.IsZero() {
+		p.Started = m.now
+	}
+}
+
+// cure has pods that fail come up after all, where nothing that is decided does.
+func (m *model) cure() bool {
+	there := false
+	for i := range m.pods {
+		if p := &m.pods[i]; !p.Ready || !p.joined {
+			m.up(p)
+			there = true
+		}
+	}
+	if there {
+		m.steady()
+	}
+	return there
+}
+
+// steady has the cluster be as it is for long.
+func (m *model) steady() {
 	if m.founded {
 		before := m.reading(nil)
-		before.At = m.now.Add(-steady)
+		before.At = m.now.Add(-longEnough)
 		m.stable = m.stable.Next(&before)
 	}
-	return healed
 }

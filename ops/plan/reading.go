@@ -72,6 +72,9 @@ func (m *model) reading(record *ops.Record) ops.Database {
 	if db.Health.Colour == ops.ColourUnknown {
 		db.Health.Colour = ops.Green
 	}
+	if m.recovering > 0 {
+		db.Health = ops.Health{Colour: ops.Yellow}
+	}
 	db.ClusterID = cmp.Or(db.ClusterID, plannedCluster)
 	if record != nil && record.ClusterID != "" {
 		db.ClusterID = record.ClusterID
@@ -184,10 +187,10 @@ func (m *model) readSettings(o *ops.Observed, desired *ops.Desired, record *ops.
 			db.Effective[name] = value
 			continue
 		}
-		for i := range o.Pods {
-			if value, ok := o.Pods[i].Settings.Get(name); ok {
+		// The node that is asked shows what it was started with.
+		if i := slices.IndexFunc(m.pods, func(p pod) bool { return p.joined }); i >= 0 {
+			if value, ok := m.pods[i].Settings.Get(name); ok {
 				db.Effective[name] = value
-				break
 			}
 		}
 	}

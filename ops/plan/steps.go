@@ -33,8 +33,14 @@ func StepOf(a ops.Action, record *ops.Record, nodeName func(id string) string) S
 	}
 	step := Step{Action: string(a.Kind), Target: a.Subject()}
 	switch a.Kind {
-	case ops.ActionExcludeNodes, ops.ActionIncludeNodes:
+	case ops.ActionExcludeNodes:
 		step.Target = nodeNames(a.NodeIDs, nodeName)
+	case ops.ActionIncludeNodes:
+		// The nodes are gone, and not every one of them has left its name.
+		step.Target, step.Detail = nodeNames(a.NodeIDs, nodeName), ""
+		if x := record.Exclusions; x != nil && x.Set != "" {
+			step.Target, step.Detail = x.Set, step.Target
+		}
 	case ops.ActionExcludeInTable, ops.ActionIncludeInTable:
 		step.Detail = nodeNames(a.NodeIDs, nodeName)
 	case ops.ActionHoldAllocation, ops.ActionReleaseAllocation:
@@ -91,10 +97,14 @@ func (m *model) nodeName(id string) string {
 	return id
 }
 
-// Reacts reports whether an action is only an answer to how a cluster behaves on
-// the way: a plan cannot know of it.
+// Reacts reports whether an action is only an answer to what a look happens to
+// meet on the way: a plan cannot know of it, and does not name it.
 func Reacts(action string) bool {
-	return action == string(ops.ActionRetryAllocation) || action == string(ops.ActionVerifyUser)
+	switch ops.ActionKind(action) {
+	case ops.ActionRetryAllocation, ops.ActionVerifyUser, ops.ActionAcknowledgeNodeChecks:
+		return true
+	}
+	return false
 }
 
 // Alongside reports whether an action never waits behind others, nor others for
@@ -102,7 +112,7 @@ func Reacts(action string) bool {
 func Alongside(action string) bool {
 	switch ops.ActionKind(action) {
 	case ops.ActionLabelSecret, ops.ActionSetUser, ops.ActionChangePassword, ops.ActionAnnotateClaim, ops.ActionSetLicense,
-		ops.ActionSetSettings, ops.ActionResetSettings, ops.ActionAcknowledgeNodeChecks:
+		ops.ActionSetSettings, ops.ActionResetSettings:
 		return true
 	}
 	return false
