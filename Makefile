@@ -94,6 +94,10 @@ N ?= 100000
 simulate:
 	go run ./internal/simulation/simulate -seed $(SEED) -n $(N)
 
+# Plans of N random changes in virtual time, each compared with what is then done.
+plans:
+	STEVEDORE_PLANS=$(N) go test ./internal/simulation -run TestWhatIsPlannedIsWhatIsDone -count 1 -timeout 6h -v
+
 replay:
 	@go run ./internal/simulation/simulate -seed $(SEED) -replay
 

@@ -34,7 +34,9 @@ func (t *turn) outdated(p *Pod) bool {
 	begun := false
 	if t.restarting() {
 		r := t.r.Operation.Restart
-		if !r.Before.IsZero() && p.Created.Before(r.Before) && !slices.Contains(r.Done, p.UID) {
+		// A group that is to go is left: put back on its old version, it would take no
+		// copy from the nodes that are newer by then, and could not be drained.
+		if !r.Before.IsZero() && p.Created.Before(r.Before) && !slices.Contains(r.Done, p.UID) && t.wanted(p.Set) != nil {
 			return true
 		}
 		begun = t.r.Operation.Step != ""

@@ -197,11 +197,12 @@ func (d *daemon) turn() (millis, error) {
 		Secrets: d.view.secretsOf(secretNames),
 	}
 	detailed := ops.Detailed(&desired, &rec)
-	if d.reading.At.IsZero() || w.now-d.readAt >= readingAge || detailed && !d.reading.TablesKnown {
+	settings := ops.SettingsToRead(&desired, &rec, d.view.pods)
+	if d.reading.At.IsZero() || !slices.Equal(settings, d.reading.SettingsAsked) || w.now-d.readAt >= readingAge || detailed && !d.reading.TablesKnown {
 		d.call(callRead)
 		d.reading, d.readAt = d.read(d.view.pods, detailed), w.now
 		d.keep(&d.reading)
-		d.readSettings(ops.SettingsToRead(&desired, &rec, d.view.pods))
+		d.readSettings(settings)
 		d.stable = d.stable.Next(&d.reading)
 	}
 	observed.Database, observed.Stable, observed.At = d.reading, d.stable, d.reading.At

@@ -231,6 +231,9 @@ func (c *course) end(start Start, record ops.Record, sets []Set, done bool) Cour
 			}
 		}
 	}
+	if len(start.Record.Suspended) > 0 && len(out.Operations) > 1 {
+		out.Unknown = append(out.Unknown, "the cluster is suspended: which tables it has is not known until it runs again, and what follows the resume is planned as if it had none")
+	}
 	out.Estimate = total(out.Operations)
 	return out
 }

@@ -228,3 +228,82 @@ func TestANewClusterIsABootstrap(t *testing.T) {
 		"annotate-claim data0-" + hot + "-0", "annotate-claim data0-" + hot + "-1", "annotate-claim data0-" + hot + "-2",
 	}, steps(course.Steps))
 }
+
+func TestAGroupThatIsToGoIsNotRestarted(t *testing.T) {
+	from, to := basic(), basic()
+	from.cold = 1
+	to.version, to.operations, to.annotations = "6.4.3", "consent: [remove-group]", `stevedore.dev/restartedAt: "2026-03-04T11:00:00Z"`
+	course := between(t, from, to, nil)
+	assert.True(t, course.Done, "%v", course.Unknown)
+	assert.Equal(t, []string{"upgrade", "shrink"}, kinds(course))
+	assert.Equal(t, 3, course.Restarts)
+	assert.NotContains(t, steps(course.Steps), "restart-pod crate-data-cold-orders-0")
+	assert.Equal(t, "delete-set crate-data-cold-orders", steps(course.Steps)[len(steps(course.Steps))-2])
+}
+
+// data lays a table of so many shards and replicas on the nodes of the basis.
+func data(start *plan.Start, table, replicas string, shards, copies int, bytes int64) {
+	db := &start.Observed.Database
+	db.Settings = ops.AllocationSettings{LowWatermark: "85%", DiskThreshold: true, TotalShardsPerNode: -1}
+	db.Tables = append(db.Tables, ops.Table{Name: table, Replicas: replicas, Started: copies, Created: "6.3.7", TotalShardsPerNode: -1})
+	for i := range db.Nodes {
+		db.Nodes[i].DiskSize, db.Nodes[i].DiskUsed = 1000, 500
+	}
+	for id := range shards {
+		for c := range copies {
+			db.Shards = append(db.Shards, ops.Shard{Table: table, ID: id, Node: db.Nodes[(id+c)%len(db.Nodes)].ID, Primary: c == 0, State: "STARTED", Bytes: bytes})
+		}
+	}
+}
+
+func TestAShrinkIsSaidInNumbers(t *testing.T) {
+	from, to := basic(), basic()
+	from.hot = 4
+	course := between(t, from, to, func(s *plan.Start) { data(s, "doc.items", "1", 8, 2, 50) })
+	require.Equal(t, []string{"shrink"}, kinds(course))
+	assert.Equal(t, "shrink group hot from 4 to 3 nodes: drain data-hot-3: 4 shards, 200 B, fits: 67 % of the low watermark after", course.Operations[0].Summary)
+	assert.Equal(t, "200 B to move, at 10 MiB to 40 MiB a second", course.Operations[0].Estimate.Basis)
+
+	full := between(t, from, to, func(s *plan.Start) { data(s, "doc.items", "1", 8, 2, 500) })
+	assert.Empty(t, full.Operations)
+	assert.Equal(t, []string{"disk-does-not-fit"}, gates(full))
+
+	many := between(t, from, to, func(s *plan.Start) { data(s, "doc.items", "3", 4, 4, 1) })
+	assert.Equal(t, []string{"replicas-do-not-fit"}, gates(many))
+	assert.Contains(t, many.Refused[0].Message, "doc.items")
+}
+
+func TestWhatIsAwayWhileItsNodeRestartsIsNamed(t *testing.T) {
+	from, to := basic(), basic()
+	to.memory = "8Gi"
+	course := between(t, from, to, func(s *plan.Start) { data(s, "doc.carts", "0", 2, 1, 10) })
+	require.Equal(t, []string{"restart"}, kinds(course))
+	assert.Equal(t, []plan.Risk{{Subject: "doc.carts", Why: "it has shards without a second copy, which are away while their node is restarted: data-hot-0, data-hot-1"}}, course.AtRisk)
+}
+
+func TestWhatWaitsOnTheBasisStandsAheadOfTheOperation(t *testing.T) {
+	from, to := basic(), basic()
+	from.hot = 4
+	course := between(t, from, to, func(s *plan.Start) {
+		data(s, "doc.items", "1", 4, 2, 10)
+		s.Observed.Database.Health = ops.Health{Colour: ops.Yellow, Underreplicated: 1, Tables: []string{"doc.items"}}
+		s.Observed.Disrupted = []string{"shop/others"}
+	})
+	require.Equal(t, []string{"shrink"}, kinds(course))
+	require.NotEmpty(t, course.Operations[0].Gates)
+	assert.Equal(t, "health-green", course.Operations[0].Gates[0].Name)
+}
+
+// still never lets what is wanted become what was last effective.
+type still struct{ plan.Templates }
+
+func (s still) Materialise(saved ops.Saved, _ ops.Effective) (ops.Saved, error) { return saved, nil }
+
+func TestAPlanThatDoesNotEndSaysSo(t *testing.T) {
+	from, to := basic(), basic()
+	to.memory = "8Gi"
+	course := between(t, from, to, func(s *plan.Start) { s.Templates = still{s.Templates} })
+	assert.False(t, course.Done)
+	require.Len(t, course.Unknown, 1)
+	assert.Contains(t, course.Unknown[0], "restart")
+}

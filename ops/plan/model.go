@@ -304,7 +304,7 @@ func (m *model) settle() bool {
 	if db.Contact == ops.No {
 		db.Contact = ops.Yes
 	}
-	db.Recovered, db.Health = ops.Yes, ops.Health{Colour: ops.Green, Rows: db.Health.Rows}
+	db.Recovered = ops.Yes
 	db.Unassigned, db.Relocating, db.Initializing, db.Snapshots = 0, 0, 0, 0
 	for i := range db.Shards {
 		if s := &db.Shards[i]; s.Node != "" {
@@ -317,7 +317,15 @@ func (m *model) settle() bool {
 	if m.arrive() {
 		there = true
 	}
-	m.replicate()
+	// Pods that are away are made anew, and join, before anything is said to lack.
+	m.happen()
+	m.happen()
+	before := db.Health
+	db.Health = ops.Health{Colour: ops.Green, Rows: before.Rows}
+	if lacks, tables := m.replicate(); lacks > 0 && before.Colour == ops.Yellow {
+		// More copies are wanted than have a place: no waiting brings them.
+		db.Health.Colour, db.Health.Underreplicated, db.Health.Tables, db.Unassigned = ops.Yellow, int64(lacks), tables, lacks
+	}
 	if there {
 		m.steady()
 	}

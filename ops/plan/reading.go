@@ -280,8 +280,9 @@ func (m *model) move() {
 }
 
 // replicate makes the copies that are wanted and have a place: a range of
-// replicas grows with the nodes.
-func (m *model) replicate() {
+// replicas grows with the nodes. It counts those that have none, and names their
+// tables.
+func (m *model) replicate() (lacks int, tables []string) {
 	taken, bytes, free := m.lie()
 	for i := range m.db.Tables {
 		t := &m.db.Tables[i]
@@ -319,8 +320,14 @@ func (m *model) replicate() {
 				have[s.ID]++
 			}
 			t.Started = min(t.Started, have[s.ID])
+			if n := wanted - have[s.ID]; n > 0 {
+				if lacks += n; !slices.Contains(tables, t.Name) {
+					tables = append(tables, t.Name)
+				}
+			}
 		}
 	}
+	return lacks, tables
 }
 
 // fill changes how much of a node's disk is used, where that is known.

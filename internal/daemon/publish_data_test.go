@@ -1,0 +1,90 @@
+package daemon
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+const mib = int64(1) << 20
+
+// spread lays a table's copies on nodes.
+func spread(db *ops.Database, table string, shards, copies int, bytes int64) {
+	db.Tables = append(db.Tables, ops.Table{Name: table, Replicas: fmt.Sprint(copies - 1), Started: copies, TotalShardsPerNode: -1})
+	for id := range shards {
+		for c := range copies {
+			db.Shards = append(db.Shards, ops.Shard{Table: table, ID: id, Node: db.Nodes[(id+c)%len(db.Nodes)].ID, Primary: c == 0, State: "STARTED", Bytes: bytes})
+		}
+	}
+}
+
+func readingOf(nodes int) *ops.Database {
+	db := &ops.Database{Contact: ops.Yes, Recovered: ops.Yes, TablesKnown: true, AllocationKnown: true, Allocation: "all"}
+	for i := range nodes {
+		db.Nodes = append(db.Nodes, ops.Node{ID: fmt.Sprint("id-", i), Name: fmt.Sprint("data-hot-", i), DiskSize: 1000 * mib, DiskUsed: 100 * mib})
+	}
+	db.Settings = ops.AllocationSettings{LowWatermark: "85%", DiskThreshold: true, TotalShardsPerNode: -1}
+	return db
+}
+
+func published(t *testing.T, db *ops.Database) (*Observation, int) {
+	t.Helper()
+	o := &Observation{At: db.At, Contact: "yes", Recovered: "yes", Health: "green"}
+	for _, n := range db.Nodes {
+		o.Nodes = append(o.Nodes, ObservationNode{Name: n.Name, ID: n.ID, Disk: n.DiskSize, Used: n.DiskUsed})
+	}
+	o.Data = dataOf(db).of(o.Nodes)
+	text, err := json.Marshal(o)
+	require.NoError(t, err)
+	var read Observation
+	require.NoError(t, json.Unmarshal(text, &read))
+	return &read, len(text)
+}
+
+func TestAPublishedReadingForeseesADrainAsTheReadingItselfDoes(t *testing.T) {
+	db := readingOf(4)
+	spread(db, "doc.items", 8, 2, 4*mib)
+	spread(db, "doc.carts", 4, 1, 2*mib)
+	o, _ := published(t, db)
+	back := o.Database()
+	all := []string{"data-hot-0", "data-hot-1", "data-hot-2", "data-hot-3"}
+	for _, leaving := range all {
+		assert.Equal(t, ops.ForecastDrain(db, "6.4.3", []string{leaving}, all), ops.ForecastDrain(&back, "6.4.3", []string{leaving}, all), leaving)
+	}
+	type copyOf struct {
+		table, node string
+		id          int
+	}
+	seen, primaries := map[copyOf]bool{}, 0
+	for _, s := range back.Shards {
+		at := copyOf{s.Table, s.Node, s.ID}
+		assert.False(t, seen[at], "two copies of one shard on a node: %v", at)
+		seen[at] = true
+		if s.Primary {
+			primaries++
+		}
+	}
+	assert.Equal(t, 12, primaries)
+	assert.Equal(t, ops.Green, back.Health.Colour)
+}
+
+func TestAPublishedReadingHasABoundAndSaysWhatIsLeftOut(t *testing.T) {
+	db := readingOf(12)
+	for i := range 2000 {
+		spread(db, fmt.Sprintf("doc.partitioned_%04d", i), 4, 2, int64(i+1)*mib)
+	}
+	o, size := published(t, db)
+	assert.Less(t, size, maxPublishedBytes+16<<10)
+	require.NotNil(t, o.Data)
+	assert.Equal(t, 2000, len(o.Data.Tables)+o.Data.Left)
+	assert.Positive(t, o.Data.LeftBytes)
+	assert.Equal(t, "doc.partitioned_", o.Data.Tables[0].Name[:16])
+	largest := o.Data.Tables[0].On[0][1] + o.Data.Tables[0].On[1][1]
+	last := o.Data.Tables[len(o.Data.Tables)-1]
+	assert.GreaterOrEqual(t, largest, last.On[0][1]+last.On[1][1], "the smallest are left out")
+}

@@ -1,0 +1,73 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/ops/plan"
+)
+
+func TestFieldsAreWeighedByWhatTheyAskFor(t *testing.T) {
+	for _, situation := range []struct {
+		name   string
+		change func(*wish)
+		path   string
+		class  plan.Class
+		gate   string
+	}{
+		{"gateway counts", func(w *wish) { w.hot = 4 }, "spec.template.spec.containers[name=crate].command", plan.RestartWhenDue, ""},
+		{"more nodes", func(w *wish) { w.hot = 4 }, "spec.replicas", plan.ByOperation, ""},
+		{"more memory", func(w *wish) { w.memory = "8Gi" }, "spec.template.spec.containers[name=crate].resources.limits.memory", plan.Restart, ""},
+		{"another version", func(w *wish) { w.version = "6.4.3" }, "spec.template.spec.containers[name=crate].image", plan.ByOperation, ""},
+		{"an older version", func(w *wish) { w.version = "6.2.1" }, "spec.template.spec.containers[name=crate].image", plan.Refused, "downgrade-refused"},
+		{"a larger disk", func(w *wish) { w.diskSize = "128GiB" }, "spec.volumeClaimTemplates[name=data0].spec.resources.requests.storage", plan.Refused, "volume-change-not-supported"},
+		{"what waits behind a refusal", func(w *wish) { w.diskSize, w.memory = "128GiB", "8Gi" }, "spec.template.spec.containers[name=crate].resources.limits.memory", plan.Refused, "volume-change-not-supported"},
+	} {
+		t.Run(situation.name, func(t *testing.T) {
+			from, to := basic(), basic()
+			situation.change(&to)
+			course := between(t, from, to, nil)
+			old, next := from.render(t), to.render(t)
+			_, record, _ := plan.Converged(old.desired, old.templates, noon)
+			before, err := record.Saved.Unpack()
+			require.NoError(t, err)
+			var objects []plan.Object
+			for i, object := range next.rendered.Objects {
+				if changes := plan.Differences(object, old.rendered.Objects[i]); len(changes) > 0 {
+					one := plan.Object{Key: compare.KeyOf(object), Change: plan.Changed}
+					for _, change := range changes {
+						one.Fields = append(one.Fields, plan.Field{FieldChange: change})
+					}
+					objects = append(objects, one)
+				}
+			}
+			weighed := plan.Weigh(objects, next.rendered.Objects, before, &course)
+			require.NotEmpty(t, weighed)
+			for _, field := range weighed[0].Fields {
+				if field.Path == situation.path {
+					assert.Equal(t, situation.class, field.Class)
+					assert.Equal(t, situation.gate, field.Gate)
+					assert.Equal(t, situation.class == plan.Refused, field.Why != "")
+					return
+				}
+			}
+			t.Errorf("no field %s among %v", situation.path, weighed[0].Fields)
+		})
+	}
+}
+
+func TestDifferencesOfWhatIsNotLiveGoBothWaysAndHideSecrets(t *testing.T) {
+	object := func(data map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "a", "namespace": "n"}, "data": data,
+		}}
+	}
+	changes := plan.Differences(object(map[string]any{"new": "c2VjcmV0", "kept": "YQ=="}), object(map[string]any{"old": "c2VjcmV0", "kept": "YQ=="}))
+	require.Len(t, changes, 2)
+	assert.Equal(t, compare.FieldChange{Path: "data.new", To: compare.Masked, Op: compare.OpAdd}, changes[0])
+	assert.Equal(t, compare.FieldChange{Path: "data.old", From: compare.Masked, Op: compare.OpRemove}, changes[1])
+}
