@@ -127,7 +127,8 @@ func Encode(kind Kind, value any) (string, error) {
 
 // Decode reads data.json into the value, which is to be the zero value before.
 // Errors: ErrDamaged (wrapped) where it is no JSON object of our shape, is cut
-// short or above its bound; *SchemaVersionError where another release wrote it.
+// short, above its bound, or says of itself that it is not Sound;
+// *SchemaVersionError where another release wrote it.
 // Fields that are not known are skipped: a field whose loss matters raises
 // schemaVersion.
 func Decode(kind Kind, data string, into any) error {
@@ -156,6 +157,11 @@ func Decode(kind Kind, data string, into any) error {
 	}
 	if err := json.Unmarshal([]byte(data), into); err != nil {
 		return damaged("a field of another type", err)
+	}
+	if record, ok := into.(interface{ Sound() error }); ok {
+		if err := record.Sound(); err != nil {
+			return damaged("it contradicts itself", err)
+		}
 	}
 	return nil
 }
