@@ -13,11 +13,14 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/render"
 )
 
 // binary is what was built or, without it, this one: not with the race
@@ -398,4 +401,35 @@ func TestWhatIsNotTrustedIsRenderedLikeWhatIs(t *testing.T) {
 	assert.Equal(t, exitOK, code, said)
 	assert.Equal(t, trusted, confined)
 	assert.Contains(t, confined, "StatefulSet")
+}
+
+func TestADaemonOfWhatIsNotTrustedRendersInTwoChildrenAtATime(t *testing.T) {
+	if race {
+		t.Skip("this binary is the child, and the race detector's memory has no limit that makes sense")
+	}
+	assert.Nil(t, (&renderFlags{}).confined(render.Config{}), "a trusted source is rendered here")
+	start := (&renderFlags{untrusted: true}).confined(render.Config{})
+	var children []render.Renderer
+	for range concurrentChildren {
+		child, err := start(t.Context())
+		require.NoError(t, err)
+		children = append(children, child)
+	}
+	full, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := start(full)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+
+	require.NoError(t, children[0].Close())
+	again, err := start(t.Context())
+	require.NoError(t, err)
+	build, err := again.Build(t.Context(), fstest.MapFS{"a.yaml": {Data: []byte(good)}}, ".")
+	require.NoError(t, err)
+	require.Len(t, build.Clusters, 1)
+	rendered, problems, err := children[1].Render(t.Context(), build.Clusters[0], render.Pins{})
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+	assert.NotEmpty(t, rendered.Objects)
+	require.NoError(t, again.Close())
+	require.NoError(t, children[1].Close())
 }

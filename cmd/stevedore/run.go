@@ -68,6 +68,14 @@ prefix CRATEDB_OPERATOR_.`,
 			if err != nil {
 				return err
 			}
+			if rendering.untrusted {
+				// Better now than at the first commit.
+				child, err := rendering.renderer(cmd.Context())
+				if err != nil {
+					return err
+				}
+				_ = child.Close()
+			}
 			if connect != string(daemon.ConnectPod) && connect != string(daemon.ConnectPortForward) {
 				return fmt.Errorf("--connect %q is not known: write pod or port-forward", connect)
 			}
@@ -110,7 +118,7 @@ prefix CRATEDB_OPERATOR_.`,
 			log.Info("stevedore starts", "version", version, "sources", strings.Join(identities, " "), "connect", connect)
 			defer log.Info("stevedore stops, the Lease is given back")
 			return daemon.Run(cmd.Context(), daemon.Options{
-				Sources: followed, REST: cfg, Namespaces: namespaces, Render: config,
+				Sources: followed, REST: cfg, Namespaces: namespaces, Render: config, Renderer: rendering.confined(config),
 				Policy: policy, Connect: daemon.Connect(connect), DatabaseCA: roots, Lease: lease, Listen: listen, Receiver: received,
 				Once: once, Interval: look, MaxConcurrentWrites: parallelWrite, CommitStatus: commitStatus, Version: version, Log: log,
 			}, webhook)
@@ -121,6 +129,7 @@ prefix CRATEDB_OPERATOR_.`,
 	statuses.add(cmd)
 	pushes.add(cmd)
 	rendering.add(cmd)
+	cmd.Flags().BoolVar(&rendering.untrusted, "untrusted", false, "render each snapshot and each cluster in a process that can open no file and no socket")
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&namespaces, "namespace", "n", nil, "namespaces to watch from the start, besides those of definitions: there a cluster without a definition is noticed")
 	flags.StringVar(&connect, "connect", defaultConnect(), "how databases are reached: pod (by the pod's address) or port-forward (through the API server)")

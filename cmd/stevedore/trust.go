@@ -75,6 +75,43 @@ func (r *renderFlags) renderer(ctx context.Context) (render.Renderer, error) {
 	return child, nil
 }
 
+// concurrentChildren bounds the memory of a daemon's children together.
+const concurrentChildren = 2
+
+// confined starts the daemon's renderers of a source that is not trusted; nil
+// when it is.
+func (r *renderFlags) confined(config render.Config) func(context.Context) (render.Renderer, error) {
+	if !r.untrusted {
+		return nil
+	}
+	tickets := make(chan struct{}, concurrentChildren)
+	return func(ctx context.Context) (render.Renderer, error) {
+		select {
+		case tickets <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		child, err := untrusted.Start(ctx, untrusted.Options{Config: config})
+		if err != nil {
+			<-tickets
+			return nil, err
+		}
+		return &ticketed{Renderer: child, tickets: tickets}, nil
+	}
+}
+
+// ticketed gives its ticket back when it is closed; it is closed once.
+type ticketed struct {
+	render.Renderer
+	tickets chan struct{}
+}
+
+func (t *ticketed) Close() error {
+	err := t.Renderer.Close()
+	<-t.tickets
+	return err
+}
+
 // newRenderUntrusted is the child of the verbs that render what is not trusted;
 // nobody else calls it.
 func newRenderUntrusted() *cobra.Command {

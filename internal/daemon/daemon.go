@@ -215,7 +215,7 @@ func (d *daemon) follow(ctx context.Context, source Source) {
 			return
 		}
 		began := time.Now()
-		build, err := buildSafely(ctx, state.Snapshot, d.options.Render)
+		build, err := d.options.build(ctx, state.Snapshot)
 		if err != nil {
 			log.Error("the source cannot be built, the last good state stays", "error", err, "commit", state.Snapshot.Revision)
 			d.statuses.built(ctx, state.Snapshot.Revision, nil, err)

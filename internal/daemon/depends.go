@@ -157,8 +157,8 @@ func (d *daemon) unchanged(ctx context.Context, cluster render.Cluster) bool {
 	if err != nil || rec.Revision == "" {
 		return false
 	}
-	rendered, problems := render.Render(cluster, d.options.Render, render.Pins{Base: rec.Pins.Base, MasterGroup: rec.Pins.MasterGroup})
-	return len(problems) == 0 && rendered.Revision == rec.Revision
+	rendered, problems, err := d.options.render(ctx, cluster, render.Pins{Base: rec.Pins.Base, MasterGroup: rec.Pins.MasterGroup})
+	return err == nil && len(problems) == 0 && rendered.Revision == rec.Revision
 }
 
 // waitingFor is what was decided for the definition before, and that a newer one

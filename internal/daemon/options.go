@@ -56,8 +56,11 @@ type Options struct {
 	// name: there a cluster is noticed whose definition is gone.
 	Namespaces []string
 	Render     render.Config
-	Policy     ops.Policy
-	Connect    Connect
+	// Renderer starts what renders one snapshot, or one cluster, of a source that
+	// is not trusted; nil: this process does, by Render.
+	Renderer func(ctx context.Context) (render.Renderer, error)
+	Policy   ops.Policy
+	Connect  Connect
 	// DatabaseCA verifies the databases' certificates; nil: the certificate is
 	// not verified, which is allowed only over a way that counts as ours.
 	DatabaseCA *x509.CertPool

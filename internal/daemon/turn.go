@@ -53,7 +53,7 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	}
 	before := rec
 	problems := problemTexts(want.problems)
-	problems = append(problems, w.render(want, render.Pins{Base: rec.Pins.Base, MasterGroup: rec.Pins.MasterGroup})...)
+	problems = append(problems, w.render(ctx, want, render.Pins{Base: rec.Pins.Base, MasterGroup: rec.Pins.MasterGroup})...)
 	if want.held.message != "" {
 		problems = append(problems, want.held.message)
 	}

@@ -14,7 +14,6 @@ import (
 	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/render"
-	"stevedore.dev/stevedore/sources"
 )
 
 // worker looks after one cluster, on a goroutine of its own: a slow cluster
@@ -103,16 +102,6 @@ func (w *worker) turnSafely(ctx context.Context) (wait time.Duration, err error)
 	return w.turn(ctx)
 }
 
-// buildSafely does the same for a source.
-func buildSafely(ctx context.Context, s sources.Snapshot, config render.Config) (build *render.Build, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = broke(p)
-		}
-	}()
-	return render.BuildFolder(ctx, s.Tree, s.Dir, config), nil
-}
-
 // broke names a panic by where it came from: its value may quote anything.
 func broke(p any) error {
 	return fmt.Errorf("a defect of stevedore, please report it: %T at\n%s", p, debug.Stack())
@@ -177,14 +166,17 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // render makes the cluster's objects, and remembers the last good ones.
-func (w *worker) render(want wanted, pins render.Pins) []string {
+func (w *worker) render(ctx context.Context, want wanted, pins render.Pins) []string {
 	if want.cluster.Definition == nil {
 		return nil
 	}
 	if w.rendered != nil && w.renderedFrom.Definition == want.cluster.Definition && w.renderedPins == pins {
 		return nil
 	}
-	rendered, problems := render.Render(want.cluster, w.options.Render, pins)
+	rendered, problems, err := w.options.render(ctx, want.cluster, pins)
+	if err != nil {
+		return []string{"the cluster's objects cannot be made: " + err.Error()}
+	}
 	if len(problems) > 0 {
 		return problemTexts(problems)
 	}
