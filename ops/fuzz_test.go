@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"testing"
@@ -24,9 +25,11 @@ func FuzzDecide(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	f.Add(hold, suspended, settings, "", "", bytes.ReplaceAll(record, []byte(`"replicas":3`), []byte(`"replicas":1000000000`)))
+	f.Add("", `{"replicas":1000000000,"clusterId":"id-1"}`, "", "", "", []byte(`{"clusterId":"id-1","suspended":[{"name":"crate-data-hot-c","group":"hot","replicas":1000000000}],"bootstrap":{"done":true}}`))
 	f.Add(hold, suspended, settings, "true", "2026-01-01T00:00:00Z", record)
 	f.Add(exclusion, "{", "null", "yes", "tomorrow", []byte(`{}`))
-	f.Add(`{"before":"x"}`, `{"replicas":1000000000}`, `{"a":null}`, "", "0001-01-01T00:00:00Z", []byte(`{"Operation":{}}`))
+	f.Add(`{"before":"x"}`, `{"replicas":1000000000,"clusterId":"id-1"}`, `{"a":null}`, "", "0001-01-01T00:00:00Z", []byte(`{"Operation":{}}`))
 	f.Add("null", "[]", "0", "false", "9999-12-31T23:59:59Z", []byte(`{"revision":"x","seq":-1}`))
 	for _, kind := range []string{"bootstrap", "scale", "restart", "upgrade", "suspend", "resume", "settings", "x"} {
 		f.Add("", "", "", "", "", []byte(`{"clusterID":"id-1","operation":{"kind":"`+kind+`","step":"x","sets":[{}],"pods":[{}],"hold":{}}}`))

@@ -99,7 +99,7 @@ func (t *turn) rebuildSuspended() {
 			continue
 		}
 		var note suspended
-		if json.Unmarshal([]byte(live.Suspended), &note) != nil {
+		if json.Unmarshal([]byte(live.Suspended), &note) != nil || countable([]RecordedSet{{Name: s.Name, Replicas: note.Replicas}}) != nil {
 			continue
 		}
 		said = true

@@ -130,7 +130,7 @@ func cluster() field {
 // enough that a slip of the finger, or a stranger, does not make lists of a
 // thousand million names.
 const (
-	maxReplicas = 1000
+	MaxReplicas = 1000
 	maxDisks    = 64
 	maxGroups   = 100
 )
@@ -140,7 +140,7 @@ func nodeGroup(name string, data bool) field {
 		return object(name, number("cpu", checkCPU), text("memory", checkMemory))
 	}
 	children := []field{
-		whole("replicas", 0, maxReplicas).req(),
+		whole("replicas", 0, MaxReplicas).req(),
 		text("nodepool", checkNodepool),
 		free("labels", checkPodLabelKey, checkLabelValue, located.Text),
 		free("annotations", checkAnnotationKey, nil, located.Text),
