@@ -253,11 +253,12 @@ func TestAHostilePullRequestGetsAnErrorAndReachesNothing(t *testing.T) {
 	all := hostiles(trap.listener.Addr().String())
 	checkout := filepath.Join(t.TempDir(), "checkout")
 	write(t, filepath.Dir(checkout), map[string]string{"outside.yaml": "password: " + outside + "\n"})
+	write(t, filepath.Dir(checkout), map[string]string{"before/a.yaml": good})
 	for i, c := range all {
 		write(t, filepath.Join(checkout, folder(i)), map[string]string{"a.yaml": strings.ReplaceAll(good, "orders", "orders-"+fmt.Sprint(i))})
 		write(t, filepath.Join(checkout, folder(i)), c.files)
 	}
-	for _, verb := range []string{"validate --untrusted", "validate --trusted", "render --untrusted"} {
+	for _, verb := range []string{"validate --untrusted", "validate --trusted", "render --untrusted", "diff --untrusted --against ../before -o markdown"} {
 		code, out, said := invoke(t, checkout, nil, append(strings.Fields(verb), ".")...)
 		assert.Equal(t, exitError, code, verb)
 		harmless(t, said)
