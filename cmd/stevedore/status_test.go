@@ -77,7 +77,7 @@ func TestWatchWritesALineForEachChangeAndNoneTwice(t *testing.T) {
 	}
 	says("prod/orders  done\n")
 
-	r.Operation = &ops.Operation{Kind: ops.OperationShrink, Step: "drain"}
+	r.Operation = &ops.Operation{Kind: ops.OperationShrink, Step: "drain", Shrink: &ops.Shrink{}}
 	r.Shown = ops.Shown{Verdict: "wait", Progress: &ops.Progress{Subject: "data-hot-3", ShardsLeft: 2, ShardsTotal: 8}}
 	for range 2 { // the second says nothing new
 		_, err := client.CoreV1().ConfigMaps("prod").Update(ctx, recorded("orders", r), metav1.UpdateOptions{})
