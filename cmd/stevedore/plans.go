@@ -357,7 +357,7 @@ func (o *offlinePlans) gone(clusters []render.Cluster, filter string) []plan.Pla
 		one.Objects = []plan.Object{{
 			Key:    compare.Key{Group: definition.Group, Kind: definition.Kind, Namespace: key.Namespace, Name: key.Name},
 			Change: plan.Orphaned, Class: plan.InPlace,
-			Why: "its definition is gone: the cluster runs on as it is, and nothing of it is deleted",
+			Why: "its definition is gone: nothing of the cluster is deleted, unless the definition that was applied consented to delete-cluster",
 		}}
 		out = append(out, one)
 	}

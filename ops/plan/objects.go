@@ -91,8 +91,12 @@ func (w *weighing) object(o *Object) bool {
 	case Changed:
 	default:
 		o.Class = cmp.Or(o.Class, InPlace)
-		if o.Change == Orphaned && o.Why == "" {
-			o.Why = "it is wanted no longer, and nothing is deleted because of that: delete it by hand when nobody needs it"
+		if o.Change == Orphaned && o.Why == "" && !crate {
+			if o.Key.Kind == "Secret" {
+				o.Why = "it is wanted no longer, and Secrets are never deleted: delete it by hand when nobody needs it"
+			} else {
+				o.Change = Removed
+			}
 		}
 		if crate {
 			o.Class = ByOperation
