@@ -378,7 +378,9 @@ func (w *world) joinedOn(set int, hash string) bool {
 }
 
 func (j *judge) founded(w *world, l *slot) {
-	if w.founded > 1 {
+	// Most volumes of one that votes and was still being made are gone: it is beyond
+	// rescue, and its first template founds another.
+	if w.founded > 1 && !j.hopeless {
 		w.violate("identity", "%s founds a second cluster", l.nodeName)
 	}
 }
