@@ -176,6 +176,7 @@ func (w *world) run() bool {
 		}
 		settled = w.unsettled(false) == "" && w.rest()
 		if settled && w.schedule.Steps > 0 && w.steps < CountedSteps {
+			// It goes on, without faults.
 			w.pushPossible()
 			settled = false
 		}
@@ -192,9 +193,13 @@ func (w *world) pushMore() {
 	w.pushPossible()
 }
 
+// pushPossible is a template that can run, for nodes that run.
 func (w *world) pushPossible() {
 	w.rests = 0 // what it brings is written late in a cluster that stands still
 	c := w.reachable()
+	if c.stands() {
+		c.replicas = c.before
+	}
 	c.content, c.bad = w.newContent(), good
 	w.push(c, second)
 }
