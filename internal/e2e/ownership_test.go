@@ -131,7 +131,7 @@ func TestDefinitionsThatConsentedTakeTheirClustersWithThemUnlessManyVanish(t *te
 	s.write(map[string]string{"one.yaml": ""})
 	s.until("it begins", func() bool { r := s.record("one").Removal; return r != nil && !r.Began.IsZero() })
 	daemon.Kill()
-	daemon = s.start(testbed.DaemonOptions{
+	s.start(testbed.DaemonOptions{
 		Args: s.fromDir("--look-interval", "1s", "--removal-delay", "3s", "--max-removed", "2"), Env: []string{"WEBHOOK_URL=" + receiver.URL()},
 	})
 	s.until("its records are gone", func() bool { _, there := s.configMap(names.OperationConfigMap("one")); return !there })

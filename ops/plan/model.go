@@ -285,7 +285,7 @@ func (m *model) apply(e ops.Effective, sets []Set) (changed []Set, wrote bool) {
 		i := slices.IndexFunc(m.budgets, func(b ops.ObservedBudget) bool { return b.Name == want.Name })
 		switch {
 		case i < 0:
-			m.budgets, wrote = append(m.budgets, ops.ObservedBudget{Name: want.Name, MaxUnavailable: want.MaxUnavailable}), true
+			m.budgets, wrote = append(m.budgets, ops.ObservedBudget(want)), true
 		case m.budgets[i].MaxUnavailable != want.MaxUnavailable:
 			m.budgets[i].MaxUnavailable, wrote = want.MaxUnavailable, true
 		}

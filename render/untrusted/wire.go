@@ -2,7 +2,6 @@ package untrusted
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -106,14 +105,6 @@ func send(w io.Writer, k kind, payload []byte, limit int) error {
 		return fmt.Errorf("writing a message: %w", err)
 	}
 	return nil
-}
-
-func sendJSON(w io.Writer, k kind, value any, limit int) error {
-	payload, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("writing a message as JSON: %w", err)
-	}
-	return send(w, k, payload, limit)
 }
 
 // receive reads one message of at most limit bytes. Memory is taken as bytes
