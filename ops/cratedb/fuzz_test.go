@@ -65,7 +65,11 @@ func (a *answers) reply() (columns []pgproto3.FieldDescription, rows [][][]byte)
 }
 
 // fake speaks the PostgreSQL protocol as a server that means no good.
-type fake struct{ answers answers }
+type fake struct {
+	answers answers
+	// announces fewer columns than its rows have, when it is not 0.
+	announces int
+}
 
 func (*fake) Private() bool { return true }
 
@@ -107,6 +111,9 @@ func (f *fake) serve(conn net.Conn) {
 			rows = [][][]byte{{[]byte("id"), []byte("crate"), []byte("id-1")}}
 		}
 		first = false
+		if f.announces > 0 {
+			columns = columns[:min(f.announces, len(columns))]
+		}
 		backend.Send(&pgproto3.RowDescription{Fields: columns})
 		for _, row := range rows {
 			backend.Send(&pgproto3.DataRow{Values: row})
@@ -150,6 +157,7 @@ func wide(n, word int) []byte {
 
 func FuzzReplies(f *testing.F) {
 	f.Add([]byte{})
+	f.Add([]byte("\x01\xeb\xff\xff\x00"))
 	for word := range words {
 		var all []byte
 		for _, n := range []int{3, 5, 3, 2, 5, 3, 1, 1, 2, 2, 2, 1, 1, 2, 9, 6, 6, 8} {

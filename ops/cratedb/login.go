@@ -127,6 +127,11 @@ func (s *session) Strings(ctx context.Context, query string, arguments ...any) (
 		defer rows.Close()
 		var out [][]string
 		for rows.Next() {
+			// pgx goes by what was announced, and indexes past its end.
+			if got, announced := len(rows.RawValues()), len(rows.FieldDescriptions()); got != announced {
+				err = fmt.Errorf("the answer has a row of %d columns where it announced %d: this is no CrateDB that is known", got, announced)
+				break
+			}
 			var values []any
 			if values, err = rows.Values(); err != nil {
 				break
