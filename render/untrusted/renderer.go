@@ -128,6 +128,7 @@ func (r *Renderer) start() error {
 	}
 	r.in, r.out = in, bufio.NewReaderSize(out, 64<<10)
 	started := make(chan error, 1)
+	release := r.release // Close takes it out of r
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -136,7 +137,7 @@ func (r *Renderer) start() error {
 		if err != nil {
 			return
 		}
-		<-r.release
+		<-release
 		r.ended <- r.cmd.Wait()
 	}()
 	return <-started
