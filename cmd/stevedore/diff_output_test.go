@@ -174,6 +174,9 @@ func TestNoErrorQuotesASecret(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(text), 0o644))
 			t.Setenv("GITHUB_ACTIONS", "true")
 			for _, verb := range [][]string{{"validate", dir, "--code-quality", filepath.Join(dir, "report")}, {"render", dir}, {"diff", dir, "--against", dir, "-o", "sarif"}, {"diff", dir, "--against", dir, "-o", "markdown"}} {
+				if name != "a password in a definition" {
+					verb = append(verb, "--trusted") // a process for each would take minutes
+				}
 				end := stevedore(t, verb...)
 				assert.NotContains(t, end.out+end.err, "hunter2", "%v", verb)
 			}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,7 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,8 +53,7 @@ func TestEverySourceEndsInTheSameCluster(t *testing.T) {
 			return append(s.served(definition), "--git-credentials-file", token)
 		}},
 		{"git-https-secret", func(s *situation, definition string) []string {
-			// The one Secret beside the daemon that the shipped Role lets it read.
-			require.NoError(s, bed.Secret(s.ctx, names.DaemonNamespace, "stevedore-git", map[string]string{"token": gitToken}))
+			s.gitSecret(map[string]string{"token": gitToken})
 			return append(s.served(definition), "--git-credentials-secret", "stevedore-git")
 		}},
 	}
@@ -299,4 +301,21 @@ func TestAnExistingSystemSecretIsKept(t *testing.T) {
 			assert.Contains(t, object.Data[names.DataKey], `"schemaVersion":1`)
 		}
 	}
+}
+
+var gitSecretInUse sync.Mutex
+
+// gitSecret makes the one Secret beside the daemon that the shipped Role lets it
+// read, for one test after the other.
+func (s *situation) gitSecret(data map[string]string) {
+	s.Helper()
+	const name = "stevedore-git"
+	gitSecretInUse.Lock()
+	s.Cleanup(func() {
+		defer gitSecretInUse.Unlock()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		assert.NoError(s, bed.Admin.CoreV1().Secrets(names.DaemonNamespace).Delete(ctx, name, metav1.DeleteOptions{}))
+	})
+	require.NoError(s, bed.Secret(s.ctx, names.DaemonNamespace, name, data))
 }

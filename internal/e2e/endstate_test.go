@@ -39,7 +39,10 @@ func (s *situation) endState(cluster string) (endState, error) {
 	anonymous := strings.NewReplacer(s.ns, "NAMESPACE", s.dir, "FOLDER", orNever(rec.ClusterID), "CLUSTERID", orNever(rec.Revision), "REVISION", orNever(rec.Commit), "COMMIT")
 	for key, value := range state {
 		delete(state, key)
-		state[anonymous.Replace(key)] = templateMark.ReplaceAllString(anonymous.Replace(value), `"stevedore.dev/template":"MARK"`)
+		value = templateMark.ReplaceAllString(anonymous.Replace(value), `"stevedore.dev/template":"MARK"`)
+		// Each node has an id of its own; attributes are read with the tables, which a
+		// daemon does when it starts and then every ten minutes.
+		state[anonymous.Replace(key)] = attributes.ReplaceAllString(nodeID.ReplaceAllString(value, `"id":"NODE"`), "")
 	}
 	return state, nil
 }
@@ -197,6 +200,11 @@ func (s *situation) databaseState(cluster string, rec ops.Record, state endState
 	}
 	return nil
 }
+
+var (
+	nodeID     = regexp.MustCompile(`"id":"[\w-]{22}"`)
+	attributes = regexp.MustCompile(`"attributes":\{[^}]*\},`)
+)
 
 var literalPassword = regexp.MustCompile(`(?i)password\s*=\s*'([^']+)'`)
 

@@ -98,9 +98,7 @@ func TestAPushThatIsAnnouncedToEitherDaemonIsAppliedAtOnce(t *testing.T) {
 	signer, err := ssh.NewSignerFromKey(private)
 	require.NoError(t, err)
 	c := s.overSSH(signer.PublicKey())
-	// The name that the shipped Role lets the daemon read.
-	require.NoError(t, bed.Secret(s.ctx, names.DaemonNamespace, "stevedore-git", map[string]string{
-		"identity": string(pem.EncodeToMemory(block)), "known_hosts": string(c.server.KnownHosts)}))
+	s.gitSecret(map[string]string{"identity": string(pem.EncodeToMemory(block)), "known_hosts": string(c.server.KnownHosts)})
 	const secret = "a-secret-of-some-length"
 	secretFile := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secretFile, []byte(secret+"\n"), 0o600))
