@@ -74,7 +74,7 @@ func (d *diffOutput) print(cmd *cobra.Command, plans []plan.Plan, path string, c
 		err = planprint.SARIF(out, append(d.notes.problems, found...), version)
 	default:
 		colour, width := terminalOf(out, d.colour)
-		err = planprint.Text(out, plans, planprint.TextOptions{Colour: colour, Width: width, Summary: d.summary})
+		err = planprint.Text(out, plans, planprint.TextOptions{Colour: colour, Width: width, Summary: d.summary, Problems: len(d.notes.problems)})
 	}
 	if err != nil {
 		return err

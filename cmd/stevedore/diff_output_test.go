@@ -225,3 +225,14 @@ func TestColourIsForTerminalsWhoseOwnersWantIt(t *testing.T) {
 		})
 	}
 }
+
+// Nothing was compared, so nothing can be said to be the same.
+func TestDiffOfAMistakeDoesNotSayThatNothingDiffers(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.yaml"), []byte("apiVersion: cloud.crate.io/v1\nkind: CrateDB\nmetadata: {name: a, namespace: b}\nspec: {nodse: {}}\n"), 0o644))
+	end := stevedore(t, "diff", dir, "--against", dir, "--trusted")
+	assert.Equal(t, exitError, end.code)
+	assert.Contains(t, end.err, "unknown field")
+	assert.NotContains(t, end.out, "\nnothing differs")
+	assert.Contains(t, end.out, "nothing else differs: what has a problem was not compared")
+}

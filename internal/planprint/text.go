@@ -18,6 +18,9 @@ type TextOptions struct {
 	Width int
 	// Summary leaves one line a cluster and the totals.
 	Summary bool
+	// Problems is how many things could not be read, and so have no plan here; what
+	// they are is said elsewhere.
+	Problems int
 }
 
 // Text writes plans for a person at a terminal: what is refused first, then the
@@ -36,9 +39,12 @@ func Text(w io.Writer, plans []plan.Plan, o TextOptions) error {
 		}
 		t.cluster(p)
 	}
-	if len(shown) == 0 {
+	switch {
+	case len(shown) == 0 && o.Problems > 0:
+		t.line(0, "", plural(o.Problems, "problem", "problems")+", nothing else differs: what has a problem was not compared")
+	case len(shown) == 0:
 		t.line(0, "", "nothing differs")
-	} else {
+	default:
 		if !o.Summary {
 			t.out.WriteString("\n")
 		}
