@@ -167,7 +167,7 @@ func (c *Client) do(ctx context.Context, doing, method, address string, payload,
 	}
 	request, err := http.NewRequestWithContext(ctx, method, target, content)
 	if err != nil {
-		return nil, &Error{Doing: doing, Cause: withoutURL(err)}
+		return nil, &Error{Doing: doing, Cause: WithoutURL(err)}
 	}
 	c.headers(request, token, payload != nil)
 	if method != http.MethodGet {
@@ -175,7 +175,7 @@ func (c *Client) do(ctx context.Context, doing, method, address string, payload,
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, &Error{Doing: doing, Cause: errors.New(clean(withoutURL(err).Error(), token))}
+		return nil, &Error{Doing: doing, Cause: errors.New(clean(WithoutURL(err).Error(), token))}
 	}
 	defer func() { _ = response.Body.Close() }()
 	if method != http.MethodGet {
@@ -189,7 +189,7 @@ func (c *Client) do(ctx context.Context, doing, method, address string, payload,
 	case into == nil:
 		// The status decides; an answer that breaks off after it takes nothing back.
 	case err != nil:
-		return nil, &Error{Doing: doing, Cause: withoutURL(err)}
+		return nil, &Error{Doing: doing, Cause: WithoutURL(err)}
 	case len(body) > maxReply:
 		return nil, &Error{Doing: doing, Cause: fmt.Errorf("the answer is longer than %d bytes", maxReply)}
 	default:
@@ -360,8 +360,9 @@ func oneLine(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// withoutURL drops the *url.Error, which quotes the address.
-func withoutURL(err error) error {
+// WithoutURL drops the *url.Error, which quotes the address with its query: a
+// token may stand there. Other errors are returned as they are.
+func WithoutURL(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		if wrapped.Timeout() {

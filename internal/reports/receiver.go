@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/fault"
+	"stevedore.dev/stevedore/internal/forge"
 )
 
 const (
@@ -138,7 +138,7 @@ func (r *Receiver) post(ctx context.Context, id, revision string, body []byte) e
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url.String(), bytes.NewReader(body))
 	if err != nil {
-		return &deliveryError{receiver: r.String(), cause: withoutURL(err)}
+		return &deliveryError{receiver: r.String(), cause: forge.WithoutURL(err)}
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", r.agent)
@@ -157,7 +157,7 @@ func (r *Receiver) post(ctx context.Context, id, revision string, body []byte) e
 	fault.Before(fault.Webhook)
 	response, err := r.client.Do(request)
 	if err != nil {
-		return &deliveryError{receiver: r.String(), cause: withoutURL(err)}
+		return &deliveryError{receiver: r.String(), cause: forge.WithoutURL(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
 	fault.After(fault.Webhook)
@@ -167,18 +167,6 @@ func (r *Receiver) post(ctx context.Context, id, revision string, body []byte) e
 		return nil
 	}
 	return &deliveryError{receiver: r.String(), status: response.StatusCode, after: retryAfter(response.Header.Get("Retry-After"), time.Now())}
-}
-
-// withoutURL drops the *url.Error, which quotes the address with its query.
-func withoutURL(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		if wrapped.Timeout() {
-			return fmt.Errorf("no answer in time: %w", wrapped.Err)
-		}
-		return wrapped.Err
-	}
-	return err
 }
 
 func retryAfter(text string, now time.Time) time.Duration {
