@@ -22,6 +22,8 @@ type renderFlags struct {
 	jmxSHA256    string
 	// trusted and untrusted are of the verbs that read a pull request.
 	trusted, untrusted bool
+	// child starts the confined process of a daemon; empty: this binary.
+	child []string
 }
 
 func (r *renderFlags) add(cmd *cobra.Command) {

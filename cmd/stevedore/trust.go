@@ -91,7 +91,7 @@ func (r *renderFlags) confined(config render.Config) func(context.Context) (rend
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		child, err := untrusted.Start(ctx, untrusted.Options{Config: config})
+		child, err := untrusted.Start(ctx, untrusted.Options{Config: config, Command: r.child})
 		if err != nil {
 			<-tickets
 			return nil, err
