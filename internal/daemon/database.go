@@ -97,7 +97,7 @@ func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec o
 	if time.Since(w.reading.At) < w.readingAge() && (!detailed || w.reading.TablesKnown) && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {
 		return
 	}
-	detailed = detailed || w.dataDue()
+	detailed = detailed || w.dataDue(time.Now())
 	target := cratedb.Target{Detailed: detailed, Settings: settings, Password: password}
 	for _, pod := range observed.Pods {
 		if pod.IP != "" && !pod.Started.IsZero() && !pod.Terminating && pod.Phase == "Running" {

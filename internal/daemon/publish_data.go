@@ -57,10 +57,25 @@ const (
 	maxPublishedBytes  = 128 << 10
 )
 
-// dataDue says that how the tables lie was read too long ago to be published: the
-// next reading, which is made anyway, reads it too.
-func (w *worker) dataDue() bool {
-	return w.dataAt.IsZero() || time.Since(w.dataAt) >= record.ObservationInterval
+// joinedInterval is how soon after a detailed reading the next one is made because
+// of nodes that it did not see: it is dear where there are many shards, and while
+// nodes come and go it must not be made at each look.
+const joinedInterval = 10 * time.Second
+
+// dataDue says that how the tables lie was read too long ago to be published, or
+// that nodes have joined since, of which a plan would know neither the disk nor the
+// attributes: the next reading, which is made anyway, reads it too.
+func (w *worker) dataDue(now time.Time) bool {
+	since := now.Sub(w.dataAt)
+	return w.dataAt.IsZero() || since >= record.ObservationInterval || since >= joinedInterval && w.joined()
+}
+
+// joined says that the last reading saw a node that the last detailed one did not.
+func (w *worker) joined() bool {
+	return slices.ContainsFunc(w.reading.Nodes, func(n ops.Node) bool {
+		_, known := w.attributes[n.ID]
+		return !known
+	})
 }
 
 // noteData keeps what a detailed reading says of the tables.

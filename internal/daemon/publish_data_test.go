@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
 )
 
@@ -87,4 +89,28 @@ func TestAPublishedReadingHasABoundAndSaysWhatIsLeftOut(t *testing.T) {
 	largest := o.Data.Tables[0].On[0][1] + o.Data.Tables[0].On[1][1]
 	last := o.Data.Tables[len(o.Data.Tables)-1]
 	assert.GreaterOrEqual(t, largest, last.On[0][1]+last.On[1][1], "the smallest are left out")
+}
+
+func TestHowTheTablesLieIsReadAgainWhenItIsOldOrNodesHaveJoined(t *testing.T) {
+	read := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		seen  int // nodes of the newest reading; the detailed one saw three
+		later time.Duration
+		due   bool
+	}{
+		"the same nodes":               {seen: 3, later: time.Minute},
+		"a node has joined":            {seen: 4, later: joinedInterval, due: true},
+		"a node has joined, just read": {seen: 4, later: time.Second},
+		"a node has left":              {seen: 2, later: time.Minute},
+		"too old":                      {seen: 3, later: record.ObservationInterval, due: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &worker{reading: *readingOf(3)}
+			w.reading.At = read
+			w.noteData(true)
+			w.reading = *readingOf(c.seen)
+			assert.Equal(t, c.due, w.dataDue(read.Add(c.later)))
+		})
+	}
+	assert.True(t, (&worker{}).dataDue(read), "never read")
 }
