@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -37,6 +38,37 @@ func (c *commitStatusFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&c.tokenSecret, "commit-status-token-secret", "", "Secret with the key token, in "+names.DaemonNamespace+" or as NAMESPACE/NAME")
 	flags.StringVar(&c.context, "commit-status-context", "stevedore", "what statuses are called: this for a source, and with /NAMESPACE/NAME after it for a cluster")
 	flags.StringVar(&c.target, "commit-status-target-url", "", "link of each status; {namespace} and {cluster} in it are replaced")
+}
+
+// statusKeys are what commitStatus of an entry may say.
+var statusKeys = map[string]func(*commitStatusFlags) *string{
+	"platform":    func(c *commitStatusFlags) *string { return &c.platform },
+	"url":         func(c *commitStatusFlags) *string { return &c.url },
+	"repository":  func(c *commitStatusFlags) *string { return &c.repository },
+	"tokenFile":   func(c *commitStatusFlags) *string { c.tokenSecret = ""; return &c.tokenFile },
+	"tokenSecret": func(c *commitStatusFlags) *string { c.tokenFile = ""; return &c.tokenSecret },
+	"context":     func(c *commitStatusFlags) *string { return &c.context },
+	"targetURL":   func(c *commitStatusFlags) *string { return &c.target },
+}
+
+// read takes what an entry of a file of sources says over what the command line
+// says; the platform none turns statuses off.
+func (c *commitStatusFlags) read(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return errors.New("it is a map, with a platform")
+	}
+	var problems []error
+	pairs(n, func(key, value *yaml.Node) {
+		if field, known := statusKeys[key.Value]; !known {
+			problems = append(problems, fmt.Errorf("it has no %s", key.Value))
+		} else if err := value.Decode(field(c)); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %s", key.Value, plainYAML(err)))
+		}
+	})
+	if c.platform == "none" {
+		*c = commitStatusFlags{}
+	}
+	return errors.Join(problems...)
 }
 
 // open makes the client; the zero value where no platform is named. Remote is

@@ -23,7 +23,6 @@ func newRun() *cobra.Command {
 	var (
 		kube          kubeFlags
 		source        sourceFlags
-		statuses      commitStatusFlags
 		pushes        receiverFlags
 		rendering     renderFlags
 		namespaces    []string
@@ -91,10 +90,6 @@ prefix CRATEDB_OPERATOR_.`,
 			if err != nil {
 				return err
 			}
-			commitStatus, err := statuses.open(source.url, cfg)
-			if err != nil {
-				return err
-			}
 			followed, err := source.openAll(cfg, log)
 			if err != nil {
 				return err
@@ -120,13 +115,13 @@ prefix CRATEDB_OPERATOR_.`,
 			return daemon.Run(cmd.Context(), daemon.Options{
 				Sources: followed, REST: cfg, Namespaces: namespaces, Render: config, Renderer: rendering.confined(config),
 				Policy: policy, Connect: daemon.Connect(connect), DatabaseCA: roots, Lease: lease, Listen: listen, Receiver: received,
-				Once: once, Interval: look, MaxConcurrentWrites: parallelWrite, CommitStatus: commitStatus, Version: version, Log: log,
+				Once: once, Interval: look, MaxConcurrentWrites: parallelWrite, Version: version, Log: log,
 			}, webhook)
 		},
 	}
 	kube.add(cmd, false)
 	source.add(cmd)
-	statuses.add(cmd)
+	source.statuses.add(cmd)
 	pushes.add(cmd)
 	rendering.add(cmd)
 	cmd.Flags().BoolVar(&rendering.untrusted, "untrusted", false, "render each snapshot and each cluster in a process that can open no file and no socket")

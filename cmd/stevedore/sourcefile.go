@@ -46,6 +46,7 @@ var sourceKeys = map[string]func(*namedSource, *yaml.Node) error{
 	"dir":        func(s *namedSource, n *yaml.Node) error { return n.Decode(&s.dir) },
 	"quiet":      func(s *namedSource, n *yaml.Node) error { return duration(n, &s.quiet) },
 	"dependsOn":  func(s *namedSource, n *yaml.Node) error { return n.Decode(&s.dependsOn) },
+	"commitStatus": func(s *namedSource, n *yaml.Node) error { return s.statuses.read(n) },
 }
 
 func duration(n *yaml.Node, out *time.Duration) error {
@@ -120,6 +121,9 @@ func readSources(name string, defaults sourceFlags) ([]namedSource, error) {
 			wrong(item.Line, "a source has a name of small letters, digits and dashes")
 		case slices.ContainsFunc(all, func(o namedSource) bool { return o.name == source.name }):
 			wrong(item.Line, "the name %s is given twice", source.name)
+		}
+		if source.dir != "" && !seen["commitStatus"] {
+			source.statuses = commitStatusFlags{} // what the command line says is of repositories
 		}
 		if (source.url == "") == (source.dir == "") {
 			wrong(item.Line, "a source has either git or dir")

@@ -47,6 +47,25 @@ func TestAFileNamesSeveralSourcesAndTheCommandLineWhatTheyDoNotSay(t *testing.T)
 	assert.Equal(t, 2*time.Second, all[2].quiet)
 }
 
+func TestEachSourceMayHaveAServerOfItsOwnForCommitStatuses(t *testing.T) {
+	defaults := sourceFlags{statuses: commitStatusFlags{platform: "auto", tokenSecret: "stevedore-commit-status", context: "stevedore"}}
+	all, err := readSources(writeSources(t, `sources:
+- {name: as-said, git: https://github.com/team/platform}
+- name: another
+  git: ssh://git@git.example.com/team/apps
+  commitStatus: {platform: gitea, url: https://git.example.com/api/v1, repository: team/apps, tokenFile: /etc/stevedore/token, context: gitops, targetURL: "https://example.com/{cluster}"}
+- {name: none, git: https://git.example.com/team/quiet, commitStatus: {platform: none}}
+- {name: local, dir: /srv/clusters}
+`), defaults)
+	require.NoError(t, err)
+	require.Len(t, all, 4)
+	assert.Equal(t, defaults.statuses, all[0].statuses)
+	assert.Equal(t, commitStatusFlags{platform: "gitea", url: "https://git.example.com/api/v1", repository: "team/apps", tokenFile: "/etc/stevedore/token",
+		context: "gitops", target: "https://example.com/{cluster}"}, all[1].statuses)
+	assert.Zero(t, all[2].statuses)
+	assert.Zero(t, all[3].statuses, "a directory has no commits")
+}
+
 func TestAllThatIsWrongWithAFileOfSourcesIsSaidAtOnceWithItsLine(t *testing.T) {
 	const good = "- {name: a, dir: /a}\n"
 	for _, c := range []struct {
@@ -74,6 +93,8 @@ func TestAllThatIsWrongWithAFileOfSourcesIsSaidAtOnceWithItsLine(t *testing.T) {
 		{"itself", "sources:\n- {name: a, dir: /a, dependsOn: [a]}\n", []string{"2: sources wait for each other: a → a"}},
 		{"a circle", "sources:\n" + good + "- {name: b, dir: /b, dependsOn: [a, d]}\n- {name: c, dir: /c, dependsOn: [b]}\n- {name: d, dir: /d, dependsOn: [c]}\n",
 			[]string{"3: sources wait for each other: b → d → c → b"}},
+		{"statuses that are no map", "sources:\n- name: a\n  git: x\n  commitStatus: auto\n", []string{"4: commitStatus cannot be read: it is a map"}},
+		{"statuses with a key that is not known", "sources:\n- name: a\n  git: x\n  commitStatus: {token: secret}\n", []string{"4: commitStatus cannot be read: it has no token"}},
 		{"several mistakes", "sources:\n- {name: a, dir: /a, x: 1}\n- {name: b}\n", []string{"2: a source has no x", "3: a source has either git or dir"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

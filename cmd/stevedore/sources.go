@@ -33,6 +33,7 @@ type sourceFlags struct {
 	maxBytes          int64
 	dir               string
 	quiet             time.Duration
+	statuses          commitStatusFlags
 }
 
 func (s *sourceFlags) add(cmd *cobra.Command) {
@@ -85,6 +86,7 @@ func (s *sourceFlags) openAll(cfg *rest.Config, log *slog.Logger) (all []daemon.
 		if err != nil {
 			return all, fmt.Errorf("%s:%d: source %s: %w", s.config, entry.line, entry.name, err)
 		}
+		source.CommitStatus.Name = entry.name
 		all = append(all, source)
 		for name, identity := range identities {
 			if identity == source.Identity() {
@@ -108,13 +110,18 @@ func (s *sourceFlags) open(cfg *rest.Config, log *slog.Logger) (daemon.Source, e
 		return daemon.Source{}, errors.New("--git and --dir are both given: choose one")
 	case s.url == "" && s.dir == "":
 		return daemon.Source{}, errors.New("no source: give --git URL, --dir DIR or --config FILE")
-	case s.dir != "":
+	}
+	statuses, err := s.statuses.open(s.url, cfg)
+	if err != nil {
+		return daemon.Source{}, err
+	}
+	if s.dir != "" {
 		source, err := directory.New(directory.Options{Dir: s.dir, Quiet: s.quiet, Log: log})
 		if err != nil {
 			return daemon.Source{}, err
 		}
 		// A directory tells of its changes; the interval is only a fallback.
-		return daemon.Source{Source: source, Interval: s.interval}, nil
+		return daemon.Source{Source: source, Interval: s.interval, CommitStatus: statuses}, nil
 	}
 	credentials, err := s.credentials(cfg)
 	if err != nil {
@@ -127,7 +134,7 @@ func (s *sourceFlags) open(cfg *rest.Config, log *slog.Logger) (daemon.Source, e
 	if err != nil {
 		return daemon.Source{}, err
 	}
-	return daemon.Source{Source: source, Interval: s.interval}, nil
+	return daemon.Source{Source: source, Interval: s.interval, CommitStatus: statuses}, nil
 }
 
 func (s *sourceFlags) credentials(cfg *rest.Config) (git.Credentials, error) {

@@ -30,6 +30,9 @@ type CommitStatus struct {
 	// Context of the statuses about the source itself; those of a cluster have its
 	// namespace and name after it. "": stevedore.
 	Context string
+	// Name comes after the context in those about the source itself, where several
+	// are followed; "" for none.
+	Name string
 	// TargetURL is the link of each status, {namespace} and {cluster} in it
 	// replaced; "" for none.
 	TargetURL string
@@ -47,6 +50,8 @@ func (o CommitStatus) of(key record.Cluster, status reports.CommitStatus) report
 	status.Context = o.context()
 	if key != (record.Cluster{}) {
 		status.Context += "/" + key.String()
+	} else if o.Name != "" {
+		status.Context += "/" + o.Name
 	}
 	status.TargetURL = strings.NewReplacer("{namespace}", key.Namespace, "{cluster}", key.Name).Replace(o.TargetURL)
 	return status
@@ -55,7 +60,8 @@ func (o CommitStatus) of(key record.Cluster, status reports.CommitStatus) report
 // statuses are what is told to the repository's server: of clusters in their own
 // ConfigMaps, of sources in one beside the Lease.
 type statuses struct {
-	options CommitStatus
+	// options of the sources that have a server, by their identities.
+	options map[string]CommitStatus
 	cluster *reports.Statuses
 	source  *reports.Statuses
 	// beside is the record of the sources' statuses.
@@ -71,16 +77,30 @@ func newStatuses(o Options, queue *reports.Queue, kube kubernetes.Interface, met
 	// No watch shows the daemon's own namespace.
 	own := reports.NewQueue(reports.Options{Store: record.NewStore(record.OverClient(kube.CoreV1(), nil)), Log: o.Log, Lead: lead})
 	measure := metrics.CommitStatuses()
+	options, to := map[string]CommitStatus{}, reports.Posters{}
+	for _, source := range o.Sources {
+		if source.CommitStatus.Poster != nil {
+			options[source.Identity()], to[source.Identity()] = source.CommitStatus, source.CommitStatus.Poster
+		}
+	}
 	return &statuses{
-		options: o.CommitStatus,
-		cluster: reports.NewStatuses(queue, o.CommitStatus.Poster, measure),
-		source:  reports.NewStatuses(own, o.CommitStatus.Poster, measure),
+		options: options,
+		cluster: reports.NewStatuses(queue, to, measure),
+		source:  reports.NewStatuses(own, to, measure),
 		beside:  record.Cluster{Namespace: o.Lease.Namespace, Name: o.Lease.Name},
 		log:     o.Log,
 	}
 }
 
-func (s *statuses) on() bool { return s != nil && s.options.Poster != nil }
+func (s *statuses) on() bool { return s != nil && len(s.options) > 0 }
+
+// of completes a status of a source's commit; ok is false when its source has no
+// server.
+func (s *statuses) of(source string, key record.Cluster, status reports.CommitStatus) (_ reports.CommitStatus, ok bool) {
+	options, ok := s.options[source]
+	status.Source = source
+	return options.of(key, status), ok
+}
 
 // settled waits until everything was posted that was queued before.
 func (s *statuses) settled(ctx context.Context) error {
@@ -98,23 +118,27 @@ const (
 )
 
 // built queues what became of a source's commit: err, or the build.
-func (s *statuses) built(ctx context.Context, commit string, build *render.Build, err error) {
-	s.say(ctx, builtStatus(commit, build, err))
+func (s *statuses) built(ctx context.Context, source, commit string, build *render.Build, err error) {
+	s.say(ctx, source, builtStatus(commit, build, err))
 }
 
 // unfollowed queues that a commit was found and is not followed.
-func (s *statuses) unfollowed(ctx context.Context, err error) {
+func (s *statuses) unfollowed(ctx context.Context, source string, err error) {
 	if refused, ok := errors.AsType[*sources.Error](err); ok && refused.Commit != "" {
-		s.say(ctx, reports.CommitStatus{Commit: refused.Commit, State: forge.Failure, Names: []string{string(refused.Reason)}, Description: "it is not followed: " + refused.Err.Error()})
+		s.say(ctx, source, reports.CommitStatus{Commit: refused.Commit, State: forge.Failure, Names: []string{string(refused.Reason)}, Description: "it is not followed: " + refused.Err.Error()})
 	}
 }
 
-func (s *statuses) say(ctx context.Context, status reports.CommitStatus) {
+func (s *statuses) say(ctx context.Context, source string, status reports.CommitStatus) {
 	if !s.on() {
 		return
 	}
+	status, ok := s.of(source, record.Cluster{}, status)
+	if !ok {
+		return
+	}
 	s.mu.Lock()
-	s.owed = append(s.owed, s.options.of(record.Cluster{}, status))
+	s.owed = append(s.owed, status)
 	if len(s.owed) > maxOwed {
 		s.owed = s.owed[1:]
 	}
@@ -190,7 +214,9 @@ func (w *worker) sayStatus(ctx context.Context, s turnState, next ops.Record) {
 	}
 	status, ok := commitStatus(s, next)
 	if ok {
-		status = w.statuses.options.of(w.key, status)
+		status, ok = w.statuses.of(s.want.owner, w.key, status)
+	}
+	if ok {
 		if key := statusKey(status); key != w.saidStatus {
 			w.saidStatus = key
 			w.owed = append(w.owed, status)
@@ -209,7 +235,7 @@ func (w *worker) sayStatus(ctx context.Context, s turnState, next ops.Record) {
 }
 
 func statusKey(s reports.CommitStatus) string {
-	return strings.Join(append([]string{s.Commit, s.Revision, string(s.State)}, s.Names...), "\n")
+	return strings.Join(append([]string{s.Source, s.Commit, s.Revision, string(s.State)}, s.Names...), "\n")
 }
 
 // commitStatus puts a decision in a commit status's words. ok is false where

@@ -117,13 +117,13 @@ func TestACommitThatIsNotFollowedSaysSo(t *testing.T) {
 	configMaps := recordtest.NewConfigMaps()
 	to := &posts{}
 	queue := reports.NewQueue(reports.Options{Store: record.NewStore(configMaps), Log: slog.New(slog.DiscardHandler)})
-	s := &statuses{options: CommitStatus{Poster: to}, source: reports.NewStatuses(queue, to, nil), beside: key("stevedore"), log: slog.New(slog.DiscardHandler)}
+	s := &statuses{options: map[string]CommitStatus{"repository": {Poster: to}}, source: reports.NewStatuses(queue, reports.Posters{"repository": to}, nil), beside: key("stevedore"), log: slog.New(slog.DiscardHandler)}
 	commit := "main@sha1:" + strings.Repeat("b", 40)
-	s.unfollowed(t.Context(), nil)
-	s.unfollowed(t.Context(), errors.New("the server is away"))
+	s.unfollowed(t.Context(), "repository", nil)
+	s.unfollowed(t.Context(), "repository", errors.New("the server is away"))
 	assert.Zero(t, configMaps.Writes())
 	for range 2 {
-		s.unfollowed(t.Context(), &sources.Error{Reason: sources.HistoryRewritten, Commit: commit, Err: errors.New("main was rewritten")})
+		s.unfollowed(t.Context(), "repository", &sources.Error{Reason: sources.HistoryRewritten, Commit: commit, Err: errors.New("main was rewritten")})
 	}
 	assert.Equal(t, 1, configMaps.Writes())
 	assert.Contains(t, configMaps.Stored("ns", record.Reports.Name("stevedore")).Data["data.json"], "it is not followed: main was rewritten")
@@ -150,9 +150,9 @@ func TestAStatusThatCannotBeQueuedIsOwed(t *testing.T) {
 	w := newWorker(t, configMaps)
 	queue := reports.NewQueue(reports.Options{Store: w.store, Log: slog.New(slog.DiscardHandler)})
 	to := &posts{}
-	w.statuses = &statuses{options: CommitStatus{Poster: to}, cluster: reports.NewStatuses(queue, to, nil)}
+	w.statuses = &statuses{options: map[string]CommitStatus{"repository": {Poster: to}}, cluster: reports.NewStatuses(queue, reports.Posters{"repository": to}, nil)}
 	sha := strings.Repeat("a", 40)
-	s := turnState{want: wanted{commit: "main@sha1:" + sha}, desired: ops.Desired{Revision: "r"}}
+	s := turnState{want: wanted{owner: "repository", commit: "main@sha1:" + sha}, desired: ops.Desired{Revision: "r"}}
 	failed := s
 	failed.decision.Refusals = []ops.Reason{{Name: "rename", Message: "x"}}
 	next := ops.Record{Revision: "r", Commit: s.want.commit, Stage: ops.StageRendered}

@@ -206,7 +206,7 @@ func (d *daemon) follow(ctx context.Context, source Source) {
 			return
 		}
 		d.metrics.SourceFailed(source.Identity(), string(sources.ReasonOf(state.Err)))
-		d.statuses.unfollowed(ctx, state.Err)
+		d.statuses.unfollowed(ctx, source.Identity(), state.Err)
 		defer func() {
 			// After what is built of the kept state, which makes the clusters known.
 			d.employ(d.fleet.hold(source.Identity(), heldBy(state.Err)))
@@ -218,7 +218,7 @@ func (d *daemon) follow(ctx context.Context, source Source) {
 		build, err := d.options.build(ctx, state.Snapshot)
 		if err != nil {
 			log.Error("the source cannot be built, the last good state stays", "error", err, "commit", state.Snapshot.Revision)
-			d.statuses.built(ctx, state.Snapshot.Revision, nil, err)
+			d.statuses.built(ctx, source.Identity(), state.Snapshot.Revision, nil, err)
 			return
 		}
 		if ctx.Err() != nil {
@@ -236,7 +236,7 @@ func (d *daemon) follow(ctx context.Context, source Source) {
 			}
 		}
 		d.metrics.Rendered(source.Identity(), time.Since(began), count)
-		d.statuses.built(ctx, last, build, nil)
+		d.statuses.built(ctx, source.Identity(), last, build, nil)
 		d.admit(ctx, source, last, build)
 		d.noteSettled()
 		d.adoptAll(ctx)

@@ -34,6 +34,8 @@ type Source struct {
 	// DependsOn are identities of other sources of this daemon: while one of
 	// their clusters is not as it is wanted, what changes in this one waits.
 	DependsOn []string
+	// CommitStatus says where what became of a commit of this source is posted.
+	CommitStatus CommitStatus
 }
 
 // ReceiverOptions say where pushes come in.
@@ -76,8 +78,6 @@ type Options struct {
 	// MaxConcurrentWrites bounds the clusters that write to the API server at
 	// the same time; 0: 16.
 	MaxConcurrentWrites int
-	// CommitStatus says where what became of a commit is posted.
-	CommitStatus CommitStatus
 	// Version of this binary.
 	Version string
 	Log     *slog.Logger

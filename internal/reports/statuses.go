@@ -1,12 +1,14 @@
 package reports
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -19,6 +21,8 @@ import (
 
 // CommitStatus is how far a commit has come in a cluster, or in a source.
 type CommitStatus struct {
+	// Source is the identity of the source that the commit is of: its server is told.
+	Source string
 	// Context tells this status from others on the same commit.
 	Context string
 	// Commit as a snapshot names it: "main@sha1:<hex>" or "sha1:<hex>". One that is
@@ -43,6 +47,7 @@ type CommitStatus struct {
 
 // posted is the last status that was queued under a context.
 type posted struct {
+	Source string `json:"source,omitempty"`
 	Commit   string      `json:"commit"`
 	Revision string      `json:"revision,omitempty"`
 	State    forge.State `json:"state"`
@@ -71,15 +76,29 @@ const (
 	statusGiveUp = 24 * time.Hour
 )
 
+// Posters are the servers of sources by the sources' identities. A source that is
+// not among them has no server.
+type Posters map[string]Poster
+
+// queuedStatus is a status in a queue. Source is "" where an earlier release wrote
+// it, which knew one source only.
+type queuedStatus struct {
+	Source string `json:"source,omitempty"`
+	forge.Status
+}
+
 // Statuses keeps commit statuses in each cluster's reports ConfigMap until the
 // server of the repository has taken them, as Queue keeps webhooks: at least
 // once, also after a kill. Of one commit only the newest state waits.
-type Statuses struct{ queue *Queue }
+type Statuses struct {
+	queue *Queue
+	to    Posters
+}
 
 // NewStatuses makes the queue of statuses beside that of webhooks, in the same
 // ConfigMaps. Of the options Store, Clusters, Lead, Log, Now, Parallel, Retry and
-// Rescan are those of the other one. Poster nil: nothing is queued.
-func NewStatuses(beside *Queue, poster Poster, measure Measure) *Statuses {
+// Rescan are those of the other one. Without posters nothing is queued.
+func NewStatuses(beside *Queue, to Posters, measure Measure) *Statuses {
 	q := NewQueue(beside.options)
 	q.writing, q.what, q.giveUp = beside.writing, "commit status", statusGiveUp
 	q.options.Measure = measure
@@ -87,12 +106,12 @@ func NewStatuses(beside *Queue, poster Poster, measure Measure) *Statuses {
 		q.options.Measure = unmeasured{}
 	}
 	q.to = nil
-	if poster != nil {
-		q.to = statusTaker{poster}
+	if len(to) > 0 {
+		q.to = statusTaker{to}
 	}
 	q.list = func(d *document) *[]pending { return &d.Statuses }
 	q.taken = (*document).takeStatus
-	return &Statuses{queue: q}
+	return &Statuses{queue: q, to: to}
 }
 
 // Run delivers as Queue.Run does.
@@ -105,11 +124,11 @@ func (s *Statuses) Resume(cluster record.Cluster) { s.queue.Resume(cluster) }
 func (s *Statuses) Settled(ctx context.Context) error { return s.queue.Settled(ctx) }
 
 // Enqueue writes a status to the cluster's queue before it returns, unless it
-// says what was said before; it never waits for a server. What is final never
+// says what was said before or its source has no server; it never waits for one. What is final never
 // becomes pending again for the same commit and revision. A commit that was left
 // pending is marked as superseded when a newer one comes.
 func (s *Statuses) Enqueue(ctx context.Context, cluster record.Cluster, status CommitStatus) error {
-	if s.queue.to == nil {
+	if s.to[status.Source] == nil {
 		return nil
 	}
 	if _, _, ok := splitCommit(status.Commit); !ok {
@@ -126,7 +145,7 @@ func (s *Statuses) Enqueue(ctx context.Context, cluster record.Cluster, status C
 	if dropped > 0 {
 		s.queue.options.Measure.ReportDelivery(ResultCoalesced, dropped)
 		s.queue.options.Log.Error("too many commit statuses wait, the oldest are given up",
-			"namespace", cluster.Namespace, "cluster", cluster.Name, "dropped", dropped, "server", s.queue.to.String())
+			"namespace", cluster.Namespace, "cluster", cluster.Name, "dropped", dropped, "server", s.to[status.Source].String())
 	}
 	s.queue.Resume(cluster)
 	return nil
@@ -137,13 +156,15 @@ func (s *Statuses) Enqueue(ctx context.Context, cluster record.Cluster, status C
 func (d *document) post(status CommitStatus, now time.Time) (changed bool, dropped int, err error) {
 	last, known := d.Posted[status.Context]
 	switch {
+	case known && last.Source != "" && last.Source != status.Source:
+		// A cluster that moved: the commits of one repository are nothing to another.
 	case known && status.Revision != "" && last.Revision == status.Revision:
 		status.Commit = last.Commit
 	case known && status.Since != "" && !last.Rendered:
 		status.Commit = status.Since
 	}
 	next := posted{
-		Commit: status.Commit, Revision: status.Revision, State: status.State, Names: strings.Join(status.Names, ","), Rendered: status.Since != "",
+		Source: status.Source, Commit: status.Commit, Revision: status.Revision, State: status.State, Names: strings.Join(status.Names, ","), Rendered: status.Since != "",
 	}
 	same := known && last.Commit == next.Commit && last.Revision == next.Revision
 	if same && (next.State == forge.Pending || last.State == next.State && last.Names == next.Names) {
@@ -152,7 +173,7 @@ func (d *document) post(status CommitStatus, now time.Time) (changed bool, dropp
 	if known && last.Commit != next.Commit && !last.State.Final() {
 		_, newer, _ := splitCommit(next.Commit)
 		err = d.queueStatus(CommitStatus{
-			Context: status.Context, Commit: last.Commit, State: forge.Superseded, TargetURL: status.TargetURL,
+			Source: cmp.Or(last.Source, status.Source), Context: status.Context, Commit: last.Commit, State: forge.Superseded, TargetURL: status.TargetURL,
 			Description: "superseded by " + newer[:10] + " before it was done",
 		}, now)
 		if err != nil {
@@ -176,10 +197,10 @@ func (d *document) post(status CommitStatus, now time.Time) (changed bool, dropp
 
 func (d *document) queueStatus(status CommitStatus, now time.Time) error {
 	ref, sha, _ := splitCommit(status.Commit)
-	body, err := json.Marshal(forge.Status{
+	body, err := json.Marshal(queuedStatus{status.Source, forge.Status{
 		SHA: sha, Ref: ref, Context: status.Context, State: status.State,
 		Description: cut(status.Description, maxStatusText), TargetURL: status.TargetURL,
-	})
+	}})
 	if err != nil {
 		return fmt.Errorf("encode a commit status: %w", err)
 	}
@@ -220,15 +241,43 @@ func splitCommit(commit string) (ref, sha string, ok bool) {
 	return m[1], m[2] + m[3], true
 }
 
-type statusTaker struct{ Poster }
+type statusTaker struct{ to Posters }
+
+func (t statusTaker) String() string {
+	var servers []string
+	for _, source := range slices.Sorted(maps.Keys(t.to)) {
+		servers = append(servers, t.to[source].String())
+	}
+	return strings.Join(slices.Compact(servers), ", ")
+}
+
+func (t statusTaker) Close() {
+	for _, poster := range t.to {
+		poster.Close()
+	}
+}
+
+// poster is whom a queued status is for.
+func (t statusTaker) poster(source string) Poster {
+	if source == "" && len(t.to) == 1 {
+		for _, poster := range t.to {
+			return poster
+		}
+	}
+	return t.to[source]
+}
 
 // post makes one attempt.
 func (t statusTaker) post(ctx context.Context, _, _ string, body []byte) error {
-	var status forge.Status
+	var status queuedStatus
 	if err := json.Unmarshal(body, &status); err != nil {
 		return &deliveryError{status: http.StatusBadRequest, said: "post a commit status: what was queued cannot be read: " + err.Error()}
 	}
-	err := t.PostStatus(ctx, status)
+	to := t.poster(status.Source)
+	if to == nil {
+		return &deliveryError{status: http.StatusGone, said: fmt.Sprintf("post the commit status %s: this daemon has no server for the source %q", status.Context, status.Source)}
+	}
+	err := to.PostStatus(ctx, status.Status)
 	var refused *forge.Error
 	switch {
 	case err == nil:

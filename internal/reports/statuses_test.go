@@ -28,6 +28,7 @@ import (
 const (
 	forgeToken = "a-token-nobody-may-see"
 	unit       = "stevedore/prod/orders"
+	repository = "git@clusters"
 )
 
 // commit is the n-th commit of a branch, and its id.
@@ -39,7 +40,7 @@ func commit(n int) (string, string) {
 // told is a status of the cluster's commit n, at its render of the same number.
 func told(n int, state forge.State, names ...string) reports.CommitStatus {
 	name, _ := commit(n)
-	return reports.CommitStatus{Context: unit, Commit: name, Since: name, Revision: fmt.Sprint("r", n), State: state, Names: names, Description: string(state)}
+	return reports.CommitStatus{Source: repository, Context: unit, Commit: name, Since: name, Revision: fmt.Sprint("r", n), State: state, Names: names, Description: string(state)}
 }
 
 func newForge(t *testing.T, platform forge.Platform) *forgetest.Server {
@@ -69,7 +70,7 @@ func newStatuses(t *testing.T, server *recordtest.ConfigMaps, to *forgetest.Serv
 	})
 	require.NoError(t, err)
 	measured := newCounts()
-	return &statusProcess{process: p, statuses: reports.NewStatuses(p.queue, client, measured), measured: measured, now: clock}
+	return &statusProcess{process: p, statuses: reports.NewStatuses(p.queue, reports.Posters{repository: client}, measured), measured: measured, now: clock}
 }
 
 func (p *statusProcess) run(t *testing.T) *statusProcess {
@@ -350,6 +351,35 @@ func TestStatusesInADamagedQueueAreSaidAnewAndNoWebhookWaitsForNobody(t *testing
 	p.say(t, told(1, forge.Failure, "a"))
 	eventually(t, func() bool { return len(seen(to)) == 1 && len(waiting(t, configMaps)) == 0 }, "the status")
 	assert.Empty(t, pendingIn(t, configMaps, orders), "there is no webhook to tell")
+}
+
+// Two repositories, each with its server, and one without: a commit is known to its
+// own only, also when the cluster's definition moves from one to the other.
+func TestEachSourcesCommitsAreToldToItsOwnServer(t *testing.T) {
+	configMaps := recordtest.NewConfigMaps()
+	p := newQueue(t, configMaps, reports.Config{})
+	first, second := newForge(t, forge.GitHub), newForge(t, forge.GitLab)
+	to := reports.Posters{}
+	for source, server := range map[string]*forgetest.Server{"git@first": first, "git@second": second} {
+		client, err := forge.New(forge.Config{
+			Platform: server.Platform, API: server.API(), Repository: server.Repository, Pace: -1, Timeout: 5 * time.Second, Version: "test",
+			Token: func(context.Context) (string, error) { return forgeToken, nil },
+		})
+		require.NoError(t, err)
+		to[source] = client
+	}
+	process := (&statusProcess{process: p, statuses: reports.NewStatuses(p.queue, to, newCounts())}).run(t)
+	from := func(source string, status reports.CommitStatus) reports.CommitStatus {
+		status.Source = source
+		return status
+	}
+	process.say(t, from("git@third", told(3, forge.Failure)))
+	process.say(t, from("git@first", told(1, forge.Pending)))
+	eventually(t, func() bool { return len(seen(first)) == 1 }, "the first repository's status")
+	process.say(t, from("git@second", told(2, forge.Success)))
+	eventually(t, func() bool { return len(seen(second)) == 1 && len(seen(first)) == 2 && len(waiting(t, configMaps)) == 0 }, "the second's, and what it supersedes")
+	assert.Equal(t, []string{"1 pending", "1 error"}, seen(first))
+	assert.Equal(t, []string{"2 success"}, seen(second))
 }
 
 func TestWithoutAServerNothingIsQueued(t *testing.T) {
