@@ -41,11 +41,11 @@ var sourceKeys = map[string]func(*namedSource, *yaml.Node) error{
 		s.credentialsFile = ""
 		return n.Decode(&s.credentialsSecret)
 	},
-	"knownHosts": func(s *namedSource, n *yaml.Node) error { return n.Decode(&s.knownHosts) },
-	"caFile":     func(s *namedSource, n *yaml.Node) error { return n.Decode(&s.caFile) },
-	"dir":        func(s *namedSource, n *yaml.Node) error { return n.Decode(&s.dir) },
-	"quiet":      func(s *namedSource, n *yaml.Node) error { return duration(n, &s.quiet) },
-	"dependsOn":  func(s *namedSource, n *yaml.Node) error { return n.Decode(&s.dependsOn) },
+	"knownHosts":   func(s *namedSource, n *yaml.Node) error { return n.Decode(&s.knownHosts) },
+	"caFile":       func(s *namedSource, n *yaml.Node) error { return n.Decode(&s.caFile) },
+	"dir":          func(s *namedSource, n *yaml.Node) error { return n.Decode(&s.dir) },
+	"quiet":        func(s *namedSource, n *yaml.Node) error { return duration(n, &s.quiet) },
+	"dependsOn":    func(s *namedSource, n *yaml.Node) error { return n.Decode(&s.dependsOn) },
 	"commitStatus": func(s *namedSource, n *yaml.Node) error { return s.statuses.read(n) },
 }
 

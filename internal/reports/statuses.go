@@ -47,7 +47,7 @@ type CommitStatus struct {
 
 // posted is the last status that was queued under a context.
 type posted struct {
-	Source string `json:"source,omitempty"`
+	Source   string      `json:"source,omitempty"`
 	Commit   string      `json:"commit"`
 	Revision string      `json:"revision,omitempty"`
 	State    forge.State `json:"state"`

@@ -377,7 +377,9 @@ func TestEachSourcesCommitsAreToldToItsOwnServer(t *testing.T) {
 	process.say(t, from("git@first", told(1, forge.Pending)))
 	eventually(t, func() bool { return len(seen(first)) == 1 }, "the first repository's status")
 	process.say(t, from("git@second", told(2, forge.Success)))
-	eventually(t, func() bool { return len(seen(second)) == 1 && len(seen(first)) == 2 && len(waiting(t, configMaps)) == 0 }, "the second's, and what it supersedes")
+	eventually(t, func() bool {
+		return len(seen(second)) == 1 && len(seen(first)) == 2 && len(waiting(t, configMaps)) == 0
+	}, "the second's, and what it supersedes")
 	assert.Equal(t, []string{"1 pending", "1 error"}, seen(first))
 	assert.Equal(t, []string{"2 success"}, seen(second))
 }
