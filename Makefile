@@ -102,10 +102,11 @@ replay:
 	@go run ./internal/simulation/simulate -seed $(SEED) -replay
 
 # Each rule, re-read, write and give-back taken out in turn: does the simulation
-# notice within N schedules? ONLY chooses some of them by kind, name or file.
+# notice within N schedules? ONLY chooses some of them by kind, name or file;
+# RESULTS is a file that keeps what a run that was cut has found.
 mutants: N = 20000
 mutants:
-	@go run ./internal/simulation/mutants -seed $(SEED) -n $(N) -only '$(ONLY)'
+	@go run ./internal/simulation/mutants -seed $(SEED) -n $(N) -only '$(ONLY)' -o '$(RESULTS)'
 
 fmt:
 	gofmt -w $$(git ls-files '*.go')

@@ -2,41 +2,55 @@
 // notices: every rule of gates.All, every re-read and every write of an executor,
 // every action that is decided and everything that is given back. They are found
 // in the code, not listed.
+//
+// First all schedules run with every guard in its place, and note in which of
+// them each made a difference. Only those are run without it: in the others
+// nothing would be different.
 package main
 
 import (
-	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"regexp"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
 
 func main() {
-	schedules := flag.Int("n", 20_000, "how many schedules each may take to be noticed")
-	first := flag.Uint64("seed", 1, "the first seed")
-	only := flag.String("only", "", "only those whose kind, name and place this matches")
-	workers := flag.Int("cores", 2, "how many are tried at once")
-	limit := flag.Duration("limit", 30*time.Minute, "how long each may take")
-	list := flag.Bool("list", false, "say which there are, and try none")
-	keep := flag.String("build", "", "a folder for the build, to be looked at; empty for none")
+	var o options
+	flag.IntVar(&o.schedules, "n", 20_000, "how many schedules each may take to be noticed")
+	flag.Uint64Var(&o.first, "seed", 1, "the first seed")
+	flag.StringVar(&o.only, "only", "", "only those whose kind, name and place this matches")
+	flag.IntVar(&o.cores, "cores", 2, "how many are tried at once")
+	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "how long each may take")
+	flag.BoolVar(&o.list, "list", false, "say which there are, and try none")
+	flag.StringVar(&o.scratch, "build", "", "a folder for the build, to be looked at; empty for none")
+	flag.StringVar(&o.results, "o", "", "a file that each result is added to; guards that it has already are not tried again")
 	flag.Parse()
-	if err := run(*schedules, *first, *only, *workers, *limit, *list, *keep); err != nil {
+	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(schedules int, first uint64, only string, workers int, limit time.Duration, list bool, scratch string) error {
+type options struct {
+	schedules, cores       int
+	first                  uint64
+	only, scratch, results string
+	limit                  time.Duration
+	list                   bool
+}
+
+func run(o options) error {
 	root, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	wanted, err := regexp.Compile(only)
+	wanted, err := regexp.Compile(o.only)
 	if err != nil {
 		return err
 	}
@@ -44,36 +58,53 @@ func run(schedules int, first uint64, only string, workers int, limit time.Durat
 	if err != nil {
 		return err
 	}
+	had, to, err := o.begun()
+	if err != nil {
+		return err
+	}
+	defer to.Close()
 	var chosen []site
 	for _, s := range e.sites {
-		if wanted.MatchString(fmt.Sprintf("%s %s %s", s.kind, s.name, s.where)) {
+		if wanted.MatchString(s.String()) && !strings.Contains(had, s.row()) {
 			chosen = append(chosen, s)
 		}
 	}
 	for _, rule := range e.unseen {
 		fmt.Printf("rule %s: only its words are there, and no condition of its own\n", rule)
 	}
-	if list {
+	if o.list {
 		for _, s := range chosen {
-			fmt.Printf("%d %s %s %s\n", s.number, s.kind, s.name, s.where)
+			fmt.Println(s.number, s)
 		}
 		return nil
 	}
-	if scratch == "" {
-		if scratch, err = os.MkdirTemp("", "mutants"); err != nil {
+	if o.scratch == "" {
+		if o.scratch, err = os.MkdirTemp("", "mutants"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(scratch)
+		defer os.RemoveAll(o.scratch)
 	}
-	binary, output, err := e.build(scratch)
+	binary, output, err := e.build(o.scratch)
 	if err != nil {
 		return fmt.Errorf("building the simulation with its mutations: %w\n%s", err, output)
 	}
-	fmt.Println("| kind | what | where | noticed after | by |\n|---|---|---|---:|---|")
-	var next, noticed int
+	met, err := survey(binary, o.first, o.schedules, o.cores)
+	if err != nil {
+		return err
+	}
+	if had == "" {
+		fmt.Fprint(to, "| kind | what | where | schedules that it makes a difference in | noticed after | by |\n|---|---|---|---:|---:|---|\n")
+	}
+	o.each(binary, chosen, met, to)
+	return nil
+}
+
+// each tries all that were chosen, over all cores.
+func (o options) each(binary string, chosen []site, met *meetings, to io.Writer) {
+	var next, noticed, absent int
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	for range workers {
+	for range o.cores {
 		all.Go(func() {
 			for {
 				mu.Lock()
@@ -83,53 +114,59 @@ func run(schedules int, first uint64, only string, workers int, limit time.Durat
 				if n >= len(chosen) {
 					return
 				}
-				after, by := try(binary, chosen[n], schedules, first, limit)
+				s := chosen[n]
+				seeds := met.of(s.number)
+				r := try(binary, s.number, seeds, o.limit)
 				mu.Lock()
-				if by != "" {
+				after, by := "", r.by
+				switch {
+				case len(seeds) == 0:
+					absent++
+					by = "not reached"
+				case r.noticed:
 					noticed++
-				} else {
+					after = fmt.Sprint(r.seed - o.first + 1)
+				case r.cut:
+					by = fmt.Sprintf("not noticed, and no further than %d", r.seed-o.first+1)
+				default:
 					by = "not noticed"
 				}
-				fmt.Printf("| %s | %s | %s | %s | %s |\n", chosen[n].kind, chosen[n].name, chosen[n].where, after, by)
+				fmt.Fprintf(to, "%s %d | %s | %s |\n", s.row(), len(seeds), after, by)
 				mu.Unlock()
 			}
 		})
 	}
 	all.Wait()
-	fmt.Printf("\n%d guards were taken out, %d of them were noticed within %d schedules\n", len(chosen), noticed, schedules)
-	return nil
+	fmt.Printf("\n%d guards were taken out; of %d schedules each, %d were noticed, %d were not, and %d made no difference in any; %d schedules ended in a violation with all guards and were not counted\n",
+		len(chosen), o.schedules, noticed, len(chosen)-noticed-absent, absent, met.broken)
 }
 
-var (
-	seen = regexp.MustCompile(`(?m)^seed \d+: ([^,]+), at .* s: (.*)$`)
-	many = regexp.MustCompile(`(?m)^(\d+) schedules, `)
-)
-
-// try runs the simulation without one guard.
-func try(binary string, s site, schedules int, first uint64, limit time.Duration) (after, by string) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	command := exec.CommandContext(ctx, binary, "-n", strconv.Itoa(schedules), "-seed", strconv.FormatUint(first, 10), "-shrink=false", "-table=false", "-cores", "1")
-	command.Env = append(os.Environ(), "STEVEDORE_MUTANT="+strconv.Itoa(s.number))
-	output, err := command.CombinedOutput()
-	after = "-"
-	if m := many.FindSubmatch(output); m != nil {
-		after = string(m[1])
+// begun is what a run before has left in the file of results, and where those of
+// this one go.
+func (o options) begun() (had string, to io.WriteCloser, err error) {
+	if o.results == "" || o.list {
+		return "", output{Writer: os.Stdout}, nil
 	}
-	switch m := seen.FindSubmatch(output); {
-	case m != nil:
-		return after, string(m[1]) + ": " + cut(string(m[2]))
-	case ctx.Err() != nil:
-		return after, "it does not end"
-	case err != nil:
-		return after, "it panics"
+	text, err := os.ReadFile(o.results)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", nil, err
 	}
-	return after, ""
+	file, err := os.OpenFile(o.results, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return "", nil, err
+	}
+	return string(text), output{Writer: io.MultiWriter(os.Stdout, file), file: file}, nil
 }
 
-func cut(text string) string {
-	if len(text) > 120 {
-		return text[:120] + "…"
+// output is the standard one, and a file where there is one.
+type output struct {
+	io.Writer
+	file *os.File
+}
+
+func (o output) Close() error {
+	if o.file == nil {
+		return nil
 	}
-	return text
+	return o.file.Close()
 }

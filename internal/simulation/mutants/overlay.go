@@ -2,43 +2,68 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"go/ast"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // added are files that only the mutated build has: what is out is chosen when it
-// starts, so all of them need one build.
+// starts, so all of them need one build. Each guard notes when it makes a
+// difference: a schedule in which it never does goes the same without it.
 var added = map[string]string{
 	"ops/gates/mutated.go": `package gates
 
 // Mutant is the number of the guard that is out; 0 for none.
 var Mutant int
 
-func mutated(n int) bool { return n == Mutant }
+// Differed has a bit for each guard that made a difference.
+var Differed [8]uint64
+
+// Out says whether a guard that makes a difference now is out.
+func Out(n int) bool {
+	Differed[n/64] |= 1 << (n % 64)
+	return n == Mutant
+}
+
+// Unless is a condition that a guard holds something by.
+func Unless(n int, holds bool) bool { return holds && !Out(n) }
+
+func silenced(n int) func(Reason, bool) (Reason, bool) {
+	return func(r Reason, holds bool) (Reason, bool) {
+		if holds && Out(n) {
+			return Reason{}, false
+		}
+		return r, holds
+	}
+}
 `,
 	"ops/mutated.go": `package ops
 
 import "stevedore.dev/stevedore/ops/gates"
 
-func mutated(n int) bool { return n == gates.Mutant }
+func mutated(n int) bool             { return gates.Out(n) }
+func unless(n int, holds bool) bool { return gates.Unless(n, holds) }
 `,
 	"ops/execute/mutated.go": `package execute
 
 import (
 	"context"
 
+	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
 )
 
-func mutated(n int) bool { return n == gates.Mutant }
+func unless(n int, holds bool) bool { return gates.Unless(n, holds) }
 
 type silentSession struct{ Session }
 
 func (silentSession) Exec(context.Context, string, ...any) (int64, error) { return 1, nil }
 
 func mutedSession(n int, s Session) Session {
-	if mutated(n) {
+	if gates.Out(n) {
 		return silentSession{s}
 	}
 	return s
@@ -49,7 +74,7 @@ type silentCrash struct{}
 func (silentCrash) Run(context.Context, string, string) (string, error) { return "", nil }
 
 func mutedCrash(n int, c Crash) Crash {
-	if mutated(n) {
+	if gates.Out(n) {
 		return silentCrash{}
 	}
 	return c
@@ -57,32 +82,20 @@ func mutedCrash(n int, c Crash) Crash {
 
 type silentObjects struct{}
 
-func (silentObjects) CreateSecret(context.Context, string, map[string][]byte) error      { return nil }
-func (silentObjects) LabelSecret(context.Context, string, string, string) error           { return nil }
-func (silentObjects) AnnotateClaim(context.Context, string, map[string]string) error      { return nil }
-func (silentObjects) SetBudget(context.Context, string, int) error                        { return nil }
-func (silentObjects) DeletePod(context.Context, string, string) error                     { return nil }
-func (silentObjects) RestartPod(context.Context, string, string, bool) error              { return nil }
-func (silentObjects) ShrinkSet(context.Context, string, string, string, int, int) error   { return nil }
-func (silentObjects) DeleteSet(context.Context, string, string, string) error             { return nil }
-
 func mutedObjects(n int, o Objects) Objects {
-	if mutated(n) {
+	if gates.Out(n) {
 		return silentObjects{}
 	}
 	return o
 }
 `,
-	"internal/simulation/simulate/mutated.go": `package main
+	"internal/simulation/mutants/trial/guards.go": `package main
 
-import (
-	"os"
-	"strconv"
+import "stevedore.dev/stevedore/ops/gates"
 
-	"stevedore.dev/stevedore/ops/gates"
-)
-
-func init() { gates.Mutant, _ = strconv.Atoi(os.Getenv("STEVEDORE_MUTANT")) }
+func takeOut(n int)      { gates.Mutant = n }
+func differed() []uint64 { return gates.Differed[:] }
+func forget()            { clear(gates.Differed[:]) }
 `,
 }
 
@@ -102,6 +115,9 @@ func (e *enumeration) build(scratch string) (binary string, output []byte, err e
 		}
 	}
 	for path, text := range added {
+		if path == "ops/execute/mutated.go" {
+			text += e.silentObjects()
+		}
 		if err := put(filepath.Join(e.root, path), []byte(text)); err != nil {
 			return "", nil, err
 		}
@@ -114,9 +130,30 @@ func (e *enumeration) build(scratch string) (binary string, output []byte, err e
 	if err := os.WriteFile(list, overlay, 0o600); err != nil {
 		return "", nil, err
 	}
-	binary = filepath.Join(scratch, "simulate")
-	command := exec.Command("go", "build", "-overlay", list, "-o", binary, "./internal/simulation/simulate")
+	binary = filepath.Join(scratch, "trial")
+	command := exec.Command("go", "build", "-overlay", list, "-o", binary, "./internal/simulation/mutants/trial")
 	command.Dir = e.root
 	output, err = command.CombinedOutput()
 	return binary, output, err
+}
+
+// silentObjects are the methods of execute.Objects, which do nothing.
+func (e *enumeration) silentObjects() string {
+	var b strings.Builder
+	for _, s := range e.sources {
+		if !strings.HasSuffix(s.path, "/execute/tools.go") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			t, ok := n.(*ast.TypeSpec)
+			if !ok || t.Name.Name != "Objects" {
+				return true
+			}
+			for _, m := range t.Type.(*ast.InterfaceType).Methods.List {
+				fmt.Fprintf(&b, "func (silentObjects) %s%s { return nil }\n", m.Names[0].Name, s.text[s.offset(m.Type.Pos()):s.offset(m.Type.End())])
+			}
+			return false
+		})
+	}
+	return b.String()
 }

@@ -33,6 +33,13 @@ type site struct {
 	name, where string
 }
 
+func (s site) String() string { return string(s.kind) + " " + s.name + " " + s.where }
+
+// row is how its line in the table begins.
+func (s site) row() string {
+	return fmt.Sprintf("| %s | %s | %s |", s.kind, s.name, s.where)
+}
+
 // edit replaces a part of a file.
 type edit struct {
 	from, to int
@@ -115,7 +122,7 @@ func (s *source) insert(p token.Pos, text string) {
 
 // unless puts a condition before another.
 func (s *source) unless(number int, condition ast.Expr) {
-	s.insert(condition.Pos(), fmt.Sprintf("!mutated(%d) && (", number))
+	s.insert(condition.Pos(), fmt.Sprintf("unless(%d, ", number))
 	s.insert(condition.End(), ")")
 }
 
@@ -178,7 +185,9 @@ func (e *enumeration) gates() map[string]string {
 		case rule == "" || first == nil || first.Name != "Reason":
 		case len(results) == 2:
 			number := e.add(s, gate, rule, f)
-			s.insert(f.Body.Lbrace+1, fmt.Sprintf(" if mutated(%d) { return Reason{}, false }; ", number))
+			returned := s.text[s.offset(f.Type.Results.Pos()):s.offset(f.Type.Results.End())]
+			s.insert(f.Body.Lbrace+1, fmt.Sprintf(" return silenced(%d)(func() %s { ", number, returned))
+			s.insert(f.Body.Rbrace, " }()) ")
 		default:
 			words[f.Name.Name] = rule
 		}

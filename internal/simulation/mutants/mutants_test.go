@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func root(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../../..") // as an overlay wants it
+	require.NoError(t, err)
+	return path
+}
+
+// What is added to the code by hand has to follow it: the build says so.
+func TestEachGuardIsTakenOutOfOneBuildAndTheSimulationNotices(t *testing.T) {
+	e, err := enumerate(root(t))
+	require.NoError(t, err)
+	binary, output, err := e.build(t.TempDir())
+	require.NoError(t, err, "%s", output)
+	met, err := survey(binary, 1, 6, 2)
+	require.NoError(t, err)
+	require.Zero(t, met.broken)
+
+	var secret, licence site
+	for _, s := range e.sites {
+		switch {
+		case s.kind == call && s.name == "createSystemSecret CreateSecret":
+			secret = s
+		case s.name == "licence-missing":
+			licence = s
+		}
+	}
+	seeds := met.of(secret.number)
+	require.Len(t, seeds, 6, "each cluster needs a password for system")
+	r := try(binary, secret.number, seeds, time.Minute)
+	assert.True(t, r.noticed)
+	assert.EqualValues(t, 1, r.seed)
+	assert.Contains(t, r.by, "the bootstrap does not end")
+	assert.Empty(t, met.of(licence.number), "the model has no licences")
+	assert.False(t, try(binary, licence.number, []uint64{1, 2}, time.Minute).noticed, "a guard that makes no difference makes none when it is out")
+
+	var table bytes.Buffer
+	o := options{schedules: 6, cores: 2, first: 1, limit: time.Minute}
+	o.each(binary, []site{secret, licence}, met, &table)
+	assert.Contains(t, table.String(), secret.row()+" 6 | 1 | E: the bootstrap does not end |")
+	assert.Contains(t, table.String(), licence.row()+" 0 |  | not reached |")
+}
+
+func TestEachGuardHasItsOwnPlace(t *testing.T) {
+	e, err := enumerate(root(t))
+	require.NoError(t, err)
+	rows := map[string]bool{}
+	kinds := map[kind]int{}
+	for i, s := range e.sites {
+		assert.Equal(t, i+1, s.number)
+		assert.False(t, rows[s.row()], "two guards are one in the file of results: %s", s)
+		rows[s.row()] = true
+		kinds[s.kind]++
+	}
+	for _, k := range []kind{gate, reread, call, giveBack, action} {
+		assert.NotZero(t, kinds[k], string(k))
+	}
+}
+
+func TestReadOfATrial(t *testing.T) {
+	for _, c := range []struct {
+		name, said string
+		broken     bool
+		fails      string
+	}{
+		{"with all guards it holds", "7 held 2 1\n8 held 0 0\n", false, ""},
+		{"a violation with all guards counts for none", "7 broken 2 1\n8 held 0 0\n", true, ""},
+		{"another seed", "9 held 2 1\n", false, "a trial said"},
+		{"no seed", "panic: something\n", false, "a trial said"},
+		{"cut", "7\n", false, "a trial said"},
+		{"no bits", "7 held x\n", false, "a trial said"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := &meetings{first: 7, bits: make([][]uint64, 2)}
+			err := m.read([]byte(c.said))
+			if c.fails != "" {
+				require.ErrorContains(t, err, c.fails)
+				return
+			}
+			require.NoError(t, err)
+			var want []uint64
+			if !c.broken {
+				want = []uint64{7}
+			}
+			assert.Equal(t, want, m.of(1))
+			assert.Equal(t, want, m.of(64))
+			assert.Empty(t, m.of(2))
+		})
+	}
+	assert.False(t, strings.Contains(cut("a | b"), "|"), "a message stays in its column")
+}
