@@ -243,9 +243,9 @@ type Database struct {
 	// 20; UnreplicatedKnown is false when they could not be read.
 	Unreplicated      []string
 	UnreplicatedKnown bool
-	// Effective are the cluster settings that SettingsToRead names, as CrateDB prints
-	// them; what could not be read is absent. SettingsAsked are those that were asked
-	// for.
+	// Effective are the cluster settings that SettingsToRead names, as the reading's
+	// node prints them; what could not be read is absent. SettingsAsked are those that
+	// were asked for, of each node (PodAnswer.Settings).
 	Effective     map[string]string
 	SettingsAsked []string
 
@@ -368,6 +368,9 @@ type PodAnswer struct {
 	LoginRefused bool
 	// HTTPStatus of `GET /`; 0 when it was not asked.
 	HTTPStatus int
+	// Settings are those of Database.SettingsAsked as this node shows them: the value
+	// that was set in the cluster, and while there is none what it was started with.
+	Settings SettingList
 }
 
 // Node is a row of sys.nodes, with what sys.shards has of it.

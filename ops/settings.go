@@ -103,12 +103,12 @@ func (t *turn) settings() {
 			continue
 		}
 		were, known, stale := t.stale(s)
-		shown, read := t.o.Database.Effective[s.Name]
+		shown, pod, read := t.shown(s.Name, s.Value)
 		switch {
 		case !stale || read && SameSetting(shown, s.Value) == Yes:
 		case !slices.Contains(t.o.Database.SettingsAsked, s.Name):
 		case read && known && SameSetting(shown, were) == No:
-			t.wait(gates.SettingNotEffective(s.Name, s.Value, shown))
+			t.wait(gates.SettingNotEffective(s.Name, s.Value, shown, pod))
 		default:
 			next = append(next, RecordedSetting{Name: s.Name, Value: s.Value, Before: shown})
 		}
@@ -123,12 +123,12 @@ func (t *turn) settings() {
 
 // held looks at a setting that is wanted and recorded.
 func (t *turn) held(e RecordedSetting, s Setting, told *settingsTold) RecordedSetting {
-	shown, read := t.o.Database.Effective[e.Name]
+	shown, pod, read := t.shown(e.Name, s.Value)
 	if e.Value != s.Value || e.Reset {
 		// Another value, or one that is wanted again after all. What somebody has made
 		// of it meanwhile stays theirs.
 		if read && !e.Reset && SameSetting(shown, s.Value) != Yes && SameSetting(shown, e.Value) == No && (e.Done || SameSetting(shown, e.Before) == No) {
-			t.wait(gates.SettingNotEffective(s.Name, s.Value, shown))
+			t.wait(gates.SettingNotEffective(s.Name, s.Value, shown, pod))
 			return e
 		}
 		if !read {
@@ -151,27 +151,24 @@ func (t *turn) held(e RecordedSetting, s Setting, told *settingsTold) RecordedSe
 			told.set = append(told.set, e)
 		}
 		e.Changed = ""
+	case e.Done && pod != "":
+		// A value that somebody has set would be on all of them.
+		t.wait(gates.SettingNotEffective(e.Name, e.Value, shown, pod))
 	case e.Done:
 		t.wait(gates.SettingChanged(e.Name, e.Value, shown))
 		if e.Changed != shown {
 			e.Changed = shown
 			told.changed = append(told.changed, e)
 		}
-	case !e.Set.IsZero() || e.anothers(shown):
-		t.wait(gates.SettingNotEffective(e.Name, e.Value, shown))
+	case !e.Set.IsZero() || t.setByOthers(e, shown):
+		t.wait(gates.SettingNotEffective(e.Name, e.Value, shown, pod))
 	}
 	return e
 }
 
-// anothers: what is shown is neither ours nor what was there before. A share of
-// the heap is shown in bytes, by each node in its own.
-func (e RecordedSetting) anothers(shown string) bool {
-	return e.Before != "" && SameSetting(shown, e.Value) == No && SameSetting(shown, e.Before) == No
-}
-
 // unwanted takes off what we have set; false when it is forgotten.
 func (t *turn) unwanted(e RecordedSetting, told *settingsTold) (RecordedSetting, bool) {
-	shown, read := t.o.Database.Effective[e.Name]
+	shown, _, read := t.shown(e.Name, e.Value)
 	switch {
 	case e.Gone:
 		told.reset = append(told.reset, e)
@@ -213,13 +210,13 @@ func (t *turn) set() {
 	}
 	var set, expected, reset []Setting
 	for _, e := range t.r.Settings {
-		shown, read := t.o.Database.Effective[e.Name]
+		shown, _, read := t.shown(e.Name, e.Value)
 		switch {
 		case e.Reset && !e.Gone:
 			reset = append(reset, Setting{e.Name, e.Value})
 		case e.Done || e.Reset,
-			!e.Set.IsZero() && (t.elapsed(e.Set) < settingRetry || SameSetting(shown, e.Before) == No),
-			e.Set.IsZero() && e.anothers(shown):
+			!e.Set.IsZero() && (t.elapsed(e.Set) < settingRetry || !t.showsBefore(e, shown)),
+			e.Set.IsZero() && t.setByOthers(e, shown):
 		default:
 			set = append(set, Setting{e.Name, e.Value})
 			if read {
@@ -310,7 +307,7 @@ func (t *turn) rebuildSettings() {
 				continue
 			}
 			e := RecordedSetting{Name: name, Value: said[name].Value, Before: said[name].Before, Ours: said[name].Ours, Done: true}
-			if shown, read := t.o.Database.Effective[name]; read && e.Before != "" && SameSetting(shown, e.Before) == Yes {
+			if shown, _, read := t.shown(name, e.Value); read && e.Before != "" && SameSetting(shown, e.Before) == Yes {
 				e.Done = false // it was about to be set
 			}
 			t.r.Settings = append(t.r.Settings, e)

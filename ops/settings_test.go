@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,8 @@ import (
 type toySettings struct {
 	byHand, transients, annotated map[string]string
 	statements                    []string
+	// late are the pods whose nodes have not taken what was set, with what they show.
+	late map[string]string
 }
 
 var toyDefaults = map[string]string{"stats.jobs_log_size": "10000", "cluster.max_shards_per_node": "1000", "bulk.request_timeout": "1m"}
@@ -49,15 +52,23 @@ func settingChanges(set string, old, wanted ops.SettingList) []ops.Change {
 	return changes
 }
 
+// effectiveSetting is what the node in the first pod shows.
 func (w *world) effectiveSetting(name string) (string, bool) {
+	return w.settingOn(slices.Min(slices.Collect(maps.Keys(w.pods))), name)
+}
+
+func (w *world) settingOn(pod, name string) (string, bool) {
+	if v, ok := w.late[pod]; ok && name == jobsLog {
+		return v, true
+	}
 	if v, ok := w.transients[name]; ok {
 		return v, true
 	}
 	if v, ok := w.byHand[name]; ok {
 		return v, true
 	}
-	for _, pod := range slices.Sorted(maps.Keys(w.pods)) {
-		if v, ok := w.pods[pod].settings.Get(name); ok {
+	if p := w.pods[pod]; p != nil {
+		if v, ok := p.settings.Get(name); ok {
 			return v, true
 		}
 	}
@@ -67,17 +78,23 @@ func (w *world) effectiveSetting(name string) (string, bool) {
 
 func (w *world) readSettings(db *ops.Database, pods []ops.Pod) {
 	db.SettingsAsked, db.Effective = ops.SettingsToRead(&w.desired, &w.record, pods), map[string]string{}
-	for _, name := range db.SettingsAsked {
-		if v, ok := w.effectiveSetting(name); ok {
-			db.Effective[name] = v
+	for i := range db.Pods {
+		var shown []ops.Setting
+		for _, name := range db.SettingsAsked {
+			v, _ := w.settingOn(db.Pods[i].Pod, name)
+			shown = append(shown, ops.Setting{Name: name, Value: v})
+			if i == 0 {
+				db.Effective[name] = v
+			}
 		}
+		db.Pods[i].Settings = ops.NewSettingList(shown)
 	}
 }
 
-func (w *world) askSetting(query string) (string, bool) {
+func (w *world) askSetting(pod, query string) (string, bool) {
 	for name := range toyDefaults {
 		if strings.Contains(query, "settings['"+strings.ReplaceAll(name, ".", "']['")+"']") {
-			return w.effectiveSetting(name)
+			return w.settingOn(pod, name)
 		}
 	}
 	return "", false
@@ -329,6 +346,112 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 		w.run(30)
 		assert.Equal(t, "7", w.byHand[jobsLog])
 		assert.Equal(t, []string{"setting-changed"}, w.waiting())
+	})
+}
+
+// A node shows the value that was set in the cluster, and while there is none what it
+// was started with: so one node does not speak for the others.
+func TestASettingThatOneNodeHasNotIsSeen(t *testing.T) {
+	value := ops.Setting{Name: jobsLog, Value: "20000"}
+	started := func(w *world, values ...string) {
+		for i, v := range values {
+			p := w.pods[hot+"-"+strconv.Itoa(i)]
+			if p.settings = ""; v != "" {
+				p.settings = ops.NewSettingList([]ops.Setting{{Name: jobsLog, Value: v}})
+			}
+		}
+	}
+	for name, started3 := range map[string][3]string{
+		"the node that is asked was started with it":         {"20000", "", ""},
+		"all but one were started with it":                   {"20000", "20000", "5000"},
+		"each was started with another value":                {"5000", "20000", "7000"},
+		"the one that is asked has it, the others two more":  {"20000", "5000", "7000"},
+		"nobody has it, and only one was started with a few": {"", "", "5000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settledWorld(t)
+			started(w, started3[:]...)
+			w.push("rev-2", value)
+			w.run(20)
+			assert.Equal(t, []string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20000'`}, w.statements)
+			assert.Equal(t, 1, w.reportsOf("SettingsSet"))
+			assert.Empty(t, w.waiting())
+			w.noneRestarted()
+			// Taken off, those that were started with it go on showing it: that is no reason
+			// to take it off again.
+			w.push("rev-3")
+			w.run(20)
+			assert.Empty(t, w.byHand)
+			assert.Empty(t, w.record.Settings)
+			assert.Len(t, w.statements, 2)
+		})
+	}
+	t.Run("the node with another value is away for a while, and has it when it joins", func(t *testing.T) {
+		w := settledWorld(t)
+		started(w, "20000", "5000", "")
+		w.push("rev-2", value)
+		w.pods[hot+"-1"].away = 5
+		w.run(60)
+		assert.Len(t, w.statements, 1)
+		assert.Empty(t, w.waiting())
+	})
+	t.Run("one that takes it late: not told as done before, tried once a minute", func(t *testing.T) {
+		w := settledWorld(t)
+		w.late = map[string]string{hot + "-2": "10000"}
+		w.push("rev-2", value)
+		for range 10 {
+			_, err := w.turn()
+			require.NoError(t, err)
+		}
+		assert.Contains(t, w.waiting(), "setting-not-effective")
+		assert.Len(t, w.statements, 1, "no fight")
+		assert.Zero(t, w.reportsOf("SettingsSet"))
+		assert.NotEqual(t, "rev-2", w.record.Last.Revision, "no success")
+		w.now = w.now.Add(2 * time.Minute)
+		w.waiting()
+		assert.Len(t, w.statements, 2)
+		w.late = nil
+		w.run(20)
+		assert.Equal(t, 1, w.reportsOf("SettingsSet"))
+	})
+	t.Run("one that shows another later: said with its pod, nobody is blamed and nothing set", func(t *testing.T) {
+		w := settledWorld(t)
+		w.push("rev-2", value)
+		w.run(20)
+		w.late = map[string]string{hot + "-2": "10000"}
+		for range 5 {
+			d, err := w.turn()
+			require.NoError(t, err)
+			require.Len(t, d.Waits, 1)
+			assert.Equal(t, "setting-not-effective", d.Waits[0].Name)
+			assert.Contains(t, d.Waits[0].Message, hot+"-2")
+		}
+		assert.Len(t, w.statements, 1)
+		assert.Zero(t, w.reportsOf("SettingsChanged"))
+		w.late = nil
+		assert.Empty(t, w.waiting())
+	})
+	t.Run("somebody has set another value on all: still theirs", func(t *testing.T) {
+		w := settledWorld(t)
+		started(w, "20000", "5000", "5000")
+		w.byHand = map[string]string{jobsLog: "7"}
+		w.push("rev-2", value)
+		for range 5 {
+			w.waiting()
+		}
+		assert.Equal(t, "7", w.byHand[jobsLog])
+	})
+	t.Run("with the record lost between the intent and the statement", func(t *testing.T) {
+		w := settledWorld(t)
+		started(w, "20000", "", "")
+		w.push("rev-2", value)
+		w.killAt, w.lose = w.writes+1, true
+		for len(w.statements) == 0 && w.writes < w.killAt+3 {
+			_, _ = w.turn()
+		}
+		w.killAt = 0
+		w.run(30)
+		assert.Equal(t, "20000", w.byHand[jobsLog])
 	})
 }
 

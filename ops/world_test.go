@@ -528,17 +528,17 @@ func (w *world) Run(_ context.Context, _, statement string) (string, error) {
 	return "", nil
 }
 
-func (w *world) Login(_ context.Context, _, user, password string) (execute.Session, error) {
+func (w *world) Login(_ context.Context, pod, user, password string) (execute.Session, error) {
 	u := w.users[user]
 	if u == nil || u.password != password {
 		return nil, execute.ErrLoginRefused
 	}
-	return &toySession{w: w, user: user}, nil
+	return &toySession{w: w, pod: pod, user: user}, nil
 }
 
 type toySession struct {
-	w    *world
-	user string
+	w         *world
+	pod, user string
 }
 
 func (s *toySession) Close() {}
@@ -599,7 +599,7 @@ func (s *toySession) Strings(_ context.Context, query string, arguments ...any) 
 	if rows, ok := s.dataRows(query); ok {
 		return rows, nil
 	}
-	if value, ok := s.w.askSetting(query); ok {
+	if value, ok := s.w.askSetting(s.pod, query); ok {
 		return [][]string{{value}}, nil
 	}
 	switch {

@@ -92,7 +92,7 @@ var rules = []mutation{
 	silenced("release-loses-data", "release_loses_data.go", "ops", notSupported),
 	{"upgrade-stopped", "ops/upgrade.go", "return gates.UpgradeStopped(", "return gates.RestartStopped(op.Restart.Pod, podState(p), t.podLimit())\n	return gates.UpgradeStopped(", "ops", "TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCuredForward"},
 	silenced("version-running", "version_running.go", "ops", "TestWhatEveryNodeSaysDecidesWhetherAnUpgradeHasSucceeded"),
-	{"setting-not-effective", "ops/settings.go", "	case !e.Set.IsZero() || e.anothers(shown):\n		t.wait(gates.SettingNotEffective(e.Name, e.Value, shown))\n", "	case !e.Set.IsZero() || e.anothers(shown):\n", "ops", "TestWhatSomebodyElseHasSetIsLeft"},
+	{"setting-not-effective", "ops/settings.go", "	case !e.Set.IsZero() || t.setByOthers(e, shown):\n		t.wait(gates.SettingNotEffective(e.Name, e.Value, shown, pod))\n", "	case !e.Set.IsZero() || t.anothers(e, shown):\n", "ops", "TestWhatSomebodyElseHasSetIsLeft"},
 	{"secret-changed", "ops/references.go", "		t.wait(reason)\n", "", "ops", "TestASecretThatNodesHaveReadSaysWhatItNeedsWhenItChanges"},
 	{"setting-changed", "ops/settings.go", "t.wait(gates.SettingChanged(e.Name, e.Value, shown))", "", "ops", "TestWhatSomebodyElseHasSetIsLeft"},
 	{"update-strategy-change", "ops/refusals.go", "t.refusal(gates.UpdateStrategy(c.Set, c.Path))", "", "ops", notSupported},

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/ops"
@@ -26,23 +27,28 @@ func (w *world) jobsLogOn(l *slot) string {
 	return w.jobsLog.effective(own)
 }
 
-// readSettings is ops/cratedb's reading of the settings that are asked for, by the
-// first node that answers.
+// readSettings is ops/cratedb's reading of the settings that are asked for, of each
+// node that answers.
 func (d *daemon) readSettings(names []string) {
 	w, db := d.w, &d.reading
 	db.SettingsAsked, db.Effective = nil, nil
 	if len(names) == 0 || db.Contact != ops.Yes || len(db.Pods) == 0 {
 		return
 	}
-	db.SettingsAsked, db.Effective = names, map[string]string{}
-	for _, answer := range db.Pods {
-		if l := w.slotOf(answer.Pod); l != nil && l.volume.cluster == 1 {
-			for _, name := range names {
-				if name == jobsLogSize {
-					db.Effective[name] = w.jobsLogOn(l)
-				}
-			}
-			return
+	db.SettingsAsked = names
+	if !slices.Contains(names, jobsLogSize) {
+		return
+	}
+	for i := range db.Pods {
+		answer := &db.Pods[i]
+		l := w.slotOf(answer.Pod)
+		if l == nil || l.volume.cluster != 1 {
+			continue
+		}
+		value := w.jobsLogOn(l)
+		answer.Settings = ops.SettingList(jobsLogSize + "=" + value)
+		if db.Effective == nil {
+			db.Effective = map[string]string{jobsLogSize: value}
 		}
 	}
 }
@@ -86,17 +92,6 @@ func (j *judge) jobsLogSet(w *world, d *daemon, value string) {
 	}
 }
 
-// startedWith: a node was started with the value on its command line. Where that one
-// is asked the others are believed to have it too, until they are restarted.
-func (w *world) startedWith(value string) bool {
-	for _, i := range w.used {
-		if l := &w.slots[i]; l.pod.joined && w.templates[l.pod.template].jobsLog == value {
-			return true
-		}
-	}
-	return false
-}
-
 // asked: a definition has ever asked for a value, which is then nobody's.
 func (j *judge) asked(w *world, value string) bool {
 	for i := range w.commits {
@@ -125,7 +120,7 @@ func (j *judge) jobsLogLacks(w *world, c *commit) string {
 		if want == "" {
 			want = jobsLogDefault
 		}
-		if c.jobsLog != "" && w.jobsLogOn(l) != want && !w.startedWith(want) {
+		if c.jobsLog != "" && w.jobsLogOn(l) != want {
 			return l.nodeName + " has " + jobsLogSize + " " + w.jobsLogOn(l) + ", not " + want
 		}
 		if c.jobsLog == "" && s.persistent != "" && s.persistent != s.theirs {

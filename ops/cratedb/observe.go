@@ -44,6 +44,8 @@ type asked struct {
 	master  string
 	session *session
 	err     error
+	// settings are those that were asked for, as this node shows them.
+	settings map[string]string
 }
 
 // Observe reads the cluster once, as `system`: each pod is asked for its own
@@ -56,6 +58,7 @@ func (c Client) Observe(ctx context.Context, target Target) ops.Database {
 		return db
 	}
 	pods := c.ask(ctx, target)
+	db.SettingsAsked = target.Settings
 	defer func() {
 		for i := range pods {
 			if pods[i].session != nil {
@@ -92,7 +95,7 @@ func (c Client) Observe(ctx context.Context, target Target) ops.Database {
 	db.ClusterID, db.ClusterName, db.MasterNode = chosen.answer.ClusterID, chosen.name, chosen.master
 	chosen.read(ctx, &db)
 	chosen.readUnreplicated(ctx, &db)
-	chosen.readSettings(ctx, target.Settings, &db)
+	db.Effective = chosen.settings
 	if target.Detailed {
 		chosen.readDetail(ctx, &db)
 	}
@@ -103,6 +106,7 @@ func (c Client) Observe(ctx context.Context, target Target) ops.Database {
 		}
 		if pods[i].err == nil {
 			a := pods[i].answer
+			a.Settings = settingList(pods[i].settings)
 			// The other nodes are known by the one that was read.
 			for _, n := range db.Nodes {
 				if n.Name == a.NodeName {
@@ -118,8 +122,8 @@ func (c Client) Observe(ctx context.Context, target Target) ops.Database {
 	return db
 }
 
-// ask logs in to each pod and asks for its own cluster id; it returns when all
-// have answered or run out of time.
+// ask logs in to each pod and asks for its own cluster id and for the settings as
+// it shows them; it returns when all have answered or run out of time.
 func (c Client) ask(ctx context.Context, target Target) []asked {
 	pods := make([]asked, len(target.Pods))
 	tickets := make(chan struct{}, concurrentLogins)
@@ -128,14 +132,14 @@ func (c Client) ask(ctx context.Context, target Target) []asked {
 		all.Go(func() {
 			tickets <- struct{}{}
 			defer func() { <-tickets }()
-			pods[i] = c.askOne(ctx, ref, target.Password)
+			pods[i] = c.askOne(ctx, ref, target.Password, target.Settings)
 		})
 	}
 	all.Wait()
 	return pods
 }
 
-func (c Client) askOne(ctx context.Context, ref PodRef, password string) asked {
+func (c Client) askOne(ctx context.Context, ref PodRef, password string, settings []string) asked {
 	out := asked{answer: ops.PodAnswer{Pod: ref.Name, NodeName: ref.NodeName}}
 	s, err := c.login(ctx, ref.Name, names.SystemUser, password)
 	if err != nil {
@@ -154,6 +158,7 @@ func (c Client) askOne(ctx context.Context, ref PodRef, password string) asked {
 	}
 	out.session = s
 	out.answer.ClusterID, out.name, out.master = rows[0][0], rows[0][1], rows[0][2]
+	out.readSettings(ctx, settings)
 	return out
 }
 

@@ -9,13 +9,14 @@ import (
 	"stevedore.dev/stevedore/ops/execute"
 )
 
-// readSettings reads cluster settings as they have effect. One that this version
-// does not know fails the statement: then each is asked for by itself.
-func (p *asked) readSettings(ctx context.Context, names []string, db *ops.Database) {
+// readSettings reads cluster settings as they have effect on this node: the value
+// in the cluster's state, and while there is none the node's own. One that this
+// version does not know fails the statement: then each is asked for by itself.
+func (p *asked) readSettings(ctx context.Context, names []string) {
 	if len(names) == 0 {
 		return
 	}
-	db.SettingsAsked, db.Effective = names, make(map[string]string, len(names))
+	p.settings = make(map[string]string, len(names))
 	ask := func(names []string) bool {
 		var columns []string
 		for _, name := range names {
@@ -26,7 +27,7 @@ func (p *asked) readSettings(ctx context.Context, names []string, db *ops.Databa
 			return false
 		}
 		for i, name := range names {
-			db.Effective[name] = rows[0][i]
+			p.settings[name] = rows[0][i]
 		}
 		return true
 	}
@@ -36,6 +37,17 @@ func (p *asked) readSettings(ctx context.Context, names []string, db *ops.Databa
 	for _, name := range names {
 		ask([]string{name})
 	}
+}
+
+func settingList(settings map[string]string) ops.SettingList {
+	if len(settings) == 0 {
+		return ""
+	}
+	all := make([]ops.Setting, 0, len(settings))
+	for name, value := range settings {
+		all = append(all, ops.Setting{Name: name, Value: value})
+	}
+	return ops.NewSettingList(all)
 }
 
 // Statements for tables that have no replicas by choice.

@@ -72,7 +72,10 @@ func newModel(s Start, sets []Set) *model {
 	m.founded = s.Record.Bootstrap.Done || m.db.Contact == ops.Yes
 	m.remembered(&s.Record)
 	for name, value := range m.db.Effective {
-		m.settings[name] = value
+		// Where nodes show different values none was set, and each has its own.
+		if !slices.ContainsFunc(m.db.Pods, func(a ops.PodAnswer) bool { other, ok := a.Settings.Get(name); return ok && other != value }) {
+			m.settings[name] = value
+		}
 	}
 	for _, n := range m.db.Nodes {
 		m.volumes[n.Name] = n

@@ -182,16 +182,29 @@ func (m *model) readSettings(o *ops.Observed, desired *ops.Desired, record *ops.
 	}
 	db.SettingsAsked = ops.SettingsToRead(desired, record, o.Pods)
 	db.Effective = map[string]string{}
-	for _, name := range db.SettingsAsked {
-		if value, ok := m.settings[name]; ok {
-			db.Effective[name] = value
+	if len(db.SettingsAsked) == 0 {
+		return
+	}
+	// Each node shows what was set, else what it was started with.
+	first := true
+	for i := range m.pods {
+		if !m.pods[i].joined {
 			continue
 		}
-		// The node that is asked shows what it was started with.
-		if i := slices.IndexFunc(m.pods, func(p pod) bool { return p.joined }); i >= 0 {
-			if value, ok := m.pods[i].Settings.Get(name); ok {
+		var shown []ops.Setting
+		for _, name := range db.SettingsAsked {
+			value, ok := m.settings[name]
+			if !ok {
+				value, ok = m.pods[i].Settings.Get(name)
+			}
+			shown = append(shown, ops.Setting{Name: name, Value: value}) // "" for CrateDB's own default
+			if first && ok {
 				db.Effective[name] = value
 			}
+		}
+		first = false
+		if j := slices.IndexFunc(db.Pods, func(a ops.PodAnswer) bool { return a.Pod == m.pods[i].Name }); j >= 0 {
+			db.Pods[j].Settings = ops.NewSettingList(shown)
 		}
 	}
 }
