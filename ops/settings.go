@@ -237,13 +237,17 @@ func (t *turn) set() {
 
 // settingsFirst: a value that CrateDB refuses must not get into a template, on
 // which an evicted pod would not start. Without contact the template goes on: it
-// may be what brings the nodes back.
+// may be what brings the nodes back. So it does where somebody's value stands: ours
+// cannot be tried, and what else is wanted does not wait for a person.
 func (t *turn) settingsFirst() bool {
 	if !t.contact() || !t.r.Bootstrap.Done {
 		return false
 	}
 	for _, e := range t.r.Settings {
 		if e.Done || e.Reset || !e.Set.IsZero() {
+			continue
+		}
+		if shown, _, _ := t.shown(e.Name, e.Value); t.setByOthers(e, shown) {
 			continue
 		}
 		if slices.ContainsFunc(t.d.Settings, func(s Setting) bool { return s == Setting{e.Name, e.Value} }) {

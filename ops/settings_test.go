@@ -310,6 +310,27 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 		w.run(20)
 		assert.Equal(t, "20000", w.byHand[jobsLog])
 	})
+	t.Run("changed between the intent and the statement: a restart of the same commit does not wait for it", func(t *testing.T) {
+		w := settledWorld(t, ops.Setting{Name: jobsLog, Value: "5000"})
+		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		w.template = "t2"
+		for len(w.record.Settings) == 0 {
+			_, err := w.turn()
+			require.NoError(t, err)
+		}
+		require.Empty(t, w.statements)
+		w.byHand = map[string]string{jobsLog: "7"}
+		for range 200 {
+			_, err := w.turn()
+			require.NoError(t, err)
+		}
+		for name, p := range w.pods {
+			assert.Equal(t, 1, p.restarts, name)
+		}
+		assert.Equal(t, "7", w.byHand[jobsLog])
+		assert.Empty(t, w.statements)
+		assert.Contains(t, w.waiting(), "setting-not-effective")
+	})
 	t.Run("under a transient value: set once, said, and done when it is gone", func(t *testing.T) {
 		w := settledWorld(t)
 		w.transients = map[string]string{jobsLog: "10000"}

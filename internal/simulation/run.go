@@ -199,6 +199,7 @@ func (w *world) pushPossible() {
 	c := w.reachable()
 	if c.stands() {
 		c.replicas = c.before
+		w.keepsVoters(&c)
 	}
 	c.content, c.bad = w.newContent(), good
 	w.push(c, second)
@@ -355,6 +356,30 @@ func (w *world) reachable() commit {
 	if last := w.sets[len(w.sets)-1]; !w.schedule.Start.Leave && !c.warm && last.exists {
 		c.warm, c.replicas[2] = true, max(1, last.replicas)
 	}
+	w.keepsVoters(&c)
+	// What cannot run is corrected, and now and then to another version.
+	if c.version != upgradeTo || w.schedule.Seed%3 > 0 {
+		c.version = firstVersion
+	}
+	begun := []string{w.judge.highest}
+	for i := range w.sets {
+		begun = append(begun, w.templates[w.sets[i].template].version) // a pod may start on it any moment
+	}
+	for _, i := range w.used {
+		if p := &w.slots[i].pod; p.exists {
+			begun = append(begun, w.templates[p.template].version)
+		}
+	}
+	for _, v := range begun {
+		if v != "" && gates.CompareMinor(v, c.version) > 0 {
+			c.version = v
+		}
+	}
+	return c
+}
+
+// keepsVoters: fewer than three of those that have voted are never wanted.
+func (w *world) keepsVoters(c *commit) {
 	for i := range w.sets {
 		s := &w.sets[i]
 		g := w.setKind(s)
@@ -378,23 +403,4 @@ func (w *world) reachable() commit {
 			c.replicas[g] = max(c.replicas[g], 3)
 		}
 	}
-	// What cannot run is corrected, and now and then to another version.
-	if c.version != upgradeTo || w.schedule.Seed%3 > 0 {
-		c.version = firstVersion
-	}
-	begun := []string{w.judge.highest}
-	for i := range w.sets {
-		begun = append(begun, w.templates[w.sets[i].template].version) // a pod may start on it any moment
-	}
-	for _, i := range w.used {
-		if p := &w.slots[i].pod; p.exists {
-			begun = append(begun, w.templates[p.template].version)
-		}
-	}
-	for _, v := range begun {
-		if v != "" && gates.CompareMinor(v, c.version) > 0 {
-			c.version = v
-		}
-	}
-	return c
 }

@@ -102,6 +102,11 @@ func (j *judge) asked(w *world, value string) bool {
 	return value == jobsLogDefault
 }
 
+// jobsLogTheirs: somebody has set another value than the definition says.
+func (j *judge) jobsLogTheirs(c *commit, s *setting) bool {
+	return c.jobsLog != "" && s.theirs != "" && s.theirs != c.jobsLog && s.persistent == s.theirs
+}
+
 // jobsLogLacks says what is not as it is wanted of it.
 func (j *judge) jobsLogLacks(w *world, c *commit) string {
 	s := &w.jobsLog
