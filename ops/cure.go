@@ -25,6 +25,17 @@ func (t *turn) unproven(set string) *Pod {
 	return found
 }
 
+// comesBack: when the restart took its first pod down, this one was well on the
+// template before, and it starts on it by itself again. The new one has to be proven
+// before another pod is put on it: if it does not run, this is the one that is left.
+func (t *turn) comesBack(p *Pod, live *ObservedSet) bool {
+	if !t.restarting() || t.r.Operation.Step != StepDown {
+		return false
+	}
+	r := t.r.Operation.Restart
+	return r.Set == p.Set && r.PodUID != "" && r.Pod != p.Name && p.Template == r.Template && p.Template != live.Template && !t.joinedOnLive(p.Set)
+}
+
 // hangsInBootstrap: a cluster that is being made does not come up on its first
 // template, and has another by now.
 func (t *turn) hangsInBootstrap() bool { return len(t.r.Sets) > 0 && !t.unstarted() }
@@ -46,7 +57,7 @@ func (t *turn) cure() {
 		}
 		live := t.live(p.Set)
 		if found != nil || p.Ready || live == nil || !live.Ours || live.ObservedGeneration != live.Generation ||
-			live.Template == "" || p.Template == "" || t.wouldGoBack(p, live) || t.anotherFirst(p) ||
+			live.Template == "" || p.Template == "" || t.wouldGoBack(p, live) || t.anotherFirst(p) || t.comesBack(p, live) ||
 			p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == "") {
 			continue
 		}

@@ -130,3 +130,49 @@ func TestNodesThatATableHasNoRoomWithoutComeBeforeAnUpgrade(t *testing.T) {
 		assert.Equal(t, ops.OperationGrow, s.decide().Record.Operation.Kind, replicas)
 	}
 }
+
+// The restart's first pod does not run on the new template, and the process of
+// another, which was well on the one before, dies: put on the new one, none is left.
+func TestAPodThatWasWellIsNotPutOnATemplateThatNobodyHasJoinedOn(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(s *situation, r *ops.Restart)
+		cured  string
+	}{
+		{"it comes back by itself", func(*situation, *ops.Restart) {}, ""},
+		{"without contact too", func(s *situation, _ *ops.Restart) { s.o.Database.Contact = ops.No }, ""},
+		{"the first pod has joined on the new one", func(s *situation, _ *ops.Restart) { s.podOf(hot + "-0").Ready = true }, hot + "-1"},
+		{"nothing says that it was well: the record was lost", func(_ *situation, r *ops.Restart) { r.PodUID = "" }, hot + "-1"},
+		{"it ran another template than the first pod did", func(_ *situation, r *ops.Restart) { r.Template = "t0" }, hot + "-1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			r := &ops.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Template: "t1", Remembered: "t1", Since: s.o.At}
+			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepDown, Started: s.o.At, Revision: s.d.Revision, Restart: r}
+			s.r.Hold = &ops.Hold{Set: hot, Value: "primaries", Before: "all"}
+			s.o.Sets = slices.Clone(s.o.Sets)
+			for i := range s.o.Sets {
+				if s.o.Sets[i].Name == hot {
+					s.o.Sets[i].Template = "t2"
+				} else {
+					s.o.Sets[i].Template = "t1"
+				}
+			}
+			for i := range s.o.Pods {
+				s.o.Pods[i].Template = "t1"
+			}
+			first, other := s.podOf(hot+"-0"), s.podOf(hot+"-1")
+			first.Template, first.Ready, first.UID = "t2", false, "after"
+			other.Ready, other.Waiting, other.Restarts = false, "CrashLoopBackOff", 1
+			c.change(s, r)
+			s.o.Applied = ops.Applied{Revision: s.d.Revision, Effective: s.decide().Effective}
+			d := s.decide()
+			cured := ""
+			if d.Disruptive != nil {
+				assert.Equal(t, ops.ActionCurePod, d.Disruptive.Kind)
+				cured = d.Disruptive.Pod
+			}
+			assert.Equal(t, c.cured, cured)
+		})
+	}
+}

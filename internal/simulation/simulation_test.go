@@ -124,6 +124,14 @@ func TestWhatWasFoundStaysMended(t *testing.T) {
 			Items: []Item{{What: pushBadTemplate, At: 1600, A: 2}, {What: pushPause, At: 39700, A: 1, B: 3}, {What: pushRevert, At: 58700, B: 4},
 				{What: crashProcess, Call: 39, A: 30, B: 52}, {What: killBefore, Call: 20, A: 52, B: 30}, {What: abortCommand, At: 69900, A: 59, B: 7}},
 		}},
+		{"a process dies while the restart's first pod hangs on a template that cannot run", Schedule{
+			Seed: 18795, Start: Start{Hot: 2, Shards: 1, Extend: true, Leave: true},
+			Items: []Item{{What: pushBadTemplate, At: 200, A: 2, B: 7}, {What: pushRelease, At: 16400, A: 2, B: 3}, {What: pushRelease, At: 75200, A: 6, B: 1}, {What: crashProcess, At: 121700, A: 55, B: 36}},
+		}},
+		{"somebody sets what is about to be set, and a template comes with it", Schedule{
+			Seed: 6406, Start: Start{Hot: 1, Shards: 1, Leave: true}, Steps: 50,
+			Items: []Item{{What: pushPause, At: 2600, A: 5, B: 2}, {What: pushSetting, At: 26900, A: 6, B: 4}, {What: settingByHand, Call: 3, A: 31, B: 39}},
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// The same with other timings.
