@@ -20,12 +20,19 @@ export STEVEDORE_BINARY := $(BIN)/stevedore
 # die: for the tests that kill it, never to be shipped.
 export STEVEDORE_FAULTS_BINARY := $(BIN)/stevedore-faults
 
-.PHONY: all build faults controlplane demo test lint unit bench soak fuzz simulate replay mutants chaos fmt clean
+.PHONY: all build image-files faults controlplane demo test lint unit bench soak fuzz simulate replay mutants chaos fmt clean
 all: build controlplane
 
 build:
 	@mkdir -p $(BIN)
 	go build -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/stevedore ./cmd/stevedore
+
+# What deploy/Containerfile copies. CA_CERTIFICATES is the bundle of this machine;
+# GOOS and GOARCH make it for another.
+CA_CERTIFICATES ?= $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem))
+image-files: build
+	@test -n "$(CA_CERTIFICATES)" || { echo "no bundle of certificate authorities on this machine: name one with CA_CERTIFICATES=FILE"; exit 1; }
+	cp $(CA_CERTIFICATES) $(BIN)/ca-certificates.crt
 
 faults:
 	@mkdir -p $(BIN)

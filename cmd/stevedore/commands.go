@@ -33,14 +33,6 @@ annotation asks for, until the cluster's definition changes.`,
 		}, "resumed; an abort and a release are taken back too")
 }
 
-func newRelease() *cobra.Command {
-	return command("release", "Let a cluster go: give back what is held, then keep hands off",
-		`release gives back what stevedore holds of a cluster (holds in the database,
-disruption budgets) and then does nothing to it any more, until its definition
-changes. Nothing of the cluster is deleted.`,
-		one(record.Release), "released; the daemon gives back what it holds and then keeps its hands off")
-}
-
 func newAbort() *cobra.Command {
 	return command("abort", "End what is in progress where it stands",
 		`abort ends a rolling restart: what is held in the database is given back, no

@@ -47,13 +47,20 @@ func (b *Testbed) Daemon(o DaemonOptions) (*Daemon, error) {
 	if o.Lease != "" {
 		args = append(args, "--lease-name", o.Lease)
 	}
-	d := &Daemon{cmd: exec.Command(binary, args...), done: make(chan struct{}), log: &buffer{}}
-	var out io.Writer = d.log
-	if o.Out != nil {
-		out = io.MultiWriter(d.log, o.Out)
+	cmd := exec.Command(binary, args...)
+	cmd.Env = append(append(os.Environ(), "KUBERNETES_SERVICE_HOST="), o.Env...)
+	return StartDaemon(cmd, o.Out)
+}
+
+// StartDaemon starts a command that is a `stevedore run`; out gets its log
+// besides the buffer, nil: nothing.
+func StartDaemon(cmd *exec.Cmd, out io.Writer) (*Daemon, error) {
+	d := &Daemon{cmd: cmd, done: make(chan struct{}), log: &buffer{}}
+	var to io.Writer = d.log
+	if out != nil {
+		to = io.MultiWriter(d.log, out)
 	}
-	d.cmd.Stdout, d.cmd.Stderr = out, out
-	d.cmd.Env = append(append(os.Environ(), "KUBERNETES_SERVICE_HOST="), o.Env...)
+	d.cmd.Stdout, d.cmd.Stderr = to, to
 	if err := d.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting stevedore: %w", err)
 	}

@@ -15,7 +15,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"sync"
@@ -53,10 +55,32 @@ func (o Options) withDefaults() Options {
 		o.Deadline = 2 * time.Minute
 	}
 	if len(o.Command) == 0 {
-		// The running binary, also when its file was replaced meanwhile.
-		o.Command = []string{"/proc/self/exe", Verb}
+		o.Command = []string{thisBinary(), Verb}
 	}
 	return o
+}
+
+// startedAs is the file of this binary by the name that it was started with; ""
+// when there is none.
+var startedAs = sync.OnceValue(func() string {
+	path, err := exec.LookPath(os.Args[0])
+	if err != nil {
+		return ""
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return ""
+	}
+	return path
+})
+
+// thisBinary is the running binary, also when its file was replaced meanwhile;
+// where there is no /proc, as in an empty root, the file that was started.
+func thisBinary() string {
+	const running = "/proc/self/exe"
+	if _, err := os.Lstat(running); err == nil || startedAs() == "" {
+		return running
+	}
+	return startedAs()
 }
 
 // Renderer is a child process. Its methods are for one goroutine at a time.
