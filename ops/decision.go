@@ -244,6 +244,9 @@ const (
 	// ActionStopSet lowers Set (preconditions SetUID and SetVersion) from From replicas
 	// to 0, because its cluster is deleted. Disruptive.
 	ActionStopSet ActionKind = "stop-set"
+	// ActionForgetHold takes off Set (precondition SetUID) what its annotation says of
+	// a hold or of exclusions: they were given back, and nothing of it is applied.
+	ActionForgetHold ActionKind = "forget-hold"
 	// ActionDeleteObject deletes Object (preconditions SetUID and SetVersion), which
 	// the definition makes no more.
 	ActionDeleteObject ActionKind = "delete-object"
@@ -298,7 +301,7 @@ func (a Action) Subject() string {
 		return "of zone " + a.Zone
 	case ActionDeleteObject:
 		return a.Object.String()
-	case ActionSuspendSet, ActionShrinkSet, ActionDeleteSet, ActionStopSet:
+	case ActionSuspendSet, ActionShrinkSet, ActionDeleteSet, ActionStopSet, ActionForgetHold:
 		return a.Set
 	case ActionSetSettings, ActionResetSettings:
 		return a.Settings.names()

@@ -168,6 +168,7 @@ func (t *turn) letGo() {
 	}
 	t.giveBack()
 	t.include()
+	t.forgetHold()
 }
 
 // returnBudgets lets Kubernetes evict one pod at a time again.

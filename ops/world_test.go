@@ -456,6 +456,11 @@ func (w *world) SetBudget(_ context.Context, name string, v int) error {
 	return nil
 }
 
+func (w *world) ForgetHold(_ context.Context, set, _ string) error {
+	w.write(func() { w.hold[set] = "" })
+	return nil
+}
+
 // DeletePod is of a pod in which CrateDB has never started.
 func (w *world) DeletePod(_ context.Context, name, uid string) error {
 	pod := w.pods[name]

@@ -83,10 +83,11 @@ stevedore is removed.`,
 			if !wait {
 				return nil
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
-			defer cancel()
+			patience := make(chan time.Time)
+			timer := time.AfterFunc(timeout, func() { close(patience) })
+			defer timer.Stop()
 			for _, cluster := range clusters {
-				if err := untilLetGo(ctx, store, cluster); err != nil {
+				if err := untilLetGo(cmd.Context(), store, cluster, patience); err != nil {
 					return err
 				}
 				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: released, and nothing of it is held any more\n", cluster); err != nil {
@@ -120,27 +121,24 @@ func recordedClusters(ctx context.Context, client kubernetes.Interface, namespac
 	return clusters, nil
 }
 
-// untilLetGo waits for the daemon.
-func untilLetGo(ctx context.Context, store *record.Store, cluster record.Cluster) error {
+// untilLetGo waits for the daemon, until patience ends.
+func untilLetGo(ctx context.Context, store *record.Store, cluster record.Cluster, patience <-chan time.Time) error {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
-	var rec ops.Record
 	for {
-		var now ops.Record
-		_, err := store.Load(ctx, cluster, record.Operation, &now)
-		if err == nil {
-			rec = now
-		}
-		if err == nil && rec.LetGo() {
-			return nil
-		}
-		if err != nil && ctx.Err() == nil {
+		var rec ops.Record
+		if _, err := store.Load(ctx, cluster, record.Operation, &rec); err != nil {
 			return err
+		}
+		if rec.LetGo() {
+			return nil
 		}
 		select {
 		case <-tick.C:
+		case <-patience:
+			return fmt.Errorf("cluster %s was told to be released, and that is not done in time%s: do not remove stevedore before it is", cluster, heldWords(rec))
 		case <-ctx.Done():
-			return fmt.Errorf("cluster %s was told to be released, and that is not done yet%s: %w: do not remove stevedore before it is", cluster, heldWords(rec), ctx.Err())
+			return ctx.Err()
 		}
 	}
 }

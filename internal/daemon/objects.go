@@ -223,6 +223,33 @@ func (o objects) DeleteSet(ctx context.Context, name, uid, resourceVersion strin
 	return wrapWrite(what, o.cluster.Namespace, name, err)
 }
 
+func (o objects) ForgetHold(ctx context.Context, name, uid string) error {
+	const what = "taking the annotation of a hold off StatefulSet"
+	sets := o.client.AppsV1().StatefulSets(o.cluster.Namespace)
+	now, err := sets.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return wrapWrite(what, o.cluster.Namespace, name, err)
+	}
+	if string(now.UID) != uid || now.Labels[names.ClusterLabel] != o.cluster.Name {
+		return fmt.Errorf("%s %s/%s: it is another one by now: %w", what, o.cluster.Namespace, name, execute.ErrNotFound)
+	}
+	if _, held := now.Annotations[names.HoldAnnotation]; !held {
+		return nil
+	}
+	patch, err := jsonBytes(map[string]any{"metadata": map[string]any{
+		"uid": uid, "resourceVersion": now.ResourceVersion, "annotations": map[string]any{names.HoldAnnotation: nil},
+	}})
+	if err != nil {
+		return err
+	}
+	answer, err := sets.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
+	if err != nil {
+		return wrapWrite(what, o.cluster.Namespace, name, err)
+	}
+	o.tell(answer)
+	return nil
+}
+
 func (o objects) DeleteObject(ctx context.Context, object ops.ObjectRef, uid, resourceVersion string) error {
 	key := compare.Key{Group: object.Group, Kind: object.Kind, Namespace: o.cluster.Namespace, Name: object.Name}
 	return o.applier.Remove(ctx, o.cluster.Name, key, uid, resourceVersion)

@@ -219,7 +219,10 @@ func TestUninstalledInTheMiddleOfADrainNothingOfOursHoldsACluster(t *testing.T) 
 	// goes on.
 	require.NoError(t, bed.Namespace(s.ctx, s.ns))
 	s.run()
-	s.until("it is still released", func() bool { return s.record("orders").LetGo() })
+	s.until("it is still released", func() bool {
+		rec := s.record("orders")
+		return rec.LetGo()
+	})
 	s.throughout("hands off", time.Second, func() bool { return s.record("orders").Exclusions == nil })
 	_, stderr, code := s.verb("resume", "-n", s.ns, "orders")
 	require.Zero(t, code, stderr)

@@ -173,6 +173,27 @@ func (o objects) ShrinkSet(_ context.Context, name, uid, version string, from, t
 	return nil
 }
 
+func (o objects) ForgetHold(_ context.Context, name, uid string) error {
+	w := o.d.w
+	f, err := o.d.write()
+	if err != nil {
+		return err
+	}
+	index := w.setIndex(name)
+	if index < 0 || !w.sets[index].exists || w.sets[index].uid != uid {
+		return execute.ErrNotFound
+	}
+	s := &w.sets[index]
+	w.say("daemon %s takes the annotation of a hold off %s", o.d.name, name)
+	s.hold = ""
+	w.setChanged(s)
+	if err := o.d.after(f); err != nil {
+		return err
+	}
+	o.d.own[kindSets] = s.version
+	return nil
+}
+
 // DeleteSet deletes an empty StatefulSet, with the version that was decided on.
 func (o objects) DeleteSet(_ context.Context, name, uid, version string) error {
 	w := o.d.w

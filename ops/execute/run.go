@@ -62,6 +62,12 @@ func run(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 			err = nil
 		}
 		return ops.Result{Message: fmt.Sprintf("the StatefulSet went from %d to 0 replicas, because its cluster is deleted", a.From)}, err
+	case ops.ActionForgetHold:
+		err := t.Objects.ForgetHold(ctx, a.Set, a.SetUID)
+		if errors.Is(err, ErrNotFound) {
+			err = nil
+		}
+		return ops.Result{Message: "the StatefulSet's annotation says no longer that something is held"}, err
 	case ops.ActionDeleteObject:
 		err := t.Objects.DeleteObject(ctx, a.Object, a.SetUID, a.SetVersion)
 		return ops.Result{Message: "the object is made no more and was deleted"}, err

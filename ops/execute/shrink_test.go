@@ -40,6 +40,7 @@ func (l *leaving) CreateSecret(context.Context, string, map[string][]byte) error
 func (l *leaving) LabelSecret(context.Context, string, string, string) error         { return nil }
 func (l *leaving) AnnotateClaim(context.Context, string, map[string]string) error    { return nil }
 func (l *leaving) SetBudget(context.Context, string, int) error                      { return nil }
+func (l *leaving) ForgetHold(context.Context, string, string) error                  { return nil }
 func (l *leaving) DeletePod(context.Context, string, string) error                   { return nil }
 func (l *leaving) RestartPod(context.Context, string, string, bool) error            { return nil }
 func (l *leaving) DeleteObject(context.Context, ops.ObjectRef, string, string) error { return nil }

@@ -41,6 +41,9 @@ type Objects interface {
 	// DeleteSet deletes a StatefulSet of 0 replicas, with the same preconditions, and
 	// leaves its claims; ErrNotFound if there is none.
 	DeleteSet(ctx context.Context, name, uid, resourceVersion string) error
+	// ForgetHold takes the annotation of what is held off a StatefulSet, with its UID
+	// as precondition; nil where there is none.
+	ForgetHold(ctx context.Context, set, uid string) error
 	// DeleteObject deletes an object of the cluster, with the same preconditions; an
 	// error for what may hold data, nil where there is none.
 	DeleteObject(ctx context.Context, object ops.ObjectRef, uid, resourceVersion string) error
