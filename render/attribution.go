@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/render/definition"
 	"stevedore.dev/stevedore/render/guard"
@@ -231,6 +233,10 @@ func key(groupKind, namespace, name string) string {
 	return groupKind + " " + namespace + "/" + name
 }
 
+func keyOf(o *unstructured.Unstructured) string {
+	return key(kindName(o.GroupVersionKind().GroupKind()), o.GetNamespace(), o.GetName())
+}
+
 // own refuses an object that two clusters would fight over: both have one of
 // their own by that name (cluster discovery-x has the service crate-discovery-x,
 // and so has cluster x), or one brings along what is the other's.
@@ -255,7 +261,7 @@ func (a *attribution) own() {
 	brought := map[string]*found{}
 	for _, f := range a.clusters {
 		for _, o := range f.Others {
-			k := key(kindName(o.GroupVersionKind().GroupKind()), o.GetNamespace(), o.GetName())
+			k := keyOf(o)
 			file := f.others[k]
 			if owner, taken := owners[k]; taken {
 				f.refuse(definition.Problem{File: file,

@@ -78,7 +78,7 @@ func (a *attribution) travel(here []*found, i item) {
 		labels = map[string]string{}
 	}
 	o.SetLabels(with(labels, names.ClusterLabel, f.Name))
-	k := key(kindName(gk), o.GetNamespace(), o.GetName())
+	k := keyOf(o)
 	if before, twice := f.others[k]; twice {
 		stop("stands twice, in %s and in %s: keep one", before, i.file)
 		return

@@ -77,6 +77,12 @@ func (a *attribution) result() *Build {
 			c.Definition = nil
 		}
 		sortObjects(c.Others)
+		for _, o := range c.Others {
+			c.OtherFiles = append(c.OtherFiles, c.others[keyOf(o)])
+		}
+		if c.build.Kustomization {
+			c.BuiltBy = kustomizationFile(c.build)
+		}
 		b.Clusters = append(b.Clusters, c.Cluster)
 	}
 	slices.SortStableFunc(b.Clusters, func(x, y Cluster) int {

@@ -53,8 +53,14 @@ type Cluster struct {
 	Namespace, Name string
 	// Definition is nil when Problems is not empty.
 	Definition *definition.CrateDB
+	// BuiltBy is the kustomization that built the definition, a path inside of the
+	// snapshot; "" where the definition was read as it stands.
+	BuiltBy string
 	// Others are the objects that travel with the cluster, in a stable order.
 	Others []*unstructured.Unstructured
+	// OtherFiles are where Others stand, in the same order; "" when not known. An
+	// object that is generated stands in its kustomization.
+	OtherFiles []string
 	// Problems are what is wrong with this cluster alone.
 	Problems []definition.Problem
 }

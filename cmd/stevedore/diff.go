@@ -37,9 +37,10 @@ Without --against it compares with live clusters. It needs to read their objects
 only: numbers of the database come from what the daemon publishes, and where the
 role may not read Secrets or not ask what the API server would store, the plan
 says so. With --against it compares with a revision of the Git work tree that the
-folder is in, or with another folder; no cluster is asked, and no network.
+folder is in, or with another folder, written as a path (./before); no cluster is
+asked, and no network.
 
-Exit code 0: nothing differs, 2: something does, 3: something that --fail-on
+Exit code 0: nothing differs (what only moved to another file is said), 2: something does, 3: something that --fail-on
 names would happen, 1: an error.`,
 		Example: `  stevedore diff clusters/
   stevedore diff clusters/ --cluster prod/orders -o json
@@ -74,7 +75,7 @@ names would happen, 1: an error.`,
 	rendering.addTrust(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&filter, "cluster", "", "only this one: NAME or NAMESPACE/NAME")
-	flags.StringVar(&against, "against", "", "compare with a revision of the work tree that PATH is in, or with another folder; asks no cluster")
+	flags.StringVar(&against, "against", "", "compare with a revision of the work tree that PATH is in, or with another folder (./FOLDER); asks no cluster")
 	output.add(cmd)
 	return cmd
 }
@@ -145,6 +146,9 @@ func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
 	}
 	sayProblems(p.cmd, root, problems)
 	clusters, good, err := renderTouched(p.cmd, p.renderer, p.path, p.filter, noPins, planner.touches)
+	if _, none := errors.AsType[noCluster](err); (none || errors.Is(err, errNoDefinition)) && planner.had(p.filter) {
+		good, err = true, nil // it was there before, and that it is gone is the plan
+	}
 	if err != nil {
 		return nil, false, err
 	}
@@ -159,7 +163,7 @@ func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
 			return nil, false, err
 		}
 		if len(problems) > 0 {
-			sayProblems(p.cmd, p.path, problems)
+			sayProblems(p.cmd, cluster.root, problems)
 			good = false
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -59,7 +60,8 @@ func (d *diffOutput) check() (err error) {
 // print writes the plans of a folder's clusters, and annotations for the platform
 // that it runs on, and ends with the exit code that they ask for.
 func (d *diffOutput) print(cmd *cobra.Command, plans []plan.Plan, path string, clusters []renderedCluster, broken bool) error {
-	found := planprint.Findings(plans, locate(path, clusters))
+	places := locate(path, clusters)
+	found := planprint.Findings(plans, places)
 	if err := d.notes.write(cmd, found); err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func (d *diffOutput) print(cmd *cobra.Command, plans []plan.Plan, path string, c
 	case "markdown":
 		err = planprint.Markdown(out, plans, planprint.MarkdownOptions{Limit: d.limit, Problems: d.notes.problems})
 	case "sarif":
-		err = planprint.SARIF(out, append(d.notes.problems, found...), version)
+		err = planprint.SARIF(out, slices.Concat(d.notes.problems, found, planprint.Moves(plans, places)), version)
 	default:
 		colour, width := terminalOf(out, d.colour)
 		err = planprint.Text(out, plans, planprint.TextOptions{Colour: colour, Width: width, Summary: d.summary, Problems: len(d.notes.problems)})

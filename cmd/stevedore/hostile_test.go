@@ -217,10 +217,23 @@ func hostiles(address string) []hostile {
 		hostile{"a name with a forged line", map[string]string{"a\nstevedore: all is well\nb.yaml": "a: ["}, `a\nstevedore: all is well\nb.yaml`, 0},
 		hostile{"a key that a terminal obeys", map[string]string{"b.yaml": strings.Replace(good, "orders", "other", 1) + "  \"\\e[31mred\\a\": 1\n"}, `\x1b[31mred\a`, 0},
 		hostile{"a value that a terminal obeys", map[string]string{"b.yaml": strings.Replace(good, "name: orders", `name: "o\e]52;c;x\a"`, 1)}, "", 0},
+		hostile{"a name that is Markdown and HTML", map[string]string{markup + ".yaml": "a: ["}, "@team", 0},
+		hostile{"a folder that is Markdown and HTML", map[string]string{markup + "/b.yaml": "a: ["}, "@team", 0},
+		hostile{"a key that is Markdown and HTML", map[string]string{"b.yaml": strings.Replace(good, "orders", "other", 1) + "  \"" + markup + "\": 1\n"}, "@team", 0},
+		hostile{"a value that is Markdown and HTML", map[string]string{"b.yaml": strings.Replace(good, "6.4.3", "\""+markup+"\"", 1)}, "", 0},
+		hostile{"a kustomization's reference that is Markdown and HTML", k("resources: [a.yaml, \"" + markup + ".yaml\"]"), "", 0},
+		hostile{"a kustomization's patch that is Markdown and HTML", k("resources: [a.yaml]\npatches: [{target: {kind: \"" + markup + "\"}, patch: \"" + markup + "\"}]"), "", 0},
+		hostile{"an object whose kind is Markdown and HTML", map[string]string{"b.yaml": "apiVersion: v1\nkind: \"" + markup + "\"\nmetadata: {name: \"" + markup + "\"}\n"}, "", 0},
+		hostile{"an error of kustomize with Markdown and HTML", k("resources: [a.yaml]\nnamePrefix: \"" + markup + "\"\nreplacements: [{source: {kind: \"" + markup + "\"}, targets: [{select: {name: \"" + markup + "\"}, fieldPaths: [a]}]}]"), "", 0},
+		hostile{"a command of a runner", map[string]string{"##[error]x ##vso[task.complete].yaml": "a: ["}, "", 0},
 		hostile{"a reference that a terminal obeys", k("resources: [a.yaml, \"\\e[31m.yaml\"]"), "", 0},
 	)
 	return all
 }
+
+// markup is what Markdown, HTML and the mentions of a platform are made of, as far
+// as a file's name may have it.
+const markup = "`|<img src=x onerror=alert(1)>@team #1 [a](b)**c**"
 
 // bombText is 10^9 nodes when it is written out.
 var bombText = func() string {
@@ -278,8 +291,42 @@ func TestAHostilePullRequestGetsAnErrorAndReachesNothing(t *testing.T) {
 		for _, secret := range []string{token, outside, "root:"} {
 			assert.NotContains(t, out, secret, verb)
 		}
+		unharmed(t, out)
+		if strings.Contains(verb, "markdown") {
+			assert.Empty(t, outsideOfCode(out, "<img", "@team", "[a]", "](b)"))
+		}
 	}
 	assert.Zero(t, trap.count.Load(), "nothing was connected to")
+}
+
+// A comment has no room for the problems of all of them.
+func TestMarkupInAPullRequestIsTextInItsComment(t *testing.T) {
+	checkout := filepath.Join(t.TempDir(), "checkout")
+	write(t, filepath.Dir(checkout), map[string]string{"before/a.yaml": good})
+	write(t, checkout, map[string]string{"a.yaml": good})
+	n := 0
+	for _, c := range hostiles("127.0.0.1:9") {
+		if strings.Contains(c.name, "Markdown") || strings.Contains(c.name, "runner") {
+			write(t, filepath.Join(checkout, folder(n)), c.files)
+			if _, builds := c.files["kustomization.yaml"]; builds {
+				write(t, filepath.Join(checkout, folder(n)), map[string]string{"a.yaml": strings.ReplaceAll(good, "orders", "orders-"+fmt.Sprint(n))})
+			}
+			n++
+		}
+	}
+	require.Greater(t, n, 8)
+	for _, format := range []string{"markdown", "text", "sarif", "json"} {
+		code, out, said := invoke(t, checkout, []string{"GITHUB_ACTIONS=true"}, "diff", ".", "--against", "../before", "-o", format)
+		assert.Equal(t, exitError, code)
+		unharmed(t, out)
+		for line := range strings.Lines(said) {
+			assert.Regexp(t, `^(h\d\d\d/|a\.yaml:|::error ((file|line|col|title)=[^:,]*,?)+::)[^\n]*\n$`, line)
+		}
+		if format == "markdown" {
+			assert.GreaterOrEqual(t, strings.Count(out, "@team"), 5, "it is said")
+			assert.Empty(t, outsideOfCode(out, "<img", "@team", "[a]", "](b)"), out)
+		}
+	}
 }
 
 func folder(i int) string { return fmt.Sprintf("h%03d", i) }

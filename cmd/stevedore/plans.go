@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -174,6 +172,15 @@ type offlinePlans struct {
 	renderer render.Renderer
 	now      time.Time
 	before   map[record.Cluster]render.Cluster
+	// dir is the folder of the older side inside of its tree, and within what stands
+	// before its files' paths where they are said: dir again for a revision, ""
+	// for a folder.
+	dir, within string
+	// broken are the clusters with a problem on the older side; unread says that
+	// there are problems of no single cluster, so that one which is missing there
+	// need not be new.
+	broken map[record.Cluster]bool
+	unread bool
 	// reading is one of the database, as the daemon publishes it; nil for none.
 	reading *daemon.Observation
 }
@@ -181,31 +188,31 @@ type offlinePlans struct {
 // older reads the side that is compared with.
 func (o *offlinePlans) older(cmd *cobra.Command, path string) (problems []definition.Problem, root string, err error) {
 	ctx := cmd.Context()
-	var files fs.FS
-	var dir string
-	if info, statErr := os.Stat(o.against); statErr == nil && info.IsDir() {
-		// Whoever calls names it: it is no part of the pull request.
-		if files, root, dir, err = readTree(ctx, o.against, false); err != nil {
-			return nil, "", err
-		}
-	} else {
-		snapshot, err := git.ReadCommit(ctx, path, o.against, tree.Limits{})
-		if err != nil {
-			return nil, "", fmt.Errorf("--against %s is no folder, and as a revision: %w", o.against, err)
-		}
-		files, dir, root = snapshot.Tree, snapshot.Dir, o.against+":"
+	files, root, dir, err := o.basis(ctx, path)
+	if err != nil {
+		return nil, "", err
 	}
+	o.dir = dir
 	build, err := o.renderer.Build(ctx, files, dir)
 	if err != nil {
 		return nil, "", fmt.Errorf("reading %s: %w", o.against, err)
 	}
-	o.before = map[record.Cluster]render.Cluster{}
+	o.take(build)
+	return problemsOf(build), root, nil
+}
+
+// take keeps the clusters of the older side.
+func (o *offlinePlans) take(build *render.Build) {
+	o.before, o.broken = map[record.Cluster]render.Cluster{}, map[record.Cluster]bool{}
 	for _, cluster := range build.Clusters {
+		key := record.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}
 		if len(cluster.Problems) == 0 {
-			o.before[record.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}] = cluster
+			o.before[key] = cluster
+		} else {
+			o.broken[key] = true
 		}
 	}
-	return problemsOf(build), root, nil
+	o.unread = len(build.Problems) > 0
 }
 
 // touches is false for a cluster that is defined on both sides in the same words:
@@ -228,7 +235,7 @@ func sameWords(a, b render.Cluster) bool {
 
 func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Plan, []definition.Problem, error) {
 	if cluster.rendered == nil {
-		return newPlan(ops.Desired{Namespace: cluster.cluster.Namespace, Name: cluster.cluster.Name}, o.revision, plan.Course{}), nil, nil
+		return o.nothing(cluster), nil, nil
 	}
 	key := record.Cluster{Namespace: cluster.cluster.Namespace, Name: cluster.cluster.Name}
 	const owner = "the source of this definition"
@@ -237,6 +244,11 @@ func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Pl
 		return ops.NewDesired(c.Definition, ops.Render{Objects: r.Objects, Revision: r.Revision, Pins: pinsOf(r)}, owner, "")
 	}
 	old, existed := o.before[key]
+	if !existed && (o.broken[key] || o.unread) {
+		d := cluster.cluster.Definition
+		return plan.Plan{}, []definition.Problem{{File: d.File, Line: d.Line, Cluster: key.Namespace + "/" + key.Name,
+			Message: fmt.Sprintf("what changes of cluster %s is not known: %s has a problem that hides how it was", key, o.against)}}, nil
+	}
 	basis := plan.Basis{Kind: plan.Offline, Against: o.against, New: !existed}
 	now := cluster.rendered
 	var before []*unstructured.Unstructured
@@ -251,8 +263,9 @@ func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Pl
 		if now, problems, err = o.renderer.Render(ctx, cluster.cluster, rendered.Pins); err != nil || len(problems) > 0 {
 			return plan.Plan{}, problems, err
 		}
-		if now.Revision == rendered.Revision {
-			return newPlan(desiredOf(cluster.cluster, now), o.revision, plan.Course{}), nil, nil
+		// The revision leaves out what Secrets hold.
+		if now.Revision == rendered.Revision && reflect.DeepEqual(now.Objects, rendered.Objects) {
+			return o.nothing(cluster), nil, nil
 		}
 		observed, rec, done := plan.Converged(desiredOf(old, rendered), plan.Rendered(rendered.Objects), o.now)
 		if !done {
@@ -294,7 +307,17 @@ func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Pl
 		return plan.Plan{}, nil, fmt.Errorf("reading the older side of %s: %w", key, err)
 	}
 	out.Objects = plan.Weigh(differing(wanted, was), now.Objects, last, &course)
+	o.sayMoves(&out, cluster)
 	return out, nil, nil
+}
+
+// nothing is the plan of a cluster that is the same on both sides, but for the
+// files that it stands in.
+func (o *offlinePlans) nothing(cluster renderedCluster) plan.Plan {
+	out := newPlan(ops.Desired{Namespace: cluster.cluster.Namespace, Name: cluster.cluster.Name}, o.revision, plan.Course{})
+	out.Basis = plan.Basis{Kind: plan.Offline, Against: o.against}
+	o.sayMoves(&out, cluster)
+	return out
 }
 
 // secretsOffline adds those that only the newer side names: they are taken to be
@@ -344,6 +367,16 @@ func differing(wanted []*unstructured.Unstructured, was map[compare.Key]*unstruc
 	return out
 }
 
+// had says whether the older side has a cluster that a filter selects.
+func (o *offlinePlans) had(filter string) bool {
+	for key := range o.before {
+		if selects(filter, key.Namespace, key.Name) {
+			return true
+		}
+	}
+	return false
+}
+
 // gone are the plans of clusters that only the older side has: nothing is
 // deleted because a definition vanished.
 func (o *offlinePlans) gone(clusters []render.Cluster, filter string) []plan.Plan {
@@ -355,7 +388,7 @@ func (o *offlinePlans) gone(clusters []render.Cluster, filter string) []plan.Pla
 		one := newPlan(ops.Desired{Namespace: key.Namespace, Name: key.Name}, o.revision, plan.Course{})
 		one.Basis = plan.Basis{Kind: plan.Offline, Against: o.against}
 		one.Objects = []plan.Object{{
-			Key:    compare.Key{Group: definition.Group, Kind: definition.Kind, Namespace: key.Namespace, Name: key.Name},
+			Key:    definitionKey(key.Namespace, key.Name),
 			Change: plan.Orphaned, Class: plan.InPlace,
 			Why: "its definition is gone: nothing of the cluster is deleted, unless the definition that was applied consented to delete-cluster",
 		}}

@@ -27,12 +27,8 @@ import (
 // stand on a base beside the folder. distrusted: a stranger may have put a link
 // where the folder is looked for.
 func readTree(ctx context.Context, path string, distrusted bool) (tree fs.FS, root, dir string, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, "", "", fmt.Errorf("reading %s: %w", path, err)
-	}
-	if !info.IsDir() {
-		return nil, "", "", fmt.Errorf("reading %s: it is a file; give the folder that it is in", path)
+	if err := folderAt(path); err != nil {
+		return nil, "", "", err
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -52,6 +48,17 @@ func readTree(ctx context.Context, path string, distrusted bool) (tree fs.FS, ro
 	}
 	tree, err = snapshotOf(ctx, absolute)
 	return tree, path, ".", err
+}
+
+func folderAt(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("reading %s: it is a file; give the folder that it is in", path)
+	}
+	return nil
 }
 
 // workingTree is the folder with .git that path is in, and path inside of it;
@@ -121,10 +128,20 @@ func sayProblems(cmd *cobra.Command, root string, problems []definition.Problem)
 	}
 }
 
+// errNoDefinition and noCluster are of a folder without what was asked for.
+var errNoDefinition = errors.New("there is no CrateDB definition")
+
+type noCluster struct{ filter string }
+
+func (n noCluster) Error() string { return "there is no cluster " + n.filter + " in it" }
+
 // renderedCluster is a cluster with its objects.
 type renderedCluster struct {
 	cluster  render.Cluster
 	rendered *render.Rendered
+	// root is where the tree of the files' paths begins, dir the folder inside of it
+	// that was asked for.
+	root, dir string
 }
 
 // renderPath renders the selected clusters of a folder and says every problem.
@@ -150,7 +167,7 @@ func renderTouched(cmd *cobra.Command, renderer render.Renderer, path, filter st
 			continue
 		}
 		if !touched(cluster) {
-			clusters = append(clusters, renderedCluster{cluster: cluster})
+			clusters = append(clusters, renderedCluster{cluster: cluster, root: root, dir: dir})
 			continue
 		}
 		rendered, more, err := renderer.Render(cmd.Context(), cluster, pins(cluster.Namespace, cluster.Name))
@@ -159,19 +176,19 @@ func renderTouched(cmd *cobra.Command, renderer render.Renderer, path, filter st
 		}
 		problems = append(problems, more...)
 		if len(more) == 0 {
-			clusters = append(clusters, renderedCluster{cluster, rendered})
+			clusters = append(clusters, renderedCluster{cluster, rendered, root, dir})
 		}
 	}
 	sayProblems(cmd, root, problems)
 	if len(build.Clusters) == 0 && len(problems) == 0 {
-		return nil, false, fmt.Errorf("reading %s: there is no CrateDB definition in it", path)
+		return nil, false, fmt.Errorf("reading %s: %w in it", path, errNoDefinition)
 	}
 	if filter != "" && len(clusters) == 0 && len(problems) == 0 {
 		var there []string
 		for _, cluster := range build.Clusters {
 			there = append(there, cluster.Namespace+"/"+cluster.Name)
 		}
-		return nil, false, fmt.Errorf("reading %s: there is no cluster %s in it, but %s", path, filter, strings.Join(there, ", "))
+		return nil, false, fmt.Errorf("reading %s: %w, but %s", path, noCluster{filter}, strings.Join(there, ", "))
 	}
 	return clusters, len(problems) == 0, nil
 }

@@ -13,6 +13,8 @@ type Level string
 const (
 	LevelError   Level = "error"
 	LevelWarning Level = "warning"
+	// LevelNote: there is nothing to do about it.
+	LevelNote Level = "note"
 )
 
 // Names of the rules that are no gates.
@@ -23,6 +25,8 @@ const (
 	RuleAtRisk = "at-risk"
 	// RuleRefused: an object's change is refused, by no gate of its own.
 	RuleRefused = "change-refused"
+	// RuleMoved: something stands in another file, and nothing is done.
+	RuleMoved = "moved"
 )
 
 // Place is where a finding is to be shown. The file's path is relative to the
@@ -91,4 +95,21 @@ func Findings(plans []plan.Plan, locate Locate) []Finding {
 		}
 	}
 	return append(refused, risks...)
+}
+
+// Moves are notes of what only moved to another file.
+func Moves(plans []plan.Plan, locate Locate) []Finding {
+	var moved []Finding
+	for _, p := range Fit(plans) {
+		var place Place
+		if locate != nil {
+			place = locate(p.Namespace, p.Name)
+		}
+		for _, object := range p.Objects {
+			if object.Change == plan.Moved {
+				moved = append(moved, Finding{Rule: RuleMoved, Level: LevelNote, Message: objectName(p, object) + ": " + objectNote(object) + "; nothing is done for it", Cluster: title(p), Place: place})
+			}
+		}
+	}
+	return moved
 }

@@ -12,7 +12,7 @@ import (
 	"stevedore.dev/stevedore/ops/plan"
 )
 
-// JSON writes the plans that differ, as docs/plan.schema.json says.
+// JSON writes the plans that differ or say what moved, as docs/plan.schema.json says.
 func JSON(w io.Writer, plans []plan.Plan) error {
 	return encode(w, differing(Fit(plans)))
 }

@@ -74,8 +74,10 @@ func Markdown(w io.Writer, plans []plan.Plan, o MarkdownOptions) error {
 			return 0
 		case len(p.Operations) > 0:
 			return 1
+		case !p.Empty():
+			return 2
 		}
-		return 2
+		return 3
 	}
 	slices.SortStableFunc(shown, func(a, b plan.Plan) int { return cmp.Compare(rank(a), rank(b)) })
 
@@ -85,7 +87,8 @@ func Markdown(w io.Writer, plans []plan.Plan, o MarkdownOptions) error {
 	}
 	switch {
 	case len(shown) > 0:
-		head += plural(len(shown), "cluster differs", "clusters differ") + unchanged(plans, shown) + "\n\n**" + Count(shown).words() + "**\n\n"
+		totals := Count(plans)
+		head += totals.headline(len(o.Problems)) + "\n\n**" + totals.words() + "**\n\n"
 	case len(o.Problems) > 0:
 		head += "nothing else differs\n\n"
 	default:
@@ -251,15 +254,8 @@ func operationsMarkdown(b *strings.Builder, p plan.Plan, level detail) {
 	b.WriteString("**Operations, in order**\n\n")
 	for i, o := range p.Operations {
 		fmt.Fprintf(b, "%d. **%s**: %s", i+1, prose(cut(o.Kind, longLine)), prose(cut(o.Summary, longSentence)))
-		var takes []string
-		if o.Restarts > 0 {
-			takes = append(takes, plural(o.Restarts, "pod restarts", "pods restart"))
-		}
-		if text := estimate(o.Estimate); text != "" {
-			takes = append(takes, text)
-		}
-		if len(takes) > 0 {
-			b.WriteString(" – " + prose(cut(strings.Join(takes, ", "), longSentence)))
+		if text := takes(o); text != "" {
+			b.WriteString(" – " + prose(cut(text, longSentence)))
 		}
 		b.WriteString("\n")
 		if level >= risks {
@@ -268,18 +264,24 @@ func operationsMarkdown(b *strings.Builder, p plan.Plan, level detail) {
 			}
 		}
 		if level >= steps {
-			for _, step := range o.Steps {
-				fmt.Fprintf(b, "   - %s %s", prose(cut(step.Action, longLine)), code(cut(step.Target, longLine)))
-				if step.Detail != "" {
-					b.WriteString(": " + prose(cut(step.Detail, longSentence)))
+			for _, step := range inRows(o.Steps) {
+				b.WriteString("   - " + prose(cut(step.action, longLine)))
+				for i, target := range step.targets {
+					if i > 0 {
+						b.WriteString(",")
+					}
+					b.WriteString(" " + code(cut(target, longLine)))
+				}
+				if step.detail != "" {
+					b.WriteString(": " + prose(cut(step.detail, longSentence)))
 				}
 				b.WriteString("\n")
 			}
 		}
 	}
 	b.WriteString("\n")
-	if text := estimate(p.Estimate); text != "" && len(p.Operations) > 1 {
-		b.WriteString("In all " + plural(p.Restarts, "pod restarts", "pods restart") + ", " + prose(cut(text, longSentence)) + "\n\n")
+	if text := inAll(p); text != "" {
+		b.WriteString("In all: " + prose(cut(text, longSentence)) + "\n\n")
 	}
 }
 

@@ -55,15 +55,15 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// differing are the plans that would do something, or are refused.
+// differing are the plans that would do something, are refused, or say what moved.
 func differing(plans []plan.Plan) []plan.Plan {
-	return slices.DeleteFunc(slices.Clone(plans), func(p plan.Plan) bool { return p.Empty() })
+	return slices.DeleteFunc(slices.Clone(plans), func(p plan.Plan) bool { return p.Empty() && p.Moves() == 0 })
 }
 
 // Totals count what plans hold.
 type Totals struct {
-	// Clusters that differ, of All.
-	Clusters, All int
+	// Clusters that differ, of All; of OnlyMoved nothing but files does.
+	Clusters, OnlyMoved, All int
 	// New clusters among them.
 	New        int
 	Objects    int
@@ -71,23 +71,28 @@ type Totals struct {
 	Restarts   int
 	// Refused counts gates, and objects that are refused without one.
 	Refused int
-	// Deleted are objects that will be removed.
-	Deleted int
-	AtRisk  int
+	// Deleted are objects that will be removed, Moved those that only stand in
+	// another file: they are not among Objects.
+	Deleted, Moved int
+	AtRisk         int
 }
 
 // Count counts over plans.
 func Count(plans []plan.Plan) Totals {
 	t := Totals{All: len(plans)}
 	for _, p := range plans {
+		t.Moved += p.Moves()
 		if p.Empty() {
+			if p.Moves() > 0 {
+				t.OnlyMoved++
+			}
 			continue
 		}
 		t.Clusters++
 		if p.Basis.New {
 			t.New++
 		}
-		t.Objects += len(p.Objects)
+		t.Objects += len(p.Objects) - p.Moves()
 		t.Operations += len(p.Operations)
 		t.Restarts += p.Restarts
 		t.Refused += len(p.Refused)
@@ -118,10 +123,30 @@ func (t Totals) words() string {
 	say(t.AtRisk, "at risk", "at risk")
 	say(t.Deleted, "object deleted", "objects deleted")
 	say(t.Objects, "object differs", "objects differ")
+	say(t.Moved, "moved to another file", "moved to other files")
 	if len(parts) == 0 {
 		return "nothing differs"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// headline counts the clusters that plans are printed of, and those that are as
+// they were.
+func (t Totals) headline(problems int) string {
+	text := "nothing differs"
+	if problems > 0 {
+		text = "nothing else differs"
+	}
+	if t.Clusters > 0 {
+		text = plural(t.Clusters, "cluster differs", "clusters differ")
+	}
+	if t.OnlyMoved > 0 {
+		text += ", " + plural(t.OnlyMoved, "cluster only moved", "clusters only moved")
+	}
+	if n := t.All - t.Clusters - t.OnlyMoved; n > 0 && t.Clusters+t.OnlyMoved > 0 {
+		text += ", " + number(n) + " as they are"
+	}
+	return text
 }
 
 // title names a plan's cluster.

@@ -88,6 +88,8 @@ func sarifRules() []sarifRule {
 			Help: &sarifText{Text: "The message says why. Nothing of such a change is applied; take it back or do what the message says."}, DefaultConfiguration: sarifLevel{LevelError}},
 		{ID: RuleAtRisk, ShortDescription: sarifText{Text: "Something may be unavailable or lost on the way."},
 			Help: &sarifText{Text: "A table without replicas cannot be read or written while the node that holds it restarts. Set number_of_replicas, or accept it."}, DefaultConfiguration: sarifLevel{LevelWarning}},
+		{ID: RuleMoved, ShortDescription: sarifText{Text: "An object stands in another file, and is the same otherwise."},
+			Help: &sarifText{Text: "Nothing is done for it, and nothing has to be done about it."}, DefaultConfiguration: sarifLevel{LevelNote}},
 	}
 	for _, gate := range gates.All {
 		level := LevelWarning

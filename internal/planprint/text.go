@@ -48,8 +48,9 @@ func Text(w io.Writer, plans []plan.Plan, o TextOptions) error {
 		if !o.Summary {
 			t.out.WriteString("\n")
 		}
-		head := plural(len(shown), "cluster differs", "clusters differ") + unchanged(plans, shown) + ":"
-		t.sentence(0, 4, t.paint(bold, head), utf8.RuneCountInString(head), Count(shown).words())
+		totals := Count(plans)
+		head := totals.headline(o.Problems) + ":"
+		t.sentence(0, 4, t.paint(bold, head), utf8.RuneCountInString(head), totals.words())
 	}
 	_, err := io.WriteString(w, commandAtBeginning.ReplaceAllString(t.out.String(), `$1\x3a:`))
 	return err
@@ -57,13 +58,6 @@ func Text(w io.Writer, plans []plan.Plan, o TextOptions) error {
 
 // A line that begins so is a command to the runner of GitHub Actions.
 var commandAtBeginning = regexp.MustCompile(`(?m)^((?: |\x1b\[[0-9;]*m)*)::`)
-
-func unchanged(plans, shown []plan.Plan) string {
-	if n := len(plans) - len(shown); n > 0 {
-		return ", " + number(n) + " as they are"
-	}
-	return ""
-}
 
 // The colours of SGR, ECMA-48.
 const (
@@ -145,8 +139,8 @@ func (t *textWriter) cluster(p plan.Plan) {
 		for i, operation := range p.Operations {
 			t.operation(i+1, operation)
 		}
-		if text := estimate(p.Estimate); text != "" && len(p.Operations) > 1 {
-			t.headed(4, "", "in all", plural(p.Restarts, "pod restarts", "pods restart")+", "+text)
+		if text := inAll(p); text != "" {
+			t.headed(4, "", "in all:", text)
 		}
 	}
 	if len(p.AtRisk) > 0 {
@@ -174,22 +168,16 @@ func (t *textWriter) operation(n int, o plan.Operation) {
 	for _, gate := range o.Gates {
 		t.headed(8, yellow, "gate "+gate.Name+":", gate.Message)
 	}
-	for _, step := range o.Steps {
-		text := step.Target
-		if step.Detail != "" {
-			text += " (" + step.Detail + ")"
+	for _, step := range inRows(o.Steps) {
+		text := strings.Join(step.targets, ", ")
+		if step.detail != "" {
+			text += " (" + step.detail + ")"
 		}
-		t.headed(8, "", step.Action, text)
+		t.headed(8, "", step.action, text)
 	}
-	var takes []string
-	if o.Restarts > 0 {
-		takes = append(takes, plural(o.Restarts, "pod restarts", "pods restart"))
-	}
-	if text := estimate(o.Estimate); text != "" {
-		takes = append(takes, text)
-	}
-	if len(takes) > 0 {
-		t.headed(8, dim, "takes", strings.Join(takes, ", "))
+	if text := takes(o); text != "" {
+		head, rest, _ := strings.Cut(text, " ")
+		t.headed(8, dim, head, rest)
 	}
 }
 

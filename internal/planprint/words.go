@@ -95,6 +95,48 @@ func estimate(e *plan.Estimate) string {
 	return text
 }
 
+// takes says how long an operation takes; how many pods it restarts stands in its
+// summary, and only here where there is no base for an estimate.
+func takes(o plan.Operation) string {
+	if text := estimate(o.Estimate); text != "" {
+		return "takes " + text
+	}
+	if o.Restarts > 0 {
+		return "restarts " + plural(o.Restarts, "pod", "pods")
+	}
+	return ""
+}
+
+// inAll sums several operations up, "" where there is nothing to sum.
+func inAll(p plan.Plan) string {
+	text := estimate(p.Estimate)
+	if text == "" || len(p.Operations) < 2 {
+		return ""
+	}
+	if p.Restarts == 0 {
+		return "no pod restarts, takes " + text
+	}
+	return plural(p.Restarts, "pod restarts", "pods restart") + ", takes " + text
+}
+
+// row are steps in a row that do the same to several targets.
+type row struct {
+	action, detail string
+	targets        []string
+}
+
+func inRows(steps []plan.Step) []row {
+	var rows []row
+	for _, s := range steps {
+		if n := len(rows); n > 0 && rows[n-1].action == s.Action && rows[n-1].detail == s.Detail {
+			rows[n-1].targets = append(rows[n-1].targets, s.Target)
+			continue
+		}
+		rows = append(rows, row{action: s.Action, detail: s.Detail, targets: []string{s.Target}})
+	}
+	return rows
+}
+
 // basis says in sentences what a plan rests on.
 func basis(p plan.Plan) []string {
 	b := p.Basis
@@ -174,9 +216,12 @@ func objectNote(o plan.Object) string {
 	}
 	switch {
 	case o.From != "" && o.To != "" && o.From != o.To:
-		note += ", " + o.From + " -> " + o.To
+		if o.Change != plan.Moved {
+			note += ", moved"
+		}
+		note += " from " + o.From + " to " + o.To
 	case o.To != "":
-		note += ", " + o.To
+		note += ", in " + o.To
 	}
 	return note
 }

@@ -19,7 +19,8 @@ type Plan struct {
 	Revision string `json:"revision,omitempty"`
 	// Basis is what it was compared with, and what of that is known.
 	Basis Basis `json:"basis"`
-	// Objects that differ, StatefulSets first, then by kind and name.
+	// Objects that differ, StatefulSets first, then by kind and name; behind them
+	// what only moved.
 	Objects []Object `json:"objects"`
 	// Operations in the order in which they will run.
 	Operations []Operation `json:"operations"`
@@ -36,9 +37,21 @@ type Plan struct {
 	Estimate *Estimate `json:"estimate,omitempty"`
 }
 
-// Empty is true when nothing would be done, and nothing is refused.
+// Empty is true when nothing would be done, and nothing is refused. An object
+// that only moved is nothing to do.
 func (p Plan) Empty() bool {
-	return len(p.Objects) == 0 && len(p.Operations) == 0 && len(p.Refused) == 0
+	return len(p.Objects) == p.Moves() && len(p.Operations) == 0 && len(p.Refused) == 0
+}
+
+// Moves counts the objects that only moved to another file.
+func (p Plan) Moves() int {
+	n := 0
+	for _, o := range p.Objects {
+		if o.Change == Moved {
+			n++
+		}
+	}
+	return n
 }
 
 // BasisKind is what a plan was made against.
@@ -83,7 +96,7 @@ const (
 	Removed Change = "removed"
 	// Orphaned: it is wanted no longer, and is left as it is.
 	Orphaned Change = "orphaned"
-	// Moved: the definition stands in another file; the object stays.
+	// Moved: it stands in another file and is the same otherwise; nothing is done.
 	Moved Change = "moved"
 )
 
@@ -110,8 +123,8 @@ type Object struct {
 	Change Change `json:"change"`
 	// Class is the gravest of its fields' classes.
 	Class Class `json:"class"`
-	// From and To are the files of a move, and To alone that of an addition; ""
-	// when not known.
+	// From and To are the files of a move, also of an object that is changed
+	// besides, and To alone that of an addition; "" when not known.
 	From   string  `json:"from,omitempty"`
 	To     string  `json:"to,omitempty"`
 	Fields []Field `json:"fields,omitempty"`

@@ -34,12 +34,12 @@ func StepOf(a ops.Action, record *ops.Record, nodeName func(id string) string) S
 	step := Step{Action: string(a.Kind), Target: a.Subject()}
 	switch a.Kind {
 	case ops.ActionExcludeNodes:
-		step.Target = nodeNames(a.NodeIDs, nodeName)
+		step.Target, step.Detail = nodeNames(a.NodeIDs, nodeName), "the shards move to the other nodes"
 	case ops.ActionIncludeNodes:
 		// The nodes are gone, and not every one of them has left its name.
-		step.Target, step.Detail = nodeNames(a.NodeIDs, nodeName), ""
+		step.Target, step.Detail = nodeNames(a.NodeIDs, nodeName), "the exclusion is taken back"
 		if x := record.Exclusions; x != nil && x.Set != "" {
-			step.Target, step.Detail = x.Set, step.Target
+			step.Target, step.Detail = x.Set, "the exclusion of "+step.Target+" is taken back"
 		}
 	case ops.ActionExcludeInTable, ops.ActionIncludeInTable:
 		step.Detail = nodeNames(a.NodeIDs, nodeName)
@@ -64,9 +64,14 @@ func StepOf(a ops.Action, record *ops.Record, nodeName func(id string) string) S
 	case ops.ActionSetSystemUser:
 		step.Target = names.SystemUser
 	case ops.ActionShrinkSet:
-		step.Detail = fmt.Sprintf("%d replicas instead of %d: %s", a.To, a.From, strings.ReplaceAll(a.NodeNames, ",", ", "))
+		step.Detail = fmt.Sprintf("%d replicas instead of %d: %s goes, its volume claims stay", a.To, a.From, strings.ReplaceAll(a.NodeNames, ",", ", "))
+		if strings.Contains(a.NodeNames, ",") {
+			step.Detail = strings.Replace(step.Detail, " goes, its ", " go, their ", 1)
+		}
+	case ops.ActionDeleteSet:
+		step.Detail = "it has no pods; the volume claims stay"
 	case ops.ActionSuspendSet:
-		step.Detail = fmt.Sprintf("0 replicas instead of %d", a.From)
+		step.Detail = fmt.Sprintf("0 replicas instead of %d, the volume claims stay", a.From)
 	case ops.ActionSetSettings:
 		var all []string
 		for _, s := range a.Settings.Settings() {
@@ -74,7 +79,9 @@ func StepOf(a ops.Action, record *ops.Record, nodeName func(id string) string) S
 		}
 		step.Detail = strings.Join(all, ", ")
 	case ops.ActionAnnotateClaim:
-		step.Detail = "CrateDB " + a.Version
+		if a.Version != "" {
+			step.Detail = "CrateDB " + a.Version + " writes it"
+		}
 	}
 	return step
 }

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"path/filepath"
 
+	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/plumbing/transport"
 
 	"stevedore.dev/stevedore/sources"
 	"stevedore.dev/stevedore/sources/tree"
@@ -31,6 +34,10 @@ func ReadCommit(ctx context.Context, dir, revision string, limits tree.Limits) (
 		return fail(pathless(err))
 	}
 	repo, err := openLocal(abs, true)
+	if errors.Is(err, transport.ErrRepositoryNotFound) {
+		return sources.Snapshot{}, &sources.Error{Reason: sources.RepositoryNotFound, Doing: doing,
+			Err: errors.New("there is no Git repository around it"), Advice: "name a folder of a clone"}
+	}
 	if err != nil {
 		return fail(err)
 	}
@@ -44,13 +51,14 @@ func ReadCommit(ctx context.Context, dir, revision string, limits tree.Limits) (
 			return fail(err)
 		}
 	}
-	hash, err := repo.ResolveRevision(plumbing.Revision(revision))
+	hash, err := resolve(repo, revision)
 	if err != nil {
-		return sources.Snapshot{}, &sources.Error{Reason: sources.ReferenceNotFound, Doing: doing,
-			Err:    fmt.Errorf("the repository has no such revision: %w", err),
-			Advice: "name a branch, a tag or a commit that is there; in a shallow clone fetch it first (git fetch origin " + revision + ")"}
+		return sources.Snapshot{}, noRevision(repo, doing, err)
 	}
 	o := &objects{storage: repo.Storer}
+	if repo.Storer.HasEncodedObject(*hash) != nil {
+		return sources.Snapshot{}, noRevision(repo, doing, plumbing.ErrObjectNotFound)
+	}
 	commit, err := commitOf(repo.Storer, *hash)
 	if err != nil {
 		return fail(err)
@@ -68,4 +76,34 @@ func ReadCommit(ctx context.Context, dir, revision string, limits tree.Limits) (
 		label = ""
 	}
 	return sources.Snapshot{Source: abs, Revision: label + "sha1:" + commit.Hash.String(), Files: files, Tree: files.Whole(), Dir: files.At()}, nil
+}
+
+// resolve takes the name of a reference as it stands first: go-git reads an "@" in
+// one as the beginning of something else.
+func resolve(repo *gogit.Repository, revision string) (*plumbing.Hash, error) {
+	for _, rule := range plumbing.RefRevParseRules {
+		name := plumbing.ReferenceName(fmt.Sprintf(rule, revision))
+		if name.Validate() != nil {
+			continue
+		}
+		if ref, err := storer.ResolveReference(repo.Storer, name); err == nil {
+			hash := ref.Hash()
+			return &hash, nil
+		}
+	}
+	return repo.ResolveRevision(plumbing.Revision(revision))
+}
+
+// noRevision says what to do about a revision that is not there: a clone of CI
+// has the last commit alone, if it is not told otherwise.
+func noRevision(repo *gogit.Repository, doing string, err error) error {
+	e := &sources.Error{Reason: sources.ReferenceNotFound, Doing: doing,
+		Err:    fmt.Errorf("the repository has no such revision: %w", err),
+		Advice: "name a branch, a tag or a commit that is there (git branch -a, git tag); a branch of the remote is origin/NAME, and has to be fetched",
+	}
+	if shallow, failed := repo.Storer.Shallow(); failed == nil && len(shallow) > 0 {
+		e.Err = fmt.Errorf("the repository has no such revision, and is a shallow clone, without the older commits: %w", err)
+		e.Advice = "have CI clone more of the history: fetch-depth: 2 for HEAD^1 and 0 for all of it (actions/checkout), GIT_DEPTH: \"0\" (GitLab); or git fetch --unshallow"
+	}
+	return e
 }
