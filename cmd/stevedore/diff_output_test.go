@@ -125,7 +125,7 @@ func broken(t *testing.T) (tree string) {
 
 func TestProblemsAreAnnotationsOnThePlatformThatItRunsOn(t *testing.T) {
 	tree := broken(t)
-	for _, args := range [][]string{{"validate", "clusters"}, {"diff", "clusters", "--against", "clusters"}} {
+	for _, args := range [][]string{{"validate", "clusters"}, {"diff", "clusters", "--against", "./clusters"}} {
 		t.Setenv("GITHUB_ACTIONS", "")
 		end := stevedore(t, args...)
 		assert.Equal(t, exitError, end.code)
@@ -150,9 +150,9 @@ func TestProblemsAreAnnotationsOnThePlatformThatItRunsOn(t *testing.T) {
 		assert.Equal(t, "clusters/a,b.yaml", issues[0].Location.Path)
 		assert.Positive(t, issues[0].Location.Lines.Begin)
 	}
-	end := stevedore(t, "diff", filepath.Join(tree, "clusters"), "--against", "clusters", "-o", "sarif")
+	end := stevedore(t, "diff", filepath.Join(tree, "clusters"), "--against", "./clusters", "-o", "sarif")
 	assert.Contains(t, end.out, `"uri": "clusters/a,b.yaml"`)
-	assert.Contains(t, stevedore(t, "diff", "clusters", "--against", "clusters", "-o", "markdown").out, "problem")
+	assert.Contains(t, stevedore(t, "diff", "clusters", "--against", "./clusters", "-o", "markdown").out, "problem")
 	assert.Contains(t, stevedore(t, "validate", "clusters", "--code-quality", "no/such/folder").err, "writing the report of code quality")
 }
 

@@ -150,13 +150,23 @@ func (c *course) step(step Step, before, next *ops.Record) {
 	if Reacts(step.Action) {
 		return
 	}
-	if n := len(c.out.Steps); n == 0 || c.out.Steps[n-1] != step {
-		c.out.Steps = append(c.out.Steps, step)
-	}
+	c.out.Steps = unrepeated(c.out.Steps, step)
 	op := &c.out.Operations[c.operation(step, before, next)]
-	if n := len(op.Steps); n == 0 || op.Steps[n-1] != step {
-		op.Steps = append(op.Steps, step)
+	op.Steps = unrepeated(op.Steps, step)
+}
+
+// unrepeated adds a step, but to the same one before it only what it says else.
+func unrepeated(steps []Step, step Step) []Step {
+	n := len(steps)
+	if n == 0 || steps[n-1].Action != step.Action || steps[n-1].Target != step.Target {
+		return append(steps, step)
 	}
+	if last := &steps[n-1]; last.Detail == "" {
+		last.Detail = step.Detail
+	} else if step.Detail != "" && !strings.Contains(last.Detail, step.Detail) {
+		last.Detail += "; " + step.Detail
+	}
+	return steps
 }
 
 // restarted counts the pods that an action restarts, and names what is away

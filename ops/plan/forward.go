@@ -150,10 +150,10 @@ func (r *run) turn() (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		var changed []Set
+		var changed []written
 		changed, wrote = m.apply(d.Effective, sets)
 		for i := range changed {
-			r.course.step(applied(&changed[i]), &before, &next)
+			r.course.step(changed[i].step(), &before, &next)
 		}
 		if !wrote {
 			m.applied = ops.Applied{Revision: desired.Revision, Effective: d.Effective}

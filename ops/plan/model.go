@@ -253,7 +253,7 @@ func (m *model) renew(name string) {
 // apply makes StatefulSets and budgets what is effective, and returns the sets
 // whose replicas or template it changed; wrote is true when there was something
 // to write at all.
-func (m *model) apply(e ops.Effective, sets []Set) (changed []Set, wrote bool) {
+func (m *model) apply(e ops.Effective, sets []Set) (changed []written, wrote bool) {
 	for i := range e.Sets {
 		effective := &e.Sets[i]
 		j := slices.IndexFunc(sets, func(s Set) bool { return s.Name == effective.Name })
@@ -267,7 +267,7 @@ func (m *model) apply(e ops.Effective, sets []Set) (changed []Set, wrote bool) {
 		if live == nil {
 			want.UID, want.ResourceVersion, want.UpdateRevision = m.next(madeHere), m.next(""), want.Content
 			m.sets = append(m.sets, want)
-			changed, wrote = append(changed, want), true
+			changed, wrote = append(changed, written{Set: want, new: true}), true
 			continue
 		}
 		content := live.Content == want.Content && live.InitialMasters == want.InitialMasters
@@ -276,7 +276,7 @@ func (m *model) apply(e ops.Effective, sets []Set) (changed []Set, wrote bool) {
 		}
 		wrote = true
 		if live.Replicas != want.Replicas || !content {
-			changed = append(changed, want)
+			changed = append(changed, written{Set: want, replicas: live.Replicas, template: !content})
 		}
 		want.UID, want.UpdateRevision, want.ResourceVersion = live.UID, want.Content, m.next("")
 		if content {

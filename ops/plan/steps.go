@@ -12,8 +12,29 @@ import (
 // pod template change.
 const ActionApply = "apply"
 
-func applied(s *Set) Step {
-	return Step{Action: ActionApply, Target: s.Name, Detail: fmt.Sprintf("%d replicas", s.Replicas)}
+// written is a StatefulSet that a decision has written, and what it was before.
+type written struct {
+	Set
+	new      bool
+	replicas int
+	template bool // it changes
+}
+
+func (w *written) step() Step {
+	step := Step{Action: ActionApply, Target: w.Name}
+	const template = "the pod template, which restarts nothing by itself"
+	switch {
+	case w.new:
+		step.Detail = fmt.Sprintf("new, %s", count(w.Replicas, "replica"))
+	case w.Replicas == w.replicas:
+		step.Detail = template
+	default:
+		step.Detail = fmt.Sprintf("%s instead of %d", count(w.Replicas, "replica"), w.replicas)
+		if w.template {
+			step.Detail += "; " + template
+		}
+	}
+	return step
 }
 
 // StepOf is the step that an action is. Where the action only says at which pod
