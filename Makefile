@@ -20,7 +20,7 @@ export STEVEDORE_BINARY := $(BIN)/stevedore
 # die: for the tests that kill it, never to be shipped.
 export STEVEDORE_FAULTS_BINARY := $(BIN)/stevedore-faults
 
-.PHONY: all build image-files faults controlplane demo test lint unit bench soak fuzz simulate replay mutants chaos fmt clean
+.PHONY: all build image-files faults controlplane demo test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
 all: build controlplane
 
 build:
@@ -71,8 +71,22 @@ lint:
 unit:
 	CGO_ENABLED=1 go test -race -p 2 -timeout 20m ./...
 
-bench: build controlplane
+# Go's benchmarks, then stevedore beside kubectl and kapp: docs/performance.md.
+SIZES ?= 1 100
+BENCH_FLAGS ?=
+bench: build controlplane peers
 	go test -run '^$$' -bench . -benchmem ./...
+	go run ./internal/sidebyside -sizes "$(SIZES)" $(BENCH_FLAGS)
+
+# kubectl and kapp, each from a nested module with only what it needs; minutes at
+# first. Without kapp the bench goes on with kubectl alone.
+peers: $(BIN)/kubectl $(BIN)/kapp
+$(BIN)/kubectl: internal/sidebyside/kubectl/main.go internal/sidebyside/kubectl/go.mod internal/sidebyside/kubectl/go.sum
+	@echo "building kubectl ($(KUBERNETES)) from its modules: some minutes the first time"
+	cd internal/sidebyside/kubectl && go build -trimpath -ldflags "-s -w" -o $@ .
+$(BIN)/kapp: internal/sidebyside/kapp/go.mod internal/sidebyside/kapp/go.sum
+	@echo "building kapp from its modules: some minutes the first time"
+	-cd internal/sidebyside/kapp && go build -trimpath -ldflags "-s -w" -o $@ carvel.dev/kapp/cmd/kapp
 
 # Long random runs; SEED chooses the schedule.
 SEED ?= 1

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -15,8 +16,17 @@ import (
 // a real command line. It serves until TERM and gives the exit code: 0 after TERM, 1 where
 // CrateDB would refuse to start, 2 for wrong flags.
 func NodeMain(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	return RunNodeArgs(ctx, args, os.Environ(), os.Stderr)
+}
+
+// RunNodeArgs is NodeMain without a process of its own: it serves until ctx ends.
+// Several may run side by side, each at its own address.
+func RunNodeArgs(ctx context.Context, args, env []string, out io.Writer) int {
 	fs := flag.NewFlagSet("cratedb-node", flag.ContinueOnError)
-	cfg := NodeConfig{Env: os.Environ()}
+	fs.SetOutput(out)
+	cfg := NodeConfig{Env: env}
 	fs.StringVar(&cfg.Hub, "hub", "", "unix socket of the simulator's hub")
 	fs.StringVar(&cfg.Address, "address", "", "loopback address to bind")
 	fs.StringVar(&cfg.Version, "version", "", "CrateDB version, as in the image's tag")
@@ -31,19 +41,17 @@ func NodeMain(args []string) int {
 	}
 	cfg.Args = fs.Args()
 	if cfg.Hub == "" || cfg.Address == "" || cfg.Version == "" {
-		fmt.Fprintln(os.Stderr, "cratedb-node: --hub, --address and --version are needed")
+		fmt.Fprintln(out, "cratedb-node: --hub, --address and --version are needed")
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
 	err := RunNode(ctx, cfg)
 	switch {
 	case err == nil:
 		return 0
 	case errors.Is(err, ErrRefused):
-		fmt.Fprintln(os.Stderr, `Exception in thread "main" `+strings.TrimPrefix(err.Error(), ErrRefused.Error()+": "))
+		fmt.Fprintln(out, `Exception in thread "main" `+strings.TrimPrefix(err.Error(), ErrRefused.Error()+": "))
 	default:
-		fmt.Fprintln(os.Stderr, "cratedb-node:", err)
+		fmt.Fprintln(out, "cratedb-node:", err)
 	}
 	return 1
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -38,6 +39,9 @@ type Options struct {
 	// NodeCommand starts one simulated CrateDB node; empty: this executable
 	// with the arguments `sandbox cratedb-node`.
 	NodeCommand []string
+	// OneProcess runs simulated nodes inside this process, for more of them than a
+	// machine has room for processes: a node that is killed ends as by SIGTERM.
+	OneProcess bool
 	// CrateDBHome is an unpacked CrateDB release (it has bin/crate), or a
 	// folder with one for each version (<home>/<version>/bin/crate); empty:
 	// nodes are simulated.
@@ -154,7 +158,12 @@ func (s *Sandbox) start(ctx context.Context, o Options, binary string) error {
 	if err != nil {
 		return err
 	}
+	var runNode func(context.Context, []string, []string, io.Writer) int
+	if o.OneProcess {
+		runNode = cratesim.RunNodeArgs
+	}
 	if s.agent, err = agent.Start(agent.Options{
+		RunNode:           runNode,
 		Client:            s.client,
 		Dir:               s.dir,
 		Nodes:             nodes,

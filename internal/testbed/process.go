@@ -74,6 +74,9 @@ func StartDaemon(cmd *exec.Cmd, out io.Writer) (*Daemon, error) {
 // Log is what it has written so far.
 func (d *Daemon) Log() string { return d.log.String() }
 
+// PID is the process id.
+func (d *Daemon) PID() int { return d.cmd.Process.Pid }
+
 // Done is closed when it has ended.
 func (d *Daemon) Done() <-chan struct{} { return d.done }
 

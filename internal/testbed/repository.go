@@ -35,6 +35,19 @@ func NewRepository(ctx context.Context, parent, name string) (*Repository, error
 
 // Push writes files ("" removes one), commits and pushes them.
 func (r *Repository) Push(ctx context.Context, message string, files map[string]string) error {
+	if err := r.Commit(ctx, message, files); err != nil {
+		return err
+	}
+	return r.Publish(ctx)
+}
+
+// Publish pushes what was committed.
+func (r *Repository) Publish(ctx context.Context) error {
+	return git(ctx, "-C", r.work, "push", "-q", "origin", "main")
+}
+
+// Commit writes files ("" removes one) and commits them, unpushed.
+func (r *Repository) Commit(ctx context.Context, message string, files map[string]string) error {
 	for name, content := range files {
 		path := filepath.Join(r.work, filepath.FromSlash(name))
 		if content == "" {
@@ -53,7 +66,6 @@ func (r *Repository) Push(ctx context.Context, message string, files map[string]
 	for _, arguments := range [][]string{
 		{"-C", r.work, "add", "-A"},
 		{"-C", r.work, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "commit", "-q", "--allow-empty", "-m", message},
-		{"-C", r.work, "push", "-q", "origin", "main"},
 	} {
 		if err := git(ctx, arguments...); err != nil {
 			return err

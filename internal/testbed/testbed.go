@@ -39,6 +39,10 @@ type Options struct {
 	Deploy string
 	// CrateDBHome makes pods run the real CrateDB; empty: the simulator.
 	CrateDBHome string
+	// Nodes is the number of Node objects; 0: the sandbox's own number.
+	Nodes int
+	// OneProcess runs simulated nodes inside this process: many more fit.
+	OneProcess bool
 	// Progress gets one line a step; nil: nothing.
 	Progress func(string)
 	// Log gets what goes on in the sandbox; nil: nothing.
@@ -72,7 +76,7 @@ func Start(ctx context.Context, o Options) (_ *Testbed, err error) {
 		}
 	}()
 	bed.Sandbox, err = sandbox.Start(ctx, sandbox.Options{
-		CrateDBHome: o.CrateDBHome, Progress: o.Progress, Log: o.Log,
+		CrateDBHome: o.CrateDBHome, Nodes: o.Nodes, OneProcess: o.OneProcess, Progress: o.Progress, Log: o.Log,
 		NodeCommand: []string{o.Binary, "sandbox", "cratedb-node"},
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -39,7 +40,7 @@ type Node struct {
 	Zone    string
 }
 
-// Options are all required, but for CrateDBHome and HubSocket.
+// Options are all required, but for CrateDBHome, HubSocket and RunNode.
 type Options struct {
 	Client kubernetes.Interface
 	// Dir gets the folders pods (gone with each pod) and volumes (gone with
@@ -56,6 +57,9 @@ type Options struct {
 	// NodeCommand starts a simulated node, HubSocket is the hub it joins.
 	NodeCommand []string
 	HubSocket   string
+	// RunNode runs a simulated node inside this process, with what would follow
+	// NodeCommand, until its context ends; nil: NodeCommand is a process a node.
+	RunNode func(ctx context.Context, args, env []string, out io.Writer) int
 	// CrateDBHome is a release or a folder of releases; empty: simulated.
 	CrateDBHome string
 	Log         *slog.Logger

@@ -217,15 +217,20 @@ func (c *container) launchSimulated(args []string, log io.Writer) (instance, err
 		return nil, err
 	}
 	c.worker.setSeeds(seeds, query)
-	argv := slices.Concat(a.o.NodeCommand, []string{
+	node := []string{
 		"--hub", a.o.HubSocket, "--address", c.worker.podAddress().String(), "--version", tag, "--seed-file", seeds, "--",
-	})
-	for _, each := range args {
-		argv = append(argv, c.onThisMachine(each))
 	}
+	for _, each := range args {
+		node = append(node, c.onThisMachine(each))
+	}
+	env := c.variables().list("PATH=" + os.Getenv("PATH"))
+	if a.o.RunNode != nil {
+		return newScript(func(ctx context.Context) int { return a.o.RunNode(ctx, node, env, log) }), nil
+	}
+	argv := slices.Concat(a.o.NodeCommand, node)
 	command := exec.Command(argv[0], argv[1:]...)
 	command.Dir = c.rootFolder()
-	command.Env = c.variables().list("PATH=" + os.Getenv("PATH"))
+	command.Env = env
 	command.Stdout, command.Stderr = log, log
 	return a.o.Starter.Start(command, nil)
 }

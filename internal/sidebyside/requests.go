@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+)
+
+var (
+	countedLine = regexp.MustCompile(`^apiserver_request_total\{(.*)\} (\S+)$`)
+	label       = regexp.MustCompile(`(\w+)="([^"]*)"`)
+)
+
+// requests are the API server's own counters, by verb and resource, of what whoever
+// applies a cluster's objects asks for. Left out is what the control plane itself
+// does all the time (Leases, Events, Nodes, reviews of tokens), and what the sandbox's
+// controllers write: pods, claims, revisions, endpoints and subresources.
+func requests(ctx context.Context, admin kubernetes.Interface) (map[string]int, error) {
+	text, err := admin.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the API server's counters: %w", err)
+	}
+	counted := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		match := countedLine.FindStringSubmatch(strings.TrimSpace(line))
+		if match == nil {
+			continue
+		}
+		labels := map[string]string{}
+		for _, pair := range label.FindAllStringSubmatch(match[1], -1) {
+			labels[pair[1]] = pair[2]
+		}
+		if !slices.Contains(applied, labels["resource"]) || labels["subresource"] != "" {
+			continue
+		}
+		n, err := strconv.ParseFloat(match[2], 64)
+		if err != nil {
+			return nil, fmt.Errorf("reading the API server's counters: %w", err)
+		}
+		counted[labels["verb"]+" "+labels["resource"]] += int(n)
+	}
+	return counted, nil
+}
+
+var applied = []string{"statefulsets", "services", "poddisruptionbudgets", "configmaps", "secrets", "serviceaccounts"}
+
+// since are the requests that came after before, and how many of them.
+func since(before, after map[string]int) (total int, each []string) {
+	for what, n := range after {
+		if n > before[what] {
+			total += n - before[what]
+			each = append(each, fmt.Sprintf("%s: %d", what, n-before[what]))
+		}
+	}
+	sort.Strings(each)
+	return total, each
+}
+
+var isWrite = regexp.MustCompile(`^(POST|PUT|PATCH|APPLY|DELETE|DELETECOLLECTION) `)
+
+// quiet waits until there was no write for a while.
+func quiet(ctx context.Context, admin kubernetes.Interface, during, within time.Duration) (map[string]int, error) {
+	deadline := time.Now().Add(within)
+	var last map[string]int
+	since := time.Now()
+	for {
+		now, err := requests(ctx, admin)
+		if err != nil {
+			return nil, err
+		}
+		if writes(now) != writes(last) {
+			since = time.Now()
+		}
+		last = now
+		switch {
+		case time.Since(since) >= during:
+			return now, nil
+		case time.Now().After(deadline):
+			return nil, fmt.Errorf("the API server still takes writes after %s", within)
+		case !pause(ctx, min(during/4, time.Second)):
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func writes(counted map[string]int) (total int) {
+	for what, n := range counted {
+		if isWrite.MatchString(what) {
+			total += n
+		}
+	}
+	return total
+}
+
+// pause is false when ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
