@@ -30,8 +30,8 @@ func (l *leadership) mayWrite(ctx context.Context) error {
 	return nil
 }
 
-// still says that what was wanted of a cluster is wanted now. A build that
-// says the same again counts as new: the turn begins again and finds out.
+// still says that what was wanted of a cluster is wanted now. A build that says
+// the same again changes nothing: the fleet keeps the value from before.
 func (f *fleet) still(key record.Cluster, recordedOwner string, want wanted) bool {
 	now, ok := f.get(key, recordedOwner)
 	return ok && now.owner == want.owner && now.removed == want.removed && now.otherOwner == want.otherOwner &&

@@ -51,7 +51,12 @@ func (d *daemon) admitLocked(ctx context.Context, p pendingBuild) {
 	} else {
 		delete(d.pending, owner)
 	}
-	d.employ(d.fleet.takeBut(owner, p.commit, p.build, but))
+	keys := d.fleet.takeBut(owner, p.commit, p.build, but)
+	if d.statuses.on() {
+		// Each says what became of the commit, also where it changes nothing.
+		keys = d.fleet.keys()
+	}
+	d.employ(keys)
 }
 
 // proceed admits what waits once it may, whenever something has settled.

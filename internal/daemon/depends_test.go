@@ -127,7 +127,7 @@ func TestWhatWaitsKeepsItsLastGoodDefinition(t *testing.T) {
 	assert.Nil(t, first.cluster.Definition, "nothing is known of a new one")
 	assert.Equal(t, "e", first.cluster.Name)
 
-	newest := defined("c", "x")
+	newest := defined("c", "z")
 	f.take("b", "2", build(newest))
 	now, _ = f.get(key("c"), "b")
 	assert.Same(t, newest.Definition, now.cluster.Definition)

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -66,9 +67,23 @@ func newFleet() *fleet {
 	return &fleet{bySource: map[string]*sourceView{}, orphanNames: map[record.Cluster]orphan{}}
 }
 
-// take lays a build over what was known and returns the clusters to look at.
+// take lays a build over what was known and returns the clusters to look at now.
 func (f *fleet) take(owner, commit string, build *render.Build) []record.Cluster {
 	return f.takeBut(owner, commit, build, nil)
+}
+
+// same says that a cluster is defined as before. Then the value from before is
+// kept: who goes by it knows without a look that nothing changed, and of a
+// thousand clusters a commit wakes those that it touches.
+func same(before, now render.Cluster) bool {
+	return before.Definition != nil && reflect.DeepEqual(before, now)
+}
+
+// touched says that more than the commit changed.
+func touched(before, now wanted) bool {
+	return before.cluster.Definition != now.cluster.Definition || before.owner != now.owner ||
+		before.removed != now.removed || before.missing != now.missing || before.waits != now.waits ||
+		before.heldBack != now.heldBack || len(before.problems) > 0 || len(now.problems) > 0
 }
 
 // behindWhy is why a cluster is left at its last good word: it waits for another
@@ -78,7 +93,8 @@ type behindWhy struct {
 	held  held
 }
 
-// takeBut takes a build but for some clusters.
+// takeBut takes a build but for some clusters. Those to look at now are all that a
+// source says something new of; the others come to it by themselves.
 func (f *fleet) takeBut(owner, commit string, build *render.Build, but map[record.Cluster]behindWhy) []record.Cluster {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,11 +105,12 @@ func (f *fleet) takeBut(owner, commit string, build *render.Build, but map[recor
 	}
 	view.built, view.revision = true, commit
 	view.broken = build.Problems
-	present := map[record.Cluster]bool{}
+	present, changed := map[record.Cluster]bool{}, map[record.Cluster]bool{}
 	for _, cluster := range build.Clusters {
 		key := record.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}
 		present[key] = true
-		now := view.clusters[key]
+		before, known := view.clusters[key]
+		now := before
 		now.owner, now.removed, now.missing = owner, false, false
 		now.problems, now.newest = cluster.Problems, commit
 		why, left := but[key]
@@ -103,17 +120,21 @@ func (f *fleet) takeBut(owner, commit string, build *render.Build, but map[recor
 				now.cluster = render.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}
 			}
 		} else if len(cluster.Problems) == 0 {
-			now.cluster, now.commit = cluster, commit
+			if now.commit = commit; !same(now.cluster, cluster) {
+				now.cluster = cluster
+			}
 		} else if now.commit == "" {
 			now.cluster = render.Cluster{Namespace: cluster.Namespace, Name: cluster.Name}
 			now.commit = commit
 		}
 		view.clusters[key] = now
+		changed[key] = !known || touched(before, now)
 	}
 	for key, now := range view.clusters {
 		if present[key] {
 			continue
 		}
+		before := now
 		now.missing, now.newest = true, commit
 		if len(build.Problems) > 0 && !now.removed {
 			now.problems = build.Problems
@@ -121,8 +142,12 @@ func (f *fleet) takeBut(owner, commit string, build *render.Build, but map[recor
 			now.removed, now.problems = true, nil
 		}
 		view.clusters[key] = now
+		changed[key] = touched(before, now)
 	}
-	return f.keysLocked()
+	return slices.DeleteFunc(f.keysLocked(), func(key record.Cluster) bool {
+		again, named := changed[key]
+		return named && !again
+	})
 }
 
 // adopt makes known a cluster that stands in Kubernetes, recorded as owner's.
@@ -263,6 +288,12 @@ func (f *fleet) ready(n int) bool {
 		}
 	}
 	return built == n
+}
+
+func (f *fleet) keys() []record.Cluster {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.keysLocked()
 }
 
 func (f *fleet) keysLocked() []record.Cluster {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/render"
@@ -154,5 +155,39 @@ func TestARenameIsKnownByTheClusterThatIsNotNamedAnyMore(t *testing.T) {
 			require.True(t, ok)
 			assert.Equal(t, c.from, w.renamedFrom)
 		})
+	}
+}
+
+// In a repository of a thousand, the others need no look for a commit.
+func TestACommitWakesTheClustersThatItTouches(t *testing.T) {
+	c, e := defined("c", "x"), defined("e", "y")
+	travels := func(data string) render.Cluster {
+		with := defined("e", "y")
+		with.Others = []*unstructured.Unstructured{{Object: map[string]any{"kind": "ConfigMap", "data": map[string]any{"a": data}}}}
+		return with
+	}
+	f := newFleet()
+	for _, step := range []struct {
+		name  string
+		build *render.Build
+		wakes []record.Cluster
+	}{
+		{"the first", build(c, e), []record.Cluster{key("c"), key("e")}},
+		{"the same again", build(defined("c", "x"), defined("e", "y")), []record.Cluster{}},
+		{"one is defined otherwise", build(defined("c", "z"), defined("e", "y")), []record.Cluster{key("c")}},
+		{"something travels with the other", build(defined("c", "z"), travels("1")), []record.Cluster{key("e")}},
+		{"which changes", build(defined("c", "z"), travels("2")), []record.Cluster{key("e")}},
+		{"a mistake in one", build(faulty("c"), travels("2")), []record.Cluster{key("c")}},
+		{"which stays", build(faulty("c"), travels("2")), []record.Cluster{key("c")}},
+		{"and is mended", build(defined("c", "z"), travels("2")), []record.Cluster{key("c")}},
+		{"one is gone", build(defined("c", "z")), []record.Cluster{key("e")}},
+		{"and stays so", build(defined("c", "z")), []record.Cluster{}},
+		{"a third comes", build(defined("c", "z"), defined("new", "n")), []record.Cluster{key("new")}},
+		{"the one that was gone comes back", build(defined("c", "z"), defined("new", "n"), travels("2")), []record.Cluster{key("e")}},
+	} {
+		assert.Equal(t, step.wakes, f.take("a", step.name, step.build), step.name)
+		now, ok := f.get(key("c"), "a")
+		require.True(t, ok)
+		assert.Equal(t, step.name, now.newest, step.name)
 	}
 }

@@ -112,6 +112,9 @@ func TestASupersededTurnBeginsNothingMore(t *testing.T) {
 	require.NoError(t, w.leadership.mayWrite(ctx))
 
 	w.fleet.take("a", "4", build(defined("c", "x")))
+	require.NoError(t, w.leadership.mayWrite(ctx), "nor does a commit that says the same again")
+
+	w.fleet.take("a", "5", build(defined("c", "another")))
 	require.ErrorIs(t, w.leadership.mayWrite(ctx), errSuperseded)
 	_, ran, err := w.runAll(ctx, ops.Record{}, ops.Decision{Harmless: []ops.Action{{Kind: ops.ActionSetUser}}})
 	require.ErrorIs(t, err, errSuperseded)

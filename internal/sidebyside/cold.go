@@ -88,15 +88,15 @@ func (b *bench) applyCold(ctx context.Context, p peer, size int, before, after m
 		return applied, nil, nil, err
 	}
 	defer func() { err = errors.Join(err, w.Stop()) }()
-	began, err := quiet(ctx, w.Admin, 2*time.Second, time.Minute)
-	if err != nil {
-		return applied, nil, nil, err
-	}
 	there, err := w.watchFor(ctx, before.objects)
 	if err != nil {
 		return applied, nil, nil, err
 	}
 	defer there.close()
+	began, err := quiet(ctx, w.Admin, 2*time.Second, time.Minute)
+	if err != nil {
+		return applied, nil, nil, err
+	}
 	one := child{dir: w.Dir, env: w.env()}
 	if applied.usage, err = one.run(ctx, p.apply(w, before.all())...); err != nil {
 		return applied, nil, nil, err

@@ -60,15 +60,15 @@ func (b *bench) steady(ctx context.Context, size int, before manifests) (s stead
 	if err := os.WriteFile(secretFile, []byte(receiverSecret), 0o600); err != nil {
 		return s, err
 	}
-	start, err := quiet(ctx, w.Admin, 2*time.Second, time.Minute)
-	if err != nil {
-		return s, err
-	}
 	there, err := w.watchFor(ctx, before.objects)
 	if err != nil {
 		return s, err
 	}
 	defer there.close()
+	start, err := quiet(ctx, w.Admin, 2*time.Second, time.Minute)
+	if err != nil {
+		return s, err
+	}
 	args := daemonArgs(repository, filepath.Join(w.Dir, "mirror"), secretFile)
 	began := time.Now()
 	daemon, log, err := b.startDaemon(w, args)
