@@ -49,6 +49,7 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	t.effective()
 	t.cure()
 	t.d2.Apply, t.d2.Adopt = true, t.adoption()
+	t.contested()
 	t.verify()
 	t.consent()
 	return t.finish(&record)

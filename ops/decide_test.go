@@ -136,7 +136,6 @@ func TestWhoMayTouchACluster(t *testing.T) {
 		refuse bool
 	}{
 		{"another source owns it", func(s *situation) { s.d.Owner = "git:b" }, "another-owner", true},
-		{"two sources want it now", func(s *situation) { s.o.OtherOwner = "dir:/x" }, "another-owner", true},
 		{"its definition is gone", func(s *situation) { s.d.Removed = true }, "orphaned", true},
 		{"a pod of another cluster", func(s *situation) { s.o.Database.Pods[1].ClusterID = "id-2" }, "foreign-cluster-id", true},
 		{"an object of another", func(s *situation) { s.o.Foreign = []ops.Foreign{{Object: "Service crate-c", Owner: "the cluster d"}} }, "object-not-ours", true},

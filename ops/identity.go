@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"stevedore.dev/stevedore/ops/gates"
-	"stevedore.dev/stevedore/render/definition"
 )
 
 // rebuild takes from what is live what a lost or new record does not say.
@@ -110,17 +109,6 @@ func (t *turn) command() {
 	if t.d.Removed || t.r.Command.Revision == t.d.Revision {
 		t.commanded = t.r.Command.Commands
 	}
-}
-
-func (t *turn) anothers() bool {
-	if t.d.Removed {
-		return false
-	}
-	reason, refused := gates.AnotherOwner(t.r.Owner, t.d.Owner, t.o.OtherOwner, t.d.Operations.Has(definition.ConsentTakeOver))
-	if refused {
-		t.refusal(reason)
-	}
-	return refused
 }
 
 func (t *turn) removed() bool {

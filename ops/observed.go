@@ -38,11 +38,14 @@ type Observed struct {
 	Applied Applied
 	// ApplyErrors are what Kubernetes refused at the last apply, redacted.
 	ApplyErrors []string
-	Sets        []ObservedSet
-	Pods        []Pod
-	Claims      []Claim
-	Secrets     []Secret
-	Budgets     []ObservedBudget
+	// Altered are the objects that admission stored otherwise than they were applied,
+	// with the fields: "Service crate-x: spec.type". Empty also while it is not known.
+	Altered []string
+	Sets    []ObservedSet
+	Pods    []Pod
+	Claims  []Claim
+	Secrets []Secret
+	Budgets []ObservedBudget
 	// Foreign are objects of a wanted kind and name that exist and are not ours.
 	Foreign []Foreign
 	// OtherOwner is another source that wants the same cluster now; "" if none.

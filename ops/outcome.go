@@ -63,6 +63,9 @@ func (t *turn) verify() {
 	if reason, waits := gates.Applied(t.o.ApplyErrors); waits {
 		t.wait(reason)
 	}
+	if reason, says := gates.ChangedByAdmission(t.o.Altered); says {
+		t.wait(reason)
+	}
 	inSync := t.applied() && t.o.Applied.Effective.Equal(t.d2.Effective)
 	if inSync && t.r.Stage == StageRendered {
 		t.r.Stage = StageApplied
@@ -116,7 +119,8 @@ func (t *turn) pending() bool {
 
 // informs: what is said and holds nothing of what is wanted back.
 func informs(name string) bool {
-	return name == gates.BudgetClosedRule.Name || name == gates.SettingChangedRule.Name || name == gates.SecretChangedRule.Name || name == gates.UnexplainedExclusionRule.Name || name == gates.ObjectKeptRule.Name
+	return name == gates.BudgetClosedRule.Name || name == gates.SettingChangedRule.Name || name == gates.SecretChangedRule.Name || name == gates.UnexplainedExclusionRule.Name || name == gates.ObjectKeptRule.Name ||
+		name == gates.DefinedTwiceRule.Name || name == gates.ChangedByAdmissionRule.Name
 }
 
 func cidrs(list []string) string { return strings.Join(list, ",") }

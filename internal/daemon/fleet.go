@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -173,27 +174,22 @@ func (f *fleet) adopt(key record.Cluster, owner, clusterName string) bool {
 	return true
 }
 
-// get is what is wanted of one cluster; ok is false when no source names it.
-// Of two sources that name it, recordedOwner's goes first.
+// get is what is wanted of one cluster; ok is false when no source names it. Of
+// several that do, it is the one that ops.OwnerAmong chooses.
 func (f *fleet) get(key record.Cluster, recordedOwner string) (wanted, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var owners []string
+	var claimants []ops.Claimant
 	for owner, view := range f.bySource {
 		if now, ok := view.clusters[key]; ok && !now.removed {
-			owners = append(owners, owner)
+			d := now.cluster.Definition
+			claimants = append(claimants, ops.Claimant{
+				Owner: owner, TakeOver: d != nil && d.Spec.Operations.Has(definition.ConsentTakeOver),
+			})
 		}
 	}
-	slices.SortFunc(owners, func(a, b string) int {
-		if (a == recordedOwner) != (b == recordedOwner) {
-			if a == recordedOwner {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a, b)
-	})
-	if len(owners) == 0 {
+	owner, other := ops.OwnerAmong(recordedOwner, claimants)
+	if owner == "" {
 		for owner, view := range f.bySource {
 			if now, ok := view.clusters[key]; ok && (recordedOwner == "" || owner == recordedOwner) {
 				now.hold(view)
@@ -202,11 +198,9 @@ func (f *fleet) get(key record.Cluster, recordedOwner string) (wanted, bool) {
 		}
 		return wanted{}, false
 	}
-	now := f.bySource[owners[0]].clusters[key]
-	now.hold(f.bySource[owners[0]])
-	if len(owners) > 1 {
-		now.otherOwner = owners[1]
-	}
+	now := f.bySource[owner].clusters[key]
+	now.hold(f.bySource[owner])
+	now.otherOwner = other
 	now.renamedFrom = f.renamedLocked(key, now)
 	return now, true
 }

@@ -75,6 +75,15 @@ func TestTheFleetIsTheNewestGoodWordOfEachSource(t *testing.T) {
 			assert.Equal(t, "b", w.owner)
 			assert.Equal(t, "a", w.otherOwner)
 		}},
+		{"two sources: the one that consents takes it from the recorded one", func(f *fleet) {
+			f.take("a", "1", build(defined("c", "x")))
+			moved := defined("c", "x")
+			moved.Definition.Spec.Operations.Consent = []definition.Consent{definition.ConsentTakeOver}
+			f.take("b", "1", build(moved))
+		}, "a", func(t *testing.T, w wanted, _ bool) {
+			assert.Equal(t, "b", w.owner)
+			assert.Equal(t, "a", w.otherOwner)
+		}},
 		{"two sources, the owner took it out: the other does not inherit it silently", func(f *fleet) {
 			f.take("a", "1", build(defined("c", "x")))
 			f.take("b", "1", build(defined("c", "y")))

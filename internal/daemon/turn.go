@@ -13,6 +13,7 @@ import (
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/definition"
@@ -124,7 +125,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if next.Owner != "" && next.Owner != s.desired.Owner {
 		// The record is another source's, and its commands are not ours to drop.
 		w.settled(decision, s.problems, false)
-		return w.options.Interval, nil
+		return w.options.Interval, w.showRefused(ctx, s)
 	}
 	var effective []*unstructuredObject
 	if decision.Apply {
@@ -140,7 +141,8 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if !w.passing(s) {
 		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
 	}
-	if err := w.tell(ctx, s.entry, append(append(decision.Reports, brokenDefinition(w.key, s.before.Shown, s.problems, s.want)...), heldSource(w.key, s.before.Shown, s.want)...)); err != nil {
+	told := append(decision.Reports, definedTwice(w.key, s.before.Shown, decision.Waits, s.want)...)
+	if err := w.tell(ctx, s.entry, append(append(told, brokenDefinition(w.key, s.before.Shown, s.problems, s.want)...), heldSource(w.key, s.before.Shown, s.want)...)); err != nil {
 		return 0, err
 	}
 	w.sayStatus(ctx, s, next)
@@ -187,6 +189,9 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 // and right after a start it is not known yet that all is in sync, which must
 // not cost a write.
 func (w *worker) passing(s turnState) bool {
+	if !w.fleet.ready(len(w.options.Sources)) && said(s.before.Shown.Reasons, gates.DefinedTwiceRule.Name) {
+		return true // the other source has not been read yet
+	}
 	if len(s.problems) > 0 || len(s.decision.Refusals) > 0 || len(w.failures) > 0 || len(w.applyErrors) > 0 {
 		return false
 	}

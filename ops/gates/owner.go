@@ -10,10 +10,10 @@ var AnotherOwnerRule = Rule{
 }
 
 // AnotherOwner compares the recorded owner with the source that wants the
-// cluster, and both with a third that wants it at the same time.
+// cluster; of one that is nobody's yet, with another that wants it at the same time.
 func AnotherOwner(recorded, wants, other string, takeOver bool) (Reason, bool) {
 	switch {
-	case other != "" && other != wants:
+	case recorded == "" && other != "" && other != wants:
 		return AnotherOwnerRule.because("both %s and %s define this cluster; remove it from one of them", wants, other), true
 	case recorded != "" && recorded != wants && !takeOver:
 		return AnotherOwnerRule.because("this cluster belongs to %s and %s defines it too; remove it there, or consent in the new place with spec.operations.consent: [take-over]", recorded, wants), true

@@ -1,0 +1,62 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// showRefused puts into the record of a cluster that belongs to another source why
+// the one that defines it is refused: only where that other source is this daemon's
+// too and names the cluster no more, so that nobody else says anything of it.
+func (w *worker) showRefused(ctx context.Context, s turnState) error {
+	if gone, _ := w.fleet.gone(s.before.Owner, w.key); !gone {
+		return nil
+	}
+	next := s.before
+	next.SchemaVersion = ops.RecordVersion
+	next.Shown = shown(s.before.Shown, s.decision, s.problems, time.Now())
+	var told []ops.Report
+	for _, reason := range s.decision.Refusals {
+		if !said(s.before.Shown.Reasons, reason.Name) {
+			told = append(told, ownerReport(w.key, reason, s.want, "Refused"))
+		}
+	}
+	if err := w.tell(ctx, s.entry, told); err != nil {
+		return err
+	}
+	_, err := w.store.Save(ctx, s.entry, next)
+	return err
+}
+
+// definedTwice reports that another source defines the cluster too, once.
+func definedTwice(key record.Cluster, before ops.Shown, waits []ops.Reason, want wanted) []ops.Report {
+	for _, reason := range waits {
+		if reason.Name == gates.DefinedTwiceRule.Name && !said(before.Reasons, reason.Name) {
+			return []ops.Report{ownerReport(key, reason, want, "DefinedTwice")}
+		}
+	}
+	return nil
+}
+
+func said(reasons []ops.ShownReason, name string) bool {
+	return slices.ContainsFunc(reasons, func(r ops.ShownReason) bool { return r.Name == name })
+}
+
+// ownerReport has an id that is made of what is told, so that a kill before the
+// record is saved tells no other report.
+func ownerReport(key record.Cluster, reason ops.Reason, want wanted, event string) ops.Report {
+	sum := sha256.Sum256([]byte(strings.Join([]string{key.String(), want.commit, reason.Message}, "\x00")))
+	return ops.Report{
+		ID: "owner-" + hex.EncodeToString(sum[:12]), Event: ops.EventFeedback, Status: ops.StatusFailure,
+		Operation: "update", Action: "unknown", Commit: want.commit, Reason: event, Warning: true,
+		Message: reason.Message, Names: []string{reason.Name},
+	}
+}
