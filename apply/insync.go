@@ -57,6 +57,9 @@ type ownership struct {
 	typed, deduced managedfields.TypeConverter
 
 	mu sync.Mutex
+	// altered is what admission has changed of objects that are in sync, as far as
+	// it was looked at: by our entry and what nobody owns.
+	altered map[compare.Key]alteration
 	// accepted is, of each object, the effective hash and the hash of our
 	// entry that together were found to be in sync.
 	accepted map[compare.Key]acceptance
@@ -65,13 +68,22 @@ type ownership struct {
 type acceptance struct {
 	effective string
 	owned     [sha256.Size]byte
+	// stored is a Secret's content, as a hash that leaves this process nowhere: a
+	// webhook may make another of it each time it is applied.
+	stored string
+}
+
+type alteration struct {
+	acceptance
+	unowned string
+	fields  []string
 }
 
 func newOwnership() *ownership {
 	return &ownership{
 		typed:    applyconfigurations.NewTypeConverter(scheme.Scheme),
 		deduced:  managedfields.NewDeducedTypeConverter(),
-		accepted: map[compare.Key]acceptance{},
+		accepted: map[compare.Key]acceptance{}, altered: map[compare.Key]alteration{},
 	}
 }
 
@@ -107,13 +119,38 @@ func (o *ownership) predict(u *unstructured.Unstructured) (set *fieldpath.Set, t
 func (o *ownership) accept(p prepared, live *object) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.accepted[p.key] = acceptance{effective: p.hash, owned: live.ownedHash}
+	o.accepted[p.key] = acceptanceOf(p, live)
+}
+
+func acceptanceOf(p prepared, live *object) acceptance {
+	a := acceptance{effective: p.hash, owned: live.ownedHash}
+	if p.key.IsSecret() {
+		a.stored = compare.Hash(live.Unstructured)
+	}
+	return a
+}
+
+// alterations are the fields of an object in sync that admission has changed; they
+// are looked for once.
+func (o *ownership) alterations(p prepared, live *object) []string {
+	now := alteration{acceptance: acceptanceOf(p, live), unowned: strings.Join(live.unowned, "\n")}
+	o.mu.Lock()
+	known := o.altered[p.key]
+	o.mu.Unlock()
+	if known.acceptance == now.acceptance && known.unowned == now.unowned {
+		return known.fields
+	}
+	now.fields = altered(p, live)
+	o.mu.Lock()
+	o.altered[p.key] = now
+	o.mu.Unlock()
+	return now.fields
 }
 
 func (o *ownership) isAccepted(p prepared, live *object) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.accepted[p.key] == acceptance{effective: p.hash, owned: live.ownedHash}
+	return o.accepted[p.key] == acceptanceOf(p, live)
 }
 
 // trim forgets, when there are many, what keep does not know any more.
@@ -126,6 +163,7 @@ func (o *ownership) trim(keep func(compare.Key) bool) {
 	for key := range o.accepted {
 		if !keep(key) {
 			delete(o.accepted, key)
+			delete(o.altered, key)
 		}
 	}
 }
@@ -147,8 +185,9 @@ func (o *ownership) inSync(p prepared, live *object) (bool, string) {
 		return false, "stevedore has not applied it"
 	}
 	if p.key.IsSecret() {
-		// The content itself is compared: its hash stands nowhere.
-		if changes := compare.Diff(p.sent, live.Unstructured, live.ownedSet()); len(changes) > 0 {
+		// The content itself is compared: its hash stands nowhere. What was accepted
+		// is what admission made of what we applied.
+		if changes := compare.Diff(p.sent, live.Unstructured, live.ownedSet()); len(changes) > 0 && !o.isAccepted(p, live) {
 			return false, changes[0].Path + " differs"
 		}
 	} else if live.GetAnnotations()[names.AppliedAnnotation] != p.hash {

@@ -22,6 +22,8 @@ type object struct {
 	// owned is our entry's FieldsV1, nil where our apply owns nothing.
 	owned     []byte
 	ownedHash [sha256.Size]byte
+	// unowned are entries that admission added, by path.
+	unowned []string
 }
 
 // ownedSet parses what our apply owns; nil where it owns nothing.
@@ -62,6 +64,7 @@ func newObject(u *unstructured.Unstructured) *object {
 				result.ownedHash = sha256.Sum256(raw)
 			}
 		}
+		result.unowned = unowned(u.Object, entries)
 		delete(metadata, "managedFields")
 	}
 	if annotations, ok := metadata["annotations"].(map[string]any); ok {

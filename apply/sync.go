@@ -35,6 +35,9 @@ type SyncResult struct {
 	// Failed has one error an object, in order; several objects with one
 	// cause (namespace terminating, forbidden) make one.
 	Failed []*ObjectError
+	// Altered are objects in sync that admission stores otherwise than they were
+	// applied, in order.
+	Altered []Altered
 	// Leftovers are sorted by key.
 	Leftovers []Leftover
 }
@@ -114,6 +117,11 @@ func (a *Applier) Sync(ctx context.Context, namespace, cluster string, effective
 			result.Written = append(result.Written, p.key)
 		case err == nil:
 			result.InSync++
+			if live := a.live.lookup(p.key); live != nil {
+				if fields := a.owns.alterations(p, live); len(fields) > 0 {
+					result.Altered = append(result.Altered, Altered{Key: p.key, Fields: fields})
+				}
+			}
 		default:
 			result.Failed = append(result.Failed, &ObjectError{Key: p.key, Err: err})
 		}
@@ -338,6 +346,12 @@ func (p prepared) discreet(err error) error {
 		status.Status().Code, status.Status().Reason)
 }
 
+// byAdmission says whether a webhook or policy refuses: its words are about that
+// object. The API server has the same reason for it as for a missing right.
+func byAdmission(err error) bool {
+	return strings.Contains(err.Error(), "admission webhook") || strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
+}
+
 // collapseForbidden makes one error of all that only say forbidden.
 func collapseForbidden(failed []*ObjectError) []*ObjectError {
 	var first *ObjectError
@@ -345,7 +359,7 @@ func collapseForbidden(failed []*ObjectError) []*ObjectError {
 	var result []*ObjectError
 	for _, f := range failed {
 		switch {
-		case !apierrors.IsForbidden(f.Err) || apierrors.HasStatusCause(f.Err, corev1.NamespaceTerminatingCause):
+		case !apierrors.IsForbidden(f.Err) || apierrors.HasStatusCause(f.Err, corev1.NamespaceTerminatingCause) || byAdmission(f.Err):
 			result = append(result, f)
 		case first == nil:
 			first = f

@@ -22,6 +22,9 @@ type place struct {
 
 var root place
 
+// Field is the path of a field below another, as in FieldChange.
+func Field(path, name string) string { return place{text: path}.field(name).text }
+
 func (p place) field(name string) place {
 	text := p.text
 	switch {

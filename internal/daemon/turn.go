@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,6 +91,7 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	w.observeDatabase(ctx, desired, rec, &observed)
 	observed.At = w.reading.At
 	observed.Applied, observed.ApplyErrors, observed.Failures = w.applied, w.applyErrors, w.failures
+	observed.Altered = w.altered
 	observed.OtherOwner = want.otherOwner
 	if ops.Detailed(&desired, &rec) && !disrupted(rec) {
 		// Whoever may begin is looked at one after the other, until what was
@@ -273,7 +275,11 @@ func (w *worker) classify(revision string, saved ops.Saved) []ops.Change {
 func (w *worker) sync(ctx context.Context, desired ops.Desired, decision ops.Decision, objects []*unstructuredObject) (wrote bool, err error) {
 	if w.syncFor != desired.Revision {
 		w.syncFails, w.syncAfter, w.syncFor = 0, time.Time{}, desired.Revision
+	} else if !w.syncStep.Equal(decision.Effective) {
+		// A step of an operation does not wait for an object that is refused.
+		w.syncAfter = time.Time{}
 	}
+	w.syncStep = decision.Effective
 	if time.Now().Before(w.syncAfter) {
 		return false, nil
 	}
@@ -306,8 +312,16 @@ func (w *worker) sync(ctx context.Context, desired ops.Desired, decision ops.Dec
 		return len(result.Written) > 0, nil
 	}
 	w.syncFails, w.syncAfter = 0, time.Time{}
+	var altered []string
+	for _, each := range result.Altered {
+		altered = append(altered, each.String())
+	}
 	now := ops.Applied{Revision: desired.Revision, Effective: decision.Effective}
 	if len(result.Written) == 0 {
+		if !slices.Equal(w.altered, altered) {
+			w.altered = altered
+			w.poke()
+		}
 		if w.applied.Revision != now.Revision || !w.applied.Effective.Equal(now.Effective) {
 			w.applied = now
 			w.poke()

@@ -36,9 +36,12 @@ type worker struct {
 
 	applied     ops.Applied
 	applyErrors []string
-	syncFails   int
-	syncAfter   time.Time
-	syncFor     string
+	// altered is what admission changed, as the last sync found it.
+	altered   []string
+	syncFails int
+	syncAfter time.Time
+	syncFor   string
+	syncStep  ops.Effective
 
 	failures []ops.Failure
 	reading  ops.Database

@@ -317,36 +317,89 @@ type podLog struct {
 	mu      sync.Mutex
 	uids    map[string]map[string]bool
 	deleted []string
+	// live are the names of the pods that were there last, by UID.
+	live map[string]string
 }
 
-// watchPods begins before there is any pod, so that none is missed.
+// watchPods begins before there is any pod, so that none is missed. A watch that
+// ends with its API server begins again with a list.
 func (s *situation) watchPods(ns string) {
 	s.Helper()
 	s.pods.uids = map[string]map[string]bool{}
-	list, err := bed.Admin.CoreV1().Pods(ns).List(s.ctx, metav1.ListOptions{})
+	begin := func(ctx context.Context) (watch.Interface, error) {
+		list, err := bed.Admin.CoreV1().Pods(ns).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		s.pods.relisted(list.Items)
+		return bed.Admin.CoreV1().Pods(ns).Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	}
+	watching, err := begin(s.ctx)
 	require.NoError(s, err)
-	watching, err := bed.Admin.CoreV1().Pods(ns).Watch(s.ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	require.NoError(s, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.ctx))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for event := range watching.ResultChan() {
-			pod, ok := event.Object.(*corev1.Pod)
-			if !ok {
-				continue
+		for ctx.Err() == nil {
+			s.pods.follow(ctx, watching)
+			for watching, err = begin(ctx); err != nil && ctx.Err() == nil; watching, err = begin(ctx) {
+				<-time.After(50 * time.Millisecond)
 			}
-			s.pods.mu.Lock()
-			if s.pods.uids[pod.Name] == nil {
-				s.pods.uids[pod.Name] = map[string]bool{}
-			}
-			s.pods.uids[pod.Name][string(pod.UID)] = true
-			if event.Type == watch.Deleted {
-				s.pods.deleted = append(s.pods.deleted, pod.Name)
-			}
-			s.pods.mu.Unlock()
 		}
 	}()
-	s.Cleanup(func() { watching.Stop(); <-ended })
+	s.Cleanup(func() { cancel(); <-ended })
+}
+
+// follow notes events until the watch or ctx ends.
+func (p *podLog) follow(ctx context.Context, watching watch.Interface) {
+	defer watching.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case event, open := <-watching.ResultChan():
+			if !open {
+				return
+			}
+			if pod, ok := event.Object.(*corev1.Pod); ok {
+				p.note(pod, event.Type == watch.Deleted)
+			}
+		}
+	}
+}
+
+func (p *podLog) note(pod *corev1.Pod, deleted bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.uids[pod.Name] == nil {
+		p.uids[pod.Name] = map[string]bool{}
+	}
+	p.uids[pod.Name][string(pod.UID)] = true
+	if p.live == nil {
+		p.live = map[string]string{}
+	}
+	p.live[string(pod.UID)] = pod.Name
+	if deleted {
+		p.deleted = append(p.deleted, pod.Name)
+		delete(p.live, string(pod.UID))
+	}
+}
+
+// relisted notes which pods there are, and those that went unseen.
+func (p *podLog) relisted(pods []corev1.Pod) {
+	there := map[string]bool{}
+	for i := range pods {
+		there[string(pods[i].UID)] = true
+		p.note(&pods[i], false)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for uid, name := range p.live {
+		if !there[uid] {
+			p.deleted = append(p.deleted, name)
+			delete(p.live, uid)
+		}
+	}
 }
 
 // noPodRestarted: since the beginning no pod was deleted or made anew, and no

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -73,14 +74,19 @@ type controlPlane struct {
 	pki     *authority
 
 	components []component
+	// killed are the arguments of an API server that was killed and is to start again.
+	killed     []string
 	admin      *rest.Config
 	kubeconfig string
 }
 
 type component struct {
-	name    string
-	log     string
-	process *process.Process
+	name      string
+	arguments []string
+	log       string
+	process   *process.Process
+	// taken is set before its end is our doing, not a failure.
+	taken *atomic.Bool
 }
 
 // errPortTaken says that another process took a port between our look and its
@@ -218,7 +224,7 @@ func (c *controlPlane) launch(name string, args ...string) error {
 	if err != nil {
 		return err
 	}
-	c.components = append(c.components, component{name, log, started})
+	c.components = append(c.components, component{name, args, log, started, &atomic.Bool{}})
 	return nil
 }
 

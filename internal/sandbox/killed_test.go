@@ -9,7 +9,10 @@ import (
 
 	"os"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestNothingOutlivesAProcessThatIsKilled(t *testing.T) {
@@ -25,4 +28,33 @@ func TestNothingOutlivesAProcessThatIsKilled(t *testing.T) {
 	require.NoError(t, command.Process.Kill())
 	_ = command.Wait()
 	require.Eventually(t, func() bool { return len(processesOf(t, dir)) == 0 }, time.Minute, 20*time.Millisecond)
+}
+
+// What was stored, and what runs, is there when the API server is started again, at
+// the same address; the sandbox does not end for it.
+func TestTheAPIServerIsKilledAndStartedAgain(t *testing.T) {
+	s := start(t, options(t))
+	situation := situationIn(t, s)
+	configMaps := situation.client.CoreV1().ConfigMaps(situation.namespace)
+	before, err := configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Error(t, s.StartAPIServer(t.Context()), "it runs")
+	for range 2 {
+		require.NoError(t, s.KillAPIServer())
+		_, err = configMaps.Get(t.Context(), "kept", metav1.GetOptions{})
+		require.Error(t, err, "nothing answers")
+		require.Error(t, s.KillAPIServer(), "it was killed already")
+		require.NoError(t, s.StartAPIServer(t.Context()))
+		after, err := configMaps.Get(t.Context(), "kept", metav1.GetOptions{})
+		require.NoError(t, err)
+		assert.Equal(t, before, after)
+	}
+	select {
+	case <-s.Done():
+		t.Fatal(s.Err())
+	default:
+	}
+	// The other components have found it again.
+	situation.crate(1, nil)
+	situation.within("a pod is made, scheduled and ready", situation.isReady("crate-data-hot-c-0"))
 }

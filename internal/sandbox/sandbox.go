@@ -266,7 +266,9 @@ func (s *Sandbox) watch(c component) {
 			select {
 			case <-s.stopping:
 			default:
-				s.finish(c.failure())
+				if !c.taken.Load() {
+					s.finish(c.failure())
+				}
 			}
 		}
 	}()
