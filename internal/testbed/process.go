@@ -71,9 +71,6 @@ func StartDaemon(cmd *exec.Cmd, out io.Writer) (*Daemon, error) {
 	return d, nil
 }
 
-// PID is the process's id.
-func (d *Daemon) PID() int { return d.cmd.Process.Pid }
-
 // Log is what it has written so far.
 func (d *Daemon) Log() string { return d.log.String() }
 
