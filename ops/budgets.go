@@ -92,12 +92,12 @@ func (t *turn) budgets() {
 			dataNodes += s.Replicas
 		}
 	}
-	note := t.r.Budget.Note
+	note, masterBudget := t.r.Budget.Note, names.MasterBudget(t.d.Name)
 	t.setBudgets(func(b Budget) int {
 		switch {
 		case t.takesDown():
 			return 0 // closed before the pod goes, or another may go with it
-		case b.Name == names.MasterBudget(t.d.Name):
+		case b.Name == masterBudget:
 			return open(masters == 0)
 		case data > 0:
 			return 0
@@ -223,7 +223,8 @@ func (t *turn) noteBudget(note string) {
 
 // closedBudget tells, once, that no node could be evicted for too long.
 func (t *turn) closedBudget(down int) {
-	i := slices.IndexFunc(t.r.Budgets, func(b Budget) bool { return b.Name == names.DataBudget(t.d.Name) })
+	dataBudget := names.DataBudget(t.d.Name)
+	i := slices.IndexFunc(t.r.Budgets, func(b Budget) bool { return b.Name == dataBudget })
 	if i < 0 || t.r.Budgets[i].MaxUnavailable > 0 {
 		t.r.Budget.Closed, t.r.Budget.Told = time.Time{}, false
 		return

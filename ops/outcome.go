@@ -207,7 +207,7 @@ func (t *turn) words() string {
 // finish draws the verdict.
 func (t *turn) finish(before *Record) Decision {
 	t.d2.Record = t.r
-	t.d2.Save = !t.r.Equal(before)
+	t.d2.Save = !t.r.decidedEqual(before) // it never reads the saved objects
 	inSync := !t.d2.Apply || t.applied() && t.o.Applied.Effective.Equal(t.d2.Effective)
 	switch {
 	case len(t.d2.Refusals) > 0:

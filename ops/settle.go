@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -46,7 +47,10 @@ func Settle(record Record, action Action, result Result, now time.Time) Record {
 }
 
 // Equal reports whether two records say the same, saved objects included.
-func (r *Record) Equal(o *Record) bool {
+func (r *Record) Equal(o *Record) bool { return r.decidedEqual(o) && maps.Equal(r.Saved, o.Saved) }
+
+// decidedEqual leaves out the saved objects.
+func (r *Record) decidedEqual(o *Record) bool {
 	switch {
 	case r.SchemaVersion != o.SchemaVersion, r.Owner != o.Owner, r.ClusterName != o.ClusterName,
 		r.ClusterID != o.ClusterID, r.Pins != o.Pins, r.Revision != o.Revision, r.Commit != o.Commit,
@@ -59,13 +63,8 @@ func (r *Record) Equal(o *Record) bool {
 		!slices.Equal(r.Sets, o.Sets), !slices.EqualFunc(r.References, o.References, sameReference), !slices.Equal(r.Suspended, o.Suspended), !slices.Equal(r.Budgets, o.Budgets),
 		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained,
 		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !slices.Equal(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion,
-		r.RecoverDue != o.RecoverDue, r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !slices.Equal(r.Unproven, o.Unproven), !r.Operation.equal(o.Operation), len(r.Saved) != len(o.Saved):
+		r.RecoverDue != o.RecoverDue, r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !slices.Equal(r.Unproven, o.Unproven), !r.Operation.equal(o.Operation):
 		return false
-	}
-	for name, packed := range r.Saved {
-		if o.Saved[name] != packed {
-			return false
-		}
 	}
 	return true
 }

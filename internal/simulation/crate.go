@@ -343,8 +343,8 @@ func (w *world) user(name string) *user {
 
 // excluded says whether the cluster's settings want a node empty.
 func (w *world) excluded(l *slot) bool {
-	return listed(w.excludeID.effective(""), nameOf(nodeIDs, "node-", l.volume.node)) ||
-		listed(w.excludeName.effective(""), l.nodeName)
+	ids, names := w.excludeID.effective(""), w.excludeName.effective("")
+	return ids != "" && listed(ids, nameOf(nodeIDs, "node-", l.volume.node)) || names != "" && listed(names, l.nodeName)
 }
 
 func listed(list, name string) bool {

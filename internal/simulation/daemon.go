@@ -184,10 +184,11 @@ func (d *daemon) turn() (millis, error) {
 			return retryMin, nil
 		}
 	}
-	entry := d.view.record
-	if d.ownRecord.version > entry.version {
-		entry = d.ownRecord
+	known := &d.view.record
+	if d.ownRecord.version > known.version {
+		known = &d.ownRecord
 	}
+	entry := *known
 	rec := entry.record
 	d.want = w.fetched()
 	desired := d.desired(&rec)
@@ -210,15 +211,16 @@ func (d *daemon) turn() (millis, error) {
 	observed.Commands = w.commands
 	decision := ops.Decide(desired, observed, rec, policy, w.now.time())
 	w.tellDecision(d, &decision)
-	return d.act(entry, desired, decision)
+	return d.act(&entry, &desired, &decision)
 }
 
-func (d *daemon) act(entry stored, desired ops.Desired, decision ops.Decision) (millis, error) {
-	w := d.w
-	next := decision.Record
+// act carries out a decision; the entry follows what is saved, and the decision's
+// record is the next one.
+func (d *daemon) act(entry *stored, desired *ops.Desired, decision *ops.Decision) (millis, error) {
+	w, next := d.w, &decision.Record
 	next.SchemaVersion = ops.RecordVersion
 	if decision.Apply {
-		next.Saved = d.materialise(desired, next.Saved, decision.Effective)
+		next.Saved = d.materialise(next.Saved, decision.Effective)
 	}
 	if err := d.enqueue(decision.Reports); err != nil {
 		return 0, err
@@ -227,35 +229,33 @@ func (d *daemon) act(entry stored, desired ops.Desired, decision ops.Decision) (
 	// What is decided differs (Save), or what is saved of the objects.
 	if !entry.exists || decision.Save || next.SchemaVersion != entry.record.SchemaVersion || !maps.Equal(next.Saved, entry.record.Saved) {
 		saved = true
-		var err error
-		if entry, err = d.save(entry, next); err != nil {
+		if err := d.save(entry, next); err != nil {
 			return 0, err
 		}
 	}
 	wrote := false
 	if decision.Apply {
 		var err error
-		if wrote, err = d.sync(&desired, decision.Effective, next.Saved); err != nil {
+		if wrote, err = d.sync(desired, decision.Effective, next.Saved); err != nil {
 			return 0, err
 		}
 	}
 	acted := false
 	if !wrote {
-		after, ran, err := d.runAll(next, &decision)
-		if err != nil {
+		var err error
+		if acted, err = d.runAll(next, decision); err != nil {
 			return 0, err
 		}
-		acted = ran
-		if ran {
+		if acted {
 			d.reading = ops.Database{}
-			if !after.Equal(&entry.record) {
-				if _, err := d.save(entry, after); err != nil {
+			if !next.Equal(&entry.record) {
+				if err := d.save(entry, next); err != nil {
 					return 0, err
 				}
 			}
 		}
 	}
-	w.judge.decided(w, d, &decision)
+	w.judge.decided(w, d, decision)
 	d.calm = !saved && !wrote && !acted
 	switch {
 	case wrote, acted:
@@ -266,32 +266,33 @@ func (d *daemon) act(entry stored, desired ops.Desired, decision ops.Decision) (
 	return idleInterval, nil
 }
 
-// save writes the record where it is still as it was read.
-func (d *daemon) save(entry stored, next ops.Record) (stored, error) {
+// save writes the record where it is still as the entry was read, which it then is.
+func (d *daemon) save(entry *stored, next *ops.Record) error {
 	w := d.w
 	f, err := d.write()
 	if err != nil {
 		d.ownRecord = stored{}
-		return entry, err
+		return err
 	}
 	if w.stored.exists != entry.exists || w.stored.version != entry.version {
 		d.ownRecord = stored{}
-		return entry, errConflict
+		return errConflict
 	}
 	if w.stored.record.Hold == nil && next.Hold != nil {
 		w.holdRecorded(d)
 	}
+	w.stored = stored{exists: true, version: w.bump(kindRecord), record: *next}
 	if w.schedule.Start.JSON {
-		next = w.throughJSON(next)
+		w.stored.record = w.throughJSON(next)
 	}
-	w.stored = stored{exists: true, version: w.bump(kindRecord), record: next}
-	w.judge.recorded(w, &next)
+	w.judge.recorded(w, &w.stored.record)
 	if err := d.after(f); err != nil {
 		d.ownRecord = stored{}
-		return entry, err
+		return err
 	}
+	*entry = w.stored
 	d.ownRecord = w.stored
-	return w.stored, nil
+	return nil
 }
 
 // sync applies what differs from the cache, and never lowers replicas.
@@ -419,14 +420,14 @@ func (w *world) putBudget(name string, value int) int64 {
 	return w.bump(kindBudgets)
 }
 
-func (d *daemon) runAll(rec ops.Record, decision *ops.Decision) (ops.Record, bool, error) {
+// runAll runs the actions, and settles them in the record.
+func (d *daemon) runAll(rec *ops.Record, decision *ops.Decision) (ran bool, err error) {
 	w := d.w
 	actions := decision.Actions()
 	if len(actions) == 0 {
-		return rec, false, nil
+		return false, nil
 	}
 	var failures []ops.Failure
-	ran := false
 	for i := range actions {
 		action := actions[i]
 		if old, early := d.tooEarly(action); early {
@@ -435,14 +436,14 @@ func (d *daemon) runAll(rec ops.Record, decision *ops.Decision) (ops.Record, boo
 		}
 		if err := d.mayWrite(); err != nil {
 			d.failures = failures
-			return rec, ran, err
+			return ran, err
 		}
 		ran = true
 		d.acting, d.checked = action.Kind, w.now
 		result, err := execute.Run(context.Background(), action, d.tools())
 		d.acting = ""
 		if errors.Is(err, errNotLeader) {
-			return rec, false, err
+			return false, err
 		}
 		if err != nil {
 			failure := ops.Failure{Action: action, Message: err.Error(), At: w.now.time(), Count: 1}
@@ -458,11 +459,11 @@ func (d *daemon) runAll(rec ops.Record, decision *ops.Decision) (ops.Record, boo
 		if w.telling() {
 			w.say("daemon %s: %s %s: %s", d.name, action.Kind, action.Subject(), result.Message)
 		}
-		w.didAct(action, &rec)
-		rec = ops.Settle(rec, action, result, w.now.time())
+		w.didAct(action, rec)
+		*rec = ops.Settle(*rec, action, result, w.now.time())
 	}
 	d.failures = failures
-	return rec, ran, nil
+	return ran, nil
 }
 
 func (d *daemon) tooEarly(action ops.Action) (ops.Failure, bool) {
@@ -477,7 +478,7 @@ func (d *daemon) tooEarly(action ops.Action) (ops.Failure, bool) {
 }
 
 // materialise does with templates what ops.Materialise does with objects.
-func (d *daemon) materialise(desired ops.Desired, saved ops.Saved, e ops.Effective) ops.Saved {
+func (d *daemon) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 	w := d.w
 	// Most turns change nothing: a map is made only where one does.
 	type object struct{ name, key string }
@@ -494,12 +495,15 @@ func (d *daemon) materialise(desired ops.Desired, saved ops.Saved, e ops.Effecti
 			continue
 		}
 		last, known := saved[s.Name]
-		before, remembered := saved[s.Name+"@before"]
-		if s.Remember {
-			if remembered && !s.RememberAnew {
-				keep(s.Name+"@before", before)
-			} else if known {
-				keep(s.Name+"@before", last)
+		before, remembered := "", false
+		if s.Remember || s.Template == ops.TemplateBefore {
+			name := s.Name + "@before"
+			before, remembered = saved[name]
+			switch {
+			case s.Remember && remembered && !s.RememberAnew:
+				keep(name, before)
+			case s.Remember && known:
+				keep(name, last)
 			}
 		}
 		wanted := w.wantedTemplate(d.want)

@@ -41,7 +41,7 @@ func (s simulated) Changes(saved ops.Saved) ([]ops.Change, error) {
 }
 
 func (s simulated) Materialise(saved ops.Saved, effective ops.Effective) (ops.Saved, error) {
-	return s.d.materialise(ops.Desired{}, saved, effective), nil
+	return s.d.materialise(saved, effective), nil
 }
 
 func (s simulated) Sets(saved ops.Saved) ([]plan.Set, error) {

@@ -136,8 +136,8 @@ func (j *judge) jobsLogLacks(w *world, c *commit) string {
 }
 
 // throughJSON is what the operation ConfigMap does to a record.
-func (w *world) throughJSON(r ops.Record) ops.Record {
-	text, err := json.Marshal(&r)
+func (w *world) throughJSON(r *ops.Record) ops.Record {
+	text, err := json.Marshal(r)
 	if err != nil {
 		w.violate("E", "the record cannot be written: %v", err)
 	}
@@ -148,7 +148,7 @@ func (w *world) throughJSON(r ops.Record) ops.Record {
 	if err := json.Unmarshal(text, &back); err != nil {
 		w.violate("E", "the record cannot be read back: %v", err)
 	}
-	if !back.Equal(&r) {
+	if !back.Equal(r) {
 		w.violate("E", "the record is another one after it was written and read: %s", text)
 	}
 	return back

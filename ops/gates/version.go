@@ -1,7 +1,5 @@
 package gates
 
-import "strings"
-
 // CompareMinor compares two CrateDB versions by major and minor: negative when
 // a is older. What is no number counts as 0, a suffix ("-SNAPSHOT") not at all.
 func CompareMinor(a, b string) int { return compare(a, b, 2) }
@@ -27,10 +25,16 @@ func compare(a, b string, parts int) int {
 // leading takes the first number off a version; it allocates nothing, because
 // decisions compare versions each time.
 func leading(s string) (int, string) {
-	head, rest, _ := strings.Cut(s, ".")
-	n := 0
-	for i := 0; i < len(head) && head[i] >= '0' && head[i] <= '9' && n < 1_000_000; i++ {
-		n = n*10 + int(head[i]-'0')
+	n, number := 0, true
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '.':
+			return n, s[i+1:]
+		case number && c >= '0' && c <= '9' && n < 1_000_000:
+			n = n*10 + int(c-'0')
+		default:
+			number = false
+		}
 	}
-	return n, rest
+	return n, ""
 }
