@@ -2,7 +2,6 @@ package ops
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"stevedore.dev/stevedore/ops/gates"
@@ -28,7 +27,8 @@ func (h *Hold) annotation() string {
 // in one seldom needs more than the quotes.
 func quoted(text string) string {
 	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+		switch c := text[i]; {
+		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
 			escaped, _ := json.Marshal(text) // of a string it never fails
 			return string(escaped)
 		}

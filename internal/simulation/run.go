@@ -85,10 +85,10 @@ func newWorld(s *Schedule, stats *Statistics, story *strings.Builder) *world {
 
 // turnOnce lets the world go on until the next daemon's turn, and takes it.
 func (w *world) turnOnce() {
-	d := w.nextAwake()
+	d, next := w.nextAwake(), w.due()
 	for w.now < d.wake {
 		before := w.steps
-		w.advance(max(w.now, min(w.kubernetesDue(), w.crateDue(), w.itemDue(), d.wake)))
+		next = w.advanceFrom(next, max(w.now, min(next, d.wake)))
 		if w.steps != before {
 			w.stir()
 			d = w.nextAwake()

@@ -68,21 +68,28 @@ func (w *world) say(format string, values ...any) {
 
 func (w *world) telling() bool { return w.story != nil }
 
+// due is when something happens next.
+func (w *world) due() millis { return min(w.kubernetesDue(), w.crateDue(), w.itemDue()) }
+
 // advance lets the world run until a time.
-func (w *world) advance(to millis) {
+func (w *world) advance(to millis) { w.advanceFrom(w.due(), to) }
+
+// advanceFrom does so where it is known what is due; it returns what is due then.
+func (w *world) advanceFrom(next, to millis) millis {
 	for range 100_000 {
-		next := min(w.kubernetesDue(), w.crateDue(), w.itemDue())
 		if next > to {
 			w.now = max(w.now, to)
-			return
+			return next
 		}
 		w.now = max(w.now, next)
 		w.steps++
 		w.happenItems()
 		w.happenKubernetes()
 		w.happenCrate()
+		next = w.due()
 	}
 	w.violate("world", "the simulated world does not come to rest at %d ms: a defect of the simulation", w.now)
+	return never
 }
 
 // names that are made once.
