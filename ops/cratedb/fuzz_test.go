@@ -160,7 +160,7 @@ func FuzzReplies(f *testing.F) {
 	f.Add([]byte("\x01\xeb\xff\xff\x00"))
 	for word := range words {
 		var all []byte
-		for _, n := range []int{3, 5, 3, 2, 5, 3, 1, 1, 2, 2, 2, 1, 1, 2, 9, 6, 6, 8} {
+		for _, n := range []int{3, 2, 5, 3, 2, 5, 3, 1, 1, 2, 2, 1, 1, 2, 9, 6, 6, 8} {
 			all = append(all, wide(n, word)...)
 		}
 		f.Add(all)

@@ -68,7 +68,7 @@ func simulate(t testing.TB, version string, nodes int) *simulated {
 	return s
 }
 
-func (s *simulated) start(i int, version string, expected, initial int) {
+func (s *simulated) start(i int, version string, expected, initial int, own ...string) {
 	suffix := "_data_nodes"
 	if strings.HasPrefix(version, "4.4") {
 		suffix = "_nodes"
@@ -85,6 +85,7 @@ func (s *simulated) start(i int, version string, expected, initial int) {
 		"-Cpath.data=/data/data0", "-Cnode.master=true", "-Cnode.data=true", "-Cnode.attr.zone=z" + strconv.Itoa(i%3),
 		"-Ccluster.initial_master_nodes=" + strings.Join(names, ","),
 	}
+	args = append(args, own...)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

@@ -1,0 +1,48 @@
+package cratedb
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// The node that is asked was started with the value, and the others were not: they
+// are asked too, and have it after it was set on any node.
+func TestASettingIsReadFromEveryNodeAndSetWhereOneLacksIt(t *testing.T) {
+	const name = "stats.jobs_log_size"
+	s := simulate(t, "6.4.3", 2)
+	s.start(2, "6.4.3", 2, 2, "-C"+name+"=7000")
+	s.secrets["system"] = "pw-system"
+	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	require.NoError(t, err)
+	shown := func() map[string]string {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		target := Target{Password: s.secrets["system"], Settings: []string{name, "no.such.setting"}}
+		for _, n := range []string{"2", "0", "1"} {
+			target.Pods = append(target.Pods, PodRef{Name: "pod-" + n, NodeName: "data-hot-" + n})
+		}
+		db := Client{Dialer: s}.Observe(ctx, target)
+		all := map[string]string{"asked": db.Effective[name]}
+		for _, p := range db.Pods {
+			all[p.Pod], _ = p.Settings.Get(name)
+		}
+		return all
+	}
+	require.Eventually(t, func() bool { return len(shown()) == 4 }, 20*time.Second, 50*time.Millisecond, "three nodes answer")
+	assert.Equal(t, map[string]string{"asked": "7000", "pod-0": "10000", "pod-1": "10000", "pod-2": "7000"}, shown())
+
+	set := ops.Action{Kind: ops.ActionSetSettings, Pod: "pod-2", Settings: name + "=7000"}
+	result, err := s.run(set)
+	require.NoError(t, err)
+	assert.Equal(t, "the settings were so already", result.Message, "as far as this node knows")
+	set.Expected = name + "=10000" // what another one shows
+	_, err = s.run(set)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"asked": "7000", "pod-0": "7000", "pod-1": "7000", "pod-2": "7000"}, shown())
+}
