@@ -1,6 +1,10 @@
 package ops
 
-import "stevedore.dev/stevedore/ops/gates"
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
 
 // unproven is a pod that runs its set's template and has not joined, where no
 // other one of the set has joined on it.
@@ -36,6 +40,17 @@ func (t *turn) comesBack(p *Pod, live *ObservedSet) bool {
 	return r.Set == p.Set && r.PodUID != "" && r.Pod != p.Name && p.Template == r.Template && p.Template != live.Template && !t.joinedOnLive(p.Set)
 }
 
+// tried: another pod of the set is the first on its live template, and still has time
+// to come up. A cluster that is being made or resumed may need both of them.
+func (t *turn) tried(p *Pod, live *ObservedSet) bool {
+	if t.comesUp() || t.restarting() && t.r.Operation.Restart.Pod == p.Name || p.Template == live.Template || t.joinedOnLive(p.Set) || t.readyOnLive(p.Set) {
+		return false
+	}
+	return slices.ContainsFunc(t.o.Pods, func(q Pod) bool {
+		return q.Set == p.Set && q.Name != p.Name && q.Template == live.Template && t.elapsed(q.Created) <= t.podLimit()
+	})
+}
+
 // hangsInBootstrap: a cluster that is being made does not come up on its first
 // template, and has another by now.
 func (t *turn) hangsInBootstrap() bool { return len(t.r.Sets) > 0 && !t.unstarted() }
@@ -57,16 +72,26 @@ func (t *turn) cure() {
 		}
 		live := t.live(p.Set)
 		if found != nil || p.Ready || live == nil || !live.Ours || live.ObservedGeneration != live.Generation ||
-			live.Template == "" || p.Template == "" || t.wouldGoBack(p, live) || t.anotherFirst(p) || t.comesBack(p, live) ||
+			live.Template == "" || p.Template == "" || t.wouldGoBack(p, live) || t.anotherFirst(p) || t.comesBack(p, live) || t.tried(p, live) ||
 			p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == "") {
 			continue
 		}
 		if t.isCurable(p) {
 			found = p
 		}
+		if found == p && t.restarting() && t.r.Operation.Restart.Set == p.Set {
+			// The restart waits for its own pod.
+			if own := t.named(t.r.Operation.Restart.Pod); own != nil && own.Set == p.Set && !own.Ready && !own.Terminating && own.Template != live.Template && own.Template != "" && !t.wouldGoBack(own, live) && t.isCurable(own) {
+				found = own
+			}
+		}
 	}
 	if found != nil {
 		t.d2.Disruptive = &Action{Kind: ActionCurePod, Pod: found.Name, PodUID: found.UID}
+		if ask := t.sqlPod(); t.contact() && ask != "" && found.Waiting == "" {
+			// Its process runs, and may be joining this moment.
+			t.d2.Disruptive.Ask, t.d2.Disruptive.NodeNames, t.d2.Disruptive.SystemSecret = ask, found.NodeName, t.systemSecret()
+		}
 		if live := t.live(found.Set); found.Started.IsZero() && live.Version != "" && gates.CompareMinor(found.Version, live.Version) > 0 {
 			// It goes back to an older version, and only as long as the newer one has
 			// not started: that is looked at right before.

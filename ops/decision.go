@@ -199,7 +199,8 @@ const (
 	// started CrateDB, so that it comes back on its set's template. Disruptive.
 	ActionRecreatePod ActionKind = "recreate-pod"
 	// ActionCurePod deletes Pod (precondition PodUID), which does not run and is of
-	// another template than its set has now. Disruptive.
+	// another template than its set has now; with Ask only while the node in that pod
+	// does not know the node NodeNames. Disruptive.
 	ActionCurePod ActionKind = "cure-pod"
 	// ActionHoldAllocation sets cluster.routing.allocation.enable from Before to
 	// Allocation, persistent, on Pod; ResultHidden when a transient value hides it.
@@ -266,11 +267,13 @@ type Action struct {
 	SecretVersion SecretVersion
 	// SystemSecret is the Secret of `system`, for what is done as that user.
 	SystemSecret string
-	Claim        string
-	ClusterID    string
-	Version      string
-	Budget       string
-	Value        int
+	// Ask is a pod whose node is asked once more.
+	Ask       string
+	Claim     string
+	ClusterID string
+	Version   string
+	Budget    string
+	Value     int
 	// Allocation and Before are values of cluster.routing.allocation.enable.
 	Allocation, Before string
 	Green              bool

@@ -107,6 +107,11 @@ func (t *turn) grow() {
 		t.r.Operation = nil
 		return
 	}
+	if t.growHangs(&op) {
+		// The upgrade brings the template on which they may run.
+		t.r.Operation = nil
+		return
+	}
 	c := t.nodes(op.To)
 	switch {
 	case !t.contact():

@@ -1,5 +1,7 @@
 package ops
 
+import "slices"
+
 // growsFirst: a table wants more copies than there are data nodes, and nodes that
 // are wanted give it room. An upgrade waits for green and would wait for ever, so
 // they come before it.
@@ -39,8 +41,16 @@ func (t *turn) letsIn() bool {
 // the pod: so the set goes back to what it ran before.
 func (t *turn) takesBack(set string) bool {
 	op := t.r.Operation
-	return op.Kind == OperationRestart && op.Restart.Remembered != "" && op.Step != StepNext && op.Step != StepHold &&
+	return op.Kind == OperationRestart && op.Restart.Remembered != "" && (op.Step != StepNext || t.hangsOnLive(set)) && op.Step != StepHold &&
 		t.pendingRestart(set) && t.upgradeDue() && !t.joinedOnLive(set) && !t.readyOnLive(set)
+}
+
+// hangsOnLive: a pod of the set does not run on its live template.
+func (t *turn) hangsOnLive(set string) bool {
+	live := t.live(set)
+	return live != nil && slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
+		return p.Set == set && p.Template == live.Template && !p.Ready && !p.Terminating && (fails(&p) || t.elapsed(p.Created) > t.podLimit())
+	})
 }
 
 // unapplied: the template that is wanted of the set was recorded, and the live one
@@ -70,4 +80,30 @@ func (t *turn) backFirst(r *Restart) bool {
 func (t *turn) nothingBefore(r *Restart) bool {
 	live := t.live(r.Set)
 	return r.Remembered == "" || live != nil && live.Template == r.Remembered
+}
+
+// growHangs: nodes that are being added do not run on their template, all others are
+// well, and what is wanted by now is of another version. That comes by an upgrade, for
+// which nothing else is due.
+func (t *turn) growHangs(op *Operation) bool {
+	if !t.contact() || t.blocked || t.parked || !t.upgradeDue() || t.unequal() {
+		return false
+	}
+	if c := t.nodes(op.From); c.joined < c.wanted {
+		return false
+	}
+	hangs := false
+	for i, s := range op.To {
+		for ordinal := op.From[i].Replicas; ordinal < s.Replicas; ordinal++ {
+			p := t.pod(s.Name, ordinal)
+			hangs = hangs || p != nil && !p.Ready && !p.Terminating && !t.member(p.NodeName) && (fails(p) || t.elapsed(p.Created) > t.podLimit())
+		}
+	}
+	return hangs
+}
+
+// upgradeCures: what the set of a restart ran before was lost with the record, and what
+// is wanted by now is of another version: only an upgrade brings that.
+func (t *turn) upgradeCures(op *Operation) bool {
+	return op.Kind == OperationRestart && t.upgradeDue() && !t.blocked && (t.r.Hold == nil || !t.led()) && t.nothingBefore(op.Restart)
 }

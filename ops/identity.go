@@ -64,6 +64,7 @@ func (t *turn) rebuild() {
 			t.r.Sets = append(t.r.Sets, RecordedSet{Name: live.Name, Group: cmp.Or(live.Group, live.Name), Replicas: live.Replicas})
 		}
 	}
+	t.rebuildUnproven()
 }
 
 // rebuildBootstrap: claims say whose data they carry only once the bootstrap has

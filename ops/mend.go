@@ -12,8 +12,28 @@ func (t *turn) isCurable(p *Pod) bool {
 	if t.restarting() && t.r.Operation.Restart.Pod == p.Name && t.r.Operation.Restart.PodUID != p.UID {
 		return true
 	}
+	if t.silent() && t.elapsed(p.Created) > t.podLimit() {
+		return true
+	}
 	// A node that answers as a member is none that hangs, though its pod is not ready yet.
 	return t.soleVoter() == p.Set && !(t.contact() && t.member(p.NodeName))
+}
+
+// silent: no node has answered for as long as a pod has to come up, and none is ready,
+// or those that are wait for more of them after a full outage. Whatever hangs then takes
+// nothing with it, and may be what the quorum or the gateway waits for.
+func (t *turn) silent() bool {
+	if t.o.Stable.Silent.IsZero() || t.elapsed(t.o.Stable.Silent) <= t.podLimit() || t.o.Database.Contact != No {
+		return false
+	}
+	ready, waitedFor := 0, 0
+	for i := range t.o.Pods {
+		if p := &t.o.Pods[i]; p.Ready && !p.Terminating {
+			ready++
+			waitedFor = max(waitedFor, p.RecoverAfter)
+		}
+	}
+	return ready == 0 || ready < waitedFor && t.o.Database.SystemLogin == LoginRefused
 }
 
 // comesUp: the cluster is being made or resumed, and has not answered yet. What it
@@ -90,7 +110,7 @@ func (t *turn) joinedOnLive(set string) bool {
 func (t *turn) unprovenBeside(set string) bool {
 	for _, s := range t.r.Sets {
 		if s.Name != set && s.Replicas > 0 && !t.pendingRestart(s.Name) && !t.joinedOnLive(s.Name) && !(t.comesUp() && t.readyOnLive(s.Name)) {
-			return t.contact() || set != t.soleVoter()
+			return t.led() || set != t.soleVoter()
 		}
 	}
 	return false
@@ -112,6 +132,20 @@ func (t *turn) noteUnproven(mends string) {
 	}
 }
 
+// rebuildUnproven: a template that pods of a set are on and none has joined on may be
+// one that came out of its turn.
+func (t *turn) rebuildUnproven() {
+	for _, s := range t.r.Sets {
+		live := t.live(s.Name)
+		if live == nil || live.Template == "" || !t.unprovenPods(s.Name) {
+			continue
+		}
+		if slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == s.Name && p.Template == live.Template }) {
+			t.r.Unproven = append(t.r.Unproven, s.Name)
+		}
+	}
+}
+
 // turnUnproven: the set whose turn it is has the new template, and no pod of it has
 // joined; that is still to be known when the restart is aborted.
 func (t *turn) turnUnproven(set string) bool {
@@ -126,7 +160,7 @@ func (t *turn) turnUnproven(set string) bool {
 // has joined. Another new template waits for that one; without contact, it waits for
 // those that may become master.
 func (t *turn) othersFirst(set string) bool {
-	if !t.contact() && !t.votes(set) {
+	if !t.led() && !t.votes(set) {
 		return slices.ContainsFunc(t.r.Sets, func(s RecordedSet) bool {
 			return s.Name != set && t.votes(s.Name) && t.unprovenPods(s.Name) && !(t.comesUp() && t.readyOnLive(s.Name))
 		})
@@ -134,7 +168,18 @@ func (t *turn) othersFirst(set string) bool {
 	return slices.ContainsFunc(t.r.Unproven, func(name string) bool {
 		// Without a master nobody joins: only what is tried elsewhere already is not
 		// tried here too.
-		return name != set && t.unprovenPods(name) && (t.contact() || !t.pendingRestart(name))
+		return name != set && (t.unprovenPods(name) || t.curing(name)) && (t.led() || !t.pendingRestart(name))
+	})
+}
+
+// led: there is contact, and a master that lets nodes join.
+func (t *turn) led() bool { return t.contact() && t.o.Database.MasterNode != "" }
+
+// curing: a pod of the set does not run, and is to be made anew on its live template.
+func (t *turn) curing(set string) bool {
+	live := t.live(set)
+	return live != nil && live.Template != "" && slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
+		return p.Set == set && !p.Ready && !p.Terminating && p.Template != live.Template && !t.wouldGoBack(&p, live) && t.isCurable(&p)
 	})
 }
 
@@ -240,7 +285,9 @@ func (t *turn) remember(e *EffectiveSet) {
 	if live == nil || t.r.Operation.Step == StepStopped || !t.pendingRestart(e.Name) {
 		return
 	}
-	e.RememberAnew = t.ranOnLive(e.Name)
+	// What is remembered may still be live: then the one that was recorded after it was
+	// never applied, and is nothing to return to.
+	e.RememberAnew = t.ranOnLive(e.Name) && r.Remembered != live.Template
 	if e.RememberAnew || r.Remembered == "" {
 		r.Remembered = live.Template
 	}

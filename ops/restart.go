@@ -258,6 +258,10 @@ func (t *turn) left() int {
 func (t *turn) nextStep(op *Operation) {
 	r := op.Restart
 	r.Pod, r.PodUID, r.Template, r.Zone, r.Pods = "", "", "", "", nil
+	if t.upgradeCures(op) && slices.ContainsFunc(t.r.Sets, func(s RecordedSet) bool { return t.hangsOnLive(s.Name) && !t.joinedOnLive(s.Name) }) {
+		t.r.Operation = nil
+		return
+	}
 	if t.r.Hold != nil {
 		t.giveBack() // a lost record's
 		if set := t.soleVoter(); !t.contact() && !t.blocked && t.pendingRestart(set) {
@@ -317,6 +321,9 @@ func (t *turn) nextStep(op *Operation) {
 		return
 	}
 	if r.Set != set {
+		if t.backFirst(r) {
+			return // it came before, and on none of its pods: it has its turn later
+		}
 		r.Set, r.Remembered = set, ""
 	}
 	p := t.firstOutdated(set)
@@ -443,7 +450,8 @@ func (t *turn) downStep(op *Operation) {
 		state = "it is ready, and its node has not joined yet"
 	}
 	t.wait(gates.PodReturns(r.Pod, state))
-	if t.elapsed(r.Since) > t.podLimit() && !t.proven(op) {
+	// One that is ready has found a master: without contact nobody can say more of it.
+	if t.elapsed(r.Since) > t.podLimit() && !t.proven(op) && (t.contact() || p == nil || !p.Ready) {
 		op.Step = StepStopped
 		t.reportStopped(op, p)
 		t.stoppedStep(op)
@@ -491,8 +499,8 @@ func (t *turn) stoppedStep(op *Operation) {
 		return
 	}
 	t.giveBack()
-	if op.Kind == OperationRestart && t.upgradeDue() && !t.blocked && (t.r.Hold == nil || !t.contact()) && t.nothingBefore(r) {
-		t.r.Operation = nil // what it ran before was lost with the record: the new version is the cure
+	if t.upgradeCures(op) {
+		t.r.Operation = nil
 		return
 	}
 	t.refusal(t.stopped(op, p))
@@ -501,7 +509,7 @@ func (t *turn) stoppedStep(op *Operation) {
 // stableStep: green with the same nodes for stableFor, counted from when the
 // hold was given back.
 func (t *turn) stableStep(op *Operation) {
-	if t.letsIn() {
+	if t.letsIn() || t.hangsOnLive(op.Restart.Set) && t.upgradeCures(op) {
 		t.r.Operation = nil
 		return
 	}

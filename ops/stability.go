@@ -13,6 +13,9 @@ type Stability struct {
 	Since time.Time
 	// Master is since when the master has been the same; zero without one.
 	Master time.Time
+	// Silent is since when no node has answered though they were asked; zero while one
+	// does.
+	Silent time.Time
 
 	nodes, master string
 	colour        Colour
@@ -20,6 +23,12 @@ type Stability struct {
 
 // Next is the stability after one more reading.
 func (s Stability) Next(db *Database) Stability {
+	if db.Contact == No {
+		if s.Silent.IsZero() {
+			s.Silent = db.At
+		}
+		return Stability{Silent: s.Silent}
+	}
 	if db.Contact != Yes || db.Recovered != Yes {
 		return Stability{}
 	}

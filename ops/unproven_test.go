@@ -3,6 +3,7 @@ package ops_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -143,6 +144,9 @@ func TestAPodThatWasWellIsNotPutOnATemplateThatNobodyHasJoinedOn(t *testing.T) {
 		{"without contact too", func(s *situation, _ *ops.Restart) { s.o.Database.Contact = ops.No }, ""},
 		{"the first pod has joined on the new one", func(s *situation, _ *ops.Restart) { s.podOf(hot + "-0").Ready = true }, hot + "-1"},
 		{"nothing says that it was well: the record was lost", func(_ *situation, r *ops.Restart) { r.PodUID = "" }, hot + "-1"},
+		{"nor that, and the first one still has time to come up", func(s *situation, r *ops.Restart) {
+			r.PodUID, s.podOf(hot+"-0").Created = "", s.o.At.Add(-time.Minute)
+		}, ""},
 		{"it ran another template than the first pod did", func(_ *situation, r *ops.Restart) { r.Template = "t0" }, hot + "-1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -162,7 +166,7 @@ func TestAPodThatWasWellIsNotPutOnATemplateThatNobodyHasJoinedOn(t *testing.T) {
 				s.o.Pods[i].Template = "t1"
 			}
 			first, other := s.podOf(hot+"-0"), s.podOf(hot+"-1")
-			first.Template, first.Ready, first.UID = "t2", false, "after"
+			first.Template, first.Ready, first.UID, first.Created = "t2", false, "after", s.o.At.Add(-time.Hour)
 			other.Ready, other.Waiting, other.Restarts = false, "CrashLoopBackOff", 1
 			c.change(s, r)
 			s.o.Applied = ops.Applied{Revision: s.d.Revision, Effective: s.decide().Effective}

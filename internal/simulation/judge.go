@@ -415,7 +415,12 @@ func (j *judge) volumeLost(w *world, l *slot) {
 // what people have set meanwhile stays.
 func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
 	if s.theirAt >= d.checked && s.theirAt > 0 {
-		return // between its look and its write
+		// Between its look and its write: SET GLOBAL takes no condition and replaces what
+		// it finds, so from here on it is as if nobody had set it.
+		if s.transient == "" {
+			j.forget(key, s, value)
+		}
+		return
 	}
 	if s.transient != "" {
 		return // only the effective value can be read
@@ -425,12 +430,7 @@ func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
 	}
 	if w.released {
 		// A release takes off what nothing explains, too, and that may end later.
-		if key == "cluster.routing.allocation.enable" || key == jobsLogSize {
-			s.theirs = value
-			return
-		}
-		kept := slices.DeleteFunc(strings.Split(s.theirs, ","), func(name string) bool { return !listed(value, name) })
-		s.theirs = strings.Join(kept, ",")
+		j.forget(key, s, value)
 		return
 	}
 	if key == jobsLogSize {
@@ -448,6 +448,21 @@ func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
 		if name != "" && !listed(value, name) {
 			w.violate("C", "the daemon sets %s to %q and takes %q off, which is somebody's", key, value, name)
 		}
+	}
+}
+
+// forget what people have set and is not there any more.
+func (j *judge) forget(key string, s *setting, value string) {
+	switch key {
+	case "cluster.routing.allocation.enable":
+		if s.theirs = value; value == "primaries" {
+			s.theirs = "all" // a daemon's hold
+		}
+	case jobsLogSize:
+		s.theirs = ""
+	default:
+		kept := slices.DeleteFunc(strings.Split(s.theirs, ","), func(name string) bool { return !listed(value, name) })
+		s.theirs = strings.Join(kept, ",")
 	}
 }
 

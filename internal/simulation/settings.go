@@ -84,7 +84,11 @@ func (j *judge) jobsLogSet(w *world, d *daemon, value string) {
 		s.theirs = "" // a definition that names it for the first time cannot know whose it is
 		return
 	}
-	if s.theirAt >= d.checked || s.transient != "" && value != "" {
+	if s.theirAt >= d.checked {
+		s.theirs = "" // no look could show it, and it is gone
+		return
+	}
+	if s.transient != "" && value != "" {
 		return
 	}
 	if theirs := s.theirs; theirs != "" && theirs == s.persistent && theirs != value && !j.asked(w, theirs) {

@@ -94,11 +94,7 @@ func run(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 		}
 		return ops.Result{Message: "the StatefulSet of a group that is gone was deleted; its volume claims stay"}, err
 	case ops.ActionCurePod:
-		err := t.Objects.RestartPod(ctx, a.Pod, a.PodUID, false)
-		if errors.Is(err, ErrNotFound) {
-			err = nil
-		}
-		return ops.Result{Message: "the pod did not run and was deleted, to come back on its set's template"}, err
+		return curePod(ctx, a, t)
 	case ops.ActionRecreatePod:
 		err := t.Objects.DeletePod(ctx, a.Pod, a.PodUID)
 		if errors.Is(err, ErrNotFound) {

@@ -1,0 +1,61 @@
+package simulation
+
+// found are schedules that the simulation has found since, each reduced to what it
+// needs.
+var found = []struct {
+	name string
+	s    Schedule
+}{
+	{"a node joins just before its pod is made anew", Schedule{
+		Seed: 21769, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-1", "0", "0-all"}, Shards: 3, Extend: true, Leave: true}, Steps: 68,
+		Items: []Item{{What: pushRelease, At: 3492, A: 6, B: 7}, {What: pushShrink, At: 39007, A: 6, B: 3}, {What: crashProcess, Call: 19, A: 48}, {What: killNode, At: 71036, A: 34, B: 21}},
+	}},
+	{"a template that was never applied is taken back, and the daemon ends", Schedule{
+		Seed: 21981, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0"}, Shards: 1, Extend: true}, Steps: 78,
+		Items: []Item{{What: pushBadTemplate, At: 1888, A: 5, B: 6}, {What: pushRevert, At: 22611, A: 3, B: 7}, {What: pushGrow, At: 39176, A: 5, B: 2}, {What: restartDaemon, Call: 13, A: 14, B: 58}, {What: restartDaemon, At: 1517, A: 54, B: 48}, {What: forbid, Call: 1, A: 17, B: 51}},
+	}},
+	{"a group is made on a template that cannot run, and the correction is of another version", Schedule{
+		Seed: 21633, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 1, Leave: true}, Steps: 63,
+		Items: []Item{{What: pushBadTemplate, At: 2559, A: 5, B: 5}, {What: pushAddGroup, At: 6833, A: 3, B: 4}, {What: pushUpgrade, At: 40766, A: 6, B: 4}},
+	}},
+	{"both nodes hang while a group is being made", Schedule{
+		Seed: 27812, Start: Start{Hot: 2, Tables: []string{"0-1", "0-1"}, Shards: 3, Extend: true, Leave: true}, Steps: 78,
+		Items: []Item{{What: pushAddGroup, At: 3589, A: 1}, {What: pushBadTemplate, At: 25385, A: 2}, {What: crashProcess, Call: 14, A: 57, B: 61}, {What: cutDatabase, Call: 34, A: 25, B: 12}},
+	}},
+	{"a process dies while a pod that was evicted hangs on the next template", Schedule{
+		Seed: 34185, Start: Start{Hot: 2, Shards: 1, Extend: true}, Steps: 672,
+		Items: []Item{{What: pushTemplate, At: 4450, A: 3, B: 2}, {What: pushBadTemplate, At: 63457, A: 2, B: 3}, {What: evict, Call: 38, A: 50, B: 32}, {What: crashProcess, At: 143568, A: 43, B: 27}, {What: cutDatabase, Call: 31, A: 56, B: 53}},
+	}},
+	{"one of two nodes hangs, and the other comes back beside it on an empty volume", Schedule{
+		Seed: 24800, Start: Start{Hot: 2, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 90,
+		Items: []Item{{What: pushBadTemplate, At: 3549, A: 5, B: 1}, {What: loseVolume, At: 72305, A: 63, B: 8}},
+	}},
+	{"a pod is made anew on a template that cannot run, and the correction is of another version", Schedule{
+		Seed: 26361, Start: Start{Hot: 2, Shards: 1, Extend: true, Leave: true}, Steps: 69,
+		Items: []Item{{What: pushBadTemplate, At: 4092, A: 5, B: 4}, {What: pushUpgrade, At: 50571, A: 2, B: 6}, {What: killNode, At: 4428, A: 36, B: 63}},
+	}},
+	{"the record and the quorum are lost, and the correction is of another version", Schedule{
+		Seed: 17016, Start: Start{Hot: 2, Tables: []string{"1", "0", "0-1", "0-1"}, Shards: 1}, Steps: 62,
+		Items: []Item{{What: pushBadTemplate, At: 3999, A: 1, B: 6}, {What: pushUpgrade, At: 29377, A: 7}, {What: standStill, Call: 37, A: 13, B: 27}, {What: loseRecord, Call: 21, A: 9, B: 11}},
+	}},
+	{"one set waits for its turn on a template on which another hangs", Schedule{
+		Seed: 25982, Start: Start{Masters: 3, Hot: 1, Shards: 1, Leave: true}, Steps: 58,
+		Items: []Item{{What: pushBadTemplate, At: 758, A: 6, B: 6}, {What: loseVolume, Call: 17, A: 10, B: 3}, {What: crashProcess, Call: 3, A: 43, B: 60}},
+	}},
+	{"the record is lost, the first pod hangs, and the correction is of another version", Schedule{
+		Seed: 34401, Start: Start{Hot: 2, Tables: []string{"1-all", "0"}, Shards: 1, Leave: true}, Steps: 90,
+		Items: []Item{{What: pushBadTemplate, At: 15870, A: 1, B: 6}, {What: pushUpgrade, At: 53686, A: 7}, {What: stallWatch, Call: 27, A: 25, B: 39}, {What: loseRecord, Call: 5, A: 25, B: 11}},
+	}},
+	{"the record is lost while a set is mended out of its turn", Schedule{
+		Seed: 28632, Start: Start{Hot: 2, Warm: 1, Tables: []string{"0"}, Shards: 1}, Steps: 90,
+		Items: []Item{{What: loseRecord, Call: 26, A: 4, B: 9}, {What: crashProcess, At: 143605, A: 30, B: 32}, {What: loseVolume, Call: 15, A: 41, B: 43}, {What: excludeByID, Call: 24, A: 7, B: 61}},
+	}},
+	{"a voter joins just before its pod is made anew", Schedule{
+		Seed: 25368, Start: Start{Hot: 3, Tables: []string{"0-1", "0-1", "0-all", "0-1"}, Shards: 2, Leave: true}, Steps: 52,
+		Items: []Item{{What: pushTemplate, At: 2200, A: 4, B: 2}, {What: standStill, Call: 15, A: 28, B: 40}, {What: killNode, At: 39819, A: 25, B: 2}},
+	}},
+	{"a cluster is released midway, and then the node that was well dies", Schedule{
+		Seed: 36910, Start: Start{Hot: 2, Tables: []string{"0", "0-1", "0"}, Shards: 1, Leave: true}, Steps: 72,
+		Items: []Item{{What: pushBadTemplate, At: 3836, A: 5, B: 5}, {What: pushRelease, At: 15200, A: 4, B: 6}, {What: killNode, At: 134961, A: 49, B: 15}},
+	}},
+}

@@ -1,0 +1,43 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// curePod asks another node whether the one in the pod has joined meanwhile, where
+// one can be asked; Kubernetes says that it is ready only some time after that.
+func curePod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	if a.Ask != "" {
+		if err := stillAway(ctx, a, t); err != nil {
+			return ops.Result{}, err
+		}
+	}
+	err := t.Objects.RestartPod(ctx, a.Pod, a.PodUID, false)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return ops.Result{Message: "the pod did not run and was deleted, to come back on its set's template"}, err
+}
+
+func stillAway(ctx context.Context, a ops.Action, t Tools) error {
+	asked := a
+	asked.Pod = a.Ask
+	s, err := t.system(ctx, asked)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	rows, err := s.Strings(ctx, nodeNames)
+	if err != nil {
+		return fmt.Errorf("asking once more whether node %s has joined: %w", a.NodeNames, err)
+	}
+	if slices.ContainsFunc(rows, func(r []string) bool { return len(r) > 0 && r[0] == a.NodeNames }) {
+		return fmt.Errorf("node %s has joined meanwhile: its pod stays", a.NodeNames)
+	}
+	return nil
+}
