@@ -84,9 +84,11 @@ func (m *model) command(g group) []string {
 		a.set("ssl.http.enabled", "true")
 		a.set("ssl.psql.enabled", "true")
 		a.set("ssl.keystore_filepath", "/var/lib/crate/ssl/keystore.jks")
-		// CrateDB takes these from its environment, so no secret is an argument.
-		a.set("ssl.keystore_password", "${KEYSTORE_PASSWORD}")
-		a.set("ssl.keystore_key_password", "${KEYSTORE_KEY_PASSWORD}")
+		// CrateDB takes these from its environment. bin/crate has a shell evaluate its
+		// arguments, which would put the secret into those of the process: hence the
+		// backslash.
+		a.set("ssl.keystore_password", `\${KEYSTORE_PASSWORD}`)
+		a.set("ssl.keystore_key_password", `\${KEYSTORE_KEY_PASSWORD}`)
 		a.set("auth.host_based.config.99.ssl", "on")
 	}
 	if !m.version.before(5, 7, 2) {

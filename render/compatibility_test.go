@@ -118,13 +118,27 @@ func compare(path string, want, got any, found *[]difference) {
 			if i < len(g) {
 				y = g[i]
 			}
-			compare(fmt.Sprintf("%s[%d]", path, i), x, y, found)
+			at := fmt.Sprintf("%s[%d]", path, i)
+			if name := settingOf(x); name != "" && name == settingOf(y) {
+				at = fmt.Sprintf("%s['%s']", path, name)
+			}
+			compare(at, x, y, found)
 		}
 	default:
 		if !reflect.DeepEqual(want, got) && !equalQuantities(path, want, got) {
 			add("%v became %v", want, got)
 		}
 	}
+}
+
+// settingOf is the name in an argument such as -Cname=value.
+func settingOf(v any) string {
+	text, _ := v.(string)
+	name, _, found := strings.Cut(text, "=")
+	if !found || !strings.HasPrefix(name, "-C") {
+		return ""
+	}
+	return name
 }
 
 // likewise is an empty map or list instead of nothing where the other side has

@@ -123,10 +123,11 @@ func (cfg NodeConfig) spec() (model.NodeSpec, string, error) {
 	if err != nil {
 		return spec, "", err
 	}
-	for _, name := range []string{"ssl.http.enabled", "ssl.psql.enabled", "ssl.transport.mode"} {
-		if v := settings[name]; v == "true" || v == "on" {
-			return spec, "", refused("%s=%s: TLS is not supported by the CrateDB simulator; leave spec.cluster.ssl out, or run a real CrateDB", name, v)
-		}
+	if err := cfg.resolve(settings); err != nil {
+		return spec, "", err
+	}
+	if v := settings["ssl.transport.mode"]; v == "on" {
+		return spec, "", refused("ssl.transport.mode=%s: simulated nodes talk through the hub and know no TLS between them; run a real CrateDB", v)
 	}
 	dir := cfg.DataDir
 	if dir == "" {

@@ -2,7 +2,10 @@ package cratesim
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"slices"
@@ -19,6 +22,8 @@ type node struct {
 	spec model.NodeSpec
 	key  int
 	hub  string
+	// psqlTLS is nil where the PostgreSQL protocol is served without TLS.
+	psqlTLS *tls.Config
 }
 
 // exitDelay is how long a real CrateDB takes to end after TERM (0.05–0.2 s).
@@ -32,6 +37,11 @@ func RunNode(ctx context.Context, cfg NodeConfig) error {
 		return err
 	}
 	n := &node{cfg: cfg, spec: spec, hub: cfg.Hub}
+	overHTTP, overPSQL, err := serverTLS(spec.Settings)
+	if err != nil {
+		return err
+	}
+	n.psqlTLS = overPSQL
 	// The ports first: a node that is in the cluster has to answer.
 	var listeners []net.Listener
 	defer func() {
@@ -71,8 +81,12 @@ func RunNode(ctx context.Context, cfg NodeConfig) error {
 	defer cancel()
 	var wg sync.WaitGroup
 	// Clients lose their connections when the process ends, as they would.
-	server := &http.Server{Handler: n.httpHandler(), ReadHeaderTimeout: 30 * time.Second}
-	wg.Go(func() { _ = server.Serve(listeners[0]) })
+	server := &http.Server{Handler: n.httpHandler(), ReadHeaderTimeout: 30 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	front := listeners[0]
+	if overHTTP != nil {
+		front = tls.NewListener(front, overHTTP)
+	}
+	wg.Go(func() { _ = server.Serve(front) })
 	wg.Go(func() { n.accept(run, listeners[1], n.servePostgres) })
 	wg.Go(func() { n.accept(run, listeners[2], drainTransport) })
 	var hubErr error

@@ -113,7 +113,9 @@ func TestWhatCrateDBRefusesAtItsStart(t *testing.T) {
 		want string
 	}{
 		"an unknown setting":      {[]string{"-Ccluster.nane=x"}, "unknown setting [cluster.nane]"},
-		"TLS, not simulated":      {[]string{"-Cssl.http.enabled=true"}, "TLS is not supported by the CrateDB simulator"},
+		"TLS between nodes":       {[]string{"-Cssl.transport.mode=on"}, "know no TLS between them"},
+		"TLS without a keystore":  {[]string{"-Cssl.http.enabled=true"}, "Failed to build SSL configuration"},
+		"a variable not there":    {[]string{"-Cssl.keystore_password=${NOBODY_SET_THIS}"}, "Could not resolve placeholder"},
 		"a value of a wrong type": {[]string{"-Cgateway.expected_data_nodes=many"}, "Failed to parse value [many]"},
 		"an empty value":          {[]string{"-Cnode.name="}, "setting [node.name] must not be empty"},
 		"an option":               {[]string{"--force"}, "is not a recognized option"},

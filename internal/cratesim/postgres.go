@@ -2,6 +2,7 @@ package cratesim
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"strings"
@@ -77,7 +78,23 @@ func (s *pgSession) start(c net.Conn) bool {
 			return false
 		}
 		switch m := msg.(type) {
-		case *pgproto3.SSLRequest, *pgproto3.GSSEncRequest:
+		case *pgproto3.SSLRequest:
+			if _, encrypted := c.(*tls.Conn); s.n.psqlTLS == nil || encrypted {
+				if _, err := c.Write([]byte("N")); err != nil {
+					return false
+				}
+				continue
+			}
+			if _, err := c.Write([]byte("S")); err != nil {
+				return false
+			}
+			secured := tls.Server(c, s.n.psqlTLS)
+			if secured.Handshake() != nil {
+				return false
+			}
+			c = secured
+			s.be = pgproto3.NewBackend(c, c)
+		case *pgproto3.GSSEncRequest:
 			if _, err := c.Write([]byte("N")); err != nil {
 				return false
 			}
@@ -91,7 +108,8 @@ func (s *pgSession) start(c net.Conn) bool {
 
 func (s *pgSession) authenticate(c net.Conn, user string) bool {
 	host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
-	s.client = model.Client{User: user, Address: host, Protocol: model.PG}
+	_, encrypted := c.(*tls.Conn)
+	s.client = model.Client{User: user, Address: host, Protocol: model.PG, TLS: encrypted}
 	r, err := s.hub.ask(frame{Op: opHello, Client: &s.client})
 	if err != nil || r.Gone {
 		return false

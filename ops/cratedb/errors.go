@@ -1,12 +1,14 @@
 package cratedb
 
 import (
+	"crypto/tls"
 	"errors"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/gates"
 )
 
 // SQLSTATEs that CrateDB sets; most of its errors are XX000 and are known by
@@ -43,6 +45,10 @@ func classified(err error, secrets ...string) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		return &failure{text: redact(pg.Message, secrets...), kind: kindOf(pg.Code, pg.Message)}
+	}
+	var certificate *tls.CertificateVerificationError
+	if errors.As(err, &certificate) {
+		return &failure{text: redact(gates.Untrusted+": "+certificate.Err.Error()+": no password was sent", secrets...), err: err}
 	}
 	return &failure{text: redact(err.Error(), secrets...), err: err}
 }

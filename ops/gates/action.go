@@ -1,5 +1,7 @@
 package gates
 
+import "strings"
+
 // ActionFailedRule is the rule action-failed.
 var ActionFailedRule = Rule{
 	Name:   "action-failed",
@@ -11,5 +13,8 @@ var ActionFailedRule = Rule{
 
 // ActionFailed says what failed, how often and why.
 func ActionFailed(kind, subject, message string, count int) Reason {
+	if strings.Contains(message, Untrusted) {
+		return CertificateRule.because("%s", message)
+	}
 	return ActionFailedRule.because("%s %s failed (%d times): %s", kind, subject, count, message)
 }

@@ -22,6 +22,7 @@ var All = []Rule{
 	MasterReadyRule,
 	BootstrapFirstRule,
 	ContactRule,
+	CertificateRule,
 	RecoveredRule,
 	FreshReadingRule,
 	JoinedRule,

@@ -1,5 +1,7 @@
 package gates
 
+import "strings"
+
 // ContactRule is the rule no-contact.
 var ContactRule = Rule{
 	Name:   "no-contact",
@@ -16,6 +18,9 @@ func Contact(contact bool, why string) (Reason, bool) {
 	}
 	if why == "" {
 		why = "it has not been asked yet"
+	}
+	if strings.Contains(why, Untrusted) {
+		return CertificateRule.because("%s", why), true
 	}
 	return ContactRule.because("no contact with the database: %s", why), true
 }
