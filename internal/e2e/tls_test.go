@@ -116,8 +116,9 @@ func TestADatabaseWithTLSIsTalkedToOverVerifiedTLSOnly(t *testing.T) {
 				"keystore": of("keystore"), "keystorePassword": of("keystore-password"), "keystoreKeyPassword": of("keystore-key-password"),
 			}))})
 
+			// A Lease that outlasts a machine on which real nodes start.
 			// The wrong authority: said by name, and nothing went as far as a login.
-			daemon := s.run("--database-ca-file", others.file)
+			daemon := s.run("--lease-duration", "30s", "--database-ca-file", others.file)
 			s.until("the certificate is not trusted", func() bool { return slices.Contains(s.reasons("orders"), "certificate-not-trusted") })
 			out, _, _ := s.verb("status", "-n", s.ns)
 			assert.Contains(t, out, "unknown authority")
@@ -126,7 +127,7 @@ func TestADatabaseWithTLSIsTalkedToOverVerifiedTLSOnly(t *testing.T) {
 			_, err = daemon.Stop()
 			require.NoError(t, err)
 
-			daemon = s.run("--database-ca-file", ours.file)
+			daemon = s.run("--lease-duration", "30s", "--database-ca-file", ours.file)
 			s.done("orders")
 			roots := x509.NewCertPool()
 			authority, err := os.ReadFile(ours.file)
