@@ -3,6 +3,10 @@ package simulation
 // longestPace is the most between two turns to which nothing new has come.
 const longestPace = 16 * second
 
+// calmPace is the least between two turns once all faults are over, where the last
+// one did nothing: nothing is to be met any more.
+const calmPace = 5 * second
+
 // pace is when a daemon takes its next turn by itself. Looks at a world that
 // stands still are thinned out: each of them waits four times as long as the one
 // before. As soon as something happens, the next look is when it would have been.
@@ -22,6 +26,9 @@ func (d *daemon) sleeps(wait millis, calm bool) {
 	if calm {
 		// Another look at the same reading finds what this one found.
 		wait = max(wait, d.readAt+readingAge-w.now)
+		if w.healed {
+			wait = max(wait, calmPace)
+		}
 	}
 	if calm && p.calm && p.moments == w.moments() {
 		p.spaced = min(4*max(p.spaced, wait), longestPace)
@@ -45,7 +52,7 @@ func (w *world) stir() {
 			p.called = true
 			late := w.rnd.span(20, 800)
 			if w.healed {
-				late += second // nothing is to be met any more
+				late += calmPace / 2
 			}
 			d.wake = min(d.wake, w.now+late)
 		}
