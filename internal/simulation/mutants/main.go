@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -95,6 +96,8 @@ func run(o options) error {
 	if had == "" {
 		fmt.Fprint(to, "| kind | what | where | schedules that it makes a difference in | noticed after | by |\n|---|---|---|---:|---:|---|\n")
 	}
+	// Those that are done soon come first: of a run that is cut most is known.
+	slices.SortStableFunc(chosen, func(a, b site) int { return len(met.of(a.number)) - len(met.of(b.number)) })
 	o.each(binary, chosen, met, to)
 	return nil
 }
