@@ -66,6 +66,11 @@ func (a *attribution) add(build guard.Build, items []item) {
 // define makes a cluster of a definition. A definition without a name can only
 // be a problem of the build.
 func (a *attribution) define(build guard.Build, i item) *found {
+	if i.made != nil {
+		f := i.made.again()
+		f.build = build
+		return f
+	}
 	object := i.object.Object
 	src := findSource(a.tree, i.file, i.object.GetName())
 	src.restoreOrder(object)
@@ -100,6 +105,7 @@ func (a *attribution) define(build guard.Build, i item) *found {
 		for _, p := range readPatchFiles(a.tree, db) {
 			f.refuse(p)
 		}
+		f.rememberIn(i.remember)
 	}
 	return f
 }

@@ -22,9 +22,16 @@ import (
 type item struct {
 	object *unstructured.Unstructured
 	file   string // "" when a generator made it
+	// made is what was made of a definition before; object is then nil.
+	made *found
+	// remember is where what is made of it is kept; nil: nowhere.
+	remember *remembered
 }
 
 func (i item) isDefinition() bool {
+	if i.made != nil {
+		return true
+	}
 	gvk := i.object.GroupVersionKind()
 	return gvk.Group == definition.Group || gvk.Kind == definition.Kind
 }
@@ -83,7 +90,7 @@ func runKustomization(ctx context.Context, tree fs.FS, build guard.Build) ([]ite
 // readFolder reads the files of a folder without a kustomization. Nothing is
 // merged there, so each file stands for itself, and a broken one stops no
 // other.
-func readFolder(ctx context.Context, tree fs.FS, build guard.Build) built {
+func readFolder(ctx context.Context, tree fs.FS, build guard.Build, cfg Config) built {
 	var b built
 	broken := map[string]bool{}
 	for _, p := range build.Problems {
@@ -93,29 +100,43 @@ func readFolder(ctx context.Context, tree fs.FS, build guard.Build) built {
 		if broken[file] {
 			continue
 		}
-		items, err := readFile(ctx, tree, file)
+		items, fresh, err := readOrRecall(ctx, tree, file, cfg)
 		if err != nil {
 			b.problems = append(b.problems, definition.Problem{File: file, Message: kustomizeMessage(err)})
 			continue
 		}
 		b.items = append(b.items, items...)
+		b.fresh = append(b.fresh, fresh...)
 	}
 	return b
 }
 
-func readFile(ctx context.Context, tree fs.FS, file string) (items []item, err error) {
+// readOrRecall reads a file, or gives what is remembered of it; fresh is the file
+// where it is not remembered yet.
+func readOrRecall(ctx context.Context, tree fs.FS, file string, cfg Config) (items []item, fresh []freshFile, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("the build took too long: %w", err)
+		return nil, nil, fmt.Errorf("the build took too long: %w", err)
 	}
+	data, err := fs.ReadFile(tree, file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the file: %w", err)
+	}
+	key := fileKey(cfg, file, data)
+	if items, known := rememberedFiles.get(key, file); known {
+		return items, nil, nil
+	}
+	if items, err = readFile(data, file); err != nil {
+		return nil, nil, err
+	}
+	return items, []freshFile{newFreshFile(key, items)}, nil
+}
+
+func readFile(data []byte, file string) (items []item, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			items, err = nil, fmt.Errorf("the file cannot be read as YAML")
 		}
 	}()
-	data, err := fs.ReadFile(tree, file)
-	if err != nil {
-		return nil, fmt.Errorf("reading the file: %w", err)
-	}
 	nodes, err := kio.FromBytes(data)
 	if err != nil {
 		return nil, fmt.Errorf("reading the file as YAML: %w", err)

@@ -48,7 +48,7 @@ func BuildFolder(ctx context.Context, tree fs.FS, dir string, cfg Config) *Build
 		group.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 			defer cancel()
-			results[i] = run(ctx, tree, build)
+			results[i] = run(ctx, tree, build, cfg)
 			return nil
 		})
 	}
@@ -58,6 +58,7 @@ func BuildFolder(ctx context.Context, tree fs.FS, dir string, cfg Config) *Build
 		a.problems = append(a.problems, build.Problems...)
 		a.problems = append(a.problems, results[i].problems...)
 		a.add(build, results[i].items)
+		rememberedFiles.keep(results[i].fresh)
 	}
 	a.raw(raw)
 	a.own()
@@ -104,11 +105,13 @@ func (a *attribution) result() *Build {
 type built struct {
 	items    []item
 	problems []definition.Problem
+	// fresh are the files that were not remembered.
+	fresh []freshFile
 }
 
-func run(ctx context.Context, tree fs.FS, build guard.Build) built {
+func run(ctx context.Context, tree fs.FS, build guard.Build, cfg Config) built {
 	if !build.Kustomization {
-		return readFolder(ctx, tree, build)
+		return readFolder(ctx, tree, build, cfg)
 	}
 	if len(build.Problems) > 0 {
 		return built{} // unsafe, or unreadable: kustomize must not see it

@@ -176,7 +176,7 @@ func (p *plan) builds(root string) []Build {
 			continue
 		}
 		p.text(Text{File: file, Role: RoleResource, Data: data})
-		plain.Problems = append(plain.Problems, objects(file, data, definition.RawOptions{})...)
+		plain.Problems = append(plain.Problems, remembered("objects", file, data, definition.RawOptions{}, objects)...)
 	}
 	if len(plain.Files) > 0 {
 		slices.Sort(plain.Files)

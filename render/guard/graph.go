@@ -66,7 +66,7 @@ func (g *Graph) Definitions() []definition.Problem {
 	for _, t := range g.Texts {
 		switch t.Role {
 		case RoleResource, RoleStrategicMerge:
-			problems = append(problems, definition.CheckRaw(t.File, t.Data, t.Options)...)
+			problems = append(problems, remembered("definition", t.File, t.Data, t.Options, definition.CheckRaw)...)
 		case RoleJSONPatch:
 			if t.Ours {
 				problems = append(problems, definition.CheckJSONPatch(t.File, t.Data, t.Options)...)

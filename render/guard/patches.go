@@ -80,7 +80,7 @@ func (r *reading) patchText(n, target *yaml.Node, at []any, file string, data []
 	for _, d := range documents {
 		isJSON = isJSON || d.Node.Kind == yaml.SequenceNode
 	}
-	r.unit.problems = append(r.unit.problems, objects(file, data, o)...)
+	r.unit.problems = append(r.unit.problems, remembered("objects", file, data, o, objects)...)
 	if len(documents) == 0 {
 		if strings.TrimSpace(string(data)) == "" {
 			r.add(n, at, "is an empty patch")

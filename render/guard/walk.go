@@ -324,7 +324,7 @@ func (r *reading) folder(n *yaml.Node, at []any, dir string, component bool) {
 
 // objects checks each document of a file of objects or patches.
 func (r *reading) objects(file string, data []byte) {
-	r.unit.problems = append(r.unit.problems, objects(file, data, definition.RawOptions{})...)
+	r.unit.problems = append(r.unit.problems, remembered("objects", file, data, definition.RawOptions{}, objects)...)
 }
 
 func objects(file string, data []byte, o definition.RawOptions) []definition.Problem {
