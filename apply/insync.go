@@ -63,6 +63,8 @@ type ownership struct {
 	// accepted is, of each object, the effective hash and the hash of our
 	// entry that together were found to be in sync.
 	accepted map[compare.Key]acceptance
+	// kept is up to how many are kept without a look; 0: maxAccepted.
+	kept int
 }
 
 type acceptance struct {
@@ -157,9 +159,11 @@ func (o *ownership) isAccepted(p prepared, live *object) bool {
 func (o *ownership) trim(keep func(compare.Key) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.accepted) <= maxAccepted {
+	if len(o.accepted) <= max(maxAccepted, o.kept) {
 		return
 	}
+	// A fleet that has more than that anyway is not gone through at each sync.
+	defer func() { o.kept = 2 * len(o.accepted) }()
 	for key := range o.accepted {
 		if !keep(key) {
 			delete(o.accepted, key)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
 
@@ -97,14 +99,32 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
+	// The server's own fairness bounds us: five requests a second would make a fleet
+	// wait for minutes.
+	cfg.QPS = -1
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, false, fmt.Errorf("making the client for the API server: %w", err)
 	}
-	store := record.NewStore(record.OverClient(client.CoreV1(), nil))
+	live, err := apply.NewLive(cfg, apply.LiveOptions{Log: slog.New(slog.DiscardHandler), SyncTimeout: 30 * time.Second})
+	if err != nil {
+		return nil, false, fmt.Errorf("looking at what is live: %w", err)
+	}
+	defer live.Close()
+	// Records come with the watches: asking for each would be most of all requests.
+	store := record.NewStore(record.OverClient(client.CoreV1(), func(namespace, name string) (*corev1.ConfigMap, error) {
+		if object, ok := live.ConfigMap(namespace, name); ok {
+			return object, nil
+		}
+		return nil, apierrors.NewNotFound(corev1.Resource("configmaps"), name)
+	}))
 	var unread error
 	pins := func(namespace, name string) render.Pins {
 		var rec ops.Record
+		if err := live.EnsureNamespace(ctx, namespace); err != nil {
+			unread = errors.Join(unread, fmt.Errorf("looking at namespace %s: %w", namespace, err))
+			return render.Pins{}
+		}
 		if _, err := store.Load(ctx, record.Cluster{Namespace: namespace, Name: name}, record.Operation, &rec); err != nil && !errors.Is(err, record.ErrDamaged) {
 			unread = errors.Join(unread, err)
 		}
@@ -115,11 +135,6 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 		return nil, false, err
 	}
 	p.clusters = clusters
-	live, err := apply.NewLive(cfg, apply.LiveOptions{Log: slog.New(slog.DiscardHandler), SyncTimeout: 30 * time.Second})
-	if err != nil {
-		return nil, false, fmt.Errorf("looking at what is live: %w", err)
-	}
-	defer live.Close()
 	applier, err := apply.NewApplier(cfg, live, apply.ApplierOptions{Version: version})
 	if err != nil {
 		return nil, false, fmt.Errorf("looking at what is live: %w", err)
