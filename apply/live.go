@@ -262,7 +262,7 @@ func (w *watched) cached(key compare.Key) *object {
 	if w == nil {
 		return nil
 	}
-	item, ok, err := w.informer.GetStore().GetByKey(storeKey(key))
+	item, ok, err := w.store.GetByKey(storeKey(key))
 	if err != nil || !ok {
 		return nil
 	}
@@ -352,7 +352,7 @@ func (l *Live) Objects(ns, cluster string) []*unstructured.Unstructured {
 		if id.namespace != ns && id.namespace != "" || id.name != "" {
 			continue
 		}
-		items, err := w.informer.GetIndexer().ByIndex(clusterIndex, cluster)
+		items, err := w.store.ByIndex(clusterIndex, cluster)
 		if err != nil {
 			continue
 		}
@@ -387,7 +387,7 @@ func (l *Live) Pods(ns, cluster string) []*corev1.Pod {
 	if w == nil {
 		return nil
 	}
-	items, err := w.informer.GetIndexer().ByIndex(clusterIndex, cluster)
+	items, err := w.store.ByIndex(clusterIndex, cluster)
 	if err != nil {
 		return nil
 	}
@@ -407,7 +407,7 @@ func (l *Live) Claims(ns, cluster string) []*corev1.PersistentVolumeClaim {
 	if w == nil {
 		return nil
 	}
-	items, err := w.informer.GetIndexer().ByIndex(clusterIndex, cluster)
+	items, err := w.store.ByIndex(clusterIndex, cluster)
 	if err != nil {
 		return nil
 	}
@@ -463,7 +463,7 @@ func (l *Live) Clusters(ns string) []string {
 		return nil
 	}
 	var result []string
-	for _, item := range w.informer.GetStore().List() {
+	for _, item := range w.store.List() {
 		found, ok := item.(*object)
 		if !ok {
 			continue

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,7 +49,8 @@ func (id watchID) String() string {
 // watched is one informer, and how it is doing.
 type watched struct {
 	id       watchID
-	informer cache.SharedIndexInformer
+	informer cache.Controller
+	store    cache.Indexer
 	cancel   context.CancelFunc
 	done     chan struct{}
 	selector labels.Selector
@@ -99,6 +101,7 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 			list, err := resources.List(ctx, options)
 			w.note(err)
 			if err != nil {
+				l.log.Debug("a list failed and is tried again", "watch", id.String(), "error", err)
 				return nil, err
 			}
 			return list, nil
@@ -109,39 +112,40 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 			events, err := resources.Watch(ctx, options)
 			w.note(err)
 			if err != nil {
+				l.log.Debug("a watch failed and is tried again", "watch", id.String(), "error", err)
 				end()
 				return nil, err
 			}
 			return bounded{events, end}, nil
 		},
 	}
-	w.informer = cache.NewSharedIndexInformer(
-		cache.ToListWatcherWithWatchListSemantics(source, l.client),
-		&unstructured.Unstructured{}, 0,
-		cache.Indexers{clusterIndex: func(item any) ([]string, error) {
+	strip := transform
+	if id.kind == (schema.GroupKind{Kind: "Pod"}) {
+		strip = transformPod
+	}
+	// Not the informer that several share: it keeps a queue of a thousand and three
+	// goroutines for each that listens, and of single Secrets there are two a cluster.
+	store, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: cache.ToListWatcherWithWatchListSemantics(source, l.client),
+		ObjectType:    &unstructured.Unstructured{},
+		Transform:     strip,
+		Indexers: cache.Indexers{clusterIndex: func(item any) ([]string, error) {
 			object, ok := item.(metav1.Object)
 			if !ok {
 				return nil, nil
 			}
 			return []string{clusterOf(object)}, nil
 		}},
-	)
-	strip := transform
-	if id.kind == (schema.GroupKind{Kind: "Pod"}) {
-		strip = transformPod
-	}
-	// These fail only on an informer that runs already.
-	_ = w.informer.SetTransform(strip)
-	_ = w.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		if !errors.Is(err, context.Canceled) {
-			l.log.Debug("a watch ended and begins again", "watch", id.String(), "error", err)
-		}
+		Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(item any) { l.changed(w, item) },
+			UpdateFunc: func(_, item any) { l.changed(w, item) },
+			DeleteFunc: func(item any) { l.changed(w, item) },
+		},
 	})
-	_, _ = w.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(item any) { l.changed(w, item) },
-		UpdateFunc: func(_, item any) { l.changed(w, item) },
-		DeleteFunc: func(item any) { l.changed(w, item) },
-	})
+	w.informer = informer
+	w.store, _ = store.(cache.Indexer) // which it is, with indexers
+	// What it would say of failures is in note.
+	ctx = logr.NewContext(ctx, logr.Discard())
 	ctx, w.cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(w.done)

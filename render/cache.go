@@ -11,8 +11,8 @@ import (
 )
 
 // objectCache remembers what was made of equal inputs: kustomize takes tens of
-// milliseconds for a cluster of three groups, and most commits touch few of
-// them. It holds at most its size, the oldest go first, and can be lost at any
+// milliseconds for the patches of a cluster of three groups, and most commits touch
+// few of them. It holds at most its size, the oldest go first, and can be lost at any
 // time.
 type objectCache struct {
 	mu    sync.Mutex
@@ -21,12 +21,9 @@ type objectCache struct {
 	known map[[sha256.Size]byte][]*unstructured.Unstructured
 }
 
-// ownCache holds objects before the user's patches, patchedCache after them:
-// two clusters' worth of revisions for a fleet of about a hundred.
-var (
-	ownCache     = objectCache{size: 256}
-	patchedCache = objectCache{size: 256}
-)
+// patchedCache holds objects after the user's patches: two revisions of a fleet of
+// about a hundred.
+var patchedCache = objectCache{size: 256}
 
 // get gives copies of what is remembered for inputs, or what build makes.
 // Errors are not remembered. Inputs that cannot be written as JSON are built.
@@ -92,15 +89,14 @@ func (m *model) inputs() objectInputs {
 
 // objects are the cluster's own, patched by the user.
 func (m *model) objects() ([]*unstructured.Unstructured, []definition.Problem) {
-	own := func() ([]*unstructured.Unstructured, error) { return ownCache.get(m.inputs(), m.ownObjects) }
 	var problems []definition.Problem
-	patched := own
+	patched := m.ownObjects
 	if len(m.def.Spec.Patches) > 0 {
 		inputs := m.inputs()
 		inputs.Patches = m.def.Spec.Patches
 		patched = func() ([]*unstructured.Unstructured, error) {
 			return patchedCache.get(inputs, func() ([]*unstructured.Unstructured, error) {
-				objects, err := own()
+				objects, err := m.ownObjects()
 				if err != nil {
 					return nil, err
 				}

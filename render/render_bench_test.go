@@ -8,7 +8,7 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
-func BenchmarkRenderAnew(b *testing.B) {
+func BenchmarkAssemble(b *testing.B) {
 	for name, c := range map[string]Cluster{"single": single(), "tiers": tiers()} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -25,7 +25,7 @@ func BenchmarkRenderAnew(b *testing.B) {
 	}
 }
 
-func BenchmarkRenderRemembered(b *testing.B) {
+func BenchmarkRender(b *testing.B) {
 	for name, c := range map[string]Cluster{"single": single(), "tiers": tiers()} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,6 +53,8 @@ names would happen, 1: an error.`,
 			if err := output.check(); err != nil {
 				return err
 			}
+			// It ends soon: collecting less often takes a fifth less time.
+			defer debug.SetGCPercent(debug.SetGCPercent(300))
 			renderer, err := rendering.renderer(cmd.Context())
 			if err != nil {
 				return err
