@@ -30,6 +30,13 @@ func (a Altered) String() string {
 	return a.Key.Kind + " " + a.Key.Name + ": " + strings.Join(fields, ", ")
 }
 
+// OnlyAdded says whether no field that was applied is stored otherwise.
+func (a Altered) OnlyAdded() bool {
+	return !slices.ContainsFunc(a.Fields, func(field string) bool { return !strings.HasSuffix(field, added) })
+}
+
+const added = " (added)"
+
 // altered are the fields of an object in sync that admission has changed.
 func altered(p prepared, live *object) []string {
 	var fields []string
@@ -42,7 +49,7 @@ func altered(p prepared, live *object) []string {
 		}
 	}
 	for _, path := range live.unowned {
-		fields = append(fields, path+" (added)")
+		fields = append(fields, path+added)
 	}
 	slices.Sort(fields)
 	return fields

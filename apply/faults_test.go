@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -141,6 +142,76 @@ func TestAWriteWhoseAnswerIsAnErrorIsTriedAgain(t *testing.T) {
 			assert.Empty(t, w.writes())
 		})
 	}
+}
+
+// The API server says when it wants to be asked again: not before, and then it is
+// as if nothing had been.
+func TestAWriteThatIsTooManyWaitsAsLongAsItIsTold(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var asked []time.Time
+	w := faulty(t, func(request *http.Request) (*http.Response, error, bool) {
+		if request.Method != http.MethodPatch || !strings.HasSuffix(request.URL.Path, "/c") {
+			return nil, nil, false
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if asked = append(asked, time.Now()); len(asked) > 2 {
+			return nil, nil, false
+		}
+		refused := answer(request, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests)
+		refused.Header.Set("Retry-After", "1")
+		return refused, nil, false
+	})
+	u := w.configMap("c", "a", "1")
+	assert.Contains(t, w.mustSync(u).Written, compare.KeyOf(u))
+	mu.Lock()
+	defer mu.Unlock()
+	require.Len(t, asked, 3)
+	for i := range asked[1:] {
+		assert.GreaterOrEqual(t, asked[i+1].Sub(asked[i]), time.Second, "attempt %d came too early", i+2)
+	}
+}
+
+// A watch that is told in its stream that its version is too old lists again, and
+// sees what it missed, deletions too.
+func TestAWatchWhoseVersionIsGoneListsAgain(t *testing.T) {
+	t.Parallel()
+	var old atomic.Bool
+	var told atomic.Int32
+	watches, drop := context.WithCancel(t.Context())
+	w := faulty(t, func(request *http.Request) (*http.Response, error, bool) {
+		if !watching(request) {
+			return nil, nil, false
+		}
+		if !old.Load() {
+			ctx, cancel := context.WithCancel(request.Context())
+			context.AfterFunc(watches, cancel)
+			*request = *request.WithContext(ctx)
+			return nil, nil, false
+		}
+		if told.Add(1) > 2 {
+			return nil, nil, false
+		}
+		gone := answer(request, http.StatusOK, "")
+		gone.Body = io.NopCloser(strings.NewReader(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"too old resource version"}}` + "\n"))
+		return gone, nil, false
+	})
+	stays, goes := w.configMap("stays", "a", "1"), w.configMap("goes", "a", "1")
+	w.mustSync(stays, goes)
+	w.settled()
+	old.Store(true)
+	drop()
+	require.Eventually(t, func() bool { return told.Load() > 0 }, deadline, poll, "no fault was met")
+	require.NoError(t, w.admin.CoreV1().ConfigMaps(w.namespace).Delete(t.Context(), "goes", metav1.DeleteOptions{}))
+	rv := w.foreignPatch(compare.KeyOf(stays), types.MergePatchType, `{"data":{"a":"2"}}`, "")
+	require.Eventually(t, func() bool {
+		_, there := w.live.Get(compare.KeyOf(goes))
+		return !there && w.live.Seen(compare.KeyOf(stays), rv)
+	}, deadline, poll)
+	written := w.mustSync(stays, goes).Written
+	assert.Contains(t, written, compare.KeyOf(stays))
+	assert.Contains(t, written, compare.KeyOf(goes))
 }
 
 func TestAWriteIsNotTriedForEver(t *testing.T) {

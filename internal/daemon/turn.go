@@ -312,10 +312,7 @@ func (w *worker) sync(ctx context.Context, desired ops.Desired, decision ops.Dec
 		return len(result.Written) > 0, nil
 	}
 	w.syncFails, w.syncAfter = 0, time.Time{}
-	var altered []string
-	for _, each := range result.Altered {
-		altered = append(altered, each.String())
-	}
+	altered := alteredWords(result.Altered)
 	now := ops.Applied{Revision: desired.Revision, Effective: decision.Effective}
 	if len(result.Written) == 0 {
 		if !slices.Equal(w.altered, altered) {

@@ -144,7 +144,8 @@ func TestWhatAdmissionChangesIsNamedAndNotFoughtOver(t *testing.T) {
 	s.appSecret("app-password")
 	webhook := s.admit(true, injector, []string{"", "apps", "policy"}, []string{"services", "statefulsets", "pods", "secrets", "poddisruptionbudgets"})
 	extra := func(mark string) string {
-		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra}\ndata: {ours: '" + mark + "', unwelcome: '1'}\n"
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra}\ndata: {ours: '" + mark + "', unwelcome: '1'}\n" +
+			"---\napiVersion: v1\nkind: Secret\nmetadata: {name: extra}\nstringData: {ours: '" + mark + "'}\n"
 	}
 	define := func(edits ...edit) {
 		s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", append([]edit{with(replicasOfHot, 2), marked("ours"),
@@ -166,7 +167,7 @@ func TestWhatAdmissionChangesIsNamedAndNotFoughtOver(t *testing.T) {
 	for _, words := range []string{
 		"Service crate-orders: ", `metadata.annotations["example.com/mark"]`, `metadata.labels["example.com/cost-centre"] (added)`,
 		"StatefulSet " + set + ": ", "spec.template.spec.containers[name=proxy] (added)", "spec.template.spec.terminationGracePeriodSeconds",
-		"ConfigMap extra: data.ours, data.unwelcome (taken out)",
+		"ConfigMap extra: data.ours, data.unwelcome (taken out)", "Secret extra: data.ours",
 	} {
 		assert.Contains(t, named(), words)
 	}

@@ -91,6 +91,18 @@ func TestDriftIsCorrectedWithoutAPodGoingDown(t *testing.T) {
 		s.done("orders")
 	}
 	assert.Equal(t, before, s.setSpecs())
+
+	// What the definition names no more is taken off, what others put on stays.
+	for _, mark := range []string{"ours", ""} {
+		edits := []edit{with(replicasOfHot, 3)}
+		if mark != "" {
+			edits = append(edits, marked(mark))
+		}
+		s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", edits...)})
+		s.until("the annotation is "+mark, func() bool { return s.service("crate-orders").Annotations["example.com/mark"] == mark })
+		s.done("orders")
+	}
+	assert.NotContains(t, s.service("crate-orders").Annotations, "example.com/mark")
 	assert.Equal(t, "stays", s.service("crate-orders").Annotations["example.com/theirs"])
 	s.noPodRestarted()
 }

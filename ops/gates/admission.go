@@ -18,5 +18,5 @@ func ChangedByAdmission(altered []string) (Reason, bool) {
 		return Reason{}, false
 	}
 	return ChangedByAdmissionRule.because("%d object(s) are stored otherwise than they were applied, by an admission webhook or policy: %s",
-		len(altered), strings.Join(firstOf(altered, 5), "; ")), true
+		len(altered), strings.Join(firstOf(altered, 8), "; ")), true
 }
