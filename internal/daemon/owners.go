@@ -36,6 +36,28 @@ func (w *worker) showRefused(ctx context.Context, s turnState) error {
 	return err
 }
 
+// unread is a source that may name by now what owner's names no more: one that has
+// not been read yet, or that is of the same repository and has not seen the same
+// commit. A cluster that moved with one push is nobody's orphan in between.
+func (d *daemon) unread(owner string) string {
+	here := d.fleet.standing(owner)
+	for _, source := range d.options.Sources {
+		other := source.Identity()
+		if other == owner {
+			continue
+		}
+		there := d.fleet.standing(other)
+		if there.built && !behind(other, there.revision, owner, here.revision) {
+			continue
+		}
+		if w, ok := source.Source.(wakeable); ok && there.built {
+			w.Wake()
+		}
+		return other
+	}
+	return ""
+}
+
 // definedTwice reports that another source defines the cluster too, once.
 func definedTwice(key record.Cluster, before ops.Shown, waits []ops.Reason, want wanted) []ops.Report {
 	for _, reason := range waits {

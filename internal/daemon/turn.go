@@ -53,6 +53,12 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	if !ok {
 		return w.options.Interval, nil
 	}
+	if want.removed && rec.Stage != ops.StageRemovalPending && commands(entry, rec.Revision) == (ops.Commands{}) {
+		if unread := w.unread(want.owner); unread != "" {
+			w.log.Debug("the definition is gone, another source may name the cluster by now", "source", want.owner, "unread", unread)
+			return w.options.Interval, nil
+		}
+	}
 	before := rec
 	problems := problemTexts(want.problems)
 	problems = append(problems, w.render(ctx, want, render.Pins{Base: rec.Pins.Base, MasterGroup: rec.Pins.MasterGroup})...)

@@ -201,5 +201,6 @@ func TestOnePushMovesAClusterBetweenTwoSourcesOfARepository(t *testing.T) {
 	}
 	s.throughout("longer than the removal's delay", 4*time.Second, func() bool { return isDone(s.record("orders")) })
 	assert.Equal(t, before, s.versions(), "what was changed by the moves")
+	assert.False(t, s.eventOf("orders", "Orphaned"), "it was nobody's in between")
 	s.noPodRestarted()
 }
