@@ -78,6 +78,7 @@ func command(verb, short, long string, make func(revision string) []record.Comma
 		},
 	}
 	kube.add(cmd, true)
+	cmd.ValidArgsFunction = kube.clusterNames
 	return cmd
 }
 

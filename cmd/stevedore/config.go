@@ -30,7 +30,7 @@ func (r *renderFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&r.cloud, "cloud-provider", "", "where nodes learn their zone: aws, azure or gcp (default: nowhere)")
 	flags.StringVar(&r.namespace, "default-namespace", "", "namespace of objects that name none (default: they are refused)")
-	flags.StringSliceVar(&r.allowedKinds, "allowed-kinds", nil, "other kinds that may travel with a cluster (default: "+strings.Join(render.DefaultAllowedKinds, ",")+")")
+	flags.StringSliceVar(&r.allowedKinds, "allowed-kinds", nil, "other kinds that may travel with a cluster (default: "+strings.Join(render.DefaultAllowedKinds, ", ")+")")
 	flags.StringVar(&r.sqlExporter, "sql-exporter-image", "", "image of the SQL exporter (default: no exporter)")
 	flags.StringVar(&r.jmxURL, "jmx-exporter-url", "", "where the JMX exporter's jar is fetched from (default: no exporter)")
 	flags.StringVar(&r.jmxSHA256, "jmx-exporter-sha256", "", "checksum of that jar, required with it")

@@ -43,8 +43,8 @@ says so. With --against it compares with a revision of the Git work tree that th
 folder is in, or with another folder, written as a path (./before); no cluster is
 asked, and no network.
 
-Exit code 0: nothing differs (what only moved to another file is said), 2: something does, 3: something that --fail-on
-names would happen, 1: an error.`,
+Exit code 0: nothing differs (what only moved to another file is said), 2: something
+does, 3: something that --fail-on names would happen, 1: an error.`,
 		Example: `  stevedore diff clusters/
   stevedore diff clusters/ --cluster prod/orders -o json
   stevedore diff clusters/ --against origin/main -o markdown --fail-on refused`,
@@ -80,6 +80,8 @@ names would happen, 1: an error.`,
 	rendering.addTrust(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&filter, "cluster", "", "only this one: NAME or NAMESPACE/NAME")
+	complete(cmd, "cluster", rendering.inFolder)
+	cmd.ValidArgsFunction = oneFolder
 	flags.StringVar(&against, "against", "", "compare with a revision of the work tree that PATH is in, or with another folder (./FOLDER); asks no cluster")
 	output.add(cmd)
 	return cmd

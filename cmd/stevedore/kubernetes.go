@@ -21,8 +21,10 @@ func (k *kubeFlags) add(cmd *cobra.Command, namespace bool) {
 	flags := cmd.Flags()
 	flags.StringVar(&k.kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, ~/.kube/config, or the pod's service account)")
 	flags.StringVar(&k.context, "context", "", "context of the kubeconfig")
+	complete(cmd, "context", k.contextNames)
 	if namespace {
 		flags.StringVarP(&k.namespace, "namespace", "n", "", "namespace (default: the context's)")
+		complete(cmd, "namespace", k.namespaceNames)
 	}
 }
 

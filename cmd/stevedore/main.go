@@ -44,7 +44,11 @@ func run() int {
 	case errors.As(err, &code):
 		return int(code)
 	default:
-		fmt.Fprintln(os.Stderr, plaintext.Text("stevedore: "+err.Error()))
+		said := plaintext.Text("stevedore: " + err.Error())
+		if width, terminal := columns(os.Stderr); terminal {
+			said = fitting(said, width)
+		}
+		fmt.Fprintln(os.Stderr, said)
 		return exitError
 	}
 }
@@ -74,6 +78,7 @@ Keep a cluster as a repository says:
 	root.SetVersionTemplate("stevedore {{.Version}}\n")
 	root.AddCommand(newRun(), newRender(), newValidate(), newDiff(), newComment(), newStatus(),
 		newPause(), newResume(), newAbort(), newRestart(), newRelease(), newSandbox(), newVersion(), newRenderUntrusted())
+	describe(root)
 	return root
 }
 
@@ -81,7 +86,10 @@ func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Long: `version prints which release this binary is. The daemon logs it when it starts,
+and says it in the metric stevedore_build_info.`,
+		Example: "  stevedore version",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "stevedore "+version)
 			return err

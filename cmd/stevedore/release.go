@@ -98,6 +98,7 @@ stevedore is removed.`,
 		},
 	}
 	kube.add(cmd, true)
+	cmd.ValidArgsFunction = kube.clusterNames
 	flags := cmd.Flags()
 	flags.BoolVar(&all, "all", false, "every cluster of the namespace")
 	flags.BoolVarP(&allNamespaces, "all-namespaces", "A", false, "with --all: of all namespaces")

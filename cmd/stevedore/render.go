@@ -240,6 +240,8 @@ cluster. Values of Secrets are not shown.`,
 	rendering.add(cmd)
 	rendering.addTrust(cmd)
 	cmd.Flags().StringVar(&filter, "cluster", "", "only this one: NAME or NAMESPACE/NAME")
+	complete(cmd, "cluster", rendering.inFolder)
+	cmd.ValidArgsFunction = oneFolder
 	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "yaml or json")
 	return cmd
 }
@@ -308,5 +310,7 @@ they are annotations at their lines; --code-quality writes them for GitLab.`,
 	rendering.addTrust(cmd)
 	notes.add(cmd)
 	cmd.Flags().StringVar(&filter, "cluster", "", "only this one: NAME or NAMESPACE/NAME")
+	complete(cmd, "cluster", rendering.inFolder)
+	cmd.ValidArgsFunction = oneFolder
 	return cmd
 }

@@ -46,7 +46,7 @@ until it is told to stop. Several may run: the one that holds the Lease acts.
 Webhooks are configured by WEBHOOK_URL, WEBHOOK_USERNAME, WEBHOOK_PASSWORD and
 WEBHOOK_SECRET, or files with them (WEBHOOK_URL_FILE, …), with or without the
 prefix CRATEDB_OPERATOR_.`,
-		Example: `  stevedore run --git https://git.example.com/team/clusters --ref main --git-credentials-secret stevedore-git
+		Example: `  stevedore run --git https://git.example.com/team/clusters --git-credentials-secret stevedore-git
   stevedore run --dir ./clusters --once`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -107,6 +107,7 @@ cluster is made of: a commit that does not touch a cluster does not show here.`,
 		},
 	}
 	kube.add(cmd, true)
+	cmd.ValidArgsFunction = kube.clusterNames
 	cmd.Flags().StringVarP(&output, "output", "o", "", "json or yaml (default: for people)")
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and write a line at each change")
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "all namespaces")

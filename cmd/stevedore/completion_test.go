@@ -1,0 +1,181 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
+)
+
+// kubeconfigOf names an API server that lists the records of these clusters,
+// whose default namespace is prod.
+func kubeconfigOf(t *testing.T, clusters ...record.Cluster) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		list := corev1.ConfigMapList{TypeMeta: metav1.TypeMeta{Kind: "ConfigMapList", APIVersion: "v1"}}
+		for _, cluster := range clusters {
+			if strings.HasSuffix(r.URL.Path, "/namespaces/"+cluster.Namespace+"/configmaps") || r.URL.Path == "/api/v1/configmaps" {
+				list.Items = append(list.Items, corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+					Namespace: cluster.Namespace, Name: names.OperationConfigMap(cluster.Name),
+					Labels: map[string]string{names.ClusterLabel: cluster.Name, record.Label: string(record.Operation)},
+				}})
+			}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(list)
+	}))
+	t.Cleanup(server.Close)
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: server.URL}
+	config.Contexts["here"] = &clientcmdapi.Context{Cluster: "c", Namespace: "prod"}
+	config.Contexts["there"] = &clientcmdapi.Context{Cluster: "c", Namespace: "test"}
+	config.CurrentContext = "here"
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, clientcmd.WriteToFile(*config, file))
+	return file
+}
+
+// completed is what a shell would offer.
+func completed(t *testing.T, words ...string) []string {
+	t.Helper()
+	end := stevedore(t, append([]string{cobra.ShellCompNoDescRequestCmd}, words...)...)
+	require.Zero(t, end.code, "%s", end.err)
+	lines := strings.Split(strings.TrimSpace(end.out), "\n")
+	require.NotEmpty(t, lines)
+	require.True(t, strings.HasPrefix(lines[len(lines)-1], ":"), "%s", end.out)
+	return lines[:len(lines)-1]
+}
+
+func TestAShellCompletesWhatIsThere(t *testing.T) {
+	t.Setenv("CI", "") // whose pull requests are not trusted
+	kubeconfig := kubeconfigOf(t, record.Cluster{Namespace: "prod", Name: "orders"}, record.Cluster{Namespace: "prod", Name: "metrics"}, record.Cluster{Namespace: "test", Name: "orders-next"})
+	t.Setenv("KUBECONFIG", kubeconfig)
+	for _, c := range []struct {
+		name  string
+		words []string
+		want  []string
+	}{
+		{"clusters of the context's namespace", []string{"status", ""}, []string{"metrics", "orders"}},
+		{"clusters of a namespace", []string{"pause", "-n", "test", ""}, []string{"orders-next"}},
+		{"clusters of a context", []string{"release", "--context", "there", ""}, []string{"orders-next"}},
+		{"only one", []string{"restart", "orders", ""}, nil},
+		{"namespaces with clusters", []string{"abort", "-n", ""}, []string{"prod", "test"}},
+		{"contexts", []string{"resume", "--context", ""}, []string{"here", "there"}},
+		{"clusters of a folder", []string{"render", "../../examples/tiers", "--cluster", ""}, []string{"cratedb/orders"}},
+		{"no clusters without a folder", []string{"diff", "--cluster", ""}, nil},
+		{"formats of one verb", []string{"diff", "-o", ""}, []string{"text", "markdown", "json", "sarif"}},
+		{"formats of another", []string{"render", "-o", ""}, []string{"yaml", "json"}},
+		{"ways to a database", []string{"run", "--connect", ""}, []string{"pod", "port-forward"}},
+	} {
+		t.Run(c.name, func(t *testing.T) { assert.ElementsMatch(t, c.want, completed(t, c.words...)) })
+	}
+	t.Run("nothing where nobody answers", func(t *testing.T) {
+		t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "not-there"))
+		assert.Empty(t, completed(t, "status", ""))
+	})
+}
+
+// What a flag of few words is completed with is what it takes.
+func TestEachChoiceIsOfAFlagThatIsThere(t *testing.T) {
+	flags := map[string]bool{}
+	for _, cmd := range newRoot().Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			flags[f.Name], flags[cmd.Name()+" "+f.Name] = true, true
+		})
+	}
+	for name := range choices {
+		assert.True(t, flags[name], name)
+	}
+	for _, name := range folders {
+		assert.True(t, flags[name], name)
+	}
+}
+
+func TestEachShellTakesItsCompletion(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		t.Run(shell, func(t *testing.T) {
+			end := stevedore(t, "completion", shell)
+			require.Zero(t, end.code, "%s", end.err)
+			require.Contains(t, end.out, "stevedore")
+			if _, err := exec.LookPath(shell); err != nil || shell == "powershell" {
+				return
+			}
+			script := filepath.Join(t.TempDir(), "completion")
+			require.NoError(t, os.WriteFile(script, []byte(end.out), 0o600))
+			out, err := exec.CommandContext(t.Context(), shell, "-n", script).CombinedOutput()
+			assert.NoError(t, err, "%s", out)
+		})
+	}
+}
+
+// Each verb says what it does, how it ends, and gives examples that it takes
+// itself; all of it fits a screen's width.
+func TestTheHelpOfEachVerbIsWhole(t *testing.T) {
+	for _, cmd := range newRoot().Commands() {
+		if cmd.Hidden || cmd.Name() == "help" || cmd.Name() == "completion" {
+			continue
+		}
+		t.Run(cmd.Name(), func(t *testing.T) {
+			end := stevedore(t, cmd.Name(), "--help")
+			require.Zero(t, end.code)
+			assert.True(t, strings.HasPrefix(end.out, cmd.Name()+" "), "it begins with what the verb does")
+			assert.Contains(t, end.out, "\n\nExit code 0")
+			for line := range strings.Lines(end.out) {
+				assert.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), helpWidth, line)
+			}
+			require.NotEmpty(t, cmd.Example)
+			for line := range strings.Lines(cmd.Example) {
+				_, words, found := strings.Cut(line, "stevedore ")
+				require.True(t, found, line)
+				words, _, _ = strings.Cut(words, " > ")
+				root := newRoot()
+				verb, rest, err := root.Find(strings.Fields(words))
+				require.NoError(t, err, line)
+				require.NoError(t, verb.ParseFlags(rest), line)
+				assert.NoError(t, verb.ValidateArgs(verb.Flags().Args()), line)
+			}
+		})
+	}
+}
+
+func TestAnErrorFitsAScreen(t *testing.T) {
+	assert.Equal(t, "stevedore: short", fitting("stevedore: short", 80))
+	for name, text := range map[string]string{
+		"one long line": "stevedore: " + strings.Repeat("a word and ", 500),
+		"many lines":    strings.Repeat("file.yaml:1:1: something is wrong\n", 300),
+	} {
+		lines := strings.Split(fitting(text, 80), "\n")
+		assert.Len(t, lines, maxErrorLines+1, name)
+		assert.Contains(t, lines[maxErrorLines], "lines more", name)
+		for _, line := range lines {
+			assert.LessOrEqual(t, len([]rune(line)), 80, name)
+		}
+	}
+	long := strings.Repeat("x", 200)
+	assert.Equal(t, "reading\n  "+long+"\n  : gone", fitting("reading "+long+" : gone", 40), "what is one word, a path say, stays one")
+}
+
+func TestNothingIsColouredWhereNobodyLooks(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	defer func() { _ = file.Close() }()
+	colour, width := terminalOf(file, "auto")
+	assert.False(t, colour)
+	assert.Zero(t, width)
+}
