@@ -53,6 +53,7 @@ type daemon struct {
 	leading bool
 	leased  millis // when it last renewed, as it knows
 	seen    int64  // the API server's last version at its last turn
+	began   millis // when its turn began
 	pace    pace
 
 	view        view
@@ -177,6 +178,7 @@ func (d *daemon) mayWrite() error {
 
 func (d *daemon) turn() (millis, error) {
 	w := d.w
+	d.began = w.now
 	d.call(callTurn)
 	d.watch()
 	for k, v := range d.own {

@@ -272,6 +272,21 @@ func (j *judge) quietly(w *world, d *daemon, what string) {
 	if c := &w.commits[d.want]; c.paused || c.released {
 		w.violate("H", "%s is written, and the definition says paused or released", what)
 	}
+	switch c := w.commanded(d); {
+	case c.Paused == "true", c.Released == "true":
+		w.violate("H", "%s is written, and somebody has commanded to pause or to release", what)
+	case c.Abort == "true" && (d.acting == ops.ActionRestartPod || d.acting == ops.ActionRestartZone):
+		w.violate("H", "%s is restarted, and somebody has commanded to abort", what)
+	}
+}
+
+// commanded is what a daemon has to know: given before its turn, and after the
+// definition that it works for.
+func (w *world) commanded(d *daemon) ops.Commands {
+	if w.commandedAt >= d.began || w.commits[d.want].visible >= w.commandedAt {
+		return ops.Commands{}
+	}
+	return w.commands
 }
 
 // holds: a node that leaves must have nothing that counts.
@@ -605,6 +620,14 @@ func (j *judge) converged(w *world, words bool) string {
 	}
 	if u := w.user("ada"); u == nil || u.password != w.secret("user-ada").password || !u.granted {
 		return "user ada does not log in with her Secret's password"
+	}
+	if u := w.user("system"); u == nil || !u.granted {
+		return "user system has no privileges"
+	}
+	for _, i := range w.used {
+		if l := &w.slots[i]; l.pod.joined && (l.claim.clusterID != idOf(l.volume.cluster) || l.claim.version != l.volume.version) {
+			return why("the claim of %s does not say whose volume it is and which version wrote to it: %q, %q", l.podName, l.claim.clusterID, l.claim.version)
+		}
 	}
 	for i := range w.budgets {
 		if b := &w.budgets[i]; b.exists && b.value != 1 && j.allGreen(w) {

@@ -41,12 +41,13 @@ type commit struct {
 
 // people push, give commands, and do things by hand.
 type people struct {
-	commits  []commit
-	contents int
-	commands ops.Commands
-	stored   stored // the operation ConfigMap
-	pauseEnd millis
-	began    millis // when the items began
+	commits     []commit
+	contents    int
+	commands    ops.Commands
+	commandedAt millis
+	stored      stored // the operation ConfigMap
+	pauseEnd    millis
+	began       millis // when the items began
 	// ambiguous: somebody has set what we were about to set.
 	ambiguous bool
 	// released: a release has begun to take off what nothing explains.
@@ -142,6 +143,12 @@ func (w *world) push(c commit, lag millis) {
 }
 
 func (w *world) newContent() int { w.contents++; return w.contents }
+
+// command stands for a while.
+func (w *world) command(c ops.Commands, it Item) {
+	w.commands, w.commandedAt = c, w.now
+	w.pauseEnd = w.now + millis(5+it.A)*second
+}
 
 func (w *world) itemDue() millis {
 	due := never
@@ -326,14 +333,12 @@ func (w *world) happen(it Item, d *daemon) {
 	case settingByHand:
 		w.setByHand(&w.jobsLog, []string{"6000", "8000", "5000"}[it.A%3], it.B%4 == 0)
 	case releaseCommand:
-		w.commands, w.released = ops.Commands{Released: "true"}, true
-		w.pauseEnd = w.now + millis(5+it.A)*second
+		w.released = true
+		w.command(ops.Commands{Released: "true"}, it)
 	case pauseCommand:
-		w.commands = ops.Commands{Paused: "true"}
-		w.pauseEnd = w.now + millis(5+it.A)*second
+		w.command(ops.Commands{Paused: "true"}, it)
 	case abortCommand:
-		w.commands = ops.Commands{Abort: "true"}
-		w.pauseEnd = w.now + millis(5+it.A)*second
+		w.command(ops.Commands{Abort: "true"}, it)
 	case changePassword:
 		s := w.secret("user-ada")
 		s.password, s.version = secretMark+"-changed-"+strconv.Itoa(len(w.left)), w.bump(kindSecrets)
