@@ -132,6 +132,18 @@ func (t *turn) noteUnproven(mends string) {
 	}
 }
 
+// noteMended remembers what a set had when another template was recorded for it out
+// of its turn: cut off before that is applied, and with something else wanted by then,
+// it goes back.
+func (t *turn) noteMended(mends string) {
+	if live := t.live(t.r.Mended.Set); live == nil || live.Template != t.r.Mended.Live {
+		t.r.Mended = Mended{}
+	}
+	if live := t.live(mends); live != nil && t.r.Mended.Set == "" && t.pendingRestart(mends) {
+		t.r.Mended = Mended{Set: mends, Live: live.Template}
+	}
+}
+
 // rebuildUnproven: a template that pods of a set are on and none has joined on may be
 // one that came out of its turn.
 func (t *turn) rebuildUnproven() {

@@ -67,6 +67,9 @@ type Record struct {
 	// Unproven are the sets that got a new template beside the one whose turn it is,
 	// while no pod of them has joined on it.
 	Unproven []string `json:"unproven,omitempty"`
+	// Mended is a set whose template was recorded out of its turn; zero once that is
+	// live.
+	Mended Mended `json:"mended"`
 	// RecoverDue is true while a pod waits for more data nodes after a full outage
 	// than there are.
 	RecoverDue bool `json:"recoverDue,omitempty"`
@@ -91,6 +94,12 @@ type Record struct {
 	// Shown is what the daemon last said of the cluster; Decide passes it on and
 	// never reads it.
 	Shown Shown `json:"shown"`
+}
+
+// Mended is a set, and the template that was live when another was recorded for it.
+type Mended struct {
+	Set  string `json:"set,omitempty"`
+	Live string `json:"live,omitempty"`
 }
 
 // Shown is a decision in words, for `stevedore status`.

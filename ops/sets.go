@@ -97,11 +97,12 @@ func (t *turn) effective() {
 	kept := t.blocked || t.parked || t.growing() || t.shrinking() || t.unequal() && !present || t.settingsFirst()
 	mends, settings := t.mends(), t.settingsAnnotation()
 	t.noteUnproven(mends)
+	t.noteMended(mends)
 	sets := make([]EffectiveSet, 0, max(len(t.r.Sets), len(t.d.Sets)))
 	for _, s := range t.r.Sets {
 		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name)}
 		turn := t.restarting() && t.r.Operation.Restart.Set == s.Name
-		e.Remember = turn
+		e.Remember = turn || s.Name == t.r.Mended.Set
 		if turn {
 			t.remember(&e)
 		}
@@ -114,6 +115,8 @@ func (t *turn) effective() {
 			// A new group: there is nothing to keep.
 		case s.Name == mends:
 			e.KeepGateway = kept || present
+		case !turn && s.Name == t.r.Mended.Set && t.pendingRestart(s.Name):
+			e.Template = TemplateBefore // it was recorded, never applied, and is wanted no longer
 		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue() || t.othersFirst(s.Name)) && !t.unstarted():
 			e.Template = TemplateKept
 		default:

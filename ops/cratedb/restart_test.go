@@ -167,3 +167,20 @@ func TestAPodIsAskedOnceMoreBeforeItGoes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"pod-1/u"}, gone.pods)
 }
+
+func TestAPodWhoseNodeHasJoinedIsNotMadeAnew(t *testing.T) {
+	s := simulate(t, "6.4.3", 2)
+	s.secrets["system"] = "pw-system"
+	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	require.NoError(t, err)
+	gone := &deletions{}
+	s.objects = gone
+	cure := ops.Action{Kind: ops.ActionCurePod, Pod: "pod-1", PodUID: "uid-1", Ask: "pod-0", NodeNames: "data-hot-1"}
+	_, err = s.run(cure)
+	require.ErrorContains(t, err, "data-hot-1 has joined meanwhile")
+	assert.Empty(t, gone.pods)
+	cure.NodeNames = "data-hot-2"
+	_, err = s.run(cure)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"pod-1/uid-1"}, gone.pods)
+}

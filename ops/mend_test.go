@@ -1,0 +1,209 @@
+package ops_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// onTemplate says which template each set has live, all pods being on "t1".
+func (s *situation) onTemplate(live map[string]string) {
+	s.o.Sets = slices.Clone(s.o.Sets)
+	for i := range s.o.Sets {
+		s.o.Sets[i].Template = live[s.o.Sets[i].Name]
+	}
+	for i := range s.o.Pods {
+		s.o.Pods[i].Template, s.o.Pods[i].Created = "t1", s.o.At.Add(-time.Hour)
+	}
+}
+
+// inSync decides once the objects are what was decided.
+func (s *situation) inSync() ops.Decision {
+	s.o.Applied = ops.Applied{Revision: s.d.Revision, Effective: s.decide().Effective}
+	return s.decide()
+}
+
+func TestWhatHangsIsMadeAnewWhereNobodyAnswersForLong(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		cured  string
+	}{
+		{"nobody answers and nothing is ready", func(*situation) {}, hot + "-0"},
+		{"only for a moment", func(s *situation) { s.o.Stable.Silent = s.o.At.Add(-time.Minute) }, ""},
+		{"the daemon has just begun to look", func(s *situation) { s.o.Stable.Silent = time.Time{} }, ""},
+		{"it was made a moment ago", func(s *situation) {
+			for i := range s.o.Pods {
+				s.o.Pods[i].Created = s.o.At.Add(-time.Minute)
+			}
+		}, ""},
+		{"one is ready: it may be our way to them that is cut", func(s *situation) { s.podOf(hot + "-2").Ready = true }, ""},
+		{"that one knows no system, and waits for more nodes after a full outage", func(s *situation) {
+			s.podOf(hot+"-2").Ready, s.podOf(hot+"-2").RecoverAfter = true, 3
+			s.o.Database.SystemLogin = ops.LoginRefused
+		}, hot + "-0"},
+		{"they are on the live template, and nothing else is wanted", func(s *situation) { s.onTemplate(map[string]string{hot: "t1", warm: "t1"}) }, ""},
+		{"another is the first on the live one, and has time left", func(s *situation) {
+			s.podOf(hot+"-1").Template, s.podOf(hot+"-1").Created = "t2", s.o.At.Add(-time.Minute)
+		}, ""},
+		{"another was the first on it, for long", func(s *situation) { s.podOf(hot + "-1").Template = "t2" }, hot + "-0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
+			for i := range s.o.Pods {
+				s.o.Pods[i].Ready = false
+			}
+			s.o.Database.Contact, s.o.Stable.Silent = ops.No, s.o.At.Add(-time.Hour)
+			c.change(s)
+			d := s.inSync()
+			cured := ""
+			if d.Disruptive != nil {
+				assert.Equal(t, ops.ActionCurePod, d.Disruptive.Kind)
+				cured = d.Disruptive.Pod
+			}
+			assert.Equal(t, c.cured, cured)
+		})
+	}
+}
+
+// Kubernetes says that a pod is ready only some time after its node has joined.
+func TestANodeThatMayBeJoiningIsAskedForBeforeItsPodIsMadeAnew(t *testing.T) {
+	for waiting, ask := range map[string]bool{"": true, "CrashLoopBackOff": false} {
+		s := twoGroups(t)
+		s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
+		p := s.podOf(warm + "-0")
+		p.Ready, p.Waiting = false, waiting
+		s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n ops.Node) bool { return n.Name == p.NodeName })
+		d := s.inSync()
+		require.NotNil(t, d.Disruptive, waiting)
+		assert.Equal(t, ask, d.Disruptive.Ask != "", waiting)
+		assert.Equal(t, ask, d.Disruptive.NodeNames == p.NodeName, waiting)
+		assert.NotEqual(t, p.Name, d.Disruptive.Ask)
+	}
+}
+
+func TestAnUpgradeTakesOverFromWhatHangs(t *testing.T) {
+	grows := func(s *situation) {
+		from, to := slices.Clone(s.r.Sets), slices.Clone(s.r.Sets)
+		from[1].Replicas = 0
+		s.r.Operation = &ops.Operation{Kind: ops.OperationGrow, Step: ops.StepReplicas, Started: s.o.At, From: from, To: to}
+	}
+	restarts := func(step, remembered string) func(*situation) {
+		return func(s *situation) {
+			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: step, Started: s.o.At, Restart: &ops.Restart{Set: warm, Remembered: remembered, Since: s.o.At}}
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		op     func(*situation)
+		change func(*situation)
+		taken  bool
+	}{
+		{"a grow onto a template that does not run", grows, func(*situation) {}, true},
+		{"the correction is of the same version", grows, func(s *situation) {
+			s.d.Version, s.d.Changes = s.r.Version, []ops.Change{{Class: ops.ChangeRestart, Set: warm}}
+		}, false},
+		{"a node that was there before is away too", grows, func(s *situation) { s.podOf(hot + "-0").Ready = false }, false},
+		{"the new node still has time", grows, func(s *situation) {
+			p := s.podOf(warm + "-0")
+			p.Waiting, p.Created = "", s.o.At
+		}, false},
+		{"a restart of which nothing is remembered", restarts(ops.StepNext, ""), func(*situation) {}, true},
+		{"that was thought to be back", restarts(ops.StepStable, ""), func(*situation) {}, true},
+		{"with a hold that is to be given back first", restarts(ops.StepNext, ""), func(s *situation) {
+			s.r.Hold = &ops.Hold{Set: warm, Value: "primaries", Before: "all"}
+		}, false},
+		{"with a hold that nobody can give back: no master", restarts(ops.StepNext, ""), func(s *situation) {
+			s.r.Hold = &ops.Hold{Set: warm, Value: "primaries", Before: "all"}
+			s.o.Database.MasterNode = ""
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+			s.d.Revision, s.d.Version = "rev-next", "5.10.2"
+			s.pending(ops.ChangeImage)
+			p := s.podOf(warm + "-0")
+			p.Ready, p.Waiting = false, "CrashLoopBackOff"
+			s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n ops.Node) bool { return n.Name == p.NodeName })
+			c.op(s)
+			before := s.r.Operation.Kind
+			c.change(s)
+			s.r = s.decide().Record
+			if !c.taken {
+				require.NotNil(t, s.r.Operation)
+				assert.Equal(t, before, s.r.Operation.Kind)
+				return
+			}
+			s.r = s.decide().Record
+			require.NotNil(t, s.r.Operation)
+			assert.Equal(t, ops.OperationUpgrade, s.r.Operation.Kind)
+			assert.Equal(t, ops.TemplateWanted, effective(t, s.decide(), warm).Template, "what hangs gets it first")
+			assert.Equal(t, ops.TemplateKept, effective(t, s.decide(), hot).Template)
+		})
+	}
+}
+
+// A template that is recorded and never applied, because the daemon was cut off or
+// Kubernetes refused it, is nothing that pods run.
+func TestATemplateThatWasNeverAppliedIsNoneToReturnTo(t *testing.T) {
+	for _, c := range []struct {
+		name, live string
+		anew       bool
+	}{
+		{"what is remembered is still live", "t1", false},
+		{"pods have joined on the one after it", "t2", true},
+	} {
+		t.Run("of a restart: "+c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: c.live, warm: "t1"})
+			for i := range s.o.Pods {
+				s.o.Pods[i].Template = c.live
+			}
+			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepStable, Started: s.o.At, Revision: s.d.Revision, Restart: &ops.Restart{Set: hot, Remembered: "t1", Since: s.o.At}}
+			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot}}
+			assert.Equal(t, c.anew, effective(t, s.decide(), hot).RememberAnew)
+		})
+		t.Run("of a set that was to be mended: "+c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t1", warm: c.live})
+			s.r.Mended = ops.Mended{Set: warm, Live: "t1"}
+			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: warm}}
+			s.r.Operation = &ops.Operation{Kind: ops.OperationGrow, Step: ops.StepReplicas, Started: s.o.At, From: s.r.Sets, To: s.r.Sets}
+			s.o.Database.ChecksKnown = false // it goes on
+			d := s.decide()
+			e := effective(t, d, warm)
+			assert.Equal(t, !c.anew, e.Template == ops.TemplateBefore)
+			assert.Equal(t, !c.anew, e.Remember)
+			assert.Equal(t, !c.anew, d.Record.Mended.Set == warm)
+		})
+	}
+}
+
+func TestARecordThatIsLostLeavesATemplateUnprovenUntilOneHasJoinedOnIt(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		change   func(*situation)
+		unproven []string
+	}{
+		{"the pod has joined", func(*situation) {}, nil},
+		{"it has not", func(s *situation) { s.podOf(warm + "-0").Ready = false }, []string{warm}},
+		{"it is on another template than its set", func(s *situation) {
+			s.podOf(warm+"-0").Ready, s.podOf(warm+"-0").Template = false, "t0"
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+			s.r = ops.Record{}
+			c.change(s)
+			assert.Equal(t, c.unproven, s.decide().Record.Unproven)
+		})
+	}
+}
