@@ -64,6 +64,10 @@ func (t *turn) cure() {
 		!t.applied() || !t.o.Applied.Effective.Equal(t.d2.Effective) {
 		return
 	}
+	t.recoverPod()
+	if t.d2.Disruptive != nil {
+		return
+	}
 	var found *Pod
 	for i := range t.o.Pods {
 		p := &t.o.Pods[i]

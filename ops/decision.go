@@ -202,6 +202,10 @@ const (
 	// another template than its set has now; with Ask only while the node in that pod
 	// does not know the node NodeNames. Disruptive.
 	ActionCurePod ActionKind = "cure-pod"
+	// ActionRecoverPod deletes Pod (precondition PodUID) after the node in it was asked
+	// by exec and knows no user User: its gateway waits for nodes that are not there any
+	// more. Disruptive.
+	ActionRecoverPod ActionKind = "recover-pod"
 	// ActionHoldAllocation sets cluster.routing.allocation.enable from Before to
 	// Allocation, persistent, on Pod; ResultHidden when a transient value hides it.
 	ActionHoldAllocation ActionKind = "hold-allocation"

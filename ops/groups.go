@@ -139,9 +139,11 @@ func (t *turn) recoverDue() {
 
 func (t *turn) waitsForTooMany(p *Pod) bool {
 	live := t.live(p.Set)
-	if p.RecoverAfter == 0 || live == nil || live.RecoverAfter == p.RecoverAfter {
-		return false
-	}
+	return p.RecoverAfter != 0 && live != nil && live.RecoverAfter != p.RecoverAfter && p.RecoverAfter > t.gatewayNodes()
+}
+
+// gatewayNodes are those that gateway.recover_after_data_nodes counts.
+func (t *turn) gatewayNodes() int {
 	nodes := 0
 	for _, s := range t.r.Sets {
 		// Before 4.7 the setting counts all nodes.
@@ -149,7 +151,7 @@ func (t *turn) waitsForTooMany(p *Pod) bool {
 			nodes += s.Replicas
 		}
 	}
-	return p.RecoverAfter > nodes
+	return nodes
 }
 
 // growTakenBack: fewer nodes are wanted by now than are being added.

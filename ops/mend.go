@@ -79,6 +79,9 @@ func (t *turn) mends() string {
 	if t.blocked || t.parked && !(t.r.Operation != nil && t.r.Operation.Kind == OperationResume) || t.upgradeDue() && !t.upgrading() || turn != "" && t.r.Operation.Step == StepStopped {
 		return ""
 	}
+	if p := t.gatewayWaits(); p != nil && !t.upgradeDue() && t.pendingRestart(p.Set) && !t.turnFirst(turn, p.Set) && !t.unprovenBeside(p.Set) {
+		return p.Set // with the number of nodes that there are
+	}
 	for i := range t.o.Pods {
 		p := &t.o.Pods[i]
 		live := t.live(p.Set)
@@ -144,15 +147,11 @@ func (t *turn) noteMended(mends string) {
 	}
 }
 
-// rebuildUnproven: a template that pods of a set are on and none has joined on may be
-// one that came out of its turn.
+// rebuildUnproven: a template that pods of a set are on, or are being made on, and none
+// has joined on may be one that came out of its turn.
 func (t *turn) rebuildUnproven() {
 	for _, s := range t.r.Sets {
-		live := t.live(s.Name)
-		if live == nil || live.Template == "" || !t.unprovenPods(s.Name) {
-			continue
-		}
-		if slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == s.Name && p.Template == live.Template }) {
+		if live := t.live(s.Name); live != nil && live.Template != "" && t.unprovenPods(s.Name) {
 			t.r.Unproven = append(t.r.Unproven, s.Name)
 		}
 	}

@@ -194,6 +194,9 @@ func TestARecordThatIsLostLeavesATemplateUnprovenUntilOneHasJoinedOnIt(t *testin
 	}{
 		{"the pod has joined", func(*situation) {}, nil},
 		{"it has not", func(s *situation) { s.podOf(warm + "-0").Ready = false }, []string{warm}},
+		{"it is still to be made", func(s *situation) {
+			s.o.Pods = slices.DeleteFunc(slices.Clone(s.o.Pods), func(p ops.Pod) bool { return p.Set == warm })
+		}, []string{warm}},
 		{"it is on another template than its set", func(s *situation) {
 			s.podOf(warm+"-0").Ready, s.podOf(warm+"-0").Template = false, "t0"
 		}, nil},

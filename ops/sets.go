@@ -94,7 +94,7 @@ func (t *turn) unequal() bool {
 func (t *turn) effective() {
 	// An upgrade is made at the present size.
 	present := t.restarting() && t.unequal()
-	kept := t.blocked || t.parked || t.growing() || t.shrinking() || t.unequal() && !present || t.settingsFirst()
+	kept := t.blocked || t.parked || t.growing() || t.shrinking() && (t.unequal() || t.gatewayWaits() == nil) || t.unequal() && !present || t.settingsFirst()
 	mends, settings := t.mends(), t.settingsAnnotation()
 	t.noteUnproven(mends)
 	t.noteMended(mends)

@@ -67,6 +67,10 @@ func (t *turn) systemRefused(secret Secret) {
 	t.r.Bootstrap.SystemChange = c
 	since := t.elapsed(c.Since)
 	if secret.Version == t.r.Bootstrap.System {
+		if p := t.gatewayWaits(); p != nil {
+			t.wait(t.gatewayReason(p))
+			return
+		}
 		if n := t.nodes(t.r.Sets); since >= systemRefusedLong && n.ready == n.wanted {
 			t.refusal(gates.SystemRefused(secret.Name, since))
 		}

@@ -58,4 +58,8 @@ var found = []struct {
 		Seed: 36910, Start: Start{Hot: 2, Tables: []string{"0", "0-1", "0"}, Shards: 1, Leave: true}, Steps: 72,
 		Items: []Item{{What: pushBadTemplate, At: 3836, A: 5, B: 5}, {What: pushRelease, At: 15200, A: 4, B: 6}, {What: killNode, At: 134961, A: 49, B: 15}},
 	}},
+	{"the only master dies when data nodes have left, before it is restarted for that", Schedule{
+		Seed: 9419, Start: Start{Masters: 1, Hot: 2, Shards: 1, Leave: true, Zones: true}, Steps: 60,
+		Items: []Item{{What: pushShrink, At: 2200, A: 4, B: 7}, {What: crashProcess, Call: 33, A: 54, B: 45}},
+	}},
 }

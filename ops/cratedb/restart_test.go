@@ -184,3 +184,24 @@ func TestAPodWhoseNodeHasJoinedIsNotMadeAnew(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"pod-1/uid-1"}, gone.pods)
 }
+
+func TestANodeThatHasRecoveredIsNotMadeAnewForItsGateway(t *testing.T) {
+	recovers := func(s *simulated) ([]string, error) {
+		gone := &deletions{}
+		s.objects = gone
+		_, err := s.run(ops.Action{Kind: ops.ActionRecoverPod, Pod: "pod-0", PodUID: "uid-0", User: "system"})
+		return gone.pods, err
+	}
+	s := simulate(t, "6.4.3", 1)
+	s.secrets["system"] = "pw-system"
+	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	require.NoError(t, err)
+	pods, err := recovers(s)
+	require.ErrorContains(t, err, "is not one that waits for others")
+	assert.Empty(t, pods)
+
+	s = simulate(t, "6.4.3", 0)
+	s.start(0, "6.4.3", 3, 1)
+	require.Eventually(t, func() bool { pods, err = recovers(s); return err == nil }, 10*time.Second, 50*time.Millisecond)
+	assert.Equal(t, []string{"pod-0/uid-0"}, pods)
+}

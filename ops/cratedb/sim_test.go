@@ -150,14 +150,26 @@ func (s *simulated) Exec(ctx context.Context, pod, container string, command []s
 		return "", "", 0, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	var out struct{ Error struct{ Message string } }
+	var out struct {
+		Error struct{ Message string }
+		Cols  []string
+		Rows  [][]any
+	}
 	if err := json.NewDecoder(answer.Body).Decode(&out); err != nil {
 		return "", "", 0, err
 	}
 	if out.Error.Message != "" {
 		return "CONNECT OK\n", out.Error.Message + "\n", 1, nil
 	}
-	return "CONNECT OK\n", "", 0, nil
+	printed := make([]map[string]any, len(out.Rows))
+	for i, row := range out.Rows {
+		printed[i] = map[string]any{}
+		for j, name := range out.Cols {
+			printed[i][name] = row[j]
+		}
+	}
+	text, err := json.MarshalIndent(printed, "", "  ")
+	return "CONNECT OK\n" + string(text) + "\n", "", 0, err
 }
 
 func (s *simulated) Get(_ context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"stevedore.dev/stevedore/ops"
 )
@@ -40,4 +41,21 @@ func stillAway(ctx context.Context, a ops.Action, t Tools) error {
 		return fmt.Errorf("node %s has joined meanwhile: its pod stays", a.NodeNames)
 	}
 	return nil
+}
+
+// recoverPod asks the node itself, as its superuser, once more: one that has recovered
+// knows more users than that one.
+func recoverPod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	said, err := t.Crash.Run(ctx, a.Pod, userNames)
+	if err != nil {
+		return ops.Result{}, fmt.Errorf("asking the node in pod %s whether it has recovered: %w", a.Pod, err)
+	}
+	if !strings.Contains(said, `"crate"`) || strings.Contains(said, `"`+a.User+`"`) {
+		return ops.Result{}, fmt.Errorf("the node in pod %s is not one that waits for others: it stays", a.Pod)
+	}
+	err = t.Objects.RestartPod(ctx, a.Pod, a.PodUID, true)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return ops.Result{Message: "the pod waited for more nodes than there are and was deleted, to come back on its set's template"}, err
 }

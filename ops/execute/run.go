@@ -95,6 +95,8 @@ func run(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 		return ops.Result{Message: "the StatefulSet of a group that is gone was deleted; its volume claims stay"}, err
 	case ops.ActionCurePod:
 		return curePod(ctx, a, t)
+	case ops.ActionRecoverPod:
+		return recoverPod(ctx, a, t)
 	case ops.ActionRecreatePod:
 		err := t.Objects.DeletePod(ctx, a.Pod, a.PodUID)
 		if errors.Is(err, ErrNotFound) {

@@ -60,6 +60,7 @@ const (
 
 	allocation = `SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster`
 	nodeNames  = `SELECT name FROM sys.nodes`
+	userNames  = `SELECT name FROM sys.users`
 	notGreen   = `SELECT table_schema, table_name FROM sys.health WHERE health <> 'GREEN'`
 
 	// clusterPrivileges are those of a user on the whole cluster: AL, DDL, DML and

@@ -9,6 +9,11 @@ var RecoveredRule = Rule{
 	Source: "CrateDB manual, gateway.recover_after_data_nodes",
 }
 
+// GatewayWaits names a pod that was started when there were more nodes.
+func GatewayWaits(pod string, waitsFor, nodes int) Reason {
+	return RecoveredRule.because("after a full outage the cluster waits for %d data nodes and has %d: the node in pod %s was started with that gateway.recover_after_data_nodes before the cluster was made smaller. It is made anew with what its template says now; nothing else is concluded", waitsFor, nodes, pod)
+}
+
 // Recovered counts the nodes that have joined.
 func Recovered(recovered bool, joined, wanted int) (Reason, bool) {
 	if recovered {

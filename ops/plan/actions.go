@@ -47,7 +47,7 @@ func (m *model) act(a ops.Action) ops.Result {
 				m.budgets[i].MaxUnavailable = a.Value
 			}
 		}
-	case ops.ActionRestartPod, ops.ActionCurePod, ops.ActionRecreatePod:
+	case ops.ActionRestartPod, ops.ActionCurePod, ops.ActionRecreatePod, ops.ActionRecoverPod:
 		m.renew(a.Pod)
 	case ops.ActionRestartZone:
 		for each := range strings.SplitSeq(a.Pods, ",") {

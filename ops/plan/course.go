@@ -174,7 +174,7 @@ func unrepeated(steps []Step, step Step) []Step {
 func (c *course) restarted(a ops.Action, observed *ops.Observed) {
 	var pods []string
 	switch a.Kind {
-	case ops.ActionRestartPod, ops.ActionCurePod, ops.ActionRecreatePod:
+	case ops.ActionRestartPod, ops.ActionCurePod, ops.ActionRecreatePod, ops.ActionRecoverPod:
 		pods = []string{a.Pod}
 	case ops.ActionRestartZone:
 		for each := range strings.SplitSeq(a.Pods, ",") {
