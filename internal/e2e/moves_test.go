@@ -173,7 +173,7 @@ func TestAClusterMovesToASourceThatNamesItLast(t *testing.T) {
 }
 
 // One push moves it between two sources that are folders of one repository,
-// whichever of them sees it first.
+// whichever of them looks first: the second one looks seldom.
 func TestOnePushMovesAClusterBetweenTwoSourcesOfARepository(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "moves-by-push")
@@ -182,7 +182,7 @@ func TestOnePushMovesAClusterBetweenTwoSourcesOfARepository(t *testing.T) {
 	require.NoError(t, err)
 	config := filepath.Join(t.TempDir(), "sources.yaml")
 	require.NoError(t, os.WriteFile(config, []byte("sources:\n"+
-		"- {name: one, git: '"+repository.URL+"', path: one}\n- {name: two, git: '"+repository.URL+"', path: two}\n"), 0o600))
+		"- {name: one, git: '"+repository.URL+"', path: one}\n- {name: two, git: '"+repository.URL+"', path: two, interval: 4s}\n"), 0o600))
 	moving := definition(s.ns, "orders", consents("take-over", "delete-cluster"))
 	push := func(files map[string]string) { require.NoError(t, repository.Push(s.ctx, "move", files)) }
 	push(map[string]string{"one/orders.yaml": moving, "one/stays.yaml": definition(s.ns, "one"), "two/stays.yaml": definition(s.ns, "two")})
