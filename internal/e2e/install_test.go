@@ -2,12 +2,13 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -93,9 +94,12 @@ func (s *situation) replica(pod *corev1.Pod, server *recordingAPIServer, authori
 	r.args = testbed.Expand(spec.Args, r.env)
 	r.env = append(r.env, "KUBERNETES_SERVICE_HOST="+server.host, "KUBERNETES_SERVICE_PORT="+server.port)
 	require.NotContains(s, strings.Join(r.args, " "), "$(", "a variable that is not set")
-	// Pods of the sandbox share one network, so each listens on its own address;
-	// and a look a second is for the test's patience. All else is the Deployment's.
-	r.args = append(r.args, "--listen="+net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(spec.Ports[0].ContainerPort))), "--interval=1s")
+	// Pods of the sandbox share one network with this machine, so each listens on its
+	// own address and a free port; and a look a second is for the test's patience. All
+	// else is the Deployment's.
+	help, _, _ := s.verb("run", "--help")
+	require.Contains(s, help, fmt.Sprintf(`(default ":%d")`, spec.Ports[0].ContainerPort), "the port of the container is the one of --listen")
+	r.args = append(r.args, "--listen="+net.JoinHostPort(pod.Status.PodIP, "0"), "--interval=1s")
 	r.start()
 	return r
 }
@@ -108,17 +112,18 @@ func (r *replica) start() {
 	r.daemons = append(r.daemons, r.daemon)
 }
 
+var servedJSON = regexp.MustCompile(`"serving metrics and health","address":"([^"]+)"`)
+
 // probed is true when the pod's own probes succeed.
 func (r *replica) probed() bool {
 	container := &r.pod.Spec.Containers[0]
+	address := servedJSON.FindStringSubmatch(r.daemon.Log())
+	if address == nil {
+		return false
+	}
 	for _, probe := range []*corev1.Probe{container.LivenessProbe, container.ReadinessProbe} {
-		port := probe.HTTPGet.Port.String()
-		for _, named := range container.Ports {
-			if named.Name == port {
-				port = strconv.Itoa(int(named.ContainerPort))
-			}
-		}
-		request, err := http.NewRequestWithContext(r.ctx, http.MethodGet, "http://"+net.JoinHostPort(r.pod.Status.PodIP, port)+probe.HTTPGet.Path, nil)
+		require.Equal(r, container.Ports[0].Name, probe.HTTPGet.Port.String())
+		request, err := http.NewRequestWithContext(r.ctx, http.MethodGet, "http://"+address[1]+probe.HTTPGet.Path, nil)
 		require.NoError(r, err)
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
