@@ -154,7 +154,7 @@ func daemonArgs(repository *testbed.Repository, mirror, secretFile string) []str
 	return []string{
 		"--git", repository.URL, "--ref", "main", "--path", "clusters", "--interval", "1m", "--git-mirror", mirror,
 		"--receiver-address", "127.0.0.1:0", "--receiver-secret-file", secretFile,
-		"--lease-duration", "15s", "--max-concurrent-writes", strconv.Itoa(workers),
+		"--lease-duration", "60s", "--max-concurrent-writes", strconv.Itoa(workers),
 	}
 }
 
