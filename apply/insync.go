@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -54,7 +53,7 @@ func prepare(u *unstructured.Unstructured, cluster, setID string) prepared {
 // remembers what it did record where the prediction misses (an admission
 // webhook, a server of another version).
 type ownership struct {
-	typed, deduced managedfields.TypeConverter
+	deduced managedfields.TypeConverter
 
 	mu sync.Mutex
 	// altered is what admission has changed of objects that are in sync, as far as
@@ -83,7 +82,6 @@ type alteration struct {
 
 func newOwnership() *ownership {
 	return &ownership{
-		typed:    applyconfigurations.NewTypeConverter(scheme.Scheme),
 		deduced:  managedfields.NewDeducedTypeConverter(),
 		accepted: map[compare.Key]acceptance{}, altered: map[compare.Key]alteration{},
 	}
@@ -101,10 +99,13 @@ var identity = fieldpath.NewSet(
 // predict is the set of fields that an apply of u owns. typed is false for a
 // kind whose schema we do not have: its lists then count as one field each.
 func (o *ownership) predict(u *unstructured.Unstructured) (set *fieldpath.Set, typed bool, err error) {
-	for _, converter := range []managedfields.TypeConverter{o.typed, o.deduced} {
-		typed = converter == o.typed
-		if typed && !scheme.Scheme.Recognizes(u.GroupVersionKind()) {
-			continue
+	for _, typed = range []bool{true, false} {
+		converter := o.deduced
+		if typed {
+			if !scheme.Scheme.Recognizes(u.GroupVersionKind()) {
+				continue
+			}
+			converter = Schema()
 		}
 		value, convertErr := converter.ObjectToTyped(u)
 		if convertErr != nil {

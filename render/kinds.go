@@ -43,5 +43,7 @@ func kindName(gk schema.GroupKind) string {
 
 // clusterWide reports whether a kind is known to be in no namespace.
 func clusterWide(apiVersion, kind string) bool {
+	// It may look into the schema, which must not be exchanged meanwhile.
+	_ = registerSchema() // whoever builds with it says the error
 	return openapi.IsCertainlyClusterScoped(yaml.TypeMeta{APIVersion: apiVersion, Kind: kind})
 }

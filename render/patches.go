@@ -31,6 +31,9 @@ var resourceMaps = resmap.NewFactory(provider.NewDefaultDepProvider().GetResourc
 // left out and the others still run: every error at once.
 func (m *model) userPatches(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, []definition.Problem) {
 	var problems []definition.Problem
+	if err := registerSchema(); err != nil {
+		return nil, []definition.Problem{m.problem(0, "spec.patches", "%v", err)}
+	}
 	for i, p := range m.def.Spec.Patches {
 		path := fmt.Sprintf("spec.patches[%d]", i)
 		for _, one := range singlePatches(p) {

@@ -31,13 +31,16 @@ func BuildTree(ctx context.Context, tree fs.FS, cfg Config) *Build {
 // BuildFolder is BuildTree of one folder of the tree. Its kustomizations may
 // use bases that stand beside it: what may not be left is the tree.
 func BuildFolder(ctx context.Context, tree fs.FS, dir string, cfg Config) *Build {
-	if err := registerSchema(); err != nil {
-		return &Build{Problems: []definition.Problem{{Message: err.Error()}}}
-	}
 	graph, problems := guard.Check(tree, dir)
 	a := &attribution{cfg: cfg, tree: tree, problems: problems}
 	if graph == nil {
 		return a.result()
+	}
+	if slices.ContainsFunc(graph.Builds, func(b guard.Build) bool { return b.Kustomization }) {
+		// Before there are several that need it; plain folders do without.
+		if err := registerSchema(); err != nil {
+			return &Build{Problems: []definition.Problem{{Message: err.Error()}}}
+		}
 	}
 	raw := graph.Definitions()
 

@@ -8,11 +8,10 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/applyconfigurations"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
+	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/ops"
 )
 
@@ -66,8 +65,6 @@ func (w *worker) savedFromLive() ops.Saved {
 	return saved
 }
 
-var convert = applyconfigurations.NewTypeConverter(scheme.Scheme)
-
 // ownedSets are the live StatefulSets of the cluster, each reduced to the
 // fields that our last apply owns. Where it owns none (a restored backup, a
 // set that was labelled to be taken over) those count that are wanted now: a
@@ -105,7 +102,7 @@ func (w *worker) wantedFields(name string) *fieldpath.Set {
 		if set.GetName() != name {
 			continue
 		}
-		if whole, err := convert.ObjectToTyped(set); err == nil {
+		if whole, err := apply.Schema().ObjectToTyped(set); err == nil {
 			if fields, err := whole.ToFieldSet(); err == nil {
 				return fields
 			}
@@ -116,7 +113,7 @@ func (w *worker) wantedFields(name string) *fieldpath.Set {
 
 // reduce keeps some fields of a live object.
 func reduce(object *unstructuredObject, owned *fieldpath.Set) (*unstructuredObject, error) {
-	whole, err := convert.ObjectToTyped(object)
+	whole, err := apply.Schema().ObjectToTyped(object)
 	if err != nil {
 		return nil, err
 	}

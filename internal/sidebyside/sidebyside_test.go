@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
 	"testing"
 	"time"
 
@@ -90,6 +93,30 @@ func TestTheReportSetsEachBesideTheOthers(t *testing.T) {
 		assert.Contains(t, text, row+"\n")
 	}
 	assert.NotContains(t, text, "The sandbox")
+}
+
+// What every start of every verb costs: a package that makes something large when it
+// is linked in is noticed by nobody.
+func TestNothingLargeIsMadeBeforeItIsNeeded(t *testing.T) {
+	const most = 4 << 20
+	binary := os.Getenv("STEVEDORE_BINARY")
+	if binary == "" {
+		binary = "../../bin/stevedore"
+	}
+	if _, err := os.Stat(binary); err != nil {
+		t.Skip("there is no binary: run `make` first")
+	}
+	command := exec.CommandContext(t.Context(), binary, "version")
+	command.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	out, err := command.CombinedOutput()
+	require.NoError(t, err)
+	traced := regexp.MustCompile(`(?m)^init (\S+) .* (\d+) bytes, \d+ allocs$`).FindAllStringSubmatch(string(out), -1)
+	require.NotEmpty(t, traced, string(out))
+	for _, each := range traced {
+		bytes, err := strconv.Atoi(each[2])
+		require.NoError(t, err)
+		assert.Less(t, bytes, most, "bytes that package %s takes at each start", each[1])
+	}
 }
 
 func TestPercentilesAreByTheNearestRank(t *testing.T) {
