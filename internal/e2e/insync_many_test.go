@@ -122,8 +122,12 @@ func inSync(t *testing.T, name string, namespaces, each int, span time.Duration)
 		allowed = []string{"PUT configmaps: " + strconv.Itoa(again)} // the observations
 	}
 	assert.ElementsMatch(t, allowed, more(started, later, writes), "writes in sync")
+	// The API server's own repair of ports lists all Services every few minutes.
+	if lists := "LIST services"; later[lists]-started[lists] <= 2 {
+		later[lists] = started[lists]
+	}
 	assert.Empty(t, more(started, later, regexp.MustCompile(`^(GET|LIST|APPLY) (`+ownKinds+`)$`)), "reads in sync")
-	t.Logf("%d clusters in sync for %s: no request, %d observations; resident memory %s, %.1f %% of a core",
+	t.Logf("%d clusters in sync for %s: %d observations were published; resident memory %s, %.1f %% of a core",
 		clusters, span, again, resident(t, daemon), 100*(cpu(t, daemon)-used).Seconds()/span.Seconds())
 }
 
