@@ -144,6 +144,9 @@ func (t *turn) held(e RecordedSetting, s Setting, told *settingsTold) RecordedSe
 		return e
 	}
 	same := SameSetting(shown, e.Value)
+	if e.Done && e.Set.IsZero() && e.Changed == "" && e.Before != "" && same == No && SameSetting(shown, e.Before) == Yes {
+		e.Done = false // its record was lost, and it was only about to be set
+	}
 	switch {
 	case same == Yes, same == Unknown && !e.Set.IsZero():
 		if !e.Done {

@@ -156,7 +156,9 @@ func (w *world) found(l *slot) {
 	if !l.pod.initialMasters || !l.set.eligible || l.volume.cluster != 0 {
 		return
 	}
-	eligible, empty := 0, 0
+	eligible := 0
+	var with [maxSlots]int // those that it founds it with
+	n := 0
 	for i := range w.sets {
 		s := &w.sets[i]
 		if !s.eligible {
@@ -168,23 +170,29 @@ func (w *world) found(l *slot) {
 			if other.pod.up && other.volume.cluster == 1 {
 				return // it finds that one, and waits for its master
 			}
-			if other.pod.up && other.volume.cluster == 0 {
-				empty++
+			if other.pod.up && other.volume.cluster == 0 && !w.hangs(other) {
+				with[n] = other.index
+				n++
 			}
 		}
 	}
-	if empty*2 <= eligible {
+	if n*2 <= eligible {
 		return
 	}
 	w.founded++
 	w.say("%s founds cluster %d", l.nodeName, w.founded)
 	w.judge.founded(w, l)
-	if l.volume.node == 0 {
-		w.nodeCount++
-		l.volume.node = w.nodeCount
+	// The first state is on more than half of those that are named before it counts.
+	w.voters = w.voters[:0]
+	for _, i := range with[:n] {
+		other := &w.slots[i]
+		if other.volume.node == 0 {
+			w.nodeCount++
+			other.volume.node = w.nodeCount
+		}
+		other.volume.cluster = 1
+		w.voters = append(w.voters, other.volume.node)
 	}
-	l.volume.cluster = 1
-	w.voters = append(w.voters[:0], l.volume.node)
 }
 
 // leave is a process that is gone.

@@ -88,7 +88,11 @@ func (j *judge) jobsLogSet(w *world, d *daemon, value string) {
 		s.theirs = "" // no look could show it, and it is gone
 		return
 	}
-	if s.transient != "" && value != "" {
+	if s.transient != "" && (value != "" || j.asked(w, s.transient)) {
+		// Only the effective value can be read. RESET GLOBAL takes off what is below it too.
+		if value == "" {
+			s.theirs = ""
+		}
 		return
 	}
 	if theirs := s.theirs; theirs != "" && theirs == s.persistent && theirs != value && !j.asked(w, theirs) {
