@@ -244,8 +244,8 @@ func (e *enumeration) condition(s *source, rule string, c ast.Node, around []ast
 	for i := len(around) - 1; i >= 0; i-- {
 		switch n := around[i].(type) {
 		case *ast.IfStmt:
-			if c.Pos() < n.Body.Pos() {
-				continue
+			if c.Pos() < n.Body.Pos() || n.Else != nil && c.Pos() >= n.Else.Pos() {
+				continue // in its condition, or where that does not hold
 			}
 			if !done[n] {
 				done[n] = true
