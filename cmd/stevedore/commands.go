@@ -21,7 +21,7 @@ func newPause() *cobra.Command {
 		`pause makes the daemon do nothing to a cluster until resume, or until the
 cluster's definition changes. What it holds in the database is given back; a
 restart that was under way goes on after the pause.`,
-		one(record.Pause), "paused; `stevedore resume` goes on, and so does a change of its definition")
+		one(record.Pause), "is to be paused; `stevedore resume` goes on, and so does a change of its definition")
 }
 
 func newResume() *cobra.Command {
@@ -35,10 +35,11 @@ annotation asks for, until the cluster's definition changes.`,
 
 func newAbort() *cobra.Command {
 	return command("abort", "End what is in progress where it stands",
-		`abort ends a rolling restart: what is held in the database is given back, no
-further pod goes down, and it is not begun again until the cluster's definition
-changes or resume takes the abort back. Pods that were restarted stay so.`,
-		one(record.Abort), "aborted; the daemon gives back what it holds and begins nothing of this definition again")
+		`abort ends what is under way, a restart, an upgrade, a grow or a shrink: what is held
+in the database is given back, no further pod goes down, and it is not begun again
+until the cluster's definition changes or resume takes the abort back. Pods that were
+restarted stay so, and so do nodes that have left.`,
+		one(record.Abort), "is to be aborted; the daemon gives back what it holds and begins nothing of this definition again")
 }
 
 func newRestart() *cobra.Command {
@@ -73,8 +74,11 @@ func command(verb, short, long string, make func(revision string) []record.Comma
 			if err := give(cmd.Context(), store, cluster, make); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %s\n", cluster, said)
-			return err
+			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %s\n", cluster, said); err != nil {
+				return err
+			}
+			warnIfNobodyActs(cmd.Context(), client, cmd.ErrOrStderr())
+			return nil
 		},
 	}
 	kube.add(cmd, true)

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
 )
 
 // clusterStatus is an element of `status -o json`.
@@ -103,6 +106,9 @@ cluster is made of: a commit that does not touch a cluster does not show here.`,
 			if len(args) == 1 && len(statuses) == 0 {
 				return fmt.Errorf("there is no record of a cluster %s in namespace %s: check the name, -n, and that the daemon has seen its definition", args[0], namespace)
 			}
+			if output == "" {
+				warnIfNobodyActs(cmd.Context(), client, cmd.ErrOrStderr())
+			}
 			return printStatuses(cmd.OutOrStdout(), output, statuses, namespace)
 		},
 	}
@@ -144,6 +150,10 @@ func stateOf(rec ops.Record) string {
 	switch {
 	case len(rec.Shown.Problems) > 0:
 		return "broken"
+	case waitsFor(rec, gates.ReleasedRule):
+		return "released"
+	case waitsFor(rec, gates.PausedRule):
+		return "paused"
 	case rec.Shown.Verdict == ops.Refuse.String():
 		return "refused"
 	case len(rec.Suspended) > 0 && rec.Operation == nil:
@@ -155,6 +165,10 @@ func stateOf(rec ops.Record) string {
 	default:
 		return "working"
 	}
+}
+
+func waitsFor(rec ops.Record, rule gates.Rule) bool {
+	return slices.ContainsFunc(rec.Shown.Reasons, func(r ops.ShownReason) bool { return r.Name == rule.Name })
 }
 
 func printStatuses(out io.Writer, format string, statuses []clusterStatus, namespace string) error {
@@ -204,8 +218,11 @@ func printStatuses(out io.Writer, format string, statuses []clusterStatus, names
 		for _, reason := range status.Reasons {
 			fmt.Fprintf(out, "\n%s/%s: %s %s: %s\n", status.Namespace, status.Name, reason.Kind, reason.Name, reason.Message)
 		}
-		for key, value := range status.Commands {
-			fmt.Fprintf(out, "\n%s/%s: command %s=%s\n", status.Namespace, status.Name, key, value)
+		for _, key := range slices.Sorted(maps.Keys(status.Commands)) {
+			// What was taken back, or done, is for -o yaml.
+			if value := status.Commands[key]; value != "false" && (status.State != "done" || key != "restartedAt") {
+				fmt.Fprintf(out, "\n%s/%s: command %s=%s\n", status.Namespace, status.Name, key, value)
+			}
 		}
 		if status.Error != "" {
 			fmt.Fprintf(out, "\n%s/%s: %s\n", status.Namespace, status.Name, status.Error)

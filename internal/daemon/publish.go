@@ -15,7 +15,8 @@ import (
 // its database: a plan in CI has its numbers from here. It holds no secret and
 // no name that a person did not put into the definition or into a table's name.
 type Observation struct {
-	// At is when the database was read.
+	// At is when the oldest of what is in it was read: how the tables lie is read less
+	// often than the rest.
 	At time.Time `json:"at"`
 	// Seq is how many transitions the record counted by then: an operation whose
 	// end a killed process did not publish is published by the next one.
@@ -60,8 +61,8 @@ func rounded(size int64) int64 {
 	return record.RoundBytes(size)
 }
 
-// publish writes the observation when its content changed, at most once in ten
-// minutes, and at the end of an operation. A failure to do so stops nothing.
+// publish writes the observation when its content changed: at most once in ten
+// minutes, once a minute while an operation is under way, and at its end. A failure to do so stops nothing.
 func (w *worker) publish(ctx context.Context, decision ops.Decision) {
 	if !decision.Apply || !decision.Record.Bootstrap.Done || w.reading.Contact != ops.Yes {
 		return
@@ -100,12 +101,17 @@ func (w *worker) publish(ctx context.Context, decision ops.Decision) {
 			}
 		}
 	}
-	ended := decision.Record.Operation == nil && decision.Record.Seq != w.publishedSeq
 	now := time.Now()
+	ended := decision.Record.Operation == nil && decision.Record.Seq != w.publishedSeq ||
+		decision.Record.Operation != nil && now.Sub(w.published.At) >= operationInterval
 	if !record.ShouldPublish(w.published, content, now, ended) {
 		return
 	}
-	next.At, next.Seq = w.reading.At.UTC().Truncate(time.Second), decision.Record.Seq
+	at := w.reading.At
+	if next.Data != nil && w.dataAt.Before(at) {
+		at = w.dataAt
+	}
+	next.At, next.Seq = at.UTC().Truncate(time.Second), decision.Record.Seq
 	var old Observation
 	entry, err := w.store.Load(ctx, w.key, record.Observation, &old)
 	if err != nil && entry.Aside() == "" {
@@ -118,6 +124,10 @@ func (w *worker) publish(ctx context.Context, decision ops.Decision) {
 	}
 	w.published, w.publishedSeq = record.Published{At: now, Content: content}, next.Seq
 }
+
+// operationInterval is the shortest time between two observations while an operation
+// moves shards: a plan that is asked for then is about where they are.
+const operationInterval = time.Minute
 
 // ownerFromObservation is whose the cluster is when its record is lost.
 func (w *worker) ownerFromObservation(ctx context.Context, rec *ops.Record) {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -74,10 +75,10 @@ func brokenDefinition(key record.Cluster, before ops.Shown, problems []string, w
 	if problems = own(problems); len(problems) == 0 || slices.Equal(own(before.Problems), problems) {
 		return nil
 	}
-	sum := sha256.Sum256([]byte(key.String() + "\x00" + want.commit + "\x00" + strings.Join(problems, "\x00")))
+	sum := sha256.Sum256([]byte(key.String() + "\x00" + cmp.Or(want.newest, want.commit) + "\x00" + strings.Join(problems, "\x00")))
 	return []ops.Report{{
 		ID: "broken-" + hex.EncodeToString(sum[:12]), Event: ops.EventFeedback, Status: ops.StatusFailure,
-		Operation: "update", Action: "unknown", Commit: want.commit, Reason: "DefinitionBroken", Warning: true,
+		Operation: "update", Action: "unknown", Commit: cmp.Or(want.newest, want.commit), Reason: "DefinitionBroken", Warning: true,
 		Message: "the newest definition is not used, the cluster stays as it was: " + strings.Join(problems, "; "),
 		Names:   []string{"definition-broken"},
 	}}

@@ -125,10 +125,18 @@ func (w *weighing) object(o *Object) bool {
 	return len(o.Fields) > 0
 }
 
+// booksKept are fields of a StatefulSet from which a lost record is rebuilt: they
+// come and go with operations, and no definition has them.
+var booksKept = []string{
+	"metadata.annotations." + names.HoldAnnotation,
+	"metadata.annotations." + names.SuspendedAnnotation,
+	"metadata.annotations." + names.SettingsAnnotation,
+}
+
 // field of a StatefulSet; false where it only keeps our books.
 func (w *weighing) field(set string, f *Field) bool {
 	path := namedPath(f.Path)
-	if strings.HasSuffix(path, "."+names.TemplateAnnotation) {
+	if strings.HasSuffix(path, "."+names.TemplateAnnotation) || slices.Contains(booksKept, path) {
 		return false
 	}
 	f.Class = ""

@@ -60,6 +60,20 @@ func TestFieldsAreWeighedByWhatTheyAskFor(t *testing.T) {
 	}
 }
 
+func TestOurOwnNotesOnAStatefulSetAreNoDifference(t *testing.T) {
+	course := between(t, basic(), basic(), nil)
+	wanted := basic().render(t).rendered.Objects
+	one := plan.Object{Key: compare.Key{Group: "apps", Kind: "StatefulSet", Namespace: "prod", Name: "crate-data-hot-orders"}, Change: plan.Changed}
+	for _, note := range []string{"hold", "suspended", "settings"} {
+		one.Fields = append(one.Fields, plan.Field{FieldChange: compare.FieldChange{Path: `metadata.annotations["stevedore.dev/` + note + `"]`, From: "{}", Op: compare.OpRemove}})
+	}
+	assert.Empty(t, plan.Weigh([]plan.Object{one}, wanted, nil, &course))
+	one.Fields = append(one.Fields, plan.Field{FieldChange: compare.FieldChange{Path: `metadata.annotations["example.com/team"]`, To: "a", Op: compare.OpAdd}})
+	weighed := plan.Weigh([]plan.Object{one}, wanted, nil, &course)
+	require.Len(t, weighed, 1)
+	assert.Len(t, weighed[0].Fields, 1)
+}
+
 func TestDifferencesOfWhatIsNotLiveGoBothWaysAndHideSecrets(t *testing.T) {
 	object := func(data map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
