@@ -165,6 +165,64 @@ func TestFailOnIsReadByItsWords(t *testing.T) {
 	assert.ErrorContains(t, err, `--fail-on "refusal" is not known: write operation, restart, refused or deletion`)
 }
 
+func TestStepsThatRepeatAreOneLine(t *testing.T) {
+	restart := func(pods ...string) (steps []plan.Step) {
+		for _, pod := range pods {
+			steps = append(steps, plan.Step{Action: "hold-allocation", Target: pod}, plan.Step{Action: "restart-pod", Target: pod}, plan.Step{Action: "release-allocation", Target: pod})
+		}
+		return steps
+	}
+	claims := func(steps []plan.Step, pods ...string) []plan.Step {
+		var all []plan.Step
+		for i, pod := range pods {
+			all = append(append(all, steps[3*i:3*i+3]...), plan.Step{Action: "annotate-claim", Target: "data0-" + pod, Detail: "written"}, plan.Step{Action: "annotate-claim", Target: "debug-" + pod, Detail: "written"})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name  string
+		steps []plan.Step
+		want  []string
+	}{
+		{"one", restart("a-0"), []string{"hold-allocation a-0", "restart-pod a-0", "release-allocation a-0"}},
+		{"one pod after the other", restart("a-0", "a-1", "a-2"), []string{"one after the other a-0, a-1, a-2: hold-allocation, restart-pod, release-allocation"}},
+		{"with what is written of each", claims(restart("a-0", "a-1"), "a-0", "a-1"), []string{"one after the other a-0, a-1: hold-allocation, restart-pod, release-allocation, annotate-claim data0-…, debug-… (written)"}},
+		{"something between", append(append(restart("a-0", "a-1"), plan.Step{Action: "apply", Target: "a"}), restart("b-0", "b-1")...),
+			[]string{"one after the other a-0, a-1: hold-allocation, restart-pod, release-allocation", "apply a", "one after the other b-0, b-1: hold-allocation, restart-pod, release-allocation"}},
+		{"something at the end", append(restart("a-0", "a-1"), plan.Step{Action: "hold-allocation", Target: "a-2"}), []string{"one after the other a-0, a-1: hold-allocation, restart-pod, release-allocation", "hold-allocation a-2"}},
+		{"zones say their pods", []plan.Step{{Action: "hold-allocation", Target: "zone a"}, {Action: "restart-zone", Target: "zone a", Detail: "a-0, a-1"}, {Action: "hold-allocation", Target: "zone b"}, {Action: "restart-zone", Target: "zone b", Detail: "a-2"}},
+			[]string{"hold-allocation zone a", "restart-zone zone a (a-0, a-1)", "hold-allocation zone b", "restart-zone zone b (a-2)"}},
+		{"the same to several", []plan.Step{{Action: "set-user", Target: "a"}, {Action: "set-user", Target: "b"}, {Action: "set-user", Target: "c", Detail: "x"}}, []string{"set-user a, b", "set-user c (x)"}},
+		{"nothing to name", []plan.Step{{Action: "a"}, {Action: "b"}, {Action: "a"}, {Action: "b"}}, []string{"a", "b", "a", "b"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := plan.Plan{Namespace: "n", Name: "n", Basis: live(0), Operations: []plan.Operation{{Kind: "restart", Summary: "restart", Steps: c.steps}}}
+			got := text(planprint.TextOptions{})(t, []plan.Plan{p})
+			_, got, _ = strings.Cut(got, "1. restart: restart\n")
+			got, _, _ = strings.Cut(got, "\n\n")
+			var lines []string
+			for line := range strings.Lines(got + "\n") {
+				lines = append(lines, strings.TrimSpace(line))
+			}
+			assert.Equal(t, c.want, lines)
+			wellFormed(t, []plan.Plan{p})
+		})
+	}
+}
+
+func TestAnOperationsKindIsSaidOnce(t *testing.T) {
+	for _, c := range []struct{ kind, summary, text, markdown string }{
+		{"grow", "grow group hot from 3 to 5 nodes", "1. grow group hot from 3 to 5 nodes", "1. **grow** group hot from 3 to 5 nodes"},
+		{"restart", "restart: 4 pods, one after the other", "1. restart: 4 pods, one after the other", "1. **restart**: 4 pods, one after the other"},
+		{"settings", "set x in the database", "1. settings: set x in the database", "1. **settings**: set x in the database"},
+		{"users", "usersomething", "1. users: usersomething", "1. **users**: usersomething"},
+	} {
+		p := []plan.Plan{{Namespace: "n", Name: "n", Basis: live(0), Operations: []plan.Operation{{Kind: c.kind, Summary: c.summary}}}}
+		assert.Contains(t, text(planprint.TextOptions{})(t, p), "\n    "+c.text+"\n")
+		assert.Contains(t, formats[4].print(t, p), "\n"+c.markdown+"\n")
+	}
+}
+
 func TestLinesAreAsWideAsTheTerminal(t *testing.T) {
 	p := shrink()
 	p.Objects = nil // values are not wrapped

@@ -253,7 +253,13 @@ func operationsMarkdown(b *strings.Builder, p plan.Plan, level detail) {
 	}
 	b.WriteString("**Operations, in order**\n\n")
 	for i, o := range p.Operations {
-		fmt.Fprintf(b, "%d. **%s**: %s", i+1, prose(cut(o.Kind, longLine)), prose(cut(o.Summary, longSentence)))
+		kind, summary := operationHead(o)
+		kind, colon := strings.CutSuffix(kind, ":")
+		fmt.Fprintf(b, "%d. **%s**", i+1, prose(cut(kind, longLine)))
+		if colon {
+			b.WriteString(":")
+		}
+		b.WriteString(" " + prose(cut(summary, longSentence)))
 		if text := takes(o); text != "" {
 			b.WriteString(" – " + prose(cut(text, longSentence)))
 		}
@@ -265,17 +271,7 @@ func operationsMarkdown(b *strings.Builder, p plan.Plan, level detail) {
 		}
 		if level >= steps {
 			for _, step := range inRows(o.Steps) {
-				b.WriteString("   - " + prose(cut(step.action, longLine)))
-				for i, target := range step.targets {
-					if i > 0 {
-						b.WriteString(",")
-					}
-					b.WriteString(" " + code(cut(target, longLine)))
-				}
-				if step.detail != "" {
-					b.WriteString(": " + prose(cut(step.detail, longSentence)))
-				}
-				b.WriteString("\n")
+				b.WriteString("   - " + stepMarkdown(step) + "\n")
 			}
 		}
 	}
@@ -283,6 +279,33 @@ func operationsMarkdown(b *strings.Builder, p plan.Plan, level detail) {
 	if text := inAll(p); text != "" {
 		b.WriteString("In all: " + prose(cut(text, longSentence)) + "\n\n")
 	}
+}
+
+func stepMarkdown(step row) string {
+	var b strings.Builder
+	if step.turn != nil {
+		b.WriteString("one after the other")
+	} else {
+		b.WriteString(prose(cut(step.action, longLine)))
+	}
+	for i, target := range step.targets {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		b.WriteString(" " + code(cut(target, longLine)))
+	}
+	for i, inner := range step.turn {
+		b.WriteString([]string{": ", ", "}[min(i, 1)])
+		if len(inner.targets) == 1 && inner.targets[0] == "…" && inner.detail == "" {
+			b.WriteString(prose(cut(inner.action, longLine)))
+		} else {
+			b.WriteString(stepMarkdown(inner))
+		}
+	}
+	if step.detail != "" {
+		b.WriteString(": " + prose(cut(step.detail, longSentence)))
+	}
+	return b.String()
 }
 
 // objectLines are in the form of a diff: the sign stands first, so that platforms
@@ -298,8 +321,8 @@ func objectLines(p plan.Plan, level detail) []string {
 	var lines []string
 	for _, o := range p.Objects {
 		head := mark(sign(o.Change)) + " " + objectName(p, o) + " (" + objectNote(o) + ")"
-		if o.Why != "" {
-			head += ": " + o.Why
+		if why := whyOf(p, o); why != "" {
+			head += ": " + why
 		}
 		lines = append(lines, plain(cut(head, longSentence)))
 		if level < fields {

@@ -164,16 +164,25 @@ func (t *textWriter) cluster(p plan.Plan) {
 }
 
 func (t *textWriter) operation(n int, o plan.Operation) {
-	t.headed(4, magenta, fmt.Sprintf("%d. %s:", n, o.Kind), o.Summary)
+	kind, summary := operationHead(o)
+	t.headed(4, magenta, fmt.Sprintf("%d. %s", n, kind), summary)
 	for _, gate := range o.Gates {
 		t.headed(8, yellow, "gate "+gate.Name+":", gate.Message)
 	}
 	for _, step := range inRows(o.Steps) {
-		text := strings.Join(step.targets, ", ")
-		if step.detail != "" {
-			text += " (" + step.detail + ")"
+		if step.turn == nil {
+			t.headed(8, "", step.action, step.text())
+			continue
 		}
-		t.headed(8, "", step.action, text)
+		var each []string
+		for _, inner := range step.turn {
+			text := inner.action
+			if about := inner.text(); about != "…" {
+				text += " " + about
+			}
+			each = append(each, text)
+		}
+		t.headed(8, "", "one after the other", strings.Join(step.targets, ", ")+": "+strings.Join(each, ", "))
 	}
 	if text := takes(o); text != "" {
 		head, rest, _ := strings.Cut(text, " ")
@@ -187,8 +196,8 @@ func (t *textWriter) object(p plan.Plan, o plan.Object) {
 		colour = red
 	}
 	t.line(4, t.paint(colour, plain(sign(o.Change)+" "+objectName(p, o))), plain(" ("+objectNote(o)+")"))
-	if o.Why != "" {
-		t.headed(8, "", "why:", o.Why)
+	if why := whyOf(p, o); why != "" {
+		t.headed(8, "", "why:", why)
 	}
 	for _, field := range o.Fields {
 		head, rest := fieldLines(field)

@@ -119,24 +119,6 @@ func inAll(p plan.Plan) string {
 	return plural(p.Restarts, "pod restarts", "pods restart") + ", takes " + text
 }
 
-// row are steps in a row that do the same to several targets.
-type row struct {
-	action, detail string
-	targets        []string
-}
-
-func inRows(steps []plan.Step) []row {
-	var rows []row
-	for _, s := range steps {
-		if n := len(rows); n > 0 && rows[n-1].action == s.Action && rows[n-1].detail == s.Detail {
-			rows[n-1].targets = append(rows[n-1].targets, s.Target)
-			continue
-		}
-		rows = append(rows, row{action: s.Action, detail: s.Detail, targets: []string{s.Target}})
-	}
-	return rows
-}
-
 // basis says in sentences what a plan rests on.
 func basis(p plan.Plan) []string {
 	b := p.Basis

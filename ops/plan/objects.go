@@ -102,6 +102,9 @@ func (w *weighing) object(o *Object) bool {
 			o.Class = ByOperation
 			if !slices.ContainsFunc(w.course.Sets, func(s Set) bool { return s.Name == o.Key.Name }) {
 				o.Change, o.Why = Removed, ""
+			} else if len(w.course.Refused) > 0 {
+				o.Class = Refused
+				_, o.Why = w.why(ops.ChangeRemovedSet, "")
 			}
 		}
 		return true
@@ -175,6 +178,10 @@ func (w *weighing) class(c ops.Change) Class {
 	case ops.ChangeReplicas, ops.ChangeNewSet, ops.ChangeRemovedSet, ops.ChangeImage:
 		return ByOperation
 	case ops.ChangeRestart:
+		// An init container has CrateDB's image, and comes with its upgrade.
+		if strings.HasSuffix(c.Path, ".image") && slices.ContainsFunc(w.changes, func(other ops.Change) bool { return other.Set == c.Set && other.Class == ops.ChangeImage }) {
+			return ByOperation
+		}
 		return Restart
 	case ops.ChangeVolumes, ops.ChangeImmutable:
 		return Refused

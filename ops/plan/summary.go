@@ -86,6 +86,7 @@ func stepsSummary(op *Operation) string {
 			parts = append(parts, text)
 		}
 	}
+	var templates []string
 	for _, s := range op.Steps {
 		switch ops.ActionKind(s.Action) {
 		case ops.ActionSetUser:
@@ -103,10 +104,15 @@ func stepsSummary(op *Operation) string {
 		case ops.ActionSetLicense:
 			add("set the licence of Secret " + s.Target)
 		case ActionApply:
-			add("apply StatefulSet " + s.Target + ", which restarts nothing")
+			if !slices.Contains(templates, s.Target) {
+				templates = append(templates, s.Target)
+			}
 		default:
 			add(s.Action + " " + s.Target)
 		}
+	}
+	if len(templates) > 0 {
+		add("write " + strings.Join(templates, ", ") + "; no pod restarts for it")
 	}
 	return strings.Join(parts, "; ")
 }
@@ -142,7 +148,7 @@ func estimate(op *Operation, w work, start *Start) *Estimate {
 		pods := time.Duration(w.pods)
 		return &Estimate{
 			Least: Duration(pods * (podLeast + stable)), Most: Duration(pods * (podMost + stable)),
-			Basis: fmt.Sprintf("%s, each %s to %s until its node has joined and %s in which the cluster has to stay green", count(w.pods, "pod"), podLeast, podMost, stable),
+			Basis: fmt.Sprintf("%s, each %s to %s until its node has joined and %s in which the cluster has to stay green", count(w.pods, "pod"), timeText(podLeast), timeText(podMost), timeText(stable)),
 		}
 	case w.bytes > 0:
 		nodes := int64(max(w.nodes, 1))
@@ -154,6 +160,18 @@ func estimate(op *Operation, w work, start *Start) *Estimate {
 		return &Estimate{Least: Duration(podLeast), Most: Duration(podMost), Basis: "all new nodes start at the same time; shards that move to them later are not counted"}
 	}
 	return nil
+}
+
+// timeText prints a time without what is none of: 3m for 3m0s.
+func timeText(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 func cmpOr(durations ...time.Duration) time.Duration {
