@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"runtime/debug"
 	"time"
 
@@ -68,6 +69,7 @@ does, 3: something that --fail-on names would happen, 1: an error.`,
 				plans, good, err = make.offline(against)
 			} else {
 				plans, good, err = make.live(&kube)
+				err = withAdvice(err)
 			}
 			if err != nil {
 				return errors.Join(err, output.notes.write(cmd, nil))
@@ -85,6 +87,20 @@ does, 3: something that --fail-on names would happen, 1: an error.`,
 	flags.StringVar(&against, "against", "", "compare with a revision of the work tree that PATH is in, or with another folder (./FOLDER); asks no cluster")
 	output.add(cmd)
 	return cmd
+}
+
+// withAdvice says what to do where the API server does not answer, or not to us.
+func withAdvice(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, unreachable := errors.AsType[*net.OpError](err); unreachable {
+		return fmt.Errorf("%w; check --kubeconfig and --context, or compare without a cluster: --against REVISION", err)
+	}
+	if apply.Forbidden(err) {
+		return fmt.Errorf("%w; what diff has to read is in the role of deploy/reader, to be bound in each cluster's namespace", err)
+	}
+	return err
 }
 
 // plansOf makes the plans of a folder's clusters.

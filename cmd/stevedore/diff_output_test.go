@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -235,4 +236,20 @@ func TestDiffOfAMistakeDoesNotSayThatNothingDiffers(t *testing.T) {
 	assert.Contains(t, end.err, "unknown field")
 	assert.NotContains(t, end.out, "\nnothing differs")
 	assert.Contains(t, end.out, "nothing else differs: what has a problem was not compared")
+}
+
+func TestALivePlanWithoutAnAPIServerSaysWhatElseThereIs(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close()) // nobody answers there
+	config := filepath.Join(t.TempDir(), "config")
+	require.NoError(t, os.WriteFile(config, []byte(`{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}],
+  users: [{name: a, user: {token: hunter2}}], clusters: [{name: a, cluster: {server: "https://`+address+`"}}]}`), 0o600))
+	end := stevedore(t, "diff", requests+"before", "--kubeconfig", config, "--trusted")
+	assert.Equal(t, exitError, end.code)
+	assert.Empty(t, end.out)
+	assert.Contains(t, end.err, "connection refused")
+	assert.Contains(t, end.err, "check --kubeconfig and --context, or compare without a cluster: --against REVISION")
+	assert.NotContains(t, end.err, "hunter2")
 }

@@ -279,6 +279,29 @@ func TestAPlanUnderTheReadersRoleOnly(t *testing.T) {
 	assert.Contains(t, strings.Join(plans[0].Unknown, "\n"), "nothing is known of the database")
 }
 
+func TestAPlanOfANamespaceThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	s := begin(t, "reader-elsewhere")
+	reader := s.reader()
+	absent := t.TempDir()
+	s.aside("reader-nowhere", absent).write(map[string]string{"orders.yaml": definition("reader-nowhere", "orders")})
+
+	// Who may look everywhere sees that there is nothing.
+	plans := s.plans(2, absent)
+	require.Len(t, plans, 1)
+	assert.True(t, plans[0].Basis.New)
+	assert.Zero(t, plans[0].Basis.Observed)
+	assert.Equal(t, "bootstrap", plans[0].Operations[0].Kind)
+	assert.NotContains(t, strings.Join(plans[0].Unknown, "\n"), "is it running?", "nobody reads a database that is not there")
+
+	// A reader of another namespace is told what it lacks, and nothing is guessed.
+	out, stderr, code := s.verb("diff", absent, "--kubeconfig", reader)
+	assert.Equal(t, 1, code)
+	assert.Empty(t, out)
+	assert.Contains(t, stderr, "forbidden")
+	assert.Contains(t, stderr, "what diff has to read is in the role of deploy/reader, to be bound in each cluster's namespace")
+}
+
 // ageObservation makes what the daemon published old.
 func (s *situation) ageObservation(cluster string, by time.Duration) {
 	s.Helper()
