@@ -127,6 +127,12 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("making the client for the API server: %w", err)
 	}
+	// The watches would try a server that is not there for as long as they may.
+	if _, err := client.Discovery().ServerVersion(); err != nil {
+		if _, unreachable := errors.AsType[*net.OpError](err); unreachable {
+			return nil, false, fmt.Errorf("asking the API server: %w", err)
+		}
+	}
 	live, err := apply.NewLive(cfg, apply.LiveOptions{Log: slog.New(slog.DiscardHandler), SyncTimeout: 30 * time.Second})
 	if err != nil {
 		return nil, false, fmt.Errorf("looking at what is live: %w", err)
