@@ -35,5 +35,5 @@ func (l *leadership) mayWrite(ctx context.Context) error {
 func (f *fleet) still(key record.Cluster, recordedOwner string, want wanted) bool {
 	now, ok := f.get(key, recordedOwner)
 	return ok && now.owner == want.owner && now.removed == want.removed && now.otherOwner == want.otherOwner &&
-		now.cluster.Definition == want.cluster.Definition
+		made(now.cluster, want.cluster)
 }

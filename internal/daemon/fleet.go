@@ -80,9 +80,16 @@ func same(before, now render.Cluster) bool {
 	return before.Definition != nil && reflect.DeepEqual(before, now)
 }
 
+// made says that two values of a cluster are made of the same definition and the
+// same other objects, by their addresses: a file that is as it was is not read again,
+// so that the definition may be the same one while an object beside it is not.
+func made(a, b render.Cluster) bool {
+	return a.Definition == b.Definition && slices.Equal(a.Others, b.Others)
+}
+
 // touched says that more than the commit changed.
 func touched(before, now wanted) bool {
-	return before.cluster.Definition != now.cluster.Definition || before.owner != now.owner ||
+	return !made(before.cluster, now.cluster) || before.owner != now.owner ||
 		before.removed != now.removed || before.missing != now.missing || before.waits != now.waits ||
 		before.heldBack != now.heldBack || len(before.problems) > 0 || len(now.problems) > 0
 }

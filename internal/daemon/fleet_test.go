@@ -171,7 +171,7 @@ func TestARenameIsKnownByTheClusterThatIsNotNamedAnyMore(t *testing.T) {
 func TestACommitWakesTheClustersThatItTouches(t *testing.T) {
 	c, e := defined("c", "x"), defined("e", "y")
 	travels := func(data string) render.Cluster {
-		with := defined("e", "y")
+		with := e // a file that is as it was is not read again
 		with.Others = []*unstructured.Unstructured{{Object: map[string]any{"kind": "ConfigMap", "data": map[string]any{"a": data}}}}
 		return with
 	}

@@ -173,7 +173,7 @@ func (w *worker) render(ctx context.Context, want wanted, pins render.Pins) []st
 	if want.cluster.Definition == nil {
 		return nil
 	}
-	if w.rendered != nil && w.renderedFrom.Definition == want.cluster.Definition && w.renderedPins == pins {
+	if w.rendered != nil && made(w.renderedFrom, want.cluster) && w.renderedPins == pins {
 		return nil
 	}
 	rendered, problems, err := w.options.render(ctx, want.cluster, pins)
