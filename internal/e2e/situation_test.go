@@ -139,13 +139,18 @@ func (s *situation) eventually(what string, limit time.Duration, so func() bool)
 	s.Helper()
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
-	tick := time.NewTicker(50 * time.Millisecond)
+	// What takes long is looked at less often: each look costs the API server, which
+	// shares the cores, several requests.
+	pause := 50 * time.Millisecond
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for !so() {
 		select {
 		case <-deadline.C:
 			s.Fatalf("%s: not within %s; status:\n%s", what, limit, s.statusText())
 		case <-tick.C:
+			pause = min(pause+10*time.Millisecond, 200*time.Millisecond)
+			tick.Reset(pause)
 		}
 	}
 }
