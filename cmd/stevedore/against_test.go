@@ -388,3 +388,25 @@ func TestASecretThatTravelsIsComparedAndNotShown(t *testing.T) {
 		}
 	}
 }
+
+func TestAPushThatTakesThePauseOffSaysThatItEnds(t *testing.T) {
+	r := newRepository(t)
+	paused := strings.Replace(orders("orders", "3"), "namespace: prod}", `namespace: prod, annotations: {stevedore.dev/paused: "true"}}`, 1)
+	r.commit(map[string]string{"a.yaml": paused})
+	r.commit(map[string]string{"a.yaml": orders("orders", "3")})
+	t.Chdir(r.dir)
+	plans, end := planned(t, ".", "--against", "HEAD^")
+	require.Equal(t, exitChanges, end.code, end.err)
+	require.Len(t, plans, 1)
+	assert.Equal(t, []string{"this ends the pause: the annotation stevedore.dev/paused is taken off, and stevedore acts on the cluster again"}, plans[0].Notes)
+	assert.Empty(t, plans[0].Waits)
+
+	// And the other way round it waits, and nothing is refused.
+	r.commit(map[string]string{"a.yaml": strings.Replace(paused, "replicas: 3", "replicas: 4", 1)})
+	plans, end = planned(t, ".", "--against", "HEAD^", "--fail-on", "refused")
+	require.Equal(t, exitChanges, end.code, end.err)
+	require.Len(t, plans, 1)
+	require.Len(t, plans[0].Waits, 1)
+	assert.Equal(t, "paused", plans[0].Waits[0].Name)
+	assert.Empty(t, plans[0].Notes)
+}

@@ -52,6 +52,7 @@ func (l *livePlans) of(ctx context.Context, cluster renderedCluster) (plan.Plan,
 		age := max(l.now.Sub(basis.Read), 0)
 		out.Basis.Observed, out.Basis.Age, out.Basis.Stale = basis.Read, plan.Duration(age.Truncate(time.Second)), age > staleAfter
 	}
+	out.Notes = append(out.Notes, basis.HandsOff.Ended(&course)...)
 	if !out.Basis.New {
 		out.Unknown = append(out.Unknown, unknownOf(basis, out.Basis)...)
 	}
@@ -150,12 +151,13 @@ func (l *livePlans) objects(ctx context.Context, cluster renderedCluster, basis 
 func newPlan(desired ops.Desired, revision string, course plan.Course) plan.Plan {
 	out := plan.Plan{
 		SchemaVersion: names.SchemaVersion, Namespace: desired.Namespace, Name: desired.Name, Revision: revision,
-		Objects: []plan.Object{}, Operations: course.Operations, Refused: course.Refused, AtRisk: course.AtRisk,
+		Objects: []plan.Object{}, Operations: course.Operations, Refused: course.Refused, Waits: course.Waits, AtRisk: course.AtRisk, Notes: []string{},
 		Unknown: course.Unknown, Restarts: course.Restarts, Estimate: course.Estimate,
 	}
 	// Empty lists and no null in the JSON.
 	out.Operations = append([]plan.Operation{}, out.Operations...)
 	out.Refused = append([]plan.Gate{}, out.Refused...)
+	out.Waits = append([]plan.Gate{}, out.Waits...)
 	out.AtRisk = append([]plan.Risk{}, out.AtRisk...)
 	out.Unknown = append([]string{}, out.Unknown...)
 	for i := range out.Operations {
@@ -287,6 +289,17 @@ func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Pl
 	out := newPlan(desired, o.revision, course)
 	out.Basis = basis
 	out.Unknown = append(out.Unknown, unknown...)
+	if existed {
+		var before plan.HandsOff
+		was := desiredOf(old, &render.Rendered{})
+		if was.Paused {
+			before.Paused = plan.ByAnnotation
+		}
+		if was.Released {
+			before.Released = plan.ByAnnotation
+		}
+		out.Notes = append(out.Notes, before.Ended(&course)...)
+	}
 	cluster.rendered = now
 	wanted, err := wantedEffect(cluster, start.Record)
 	if err != nil {

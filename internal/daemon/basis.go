@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"stevedore.dev/stevedore/apply"
@@ -15,6 +17,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/render"
 )
@@ -33,6 +36,9 @@ type Basis struct {
 	Desired  ops.Desired
 	Observed ops.Observed
 	Record   ops.Record
+	// HandsOff is who had asked for the cluster to be left alone, as the daemon last
+	// said.
+	HandsOff plan.HandsOff
 	// Secrets is false where the role may not read them: they are then taken to be
 	// there, as they were.
 	Secrets bool
@@ -87,7 +93,9 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 	if basis.Observed.Foreign, err = w.othersObjects(ctx); err != nil {
 		return basis, err
 	}
+	basis.Observed.Secrets = travelling(basis.Observed.Secrets, rendered.Objects)
 	basis.Observed.Commands = commands(entry, basis.Desired.Revision)
+	basis.HandsOff = handsOff(basis.Record.Shown, entry)
 	var published Observation
 	if _, err := l.Store.Load(ctx, key, record.Observation, &published); err == nil && !published.At.IsZero() {
 		basis.Read = published.At
@@ -97,6 +105,53 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 		}
 	}
 	return basis, nil
+}
+
+// travelling adds the Secrets that come with the definition: they are applied
+// before anything needs them.
+func travelling(have []ops.Secret, objects []*unstructuredObject) []ops.Secret {
+	have = slices.Clone(have)
+	for _, object := range objects {
+		if !compare.KeyOf(object).IsSecret() {
+			continue
+		}
+		i := slices.IndexFunc(have, func(s ops.Secret) bool { return s.Name == object.GetName() })
+		if i < 0 {
+			continue // no operation looks at it
+		}
+		s := &have[i]
+		s.Keys = slices.Clone(s.Keys)
+		for _, field := range []string{"data", "stringData"} {
+			values, _, _ := unstructured.NestedMap(object.Object, field)
+			for _, key := range slices.Sorted(maps.Keys(values)) {
+				if values[key] != "" && !slices.Contains(s.Keys, key) {
+					s.Keys = append(s.Keys, key)
+				}
+			}
+		}
+		if !s.Exists {
+			s.Exists, s.Version = true, ops.SecretVersion{UID: "travels-" + s.Name, ResourceVersion: "1"}
+			s.Labelled = object.GetLabels()[names.UserPasswordLabel] == "true"
+		}
+	}
+	return have
+}
+
+// handsOff is what the daemon last showed, and by whose word.
+func handsOff(shown ops.Shown, entry record.Entry) plan.HandsOff {
+	asked := func(rule gates.Rule, key string) plan.Asked {
+		switch {
+		case !said(shown.Reasons, rule.Name):
+			return ""
+		case slices.ContainsFunc(entry.Commands(), func(c record.Command) bool { return c.Key == key && c.Value == "true" }):
+			return plan.ByCommand
+		}
+		return plan.ByAnnotation
+	}
+	return plan.HandsOff{
+		Paused:   asked(gates.PausedRule, names.PausedAnnotation),
+		Released: asked(gates.ReleasedRule, names.ReleasedAnnotation),
+	}
 }
 
 // othersObjects are objects of wanted names that are not ours, Secrets left out:

@@ -96,7 +96,7 @@ func meets(p plan.Plan, on FailOn) bool {
 		}
 		for _, object := range p.Objects {
 			for _, field := range object.Fields {
-				if field.Gate != "" {
+				if field.Gate != "" && field.Class != plan.Waiting {
 					return true
 				}
 			}

@@ -67,9 +67,9 @@ func Problems(problems []definition.Problem) []Finding {
 	return findings
 }
 
-// Findings are what plans refuse and what they put at risk, errors first.
+// Findings are what plans refuse, wait for and put at risk, errors first.
 func Findings(plans []plan.Plan, locate Locate) []Finding {
-	var refused, risks []Finding
+	var refused, waits, risks []Finding
 	for _, p := range Fit(plans) {
 		var place Place
 		if locate != nil {
@@ -80,7 +80,7 @@ func Findings(plans []plan.Plan, locate Locate) []Finding {
 			refused = append(refused, Finding{Rule: gate.Name, Level: LevelError, Message: gate.Message, Cluster: cluster, Place: place})
 		}
 		for _, object := range p.Objects {
-			gated := func(f plan.Field) bool { return f.Gate != "" }
+			gated := func(f plan.Field) bool { return f.Gate != "" && f.Class != plan.Waiting }
 			if object.Class == plan.Refused && len(p.Refused) == 0 && !slices.ContainsFunc(object.Fields, gated) {
 				refused = append(refused, Finding{Rule: RuleRefused, Level: LevelError, Message: objectName(p, object) + ": " + object.Why, Cluster: cluster, Place: place})
 			}
@@ -90,11 +90,14 @@ func Findings(plans []plan.Plan, locate Locate) []Finding {
 				}
 			}
 		}
+		for _, gate := range p.Waits {
+			waits = append(waits, Finding{Rule: gate.Name, Level: LevelWarning, Message: "it waits: " + gate.Message, Cluster: cluster, Place: place})
+		}
 		for _, risk := range p.AtRisk {
 			risks = append(risks, Finding{Rule: RuleAtRisk, Level: LevelWarning, Message: risk.Subject + ": " + risk.Why, Cluster: cluster, Place: place})
 		}
 	}
-	return append(refused, risks...)
+	return slices.Concat(refused, waits, risks)
 }
 
 // Moves are notes of what only moved to another file.

@@ -149,6 +149,9 @@ func TestTheExitCodeSaysTheGravest(t *testing.T) {
 		{"refused", []plan.Plan{upgradeRefused()}, all[2:3], false, 3},
 		{"a field that is refused", object(plan.Object{Fields: []plan.Field{{Gate: "volumes"}}}), all[2:3], false, 3},
 		{"refused, others asked for", object(plan.Object{Class: plan.Refused}), []planprint.FailOn{planprint.FailOnOperation, planprint.FailOnDeletion}, false, 2},
+		{"what only waits", []plan.Plan{{Waits: []plan.Gate{{Name: "secret-missing"}}}}, all, false, 2},
+		{"a field that waits", object(plan.Object{Class: plan.Waiting, Fields: []plan.Field{{Class: plan.Waiting, Gate: "paused"}}}), all, false, 2},
+		{"a pause that ends", []plan.Plan{{Notes: []string{"x"}}}, all, false, 2},
 		{"a deletion", object(plan.Object{Change: plan.Removed}), all[3:], false, 3},
 		{"a set that is deleted", []plan.Plan{{Operations: []plan.Operation{{Steps: []plan.Step{{Action: "delete-set"}}}}}}, all[3:], false, 3},
 		{"an orphan is not deleted", object(plan.Object{Change: plan.Orphaned}), all, false, 2},
@@ -198,7 +201,7 @@ func TestStepsThatRepeatAreOneLine(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := plan.Plan{Namespace: "n", Name: "n", Basis: live(0), Operations: []plan.Operation{{Kind: "restart", Summary: "restart", Steps: c.steps}}}
 			got := text(planprint.TextOptions{})(t, []plan.Plan{p})
-			_, got, _ = strings.Cut(got, "1. restart: restart\n")
+			_, got, _ = strings.Cut(got, "1. restart\n")
 			got, _, _ = strings.Cut(got, "\n\n")
 			var lines []string
 			for line := range strings.Lines(got + "\n") {

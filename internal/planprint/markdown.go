@@ -72,12 +72,14 @@ func Markdown(w io.Writer, plans []plan.Plan, o MarkdownOptions) error {
 		switch {
 		case len(p.Refused) > 0:
 			return 0
-		case len(p.Operations) > 0:
+		case len(p.Waits) > 0:
 			return 1
-		case !p.Empty():
+		case len(p.Operations) > 0:
 			return 2
+		case !p.Empty():
+			return 3
 		}
-		return 3
+		return 4
 	}
 	slices.SortStableFunc(shown, func(a, b plan.Plan) int { return cmp.Compare(rank(a), rank(b)) })
 
@@ -183,11 +185,17 @@ func clusterMarkdown(p plan.Plan, level detail) string {
 	for _, gate := range p.Refused {
 		fmt.Fprintf(&b, "- %s **refused**, %s: %s\n", name, code(cut(gate.Name, longLine)), prose(cut(gate.Message, longSentence)))
 	}
+	for _, gate := range p.Waits {
+		fmt.Fprintf(&b, "- %s **waits for**, %s: %s\n", name, code(cut(gate.Name, longLine)), prose(cut(gate.Message, longSentence)))
+	}
+	for _, note := range p.Notes {
+		fmt.Fprintf(&b, "- %s: %s\n", name, prose(cut(note, longSentence)))
+	}
 	if b.Len() > 0 {
 		b.WriteString("\n")
 	}
 	open := ""
-	if len(p.Refused)+len(p.Operations) > 0 {
+	if len(p.Refused)+len(p.Waits)+len(p.Operations) > 0 {
 		open = " open"
 	}
 	fmt.Fprintf(&b, "<details%s><summary>%s: %s</summary>\n\n", open, htmlCode(cut(title(p), longLine)), Count([]plan.Plan{p}).words())
@@ -216,9 +224,12 @@ func clusterMarkdown(p plan.Plan, level detail) string {
 // operations.
 func headlineMarkdown(p plan.Plan) string {
 	const few = 3
-	var gates, kinds []string
+	var gates, waits, kinds []string
 	for _, gate := range p.Refused[:min(few, len(p.Refused))] {
 		gates = append(gates, code(cut(gate.Name, 60)))
+	}
+	for _, gate := range p.Waits[:min(few, len(p.Waits))] {
+		waits = append(waits, code(cut(gate.Name, 60)))
 	}
 	for _, o := range p.Operations[:min(few, len(p.Operations))] {
 		kinds = append(kinds, prose(cut(o.Kind, 60)))
@@ -226,6 +237,9 @@ func headlineMarkdown(p plan.Plan) string {
 	var parts []string
 	if len(gates) > 0 {
 		parts = append(parts, "refused by "+strings.Join(gates, ", "))
+	}
+	if len(waits) > 0 {
+		parts = append(parts, "waits for "+strings.Join(waits, ", "))
 	}
 	if len(kinds) > 0 {
 		parts = append(parts, strings.Join(kinds, ", "))
@@ -259,7 +273,9 @@ func operationsMarkdown(b *strings.Builder, p plan.Plan, level detail) {
 		if colon {
 			b.WriteString(":")
 		}
-		b.WriteString(" " + prose(cut(summary, longSentence)))
+		if summary != "" {
+			b.WriteString(" " + prose(cut(summary, longSentence)))
+		}
 		if text := takes(o); text != "" {
 			b.WriteString(" – " + prose(cut(text, longSentence)))
 		}

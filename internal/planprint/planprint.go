@@ -39,7 +39,8 @@ func Fit(plans []plan.Plan) []plan.Plan {
 		for k := range p.Operations {
 			p.Operations[k].Steps = orEmpty(p.Operations[k].Steps)
 		}
-		p.Refused, p.AtRisk, p.Unknown = orEmpty(p.Refused), orEmpty(p.AtRisk), orEmpty(p.Unknown)
+		p.Refused, p.Waits, p.AtRisk = orEmpty(p.Refused), orEmpty(p.Waits), orEmpty(p.AtRisk)
+		p.Notes, p.Unknown = orEmpty(p.Notes), orEmpty(p.Unknown)
 		fit[i] = p
 	}
 	slices.SortStableFunc(fit, func(a, b plan.Plan) int {
@@ -71,6 +72,8 @@ type Totals struct {
 	Restarts   int
 	// Refused counts gates, and objects that are refused without one.
 	Refused int
+	// Waits are for what somebody has to do.
+	Waits int
 	// Deleted are objects that will be removed, Moved those that only stand in
 	// another file: they are not among Objects.
 	Deleted, Moved int
@@ -96,6 +99,7 @@ func Count(plans []plan.Plan) Totals {
 		t.Operations += len(p.Operations)
 		t.Restarts += p.Restarts
 		t.Refused += len(p.Refused)
+		t.Waits += len(p.Waits)
 		t.AtRisk += len(p.AtRisk)
 		for _, object := range p.Objects {
 			if object.Change == plan.Removed {
@@ -118,6 +122,7 @@ func (t Totals) words() string {
 		}
 	}
 	say(t.Refused, "refused", "refused")
+	say(t.Waits, "wait", "waits")
 	say(t.Operations, "operation", "operations")
 	say(t.Restarts, "pod restarts", "pods restart")
 	say(t.AtRisk, "at risk", "at risk")

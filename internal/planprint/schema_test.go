@@ -267,7 +267,7 @@ func TestTheSchemaRefusesWhatIsNoPlan(t *testing.T) {
 func TestEveryConstantOfTheTypesIsInTheSchema(t *testing.T) {
 	defs := readSchema(t)["$defs"].(map[string]any)
 	for name, values := range map[string][]any{
-		"Class":  {string(plan.InPlace), string(plan.Restart), string(plan.RestartWhenDue), string(plan.ByOperation), string(plan.Recreate), string(plan.Refused)},
+		"Class":  {string(plan.InPlace), string(plan.Restart), string(plan.RestartWhenDue), string(plan.ByOperation), string(plan.Recreate), string(plan.Waiting), string(plan.Refused)},
 		"Change": {string(plan.Added), string(plan.Changed), string(plan.Removed), string(plan.Orphaned), string(plan.Moved)},
 		"Op":     {string(compare.OpAdd), string(compare.OpChange), string(compare.OpRemove)},
 	} {

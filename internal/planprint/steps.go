@@ -87,6 +87,9 @@ func nameless(steps []plan.Step) []plan.Step {
 // operationHead is the kind of an operation and what is said of it, without
 // saying the kind twice.
 func operationHead(o plan.Operation) (kind, rest string) {
+	if o.Summary == o.Kind && o.Kind != "" {
+		return o.Kind, ""
+	}
 	if rest, ok := strings.CutPrefix(o.Summary, o.Kind); ok && o.Kind != "" && (strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, ":")) {
 		if after, ok := strings.CutPrefix(rest, ":"); ok {
 			return o.Kind + ":", after
@@ -99,7 +102,7 @@ func operationHead(o plan.Operation) (kind, rest string) {
 // whyOf is why an object is not as it is wanted; of a gate that is named above
 // the name only.
 func whyOf(p plan.Plan, o plan.Object) string {
-	for _, gate := range p.Refused {
+	for _, gate := range slices.Concat(p.Refused, p.Waits) {
 		if gate.Message == o.Why && gate.Name != "" {
 			return gate.Name
 		}

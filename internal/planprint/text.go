@@ -72,7 +72,7 @@ const (
 
 var classColour = map[plan.Class]string{
 	plan.InPlace: green, plan.Restart: yellow, plan.RestartWhenDue: cyan,
-	plan.ByOperation: magenta, plan.Recreate: magenta, plan.Refused: red,
+	plan.ByOperation: magenta, plan.Recreate: magenta, plan.Waiting: yellow, plan.Refused: red,
 }
 
 func headColour(p plan.Plan) string {
@@ -132,6 +132,18 @@ func (t *textWriter) cluster(p plan.Plan) {
 		t.line(2, t.paint(red, "refused"), "")
 		for _, gate := range p.Refused {
 			t.headed(4, red, gate.Name+":", gate.Message)
+		}
+	}
+	if len(p.Waits) > 0 {
+		t.line(2, t.paint(yellow, "waits for"), "")
+		for _, gate := range p.Waits {
+			t.headed(4, yellow, gate.Name+":", gate.Message)
+		}
+	}
+	if len(p.Notes) > 0 {
+		t.line(2, t.paint(cyan, "besides"), "")
+		for _, note := range p.Notes {
+			t.headed(4, "", "-", note)
 		}
 	}
 	if len(p.Operations) > 0 {

@@ -193,7 +193,7 @@ func objectNote(o plan.Object) string {
 	note := string(o.Change)
 	if o.Change == plan.Changed && o.Class != "" {
 		note = string(o.Class)
-	} else if o.Class == plan.Refused || o.Class == plan.Recreate {
+	} else if o.Class == plan.Refused || o.Class == plan.Waiting || o.Class == plan.Recreate {
 		note += ", " + string(o.Class)
 	}
 	switch {
@@ -208,21 +208,21 @@ func objectNote(o plan.Object) string {
 	return note
 }
 
-// fieldNote is what is to be said of a field that its object and the refusals
-// above it do not say already.
+// fieldNote is what is to be said of a field that its object and what is refused or
+// waited for above it do not say already.
 func fieldNote(p plan.Plan, o plan.Object, f plan.Field) string {
 	var parts []string
 	if f.Class != "" && f.Class != o.Class {
 		parts = append(parts, string(f.Class))
 	}
-	refused := func(g plan.Gate) bool { return g.Name == f.Gate }
+	said := func(g plan.Gate) bool { return g.Name == f.Gate }
 	if f.Why == o.Why && f.Why != "" {
 		return strings.Join(parts, ": ")
 	}
 	if f.Gate != "" {
 		parts = append(parts, f.Gate)
 	}
-	if f.Why != "" && !slices.ContainsFunc(p.Refused, refused) {
+	if f.Why != "" && !slices.ContainsFunc(slices.Concat(p.Refused, p.Waits), said) {
 		parts = append(parts, f.Why)
 	}
 	return strings.Join(parts, ": ")

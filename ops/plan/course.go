@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -46,25 +47,27 @@ func (c *course) unknown(text string) {
 
 func (c *course) refuse(r ops.Reason) {
 	gate := Gate{Name: r.Name, Message: r.Message}
-	if i := slices.IndexFunc(c.out.Refused, func(g Gate) bool { return g.Name == r.Name }); i >= 0 && sameSubject(c.out.Refused[i].Message, r.Message) {
+	if i := slices.IndexFunc(c.out.Refused, func(g Gate) bool { return g.Name == r.Name && sameSubject(g.Message, r.Message) }); i >= 0 {
 		c.out.Refused[i] = gate
 		return
 	}
 	c.out.Refused = append(c.out.Refused, gate)
 }
 
-// sameSubject: two messages of one gate that differ only in their numbers.
-func sameSubject(a, b string) bool {
-	plain := func(text string) string {
-		return strings.Map(func(r rune) rune {
-			if r >= '0' && r <= '9' || r == '.' || r == ',' {
-				return -1
-			}
-			return r
-		}, text)
+func (c *course) wait(r ops.Reason) {
+	gate := Gate{Name: r.Name, Message: r.Message}
+	if !slices.Contains(c.out.Waits, gate) {
+		c.out.Waits = append(c.out.Waits, gate)
 	}
-	return plain(a) == plain(b)
 }
+
+// sameSubject: two messages of one gate that differ only in their numbers; what is
+// a part of a name is none.
+func sameSubject(a, b string) bool {
+	return numbers.ReplaceAllString(a, "$1") == numbers.ReplaceAllString(b, "$1")
+}
+
+var numbers = regexp.MustCompile(`(^|[\s(])[0-9][0-9.,]*`)
 
 // turn looks at what a decision begins, refuses and waits for.
 func (c *course) turn(desired *ops.Desired, observed *ops.Observed, before, next *ops.Record, d *ops.Decision) {
@@ -80,7 +83,7 @@ func (c *course) turn(desired *ops.Desired, observed *ops.Observed, before, next
 	}
 	if op == nil {
 		for _, wait := range d.Waits {
-			if gate := (Gate{Name: wait.Name, Message: wait.Message}); !informs(wait.Name) && !passing(wait.Name) &&
+			if gate := (Gate{Name: wait.Name, Message: wait.Message}); !informs(wait.Name) && !passing(wait.Name) && wait.Name != gates.SecretMissingRule.Name &&
 				!slices.ContainsFunc(c.ahead, func(g Gate) bool { return g.Name == gate.Name }) {
 				c.ahead = append(c.ahead, gate)
 			}

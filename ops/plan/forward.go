@@ -29,6 +29,8 @@ type Course struct {
 	// Steps of all operations, in order, without repetitions.
 	Steps   []Step
 	Refused []Gate
+	// Waits are for what somebody has to do.
+	Waits   []Gate
 	AtRisk  []Risk
 	Unknown []string
 	// Restarts counts pods.
@@ -103,6 +105,8 @@ func (r *run) toTheEnd() bool {
 			if r.settled = true; r.model.settle() {
 				r.idle = 0
 			}
+		case r.idle >= passesSoon && r.supply():
+			r.idle = 0
 		case r.idle < r.patience:
 		case !r.cured && r.model.cure():
 			r.cured, r.idle = true, 0
@@ -205,13 +209,27 @@ func words(reasons []ops.Reason) string {
 	return strings.Join(all, "; ")
 }
 
+// supply has somebody make the Secrets that are waited for, and says that: what
+// follows is worth reading before. It says whether there was any.
+func (r *run) supply() bool {
+	missing := slices.DeleteFunc(slices.Clone(r.decision.Waits), func(w ops.Reason) bool { return w.Name != gates.SecretMissingRule.Name })
+	if len(missing) == 0 || !r.model.supply() {
+		return false
+	}
+	for _, wait := range missing {
+		r.course.wait(wait)
+	}
+	return true
+}
+
 // end says what is left where it is not done.
 func (r *run) end(done bool) Course {
 	c := &r.course
 	if !done && len(r.decision.Refusals) == 0 {
+		// Nothing that is decided or that passes by itself brings these about.
 		for _, wait := range r.decision.Waits {
 			if !informs(wait.Name) {
-				c.refuse(wait)
+				c.wait(wait)
 			}
 		}
 		if op := r.record.Operation; op != nil {

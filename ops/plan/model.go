@@ -375,6 +375,35 @@ func (m *model) cure() bool {
 	return there
 }
 
+// supply makes the users' Secrets and the licence's that are not there, or lack a
+// key; it says whether there was any.
+func (m *model) supply() bool {
+	keys := make([]ops.SecretKey, 0, len(m.desired.Users)+1)
+	for _, u := range m.desired.Users {
+		keys = append(keys, u.Secret)
+	}
+	if l := m.desired.License; l != nil {
+		keys = append(keys, *l)
+	}
+	made := false
+	for _, k := range keys {
+		i := slices.IndexFunc(m.secrets, func(s ops.Secret) bool { return s.Name == k.Name })
+		if i >= 0 && m.secrets[i].Exists && slices.Contains(m.secrets[i].Keys, k.Key) {
+			continue
+		}
+		if !made {
+			m.secrets, made = slices.Clone(m.secrets), true
+		}
+		if i < 0 {
+			i, m.secrets = len(m.secrets), append(m.secrets, ops.Secret{Name: k.Name})
+		}
+		s := &m.secrets[i]
+		s.Exists, s.Keys = true, append(slices.Clone(s.Keys), k.Key)
+		s.Version = ops.SecretVersion{UID: cmp.Or(s.Version.UID, m.next(madeHere)), ResourceVersion: m.next("")}
+	}
+	return made
+}
+
 // steady has the cluster be as it is for long.
 func (m *model) steady() {
 	if m.founded {

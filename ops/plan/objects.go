@@ -83,8 +83,7 @@ func (w *weighing) object(o *Object) bool {
 		if crate {
 			o.Class = ByOperation
 			if !slices.ContainsFunc(w.course.Sets, func(s Set) bool { return s.Name == o.Key.Name }) {
-				o.Class = Refused
-				_, o.Why = w.why(ops.ChangeNewSet, "")
+				o.Class, _, o.Why = w.why(ops.ChangeNewSet, o.Key.Name, "")
 			}
 		}
 		return true
@@ -102,9 +101,8 @@ func (w *weighing) object(o *Object) bool {
 			o.Class = ByOperation
 			if !slices.ContainsFunc(w.course.Sets, func(s Set) bool { return s.Name == o.Key.Name }) {
 				o.Change, o.Why = Removed, ""
-			} else if len(w.course.Refused) > 0 {
-				o.Class = Refused
-				_, o.Why = w.why(ops.ChangeRemovedSet, "")
+			} else if len(w.course.Refused)+len(w.course.Waits) > 0 {
+				o.Class, _, o.Why = w.why(ops.ChangeRemovedSet, o.Key.Name, "")
 			}
 		}
 		return true
@@ -121,7 +119,7 @@ func (w *weighing) object(o *Object) bool {
 		if gravity(f.Class) > gravity(o.Class) {
 			o.Class = f.Class
 		}
-		if f.Class == Refused && o.Why == "" {
+		if (f.Class == Refused || f.Class == Waiting) && o.Why == "" {
 			o.Why = f.Why
 		}
 	}
@@ -143,14 +141,14 @@ func (w *weighing) field(set string, f *Field) bool {
 		return false
 	}
 	f.Class = ""
-	var gravest ops.ChangeClass
+	var gravest ops.Change
 	for _, c := range w.changes {
 		if c.Set != set || !touches(path, c.Path) {
 			continue
 		}
 		class := w.class(c)
 		if gravity(class) > gravity(f.Class) {
-			f.Class, gravest = class, c.Class
+			f.Class, gravest = class, c
 		}
 	}
 	if f.Class == "" {
@@ -160,14 +158,17 @@ func (w *weighing) field(set string, f *Field) bool {
 		}
 		f.Class = InPlace
 	}
+	left := f.Class == Refused
 	for _, c := range w.left {
-		if c.Set == set && touches(path, c.Path) && (c.Class != ops.ChangeInPlace || len(w.course.Refused) > 0) {
-			f.Class = Refused
-			gravest = max(gravest, c.Class)
+		if c.Set == set && touches(path, c.Path) && (c.Class != ops.ChangeInPlace || len(w.course.Refused)+len(w.course.Waits) > 0) {
+			if !left || c.Class > gravest.Class {
+				gravest = c
+			}
+			left = true
 		}
 	}
-	if f.Class == Refused {
-		f.Gate, f.Why = w.why(gravest, path)
+	if left {
+		f.Class, f.Gate, f.Why = w.why(gravest.Class, set, gravest.Path)
 	}
 	return true
 }
@@ -195,11 +196,12 @@ func (w *weighing) class(c ops.Change) Class {
 
 // gravity orders classes; the gravest of its fields is an object's.
 func gravity(c Class) int {
-	return slices.Index([]Class{"", InPlace, RestartWhenDue, Restart, ByOperation, Recreate, Refused}, c)
+	return slices.Index([]Class{"", InPlace, RestartWhenDue, Restart, ByOperation, Recreate, Waiting, Refused}, c)
 }
 
-// why is the gate that refuses a change, and its words.
-func (w *weighing) why(class ops.ChangeClass, path string) (gate, words string) {
+// why is what keeps a change of a StatefulSet back: whether it is refused or waits,
+// the gate and its words.
+func (w *weighing) why(class ops.ChangeClass, set, path string) (kept Class, gate, words string) {
 	likely := map[ops.ChangeClass][]string{
 		ops.ChangeVolumes:   {gates.VolumesRule.Name},
 		ops.ChangeImmutable: {gates.ImmutableRule.Name},
@@ -212,16 +214,47 @@ func (w *weighing) why(class ops.ChangeClass, path string) (gate, words string) 
 		ops.ChangeRemovedSet: {gates.GroupRemovalRule.Name, gates.MasterGroupStaysRule.Name},
 		ops.ChangeRestart:    {gates.UpdateStrategyRule.Name, gates.TLSRule.Name, gates.ClusterNameRule.Name, gates.UnreplicatedRule.Name, gates.AbortedRule.Name},
 	}[class]
-	for _, name := range likely {
-		if i := slices.IndexFunc(w.course.Refused, func(g Gate) bool { return g.Name == name }); i >= 0 {
-			return w.course.Refused[i].Name, w.course.Refused[i].Message
+	if own := w.own(likely, set, path); own != nil {
+		return Refused, own.Name, own.Message
+	}
+	for _, refused := range w.course.Refused {
+		if !aside(refused.Name) {
+			return Refused, refused.Name, "it waits behind what is refused (" + refused.Name + "): half of a change would be a state that nobody asked for"
 		}
 	}
-	if len(w.course.Refused) == 0 {
-		return "", "what is decided does not come to it; see what is not known"
+	for _, wait := range w.course.Waits {
+		// A Secret that is missing is planned as if it were there.
+		if wait.Name != gates.SecretMissingRule.Name {
+			return Waiting, wait.Name, wait.Message
+		}
 	}
-	first := w.course.Refused[0]
-	return first.Name, "it waits behind what is refused (" + first.Name + "): half of a change would be a state that nobody asked for"
+	return Refused, "", "what is decided does not come to it; see what is not known"
+}
+
+// own is the refusal of this very change: of several by one gate the one that
+// names its field, and none that names another StatefulSet.
+func (w *weighing) own(likely []string, set, path string) *Gate {
+	var found *Gate
+	for _, name := range likely {
+		for i := range w.course.Refused {
+			refused := &w.course.Refused[i]
+			about, _, _ := strings.Cut(refused.Message, ": ")
+			anothers := about != set && slices.ContainsFunc(w.changes, func(c ops.Change) bool { return c.Set == about })
+			switch {
+			case refused.Name != name || anothers:
+			case path != "" && strings.HasPrefix(refused.Message, set+": ") && strings.Contains(refused.Message, path+" "):
+				return refused
+			case found == nil:
+				found = refused
+			}
+		}
+	}
+	return found
+}
+
+// aside are refusals that keep no StatefulSet back.
+func aside(gate string) bool {
+	return slices.Contains([]string{gates.UserRemovalRule.Name, gates.RaisedRule.Name}, gate)
 }
 
 // namedPath writes list items as decisions do: containers[crate] for

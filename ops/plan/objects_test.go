@@ -31,21 +31,7 @@ func TestFieldsAreWeighedByWhatTheyAskFor(t *testing.T) {
 			from, to := basic(), basic()
 			situation.change(&to)
 			course := between(t, from, to, nil)
-			old, next := from.render(t), to.render(t)
-			_, record, _ := plan.Converged(old.desired, old.templates, noon)
-			before, err := record.Saved.Unpack()
-			require.NoError(t, err)
-			var objects []plan.Object
-			for i, object := range next.rendered.Objects {
-				if changes := plan.Differences(object, old.rendered.Objects[i]); len(changes) > 0 {
-					one := plan.Object{Key: compare.KeyOf(object), Change: plan.Changed}
-					for _, change := range changes {
-						one.Fields = append(one.Fields, plan.Field{FieldChange: change})
-					}
-					objects = append(objects, one)
-				}
-			}
-			weighed := plan.Weigh(objects, next.rendered.Objects, before, &course)
+			weighed := weigh(t, from, to, &course)
 			require.NotEmpty(t, weighed)
 			for _, field := range weighed[0].Fields {
 				if field.Path == situation.path {

@@ -26,6 +26,12 @@ type Plan struct {
 	Operations []Operation `json:"operations"`
 	// Refused are the gates that refuse a part of it now, with what to do.
 	Refused []Gate `json:"refused"`
+	// Waits are what it waits for until somebody acts, with what to do. What follows
+	// is planned as if a Secret that is missing were there.
+	Waits []Gate `json:"waits"`
+	// Notes are sentences about what else the change brings about: that it ends a
+	// pause or a release.
+	Notes []string `json:"notes"`
 	// AtRisk names what may be unavailable or lost on the way, for instance tables
 	// without replicas on nodes that restart.
 	AtRisk []Risk `json:"atRisk"`
@@ -37,10 +43,10 @@ type Plan struct {
 	Estimate *Estimate `json:"estimate,omitempty"`
 }
 
-// Empty is true when nothing would be done, and nothing is refused. An object
-// that only moved is nothing to do.
+// Empty is true when nothing would be done, and nothing is refused or waited for.
+// An object that only moved is nothing to do.
 func (p Plan) Empty() bool {
-	return len(p.Objects) == p.Moves() && len(p.Operations) == 0 && len(p.Refused) == 0
+	return len(p.Objects) == p.Moves() && len(p.Operations)+len(p.Refused)+len(p.Waits)+len(p.Notes) == 0
 }
 
 // Moves counts the objects that only moved to another file.
@@ -113,6 +119,8 @@ const (
 	ByOperation Class = "operation"
 	// Recreate: the object is made anew, its pods are kept.
 	Recreate Class = "recreate keeping pods"
+	// Waiting: it is done when what is waited for has happened; Why says what.
+	Waiting Class = "waits"
 	// Refused: it is not done; Why says why.
 	Refused Class = "refused"
 )
@@ -128,7 +136,7 @@ type Object struct {
 	From   string  `json:"from,omitempty"`
 	To     string  `json:"to,omitempty"`
 	Fields []Field `json:"fields,omitempty"`
-	// Why is a sentence for Refused and Orphaned, else "".
+	// Why is a sentence for Refused, Waiting and Orphaned, else "".
 	Why string `json:"why,omitempty"`
 }
 
@@ -137,7 +145,7 @@ type Object struct {
 type Field struct {
 	compare.FieldChange
 	Class Class `json:"class,omitempty"`
-	// Gate that refuses it; "" for none.
+	// Gate that refuses it, or waits; "" for none.
 	Gate string `json:"gate,omitempty"`
 	Why  string `json:"why,omitempty"`
 }

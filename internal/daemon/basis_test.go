@@ -1,0 +1,58 @@
+package daemon
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/internal/record/recordtest"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/plan"
+)
+
+func TestASecretThatTravelsWithItsDefinitionIsNotMissingInAPlan(t *testing.T) {
+	travels := &unstructuredObject{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "app", "namespace": "prod"},
+		"stringData": map[string]any{"password": "x", "empty": ""},
+	}}
+	have := []ops.Secret{{Name: "app"}, {Name: "other"}}
+	got := travelling(have, []*unstructuredObject{statefulSet("s", "crate:1"), travels})
+	assert.True(t, got[0].Exists)
+	assert.Equal(t, []string{"password"}, got[0].Keys)
+	assert.False(t, got[1].Exists)
+	assert.False(t, have[0].Exists, "what was seen was changed")
+
+	there := []ops.Secret{{Name: "app", Exists: true, Keys: []string{"password"}, Version: ops.SecretVersion{UID: "1", ResourceVersion: "7"}}}
+	assert.Equal(t, there, travelling(there, []*unstructuredObject{travels}), "one that is there stays as it was seen")
+}
+
+func TestWhoAskedForHandsOffIsReadFromWhatTheDaemonShowed(t *testing.T) {
+	shown := func(rule string) ops.Shown {
+		return ops.Shown{Reasons: []ops.ShownReason{{Kind: "wait", Name: rule}}}
+	}
+	for _, c := range []struct {
+		name    string
+		shown   ops.Shown
+		command []record.Command
+		want    plan.HandsOff
+	}{
+		{"nobody", ops.Shown{}, nil, plan.HandsOff{}},
+		{"a pause in the definition", shown("paused"), nil, plan.HandsOff{Paused: plan.ByAnnotation}},
+		{"a pause by command", shown("paused"), []record.Command{record.Pause("r1")}, plan.HandsOff{Paused: plan.ByCommand}},
+		{"a release by command", shown("released"), []record.Command{record.Release("r1")}, plan.HandsOff{Released: plan.ByCommand}},
+		{"a release in the definition, a pause that was taken back", shown("released"), []record.Command{record.Resume("r1")}, plan.HandsOff{Released: plan.ByAnnotation}},
+		{"a command that was not seen yet", ops.Shown{}, []record.Command{record.Pause("r1")}, plan.HandsOff{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorker(t, recordtest.NewConfigMaps())
+			w.saved(t, ops.Record{})
+			require.NoError(t, w.store.Give(t.Context(), w.key, c.command...))
+			var rec ops.Record
+			entry, err := w.store.Load(t.Context(), w.key, record.Operation, &rec)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, handsOff(c.shown, entry))
+		})
+	}
+}

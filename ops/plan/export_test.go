@@ -1,0 +1,12 @@
+package plan
+
+import "stevedore.dev/stevedore/ops"
+
+// Refusals is a course that met these, one after the other.
+func Refusals(all ...ops.Reason) Course {
+	var c course
+	for _, r := range all {
+		c.refuse(r)
+	}
+	return c.out
+}
