@@ -99,6 +99,42 @@ func (v *voyage) stop(daemon *testbed.Daemon) {
 	require.Zero(v, code, "exit code after SIGTERM; its log:\n%s", daemon.Log())
 }
 
+// cutOff sails a daemon that dies at a write, and where it did another one, until
+// what it was to do is done. The last has ended then.
+func (v *voyage) cutOff(die, what string, limit time.Duration, done func() bool) {
+	v.Helper()
+	daemon := v.sail(die, "")
+	v.carriedOut(&daemon, what, limit, done)
+	v.last(daemon)
+}
+
+// carriedOut waits until it is done, by another daemon where the first dies on the way.
+func (v *voyage) carriedOut(daemon **testbed.Daemon, what string, limit time.Duration, done func() bool) {
+	v.Helper()
+	v.eventually(what+", or the daemon is dead", limit, func() bool { return !(*daemon).Running() || done() })
+	if !(*daemon).Running() {
+		v.free()
+		*daemon = v.sail("", "")
+	}
+	v.eventually(what, limit, done)
+}
+
+// last stops a daemon that may come to the write at which it dies only while it
+// ends: then the next one has to find that nothing is left to do, and say so.
+func (v *voyage) last(daemon *testbed.Daemon) {
+	v.Helper()
+	code, err := daemon.Stop()
+	require.NoError(v, err)
+	if code == -1 {
+		v.free()
+		daemon = v.sail("", "")
+		v.until("the next daemon says that it is done", func() bool { return saidDone.MatchString(daemon.Log()) })
+		v.stop(daemon)
+		return
+	}
+	require.Zero(v, code, "exit code after SIGTERM; its log:\n%s", daemon.Log())
+}
+
 // hears checks at once that a success is true when it is told.
 func (v *voyage) hears(d testbed.Delivery) {
 	if d.Status != "success" || d.Event == "health" {

@@ -89,14 +89,7 @@ func TestAPasswordThatChangedIsChanged(t *testing.T) {
 		t.Run("killed "+die, func(t *testing.T) {
 			together(t)
 			v := passwordVoyage(t, "password-"+strings.ReplaceAll(die, ":", "-"))
-			daemon := v.sail(die, "")
-			v.until("the daemon is dead, or done", func() bool { return !daemon.Running() || v.passwordChanged() })
-			if !daemon.Running() {
-				v.free()
-				daemon = v.sail("", "")
-			}
-			v.until("the password is changed", v.passwordChanged)
-			v.stop(daemon)
+			v.cutOff(die, "the password is changed", patience, v.passwordChanged)
 			v.passwordSound()
 		})
 	}

@@ -184,14 +184,7 @@ func TestMoreMemoryRestartsEachNodeOnce(t *testing.T) {
 			together(t)
 			v := departRestart(t, "restart-"+strings.ReplaceAll(die, ":", "-"))
 			v.define(with("spec.nodes.data.0.resources.limits.memory", "2Gi"))
-			daemon := v.sail(die, "")
-			v.eventually("the daemon is dead, or done", restartPatience, func() bool { return !daemon.Running() || v.restartEnded() })
-			if !daemon.Running() {
-				v.free()
-				daemon = v.sail("", "")
-			}
-			v.eventually("the restart has ended", restartPatience, v.restartEnded)
-			v.stop(daemon)
+			v.cutOff(die, "the restart has ended", restartPatience, v.restartEnded)
 			v.arrived()
 		})
 	}

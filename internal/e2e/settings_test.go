@@ -129,14 +129,7 @@ func TestSettingsSurviveADaemonThatDies(t *testing.T) {
 			v := departRestart(t, "settings-"+strings.ReplaceAll(die, ":", "-"))
 			v.end()
 			change(v)
-			daemon := v.sail(die, "")
-			v.until("the daemon is dead, or done", func() bool { return !daemon.Running() || isSet(v) })
-			if !daemon.Running() {
-				v.free()
-				daemon = v.sail("", "")
-			}
-			arrived(v)
-			v.stop(daemon)
+			v.cutOff(die, "the settings are set, and the template follows", patience, func() bool { return isSet(v) })
 			v.noPodRestarted()
 		})
 	}

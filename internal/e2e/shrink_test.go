@@ -117,15 +117,7 @@ func TestAShrinkKilledMidwayEndsTheSame(t *testing.T) {
 			together(t)
 			v := departShrink(t, "shrink-"+strings.ReplaceAll(die, ":", "-"), with(replicasOfHot, 4))
 			v.define(with(replicasOfHot, 3))
-			daemon := v.sail(die, "")
-			ended := func() bool { return v.scaled("crate-data-hot-orders", 3) }
-			v.eventually("the daemon is dead, or done", restartPatience, func() bool { return !daemon.Running() || ended() })
-			if !daemon.Running() {
-				v.free()
-				daemon = v.sail("", "")
-			}
-			v.eventually("it has ended", restartPatience, ended)
-			v.stop(daemon)
+			v.cutOff(die, "the shrink has ended", restartPatience, func() bool { return v.scaled("crate-data-hot-orders", 3) })
 			v.shrunk(3)
 		})
 	}

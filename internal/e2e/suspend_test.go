@@ -134,19 +134,11 @@ func TestASuspendedClusterComesBackWithItsData(t *testing.T) {
 			v := departSuspend(t, "suspend-"+strings.ReplaceAll(die, ":", "-"))
 			v.define(with(replicasOfHot, 0), consented)
 			daemon := v.sail(die, "")
-			again := func(what string, so func() bool) {
-				v.eventually(what+", or the daemon is dead", restartPatience, func() bool { return !daemon.Running() || so() })
-				if !daemon.Running() {
-					v.free()
-					daemon = v.sail("", "")
-				}
-				v.eventually(what, restartPatience, so)
-			}
-			again("it is suspended", v.isSuspended)
+			v.carriedOut(&daemon, "it is suspended", restartPatience, v.isSuspended)
 			v.down()
 			v.define(consented)
-			again("it is resumed", v.isResumed)
-			v.stop(daemon)
+			v.carriedOut(&daemon, "it is resumed", restartPatience, v.isResumed)
+			v.last(daemon)
 			v.arrived()
 			assert.Equal(t, 2, v.told("in_progress"))
 		})

@@ -77,14 +77,7 @@ func TestAnUpgradeRollsThroughEachNodeOnce(t *testing.T) {
 			together(t)
 			v := departRestart(t, "upgrade-"+strings.ReplaceAll(die, ":", "-"), with("spec.cluster.version", oldVersion))
 			v.define(with("spec.cluster.version", newVersion))
-			daemon := v.sail(die, "")
-			v.eventually("the daemon is dead, or done", restartPatience, func() bool { return !daemon.Running() || v.upgradeEnded() })
-			if !daemon.Running() {
-				v.free()
-				daemon = v.sail("", "")
-			}
-			v.eventually("the upgrade has ended", restartPatience, v.upgradeEnded)
-			v.stop(daemon)
+			v.cutOff(die, "the upgrade has ended", restartPatience, v.upgradeEnded)
 			v.upgraded()
 			assert.Equal(t, []string{"in_progress crate:6.3.7 to crate:6.4.3", "success crate:6.3.7 to crate:6.4.3"}, v.upgradeData())
 		})
