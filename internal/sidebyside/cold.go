@@ -78,6 +78,8 @@ type cold struct {
 	usage
 	requests int
 	each     []string
+	// server is the API server's CPU meanwhile, whoever caused it.
+	server time.Duration
 }
 
 // applyCold lets one peer apply the fleet in a world of its own, and then compare it
@@ -104,11 +106,12 @@ func (b *bench) applyCold(ctx context.Context, p peer, size int, before, after m
 	if _, err := there.wait(ctx, time.Minute, nil); err != nil {
 		return applied, nil, nil, err
 	}
-	ended, err := requests(ctx, w.Admin)
+	ended, err := count(ctx, w.Admin)
 	if err != nil {
 		return applied, nil, nil, err
 	}
-	applied.requests, applied.each = since(began, ended)
+	applied.requests, applied.each = since(began.requests, ended.requests)
+	applied.server = ended.cpu - began.cpu
 	if p.diff == nil {
 		return applied, nil, nil, nil
 	}
@@ -132,7 +135,7 @@ type compared struct {
 }
 
 func (b *bench) compare(ctx context.Context, w *world, c child, argv []string) (*compared, error) {
-	began, err := requests(ctx, w.Admin)
+	began, err := count(ctx, w.Admin)
 	if err != nil {
 		return nil, err
 	}
@@ -140,11 +143,11 @@ func (b *bench) compare(ctx context.Context, w *world, c child, argv []string) (
 	if err != nil {
 		return nil, err
 	}
-	ended, err := requests(ctx, w.Admin)
+	ended, err := count(ctx, w.Admin)
 	if err != nil {
 		return nil, err
 	}
-	total, _ := since(began, ended)
+	total, _ := since(began.requests, ended.requests)
 	return &compared{usage: took, requests: total}, nil
 }
 

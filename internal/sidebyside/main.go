@@ -64,13 +64,16 @@ func (b *bench) say(format string, arguments ...any) {
 	fmt.Fprintf(os.Stderr, "%7.1fs  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, arguments...))
 }
 
-// parts of a run.
-var parts = []string{"offline", "peers", "steady", "sandbox"}
+// parts of a run; cold is what a change of the daemon is tried with, a piece of peers
+// and of steady.
+var parts = []string{"offline", "peers", "steady", "sandbox", partCold}
+
+const partCold = "cold"
 
 func run(ctx context.Context) error {
 	b := &bench{began: time.Now(), binary: os.Getenv("STEVEDORE_BINARY")}
 	sizes := flag.String("sizes", "1 100", "clusters of each fleet, separated by spaces")
-	only := flag.String("only", strings.Join(parts, ","), "parts to run")
+	only := flag.String("only", "offline,peers,steady,sandbox", "parts to run; cold is the bare apply and the daemon until all is applied, and no more")
 	page := flag.String("update", "", "page to write the tables into, between its marks")
 	flag.StringVar(&b.deploy, "deploy", "deploy", "folder with the shipped manifests")
 	flag.StringVar(&b.peersDir, "peers", "bin", "folder with kubectl and kapp; what is not there is left out")
@@ -153,9 +156,21 @@ func (b *bench) part(ctx context.Context, part string, size int, r *report) erro
 		return err
 	}
 	r.objects[size] = len(before.objects)
-	if part == "steady" {
+	switch part {
+	case partCold:
+		if err := b.peer(ctx, b.peers()[0], size, before, after, r); err != nil {
+			return err
+		}
+		b.say("stevedore run until all is applied, %d clusters", size)
+		took, err := b.steady(ctx, size, before, true)
+		if err == nil {
+			r.applied(size, own, took.cold)
+			b.say("  requests until applied: %s", strings.Join(took.each, ", "))
+		}
+		return err
+	case "steady":
 		b.say("stevedore run, %d clusters", size)
-		took, err := b.steady(ctx, size, before)
+		took, err := b.steady(ctx, size, before, false)
 		if err == nil {
 			r.steady(size, took)
 			b.say("  requests until applied: %s", strings.Join(took.each, ", "))
@@ -164,13 +179,20 @@ func (b *bench) part(ctx context.Context, part string, size int, r *report) erro
 		return err
 	}
 	for _, p := range b.peers() {
-		b.say("%s, %d clusters", p.name, size)
-		applied, whole, loop, err := b.applyCold(ctx, p, size, before, after)
-		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+		if err := b.peer(ctx, p, size, before, after, r); err != nil {
+			return err
 		}
-		r.peer(size, p.name, applied, whole, loop)
 	}
+	return nil
+}
+
+func (b *bench) peer(ctx context.Context, p peer, size int, before, after manifests, r *report) error {
+	b.say("%s, %d clusters", p.name, size)
+	applied, whole, loop, err := b.applyCold(ctx, p, size, before, after)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	r.peer(size, p.name, applied, whole, loop)
 	return nil
 }
 

@@ -42,7 +42,7 @@ func newReport() *report {
 		},
 		reconcile: table{
 			title:  "Cold reconcile: from nothing to all objects of the fleet applied",
-			header: []string{"clusters", "objects", "who", "wall", "CPU", "peak memory", "requests", "wall, by the bare apply's", "goal"},
+			header: []string{"clusters", "objects", "who", "wall", "CPU", "the API server's CPU", "peak memory", "requests", "wall, by the bare apply's", "goal"},
 		},
 		running: table{
 			title:  "The daemon over a fleet: in sync, and pushes to it",
@@ -81,8 +81,7 @@ func (r *report) offline(size int, took usage) {
 }
 
 func (r *report) peer(size int, who string, applied cold, whole, loop *compared) {
-	r.known(size)
-	r.colds[size] = append(r.colds[size], coldRow{who, applied})
+	r.applied(size, who, applied)
 	if who == bareName {
 		r.bare[size] = applied.Wall
 	}
@@ -100,9 +99,13 @@ const (
 	own      = "stevedore"
 )
 
-func (r *report) steady(size int, s steady) {
+func (r *report) applied(size int, who string, took cold) {
 	r.known(size)
-	r.colds[size] = append(r.colds[size], coldRow{own, s.cold})
+	r.colds[size] = append(r.colds[size], coldRow{who, took})
+}
+
+func (r *report) steady(size int, s steady) {
+	r.applied(size, own, s.cold)
 	if s.diff != nil {
 		r.lives[size] = append(r.lives[size], liveRow{own, *s.diff})
 	}
@@ -134,7 +137,7 @@ func (r *report) finish() {
 				}
 			}
 			r.reconcile.add(strconv.Itoa(size), strconv.Itoa(r.objects[size]), row.who, seconds(row.took.Wall), seconds(row.took.CPU),
-				mebibytes(row.took.Peak), strconv.Itoa(row.took.requests), ratio, text)
+				seconds(row.took.server), mebibytes(row.took.Peak), strconv.Itoa(row.took.requests), ratio, text)
 		}
 		for _, row := range r.lives[size] {
 			ratio, text := "–", "–"

@@ -14,20 +14,33 @@ import (
 )
 
 var (
+	cpuLine     = regexp.MustCompile(`(?m)^process_cpu_seconds_total (\S+)$`)
 	countedLine = regexp.MustCompile(`^apiserver_request_total\{(.*)\} (\S+)$`)
 	label       = regexp.MustCompile(`(\w+)="([^"]*)"`)
 )
 
-// requests are the API server's own counters, by verb and resource, of what whoever
+// counters are the API server's own.
+type counters struct {
+	requests map[string]int
+	cpu      time.Duration
+}
+
+// count reads the requests, by verb and resource, of what whoever
 // applies a cluster's objects asks for. Left out is what the control plane itself
 // does all the time (Leases, Events, Nodes, reviews of tokens), and what the sandbox's
 // controllers write: pods, claims, revisions, endpoints and subresources.
-func requests(ctx context.Context, admin kubernetes.Interface) (map[string]int, error) {
+func count(ctx context.Context, admin kubernetes.Interface) (counters, error) {
 	text, err := admin.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading the API server's counters: %w", err)
+		return counters{}, fmt.Errorf("reading the API server's counters: %w", err)
 	}
 	counted := map[string]int{}
+	var spent float64
+	if match := cpuLine.FindSubmatch(text); match != nil {
+		if spent, err = strconv.ParseFloat(string(match[1]), 64); err != nil {
+			return counters{}, fmt.Errorf("reading the API server's counters: %w", err)
+		}
+	}
 	for line := range strings.Lines(string(text)) {
 		match := countedLine.FindStringSubmatch(strings.TrimSpace(line))
 		if match == nil {
@@ -42,11 +55,11 @@ func requests(ctx context.Context, admin kubernetes.Interface) (map[string]int, 
 		}
 		n, err := strconv.ParseFloat(match[2], 64)
 		if err != nil {
-			return nil, fmt.Errorf("reading the API server's counters: %w", err)
+			return counters{}, fmt.Errorf("reading the API server's counters: %w", err)
 		}
 		counted[labels["verb"]+" "+labels["resource"]] += int(n)
 	}
-	return counted, nil
+	return counters{counted, time.Duration(spent * float64(time.Second))}, nil
 }
 
 var applied = []string{"statefulsets", "services", "poddisruptionbudgets", "configmaps", "secrets", "serviceaccounts"}
@@ -66,16 +79,16 @@ func since(before, after map[string]int) (total int, each []string) {
 var isWrite = regexp.MustCompile(`^(POST|PUT|PATCH|APPLY|DELETE|DELETECOLLECTION) `)
 
 // quiet waits until there was no write for a while.
-func quiet(ctx context.Context, admin kubernetes.Interface, during, within time.Duration) (map[string]int, error) {
+func quiet(ctx context.Context, admin kubernetes.Interface, during, within time.Duration) (counters, error) {
 	deadline := time.Now().Add(within)
-	var last map[string]int
+	var last counters
 	since := time.Now()
 	for {
-		now, err := requests(ctx, admin)
+		now, err := count(ctx, admin)
 		if err != nil {
-			return nil, err
+			return now, err
 		}
-		if writes(now) != writes(last) {
+		if writes(now.requests) != writes(last.requests) {
 			since = time.Now()
 		}
 		last = now
@@ -83,9 +96,9 @@ func quiet(ctx context.Context, admin kubernetes.Interface, during, within time.
 		case time.Since(since) >= during:
 			return now, nil
 		case time.Now().After(deadline):
-			return nil, fmt.Errorf("the API server still takes writes after %s", within)
+			return now, fmt.Errorf("the API server still takes writes after %s", within)
 		case !pause(ctx, min(during/4, time.Second)):
-			return nil, ctx.Err()
+			return now, ctx.Err()
 		}
 	}
 }

@@ -78,15 +78,15 @@ func TestTheReportSetsEachBesideTheOthers(t *testing.T) {
 		return usage{Wall: time.Duration(n * float64(time.Second)), CPU: time.Duration(n * float64(time.Second)), Peak: 100 << 20}
 	}
 	r.peer(100, bareName, cold{usage: second(2), requests: 600}, nil, nil)
-	r.peer(100, "kubectl", cold{usage: second(6), requests: 600}, &compared{second(5), 600}, &compared{second(20), 600})
+	r.peer(100, "kubectl", cold{usage: second(6), requests: 600, server: 5 * time.Second}, &compared{second(5), 600}, &compared{second(20), 600})
 	r.steady(100, steady{
-		cold: cold{usage: second(2.2), requests: 900}, diff: &compared{second(3), 10}, idleFor: 30 * time.Second, idleCPU: time.Second,
+		cold: cold{usage: second(2.2), requests: 900, server: 7 * time.Second}, diff: &compared{second(3), 10}, idleFor: 30 * time.Second, idleCPU: time.Second,
 		idleRequests: 2, held: 90 << 20, peak: 120 << 20, pushes: []time.Duration{time.Second / 4, time.Second / 2},
 	})
 	text := r.text()
 	for _, row := range []string{
-		"| 100 | 600 | stevedore | 2.20 s | 2.20 s | 100 MiB | 900 | 1.10 × | 1.2 ×: met |",
-		"| 100 | 600 | kubectl | 6.00 s | 6.00 s | 100 MiB | 600 | 3.00 × | – |",
+		"| 100 | 600 | stevedore | 2.20 s | 2.20 s | 7.00 s | 100 MiB | 900 | 1.10 × | 1.2 ×: met |",
+		"| 100 | 600 | kubectl | 6.00 s | 6.00 s | 5.00 s | 100 MiB | 600 | 3.00 × | – |",
 		"| 100 | stevedore | 3.00 s | 3.00 s | 100 MiB | 10 | 1/6.7 | **1/10 of kubectl's loop: missed** |",
 		"| 100 | 2.00 s | 4 | 90 MiB | 120 MiB | 250 ms | 500 ms | 500 ms | **no requests: missed** |",
 	} {

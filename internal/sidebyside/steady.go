@@ -43,7 +43,7 @@ type steady struct {
 
 const receiverSecret = "a-secret-of-the-receivers-own"
 
-func (b *bench) steady(ctx context.Context, size int, before manifests) (s steady, err error) {
+func (b *bench) steady(ctx context.Context, size int, before manifests, appliedOnly bool) (s steady, err error) {
 	w, err := b.newWorld(ctx, size)
 	if err != nil {
 		return s, err
@@ -92,12 +92,16 @@ func (b *bench) steady(ctx context.Context, size int, before manifests) (s stead
 		return s, err
 	}
 	s.Wall = at.Sub(began)
-	applied, err := requests(ctx, w.Admin)
+	applied, err := count(ctx, w.Admin)
 	if err != nil {
 		return s, err
 	}
-	s.requests, s.each = since(start, applied)
+	s.requests, s.each = since(start.requests, applied.requests)
+	s.server = applied.cpu - start.cpu
 	b.phase(daemon)
+	if appliedOnly {
+		return s, nil
+	}
 
 	b.say("  all objects are there after %s; its clusters are founded", seconds(s.Wall))
 	opened := time.Now()
@@ -154,12 +158,12 @@ func (b *bench) idle(ctx context.Context, w *world, daemon *testbed.Daemon, s *s
 	if err != nil {
 		return err
 	}
-	after, err := requests(ctx, w.Admin)
+	after, err := count(ctx, w.Admin)
 	if err != nil {
 		return err
 	}
 	s.idleFor, s.idleCPU = b.idleFor, to.CPU-from.CPU
-	s.idleRequests, s.idleEach = since(before, after)
+	s.idleRequests, s.idleEach = since(before.requests, after.requests)
 	s.held, err = resident(daemon.PID())
 	return err
 }
@@ -262,11 +266,11 @@ func (b *bench) restart(ctx context.Context, w *world, daemon **testbed.Daemon, 
 		return err
 	}
 	s.again = time.Since(began)
-	after, err := requests(ctx, w.Admin)
+	after, err := count(ctx, w.Admin)
 	if err != nil {
 		return err
 	}
-	s.againWrites = writes(after) - writes(before)
+	s.againWrites = writes(after.requests) - writes(before.requests)
 	return nil
 }
 
