@@ -32,8 +32,9 @@ import (
 type LiveOptions struct {
 	// Log, nil: nothing is logged.
 	Log *slog.Logger
-	// OnChange is called after the cache has taken a change in. cluster is ""
-	// where the object does not say (a Secret that several clusters may name);
+	// OnChange is called after the cache has taken a change in, and after a watch
+	// that failed stands again: what was given up meanwhile may be tried now. cluster
+	// is "" where the object does not say (a Secret that several clusters may name);
 	// namespace is "" for kinds without one. It must not block, nor call Live's
 	// Ensure, Release and Close.
 	OnChange func(namespace, cluster string)
@@ -54,6 +55,7 @@ type Live struct {
 	log     *slog.Logger
 	client  dynamic.Interface
 	kinds   *kindResolver
+	outage  *outage
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -87,7 +89,7 @@ func NewLive(cfg *rest.Config, o LiveOptions) (*Live, error) {
 		return nil, fmt.Errorf("making a discovery client for %s: %w", cfg.Host, err)
 	}
 	l := &Live{
-		options: o, log: o.Log, client: client, kinds: newKindResolver(discoverer),
+		options: o, log: o.Log, client: client, kinds: newKindResolver(discoverer), outage: newOutage(),
 		watches: map[watchID]*watched{}, writes: map[compare.Key]*object{},
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())

@@ -95,28 +95,40 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 		text := w.selector.String()
 		restrict = func(options *metav1.ListOptions) { options.LabelSelector = text }
 	}
+	_, core := knownKinds[id.kind]
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			restrict(&options)
-			list, err := resources.List(ctx, options)
-			w.note(err)
+			var list *unstructured.UnstructuredList
+			err := l.outage.through(ctx, core, func() (err error) {
+				list, err = resources.List(ctx, options)
+				l.note(w, err)
+				if err != nil {
+					l.log.Debug("a list failed and is tried again", "watch", id.String(), "error", err)
+				}
+				return err
+			})
 			if err != nil {
-				l.log.Debug("a list failed and is tried again", "watch", id.String(), "error", err)
 				return nil, err
 			}
 			return list, nil
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			restrict(&options)
-			ctx, end := context.WithTimeout(ctx, l.watchLimit(options))
-			events, err := resources.Watch(ctx, options)
-			w.note(err)
-			if err != nil {
-				l.log.Debug("a watch failed and is tried again", "watch", id.String(), "error", err)
-				end()
-				return nil, err
-			}
-			return bounded{events, end}, nil
+			var begun watch.Interface
+			err := l.outage.through(ctx, core, func() error {
+				ctx, end := context.WithTimeout(ctx, l.watchLimit(options))
+				events, err := resources.Watch(ctx, options)
+				l.note(w, err)
+				if err != nil {
+					l.log.Debug("a watch failed and is tried again", "watch", id.String(), "error", err)
+					end()
+					return err
+				}
+				begun = bounded{events, end}
+				return nil
+			})
+			return begun, err
 		},
 	}
 	strip := transform
@@ -200,13 +212,23 @@ func (l *Live) changed(w *watched, item any) {
 	}
 }
 
-// note remembers how the last request of the watch went.
-func (w *watched) note(err error) {
+// note remembers how the last request of a watch went. After some that failed, who
+// gave up meanwhile is told.
+func (l *Live) note(w *watched, err error) {
+	if w.note(err) && l.options.OnChange != nil {
+		l.options.OnChange(w.id.namespace, "")
+	}
+}
+
+// note remembers how the last request of the watch went; well is true of the first
+// one after some that failed.
+func (w *watched) note(err error) (well bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err == nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, context.Canceled) {
+		well = err == nil && w.err != nil
 		w.err = nil
-		return
+		return well
 	}
 	if w.err == nil {
 		w.since = time.Now()
@@ -216,6 +238,7 @@ func (w *watched) note(err error) {
 	case w.failed <- struct{}{}:
 	default:
 	}
+	return false
 }
 
 // failure is what keeps the watch from being trusted, nil if nothing does.
