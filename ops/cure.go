@@ -92,9 +92,9 @@ func (t *turn) cure() {
 	}
 	if found != nil {
 		t.d2.Disruptive = &Action{Kind: ActionCurePod, Pod: found.Name, PodUID: found.UID}
-		if ask := t.sqlPod(); t.contact() && ask != "" && found.Waiting == "" {
+		if found.Waiting == "" {
 			// Its process runs, and may be joining this moment.
-			t.d2.Disruptive.Ask, t.d2.Disruptive.NodeNames, t.d2.Disruptive.SystemSecret = ask, found.NodeName, t.systemSecret()
+			t.askFirst(t.d2.Disruptive, found)
 		}
 		if live := t.live(found.Set); found.Started.IsZero() && live.Version != "" && gates.CompareMinor(found.Version, live.Version) > 0 {
 			// It goes back to an older version, and only as long as the newer one has
@@ -102,4 +102,19 @@ func (t *turn) cure() {
 			t.d2.Disruptive.Kind = ActionRecreatePod
 		}
 	}
+}
+
+// askFirst lets the executor ask another node whether the one in the pod has joined
+// meanwhile; where none can be asked, that node itself whether it lets `system` in.
+func (t *turn) askFirst(a *Action, p *Pod) {
+	ask := t.sqlPod()
+	switch secret := t.secret(t.systemSecret()); {
+	case t.contact() && ask != "":
+		a.Ask, a.NodeNames = ask, p.NodeName
+	case secret.has(SystemKey):
+		a.Ask = p.Name
+	default:
+		return
+	}
+	a.SystemSecret = t.systemSecret()
 }

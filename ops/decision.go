@@ -200,7 +200,8 @@ const (
 	ActionRecreatePod ActionKind = "recreate-pod"
 	// ActionCurePod deletes Pod (precondition PodUID), which does not run and is of
 	// another template than its set has now; with Ask only while the node in that pod
-	// does not know the node NodeNames. Disruptive.
+	// does not know the node NodeNames or, where Ask is Pod, does not let `system` in.
+	// Disruptive.
 	ActionCurePod ActionKind = "cure-pod"
 	// ActionRecoverPod deletes Pod (precondition PodUID) after the node in it was asked
 	// by exec and knows no user User: its gateway waits for nodes that are not there any

@@ -6,17 +6,19 @@ import "slices"
 // knows. The only node that may vote takes the contact with it when it hangs, and
 // so may the one that is being restarted.
 func (t *turn) isCurable(p *Pod) bool {
-	if p.Waiting != "" || t.contact() && !t.member(p.NodeName) || t.comesUp() && t.elapsed(p.Created) > t.podLimit() {
+	if p.Waiting != "" {
+		return true
+	}
+	if t.contact() && t.member(p.NodeName) {
+		return false // it is none that hangs, though its pod is not ready yet
+	}
+	if t.contact() || (t.comesUp() || t.silent()) && t.elapsed(p.Created) > t.podLimit() {
 		return true
 	}
 	if t.restarting() && t.r.Operation.Restart.Pod == p.Name && t.r.Operation.Restart.PodUID != p.UID {
 		return true
 	}
-	if t.silent() && t.elapsed(p.Created) > t.podLimit() {
-		return true
-	}
-	// A node that answers as a member is none that hangs, though its pod is not ready yet.
-	return t.soleVoter() == p.Set && !(t.contact() && t.member(p.NodeName))
+	return t.soleVoter() == p.Set
 }
 
 // silent: no node has answered for as long as a pod has to come up, and none is ready,

@@ -88,6 +88,52 @@ func TestANodeThatMayBeJoiningIsAskedForBeforeItsPodIsMadeAnew(t *testing.T) {
 	}
 }
 
+// Seed 62201: nobody answered at the last look, and a moment later the node was the one
+// with the only active copy of a shard.
+func TestWhereNobodyCanBeAskedTheNodeItselfIsBeforeItsPodIsMadeAnew(t *testing.T) {
+	s := twoGroups(t)
+	s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
+	for i := range s.o.Pods {
+		s.o.Pods[i].Ready = false
+	}
+	s.o.Database.Contact, s.o.Stable.Silent = ops.No, s.o.At.Add(-time.Hour)
+	d := s.inSync()
+	require.NotNil(t, d.Disruptive)
+	assert.Equal(t, hot+"-0", d.Disruptive.Ask)
+	assert.Equal(t, hot+"-0", d.Disruptive.Pod)
+	assert.NotEmpty(t, d.Disruptive.SystemSecret)
+	for i := range s.o.Secrets {
+		s.o.Secrets[i].Keys = nil
+	}
+	d = s.inSync()
+	require.NotNil(t, d.Disruptive, "with the Secret lost it is mended all the same")
+	assert.Empty(t, d.Disruptive.Ask)
+}
+
+// Seed 317380: the pod that the restart had made anew was not ready yet for want of a
+// master, and its node had just become that.
+func TestThePodOfARestartWhoseNodeIsAMemberIsNotMadeAnew(t *testing.T) {
+	for member, cured := range map[bool]string{true: "", false: hot + "-0"} {
+		s := twoGroups(t)
+		s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepReturn, Started: s.o.At, Revision: s.d.Revision,
+			Restart: &ops.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Template: "t0", Remembered: "t0", Since: s.o.At}}
+		s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
+		for i := range s.o.Pods {
+			s.o.Pods[i].Ready = false
+		}
+		if !member {
+			name := s.podOf(hot + "-0").NodeName
+			s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n ops.Node) bool { return n.Name == name })
+		}
+		d := s.inSync()
+		got := ""
+		if d.Disruptive != nil {
+			got = d.Disruptive.Pod
+		}
+		assert.Equal(t, cured, got, "member: %t", member)
+	}
+}
+
 func TestAnUpgradeTakesOverFromWhatHangs(t *testing.T) {
 	grows := func(s *situation) {
 		from, to := slices.Clone(s.r.Sets), slices.Clone(s.r.Sets)

@@ -141,7 +141,7 @@ func (w *world) join(l *slot) {
 		p.joinDue = w.now + w.rnd.span(300, 1500)
 		return
 	}
-	p.joined = true
+	p.joined, p.joinedAt = true, w.now
 	l.set.proven = p.template
 	l.volume.cluster, l.volume.version = 1, w.templates[p.template].version
 	p.readyDue = w.now + w.rnd.span(50, 1500)
@@ -260,7 +260,7 @@ func (w *world) elect() {
 		}
 		w.master, w.masterUp = i, w.now
 		if !l.pod.joined {
-			l.pod.joined, l.pod.joinDue = true, 0
+			l.pod.joined, l.pod.joinedAt, l.pod.joinDue = true, w.now, 0
 			l.set.proven = l.pod.template
 			l.volume.version = w.templates[l.pod.template].version
 		}

@@ -210,7 +210,7 @@ func (d *daemon) turn() (millis, error) {
 	}
 	observed.Database, observed.Stable, observed.At = d.reading, d.stable, d.reading.At
 	observed.Applied, observed.ApplyErrors, observed.Failures = d.applied, d.applyErrors, d.failures
-	observed.Commands = w.commands
+	observed.Commands = w.commandsAt(desired.Revision)
 	decision := ops.Decide(desired, observed, rec, policy, w.now.time())
 	w.tellDecision(d, &decision)
 	return d.act(&entry, &desired, &decision)
@@ -284,6 +284,9 @@ func (d *daemon) save(entry *stored, next *ops.Record) error {
 		w.holdRecorded(d)
 	}
 	w.stored = stored{exists: true, version: w.bump(kindRecord), record: *next}
+	if w.commandedFor != w.commits[d.want].desired.Revision {
+		w.commands = ops.Commands{} // or going back would bring it back to life
+	}
 	if w.schedule.Start.JSON {
 		w.stored.record = w.throughJSON(next)
 	}

@@ -280,13 +280,19 @@ func (j *judge) quietly(w *world, d *daemon, what string) {
 	}
 }
 
-// commanded is what a daemon has to know: given before its turn, and after the
-// definition that it works for.
+// commanded is what a daemon has to know: given before its turn, and at the render
+// that it works for.
 func (w *world) commanded(d *daemon) ops.Commands {
-	if w.commandedAt >= d.began || w.commits[d.want].visible >= w.commandedAt {
+	if w.commandedAt >= d.began {
 		return ops.Commands{}
 	}
-	return w.commands
+	return w.commandsAt(w.commits[d.want].desired.Revision)
+}
+
+// joinedSince: the node has joined after its set was made smaller, which no look could
+// show. What it gets in its last moment is no more than another copy.
+func (j *judge) joinedSince(w *world, l *slot) bool {
+	return l.ordinal >= l.set.replicas && l.pod.joinedAt > j.lowered[w.setIndex(l.set.name)]
 }
 
 // holds: a node that leaves must have nothing that counts.
@@ -297,7 +303,7 @@ func (j *judge) holds(w *world, l *slot) {
 		on := false
 		for k := range s.copies {
 			c := &s.copies[k]
-			if c.slot == l.index && c.node == l.volume.node && c.state != onDisk {
+			if c.slot == l.index && c.node == l.volume.node && c.state != onDisk && !j.joinedSince(w, l) {
 				w.violate("A", "%s is removed and holds a copy of %s, shard %d", l.podName, w.tables[s.table].name, s.id)
 			}
 			if c.synced {

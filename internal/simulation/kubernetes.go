@@ -117,6 +117,7 @@ type pod struct {
 	restarts       int
 	up             bool // the process runs
 	joined         bool
+	joinedAt       millis
 	joinDue        millis
 	readyDue       millis
 }

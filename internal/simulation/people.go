@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -45,9 +46,11 @@ type people struct {
 	contents    int
 	commands    ops.Commands
 	commandedAt millis
-	stored      stored // the operation ConfigMap
-	pauseEnd    millis
-	began       millis // when the items began
+	// commandedFor is the render that the command was given at: it expires with it.
+	commandedFor string
+	stored       stored // the operation ConfigMap
+	pauseEnd     millis
+	began        millis // when the items began
 	// ambiguous: somebody has set what we were about to set.
 	ambiguous bool
 	// released: a release has begun to take off what nothing explains.
@@ -144,10 +147,23 @@ func (w *world) push(c commit, lag millis) {
 
 func (w *world) newContent() int { w.contents++; return w.contents }
 
-// command stands for a while.
+// command stands for a while, as an annotation of the operation ConfigMap, with the
+// render that stevedore's own verbs find in the record: another one ends it.
 func (w *world) command(c ops.Commands, it Item) {
+	if !w.stored.exists {
+		return // there is nothing to write it on, and the verb says so
+	}
 	w.commands, w.commandedAt = c, w.now
+	w.commandedFor = cmp.Or(w.stored.record.Seen, w.stored.record.Revision)
 	w.pauseEnd = w.now + millis(5+it.A)*second
+}
+
+// commandsAt are those that have not expired.
+func (w *world) commandsAt(revision string) ops.Commands {
+	if w.commandedFor != revision {
+		return ops.Commands{}
+	}
+	return w.commands
 }
 
 func (w *world) itemDue() millis {
@@ -475,6 +491,7 @@ func (w *world) happenTo(it Item, d *daemon) {
 		w.unreachable = w.now + millis(1+it.B)*second
 	case loseRecord:
 		w.stored = stored{version: w.bump(kindRecord)}
+		w.commands = ops.Commands{} // they stood on the same ConfigMap
 		for _, o := range w.daemons {
 			o.ownRecord = stored{}
 		}

@@ -308,6 +308,9 @@ func (w *world) allocatePrimary(s *shard, t *table, enable string) {
 	if enable == "none" {
 		return
 	}
+	// One that was begun on a node that has gone since was never started, and is empty:
+	// it is begun anew, there or elsewhere.
+	s.copies = s.copies[:0]
 	for n := range w.used {
 		l := &w.slots[w.used[(n+s.id+s.table)%len(w.used)]]
 		if l.pod.joined && !l.set.masters && !l.pod.terminating && w.allowed(t, l) && s.on(l.index) == nil {

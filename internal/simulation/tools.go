@@ -297,6 +297,7 @@ func (o objects) Login(_ context.Context, pod, name, password string) (execute.S
 	if err := o.d.before(o.d.call(callSQL)); err != nil {
 		return nil, err
 	}
+	o.d.checked = w.now
 	l, err := o.reach(pod)
 	if err != nil {
 		return nil, err

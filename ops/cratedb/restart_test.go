@@ -185,6 +185,23 @@ func TestAPodWhoseNodeHasJoinedIsNotMadeAnew(t *testing.T) {
 	assert.Equal(t, []string{"pod-1/uid-1"}, gone.pods)
 }
 
+func TestAPodWhoseNodeLetsSystemInIsNotMadeAnew(t *testing.T) {
+	s := simulate(t, "6.4.3", 2)
+	s.secrets["system"] = "pw-system"
+	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	require.NoError(t, err)
+	gone := &deletions{}
+	s.objects = gone
+	cure := ops.Action{Kind: ops.ActionCurePod, Pod: "pod-1", PodUID: "uid-1", Ask: "pod-1"}
+	_, err = s.run(cure)
+	require.ErrorContains(t, err, "the node in pod pod-1 answers by now")
+	assert.Empty(t, gone.pods)
+	s.secrets["system"] = "another"
+	_, err = s.run(cure)
+	require.NoError(t, err, "one that refuses the login, as a node that waits for others does")
+	assert.Equal(t, []string{"pod-1/uid-1"}, gone.pods)
+}
+
 func TestANodeThatHasRecoveredIsNotMadeAnewForItsGateway(t *testing.T) {
 	recovers := func(s *simulated) ([]string, error) {
 		gone := &deletions{}

@@ -7,13 +7,21 @@ import (
 	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops"
 )
 
-// curePod asks another node whether the one in the pod has joined meanwhile, where
-// one can be asked; Kubernetes says that it is ready only some time after that.
+// curePod asks another node whether the one in the pod has joined meanwhile, or where
+// none can be asked that one itself; Kubernetes says that it is ready only some time
+// after that.
 func curePod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
-	if a.Ask != "" {
+	switch a.Ask {
+	case "":
+	case a.Pod:
+		if err := stillSilent(ctx, a, t); err != nil {
+			return ops.Result{}, err
+		}
+	default:
 		if err := stillAway(ctx, a, t); err != nil {
 			return ops.Result{}, err
 		}
@@ -39,6 +47,20 @@ func stillAway(ctx context.Context, a ops.Action, t Tools) error {
 	}
 	if slices.ContainsFunc(rows, func(r []string) bool { return len(r) > 0 && r[0] == a.NodeNames }) {
 		return fmt.Errorf("node %s has joined meanwhile: its pod stays", a.NodeNames)
+	}
+	return nil
+}
+
+// stillSilent: a node that lets `system` in has joined, and its gateway has recovered.
+// One that hangs, or waits for others, does not.
+func stillSilent(ctx context.Context, a ops.Action, t Tools) error {
+	password, err := t.password(ctx, ops.SecretKey{Name: a.SystemSecret, Key: ops.SystemKey}, ops.SecretVersion{})
+	if err != nil {
+		return err
+	}
+	if s, err := t.Database.Login(ctx, a.Pod, names.SystemUser, password); err == nil {
+		s.Close()
+		return fmt.Errorf("the node in pod %s answers by now: its pod stays", a.Pod)
 	}
 	return nil
 }
