@@ -368,8 +368,12 @@ func TestADefinitionThatNeverStartedIsRepaired(t *testing.T) {
 
 	o.Pods[0].Terminating, o.Pods[0].Started, o.Pods[0].Version = false, now, "5.10.1"
 	got = ops.Decide(d, o, r, ops.Policy{}, now)
+	assert.Equal(t, ops.TemplateWanted, got.Effective.Sets[0].Template, "one has started and none has come up: there is no data (seed 512328)")
+
+	o.Pods[1].Ready = true
+	got = ops.Decide(d, o, r, ops.Policy{}, now)
 	assert.Nil(t, got.Disruptive)
-	assert.Equal(t, ops.TemplateKept, got.Effective.Sets[0].Template, "a node has started: its data is its version's")
+	assert.Equal(t, ops.TemplateKept, got.Effective.Sets[0].Template, "a node has come up: its data is its version's")
 	assert.Contains(t, reasons(got.Waits), "bootstrap-first")
 }
 

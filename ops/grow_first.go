@@ -61,19 +61,25 @@ func (t *turn) unapplied(r *Restart) bool {
 }
 
 // backFirst: the set's new template is on no pod yet, and others come first. It goes
-// back until its turn comes again: what is made meanwhile would stand on it too.
+// back until its turn comes again: what is made meanwhile would stand on it too. Not to
+// what no pod of it runs any more: the first one has joined on a template in between.
 func (t *turn) backFirst(r *Restart) bool {
 	live, s := t.live(r.Set), recorded(t.r.Sets, r.Set)
 	if r.Remembered == "" || live == nil || s == nil || live.Template == r.Remembered {
 		return false
 	}
+	runs := false
 	for ordinal := range s.Replicas {
-		if p := t.pod(r.Set, ordinal); p == nil || p.Terminating || p.Template == live.Template {
+		p := t.pod(r.Set, ordinal)
+		if p == nil || p.Terminating || p.Template == live.Template {
 			return false
 		}
+		runs = runs || p.Template == r.Remembered
 	}
-	t.undo = r.Set
-	return true
+	if runs {
+		t.undo = r.Set
+	}
+	return runs
 }
 
 // nothingBefore: no template is remembered that the set could go back to.

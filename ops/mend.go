@@ -77,8 +77,10 @@ func (t *turn) mends() string {
 	if t.restarting() {
 		turn = t.r.Operation.Restart.Set
 	}
-	// Another version comes by an upgrade only, and a new template to one set.
-	if t.blocked || t.parked && !(t.r.Operation != nil && t.r.Operation.Kind == OperationResume) || t.upgradeDue() && !t.upgrading() || turn != "" && t.r.Operation.Step == StepStopped {
+	// Another version comes by an upgrade only, but for what was never made, and a new
+	// template to one set.
+	byUpgrade := t.upgradeDue() && !t.upgrading()
+	if t.blocked || t.parked && !(t.r.Operation != nil && t.r.Operation.Kind == OperationResume) || byUpgrade && t.r.ClusterID != "" || turn != "" && t.r.Operation.Step == StepStopped {
 		return ""
 	}
 	if p := t.gatewayWaits(); p != nil && !t.upgradeDue() && t.pendingRestart(p.Set) && !t.turnFirst(turn, p.Set) && !t.unprovenBeside(p.Set) {
@@ -87,7 +89,7 @@ func (t *turn) mends() string {
 	for i := range t.o.Pods {
 		p := &t.o.Pods[i]
 		live := t.live(p.Set)
-		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || !t.pendingRestart(p.Set) || t.turnFirst(turn, p.Set) {
+		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || !t.pendingRestart(p.Set) || t.turnFirst(turn, p.Set) || byUpgrade && t.anyReady(p.Set) {
 			continue
 		}
 		if t.unprovenBeside(p.Set) {
@@ -98,6 +100,10 @@ func (t *turn) mends() string {
 		}
 	}
 	return ""
+}
+
+func (t *turn) anyReady(set string) bool {
+	return slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == set && p.Ready })
 }
 
 // joinedOnLive: a pod of the set has joined on its live template.
@@ -316,7 +322,18 @@ func (t *turn) returns(set string) bool {
 }
 
 // anotherFirst: the pod would be the first on its set's template while another
-// set waits for its own first one.
+// set waits for its own first one. What runs for others of its set, as it did for this
+// one, it comes back on by itself, whatever is under way.
 func (t *turn) anotherFirst(p *Pod) bool {
-	return t.restarting() && t.r.Operation.Restart.Set != p.Set && !t.joinedOnLive(p.Set) && t.unprovenBeside(p.Set)
+	if t.joinedOnLive(p.Set) || t.restarting() && t.r.Operation.Restart.Set == p.Set {
+		return false
+	}
+	return (t.restarting() || t.runsFor(p)) && t.unprovenBeside(p.Set)
+}
+
+// runsFor: another pod of the set has joined on the template that this one is of.
+func (t *turn) runsFor(p *Pod) bool {
+	return slices.ContainsFunc(t.o.Pods, func(q Pod) bool {
+		return q.Set == p.Set && q.Name != p.Name && q.Template == p.Template && t.joined(&q)
+	})
 }

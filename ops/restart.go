@@ -451,11 +451,27 @@ func (t *turn) downStep(op *Operation) {
 	}
 	t.wait(gates.PodReturns(r.Pod, state))
 	// One that is ready has found a master: without contact nobody can say more of it.
-	if t.elapsed(r.Since) > t.podLimit() && !t.proven(op) && (t.contact() || p == nil || !p.Ready) {
+	if t.hadItsTime(op, p) && !t.proven(op) && (t.contact() || p == nil || !p.Ready) {
 		op.Step = StepStopped
 		t.reportStopped(op, p)
 		t.stoppedStep(op)
 	}
+}
+
+// hadItsTime: the pod has not joined on its set's live template for as long as one may
+// take. One that was made on another, which is live no more, is made anew first.
+func (t *turn) hadItsTime(op *Operation, p *Pod) bool {
+	since := op.Restart.Since
+	if p != nil {
+		live := t.live(p.Set)
+		if live != nil && p.Template != "" && p.Template != live.Template && !t.wouldGoBack(p, live) {
+			return false
+		}
+		if p.Created.After(since) {
+			since = p.Created
+		}
+	}
+	return t.elapsed(since) > t.podLimit()
 }
 
 func (t *turn) podLimit() time.Duration {

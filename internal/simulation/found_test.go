@@ -62,4 +62,40 @@ var found = []struct {
 		Seed: 9419, Start: Start{Masters: 1, Hot: 2, Shards: 1, Leave: true, Zones: true}, Steps: 60,
 		Items: []Item{{What: pushShrink, At: 2200, A: 4, B: 7}, {What: crashProcess, Call: 33, A: 54, B: 45}},
 	}},
+	{"a first copy is begun on a node that dies before it is started", Schedule{
+		Seed: 33447, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1"}, Shards: 2, Extend: true, Leave: true, Zones: true}, Steps: 82,
+		Items: []Item{{What: pushRemoveGroup, At: 4260, B: 2}, {What: killNode, Call: 5, A: 15, B: 54}, {What: loseRecord, At: 49608, A: 10, B: 52}, {What: createTable, Call: 4, A: 11, B: 26}},
+	}},
+	{"what is released is released again after another push", Schedule{
+		Seed: 6757, Start: Start{Hot: 1, Shards: 1}, Steps: 90,
+		Items: []Item{{What: pushSetting, At: 182, A: 7, B: 6}, {What: pushRestart, At: 18023, B: 1}, {What: pushBadTemplate, At: 73302, A: 7, B: 6}, {What: releaseCommand, Call: 16, A: 57, B: 6}, {What: releaseCommand, Call: 21, A: 34, B: 23}},
+	}},
+	{"a node that is let go joins in its last moment", Schedule{
+		Seed: 209251, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-all", "0-1"}, Shards: 1, Extend: true, Leave: true}, Steps: 55,
+		Items: []Item{{What: pushAddGroup, At: 2161, B: 6}, {What: pushRevert, At: 3379, A: 7, B: 5}},
+	}},
+	{"the record is lost, a pod hangs, and its correction waits for a setting that needs a master", Schedule{
+		Seed: 203640, Start: Start{Hot: 2, Tables: []string{"0-1", "0-1", "1-all"}, Shards: 1, Extend: true, Leave: true}, Steps: 58,
+		Items: []Item{{What: pushBadTemplate, At: 3154, A: 5, B: 1}, {What: pushSetting, At: 11491, B: 5}, {What: loseRecord, Call: 10, A: 35, B: 11}},
+	}},
+	{"a pod becomes the master while it is to be made anew", Schedule{
+		Seed: 317380, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1", "0", "0-all"}, Shards: 2, Extend: true, Leave: true}, Steps: 73,
+		Items: []Item{{What: pushPause, At: 2717, A: 6}, {What: pushRestart, At: 42600, B: 3}, {What: pushTemplate, At: 58446}, {What: killNode, Call: 38, A: 2, B: 55}, {What: excludeByName, At: 140167, A: 32, B: 15}, {What: standStill, Call: 16, A: 38, B: 27}, {What: stallWatch, Call: 9, A: 49, B: 19}},
+	}},
+	{"the only node hangs from the first moment, and the correction is of another version", Schedule{
+		Seed: 512328, Start: Start{Hot: 1, Shards: 1, JSON: true, Early: true}, Steps: 67,
+		Items: []Item{{What: pushBadTemplate, At: 722, A: 5, B: 5}, {What: pushUpgrade, At: 29425, A: 7, B: 6}},
+	}},
+	{"a pod comes up on the template between, and more nodes are wanted than there are", Schedule{
+		Seed: 517266, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 3, Leave: true}, Steps: 53,
+		Items: []Item{{What: pushTemplate, At: 326, A: 3, B: 6}, {What: pushGrow, At: 5374, A: 5}, {What: pushTemplate, At: 31360, A: 2}, {What: crashProcess, Call: 30, A: 35, B: 56}, {What: changePassword, Call: 15, A: 34, B: 4}},
+	}},
+	{"a process dies while a new group hangs on the template that an aborted restart has left", Schedule{
+		Seed: 522665, Start: Start{Hot: 2, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true}, Steps: 89,
+		Items: []Item{{What: pushBadTemplate, At: 1675, A: 2}, {What: pushAddGroup, At: 9652, A: 3, B: 2}, {What: abortCommand, Call: 9, A: 9, B: 40}, {What: crashProcess, At: 104209, A: 26, B: 25}},
+	}},
+	{"a transient value hides what somebody has set, and a definition names it for the first time", Schedule{
+		Seed: 203830, Start: Start{Hot: 1, Shards: 1}, Steps: 88,
+		Items: []Item{{What: pushAddGroup, At: 2947, A: 3, B: 5}, {What: pushSetting, At: 30323, A: 4, B: 6}, {What: settingByHand, At: 7366, A: 35, B: 18}, {What: settingByHand, Call: 12, A: 41, B: 40}},
+	}},
 }

@@ -421,7 +421,10 @@ func (j *judge) volumeLost(w *world, l *slot) {
 	for _, v := range w.voters {
 		there := false
 		for _, i := range w.used {
-			there = there || i != l.index && w.slots[i].volume.node == v
+			// One whose node has left, with another away in that moment, votes on and does
+			// not come back.
+			o := &w.slots[i]
+			there = there || o != l && o.volume.node == v && (o.ordinal < o.set.replicas || o.pod.up)
 		}
 		if !there {
 			gone++
@@ -443,7 +446,7 @@ func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
 		}
 		return
 	}
-	if s.transient != "" {
+	if s.transient != "" && key != jobsLogSize {
 		return // only the effective value can be read
 	}
 	if c := &w.commits[d.want]; w.commands.Released != "" || c.released {

@@ -89,10 +89,9 @@ func (j *judge) jobsLogSet(w *world, d *daemon, value string) {
 		return
 	}
 	if s.transient != "" && (value != "" || j.asked(w, s.transient)) {
-		// Only the effective value can be read. RESET GLOBAL takes off what is below it too.
-		if value == "" {
-			s.theirs = ""
-		}
+		// Only the effective value can be read: whatever is below it is replaced, and RESET
+		// GLOBAL takes it off.
+		s.theirs = ""
 		return
 	}
 	if theirs := s.theirs; theirs != "" && theirs == s.persistent && theirs != value && !j.asked(w, theirs) {
