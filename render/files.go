@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"stevedore.dev/stevedore/render/definition"
 	"stevedore.dev/stevedore/render/guard"
 )
 
@@ -86,7 +87,7 @@ func newFreshFile(key [sha256.Size]byte, items []item) freshFile {
 
 // rememberIn keeps a definition that was made of its file alone, and well.
 func (f *found) rememberIn(d *remembered) {
-	if d == nil || len(f.Problems) > 0 {
+	if d == nil || definition.Stops(f.Problems) {
 		return
 	}
 	for _, patch := range f.Definition.Spec.Patches {

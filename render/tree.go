@@ -71,12 +71,13 @@ func BuildFolder(ctx context.Context, tree fs.FS, dir string, cfg Config) *Build
 
 // result sorts and merges what was found.
 func (a *attribution) result() *Build {
-	b := &Build{Problems: definition.Merge(a.problems)}
+	b := &Build{}
+	b.Problems, b.Warnings = definition.Warnings(definition.Merge(a.problems))
 	for _, c := range a.clusters {
 		for i := range c.Problems {
 			c.Problems[i].Cluster = c.Namespace + "/" + c.Name
 		}
-		c.Problems = definition.Merge(c.Problems)
+		c.Problems, c.Warnings = definition.Warnings(definition.Merge(c.Problems))
 		if len(c.Problems) > 0 {
 			c.Definition = nil
 		}
@@ -93,14 +94,16 @@ func (a *attribution) result() *Build {
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
 	})
 	// What stops a cluster is said there, once.
-	b.Problems = slices.DeleteFunc(b.Problems, func(p definition.Problem) bool {
+	said := func(p definition.Problem) bool {
 		return slices.ContainsFunc(b.Clusters, func(c Cluster) bool {
-			return slices.ContainsFunc(c.Problems, func(q definition.Problem) bool {
+			same := func(q definition.Problem) bool {
 				q.Cluster, p.Cluster = "", ""
 				return p == q
-			})
+			}
+			return slices.ContainsFunc(c.Problems, same) || slices.ContainsFunc(c.Warnings, same)
 		})
-	})
+	}
+	b.Problems, b.Warnings = slices.DeleteFunc(b.Problems, said), slices.DeleteFunc(b.Warnings, said)
 	return b
 }
 

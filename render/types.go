@@ -63,6 +63,8 @@ type Cluster struct {
 	OtherFiles []string
 	// Problems are what is wrong with this cluster alone.
 	Problems []definition.Problem
+	// Warnings are what looks like a mistake, and stops nothing.
+	Warnings []definition.Problem
 }
 
 // Build is a snapshot's outcome.
@@ -72,6 +74,8 @@ type Build struct {
 	// Problems stop what cannot be attributed to one cluster. While there is
 	// one, a cluster that is missing above has not been removed.
 	Problems []definition.Problem
+	// Warnings of no single cluster stop nothing.
+	Warnings []definition.Problem
 }
 
 // Rendered is a cluster's own objects and those that travel with it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,8 @@ import (
 type annotations struct {
 	codeQuality string
 	problems    []planprint.Finding
+	// warnings stop nothing.
+	warnings []planprint.Finding
 }
 
 type annotationsKey struct{}
@@ -39,14 +42,18 @@ func keepProblems(cmd *cobra.Command, root string, problems []definition.Problem
 	}
 	for _, found := range planprint.Problems(problems) {
 		found.Place = placeOf(found.Place, root)
-		a.problems = append(a.problems, found)
+		if found.Level == planprint.LevelWarning {
+			a.warnings = append(a.warnings, found)
+		} else {
+			a.problems = append(a.problems, found)
+		}
 	}
 }
 
 // write gives the platform what it asks for in its own form: workflow commands
 // where GitHub's runner reads the log, a report where GitLab's runner takes one.
 func (a *annotations) write(cmd *cobra.Command, refused []planprint.Finding) error {
-	all := append(a.problems[:len(a.problems):len(a.problems)], refused...)
+	all := slices.Concat(a.problems, refused, a.warnings)
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
 		if err := planprint.GitHub(cmd.ErrOrStderr(), all); err != nil {
 			return fmt.Errorf("writing annotations: %w", err)

@@ -61,6 +61,7 @@ func (d *diffOutput) check() (err error) {
 // that it runs on, and ends with the exit code that they ask for.
 func (d *diffOutput) print(cmd *cobra.Command, plans []plan.Plan, path string, clusters []renderedCluster, broken bool) error {
 	places := locate(path, clusters)
+	plans = planprint.WithWarnings(plans, d.notes.warnings)
 	found := planprint.Findings(plans, places)
 	if err := d.notes.write(cmd, found); err != nil {
 		return err
@@ -71,9 +72,9 @@ func (d *diffOutput) print(cmd *cobra.Command, plans []plan.Plan, path string, c
 	case "json":
 		err = planprint.JSON(out, plans)
 	case "markdown":
-		err = planprint.Markdown(out, plans, planprint.MarkdownOptions{Limit: d.limit, Problems: d.notes.problems})
+		err = planprint.Markdown(out, plans, planprint.MarkdownOptions{Limit: d.limit, Problems: d.notes.problems, Warnings: d.notes.warnings})
 	case "sarif":
-		err = planprint.SARIF(out, slices.Concat(d.notes.problems, found, planprint.Moves(plans, places)), version)
+		err = planprint.SARIF(out, slices.Concat(d.notes.problems, found, d.notes.warnings, planprint.Moves(plans, places)), version)
 	default:
 		colour, width := terminalOf(out, d.colour)
 		err = planprint.Text(out, plans, planprint.TextOptions{Colour: colour, Width: width, Summary: d.summary, Problems: len(d.notes.problems)})

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -162,8 +163,13 @@ func renderTouched(cmd *cobra.Command, renderer render.Renderer, path, filter st
 		return nil, false, fmt.Errorf("reading %s: %w", path, err)
 	}
 	problems := problemsOf(build)
+	warnings := build.Warnings
 	for _, cluster := range build.Clusters {
-		if !selects(filter, cluster.Namespace, cluster.Name) || len(cluster.Problems) > 0 {
+		if !selects(filter, cluster.Namespace, cluster.Name) {
+			continue
+		}
+		warnings = append(warnings, cluster.Warnings...)
+		if len(cluster.Problems) > 0 {
 			continue
 		}
 		if !touched(cluster) {
@@ -179,7 +185,7 @@ func renderTouched(cmd *cobra.Command, renderer render.Renderer, path, filter st
 			clusters = append(clusters, renderedCluster{cluster, rendered, root, dir})
 		}
 	}
-	sayProblems(cmd, root, problems)
+	sayProblems(cmd, root, slices.Concat(problems, warnings))
 	if len(build.Clusters) == 0 && len(problems) == 0 {
 		return nil, false, fmt.Errorf("reading %s: %w in it", path, errNoDefinition)
 	}

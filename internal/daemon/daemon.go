@@ -229,8 +229,14 @@ func (d *daemon) follow(ctx context.Context, source Source) {
 		for _, problem := range build.Problems {
 			log.Error("problem in the source, the last good state stays", "problem", problem.String(), "commit", last)
 		}
+		for _, warning := range build.Warnings {
+			log.Warn("this looks like a mistake", "problem", warning.String(), "commit", last)
+		}
 		for _, cluster := range build.Clusters {
 			count += len(cluster.Problems)
+			for _, warning := range cluster.Warnings {
+				log.Warn("this looks like a mistake in the definition", "cluster", cluster.Namespace+"/"+cluster.Name, "problem", warning.String(), "commit", last)
+			}
 			for _, problem := range cluster.Problems {
 				log.Error("problem in the definition, the cluster stays as it was", "cluster", cluster.Namespace+"/"+cluster.Name, "problem", problem.String(), "commit", last)
 			}

@@ -21,6 +21,8 @@ const (
 const (
 	// RuleDefinition: a file cannot be read, or says what it must not say.
 	RuleDefinition = "definition"
+	// RuleSetting: a setting has a name that is not known.
+	RuleSetting = "unknown-setting"
 	// RuleAtRisk: something may be unavailable or lost on the way.
 	RuleAtRisk = "at-risk"
 	// RuleRefused: an object's change is refused, by no gate of its own.
@@ -59,12 +61,29 @@ func Problems(problems []definition.Problem) []Finding {
 		if p.Path != "" {
 			message = p.Path + ": " + message
 		}
-		findings = append(findings, Finding{
+		found := Finding{
 			Rule: RuleDefinition, Level: LevelError, Message: message, Cluster: p.Cluster,
 			Place: Place{File: p.File, Line: p.Line, Column: p.Column},
-		})
+		}
+		if p.Warning {
+			found.Rule, found.Level = RuleSetting, LevelWarning
+		}
+		findings = append(findings, found)
 	}
 	return findings
+}
+
+// WithWarnings are copies of plans with the warnings of each one's cluster.
+func WithWarnings(plans []plan.Plan, warnings []Finding) []plan.Plan {
+	plans = slices.Clone(plans)
+	for i := range plans {
+		for _, w := range warnings {
+			if w.Cluster == title(plans[i]) {
+				plans[i].Warnings = append(slices.Clip(plans[i].Warnings), plan.Warning{File: w.File, Line: w.Line, Column: w.Column, Message: w.Message})
+			}
+		}
+	}
+	return plans
 }
 
 // Findings are what plans refuse, wait for and put at risk, errors first.

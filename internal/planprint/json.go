@@ -6,15 +6,19 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"stevedore.dev/stevedore/ops/plan"
 )
 
-// JSON writes the plans that differ or say what moved, as docs/plan.schema.json says.
+// JSON writes the plans that differ, say what moved or have a warning, as
+// docs/plan.schema.json says.
 func JSON(w io.Writer, plans []plan.Plan) error {
-	return encode(w, differing(Fit(plans)))
+	return encode(w, slices.DeleteFunc(Fit(plans), func(p plan.Plan) bool {
+		return p.Empty() && p.Moves() == 0 && len(p.Warnings) == 0
+	}))
 }
 
 // A runner obeys what stands so anywhere in its log: ##[command], ##vso[…].

@@ -33,6 +33,8 @@ type MarkdownOptions struct {
 	// Problems are what is wrong with the folder: of a cluster with one there is no
 	// plan.
 	Problems []Finding
+	// Warnings are what looks like a mistake there, and stops nothing.
+	Warnings []Finding
 }
 
 // detail is how much of a cluster is printed; each is more than the one before.
@@ -95,19 +97,24 @@ func Markdown(w io.Writer, plans []plan.Plan, o MarkdownOptions) error {
 		head += "nothing else differs\n\n"
 	default:
 		head += "nothing differs\n"
+		if len(o.Warnings) > 0 {
+			head += "\n"
+		}
 	}
-	head += problemsMarkdown(o.Problems, limit/3)
+	if list := findingsMarkdown(o.Problems, limit/3, "problem", "problems"); list != "" {
+		head += list + "\nOf a cluster with a problem there is no plan.\n\n"
+	}
+	if list := findingsMarkdown(o.Warnings, limit/6, "warning", "warnings"); list != "" {
+		head += "**Warnings**\n\n" + list + "\n"
+	}
 	_, err := io.WriteString(w, fitted(head, shown, limit))
 	return err
 }
 
-// problemsMarkdown lists problems in at most so many bytes.
-func problemsMarkdown(problems []Finding, limit int) string {
-	if len(problems) == 0 {
-		return ""
-	}
+// findingsMarkdown lists problems or warnings in at most so many bytes.
+func findingsMarkdown(findings []Finding, limit int, one, many string) string {
 	var b strings.Builder
-	for i, f := range problems {
+	for i, f := range findings {
 		place := f.File
 		if f.Line > 0 {
 			place += fmt.Sprintf(":%d", f.Line)
@@ -121,12 +128,12 @@ func problemsMarkdown(problems []Finding, limit int) string {
 		}
 		item += prose(cut(f.Message, longSentence)) + "\n"
 		if b.Len()+len(item) > limit {
-			b.WriteString("- and " + plural(len(problems)-i, "problem", "problems") + " more: `stevedore validate` says them all\n")
+			b.WriteString("- and " + plural(len(findings)-i, one, many) + " more: `stevedore validate` says them all\n")
 			break
 		}
 		b.WriteString(item)
 	}
-	return b.String() + "\nOf a cluster with a problem there is no plan.\n\n"
+	return b.String()
 }
 
 // fitted is the head and each cluster in as much detail as there is room for.

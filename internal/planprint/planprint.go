@@ -40,7 +40,7 @@ func Fit(plans []plan.Plan) []plan.Plan {
 			p.Operations[k].Steps = orEmpty(p.Operations[k].Steps)
 		}
 		p.Refused, p.Waits, p.AtRisk = orEmpty(p.Refused), orEmpty(p.Waits), orEmpty(p.AtRisk)
-		p.Notes, p.Unknown = orEmpty(p.Notes), orEmpty(p.Unknown)
+		p.Notes, p.Warnings, p.Unknown = orEmpty(p.Notes), orEmpty(p.Warnings), orEmpty(p.Unknown)
 		fit[i] = p
 	}
 	slices.SortStableFunc(fit, func(a, b plan.Plan) int {

@@ -150,7 +150,7 @@ func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
 	defs := map[string]any{}
 	made := map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://stevedore.dev/schema/plan/v1",
-		"title": "stevedore diff -o json", "description": "The plans of the clusters that differ, or of which something moved to another file, by namespace and name.",
+		"title": "stevedore diff -o json", "description": "The plans of the clusters that differ, that have a warning, or of which something moved to another file, by namespace and name.",
 		"type": "array", "items": s.schemaOf(reflect.TypeFor[plan.Plan](), defs), "$defs": defs,
 	}
 	var want bytes.Buffer

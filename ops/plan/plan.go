@@ -35,6 +35,8 @@ type Plan struct {
 	// AtRisk names what may be unavailable or lost on the way, for instance tables
 	// without replicas on nodes that restart.
 	AtRisk []Risk `json:"atRisk"`
+	// Warnings are what in the definition looks like a mistake, and stops nothing.
+	Warnings []Warning `json:"warnings"`
 	// Unknown are sentences that say what could not be known, and why.
 	Unknown []string `json:"unknown"`
 	// Restarts is how many pods are restarted, over all operations.
@@ -148,6 +150,15 @@ type Field struct {
 	// Gate that refuses it, or waits; "" for none.
 	Gate string `json:"gate,omitempty"`
 	Why  string `json:"why,omitempty"`
+}
+
+// Warning is what looks like a mistake. File is a path in the repository, "" where
+// it is not known; Line and Column begin at 1.
+type Warning struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
 }
 
 // Gate is a rule of ops/gates that says no, or wait, with its numbers.

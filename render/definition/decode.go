@@ -15,7 +15,7 @@ import (
 )
 
 // Decode checks a whole definition after kustomize, all rules included, and
-// gives the typed one when there is no problem. locate says where the value at
+// gives the typed one when no problem stops it; there may be warnings beside it. locate says where the value at
 // a path (string keys, int indexes) came from; it may be nil or answer false,
 // then the nearest parent that it knows is named. An object without a
 // namespace is well, Namespace is "" then.
@@ -49,7 +49,11 @@ func Decode(object map[string]any, locate func(path []any) (file string, line, c
 	checker.Check(root, n, nil)
 	values(n, add)
 	rules(n, add)
-	if len(problems) > 0 {
+	unknownSettings(n, func(n *yaml.Node, path []any, message string) {
+		add(n, path, message)
+		problems[len(problems)-1].Warning = true
+	})
+	if Stops(problems) {
 		return nil, Merge(problems)
 	}
 	db := typed(n)
@@ -58,7 +62,7 @@ func Decode(object map[string]any, locate func(path []any) (file string, line, c
 		_, line, _ := find([]any{"spec", "patches", i, "patch"})
 		db.Spec.Patches[i].Line = line
 	}
-	return db, nil
+	return db, Merge(problems)
 }
 
 // dropBuildAnnotations takes away what kustomize leaves for itself.

@@ -23,11 +23,31 @@ func (p Problem) String() string {
 		}
 		b.WriteString(" ")
 	}
+	if p.Warning {
+		b.WriteString("warning: ")
+	}
 	if p.Path != "" {
 		b.WriteString(p.Path + ": ")
 	}
 	b.WriteString(p.Message)
 	return plaintext.Line(b.String())
+}
+
+// Stops: one of them is more than a warning.
+func Stops(problems []Problem) bool {
+	return slices.ContainsFunc(problems, func(p Problem) bool { return !p.Warning })
+}
+
+// Warnings takes the warnings out of a list.
+func Warnings(problems []Problem) (stopping, warnings []Problem) {
+	for _, p := range problems {
+		if p.Warning {
+			warnings = append(warnings, p)
+		} else {
+			stopping = append(stopping, p)
+		}
+	}
+	return stopping, warnings
 }
 
 // Merge puts the problems of several checks into one list: sorted by file,

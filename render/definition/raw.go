@@ -55,6 +55,11 @@ func (r *report) add(n *yaml.Node, path []any, message string) {
 	r.at(n.Line, n.Column, path, message)
 }
 
+func (r *report) warn(n *yaml.Node, path []any, message string) {
+	r.add(n, path, message)
+	r.problems[len(r.problems)-1].Warning = true
+}
+
 // CheckRaw checks every document of our kind in one YAML file before kustomize
 // runs, since a field that a patch brought has no line any more afterwards.
 // Documents of other kinds are not looked at. Every error is reported at once;
@@ -145,6 +150,7 @@ func (r *report) check(n *yaml.Node) {
 	c := located.Checker{Report: r.add, Partial: r.options.Partial, Whole: r.options.Whole && !r.options.Partial, Index: index}
 	c.Check(root, n, nil)
 	values(n, r.add)
+	unknownSettings(n, r.warn)
 	if c.Whole {
 		rules(n, r.add)
 	}

@@ -21,6 +21,8 @@ type Problem struct {
 	// Cluster names the cluster that the problem stops ("namespace/name", or
 	// "" when it stops the whole build).
 	Cluster string
+	// Warning: it stops nothing.
+	Warning bool
 }
 
 // CrateDB is one definition, checked and with old spellings made new.
