@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"io"
 	"io/fs"
 	"os"
@@ -17,7 +16,8 @@ import (
 
 // FuzzPlanOffline makes the plan of one text after another, of definitions and of
 // what travels with them, and prints it in each format: whatever is written there,
-// it comes to an end, and is no error of ours.
+// it is no error of ours. The work is bounded by the texts' size and by no clock: a
+// busy machine finds nothing that an idle one does not.
 func FuzzPlanOffline(f *testing.F) {
 	var texts [][]byte
 	_ = filepath.WalkDir("../../examples", func(name string, d fs.DirEntry, err error) error {
@@ -35,11 +35,10 @@ func FuzzPlanOffline(f *testing.F) {
 	}
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, before, after []byte) {
-		if len(before)+len(after) > 64<<10 {
+		if len(before)+len(after) > 8<<10 {
 			return
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
+		ctx := t.Context()
 		renderer := render.InProcess{}
 		planner := &offlinePlans{against: "before", renderer: renderer, now: now}
 		build := func(text []byte) *render.Build {
