@@ -43,6 +43,8 @@ type daemon struct {
 	reporter *reports.Reporter
 	metrics  *telemetry.Metrics
 	writers  chan struct{}
+	// newcomers go first.
+	newcomers newcomers
 
 	// admitting is held while a source's build is taken, or held back in pending;
 	// settledOne says that a source before it may be done.
@@ -273,6 +275,7 @@ func (d *daemon) employ(keys []record.Cluster) {
 			w = &worker{daemon: d, key: key, wake: make(chan struct{}, 1), log: d.options.Log.With("namespace", key.Namespace, "cluster", key.Name)}
 			d.workers[key] = w
 			d.outcome[key] = ""
+			d.newcomers.came()
 			d.start(w)
 			// What an earlier process left in the queue goes out now.
 			d.queue.Resume(key)

@@ -169,6 +169,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if !wrote {
 		// What was just written is not visible yet; an action is decided again
 		// once it is.
+		w.giveWay(ctx, next, decision)
 		after, ran, err := w.runAll(ctx, next, decision)
 		if err != nil {
 			return 0, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -62,6 +63,9 @@ type worker struct {
 	saidStatus string
 	owed       []reports.CommitStatus
 
+	// gaveWay says that it has let new clusters go first.
+	gaveWay bool
+
 	// saidVerdict keeps the log to one line a change.
 	saidVerdict string
 }
@@ -113,8 +117,11 @@ func broke(p any) error {
 // run takes turns until ctx ends.
 func (w *worker) run(ctx context.Context) {
 	failed, conflicts := 0, 0
+	seen := sync.OnceFunc(w.newcomers.seen)
+	defer seen()
 	for {
 		wait, err := w.turnSafely(ctx)
+		seen()
 		if !errors.Is(err, record.ErrConflict) {
 			conflicts = 0
 		}

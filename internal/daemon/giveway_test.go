@@ -1,0 +1,61 @@
+package daemon
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+func TestAClusterThatIsBeingFoundedLetsNewOnesGoFirst(t *testing.T) {
+	acts := ops.Decision{Harmless: []ops.Action{{Kind: ops.ActionCreateSystemSecret}}}
+	for _, test := range []struct {
+		name     string
+		decision ops.Decision
+		done     bool
+		// before is done to the newcomers before the wait, after a second into it.
+		before, after func(*newcomers)
+		waits         time.Duration
+	}{
+		{"there is none", acts, false, func(*newcomers) {}, func(*newcomers) {}, 0},
+		{"the last one has been seen", acts, false, func(n *newcomers) { n.came(); n.seen() }, func(*newcomers) {}, 0},
+		{"two come to be seen", acts, false, func(n *newcomers) { n.came(); n.came() }, func(n *newcomers) { n.seen(); n.seen() }, time.Second},
+		{"one of two never ends its first turn", acts, false, func(n *newcomers) { n.came(); n.came() }, (*newcomers).seen, giveWayFor},
+		{"it was founded long ago", acts, true, (*newcomers).came, func(*newcomers) {}, 0},
+		{"nothing is to be done", ops.Decision{}, false, (*newcomers).came, func(*newcomers) {}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &worker{daemon: &daemon{}}
+				test.before(&w.newcomers)
+				time.AfterFunc(time.Second, func() { test.after(&w.newcomers) })
+				began := time.Now()
+				w.giveWay(t.Context(), ops.Record{Bootstrap: ops.Bootstrap{Done: test.done}}, test.decision)
+				assert.Equal(t, test.waits, time.Since(began))
+				if test.waits > 0 {
+					w.newcomers.came()
+					began = time.Now()
+					w.giveWay(t.Context(), ops.Record{}, test.decision)
+					assert.Zero(t, time.Since(began), "a second wait")
+				}
+				time.Sleep(time.Second) // what is to come a second later has come
+			})
+		})
+	}
+}
+
+func TestADaemonThatEndsGivesWayToNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &newcomers{}
+		n.came()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		n.wait(ctx, giveWayFor)
+		assert.Equal(t, time.Second, time.Since(began))
+	})
+}
