@@ -40,6 +40,9 @@ type LiveOptions struct {
 	OnChange func(namespace, cluster string)
 	// Kinds are watched in each namespace from the start; nil: DefaultKinds.
 	Kinds []schema.GroupVersionKind
+	// Once has each kind listed once, and not watched: for a command that looks at
+	// what is there and ends. OnChange is not called then.
+	Once bool
 	// SyncTimeout bounds each wait for a first list; 0: 30 s.
 	SyncTimeout time.Duration
 	// WatchLimit bounds one watch, which then begins again where it was; 0: what

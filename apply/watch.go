@@ -46,11 +46,13 @@ func (id watchID) String() string {
 	return id.kind.String()
 }
 
-// watched is one informer, and how it is doing.
+// watched is one informer, or one list of what it would show first (LiveOptions.Once),
+// and how it is doing.
 type watched struct {
-	id       watchID
-	informer cache.Controller
-	store    cache.Indexer
+	id    watchID
+	store cache.Indexer
+	// synced is closed once the first list is in the store.
+	synced   <-chan struct{}
 	cancel   context.CancelFunc
 	done     chan struct{}
 	selector labels.Selector
@@ -96,22 +98,51 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 		restrict = func(options *metav1.ListOptions) { options.LabelSelector = text }
 	}
 	_, core := knownKinds[id.kind]
+	list := func(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+		restrict(&options)
+		var list *unstructured.UnstructuredList
+		err := l.outage.through(ctx, core, func() (err error) {
+			list, err = resources.List(ctx, options)
+			l.note(w, err)
+			if err != nil {
+				l.log.Debug("a list failed and is tried again", "watch", id.String(), "error", err)
+			}
+			return err
+		})
+		return list, err
+	}
+	strip := transform
+	if id.kind == (schema.GroupKind{Kind: "Pod"}) {
+		strip = transformPod
+	}
+	indexers := cache.Indexers{clusterIndex: func(item any) ([]string, error) {
+		object, ok := item.(metav1.Object)
+		if !ok {
+			return nil, nil
+		}
+		return []string{clusterOf(object)}, nil
+	}}
+	// What informers would say of failures is in note.
+	ctx, w.cancel = context.WithCancel(logr.NewContext(ctx, logr.Discard()))
+	if l.options.Once {
+		w.store = cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
+		synced := make(chan struct{})
+		w.synced = synced
+		go func() {
+			defer close(w.done)
+			if w.fill(ctx, list, strip) {
+				close(synced)
+			}
+		}()
+		return w
+	}
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			restrict(&options)
-			var list *unstructured.UnstructuredList
-			err := l.outage.through(ctx, core, func() (err error) {
-				list, err = resources.List(ctx, options)
-				l.note(w, err)
-				if err != nil {
-					l.log.Debug("a list failed and is tried again", "watch", id.String(), "error", err)
-				}
-				return err
-			})
+			found, err := list(ctx, options)
 			if err != nil {
 				return nil, err
 			}
-			return list, nil
+			return found, nil
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			restrict(&options)
@@ -131,39 +162,56 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 			return begun, err
 		},
 	}
-	strip := transform
-	if id.kind == (schema.GroupKind{Kind: "Pod"}) {
-		strip = transformPod
-	}
 	// Not the informer that several share: it keeps a queue of a thousand and three
 	// goroutines for each that listens, and of single Secrets there are two a cluster.
 	store, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: cache.ToListWatcherWithWatchListSemantics(source, l.client),
 		ObjectType:    &unstructured.Unstructured{},
 		Transform:     strip,
-		Indexers: cache.Indexers{clusterIndex: func(item any) ([]string, error) {
-			object, ok := item.(metav1.Object)
-			if !ok {
-				return nil, nil
-			}
-			return []string{clusterOf(object)}, nil
-		}},
+		Indexers:      indexers,
 		Handler: cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(item any) { l.changed(w, item) },
 			UpdateFunc: func(_, item any) { l.changed(w, item) },
 			DeleteFunc: func(item any) { l.changed(w, item) },
 		},
 	})
-	w.informer = informer
+	w.synced = informer.HasSyncedChecker().Done()
 	w.store, _ = store.(cache.Indexer) // which it is, with indexers
-	// What it would say of failures is in note.
-	ctx = logr.NewContext(ctx, logr.Discard())
-	ctx, w.cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(w.done)
-		w.informer.RunWithContext(ctx)
+		informer.RunWithContext(ctx)
 	}()
 	return w
+}
+
+// fill lists once, as often as that takes; false where it cannot be done, which is in
+// note, or ctx has ended.
+func (w *watched) fill(ctx context.Context, list func(context.Context, metav1.ListOptions) (*unstructured.UnstructuredList, error), strip cache.TransformFunc) bool {
+	for {
+		found, err := list(ctx, metav1.ListOptions{})
+		if err == nil {
+			items := make([]any, 0, len(found.Items))
+			for i := range found.Items {
+				item, err := strip(&found.Items[i])
+				if err != nil {
+					w.note(err)
+					return false
+				}
+				items = append(items, item)
+			}
+			return w.store.Replace(items, found.GetResourceVersion()) == nil
+		}
+		if hopeless(err) {
+			return false
+		}
+		timer := time.NewTimer(outagePace)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		}
+	}
 }
 
 // watchGrace is what a watch may take beyond the time that the API server was
@@ -248,8 +296,15 @@ func (w *watched) failure() error {
 	if w.err == nil {
 		return nil
 	}
-	if hopeless(w.err) || w.informer.HasSynced() && time.Since(w.since) > staleAfter {
+	if hopeless(w.err) {
 		return w.err
+	}
+	select {
+	case <-w.synced:
+		if time.Since(w.since) > staleAfter {
+			return w.err
+		}
+	default:
 	}
 	return nil
 }
@@ -266,7 +321,7 @@ func (w *watched) wait(ctx context.Context) error {
 			return err
 		}
 		select {
-		case <-w.informer.HasSyncedChecker().Done():
+		case <-w.synced:
 			return nil
 		case <-w.failed:
 		case <-ctx.Done():

@@ -127,18 +127,18 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("making the client for the API server: %w", err)
 	}
-	// The watches would try a server that is not there for as long as they may.
+	// The lists would try a server that is not there for as long as they may.
 	if _, err := client.Discovery().ServerVersion(); err != nil {
 		if _, unreachable := errors.AsType[*net.OpError](err); unreachable {
 			return nil, false, fmt.Errorf("asking the API server: %w", err)
 		}
 	}
-	live, err := apply.NewLive(cfg, apply.LiveOptions{Log: slog.New(slog.DiscardHandler), SyncTimeout: 30 * time.Second})
+	live, err := apply.NewLive(cfg, apply.LiveOptions{Once: true, Log: slog.New(slog.DiscardHandler), SyncTimeout: 30 * time.Second})
 	if err != nil {
 		return nil, false, fmt.Errorf("looking at what is live: %w", err)
 	}
 	defer live.Close()
-	// Records come with the watches: asking for each would be most of all requests.
+	// Records come with the lists: asking for each would be most of all requests.
 	store := record.NewStore(record.OverClient(client.CoreV1(), func(namespace, name string) (*corev1.ConfigMap, error) {
 		if object, ok := live.ConfigMap(namespace, name); ok {
 			return object, nil
