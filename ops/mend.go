@@ -46,7 +46,7 @@ func (t *turn) comesUp() bool {
 }
 
 // readyOnLive: a pod of the set is ready on its live template; nobody can be asked
-// yet whether it has joined.
+// whether it has joined, and a pod is ready once it has.
 func (t *turn) readyOnLive(set string) bool {
 	live := t.live(set)
 	return live != nil && slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
@@ -120,7 +120,7 @@ func (t *turn) joinedOnLive(set string) bool {
 // unprovenBeside: another set has a new template that no pod has joined on.
 func (t *turn) unprovenBeside(set string) bool {
 	for _, s := range t.r.Sets {
-		if s.Name != set && s.Replicas > 0 && !t.pendingRestart(s.Name) && !t.joinedOnLive(s.Name) && !(t.comesUp() && t.readyOnLive(s.Name)) {
+		if s.Name != set && s.Replicas > 0 && !t.pendingRestart(s.Name) && !t.joinedOnLive(s.Name) && !(!t.contact() && t.readyOnLive(s.Name)) {
 			return t.led() || set != t.soleVoter()
 		}
 	}
@@ -181,14 +181,37 @@ func (t *turn) turnUnproven(set string) bool {
 func (t *turn) othersFirst(set string) bool {
 	if !t.led() && !t.votes(set) {
 		return slices.ContainsFunc(t.r.Sets, func(s RecordedSet) bool {
-			return s.Name != set && t.votes(s.Name) && t.unprovenPods(s.Name) && !(t.comesUp() && t.readyOnLive(s.Name))
+			return s.Name != set && t.votes(s.Name) && t.unprovenPods(s.Name) && !(!t.contact() && t.readyOnLive(s.Name))
 		})
 	}
 	return slices.ContainsFunc(t.r.Unproven, func(name string) bool {
 		// Without a master nobody joins: only what is tried elsewhere already is not
 		// tried here too.
-		return name != set && (t.unprovenPods(name) || t.curing(name)) && (t.led() || !t.pendingRestart(name))
+		return name != set && (t.unprovenPods(name) || t.curing(name)) && (t.led() || !t.pendingRestart(name)) && !t.precedes(set, name)
 	})
+}
+
+// precedes: pods of both sets are on templates that none has joined on, as others' hands
+// bring about, and each would wait for the other. The one whose turn it is goes first,
+// else the first of them.
+func (t *turn) precedes(set, other string) bool {
+	if !t.unprovenPods(set) {
+		return false
+	}
+	if t.restarting() {
+		switch t.r.Operation.Restart.Set {
+		case set:
+			return true
+		case other:
+			return false
+		}
+	}
+	for _, s := range t.r.Sets {
+		if s.Name == set || s.Name == other {
+			return s.Name == set
+		}
+	}
+	return false
 }
 
 // led: there is contact, and a master that lets nodes join.

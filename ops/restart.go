@@ -224,6 +224,13 @@ func (t *turn) restart() {
 		}
 		return
 	}
+	if restart.Set != "" && t.wanted(restart.Set) == nil && (op.Step == StepDown || op.Step == StepStopped) {
+		// Its group is to go: whether its pod comes up again is nobody's concern.
+		if t.giveBack(); t.r.Hold == nil {
+			t.r.Operation = nil
+		}
+		return
+	}
 	switch op.Step {
 	case StepHold:
 		t.holdStep(&op)
@@ -458,20 +465,28 @@ func (t *turn) downStep(op *Operation) {
 	}
 }
 
-// hadItsTime: the pod has not joined on its set's live template for as long as one may
-// take. One that was made on another, which is live no more, is made anew first.
+// hadItsTime: the pod has not joined on the template that is wanted for as long as one
+// may take. What was made on another one, which is live no more or is to be, is made anew
+// first; and without a master nobody joins: so are others that hang, for one may be what
+// the quorum waits for.
 func (t *turn) hadItsTime(op *Operation, p *Pod) bool {
-	since := op.Restart.Since
-	if p != nil {
-		live := t.live(p.Set)
-		if live != nil && p.Template != "" && p.Template != live.Template && !t.wouldGoBack(p, live) {
-			return false
-		}
-		if p.Created.After(since) {
-			since = p.Created
-		}
+	since, live := op.Restart.Since, t.live(op.Restart.Set)
+	if t.pendingRestart(op.Restart.Set) && !t.blocked && !(t.upgradeDue() && !t.upgrading()) {
+		return false
 	}
-	return t.elapsed(since) > t.podLimit()
+	if p != nil && live != nil && p.Template != "" && p.Template != live.Template && !t.wouldGoBack(p, live) {
+		return false
+	}
+	if p != nil && p.Created.After(since) {
+		since = p.Created
+	}
+	if t.elapsed(since) <= t.podLimit() {
+		return false
+	}
+	return t.led() || !slices.ContainsFunc(t.o.Pods, func(q Pod) bool {
+		live := t.live(q.Set)
+		return q.Name != op.Restart.Pod && !q.Ready && live != nil && q.Template != live.Template && !t.wouldGoBack(&q, live) && t.isCurable(&q)
+	})
 }
 
 func (t *turn) podLimit() time.Duration {

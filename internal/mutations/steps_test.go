@@ -17,7 +17,7 @@ var steps = []mutation{
 	{"a release gives the hold back", "ops/identity.go", "		t.r.Operation = nil\n	}\n	t.giveBack()\n", "		t.r.Operation = nil\n	}\n", "ops", "TestWhatEndsARestartMidwayGivesBackTheHold"},
 	{"a pod is looked at again under the hold", "ops/restart.go", "case t.podWaits(op, p, h.Value):", "case false:", "ops", "TestEachGateIsLookedAtAgainUnderTheHold"},
 	{"a template comes when its set's turn has come", "ops/sets.go", "t.pendingRestart(s.Name) && (!turn || ", "false && (!turn || ", "ops", "TestMastersGoFirstThenTheGroupsInOrder"},
-	{"the template returns when its first pod does not come up", "ops/restart.go", "if t.elapsed(r.Since) > t.podLimit() && !t.proven(op) && (", "if false && (", "ops", "TestATemplateThatDoesNotComeUpStopsAtItsFirstPod"},
+	{"the template returns when its first pod does not come up", "ops/restart.go", "if t.hadItsTime(op, p) && !t.proven(op) && (", "if false && (", "ops", "TestATemplateThatDoesNotComeUpStopsAtItsFirstPod"},
 	{"a pod has its UID as precondition", "internal/daemon/objects.go", "	case seen.UID != uid:\n", "	case false:\n", "internal/daemon", "TestAPodIsLookedAtRightBeforeItIsRestarted"},
 	{"a pod that is not ready any more stays", "internal/daemon/objects.go", "case !seen.Ready && ready:", "case false:", "internal/daemon", "TestAPodIsLookedAtRightBeforeItIsRestarted"},
 	{"a pod that is ready by now is not cured", "internal/daemon/objects.go", "case seen.Ready && !ready:", "case false:", "internal/daemon", "TestAPodIsLookedAtRightBeforeItIsRestarted"},

@@ -98,4 +98,32 @@ var found = []struct {
 		Seed: 203830, Start: Start{Hot: 1, Shards: 1}, Steps: 88,
 		Items: []Item{{What: pushAddGroup, At: 2947, A: 3, B: 5}, {What: pushSetting, At: 30323, A: 4, B: 6}, {What: settingByHand, At: 7366, A: 35, B: 18}, {What: settingByHand, Call: 12, A: 41, B: 40}},
 	}},
+	{"two pods hang, the third volume is lost with the record, and only all of them have a quorum", Schedule{
+		Seed: 557833, Start: Start{Hot: 3, Tables: []string{"0-all", "2"}, Shards: 1, Extend: true, Leave: true}, Steps: 64,
+		Items: []Item{{What: pushBadTemplate, At: 4614, A: 2, B: 6}, {What: loseVolume, Call: 25, A: 46, B: 30}, {What: drainNode, Call: 7, A: 20, B: 55}, {What: loseRecord, Call: 41, A: 13, B: 35}},
+	}},
+	{"a pod is long in coming, and its correction waits for a setting that needs a master", Schedule{
+		Seed: 603924, Start: Start{Hot: 2, Shards: 1, Leave: true}, Steps: 71,
+		Items: []Item{{What: pushBadTemplate, At: 4402, A: 5}, {What: pushSetting, At: 18071, A: 1, B: 1}, {What: stallController, Call: 17, A: 49, B: 40}},
+	}},
+	{"the only master waits for the data node that hangs", Schedule{
+		Seed: 70203, Start: Start{Masters: 1, Hot: 2, Warm: 1, Tables: []string{"0-all"}, Shards: 1, Leave: true}, Steps: 472,
+		Items: []Item{{What: pushRestart, At: 3809, A: 6, B: 5}, {What: pushShrink, At: 29825, A: 7, B: 3}, {What: pushBadTemplate, At: 76288, B: 6}, {What: killNode, At: 169651, A: 18, B: 42}},
+	}},
+	{"a restart has stopped at a pod whose group is to go", Schedule{
+		Seed: 206981, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0"}, Shards: 1, Extend: true, Leave: true}, Steps: 90,
+		Items: []Item{{What: pushBadTemplate, At: 815, B: 4}, {What: pushAddGroup, At: 33528, A: 2}, {What: pushRemoveGroup, At: 58574, A: 6, B: 7}, {What: loseRecord, At: 52576, A: 24, B: 48}},
+	}},
+	{"the record is lost while two sets are away, one of them by its Kubernetes node", Schedule{
+		Seed: 203776, Start: Start{Hot: 4, Warm: 1, Tables: []string{"0-1", "0"}, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 83,
+		Items: []Item{{What: pushRelease, At: 1593, A: 1, B: 6}, {What: pushAddGroup, At: 22322, A: 1, B: 6}, {What: loseRecord, Call: 16, A: 12, B: 2}, {What: killNode, Call: 8, A: 46, B: 50}, {What: loseRecord, At: 114683, A: 44, B: 59}},
+	}},
+	{"others' hands put pods of two sets on a template that cannot run", Schedule{
+		Seed: 510409, Start: Start{Masters: 5, Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 608,
+		Items: []Item{{What: pushBadTemplate, At: 2147, A: 4, B: 1}, {What: loseRecord, Call: 31, A: 4, B: 40}, {What: evict, At: 36578, A: 26, B: 47}, {What: crashProcess, Call: 5, A: 20, B: 49}},
+	}},
+	{"a process dies beside the pod that hangs, and the cluster is released for a while", Schedule{
+		Seed: 341468, Start: Start{Hot: 2, Tables: []string{"0-all", "0-1", "1-all"}, Shards: 1}, Steps: 79,
+		Items: []Item{{What: pushBadTemplate, At: 3437, A: 3, B: 6}, {What: crashProcess, Call: 26, A: 14, B: 31}, {What: releaseCommand, Call: 18, A: 61, B: 61}, {What: stickTerminating, At: 36931, A: 31, B: 13}},
+	}},
 }

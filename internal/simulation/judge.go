@@ -369,13 +369,21 @@ func (j *judge) proven(w *world, s *set, hash string) {
 	if !w.stored.record.Bootstrap.Done || !s.exists || hash == w.templates[s.template].hash || hash == w.templates[s.proven].hash || w.joinedOn(w.setIndex(s.name), hash) {
 		return
 	}
+	if w.unproven(w.setIndex(s.name)) {
+		return // others' hands have put both on one, and with another here there are no more
+	}
 	for i := range w.sets {
-		o := &w.sets[i]
-		live := w.templates[o.template].hash
-		if o != s && o.exists && live != w.templates[o.proven].hash && w.runsOn(i, live) && !w.joinedOn(i, live) {
-			w.violate("B", "%s gets template %s, and no pod of %s has joined yet on its new one, %s", s.name, hash, o.name, live)
+		if o := &w.sets[i]; o != s && w.unproven(i) {
+			w.violate("B", "%s gets template %s, and no pod of %s has joined yet on its new one, %s", s.name, hash, o.name, w.templates[o.template].hash)
 		}
 	}
+}
+
+// unproven: pods of a set were made on its template, and none has ever joined on it.
+func (w *world) unproven(set int) bool {
+	s := &w.sets[set]
+	live := w.templates[s.template].hash
+	return s.exists && live != w.templates[s.proven].hash && w.runsOn(set, live) && !w.joinedOn(set, live)
 }
 
 // runsOn: a pod of a set was made on a template.
