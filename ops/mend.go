@@ -155,6 +155,15 @@ func (t *turn) noteMended(mends string) {
 	}
 }
 
+// forgetUnapplied: a restart ends where it stands, and the template that was recorded
+// for its set was never applied. That goes back as one that came out of its turn does,
+// once another is wanted.
+func (t *turn) forgetUnapplied() {
+	if t.restarting() && t.unapplied(t.r.Operation.Restart) {
+		t.r.Mended = Mended{Set: t.r.Operation.Restart.Set, Live: t.r.Operation.Restart.Remembered}
+	}
+}
+
 // rebuildUnproven: a template that pods of a set are on, or are being made on, and none
 // has joined on may be one that came out of its turn.
 func (t *turn) rebuildUnproven() {
@@ -325,6 +334,10 @@ func (t *turn) remember(e *EffectiveSet) {
 	r := t.r.Operation.Restart
 	live := t.live(e.Name)
 	if live == nil || t.r.Operation.Step == StepStopped || !t.pendingRestart(e.Name) {
+		return
+	}
+	if t.r.Mended == (Mended{Set: e.Name, Live: live.Template}) {
+		r.Remembered = live.Template // what was recorded last was never applied
 		return
 	}
 	// What is remembered may still be live: then the one that was recorded after it was

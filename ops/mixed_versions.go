@@ -1,6 +1,10 @@
 package ops
 
-import "stevedore.dev/stevedore/ops/gates"
+import (
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
 
 // heldBackByVersion are the tables of a yellow that is the upgrade's own doing;
 // nil where there is another reason, or where it is not known. CrateDB lets no
@@ -13,8 +17,40 @@ import "stevedore.dev/stevedore/ops/gates"
 // older version than the primary's. Such a shard has its last copy on a node that
 // has been upgraded, which is not the next one to go.
 func (t *turn) heldBackByVersion() map[string]bool {
+	if !t.upgrading() {
+		return nil
+	}
+	return t.onlyByVersion()
+}
+
+// heldByLeaving: all that is missing are copies that only nodes could take that are to
+// leave, and those are of an older version: a group that went out of the definition with
+// the upgrade was left on it. Without them a range of replicas wants fewer.
+func (t *turn) heldByLeaving(sets []RecordedSet) bool {
+	held := t.onlyByVersion()
+	if held == nil {
+		return false
+	}
+	for i := range t.o.Pods {
+		p := &t.o.Pods[i]
+		if s := recorded(t.r.Sets, p.Set); s == nil || !t.data(*s) || recorded(sets, p.Set) != nil && t.target(p.Set) <= p.Ordinal {
+			continue
+		}
+		if p.Version != t.r.Version {
+			return false
+		}
+	}
+	for i := range t.o.Database.Tables {
+		if table := &t.o.Database.Tables[i]; held[table.Name] && !strings.Contains(table.Replicas, "-") {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *turn) onlyByVersion() map[string]bool {
 	db := &t.o.Database
-	if !t.upgrading() || !db.TablesKnown || db.Health.Colour != Yellow || db.Health.Missing > 0 || db.Relocating > 0 || db.Initializing > 0 {
+	if !db.TablesKnown || db.Health.Colour != Yellow || db.Health.Missing > 0 || db.Relocating > 0 || db.Initializing > 0 {
 		return nil
 	}
 	type shard struct {

@@ -13,12 +13,15 @@ func (t *turn) start() {
 	if t.blocked || t.r.Operation != nil || !t.r.Bootstrap.Done {
 		return
 	}
+	// What stands still is started first: exclusions are given back with contact only.
+	if t.startResume() {
+		return
+	}
 	if x := t.r.Exclusions; x != nil {
 		t.wait(gates.ExclusionsReturn(x.Set, len(listed(x.IDs))))
 		return
 	}
 	for _, due := range []func() bool{
-		t.startResume,
 		t.startSuspend,
 		func() bool { return t.upgradeDue() && t.growsFirst() && t.startGrow(false) },
 		t.startUpgrade,

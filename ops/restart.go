@@ -226,7 +226,8 @@ func (t *turn) restart() {
 	}
 	if restart.Set != "" && t.wanted(restart.Set) == nil && (op.Step == StepDown || op.Step == StepStopped) {
 		// Its group is to go: whether its pod comes up again is nobody's concern.
-		if t.giveBack(); t.r.Hold == nil {
+		t.giveBack()
+		if t.r.Hold == nil {
 			t.r.Operation = nil
 		}
 		return

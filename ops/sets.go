@@ -90,11 +90,28 @@ func (t *turn) unequal() bool {
 	return len(t.r.Sets) != len(t.d.Sets)
 }
 
+// sameDataNodes: as many data nodes are wanted as there are, whatever else is to come or
+// to go: the rendered gateway counts suit them.
+func (t *turn) sameDataNodes() bool {
+	present, wanted := 0, 0
+	for _, s := range t.r.Sets {
+		if t.data(s) {
+			present += s.Replicas
+		}
+	}
+	for _, w := range t.d.Sets {
+		if w.Data {
+			wanted += w.Replicas
+		}
+	}
+	return present == wanted
+}
+
 // effective says what the cluster is held to.
 func (t *turn) effective() {
 	// An upgrade is made at the present size.
 	present := t.restarting() && t.unequal()
-	kept := t.blocked || t.parked || t.growing() || t.shrinking() && (t.unequal() || t.gatewayWaits() == nil) || t.unequal() && !present || t.settingsFirst()
+	kept := t.blocked || t.parked || t.growing() || t.shrinking() && (t.gatewayWaits() == nil || t.unequal() && !t.sameDataNodes()) || t.unequal() && !present && !(t.gatewayWaits() != nil && t.sameDataNodes()) || t.settingsFirst()
 	mends, settings := t.mends(), t.settingsAnnotation()
 	t.noteUnproven(mends)
 	t.noteMended(mends)
@@ -121,6 +138,9 @@ func (t *turn) effective() {
 			e.Template = TemplateKept
 		default:
 			e.KeepGateway = present
+		}
+		if live := t.live(s.Name); e.Template == TemplateKept && live != nil && t.r.Mended == (Mended{Set: s.Name, Live: live.Template}) && t.pendingRestart(s.Name) {
+			e.Template = TemplateBefore // what would be kept was never applied
 		}
 		if h := t.r.Hold; h != nil && h.Set == s.Name {
 			e.Hold = h.annotation()

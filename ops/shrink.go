@@ -121,7 +121,7 @@ func (t *turn) shrinkWaits(sh *Shrink, sets []RecordedSet) bool {
 		return true
 	}
 	reason, waits := gates.AllocationEnabled(db.Allocation, freeAllocation)
-	if !waits {
+	if !waits && !t.heldByLeaving(sets) {
 		h := &db.Health
 		reason, waits = gates.HealthGreen(h.Colour.String(), false, h.Missing, h.Underreplicated, h.Tables)
 	}

@@ -45,7 +45,7 @@ var bugs = []mutation{
 		"ops", "TestSuccessIsToldOnlyOnceItIsTrue"},
 	{"9", "ops/outcome.go", "if !inSync || t.pending() || c.joined < c.wanted ||", "if c.joined < 0 ||",
 		"ops", "TestSuccessIsToldOnlyOnceItIsTrue"},
-	{"10", "apply/watch.go", "				return nil, err\n			}\n			return bounded{events, end}, nil", "				w.cancel()\n				return nil, err\n			}\n			return bounded{events, end}, nil",
+	{"10", "apply/watch.go", "					end()\n					return err\n", "					end()\n					w.cancel()\n					return err\n",
 		"apply", "TestTooManyRequestsEndNoWatchForGood"},
 	{"10", "apply/watch.go", "context.WithTimeout(ctx, l.watchLimit(options))", "context.WithCancel(ctx)",
 		"apply", "TestAWatchThatGoesSilentIsBegunAgain"},

@@ -126,4 +126,32 @@ var found = []struct {
 		Seed: 341468, Start: Start{Hot: 2, Tables: []string{"0-all", "0-1", "1-all"}, Shards: 1}, Steps: 79,
 		Items: []Item{{What: pushBadTemplate, At: 3437, A: 3, B: 6}, {What: crashProcess, Call: 26, A: 14, B: 31}, {What: releaseCommand, Call: 18, A: 61, B: 61}, {What: stickTerminating, At: 36931, A: 31, B: 13}},
 	}},
+	{"a suspended cluster is resumed while an exclusion waits to be taken off", Schedule{
+		Seed: 6155, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true}, Steps: 76,
+		Items: []Item{{What: pushSuspend, At: 10754, A: 6, B: 7}, {What: excludeByID, At: 8226, A: 5, B: 27}, {What: releaseCommand, At: 118169, A: 25, B: 33}},
+	}},
+	{"the last node goes down when a group has just been removed, before its exclusions are given back", Schedule{
+		Seed: 212372, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 74,
+		Items: []Item{{What: pushRemoveGroup, At: 60819, A: 4, B: 3}, {What: stickTerminating, Call: 26, A: 49, B: 14}},
+	}},
+	{"a group went out of the definition with an upgrade, and a range of replicas counts its nodes", Schedule{
+		Seed: 79957, Start: Start{Hot: 1, Warm: 1, Tables: []string{"1"}, Shards: 1, Leave: true}, Steps: 53,
+		Items: []Item{{What: pushUpgrade, At: 33581, B: 2}, {What: pushRemoveGroup, At: 35587, A: 3, B: 4}, {What: crashProcess, Call: 17, A: 53, B: 60}, {What: crashProcess, At: 90846, A: 54, B: 12}},
+	}},
+	{"a template is recorded, and the cluster is released before it is applied", Schedule{
+		Seed: 635868, Start: Start{Hot: 2, Tables: []string{"1-all"}, Shards: 1, Extend: true, Leave: true}, Steps: 67,
+		Items: []Item{{What: pushBadTemplate, At: 12, A: 3, B: 7}, {What: pushRelease, At: 43945, A: 4, B: 5}, {What: pushAddGroup, At: 81497, A: 1, B: 5}},
+	}},
+	{"the same, with a setting that comes first afterwards", Schedule{
+		Seed: 806030, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-all", "0-1", "0-1"}, Shards: 3, Leave: true}, Steps: 71,
+		Items: []Item{{What: pushBadTemplate, At: 1469, A: 6, B: 6}, {What: pushRelease, At: 13939, A: 2, B: 1}, {What: crashProcess, Call: 5, A: 43, B: 51}, {What: killBefore, Call: 1, A: 3, B: 39}},
+	}},
+	{"somebody sets a value that a definition before the last had asked for", Schedule{
+		Seed: 616346, Start: Start{Hot: 1, Tables: []string{"0"}, Shards: 1, Leave: true, Zones: true}, Steps: 79,
+		Items: []Item{{What: pushSetting, At: 4656, A: 3, B: 7}, {What: pushSetting, At: 60716, A: 1, B: 3}, {What: settingByHand, At: 89879, A: 26, B: 6}},
+	}},
+	{"a transient value is taken off while ours is about to be set", Schedule{
+		Seed: 342855, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1"}, Shards: 2, Extend: true, Leave: true}, Steps: 62,
+		Items: []Item{{What: pushRestart, At: 3130, A: 7, B: 4}, {What: pushSetting, At: 28827, B: 6}, {What: killAfter, Call: 19, A: 20, B: 43}, {What: loseRecord, Call: 24, A: 52, B: 48}, {What: abortCommand, At: 25010, A: 53, B: 29}, {What: settingByHand, At: 76343, B: 24}},
+	}},
 }

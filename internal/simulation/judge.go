@@ -653,7 +653,7 @@ func (j *judge) converged(w *world, words bool) string {
 	}
 	// With somebody's value over what Git says it is no success, and nobody is asked
 	// to call it one.
-	if !slices.Contains(j.success, c.desired.Revision) && !j.jobsLogTheirs(c, &w.jobsLog) {
+	if !slices.Contains(j.success, c.desired.Revision) && !j.jobsLogTheirs(c, &w.jobsLog) && !w.jobsLogHidden(c) {
 		return why("success of %s was never reported", c.desired.Revision)
 	}
 	return ""

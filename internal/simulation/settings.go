@@ -117,6 +117,9 @@ func (j *judge) jobsLogTheirs(c *commit, s *setting) bool {
 // jobsLogLacks says what is not as it is wanted of it.
 func (j *judge) jobsLogLacks(w *world, c *commit) string {
 	s := &w.jobsLog
+	if j.jobsLogTheirs(c, s) {
+		return "" // also where a definition before asked for the very same
+	}
 	if s.theirs != "" && !j.asked(w, s.theirs) {
 		if s.persistent != s.theirs {
 			return jobsLogSize + " is not as somebody has set it"
@@ -159,4 +162,18 @@ func (w *world) throughJSON(r *ops.Record) ops.Record {
 		w.violate("E", "the record is another one after it was written and read: %s", text)
 	}
 	return back
+}
+
+// jobsLogHidden: a transient value came and went while ours was about to be set. What
+// shows then may be somebody's, and is left until a person takes it off.
+func (w *world) jobsLogHidden(c *commit) bool {
+	if !w.hidden || c.jobsLog == "" {
+		return false
+	}
+	for _, i := range w.used {
+		if l := &w.slots[i]; l.pod.joined && w.jobsLogOn(l) != c.jobsLog {
+			return true
+		}
+	}
+	return false
 }
