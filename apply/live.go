@@ -58,7 +58,9 @@ type Live struct {
 	log     *slog.Logger
 	client  dynamic.Interface
 	kinds   *kindResolver
-	outage  *outage
+	// once lists for LiveOptions.Once; nil without.
+	once   *lister
+	outage *outage
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -94,6 +96,11 @@ func NewLive(cfg *rest.Config, o LiveOptions) (*Live, error) {
 	l := &Live{
 		options: o, log: o.Log, client: client, kinds: newKindResolver(discoverer), outage: newOutage(),
 		watches: map[watchID]*watched{}, writes: map[compare.Key]*object{},
+	}
+	if o.Once {
+		if l.once, err = newLister(cfg); err != nil {
+			return nil, fmt.Errorf("making a client for %s: %w", cfg.Host, err)
+		}
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l, nil

@@ -102,7 +102,11 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 		restrict(&options)
 		var list *unstructured.UnstructuredList
 		err := l.outage.through(ctx, core, func() (err error) {
-			list, err = resources.List(ctx, options)
+			if l.once != nil {
+				list, err = l.once.list(ctx, kind, id.namespace, options)
+			} else {
+				list, err = resources.List(ctx, options)
+			}
 			l.note(w, err)
 			if err != nil {
 				l.log.Debug("a list failed and is tried again", "watch", id.String(), "error", err)
@@ -124,7 +128,7 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 	}}
 	// What informers would say of failures is in note.
 	ctx, w.cancel = context.WithCancel(logr.NewContext(ctx, logr.Discard()))
-	if l.options.Once {
+	if l.once != nil {
 		w.store = cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
 		synced := make(chan struct{})
 		w.synced = synced
@@ -182,36 +186,6 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 		informer.RunWithContext(ctx)
 	}()
 	return w
-}
-
-// fill lists once, as often as that takes; false where it cannot be done, which is in
-// note, or ctx has ended.
-func (w *watched) fill(ctx context.Context, list func(context.Context, metav1.ListOptions) (*unstructured.UnstructuredList, error), strip cache.TransformFunc) bool {
-	for {
-		found, err := list(ctx, metav1.ListOptions{})
-		if err == nil {
-			items := make([]any, 0, len(found.Items))
-			for i := range found.Items {
-				item, err := strip(&found.Items[i])
-				if err != nil {
-					w.note(err)
-					return false
-				}
-				items = append(items, item)
-			}
-			return w.store.Replace(items, found.GetResourceVersion()) == nil
-		}
-		if hopeless(err) {
-			return false
-		}
-		timer := time.NewTimer(outagePace)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return false
-		}
-	}
 }
 
 // watchGrace is what a watch may take beyond the time that the API server was
