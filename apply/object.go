@@ -70,11 +70,12 @@ func newObject(u *unstructured.Unstructured) *object {
 	if annotations, ok := metadata["annotations"].(map[string]any); ok {
 		delete(annotations, lastAppliedAnnotation)
 	}
+	shareFieldNames(u.Object)
 	return result
 }
 
-// transform is what an informer keeps of what it receives. It is idempotent:
-// on the first list informers call it twice.
+// transform is what a watch keeps of what it receives. It is idempotent:
+// on the first list a reflector calls it twice.
 func transform(item any) (any, error) {
 	u, ok := item.(*unstructured.Unstructured)
 	if !ok {

@@ -46,13 +46,13 @@ func (id watchID) String() string {
 	return id.kind.String()
 }
 
-// watched is one informer, or one list of what it would show first (LiveOptions.Once),
+// watched is one watch, or one list of what it would show first (LiveOptions.Once),
 // and how it is doing.
 type watched struct {
 	id    watchID
 	store cache.Indexer
 	// synced is closed once the first list is in the store.
-	synced   <-chan struct{}
+	synced   chan struct{}
 	cancel   context.CancelFunc
 	done     chan struct{}
 	selector labels.Selector
@@ -89,7 +89,7 @@ func clusterOf(object metav1.Object) string {
 
 // start begins a watch; its goroutine ends with ctx or cancel.
 func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
-	w := &watched{id: id, done: make(chan struct{}), failed: make(chan struct{}, 1)}
+	w := &watched{id: id, done: make(chan struct{}), synced: make(chan struct{}), failed: make(chan struct{}, 1)}
 	resources := l.client.Resource(kind.resource).Namespace(id.namespace)
 	restrict := func(options *metav1.ListOptions) { options.FieldSelector = "metadata.name=" + id.name }
 	if id.name == "" {
@@ -126,16 +126,14 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 		}
 		return []string{clusterOf(object)}, nil
 	}}
-	// What informers would say of failures is in note.
+	// What a reflector would say of failures is in note.
 	ctx, w.cancel = context.WithCancel(logr.NewContext(ctx, logr.Discard()))
+	w.store = cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
 	if l.once != nil {
-		w.store = cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
-		synced := make(chan struct{})
-		w.synced = synced
 		go func() {
 			defer close(w.done)
 			if w.fill(ctx, list, strip) {
-				close(synced)
+				close(w.synced)
 			}
 		}()
 		return w
@@ -166,24 +164,14 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 			return begun, err
 		},
 	}
-	// Not the informer that several share: it keeps a queue of a thousand and three
-	// goroutines for each that listens, and of single Secrets there are two a cluster.
-	store, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: cache.ToListWatcherWithWatchListSemantics(source, l.client),
-		ObjectType:    &unstructured.Unstructured{},
-		Transform:     strip,
-		Indexers:      indexers,
-		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(item any) { l.changed(w, item) },
-			UpdateFunc: func(_, item any) { l.changed(w, item) },
-			DeleteFunc: func(item any) { l.changed(w, item) },
-		},
-	})
-	w.synced = informer.HasSyncedChecker().Done()
-	w.store, _ = store.(cache.Indexer) // which it is, with indexers
+	// Not an informer: between the reflector and the store it has a queue and two more
+	// goroutines, and of single Secrets there are two watches a cluster.
+	silent := logr.Discard()
+	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, l.client), &unstructured.Unstructured{},
+		&sink{live: l, watched: w, strip: strip}, cache.ReflectorOptions{Logger: &silent})
 	go func() {
 		defer close(w.done)
-		informer.RunWithContext(ctx)
+		reflector.RunWithContext(ctx)
 	}()
 	return w
 }
@@ -217,9 +205,6 @@ func (b bounded) Stop() {
 
 // changed runs after the cache has taken an object in.
 func (l *Live) changed(w *watched, item any) {
-	if gone, ok := item.(cache.DeletedFinalStateUnknown); ok {
-		item = gone.Obj
-	}
 	object, ok := item.(metav1.Object)
 	if !ok {
 		return
@@ -270,17 +255,19 @@ func (w *watched) failure() error {
 	if w.err == nil {
 		return nil
 	}
-	if hopeless(w.err) {
+	if hopeless(w.err) || w.listed() && time.Since(w.since) > staleAfter {
 		return w.err
 	}
+	return nil
+}
+
+func (w *watched) listed() bool {
 	select {
 	case <-w.synced:
-		if time.Since(w.since) > staleAfter {
-			return w.err
-		}
+		return true
 	default:
+		return false
 	}
-	return nil
 }
 
 // hopeless says whether waiting alone does not help.

@@ -1,0 +1,95 @@
+package apply
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/cache"
+
+	"stevedore.dev/stevedore/internal/names"
+)
+
+func listed(name, version string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+	u.SetName(name)
+	u.SetNamespace("ns")
+	u.SetResourceVersion(version)
+	u.SetLabels(map[string]string{names.ClusterLabel: name})
+	return u
+}
+
+// A list after a while without a watch tells of what happened meanwhile, and of
+// nothing else.
+func TestAListTellsWhatIsOtherThanBefore(t *testing.T) {
+	var told []string
+	live := &Live{options: LiveOptions{OnChange: func(_, cluster string) { told = append(told, cluster) }}}
+	w := &watched{synced: make(chan struct{})}
+	w.store = cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
+	s := &sink{live: live, watched: w, strip: transform}
+	assert.False(t, w.listed())
+	for _, step := range []struct {
+		name string
+		do   func() error
+		told []string
+		kept []string
+	}{
+		{"the first list", func() error { return s.Replace([]any{listed("a", "1"), listed("b", "2")}, "3") }, []string{"a", "b"}, []string{"ns/a", "ns/b"}},
+		{"an object comes", func() error { return s.Add(listed("c", "4")) }, []string{"c"}, []string{"ns/a", "ns/b", "ns/c"}},
+		{"one changes", func() error { return s.Update(listed("c", "5")) }, []string{"c"}, []string{"ns/a", "ns/b", "ns/c"}},
+		{"one goes", func() error { return s.Delete(listed("a", "6")) }, []string{"a"}, []string{"ns/b", "ns/c"}},
+		{"the same list", func() error { return s.Replace([]any{listed("b", "2"), listed("c", "5")}, "7") }, nil, []string{"ns/b", "ns/c"}},
+		{"another list", func() error { return s.Replace([]any{listed("c", "8"), listed("d", "9")}, "9") }, []string{"c", "d", "b"}, []string{"ns/c", "ns/d"}},
+		{"an empty list", func() error { return s.Replace(nil, "10") }, []string{"c", "d"}, nil},
+	} {
+		told = nil
+		require.NoError(t, step.do(), step.name)
+		assert.ElementsMatch(t, step.told, told, step.name)
+		assert.ElementsMatch(t, step.kept, w.store.ListKeys(), step.name)
+		assert.True(t, w.listed(), step.name)
+	}
+	assert.True(t, w.reachedVersion("9"))
+}
+
+func TestObjectsShareTheNamesOfTheirFields(t *testing.T) {
+	made := func() map[string]any {
+		// As decoding does it: a copy of each name.
+		name := func(s string) string { return strings.Clone(s) }
+		return map[string]any{name("spec"): map[string]any{name("ports"): []any{map[string]any{name("port"): int64(1)}}}}
+	}
+	where := func(object map[string]any) (at []uintptr) {
+		for name, inner := range object {
+			at = append(at, uintptr(unsafe.Pointer(unsafe.StringData(name))))
+			for name, list := range inner.(map[string]any) {
+				at = append(at, uintptr(unsafe.Pointer(unsafe.StringData(name))))
+				for name := range list.([]any)[0].(map[string]any) {
+					at = append(at, uintptr(unsafe.Pointer(unsafe.StringData(name))))
+				}
+			}
+		}
+		return at
+	}
+	a, b := made(), made()
+	require.NotEqual(t, where(a), where(b))
+	shareFieldNames(a)
+	shareFieldNames(b)
+	assert.Equal(t, where(a), where(b))
+	assert.Equal(t, made(), a, "the content is the same")
+	runtime.KeepAlive(a)
+}
+
+func TestWhatIsRememberedOfFieldNamesIsBounded(t *testing.T) {
+	before := fieldNames.known
+	fieldNames.known = map[string]string{}
+	defer func() { fieldNames.known = before }()
+	for n := range 2 * maxFieldNames {
+		name := fmt.Sprintf("name-%d", n)
+		require.Equal(t, name, sharedName(name))
+	}
+	assert.Len(t, fieldNames.known, maxFieldNames)
+}
