@@ -105,3 +105,20 @@ func namespaceGone(err error, namespace string) bool {
 	details := status.Status().Details
 	return details != nil && details.Kind == "namespaces" && details.Name == namespace
 }
+
+// NamespaceGone says in words, where err is because namespace is not there or is
+// being deleted, what to do about it; "" for any other error.
+func NamespaceGone(err error, namespace string) string {
+	switch {
+	case err == nil || !namespaceGone(err, namespace):
+		return ""
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return "namespace " + namespace + " is being deleted: wait until it is gone, then create it again"
+	}
+	return NamespaceMissing(namespace)
+}
+
+// NamespaceMissing says what to do about a namespace that is not there.
+func NamespaceMissing(namespace string) string {
+	return fmt.Sprintf("namespace %[1]s does not exist, and stevedore makes none: kubectl create namespace %[1]s, and for a daemon with rights of its own kubectl apply -n %[1]s -k deploy/namespace", namespace)
+}

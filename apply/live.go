@@ -469,7 +469,14 @@ func (l *Live) ConfigMap(ns, name string) (*corev1.ConfigMap, bool) {
 
 // Clusters are the names of the clusters in ns that have an inventory, sorted:
 // one that no definition names any more is an orphan.
-func (l *Live) Clusters(ns string) []string {
+func (l *Live) Clusters(ns string) []string { return l.named(ns, names.InventoryConfigMap) }
+
+// Recorded are the clusters of the namespace that have a record, also those of which
+// nothing was made.
+func (l *Live) Recorded(ns string) []string { return l.named(ns, names.OperationConfigMap) }
+
+// named are the clusters that have a ConfigMap of theirs by that name.
+func (l *Live) named(ns string, name func(cluster string) string) []string {
 	w := l.watchOf(compare.Key{Kind: "ConfigMap", Namespace: ns})
 	if w == nil {
 		return nil
@@ -481,7 +488,7 @@ func (l *Live) Clusters(ns string) []string {
 			continue
 		}
 		cluster := clusterOf(found)
-		if cluster != "" && found.GetName() == names.InventoryConfigMap(cluster) {
+		if cluster != "" && found.GetName() == name(cluster) {
 			result = append(result, cluster)
 		}
 	}

@@ -173,7 +173,7 @@ func (t *turn) bootstrap() {
 		t.rebuildAsked()
 		t.outcome(OperationBootstrap, StatusSuccess, "", Report{
 			Event: EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapSucceeded",
-			Message: fmt.Sprintf("cluster %s has been made: %d nodes of CrateDB %s, %d users besides system", t.d.ClusterName, t.allRecorded(), t.r.Version, len(t.d.Users)),
+			Message: fmt.Sprintf("cluster %s has been made: %s of CrateDB %s, %s besides system", t.d.ClusterName, numberOf(t.allRecorded(), "node"), t.r.Version, numberOf(len(t.d.Users), "user")),
 		})
 	case !op.TimedOut && t.elapsed(op.Started) > limit:
 		next := *op

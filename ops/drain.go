@@ -206,8 +206,9 @@ func (t *turn) drainStep(op *Operation) {
 	}
 	if d.shards > 0 || db.Unassigned > 0 || d.moving {
 		sh.Drained = time.Time{}
-		t.wait(gates.Draining(sh.names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))
-		t.stands(sh, d)
+		if !t.stands(sh, d) {
+			t.wait(gates.Draining(sh.names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))
+		}
 		return
 	}
 	sh.Still, sh.Held = time.Time{}, false
@@ -222,33 +223,35 @@ func (t *turn) drainStep(op *Operation) {
 }
 
 // stands looks whether the drain stands still, sets it going again, and names
-// what blocks it.
-func (t *turn) stands(sh *Shrink, d drain) {
+// what blocks it; blocked says what is left, too.
+func (t *turn) stands(sh *Shrink, d drain) (blocked bool) {
 	db := &t.o.Database
 	switch {
 	case d.moving:
 		sh.Still, sh.Held = time.Time{}, false
-		return
+		return false
 	case db.Snapshots > 0:
 		// Primaries wait for it, and do not go on by themselves when it has ended.
 		reason, _ := gates.SnapshotRunning(db.Snapshots)
 		t.wait(reason)
 		sh.Still, sh.Held, sh.Rerouted = time.Time{}, true, time.Time{}
-		return
+		return false
 	}
 	sh.Held = false
 	if sh.Still.IsZero() {
 		// Right after the exclusion nothing moves yet.
 		sh.Still = db.At
-		return
+		return false
 	}
 	pod := t.sqlPod()
 	if (sh.Rerouted.IsZero() || t.elapsed(sh.Rerouted) > rerouteEvery) && db.At.After(sh.Still) && pod != "" {
 		t.harmless(Action{Kind: ActionRetryAllocation, Pod: pod, SystemSecret: t.systemSecret()})
 	}
-	if !sh.Rerouted.IsZero() && db.At.Sub(sh.Still) >= blockedAfter {
-		t.refusal(gates.DrainBlocked(d.shards, d.bytes, sh.names(), db.Unassigned, t.blockers(d)))
+	if sh.Rerouted.IsZero() || db.At.Sub(sh.Still) < blockedAfter {
+		return false
 	}
+	t.refusal(gates.DrainBlocked(d.shards, d.bytes, sh.names(), db.Unassigned, sh.Still, t.blockers(d)))
+	return true
 }
 
 // blockers are CrateDB's words, once a table.

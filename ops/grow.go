@@ -197,7 +197,7 @@ func growWords(from, to []RecordedSet) string {
 	sep := " "
 	for i, s := range to {
 		if from[i].Replicas != s.Replicas {
-			fmt.Fprintf(&b, "%sgroup %s from %d to %d nodes", sep, s.Group, from[i].Replicas, s.Replicas)
+			fmt.Fprintf(&b, "%sgroup %s from %d to %s", sep, s.Group, from[i].Replicas, numberOf(s.Replicas, "node"))
 			sep = ", "
 		}
 	}

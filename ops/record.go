@@ -114,6 +114,9 @@ type Shown struct {
 	Progress *Progress `json:"progress,omitempty"`
 	// Problems are errors in the definition, as file:line:column: message.
 	Problems []string `json:"problems,omitempty"`
+	// Source is whose words these are while nothing was made and so nobody owns the
+	// cluster; "" otherwise.
+	Source string `json:"source,omitempty"`
 }
 
 // ShownReason is a wait or a refusal.

@@ -105,7 +105,7 @@ func shrinkWords(from, to []RecordedSet) string {
 	var parts []string
 	for i, s := range to {
 		if from[i].Replicas != s.Replicas {
-			parts = append(parts, fmt.Sprintf("group %s from %d to %d nodes", s.Group, from[i].Replicas, s.Replicas))
+			parts = append(parts, fmt.Sprintf("group %s from %d to %s", s.Group, from[i].Replicas, numberOf(s.Replicas, "node")))
 		}
 	}
 	if len(parts) == 0 {

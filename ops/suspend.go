@@ -358,10 +358,18 @@ func suspendReport(reason string, status Status, message string) Report {
 	return Report{Event: EventFeedback, Operation: "update", Action: "suspend", Reason: reason, Status: status, Message: message}
 }
 
+// numberOf is "1 node" or "3 nodes".
+func numberOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 func countWords(sets []RecordedSet) string {
 	var groups []string
 	for _, s := range sets {
-		groups = append(groups, fmt.Sprintf("%d nodes of group %s", s.Replicas, s.Group))
+		groups = append(groups, fmt.Sprintf("%s of group %s", numberOf(s.Replicas, "node"), s.Group))
 	}
 	return strings.Join(groups, ", ")
 }

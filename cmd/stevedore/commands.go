@@ -10,8 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
 
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
 )
 
 func cut(text string) (before, after string, found bool) { return strings.Cut(text, "/") }
@@ -71,8 +73,12 @@ func command(verb, short, long string, make func(revision string) []record.Comma
 			}
 			cluster := record.Cluster{Namespace: namespace, Name: args[0]}
 			store := record.NewStore(record.OverClient(client.CoreV1(), nil))
-			if err := give(cmd.Context(), store, cluster, make); err != nil {
+			handsOff, err := give(cmd.Context(), store, cluster, make)
+			if err != nil {
 				return err
+			}
+			if verb == "restart" && handsOff != "" {
+				said = "a rolling restart is asked for; the cluster is " + handsOff + ", and it begins when that is taken back: stevedore resume -n " + cluster.Namespace + " " + cluster.Name
 			}
 			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %s\n", cluster, said); err != nil {
 				return err
@@ -91,21 +97,42 @@ func one(command func(revision string) record.Command) func(revision string) []r
 }
 
 // give writes the command; a write of the daemon in between is no reason to
-// bother the person.
-func give(ctx context.Context, store *record.Store, cluster record.Cluster, make func(revision string) []record.Command) error {
+// bother the person. It says whether the cluster is paused or released.
+func give(ctx context.Context, store *record.Store, cluster record.Cluster, make func(revision string) []record.Command) (handsOff string, err error) {
 	for range 10 {
 		var rec ops.Record
-		if _, err := store.Load(ctx, cluster, record.Operation, &rec); err != nil {
-			return err
+		entry, err := store.Load(ctx, cluster, record.Operation, &rec)
+		if err != nil {
+			return "", err
 		}
 		revision := rec.Revision
 		if rec.Seen != "" {
 			revision = rec.Seen
 		}
-		err := store.Give(ctx, cluster, make(revision)...)
+		err = store.Give(ctx, cluster, make(revision)...)
 		if !errors.Is(err, record.ErrConflict) {
-			return err
+			return leftAlone(rec, entry.Commands()), err
 		}
 	}
-	return fmt.Errorf("cluster %s: its record changes all the time, try again", cluster)
+	return "", fmt.Errorf("cluster %s: its record changes all the time, try again", cluster)
+}
+
+// leftAlone says how a cluster is left alone; "" where it is not. A command that the
+// daemon has not seen yet counts as well.
+func leftAlone(rec ops.Record, commands []record.Command) string {
+	for _, state := range []struct {
+		words, key string
+		rule       gates.Rule
+	}{{"released", names.ReleasedAnnotation, gates.ReleasedRule}, {"paused", names.PausedAnnotation, gates.PausedRule}} {
+		asked := ""
+		for _, command := range commands {
+			if command.Key == state.key {
+				asked = command.Value
+			}
+		}
+		if asked == "true" || asked == "" && waitsFor(rec, state.rule) {
+			return state.words
+		}
+	}
+	return ""
 }

@@ -116,7 +116,7 @@ type plansOf struct {
 
 func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 	ctx := p.cmd.Context()
-	cfg, _, err := kube.config()
+	cfg, namespace, err := kube.config()
 	if err != nil {
 		return nil, false, err
 	}
@@ -158,16 +158,35 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 		return render.Pins{Base: rec.Pins.Base, MasterGroup: rec.Pins.MasterGroup}
 	}
 	clusters, good, err := renderPath(p.cmd, p.renderer, p.path, p.filter, pins)
+	empty := error(nil)
+	if isGone(err) {
+		// It may have been there before, and that it is gone is the plan.
+		empty, err, good = err, nil, true
+	}
 	if err = errors.Join(err, unread); err != nil {
 		return nil, false, err
 	}
 	p.clusters = clusters
+	revision := revisionOf(ctx, p.path)
+	gone := []plan.Plan{}
+	if good {
+		// What could not be read has not vanished.
+		if gone, err = p.orphans(ctx, client, namespace, revision); err != nil {
+			return nil, false, fmt.Errorf("looking for clusters without a definition: %w", err)
+		}
+	}
+	if empty != nil && len(gone) == 0 {
+		if p.filter != "" {
+			return nil, false, empty
+		}
+		fmt.Fprintf(p.cmd.ErrOrStderr(), "%v, and no live cluster belongs to it\n", empty)
+	}
 	applier, err := apply.NewApplier(cfg, live, apply.ApplierOptions{Version: version})
 	if err != nil {
 		return nil, false, fmt.Errorf("looking at what is live: %w", err)
 	}
 	planner := &livePlans{
-		looker: daemon.Looker{Live: live, Applier: applier, Store: store}, applier: applier, revision: revisionOf(ctx, p.path), now: p.now,
+		looker: daemon.Looker{Live: live, Applier: applier, Store: store}, applier: applier, revision: revision, now: p.now,
 	}
 	plans := []plan.Plan{}
 	for _, cluster := range clusters {
@@ -177,7 +196,7 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 		}
 		plans = append(plans, one)
 	}
-	return plans, good, nil
+	return append(plans, gone...), good, nil
 }
 
 func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
@@ -188,7 +207,7 @@ func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
 	}
 	sayProblems(p.cmd, root, problems)
 	clusters, good, err := renderTouched(p.cmd, p.renderer, p.path, p.filter, noPins, planner.touches)
-	if _, none := errors.AsType[noCluster](err); (none || errors.Is(err, errNoDefinition)) && planner.had(p.filter) {
+	if isGone(err) && planner.had(p.filter) {
 		good, err = true, nil // it was there before, and that it is gone is the plan
 	}
 	if err != nil {

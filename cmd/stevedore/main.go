@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -36,6 +37,8 @@ func main() { os.Exit(profiled(run)) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// What goes wrong comes back as an error; run has a log besides.
+	logOfClient(slog.New(slog.DiscardHandler))
 	err := newRoot().ExecuteContext(ctx)
 	var code exitCode
 	switch {

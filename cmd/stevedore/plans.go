@@ -56,9 +56,12 @@ func (l *livePlans) of(ctx context.Context, cluster renderedCluster) (plan.Plan,
 	if !out.Basis.New {
 		out.Unknown = append(out.Unknown, unknownOf(basis, out.Basis)...)
 	}
-	objects, err := l.objects(ctx, cluster, basis, &course, &out.Basis)
+	objects, missing, err := l.objects(ctx, cluster, basis, &course, &out.Basis)
 	if err != nil {
 		return plan.Plan{}, err
+	}
+	if missing != "" {
+		out.Waits = append([]plan.Gate{{Name: namespaceMissing, Message: missing}}, out.Waits...)
 	}
 	before, err := basis.Record.Saved.Unpack()
 	if err != nil {
@@ -87,15 +90,18 @@ func unknownOf(basis daemon.Basis, b plan.Basis) (unknown []string) {
 	return unknown
 }
 
-// objects are those that differ from what is live.
-func (l *livePlans) objects(ctx context.Context, cluster renderedCluster, basis daemon.Basis, course *plan.Course, b *plan.Basis) ([]plan.Object, error) {
+// namespaceMissing is the name of the wait for a namespace that is not there.
+const namespaceMissing = "namespace-missing"
+
+// objects are those that differ from what is live; missing is what to do about a
+// namespace that is not there, "" where it is.
+func (l *livePlans) objects(ctx context.Context, cluster renderedCluster, basis daemon.Basis, course *plan.Course, b *plan.Basis) (out []plan.Object, missing string, err error) {
 	ns, name := cluster.cluster.Namespace, cluster.cluster.Name
 	objects, err := wantedEffect(cluster, basis.Record)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	live := l.looker.Live
-	var out []plan.Object
 	wanted := map[compare.Key]bool{}
 	b.Admission = !l.noAdmission
 	for _, object := range objects {
@@ -107,7 +113,7 @@ func (l *livePlans) objects(ctx context.Context, cluster renderedCluster, basis 
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("looking at %s: %w", key, err)
+			return nil, "", fmt.Errorf("looking at %s: %w", key, err)
 		}
 		one := plan.Object{Key: key, Change: plan.Changed}
 		if _, ok := live.Get(key); !ok {
@@ -116,13 +122,16 @@ func (l *livePlans) objects(ctx context.Context, cluster renderedCluster, basis 
 		fields := l.applier.Diff(object)
 		if b.Admission && len(fields) > 0 && !key.IsSecret() {
 			asked, err := l.applier.DryRun(ctx, name, object)
+			words := apply.NamespaceGone(err, ns)
 			switch {
 			case err == nil:
 				fields = asked
+			case words != "":
+				missing = words // of each object the same
 			case apply.Forbidden(err):
 				b.Admission, l.noAdmission = false, true
 			case ctx.Err() != nil:
-				return nil, fmt.Errorf("asking what the API server would store of %s: %w", key, err)
+				return nil, "", fmt.Errorf("asking what the API server would store of %s: %w", key, err)
 			default:
 				one.Class, one.Why = plan.Refused, "the API server refuses it: "+err.Error()
 			}
@@ -145,7 +154,7 @@ func (l *livePlans) objects(ctx context.Context, cluster renderedCluster, basis 
 	for _, key := range l.looker.Leftovers(ns, name, wanted) {
 		out = append(out, plan.Object{Key: key, Change: plan.Orphaned})
 	}
-	return out, nil
+	return out, missing, nil
 }
 
 func newPlan(desired ops.Desired, revision string, course plan.Course) plan.Plan {

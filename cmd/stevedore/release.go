@@ -70,7 +70,7 @@ stevedore is removed.`,
 			store := record.NewStore(record.OverClient(client.CoreV1(), nil))
 			said := "released; the daemon gives back what it holds and then keeps its hands off"
 			for _, cluster := range clusters {
-				if err := give(cmd.Context(), store, cluster, one(record.Release)); err != nil {
+				if _, err := give(cmd.Context(), store, cluster, one(record.Release)); err != nil {
 					return err
 				}
 				if wait {

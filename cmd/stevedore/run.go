@@ -55,6 +55,7 @@ prefix CRATEDB_OPERATOR_.`,
 			if err != nil {
 				return err
 			}
+			logOfClient(log)
 			if policy.MaxDisruptedClusters < 1 {
 				return errors.New("--max-disrupted-clusters must be at least 1")
 			}

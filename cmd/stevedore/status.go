@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -11,10 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
+	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
@@ -103,6 +107,11 @@ cluster is made of: a commit that does not touch a cluster does not show here.`,
 					statuses = append(statuses, status)
 				}
 			}
+			if len(statuses) == 0 && !all {
+				if err := namespaceThere(cmd.Context(), client, namespace); err != nil {
+					return err
+				}
+			}
 			if len(args) == 1 && len(statuses) == 0 {
 				return fmt.Errorf("there is no record of a cluster %s in namespace %s: check the name, -n, and that the daemon has seen its definition", args[0], namespace)
 			}
@@ -118,6 +127,15 @@ cluster is made of: a commit that does not touch a cluster does not show here.`,
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and write a line at each change")
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "all namespaces")
 	return cmd
+}
+
+// namespaceThere is an error where the namespace is not there; a role that may not
+// ask is told nothing.
+func namespaceThere(ctx context.Context, client kubernetes.Interface, namespace string) error {
+	if _, err := client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		return errors.New(apply.NamespaceMissing(namespace))
+	}
+	return nil
 }
 
 func statusOf(object *corev1.ConfigMap) (clusterStatus, bool) {

@@ -29,8 +29,8 @@ func TestProgressIsSaidInOneLine(t *testing.T) {
 		{"a drain", &ops.Progress{
 			Subject: "data-hot-3", Total: 2, ShardsLeft: 12, ShardsTotal: 40,
 			BytesLeft: 1288490188, BytesTotal: 4 << 30, BytesPerSecond: 80 << 20, ETA: 15400 * time.Millisecond,
-		}, "data-hot-3: 0 of 2 done, 12 of 40 shards and 1.2GiB of 4.0GiB left, 80.0MiB/s, about 15s"},
-		{"a drain of empty shards", &ops.Progress{ShardsLeft: 3, ShardsTotal: 9, BytesLeft: 700, BytesTotal: 2 << 10}, "3 of 9 shards and 700B of 2.0KiB left"},
+		}, "data-hot-3: 0 of 2 done, 12 of 40 shards and 1.2 GiB of 4.0 GiB left, 80.0 MiB/s, about 15s"},
+		{"a drain of empty shards", &ops.Progress{ShardsLeft: 3, ShardsTotal: 9, BytesLeft: 700, BytesTotal: 2 << 10}, "3 of 9 shards and 700 B of 2.0 KiB left"},
 	} {
 		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.says, progressWords(c.of)) })
 	}

@@ -16,6 +16,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
 )
 
 // watchStatuses writes a line whenever what is said of a cluster has changed,
@@ -96,8 +97,8 @@ func operationWords(operation *ops.Operation) string {
 	return strings.TrimSuffix(string(operation.Kind)+"/"+operation.Step, "/")
 }
 
-// progressWords are "data-hot-3: 1 of 2, 12 of 40 shards and 1.2GiB of 4.0GiB
-// left, 80.0MiB/s, about 35s"; "" without progress.
+// progressWords are "data-hot-3: 1 of 2, 12 of 40 shards and 1.2 GiB of 4.0 GiB
+// left, 80.0 MiB/s, about 35s"; "" without progress.
 func progressWords(p *ops.Progress) string {
 	if p == nil {
 		return ""
@@ -107,10 +108,10 @@ func progressWords(p *ops.Progress) string {
 		parts = append(parts, fmt.Sprintf("%d of %d done", p.Done, p.Total))
 	}
 	if p.ShardsTotal > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d shards and %s of %s left", p.ShardsLeft, p.ShardsTotal, bytesWords(p.BytesLeft), bytesWords(p.BytesTotal)))
+		parts = append(parts, fmt.Sprintf("%d of %d shards and %s of %s left", p.ShardsLeft, p.ShardsTotal, gates.Bytes(p.BytesLeft), gates.Bytes(p.BytesTotal)))
 	}
 	if p.BytesPerSecond > 0 {
-		parts = append(parts, bytesWords(p.BytesPerSecond)+"/s")
+		parts = append(parts, gates.Bytes(p.BytesPerSecond)+"/s")
 	}
 	if p.ETA > 0 {
 		parts = append(parts, "about "+p.ETA.Round(time.Second).String())
@@ -120,17 +121,4 @@ func progressWords(p *ops.Progress) string {
 		words = strings.TrimSuffix(p.Subject+": "+words, ": ")
 	}
 	return words
-}
-
-// bytesWords prints bytes in powers of 1024.
-func bytesWords(n int64) string {
-	const step = 1024
-	if n < step {
-		return fmt.Sprintf("%dB", n)
-	}
-	value, unit := float64(n)/step, 0
-	for value >= step && unit < 4 {
-		value, unit = value/step, unit+1
-	}
-	return fmt.Sprintf("%.1f%ciB", value, "KMGTP"[unit])
 }

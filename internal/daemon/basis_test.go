@@ -56,3 +56,19 @@ func TestWhoAskedForHandsOffIsReadFromWhatTheDaemonShowed(t *testing.T) {
 		})
 	}
 }
+
+// A record of something that was made is never taken for one of nothing.
+func TestOnlyTheRecordOfWhatWasNeverMadeGoesWithItsDefinition(t *testing.T) {
+	w := newWorker(t, recordtest.NewConfigMaps())
+	assert.False(t, w.neverMade(record.Entry{}, ops.Record{}), "there is no record")
+	entry := w.saved(t, ops.Record{})
+	for name, rec := range map[string]ops.Record{
+		"an owner":     {Owner: "git:ours"},
+		"a cluster id": {ClusterID: "1"},
+		"sets":         {Sets: []ops.RecordedSet{{Name: "s"}}},
+	} {
+		assert.False(t, w.neverMade(entry, rec), name)
+	}
+	assert.Equal(t, "git:ours", whose(ops.Record{}, wanted{owner: "git:ours"}), "by this it is found after a restart")
+	assert.Empty(t, whose(ops.Record{Owner: "git:ours"}, wanted{owner: "git:ours"}))
+}

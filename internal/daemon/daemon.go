@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -365,7 +366,7 @@ func (d *daemon) adoptAll(ctx context.Context) {
 }
 
 func (d *daemon) adoptNamespace(ctx context.Context, namespace string) {
-	for _, name := range d.live.Clusters(namespace) {
+	for _, name := range d.live.Recorded(namespace) {
 		d.adopt(ctx, record.Cluster{Namespace: namespace, Name: name})
 	}
 }
@@ -378,10 +379,11 @@ func (d *daemon) adopt(ctx context.Context, key record.Cluster) {
 		return
 	}
 	var rec ops.Record
-	if _, err := d.store.Load(ctx, key, record.Operation, &rec); err != nil || rec.Owner == "" {
+	if _, err := d.store.Load(ctx, key, record.Operation, &rec); err != nil {
 		return
 	}
-	if d.fleet.adopt(key, rec.Owner, rec.ClusterName) {
+	owner := cmp.Or(rec.Owner, rec.Shown.Source)
+	if owner != "" && d.fleet.adopt(key, owner, rec.ClusterName) {
 		d.employ([]record.Cluster{key})
 	}
 }

@@ -70,9 +70,21 @@ func (w *worker) vanished(ctx context.Context, owner string) ops.Vanished {
 	return v
 }
 
-// forget removes the records of a cluster that was deleted, once all reports have
-// gone out. The record goes last: what is left after a kill is found by it.
-func (w *worker) forget(ctx context.Context, owner string) (time.Duration, error) {
+// neverMade: the record says of the cluster only what was wrong with its definition,
+// or that it was to be left alone, and nothing of it stands in Kubernetes.
+func (w *worker) neverMade(entry record.Entry, rec ops.Record) bool {
+	if !entry.Exists() || entry.Aside() != "" || rec.Owner != "" || rec.ClusterID != "" || len(rec.Sets) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(w.live.Objects(w.key.Namespace, w.key.Name), func(object *unstructuredObject) bool {
+		_, _, ours := record.IsRecord(object)
+		return !ours
+	})
+}
+
+// forget removes the records of a cluster that was deleted or never made, once all
+// reports have gone out. The record goes last: what is left after a kill is found by it.
+func (w *worker) forget(ctx context.Context, owner, why string) (time.Duration, error) {
 	waiting, err := w.queue.Waiting(ctx, w.key)
 	if err != nil || waiting > 0 {
 		return w.options.Interval, err
@@ -98,6 +110,6 @@ func (w *worker) forget(ctx context.Context, owner string) (time.Duration, error
 	// Nothing of it is known any more, should the name come back.
 	w.rendered, w.applied, w.applyErrors, w.failures = nil, ops.Applied{}, nil, nil
 	w.reading, w.stable, w.published, w.publishedSeq = ops.Database{}, ops.Stability{}, record.Published{}, 0
-	w.log.Info("the cluster was deleted, and its records with it")
+	w.log.Info(why)
 	return w.options.Interval, nil
 }

@@ -67,6 +67,9 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	}
 	desired, ok := w.desired(ctx, want, &rec)
 	if !ok {
+		if want.removed && w.neverMade(entry, rec) {
+			return w.forget(ctx, want.owner, "the definition is gone, and nothing was ever made of it: its record is gone too")
+		}
 		// There has been no good definition yet: nothing is known to be wanted.
 		if want.waits != "" {
 			w.noteOutcome(w.key, outcomeWaiting)
@@ -88,7 +91,7 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	}
 	if want.removed && rec.DeleteConsent != "" {
 		if rec.Stage == ops.StageRemoved {
-			return w.forget(ctx, want.owner)
+			return w.forget(ctx, want.owner, "the cluster was deleted, and its records with it")
 		}
 		w.removing.Lock()
 		defer w.removing.Unlock()
@@ -149,6 +152,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if !w.passing(s) {
 		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
 	}
+	next.Shown.Source = whose(next, s.want)
 	told := append(decision.Reports, definedTwice(w.key, s.before.Shown, decision.Waits, s.want)...)
 	if err := w.tell(ctx, s.entry, append(append(told, brokenDefinition(w.key, s.before.Shown, s.problems, s.want)...), heldSource(w.key, s.before.Shown, s.want)...)); err != nil {
 		return 0, err
@@ -408,8 +412,18 @@ func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, befo
 	w.sayStatus(ctx, turnState{want: want, decision: decision, problems: problems}, rec)
 	rec.SchemaVersion = ops.RecordVersion
 	rec.Shown = shown(before.Shown, decision, problems, time.Now())
+	rec.Shown.Source = whose(rec, want)
 	_, err := w.store.Save(ctx, entry, rec)
 	return w.options.Interval, err
+}
+
+// whose words a record without an owner holds: by that it is found, and goes, when
+// the definition does.
+func whose(rec ops.Record, want wanted) string {
+	if rec.Owner != "" {
+		return ""
+	}
+	return want.owner
 }
 
 // commands that stand on the record and have not expired.

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/ops"
@@ -84,6 +85,8 @@ const (
 	conflictsMax = 5
 	// onceFailures in a row are enough for --once to give a cluster up.
 	onceFailures = 5
+	// namespaceRetry is how soon a namespace that was made is seen: no event tells.
+	namespaceRetry = 5 * time.Second
 	// pause keeps a burst of events from being a burst of turns.
 	pause = 20 * time.Millisecond
 	// failedPause is the least between two turns of which the first failed,
@@ -137,7 +140,16 @@ func (w *worker) run(ctx context.Context) {
 		case err != nil:
 			failed++
 			wait = min(retryMin<<min(failed, 10), retryMax)
-			w.log.Warn("turn failed, will be tried again", "error", err, "retryIn", wait)
+			if words := apply.NamespaceGone(err, w.key.Namespace); words != "" {
+				// It is no failure of a turn, and once said it is known.
+				wait = namespaceRetry
+				if words != w.saidVerdict {
+					w.log.Warn("waiting: "+words, "retryIn", wait)
+				}
+				w.saidVerdict = words
+			} else {
+				w.log.Warn("turn failed, will be tried again", "error", err, "retryIn", wait)
+			}
 			if failed >= onceFailures && w.options.Once {
 				w.noteOutcome(w.key, outcomeRefused)
 			}

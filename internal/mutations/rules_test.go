@@ -75,7 +75,7 @@ var rules = []mutation{
 	{"disk-does-not-fit", "ops/forecast.go", "out = append(out, gates.DiskDoesNotFit(what, g.moving, room, s.LowWatermark, len(g.nodes)))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"shards-do-not-fit", "ops/forecast.go", "out = append(out, gates.ShardsDoNotFit(\"the cluster\", total, limit.most, len(f.remaining), limit.name))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"draining", "ops/drain.go", "t.wait(gates.Draining(sh.names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))", "", "ops", aShrink},
-	{"drain-blocked", "ops/drain.go", "t.refusal(gates.DrainBlocked(d.shards, d.bytes, sh.names(), db.Unassigned, t.blockers(d)))", "", "ops", aShrink},
+	{"drain-blocked", "ops/drain.go", "t.refusal(gates.DrainBlocked(d.shards, d.bytes, sh.names(), db.Unassigned, sh.Still, t.blockers(d)))", "", "ops", aShrink},
 	{"leaving-node-away", "ops/drain.go", "			t.wait(gates.LeavingNode(n.Name, n.Pod))\n			return true\n", "			continue\n", "ops", aShrink},
 	{"nodes-gone", "ops/exclusion.go", "			t.wait(gates.NodesGone(\"pod \" + p.Name))\n", "", "ops", "TestWhatLeavesStaysExcludedUntilTheLastOfItIsGone"},
 	{"exclusion-hidden", "ops/shrink.go", "t.refusal(gates.ExclusionHidden())", "", "ops", "TestAnExclusionThatATransientListHidesIsTakenBackAndSaid"},

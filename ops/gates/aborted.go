@@ -16,6 +16,9 @@ func Aborted(left int) Reason {
 
 // AbortedUpgrade counts the pods on either version.
 func AbortedUpgrade(from, to string, old, upgraded int) Reason {
+	if from == to {
+		return AbortedRule.because("the change of the image of CrateDB %s was aborted where it stood: %d pod(s) run the new one and %d still what was before, and it is not begun again; change the definition, or take the abort back with `stevedore resume`", to, upgraded, old)
+	}
 	return AbortedRule.because("the upgrade from CrateDB %s to %s was aborted where it stood: %d pod(s) run %s and %d still what was before, and it is not begun again; change the definition, or take the abort back with `stevedore resume`: a cluster does not stay on two versions", from, to, upgraded, to, old)
 }
 

@@ -1,6 +1,9 @@
 package gates
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // ActionFailedRule is the rule action-failed.
 var ActionFailedRule = Rule{
@@ -16,5 +19,12 @@ func ActionFailed(kind, subject, message string, count int) Reason {
 	if strings.Contains(message, Untrusted) {
 		return CertificateRule.because("%s", message)
 	}
-	return ActionFailedRule.because("%s %s failed (%d times): %s", kind, subject, count, message)
+	return ActionFailedRule.because("%s %s failed (%s): %s", kind, subject, times(count), message)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }

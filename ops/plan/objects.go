@@ -79,6 +79,9 @@ func (w *weighing) object(o *Object) bool {
 	crate := o.Group == "apps" && o.Kind == "StatefulSet"
 	switch o.Change {
 	case Added:
+		if o.Class == Refused {
+			return true // by the API server
+		}
 		o.Class = InPlace
 		if crate {
 			o.Class = ByOperation

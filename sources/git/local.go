@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -106,4 +107,53 @@ func noRevision(repo *gogit.Repository, doing string, err error) error {
 		e.Advice = "have CI clone more of the history: fetch-depth: 2 for HEAD^1 and 0 for all of it (actions/checkout), GIT_DEPTH: \"0\" (GitLab); or git fetch --unshallow"
 	}
 	return e
+}
+
+// Repositories are the names that a source may have for the clone that dir is in:
+// the URLs of its remotes and the clone's own path, each without scheme, user and
+// .git, which two people write in two ways; and dir's place in it. None where dir is
+// in no clone.
+func Repositories(dir string) (names []string, inside string) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, ""
+	}
+	repo, err := openLocal(abs, true)
+	if err != nil {
+		return nil, ""
+	}
+	work, err := repo.Worktree()
+	if err != nil {
+		return nil, ""
+	}
+	root := work.Filesystem.Root()
+	if inside, err = filepath.Rel(root, abs); err != nil {
+		return nil, ""
+	}
+	names = []string{Bare("file://" + filepath.ToSlash(root))}
+	if remotes, err := repo.Remotes(); err == nil {
+		for _, remote := range remotes {
+			for _, url := range remote.Config().URLs {
+				names = append(names, Bare(url))
+			}
+		}
+	}
+	return names, filepath.ToSlash(inside)
+}
+
+// Bare is a URL without scheme, user and .git.
+func Bare(url string) string {
+	scheme, rest, found := strings.Cut(url, "://")
+	if !found {
+		// As scp has it: user@host:path.
+		if host, path, ok := strings.Cut(url, ":"); ok && !strings.Contains(host, "/") {
+			scheme, rest = "ssh", host+"/"+strings.TrimLeft(path, "/")
+		} else {
+			scheme, rest = "file", url
+		}
+	}
+	if host, path, ok := strings.Cut(rest, "/"); ok && scheme != "file" {
+		rest = strings.ToLower(host[strings.LastIndexByte(host, '@')+1:]) + "/" + path
+	}
+	return strings.TrimSuffix(strings.TrimRight(rest, "/"), ".git")
 }

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+// A restart of a paused cluster was asked for, and nobody said that it waits.
+func TestARestartOfAClusterThatIsLeftAloneSaysSo(t *testing.T) {
+	shown := func(rule string) ops.Record {
+		return ops.Record{Shown: ops.Shown{Reasons: []ops.ShownReason{{Kind: "wait", Name: rule}}}}
+	}
+	for _, c := range []struct {
+		name     string
+		rec      ops.Record
+		commands []record.Command
+		want     string
+	}{
+		{"nobody asked", ops.Record{}, nil, ""},
+		{"paused in the definition", shown("paused"), nil, "paused"},
+		{"paused by a command that was not seen yet", ops.Record{}, []record.Command{record.Pause("r")}, "paused"},
+		{"resumed, not seen yet", shown("paused"), []record.Command{record.Resume("r")}, ""},
+		{"released", shown("released"), []record.Command{record.Release("r")}, "released"},
+		{"released and paused", shown("released"), []record.Command{record.Pause("r"), record.Release("r")}, "released"},
+	} {
+		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, leftAlone(c.rec, c.commands)) })
+	}
+}
+
+func TestANamespaceThatIsNotThereIsSaidWithWhatToDo(t *testing.T) {
+	client := fake.NewSimpleClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
+	assert.NoError(t, namespaceThere(t.Context(), client, "shop"))
+	assert.ErrorContains(t, namespaceThere(t.Context(), client, "shpo"), "namespace shpo does not exist, and stevedore makes none: kubectl create namespace shpo")
+}

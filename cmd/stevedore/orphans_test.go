@@ -1,0 +1,80 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/plan"
+	"stevedore.dev/stevedore/render"
+)
+
+func TestWhichSourcesAFolderIs(t *testing.T) {
+	r := newRepository(t)
+	r.commit(map[string]string{"clusters/prod/a.yaml": "a: 1\n", "other/b.yaml": "b: 1\n"})
+	r.git("remote", "add", "origin", "https://x-access-token:secret@Git.example.com/team/clusters.git")
+	r.git("remote", "add", "mirror", "git@forge.example.com:team/clusters.git")
+	for _, c := range []struct {
+		folder, owner string
+		is            bool
+	}{
+		{".", "https://git.example.com/team/clusters", true},
+		{".", "https://git.example.com/team/clusters.git", true},
+		{".", "ssh://git@forge.example.com/team/clusters", true},
+		{".", "https://git.example.com/team/clusters//clusters/prod", true},
+		{".", "https://git.example.com/team/clusters2", false},
+		{".", "https://elsewhere.example.com/team/clusters", false},
+		{".", "file://" + r.dir, true},
+		{".", "file://" + r.dir + "//clusters", true},
+		{"clusters", "https://git.example.com/team/clusters//clusters", true},
+		{"clusters", "https://git.example.com/team/clusters//clusters/prod", true},
+		{"clusters", "https://git.example.com/team/clusters", false}, // it holds more than this folder
+		{"clusters", "https://git.example.com/team/clusters//other", false},
+		{"clusters/prod", "https://git.example.com/team/clusters//clusters", false},
+		{"clusters", r.in("clusters"), true},
+		{"clusters", r.in("clusters/prod"), true},
+		{"clusters", r.dir, false},
+		{"clusters", r.in("other"), false},
+	} {
+		assert.Equal(t, c.is, followedAs(r.in(c.folder))(c.owner), "%s is %s", c.folder, c.owner)
+	}
+}
+
+func TestALiveClusterWhoseDefinitionTheFolderLacksIsInThePlan(t *testing.T) {
+	dir := t.TempDir()
+	recorded := func(name string, rec ops.Record) *corev1.ConfigMap {
+		rec.SchemaVersion = ops.RecordVersion
+		text, err := record.Encode(record.Operation, rec)
+		require.NoError(t, err)
+		return &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: record.Operation.Name(name), Labels: map[string]string{record.Label: string(record.Operation), names.ClusterLabel: name}},
+			Data:       map[string]string{names.DataKey: text},
+		}
+	}
+	client := fake.NewSimpleClientset(
+		recorded("there", ops.Record{Owner: dir}), recorded("gone", ops.Record{Owner: dir}), recorded("consented", ops.Record{Owner: dir, DeleteConsent: "r1"}),
+		recorded("known", ops.Record{Owner: dir, Stage: ops.StageRemovalPending}), recorded("foreign", ops.Record{Owner: "/elsewhere"}), recorded("nobodys", ops.Record{}),
+	)
+	make := &plansOf{cmd: &cobra.Command{}, path: dir, clusters: []renderedCluster{{cluster: render.Cluster{Namespace: "shop", Name: "there"}}}}
+	plans, err := make.orphans(t.Context(), client, "default", "")
+	require.NoError(t, err)
+	require.Len(t, plans, 2)
+	assert.Equal(t, "consented", plans[0].Name)
+	assert.Equal(t, plan.Removed, plans[0].Objects[0].Change)
+	assert.Contains(t, plans[0].Objects[0].Why, "consented to delete-cluster")
+	assert.Equal(t, "gone", plans[1].Name)
+	assert.Equal(t, plan.Orphaned, plans[1].Objects[0].Change)
+
+	make.filter = "shop/gone"
+	plans, err = make.orphans(t.Context(), client, "default", "")
+	require.NoError(t, err)
+	require.Len(t, plans, 1)
+}
