@@ -114,6 +114,9 @@ type Shown struct {
 	Progress *Progress `json:"progress,omitempty"`
 	// Problems are errors in the definition, as file:line:column: message.
 	Problems []string `json:"problems,omitempty"`
+	// Told is the revision of which it was reported that Kubernetes refuses its
+	// objects; "" where it does not.
+	Told string `json:"told,omitempty"`
 	// Source is whose words these are while nothing was made and so nobody owns the
 	// cluster; "" otherwise.
 	Source string `json:"source,omitempty"`

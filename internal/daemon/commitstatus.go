@@ -133,10 +133,13 @@ func (s *statuses) say(ctx context.Context, source string, status reports.Commit
 	if !s.on() {
 		return
 	}
-	status, ok := s.of(source, record.Cluster{}, status)
-	if !ok {
-		return
+	if status, ok := s.of(source, record.Cluster{}, status); ok {
+		s.owe(ctx, status)
 	}
+}
+
+// owe queues a status beside the Lease, now or when it can be.
+func (s *statuses) owe(ctx context.Context, status reports.CommitStatus) {
 	s.mu.Lock()
 	s.owed = append(s.owed, status)
 	if len(s.owed) > maxOwed {
@@ -269,6 +272,8 @@ func commitStatus(s turnState, next ops.Record) (status reports.CommitStatus, ok
 		for _, reason := range s.decision.Refusals {
 			status.Names = append(status.Names, reason.Name)
 		}
+	case s.refused != nil:
+		status.State, status.Names, status.Description = forge.Failure, []string{s.refused.Name}, s.refused.Message
 	case operation != nil && operation.TimedOut:
 		status.State, status.Names = forge.Failure, []string{"timed-out"}
 		status.Description = string(operation.Kind) + " takes longer than its limit and goes on; it waits for: " + reasonWords(s.decision.Waits)

@@ -117,8 +117,9 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	w.measure(decision, observed)
 	w.again = decision.LookAgain
 
+	w.noteRefused(desired.Revision, now)
 	ctx = whileCurrent(ctx, func() bool { return w.fleet.still(w.key, rec.Owner, want) })
-	return w.act(ctx, turnState{entry: entry, before: before, want: want, desired: desired, decision: decision, problems: problems})
+	return w.act(ctx, turnState{entry: entry, before: before, want: want, desired: desired, decision: decision, problems: problems, refused: w.refusedObjects(decision, now)})
 }
 
 // turnState is what deciding leaves for acting.
@@ -129,6 +130,8 @@ type turnState struct {
 	desired  ops.Desired
 	decision ops.Decision
 	problems []string
+	// refused is what Kubernetes refuses, once that is a failure.
+	refused *ops.Reason
 }
 
 func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
@@ -152,8 +155,9 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if !w.passing(s) {
 		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
 	}
-	next.Shown.Source = whose(next, s.want)
+	next.Shown.Source, next.Shown.Told = whose(next, s.want), toldOf(s)
 	told := append(decision.Reports, definedTwice(w.key, s.before.Shown, decision.Waits, s.want)...)
+	told = append(told, w.refusedReport(s)...)
 	if err := w.tell(ctx, s.entry, append(append(told, brokenDefinition(w.key, s.before.Shown, s.problems, s.want)...), heldSource(w.key, s.before.Shown, s.want)...)); err != nil {
 		return 0, err
 	}
@@ -402,8 +406,11 @@ func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, befo
 		return w.options.Interval, nil
 	}
 	w.settled(decision, problems, false)
-	// A definition that never was good leaves no trace in Kubernetes.
+	// A definition that never was good leaves no trace in its namespace.
 	if !entry.Exists() {
+		if !want.missing {
+			w.sayWithoutRecord(ctx, want, "definition-broken", problems[0])
+		}
 		return w.options.Interval, nil
 	}
 	if err := w.tell(ctx, entry, append(brokenDefinition(w.key, before.Shown, problems, want), heldSource(w.key, before.Shown, want)...)); err != nil {

@@ -45,6 +45,10 @@ type worker struct {
 	syncFor   string
 	syncStep  ops.Effective
 
+	// refusedSince is since when objects of refusedOf, a revision, cannot be applied.
+	refusedSince time.Time
+	refusedOf    string
+
 	failures []ops.Failure
 	reading  ops.Database
 	stable   ops.Stability
@@ -147,6 +151,9 @@ func (w *worker) run(ctx context.Context) {
 					w.log.Warn("waiting: "+words, "retryIn", wait)
 				}
 				w.saidVerdict = words
+				if want, ok := w.fleet.get(w.key, ""); ok && !want.missing {
+					w.sayWithoutRecord(ctx, want, "namespace-missing", words)
+				}
 			} else {
 				w.log.Warn("turn failed, will be tried again", "error", err, "retryIn", wait)
 			}
