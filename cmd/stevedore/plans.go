@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stevedore.dev/stevedore/apply"
@@ -132,6 +133,9 @@ func (l *livePlans) objects(ctx context.Context, cluster renderedCluster, basis 
 				b.Admission, l.noAdmission = false, true
 			case ctx.Err() != nil:
 				return nil, "", fmt.Errorf("asking what the API server would store of %s: %w", key, err)
+			case key.Group == "apps" && key.Kind == "StatefulSet" && apierrors.IsInvalid(err):
+				// All that is wanted at once is not what is applied: what Kubernetes never
+				// changes is refused by a gate, in words of its own.
 			default:
 				one.Class, one.Why = plan.Refused, "the API server refuses it: "+err.Error()
 			}

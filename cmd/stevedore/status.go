@@ -178,7 +178,7 @@ func stateOf(rec ops.Record) string {
 		return "suspended"
 	case rec.Shown.Verdict == ops.Wait.String():
 		return "waiting"
-	case rec.Shown.Verdict == ops.Done.String():
+	case rec.Shown.Verdict == ops.Done.String() && rec.Operation == nil:
 		return "done"
 	default:
 		return "working"

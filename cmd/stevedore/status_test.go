@@ -93,3 +93,18 @@ func TestWatchWritesALineForEachChangeAndNoneTwice(t *testing.T) {
 	assert.Equal(t, 3, bytes.Count([]byte(out.String()), []byte("\n")), "%s", out.String())
 	assert.NotContains(t, out.String(), "prod/other")
 }
+
+// An operation that has just begun was called done, until the next words were written.
+func TestAClusterInAnOperationIsNotDone(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		rec  ops.Record
+		want string
+	}{
+		{"at rest", ops.Record{Shown: ops.Shown{Verdict: "done"}}, "done"},
+		{"an operation has begun", ops.Record{Operation: &ops.Operation{Kind: ops.OperationGrow}, Shown: ops.Shown{Verdict: "done"}}, "working"},
+		{"it waits", ops.Record{Operation: &ops.Operation{Kind: ops.OperationGrow}, Shown: ops.Shown{Verdict: "wait"}}, "waiting"},
+	} {
+		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, stateOf(c.rec)) })
+	}
+}
