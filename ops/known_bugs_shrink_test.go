@@ -296,3 +296,74 @@ func TestAShrinkThatTookTooLongLeavesNoExclusionBehind(t *testing.T) {
 		})
 	}
 }
+
+// Seed 6155: they are given back with contact only, and that comes with the resume.
+func TestAResumeDoesNotWaitForExclusions(t *testing.T) {
+	s := drainable(t)
+	s.d = tiers(3, 3)
+	s.r.Suspended = s.r.Sets
+	s.r.Sets = slices.Clone(s.r.Sets)
+	for i := range s.r.Sets {
+		s.r.Sets[i].Replicas, s.o.Sets[i].Replicas = 0, 0
+	}
+	s.r.Exclusions, s.o.Pods, s.o.Database = &ops.Exclusions{IDs: "somebodys"}, nil, ops.Database{}
+	d := s.decide()
+	require.NotNil(t, d.Record.Operation)
+	assert.Equal(t, ops.OperationResume, d.Record.Operation.Kind)
+	assert.NotNil(t, d.Record.Exclusions)
+}
+
+// Seeds 79957 and 531083: a group went out of the definition with an upgrade and was left
+// on the version before; a range of replicas counts its nodes, which take no copy.
+func TestAShrinkDoesNotWaitForCopiesThatOnlyTheLeavingNodesCouldHave(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		begins bool
+	}{
+		{"only they could take them", func(*situation) {}, true},
+		{"a fixed number of replicas stays too high without them", func(s *situation) { s.o.Database.Tables[0].Replicas = "5" }, false},
+		{"a node that stays is as old", func(s *situation) { s.version(hot+"-2", "6.3.7") }, false},
+		{"one of them could take them", func(s *situation) { s.version(cold+"-1", "6.4.3") }, false},
+		{"a primary is missing", func(s *situation) { s.o.Database.Health.Missing = 1 }, false},
+		{"red", func(s *situation) { s.o.Database.Health.Colour = ops.Red }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := drainable(t)
+			s.r.Version, s.d.Version = "6.4.3", "6.4.3"
+			for i := range s.o.Pods {
+				version := "6.4.3"
+				if p := &s.o.Pods[i]; p.Set == cold && p.Ordinal > 0 {
+					version = "6.3.7"
+				}
+				s.version(s.o.Pods[i].Name, version)
+			}
+			db := &s.o.Database
+			db.Health = ops.Health{Colour: ops.Yellow, Underreplicated: 2, Tables: []string{"doc.t"}}
+			db.Tables = []ops.Table{{Name: "doc.t", Replicas: "0-all", Started: 4, TotalShardsPerNode: -1}}
+			db.Shards = nil
+			for i := range db.Nodes {
+				if n := &db.Nodes[i]; n.Version == "6.4.3" {
+					db.Shards = append(db.Shards, ops.Shard{Table: "doc.t", Node: n.ID, State: "STARTED", Primary: len(db.Shards) == 0})
+				}
+			}
+			require.Len(t, db.Shards, 4)
+			missing := ops.Shard{Table: "doc.t", State: "UNASSIGNED"}
+			db.Shards = append(db.Shards, missing, missing)
+			c.change(s)
+			d := s.decide()
+			assert.Equal(t, c.begins, d.Record.Operation != nil, "waits %v, refusals %v", d.Waits, d.Refusals)
+		})
+	}
+}
+
+// version says what a pod and its node run.
+func (s *situation) version(pod, version string) {
+	p := s.podOf(pod)
+	p.Version = version
+	for i := range s.o.Database.Nodes {
+		if n := &s.o.Database.Nodes[i]; n.Name == p.NodeName {
+			n.Version = version
+		}
+	}
+}

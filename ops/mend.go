@@ -217,7 +217,8 @@ func (t *turn) precedes(set, other string) bool {
 	}
 	for _, s := range t.r.Sets {
 		if s.Name == set || s.Name == other {
-			return s.Name == set
+			// One that is not noted was well, and is away by itself.
+			return s.Name == set && slices.Contains(t.r.Unproven, set)
 		}
 	}
 	return false

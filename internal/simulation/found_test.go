@@ -154,4 +154,8 @@ var found = []struct {
 		Seed: 342855, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1"}, Shards: 2, Extend: true, Leave: true}, Steps: 62,
 		Items: []Item{{What: pushRestart, At: 3130, A: 7, B: 4}, {What: pushSetting, At: 28827, B: 6}, {What: killAfter, Call: 19, A: 20, B: 43}, {What: loseRecord, Call: 24, A: 52, B: 48}, {What: abortCommand, At: 25010, A: 53, B: 29}, {What: settingByHand, At: 76343, B: 24}},
 	}},
+	{"a node dies while a new group hangs: it was well, and waits", Schedule{
+		Seed: 1002448, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0"}, Shards: 2, Extend: true}, Steps: 77,
+		Items: []Item{{What: pushAddGroup, At: 4138, A: 1, B: 3}, {What: pushBadTemplate, At: 47181, A: 2, B: 2}, {What: stickTerminating, Call: 14, A: 56, B: 52}, {What: killNode, Call: 37, A: 10, B: 27}},
+	}},
 }
