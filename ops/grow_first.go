@@ -30,6 +30,30 @@ func (t *turn) growsFirst() bool {
 	return false
 }
 
+// needsNodesFirst: a table wants more copies than there are to be nodes after a drain, and
+// nodes that are wanted by now give it room: one that was made midway, before they were.
+// The drain would wait for its copies for ever.
+func (t *turn) needsNodesFirst() bool {
+	if !t.o.Database.TablesKnown {
+		return false
+	}
+	remaining, wanted := 0, 0
+	for _, s := range t.r.Sets {
+		if t.data(s) {
+			remaining += min(s.Replicas, t.target(s.Name))
+		}
+	}
+	for _, w := range t.d.Sets {
+		if w.Data {
+			wanted += w.Replicas
+		}
+	}
+	return slices.ContainsFunc(t.o.Database.Tables, func(table Table) bool {
+		lower, _, ok := bounds(table.Replicas)
+		return ok && lower >= remaining && lower < wanted
+	})
+}
+
 // letsIn: between two pods a restart or an upgrade makes room for nodes that it
 // would wait for in vain. It is begun again after them.
 func (t *turn) letsIn() bool {

@@ -263,7 +263,7 @@ func (t *turn) shrink() {
 	op.To = t.shrunk(&op)
 	t.r.Operation = &op
 	// What is not wanted any more goes back, unless nodes are leaving already.
-	back := t.aborted() || t.blocked || t.parked || sh.Set != "" && t.target(sh.Set) != sh.To
+	back := t.aborted() || t.blocked || t.parked || t.needsNodesFirst() || sh.Set != "" && t.target(sh.Set) != sh.To
 	if back && (op.Step == StepExclude || op.Step == StepDrain || op.Step == StepSmaller && t.live(sh.Set) != nil && t.live(sh.Set).Replicas == sh.Before) {
 		t.endShrink()
 		op.Step = StepInclude
@@ -324,7 +324,7 @@ func (t *turn) nextShrink(op *Operation) {
 	sh := op.Shrink
 	sets := t.toShrink(sh.Masters)
 	switch {
-	case t.aborted() || t.blocked || t.parked:
+	case t.aborted() || t.blocked || t.parked || t.needsNodesFirst():
 		t.shrinkEnds(op)
 		if t.aborted() && len(sets) > 0 {
 			t.refusal(gates.ShrinkAborted(t.leftOver(sets)))

@@ -158,4 +158,12 @@ var found = []struct {
 		Seed: 1002448, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0"}, Shards: 2, Extend: true}, Steps: 77,
 		Items: []Item{{What: pushAddGroup, At: 4138, A: 1, B: 3}, {What: pushBadTemplate, At: 47181, A: 2, B: 2}, {What: stickTerminating, Call: 14, A: 56, B: 52}, {What: killNode, Call: 37, A: 10, B: 27}},
 	}},
+	{"a table is made while a group is drained, and the nodes that it needs are pushed afterwards", Schedule{
+		Seed: 1012063, Start: Start{Hot: 1, Warm: 1, Shards: 1, Leave: true}, Steps: 68,
+		Items: []Item{{What: pushRemoveGroup, At: 34441, A: 2}, {What: pushGrow, At: 84500, A: 6, B: 5}, {What: createTable, Call: 16, A: 13, B: 32}},
+	}},
+	{"a daemon starts while a watch brings nothing", Schedule{
+		Seed: 1032354, Start: Start{Masters: 3, Hot: 1, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true}, Steps: 480,
+		Items: []Item{{What: pushBadTemplate, At: 68802, A: 4, B: 6}, {What: stallWatch, At: 123129, A: 42, B: 33}, {What: loseVolume, At: 108072}, {What: killBefore, Call: 18, A: 14, B: 47}},
+	}},
 }

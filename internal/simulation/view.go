@@ -35,7 +35,8 @@ type viewedSet struct {
 func (d *daemon) watch() {
 	w, v := d.w, &d.view
 	for k := range kinds {
-		if v.version[k] == w.changed[k] && v.version[k] > 0 || v.stalled[k] > w.now {
+		// A process decides nothing before each watch has brought its first list.
+		if v.version[k] > 0 && (v.version[k] == w.changed[k] || v.stalled[k] > w.now) {
 			continue
 		}
 		v.version[k] = max(w.changed[k], 1)
