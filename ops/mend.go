@@ -1,6 +1,9 @@
 package ops
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // isCurable: a pod that is not ready, and that is no member as far as anybody
 // knows. The only node that may vote takes the contact with it when it hangs, and
@@ -291,9 +294,15 @@ func (t *turn) budgetOpen() bool {
 }
 
 // fails: its container does not start or does not stay; one that is being made
-// waits too.
+// waits too, and so does one whose volumes are: the scheduler calls each new pod
+// unschedulable until they are bound, and no other template would bind them.
 func fails(p *Pod) bool {
-	return p.Waiting != "" && p.Waiting != "ContainerCreating" && p.Waiting != "PodInitializing"
+	return p.Waiting != "" && p.Waiting != "ContainerCreating" && p.Waiting != "PodInitializing" && !waitsForVolumes(p)
+}
+
+func waitsForVolumes(p *Pod) bool {
+	return p.Waiting == "Unschedulable" && (strings.Contains(p.Message, "unbound immediate PersistentVolumeClaims") ||
+		strings.Contains(p.Message, "persistentvolumeclaim \"") && strings.Contains(p.Message, "\" not found"))
 }
 
 // onItsWay is a pod on its set's wanted template that has not joined, where none
