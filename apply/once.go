@@ -44,7 +44,11 @@ func (l *lister) list(ctx context.Context, kind served, namespace string, o meta
 	if o.FieldSelector != "" {
 		request = request.Param("fieldSelector", o.FieldSelector)
 	}
-	body, err := request.Do(ctx).Raw()
+	answered := request.Do(ctx)
+	if err := answered.Error(); err != nil { // in the API server's words, which Raw leaves out
+		return nil, err
+	}
+	body, err := answered.Raw()
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func TestAListThatFailsForNowIsTriedAgain(t *testing.T) {
 func TestAListThatCannotWorkEndsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &listServer{fails: 1000, fail: func() (*http.Response, error) {
-			return answer(http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
+			return answer(http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"secrets is forbidden: somebody may not"}`)
 		}}
 		live, err := NewLive(&rest.Config{Host: "http://server", Transport: server, QPS: -1}, LiveOptions{Once: true})
 		require.NoError(t, err)
@@ -99,6 +99,7 @@ func TestAListThatCannotWorkEndsAtOnce(t *testing.T) {
 		began := time.Now()
 		err = live.EnsureSecret(t.Context(), "ns", "s")
 		assert.True(t, Forbidden(err), "%v", err)
+		require.ErrorContains(t, err, "secrets is forbidden: somebody may not", "in the API server's words")
 		assert.Zero(t, time.Since(began))
 
 		server.fail = func() (*http.Response, error) { return nil, errors.New("a wire that is cut") }
