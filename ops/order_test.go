@@ -80,6 +80,34 @@ func TestOneCommitWithEverythingIsDoneInOrder(t *testing.T) {
 	assert.Less(t, user, upgrade, "passwords do not wait for an upgrade")
 }
 
+// Where one operation has ended and the next one is due, nothing is done: the first
+// time that all is said to be as it is wanted, it is.
+func TestBetweenTwoOperationsOfACommitNothingIsDone(t *testing.T) {
+	for name, change := range map[string]func(*world){
+		"everything": everything,
+		"nodes and another template": func(w *world) {
+			w.desired.Sets = slices.Clone(w.desired.Sets)
+			w.desired.Sets[1].Replicas = 4
+			w.template, w.desired.Revision = "t2", "rev-t2"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := large(t)
+			change(w)
+			done := false
+			for turns := 0; turns < 1500 && !done; turns++ {
+				d, err := w.turn()
+				require.NoError(t, err)
+				done = d.Verdict == ops.Done
+			}
+			require.True(t, done)
+			reports := len(w.reports)
+			w.run(1500)
+			assert.Empty(t, w.reports[reports:], "nothing is left to begin")
+		})
+	}
+}
+
 // The same, dying again and again at any write.
 func TestOneCommitWithEverythingSurvivesAProcessThatKeepsDying(t *testing.T) {
 	for _, every := range []int{5, 7, 11} {

@@ -219,6 +219,9 @@ func (t *turn) finish(before *Record) Decision {
 	case t.r.Operation != nil:
 		// Between two of its steps nothing may be left to say, and it is not done.
 		t.d2.Verdict = Act
+	case before.Operation != nil:
+		// It has ended in this turn, after it was asked what is due next.
+		t.d2.Verdict = Act
 	}
 	if t.r.Operation != nil || t.resumed() || t.d2.Verdict == Act || t.d2.Verdict == Wait && t.d2.Apply {
 		t.d2.LookAgain = t.poll()

@@ -63,7 +63,8 @@ func (t *turn) firstOutdated(set string) *Pod {
 }
 
 // nextSet is the first that a restart is due for, masters first. One with a pod
-// that cannot run goes before: its new template may be the cure.
+// that cannot run goes before, for its new template may be the cure, unless another
+// set is on a template that no pod has joined on.
 func (t *turn) nextSet() string {
 	first := ""
 	for _, s := range t.r.Sets {
@@ -74,7 +75,7 @@ func (t *turn) nextSet() string {
 			first = s.Name
 		}
 		for i := range t.o.Pods {
-			if p := &t.o.Pods[i]; p.Set == s.Name && !p.Ready && !p.Terminating && fails(p) {
+			if p := &t.o.Pods[i]; p.Set == s.Name && !p.Ready && !p.Terminating && fails(p) && !t.othersFirst(s.Name) {
 				return s.Name
 			}
 		}

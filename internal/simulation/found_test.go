@@ -166,4 +166,12 @@ var found = []struct {
 		Seed: 1032354, Start: Start{Masters: 3, Hot: 1, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true}, Steps: 480,
 		Items: []Item{{What: pushBadTemplate, At: 68802, A: 4, B: 6}, {What: stallWatch, At: 123129, A: 42, B: 33}, {What: loseVolume, At: 108072}, {What: killBefore, Call: 18, A: 14, B: 47}},
 	}},
+	{"the record is lost, a master hangs, and the only other node is away for a moment", Schedule{
+		Seed: 1156293, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1"}, Shards: 2, Extend: true, Leave: true}, Steps: 77,
+		Items: []Item{{What: pushBadTemplate, At: 1441, A: 1, B: 2}, {What: crashProcess, Call: 31, A: 27, B: 29}, {What: loseRecord, Call: 42, A: 59, B: 28}, {What: pauseCommand, Call: 25, A: 6, B: 8}},
+	}},
+	{"a master hangs, and the only other node is away for a moment after a release", Schedule{
+		Seed: 1205479, Start: Start{Masters: 5, Hot: 1, Tables: []string{"0-all", "0-1"}, Shards: 3, Leave: true, Zones: true}, Steps: 83,
+		Items: []Item{{What: pushBadTemplate, At: 2567, A: 2, B: 4}, {What: crashProcess, Call: 29, A: 18, B: 14}, {What: stickTerminating, Call: 40, A: 47, B: 44}, {What: createTable, Call: 10, A: 62, B: 43}, {What: releaseCommand, At: 10805, A: 11, B: 8}},
+	}},
 }
