@@ -78,14 +78,16 @@ func TestPauseResumeAndRelease(t *testing.T) {
 	say("resume")
 	s.handsOn("resumed against the annotation")
 	s.until("the change is applied", func() bool { return s.mark() == "three" })
-	s.write(map[string]string{"orders.yaml": s.marked("three")})
+	// Another mark: a release is for the definition that is there when it is asked for.
+	s.write(map[string]string{"orders.yaml": s.marked("four")})
+	s.until("the definition without the annotation is applied", func() bool { return s.mark() == "four" })
 	s.done("orders")
 
 	// Released, until the definition changes.
 	say("release")
 	waits("released")
 	s.handsOff("released")
-	s.write(map[string]string{"orders.yaml": s.marked("four")})
+	s.write(map[string]string{"orders.yaml": s.marked("five")})
 	s.handsOn("changed")
 	s.done("orders")
 	s.noPodRestarted()
