@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"stevedore.dev/stevedore/apply/compare"
@@ -41,6 +43,10 @@ type Applier struct {
 	client  dynamic.Interface
 	owns    *ownership
 	repairs *repairs
+	// metadata lists others.
+	metadata metadata.Interface
+	othersMu sync.Mutex
+	others   map[othersID]*others
 }
 
 // Requests to the API server are limited on this side only against mistakes;
@@ -63,23 +69,20 @@ func NewApplier(cfg *rest.Config, live *Live, o ApplierOptions) (*Applier, error
 		cfg.QPS, cfg.Burst = requestsPerSecond, requestsBurst
 	}
 	if cfg.WarningHandler == nil && cfg.WarningHandlerWithContext == nil {
-		cfg.WarningHandlerWithContext = warnings{o.Log}
+		cfg.WarningHandlerWithContext = NewWarnings(o.Log)
 	}
 	client, err := dynamic.NewForConfig(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for %s: %w", cfg.Host, err)
 	}
-	return &Applier{options: o, log: o.Log, live: live, client: client, owns: newOwnership(), repairs: newRepairs(time.Now)}, nil
-}
-
-// warnings logs what the API server says beside an answer (a deprecated field,
-// say).
-type warnings struct{ log *slog.Logger }
-
-func (w warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _ string, text string) {
-	if code == 299 && text != "" {
-		w.log.WarnContext(ctx, "the API server warns", "warning", text)
+	light, err := metadata.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for %s: %w", cfg.Host, err)
 	}
+	return &Applier{
+		options: o, log: o.Log, live: live, client: client, owns: newOwnership(), repairs: newRepairs(time.Now),
+		metadata: light, others: map[othersID]*others{},
+	}, nil
 }
 
 // InSync says whether an object of the cluster needs no write, and if it does, why.
@@ -155,7 +158,7 @@ func (a *Applier) read(ctx context.Context, key compare.Key, version string) (*o
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.options.RequestTimeout)
 	defer cancel()
-	u, err := resource.Get(ctx, key.Name, metav1.GetOptions{})
+	u, err := resource.Get(About(ctx, key), key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

@@ -43,7 +43,7 @@ func (a *Applier) DryRun(ctx context.Context, cluster string, u *unstructured.Un
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.options.RequestTimeout)
 	defer cancel()
-	answer, err := resource.Apply(ctx, p.key.Name, p.sent, metav1.ApplyOptions{FieldManager: names.FieldManager, Force: true, DryRun: []string{metav1.DryRunAll}})
+	answer, err := resource.Apply(About(ctx, p.key), p.key.Name, p.sent, metav1.ApplyOptions{FieldManager: names.FieldManager, Force: true, DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
 		return nil, p.discreet(err)
 	}

@@ -80,11 +80,21 @@ func TestAWatchThatEndsBadlyCatchesUp(t *testing.T) {
 			var broken atomic.Bool
 			var refused atomic.Int32
 			watches, drop := context.WithCancel(t.Context())
+			ended, changed := make(chan struct{}), make(chan struct{})
+			end := sync.OnceFunc(func() { close(ended) })
 			w := faulty(t, func(request *http.Request) (*http.Response, error, bool) {
 				if !strings.HasSuffix(request.URL.Path, "/configmaps") || request.Method != http.MethodGet {
 					return nil, nil, false
 				}
-				if !broken.Load() {
+				if broken.Load() {
+					// A watch has ended, and its successor does not begin before something
+					// has happened that it missed.
+					end()
+					select {
+					case <-changed:
+					case <-request.Context().Done():
+					}
+				} else {
 					// The watches that begin now end when drop is called.
 					ctx, cancel := context.WithCancel(request.Context())
 					context.AfterFunc(watches, cancel)
@@ -104,7 +114,9 @@ func TestAWatchThatEndsBadlyCatchesUp(t *testing.T) {
 			w.settled()
 			broken.Store(true)
 			drop()
+			<-ended
 			rv := w.foreignPatch(compare.KeyOf(u), types.MergePatchType, `{"data":{"a":"2"}}`, "")
+			close(changed)
 			require.Eventually(t, func() bool { return w.live.Seen(compare.KeyOf(u), rv) }, deadline, poll)
 			assert.Positive(t, refused.Load(), "no fault was met")
 			w.mustSync(u)

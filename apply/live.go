@@ -5,7 +5,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,18 +13,14 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"stevedore.dev/stevedore/apply/compare"
-	"stevedore.dev/stevedore/internal/names"
 )
 
 // LiveOptions configure NewLive. The zero value is usable.
@@ -68,8 +63,14 @@ type Live struct {
 	mu      sync.RWMutex
 	closed  bool
 	watches map[watchID]*watched
-	// writes are answers to our own writes that the watch has not shown yet.
-	writes map[compare.Key]*object
+	// kindsOf are the watches of whole kinds, by namespace: of single Secrets there
+	// are more than a thousand in a fleet, and who looks for a cluster's objects is
+	// not to go through them.
+	kindsOf map[string][]*watched
+	// writes are answers to our own writes that the watch has not shown yet, by
+	// namespace, for the same reason.
+	writes  map[string]map[compare.Key]*packed
+	secrets secrets
 }
 
 var errClosed = errors.New("the watches have been closed")
@@ -94,8 +95,8 @@ func NewLive(cfg *rest.Config, o LiveOptions) (*Live, error) {
 		return nil, fmt.Errorf("making a discovery client for %s: %w", cfg.Host, err)
 	}
 	l := &Live{
-		options: o, log: o.Log, client: client, kinds: newKindResolver(discoverer), outage: newOutage(),
-		watches: map[watchID]*watched{}, writes: map[compare.Key]*object{},
+		options: o, log: o.Log, client: client, kinds: newKindResolver(discoverer), outage: newOutage(), secrets: newSecrets(),
+		watches: map[watchID]*watched{}, kindsOf: map[string][]*watched{}, writes: map[string]map[compare.Key]*packed{},
 	}
 	if o.Once {
 		if l.once, err = newLister(cfg); err != nil {
@@ -120,12 +121,21 @@ func (l *Live) drop(match func(watchID) bool, closing bool) {
 	for id, w := range l.watches {
 		if match(id) {
 			stopped = append(stopped, w)
-			delete(l.watches, id)
+			l.forgetLocked(w)
 		}
 	}
 	l.mu.Unlock()
 	for _, w := range stopped {
 		w.stop()
+	}
+}
+
+// forgetLocked takes a watch out of where it is found.
+func (l *Live) forgetLocked(w *watched) {
+	delete(l.watches, w.id)
+	kinds := slices.DeleteFunc(l.kindsOf[w.id.namespace], func(other *watched) bool { return other == w })
+	if l.kindsOf[w.id.namespace] = kinds; len(kinds) == 0 {
+		delete(l.kindsOf, w.id.namespace)
 	}
 }
 
@@ -167,17 +177,6 @@ func (l *Live) EnsureKinds(ctx context.Context, ns string, kinds ...schema.Group
 	return errors.Join(append(problems, collapseWatches(l.wait(ctx, started))...)...)
 }
 
-// EnsureSecret watches one Secret by its name, which a Role with resourceNames
-// allows, and returns once it is known whether it exists.
-func (l *Live) EnsureSecret(ctx context.Context, ns, name string) error {
-	kind := knownKinds[schema.GroupKind{Kind: "Secret"}]
-	w, err := l.ensure(watchID{namespace: ns, kind: kind.kind.GroupKind(), name: name}, kind)
-	if err != nil {
-		return err
-	}
-	return errors.Join(collapseWatches(l.wait(ctx, []*watched{w}))...)
-}
-
 // EnsureObjects watches what is needed to compare objects with: their kinds,
 // and each Secret among them.
 func (l *Live) EnsureObjects(ctx context.Context, ns string, objects []*unstructured.Unstructured) error {
@@ -205,6 +204,9 @@ func (l *Live) ensure(id watchID, kind served) (*watched, error) {
 	if !ok {
 		w = l.start(l.ctx, id, kind)
 		l.watches[id] = w
+		if id.kind != secretKind {
+			l.kindsOf[id.namespace] = append(l.kindsOf[id.namespace], w)
+		}
 	}
 	return w, nil
 }
@@ -212,6 +214,9 @@ func (l *Live) ensure(id watchID, kind served) (*watched, error) {
 // wait waits for watches with one deadline. One that cannot work is stopped, so
 // that the next call tries it anew.
 func (l *Live) wait(ctx context.Context, started []*watched) []*watchError {
+	if !slices.ContainsFunc(started, func(w *watched) bool { return !w.listed() || w.failure() != nil }) {
+		return nil // as at each turn of a cluster, but its first
+	}
 	ctx, cancel := context.WithTimeout(ctx, l.options.SyncTimeout)
 	defer cancel()
 	var problems []*watchError
@@ -224,7 +229,7 @@ func (l *Live) wait(ctx context.Context, started []*watched) []*watchError {
 		if w.failure() != nil {
 			l.mu.Lock()
 			if l.watches[w.id] == w {
-				delete(l.watches, w.id)
+				l.forgetLocked(w)
 			}
 			l.mu.Unlock()
 			w.stop()
@@ -238,18 +243,14 @@ func (l *Live) ReleaseNamespace(ns string) {
 	l.drop(func(id watchID) bool { return id.namespace == ns }, false)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for key := range l.writes {
+	delete(l.writes, ns)
+	delete(l.secrets.singly, ns)
+	for key := range l.secrets.by {
 		if key.Namespace == ns {
-			delete(l.writes, key)
+			delete(l.secrets.by, key)
+			delete(l.secrets.left, key)
 		}
 	}
-}
-
-// ReleaseSecret ends the watch of a Secret that no definition names any more.
-func (l *Live) ReleaseSecret(ns, name string) {
-	l.drop(func(id watchID) bool {
-		return id.namespace == ns && id.name == name && id.kind == schema.GroupKind{Kind: "Secret"}
-	}, false)
 }
 
 // watchOf finds the watch that shows an object, nil if none does.
@@ -258,7 +259,9 @@ func (l *Live) watchOf(key compare.Key) *watched {
 	defer l.mu.RUnlock()
 	kind := schema.GroupKind{Group: key.Group, Kind: key.Kind}
 	if key.IsSecret() {
-		return l.watches[watchID{namespace: key.Namespace, kind: kind, name: key.Name}]
+		if single := l.watches[watchID{namespace: key.Namespace, kind: kind, name: key.Name}]; single != nil {
+			return single
+		}
 	}
 	return l.watches[watchID{namespace: key.Namespace, kind: kind}]
 }
@@ -270,7 +273,7 @@ func storeKey(key compare.Key) string {
 	return key.Namespace + "/" + key.Name
 }
 
-func (w *watched) cached(key compare.Key) *object {
+func (w *watched) cached(key compare.Key) *packed {
 	if w == nil {
 		return nil
 	}
@@ -278,27 +281,32 @@ func (w *watched) cached(key compare.Key) *object {
 	if err != nil || !ok {
 		return nil
 	}
-	found, _ := item.(*object)
+	found, _ := item.(*packed)
 	return found
 }
 
 // lookup is the newest that we know of an object: the cache's, or the answer
 // to our own last write.
-func (l *Live) lookup(key compare.Key) *object {
+func (l *Live) lookup(key compare.Key) *object { return l.find(key).object() }
+
+func (l *Live) find(key compare.Key) *packed {
 	w := l.watchOf(key)
 	cached := w.cached(key)
 	l.mu.RLock()
-	written := l.writes[key]
+	written := l.writes[key.Namespace][key]
+	if cached == nil && key.IsSecret() {
+		cached = l.secrets.left[key]
+	}
 	l.mu.RUnlock()
 	if written == nil {
 		return cached
 	}
-	if !w.caughtUp(cached, written.GetResourceVersion()) {
+	if !w.caughtUp(cached, written.version) {
 		return written
 	}
 	l.mu.Lock()
-	if l.writes[key] == written {
-		delete(l.writes, key)
+	if l.writes[key.Namespace][key] == written {
+		delete(l.writes[key.Namespace], key)
 	}
 	l.mu.Unlock()
 	return w.cached(key)
@@ -306,12 +314,12 @@ func (l *Live) lookup(key compare.Key) *object {
 
 // caughtUp says whether the watch has reached version rv of an object of which
 // the cache has cached.
-func (w *watched) caughtUp(cached *object, rv string) bool {
+func (w *watched) caughtUp(cached *packed, rv string) bool {
 	if w == nil {
 		return false
 	}
 	if cached != nil {
-		return !newer(rv, cached.GetResourceVersion())
+		return !newer(rv, cached.version)
 	}
 	return w.reachedVersion(rv) // gone again since
 }
@@ -324,8 +332,13 @@ func (l *Live) wrote(key compare.Key, answer *object) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if known := l.writes[key]; known == nil || newer(answer.GetResourceVersion(), known.GetResourceVersion()) {
-		l.writes[key] = answer
+	writes := l.writes[key.Namespace]
+	if writes == nil {
+		writes = map[compare.Key]*packed{}
+		l.writes[key.Namespace] = writes
+	}
+	if known := writes[key]; known == nil || newer(answer.GetResourceVersion(), known.version) {
+		writes[key] = whole(answer)
 	}
 }
 
@@ -333,192 +346,4 @@ func (l *Live) wrote(key compare.Key, answer *object) {
 // watch shows it.
 func (l *Live) Wrote(answer *unstructured.Unstructured) {
 	l.wrote(compare.KeyOf(answer), newObject(answer))
-}
-
-// Get is the live object, or our own last write of it where the watch has not
-// caught up. It has no managedFields.
-func (l *Live) Get(key compare.Key) (*unstructured.Unstructured, bool) {
-	found := l.lookup(key)
-	if found == nil {
-		return nil, false
-	}
-	return found.Unstructured, true
-}
-
-// Owned is the set of fields that our last apply of the object owns; nil where
-// it owns none.
-func (l *Live) Owned(key compare.Key) *fieldpath.Set {
-	found := l.lookup(key)
-	if found == nil {
-		return nil
-	}
-	return found.ownedSet()
-}
-
-// Objects are all known objects of the cluster (with our label, its claims, not
-// its pods), sorted by key.
-func (l *Live) Objects(ns, cluster string) []*unstructured.Unstructured {
-	keys := map[compare.Key]bool{}
-	l.mu.RLock()
-	for id, w := range l.watches {
-		if id.namespace != ns && id.namespace != "" || id.name != "" {
-			continue
-		}
-		items, err := w.store.ByIndex(clusterIndex, cluster)
-		if err != nil {
-			continue
-		}
-		for _, item := range items {
-			if found, ok := item.(*object); ok {
-				keys[compare.KeyOf(found.Unstructured)] = true
-			}
-		}
-	}
-	for key, written := range l.writes {
-		if (key.Namespace == ns || key.Namespace == "") && !key.IsSecret() && clusterOf(written) == cluster {
-			keys[key] = true
-		}
-	}
-	l.mu.RUnlock()
-	var result []*unstructured.Unstructured
-	for key := range keys {
-		if found := l.lookup(key); found != nil && clusterOf(found) == cluster {
-			result = append(result, found.Unstructured)
-		}
-	}
-	slices.SortFunc(result, func(a, b *unstructured.Unstructured) int {
-		return compare.KeyOf(a).Compare(compare.KeyOf(b))
-	})
-	return result
-}
-
-// Pods are CrateDB's pods of the cluster, sorted by name, without what nobody
-// here reads (volumes, environment, probes).
-func (l *Live) Pods(ns, cluster string) []*corev1.Pod {
-	w := l.watchOf(compare.Key{Kind: "Pod", Namespace: ns})
-	if w == nil {
-		return nil
-	}
-	items, err := w.store.ByIndex(clusterIndex, cluster)
-	if err != nil {
-		return nil
-	}
-	var result []*corev1.Pod
-	for _, item := range items {
-		if pod, ok := item.(*corev1.Pod); ok {
-			result = append(result, pod)
-		}
-	}
-	slices.SortFunc(result, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	return result
-}
-
-// Claims are the cluster's volume claims, sorted by name.
-func (l *Live) Claims(ns, cluster string) []*corev1.PersistentVolumeClaim {
-	w := l.watchOf(compare.Key{Kind: "PersistentVolumeClaim", Namespace: ns})
-	if w == nil {
-		return nil
-	}
-	items, err := w.store.ByIndex(clusterIndex, cluster)
-	if err != nil {
-		return nil
-	}
-	var result []*corev1.PersistentVolumeClaim
-	for _, item := range items {
-		cached, ok := item.(*object)
-		if !ok {
-			continue
-		}
-		found := l.lookup(compare.KeyOf(cached.Unstructured))
-		if claim := new(corev1.PersistentVolumeClaim); found != nil && l.typed(found, claim) {
-			result = append(result, claim)
-		}
-	}
-	slices.SortFunc(result, func(a, b *corev1.PersistentVolumeClaim) int { return cmp.Compare(a.Name, b.Name) })
-	return result
-}
-
-func (l *Live) typed(found *object, into any) bool {
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, into)
-	if err != nil {
-		// Not the error: it may quote the object's content.
-		l.log.Error("an object does not have the shape of its kind", "object", compare.KeyOf(found.Unstructured).String())
-	}
-	return err == nil
-}
-
-// Secret is a Secret that EnsureSecret watches; a copy.
-func (l *Live) Secret(ns, name string) (*corev1.Secret, bool) {
-	found := l.lookup(compare.Key{Kind: "Secret", Namespace: ns, Name: name})
-	if found == nil {
-		return nil, false
-	}
-	secret := new(corev1.Secret)
-	return secret, l.typed(found, secret)
-}
-
-// ConfigMap is a ConfigMap with our label; a copy.
-func (l *Live) ConfigMap(ns, name string) (*corev1.ConfigMap, bool) {
-	found := l.lookup(compare.Key{Kind: "ConfigMap", Namespace: ns, Name: name})
-	if found == nil {
-		return nil, false
-	}
-	configMap := new(corev1.ConfigMap)
-	return configMap, l.typed(found, configMap)
-}
-
-// Clusters are the names of the clusters in ns that have an inventory, sorted:
-// one that no definition names any more is an orphan.
-func (l *Live) Clusters(ns string) []string { return l.named(ns, names.InventoryConfigMap) }
-
-// Recorded are the clusters of the namespace that have a record, also those of which
-// nothing was made.
-func (l *Live) Recorded(ns string) []string { return l.named(ns, names.OperationConfigMap) }
-
-// named are the clusters that have a ConfigMap of theirs by that name.
-func (l *Live) named(ns string, name func(cluster string) string) []string {
-	w := l.watchOf(compare.Key{Kind: "ConfigMap", Namespace: ns})
-	if w == nil {
-		return nil
-	}
-	var result []string
-	for _, item := range w.store.List() {
-		found, ok := item.(*object)
-		if !ok {
-			continue
-		}
-		cluster := clusterOf(found)
-		if cluster != "" && found.GetName() == name(cluster) {
-			result = append(result, cluster)
-		}
-	}
-	slices.Sort(result)
-	return result
-}
-
-// Seen says whether the watch has reached resourceVersion rv of the object.
-func (l *Live) Seen(key compare.Key, rv string) bool {
-	w := l.watchOf(key)
-	return w.caughtUp(w.cached(key), rv)
-}
-
-// CaughtUp says whether the watches have reached all our own writes to the
-// cluster's objects, and which they have not. No next step before.
-func (l *Live) CaughtUp(ns, cluster string) (bool, []compare.Key) {
-	l.mu.RLock()
-	var open []compare.Key
-	for key, written := range l.writes {
-		if (key.Namespace == ns || key.Namespace == "") && clusterOf(written) == cluster {
-			open = append(open, key)
-		}
-	}
-	l.mu.RUnlock()
-	open = slices.DeleteFunc(open, func(key compare.Key) bool {
-		l.lookup(key) // drops a write that has been seen
-		l.mu.RLock()
-		defer l.mu.RUnlock()
-		return l.writes[key] == nil
-	})
-	slices.SortFunc(open, compare.Key.Compare)
-	return len(open) == 0, open
 }

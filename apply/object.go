@@ -15,7 +15,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 )
 
-// object is what the cache keeps of a live object: all but managedFields
+// object is a live object as it is looked at: all but managedFields
 // (half of its size), of which our own entry alone stays, as compact bytes.
 type object struct {
 	*unstructured.Unstructured
@@ -70,7 +70,6 @@ func newObject(u *unstructured.Unstructured) *object {
 	if annotations, ok := metadata["annotations"].(map[string]any); ok {
 		delete(annotations, lastAppliedAnnotation)
 	}
-	shareFieldNames(u.Object)
 	return result
 }
 
@@ -81,7 +80,16 @@ func transform(item any) (any, error) {
 	if !ok {
 		return item, nil
 	}
-	return newObject(u), nil
+	return pack(newObject(u)), nil
+}
+
+// transformOnce keeps it as it is, for who looks once.
+func transformOnce(item any) (any, error) {
+	u, ok := item.(*unstructured.Unstructured)
+	if !ok {
+		return item, nil
+	}
+	return whole(newObject(u)), nil
 }
 
 // transformPod keeps of a pod what readiness and operations look at.
@@ -102,7 +110,7 @@ func transformPod(item any) (any, error) {
 		InitContainers: stripContainers(pod.Spec.InitContainers),
 		Containers:     stripContainers(pod.Spec.Containers),
 	}
-	return &pod, nil
+	return packPod(&pod)
 }
 
 func stripContainers(containers []corev1.Container) []corev1.Container {

@@ -52,9 +52,11 @@ func TestWhoLooksOnceListsEachKindOnceAndWatchesNothing(t *testing.T) {
 	for range 2 {
 		require.NoError(t, live.EnsureKinds(t.Context(), "ns", DefaultKinds[0]))
 		require.NoError(t, live.EnsureSecret(t.Context(), "ns", "s"))
+		require.NoError(t, live.EnsureSecret(t.Context(), "ns", "m"))
 	}
 	assert.Equal(t, []string{
 		"GET /api/v1/namespaces/ns/configmaps?labelSelector=stevedore.dev%2Fcluster",
+		"GET /api/v1/namespaces/ns/secrets?labelSelector=operator.cloud.crate.io%2Fuser-password%3Dtrue",
 		"GET /api/v1/namespaces/ns/secrets?fieldSelector=metadata.name%3Ds",
 	}, server.asked)
 

@@ -169,7 +169,7 @@ func (a *Applier) renumber(ctx context.Context, p prepared, live *object) (*obje
 		return nil, err
 	}
 	var answer *unstructured.Unstructured
-	err = a.write(ctx, transientNotConflict, func(ctx context.Context) error {
+	err = a.write(About(ctx, p.key), transientNotConflict, func(ctx context.Context) error {
 		answer, err = resource.Patch(ctx, p.key.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
 		return err
 	})

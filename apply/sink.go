@@ -3,7 +3,6 @@ package apply
 import (
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -33,6 +32,8 @@ func (s *sink) Update(item any) error {
 }
 
 func (s *sink) Delete(item any) error {
+	before, _, _ := s.watched.store.Get(item)
+	s.live.lost(s.watched, before)
 	if err := s.watched.store.Delete(item); err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (s *sink) Replace(items []any, _ string) error {
 			return fmt.Errorf("taking in what the watch %s lists: %w", s.watched.id, err)
 		}
 		kept = append(kept, stripped)
-		key, err := cache.MetaNamespaceKeyFunc(stripped)
+		key, err := itemKey(stripped)
 		if err != nil {
 			return err
 		}
@@ -61,6 +62,9 @@ func (s *sink) Replace(items []any, _ string) error {
 			changed = append(changed, stripped)
 		}
 		delete(gone, key)
+	}
+	for _, item := range gone {
+		s.live.lost(s.watched, item)
 	}
 	if err := s.watched.store.Replace(kept, ""); err != nil {
 		return err
@@ -79,10 +83,3 @@ func (s *sink) Replace(items []any, _ string) error {
 
 // Resync is for handlers that want to hear of all again and again.
 func (s *sink) Resync() error { return nil }
-
-func versionOf(item any) string {
-	if object, ok := item.(metav1.Object); ok {
-		return object.GetResourceVersion()
-	}
-	return ""
-}

@@ -1,11 +1,7 @@
 package apply
 
 import (
-	"fmt"
-	"runtime"
-	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,7 +26,7 @@ func TestAListTellsWhatIsOtherThanBefore(t *testing.T) {
 	var told []string
 	live := &Live{options: LiveOptions{OnChange: func(_, cluster string) { told = append(told, cluster) }}}
 	w := &watched{synced: make(chan struct{})}
-	w.store = cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
+	w.store = cache.NewIndexer(itemKey, cache.Indexers{})
 	s := &sink{live: live, watched: w, strip: transform}
 	assert.False(t, w.listed())
 	for _, step := range []struct {
@@ -54,42 +50,4 @@ func TestAListTellsWhatIsOtherThanBefore(t *testing.T) {
 		assert.True(t, w.listed(), step.name)
 	}
 	assert.True(t, w.reachedVersion("9"))
-}
-
-func TestObjectsShareTheNamesOfTheirFields(t *testing.T) {
-	made := func() map[string]any {
-		// As decoding does it: a copy of each name.
-		name := func(s string) string { return strings.Clone(s) }
-		return map[string]any{name("spec"): map[string]any{name("ports"): []any{map[string]any{name("port"): int64(1)}}}}
-	}
-	where := func(object map[string]any) (at []uintptr) {
-		for name, inner := range object {
-			at = append(at, uintptr(unsafe.Pointer(unsafe.StringData(name))))
-			for name, list := range inner.(map[string]any) {
-				at = append(at, uintptr(unsafe.Pointer(unsafe.StringData(name))))
-				for name := range list.([]any)[0].(map[string]any) {
-					at = append(at, uintptr(unsafe.Pointer(unsafe.StringData(name))))
-				}
-			}
-		}
-		return at
-	}
-	a, b := made(), made()
-	require.NotEqual(t, where(a), where(b))
-	shareFieldNames(a)
-	shareFieldNames(b)
-	assert.Equal(t, where(a), where(b))
-	assert.Equal(t, made(), a, "the content is the same")
-	runtime.KeepAlive(a)
-}
-
-func TestWhatIsRememberedOfFieldNamesIsBounded(t *testing.T) {
-	before := fieldNames.known
-	fieldNames.known = map[string]string{}
-	defer func() { fieldNames.known = before }()
-	for n := range 2 * maxFieldNames {
-		name := fmt.Sprintf("name-%d", n)
-		require.Equal(t, name, sharedName(name))
-	}
-	assert.Len(t, fieldNames.known, maxFieldNames)
 }

@@ -70,7 +70,7 @@ func (a *Applier) Sync(ctx context.Context, namespace, cluster string, effective
 		if !key.IsSecret() {
 			continue
 		}
-		if err := a.live.EnsureSecret(ctx, namespace, key.Name); err != nil {
+		if err := a.live.EnsureSecret(ctx, namespace, key.Name, cluster); err != nil {
 			a.log.WarnContext(ctx, "a Secret that the inventory names cannot be looked at",
 				"namespace", namespace, "cluster", cluster, "secret", key.Name, "error", err)
 		}
@@ -170,7 +170,7 @@ func (a *Applier) admit(ctx context.Context, namespace, cluster string, u *unstr
 		return fmt.Errorf("its label %s names the cluster %q, it travels with %q", names.ClusterLabel, label, cluster)
 	}
 	if key.IsSecret() {
-		return a.live.EnsureSecret(ctx, namespace, key.Name)
+		return a.live.EnsureSecret(ctx, namespace, key.Name, cluster)
 	}
 	return a.live.EnsureKinds(ctx, namespace, u.GroupVersionKind())
 }
@@ -182,6 +182,17 @@ func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string, adopt
 	ok, why := a.owns.inSync(p, live)
 	if ok {
 		return false, nil
+	}
+	if live == nil && conflicts(p.key, cluster) && a.absent(ctx, p.key, othersAge) {
+		answer, err := a.create(ctx, p)
+		if err == nil {
+			a.applied(ctx, p, cluster, why, nil, answer)
+			return true, nil
+		}
+		if !apierrors.IsConflict(err) {
+			return false, err
+		}
+		// Somebody has made it meanwhile.
 	}
 	if live == nil {
 		// Not among what is ours; but it may exist.
@@ -220,6 +231,12 @@ func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string, adopt
 	if err != nil {
 		return false, err
 	}
+	a.applied(ctx, p, cluster, why, changes, answer)
+	return true, nil
+}
+
+// applied takes in the answer to an apply.
+func (a *Applier) applied(ctx context.Context, p prepared, cluster, why string, changes []compare.FieldChange, answer *object) {
 	fields := make([]string, 0, len(changes))
 	for _, change := range changes {
 		fields = append(fields, change.Path)
@@ -229,7 +246,6 @@ func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string, adopt
 	// prediction misses.
 	a.owns.accept(p, answer)
 	a.live.wrote(p.key, answer)
-	return true, nil
 }
 
 // foresee is what would change, or why it cannot, without a request.
@@ -266,16 +282,27 @@ func first(adopt []Adoption) Adoption {
 	return adopt[0]
 }
 
+// create is the server-side apply of an object that was not there a moment ago. It is
+// not forced: should somebody have made one meanwhile that says anything else, it is a
+// conflict, and nothing of it is changed.
+func (a *Applier) create(ctx context.Context, p prepared) (*object, error) {
+	return a.applyAs(ctx, p, metav1.ApplyOptions{FieldManager: names.FieldManager}, transientNotConflict)
+}
+
 // apply is the server-side apply. It is forced: what the effective object names
 // is ours, whoever wrote it last.
 func (a *Applier) apply(ctx context.Context, p prepared, again func(error) bool) (*object, error) {
+	return a.applyAs(ctx, p, metav1.ApplyOptions{FieldManager: names.FieldManager, Force: true}, again)
+}
+
+func (a *Applier) applyAs(ctx context.Context, p prepared, o metav1.ApplyOptions, again func(error) bool) (*object, error) {
 	resource, err := a.resource(p.key, p.sent.GroupVersionKind().Version)
 	if err != nil {
 		return nil, err
 	}
 	var answer *unstructured.Unstructured
-	err = a.write(ctx, again, func(ctx context.Context) error {
-		answer, err = resource.Apply(ctx, p.key.Name, p.sent, metav1.ApplyOptions{FieldManager: names.FieldManager, Force: true})
+	err = a.write(About(ctx, p.key), again, func(ctx context.Context) error {
+		answer, err = resource.Apply(ctx, p.key.Name, p.sent, o)
 		return err
 	})
 	if errors.Is(err, ErrStopped) {

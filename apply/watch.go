@@ -68,6 +68,8 @@ type watched struct {
 // selectorOf says by which labels objects of a kind are ours.
 func selectorOf(kind schema.GroupKind) labels.Selector {
 	switch kind {
+	case secretKind:
+		return labels.SelectorFromSet(labels.Set{names.UserPasswordLabel: "true"})
 	case schema.GroupKind{Kind: "Pod"}, schema.GroupKind{Kind: "PersistentVolumeClaim"}:
 		return labels.SelectorFromSet(labels.Set{names.ComponentLabel: names.Component})
 	}
@@ -116,19 +118,22 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 		return list, err
 	}
 	strip := transform
+	if l.once != nil {
+		strip = transformOnce
+	}
 	if id.kind == (schema.GroupKind{Kind: "Pod"}) {
 		strip = transformPod
 	}
 	indexers := cache.Indexers{clusterIndex: func(item any) ([]string, error) {
-		object, ok := item.(metav1.Object)
+		cluster, ok := clusterIn(item)
 		if !ok {
 			return nil, nil
 		}
-		return []string{clusterOf(object)}, nil
+		return []string{cluster}, nil
 	}}
 	// What a reflector would say of failures is in note.
 	ctx, w.cancel = context.WithCancel(logr.NewContext(ctx, logr.Discard()))
-	w.store = cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
+	w.store = cache.NewIndexer(itemKey, indexers)
 	if l.once != nil {
 		go func() {
 			defer close(w.done)
@@ -205,17 +210,19 @@ func (b bounded) Stop() {
 
 // changed runs after the cache has taken an object in.
 func (l *Live) changed(w *watched, item any) {
-	object, ok := item.(metav1.Object)
+	cluster, ok := clusterIn(item)
 	if !ok {
 		return
 	}
 	w.mu.Lock()
-	if newer(object.GetResourceVersion(), w.reached) {
-		w.reached = object.GetResourceVersion()
+	if version := versionOf(item); newer(version, w.reached) {
+		w.reached = version
 	}
 	w.mu.Unlock()
 	if l.options.OnChange != nil {
-		l.options.OnChange(w.id.namespace, clusterOf(object))
+		for _, cluster := range l.told(w, item, cluster) {
+			l.options.OnChange(w.id.namespace, cluster)
+		}
 	}
 }
 

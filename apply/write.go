@@ -31,7 +31,7 @@ func (a *Applier) CreateOnly(ctx context.Context, u *unstructured.Unstructured) 
 		return false, fmt.Errorf("creating %s: %w", key, err)
 	}
 	p := prepared{key: key, sent: compare.Normalize(u)}
-	err = a.write(ctx, transientNotConflict, func(ctx context.Context) error {
+	err = a.write(About(ctx, key), transientNotConflict, func(ctx context.Context) error {
 		answer, err := resource.Create(ctx, p.sent, metav1.CreateOptions{FieldManager: names.FieldManager})
 		if err == nil {
 			a.live.wrote(key, newObject(answer))
@@ -87,7 +87,7 @@ func (a *Applier) PatchMetadata(ctx context.Context, key compare.Key, change Met
 	if err != nil {
 		return fmt.Errorf("labelling %s: %w", key, err)
 	}
-	err = a.write(ctx, transientNotConflict, func(ctx context.Context) error {
+	err = a.write(About(ctx, key), transientNotConflict, func(ctx context.Context) error {
 		answer, err := resource.Patch(ctx, key.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
 		if err == nil {
 			a.live.wrote(key, newObject(answer))
@@ -145,7 +145,7 @@ func (a *Applier) WriteConfigMap(ctx context.Context, cm *corev1.ConfigMap) (*co
 	u.SetAPIVersion("v1")
 	u.SetKind("ConfigMap")
 	var answer *unstructured.Unstructured
-	err = a.write(ctx, transientNotConflict, func(ctx context.Context) error {
+	err = a.write(About(ctx, key), transientNotConflict, func(ctx context.Context) error {
 		if cm.ResourceVersion == "" {
 			answer, err = resource.Create(ctx, u, metav1.CreateOptions{FieldManager: names.FieldManager})
 		} else {
@@ -177,7 +177,7 @@ func (a *Applier) Delete(ctx context.Context, key compare.Key, uid types.UID, re
 		return fmt.Errorf("deleting %s: %w", key, err)
 	}
 	background := metav1.DeletePropagationBackground
-	err = a.write(ctx, transientNotConflict, func(ctx context.Context) error {
+	err = a.write(About(ctx, key), transientNotConflict, func(ctx context.Context) error {
 		return resource.Delete(ctx, key.Name, metav1.DeleteOptions{
 			PropagationPolicy: &background,
 			Preconditions:     &metav1.Preconditions{UID: &uid, ResourceVersion: &resourceVersion},

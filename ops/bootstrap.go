@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 
 	"stevedore.dev/stevedore/ops/gates"
 )
@@ -165,16 +166,14 @@ func (t *turn) bootstrap() {
 	limit := first(t.d.Operations.BootstrapTimeout, t.p.BootstrapTimeout, DefaultBootstrapTimeout)
 	switch {
 	case done:
+		made := t.nodes(t.made())
 		t.r.ClusterID = t.expectedID()
 		t.r.Bootstrap.Done = true
 		t.r.Version = t.oldestRunning()
 		t.r.Operation = nil
 		t.r.AllowedCIDRs = cidrs(t.d.AllowedCIDRs)
 		t.rebuildAsked()
-		t.outcome(OperationBootstrap, StatusSuccess, "", Report{
-			Event: EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapSucceeded",
-			Message: fmt.Sprintf("cluster %s has been made: %s of CrateDB %s, %s besides system", t.d.ClusterName, numberOf(t.allRecorded(), "node"), t.r.Version, numberOf(len(t.d.Users), "user")),
-		})
+		t.reportMade(made)
 	case !op.TimedOut && t.elapsed(op.Started) > limit:
 		next := *op
 		next.TimedOut = true
@@ -186,12 +185,29 @@ func (t *turn) bootstrap() {
 	}
 }
 
+// reportMade tells the end of a bootstrap: success only where all that is wanted of it has
+// joined.
+func (t *turn) reportMade(c count) {
+	words := fmt.Sprintf("of CrateDB %s, %s besides system", t.r.Version, numberOf(len(t.d.Users), "user"))
+	if c.joined == c.wanted {
+		t.outcome(OperationBootstrap, StatusSuccess, "", Report{
+			Event: EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapSucceeded",
+			Message: fmt.Sprintf("cluster %s has been made: %s %s", t.d.ClusterName, numberOf(c.joined, "node"), words),
+		})
+		return
+	}
+	t.outcome(OperationBootstrap, StatusFailure, gates.JoinedRule.Name, Report{
+		Event: EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapIncomplete", Warning: true, Names: []string{gates.JoinedRule.Name},
+		Message: fmt.Sprintf("cluster %s has been made with %d of %d nodes %s; pod %s has not joined (%s), and what is wanted by now may let it", t.d.ClusterName, c.joined, c.wanted, words, c.notJoined, c.notJoinedWhy),
+	})
+}
+
 func (t *turn) bootstrapEnds() bool {
 	if !t.contact() || t.r.Bootstrap.System.UID == "" || t.r.Bootstrap.Licence == LicenceUnset {
 		return false
 	}
-	c := t.nodes(t.r.Sets)
-	if reason, waits := gates.Joined(c.joined, c.wanted, c.notJoined, c.notJoinedWhy); waits && !t.foundedBefore() {
+	c := t.nodes(t.made())
+	if reason, waits := gates.Joined(c.joined, c.wanted, c.notJoined, c.notJoinedWhy); waits && !t.foundedBefore() && !t.madeByUpgrade() {
 		t.wait(reason)
 		return false
 	}
@@ -206,6 +222,25 @@ func (t *turn) bootstrapEnds() bool {
 		}
 	}
 	return true
+}
+
+// made are the sets as the bootstrap waits for them: of a cluster that is being made, the
+// nodes that are wanted still. What is not leaves as in any shrink, once it is made.
+func (t *turn) made() []RecordedSet {
+	if !t.bootstrapping() || t.blocked {
+		return t.r.Sets
+	}
+	sets := slices.Clone(t.r.Sets)
+	for i := range sets {
+		sets[i].Replicas = min(sets[i].Replicas, t.target(sets[i].Name))
+	}
+	return sets
+}
+
+// madeByUpgrade: all that has not joined hangs, and what is wanted by now is of another
+// version than it runs. That comes by an upgrade, for which nothing else is due.
+func (t *turn) madeByUpgrade() bool {
+	return !t.blocked && t.upgradeDue() && t.onlyHang(t.made())
 }
 
 // foundedBefore is true of a cluster whose record was lost after its bootstrap:

@@ -91,8 +91,9 @@ func (t *turn) cure() {
 		}
 	}
 	if found != nil {
+		t.noteFirst(found)
 		t.d2.Disruptive = &Action{Kind: ActionCurePod, Pod: found.Name, PodUID: found.UID}
-		if found.Waiting == "" {
+		if found.Waiting == "" || found.Runs {
 			// Its process runs, and may be joining this moment.
 			t.askFirst(t.d2.Disruptive, found)
 		}
@@ -110,7 +111,7 @@ func (t *turn) askFirst(a *Action, p *Pod) {
 	ask := t.sqlPod()
 	switch secret := t.secret(t.systemSecret()); {
 	case t.contact() && ask != "":
-		a.Ask, a.NodeNames = ask, p.NodeName
+		a.Ask, a.NodeNames, a.Led = ask, p.NodeName, t.led()
 	case secret.has(SystemKey):
 		a.Ask = p.Name
 	default:

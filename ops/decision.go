@@ -122,6 +122,9 @@ type EffectiveSet struct {
 	// KeepGateway keeps the gateway counts of the last effective template in the
 	// one that is applied: those that are wanted are for another number of nodes.
 	KeepGateway bool
+	// Gateway is how many data nodes the gateway counts of the template that is applied
+	// are for, whichever it is; 0 leaves them as they are in it.
+	Gateway int
 	// InitialMasters is true while -Ccluster.initial_master_nodes stays in the
 	// template: until the cluster id is recorded.
 	InitialMasters bool
@@ -241,7 +244,9 @@ const (
 	// ActionShrinkSet lowers Set's replicas From To (preconditions SetUID and
 	// SetVersion) after the database was asked once more: the nodes NodeIDs and
 	// NodeNames are excluded and empty, nothing moves, and there are Value nodes.
-	// With Elsewhere a copy may stay on them that is started on another node too.
+	// With Elsewhere a copy may stay on them that is started on another node too; Filtered
+	// is how many tables and partitions have allocation filters of their own, for which
+	// the exclusion may be void.
 	// Disruptive.
 	ActionShrinkSet ActionKind = "shrink-set"
 	// ActionDeleteSet deletes Set, which has no replicas and no pods (preconditions
@@ -272,8 +277,10 @@ type Action struct {
 	SecretVersion SecretVersion
 	// SystemSecret is the Secret of `system`, for what is done as that user.
 	SystemSecret string
-	// Ask is a pod whose node is asked once more.
+	// Ask is a pod whose node is asked once more; with Led it has to have a master, as
+	// it had when this was decided.
 	Ask       string
+	Led       bool
 	Claim     string
 	ClusterID string
 	Version   string
@@ -282,6 +289,8 @@ type Action struct {
 	// Allocation and Before are values of cluster.routing.allocation.enable.
 	Allocation, Before string
 	Green              bool
+	// Unready: Pod is one that Kubernetes does not call ready, and stays if it does by then.
+	Unready bool
 	// Set is a StatefulSet, with its UID and resourceVersion.
 	Set, SetUID, SetVersion string
 	From, To                int
@@ -290,6 +299,7 @@ type Action struct {
 	// NodeIDs and NodeNames are separated by commas; Table is "schema.table".
 	NodeIDs, NodeNames, Table string
 	Elsewhere                 bool
+	Filtered                  int
 	// Settings and Expected are cluster settings.
 	Settings, Expected SettingList
 }

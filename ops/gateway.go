@@ -11,6 +11,9 @@ import (
 // then, each login of `system` is refused, and nobody has changed the Secret; what the
 // node itself says is asked right before anything is done. nil where it is not so.
 func (t *turn) gatewayWaits() *Pod {
+	if t.bootstrapping() {
+		return t.madeGatewayWaits()
+	}
 	db, c := &t.o.Database, &t.r.Bootstrap.SystemChange
 	if t.contact() || db.Contact != No || db.SystemLogin != LoginRefused || !t.r.Bootstrap.Done || t.r.ClusterID == "" {
 		return nil
@@ -22,7 +25,30 @@ func (t *turn) gatewayWaits() *Pod {
 	if n := t.nodes(t.r.Sets); n.ready < n.wanted {
 		return nil
 	}
-	nodes := t.gatewayNodes()
+	return t.waitsForMore(t.gatewayNodes())
+}
+
+// madeGatewayWaits is such a pod of a cluster that is being made: a group went out of its
+// definition, or became smaller, before its nodes had come up. Nothing was ever in it, and
+// its gateway has not recovered: so many data nodes have never been ready as it waits for.
+func (t *turn) madeGatewayWaits() *Pod {
+	if t.contact() || t.blocked || !t.unequal() || t.r.ClusterID != "" || t.r.Bootstrap.System != (SecretVersion{}) {
+		return nil
+	}
+	ready := 0
+	for i := range t.o.Pods {
+		if p := &t.o.Pods[i]; p.Ready {
+			ready++
+		}
+	}
+	if p := t.waitsForMore(max(ready, t.gatewayNodes())); p != nil && p.Ready && t.elapsed(p.Created) > t.podLimit() {
+		return p
+	}
+	return nil
+}
+
+// waitsForMore is a pod that may be master and waits for more data nodes than so many.
+func (t *turn) waitsForMore(nodes int) *Pod {
 	for _, s := range t.r.Sets {
 		if !t.votes(s.Name) {
 			continue
@@ -34,6 +60,17 @@ func (t *turn) gatewayWaits() *Pod {
 		}
 	}
 	return nil
+}
+
+// gatewayCounts is how many nodes the templates of those that may be master are to count,
+// whatever else of what is wanted they may have: those that there are while a pod waits for
+// more, and in a cluster that is being made those of them that are wanted still. 0 for what
+// the templates say.
+func (t *turn) gatewayCounts() int {
+	if t.gatewayWaits() != nil || t.bootstrapping() && !t.blocked && t.unequal() && t.r.ClusterID == "" {
+		return t.gatewayNodes()
+	}
+	return 0
 }
 
 // recoverPod makes such a pod anew once its set's template asks for no more nodes than

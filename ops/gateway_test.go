@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // After a shrink by more than half, a full outage before the restart that it makes due
@@ -57,6 +58,91 @@ func TestAMasterThatWaitsForNodesThatHaveLeftIsMadeAnew(t *testing.T) {
 			assert.Equal(t, c.recovered, recovered)
 			assert.Equal(t, c.told, slices.Contains(reasons(d.Waits), "gateway-recovered"))
 			assert.False(t, c.told && slices.Contains(reasons(d.Refusals), "system-login-refused"))
+		})
+	}
+}
+
+// The counts of what is wanted are for other nodes than there are: a master that is made
+// anew on them would wait on.
+func TestTemplatesOfMastersCountTheNodesThatThereAreWhileOneWaitsForMore(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		counts int
+	}{
+		{"a group more is wanted by now", func(s *situation) {
+			s.d.Sets = append(s.d.Sets, ops.Set{Name: "crate-data-new-c", Group: "new", Data: true, Replicas: 5})
+		}, 4},
+		{"another template is wanted too", func(s *situation) {
+			s.d.Sets[1].Replicas = 9
+			s.pending(ops.ChangeRestart)
+		}, 4},
+		{"the database answers", func(s *situation) { s.o.Database.Contact, s.o.Database.SystemLogin = ops.Yes, ops.LoginOK }, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+			s.podOf(hot + "-0").RecoverAfter = 9
+			s.o.Database.Contact, s.o.Database.SystemLogin, s.o.Database.SystemSecret = ops.No, ops.LoginRefused, ops.SecretVersion{}
+			s.r.Bootstrap.SystemChange = ops.SystemChange{Refused: s.r.Bootstrap.System, Since: s.o.At.Add(-2 * time.Minute)}
+			c.change(s)
+			d := s.inSync()
+			assert.Equal(t, c.counts, effective(t, d, hot).Gateway)
+			assert.Zero(t, effective(t, d, warm).Gateway, "it is no master")
+		})
+	}
+}
+
+// A cluster that is being made has nothing to lose: what is wanted of it no more holds back
+// neither its gateway nor its end.
+func TestAMasterOfANewClusterThatWaitsForAGroupThatWentIsMadeAnew(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		change    func(*situation)
+		recovered string
+		counts    int
+	}{
+		{"it waits", func(*situation) {}, hot + "-0", 3},
+		{"its template asks for as many still", func(s *situation) { s.o.Sets[0].RecoverAfter = 4 }, "", 3},
+		{"the others may be on their way", func(s *situation) { s.podOf(hot + "-0").Created = s.o.At.Add(-time.Minute) }, "", 3},
+		{"so many have been ready", func(s *situation) { s.podOf(warm + "-0").Ready = true }, "", 3},
+		{"system was made: its gateway has recovered", func(s *situation) { s.r.Bootstrap.System.UID = "made" }, "", 3},
+		{"the group is still wanted", func(s *situation) {
+			s.d.Sets = append(s.d.Sets, ops.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
+		}, "", 0},
+		{"it may not go", func(s *situation) { s.d.Operations.Consent = nil }, "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+			slices.SortFunc(s.o.Sets, func(a, b ops.ObservedSet) int {
+				if a.Name == hot {
+					return -1
+				}
+				return 1
+			})
+			s.d.Sets, s.d.Operations.Consent = s.d.Sets[:1], []definition.Consent{definition.ConsentRemoveGroup}
+			s.d.Revision = "rev-next"
+			s.r.Bootstrap, s.r.ClusterID = ops.Bootstrap{}, ""
+			s.r.Operation = &ops.Operation{Kind: ops.OperationBootstrap, Started: s.o.At.Add(-time.Hour)}
+			for i := range s.o.Claims {
+				s.o.Claims[i].ClusterID = ""
+			}
+			for i := range s.o.Sets {
+				s.o.Sets[i].InitialMasters, s.o.Sets[i].RecoverAfter = true, 2
+			}
+			s.o.Database = ops.Database{At: s.o.At, Contact: ops.No}
+			s.podOf(hot + "-0").RecoverAfter = 4
+			warmPod := s.podOf(warm + "-0")
+			warmPod.Ready, warmPod.Waiting, warmPod.Started = false, "ImagePullBackOff", time.Time{}
+			c.change(s)
+			d := s.inSync()
+			recovered := ""
+			if d.Disruptive != nil && d.Disruptive.Kind == ops.ActionRecoverPod {
+				recovered = d.Disruptive.Pod
+			}
+			assert.Equal(t, c.recovered, recovered)
+			assert.Equal(t, c.counts, effective(t, d, hot).Gateway)
 		})
 	}
 }

@@ -142,10 +142,11 @@ func (t *turn) waitsForTooMany(p *Pod) bool {
 	return p.RecoverAfter != 0 && live != nil && live.RecoverAfter != p.RecoverAfter && p.RecoverAfter > t.gatewayNodes()
 }
 
-// gatewayNodes are those that gateway.recover_after_data_nodes counts.
+// gatewayNodes are those that gateway.recover_after_data_nodes counts; of a cluster that is
+// being made those that are wanted still.
 func (t *turn) gatewayNodes() int {
 	nodes := 0
-	for _, s := range t.r.Sets {
+	for _, s := range t.made() {
 		// Before 4.7 the setting counts all nodes.
 		if t.data(s) || gates.Compare(t.r.Version, "4.7.0") < 0 {
 			nodes += s.Replicas

@@ -107,8 +107,8 @@ func (t *turn) grow() {
 		t.r.Operation = nil
 		return
 	}
-	if t.growHangs(&op) {
-		// The upgrade brings the template on which they may run.
+	if t.growHangs(&op) || t.growUnready(&op) {
+		// The upgrade, or the restart, brings the template on which they may run.
 		t.r.Operation = nil
 		return
 	}
@@ -149,8 +149,9 @@ func (t *turn) openChecks() int {
 	return n
 }
 
-// reacknowledge ends a grow whose record was lost before it had ended. With a
-// node missing the check says something, and is left.
+// reacknowledge is for all but a grow: at the end of a shrink, and of a grow whose
+// record was lost before it had ended. With a node missing the check says
+// something, and is left.
 func (t *turn) reacknowledge() {
 	if !t.r.Bootstrap.Done || !t.contact() || t.openChecks() == 0 {
 		return

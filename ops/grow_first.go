@@ -3,8 +3,8 @@ package ops
 import "slices"
 
 // growsFirst: a table wants more copies than there are data nodes, and nodes that
-// are wanted give it room. An upgrade waits for green and would wait for ever, so
-// they come before it.
+// are wanted give it room. An upgrade waits for green, and so do masters that leave, and
+// would wait for ever, so they come before them.
 func (t *turn) growsFirst() bool {
 	if !t.o.Database.TablesKnown {
 		return false
@@ -66,7 +66,16 @@ func (t *turn) letsIn() bool {
 func (t *turn) takesBack(set string) bool {
 	op := t.r.Operation
 	return op.Kind == OperationRestart && op.Restart.Remembered != "" && (op.Step != StepNext || t.hangsOnLive(set)) && op.Step != StepHold &&
-		t.pendingRestart(set) && t.upgradeDue() && !t.joinedOnLive(set) && !t.readyOnLive(set)
+		t.pendingRestart(set) && t.upgradeDue() && !t.memberOnLive(set) && !t.readyOnLive(set)
+}
+
+// memberOnLive: the database knows the node of a pod that runs the set's live template,
+// though Kubernetes may not call it ready yet.
+func (t *turn) memberOnLive(set string) bool {
+	live := t.live(set)
+	return t.joinedOnLive(set) || live != nil && t.led() && slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
+		return p.Set == set && p.Template == live.Template && p.Waiting == "" && !p.Terminating && t.member(p.NodeName)
+	})
 }
 
 // hangsOnLive: a pod of the set does not run on its live template.
@@ -112,21 +121,28 @@ func (t *turn) nothingBefore(r *Restart) bool {
 	return r.Remembered == "" || live != nil && live.Template == r.Remembered
 }
 
-// growHangs: nodes that are being added do not run on their template, all others are
-// well, and what is wanted by now is of another version. That comes by an upgrade, for
-// which nothing else is due.
+// growHangs: nodes do not run on their template, all others are well, and what is wanted
+// by now is of another version. That comes by an upgrade, for which nothing else is due.
 func (t *turn) growHangs(op *Operation) bool {
-	if !t.contact() || t.blocked || t.parked || !t.upgradeDue() || t.unequal() {
-		return false
-	}
-	if c := t.nodes(op.From); c.joined < c.wanted {
-		return false
-	}
+	return t.contact() && !t.blocked && !t.parked && t.upgradeDue() && !t.unequal() && t.onlyHang(op.To)
+}
+
+// onlyHang: of these some do not run on their template, for which another is wanted, and
+// all others have joined.
+func (t *turn) onlyHang(sets []RecordedSet) bool {
 	hangs := false
-	for i, s := range op.To {
-		for ordinal := op.From[i].Replicas; ordinal < s.Replicas; ordinal++ {
+	for _, s := range sets {
+		for ordinal := range s.Replicas {
 			p := t.pod(s.Name, ordinal)
-			hangs = hangs || p != nil && !p.Ready && !p.Terminating && !t.member(p.NodeName) && (fails(p) || t.elapsed(p.Created) > t.podLimit())
+			switch {
+			case p == nil || p.Terminating:
+				return false
+			case t.joined(p):
+			case p.Ready || t.member(p.NodeName) || !t.pendingRestart(s.Name) || !fails(p) && t.elapsed(p.Created) <= t.podLimit():
+				return false
+			default:
+				hangs = true
+			}
 		}
 	}
 	return hangs

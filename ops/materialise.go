@@ -108,6 +108,9 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 	if err != nil {
 		return nil, err
 	}
+	if e.Gateway > 0 {
+		setGateway(set, e.Gateway)
+	}
 	if err := annotate(set, names.HoldAnnotation, e.Hold); err != nil {
 		return nil, err
 	}
@@ -173,6 +176,24 @@ func keepGateway(set, before *unstructured.Unstructured) {
 			}
 		}
 		return kept
+	})
+}
+
+// setGateway counts so many nodes instead, in the same places: most of them to begin
+// with, and all to begin at once, as render has it. What no template says stays unsaid.
+func setGateway(set *unstructured.Unstructured, nodes int) {
+	eachCommand(set, func(arguments []any) []any {
+		next := slices.Clone(arguments)
+		for i, a := range next {
+			switch name, ok := gatewayCount(a); {
+			case !ok:
+			case strings.HasPrefix(name, "-Cgateway.expected_"):
+				next[i] = name + "=" + strconv.Itoa(nodes)
+			default:
+				next[i] = name + "=" + strconv.Itoa(nodes/2+1)
+			}
+		}
+		return next
 	})
 }
 

@@ -1,27 +1,39 @@
 package ops
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
 )
 
 // isCurable: a pod that is not ready, and that is no member as far as anybody
 // knows. The only node that may vote takes the contact with it when it hangs, and
 // so may the one that is being restarted.
 func (t *turn) isCurable(p *Pod) bool {
-	if p.Waiting != "" {
+	if p.Waiting != "" && !p.Runs {
 		return true
 	}
 	if t.contact() && t.member(p.NodeName) {
 		return false // it is none that hangs, though its pod is not ready yet
 	}
-	if t.contact() || (t.comesUp() || t.silent()) && t.elapsed(p.Created) > t.podLimit() {
-		return true
+	if t.led() || t.contact() && t.elapsed(up(p)) > t.podLimit() || (t.comesUp() || t.silent()) && t.elapsed(p.Created) > t.podLimit() {
+		return true // without a master nobody joins, and one that has just started may be what the quorum waits for
 	}
 	if t.restarting() && t.r.Operation.Restart.Pod == p.Name && t.r.Operation.Restart.PodUID != p.UID {
 		return true
 	}
 	return t.soleVoter() == p.Set
+}
+
+// up is since when the process in a pod runs, or the pod is there.
+func up(p *Pod) time.Time {
+	if p.Started.After(p.Created) {
+		return p.Started
+	}
+	return p.Created
 }
 
 // silent: no node has answered for as long as a pod has to come up, and none is ready,
@@ -72,6 +84,35 @@ func (t *turn) soleVoter() string {
 	return set
 }
 
+// quorumWaits is the set of the only node that may vote, or one of which such a node does
+// not run: its new template may be what brings the contact back.
+func (t *turn) quorumWaits() string {
+	set := t.soleVoter()
+	for _, s := range t.r.Sets {
+		if set == "" && t.votes(s.Name) && t.hangs(s.Name) && t.pendingRestart(s.Name) && !t.othersFirst(s.Name) {
+			set = s.Name
+		}
+	}
+	return set
+}
+
+// leavesHanging: the restart was aborted, or the set whose turn it is went out of the
+// definition and nothing else is wanted of it, while its pods hang on a template that none
+// has joined on. What may be on them cannot be drained, nor corrected: it goes back to what
+// it had before, and the restart waits for it.
+func (t *turn) leavesHanging(r *Restart) bool {
+	live := t.live(r.Set)
+	if r.Remembered == "" || live == nil || t.wanted(r.Set) != nil && !t.aborted() || t.blocked || t.joinedOnLive(r.Set) || !t.unprovenPods(r.Set) {
+		return false
+	}
+	c := t.nodes([]RecordedSet{*cmp.Or(recorded(t.r.Sets, r.Set), &RecordedSet{})})
+	if live.Template != r.Remembered {
+		t.undo = r.Set
+	}
+	t.wait(gates.PodReturns(c.notJoined, c.notJoinedWhy))
+	return true
+}
+
 // mends names a set whose live template does not run: a pod of it fails, and what
 // is wanted is another. That one goes in whatever else is under way, for a node
 // that hangs may be what everything else waits for. "" for none.
@@ -80,19 +121,16 @@ func (t *turn) mends() string {
 	if t.restarting() {
 		turn = t.r.Operation.Restart.Set
 	}
-	// Another version comes by an upgrade only, but for what was never made, and a new
-	// template to one set.
-	byUpgrade := t.upgradeDue() && !t.upgrading()
-	if t.blocked || t.parked && !(t.r.Operation != nil && t.r.Operation.Kind == OperationResume) || byUpgrade && t.r.ClusterID != "" || turn != "" && t.r.Operation.Step == StepStopped {
+	if t.blocked || t.parked && !(t.r.Operation != nil && t.r.Operation.Kind == OperationResume) || turn != "" && t.r.Operation.Step == StepStopped {
 		return ""
-	}
-	if p := t.gatewayWaits(); p != nil && !t.upgradeDue() && t.pendingRestart(p.Set) && !t.turnFirst(turn, p.Set) && !t.unprovenBeside(p.Set) {
-		return p.Set // with the number of nodes that there are
 	}
 	for i := range t.o.Pods {
 		p := &t.o.Pods[i]
 		live := t.live(p.Set)
-		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || !t.pendingRestart(p.Set) || t.turnFirst(turn, p.Set) || byUpgrade && t.anyReady(p.Set) {
+		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || !t.pendingRestart(p.Set) || t.turnFirst(turn, p.Set) || t.byUpgrade(p.Set) {
+			continue
+		}
+		if t.awayByItself(p) {
 			continue
 		}
 		if t.unprovenBeside(p.Set) {
@@ -105,45 +143,56 @@ func (t *turn) mends() string {
 	return ""
 }
 
+// byUpgrade: what is wanted of the set is another version than its live template has.
+// That comes by an upgrade only, but to what was never made.
+func (t *turn) byUpgrade(set string) bool {
+	if !t.upgradeDue() || t.upgrading() || !slices.ContainsFunc(t.d.Changes, func(c Change) bool { return c.Class == ChangeImage && c.Set == set }) {
+		return false
+	}
+	return t.r.ClusterID != "" || t.anyReady(set)
+}
+
 func (t *turn) anyReady(set string) bool {
 	return slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == set && p.Ready })
 }
 
-// joinedOnLive: a pod of the set has joined on its live template.
-func (t *turn) joinedOnLive(set string) bool {
-	live := t.live(set)
-	for i := range t.o.Pods {
-		if p := &t.o.Pods[i]; live != nil && p.Set == set && p.Template == live.Template && t.joined(p) {
-			return true
-		}
-	}
-	return false
-}
-
-// unprovenBeside: another set has a new template that no pod has joined on.
+// unprovenBeside: another set has a new template that no pod has joined on. One that is
+// recorded smaller than it is live still puts its pods on that. While a cluster is being
+// made each has, and none runs anything that would be lost. A group that is being made
+// waits for no template that none of the other's pods is on: nothing else goes on meanwhile.
+// Nor does one whose pods stand on such a template already wait for a group that is to go:
+// nothing else comes to that, and no more of them are at risk.
 func (t *turn) unprovenBeside(set string) bool {
+	if !t.r.Bootstrap.Done {
+		return false
+	}
 	for _, s := range t.r.Sets {
-		if s.Name != set && s.Replicas > 0 && !t.pendingRestart(s.Name) && !t.joinedOnLive(s.Name) && !(!t.contact() && t.readyOnLive(s.Name)) {
+		if s.Name != set && t.replicas(s) > 0 && !t.pendingRestart(s.Name) && !t.joinedOnLive(s.Name) && !t.upUnasked(s.Name) {
+			if t.added(set) && !t.unprovenPods(s.Name) || t.wanted(s.Name) == nil && t.unprovenPods(set) {
+				continue
+			}
 			return t.led() || set != t.soleVoter()
 		}
 	}
 	return false
 }
 
-// noteUnproven remembers which sets have a new template out of their turn: the one
-// that is mended, and a group that is being made.
-func (t *turn) noteUnproven(mends string) {
-	var next []string
-	for _, s := range t.r.Sets {
-		before := slices.Contains(t.r.Unproven, s.Name) && !t.joinedOnLive(s.Name) || t.turnUnproven(s.Name)
-		made := t.added(s.Name) && !t.joinedOnLive(s.Name)
-		if s.Replicas > 0 && (before || made || s.Name == mends && t.pendingRestart(s.Name)) {
-			next = append(next, s.Name)
-		}
+// awayByItself: while nodes come or go, one of those that stay is away, and pods of its set
+// have joined on its template. It has the time to come back on that which one may take:
+// another may not run, and what is under way would wait for it.
+func (t *turn) awayByItself(p *Pod) bool {
+	live := t.live(p.Set)
+	if live == nil || !t.growing() && !t.shrinking() || !slices.Contains(t.r.Proven, Proven{p.Set, live.Template}) {
+		return false
 	}
-	if !slices.Equal(next, t.r.Unproven) {
-		t.r.Unproven = next
+	if from := recorded(t.r.Operation.From, p.Set); from == nil || p.Ordinal >= from.Replicas {
+		return false // it is one that comes
 	}
+	since := t.o.Stable.Same
+	if !t.contact() {
+		since = t.o.Stable.Silent
+	}
+	return since.IsZero() || t.elapsed(since) <= t.podLimit()
 }
 
 // noteMended remembers what a set had when another template was recorded for it out
@@ -167,33 +216,16 @@ func (t *turn) forgetUnapplied() {
 	}
 }
 
-// rebuildUnproven: a template that pods of a set are on, or are being made on, and none
-// has joined on may be one that came out of its turn.
-func (t *turn) rebuildUnproven() {
-	for _, s := range t.r.Sets {
-		if live := t.live(s.Name); live != nil && live.Template != "" && t.unprovenPods(s.Name) {
-			t.r.Unproven = append(t.r.Unproven, s.Name)
-		}
-	}
-}
-
-// turnUnproven: the set whose turn it is has the new template, and no pod of it has
-// joined; that is still to be known when the restart is aborted.
-func (t *turn) turnUnproven(set string) bool {
-	if !t.restarting() || t.r.Operation.Restart.Set != set {
-		return false
-	}
-	live, before := t.live(set), t.r.Operation.Restart.Remembered
-	return live != nil && before != "" && live.Template != before && !t.joinedOnLive(set)
-}
-
 // othersFirst: another set has got a new template out of its turn, and no pod of it
 // has joined. Another new template waits for that one; without contact, it waits for
 // those that may become master.
 func (t *turn) othersFirst(set string) bool {
+	if !t.r.Bootstrap.Done {
+		return false // each has one then, and none runs anything that would be lost
+	}
 	if !t.led() && !t.votes(set) {
 		return slices.ContainsFunc(t.r.Sets, func(s RecordedSet) bool {
-			return s.Name != set && t.votes(s.Name) && t.unprovenPods(s.Name) && !(!t.contact() && t.readyOnLive(s.Name))
+			return s.Name != set && t.votes(s.Name) && t.unprovenPods(s.Name) && !t.upUnasked(s.Name)
 		})
 	}
 	return slices.ContainsFunc(t.r.Unproven, func(name string) bool {
@@ -251,8 +283,12 @@ func (t *turn) turnFirst(turn, set string) bool {
 	if turn == "" || turn == set || t.othersFirst(turn) {
 		return false
 	}
-	return t.pendingRestart(turn) || !t.joinedOnLive(turn)
+	return !t.upUnasked(turn) && (t.pendingRestart(turn) || !t.joinedOnLive(turn))
 }
+
+// upUnasked: a pod of the set is ready on its live template, and nobody can be asked. What
+// is wanted by now is no cure for it, and keeps nobody else waiting.
+func (t *turn) upUnasked(set string) bool { return !t.contact() && t.readyOnLive(set) }
 
 // ranOnLive: a pod that runs the set's live template has joined, now or in this
 // restart.
@@ -268,19 +304,11 @@ func (t *turn) failing(set string) bool {
 	return slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == set && !p.Ready && !p.Terminating && fails(&p) })
 }
 
-// unprovenPods: pods of the set are on its live template, or are being made on
-// it, and none has joined.
-func (t *turn) unprovenPods(set string) bool {
-	live, s := t.live(set), recorded(t.r.Sets, set)
-	if live == nil || s == nil || t.joinedOnLive(set) {
-		return false
-	}
-	for ordinal := range s.Replicas {
-		if p := t.pod(set, ordinal); p == nil || p.Terminating || p.Template == live.Template {
-			return true
-		}
-	}
-	return false
+// hangs: a pod of the set does not run, whichever template it is on.
+func (t *turn) hangs(set string) bool {
+	return slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
+		return p.Set == set && !p.Ready && !p.Terminating && !t.member(p.NodeName) && (fails(&p) || t.elapsed(up(&p)) > t.podLimit())
+	})
 }
 
 // takesDown: a pod is about to go, or is away.
@@ -371,8 +399,12 @@ func (t *turn) returns(set string) bool {
 // set waits for its own first one. What runs for others of its set, as it did for this
 // one, it comes back on by itself, whatever is under way.
 func (t *turn) anotherFirst(p *Pod) bool {
-	if t.joinedOnLive(p.Set) || t.restarting() && t.r.Operation.Restart.Set == p.Set {
+	if t.joinedOnLive(p.Set) {
 		return false
+	}
+	if t.restarting() && t.r.Operation.Restart.Set == p.Set {
+		// One that waits for others with what is wanted by now is not tried on what it has.
+		return t.led() && t.pendingRestart(p.Set) && t.othersFirst(p.Set)
 	}
 	return (t.restarting() || t.runsFor(p)) && t.unprovenBeside(p.Set)
 }

@@ -256,3 +256,71 @@ func TestARecordThatIsLostLeavesATemplateUnprovenUntilOneHasJoinedOnIt(t *testin
 		})
 	}
 }
+
+// Seed 29713: the quorum was lost while one of those that could bring it back had just
+// started, on the template before.
+func TestAPodThatHasJustStartedStaysWhileThereIsNoMaster(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		master bool
+		age    time.Duration
+		cured  string
+	}{
+		{"it has just started", false, 10 * time.Second, ""},
+		{"it has had its time", false, time.Hour, hot + "-0"},
+		{"with a master it would have joined", true, 10 * time.Second, hot + "-0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
+			p := s.podOf(hot + "-0")
+			p.Ready, p.Started = false, s.o.At.Add(-c.age)
+			s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n ops.Node) bool { return n.Name == p.NodeName })
+			if !c.master {
+				s.o.Database.MasterNode = ""
+			}
+			d := s.inSync()
+			cured := ""
+			if d.Disruptive != nil {
+				cured = d.Disruptive.Pod
+				assert.Equal(t, c.master, d.Disruptive.Led)
+				assert.Contains(t, d.Record.Unproven, hot, "it is the first on its set's template, and others wait for it")
+			}
+			assert.Equal(t, c.cured, cured)
+		})
+	}
+}
+
+// A process that dies comes back by itself: on another template it may not, and what is
+// under way would wait for it.
+func TestANodeThatIsAwayWhileNodesComeHasTimeToComeBackOnWhatItRan(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		want   ops.TemplateChoice
+	}{
+		{"its template has run, and it is away for a moment", func(*situation) {}, ops.TemplateKept},
+		{"for as long as one may take", func(s *situation) { s.o.Stable.Same = s.o.At.Add(-time.Hour) }, ops.TemplateWanted},
+		{"nothing is known to have run on its template", func(s *situation) { s.r.Proven = nil }, ops.TemplateWanted},
+		{"something else has", func(s *situation) { s.r.Proven = []ops.Proven{{Set: warm, Template: "t0"}} }, ops.TemplateWanted},
+		{"it is one of those that come", func(s *situation) { s.r.Operation.From[1].Replicas = 0 }, ops.TemplateWanted},
+		{"nobody answers, for a moment", func(s *situation) {
+			s.o.Database = ops.Database{At: s.o.At, Contact: ops.No}
+			s.o.Stable = ops.Stability{Silent: s.o.At.Add(-time.Minute)}
+		}, ops.TemplateKept},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+			s.pending(ops.ChangeRestart)
+			s.r.Proven = []ops.Proven{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
+			s.r.Operation = &ops.Operation{Kind: ops.OperationGrow, Step: ops.StepReplicas, Started: s.o.At, From: slices.Clone(s.r.Sets), To: slices.Clone(s.r.Sets)}
+			s.r.Operation.From[0].Replicas--
+			s.o.Stable.Same = s.o.At.Add(-time.Minute)
+			p := s.podOf(warm + "-0")
+			p.Ready, p.Waiting = false, "CrashLoopBackOff"
+			c.change(s)
+			assert.Equal(t, c.want, effective(t, s.inSync(), warm).Template)
+		})
+	}
+}

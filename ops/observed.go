@@ -115,9 +115,13 @@ type Pod struct {
 	Terminating bool
 	// Phase is Kubernetes' own: Pending, Running, …
 	Phase string
-	// Waiting and Message are of the crate container, or the pod's scheduling:
-	// "ImagePullBackOff", "Unschedulable", …; "" when it does not wait.
+	// Waiting and Message are of a container, the crate one's before all others, or the
+	// pod's scheduling: "ImagePullBackOff", "Unschedulable", …; "" when none waits.
 	Waiting, Message string
+	// Runs: the crate container runs, whatever another one waits for.
+	Runs bool
+	// NotReady is what Kubernetes says of a pod that is not ready.
+	NotReady string
 	// Revision is the ControllerRevision's name it was made from.
 	Revision string
 	IP       string

@@ -5,7 +5,8 @@ import "stevedore.dev/stevedore/ops/gates"
 // start begins the one operation that is due next. A cluster that is to stand
 // still does nothing else, nor does one that has not been resumed. Otherwise what
 // is wanted in one revision is done at the present size first, then masters, then
-// nodes that come, then nodes that go, then what is left to be restarted. Each beginning
+// nodes that come, then nodes that go, then what is left to be restarted; only nodes
+// without which the cluster will never be green come before all. Each beginning
 // says whether it is due: nothing behind one that is due begins before it has
 // ended, though it has to wait.
 func (t *turn) start() {
@@ -23,9 +24,10 @@ func (t *turn) start() {
 	}
 	for _, due := range []func() bool{
 		t.startSuspend,
-		func() bool { return t.upgradeDue() && t.growsFirst() && t.startGrow(false) },
+		func() bool { return t.growsFirst() && t.startGrow(false) },
 		t.startUpgrade,
 		func() bool { return t.startGrow(true) },
+		func() bool { return len(t.toShrink(true)) > 0 && t.needsNodesFirst() && t.startGrow(false) },
 		func() bool { return t.startShrink(true) },
 		func() bool { return t.startGrow(false) },
 		func() bool { return t.startShrink(false) },

@@ -92,11 +92,21 @@ func (t *turn) verify() {
 	if inSync && !t.pending() && c.joined == c.wanted {
 		t.prune()
 	}
-	if !inSync || t.pending() || c.joined < c.wanted || t.r.Stage == StageVerified {
+	if !inSync || t.pending() || c.joined < c.wanted || t.r.Stage == StageVerified || t.unfinished() {
 		return
 	}
 	t.r.Stage = StageVerified
 	t.succeeded()
+}
+
+// unfinished: an operation has ended in this turn, and what is due of the definition
+// begins in the next.
+func (t *turn) unfinished() bool {
+	if t.parked {
+		return false
+	}
+	before, _, _ := t.asked()
+	return t.unequal() || t.upgradeDue() || t.nextSet() != "" || !before.IsZero()
 }
 
 // pending is true while something of this revision is still to be done.
@@ -204,15 +214,30 @@ func (t *turn) words() string {
 	return strings.Join(list, "; ")
 }
 
+// onlyTriesAgain: all that is left to do was refused at its last attempt, by the API
+// server or by the database. Whoever looks is told that it waits, and for what.
+func (t *turn) onlyTriesAgain(inSync bool) bool {
+	if !inSync && len(t.o.ApplyErrors) == 0 {
+		return false
+	}
+	for _, action := range t.d2.Actions() {
+		if !slices.ContainsFunc(t.o.Failures, func(f Failure) bool { return f.Action == action }) {
+			return false
+		}
+	}
+	return true
+}
+
 // finish draws the verdict.
 func (t *turn) finish(before *Record) Decision {
 	t.d2.Record = t.r
 	t.d2.Save = !t.r.decidedEqual(before) // it never reads the saved objects
 	inSync := !t.d2.Apply || t.applied() && t.o.Applied.Effective.Equal(t.d2.Effective)
+	acts := len(t.d2.Harmless) > 0 || t.d2.Disruptive != nil || !inSync
 	switch {
 	case len(t.d2.Refusals) > 0:
 		t.d2.Verdict = Refuse
-	case len(t.d2.Harmless) > 0 || t.d2.Disruptive != nil || !inSync:
+	case acts && !t.onlyTriesAgain(inSync):
 		t.d2.Verdict = Act
 	case slices.ContainsFunc(t.d2.Waits, func(w Reason) bool { return !informs(w.Name) }):
 		t.d2.Verdict = Wait

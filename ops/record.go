@@ -67,6 +67,8 @@ type Record struct {
 	// Unproven are the sets that got a new template beside the one whose turn it is,
 	// while no pod of them has joined on it.
 	Unproven []string `json:"unproven,omitempty"`
+	// Proven are the templates that a pod of each set last joined on.
+	Proven []Proven `json:"proven,omitempty"`
 	// Mended is a set whose template was recorded out of its turn; zero once that is
 	// live.
 	Mended Mended `json:"mended"`
@@ -94,6 +96,12 @@ type Record struct {
 	// Shown is what the daemon last said of the cluster; Decide passes it on and
 	// never reads it.
 	Shown Shown `json:"shown"`
+}
+
+// Proven is a set, and a template that a pod of it has joined on.
+type Proven struct {
+	Set      string `json:"set"`
+	Template string `json:"template"`
 }
 
 // Mended is a set, and the template that was live when another was recorded for it.

@@ -51,11 +51,15 @@ func (t *turn) outdated(p *Pod) bool {
 	return live.Template != "" && p.Template != live.Template
 }
 
-// firstOutdated is the pod of the lowest ordinal.
+// firstOutdated is the pod of the lowest ordinal, one that is not ready before others.
 func (t *turn) firstOutdated(set string) *Pod {
 	var found *Pod
 	for i := range t.o.Pods {
-		if p := &t.o.Pods[i]; p.Set == set && (found == nil || p.Ordinal < found.Ordinal) && t.outdated(p) {
+		p := &t.o.Pods[i]
+		if p.Set != set || !t.outdated(p) {
+			continue
+		}
+		if found == nil || t.unready(p) && !t.unready(found) || p.Ordinal < found.Ordinal && t.unready(p) == t.unready(found) {
 			found = p
 		}
 	}
@@ -75,7 +79,7 @@ func (t *turn) nextSet() string {
 			first = s.Name
 		}
 		for i := range t.o.Pods {
-			if p := &t.o.Pods[i]; p.Set == s.Name && !p.Ready && !p.Terminating && fails(p) && !t.othersFirst(s.Name) {
+			if p := &t.o.Pods[i]; p.Set == s.Name && !p.Ready && !p.Terminating && (fails(p) || t.mayMend(p) || t.led() && !t.member(p.NodeName) && t.elapsed(up(p)) > t.podLimit()) && !t.othersFirst(s.Name) {
 				return s.Name
 			}
 		}
@@ -220,17 +224,15 @@ func (t *turn) restart() {
 		} else {
 			t.refusal(gates.Aborted(t.left()))
 		}
-		if t.giveBack(); t.r.Hold == nil {
-			t.r.Operation = nil
-		}
+		t.giveBack()
+		t.leaves(&op)
 		return
 	}
 	if restart.Set != "" && t.wanted(restart.Set) == nil && (op.Step == StepDown || op.Step == StepStopped) {
-		// Its group is to go: whether its pod comes up again is nobody's concern.
+		// Its group is to go: on what is wanted its pod never comes up again, and on what
+		// it had before it may.
 		t.giveBack()
-		if t.r.Hold == nil {
-			t.r.Operation = nil
-		}
+		t.leaves(&op)
 		return
 	}
 	switch op.Step {
@@ -253,6 +255,18 @@ func (t *turn) restart() {
 	t.restartProgress()
 }
 
+// leaves ends a restart where it stands, once nothing is held and nothing hangs on its
+// template for good.
+func (t *turn) leaves(op *Operation) {
+	switch {
+	case t.r.Hold != nil:
+	case t.leavesHanging(op.Restart):
+		op.Step = StepNext
+	default:
+		t.r.Operation = nil
+	}
+}
+
 func (t *turn) left() int {
 	left := 0
 	for i := range t.o.Pods {
@@ -261,309 +275,6 @@ func (t *turn) left() int {
 		}
 	}
 	return left
-}
-
-// nextStep chooses the set and the pod, and looks at every gate.
-func (t *turn) nextStep(op *Operation) {
-	r := op.Restart
-	r.Pod, r.PodUID, r.Template, r.Zone, r.Pods = "", "", "", "", nil
-	if t.upgradeCures(op) && slices.ContainsFunc(t.r.Sets, func(s RecordedSet) bool { return t.hangsOnLive(s.Name) && !t.joinedOnLive(s.Name) }) {
-		t.r.Operation = nil
-		return
-	}
-	if t.r.Hold != nil {
-		t.giveBack() // a lost record's
-		if set := t.soleVoter(); !t.contact() && !t.blocked && t.pendingRestart(set) {
-			if op.Kind == OperationRestart && t.upgradeDue() {
-				t.r.Operation = nil // an upgrade brings it
-				return
-			}
-			r.Set, r.Remembered = set, "" // its new template may be what brings the contact back
-		}
-		return
-	}
-	if op.Kind == OperationRestart && (t.unequal() || t.upgradeDue()) && !t.blocked && !(t.contact() && t.unprovenPods(r.Set)) {
-		// Each needs an operation of its own; what is left is restarted after it.
-		if !t.backFirst(r) {
-			t.r.Operation = nil
-		}
-		return
-	}
-	if t.letsIn() {
-		if !t.backFirst(r) {
-			t.r.Operation = nil
-		}
-		return
-	}
-	set := t.nextSet()
-	first := t.onItsWay(op)
-	if set != "" && first != nil {
-		set = first.Set
-	}
-	if outdated := r.Set != "" && t.firstOutdated(r.Set) != nil; op.Kind == OperationUpgrade && outdated || t.unprovenPods(r.Set) ||
-		outdated && !t.joinedOnLive(r.Set) && !t.failing(set) {
-		// A new image comes to no second set before the first one is done, and a new
-		// template to none before a pod has joined on it.
-		set = r.Set
-	}
-	if r.Set != "" && t.unapplied(r) && !t.pendingRestart(r.Set) && !t.applied() {
-		set = r.Set // its template is on its way: to no second set meanwhile
-	}
-	if set == "" {
-		switch {
-		case !t.templateApplied(""):
-		case t.readingWaits() || t.copiesWait(freeAllocation):
-			// A pod that was made anew is not back yet.
-		case op.Kind == OperationRestart:
-			t.restarted(op)
-		case !t.versionWaits():
-			t.upgraded(op)
-		}
-		return
-	}
-	if t.blocked {
-		return // a refusal has said why
-	}
-	if reason, waits := gates.Contact(t.contact(), t.o.Database.Error); waits && t.pendingRestart(set) && set != t.soleVoter() && (!t.failing(set) || t.othersFirst(set)) {
-		// Nobody can say whether the last new template runs.
-		t.wait(reason)
-		return
-	}
-	if r.Set != set {
-		if t.backFirst(r) {
-			return // it came before, and on none of its pods: it has its turn later
-		}
-		r.Set, r.Remembered = set, ""
-	}
-	p := t.firstOutdated(set)
-	if first != nil && first.Set == set && t.templateApplied(set) {
-		op.Step, r.Pod, r.Since = StepDown, first.Name, t.now
-		return
-	}
-	if !t.templateApplied(set) || p == nil || t.unexplained() {
-		return
-	}
-	if q := t.unproven(set); q != nil {
-		// With the record lost meanwhile.
-		op.Step, r.Pod, r.Since = StepDown, q.Name, t.now
-		return
-	}
-	if !r.Hidden.IsZero() && t.elapsed(r.Hidden) < hiddenRetry {
-		t.refusal(gates.HoldHidden())
-		return
-	}
-	if t.podWaits(op, p, freeAllocation) {
-		return
-	}
-	op.Step, r.Pod, r.PodUID, r.Template = StepHold, p.Name, p.UID, p.Template
-	r.Zone, r.Pods = t.together(set, p)
-	t.r.Hold = &Hold{Set: set, Value: heldAllocation, Before: freeAllocation}
-}
-
-// templateApplied is true when what is wanted of a set, or of all with "", is
-// live and was seen by the StatefulSet controller.
-func (t *turn) templateApplied(set string) bool {
-	if !t.applied() {
-		return false
-	}
-	for _, s := range t.r.Sets {
-		if set != "" && s.Name != set || t.wanted(s.Name) == nil {
-			continue
-		}
-		live := t.live(s.Name)
-		i := slices.IndexFunc(t.o.Applied.Effective.Sets, func(e EffectiveSet) bool { return e.Name == s.Name })
-		if live == nil || live.ObservedGeneration != live.Generation || t.pendingRestart(s.Name) || i < 0 {
-			return false
-		}
-		if t.o.Applied.Effective.Sets[i].Template != TemplateWanted {
-			return false
-		}
-	}
-	return true
-}
-
-func (t *turn) named(pod string) *Pod {
-	for i := range t.o.Pods {
-		if t.o.Pods[i].Name == pod {
-			return &t.o.Pods[i]
-		}
-	}
-	return nil
-}
-
-// holdStep: the intent is recorded; it is said on the StatefulSet, then set, then
-// read back, and every gate is looked at again.
-func (t *turn) holdStep(op *Operation) {
-	r, h := op.Restart, t.r.Hold
-	if h == nil {
-		op.Step = StepNext
-		return
-	}
-	p := t.named(r.Pod)
-	live := t.live(h.Set)
-	switch {
-	case t.blocked || live == nil || p == nil || p.UID != r.PodUID || p.Terminating || !t.outdated(p), !t.zoneStands(r):
-		op.Step = StepReturn
-	case live.Hold != h.annotation() || t.budgetOpen():
-		// It is being applied.
-	case t.o.Database.Allocation == h.Before:
-		if t.podWaits(op, p, h.Before) {
-			op.Step = StepReturn
-		} else if pod := t.sqlPod(); pod != "" {
-			t.harmless(Action{Kind: ActionHoldAllocation, Pod: pod, SystemSecret: t.systemSecret(), Allocation: h.Value, Before: h.Before})
-		}
-	case t.podWaits(op, p, h.Value):
-		op.Step = StepReturn
-	default:
-		op.Step, r.Since = StepDown, t.now
-		if len(r.Pods) > 0 {
-			t.deleteZone(r)
-		} else {
-			t.deletePod(p)
-		}
-	}
-}
-
-func (t *turn) deletePod(p *Pod) {
-	t.d2.Disruptive = &Action{
-		Kind: ActionRestartPod, Pod: p.Name, PodUID: p.UID, SystemSecret: t.systemSecret(),
-		Allocation: heldAllocation, Value: t.allRecorded(), Green: t.o.Database.Health.Colour == Green,
-	}
-}
-
-// downStep waits until the pod has gone, is back and has joined.
-func (t *turn) downStep(op *Operation) {
-	r := op.Restart
-	if len(r.Pods) > 0 {
-		t.zoneDownStep(op)
-		return
-	}
-	p := t.named(r.Pod)
-	if p != nil && p.UID == r.PodUID && !p.Terminating {
-		// It was decided and was not done, or is not seen yet.
-		if t.blocked || t.r.Hold == nil || t.podWaits(op, p, heldAllocation) {
-			op.Step = StepReturn
-			return
-		}
-		t.deletePod(p)
-		return
-	}
-	if p != nil && p.UID != r.PodUID && t.joined(p) {
-		r.Done = append(slices.Clone(r.Done), p.UID)
-		op.Step = StepReturn
-		t.giveBack()
-		return
-	}
-	state := podState(p)
-	if state == "" {
-		state = "it is ready, and its node has not joined yet"
-	}
-	t.wait(gates.PodReturns(r.Pod, state))
-	// One that is ready has found a master: without contact nobody can say more of it.
-	if t.hadItsTime(op, p) && !t.proven(op) && (t.contact() || p == nil || !p.Ready) {
-		op.Step = StepStopped
-		t.reportStopped(op, p)
-		t.stoppedStep(op)
-	}
-}
-
-// hadItsTime: the pod has not joined on the template that is wanted for as long as one
-// may take. What was made on another one, which is live no more or is to be, is made anew
-// first; and without a master nobody joins: so are others that hang, for one may be what
-// the quorum waits for.
-func (t *turn) hadItsTime(op *Operation, p *Pod) bool {
-	since, live := op.Restart.Since, t.live(op.Restart.Set)
-	if t.pendingRestart(op.Restart.Set) && !t.blocked && !(t.upgradeDue() && !t.upgrading()) {
-		return false
-	}
-	if p != nil && live != nil && p.Template != "" && p.Template != live.Template && !t.wouldGoBack(p, live) {
-		return false
-	}
-	if p != nil && p.Created.After(since) {
-		since = p.Created
-	}
-	if t.elapsed(since) <= t.podLimit() {
-		return false
-	}
-	return t.led() || !slices.ContainsFunc(t.o.Pods, func(q Pod) bool {
-		live := t.live(q.Set)
-		return q.Name != op.Restart.Pod && !q.Ready && live != nil && q.Template != live.Template && !t.wouldGoBack(&q, live) && t.isCurable(&q)
-	})
-}
-
-func (t *turn) podLimit() time.Duration {
-	return min(first(t.p.PodTimeout, DefaultPodTimeout), t.restartLimit())
-}
-
-func (t *turn) restartLimit() time.Duration {
-	return first(t.d.Operations.RestartTimeout, t.p.RestartTimeout, DefaultRestartTimeout)
-}
-
-// proven: the set's template is the one that the pod ran before, or another pod
-// has joined on it.
-func (t *turn) proven(op *Operation) bool {
-	live := t.live(op.Restart.Set)
-	if live == nil || live.Template == op.Restart.Template {
-		return true
-	}
-	for i := range t.o.Pods {
-		p := &t.o.Pods[i]
-		if p.Name != op.Restart.Pod && p.Set == op.Restart.Set && p.Template == live.Template && t.joined(p) {
-			return true
-		}
-	}
-	return false
-}
-
-// joined: ready, a member, and of this cluster by its own word.
-func (t *turn) joined(p *Pod) bool {
-	a, id := t.answer(p.Name), t.expectedID()
-	return t.contact() && p.Ready && !p.Terminating && id != "" && a != nil && a.ClusterID == id && t.member(p.NodeName)
-}
-
-// stoppedStep: the template has returned to what the other pods run. The pod is
-// left as it is, until another definition comes or it joins after all.
-func (t *turn) stoppedStep(op *Operation) {
-	r := op.Restart
-	p := t.named(r.Pod)
-	if p != nil && p.UID != r.PodUID && t.joined(p) {
-		r.Done = append(slices.Clone(r.Done), p.UID)
-		op.Step = StepReturn
-		return
-	}
-	t.giveBack()
-	if t.upgradeCures(op) {
-		t.r.Operation = nil
-		return
-	}
-	t.refusal(t.stopped(op, p))
-}
-
-// stableStep: green with the same nodes for stableFor, counted from when the
-// hold was given back.
-func (t *turn) stableStep(op *Operation) {
-	if t.letsIn() || t.hangsOnLive(op.Restart.Set) && t.upgradeCures(op) {
-		t.r.Operation = nil
-		return
-	}
-	if t.readingWaits() || t.copiesWait(freeAllocation) {
-		return
-	}
-	since := t.o.Stable.Since
-	if since.Before(op.Restart.Since) {
-		since = op.Restart.Since
-	}
-	stable := t.elapsed(since)
-	if t.o.Stable.Since.IsZero() {
-		stable = 0
-	}
-	wanted := first(t.d.Operations.StableFor, t.p.StableFor, DefaultStableFor)
-	if reason, waits := gates.StableFor(op.Restart.Pod, stable, wanted); waits {
-		t.wait(reason)
-		t.endsIn(wanted - stable)
-		return
-	}
-	op.Step = StepNext
 }
 
 // restarted ends it.

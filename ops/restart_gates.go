@@ -31,7 +31,7 @@ func Detailed(d *Desired, r *Record) bool {
 // podWaits are the gates before a pod goes down, the same before the hold and
 // under it; only the allocation differs.
 func (t *turn) podWaits(op *Operation, p *Pod, allocation string) bool {
-	if t.readingWaits() || t.copiesWait(allocation) {
+	if t.readingWaits(p) || t.copiesWait(allocation) {
 		return true
 	}
 	db := &t.o.Database
@@ -64,14 +64,15 @@ func (t *turn) podWaits(op *Operation, p *Pod, allocation string) bool {
 	return false
 }
 
-// readingWaits: without a whole and fresh reading nothing is known to be well.
-func (t *turn) readingWaits() bool {
+// readingWaits: without a whole and fresh reading nothing is known to be well. A pod that
+// is about to go waits for all others; nil: none is.
+func (t *turn) readingWaits(going *Pod) bool {
 	db := &t.o.Database
 	reason, waits := gates.Contact(t.contact(), db.Error)
 	if !waits {
 		reason, waits = gates.FreshReading(t.elapsed(db.At), first(t.p.ReadingAge, DefaultReadingAge))
 	}
-	c := t.nodes(t.r.Sets)
+	c := t.nodesBeside(going, t.r.Sets)
 	if !waits {
 		reason, waits = gates.Recovered(db.Recovered == Yes && db.MasterNode != "", c.joined, c.wanted)
 	}
@@ -86,8 +87,8 @@ func (t *turn) readingWaits() bool {
 		return true
 	}
 	for i := range t.o.Pods {
-		if p := &t.o.Pods[i]; !p.Ready || p.Terminating {
-			t.wait(gates.OtherPodDown(p.Name, podState(p)))
+		if p := &t.o.Pods[i]; p.Terminating || !p.Ready && !t.besides(going, p) {
+			t.wait(gates.OtherPodDown(p.Name, t.state(p)))
 			return true
 		}
 	}

@@ -414,7 +414,7 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 		{"tables unknown", func(s *situation) { s.o.Database.TablesKnown = false }, "tables-known"},
 		{"snapshots unknown", func(s *situation) { s.o.Database.SnapshotsKnown = false }, "tables-known"},
 		{"a node is missing", func(s *situation) { s.o.Database.Nodes = s.o.Database.Nodes[:2] }, "nodes-joined"},
-		{"a pod is not ready", func(s *situation) { s.o.Pods[1].Ready = false }, "nodes-joined"},
+		{"a pod is not ready", func(s *situation) { s.o.Pods[1].Ready, s.o.Pods[1].Waiting = false, "ContainerCreating" }, "nodes-joined"},
 		{"a pod that is too many is not ready", func(s *situation) {
 			s.o.Pods = append(s.o.Pods, ops.Pod{Name: hot + "-7", Set: hot, Ordinal: 7, Template: "t2"})
 		}, "other-pod-down"},

@@ -29,7 +29,7 @@ func (t *turn) zone(p *Pod) string {
 // could not do without the whole of it.
 func (t *turn) together(set string, p *Pod) (string, []PodRef) {
 	zone, live, s := t.zone(p), t.live(set), recorded(t.r.Sets, set)
-	if t.d.Operations.RestartBy != "zone" || zone == "" || live == nil || s == nil {
+	if t.d.Operations.RestartBy != "zone" || zone == "" || live == nil || s == nil || t.unready(p) {
 		return "", nil
 	}
 	proven := p.Template == live.Template
@@ -137,7 +137,7 @@ func (t *turn) deleteZone(r *Restart) {
 func (t *turn) zoneDownStep(op *Operation) {
 	r := op.Restart
 	var back []string
-	standing, waits, state := 0, "", ""
+	standing, waits, state, mends := 0, "", "", true
 	for _, ref := range r.Pods {
 		p := t.named(ref.Name)
 		switch {
@@ -145,8 +145,11 @@ func (t *turn) zoneDownStep(op *Operation) {
 			standing++
 		case p != nil && p.UID != ref.UID && t.joined(p):
 			back = append(back, p.UID)
-		case waits == "":
-			waits, state = ref.Name, podState(p)
+		default:
+			mends = mends && p != nil && p.UID != ref.UID && t.mayMend(p)
+			if waits == "" {
+				waits, state = ref.Name, t.state(p)
+			}
 		}
 	}
 	switch {
@@ -157,7 +160,8 @@ func (t *turn) zoneDownStep(op *Operation) {
 			return
 		}
 		t.deleteZone(r)
-	case waits == "":
+	case waits == "" || standing == 0 && mends && !t.blocked:
+		// All are back, or another definition may make the rest ready.
 		r.Done = append(slices.Clone(r.Done), back...)
 		op.Step = StepReturn
 		t.giveBack()

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"fmt"
+
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/gates"
 )
@@ -60,6 +62,10 @@ func (t *turn) resume() {
 	if op.Step == StepData && t.contact() && t.o.Database.Recovered == Yes {
 		op.Step = StepRecover
 	}
+	if op.Step == StepRecover && t.upgradeDue() && !t.blocked && t.contact() && t.onlyHang(t.r.Sets) {
+		t.resumeHangs(&op)
+		return
+	}
 	if t.wholeWaits() {
 		t.suspendTimeout("ResumeTimedOut")
 		return
@@ -111,4 +117,15 @@ func (t *turn) wholeWaits() bool {
 		}
 	}
 	return waits
+}
+
+// resumeHangs ends a resume in which nodes do not run on what they were suspended on, and
+// what is wanted by now is of another version: the upgrade that is due next brings it.
+func (t *turn) resumeHangs(op *Operation) {
+	c := t.nodes(t.r.Sets)
+	t.r.Suspended, t.r.Operation = nil, nil
+	r := suspendReport("ResumeIncomplete", StatusFailure, fmt.Sprintf(
+		"the cluster has been resumed with %d of %d nodes: pod %s has not joined (%s), and the upgrade that is wanted by now may let it", c.joined, c.wanted, c.notJoined, c.notJoinedWhy))
+	r.Warning, r.Names = true, []string{gates.JoinedRule.Name}
+	t.outcome(op.Kind, StatusFailure, gates.JoinedRule.Name, r)
 }

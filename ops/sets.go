@@ -90,29 +90,13 @@ func (t *turn) unequal() bool {
 	return len(t.r.Sets) != len(t.d.Sets)
 }
 
-// sameDataNodes: as many data nodes are wanted as there are, whatever else is to come or
-// to go: the rendered gateway counts suit them.
-func (t *turn) sameDataNodes() bool {
-	present, wanted := 0, 0
-	for _, s := range t.r.Sets {
-		if t.data(s) {
-			present += s.Replicas
-		}
-	}
-	for _, w := range t.d.Sets {
-		if w.Data {
-			wanted += w.Replicas
-		}
-	}
-	return present == wanted
-}
-
 // effective says what the cluster is held to.
 func (t *turn) effective() {
 	// An upgrade is made at the present size.
 	present := t.restarting() && t.unequal()
-	kept := t.blocked || t.parked || t.growing() || t.shrinking() && (t.gatewayWaits() == nil || t.unequal() && !t.sameDataNodes()) || t.unequal() && !present && !(t.gatewayWaits() != nil && t.sameDataNodes()) || t.settingsFirst()
-	mends, settings := t.mends(), t.settingsAnnotation()
+	kept := t.blocked || t.parked || t.growing() || t.shrinking() || t.unequal() && !present || t.settingsFirst()
+	t.noteProven()
+	mends, settings, gateway := t.mends(), t.settingsAnnotation(), t.gatewayCounts()
 	t.noteUnproven(mends)
 	t.noteMended(mends)
 	sets := make([]EffectiveSet, 0, max(len(t.r.Sets), len(t.d.Sets)))
@@ -134,7 +118,7 @@ func (t *turn) effective() {
 			e.KeepGateway = kept || present
 		case !turn && s.Name == t.r.Mended.Set && t.pendingRestart(s.Name):
 			e.Template = TemplateBefore // it was recorded, never applied, and is wanted no longer
-		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue() || t.othersFirst(s.Name)) && !t.unstarted():
+		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue() || t.othersFirst(s.Name) || t.upUnasked(s.Name)) && !t.unstarted():
 			e.Template = TemplateKept
 		default:
 			e.KeepGateway = present
@@ -148,6 +132,9 @@ func (t *turn) effective() {
 			e.Hold = x.annotation()
 		}
 		e.Settings = settings
+		if t.votes(s.Name) {
+			e.Gateway = gateway
+		}
 		sets = append(sets, e)
 	}
 	for _, w := range t.d.Sets {

@@ -77,6 +77,33 @@ func (t *turn) stale(s Setting) (were string, known, stale bool) {
 	return were, known && stale, stale
 }
 
+// setAbove: a node that was started with a value shows another, so that one was set in
+// the cluster: by somebody, since it is not recorded. It is not known while such a node
+// does not answer, or a pod is just being made anew.
+func (t *turn) setAbove(s Setting) Answer {
+	above := No
+	for _, r := range t.r.Sets {
+		for ordinal := range r.Replicas {
+			p := t.pod(r.Name, ordinal)
+			if p == nil {
+				above = Unknown
+				continue
+			}
+			own, ok := p.Settings.Get(s.Name)
+			if !ok {
+				continue
+			}
+			a := t.answer(p.Name)
+			if a == nil {
+				above = Unknown
+			} else if shown, ok := a.Settings.Get(s.Name); ok && a.ClusterID == t.o.Database.ClusterID && SameSetting(shown, own) == No {
+				return Yes
+			}
+		}
+	}
+	return above
+}
+
 // settings sets live what CrateDB takes live and a node was started with
 // otherwise, and takes off what we have set and nobody wants any more. What
 // somebody else has set is said and left.
@@ -109,6 +136,10 @@ func (t *turn) settings() {
 		case !slices.Contains(t.o.Database.SettingsAsked, s.Name):
 		case read && known && SameSetting(shown, were) == No:
 			t.wait(gates.SettingNotEffective(s.Name, s.Value, shown, pod))
+		case read && t.setAbove(s) == Yes:
+			t.wait(gates.SettingNotEffective(s.Name, s.Value, shown, pod))
+		case t.setAbove(s) == Unknown:
+			// The node that could say so is away for a moment.
 		default:
 			next = append(next, RecordedSetting{Name: s.Name, Value: s.Value, Before: shown})
 		}
@@ -239,11 +270,11 @@ func (t *turn) set() {
 }
 
 // settingsFirst: a value that CrateDB refuses must not get into a template, on
-// which an evicted pod would not start. Without contact the template goes on: it
-// may be what brings the nodes back. So it does where somebody's value stands: ours
-// cannot be tried, and what else is wanted does not wait for a person.
+// which an evicted pod would not start. Without a master nothing can be set, and the
+// template goes on: it may be what brings the nodes back. So it does where somebody's
+// value stands: ours cannot be tried, and what else is wanted does not wait for a person.
 func (t *turn) settingsFirst() bool {
-	if !t.contact() || !t.r.Bootstrap.Done {
+	if !t.led() || !t.r.Bootstrap.Done {
 		return false
 	}
 	for _, e := range t.r.Settings {
@@ -282,6 +313,9 @@ type annotatedSetting struct {
 	Value  string `json:"value"`
 	Before string `json:"before"`
 	Ours   string `json:"ours,omitempty"`
+	// Set is true once it was read back: what shows the value before is then no setting
+	// that was never made, but one that somebody has put back.
+	Set bool `json:"set,omitempty"`
 }
 
 // settingsAnnotation says on the StatefulSets what we have set, or are about to,
@@ -292,7 +326,7 @@ func (t *turn) settingsAnnotation() string {
 	}
 	said := make(map[string]annotatedSetting, len(t.r.Settings))
 	for _, e := range t.r.Settings {
-		said[e.Name] = annotatedSetting{e.Value, e.Before, e.Ours}
+		said[e.Name] = annotatedSetting{e.Value, e.Before, e.Ours, e.Done}
 	}
 	text, err := json.Marshal(said)
 	if err != nil {
@@ -314,7 +348,9 @@ func (t *turn) rebuildSettings() {
 				continue
 			}
 			e := RecordedSetting{Name: name, Value: said[name].Value, Before: said[name].Before, Ours: said[name].Ours, Done: true}
-			if shown, _, read := t.shown(name, e.Value); read && e.Before != "" && SameSetting(shown, e.Before) == Yes {
+			if said[name].Set {
+				e.Set = t.now
+			} else if shown, _, read := t.shown(name, e.Value); read && e.Before != "" && SameSetting(shown, e.Before) == Yes {
 				e.Done = false // it was about to be set
 			}
 			t.r.Settings = append(t.r.Settings, e)

@@ -63,7 +63,7 @@ func (r *Record) decidedEqual(o *Record) bool {
 		!slices.Equal(r.Sets, o.Sets), !slices.EqualFunc(r.References, o.References, sameReference), !slices.Equal(r.Suspended, o.Suspended), !slices.Equal(r.Budgets, o.Budgets),
 		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained,
 		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !slices.Equal(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion,
-		r.RecoverDue != o.RecoverDue, r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !slices.Equal(r.Unproven, o.Unproven), r.Mended != o.Mended, !r.Operation.equal(o.Operation):
+		r.RecoverDue != o.RecoverDue, r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !slices.Equal(r.Unproven, o.Unproven), !slices.Equal(r.Proven, o.Proven), r.Mended != o.Mended, !r.Operation.equal(o.Operation):
 		return false
 	}
 	return true

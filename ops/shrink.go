@@ -201,6 +201,7 @@ func (t *turn) shrinkReading(sets []RecordedSet) bool {
 		if s := recorded(sets, expected[i].Name); s == nil {
 			continue
 		}
+		t.sayWhose(expected[i])
 		for n := expected[i].Replicas; n > t.target(expected[i].Name) && t.neverStarted(t.pod(expected[i].Name, n-1)); n-- {
 			expected[i].Replicas = n - 1
 		}
@@ -245,6 +246,24 @@ func (t *turn) neverStarted(p *Pod) bool {
 		}
 	}
 	return false
+}
+
+// sayWhose writes on claims of nodes that are to leave and have never joined that they are
+// this cluster's: the grow that made them was forgotten with the record before it had. It
+// began on no claim of anybody else's.
+func (t *turn) sayWhose(s RecordedSet) {
+	if !t.contact() || t.r.ClusterID == "" {
+		return
+	}
+	for i := range t.o.Claims {
+		c := &t.o.Claims[i]
+		if c.Set != s.Name || c.Ordinal < t.target(s.Name) || c.Ordinal >= s.Replicas || c.ClusterID != "" || c.Version != "" {
+			continue
+		}
+		if p := t.pod(c.Set, c.Ordinal); p != nil && !p.Ready && !t.member(p.NodeName) && t.answer(p.Name) == nil && t.elapsed(p.Created) > t.podLimit() {
+			t.harmless(Action{Kind: ActionAnnotateClaim, Claim: c.Name, ClusterID: t.r.ClusterID})
+		}
+	}
 }
 
 // shrink takes one that has begun a step further, and gives back what one
@@ -345,7 +364,7 @@ func (t *turn) nextShrink(op *Operation) {
 	if t.shrinkWaits(sh, sets) {
 		return
 	}
-	s := sets[0]
+	s := t.leavesFirst(sets)
 	f := t.forecast([]RecordedSet{s})
 	*sh = Shrink{
 		Masters: sh.Masters, MasterStable: true, Hidden: sh.Hidden, Set: s.Name, From: s.Replicas, To: t.target(s.Name), Before: s.Replicas,
@@ -364,6 +383,18 @@ func (t *turn) nextShrink(op *Operation) {
 		x.Tables, _ = f.tableExclusions(f.leaving)
 	}
 	t.r.Exclusions = x
+}
+
+// leavesFirst is a group that is gone from the definition, where there is one: an upgrade
+// has left it on the version before, and while its nodes count they are to take copies
+// of newer ones, which they never do.
+func (t *turn) leavesFirst(sets []RecordedSet) RecordedSet {
+	for _, s := range sets {
+		if t.wanted(s.Name) == nil {
+			return s
+		}
+	}
+	return sets[0]
 }
 
 // leaving are the nodes in a set's pods from one ordinal to another.
@@ -399,7 +430,7 @@ func (t *turn) sizes(from []RecordedSet) string {
 	return strings.Join(parts, ", ")
 }
 
-// shrinkAcknowledge is the last step.
+// shrinkAcknowledge is the last step: reacknowledge does it, and this waits for it.
 func (t *turn) shrinkAcknowledge(op *Operation) {
 	if len(t.toShrink(op.Shrink.Masters)) > 0 && !t.blocked && !t.parked {
 		op.Step = StepNext
@@ -407,9 +438,6 @@ func (t *turn) shrinkAcknowledge(op *Operation) {
 	}
 	if reason, waits := gates.NodeChecks(t.o.Database.ChecksKnown, t.openChecks()); waits {
 		t.wait(reason)
-		if pod := t.sqlPod(); pod != "" {
-			t.harmless(Action{Kind: ActionAcknowledgeNodeChecks, Pod: pod, SystemSecret: t.systemSecret()})
-		}
 		return
 	}
 	op.To = slices.Clone(op.From)

@@ -46,7 +46,7 @@ func (w *world) runQuiet(turns int) ops.Decision {
 	for range turns {
 		var err error
 		d, err = w.turn()
-		if err == nil && len(d.Actions()) == 0 && !d.Save && len(d.Refusals) == 0 && d.Record.Operation == nil &&
+		if err == nil && d.Verdict != ops.Act && len(d.Actions()) == 0 && !d.Save && len(d.Refusals) == 0 && d.Record.Operation == nil &&
 			!slices.ContainsFunc(d.Waits, func(r ops.Reason) bool { return r.Name != "unexplained-exclusion" }) {
 			return d
 		}

@@ -13,6 +13,8 @@ type Stability struct {
 	Since time.Time
 	// Master is since when the master has been the same; zero without one.
 	Master time.Time
+	// Same is since when the same nodes have been there, whatever the health.
+	Same time.Time
 	// Silent is since when no node has answered though they were asked; zero while one
 	// does.
 	Silent time.Time
@@ -41,6 +43,10 @@ func (s Stability) Next(db *Database) Stability {
 			ids.WriteByte(',')
 		}
 		next.nodes = ids.String()
+	}
+	next.Same = db.At
+	if same && !s.Same.IsZero() {
+		next.Same = s.Same
 	}
 	if next.colour == Green || next.colour == Yellow {
 		next.Since = db.At

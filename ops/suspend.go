@@ -3,6 +3,7 @@ package ops
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -258,6 +259,7 @@ func (t *turn) suspend() {
 // lower stops one StatefulSet a turn, those with data before the dedicated
 // masters, after each says what it was suspended from.
 func (t *turn) lower() {
+	t.remembersRaised()
 	for _, s := range t.r.Sets {
 		live := t.live(s.Name)
 		if live == nil || live.Replicas > 0 && live.Suspended != t.suspendedNote(s.Name) {
@@ -296,6 +298,17 @@ func (t *turn) lower() {
 	t.r.Operation = nil
 	t.outcome(OperationSuspend, StatusSuccess, "", suspendReport("SuspendSucceeded", StatusSuccess,
 		"the cluster is suspended: "+countWords(t.r.Suspended)+" have stopped; the volumes stay, and a resume starts the same nodes again"))
+}
+
+// remembersRaised: nodes that somebody has added since the suspension began may hold
+// shards by now, and come back with the others.
+func (t *turn) remembersRaised() {
+	for i, before := range t.r.Suspended {
+		if live := t.live(before.Name); live != nil && live.Ours && live.Replicas > before.Replicas {
+			t.r.Suspended = slices.Clone(t.r.Suspended)
+			t.r.Suspended[i].Replicas = live.Replicas
+		}
+	}
 }
 
 func (t *turn) lowerSet(i int, live *ObservedSet) {

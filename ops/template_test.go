@@ -71,3 +71,21 @@ func TestATemplateReturnsToWhatWasEffectiveBefore(t *testing.T) {
 	_, found := saved["crate-data-hot-c@before"]
 	assert.False(t, found, "it is forgotten afterwards")
 }
+
+func TestATemplateCountsTheNodesThatItIsToldWhicheverItIs(t *testing.T) {
+	first, saved := materialised(t, statefulSet(t), nil, ops.EffectiveSet{InitialMasters: true})
+	for name, e := range map[string]ops.EffectiveSet{
+		"wanted":           {InitialMasters: true, Gateway: 7},
+		"kept":             {InitialMasters: true, Gateway: 7, Template: ops.TemplateKept},
+		"with kept counts": {InitialMasters: true, Gateway: 7, KeepGateway: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, next := materialised(t, statefulSet(t), saved, e)
+			assert.Equal(t, "7", ops.ArgumentOf(got, "gateway.expected_data_nodes"))
+			assert.Equal(t, 4, ops.RecoverAfter(got))
+			assert.Equal(t, ops.TemplateOf(first), ops.TemplateOf(got), "nothing restarts for it")
+			kept, _ := materialised(t, statefulSet(t), next, ops.EffectiveSet{InitialMasters: true, Template: ops.TemplateKept})
+			assert.Equal(t, got, kept, "until another template comes")
+		})
+	}
+}

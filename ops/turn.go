@@ -165,19 +165,23 @@ func (t *turn) contact() bool {
 	return t.o.Database.Contact == Yes && id != "" && id != gates.NoCluster
 }
 
-// sqlPod is a pod that answers as a member of this cluster; "" if none does.
+// sqlPod is a pod that answers as a member of this cluster, one that is ready before
+// others; "" if none does.
 func (t *turn) sqlPod() string {
-	id := t.expectedID()
+	id, unready := t.expectedID(), ""
 	for i := range t.o.Pods {
 		p := &t.o.Pods[i]
-		if !p.Ready || p.Terminating {
+		if a := t.answer(p.Name); p.Terminating || a == nil || a.ClusterID != id || id == "" {
 			continue
 		}
-		if a := t.answer(p.Name); a != nil && a.ClusterID == id && id != "" {
+		if p.Ready {
 			return p.Name
 		}
+		if unready == "" && t.unready(p) {
+			unready = p.Name
+		}
 	}
-	return ""
+	return unready
 }
 
 // count is how many pods of the given sets are there, and the first that is
@@ -191,13 +195,18 @@ type count struct {
 // nodes counts over sets. Joined means: ready, in sys.nodes of the reading's
 // node, and answering with the cluster's own id.
 func (t *turn) nodes(sets []RecordedSet) count {
+	return t.nodesBeside(nil, sets)
+}
+
+// nodesBeside counts as ready what a pod that is about to go has no need to wait for.
+func (t *turn) nodesBeside(going *Pod, sets []RecordedSet) count {
 	var c count
 	id := t.expectedID()
 	for _, s := range sets {
 		c.wanted += s.Replicas
 		for ordinal := range s.Replicas {
 			p := t.pod(s.Name, ordinal)
-			ready := p != nil && p.Ready && !p.Terminating
+			ready := p != nil && !p.Terminating && (p.Ready || t.besides(going, p))
 			joined, refused := false, false
 			if ready {
 				c.ready++
@@ -209,10 +218,10 @@ func (t *turn) nodes(sets []RecordedSet) count {
 				c.joined++
 			}
 			if !ready && c.notReady == "" {
-				c.notReady, c.notReadyWhy = podName(s.Name, ordinal), podState(p)
+				c.notReady, c.notReadyWhy = podName(s.Name, ordinal), t.state(p)
 			}
 			if !joined && c.notJoined == "" {
-				c.notJoined, c.notJoinedWhy = podName(s.Name, ordinal), podState(p)
+				c.notJoined, c.notJoinedWhy = podName(s.Name, ordinal), t.state(p)
 				if refused {
 					c.notJoinedWhy = "it refuses the login of system, which other pods accept: it may run on a volume of another cluster"
 				}
@@ -234,6 +243,8 @@ func podState(p *Pod) string {
 		return p.Waiting + ": " + p.Message
 	case p.Waiting != "":
 		return p.Waiting
+	case !p.Ready && p.NotReady != "":
+		return p.Phase + ", " + p.NotReady
 	case !p.Ready:
 		return p.Phase + ", not ready"
 	}

@@ -2,7 +2,6 @@ package render
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,31 +49,19 @@ func kustomizationFile(build guard.Build) string {
 	return path.Join(build.Dir, "kustomization.yaml")
 }
 
-// runKustomization builds a folder through a wrapper of ours, which makes
-// kustomize say what file each object comes from.
-func runKustomization(ctx context.Context, tree fs.FS, build guard.Build) ([]item, error) {
-	wrapper, err := json.Marshal(map[string]any{
-		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-		"resources":     []string{".." + path.Join(treeRoot, build.Dir)},
-		"buildMetadata": []string{"originAnnotations"},
-	})
+// runKustomization builds the wrapper of a tree.
+func runKustomization(tree *treeFS) ([]madeItem, error) {
+	m, err := kustomize(tree, buildRoot)
 	if err != nil {
 		return nil, err
 	}
-	m, err := kustomize(&treeFS{ctx: ctx, tree: tree, wrapper: wrapper}, buildRoot)
-	if err != nil {
-		return nil, err
-	}
-	var items []item
+	var items []madeItem
 	for _, r := range m.Resources() {
 		data, err := r.MarshalJSON()
 		if err != nil {
 			return nil, fmt.Errorf("reading %s from kustomize: %w", r.CurId(), err)
 		}
-		i, err := newItem(data)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s from kustomize: %w", r.CurId(), err)
-		}
+		i := madeItem{data: data}
 		if origin, err := r.GetOrigin(); err == nil && origin != nil {
 			from := origin.Path
 			if from == "" {

@@ -122,7 +122,7 @@ func run(ctx context.Context, tree fs.FS, build guard.Build, cfg Config) built {
 	if len(build.Problems) > 0 {
 		return built{} // unsafe, or unreadable: kustomize must not see it
 	}
-	items, err := runKustomization(ctx, tree, build)
+	items, err := buildOrRecall(ctx, tree, build)
 	if err != nil {
 		return built{problems: []definition.Problem{{
 			File:    kustomizationFile(build),

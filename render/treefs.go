@@ -25,6 +25,8 @@ type treeFS struct {
 	ctx     context.Context
 	tree    fs.FS
 	wrapper []byte // /build/kustomization.yaml
+	// questions notes what is asked; nil: nobody wants to know.
+	questions *questions
 }
 
 var errReadOnly = errors.New("a snapshot cannot be written")
@@ -61,7 +63,9 @@ func (t *treeFS) ReadFile(name string) ([]byte, error) {
 	if !ok {
 		return nil, &fs.PathError{Op: "open", Path: path.Base(name), Err: fs.ErrNotExist}
 	}
-	return fs.ReadFile(t.tree, inside)
+	data, err := fs.ReadFile(t.tree, inside)
+	t.questions.note(asksFile, name, fileAnswer(data, err))
+	return data, err
 }
 
 func (t *treeFS) IsDir(name string) bool {
@@ -69,7 +73,9 @@ func (t *treeFS) IsDir(name string) bool {
 		return true
 	}
 	info, err := t.stat(name)
-	return err == nil && info.IsDir()
+	is := err == nil && info.IsDir()
+	t.questions.note(asksDir, name, yesAnswer(is))
+	return is
 }
 
 func (t *treeFS) Exists(name string) bool {
@@ -77,6 +83,7 @@ func (t *treeFS) Exists(name string) bool {
 		return true
 	}
 	_, err := t.stat(name)
+	t.questions.note(asksExists, name, yesAnswer(err == nil))
 	return err == nil
 }
 
@@ -98,12 +105,13 @@ func (t *treeFS) ReadDir(name string) ([]string, error) {
 		return nil, fs.ErrNotExist
 	}
 	entries, err := fs.ReadDir(t.tree, inside)
-	if err != nil {
-		return nil, err
-	}
 	var result []string
 	for _, e := range entries {
 		result = append(result, e.Name())
+	}
+	t.questions.note(asksList, name, namesAnswer(result, err))
+	if err != nil {
+		return nil, err
 	}
 	return result, nil
 }
@@ -117,10 +125,12 @@ func (t *treeFS) Glob(pattern string) ([]string, error) {
 	for i := range matches {
 		matches[i] = path.Join(treeRoot, matches[i])
 	}
+	t.questions.note(asksGlob, pattern, namesAnswer(matches, err))
 	return matches, err
 }
 
 func (t *treeFS) Walk(name string, walk filepath.WalkFunc) error {
+	t.questions.neverAgain()
 	inside, ok := inTree(name)
 	if !ok {
 		return fs.ErrNotExist
@@ -138,6 +148,7 @@ func (t *treeFS) Walk(name string, walk filepath.WalkFunc) error {
 }
 
 func (t *treeFS) Open(name string) (filesys.File, error) {
+	t.questions.neverAgain()
 	inside, ok := inTree(name)
 	if !ok {
 		return nil, fs.ErrNotExist

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"k8s.io/klog/v2"
@@ -20,6 +21,20 @@ type errorsOnly struct{ slog.Handler }
 
 func (f errorsOnly) Enabled(ctx context.Context, level slog.Level) bool {
 	return f.Handler.Enabled(ctx, level) && (level >= slog.LevelError || f.Handler.Enabled(ctx, slog.LevelDebug))
+}
+
+// Handle leaves out what the client says because we have stopped it.
+func (f errorsOnly) Handle(ctx context.Context, record slog.Record) error {
+	stopped := false
+	record.Attrs(func(a slog.Attr) bool {
+		err, _ := a.Value.Any().(error)
+		stopped = a.Key == "err" && (errors.Is(err, context.Canceled) || a.Value.String() == context.Canceled.Error())
+		return !stopped
+	})
+	if stopped && !f.Handler.Enabled(ctx, slog.LevelDebug) {
+		return nil
+	}
+	return f.Handler.Handle(ctx, record)
 }
 
 func (f errorsOnly) WithAttrs(attrs []slog.Attr) slog.Handler {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"testing"
@@ -24,6 +26,10 @@ func TestWhatTheKubernetesClientSaysIsInOurLogAsFarAsItIsAnError(t *testing.T) {
 			klog.ErrorS(nil, "the watch ended")
 			assert.Equal(t, c.info, bytes.Contains(out.Bytes(), []byte("leader lease")), out.String())
 			assert.Contains(t, out.String(), `level=ERROR msg="the watch ended"`)
+			klog.ErrorS(fmt.Errorf("reading: %w", context.Canceled), "Error retrieving lease lock")
+			assert.Equal(t, c.info, bytes.Contains(out.Bytes(), []byte("lease lock")), "we have stopped it: %s", out.String())
+			klog.ErrorS(context.DeadlineExceeded, "Error retrieving lease lock")
+			assert.Contains(t, out.String(), "lease lock")
 			assert.Contains(t, out.String(), `from="kubernetes client"`)
 		})
 	}

@@ -61,7 +61,7 @@ func command(verb, short, long string, make func(revision string) []record.Comma
 		Short:   short,
 		Long:    long,
 		Example: "  stevedore " + verb + " -n prod orders",
-		Args:    cobra.ExactArgs(1),
+		Args:    takesOne("CLUSTER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, namespace, err := kube.config()
 			if err != nil {

@@ -57,7 +57,7 @@ GITHUB_TOKEN. One that is missing, or that may not write, as in a pull request
 from a fork, is no error: the plan is then in the job's summary, or its log.`,
 		Example: `  stevedore diff clusters/ --against HEAD^1 -o markdown > plan.md
   stevedore comment plan.md`,
-		Args: cobra.ExactArgs(1),
+		Args: takesOne("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			job := jobOf(os.Getenv)
 			if err := c.complete(&job); err != nil {

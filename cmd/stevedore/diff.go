@@ -49,7 +49,7 @@ does, 3: something that --fail-on names would happen, 1: an error.`,
 		Example: `  stevedore diff clusters/
   stevedore diff clusters/ --cluster prod/orders -o json
   stevedore diff clusters/ --against origin/main -o markdown --fail-on refused`,
-		Args: cobra.ExactArgs(1),
+		Args: takesOne("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := output.check(); err != nil {
 				return err

@@ -77,6 +77,8 @@ Keep a cluster as a repository says:
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
 		Version:           version,
+		Args:              knownVerb,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("stevedore {{.Version}}\n")
 	root.AddCommand(newRun(), newRender(), newValidate(), newDiff(), newComment(), newStatus(),
@@ -92,7 +94,7 @@ func newVersion() *cobra.Command {
 		Long: `version prints which release this binary is. The daemon logs it when it starts,
 and says it in the metric stevedore_build_info.`,
 		Example: "  stevedore version",
-		Args:    cobra.NoArgs,
+		Args:    takesNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "stevedore "+version)
 			return err

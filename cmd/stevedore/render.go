@@ -214,7 +214,7 @@ func newRender() *cobra.Command {
 cluster. Values of Secrets are not shown.`,
 		Example: `  stevedore render examples/tiers
   stevedore render examples/tiers --cluster cratedb/orders -o json`,
-		Args: cobra.ExactArgs(1),
+		Args: takesOne("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "yaml" && output != "json" {
 				return fmt.Errorf("-o %q is not known: write yaml or json", output)
@@ -289,7 +289,7 @@ func newValidate() *cobra.Command {
 exit code 1 if there is one. It needs no cluster and no network. In GitHub Actions
 they are annotations at their lines; --code-quality writes them for GitLab.`,
 		Example: `  stevedore validate examples/overlays`,
-		Args:    cobra.ExactArgs(1),
+		Args:    takesOne("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			notes.begin(cmd)
 			renderer, err := rendering.renderer(cmd.Context())

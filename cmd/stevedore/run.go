@@ -49,7 +49,7 @@ WEBHOOK_SECRET, or files with them (WEBHOOK_URL_FILE, …), with or without the
 prefix CRATEDB_OPERATOR_.`,
 		Example: `  stevedore run --git https://git.example.com/team/clusters --git-credentials-secret stevedore-git
   stevedore run --dir ./clusters --once`,
-		Args: cobra.NoArgs,
+		Args: takesNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log, err := newLog(cmd.ErrOrStderr(), logFormat, verbose)
 			if err != nil {

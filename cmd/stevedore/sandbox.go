@@ -35,7 +35,7 @@ With --cratedb-home (or CRATEDB_HOME), an unpacked release or a folder with one
 for each version, pods run the real CrateDB.`,
 		Example: `  stevedore sandbox
   CRATEDB_HOME=/path/to/crate-6.4.3 stevedore sandbox --dir ./sandbox`,
-		Args: cobra.NoArgs,
+		Args: takesNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log, err := newLog(cmd.ErrOrStderr(), "text", verbose)
 			if err != nil {

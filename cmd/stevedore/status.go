@@ -202,7 +202,7 @@ func printStatuses(out io.Writer, format string, statuses []clusterStatus, names
 		return err
 	}
 	if len(statuses) == 0 {
-		where := "namespace " + namespace
+		where := "namespace " + namespace + "; -n names another one, -A all"
 		if namespace == "" {
 			where = "any namespace"
 		}

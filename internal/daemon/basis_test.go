@@ -10,6 +10,8 @@ import (
 	"stevedore.dev/stevedore/internal/record/recordtest"
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/plan"
+	"stevedore.dev/stevedore/render"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 func TestASecretThatTravelsWithItsDefinitionIsNotMissingInAPlan(t *testing.T) {
@@ -71,4 +73,39 @@ func TestOnlyTheRecordOfWhatWasNeverMadeGoesWithItsDefinition(t *testing.T) {
 	}
 	assert.Equal(t, "git:ours", whose(ops.Record{}, wanted{owner: "git:ours"}), "by this it is found after a restart")
 	assert.Empty(t, whose(ops.Record{Owner: "git:ours"}, wanted{owner: "git:ours"}))
+}
+
+// A release that noted nobody's source has left a record that nobody would look after.
+func TestARecordThatNamesNobodyFallsToASourceOnceNoneNamesItsCluster(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		rec    ops.Record
+		change func(d *daemon)
+		falls  bool
+	}{
+		{"all sources were read and none names it", ops.Record{}, func(*daemon) {}, true},
+		{"one was not read yet", ops.Record{}, func(d *daemon) { d.options.Sources = append(d.options.Sources, source("/c")) }, false},
+		{"one names it", ops.Record{}, func(d *daemon) {
+			d.fleet.take(d.options.Sources[1].Identity(), "c1", &render.Build{Clusters: []render.Cluster{{Namespace: "ns", Name: "c"}}})
+		}, false},
+		{"one cannot be read whole", ops.Record{}, func(d *daemon) {
+			d.fleet.take(d.options.Sources[1].Identity(), "c1", &render.Build{Problems: []definition.Problem{{Message: "no YAML"}}})
+		}, false},
+		{"it is of a cluster that was made", ops.Record{ClusterID: "1"}, func(*daemon) {}, false},
+		{"it has StatefulSets", ops.Record{Sets: []ops.RecordedSet{{Name: "s"}}}, func(*daemon) {}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newWorker(t, recordtest.NewConfigMaps()).daemon
+			d.options.Sources = []Source{source("/a"), source("/b")}
+			for _, each := range d.options.Sources {
+				d.fleet.take(each.Identity(), "c0", &render.Build{})
+			}
+			c.change(d)
+			falls := d.heir(key("c"), c.rec)
+			assert.Equal(t, c.falls, falls != "")
+			if c.falls {
+				assert.Equal(t, d.options.Sources[0].Identity(), falls)
+			}
+		})
+	}
 }

@@ -138,6 +138,7 @@ func term(ctx context.Context, o Options, l *leadership, webhooks *reports.Recei
 	// The server's own fairness bounds us; a second bound here would only make
 	// a bootstrap wait behind another cluster's.
 	plain.QPS = -1
+	plain.WarningHandlerWithContext = apply.NewWarnings(o.Log)
 	guarded := rest.CopyConfig(plain)
 	guarded.Wrap(func(next http.RoundTripper) http.RoundTripper { return fenced{next, l} })
 	kube, err := kubernetes.NewForConfig(guarded)
@@ -379,10 +380,13 @@ func (d *daemon) adopt(ctx context.Context, key record.Cluster) {
 		return
 	}
 	var rec ops.Record
-	if _, err := d.store.Load(ctx, key, record.Operation, &rec); err != nil {
+	entry, err := d.store.Load(ctx, key, record.Operation, &rec)
+	if err != nil || !entry.Exists() {
+		// Another watch has shown an object of the cluster before its record is there:
+		// whose it is, and which name it had, comes with that.
 		return
 	}
-	owner := cmp.Or(rec.Owner, rec.Shown.Source)
+	owner := cmp.Or(rec.Owner, rec.Shown.Source, d.heir(key, rec))
 	if owner != "" && d.fleet.adopt(key, owner, rec.ClusterName) {
 		d.employ([]record.Cluster{key})
 	}

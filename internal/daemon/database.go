@@ -83,12 +83,7 @@ func newPassword() (string, error) {
 func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec ops.Record, observed *ops.Observed) {
 	detailed := ops.Detailed(&desired, &rec)
 	defer func() { observed.Database, observed.Stable = w.reading, w.stable }()
-	var tried ops.SecretVersion
-	password := ""
-	if secret, ok := w.live.Secret(desired.Namespace, names.SystemSecret(desired.Name)); ok {
-		password = string(secret.Data["password"])
-		tried = ops.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion}
-	}
+	password, tried := w.systemPassword(desired.Namespace, names.SystemSecret(desired.Name))
 	settings := ops.SettingsToRead(&desired, &rec, observed.Pods)
 	detailed = detailed || ops.BudgetDetail(&rec, &w.reading)
 	if age := time.Since(w.reading.At); age < w.options.Interval && ops.BudgetsFirst(&rec, observed.Pods) {
@@ -98,12 +93,31 @@ func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec o
 		return
 	}
 	detailed = detailed || w.dataDue(time.Now())
-	target := cratedb.Target{Detailed: detailed, Settings: settings, Password: password}
-	for _, pod := range observed.Pods {
+	w.ask(ctx, cratedb.Target{Pods: running(observed.Pods), Detailed: detailed, Settings: settings, Password: password}, tried)
+}
+
+// systemPassword is what the user system logs in with, and of which Secret.
+func (w *worker) systemPassword(namespace, name string) (password string, tried ops.SecretVersion) {
+	secret, ok := w.live.Secret(namespace, name)
+	if !ok {
+		return "", ops.SecretVersion{}
+	}
+	return string(secret.Data["password"]), ops.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion}
+}
+
+// running are the pods in which a process may answer.
+func running(pods []ops.Pod) []cratedb.PodRef {
+	var all []cratedb.PodRef
+	for _, pod := range pods {
 		if pod.IP != "" && !pod.Started.IsZero() && !pod.Terminating && pod.Phase == "Running" {
-			target.Pods = append(target.Pods, cratedb.PodRef{Name: pod.Name, NodeName: pod.NodeName})
+			all = append(all, cratedb.PodRef{Name: pod.Name, NodeName: pod.NodeName})
 		}
 	}
+	return all
+}
+
+// ask makes the reading of the database anew.
+func (w *worker) ask(ctx context.Context, target cratedb.Target, tried ops.SecretVersion) {
 	defer func() { w.stable = w.stable.Next(&w.reading) }()
 	if len(target.Pods) == 0 {
 		w.reading = ops.Database{At: time.Now()}
@@ -116,7 +130,7 @@ func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec o
 	if w.reading.At.IsZero() {
 		w.reading.At = time.Now()
 	}
-	w.noteData(detailed)
+	w.noteData(target.Detailed)
 }
 
 // readingAge bounds how often the database is asked while events keep coming: not
@@ -139,9 +153,14 @@ func (w *worker) measure(decision ops.Decision, observed ops.Observed) {
 		w.metrics.Suspended(w.key)
 		return
 	}
+	w.measureHealth(decision.Record.ClusterName, &observed.Database)
+}
+
+// measureHealth tells what a reading says of a cluster that runs.
+func (w *worker) measureHealth(databaseName string, db *ops.Database) {
 	health := telemetry.Unreachable
-	if observed.Database.Contact == ops.Yes {
-		switch observed.Database.Health.Colour {
+	if db.Contact == ops.Yes {
+		switch db.Health.Colour {
 		case ops.Green:
 			health = telemetry.Green
 		case ops.Yellow:
@@ -151,7 +170,7 @@ func (w *worker) measure(decision ops.Decision, observed ops.Observed) {
 		}
 	}
 	now := time.Now()
-	w.metrics.Health(w.key, decision.Record.ClusterName, health, now)
+	w.metrics.Health(w.key, databaseName, health, now)
 	if now.Sub(w.pinged) >= healthInterval {
 		w.pinged = now
 		w.queue.Health(w.key, health.String())

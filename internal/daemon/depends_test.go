@@ -145,6 +145,10 @@ func TestAHeldSourceIsToldToEachOfItsClustersOnce(t *testing.T) {
 		assert.Zero(t, heldBy(&sources.Error{Reason: passing, Err: errors.New("x")}), passing)
 	}
 	assert.Zero(t, heldBy(nil))
+	gone := &sources.Error{Reason: sources.PathNotFound, Err: errors.New("x"), Commit: "main@sha1:0"}
+	assert.NotZero(t, heldBy(gone), "a commit without the folder that is followed")
+	gone.Commit = ""
+	assert.Zero(t, heldBy(gone), "a folder that is not there for now")
 	assert.ElementsMatch(t, []record.Cluster{key("c"), key("e")}, f.hold("a", why))
 	assert.Empty(t, f.hold("a", why), "said already")
 

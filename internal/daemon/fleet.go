@@ -59,7 +59,10 @@ type sourceView struct {
 	// cluster that is missing in it may just be unreadable.
 	broken   []definition.Problem
 	clusters map[record.Cluster]wanted
-	held     held
+	// missing are those of them that the newest build does not name: few, and a new
+	// name is compared with each.
+	missing map[record.Cluster]bool
+	held    held
 	// revision is of the newest build.
 	revision string
 }
@@ -108,7 +111,7 @@ func (f *fleet) takeBut(owner, commit string, build *render.Build, but map[recor
 	defer f.mu.Unlock()
 	view := f.bySource[owner]
 	if view == nil {
-		view = &sourceView{clusters: map[record.Cluster]wanted{}}
+		view = &sourceView{clusters: map[record.Cluster]wanted{}, missing: map[record.Cluster]bool{}}
 		f.bySource[owner] = view
 	}
 	view.built, view.revision = true, commit
@@ -136,6 +139,7 @@ func (f *fleet) takeBut(owner, commit string, build *render.Build, but map[recor
 			now.commit = commit
 		}
 		view.clusters[key] = now
+		delete(view.missing, key)
 		changed[key] = !known || touched(before, now)
 	}
 	for key, now := range view.clusters {
@@ -150,6 +154,7 @@ func (f *fleet) takeBut(owner, commit string, build *render.Build, but map[recor
 			now.removed, now.problems = true, nil
 		}
 		view.clusters[key] = now
+		view.missing[key] = true
 		changed[key] = touched(before, now)
 	}
 	return slices.DeleteFunc(f.keysLocked(), func(key record.Cluster) bool {
@@ -177,6 +182,7 @@ func (f *fleet) adopt(key record.Cluster, owner, clusterName string) bool {
 			now.problems = view.broken
 		}
 		view.clusters[key] = now
+		view.missing[key] = true
 	}
 	return true
 }
@@ -220,10 +226,12 @@ func (f *fleet) renamedLocked(key record.Cluster, now wanted) string {
 	}
 	name := now.cluster.Definition.Spec.Cluster.Name
 	var found []string
-	for other, was := range f.bySource[now.owner].clusters {
-		if other == key || !was.missing {
+	view := f.bySource[now.owner]
+	for other := range view.missing {
+		if other == key {
 			continue
 		}
+		was := view.clusters[other]
 		oldName := f.orphanNames[other].clusterName
 		if was.cluster.Definition != nil {
 			oldName = was.cluster.Definition.Spec.Cluster.Name
@@ -264,6 +272,7 @@ func (f *fleet) forget(owner string, key record.Cluster) {
 	delete(f.orphanNames, key)
 	if view := f.bySource[owner]; view != nil && view.clusters[key].removed {
 		delete(view.clusters, key)
+		delete(view.missing, key)
 	}
 }
 

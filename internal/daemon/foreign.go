@@ -35,6 +35,9 @@ func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]o
 			}
 			continue
 		}
+		if w.applier.Absent(ctx, key) {
+			continue
+		}
 		live, err := w.applier.Read(ctx, key)
 		if err != nil {
 			return nil, fmt.Errorf("looking whether %s exists: %w", key, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,9 +22,15 @@ type held struct{ reason, message string }
 // stay as they were, and who pushed must learn it. What mends itself (a host
 // that is down) is in the log and the metrics only.
 func heldBy(err error) held {
-	switch reason := sources.ReasonOf(err); reason {
+	reason := sources.ReasonOf(err)
+	switch reason {
 	case sources.HistoryRewritten, sources.RefDeleted:
 		return held{reason: string(reason), message: err.Error()}
+	case sources.PathNotFound:
+		// A folder on this machine may come back by itself; in a commit it is gone.
+		if e, ok := errors.AsType[*sources.Error](err); ok && e.Commit != "" {
+			return held{reason: string(reason), message: err.Error()}
+		}
 	}
 	return held{}
 }

@@ -40,7 +40,13 @@ var (
 	_ execute.Secrets = objects{}
 )
 
+// about says which object a request is about, for what the API server warns of.
+func (o objects) about(ctx context.Context, group, kind, name string) context.Context {
+	return apply.About(ctx, compare.Key{Group: group, Kind: kind, Namespace: o.cluster.Namespace, Name: name})
+}
+
 func (o objects) CreateSecret(ctx context.Context, name string, data map[string][]byte) error {
+	ctx = o.about(ctx, "", "Secret", name)
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: o.cluster.Namespace, Name: name,
@@ -67,6 +73,7 @@ func (o objects) CreateSecret(ctx context.Context, name string, data map[string]
 }
 
 func (o objects) Get(ctx context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
+	ctx = o.about(ctx, "", "Secret", name)
 	secret, err := o.client.CoreV1().Secrets(o.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, ops.SecretVersion{}, fmt.Errorf("reading Secret %s/%s: %w", o.cluster.Namespace, name, execute.ErrNotFound)
@@ -83,6 +90,7 @@ func metadataPatch(field string, values map[string]string) ([]byte, error) {
 }
 
 func (o objects) LabelSecret(ctx context.Context, name, label, value string) error {
+	ctx = o.about(ctx, "", "Secret", name)
 	patch, err := metadataPatch("labels", map[string]string{label: value})
 	if err != nil {
 		return err
@@ -92,6 +100,7 @@ func (o objects) LabelSecret(ctx context.Context, name, label, value string) err
 }
 
 func (o objects) AnnotateClaim(ctx context.Context, name string, annotations map[string]string) error {
+	ctx = o.about(ctx, "", "PersistentVolumeClaim", name)
 	patch, err := metadataPatch("annotations", annotations)
 	if err != nil {
 		return err
@@ -101,6 +110,7 @@ func (o objects) AnnotateClaim(ctx context.Context, name string, annotations map
 }
 
 func (o objects) SetBudget(ctx context.Context, name string, maxUnavailable int) error {
+	ctx = o.about(ctx, "policy", "PodDisruptionBudget", name)
 	patch, err := jsonBytes(map[string]any{"spec": map[string]any{"maxUnavailable": maxUnavailable}})
 	if err != nil {
 		return err
@@ -112,6 +122,7 @@ func (o objects) SetBudget(ctx context.Context, name string, maxUnavailable int)
 // DeletePod deletes a pod in which CrateDB has never started, which is looked at
 // right before: what was decided on may be old by now.
 func (o objects) DeletePod(ctx context.Context, name, uid string) error {
+	ctx = o.about(ctx, "", "Pod", name)
 	pods := o.client.CoreV1().Pods(o.cluster.Namespace)
 	pod, err := pods.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -130,6 +141,7 @@ func (o objects) DeletePod(ctx context.Context, name, uid string) error {
 
 // RestartPod looks right before it deletes.
 func (o objects) RestartPod(ctx context.Context, name, uid string, ready bool) error {
+	ctx = o.about(ctx, "", "Pod", name)
 	pods := o.client.CoreV1().Pods(o.cluster.Namespace)
 	pod, err := pods.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -152,6 +164,7 @@ func (o objects) RestartPod(ctx context.Context, name, uid string, ready bool) e
 
 // ShrinkSet looks right before it writes, and writes for that version only.
 func (o objects) ShrinkSet(ctx context.Context, name, uid, resourceVersion string, from, to int) error {
+	ctx = o.about(ctx, "apps", "StatefulSet", name)
 	const what = "making StatefulSet smaller"
 	sets := o.client.AppsV1().StatefulSets(o.cluster.Namespace)
 	now, err := sets.Get(ctx, name, metav1.GetOptions{})
@@ -202,6 +215,7 @@ func (o objects) tell(set *appsv1.StatefulSet) {
 }
 
 func (o objects) DeleteSet(ctx context.Context, name, uid, resourceVersion string) error {
+	ctx = o.about(ctx, "apps", "StatefulSet", name)
 	const what = "deleting StatefulSet"
 	sets := o.client.AppsV1().StatefulSets(o.cluster.Namespace)
 	now, err := sets.Get(ctx, name, metav1.GetOptions{})
@@ -224,6 +238,7 @@ func (o objects) DeleteSet(ctx context.Context, name, uid, resourceVersion strin
 }
 
 func (o objects) ForgetHold(ctx context.Context, name, uid string) error {
+	ctx = o.about(ctx, "apps", "StatefulSet", name)
 	const what = "taking the annotation of a hold off StatefulSet"
 	sets := o.client.AppsV1().StatefulSets(o.cluster.Namespace)
 	now, err := sets.Get(ctx, name, metav1.GetOptions{})

@@ -149,7 +149,9 @@ func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
 	for _, condition := range pod.Status.Conditions {
 		switch {
 		case condition.Type == corev1.PodReady:
-			out.Ready = condition.Status == corev1.ConditionTrue
+			if out.Ready = condition.Status == corev1.ConditionTrue; !out.Ready {
+				out.NotReady = condition.Message
+			}
 		case condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse:
 			out.Waiting, out.Message = condition.Reason, condition.Message
 		}
@@ -164,13 +166,16 @@ func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if waiting := status.State.Waiting; waiting != nil && (out.Waiting == "" || status.Name == ops.CrateContainer) {
 			out.Waiting, out.Message = waiting.Reason, waiting.Message
+			if status.Name != ops.CrateContainer {
+				out.Message = "container " + status.Name + ": " + waiting.Message
+			}
 		}
 		if status.Name != ops.CrateContainer {
 			continue
 		}
 		out.Restarts = int(status.RestartCount)
 		if running := status.State.Running; running != nil {
-			out.Started = running.StartedAt.Time
+			out.Started, out.Runs = running.StartedAt.Time, true
 		} else if ended := status.State.Terminated; ended != nil {
 			out.Started = ended.StartedAt.Time
 		} else if last := status.LastTerminationState.Terminated; last != nil {

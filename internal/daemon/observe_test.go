@@ -145,3 +145,37 @@ func TestAPodIsLookedAtRightBeforeItIsRestarted(t *testing.T) {
 		})
 	}
 }
+
+// A container beside CrateDB's that crashes is said by its name, and takes CrateDB for
+// no pod that hangs.
+func TestAPodSaysWhichOfItsContainersKeepsItFromBeingReady(t *testing.T) {
+	waits := func(name string) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off"}}}
+	}
+	runs := corev1.ContainerStatus{Name: ops.CrateContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}
+	for _, c := range []struct {
+		name             string
+		statuses         []corev1.ContainerStatus
+		runs             bool
+		waiting, message string
+	}{
+		{"a probe fails", []corev1.ContainerStatus{runs}, true, "", ""},
+		{"another container crashes", []corev1.ContainerStatus{waits("exporter"), runs}, true, "CrashLoopBackOff", "container exporter: back-off"},
+		{"CrateDB crashes", []corev1.ContainerStatus{waits(ops.CrateContainer)}, false, "CrashLoopBackOff", "back-off"},
+		{"both", []corev1.ContainerStatus{waits("exporter"), waits(ops.CrateContainer)}, false, "CrashLoopBackOff", "back-off"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "s-0"}, Status: corev1.PodStatus{
+				Phase: corev1.PodRunning, ContainerStatuses: c.statuses,
+				Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Message: "containers with unready status: [x]"}},
+			}}
+			seen := observedPod(pod, nil)
+			assert.Equal(t, c.runs, seen.Runs)
+			assert.Equal(t, c.waiting, seen.Waiting)
+			assert.Equal(t, c.message, seen.Message)
+			assert.Equal(t, "containers with unready status: [x]", seen.NotReady)
+			pod.Status.Conditions[0].Status = corev1.ConditionTrue
+			assert.Empty(t, observedPod(pod, nil).NotReady)
+		})
+	}
+}

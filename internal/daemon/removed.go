@@ -70,6 +70,20 @@ func (w *worker) vanished(ctx context.Context, owner string) ops.Vanished {
 	return v
 }
 
+// heir is a source to which the record of nothing falls: a release that noted nobody's
+// source in it has left it, and no source of this daemon, all of which were read, names
+// the cluster. It goes like any of a cluster that was never made. That of a definition
+// which another daemon of such a release refuses comes back with that one's next turn.
+func (d *daemon) heir(key record.Cluster, rec ops.Record) string {
+	if rec.ClusterID != "" || len(rec.Sets) > 0 || !d.fleet.ready(len(d.options.Sources)) || len(d.fleet.problems()) > 0 {
+		return ""
+	}
+	if _, named := d.fleet.get(key, ""); named {
+		return ""
+	}
+	return d.options.Sources[0].Identity()
+}
+
 // neverMade: the record says of the cluster only what was wrong with its definition,
 // or that it was to be left alone, and nothing of it stands in Kubernetes.
 func (w *worker) neverMade(entry record.Entry, rec ops.Record) bool {
@@ -108,7 +122,7 @@ func (w *worker) forget(ctx context.Context, owner, why string) (time.Duration, 
 	w.store.Forget(w.key)
 	w.fleet.forget(owner, w.key)
 	// Nothing of it is known any more, should the name come back.
-	w.rendered, w.applied, w.applyErrors, w.failures = nil, ops.Applied{}, nil, nil
+	w.rendered, w.kept, w.applied, w.applyErrors, w.failures = nil, nil, ops.Applied{}, nil, nil
 	w.reading, w.stable, w.published, w.publishedSeq = ops.Database{}, ops.Stability{}, record.Published{}, 0
 	w.log.Info(why)
 	return w.options.Interval, nil

@@ -25,6 +25,11 @@ import (
 // is recorded, objects are applied, actions run, and what they did is recorded.
 // It returns when to look again without an event.
 func (w *worker) turn(ctx context.Context) (time.Duration, error) {
+	if wait, ok := w.rests(ctx); ok {
+		return wait, nil
+	}
+	w.resting, w.rendered = nil, w.kept.rendered()
+	defer func() { w.rendered = nil }()
 	if err := w.live.EnsureNamespace(ctx, w.key.Namespace); err != nil {
 		return 0, fmt.Errorf("watching namespace %s: %w: does it exist, and has deploy/namespace been applied to it?", w.key.Namespace, err)
 	}
@@ -77,7 +82,7 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 		return w.show(ctx, entry, want, before, rec, ops.Decision{Verdict: ops.Refuse, Record: rec}, problems)
 	}
 	for _, name := range secretNames(desired) {
-		if err := w.live.EnsureSecret(ctx, w.key.Namespace, name); err != nil {
+		if err := w.live.EnsureSecret(ctx, w.key.Namespace, name, w.key.Name); err != nil {
 			return 0, fmt.Errorf("watching Secret %s/%s: %w", w.key.Namespace, name, err)
 		}
 	}
@@ -118,8 +123,9 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	w.again = decision.LookAgain
 
 	w.noteRefused(desired.Revision, now)
+	rest := w.rest(want, desired, observed, before, decision, problems, now)
 	ctx = whileCurrent(ctx, func() bool { return w.fleet.still(w.key, rec.Owner, want) })
-	return w.act(ctx, turnState{entry: entry, before: before, want: want, desired: desired, decision: decision, problems: problems, refused: w.refusedObjects(decision, now)})
+	return w.act(ctx, turnState{entry: entry, before: before, want: want, desired: desired, decision: decision, problems: problems, refused: w.refusedObjects(decision, now), rest: rest})
 }
 
 // turnState is what deciding leaves for acting.
@@ -132,6 +138,8 @@ type turnState struct {
 	problems []string
 	// refused is what Kubernetes refuses, once that is a failure.
 	refused *ops.Reason
+	// rest is kept where nothing is found to do.
+	rest *resting
 }
 
 func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
@@ -195,6 +203,9 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	switch {
 	case wrote, acted:
 		return retryMin, nil
+	case s.rest != nil:
+		w.resting = s.rest
+		return w.options.Interval, nil
 	case decision.LookAgain > 0:
 		return decision.LookAgain, nil
 	default:

@@ -27,8 +27,10 @@ type worker struct {
 	log  *slog.Logger
 	wake chan struct{}
 
-	// rendered is the last good render, and what it was made of.
+	// rendered is the last good render, for as long as a turn takes, kept the same
+	// between turns; and what it was made of.
 	rendered     *render.Rendered
+	kept         *keptRender
 	renderedFrom render.Cluster
 	renderedPins render.Pins
 
@@ -53,7 +55,10 @@ type worker struct {
 	reading  ops.Database
 	stable   ops.Stability
 	// again is when the last decision wanted to look again.
-	again     time.Duration
+	again time.Duration
+	// resting is what the last turn went by, if it found nothing to do and nothing
+	// has happened since; else nil.
+	resting   *resting
 	pinged    time.Time
 	published record.Published
 	// data is how the tables lay when they were last read, at dataAt, and attributes
@@ -116,6 +121,18 @@ func (w *worker) turnSafely(ctx context.Context) (wait time.Duration, err error)
 	return w.turn(ctx)
 }
 
+// turnApart takes a turn on a goroutine of its own, which has ended when it returns: a
+// turn needs a deep stack, and a worker that waits would keep it.
+func (w *worker) turnApart(ctx context.Context) (wait time.Duration, err error) {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		wait, err = w.turnSafely(ctx)
+	}()
+	<-over
+	return wait, err
+}
+
 // broke names a panic by where it came from: its value may quote anything.
 func broke(p any) error {
 	return fmt.Errorf("a defect of stevedore, please report it: %T at\n%s", p, debug.Stack())
@@ -127,7 +144,7 @@ func (w *worker) run(ctx context.Context) {
 	seen := sync.OnceFunc(w.newcomers.seen)
 	defer seen()
 	for {
-		wait, err := w.turnSafely(ctx)
+		wait, err := w.turnApart(ctx)
 		seen()
 		if !errors.Is(err, record.ErrConflict) {
 			conflicts = 0
@@ -178,6 +195,7 @@ func (w *worker) run(ctx context.Context) {
 			return
 		case <-w.wake:
 			timer.Stop()
+			w.resting = nil
 		case <-timer.C:
 		}
 	}
@@ -209,7 +227,7 @@ func (w *worker) render(ctx context.Context, want wanted, pins render.Pins) []st
 	if len(problems) > 0 {
 		return problemTexts(problems)
 	}
-	w.rendered, w.renderedFrom, w.renderedPins = rendered, want.cluster, pins
+	w.rendered, w.kept, w.renderedFrom, w.renderedPins = rendered, keep(rendered), want.cluster, pins
 	return nil
 }
 

@@ -18,7 +18,11 @@ import (
 // refused for now.
 func (s *situation) evict(pod string) bool {
 	s.Helper()
-	err := bed.Admin.CoreV1().Pods(s.ns).EvictV1(s.ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: pod}})
+	// While a budget is still being processed the API server asks for ten seconds, and the
+	// client would wait for them by itself: each refusal is to be seen here.
+	err := bed.Admin.CoreV1().RESTClient().Post().MaxRetries(0).Namespace(s.ns).Resource("pods").Name(pod).SubResource("eviction").
+		Body(&policyv1.Eviction{TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "Eviction"}, ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: pod}}).
+		Do(s.ctx).Error()
 	if apierrors.IsTooManyRequests(err) {
 		return false
 	}

@@ -94,7 +94,7 @@ func TestPauseResumeAndRelease(t *testing.T) {
 
 	_, stderr, code := s.verb("pause", "-n", s.ns, "nothing")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, stderr, "no record of this cluster")
+	assert.Contains(t, stderr, "there is no record of a cluster nothing in namespace "+s.ns)
 }
 
 func TestStatusForMachines(t *testing.T) {

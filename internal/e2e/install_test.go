@@ -281,6 +281,7 @@ func neededElsewhere(right string) string {
 	}
 	return map[string]string{
 		"delete apps/statefulsets":           "a removed group: TestNodesLeaveEmptyAndAGroupIsRemoved",
+		"get policy/poddisruptionbudgets":    "whose the one is that stands there already, and carries no label of ours",
 		"delete policy/poddisruptionbudgets": "a cluster that is deleted by consent: TestDefinitionsThatConsentedTakeTheirClustersWithThemUnlessManyVanish",
 		"create pods/exec":                   "exec over SPDY; from 1.35 on also over WebSocket",
 		"patch events":                       "an event that repeats",

@@ -95,10 +95,7 @@ func inSync(t *testing.T, name string, namespaces, each int, span time.Duration)
 	assert.Empty(t, more(before, started, writes), "writes of a restart in sync")
 	assert.Empty(t, more(before, started, regexp.MustCompile(`^GET (`+ownKinds+`)$`)), "single reads of a restart in sync")
 	for _, kind := range strings.Split(ownKinds, "|") {
-		most := namespaces
-		if kind == "secrets" {
-			most = (each + 1) * namespaces // by name: the system user's, and the user's
-		}
+		most := namespaces // of Secrets too: all of these have their label
 		// What streams its list needs none; the control plane's own watches begin
 		// again after some minutes.
 		const others = 2
@@ -107,10 +104,15 @@ func inSync(t *testing.T, name string, namespaces, each int, span time.Duration)
 	}
 	assert.Equal(t, namespaces, watch["statefulsets"]-stood["statefulsets"], "the watches are not counted: the test shows nothing")
 
-	published, used := s.published(spaces, each), cpu(t, daemon)
+	address := s.address(daemon)
+	published, used, decided := s.published(spaces, each), cpu(t, daemon), decisions(t, address)
 	started = requests(t)
 	s.throughout("in sync", span, func() bool { return daemon.Running() })
 	later := requests(t)
+	// Where nothing happens a cluster takes a whole turn about once a minute, however
+	// often its database is asked.
+	turns := decisions(t, address) - decided
+	assert.LessOrEqual(t, turns, clusters*(2+int(span/(45*time.Second))), "decisions in sync")
 	again := 0
 	for key, version := range s.published(spaces, each) {
 		if published[key] != version {
@@ -127,9 +129,25 @@ func inSync(t *testing.T, name string, namespaces, each int, span time.Duration)
 		later[lists] = started[lists]
 	}
 	assert.Empty(t, more(started, later, regexp.MustCompile(`^(GET|LIST|APPLY) (`+ownKinds+`)$`)), "reads in sync")
-	t.Logf("%d clusters in sync for %s: %d observations were published; resident memory %s, %.1f %% of a core",
-		clusters, span, again, resident(t, daemon), 100*(cpu(t, daemon)-used).Seconds()/span.Seconds())
+	t.Logf("%d clusters in sync for %s: %d observations were published; %d decisions; resident memory %s, %.1f %% of a core",
+		clusters, span, again, turns, resident(t, daemon), 100*(cpu(t, daemon)-used).Seconds()/span.Seconds())
 }
+
+// decisions that a daemon has made, by its own count.
+func decisions(t *testing.T, address string) int {
+	t.Helper()
+	_, metrics := get(t, "http://"+address+"/metrics")
+	total := 0
+	for _, match := range decisionsOf.FindAllStringSubmatch(metrics, -1) {
+		n, err := strconv.Atoi(match[1])
+		require.NoError(t, err)
+		total += n
+	}
+	require.Positive(t, total)
+	return total
+}
+
+var decisionsOf = regexp.MustCompile(`(?m)^stevedore_decisions_total\{.*\} (\d+)$`)
 
 // standingWatches are the watches that stand, by resource: they are counted among
 // the requests only when they end.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"stevedore.dev/stevedore/internal/names"
 )
@@ -119,8 +120,11 @@ func (e Entry) Drop(key string) Entry {
 func (s *Store) Give(ctx context.Context, cluster Cluster, commands ...Command) error {
 	name := Operation.Name(cluster.Name)
 	object, err := s.get(ctx, cluster.Namespace, name)
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("there is no record of a cluster %s in namespace %s: check the name, -n, and that the daemon has seen its definition (%w)", cluster.Name, cluster.Namespace, err)
+	}
 	if err != nil {
-		return fmt.Errorf("read ConfigMap %s/%s: %w: stevedore has no record of this cluster, check its namespace and name", cluster.Namespace, name, err)
+		return fmt.Errorf("read ConfigMap %s/%s: %w", cluster.Namespace, name, err)
 	}
 	entry := Entry{Cluster: cluster, Kind: Operation, object: object}
 	_, err = s.write(ctx, entry, func(object *corev1.ConfigMap) {

@@ -174,6 +174,38 @@ func TestOurOwnLastWriteIsSeenWhileTheCacheLags(t *testing.T) {
 	assert.Equal(t, "theirs", got.Stage)
 }
 
+// Decided on a record that is older than our own last one, a hold that was recorded and
+// set would be undone on the StatefulSet, and nothing would explain it any more.
+func TestACacheThatIsOlderThanOurLastWriteIsNotBelievedAfterAConflict(t *testing.T) {
+	for name, other := range map[string]func(*recordtest.ConfigMaps){
+		"changed since": func(s *recordtest.ConfigMaps) { put(s, `{"schemaVersion":1,"stage":"theirs"}`) },
+		"deleted since": func(s *recordtest.ConfigMaps) { s.Delete("prod", operation) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, server, store := setUp(t)
+			entry, err := store.Load(ctx, cluster, record.Operation, &content{})
+			require.NoError(t, err)
+			entry, err = store.Save(ctx, entry, content{Stage: "first"})
+			require.NoError(t, err)
+			server.Lag()
+			entry, err = store.Save(ctx, entry, content{Stage: "second"})
+			require.NoError(t, err)
+			other(server)
+			_, err = store.Save(ctx, entry, content{Stage: "third"})
+			require.ErrorIs(t, err, record.ErrConflict)
+			var got content
+			_, err = store.Load(ctx, cluster, record.Operation, &got)
+			require.ErrorIs(t, err, record.ErrConflict, "the first is what the cache has")
+			server.CatchUp()
+			entry, err = store.Load(ctx, cluster, record.Operation, &got)
+			require.NoError(t, err)
+			assert.NotEqual(t, "first", got.Stage)
+			_, err = store.Save(ctx, entry, content{Stage: "decided again"})
+			require.NoError(t, err)
+		})
+	}
+}
+
 func TestAWriteWhoseAnswerWasLostIsReadBack(t *testing.T) {
 	ctx, server, store := setUp(t)
 	entry, err := store.Load(ctx, cluster, record.Operation, &content{})
@@ -342,7 +374,7 @@ func TestAnExpiredCommandDoesNotComeBackWithAnOldRender(t *testing.T) {
 func TestACommandForAnUnknownClusterSaysSo(t *testing.T) {
 	ctx, _, store := setUp(t)
 	err := store.Give(ctx, cluster, record.Pause("r1"))
-	require.ErrorContains(t, err, "no record of this cluster")
+	require.ErrorContains(t, err, "there is no record of a cluster "+cluster.Name+" in namespace "+cluster.Namespace)
 }
 
 func TestAnObservationIsPublished(t *testing.T) {

@@ -36,8 +36,9 @@ type Cluster struct{ Namespace, Name string }
 
 func (c Cluster) String() string { return c.Namespace + "/" + c.Name }
 
-// ErrConflict: somebody else wrote the record since it was read. Nothing was
-// written: read again and decide again.
+// ErrConflict: somebody else wrote the record since it was read, or may have and the
+// cache is older than our own last write. Nothing was written: read again, a moment
+// later, and decide again.
 var ErrConflict = errors.New("written by another since it was read")
 
 // Store reads and writes the records of all clusters. It holds caches only and
@@ -54,6 +55,9 @@ type ownWrite struct {
 	object *corev1.ConfigMap
 	// before is the resourceVersion that we replaced; "" after a create.
 	before string
+	// doubted is true once a later write has failed: the cache is to be believed again,
+	// as soon as it is no older than this.
+	doubted bool
 }
 
 // NewStore makes a store over the API server.
@@ -179,7 +183,7 @@ func (s *Store) write(ctx context.Context, entry Entry, change func(*corev1.Conf
 	if err != nil {
 		// Whatever we believed about the record is in doubt, a write that
 		// timed out may have been applied: the cache is to be believed again.
-		s.forget(entry.Cluster.Namespace, name)
+		s.doubt(entry.Cluster.Namespace, name)
 		// Gone since it was read is another's write too.
 		gone := entry.object != nil && apierrors.IsNotFound(err)
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || gone {
@@ -228,11 +232,18 @@ func (s *Store) get(ctx context.Context, namespace, name string) (*corev1.Config
 		}
 		return cached.DeepCopy(), nil
 	}
-	if err != nil {
+	switch {
+	case own.doubted && err != nil:
+		delete(s.written, key)
+		return nil, err
+	case err != nil:
 		// Not there yet, or deleted since: the next write finds out.
 		return own.object.DeepCopy(), nil
-	}
-	if lags(cached.ResourceVersion, own) {
+	case own.doubted && lags(cached.ResourceVersion, own):
+		// Older than what we have done since, and ours may be there no more: decided on
+		// it, what was recorded first and done then would be undone unseen.
+		return nil, fmt.Errorf("read ConfigMap %s/%s: the watch has not shown our own last write yet: %w", namespace, name, ErrConflict)
+	case lags(cached.ResourceVersion, own):
 		return own.object.DeepCopy(), nil
 	}
 	delete(s.written, key)
@@ -254,6 +265,17 @@ func (s *Store) remember(object *corev1.ConfigMap, before string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.written[[2]string{object.Namespace, object.Name}] = ownWrite{object: object.DeepCopy(), before: before}
+}
+
+// doubt is after a write that failed.
+func (s *Store) doubt(namespace, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := [2]string{namespace, name}
+	if own, ok := s.written[key]; ok {
+		own.doubted = true
+		s.written[key] = own
+	}
 }
 
 // Forget drops what is remembered of our own writes to the cluster's records,

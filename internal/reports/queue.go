@@ -264,23 +264,8 @@ func (q *Queue) update(ctx context.Context, cluster record.Cluster, change func(
 	lock.Lock()
 	defer lock.Unlock()
 	for attempt := 0; ; attempt++ {
-		queue, entry, rebuilt, err := q.load(ctx, cluster)
-		if err != nil {
-			return err
-		}
-		changed, err := change(&queue)
-		if err != nil {
-			return err
-		}
-		if !changed && !rebuilt {
-			q.measure(cluster, queue)
-			return nil
-		}
-		if _, err = q.options.Store.Save(ctx, entry, queue); err == nil {
-			q.measure(cluster, queue)
-			return nil
-		}
-		if !errors.Is(err, record.ErrConflict) || attempt >= len(conflictWaits) {
+		err := q.changeOnce(ctx, cluster, change)
+		if err == nil || !errors.Is(err, record.ErrConflict) || attempt >= len(conflictWaits) {
 			return err
 		}
 		select {
@@ -289,6 +274,24 @@ func (q *Queue) update(ctx context.Context, cluster record.Cluster, change func(
 		case <-time.After(conflictWaits[attempt]):
 		}
 	}
+}
+
+func (q *Queue) changeOnce(ctx context.Context, cluster record.Cluster, change func(*document) (bool, error)) error {
+	queue, entry, rebuilt, err := q.load(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	changed, err := change(&queue)
+	if err != nil {
+		return err
+	}
+	if changed || rebuilt {
+		if _, err = q.options.Store.Save(ctx, entry, queue); err != nil {
+			return err
+		}
+	}
+	q.measure(cluster, queue)
+	return nil
 }
 
 // Waiting counts what of the cluster no receiver has taken yet, commit statuses

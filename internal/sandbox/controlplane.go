@@ -136,6 +136,9 @@ func (c *controlPlane) startOnce(ctx context.Context, progress func(string)) err
 		"--service-account-key-file="+signingKey, "--service-account-signing-key-file="+signingKey,
 		"--service-account-issuer="+serviceAccountIssuer,
 		"--service-cluster-ip-range="+c.block.serviceRange(),
+		// A cluster's load balancer takes three, and the default range has 2768: of a
+		// thousand clusters it refuses the last 77. Nothing answers there either.
+		"--service-node-port-range=30000-65535",
 		"--endpoint-reconciler-type=none", "--allow-privileged=true", "--profiling=false",
 		// ServiceAccount would mount a token into every pod. TaintNodesByCondition
 		// taints each new Node until a controller that we do not run lifts it.

@@ -162,11 +162,11 @@ func daemonArgs(repository *testbed.Repository, mirror, secretFile string) []str
 }
 
 // startDaemon starts one whose log is read for what it says of the clusters.
-func (b *bench) startDaemon(w *world, args []string) (*testbed.Daemon, *told, error) {
+func (b *bench) startDaemon(w *world, what string, args []string) (*testbed.Daemon, *told, error) {
 	log := newTold()
 	o := testbed.DaemonOptions{Args: args, Out: log, Binary: b.binary}
 	if b.profile != "" {
-		o.Env = []string{"STEVEDORE_PROFILE=" + filepath.Join(b.profile, fmt.Sprintf("daemon-%d", w.size))}
+		o.Env = []string{"STEVEDORE_PROFILE=" + filepath.Join(b.profile, fmt.Sprintf("%s-%d", what, w.size))}
 	}
 	daemon, err := w.Daemon(o)
 	return daemon, log, err

@@ -89,7 +89,7 @@ func (b *bench) sandboxOnce(ctx context.Context) (took starting, err error) {
 		return took, err
 	}
 	began = time.Now()
-	daemon, log, err := b.startDaemon(w, []string{"--dir", dir})
+	daemon, log, err := b.startDaemon(w, "daemon", []string{"--dir", dir})
 	if err != nil {
 		return took, err
 	}

@@ -144,3 +144,22 @@ func TestAClusterIsHeardOfOnce(t *testing.T) {
 	cancel()
 	assert.Error(t, log.until(ctx, "another", time.Minute, nil, func() bool { return len(log.clusters) == 2 }))
 }
+
+func TestTheAPIServersOwnListsOfServicesAreNotCounted(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		listed int
+		left   int
+	}{
+		{"none", 0, 0},
+		{"its own", 2, 0},
+		{"more than it makes in a minute", 3, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before, after := map[string]int{"LIST services": 5}, map[string]int{"LIST services": 5 + c.listed, "GET services": 1, "WATCH services": 2}
+			withoutRepairs(before, after, time.Minute)
+			total, _ := since(before, after)
+			assert.Equal(t, c.left+1, total)
+		})
+	}
+}

@@ -71,7 +71,7 @@ func (b *bench) steady(ctx context.Context, size int, before manifests, appliedO
 	}
 	args := daemonArgs(repository, filepath.Join(w.Dir, "mirror"), secretFile)
 	began := time.Now()
-	daemon, log, err := b.startDaemon(w, args)
+	daemon, log, err := b.startDaemon(w, "daemon", args)
 	if err != nil {
 		return s, err
 	}
@@ -162,6 +162,7 @@ func (b *bench) idle(ctx context.Context, w *world, daemon *testbed.Daemon, s *s
 	if err != nil {
 		return err
 	}
+	withoutRepairs(before.requests, after.requests, b.idleFor)
 	s.idleFor, s.idleCPU = b.idleFor, to.CPU-from.CPU
 	s.idleRequests, s.idleEach = since(before.requests, after.requests)
 	s.held, err = resident(daemon.PID())
@@ -257,7 +258,7 @@ func (b *bench) restart(ctx context.Context, w *world, daemon **testbed.Daemon, 
 		return err
 	}
 	began := time.Now()
-	again, log, err := b.startDaemon(w, args)
+	again, log, err := b.startDaemon(w, "daemon-again", args)
 	if err != nil {
 		return err
 	}

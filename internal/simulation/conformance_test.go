@@ -3,6 +3,7 @@ package simulation
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -197,7 +198,17 @@ func (k *inVirtualTime) create(replicas, maxUnavailable int) {
 	k.budget(maxUnavailable)
 }
 
-func (k *inVirtualTime) scale(replicas int) { k.set().replicas = replicas; k.changed() }
+// scale leaves the voters out that are to go: the script is of pods, and the one that
+// is left is ready without a quorum of what was.
+func (k *inVirtualTime) scale(replicas int) {
+	k.w.voters = slices.DeleteFunc(k.w.voters, func(node int) bool {
+		return !slices.ContainsFunc(k.w.used, func(i int) bool {
+			return k.w.slots[i].ordinal < replicas && k.w.slots[i].volume.node == node
+		})
+	})
+	k.set().replicas = replicas
+	k.changed()
+}
 
 func (k *inVirtualTime) template(name string) {
 	k.set().template = k.w.templateOf(int(name[0]), firstVersion, 3, good, "")

@@ -13,6 +13,8 @@ type crate struct {
 	masterDue millis
 	masterUp  millis // since when
 	recovered bool
+	// everRecovered: the gateway has, once; before, nobody could put anything into it.
+	everRecovered bool
 	// recoverDue is when the gateway recovers by its time.
 	recoverDue millis
 	voters     []int // node ids that count
@@ -250,7 +252,11 @@ func (w *world) hangs(l *slot) bool { return w.templates[l.pod.template].bad == 
 func (w *world) quorum() bool { return w.upVoters()*2 > len(w.voters) }
 
 func (w *world) elect() {
-	if w.master >= 0 || len(w.voters) == 0 || !w.quorum() {
+	if w.master >= 0 || len(w.voters) == 0 {
+		return
+	}
+	if !w.quorum() {
+		w.probeAll() // nobody is ready without a master
 		return
 	}
 	for _, i := range w.used {
@@ -336,7 +342,7 @@ func (w *world) recoverGateway() {
 	if w.recovered || w.master < 0 {
 		return
 	}
-	w.recovered, w.recoverDue, w.reroute = true, 0, w.now
+	w.recovered, w.everRecovered, w.recoverDue, w.reroute = true, true, 0, w.now
 	w.say("the gateway has recovered")
 }
 

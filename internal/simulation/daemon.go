@@ -59,6 +59,7 @@ type daemon struct {
 	view        view
 	own         [kinds]int64 // its own last writes, which its watches have to show
 	ownRecord   stored
+	doubted     int64 // its last write of the record before one that failed
 	applied     ops.Applied
 	applyErrors []string
 	syncFails   int
@@ -70,7 +71,8 @@ type daemon struct {
 	buffers     ops.Database // what readings are made in
 	executors   execute.Tools
 	stable      ops.Stability
-	want        int // the commit that this turn is for
+	want        int          // the commit that this turn is for
+	decision    ops.Decision // of this turn; here it is not made on the heap each time
 	changes     []ops.Change
 	calm        bool // this turn has written nothing and done nothing
 
@@ -80,6 +82,7 @@ type daemon struct {
 	doomed  bool   // it is to end at its next call
 	said    string // the last decision in the story
 	checked millis
+	acted   millis // when its last action began, with its first look
 }
 
 // killed ends a process in the middle of a turn.
@@ -139,6 +142,9 @@ func (d *daemon) take() {
 		w.say("daemon %s: the turn failed: %v", d.name, err)
 		wait = retryMin * 4
 	}
+	if err == nil {
+		w.judge.owes(w, d)
+	}
 	d.sleeps(wait, d.calm)
 }
 
@@ -186,6 +192,9 @@ func (d *daemon) turn() (millis, error) {
 			return retryMin, nil
 		}
 	}
+	if d.doubted > d.view.version[kindRecord] {
+		return retryMin, nil
+	}
 	known := &d.view.record
 	if d.ownRecord.version > known.version {
 		known = &d.ownRecord
@@ -211,15 +220,15 @@ func (d *daemon) turn() (millis, error) {
 	observed.Database, observed.Stable, observed.At = d.reading, d.stable, d.reading.At
 	observed.Applied, observed.ApplyErrors, observed.Failures = d.applied, d.applyErrors, d.failures
 	observed.Commands = w.commandsAt(desired.Revision)
-	decision := ops.Decide(desired, observed, rec, policy, w.now.time())
-	w.tellDecision(d, &decision)
-	return d.act(&entry, &desired, &decision)
+	d.decision = ops.Decide(desired, observed, rec, policy, w.now.time())
+	w.tellDecision(d, &d.decision)
+	return d.act(&entry, &desired, &d.decision)
 }
 
 // act carries out a decision; the entry follows what is saved, and the decision's
 // record is the next one.
 func (d *daemon) act(entry *stored, desired *ops.Desired, decision *ops.Decision) (millis, error) {
-	w, next := d.w, &decision.Record
+	next := &decision.Record
 	next.SchemaVersion = ops.RecordVersion
 	if decision.Apply {
 		next.Saved = d.materialise(next.Saved, decision.Effective)
@@ -257,7 +266,6 @@ func (d *daemon) act(entry *stored, desired *ops.Desired, decision *ops.Decision
 			}
 		}
 	}
-	w.judge.decided(w, d, decision)
 	d.calm = !saved && !wrote && !acted
 	switch {
 	case wrote, acted:
@@ -273,11 +281,11 @@ func (d *daemon) save(entry *stored, next *ops.Record) error {
 	w := d.w
 	f, err := d.write()
 	if err != nil {
-		d.ownRecord = stored{}
+		d.doubt()
 		return err
 	}
 	if w.stored.exists != entry.exists || w.stored.version != entry.version {
-		d.ownRecord = stored{}
+		d.doubt()
 		return errConflict
 	}
 	if w.stored.record.Hold == nil && next.Hold != nil {
@@ -292,12 +300,19 @@ func (d *daemon) save(entry *stored, next *ops.Record) error {
 	}
 	w.judge.recorded(w, &w.stored.record)
 	if err := d.after(f); err != nil {
-		d.ownRecord = stored{}
+		d.doubt()
 		return err
 	}
 	*entry = w.stored
 	d.ownRecord = w.stored
 	return nil
+}
+
+// doubt is after a write of the record that failed, as the real store has it: the watch
+// is to be believed again, as soon as it is no older than the last that did not.
+func (d *daemon) doubt() {
+	d.doubted = max(d.doubted, d.ownRecord.version)
+	d.ownRecord = stored{}
 }
 
 // sync applies what differs from the cache, and never lowers replicas.
@@ -444,7 +459,7 @@ func (d *daemon) runAll(rec *ops.Record, decision *ops.Decision) (ran bool, err 
 			return ran, err
 		}
 		ran = true
-		d.acting, d.checked = action.Kind, w.now
+		d.acting, d.checked, d.acted = action.Kind, w.now, w.now
 		result, err := execute.Run(context.Background(), action, d.tools())
 		d.acting = ""
 		if errors.Is(err, errNotLeader) {
@@ -480,127 +495,4 @@ func (d *daemon) tooEarly(action ops.Action) (ops.Failure, bool) {
 		}
 	}
 	return ops.Failure{}, false
-}
-
-// materialise does with templates what ops.Materialise does with objects.
-func (d *daemon) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
-	w := d.w
-	// Most turns change nothing: a map is made only where one does.
-	type object struct{ name, key string }
-	all := make([]object, 0, 16)
-	same := true
-	keep := func(name, key string) {
-		all = append(all, object{name, key})
-		old, ok := saved[name]
-		same = same && ok && old == key
-	}
-	for i := range e.Sets {
-		s := &e.Sets[i]
-		if s.Absent {
-			continue
-		}
-		last, known := saved[s.Name]
-		before, remembered := "", false
-		if s.Remember || s.Template == ops.TemplateBefore {
-			name := s.Name + "@before"
-			before, remembered = saved[name]
-			switch {
-			case s.Remember && remembered && !s.RememberAnew:
-				keep(name, before)
-			case s.Remember && known:
-				keep(name, last)
-			}
-		}
-		wanted := w.wantedTemplate(d.want)
-		switch {
-		case s.Template == ops.TemplateWanted && s.KeepGateway:
-			if old := templateByKey(last); old >= 0 {
-				t := w.templates[wanted]
-				wanted = w.templateOf(t.content, t.version, w.templates[old].counts, t.bad, t.jobsLog)
-			}
-			keep(s.Name, w.templates[wanted].key)
-		case s.Template == ops.TemplateWanted:
-			keep(s.Name, w.templates[wanted].key)
-		case s.Template == ops.TemplateBefore && remembered:
-			keep(s.Name, before)
-		default:
-			keep(s.Name, last)
-		}
-	}
-	if same && len(all) == len(saved) {
-		return saved
-	}
-	next := make(ops.Saved, len(all))
-	for _, o := range all {
-		next[o.name] = o.key
-	}
-	return next
-}
-
-// desired is what NewDesired and Classify give for the commit.
-func (d *daemon) desired(rec *ops.Record) ops.Desired {
-	w := d.w
-	c := &w.commits[d.want]
-	desired := c.desired
-	rec.Saved = d.completeSaved(rec)
-	if len(rec.Saved) > 0 {
-		d.changes = w.changesOf(d.want, rec.Saved, d.changes[:0])
-		desired.Changes = d.changes
-	}
-	return desired
-}
-
-// changesOf is what Classify gives for a commit.
-func (w *world) changesOf(want int, saved ops.Saved, changes []ops.Change) []ops.Change {
-	desired := &w.commits[want].desired
-	wanted := &w.templates[w.wantedTemplate(want)]
-	for i := range desired.Sets {
-		name := desired.Sets[i].Name
-		last := templateByKey(saved[name])
-		if last < 0 {
-			changes = append(changes, ops.Change{Class: ops.ChangeNewSet, Set: name})
-			continue
-		}
-		before := &w.templates[last]
-		if before.version != wanted.version {
-			changes = append(changes, ops.Change{Class: ops.ChangeImage, Set: name, Path: "spec.template.spec.containers[crate].image", Old: before.version, New: wanted.version})
-		}
-		if before.content != wanted.content {
-			changes = append(changes, ops.Change{Class: ops.ChangeRestart, Set: name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
-		}
-		if before.jobsLog != wanted.jobsLog {
-			changes = append(changes, ops.Change{Class: ops.ChangeSetting, Set: name, Path: "spec.template.spec.containers[crate].command[" + jobsLogSize + "]", Old: before.jobsLog, New: wanted.jobsLog})
-		}
-		if before.counts != wanted.counts {
-			changes = append(changes, ops.Change{Class: ops.ChangeInPlace, Set: name, Path: "spec.template.spec.containers[crate].command[gateway.expected_data_nodes]"})
-		}
-	}
-	for name := range saved {
-		if len(name) > 7 && name[len(name)-7:] == "@before" {
-			continue
-		}
-		if !slices.ContainsFunc(desired.Sets, func(s ops.Set) bool { return s.Name == name }) {
-			changes = append(changes, ops.Change{Class: ops.ChangeRemovedSet, Set: name})
-		}
-	}
-	return changes
-}
-
-// completeSaved takes what the record lost from what is live.
-func (d *daemon) completeSaved(rec *ops.Record) ops.Saved {
-	complete := len(rec.Saved) > 0
-	for i := range rec.Sets {
-		complete = complete && rec.Saved[rec.Sets[i].Name] != ""
-	}
-	if complete {
-		return rec.Saved
-	}
-	saved := ops.Saved{}
-	for i := range d.view.state {
-		if s := &d.view.state[i]; s.exists {
-			saved[d.w.sets[i].name] = d.w.templates[s.template].key
-		}
-	}
-	maps.Copy(saved, rec.Saved)
-	return saved
 }

@@ -174,4 +174,80 @@ var found = []struct {
 		Seed: 1205479, Start: Start{Masters: 5, Hot: 1, Tables: []string{"0-all", "0-1"}, Shards: 3, Leave: true, Zones: true}, Steps: 83,
 		Items: []Item{{What: pushBadTemplate, At: 2567, A: 2, B: 4}, {What: crashProcess, Call: 29, A: 18, B: 14}, {What: stickTerminating, Call: 40, A: 47, B: 44}, {What: createTable, Call: 10, A: 62, B: 43}, {What: releaseCommand, At: 10805, A: 11, B: 8}},
 	}},
+	{"masters are to leave, and a table wants more copies than there are nodes, which are pushed with it", Schedule{
+		Seed: 526043, Start: Start{Masters: 5, Hot: 2, Tables: []string{"0"}, Shards: 1, Extend: true, Zones: true}, Steps: 53,
+		Items: []Item{{What: pushShrink, At: 3574, B: 3}, {What: pushAddGroup, At: 41866, A: 6, B: 3}, {What: pauseCommand, Call: 5, A: 45, B: 21}, {What: alterReplicas, At: 13815, A: 47, B: 33}},
+	}},
+	{"fewer voters were pushed, the cluster is suspended, and the record is lost", Schedule{
+		Seed: 797237, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1-all", "1", "0", "0-1"}, Shards: 3, Extend: true, Leave: true}, Steps: 84,
+		Items: []Item{{What: pushShrink, At: 1705, A: 6, B: 4}, {What: pushSetting, At: 18570, A: 5}, {What: pushSuspend, At: 48695, A: 6, B: 2}, {What: forbid, Call: 27, A: 23, B: 41}, {What: createTable, Call: 3, A: 26, B: 11}, {What: killNode, Call: 10, A: 63, B: 31}, {What: loseRecord, Call: 32, A: 48, B: 12}},
+	}},
+	{"the record is lost after a release, and the first pod is made anew on a template that came out of its turn", Schedule{
+		Seed: 849383, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "1", "1-all"}, Shards: 1, Leave: true}, Steps: 688,
+		Items: []Item{{What: pushUpgrade, At: 3033, A: 7, B: 1}, {What: killNode, Call: 17, A: 58, B: 35}, {What: loseRecord, Call: 51, A: 60, B: 9}, {What: releaseCommand, At: 86355, A: 16, B: 27}, {What: timeoutAfter, Call: 10, A: 61, B: 60}, {What: stickTerminating, At: 26702, A: 54, B: 9}},
+	}},
+	{"a group that never came up is about to go, and a process of another dies", Schedule{
+		Seed: 1159753, Start: Start{Hot: 2, Tables: []string{"0-1"}, Shards: 2, Leave: true}, Steps: 77,
+		Items: []Item{{What: pushBadTemplate, At: 1128, A: 5, B: 5}, {What: pushAddGroup, At: 34646, A: 3}, {What: pushRemoveGroup, At: 94437, A: 3, B: 1}, {What: crashProcess, Call: 40, A: 22, B: 19}},
+	}},
+	{"the daemon stands still between two questions, and the health is green without a node", Schedule{
+		Seed: 1234103, Start: Start{Hot: 3, Tables: []string{"1-all", "1-all"}, Shards: 2, Extend: true, Leave: true}, Steps: 77,
+		Items: []Item{{What: crashProcess, Call: 21, A: 50, B: 53}, {What: standStill, Call: 21, A: 5, B: 1}, {What: settingByHand, At: 136521, A: 10, B: 10}},
+	}},
+	{"a pod was evicted while the watch of pods brings nothing, and its node is a member again", Schedule{
+		Seed: 731166, Start: Start{Hot: 3, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 86,
+		Items: []Item{{What: killBefore, Call: 10, A: 21, B: 9}, {What: stallWatch, At: 53591, A: 25, B: 45}, {What: stickTerminating, At: 82960, A: 56, B: 1}},
+	}},
+	{"a pod becomes the master while it is to be made anew, and its gateway has not recovered", Schedule{
+		Seed: 1119999, Start: Start{Hot: 3, Tables: []string{"1-all", "0", "1"}, Shards: 2, Extend: true, Leave: true}, Steps: 56,
+		Items: []Item{{What: pushRemoveGroup, At: 855, A: 2, B: 6}, {What: loseVolume, Call: 30, A: 50, B: 15}, {What: createTable, At: 56666, A: 30, B: 1}, {What: crashProcess, Call: 29, A: 49, B: 46}},
+	}},
+	{"the quorum is lost, and a pod that has just started is to be made anew", Schedule{
+		Seed: 29713, Start: Start{Hot: 3, Tables: []string{"0-all", "1-all", "2", "1"}, Shards: 2, Extend: true, Leave: true}, Steps: 90,
+		Items: []Item{{What: pushShrink, At: 3390, A: 7, B: 4}, {What: pushRevert, At: 51302, A: 4, B: 3}, {What: pushRelease, At: 94535, A: 5, B: 1}, {What: killNode, Call: 3, A: 46, B: 60}, {What: drainNode, At: 178184, A: 24, B: 47}, {What: changePassword, At: 23201, A: 37, B: 3}, {What: deafReceiver, At: 19383, A: 15, B: 20}},
+	}},
+	{"somebody sets the allocation right after the hold", Schedule{
+		Seed: 825794, Start: Start{Hot: 3, Tables: []string{"1", "1", "0"}, Shards: 1, Extend: true}, Steps: 80,
+		Items: []Item{{What: pushRestart, At: 2302, A: 4, B: 7}, {What: setPersistent, At: 63022, A: 3, B: 27}},
+	}},
+	{"somebody sets a live setting while the cluster is made, and one node was started with the definition's", Schedule{
+		Seed: 840141, Start: Start{Masters: 3, Hot: 2, Shards: 1, Leave: true, Zones: true, Early: true}, Steps: 78,
+		Items: []Item{{What: pushSetting, At: 767, A: 1, B: 4}, {What: settingByHand, At: 5974, A: 19, B: 2}},
+	}},
+	{"somebody puts a live setting back to what it was before, and the record is lost", Schedule{
+		Seed: 1108463, Start: Start{Hot: 1, Shards: 1, Extend: true, Zones: true}, Steps: 672,
+		Items: []Item{{What: pushSetting, At: 2667, A: 1}, {What: loseRecord, Call: 10, A: 57, B: 42}, {What: settingByHand, At: 7535, A: 52, B: 2}, {What: settingByHand, At: 2448, A: 49, B: 50}},
+	}},
+	{"a grow is taken back, and success was said before its nodes left", Schedule{
+		Seed: 841277, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 2, Extend: true, Leave: true}, Steps: 61,
+		Items: []Item{{What: pushShrink, At: 4204, A: 7, B: 3}, {What: pushAddGroup, At: 61134, A: 6, B: 1}, {What: pushRevert, At: 106358, A: 2, B: 6}, {What: stallWatch, Call: 2, A: 1, B: 57}, {What: stickTerminating, Call: 14, A: 23, B: 23}, {What: deafReceiver, At: 76460, A: 14, B: 15}, {What: releaseCommand, At: 87798, A: 63, B: 23}},
+	}},
+	{"a node is a member and its pod not ready yet, and another version comes", Schedule{
+		Seed: 1170494, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0-1"}, Shards: 2, Leave: true}, Steps: 51,
+		Items: []Item{{What: pushTemplate, At: 4640, A: 1}, {What: pushTemplate, At: 20772, A: 5, B: 5}, {What: pushUpgrade, At: 26423, A: 6, B: 4}, {What: evict, Call: 13, A: 59, B: 18}, {What: snapshot, At: 255, A: 40, B: 35}},
+	}},
+	{"the set whose turn it is waits for another, and its own pod would be made anew on a template that is wanted no more", Schedule{
+		Seed: 2348902, Start: Start{Hot: 2, Warm: 1, Shards: 1}, Steps: 87,
+		Items: []Item{{What: pushTemplate, At: 2688, A: 1}, {What: pushSuspend, At: 5859, A: 5, B: 3}, {What: timeoutAfter, Call: 6, A: 36, B: 30}, {What: loseRecord, At: 69433, A: 60, B: 41}, {What: killNode, Call: 16, A: 5, B: 58}},
+	}},
+	{"somebody sets a live setting, and a definition that named it no more names it again", Schedule{
+		Seed: 2103610, Start: Start{Hot: 2, Shards: 1, Leave: true}, Steps: 57,
+		Items: []Item{{What: pushSetting, At: 602, A: 6, B: 7}, {What: pushRevert, At: 38981, A: 6, B: 4}, {What: pushSetting, At: 81827, B: 4}, {What: settingByHand, At: 19537, A: 28, B: 55}},
+	}},
+	{"a table gets a filter of its own right before its nodes leave", Schedule{
+		Seed: 81336, Start: Start{Hot: 7, Tables: []string{"2", "1"}, Shards: 3, Leave: true}, Steps: 70,
+		Items: []Item{{What: pushShrink, At: 4687, A: 5, B: 4}, {What: filterTable, Call: 26, A: 53, B: 8}},
+	}},
+	{"nobody answers in a resume in which pods hang, and one that is to be made anew joins a master that has just come", Schedule{
+		Seed: 1206635, Start: Start{Hot: 3, Tables: []string{"0-1", "0", "1"}, Shards: 2, Extend: true, Leave: true}, Steps: 50,
+		Items: []Item{{What: pushSuspend, At: 2670, A: 2, B: 4}, {What: killNode, Call: 21, A: 14, B: 26}, {What: stallController, At: 107302, A: 30, B: 5}, {What: setPersistent, At: 26619, A: 8, B: 32}},
+	}},
+	{"more voters are pushed while the cluster is suspended, and the record is lost", Schedule{
+		Seed: 1109465, Start: Start{Hot: 3, Tables: []string{"1-all", "0-all"}, Shards: 2, Leave: true, Zones: true}, Steps: 86,
+		Items: []Item{{What: pushSuspend, At: 3056, B: 1}, {What: pushGrow, At: 9374, A: 4, B: 6}, {What: stallWatch, Call: 13, A: 35, B: 44}, {What: loseRecord, At: 19383, A: 60, B: 46}},
+	}},
+	{"somebody adds a node while the cluster is being suspended, and shards have moved there", Schedule{
+		Seed: 979, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-all", "0-1", "0-1", "0-1"}, Shards: 3, Leave: true}, Steps: 86,
+		Items: []Item{{What: pushShrink, At: 3988, B: 2}, {What: pushSuspend, At: 22648, B: 2}, {What: killBefore, Call: 1, A: 62, B: 28}, {What: scaleUpByHand, At: 33418, A: 28, B: 56}},
+	}},
 }

@@ -3,7 +3,6 @@ package simulation
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
@@ -36,9 +35,16 @@ type judge struct {
 	disturbed millis   // when people last changed what tables want
 	lost      bool     // a shard's last copy went with a volume
 	hopeless  bool     // most voters went with their volumes
-	reports   int
-	calm      int // reports since all faults were over
-	success   []string
+	// voterLost is when the last volume of a voter was lost; looked is when whoever let
+	// nodes leave last had asked the database.
+	voterLost, looked millis
+	// quiet is since when the cluster has been paused or released, untouched; releases
+	// which of them.
+	quiet    millis
+	releases bool
+	reports  int
+	calm     int // reports since all faults were over
+	success  []string
 	// stopped are the sets, by index, that a suspension has lowered.
 	stopped [3]bool
 	// lowered is when each set was last made smaller.
@@ -142,7 +148,9 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	if next := w.templates[l.set.template].version; w.refusesData(l, next) {
 		w.violate("A", "the daemon deletes %s, which comes back on CrateDB %s, and its volume was written by %s", l.podName, next, l.volume.version)
 	}
-	if !l.pod.joined {
+	if !l.pod.joined || !w.everRecovered || d.acting == ops.ActionCurePod && l.pod.joinedAt > d.checked {
+		// It is no member; or the cluster is being made, and nothing was ever in it; or it
+		// joined after it, or another, was asked, and no look could show it.
 		j.note(w, l, byDaemon)
 		return
 	}
@@ -164,7 +172,10 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 		if j.of(o).cause == byFault && since >= d.checked {
 			continue // since the last look
 		}
-		if w.quietSince(o, d) {
+		if c := &w.commits[d.want]; o.volume.node == 0 && o.ordinal >= c.replicas[w.setKind(o.set)] {
+			continue // somebody has added it by hand, and it never was a node
+		}
+		if w.quietSince(o, d) || w.askedFor(o, d) {
 			continue
 		}
 		w.violate("B", "the daemon deletes %s while %s is not there (%s for %d ms)", l.podName, o.podName, j.of(o).cause, w.now-since)
@@ -190,6 +201,15 @@ func (w *world) newest(l *slot) bool {
 // which no look could show.
 func (w *world) quietSince(o *slot, d *daemon) bool {
 	return w.judge.of(o).since >= d.checked && !o.pod.terminating
+}
+
+// askedFor: the node of a pod was a member when the database was asked last, and it is
+// whole that matters: the health and the copies are asked for beside. That Kubernetes
+// does not call the pod ready again was not to be seen in this turn, for its watch
+// brings nothing, or it happened after the turn began.
+func (w *world) askedFor(o *slot, d *daemon) bool {
+	return o.pod.joined && o.pod.joinedAt <= d.checked && !o.pod.terminating &&
+		(w.judge.of(o).since >= d.began || d.view.stalled[kindPods] >= d.began)
 }
 
 func (w *world) tableChangedSince(at millis) bool {
@@ -247,11 +267,32 @@ func (j *judge) removed(w *world, l *slot) {
 		return // the controller's cache is old, and nothing was ever lowered
 	}
 	// What people do to tables between the write and what the controller makes of it
-	// is theirs.
+	// is theirs, and so is what they lose by it.
 	if i := w.setIndex(l.set.name); !j.stopped[i] && j.disturbed < j.lowered[i] {
 		j.holds(w, l)
+	} else if !j.stopped[i] {
+		j.theirs(w, l)
 	}
 	j.note(w, l, byDaemon)
+}
+
+// theirs: a table's own filter, or what else people did to it, brought the last copy
+// of a shard to a node that was leaving. They drop the table.
+func (j *judge) theirs(w *world, l *slot) {
+	lost := make([]bool, len(w.tables))
+	for i := range w.shards {
+		s := &w.shards[i]
+		here, stays := false, false
+		for k := range s.copies {
+			if c := &s.copies[k]; c.synced {
+				o := &w.slots[c.slot]
+				here = here || o == l
+				stays = stays || o.ordinal < o.set.replicas
+			}
+		}
+		lost[s.table] = lost[s.table] || here && !stays
+	}
+	w.dropShards(lost)
 }
 
 // deletesSet: a daemon deletes a StatefulSet.
@@ -370,7 +411,10 @@ func (j *judge) proven(w *world, s *set, hash string) {
 		return
 	}
 	if w.unproven(w.setIndex(s.name)) {
-		return // others' hands have put both on one, and with another here there are no more
+		// Others' hands have put both on one: a daemon that gives a second set one is caught
+		// when it does. Another one in the place of that puts no more pods at risk: as many
+		// sets stand on one as before, and those of its pods that are well run what was proven.
+		return
 	}
 	for i := range w.sets {
 		if o := &w.sets[i]; o != s && w.unproven(i) {
@@ -383,7 +427,9 @@ func (j *judge) proven(w *world, s *set, hash string) {
 func (w *world) unproven(set int) bool {
 	s := &w.sets[set]
 	live := w.templates[s.template].hash
-	return s.exists && live != w.templates[s.proven].hash && w.runsOn(set, live) && !w.joinedOn(set, live)
+	// A set without replicas puts nothing on its template, whoever ends the pods that
+	// are still there.
+	return s.exists && s.replicas > 0 && live != w.templates[s.proven].hash && w.runsOn(set, live) && !w.joinedOn(set, live)
 }
 
 // runsOn: a pod of a set was made on a template.
@@ -425,141 +471,36 @@ func (j *judge) volumeLost(w *world, l *slot) {
 		}
 		j.lost = j.lost || !left && s.allocated
 	}
-	gone := 0
+	gone := w.votersGone(l)
+	j.hopeless = j.hopeless || gone*2 >= len(w.voters) && len(w.voters) > 0
+	if slices.Contains(w.voters, l.volume.node) {
+		j.voterLost = w.now
+	}
+}
+
+// votersGone counts the voters that never come back; without is one that is lost right
+// now. One whose node has left, with another away in that moment, votes on, for fewer
+// than three never vote once three have. It has left because Git wants so, after a look
+// at which all were there, and comes back only when Git wants it again: with the volume
+// of another gone too, nothing that is wanted brings a majority.
+func (w *world) votersGone(without *slot) (gone int) {
 	for _, v := range w.voters {
 		there := false
 		for _, i := range w.used {
-			// One whose node has left, with another away in that moment, votes on and does
-			// not come back.
 			o := &w.slots[i]
-			there = there || o != l && o.volume.node == v && (o.ordinal < o.set.replicas || o.pod.up)
+			there = there || o != without && o.volume.node == v && (o.ordinal < o.set.replicas || o.pod.up)
 		}
 		if !there {
 			gone++
 		}
 	}
-	if len(w.voters) > 0 && gone*2 >= len(w.voters) {
-		j.hopeless = true
-	}
+	return gone
 }
 
-// set: a daemon sets a setting. It may take what it found, and give that back;
-// what people have set meanwhile stays.
-func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
-	if s.theirAt >= d.checked && s.theirAt > 0 {
-		// Between its look and its write: SET GLOBAL takes no condition and replaces what
-		// it finds, so from here on it is as if nobody had set it.
-		if s.transient == "" {
-			j.forget(key, s, value)
-		}
-		return
-	}
-	if s.transient != "" && key != jobsLogSize {
-		return // only the effective value can be read
-	}
-	if c := &w.commits[d.want]; w.commands.Released != "" || c.released {
-		w.released = true
-	}
-	if w.released {
-		// A release takes off what nothing explains, too, and that may end later.
-		j.forget(key, s, value)
-		return
-	}
-	if key == jobsLogSize {
-		j.jobsLogSet(w, d, value)
-		return
-	}
-	if key == "cluster.routing.allocation.enable" {
-		ours := s.persistent != s.theirs
-		if !ours && plain(value) != plain(s.theirs) && plain(s.theirs) != "all" {
-			w.violate("C", "the daemon sets %s to %q, and somebody has set it to %q", key, value, s.theirs)
-		}
-		return
-	}
-	for _, name := range strings.Split(s.theirs, ",") {
-		if name != "" && !listed(value, name) {
-			w.violate("C", "the daemon sets %s to %q and takes %q off, which is somebody's", key, value, name)
-		}
-	}
-}
-
-// forget what people have set and is not there any more.
-func (j *judge) forget(key string, s *setting, value string) {
-	switch key {
-	case "cluster.routing.allocation.enable":
-		if s.theirs = value; value == "primaries" {
-			s.theirs = "all" // a daemon's hold
-		}
-	case jobsLogSize:
-		s.theirs = ""
-	default:
-		kept := slices.DeleteFunc(strings.Split(s.theirs, ","), func(name string) bool { return !listed(value, name) })
-		s.theirs = strings.Join(kept, ",")
-	}
-}
-
-func plain(enable string) string {
-	if enable == "" {
-		return "all"
-	}
-	return enable
-}
-
-// reported: F and G.
-func (j *judge) reported(w *world, d *daemon, r *ops.Report) {
-	j.reports++
-	if w.healed {
-		j.calm++
-		if j.calm > 60 {
-			w.violate("F", "%d reports since nothing happens any more; the last: %s: %s", j.calm, r.Reason, r.Message)
-		}
-	}
-	if w.telling() {
-		w.say("daemon %s reports %s %s: %s", d.name, r.Reason, r.Status, r.Message)
-	}
-	if strings.Contains(r.Message, secretMark) {
-		w.violate("G", "a report tells a password: %s", r.Message)
-	}
-	if r.Status != ops.StatusSuccess {
-		return
-	}
-	switch r.Reason {
-	case "RestartSucceeded", "RevisionVerified", "UpgradeSucceeded":
-		j.truth(w, d, r)
-	}
-}
-
-// truth: what a success says is so, as far as the daemon's watches could know.
-func (j *judge) truth(w *world, d *daemon, r *ops.Report) {
-	for _, until := range d.view.stalled {
-		if until > w.now-5*second {
-			return
-		}
-	}
-	c := &w.commits[d.want]
-	if c.desired.Revision != r.Revision {
-		return
-	}
-	for i := range w.sets {
-		s := &w.sets[i]
-		want := c.replicas[w.setKind(s)]
-		if c.stands() {
-			break
-		}
-		if r.Reason == "RevisionVerified" && s.replicas != want {
-			w.violate("F", "%s is reported and %s has %d replicas of %d", r.Reason, s.name, s.replicas, want)
-		}
-		for o := range min(s.replicas, want) {
-			l := &w.slots[i*maxOrdinals+o]
-			if j.of(l).cause == byDaemon {
-				w.violate("F", "%s is reported of %s, and %s is away (%s)", r.Reason, r.Revision, l.podName, j.of(l).cause)
-			}
-			if hash := w.templates[l.pod.template].hash; l.pod.exists && !l.pod.terminating && hash != w.templates[c.tmpl].hash &&
-				(r.Reason != "UpgradeSucceeded" || w.versionOf(l) != c.version) {
-				w.violate("F", "%s is reported of %s, and %s runs %s, not %s", r.Reason, r.Revision, l.podName, hash, w.templates[c.tmpl].hash)
-			}
-		}
-	}
+// beyondRescue: most voters went with their volumes, or one did when no look could show it
+// any more to who let another leave: without a master nobody takes that one off the voters.
+func (j *judge) beyondRescue(w *world) bool {
+	return j.hopeless || j.voterLost > 0 && j.voterLost >= j.looked && w.master < 0 && w.votersGone(nil)*2 >= len(w.voters)
 }
 
 func (j *judge) recorded(w *world, next *ops.Record) {
@@ -567,134 +508,4 @@ func (j *judge) recorded(w *world, next *ops.Record) {
 		return
 	}
 	w.stats.seen(string(next.Operation.Kind))
-}
-
-func (j *judge) decided(w *world, d *daemon, decision *ops.Decision) {}
-
-// converged says why the world is not yet what Git wants; "" when it is. Numbers
-// are put into words only where somebody reads them.
-func (j *judge) converged(w *world, words bool) string {
-	why := func(format string, values ...any) string {
-		if !words {
-			return format
-		}
-		return fmt.Sprintf(format, values...)
-	}
-	c := w.head()
-	if len(w.queue) > 0 {
-		return "reports wait for their receiver"
-	}
-	if c.stands() && w.schedule.Start.Leave {
-		return j.rests(w)
-	}
-	hash := w.templates[c.tmpl].hash
-	for i := range w.sets {
-		s := &w.sets[i]
-		want := c.replicas[w.setKind(s)]
-		if !c.wants(w.setKind(s)) {
-			if s.exists {
-				return why("%s is still there", s.name)
-			}
-			want = 0
-		}
-		switch {
-		case want == 0 && !s.exists:
-		case !s.exists:
-			return why("%s is not there", s.name)
-		case s.replicas != want:
-			return why("%s has %d replicas of %d", s.name, s.replicas, want)
-		case w.templates[s.template].hash != hash || s.template != c.tmpl:
-			return why("%s has template %s (counts %d), not %s (%d)", s.name, w.templates[s.template].hash, w.templates[s.template].counts, hash, w.templates[c.tmpl].counts)
-		case s.hold != "":
-			return why("%s says that something is held", s.name)
-		}
-		for o := range maxOrdinals {
-			l := &w.slots[i*maxOrdinals+o]
-			switch {
-			case o >= want && l.pod.exists:
-				return why("%s is still there", l.podName)
-			case o >= want:
-			case !l.pod.exists || !l.pod.ready || !l.pod.joined || l.pod.terminating:
-				return why("%s is not there", l.podName)
-			case w.templates[l.pod.template].hash != hash:
-				return why("%s runs another template", l.podName)
-			}
-		}
-	}
-	if plain(w.enable.persistent) != plain(w.enable.theirs) {
-		return why("cluster.routing.allocation.enable is %q, and people have set %q", w.enable.persistent, w.enable.theirs)
-	}
-	if !sameList(w.excludeID.persistent, w.excludeID.theirs) {
-		return why("cluster.routing.allocation.exclude._id is %q, and people have set %q", w.excludeID.persistent, w.excludeID.theirs)
-	}
-	if lacks := j.jobsLogLacks(w, c); lacks != "" {
-		return lacks
-	}
-	for i := range w.tables {
-		if w.tables[i].exclude != "" {
-			return why("table %s has our filter", w.tables[i].name)
-		}
-	}
-	if u := w.user("ada"); u == nil || u.password != w.secret("user-ada").password || !u.granted {
-		return "user ada does not log in with her Secret's password"
-	}
-	if u := w.user("system"); u == nil || !u.granted {
-		return "user system has no privileges"
-	}
-	for _, i := range w.used {
-		if l := &w.slots[i]; l.pod.joined && (l.claim.clusterID != idOf(l.volume.cluster) || l.claim.version != l.volume.version) {
-			return why("the claim of %s does not say whose volume it is and which version wrote to it: %q, %q", l.podName, l.claim.clusterID, l.claim.version)
-		}
-	}
-	for i := range w.budgets {
-		if b := &w.budgets[i]; b.exists && b.value != 1 && j.allGreen(w) {
-			return why("budget %s is closed", b.name)
-		}
-	}
-	// With somebody's value over what Git says it is no success, and nobody is asked
-	// to call it one.
-	if !slices.Contains(j.success, c.desired.Revision) && !j.jobsLogTheirs(c, &w.jobsLog) && !w.jobsLogHidden(c) {
-		return why("success of %s was never reported", c.desired.Revision)
-	}
-	return ""
-}
-
-// rests says why a suspended cluster does not stand still yet.
-func (j *judge) rests(w *world) string {
-	for i := range w.sets {
-		s := &w.sets[i]
-		if s.exists && (s.replicas > 0 || s.hold != "") {
-			return s.name + " does not stand still"
-		}
-	}
-	for _, i := range w.used {
-		if w.slots[i].pod.exists {
-			return w.slots[i].podName + " is still there"
-		}
-	}
-	if plain(w.enable.persistent) != plain(w.enable.theirs) {
-		return "cluster.routing.allocation.enable is held"
-	}
-	return ""
-}
-
-// sameList compares two lists of names, whatever their order.
-func sameList(a, b string) bool {
-	for _, pair := range [][2]string{{a, b}, {b, a}} {
-		for _, name := range strings.Split(pair[0], ",") {
-			if name != "" && !listed(pair[1], name) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func (j *judge) allGreen(w *world) bool {
-	for i := range w.tables {
-		if colour, _, _ := w.health(i); colour > 1 {
-			return false
-		}
-	}
-	return true
 }

@@ -55,10 +55,12 @@ type people struct {
 	ambiguous bool
 	// released: a release has begun to take off what nothing explains.
 	released bool
+	// raised are the replicas that somebody has given a group by hand.
+	raised [3]int
 	// ours: when somebody set the live setting, a definition had brought it about.
 	ours bool
-	// hidden: a transient value has hidden a live setting, and what is below it
-	// cannot be known.
+	// hidden: a daemon has looked at a live setting that a transient value hid, and what is
+	// below that was not what it wanted: no look can show it, nor whose it is afterwards.
 	hidden bool
 }
 
@@ -365,79 +367,6 @@ func (w *world) happen(it Item, d *daemon) {
 	}
 }
 
-func (w *world) group(n int) int {
-	present := 0
-	for g, have := range w.head().replicas {
-		if have > 0 {
-			present++
-			if n%3 == g {
-				return g
-			}
-		}
-	}
-	return 1
-}
-
-func (w *world) scaleByHand(it Item) {
-	s := &w.sets[it.A%len(w.sets)]
-	if s.exists && s.replicas < maxOrdinals-2 {
-		s.replicas++
-		s.generation++
-		w.setChanged(s)
-	}
-}
-
-func (w *world) alterReplicas(it Item) {
-	if len(w.tables) == 0 || w.master < 0 || !w.recovered {
-		return
-	}
-	w.judge.disturbed = w.now
-	t := &w.tables[it.A%len(w.tables)]
-	choice := replicaChoices[it.B%len(replicaChoices)]
-	keep := *t
-	w.addTable("", choice, 0, "")
-	next := w.tables[len(w.tables)-1]
-	w.tables = w.tables[:len(w.tables)-1]
-	t = &w.tables[it.A%len(w.tables)]
-	*t = keep
-	t.replicas, t.low, t.high, t.fixed = next.replicas, next.low, next.high, next.fixed
-	w.say("table %s: number_of_replicas = %s", t.name, choice)
-}
-
-// setByHand is a person's SET GLOBAL.
-func (w *world) setByHand(s *setting, value string, transient bool) {
-	if w.master < 0 {
-		return
-	}
-	w.say("somebody sets %q, transient %t", value, transient)
-	if !transient && (s.persistent == value || value == "primaries" && w.stored.record.Hold != nil) {
-		// Nobody can see whose it is, with an intent of ours recorded.
-		s.persistent = value
-		w.ambiguous = w.ambiguous || s == &w.enable
-		return
-	}
-	if s == &w.jobsLog {
-		w.ours = w.jobsLogOurs()
-	}
-	if transient {
-		w.hidden = w.hidden || s == &w.jobsLog
-		s.transient, s.theirTransient = value, value
-	} else {
-		s.persistent, s.theirs = value, value
-	}
-	s.theirAt, w.judge.disturbed = w.now, w.now
-	w.reroute = max(w.now, 1)
-}
-
-// holdRecorded: a daemon is about to hold the allocation. What somebody has set to
-// the very same value since its last look is taken for its own, and nothing that
-// can be read says otherwise.
-func (w *world) holdRecorded(d *daemon) {
-	if e := &w.enable; e.theirs == "primaries" && e.theirAt > 0 && e.theirAt.time().Sub(d.reading.At) >= 0 {
-		e.theirs, w.ambiguous = "all", true
-	}
-}
-
 // happenTo is what happens to machines, to watches and to daemons.
 func (w *world) happenTo(it Item, d *daemon) {
 	l := w.victim(it.A)
@@ -492,9 +421,6 @@ func (w *world) happenTo(it Item, d *daemon) {
 	case loseRecord:
 		w.stored = stored{version: w.bump(kindRecord)}
 		w.commands = ops.Commands{} // they stood on the same ConfigMap
-		for _, o := range w.daemons {
-			o.ownRecord = stored{}
-		}
 	case deafReceiver:
 		w.deafUntil = w.now + millis(1+it.A*2)*second
 	case loseAnswer:

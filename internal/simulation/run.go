@@ -2,6 +2,8 @@ package simulation
 
 import (
 	"cmp"
+	"encoding/json"
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/ops"
@@ -163,7 +165,7 @@ func (w *world) run() bool {
 	}
 	// Calls that were never reached are out of play.
 	w.left = w.left[:0]
-	if w.judge.hopeless {
+	if w.judge.beyondRescue(w) {
 		return false
 	}
 	w.heal()
@@ -172,6 +174,9 @@ func (w *world) run() bool {
 		w.turnOnce()
 		turns++
 		if turns > mostTurns || w.now-from > longest {
+			if w.judge.beyondRescue(w) {
+				return false
+			}
 			w.violate("E", "it does not converge: %s; the record: %s", cmp.Or(w.unsettled(true), "it was still being written"), describe(&w.stored.record))
 		}
 		settled = w.unsettled(false) == "" && w.rest()
@@ -281,14 +286,13 @@ func (w *world) heal() {
 		for i := range w.tables {
 			lost[i] = w.gone(i)
 		}
-		kept := w.shards[:0]
-		for _, s := range w.shards {
-			if !lost[s.table] {
-				kept = append(kept, s)
-			}
-		}
-		w.shards = kept
+		w.dropShards(lost)
 	}
+}
+
+// dropShards: people drop tables that are lost.
+func (w *world) dropShards(of []bool) {
+	w.shards = slices.DeleteFunc(w.shards, func(s shard) bool { return of[s.table] })
 }
 
 // gone says that a shard of a table has no whole copy any more.
@@ -357,13 +361,25 @@ func (w *world) reachable() commit {
 		c.warm, c.replicas[2] = true, max(1, last.replicas)
 	}
 	w.keepsVoters(&c)
+	for i := range w.sets {
+		// What was raised by hand is not lowered before a definition says so much.
+		if s := &w.sets[i]; s.exists && s.replicas > 0 && s.replicas == w.raised[w.setKind(s)] {
+			c.warm = c.warm || w.setKind(s) == 2
+			c.replicas[w.setKind(s)] = max(c.replicas[w.setKind(s)], s.replicas)
+		}
+	}
 	// What cannot run is corrected, and now and then to another version.
 	if c.version != upgradeTo || w.schedule.Seed%3 > 0 {
 		c.version = firstVersion
 	}
 	begun := []string{w.judge.highest}
 	for i := range w.sets {
-		begun = append(begun, w.templates[w.sets[i].template].version) // a pod may start on it any moment
+		// A pod may start on it any moment, also on the one that the controller still knows.
+		s := &w.sets[i]
+		begun = append(begun, w.templates[s.template].version)
+		if s.seenExists {
+			begun = append(begun, w.templates[s.seenTemplate].version)
+		}
 	}
 	for _, i := range w.used {
 		if p := &w.slots[i].pod; p.exists {
@@ -389,6 +405,8 @@ func (w *world) keepsVoters(c *commit) {
 				effective = max(effective, r.Replicas)
 			}
 		}
+		// With the record lost, the StatefulSet says what it was suspended from.
+		effective = max(effective, s.suspendedFrom())
 		// What is recorded is effective, though it was not applied yet.
 		for _, r := range w.stored.record.Sets {
 			if r.Name == s.name {
@@ -403,4 +421,15 @@ func (w *world) keepsVoters(c *commit) {
 			c.replicas[g] = max(c.replicas[g], 3)
 		}
 	}
+}
+
+// suspendedFrom is how many replicas the annotation of a suspension names; 0 without one.
+func (s *set) suspendedFrom() int {
+	var said struct {
+		Replicas int `json:"replicas"`
+	}
+	if s.suspended == "" || json.Unmarshal([]byte(s.suspended), &said) != nil {
+		return 0
+	}
+	return said.Replicas
 }

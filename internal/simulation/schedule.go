@@ -228,5 +228,8 @@ func NewSchedule(seed uint64) Schedule {
 	if r.oneIn(16) {
 		s.Steps *= 8
 	}
+	if r.oneIn(32) {
+		s.Items = append(s.Items, Item{What: scaleUpByHand, At: r.span(0, eventful/2), A: r.below(64), B: r.below(64)})
+	}
 	return s
 }

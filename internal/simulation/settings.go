@@ -39,6 +39,8 @@ func (d *daemon) readSettings(names []string) {
 	if !slices.Contains(names, jobsLogSize) {
 		return
 	}
+	// A transient value is all that is seen, and below it is not what is wanted.
+	w.hidden = w.hidden || w.jobsLog.transient != "" && w.jobsLog.persistent != w.commits[d.want].jobsLog
 	for i := range db.Pods {
 		answer := &db.Pods[i]
 		l := w.slotOf(answer.Pod)
@@ -80,8 +82,10 @@ func (w *world) jobsLogOurs() bool {
 // or set what the definition says.
 func (j *judge) jobsLogSet(w *world, d *daemon, value string) {
 	s := &w.jobsLog
-	if !w.ours && value != "" {
-		s.theirs = "" // a definition that names it for the first time cannot know whose it is
+	if (!w.ours || w.namedNoMore(s.theirAt)) && value != "" {
+		// A definition that names it for the first time, or again after it named it no more,
+		// cannot know whose it is: what is not wanted is not recorded.
+		s.theirs = ""
 		return
 	}
 	if s.theirAt >= d.checked {
@@ -97,6 +101,17 @@ func (j *judge) jobsLogSet(w *world, d *daemon, value string) {
 	if theirs := s.theirs; theirs != "" && theirs == s.persistent && theirs != value && !j.asked(w, theirs) {
 		w.violate("C", "the daemon sets %s to %q, and somebody has set it to %q", jobsLogSize, value, theirs)
 	}
+}
+
+// namedNoMore: since then a definition without it was the one to be taken up, until the
+// next one came.
+func (w *world) namedNoMore(since millis) bool {
+	for i := range w.commits[1:] {
+		if next := &w.commits[i+1]; w.commits[i].jobsLog == "" && next.visible > since && next.visible <= w.now {
+			return true
+		}
+	}
+	return false
 }
 
 // asked: a definition has ever asked for a value, which is then nobody's.

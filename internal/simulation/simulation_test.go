@@ -2,6 +2,9 @@ package simulation
 
 import (
 	"fmt"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -135,15 +138,19 @@ func TestWhatWasFoundStaysMended(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { staysMended(t, c.s) })
 	}
-	for _, c := range found {
+	for _, c := range slices.Concat(found, stoodStill) {
 		t.Run(c.name, func(t *testing.T) { staysMended(t, c.s) })
 	}
 }
 
 func staysMended(t *testing.T, s Schedule) {
 	first := s.Seed
-	// The same with other timings.
-	for seed := range uint64(10) {
+	// The same with other timings; STEVEDORE_TIMINGS is how many.
+	timings := uint64(10)
+	if n, err := strconv.ParseUint(os.Getenv("STEVEDORE_TIMINGS"), 10, 64); err == nil {
+		timings = n
+	}
+	for seed := range timings {
 		s.Seed = first + seed
 		require.Nil(t, Run(s, nil, nil).Violation, "%v", s)
 	}
@@ -177,6 +184,14 @@ func TestTheJudgeNotices(t *testing.T) {
 			w.enable = setting{persistent: "none", theirs: "none"}
 			w.setGlobal(w.daemons[0], "PERSISTENT", `"cluster.routing.allocation.enable" = 'primaries'`)
 		}},
+		{"C", func(w *world) {
+			d := w.daemons[0]
+			d.want, d.calm, w.commits[w.fetched()].released = w.fetched(), true, true
+			w.enable = setting{persistent: "primaries", theirs: "all"}
+			w.judge.owes(w, d)
+			w.now += owedSoon
+			w.judge.owes(w, d)
+		}},
 		{"identity", func(w *world) { w.founded = 2; w.judge.founded(w, &w.slots[0]) }},
 	} {
 		t.Run(c.invariant, func(t *testing.T) {
@@ -187,7 +202,7 @@ func TestTheJudgeNotices(t *testing.T) {
 			}
 			w.addTable("doc.a", "1", 4, firstVersion)
 			w.advance(w.now + minute)
-			w.daemons[0].checked = w.now
+			w.daemons[0].checked, w.daemons[0].began = w.now, w.now-second
 			var v *Violation
 			func() {
 				defer func() { v, _ = recover().(*Violation) }()

@@ -3,7 +3,6 @@ package simulation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -162,6 +161,7 @@ func (o objects) ShrinkSet(_ context.Context, name, uid, version string, from, t
 		return errConflict
 	}
 	w.say("daemon %s lowers %s from %d to %d replicas", o.d.name, name, from, to)
+	w.judge.looked = o.d.acted
 	w.judge.lowers(w, s, to)
 	s.replicas = to
 	s.generation++
@@ -260,6 +260,15 @@ func (o objects) Run(_ context.Context, pod, statement string) (string, error) {
 	if statement == "SELECT name FROM sys.users" && w.master >= 0 && !w.recovered {
 		return `[{"name": "crate"}]`, o.d.after(f) // nobody else is known before the gateway has recovered
 	}
+	if statement == "SELECT master_node FROM sys.cluster" {
+		o.d.checked = w.now
+		if l := w.slotOf(pod); w.hangs(l) {
+			return "", errors.New("no answer")
+		} else if w.master < 0 || !l.pod.joined {
+			return `[{"master_node": null}]`, o.d.after(f)
+		}
+		return `[{"master_node": "` + nameOf(nodeIDs, "node-", w.slots[w.master].volume.node) + `"}]`, o.d.after(f)
+	}
 	if w.master < 0 || !w.recovered {
 		return "", execute.ErrNotRecovered
 	}
@@ -307,230 +316,4 @@ func (o objects) Login(_ context.Context, pod, name, password string) (execute.S
 		return nil, execute.ErrLoginRefused
 	}
 	return &session{o: o, slot: l, uid: l.pod.uid, user: name}, nil
-}
-
-type session struct {
-	o    objects
-	slot *slot
-	uid  string
-	user string
-}
-
-func (s *session) Close() {}
-
-func (s *session) alive() error {
-	w := s.o.d.w
-	if s.slot.pod.uid != s.uid || !s.slot.pod.up || w.now < w.unreachable {
-		return errors.New("the connection was closed")
-	}
-	return nil
-}
-
-func (s *session) Exec(_ context.Context, statement string, arguments ...any) (int64, error) {
-	d := s.o.d
-	w := d.w
-	f := d.call(callSQL)
-	if err := d.mayWrite(); err != nil {
-		return 0, err
-	}
-	if err := d.before(f); err != nil {
-		return 0, err
-	}
-	if err := s.alive(); err != nil {
-		return 0, err
-	}
-	if w.master < 0 {
-		return 0, errors.New("MasterNotDiscoveredException")
-	}
-	if err := s.exec(statement, arguments); err != nil {
-		return 0, err
-	}
-	return 1, d.after(f)
-}
-
-func (s *session) exec(statement string, arguments []any) error {
-	d := s.o.d
-	w := d.w
-	quoted := strings.Split(statement, `"`)
-	switch {
-	case strings.HasPrefix(statement, "SET GLOBAL "):
-		level, assignments, _ := strings.Cut(strings.TrimPrefix(statement, "SET GLOBAL "), " ")
-		w.setGlobal(d, level, assignments)
-	case strings.HasPrefix(statement, "RESET GLOBAL "):
-		w.resetGlobal(d, quoted[1])
-	case strings.HasPrefix(statement, "CREATE USER "):
-		if w.user(quoted[1]) != nil {
-			return execute.ErrUserExists
-		}
-		w.users = append(w.users, user{name: quoted[1], password: fmt.Sprint(arguments[0])})
-	case strings.HasPrefix(statement, "ALTER USER "):
-		u := w.user(quoted[1])
-		if u == nil {
-			return execute.ErrUserUnknown
-		}
-		u.password = fmt.Sprint(arguments[0])
-	case strings.HasPrefix(statement, "GRANT ALL PRIVILEGES TO "):
-		if u := w.user(quoted[1]); u != nil {
-			u.granted = true
-		}
-	case strings.HasPrefix(statement, "UPDATE sys.node_checks SET acknowledged = TRUE"):
-		for _, i := range w.used {
-			if w.slots[i].pod.joined {
-				w.acknowledged |= 1 << i
-			}
-		}
-	case strings.HasPrefix(statement, "ALTER TABLE ") && strings.Contains(statement, "routing.allocation.exclude._id"):
-		t := w.tableNamed(quoted[1] + "." + quoted[3])
-		if t == nil {
-			return errors.New("relation unknown")
-		}
-		t.exclude = ""
-		if value := strings.Split(statement, "'"); len(value) > 1 {
-			t.exclude = value[1] // else it is a RESET
-		}
-		w.say("daemon %s sets the exclude list of table %s to %q", d.name, t.name, t.exclude)
-		w.reroute = max(w.now, 1)
-	case strings.HasPrefix(statement, "ALTER CLUSTER REROUTE RETRY FAILED"):
-		w.rerouteRetry()
-	default:
-		w.violate("world", "the simulation does not know the statement %q", statement)
-	}
-	return nil
-}
-
-func (w *world) settingOf(key string) *setting {
-	switch key {
-	case "cluster.routing.allocation.enable":
-		return &w.enable
-	case "cluster.routing.allocation.exclude._id":
-		return &w.excludeID
-	case "cluster.routing.allocation.exclude._name":
-		return &w.excludeName
-	case jobsLogSize:
-		return &w.jobsLog
-	}
-	return nil
-}
-
-// setGlobal is a daemon's SET GLOBAL of one setting.
-func (w *world) setGlobal(d *daemon, level, assignment string) {
-	key, value, ok := strings.Cut(assignment, " = ")
-	key, value = strings.Trim(key, `"`), strings.Trim(value, `'`)
-	s := w.settingOf(key)
-	if !ok || s == nil || level != "PERSISTENT" {
-		w.violate("C", "a daemon sets %s %s, which nobody asked for or the simulation does not know", level, assignment)
-		return
-	}
-	w.say("daemon %s sets %s to %q (was %q, transient %q)", d.name, key, value, s.persistent, s.transient)
-	w.judge.set(w, d, key, s, value)
-	s.persistent = value
-	w.reroute = max(w.now, 1)
-}
-
-func (s *session) Strings(_ context.Context, query string, arguments ...any) ([][]string, error) {
-	d := s.o.d
-	w := d.w
-	f := d.call(callSQL)
-	if err := d.before(f); err != nil {
-		return nil, err
-	}
-	if err := s.alive(); err != nil {
-		return nil, err
-	}
-	d.checked = w.now
-	var rows [][]string
-	switch {
-	case strings.Contains(query, "['allocation']['enable'] FROM sys.cluster"):
-		rows = [][]string{{w.enable.effective("all")}}
-	case strings.HasPrefix(query, "SELECT settings['stats']['jobs_log_size'] FROM sys.cluster"):
-		rows = [][]string{{w.jobsLogOn(s.slot)}}
-	case strings.HasPrefix(query, "SELECT name FROM sys.nodes"):
-		for _, i := range w.used {
-			if w.slots[i].pod.joined {
-				rows = append(rows, []string{w.slots[i].nodeName})
-			}
-		}
-	case strings.HasPrefix(query, "SELECT table_schema, table_name FROM sys.health WHERE"):
-		if w.master < 0 {
-			return nil, errors.New("MasterNotDiscoveredException")
-		}
-		for i := range w.tables {
-			if colour, _, _ := w.health(i); colour > 1 {
-				rows = append(rows, []string{"doc", w.tables[i].name})
-			}
-		}
-	case strings.HasPrefix(query, "SELECT type FROM sys.privileges"):
-		if u := w.user(s.user); u != nil && u.granted {
-			rows = [][]string{{"AL"}, {"DDL"}, {"DML"}, {"DQL"}}
-		}
-	case strings.HasPrefix(query, "SELECT node_id FROM sys.node_checks WHERE id = 1"):
-		expected := w.dataMembers()
-		for _, i := range w.used {
-			if l := &w.slots[i]; l.pod.joined && w.templates[l.pod.template].counts != expected && expected != 1 && w.acknowledged&(1<<i) == 0 {
-				rows = append(rows, []string{nameOf(nodeIDs, "node-", l.volume.node)})
-			}
-		}
-	case strings.HasPrefix(query, "SELECT settings['cluster']['routing']['allocation']['exclude']['_id'] FROM sys.cluster"):
-		rows = [][]string{{w.excludeID.effective("")}}
-	case strings.HasPrefix(query, "SELECT settings['routing']['allocation']['exclude']['_id'] FROM information_schema.tables"):
-		if t := w.tableNamed("doc." + fmt.Sprint(arguments[1])); t != nil {
-			rows = [][]string{{t.exclude}}
-		}
-	case strings.HasPrefix(query, "SELECT id, name FROM sys.nodes"):
-		for _, i := range w.used {
-			if l := &w.slots[i]; l.pod.joined {
-				rows = append(rows, []string{nameOf(nodeIDs, "node-", l.volume.node), l.nodeName})
-			}
-		}
-	case strings.HasPrefix(query, "SELECT schema_name, table_name, partition_ident, id, routing_state,"):
-		if w.master < 0 {
-			return nil, errors.New("MasterNotDiscoveredException")
-		}
-		rows = w.copyRows()
-	default:
-		w.violate("world", "the simulation does not know the query %q", query)
-	}
-	return rows, d.after(f)
-}
-
-func (w *world) tableNamed(name string) *table {
-	for i := range w.tables {
-		if w.tables[i].name == name {
-			return &w.tables[i]
-		}
-	}
-	return nil
-}
-
-// copyRows is sys.shards.
-func (w *world) copyRows() (rows [][]string) {
-	for i := range w.shards {
-		s := &w.shards[i]
-		t := &w.tables[s.table]
-		lacks := w.wantedReplicas(t) + 1
-		id := versionText(int64(s.id))
-		for j := range s.copies {
-			c := &s.copies[j]
-			if c.state == onDisk {
-				continue
-			}
-			lacks--
-			to := ""
-			if c.state == relocating {
-				to = nameOf(nodeIDs, "node-", w.slots[c.to].volume.node)
-			}
-			rows = append(rows, []string{"doc", t.name, "", id, c.state.String(), nameOf(nodeIDs, "node-", c.node), w.slots[c.slot].nodeName, to})
-		}
-		for range lacks {
-			rows = append(rows, []string{"doc", t.name, "", id, "UNASSIGNED", "", "", ""})
-		}
-	}
-	return rows
-}
-
-func (o objects) clusterOf(pod string) int {
-	if l := o.d.w.slotOf(pod); l != nil {
-		return l.volume.cluster
-	}
-	return 0
 }

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -44,7 +45,13 @@ type clusterMetrics struct {
 	mu     sync.Mutex
 	health map[record.Cluster]healthSeen
 	queues map[record.Cluster]queueSeen
+	gates  map[record.Cluster]gatesSeen
 }
+
+// gatesSeen are what a cluster waits for, and what it is refused by. They are kept
+// here and not in a vector of gauges, which goes through all series of the fleet to
+// find the one cluster's that are over.
+type gatesSeen struct{ waiting, refused []string }
 
 type healthSeen struct {
 	databaseName string
@@ -64,13 +71,15 @@ var (
 	healthDesc   = prometheus.NewDesc("cloud_clusters_health", "0 green, 1 yellow, 2 red, 3 unreachable; absent 300 s after the last look.", crateLabels, nil)
 	lastSeenDesc = prometheus.NewDesc("cloud_clusters_last_seen", "Unix time in seconds at which a cluster was last seen reachable.", crateLabels, nil)
 
+	stateDesc = prometheus.NewDesc("stevedore_cluster_state", "1 for each gate that a cluster waits for (state waiting) or is refused by (refused).", []string{"namespace", "cluster", "state", "gate"}, nil)
+
 	queueLabels     = []string{"namespace", "cluster"}
 	queueLengthDesc = prometheus.NewDesc("stevedore_reports_queued", "Reports that the webhook's receiver has not taken yet.", queueLabels, nil)
 	queueAgeDesc    = prometheus.NewDesc("stevedore_reports_oldest_age_seconds", "Age of the oldest report that the receiver has not taken; 0 when none waits.", queueLabels, nil)
 )
 
 func newClusterMetrics(now func() time.Time) *clusterMetrics {
-	return &clusterMetrics{now: now, health: map[record.Cluster]healthSeen{}, queues: map[record.Cluster]queueSeen{}}
+	return &clusterMetrics{now: now, health: map[record.Cluster]healthSeen{}, queues: map[record.Cluster]queueSeen{}, gates: map[record.Cluster]gatesSeen{}}
 }
 
 func (c *clusterMetrics) seen(cluster record.Cluster, databaseName string, health Health, at time.Time) {
@@ -92,16 +101,27 @@ func (c *clusterMetrics) queued(cluster record.Cluster, length int, oldest time.
 	c.queues[cluster] = queueSeen{length, oldest}
 }
 
+func (c *clusterMetrics) decided(cluster record.Cluster, waiting, refused []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(waiting)+len(refused) == 0 {
+		delete(c.gates, cluster)
+		return
+	}
+	c.gates[cluster] = gatesSeen{waiting, refused}
+}
+
 func (c *clusterMetrics) forget(cluster record.Cluster) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.health, cluster)
 	delete(c.queues, cluster)
+	delete(c.gates, cluster)
 }
 
 // Describe is of prometheus.Collector.
 func (c *clusterMetrics) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{healthDesc, lastSeenDesc, queueLengthDesc, queueAgeDesc} {
+	for _, desc := range []*prometheus.Desc{healthDesc, lastSeenDesc, queueLengthDesc, queueAgeDesc, stateDesc} {
 		descs <- desc
 	}
 }
@@ -130,5 +150,13 @@ func (c *clusterMetrics) Collect(metrics chan<- prometheus.Metric) {
 			age = max(now.Sub(seen.oldest).Seconds(), 0)
 		}
 		gauge(queueAgeDesc, age, cluster.Namespace, cluster.Name)
+	}
+	for cluster, seen := range c.gates {
+		for state, names := range map[string][]string{"waiting": seen.waiting, "refused": seen.refused} {
+			// Several reasons may be of one gate.
+			for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+				gauge(stateDesc, 1, cluster.Namespace, cluster.Name, state, name)
+			}
+		}
 	}
 }

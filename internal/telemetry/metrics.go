@@ -29,7 +29,6 @@ type Metrics struct {
 	render         prometheus.Histogram
 	renderProblems *prometheus.GaugeVec
 	decisions      *prometheus.CounterVec
-	clusterStates  *prometheus.GaugeVec
 	applies        *prometheus.CounterVec
 	actions        *prometheus.CounterVec
 	reconcile      *prometheus.HistogramVec
@@ -73,7 +72,6 @@ func NewMetrics(build Build, now func() time.Time) *Metrics {
 	m.render = histogram("render_duration_seconds", "Duration of rendering one snapshot.").WithLabelValues().(prometheus.Histogram)
 	m.renderProblems = gauge("render_problems", "Problems found in a source's last snapshot.", "source")
 	m.decisions = counter("decisions_total", "Decisions by outcome (done, act, wait, refuse) and the first gate or refusal named.", "outcome", "gate")
-	m.clusterStates = gauge("cluster_state", "1 for each gate that a cluster waits for (state waiting) or is refused by (refused).", "namespace", "cluster", "state", "gate")
 	m.applies = counter("applies_total", "Objects looked at by apply, by result (in-sync, applied, pruned, failed).", "result")
 	m.actions = counter("actions_total", "Actions carried out, by kind and result: ok or error.", "action", "result")
 	m.reconcile = histogram("reconcile_duration_seconds", "Duration of one turn of a cluster, by its outcome.", "outcome")
@@ -139,13 +137,7 @@ func (m *Metrics) Decided(cluster record.Cluster, outcome string, waiting, refus
 		gate = waiting[0]
 	}
 	m.decisions.WithLabelValues(outcome, gate).Inc()
-	m.clusterStates.DeletePartialMatch(clusterLabels(cluster))
-	for _, name := range waiting {
-		m.clusterStates.WithLabelValues(cluster.Namespace, cluster.Name, "waiting", name).Set(1)
-	}
-	for _, name := range refused {
-		m.clusterStates.WithLabelValues(cluster.Namespace, cluster.Name, "refused", name).Set(1)
-	}
+	m.clusters.decided(cluster, waiting, refused)
 }
 
 // Applied counts objects by what apply did with them.
@@ -195,7 +187,6 @@ func (m *Metrics) Suspended(cluster record.Cluster) { m.clusters.unseen(cluster)
 
 // Forget drops every series of a cluster that is no longer kept.
 func (m *Metrics) Forget(cluster record.Cluster) {
-	m.clusterStates.DeletePartialMatch(clusterLabels(cluster))
 	m.clusters.forget(cluster)
 }
 
@@ -207,10 +198,6 @@ func (m *Metrics) ForgetSource(source string) {
 	m.sourceSuccess.DeletePartialMatch(labels)
 	m.sourceFailed.DeletePartialMatch(labels)
 	m.renderProblems.DeletePartialMatch(labels)
-}
-
-func clusterLabels(cluster record.Cluster) prometheus.Labels {
-	return prometheus.Labels{"namespace": cluster.Namespace, "cluster": cluster.Name}
 }
 
 func okOrError(err error) string {

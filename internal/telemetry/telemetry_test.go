@@ -74,7 +74,7 @@ func TestHealthIsCrateOperatorsMetricAndEndsWhenNotSeen(t *testing.T) {
 func TestAClustersStateIsReplacedByItsNextDecision(t *testing.T) {
 	m := telemetry.NewMetrics(telemetry.Build{}, nil)
 	m.Decided(orders, "wait", []string{"gateway-recovers", "master-unstable"}, nil)
-	m.Decided(billing, "refuse", nil, []string{"not-supported"})
+	m.Decided(billing, "refuse", nil, []string{"not-supported", "not-supported"})
 	m.Decided(orders, "done", nil, nil)
 	assert.Equal(t, []string{
 		`stevedore_cluster_state{cluster="billing",gate="not-supported",namespace="prod",state="refused"} 1`,

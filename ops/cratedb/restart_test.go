@@ -198,8 +198,18 @@ func TestAPodWhoseNodeLetsSystemInIsNotMadeAnew(t *testing.T) {
 	assert.Empty(t, gone.pods)
 	s.secrets["system"] = "another"
 	_, err = s.run(cure)
-	require.NoError(t, err, "one that refuses the login, as a node that waits for others does")
-	assert.Equal(t, []string{"pod-1/uid-1"}, gone.pods)
+	require.ErrorContains(t, err, "the node in pod pod-1 has a master by now", "one whose gateway has not recovered yet refuses the login too")
+	assert.Empty(t, gone.pods)
+}
+
+func TestAPodWhoseNodeHasNoMasterIsMadeAnew(t *testing.T) {
+	s := simulate(t, "6.4.3", 0)
+	s.start(0, "6.4.3", 3, 3)
+	gone := &deletions{}
+	s.objects, s.secrets["system"] = gone, "pw-system"
+	cure := ops.Action{Kind: ops.ActionCurePod, Pod: "pod-0", PodUID: "uid-0", Ask: "pod-0"}
+	require.Eventually(t, func() bool { _, err := s.run(cure); return err == nil }, 10*time.Second, 50*time.Millisecond)
+	assert.Equal(t, []string{"pod-0/uid-0"}, gone.pods)
 }
 
 func TestANodeThatHasRecoveredIsNotMadeAnewForItsGateway(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -41,6 +42,15 @@ func stillAway(ctx context.Context, a ops.Action, t Tools) error {
 		return err
 	}
 	defer s.Close()
+	if a.Led {
+		rows, err := s.Strings(ctx, masterNode)
+		if err != nil {
+			return fmt.Errorf("asking once more for the master: %w", err)
+		}
+		if len(rows) != 1 || len(rows[0]) != 1 || rows[0][0] == "" {
+			return fmt.Errorf("there is no master any more, and node %s may be what it waits for: its pod stays", a.NodeNames)
+		}
+	}
 	rows, err := s.Strings(ctx, nodeNames)
 	if err != nil {
 		return fmt.Errorf("asking once more whether node %s has joined: %w", a.NodeNames, err)
@@ -52,7 +62,8 @@ func stillAway(ctx context.Context, a ops.Action, t Tools) error {
 }
 
 // stillSilent: a node that lets `system` in has joined, and its gateway has recovered.
-// One that hangs, or waits for others, does not.
+// One that hangs, or waits for others, does not. The superuser is let in before the
+// gateway has recovered, and one that has a master takes part.
 func stillSilent(ctx context.Context, a ops.Action, t Tools) error {
 	password, err := t.password(ctx, ops.SecretKey{Name: a.SystemSecret, Key: ops.SystemKey}, ops.SecretVersion{})
 	if err != nil {
@@ -62,8 +73,14 @@ func stillSilent(ctx context.Context, a ops.Action, t Tools) error {
 		s.Close()
 		return fmt.Errorf("the node in pod %s answers by now: its pod stays", a.Pod)
 	}
+	if said, err := t.Crash.Run(ctx, a.Pod, masterNode); err == nil && strings.Contains(said, `"master_node"`) && !masterless.MatchString(said) {
+		return fmt.Errorf("the node in pod %s has a master by now: its pod stays", a.Pod)
+	}
 	return nil
 }
+
+// masterless is crash's answer where there is no master.
+var masterless = regexp.MustCompile(`"master_node"\s*:\s*(null|"")`)
 
 // recoverPod asks the node itself, as its superuser, once more: one that has recovered
 // knows more users than that one.

@@ -72,6 +72,11 @@ func excludeNodes(ctx context.Context, a ops.Action, t Tools) (ops.Result, error
 	if holdsAll(after, ids) {
 		return ops.Result{Message: fmt.Sprintf("%d node(s) are excluded from the allocation", len(ids))}, nil
 	}
+	if !slices.Equal(after, list) {
+		// It was another list a moment ago: somebody has set this one, in the place of ours
+		// or above it, and what they have set is not written over.
+		return ops.Result{}, fmt.Errorf("excluding nodes from the allocation: cluster.routing.allocation.exclude._id is '%s' right after ours was added: somebody has changed it", strings.Join(after, ","))
+	}
 	if _, err := s.Exec(ctx, setExcluded(without(list, ids))); err != nil {
 		return ops.Result{}, fmt.Errorf("taking back an exclusion that a transient value hides: %w", err)
 	}

@@ -24,8 +24,10 @@ type script struct {
 	// answers of crash, by what a statement begins with.
 	answers map[string]string
 	told    []string
-	// rows that answer every query.
+	// rows that answer every query which replies do not.
 	rows [][]string
+	// replies by what a query holds, one after the other; the last stays.
+	replies map[string][][][]string
 }
 
 func (s *script) fail(statement string) error {
@@ -82,6 +84,14 @@ func (t *talk) Exec(_ context.Context, statement string, arguments ...any) (int6
 }
 
 func (t *talk) Strings(_ context.Context, query string, _ ...any) ([][]string, error) {
+	for part, all := range t.replies {
+		if strings.Contains(query, part) {
+			if len(all) > 1 {
+				t.replies[part] = all[1:]
+			}
+			return all[0], t.fail(query)
+		}
+	}
 	return t.rows, t.fail(query)
 }
 

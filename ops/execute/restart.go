@@ -47,6 +47,11 @@ func holdAllocation(ctx context.Context, a ops.Action, t Tools) (ops.Result, err
 	if value == a.Allocation {
 		return ops.Result{Message: "replica allocation is held"}, nil
 	}
+	if value != a.Before {
+		// It was Before a moment ago: somebody has set this, in the place of ours or above
+		// it, and what they have set is not written over.
+		return ops.Result{}, fmt.Errorf("holding the allocation of replicas: cluster.routing.allocation.enable is '%s' right after it was set to '%s': somebody has changed it", value, a.Allocation)
+	}
 	if _, err := s.Exec(ctx, setAllocation(a.Before)); err != nil {
 		return ops.Result{}, fmt.Errorf("taking back a hold that a transient value hides: %w", err)
 	}
@@ -97,7 +102,7 @@ func restartPod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) 
 	if err := askOnceMore(ctx, a, t); err != nil {
 		return ops.Result{}, err
 	}
-	err := t.Objects.RestartPod(ctx, a.Pod, a.PodUID, true)
+	err := t.Objects.RestartPod(ctx, a.Pod, a.PodUID, !a.Unready)
 	if errors.Is(err, ErrNotFound) {
 		err = nil
 	}
@@ -131,13 +136,6 @@ func askOnceMore(ctx context.Context, a ops.Action, t Tools) error {
 	if value != a.Allocation {
 		return fmt.Errorf("cluster.routing.allocation.enable is '%s' and not '%s' any more", value, a.Allocation)
 	}
-	nodes, err := s.Strings(ctx, nodeNames)
-	if err != nil {
-		return fmt.Errorf("counting the nodes once more: %w", err)
-	}
-	if len(nodes) < a.Value {
-		return fmt.Errorf("there are %d nodes and not %d any more", len(nodes), a.Value)
-	}
 	if a.Green {
 		tables, err := s.Strings(ctx, notGreen)
 		if err != nil {
@@ -146,6 +144,14 @@ func askOnceMore(ctx context.Context, a ops.Action, t Tools) error {
 		if len(tables) > 0 {
 			return fmt.Errorf("%d table(s) are not green any more", len(tables))
 		}
+	}
+	// Last: of a range of replicas the health stays green while a node is away.
+	nodes, err := s.Strings(ctx, nodeNames)
+	if err != nil {
+		return fmt.Errorf("counting the nodes once more: %w", err)
+	}
+	if len(nodes) < a.Value {
+		return fmt.Errorf("there are %d nodes and not %d any more", len(nodes), a.Value)
 	}
 	return nil
 }

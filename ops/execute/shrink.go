@@ -2,6 +2,7 @@ package execute
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,6 +48,11 @@ func shrinkSet(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 	if err := empty(rows, ids, names, a.Elsewhere); err != nil {
 		return ops.Result{}, err
 	}
+	if filtered, err := filteredTables(ctx, s); err != nil {
+		return ops.Result{}, err
+	} else if filtered > a.Filtered {
+		return ops.Result{}, fmt.Errorf("%d table(s) have allocation filters of their own and not %d any more: what they keep may move to the nodes that are to leave", filtered, a.Filtered)
+	}
 	if err := t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.To); err != nil {
 		return ops.Result{}, err
 	}
@@ -75,4 +81,39 @@ func empty(rows [][]string, ids, names []string, elsewhere bool) error {
 		}
 	}
 	return nil
+}
+
+// filteredTables counts the tables and partitions with allocation filters of their own,
+// which from 5.9 on make the cluster's exclusion void for them.
+func filteredTables(ctx context.Context, s Session) (int, error) {
+	n := 0
+	for _, query := range []string{partitionFilters, tableFilters} {
+		rows, err := s.Strings(ctx, query)
+		if err != nil {
+			return 0, fmt.Errorf("looking for tables with allocation filters once more: %w", err)
+		}
+		for _, r := range rows {
+			var said struct{ Exclude, Include, Require map[string]any }
+			if len(r) == 0 || r[0] == "" {
+				continue
+			}
+			if err := json.Unmarshal([]byte(r[0]), &said); err != nil {
+				return 0, fmt.Errorf("reading the allocation filters of a table: %w", err)
+			}
+			if filters(said.Exclude) || filters(said.Include) || filters(said.Require) {
+				n++
+			}
+		}
+	}
+	return n, nil
+}
+
+// filters: one of them is set.
+func filters(of map[string]any) bool {
+	for _, value := range of {
+		if value != nil && value != "" {
+			return true
+		}
+	}
+	return false
 }

@@ -19,6 +19,7 @@ type leaving struct {
 	excluded string
 	nodes    [][]string
 	shards   [][]string
+	filters  [][]string
 	lowered  []int
 	set      []any
 }
@@ -58,6 +59,10 @@ func (s leavingSession) Strings(_ context.Context, query string, _ ...any) ([][]
 		return s.l.shards, nil
 	case strings.Contains(query, "sys.nodes"):
 		return s.l.nodes, nil
+	case strings.Contains(query, "information_schema.tables"):
+		return s.l.filters, nil
+	case strings.Contains(query, "information_schema.table_partitions"):
+		return nil, nil
 	}
 	return [][]string{{s.l.excluded}}, nil
 }
@@ -79,6 +84,10 @@ func TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller(t *testing.T) {
 		{"a copy moves", func(l *leaving) { l.shards = append(l.shards, on("n1", "RELOCATING")) }, false, "RELOCATING by now"},
 		{"a node is missing", func(l *leaving) { l.nodes = l.nodes[1:] }, false, "2 nodes and not 3"},
 		{"it came back on another volume", func(l *leaving) { l.nodes[2] = []string{"n9", "n3"} }, false, "another one by now"},
+		{"a table has got a filter of its own", func(l *leaving) { l.filters = [][]string{{`{"exclude": {"_name": "n1"}, "include": {}}`}} }, false, "1 table(s) have allocation filters of their own and not 0 any more"},
+		{"filters that are empty", func(l *leaving) {
+			l.filters = [][]string{{`{"exclude": {"_name": ""}, "total_shards_per_node": -1}`}, {""}}
+		}, false, ""},
 		{"a copy that is started elsewhere too, by consent", func(l *leaving) { l.shards = append(l.shards, on("n3", "STARTED")) }, true, ""},
 		{"the only copy, by consent", func(l *leaving) { l.shards = [][]string{on("n3", "STARTED")} }, true, "is on node n3 by now"},
 	} {

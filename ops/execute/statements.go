@@ -60,8 +60,13 @@ const (
 
 	allocation = `SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster`
 	nodeNames  = `SELECT name FROM sys.nodes`
-	userNames  = `SELECT name FROM sys.users`
-	notGreen   = `SELECT table_schema, table_name FROM sys.health WHERE health <> 'GREEN'`
+	masterNode = `SELECT master_node FROM sys.cluster`
+	// The same tables as those of a reading.
+	tableFilters     = `SELECT settings['routing']['allocation'] FROM information_schema.tables WHERE table_schema NOT IN ('sys', 'information_schema', 'pg_catalog') AND number_of_replicas IS NOT NULL`
+	partitionFilters = `SELECT settings['routing']['allocation'] FROM information_schema.table_partitions`
+
+	userNames = `SELECT name FROM sys.users`
+	notGreen  = `SELECT table_schema, table_name FROM sys.health WHERE health <> 'GREEN'`
 
 	// clusterPrivileges are those of a user on the whole cluster: AL, DDL, DML and
 	// DQL after GRANT ALL PRIVILEGES.

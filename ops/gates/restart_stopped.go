@@ -6,12 +6,12 @@ import "time"
 var RestartStoppedRule = Rule{
 	Name:   "restart-stopped",
 	Kind:   Refuses,
-	Says:   "The first pod on a new template did not join within its limit: the restart stops there, and the template returns to what the other pods run; a corrected definition recreates the pod.",
+	Says:   "The first pod on a new template did not come up within its limit (join, and be ready): the restart stops there, and the template returns to what the other pods run; a corrected definition recreates the pod.",
 	Do:     "Correct the definition or take the change back: the pod that did not come up is made anew on it.",
 	Source: "docs/operations.md",
 }
 
 // RestartStopped names the pod and its state.
 func RestartStopped(pod, state string, limit time.Duration) Reason {
-	return RestartStoppedRule.because("pod %s did not join within %s on its new template (%s): the restart has stopped and the template of its StatefulSet has returned to what the other pods run; correct the definition, the pod is then recreated", pod, limit, state)
+	return RestartStoppedRule.because("pod %s did not come up within %s on its new template (%s): the restart has stopped and the template of its StatefulSet has returned to what the other pods run; correct the definition, the pod is then recreated", pod, limit, state)
 }

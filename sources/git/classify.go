@@ -124,7 +124,7 @@ func classify(ctx context.Context, doing string, err error, login Login) error {
 		return e
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		e.Reason, e.Err, e.Advice = sources.PathNotFound, err, "check --path: it is a folder of the repository at that revision"
+		e.Reason, e.Err, e.Advice = sources.PathNotFound, err, "check --path: it is a folder of the repository at that revision, and Git keeps no empty ones"
 		return e
 	}
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {

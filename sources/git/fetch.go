@@ -114,11 +114,11 @@ func (s *Source) bring(ctx context.Context, get *fetch, generation string) (*obj
 	if err != nil {
 		return nil, nil, err
 	}
+	get.commit = commit
 	fsys, err := files.tree(ctx, commit, s.opts.Limits, s.opts.Path)
 	if err != nil {
 		return nil, nil, err
 	}
-	get.commit = commit
 	if err := remember(st, get.want); err != nil {
 		return nil, nil, fmt.Errorf("keeping the fetched reference: %w", err)
 	}

@@ -2,6 +2,7 @@ package git_test
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -165,6 +166,9 @@ func TestThePathInsideIsTheRootOfTheFilesAndLinksMayLeaveItButNotTheRepository(t
 	err = fetchError(t, open(t, git.Options{URL: u.url(), Path: "clusters/nowhere"}))
 	assert.Equal(t, sources.PathNotFound, sources.ReasonOf(err))
 	assert.ErrorContains(t, err, "--path")
+	refused, ok := errors.AsType[*sources.Error](err)
+	require.True(t, ok)
+	assert.Equal(t, got.Revision, refused.Commit, "whose commit it is is known")
 }
 
 func TestASubmoduleIsListedAndRefusedByNameWhenItIsOpened(t *testing.T) {

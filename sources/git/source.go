@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -245,7 +246,11 @@ func (s *Source) lookAt(ctx context.Context) (sources.Snapshot, error) {
 	get := &fetch{conn: conn, has: has, capabilities: capabilities, want: want}
 	files, fsys, err := s.update(ctx, get)
 	if err != nil {
-		return sources.Snapshot{}, classify(ctx, doing, err, login)
+		err = classify(ctx, doing, err, login)
+		if e, ok := errors.AsType[*sources.Error](err); ok && e.Reason == sources.PathNotFound && get.commit != nil {
+			e.Commit = revisionOf(get.want.label, get.commit)
+		}
+		return sources.Snapshot{}, err
 	}
 	if err := s.rewritten(ctx, openStorage(s.mirror.generation), get); err != nil {
 		err = classify(ctx, doing, err, login)

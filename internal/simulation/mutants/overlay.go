@@ -16,8 +16,14 @@ import (
 var added = map[string]string{
 	"ops/gates/mutated.go": `package gates
 
-// Mutant is the number of the guard that is out; 0 for none.
-var Mutant int
+import (
+	"os"
+	"strconv"
+)
+
+// Mutant is the number of the guard that is out; 0 for none. A package's own
+// tests are told in their environment.
+var Mutant, _ = strconv.Atoi(os.Getenv("MUTANT"))
 
 // Differed has a bit for each guard that made a difference.
 var Differed [8]uint64
@@ -101,6 +107,19 @@ func forget()            { clear(gates.Differed[:]) }
 
 // build makes the simulation with all mutations in it, none of them on.
 func (e *enumeration) build(scratch string) (binary string, output []byte, err error) {
+	list, err := e.overlay(scratch)
+	if err != nil {
+		return "", nil, err
+	}
+	binary = filepath.Join(scratch, "trial")
+	command := exec.Command("go", "build", "-overlay", list, "-o", binary, "./internal/simulation/mutants/trial")
+	command.Dir = e.root
+	output, err = command.CombinedOutput()
+	return binary, output, err
+}
+
+// overlay writes all that is changed, and the list of it that the compiler wants.
+func (e *enumeration) overlay(scratch string) (list string, err error) {
 	replace := map[string]string{}
 	put := func(path string, text []byte) error {
 		copied := filepath.Join(scratch, filepath.Base(filepath.Dir(path))+"_"+filepath.Base(path))
@@ -110,7 +129,7 @@ func (e *enumeration) build(scratch string) (binary string, output []byte, err e
 	for _, s := range e.sources {
 		if len(s.edits) > 0 {
 			if err := put(s.path, s.mutated()); err != nil {
-				return "", nil, err
+				return "", err
 			}
 		}
 	}
@@ -119,22 +138,15 @@ func (e *enumeration) build(scratch string) (binary string, output []byte, err e
 			text += e.silentObjects()
 		}
 		if err := put(filepath.Join(e.root, path), []byte(text)); err != nil {
-			return "", nil, err
+			return "", err
 		}
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
-	list := filepath.Join(scratch, "overlay.json")
-	if err := os.WriteFile(list, overlay, 0o600); err != nil {
-		return "", nil, err
-	}
-	binary = filepath.Join(scratch, "trial")
-	command := exec.Command("go", "build", "-overlay", list, "-o", binary, "./internal/simulation/mutants/trial")
-	command.Dir = e.root
-	output, err = command.CombinedOutput()
-	return binary, output, err
+	list = filepath.Join(scratch, "overlay.json")
+	return list, os.WriteFile(list, overlay, 0o600)
 }
 
 // silentObjects are the methods of execute.Objects, which do nothing.

@@ -1,0 +1,65 @@
+package apply_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/apply"
+	"stevedore.dev/stevedore/apply/compare"
+)
+
+func (w *world) service(name, owner string) *unstructured.Unstructured {
+	return w.object(`{apiVersion: v1, kind: Service, metadata: {name: ` + name + `}, spec: {selector: {owner: ` + owner + `}, ports: [{name: http, port: 4200}]}}`)
+}
+
+// A new fleet has thousands of objects: asking for each costs as much as making it.
+func TestObjectsThatAreNewAreNotAskedForOneByOne(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, w.live.EnsureNamespace(t.Context(), w.namespace))
+	w.requests.take()
+	for n := range 8 {
+		var objects []*unstructured.Unstructured
+		for _, object := range []*unstructured.Unstructured{w.service(fmt.Sprintf("a-%d", n), "us"), w.service(fmt.Sprintf("b-%d", n), "us")} {
+			assert.True(t, w.applier.Absent(t.Context(), compare.KeyOf(object)))
+			objects = append(objects, object)
+		}
+		_, err := w.applier.Sync(t.Context(), w.namespace, fmt.Sprintf("cluster-%d", n), objects)
+		require.NoError(t, err)
+	}
+	var reads, written int
+	for _, line := range w.requests.take("GET", "PATCH") {
+		if strings.HasPrefix(line, "PATCH") {
+			written++
+		} else {
+			reads++
+		}
+	}
+	assert.Equal(t, 8*3, written, "an inventory and two Services a cluster")
+	assert.LessOrEqual(t, reads, 8, "a list a kind each second, and no object")
+}
+
+func TestWhatSomebodyMakesBetweenTheLookAndTheWriteStaysTheirs(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, w.live.EnsureNamespace(t.Context(), w.namespace))
+	ours := w.service("s", "us")
+	require.True(t, w.applier.Absent(t.Context(), compare.KeyOf(ours)))
+	_, err := w.dynamic(ours).Create(t.Context(), w.service("s", "them"), metav1.CreateOptions{FieldManager: "them"})
+	require.NoError(t, err)
+
+	_, err = w.sync(ours)
+	var refused *apply.NotOursError
+	require.ErrorAs(t, err, &refused)
+	stands, err := w.dynamic(ours).Get(t.Context(), "s", metav1.GetOptions{})
+	require.NoError(t, err)
+	owner, _, _ := unstructured.NestedString(stands.Object, "spec", "selector", "owner")
+	assert.Equal(t, "them", owner)
+	assert.Empty(t, stands.GetLabels())
+	w.freshApplier()
+	assert.False(t, w.applier.Absent(t.Context(), compare.KeyOf(ours)))
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// takesOne says what a verb wants where it is given something else: cobra's own
+// words count arguments and name none.
+func takesOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 1:
+			return nil
+		case len(args) == 0:
+			return fmt.Errorf("%s: %s is missing, as in: %s", cmd.CommandPath(), what, exampleOf(cmd))
+		}
+		return fmt.Errorf("%s takes one %s and was given %d (%s): run it once for each", cmd.CommandPath(), what, len(args), strings.Join(args, ", "))
+	}
+}
+
+// takesNone is for verbs that have flags only.
+func takesNone(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s takes flags only, and was given %q; as in: %s", cmd.CommandPath(), args[0], exampleOf(cmd))
+}
+
+// knownVerb is for the program itself.
+func knownVerb(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	const near = 2
+	root.SuggestionsMinimumDistance = near
+	if like := root.SuggestionsFor(args[0]); len(like) > 0 {
+		return fmt.Errorf("there is no verb %q: did you mean %s?", args[0], strings.Join(like, " or "))
+	}
+	return fmt.Errorf("there is no verb %q: %s --help lists them", args[0], root.Name())
+}
+
+// exampleOf is the first of a verb's examples.
+func exampleOf(cmd *cobra.Command) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")
+	return strings.TrimSpace(line)
+}

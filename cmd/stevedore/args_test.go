@@ -1,0 +1,29 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestWhatAVerbIsGivenWronglyIsSaidWithWhatToWrite(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"stats"}, `there is no verb "stats": did you mean status?`},
+		{[]string{"frobnicate"}, `there is no verb "frobnicate": stevedore --help lists them`},
+		{[]string{"diff"}, "stevedore diff: PATH is missing, as in: stevedore diff clusters/"},
+		{[]string{"validate"}, "stevedore validate: PATH is missing, as in: stevedore validate examples/overlays"},
+		{[]string{"render", "a", "b"}, "stevedore render takes one PATH and was given 2 (a, b): run it once for each"},
+		{[]string{"pause"}, "stevedore pause: CLUSTER is missing, as in: stevedore pause -n prod orders"},
+		{[]string{"run", "clusters"}, `stevedore run takes flags only, and was given "clusters"; as in: stevedore run --git https://git.example.com/team/clusters --git-credentials-secret stevedore-git`},
+	} {
+		end := stevedore(t, c.args...)
+		assert.Equal(t, exitError, end.code, c.args)
+		assert.Contains(t, end.err, c.says, c.args)
+	}
+	end := stevedore(t)
+	assert.Zero(t, end.code, "without a verb the help is shown")
+	assert.Contains(t, end.out, "Available Commands")
+}

@@ -1,0 +1,138 @@
+package daemon
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"time"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/cratedb"
+)
+
+// A turn reads a record, makes a cluster's objects, hashes each and decides: a
+// millisecond and more, of which a thousand clusters have many a second to spend if
+// each takes one whenever it might. All that a decision is made of is told to the
+// worker when it changes (watches, the fleet), but what the database says, and the
+// clock. So after a turn that found nothing to do only these two are asked, until
+// something happens; and a whole turn is taken once a minute whatever happens.
+
+// restFor is the longest between two turns of a cluster where nothing happens.
+const restFor = time.Minute
+
+// resting is what such a turn went by.
+type resting struct {
+	want wanted
+	// owner is the record's.
+	owner string
+	// pods were asked, for the settings too; none of a cluster whose pods do not run.
+	pods     []cratedb.PodRef
+	settings []string
+	// databaseName is spec.cluster.name.
+	databaseName string
+	// until is when a turn is due all the same.
+	until time.Time
+}
+
+// rest is what a turn leaves behind that decided this; nil where the next turn may
+// find something else though nothing happens.
+func (w *worker) rest(want wanted, desired ops.Desired, observed ops.Observed, before ops.Record, decision ops.Decision, problems []string, now time.Time) *resting {
+	next := decision.Record
+	if len(problems) > 0 || want.removed || want.missing || want.waits != "" || want.held != (held{}) || want.heldBack != (held{}) ||
+		len(w.failures) > 0 || len(w.applyErrors) > 0 || len(w.owed) > 0 ||
+		!decision.Apply || len(decision.Refusals) > 0 || len(decision.Actions()) > 0 || len(decision.Reports) > 0 ||
+		len(next.Suspended) > 0 || ops.Detailed(&desired, &before) ||
+		w.applied.Revision != desired.Revision || !w.applied.Effective.Equal(decision.Effective) {
+		return nil
+	}
+	r := &resting{want: want, owner: next.Owner, databaseName: next.ClusterName, pods: running(observed.Pods), settings: w.reading.SettingsAsked}
+	switch {
+	case decision.Verdict == ops.Done && len(decision.Waits) == 0 && decision.LookAgain == 0 && next.Operation == nil && next.Bootstrap.Done && well(observed, next):
+		// Not all at the same moment, though they were founded together.
+		r.until = now.Add(restFor - rand.N(restFor/4))
+	case decision.Verdict == ops.Wait && next.Operation != nil && next.Operation.Kind == ops.OperationBootstrap && len(r.pods) == 0 &&
+		decision.LookAgain >= w.options.poll():
+		// It waits for pods to start: only the end of its patience comes by itself, which
+		// is looked for as soon after it as it was long, by an eighth.
+		r.until = now.Add(max(w.options.Interval, min(restFor, now.Sub(next.Operation.Started)/8)))
+	default:
+		return nil
+	}
+	return r
+}
+
+// poll is what decisions of something in progress ask to be looked at again after,
+// where they know of no end of a wait.
+func (o Options) poll() time.Duration {
+	if o.Policy.Poll > 0 {
+		return o.Policy.Poll
+	}
+	return ops.DefaultPoll
+}
+
+// well says that all of a cluster is there and answers.
+func well(observed ops.Observed, rec ops.Record) bool {
+	db, nodes := &observed.Database, 0
+	for _, set := range rec.Sets {
+		nodes += set.Replicas
+	}
+	return db.Contact == ops.Yes && db.Recovered == ops.Yes && db.Health.Colour == ops.Green && db.MasterNode != "" &&
+		len(observed.Pods) == nodes && len(db.Nodes) == nodes && len(db.Pods) == nodes &&
+		!slices.ContainsFunc(observed.Pods, func(p ops.Pod) bool { return !p.Ready || p.Terminating })
+}
+
+// rests says that nothing has happened since a turn that found nothing to do, and
+// after how long to look again.
+func (w *worker) rests(ctx context.Context) (time.Duration, bool) {
+	r := w.resting
+	if r == nil || !time.Now().Before(r.until) {
+		return 0, false
+	}
+	if w.live.EnsureNamespace(ctx, w.key.Namespace) != nil {
+		return 0, false
+	}
+	if ok, _ := w.live.CaughtUp(w.key.Namespace, w.key.Name); !ok {
+		return 0, false
+	}
+	want, ok := w.fleet.get(w.key, r.owner)
+	if !ok || !alike(want, r.want) {
+		return 0, false
+	}
+	if len(r.pods) == 0 {
+		return w.options.Interval, true
+	}
+	if w.dataDue(time.Now()) {
+		return 0, false
+	}
+	before := w.reading
+	password, tried := w.systemPassword(w.key.Namespace, names.SystemSecret(w.key.Name))
+	w.ask(ctx, cratedb.Target{Pods: r.pods, Settings: r.settings, Password: password}, tried)
+	if ctx.Err() != nil || !sameReading(before, w.reading) {
+		// The turn goes by this very reading.
+		return 0, false
+	}
+	w.measureHealth(r.databaseName, &w.reading)
+	return w.options.Interval, true
+}
+
+// alike says that two words of the sources are the same for a cluster, whatever
+// commit they are of.
+func alike(a, b wanted) bool {
+	return !touched(a, b) && a.otherOwner == b.otherOwner && a.held == b.held && a.renamedFrom == b.renamedFrom
+}
+
+// sameReading says that two readings say the same. Sizes move all the time: they count
+// as they are published, rounded.
+func sameReading(a, b ops.Database) bool {
+	for _, db := range []*ops.Database{&a, &b} {
+		db.At = time.Time{}
+		db.Nodes = slices.Clone(db.Nodes)
+		for i := range db.Nodes {
+			n := &db.Nodes[i]
+			n.DiskSize, n.DiskUsed, n.Bytes = rounded(n.DiskSize), rounded(n.DiskUsed), rounded(n.Bytes)
+		}
+	}
+	return reflect.DeepEqual(a, b)
+}

@@ -1,0 +1,90 @@
+package simulation
+
+import "stevedore.dev/stevedore/ops"
+
+// A release, and a pause, give back what is held (docs/operations.md): the allocation,
+// the exclusions and tables' own lists; a release the budgets and the annotations too.
+// That is owed while they last, not only afterwards.
+const (
+	// owedSoon is how long it may take where a daemon finds nothing more to do.
+	owedSoon = 15 * second
+	// owedLong is how long it may take at all while the database answers.
+	owedLong = 90 * second
+)
+
+// owes looks at a cluster that is paused or released, and has been so for a while in
+// which the database answered and nobody touched it.
+func (j *judge) owes(w *world, d *daemon) {
+	by, c := w.commanded(d), &w.commits[d.want]
+	released := by.Released == "true" || c.released
+	if !released && by.Paused != "true" && !c.paused || !w.answers(d) {
+		j.quiet = 0
+		return
+	}
+	if j.quiet == 0 || j.disturbed >= j.quiet || j.releases != released {
+		j.quiet, j.releases = w.now, released
+		return
+	}
+	if since := w.now - j.quiet; since < owedSoon || since < owedLong && (!d.calm || len(d.failures) > 0) {
+		return
+	}
+	for _, k := range []kind{kindSets, kindPods, kindBudgets, kindRecord} {
+		if d.view.stalled[k] >= j.quiet {
+			return
+		}
+	}
+	if debt := w.debt(released); debt != "" {
+		w.violate("C", "the cluster has been paused or released for %d ms, and %s", w.now-j.quiet, debt)
+	}
+}
+
+// answers: a daemon reaches a node through a pod that is ready, and there is a master.
+func (w *world) answers(d *daemon) bool {
+	if w.master < 0 || !w.recovered || w.now < w.unreachable || d.reading.Contact != ops.Yes && d.calm {
+		return false
+	}
+	for _, i := range w.used {
+		if l := &w.slots[i]; l.pod.joined && l.pod.ready && !l.pod.terminating {
+			return true
+		}
+	}
+	return false
+}
+
+// debt is what is not given back; "" for nothing. What a transient value hides is left,
+// and so are exclusions while a node that leaves is there: the next one would fill it.
+func (w *world) debt(released bool) string {
+	if e := &w.enable; e.transient == "" && !w.ambiguous && plain(e.persistent) != plain(e.theirs) {
+		return "cluster.routing.allocation.enable is " + e.persistent + ", and people have set " + plain(e.theirs)
+	}
+	leaving := false
+	for _, i := range w.used {
+		l := &w.slots[i]
+		leaving = leaving || l.pod.exists && l.ordinal >= l.set.replicas
+	}
+	if x := &w.excludeID; x.transient == "" && !leaving {
+		if !sameList(x.persistent, x.theirs) {
+			return "cluster.routing.allocation.exclude._id is " + x.persistent + ", and people have set " + x.theirs
+		}
+		for i := range w.tables {
+			if t := &w.tables[i]; t.exclude != "" {
+				return "table " + t.name + " has our filter"
+			}
+		}
+	}
+	if !released {
+		return ""
+	}
+	for i := range w.budgets {
+		if b := &w.budgets[i]; b.exists && b.value != 1 {
+			return "budget " + b.name + " is closed"
+		}
+	}
+	for i := range w.sets {
+		// Where somebody has set another value over a hold, that is waited for.
+		if s := &w.sets[i]; s.exists && s.hold != "" && !leaving && plain(w.enable.effective("")) == "all" {
+			return s.name + " says that something is held"
+		}
+	}
+	return ""
+}

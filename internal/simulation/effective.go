@@ -1,0 +1,137 @@
+package simulation
+
+import (
+	"maps"
+	"slices"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// materialise does with templates what ops.Materialise does with objects.
+func (d *daemon) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
+	w := d.w
+	// Most turns change nothing: a map is made only where one does.
+	type object struct{ name, key string }
+	all := make([]object, 0, 16)
+	same := true
+	keep := func(name, key string) {
+		all = append(all, object{name, key})
+		old, ok := saved[name]
+		same = same && ok && old == key
+	}
+	for i := range e.Sets {
+		s := &e.Sets[i]
+		if s.Absent {
+			continue
+		}
+		last, known := saved[s.Name]
+		before, remembered := "", false
+		if s.Remember || s.Template == ops.TemplateBefore {
+			name := s.Name + "@before"
+			before, remembered = saved[name]
+			switch {
+			case s.Remember && remembered && !s.RememberAnew:
+				keep(name, before)
+			case s.Remember && known:
+				keep(name, last)
+			}
+		}
+		wanted := w.wantedTemplate(d.want)
+		counts := s.Gateway
+		switch {
+		case s.Template == ops.TemplateBefore && remembered:
+			wanted = templateByKey(before)
+		case s.Template != ops.TemplateWanted:
+			wanted = templateByKey(last)
+		case s.KeepGateway && counts == 0:
+			if old := templateByKey(last); old >= 0 {
+				counts = w.templates[old].counts
+			}
+		}
+		if counts > 0 && wanted >= 0 && w.templates[wanted].counts != counts {
+			t := w.templates[wanted]
+			wanted = w.templateOf(t.content, t.version, counts, t.bad, t.jobsLog)
+		}
+		if wanted < 0 {
+			keep(s.Name, "")
+			continue
+		}
+		keep(s.Name, w.templates[wanted].key)
+	}
+	if same && len(all) == len(saved) {
+		return saved
+	}
+	next := make(ops.Saved, len(all))
+	for _, o := range all {
+		next[o.name] = o.key
+	}
+	return next
+}
+
+// desired is what NewDesired and Classify give for the commit.
+func (d *daemon) desired(rec *ops.Record) ops.Desired {
+	w := d.w
+	c := &w.commits[d.want]
+	desired := c.desired
+	rec.Saved = d.completeSaved(rec)
+	if len(rec.Saved) > 0 {
+		d.changes = w.changesOf(d.want, rec.Saved, d.changes[:0])
+		desired.Changes = d.changes
+	}
+	return desired
+}
+
+// changesOf is what Classify gives for a commit.
+func (w *world) changesOf(want int, saved ops.Saved, changes []ops.Change) []ops.Change {
+	desired := &w.commits[want].desired
+	wanted := &w.templates[w.wantedTemplate(want)]
+	for i := range desired.Sets {
+		name := desired.Sets[i].Name
+		last := templateByKey(saved[name])
+		if last < 0 {
+			changes = append(changes, ops.Change{Class: ops.ChangeNewSet, Set: name})
+			continue
+		}
+		before := &w.templates[last]
+		if before.version != wanted.version {
+			changes = append(changes, ops.Change{Class: ops.ChangeImage, Set: name, Path: "spec.template.spec.containers[crate].image", Old: before.version, New: wanted.version})
+		}
+		if before.content != wanted.content {
+			changes = append(changes, ops.Change{Class: ops.ChangeRestart, Set: name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
+		}
+		if before.jobsLog != wanted.jobsLog {
+			changes = append(changes, ops.Change{Class: ops.ChangeSetting, Set: name, Path: "spec.template.spec.containers[crate].command[" + jobsLogSize + "]", Old: before.jobsLog, New: wanted.jobsLog})
+		}
+		if before.counts != wanted.counts {
+			changes = append(changes, ops.Change{Class: ops.ChangeInPlace, Set: name, Path: "spec.template.spec.containers[crate].command[gateway.expected_data_nodes]"})
+		}
+	}
+	for name := range saved {
+		if len(name) > 7 && name[len(name)-7:] == "@before" {
+			continue
+		}
+		if !slices.ContainsFunc(desired.Sets, func(s ops.Set) bool { return s.Name == name }) {
+			changes = append(changes, ops.Change{Class: ops.ChangeRemovedSet, Set: name})
+		}
+	}
+	return changes
+}
+
+// completeSaved takes what the record lost from what is live.
+func (d *daemon) completeSaved(rec *ops.Record) ops.Saved {
+	complete := len(rec.Saved) > 0
+	for i := range rec.Sets {
+		complete = complete && rec.Saved[rec.Sets[i].Name] != ""
+	}
+	if complete {
+		return rec.Saved
+	}
+	saved := ops.Saved{}
+	for i := range d.view.state {
+		if s := &d.view.state[i]; s.exists {
+			saved[d.w.sets[i].name] = d.w.templates[s.template].key
+		}
+	}
+	maps.Copy(saved, rec.Saved)
+	return saved
+}

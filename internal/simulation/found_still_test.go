@@ -1,0 +1,128 @@
+package simulation
+
+// stoodStill are schedules that came to no end, each reduced to what it needs.
+var stoodStill = []struct {
+	name string
+	s    Schedule
+}{
+	{"an upgrade is taken back while its first pod is made from what the controller still knows", Schedule{
+		Seed: 542014, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0-1"}, Shards: 2}, Steps: 60,
+		Items: []Item{{What: pushUpgrade, At: 423, A: 7, B: 1}, {What: pushRevert, At: 4624, A: 3, B: 6}, {What: forbid, Call: 19, A: 60, B: 49}, {What: deafReceiver, Call: 35, A: 40, B: 28}},
+	}},
+	{"an upgrade stops while the controller stalls, and then it makes the pod on the newer version", Schedule{
+		Seed: 1163962, Start: Start{Hot: 2, Tables: []string{"1"}, Shards: 3, Leave: true}, Steps: 66,
+		Items: []Item{{What: pushUpgrade, At: 542, A: 1}, {What: restartDaemon, Call: 18, A: 34, B: 26}, {What: filterTable, At: 38671, A: 9, B: 4}, {What: drainNode, Call: 31, A: 30, B: 4}, {What: stallController, Call: 22, A: 8, B: 48}},
+	}},
+	{"a table's own filter brings its only copy to a node that is leaving", Schedule{
+		Seed: 758524, Start: Start{Hot: 3, Warm: 1, Tables: []string{"0", "0"}, Shards: 3, Extend: true, Leave: true, Zones: true}, Steps: 65,
+		Items: []Item{{What: pushRemoveGroup, At: 3151, A: 1, B: 6}, {What: stallController, Call: 40, A: 46, B: 47}, {What: filterTable, At: 101123, A: 1, B: 63}, {What: cutDatabase, Call: 19, B: 32}, {What: restartDaemon, Call: 32, A: 24, B: 53}},
+	}},
+	{"a table's own filter brings its only copy to the node that is leaving, and masters wait for green", Schedule{
+		Seed: 1126391, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1-all"}, Shards: 1, Leave: true}, Steps: 60,
+		Items: []Item{{What: pushShrink, At: 3827, A: 5, B: 1}, {What: stallController, Call: 13, A: 47, B: 35}, {What: filterTable, Call: 21, A: 45, B: 60}, {What: alterReplicas, At: 6354, A: 28, B: 53}},
+	}},
+	{"the master's volume is lost while another voter leaves", Schedule{
+		Seed: 397565, Start: Start{Hot: 4, Tables: []string{"2", "0-1"}, Shards: 3}, Steps: 424,
+		Items: []Item{{What: pushSuspend, At: 1631, A: 6, B: 4}, {What: pushGrow, At: 20243, A: 1, B: 7}, {What: pushRestart, At: 28716}, {What: loseVolume, Call: 35, B: 53}},
+	}},
+	{"after an upgrade nodes leave, and with them a group that stayed on the version before", Schedule{
+		Seed: 1215924, Start: Start{Masters: 3, Hot: 2, Warm: 1, Tables: []string{"0", "0-all", "1", "1"}, Shards: 3, Extend: true, Leave: true}, Steps: 83,
+		Items: []Item{{What: pushRemoveGroup, At: 415, A: 6}, {What: pushShrink, At: 41009, A: 5, B: 1}, {What: pushUpgrade, At: 61216, A: 4, B: 7}},
+	}},
+	{"an upgrade is aborted before its first pod, the cluster suspended, and what it resumes on does not run", Schedule{
+		Seed: 51581, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true}, Steps: 75,
+		Items: []Item{{What: pushUpgrade, At: 1337, A: 4, B: 6}, {What: pushBadTemplate, At: 59365, A: 5, B: 1}, {What: pushSuspend, At: 92109, A: 2}, {What: abortCommand, Call: 13, A: 40, B: 36}},
+	}},
+	{"a cluster is released before the first pod of an upgrade, suspended, and what it resumes on does not run", Schedule{
+		Seed: 367224, Start: Start{Hot: 1, Tables: []string{"0-1", "0"}, Shards: 3, Extend: true, Leave: true}, Steps: 90,
+		Items: []Item{{What: pushUpgrade, At: 651, A: 5}, {What: pushBadTemplate, At: 31079, A: 7, B: 3}, {What: pushSuspend, At: 39039, A: 4, B: 1}, {What: releaseCommand, Call: 1, A: 4, B: 32}},
+	}},
+	{"the only master dies when data nodes have left, and a group more is wanted by then", Schedule{
+		Seed: 9419, Start: Start{Masters: 1, Hot: 2, Tables: []string{"0-all"}, Shards: 1, Leave: true, Zones: true}, Steps: 85,
+		Items: []Item{{What: pushShrink, At: 2197, A: 4, B: 7}, {What: pushAddGroup, At: 17932, A: 3, B: 7}, {What: crashProcess, Call: 33, A: 54, B: 45}},
+	}},
+	{"a cluster was made smaller and suspended, and its masters start with the counts of more nodes", Schedule{
+		Seed: 397731, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-1"}, Shards: 1, Leave: true, Zones: true}, Steps: 664,
+		Items: []Item{{What: pushShrink, At: 2595, A: 2}, {What: pushSuspend, At: 14286, A: 2, B: 7}, {What: killAfter, Call: 25, A: 56, B: 28}},
+	}},
+	{"a node hangs while the cluster is being made, and the correction is of another version", Schedule{
+		Seed: 576051, Start: Start{Hot: 3, Shards: 1, Extend: true, Early: true}, Steps: 86,
+		Items: []Item{{What: pushBadTemplate, At: 284, B: 6}, {What: pushUpgrade, At: 64288, B: 3}},
+	}},
+	{"a cluster hangs while it is being made, and a group goes out of its definition", Schedule{
+		Seed: 826916, Start: Start{Hot: 1, Warm: 1, Shards: 1, Leave: true, Early: true}, Steps: 63,
+		Items: []Item{{What: pushBadTemplate, At: 1400, A: 3, B: 4}, {What: pushRemoveGroup, At: 43230, A: 3, B: 4}, {What: forbid, Call: 16, A: 35, B: 19}},
+	}},
+	{"the only voter hangs while the cluster is being made, and a group goes out of its definition", Schedule{
+		Seed: 844260, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 79,
+		Items: []Item{{What: pushBadTemplate, At: 423, A: 6, B: 2}, {What: pushRemoveGroup, At: 20437, A: 2, B: 7}},
+	}},
+	{"one of three voters hangs while the cluster is being made, and the correction is of another version", Schedule{
+		Seed: 1198686, Start: Start{Hot: 3, Warm: 1, Shards: 1, Leave: true, Zones: true, Early: true}, Steps: 71,
+		Items: []Item{{What: pushBadTemplate, At: 2316, B: 3}, {What: pushUpgrade, At: 9649, A: 5, B: 5}, {What: killAfter, Call: 34, A: 17, B: 16}},
+	}},
+	{"voters hang while the cluster is being made, beside a group that is gone from the definition", Schedule{
+		Seed: 3002115, Start: Start{Hot: 1, Warm: 1, Shards: 1, Leave: true, Early: true}, Steps: 86,
+		Items: []Item{{What: pushBadTemplate, At: 559}, {What: pushRemoveGroup, At: 27226, A: 4, B: 1}},
+	}},
+	{"the record is lost while its watch brings nothing, and the daemon decides on one before its last", Schedule{
+		Seed: 740993, Start: Start{Masters: 5, Hot: 1, Tables: []string{"0-1"}, Shards: 1, Leave: true}, Steps: 90,
+		Items: []Item{{What: loseRecord, Call: 31, A: 18, B: 19}, {What: stallWatch, Call: 11, A: 5, B: 43}, {What: cutDatabase, Call: 21, A: 41, B: 21}},
+	}},
+	{"a node dies during a grow and hangs on the next template, and the correction is of another version", Schedule{
+		Seed: 96804, Start: Start{Hot: 2, Tables: []string{"0"}, Shards: 1, Leave: true}, Steps: 85,
+		Items: []Item{{What: pushGrow, At: 3849, A: 5, B: 2}, {What: pushBadTemplate, At: 40924, A: 3, B: 2}, {What: pushUpgrade, At: 55279, B: 4}, {What: killNode, Call: 14, A: 16, B: 9}},
+	}},
+	{"a new group hangs, the record is lost, and the only voter waits for data nodes that hang", Schedule{
+		Seed: 2037752, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0-all"}, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 62,
+		Items: []Item{{What: pushBadTemplate, At: 2117, A: 7, B: 5}, {What: pushAddGroup, At: 48996, A: 6, B: 5}, {What: loseRecord, Call: 27, A: 40, B: 2}, {What: crashProcess, Call: 25, A: 24, B: 52}},
+	}},
+	{"the quorum is lost while a new group hangs, and the masters come back on what they had", Schedule{
+		Seed: 3109457, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "0-all"}, Shards: 1, Extend: true, Leave: true}, Steps: 57,
+		Items: []Item{{What: pushBadTemplate, At: 59, A: 7, B: 7}, {What: pushAddGroup, At: 5591, A: 3, B: 2}, {What: drainNode, Call: 17, A: 7, B: 13}, {What: releaseCommand, Call: 25, A: 30, B: 33}, {What: loseVolume, Call: 28, A: 17, B: 43}},
+	}},
+	{"an upgrade stops, the record is lost with what it holds, and without the node that hangs there is no master", Schedule{
+		Seed: 2078352, Start: Start{Hot: 2, Tables: []string{"0-all", "1"}, Shards: 2, Extend: true, Leave: true}, Steps: 83,
+		Items: []Item{{What: pushUpgrade, At: 2047, A: 7, B: 5}, {What: pushBadTemplate, At: 40004, A: 5, B: 4}, {What: loseRecord, Call: 68, A: 53, B: 36}},
+	}},
+	{"masters leave and data nodes come, and a table wants more copies than there are nodes", Schedule{
+		Seed: 2213790, Start: Start{Masters: 5, Hot: 1, Shards: 1, Extend: true, Leave: true}, Steps: 66,
+		Items: []Item{{What: pushPause, At: 2557, A: 6, B: 4}, {What: pushGrow, At: 38421, A: 4, B: 1}, {What: pushShrink, At: 70800, A: 3, B: 5}, {What: createTable, At: 89141, A: 6, B: 25}},
+	}},
+	{"the record is lost while a new group hangs, and the group is taken back", Schedule{
+		Seed: 2168744, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true}, Steps: 88,
+		Items: []Item{{What: pushBadTemplate, At: 182, A: 7, B: 2}, {What: pushAddGroup, At: 20578, A: 4, B: 4}, {What: pushRemoveGroup, At: 53409, A: 4}, {What: loseRecord, Call: 11, A: 54, B: 30}},
+	}},
+	{"a voter's volume is lost in the moment in which another is let go", Schedule{
+		Seed: 2082802, Start: Start{Hot: 4, Tables: []string{"2"}, Shards: 1, Leave: true, Zones: true}, Steps: 84,
+		Items: []Item{{What: pushShrink, At: 2603, A: 6, B: 6}, {What: loseVolume, Call: 25, A: 56, B: 4}},
+	}},
+	{"a group goes out of the definition while its first pod hangs on the template whose turn it is", Schedule{
+		Seed: 2035678, Start: Start{Hot: 1, Warm: 1, Tables: []string{"0-all", "1"}, Shards: 1, Extend: true, Leave: true}, Steps: 78,
+		Items: []Item{{What: pushBadTemplate, At: 4080, A: 7, B: 7}, {What: pushRemoveGroup, At: 8302, A: 5}, {What: crashProcess, Call: 1, A: 23, B: 7}},
+	}},
+	{"a process dies during a drain, and comes back on what it ran", Schedule{
+		Seed: 2526396, Start: Start{Hot: 4, Shards: 1, Leave: true}, Steps: 76,
+		Items: []Item{{What: pushShrink, At: 600, A: 5, B: 6}, {What: pushBadTemplate, At: 8974, A: 1, B: 3}, {What: pushUpgrade, At: 26041, A: 4, B: 1}, {What: crashProcess, Call: 3, A: 13, B: 59}},
+	}},
+	{"a process dies during a drain, and its group goes out of the definition", Schedule{
+		Seed: 2415353, Start: Start{Hot: 12, Warm: 1, Shards: 1, Leave: true}, Steps: 69,
+		Items: []Item{{What: pushBadTemplate, At: 843, A: 3, B: 7}, {What: pushShrink, At: 32617, A: 4, B: 5}, {What: pushRemoveGroup, At: 84732, A: 7}, {What: crashProcess, Call: 16, A: 25, B: 51}},
+	}},
+	{"a node comes back on a template that cannot run, beside a new group that hangs on it and is taken back", Schedule{
+		Seed: 3587107, Start: Start{Hot: 2, Shards: 1, Extend: true, Leave: true}, Steps: 77,
+		Items: []Item{{What: pushBadTemplate, At: 1666, A: 1, B: 3}, {What: pushAddGroup, At: 49301, A: 3, B: 5}, {What: pushRemoveGroup, At: 102298, A: 7, B: 3}, {What: releaseCommand, Call: 5, A: 31, B: 27}, {What: loseVolume, At: 78093, A: 56, B: 32}},
+	}},
+	{"a master hangs when the cluster is resumed, and the correction is of another version", Schedule{
+		Seed: 3632790, Start: Start{Masters: 3, Hot: 1, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true}, Steps: 72,
+		Items: []Item{{What: pushBadTemplate, At: 952, A: 6}, {What: pushUpgrade, At: 54330, A: 2, B: 5}, {What: pushSuspend, At: 75269, B: 6}, {What: killNode, Call: 3, A: 29, B: 52}, {What: loseRecord, At: 107448, A: 48, B: 28}},
+	}},
+	{"a setting that needs a master comes with the correction of the node that hangs", Schedule{
+		Seed: 2784281, Start: Start{Hot: 2, Tables: []string{"1-all", "0"}, Shards: 1}, Steps: 664,
+		Items: []Item{{What: pushUpgrade, At: 1036, A: 3, B: 3}, {What: pushBadTemplate, At: 40536, A: 1, B: 1}, {What: pushSetting, At: 91685, A: 4, B: 7}},
+	}},
+	{"the record is lost twice, and the template of one set is on none of its pods while another hangs on the one before", Schedule{
+		Seed: 3800357, Start: Start{Hot: 3, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 74,
+		Items: []Item{{What: pushSetting, At: 2355, A: 1, B: 7}, {What: pushAddGroup, At: 16767, A: 6, B: 5}, {What: pushBadTemplate, At: 57083, A: 5, B: 7}, {What: loseRecord, Call: 29, A: 13, B: 21}, {What: snapshot, At: 1913, A: 60, B: 11}, {What: loseRecord, Call: 30, A: 40, B: 54}},
+	}},
+}

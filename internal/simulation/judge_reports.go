@@ -1,0 +1,64 @@
+package simulation
+
+import (
+	"strings"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// reported: F and G.
+func (j *judge) reported(w *world, d *daemon, r *ops.Report) {
+	j.reports++
+	if w.healed {
+		j.calm++
+		if j.calm > 60 {
+			w.violate("F", "%d reports since nothing happens any more; the last: %s: %s", j.calm, r.Reason, r.Message)
+		}
+	}
+	if w.telling() {
+		w.say("daemon %s reports %s %s: %s", d.name, r.Reason, r.Status, r.Message)
+	}
+	if strings.Contains(r.Message, secretMark) {
+		w.violate("G", "a report tells a password: %s", r.Message)
+	}
+	if r.Status != ops.StatusSuccess {
+		return
+	}
+	switch r.Reason {
+	case "RestartSucceeded", "RevisionVerified", "UpgradeSucceeded":
+		j.truth(w, d, r)
+	}
+}
+
+// truth: what a success says is so, as far as the daemon's watches could know.
+func (j *judge) truth(w *world, d *daemon, r *ops.Report) {
+	for _, until := range d.view.stalled {
+		if until > w.now-5*second {
+			return
+		}
+	}
+	c := &w.commits[d.want]
+	if c.desired.Revision != r.Revision {
+		return
+	}
+	for i := range w.sets {
+		s := &w.sets[i]
+		want := c.replicas[w.setKind(s)]
+		if c.stands() {
+			break
+		}
+		if r.Reason == "RevisionVerified" && s.replicas != want {
+			w.violate("F", "%s is reported and %s has %d replicas of %d", r.Reason, s.name, s.replicas, want)
+		}
+		for o := range min(s.replicas, want) {
+			l := &w.slots[i*maxOrdinals+o]
+			if j.of(l).cause == byDaemon {
+				w.violate("F", "%s is reported of %s, and %s is away (%s)", r.Reason, r.Revision, l.podName, j.of(l).cause)
+			}
+			if hash := w.templates[l.pod.template].hash; l.pod.exists && !l.pod.terminating && hash != w.templates[c.tmpl].hash &&
+				(r.Reason != "UpgradeSucceeded" || w.versionOf(l) != c.version) {
+				w.violate("F", "%s is reported of %s, and %s runs %s, not %s", r.Reason, r.Revision, l.podName, hash, w.templates[c.tmpl].hash)
+			}
+		}
+	}
+}

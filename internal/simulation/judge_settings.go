@@ -1,0 +1,68 @@
+package simulation
+
+import (
+	"slices"
+	"strings"
+)
+
+// set: a daemon sets a setting. It may take what it found, and give that back;
+// what people have set meanwhile stays.
+func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
+	if s.theirAt >= d.checked && s.theirAt > 0 {
+		// Between its look and its write: SET GLOBAL takes no condition and replaces what
+		// it finds, so from here on it is as if nobody had set it.
+		if s.transient == "" {
+			j.forget(key, s, value)
+		}
+		return
+	}
+	if s.transient != "" && key != jobsLogSize {
+		return // only the effective value can be read
+	}
+	if c := &w.commits[d.want]; w.commands.Released != "" || c.released {
+		w.released = true
+	}
+	if w.released {
+		// A release takes off what nothing explains, too, and that may end later.
+		j.forget(key, s, value)
+		return
+	}
+	if key == jobsLogSize {
+		j.jobsLogSet(w, d, value)
+		return
+	}
+	if key == "cluster.routing.allocation.enable" {
+		ours := s.persistent != s.theirs
+		if !ours && plain(value) != plain(s.theirs) && plain(s.theirs) != "all" {
+			w.violate("C", "the daemon sets %s to %q, and somebody has set it to %q", key, value, s.theirs)
+		}
+		return
+	}
+	for _, name := range strings.Split(s.theirs, ",") {
+		if name != "" && !listed(value, name) {
+			w.violate("C", "the daemon sets %s to %q and takes %q off, which is somebody's", key, value, name)
+		}
+	}
+}
+
+// forget what people have set and is not there any more.
+func (j *judge) forget(key string, s *setting, value string) {
+	switch key {
+	case "cluster.routing.allocation.enable":
+		if s.theirs = value; value == "primaries" {
+			s.theirs = "all" // a daemon's hold
+		}
+	case jobsLogSize:
+		s.theirs = ""
+	default:
+		kept := slices.DeleteFunc(strings.Split(s.theirs, ","), func(name string) bool { return !listed(value, name) })
+		s.theirs = strings.Join(kept, ",")
+	}
+}
+
+func plain(enable string) string {
+	if enable == "" {
+		return "all"
+	}
+	return enable
+}

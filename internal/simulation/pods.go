@@ -1,0 +1,148 @@
+package simulation
+
+import ()
+
+func (w *world) createPod(l *slot) {
+	known := false
+	for _, i := range w.used {
+		known = known || i == l.index
+	}
+	if !known {
+		w.used = append(w.used, l.index)
+	}
+	if !l.claim.exists {
+		l.claim = claim{exists: true}
+		w.bump(kindClaims)
+	}
+	l.pod = pod{
+		exists: true, uid: w.nextUID(), template: l.set.seenTemplate, initialMasters: l.set.seenInitialMasters,
+		created: w.now, due: w.now + w.rnd.span(100, 900),
+	}
+	w.bump(kindPods)
+	if w.telling() {
+		w.say("StatefulSet controller: %s is made on template %s", l.podName, w.templates[l.pod.template].hash)
+	}
+}
+
+// terminate begins the end of a pod; its process gets TERM.
+func (w *world) terminate(l *slot) {
+	p := &l.pod
+	p.terminating = true
+	p.exitDue = w.now + w.rnd.span(50, 300)
+	p.goneDue = p.exitDue + w.rnd.span(100, 1500)
+	if until := w.dead[l.kube]; until > w.now {
+		// Its kubelet is silent: the process is dead, the object stays.
+		p.goneDue = until + w.rnd.span(100, 2000)
+	}
+	w.bump(kindPods)
+}
+
+func (w *world) happenPod(l *slot) {
+	p := &l.pod
+	if !p.exists {
+		return
+	}
+	if p.exitDue > 0 && p.exitDue <= w.now {
+		p.exitDue = 0
+		w.stop(l)
+	}
+	if p.goneDue > 0 && p.goneDue <= w.now {
+		w.stop(l)
+		w.say("%s is gone", l.podName)
+		*p = pod{}
+		w.bump(kindPods)
+		l.set.due = max(w.now+w.rnd.span(10, 400), w.stalled)
+		return
+	}
+	if p.due > 0 && p.due <= w.now {
+		p.due = 0
+		w.nextPhase(l)
+	}
+	if p.joinDue > 0 && p.joinDue <= w.now {
+		p.joinDue = 0
+		w.join(l)
+	}
+	if p.readyDue > 0 && p.readyDue <= w.now {
+		p.readyDue = 0
+		w.probe(l)
+	}
+}
+
+func (w *world) nextPhase(l *slot) {
+	p, t := &l.pod, &w.templates[l.pod.template]
+	if until := max(w.cordoned[l.kube], w.dead[l.kube]); until > w.now && p.phase != running {
+		if p.waiting != "Unschedulable" {
+			p.waiting = "Unschedulable"
+			w.bump(kindPods)
+		}
+		p.due = until + 10
+		return
+	}
+	switch {
+	case p.terminating:
+	case p.phase == pending:
+		p.phase, p.waiting, p.due = starting, "ContainerCreating", w.now+w.rnd.span(200, 1500)
+		w.bump(kindPods)
+	case t.bad == badImage:
+		p.waiting = "ImagePullBackOff"
+		w.bump(kindPods)
+	default:
+		p.phase, p.waiting, p.up = running, "", true
+		p.started = w.now
+		w.judge.start(w, l, t.version)
+		w.bump(kindPods)
+		switch {
+		case t.bad == badHang:
+		case t.bad == badCrash || w.refusesData(l, t.version):
+			p.up, p.waiting = false, "CrashLoopBackOff"
+			p.restarts++
+		default:
+			p.joinDue = w.now + w.rnd.span(800, 4000)
+		}
+	}
+}
+
+// stop ends the process of a pod.
+func (w *world) stop(l *slot) {
+	p := &l.pod
+	wasUp := p.up
+	p.up, p.joinDue, p.readyDue = false, 0, 0
+	if p.ready {
+		p.ready = false
+		w.bump(kindPods)
+		l.set.due = max(w.now+w.rnd.span(10, 400), w.stalled)
+	}
+	if wasUp || p.joined {
+		w.leave(l)
+	}
+}
+
+// restartContainer is a process that died and that the kubelet starts again.
+func (w *world) restartContainer(l *slot, after millis) {
+	p := &l.pod
+	w.stop(l)
+	p.phase, p.waiting, p.due = starting, "CrashLoopBackOff", w.now+after
+	p.restarts++
+	w.bump(kindPods)
+}
+
+// probe is the readiness probe: CrateDB's own HTTP answer.
+func (w *world) probe(l *slot) {
+	p := &l.pod
+	ready := p.up && p.joined && w.master >= 0 && !p.terminating
+	if p.ready != ready {
+		p.ready = ready
+		w.bump(kindPods)
+		l.set.due = max(w.now+w.rnd.span(10, 400), w.stalled)
+	}
+}
+
+// probeAll follows a change of the master.
+func (w *world) probeAll() {
+	for _, i := range w.used {
+		p := &w.slots[i].pod
+		if p.exists && p.up && p.readyDue == 0 {
+			p.readyDue = w.now + w.rnd.span(100, 2000)
+		}
+	}
+}

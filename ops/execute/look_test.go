@@ -1,0 +1,86 @@
+package execute_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
+)
+
+// succession is a database that answers one query after the other, and pods that are
+// deleted.
+type succession struct {
+	*leaving
+	answers   [][][]string
+	asked     []string
+	restarted []string
+}
+
+func (s *succession) Login(context.Context, string, string, string) (execute.Session, error) {
+	return successionSession{s}, nil
+}
+
+func (s *succession) RestartPod(_ context.Context, name, _ string, _ bool) error {
+	s.restarted = append(s.restarted, name)
+	return nil
+}
+
+type successionSession struct{ s *succession }
+
+func (s successionSession) Close() {}
+
+func (s successionSession) Exec(_ context.Context, statement string, _ ...any) (int64, error) {
+	s.s.told = append(s.s.told, statement)
+	return 1, nil
+}
+
+func (s successionSession) Strings(_ context.Context, query string, _ ...any) ([][]string, error) {
+	s.s.asked = append(s.s.asked, query)
+	rows := s.s.answers[0]
+	s.s.answers = s.s.answers[1:]
+	return rows, nil
+}
+
+func answers(t *testing.T, action ops.Action, rows ...[][]string) (*succession, ops.Result, error) {
+	s := &succession{leaving: &leaving{script: newScript()}, answers: rows}
+	r, err := execute.Run(t.Context(), action, execute.Tools{Objects: s, Secrets: s.script, Database: s, Crash: s.script})
+	return s, r, err
+}
+
+func TestTheNodesAreCountedLastBeforeAPodGoes(t *testing.T) {
+	restart := ops.Action{Kind: ops.ActionRestartPod, Pod: "p", PodUID: "u", SystemSecret: "system", Allocation: "primaries", Value: 2, Green: true}
+	s, _, err := answers(t, restart, value("primaries"), nil, value("n1"))
+	require.ErrorContains(t, err, "there are 1 nodes and not 2 any more", "while they were asked for their health one has left")
+	assert.Contains(t, s.asked[2], "sys.nodes")
+	assert.Empty(t, s.restarted)
+}
+
+func TestAPodThatTheQuorumMayWaitForIsNotMadeAnew(t *testing.T) {
+	cure := ops.Action{Kind: ops.ActionCurePod, Pod: "p", PodUID: "u", SystemSecret: "system", Ask: "q", NodeNames: "n1", Led: true}
+	for _, c := range []struct {
+		name, master string
+		words        string
+	}{
+		{"there is a master, and the node has not joined", "id", ""},
+		{"there is none any more", "", "there is no master any more"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, _, err := answers(t, cure, value(c.master), value("n2"))
+			if c.words != "" {
+				require.ErrorContains(t, err, c.words)
+				assert.Empty(t, s.restarted)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, []string{"p"}, s.restarted)
+		})
+	}
+	cure.Led = false
+	s, _, err := answers(t, cure, value("n2"))
+	require.NoError(t, err, "decided while there was none")
+	assert.Equal(t, []string{"p"}, s.restarted)
+}

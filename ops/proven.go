@@ -1,0 +1,100 @@
+package ops
+
+import "slices"
+
+// joinedOnLive: a pod of the set has joined on its live template.
+func (t *turn) joinedOnLive(set string) bool {
+	live := t.live(set)
+	for i := range t.o.Pods {
+		if p := &t.o.Pods[i]; live != nil && p.Set == set && p.Template == live.Template && t.joined(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// noteProven remembers on which templates pods have joined.
+func (t *turn) noteProven() {
+	if !t.contact() {
+		return
+	}
+	var next []Proven
+	for _, s := range t.r.Sets {
+		live := t.live(s.Name)
+		if live == nil || live.Template == "" {
+			continue
+		}
+		proven := Proven{s.Name, live.Template}
+		if !t.joinedOnLive(s.Name) {
+			i := slices.IndexFunc(t.r.Proven, func(p Proven) bool { return p.Set == s.Name })
+			if i < 0 {
+				continue
+			}
+			proven = t.r.Proven[i]
+		}
+		next = append(next, proven)
+	}
+	if !slices.Equal(next, t.r.Proven) {
+		t.r.Proven = next
+	}
+}
+
+// noteUnproven remembers which sets have a new template out of their turn: the one
+// that is mended, and a group that is being made.
+func (t *turn) noteUnproven(mends string) {
+	var next []string
+	for _, s := range t.r.Sets {
+		before := slices.Contains(t.r.Unproven, s.Name) && !t.joinedOnLive(s.Name) || t.turnUnproven(s.Name)
+		made := t.added(s.Name) && !t.joinedOnLive(s.Name)
+		if t.replicas(s) > 0 && (before || made || s.Name == mends && t.pendingRestart(s.Name)) {
+			next = append(next, s.Name)
+		}
+	}
+	if !slices.Equal(next, t.r.Unproven) {
+		t.r.Unproven = next
+	}
+}
+
+// noteFirst does so of a set whose pod is about to be the first on its template, which
+// nothing else may know of any more: the record was lost since that was applied.
+func (t *turn) noteFirst(p *Pod) {
+	live := t.live(p.Set)
+	if p.Template != live.Template && !t.joinedOnLive(p.Set) && !slices.Contains(t.r.Unproven, p.Set) {
+		t.r.Unproven = append(slices.Clone(t.r.Unproven), p.Set)
+	}
+}
+
+// rebuildUnproven: a template that pods of a set are on, or are being made on, and none
+// has joined on may be one that came out of its turn.
+func (t *turn) rebuildUnproven() {
+	for _, s := range t.r.Sets {
+		if live := t.live(s.Name); live != nil && live.Template != "" && t.unprovenPods(s.Name) {
+			t.r.Unproven = append(t.r.Unproven, s.Name)
+		}
+	}
+}
+
+// turnUnproven: the set whose turn it is has the new template, and no pod of it has
+// joined; that is still to be known when the restart is aborted.
+func (t *turn) turnUnproven(set string) bool {
+	if !t.restarting() || t.r.Operation.Restart.Set != set {
+		return false
+	}
+	live, before := t.live(set), t.r.Operation.Restart.Remembered
+	return live != nil && before != "" && live.Template != before && !t.joinedOnLive(set)
+}
+
+// unprovenPods: pods of the set are on its live template, or are being made on
+// it, and none has joined.
+func (t *turn) unprovenPods(set string) bool {
+	live, s := t.live(set), recorded(t.r.Sets, set)
+	if live == nil || s == nil || t.joinedOnLive(set) {
+		return false
+	}
+	for ordinal := range t.replicas(*s) {
+		if p := t.pod(set, ordinal); p == nil || p.Terminating || p.Template == live.Template {
+			return true
+		}
+	}
+	return false
+}

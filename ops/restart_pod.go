@@ -1,0 +1,193 @@
+package ops
+
+import (
+	"slices"
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// holdStep: the intent is recorded; it is said on the StatefulSet, then set, then
+// read back, and every gate is looked at again.
+func (t *turn) holdStep(op *Operation) {
+	r, h := op.Restart, t.r.Hold
+	if h == nil {
+		op.Step = StepNext
+		return
+	}
+	p := t.named(r.Pod)
+	live := t.live(h.Set)
+	switch {
+	case t.blocked || live == nil || p == nil || p.UID != r.PodUID || p.Terminating || !t.outdated(p), !t.zoneStands(r):
+		op.Step = StepReturn
+	case live.Hold != h.annotation() || t.budgetOpen():
+		// It is being applied.
+	case t.o.Database.Allocation == h.Before:
+		if t.podWaits(op, p, h.Before) {
+			op.Step = StepReturn
+		} else if pod := t.sqlPod(); pod != "" {
+			t.harmless(Action{Kind: ActionHoldAllocation, Pod: pod, SystemSecret: t.systemSecret(), Allocation: h.Value, Before: h.Before})
+		}
+	case t.podWaits(op, p, h.Value):
+		op.Step = StepReturn
+	default:
+		op.Step, r.Since = StepDown, t.now
+		if len(r.Pods) > 0 {
+			t.deleteZone(r)
+		} else {
+			t.deletePod(p)
+		}
+	}
+}
+
+func (t *turn) deletePod(p *Pod) {
+	t.d2.Disruptive = &Action{
+		Kind: ActionRestartPod, Pod: p.Name, PodUID: p.UID, SystemSecret: t.systemSecret(),
+		Allocation: heldAllocation, Value: t.allRecorded(), Green: t.o.Database.Health.Colour == Green, Unready: !p.Ready,
+	}
+}
+
+// downStep waits until the pod has gone, is back and has joined.
+func (t *turn) downStep(op *Operation) {
+	r := op.Restart
+	if len(r.Pods) > 0 {
+		t.zoneDownStep(op)
+		return
+	}
+	p := t.named(r.Pod)
+	if p != nil && p.UID == r.PodUID && !p.Terminating {
+		// It was decided and was not done, or is not seen yet.
+		if t.blocked || t.r.Hold == nil || t.podWaits(op, p, heldAllocation) {
+			op.Step = StepReturn
+			return
+		}
+		t.deletePod(p)
+		return
+	}
+	if p != nil && p.UID != r.PodUID && t.joined(p) {
+		r.Done = append(slices.Clone(r.Done), p.UID)
+		op.Step = StepReturn
+		t.giveBack()
+		return
+	}
+	if p != nil && p.UID != r.PodUID && !t.blocked && t.mayMend(p) {
+		// Another definition may make it ready: it goes from the first gate on.
+		op.Step = StepReturn
+		t.giveBack()
+		return
+	}
+	state := t.state(p)
+	if state == "" {
+		state = "it is ready, and its node has not joined yet"
+	}
+	t.wait(gates.PodReturns(r.Pod, state))
+	// One that is ready has found a master: without contact nobody can say more of it.
+	if t.hadItsTime(op, p) && !t.proven(op) && (t.contact() || p == nil || !p.Ready) {
+		op.Step = StepStopped
+		t.reportStopped(op, p)
+		t.stoppedStep(op)
+	}
+}
+
+// hadItsTime: the pod has not joined on the template that is wanted for as long as one
+// may take. What was made on another one, which is live no more or is to be, is made anew
+// first; and without a master nobody joins: so are others that hang, for one may be what
+// the quorum waits for.
+func (t *turn) hadItsTime(op *Operation, p *Pod) bool {
+	since, live := op.Restart.Since, t.live(op.Restart.Set)
+	if t.pendingRestart(op.Restart.Set) && !t.blocked && !(t.upgradeDue() && !t.upgrading()) {
+		return false
+	}
+	if p != nil && live != nil && p.Template != "" && p.Template != live.Template && !t.wouldGoBack(p, live) {
+		return false
+	}
+	if p != nil && p.Created.After(since) {
+		since = p.Created
+	}
+	if t.elapsed(since) <= t.podLimit() {
+		return false
+	}
+	return t.led() || !slices.ContainsFunc(t.o.Pods, func(q Pod) bool {
+		live := t.live(q.Set)
+		return q.Name != op.Restart.Pod && !q.Ready && live != nil && q.Template != live.Template && !t.wouldGoBack(&q, live) && t.isCurable(&q)
+	})
+}
+
+func (t *turn) podLimit() time.Duration {
+	return min(first(t.p.PodTimeout, DefaultPodTimeout), t.restartLimit())
+}
+
+func (t *turn) restartLimit() time.Duration {
+	return first(t.d.Operations.RestartTimeout, t.p.RestartTimeout, DefaultRestartTimeout)
+}
+
+// proven: the set's template is the one that the pod ran before, or another pod
+// has joined on it.
+func (t *turn) proven(op *Operation) bool {
+	live := t.live(op.Restart.Set)
+	if live == nil || live.Template == op.Restart.Template {
+		return true
+	}
+	for i := range t.o.Pods {
+		p := &t.o.Pods[i]
+		if p.Name != op.Restart.Pod && p.Set == op.Restart.Set && p.Template == live.Template && t.joined(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// joined: ready, a member, and of this cluster by its own word.
+func (t *turn) joined(p *Pod) bool {
+	a, id := t.answer(p.Name), t.expectedID()
+	return t.contact() && p.Ready && !p.Terminating && id != "" && a != nil && a.ClusterID == id && t.member(p.NodeName)
+}
+
+// stoppedStep: the template has returned to what the other pods run. The pod is
+// left as it is, until another definition comes or it joins after all.
+func (t *turn) stoppedStep(op *Operation) {
+	r := op.Restart
+	p := t.named(r.Pod)
+	if p != nil && p.UID != r.PodUID && t.joined(p) {
+		r.Done = append(slices.Clone(r.Done), p.UID)
+		op.Step = StepReturn
+		return
+	}
+	t.giveBack()
+	if t.upgradeCures(op) {
+		t.r.Operation = nil
+		return
+	}
+	t.refusal(t.stopped(op, p))
+}
+
+// stableStep: green with the same nodes for stableFor, counted from when the
+// hold was given back.
+func (t *turn) stableStep(op *Operation) {
+	if t.letsIn() || t.hangsOnLive(op.Restart.Set) && t.upgradeCures(op) {
+		t.r.Operation = nil
+		return
+	}
+	if t.mayMendIn("") {
+		op.Step = StepNext // that one will not become ready by waiting
+		return
+	}
+	if t.readingWaits(nil) || t.copiesWait(freeAllocation) {
+		return
+	}
+	since := t.o.Stable.Since
+	if since.Before(op.Restart.Since) {
+		since = op.Restart.Since
+	}
+	stable := t.elapsed(since)
+	if t.o.Stable.Since.IsZero() {
+		stable = 0
+	}
+	wanted := first(t.d.Operations.StableFor, t.p.StableFor, DefaultStableFor)
+	if reason, waits := gates.StableFor(op.Restart.Pod, stable, wanted); waits {
+		t.wait(reason)
+		t.endsIn(wanted - stable)
+		return
+	}
+	op.Step = StepNext
+}

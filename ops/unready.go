@@ -1,0 +1,70 @@
+package ops
+
+import (
+	"slices"
+	"time"
+)
+
+// unready: the node in the pod is a member, by its own word and by that of the others,
+// and Kubernetes does not call the pod ready: a probe of it fails, or a container beside
+// CrateDB's. To the database it is a node as any other, with shards on it: so it goes
+// through every gate, as one that is ready does, and is not made anew like one that hangs.
+func (t *turn) unready(p *Pod) bool {
+	a, id := t.answer(p.Name), t.expectedID()
+	return !p.Ready && !p.Terminating && t.contact() && (p.Waiting == "" || p.Runs) && id != "" && a != nil && a.ClusterID == id && t.member(p.NodeName)
+}
+
+// mayMend: such a pod is due for a restart, which may be what makes it ready. It comes
+// before those that are ready: it serves nobody, so nothing more goes down with it.
+func (t *turn) mayMend(p *Pod) bool {
+	return t.unready(p) && (t.outdated(p) || t.pendingRestart(p.Set) && t.runsLive(p))
+}
+
+// runsLive: the pod is of its set's live template, which the one that is wanted replaces.
+func (t *turn) runsLive(p *Pod) bool {
+	live := t.live(p.Set)
+	return live != nil && live.Ours && !t.wouldGoBack(p, live)
+}
+
+// mayMendIn says whether the set has one; of any set with "".
+func (t *turn) mayMendIn(set string) bool {
+	return slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return (set == "" || p.Set == set) && t.mayMend(&p) })
+}
+
+// besides: while such a pod is about to go, it and the others of its kind count as what
+// they are to the database. One that is ready waits for all of them.
+func (t *turn) besides(going, p *Pod) bool {
+	return going != nil && !p.Ready && t.mayMend(going) && t.mayMend(p)
+}
+
+// growUnready: every node of a grow has joined, some of them in pods that are not ready,
+// and what is wanted by now may make them so.
+func (t *turn) growUnready(op *Operation) bool {
+	if t.blocked || t.parked || t.unequal() || !t.mayMendIn("") {
+		return false
+	}
+	for _, s := range op.To {
+		for ordinal := range s.Replicas {
+			if p := t.pod(s.Name, ordinal); p == nil || !t.joined(p) && !t.mayMend(p) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// readySoon is how long after its start a pod may well become ready by itself.
+const readySoon = 2 * time.Minute
+
+// state says of a pod what a person has to know who is to make it ready.
+func (t *turn) state(p *Pod) string {
+	words := podState(p)
+	if p == nil || !t.unready(p) {
+		return words
+	}
+	words = "its node has joined, and the pod is not ready yet: " + words
+	if p.Waiting != "" || t.elapsed(p.Started) > readySoon {
+		words += "; its readiness probe or a container beside CrateDB's fails, and a corrected definition restarts it before all others"
+	}
+	return words
+}

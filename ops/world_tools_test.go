@@ -1,0 +1,215 @@
+package ops_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
+)
+
+// What the executors act through.
+
+func (w *world) CreateSecret(_ context.Context, name string, data map[string][]byte) error {
+	if w.secrets[name] != nil {
+		return execute.ErrExists
+	}
+	w.write(func() { w.putSecret(name, data); w.secrets[name].labelled = true })
+	return nil
+}
+
+func (w *world) LabelSecret(_ context.Context, name, _, _ string) error {
+	w.write(func() { w.secrets[name].labelled = true; w.secrets[name].version.ResourceVersion = w.next() })
+	return nil
+}
+
+func (w *world) AnnotateClaim(_ context.Context, name string, a map[string]string) error {
+	w.write(func() {
+		for i := range w.claims {
+			if w.claims[i].Name == name {
+				w.claims[i].ClusterID, w.claims[i].Version = a["stevedore.dev/cluster-id"], a["stevedore.dev/cratedb-version"]
+			}
+		}
+	})
+	return nil
+}
+
+func (w *world) SetBudget(_ context.Context, name string, v int) error {
+	w.write(func() { w.budgets[name] = v })
+	return nil
+}
+
+func (w *world) ForgetHold(_ context.Context, set, _ string) error {
+	w.write(func() { w.hold[set] = "" })
+	return nil
+}
+
+// DeletePod is of a pod in which CrateDB has never started.
+func (w *world) DeletePod(_ context.Context, name, uid string) error {
+	pod := w.pods[name]
+	if pod == nil || pod.uid != uid || pod.away > 0 {
+		return execute.ErrNotFound
+	}
+	require.True(w.t, w.unpullable[pod.template], "%s was never started", name)
+	w.write(func() { pod.away = 2 })
+	return nil
+}
+
+// RestartPod asserts B and C at each deletion.
+func (w *world) RestartPod(_ context.Context, name, uid string, _ bool) error {
+	pod := w.pods[name]
+	if pod == nil || pod.uid != uid || pod.away > 0 {
+		return execute.ErrNotFound
+	}
+	w.write(func() {
+		broken, sick := w.bad[pod.template], w.sick[pod.template]
+		for other, p := range w.pods {
+			together := w.desired.Operations.RestartBy == "zone" && w.zones[other] == w.zones[name]
+			require.True(w.t, broken || other == name || together || p.away == 0 && !w.bad[p.template] && (sick || !w.sick[p.template]), "B: %s goes while %s is down", name, other)
+		}
+		require.True(w.t, broken || w.allocation() == "primaries", "a pod goes under the hold")
+		pod.away, pod.restarts = 2, pod.restarts+1
+	})
+	return nil
+}
+
+func (w *world) Get(_ context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
+	s := w.secrets[name]
+	if s == nil {
+		return nil, ops.SecretVersion{}, execute.ErrNotFound
+	}
+	return s.data, s.version, nil
+}
+
+// violated: below 4.5 more than three nodes without a licence refuse.
+func (w *world) violated(statement string) bool {
+	return strings.HasPrefix(w.desired.Version, "4.4") && len(w.nodeNames()) > 3 && w.licence == "" && !strings.HasPrefix(statement, "SET LICENSE")
+}
+
+func (w *world) Run(_ context.Context, _, statement string) (string, error) {
+	if w.violated(statement) {
+		return "", execute.ErrLicence
+	}
+	if answer, asked := w.crashAnswers(statement); asked {
+		return answer, nil
+	}
+	w.crashed = append(w.crashed, statement)
+	fields := strings.Split(statement, "'")
+	switch {
+	case strings.HasPrefix(statement, "SET LICENSE"):
+		if !strings.HasPrefix(w.desired.Version, "4.") {
+			return "", errors.New("ParsingException")
+		}
+		w.write(func() { w.licence = fields[1] })
+	case strings.HasPrefix(statement, `CREATE USER "system"`):
+		if w.users["system"] != nil {
+			return "", execute.ErrUserExists
+		}
+		w.write(func() { w.users["system"] = &toyUser{password: fields[1]} })
+	case strings.HasPrefix(statement, `ALTER USER "system"`):
+		w.write(func() { w.users["system"].password = fields[1] })
+	case strings.HasPrefix(statement, "GRANT ALL"):
+		w.write(func() { w.users["system"].granted = true })
+	default:
+		return "", errors.New("unknown statement " + statement)
+	}
+	return "", nil
+}
+
+func (w *world) Login(_ context.Context, pod, user, password string) (execute.Session, error) {
+	u := w.users[user]
+	if u == nil || u.password != password {
+		return nil, execute.ErrLoginRefused
+	}
+	return &toySession{w: w, pod: pod, user: user}, nil
+}
+
+type toySession struct {
+	w         *world
+	pod, user string
+}
+
+func (s *toySession) Close() {}
+
+func (s *toySession) Exec(_ context.Context, statement string, arguments ...any) (int64, error) {
+	w := s.w
+	if w.violated(statement) {
+		return 0, execute.ErrLicence
+	}
+	if value, ok := strings.CutPrefix(statement, `SET GLOBAL PERSISTENT "cluster.routing.allocation.enable" = `); ok {
+		w.write(func() {
+			w.persistent = strings.Trim(value, "'")
+			if w.persistent == "all" {
+				return
+			}
+			require.NotNil(w.t, w.record.Hold, "the intent is recorded before the setting")
+			require.NotEmpty(w.t, w.hold[w.record.Hold.Set], "and is said on the StatefulSet")
+		})
+		return 1, nil
+	}
+	if done, err := s.execData(statement); done {
+		return 1, err
+	}
+	if done, err := w.changeSettings(statement); done {
+		return 1, err
+	}
+	if strings.HasPrefix(statement, "UPDATE sys.node_checks") {
+		w.write(func() {
+			for _, n := range w.nodeNames() {
+				w.acknowledged[n] = true
+			}
+		})
+		return 1, nil
+	}
+	name := strings.Split(statement, `"`)[1]
+	switch {
+	case strings.HasPrefix(statement, "CREATE USER"):
+		if !w.users["system"].granted {
+			return 0, errors.New("missing privilege")
+		}
+		if w.users[name] != nil {
+			return 0, execute.ErrUserExists
+		}
+		w.write(func() { w.users[name] = &toyUser{password: arguments[0].(string)} })
+	case strings.HasPrefix(statement, "ALTER USER"):
+		w.write(func() { w.users[name].password = arguments[0].(string) })
+	case strings.HasPrefix(statement, "GRANT ALL"):
+		if !w.users[name].granted {
+			w.write(func() { w.users[name].granted = true })
+		}
+	default:
+		return 0, errors.New("unknown statement " + statement)
+	}
+	return 1, nil
+}
+
+func (s *toySession) Strings(_ context.Context, query string, arguments ...any) ([][]string, error) {
+	if rows, ok := s.dataRows(query); ok {
+		return rows, nil
+	}
+	if value, ok := s.w.askSetting(s.pod, query); ok {
+		return [][]string{{value}}, nil
+	}
+	switch {
+	case strings.Contains(query, "['enable']"):
+		return [][]string{{s.w.allocation()}}, nil
+	case strings.Contains(query, "sys.nodes"):
+		var up [][]string
+		for name, pod := range s.w.pods {
+			if pod.away == 0 && !s.w.bad[pod.template] {
+				up = append(up, []string{name})
+			}
+		}
+		return up, nil
+	}
+	if strings.Contains(query, "sys.privileges") {
+		if u := s.w.users[arguments[0].(string)]; u != nil && u.granted {
+			return [][]string{{"AL"}, {"DQL"}, {"DML"}, {"DDL"}}, nil
+		}
+		return nil, nil
+	}
+	return nil, nil
+}
