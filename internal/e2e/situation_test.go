@@ -147,7 +147,9 @@ func (s *situation) eventually(what string, limit time.Duration, so func() bool)
 	for !so() {
 		select {
 		case <-deadline.C:
-			s.Fatalf("%s: not within %s; status:\n%s", what, limit, s.statusText())
+			s.Fatalf("%s: not within %s; status:\n%s\n%s", what, limit, s.statusText(), s.sceneText())
+		case <-bed.Sandbox.Done():
+			s.Fatalf("%s: the sandbox has ended: %v", what, bed.Sandbox.Err())
 		case <-tick.C:
 			pause = min(pause+10*time.Millisecond, 200*time.Millisecond)
 			tick.Reset(pause)
@@ -173,6 +175,37 @@ func (s *situation) throughout(what string, span time.Duration, so func() bool) 
 		case <-tick.C:
 		}
 	}
+}
+
+// sceneText is what a failure that shows once only leaves to be understood by: the
+// pods as Kubernetes has them, the machine's load, and what the control plane
+// complained of last.
+func (s *situation) sceneText() string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), 10*time.Second)
+	defer cancel()
+	var text strings.Builder
+	pods, err := bed.Admin.CoreV1().Pods(s.ns).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		fmt.Fprintf(&text, "its pods: %v\n", err)
+		pods = &corev1.PodList{}
+	}
+	for _, pod := range pods.Items {
+		fmt.Fprintf(&text, "pod %s: made %s, node %q, %s, deleted %v\n", pod.Name, pod.CreationTimestamp.Format(time.TimeOnly), pod.Spec.NodeName, pod.Status.Phase, pod.DeletionTimestamp)
+		for _, condition := range pod.Status.Conditions {
+			fmt.Fprintf(&text, "  %s=%s %s %s\n", condition.Type, condition.Status, condition.Reason, condition.Message)
+		}
+	}
+	claims, err := bed.Admin.CoreV1().PersistentVolumeClaims(s.ns).List(ctx, metav1.ListOptions{})
+	if err == nil {
+		for _, claim := range claims.Items {
+			fmt.Fprintf(&text, "claim %s: %s\n", claim.Name, claim.Status.Phase)
+		}
+	}
+	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
+		fmt.Fprintf(&text, "load of the machine: %s", load)
+	}
+	text.WriteString(bed.Sandbox.Complaints(5))
+	return text.String()
 }
 
 func (s *situation) statusText() string {

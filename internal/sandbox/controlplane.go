@@ -272,6 +272,26 @@ func (c component) failure() error {
 	return err
 }
 
+// Complaints are the last warnings and errors in the log of each component of the
+// control plane, at most so many of each.
+func (s *Sandbox) Complaints(most int) string {
+	var text strings.Builder
+	for _, c := range s.plane.components {
+		content, _ := os.ReadFile(c.log)
+		var said []string
+		for line := range strings.Lines(string(content)) {
+			// klog's: the severity, then month and day.
+			if len(line) > 1 && strings.ContainsRune("WEF", rune(line[0])) && line[1] >= '0' && line[1] <= '9' {
+				said = append(said, line)
+			}
+		}
+		for _, line := range said[max(0, len(said)-most):] {
+			fmt.Fprintf(&text, "%s: %s\n", c.name, strings.TrimSpace(line[:min(len(line), 500)]))
+		}
+	}
+	return text.String()
+}
+
 // stop ends the components, those first that depend on the others.
 func (c *controlPlane) stop() {
 	for i := len(c.components) - 1; i >= 0; i-- {

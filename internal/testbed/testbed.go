@@ -113,7 +113,9 @@ func (b *Testbed) Stop() error {
 	defer cancel()
 	var err error
 	if b.Sandbox != nil {
-		err = b.Sandbox.Stop(ctx)
+		// A component that died by itself is the reason of all that failed since.
+		died := b.Sandbox.Err()
+		err = errors.Join(died, b.Sandbox.Stop(ctx))
 	}
 	return errors.Join(err, os.RemoveAll(b.Dir))
 }
