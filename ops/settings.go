@@ -61,20 +61,11 @@ func startedWithout(p *Pod, s Setting) bool {
 	return p.Set != "" && (!ok || value != s.Value)
 }
 
-// stale is a setting that a node was started with otherwise; were says with
-// which, where all such nodes agree.
-func (t *turn) stale(s Setting) (were string, known, stale bool) {
-	known = true
-	for i := range t.o.Pods {
-		p := &t.o.Pods[i]
-		if recorded(t.r.Sets, p.Set) == nil || !startedWithout(p, s) {
-			continue
-		}
-		value, ok := p.Settings.Get(s.Name)
-		known = known && ok && (!stale || value == were)
-		were, stale = value, true
-	}
-	return were, known && stale, stale
+// stale: a node of ours was started with another value, or with none.
+func (t *turn) stale(s Setting) bool {
+	return slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
+		return recorded(t.r.Sets, p.Set) != nil && startedWithout(&p, s)
+	})
 }
 
 // setAbove: a node that was started with a value shows another, so that one was set in
@@ -129,13 +120,11 @@ func (t *turn) settings() {
 		if slices.ContainsFunc(t.r.Settings, func(e RecordedSetting) bool { return e.Name == s.Name }) {
 			continue
 		}
-		were, known, stale := t.stale(s)
+		stale := t.stale(s)
 		shown, pod, read := t.shown(s.Name, s.Value)
 		switch {
 		case !stale || read && SameSetting(shown, s.Value) == Yes:
 		case !slices.Contains(t.o.Database.SettingsAsked, s.Name):
-		case read && known && SameSetting(shown, were) == No:
-			t.wait(gates.SettingNotEffective(s.Name, s.Value, shown, pod))
 		case read && t.setAbove(s) == Yes:
 			t.wait(gates.SettingNotEffective(s.Name, s.Value, shown, pod))
 		case t.setAbove(s) == Unknown:
