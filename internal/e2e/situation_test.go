@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"stevedore.dev/stevedore/internal/cratesim/model"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/testbed"
@@ -194,6 +195,10 @@ func (s *situation) sceneText() string {
 		for _, condition := range pod.Status.Conditions {
 			fmt.Fprintf(&text, "  %s=%s %s %s\n", condition.Type, condition.Status, condition.Reason, condition.Message)
 		}
+		for _, c := range pod.Status.ContainerStatuses {
+			state, _ := json.Marshal(c.State)
+			fmt.Fprintf(&text, "  container %s: ready %v, %d restarts, %s\n", c.Name, c.Ready, c.RestartCount, state)
+		}
 	}
 	claims, err := bed.Admin.CoreV1().PersistentVolumeClaims(s.ns).List(ctx, metav1.ListOptions{})
 	if err == nil {
@@ -203,6 +208,16 @@ func (s *situation) sceneText() string {
 	}
 	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
 		fmt.Fprintf(&text, "load of the machine: %s", load)
+	}
+	if hub := bed.Sandbox.Simulator(); hub != nil {
+		asked, answered := time.Now(), make(chan struct{})
+		go hub.Do(func(*model.Model) { close(answered) })
+		select {
+		case <-answered:
+			fmt.Fprintf(&text, "the simulator answers after %s\n", time.Since(asked).Round(time.Millisecond))
+		case <-time.After(5 * time.Second):
+			text.WriteString("the simulator does not answer\n")
+		}
 	}
 	text.WriteString(bed.Sandbox.Complaints(5))
 	return text.String()
