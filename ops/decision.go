@@ -216,8 +216,9 @@ const (
 	// ActionReleaseAllocation sets it back to Before, on Pod.
 	ActionReleaseAllocation ActionKind = "release-allocation"
 	// ActionRestartPod deletes Pod (precondition PodUID) after the node in it has
-	// been asked once more: the setting is Allocation, there are Value nodes and,
-	// with Green, every table is green. Disruptive.
+	// been asked once more: the setting is Allocation, there are Value nodes, as many as
+	// when this was decided, whoever has added them, and, with Green, every table is
+	// green. Disruptive.
 	ActionRestartPod ActionKind = "restart-pod"
 	// ActionRestartZone deletes Pods, all of one Zone, after the node in Pod has been
 	// asked as for ActionRestartPod. Disruptive.

@@ -72,7 +72,7 @@ func (t *turn) readingWaits(going *Pod) bool {
 	if !waits {
 		reason, waits = gates.FreshReading(t.elapsed(db.At), first(t.p.ReadingAge, DefaultReadingAge))
 	}
-	c := t.nodesBeside(going, t.r.Sets)
+	c := t.nodesBeside(going, t.present())
 	if !waits {
 		reason, waits = gates.Recovered(db.Recovered == Yes && db.MasterNode != "", c.joined, c.wanted)
 	}

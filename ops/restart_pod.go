@@ -43,7 +43,7 @@ func (t *turn) holdStep(op *Operation) {
 func (t *turn) deletePod(p *Pod) {
 	t.d2.Disruptive = &Action{
 		Kind: ActionRestartPod, Pod: p.Name, PodUID: p.UID, SystemSecret: t.systemSecret(),
-		Allocation: heldAllocation, Value: t.allRecorded(), Green: t.o.Database.Health.Colour == Green, Unready: !p.Ready,
+		Allocation: heldAllocation, Value: len(t.o.Database.Nodes), Green: t.o.Database.Health.Colour == Green, Unready: !p.Ready,
 	}
 }
 

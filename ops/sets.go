@@ -1,5 +1,7 @@
 package ops
 
+import "slices"
+
 // create makes the wanted sets effective when nothing was before.
 func (t *turn) create() {
 	if t.blocked {
@@ -58,6 +60,16 @@ func (t *turn) replicas(s RecordedSet) int {
 		}
 	}
 	return n
+}
+
+// present are the recorded sets with the nodes that others have added since: those are on
+// their way, or hold shards already.
+func (t *turn) present() []RecordedSet {
+	out := slices.Clone(t.r.Sets)
+	for i := range out {
+		out[i].Replicas = t.replicas(out[i])
+	}
+	return out
 }
 
 // initialMasters is true until the cluster id is recorded. A live template

@@ -35,7 +35,7 @@ var bugs = []mutation{
 		"ops", "TestASuspensionWaitsForTheClustersOwnNodesAndNothingElse"},
 	{"7", "ops/forecast.go", "		lower, _, ok := bounds(t.Replicas)\n", "		lower, upper, ok := bounds(t.Replicas)\n		lower = min(upper, len(f.db.Nodes)-1)\n",
 		"ops", "TestATableWithACopyOnEachNodeBlocksNoShrink"},
-	{"8", "ops/restart_gates.go", "	c := t.nodesBeside(going, t.r.Sets)\n", "	c := t.nodesBeside(going, t.r.Sets)\n	c.wanted = t.allNodes()\n",
+	{"8", "ops/restart_gates.go", "	c := t.nodesBeside(going, t.present())\n", "	c := t.nodesBeside(going, t.present())\n	c.wanted = t.allNodes()\n",
 		"ops", "TestAnUpgradeWithAScaleWaitsForTheNodesThatThereAre"},
 	{"8", "ops/order.go", "		t.startUpgrade,\n", "		func() bool { return t.startGrow(false) },\n		t.startUpgrade,\n",
 		"ops", "TestAnUpgradeWithAScaleWaitsForTheNodesThatThereAre"},

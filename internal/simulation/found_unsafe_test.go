@@ -1,0 +1,33 @@
+package simulation
+
+// wasUnsafe are schedules in which an invariant of safety was broken, each reduced to what
+// it needs.
+var wasUnsafe = []struct {
+	name string
+	s    Schedule
+}{
+	{"a node that somebody has added by hand dies before a master is upgraded", Schedule{
+		Seed: 6018354, Start: Start{Masters: 1, Hot: 1, Tables: []string{"0-all", "0-all"}, Shards: 1, Extend: true}, Steps: 68,
+		Items: []Item{{What: pushUpgrade, At: 1363, A: 6, B: 7}, {What: killNode, Call: 39, A: 23, B: 8}, {What: scaleUpByHand, At: 6833, A: 34, B: 1}},
+	}},
+	{"a master dies before another is restarted, and somebody has added one by hand", Schedule{
+		Seed: 8403396, Start: Start{Masters: 5, Hot: 1, Tables: []string{"0-1"}, Shards: 1, Extend: true, Leave: true}, Steps: 66,
+		Items: []Item{{What: pushRestart, At: 3453, A: 5, B: 7}, {What: killNode, Call: 17, A: 11, B: 3}, {What: scaleUpByHand, At: 1031, A: 15, B: 35}},
+	}},
+	{"a node that somebody has added by hand to another group dies before one is upgraded", Schedule{
+		Seed: 8533768, Start: Start{Hot: 1, Warm: 1, Tables: []string{"0-1"}, Shards: 2, Extend: true, Leave: true}, Steps: 50,
+		Items: []Item{{What: pushUpgrade, At: 291, A: 3, B: 7}, {What: drainNode, Call: 11, A: 10, B: 37}, {What: killNode, Call: 34, A: 53, B: 27}, {What: scaleUpByHand, At: 7146, A: 63, B: 52}},
+	}},
+	{"a master dies before another is restarted, a password is changed, and somebody has added one by hand", Schedule{
+		Seed: 8703685, Start: Start{Masters: 5, Hot: 1, Tables: []string{"0-1", "0-1", "0-1"}, Shards: 1, Extend: true}, Steps: 64,
+		Items: []Item{{What: pushRestart, At: 46, A: 5, B: 6}, {What: killNode, Call: 27, A: 60, B: 36}, {What: changePassword, Call: 5, A: 2, B: 10}, {What: scaleUpByHand, At: 12994, A: 15, B: 48}},
+	}},
+	{"the pod of a node that somebody has added by hand is not made yet", Schedule{
+		Seed: 8735252, Start: Start{Hot: 2, Tables: []string{"0-1", "1", "1", "1"}, Shards: 2, Extend: true, Leave: true}, Steps: 81,
+		Items: []Item{{What: pushSetting, At: 2715, A: 4, B: 2}, {What: pushAddGroup, At: 47509, B: 4}, {What: pushUpgrade, At: 82359, A: 7, B: 6}, {What: conflict, Call: 6, A: 11, B: 58}, {What: scaleUpByHand, At: 86774, A: 31, B: 42}},
+	}},
+	{"a master that somebody has added by hand dies before another is restarted", Schedule{
+		Seed: 8743386, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-all", "0-all"}, Shards: 1}, Steps: 85,
+		Items: []Item{{What: pushTemplate, At: 12911, A: 1, B: 2}, {What: standStill, Call: 21, A: 42, B: 20}, {What: killNode, Call: 29, A: 35, B: 53}, {What: scaleUpByHand, At: 22461, A: 60, B: 63}},
+	}},
+}
