@@ -95,19 +95,21 @@ func (t *turn) unapplied(r *Restart) bool {
 
 // backFirst: the set's new template is on no pod yet, and others come first. It goes
 // back until its turn comes again: what is made meanwhile would stand on it too. Not to
-// what no pod of it runs any more: the first one has joined on a template in between.
+// what no pod of it runs any more: the first one has joined on a template in between. Nor
+// where none of those that were made on what it had is a node: what is wanted is their cure,
+// and would come and go for ever.
 func (t *turn) backFirst(r *Restart) bool {
 	live, s := t.live(r.Set), recorded(t.r.Sets, r.Set)
 	if r.Remembered == "" || live == nil || s == nil || live.Template == r.Remembered {
 		return false
 	}
-	runs := false
+	runs, cure := false, t.wanted(r.Set) != nil && !t.upgradeDue()
 	for ordinal := range s.Replicas {
 		p := t.pod(r.Set, ordinal)
 		if p == nil || p.Terminating || p.Template == live.Template {
 			return false
 		}
-		runs = runs || p.Template == r.Remembered
+		runs = runs || p.Template == r.Remembered && (!cure || t.joined(p) || !t.contact() && p.Ready)
 	}
 	if runs {
 		t.undo = r.Set

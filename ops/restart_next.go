@@ -25,7 +25,9 @@ func (t *turn) nextStep(op *Operation) {
 		}
 		return
 	}
-	if op.Kind == OperationRestart && (t.unequal() || t.upgradeDue()) && !t.blocked && !(t.contact() && t.unprovenPods(r.Set)) {
+	// A group that is to go gets no other template, and has none to go back to.
+	goes := t.wanted(r.Set) == nil && t.nothingBefore(r)
+	if op.Kind == OperationRestart && (t.unequal() || t.upgradeDue()) && !t.blocked && !(t.contact() && t.unprovenPods(r.Set) && !goes) {
 		// Each needs an operation of its own; what is left is restarted after it.
 		if !t.backFirst(r) {
 			t.r.Operation = nil

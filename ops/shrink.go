@@ -283,7 +283,7 @@ func (t *turn) shrink() {
 	t.r.Operation = &op
 	// What is not wanted any more goes back, unless nodes are leaving already.
 	back := t.aborted() || t.blocked || t.parked || t.needsNodesFirst() || sh.Set != "" && t.target(sh.Set) != sh.To
-	if back && (op.Step == StepExclude || op.Step == StepDrain || op.Step == StepSmaller && t.live(sh.Set) != nil && t.live(sh.Set).Replicas == sh.Before) {
+	if back && (op.Step == StepExclude || op.Step == StepDrain || op.Step == StepSmaller && t.live(sh.Set) != nil && t.live(sh.Set).Replicas >= sh.Before) {
 		t.endShrink()
 		op.Step = StepInclude
 	}
@@ -311,15 +311,21 @@ func (t *turn) shrink() {
 }
 
 // endShrink takes back an intent that was not carried out: the set is as large as
-// it is live.
+// it is live, but for what somebody has added by hand: that is asked for by a definition.
 func (t *turn) endShrink() {
 	if !t.shrinking() || t.r.Operation.Shrink.Set == "" {
 		return
 	}
-	name := t.r.Operation.Shrink.Set
-	if live := t.live(name); live != nil && live.Ours && live.Replicas <= t.r.Operation.Shrink.From {
-		t.setReplicas(name, max(t.recordedReplicas(name), live.Replicas))
+	name, sh := t.r.Operation.Shrink.Set, t.r.Operation.Shrink
+	live := t.live(name)
+	if live == nil || !live.Ours {
+		return
 	}
+	back := live.Replicas
+	if back > sh.From {
+		back = sh.Before
+	}
+	t.setReplicas(name, max(t.recordedReplicas(name), back))
 }
 
 func (t *turn) recordedReplicas(set string) int {

@@ -125,4 +125,28 @@ var stoodStill = []struct {
 		Seed: 3800357, Start: Start{Hot: 3, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 74,
 		Items: []Item{{What: pushSetting, At: 2355, A: 1, B: 7}, {What: pushAddGroup, At: 16767, A: 6, B: 5}, {What: pushBadTemplate, At: 57083, A: 5, B: 7}, {What: loseRecord, Call: 29, A: 13, B: 21}, {What: snapshot, At: 1913, A: 60, B: 11}, {What: loseRecord, Call: 30, A: 40, B: 54}},
 	}},
+	{"a template is on no pod yet, nodes are to come, and what the set had before is on one that waits for the quorum", Schedule{
+		Seed: 8195130, Start: Start{Hot: 2, Tables: []string{"0-all", "0-all", "1-all", "0-1"}, Shards: 3}, Steps: 83,
+		Items: []Item{{What: pushBadTemplate, At: 2391, A: 3, B: 4}, {What: pushPause, At: 42730, A: 2, B: 3}, {What: pushGrow, At: 65907, A: 4, B: 4}, {What: stallWatch, Call: 29, A: 49, B: 61}, {What: crashProcess, Call: 15, A: 32, B: 7}},
+	}},
+	{"a template is on no pod yet, a group is to come, and what the set had before is on one that does not run", Schedule{
+		Seed: 8528314, Start: Start{Hot: 3, Tables: []string{"1", "1", "0-1", "1"}, Shards: 1, Leave: true}, Steps: 51,
+		Items: []Item{{What: pushBadTemplate, At: 3287, B: 1}, {What: pushAddGroup, At: 5351, B: 3}, {What: loseRecord, Call: 20, A: 26, B: 62}},
+	}},
+	{"a template is on no pod yet, a group is to go, and one of two nodes hangs on the one before", Schedule{
+		Seed: 8617828, Start: Start{Hot: 2, Warm: 1, Shards: 1, Leave: true}, Steps: 54,
+		Items: []Item{{What: pushBadTemplate, At: 194, A: 3, B: 3}, {What: pushShrink, At: 21181, A: 4, B: 7}, {What: pushRemoveGroup, At: 54992, A: 4, B: 2}, {What: drainNode, Call: 5, A: 9, B: 7}},
+	}},
+	{"the record is lost while a new group hangs, and the group goes out of the definition", Schedule{
+		Seed: 8693024, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-all", "0-1", "0-1", "0-1"}, Shards: 2, Leave: true}, Steps: 89,
+		Items: []Item{{What: pushAddGroup, At: 869, A: 5, B: 2}, {What: pushBadTemplate, At: 9283, A: 2, B: 4}, {What: pushRemoveGroup, At: 14696, A: 7, B: 1}, {What: standStill, Call: 17, A: 19, B: 58}, {What: loseRecord, Call: 6, A: 62, B: 55}},
+	}},
+	{"somebody raises a set between the decision to make it smaller and the write, and the definition follows", Schedule{
+		Seed: 8568528, Start: Start{Hot: 4, Shards: 1, Leave: true}, Steps: 60,
+		Items: []Item{{What: pushShrink, At: 4087, A: 3}, {What: killNode, Call: 16, A: 24, B: 29}, {What: scaleUpByHand, At: 35303, A: 58, B: 52}},
+	}},
+	{"somebody raises a set that is to go when its drain has ended, and the definition wants it again", Schedule{
+		Seed: 8376753, Start: Start{Hot: 4, Warm: 1, Tables: []string{"1-all", "1", "1"}, Shards: 1, Leave: true}, Steps: 63,
+		Items: []Item{{What: pushRemoveGroup, At: 2432, B: 6}, {What: crashProcess, Call: 5, A: 48, B: 27}, {What: killAfter, Call: 14, A: 3, B: 57}, {What: scaleUpByHand, At: 38311, A: 45, B: 31}},
+	}},
 }
