@@ -144,12 +144,28 @@ func (t *turn) mends() string {
 }
 
 // byUpgrade: what is wanted of the set is another version than its live template has.
-// That comes by an upgrade only, but to what was never made.
+// That comes by an upgrade only, but to what was never made, and to what nobody answers
+// without.
 func (t *turn) byUpgrade(set string) bool {
 	if !t.upgradeDue() || t.upgrading() || !slices.ContainsFunc(t.d.Changes, func(c Change) bool { return c.Class == ChangeImage && c.Set == set }) {
 		return false
 	}
-	return t.r.ClusterID != "" || t.anyReady(set)
+	return (t.r.ClusterID != "" || t.anyReady(set)) && !t.resumesOnNothing(set)
+}
+
+// resumesOnNothing: a resume has started a set on a template that was applied before it was
+// suspended and that no pod has joined on, and none of it runs. An upgrade waits for somebody
+// who answers, and nobody does without these: so the wanted version comes at once. Where it
+// depends on the age of tables, which nobody can say, it does not.
+func (t *turn) resumesOnNothing(set string) bool {
+	op, live := t.r.Operation, t.live(set)
+	if op == nil || op.Kind != OperationResume || t.contact() || live == nil || gates.NeedsTableAges(t.r.Version, t.d.Version) ||
+		slices.Contains(t.r.Proven, Proven{set, live.Template}) {
+		return false
+	}
+	return !slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
+		return p.Set == set && (p.Ready || !fails(&p) && t.elapsed(p.Created) <= t.podLimit())
+	})
 }
 
 func (t *turn) anyReady(set string) bool {

@@ -324,3 +324,39 @@ func TestANodeThatIsAwayWhileNodesComeHasTimeToComeBackOnWhatItRan(t *testing.T)
 		})
 	}
 }
+
+// A cluster that was suspended on a template that no pod has joined on resumes on it. Where
+// nothing of it runs nobody answers, and an upgrade needs somebody who does.
+func TestAResumeThatStartsOnNothingTakesTheVersionThatIsWanted(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		want   ops.TemplateChoice
+	}{
+		{"none of its pods runs", func(*situation) {}, ops.TemplateWanted},
+		{"its pods have run on it before", func(s *situation) { s.r.Proven = []ops.Proven{{Set: hot, Template: "t1"}} }, ops.TemplateKept},
+		{"one of them is ready: it may wait for the others", func(s *situation) { s.podOf(hot + "-2").Ready = true }, ops.TemplateKept},
+		{"one of them still has time", func(s *situation) {
+			p := s.podOf(hot + "-2")
+			p.Waiting, p.Created = "", s.o.At
+		}, ops.TemplateKept},
+		{"whether its tables are not too old nobody can say", func(s *situation) { s.d.Version = "6.0.0" }, ops.TemplateKept},
+		{"it is no resume", func(s *situation) { s.r.Operation.Kind, s.r.Suspended = ops.OperationGrow, nil }, ops.TemplateKept},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+			s.d.Version = "5.10.2"
+			s.pending(ops.ChangeImage)
+			s.o.Pods = slices.Clone(s.o.Pods)
+			for i := range s.o.Pods {
+				s.o.Pods[i].Ready, s.o.Pods[i].Waiting = false, "CrashLoopBackOff"
+			}
+			s.o.Database.Contact, s.o.Database.Nodes = ops.No, nil
+			s.r.Proven, s.r.Suspended = nil, s.r.Sets
+			s.r.Operation = &ops.Operation{Kind: ops.OperationResume, Step: ops.StepData, Started: s.o.At, From: s.r.Sets, To: s.r.Sets}
+			c.change(s)
+			assert.Equal(t, c.want, effective(t, s.decide(), hot).Template)
+		})
+	}
+}

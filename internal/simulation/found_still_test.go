@@ -149,4 +149,16 @@ var stoodStill = []struct {
 		Seed: 8376753, Start: Start{Hot: 4, Warm: 1, Tables: []string{"1-all", "1", "1"}, Shards: 1, Leave: true}, Steps: 63,
 		Items: []Item{{What: pushRemoveGroup, At: 2432, B: 6}, {What: crashProcess, Call: 5, A: 48, B: 27}, {What: killAfter, Call: 14, A: 3, B: 57}, {What: scaleUpByHand, At: 38311, A: 45, B: 31}},
 	}},
+	{"a cluster is released and suspended before the first master has joined on a template, and the correction is of another version", Schedule{
+		Seed: 17007, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1"}, Shards: 3, Extend: true, Leave: true}, Steps: 408,
+		Items: []Item{{What: pushBadTemplate, At: 3650, A: 5, B: 6}, {What: pushSuspend, At: 23246, A: 1, B: 4}, {What: pushShrink, At: 28687, A: 1, B: 6}, {What: releaseCommand, At: 14738, A: 35, B: 38}, {What: restartDaemon, At: 34414, A: 63, B: 16}},
+	}},
+	{"voters resume on a template that was applied and that none had joined on, and the correction is of another version", Schedule{
+		Seed: 8191785, Start: Start{Hot: 3, Tables: []string{"2"}, Shards: 1, Extend: true, Leave: true}, Steps: 408,
+		Items: []Item{{What: pushBadTemplate, At: 3649, B: 6}, {What: pushSuspend, At: 40993, B: 3}, {What: pushUpgrade, At: 89217, A: 3, B: 3}, {What: releaseCommand, Call: 60, A: 35, B: 62}, {What: loseVolume, Call: 23, A: 57, B: 62}},
+	}},
+	{"the record is lost before a suspension, and what is resumed on does not run and is of the version before", Schedule{
+		Seed: 8293506, Start: Start{Hot: 3, Shards: 1, Extend: true, Leave: true}, Steps: 83,
+		Items: []Item{{What: pushBadTemplate, At: 1313}, {What: pushSuspend, At: 6983, A: 4, B: 1}, {What: pushUpgrade, At: 16744, A: 6, B: 2}, {What: loseVolume, Call: 3, A: 30, B: 23}, {What: loseRecord, Call: 37, A: 8, B: 15}},
+	}},
 }
