@@ -15,15 +15,18 @@ const apiServer = "kube-apiserver"
 // ended. Its clients get no answer until StartAPIServer; pods run on. It must not be
 // called beside itself, StartAPIServer or Stop.
 func (s *Sandbox) KillAPIServer() error {
-	i := s.plane.indexOf(apiServer)
+	all := s.plane.running()
+	i := indexOf(all, apiServer)
 	if i < 0 {
 		return errors.New("killing the API server: it does not run")
 	}
-	c := s.plane.components[i]
+	c := all[i]
 	c.taken.Store(true)
 	c.process.Signal(syscall.SIGKILL)
 	<-c.process.Done()
-	s.plane.components = slices.Delete(s.plane.components, i, i+1)
+	s.plane.mu.Lock()
+	s.plane.components = slices.DeleteFunc(s.plane.components, func(each component) bool { return each.name == apiServer })
+	s.plane.mu.Unlock()
 	s.plane.killed = c.arguments
 	return nil
 }
@@ -34,14 +37,15 @@ func (s *Sandbox) StartAPIServer(ctx context.Context) error {
 	if s.plane.killed == nil {
 		return errors.New("starting the API server: it was not killed")
 	}
-	if err := s.plane.launch(apiServer, s.plane.killed...); err != nil {
+	again, err := s.plane.begin(apiServer, s.plane.killed)
+	if err != nil {
 		return err
 	}
 	s.plane.killed = nil
-	last := len(s.plane.components) - 1
 	// It is to end after those that depend on it.
-	again := s.plane.components[last]
-	s.plane.components = slices.Insert(s.plane.components[:last], s.plane.indexOf("etcd")+1, again)
+	s.plane.mu.Lock()
+	s.plane.components = slices.Insert(s.plane.components, indexOf(s.plane.components, "etcd")+1, again)
+	s.plane.mu.Unlock()
 	s.watch(again)
 	client, err := kubernetes.NewForConfig(s.plane.admin)
 	if err != nil {
@@ -50,6 +54,6 @@ func (s *Sandbox) StartAPIServer(ctx context.Context) error {
 	return s.plane.waitReady(ctx, client)
 }
 
-func (c *controlPlane) indexOf(name string) int {
-	return slices.IndexFunc(c.components, func(each component) bool { return each.name == name })
+func indexOf(components []component, name string) int {
+	return slices.IndexFunc(components, func(each component) bool { return each.name == name })
 }

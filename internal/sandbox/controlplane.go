@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -73,6 +75,7 @@ type controlPlane struct {
 	starter *process.Starter
 	pki     *authority
 
+	mu         sync.Mutex // of components
 	components []component
 	// killed are the arguments of an API server that was killed and is to start again.
 	killed     []string
@@ -84,6 +87,7 @@ type component struct {
 	name      string
 	arguments []string
 	log       string
+	began     time.Time
 	process   *process.Process
 	// taken is set before its end is our doing, not a failure.
 	taken *atomic.Bool
@@ -214,21 +218,69 @@ func writeKubeconfig(path string, config *rest.Config, token, namespace string) 
 }
 
 func (c *controlPlane) launch(name string, args ...string) error {
+	launched, err := c.begin(name, args)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.components = append(c.components, launched)
+	return nil
+}
+
+func (c *controlPlane) begin(name string, args []string) (component, error) {
 	log := filepath.Join(c.dir, name+".log")
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("opening the log of %s: %w", name, err)
+		return component{}, fmt.Errorf("opening the log of %s: %w", name, err)
 	}
 	defer file.Close() // the child has its own descriptor
 	command := exec.Command(c.binary, append([]string{name}, args...)...)
 	command.Stdout, command.Stderr = file, file
 	command.Dir = c.dir
+	began := time.Now()
 	started, err := c.starter.Start(command, nil)
 	if err != nil {
-		return err
+		return component{}, err
 	}
-	c.components = append(c.components, component{name, args, log, started, &atomic.Bool{}})
-	return nil
+	return component{name, args, log, began, started, &atomic.Bool{}}, nil
+}
+
+// startsAgain are the components that a kubelet starts again without loss, for all
+// that they know stands in the API server. The scheduler even counts on it: it ends
+// itself when its cache and the API server tell of a pod on two nodes, as they may
+// once the API server has been away.
+var startsAgain = []string{"kube-controller-manager", "kube-scheduler"}
+
+// hopeless is how long a component must have run to be started again: what ends
+// sooner would end again.
+const hopeless = 2 * time.Second
+
+// restart starts a component that has ended by itself once more, in its place. The
+// error says why that is not done.
+func (c *controlPlane) restart(ended component) (component, error) {
+	if !slices.Contains(startsAgain, ended.name) || time.Since(ended.began) < hopeless {
+		return component{}, ended.failure()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.components, func(each component) bool { return each.process == ended.process })
+	if i < 0 {
+		return component{}, nil // all of them are being stopped
+	}
+	again, err := c.begin(ended.name, ended.arguments)
+	if err != nil {
+		return component{}, errors.Join(ended.failure(), err)
+	}
+	c.components[i] = again
+	return again, nil
+}
+
+// running are the components as they are now, each after those that it depends on.
+func (c *controlPlane) running() []component {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.components)
 }
 
 func (c *controlPlane) waitReady(ctx context.Context, client kubernetes.Interface) error {
@@ -241,7 +293,7 @@ func (c *controlPlane) waitReady(ctx context.Context, client kubernetes.Interfac
 		if last = client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); last == nil {
 			return nil
 		}
-		for _, each := range c.components {
+		for _, each := range c.running() {
 			select {
 			case <-each.process.Done():
 				return each.failure()
@@ -276,7 +328,7 @@ func (c component) failure() error {
 // control plane, at most so many of each.
 func (s *Sandbox) Complaints(most int) string {
 	var text strings.Builder
-	for _, c := range s.plane.components {
+	for _, c := range s.plane.running() {
 		content, _ := os.ReadFile(c.log)
 		var said []string
 		for line := range strings.Lines(string(content)) {
@@ -294,13 +346,16 @@ func (s *Sandbox) Complaints(most int) string {
 
 // stop ends the components, those first that depend on the others.
 func (c *controlPlane) stop() {
-	for i := len(c.components) - 1; i >= 0; i-- {
+	c.mu.Lock()
+	components := c.components
+	c.components = nil
+	c.mu.Unlock()
+	for _, each := range slices.Backward(components) {
 		grace := 5 * time.Second
-		if c.components[i].name == "kube-apiserver" {
+		if each.name == apiServer {
 			// It would wait for watches to end; no one is left who needs them.
 			grace = 500 * time.Millisecond
 		}
-		c.components[i].process.Stop(grace)
+		each.process.Stop(grace)
 	}
-	c.components = nil
 }

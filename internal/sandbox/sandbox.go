@@ -65,6 +65,7 @@ type Sandbox struct {
 	lock      *os.File
 	block     *addressBlock
 	starter   *process.Starter
+	log       *slog.Logger
 	plane     *controlPlane
 	agent     *agent.Agent
 	client    kubernetes.Interface
@@ -111,7 +112,7 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{starter: process.NewStarter(), stopping: make(chan struct{}), done: make(chan struct{})}
+	s := &Sandbox{starter: process.NewStarter(), log: o.Log, stopping: make(chan struct{}), done: make(chan struct{})}
 	if err := s.start(ctx, o, binary); err != nil {
 		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 	}
@@ -134,7 +135,7 @@ func (s *Sandbox) start(ctx context.Context, o Options, binary string) error {
 	if err := s.plane.start(ctx, o.Progress); err != nil {
 		return err
 	}
-	for _, each := range s.plane.components {
+	for _, each := range s.plane.running() {
 		s.watch(each)
 	}
 
@@ -236,8 +237,8 @@ func (s *Sandbox) WriteServiceAccountKubeconfig(ctx context.Context, namespace, 
 	return writeKubeconfig(path, s.plane.admin, token.Status.Token, namespace)
 }
 
-// Done is closed when the sandbox has been stopped or one of its components
-// died; Err says which.
+// Done is closed when the sandbox has been stopped or a component has died that
+// cannot be started again; Err says which.
 func (s *Sandbox) Done() <-chan struct{} { return s.done }
 
 // Err is nil until Done is closed, and after a Stop.
@@ -256,20 +257,35 @@ func (s *Sandbox) finish(err error) {
 	})
 }
 
+// watch keeps a component running, where it can be started again; where it cannot,
+// its end is the sandbox's.
 func (s *Sandbox) watch(c component) {
 	s.watchers.Add(1)
 	go func() {
 		defer s.watchers.Done()
-		select {
-		case <-s.stopping:
-		case <-c.process.Done():
+		for {
 			select {
 			case <-s.stopping:
-			default:
-				if !c.taken.Load() {
-					s.finish(c.failure())
-				}
+				return
+			case <-c.process.Done():
 			}
+			select {
+			case <-s.stopping:
+				return
+			default:
+			}
+			if c.taken.Load() {
+				return
+			}
+			again, err := s.plane.restart(c)
+			if err != nil {
+				s.finish(err)
+			}
+			if again.process == nil {
+				return
+			}
+			s.log.Warn("a component of the control plane is started again", "why", c.failure())
+			c = again
 		}
 	}()
 }
