@@ -160,11 +160,14 @@ func (s *Sandbox) start(ctx context.Context, o Options, binary string) error {
 		return err
 	}
 	var runNode func(context.Context, []string, []string, io.Writer) int
+	var probePause time.Duration
 	if o.OneProcess {
 		runNode = cratesim.RunNodeArgs
+		probePause = manyProbePause
 	}
 	if s.agent, err = agent.Start(agent.Options{
 		RunNode:           runNode,
+		ProbePause:        probePause,
 		Client:            s.client,
 		Dir:               s.dir,
 		Nodes:             nodes,
@@ -182,6 +185,10 @@ func (s *Sandbox) start(ctx context.Context, o Options, binary string) error {
 	}
 	return createNodes(ctx, s.client, nodes, kubelet[0].Addr().(*net.TCPAddr).Port)
 }
+
+// manyProbePause is the longest between two probes of a node that is one of many: as
+// rarely as their definitions ask, since a thousand of them a second are half a core.
+const manyProbePause = 10 * time.Second
 
 // serveHub serves what simulated nodes have in common, on an abstract socket: it
 // leaves no file, and its name cannot be too long. It returns the socket's name.

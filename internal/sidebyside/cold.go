@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -164,10 +163,7 @@ func daemonArgs(repository *testbed.Repository, mirror, secretFile string) []str
 // startDaemon starts one whose log is read for what it says of the clusters.
 func (b *bench) startDaemon(w *world, what string, args []string) (*testbed.Daemon, *told, error) {
 	log := newTold()
-	o := testbed.DaemonOptions{Args: args, Out: log, Binary: b.binary}
-	if b.profile != "" {
-		o.Env = []string{"STEVEDORE_PROFILE=" + filepath.Join(b.profile, fmt.Sprintf("%s-%d", what, w.size))}
-	}
+	o := testbed.DaemonOptions{Args: args, Out: log, Binary: b.binary, Env: b.profileEnv(what, w.size)}
 	daemon, err := w.Daemon(o)
 	return daemon, log, err
 }

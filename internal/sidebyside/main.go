@@ -50,6 +50,9 @@ type bench struct {
 	self, binary, deploy, peersDir string
 	// profile is a folder that profiles are written to; "": none.
 	profile string
+	// own is the profile of this process that is being written, the one of that number.
+	own   *os.File
+	parts int
 	// runs of what is short, of which the median counts.
 	runs int
 	// pushes are measured for each size.

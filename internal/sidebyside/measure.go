@@ -148,6 +148,14 @@ func ofProcess(pid int) (usage, error) {
 	return took, nil
 }
 
+// forgetPeak lets the most memory that a process had begin anew.
+func forgetPeak(pid int) error {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0); err != nil {
+		return fmt.Errorf("forgetting the peak memory of process %d: %w", pid, err)
+	}
+	return nil
+}
+
 // memory is a line such as "VmHWM:   12345 kB", in bytes.
 func memory(text, name string) (int64, error) {
 	for line := range strings.Lines(text) {

@@ -16,13 +16,16 @@ import (
 var (
 	cpuLine     = regexp.MustCompile(`(?m)^process_cpu_seconds_total (\S+)$`)
 	countedLine = regexp.MustCompile(`^apiserver_request_total\{(.*)\} (\S+)$`)
+	standsLine  = regexp.MustCompile(`^apiserver_longrunning_requests\{(.*)\} (\S+)$`)
 	label       = regexp.MustCompile(`(\w+)="([^"]*)"`)
 )
 
 // counters are the API server's own.
 type counters struct {
 	requests map[string]int
-	cpu      time.Duration
+	// watches are those that stand: they are counted among the requests when they end.
+	watches int
+	cpu     time.Duration
 }
 
 // count reads the requests, by verb and resource, of what whoever
@@ -34,7 +37,7 @@ func count(ctx context.Context, admin kubernetes.Interface) (counters, error) {
 	if err != nil {
 		return counters{}, fmt.Errorf("reading the API server's counters: %w", err)
 	}
-	counted := map[string]int{}
+	counted, standing := map[string]int{}, 0
 	var spent float64
 	if match := cpuLine.FindSubmatch(text); match != nil {
 		if spent, err = strconv.ParseFloat(string(match[1]), 64); err != nil {
@@ -43,8 +46,12 @@ func count(ctx context.Context, admin kubernetes.Interface) (counters, error) {
 	}
 	for line := range strings.Lines(string(text)) {
 		match := countedLine.FindStringSubmatch(strings.TrimSpace(line))
+		stands := false
 		if match == nil {
-			continue
+			if match = standsLine.FindStringSubmatch(strings.TrimSpace(line)); match == nil {
+				continue
+			}
+			stands = true
 		}
 		labels := map[string]string{}
 		for _, pair := range label.FindAllStringSubmatch(match[1], -1) {
@@ -57,9 +64,14 @@ func count(ctx context.Context, admin kubernetes.Interface) (counters, error) {
 		if err != nil {
 			return counters{}, fmt.Errorf("reading the API server's counters: %w", err)
 		}
-		counted[labels["verb"]+" "+labels["resource"]] += int(n)
+		switch {
+		case !stands:
+			counted[labels["verb"]+" "+labels["resource"]] += int(n)
+		case labels["verb"] == "WATCH":
+			standing += int(n)
+		}
 	}
-	return counters{counted, time.Duration(spent * float64(time.Second))}, nil
+	return counters{counted, standing, time.Duration(spent * float64(time.Second))}, nil
 }
 
 var applied = []string{"statefulsets", "services", "poddisruptionbudgets", "configmaps", "secrets", "serviceaccounts"}
@@ -74,6 +86,16 @@ func since(before, after map[string]int) (total int, each []string) {
 	}
 	sort.Strings(each)
 	return total, each
+}
+
+// started are the requests with a verb that came after before.
+func started(verb string, before, after counters) (total int) {
+	for what, n := range after.requests {
+		if strings.HasPrefix(what, verb) {
+			total += n - before.requests[what]
+		}
+	}
+	return total
 }
 
 // repairsEvery is how often the API server itself lists all Services, to put right which

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"syscall"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,9 +25,12 @@ import (
 // sync, and woken by pushes.
 type steady struct {
 	cold
-	// founded is from nothing until all clusters were as they are wanted.
-	founded time.Duration
-	diff    *compared
+	// founded is from the first node that takes pods until all clusters were as they are
+	// wanted, with the daemon's CPU and most memory meanwhile.
+	founded     time.Duration
+	foundedCPU  time.Duration
+	foundedPeak int64
+	diff        *compared
 	// idleCPU and idleRequests are those of idleFor in sync.
 	idleFor      time.Duration
 	idleCPU      time.Duration
@@ -39,6 +42,9 @@ type steady struct {
 	// again is a restart in sync: until all clusters were as they are wanted.
 	again       time.Duration
 	againWrites int
+	// againLists are its lists, againWatches the watches that stand when all are known,
+	// againGets what it read one by one, of the kinds that are counted.
+	againLists, againWatches, againGets int
 }
 
 const receiverSecret = "a-secret-of-the-receivers-own"
@@ -70,6 +76,9 @@ func (b *bench) steady(ctx context.Context, size int, before manifests, appliedO
 		return s, err
 	}
 	args := daemonArgs(repository, filepath.Join(w.Dir, "mirror"), secretFile)
+	b.parts = 0
+	b.beginOwnProfile(size)
+	defer b.endOwnProfile()
 	began := time.Now()
 	daemon, log, err := b.startDaemon(w, "daemon", args)
 	if err != nil {
@@ -98,26 +107,19 @@ func (b *bench) steady(ctx context.Context, size int, before manifests, appliedO
 	}
 	s.requests, s.each = since(start.requests, applied.requests)
 	s.server = applied.cpu - start.cpu
-	b.phase(daemon)
+	b.phase(daemon, w.size)
 	if appliedOnly {
 		return s, nil
 	}
 
 	b.say("  all objects are there after %s; its clusters are founded", seconds(s.Wall))
-	opened := time.Now()
-	if err := w.schedulable(ctx, true); err != nil {
+	if err := b.found(ctx, w, daemon, log, &s); err != nil {
 		return s, err
 	}
-	if err := log.until(ctx, "all clusters to be founded", patience(size), daemon.Done(), func() bool { return len(log.clusters) == size }); err != nil {
-		return s, err
-	}
-	s.founded = time.Since(opened)
-	b.phase(daemon)
-	b.say("  all clusters are founded after %s", seconds(s.founded))
 	if err := b.idle(ctx, w, daemon, &s); err != nil {
 		return s, err
 	}
-	b.phase(daemon)
+	b.phase(daemon, w.size)
 	changed := filepath.Join(w.Dir, "changed")
 	files := definitions(size)
 	files[cluster(size/2).file()] = cluster(size/2).definition(1, "changed")
@@ -131,14 +133,59 @@ func (b *bench) steady(ctx context.Context, size int, before manifests, appliedO
 	if err := b.push(ctx, w, repository, log, &s); err != nil {
 		return s, err
 	}
-	b.phase(daemon)
+	b.phase(daemon, w.size)
 	last, err := ofProcess(daemon.PID())
 	if err != nil {
 		return s, err
 	}
-	s.peak = last.Peak
+	s.peak = max(last.Peak, s.foundedPeak, s.Peak)
 	return s, b.restart(ctx, w, &daemon, args, &s)
 }
+
+// found lets the nodes take pods, and waits until each cluster is as it is wanted.
+func (b *bench) found(ctx context.Context, w *world, daemon *testbed.Daemon, log *told, s *steady) error {
+	before, err := ofProcess(daemon.PID())
+	if err != nil {
+		return err
+	}
+	if err := forgetPeak(daemon.PID()); err != nil {
+		return err
+	}
+	own, err := ofProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	opened := time.Now()
+	if err := w.schedulable(ctx, true); err != nil {
+		return err
+	}
+	said := opened
+	if err := log.until(ctx, "all clusters to be founded", patience(w.size), daemon.Done(), func() bool {
+		if time.Since(said) >= founding {
+			said = time.Now()
+			b.say("  %d are founded", len(log.clusters))
+		}
+		return len(log.clusters) == w.size
+	}); err != nil {
+		return err
+	}
+	s.founded = time.Since(opened)
+	after, err := ofProcess(daemon.PID())
+	if err != nil {
+		return err
+	}
+	nodes, err := ofProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	s.foundedCPU, s.foundedPeak = after.CPU-before.CPU, after.Peak
+	b.phase(daemon, w.size)
+	b.say("  all clusters are founded after %s: CPU of the daemon %s, of the nodes %s; at most %s", seconds(s.founded), seconds(s.foundedCPU), seconds(nodes.CPU-own.CPU), mebibytes(s.foundedPeak))
+	return nil
+}
+
+// founding is how often it is said how many clusters are founded.
+const founding = 30 * time.Second
 
 // idle looks at a daemon in sync.
 func (b *bench) idle(ctx context.Context, w *world, daemon *testbed.Daemon, s *steady) error {
@@ -146,7 +193,7 @@ func (b *bench) idle(ctx context.Context, w *world, daemon *testbed.Daemon, s *s
 	if err != nil {
 		return err
 	}
-	b.phase(daemon)
+	b.phase(daemon, w.size)
 	from, err := ofProcess(daemon.PID())
 	if err != nil {
 		return err
@@ -272,21 +319,11 @@ func (b *bench) restart(ctx context.Context, w *world, daemon **testbed.Daemon, 
 		return err
 	}
 	s.againWrites = writes(after.requests) - writes(before.requests)
+	_, each := since(before.requests, after.requests)
+	b.say("  requests of a restart: %s; watches that stand: %d", strings.Join(each, ", "), after.watches-before.watches)
+	s.againLists, s.againGets = started("LIST ", before, after), started("GET ", before, after)
+	s.againWatches = after.watches - before.watches
 	return nil
-}
-
-// phase ends one part of a profile and begins the next.
-func (b *bench) phase(daemon *testbed.Daemon) {
-	if b.profile != "" {
-		_ = daemon.Signal(syscall.SIGUSR2)
-	}
-}
-
-func (b *bench) profileEnv(what string, size int) []string {
-	if b.profile == "" {
-		return nil
-	}
-	return []string{"STEVEDORE_PROFILE=" + filepath.Join(b.profile, fmt.Sprintf("%s-%d", what, size))}
 }
 
 func end(text string, n int) string { return text[max(0, len(text)-n):] }

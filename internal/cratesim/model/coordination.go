@@ -174,14 +174,8 @@ func (c *Cluster) liveVoters() int {
 	return live
 }
 
-func (m *Model) running(id string) *Node {
-	for _, n := range m.nodes {
-		if n.ID == id {
-			return n
-		}
-	}
-	return nil
-}
+// running is looked for by each cluster whenever anything changes in any of them.
+func (m *Model) running(id string) *Node { return m.byID[id] }
 
 func (c *Cluster) hasQuorum() bool { return c.liveVoters()*2 > len(c.voting) }
 
@@ -268,7 +262,7 @@ func (c *Cluster) elect() {
 // reconfigure grows and shrinks the voting configuration: odd, live nodes first, never
 // below three once three have voted.
 func (c *Cluster) reconfigure() {
-	if c.master == nil {
+	if c.master == nil || len(c.members) == 1 && len(c.voting) == 1 && c.voting[0] == c.master.ID {
 		return
 	}
 	var order []string

@@ -66,7 +66,8 @@ type Model struct {
 	opts     Options
 	now      time.Time
 	rng      *rand.Rand
-	nodes    []*Node // running, in order of their start
+	nodes    []*Node          // running, in order of their start
+	byID     map[string]*Node // the first of each id
 	volumes  map[string]*Volume
 	clusters []*Cluster
 	dirty    bool
@@ -77,7 +78,7 @@ type Model struct {
 // New makes an empty network at the given time.
 func New(now time.Time, opts Options) *Model {
 	return &Model{
-		opts: opts.withDefaults(), now: now, volumes: map[string]*Volume{},
+		opts: opts.withDefaults(), now: now, volumes: map[string]*Volume{}, byID: map[string]*Node{},
 		rng: rand.New(rand.NewPCG(opts.Seed, 0x5eed)),
 	}
 }

@@ -116,6 +116,9 @@ func (m *Model) NodeStarted(spec NodeSpec) (*Node, error) {
 		joinDue: m.now.Add(m.opts.JoinDelay), hba: hba, acknowledged: map[int]bool{},
 	}
 	m.nodes = append(m.nodes, n)
+	if m.byID[n.ID] == nil {
+		m.byID[n.ID] = n
+	}
 	m.touch()
 	m.settle()
 	return n, nil
@@ -130,6 +133,10 @@ func (m *Model) NodeStopped(n *Node, graceful bool) {
 	n.alive = false
 	n.rememberedState = false
 	m.nodes = slices.DeleteFunc(m.nodes, func(o *Node) bool { return o == n })
+	delete(m.byID, n.ID)
+	if i := slices.IndexFunc(m.nodes, func(o *Node) bool { return o.ID == n.ID }); i >= 0 {
+		m.byID[n.ID] = m.nodes[i] // a copy of its volume
+	}
 	m.touch()
 	if c := n.cluster; c != nil {
 		c.nodeGone(n)

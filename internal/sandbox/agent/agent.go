@@ -40,7 +40,8 @@ type Node struct {
 	Zone    string
 }
 
-// Options are all required, but for CrateDBHome, HubSocket and RunNode.
+// Options are all required, but for CrateDBHome, HubSocket, RunNode and
+// ProbePause.
 type Options struct {
 	Client kubernetes.Interface
 	// Dir gets the folders pods (gone with each pod) and volumes (gone with
@@ -60,6 +61,9 @@ type Options struct {
 	// RunNode runs a simulated node inside this process, with what would follow
 	// NodeCommand, until its context ends; nil: NodeCommand is a process a node.
 	RunNode func(ctx context.Context, args, env []string, out io.Writer) int
+	// ProbePause is the longest pause between two probes of one that has succeeded;
+	// 0: a second.
+	ProbePause time.Duration
 	// CrateDBHome is a release or a folder of releases; empty: simulated.
 	CrateDBHome string
 	Log         *slog.Logger
@@ -84,9 +88,10 @@ type Agent struct {
 
 	seedsChanged chan struct{}
 
-	mu      sync.Mutex
-	workers map[types.UID]*worker
-	mounted map[string]types.UID // a volume's folder and the pod that has it
+	mu       sync.Mutex
+	unseeded map[string]bool // namespaces whose seed files are to be written again
+	workers  map[types.UID]*worker
+	mounted  map[string]types.UID // a volume's folder and the pod that has it
 }
 
 // Start begins to serve. The caller adds the Node objects afterwards.
@@ -102,6 +107,7 @@ func Start(o Options) (*Agent, error) {
 		workers:      map[types.UID]*worker{},
 		mounted:      map[string]types.UID{},
 		seedsChanged: make(chan struct{}, 1),
+		unseeded:     map[string]bool{},
 	}
 	for _, node := range o.Nodes {
 		a.byName[node.Name] = node
@@ -149,9 +155,9 @@ func (a *Agent) startInformers() error {
 	a.claims = factory.Core().V1().PersistentVolumeClaims().Lister()
 	a.volumes = factory.Core().V1().PersistentVolumes().Lister()
 	reseed := cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { a.reseed() },
-		UpdateFunc: func(any, any) { a.reseed() },
-		DeleteFunc: func(any) { a.reseed() },
+		AddFunc:    func(object any) { a.reseed(namespaceOf(object)) },
+		UpdateFunc: func(_, object any) { a.reseed(namespaceOf(object)) },
+		DeleteFunc: func(object any) { a.reseed(namespaceOf(object)) },
 	}
 	if _, err := factory.Core().V1().Services().Informer().AddEventHandler(reseed); err != nil {
 		return fmt.Errorf("watching services: %w", err)
@@ -194,7 +200,7 @@ func (a *Agent) startInformers() error {
 }
 
 func (a *Agent) podChanged(pod *corev1.Pod) {
-	a.reseed()
+	a.reseed(pod.Namespace)
 	node, ours := a.byName[pod.Spec.NodeName]
 	if !ours || a.ctx.Err() != nil {
 		return
@@ -216,7 +222,7 @@ func (a *Agent) podChanged(pod *corev1.Pod) {
 }
 
 func (a *Agent) podGone(pod *corev1.Pod) {
-	a.reseed()
+	a.reseed(pod.Namespace)
 	a.mu.Lock()
 	w := a.workers[pod.UID]
 	a.mu.Unlock()

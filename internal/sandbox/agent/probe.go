@@ -20,7 +20,7 @@ import (
 
 const (
 	// longestProbePause bounds a probe's delay and period, which are meant for
-	// machines under load.
+	// machines under load; Options.ProbePause is for these.
 	longestProbePause = time.Second
 	// unreadyProbePause bounds the period until a probe has succeeded.
 	unreadyProbePause = 200 * time.Millisecond
@@ -112,7 +112,7 @@ func (c *container) repeat(ctx context.Context, name string, probe *corev1.Probe
 	if probe.InitialDelaySeconds > 0 && !pause(ctx, min(seconds(probe.InitialDelaySeconds, 0), longestProbePause)) {
 		return
 	}
-	period := min(seconds(probe.PeriodSeconds, 10), longestProbePause)
+	period := min(seconds(probe.PeriodSeconds, 10), max(c.worker.agent.o.ProbePause, longestProbePause))
 	succeeded, failed := int32(0), int32(0)
 	reported := false
 	for {
@@ -150,7 +150,7 @@ func (c *container) repeat(ctx context.Context, name string, probe *corev1.Probe
 			rest = min(period, unreadyProbePause)
 		}
 		if name == "Startup" && why != "" {
-			rest = period // its failures are counted, they must not be hurried
+			rest = min(period, longestProbePause) // its failures are counted, they must not be hurried
 		}
 		if !goOn || !pause(ctx, rest) {
 			return

@@ -8,14 +8,20 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
 )
 
 // transportPort is where CrateDB nodes meet each other.
 const transportPort = 4300
 
-// reseed asks for the seed files to be written again.
-func (a *Agent) reseed() {
+// reseed asks for the seed files of a namespace to be written again. Not of all: of a
+// thousand nodes that start each would have those of all others written.
+func (a *Agent) reseed(namespace string) {
+	a.mu.Lock()
+	a.unseeded[namespace] = true
+	a.mu.Unlock()
 	select {
 	case a.seedsChanged <- struct{}{}:
 	default:
@@ -32,10 +38,13 @@ func (a *Agent) keepSeeds() {
 		case <-a.seedsChanged:
 		}
 		a.mu.Lock()
-		workers := make([]*worker, 0, len(a.workers))
+		var workers []*worker
 		for _, w := range a.workers {
-			workers = append(workers, w)
+			if a.unseeded[w.namespace] {
+				workers = append(workers, w)
+			}
 		}
+		clear(a.unseeded)
 		a.mu.Unlock()
 		for _, w := range workers {
 			w.mu.Lock()
@@ -52,7 +61,7 @@ func (w *worker) setSeeds(file, query string) {
 	w.mu.Lock()
 	w.seedFile, w.seedQuery = file, query
 	w.mu.Unlock()
-	w.agent.reseed()
+	w.agent.reseed(w.namespace)
 }
 
 // writeSeeds writes the addresses behind an SRV query, `IP:4300` a line, the
@@ -94,10 +103,13 @@ func (a *Agent) endpoints(query string) []string {
 	defer a.mu.Unlock()
 	var found []string
 	for _, w := range a.workers {
+		if w.namespace != service.Namespace {
+			continue
+		}
 		w.mu.Lock()
 		pod, address := w.pod, w.address
 		w.mu.Unlock()
-		if pod.Namespace != service.Namespace || !address.IsValid() || !selector.Matches(labels.Set(pod.Labels)) {
+		if !address.IsValid() || !selector.Matches(labels.Set(pod.Labels)) {
 			continue
 		}
 		if service.Spec.PublishNotReadyAddresses || isReady(pod) && pod.DeletionTimestamp == nil {
@@ -106,6 +118,17 @@ func (a *Agent) endpoints(query string) []string {
 	}
 	slices.Sort(found)
 	return found
+}
+
+// namespaceOf is that of an object of a watch, or of the last that it showed of one.
+func namespaceOf(object any) string {
+	if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = last.Obj
+	}
+	if found, ok := object.(metav1.Object); ok {
+		return found.GetNamespace()
+	}
+	return ""
 }
 
 func isReady(pod *corev1.Pod) bool {

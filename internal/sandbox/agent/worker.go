@@ -208,7 +208,7 @@ func (w *worker) setUp() bool {
 			w.mu.Lock()
 			w.address = address
 			w.mu.Unlock()
-			w.agent.reseed()
+			w.agent.reseed(w.namespace)
 			break
 		}
 		w.setMessage(err.Error())
