@@ -44,6 +44,8 @@ type daemon struct {
 	reporter *reports.Reporter
 	metrics  *telemetry.Metrics
 	writers  chan struct{}
+	// firstTurns and turns bound how many clusters are worked on at once.
+	firstTurns, turns *places
 	// newcomers go first.
 	newcomers newcomers
 
@@ -147,7 +149,7 @@ func term(ctx context.Context, o Options, l *leadership, webhooks *reports.Recei
 	}
 	d := &daemon{
 		options: o, leadership: l, fleet: newFleet(), plain: plain, kube: kube, metrics: metrics,
-		writers: make(chan struct{}, o.MaxConcurrentWrites),
+		writers: make(chan struct{}, o.MaxConcurrentWrites), firstTurns: newPlaces(firstTurnsAWriter * o.MaxConcurrentWrites), turns: newPlaces(maxTurns),
 		pending: map[string]pendingBuild{}, settledOne: make(chan struct{}, 1), historyKnown: map[string]bool{},
 		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{},
 		unknown: make(chan record.Cluster, 256), ended: ended, onceOver: make(chan error, 1),

@@ -125,7 +125,7 @@ func (w *worker) ask(ctx context.Context, target cratedb.Target, tried ops.Secre
 	}
 	asking, cancel := w.leadership.bounded(ctx)
 	defer cancel()
-	w.reading = w.client().Observe(asking, target)
+	w.whilePodsAnswer(func() { w.reading = w.client().Observe(asking, target) })
 	w.reading.SystemSecret = tried
 	if w.reading.At.IsZero() {
 		w.reading.At = time.Now()

@@ -24,7 +24,14 @@ func TestAClusterThatIsBeingFoundedLetsNewOnesGoFirst(t *testing.T) {
 		{"there is none", acts, false, func(*newcomers) {}, func(*newcomers) {}, 0},
 		{"the last one has been seen", acts, false, func(n *newcomers) { n.came(); n.seen() }, func(*newcomers) {}, 0},
 		{"two come to be seen", acts, false, func(n *newcomers) { n.came(); n.came() }, func(n *newcomers) { n.seen(); n.seen() }, time.Second},
-		{"one of two never ends its first turn", acts, false, func(n *newcomers) { n.came(); n.came() }, (*newcomers).seen, giveWayFor},
+		{"one of two never ends its first turn", acts, false, func(n *newcomers) { n.came(); n.came() }, (*newcomers).seen, 2 * giveWayFor},
+		{"one never ends its first turn", acts, false, (*newcomers).came, func(*newcomers) {}, giveWayFor},
+		{"so many come that it takes them a minute", acts, false, func(n *newcomers) {
+			for k := range 60 {
+				n.came()
+				time.AfterFunc(time.Duration(k+1)*time.Second, n.seen)
+			}
+		}, func(*newcomers) {}, time.Minute},
 		{"it was founded long ago", acts, true, (*newcomers).came, func(*newcomers) {}, 0},
 		{"nothing is to be done", ops.Decision{}, false, (*newcomers).came, func(*newcomers) {}, 0},
 	} {

@@ -98,6 +98,7 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 		if rec.Stage == ops.StageRemoved {
 			return w.forget(ctx, want.owner, "the cluster was deleted, and its records with it")
 		}
+		w.place.leave() // there is one of these at a time
 		w.removing.Lock()
 		defer w.removing.Unlock()
 		observed.Vanished = w.vanished(ctx, want.owner)
@@ -110,6 +111,7 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	if ops.Detailed(&desired, &rec) && !disrupted(rec) {
 		// Whoever may begin is looked at one after the other, until what was
 		// decided is in the record: or two would begin at once.
+		w.place.leave() // there is one of these at a time
 		w.disrupting.Lock()
 		defer w.disrupting.Unlock()
 		if observed.Disrupted, err = w.otherDisrupted(ctx); err != nil {
@@ -371,7 +373,9 @@ func (w *worker) runAll(ctx context.Context, rec ops.Record, decision ops.Decisi
 			return rec, ran, err
 		}
 		ran = true
-		result, err := execute.Run(ctx, action, w.tools())
+		var result ops.Result
+		var err error
+		w.whilePodsAnswer(func() { result, err = execute.Run(ctx, action, w.tools()) })
 		now := time.Now()
 		w.metrics.Acted(string(action.Kind), err)
 		if errors.Is(err, ErrNotLeader) || ctx.Err() != nil {

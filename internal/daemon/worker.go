@@ -73,7 +73,15 @@ type worker struct {
 	saidStatus string
 	owed       []reports.CommitStatus
 
-	// gaveWay says that it has let new clusters go first.
+	// place is that of the turn that is being taken; nil between two.
+	place *place
+	// silent says that the pods kept it waiting when they were last asked for something.
+	silent bool
+	// take takes a turn in a test.
+	take func(ctx context.Context) (time.Duration, error)
+
+	// seen ends that it is a newcomer; gaveWay says that it has let new clusters go first.
+	seen    func()
 	gaveWay bool
 
 	// saidVerdict keeps the log to one line a change.
@@ -118,6 +126,9 @@ func (w *worker) turnSafely(ctx context.Context) (wait time.Duration, err error)
 			err = broke(p)
 		}
 	}()
+	if w.take != nil {
+		return w.take(ctx)
+	}
 	return w.turn(ctx)
 }
 
@@ -141,11 +152,17 @@ func broke(p any) error {
 // run takes turns until ctx ends.
 func (w *worker) run(ctx context.Context) {
 	failed, conflicts := 0, 0
-	seen := sync.OnceFunc(w.newcomers.seen)
-	defer seen()
+	w.seen = sync.OnceFunc(w.newcomers.seen)
+	defer w.seen()
+	turns := w.firstTurns
 	for {
+		if !w.takePlace(ctx, turns) {
+			return
+		}
 		wait, err := w.turnApart(ctx)
-		seen()
+		w.place.leave()
+		w.seen()
+		turns = w.turns
 		if !errors.Is(err, record.ErrConflict) {
 			conflicts = 0
 		}
@@ -199,6 +216,20 @@ func (w *worker) run(ctx context.Context) {
 		case <-timer.C:
 		}
 	}
+}
+
+// takePlace waits for a place for a turn, which then knows all that has happened until
+// there was one; false when ctx ends first.
+func (w *worker) takePlace(ctx context.Context, from *places) bool {
+	if w.place = from.take(ctx); w.place == nil {
+		return false
+	}
+	select {
+	case <-w.wake:
+		w.resting = nil
+	default:
+	}
+	return true
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -1,0 +1,141 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// crowd counts who is at something at the same time.
+type crowd struct{ now, most atomic.Int64 }
+
+func (c *crowd) enter() {
+	for now := c.now.Add(1); ; {
+		most := c.most.Load()
+		if now <= most || c.most.CompareAndSwap(most, now) {
+			return
+		}
+	}
+}
+
+func (c *crowd) leave() { c.now.Add(-1) }
+
+// workers of a fleet whose turns are a test's own, until the test ends.
+func workers(t *testing.T, d *daemon, count int, turn func(ctx context.Context, w *worker) (time.Duration, error)) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for n := range count {
+		w := &worker{daemon: d, key: key(fmt.Sprintf("c%d", n)), log: slog.New(slog.DiscardHandler), wake: make(chan struct{}, 1)}
+		w.take = func(ctx context.Context) (time.Duration, error) { return turn(ctx, w) }
+		d.newcomers.came()
+		all.Go(func() { w.run(ctx) })
+	}
+	t.Cleanup(func() { cancel(); all.Wait() })
+}
+
+// What a turn of a cluster that is being founded does, an exec and a few logins, is done
+// for so many at a time, however many are founded.
+func TestNoMoreClustersAreWorkedOnAtOnceThanThereArePlaces(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		// lasts is what a turn waits for pods.
+		lasts time.Duration
+	}{
+		{"pods answer at once", 50 * time.Millisecond},
+		{"the machine is so busy that an answer takes seconds", turnPatience - time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &daemon{firstTurns: newPlaces(4), turns: newPlaces(maxTurns)}
+				var first, later crowd
+				seen := make(map[*worker]bool)
+				var mu sync.Mutex
+				workers(t, d, 200, func(_ context.Context, w *worker) (time.Duration, error) {
+					mu.Lock()
+					newcomer := !seen[w]
+					seen[w] = true
+					mu.Unlock()
+					at := &later
+					if newcomer {
+						at = &first
+					}
+					at.enter()
+					defer at.leave()
+					w.whilePodsAnswer(func() { time.Sleep(c.lasts) })
+					return time.Millisecond, nil
+				})
+				time.Sleep(5 * time.Minute)
+				assert.Equal(t, 200, len(seen), "each has had its turn")
+				assert.Equal(t, int64(4), first.most.Load())
+				assert.Equal(t, int64(maxTurns), later.most.Load())
+			})
+		})
+	}
+}
+
+func TestPodsThatDoNotAnswerHoldUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &daemon{firstTurns: newPlaces(4), turns: newPlaces(4)}
+		var last time.Time
+		var longest time.Duration
+		workers(t, d, 101, func(ctx context.Context, w *worker) (time.Duration, error) {
+			if w.key != key("c100") {
+				w.whilePodsAnswer(func() { sleep(ctx, 40*time.Second) })
+				return time.Second, nil
+			}
+			if !last.IsZero() {
+				longest = max(longest, time.Since(last))
+			}
+			last = time.Now()
+			return time.Second, nil
+		})
+		time.Sleep(10 * time.Minute) // by then each has waited in vain
+		longest = 0
+		time.Sleep(10 * time.Minute)
+		require.NotZero(t, longest)
+		assert.Less(t, longest, 2*time.Second, "between two turns of the one whose pods answer")
+	})
+}
+
+func TestATurnThatGivesWayLeavesItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &daemon{turns: newPlaces(1)}
+		d.newcomers.came()
+		w := &worker{daemon: d, place: d.turns.take(t.Context())}
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			w.giveWay(t.Context(), ops.Record{}, ops.Decision{Harmless: []ops.Action{{}}})
+		}()
+		synctest.Wait()
+		other := d.turns.take(t.Context())
+		d.newcomers.seen()
+		synctest.Wait()
+		select {
+		case <-over:
+			require.Fail(t, "two have the one place")
+		default:
+		}
+		other.leave()
+		<-over
+		w.place.leave()
+		w.place.leave() // a second time changes nothing
+		assert.Len(t, d.turns.free, 1)
+	})
+}
+
+func TestADaemonThatEndsWaitsForNoPlace(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.Nil(t, newPlaces(0).take(ctx))
+}
