@@ -71,6 +71,8 @@ type Live struct {
 	// namespace, for the same reason.
 	writes  map[string]map[compare.Key]*packed
 	secrets secrets
+	// bare lists and watches without content.
+	bare dynamic.Interface
 }
 
 var errClosed = errors.New("the watches have been closed")
@@ -95,8 +97,11 @@ func NewLive(cfg *rest.Config, o LiveOptions) (*Live, error) {
 		return nil, fmt.Errorf("making a discovery client for %s: %w", cfg.Host, err)
 	}
 	l := &Live{
-		options: o, log: o.Log, client: client, kinds: newKindResolver(discoverer), outage: newOutage(), secrets: newSecrets(),
+		options: o, log: o.Log, client: client, kinds: newKindResolver(discoverer), outage: newOutage(), secrets: secrets{in: map[string]*secretsIn{}},
 		watches: map[watchID]*watched{}, kindsOf: map[string][]*watched{}, writes: map[string]map[compare.Key]*packed{},
+	}
+	if l.bare, err = newBareClient(cfg); err != nil {
+		return nil, fmt.Errorf("making a client for %s: %w", cfg.Host, err)
 	}
 	if o.Once {
 		if l.once, err = newLister(cfg); err != nil {
@@ -128,6 +133,18 @@ func (l *Live) drop(match func(watchID) bool, closing bool) {
 	for _, w := range stopped {
 		w.stop()
 	}
+}
+
+// forget takes a watch out of where it is found, for the caller to stop; nil where there
+// is none.
+func (l *Live) forget(id watchID) *watched {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.watches[id]
+	if w != nil {
+		l.forgetLocked(w)
+	}
+	return w
 }
 
 // forgetLocked takes a watch out of where it is found.
@@ -241,16 +258,10 @@ func (l *Live) wait(ctx context.Context, started []*watched) []*watchError {
 // ReleaseNamespace ends the watches of ns and forgets what they knew.
 func (l *Live) ReleaseNamespace(ns string) {
 	l.drop(func(id watchID) bool { return id.namespace == ns }, false)
+	l.secrets.forget(ns)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.writes, ns)
-	delete(l.secrets.singly, ns)
-	for key := range l.secrets.by {
-		if key.Namespace == ns {
-			delete(l.secrets.by, key)
-			delete(l.secrets.left, key)
-		}
-	}
 }
 
 // watchOf finds the watch that shows an object, nil if none does.
@@ -294,10 +305,10 @@ func (l *Live) find(key compare.Key) *packed {
 	cached := w.cached(key)
 	l.mu.RLock()
 	written := l.writes[key.Namespace][key]
-	if cached == nil && key.IsSecret() {
-		cached = l.secrets.left[key]
-	}
 	l.mu.RUnlock()
+	if cached == nil && key.IsSecret() {
+		cached = l.secrets.known(key)
+	}
 	if written == nil {
 		return cached
 	}
@@ -328,7 +339,11 @@ func (w *watched) caughtUp(cached *packed, rv string) bool {
 func (l *Live) wrote(key compare.Key, answer *object) {
 	w := l.watchOf(key)
 	if w == nil || w.selector != nil && !w.selector.Matches(labels.Set(answer.GetLabels())) {
-		return // no watch will ever show it
+		// No watch will ever show it.
+		if key.IsSecret() {
+			l.secrets.wrote(key, answer)
+		}
+		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

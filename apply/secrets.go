@@ -3,129 +3,328 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"slices"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"stevedore.dev/stevedore/apply/compare"
 )
 
-// Secrets are watched as few as can be: those of a namespace that carry crate-operator's
-// label of a user's password by one watch, which are nearly all that a fleet needs; any
-// other by a watch of its own, by name. A Role may allow only that, of each Secret one
-// by one; then all are.
+// Secrets are read as few as can be: those of a namespace that carry crate-operator's
+// label of a user's password by one watch, which are nearly all that a fleet needs. Any
+// other is read by name, and read again when a watch of what else stands in the namespace,
+// which has no content, shows that it is another by now. A Role may allow only some
+// Secrets, each by its name; then each has a watch of its own.
 
 var secretKind = schema.GroupKind{Kind: "Secret"}
 
-// secrets are which Secrets are asked for.
+// secrets are which Secrets are asked for, in a namespace.
 type secrets struct {
+	mu sync.Mutex
+	in map[string]*secretsIn
+}
+
+type secretsIn struct {
 	// by are the clusters that asked for a Secret, "" where it was not said which.
-	by map[compare.Key][]string
-	// singly are namespaces in which Secrets may be watched by name only.
-	singly map[string]bool
-	// left are Secrets as they were when the watch of labelled ones lost them: they were
-	// deleted, or lost the label. What is true is known once each has a watch of its own.
-	left map[compare.Key]*packed
+	by map[string][]string
+	// singly says that Secrets may be watched by name only.
+	singly bool
+	// read are those that the watch of labelled ones does not show, by name.
+	read map[string]*readSecret
 }
 
-func newSecrets() secrets {
-	return secrets{by: map[compare.Key][]string{}, singly: map[string]bool{}, left: map[compare.Key]*packed{}}
+// readSecret is a Secret that was read by name.
+type readSecret struct {
+	// item is what was there, nil for nothing; ever is false before the first read has ended.
+	item *packed
+	ever bool
+	// old says that there is something else by now, most likely.
+	old bool
+	// changes counts what watches have shown of it.
+	changes int
 }
 
-// EnsureSecret watches a Secret and returns once it is known whether it exists. The
+// of is what is known of a namespace. It is called with mu held.
+func (s *secrets) of(ns string) *secretsIn {
+	in := s.in[ns]
+	if in == nil {
+		in = &secretsIn{by: map[string][]string{}, read: map[string]*readSecret{}}
+		s.in[ns] = in
+	}
+	return in
+}
+
+func (s *secrets) forget(ns string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.in, ns)
+}
+
+// known is what was read of a Secret, nil where it was not or is not there.
+func (s *secrets) known(key compare.Key) *packed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if in := s.in[key.Namespace]; in != nil && in.read[key.Name] != nil {
+		return in.read[key.Name].item
+	}
+	return nil
+}
+
+// asked notes who asks; false where Secrets may be watched by name only.
+func (s *secrets) asked(key compare.Key, clusters []string) bool {
+	if len(clusters) == 0 {
+		clusters = []string{""}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in := s.of(key.Namespace)
+	for _, cluster := range clusters {
+		if !slices.Contains(in.by[key.Name], cluster) {
+			in.by[key.Name] = append(in.by[key.Name], cluster)
+		}
+	}
+	return !in.singly
+}
+
+func (s *secrets) onlySingly(ns string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of(ns).singly = true
+}
+
+// shown takes a Secret off those that were read by name: the watch of labelled ones shows
+// it. last is called with mu held where no other is left.
+func (s *secrets) shown(key compare.Key, last func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in := s.of(key.Namespace)
+	delete(in.read, key.Name)
+	if len(in.read) == 0 {
+		last()
+	}
+}
+
+// changed marks what was read as old where a watch shows something else.
+func (s *secrets) changed(key compare.Key, version string, gone bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.of(key.Namespace).read[key.Name]; r != nil {
+		r.changes++
+		r.old = r.old || gone || r.item == nil || newer(version, r.item.version)
+	}
+}
+
+// wrote takes the answer to our own write of a Secret that is read by name.
+func (s *secrets) wrote(key compare.Key, answer *object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.of(key.Namespace).read[key.Name]
+	if r != nil && (r.item == nil || newer(answer.GetResourceVersion(), r.item.version)) {
+		r.item = pack(answer)
+	}
+}
+
+// lost keeps a Secret that is labelled no more, or gone, as it was until it is read.
+func (s *secrets) lost(item *packed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in := s.of(item.key.Namespace)
+	if len(in.by[item.key.Name]) == 0 {
+		return
+	}
+	next := &readSecret{item: item, ever: true, old: true, changes: 1}
+	if before := in.read[item.key.Name]; before != nil {
+		next.changes += before.changes
+	}
+	in.read[item.key.Name] = next
+}
+
+// listed compares what was read of a namespace with the first list of a watch, before which
+// nothing was shown, and gives what is other than it was read.
+func (s *secrets) listed(ns string, list []any) (changed []any) {
+	there := make(map[string]*packed, len(list))
+	for _, item := range list {
+		if found, ok := item.(*packed); ok {
+			there[found.key.Name] = found
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, r := range s.of(ns).read {
+		now := there[name]
+		if !r.ever || r.item == nil && now == nil || r.item != nil && now != nil && r.item.version == now.version {
+			continue
+		}
+		before := r.item
+		if r.old, r.changes = true, r.changes+1; now != nil {
+			changed = append(changed, now)
+		} else if before != nil {
+			changed = append(changed, before)
+		}
+	}
+	return changed
+}
+
+// absent ends a first read without a request: neither watch shows the Secret, and none has
+// shown a change of it. Of one whose label comes or goes at this very moment a watch tells
+// in the next.
+func (s *secrets) absent(key compare.Key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.of(key.Namespace).read[key.Name]
+	if r == nil || r.ever || r.changes > 0 {
+		return false
+	}
+	r.ever, r.old = true, false
+	return true
+}
+
+// fresh begins a read; need is false where what is known is what is there, as far as the
+// watches show.
+func (s *secrets) fresh(key compare.Key) (need bool, changes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in := s.of(key.Namespace)
+	r := in.read[key.Name]
+	if r == nil {
+		r = &readSecret{old: true}
+		in.read[key.Name] = r
+	}
+	return r.old, r.changes
+}
+
+// took ends a read; false where something has happened meanwhile.
+func (s *secrets) took(key compare.Key, item *packed, changes int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.of(key.Namespace).read[key.Name]
+	if r == nil {
+		return true // the watch of labelled ones shows it by now, or nobody asks any more
+	}
+	r.item, r.ever, r.old = item, true, r.changes != changes
+	return !r.old
+}
+
+// EnsureSecret returns once it is known whether a Secret exists, and what is in it. The
 // clusters that need it are told when it changes, whatever its labels say.
 func (l *Live) EnsureSecret(ctx context.Context, ns, name string, clusters ...string) error {
 	key := compare.Key{Kind: secretKind.Kind, Namespace: ns, Name: name}
-	labelled, err := l.ensureLabelled(ctx, key, clusters)
-	if err != nil {
-		return err
-	}
-	if known := labelled.cached(key); known != nil {
-		return l.notSingly(key, known)
+	if l.secrets.asked(key, clusters) {
+		done, err := l.ensureShown(ctx, key)
+		if done || err != nil {
+			return err
+		}
 	}
 	w, err := l.ensure(watchID{namespace: ns, kind: secretKind, name: name}, knownKinds[secretKind])
 	if err != nil {
 		return err
 	}
-	err = errors.Join(collapseWatches(l.wait(ctx, []*watched{w}))...)
-	if err == nil {
-		l.mu.Lock()
-		delete(l.secrets.left, key)
-		l.mu.Unlock()
-	}
-	return err
+	return errors.Join(collapseWatches(l.wait(ctx, []*watched{w}))...)
 }
 
-// ensureLabelled is the watch of the labelled Secrets of the namespace; nil where it is
-// not allowed.
-func (l *Live) ensureLabelled(ctx context.Context, key compare.Key, clusters []string) (*watched, error) {
-	if len(clusters) == 0 {
-		clusters = []string{""}
+// ensureShown knows a Secret by the watches of the whole namespace; false where they are
+// not allowed, or not made.
+func (l *Live) ensureShown(ctx context.Context, key compare.Key) (bool, error) {
+	labelled, allowed, err := l.ensureSecrets(ctx, watchID{namespace: key.Namespace, kind: secretKind})
+	if err != nil || !allowed {
+		return false, err
 	}
-	l.mu.Lock()
-	singly := l.secrets.singly[key.Namespace]
-	for _, cluster := range clusters {
-		if !slices.Contains(l.secrets.by[key], cluster) {
-			l.secrets.by[key] = append(l.secrets.by[key], cluster)
+	others := watchID{namespace: key.Namespace, kind: secretKind, bare: true}
+	if labelled.cached(key) != nil {
+		var ended *watched
+		l.secrets.shown(key, func() { ended = l.forget(others) })
+		if ended != nil {
+			ended.stop()
+		}
+		return true, nil
+	}
+	if l.once != nil {
+		return false, nil
+	}
+	l.secrets.fresh(key) // with the last that is read the watch ends
+	bare, allowed, err := l.ensureSecrets(ctx, others)
+	if err != nil || !allowed {
+		return false, err
+	}
+	if bare.cached(key) == nil && labelled.cached(key) == nil && l.secrets.absent(key) {
+		return true, nil
+	}
+	for {
+		need, changes := l.secrets.fresh(key)
+		if !need {
+			return true, nil
+		}
+		item, err := l.readSecret(ctx, key)
+		if apierrors.IsForbidden(err) {
+			l.secrets.onlySingly(key.Namespace)
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if l.secrets.took(key, item, changes) {
+			return true, nil
 		}
 	}
-	l.mu.Unlock()
-	if singly {
-		return nil, nil
-	}
-	w, err := l.ensure(watchID{namespace: key.Namespace, kind: secretKind}, knownKinds[secretKind])
-	if err != nil {
-		return nil, err
+}
+
+// ensureSecrets is a watch of many Secrets of a namespace; allowed is false where there
+// may be none.
+func (l *Live) ensureSecrets(ctx context.Context, id watchID) (w *watched, allowed bool, err error) {
+	if w, err = l.ensure(id, knownKinds[secretKind]); err != nil {
+		return nil, false, err
 	}
 	failed := l.wait(ctx, []*watched{w})
 	switch {
 	case len(failed) == 0:
-		return w, nil
+		return w, true, nil
 	case apierrors.IsForbidden(failed[0].err):
-		l.mu.Lock()
-		l.secrets.singly[key.Namespace] = true
-		l.mu.Unlock()
+		l.secrets.onlySingly(id.namespace)
+		return nil, false, nil
+	}
+	return nil, false, errors.Join(collapseWatches(failed)...)
+}
+
+func (l *Live) readSecret(ctx context.Context, key compare.Key) (*packed, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.options.SyncTimeout)
+	defer cancel()
+	found, err := l.client.Resource(knownKinds[secretKind].resource).Namespace(key.Namespace).Get(About(ctx, key), key.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
 		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", key, err)
 	}
-	return nil, errors.Join(collapseWatches(failed)...)
+	return pack(newObject(found)), nil
 }
 
-// notSingly ends the watch of a single Secret that another one shows as new.
-func (l *Live) notSingly(key compare.Key, known *packed) error {
-	l.mu.Lock()
-	delete(l.secrets.left, key)
-	single := l.watches[watchID{namespace: key.Namespace, kind: secretKind, name: key.Name}]
-	if before := single.cached(key); single == nil || before != nil && newer(before.version, known.version) {
-		l.mu.Unlock()
-		return nil
-	}
-	l.forgetLocked(single)
-	l.mu.Unlock()
-	single.stop()
-	return nil
-}
-
-// ReleaseSecret ends the watch of a Secret that no definition names any more.
+// ReleaseSecret forgets a Secret that no definition names any more.
 func (l *Live) ReleaseSecret(ns, name string) {
-	key := compare.Key{Kind: secretKind.Kind, Namespace: ns, Name: name}
 	l.drop(func(id watchID) bool { return id.namespace == ns && id.name == name && id.kind == secretKind }, false)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.secrets.by, key)
-	delete(l.secrets.left, key)
+	l.secrets.mu.Lock()
+	defer l.secrets.mu.Unlock()
+	in := l.secrets.of(ns)
+	delete(in.by, name)
+	delete(in.read, name)
 }
 
-// lost keeps a Secret that is labelled no more, or gone, until its own watch says which.
-func (l *Live) lost(w *watched, item any) {
-	before, ok := item.(*packed)
-	if !ok || w.id.kind != secretKind || w.id.name != "" {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.secrets.by[before.key]) > 0 {
-		l.secrets.left[before.key] = before
+// secretChanged takes in what a watch of many Secrets has shown, before anybody is told.
+func (l *Live) secretChanged(w *watched, item any, gone bool) {
+	found, ok := item.(*packed)
+	switch {
+	case !ok || w.id.kind != secretKind || w.id.name != "":
+	case w.id.bare:
+		l.secrets.changed(found.key, found.version, gone)
+	case gone:
+		l.secrets.lost(found)
 	}
 }
 
@@ -138,11 +337,41 @@ func (l *Live) told(w *watched, item any, cluster string) []string {
 	if named, ok := item.(interface{ GetName() string }); ok && name == "" {
 		name = named.GetName()
 	}
-	l.mu.RLock()
-	all := slices.Clone(l.secrets.by[compare.Key{Kind: secretKind.Kind, Namespace: w.id.namespace, Name: name}])
-	l.mu.RUnlock()
-	if cluster != "" && !slices.Contains(all, cluster) {
+	l.secrets.mu.Lock()
+	all := slices.Clone(l.secrets.of(w.id.namespace).by[name])
+	l.secrets.mu.Unlock()
+	if cluster != "" && !slices.Contains(all, cluster) && !w.id.bare {
 		all = append(all, cluster)
 	}
 	return all
+}
+
+// transformBare keeps of an object without content where it stands, and its version.
+func transformBare(item any) (any, error) {
+	u, ok := item.(*unstructured.Unstructured)
+	if !ok {
+		return item, nil
+	}
+	return &packed{
+		key: compare.Key{Kind: secretKind.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}, version: u.GetResourceVersion(), cluster: clusterOf(u),
+	}, nil
+}
+
+// newBareClient asks for objects without their content.
+func newBareClient(cfg *rest.Config) (dynamic.Interface, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return bareContent{next} })
+	return dynamic.NewForConfig(cfg)
+}
+
+type bareContent struct{ next http.RoundTripper }
+
+func (b bareContent) RoundTrip(request *http.Request) (*http.Response, error) {
+	kind := "PartialObjectMetadata"
+	if request.URL.Query().Get("watch") == "" {
+		kind += "List"
+	}
+	request = request.Clone(request.Context())
+	request.Header.Set("Accept", "application/json;as="+kind+";g=meta.k8s.io;v=v1")
+	return b.next.RoundTrip(request)
 }

@@ -66,7 +66,7 @@ func TestLabelledSecretsOfANamespaceCostOneWatch(t *testing.T) {
 	assert.LessOrEqual(t, labelled, 2, "a list and a watch: %v", asked)
 	require.NoError(t, live.EnsureSecret(t.Context(), w.namespace, "licence", "one"))
 	_, ok := live.Secret(w.namespace, "licence")
-	assert.True(t, ok, "one without the label is watched by its name")
+	assert.True(t, ok, "one without the label is read by its name")
 	assert.Empty(t, live.Objects(w.namespace, "one"), "Secrets are not among a cluster's objects")
 }
 
@@ -141,6 +141,74 @@ func TestASecretIsKnownThroughItsLabelComingAndGoing(t *testing.T) {
 			defer mu.Unlock()
 			assert.False(t, vanished, "it was there all the time")
 			assert.NotContains(t, told, "", "only those who asked for it are told")
+		})
+	}
+}
+
+// A new fleet has two Secrets a cluster that are not labelled, or not there: of these too
+// none has a watch of its own, and of what else stands in a namespace no content is read.
+func TestSecretsThatAreNotLabelledCostAReadEachAndOneWatch(t *testing.T) {
+	w := newWorld(t)
+	for n := range 20 {
+		w.password(fmt.Sprintf("app-%d", n), false)
+	}
+	w.password("somebody-elses", false)
+	var mu sync.Mutex
+	var streams, reads []string
+	cfg := apply.CountRequests(w.config, func(method, path string, _ int) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case strings.HasSuffix(path, "/secrets"):
+			streams = append(streams, path)
+		case strings.Contains(path, "/secrets/"):
+			reads = append(reads, method+" "+path[strings.LastIndexByte(path, '/')+1:])
+		}
+	})
+	live, err := apply.NewLive(cfg, apply.LiveOptions{SyncTimeout: deadline})
+	require.NoError(t, err)
+	defer live.Close()
+	var asked []string
+	for range 2 {
+		for n := range 20 {
+			for _, name := range []string{fmt.Sprintf("app-%d", n), fmt.Sprintf("system-%d", n)} {
+				require.NoError(t, live.EnsureSecret(t.Context(), w.namespace, name, "one"))
+				if strings.HasPrefix(name, "app-") {
+					asked = append(asked, "GET "+name)
+				}
+			}
+		}
+	}
+	secret, ok := live.Secret(w.namespace, "app-7")
+	require.True(t, ok)
+	assert.Equal(t, "app-7", string(secret.Data["password"]))
+	_, ok = live.Secret(w.namespace, "system-7")
+	assert.False(t, ok)
+	mu.Lock()
+	assert.LessOrEqual(t, len(streams), 4, "two lists and two watches: %v", streams)
+	assert.ElementsMatch(t, asked[:20], reads, "each that is there, once")
+	mu.Unlock()
+}
+
+// One that is made later, by whomever and with which labels, is heard of.
+func TestASecretThatComesLaterIsKnown(t *testing.T) {
+	for _, labelled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("labelled %t", labelled), func(t *testing.T) {
+			w := newWorld(t)
+			told := make(chan string, 100)
+			live, err := apply.NewLive(w.config, apply.LiveOptions{SyncTimeout: deadline, OnChange: func(_, cluster string) { told <- cluster }})
+			require.NoError(t, err)
+			defer live.Close()
+			require.NoError(t, live.EnsureSecret(t.Context(), w.namespace, "s", "one"))
+			_, ok := live.Secret(w.namespace, "s")
+			require.False(t, ok)
+			w.password("another", labelled)
+			w.password("s", labelled)
+			require.Equal(t, "one", <-told, "nobody is told of another one")
+			require.NoError(t, live.EnsureSecret(t.Context(), w.namespace, "s", "one"))
+			secret, ok := live.Secret(w.namespace, "s")
+			require.True(t, ok)
+			assert.Equal(t, "s", string(secret.Data["password"]))
 		})
 	}
 }

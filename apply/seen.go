@@ -189,6 +189,13 @@ func (l *Live) named(ns string, name func(cluster string) string) []string {
 // Seen says whether the watch has reached resourceVersion rv of the object.
 func (l *Live) Seen(key compare.Key, rv string) bool {
 	w := l.watchOf(key)
+	if key.IsSecret() && w.cached(key) == nil {
+		l.mu.RLock()
+		if bare := l.watches[watchID{namespace: key.Namespace, kind: secretKind, bare: true}]; bare != nil {
+			w = bare // it is read again once that shows another version
+		}
+		l.mu.RUnlock()
+	}
 	return w.caughtUp(w.cached(key), rv)
 }
 

@@ -27,13 +27,14 @@ func (s *sink) Update(item any) error {
 	if err := s.watched.store.Update(kept); err != nil {
 		return err
 	}
+	s.live.secretChanged(s.watched, kept, false)
 	s.live.changed(s.watched, kept)
 	return nil
 }
 
 func (s *sink) Delete(item any) error {
 	before, _, _ := s.watched.store.Get(item)
-	s.live.lost(s.watched, before)
+	s.live.secretChanged(s.watched, before, true)
 	if err := s.watched.store.Delete(item); err != nil {
 		return err
 	}
@@ -64,12 +65,16 @@ func (s *sink) Replace(items []any, _ string) error {
 		delete(gone, key)
 	}
 	for _, item := range gone {
-		s.live.lost(s.watched, item)
+		s.live.secretChanged(s.watched, item, true)
 	}
 	if err := s.watched.store.Replace(kept, ""); err != nil {
 		return err
 	}
+	if s.watched.id.bare && !s.watched.listed() {
+		changed = s.live.secrets.listed(s.watched.id.namespace, kept)
+	}
 	for _, item := range changed {
+		s.live.secretChanged(s.watched, item, false)
 		s.live.changed(s.watched, item)
 	}
 	for _, item := range gone {

@@ -190,6 +190,7 @@ func TestAForeignChangeCostsOnePatchIfItIsOfOurFields(t *testing.T) {
 			key := compare.KeyOf(wanted)
 			rv := w.foreignPatch(key, test.kindOfPatch, test.patch, test.subresource)
 			require.Eventually(t, func() bool { return w.live.Seen(key, rv) }, deadline, poll)
+			require.NoError(t, w.live.EnsureObjects(t.Context(), w.namespace, objects)) // Secrets are read again
 
 			if test.path != "" {
 				var paths []string

@@ -34,10 +34,14 @@ type watchID struct {
 	namespace string
 	kind      schema.GroupKind
 	name      string
+	// bare is a watch without content, of what no other watch of the kind shows.
+	bare bool
 }
 
 func (id watchID) String() string {
 	switch {
+	case id.bare:
+		return fmt.Sprintf("%s in namespace %s without content", id.kind, id.namespace)
 	case id.name != "":
 		return fmt.Sprintf("%s %s/%s", id.kind, id.namespace, id.name)
 	case id.namespace != "":
@@ -77,6 +81,9 @@ func selectorOf(kind schema.GroupKind) labels.Selector {
 	return requirement
 }
 
+// withoutPassword are the Secrets that selectorOf leaves out.
+var withoutPassword, _ = labels.Parse(names.UserPasswordLabel + "!=true")
+
 // clusterOf is the cluster that an object belongs to, "" where it says none.
 func clusterOf(object metav1.Object) string {
 	set := object.GetLabels()
@@ -92,10 +99,16 @@ func clusterOf(object metav1.Object) string {
 // start begins a watch; its goroutine ends with ctx or cancel.
 func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 	w := &watched{id: id, done: make(chan struct{}), synced: make(chan struct{}), failed: make(chan struct{}, 1)}
-	resources := l.client.Resource(kind.resource).Namespace(id.namespace)
+	client, strip := l.client, transform
+	if id.bare {
+		client, strip = l.bare, transformBare
+	}
+	resources := client.Resource(kind.resource).Namespace(id.namespace)
 	restrict := func(options *metav1.ListOptions) { options.FieldSelector = "metadata.name=" + id.name }
 	if id.name == "" {
-		w.selector = selectorOf(id.kind)
+		if w.selector = selectorOf(id.kind); id.bare {
+			w.selector = withoutPassword
+		}
 		text := w.selector.String()
 		restrict = func(options *metav1.ListOptions) { options.LabelSelector = text }
 	}
@@ -117,7 +130,6 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 		})
 		return list, err
 	}
-	strip := transform
 	if l.once != nil {
 		strip = transformOnce
 	}
