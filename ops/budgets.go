@@ -92,12 +92,12 @@ func (t *turn) budgets() {
 			dataNodes += s.Replicas
 		}
 	}
-	note, masterBudget := t.r.Budget.Note, names.MasterBudget(t.d.Name)
+	note := t.r.Budget.Note
 	t.setBudgets(func(b Budget) int {
 		switch {
 		case t.takesDown():
 			return 0 // closed before the pod goes, or another may go with it
-		case b.Name == masterBudget:
+		case names.IsMasterBudget(b.Name, t.d.Name):
 			return open(masters == 0)
 		case data > 0:
 			return 0
@@ -223,8 +223,7 @@ func (t *turn) noteBudget(note string) {
 
 // closedBudget tells, once, that no node could be evicted for too long.
 func (t *turn) closedBudget(down int) {
-	dataBudget := names.DataBudget(t.d.Name)
-	i := slices.IndexFunc(t.r.Budgets, func(b Budget) bool { return b.Name == dataBudget })
+	i := slices.IndexFunc(t.r.Budgets, func(b Budget) bool { return names.IsDataBudget(b.Name, t.d.Name) })
 	if i < 0 || t.r.Budgets[i].MaxUnavailable > 0 {
 		t.r.Budget.Closed, t.r.Budget.Told = time.Time{}, false
 		return

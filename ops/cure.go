@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"slices"
-
 	"stevedore.dev/stevedore/ops/gates"
 )
 
@@ -46,7 +44,7 @@ func (t *turn) tried(p *Pod, live *ObservedSet) bool {
 	if t.comesUp() || t.restarting() && t.r.Operation.Restart.Pod == p.Name || p.Template == live.Template || t.joinedOnLive(p.Set) || t.readyOnLive(p.Set) {
 		return false
 	}
-	return slices.ContainsFunc(t.o.Pods, func(q Pod) bool {
+	return t.anyPod(func(q *Pod) bool {
 		return q.Set == p.Set && q.Name != p.Name && q.Template == live.Template && t.elapsed(q.Created) <= t.podLimit()
 	})
 }

@@ -6,7 +6,8 @@ import "time"
 // the same decision, and none of them is changed. What is observed has to come
 // from caches that have caught up at least once.
 func Decide(desired Desired, observed Observed, record Record, policy Policy, now time.Time) Decision {
-	t := turn{d: desired, o: observed, r: record, p: policy, now: now}
+	var t turn
+	t.d, t.o, t.r, t.p, t.now = desired, observed, record, policy, now
 	t.rebuild()
 	t.command()
 	t.withdraw()

@@ -83,7 +83,7 @@ type Progress struct {
 }
 
 // Actions are the harmless ones, then the disruptive one.
-func (d Decision) Actions() []Action {
+func (d *Decision) Actions() []Action {
 	if d.Disruptive == nil {
 		return d.Harmless
 	}

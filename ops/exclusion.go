@@ -14,15 +14,18 @@ const excludeSetting = "cluster.routing.allocation.exclude._id"
 // annotation says on a StatefulSet what is excluded, for whoever has lost the
 // record.
 func (x *Exclusions) annotation() string {
-	said := `{"before":` + quoted(x.Before) + `,"` + excludeSetting + `":` + quoted(x.IDs)
+	said := appendQuoted([]byte(`{"before":`), x.Before)
+	said = append(said, `,"`+excludeSetting+`":`...)
+	said = appendQuoted(said, x.IDs)
 	if len(x.Tables) > 0 {
 		tables, err := json.Marshal(x.Tables)
 		if err != nil {
 			return ""
 		}
-		said += `,"tables":` + quoted(string(tables))
+		said = append(said, `,"tables":`...)
+		said = appendQuoted(said, string(tables))
 	}
-	return said + "}"
+	return string(append(said, '}'))
 }
 
 // rebuildExclusions takes them from the annotation when the record was lost; it

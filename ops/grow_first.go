@@ -73,7 +73,7 @@ func (t *turn) takesBack(set string) bool {
 // though Kubernetes may not call it ready yet.
 func (t *turn) memberOnLive(set string) bool {
 	live := t.live(set)
-	return t.joinedOnLive(set) || live != nil && t.led() && slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
+	return t.joinedOnLive(set) || live != nil && t.led() && t.anyPod(func(p *Pod) bool {
 		return p.Set == set && p.Template == live.Template && p.Waiting == "" && !p.Terminating && t.member(p.NodeName)
 	})
 }
@@ -81,8 +81,8 @@ func (t *turn) memberOnLive(set string) bool {
 // hangsOnLive: a pod of the set does not run on its live template.
 func (t *turn) hangsOnLive(set string) bool {
 	live := t.live(set)
-	return live != nil && slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
-		return p.Set == set && p.Template == live.Template && !p.Ready && !p.Terminating && (fails(&p) || t.elapsed(p.Created) > t.podLimit())
+	return live != nil && t.anyPod(func(p *Pod) bool {
+		return p.Set == set && p.Template == live.Template && !p.Ready && !p.Terminating && (fails(p) || t.elapsed(p.Created) > t.podLimit())
 	})
 }
 

@@ -20,20 +20,27 @@ const hiddenRetry = time.Minute
 
 // annotation says on a StatefulSet what is held, for whoever has lost the record.
 func (h *Hold) annotation() string {
-	return `{"before":` + quoted(h.Before) + `,"cluster.routing.allocation.enable":` + quoted(h.Value) + `}`
+	var said [96]byte // most need no more
+	text := append(said[:0], `{"before":`...)
+	text = appendQuoted(text, h.Before)
+	text = append(text, `,"cluster.routing.allocation.enable":`...)
+	text = appendQuoted(text, h.Value)
+	return string(append(text, '}'))
 }
 
-// quoted is text as JSON. An annotation is compared in every turn, and what stands
+// appendQuoted appends text as JSON. An annotation is compared in every turn, and what stands
 // in one seldom needs more than the quotes.
-func quoted(text string) string {
+func appendQuoted(to []byte, text string) []byte {
 	for i := range len(text) {
 		switch c := text[i]; {
 		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
 			escaped, _ := json.Marshal(text) // of a string it never fails
-			return string(escaped)
+			return append(to, escaped...)
 		}
 	}
-	return `"` + text + `"`
+	to = append(to, '"')
+	to = append(to, text...)
+	return append(to, '"')
 }
 
 // rebuildHold takes a hold from the annotation when the record was lost.

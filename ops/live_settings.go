@@ -105,8 +105,8 @@ func (l SettingList) Settings() []Setting {
 // Get returns the value of a setting; ok is false where the list lacks it.
 func (l SettingList) Get(name string) (value string, ok bool) {
 	for line := range strings.SplitSeq(string(l), "\n") {
-		if rest, found := strings.CutPrefix(line, name+"="); found {
-			return rest, true
+		if rest, found := strings.CutPrefix(line, name); found && strings.HasPrefix(rest, "=") {
+			return rest[1:], true
 		}
 	}
 	return "", false

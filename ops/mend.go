@@ -64,7 +64,7 @@ func (t *turn) comesUp() bool {
 // whether it has joined, and a pod is ready once it has.
 func (t *turn) readyOnLive(set string) bool {
 	live := t.live(set)
-	return live != nil && slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
+	return live != nil && t.anyPod(func(p *Pod) bool {
 		return p.Set == set && p.Template == live.Template && p.Ready && !p.Terminating
 	})
 }
@@ -169,7 +169,7 @@ func (t *turn) resumesOnNothing(set string) bool {
 }
 
 func (t *turn) anyReady(set string) bool {
-	return slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == set && p.Ready })
+	return t.anyPod(func(p *Pod) bool { return p.Set == set && p.Ready })
 }
 
 // unprovenBeside: another set has a new template that no pod has joined on. One that is
@@ -281,8 +281,8 @@ func (t *turn) led() bool { return t.contact() && t.o.Database.MasterNode != "" 
 // curing: a pod of the set does not run, and is to be made anew on its live template.
 func (t *turn) curing(set string) bool {
 	live := t.live(set)
-	return live != nil && live.Template != "" && slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
-		return p.Set == set && !p.Ready && !p.Terminating && p.Template != live.Template && !t.wouldGoBack(&p, live) && t.isCurable(&p)
+	return live != nil && live.Template != "" && t.anyPod(func(p *Pod) bool {
+		return p.Set == set && !p.Ready && !p.Terminating && p.Template != live.Template && !t.wouldGoBack(p, live) && t.isCurable(p)
 	})
 }
 
@@ -310,20 +310,20 @@ func (t *turn) upUnasked(set string) bool { return !t.contact() && t.readyOnLive
 // restart.
 func (t *turn) ranOnLive(set string) bool {
 	live := t.live(set)
-	return t.joinedOnLive(set) || live != nil && t.restarting() && slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
+	return t.joinedOnLive(set) || live != nil && t.restarting() && t.anyPod(func(p *Pod) bool {
 		return p.Set == set && p.Template == live.Template && slices.Contains(t.r.Operation.Restart.Done, p.UID)
 	})
 }
 
 // failing: a pod of the set fails.
 func (t *turn) failing(set string) bool {
-	return slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == set && !p.Ready && !p.Terminating && fails(&p) })
+	return t.anyPod(func(p *Pod) bool { return p.Set == set && !p.Ready && !p.Terminating && fails(p) })
 }
 
 // hangs: a pod of the set does not run, whichever template it is on.
 func (t *turn) hangs(set string) bool {
-	return slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
-		return p.Set == set && !p.Ready && !p.Terminating && !t.member(p.NodeName) && (fails(&p) || t.elapsed(up(&p)) > t.podLimit())
+	return t.anyPod(func(p *Pod) bool {
+		return p.Set == set && !p.Ready && !p.Terminating && !t.member(p.NodeName) && (fails(p) || t.elapsed(up(p)) > t.podLimit())
 	})
 }
 
@@ -406,7 +406,7 @@ func (t *turn) remember(e *EffectiveSet) {
 // it, it may be of a version that no volume takes any more.
 func (t *turn) returns(set string) bool {
 	r := t.r.Operation.Restart
-	return r.Remembered == "" || slices.ContainsFunc(t.o.Pods, func(p Pod) bool {
+	return r.Remembered == "" || t.anyPod(func(p *Pod) bool {
 		return p.Set == set && p.Name != r.Pod && p.Template == r.Remembered
 	})
 }
@@ -427,7 +427,7 @@ func (t *turn) anotherFirst(p *Pod) bool {
 
 // runsFor: another pod of the set has joined on the template that this one is of.
 func (t *turn) runsFor(p *Pod) bool {
-	return slices.ContainsFunc(t.o.Pods, func(q Pod) bool {
-		return q.Set == p.Set && q.Name != p.Name && q.Template == p.Template && t.joined(&q)
+	return t.anyPod(func(q *Pod) bool {
+		return q.Set == p.Set && q.Name != p.Name && q.Template == p.Template && t.joined(q)
 	})
 }

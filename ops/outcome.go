@@ -47,6 +47,9 @@ func (t *turn) failures() {
 // settledFailures takes back the waits for failures of actions that are not
 // decided any more: one whose answer was lost had its effect all the same.
 func (t *turn) settledFailures() {
+	if len(t.o.Failures) == 0 {
+		return
+	}
 	actions := t.d2.Actions()
 	for i := range t.o.Failures {
 		f := &t.o.Failures[i]

@@ -107,9 +107,9 @@ func (t *turn) hadItsTime(op *Operation, p *Pod) bool {
 	if t.elapsed(since) <= t.podLimit() {
 		return false
 	}
-	return t.led() || !slices.ContainsFunc(t.o.Pods, func(q Pod) bool {
+	return t.led() || !t.anyPod(func(q *Pod) bool {
 		live := t.live(q.Set)
-		return q.Name != op.Restart.Pod && !q.Ready && live != nil && q.Template != live.Template && !t.wouldGoBack(&q, live) && t.isCurable(&q)
+		return q.Name != op.Restart.Pod && !q.Ready && live != nil && q.Template != live.Template && !t.wouldGoBack(q, live) && t.isCurable(q)
 	})
 }
 

@@ -121,6 +121,16 @@ func (t *turn) pod(set string, ordinal int) *Pod {
 	return nil
 }
 
+// anyPod says whether one of the pods is so. They are large, and are looked at in place.
+func (t *turn) anyPod(is func(*Pod) bool) bool {
+	for i := range t.o.Pods {
+		if is(&t.o.Pods[i]) {
+			return true
+		}
+	}
+	return false
+}
+
 func (t *turn) answer(pod string) *PodAnswer {
 	for i := range t.o.Database.Pods {
 		if t.o.Database.Pods[i].Pod == pod {
@@ -252,9 +262,16 @@ func podState(p *Pod) string {
 }
 
 func (t *turn) systemSecret() string {
-	if t.system == "" {
-		t.system = names.SystemSecret(t.d.Name)
+	if t.system != "" {
+		return t.system
 	}
+	for i := range t.o.Secrets {
+		if names.IsSystemSecret(t.o.Secrets[i].Name, t.d.Name) {
+			t.system = t.o.Secrets[i].Name
+			return t.system
+		}
+	}
+	t.system = names.SystemSecret(t.d.Name)
 	return t.system
 }
 

@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"slices"
 	"time"
 )
 
@@ -28,7 +27,7 @@ func (t *turn) runsLive(p *Pod) bool {
 
 // mayMendIn says whether the set has one; of any set with "".
 func (t *turn) mayMendIn(set string) bool {
-	return slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return (set == "" || p.Set == set) && t.mayMend(&p) })
+	return t.anyPod(func(p *Pod) bool { return (set == "" || p.Set == set) && t.mayMend(p) })
 }
 
 // besides: while such a pod is about to go, it and the others of its kind count as what

@@ -2,6 +2,8 @@
 // each, so that a name can change in one place before 1.0.
 package names
 
+import "strings"
+
 // Labels and annotations.
 const (
 	// Prefix of every label and annotation of ours.
@@ -75,14 +77,32 @@ const (
 	SchemaVersion = 1
 )
 
-func SystemSecret(cluster string) string     { return "user-system-" + cluster }
+func SystemSecret(cluster string) string     { return systemSecret + cluster }
 func Service(cluster string) string          { return "crate-" + cluster }
 func DiscoveryService(cluster string) string { return "crate-discovery-" + cluster }
 func SQLExporterConfigMap(cluster string) string {
 	return "crate-sql-exporter-" + cluster
 }
-func DataBudget(cluster string) string   { return "crate-data-" + cluster }
-func MasterBudget(cluster string) string { return "crate-master-" + cluster }
+
+const (
+	systemSecret = "user-system-"
+	dataBudget   = "crate-data-"
+	masterBudget = "crate-master-"
+)
+
+func DataBudget(cluster string) string   { return dataBudget + cluster }
+func MasterBudget(cluster string) string { return masterBudget + cluster }
+
+// IsSystemSecret, IsDataBudget and IsMasterBudget compare a name without making one:
+// decisions ask each time.
+func IsSystemSecret(name, cluster string) bool { return isOf(name, systemSecret, cluster) }
+func IsDataBudget(name, cluster string) bool   { return isOf(name, dataBudget, cluster) }
+func IsMasterBudget(name, cluster string) bool { return isOf(name, masterBudget, cluster) }
+
+func isOf(name, prefix, cluster string) bool {
+	rest, ok := strings.CutPrefix(name, prefix)
+	return ok && rest == cluster
+}
 
 // StatefulSet is the name of a group's StatefulSet.
 func StatefulSet(cluster, group string, master bool) string {
