@@ -313,15 +313,23 @@ func (t *turn) settingsAnnotation() string {
 	if len(t.r.Settings) == 0 {
 		return ""
 	}
-	said := make(map[string]annotatedSetting, len(t.r.Settings))
-	for _, e := range t.r.Settings {
-		said[e.Name] = annotatedSetting{e.Value, e.Before, e.Ours, e.Done}
+	text := []byte{'{'}
+	for i, e := range t.r.Settings { // sorted by name, as the keys of a map are written
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(appendQuoted(text, e.Name), `:{"value":`...)
+		text = append(appendQuoted(text, e.Value), `,"before":`...)
+		text = appendQuoted(text, e.Before)
+		if e.Ours != "" {
+			text = appendQuoted(append(text, `,"ours":`...), e.Ours)
+		}
+		if e.Done {
+			text = append(text, `,"set":true`...)
+		}
+		text = append(text, '}')
 	}
-	text, err := json.Marshal(said)
-	if err != nil {
-		return ""
-	}
-	return string(text)
+	return string(append(text, '}'))
 }
 
 // rebuildSettings takes from the annotation what the record has lost. It counts

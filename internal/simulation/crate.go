@@ -150,7 +150,9 @@ func (w *world) join(l *slot) {
 	w.vote()
 	w.gateway()
 	w.reroute = w.now
-	w.say("%s has joined as node %d", l.nodeName, l.volume.node)
+	if w.telling() {
+		w.say("%s has joined as node %d", l.nodeName, l.volume.node)
+	}
 }
 
 // found is what cluster.initial_master_nodes does to an empty volume.
@@ -355,7 +357,13 @@ func (w *world) user(name string) *user {
 	return nil
 }
 
-// excluded says whether the cluster's settings want a node empty.
+// excludes says whether the cluster's settings want any node empty.
+func (w *world) excludes() bool {
+	id, name := &w.excludeID, &w.excludeName
+	return id.persistent != "" || id.transient != "" || name.persistent != "" || name.transient != ""
+}
+
+// excluded says whether they want this one so.
 func (w *world) excluded(l *slot) bool {
 	ids, names := w.excludeID.effective(""), w.excludeName.effective("")
 	return ids != "" && listed(ids, nameOf(nodeIDs, "node-", l.volume.node)) || names != "" && listed(names, l.nodeName)

@@ -36,6 +36,14 @@ type stored struct {
 	record  ops.Record
 }
 
+// entry is what a turn has read of it; nothing that it points to changes meanwhile but
+// by its own writes.
+type entry struct {
+	exists  bool
+	version int64
+	record  *ops.Record
+}
+
 // lease is the Lease object.
 type lease struct {
 	holder  *daemon
@@ -199,8 +207,8 @@ func (d *daemon) turn() (millis, error) {
 	if d.ownRecord.version > known.version {
 		known = &d.ownRecord
 	}
-	entry := *known
-	rec := entry.record
+	entry := entry{exists: known.exists, version: known.version, record: &known.record}
+	rec := known.record
 	d.want = w.fetched()
 	desired := d.desired(&rec)
 
@@ -227,7 +235,7 @@ func (d *daemon) turn() (millis, error) {
 
 // act carries out a decision; the entry follows what is saved, and the decision's
 // record is the next one.
-func (d *daemon) act(entry *stored, desired *ops.Desired, decision *ops.Decision) (millis, error) {
+func (d *daemon) act(entry *entry, desired *ops.Desired, decision *ops.Decision) (millis, error) {
 	next := &decision.Record
 	next.SchemaVersion = ops.RecordVersion
 	if decision.Apply {
@@ -259,7 +267,7 @@ func (d *daemon) act(entry *stored, desired *ops.Desired, decision *ops.Decision
 		}
 		if acted {
 			d.reading = ops.Database{}
-			if !next.Equal(&entry.record) {
+			if !next.Equal(entry.record) {
 				if err := d.save(entry, next); err != nil {
 					return 0, err
 				}
@@ -277,7 +285,7 @@ func (d *daemon) act(entry *stored, desired *ops.Desired, decision *ops.Decision
 }
 
 // save writes the record where it is still as the entry was read, which it then is.
-func (d *daemon) save(entry *stored, next *ops.Record) error {
+func (d *daemon) save(entry *entry, next *ops.Record) error {
 	w := d.w
 	f, err := d.write()
 	if err != nil {
@@ -291,7 +299,7 @@ func (d *daemon) save(entry *stored, next *ops.Record) error {
 	if w.stored.record.Hold == nil && next.Hold != nil {
 		w.holdRecorded(d)
 	}
-	w.stored = stored{exists: true, version: w.bump(kindRecord), record: *next}
+	w.stored.exists, w.stored.version, w.stored.record = true, w.bump(kindRecord), *next
 	if w.commandedFor != w.commits[d.want].desired.Revision {
 		w.commands = ops.Commands{} // or going back would bring it back to life
 	}
@@ -303,8 +311,8 @@ func (d *daemon) save(entry *stored, next *ops.Record) error {
 		d.doubt()
 		return err
 	}
-	*entry = w.stored
 	d.ownRecord = w.stored
+	entry.exists, entry.version, entry.record = true, d.ownRecord.version, &d.ownRecord.record
 	return nil
 }
 
@@ -423,7 +431,9 @@ func (d *daemon) syncBudget(wanted ops.Budget) (bool, error) {
 		return false, err
 	}
 	version := w.putBudget(wanted.Name, wanted.MaxUnavailable)
-	w.say("daemon %s sets budget %s to %d", d.name, wanted.Name, wanted.MaxUnavailable)
+	if w.telling() {
+		w.say("daemon %s sets budget %s to %d", d.name, wanted.Name, wanted.MaxUnavailable)
+	}
 	if err := d.after(f); err != nil {
 		return false, err
 	}

@@ -3,7 +3,9 @@ package simulation
 import (
 	"maps"
 	"slices"
+	"strings"
 
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops"
 )
 
@@ -27,7 +29,7 @@ func (d *daemon) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 		last, known := saved[s.Name]
 		before, remembered := "", false
 		if s.Remember || s.Template == ops.TemplateBefore {
-			name := s.Name + "@before"
+			name := beforeName(s.Name)
 			before, remembered = saved[name]
 			switch {
 			case s.Remember && remembered && !s.RememberAnew:
@@ -68,6 +70,20 @@ func (d *daemon) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 	return next
 }
 
+// beforeSuffix marks what the record remembers of a set, as ops does.
+const beforeSuffix = "@before"
+
+// setNames are by groupNames, and beforeNames the same with beforeSuffix.
+var setNames, beforeNames = func() (sets, before [3]string) {
+	for i, group := range groupNames {
+		sets[i] = names.StatefulSet(clusterName, group, group == names.MasterGroup)
+		before[i] = sets[i] + beforeSuffix
+	}
+	return sets, before
+}()
+
+func beforeName(set string) string { return beforeNames[slices.Index(setNames[:], set)] }
+
 // desired is what NewDesired and Classify give for the commit.
 func (d *daemon) desired(rec *ops.Record) ops.Desired {
 	w := d.w
@@ -107,7 +123,7 @@ func (w *world) changesOf(want int, saved ops.Saved, changes []ops.Change) []ops
 		}
 	}
 	for name := range saved {
-		if len(name) > 7 && name[len(name)-7:] == "@before" {
+		if strings.HasSuffix(name, beforeSuffix) {
 			continue
 		}
 		if !slices.ContainsFunc(desired.Sets, func(s ops.Set) bool { return s.Name == name }) {

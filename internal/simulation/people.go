@@ -144,6 +144,9 @@ func (w *world) push(c commit, lag millis) {
 	for _, d := range w.daemons {
 		d.wake = min(d.wake, max(c.visible, w.now+1))
 	}
+	if !w.telling() {
+		return
+	}
 	w.say("Git: %s: masters %d, hot %d, warm %d, template %s, counts %d, restartedAt %q", c.desired.Revision, c.replicas[0], c.replicas[1], c.replicas[2], w.templates[c.tmpl].hash, counts, c.restartedAt)
 }
 

@@ -48,7 +48,9 @@ func (w *world) happenPod(l *slot) {
 	}
 	if p.goneDue > 0 && p.goneDue <= w.now {
 		w.stop(l)
-		w.say("%s is gone", l.podName)
+		if w.telling() {
+			w.say("%s is gone", l.podName)
+		}
 		*p = pod{}
 		w.bump(kindPods)
 		l.set.due = max(w.now+w.rnd.span(10, 400), w.stalled)

@@ -121,7 +121,9 @@ func (w *world) setGlobal(d *daemon, level, assignment string) {
 		w.violate("C", "a daemon sets %s %s, which nobody asked for or the simulation does not know", level, assignment)
 		return
 	}
-	w.say("daemon %s sets %s to %q (was %q, transient %q)", d.name, key, value, s.persistent, s.transient)
+	if w.telling() {
+		w.say("daemon %s sets %s to %q (was %q, transient %q)", d.name, key, value, s.persistent, s.transient)
+	}
 	w.judge.set(w, d, key, s, value)
 	s.persistent = value
 	w.reroute = max(w.now, 1)

@@ -182,6 +182,9 @@ func (w *world) countWanted() {
 
 // allowed: a table's own filter makes the cluster's void (from 5.9).
 func (w *world) allowed(t *table, l *slot) bool {
+	if !t.filtered() && !w.excludes() {
+		return true // as most are, most of the time
+	}
 	if t.filtered() {
 		return !listed(t.exclude, nameOf(nodeIDs, "node-", l.volume.node)) && !listed(t.excludeNames, l.nodeName)
 	}
@@ -243,6 +246,7 @@ func (w *world) allocate() {
 		}
 	}
 	enable := w.enable.effective("all")
+	w.countWanted()
 	for i := range w.shards {
 		w.allocateShard(&w.shards[i], enable, &busy)
 	}
@@ -265,7 +269,7 @@ func (w *world) allocateShard(s *shard, enable string, busy *[maxSlots]int) {
 	if primary.state < started {
 		return
 	}
-	wanted := w.wantedReplicas(t)
+	wanted := w.wants[s.table]
 	have := 0
 	for i := range s.copies {
 		if c := &s.copies[i]; !c.primary && c.state != onDisk {

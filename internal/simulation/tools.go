@@ -134,7 +134,9 @@ func (o objects) RestartPod(_ context.Context, name, uid string, ready bool) err
 	case !l.pod.ready && ready:
 		return errors.New("it is not ready any more, it stays")
 	}
-	w.say("daemon %s deletes pod %s", o.d.name, name)
+	if w.telling() {
+		w.say("daemon %s deletes pod %s", o.d.name, name)
+	}
 	w.judge.deletes(w, o.d, l)
 	w.terminate(l)
 	return o.d.after(f)
