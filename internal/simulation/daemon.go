@@ -98,7 +98,7 @@ type killed struct{}
 
 // forget is a new process.
 func (d *daemon) forget() {
-	*d = daemon{w: d.w, name: d.name}
+	*d = daemon{w: d.w, name: d.name, view: d.view.emptied(), buffers: d.buffers}
 }
 
 func versionText(v int64) string {

@@ -72,7 +72,8 @@ func (c cause) String() string {
 
 func (j *judge) note(w *world, l *slot, c cause) {
 	if len(j.down) == 0 {
-		j.down = make([]judged, len(w.slots))
+		j.down = slices.Grow(j.down, len(w.slots))[:len(w.slots)]
+		clear(j.down)
 	}
 	if d := &j.down[l.index]; d.cause == notDown {
 		*d = judged{cause: c, since: w.now}

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"strconv"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -217,7 +218,7 @@ func templateByKey(key string) int {
 }
 
 func (w *world) makeSlots() {
-	w.slots = make([]slot, len(w.sets)*maxOrdinals)
+	w.slots = slices.Grow(w.slots, len(w.sets)*maxOrdinals)[:len(w.sets)*maxOrdinals]
 	for i := range w.sets {
 		s := &w.sets[i]
 		for o := range maxOrdinals {

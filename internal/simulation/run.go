@@ -40,6 +40,7 @@ func Run(s Schedule, stats *Statistics, story *strings.Builder) (result Result) 
 		stats.hit = false
 	}
 	defer func() {
+		defer ended.Put(w)
 		result.Steps, result.Virtual = w.steps, w.now
 		if stats != nil {
 			result.Hit = stats.hit
@@ -58,7 +59,9 @@ func Run(s Schedule, stats *Statistics, story *strings.Builder) (result Result) 
 }
 
 func newWorld(s *Schedule, stats *Statistics, story *strings.Builder) *world {
-	w := &world{schedule: s, rnd: random{state: s.Seed ^ 0x5851f42d4c957f2d}, stats: stats, story: story}
+	w := ended.Get().(*world)
+	*w = w.emptied()
+	w.schedule, w.rnd, w.stats, w.story = s, random{state: s.Seed ^ 0x5851f42d4c957f2d}, stats, story
 	if w.telling() {
 		w.say("%s", s.String())
 	}
@@ -74,9 +77,9 @@ func newWorld(s *Schedule, stats *Statistics, story *strings.Builder) *world {
 	w.secrets = []secret{{name: systemSecret}, {name: "user-ada", exists: true, uid: w.nextUID(), version: w.bump(kindSecrets), password: secretMark + "-ada"}}
 	w.stored.version = w.bump(kindRecord)
 	w.push(commit{replicas: [3]int{s.Start.Masters, s.Start.Hot, s.Start.Warm}, content: w.newContent(), version: firstVersion, warm: s.Start.Warm > 0}, 0)
-	w.daemons = append(w.daemons, &daemon{w: w, name: "A", wake: w.now})
+	w.addDaemon("A", w.now)
 	if s.Start.Second {
-		w.daemons = append(w.daemons, &daemon{w: w, name: "B", wake: w.now + 500})
+		w.addDaemon("B", w.now+500)
 	}
 	w.left = append(w.left, s.Items...)
 	if s.Start.Early {
