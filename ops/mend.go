@@ -127,7 +127,7 @@ func (t *turn) mends() string {
 	for i := range t.o.Pods {
 		p := &t.o.Pods[i]
 		live := t.live(p.Set)
-		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || !t.pendingRestart(p.Set) || t.turnFirst(turn, p.Set) || t.byUpgrade(p.Set) {
+		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || !t.pendingRestart(p.Set) && t.r.Mended != (Mended{p.Set, live.Template}) || t.turnFirst(turn, p.Set) || t.byUpgrade(p.Set) {
 			continue
 		}
 		if t.awayByItself(p) {
@@ -136,7 +136,7 @@ func (t *turn) mends() string {
 		if t.unprovenBeside(p.Set) {
 			return ""
 		}
-		if (fails(p) || t.elapsed(p.Created) > t.podLimit()) && t.isCurable(p) {
+		if (fails(p) || t.elapsed(up(p)) > t.podLimit()) && t.isCurable(p) {
 			return p.Set
 		}
 	}
@@ -395,9 +395,10 @@ func (t *turn) remember(e *EffectiveSet) {
 		return
 	}
 	// What is remembered may still be live: then the one that was recorded after it was
-	// never applied, and is nothing to return to.
-	e.RememberAnew = t.ranOnLive(e.Name) && r.Remembered != live.Template
-	if e.RememberAnew || r.Remembered == "" {
+	// never applied, and is nothing to return to. With nothing remembered, what is still
+	// kept is of a restart before this one.
+	e.RememberAnew = r.Remembered == "" || t.ranOnLive(e.Name) && r.Remembered != live.Template
+	if e.RememberAnew {
 		r.Remembered = live.Template
 	}
 }

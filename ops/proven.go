@@ -28,10 +28,15 @@ func (t *turn) noteProven() {
 		proven := Proven{s.Name, live.Template}
 		if !t.joinedOnLive(s.Name) {
 			i := slices.IndexFunc(t.r.Proven, func(p Proven) bool { return p.Set == s.Name })
-			if i < 0 {
+			j := slices.IndexFunc(t.o.Pods, func(p Pod) bool { return p.Set == s.Name && p.Template != "" && t.joined(&p) })
+			switch {
+			case i >= 0:
+				proven = t.r.Proven[i]
+			case j >= 0:
+				proven.Template = t.o.Pods[j].Template // with the record lost midway
+			default:
 				continue
 			}
-			proven = t.r.Proven[i]
 		}
 		next = append(next, proven)
 	}
@@ -41,11 +46,11 @@ func (t *turn) noteProven() {
 }
 
 // noteUnproven remembers which sets have a new template out of their turn: the one
-// that is mended, and a group that is being made.
+// that is mended, a group that is being made, and one whose pods others put on it.
 func (t *turn) noteUnproven(mends string) {
 	var next []string
 	for _, s := range t.r.Sets {
-		before := slices.Contains(t.r.Unproven, s.Name) && !t.joinedOnLive(s.Name) || t.turnUnproven(s.Name)
+		before := slices.Contains(t.r.Unproven, s.Name) && !t.joinedOnLive(s.Name) || t.turnUnproven(s.Name) || t.evictedOnto(s.Name)
 		made := t.added(s.Name) && !t.joinedOnLive(s.Name)
 		if t.replicas(s) > 0 && (before || made || s.Name == mends && t.pendingRestart(s.Name)) {
 			next = append(next, s.Name)
@@ -83,6 +88,13 @@ func (t *turn) turnUnproven(set string) bool {
 	}
 	live, before := t.live(set), t.r.Operation.Restart.Remembered
 	return live != nil && before != "" && live.Template != before && !t.joinedOnLive(set)
+}
+
+// evictedOnto: pods of the set have joined on another template than it has, and others'
+// hands put pods on that after its turn had ended, before one of ours had joined on it.
+func (t *turn) evictedOnto(set string) bool {
+	live := t.live(set)
+	return t.led() && live != nil && t.unprovenPods(set) && slices.ContainsFunc(t.r.Proven, func(p Proven) bool { return p.Set == set && p.Template != live.Template })
 }
 
 // unprovenPods: pods of the set are on its live template, or are being made on

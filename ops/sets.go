@@ -128,14 +128,14 @@ func (t *turn) effective() {
 			// A new group: there is nothing to keep.
 		case s.Name == mends:
 			e.KeepGateway = kept || present
-		case !turn && s.Name == t.r.Mended.Set && t.pendingRestart(s.Name):
-			e.Template = TemplateBefore // it was recorded, never applied, and is wanted no longer
+		case !turn && s.Name == t.r.Mended.Set:
+			e.Template = TemplateBefore // it was recorded and never applied: it has its turn later, if it is still wanted
 		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue() || t.othersFirst(s.Name) || t.upUnasked(s.Name)) && !t.unstarted():
 			e.Template = TemplateKept
 		default:
 			e.KeepGateway = present
 		}
-		if live := t.live(s.Name); e.Template == TemplateKept && live != nil && t.r.Mended == (Mended{Set: s.Name, Live: live.Template}) && t.pendingRestart(s.Name) {
+		if live := t.live(s.Name); e.Template == TemplateKept && live != nil && t.r.Mended == (Mended{Set: s.Name, Live: live.Template}) {
 			e.Template = TemplateBefore // what would be kept was never applied
 		}
 		if h := t.r.Hold; h != nil && h.Set == s.Name {
@@ -153,6 +153,9 @@ func (t *turn) effective() {
 		if recorded(t.r.Sets, w.Name) == nil {
 			sets = append(sets, EffectiveSet{Name: w.Name, Absent: true})
 		}
+	}
+	if i := slices.IndexFunc(sets, func(e EffectiveSet) bool { return e.Name == t.r.Mended.Set }); i >= 0 && sets[i].Template == TemplateBefore {
+		t.r.Mended = Mended{} // with this record it has gone back
 	}
 	t.d2.Effective.Sets = sets
 	t.budgets()

@@ -32,6 +32,9 @@ func TestANewPodWhoseVolumesAreNotBoundYetDoesNotHang(t *testing.T) {
 			s.pending(ops.ChangeRestart)
 			p := s.podOf(warm + "-0")
 			p.Ready, p.Waiting, p.Message, p.Created = false, c.waiting, c.message, s.o.At.Add(-c.age)
+			if c.waiting == "Unschedulable" {
+				p.Started = time.Time{}
+			}
 			s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n ops.Node) bool { return n.Name == p.NodeName })
 			from, to := slices.Clone(s.r.Sets), slices.Clone(s.r.Sets)
 			from[1].Replicas = 0

@@ -30,4 +30,28 @@ var wasUnsafe = []struct {
 		Seed: 8743386, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-all", "0-all"}, Shards: 1}, Steps: 85,
 		Items: []Item{{What: pushTemplate, At: 12911, A: 1, B: 2}, {What: standStill, Call: 21, A: 42, B: 20}, {What: killNode, Call: 29, A: 35, B: 53}, {What: scaleUpByHand, At: 22461, A: 60, B: 63}},
 	}},
+	{"the record is lost while the only voter hangs, and the next two templates come before it is up", Schedule{
+		Seed: 6032897, Start: Start{Hot: 1, Warm: 1, Tables: []string{"0-1"}, Shards: 1, Second: true, Leave: true, Zones: true}, Steps: 86,
+		Items: []Item{{What: pushBadTemplate, At: 3449, A: 6, B: 1}, {What: standStill, Call: 23, A: 57, B: 40}, {What: loseRecord, At: 109900, B: 18}},
+	}},
+	{"a cluster is released before the first pod of an upgrade, and another template comes while that starts", Schedule{
+		Seed: 8201035, Start: Start{Masters: 1, Hot: 2, Warm: 1, Tables: []string{"0-1", "0"}, Shards: 2, Leave: true, Zones: true}, Steps: 77,
+		Items: []Item{{What: pushUpgrade, At: 2556, A: 2, B: 2}, {What: pushShrink, At: 40175, B: 6}, {What: drainNode, Call: 8, A: 23, B: 10}, {What: loseVolume, Call: 29, A: 26, B: 10}, {What: killBefore, Call: 21, A: 63, B: 52}, {What: releaseCommand, Call: 3, A: 23, B: 8}},
+	}},
+	{"a template was recorded and never applied when the cluster was released, and then nodes are drained", Schedule{
+		Seed: 3652124, Start: Start{Masters: 5, Hot: 2, Warm: 1, Tables: []string{"1-all", "0-all", "1-all", "1"}, Shards: 1, Leave: true, Zones: true}, Steps: 75,
+		Items: []Item{{What: pushAddGroup, At: 2773, A: 6, B: 3}, {What: pushBadTemplate, At: 42392, A: 5, B: 4}, {What: restartDaemon, Call: 1, A: 50, B: 15}, {What: releaseCommand, At: 56171, A: 41, B: 50}, {What: drainNode, Call: 6, A: 2, B: 9}},
+	}},
+	{"a cluster is released before any pod is on a set's new template, and a volume of that set is lost", Schedule{
+		Seed: 8049528, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0", "1"}, Shards: 3, Extend: true, Leave: true}, Steps: 54,
+		Items: []Item{{What: pushBadTemplate, At: 2356, A: 5, B: 6}, {What: loseVolume, Call: 2, A: 3, B: 40}, {What: standStill, Call: 2, A: 44, B: 15}, {What: releaseCommand, At: 77618, A: 22, B: 25}},
+	}},
+	{"the only master has just started again when another template comes, and the data node hangs on the one before", Schedule{
+		Seed: 8304945, Start: Start{Masters: 1, Hot: 1, Tables: []string{"0-1", "0-all", "0-1"}, Shards: 1, Extend: true}, Steps: 58,
+		Items: []Item{{What: pushBadTemplate, At: 1664, A: 3, B: 3}, {What: drainNode, Call: 1, A: 43, B: 46}, {What: crashProcess, Call: 32, A: 62, B: 38}},
+	}},
+	{"the record is lost before the first pod goes, another set is mended, and then a node of the first is drained", Schedule{
+		Seed: 8362732, Start: Start{Masters: 3, Hot: 2, Shards: 1, Extend: true, Leave: true}, Steps: 464,
+		Items: []Item{{What: pushBadTemplate, At: 2051, A: 3, B: 2}, {What: loseRecord, Call: 21, A: 33, B: 30}, {What: drainNode, At: 122137, A: 38, B: 60}, {What: crashProcess, Call: 19, A: 14, B: 33}},
+	}},
 }

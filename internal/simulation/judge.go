@@ -207,10 +207,11 @@ func (w *world) quietSince(o *slot, d *daemon) bool {
 // askedFor: the node of a pod was a member when the database was asked last, and it is
 // whole that matters: the health and the copies are asked for beside. That Kubernetes
 // does not call the pod ready again was not to be seen in this turn, for its watch
-// brings nothing, or it happened after the turn began.
+// brings nothing, or it happened after the turn began; so did all that is of a pod which
+// was made only then, for a node that somebody has added by hand.
 func (w *world) askedFor(o *slot, d *daemon) bool {
 	return o.pod.joined && o.pod.joinedAt <= d.checked && !o.pod.terminating &&
-		(w.judge.of(o).since >= d.began || d.view.stalled[kindPods] >= d.began)
+		(w.judge.of(o).since >= d.began || o.pod.created >= d.began || d.view.stalled[kindPods] >= d.began)
 }
 
 func (w *world) tableChangedSince(at millis) bool {
