@@ -98,10 +98,10 @@ func (t *turn) evictedOnto(set string) bool {
 }
 
 // unprovenPods: pods of the set are on its live template, or are being made on
-// it, and none has joined.
+// it, and none has joined, nor has before: one that is away comes back on what it ran.
 func (t *turn) unprovenPods(set string) bool {
 	live, s := t.live(set), recorded(t.r.Sets, set)
-	if live == nil || s == nil || t.joinedOnLive(set) {
+	if live == nil || s == nil || t.joinedOnLive(set) || slices.Contains(t.r.Proven, Proven{set, live.Template}) {
 		return false
 	}
 	for ordinal := range t.replicas(*s) {

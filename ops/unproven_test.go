@@ -68,8 +68,12 @@ func TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn(t *testing.T) {
 			s := twoGroups(t)
 			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepStable, Started: s.o.At, Revision: "rev-next", Restart: &ops.Restart{Set: hot, Since: s.o.At}}
 			s.pending(ops.ChangeRestart)
-			s.r.Unproven = []string{warm}
+			proven := s.r.Proven
+			s.r.Unproven, s.r.Proven = []string{warm}, nil
 			c.change(s)
+			if s.r.Unproven == nil {
+				s.r.Proven = proven
+			}
 			d := s.decide()
 			assert.Equal(t, c.hot, effective(t, d, hot).Template)
 			assert.Equal(t, c.warm, effective(t, d, warm).Template)

@@ -54,4 +54,8 @@ var wasUnsafe = []struct {
 		Seed: 8362732, Start: Start{Masters: 3, Hot: 2, Shards: 1, Extend: true, Leave: true}, Steps: 464,
 		Items: []Item{{What: pushBadTemplate, At: 2051, A: 3, B: 2}, {What: loseRecord, Call: 21, A: 33, B: 30}, {What: drainNode, At: 122137, A: 38, B: 60}, {What: crashProcess, Call: 19, A: 14, B: 33}},
 	}},
+	{"without a quorum the masters get another template, and a data node that was away waits for its own", Schedule{
+		Seed: 8394056, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1"}, Shards: 1, Extend: true}, Steps: 51,
+		Items: []Item{{What: pushRelease, At: 3741, A: 1, B: 3}, {What: killNode, Call: 16, A: 39, B: 62}, {What: loseVolume, At: 64384, A: 61, B: 60}, {What: killNode, Call: 4, A: 4, B: 37}},
+	}},
 }
