@@ -8,8 +8,9 @@ import (
 // gatewayWaits is a pod that may be master and that waits, after a full outage, for
 // more data nodes than there are: the cluster was made smaller, and it went down before
 // its masters were restarted for that. It never recovers by itself. Every pod is ready
-// then, each login of `system` is refused, and nobody has changed the Secret; what the
-// node itself says is asked right before anything is done. nil where it is not so.
+// then, each login of `system` is refused, and nobody has changed the Secret, as far as that
+// is known: with the record lost it is set beside, where it can be. What the node itself says
+// is asked right before anything is done. nil where it is not so.
 func (t *turn) gatewayWaits() *Pod {
 	if t.bootstrapping() {
 		return t.madeGatewayWaits()
@@ -18,8 +19,8 @@ func (t *turn) gatewayWaits() *Pod {
 	if t.contact() || db.Contact != No || db.SystemLogin != LoginRefused || !t.r.Bootstrap.Done || t.r.ClusterID == "" {
 		return nil
 	}
-	secret := t.secret(t.systemSecret())
-	if secret.Version != t.r.Bootstrap.System || c.Refused != secret.Version || t.elapsed(c.Since) < systemRefusedLong {
+	secret, known := t.secret(t.systemSecret()), t.r.Bootstrap.System != SecretVersion{}
+	if known && secret.Version != t.r.Bootstrap.System || c.Refused != secret.Version || t.elapsed(c.Since) < systemRefusedLong {
 		return nil
 	}
 	if n := t.nodes(t.r.Sets); n.ready < n.wanted {
@@ -37,7 +38,7 @@ func (t *turn) madeGatewayWaits() *Pod {
 	}
 	ready := 0
 	for i := range t.o.Pods {
-		if p := &t.o.Pods[i]; p.Ready {
+		if p := &t.o.Pods[i]; p.Ready && t.countsForGateway(p.Set) {
 			ready++
 		}
 	}

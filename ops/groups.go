@@ -147,12 +147,17 @@ func (t *turn) waitsForTooMany(p *Pod) bool {
 func (t *turn) gatewayNodes() int {
 	nodes := 0
 	for _, s := range t.made() {
-		// Before 4.7 the setting counts all nodes.
-		if t.data(s) || gates.Compare(t.r.Version, "4.7.0") < 0 {
+		if t.countsForGateway(s.Name) {
 			nodes += s.Replicas
 		}
 	}
 	return nodes
+}
+
+// countsForGateway: the setting counts nodes with data; before 4.7 it counts all.
+func (t *turn) countsForGateway(set string) bool {
+	s := recorded(t.r.Sets, set)
+	return s != nil && (t.data(*s) || gates.Compare(t.r.Version, "4.7.0") < 0)
 }
 
 // growTakenBack: fewer nodes are wanted by now than are being added.

@@ -99,18 +99,47 @@ func (t *turn) quorumWaits() string {
 // leavesHanging: the restart was aborted, or the set whose turn it is went out of the
 // definition and nothing else is wanted of it, while its pods hang on a template that none
 // has joined on. What may be on them cannot be drained, nor corrected: it goes back to what
-// it had before, and the restart waits for it.
+// it had before, and the restart waits for it. Where no other pod of it runs that, nothing is
+// won by haste: one that still has time may join on the newer version of an upgrade, and once
+// that has started only it starts on the volume.
 func (t *turn) leavesHanging(r *Restart) bool {
 	live := t.live(r.Set)
 	if r.Remembered == "" || live == nil || t.wanted(r.Set) != nil && !t.aborted() || t.blocked || t.joinedOnLive(r.Set) || !t.unprovenPods(r.Set) {
 		return false
 	}
 	c := t.nodes([]RecordedSet{*cmp.Or(recorded(t.r.Sets, r.Set), &RecordedSet{})})
+	others := slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == r.Set && p.Template == r.Remembered && !p.Terminating })
+	if t.upgrading() && live.Template != r.Remembered && !others {
+		started, hangs := t.triedOn(live)
+		switch {
+		case started && hangs:
+			return false
+		case !hangs:
+			t.wait(gates.PodReturns(c.notJoined, c.notJoinedWhy))
+			return true
+		}
+	}
 	if live.Template != r.Remembered {
 		t.undo = r.Set
 	}
 	t.wait(gates.PodReturns(c.notJoined, c.notJoinedWhy))
 	return true
+}
+
+// triedOn says of the pods on a set's live template whether CrateDB has started in one, and
+// whether there are any and all of them hang.
+func (t *turn) triedOn(live *ObservedSet) (started, hangs bool) {
+	tried, hanging := 0, 0
+	for i := range t.o.Pods {
+		if p := &t.o.Pods[i]; p.Set == live.Name && p.Template == live.Template {
+			tried++
+			started = started || !p.Started.IsZero()
+			if !p.Terminating && (fails(p) || t.elapsed(up(p)) > t.podLimit()) {
+				hanging++
+			}
+		}
+	}
+	return started, tried > 0 && hanging == tried
 }
 
 // mends names a set whose live template does not run: a pod of it fails, and what
@@ -177,7 +206,8 @@ func (t *turn) anyReady(set string) bool {
 // made each has, and none runs anything that would be lost. A group that is being made
 // waits for no template that none of the other's pods is on: nothing else goes on meanwhile.
 // Nor does one whose pods stand on such a template already wait for a group that is to go:
-// nothing else comes to that, and no more of them are at risk.
+// nothing else comes to that, and no more of them are at risk. And those that may become
+// master wait for nobody else while there is none: without one nobody joins.
 func (t *turn) unprovenBeside(set string) bool {
 	if !t.r.Bootstrap.Done {
 		return false
@@ -185,6 +215,9 @@ func (t *turn) unprovenBeside(set string) bool {
 	for _, s := range t.r.Sets {
 		if s.Name != set && t.replicas(s) > 0 && !t.pendingRestart(s.Name) && !t.joinedOnLive(s.Name) && !t.upUnasked(s.Name) {
 			if t.added(set) && !t.unprovenPods(s.Name) || t.wanted(s.Name) == nil && t.unprovenPods(set) {
+				continue
+			}
+			if t.contact() && !t.led() && t.votes(set) && !t.votes(s.Name) {
 				continue
 			}
 			return t.led() || set != t.soleVoter()

@@ -92,7 +92,7 @@ func (t *turn) downStep(op *Operation) {
 // hadItsTime: the pod has not joined on the template that is wanted for as long as one
 // may take. What was made on another one, which is live no more or is to be, is made anew
 // first; and without a master nobody joins: so are others that hang, for one may be what
-// the quorum waits for.
+// the quorum waits for, but for those that were well and come back by themselves.
 func (t *turn) hadItsTime(op *Operation, p *Pod) bool {
 	since, live := op.Restart.Since, t.live(op.Restart.Set)
 	if t.pendingRestart(op.Restart.Set) && !t.blocked && !(t.upgradeDue() && !t.upgrading()) {
@@ -109,7 +109,7 @@ func (t *turn) hadItsTime(op *Operation, p *Pod) bool {
 	}
 	return t.led() || !t.anyPod(func(q *Pod) bool {
 		live := t.live(q.Set)
-		return q.Name != op.Restart.Pod && !q.Ready && live != nil && q.Template != live.Template && !t.wouldGoBack(q, live) && t.isCurable(q)
+		return q.Name != op.Restart.Pod && !q.Ready && live != nil && q.Template != live.Template && !t.wouldGoBack(q, live) && !t.comesBack(q, live) && t.isCurable(q)
 	})
 }
 

@@ -194,7 +194,6 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 		}
 		acted = ran
 		if ran {
-			w.reading = ops.Database{}
 			if _, err := w.store.Save(ctx, entry, after); err != nil {
 				return 0, err
 			}
@@ -356,13 +355,20 @@ func (w *worker) sync(ctx context.Context, desired ops.Desired, decision ops.Dec
 	return true, nil
 }
 
-// runAll carries out the decision's actions and returns the record after them.
+// runAll carries out the decision's actions and returns the record after them. What has run
+// is looked at anew, also where a newer definition came before the next one: then it is
+// recorded nowhere, and what was read before it says nothing of it.
 func (w *worker) runAll(ctx context.Context, rec ops.Record, decision ops.Decision) (ops.Record, bool, error) {
 	if len(decision.Actions()) == 0 {
 		return rec, false, nil
 	}
 	var failures []ops.Failure
 	ran := false
+	defer func() {
+		if ran {
+			w.reading = ops.Database{}
+		}
+	}()
 	for _, action := range decision.Actions() {
 		if old, early := tooEarly(w.failures, action, time.Now()); early {
 			failures = append(failures, old)

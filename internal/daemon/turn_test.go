@@ -128,6 +128,18 @@ func TestASupersededTurnBeginsNothingMore(t *testing.T) {
 	require.ErrorIs(t, w.leadership.mayWrite(ctx), ErrNotLeader)
 }
 
+// A setting that was set, and is wanted no more by then, was believed not to be set.
+func TestWhatWasReadBeforeAnActionIsNotBelievedAfterIt(t *testing.T) {
+	w := newWorker(t, recordtest.NewConfigMaps())
+	w.reading = ops.Database{Contact: ops.Yes, At: time.Now()}
+	asked := 0
+	superseded := whileCurrent(t.Context(), func() bool { asked++; return asked == 1 })
+	_, ran, err := w.runAll(superseded, ops.Record{}, ops.Decision{Harmless: []ops.Action{{Kind: "unknown"}, {Kind: ops.ActionSetUser}}})
+	require.ErrorIs(t, err, errSuperseded)
+	require.True(t, ran, "the first of them")
+	assert.Zero(t, w.reading)
+}
+
 func TestADefectEndsOneTurnAndShowsNothingOfWhatItMet(t *testing.T) {
 	w := newWorker(t, recordtest.NewConfigMaps())
 	w.daemon.live = nil // its use is the defect

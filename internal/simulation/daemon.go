@@ -266,7 +266,6 @@ func (d *daemon) act(entry *entry, desired *ops.Desired, decision *ops.Decision)
 			return 0, err
 		}
 		if acted {
-			d.reading = ops.Database{}
 			if !next.Equal(entry.record) {
 				if err := d.save(entry, next); err != nil {
 					return 0, err
@@ -458,6 +457,12 @@ func (d *daemon) runAll(rec *ops.Record, decision *ops.Decision) (ran bool, err 
 		return false, nil
 	}
 	var failures []ops.Failure
+	began := false
+	defer func() {
+		if began {
+			d.reading = ops.Database{}
+		}
+	}()
 	for i := range actions {
 		action := actions[i]
 		if old, early := d.tooEarly(action); early {
@@ -468,7 +473,7 @@ func (d *daemon) runAll(rec *ops.Record, decision *ops.Decision) (ran bool, err 
 			d.failures = failures
 			return ran, err
 		}
-		ran = true
+		ran, began = true, true
 		d.acting, d.checked, d.acted = action.Kind, w.now, w.now
 		result, err := execute.Run(context.Background(), action, d.tools())
 		d.acting = ""

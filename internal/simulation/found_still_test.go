@@ -161,4 +161,28 @@ var stoodStill = []struct {
 		Seed: 8293506, Start: Start{Hot: 3, Shards: 1, Extend: true, Leave: true}, Steps: 83,
 		Items: []Item{{What: pushBadTemplate, At: 1313}, {What: pushSuspend, At: 6983, A: 4, B: 1}, {What: pushUpgrade, At: 16744, A: 6, B: 2}, {What: loseVolume, Call: 3, A: 30, B: 23}, {What: loseRecord, Call: 37, A: 8, B: 15}},
 	}},
+	{"voters wait without a master for a group that is away, and it waits for them", Schedule{
+		Seed: 8290226, Start: Start{Hot: 2, Warm: 1, Tables: []string{"0-all"}, Shards: 1, Extend: true, Early: true}, Steps: 78,
+		Items: []Item{{What: pushBadTemplate, At: 4363, A: 2, B: 1}, {What: pushRevert, At: 43626, A: 6}, {What: pushRelease, At: 44626, A: 7}},
+	}},
+	{"a cluster of masters is being made, and they wait for a data node of a group that is gone from the definition", Schedule{
+		Seed: 8198765, Start: Start{Masters: 3, Hot: 1, Warm: 1, Shards: 1, Leave: true, Early: true}, Steps: 600,
+		Items: []Item{{What: pushBadTemplate, At: 2257, A: 2}, {What: pushRemoveGroup, At: 38562, A: 4, B: 6}, {What: forbid, Call: 8, A: 11, B: 49}},
+	}},
+	{"the only master waits for data nodes that have left, and the record is lost", Schedule{
+		Seed: 8541304, Start: Start{Hot: 1, Warm: 1, Tables: []string{"0-all"}, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 88,
+		Items: []Item{{What: pushRemoveGroup, At: 55941, A: 4, B: 2}, {What: crashProcess, Call: 38, A: 26, B: 35}, {What: loseRecord, At: 115769, A: 53, B: 57}},
+	}},
+	{"the restart's pod hangs, one that was well waits for the quorum, and what was before is not remembered", Schedule{
+		Seed: 8478786, Start: Start{Hot: 2, Shards: 1, Extend: true, Zones: true, Early: true}, Steps: 79,
+		Items: []Item{{What: pushBadTemplate, At: 576, A: 5, B: 4}, {What: pushUpgrade, At: 58143, A: 3, B: 6}, {What: pushPause, At: 108602, A: 2}, {What: crashProcess, At: 78657, A: 43, B: 51}},
+	}},
+	{"a definition is taken back between what is set and what is recorded of it", Schedule{
+		Seed: 8558891, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 2, Extend: true, Leave: true}, Steps: 72,
+		Items: []Item{{What: pushGrow, At: 1248, A: 2, B: 1}, {What: pushSetting, At: 2456, A: 4, B: 5}, {What: pushRevert, At: 47205, A: 3, B: 2}, {What: cutDatabase, Call: 11, A: 52, B: 16}, {What: pauseCommand, Call: 7, A: 27, B: 36}, {What: killAfter, Call: 23, A: 35, B: 30}},
+	}},
+	{"a group goes out of the definition while its only pod starts on a newer version", Schedule{
+		Seed: 8096541, Start: Start{Masters: 1, Hot: 1, Warm: 1, Tables: []string{"1", "1-all", "1", "0-1"}, Shards: 3, Leave: true}, Steps: 696,
+		Items: []Item{{What: pushUpgrade, At: 3823, B: 3}, {What: pushRemoveGroup, At: 52501, A: 4, B: 2}, {What: excludeByName, At: 266, A: 54, B: 8}, {What: stickTerminating, At: 141351, A: 58, B: 39}},
+	}},
 }
