@@ -164,7 +164,7 @@ func (s *pgSession) sendError(e *model.Error) {
 	if state == "" {
 		state = "XX000"
 	}
-	s.be.Send(&pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: state, Message: e.Message})
+	s.be.Send(&pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: state, Message: e.PostgresMessage()})
 }
 
 func (s *pgSession) ask(f frame) (*reply, error) {

@@ -215,6 +215,11 @@ func TestErrorsAreKnownByTheirWords(t *testing.T) {
 	}
 }
 
+// A node without a master refuses what needs one without a word, over this protocol.
+func TestAnErrorWithoutWordsSaysWhatItMayBe(t *testing.T) {
+	assert.EqualError(t, classified(&pgconn.PgError{Code: "XX000"}), "CrateDB says that it failed, and not why, as a node without a master does")
+}
+
 func TestNoSecretIsInAnError(t *testing.T) {
 	statement := `ALTER USER "system" SET (password = 'it''s secret')`
 	assert.Equal(t, []string{"it's secret"}, literals(statement))

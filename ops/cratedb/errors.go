@@ -1,6 +1,7 @@
 package cratedb
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"strings"
@@ -44,7 +45,7 @@ func (f *failure) Unwrap() []error {
 func classified(err error, secrets ...string) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		return &failure{text: redact(pg.Message, secrets...), kind: kindOf(pg.Code, pg.Message)}
+		return &failure{text: redact(cmp.Or(pg.Message, wordless), secrets...), kind: kindOf(pg.Code, pg.Message)}
 	}
 	var certificate *tls.CertificateVerificationError
 	if errors.As(err, &certificate) {
@@ -52,6 +53,10 @@ func classified(err error, secrets ...string) error {
 	}
 	return &failure{text: redact(err.Error(), secrets...), err: err}
 }
+
+// wordless stands for an error without a message: CrateDB sends one for what a node
+// needs its master for (run on 6.4.3).
+const wordless = "CrateDB says that it failed, and not why, as a node without a master does"
 
 // kindOf knows CrateDB's words from 4.4 to 6.4; code is "" for the command
 // line, which shows none.

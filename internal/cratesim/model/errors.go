@@ -32,6 +32,19 @@ func (e *Error) HTTPMessage() string {
 	return e.Class + "[" + e.Message + "]"
 }
 
+// PostgresMessage is the text of the error over the PostgreSQL protocol. Without a
+// master it is the exception's own, which is empty, or what CrateDB makes of an
+// exception that has none (run on 6.4.3).
+func (e *Error) PostgresMessage() string {
+	switch {
+	case e.Class == noMaster && e.Message == "[]":
+		return ""
+	case e.Class == noMaster && e.Message == "[null]":
+		return noMaster + " in org.elasticsearch.action.support.master.TransportMasterNodeAction$AsyncSingleAction$2.onTimeout(TransportMasterNodeAction.java:249)"
+	}
+	return e.Message
+}
+
 const noMaster = "MasterNotDiscoveredException"
 
 // masterTimeout and writeTimeout are how long statements that need a master, and writes
