@@ -111,7 +111,8 @@ func (t *turn) effective() {
 	mends, settings, gateway := t.mends(), t.settingsAnnotation(), t.gatewayCounts()
 	t.noteUnproven(mends)
 	t.noteMended(mends)
-	sets := make([]EffectiveSet, 0, max(len(t.r.Sets), len(t.d.Sets)))
+	var some [6]EffectiveSet // of most clusters
+	sets := some[:0]
 	for _, s := range t.r.Sets {
 		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name)}
 		turn := t.restarting() && t.r.Operation.Restart.Set == s.Name
@@ -157,7 +158,11 @@ func (t *turn) effective() {
 	if i := slices.IndexFunc(sets, func(e EffectiveSet) bool { return e.Name == t.r.Mended.Set }); i >= 0 && sets[i].Template == TemplateBefore {
 		t.r.Mended = Mended{} // with this record it has gone back
 	}
-	t.d2.Effective.Sets = sets
+	if was := t.o.Applied.Effective.Sets; slices.Equal(sets, was) {
+		t.d2.Effective.Sets = was // as in most turns
+	} else {
+		t.d2.Effective.Sets = slices.Clone(sets)
+	}
 	t.budgets()
 	t.d2.Effective.Budgets = t.r.Budgets
 }

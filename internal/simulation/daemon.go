@@ -74,7 +74,7 @@ type daemon struct {
 	syncAfter   millis
 	syncFor     string
 	failures    []ops.Failure
-	reading     ops.Database
+	observed    ops.Observed // its Database is the last reading
 	readAt      millis
 	buffers     ops.Database // what readings are made in
 	executors   execute.Tools
@@ -212,23 +212,22 @@ func (d *daemon) turn() (millis, error) {
 	d.want = w.fetched()
 	desired := d.desired(&rec)
 
-	observed := ops.Observed{
-		Sets: d.view.sets, Pods: d.view.pods, Claims: d.view.claims, Budgets: d.view.budgets,
-		Secrets: d.view.secretsOf(secretNames),
-	}
+	observed := &d.observed
+	observed.Sets, observed.Pods, observed.Claims, observed.Budgets = d.view.sets, d.view.pods, d.view.claims, d.view.budgets
+	observed.Secrets = d.view.secretsOf(secretNames)
 	detailed := ops.Detailed(&desired, &rec)
 	settings := ops.SettingsToRead(&desired, &rec, d.view.pods)
-	if d.reading.At.IsZero() || !slices.Equal(settings, d.reading.SettingsAsked) || w.now-d.readAt >= readingAge || detailed && !d.reading.TablesKnown {
+	if db := &observed.Database; db.At.IsZero() || !slices.Equal(settings, db.SettingsAsked) || w.now-d.readAt >= readingAge || detailed && !db.TablesKnown {
 		d.call(callRead)
-		d.reading, d.readAt = d.read(d.view.pods, detailed), w.now
-		d.keep(&d.reading)
+		*db, d.readAt = d.read(d.view.pods, detailed), w.now
+		d.keep(db)
 		d.readSettings(settings)
-		d.stable = d.stable.Next(&d.reading)
+		d.stable = d.stable.Next(db)
 	}
-	observed.Database, observed.Stable, observed.At = d.reading, d.stable, d.reading.At
+	observed.Stable, observed.At = d.stable, observed.Database.At
 	observed.Applied, observed.ApplyErrors, observed.Failures = d.applied, d.applyErrors, d.failures
 	observed.Commands = w.commandsAt(desired.Revision)
-	d.decision = ops.Decide(desired, observed, rec, policy, w.now.time())
+	d.decision = ops.Decide(desired, *observed, rec, policy, w.now.time())
 	w.tellDecision(d, &d.decision)
 	return d.act(&entry, &desired, &d.decision)
 }
@@ -460,7 +459,7 @@ func (d *daemon) runAll(rec *ops.Record, decision *ops.Decision) (ran bool, err 
 	began := false
 	defer func() {
 		if began {
-			d.reading = ops.Database{}
+			d.observed.Database = ops.Database{}
 		}
 	}()
 	for i := range actions {

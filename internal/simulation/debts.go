@@ -40,7 +40,7 @@ func (j *judge) owes(w *world, d *daemon) {
 
 // answers: a daemon reaches a node through a pod that is ready, and there is a master.
 func (w *world) answers(d *daemon) bool {
-	if w.master < 0 || !w.recovered || w.now < w.unreachable || d.reading.Contact != ops.Yes && d.calm {
+	if w.master < 0 || !w.recovered || w.now < w.unreachable || d.observed.Database.Contact != ops.Yes && d.calm {
 		return false
 	}
 	for _, i := range w.used {

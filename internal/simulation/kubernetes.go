@@ -148,6 +148,7 @@ type secret struct {
 	version  int64
 	labelled bool
 	password string
+	data     map[string][]byte // with the password; executors only read it
 }
 
 // kubernetes is the API server, its controllers and the kubelets.

@@ -69,7 +69,7 @@ func (w *world) setByHand(s *setting, value string, transient bool) {
 // the very same value since its last look is taken for its own, and nothing that
 // can be read says otherwise.
 func (w *world) holdRecorded(d *daemon) {
-	if e := &w.enable; e.theirs == "primaries" && e.theirAt > 0 && e.theirAt.time().Sub(d.reading.At) >= 0 {
+	if e := &w.enable; e.theirs == "primaries" && e.theirAt > 0 && e.theirAt.time().Sub(d.observed.Database.At) >= 0 {
 		e.theirs, w.ambiguous = "all", true
 	}
 }

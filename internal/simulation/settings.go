@@ -30,7 +30,7 @@ func (w *world) jobsLogOn(l *slot) string {
 // readSettings is ops/cratedb's reading of the settings that are asked for, of each
 // node that answers.
 func (d *daemon) readSettings(names []string) {
-	w, db := d.w, &d.reading
+	w, db := d.w, &d.observed.Database
 	db.SettingsAsked, db.Effective = nil, nil
 	if len(names) == 0 || db.Contact != ops.Yes || len(db.Pods) == 0 {
 		return

@@ -234,7 +234,10 @@ func (o objects) Get(_ context.Context, name string) (map[string][]byte, ops.Sec
 	if s == nil || !s.exists {
 		return nil, ops.SecretVersion{}, execute.ErrNotFound
 	}
-	return map[string][]byte{ops.SystemKey: []byte(s.password)}, ops.SecretVersion{UID: s.uid, ResourceVersion: versionText(s.version)}, nil
+	if s.data == nil || string(s.data[ops.SystemKey]) != s.password {
+		s.data = map[string][]byte{ops.SystemKey: []byte(s.password)}
+	}
+	return s.data, ops.SecretVersion{UID: s.uid, ResourceVersion: versionText(s.version)}, nil
 }
 
 func (o objects) reach(pod string) (*slot, error) {
