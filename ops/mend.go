@@ -286,9 +286,10 @@ func (t *turn) othersFirst(set string) bool {
 
 // precedes: pods of both sets are on templates that none has joined on, as others' hands
 // bring about, and each would wait for the other. The one whose turn it is goes first,
-// else the first of them.
+// else the first of them. One whose node has just become a member needs no other template
+// to run, and waits.
 func (t *turn) precedes(set, other string) bool {
-	if !t.unprovenPods(set) {
+	if !t.unprovenPods(set) || t.memberOnLive(set) {
 		return false
 	}
 	if t.restarting() {
