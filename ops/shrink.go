@@ -232,13 +232,17 @@ func (t *turn) shrinkReading(sets []RecordedSet) bool {
 // neverStarted: nothing is on such a node, and none is known by its name. One that
 // has started and never answered has a claim that says whose it is, and no version
 // that wrote to it; what it may have got from others meanwhile is somewhere else as
-// long as the cluster is green.
+// long as the cluster is green. While its process still has time to come up it may join
+// the moment it is let go, and is waited for.
 func (t *turn) neverStarted(p *Pod) bool {
 	if p == nil || p.Ready || !t.contact() || t.member(p.NodeName) {
 		return false
 	}
 	if p.Started.IsZero() {
 		return true
+	}
+	if !fails(p) && t.elapsed(up(p)) <= t.podLimit() {
+		return false
 	}
 	for i := range t.o.Claims {
 		if c := &t.o.Claims[i]; c.Set == p.Set && c.Ordinal == p.Ordinal {

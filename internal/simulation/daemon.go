@@ -90,6 +90,7 @@ type daemon struct {
 	doomed  bool   // it is to end at its next call
 	said    string // the last decision in the story
 	checked millis
+	copied  millis // when it last asked where the copies are
 	acted   millis // when its last action began, with its first look
 }
 

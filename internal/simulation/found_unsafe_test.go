@@ -58,4 +58,20 @@ var wasUnsafe = []struct {
 		Seed: 8394056, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1"}, Shards: 1, Extend: true}, Steps: 51,
 		Items: []Item{{What: pushRelease, At: 3741, A: 1, B: 3}, {What: killNode, Call: 16, A: 39, B: 62}, {What: loseVolume, At: 64384, A: 61, B: 60}, {What: killNode, Call: 4, A: 4, B: 37}},
 	}},
+	{"a node of a new group becomes a member in the moment in which a voter is made on another template", Schedule{
+		Seed: 8476203, Start: Start{Hot: 3, Tables: []string{"1-all", "1-all"}, Shards: 2, Leave: true}, Steps: 76,
+		Items: []Item{{What: pushShrink, At: 2444, A: 1, B: 3}, {What: pushSetting, At: 10826, A: 5, B: 1}, {What: pushAddGroup, At: 21067, A: 1, B: 5}, {What: loseVolume, Call: 10, A: 8, B: 14}, {What: pauseCommand, At: 56679, A: 57, B: 62}, {What: loseVolume, Call: 5, A: 51, B: 19}, {What: loseRecord, Call: 16, A: 9, B: 48}},
+	}},
+	{"a group is to be smaller, and its last node joins in the moment in which it is let go", Schedule{
+		Seed: 8505516, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1-all"}, Shards: 2, Extend: true, Leave: true, Zones: true}, Steps: 600,
+		Items: []Item{{What: pushBadTemplate, At: 780, A: 1, B: 7}, {What: pushAddGroup, At: 2374, A: 2, B: 1}, {What: pushShrink, At: 14600, A: 5, B: 7}, {What: conflict, Call: 21, A: 53, B: 62}, {What: killBefore, Call: 13, A: 14, B: 32}},
+	}},
+	{"a group goes out of the definition while its nodes start", Schedule{
+		Seed: 8735466, Start: Start{Hot: 2, Tables: []string{"0-1", "0-1", "1-all", "1-all"}, Shards: 2, Leave: true}, Steps: 52,
+		Items: []Item{{What: pushRevert, At: 2863, A: 7, B: 7}, {What: pushAddGroup, At: 31588, A: 5, B: 4}, {What: pushRemoveGroup, At: 32873, A: 7}},
+	}},
+	{"number_of_replicas is changed in the moment in which a node is let go, of a table with a filter of its own", Schedule{
+		Seed: 9135921, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-all", "0"}, Shards: 3, Leave: true}, Steps: 77,
+		Items: []Item{{What: pushShrink, At: 2650, A: 4, B: 5}, {What: pushTemplate, At: 56725, A: 1, B: 2}, {What: pushAddGroup, At: 71224, A: 4, B: 3}, {What: crashProcess, Call: 13, A: 44, B: 35}, {What: filterTable, Call: 36, A: 37, B: 17}, {What: alterReplicas, Call: 54, A: 55, B: 28}},
+	}},
 }

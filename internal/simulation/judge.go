@@ -47,8 +47,9 @@ type judge struct {
 	success  []string
 	// stopped are the sets, by index, that a suspension has lowered.
 	stopped [3]bool
-	// lowered is when each set was last made smaller.
-	lowered [3]millis
+	// lowered is when each set was last made smaller, and seen when whoever did it had last
+	// asked where the copies are.
+	lowered, seen [3]millis
 }
 
 // judged is why and since when a node is down.
@@ -268,9 +269,9 @@ func (j *judge) removed(w *world, l *slot) {
 	if l.ordinal < l.set.replicas {
 		return // the controller's cache is old, and nothing was ever lowered
 	}
-	// What people do to tables between the write and what the controller makes of it
-	// is theirs, and so is what they lose by it.
-	if i := w.setIndex(l.set.name); !j.stopped[i] && j.disturbed < j.lowered[i] {
+	// What people do to tables between the last look at them and what the controller makes
+	// of the write is theirs, and so is what they lose by it.
+	if i := w.setIndex(l.set.name); !j.stopped[i] && j.disturbed < j.seen[i] {
 		j.holds(w, l)
 	} else if !j.stopped[i] {
 		j.theirs(w, l)
@@ -360,10 +361,11 @@ func (j *judge) holds(w *world, l *slot) {
 	}
 }
 
-// lowers: a daemon lowers the replicas of a set.
-func (j *judge) lowers(w *world, s *set, to int) {
+// lowers: a daemon lowers the replicas of a set, and has seen then where the copies are.
+// What people do to tables after that brings a copy that no look could show.
+func (j *judge) lowers(w *world, s *set, to int, seen millis) {
 	index := w.setIndex(s.name)
-	j.lowered[index] = w.now
+	j.lowered[index], j.seen[index] = w.now, seen
 	if to == 0 && w.commits[w.fetched()].stands() && w.schedule.Start.Leave {
 		j.stopped[index] = true // all nodes are wanted at rest, and the volumes stay
 		return
@@ -371,7 +373,7 @@ func (j *judge) lowers(w *world, s *set, to int) {
 	if voters := len(w.voters); s.eligible && voters >= 3 && (s.replicas-to > 1 || to < 3) {
 		w.violate("B", "%s, whose nodes vote, becomes %d from %d at once", s.name, to, s.replicas)
 	}
-	for o := to; o < s.replicas; o++ {
+	for o := to; o < s.replicas && j.disturbed < max(seen, 1); o++ {
 		j.holds(w, &w.slots[index*maxOrdinals+o])
 	}
 }
@@ -380,7 +382,7 @@ func (j *judge) lowers(w *world, s *set, to int) {
 func (j *judge) applied(w *world, d *daemon, s *set, e *ops.EffectiveSet, wanted int) {
 	j.quietly(w, d, s.name)
 	if s.exists && e.Replicas < s.replicas {
-		j.lowers(w, s, e.Replicas)
+		j.lowers(w, s, e.Replicas, w.now)
 	}
 	if e.Replicas > 0 {
 		j.stopped[w.setIndex(s.name)] = false

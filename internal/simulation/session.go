@@ -199,6 +199,7 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		if w.master < 0 {
 			return nil, errors.New("MasterNotDiscoveredException")
 		}
+		d.copied = w.now
 		rows = w.copyRows()
 	default:
 		w.violate("world", "the simulation does not know the query %q", query)

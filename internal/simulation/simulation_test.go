@@ -162,14 +162,14 @@ func TestTheJudgeNotices(t *testing.T) {
 		invariant string
 		breach    func(*world)
 	}{
-		{"A", func(w *world) { w.judge.lowers(w, &w.sets[1], 0) }},
+		{"A", func(w *world) { w.judge.lowers(w, &w.sets[1], 0, w.now) }},
 		{"B", func(w *world) {
 			w.judge.note(w, &w.slots[1], byDaemon)
 			w.judge.down[1].since = w.now - 10*second
 			w.slots[1].pod.ready = false
 			w.judge.deletes(w, w.daemons[0], &w.slots[0])
 		}},
-		{"B", func(w *world) { w.judge.lowers(w, &w.sets[0], 1) }},
+		{"B", func(w *world) { w.judge.lowers(w, &w.sets[0], 1, w.now) }},
 		{"availability", func(w *world) {
 			for i := range w.shards {
 				w.shards[i].copies = w.shards[i].copies[:1]

@@ -164,7 +164,11 @@ func (o objects) ShrinkSet(_ context.Context, name, uid, version string, from, t
 	}
 	w.say("daemon %s lowers %s from %d to %d replicas", o.d.name, name, from, to)
 	w.judge.looked = o.d.acted
-	w.judge.lowers(w, s, to)
+	seen := w.now
+	if o.d.acting == ops.ActionShrinkSet {
+		seen = o.d.copied
+	}
+	w.judge.lowers(w, s, to, seen)
 	s.replicas = to
 	s.generation++
 	w.setChanged(s)
