@@ -21,7 +21,8 @@ func (j *judge) owes(w *world, d *daemon) {
 		j.quiet = 0
 		return
 	}
-	if j.quiet == 0 || j.disturbed >= j.quiet || j.releases != released {
+	// A daemon that stands still takes no turn while it is taken back and given again.
+	if j.quiet == 0 || max(j.disturbed, w.commandedAt, c.visible) >= j.quiet || j.releases != released {
 		j.quiet, j.releases = w.now, released
 		return
 	}

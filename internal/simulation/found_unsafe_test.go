@@ -74,4 +74,12 @@ var wasUnsafe = []struct {
 		Seed: 9135921, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-all", "0"}, Shards: 3, Leave: true}, Steps: 77,
 		Items: []Item{{What: pushShrink, At: 2650, A: 4, B: 5}, {What: pushTemplate, At: 56725, A: 1, B: 2}, {What: pushAddGroup, At: 71224, A: 4, B: 3}, {What: crashProcess, Call: 13, A: 44, B: 35}, {What: filterTable, Call: 36, A: 37, B: 17}, {What: alterReplicas, Call: 54, A: 55, B: 28}},
 	}},
+	{"somebody holds the allocation in the moment in which the record of our own hold is lost", Schedule{
+		Seed: 8219834, Start: Start{Hot: 2, Warm: 1, Tables: []string{"0-all", "2", "0-1", "0"}, Shards: 1, Extend: true, Leave: true}, Steps: 440,
+		Items: []Item{{What: loseRecord, Call: 11, A: 38, B: 37}, {What: setPersistent, Call: 11, A: 17, B: 56}},
+	}},
+	{"a cluster is released a second time while the daemon stands still", Schedule{
+		Seed: 8728229, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1"}, Shards: 2}, Steps: 74,
+		Items: []Item{{What: pushTemplate, At: 471, A: 4, B: 6}, {What: standStill, Call: 35, A: 1, B: 23}, {What: releaseCommand, At: 18809, A: 31, B: 28}, {What: releaseCommand, At: 89604, A: 23, B: 34}, {What: pauseCommand, Call: 12, A: 28, B: 32}},
+	}},
 }

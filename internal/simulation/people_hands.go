@@ -1,5 +1,10 @@
 package simulation
 
+import (
+	"slices"
+	"strings"
+)
+
 func (w *world) group(n int) int {
 	present := 0
 	for g, have := range w.head().replicas {
@@ -47,7 +52,7 @@ func (w *world) setByHand(s *setting, value string, transient bool) {
 		return
 	}
 	w.say("somebody sets %q, transient %t", value, transient)
-	if !transient && (s.persistent == value || value == "primaries" && w.stored.record.Hold != nil) {
+	if !transient && (s.persistent == value || value == "primaries" && w.holds()) {
 		// Nobody can see whose it is, with an intent of ours recorded.
 		s.persistent = value
 		w.ambiguous = w.ambiguous || s == &w.enable
@@ -63,6 +68,12 @@ func (w *world) setByHand(s *setting, value string, transient bool) {
 	}
 	s.theirAt, w.judge.disturbed = w.now, w.now
 	w.reroute = max(w.now, 1)
+}
+
+// holds: the record says that the allocation is held, or is about to be, or where that was
+// lost a StatefulSet does.
+func (w *world) holds() bool {
+	return w.stored.record.Hold != nil || slices.ContainsFunc(w.sets, func(s set) bool { return strings.Contains(s.hold, "allocation.enable") })
 }
 
 // holdRecorded: a daemon is about to hold the allocation. What somebody has set to
