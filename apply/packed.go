@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/internal/deflated"
 )
 
 // packed is an object as the cache keeps it. As maps it takes seven times the memory
@@ -32,6 +33,8 @@ type packed struct {
 
 	mu   sync.Mutex
 	made weak.Pointer[object]
+	// tight says that content is deflated.
+	tight bool
 }
 
 // whole wraps an object that is not worth packing: it is looked at at once, and then
@@ -68,11 +71,28 @@ func (p *packed) object() *object {
 		return o
 	}
 	o := &object{Unstructured: &unstructured.Unstructured{}, owned: p.owned, ownedHash: p.ownedHash, unowned: p.unowned}
-	if err := json.Unmarshal(p.content, &o.Object); err != nil {
+	text := p.content
+	if p.tight {
+		var err error
+		if text, err = deflated.Text(text); err != nil {
+			return nil // it was made by Make: this cannot be
+		}
+	}
+	if err := json.Unmarshal(text, &o.Object); err != nil {
 		return nil // it was made by Marshal: this cannot be
 	}
 	p.made = weak.Make(o)
 	return o
+}
+
+// tighten makes it a quarter of its size, for a tenth of a millisecond each time that it
+// is unpacked.
+func (p *packed) tighten() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.strong == nil && !p.tight && len(p.content) > 0 {
+		p.content, p.tight = deflated.Make(p.content), true
+	}
 }
 
 // packedPod is a pod in the same way.

@@ -38,6 +38,20 @@ func TestAPackedObjectIsTheSameAfterTheCollectorHasTakenWhatWasMadeOfIt(t *testi
 	assert.Equal(t, []string{"7", "one", "s"}, []string{p.version, p.cluster, p.key.Name})
 	runtime.KeepAlive(got)
 
+	loose := len(p.content)
+	p.tighten()
+	p.tighten() // a second time changes nothing
+	assert.Less(t, len(p.content), loose)
+	got = nil
+	for p.made.Value() != nil {
+		runtime.GC()
+	}
+	assert.Equal(t, want, p.object())
+
+	w := whole(newObject(received(t)))
+	w.tighten()
+	assert.Equal(t, want, w.object(), "what is not packed stays as it is")
+
 	var nobody *packed
 	assert.Nil(t, nobody.object())
 }

@@ -79,6 +79,25 @@ func (l *Live) Objects(ns, cluster string) []*unstructured.Unstructured {
 	return result
 }
 
+// Rest makes what is known of the cluster's objects as small as can be: nobody is
+// expected to look at them for a while.
+func (l *Live) Rest(ns, cluster string) {
+	l.mu.RLock()
+	watches := slices.Clone(l.kindsOf[ns])
+	l.mu.RUnlock()
+	for _, w := range watches {
+		items, err := w.store.ByIndex(clusterIndex, cluster)
+		if err != nil {
+			continue
+		}
+		for _, item := range items {
+			if found, ok := item.(*packed); ok {
+				found.tighten()
+			}
+		}
+	}
+}
+
 // Pods are CrateDB's pods of the cluster, sorted by name, without what nobody
 // here reads (volumes, environment, probes).
 func (l *Live) Pods(ns, cluster string) []*corev1.Pod {

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"stevedore.dev/stevedore/internal/deflated"
 	"stevedore.dev/stevedore/render"
 )
 
@@ -16,7 +17,9 @@ type keptRender struct {
 	revision string
 	pins     render.Pins
 	objects  [][]byte
-	made     weak.Pointer[render.Rendered]
+	// tight says that objects are deflated.
+	tight bool
+	made  weak.Pointer[render.Rendered]
 }
 
 // keep is nil where the objects cannot be kept; they are then made again.
@@ -42,6 +45,12 @@ func (k *keptRender) rendered() *render.Rendered {
 	}
 	made := &render.Rendered{Revision: k.revision, Pins: k.pins}
 	for _, text := range k.objects {
+		if k.tight {
+			var err error
+			if text, err = deflated.Text(text); err != nil {
+				return nil
+			}
+		}
 		object := &unstructuredObject{}
 		if err := json.Unmarshal(text, &object.Object); err != nil {
 			return nil
@@ -50,4 +59,15 @@ func (k *keptRender) rendered() *render.Rendered {
 	}
 	k.made = weak.Make(made)
 	return made
+}
+
+// tighten makes it as small as can be.
+func (k *keptRender) tighten() {
+	if k == nil || k.tight {
+		return
+	}
+	for i, text := range k.objects {
+		k.objects[i] = deflated.Make(text)
+	}
+	k.tight = true
 }

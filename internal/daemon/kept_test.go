@@ -37,9 +37,25 @@ func TestWhatIsKeptOfARenderIsTheSame(t *testing.T) {
 				assert.Equal(t, want, hashes(got))
 				assert.Equal(t, k.revision, got.Revision)
 				assert.Same(t, got, k.rendered())
+				size := func() (bytes int) {
+					for _, text := range k.objects {
+						bytes += len(text)
+					}
+					return bytes
+				}
+				loose := size()
+				k.tighten()
+				k.tighten() // a second time changes nothing
+				assert.Less(t, size(), loose/2)
+				got = nil
+				for k.made.Value() != nil {
+					runtime.GC()
+				}
+				assert.Equal(t, objects, k.rendered().Objects)
 			}
 		})
 	}
 	var nothing *keptRender
 	assert.Nil(t, nothing.rendered())
+	nothing.tighten()
 }

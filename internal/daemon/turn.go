@@ -206,6 +206,10 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 		return retryMin, nil
 	case s.rest != nil:
 		w.resting = s.rest
+		if decision.Verdict == ops.Done {
+			w.kept.tighten()
+			w.live.Rest(w.key.Namespace, w.key.Name)
+		}
 		return w.options.Interval, nil
 	case decision.LookAgain > 0:
 		return decision.LookAgain, nil

@@ -111,6 +111,7 @@ func (b *bench) applyCold(ctx context.Context, p peer, size int, before, after m
 	}
 	applied.requests, applied.each = since(began.requests, ended.requests)
 	applied.server = ended.cpu - began.cpu
+	b.everybody(began, ended)
 	if p.diff == nil {
 		return applied, nil, nil, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/pprof"
+	"strings"
 	"syscall"
 
 	"stevedore.dev/stevedore/internal/testbed"
@@ -52,4 +53,14 @@ func (b *bench) endOwnProfile() {
 	pprof.StopCPUProfile()
 	_ = b.own.Close()
 	b.own = nil
+}
+
+// everybody says who asked the API server for how much, where profiles are written: what
+// its CPU went to.
+func (b *bench) everybody(before, after counters) {
+	if b.profile == "" {
+		return
+	}
+	_, each := since(before.all, after.all)
+	b.say("  requests of everybody: %s", strings.Join(each, ", "))
 }

@@ -23,6 +23,8 @@ var (
 // counters are the API server's own.
 type counters struct {
 	requests map[string]int
+	// all are the requests of everybody, the control plane's own too.
+	all map[string]int
 	// watches are those that stand: they are counted among the requests when they end.
 	watches int
 	cpu     time.Duration
@@ -37,7 +39,7 @@ func count(ctx context.Context, admin kubernetes.Interface) (counters, error) {
 	if err != nil {
 		return counters{}, fmt.Errorf("reading the API server's counters: %w", err)
 	}
-	counted, standing := map[string]int{}, 0
+	counted, all, standing := map[string]int{}, map[string]int{}, 0
 	var spent float64
 	if match := cpuLine.FindSubmatch(text); match != nil {
 		if spent, err = strconv.ParseFloat(string(match[1]), 64); err != nil {
@@ -57,12 +59,15 @@ func count(ctx context.Context, admin kubernetes.Interface) (counters, error) {
 		for _, pair := range label.FindAllStringSubmatch(match[1], -1) {
 			labels[pair[1]] = pair[2]
 		}
-		if !slices.Contains(applied, labels["resource"]) || labels["subresource"] != "" {
-			continue
-		}
 		n, err := strconv.ParseFloat(match[2], 64)
 		if err != nil {
 			return counters{}, fmt.Errorf("reading the API server's counters: %w", err)
+		}
+		if !stands {
+			all[strings.TrimSuffix(labels["verb"]+" "+labels["resource"]+"/"+labels["subresource"], "/")] += int(n)
+		}
+		if !slices.Contains(applied, labels["resource"]) || labels["subresource"] != "" {
+			continue
 		}
 		switch {
 		case !stands:
@@ -71,7 +76,7 @@ func count(ctx context.Context, admin kubernetes.Interface) (counters, error) {
 			standing += int(n)
 		}
 	}
-	return counters{counted, standing, time.Duration(spent * float64(time.Second))}, nil
+	return counters{counted, all, standing, time.Duration(spent * float64(time.Second))}, nil
 }
 
 var applied = []string{"statefulsets", "services", "poddisruptionbudgets", "configmaps", "secrets", "serviceaccounts"}

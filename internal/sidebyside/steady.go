@@ -107,6 +107,7 @@ func (b *bench) steady(ctx context.Context, size int, before manifests, appliedO
 	}
 	s.requests, s.each = since(start.requests, applied.requests)
 	s.server = applied.cpu - start.cpu
+	b.everybody(start, applied)
 	b.phase(daemon, w.size)
 	if appliedOnly {
 		return s, nil

@@ -1,0 +1,29 @@
+package deflated_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/internal/deflated"
+)
+
+func TestATextComesBackAsItWas(t *testing.T) {
+	for name, text := range map[string][]byte{
+		"nothing": {}, "a word": []byte("word"), "much": bytes.Repeat([]byte(`{"name":"data-hot-0"}`), 10_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			made := deflated.Make(text)
+			assert.Less(t, len(made), len(text)/4+16)
+			for range 2 {
+				back, err := deflated.Text(made)
+				require.NoError(t, err)
+				assert.Equal(t, string(text), string(back))
+			}
+		})
+	}
+	_, err := deflated.Text([]byte("no such thing"))
+	assert.Error(t, err)
+}
