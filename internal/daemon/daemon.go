@@ -154,6 +154,7 @@ func term(ctx context.Context, o Options, l *leadership, webhooks *reports.Recei
 		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{},
 		unknown: make(chan record.Cluster, 256), ended: ended, onceOver: make(chan error, 1),
 	}
+	d.newcomers.told = o.Newcomers
 	d.live, err = apply.NewLive(guarded, apply.LiveOptions{Log: o.Log, OnChange: d.changed})
 	if err != nil {
 		return fmt.Errorf("setting up the watches: %w", err)

@@ -19,6 +19,8 @@ const giveWayFor = 10 * time.Second
 type newcomers struct {
 	mu    sync.Mutex
 	count int
+	// told hears when there are some, and when there are none any more; nil: nobody.
+	told func(some bool)
 	// none is closed when the last first turn is over, over counts those that are.
 	none chan struct{}
 	over int
@@ -29,6 +31,7 @@ func (n *newcomers) came() {
 	defer n.mu.Unlock()
 	if n.count == 0 {
 		n.none = make(chan struct{})
+		n.tell(true)
 	}
 	n.count++
 }
@@ -39,7 +42,20 @@ func (n *newcomers) seen() {
 	n.over++
 	if n.count--; n.count == 0 {
 		close(n.none)
+		n.tell(false)
 	}
+}
+
+func (n *newcomers) tell(some bool) {
+	if n.told != nil {
+		n.told(some)
+	}
+}
+
+func (n *newcomers) any() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.count > 0
 }
 
 // wait returns when there is none, when none was seen for a while, or with ctx.
@@ -64,21 +80,22 @@ func (n *newcomers) wait(ctx context.Context, most time.Duration) {
 	}
 }
 
-// giveWay lets the objects of new clusters be applied before what founds this one, if
-// it is being founded: their pods take longer to start than what is left to do here.
-// It is done once a cluster: the wait for all of its actions is the longest that there
-// is.
-func (w *worker) giveWay(ctx context.Context, rec ops.Record, decision ops.Decision) {
+// givesWay says that the objects of new clusters are to be applied before what founds this
+// one, if it is being founded: their pods take longer to start than what is left to do
+// here. It is done once a cluster. The turn ends, and is taken anew when they are there:
+// of a thousand that wait each would hold all that it had looked at.
+func (w *worker) givesWay(rec ops.Record, decision ops.Decision) bool {
 	if w.gaveWay || rec.Bootstrap.Done || len(decision.Actions()) == 0 {
-		return
+		return false
 	}
-	w.gaveWay = true
-	if w.seen != nil {
-		w.seen() // its own objects are there
-	}
-	w.place.leave()
-	w.newcomers.wait(ctx, giveWayFor)
-	if w.place != nil {
-		w.place = w.turns.take(ctx)
+	w.gaveWay, w.yields = true, w.newcomers.any()
+	return w.yields
+}
+
+// yield waits for the new clusters after a turn that gave way to them.
+func (w *worker) yield(ctx context.Context) {
+	if w.yields {
+		w.yields = false
+		w.newcomers.wait(ctx, giveWayFor)
 	}
 }

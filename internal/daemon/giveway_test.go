@@ -41,12 +41,14 @@ func TestAClusterThatIsBeingFoundedLetsNewOnesGoFirst(t *testing.T) {
 				test.before(&w.newcomers)
 				time.AfterFunc(time.Second, func() { test.after(&w.newcomers) })
 				began := time.Now()
-				w.giveWay(t.Context(), ops.Record{Bootstrap: ops.Bootstrap{Done: test.done}}, test.decision)
+				w.givesWay(ops.Record{Bootstrap: ops.Bootstrap{Done: test.done}}, test.decision)
+				w.yield(t.Context())
 				assert.Equal(t, test.waits, time.Since(began))
 				if test.waits > 0 {
 					w.newcomers.came()
 					began = time.Now()
-					w.giveWay(t.Context(), ops.Record{}, test.decision)
+					assert.False(t, w.givesWay(ops.Record{}, test.decision))
+					w.yield(t.Context())
 					assert.Zero(t, time.Since(began), "a second wait")
 				}
 				time.Sleep(time.Second) // what is to come a second later has come
@@ -65,4 +67,17 @@ func TestADaemonThatEndsGivesWayToNobody(t *testing.T) {
 		n.wait(ctx, giveWayFor)
 		assert.Equal(t, time.Second, time.Since(began))
 	})
+}
+
+func TestItIsToldWhenThereAreNewClustersAndWhenThereAreNoneAnyMore(t *testing.T) {
+	var told []bool
+	n := &newcomers{told: func(some bool) { told = append(told, some) }}
+	n.came()
+	n.came()
+	n.seen()
+	assert.Equal(t, []bool{true}, told)
+	n.seen()
+	n.came()
+	n.seen()
+	assert.Equal(t, []bool{true, false, true, false}, told)
 }

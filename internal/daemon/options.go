@@ -78,6 +78,9 @@ type Options struct {
 	// MaxConcurrentWrites bounds the clusters that write to the API server at
 	// the same time; 0: 16.
 	MaxConcurrentWrites int
+	// Newcomers hears when there are clusters that are looked at for the first time, and
+	// when there are none any more; nil: nobody. It must not block.
+	Newcomers func(some bool)
 	// Version of this binary.
 	Version string
 	Log     *slog.Logger

@@ -107,30 +107,28 @@ func TestPodsThatDoNotAnswerHoldUpNobody(t *testing.T) {
 	})
 }
 
-func TestATurnThatGivesWayLeavesItsPlace(t *testing.T) {
+func TestWhoGivesWayHasNoPlaceMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &daemon{turns: newPlaces(1)}
-		d.newcomers.came()
-		w := &worker{daemon: d, place: d.turns.take(t.Context())}
-		over := make(chan struct{})
-		go func() {
-			defer close(over)
-			w.giveWay(t.Context(), ops.Record{}, ops.Decision{Harmless: []ops.Action{{}}})
-		}()
-		synctest.Wait()
-		other := d.turns.take(t.Context())
+		d := &daemon{firstTurns: newPlaces(2), turns: newPlaces(1)}
+		d.newcomers.came() // one whose first turn lasts
+		var turns, founded int
+		workers(t, d, 2, func(_ context.Context, w *worker) (time.Duration, error) {
+			if w.key == key("c1") {
+				turns++
+				return time.Millisecond, nil
+			}
+			if w.givesWay(ops.Record{}, ops.Decision{Harmless: []ops.Action{{}}}) {
+				return 0, nil
+			}
+			founded++
+			return time.Hour, nil
+		})
+		time.Sleep(time.Second)
+		assert.Zero(t, founded)
+		assert.Greater(t, turns, 10)
 		d.newcomers.seen()
-		synctest.Wait()
-		select {
-		case <-over:
-			require.Fail(t, "two have the one place")
-		default:
-		}
-		other.leave()
-		<-over
-		w.place.leave()
-		w.place.leave() // a second time changes nothing
-		assert.Len(t, d.turns.free, 1)
+		time.Sleep(time.Second)
+		assert.Equal(t, 1, founded)
 	})
 }
 

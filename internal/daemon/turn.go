@@ -187,7 +187,9 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if !wrote {
 		// What was just written is not visible yet; an action is decided again
 		// once it is.
-		w.giveWay(ctx, next, decision)
+		if w.givesWay(next, decision) {
+			return 0, nil
+		}
 		after, ran, err := w.runAll(ctx, next, decision)
 		if err != nil {
 			return 0, err

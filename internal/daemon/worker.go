@@ -80,9 +80,8 @@ type worker struct {
 	// take takes a turn in a test.
 	take func(ctx context.Context) (time.Duration, error)
 
-	// seen ends that it is a newcomer; gaveWay says that it has let new clusters go first.
-	seen    func()
-	gaveWay bool
+	// gaveWay says that it has let new clusters go first, yields that it is about to.
+	gaveWay, yields bool
 
 	// saidVerdict keeps the log to one line a change.
 	saidVerdict string
@@ -152,16 +151,17 @@ func broke(p any) error {
 // run takes turns until ctx ends.
 func (w *worker) run(ctx context.Context) {
 	failed, conflicts := 0, 0
-	w.seen = sync.OnceFunc(w.newcomers.seen)
-	defer w.seen()
+	seen := sync.OnceFunc(w.newcomers.seen)
+	defer seen()
 	turns := w.firstTurns
 	for {
+		w.yield(ctx)
 		if !w.takePlace(ctx, turns) {
 			return
 		}
 		wait, err := w.turnApart(ctx)
 		w.place.leave()
-		w.seen()
+		seen()
 		turns = w.turns
 		if !errors.Is(err, record.ErrConflict) {
 			conflicts = 0
