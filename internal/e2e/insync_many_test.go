@@ -83,6 +83,18 @@ func inSync(t *testing.T, name string, namespaces, each int, span time.Duration)
 	})
 	_, err := daemon.Stop()
 	require.NoError(t, err)
+	// The API server was away in the tests before: its controllers may come late to
+	// what they put into each namespace.
+	s.eventually("Kubernetes has put into the namespaces what it puts into each", patience, func() bool {
+		for _, space := range spaces {
+			_, account := bed.Admin.CoreV1().ServiceAccounts(space.ns).Get(s.ctx, "default", metav1.GetOptions{})
+			_, authority := bed.Admin.CoreV1().ConfigMaps(space.ns).Get(s.ctx, "kube-root-ca.crt", metav1.GetOptions{})
+			if account != nil || authority != nil {
+				return false
+			}
+		}
+		return true
+	})
 
 	before, stood, began := requests(t), standingWatches(t), time.Now()
 	daemon = start()
