@@ -49,13 +49,14 @@ func (t *turn) refuseSets() {
 }
 
 // uncreated drops a new group that is wanted no longer and of which nothing was
-// ever made.
+// ever made, by a grow or with the whole cluster.
 func (t *turn) uncreated() {
-	if t.d.Removed || !t.growing() {
+	making := t.bootstrapping() && t.r.ClusterID == ""
+	if t.d.Removed || !t.growing() && !making {
 		return
 	}
 	t.r.Sets = slices.DeleteFunc(slices.Clone(t.r.Sets), func(s RecordedSet) bool {
-		if t.wanted(s.Name) != nil || t.live(s.Name) != nil || !t.added(s.Name) {
+		if t.wanted(s.Name) != nil || t.live(s.Name) != nil || !t.added(s.Name) && (!making || t.eligible(s)) {
 			return false
 		}
 		for i := range t.o.Claims {

@@ -196,17 +196,12 @@ func (t *turn) forecast(sets []RecordedSet) *forecast {
 // there; a pod that is to leave and in which CrateDB never started is not.
 func (t *turn) shrinkReading(sets []RecordedSet) bool {
 	db := &t.o.Database
-	expected := slices.Clone(t.r.Sets)
-	for i := range expected {
-		if s := recorded(sets, expected[i].Name); s == nil {
-			continue
-		}
-		t.sayWhose(expected[i])
-		for n := expected[i].Replicas; n > t.target(expected[i].Name) && t.neverStarted(t.pod(expected[i].Name, n-1)); n-- {
-			expected[i].Replicas = n - 1
-		}
+	for _, s := range sets {
+		t.sayWhose(s)
 	}
-	c := t.nodes(expected)
+	c := t.nodesBut(nil, t.r.Sets, func(set string, ordinal int) bool {
+		return recorded(sets, set) != nil && ordinal >= t.target(set) && t.neverStarted(t.pod(set, ordinal))
+	})
 	reason, waits := gates.Contact(t.contact(), db.Error)
 	if !waits {
 		reason, waits = gates.FreshReading(t.elapsed(db.At), first(t.p.ReadingAge, DefaultReadingAge))

@@ -210,11 +210,19 @@ func (t *turn) nodes(sets []RecordedSet) count {
 
 // nodesBeside counts as ready what a pod that is about to go has no need to wait for.
 func (t *turn) nodesBeside(going *Pod, sets []RecordedSet) count {
+	return t.nodesBut(going, sets, nil)
+}
+
+// nodesBut leaves some pods out of the count; nil leaves out none.
+func (t *turn) nodesBut(going *Pod, sets []RecordedSet, but func(set string, ordinal int) bool) count {
 	var c count
 	id := t.expectedID()
 	for _, s := range sets {
-		c.wanted += s.Replicas
 		for ordinal := range s.Replicas {
+			if but != nil && but(s.Name, ordinal) {
+				continue
+			}
+			c.wanted++
 			p := t.pod(s.Name, ordinal)
 			ready := p != nil && !p.Terminating && (p.Ready || t.besides(going, p))
 			joined, refused := false, false

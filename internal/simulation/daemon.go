@@ -76,6 +76,7 @@ type daemon struct {
 	failures    []ops.Failure
 	observed    ops.Observed // its Database is the last reading
 	readAt      millis
+	saw         jobsLogSeen  // of the reading
 	buffers     ops.Database // what readings are made in
 	executors   execute.Tools
 	stable      ops.Stability
@@ -225,6 +226,7 @@ func (d *daemon) turn() (millis, error) {
 		d.readSettings(settings)
 		d.stable = d.stable.Next(db)
 	}
+	d.goesBy()
 	observed.Stable, observed.At = d.stable, observed.Database.At
 	observed.Applied, observed.ApplyErrors, observed.Failures = d.applied, d.applyErrors, d.failures
 	observed.Commands = w.commandsAt(desired.Revision)

@@ -185,4 +185,16 @@ var stoodStill = []struct {
 		Seed: 8096541, Start: Start{Masters: 1, Hot: 1, Warm: 1, Tables: []string{"1", "1-all", "1", "0-1"}, Shards: 3, Leave: true}, Steps: 696,
 		Items: []Item{{What: pushUpgrade, At: 3823, B: 3}, {What: pushRemoveGroup, At: 52501, A: 4, B: 2}, {What: excludeByName, At: 266, A: 54, B: 8}, {What: stickTerminating, At: 141351, A: 58, B: 39}},
 	}},
+	{"a transient value hides ours when a definition names it no more, and the daemon goes by what it read before", Schedule{
+		Seed: 9160242, Start: Start{Hot: 3, Tables: []string{"1-all", "0-all", "0"}, Shards: 1, Extend: true, Leave: true}, Steps: 78,
+		Items: []Item{{What: pushUpgrade, At: 3708, A: 5, B: 3}, {What: pushSetting, At: 22890, A: 6, B: 1}, {What: pushRevert, At: 48119, A: 6, B: 7}, {What: standStill, Call: 14, A: 9, B: 47}, {What: stickTerminating, Call: 85, A: 22, B: 9}, {What: createTable, At: 151324, A: 41, B: 16}, {What: pauseCommand, At: 176547, A: 17, B: 3}, {What: settingByHand, Call: 31, A: 51, B: 56}},
+	}},
+	{"a group goes out of the definition between the record of a new cluster and its StatefulSet", Schedule{
+		Seed: 9244522, Start: Start{Masters: 3, Hot: 2, Warm: 1, Tables: []string{"1", "1-all", "0-1", "2"}, Shards: 1, Second: true, Early: true}, Steps: 76,
+		Items: []Item{{What: pushRelease, At: 2311, A: 7, B: 2}, {What: pushRemoveGroup, At: 23226}, {What: pushBadTemplate, At: 62897, A: 4, B: 6}, {What: killAfter, Call: 29, B: 3}, {What: stallController, Call: 60, A: 45, B: 32}, {What: deafReceiver, Call: 53, A: 57, B: 46}, {What: createTable, At: 49503, A: 48, B: 13}, {What: killAfter, Call: 18, B: 38}, {What: alterReplicas, At: 178917, A: 7, B: 14}},
+	}},
+	{"a group more hangs at its first pod, and goes out of the definition while another of it has joined", Schedule{
+		Seed: 9283119, Start: Start{Hot: 3, Tables: []string{"1", "0-all", "2"}, Shards: 3, Second: true, Leave: true}, Steps: 66,
+		Items: []Item{{What: pushAddGroup, At: 1033, A: 6, B: 4}, {What: pushBadTemplate, At: 11291, A: 2, B: 2}, {What: pushRemoveGroup, At: 23684, A: 5, B: 2}, {What: killNode, Call: 3, A: 1, B: 62}, {What: alterReplicas, At: 150208, A: 28, B: 16}, {What: stickTerminating, At: 31409, A: 41, B: 46}, {What: excludeByName, Call: 90, A: 24, B: 10}, {What: excludeByID, Call: 22, A: 11, B: 27}, {What: forbid, Call: 83, A: 52, B: 12}},
+	}},
 }

@@ -27,11 +27,23 @@ func (w *world) jobsLogOn(l *slot) string {
 	return w.jobsLog.effective(own)
 }
 
+// jobsLogSeen is what a reading hides from the daemon that made it.
+type jobsLogSeen struct {
+	hidden bool   // a transient value is all that is seen
+	below  string // the persistent one
+}
+
+// goesBy notes that a daemon decides by its reading, which may be older than what is wanted
+// by now, where a transient value is all that is seen, and below it is not what is wanted.
+func (d *daemon) goesBy() {
+	d.w.hidden = d.w.hidden || d.saw.hidden && d.saw.below != d.w.commits[d.want].jobsLog
+}
+
 // readSettings is ops/cratedb's reading of the settings that are asked for, of each
 // node that answers.
 func (d *daemon) readSettings(names []string) {
 	w, db := d.w, &d.observed.Database
-	db.SettingsAsked, db.Effective = nil, nil
+	db.SettingsAsked, db.Effective, d.saw = nil, nil, jobsLogSeen{}
 	if len(names) == 0 || db.Contact != ops.Yes || len(db.Pods) == 0 {
 		return
 	}
@@ -39,8 +51,7 @@ func (d *daemon) readSettings(names []string) {
 	if !slices.Contains(names, jobsLogSize) {
 		return
 	}
-	// A transient value is all that is seen, and below it is not what is wanted.
-	w.hidden = w.hidden || w.jobsLog.transient != "" && w.jobsLog.persistent != w.commits[d.want].jobsLog
+	d.saw = jobsLogSeen{hidden: w.jobsLog.transient != "", below: w.jobsLog.persistent}
 	for i := range db.Pods {
 		answer := &db.Pods[i]
 		l := w.slotOf(answer.Pod)
