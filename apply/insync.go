@@ -186,7 +186,7 @@ func (o *ownership) inSync(p prepared, live *object) (bool, string) {
 		return false, "it does not exist"
 	case live.GetDeletionTimestamp() != nil:
 		return false, "it is being deleted"
-	case len(live.owned) == 0:
+	case live.nothing():
 		return false, "stevedore has not applied it"
 	}
 	if p.key.IsSecret() {

@@ -1,10 +1,11 @@
 package apply
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"strings"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,20 +20,32 @@ import (
 // (half of its size), of which our own entry alone stays, as compact bytes.
 type object struct {
 	*unstructured.Unstructured
-	// owned is our entry's FieldsV1, nil where our apply owns nothing.
-	owned     []byte
-	ownedHash [sha256.Size]byte
+	ownedFields
 	// unowned are entries that admission added, by path.
 	unowned []string
 }
 
+// ownedFields are what our apply owns of an object; the zero value: nothing.
+type ownedFields struct {
+	// fields is our entry's FieldsV1: the clusters of a fleet share it, since hardly any
+	// of their fields is named as the cluster is.
+	fields    unique.Handle[string]
+	ownedHash [sha256.Size]byte
+}
+
+func ownedOf(fields []byte) ownedFields {
+	return ownedFields{unique.Make(string(fields)), sha256.Sum256(fields)}
+}
+
+func (o ownedFields) nothing() bool { return o.fields == unique.Handle[string]{} }
+
 // ownedSet parses what our apply owns; nil where it owns nothing.
-func (o *object) ownedSet() *fieldpath.Set {
-	if len(o.owned) == 0 {
+func (o ownedFields) ownedSet() *fieldpath.Set {
+	if o.nothing() {
 		return nil
 	}
 	set := &fieldpath.Set{}
-	if err := set.FromJSON(bytes.NewReader(o.owned)); err != nil {
+	if err := set.FromJSON(strings.NewReader(o.fields.Value())); err != nil {
 		return nil
 	}
 	return set
@@ -60,8 +73,7 @@ func newObject(u *unstructured.Unstructured) *object {
 				continue
 			}
 			if raw, err := json.Marshal(entry["fieldsV1"]); err == nil {
-				result.owned = raw
-				result.ownedHash = sha256.Sum256(raw)
+				result.ownedFields = ownedOf(raw)
 			}
 		}
 		result.unowned = unowned(u.Object, entries)

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"crypto/sha256"
 	stdjson "encoding/json"
 	"fmt"
 	"sync"
@@ -24,10 +23,9 @@ type packed struct {
 	key              compare.Key
 	version, cluster string
 
-	content   []byte
-	owned     []byte
-	ownedHash [sha256.Size]byte
-	unowned   []string
+	content []byte
+	ownedFields
+	unowned []string
 	// strong is the object itself where it is not packed.
 	strong *object
 
@@ -52,7 +50,7 @@ func pack(o *object) *packed {
 	if err != nil {
 		return p // it came as JSON: this cannot be
 	}
-	p.content, p.owned, p.ownedHash, p.unowned = content, o.owned, o.ownedHash, o.unowned
+	p.content, p.ownedFields, p.unowned = content, o.ownedFields, o.unowned
 	p.strong, p.made = nil, weak.Make(o)
 	return p
 }
@@ -70,16 +68,16 @@ func (p *packed) object() *object {
 	if o := p.made.Value(); o != nil {
 		return o
 	}
-	o := &object{Unstructured: &unstructured.Unstructured{}, owned: p.owned, ownedHash: p.ownedHash, unowned: p.unowned}
-	text := p.content
+	o := &object{Unstructured: &unstructured.Unstructured{}, ownedFields: p.ownedFields, unowned: p.unowned}
+	unpack := func(text []byte) error { return json.Unmarshal(text, &o.Object) }
+	var err error
 	if p.tight {
-		var err error
-		if text, err = deflated.Text(text); err != nil {
-			return nil // it was made by Make: this cannot be
-		}
+		err = deflated.Read(p.content, unpack)
+	} else {
+		err = unpack(p.content)
 	}
-	if err := json.Unmarshal(text, &o.Object); err != nil {
-		return nil // it was made by Marshal: this cannot be
+	if err != nil {
+		return nil // it was made by Make and Marshal: this cannot be
 	}
 	p.made = weak.Make(o)
 	return o

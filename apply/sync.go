@@ -269,7 +269,7 @@ func foresee(p prepared, live *object, cluster string, adoption Adoption) ([]com
 // ours refuses a live object that we did not make. Our label on it, with this
 // cluster's name, is a person's word that it may be taken over.
 func ours(p prepared, live *object, cluster string) error {
-	if Ours(live.Unstructured, cluster) || live.GetLabels()[names.ClusterLabel] == "" && len(live.owned) > 0 {
+	if Ours(live.Unstructured, cluster) || live.GetLabels()[names.ClusterLabel] == "" && !live.nothing() {
 		return nil
 	}
 	return &NotOursError{Key: p.key, Owner: OwnerOf(live.Unstructured, cluster), Cluster: cluster}

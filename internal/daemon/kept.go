@@ -45,14 +45,15 @@ func (k *keptRender) rendered() *render.Rendered {
 	}
 	made := &render.Rendered{Revision: k.revision, Pins: k.pins}
 	for _, text := range k.objects {
-		if k.tight {
-			var err error
-			if text, err = deflated.Text(text); err != nil {
-				return nil
-			}
-		}
 		object := &unstructuredObject{}
-		if err := json.Unmarshal(text, &object.Object); err != nil {
+		unpack := func(text []byte) error { return json.Unmarshal(text, &object.Object) }
+		var err error
+		if k.tight {
+			err = deflated.Read(text, unpack)
+		} else {
+			err = unpack(text)
+		}
+		if err != nil {
 			return nil
 		}
 		made.Objects = append(made.Objects, object)

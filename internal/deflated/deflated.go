@@ -14,6 +14,7 @@ var (
 	writing sync.Mutex
 	writer  *flate.Writer
 	readers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+	texts   = sync.Pool{New: func() any { return &bytes.Buffer{} }}
 )
 
 // Make deflates a text.
@@ -32,16 +33,17 @@ func Make(text []byte) []byte {
 	return bytes.Clone(out.Bytes())
 }
 
-// Text is what Make was given.
-func Text(made []byte) ([]byte, error) {
-	reader := readers.Get().(io.ReadCloser)
+// Read gives what Make was given to use, which must not keep it.
+func Read(made []byte, use func(text []byte) error) error {
+	reader, text := readers.Get().(io.ReadCloser), texts.Get().(*bytes.Buffer)
 	defer readers.Put(reader)
+	defer texts.Put(text)
+	text.Reset()
 	if err := reader.(flate.Resetter).Reset(bytes.NewReader(made), nil); err != nil {
-		return nil, fmt.Errorf("inflating a text: %w", err)
+		return fmt.Errorf("inflating a text: %w", err)
 	}
-	text, err := io.ReadAll(reader)
-	if err != nil {
-		return nil, fmt.Errorf("inflating a text: %w", err)
+	if _, err := text.ReadFrom(reader); err != nil {
+		return fmt.Errorf("inflating a text: %w", err)
 	}
-	return text, nil
+	return use(text.Bytes())
 }
