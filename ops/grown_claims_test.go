@@ -55,3 +55,42 @@ func TestAGrowThatIsTakenBackLeavesNoClaimWithoutAnOwner(t *testing.T) {
 		})
 	}
 }
+
+// The record that knew of the grow is lost: whose the claim is of a node that never joined
+// is said when the node is to leave again, else it would be waited for.
+func TestAClaimWhoseGrowIsForgottenSaysWhoseItIsBeforeItsNodeLeaves(t *testing.T) {
+	claim := "data0-" + hot + "-3"
+	for _, c := range []struct {
+		name    string
+		change  func(*situation, *ops.Pod, *ops.Claim)
+		written []string
+	}{
+		{"its pod has hung for an hour", func(*situation, *ops.Pod, *ops.Claim) {}, []string{claim}},
+		{"its pod has just been made", func(s *situation, p *ops.Pod, _ *ops.Claim) { p.Created = s.o.At }, nil},
+		{"its pod is ready", func(_ *situation, p *ops.Pod, _ *ops.Claim) { p.Ready = true }, nil},
+		{"its node is a member", func(s *situation, p *ops.Pod, _ *ops.Claim) {
+			s.o.Database.Nodes = append(slices.Clone(s.o.Database.Nodes), ops.Node{Name: p.NodeName, ID: "n-3"})
+		}, nil},
+		{"it is another cluster's", func(_ *situation, _ *ops.Pod, c *ops.Claim) { c.ClusterID = "id-2" }, nil},
+		{"a version has written to it", func(_ *situation, _ *ops.Pod, c *ops.Claim) { c.Version = "6.4.3" }, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			s.o.Sets, s.o.Pods = slices.Clone(s.o.Sets), slices.Clone(s.o.Pods)
+			s.o.Sets[0].Replicas, s.r.Sets[0].Replicas = 4, 4
+			s.later(time.Hour)
+			s.o.Database.At = s.o.At
+			s.o.Pods = append(s.o.Pods, ops.Pod{Name: hot + "-3", NodeName: "data-hot-3", Set: hot, Ordinal: 3, UID: "u3", Template: s.o.Pods[0].Template, Created: s.o.At.Add(-time.Hour), Started: s.o.At.Add(-time.Hour)})
+			s.o.Claims = append(slices.Clone(s.o.Claims), ops.Claim{Name: claim, Set: hot, Ordinal: 3, Phase: "Bound"})
+			c.change(s, &s.o.Pods[len(s.o.Pods)-1], &s.o.Claims[len(s.o.Claims)-1])
+			var written []string
+			for _, a := range s.decide().Harmless {
+				if a.Kind == ops.ActionAnnotateClaim {
+					written = append(written, a.Claim)
+					assert.Equal(t, "id-1", a.ClusterID)
+				}
+			}
+			assert.Equal(t, c.written, written)
+		})
+	}
+}

@@ -109,17 +109,15 @@ func (t *turn) leavesHanging(r *Restart) bool {
 	}
 	c := t.nodes([]RecordedSet{*cmp.Or(recorded(t.r.Sets, r.Set), &RecordedSet{})})
 	others := slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == r.Set && p.Template == r.Remembered && !p.Terminating })
-	if t.upgrading() && live.Template != r.Remembered && !others {
+	undo := live.Template != r.Remembered
+	if undo && t.upgrading() && !others {
 		started, hangs := t.triedOn(live)
-		switch {
-		case started && hangs:
+		if started && hangs {
 			return false
-		case !hangs:
-			t.wait(gates.PodReturns(c.notJoined, c.notJoinedWhy))
-			return true
 		}
+		undo = hangs
 	}
-	if live.Template != r.Remembered {
+	if undo {
 		t.undo = r.Set
 	}
 	t.wait(gates.PodReturns(c.notJoined, c.notJoinedWhy))

@@ -64,14 +64,13 @@ func (t *turn) downStep(op *Operation) {
 		t.deletePod(p)
 		return
 	}
-	if p != nil && p.UID != r.PodUID && t.joined(p) {
-		r.Done = append(slices.Clone(r.Done), p.UID)
-		op.Step = StepReturn
-		t.giveBack()
-		return
-	}
-	if p != nil && p.UID != r.PodUID && !t.blocked && t.mayMend(p) {
-		// Another definition may make it ready: it goes from the first gate on.
+	made := p != nil && p.UID != r.PodUID
+	if joined := made && t.joined(p); joined || made && !t.blocked && t.mayMend(p) {
+		// One that has joined is done; one that another definition may make ready goes from
+		// the first gate on.
+		if joined {
+			r.Done = append(slices.Clone(r.Done), p.UID)
+		}
 		op.Step = StepReturn
 		t.giveBack()
 		return
