@@ -125,8 +125,9 @@ func (t *turn) effective() {
 			e.Template = TemplateBefore
 		case turn && (t.takesBack(s.Name) || s.Name == t.undo):
 			e.Template = TemplateBefore
-		case t.wanted(s.Name) != nil && t.added(s.Name) && t.live(s.Name) == nil:
-			// A new group: there is nothing to keep.
+		case t.wanted(s.Name) != nil && t.live(s.Name) == nil && (t.added(s.Name) || t.bootstrapping() && t.r.ClusterID == "" && !t.blocked):
+			// A new group: there is nothing to keep. With the record lost it may have come
+			// while the cluster is being made.
 		case s.Name == mends:
 			e.KeepGateway = kept || present
 		case !turn && s.Name == t.r.Mended.Set:

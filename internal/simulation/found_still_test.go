@@ -197,4 +197,8 @@ var stoodStill = []struct {
 		Seed: 9283119, Start: Start{Hot: 3, Tables: []string{"1", "0-all", "2"}, Shards: 3, Second: true, Leave: true}, Steps: 66,
 		Items: []Item{{What: pushAddGroup, At: 1033, A: 6, B: 4}, {What: pushBadTemplate, At: 11291, A: 2, B: 2}, {What: pushRemoveGroup, At: 23684, A: 5, B: 2}, {What: killNode, Call: 3, A: 1, B: 62}, {What: alterReplicas, At: 150208, A: 28, B: 16}, {What: stickTerminating, At: 31409, A: 41, B: 46}, {What: excludeByName, Call: 90, A: 24, B: 10}, {What: excludeByID, Call: 22, A: 11, B: 27}, {What: forbid, Call: 83, A: 52, B: 12}},
 	}},
+	{"the record is lost while a new cluster is paused, and a group more and more nodes are wanted afterwards", Schedule{
+		Seed: 9476714, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 72,
+		Items: []Item{{What: pushPause, At: 4574, B: 7}, {What: pushAddGroup, At: 29919, A: 7, B: 2}, {What: pushGrow, At: 31583, A: 4, B: 2}, {What: loseRecord, At: 78549, A: 40, B: 48}},
+	}},
 }
