@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"sync"
 	"sync/atomic"
@@ -36,6 +37,22 @@ type objects struct {
 	generation string
 	folders    map[plumbing.Hash][]object.TreeEntry
 	before     map[plumbing.Hash][]object.TreeEntry
+	// sizes of files that were asked for, here or for the snapshot before, which go-git
+	// opens a pack for, each. Guarded by mu.
+	sizes map[plumbing.Hash]int64
+}
+
+// maxSizes are passed on to the next snapshot at most.
+const maxSizes = 1 << 16
+
+// knownSizes is a copy of the sizes for the next snapshot.
+func (o *objects) knownSizes() map[plumbing.Hash]int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.sizes) > maxSizes {
+		return nil
+	}
+	return maps.Clone(o.sizes)
 }
 
 // commitOf peels annotated tags.
@@ -143,8 +160,18 @@ type blob struct {
 func (b *blob) Size() (int64, error) {
 	b.objects.mu.Lock()
 	defer b.objects.mu.Unlock()
+	if n, known := b.objects.sizes[b.hash]; known {
+		return n, nil
+	}
 	n, err := b.objects.storage.EncodedObjectSize(b.hash)
-	return n, b.failed(err)
+	if err != nil {
+		return n, b.failed(err)
+	}
+	if b.objects.sizes == nil {
+		b.objects.sizes = map[plumbing.Hash]int64{}
+	}
+	b.objects.sizes[b.hash] = n
+	return n, nil
 }
 
 func (b *blob) Read() ([]byte, error) {

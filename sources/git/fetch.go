@@ -108,7 +108,7 @@ func (s *Source) bring(ctx context.Context, get *fetch, generation string) (*obj
 	}
 	files := &objects{storage: st, generation: generation}
 	if s.files != nil && s.files.generation == generation && !s.files.damaged.Load() {
-		files.before = s.files.folders
+		files.before, files.sizes = s.files.folders, s.files.knownSizes()
 	}
 	commit, err := commitOf(st, get.want.hash)
 	if err != nil {
