@@ -156,8 +156,8 @@ func (t *turn) reacknowledge() {
 	if !t.r.Bootstrap.Done || !t.contact() || t.openChecks() == 0 {
 		return
 	}
-	if c := t.nodes(t.r.Sets); c.joined < c.wanted {
-		return
+	if c := t.nodesWith(t.r.Sets, t.unready); c.joined < c.wanted {
+		return // what is a member is not missing, though its pod is not ready
 	}
 	if pod := t.sqlPod(); pod != "" {
 		t.harmless(Action{Kind: ActionAcknowledgeNodeChecks, Pod: pod, SystemSecret: t.systemSecret()})

@@ -62,7 +62,7 @@ func (t *turn) resume() {
 	if op.Step == StepData && t.contact() && t.o.Database.Recovered == Yes {
 		op.Step = StepRecover
 	}
-	if op.Step == StepRecover && t.upgradeDue() && !t.blocked && t.contact() && t.onlyHang(t.r.Sets) {
+	if op.Step == StepRecover && !t.blocked && t.contact() && (t.upgradeDue() && t.onlyHang(t.r.Sets) || t.onlyUnready(t.r.Sets)) {
 		t.resumeHangs(&op)
 		return
 	}
@@ -120,12 +120,14 @@ func (t *turn) wholeWaits() bool {
 }
 
 // resumeHangs ends a resume in which nodes do not run on what they were suspended on, and
-// what is wanted by now is of another version: the upgrade that is due next brings it.
+// what is wanted by now is of another version, or in which all have joined and pods are
+// not ready: the upgrade or the restart that is due next brings the template that they may
+// run on.
 func (t *turn) resumeHangs(op *Operation) {
 	c := t.nodes(t.r.Sets)
 	t.r.Suspended, t.r.Operation = nil, nil
 	r := suspendReport("ResumeIncomplete", StatusFailure, fmt.Sprintf(
-		"the cluster has been resumed with %d of %d nodes: pod %s has not joined (%s), and the upgrade that is wanted by now may let it", c.joined, c.wanted, c.notJoined, c.notJoinedWhy))
+		"the cluster has been resumed with %d of %d nodes: pod %s has not joined (%s), and what is wanted by now may let it", c.joined, c.wanted, c.notJoined, c.notJoinedWhy))
 	r.Warning, r.Names = true, []string{gates.JoinedRule.Name}
 	t.outcome(op.Kind, StatusFailure, gates.JoinedRule.Name, r)
 }

@@ -199,7 +199,7 @@ func (t *turn) shrinkReading(sets []RecordedSet) bool {
 	for _, s := range sets {
 		t.sayWhose(s)
 	}
-	c := t.nodesBut(nil, t.r.Sets, func(set string, ordinal int) bool {
+	c := t.nodesBut(t.r.Sets, t.mendsOrLeaves, func(set string, ordinal int) bool {
 		return recorded(sets, set) != nil && ordinal >= t.target(set) && t.neverStarted(t.pod(set, ordinal))
 	})
 	reason, waits := gates.Contact(t.contact(), db.Error)

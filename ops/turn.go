@@ -205,16 +205,21 @@ type count struct {
 // nodes counts over sets. Joined means: ready, in sys.nodes of the reading's
 // node, and answering with the cluster's own id.
 func (t *turn) nodes(sets []RecordedSet) count {
-	return t.nodesBeside(nil, sets)
+	return t.nodesBut(sets, nil, nil)
+}
+
+// nodesWith counts as ready what also says, too.
+func (t *turn) nodesWith(sets []RecordedSet, also func(*Pod) bool) count {
+	return t.nodesBut(sets, also, nil)
 }
 
 // nodesBeside counts as ready what a pod that is about to go has no need to wait for.
 func (t *turn) nodesBeside(going *Pod, sets []RecordedSet) count {
-	return t.nodesBut(going, sets, nil)
+	return t.nodesWith(sets, func(p *Pod) bool { return t.besides(going, p) })
 }
 
-// nodesBut leaves some pods out of the count; nil leaves out none.
-func (t *turn) nodesBut(going *Pod, sets []RecordedSet, but func(set string, ordinal int) bool) count {
+// nodesBut leaves some pods out of the count, and counts others as ready too; nil: none.
+func (t *turn) nodesBut(sets []RecordedSet, also func(*Pod) bool, but func(set string, ordinal int) bool) count {
 	var c count
 	id := t.expectedID()
 	for _, s := range sets {
@@ -224,7 +229,7 @@ func (t *turn) nodesBut(going *Pod, sets []RecordedSet, but func(set string, ord
 			}
 			c.wanted++
 			p := t.pod(s.Name, ordinal)
-			ready := p != nil && !p.Terminating && (p.Ready || t.besides(going, p))
+			ready := p != nil && !p.Terminating && (p.Ready || also != nil && also(p))
 			joined, refused := false, false
 			if ready {
 				c.ready++

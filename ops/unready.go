@@ -39,17 +39,30 @@ func (t *turn) besides(going, p *Pod) bool {
 // growUnready: every node of a grow has joined, some of them in pods that are not ready,
 // and what is wanted by now may make them so.
 func (t *turn) growUnready(op *Operation) bool {
-	if t.blocked || t.parked || t.unequal() || !t.mayMendIn("") {
+	return !t.blocked && !t.parked && t.onlyUnready(op.To)
+}
+
+// onlyUnready: every node of these sets has joined, and what is wanted by now may make
+// ready those of their pods that are not, or lets them go.
+func (t *turn) onlyUnready(sets []RecordedSet) bool {
+	if !t.anyPod(t.mendsOrLeaves) {
 		return false
 	}
-	for _, s := range op.To {
+	for _, s := range sets {
 		for ordinal := range s.Replicas {
-			if p := t.pod(s.Name, ordinal); p == nil || !t.joined(p) && !t.mayMend(p) {
+			if p := t.pod(s.Name, ordinal); p == nil || !t.joined(p) && !t.mendsOrLeaves(p) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// mendsOrLeaves: such a pod is to leave, or what may make it ready waits for those that
+// do. For a shrink it counts as what it is to the database: no node goes down meanwhile,
+// and what has left is empty.
+func (t *turn) mendsOrLeaves(p *Pod) bool {
+	return t.mayMend(p) || t.unready(p) && p.Ordinal >= t.target(p.Set)
 }
 
 // readySoon is how long after its start a pod may well become ready by itself.

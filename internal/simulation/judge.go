@@ -158,8 +158,11 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	}
 	for _, i := range w.used {
 		o := &w.slots[i]
-		if o == l || o.ordinal >= o.set.replicas || !l.pod.ready {
+		if o == l || o.ordinal >= o.set.replicas || !l.pod.ready && !w.unwell(l) {
 			continue // what is not ready is cured one by one, whatever the others do
+		}
+		if !l.pod.ready && o.pod.joined && !o.pod.terminating {
+			continue // it takes nobody from service, and the other is what counts before it goes: a member
 		}
 		if o.pod.joined && o.pod.ready && !o.pod.terminating {
 			continue

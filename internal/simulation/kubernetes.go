@@ -53,6 +53,7 @@ const (
 	badImage
 	badCrash
 	badHang
+	badProbe // its nodes join, and its pods never become ready
 )
 
 // set is a StatefulSet, OnDelete and Parallel.
@@ -99,6 +100,10 @@ type slot struct {
 	pod    pod
 	claim  claim
 	volume volume
+	// unwellUntil is until when its readiness probe fails, whatever its node does;
+	// unwellOn is the content of the template on which it does, 0 for none.
+	unwellUntil millis
+	unwellOn    int
 }
 
 type pod struct {

@@ -365,6 +365,9 @@ func (w *world) happen(it Item, d *daemon) {
 		s.password, s.version = secretMark+"-changed-"+strconv.Itoa(len(w.left)), w.bump(kindSecrets)
 	case scaleUpByHand:
 		w.scaleByHand(it)
+	case pushNeverReady:
+		c.content, c.bad = w.newContent(), badProbe
+		w.push(c, lag)
 	default:
 		w.happenTo(it, d)
 	}
@@ -428,6 +431,8 @@ func (w *world) happenTo(it Item, d *daemon) {
 		w.deafUntil = w.now + millis(1+it.A*2)*second
 	case loseAnswer:
 		w.losing = true
+	case failProbe:
+		w.failProbe(it)
 	case restartDaemon:
 		d.doomed = true
 	}

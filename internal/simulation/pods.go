@@ -132,10 +132,42 @@ func (w *world) restartContainer(l *slot, after millis) {
 func (w *world) probe(l *slot) {
 	p := &l.pod
 	ready := p.up && p.joined && w.master >= 0 && !p.terminating
+	if ready && w.unwell(l) {
+		ready = false
+		if w.now < l.unwellUntil {
+			p.readyDue = l.unwellUntil + w.rnd.span(50, 500)
+		}
+		w.judge.fault(w, l)
+	}
 	if p.ready != ready {
 		p.ready = ready
 		w.bump(kindPods)
 		l.set.due = max(w.now+w.rnd.span(10, 400), w.stalled)
+	}
+}
+
+// unwell: the readiness probe of a pod fails though its node is a member, or would be.
+// To the database it is a node as any other, and Kubernetes sends nobody to it.
+func (w *world) unwell(l *slot) bool {
+	t := &w.templates[l.pod.template]
+	return t.bad == badProbe || l.unwellOn == t.content || w.now < l.unwellUntil
+}
+
+// failProbe has the probe of a pod fail for a while, or until it is made anew on another
+// template.
+func (w *world) failProbe(it Item) {
+	l := w.victim(it.A)
+	if !l.pod.exists {
+		return
+	}
+	if it.B%2 == 0 {
+		l.unwellUntil = w.now + millis(5+2*it.B)*second
+	} else {
+		l.unwellOn = w.templates[l.pod.template].content
+	}
+	w.say("the readiness probe of %s fails from now on", l.podName)
+	if l.pod.up && l.pod.readyDue == 0 {
+		l.pod.readyDue = w.now + w.rnd.span(100, 2000)
 	}
 }
 

@@ -249,6 +249,9 @@ func (w *world) heal() {
 		if p.goneDue > w.now+10*second {
 			p.goneDue = w.now + 10*second
 		}
+		if l := &w.slots[i]; l.unwellUntil > w.now {
+			l.unwellUntil, p.readyDue = w.now, min(p.readyDue, w.now+second)
+		}
 	}
 	for i := range w.sets {
 		s := &w.sets[i]
@@ -351,7 +354,7 @@ func (w *world) suspended() bool {
 func (w *world) reachable() commit {
 	c := *w.head()
 	c.paused, c.released = false, false
-	if c.bad != good || w.rnd.oneIn(8) {
+	if c.bad != good || w.unwellOn(c.content) || w.rnd.oneIn(8) {
 		c.content, c.bad = w.newContent(), good
 	}
 	if w.schedule.Start.Leave && c.stands() && w.schedule.Seed%2 == 0 && w.suspended() {
@@ -395,6 +398,11 @@ func (w *world) reachable() commit {
 		}
 	}
 	return c
+}
+
+// unwellOn: a pod is never ready on what is wanted.
+func (w *world) unwellOn(content int) bool {
+	return slices.ContainsFunc(w.used, func(i int) bool { return w.slots[i].unwellOn == content })
 }
 
 // keepsVoters: fewer than three of those that have voted are never wanted.

@@ -78,6 +78,7 @@ const (
 	settingByHand
 	changePassword
 	scaleUpByHand
+	pushNeverReady
 	// Kubernetes and machines.
 	evict
 	drainNode
@@ -92,6 +93,7 @@ const (
 	restartDaemon
 	deafReceiver
 	loseAnswer
+	failProbe
 	// At a call.
 	killBefore
 	killAfter
@@ -109,9 +111,9 @@ var whatNames = [whats]string{
 	"push: suspended, or resumed", "push: a live setting", "push: a group more", "push: a group less", "push: paused, or not any more", "push: released, or not any more",
 	"a table is made", "number_of_replicas is changed", "a snapshot runs",
 	"enable is set transiently", "enable is set persistently", "a node is excluded by name", "somebody excludes a node id", "a table gets a filter of its own", "paused for a while", "abort", "released for a while", "a live setting is set by hand", "a password is changed",
-	"replicas are raised by hand",
+	"replicas are raised by hand", "push: a template whose pods never become ready",
 	"a pod is evicted", "Kubernetes nodes are drained", "a Kubernetes node dies", "a process dies", "a volume is lost", "a pod sticks in terminating",
-	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends", "the receiver takes no report", "the receiver's answer is lost",
+	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends", "the receiver takes no report", "the receiver's answer is lost", "a readiness probe fails",
 	"killed before a call", "killed after a call", "409", "429", "time-out after success", "the process stands still", "refused by a webhook",
 }
 
@@ -230,6 +232,14 @@ func NewSchedule(seed uint64) Schedule {
 	}
 	if r.oneIn(32) {
 		s.Items = append(s.Items, Item{What: scaleUpByHand, At: r.span(0, eventful/2), A: r.below(64), B: r.below(64)})
+	}
+	// Drawn last: what is drawn before stays as it was.
+	if r.oneIn(24) {
+		what := failProbe
+		if r.oneIn(2) {
+			what = pushNeverReady
+		}
+		s.Items = append(s.Items, Item{What: what, At: r.span(0, eventful/2), A: r.below(64), B: r.below(64)})
 	}
 	return s
 }
