@@ -102,6 +102,9 @@ func (t *turn) settings() {
 	if !t.r.Bootstrap.Done || t.blocked || !t.contact() {
 		return // the reason was given
 	}
+	if t.suspending() {
+		return // whose value it is, the nodes that end say no more; what is wanted is set after the resume
+	}
 	var next []RecordedSetting
 	var told settingsTold
 	for _, e := range t.r.Settings {

@@ -82,4 +82,12 @@ var wasUnsafe = []struct {
 		Seed: 8728229, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1"}, Shards: 2}, Steps: 74,
 		Items: []Item{{What: pushTemplate, At: 471, A: 4, B: 6}, {What: standStill, Call: 35, A: 1, B: 23}, {What: releaseCommand, At: 18809, A: 31, B: 28}, {What: releaseCommand, At: 89604, A: 23, B: 34}, {What: pauseCommand, Call: 12, A: 28, B: 32}},
 	}},
+	{"somebody has set what is to be set live, and the cluster is suspended", Schedule{
+		Seed: 9349062, Start: Start{Hot: 2, Shards: 1, Extend: true, Leave: true}, Steps: 54,
+		Items: []Item{{What: pushSetting, At: 1419, A: 6, B: 7}, {What: pushAddGroup, At: 28281, A: 2, B: 7}, {What: pushSuspend, At: 38951, A: 7, B: 5}, {What: stallController, Call: 29, A: 20, B: 10}, {What: settingByHand, Call: 16, A: 21, B: 49}},
+	}},
+	{"somebody sets a live setting below the very same transient value", Schedule{
+		Seed: 9410770, Start: Start{Hot: 1, Shards: 1, Extend: true}, Steps: 65,
+		Items: []Item{{What: pushSuspend, At: 4577, A: 4, B: 4}, {What: pushSetting, At: 52712, A: 4, B: 1}, {What: settingByHand, Call: 23, A: 24, B: 23}, {What: settingByHand, At: 61595, A: 3, B: 56}},
+	}},
 }

@@ -59,6 +59,9 @@ type people struct {
 	raised [3]int
 	// ours: when somebody set the live setting, a definition had brought it about.
 	ours bool
+	// below: somebody has set the live setting under the very same transient value: no look
+	// can show it, nor afterwards which of the two it is.
+	below bool
 	// hidden: a daemon has looked at a live setting that a transient value hid, and what is
 	// below that was not what it wanted: no look can show it, nor whose it is afterwards.
 	hidden bool

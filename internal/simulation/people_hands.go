@@ -60,6 +60,7 @@ func (w *world) setByHand(s *setting, value string, transient bool) {
 	}
 	if s == &w.jobsLog {
 		w.ours = w.jobsLogOurs()
+		w.below = !transient && s.transient == value
 	}
 	if transient {
 		s.transient, s.theirTransient = value, value

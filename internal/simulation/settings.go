@@ -99,7 +99,7 @@ func (j *judge) jobsLogSet(w *world, d *daemon, value string) {
 		s.theirs = ""
 		return
 	}
-	if s.theirAt >= d.checked {
+	if s.theirAt >= d.checked || w.below && value != "" {
 		s.theirs = "" // no look could show it, and it is gone
 		return
 	}
