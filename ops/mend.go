@@ -108,8 +108,12 @@ func (t *turn) leavesHanging(r *Restart) bool {
 		return false
 	}
 	c := t.nodes([]RecordedSet{*cmp.Or(recorded(t.r.Sets, r.Set), &RecordedSet{})})
+	// Its node has joined, and Kubernetes calls the pod ready in a moment.
+	joins := t.memberOnLive(r.Set) && t.anyPod(func(p *Pod) bool {
+		return p.Set == r.Set && p.Template == live.Template && t.elapsed(up(p)) <= t.podLimit()
+	})
 	others := slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == r.Set && p.Template == r.Remembered && !p.Terminating })
-	undo := live.Template != r.Remembered
+	undo := live.Template != r.Remembered && !joins
 	if undo && t.upgrading() && !others {
 		started, hangs := t.triedOn(live)
 		if started && hangs {

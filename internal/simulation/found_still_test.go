@@ -201,4 +201,8 @@ var stoodStill = []struct {
 		Seed: 9476714, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 72,
 		Items: []Item{{What: pushPause, At: 4574, B: 7}, {What: pushAddGroup, At: 29919, A: 7, B: 2}, {What: pushGrow, At: 31583, A: 4, B: 2}, {What: loseRecord, At: 78549, A: 40, B: 48}},
 	}},
+	{"a restart is aborted while its only pod has joined and is not ready yet", Schedule{
+		Seed: 10008387, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1"}, Shards: 1, Extend: true, Leave: true}, Steps: 648,
+		Items: []Item{{What: pushBadTemplate, At: 47082, A: 1, B: 1}, {What: pushRelease, At: 62108, A: 7, B: 3}, {What: stickTerminating, Call: 5, A: 53, B: 13}, {What: abortCommand, Call: 32, A: 23, B: 37}},
+	}},
 }
