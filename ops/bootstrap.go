@@ -62,9 +62,11 @@ func (t *turn) systemUser() {
 }
 
 // readyMaster is the first pod that may become master and is ready; a wait if
-// there is none.
+// there is none. One whose CrateDB has run for longer than a pod may take is asked all
+// the same: a probe of it may fail, or a container beside CrateDB's, and until `system`
+// is there nobody can say whether its node is a member.
 func (t *turn) readyMaster() (string, bool) {
-	wanted, first := 0, ""
+	wanted, first, running := 0, "", ""
 	for _, s := range t.r.Sets {
 		w := t.wanted(s.Name)
 		if w == nil || !w.MasterEligible {
@@ -76,6 +78,9 @@ func (t *turn) readyMaster() (string, bool) {
 			if p != nil && p.Ready && !p.Terminating {
 				return p.Name, true
 			}
+			if p != nil && running == "" && !p.Terminating && (p.Waiting == "" || p.Runs) && !p.Started.IsZero() && t.elapsed(p.Started) > t.podLimit() {
+				running = p.Name
+			}
 			if first == "" {
 				first = podName(s.Name, ordinal) + ": " + podState(p)
 			}
@@ -84,7 +89,7 @@ func (t *turn) readyMaster() (string, bool) {
 	if reason, waits := gates.MasterReady(0, wanted, first); waits {
 		t.wait(reason)
 	}
-	return "", false
+	return running, running != ""
 }
 
 // licence is done before the first user, because below 4.5 a cluster of more
@@ -198,7 +203,7 @@ func (t *turn) reportMade(c count) {
 	}
 	t.outcome(OperationBootstrap, StatusFailure, gates.JoinedRule.Name, Report{
 		Event: EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapIncomplete", Warning: true, Names: []string{gates.JoinedRule.Name},
-		Message: fmt.Sprintf("cluster %s has been made with %d of %d nodes %s; pod %s has not joined (%s), and what is wanted by now may let it", t.d.ClusterName, c.joined, c.wanted, words, c.notJoined, c.notJoinedWhy),
+		Message: fmt.Sprintf("cluster %s has been made with %d of %d nodes %s; it goes on without pod %s (%s), which what is wanted by now may bring up", t.d.ClusterName, c.joined, c.wanted, words, c.notJoined, c.notJoinedWhy),
 	})
 }
 
@@ -207,7 +212,7 @@ func (t *turn) bootstrapEnds() bool {
 		return false
 	}
 	c := t.nodes(t.made())
-	if reason, waits := gates.Joined(c.joined, c.wanted, c.notJoined, c.notJoinedWhy); waits && !t.foundedBefore() && !t.madeByUpgrade() {
+	if reason, waits := gates.Joined(c.joined, c.wanted, c.notJoined, c.notJoinedWhy); waits && !t.foundedBefore() && !t.madeByUpgrade() && !t.madeByRestart() {
 		t.wait(reason)
 		return false
 	}
@@ -242,6 +247,10 @@ func (t *turn) made() []RecordedSet {
 func (t *turn) madeByUpgrade() bool {
 	return !t.blocked && t.upgradeDue() && t.onlyHang(t.made())
 }
+
+// madeByRestart: every node has joined, and what is wanted by now may make ready those of
+// their pods that are not. That comes by a restart, for which nothing else is due.
+func (t *turn) madeByRestart() bool { return !t.blocked && t.onlyUnready(t.made()) }
 
 // foundedBefore is true of a cluster whose record was lost after its bootstrap:
 // the claims carry its id, and no template founds one any more. A node that is

@@ -199,6 +199,7 @@ func (w *world) observe() ops.Observed {
 			member := seen.Ready
 			if w.sick[pod.template] {
 				seen.Ready, seen.NotReady, seen.Runs = false, "containers with unready status: [crate]", true
+				seen.Started = pod.created
 			}
 			o.Pods = append(o.Pods, seen)
 			if member {

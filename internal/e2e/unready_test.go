@@ -58,6 +58,26 @@ func TestAPushReachesAPodThatHasJoinedAndIsNotReadyFirst(t *testing.T) {
 	}
 }
 
+// The very first definition has a probe that fails for ever: who looks is told so, and
+// a push that corrects it makes the cluster.
+func TestAPushCorrectsAFirstDefinitionWhosePodsAreNeverReady(t *testing.T) {
+	t.Parallel()
+	s := begin(t, "never-ready")
+	s.appSecret("app-password")
+	soon := with("spec.operations", map[string]any{"restartTimeout": "20s", "stableFor": "1s", "masterStableFor": "1s"})
+	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", soon, with("spec.patches", []any{map[string]any{
+		"patch":  `[{"op": "replace", "path": "/spec/template/spec/containers/0/readinessProbe", "value": {"exec": {"command": ["false"]}, "failureThreshold": 1}}]`,
+		"target": map[string]any{"kind": "StatefulSet"},
+	}}))})
+	s.run("--look-interval", "1s")
+	s.eventually("status says what is the matter", restartPatience, func() bool {
+		return strings.Contains(s.statusText(), "its node has joined, and the pod is not ready")
+	})
+	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", soon)})
+	s.eventually("the cluster is made", restartPatience, func() bool { return isDone(s.record("orders")) })
+	assert.Equal(t, []string{"crate-data-hot-orders-0"}, s.deletedPods())
+}
+
 // deletedPods are those that have gone, in their order.
 func (s *situation) deletedPods() []string {
 	s.pods.mu.Lock()

@@ -30,4 +30,16 @@ var neverReady = []struct {
 		Seed: 27199, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 64,
 		Items: []Item{{What: pushRemoveGroup, At: 4682, A: 5, B: 6}, {What: forbid, Call: 12, A: 60, B: 11}, {What: setPersistent, Call: 15, A: 15, B: 19}, {What: failProbe, At: 18331, A: 26, B: 33}},
 	}},
+	{"the only node of a new cluster is never ready", Schedule{
+		Seed: 22767, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 68,
+		Items: []Item{{What: failProbe, At: 3934, A: 24, B: 33}},
+	}},
+	{"the only node of a new cluster is never ready, and the cluster is released", Schedule{
+		Seed: 35691, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true, Zones: true, JSON: true, Early: true}, Steps: 55,
+		Items: []Item{{What: pushRelease, At: 2260, A: 4}, {What: failProbe, At: 9520, A: 51, B: 55}},
+	}},
+	{"a master of a new cluster is never ready, and another template is wanted", Schedule{
+		Seed: 20388, Start: Start{Masters: 3, Hot: 1, Shards: 1, Extend: true, Leave: true, Zones: true, Early: true}, Steps: 58,
+		Items: []Item{{What: forbid, Call: 25, A: 32, B: 26}, {What: killBefore, Call: 24, A: 1, B: 24}, {What: failProbe, At: 15523, A: 1, B: 7}},
+	}},
 }

@@ -263,17 +263,19 @@ func (o objects) Run(_ context.Context, pod, statement string) (string, error) {
 	if err := o.d.before(f); err != nil {
 		return "", err
 	}
-	if _, err := o.reach(pod); err != nil {
+	l, err := o.reach(pod)
+	if err != nil {
 		return "", err
+	}
+	if w.hangs(l) {
+		return "", errors.New("no answer")
 	}
 	if statement == "SELECT name FROM sys.users" && w.master >= 0 && !w.recovered {
 		return `[{"name": "crate"}]`, o.d.after(f) // nobody else is known before the gateway has recovered
 	}
 	if statement == "SELECT master_node FROM sys.cluster" {
 		o.d.checked = w.now
-		if l := w.slotOf(pod); w.hangs(l) {
-			return "", errors.New("no answer")
-		} else if w.master < 0 || !l.pod.joined {
+		if w.master < 0 || !l.pod.joined {
 			return `[{"master_node": null}]`, o.d.after(f)
 		}
 		return `[{"master_node": "` + nameOf(nodeIDs, "node-", w.slots[w.master].volume.node) + `"}]`, o.d.after(f)
