@@ -21,5 +21,10 @@ func lockFile(name string) (func(), error) {
 		}
 		return nil, err
 	}
-	return func() { _ = f.Close() }, nil
+	return func() {
+		// A process that is just being forked has the file open too, until it executes
+		// its own: closing ours alone would leave it locked that long.
+		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+		_ = f.Close()
+	}, nil
 }
