@@ -1,0 +1,134 @@
+package simulation
+
+import (
+	"errors"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// sync applies what differs from the cache, and never lowers replicas.
+func (d *daemon) sync(desired *ops.Desired, e ops.Effective, saved ops.Saved) (wrote bool, err error) {
+	w := d.w
+	if d.syncFor != desired.Revision {
+		d.syncFails, d.syncAfter, d.syncFor = 0, 0, desired.Revision
+	}
+	if w.now < d.syncAfter {
+		return false, nil
+	}
+	var failed []string
+	for i := range e.Sets {
+		one, err := d.syncSet(&e.Sets[i], saved)
+		if errors.Is(err, errNotLeader) || errors.Is(err, errSuperseded) {
+			return wrote, err
+		}
+		if err != nil {
+			failed = append(failed, err.Error())
+		}
+		wrote = wrote || one
+	}
+	for _, b := range e.Budgets {
+		one, err := d.syncBudget(b)
+		if errors.Is(err, errNotLeader) || errors.Is(err, errSuperseded) {
+			return wrote, err
+		}
+		if err != nil {
+			failed = append(failed, err.Error())
+		}
+		wrote = wrote || one
+	}
+	d.applyErrors = failed
+	if len(failed) > 0 {
+		d.syncFails++
+		d.syncAfter = w.now + min(second<<min(d.syncFails, 8), minute)
+		d.applied = ops.Applied{}
+		return wrote, nil
+	}
+	d.syncFails, d.syncAfter = 0, 0
+	if !wrote {
+		d.applied = ops.Applied{Revision: desired.Revision, Effective: e}
+	}
+	return wrote, nil
+}
+
+func (d *daemon) syncSet(e *ops.EffectiveSet, saved ops.Saved) (bool, error) {
+	w := d.w
+	if e.Absent {
+		return false, nil
+	}
+	index := w.setIndex(e.Name)
+	s, seen := &w.sets[index], viewedSet{}
+	if index < len(d.view.state) {
+		seen = d.view.state[index]
+	}
+	wanted := templateByKey(saved[e.Name])
+	if wanted < 0 || wanted >= len(w.templates) {
+		return false, errors.New("the record holds no object of StatefulSet " + e.Name)
+	}
+	if seen.exists && seen.replicas == e.Replicas && seen.template == wanted && seen.hold == e.Hold && seen.suspended == e.Suspended && seen.annotated == e.Settings && seen.initialMasters == e.InitialMasters {
+		return false, nil
+	}
+	f, err := d.write()
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case !s.exists && seen.exists:
+		return false, errors.New("it was deleted a moment ago")
+	case s.exists && s.replicas > e.Replicas:
+		return false, errors.New("it has more replicas by now and is not made smaller")
+	}
+	w.judge.applied(w, d, s, e, wanted)
+	if !s.exists {
+		*s = set{name: s.name, group: s.group, masters: s.masters, eligible: s.eligible, exists: true, uid: w.nextUID()}
+	}
+	if w.telling() {
+		w.say("daemon %s applies %s: %d replicas, template %s, counts %d, hold %q", d.name, s.name, e.Replicas, w.templates[wanted].hash, w.templates[wanted].counts, e.Hold)
+	}
+	changed := s.replicas != e.Replicas || s.template != wanted || s.initialMasters != e.InitialMasters
+	if changed {
+		s.generation++
+	}
+	if s.template != wanted {
+		s.previous = s.template
+	}
+	s.replicas, s.template, s.hold, s.initialMasters = e.Replicas, wanted, e.Hold, e.InitialMasters
+	s.suspended, s.annotated = e.Suspended, e.Settings
+	w.setChanged(s)
+	w.didApply(s, changed)
+	if err := d.after(f); err != nil {
+		return false, err
+	}
+	d.own[kindSets] = s.version
+	return true, nil
+}
+
+func (d *daemon) syncBudget(wanted ops.Budget) (bool, error) {
+	w := d.w
+	for i := range d.view.budgets {
+		if b := &d.view.budgets[i]; b.Name == wanted.Name && b.MaxUnavailable == wanted.MaxUnavailable {
+			return false, nil
+		}
+	}
+	f, err := d.write()
+	if err != nil {
+		return false, err
+	}
+	version := w.putBudget(wanted.Name, wanted.MaxUnavailable)
+	if w.telling() {
+		w.say("daemon %s sets budget %s to %d", d.name, wanted.Name, wanted.MaxUnavailable)
+	}
+	if err := d.after(f); err != nil {
+		return false, err
+	}
+	d.own[kindBudgets] = version
+	return true, nil
+}
+
+func (w *world) putBudget(name string, value int) int64 {
+	for i := range w.budgets {
+		if b := &w.budgets[i]; b.name == name {
+			b.exists, b.value = true, value
+		}
+	}
+	return w.bump(kindBudgets)
+}

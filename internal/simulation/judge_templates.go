@@ -1,0 +1,81 @@
+package simulation
+
+import "stevedore.dev/stevedore/ops"
+
+// applied: a daemon writes a StatefulSet.
+func (j *judge) applied(w *world, d *daemon, s *set, e *ops.EffectiveSet, wanted int) {
+	j.quietly(w, d, s.name)
+	if s.exists && e.Replicas < s.replicas {
+		j.lowers(w, s, e.Replicas, w.now)
+	}
+	if e.Replicas > 0 {
+		j.stopped[w.setIndex(s.name)] = false
+	}
+	if s.exists && e.InitialMasters && !s.initialMasters {
+		w.violate("identity", "%s gets cluster.initial_master_nodes back", s.name)
+	}
+	head := &w.commits[w.fetched()]
+	hash := w.templates[wanted].hash
+	j.proven(w, s, hash)
+	if !s.exists || hash == w.templates[s.template].hash || hash == w.templates[head.tmpl].hash || hash == w.templates[s.previous].hash || hash == w.templates[s.proven].hash {
+		return
+	}
+	index := w.setIndex(s.name)
+	for o := range maxOrdinals {
+		if p := &w.slots[index*maxOrdinals+o].pod; p.exists && w.templates[p.template].hash == hash {
+			return
+		}
+	}
+	w.violate("H", "%s gets template %s; %s is wanted, %s is live and no pod runs it", s.name, hash, w.templates[head.tmpl].hash, w.templates[s.template].hash)
+}
+
+// proven: a template that no pod of its set has joined on stands in one set at
+// most; pods that others end come back on it.
+func (j *judge) proven(w *world, s *set, hash string) {
+	if w.master < 0 && s.eligible {
+		return // without a master nobody joins, whatever the template
+	}
+	if !w.stored.record.Bootstrap.Done || !s.exists || hash == w.templates[s.template].hash || hash == w.templates[s.proven].hash || w.joinedOn(w.setIndex(s.name), hash) {
+		return
+	}
+	if w.unproven(w.setIndex(s.name)) {
+		// Others' hands have put both on one: a daemon that gives a second set one is caught
+		// when it does. Another one in the place of that puts no more pods at risk: as many
+		// sets stand on one as before, and those of its pods that are well run what was proven.
+		return
+	}
+	for i := range w.sets {
+		if o := &w.sets[i]; o != s && w.unproven(i) {
+			w.violate("B", "%s gets template %s, and no pod of %s has joined yet on its new one, %s", s.name, hash, o.name, w.templates[o.template].hash)
+		}
+	}
+}
+
+// unproven: pods of a set were made on its template, and none has ever joined on it.
+func (w *world) unproven(set int) bool {
+	s := &w.sets[set]
+	live := w.templates[s.template].hash
+	// A set without replicas puts nothing on its template, whoever ends the pods that
+	// are still there.
+	return s.exists && s.replicas > 0 && live != w.templates[s.proven].hash && w.runsOn(set, live) && !w.joinedOn(set, live)
+}
+
+// runsOn: a pod of a set was made on a template.
+func (w *world) runsOn(set int, hash string) bool {
+	for o := range maxOrdinals {
+		if p := &w.slots[set*maxOrdinals+o].pod; p.exists && w.templates[p.template].hash == hash {
+			return true
+		}
+	}
+	return false
+}
+
+// joinedOn: a node of a set that was made on a template is a member.
+func (w *world) joinedOn(set int, hash string) bool {
+	for o := range maxOrdinals {
+		if p := &w.slots[set*maxOrdinals+o].pod; p.exists && p.joined && w.templates[p.template].hash == hash {
+			return true
+		}
+	}
+	return false
+}
