@@ -75,7 +75,9 @@ func TestNoMoreClustersAreWorkedOnAtOnceThanThereArePlaces(t *testing.T) {
 					return time.Millisecond, nil
 				})
 				time.Sleep(5 * time.Minute)
+				mu.Lock()
 				assert.Equal(t, 200, len(seen), "each has had its turn")
+				mu.Unlock()
 				assert.Equal(t, int64(4), first.most.Load())
 				assert.Equal(t, int64(maxTurns), later.most.Load())
 			})
@@ -86,6 +88,7 @@ func TestNoMoreClustersAreWorkedOnAtOnceThanThereArePlaces(t *testing.T) {
 func TestPodsThatDoNotAnswerHoldUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &daemon{firstTurns: newPlaces(4), turns: newPlaces(4)}
+		var mu sync.Mutex
 		var last time.Time
 		var longest time.Duration
 		workers(t, d, 101, func(ctx context.Context, w *worker) (time.Duration, error) {
@@ -93,6 +96,8 @@ func TestPodsThatDoNotAnswerHoldUpNobody(t *testing.T) {
 				w.whilePodsAnswer(func() { sleep(ctx, 40*time.Second) })
 				return time.Second, nil
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			if !last.IsZero() {
 				longest = max(longest, time.Since(last))
 			}
@@ -100,8 +105,12 @@ func TestPodsThatDoNotAnswerHoldUpNobody(t *testing.T) {
 			return time.Second, nil
 		})
 		time.Sleep(10 * time.Minute) // by then each has waited in vain
+		mu.Lock()
 		longest = 0
+		mu.Unlock()
 		time.Sleep(10 * time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
 		require.NotZero(t, longest)
 		assert.Less(t, longest, 2*time.Second, "between two turns of the one whose pods answer")
 	})
@@ -111,24 +120,24 @@ func TestWhoGivesWayHasNoPlaceMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &daemon{firstTurns: newPlaces(2), turns: newPlaces(1)}
 		d.newcomers.came() // one whose first turn lasts
-		var turns, founded int
+		var turns, founded atomic.Int64
 		workers(t, d, 2, func(_ context.Context, w *worker) (time.Duration, error) {
 			if w.key == key("c1") {
-				turns++
+				turns.Add(1)
 				return time.Millisecond, nil
 			}
 			if w.givesWay(ops.Record{}, ops.Decision{Harmless: []ops.Action{{}}}) {
 				return 0, nil
 			}
-			founded++
+			founded.Add(1)
 			return time.Hour, nil
 		})
 		time.Sleep(time.Second)
-		assert.Zero(t, founded)
-		assert.Greater(t, turns, 10)
+		assert.Zero(t, founded.Load())
+		assert.Greater(t, turns.Load(), int64(10))
 		d.newcomers.seen()
 		time.Sleep(time.Second)
-		assert.Equal(t, 1, founded)
+		assert.Equal(t, int64(1), founded.Load())
 	})
 }
 
