@@ -28,6 +28,8 @@ func (c *crowd) enter() {
 	}
 }
 
+// The pauses of these tests are of synctest: time passes when every worker waits.
+
 func (c *crowd) leave() { c.now.Add(-1) }
 
 // workers of a fleet whose turns are a test's own, until the test ends.
