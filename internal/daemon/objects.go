@@ -162,35 +162,26 @@ func (o objects) RestartPod(ctx context.Context, name, uid string, ready bool) e
 	return wrapWrite("deleting Pod", o.cluster.Namespace, name, err)
 }
 
-// ShrinkSet looks right before it writes, and writes for that version only.
-func (o objects) ShrinkSet(ctx context.Context, name, uid, resourceVersion string, from, to int) error {
-	ctx = o.about(ctx, "apps", "StatefulSet", name)
-	const what = "making StatefulSet smaller"
-	sets := o.client.AppsV1().StatefulSets(o.cluster.Namespace)
-	now, err := sets.Get(ctx, name, metav1.GetOptions{})
+// set is the cluster's StatefulSet of this UID as it is now: what was decided on may
+// be another one, or gone, by the time of the write.
+func (o objects) set(ctx context.Context, what, name, uid string) (*appsv1.StatefulSet, error) {
+	now, err := o.client.AppsV1().StatefulSets(o.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return wrapWrite(what, o.cluster.Namespace, name, err)
+		return nil, wrapWrite(what, o.cluster.Namespace, name, err)
 	}
-	replicas := 1
-	if now.Spec.Replicas != nil {
-		replicas = int(*now.Spec.Replicas)
+	if string(now.UID) != uid || now.Labels[names.ClusterLabel] != o.cluster.Name {
+		return nil, fmt.Errorf("%s %s/%s: it is another one by now: %w", what, o.cluster.Namespace, name, execute.ErrNotFound)
 	}
-	switch {
-	case string(now.UID) != uid || now.Labels[names.ClusterLabel] != o.cluster.Name:
-		return fmt.Errorf("%s %s/%s: it is another one by now: %w", what, o.cluster.Namespace, name, execute.ErrNotFound)
-	case replicas == to:
-		return nil
-	case replicas != from || to >= from:
-		return fmt.Errorf("%s %s/%s: it has %d replicas by now and not %d: it is decided again", what, o.cluster.Namespace, name, replicas, from)
-	}
-	patch, err := jsonBytes(map[string]any{
-		"metadata": map[string]any{"uid": uid, "resourceVersion": resourceVersion},
-		"spec":     map[string]any{"replicas": to},
-	})
+	return now, nil
+}
+
+// patchSet writes a merge patch, and only to the version of the set that the patch names.
+func (o objects) patchSet(ctx context.Context, what, name string, fields map[string]any) error {
+	patch, err := jsonBytes(fields)
 	if err != nil {
 		return err
 	}
-	answer, err := sets.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
+	answer, err := o.client.AppsV1().StatefulSets(o.cluster.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
 	if err != nil {
 		return wrapWrite(what, o.cluster.Namespace, name, err)
 	}
@@ -214,24 +205,45 @@ func (o objects) tell(set *appsv1.StatefulSet) {
 	o.wrote(object)
 }
 
+// ShrinkSet looks right before it writes, and writes for the version that was decided on.
+func (o objects) ShrinkSet(ctx context.Context, name, uid, resourceVersion string, from, to int) error {
+	ctx = o.about(ctx, "apps", "StatefulSet", name)
+	const what = "making StatefulSet smaller"
+	now, err := o.set(ctx, what, name, uid)
+	if err != nil {
+		return err
+	}
+	replicas := 1
+	if now.Spec.Replicas != nil {
+		replicas = int(*now.Spec.Replicas)
+	}
+	switch {
+	case replicas == to:
+		return nil
+	case replicas != from || to >= from:
+		return fmt.Errorf("%s %s/%s: it has %d replicas by now and not %d: it is decided again", what, o.cluster.Namespace, name, replicas, from)
+	}
+	return o.patchSet(ctx, what, name, map[string]any{
+		"metadata": map[string]any{"uid": uid, "resourceVersion": resourceVersion},
+		"spec":     map[string]any{"replicas": to},
+	})
+}
+
 func (o objects) DeleteSet(ctx context.Context, name, uid, resourceVersion string) error {
 	ctx = o.about(ctx, "apps", "StatefulSet", name)
 	const what = "deleting StatefulSet"
-	sets := o.client.AppsV1().StatefulSets(o.cluster.Namespace)
-	now, err := sets.Get(ctx, name, metav1.GetOptions{})
+	now, err := o.set(ctx, what, name, uid)
 	if err != nil {
-		return wrapWrite(what, o.cluster.Namespace, name, err)
+		return err
 	}
 	switch {
-	case string(now.UID) != uid || now.Labels[names.ClusterLabel] != o.cluster.Name:
-		return fmt.Errorf("%s %s/%s: it is another one by now: %w", what, o.cluster.Namespace, name, execute.ErrNotFound)
 	case now.Spec.Replicas == nil || *now.Spec.Replicas != 0 || now.Status.Replicas != 0:
 		return fmt.Errorf("%s %s/%s: it has replicas by now, it stays", what, o.cluster.Namespace, name)
 	case now.DeletionTimestamp != nil:
 		return nil
 	}
 	background := metav1.DeletePropagationBackground
-	err = sets.Delete(ctx, name, metav1.DeleteOptions{
+	err = o.client.AppsV1().StatefulSets(o.cluster.Namespace).Delete(ctx, name, metav1.DeleteOptions{
 		PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &now.UID, ResourceVersion: &resourceVersion},
 	})
 	return wrapWrite(what, o.cluster.Namespace, name, err)
@@ -240,29 +252,16 @@ func (o objects) DeleteSet(ctx context.Context, name, uid, resourceVersion strin
 func (o objects) ForgetHold(ctx context.Context, name, uid string) error {
 	ctx = o.about(ctx, "apps", "StatefulSet", name)
 	const what = "taking the annotation of a hold off StatefulSet"
-	sets := o.client.AppsV1().StatefulSets(o.cluster.Namespace)
-	now, err := sets.Get(ctx, name, metav1.GetOptions{})
+	now, err := o.set(ctx, what, name, uid)
 	if err != nil {
-		return wrapWrite(what, o.cluster.Namespace, name, err)
-	}
-	if string(now.UID) != uid || now.Labels[names.ClusterLabel] != o.cluster.Name {
-		return fmt.Errorf("%s %s/%s: it is another one by now: %w", what, o.cluster.Namespace, name, execute.ErrNotFound)
+		return err
 	}
 	if _, held := now.Annotations[names.HoldAnnotation]; !held {
 		return nil
 	}
-	patch, err := jsonBytes(map[string]any{"metadata": map[string]any{
+	return o.patchSet(ctx, what, name, map[string]any{"metadata": map[string]any{
 		"uid": uid, "resourceVersion": now.ResourceVersion, "annotations": map[string]any{names.HoldAnnotation: nil},
 	}})
-	if err != nil {
-		return err
-	}
-	answer, err := sets.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
-	if err != nil {
-		return wrapWrite(what, o.cluster.Namespace, name, err)
-	}
-	o.tell(answer)
-	return nil
 }
 
 func (o objects) DeleteObject(ctx context.Context, object ops.ObjectRef, uid, resourceVersion string) error {

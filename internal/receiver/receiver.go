@@ -14,6 +14,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"stevedore.dev/stevedore/internal/httpserve"
 )
 
 // Target is a repository that is followed.
@@ -111,26 +113,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 	defer s.client.CloseIdleConnections()
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	select {
-	case err := <-served:
-		return fmt.Errorf("serve pushes on %s: %w", listener.Addr(), err)
-	case <-ctx.Done():
-	}
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), forwardTimeout)
-	defer cancel()
-	err := server.Shutdown(stop)
-	if err != nil {
-		_ = server.Close()
-	}
-	if e := <-served; !errors.Is(e, http.ErrServerClosed) {
-		err = errors.Join(err, e)
-	}
-	if err != nil {
-		return fmt.Errorf("stop serving pushes: %w", err)
-	}
-	return nil
+	return httpserve.Serve(ctx, server, listener, "pushes", forwardTimeout)
 }
 
 // Handler is what the server serves.

@@ -2,13 +2,14 @@ package telemetry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"stevedore.dev/stevedore/internal/httpserve"
 )
 
 // Checks are named reasons why something is not so; each must return at once.
@@ -120,31 +121,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
 	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	select {
-	case err := <-served:
-		return fmt.Errorf("serve metrics and probes on %s: %w", listener.Addr(), err)
-	case <-ctx.Done():
-	}
 	grace := s.Grace
 	if grace <= 0 {
 		grace = 5 * time.Second
 	}
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	err := server.Shutdown(stop)
-	if err != nil {
-		// Whoever still hangs on is cut off.
-		_ = server.Close()
-	}
-	if e := <-served; !errors.Is(e, http.ErrServerClosed) {
-		err = errors.Join(err, e)
-	}
-	if err != nil {
-		return fmt.Errorf("stop serving metrics and probes: %w", err)
-	}
-	return nil
+	return httpserve.Serve(ctx, server, listener, "metrics and probes", grace)
 }
 
 // Handler is what the server serves.

@@ -57,16 +57,10 @@ func run(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 		err := t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.Value)
 		return ops.Result{Message: fmt.Sprintf("the StatefulSet went from %d to %d replicas, because its cluster is suspended", a.From, a.Value)}, err
 	case ops.ActionStopSet:
-		err := t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, 0)
-		if errors.Is(err, ErrNotFound) {
-			err = nil
-		}
+		err := orGone(t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, 0))
 		return ops.Result{Message: fmt.Sprintf("the StatefulSet went from %d to 0 replicas, because its cluster is deleted", a.From)}, err
 	case ops.ActionForgetHold:
-		err := t.Objects.ForgetHold(ctx, a.Set, a.SetUID)
-		if errors.Is(err, ErrNotFound) {
-			err = nil
-		}
+		err := orGone(t.Objects.ForgetHold(ctx, a.Set, a.SetUID))
 		return ops.Result{Message: "the StatefulSet's annotation says no longer that something is held"}, err
 	case ops.ActionDeleteObject:
 		err := t.Objects.DeleteObject(ctx, a.Object, a.SetUID, a.SetVersion)
@@ -88,23 +82,25 @@ func run(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 	case ops.ActionShrinkSet:
 		return shrinkSet(ctx, a, t)
 	case ops.ActionDeleteSet:
-		err := t.Objects.DeleteSet(ctx, a.Set, a.SetUID, a.SetVersion)
-		if errors.Is(err, ErrNotFound) {
-			err = nil
-		}
+		err := orGone(t.Objects.DeleteSet(ctx, a.Set, a.SetUID, a.SetVersion))
 		return ops.Result{Message: "the StatefulSet of a group that is gone was deleted; its volume claims stay"}, err
 	case ops.ActionCurePod:
 		return curePod(ctx, a, t)
 	case ops.ActionRecoverPod:
 		return recoverPod(ctx, a, t)
 	case ops.ActionRecreatePod:
-		err := t.Objects.DeletePod(ctx, a.Pod, a.PodUID)
-		if errors.Is(err, ErrNotFound) {
-			err = nil
-		}
+		err := orGone(t.Objects.DeletePod(ctx, a.Pod, a.PodUID))
 		return ops.Result{Message: "the pod was deleted, to come back on its set's template"}, err
 	}
 	return ops.Result{}, errors.New("this action is not known; the daemon and what it reads are of different releases")
+}
+
+// orGone is the error of a write whose object may be gone already, which is as well.
+func orGone(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // password is the value of a Secret's key, read from the API server; err when
