@@ -62,9 +62,7 @@ func (t *turn) systemUser() {
 }
 
 // readyMaster is the first pod that may become master and is ready; a wait if
-// there is none. One whose CrateDB has run for longer than a pod may take is asked all
-// the same: a probe of it may fail, or a container beside CrateDB's, and until `system`
-// is there nobody can say whether its node is a member.
+// there is none. One that runs is asked all the same.
 func (t *turn) readyMaster() (string, bool) {
 	wanted, first, running := 0, "", ""
 	for _, s := range t.r.Sets {
@@ -78,7 +76,7 @@ func (t *turn) readyMaster() (string, bool) {
 			if p != nil && p.Ready && !p.Terminating {
 				return p.Name, true
 			}
-			if p != nil && running == "" && !p.Terminating && (p.Waiting == "" || p.Runs) && !p.Started.IsZero() && t.elapsed(p.Started) > t.podLimit() {
+			if p != nil && running == "" && t.upLong(p) {
 				running = p.Name
 			}
 			if first == "" {

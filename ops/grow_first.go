@@ -54,10 +54,10 @@ func (t *turn) needsNodesFirst() bool {
 	})
 }
 
-// letsIn: between two pods a restart or an upgrade makes room for nodes that it
-// would wait for in vain. It is begun again after them.
+// letsIn: between two pods a restart or an upgrade makes room for nodes that come, or go,
+// and for which it would wait in vain. It is begun again after them.
 func (t *turn) letsIn() bool {
-	return t.unequal() && !t.blocked && t.r.Hold == nil && t.growsFirst() && !t.unprovenPods(t.r.Operation.Restart.Set)
+	return t.unequal() && !t.blocked && t.r.Hold == nil && (t.growsFirst() || t.shrinksFirst()) && !t.unprovenPods(t.r.Operation.Restart.Set)
 }
 
 // takesBack: a restart has stopped on a template that no pod has joined on, and what

@@ -239,7 +239,8 @@ func TestARecordThatIsLostLeavesATemplateUnprovenUntilOneHasJoinedOnIt(t *testin
 		unproven []string
 	}{
 		{"the pod has joined", func(*situation) {}, nil},
-		{"it has not", func(s *situation) { s.podOf(warm + "-0").Ready = false }, []string{warm}},
+		{"it has not", func(s *situation) { s.away(warm + "-0") }, []string{warm}},
+		{"it has, in a pod that is not ready", func(s *situation) { s.podOf(warm + "-0").Ready = false }, nil},
 		{"it is still to be made", func(s *situation) {
 			s.o.Pods = slices.DeleteFunc(slices.Clone(s.o.Pods), func(p ops.Pod) bool { return p.Set == warm })
 		}, []string{warm}},

@@ -6,9 +6,9 @@ import "stevedore.dev/stevedore/ops/gates"
 // still does nothing else, nor does one that has not been resumed. Otherwise what
 // is wanted in one revision is done at the present size first, then masters, then
 // nodes that come, then nodes that go, then what is left to be restarted; only nodes
-// without which the cluster will never be green come before all. Each beginning
-// says whether it is due: nothing behind one that is due begins before it has
-// ended, though it has to wait.
+// without which the cluster will never be green come before all, and those for which an
+// upgrade would wait for ever go before it. Each beginning says whether it is due:
+// nothing behind one that is due begins before it has ended, though it has to wait.
 func (t *turn) start() {
 	t.yield()
 	if t.blocked || t.r.Operation != nil || !t.r.Bootstrap.Done {
@@ -25,6 +25,7 @@ func (t *turn) start() {
 	for _, due := range []func() bool{
 		t.startSuspend,
 		func() bool { return t.growsFirst() && t.startGrow(false) },
+		func() bool { return t.shrinksFirst() && t.startShrink(false) },
 		t.startUpgrade,
 		func() bool { return t.startGrow(true) },
 		func() bool { return len(t.toShrink(true)) > 0 && t.needsNodesFirst() && t.startGrow(false) },

@@ -2,15 +2,13 @@ package ops
 
 import "slices"
 
-// joinedOnLive: a pod of the set has joined on its live template.
+// joinedOnLive: the node of a pod of the set has joined on its live template. That proves
+// it, though the pod may never be ready: CrateDB runs on it, and loses nothing by it.
 func (t *turn) joinedOnLive(set string) bool {
 	live := t.live(set)
-	for i := range t.o.Pods {
-		if p := &t.o.Pods[i]; live != nil && p.Set == set && p.Template == live.Template && t.joined(p) {
-			return true
-		}
-	}
-	return false
+	return live != nil && t.anyPod(func(p *Pod) bool {
+		return p.Set == set && p.Template == live.Template && (t.joined(p) || t.unready(p))
+	})
 }
 
 // noteProven remembers on which templates pods have joined.

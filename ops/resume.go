@@ -75,7 +75,7 @@ func (t *turn) resume() {
 		"the cluster has been resumed: "+countWords(op.To)+" have joined, and it is the cluster that was suspended"))
 }
 
-// mastersWait until most of the dedicated masters are ready: they can elect one.
+// mastersWait until most of the dedicated masters run: they can elect one.
 func (t *turn) mastersWait() bool {
 	var masters []RecordedSet
 	for _, s := range t.r.Sets {
@@ -83,7 +83,7 @@ func (t *turn) mastersWait() bool {
 			masters = append(masters, s)
 		}
 	}
-	c := t.nodes(masters)
+	c := t.nodesWith(masters, t.upLong)
 	if c.ready > c.wanted/2 || c.wanted == 0 {
 		return false
 	}

@@ -35,6 +35,22 @@ func (s *situation) podOf(name string) *ops.Pod {
 	return &s.o.Pods[i]
 }
 
+// away: its node has not joined, or not yet.
+func (s *situation) away(name string) {
+	p := s.podOf(name)
+	p.Ready = false
+	s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n ops.Node) bool { return n.Name == p.NodeName })
+	s.o.Database.Pods = slices.DeleteFunc(slices.Clone(s.o.Database.Pods), func(a ops.PodAnswer) bool { return a.Pod == name })
+}
+
+// joins is the end of it.
+func (s *situation) joins(name string) {
+	p := s.podOf(name)
+	p.Ready = true
+	s.o.Database.Nodes = append(s.o.Database.Nodes, ops.Node{Name: p.NodeName})
+	s.o.Database.Pods = append(s.o.Database.Pods, ops.PodAnswer{Pod: name, ClusterID: s.r.ClusterID, NodeName: p.NodeName})
+}
+
 func effective(t *testing.T, d ops.Decision, set string) ops.EffectiveSet {
 	t.Helper()
 	i := slices.IndexFunc(d.Effective.Sets, func(e ops.EffectiveSet) bool { return e.Name == set })
@@ -49,19 +65,20 @@ func TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn(t *testing.T) {
 		hot, warm ops.TemplateChoice
 	}{
 		{"all have joined", func(*situation) {}, ops.TemplateWanted, ops.TemplateKept},
-		{"the warm node has not joined", func(s *situation) { s.podOf(warm + "-0").Ready = false }, ops.TemplateKept, ops.TemplateKept},
+		{"the warm node has not joined", func(s *situation) { s.away(warm + "-0") }, ops.TemplateKept, ops.TemplateKept},
+		{"it has joined, and its pod is not ready", func(s *situation) { s.podOf(warm + "-0").Ready = false }, ops.TemplateWanted, ops.TemplateKept},
 		{"the warm node cannot run: it comes first", func(s *situation) {
 			p := s.podOf(warm + "-0")
 			p.Ready, p.Waiting = false, "CrashLoopBackOff"
 		}, ops.TemplateKept, ops.TemplateWanted},
 		{"a hot node cannot run either", func(s *situation) {
-			s.podOf(warm + "-0").Ready = false
+			s.away(warm + "-0")
 			p := s.podOf(hot + "-1")
 			p.Ready, p.Waiting = false, "CrashLoopBackOff"
 		}, ops.TemplateKept, ops.TemplateKept},
 		{"it is away on a template that it has had for long", func(s *situation) {
 			s.r.Unproven = nil
-			s.podOf(warm + "-0").Ready = false
+			s.away(warm + "-0")
 		}, ops.TemplateWanted, ops.TemplateKept},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -146,7 +163,11 @@ func TestAPodThatWasWellIsNotPutOnATemplateThatNobodyHasJoinedOn(t *testing.T) {
 	}{
 		{"it comes back by itself", func(*situation, *ops.Restart) {}, ""},
 		{"without contact too", func(s *situation, _ *ops.Restart) { s.o.Database.Contact = ops.No }, ""},
-		{"the first pod has joined on the new one", func(s *situation, _ *ops.Restart) { s.podOf(hot + "-0").Ready = true }, hot + "-1"},
+		{"the first pod has joined on the new one", func(s *situation, _ *ops.Restart) { s.joins(hot + "-0") }, hot + "-1"},
+		{"the same, in a pod that is not ready", func(s *situation, _ *ops.Restart) {
+			s.joins(hot + "-0")
+			s.podOf(hot + "-0").Ready = false
+		}, hot + "-1"},
 		{"nothing says that it was well: the record was lost", func(_ *situation, r *ops.Restart) { r.PodUID = "" }, hot + "-1"},
 		{"nor that, and the first one still has time to come up", func(s *situation, r *ops.Restart) {
 			r.PodUID, s.podOf(hot+"-0").Created = "", s.o.At.Add(-time.Minute)
@@ -170,7 +191,8 @@ func TestAPodThatWasWellIsNotPutOnATemplateThatNobodyHasJoinedOn(t *testing.T) {
 				s.o.Pods[i].Template = "t1"
 			}
 			first, other := s.podOf(hot+"-0"), s.podOf(hot+"-1")
-			first.Template, first.Ready, first.UID, first.Created = "t2", false, "after", s.o.At.Add(-time.Hour)
+			first.Template, first.UID, first.Created = "t2", "after", s.o.At.Add(-time.Hour)
+			s.away(first.Name)
 			other.Ready, other.Waiting, other.Restarts = false, "CrashLoopBackOff", 1
 			c.change(s, r)
 			s.o.Applied = ops.Applied{Revision: s.d.Revision, Effective: s.decide().Effective}

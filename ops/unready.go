@@ -8,9 +8,17 @@ import (
 // and Kubernetes does not call the pod ready: a probe of it fails, or a container beside
 // CrateDB's. To the database it is a node as any other, with shards on it: so it goes
 // through every gate, as one that is ready does, and is not made anew like one that hangs.
+// An answer from before it started is of the pod that was there before.
 func (t *turn) unready(p *Pod) bool {
 	a, id := t.answer(p.Name), t.expectedID()
-	return !p.Ready && !p.Terminating && t.contact() && (p.Waiting == "" || p.Runs) && id != "" && a != nil && a.ClusterID == id && t.member(p.NodeName)
+	return !p.Ready && !p.Terminating && t.contact() && (p.Waiting == "" || p.Runs) && !p.Started.IsZero() && !p.Started.After(t.o.Database.At) && id != "" && a != nil && a.ClusterID == id && t.member(p.NodeName)
+}
+
+// upLong: the same of a pod of which nobody can say yet whether its node is a member, for
+// `system` is not there, or the gateway waits for others. CrateDB has run in it for longer
+// than a pod may take: a probe of it may fail, or a container beside CrateDB's.
+func (t *turn) upLong(p *Pod) bool {
+	return t.unready(p) || !p.Terminating && (p.Waiting == "" || p.Runs) && !p.Started.IsZero() && t.elapsed(p.Started) > t.podLimit()
 }
 
 // mayMend: such a pod is due for a restart, which may be what makes it ready. It comes
@@ -63,6 +71,15 @@ func (t *turn) onlyUnready(sets []RecordedSet) bool {
 // and what has left is empty.
 func (t *turn) mendsOrLeaves(p *Pod) bool {
 	return t.mayMend(p) || t.unready(p) && p.Ordinal >= t.target(p.Set)
+}
+
+// shrinksFirst: such a pod is to leave, and nothing that is wanted restarts it. A restart of
+// the others waits for it, for ever as it may be: so it leaves before. Any of them may take
+// its copies, for it runs what the cluster was last brought to.
+func (t *turn) shrinksFirst() bool {
+	return t.anyPod(func(p *Pod) bool {
+		return p.Ordinal >= t.target(p.Set) && p.Version == t.r.Version && t.unready(p) && !t.mayMend(p)
+	})
 }
 
 // readySoon is how long after its start a pod may well become ready by itself.

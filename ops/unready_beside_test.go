@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -73,6 +74,116 @@ func TestWhatComesBeforeTheCorrectionOfAPodThatIsNeverReadyDoesNotWaitForIt(t *t
 			}
 			assert.Equal(t, "all", w.allocation())
 			assert.Nil(t, w.record.Exclusions)
+		})
+	}
+}
+
+// CrateDB runs on the template of such a pod: it puts nothing at risk any more, and what
+// waits for a template to be proven does not wait for the pod.
+func TestANodeThatJoinsInAPodThatIsNeverReadyProvesItsTemplate(t *testing.T) {
+	group := func(w *world) {
+		w.desired.Sets = append(slices.Clone(w.desired.Sets), ops.Set{Name: cold, Group: "cold", Data: true, Replicas: 1})
+		w.template, w.desired.Revision = "t3", "rev-cold"
+	}
+	for _, c := range []struct {
+		name   string
+		wanted func(*world)
+	}{
+		{"its correction is of another version", func(w *world) { to(w, "6.4.3") }},
+		{"a group more is wanted with its correction", group},
+		{"the same with the record lost", func(w *world) {
+			w.record = ops.Record{}
+			group(w)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := upgradable(t, wantedCluster(1))
+			w.sick["t2"] = true
+			byTemplate(w)
+			w.until(func() bool {
+				return w.record.Operation != nil && w.record.Operation.Step == ops.StepDown && w.pods[hot+"-0"].restarts == 1 && w.pods[hot+"-0"].away == 0
+			})
+			c.wanted(w)
+			w.run(300)
+			require.Nil(t, w.record.Operation)
+			assert.Equal(t, ops.StageVerified, w.record.Stage)
+			for name, pod := range w.pods {
+				assert.Equal(t, w.wanted(), pod.template, name)
+			}
+		})
+	}
+}
+
+// No pod that is ready goes while another is not, and nothing that is wanted restarts one
+// of a group that is to go: it leaves before the others are restarted.
+func TestAGroupThatIsToGoAndIsNotReadyLeavesBeforeWhatWaitsForIt(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		happens func(*world)
+	}{
+		{"a restart is wanted with it", func(w *world) { w.template = "t3" }},
+		{"an upgrade is wanted with it", func(w *world) { to(w, "6.4.3") }},
+		{"an upgrade has begun", func(w *world) {
+			to(w, "6.4.3")
+			w.until(func() bool { return w.record.Operation != nil })
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := upgradable(t, tiers(3, 1))
+			w.sick["ill"], w.pods[cold+"-0"].template = true, "ill"
+			w.live[cold], w.record.Saved[cold] = "ill", "ill"
+			c.happens(w)
+			sets, consent := tiers(3, -1).Sets, tiers(3, -1).Operations.Consent
+			w.desired.Sets, w.desired.Operations.Consent, w.desired.Revision = sets, consent, "rev-without-cold"
+			w.run(400)
+			require.Nil(t, w.record.Operation)
+			assert.Equal(t, ops.StageVerified, w.record.Stage)
+			assert.Len(t, w.pods, 3)
+			for name, pod := range w.pods {
+				assert.Equal(t, w.wanted(), pod.template, name)
+			}
+		})
+	}
+}
+
+// Alone they never answer as a cluster: their gateway waits for the data nodes, which
+// waited for them to be ready.
+func TestDataNodesAreResumedWhenTheMastersRunThoughTheyAreNotReady(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		change  func(s *situation, master *ops.Pod)
+		resumed bool
+	}{
+		{"they have just started", func(_ *situation, p *ops.Pod) {}, false},
+		{"they have run for long", func(s *situation, p *ops.Pod) { p.Started = s.o.At.Add(-time.Hour) }, true},
+		{"a container beside CrateDB's crashes", func(s *situation, p *ops.Pod) {
+			p.Started, p.Waiting = s.o.At.Add(-time.Hour), "CrashLoopBackOff"
+		}, true},
+		{"CrateDB itself crashes", func(s *situation, p *ops.Pod) {
+			p.Started, p.Waiting, p.Runs = s.o.At.Add(-time.Hour), "CrashLoopBackOff", false
+		}, false},
+		{"CrateDB has never started", func(s *situation, p *ops.Pod) { p.Started = time.Time{} }, false},
+		{"they are members already", func(s *situation, p *ops.Pod) { s.o.Database.Contact = ops.Yes }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, tiered(3, 2))
+			w.run(60)
+			s := &situation{d: w.desired, o: w.observe(), r: w.record}
+			s.r.Suspended, s.r.Sets = s.r.Sets, slices.Clone(s.r.Sets)
+			for i := range s.r.Sets {
+				s.r.Sets[i].Replicas = 0
+			}
+			s.r.Operation = &ops.Operation{Kind: ops.OperationResume, Step: ops.StepMasters, Started: s.o.At, From: s.r.Sets, To: s.r.Suspended}
+			s.o.Database.Contact = ops.No
+			s.o.Pods = slices.DeleteFunc(slices.Clone(s.o.Pods), func(p ops.Pod) bool { return p.Set != "crate-master-c" })
+			for i := range s.o.Pods {
+				p := &s.o.Pods[i]
+				p.Ready, p.Runs = false, true
+				c.change(s, p)
+			}
+			for _, set := range s.decide().Record.Sets {
+				assert.Equal(t, set.Name == "crate-master-c" || c.resumed, set.Replicas > 0, set.Name)
+			}
 		})
 	}
 }

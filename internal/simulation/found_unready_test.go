@@ -42,4 +42,44 @@ var neverReady = []struct {
 		Seed: 20388, Start: Start{Masters: 3, Hot: 1, Shards: 1, Extend: true, Leave: true, Zones: true, Early: true}, Steps: 58,
 		Items: []Item{{What: forbid, Call: 25, A: 32, B: 26}, {What: killBefore, Call: 24, A: 1, B: 24}, {What: failProbe, At: 15523, A: 1, B: 7}},
 	}},
+	{"a group more is wanted while the only node is never ready on its template", Schedule{
+		Seed: 11014491, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 62,
+		Items: []Item{{What: pushAddGroup, At: 3329, A: 1}, {What: pushRelease, At: 34190, A: 5, B: 5}, {What: pushNeverReady, At: 710, B: 5}},
+	}},
+	{"the correction of the only pod is of another version", Schedule{
+		Seed: 11075142, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true}, Steps: 87,
+		Items: []Item{{What: pushSetting, At: 1563, A: 7, B: 4}, {What: pushUpgrade, At: 38101, A: 1, B: 2}, {What: pushNeverReady, At: 1662, A: 63, B: 42}},
+	}},
+	{"no pod of a new cluster is ever ready, and none proves its template", Schedule{
+		Seed: 11081057, Start: Start{Masters: 5, Hot: 1, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 85,
+		Items: []Item{{What: pushBadTemplate, At: 3090, A: 7, B: 2}, {What: killAfter, Call: 21, A: 42, B: 8}, {What: forbid, Call: 31, A: 5, B: 35}, {What: pushNeverReady, At: 69325, A: 35, B: 17}},
+	}},
+	{"a group more is wanted, and the record is lost", Schedule{
+		Seed: 11304356, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true}, Steps: 416,
+		Items: []Item{{What: pushBadTemplate, At: 3381, A: 7, B: 1}, {What: pushAddGroup, At: 58866, A: 4, B: 7}, {What: loseRecord, At: 117714, A: 44, B: 33}, {What: pushNeverReady, At: 36144, A: 14, B: 40}},
+	}},
+	{"data nodes of a new cluster are made anew on what is never ready", Schedule{
+		Seed: 11378170, Start: Start{Masters: 5, Hot: 1, Warm: 1, Shards: 1, Leave: true, Early: true}, Steps: 84,
+		Items: []Item{{What: pushBadTemplate, At: 2342, A: 5, B: 4}, {What: timeoutAfter, Call: 32, A: 10, B: 14}, {What: killAfter, Call: 95, A: 50, B: 61}, {What: pushNeverReady, At: 154951, A: 44, B: 24}},
+	}},
+	{"both groups were made anew without contact on what is never ready", Schedule{
+		Seed: 11577670, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 2, Extend: true, Leave: true, Zones: true}, Steps: 50,
+		Items: []Item{{What: pushAddGroup, At: 4118, B: 3}, {What: cutDatabase, Call: 8, A: 52, B: 13}, {What: killNode, Call: 33, A: 40, B: 53}, {What: pushNeverReady, At: 116075, A: 61, B: 5}},
+	}},
+	{"the only master is never ready after a resume, and its gateway waits for data nodes", Schedule{
+		Seed: 11289080, Start: Start{Masters: 1, Hot: 1, Shards: 1, Leave: true}, Steps: 504,
+		Items: []Item{{What: pushSuspend, At: 46614, A: 4, B: 2}, {What: failProbe, At: 43944, A: 6, B: 15}},
+	}},
+	{"the only master is never ready while the cluster is being resumed", Schedule{
+		Seed: 11537854, Start: Start{Masters: 1, Hot: 7, Warm: 2, Tables: []string{"0"}, Shards: 1, Extend: true, Leave: true}, Steps: 66,
+		Items: []Item{{What: pushSuspend, At: 2337, A: 1, B: 5}, {What: failProbe, At: 21884, A: 49, B: 1}},
+	}},
+	{"a group is to go whose pod is not ready, and another set is being restarted", Schedule{
+		Seed: 11362536, Start: Start{Hot: 1, Warm: 1, Tables: []string{"0-all"}, Shards: 1, Leave: true}, Steps: 82,
+		Items: []Item{{What: pushBadTemplate, At: 24975, A: 4, B: 2}, {What: pushRemoveGroup, At: 29358, A: 4, B: 1}, {What: failProbe, At: 49527, A: 30, B: 15}},
+	}},
+	{"an upgrade is wanted, and a group that is to go is not ready", Schedule{
+		Seed: 116046, Start: Start{Hot: 3, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 83,
+		Items: []Item{{What: pushPause, At: 176, A: 6, B: 2}, {What: pushUpgrade, At: 19890, A: 6, B: 2}, {What: pushRemoveGroup, At: 47060, A: 4, B: 4}, {What: failProbe, At: 169015, A: 55, B: 11}},
+	}},
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,7 @@ func main() {
 	first := flag.Uint64("seed", 1, "the first seed")
 	replay := flag.Bool("replay", false, "tell the story of the one schedule of -seed")
 	shrink := flag.Bool("shrink", true, "leave out what a violation does not need")
+	with := flag.String("with", "", "only schedules in which something happens whose name contains this: \"evict\"; \"read\" for all pods that are not ready while their nodes are members")
 	keepGoing := flag.Int("violations", 1, "stop after so many violations")
 	table := flag.Bool("table", true, "print what met which operation")
 	cores := flag.Int("cores", runtime.NumCPU(), "how many run at once")
@@ -45,7 +47,7 @@ func main() {
 		tell(simulation.NewSchedule(*first), *shrink)
 		return
 	}
-	if !many(*first, *count, *cores, *keepGoing, *shrink, *table) {
+	if !many(*first, *count, *with, *cores, *keepGoing, *shrink, *table) {
 		pprof.StopCPUProfile() // os.Exit runs nothing that was deferred
 		os.Exit(1)
 	}
@@ -66,8 +68,8 @@ func tell(s simulation.Schedule, shrink bool) {
 	}
 }
 
-func many(first uint64, count, cores, most int, shrink, table bool) bool {
-	var next, violations atomic.Int64
+func many(first uint64, count int, with string, cores, most int, shrink, table bool) bool {
+	var next, chosen, violations atomic.Int64
 	var mu sync.Mutex
 	var total simulation.Statistics
 	began, worked := time.Now(), processorTime()
@@ -76,11 +78,16 @@ func many(first uint64, count, cores, most int, shrink, table bool) bool {
 		all.Go(func() {
 			var stats simulation.Statistics
 			for {
-				n := next.Add(1) - 1
-				if n >= int64(count) || violations.Load() >= int64(most) {
+				if violations.Load() >= int64(most) {
 					break
 				}
-				s := simulation.NewSchedule(first + uint64(n))
+				s := simulation.NewSchedule(first + uint64(next.Add(1)-1))
+				if !slices.ContainsFunc(s.Items, func(i simulation.Item) bool { return strings.Contains(i.What.String(), with) }) {
+					continue
+				}
+				if chosen.Add(1) > int64(count) {
+					break
+				}
 				result := simulation.Run(s, &stats, nil)
 				stats.Note(result)
 				if result.Violation == nil {
