@@ -221,7 +221,8 @@ func (d *daemon) turn() (millis, error) {
 	settings := ops.SettingsToRead(&desired, &rec, d.view.pods)
 	if db := &observed.Database; db.At.IsZero() || !slices.Equal(settings, db.SettingsAsked) || w.now-d.readAt >= readingAge || detailed && !db.TablesKnown {
 		d.call(callRead)
-		*db, d.readAt = d.read(d.view.pods, detailed), w.now
+		d.read(db, d.view.pods, detailed)
+		d.readAt = w.now
 		d.keep(db)
 		d.readSettings(settings)
 		d.stable = d.stable.Next(db)

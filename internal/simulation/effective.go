@@ -3,7 +3,6 @@ package simulation
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops"
@@ -122,11 +121,12 @@ func (w *world) changesOf(want int, saved ops.Saved, changes []ops.Change) []ops
 			changes = append(changes, ops.Change{Class: ops.ChangeInPlace, Set: name, Path: "spec.template.spec.containers[crate].command[gateway.expected_data_nodes]"})
 		}
 	}
-	for name := range saved {
-		if strings.HasSuffix(name, beforeSuffix) {
+	for i := range w.sets {
+		name := w.sets[i].name
+		if slices.ContainsFunc(desired.Sets, func(s ops.Set) bool { return s.Name == name }) {
 			continue
 		}
-		if !slices.ContainsFunc(desired.Sets, func(s ops.Set) bool { return s.Name == name }) {
+		if _, ok := saved[name]; ok {
 			changes = append(changes, ops.Change{Class: ops.ChangeRemovedSet, Set: name})
 		}
 	}

@@ -281,7 +281,7 @@ func (w *world) slotOf(pod string) *slot {
 
 // setChanged wakes the controller.
 func (w *world) setChanged(s *set) {
-	s.version = w.bump(kindSets)
+	s.version, w.dueKnown = w.bump(kindSets), false
 	lag := w.rnd.span(20, 300)
 	if w.rnd.oneIn(8) {
 		lag = w.rnd.span(300, 4000)

@@ -254,6 +254,7 @@ func (w *world) happen(it Item, d *daemon) {
 		return // nothing is there yet that it could happen to
 	}
 	w.note(it.What)
+	w.dueKnown = false
 	w.say("* %s (%d, %d)", it.What, it.A, it.B)
 	c := *w.head()
 	lag := millis(100 + it.B*40)

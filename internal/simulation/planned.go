@@ -97,7 +97,7 @@ func NewPair(seed uint64, story *strings.Builder) (*Pair, error) {
 		w.addTable(tableNames[i], replicas, s.Start.Shards, firstVersion)
 	}
 	w.advance(w.now + 10*second)
-	w.began = w.now
+	w.began, w.dueKnown = w.now, false
 	if r.oneIn(3) {
 		p.push(&r)
 		if err := p.rest("an earlier change"); err != nil {
@@ -151,7 +151,8 @@ func (p *Pair) Plan() plan.Course {
 	d.want = w.fetched()
 	rec := w.stored.record
 	desired := d.desired(&rec)
-	db := (&daemon{w: w}).read(d.view.pods, true)
+	var db ops.Database
+	(&daemon{w: w}).read(&db, d.view.pods, true)
 	return plan.Forward(plan.Start{
 		Desired: desired, Templates: simulated{d: &daemon{w: w, want: d.want}}, Record: rec, Policy: policy, Now: w.now.time(),
 		Observed: ops.Observed{

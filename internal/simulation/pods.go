@@ -27,7 +27,7 @@ func (w *world) createPod(l *slot) {
 // terminate begins the end of a pod; its process gets TERM.
 func (w *world) terminate(l *slot) {
 	p := &l.pod
-	p.terminating = true
+	p.terminating, w.dueKnown = true, false
 	p.exitDue = w.now + w.rnd.span(50, 300)
 	p.goneDue = p.exitDue + w.rnd.span(100, 1500)
 	if until := w.dead[l.kube]; until > w.now {

@@ -4,11 +4,11 @@ import (
 	"stevedore.dev/stevedore/ops"
 )
 
-// read is one reading of the database, as ops/cratedb.Observe gives it.
-func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
+// read makes one reading of the database, as ops/cratedb.Observe gives it.
+func (d *daemon) read(db *ops.Database, pods []ops.Pod, detailed bool) {
 	w := d.w
 	old := &d.buffers
-	db := ops.Database{At: w.now.time()}
+	*db = ops.Database{At: w.now.time()}
 	password := ""
 	for i := range w.secrets {
 		// The daemon reads the Secret from its cache.
@@ -19,7 +19,7 @@ func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
 	}
 	if password == "" {
 		db.Error = "the Secret of the user system does not exist or has no password"
-		return db
+		return
 	}
 	db.Pods, db.Nodes = old.Pods[:0], old.Nodes[:0]
 	db.NodeChecks, db.Users = old.NodeChecks[:0], old.Users[:0]
@@ -32,8 +32,8 @@ func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
 			continue
 		}
 		asked++
-		l := w.slotOf(p.Name)
-		if l == nil || !l.pod.up || w.now < w.unreachable {
+		l := &w.slots[w.setIndex(p.Set)*maxOrdinals+p.Ordinal]
+		if !l.pod.up || w.now < w.unreachable {
 			continue
 		}
 		a := ops.PodAnswer{Pod: p.Name, NodeName: l.nodeName, Version: w.versionOf(l)}
@@ -62,7 +62,7 @@ func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
 			db.SystemLogin = ops.LoginRefused
 		}
 		db.Pods = db.Pods[:0]
-		return db
+		return
 	}
 	db.Contact, db.SystemLogin = ops.Yes, ops.LoginOK
 	db.ClusterID, db.ClusterName = clusterID, clusterName
@@ -72,14 +72,14 @@ func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
 	}
 	w.countWanted()
 	var at nodesAt
-	w.readNodes(&db, &at)
+	w.readNodes(db, &at)
 	db.Allocation = w.enable.effective("all")
 	db.UsersKnown = true
 	for i := range w.users {
 		db.Users = append(db.Users, w.users[i].name)
 	}
 	if w.master < 0 {
-		return db // sys.shards, sys.node_checks and the health of tables do not answer
+		return // sys.shards, sys.node_checks and the health of tables do not answer
 	}
 	db.ChecksKnown = true
 	expected := w.dataMembers()
@@ -89,7 +89,7 @@ func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
 			db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: nameOf(nodeIDs, "node-", l.volume.node), ID: 1, Acknowledged: w.acknowledged&(1<<l.index) != 0})
 		}
 	}
-	w.readHealth(&db, old)
+	w.readHealth(db, old)
 	db.UnreplicatedKnown, db.Unreplicated = true, old.Unreplicated[:0]
 	for i := range w.tables {
 		if t := &w.tables[i]; t.fixed && t.low == 0 {
@@ -97,9 +97,8 @@ func (d *daemon) read(pods []ops.Pod, detailed bool) ops.Database {
 		}
 	}
 	if detailed {
-		w.readDetail(&db, &at)
+		w.readDetail(db, &at)
 	}
-	return db
 }
 
 // keep leaves what a reading is made in for the next one, whatever became of it.
@@ -196,7 +195,7 @@ var zoneAttributes = [3]map[string]string{{"zone": "a"}, {"zone": "b"}, {"zone":
 func (w *world) readHealth(db *ops.Database, old *ops.Database) {
 	h := ops.Health{Colour: ops.Green, Rows: len(w.tables), Tables: old.Health.Tables[:0]}
 	for i := range w.tables {
-		colour, missing, under := w.health(i)
+		colour, missing, under := w.health(i, w.wants[i])
 		h.Missing += int64(missing)
 		h.Underreplicated += int64(under)
 		if colour > 1 {

@@ -90,10 +90,10 @@ func newWorld(s *Schedule, stats *Statistics, story *strings.Builder) *world {
 
 // turnOnce lets the world go on until the next daemon's turn, and takes it.
 func (w *world) turnOnce() {
-	d, next := w.nextAwake(), w.due()
+	d := w.nextAwake()
 	for w.now < d.wake {
 		before := w.steps
-		next = w.advanceFrom(next, max(w.now, min(next, d.wake)))
+		w.advance(max(w.now, min(w.due(), d.wake)))
 		if w.steps != before {
 			w.stir()
 			d = w.nextAwake()
@@ -138,7 +138,7 @@ func (w *world) run() bool {
 	}
 	if w.began < 0 {
 		w.advance(w.now + 10*second)
-		w.began, w.inOperation = w.now, 0
+		w.began, w.inOperation, w.dueKnown = w.now, 0, false
 	}
 	end, enough := w.began+eventful, max(w.steps+w.schedule.Steps, least)
 	for w.now < end {
@@ -228,7 +228,7 @@ var tableNames = []string{"doc.a", "doc.b", "doc.c", "doc.d"}
 
 // heal ends all faults, and people clean up after themselves.
 func (w *world) heal() {
-	w.healed = true
+	w.healed, w.dueKnown = true, false
 	w.judge.disturbed = w.now
 	w.say("all faults are over")
 	w.steps++

@@ -51,6 +51,7 @@ func (s *session) Exec(_ context.Context, statement string, arguments ...any) (i
 func (s *session) exec(statement string, arguments []any) error {
 	d := s.o.d
 	w := d.w
+	w.dueKnown = false
 	quoted := strings.Split(statement, `"`)
 	switch {
 	case strings.HasPrefix(statement, "SET GLOBAL "):
@@ -162,7 +163,7 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 			return nil, errors.New("MasterNotDiscoveredException")
 		}
 		for i := range w.tables {
-			if colour, _, _ := w.health(i); colour > 1 {
+			if colour, _, _ := w.health(i, w.wantedReplicas(&w.tables[i])); colour > 1 {
 				rows = append(rows, []string{"doc", w.tables[i].name})
 			}
 		}

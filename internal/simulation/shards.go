@@ -156,16 +156,21 @@ func (w *world) loseVolume(l *slot) {
 }
 
 func (w *world) wantedReplicas(t *table) int {
-	if t.fixed {
-		return t.low
-	}
 	eligible := 0
 	for _, i := range w.used {
 		if l := &w.slots[i]; l.pod.joined && !l.set.masters && w.allowed(t, l) {
 			eligible++
 		}
 	}
-	high := eligible - 1
+	return t.wanted(eligible)
+}
+
+// wanted is how many replicas a table wants of so many nodes.
+func (t *table) wanted(nodes int) int {
+	if t.fixed {
+		return t.low
+	}
+	high := nodes - 1
 	if t.high >= 0 {
 		high = min(high, t.high)
 	}
@@ -175,8 +180,14 @@ func (w *world) wantedReplicas(t *table) int {
 // countWanted does so for each table, for who asks of each shard.
 func (w *world) countWanted() {
 	w.wants = w.wants[:0]
+	members, excludes := w.dataMembers(), w.excludes()
 	for i := range w.tables {
-		w.wants = append(w.wants, w.wantedReplicas(&w.tables[i]))
+		t := &w.tables[i]
+		if excludes || t.filtered() {
+			w.wants = append(w.wants, w.wantedReplicas(t))
+		} else {
+			w.wants = append(w.wants, t.wanted(members)) // as most are, most of the time
+		}
 	}
 }
 
@@ -247,12 +258,13 @@ func (w *world) allocate() {
 	}
 	enable := w.enable.effective("all")
 	w.countWanted()
+	excludes := w.excludes()
 	for i := range w.shards {
-		w.allocateShard(&w.shards[i], enable, &busy)
+		w.allocateShard(&w.shards[i], enable, excludes, &busy)
 	}
 }
 
-func (w *world) allocateShard(s *shard, enable string, busy *[maxSlots]int) {
+func (w *world) allocateShard(s *shard, enable string, excludes bool, busy *[maxSlots]int) {
 	t := &w.tables[s.table]
 	// The nodes that are gone have left their copies; those that are back may use
 	// them.
@@ -282,8 +294,10 @@ func (w *world) allocateShard(s *shard, enable string, busy *[maxSlots]int) {
 	if have > wanted {
 		w.dropReplica(s, t)
 	}
-	for i := range s.copies {
-		w.drain(s, t, &s.copies[i], enable, busy)
+	if excludes || t.filtered() {
+		for i := range s.copies {
+			w.drain(s, t, &s.copies[i], enable, busy)
+		}
 	}
 	// Stores that nobody needs any more are deleted once all copies are active.
 	if s.active() >= wanted+1 {
@@ -436,10 +450,8 @@ func (w *world) rerouteRetry() {
 	w.reroute = w.now
 }
 
-// health of a table: 1 green, 2 yellow, 3 red, and what lacks.
-func (w *world) health(index int) (colour, missing, under int) {
-	t := &w.tables[index]
-	wanted := w.wantedReplicas(t)
+// health of a table that wants so many replicas: 1 green, 2 yellow, 3 red, and what lacks.
+func (w *world) health(index, wanted int) (colour, missing, under int) {
 	colour = 1
 	for i := range w.shards {
 		s := &w.shards[i]
@@ -482,5 +494,5 @@ func (w *world) addTable(name, replicas string, shards int, version string) {
 	for i := range shards {
 		w.shards = append(w.shards, shard{table: len(w.tables) - 1, id: i, bytes: int64(1+w.rnd.below(50)) << 20})
 	}
-	w.reroute = max(w.now, 1)
+	w.reroute, w.dueKnown = max(w.now, 1), false
 }

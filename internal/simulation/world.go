@@ -54,6 +54,9 @@ type world struct {
 	rests int
 	// healed is true once all faults are over.
 	healed bool
+	// next is what due has found; dueKnown is true while it holds.
+	next     millis
+	dueKnown bool
 }
 
 // say adds a line to the story, when somebody reads it.
@@ -68,28 +71,30 @@ func (w *world) say(format string, values ...any) {
 
 func (w *world) telling() bool { return w.story != nil }
 
-// due is when something happens next.
-func (w *world) due() millis { return min(w.kubernetesDue(), w.crateDue(), w.itemDue()) }
+// due is when something happens next. It is looked for anew after something has happened,
+// or was done to the world.
+func (w *world) due() millis {
+	if !w.dueKnown {
+		w.next, w.dueKnown = min(w.kubernetesDue(), w.crateDue(), w.itemDue()), true
+	}
+	return w.next
+}
 
 // advance lets the world run until a time.
-func (w *world) advance(to millis) { w.advanceFrom(w.due(), to) }
-
-// advanceFrom does so where it is known what is due; it returns what is due then.
-func (w *world) advanceFrom(next, to millis) millis {
+func (w *world) advance(to millis) {
 	for range 100_000 {
-		if next > to {
+		if w.due() > to {
 			w.now = max(w.now, to)
-			return next
+			return
 		}
-		w.now = max(w.now, next)
+		w.now = max(w.now, w.next)
 		w.steps++
 		w.happenItems()
 		w.happenKubernetes()
 		w.happenCrate()
-		next = w.due()
+		w.dueKnown = false
 	}
 	w.violate("world", "the simulated world does not come to rest at %d ms: a defect of the simulation", w.now)
-	return never
 }
 
 // names that are made once.
