@@ -6,8 +6,12 @@ import "time"
 // the same decision, and none of them is changed. What is observed has to come
 // from caches that have caught up at least once.
 func Decide(desired Desired, observed Observed, record Record, policy Policy, now time.Time) Decision {
-	var t turn
-	t.d, t.o, t.r, t.p, t.now = desired, observed, record, policy, now
+	var t turn // filled in place: it is large, and a literal would be copied
+	t.d = desired
+	t.o = observed
+	t.r = record
+	t.p = policy
+	t.now = now
 	t.rebuild()
 	t.command()
 	t.withdraw()
@@ -17,16 +21,19 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	case t.anothers():
 		// The record is the other's: nothing is written to it.
 		t.r = record
-		return t.finish(&record)
+		t.finish(&record)
+		return t.d2
 	case t.removed(), t.released(), t.paused():
 		t.keep()
-		return t.finish(&record)
+		t.finish(&record)
+		return t.d2
 	}
 	t.takeUp()
 	if t.renamed() || t.notOurs() || t.foreign() {
 		t.keep()
 		t.refused()
-		return t.finish(&record)
+		t.finish(&record)
+		return t.d2
 	}
 
 	// What of it may be applied now.
@@ -53,5 +60,6 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	t.contested()
 	t.verify()
 	t.consent()
-	return t.finish(&record)
+	t.finish(&record)
+	return t.d2
 }

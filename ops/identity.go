@@ -227,7 +227,7 @@ func (t *turn) takeUp() {
 }
 
 func (t *turn) started(version string) {
-	if version != "" && (t.r.HighestVersion == "" || gates.Compare(version, t.r.HighestVersion) > 0) {
+	if version != "" && version != t.r.HighestVersion && (t.r.HighestVersion == "" || gates.Compare(version, t.r.HighestVersion) > 0) {
 		t.r.HighestVersion = version
 	}
 }

@@ -232,7 +232,7 @@ func (t *turn) onlyTriesAgain(inSync bool) bool {
 }
 
 // finish draws the verdict.
-func (t *turn) finish(before *Record) Decision {
+func (t *turn) finish(before *Record) {
 	t.d2.Record = t.r
 	t.d2.Save = !t.r.decidedEqual(before) // it never reads the saved objects
 	inSync := !t.d2.Apply || t.applied() && t.o.Applied.Effective.Equal(t.d2.Effective)
@@ -254,5 +254,4 @@ func (t *turn) finish(before *Record) Decision {
 	if t.r.Operation != nil || t.resumed() || t.d2.Verdict == Act || t.d2.Verdict == Wait && t.d2.Apply {
 		t.d2.LookAgain = t.poll()
 	}
-	return t.d2
 }

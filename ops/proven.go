@@ -48,9 +48,9 @@ func (t *turn) noteProven() {
 func (t *turn) noteUnproven(mends string) {
 	var next []string
 	for _, s := range t.r.Sets {
-		before := slices.Contains(t.r.Unproven, s.Name) && !t.joinedOnLive(s.Name) || t.turnUnproven(s.Name) || t.evictedOnto(s.Name)
-		made := t.added(s.Name) && !t.joinedOnLive(s.Name)
-		if t.replicas(s) > 0 && (before || made || s.Name == mends && t.pendingRestart(s.Name)) {
+		unproven := !t.joinedOnLive(s.Name) &&
+			(slices.Contains(t.r.Unproven, s.Name) || t.added(s.Name) || t.turnUnproven(s.Name) || t.evictedOnto(s.Name))
+		if (unproven || s.Name == mends && t.pendingRestart(s.Name)) && t.replicas(s) > 0 {
 			next = append(next, s.Name)
 		}
 	}

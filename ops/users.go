@@ -130,6 +130,9 @@ func (t *turn) claims() {
 			t.refusal(reason)
 			continue
 		}
+		if c.ClusterID != "" && c.Version == t.r.HighestVersion {
+			continue // it says all that a pod could
+		}
 		p := t.pod(c.Set, c.Ordinal)
 		if p == nil || !p.Ready {
 			continue
