@@ -74,8 +74,8 @@ func (t *turn) cure() {
 		}
 		live := t.live(p.Set)
 		if found != nil || p.Ready || live == nil || !live.Ours || live.ObservedGeneration != live.Generation ||
-			live.Template == "" || p.Template == "" || t.wouldGoBack(p, live) || t.anotherFirst(p) || t.comesBack(p, live) || t.tried(p, live) ||
-			p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == "") {
+			live.Template == "" || p.Template == "" || p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == "") ||
+			t.wouldGoBack(p, live) || t.anotherFirst(p) || t.comesBack(p, live) || t.tried(p, live) {
 			continue
 		}
 		if t.isCurable(p) {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"slices"
 	"time"
 
 	"stevedore.dev/stevedore/ops/gates"
@@ -152,20 +153,12 @@ type Budget struct {
 
 // Equal reports whether two effective states are the same.
 func (e Effective) Equal(o Effective) bool {
-	if len(e.Sets) != len(o.Sets) || len(e.Budgets) != len(o.Budgets) {
-		return false
-	}
-	for i := range e.Sets {
-		if e.Sets[i] != o.Sets[i] {
-			return false
-		}
-	}
-	for i := range e.Budgets {
-		if e.Budgets[i] != o.Budgets[i] {
-			return false
-		}
-	}
-	return true
+	return sameList(e.Sets, o.Sets) && sameList(e.Budgets, o.Budgets)
+}
+
+// sameList reports whether two lists say the same: in most turns they are one.
+func sameList[E comparable](a, b []E) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
 // ActionKind names an action.

@@ -131,11 +131,7 @@ func (t *turn) removeSet(op *Operation) {
 // recoverDue notes that a pod waits, after a full outage, for more data nodes
 // than there are, which its set's template no longer says.
 func (t *turn) recoverDue() {
-	due := false
-	for i := range t.o.Pods {
-		due = due || t.waitsForTooMany(&t.o.Pods[i])
-	}
-	t.r.RecoverDue = due
+	t.r.RecoverDue = t.anyPod(t.waitsForTooMany)
 }
 
 func (t *turn) waitsForTooMany(p *Pod) bool {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"stevedore.dev/stevedore/ops/gates"
@@ -14,9 +15,10 @@ import (
 // that is reported again after a kill has the same id.
 func (t *turn) report(r Report) {
 	t.r.Seq++
-	h := sha256.New()
-	fmt.Fprintf(h, "%s/%s\n%d\n%s\n%s\n%s\n%s\n%s", t.d.Namespace, t.d.Name, t.r.Seq, t.r.Revision, r.Reason, r.Event, r.Status, strings.Join(r.Names, ","))
-	r.ID = hex.EncodeToString(h.Sum(nil)[:16])
+	h := sha256.Sum256([]byte(strings.Join([]string{
+		t.d.Namespace + "/" + t.d.Name, strconv.FormatInt(t.r.Seq, 10), t.r.Revision, r.Reason, string(r.Event), string(r.Status), strings.Join(r.Names, ","),
+	}, "\n")))
+	r.ID = hex.EncodeToString(h[:16])
 	r.Revision, r.Commit = t.r.Revision, t.r.Commit
 	t.d2.Reports = append(t.d2.Reports, r)
 }

@@ -13,6 +13,9 @@ import (
 // breaker's share of the heap in bytes, of which it is unknown whether it is the
 // share that was asked for.
 func SameSetting(shown, wanted string) Answer {
+	if shown == wanted {
+		return Yes
+	}
 	shown, wanted = plainSetting(shown), plainSetting(wanted)
 	if shown == wanted {
 		return Yes

@@ -59,11 +59,11 @@ func (r *Record) decidedEqual(o *Record) bool {
 		licenceName(r.License) != licenceName(o.License), r.LicenseSecret != o.LicenseSecret, r.LicenseChange != o.LicenseChange,
 		r.Bootstrap.Done != o.Bootstrap.Done, r.Bootstrap.Licence != o.Bootstrap.Licence,
 		r.Bootstrap.System != o.Bootstrap.System, !r.Bootstrap.SystemChange.equal(o.Bootstrap.SystemChange),
-		!slices.Equal(r.Bootstrap.Users, o.Bootstrap.Users),
-		!slices.Equal(r.Sets, o.Sets), !slices.EqualFunc(r.References, o.References, sameReference), !slices.Equal(r.Suspended, o.Suspended), !slices.Equal(r.Budgets, o.Budgets),
+		!sameList(r.Bootstrap.Users, o.Bootstrap.Users),
+		!sameList(r.Sets, o.Sets), !slices.EqualFunc(r.References, o.References, sameReference), !sameList(r.Suspended, o.Suspended), !sameList(r.Budgets, o.Budgets),
 		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained,
-		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !slices.Equal(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion,
-		r.RecoverDue != o.RecoverDue, r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !slices.Equal(r.Unproven, o.Unproven), !slices.Equal(r.Proven, o.Proven), r.Mended != o.Mended, !r.Operation.equal(o.Operation):
+		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !sameList(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion,
+		r.RecoverDue != o.RecoverDue, r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !sameList(r.Unproven, o.Unproven), !sameList(r.Proven, o.Proven), r.Mended != o.Mended, !r.Operation.equal(o.Operation):
 		return false
 	}
 	return true

@@ -83,6 +83,7 @@ type daemon struct {
 	want        int          // the commit that this turn is for
 	decision    ops.Decision // of this turn; here it is not made on the heap each time
 	changes     []ops.Change
+	savedStays  bool // what is saved of the objects is what this turn has read
 	calm        bool // this turn has written nothing and done nothing
 
 	// acting is the action under way, for the judge; checked is when it last
@@ -212,7 +213,8 @@ func (d *daemon) turn() (millis, error) {
 	entry := entry{exists: known.exists, version: known.version, record: &known.record}
 	rec := known.record
 	d.want = w.fetched()
-	desired := d.desired(&rec)
+	desired := w.commits[d.want].desired
+	desired.Changes = d.changesFrom(&rec)
 
 	observed := &d.observed
 	observed.Sets, observed.Pods, observed.Claims, observed.Budgets = d.view.sets, d.view.pods, d.view.claims, d.view.budgets
@@ -249,7 +251,7 @@ func (d *daemon) act(entry *entry, desired *ops.Desired, decision *ops.Decision)
 	}
 	saved := false
 	// What is decided differs (Save), or what is saved of the objects.
-	if !entry.exists || decision.Save || next.SchemaVersion != entry.record.SchemaVersion || !maps.Equal(next.Saved, entry.record.Saved) {
+	if !entry.exists || decision.Save || next.SchemaVersion != entry.record.SchemaVersion || !(d.savedStays || maps.Equal(next.Saved, entry.record.Saved)) {
 		saved = true
 		if err := d.save(entry, next); err != nil {
 			return 0, err

@@ -62,6 +62,7 @@ func (d *daemon) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 	if same && len(all) == len(saved) {
 		return saved
 	}
+	d.savedStays = false
 	next := make(ops.Saved, len(all))
 	for _, o := range all {
 		next[o.name] = o.key
@@ -83,17 +84,15 @@ var setNames, beforeNames = func() (sets, before [3]string) {
 
 func beforeName(set string) string { return beforeNames[slices.Index(setNames[:], set)] }
 
-// desired is what NewDesired and Classify give for the commit.
-func (d *daemon) desired(rec *ops.Record) ops.Desired {
-	w := d.w
-	c := &w.commits[d.want]
-	desired := c.desired
+// changesFrom is what Classify gives for the commit that is wanted; the record gets what it
+// lost of the objects.
+func (d *daemon) changesFrom(rec *ops.Record) []ops.Change {
 	rec.Saved = d.completeSaved(rec)
-	if len(rec.Saved) > 0 {
-		d.changes = w.changesOf(d.want, rec.Saved, d.changes[:0])
-		desired.Changes = d.changes
+	if len(rec.Saved) == 0 {
+		return nil
 	}
-	return desired
+	d.changes = d.w.changesOf(d.want, rec.Saved, d.changes[:0])
+	return d.changes
 }
 
 // changesOf is what Classify gives for a commit.
@@ -139,6 +138,7 @@ func (d *daemon) completeSaved(rec *ops.Record) ops.Saved {
 	for i := range rec.Sets {
 		complete = complete && rec.Saved[rec.Sets[i].Name] != ""
 	}
+	d.savedStays = complete
 	if complete {
 		return rec.Saved
 	}

@@ -150,7 +150,8 @@ func (p *Pair) Plan() plan.Course {
 	d.watch()
 	d.want = w.fetched()
 	rec := w.stored.record
-	desired := d.desired(&rec)
+	desired := w.commits[d.want].desired
+	desired.Changes = d.changesFrom(&rec)
 	var db ops.Database
 	(&daemon{w: w}).read(&db, d.view.pods, true)
 	return plan.Forward(plan.Start{
