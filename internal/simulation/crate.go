@@ -147,6 +147,7 @@ func (w *world) join(l *slot) {
 	l.set.proven = p.template
 	l.volume.cluster, l.volume.version = 1, w.templates[p.template].version
 	p.readyDue = w.now + w.rnd.span(50, 1500)
+	w.judge.up(l)
 	w.vote()
 	w.gateway()
 	w.reroute = w.now
@@ -271,6 +272,7 @@ func (w *world) elect() {
 			l.pod.joined, l.pod.joinedAt, l.pod.joinDue = true, w.now, 0
 			l.set.proven = l.pod.template
 			l.volume.version = w.templates[l.pod.template].version
+			w.judge.up(l)
 		}
 		w.say("%s is the master", l.nodeName)
 		w.vote()

@@ -90,4 +90,20 @@ var wasUnsafe = []struct {
 		Seed: 9410770, Start: Start{Hot: 1, Shards: 1, Extend: true}, Steps: 65,
 		Items: []Item{{What: pushSuspend, At: 4577, A: 4, B: 4}, {What: pushSetting, At: 52712, A: 4, B: 1}, {What: settingByHand, Call: 23, A: 24, B: 23}, {What: settingByHand, At: 61595, A: 3, B: 56}},
 	}},
+	{"a node comes back while one daemon stands still, and dies right before another's delete", Schedule{
+		Seed: 11163607, Start: Start{Hot: 2, Shards: 1, Second: true, Extend: true, Zones: true}, Steps: 68,
+		Items: []Item{{What: standStill, Call: 8, A: 24, B: 40}, {What: evict, Call: 5, A: 21, B: 19}, {What: loseVolume, Call: 26, A: 45, B: 31}},
+	}},
+	{"a hold that a transient value hides is taken back over somebody's below it", Schedule{
+		Seed: 11483510, Start: Start{Hot: 2, Tables: []string{"0", "1"}, Shards: 1}, Steps: 432,
+		Items: []Item{{What: crashProcess, Call: 26, A: 17, B: 1}, {What: setTransient, At: 179175, A: 10, B: 18}, {What: setPersistent, At: 57990, A: 37, B: 20}, {What: setTransient, Call: 95, A: 7, B: 45}},
+	}},
+	{"a restart is aborted before its template is applied, and another comes with more nodes", Schedule{
+		Seed: 11352934, Start: Start{Hot: 1, Tables: []string{"0-1", "0-all", "0"}, Shards: 1, Leave: true}, Steps: 72,
+		Items: []Item{{What: pushTemplate, At: 4866, A: 4, B: 4}, {What: pushPause, At: 15349, A: 5, B: 1}, {What: pushGrow, At: 63858, A: 4, B: 4}, {What: conflict, Call: 1, A: 35, B: 28}, {What: abortCommand, Call: 1, A: 45, B: 35}},
+	}},
+	{"the daemon dies before it applies a template in the middle of a restart, and another version comes", Schedule{
+		Seed: 9977120, Start: Start{Hot: 2, Tables: []string{"0-1", "1", "0", "0-all"}, Shards: 2, Extend: true, Leave: true}, Steps: 56,
+		Items: []Item{{What: pushRestart, At: 1887, A: 6, B: 1}, {What: pushBadTemplate, At: 10199, A: 4, B: 2}, {What: pushUpgrade, At: 19829, A: 7, B: 7}, {What: killAfter, Call: 28, A: 61, B: 15}},
+	}},
 }

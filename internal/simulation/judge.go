@@ -100,15 +100,11 @@ func (j *judge) start(w *world, l *slot, version string) {
 	}
 }
 
-// settle forgets those that are up again.
-func (j *judge) settle(w *world) {
-	if len(j.down) == 0 {
-		return
-	}
-	for _, i := range w.used {
-		if l := &w.slots[i]; l.pod.joined && l.pod.ready && !l.pod.terminating {
-			j.down[i] = judged{}
-		}
+// up: a node is a member and its pod is ready, or one of both; with the other it is up
+// again, in the moment in which it is: it may be gone again before anybody looks.
+func (j *judge) up(l *slot) {
+	if len(j.down) > 0 && l.pod.joined && l.pod.ready && !l.pod.terminating {
+		j.down[l.index] = judged{}
 	}
 }
 
@@ -145,7 +141,6 @@ func (w *world) staying(s *shard, l *slot) bool {
 
 // deletes: a daemon deletes a pod.
 func (j *judge) deletes(w *world, d *daemon, l *slot) {
-	j.settle(w)
 	j.quietly(w, d, l.podName)
 	if next := w.templates[l.set.template].version; w.refusesData(l, next) {
 		w.violate("A", "the daemon deletes %s, which comes back on CrateDB %s, and its volume was written by %s", l.podName, next, l.volume.version)
@@ -251,7 +246,6 @@ func (j *judge) quorum(w *world, d *daemon, l *slot) {
 
 // evicted: somebody's eviction was let through by the budgets.
 func (j *judge) evicted(w *world, l *slot) {
-	j.settle(w)
 	if l.pod.joined && w.stored.record.Bootstrap.Done {
 		for _, i := range w.used {
 			o := &w.slots[i]

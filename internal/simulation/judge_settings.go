@@ -17,7 +17,10 @@ func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
 		return
 	}
 	if s.transient != "" && key != jobsLogSize {
-		return // only the effective value can be read
+		// Only the effective value can be read: what stood below is replaced unseen, and
+		// from here on it is as if nobody had set it.
+		j.forget(key, s, value)
+		return
 	}
 	if c := &w.commits[d.want]; w.commands.Released != "" || c.released {
 		w.released = true

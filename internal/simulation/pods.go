@@ -141,6 +141,7 @@ func (w *world) probe(l *slot) {
 	}
 	if p.ready != ready {
 		p.ready = ready
+		w.judge.up(l)
 		w.bump(kindPods)
 		l.set.due = max(w.now+w.rnd.span(10, 400), w.stalled)
 	}

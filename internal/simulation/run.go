@@ -101,7 +101,6 @@ func (w *world) turnOnce() {
 	}
 	w.renew()
 	w.deliver()
-	w.judge.settle(w)
 	d.take()
 }
 
