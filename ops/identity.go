@@ -153,7 +153,6 @@ func (t *turn) released() bool {
 func (t *turn) letGo() {
 	if t.restarting() || t.shrinking() {
 		t.endShrink()
-		t.forgetUnapplied()
 		t.r.Operation = nil
 	}
 	t.giveBack()

@@ -258,13 +258,18 @@ func (t *turn) noteMended(mends string) {
 	}
 }
 
-// forgetUnapplied: a restart ends where it stands, and the template that was recorded
-// for its set was never applied. That goes back as one that came out of its turn does,
-// once another is wanted.
+// forgetUnapplied: a restart has ended where it stood, and the template that was recorded
+// for its set was never applied. That goes back as one that came out of its turn does.
 func (t *turn) forgetUnapplied() {
-	if t.restarting() && t.unapplied(t.r.Operation.Restart) {
-		t.r.Mended = Mended{Set: t.r.Operation.Restart.Set, Live: t.r.Operation.Restart.Remembered}
+	if t.was != nil && t.was.Restart != nil && !t.restarting() && t.unapplied(t.was.Restart) {
+		t.r.Mended = Mended{Set: t.was.Restart.Set, Live: t.was.Restart.Remembered}
 	}
+}
+
+// neverApplied: what is kept of a set was recorded, and it still has what it had before.
+func (t *turn) neverApplied(set string) bool {
+	live := t.live(set)
+	return live != nil && (t.r.Mended == Mended{Set: set, Live: live.Template} || t.restarting() && t.r.Operation.Restart.Set == set && t.unapplied(t.r.Operation.Restart))
 }
 
 // othersFirst: another set has got a new template out of its turn, and no pod of it

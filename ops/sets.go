@@ -35,6 +35,7 @@ func (t *turn) hold() {
 
 // keep holds the cluster to what it was, for a turn in which nothing is done.
 func (t *turn) keep() {
+	t.forgetUnapplied()
 	for _, s := range t.r.Sets {
 		t.d2.Effective.Sets = append(t.d2.Effective.Sets, EffectiveSet{
 			Name: s.Name, Replicas: t.replicas(s), Template: TemplateKept, InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name),
@@ -108,6 +109,7 @@ func (t *turn) effective() {
 	present := t.restarting() && t.unequal()
 	kept := t.blocked || t.parked || t.growing() || t.shrinking() || t.unequal() && !present || t.settingsFirst()
 	t.noteProven()
+	t.forgetUnapplied()
 	mends, settings, gateway := t.mends(), t.settingsAnnotation(), t.gatewayCounts()
 	t.noteUnproven(mends)
 	t.noteMended(mends)
@@ -137,8 +139,8 @@ func (t *turn) effective() {
 		default:
 			e.KeepGateway = present
 		}
-		if live := t.live(s.Name); e.Template == TemplateKept && live != nil && t.r.Mended == (Mended{Set: s.Name, Live: live.Template}) {
-			e.Template = TemplateBefore // what would be kept was never applied
+		if e.Template == TemplateKept && !e.RememberAnew && t.neverApplied(s.Name) {
+			e.Template = TemplateBefore
 		}
 		if h := t.r.Hold; h != nil && h.Set == s.Name {
 			e.Hold = h.annotation()

@@ -36,7 +36,8 @@ const (
 type turn struct {
 	d   Desired
 	o   Observed
-	r   Record // the next record; slices are copied before they are changed
+	r   Record     // the next record; slices are copied before they are changed
+	was *Operation // in progress until now; nil: none
 	p   Policy
 	now time.Time
 

@@ -343,7 +343,7 @@ func (w *world) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 		}
 		if s.Remember {
 			next[s.Name+"@before"] = saved[s.Name]
-			if before, ok := saved[s.Name+"@before"]; ok {
+			if before, ok := saved[s.Name+"@before"]; ok && !s.RememberAnew {
 				next[s.Name+"@before"] = before
 			}
 		}
