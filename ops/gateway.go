@@ -33,7 +33,7 @@ func (t *turn) gatewayWaits() *Pod {
 // definition, or became smaller, before its nodes had come up. Nothing was ever in it, and
 // its gateway has not recovered: so many data nodes have never been ready as it waits for.
 func (t *turn) madeGatewayWaits() *Pod {
-	if t.contact() || t.blocked || !t.unequal() || t.r.ClusterID != "" || t.r.Bootstrap.System != (SecretVersion{}) {
+	if t.contact() || t.blocked || t.r.ClusterID != "" || t.r.Bootstrap.System != (SecretVersion{}) {
 		return nil
 	}
 	ready := 0

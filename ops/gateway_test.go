@@ -103,6 +103,10 @@ func TestAMasterOfANewClusterThatWaitsForAGroupThatWentIsMadeAnew(t *testing.T) 
 		counts    int
 	}{
 		{"it waits", func(*situation) {}, hot + "-0", 3},
+		{"it waits, and the group was forgotten, for nothing was made of it", func(s *situation) {
+			s.r.Sets, s.o.Sets = s.r.Sets[:1], s.o.Sets[:1]
+			s.o.Pods = slices.DeleteFunc(s.o.Pods, func(p ops.Pod) bool { return p.Set == warm })
+		}, hot + "-0", 3},
 		{"its template asks for as many still", func(s *situation) { s.o.Sets[0].RecoverAfter = 4 }, "", 3},
 		{"the others may be on their way", func(s *situation) { s.podOf(hot + "-0").Created = s.o.At.Add(-time.Minute) }, "", 3},
 		{"so many have been ready", func(s *situation) { s.podOf(warm + "-0").Ready = true }, "", 3},

@@ -205,8 +205,9 @@ func (t *turn) anyReady(set string) bool {
 
 // unprovenBeside: another set has a new template that no pod has joined on. One that is
 // recorded smaller than it is live still puts its pods on that. While a cluster is being
-// made each has, and none runs anything that would be lost. A group that is being made
-// waits for no template that none of the other's pods is on: nothing else goes on meanwhile.
+// made each has, and none runs anything that would be lost. One that none of the other's
+// pods is on is not waited for by a group that is being made, nor while a resume or anything
+// else but a restart is under way: that puts none on it before it has ended.
 // Nor does one whose pods stand on such a template already wait for a group that is to go:
 // nothing else comes to that, and no more of them are at risk. And those that may become
 // master wait for nobody else while there is none: without one nobody joins.
@@ -216,7 +217,7 @@ func (t *turn) unprovenBeside(set string) bool {
 	}
 	for _, s := range t.r.Sets {
 		if s.Name != set && t.replicas(s) > 0 && !t.pendingRestart(s.Name) && !t.joinedOnLive(s.Name) && !t.upUnasked(s.Name) {
-			if t.added(set) && !t.unprovenPods(s.Name) || t.wanted(s.Name) == nil && t.unprovenPods(set) {
+			if (t.added(set) || t.r.Operation != nil && !t.restarting()) && !t.unprovenPods(s.Name) || t.wanted(s.Name) == nil && t.unprovenPods(set) {
 				continue
 			}
 			if t.contact() && !t.led() && t.votes(set) && !t.votes(s.Name) {

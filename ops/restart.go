@@ -151,14 +151,8 @@ func (t *turn) startRestart() bool {
 		return true
 	}
 	if t.aborted() {
-		left := 0
-		for i := range t.o.Pods {
-			if p := &t.o.Pods[i]; t.outdated(p) || t.pendingRestart(p.Set) {
-				left++
-			}
-		}
+		t.refusal(gates.Aborted(t.left()))
 		t.r.Operation = nil
-		t.refusal(gates.Aborted(left))
 		return true
 	}
 	op.Step = StepNext
@@ -235,6 +229,10 @@ func (t *turn) restart() {
 		t.leaves(&op)
 		return
 	}
+	if op.Step != StepHold && op.Step != StepDown && t.upgradeCures(&op) && slices.ContainsFunc(t.r.Sets, func(s RecordedSet) bool { return t.hangsOnLive(s.Name) }) {
+		t.r.Operation = nil
+		return
+	}
 	switch op.Step {
 	case StepHold:
 		t.holdStep(&op)
@@ -256,21 +254,22 @@ func (t *turn) restart() {
 }
 
 // leaves ends a restart where it stands, once nothing is held and nothing hangs on its
-// template for good.
+// template for good. One that is on no pod yet goes back: others' hands would put pods on it.
 func (t *turn) leaves(op *Operation) {
 	switch {
 	case t.r.Hold != nil:
-	case t.leavesHanging(op.Restart):
+	case t.leavesHanging(op.Restart), t.backFirst(op.Restart):
 		op.Step = StepNext
 	default:
 		t.r.Operation = nil
 	}
 }
 
+// left is how many pods a restart has still to take.
 func (t *turn) left() int {
 	left := 0
 	for i := range t.o.Pods {
-		if t.outdated(&t.o.Pods[i]) {
+		if p := &t.o.Pods[i]; t.outdated(p) || t.pendingRestart(p.Set) {
 			left++
 		}
 	}

@@ -10,10 +10,6 @@ import (
 func (t *turn) nextStep(op *Operation) {
 	r := op.Restart
 	r.Pod, r.PodUID, r.Template, r.Zone, r.Pods = "", "", "", "", nil
-	if t.upgradeCures(op) && slices.ContainsFunc(t.r.Sets, func(s RecordedSet) bool { return t.hangsOnLive(s.Name) && !t.joinedOnLive(s.Name) }) {
-		t.r.Operation = nil
-		return
-	}
 	if t.r.Hold != nil {
 		t.giveBack() // a lost record's
 		if set := t.quorumWaits(); !t.led() && !t.blocked && t.pendingRestart(set) {
@@ -73,7 +69,7 @@ func (t *turn) nextStep(op *Operation) {
 	if t.blocked {
 		return // a refusal has said why
 	}
-	if reason, waits := gates.Contact(t.contact(), t.o.Database.Error); waits && t.pendingRestart(set) && set != t.soleVoter() && (!t.failing(set) || t.othersFirst(set)) {
+	if reason, waits := gates.Contact(t.contact(), t.o.Database.Error); waits && t.pendingRestart(set) && set != t.soleVoter() && (!t.failing(set) && !t.silent() || t.othersFirst(set)) {
 		// Nobody can say whether the last new template runs.
 		t.wait(reason)
 		return

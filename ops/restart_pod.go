@@ -163,7 +163,7 @@ func (t *turn) stoppedStep(op *Operation) {
 // stableStep: green with the same nodes for stableFor, counted from when the
 // hold was given back.
 func (t *turn) stableStep(op *Operation) {
-	if t.letsIn() || t.hangsOnLive(op.Restart.Set) && t.upgradeCures(op) {
+	if t.letsIn() {
 		t.r.Operation = nil
 		return
 	}

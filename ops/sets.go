@@ -134,7 +134,7 @@ func (t *turn) effective() {
 			e.KeepGateway = kept || present
 		case !turn && s.Name == t.r.Mended.Set:
 			e.Template = TemplateBefore // it was recorded and never applied: it has its turn later, if it is still wanted
-		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue() || t.othersFirst(s.Name) || t.upUnasked(s.Name)) && !t.unstarted():
+		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue() || t.othersFirst(s.Name) || t.upUnasked(s.Name) && !t.silent()) && !t.unstarted():
 			e.Template = TemplateKept
 		default:
 			e.KeepGateway = present

@@ -205,4 +205,32 @@ var stoodStill = []struct {
 		Seed: 10008387, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1"}, Shards: 1, Extend: true, Leave: true}, Steps: 648,
 		Items: []Item{{What: pushBadTemplate, At: 47082, A: 1, B: 1}, {What: pushRelease, At: 62108, A: 7, B: 3}, {What: stickTerminating, Call: 5, A: 53, B: 13}, {What: abortCommand, Call: 32, A: 23, B: 37}},
 	}},
+	{"a set got another template while nobody answered, came up without it, and another set hangs in the resume", Schedule{
+		Seed: 11029707, Start: Start{Hot: 3, Warm: 1, Tables: []string{"0-all", "1", "0", "1"}, Shards: 1, Leave: true, Early: true}, Steps: 76,
+		Items: []Item{{What: pushSuspend, At: 3581, A: 7}, {What: conflict, Call: 16, A: 60, B: 42}, {What: killNode, At: 122579, A: 26, B: 9}},
+	}},
+	{"a group goes out of a new cluster before anything is made of it, and a master waits for its nodes", Schedule{
+		Seed: 11146370, Start: Start{Hot: 1, Warm: 1, Shards: 1, Leave: true, Early: true}, Steps: 56,
+		Items: []Item{{What: pushRemoveGroup, At: 3266, A: 4, B: 3}, {What: timeoutAfter, Call: 2, A: 38, B: 4}, {What: killAfter, Call: 89, A: 50, B: 52}},
+	}},
+	{"the same, and the daemon dies a little later", Schedule{
+		Seed: 11416717, Start: Start{Hot: 1, Warm: 1, Shards: 1, Leave: true, Early: true}, Steps: 67,
+		Items: []Item{{What: pushRemoveGroup, At: 3544, A: 1, B: 3}, {What: timeoutAfter, Call: 12, A: 12, B: 17}, {What: killAfter, Call: 17, A: 21, B: 6}},
+	}},
+	{"the record is lost before the only node goes down and hangs, what is held waits for it, and another version comes", Schedule{
+		Seed: 11206305, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 57,
+		Items: []Item{{What: pushBadTemplate, At: 2886, A: 3, B: 1}, {What: pushUpgrade, At: 71078, A: 7, B: 5}, {What: loseRecord, Call: 5, A: 22, B: 62}, {What: killNode, Call: 23, A: 32}},
+	}},
+	{"the first node of an upgrade hangs, and the other waits for it after a full outage", Schedule{
+		Seed: 11281661, Start: Start{Hot: 2, Shards: 1, Leave: true, Zones: true}, Steps: 89,
+		Items: []Item{{What: pushUpgrade, At: 3541, A: 3, B: 6}, {What: pushBadTemplate, At: 28589, A: 5, B: 6}, {What: killNode, Call: 37, A: 18, B: 20}, {What: loseVolume, Call: 3, A: 7, B: 41}},
+	}},
+	{"the same, and the upgrade is aborted for a while", Schedule{
+		Seed: 11281661, Start: Start{Hot: 2, Shards: 1, Leave: true, Zones: true}, Steps: 89,
+		Items: []Item{{What: pushUpgrade, At: 3541, A: 3, B: 6}, {What: pushBadTemplate, At: 28589, A: 5, B: 6}, {What: killNode, Call: 37, A: 18, B: 20}, {What: loseVolume, Call: 3, A: 7, B: 41}, {What: abortCommand, At: 116989, A: 8, B: 56}},
+	}},
+	{"a template is on no pod when its restart is aborted, another set is mended, and all nodes go down", Schedule{
+		Seed: 11334702, Start: Start{Hot: 2, Warm: 1, Tables: []string{"0-all"}, Shards: 2, Second: true, Leave: true}, Steps: 80,
+		Items: []Item{{What: pushBadTemplate, At: 43532, A: 6, B: 5}, {What: crashProcess, Call: 37, A: 34, B: 58}, {What: crashProcess, At: 47560, A: 30, B: 43}, {What: abortCommand, Call: 9, A: 30, B: 53}},
+	}},
 }
