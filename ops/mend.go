@@ -11,7 +11,9 @@ import (
 
 // isCurable: a pod that is not ready, and that is no member as far as anybody
 // knows. The only node that may vote takes the contact with it when it hangs, and
-// so may the one that is being restarted.
+// so may the one that is being restarted. One on a template that ran may only be
+// out of reach, until all have been silent for long; and no quorum waits for one
+// that does not vote.
 func (t *turn) isCurable(p *Pod) bool {
 	if p.Waiting != "" && !p.Runs {
 		return true
@@ -19,13 +21,18 @@ func (t *turn) isCurable(p *Pod) bool {
 	if t.contact() && t.member(p.NodeName) {
 		return false // it is none that hangs, though its pod is not ready yet
 	}
-	if t.led() || t.contact() && t.elapsed(up(p)) > t.podLimit() || (t.comesUp() || t.silent()) && t.elapsed(p.Created) > t.podLimit() {
+	if t.led() || t.contact() && t.elapsed(up(p)) > t.podLimit() || (t.comesUp() || t.silent() && (t.votes(p.Set) || t.anyPod(func(q *Pod) bool { return q.Ready }))) && t.elapsed(p.Created) > t.podLimit() {
 		return true // without a master nobody joins, and one that has just started may be what the quorum waits for
 	}
 	if t.restarting() && t.r.Operation.Restart.Pod == p.Name && t.r.Operation.Restart.PodUID != p.UID {
 		return true
 	}
-	return t.soleVoter() == p.Set
+	return t.soleVoter() == p.Set && (t.silentLong() || !slices.Contains(t.r.Proven, Proven{p.Set, p.Template}))
+}
+
+// silentLong: no node has answered for as long as a pod has to come up.
+func (t *turn) silentLong() bool {
+	return !t.o.Stable.Silent.IsZero() && t.elapsed(t.o.Stable.Silent) > t.podLimit()
 }
 
 // up is since when the process in a pod runs, or the pod is there.
@@ -40,7 +47,7 @@ func up(p *Pod) time.Time {
 // or those that are wait for more of them after a full outage. Whatever hangs then takes
 // nothing with it, and may be what the quorum or the gateway waits for.
 func (t *turn) silent() bool {
-	if t.o.Stable.Silent.IsZero() || t.elapsed(t.o.Stable.Silent) <= t.podLimit() || t.o.Database.Contact != No {
+	if !t.silentLong() || t.o.Database.Contact != No {
 		return false
 	}
 	ready, waitedFor := 0, 0

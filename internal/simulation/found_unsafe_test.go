@@ -106,4 +106,12 @@ var wasUnsafe = []struct {
 		Seed: 9977120, Start: Start{Hot: 2, Tables: []string{"0-1", "1", "0", "0-all"}, Shards: 2, Extend: true, Leave: true}, Steps: 56,
 		Items: []Item{{What: pushRestart, At: 1887, A: 6, B: 1}, {What: pushBadTemplate, At: 10199, A: 4, B: 2}, {What: pushUpgrade, At: 19829, A: 7, B: 7}, {What: killAfter, Call: 28, A: 61, B: 15}},
 	}},
+	{"the master's process dies, and a node whose probe fails is due for another template", Schedule{
+		Seed: 11256250, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 536,
+		Items: []Item{{What: crashProcess, Call: 12, A: 36, B: 63}, {What: failProbe, At: 121688, A: 1, B: 36}},
+	}},
+	{"nobody answers for a moment, and the only master, whose probe fails, is due for another template", Schedule{
+		Seed: 11588206, Start: Start{Masters: 1, Hot: 1, Tables: []string{"0-1"}, Shards: 1}, Steps: 77,
+		Items: []Item{{What: cutDatabase, Call: 1, A: 28, B: 1}, {What: stickTerminating, At: 121002, A: 49, B: 15}, {What: failProbe, At: 75072, A: 36, B: 43}},
+	}},
 }
