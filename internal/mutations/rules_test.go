@@ -62,7 +62,7 @@ var rules = []mutation{
 	{"hold-hidden", "ops/restart_next.go", "t.refusal(gates.HoldHidden())", "", "ops", "TestAHoldThatATransientValueHidesIsTakenBackAndSaid"},
 	{"hold-changed", "ops/hold.go", "t.wait(gates.HoldChanged(t.o.Database.Allocation, h.Value, h.Before))", "", "ops", "TestASomebodysValueIsNotOverwritten"},
 	{"unexplained-hold", "ops/hold.go", "if value != heldAllocation {", "if value != \"\" {", "ops", "TestAHoldThatNothingExplainsBlocksAndOnlyAReleaseRemovesIt"},
-	{"aborted", "ops/restart.go", "t.refusal(gates.Aborted(left))", "", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
+	{"aborted", "ops/restart.go", "t.refusal(gates.Aborted(t.left()))\n\t\tt.r.Operation = nil", "t.r.Operation = nil", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
 	silenced("master-quorum", "master_quorum.go", "ops", aShrink),
 	{"master-group-stays", "ops/groups.go", "t.refusal(gates.MasterGroupStays(s.Group, s.Replicas))", "", "ops", notSupported},
 	{"group-removal-consent", "ops/groups.go", "t.refusal(gates.GroupRemoval(s.Group, s.Replicas))", "", "ops", aShrink},
