@@ -55,7 +55,8 @@ func (t *turn) hangsInBootstrap() bool { return len(t.r.Sets) > 0 && !t.unstarte
 
 // cure makes a pod anew that does not run and whose template is not its set's any
 // more, whatever the health: that is how a bad definition is repaired. One at a
-// time, and never one that may be a member.
+// time, and never one that may be a member. What plainly does not run goes before one
+// whose process does: that may be well, and wait for it.
 func (t *turn) cure() {
 	if !t.r.Bootstrap.Done && !t.hangsInBootstrap() || t.blocked || t.d2.Disruptive != nil ||
 		t.restarting() && t.r.Operation.Step == StepStopped ||
@@ -73,7 +74,7 @@ func (t *turn) cure() {
 			return
 		}
 		live := t.live(p.Set)
-		if found != nil || p.Ready || live == nil || !live.Ours || live.ObservedGeneration != live.Generation ||
+		if found != nil && (processRuns(p) || !processRuns(found)) || p.Ready || live == nil || !live.Ours || live.ObservedGeneration != live.Generation ||
 			live.Template == "" || p.Template == "" || p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == "") ||
 			t.wouldGoBack(p, live) || t.anotherFirst(p) || t.comesBack(p, live) || t.tried(p, live) {
 			continue
@@ -83,7 +84,7 @@ func (t *turn) cure() {
 		}
 		if found == p && t.restarting() && t.r.Operation.Restart.Set == p.Set {
 			// The restart waits for its own pod.
-			if own := t.named(t.r.Operation.Restart.Pod); own != nil && own.Set == p.Set && !own.Ready && !own.Terminating && own.Template != live.Template && own.Template != "" && !t.wouldGoBack(own, live) && t.isCurable(own) {
+			if own := t.named(t.r.Operation.Restart.Pod); own != nil && own.Set == p.Set && (processRuns(p) || !processRuns(own)) && !own.Ready && !own.Terminating && own.Template != live.Template && own.Template != "" && !t.wouldGoBack(own, live) && t.isCurable(own) {
 				found = own
 			}
 		}
@@ -91,8 +92,8 @@ func (t *turn) cure() {
 	if found != nil {
 		t.noteFirst(found)
 		t.d2.Disruptive = &Action{Kind: ActionCurePod, Pod: found.Name, PodUID: found.UID}
-		if found.Waiting == "" || found.Runs {
-			// Its process runs, and may be joining this moment.
+		if processRuns(found) {
+			// It may be joining this moment.
 			t.askFirst(t.d2.Disruptive, found)
 		}
 		if live := t.live(found.Set); found.Started.IsZero() && live.Version != "" && gates.CompareMinor(found.Version, live.Version) > 0 {

@@ -15,7 +15,7 @@ import (
 // out of reach, until all have been silent for long; and no quorum waits for one
 // that does not vote.
 func (t *turn) isCurable(p *Pod) bool {
-	if p.Waiting != "" && !p.Runs {
+	if !processRuns(p) {
 		return true
 	}
 	if t.contact() && t.member(p.NodeName) {
@@ -34,6 +34,9 @@ func (t *turn) isCurable(p *Pod) bool {
 func (t *turn) silentLong() bool {
 	return !t.o.Stable.Silent.IsZero() && t.elapsed(t.o.Stable.Silent) > t.podLimit()
 }
+
+// processRuns: nothing says that CrateDB does not run in the pod.
+func processRuns(p *Pod) bool { return p.Waiting == "" || p.Runs }
 
 // up is since when the process in a pod runs, or the pod is there.
 func up(p *Pod) time.Time {

@@ -11,14 +11,14 @@ import (
 // An answer from before it started is of the pod that was there before.
 func (t *turn) unready(p *Pod) bool {
 	a, id := t.answer(p.Name), t.expectedID()
-	return !p.Ready && !p.Terminating && t.contact() && (p.Waiting == "" || p.Runs) && !p.Started.IsZero() && !p.Started.After(t.o.Database.At) && id != "" && a != nil && a.ClusterID == id && t.member(p.NodeName)
+	return !p.Ready && !p.Terminating && t.contact() && processRuns(p) && !p.Started.IsZero() && !p.Started.After(t.o.Database.At) && id != "" && a != nil && a.ClusterID == id && t.member(p.NodeName)
 }
 
 // upLong: the same of a pod of which nobody can say yet whether its node is a member, for
 // `system` is not there, or the gateway waits for others. CrateDB has run in it for longer
 // than a pod may take: a probe of it may fail, or a container beside CrateDB's.
 func (t *turn) upLong(p *Pod) bool {
-	return t.unready(p) || !p.Terminating && (p.Waiting == "" || p.Runs) && !p.Started.IsZero() && t.elapsed(p.Started) > t.podLimit()
+	return t.unready(p) || !p.Terminating && processRuns(p) && !p.Started.IsZero() && t.elapsed(p.Started) > t.podLimit()
 }
 
 // mayMend: such a pod is due for a restart, which may be what makes it ready. It comes

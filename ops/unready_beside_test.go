@@ -187,3 +187,36 @@ func TestDataNodesAreResumedWhenTheMastersRunThoughTheyAreNotReady(t *testing.T)
 		})
 	}
 }
+
+// The process in the pod of the restart runs, and may be well: its gateway waits for the
+// node that hangs, and nobody answers before that one is made anew.
+func TestWhatPlainlyDoesNotRunIsMadeAnewBeforeWhatMayBeWell(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(own, other *ops.Pod)
+		cured  string
+	}{
+		{"the other one fails", func(_, other *ops.Pod) { other.Waiting = "CrashLoopBackOff" }, hot + "-1"},
+		{"both fail", func(own, other *ops.Pod) { own.Waiting, other.Waiting = "CrashLoopBackOff", "CrashLoopBackOff" }, hot + "-0"},
+		{"both hang", func(own, other *ops.Pod) {}, hot + "-0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t3", warm: "t3"})
+			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepDown, Started: s.o.At, Revision: s.d.Revision,
+				Restart: &ops.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Template: "t1", Since: s.o.At}}
+			s.o.Database.Contact, s.o.Stable.Silent = ops.No, s.o.At.Add(-time.Hour)
+			for i := range s.o.Pods {
+				s.o.Pods[i].Ready, s.o.Pods[i].Created, s.o.Pods[i].Started = false, s.o.At.Add(-time.Hour), s.o.At.Add(-time.Hour)
+			}
+			own, other := s.podOf(hot+"-0"), s.podOf(hot+"-1")
+			own.Template, other.Template = "t2", "t2"
+			c.change(own, other)
+			s.o.Applied = ops.Applied{Revision: s.d.Revision, Effective: s.decide().Effective}
+			d := s.decide()
+			require.NotNil(t, d.Disruptive)
+			assert.Equal(t, ops.ActionCurePod, d.Disruptive.Kind)
+			assert.Equal(t, c.cured, d.Disruptive.Pod)
+		})
+	}
+}

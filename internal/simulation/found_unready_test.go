@@ -1,7 +1,8 @@
 package simulation
 
 // neverReady are schedules in which the node of a pod that was never ready held up what
-// its correction waited for, each reduced to what it needs.
+// its correction waited for, or was taken for one that hangs, each reduced to what it
+// needs.
 var neverReady = []struct {
 	name string
 	s    Schedule
@@ -81,5 +82,25 @@ var neverReady = []struct {
 	{"an upgrade is wanted, and a group that is to go is not ready", Schedule{
 		Seed: 116046, Start: Start{Hot: 3, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 83,
 		Items: []Item{{What: pushPause, At: 176, A: 6, B: 2}, {What: pushUpgrade, At: 19890, A: 6, B: 2}, {What: pushRemoveGroup, At: 47060, A: 4, B: 4}, {What: failProbe, At: 169015, A: 55, B: 11}},
+	}},
+	{"the first pod is never ready and its gateway waits for another, which hangs", Schedule{
+		Seed: 13250326, Start: Start{Hot: 2, Tables: []string{"0-1", "1", "1-all"}, Shards: 2, Leave: true}, Steps: 86,
+		Items: []Item{{What: pushBadTemplate, At: 1254, A: 7, B: 6}, {What: loseVolume, Call: 31, A: 33, B: 45}, {What: pushNeverReady, At: 136578, A: 56, B: 10}},
+	}},
+	{"the only voter is not ready in the moment in which it cannot be asked", Schedule{
+		Seed: 11588206, Start: Start{Masters: 1, Hot: 1, Tables: []string{"0-1"}, Shards: 1}, Steps: 77,
+		Items: []Item{{What: cutDatabase, Call: 1, A: 28, B: 1}, {What: stickTerminating, At: 121002, A: 49, B: 15}, {What: failProbe, At: 75072, A: 36, B: 43}},
+	}},
+	{"the same, and the call to ask it in its own pod is refused", Schedule{
+		Seed: 13503106, Start: Start{Hot: 1, Shards: 1, Zones: true}, Steps: 52,
+		Items: []Item{{What: cutDatabase, At: 149445, A: 26, B: 19}, {What: createTable, At: 9647, A: 29, B: 49}, {What: failProbe, At: 158609, A: 56, B: 14}},
+	}},
+	{"a pod is never ready, and without a master no pod is", Schedule{
+		Seed: 11256250, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 536,
+		Items: []Item{{What: crashProcess, Call: 12, A: 36, B: 63}, {What: failProbe, At: 121688, A: 1, B: 36}},
+	}},
+	{"the same with a dedicated master", Schedule{
+		Seed: 13108943, Start: Start{Masters: 1, Hot: 1, Shards: 1, Zones: true}, Steps: 616,
+		Items: []Item{{What: killNode, Call: 10, A: 17, B: 27}, {What: failProbe, At: 30869, A: 60, B: 23}},
 	}},
 }

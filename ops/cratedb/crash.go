@@ -49,7 +49,7 @@ func (c Crash) Run(ctx context.Context, pod, statement string) (string, error) {
 		words = words[:maxWords] + "…"
 	}
 	return "", fmt.Errorf("crash in pod %s (exit code %d): %w", pod, exit,
-		&failure{text: words, kind: kindOf("", stderr+stdout)})
+		&failure{text: words, kind: kindOf("", stderr+stdout), err: execute.ErrCrashFailed})
 }
 
 // maxWords of crash's output get into an error: a stack trace helps nobody.

@@ -2,12 +2,29 @@ package cratedb
 
 import (
 	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/execute"
 )
+
+// unreached is a pod in which no command can be run.
+type unreached struct{}
+
+func (unreached) Exec(context.Context, string, string, []string, io.Reader) (string, string, int, error) {
+	return "", "", 0, errors.New("exec: connection refused")
+}
+
+func TestWhatCrashWasNotRunForIsUnknown(t *testing.T) {
+	_, err := Crash{Executor: unreached{}}.Run(context.Background(), "pod-0", "SELECT 1")
+	require.ErrorContains(t, err, "running crash in pod pod-0")
+	assert.NotErrorIs(t, err, execute.ErrCrashFailed)
+}
 
 func TestAnErrorThatIsCutShowsNoPartOfASecret(t *testing.T) {
 	const secret = "correct-horse-battery-staple"

@@ -265,6 +265,7 @@ func TestCrashFailsByItsExitCodeOrItsWords(t *testing.T) {
 			}
 			require.Error(t, err)
 			assert.NotContains(t, err.Error(), "hidden-word")
+			assert.ErrorIs(t, err, execute.ErrCrashFailed)
 			if c.want != nil {
 				assert.ErrorIs(t, err, c.want)
 			}

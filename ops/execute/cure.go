@@ -63,7 +63,8 @@ func stillAway(ctx context.Context, a ops.Action, t Tools) error {
 
 // stillSilent: a node that lets `system` in has joined, and its gateway has recovered.
 // One that hangs, or waits for others, does not. The superuser is let in before the
-// gateway has recovered, and one that has a master takes part.
+// gateway has recovered, and one that has a master takes part. A node that could not be
+// asked in its own pod either may be well: it is not known to be silent.
 func stillSilent(ctx context.Context, a ops.Action, t Tools) error {
 	password, err := t.password(ctx, ops.SecretKey{Name: a.SystemSecret, Key: ops.SystemKey}, ops.SecretVersion{})
 	if err != nil {
@@ -73,10 +74,14 @@ func stillSilent(ctx context.Context, a ops.Action, t Tools) error {
 		s.Close()
 		return fmt.Errorf("the node in pod %s answers by now: its pod stays", a.Pod)
 	}
-	if said, err := t.Crash.Run(ctx, a.Pod, masterNode); err == nil && strings.Contains(said, `"master_node"`) && !masterless.MatchString(said) {
+	said, err := t.Crash.Run(ctx, a.Pod, masterNode)
+	switch {
+	case err == nil && masterless.MatchString(said), errors.Is(err, ErrCrashFailed):
+		return nil
+	case err == nil:
 		return fmt.Errorf("the node in pod %s has a master by now: its pod stays", a.Pod)
 	}
-	return nil
+	return fmt.Errorf("asking the node in pod %s itself, which stays until it can be asked: %w", a.Pod, err)
 }
 
 // masterless is crash's answer where there is no master.

@@ -2,6 +2,7 @@ package execute_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -217,7 +218,8 @@ func TestAPodIsMadeAnewOnlyWhileItsNodeIsAway(t *testing.T) {
 		{"another node does not know it", other, []string{"system/real"}, "real", replies{"sys.nodes": {nodes(2)}}, "", "", []string{"restart pod p u ready false"}},
 		{"another node knows it by now", other, []string{"system/real"}, "real", replies{"sys.nodes": {nodes(3)}}, "", "node crate-2 has joined meanwhile", nil},
 		{"the other node does not answer any more", other, nil, "real", nil, "", "logging in as system", nil},
-		{"it is silent", itself, nil, "real", nil, "", "", []string{"restart pod p u ready false"}},
+		{"it is silent", itself, nil, "real", nil, "fails", "", []string{"restart pod p u ready false"}},
+		{"whether it is silent nobody can say: no command runs in its pod", itself, nil, "real", nil, "cut", "stays until it can be asked", nil},
 		{"it answers by now", itself, []string{"system/real"}, "real", nil, "", "answers by now", nil},
 		{"its gateway has not recovered, and it has a master by now", itself, nil, "real", nil, `[{"master_node": "id-1"}]`, "has a master by now", nil},
 		{"it answers, and has no master", itself, nil, "real", nil, `[{"master_node": null}]`, "", []string{"restart pod p u ready false"}},
@@ -229,6 +231,11 @@ func TestAPodIsMadeAnewOnlyWhileItsNodeIsAway(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, objects := newScript(c.logins...), &noted{}
 			s.secrets["system"], s.replies, s.answers = c.secret, c.replies, map[string]string{"SELECT name FROM sys.users": c.crash, "SELECT master_node FROM sys.cluster": c.crash}
+			for words, err := range map[string]error{"fails": fmt.Errorf("exit code 1: %w", execute.ErrCrashFailed), "cut": errors.New("exec: connection refused")} {
+				if c.crash == words {
+					s.fails["crash: SELECT master_node"] = err
+				}
+			}
 			tools := s.tools()
 			tools.Objects = objects
 			_, err := execute.Run(t.Context(), c.action, tools)
