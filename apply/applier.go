@@ -71,7 +71,7 @@ func NewApplier(cfg *rest.Config, live *Live, o ApplierOptions) (*Applier, error
 	if cfg.WarningHandler == nil && cfg.WarningHandlerWithContext == nil {
 		cfg.WarningHandlerWithContext = NewWarnings(o.Log)
 	}
-	client, err := dynamic.NewForConfig(cfg)
+	client, err := newDynamic(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for %s: %w", cfg.Host, err)
 	}

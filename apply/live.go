@@ -53,9 +53,7 @@ type Live struct {
 	log     *slog.Logger
 	client  dynamic.Interface
 	kinds   *kindResolver
-	// once lists for LiveOptions.Once; nil without.
-	once   *lister
-	outage *outage
+	outage  *outage
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -88,7 +86,7 @@ func NewLive(cfg *rest.Config, o LiveOptions) (*Live, error) {
 	if o.SyncTimeout == 0 {
 		o.SyncTimeout = 30 * time.Second
 	}
-	client, err := dynamic.NewForConfig(cfg)
+	client, err := newDynamic(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("making a client for %s: %w", cfg.Host, err)
 	}
@@ -102,11 +100,6 @@ func NewLive(cfg *rest.Config, o LiveOptions) (*Live, error) {
 	}
 	if l.bare, err = newBareClient(cfg); err != nil {
 		return nil, fmt.Errorf("making a client for %s: %w", cfg.Host, err)
-	}
-	if o.Once {
-		if l.once, err = newLister(cfg); err != nil {
-			return nil, fmt.Errorf("making a client for %s: %w", cfg.Host, err)
-		}
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l, nil

@@ -246,7 +246,7 @@ func (l *Live) ensureShown(ctx context.Context, key compare.Key) (bool, error) {
 		}
 		return true, nil
 	}
-	if l.once != nil {
+	if l.options.Once {
 		return false, nil
 	}
 	l.secrets.fresh(key) // with the last that is read the watch ends
@@ -361,7 +361,7 @@ func transformBare(item any) (any, error) {
 func newBareClient(cfg *rest.Config) (dynamic.Interface, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return bareContent{next} })
-	return dynamic.NewForConfig(cfg)
+	return newDynamic(cfg)
 }
 
 type bareContent struct{ next http.RoundTripper }

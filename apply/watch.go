@@ -117,11 +117,7 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 		restrict(&options)
 		var list *unstructured.UnstructuredList
 		err := l.outage.through(ctx, core, func() (err error) {
-			if l.once != nil {
-				list, err = l.once.list(ctx, kind, id.namespace, options)
-			} else {
-				list, err = resources.List(ctx, options)
-			}
+			list, err = resources.List(ctx, options)
 			l.note(w, err)
 			if err != nil {
 				l.log.Debug("a list failed and is tried again", "watch", id.String(), "error", err)
@@ -130,7 +126,7 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 		})
 		return list, err
 	}
-	if l.once != nil {
+	if l.options.Once {
 		strip = transformOnce
 	}
 	if id.kind == (schema.GroupKind{Kind: "Pod"}) {
@@ -146,7 +142,7 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 	// What a reflector would say of failures is in note.
 	ctx, w.cancel = context.WithCancel(logr.NewContext(ctx, logr.Discard()))
 	w.store = cache.NewIndexer(itemKey, indexers)
-	if l.once != nil {
+	if l.options.Once {
 		go func() {
 			defer close(w.done)
 			if w.fill(ctx, list, strip) {
