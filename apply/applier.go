@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"stevedore.dev/stevedore/apply/compare"
@@ -37,14 +36,12 @@ type ApplierOptions struct {
 // safe for concurrent use; one cluster's objects belong to one caller at a
 // time.
 type Applier struct {
-	options ApplierOptions
-	log     *slog.Logger
-	live    *Live
-	client  dynamic.Interface
-	owns    *ownership
-	repairs *repairs
-	// metadata lists others.
-	metadata metadata.Interface
+	options  ApplierOptions
+	log      *slog.Logger
+	live     *Live
+	reader   reader
+	owns     *ownership
+	repairs  *repairs
 	othersMu sync.Mutex
 	others   map[othersID]*others
 }
@@ -71,17 +68,13 @@ func NewApplier(cfg *rest.Config, live *Live, o ApplierOptions) (*Applier, error
 	if cfg.WarningHandler == nil && cfg.WarningHandlerWithContext == nil {
 		cfg.WarningHandlerWithContext = NewWarnings(o.Log)
 	}
-	client, err := newDynamic(cfg)
+	client, err := newReader(cfg, nil)
 	if err != nil {
-		return nil, fmt.Errorf("making a client for %s: %w", cfg.Host, err)
-	}
-	light, err := metadata.NewForConfig(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("making a client for %s: %w", cfg.Host, err)
+		return nil, err
 	}
 	return &Applier{
-		options: o, log: o.Log, live: live, client: client, owns: newOwnership(), repairs: newRepairs(time.Now),
-		metadata: light, others: map[othersID]*others{},
+		options: o, log: o.Log, live: live, reader: client, owns: newOwnership(), repairs: newRepairs(time.Now),
+		others: map[othersID]*others{},
 	}, nil
 }
 
@@ -133,12 +126,12 @@ func (a *Applier) resource(key compare.Key, version string) (dynamic.ResourceInt
 		return nil, err
 	}
 	if !how.namespaced {
-		return a.client.Resource(how.resource), nil
+		return a.reader.objects.Resource(how.resource), nil
 	}
 	if key.Namespace == "" {
 		return nil, errors.New("it names no namespace")
 	}
-	return a.client.Resource(how.resource).Namespace(key.Namespace), nil
+	return a.reader.objects.Resource(how.resource).Namespace(key.Namespace), nil
 }
 
 // Read asks the API server, not the cache: for the look right before a

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"stevedore.dev/stevedore/apply/compare"
@@ -51,7 +50,7 @@ type LiveOptions struct {
 type Live struct {
 	options LiveOptions
 	log     *slog.Logger
-	client  dynamic.Interface
+	reader  reader
 	kinds   *kindResolver
 	outage  *outage
 
@@ -69,8 +68,6 @@ type Live struct {
 	// namespace, for the same reason.
 	writes  map[string]map[compare.Key]*packed
 	secrets secrets
-	// bare lists and watches without content.
-	bare dynamic.Interface
 }
 
 var errClosed = errors.New("the watches have been closed")
@@ -86,20 +83,21 @@ func NewLive(cfg *rest.Config, o LiveOptions) (*Live, error) {
 	if o.SyncTimeout == 0 {
 		o.SyncTimeout = 30 * time.Second
 	}
-	client, err := newDynamic(cfg)
+	strip := transform
+	if o.Once {
+		strip = transformOnce
+	}
+	client, err := newReader(cfg, strip)
 	if err != nil {
-		return nil, fmt.Errorf("making a client for %s: %w", cfg.Host, err)
+		return nil, err
 	}
 	discoverer, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("making a discovery client for %s: %w", cfg.Host, err)
 	}
 	l := &Live{
-		options: o, log: o.Log, client: client, kinds: newKindResolver(discoverer), outage: newOutage(), secrets: secrets{in: map[string]*secretsIn{}},
+		options: o, log: o.Log, reader: client, kinds: newKindResolver(discoverer), outage: newOutage(), secrets: secrets{in: map[string]*secretsIn{}},
 		watches: map[watchID]*watched{}, kindsOf: map[string][]*watched{}, writes: map[string]map[compare.Key]*packed{},
-	}
-	if l.bare, err = newBareClient(cfg); err != nil {
-		return nil, fmt.Errorf("making a client for %s: %w", cfg.Host, err)
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l, nil

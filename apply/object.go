@@ -3,14 +3,12 @@ package apply
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -106,13 +104,9 @@ func transformOnce(item any) (any, error) {
 
 // transformPod keeps of a pod what readiness and operations look at.
 func transformPod(item any) (any, error) {
-	u, ok := item.(*unstructured.Unstructured)
+	pod, ok := item.(*corev1.Pod)
 	if !ok {
 		return item, nil
-	}
-	var pod corev1.Pod
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &pod); err != nil {
-		return nil, fmt.Errorf("reading pod %s/%s: %w", u.GetNamespace(), u.GetName(), err)
 	}
 	pod.TypeMeta = metav1.TypeMeta{}
 	pod.ManagedFields = nil
@@ -122,7 +116,7 @@ func transformPod(item any) (any, error) {
 		InitContainers: stripContainers(pod.Spec.InitContainers),
 		Containers:     stripContainers(pod.Spec.Containers),
 	}
-	return packPod(&pod)
+	return packPod(pod)
 }
 
 func stripContainers(containers []corev1.Container) []corev1.Container {

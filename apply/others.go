@@ -93,7 +93,7 @@ func (a *Applier) listOthers(ctx context.Context, id othersID, o *others) error 
 	ctx, cancel := context.WithTimeout(ctx, a.options.RequestTimeout)
 	defer cancel()
 	at := time.Now()
-	list, err := a.metadata.Resource(how.resource).Namespace(id.namespace).List(ctx, metav1.ListOptions{LabelSelector: "!" + names.ClusterLabel, Limit: maxOthers})
+	list, err := a.reader.metadata.Resource(how.resource).Namespace(id.namespace).List(ctx, metav1.ListOptions{LabelSelector: "!" + names.ClusterLabel, Limit: maxOthers})
 	if err != nil {
 		return fmt.Errorf("listing %s of namespace %s that are not ours: %w", id.kind, id.namespace, err)
 	}

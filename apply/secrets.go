@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
 	"stevedore.dev/stevedore/apply/compare"
 )
@@ -296,7 +292,7 @@ func (l *Live) ensureSecrets(ctx context.Context, id watchID) (w *watched, allow
 func (l *Live) readSecret(ctx context.Context, key compare.Key) (*packed, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.options.SyncTimeout)
 	defer cancel()
-	found, err := l.client.Resource(knownKinds[secretKind].resource).Namespace(key.Namespace).Get(About(ctx, key), key.Name, metav1.GetOptions{})
+	found, err := l.reader.objects.Resource(knownKinds[secretKind].resource).Namespace(key.Namespace).Get(About(ctx, key), key.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -348,30 +344,11 @@ func (l *Live) told(w *watched, item any, cluster string) []string {
 
 // transformBare keeps of an object without content where it stands, and its version.
 func transformBare(item any) (any, error) {
-	u, ok := item.(*unstructured.Unstructured)
+	object, ok := item.(*metav1.PartialObjectMetadata)
 	if !ok {
 		return item, nil
 	}
 	return &packed{
-		key: compare.Key{Kind: secretKind.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}, version: u.GetResourceVersion(), cluster: clusterOf(u),
+		key: compare.Key{Kind: secretKind.Kind, Namespace: object.Namespace, Name: object.Name}, version: object.ResourceVersion, cluster: clusterOf(object),
 	}, nil
-}
-
-// newBareClient asks for objects without their content.
-func newBareClient(cfg *rest.Config) (dynamic.Interface, error) {
-	cfg = rest.CopyConfig(cfg)
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return bareContent{next} })
-	return newDynamic(cfg)
-}
-
-type bareContent struct{ next http.RoundTripper }
-
-func (b bareContent) RoundTrip(request *http.Request) (*http.Response, error) {
-	kind := "PartialObjectMetadata"
-	if request.URL.Query().Get("watch") == "" {
-		kind += "List"
-	}
-	request = request.Clone(request.Context())
-	request.Header.Set("Accept", "application/json;as="+kind+";g=meta.k8s.io;v=v1")
-	return b.next.RoundTrip(request)
 }

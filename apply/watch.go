@@ -11,7 +11,6 @@ import (
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -74,7 +73,7 @@ func selectorOf(kind schema.GroupKind) labels.Selector {
 	switch kind {
 	case secretKind:
 		return labels.SelectorFromSet(labels.Set{names.UserPasswordLabel: "true"})
-	case schema.GroupKind{Kind: "Pod"}, schema.GroupKind{Kind: "PersistentVolumeClaim"}:
+	case podKind, schema.GroupKind{Kind: "PersistentVolumeClaim"}:
 		return labels.SelectorFromSet(labels.Set{names.ComponentLabel: names.Component})
 	}
 	requirement, _ := labels.Parse(names.ClusterLabel)
@@ -99,11 +98,7 @@ func clusterOf(object metav1.Object) string {
 // start begins a watch; its goroutine ends with ctx or cancel.
 func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 	w := &watched{id: id, done: make(chan struct{}), synced: make(chan struct{}), failed: make(chan struct{}, 1)}
-	client, strip := l.client, transform
-	if id.bare {
-		client, strip = l.bare, transformBare
-	}
-	resources := client.Resource(kind.resource).Namespace(id.namespace)
+	from := l.reader.of(id, kind)
 	restrict := func(options *metav1.ListOptions) { options.FieldSelector = "metadata.name=" + id.name }
 	if id.name == "" {
 		if w.selector = selectorOf(id.kind); id.bare {
@@ -113,11 +108,10 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 		restrict = func(options *metav1.ListOptions) { options.LabelSelector = text }
 	}
 	_, core := knownKinds[id.kind]
-	list := func(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	list := func(ctx context.Context, options metav1.ListOptions) (list runtime.Object, err error) {
 		restrict(&options)
-		var list *unstructured.UnstructuredList
-		err := l.outage.through(ctx, core, func() (err error) {
-			list, err = resources.List(ctx, options)
+		err = l.outage.through(ctx, core, func() (err error) {
+			list, err = from.list(ctx, options)
 			l.note(w, err)
 			if err != nil {
 				l.log.Debug("a list failed and is tried again", "watch", id.String(), "error", err)
@@ -125,12 +119,6 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 			return err
 		})
 		return list, err
-	}
-	if l.options.Once {
-		strip = transformOnce
-	}
-	if id.kind == (schema.GroupKind{Kind: "Pod"}) {
-		strip = transformPod
 	}
 	indexers := cache.Indexers{clusterIndex: func(item any) ([]string, error) {
 		cluster, ok := clusterIn(item)
@@ -145,26 +133,20 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 	if l.options.Once {
 		go func() {
 			defer close(w.done)
-			if w.fill(ctx, list, strip) {
+			if w.fill(ctx, list, from.strip) {
 				close(w.synced)
 			}
 		}()
 		return w
 	}
 	source := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			found, err := list(ctx, options)
-			if err != nil {
-				return nil, err
-			}
-			return found, nil
-		},
+		ListWithContextFunc: list,
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			restrict(&options)
 			var begun watch.Interface
 			err := l.outage.through(ctx, core, func() error {
 				ctx, end := context.WithTimeout(ctx, l.watchLimit(options))
-				events, err := resources.Watch(ctx, options)
+				events, err := from.watch(ctx, options)
 				l.note(w, err)
 				if err != nil {
 					l.log.Debug("a watch failed and is tried again", "watch", id.String(), "error", err)
@@ -180,8 +162,8 @@ func (l *Live) start(ctx context.Context, id watchID, kind served) *watched {
 	// Not an informer: between the reflector and the store it has a queue and two more
 	// goroutines, and of single Secrets there are two watches a cluster.
 	silent := logr.Discard()
-	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, l.client), &unstructured.Unstructured{},
-		&sink{live: l, watched: w, strip: strip}, cache.ReflectorOptions{Logger: &silent})
+	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, l.reader.objects), nil,
+		&sink{live: l, watched: w, strip: from.strip}, cache.ReflectorOptions{Logger: &silent})
 	go func() {
 		defer close(w.done)
 		reflector.RunWithContext(ctx)
