@@ -2,11 +2,9 @@ package ops
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"stevedore.dev/stevedore/internal/deflated"
 	"stevedore.dev/stevedore/internal/names"
 )
 
@@ -253,15 +252,7 @@ func pack(set *unstructured.Unstructured, before string) (string, error) {
 			return before, nil
 		}
 	}
-	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if _, err := w.Write(text); err != nil {
-		return "", fmt.Errorf("packing StatefulSet %s: %w", set.GetName(), err)
-	}
-	if err := w.Close(); err != nil {
-		return "", fmt.Errorf("packing StatefulSet %s: %w", set.GetName(), err)
-	}
-	return base64.StdEncoding.EncodeToString(b.Bytes()), nil
+	return base64.StdEncoding.EncodeToString(deflated.Zip(text)), nil
 }
 
 // maxSavedBytes bounds one unpacked object: a damaged record fills no memory.
@@ -272,15 +263,7 @@ func inflate(packed string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := gzip.NewReader(bytes.NewReader(raw))
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(r, maxSavedBytes+1))
-	if err == nil && len(text) > maxSavedBytes {
-		err = fmt.Errorf("more than %d bytes", maxSavedBytes)
-	}
-	return text, err
+	return deflated.Unzip(raw, maxSavedBytes)
 }
 
 func (s Saved) unpack(name string) (*unstructured.Unstructured, error) {

@@ -26,3 +26,18 @@ func TestATextComesBackAsItWas(t *testing.T) {
 	}
 	assert.Error(t, deflated.Read([]byte("no such thing"), func([]byte) error { return nil }))
 }
+
+func TestAStoredTextComesBackAsItWas(t *testing.T) {
+	text := bytes.Repeat([]byte(`{"name":"data-hot-0"}`), 10_000)
+	made := deflated.Zip(text)
+	assert.Equal(t, made, deflated.Zip(text), "the same bytes for the same text")
+	for range 2 {
+		back, err := deflated.Unzip(made, len(text))
+		require.NoError(t, err)
+		assert.Equal(t, text, back)
+		_, err = deflated.Unzip(made, len(text)-1)
+		require.ErrorContains(t, err, "more than 209999 bytes")
+		_, err = deflated.Unzip([]byte("no such thing"), 100)
+		require.Error(t, err)
+	}
+}
