@@ -80,12 +80,13 @@ func (n *newcomers) wait(ctx context.Context, most time.Duration) {
 	}
 }
 
-// givesWay says that the objects of new clusters are to be applied before what founds this
-// one, if it is being founded: their pods take longer to start than what is left to do
-// here. It is done once a cluster. The turn ends, and is taken anew when they are there:
-// of a thousand that wait each would hold all that it had looked at.
-func (w *worker) givesWay(rec ops.Record, decision ops.Decision) bool {
-	if w.gaveWay || rec.Bootstrap.Done || len(decision.Actions()) == 0 {
+// givesWay says that the objects of new clusters are to be applied before another look at
+// this one, if it is being founded and its own are applied: their pods take longer to start
+// than what is left to do here. It is done once a cluster. The turn ends, and the next is
+// taken when they are there: of a thousand that wait each would hold all that it had looked
+// at, and what a look finds before then is what was just written.
+func (w *worker) givesWay(rec ops.Record, decision ops.Decision, wrote bool) bool {
+	if w.gaveWay || rec.Bootstrap.Done || !wrote && len(decision.Actions()) == 0 {
 		return false
 	}
 	w.gaveWay, w.yields = true, w.newcomers.any()

@@ -16,24 +16,26 @@ func TestAClusterThatIsBeingFoundedLetsNewOnesGoFirst(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		decision ops.Decision
+		wrote    bool
 		done     bool
 		// before is done to the newcomers before the wait, after a second into it.
 		before, after func(*newcomers)
 		waits         time.Duration
 	}{
-		{"there is none", acts, false, func(*newcomers) {}, func(*newcomers) {}, 0},
-		{"the last one has been seen", acts, false, func(n *newcomers) { n.came(); n.seen() }, func(*newcomers) {}, 0},
-		{"two come to be seen", acts, false, func(n *newcomers) { n.came(); n.came() }, func(n *newcomers) { n.seen(); n.seen() }, time.Second},
-		{"one of two never ends its first turn", acts, false, func(n *newcomers) { n.came(); n.came() }, (*newcomers).seen, 2 * giveWayFor},
-		{"one never ends its first turn", acts, false, (*newcomers).came, func(*newcomers) {}, giveWayFor},
-		{"so many come that it takes them a minute", acts, false, func(n *newcomers) {
+		{"there is none", acts, false, false, func(*newcomers) {}, func(*newcomers) {}, 0},
+		{"the last one has been seen", acts, false, false, func(n *newcomers) { n.came(); n.seen() }, func(*newcomers) {}, 0},
+		{"two come to be seen", acts, false, false, func(n *newcomers) { n.came(); n.came() }, func(n *newcomers) { n.seen(); n.seen() }, time.Second},
+		{"one of two never ends its first turn", acts, false, false, func(n *newcomers) { n.came(); n.came() }, (*newcomers).seen, 2 * giveWayFor},
+		{"one never ends its first turn", acts, false, false, (*newcomers).came, func(*newcomers) {}, giveWayFor},
+		{"so many come that it takes them a minute", acts, false, false, func(n *newcomers) {
 			for k := range 60 {
 				n.came()
 				time.AfterFunc(time.Duration(k+1)*time.Second, n.seen)
 			}
 		}, func(*newcomers) {}, time.Minute},
-		{"it was founded long ago", acts, true, (*newcomers).came, func(*newcomers) {}, 0},
-		{"nothing is to be done", ops.Decision{}, false, (*newcomers).came, func(*newcomers) {}, 0},
+		{"it was founded long ago", acts, true, true, (*newcomers).came, func(*newcomers) {}, 0},
+		{"its objects have just been applied", ops.Decision{}, true, false, (*newcomers).came, func(*newcomers) {}, giveWayFor},
+		{"nothing is to be done", ops.Decision{}, false, false, (*newcomers).came, func(*newcomers) {}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -41,13 +43,13 @@ func TestAClusterThatIsBeingFoundedLetsNewOnesGoFirst(t *testing.T) {
 				test.before(&w.newcomers)
 				time.AfterFunc(time.Second, func() { test.after(&w.newcomers) })
 				began := time.Now()
-				w.givesWay(ops.Record{Bootstrap: ops.Bootstrap{Done: test.done}}, test.decision)
+				w.givesWay(ops.Record{Bootstrap: ops.Bootstrap{Done: test.done}}, test.decision, test.wrote)
 				w.yield(t.Context())
 				assert.Equal(t, test.waits, time.Since(began))
 				if test.waits > 0 {
 					w.newcomers.came()
 					began = time.Now()
-					assert.False(t, w.givesWay(ops.Record{}, test.decision))
+					assert.False(t, w.givesWay(ops.Record{}, test.decision, true))
 					w.yield(t.Context())
 					assert.Zero(t, time.Since(began), "a second wait")
 				}

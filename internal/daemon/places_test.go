@@ -128,7 +128,7 @@ func TestWhoGivesWayHasNoPlaceMeanwhile(t *testing.T) {
 				turns.Add(1)
 				return time.Millisecond, nil
 			}
-			if w.givesWay(ops.Record{}, ops.Decision{Harmless: []ops.Action{{}}}) {
+			if w.givesWay(ops.Record{}, ops.Decision{Harmless: []ops.Action{{}}}, false) {
 				return 0, nil
 			}
 			founded.Add(1)

@@ -184,12 +184,12 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 		}
 	}
 	acted := false
+	if w.givesWay(next, decision, wrote) && !wrote {
+		return 0, nil
+	}
 	if !wrote {
 		// What was just written is not visible yet; an action is decided again
 		// once it is.
-		if w.givesWay(next, decision) {
-			return 0, nil
-		}
 		after, ran, err := w.runAll(ctx, next, decision)
 		if err != nil {
 			return 0, err
