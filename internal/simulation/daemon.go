@@ -94,6 +94,7 @@ type daemon struct {
 	checked millis
 	copied  millis // when it last asked where the copies are
 	acted   millis // when its last action began, with its first look
+	looked  looks  // of that action
 }
 
 // killed ends a process in the middle of a turn.
@@ -352,7 +353,7 @@ func (d *daemon) runAll(rec *ops.Record, decision *ops.Decision) (ran bool, err 
 			return ran, err
 		}
 		ran, began = true, true
-		d.acting, d.checked, d.acted = action.Kind, w.now, w.now
+		d.acting, d.checked, d.acted, d.looked = action.Kind, w.now, w.now, looks{}
 		result, err := execute.Run(context.Background(), action, d.tools())
 		d.acting = ""
 		if errors.Is(err, errNotLeader) {

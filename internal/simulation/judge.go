@@ -142,6 +142,7 @@ func (w *world) staying(s *shard, l *slot) bool {
 // deletes: a daemon deletes a pod.
 func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	j.quietly(w, d, l.podName)
+	j.restarts(w, d, l)
 	if next := w.templates[l.set.template].version; w.refusesData(l, next) {
 		w.violate("A", "the daemon deletes %s, which comes back on CrateDB %s, and its volume was written by %s", l.podName, next, l.volume.version)
 	}

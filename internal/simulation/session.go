@@ -144,7 +144,8 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 	var rows [][]string
 	switch {
 	case strings.Contains(query, "['allocation']['enable'] FROM sys.cluster"):
-		rows = [][]string{{w.enable.effective("all")}}
+		d.looked.allocation = w.enable.effective("all")
+		rows = [][]string{{d.looked.allocation}}
 	case strings.HasPrefix(query, "SELECT settings['stats']['jobs_log_size'] FROM sys.cluster"):
 		rows = [][]string{{w.jobsLogOn(s.slot)}}
 	case query == "SELECT master_node FROM sys.cluster":
@@ -164,6 +165,7 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		}
 		for i := range w.tables {
 			if colour, _, _ := w.health(i, w.wantedReplicas(&w.tables[i])); colour > 1 {
+				d.looked.lacking = w.tables[i].name
 				rows = append(rows, []string{"doc", w.tables[i].name})
 			}
 		}
@@ -179,7 +181,8 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 			}
 		}
 	case strings.HasPrefix(query, "SELECT settings['cluster']['routing']['allocation']['exclude']['_id'] FROM sys.cluster"):
-		rows = [][]string{{w.excludeID.effective("")}}
+		d.looked.excluded, d.looked.excludedAt = w.excludeID.effective(""), w.now
+		rows = [][]string{{d.looked.excluded}}
 	case strings.HasPrefix(query, "SELECT settings['routing']['allocation']['exclude']['_id'] FROM information_schema.tables"):
 		if t := w.tableNamed("doc." + fmt.Sprint(arguments[1])); t != nil {
 			rows = [][]string{{t.exclude}}

@@ -168,6 +168,7 @@ func (o objects) ShrinkSet(_ context.Context, name, uid, version string, from, t
 	if o.d.acting == ops.ActionShrinkSet {
 		seen = o.d.copied
 	}
+	w.judge.shrinks(w, o.d, s, to)
 	w.judge.lowers(w, s, to, seen)
 	s.replicas = to
 	s.generation++
