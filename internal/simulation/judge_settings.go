@@ -8,6 +8,9 @@ import (
 // set: a daemon sets a setting. It may take what it found, and give that back;
 // what people have set meanwhile stays.
 func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
+	if s == &w.excludeID {
+		j.excludes(w, d, s.persistent, value)
+	}
 	if s.theirAt >= d.checked && s.theirAt > 0 {
 		// Between its look and its write: SET GLOBAL takes no condition and replaces what
 		// it finds, so from here on it is as if nobody had set it.
