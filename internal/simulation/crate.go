@@ -220,7 +220,9 @@ func (w *world) leave(l *slot) {
 	}
 	if !w.anyUp() {
 		w.recovered, w.recoverDue = false, 0
+		was := w.enable.transient
 		w.enable.transient, w.enable.theirTransient = "", ""
+		w.uncovered(was)
 		w.excludeID.transient, w.excludeID.theirTransient = "", ""
 		w.excludeName.transient, w.excludeName.theirTransient = "", ""
 		w.jobsLog.transient, w.jobsLog.theirTransient = "", ""

@@ -98,6 +98,10 @@ var wasUnsafe = []struct {
 		Seed: 11483510, Start: Start{Hot: 2, Tables: []string{"0", "1"}, Shards: 1}, Steps: 432,
 		Items: []Item{{What: crashProcess, Call: 26, A: 17, B: 1}, {What: setTransient, At: 179175, A: 10, B: 18}, {What: setPersistent, At: 57990, A: 37, B: 20}, {What: setTransient, Call: 95, A: 7, B: 45}},
 	}},
+	{"a transient value goes in the moment in which a hold is recorded, and somebody's is below it", Schedule{
+		Seed: 11484251, Start: Start{Hot: 2, Tables: []string{"0", "1"}, Shards: 1}, Steps: 432,
+		Items: []Item{{What: crashProcess, Call: 26, A: 17, B: 1}, {What: setTransient, At: 179175, A: 10, B: 18}, {What: setPersistent, At: 57990, A: 37, B: 20}, {What: setTransient, Call: 95, A: 7, B: 45}},
+	}},
 	{"a restart is aborted before its template is applied, and another comes with more nodes", Schedule{
 		Seed: 11352934, Start: Start{Hot: 1, Tables: []string{"0-1", "0-all", "0"}, Shards: 1, Leave: true}, Steps: 72,
 		Items: []Item{{What: pushTemplate, At: 4866, A: 4, B: 4}, {What: pushPause, At: 15349, A: 5, B: 1}, {What: pushGrow, At: 63858, A: 4, B: 4}, {What: conflict, Call: 1, A: 35, B: 28}, {What: abortCommand, Call: 1, A: 45, B: 35}},

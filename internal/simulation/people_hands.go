@@ -63,12 +63,22 @@ func (w *world) setByHand(s *setting, value string, transient bool) {
 		w.below = !transient && s.transient == value
 	}
 	if transient {
+		was := w.enable.transient
 		s.transient, s.theirTransient = value, value
+		w.uncovered(was)
 	} else {
 		s.persistent, s.theirs = value, value
 	}
 	s.theirAt, w.judge.disturbed = w.now, w.now
 	w.reroute = max(w.now, 1)
+}
+
+// uncovered: a transient value is off the allocation, and what somebody has set below it
+// comes out. With an intent of ours recorded nobody can see whose it is.
+func (w *world) uncovered(was string) {
+	if e := &w.enable; was != "" && e.transient == "" && e.theirs == "primaries" && w.holds() {
+		e.theirs, w.ambiguous = "all", true
+	}
 }
 
 // holds: the record says that the allocation is held, or is about to be, or where that was
