@@ -233,7 +233,12 @@ func (t *turn) made() []RecordedSet {
 	if !t.bootstrapping() || t.blocked {
 		return t.r.Sets
 	}
-	sets := slices.Clone(t.r.Sets)
+	return t.stillWanted(t.r.Sets)
+}
+
+// stillWanted are of these sets the nodes that are wanted by now.
+func (t *turn) stillWanted(sets []RecordedSet) []RecordedSet {
+	sets = slices.Clone(sets)
 	for i := range sets {
 		sets[i].Replicas = min(sets[i].Replicas, t.target(sets[i].Name))
 	}

@@ -112,7 +112,7 @@ func (t *turn) grow() {
 		t.r.Operation = nil
 		return
 	}
-	c := t.nodes(op.To)
+	c := t.nodes(t.grown(&op))
 	switch {
 	case !t.contact():
 		// systemUser has said why
@@ -136,6 +136,22 @@ func (t *turn) grow() {
 		r.Message = fmt.Sprintf("%s has taken more than %s and is still being tried; it waits for: %s", growWords(next.From, next.To), limit, t.words())
 		t.outcome(OperationGrow, StatusFailure, "scale-timeout", r)
 	}
+}
+
+// grown are the sets as a grow waits for them: with what it adds, and of what was there
+// before only what is wanted still. A group that is to go may hang on a template that
+// nobody corrects any more.
+func (t *turn) grown(op *Operation) []RecordedSet {
+	if t.blocked {
+		return op.To
+	}
+	sets := t.stillWanted(op.To)
+	for i, s := range op.To {
+		if from := recorded(op.From, s.Name); from == nil || from.Replicas < s.Replicas {
+			sets[i] = s
+		}
+	}
+	return sets
 }
 
 // openChecks counts the nodes whose check 1 fails and is not acknowledged.

@@ -233,4 +233,8 @@ var stoodStill = []struct {
 		Seed: 11334702, Start: Start{Hot: 2, Warm: 1, Tables: []string{"0-all"}, Shards: 2, Second: true, Leave: true}, Steps: 80,
 		Items: []Item{{What: pushBadTemplate, At: 43532, A: 6, B: 5}, {What: crashProcess, Call: 37, A: 34, B: 58}, {What: crashProcess, At: 47560, A: 30, B: 43}, {What: abortCommand, Call: 9, A: 30, B: 53}},
 	}},
+	{"a group that is to go hangs on what nobody corrects any more, and more nodes are wanted", Schedule{
+		Seed: 20146919, Start: Start{Hot: 3, Warm: 1, Shards: 1, Extend: true, Leave: true, Zones: true, Early: true}, Steps: 67,
+		Items: []Item{{What: pushBadTemplate, At: 1881, A: 3, B: 2}, {What: pushRemoveGroup, At: 59631, A: 3, B: 3}, {What: pushGrow, At: 78771, A: 3, B: 3}, {What: killNode, At: 156287, A: 17, B: 32}, {What: timeoutAfter, Call: 82, A: 10, B: 11}},
+	}},
 }
