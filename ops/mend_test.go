@@ -51,6 +51,7 @@ func TestWhatHangsIsMadeAnewWhereNobodyAnswersForLong(t *testing.T) {
 		{"another is the first on the live one, and has time left", func(s *situation) {
 			s.podOf(hot+"-1").Template, s.podOf(hot+"-1").Created = "t2", s.o.At.Add(-time.Minute)
 		}, ""},
+		{"only those are due that do not vote: no quorum waits for them", func(s *situation) { s.onTemplate(map[string]string{hot: "t1", warm: "t2"}) }, ""},
 		{"another was the first on it, for long", func(s *situation) { s.podOf(hot + "-1").Template = "t2" }, hot + "-0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,6 +66,41 @@ func TestWhatHangsIsMadeAnewWhereNobodyAnswersForLong(t *testing.T) {
 			cured := ""
 			if d.Disruptive != nil {
 				assert.Equal(t, ops.ActionCurePod, d.Disruptive.Kind)
+				cured = d.Disruptive.Pod
+			}
+			assert.Equal(t, c.cured, cured)
+		})
+	}
+}
+
+// The only node that may vote takes the contact with it when it hangs. One that ran may as
+// well be a member that cannot be reached, in a pod whose probe fails.
+func TestTheOnlyVoterIsMadeAnewAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		proven []ops.Proven
+		silent time.Duration
+		cured  string
+	}{
+		{"nothing has joined on it", nil, time.Second, hot + "-0"},
+		{"it ran on what was before", []ops.Proven{{Set: hot, Template: "t0"}}, time.Second, hot + "-0"},
+		{"it ran on it", []ops.Proven{{Set: hot, Template: "t1"}}, time.Second, ""},
+		{"it ran on it, and nobody has answered for long", []ops.Proven{{Set: hot, Template: "t1"}}, time.Hour, hot + "-0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			for i := range s.r.Sets {
+				if s.r.Sets[i].Name == hot {
+					s.r.Sets[i].Replicas, s.d.Sets[i].Replicas = 1, 1
+				}
+			}
+			s.o.Pods = slices.DeleteFunc(s.o.Pods, func(p ops.Pod) bool { return p.Set == hot && p.Ordinal > 0 })
+			s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
+			p := s.podOf(hot + "-0")
+			p.Template, p.Ready, p.Started = "t1", false, s.o.At.Add(-time.Minute)
+			s.r.Proven, s.o.Database.Contact, s.o.Stable.Silent = c.proven, ops.No, s.o.At.Add(-c.silent)
+			cured := ""
+			if d := s.inSync(); d.Disruptive != nil {
 				cured = d.Disruptive.Pod
 			}
 			assert.Equal(t, c.cured, cured)
@@ -228,6 +264,36 @@ func TestATemplateThatWasNeverAppliedIsNoneToReturnTo(t *testing.T) {
 			assert.Equal(t, !c.anew, e.Template == ops.TemplateBefore)
 			assert.Equal(t, !c.anew, e.Remember)
 			assert.Empty(t, d.Record.Mended, "with this record it has gone back, or it was applied")
+		})
+	}
+}
+
+// What ends or holds back a restart comes before the template was applied that is recorded.
+func TestATemplateThatWasNeverAppliedIsNotKept(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+	}{
+		{"the restart is aborted", func(s *situation) { s.o.Commands.Abort = "true" }},
+		{"the cluster was released", func(s *situation) {
+			s.o.Commands.Released = "true"
+			s.r, s.o.Commands = s.decide().Record, ops.Commands{}
+			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: warm}}
+		}},
+		{"another version is wanted, and the pod under way is coming back", func(s *situation) {
+			s.r.Operation.Step, s.r.Operation.Restart.Pod = ops.StepDown, hot+"-0"
+			s.d.Revision, s.d.Version = "rev-version", "6.5.0"
+			s.d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot}}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepNext, Started: s.o.At, Revision: s.d.Revision, Restart: &ops.Restart{Set: hot, Remembered: "t1", Since: s.o.At}}
+			c.change(s)
+			e := effective(t, s.decide(), hot)
+			assert.Equal(t, ops.TemplateBefore, e.Template)
+			assert.True(t, e.Remember)
 		})
 	}
 }

@@ -239,6 +239,9 @@ func TestWhatEndsARestartMidwayGivesBackTheHold(t *testing.T) {
 				}
 				assert.LessOrEqual(t, restarts, 1, "no further pod goes")
 				assert.Equal(t, c.ends, w.record.Operation == nil)
+				if w.commands.Abort != "" && restarts == 0 {
+					assert.Equal(t, "t1", w.live[hot], "no pod runs it, and others' hands put none on it")
+				}
 			})
 		}
 	}
