@@ -57,6 +57,9 @@ type Record struct {
 	Hold *Hold `json:"hold,omitempty"`
 	// Settings are the cluster settings that we have set, or are about to, by name.
 	Settings []RecordedSetting `json:"settings,omitempty"`
+	// OthersSettings are the values that somebody has set of those that we have not: the
+	// nodes that show so may leave.
+	OthersSettings SettingList `json:"othersSettings,omitempty"`
 	// Unexplained is true once a hold that nothing explains was reported.
 	Unexplained bool `json:"unexplained,omitempty"`
 	// Exclusions are the nodes that we keep shards off; nil when there are none. They

@@ -106,6 +106,7 @@ func (t *turn) settings() {
 		return // whose value it is, the nodes that end say no more; what is wanted is set after the resume
 	}
 	var next []RecordedSetting
+	var others []Setting
 	var told settingsTold
 	for _, e := range t.r.Settings {
 		i := slices.IndexFunc(t.d.Settings, func(s Setting) bool { return s.Name == e.Name })
@@ -125,13 +126,21 @@ func (t *turn) settings() {
 		}
 		stale := t.stale(s)
 		shown, pod, read := t.shown(s.Name, s.Value)
+		theirs, known := t.r.OthersSettings.Get(s.Name)
 		switch {
 		case !stale || read && SameSetting(shown, s.Value) == Yes:
 		case !slices.Contains(t.o.Database.SettingsAsked, s.Name):
-		case read && t.setAbove(s) == Yes:
+			if known {
+				others = append(others, Setting{s.Name, theirs})
+			}
+		case read && (t.setAbove(s) == Yes || known && SameSetting(shown, theirs) == Yes):
+			others = append(others, Setting{s.Name, shown})
 			t.wait(gates.SettingNotEffective(s.Name, s.Value, shown, pod))
 		case t.setAbove(s) == Unknown:
 			// The node that could say so is away for a moment.
+			if known {
+				others = append(others, Setting{s.Name, theirs})
+			}
 		default:
 			next = append(next, RecordedSetting{Name: s.Name, Value: s.Value, Before: shown})
 		}
@@ -139,6 +148,9 @@ func (t *turn) settings() {
 	if !slices.Equal(next, t.r.Settings) {
 		slices.SortFunc(next, func(a, b RecordedSetting) int { return strings.Compare(a.Name, b.Name) })
 		t.r.Settings = next
+	}
+	if len(others) > 0 || t.r.OthersSettings != "" {
+		t.r.OthersSettings = NewSettingList(others)
 	}
 	t.tell(told)
 	t.set()

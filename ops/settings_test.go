@@ -295,6 +295,14 @@ func TestASettingThatOneNodeHasNotIsSeen(t *testing.T) {
 			w.waiting()
 		}
 		assert.Equal(t, "7", w.byHand[jobsLog])
+		started(w, "", "", "") // as if those had left that were started with another
+		for range 5 {
+			assert.Contains(t, w.waiting(), "setting-not-effective")
+		}
+		assert.Equal(t, "7", w.byHand[jobsLog])
+		delete(w.byHand, jobsLog)
+		w.run(20)
+		assert.Equal(t, "20000", w.byHand[jobsLog])
 	})
 	t.Run("with the record lost between the intent and the statement", func(t *testing.T) {
 		w := settledWorld(t)

@@ -61,7 +61,7 @@ func (r *Record) decidedEqual(o *Record) bool {
 		r.Bootstrap.System != o.Bootstrap.System, !r.Bootstrap.SystemChange.equal(o.Bootstrap.SystemChange),
 		!sameList(r.Bootstrap.Users, o.Bootstrap.Users),
 		!sameList(r.Sets, o.Sets), !slices.EqualFunc(r.References, o.References, sameReference), !sameList(r.Suspended, o.Suspended), !sameList(r.Budgets, o.Budgets),
-		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained,
+		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained, r.OthersSettings != o.OthersSettings,
 		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !sameList(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion,
 		r.RecoverDue != o.RecoverDue, r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !sameList(r.Unproven, o.Unproven), !sameList(r.Proven, o.Proven), r.Mended != o.Mended, !r.Operation.equal(o.Operation):
 		return false

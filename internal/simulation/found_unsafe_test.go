@@ -118,4 +118,8 @@ var wasUnsafe = []struct {
 		Seed: 11588206, Start: Start{Masters: 1, Hot: 1, Tables: []string{"0-1"}, Shards: 1}, Steps: 77,
 		Items: []Item{{What: cutDatabase, Call: 1, A: 28, B: 1}, {What: stickTerminating, At: 121002, A: 49, B: 15}, {What: failProbe, At: 75072, A: 36, B: 43}},
 	}},
+	{"somebody has set a live setting, and the nodes leave that were started with it", Schedule{
+		Seed: 20190870, Start: Start{Hot: 3, Tables: []string{"1", "1-all", "0-all"}, Shards: 2, Leave: true, Zones: true}, Steps: 90,
+		Items: []Item{{What: pushAddGroup, At: 38706, A: 2, B: 5}, {What: pushSetting, At: 50408, A: 3, B: 2}, {What: killBefore, Call: 1, A: 7, B: 10}, {What: timeoutAfter, Call: 30, B: 14}, {What: setTransient, At: 98452, A: 59, B: 8}, {What: settingByHand, Call: 20, A: 27, B: 21}},
+	}},
 }
