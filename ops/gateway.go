@@ -8,7 +8,7 @@ import (
 // gatewayWaits is a pod that may be master and that waits, after a full outage, for
 // more data nodes than there are: the cluster was made smaller, and it went down before
 // its masters were restarted for that. It never recovers by itself. Every pod is ready
-// then, each login of `system` is refused, and nobody has changed the Secret, as far as that
+// then, or has run for long, each login of `system` is refused, and nobody has changed the Secret, as far as that
 // is known: with the record lost it is set beside, where it can be. What the node itself says
 // is asked right before anything is done. nil where it is not so.
 func (t *turn) gatewayWaits() *Pod {
@@ -23,7 +23,7 @@ func (t *turn) gatewayWaits() *Pod {
 	if known && secret.Version != t.r.Bootstrap.System || c.Refused != secret.Version || t.elapsed(c.Since) < systemRefusedLong {
 		return nil
 	}
-	if n := t.nodes(t.r.Sets); n.ready < n.wanted {
+	if n := t.nodesWith(t.r.Sets, t.upLong); n.ready < n.wanted {
 		return nil
 	}
 	return t.waitsForMore(t.gatewayNodes())
@@ -82,7 +82,7 @@ func (t *turn) recoverPod() {
 		return
 	}
 	if live := t.live(p.Set); live != nil && live.ObservedGeneration == live.Generation && t.waitsForTooMany(p) && !t.wouldGoBack(p, live) {
-		t.d2.Disruptive = &Action{Kind: ActionRecoverPod, Pod: p.Name, PodUID: p.UID, User: names.SystemUser}
+		t.d2.Disruptive = &Action{Kind: ActionRecoverPod, Pod: p.Name, PodUID: p.UID, User: names.SystemUser, Unready: !p.Ready}
 	}
 }
 

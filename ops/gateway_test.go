@@ -21,6 +21,10 @@ func TestAMasterThatWaitsForNodesThatHaveLeftIsMadeAnew(t *testing.T) {
 		told      bool // that it waits, and not that somebody has changed the password
 	}{
 		{"it waits", func(*situation) {}, hot + "-0", true},
+		{"its probe fails, and its process has run for long", func(s *situation) {
+			p := s.podOf(hot + "-0")
+			p.Ready, p.Runs, p.Started = false, true, s.o.At.Add(-time.Hour)
+		}, hot + "-0", true},
 		{"its template asks for as many still", func(s *situation) { s.o.Sets[0].RecoverAfter = 9 }, "", true},
 		{"it waits for no more than there are: somebody has changed the password", func(s *situation) { s.podOf(hot + "-0").RecoverAfter = 4 }, "", false},
 		{"the database answers", func(s *situation) { s.o.Database.Contact, s.o.Database.SystemLogin = ops.Yes, ops.LoginOK }, "", false},
@@ -54,6 +58,7 @@ func TestAMasterThatWaitsForNodesThatHaveLeftIsMadeAnew(t *testing.T) {
 			if d.Disruptive != nil {
 				assert.Equal(t, ops.ActionRecoverPod, d.Disruptive.Kind)
 				recovered = d.Disruptive.Pod
+				assert.Equal(t, !s.podOf(recovered).Ready, d.Disruptive.Unready)
 			}
 			assert.Equal(t, c.recovered, recovered)
 			assert.Equal(t, c.told, slices.Contains(reasons(d.Waits), "gateway-recovered"))

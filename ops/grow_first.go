@@ -66,16 +66,7 @@ func (t *turn) letsIn() bool {
 func (t *turn) takesBack(set string) bool {
 	op := t.r.Operation
 	return op.Kind == OperationRestart && op.Restart.Remembered != "" && (op.Step != StepNext || t.hangsOnLive(set)) && op.Step != StepHold &&
-		t.pendingRestart(set) && t.upgradeDue() && !t.memberOnLive(set) && !t.readyOnLive(set)
-}
-
-// memberOnLive: the database knows the node of a pod that runs the set's live template,
-// though Kubernetes may not call it ready yet.
-func (t *turn) memberOnLive(set string) bool {
-	live := t.live(set)
-	return t.joinedOnLive(set) || live != nil && t.led() && t.anyPod(func(p *Pod) bool {
-		return p.Set == set && p.Template == live.Template && p.Waiting == "" && !p.Terminating && t.member(p.NodeName)
-	})
+		t.pendingRestart(set) && t.upgradeDue() && !t.joinedOnLive(set) && !t.readyOnLive(set)
 }
 
 // hangsOnLive: a pod of the set does not run on its live template.

@@ -114,16 +114,12 @@ func (t *turn) quorumWaits() string {
 // that has started only it starts on the volume.
 func (t *turn) leavesHanging(r *Restart) bool {
 	live := t.live(r.Set)
-	if r.Remembered == "" || live == nil || t.wanted(r.Set) != nil && !t.aborted() || t.blocked || t.joinedOnLive(r.Set) || !t.unprovenPods(r.Set) {
+	if r.Remembered == "" || live == nil || t.wanted(r.Set) != nil && !t.aborted() || t.blocked || !t.unprovenPods(r.Set) {
 		return false
 	}
 	c := t.nodes([]RecordedSet{*cmp.Or(recorded(t.r.Sets, r.Set), &RecordedSet{})})
-	// Its node has joined, and Kubernetes calls the pod ready in a moment.
-	joins := t.memberOnLive(r.Set) && t.anyPod(func(p *Pod) bool {
-		return p.Set == r.Set && p.Template == live.Template && t.elapsed(up(p)) <= t.podLimit()
-	})
 	others := slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == r.Set && p.Template == r.Remembered && !p.Terminating })
-	undo := live.Template != r.Remembered && !joins
+	undo := live.Template != r.Remembered
 	if undo && t.upgrading() && !others {
 		started, hangs := t.triedOn(live)
 		if started && hangs {
@@ -304,10 +300,9 @@ func (t *turn) othersFirst(set string) bool {
 
 // precedes: pods of both sets are on templates that none has joined on, as others' hands
 // bring about, and each would wait for the other. The one whose turn it is goes first,
-// else the first of them. One whose node has just become a member needs no other template
-// to run, and waits.
+// else the first of them.
 func (t *turn) precedes(set, other string) bool {
-	if !t.unprovenPods(set) || t.memberOnLive(set) {
+	if !t.unprovenPods(set) {
 		return false
 	}
 	if t.restarting() {

@@ -25,7 +25,9 @@ func (t *turn) start() {
 	for _, due := range []func() bool{
 		t.startSuspend,
 		func() bool { return t.growsFirst() && t.startGrow(false) },
-		func() bool { return t.shrinksFirst() && t.startShrink(false) },
+		func() bool {
+			return t.upgradeDue() && t.shrinksFirst() && (t.needsNodesFirst() && t.startGrow(false) || t.startShrink(false))
+		},
 		t.startUpgrade,
 		func() bool { return t.startGrow(true) },
 		func() bool { return len(t.toShrink(true)) > 0 && t.needsNodesFirst() && t.startGrow(false) },

@@ -103,4 +103,12 @@ var neverReady = []struct {
 		Seed: 13108943, Start: Start{Masters: 1, Hot: 1, Shards: 1, Zones: true}, Steps: 616,
 		Items: []Item{{What: killNode, Call: 10, A: 17, B: 27}, {What: failProbe, At: 30869, A: 60, B: 23}},
 	}},
+	{"a group that is not ready is to go, and does not fit before other nodes have come", Schedule{
+		Seed: 14969770, Start: Start{Hot: 1, Warm: 1, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true}, Steps: 80,
+		Items: []Item{{What: pushRelease, At: 1899, A: 5}, {What: pushRemoveGroup, At: 40208, B: 7}, {What: pushGrow, At: 94011, A: 2, B: 2}, {What: failProbe, At: 177011, A: 5, B: 25}},
+	}},
+	{"the only master waits after an outage for nodes that have left, and is not ready", Schedule{
+		Seed: 15228108, Start: Start{Masters: 1, Hot: 2, Shards: 1, Leave: true}, Steps: 81,
+		Items: []Item{{What: pushShrink, At: 1462, A: 1, B: 6}, {What: killNode, Call: 25, A: 11, B: 5}, {What: failProbe, At: 45694, A: 26, B: 53}},
+	}},
 }

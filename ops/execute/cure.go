@@ -97,7 +97,7 @@ func recoverPod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) 
 	if !strings.Contains(said, `"crate"`) || strings.Contains(said, `"`+a.User+`"`) {
 		return ops.Result{}, fmt.Errorf("the node in pod %s is not one that waits for others: it stays", a.Pod)
 	}
-	err = t.Objects.RestartPod(ctx, a.Pod, a.PodUID, true)
+	err = t.Objects.RestartPod(ctx, a.Pod, a.PodUID, !a.Unready)
 	if errors.Is(err, ErrNotFound) {
 		err = nil
 	}

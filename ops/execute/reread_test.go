@@ -204,6 +204,8 @@ func TestAPodIsMadeAnewOnlyWhileItsNodeIsAway(t *testing.T) {
 	other, itself := cure, cure
 	other.Ask, itself.Ask = "q", "p"
 	recoverIt := ops.Action{Kind: ops.ActionRecoverPod, Pod: "p", PodUID: "u", User: "system"}
+	unready := recoverIt
+	unready.Unready = true
 	for _, c := range []struct {
 		name    string
 		action  ops.Action
@@ -225,6 +227,7 @@ func TestAPodIsMadeAnewOnlyWhileItsNodeIsAway(t *testing.T) {
 		{"it answers, and has no master", itself, nil, "real", nil, `[{"master_node": null}]`, "", []string{"restart pod p u ready false"}},
 		{"it cannot be asked without a password", itself, nil, "", nil, "", "is empty", nil},
 		{"it waits for more nodes than there are", recoverIt, nil, "real", nil, `[{"name": "crate"}]`, "", []string{"restart pod p u ready true"}},
+		{"the same, in a pod that is not ready", unready, nil, "real", nil, `[{"name": "crate"}]`, "", []string{"restart pod p u ready false"}},
 		{"it has recovered by now", recoverIt, nil, "real", nil, `[{"name": "crate"}, {"name": "system"}]`, "is not one that waits", nil},
 		{"its answer is none", recoverIt, nil, "real", nil, "", "is not one that waits", nil},
 	} {
