@@ -237,4 +237,8 @@ var stoodStill = []struct {
 		Seed: 20146919, Start: Start{Hot: 3, Warm: 1, Shards: 1, Extend: true, Leave: true, Zones: true, Early: true}, Steps: 67,
 		Items: []Item{{What: pushBadTemplate, At: 1881, A: 3, B: 2}, {What: pushRemoveGroup, At: 59631, A: 3, B: 3}, {What: pushGrow, At: 78771, A: 3, B: 3}, {What: killNode, At: 156287, A: 17, B: 32}, {What: timeoutAfter, Call: 82, A: 10, B: 11}},
 	}},
+	{"a group goes out of the definition in the middle of a restart, and its pod fails on what it went back to", Schedule{
+		Seed: 21005604, Start: Start{Hot: 2, Warm: 1, Tables: []string{"1-all"}, Shards: 1, Leave: true}, Steps: 79,
+		Items: []Item{{What: pushRestart, At: 4627, A: 7, B: 2}, {What: pushBadTemplate, At: 30338, A: 1, B: 3}, {What: pushRemoveGroup, At: 46262, A: 3, B: 2}, {What: loseVolume, At: 11232, A: 25, B: 63}},
+	}},
 }
