@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -27,7 +28,16 @@ func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]o
 	if err := w.live.EnsureKinds(ctx, w.key.Namespace, kinds...); err != nil {
 		return nil, fmt.Errorf("watching the kinds of namespace %s: %w", w.key.Namespace, err)
 	}
-	for _, object := range wanted {
+	absent := make([]bool, len(wanted))
+	var asking sync.WaitGroup // a list a kind, all at the same time
+	for i, object := range wanted {
+		key := compare.KeyOf(object)
+		if _, ok := w.live.Get(key); !ok {
+			asking.Go(func() { absent[i] = w.applier.Absent(ctx, key) })
+		}
+	}
+	asking.Wait()
+	for i, object := range wanted {
 		key := compare.KeyOf(object)
 		if live, ok := w.live.Get(key); ok {
 			if !apply.Ours(live, w.key.Name) {
@@ -35,7 +45,7 @@ func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]o
 			}
 			continue
 		}
-		if w.applier.Absent(ctx, key) {
+		if absent[i] {
 			continue
 		}
 		live, err := w.applier.Read(ctx, key)
