@@ -167,26 +167,30 @@ func (t *turn) stableStep(op *Operation) {
 		t.r.Operation = nil
 		return
 	}
-	if t.mayMendIn("") {
+	wanted := first(t.d.Operations.StableFor, t.p.StableFor, DefaultStableFor)
+	if t.mayMendIn("") && t.stood(op, t.o.Stable.Same) >= wanted {
 		op.Step = StepNext // that one will not become ready by waiting
 		return
 	}
 	if t.readingWaits(nil) || t.copiesWait(freeAllocation) {
 		return
 	}
-	since := t.o.Stable.Since
-	if since.Before(op.Restart.Since) {
-		since = op.Restart.Since
-	}
-	stable := t.elapsed(since)
-	if t.o.Stable.Since.IsZero() {
-		stable = 0
-	}
-	wanted := first(t.d.Operations.StableFor, t.p.StableFor, DefaultStableFor)
+	stable := t.stood(op, t.o.Stable.Since)
 	if reason, waits := gates.StableFor(op.Restart.Pod, stable, wanted); waits {
 		t.wait(reason)
 		t.endsIn(wanted - stable)
 		return
 	}
 	op.Step = StepNext
+}
+
+// stood is how long the database has been as it is since the hold was given back.
+func (t *turn) stood(op *Operation, since time.Time) time.Duration {
+	if since.IsZero() {
+		return 0
+	}
+	if since.Before(op.Restart.Since) {
+		since = op.Restart.Since
+	}
+	return t.elapsed(since)
 }

@@ -144,6 +144,39 @@ func TestAPodThatHasJoinedAndIsNotReadyIsSaidSo(t *testing.T) {
 	}
 }
 
+// After the master has gone all pods are unready for a moment: that is no reason to go on
+// before the cluster has stood still (seed 5500810).
+func TestARestartGoesOnToAPodThatIsNotReadyOnlyOnceTheNodesHaveStoodStill(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		returned time.Duration // since the hold was given back
+		same     time.Duration // since the same nodes are there; 0: it is not known
+		step     string
+	}{
+		{"the pod before it has just come back", time.Second, time.Hour, ops.StepStable},
+		{"a node has just come back", time.Hour, time.Second, ops.StepStable},
+		{"nobody knows since when the nodes are there", time.Hour, 0, ops.StepStable},
+		{"it is not ready all the time", time.Hour, time.Hour, ops.StepNext},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			s.onTemplate(map[string]string{hot: "t2"})
+			p := s.podOf(hot + "-1")
+			p.Ready, p.Runs, p.Template = false, true, "t1"
+			if s.o.Stable = (ops.Stability{}); c.same > 0 {
+				s.o.Stable.Same = s.o.At.Add(-c.same)
+			}
+			s.r.Operation = &ops.Operation{
+				Kind: ops.OperationRestart, Step: ops.StepStable, Started: s.o.At.Add(-2 * time.Hour), Revision: s.d.Revision,
+				Restart: &ops.Restart{Set: hot, Pod: hot + "-0", Since: s.o.At.Add(-c.returned)},
+			}
+			op := s.inSync().Record.Operation
+			require.NotNil(t, op)
+			assert.Equal(t, c.step, op.Step)
+		})
+	}
+}
+
 // A container beside CrateDB's that crashes makes nobody delete a node with shards on it
 // without a gate.
 func TestAPodWithACrashingSidecarWaitsForTheGatesAsLongAsItsNodeIsAMember(t *testing.T) {

@@ -122,4 +122,8 @@ var wasUnsafe = []struct {
 		Seed: 20190870, Start: Start{Hot: 3, Tables: []string{"1", "1-all", "0-all"}, Shards: 2, Leave: true, Zones: true}, Steps: 90,
 		Items: []Item{{What: pushAddGroup, At: 38706, A: 2, B: 5}, {What: pushSetting, At: 50408, A: 3, B: 2}, {What: killBefore, Call: 1, A: 7, B: 10}, {What: timeoutAfter, Call: 30, B: 14}, {What: setTransient, At: 98452, A: 59, B: 8}, {What: settingByHand, Call: 20, A: 27, B: 21}},
 	}},
+	{"the only master is evicted in the middle of a restart, and those that are due are unready for a moment", Schedule{
+		Seed: 5500810, Start: Start{Masters: 1, Hot: 1, Warm: 1, Tables: []string{"0-1", "0", "0-1"}, Shards: 3, Leave: true, Zones: true}, Steps: 71,
+		Items: []Item{{What: pushRelease, At: 820, A: 1, B: 6}, {What: evict, At: 33196, A: 33, B: 52}},
+	}},
 }

@@ -50,6 +50,10 @@ type judge struct {
 	// lowered is when each set was last made smaller, and seen when whoever did it had last
 	// asked where the copies are.
 	lowered, seen [3]millis
+	// restarted is the pod that a daemon took down last, at what time, and nil once it went
+	// down by something else; lostRecord is when nobody knew of it any more.
+	restarted               *slot
+	restartedAt, lostRecord millis
 }
 
 // judged is why and since when a node is down.
@@ -78,6 +82,9 @@ func (j *judge) note(w *world, l *slot, c cause) {
 	}
 	if d := &j.down[l.index]; d.cause == notDown {
 		*d = judged{cause: c, since: w.now}
+		if j.restarted == l && c != byDaemon {
+			j.restarted = nil
+		}
 	}
 }
 

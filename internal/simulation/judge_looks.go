@@ -34,6 +34,21 @@ func (j *judge) restarts(w *world, d *daemon, l *slot) {
 	case d.looked.lacking != "":
 		w.violate("B", "the daemon restarts %s, and table %s was not green when it looked", l.podName, d.looked.lacking)
 	}
+	j.stands(w, d, l)
+	j.restarted, j.restartedAt = l, d.began
+}
+
+// stands: between two restarts the nodes stand still for stableFor, unless something else
+// has been asked for since, or the next pod serves nobody as it is.
+func (j *judge) stands(w *world, d *daemon, l *slot) {
+	last := j.restarted
+	if last == nil || last == l || d.acting == ops.ActionRestartZone || !l.pod.ready || !last.pod.joined || last.pod.restarts > 0 ||
+		max(w.commandedAt, w.commits[d.want].visible, j.lostRecord) >= j.restartedAt {
+		return
+	}
+	if since := w.now - last.pod.joinedAt; since < millis(policy.StableFor.Milliseconds()) {
+		w.violate("pace", "the daemon restarts %s %d ms after %s came back", l.podName, since, last.podName)
+	}
 }
 
 // shrinks: a daemon lets nodes go that were drained. By its own last look they were still

@@ -36,6 +36,14 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 		{"a snapshot ran", "snapshot", restart(func(d *daemon) { d.observed.Database.Snapshots = 1 })},
 		{"replicas were not held", "B", restart(func(d *daemon) { d.looked.allocation = "all" })},
 		{"a table was yellow", "B", restart(func(d *daemon) { d.looked.lacking = "doc.a" })},
+		{"another pod goes right after one that came back", "pace", restart(func(d *daemon) {
+			w := d.w
+			w.slots[1].pod.joinedAt, w.judge.restarted, w.judge.restartedAt = w.now-second, &w.slots[1], w.now-10*second
+		})},
+		{"another pod goes when one has stood for a while", "", restart(func(d *daemon) {
+			w := d.w
+			w.slots[1].pod.joinedAt, w.judge.restarted, w.judge.restartedAt = w.now-10*second, &w.slots[1], w.now-20*second
+		})},
 		{"what does not run is made anew, whatever was seen", "", func(w *world, d *daemon) {
 			d.acting = ops.ActionCurePod
 			w.judge.restarts(w, d, &w.slots[0])
@@ -57,8 +65,9 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			}
 			w.addTable("doc.a", "1", 1, firstVersion)
 			w.advance(w.now + minute)
+			w.judge.disturbed = 0
 			d := w.daemons[0]
-			d.began, d.readAt, w.commits[0].visible = w.now-second, w.now-second, w.now-second
+			d.began, d.readAt, w.commits[0].visible = w.now-second, w.now-second, w.now-30*second
 			var v *Violation
 			func() {
 				defer func() { v, _ = recover().(*Violation) }()

@@ -431,6 +431,7 @@ func (w *world) happenTo(it Item, d *daemon) {
 	case loseRecord:
 		w.stored = stored{version: w.bump(kindRecord)}
 		w.commands = ops.Commands{} // they stood on the same ConfigMap
+		w.judge.lostRecord = w.now
 	case deafReceiver:
 		w.deafUntil = w.now + millis(1+it.A*2)*second
 	case loseAnswer:
