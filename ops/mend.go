@@ -255,14 +255,16 @@ func (t *turn) awayByItself(p *Pod) bool {
 
 // noteMended remembers what a set had when another template was recorded for it out
 // of its turn: cut off before that is applied, and with something else wanted by then,
-// it goes back.
-func (t *turn) noteMended(mends string) {
+// it goes back. It is true in the turn in which that is noted.
+func (t *turn) noteMended(mends string) bool {
 	if live := t.live(t.r.Mended.Set); live == nil || live.Template != t.r.Mended.Live {
 		t.r.Mended = Mended{}
 	}
 	if live := t.live(mends); live != nil && t.r.Mended.Set == "" && t.pendingRestart(mends) {
 		t.r.Mended = Mended{Set: mends, Live: live.Template}
+		return true
 	}
+	return false
 }
 
 // forgetUnapplied: a restart has ended where it stood, and the template that was recorded
@@ -430,8 +432,9 @@ func (t *turn) onItsWay(op *Operation) *Pod {
 }
 
 // remember notes which template is kept to return to: what the set had before, or
-// what its pods have joined on since.
-func (t *turn) remember(e *EffectiveSet) {
+// what its pods have joined on since. Noted: another template comes to it out of its turn
+// now, and what is live is kept in the place of what was kept before.
+func (t *turn) remember(e *EffectiveSet, noted bool) {
 	r := t.r.Operation.Restart
 	live := t.live(e.Name)
 	if live == nil || t.r.Operation.Step == StepStopped || !t.pendingRestart(e.Name) {
@@ -439,6 +442,7 @@ func (t *turn) remember(e *EffectiveSet) {
 	}
 	if t.r.Mended == (Mended{Set: e.Name, Live: live.Template}) {
 		r.Remembered = live.Template // what was recorded last was never applied
+		e.RememberAnew = noted
 		return
 	}
 	// What is remembered may still be live: then the one that was recorded after it was

@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -427,3 +428,25 @@ func TestAResumeThatStartsOnNothingTakesTheVersionThatIsWanted(t *testing.T) {
 		})
 	}
 }
+
+// The set whose turn it is hangs on its template, and gets another one out of its turn: what
+// is kept to go back to is of the same template as the one that is named.
+func TestWhatIsRememberedOfASetThatIsMendedIsKeptInThatTurn(t *testing.T) {
+	s := twoGroups(t)
+	s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
+	s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepDown, Started: s.o.At, Revision: s.d.Revision,
+		Restart: &ops.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Template: "t1", Remembered: "t1", Since: s.o.At}}
+	for i := range 3 {
+		s.away(podOfHot(i))
+		s.podOf(podOfHot(i)).Waiting, s.podOf(podOfHot(i)).Template = "CrashLoopBackOff", "t2"
+	}
+	s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot}}
+	for _, anew := range []bool{true, false} { // in the next it may be recorded, and not applied
+		d := s.decide()
+		assert.Equal(t, "t2", d.Record.Operation.Restart.Remembered)
+		assert.Equal(t, anew, effective(t, d, hot).RememberAnew)
+		s.r = d.Record
+	}
+}
+
+func podOfHot(ordinal int) string { return hot + "-" + strconv.Itoa(ordinal) }

@@ -112,7 +112,7 @@ func (t *turn) effective() {
 	t.forgetUnapplied()
 	mends, settings, gateway := t.mends(), t.settingsAnnotation(), t.gatewayCounts()
 	t.noteUnproven(mends)
-	t.noteMended(mends)
+	noted := t.noteMended(mends)
 	var some [6]EffectiveSet // of most clusters
 	sets := some[:0]
 	for _, s := range t.r.Sets {
@@ -120,7 +120,7 @@ func (t *turn) effective() {
 		turn := t.restarting() && t.r.Operation.Restart.Set == s.Name
 		e.Remember = turn || s.Name == t.r.Mended.Set
 		if turn {
-			t.remember(&e)
+			t.remember(&e, noted)
 		}
 		switch {
 		case turn && t.r.Operation.Step == StepStopped && t.returns(s.Name):

@@ -111,4 +111,8 @@ var neverReady = []struct {
 		Seed: 15228108, Start: Start{Masters: 1, Hot: 2, Shards: 1, Leave: true}, Steps: 81,
 		Items: []Item{{What: pushShrink, At: 1462, A: 1, B: 6}, {What: killNode, Call: 25, A: 11, B: 5}, {What: failProbe, At: 45694, A: 26, B: 53}},
 	}},
+	{"the first pod of an upgrade gets another template out of its turn, and is never ready on that", Schedule{
+		Seed: 16327894, Start: Start{Hot: 2, Tables: []string{"0-1", "0-1", "1", "0"}, Shards: 1, Leave: true, Zones: true}, Steps: 584,
+		Items: []Item{{What: pushUpgrade, At: 42895, A: 3, B: 2}, {What: loseVolume, Call: 37, A: 19, B: 5}, {What: killNode, Call: 56, A: 58, B: 51}, {What: pushNeverReady, At: 129301, A: 62, B: 46}},
+	}},
 }
