@@ -167,8 +167,8 @@ func (t *turn) mends() string {
 		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || t.wanted(p.Set) == nil || !t.pendingRestart(p.Set) && t.r.Mended != (Mended{p.Set, live.Template}) || t.turnFirst(turn, p.Set) || t.byUpgrade(p.Set) {
 			continue
 		}
-		if t.awayByItself(p) {
-			continue
+		if m := t.live(t.r.Mended.Set); t.awayByItself(p) || m != nil && m.Name != p.Set && m.Template == t.r.Mended.Live {
+			continue // what was recorded for another set is applied first: only that is known to go back
 		}
 		if t.unprovenBeside(p.Set) {
 			return ""

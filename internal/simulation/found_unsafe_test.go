@@ -126,4 +126,8 @@ var wasUnsafe = []struct {
 		Seed: 5500810, Start: Start{Masters: 1, Hot: 1, Warm: 1, Tables: []string{"0-1", "0", "0-1"}, Shards: 3, Leave: true, Zones: true}, Steps: 71,
 		Items: []Item{{What: pushRelease, At: 820, A: 1, B: 6}, {What: evict, At: 33196, A: 33, B: 52}},
 	}},
+	{"two sets are to be mended, the template of the first is refused, and both are superseded", Schedule{
+		Seed: 21059468, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0"}, Shards: 3, Leave: true, Zones: true}, Steps: 57,
+		Items: []Item{{What: pushRelease, At: 22085, A: 2}, {What: pushRevert, At: 35492, A: 1, B: 3}, {What: forbid, Call: 1, A: 47, B: 6}, {What: changePassword, At: 97661, A: 35, B: 39}, {What: killNode, At: 146199, A: 22, B: 36}},
+	}},
 }
