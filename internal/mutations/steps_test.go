@@ -17,7 +17,7 @@ var steps = []mutation{
 	{"a release gives the hold back", "ops/identity.go", "		t.r.Operation = nil\n	}\n	t.giveBack()\n", "		t.r.Operation = nil\n	}\n", "ops", "TestWhatEndsARestartMidwayGivesBackTheHold"},
 	{"a pod is looked at again under the hold", "ops/restart_pod.go", "case t.podWaits(op, p, h.Value):", "case false:", "ops", "TestEachGateIsLookedAtAgainUnderTheHold"},
 	{"a pod that is ready waits for one that is not", "ops/unready.go", "t.mayMend(going) && t.mayMend(p)", "t.mayMend(p)", "ops", "TestAPodThatIsReadyStaysWhileOneThatIsDueIsNot"},
-	{"a node with a crashing sidecar goes through the gates", "ops/mend.go", "return p.Waiting == \"\" || p.Runs", "return p.Waiting == \"\"", "ops", "TestAPodWithACrashingSidecarWaitsForTheGatesAsLongAsItsNodeIsAMember"},
+	{"a node with a crashing sidecar goes through the gates", "ops/curable.go", "return p.Waiting == \"\" || p.Runs", "return p.Waiting == \"\"", "ops", "TestAPodWithACrashingSidecarWaitsForTheGatesAsLongAsItsNodeIsAMember"},
 	{"a template comes when its set's turn has come", "ops/sets.go", "t.pendingRestart(s.Name) && (!turn || ", "false && (!turn || ", "ops", "TestMastersGoFirstThenTheGroupsInOrder"},
 	{"the template returns when its first pod does not come up", "ops/restart_pod.go", "if t.hadItsTime(op, p) && !t.proven(op) && (", "if false && (", "ops", "TestATemplateThatDoesNotComeUpStopsAtItsFirstPod"},
 	{"a pod has its UID as precondition", "internal/daemon/objects.go", "	case seen.UID != uid:\n", "	case false:\n", "internal/daemon", "TestAPodIsLookedAtRightBeforeItIsRestarted"},
