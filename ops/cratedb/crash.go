@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"stevedore.dev/stevedore/ops/execute"
@@ -32,9 +33,14 @@ func (c Crash) Run(ctx context.Context, pod, statement string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	secrets := literals(statement)
-	stdout, stderr, exit, err := c.Executor.Exec(ctx, pod, crateContainer, c.command(), strings.NewReader(statement+";\n"))
+	input := &given{text: strings.NewReader(statement + ";\n")}
+	stdout, stderr, exit, err := c.Executor.Exec(ctx, pod, crateContainer, c.command(), input)
 	if err != nil {
-		return "", fmt.Errorf("running crash in pod %s: %w", pod, &failure{text: redact(err.Error(), secrets...), err: err})
+		f := &failure{text: redact(err.Error(), secrets...), err: err}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && input.since() >= silence {
+			f.kind = execute.ErrCrashFailed
+		}
+		return "", fmt.Errorf("running crash in pod %s: %w", pod, f)
 	}
 	if exit == 0 && !complains(stderr) && !complains(stdout) {
 		return stdout, nil
@@ -50,6 +56,33 @@ func (c Crash) Run(ctx context.Context, pod, statement string) (string, error) {
 	}
 	return "", fmt.Errorf("crash in pod %s (exit code %d): %w", pod, exit,
 		&failure{text: words, kind: kindOf("", stderr+stdout), err: execute.ErrCrashFailed})
+}
+
+// silence is how long crash, that was given a statement, has to say nothing until CrateDB
+// counts as silent: crash begins within a second, gives a connection five, and waits for an
+// answer for ever, which a process that stands still never gives.
+const silence = 7 * time.Second
+
+// given is a statement on its way to crash. It is read once the pod has been reached.
+type given struct {
+	text *strings.Reader
+	at   atomic.Pointer[time.Time]
+}
+
+func (g *given) Read(p []byte) (int, error) {
+	n, err := g.text.Read(p)
+	if now := time.Now(); n > 0 {
+		g.at.CompareAndSwap(nil, &now)
+	}
+	return n, err
+}
+
+// since it was read; 0 while it was not.
+func (g *given) since() time.Duration {
+	if at := g.at.Load(); at != nil {
+		return time.Since(*at)
+	}
+	return 0
 }
 
 // maxWords of crash's output get into an error: a stack trace helps nobody.

@@ -82,8 +82,8 @@ var (
 	// ErrNotRecovered is a statement before the gateway has recovered.
 	ErrNotRecovered = errors.New("the cluster has not recovered its state yet")
 	// ErrCrashFailed is a statement that crash was given in the pod and that failed
-	// there: nobody listens, or CrateDB says no. After any other error of a Crash
-	// nothing is known.
+	// there: nobody listens, CrateDB says no, or for many seconds nothing. After any
+	// other error of a Crash nothing is known.
 	ErrCrashFailed = errors.New("crash failed in the pod")
 	// ErrLicence is a statement that a missing licence forbids.
 	ErrLicence = errors.New("the licence does not allow it")
@@ -93,7 +93,7 @@ var (
 type Crash interface {
 	// Run gives one statement to `crash` on its standard input, none in an
 	// argument, and returns its standard output. An error wraps ErrCrashFailed
-	// where crash ran, and the errors of this package where CrateDB's words are
+	// where crash ran in vain, and the errors of this package where CrateDB's words are
 	// known, and never holds the statement.
 	Run(ctx context.Context, pod, statement string) (stdout string, err error)
 }
