@@ -104,7 +104,7 @@ var bugs = []mutation{
 		"ops", "TestBiggerVolumesAreRefusedSoThatNoLaterNodeGetsSmallOnes"},
 	{"i", "internal/daemon/observe.go", "object.GetLabels()[names.ClusterLabel] == cluster", "true",
 		"internal/daemon", "TestAStatefulSetWithoutLabelsDisturbsNothing"},
-	{"j", "ops/cratedb/crash.go", `c.command(), strings.NewReader(statement+";\n"))`, `append(c.command(), "--command", statement), strings.NewReader(statement+";\n"))`,
+	{"j", "ops/cratedb/crash.go", `c.command(), input)`, `append(c.command(), "--command", statement), input)`,
 		"ops/cratedb", "TestNoPasswordIsAnArgumentOfACommand"},
 	{"k", "ops/decide.go", "case t.removed(), t.released(), t.paused():", "case t.released(), t.paused():",
 		"ops", "TestADefinitionThatIsGoneDeletesNothing"},
