@@ -46,7 +46,7 @@ func TestOnlyACrashThatWasGivenItsStatementKnowsThatNobodyAnswers(t *testing.T) 
 		{"the daemon ends", frozen, time.Hour, true, false},
 		{"the connection breaks", func(ctx context.Context, stdin io.Reader) error {
 			_, _ = io.ReadAll(stdin)
-			time.Sleep(20 * time.Second)
+			time.Sleep(20 * time.Second) // of synctest
 			return io.ErrUnexpectedEOF
 		}, time.Minute, false, false},
 	} {
