@@ -27,10 +27,7 @@ func curePod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 			return ops.Result{}, err
 		}
 	}
-	err := t.Objects.RestartPod(ctx, a.Pod, a.PodUID, false)
-	if errors.Is(err, ErrNotFound) {
-		err = nil
-	}
+	err := orGone(t.Objects.RestartPod(ctx, a.Pod, a.PodUID, false))
 	return ops.Result{Message: "the pod did not run and was deleted, to come back on its set's template"}, err
 }
 
@@ -97,9 +94,6 @@ func recoverPod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) 
 	if !strings.Contains(said, `"crate"`) || strings.Contains(said, `"`+a.User+`"`) {
 		return ops.Result{}, fmt.Errorf("the node in pod %s is not one that waits for others: it stays", a.Pod)
 	}
-	err = t.Objects.RestartPod(ctx, a.Pod, a.PodUID, !a.Unready)
-	if errors.Is(err, ErrNotFound) {
-		err = nil
-	}
+	err = orGone(t.Objects.RestartPod(ctx, a.Pod, a.PodUID, !a.Unready))
 	return ops.Result{Message: "the pod waited for more nodes than there are and was deleted, to come back on its set's template"}, err
 }

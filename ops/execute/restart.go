@@ -102,10 +102,7 @@ func restartPod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) 
 	if err := askOnceMore(ctx, a, t); err != nil {
 		return ops.Result{}, err
 	}
-	err := t.Objects.RestartPod(ctx, a.Pod, a.PodUID, !a.Unready)
-	if errors.Is(err, ErrNotFound) {
-		err = nil
-	}
+	err := orGone(t.Objects.RestartPod(ctx, a.Pod, a.PodUID, !a.Unready))
 	return ops.Result{Message: "the pod was deleted, to be restarted"}, err
 }
 
@@ -120,7 +117,7 @@ func restartZone(ctx context.Context, a ops.Action, t Tools) (ops.Result, error)
 		if !ok {
 			return ops.Result{}, fmt.Errorf("%q is no pod and its UID", ref)
 		}
-		if err := t.Objects.RestartPod(ctx, name, uid, true); err != nil && !errors.Is(err, ErrNotFound) {
+		if err := orGone(t.Objects.RestartPod(ctx, name, uid, true)); err != nil {
 			return ops.Result{}, err
 		}
 	}
