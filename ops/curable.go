@@ -55,14 +55,13 @@ func (t *turn) silent() bool {
 	if !t.silentLong() || t.o.Database.Contact != No {
 		return false
 	}
-	ready, waitedFor := 0, 0
+	none, waitedFor := true, 0
 	for i := range t.o.Pods {
 		if p := &t.o.Pods[i]; p.Ready && !p.Terminating {
-			ready++
-			waitedFor = max(waitedFor, p.RecoverAfter)
+			none, waitedFor = false, max(waitedFor, p.RecoverAfter)
 		}
 	}
-	return ready == 0 || ready < waitedFor && t.o.Database.SystemLogin == LoginRefused
+	return none || t.gatewayReady() < waitedFor && t.o.Database.SystemLogin == LoginRefused
 }
 
 // comesUp: the cluster is being made or resumed, and has not answered yet. What it

@@ -36,16 +36,21 @@ func (t *turn) madeGatewayWaits() *Pod {
 	if t.contact() || t.blocked || t.r.ClusterID != "" || t.r.Bootstrap.System != (SecretVersion{}) {
 		return nil
 	}
+	if p := t.waitsForMore(max(t.gatewayReady(), t.gatewayNodes())); p != nil && p.Ready && t.elapsed(p.Created) > t.podLimit() {
+		return p
+	}
+	return nil
+}
+
+// gatewayReady is how many pods are ready of those that a gateway waits for.
+func (t *turn) gatewayReady() int {
 	ready := 0
 	for i := range t.o.Pods {
 		if p := &t.o.Pods[i]; p.Ready && t.countsForGateway(p.Set) {
 			ready++
 		}
 	}
-	if p := t.waitsForMore(max(ready, t.gatewayNodes())); p != nil && p.Ready && t.elapsed(p.Created) > t.podLimit() {
-		return p
-	}
-	return nil
+	return ready
 }
 
 // waitsForMore is a pod that may be master and waits for more data nodes than so many.

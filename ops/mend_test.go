@@ -48,6 +48,11 @@ func TestWhatHangsIsMadeAnewWhereNobodyAnswersForLong(t *testing.T) {
 			s.podOf(hot+"-2").Ready, s.podOf(hot+"-2").RecoverAfter = true, 3
 			s.o.Database.SystemLogin = ops.LoginRefused
 		}, hot + "-0"},
+		{"the same of a dedicated master that waits for one data node: it is none itself", func(s *situation) {
+			s.d.Sets[1].Data, s.d.Sets[1].Dedicated, s.d.Sets[1].MasterEligible = false, true, true
+			s.podOf(warm+"-0").Ready, s.podOf(warm+"-0").RecoverAfter = true, 1
+			s.o.Database.SystemLogin = ops.LoginRefused
+		}, hot + "-0"},
 		{"they are on the live template, and nothing else is wanted", func(s *situation) { s.onTemplate(map[string]string{hot: "t1", warm: "t1"}) }, ""},
 		{"another is the first on the live one, and has time left", func(s *situation) {
 			s.podOf(hot+"-1").Template, s.podOf(hot+"-1").Created = "t2", s.o.At.Add(-time.Minute)

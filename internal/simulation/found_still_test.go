@@ -241,4 +241,12 @@ var stoodStill = []struct {
 		Seed: 21005604, Start: Start{Hot: 2, Warm: 1, Tables: []string{"1-all"}, Shards: 1, Leave: true}, Steps: 79,
 		Items: []Item{{What: pushRestart, At: 4627, A: 7, B: 2}, {What: pushBadTemplate, At: 30338, A: 1, B: 3}, {What: pushRemoveGroup, At: 46262, A: 3, B: 2}, {What: loseVolume, At: 11232, A: 25, B: 63}},
 	}},
+	{"the only master waits for the data node that hangs, and is itself ready", Schedule{
+		Seed: 31133975, Start: Start{Masters: 1, Hot: 1, Shards: 1, Leave: true}, Steps: 83,
+		Items: []Item{{What: pushBadTemplate, At: 43568, A: 2, B: 2}, {What: crashProcess, Call: 4, A: 51, B: 59}, {What: crashProcess, Call: 15, A: 4, B: 63}},
+	}},
+	{"a copy waits for the room of another, which is wanted no more while it is made", Schedule{
+		Seed: 31293731, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "0-all", "1-all", "1"}, Shards: 2, Extend: true, Leave: true}, Steps: 50,
+		Items: []Item{{What: pushAddGroup, At: 3058, A: 7}, {What: alterReplicas, Call: 19, A: 17, B: 23}},
+	}},
 }

@@ -416,6 +416,7 @@ func (w *world) dropReplica(s *shard, t *table) {
 	}
 	if found >= 0 {
 		s.copies = append(s.copies[:found], s.copies[found+1:]...)
+		w.reroute = w.now // what it has made room for is made
 	}
 }
 
