@@ -12,8 +12,8 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 )
 
-// Classify compares the wanted StatefulSets with the last effective ones
-// (Saved.Unpack) and returns the differences that matter, sets and fields in a
+// Classify compares the wanted StatefulSets with the effective ones that they have
+// (Saved.UnpackLive) and returns the differences that matter, sets and fields in a
 // stable order. Objects of other kinds are ignored. With no effective set there
 // are no changes. It is pure.
 func Classify(wanted, effective []*unstructured.Unstructured) []Change {

@@ -100,8 +100,8 @@ type TemplateChoice uint8
 const (
 	// TemplateWanted is the rendered one.
 	TemplateWanted TemplateChoice = iota
-	// TemplateKept is that of the last effective object, with all of the set's
-	// other fields as they were.
+	// TemplateKept is the one that is live, with all of the set's other fields as they
+	// were: what was recorded after it and never applied is forgotten.
 	TemplateKept
 	// TemplateBefore is that of the object that was remembered (Remember), again
 	// with all other fields; without one it is TemplateKept.
@@ -120,7 +120,9 @@ type EffectiveSet struct {
 	Name     string
 	Replicas int
 	Template TemplateChoice
-	// KeepGateway keeps the gateway counts of the last effective template in the
+	// Live is the hash of the template that is live; "" without one.
+	Live string
+	// KeepGateway keeps the gateway counts of the live template in the
 	// one that is applied: those that are wanted are for another number of nodes.
 	KeepGateway bool
 	// Gateway is how many data nodes the gateway counts of the template that is applied

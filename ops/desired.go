@@ -53,7 +53,7 @@ type Desired struct {
 	RestartedAt string
 	Pins        Pins
 	// Changes is Classify's result: how what is wanted differs from what was
-	// last effective. Nil when nothing was effective before.
+	// effective, as far as it was applied. Nil when nothing was effective before.
 	Changes []Change
 	// Removed is true when the definition is gone from its source; the other
 	// fields then are those of the record.

@@ -60,13 +60,13 @@ func (t *turn) letsIn() bool {
 	return t.unequal() && !t.blocked && t.r.Hold == nil && (t.growsFirst() || t.shrinksFirst()) && !t.unprovenPods(t.r.Operation.Restart.Set)
 }
 
-// takesBack: a restart has stopped on a template that no pod has joined on, and what
-// is wanted by now is of another version. That comes by an upgrade, which waits for
+// takesBack: a restart has stopped on a template that pods are on and none has joined on,
+// and what is wanted by now is of another version. That comes by an upgrade, which waits for
 // the pod: so the set goes back to what it ran before.
 func (t *turn) takesBack(set string) bool {
 	op := t.r.Operation
 	return op.Kind == OperationRestart && op.Restart.Remembered != "" && (op.Step != StepNext || t.hangsOnLive(set)) && op.Step != StepHold &&
-		t.pendingRestart(set) && t.upgradeDue() && !t.joinedOnLive(set) && !t.readyOnLive(set)
+		t.pendingRestart(set) && t.upgradeDue() && t.unprovenPods(set) && !t.readyOnLive(set)
 }
 
 // hangsOnLive: a pod of the set does not run on its live template.
@@ -75,13 +75,6 @@ func (t *turn) hangsOnLive(set string) bool {
 	return live != nil && t.anyPod(func(p *Pod) bool {
 		return p.Set == set && p.Template == live.Template && !p.Ready && !p.Terminating && (fails(p) || t.elapsed(p.Created) > t.podLimit())
 	})
-}
-
-// unapplied: the template that is wanted of the set was recorded, and the live one
-// is still what was remembered before it.
-func (t *turn) unapplied(r *Restart) bool {
-	live := t.live(r.Set)
-	return r.Remembered != "" && live != nil && live.Template == r.Remembered
 }
 
 // backFirst: the set's new template is on no pod yet, and others come first. It goes

@@ -25,6 +25,9 @@ const (
 	initialMastersArgument = "-Ccluster.initial_master_nodes="
 	// rememberedSuffix marks the object that was effective before a restart.
 	rememberedSuffix = "@before"
+	// liveSuffix marks the object that is live, while another one is recorded and was not
+	// seen applied.
+	liveSuffix = "@live"
 )
 
 // Materialise turns the wanted objects into those that the cluster is held to
@@ -80,25 +83,26 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 	if e.Absent {
 		return nil, nil
 	}
+	current := saved.current(e.Name, e.Live)
 	if e.Remember {
 		if before, ok := saved[e.Name+rememberedSuffix]; ok && !e.RememberAnew {
 			next[e.Name+rememberedSuffix] = before
-		} else if before, ok := saved[e.Name]; ok {
+		} else if before, ok := saved[current]; ok {
 			next[e.Name+rememberedSuffix] = before
 		}
 	}
 	var set *unstructured.Unstructured
 	var err error
 	if e.Template != TemplateWanted || wanted == nil {
-		from := e.Name
+		from := current
 		if _, ok := saved[e.Name+rememberedSuffix]; ok && e.Template == TemplateBefore {
-			from += rememberedSuffix
+			from = e.Name + rememberedSuffix
 		}
 		set, err = saved.unpack(from)
 	} else {
 		set = wanted.DeepCopy()
 		if e.KeepGateway {
-			if before, old := saved.unpack(e.Name); old == nil {
+			if before, old := saved.unpack(current); old == nil {
 				keepGateway(set, before)
 			}
 		}
@@ -130,7 +134,27 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 		return nil, err
 	}
 	next[e.Name] = packed
+	if live := saved[current]; e.Live != "" && TemplateOf(set) != e.Live && live != "" && live != packed && live != next[e.Name+rememberedSuffix] {
+		next[e.Name+liveSuffix] = live
+	}
 	return set, nil
+}
+
+// current is the name of the object that is live, told by its template's hash: what was
+// recorded last may never have been applied. A hash that none has is taken for the last.
+func (s Saved) current(set, live string) string {
+	if live == "" || s[set+liveSuffix] == "" && s[set+rememberedSuffix] == "" {
+		return set
+	}
+	for _, name := range []string{set, set + liveSuffix, set + rememberedSuffix} {
+		if _, ok := s[name]; !ok {
+			continue
+		}
+		if o, err := s.unpack(name); err == nil && TemplateOf(o) == live {
+			return name
+		}
+	}
+	return set
 }
 
 func materialiseBudget(o *unstructured.Unstructured, budgets []Budget) *unstructured.Unstructured {
@@ -282,13 +306,19 @@ func (s Saved) unpack(name string) (*unstructured.Unstructured, error) {
 	return o, nil
 }
 
-// Unpack returns the objects of Saved, sorted by name, without those that are
-// only remembered.
-func (s Saved) Unpack() ([]*unstructured.Unstructured, error) {
+// Unpack returns the objects of Saved that were recorded last, sorted by name.
+func (s Saved) Unpack() ([]*unstructured.Unstructured, error) { return s.UnpackLive(nil) }
+
+// UnpackLive returns the objects that the given sets have: of one whose last object was
+// recorded and never applied, the one before it.
+func (s Saved) UnpackLive(live []ObservedSet) ([]*unstructured.Unstructured, error) {
 	objects := make([]*unstructured.Unstructured, 0, len(s))
 	for _, name := range slices.Sorted(maps.Keys(s)) {
-		if strings.HasSuffix(name, rememberedSuffix) {
+		if strings.HasSuffix(name, rememberedSuffix) || strings.HasSuffix(name, liveSuffix) {
 			continue
+		}
+		if i := slices.IndexFunc(live, func(set ObservedSet) bool { return set.Name == name }); i >= 0 {
+			name = s.current(name, live[i].Template)
 		}
 		o, err := s.unpack(name)
 		if err != nil {

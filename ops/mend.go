@@ -102,11 +102,11 @@ func (t *turn) mends() string {
 	for i := range t.o.Pods {
 		p := &t.o.Pods[i]
 		live := t.live(p.Set)
-		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || t.wanted(p.Set) == nil || !t.pendingRestart(p.Set) && t.r.Mended != (Mended{p.Set, live.Template}) || t.turnFirst(turn, p.Set) || t.byUpgrade(p.Set) {
+		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || t.wanted(p.Set) == nil || !t.pendingRestart(p.Set) || t.turnFirst(turn, p.Set) || t.byUpgrade(p.Set) {
 			continue
 		}
-		if m := t.live(t.r.Mended.Set); t.awayByItself(p) || m != nil && m.Name != p.Set && m.Template == t.r.Mended.Live {
-			continue // what was recorded for another set is applied first: only that is known to go back
+		if t.awayByItself(p) {
+			continue
 		}
 		if t.unprovenBeside(p.Set) {
 			return ""
@@ -189,34 +189,6 @@ func (t *turn) awayByItself(p *Pod) bool {
 		since = t.o.Stable.Silent
 	}
 	return since.IsZero() || t.elapsed(since) <= t.podLimit()
-}
-
-// noteMended remembers what a set had when another template was recorded for it out
-// of its turn: cut off before that is applied, and with something else wanted by then,
-// it goes back. It is true in the turn in which that is noted.
-func (t *turn) noteMended(mends string) bool {
-	if live := t.live(t.r.Mended.Set); live == nil || live.Template != t.r.Mended.Live {
-		t.r.Mended = Mended{}
-	}
-	if live := t.live(mends); live != nil && t.r.Mended.Set == "" && t.pendingRestart(mends) {
-		t.r.Mended = Mended{Set: mends, Live: live.Template}
-		return true
-	}
-	return false
-}
-
-// forgetUnapplied: a restart has ended where it stood, and the template that was recorded
-// for its set was never applied. That goes back as one that came out of its turn does.
-func (t *turn) forgetUnapplied() {
-	if t.was != nil && t.was.Restart != nil && !t.restarting() && t.unapplied(t.was.Restart) {
-		t.r.Mended = Mended{Set: t.was.Restart.Set, Live: t.was.Restart.Remembered}
-	}
-}
-
-// neverApplied: what is kept of a set was recorded, and it still has what it had before.
-func (t *turn) neverApplied(set string) bool {
-	live := t.live(set)
-	return live != nil && (t.r.Mended == Mended{Set: set, Live: live.Template} || t.restarting() && t.r.Operation.Restart.Set == set && t.unapplied(t.r.Operation.Restart))
 }
 
 // othersFirst: another set has got a new template out of its turn, and no pod of it
@@ -370,25 +342,16 @@ func (t *turn) onItsWay(op *Operation) *Pod {
 }
 
 // remember notes which template is kept to return to: what the set had before, or
-// what its pods have joined on since. Noted: another template comes to it out of its turn
-// now, and what is live is kept in the place of what was kept before.
-func (t *turn) remember(e *EffectiveSet, noted bool) {
+// what its pods have joined on since. With nothing noted, what is still kept is of a restart
+// before this one.
+func (t *turn) remember(e *EffectiveSet) {
 	r := t.r.Operation.Restart
-	live := t.live(e.Name)
-	if live == nil || t.r.Operation.Step == StepStopped || !t.pendingRestart(e.Name) {
+	if e.Live == "" || t.r.Operation.Step == StepStopped || !t.pendingRestart(e.Name) {
 		return
 	}
-	if t.r.Mended == (Mended{Set: e.Name, Live: live.Template}) {
-		r.Remembered = live.Template // what was recorded last was never applied
-		e.RememberAnew = noted
-		return
-	}
-	// What is remembered may still be live: then the one that was recorded after it was
-	// never applied, and is nothing to return to. With nothing remembered, what is still
-	// kept is of a restart before this one.
-	e.RememberAnew = r.Remembered == "" || t.ranOnLive(e.Name) && r.Remembered != live.Template
+	e.RememberAnew = r.Remembered == "" || t.ranOnLive(e.Name) && r.Remembered != e.Live
 	if e.RememberAnew {
-		r.Remembered = live.Template
+		r.Remembered = e.Live
 	}
 }
 

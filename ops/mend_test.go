@@ -248,7 +248,7 @@ func TestATemplateThatWasNeverAppliedIsNoneToReturnTo(t *testing.T) {
 		{"what is remembered is still live", "t1", false},
 		{"pods have joined on the one after it", "t2", true},
 	} {
-		t.Run("of a restart: "+c.name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
 			s.onTemplate(map[string]string{hot: c.live, warm: "t1"})
 			for i := range s.o.Pods {
@@ -257,19 +257,6 @@ func TestATemplateThatWasNeverAppliedIsNoneToReturnTo(t *testing.T) {
 			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepStable, Started: s.o.At, Revision: s.d.Revision, Restart: &ops.Restart{Set: hot, Remembered: "t1", Since: s.o.At}}
 			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot}}
 			assert.Equal(t, c.anew, effective(t, s.decide(), hot).RememberAnew)
-		})
-		t.Run("of a set that was to be mended: "+c.name, func(t *testing.T) {
-			s := twoGroups(t)
-			s.onTemplate(map[string]string{hot: "t1", warm: c.live})
-			s.r.Mended = ops.Mended{Set: warm, Live: "t1"}
-			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: warm}}
-			s.r.Operation = &ops.Operation{Kind: ops.OperationGrow, Step: ops.StepReplicas, Started: s.o.At, From: s.r.Sets, To: s.r.Sets}
-			s.o.Database.ChecksKnown = false // it goes on
-			d := s.decide()
-			e := effective(t, d, warm)
-			assert.Equal(t, !c.anew, e.Template == ops.TemplateBefore)
-			assert.Equal(t, !c.anew, e.Remember)
-			assert.Empty(t, d.Record.Mended, "with this record it has gone back, or it was applied")
 		})
 	}
 }
@@ -281,10 +268,12 @@ func TestATemplateThatWasNeverAppliedIsNotKept(t *testing.T) {
 		change func(*situation)
 	}{
 		{"the restart is aborted", func(s *situation) { s.o.Commands.Abort = "true" }},
+		{"the cluster is released", func(s *situation) { s.o.Commands.Released = "true" }},
 		{"the cluster was released", func(s *situation) {
 			s.o.Commands.Released = "true"
 			s.r, s.o.Commands = s.decide().Record, ops.Commands{}
-			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: warm}}
+			s.d.Changes = append(s.d.Changes, ops.Change{Class: ops.ChangeRestart, Set: warm})
+			s.o.Disrupted = []string{"ns/other"}
 		}},
 		{"another version is wanted, and the pod under way is coming back", func(s *situation) {
 			s.r.Operation.Step, s.r.Operation.Restart.Pod = ops.StepDown, hot+"-0"
@@ -295,11 +284,12 @@ func TestATemplateThatWasNeverAppliedIsNotKept(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
 			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot}}
 			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepNext, Started: s.o.At, Revision: s.d.Revision, Restart: &ops.Restart{Set: hot, Remembered: "t1", Since: s.o.At}}
 			c.change(s)
 			e := effective(t, s.decide(), hot)
-			assert.Equal(t, ops.TemplateBefore, e.Template)
-			assert.True(t, e.Remember)
+			assert.Equal(t, ops.TemplateKept, e.Template)
+			assert.Equal(t, "t1", e.Live)
 		})
 	}
 }
@@ -435,8 +425,8 @@ func TestAResumeThatStartsOnNothingTakesTheVersionThatIsWanted(t *testing.T) {
 }
 
 // The set whose turn it is hangs on its template, and gets another one out of its turn: what
-// is kept to go back to is of the same template as the one that is named.
-func TestWhatIsRememberedOfASetThatIsMendedIsKeptInThatTurn(t *testing.T) {
+// it returns to is still what its pods have joined on.
+func TestASetThatIsMendedReturnsToWhatItsPodsHaveJoinedOn(t *testing.T) {
 	s := twoGroups(t)
 	s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
 	s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepDown, Started: s.o.At, Revision: s.d.Revision,
@@ -446,10 +436,11 @@ func TestWhatIsRememberedOfASetThatIsMendedIsKeptInThatTurn(t *testing.T) {
 		s.podOf(podOfHot(i)).Waiting, s.podOf(podOfHot(i)).Template = "CrashLoopBackOff", "t2"
 	}
 	s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot}}
-	for _, anew := range []bool{true, false} { // in the next it may be recorded, and not applied
+	for range 2 { // in the second turn it may be recorded, and not applied
 		d := s.decide()
-		assert.Equal(t, "t2", d.Record.Operation.Restart.Remembered)
-		assert.Equal(t, anew, effective(t, d, hot).RememberAnew)
+		assert.Equal(t, ops.TemplateWanted, effective(t, d, hot).Template)
+		assert.Equal(t, "t1", d.Record.Operation.Restart.Remembered)
+		assert.False(t, effective(t, d, hot).RememberAnew)
 		s.r = d.Record
 	}
 }

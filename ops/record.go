@@ -50,7 +50,8 @@ type Record struct {
 	Budgets []Budget `json:"budgets,omitempty"`
 	// Budget is what is remembered of the data nodes' budget.
 	Budget BudgetState `json:"budget"`
-	// Saved are the last effective StatefulSet objects; Decide never reads them.
+	// Saved are the last effective StatefulSet objects, with what is live until those are,
+	// and what a restart goes back to; Decide never reads them.
 	Saved Saved `json:"saved,omitempty"`
 	// Hold in the database; nil when there is none. It is recorded before it is set
 	// and until it was given back.
@@ -72,9 +73,6 @@ type Record struct {
 	Unproven []string `json:"unproven,omitempty"`
 	// Proven are the templates that a pod of each set last joined on.
 	Proven []Proven `json:"proven,omitempty"`
-	// Mended is a set whose template was recorded out of its turn; zero once that is
-	// live.
-	Mended Mended `json:"mended"`
 	// RecoverDue is true while a pod waits for more data nodes after a full outage
 	// than there are.
 	RecoverDue bool `json:"recoverDue,omitempty"`
@@ -105,12 +103,6 @@ type Record struct {
 type Proven struct {
 	Set      string `json:"set"`
 	Template string `json:"template"`
-}
-
-// Mended is a set, and the template that was live when another was recorded for it.
-type Mended struct {
-	Set  string `json:"set,omitempty"`
-	Live string `json:"live,omitempty"`
 }
 
 // Shown is a decision in words, for `stevedore status`.

@@ -14,7 +14,7 @@ func (t *turn) restarting() bool {
 }
 
 // pendingRestart is true while a set is wanted with a template that needs a
-// restart and that was not applied yet.
+// restart and that is not live yet.
 func (t *turn) pendingRestart(set string) bool {
 	for i := range t.d.Changes {
 		if c := &t.d.Changes[i]; c.Set == set && (c.Class == ChangeRestart || c.Class == ChangeImage) {
@@ -197,11 +197,6 @@ func (t *turn) restart() {
 	}
 	restart.At, restart.By = at, by
 	t.aim(&op)
-	if op.Revision != t.d.Revision && op.Step == StepNext && t.unapplied(&restart) {
-		op.Revision, t.undo = t.d.Revision, restart.Set
-		t.r.Operation = &op
-		return
-	}
 	// One that is refused changes nothing of a restart that has stopped.
 	if op.Revision != t.d.Revision && !(t.blocked && op.Step == StepStopped) {
 		op.Revision = t.d.Revision

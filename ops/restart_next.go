@@ -51,9 +51,6 @@ func (t *turn) nextStep(op *Operation) {
 		// ready waits for that one's template too.
 		set = r.Set
 	}
-	if r.Set != "" && t.unapplied(r) && !t.pendingRestart(r.Set) && !t.applied() {
-		set = r.Set // its template is on its way: to no second set meanwhile
-	}
 	if set == "" {
 		switch {
 		case !t.templateApplied(""):

@@ -35,10 +35,9 @@ func (t *turn) hold() {
 
 // keep holds the cluster to what it was, for a turn in which nothing is done.
 func (t *turn) keep() {
-	t.forgetUnapplied()
 	for _, s := range t.r.Sets {
 		t.d2.Effective.Sets = append(t.d2.Effective.Sets, EffectiveSet{
-			Name: s.Name, Replicas: t.replicas(s), Template: TemplateKept, InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name),
+			Name: s.Name, Replicas: t.replicas(s), Template: TemplateKept, Live: t.liveTemplate(s.Name), InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name),
 		})
 	}
 	t.d2.Effective.Budgets = t.r.Budgets
@@ -109,18 +108,16 @@ func (t *turn) effective() {
 	present := t.restarting() && t.unequal()
 	kept := t.blocked || t.parked || t.growing() || t.shrinking() || t.unequal() && !present || t.settingsFirst()
 	t.noteProven()
-	t.forgetUnapplied()
 	mends, settings, gateway := t.mends(), t.settingsAnnotation(), t.gatewayCounts()
 	t.noteUnproven(mends)
-	noted := t.noteMended(mends)
 	var some [6]EffectiveSet // of most clusters
 	sets := some[:0]
 	for _, s := range t.r.Sets {
-		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name)}
+		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), Live: t.liveTemplate(s.Name), InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name)}
 		turn := t.restarting() && t.r.Operation.Restart.Set == s.Name
-		e.Remember = turn || s.Name == t.r.Mended.Set
+		e.Remember = turn
 		if turn {
-			t.remember(&e, noted)
+			t.remember(&e)
 		}
 		switch {
 		case turn && t.r.Operation.Step == StepStopped && t.returns(s.Name):
@@ -132,15 +129,10 @@ func (t *turn) effective() {
 			// while the cluster is being made.
 		case s.Name == mends:
 			e.KeepGateway = kept || present
-		case !turn && s.Name == t.r.Mended.Set:
-			e.Template = TemplateBefore // it was recorded and never applied: it has its turn later, if it is still wanted
 		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue() || t.othersFirst(s.Name) || t.upUnasked(s.Name) && !t.silent()) && !t.unstarted():
 			e.Template = TemplateKept
 		default:
 			e.KeepGateway = present
-		}
-		if e.Template == TemplateKept && !e.RememberAnew && t.neverApplied(s.Name) {
-			e.Template = TemplateBefore
 		}
 		if h := t.r.Hold; h != nil && h.Set == s.Name {
 			e.Hold = h.annotation()
@@ -157,9 +149,6 @@ func (t *turn) effective() {
 		if recorded(t.r.Sets, w.Name) == nil {
 			sets = append(sets, EffectiveSet{Name: w.Name, Absent: true})
 		}
-	}
-	if i := slices.IndexFunc(sets, func(e EffectiveSet) bool { return e.Name == t.r.Mended.Set }); i >= 0 && sets[i].Template == TemplateBefore {
-		t.r.Mended = Mended{} // with this record it has gone back
 	}
 	if was := t.o.Applied.Effective.Sets; slices.Equal(sets, was) {
 		t.d2.Effective.Sets = was // as in most turns

@@ -63,7 +63,7 @@ func (r *Record) decidedEqual(o *Record) bool {
 		!sameList(r.Sets, o.Sets), !slices.EqualFunc(r.References, o.References, sameReference), !sameList(r.Suspended, o.Suspended), !sameList(r.Budgets, o.Budgets),
 		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained, r.OthersSettings != o.OthersSettings,
 		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !sameList(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion,
-		r.RecoverDue != o.RecoverDue, r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !sameList(r.Unproven, o.Unproven), !sameList(r.Proven, o.Proven), r.Mended != o.Mended, !r.Operation.equal(o.Operation):
+		r.RecoverDue != o.RecoverDue, r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !sameList(r.Unproven, o.Unproven), !sameList(r.Proven, o.Proven), !r.Operation.equal(o.Operation):
 		return false
 	}
 	return true

@@ -76,7 +76,8 @@ func TemplateOf(set *unstructured.Unstructured) string {
 // keptHash is the hash of the last effective object, or of the one before it,
 // where no process would read anything else from this template.
 func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.Unstructured, saved Saved) string {
-	for _, name := range []string{set.GetName(), set.GetName() + rememberedSuffix} {
+	for _, suffix := range []string{"", rememberedSuffix, liveSuffix} {
+		name := set.GetName() + suffix
 		if _, ok := saved[name]; !ok {
 			continue
 		}

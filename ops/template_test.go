@@ -72,6 +72,53 @@ func TestATemplateReturnsToWhatWasEffectiveBefore(t *testing.T) {
 	assert.False(t, found, "it is forgotten afterwards")
 }
 
+// What is recorded is applied after that, and may be refused, or superseded before.
+func TestWhatWasRecordedAndNeverAppliedIsNeitherKeptNorReturnedTo(t *testing.T) {
+	value := func(n string) *unstructured.Unstructured { return statefulSet(t, `"value":"1"`, `"value":"`+n+`"`) }
+	first, saved := materialised(t, value("a"), nil, ops.EffectiveSet{})
+	second, later := materialised(t, value("b"), saved, ops.EffectiveSet{Live: ops.TemplateOf(first)})
+	live, applied := ops.TemplateOf(first), ops.TemplateOf(second)
+	for _, c := range []struct {
+		name   string
+		wanted string
+		saved  ops.Saved // before, with the second recorded
+		then   []ops.EffectiveSet
+		gets   *unstructured.Unstructured
+	}{
+		{"it is kept, and was applied", "c", later, []ops.EffectiveSet{{Template: ops.TemplateKept, Live: applied}}, second},
+		{"it is kept", "c", later, []ops.EffectiveSet{{Template: ops.TemplateKept, Live: live}}, first},
+		{"a third is recorded, and it is kept", "c", later, []ops.EffectiveSet{{Live: live}, {Template: ops.TemplateKept, Live: live}}, first},
+		{"a push takes it back", "a", later, []ops.EffectiveSet{{Live: live}, {Template: ops.TemplateKept, Live: live}}, first},
+		{"a restart takes it up", "c", later, []ops.EffectiveSet{{Remember: true, RememberAnew: true, Live: live}, {Remember: true, Template: ops.TemplateBefore, Live: live}}, first},
+		{"it was applied, and a restart takes it up", "c", later, []ops.EffectiveSet{{Remember: true, RememberAnew: true, Live: applied}, {Remember: true, Template: ops.TemplateBefore, Live: applied}}, second},
+		{"it is kept after a push has taken it back, in a restart", "a", later, []ops.EffectiveSet{
+			{Remember: true, RememberAnew: true, Live: live}, {Remember: true, Live: live}, {Template: ops.TemplateKept, Live: live},
+		}, first},
+		{"what is live is known to nobody", "c", later, []ops.EffectiveSet{{Template: ops.TemplateKept, Live: "somebody's"}}, second},
+		{"the record is of a release before, and remembers the first", "c", ops.Saved{"crate-data-hot-c": later["crate-data-hot-c"], "crate-data-hot-c@before": saved["crate-data-hot-c"]},
+			[]ops.EffectiveSet{{Template: ops.TemplateKept, Live: live}}, first},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got *unstructured.Unstructured
+			next := c.saved
+			for _, e := range c.then {
+				got, next = materialised(t, value(c.wanted), next, e)
+			}
+			assert.Equal(t, c.gets, got)
+			sets, err := next.UnpackLive([]ops.ObservedSet{{Name: got.GetName(), Template: c.then[0].Live}})
+			require.NoError(t, err)
+			require.Len(t, sets, 1)
+			assert.Equal(t, c.gets, sets[0])
+		})
+	}
+	kept := []string{}
+	_, next := materialised(t, value("b"), later, ops.EffectiveSet{Live: applied})
+	for name := range next {
+		kept = append(kept, name)
+	}
+	assert.Equal(t, []string{"crate-data-hot-c"}, kept, "once it is seen live, nothing else is kept")
+}
+
 func TestATemplateCountsTheNodesThatItIsToldWhicheverItIs(t *testing.T) {
 	first, saved := materialised(t, statefulSet(t), nil, ops.EffectiveSet{InitialMasters: true})
 	for name, e := range map[string]ops.EffectiveSet{

@@ -47,8 +47,8 @@ type turn struct {
 	// parked is true while the cluster is suspended, or on its way there or back:
 	// its templates stay as they were.
 	parked bool
-	// undo is a set whose new template was recorded and never applied, and is wanted
-	// no longer: it goes back to what it has.
+	// undo is a set whose new template no pod is on yet, or that hangs on it, and for
+	// which others come first: it goes back to what it had.
 	undo string
 	// commanded is true when a command wins over the definition.
 	commanded Commands
@@ -93,6 +93,14 @@ func (t *turn) live(set string) *ObservedSet {
 		}
 	}
 	return nil
+}
+
+// liveTemplate is the hash of a set's template; "" where there is no such set.
+func (t *turn) liveTemplate(set string) string {
+	if live := t.live(set); live != nil {
+		return live.Template
+	}
+	return ""
 }
 
 func (t *turn) wanted(set string) *Set {

@@ -257,7 +257,8 @@ func (w *world) turn() (d ops.Decision, err error) {
 	w.desired.Changes = nil
 	saved := w.savedTemplates()
 	for _, s := range w.desired.Sets {
-		before, had := split(saved[s.Name])
+		live, _ := split(w.live[s.Name])
+		before, had := split(saved[current(saved, s.Name, live)])
 		if before != "" {
 			w.desired.Changes = append(w.desired.Changes, settingChanges(s.Name, had, ops.NewSettingList(w.desired.Settings))...)
 		}
@@ -341,8 +342,9 @@ func (w *world) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 		if s.Absent {
 			continue
 		}
+		last := saved[current(saved, s.Name, s.Live)]
 		if s.Remember {
-			next[s.Name+"@before"] = saved[s.Name]
+			next[s.Name+"@before"] = last
 			if before, ok := saved[s.Name+"@before"]; ok && !s.RememberAnew {
 				next[s.Name+"@before"] = before
 			}
@@ -353,10 +355,23 @@ func (w *world) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 		case s.Template == ops.TemplateBefore && before != "":
 			next[s.Name] = before
 		default:
-			next[s.Name] = saved[s.Name]
+			next[s.Name] = last
+		}
+		if hash, _ := split(next[s.Name]); s.Live != "" && hash != s.Live {
+			next[s.Name+"@live"] = last
 		}
 	}
 	return next
+}
+
+// current is the name of what is saved of a set's live template.
+func current(saved ops.Saved, set, live string) string {
+	for _, name := range []string{set, set + "@live", set + "@before"} {
+		if hash, _ := split(saved[name]); hash == live {
+			return name
+		}
+	}
+	return set
 }
 
 func (w *world) apply(e ops.Effective, saved ops.Saved) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -24,6 +25,15 @@ func savedHash(saved ops.Saved) string {
 		hash.Write([]byte(name + "\x00" + saved[name] + "\x00"))
 	}
 	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// templatesOf are the live templates' hashes, by set.
+func templatesOf(sets []ops.ObservedSet) string {
+	var b strings.Builder
+	for i := range sets {
+		b.WriteString(sets[i].Name + "=" + sets[i].Template + "\n")
+	}
+	return b.String()
 }
 
 // completeSaved is what was last effective of each set; what of it the record

@@ -88,6 +88,9 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	}
 
 	observed := observeKubernetes(w.live, desired)
+	if !want.removed {
+		desired.Changes = w.classify(desired.Revision, rec.Saved, observed.Sets)
+	}
 	if observed.Foreign, err = w.foreign(ctx, w.objects(want)); err != nil {
 		return 0, err
 	}
@@ -259,7 +262,6 @@ func (w *worker) desired(ctx context.Context, want wanted, rec *ops.Record) (ops
 	}, want.owner, want.commit)
 	desired.RenamedFrom = want.renamedFrom
 	rec.Saved = w.completeSaved(*rec)
-	desired.Changes = w.classify(desired.Revision, rec.Saved)
 	return desired, true
 }
 
@@ -284,14 +286,14 @@ func (w *worker) removedDesired(want wanted, rec ops.Record) ops.Desired {
 	return desired
 }
 
-// classify compares the wanted StatefulSets with the last effective ones, only
-// when either changed.
-func (w *worker) classify(revision string, saved ops.Saved) []ops.Change {
-	key := changesKey{revision: revision, saved: savedHash(saved)}
+// classify compares the wanted StatefulSets with those that were effective, as far as they
+// were applied, only when one of these changed.
+func (w *worker) classify(revision string, saved ops.Saved, live []ops.ObservedSet) []ops.Change {
+	key := changesKey{revision: revision, saved: savedHash(saved), live: templatesOf(live)}
 	if w.changesFor == key {
 		return w.changes
 	}
-	last, err := saved.Unpack()
+	last, err := saved.UnpackLive(live)
 	if err != nil {
 		// completeSaved found it readable.
 		w.log.Warn("what was last effective cannot be read", "error", err)

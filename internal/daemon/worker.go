@@ -90,6 +90,7 @@ type worker struct {
 type changesKey struct {
 	revision string
 	saved    string
+	live     string
 }
 
 // Bounds of the wait after a turn that failed.

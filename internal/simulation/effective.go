@@ -25,16 +25,19 @@ func (d *daemon) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 		if s.Absent {
 			continue
 		}
-		last, known := saved[s.Name]
-		before, remembered := "", false
+		last, known := w.current(saved, s.Name, s.Live)
+		before, kept, remembered := "", "", false
 		if s.Remember || s.Template == ops.TemplateBefore {
 			name := beforeName(s.Name)
 			before, remembered = saved[name]
 			switch {
 			case s.Remember && remembered && !s.RememberAnew:
-				keep(name, before)
+				kept = before
 			case s.Remember && known:
-				keep(name, last)
+				kept = last
+			}
+			if kept != "" {
+				keep(name, kept)
 			}
 		}
 		wanted := w.wantedTemplate(d.want)
@@ -57,7 +60,11 @@ func (d *daemon) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 			keep(s.Name, "")
 			continue
 		}
-		keep(s.Name, w.templates[wanted].key)
+		t := &w.templates[wanted]
+		keep(s.Name, t.key)
+		if s.Live != "" && t.hash != s.Live && last != "" && last != t.key && last != kept {
+			keep(liveName(s.Name), last)
+		}
 	}
 	if same && len(all) == len(saved) {
 		return saved
@@ -70,19 +77,31 @@ func (d *daemon) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 	return next
 }
 
-// beforeSuffix marks what the record remembers of a set, as ops does.
-const beforeSuffix = "@before"
-
-// setNames are by groupNames, and beforeNames the same with beforeSuffix.
-var setNames, beforeNames = func() (sets, before [3]string) {
+// setNames are by groupNames; beforeNames and liveNames mark what the record keeps of a
+// set besides, as ops does.
+var setNames, beforeNames, liveNames = func() (sets, before, live [3]string) {
 	for i, group := range groupNames {
 		sets[i] = names.StatefulSet(clusterName, group, group == names.MasterGroup)
-		before[i] = sets[i] + beforeSuffix
+		before[i], live[i] = sets[i]+"@before", sets[i]+"@live"
 	}
-	return sets, before
+	return sets, before, live
 }()
 
 func beforeName(set string) string { return beforeNames[slices.Index(setNames[:], set)] }
+func liveName(set string) string   { return liveNames[slices.Index(setNames[:], set)] }
+
+// current is what the record keeps of the template that a set has, told by its hash.
+func (w *world) current(saved ops.Saved, set, live string) (key string, known bool) {
+	for _, name := range [...]string{set, liveName(set), beforeName(set)} {
+		if key, known := saved[name]; known {
+			if index := templateByKey(key); index >= 0 && w.templates[index].hash == live {
+				return key, true
+			}
+		}
+	}
+	key, known = saved[set]
+	return key, known
+}
 
 // changesFrom is what Classify gives for the commit that is wanted; the record gets what it
 // lost of the objects.
@@ -91,17 +110,24 @@ func (d *daemon) changesFrom(rec *ops.Record) []ops.Change {
 	if len(rec.Saved) == 0 {
 		return nil
 	}
-	d.changes = d.w.changesOf(d.want, rec.Saved, d.changes[:0])
+	d.changes = d.w.changesOf(d.want, func(set string) string {
+		live := ""
+		if i := slices.IndexFunc(d.view.sets, func(s ops.ObservedSet) bool { return s.Name == set }); i >= 0 {
+			live = d.view.sets[i].Template
+		}
+		key, _ := d.w.current(rec.Saved, set, live)
+		return key
+	}, d.changes[:0])
 	return d.changes
 }
 
-// changesOf is what Classify gives for a commit.
-func (w *world) changesOf(want int, saved ops.Saved, changes []ops.Change) []ops.Change {
+// changesOf is what Classify gives for a commit, against what is saved of each set.
+func (w *world) changesOf(want int, saved func(set string) string, changes []ops.Change) []ops.Change {
 	desired := &w.commits[want].desired
 	wanted := &w.templates[w.wantedTemplate(want)]
 	for i := range desired.Sets {
 		name := desired.Sets[i].Name
-		last := templateByKey(saved[name])
+		last := templateByKey(saved(name))
 		if last < 0 {
 			changes = append(changes, ops.Change{Class: ops.ChangeNewSet, Set: name})
 			continue
@@ -125,7 +151,7 @@ func (w *world) changesOf(want int, saved ops.Saved, changes []ops.Change) []ops
 		if slices.ContainsFunc(desired.Sets, func(s ops.Set) bool { return s.Name == name }) {
 			continue
 		}
-		if _, ok := saved[name]; ok {
+		if saved(name) != "" {
 			changes = append(changes, ops.Change{Class: ops.ChangeRemovedSet, Set: name})
 		}
 	}

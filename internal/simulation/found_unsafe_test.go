@@ -130,4 +130,12 @@ var wasUnsafe = []struct {
 		Seed: 21059468, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0"}, Shards: 3, Leave: true, Zones: true}, Steps: 57,
 		Items: []Item{{What: pushRelease, At: 22085, A: 2}, {What: pushRevert, At: 35492, A: 1, B: 3}, {What: forbid, Call: 1, A: 47, B: 6}, {What: changePassword, At: 97661, A: 35, B: 39}, {What: killNode, At: 146199, A: 22, B: 36}},
 	}},
+	{"a webhook refuses a template, a push takes it back while the pod hangs, and the restart ends", Schedule{
+		Seed: 31176307, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true}, Steps: 62,
+		Items: []Item{{What: pushTemplate, At: 1726, A: 4, B: 2}, {What: pushRevert, At: 38649, A: 1, B: 4}, {What: crashProcess, Call: 4, A: 10, B: 58}, {What: forbid, Call: 1, A: 37, B: 47}, {What: pauseCommand, Call: 9, A: 62, B: 12}},
+	}},
+	{"a template comes while nobody answers, and another version before any pod is on it", Schedule{
+		Seed: 41027385, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0-1"}, Shards: 1, Extend: true, Leave: true}, Steps: 51,
+		Items: []Item{{What: pushTemplate, At: 4741, A: 4, B: 7}, {What: pushBadTemplate, At: 10586, A: 7}, {What: pushUpgrade, At: 46255, A: 2}, {What: cutDatabase, Call: 31, A: 48, B: 29}},
+	}},
 }

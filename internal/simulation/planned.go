@@ -37,7 +37,7 @@ func (w *world) nodeNameOf(id string) string {
 type simulated struct{ d *daemon }
 
 func (s simulated) Changes(saved ops.Saved) ([]ops.Change, error) {
-	return s.d.w.changesOf(s.d.want, saved, nil), nil
+	return s.d.w.changesOf(s.d.want, func(set string) string { return saved[set] }, nil), nil
 }
 
 func (s simulated) Materialise(saved ops.Saved, effective ops.Effective) (ops.Saved, error) {
