@@ -291,6 +291,7 @@ func (w *watched) cached(key compare.Key) *packed {
 // to our own last write.
 func (l *Live) lookup(key compare.Key) *object { return l.find(key).object() }
 
+// find drops a write that the watch has shown.
 func (l *Live) find(key compare.Key) *packed {
 	w := l.watchOf(key)
 	cached := w.cached(key)
@@ -336,6 +337,11 @@ func (l *Live) wrote(key compare.Key, answer *object) {
 		}
 		return
 	}
+	l.remember(key, whole(answer))
+	l.find(key) // the watch may have been sooner than the answer
+}
+
+func (l *Live) remember(key compare.Key, written *packed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	writes := l.writes[key.Namespace]
@@ -343,8 +349,8 @@ func (l *Live) wrote(key compare.Key, answer *object) {
 		writes = map[compare.Key]*packed{}
 		l.writes[key.Namespace] = writes
 	}
-	if known := writes[key]; known == nil || newer(answer.GetResourceVersion(), known.version) {
-		writes[key] = whole(answer)
+	if known := writes[key]; known == nil || newer(written.version, known.version) {
+		writes[key] = written
 	}
 }
 

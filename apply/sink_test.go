@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 
+	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
 )
 
@@ -50,4 +51,41 @@ func TestAListTellsWhatIsOtherThanBefore(t *testing.T) {
 		assert.True(t, w.listed(), step.name)
 	}
 	assert.True(t, w.reachedVersion("9"))
+}
+
+// An answer is kept as maps, and a thousand new clusters have six each: nobody asks for
+// them until the last one is made.
+func TestAnAnswerIsKeptUntilTheWatchHasShownIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, after string
+		kept          bool
+	}{
+		"the watch shows it later":           {after: "5"},
+		"the watch was sooner":               {before: "5"},
+		"the watch shows a later write":      {after: "6"},
+		"the watch shows an earlier one":     {before: "3", after: "4", kept: true},
+		"the watch shows another object yet": {kept: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := newObject(listed("a", "5"))
+			key := compare.KeyOf(answer.Unstructured)
+			w := &watched{id: watchID{namespace: "ns", kind: answer.GroupVersionKind().GroupKind()}, synced: make(chan struct{})}
+			w.store = cache.NewIndexer(itemKey, cache.Indexers{})
+			live := &Live{watches: map[watchID]*watched{w.id: w}, writes: map[string]map[compare.Key]*packed{}}
+			s := &sink{live: live, watched: w, strip: transform}
+			shows := func(name, version string) {
+				if version != "" {
+					require.NoError(t, s.Update(listed(name, version)))
+				}
+			}
+			shows("a", test.before)
+			live.wrote(key, answer)
+			shows("b", "4")
+			shows("a", test.after)
+			assert.Equal(t, test.kept, live.writes["ns"][key] != nil)
+			found, ok := live.Get(key)
+			require.True(t, ok)
+			assert.Equal(t, max("5", test.before, test.after), found.GetResourceVersion())
+		})
+	}
 }

@@ -209,6 +209,10 @@ func (l *Live) changed(w *watched, item any) {
 		w.reached = version
 	}
 	w.mu.Unlock()
+	if shown, ok := item.(*packed); ok {
+		// Of a new fleet nobody looks for a while, and an answer is kept as maps.
+		l.find(shown.key)
+	}
 	if l.options.OnChange != nil {
 		for _, cluster := range l.told(w, item, cluster) {
 			l.options.OnChange(w.id.namespace, cluster)

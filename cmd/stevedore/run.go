@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -51,6 +50,7 @@ prefix CRATEDB_OPERATOR_.`,
   stevedore run --dir ./clusters --once`,
 		Args: takesNone,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			heap := newCollector()
 			log, err := newLog(cmd.ErrOrStderr(), logFormat, verbose)
 			if err != nil {
 				return err
@@ -112,13 +112,12 @@ prefix CRATEDB_OPERATOR_.`,
 			if lease.Identity == "" {
 				lease.Identity = identity()
 			}
-			collectSooner(false)
 			log.Info("stevedore starts", "version", version, "sources", strings.Join(identities, " "), "connect", connect)
 			defer log.Info("stevedore stops, the Lease is given back")
 			return daemon.Run(cmd.Context(), daemon.Options{
 				Sources: followed, REST: cfg, Namespaces: namespaces, Render: config, Renderer: rendering.confined(config),
 				Policy: policy, Connect: daemon.Connect(connect), DatabaseCA: roots, Lease: lease, Listen: listen, Receiver: received,
-				Once: once, Interval: look, MaxConcurrentWrites: parallelWrite, Newcomers: collectSooner, Version: version, Log: log,
+				Once: once, Interval: look, MaxConcurrentWrites: parallelWrite, Newcomers: heap.hear, Version: version, Log: log,
 			}, webhook)
 		},
 	}
@@ -208,19 +207,4 @@ func readRoots(file string) (*x509.CertPool, error) {
 		return nil, fmt.Errorf("reading --database-ca-file %s: it has no PEM certificate", file)
 	}
 	return roots, nil
-}
-
-// collectSooner lets the heap grow by half before it is collected, where nobody says
-// otherwise: almost all of it lives as long as its cluster is looked after, so Go's
-// own rule, twice what is alive, holds as much for nothing. While clusters are looked at
-// for the first time little of what is made lives on, and a fifth of the CPU would go
-// into finding that out: then it may grow by more than its size.
-func collectSooner(newcomers bool) {
-	switch {
-	case os.Getenv("GOGC") != "":
-	case newcomers:
-		debug.SetGCPercent(150)
-	default:
-		debug.SetGCPercent(50)
-	}
 }

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestNewClustersGiveASmallHeapRoomAndALargeOneNoMore(t *testing.T) {
+	for alive, percent := range map[uint64]int{0: 1200, 4 << 20: 1200, 12 << 20: 400, 48 << 20: 100, 96 << 20: 50, 500 << 20: 50} {
+		assert.Equal(t, percent, percentOf(alive), "%d bytes", alive)
+	}
+}
+
+func TestTheCollectorFollowsWhatIsAlive(t *testing.T) {
+	t.Setenv("GOGC", "")
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	percent := func() int {
+		p := debug.SetGCPercent(100)
+		debug.SetGCPercent(p)
+		return p
+	}
+	c := newCollector()
+	defer c.hear(false)
+	few := percent()
+	alive := make([]byte, 128<<20)
+	for percent() == few {
+		runtime.GC()
+	}
+	assert.Equal(t, growth, percent(), "with much alive")
+	runtime.KeepAlive(alive)
+	c.hear(false)
+	assert.Equal(t, growth, percent(), "without new clusters")
+}
