@@ -138,4 +138,8 @@ var wasUnsafe = []struct {
 		Seed: 41027385, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0-1"}, Shards: 1, Extend: true, Leave: true}, Steps: 51,
 		Items: []Item{{What: pushTemplate, At: 4741, A: 4, B: 7}, {What: pushBadTemplate, At: 10586, A: 7}, {What: pushUpgrade, At: 46255, A: 2}, {What: cutDatabase, Call: 31, A: 48, B: 29}},
 	}},
+	{"replicas are raised by hand between the look and the success that is said", Schedule{
+		Seed: 41148085, Start: Start{Hot: 1, Warm: 1, Tables: []string{"1", "1-all"}, Shards: 3, Extend: true, Leave: true}, Steps: 64,
+		Items: []Item{{What: pushShrink, At: 841, A: 2, B: 7}, {What: loseRecord, At: 132584, A: 55, B: 35}, {What: scaleUpByHand, At: 133314, A: 7, B: 57}},
+	}},
 }

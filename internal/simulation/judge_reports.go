@@ -47,8 +47,9 @@ func (j *judge) truth(w *world, d *daemon, r *ops.Report) {
 		if c.stands() {
 			break
 		}
-		if r.Reason == "RevisionVerified" && s.replicas != want {
-			w.violate("F", "%s is reported and %s has %d replicas of %d", r.Reason, s.name, s.replicas, want)
+		// What somebody changes between the look and the report no look could have shown.
+		if seen := d.view.state[i].replicas; r.Reason == "RevisionVerified" && seen != want {
+			w.violate("F", "%s is reported and %s has %d replicas of %d", r.Reason, s.name, seen, want)
 		}
 		for o := range min(s.replicas, want) {
 			l := &w.slots[i*maxOrdinals+o]
