@@ -142,4 +142,8 @@ var wasUnsafe = []struct {
 		Seed: 41148085, Start: Start{Hot: 1, Warm: 1, Tables: []string{"1", "1-all"}, Shards: 3, Extend: true, Leave: true}, Steps: 64,
 		Items: []Item{{What: pushShrink, At: 841, A: 2, B: 7}, {What: loseRecord, At: 132584, A: 55, B: 35}, {What: scaleUpByHand, At: 133314, A: 7, B: 57}},
 	}},
+	{"a live setting is set twice by hand in the moment of a write, once transiently", Schedule{
+		Seed: 42035887, Start: Start{Hot: 2, Shards: 1, Extend: true}, Steps: 68,
+		Items: []Item{{What: pushShrink, At: 1830, A: 3, B: 4}, {What: pushSetting, At: 28182, A: 4, B: 2}, {What: restartDaemon, Call: 4, A: 56, B: 52}, {What: settingByHand, Call: 10, A: 15, B: 24}, {What: settingByHand, Call: 10, A: 4, B: 35}},
+	}},
 }
