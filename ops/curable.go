@@ -37,6 +37,11 @@ func (t *turn) silentLong() bool {
 	return !t.o.Stable.Silent.IsZero() && t.elapsed(t.o.Stable.Silent) > t.podLimit()
 }
 
+// sameLong: the nodes have been the same for as long as a pod has to come up.
+func (t *turn) sameLong() bool {
+	return !t.o.Stable.Same.IsZero() && t.elapsed(t.o.Stable.Same) > t.podLimit()
+}
+
 // processRuns: nothing says that CrateDB does not run in the pod.
 func processRuns(p *Pod) bool { return p.Waiting == "" || p.Runs }
 

@@ -323,7 +323,13 @@ func TestAShrinkDoesNotWaitForCopiesThatOnlyTheLeavingNodesCouldHave(t *testing.
 	}{
 		{"only they could take them", func(*situation) {}, true},
 		{"a fixed number of replicas stays too high without them", func(s *situation) { s.o.Database.Tables[0].Replicas = "5" }, false},
-		{"a node that stays is as old", func(s *situation) { s.version(hot+"-2", "6.3.7") }, false},
+		{"a node that stays is as old, and has its copy", func(s *situation) { s.version(hot+"-2", "6.3.7") }, true},
+		{"one that stays is as old, and has none", func(s *situation) {
+			s.version(hot+"-2", "6.3.7")
+			db := &s.o.Database
+			i := slices.IndexFunc(db.Shards, func(c ops.Shard) bool { return c.Node == s.nodeID(hot+"-2") })
+			db.Shards[i].Node, db.Shards[i].State, db.Health.Underreplicated = "", "UNASSIGNED", 3
+		}, false},
 		{"one of them could take them", func(s *situation) { s.version(cold+"-1", "6.4.3") }, false},
 		{"a primary is missing", func(s *situation) { s.o.Database.Health.Missing = 1 }, false},
 		{"red", func(s *situation) { s.o.Database.Health.Colour = ops.Red }, false},
@@ -357,6 +363,11 @@ func TestAShrinkDoesNotWaitForCopiesThatOnlyTheLeavingNodesCouldHave(t *testing.
 	}
 }
 
+func (s *situation) nodeID(pod string) string {
+	i := slices.IndexFunc(s.o.Database.Nodes, func(n ops.Node) bool { return n.Name == s.podOf(pod).NodeName })
+	return s.o.Database.Nodes[i].ID
+}
+
 // version says what a pod and its node run.
 func (s *situation) version(pod, version string) {
 	p := s.podOf(pod)
@@ -365,5 +376,44 @@ func (s *situation) version(pod, version string) {
 		if n := &s.o.Database.Nodes[i]; n.Name == p.NodeName {
 			n.Version = version
 		}
+	}
+}
+
+// Seed 15340502: it hangs on a template that came out of its turn, the record was lost, and
+// nothing says what it ran before.
+func TestANodeOfAGroupThatIsGoneLeavesOnceNothingBringsItBackAndAllIsElsewhere(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		begins bool
+	}{
+		{"the nodes have been the same for long", func(*situation) {}, true},
+		{"for a moment only", func(s *situation) { s.o.Stable.Same = s.o.At.Add(-time.Minute) }, false},
+		{"the daemon has just begun to look", func(s *situation) { s.o.Stable.Same = time.Time{} }, false},
+		{"its process has just started", func(s *situation) { s.podOf(cold + "-2").Started = s.o.At.Add(-time.Minute) }, false},
+		{"the group is wanted: what is wanted of it may bring it back", func(s *situation) { s.d = tiers(3, 1) }, false},
+		{"a copy is missing", func(s *situation) {
+			s.o.Database.Health = ops.Health{Colour: ops.Yellow, Underreplicated: 1, Tables: []string{"doc.t"}}
+		}, false},
+		{"its volume is another cluster's", func(s *situation) {
+			s.o.Claims = slices.Clone(s.o.Claims)
+			for i := range s.o.Claims {
+				if c := &s.o.Claims[i]; c.Set == cold && c.Ordinal == 2 {
+					c.ClusterID = "another"
+				}
+			}
+		}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := drainable(t)
+			s.d = tiers(3, -1)
+			s.away(cold + "-2")
+			p := s.podOf(cold + "-2")
+			p.Started, p.Created = s.o.At.Add(-time.Hour), s.o.At.Add(-time.Hour)
+			s.o.Stable.Same = s.o.At.Add(-time.Hour)
+			c.change(s)
+			d := s.decide()
+			assert.Equal(t, c.begins, d.Record.Operation != nil, "waits %v, refusals %v", d.Waits, d.Refusals)
+		})
 	}
 }

@@ -20,25 +20,16 @@ func (t *turn) heldBackByVersion() map[string]bool {
 	if !t.upgrading() {
 		return nil
 	}
-	return t.onlyByVersion()
+	return t.onlyByVersion(false)
 }
 
 // heldByLeaving: all that is missing are copies that only nodes could take that are to
 // leave, and those are of an older version: a group that went out of the definition with
 // the upgrade was left on it. Without them a range of replicas wants fewer.
-func (t *turn) heldByLeaving(sets []RecordedSet) bool {
-	held := t.onlyByVersion()
+func (t *turn) heldByLeaving() bool {
+	held := t.onlyByVersion(true)
 	if held == nil {
 		return false
-	}
-	for i := range t.o.Pods {
-		p := &t.o.Pods[i]
-		if s := recorded(t.r.Sets, p.Set); s == nil || !t.data(*s) || recorded(sets, p.Set) != nil && t.target(p.Set) <= p.Ordinal {
-			continue
-		}
-		if p.Version != t.r.Version {
-			return false
-		}
 	}
 	for i := range t.o.Database.Tables {
 		if table := &t.o.Database.Tables[i]; held[table.Name] && !strings.Contains(table.Replicas, "-") {
@@ -48,7 +39,8 @@ func (t *turn) heldByLeaving(sets []RecordedSet) bool {
 	return true
 }
 
-func (t *turn) onlyByVersion() map[string]bool {
+// onlyByVersion does so; with leaving, of nodes only that are to leave.
+func (t *turn) onlyByVersion(leaving bool) map[string]bool {
 	db := &t.o.Database
 	if !db.TablesKnown || db.Health.Colour != Yellow || db.Health.Missing > 0 || db.Relocating > 0 || db.Initializing > 0 {
 		return nil
@@ -73,10 +65,10 @@ func (t *turn) onlyByVersion() map[string]bool {
 			primaries[key] = s.Node
 		}
 	}
-	versions := t.dataNodeVersions()
+	nodes := t.dataNodes()
 	tables, explained := map[string]bool{}, int64(0)
 	for key, copies := range missing {
-		if !noneMayTake(versions, primaries[key], on[key]) {
+		if !noneMayTake(nodes, primaries[key], on[key], leaving) {
 			return nil
 		}
 		tables[key.table] = true
@@ -89,18 +81,18 @@ func (t *turn) onlyByVersion() map[string]bool {
 }
 
 // noneMayTake is true when each data node without a copy is older than the
-// primary's, and there is one.
-func noneMayTake(versions map[string]string, primary string, on map[string]bool) bool {
-	newest := versions[primary]
+// primary's, and there is one; with leaving, when all of them are to leave, too.
+func noneMayTake(nodes map[string]dataNode, primary string, on map[string]bool, leaving bool) bool {
+	newest := nodes[primary].version
 	if newest == "" {
 		return false
 	}
 	older := false
-	for node, version := range versions {
-		if on[node] {
+	for id, n := range nodes {
+		if on[id] {
 			continue
 		}
-		if version == "" || gates.Compare(version, newest) >= 0 {
+		if n.version == "" || gates.Compare(n.version, newest) >= 0 || leaving && !n.leaves {
 			return false
 		}
 		older = true
@@ -108,20 +100,26 @@ func noneMayTake(versions map[string]string, primary string, on map[string]bool)
 	return older
 }
 
-// dataNodeVersions are what the data nodes run, by node id.
-func (t *turn) dataNodeVersions() map[string]string {
-	masters := map[string]bool{}
-	for i := range t.o.Pods {
-		p := &t.o.Pods[i]
-		if w := t.wanted(p.Set); w != nil && !w.Data {
-			masters[p.NodeName] = true
-		}
-	}
-	versions := make(map[string]string, len(t.o.Database.Nodes))
+type dataNode struct {
+	version string
+	leaves  bool // it is to leave
+}
+
+// dataNodes are those with data, by node id.
+func (t *turn) dataNodes() map[string]dataNode {
+	nodes := make(map[string]dataNode, len(t.o.Database.Nodes))
 	for i := range t.o.Database.Nodes {
-		if n := &t.o.Database.Nodes[i]; !masters[n.Name] {
-			versions[n.ID] = n.Version
+		n, master := &t.o.Database.Nodes[i], false
+		node := dataNode{version: n.Version}
+		for j := range t.o.Pods {
+			if p := &t.o.Pods[j]; p.NodeName == n.Name {
+				w := t.wanted(p.Set)
+				master, node.leaves = w != nil && !w.Data, p.Ordinal >= t.target(p.Set)
+			}
+		}
+		if !master {
+			nodes[n.ID] = node
 		}
 	}
-	return versions
+	return nodes
 }

@@ -217,7 +217,7 @@ func (t *turn) restart() {
 		t.leaves(&op)
 		return
 	}
-	if restart.Set != "" && t.wanted(restart.Set) == nil && (op.Step == StepDown || op.Step == StepStopped) {
+	if restart.Set != "" && t.wanted(restart.Set) == nil && (op.Step == StepDown || op.Step == StepStopped) && !t.isBack(&restart) {
 		// Its group is to go: on what is wanted its pod never comes up again, and on what
 		// it had before it may.
 		t.giveBack()
@@ -254,7 +254,9 @@ func (t *turn) leaves(op *Operation) {
 	switch {
 	case t.r.Hold != nil:
 	case t.leavesHanging(op.Restart), t.backFirst(op.Restart):
-		op.Step = StepNext
+		if op.Step != StepDown { // its pod may come back yet
+			op.Step = StepNext
+		}
 	default:
 		t.r.Operation = nil
 	}

@@ -65,10 +65,10 @@ func (t *turn) downStep(op *Operation) {
 		return
 	}
 	made := p != nil && p.UID != r.PodUID
-	if joined := made && t.joined(p); joined || made && !t.blocked && t.mayMend(p) {
-		// One that has joined is done; one that another definition may make ready goes from
+	if back := t.isBack(r); back || made && !t.blocked && t.mayMend(p) {
+		// One that is back is done; one that another definition may make ready goes from
 		// the first gate on.
-		if joined {
+		if back {
 			r.Done = append(slices.Clone(r.Done), p.UID)
 		}
 		op.Step = StepReturn
@@ -110,6 +110,13 @@ func (t *turn) hadItsTime(op *Operation, p *Pod) bool {
 		live := t.live(q.Set)
 		return q.Name != op.Restart.Pod && !q.Ready && live != nil && q.Template != live.Template && !t.wouldGoBack(q, live) && !t.comesBack(q, live) && t.isCurable(q)
 	})
+}
+
+// isBack: the pod was made anew and has joined. Of one that is to leave the node is enough:
+// nothing that is wanted makes it ready.
+func (t *turn) isBack(r *Restart) bool {
+	p := t.named(r.Pod)
+	return p != nil && p.UID != r.PodUID && (t.joined(p) || t.leavesUnready(p))
 }
 
 func (t *turn) podLimit() time.Duration {

@@ -121,7 +121,7 @@ func (t *turn) shrinkWaits(sh *Shrink, sets []RecordedSet) bool {
 		return true
 	}
 	reason, waits := gates.AllocationEnabled(db.Allocation, freeAllocation)
-	if !waits && !t.heldByLeaving(sets) {
+	if !waits && !t.heldByLeaving() {
 		h := &db.Health
 		reason, waits = gates.HealthGreen(h.Colour.String(), false, h.Missing, h.Underreplicated, h.Tables)
 	}
@@ -227,8 +227,9 @@ func (t *turn) shrinkReading(sets []RecordedSet) bool {
 // neverStarted: nothing is on such a node, and none is known by its name. One that
 // has started and never answered has a claim that says whose it is, and no version
 // that wrote to it; what it may have got from others meanwhile is somewhere else as
-// long as the cluster is green. While its process still has time to come up it may join
-// the moment it is let go, and is waited for.
+// long as the cluster is green. So it is of a group that is gone from the definition, which
+// nothing brings back once no node has come or gone for as long as a pod may take. While its
+// process still has time to come up it may join the moment it is let go, and is waited for.
 func (t *turn) neverStarted(p *Pod) bool {
 	if p == nil || p.Ready || !t.contact() || t.member(p.NodeName) {
 		return false
@@ -241,7 +242,7 @@ func (t *turn) neverStarted(p *Pod) bool {
 	}
 	for i := range t.o.Claims {
 		if c := &t.o.Claims[i]; c.Set == p.Set && c.Ordinal == p.Ordinal {
-			return c.ClusterID == t.r.ClusterID && c.Version == ""
+			return c.ClusterID == t.r.ClusterID && (c.Version == "" || t.wanted(p.Set) == nil && t.sameLong())
 		}
 	}
 	return false

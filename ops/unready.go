@@ -1,7 +1,10 @@
 package ops
 
 import (
+	"cmp"
 	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
 )
 
 // unready: the node in the pod is a member, by its own word and by that of the others,
@@ -39,9 +42,10 @@ func (t *turn) mayMendIn(set string) bool {
 }
 
 // besides: while such a pod is about to go, it and the others of its kind count as what
-// they are to the database. One that is ready waits for all of them.
+// they are to the database. One that is ready waits for all of them, but for those that can
+// only leave once it has gone.
 func (t *turn) besides(going, p *Pod) bool {
-	return going != nil && !p.Ready && t.mayMend(going) && t.mayMend(p)
+	return !p.Ready && (t.leavesUnready(p) && !t.anyTakes(p) || going != nil && t.mayMend(going) && t.mayMend(p))
 }
 
 // growUnready: every node of a grow has joined, some of them in pods that are not ready,
@@ -69,17 +73,32 @@ func (t *turn) onlyUnready(sets []RecordedSet) bool {
 // mendsOrLeaves: such a pod is to leave, or what may make it ready waits for those that
 // do. For a shrink it counts as what it is to the database: no node goes down meanwhile,
 // and what has left is empty.
-func (t *turn) mendsOrLeaves(p *Pod) bool {
-	return t.mayMend(p) || t.unready(p) && p.Ordinal >= t.target(p.Set)
+func (t *turn) mendsOrLeaves(p *Pod) bool { return t.mayMend(p) || t.leavesUnready(p) }
+
+// leavesUnready: such a pod is to leave, and nothing that is wanted restarts it.
+func (t *turn) leavesUnready(p *Pod) bool {
+	return p.Ordinal >= t.target(p.Set) && t.unready(p) && !t.mayMend(p)
 }
 
-// shrinksFirst: such a pod is to leave, and nothing that is wanted restarts it. A restart of
-// the others waits for it, for ever as it may be: so it leaves before. Any of them may take
-// its copies, for it runs what the cluster was last brought to.
-func (t *turn) shrinksFirst() bool {
-	return t.anyPod(func(p *Pod) bool {
-		return p.Ordinal >= t.target(p.Set) && p.Version == t.r.Version && t.unready(p) && !t.mayMend(p)
+// anyTakes: the data nodes that stay are all of one version, and it is none before this
+// pod's. Any of them may take its copies then; in the middle of an upgrade the older ones
+// do not, or lack what the newer ones have, and a drain waits for them.
+func (t *turn) anyTakes(p *Pod) bool {
+	version := ""
+	return !t.anyPod(func(q *Pod) bool {
+		w := t.wanted(q.Set)
+		if w == nil || !w.Data || q.Ordinal >= w.Replicas {
+			return false
+		}
+		version = cmp.Or(version, q.Version)
+		return q.Version != version || gates.Compare(version, p.Version) < 0
 	})
+}
+
+// shrinksFirst: a restart of the others waits for such a pod, for ever as it may be: so it
+// leaves before, where any of them may take its copies.
+func (t *turn) shrinksFirst() bool {
+	return t.anyPod(func(p *Pod) bool { return t.leavesUnready(p) && t.anyTakes(p) })
 }
 
 // readySoon is how long after its start a pod may well become ready by itself.

@@ -146,6 +146,56 @@ func TestAGroupThatIsToGoAndIsNotReadyLeavesBeforeWhatWaitsForIt(t *testing.T) {
 	}
 }
 
+// In the middle of an upgrade what is newer than some of those that stay cannot be drained,
+// and what is newer than it may lack copies: it leaves once the others have been upgraded.
+func TestAnUpgradeGoesOnBesideAPodThatIsNotReadyAndCanOnlyLeaveAfterIt(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		others  string // version of those that stay, but for the one that is next
+		leaving string
+		change  func(*situation, *ops.Pod)
+		goes    bool
+	}{
+		{"it is newer than those that stay", "6.3.7", "6.4.3", nil, true},
+		{"those that stay are of two versions", "6.4.3", "6.3.7", nil, true},
+		{"any of them takes its copies: it leaves first", "6.3.7", "6.3.7", nil, false},
+		{"its node is no member", "6.3.7", "6.4.3", func(s *situation, p *ops.Pod) { s.away(p.Name) }, false},
+		{"it is wanted", "6.3.7", "6.4.3", func(s *situation, _ *ops.Pod) {
+			s.d.Sets = append(s.d.Sets, ops.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
+		}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
+			s.d.Sets, s.d.Operations.Consent = slices.Clone(s.d.Sets[:1]), tiers(3, -1).Operations.Consent
+			s.r.Version, s.d.Version = "6.3.7", "6.4.3"
+			s.version(hot+"-0", "6.3.7")
+			s.version(hot+"-1", c.others)
+			s.version(hot+"-2", c.others)
+			s.version(warm+"-0", c.leaving)
+			for i := range s.o.Sets {
+				s.o.Sets[i].Version = "6.4.3"
+				if s.o.Sets[i].Name == hot {
+					s.o.Sets[i].Hold = `{"before":"all","cluster.routing.allocation.enable":"primaries"}`
+				}
+			}
+			p := s.podOf(warm + "-0")
+			p.Ready, p.Runs, p.Started = false, true, s.o.At.Add(-time.Hour)
+			s.r.Hold = &ops.Hold{Set: hot, Value: "primaries", Before: "all"}
+			s.r.Budgets, s.o.Budgets = nil, nil
+			s.r.Operation = &ops.Operation{Kind: ops.OperationUpgrade, Step: ops.StepHold, Started: s.o.At, Revision: s.d.Revision,
+				Upgrade: &ops.Upgrade{OldVersion: "6.3.7", NewVersion: "6.4.3"},
+				Restart: &ops.Restart{Set: hot, Pod: hot + "-0", PodUID: s.podOf(hot + "-0").UID, Template: "t1", MasterStable: true, Since: s.o.At}}
+			if c.change != nil {
+				c.change(s, p)
+			}
+			d := s.inSync()
+			require.NotNil(t, d.Record.Operation)
+			assert.Equal(t, c.goes, d.Record.Operation.Step == ops.StepHold, "%s: %v, %v", d.Record.Operation.Step, d.Waits, d.Refusals)
+		})
+	}
+}
+
 // Alone they never answer as a cluster: their gateway waits for the data nodes, which
 // waited for them to be ready.
 func TestDataNodesAreResumedWhenTheMastersRunThoughTheyAreNotReady(t *testing.T) {

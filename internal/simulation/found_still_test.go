@@ -249,4 +249,8 @@ var stoodStill = []struct {
 		Seed: 31293731, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "0-all", "1-all", "1"}, Shards: 2, Extend: true, Leave: true}, Steps: 50,
 		Items: []Item{{What: pushAddGroup, At: 3058, A: 7}, {What: alterReplicas, Call: 19, A: 17, B: 23}},
 	}},
+	{"a group that is to go hangs on a template that came out of its turn, and the record is lost", Schedule{
+		Seed: 15340502, Start: Start{Hot: 1, Warm: 1, Shards: 1, Leave: true}, Steps: 87,
+		Items: []Item{{What: pushBadTemplate, At: 2514, A: 2}, {What: pushRemoveGroup, At: 41973, A: 2, B: 4}, {What: crashProcess, Call: 15, A: 34, B: 22}, {What: loseRecord, Call: 20, A: 5, B: 25}, {What: cutDatabase, Call: 42, A: 19, B: 38}},
+	}},
 }

@@ -115,4 +115,12 @@ var neverReady = []struct {
 		Seed: 16327894, Start: Start{Hot: 2, Tables: []string{"0-1", "0-1", "1", "0"}, Shards: 1, Leave: true, Zones: true}, Steps: 584,
 		Items: []Item{{What: pushUpgrade, At: 42895, A: 3, B: 2}, {What: loseVolume, Call: 37, A: 19, B: 5}, {What: killNode, Call: 56, A: 58, B: 51}, {What: pushNeverReady, At: 129301, A: 62, B: 46}},
 	}},
+	{"a group goes out of the definition in the middle of an upgrade, its pod never ready on the newer version", Schedule{
+		Seed: 52198087, Start: Start{Hot: 3, Warm: 1, Tables: []string{"0", "0-all"}, Shards: 1, Extend: true, Leave: true}, Steps: 448,
+		Items: []Item{{What: pushUpgrade, At: 1730, A: 7, B: 7}, {What: pushRemoveGroup, At: 48577, A: 6, B: 7}, {What: failProbe, At: 46608, A: 31, B: 39}},
+	}},
+	{"the same when all others have been upgraded", Schedule{
+		Seed: 52198087, Start: Start{Hot: 3, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 448,
+		Items: []Item{{What: pushUpgrade, At: 1730, A: 7, B: 7}, {What: pushRemoveGroup, At: 48577, A: 6, B: 7}, {What: failProbe, At: 46608, A: 31, B: 39}},
+	}},
 }

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -183,7 +184,7 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 		if c := &w.commits[d.want]; o.volume.node == 0 && o.ordinal >= c.replicas[w.setKind(o.set)] {
 			continue // somebody has added it by hand, and it never was a node
 		}
-		if w.quietSince(o, d) || w.askedFor(o, d) {
+		if w.quietSince(o, d) || w.askedFor(o, d) || w.leavesAfter(o, d) {
 			continue
 		}
 		w.violate("B", "the daemon deletes %s while %s is not there (%s for %d ms)", l.podName, o.podName, j.of(o).cause, w.now-since)
@@ -219,6 +220,28 @@ func (w *world) quietSince(o *slot, d *daemon) bool {
 func (w *world) askedFor(o *slot, d *daemon) bool {
 	return o.pod.joined && o.pod.joinedAt <= d.checked && !o.pod.terminating &&
 		(w.judge.of(o).since >= d.began || o.pod.created >= d.began || d.view.stalled[kindPods] >= d.began)
+}
+
+// leavesAfter: Git wants the node no more, and nothing makes its pod ready; it is a member,
+// and can be drained only once those that stay are all of one version, and of its own or a
+// newer one. To wait for it would be to wait for ever, each for the other.
+func (w *world) leavesAfter(o *slot, d *daemon) bool {
+	stays := func(l *slot) bool { return l.ordinal < w.commits[d.want].replicas[w.setKind(l.set)] }
+	if !o.pod.joined || o.pod.terminating || !w.unwell(o) || stays(o) {
+		return false
+	}
+	version := ""
+	for _, i := range w.used {
+		l := &w.slots[i]
+		if l.set.masters || !stays(l) || !l.pod.exists {
+			continue
+		}
+		version = cmp.Or(version, w.versionOf(l))
+		if w.versionOf(l) != version || gates.Compare(version, w.versionOf(o)) < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *world) tableChangedSince(at millis) bool {
