@@ -49,6 +49,29 @@ func TestALostClusterIsNeitherFoundedAgainNorMadeSmaller(t *testing.T) {
 	}
 }
 
+// Seed 53273538: the record was lost while none was wanted, before the set was made. It is
+// made with what is wanted by now; a grow would wait for the bootstrap, and that for it.
+func TestASetOfWhichNoneWasWantedIsMadeWithTheCluster(t *testing.T) {
+	for name, c := range map[string]struct {
+		recorded int
+		id       string
+		replicas int
+	}{
+		"no node of it is there":                       {0, "", 3},
+		"some are: more come once the cluster is made": {1, "", 1},
+		"the cluster was made: more come with a grow":  {0, "id-1", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, wantedCluster(3))
+			s := &situation{d: w.desired, o: w.observe(), r: ops.Record{
+				ClusterID: c.id, Sets: []ops.RecordedSet{{Name: hot, Group: "hot", Replicas: c.recorded}},
+				Operation: &ops.Operation{Kind: ops.OperationBootstrap, Started: w.now},
+			}}
+			assert.Equal(t, c.replicas, s.decide().Record.Sets[0].Replicas)
+		})
+	}
+}
+
 func TestTheVersionThatWroteToAClaimIsNeverForgotten(t *testing.T) {
 	s := made(t)
 	s.r, s.o.Pods, s.o.Database = ops.Record{}, nil, ops.Database{}

@@ -13,6 +13,14 @@ func (t *turn) create() {
 			t.r.Sets[i] = RecordedSet{Name: w.Name, Group: w.Group, Replicas: w.Replicas}
 		}
 	}
+	if t.bootstrapping() && t.r.ClusterID == "" {
+		for _, s := range t.r.Sets {
+			if s.Replicas == 0 {
+				// The record was lost while none was wanted, and no node of it is there.
+				t.setReplicas(s.Name, t.target(s.Name))
+			}
+		}
+	}
 	if !t.unequal() && !t.parked {
 		t.r.ClusterName, t.r.TLS = t.d.ClusterName, t.d.TLS
 		if t.r.Version == "" || t.unstarted() {

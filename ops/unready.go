@@ -25,15 +25,11 @@ func (t *turn) upLong(p *Pod) bool {
 }
 
 // mayMend: such a pod is due for a restart, which may be what makes it ready. It comes
-// before those that are ready: it serves nobody, so nothing more goes down with it.
+// before those that are ready: it serves nobody, so nothing more goes down with it. What is
+// wanted counts, whatever its set has gone back to until its turn.
 func (t *turn) mayMend(p *Pod) bool {
-	return t.unready(p) && (t.outdated(p) || t.pendingRestart(p.Set) && t.runsLive(p))
-}
-
-// runsLive: the pod is of its set's live template, which the one that is wanted replaces.
-func (t *turn) runsLive(p *Pod) bool {
 	live := t.live(p.Set)
-	return live != nil && live.Ours && !t.wouldGoBack(p, live)
+	return t.unready(p) && live != nil && live.Ours && (t.outdated(p) || t.pendingRestart(p.Set))
 }
 
 // mayMendIn says whether the set has one; of any set with "".

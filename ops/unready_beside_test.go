@@ -146,6 +146,37 @@ func TestAGroupThatIsToGoAndIsNotReadyLeavesBeforeWhatWaitsForIt(t *testing.T) {
 	}
 }
 
+// Seed 53691699: pods of two sets are not ready on a newer version, and one set has gone back
+// to the version before until its turn comes. What is wanted corrects both.
+func TestAPodThatIsNotReadyWaitsForNoneThatIsCorrectedAfterIt(t *testing.T) {
+	for corrected, step := range map[bool]string{true: ops.StepHold, false: ops.StepReturn} {
+		s := twoGroups(t)
+		s.onTemplate(map[string]string{hot: "t0", warm: "t2"})
+		for i := range s.o.Sets {
+			s.o.Sets[i].Version = map[string]string{hot: "6.3.7", warm: "6.4.3"}[s.o.Sets[i].Name]
+			if s.o.Sets[i].Name == warm {
+				s.o.Sets[i].Hold = `{"before":"all","cluster.routing.allocation.enable":"primaries"}`
+			}
+		}
+		if corrected {
+			s.d.Changes = append(s.d.Changes, ops.Change{Class: ops.ChangeImage, Set: hot})
+		}
+		s.r.Version, s.d.Version = "6.3.7", "6.4.3"
+		for _, pod := range []string{hot + "-0", warm + "-0"} {
+			p := s.podOf(pod)
+			p.Version, p.Ready, p.Runs, p.Started = "6.4.3", false, true, s.o.At.Add(-time.Hour)
+		}
+		s.r.Hold = &ops.Hold{Set: warm, Value: "primaries", Before: "all"}
+		s.r.Budgets, s.o.Budgets = nil, nil
+		s.r.Operation = &ops.Operation{Kind: ops.OperationUpgrade, Step: ops.StepHold, Started: s.o.At, Revision: s.d.Revision,
+			Upgrade: &ops.Upgrade{OldVersion: "6.3.7", NewVersion: "6.4.3"},
+			Restart: &ops.Restart{Set: warm, Pod: warm + "-0", PodUID: s.podOf(warm + "-0").UID, Template: "t1", MasterStable: true, Since: s.o.At}}
+		d := s.inSync()
+		require.NotNil(t, d.Record.Operation)
+		assert.Equal(t, step, d.Record.Operation.Step, "%v, %v", d.Waits, d.Refusals)
+	}
+}
+
 // In the middle of an upgrade what is newer than some of those that stay cannot be drained,
 // and what is newer than it may lack copies: it leaves once the others have been upgraded.
 func TestAnUpgradeGoesOnBesideAPodThatIsNotReadyAndCanOnlyLeaveAfterIt(t *testing.T) {

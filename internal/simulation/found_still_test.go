@@ -253,4 +253,8 @@ var stoodStill = []struct {
 		Seed: 15340502, Start: Start{Hot: 1, Warm: 1, Shards: 1, Leave: true}, Steps: 87,
 		Items: []Item{{What: pushBadTemplate, At: 2514, A: 2}, {What: pushRemoveGroup, At: 41973, A: 2, B: 4}, {What: crashProcess, Call: 15, A: 34, B: 22}, {What: loseRecord, Call: 20, A: 5, B: 25}, {What: cutDatabase, Call: 42, A: 19, B: 38}},
 	}},
+	{"the record of a new cluster is lost while it is wanted at rest, before one of its sets was made", Schedule{
+		Seed: 53273538, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 68,
+		Items: []Item{{What: pushPause, At: 2818, A: 5, B: 2}, {What: pushSuspend, At: 61187, A: 7, B: 2}, {What: timeoutAfter, Call: 32, A: 3, B: 43}, {What: loseRecord, At: 165633, A: 16}, {What: conflict, Call: 83, A: 50, B: 47}},
+	}},
 }

@@ -123,4 +123,12 @@ var neverReady = []struct {
 		Seed: 52198087, Start: Start{Hot: 3, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 448,
 		Items: []Item{{What: pushUpgrade, At: 1730, A: 7, B: 7}, {What: pushRemoveGroup, At: 48577, A: 6, B: 7}, {What: failProbe, At: 46608, A: 31, B: 39}},
 	}},
+	{"a set has gone back to the version before until its turn comes, one of its pods not ready on the newer one", Schedule{
+		Seed: 53691699, Start: Start{Masters: 1, Hot: 2, Tables: []string{"0-1", "0", "0"}, Shards: 1, Leave: true}, Steps: 608,
+		Items: []Item{{What: pushUpgrade, At: 1978, A: 6, B: 5}, {What: drainNode, Call: 90, A: 6, B: 31}, {What: loseRecord, Call: 27, A: 7, B: 31}, {What: pushNeverReady, At: 31898, A: 49, B: 53}},
+	}},
+	{"people make their first tables while a drain begins", Schedule{
+		Seed: 53474207, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1-all", "1"}, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 67,
+		Items: []Item{{What: pushShrink, At: 4989, A: 2, B: 3}, {What: pushTemplate, At: 21000, A: 3}, {What: unavailable, Call: 49, A: 49, B: 11}, {What: failProbe, At: 5732, A: 10, B: 17}},
+	}},
 }

@@ -132,6 +132,7 @@ func (w *world) run() bool {
 			w.violate("E", "the bootstrap does not end")
 		}
 	}
+	w.judge.disturbed = w.now // people make their tables
 	for i, replicas := range w.schedule.Start.Tables {
 		w.addTable(tableNames[i], replicas, w.schedule.Start.Shards, firstVersion)
 	}
