@@ -82,7 +82,11 @@ func (t *turn) nextStep(op *Operation) {
 		op.Step, r.Pod, r.Since = StepDown, first.Name, t.now
 		return
 	}
-	if !t.templateApplied(set) || p == nil || t.unexplained() {
+	if !t.templateApplied(set) || p == nil {
+		t.readingWaits(nil) // what it waits for where that lasts: a pod that is away
+		return
+	}
+	if t.unexplained() {
 		return
 	}
 	if q := t.unproven(set); q != nil {

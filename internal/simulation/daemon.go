@@ -94,6 +94,8 @@ type daemon struct {
 	checked millis
 	copied  millis // when it last asked where the copies are
 	acted   millis // when its last action began, with its first look
+	hidden  millis // when a transient value hid its last hold
+	silent  millis // since when it has done nothing and said nothing of it; 0: it has
 	looked  looks  // of that action
 }
 
@@ -153,9 +155,11 @@ func (d *daemon) take() {
 	case err != nil:
 		w.say("daemon %s: the turn failed: %v", d.name, err)
 		wait = retryMin * 4
+		d.hidden = 0 // that it was may not be recorded
 	}
 	if err == nil {
 		w.judge.owes(w, d)
+		w.judge.tells(w, d)
 	}
 	d.sleeps(wait, d.calm)
 }
@@ -304,6 +308,7 @@ func (d *daemon) save(entry *entry, next *ops.Record) error {
 	if w.stored.record.Hold == nil && next.Hold != nil {
 		w.holdRecorded(d)
 	}
+	w.judge.begins(w, d, &w.stored.record, next)
 	w.stored.exists, w.stored.version, w.stored.record = true, w.bump(kindRecord), *next
 	if w.commandedFor != w.commits[d.want].desired.Revision {
 		w.commands = ops.Commands{} // or going back would bring it back to life
@@ -373,6 +378,7 @@ func (d *daemon) runAll(rec *ops.Record, decision *ops.Decision) (ran bool, err 
 		if w.telling() {
 			w.say("daemon %s: %s %s: %s", d.name, action.Kind, action.Subject(), result.Message)
 		}
+		w.judge.done(w, d, &action, result.Code)
 		w.didAct(action, rec)
 		*rec = ops.Settle(*rec, action, result, w.now.time())
 	}

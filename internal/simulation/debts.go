@@ -1,6 +1,11 @@
 package simulation
 
-import "stevedore.dev/stevedore/ops"
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
+)
 
 // A release, and a pause, give back what is held (docs/operations.md): the allocation,
 // the exclusions and tables' own lists; a release the budgets and the annotations too.
@@ -17,7 +22,9 @@ const (
 func (j *judge) owes(w *world, d *daemon) {
 	by, c := w.commanded(d), &w.commits[d.want]
 	released := by.Released == "true" || c.released
-	if !released && by.Paused != "true" && !c.paused || !w.answers(d) {
+	// What is aborted, or has stopped, holds nothing either.
+	stopped := by.Abort == "true" || d.says(gates.RestartStoppedRule)
+	if !released && by.Paused != "true" && !c.paused && !stopped || !w.answers(d) {
 		j.quiet = 0
 		return
 	}
@@ -35,8 +42,14 @@ func (j *judge) owes(w *world, d *daemon) {
 		}
 	}
 	if debt := w.debt(released); debt != "" {
-		w.violate("C", "the cluster has been paused or released for %d ms, and %s", w.now-j.quiet, debt)
+		w.violate("C", "the cluster has been paused, released, aborted or stopped for %d ms, and %s", w.now-j.quiet, debt)
 	}
+}
+
+// says: something waits, or is refused, by a rule.
+func (d *daemon) says(rule gates.Rule) bool {
+	is := func(r ops.Reason) bool { return r.Name == rule.Name }
+	return slices.ContainsFunc(d.decision.Waits, is) || slices.ContainsFunc(d.decision.Refusals, is)
 }
 
 // answers: a daemon reaches a node through a pod that is ready, and there is a master.

@@ -55,6 +55,8 @@ type judge struct {
 	// down by something else; lostRecord is when nobody knew of it any more.
 	restarted               *slot
 	restartedAt, lostRecord millis
+	// refused is since when readings were refused the login of system; 0: the last was not.
+	refused millis
 }
 
 // judged is why and since when a node is down.
@@ -151,6 +153,7 @@ func (w *world) staying(s *shard, l *slot) bool {
 func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	j.quietly(w, d, l.podName)
 	j.restarts(w, d, l)
+	j.cures(w, d, l)
 	if next := w.templates[l.set.template].version; w.refusesData(l, next) {
 		w.violate("A", "the daemon deletes %s, which comes back on CrateDB %s, and its volume was written by %s", l.podName, next, l.volume.version)
 	}

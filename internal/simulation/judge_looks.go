@@ -1,6 +1,12 @@
 package simulation
 
-import "stevedore.dev/stevedore/ops"
+import (
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"stevedore.dev/stevedore/ops"
+)
 
 // looks are what the database has shown to the action that is under way, each as it was
 // when it was asked last. The judge does not ask what an executor makes of an answer: what
@@ -10,7 +16,19 @@ type looks struct {
 	lacking    string // a table that was not green; "" before that is asked, too
 	excluded   string // cluster.routing.allocation.exclude._id
 	excludedAt millis // 0 before it is asked
+	members    uint64 // the slots whose nodes are listed; 0 before they are
+	masterless bool   // a member was asked for the master, and knew none
+	well       string // a pod whose own node let somebody in, or said that it has a master
+	recovered  bool   // a node was asked by its superuser, and knows more users than that one
+	moving     string // a table of which a copy was not started; "" before that is asked
+	filtered   int    // tables with filters of their own
 }
+
+// lists notes the nodes that are told to a daemon.
+func (k *looks) lists(l *slot) { k.members |= 1 << l.index }
+
+// hiddenAgain is how soon a hold that was hidden may be tried again, at the earliest.
+const hiddenAgain = 50 * second
 
 // held is the allocation while a node is away on purpose.
 const held = "primaries"
@@ -27,6 +45,8 @@ func (j *judge) restarts(w *world, d *daemon, l *slot) {
 		w.violate("B", "the daemon restarts %s, and knows neither tables nor snapshots", l.podName)
 	case db.Relocating+db.Initializing > 0:
 		w.violate("B", "the daemon restarts %s, and %d copies were on their way when it looked", l.podName, db.Relocating+db.Initializing)
+	case db.MasterNode == "":
+		w.violate("B", "the daemon restarts %s, and knew of no master when it looked", l.podName)
 	case db.Snapshots > 0:
 		w.violate("snapshot", "the daemon restarts %s while a snapshot runs, which becomes a partial one", l.podName)
 	case d.looked.allocation != held:
@@ -34,8 +54,40 @@ func (j *judge) restarts(w *world, d *daemon, l *slot) {
 	case d.looked.lacking != "":
 		w.violate("B", "the daemon restarts %s, and table %s was not green when it looked", l.podName, d.looked.lacking)
 	}
+	j.ranges(w, d, l)
 	j.stands(w, d, l)
 	j.restarted, j.restartedAt = l, d.began
+}
+
+// ranges: of a table with a range of replicas, which stays green with fewer, each shard has
+// the copies of the upper bound by the reading that this was decided on. While nodes are of
+// two versions some cannot be made.
+func (j *judge) ranges(w *world, d *daemon, l *slot) {
+	db, c, nodes := &d.observed.Database, &w.commits[d.want], 0
+	for i := range db.Nodes {
+		if db.Nodes[i].Version != db.Nodes[0].Version {
+			return
+		}
+	}
+	for i := range w.sets {
+		if s := &w.sets[i]; !s.masters && c.wants(w.setKind(s)) {
+			nodes += min(s.replicas, c.replicas[w.setKind(s)])
+		}
+	}
+	for i := range db.Tables {
+		t := &db.Tables[i]
+		_, upper, isRange := strings.Cut(t.Replicas, "-")
+		if !isRange || t.Filtered {
+			continue
+		}
+		most := nodes
+		if n, err := strconv.Atoi(upper); err == nil {
+			most = min(n+1, nodes)
+		}
+		if t.Started < most {
+			w.violate("B", "the daemon restarts %s, and a shard of %s had %d copies of %d when it looked", l.podName, t.Name, t.Started, most)
+		}
+	}
 }
 
 // stands: between two restarts the nodes stand still for stableFor, unless something else
@@ -51,8 +103,25 @@ func (j *judge) stands(w *world, d *daemon, l *slot) {
 	}
 }
 
+// cures: a daemon makes a pod anew whose node does not run. Whoever answers, or is a member,
+// runs; and without a master a node may be what it waits for.
+func (j *judge) cures(w *world, d *daemon, l *slot) {
+	switch k := &d.looked; {
+	case d.acting != ops.ActionCurePod && d.acting != ops.ActionRecoverPod:
+	case k.members&(1<<l.index) != 0:
+		w.violate("availability", "the daemon makes %s anew, and its node was a member when it looked", l.podName)
+	case k.well == l.podName:
+		w.violate("availability", "the daemon makes %s anew, and the node in it had just answered", l.podName)
+	case k.masterless:
+		w.violate("B", "the daemon makes %s anew, and there was no master when it looked: its node may be what one waits for", l.podName)
+	case k.recovered && d.acting == ops.ActionRecoverPod:
+		w.violate("availability", "the daemon makes %s anew for its gateway, which had recovered when it looked", l.podName)
+	}
+}
+
 // shrinks: a daemon lets nodes go that were drained. By its own last look they were still
-// excluded then: else a copy may come back to them at any moment.
+// excluded then, or a copy may come back to them at any moment; so it may where a table got
+// a filter of its own, or where one is on its way. And nobody else was away.
 func (j *judge) shrinks(w *world, d *daemon, s *set, to int) {
 	if d.acting != ops.ActionShrinkSet || s.masters {
 		return
@@ -64,6 +133,50 @@ func (j *judge) shrinks(w *world, d *daemon, s *set, to int) {
 			w.violate("A", "%s leaves, and %s was not excluded when the daemon looked: %q was", l.podName, id, d.looked.excluded)
 		}
 	}
+	db, filtered := &d.observed.Database, 0
+	for i := range db.Tables {
+		if db.Tables[i].Filtered {
+			filtered++
+		}
+	}
+	switch k := &d.looked; {
+	case k.moving != "":
+		w.violate("A", "nodes of %s leave, and a copy of %s was not started when the daemon looked", s.name, k.moving)
+	case k.filtered > filtered:
+		w.violate("A", "nodes of %s leave, and %d tables had filters of their own when the daemon looked, not %d", s.name, k.filtered, filtered)
+	case bits.OnesCount64(k.members) < len(db.Nodes):
+		w.violate("B", "nodes of %s leave, and there were %d nodes when the daemon looked, not %d", s.name, bits.OnesCount64(k.members), len(db.Nodes))
+	}
+}
+
+// done: a daemon calls an action done. What it read back says so.
+func (j *judge) done(w *world, d *daemon, a *ops.Action, code ops.ResultCode) {
+	if code == ops.ResultHidden && a.Kind == ops.ActionHoldAllocation {
+		// A person has to take it off first.
+		if since := w.now - d.hidden; d.hidden > max(j.lostRecord, w.commits[d.want].visible, w.commandedAt) && since < hiddenAgain {
+			w.violate("pace", "the daemon sets a hold that a transient value hides, %d ms after it was hidden before", since)
+		}
+		d.hidden = w.now
+	}
+	if code != ops.ResultDone {
+		return
+	}
+	switch k := &d.looked; a.Kind {
+	case ops.ActionHoldAllocation:
+		if k.allocation != held {
+			w.violate("B", "the daemon calls replicas held, and cluster.routing.allocation.enable was %q when it looked", k.allocation)
+		}
+	case ops.ActionReleaseAllocation:
+		if k.allocation == held {
+			w.violate("C", "the daemon calls the allocation given back, and it was still %q when it looked", k.allocation)
+		}
+	case ops.ActionExcludeNodes, ops.ActionIncludeNodes:
+		for _, id := range strings.Split(a.NodeIDs, ",") {
+			if id != "" && listed(k.excluded, id) != (a.Kind == ops.ActionExcludeNodes) {
+				w.violate("A", "the daemon calls %s done, and %q was excluded when it looked", a.Kind, k.excluded)
+			}
+		}
+	}
 }
 
 // excludes: a daemon writes the list of the nodes that are to be empty. A node that leaves
@@ -71,25 +184,59 @@ func (j *judge) shrinks(w *world, d *daemon, s *set, to int) {
 // those that stay are too few for a table, for such a drain never ends. That is foreseen
 // before it begins: what people change of their tables after that is theirs.
 func (j *judge) excludes(w *world, d *daemon, before, value string) {
-	stay, more := 0, false
+	stay, more := 0, uint64(0)
+	by, c := w.commanded(d), &w.commits[d.want]
+	// What is paused or released does not stay as it is for a node that is not seen to leave.
+	lets := by.Paused == "true" || by.Released == "true" || c.paused || c.released
 	for _, i := range w.used {
 		l := &w.slots[i]
 		id := nameOf(nodeIDs, "node-", l.volume.node)
 		leaves, was, is := l.ordinal >= l.set.replicas, listed(before, id), listed(value, id)
+		if leaves && was && !is && !lets && d.reads(l) {
+			w.violate("A", "the daemon takes %s off the exclusions, which is still leaving by its own reading", id)
+		}
 		if l.pod.joined && l.pod.joinedAt < d.began && leaves && j.lowered[w.setIndex(l.set.name)] < d.began && was && !is {
 			w.violate("A", "the daemon takes %s off the exclusions, and %s is still leaving", id, l.podName)
 		}
-		more = more || is && !was
+		if is && !was {
+			more |= 1 << i
+		}
 		if !leaves && !l.set.masters && !is {
 			stay++
 		}
 	}
 	for i := range w.tables {
 		t := &w.tables[i]
-		if more && t.fixed && t.low >= stay && !t.filtered() && j.disturbed < min(d.readAt, w.sizedAt(d.want)) {
+		if more == 0 || j.disturbed >= min(d.readAt, w.sizedAt(d.want)) {
+			continue
+		}
+		if t.fixed && t.low >= stay && !t.filtered() {
 			w.violate("E", "the daemon drains nodes, and table %s wants %d copies on the %d that stay", t.name, t.low+1, stay)
 		}
+		if t.filtered() && !w.schedule.Start.Extend && w.mayUse(t, more) {
+			w.violate("E", "the daemon drains nodes, and table %s has a filter of its own, for which no exclusion counts", t.name)
+		}
 	}
+}
+
+// mayUse: one of the nodes may have shards of a table by the table's own filter.
+func (w *world) mayUse(t *table, nodes uint64) bool {
+	for _, i := range w.used {
+		if l := &w.slots[i]; nodes&(1<<i) != 0 && !l.set.masters && w.allowed(t, l) {
+			return true
+		}
+	}
+	return false
+}
+
+// reads: the node of a slot is a member by the reading that was decided on.
+func (d *daemon) reads(l *slot) bool {
+	for i := range d.observed.Database.Nodes {
+		if d.observed.Database.Nodes[i].Name == l.nodeName {
+			return true
+		}
+	}
+	return false
 }
 
 // sizedAt is since when Git wants the numbers of nodes that a commit has.

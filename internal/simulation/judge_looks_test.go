@@ -14,7 +14,7 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 	restart := func(change func(*daemon)) func(*world, *daemon) {
 		return func(w *world, d *daemon) {
 			d.acting = ops.ActionRestartPod
-			d.observed.Database = ops.Database{TablesKnown: true, SnapshotsKnown: true}
+			d.observed.Database = ops.Database{TablesKnown: true, SnapshotsKnown: true, MasterNode: "node-1"}
 			d.looked = looks{allocation: held}
 			change(d)
 			w.judge.restarts(w, d, &w.slots[0])
@@ -23,7 +23,29 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 	shrink := func(excluded string) func(*world, *daemon) {
 		return func(w *world, d *daemon) {
 			d.acting, d.looked = ops.ActionShrinkSet, looks{excluded: excluded, excludedAt: w.now}
+			d.observed.Database = ops.Database{}
 			w.judge.shrinks(w, d, &w.sets[0], 2)
+		}
+	}
+	cure := func(change func(*daemon)) func(*world, *daemon) {
+		return func(w *world, d *daemon) {
+			d.acting, d.looked = ops.ActionCurePod, looks{}
+			change(d)
+			w.judge.cures(w, d, &w.slots[0])
+		}
+	}
+	leaves := func(change func(*daemon)) func(*world, *daemon) {
+		return func(w *world, d *daemon) {
+			d.acting, d.looked = ops.ActionShrinkSet, looks{excluded: "node-1,node-2,node-3", excludedAt: w.now, members: 0b111}
+			d.observed.Database = ops.Database{Nodes: make([]ops.Node, 3)}
+			change(d)
+			w.judge.shrinks(w, d, &w.sets[0], 2)
+		}
+	}
+	did := func(a ops.Action, k looks) func(*world, *daemon) {
+		return func(w *world, d *daemon) {
+			d.looked = k
+			w.judge.done(w, d, &a, ops.ResultDone)
 		}
 	}
 	for _, c := range []struct {
@@ -36,6 +58,13 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 		{"a snapshot ran", "snapshot", restart(func(d *daemon) { d.observed.Database.Snapshots = 1 })},
 		{"replicas were not held", "B", restart(func(d *daemon) { d.looked.allocation = "all" })},
 		{"a table was yellow", "B", restart(func(d *daemon) { d.looked.lacking = "doc.a" })},
+		{"there was no master", "B", restart(func(d *daemon) { d.observed.Database.MasterNode = "" })},
+		{"a range of replicas is green and lacks a copy", "B", restart(func(d *daemon) {
+			d.observed.Database.Tables = []ops.Table{{Name: "doc.a", Replicas: "0-1", Started: 1}}
+		})},
+		{"a range of replicas is as many as fit", "", restart(func(d *daemon) {
+			d.observed.Database.Tables = []ops.Table{{Name: "doc.a", Replicas: "0-all", Started: 3}}
+		})},
 		{"another pod goes right after one that came back", "pace", restart(func(d *daemon) {
 			w := d.w
 			w.slots[1].pod.joinedAt, w.judge.restarted, w.judge.restartedAt = w.now-second, &w.slots[1], w.now-10*second
@@ -48,6 +77,23 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			d.acting = ops.ActionCurePod
 			w.judge.restarts(w, d, &w.slots[0])
 		}},
+		{"what does not run is made anew, and is no member", "", cure(func(d *daemon) { d.looked.members = 0b110 })},
+		{"what is a member is made anew", "availability", cure(func(d *daemon) { d.looked.members = 0b111 })},
+		{"what answers is made anew", "availability", cure(func(d *daemon) { d.looked.well = d.w.slots[0].podName })},
+		{"what others wait for may be made anew", "B", cure(func(d *daemon) { d.looked.masterless = true })},
+		{"nodes leave, and all are there", "", leaves(func(*daemon) {})},
+		{"nodes leave, and another is away", "B", leaves(func(d *daemon) { d.looked.members = 0b101 })},
+		{"nodes leave, and a copy is on its way", "A", leaves(func(d *daemon) { d.looked.moving = "doc.a" })},
+		{"nodes leave, and a table has got a filter", "A", leaves(func(d *daemon) { d.looked.filtered = 1 })},
+		{"a hold is read back", "", did(ops.Action{Kind: ops.ActionHoldAllocation}, looks{allocation: held})},
+		{"a hold is not read back", "B", did(ops.Action{Kind: ops.ActionHoldAllocation}, looks{allocation: "all"})},
+		{"what is given back is still held", "C", did(ops.Action{Kind: ops.ActionReleaseAllocation}, looks{allocation: held})},
+		{"an exclusion is not read back", "A", did(ops.Action{Kind: ops.ActionExcludeNodes, NodeIDs: "node-3"}, looks{})},
+		{"an exclusion that is given back is still read", "A", did(ops.Action{Kind: ops.ActionIncludeNodes, NodeIDs: "node-3"}, looks{excluded: "node-3"})},
+		{"somebody's value is set over", "C", func(w *world, d *daemon) {
+			d.looked.allocation = "none"
+			w.judge.set(w, d, "cluster.routing.allocation.enable", &w.enable, "all")
+		}},
 		{"a node leaves that is excluded", "", shrink("node-1,node-2,node-3")},
 		{"a node leaves that was excluded no more", "A", shrink("")},
 		{"a node is given back that leaves", "A", func(w *world, d *daemon) {
@@ -55,6 +101,14 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			w.judge.excludes(w, d, "node-1,node-2,node-3", "")
 		}},
 		{"a node is drained that the tables can do without", "", func(w *world, d *daemon) { w.judge.excludes(w, d, "", "node-1") }},
+		{"nodes are drained that a table's own filter lets it use", "E", func(w *world, d *daemon) {
+			w.tables[0].excludeNames = w.slots[1].nodeName
+			w.judge.excludes(w, d, "", "node-1")
+		}},
+		{"a node is drained that a table's own filter excludes", "", func(w *world, d *daemon) {
+			w.tables[0].excludeNames = w.slots[0].nodeName
+			w.judge.excludes(w, d, "", nameOf(nodeIDs, "node-", w.slots[0].volume.node))
+		}},
 		{"nodes are drained that a table needs", "E", func(w *world, d *daemon) { w.judge.excludes(w, d, "", "node-1,node-2") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

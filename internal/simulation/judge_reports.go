@@ -21,9 +21,16 @@ func (j *judge) reported(w *world, d *daemon, r *ops.Report) {
 	if strings.Contains(r.Message, secretMark) {
 		w.violate("G", "a report tells a password: %s", r.Message)
 	}
+	switch r.Reason {
+	case "RestartStarted", "UpgradeStarted", "ShrinkStarted", "SuspendStarted":
+		if w.commanded(d).Abort == "true" {
+			w.violate("H", "%s is reported, and somebody has commanded to abort", r.Reason)
+		}
+	}
 	if r.Status != ops.StatusSuccess {
 		return
 	}
+	j.ends(w, d, r)
 	switch r.Reason {
 	case "RestartSucceeded", "RevisionVerified", "UpgradeSucceeded":
 		j.truth(w, d, r)

@@ -8,8 +8,13 @@ import (
 // set: a daemon sets a setting. It may take what it found, and give that back;
 // what people have set meanwhile stays.
 func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
-	if s == &w.excludeID {
+	switch s {
+	case &w.excludeID:
 		j.excludes(w, d, s.persistent, value)
+	case &w.enable:
+		if shown := d.looked.allocation; shown != held && shown != "all" {
+			w.violate("C", "the daemon sets %s to %q, and it was %q when it looked, which is somebody's", key, value, shown)
+		}
 	}
 	if s.theirAt >= d.checked && s.theirAt > 0 {
 		// Between its look and its write: SET GLOBAL takes no condition and replaces what

@@ -14,6 +14,14 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *ops.EffectiveSet, wanted
 	if s.exists && e.InitialMasters && !s.initialMasters {
 		w.violate("identity", "%s gets cluster.initial_master_nodes back", s.name)
 	}
+	if w.stored.record.Bootstrap.Done && len(w.stored.record.Suspended) == 0 {
+		for o := s.replicas; o < e.Replicas; o++ {
+			l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]
+			if seen := d.claimOf(l); seen != nil && seen.ClusterID != clusterID {
+				w.violate("identity", "%s grows onto claim %s, which does not say that it is of this cluster", s.name, l.claimName)
+			}
+		}
+	}
 	head := &w.commits[w.fetched()]
 	hash := w.templates[wanted].hash
 	j.proven(w, s, hash)
@@ -27,6 +35,16 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *ops.EffectiveSet, wanted
 		}
 	}
 	w.violate("H", "%s gets template %s; %s is wanted, %s is live and no pod runs it", s.name, hash, w.templates[head.tmpl].hash, w.templates[s.template].hash)
+}
+
+// claimOf is the claim of a slot as its watch shows it; nil for none.
+func (d *daemon) claimOf(l *slot) *ops.Claim {
+	for i := range d.view.claims {
+		if c := &d.view.claims[i]; c.Name == l.claimName {
+			return c
+		}
+	}
+	return nil
 }
 
 // proven: a template that no pod of its set has joined on stands in one set at

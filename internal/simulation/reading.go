@@ -60,11 +60,14 @@ func (d *daemon) read(db *ops.Database, pods []ops.Pod, detailed bool) {
 		}
 		if refused {
 			db.SystemLogin = ops.LoginRefused
+			if w.judge.refused == 0 {
+				w.judge.refused = w.now
+			}
 		}
 		db.Pods = db.Pods[:0]
 		return
 	}
-	db.Contact, db.SystemLogin = ops.Yes, ops.LoginOK
+	db.Contact, db.SystemLogin, w.judge.refused = ops.Yes, ops.LoginOK, 0
 	db.ClusterID, db.ClusterName = clusterID, clusterName
 	if w.master >= 0 {
 		db.MasterNode = nameOf(nodeIDs, "node-", w.slots[w.master].volume.node)

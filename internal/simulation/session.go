@@ -150,12 +150,14 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		rows = [][]string{{w.jobsLogOn(s.slot)}}
 	case query == "SELECT master_node FROM sys.cluster":
 		rows = [][]string{{""}}
+		d.looked.masterless = w.master < 0
 		if w.master >= 0 {
 			rows[0][0] = nameOf(nodeIDs, "node-", w.slots[w.master].volume.node)
 		}
 	case strings.HasPrefix(query, "SELECT name FROM sys.nodes"):
 		for _, i := range w.used {
 			if w.slots[i].pod.joined {
+				d.looked.lists(&w.slots[i])
 				rows = append(rows, []string{w.slots[i].nodeName})
 			}
 		}
@@ -191,11 +193,15 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 	case strings.HasPrefix(query, "SELECT settings['routing']['allocation'] FROM information_schema.tables"):
 		for i := range w.tables {
 			t := &w.tables[i]
+			if t.filtered() {
+				d.looked.filtered++
+			}
 			rows = append(rows, []string{`{"exclude": {"_id": "` + t.exclude + `", "_name": "` + t.excludeNames + `"}}`})
 		}
 	case strings.HasPrefix(query, "SELECT id, name FROM sys.nodes"):
 		for _, i := range w.used {
 			if l := &w.slots[i]; l.pod.joined {
+				d.looked.lists(l)
 				rows = append(rows, []string{nameOf(nodeIDs, "node-", l.volume.node), l.nodeName})
 			}
 		}
@@ -205,6 +211,11 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		}
 		d.copied = w.now
 		rows = w.copyRows()
+		for _, r := range rows {
+			if r[4] != "STARTED" {
+				d.looked.moving = r[1]
+			}
+		}
 	default:
 		w.violate("world", "the simulation does not know the query %q", query)
 	}

@@ -254,6 +254,9 @@ func (o objects) reach(pod string) (*slot, error) {
 	return l, nil
 }
 
+// refusedLong is how long system has to be refused before its password is set anew.
+const refusedLong = 9 * second
+
 // Run is `crash`, as the superuser.
 func (o objects) Run(_ context.Context, pod, statement string) (string, error) {
 	w := o.d.w
@@ -274,11 +277,15 @@ func (o objects) Run(_ context.Context, pod, statement string) (string, error) {
 	if statement == "SELECT name FROM sys.users" && w.master >= 0 && !w.recovered {
 		return `[{"name": "crate"}]`, o.d.after(f) // nobody else is known before the gateway has recovered
 	}
+	if since := w.now - w.judge.refused; o.d.acting == ops.ActionSetSystemUser && w.stored.record.Bootstrap.Done && since < refusedLong {
+		w.violate("B", "the daemon is about to set the password of system, which was refused for %d ms: so does a gateway that has not recovered", since)
+	}
 	if statement == "SELECT master_node FROM sys.cluster" {
 		o.d.checked = w.now
 		if w.master < 0 || !l.pod.joined {
 			return `[{"master_node": null}]`, o.d.after(f)
 		}
+		o.d.looked.well = pod
 		return `[{"master_node": "` + nameOf(nodeIDs, "node-", w.slots[w.master].volume.node) + `"}]`, o.d.after(f)
 	}
 	if w.master < 0 || !w.recovered {
@@ -296,6 +303,7 @@ func (o objects) Run(_ context.Context, pod, statement string) (string, error) {
 	case strings.HasPrefix(statement, "SELECT id FROM sys.cluster"):
 		return `[{"id": "` + idOf(o.clusterOf(pod)) + `"}]`, o.d.after(f)
 	case statement == "SELECT name FROM sys.users":
+		o.d.looked.recovered = true
 		return `[{"name": "crate"}, {"name": "system"}, {"name": "ada"}]`, o.d.after(f)
 	case strings.HasPrefix(statement, "SELECT type FROM sys.privileges"):
 		if u := w.user("system"); u != nil && u.granted {
@@ -327,5 +335,6 @@ func (o objects) Login(_ context.Context, pod, name, password string) (execute.S
 	if !l.pod.joined || !w.recovered || u == nil || u.password != password || l.pod.terminating && w.rnd.oneIn(2) {
 		return nil, execute.ErrLoginRefused
 	}
+	o.d.looked.well = pod
 	return &session{o: o, slot: l, uid: l.pod.uid, user: name}, nil
 }

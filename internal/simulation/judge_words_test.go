@@ -1,0 +1,148 @@
+package simulation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// Who waits says for what, by the name of what holds.
+func TestWhoWaitsSaysForWhat(t *testing.T) {
+	operation := func(kind ops.OperationKind) *ops.Operation { return &ops.Operation{Kind: kind, Started: epoch} }
+	for _, c := range []struct {
+		name    string
+		broken  bool
+		changes func(*world, *daemon)
+	}{
+		{"nothing is due", false, func(*world, *daemon) {}},
+		{"a restart says nothing between two steps", false, func(w *world, d *daemon) {
+			d.decision.Record.Operation, d.silent = operation(ops.OperationRestart), w.now-second
+		}},
+		{"a restart says nothing for long", true, func(w *world, d *daemon) {
+			d.decision.Record.Operation, d.silent = operation(ops.OperationRestart), w.now-minute
+		}},
+		{"a restart says nothing while the controller has not seen what was written", false, func(w *world, d *daemon) {
+			d.decision.Record.Operation, d.silent = operation(ops.OperationRestart), w.now-minute
+			w.sets[0].generation++
+		}},
+		{"nobody answers, and no-contact is said", false, func(w *world, d *daemon) {
+			d.observed.Database = ops.Database{At: epoch, Contact: ops.No}
+			d.decision.Waits = []ops.Reason{{Name: gates.ContactRule.Name}}
+		}},
+		{"nobody answers, and something else is said", true, func(w *world, d *daemon) {
+			d.observed.Database = ops.Database{At: epoch, Contact: ops.No}
+			d.decision.Waits = []ops.Reason{{Name: gates.JoinedRule.Name}}
+		}},
+		{"there is no master, and tables are waited for", true, func(w *world, d *daemon) {
+			d.observed.Database.MasterNode = ""
+			d.decision.Waits = []ops.Reason{{Name: gates.DetailKnownRule.Name}}
+		}},
+		{"objects could not be applied, and nobody is told", true, func(w *world, d *daemon) {
+			d.observed.ApplyErrors = []string{"403"}
+			d.decision.Record.Operation = operation(ops.OperationGrow)
+		}},
+		{"a pod is not ready, and only its node is waited for", true, func(w *world, d *daemon) {
+			d.view.pods[0].Ready = false
+			d.decision.Waits = []ops.Reason{{Name: gates.JoinedRule.Name}}
+		}},
+		{"no pod may be evicted, and nobody is told", true, func(w *world, d *daemon) {
+			d.decision.Record.Budgets = []ops.Budget{{Name: "crate-data-c"}}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := ruled(t, func(w *world, d *daemon) {
+				c.changes(w, d)
+				w.judge.tells(w, d)
+			})
+			if !c.broken {
+				require.Nil(t, v)
+				return
+			}
+			require.NotNil(t, v)
+			assert.Equal(t, "F", v.Invariant, v.Message)
+		})
+	}
+}
+
+// What begins, ends or is asked again is so by what the daemon was shown.
+func TestWhatBeginsAndEndsIsSoByWhatWasShown(t *testing.T) {
+	begins := func(change func(*world, *daemon)) func(*world, *daemon) {
+		return func(w *world, d *daemon) {
+			d.observed.Database = ops.Database{Contact: ops.Yes, MasterNode: "node-1", TablesKnown: true, SnapshotsKnown: true}
+			change(w, d)
+			w.judge.begins(w, d, &ops.Record{}, &ops.Record{Operation: &ops.Operation{Kind: ops.OperationSuspend, Started: epoch}})
+		}
+	}
+	reports := func(reason string) func(*world, *daemon) {
+		return func(w *world, d *daemon) { w.judge.ends(w, d, &ops.Report{Reason: reason}) }
+	}
+	for _, c := range []struct {
+		name, invariant string
+		does            func(*world, *daemon)
+	}{
+		{"a suspension begins, and all is known", "", begins(func(*world, *daemon) {})},
+		{"a suspension begins, and the tables are not known", "B", begins(func(_ *world, d *daemon) { d.observed.Database.TablesKnown = false })},
+		{"a suspension begins, and a snapshot runs", "snapshot", begins(func(_ *world, d *daemon) { d.observed.Database.Snapshots = 1 })},
+		{"a suspension begins, and copies move", "B", begins(func(_ *world, d *daemon) { d.observed.Database.Relocating = 1 })},
+		{"a suspension begins, and nobody answers", "B", begins(func(_ *world, d *daemon) { d.observed.Database.Contact = ops.No })},
+		{"a suspension goes on, whatever is known", "", begins(func(w *world, d *daemon) {
+			w.judge.stopped[0], d.observed.Database.TablesKnown = true, false
+		})},
+		{"a suspension succeeds while pods are there", "F", reports("SuspendSucceeded")},
+		{"a grow succeeds while node checks are open", "F", func(w *world, d *daemon) {
+			d.observed.Database = ops.Database{ChecksKnown: true, NodeChecks: []ops.NodeCheck{{ID: 1}}}
+			reports("GrowSucceeded")(w, d)
+		}},
+		{"a grow succeeds, and node checks are acknowledged", "", func(w *world, d *daemon) {
+			d.observed.Database = ops.Database{ChecksKnown: true, NodeChecks: []ops.NodeCheck{{ID: 1, Acknowledged: true}}}
+			reports("GrowSucceeded")(w, d)
+		}},
+		{"a restart begins that is aborted", "H", func(w *world, d *daemon) {
+			w.commands, w.commandedFor, w.commandedAt = ops.Commands{Abort: "true"}, w.commits[0].desired.Revision, d.began-second
+			w.judge.reported(w, d, &ops.Report{Reason: "RestartStarted", Status: ops.StatusInProgress})
+		}},
+		{"a hold is hidden twice in a second", "pace", func(w *world, d *daemon) {
+			d.hidden = w.now - second
+			w.judge.done(w, d, &ops.Action{Kind: ops.ActionHoldAllocation}, ops.ResultHidden)
+		}},
+		{"a group grows onto a claim that does not say whose it is", "identity", func(w *world, d *daemon) {
+			d.view.claims = append(d.view.claims, ops.Claim{Name: w.slots[3].claimName})
+			w.judge.applied(w, d, &w.sets[0], &ops.EffectiveSet{Name: w.sets[0].name, Replicas: 4}, w.sets[0].template)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := ruled(t, c.does)
+			if c.invariant == "" {
+				require.Nil(t, v)
+				return
+			}
+			require.NotNil(t, v)
+			assert.Equal(t, c.invariant, v.Invariant, v.Message)
+		})
+	}
+}
+
+// ruled is what the judge says of a cluster of three nodes that rests, and of what is done
+// to it.
+func ruled(t *testing.T, does func(*world, *daemon)) (v *Violation) {
+	t.Helper()
+	s := Schedule{Seed: 3, Start: Start{Hot: 3, Shards: 1, Leave: true}}
+	w := newWorld(&s, nil, nil)
+	d := w.daemons[0]
+	for range 200 {
+		w.turnOnce()
+	}
+	require.Equal(t, ops.StageVerified, w.stored.record.Stage)
+	w.advance(w.now + minute)
+	d.watch()
+	d.calm, d.began, d.decision.Waits, d.decision.Refusals = true, w.now, nil, nil
+	d.observed.Database = ops.Database{At: epoch.Add(time.Minute), Contact: ops.Yes, MasterNode: "node-1"}
+	defer func() { v, _ = recover().(*Violation) }()
+	does(w, d)
+	return nil
+}
