@@ -155,6 +155,7 @@ func (l *Live) EnsureNamespace(ctx context.Context, ns string) error {
 	kinds := slices.Concat(l.options.Kinds, []schema.GroupVersionKind{
 		{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "PersistentVolumeClaim"},
 	})
+	l.expectSecrets(ns)
 	return l.EnsureKinds(ctx, ns, kinds...)
 }
 

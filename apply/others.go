@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"stevedore.dev/stevedore/apply/compare"
@@ -59,6 +60,23 @@ type othersID struct {
 // when no watch shows one; false where it may be.
 func (a *Applier) Absent(ctx context.Context, key compare.Key) bool {
 	return a.absent(ctx, key, othersFresh)
+}
+
+// LookAhead begins the lists that Absent and Sync will ask for of a cluster of which
+// nothing stands yet: the caller has other questions meanwhile. over returns when they
+// have ended.
+func (a *Applier) LookAhead(ctx context.Context, namespace, cluster string, wanted []*unstructured.Unstructured) (over func()) {
+	var asking sync.WaitGroup
+	inventory := compare.Key{Kind: "ConfigMap", Namespace: namespace, Name: names.InventoryConfigMap(cluster)}
+	asking.Go(func() { a.absent(ctx, inventory, othersAge) })
+	begun := map[string]bool{}
+	for _, object := range wanted {
+		if key := compare.KeyOf(object); !begun[key.GroupKind()] {
+			begun[key.GroupKind()] = true
+			asking.Go(func() { a.absent(ctx, key, othersFresh) })
+		}
+	}
+	return asking.Wait
 }
 
 func (a *Applier) absent(ctx context.Context, key compare.Key, age time.Duration) bool {

@@ -44,6 +44,20 @@ func TestObjectsThatAreNewAreNotAskedForOneByOne(t *testing.T) {
 	assert.LessOrEqual(t, reads, 8, "a list a kind each second, and no object")
 }
 
+// One after the other, the lists take as long as what is made of a first cluster.
+func TestWhatWasAskedAheadIsNotAskedAgain(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, w.live.EnsureNamespace(t.Context(), w.namespace))
+	w.requests.take()
+	ours := w.service("s", "us")
+	w.applier.LookAhead(t.Context(), w.namespace, "one", []*unstructured.Unstructured{ours, w.service("t", "us")})()
+	assert.Len(t, w.requests.take("GET"), 2, "a list of ConfigMaps and one of Services")
+	assert.True(t, w.applier.Absent(t.Context(), compare.KeyOf(ours)))
+	_, err := w.sync(ours)
+	require.NoError(t, err)
+	assert.Empty(t, w.requests.take("GET"))
+}
+
 func TestWhatSomebodyMakesBetweenTheLookAndTheWriteStaysTheirs(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, w.live.EnsureNamespace(t.Context(), w.namespace))

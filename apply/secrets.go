@@ -90,6 +90,13 @@ func (s *secrets) asked(key compare.Key, clusters []string) bool {
 	return !in.singly
 }
 
+// together is false where Secrets may be watched by name only, as far as is known.
+func (s *secrets) together(ns string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.of(ns).singly
+}
+
 func (s *secrets) onlySingly(ns string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,6 +231,13 @@ func (l *Live) EnsureSecret(ctx context.Context, ns, name string, clusters ...st
 		return err
 	}
 	return errors.Join(collapseWatches(l.wait(ctx, []*watched{w}))...)
+}
+
+// expectSecrets begins the watch that EnsureSecret waits for first.
+func (l *Live) expectSecrets(ns string) {
+	if !l.options.Once && l.secrets.together(ns) {
+		_, _ = l.ensure(watchID{namespace: ns, kind: secretKind}, knownKinds[secretKind]) // who waits hears of it
+	}
 }
 
 // ensureShown knows a Secret by the watches of the whole namespace; false where they are

@@ -111,6 +111,12 @@ func Run(ctx context.Context, o Options, webhook reports.Config) error {
 		o.Log.Info("receiving pushes", "address", listener.Addr().String(), "path", receiver.Path, "repositories", len(server.Targets))
 		group.Go(func() error { return server.Serve(ctx, listener) })
 	}
+	o.Sources = slices.Clone(o.Sources)
+	for i := range o.Sources {
+		ahead := sources.NewAhead(o.Sources[i].Source)
+		o.Sources[i].ahead = ahead
+		group.Go(func() error { ahead.Look(ctx); return nil })
+	}
 	group.Go(func() error {
 		defer metrics.Leading(false)
 		err := lead(ctx, o.REST, o.Lease, l, o.Log, func(ctx context.Context) error {
@@ -207,7 +213,7 @@ func term(ctx context.Context, o Options, l *leadership, webhooks *reports.Recei
 func (d *daemon) follow(ctx context.Context, source Source) {
 	log := d.options.Log.With("source", source.Identity())
 	last := ""
-	_ = sources.Follow(ctx, measured{source.Source, d.metrics}, sources.FollowOptions{Interval: source.Interval, Log: d.options.Log}, func(state sources.State) {
+	_ = sources.Follow(ctx, measured{source.looked(), d.metrics}, sources.FollowOptions{Interval: source.Interval, Log: d.options.Log}, func(state sources.State) {
 		if state.Err != nil && last == "" && d.options.Once {
 			d.finish(fmt.Errorf("there is nothing to go by: %w", state.Err))
 			return

@@ -36,6 +36,16 @@ type Source struct {
 	DependsOn []string
 	// CommitStatus says where what became of a commit of this source is posted.
 	CommitStatus CommitStatus
+	// ahead is Source with a look that does not wait for the Lease; nil: without one.
+	ahead *sources.Ahead
+}
+
+// looked is what is followed.
+func (s Source) looked() sources.Source {
+	if s.ahead != nil {
+		return s.ahead
+	}
+	return s.Source
 }
 
 // ReceiverOptions say where pushes come in.

@@ -81,6 +81,9 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 		}
 		return w.show(ctx, entry, want, before, rec, ops.Decision{Verdict: ops.Refuse, Record: rec}, problems)
 	}
+	if !entry.Exists() {
+		defer w.applier.LookAhead(ctx, w.key.Namespace, w.key.Name, w.objects(want))()
+	}
 	for _, name := range secretNames(desired) {
 		if err := w.live.EnsureSecret(ctx, w.key.Namespace, name, w.key.Name); err != nil {
 			return 0, fmt.Errorf("watching Secret %s/%s: %w", w.key.Namespace, name, err)
