@@ -146,4 +146,8 @@ var wasUnsafe = []struct {
 		Seed: 42035887, Start: Start{Hot: 2, Shards: 1, Extend: true}, Steps: 68,
 		Items: []Item{{What: pushShrink, At: 1830, A: 3, B: 4}, {What: pushSetting, At: 28182, A: 4, B: 2}, {What: restartDaemon, Call: 4, A: 56, B: 52}, {What: settingByHand, Call: 10, A: 15, B: 24}, {What: settingByHand, Call: 10, A: 4, B: 35}},
 	}},
+	{"a cluster is paused while an empty node is long in going", Schedule{
+		Seed: 55042482, Start: Start{Hot: 4, Tables: []string{"2", "0-1", "1", "1"}, Shards: 2, Extend: true, Leave: true, Zones: true}, Steps: 64,
+		Items: []Item{{What: pushShrink, At: 823, A: 7, B: 2}, {What: pushPause, At: 11163, A: 2}, {What: stallController, Call: 3, A: 11, B: 36}},
+	}},
 }

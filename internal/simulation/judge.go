@@ -43,9 +43,11 @@ type judge struct {
 	// which of them.
 	quiet    millis
 	releases bool
-	reports  int
-	calm     int // reports since all faults were over
-	success  []string
+	// left is when the last pod was gone that its set wants no more.
+	left    millis
+	reports int
+	calm    int // reports since all faults were over
+	success []string
 	// stopped are the sets, by index, that a suspension has lowered.
 	stopped [3]bool
 	// lowered is when each set was last made smaller, and seen when whoever did it had last

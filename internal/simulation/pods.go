@@ -48,6 +48,9 @@ func (w *world) happenPod(l *slot) {
 	}
 	if p.goneDue > 0 && p.goneDue <= w.now {
 		w.stop(l)
+		if l.ordinal >= l.set.replicas {
+			w.judge.left = w.now
+		}
 		if w.telling() {
 			w.say("%s is gone", l.podName)
 		}
