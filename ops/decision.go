@@ -292,7 +292,9 @@ type Action struct {
 	From, To                int
 	// Object is any other object.
 	Object ObjectRef
-	// NodeIDs and NodeNames are separated by commas; Table is "schema.table".
+	// Members are the names of all nodes that were there when this was decided, separated by
+	// commas as NodeIDs and NodeNames are; Table is "schema.table".
+	Members                   string
 	NodeIDs, NodeNames, Table string
 	Elsewhere                 bool
 	Filtered                  int

@@ -316,7 +316,7 @@ func (t *turn) shrinkSet(op *Operation) {
 	}
 	t.d2.Disruptive = &Action{
 		Kind: ActionShrinkSet, Pod: t.stayingPod(sh.Set, to), SystemSecret: t.systemSecret(), Set: sh.Set, SetUID: live.UID, SetVersion: live.ResourceVersion,
-		From: sh.Before, To: to, NodeIDs: strings.Join(ids, ","), NodeNames: strings.Join(names, ","), Value: len(t.o.Database.Nodes), Elsewhere: sh.LeaveZone,
+		From: sh.Before, To: to, NodeIDs: strings.Join(ids, ","), NodeNames: strings.Join(names, ","), Members: t.members(), Elsewhere: sh.LeaveZone,
 	}
 	for i := range t.o.Database.Tables {
 		if t.o.Database.Tables[i].Filtered {

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"stevedore.dev/stevedore/ops/gates"
@@ -40,10 +41,19 @@ func (t *turn) holdStep(op *Operation) {
 	}
 }
 
+// members are the names of all nodes, for an executor that looks whether one has left.
+func (t *turn) members() string {
+	names := make([]string, len(t.o.Database.Nodes))
+	for i := range names {
+		names[i] = t.o.Database.Nodes[i].Name
+	}
+	return strings.Join(names, ",")
+}
+
 func (t *turn) deletePod(p *Pod) {
 	t.d2.Disruptive = &Action{
 		Kind: ActionRestartPod, Pod: p.Name, PodUID: p.UID, SystemSecret: t.systemSecret(),
-		Allocation: heldAllocation, Value: len(t.o.Database.Nodes), Green: t.o.Database.Health.Colour == Green, Unready: !p.Ready,
+		Allocation: heldAllocation, Members: t.members(), Green: t.o.Database.Health.Colour == Green, Unready: !p.Ready,
 	}
 }
 

@@ -128,7 +128,7 @@ func (t *turn) deleteZone(r *Restart) {
 	}
 	t.d2.Disruptive = &Action{
 		Kind: ActionRestartZone, Zone: r.Zone, Pod: r.Pod, Pods: strings.Join(refs, ","), SystemSecret: t.systemSecret(),
-		Allocation: heldAllocation, Value: len(t.o.Database.Nodes), Green: t.o.Database.Health.Colour == Green,
+		Allocation: heldAllocation, Members: t.members(), Green: t.o.Database.Health.Colour == Green,
 	}
 }
 

@@ -200,7 +200,8 @@ func (s *toySession) Strings(_ context.Context, query string, arguments ...any) 
 		var up [][]string
 		for name, pod := range s.w.pods {
 			if pod.away == 0 && !s.w.bad[pod.template] {
-				up = append(up, []string{name})
+				i := strings.LastIndexByte(name, '-')
+				up = append(up, []string{name[:i] + "/" + name[i+1:]})
 			}
 		}
 		return up, nil

@@ -4,7 +4,7 @@ package mutations
 // and the order in which things are recorded and done.
 var steps = []mutation{
 	{"the allocation is read again before a pod goes", "ops/execute/restart.go", "	if value != a.Allocation {\n		return fmt.Errorf(\"cluster.", "	if false {\n		return fmt.Errorf(\"cluster.", "ops/cratedb", "TestAPodIsAskedOnceMoreBeforeItGoes"},
-	{"the nodes are counted again before a pod goes", "ops/execute/restart.go", "if len(nodes) < a.Value {", "if len(nodes) < 0 {", "ops/cratedb", "TestAPodIsAskedOnceMoreBeforeItGoes"},
+	{"the nodes are looked for again before a pod goes", "ops/execute/restart.go", "return allThere(nodes, 0, a.Members)", "return nil", "ops/cratedb", "TestAPodIsAskedOnceMoreBeforeItGoes"},
 	{"the health is read again before a pod goes", "ops/execute/restart.go", "if len(tables) > 0 {", "if len(tables) < 0 {", "ops/cratedb", "TestAPodIsAskedOnceMoreBeforeItGoes"},
 	{"a hold is read back", "ops/execute/restart.go", "	if value == a.Allocation {\n		return ops.Result{Message: \"replica allocation is held\"}, nil\n	}\n", "	if true {\n		return ops.Result{Message: \"replica allocation is held\"}, nil\n	}\n", "ops/cratedb", "TestTheHoldIsSetReadBackAndGivenBack"},
 	{"somebody's value is not overwritten by a hold", "ops/execute/restart.go", "case value != a.Before:", "case false:", "ops/cratedb", "TestTheHoldIsSetReadBackAndGivenBack"},
@@ -26,7 +26,7 @@ var steps = []mutation{
 	{"a pod that has started is not recreated", "internal/daemon/objects.go", "if seen.Ready || !seen.Started.IsZero() {", "if false {", "internal/daemon", "TestAPodThatHasStartedOnceIsNeverTakenForOneThatHasNot"},
 	{"an apply never lowers replicas", "apply/sync.go", "live > wanted {", "live < 0 && wanted < 0 {", "apply", "TestAStatefulSetIsNeverMadeSmallerByAnApply"},
 	{"the exclusions are read again before a set is made smaller", "ops/execute/shrink.go", "if !holdsAll(list, ids) {", "if len(list) < 0 {", "ops/execute", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},
-	{"the nodes are counted again before a set is made smaller", "ops/execute/shrink.go", "if len(nodes) < a.Value {", "if len(nodes) < 0 {", "ops/execute", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},
+	{"the nodes are looked for again before a set is made smaller", "ops/execute/shrink.go", "allThere(nodes, 1, a.Members); err != nil", "allThere(nodes, 1, \"\"); err != nil", "ops/execute", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},
 	{"a node on another volume is not the one that was drained", "ops/execute/shrink.go", "if slices.Contains(names, n[1]) && !slices.Contains(ids, n[0]) {", "if false {", "ops/execute", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},
 	{"shards are looked for again before a set is made smaller", "ops/execute/shrink.go", "case leaving(r) && !safe[of(r)]:", "case false:", "ops/execute", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},
 	{"an exclusion is said on the StatefulSet before it is set", "ops/drain.go", "if live.Hold != x.annotation() || t.drainReading(op) {", "if t.drainReading(op) {", "ops", "TestAnExclusionIsSaidOnItsStatefulSetBeforeItIsSet"},

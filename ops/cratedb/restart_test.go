@@ -144,15 +144,15 @@ func TestAPodIsAskedOnceMoreBeforeItGoes(t *testing.T) {
 	require.NoError(t, err)
 	gone := &deletions{}
 	s.objects = gone
-	restart := ops.Action{Kind: ops.ActionRestartPod, Pod: "pod-1", PodUID: "u", Allocation: "primaries", Value: 2, Green: true}
+	restart := ops.Action{Kind: ops.ActionRestartPod, Pod: "pod-1", PodUID: "u", Allocation: "primaries", Members: "data-hot-0,data-hot-1", Green: true}
 	_, err = s.run(restart)
 	require.ErrorContains(t, err, "is 'all'", "the hold is not there")
 	_, err = s.run(ops.Action{Kind: ops.ActionHoldAllocation, Allocation: "primaries", Before: "all"})
 	require.NoError(t, err)
 	more := restart
-	more.Value = 3
+	more.Members += ",data-hot-2"
 	_, err = s.run(more)
-	require.ErrorContains(t, err, "2 nodes and not 3")
+	require.ErrorContains(t, err, "node data-hot-2 is not there")
 	session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
 	require.NoError(t, err)
 	defer session.Close()

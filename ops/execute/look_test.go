@@ -51,10 +51,10 @@ func answers(t *testing.T, action ops.Action, rows ...[][]string) (*succession, 
 	return s, r, err
 }
 
-func TestTheNodesAreCountedLastBeforeAPodGoes(t *testing.T) {
-	restart := ops.Action{Kind: ops.ActionRestartPod, Pod: "p", PodUID: "u", SystemSecret: "system", Allocation: "primaries", Value: 2, Green: true}
+func TestTheNodesAreLookedForLastBeforeAPodGoes(t *testing.T) {
+	restart := ops.Action{Kind: ops.ActionRestartPod, Pod: "p", PodUID: "u", SystemSecret: "system", Allocation: "primaries", Members: "n1,n2", Green: true}
 	s, _, err := answers(t, restart, value("primaries"), nil, value("n1"))
-	require.ErrorContains(t, err, "there are 1 nodes and not 2 any more", "while they were asked for their health one has left")
+	require.ErrorContains(t, err, "node n2 is not there any more", "while they were asked for their health one has left")
 	assert.Contains(t, s.asked[2], "sys.nodes")
 	assert.Empty(t, s.restarted)
 }

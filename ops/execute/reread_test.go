@@ -91,8 +91,8 @@ func asking(a ops.Action) ops.Action {
 func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) {
 	hold := asking(ops.Action{Kind: ops.ActionHoldAllocation, Allocation: "primaries", Before: "all"})
 	release := asking(ops.Action{Kind: ops.ActionReleaseAllocation, Allocation: "primaries", Before: "all"})
-	restart := asking(ops.Action{Kind: ops.ActionRestartPod, PodUID: "u", Allocation: "primaries", Value: 3, Green: true})
-	zone := asking(ops.Action{Kind: ops.ActionRestartZone, Pods: "a-0/u0,a-1/u1", Allocation: "primaries", Value: 3})
+	restart := asking(ops.Action{Kind: ops.ActionRestartPod, PodUID: "u", Allocation: "primaries", Members: "crate-0,crate-1,crate-2", Green: true})
+	zone := asking(ops.Action{Kind: ops.ActionRestartZone, Pods: "a-0/u0,a-1/u1", Allocation: "primaries", Members: "crate-0,crate-1,crate-2"})
 	torn := zone
 	torn.Pods = "a-0/u0,a-1"
 	exclude := asking(ops.Action{Kind: ops.ActionExcludeNodes, NodeIDs: "n3"})
@@ -100,7 +100,7 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 	table := asking(ops.Action{Kind: ops.ActionExcludeInTable, Table: "doc.t", NodeIDs: "n3"})
 	unnamed := table
 	unnamed.Table = "t"
-	shrink := asking(ops.Action{Kind: ops.ActionShrinkSet, Set: "s", SetUID: "u", SetVersion: "7", From: 3, To: 2, NodeIDs: "n3", NodeNames: "n3", Value: 3})
+	shrink := asking(ops.Action{Kind: ops.ActionShrinkSet, Set: "s", SetUID: "u", SetVersion: "7", From: 3, To: 2, NodeIDs: "n3", NodeNames: "n3", Members: "n1,n2,n3"})
 	nobody := shrink
 	nobody.NodeIDs, nobody.NodeNames = "", ""
 	two := shrink
@@ -136,7 +136,9 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 
 		{"a pod goes when all is as it was", restart, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(3)}, "sys.health": {nil}}, "", 0, nil, []string{"restart pod p u ready true"}},
 		{"the hold was taken off", restart, replies{enabled: {value("all")}}, "'all' and not 'primaries' any more", 0, nil, nil},
-		{"a node has left", restart, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(2)}}, "2 nodes and not 3", 0, nil, nil},
+		{"a node has left", restart, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(2)}}, "node crate-2 is not there", 0, nil, nil},
+		{"a node has left, and another has come", restart, replies{enabled: {value("primaries")}, "sys.nodes": {append(nodes(2), nodes(4)[3])}}, "node crate-2 is not there", 0, nil, nil},
+		{"another has come", restart, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(4)}}, "", 0, nil, []string{"restart pod p u ready true"}},
 		{"a table is not green any more", restart, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(3)}, "sys.health": {rows{{"doc", "t"}}}}, "1 table(s) are not green", 0, nil, nil},
 		{"the pods of a zone go", zone, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(3)}}, "", 0, nil, []string{"restart pod a-0 u0 ready true", "restart pod a-1 u1 ready true"}},
 		{"the hold of a zone was taken off", zone, replies{enabled: {value("all")}}, "not 'primaries' any more", 0, nil, nil},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/ops"
@@ -145,10 +146,18 @@ func askOnceMore(ctx context.Context, a ops.Action, t Tools) error {
 	// Last: of a range of replicas the health stays green while a node is away.
 	nodes, err := s.Strings(ctx, nodeNames)
 	if err != nil {
-		return fmt.Errorf("counting the nodes once more: %w", err)
+		return fmt.Errorf("looking for the nodes once more: %w", err)
 	}
-	if len(nodes) < a.Value {
-		return fmt.Errorf("there are %d nodes and not %d any more", len(nodes), a.Value)
+	return allThere(nodes, 0, a.Members)
+}
+
+// allThere is an error where one of the members has left, whoever has come meanwhile; its
+// name is in that column.
+func allThere(nodes [][]string, column int, members string) error {
+	for _, name := range entries(members) {
+		if !slices.ContainsFunc(nodes, func(r []string) bool { return len(r) > column && r[column] == name }) {
+			return fmt.Errorf("node %s is not there any more", name)
+		}
 	}
 	return nil
 }

@@ -31,10 +31,10 @@ func shrinkSet(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 	}
 	nodes, err := s.Strings(ctx, nodeIDs)
 	if err != nil {
-		return ops.Result{}, fmt.Errorf("counting the nodes once more: %w", err)
+		return ops.Result{}, fmt.Errorf("looking for the nodes once more: %w", err)
 	}
-	if len(nodes) < a.Value {
-		return ops.Result{}, fmt.Errorf("there are %d nodes and not %d any more", len(nodes), a.Value)
+	if err := allThere(nodes, 1, a.Members); err != nil {
+		return ops.Result{}, err
 	}
 	for _, n := range nodes {
 		if slices.Contains(names, n[1]) && !slices.Contains(ids, n[0]) {

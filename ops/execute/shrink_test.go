@@ -82,7 +82,8 @@ func TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller(t *testing.T) {
 		{"a new partition is made there", func(l *leaving) { l.shards = append(l.shards, on("n3", "INITIALIZING")) }, false, "INITIALIZING by now"},
 		{"a copy has lost its node", func(l *leaving) { l.shards = append(l.shards, on("", "UNASSIGNED")) }, false, "UNASSIGNED by now"},
 		{"a copy moves", func(l *leaving) { l.shards = append(l.shards, on("n1", "RELOCATING")) }, false, "RELOCATING by now"},
-		{"a node is missing", func(l *leaving) { l.nodes = l.nodes[1:] }, false, "2 nodes and not 3"},
+		{"a node is missing", func(l *leaving) { l.nodes = l.nodes[1:] }, false, "node n1 is not there"},
+		{"a node is missing, and another has come", func(l *leaving) { l.nodes[0] = []string{"n8", "n8"} }, false, "node n1 is not there"},
 		{"it came back on another volume", func(l *leaving) { l.nodes[2] = []string{"n9", "n3"} }, false, "another one by now"},
 		{"a table has got a filter of its own", func(l *leaving) { l.filters = [][]string{{`{"exclude": {"_name": "n1"}, "include": {}}`}} }, false, "1 table(s) have allocation filters of their own and not 0 any more"},
 		{"filters that are empty", func(l *leaving) {
@@ -100,7 +101,7 @@ func TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller(t *testing.T) {
 			c.change(l)
 			_, err := execute.Run(t.Context(), ops.Action{
 				Kind: ops.ActionShrinkSet, Pod: "p", SystemSecret: "system", Set: "s", SetUID: "u", SetVersion: "7",
-				From: 3, To: 2, NodeIDs: "n3", NodeNames: "n3", Value: 3, Elsewhere: c.elsewhere,
+				From: 3, To: 2, NodeIDs: "n3", NodeNames: "n3", Members: "n1,n2,n3", Elsewhere: c.elsewhere,
 			}, execute.Tools{Objects: l, Secrets: l.script, Database: l})
 			if c.words != "" {
 				require.ErrorContains(t, err, c.words)
