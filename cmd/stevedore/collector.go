@@ -16,7 +16,7 @@ const (
 	// newcomersRoom in bytes is what it may grow by at least while clusters are looked at
 	// for the first time: little of what is made then lives on, and to find that out
 	// again and again would take a fifth of the CPU.
-	newcomersRoom = 48 << 20
+	newcomersRoom = 32 << 20
 )
 
 // collector says when the heap is collected, where GOGC does not.

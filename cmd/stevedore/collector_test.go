@@ -9,7 +9,7 @@ import (
 )
 
 func TestNewClustersGiveASmallHeapRoomAndALargeOneNoMore(t *testing.T) {
-	for alive, percent := range map[uint64]int{0: 1200, 4 << 20: 1200, 12 << 20: 400, 48 << 20: 100, 96 << 20: 50, 500 << 20: 50} {
+	for alive, percent := range map[uint64]int{0: 800, 4 << 20: 800, 8 << 20: 400, 32 << 20: 100, 64 << 20: 50, 500 << 20: 50} {
 		assert.Equal(t, percent, percentOf(alive), "%d bytes", alive)
 	}
 }

@@ -90,6 +90,9 @@ func (w *worker) givesWay(rec ops.Record, decision ops.Decision, wrote bool) boo
 		return false
 	}
 	w.gaveWay, w.yields = true, w.newcomers.any()
+	if w.yields {
+		w.kept.tighten()
+	}
 	return w.yields
 }
 
