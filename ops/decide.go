@@ -12,7 +12,6 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	t.r = record
 	t.p = policy
 	t.now = now
-	t.was = record.Operation
 	t.rebuild()
 	t.command()
 	t.withdraw()

@@ -102,10 +102,7 @@ func (t *turn) mends() string {
 	for i := range t.o.Pods {
 		p := &t.o.Pods[i]
 		live := t.live(p.Set)
-		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || t.wanted(p.Set) == nil || !t.pendingRestart(p.Set) || t.turnFirst(turn, p.Set) || t.byUpgrade(p.Set) {
-			continue
-		}
-		if t.awayByItself(p) {
+		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || t.wanted(p.Set) == nil || !t.pendingRestart(p.Set) || t.turnFirst(turn, p.Set) || t.byUpgrade(p.Set) || t.awayByItself(p) {
 			continue
 		}
 		if t.unprovenBeside(p.Set) {

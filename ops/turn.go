@@ -36,8 +36,7 @@ const (
 type turn struct {
 	d   Desired
 	o   Observed
-	r   Record     // the next record; slices are copied before they are changed
-	was *Operation // in progress until now; nil: none
+	r   Record // the next record; slices are copied before they are changed
 	p   Policy
 	now time.Time
 
