@@ -330,7 +330,7 @@ func (t *turn) shrinkSet(op *Operation) {
 func (t *turn) stayingPod(set string, to int) string {
 	for i := range t.o.Pods {
 		p := &t.o.Pods[i]
-		if (t.joined(p) || t.unready(p)) && (p.Set != set || p.Ordinal < to) {
+		if t.nodeJoined(p) && (p.Set != set || p.Ordinal < to) {
 			return p.Name
 		}
 	}

@@ -339,16 +339,15 @@ func (t *turn) onItsWay(op *Operation) *Pod {
 }
 
 // remember notes which template is kept to return to: what the set had before, or
-// what its pods have joined on since. With nothing noted, what is still kept is of a restart
-// before this one.
+// what its pods have joined on since.
 func (t *turn) remember(e *EffectiveSet) {
 	r := t.r.Operation.Restart
+	e.RememberAnew = t.turns == e.Name
 	if e.Live == "" || t.r.Operation.Step == StepStopped || !t.pendingRestart(e.Name) {
 		return
 	}
-	e.RememberAnew = r.Remembered == "" || t.ranOnLive(e.Name) && r.Remembered != e.Live
-	if e.RememberAnew {
-		r.Remembered = e.Live
+	if r.Remembered == "" || t.ranOnLive(e.Name) && r.Remembered != e.Live {
+		e.RememberAnew, r.Remembered = true, e.Live
 	}
 }
 

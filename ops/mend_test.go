@@ -294,6 +294,30 @@ func TestATemplateThatWasNeverAppliedIsNotKept(t *testing.T) {
 	}
 }
 
+// A restart was released, and what it kept to go back to is still in the record.
+func TestWhatARestartBeforeHasKeptIsNoneToReturnTo(t *testing.T) {
+	s := twoGroups(t)
+	s.onTemplate(map[string]string{hot: "t2", warm: "t2"})
+	for i := range s.o.Pods {
+		s.o.Pods[i].Template = "t1"
+	}
+	s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepNext, Started: s.o.At, Revision: s.d.Revision, Restart: &ops.Restart{Since: s.o.At}}
+	for _, anew := range []bool{true, false} {
+		d := s.decide()
+		require.Equal(t, hot, d.Record.Operation.Restart.Set)
+		assert.Equal(t, anew, effective(t, d, hot).RememberAnew)
+		s.r = d.Record
+	}
+}
+
+func TestARecordThatIsLostNamesWhatPodsHaveJoinedOnAlsoWhereTheyAreNotReady(t *testing.T) {
+	s := twoGroups(t)
+	s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
+	s.r = ops.Record{}
+	s.podOf(warm+"-0").Ready, s.podOf(warm+"-0").Template = false, "t1"
+	assert.Contains(t, s.decide().Record.Proven, ops.Proven{Set: warm, Template: "t1"})
+}
+
 func TestARecordThatIsLostLeavesATemplateUnprovenUntilOneHasJoinedOnIt(t *testing.T) {
 	for _, c := range []struct {
 		name     string

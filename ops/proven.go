@@ -7,9 +7,12 @@ import "slices"
 func (t *turn) joinedOnLive(set string) bool {
 	live := t.live(set)
 	return live != nil && t.anyPod(func(p *Pod) bool {
-		return p.Set == set && p.Template == live.Template && (t.joined(p) || t.unready(p))
+		return p.Set == set && p.Template == live.Template && t.nodeJoined(p)
 	})
 }
+
+// nodeJoined: the node of the pod has joined, whether the pod is ready or not.
+func (t *turn) nodeJoined(p *Pod) bool { return t.joined(p) || t.unready(p) }
 
 // noteProven remembers on which templates pods have joined.
 func (t *turn) noteProven() {
@@ -26,7 +29,7 @@ func (t *turn) noteProven() {
 		proven := Proven{s.Name, live.Template}
 		if !t.joinedOnLive(s.Name) {
 			i := slices.IndexFunc(t.r.Proven, func(p Proven) bool { return p.Set == s.Name })
-			j := slices.IndexFunc(t.o.Pods, func(p Pod) bool { return p.Set == s.Name && p.Template != "" && t.joined(&p) })
+			j := slices.IndexFunc(t.o.Pods, func(p Pod) bool { return p.Set == s.Name && p.Template != "" && t.nodeJoined(&p) })
 			switch {
 			case i >= 0:
 				proven = t.r.Proven[i]

@@ -17,7 +17,7 @@ func (t *turn) nextStep(op *Operation) {
 				t.r.Operation = nil // an upgrade brings it
 				return
 			}
-			r.Set, r.Remembered = set, "" // its new template may be what brings the contact back
+			t.takesTurn(r, set) // its new template may be what brings the contact back
 		}
 		return
 	}
@@ -75,7 +75,7 @@ func (t *turn) nextStep(op *Operation) {
 		if t.backFirst(r) {
 			return // it came before, and on none of its pods: it has its turn later
 		}
-		r.Set, r.Remembered = set, ""
+		t.takesTurn(r, set)
 	}
 	p := t.firstOutdated(set)
 	if first != nil && first.Set == set && t.templateApplied(set) {
@@ -104,6 +104,12 @@ func (t *turn) nextStep(op *Operation) {
 	op.Step, r.Pod, r.PodUID, r.Template = StepHold, p.Name, p.UID, p.Template
 	r.Zone, r.Pods = t.together(set, p)
 	t.r.Hold = &Hold{Set: set, Value: heldAllocation, Before: freeAllocation}
+}
+
+// takesTurn: what is kept to go back to may still be of a restart before this one, which was
+// released.
+func (t *turn) takesTurn(r *Restart, set string) {
+	r.Set, r.Remembered, t.turns = set, "", set
 }
 
 // templateApplied is true when what is wanted of a set, or of all with "", is

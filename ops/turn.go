@@ -46,6 +46,8 @@ type turn struct {
 	// parked is true while the cluster is suspended, or on its way there or back:
 	// its templates stay as they were.
 	parked bool
+	// turns is the set whose turn in a restart begins now.
+	turns string
 	// undo is a set whose new template no pod is on yet, or that hangs on it, and for
 	// which others come first: it goes back to what it had.
 	undo string

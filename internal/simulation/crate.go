@@ -144,7 +144,7 @@ func (w *world) join(l *slot) {
 		return
 	}
 	p.joined, p.joinedAt = true, w.now
-	l.set.proven = p.template
+	w.proves(l)
 	l.volume.cluster, l.volume.version = 1, w.templates[p.template].version
 	p.readyDue = w.now + w.rnd.span(50, 1500)
 	w.judge.up(l)
@@ -272,7 +272,7 @@ func (w *world) elect() {
 		w.master, w.masterUp = i, w.now
 		if !l.pod.joined {
 			l.pod.joined, l.pod.joinedAt, l.pod.joinDue = true, w.now, 0
-			l.set.proven = l.pod.template
+			w.proves(l)
 			l.volume.version = w.templates[l.pod.template].version
 			w.judge.up(l)
 		}

@@ -150,4 +150,16 @@ var wasUnsafe = []struct {
 		Seed: 55042482, Start: Start{Hot: 4, Tables: []string{"2", "0-1", "1", "1"}, Shards: 2, Extend: true, Leave: true, Zones: true}, Steps: 64,
 		Items: []Item{{What: pushShrink, At: 823, A: 7, B: 2}, {What: pushPause, At: 11163, A: 2}, {What: stallController, Call: 3, A: 11, B: 36}},
 	}},
+	{"the record is lost before a node whose probe fails is upgraded, that is aborted, and another template comes", Schedule{
+		Seed: 44252959, Start: Start{Masters: 3, Hot: 1, Warm: 1, Tables: []string{"0-1", "0-all", "0"}, Shards: 3, Extend: true, Leave: true}, Steps: 88,
+		Items: []Item{{What: pushUpgrade, At: 4387, A: 3, B: 7}, {What: conflict, Call: 7, A: 37, B: 57}, {What: loseRecord, Call: 13, A: 9, B: 43}, {What: abortCommand, Call: 37, A: 36, B: 44}, {What: failProbe, At: 4073, B: 10}},
+	}},
+	{"a restart is released, and the next one of that set stops", Schedule{
+		Seed: 44613178, Start: Start{Hot: 2, Tables: []string{"1"}, Shards: 1, Leave: true}, Steps: 696,
+		Items: []Item{{What: pushTemplate, At: 3172, A: 6, B: 7}, {What: loseVolume, Call: 14, A: 55}, {What: releaseCommand, At: 15371, A: 9, B: 18}, {What: pushNeverReady, At: 10012, A: 44, B: 63}},
+	}},
+	{"a pod joins on a template that its set went back from, and the one that runs what it went back to is lost", Schedule{
+		Seed: 43003690, Start: Start{Hot: 2, Warm: 1, Tables: []string{"2", "0-1"}, Shards: 1}, Steps: 88,
+		Items: []Item{{What: pushTemplate, At: 2165, A: 4, B: 2}, {What: evict, Call: 1, A: 24, B: 30}, {What: abortCommand, Call: 13, A: 58, B: 26}, {What: loseVolume, At: 25988, A: 16, B: 28}},
+	}},
 }

@@ -69,6 +69,14 @@ func (j *judge) proven(w *world, s *set, hash string) {
 	}
 }
 
+// proves: a node has joined on its set's template. One that joins on another, after the set
+// went back from that, takes nothing from what had been proven before.
+func (w *world) proves(l *slot) {
+	if w.templates[l.pod.template].hash == w.templates[l.set.template].hash {
+		l.set.proven = l.set.template
+	}
+}
+
 // unproven: pods of a set were made on its template, and none has ever joined on it.
 func (w *world) unproven(set int) bool {
 	s := &w.sets[set]

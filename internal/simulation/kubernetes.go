@@ -69,7 +69,7 @@ type set struct {
 	template                       int
 	hold, suspended, annotated     string
 	previous                       int // the template before
-	proven                         int // the one that a pod last joined on
+	proven                         int // the one that a pod last joined on while the set had it
 	initialMasters                 bool
 	observedGeneration             int64
 	current, ready                 int
