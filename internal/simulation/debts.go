@@ -67,17 +67,17 @@ func (w *world) answers(d *daemon) bool {
 
 // debt is what is not given back; "" for nothing. What a transient value hides is left,
 // and so are exclusions while a node that leaves is there: the next one would fill it. They
-// are owed from when it has gone.
+// are owed from when it has gone, and so is the annotation that names them.
 func (w *world) debt(released bool) string {
 	if e := &w.enable; e.transient == "" && !w.ambiguous && plain(e.persistent) != plain(e.theirs) {
 		return "cluster.routing.allocation.enable is " + e.persistent + ", and people have set " + plain(e.theirs)
 	}
-	leaving := false
+	leaving := w.now-w.judge.left < owedSoon
 	for _, i := range w.used {
 		l := &w.slots[i]
 		leaving = leaving || l.pod.exists && l.ordinal >= l.set.replicas
 	}
-	if x := &w.excludeID; x.transient == "" && !leaving && w.now-w.judge.left >= owedSoon {
+	if x := &w.excludeID; x.transient == "" && !leaving {
 		if !sameList(x.persistent, x.theirs) {
 			return "cluster.routing.allocation.exclude._id is " + x.persistent + ", and people have set " + x.theirs
 		}

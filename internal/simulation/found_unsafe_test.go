@@ -162,4 +162,8 @@ var wasUnsafe = []struct {
 		Seed: 43003690, Start: Start{Hot: 2, Warm: 1, Tables: []string{"2", "0-1"}, Shards: 1}, Steps: 88,
 		Items: []Item{{What: pushTemplate, At: 2165, A: 4, B: 2}, {What: evict, Call: 1, A: 24, B: 30}, {What: abortCommand, Call: 13, A: 58, B: 26}, {What: loseVolume, At: 25988, A: 16, B: 28}},
 	}},
+	{"a cluster is released while a node leaves, and its StatefulSet controller stalls", Schedule{
+		Seed: 45281209, Start: Start{Hot: 6, Tables: []string{"2"}, Shards: 3, Extend: true, Leave: true}, Steps: 74,
+		Items: []Item{{What: pushShrink, At: 1580, A: 3, B: 7}, {What: pushRelease, At: 30758, A: 5}, {What: stickTerminating, Call: 36, A: 44, B: 37}, {What: forbid, Call: 27, A: 21, B: 12}, {What: stallController, Call: 37, A: 59, B: 37}, {What: releaseCommand, Call: 35, A: 8, B: 30}},
+	}},
 }
