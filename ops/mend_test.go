@@ -114,6 +114,31 @@ func TestTheOnlyVoterIsMadeAnewAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *tes
 	}
 }
 
+// Seed 57449625: the only voter is ready, and waits for data nodes after a full outage. What
+// corrects the set that hangs is not tried on the voter in the same turn.
+func TestTheVoterThatWaitsKeepsItsTemplateWhileTheSetThatHangsIsMended(t *testing.T) {
+	s := twoGroups(t)
+	for i := range s.r.Sets {
+		if s.r.Sets[i].Name == hot {
+			s.r.Sets[i].Replicas, s.d.Sets[i].Replicas = 1, 1
+		}
+	}
+	s.o.Pods = slices.DeleteFunc(s.o.Pods, func(p ops.Pod) bool { return p.Set == hot && p.Ordinal > 0 })
+	s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
+	s.podOf(hot + "-0").RecoverAfter = 2
+	p := s.podOf(warm + "-0")
+	p.Template, p.Ready, p.Waiting, p.Started = "t2", false, "ImagePullBackOff", time.Time{}
+	s.o.Database.Contact, s.o.Database.SystemLogin, s.o.Stable.Silent = ops.No, ops.LoginRefused, s.o.At.Add(-time.Hour)
+	s.r.Proven = []ops.Proven{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
+	s.pending(ops.ChangeRestart)
+	s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepNext, Started: s.o.At, Revision: s.d.Revision,
+		Restart: &ops.Restart{Since: s.o.At}}
+	s.r.Hold = &ops.Hold{Set: warm, Value: "primaries", Before: "all"}
+	d := s.decide()
+	assert.Equal(t, ops.TemplateKept, effective(t, d, hot).Template)
+	assert.Equal(t, ops.TemplateWanted, effective(t, d, warm).Template)
+}
+
 // Kubernetes says that a pod is ready only some time after its node has joined.
 func TestANodeThatMayBeJoiningIsAskedForBeforeItsPodIsMadeAnew(t *testing.T) {
 	for waiting, ask := range map[string]bool{"": true, "CrashLoopBackOff": false} {

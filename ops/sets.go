@@ -137,7 +137,7 @@ func (t *turn) effective() {
 			// while the cluster is being made.
 		case s.Name == mends:
 			e.KeepGateway = kept || present
-		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue() || t.othersFirst(s.Name) || t.upUnasked(s.Name) && !t.silent()) && !t.unstarted():
+		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue() || t.othersFirst(s.Name) || t.upUnasked(s.Name) && (mends != "" || !t.silent())) && !t.unstarted():
 			e.Template = TemplateKept
 		default:
 			e.KeepGateway = present

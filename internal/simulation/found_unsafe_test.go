@@ -166,4 +166,8 @@ var wasUnsafe = []struct {
 		Seed: 45281209, Start: Start{Hot: 6, Tables: []string{"2"}, Shards: 3, Extend: true, Leave: true}, Steps: 74,
 		Items: []Item{{What: pushShrink, At: 1580, A: 3, B: 7}, {What: pushRelease, At: 30758, A: 5}, {What: stickTerminating, Call: 36, A: 44, B: 37}, {What: forbid, Call: 27, A: 21, B: 12}, {What: stallController, Call: 37, A: 59, B: 37}, {What: releaseCommand, Call: 35, A: 8, B: 30}},
 	}},
+	{"the only voter waits for a set that hangs, its turn comes, and what corrects the other comes too", Schedule{
+		Seed: 57449625, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 688,
+		Items: []Item{{What: pushBadTemplate, At: 46523, A: 6, B: 7}, {What: releaseCommand, At: 140266, A: 2, B: 16}, {What: crashProcess, At: 67329, A: 61, B: 37}, {What: failProbe, At: 16072, A: 6, B: 9}},
+	}},
 }
