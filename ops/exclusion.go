@@ -81,7 +81,8 @@ func (t *turn) include() {
 }
 
 // stillLeaving is true while a pod is there that its StatefulSet wants no longer,
-// or its node.
+// or its node: one that is excluded, and a member without a pod. That needs no operation
+// to name it, for the record may be lost.
 func (t *turn) stillLeaving(x *Exclusions) bool {
 	live := t.live(x.Set)
 	if live == nil {
@@ -94,11 +95,10 @@ func (t *turn) stillLeaving(x *Exclusions) bool {
 			return true
 		}
 	}
-	if !t.shrinking() {
-		return false
-	}
-	for _, n := range t.r.Operation.Shrink.Leaving {
-		if n.Ordinal >= live.Replicas && t.member(n.Name) {
+	ids := listed(x.IDs)
+	for i := range t.o.Database.Nodes {
+		n := &t.o.Database.Nodes[i]
+		if slices.Contains(ids, n.ID) && !slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.NodeName == n.Name }) {
 			t.wait(gates.NodesGone("node " + n.Name))
 			return true
 		}

@@ -73,7 +73,11 @@ func TestADrainUnderWayWaits(t *testing.T) {
 		{"its set was deleted right before the write", step(ops.StepSmaller), func(s *situation) { s.o.Sets = s.o.Sets[:1] }, "replicas-live: " + cold},
 		{"a node that has left is a member still", step(ops.StepGone), func(s *situation) {
 			s.o.Pods = s.o.Pods[:4]
-			s.o.Database.Nodes = append(s.o.Database.Nodes, ops.Node{ID: "left", Name: cold + "/2"})
+			s.o.Database.Nodes = append(s.o.Database.Nodes, ops.Node{ID: strings.Split(s.r.Exclusions.IDs, ",")[1], Name: cold + "/2"})
+		}, "nodes-gone: waiting until node " + cold + "/2"},
+		{"a node that has left is a member still, and the operation is lost with the record", step(ops.StepGone), func(s *situation) {
+			s.r.Operation, s.o.Pods = nil, s.o.Pods[:4]
+			s.o.Database.Nodes = append(s.o.Database.Nodes, ops.Node{ID: strings.Split(s.r.Exclusions.IDs, ",")[1], Name: cold + "/2"})
 		}, "nodes-gone: waiting until node " + cold + "/2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

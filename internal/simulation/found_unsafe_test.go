@@ -170,4 +170,12 @@ var wasUnsafe = []struct {
 		Seed: 57449625, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 688,
 		Items: []Item{{What: pushBadTemplate, At: 46523, A: 6, B: 7}, {What: releaseCommand, At: 140266, A: 2, B: 16}, {What: crashProcess, At: 67329, A: 61, B: 37}, {What: failProbe, At: 16072, A: 6, B: 9}},
 	}},
+	{"the record is lost when the pod of a group that was drained has gone, and its node is a member still", Schedule{
+		Seed: 58519974, Start: Start{Masters: 3, Hot: 3, Warm: 1, Tables: []string{"1"}, Shards: 3, Extend: true, Leave: true}, Steps: 64,
+		Items: []Item{{What: pushRemoveGroup, At: 3510, A: 7, B: 7}, {What: loseRecord, Call: 28, A: 14, B: 63}},
+	}},
+	{"the record is lost when the pod of a node that was drained has gone, and the node is a member still", Schedule{
+		Seed: 47015135, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-all"}, Shards: 1, Leave: true}, Steps: 73,
+		Items: []Item{{What: pushShrink, At: 1361, A: 7, B: 1}, {What: loseRecord, Call: 27, A: 38, B: 24}, {What: forbid, Call: 25, A: 11, B: 50}},
+	}},
 }

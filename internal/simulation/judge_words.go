@@ -25,6 +25,9 @@ func (j *judge) tells(w *world, d *daemon) {
 	if by := w.commanded(d); c.paused || c.released || by != (ops.Commands{}) || rec.Revision != c.desired.Revision {
 		return
 	}
+	if w.commandedAt >= d.began {
+		return // what is told is of the command before
+	}
 	op := rec.Operation
 	lacks := func(rule gates.Rule, what string) {
 		if !d.says(rule) {
@@ -72,7 +75,7 @@ func (j *judge) tells(w *world, d *daemon) {
 		lacks(gates.BudgetClosedRule, "no pod may be evicted though all are ready")
 	}
 	if shown := db.Effective[jobsLogSize]; rec.Bootstrap.Done && op == nil && len(d.decision.Refusals)+len(d.decision.Actions()) == 0 && db.MasterNode != "" && shown != "" && c.jobsLog != "" && shown != c.jobsLog &&
-		silentLong < w.now-max(c.visible, w.jobsLog.theirAt) && !d.says(gates.SettingChangedRule) {
+		silentLong < w.now-max(c.visible, w.jobsLog.theirAt) && !d.says(gates.SettingChangedRule) && !d.unready() {
 		lacks(gates.SettingNotEffectiveRule, "a setting of the definition has another value")
 	}
 }

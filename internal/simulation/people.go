@@ -42,9 +42,10 @@ type commit struct {
 
 // people push, give commands, and do things by hand.
 type people struct {
-	commits     []commit
-	contents    int
-	commands    ops.Commands
+	commits  []commit
+	contents int
+	commands ops.Commands
+	// commandedAt is when a command was given, or taken back.
 	commandedAt millis
 	// commandedFor is the render that the command was given at: it expires with it.
 	commandedFor string
@@ -192,7 +193,7 @@ func (w *world) itemDue() millis {
 
 func (w *world) happenItems() {
 	if w.pauseEnd > 0 && w.pauseEnd <= w.now {
-		w.pauseEnd, w.commands = 0, ops.Commands{}
+		w.pauseEnd, w.commands, w.commandedAt = 0, ops.Commands{}, w.now
 		w.say("the command is taken back")
 	}
 	if w.began < 0 {
