@@ -147,29 +147,35 @@ func (sh *Shrink) names() string {
 	return strings.Join(list, ", ")
 }
 
-// sameNodes: each leaving node has the id that was excluded. Another id under its
-// name is another node, on another volume: it is excluded too.
-func (t *turn) sameNodes(op *Operation) bool {
-	sh := op.Shrink
-	same := true
+// another is a leaving node with an id that was not excluded, and its place in the list:
+// another id under its name is another node, on another volume, and so is the first under
+// it. Nil: there is none.
+func (t *turn) another(sh *Shrink) (*Node, int) {
 	for i, n := range sh.Leaving {
 		for j := range t.o.Database.Nodes {
-			now := &t.o.Database.Nodes[j]
-			if now.Name != n.Name || now.ID == n.ID {
-				continue
+			if now := &t.o.Database.Nodes[j]; now.Name == n.Name && now.ID != n.ID {
+				return now, i
 			}
-			if same {
-				sh.Leaving, same = slices.Clone(sh.Leaving), false
-			}
-			sh.Leaving[i].ID = now.ID
-			next := *t.r.Exclusions
-			if ids := listed(next.IDs); !slices.Contains(ids, now.ID) {
-				next.IDs = strings.Join(append(ids, now.ID), ",")
-			}
-			t.r.Exclusions = &next
 		}
 	}
-	return same
+	return nil, 0
+}
+
+// excludeAnother: such a node is excluded too, where all that leaves can be drained with it.
+func (t *turn) excludeAnother(op *Operation, n *Node, i int) {
+	sh := op.Shrink
+	sh.Drained = time.Time{}
+	if !t.fits([]RecordedSet{*recorded(t.r.Sets, sh.Set)}) {
+		return
+	}
+	sh.Leaving = slices.Clone(sh.Leaving)
+	sh.Leaving[i].ID = n.ID
+	next := *t.r.Exclusions
+	if ids := listed(next.IDs); !slices.Contains(ids, n.ID) {
+		next.IDs = strings.Join(append(ids, n.ID), ",")
+	}
+	t.r.Exclusions = &next
+	op.Step, sh.Since = StepExclude, t.now
 }
 
 // drainStep waits until the nodes that leave are empty, in two readings apart.
@@ -184,8 +190,8 @@ func (t *turn) drainStep(op *Operation) {
 		sh.Drained = time.Time{}
 		return
 	}
-	if !t.sameNodes(op) {
-		sh.Drained, op.Step, sh.Since = time.Time{}, StepExclude, t.now
+	if n, i := t.another(sh); n != nil {
+		t.excludeAnother(op, n, i)
 		return
 	}
 	d := t.drained(op)
@@ -358,10 +364,11 @@ func (t *turn) smallerStep(op *Operation) {
 		d = t.drained(op)
 		t.drainProgress(sh, d)
 	}
+	joined, _ := t.another(sh)
 	switch {
 	case waits:
 		t.setReplicas(sh.Set, to)
-	case d.shards > 0 || d.moving || t.o.Database.Unassigned > 0 || !t.sameNodes(op) || t.exclude(t.r.Exclusions):
+	case d.shards > 0 || d.moving || t.o.Database.Unassigned > 0 || joined != nil || t.exclude(t.r.Exclusions):
 		// Something came back between the check and the write.
 		sh.Drained, sh.Since, op.Step = time.Time{}, t.now, StepDrain
 	default:

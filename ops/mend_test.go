@@ -79,6 +79,16 @@ func TestWhatHangsIsMadeAnewWhereNobodyAnswersForLong(t *testing.T) {
 	}
 }
 
+// onlyOne: the set has a single node.
+func (s *situation) onlyOne(set string) {
+	for i := range s.r.Sets {
+		if s.r.Sets[i].Name == set {
+			s.r.Sets[i].Replicas, s.d.Sets[i].Replicas = 1, 1
+		}
+	}
+	s.o.Pods = slices.DeleteFunc(s.o.Pods, func(p ops.Pod) bool { return p.Set == set && p.Ordinal > 0 })
+}
+
 // The only node that may vote takes the contact with it when it hangs. One that ran may as
 // well be a member that cannot be reached, in a pod whose probe fails.
 func TestTheOnlyVoterIsMadeAnewAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *testing.T) {
@@ -95,12 +105,7 @@ func TestTheOnlyVoterIsMadeAnewAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *tes
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
-			for i := range s.r.Sets {
-				if s.r.Sets[i].Name == hot {
-					s.r.Sets[i].Replicas, s.d.Sets[i].Replicas = 1, 1
-				}
-			}
-			s.o.Pods = slices.DeleteFunc(s.o.Pods, func(p ops.Pod) bool { return p.Set == hot && p.Ordinal > 0 })
+			s.onlyOne(hot)
 			s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
 			p := s.podOf(hot + "-0")
 			p.Template, p.Ready, p.Started = "t1", false, s.o.At.Add(-time.Minute)
@@ -118,12 +123,7 @@ func TestTheOnlyVoterIsMadeAnewAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *tes
 // corrects the set that hangs is not tried on the voter in the same turn.
 func TestTheVoterThatWaitsKeepsItsTemplateWhileTheSetThatHangsIsMended(t *testing.T) {
 	s := twoGroups(t)
-	for i := range s.r.Sets {
-		if s.r.Sets[i].Name == hot {
-			s.r.Sets[i].Replicas, s.d.Sets[i].Replicas = 1, 1
-		}
-	}
-	s.o.Pods = slices.DeleteFunc(s.o.Pods, func(p ops.Pod) bool { return p.Set == hot && p.Ordinal > 0 })
+	s.onlyOne(hot)
 	s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
 	s.podOf(hot + "-0").RecoverAfter = 2
 	p := s.podOf(warm + "-0")

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -91,6 +92,38 @@ func TestADrainUnderWayWaits(t *testing.T) {
 			assert.Contains(t, said(d.Waits), c.wait)
 			assert.Nil(t, d.Disruptive)
 			assert.NotNil(t, d.Record.Exclusions)
+		})
+	}
+}
+
+// Seed 73118182: a node that was away when the drain began is excluded when it joins, but not
+// where a table keeps its shards there whatever is excluded: that is refused as it is before
+// a drain, and nothing is lost by what stands already.
+func TestANodeThatJoinsDuringItsDrainIsExcludedWhereItCanBeDrained(t *testing.T) {
+	for name, c := range map[string]struct {
+		filter string
+		refuse []string
+	}{
+		"any table goes with the exclusion":     {"", nil},
+		"a table has a filter of its own there": {"somebody", []string{gates.TableFilterRule.Name}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := filled(t, tiers(3, 3))
+			w.desired = tiers(3, 1)
+			w.desired.Version, w.record.Version = "5.10.1", "5.10.1"
+			w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepDrain })
+			s := w.at()
+			for i := range s.o.Database.Nodes {
+				if n := &s.o.Database.Nodes[i]; n.Name == cold+"/2" {
+					n.ID = "another"
+				}
+			}
+			if c.filter != "" {
+				s.o.Database.Tables[0].Filtered, s.o.Database.Tables[0].Exclude = true, map[string]string{"_name": c.filter}
+			}
+			d := s.decide()
+			assert.Equal(t, c.refuse, reasons(d.Refusals))
+			assert.Equal(t, c.refuse == nil, strings.Contains(d.Record.Exclusions.IDs, "another"))
 		})
 	}
 }

@@ -160,11 +160,19 @@ func (t *turn) shrinkWaits(sh *Shrink, sets []RecordedSet) bool {
 		}
 	}
 	if !sh.Masters {
-		for _, r := range t.forecast(sets).refusals() {
-			t.refusal(r)
-		}
+		t.fits(sets)
 	}
 	return len(t.d2.Refusals) > before
+}
+
+// fits is false, and each reason refused by its name, where what leaves of these sets cannot
+// be drained.
+func (t *turn) fits(sets []RecordedSet) bool {
+	reasons := t.forecast(sets).refusals()
+	for _, r := range reasons {
+		t.refusal(r)
+	}
+	return len(reasons) == 0
 }
 
 // forecast is of all these sets becoming as small as they are wanted.

@@ -15,7 +15,7 @@ import (
 
 func TestALookAheadIsTheFirstLookWhileItIsNew(t *testing.T) {
 	slow := func(context.Context) (sources.Snapshot, error) {
-		time.Sleep(3 * time.Second)
+		time.Sleep(3 * time.Second) // of synctest
 		return (&scripted{answers: []any{"slow"}}).Fetch(context.Background())
 	}
 	for name, test := range map[string]struct {
@@ -39,7 +39,7 @@ func TestALookAheadIsTheFirstLookWhileItIsNew(t *testing.T) {
 				ahead := sources.NewAhead(s)
 				go ahead.Look(t.Context())
 				synctest.Wait()
-				time.Sleep(test.after)
+				time.Sleep(test.after) // of synctest
 				for i, revision := range []string{test.first, map[int]string{1: "b", 2: "c"}[test.looks]} {
 					snapshot, err := ahead.Fetch(t.Context())
 					require.NoError(t, err)

@@ -257,4 +257,8 @@ var stoodStill = []struct {
 		Seed: 53273538, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 68,
 		Items: []Item{{What: pushPause, At: 2818, A: 5, B: 2}, {What: pushSuspend, At: 61187, A: 7, B: 2}, {What: timeoutAfter, Call: 32, A: 3, B: 43}, {What: loseRecord, At: 165633, A: 16}, {What: conflict, Call: 83, A: 50, B: 47}},
 	}},
+	{"a node is away when its drain begins, and a table has a filter of its own when it joins", Schedule{
+		Seed: 73118182, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-1"}, Shards: 1}, Steps: 432,
+		Items: []Item{{What: pushGrow, At: 427, A: 6, B: 1}, {What: pushShrink, At: 28904, A: 5, B: 1}, {What: evict, At: 42499, A: 39, B: 54}, {What: filterTable, At: 14007, A: 46, B: 14}},
+	}},
 }

@@ -61,12 +61,15 @@ func (j *judge) restarts(w *world, d *daemon, l *slot) {
 
 // ranges: of a table with a range of replicas, which stays green with fewer, each shard has
 // the copies of the upper bound by the reading that this was decided on. While nodes are of
-// two versions some cannot be made.
+// two versions some cannot be made, and CrateDB counts no node that somebody has excluded.
 func (j *judge) ranges(w *world, d *daemon, l *slot) {
 	db, c, nodes := &d.observed.Database, &w.commits[d.want], 0
 	for i := range db.Nodes {
 		if db.Nodes[i].Version != db.Nodes[0].Version {
 			return
+		}
+		if listed(db.Settings.Exclude["_name"], db.Nodes[i].Name) {
+			nodes--
 		}
 	}
 	for i := range w.sets {
