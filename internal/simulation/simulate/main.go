@@ -69,23 +69,18 @@ func tell(s simulation.Schedule, shrink bool) {
 }
 
 func many(first uint64, count int, with string, cores, most int, shrink, table bool) bool {
-	var next, chosen, violations atomic.Int64
+	var violations atomic.Int64
 	var mu sync.Mutex
+	chosen := seeds{next: first, left: count, with: with}
 	var total simulation.Statistics
 	began, worked := time.Now(), processorTime()
 	var all sync.WaitGroup
 	for range cores {
 		all.Go(func() {
 			var stats simulation.Statistics
-			for {
-				if violations.Load() >= int64(most) {
-					break
-				}
-				s := simulation.NewSchedule(first + uint64(next.Add(1)-1))
-				if !slices.ContainsFunc(s.Items, func(i simulation.Item) bool { return strings.Contains(i.What.String(), with) }) {
-					continue
-				}
-				if chosen.Add(1) > int64(count) {
+			for violations.Load() < int64(most) {
+				s, ok := chosen.take()
+				if !ok {
 					break
 				}
 				result := simulation.Run(s, &stats, nil)
@@ -118,6 +113,30 @@ func many(first uint64, count int, with string, cores, most int, shrink, table b
 	fmt.Printf("%.1f s on %d cores, %.1f s of processor time: %.0f schedules a minute of a core, %.0f that count\n",
 		took.Seconds(), cores, used.Seconds(), float64(total.Schedules)/used.Minutes(), float64(total.Counted)/used.Minutes())
 	return total.Violations == 0
+}
+
+// seeds are the first so many schedules in which something with that name happens, whichever
+// core is faster.
+type seeds struct {
+	mu   sync.Mutex
+	next uint64
+	left int
+	with string
+}
+
+// take is false when there is none left.
+func (c *seeds) take() (s simulation.Schedule, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.left > 0 && !ok {
+		s = simulation.NewSchedule(c.next)
+		c.next++
+		ok = slices.ContainsFunc(s.Items, func(i simulation.Item) bool { return strings.Contains(i.What.String(), c.with) })
+	}
+	if ok {
+		c.left--
+	}
+	return s, ok
 }
 
 // processorTime is what this process has used of all cores: other work on the
