@@ -194,7 +194,11 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 		}
 		w.violate("B", "the daemon deletes %s while %s is not there (%s for %d ms)", l.podName, o.podName, j.of(o).cause, w.now-since)
 	}
-	if table := j.soleCopies(w, l); table != "" && !w.tableChangedSince(d.checked) && !w.newest(l) {
+	looked := d.checked
+	if at := d.looked.tablesAt; at > 0 {
+		looked = at // the nodes are asked for after the tables, and say nothing of those
+	}
+	if table := j.soleCopies(w, l); table != "" && !w.tableChangedSince(looked) && !w.newest(l) {
 		w.violate("availability", "the daemon deletes %s, which has the only active copy of a shard of %s", l.podName, table)
 	}
 	j.quorum(w, d, l)

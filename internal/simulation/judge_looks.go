@@ -14,6 +14,7 @@ import (
 type looks struct {
 	allocation string // cluster.routing.allocation.enable; "" before it is asked
 	lacking    string // a table that was not green; "" before that is asked, too
+	tablesAt   millis // when that was asked; 0 before it is
 	excluded   string // cluster.routing.allocation.exclude._id
 	excludedAt millis // 0 before it is asked
 	members    uint64 // the slots whose nodes are listed; 0 before they are

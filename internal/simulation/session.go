@@ -165,6 +165,7 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		if w.master < 0 {
 			return nil, errors.New("MasterNotDiscoveredException")
 		}
+		d.looked.tablesAt = w.now
 		for i := range w.tables {
 			if colour, _, _ := w.health(i, w.wantedReplicas(&w.tables[i])); colour > 1 {
 				d.looked.lacking = w.tables[i].name
