@@ -204,19 +204,6 @@ func TestAnAbortedOperationDoesNotBegin(t *testing.T) {
 	}
 }
 
-// Between two nodes of a shrink an abort is said in the turn in which it ends it.
-func TestAShrinkThatIsAbortedMidwaySaysWhatIsLeft(t *testing.T) {
-	w := filled(t, tiers(5, 3))
-	w.desired = tiers(3, 1)
-	w.until(func() bool {
-		return len(w.lowered) > 0 && w.record.Operation != nil && w.record.Operation.Step == ops.StepNext
-	})
-	s := w.at()
-	s.d.Abort = true
-	d := s.decide()
-	assert.Contains(t, reasons(d.Refusals), "shrink-aborted")
-}
-
 func TestAGroupThatIsGoneLeavesBeforeTheClusterIsSuspended(t *testing.T) {
 	s := made(t)
 	s.r.Sets = append(s.r.Sets, ops.RecordedSet{Name: cold, Group: "cold", Replicas: 1})

@@ -228,11 +228,13 @@ func (t *turn) restart() {
 		t.r.Operation = nil
 		return
 	}
+	if op.Step == StepDown {
+		t.downStep(&op)
+	}
 	switch op.Step {
+	case StepDown:
 	case StepHold:
 		t.holdStep(&op)
-	case StepDown:
-		t.downStep(&op)
 	case StepReturn:
 		if t.giveBack(); t.r.Hold == nil {
 			op.Step, restart.Since = StepStable, t.now

@@ -82,7 +82,6 @@ func (t *turn) downStep(op *Operation) {
 			r.Done = append(slices.Clone(r.Done), p.UID)
 		}
 		op.Step = StepReturn
-		t.giveBack()
 		return
 	}
 	state := t.state(p)
@@ -94,7 +93,6 @@ func (t *turn) downStep(op *Operation) {
 	if t.hadItsTime(op, p) && !t.proven(op) && (t.contact() || p == nil || !p.Ready) {
 		op.Step = StepStopped
 		t.reportStopped(op, p)
-		t.stoppedStep(op)
 	}
 }
 

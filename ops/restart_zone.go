@@ -164,7 +164,6 @@ func (t *turn) zoneDownStep(op *Operation) {
 		// All are back, or another definition may make the rest ready.
 		r.Done = append(slices.Clone(r.Done), back...)
 		op.Step = StepReturn
-		t.giveBack()
 	default:
 		if state == "" {
 			state = "it is ready, and its node has not joined yet"

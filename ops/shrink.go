@@ -359,9 +359,6 @@ func (t *turn) nextShrink(op *Operation) {
 	switch {
 	case t.aborted() || t.blocked || t.parked || t.needsNodesFirst():
 		t.shrinkEnds(op)
-		if t.aborted() && len(sets) > 0 {
-			t.refusal(gates.ShrinkAborted(t.leftOver(sets)))
-		}
 		return
 	case len(sets) == 0:
 		op.Step = StepAcknowledge
