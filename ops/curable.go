@@ -16,7 +16,7 @@ func (t *turn) isCurable(p *Pod) bool {
 		return true
 	case t.contact() && t.member(p.NodeName):
 		return false // it is none that hangs, though its pod is not ready yet
-	case t.led(), t.contact() && t.elapsed(up(p)) > t.podLimit(), long && t.comesUp(), long && t.silent() && t.waitedFor(p):
+	case t.led(), t.contact() && t.elapsed(up(p)) > t.podLimit(), long && t.comesUp() && t.elapsed(t.r.Operation.Started) > t.podLimit(), long && t.silent() && t.waitedFor(p):
 		return true // without a master nobody joins, and one that has just started may be what the quorum waits for
 	case t.restarting() && t.r.Operation.Restart.Pod == p.Name && t.r.Operation.Restart.PodUID != p.UID:
 		return true

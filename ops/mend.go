@@ -116,13 +116,13 @@ func (t *turn) mends() string {
 }
 
 // byUpgrade: what is wanted of the set is another version than its live template has.
-// That comes by an upgrade only, but to what was never made, and to what nobody answers
-// without.
+// That comes by an upgrade only, but to what was never made, to what nobody answers
+// without, and to what the gateway of a new cluster waits for.
 func (t *turn) byUpgrade(set string) bool {
 	if !t.upgradeDue() || t.upgrading() || !slices.ContainsFunc(t.d.Changes, func(c Change) bool { return c.Class == ChangeImage && c.Set == set }) {
 		return false
 	}
-	return (t.r.ClusterID != "" || t.anyReady(set)) && !t.resumesOnNothing(set)
+	return (t.r.ClusterID != "" || t.anyReady(set) && !(t.hangs(set) && t.waitsForMore(t.gatewayReady()) != nil)) && !t.resumesOnNothing(set)
 }
 
 // resumesOnNothing: a resume has started a set on a template that was applied before it was
@@ -202,16 +202,23 @@ func (t *turn) othersFirst(set string) bool {
 	}
 	return slices.ContainsFunc(t.r.Unproven, func(name string) bool {
 		// Without a master nobody joins: only what is tried elsewhere already is not
-		// tried here too.
-		return name != set && (t.unprovenPods(name) || t.curing(name)) && (t.led() || !t.pendingRestart(name)) && !t.precedes(set, name)
+		// tried here too, and what runs elsewhere untried is mended before what has run.
+		return name != set && (t.unprovenPods(name) || t.curing(name)) &&
+			(t.led() || !t.pendingRestart(name) || t.ranBefore(set)) && !t.precedes(set, name)
 	})
+}
+
+// ranBefore: a pod of the set has joined on its live template, and it may be away now.
+func (t *turn) ranBefore(set string) bool {
+	live := t.live(set)
+	return live != nil && slices.Contains(t.r.Proven, Proven{set, live.Template})
 }
 
 // precedes: pods of both sets are on templates that none has joined on, as others' hands
 // bring about, and each would wait for the other. The one whose turn it is goes first,
-// else the first of them.
+// else the first of them. One that has what is wanted already waits for nobody.
 func (t *turn) precedes(set, other string) bool {
-	if !t.unprovenPods(set) {
+	if !t.unprovenPods(set) || t.led() && t.wanted(other) != nil && !t.pendingRestart(other) {
 		return false
 	}
 	if t.restarting() {

@@ -14,11 +14,9 @@ func (t *turn) joinedOnLive(set string) bool {
 // nodeJoined: the node of the pod has joined, whether the pod is ready or not.
 func (t *turn) nodeJoined(p *Pod) bool { return t.joined(p) || t.unready(p) }
 
-// noteProven remembers on which templates pods have joined.
+// noteProven remembers on which templates pods have joined, or, where nobody can be asked,
+// have become ready: a pod is once it has joined.
 func (t *turn) noteProven() {
-	if !t.contact() {
-		return
-	}
 	var some [8]Proven // in most clusters; kept only where it says something else than before
 	next := some[:0]
 	for _, s := range t.r.Sets {
@@ -27,7 +25,7 @@ func (t *turn) noteProven() {
 			continue
 		}
 		proven := Proven{s.Name, live.Template}
-		if !t.joinedOnLive(s.Name) {
+		if !t.joinedOnLive(s.Name) && !t.upUnasked(s.Name) {
 			i := slices.IndexFunc(t.r.Proven, func(p Proven) bool { return p.Set == s.Name })
 			j := slices.IndexFunc(t.o.Pods, func(p Pod) bool { return p.Set == s.Name && p.Template != "" && t.nodeJoined(&p) })
 			switch {
@@ -72,10 +70,16 @@ func (t *turn) noteFirst(p *Pod) {
 }
 
 // rebuildUnproven: a template that pods of a set are on, or are being made on, and none
-// has joined on may be one that came out of its turn.
+// has joined on may be one that came out of its turn; and so may one on which the next pod
+// of a set comes back that is away, whatever a watch still shows of it.
 func (t *turn) rebuildUnproven() {
 	for _, s := range t.r.Sets {
-		if live := t.live(s.Name); live != nil && live.Template != "" && t.unprovenPods(s.Name) {
+		live := t.live(s.Name)
+		if live == nil || live.Template == "" || t.joinedOnLive(s.Name) {
+			continue
+		}
+		away := t.anyPod(func(p *Pod) bool { return p.Set == s.Name && !t.nodeJoined(p) })
+		if t.unprovenPods(s.Name) || t.led() && away {
 			t.r.Unproven = append(t.r.Unproven, s.Name)
 		}
 	}

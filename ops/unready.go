@@ -71,9 +71,11 @@ func (t *turn) onlyUnready(sets []RecordedSet) bool {
 // and what has left is empty.
 func (t *turn) mendsOrLeaves(p *Pod) bool { return t.mayMend(p) || t.leavesUnready(p) }
 
-// leavesUnready: such a pod is to leave, and nothing that is wanted restarts it.
+// leavesUnready: such a pod is to leave, and nothing that is wanted restarts it. One that
+// others have added stays until the definition says what becomes of it.
 func (t *turn) leavesUnready(p *Pod) bool {
-	return p.Ordinal >= t.target(p.Set) && t.unready(p) && !t.mayMend(p)
+	s := recorded(t.r.Sets, p.Set)
+	return s != nil && p.Ordinal < s.Replicas && p.Ordinal >= t.target(p.Set) && t.unready(p) && !t.mayMend(p)
 }
 
 // anyTakes: the data nodes that stay are all of one version, and it is none before this

@@ -182,7 +182,7 @@ func (d *daemon) lead() bool {
 		return false // another process of the same place had it
 	}
 	w.lease = lease{holder: d, renewed: w.now}
-	d.leading, d.leased = true, w.now
+	d.leading, d.leased, d.silent = true, w.now, 0 // it had nothing to say before
 	w.say("daemon %s leads", d.name)
 	return true
 }

@@ -261,4 +261,12 @@ var stoodStill = []struct {
 		Seed: 73118182, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-1"}, Shards: 1}, Steps: 432,
 		Items: []Item{{What: pushGrow, At: 427, A: 6, B: 1}, {What: pushShrink, At: 28904, A: 5, B: 1}, {What: evict, At: 42499, A: 39, B: 54}, {What: filterTable, At: 14007, A: 46, B: 14}},
 	}},
+	{"a pod of a cluster that is being made hangs, its gateway waits for it, and the correction is of another version", Schedule{
+		Seed: 101265432, Start: Start{Masters: 3, Hot: 2, Shards: 1, Leave: true, Early: true}, Steps: 83,
+		Items: []Item{{What: pushBadTemplate, At: 1742, A: 4, B: 3}, {What: pushUpgrade, At: 29728, A: 2, B: 2}, {What: unavailable, Call: 23, A: 28, B: 8}},
+	}},
+	{"a daemon takes the Lease again long after its last word", Schedule{
+		Seed: 12033404, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "0-1", "1"}, Shards: 1, Second: true, Extend: true, Leave: true, Early: true}, Steps: 90,
+		Items: []Item{{What: killAfter, Call: 22, A: 21, B: 48}, {What: restartDaemon, At: 42044, A: 1, B: 40}, {What: unavailable, Call: 6, A: 43, B: 33}, {What: pushNeverReady, At: 37501, A: 50, B: 15}},
+	}},
 }

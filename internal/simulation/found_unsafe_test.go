@@ -178,4 +178,24 @@ var wasUnsafe = []struct {
 		Seed: 47015135, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-all"}, Shards: 1, Leave: true}, Steps: 73,
 		Items: []Item{{What: pushShrink, At: 1361, A: 7, B: 1}, {What: loseRecord, Call: 27, A: 38, B: 24}, {What: forbid, Call: 25, A: 11, B: 50}},
 	}},
+	{"a suspension is taken back while one set is down, and a pod of the other is never ready", Schedule{
+		Seed: 81004760, Start: Start{Hot: 2, Tables: []string{"0-1", "1"}, Shards: 1, Extend: true, Leave: true}, Steps: 75,
+		Items: []Item{{What: pushBadTemplate, At: 1790, A: 3, B: 1}, {What: pushAddGroup, At: 23859, A: 3, B: 3}, {What: pushSuspend, At: 64670, A: 7, B: 6}, {What: standStill, Call: 3, A: 8, B: 45}, {What: restartDaemon, Call: 38, A: 56, B: 52}, {What: killAfter, Call: 25, A: 21, B: 54}, {What: killAfter, Call: 51, A: 18, B: 62}, {What: changePassword, At: 95756, A: 56, B: 53}, {What: pushNeverReady, At: 6896, A: 58, B: 47}},
+	}},
+	{"the record is lost before a new group has its first pod, and the process of another set has died", Schedule{
+		Seed: 81148959, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1"}, Shards: 1, Leave: true}, Steps: 71,
+		Items: []Item{{What: pushPause, At: 4477, A: 5, B: 3}, {What: pushAddGroup, At: 14874, A: 4, B: 6}, {What: crashProcess, At: 162062, A: 32, B: 46}, {What: loseRecord, Call: 3, A: 47, B: 23}},
+	}},
+	{"the node that somebody has added by hand has joined, and its pod is not ready yet", Schedule{
+		Seed: 91072396, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 3, Leave: true}, Steps: 464,
+		Items: []Item{{What: pushAddGroup, At: 4836, A: 1, B: 4}, {What: pushUpgrade, At: 48533, B: 3}, {What: killBefore, Call: 28, A: 56, B: 60}, {What: pauseCommand, Call: 11, A: 14, B: 1}, {What: forbid, Call: 27, A: 14, B: 8}, {What: scaleUpByHand, At: 73450, A: 28, B: 22}},
+	}},
+	{"the record is lost while a pod goes for its restart and the watch of pods is silent", Schedule{
+		Seed: 44244797, Start: Start{Hot: 2, Warm: 1, Tables: []string{"1-all"}, Shards: 3, Extend: true, Leave: true, Zones: true}, Steps: 52,
+		Items: []Item{{What: pushRevert, At: 2666, B: 6}, {What: loseRecord, Call: 20, A: 14, B: 44}, {What: unavailable, Call: 28, A: 30, B: 13}, {What: releaseCommand, At: 65223, A: 29, B: 24}, {What: stallWatch, Call: 10, A: 1, B: 59}, {What: failProbe, At: 148675, A: 12, B: 32}},
+	}},
+	{"the only voter has come up and is unready again, while the other set is on a template that cannot run", Schedule{
+		Seed: 101217548, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 89,
+		Items: []Item{{What: pushRestart, At: 4347, A: 6, B: 5}, {What: pushBadTemplate, At: 43420, A: 6}, {What: crashProcess, Call: 22, A: 20, B: 43}, {What: stallWatch, At: 54907, A: 13, B: 22}, {What: excludeByName, Call: 17, A: 8, B: 28}, {What: failProbe, At: 54447, A: 29, B: 12}},
+	}},
 }
