@@ -2,6 +2,7 @@ package ops
 
 import (
 	"cmp"
+	"slices"
 
 	"stevedore.dev/stevedore/ops/gates"
 )
@@ -10,7 +11,11 @@ import (
 func (t *turn) rebuild() {
 	t.r.SchemaVersion = RecordVersion
 	t.uncreated()
-	if len(t.r.Sets) > 0 || t.d.Removed {
+	switch {
+	case t.d.Removed:
+		return
+	case len(t.r.Sets) > 0:
+		t.rebuildUnwanted()
 		return
 	}
 	ours, creating := false, true
@@ -58,13 +63,18 @@ func (t *turn) rebuild() {
 	if gates.CompareMinor(t.r.Version, t.d.Version) > 0 {
 		t.r.Version = lowest // one that is taken back, and is refused
 	}
-	// Sets of ours that are wanted no longer stand behind the others.
+	t.rebuildUnwanted()
+	t.rebuildUnproven()
+}
+
+// rebuildUnwanted: sets of ours that are wanted no longer stand behind the others; also one
+// that was made unseen, after its group had gone out of the definition and been forgotten.
+func (t *turn) rebuildUnwanted() {
 	for i := range t.o.Sets {
-		if live := &t.o.Sets[i]; live.Ours && t.wanted(live.Name) == nil {
-			t.r.Sets = append(t.r.Sets, RecordedSet{Name: live.Name, Group: cmp.Or(live.Group, live.Name), Replicas: live.Replicas})
+		if live := &t.o.Sets[i]; live.Ours && t.wanted(live.Name) == nil && recorded(t.r.Sets, live.Name) == nil {
+			t.r.Sets = append(slices.Clip(t.r.Sets), RecordedSet{Name: live.Name, Group: cmp.Or(live.Group, live.Name), Replicas: live.Replicas})
 		}
 	}
-	t.rebuildUnproven()
 }
 
 // rebuildBootstrap: claims say whose data they carry only once the bootstrap has
