@@ -110,6 +110,7 @@ func run(o options) error {
 func (o options) each(binary string, tests []suite, chosen []site, met *meetings, to io.Writer) error {
 	var next, noticed, shown, absent int
 	var errs error
+	var unnoticed groups
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for range o.cores {
@@ -136,6 +137,9 @@ func (o options) each(binary string, tests []suite, chosen []site, met *meetings
 				if test != "" {
 					shown++
 				}
+				if !r.noticed {
+					unnoticed.add(s, test)
+				}
 				if len(seeds) == 0 {
 					absent++
 				}
@@ -156,13 +160,20 @@ func (o options) each(binary string, tests []suite, chosen []site, met *meetings
 		})
 	}
 	all.Wait()
+	lacking := unnoticed.print(os.Stdout)
 	fmt.Printf("\n%d guards were taken out; of %d schedules each, %d were noticed, %d were not, and %d made no difference in any; of the last two, %d are noticed by a test of their own and %d by nothing; %d schedules ended in a violation with all guards and were not counted\n",
 		len(chosen), o.schedules, noticed, len(chosen)-noticed-absent, absent, shown, len(chosen)-noticed-shown, met.broken)
 	if lost := len(chosen) - noticed - shown; lost > 0 {
 		errs = errors.Join(errs, fmt.Errorf("%d guards are noticed by nothing: for each, write a test of the situation that needs it, or take it out of the code", lost))
 	}
+	if lacking > 0 && o.schedules >= enough {
+		errs = errors.Join(errs, fmt.Errorf("of %d guards that no schedule notices nothing is decided: mend the model or its judge, take the guard out of the code, or say in reasons.go why it stays", lacking))
+	}
 	return errs
 }
+
+// enough schedules say that one is not noticed.
+const enough = 20_000
 
 // begun is what a run before has left in the file of results, and where those of
 // this one go.

@@ -72,6 +72,36 @@ func TestEachGuardHasItsOwnPlace(t *testing.T) {
 	}
 }
 
+func TestEachReasonIsOfAGuardThatIsThereAndOfNoOther(t *testing.T) {
+	e, err := enumerate(root(t))
+	require.NoError(t, err)
+	of := map[site]guard{}
+	for _, r := range reasons {
+		for _, g := range r.of {
+			found := false
+			for _, s := range e.sites {
+				if g.is(s) {
+					assert.Empty(t, of[s], "%s has two reasons", s)
+					of[s], found = g, true
+				}
+			}
+			assert.True(t, found, "%v is not in the code any more", g)
+		}
+	}
+}
+
+func TestWhatNoScheduleNoticesIsGroupedByItsReason(t *testing.T) {
+	var g groups
+	g.add(site{kind: gate, name: "another-owner"}, "TestB")
+	g.add(site{kind: gate, name: "defined-twice"}, "TestA")
+	g.add(site{kind: gate, name: "another-owner"}, "TestA")
+	g.add(site{kind: gate, name: "new"}, "")
+	var table bytes.Buffer
+	assert.Equal(t, 1, g.print(&table))
+	assert.Contains(t, table.String(), "| one cluster has the model, with one source | 3 | another-owner (2), defined-twice | TestA, TestB |")
+	assert.Contains(t, table.String(), "| nothing has been decided | 1 | new |  |")
+}
+
 func TestReadOfATrial(t *testing.T) {
 	for _, c := range []struct {
 		name, said string

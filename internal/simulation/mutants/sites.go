@@ -31,6 +31,8 @@ type site struct {
 	kind   kind
 	// name is the rule's, or the function that it is in.
 	name, where string
+	// text is what is taken out, in one line.
+	text string
 }
 
 func (s site) String() string { return string(s.kind) + " " + s.name + " " + s.where }
@@ -109,8 +111,9 @@ func enumerate(root string) (*enumeration, error) {
 
 func (e *enumeration) add(s *source, k kind, name string, at ast.Node) int {
 	line := s.set.Position(at.Pos()).Line
+	text := strings.Join(strings.Fields(string(s.text[s.offset(at.Pos()):s.offset(at.End())])), " ")
 	number := len(e.sites) + 1
-	e.sites = append(e.sites, site{number, k, name, fmt.Sprintf("%s:%d", strings.TrimPrefix(s.path, e.root+"/"), line)})
+	e.sites = append(e.sites, site{number, k, name, fmt.Sprintf("%s:%d", strings.TrimPrefix(s.path, e.root+"/"), line), text})
 	return number
 }
 

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// reason says of guards that no schedule notices why that is as it should be. Each of them
+// is noticed by a test of its own all the same.
+type reason struct {
+	why string
+	of  []guard
+}
+
+// guard names sites by what they are, for lines move: all of a kind and a name whose text
+// has this in it.
+type guard struct {
+	kind     kind
+	name, in string
+}
+
+func (g guard) is(s site) bool {
+	return g.kind == s.kind && g.name == s.name && strings.Contains(s.text, g.in)
+}
+
+// reasons are decisions, one a row. What the simulation could notice and does not is a hole
+// in it, and what nobody needs goes out of the code: neither of them is here.
+var reasons = []reason{
+	{"one cluster has the model, with one source", []guard{
+		{gate, "another-owner", ""}, {gate, "foreign-cluster-id", ""}, {gate, "defined-twice", ""}, {gate, "object-not-ours", ""}, {gate, "disrupted-clusters", ""},
+		{reread, "sameCluster", ""}, {call, "sameCluster Run", ""},
+	}},
+	{"no definition is deleted in the model", []guard{
+		{gate, "mass-removal", ""}, {gate, "removal-count-known", ""}, {gate, "removal-pending", ""}, {call, "run ShrinkSet", "a.From, 0)"}, {action, "dismantle", ""},
+	}},
+	{"the model has no licences, and no Secret of it goes", []guard{
+		{gate, "licence-missing", ""}, {call, "setLicense Run", ""}, {action, "licence", ""}, {action, "relicence", ""},
+		{gate, "secret-missing", ""},
+	}},
+	{"people of the model push nothing that is refused by its name for ever", []guard{
+		{gate, "cluster-name-change", ""}, {gate, "tls-change-not-supported", ""}, {gate, "version-path", ""}, {gate, "tables-too-old", ""}, {gate, "table-ages-known", ""},
+		{gate, "release-loses-data", ""}, {gate, "master-group-stays", ""}, {gate, "new-group-not-supported", ""}, {gate, "update-strategy-change", ""}, {gate, "unreplicated-tables", ""},
+	}},
+	{"the model has no disks, no shard limits, and no tables that need a zone", []guard{
+		{gate, "last-node-of-zone", ""}, {gate, "shards-do-not-fit", ""}, {gate, "disk-does-not-fit", ""}, {gate, "table-filter-overrides-drain", "uneven"},
+	}},
+	{"objects beside StatefulSets, budgets and Secrets are not in the model, nor is admission that changes one", []guard{
+		{gate, "changed-by-admission", ""}, {gate, "object-kept", ""}, {call, "run DeleteObject", ""}, {action, "prune", ""},
+	}},
+	{"each answer of the model's database has its rows, and each claim what was written on it", []guard{
+		{reread, "effectiveExclusions", ""}, {reread, "effectiveAllocation", ""}, {reread, "effectiveSetting", ""}, {gate, "allocation-known", ""},
+		{gate, "claim-version-unreadable", ""}, {gate, "system-password-lost", ""},
+	}},
+	{"no decision makes such an action: it guards against one that is made wrongly", []guard{
+		{reread, "filterTable", ""}, {reread, "restartZone", ""}, {reread, "shrinkSet", "len(names) == 0"}, {reread, "resetSettings", ""},
+		{reread, "setUser", ""}, {reread, "changePassword", ""}, {reread, "password", "len(value) == 0"},
+	}},
+	{"what somebody excludes transiently hides what is below it, which nobody can know", []guard{
+		{reread, "excludeNodes", ""}, {call, "excludeNodes Exec", "without(list, ids)"}, {reread, "includeNodes", ""}, {gate, "exclusion-hidden", ""},
+	}},
+	{"between two questions of one action, or two nodes' answers of one moment, nothing comes in the model", []guard{
+		{reread, "recoverPod", ""}, {reread, "acknowledge", ""}, {reread, "shrinkSet", "!holdsAll"}, {reread, "shrinkSet", "slices.Contains(names, n[1])"}, {reread, "empty", "leaving(r)"},
+		{gate, "setting-not-effective", `e.Done && pod != ""`}, {gate, "fresh-reading", ""}, {gate, "version-running", ""},
+	}},
+	{"it rests on a node that never joins though its record was lost", []guard{{action, "sayWhose", ""}}},
+	{"said twice: the executor looks for the same once more, or the write has its precondition", []guard{
+		{gate, "replicas-live", ""}, {gate, "nodes-joined", ""}, {gate, "other-pod-down", ""}, {gate, "nodes-gone", "p.Set == sh.Set"},
+		{gate, "leaving-node-away", ""}, {gate, "claim-of-another-cluster", ""},
+	}},
+	{"said twice: the question after it, to the same node, holds as well", []guard{{reread, "stillSilent", ""}}},
+	{"words: another rule holds, or tells the same, with fewer of them", []guard{
+		{gate, "setting-not-effective", "t.setAbove(s) == Yes"}, {gate, "setting-not-effective", "!e.Reset"}, {gate, "setting-changed", ""}, {gate, "system-login-refused", ""},
+		{gate, "bootstrap-first", "t.pendingRestart"}, {gate, "suspended", "t.wanted(s.Name) == nil"},
+	}},
+	{"the next turn sees the Secret's other version and sets it again", []guard{{reread, "password", "found != version"}}},
+	{"it saves writes: what is there is granted, or made, once more without it", []guard{{call, "crashGranted Run", ""}}},
+}
+
+// why is the reason for a site; "" where nothing has been decided.
+func why(s site) string {
+	for _, r := range reasons {
+		for _, g := range r.of {
+			if g.is(s) {
+				return r.why
+			}
+		}
+	}
+	return ""
+}
+
+// named is a list of names, each once, with how often it is in the list.
+func named(names []string) string {
+	var out []string
+	slices.Sort(names)
+	for i := 0; i < len(names); {
+		n := 1
+		for i+n < len(names) && names[i+n] == names[i] {
+			n++
+		}
+		text := names[i]
+		if n > 1 {
+			text += fmt.Sprintf(" (%d)", n)
+		}
+		out, i = append(out, text), i+n
+	}
+	return strings.Join(out, ", ")
+}
+
+// decided is what was not noticed, by its reason, with the tests that notice it.
+type decided struct {
+	why   string
+	sites []string
+	tests []string
+}
+
+// groups are the guards that no schedule notices: why, which, and by which tests.
+type groups []*decided
+
+// undecided is what stands where reasons have none.
+const undecided = "nothing has been decided"
+
+func (g *groups) add(s site, test string) {
+	text := cmp.Or(why(s), undecided)
+	i := slices.IndexFunc(*g, func(d *decided) bool { return d.why == text })
+	if i < 0 {
+		i = len(*g)
+		*g = append(*g, &decided{why: text})
+	}
+	d := (*g)[i]
+	d.sites = append(d.sites, s.name)
+	if test != "" && !slices.Contains(d.tests, test) {
+		d.tests = append(d.tests, test)
+	}
+}
+
+// print says how many are undecided.
+func (g groups) print(to io.Writer) (lacking int) {
+	slices.SortFunc(g, func(a, b *decided) int { return len(b.sites) - len(a.sites) })
+	fmt.Fprint(to, "\n| why no schedule notices | guards | which | noticed by |\n|---|---:|---|---|\n")
+	for _, d := range g {
+		if d.why == undecided {
+			lacking = len(d.sites)
+		}
+		fmt.Fprintf(to, "| %s | %d | %s | %s |\n", d.why, len(d.sites), named(d.sites), named(d.tests))
+	}
+	return lacking
+}
