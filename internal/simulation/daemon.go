@@ -94,6 +94,8 @@ type daemon struct {
 	checked millis
 	copied  millis // when it last asked where the copies are
 	acted   millis // when its last action began, with its first look
+	led     string // the master of its last reading, and since when it has been that one
+	ledAt   millis
 	hidden  millis // when a transient value hid its last hold
 	silent  millis // since when it has done nothing and said nothing of it; 0: it has
 	looked  looks  // of that action
@@ -233,6 +235,9 @@ func (d *daemon) turn() (millis, error) {
 		d.keep(db)
 		d.readSettings(settings)
 		d.stable = d.stable.Next(db)
+		if db.MasterNode != d.led {
+			d.led, d.ledAt = db.MasterNode, w.now
+		}
 	}
 	d.goesBy()
 	observed.Stable, observed.At = d.stable, observed.Database.At

@@ -153,6 +153,9 @@ func (j *judge) begins(w *world, d *daemon, before, next *ops.Record) {
 	if w.commanded(d).Abort == "true" {
 		w.violate("H", "a %s begins, and somebody has commanded to abort", kind)
 	}
+	if led := w.now - d.ledAt; kind == ops.OperationShrink && led+second < millis(policy.MasterStableFor.Milliseconds()) {
+		w.violate("B", "a shrink begins, and the master is another one for %d ms only", led)
+	}
 	if kind != ops.OperationSuspend || j.stopped != [3]bool{} {
 		return
 	}

@@ -357,7 +357,8 @@ func (w *world) reachable() commit {
 	if c.bad != good || w.unwellOn(c.content) || w.rnd.oneIn(8) {
 		c.content, c.bad = w.newContent(), good
 	}
-	if w.schedule.Start.Leave && c.stands() && w.schedule.Seed%2 == 0 && w.suspended() {
+	op := w.stored.record.Operation
+	if w.schedule.Start.Leave && c.stands() && w.schedule.Seed%2 == 0 && (w.suspended() || op != nil && op.Kind == ops.OperationSuspend) {
 		return c
 	}
 	if c.stands() {
