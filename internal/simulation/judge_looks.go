@@ -12,17 +12,19 @@ import (
 // when it was asked last. The judge does not ask what an executor makes of an answer: what
 // it was told it knows, and what happens after that no look could show.
 type looks struct {
-	allocation string // cluster.routing.allocation.enable; "" before it is asked
-	lacking    string // a table that was not green; "" before that is asked, too
-	tablesAt   millis // when that was asked; 0 before it is
-	excluded   string // cluster.routing.allocation.exclude._id
-	excludedAt millis // 0 before it is asked
-	members    uint64 // the slots whose nodes are listed; 0 before they are
-	masterless bool   // a member was asked for the master, and knew none
-	well       string // a pod whose own node let somebody in, or said that it has a master
-	recovered  bool   // a node was asked by its superuser, and knows more users than that one
-	moving     string // a table of which a copy was not started; "" before that is asked
-	filtered   int    // tables with filters of their own
+	allocation string            // cluster.routing.allocation.enable; "" before it is asked
+	lacking    string            // a table that was not green; "" before that is asked, too
+	tablesAt   millis            // when that was asked; 0 before it is
+	excluded   string            // cluster.routing.allocation.exclude._id
+	excludedAt millis            // 0 before it is asked
+	members    uint64            // the slots whose nodes are listed; 0 before they are
+	masterless bool              // a member was asked for the master, and knew none
+	well       string            // a pod whose own node let somebody in, or said that it has a master
+	recovered  bool              // a node was asked by its superuser, and knows more users than that one
+	moving     string            // a table of which a copy was not started; "" before that is asked
+	filtered   int               // tables with filters of their own
+	secret     ops.SecretVersion // of the one whose password is set
+	jobsLog    string            // the live setting as it was shown first; "" before it is asked
 }
 
 // lists notes the nodes that are told to a daemon.
@@ -165,7 +167,16 @@ func (j *judge) done(w *world, d *daemon, a *ops.Action, code ops.ResultCode) {
 	if code != ops.ResultDone {
 		return
 	}
+	if wanted, shown := a.SecretVersion, d.looked.secret; wanted != (ops.SecretVersion{}) && shown != (ops.SecretVersion{}) && shown != wanted {
+		w.violate("H", "the daemon calls %s done, and its Secret had changed when it looked", a.Kind)
+	}
 	switch k := &d.looked; a.Kind {
+	case ops.ActionSetSettings:
+		want, _ := a.Settings.Get(jobsLogSize)
+		before, known := a.Expected.Get(jobsLogSize)
+		if known && ops.SameSetting(k.jobsLog, before) == ops.No && ops.SameSetting(k.jobsLog, want) == ops.No {
+			w.violate("C", "the daemon calls %s set, and it was %q when it looked first, not %q", jobsLogSize, k.jobsLog, before)
+		}
 	case ops.ActionHoldAllocation:
 		if k.allocation != held {
 			w.violate("B", "the daemon calls replicas held, and cluster.routing.allocation.enable was %q when it looked", k.allocation)
@@ -234,9 +245,11 @@ func (w *world) mayUse(t *table, nodes uint64) bool {
 }
 
 // reads: the node of a slot is a member by the reading that was decided on.
-func (d *daemon) reads(l *slot) bool {
+func (d *daemon) reads(l *slot) bool { return d.lists(l.nodeName) }
+
+func (d *daemon) lists(node string) bool {
 	for i := range d.observed.Database.Nodes {
-		if d.observed.Database.Nodes[i].Name == l.nodeName {
+		if d.observed.Database.Nodes[i].Name == node {
 			return true
 		}
 	}

@@ -90,6 +90,10 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 		{"what is given back is still held", "C", did(ops.Action{Kind: ops.ActionReleaseAllocation}, looks{allocation: held})},
 		{"an exclusion is not read back", "A", did(ops.Action{Kind: ops.ActionExcludeNodes, NodeIDs: "node-3"}, looks{})},
 		{"an exclusion that is given back is still read", "A", did(ops.Action{Kind: ops.ActionIncludeNodes, NodeIDs: "node-3"}, looks{excluded: "node-3"})},
+		{"a password is set that its Secret has no more", "H", did(ops.Action{Kind: ops.ActionChangePassword, SecretVersion: ops.SecretVersion{ResourceVersion: "1"}}, looks{secret: ops.SecretVersion{ResourceVersion: "2"}})},
+		{"somebody's live setting is set over", "C", did(ops.Action{
+			Kind: ops.ActionSetSettings, Settings: ops.SettingList(jobsLogSize + "=5000"), Expected: ops.SettingList(jobsLogSize + "=10000"),
+		}, looks{jobsLog: "8000"})},
 		{"somebody's value is set over", "C", func(w *world, d *daemon) {
 			d.looked.allocation = "none"
 			w.judge.set(w, d, "cluster.routing.allocation.enable", &w.enable, "all")

@@ -66,6 +66,20 @@ func (j *judge) tells(w *world, d *daemon) {
 	if rec.Bootstrap.Done && db.Contact != ops.Yes && len(rec.Suspended) == 0 && !db.At.IsZero() {
 		lacks(gates.ContactRule, "nobody answers")
 	}
+	if node := d.absent(); node != "" && rec.Bootstrap.Done && op == nil && len(rec.Suspended) == 0 && db.Contact == ops.Yes && !d.unready() && len(d.decision.Refusals) == 0 {
+		lacks(gates.JoinedRule, node+" is not a member, and its pod is ready")
+	}
+	if node := d.leavingAway(); node != "" && db.Contact == ops.Yes && len(d.decision.Refusals) == 0 {
+		lacks(gates.LeavingNodeRule, node+" is being drained and is not a member")
+	}
+	if op != nil && op.Shrink != nil && op.Step == ops.StepDrain && len(d.reasons()) == 0 && !w.lags() {
+		w.violate("F", "nodes are being drained, and nothing is told of it")
+	}
+	for _, e := range rec.Settings {
+		if shown := db.Effective[e.Name]; e.Done && !e.Reset && e.Value == c.jobsLog && db.Contact == ops.Yes && len(d.decision.Refusals) == 0 && ops.SameSetting(shown, e.Value) == ops.No {
+			lacks(gates.SettingChangedRule, "a setting was set for the definition and shows another value")
+		}
+	}
 	if d.says(gates.DetailKnownRule) && db.MasterNode == "" {
 		lacks(gates.RecoveredRule, "no table can be read for there is no master")
 	}
@@ -88,6 +102,33 @@ func (d *daemon) differs(c *commit) bool {
 		}
 	}
 	return false
+}
+
+// absent is the node of a wanted pod that is no member by the reading; "" for none.
+func (d *daemon) absent() string {
+	for _, s := range d.decision.Record.Sets {
+		for i := range d.view.pods {
+			if p := &d.view.pods[i]; p.Set == s.Name && p.Ordinal < s.Replicas && !d.lists(p.NodeName) {
+				return p.NodeName
+			}
+		}
+	}
+	return ""
+}
+
+// leavingAway is a node that is being drained, and that is no member by the reading; ""
+// for none.
+func (d *daemon) leavingAway() string {
+	op := d.decision.Record.Operation
+	if op == nil || op.Shrink == nil || op.Step != ops.StepDrain {
+		return ""
+	}
+	for _, n := range op.Shrink.Leaving {
+		if n.ID != "" && !d.lists(n.Name) {
+			return n.Name
+		}
+	}
+	return ""
 }
 
 // eligibleReady: a pod that may become master is ready, as its watch shows it.

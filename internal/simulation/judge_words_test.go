@@ -50,6 +50,23 @@ func TestWhoWaitsSaysForWhat(t *testing.T) {
 			d.view.pods[0].Ready = false
 			d.decision.Waits = []ops.Reason{{Name: gates.JoinedRule.Name}}
 		}},
+		{"a node is no member, and nobody is told", true, func(_ *world, d *daemon) { d.observed.Database.Nodes = d.observed.Database.Nodes[1:] }},
+		{"a node that is drained is no member, and another is waited for", true, func(w *world, d *daemon) {
+			d.decision.Record.Operation = operation(ops.OperationShrink)
+			d.decision.Record.Operation.Step, d.decision.Record.Operation.Shrink = ops.StepDrain, &ops.Shrink{Leaving: []ops.LeavingNode{{ID: "a", Name: w.slots[2].nodeName}}}
+			d.observed.Database.Nodes = d.observed.Database.Nodes[:2]
+			d.decision.Waits = []ops.Reason{{Name: gates.JoinedRule.Name}}
+		}},
+		{"nodes are drained, and nothing is said", true, func(_ *world, d *daemon) {
+			d.decision.Record.Operation = operation(ops.OperationShrink)
+			d.decision.Record.Operation.Step, d.decision.Record.Operation.Shrink = ops.StepDrain, &ops.Shrink{}
+		}},
+		{"somebody has changed a live setting, and something else is said", true, func(w *world, d *daemon) {
+			w.commits[d.want].jobsLog = "5000"
+			d.decision.Record.Settings = []ops.RecordedSetting{{Name: jobsLogSize, Value: "5000", Done: true}}
+			d.observed.Database.Effective = map[string]string{jobsLogSize: "8000"}
+			d.decision.Waits = []ops.Reason{{Name: gates.SettingNotEffectiveRule.Name}}
+		}},
 		{"no pod may be evicted, and nobody is told", true, func(w *world, d *daemon) {
 			d.decision.Record.Budgets = []ops.Budget{{Name: "crate-data-c"}}
 		}},
@@ -102,6 +119,10 @@ func TestWhatBeginsAndEndsIsSoByWhatWasShown(t *testing.T) {
 			d.observed.Database = ops.Database{ChecksKnown: true, NodeChecks: []ops.NodeCheck{{ID: 1, Acknowledged: true}}}
 			reports("GrowSucceeded")(w, d)
 		}},
+		{"a shrink begins, and its master is new", "B", func(w *world, d *daemon) {
+			d.ledAt = w.now - second
+			w.judge.begins(w, d, &ops.Record{}, &ops.Record{Operation: &ops.Operation{Kind: ops.OperationShrink, Started: epoch}})
+		}},
 		{"a restart begins that is aborted", "H", func(w *world, d *daemon) {
 			w.commands, w.commandedFor, w.commandedAt = ops.Commands{Abort: "true"}, w.commits[0].desired.Revision, d.began-second
 			w.judge.reported(w, d, &ops.Report{Reason: "RestartStarted", Status: ops.StatusInProgress})
@@ -142,6 +163,9 @@ func ruled(t *testing.T, does func(*world, *daemon)) (v *Violation) {
 	d.watch()
 	d.calm, d.began, d.decision.Waits, d.decision.Refusals = true, w.now, nil, nil
 	d.observed.Database = ops.Database{At: epoch.Add(time.Minute), Contact: ops.Yes, MasterNode: "node-1"}
+	for i := range 3 {
+		d.observed.Database.Nodes = append(d.observed.Database.Nodes, ops.Node{Name: w.slots[i].nodeName})
+	}
 	defer func() { v, _ = recover().(*Violation) }()
 	does(w, d)
 	return nil

@@ -148,6 +148,9 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		rows = [][]string{{d.looked.allocation}}
 	case strings.HasPrefix(query, "SELECT settings['stats']['jobs_log_size'] FROM sys.cluster"):
 		rows = [][]string{{w.jobsLogOn(s.slot)}}
+		if d.looked.jobsLog == "" {
+			d.looked.jobsLog = rows[0][0]
+		}
 	case query == "SELECT master_node FROM sys.cluster":
 		rows = [][]string{{""}}
 		d.looked.masterless = w.master < 0

@@ -242,7 +242,11 @@ func (o objects) Get(_ context.Context, name string) (map[string][]byte, ops.Sec
 	if s.data == nil || string(s.data[ops.SystemKey]) != s.password {
 		s.data = map[string][]byte{ops.SystemKey: []byte(s.password)}
 	}
-	return s.data, ops.SecretVersion{UID: s.uid, ResourceVersion: versionText(s.version)}, nil
+	version := ops.SecretVersion{UID: s.uid, ResourceVersion: versionText(s.version)}
+	if name != systemSecret || o.d.acting == ops.ActionSetSystemUser {
+		o.d.looked.secret = version
+	}
+	return s.data, version, nil
 }
 
 func (o objects) reach(pod string) (*slot, error) {

@@ -67,15 +67,14 @@ var reasons = []reason{
 	}},
 	{"it rests on a node that never joins though its record was lost", []guard{{action, "sayWhose", ""}}},
 	{"said twice: the executor looks for the same once more, or the write has its precondition", []guard{
-		{gate, "replicas-live", ""}, {gate, "nodes-joined", ""}, {gate, "other-pod-down", ""}, {gate, "nodes-gone", "p.Set == sh.Set"},
-		{gate, "leaving-node-away", ""}, {gate, "claim-of-another-cluster", ""},
+		{gate, "replicas-live", ""}, {gate, "other-pod-down", ""}, {gate, "nodes-gone", "p.Set == sh.Set"},
+		{gate, "claim-of-another-cluster", ""},
 	}},
 	{"said twice: the question after it, to the same node, holds as well", []guard{{reread, "stillSilent", ""}}},
 	{"words: another rule holds, or tells the same, with fewer of them", []guard{
-		{gate, "setting-not-effective", "t.setAbove(s) == Yes"}, {gate, "setting-not-effective", "!e.Reset"}, {gate, "setting-changed", ""}, {gate, "system-login-refused", ""},
+		{gate, "setting-not-effective", "t.setAbove(s) == Yes"}, {gate, "setting-not-effective", "!e.Reset"}, {gate, "system-login-refused", ""},
 		{gate, "bootstrap-first", "t.pendingRestart"}, {gate, "suspended", "t.wanted(s.Name) == nil"},
 	}},
-	{"the next turn sees the Secret's other version and sets it again", []guard{{reread, "password", "found != version"}}},
 	{"it saves writes: what is there is granted, or made, once more without it", []guard{{call, "crashGranted Run", ""}}},
 }
 
