@@ -178,13 +178,9 @@ func (t *turn) stoppedStep(op *Operation) {
 // stableStep: green with the same nodes for stableFor, counted from when the
 // hold was given back.
 func (t *turn) stableStep(op *Operation) {
-	if t.letsIn() {
-		t.r.Operation = nil
-		return
-	}
 	wanted := first(t.d.Operations.StableFor, t.p.StableFor, DefaultStableFor)
-	if t.mayMendIn("") && t.stood(op, t.o.Stable.Same) >= wanted {
-		op.Step = StepNext // that one will not become ready by waiting
+	if (t.mayMendIn("") || t.letsIn()) && t.stood(op, t.o.Stable.Same) >= wanted {
+		op.Step = StepNext // that one will not become ready by waiting, or another operation comes first
 		return
 	}
 	if t.readingWaits(nil) || t.copiesWait(freeAllocation) {

@@ -239,6 +239,9 @@ func (t *turn) nodesBut(sets []RecordedSet, also func(*Pod) bool, but func(set s
 			}
 			c.wanted++
 			p := t.pod(s.Name, ordinal)
+			if live := t.live(s.Name); live != nil && ordinal >= live.Replicas {
+				p = nil // it is on its way out, whatever a watch of pods shows that is behind
+			}
 			ready := p != nil && !p.Terminating && (p.Ready || also != nil && also(p))
 			joined, refused := false, false
 			if ready {

@@ -198,4 +198,12 @@ var wasUnsafe = []struct {
 		Seed: 101217548, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 89,
 		Items: []Item{{What: pushRestart, At: 4347, A: 6, B: 5}, {What: pushBadTemplate, At: 43420, A: 6}, {What: crashProcess, Call: 22, A: 20, B: 43}, {What: stallWatch, At: 54907, A: 13, B: 22}, {What: excludeByName, Call: 17, A: 8, B: 28}, {What: failProbe, At: 54447, A: 29, B: 12}},
 	}},
+	{"a restart counts its nodes as still when other nodes are to come or to leave first", Schedule{
+		Seed: 102055620, Start: Start{Hot: 4, Warm: 1, Tables: []string{"0", "0-1"}, Shards: 1, Second: true, Extend: true, Leave: true}, Steps: 472,
+		Items: []Item{{What: pushUpgrade, At: 1560, A: 6, B: 5}, {What: pushUpgrade, At: 35340, A: 2, B: 7}, {What: pushSuspend, At: 38773, A: 2, B: 2}, {What: restartDaemon, Call: 12, A: 2, B: 34}, {What: stallWatch, At: 158392, A: 46, B: 18}, {What: forbid, Call: 23, A: 24, B: 35}},
+	}},
+	{"a suspension is taken back while the watch of pods is silent, and somebody has scaled a set by hand", Schedule{
+		Seed: 102053743, Start: Start{Hot: 3, Tables: []string{"1-all", "0"}, Shards: 3, Leave: true}, Steps: 57,
+		Items: []Item{{What: pushShrink, At: 2962, A: 7, B: 5}, {What: pushSuspend, At: 54059, A: 3, B: 7}, {What: stallWatch, At: 46553, A: 55, B: 46}, {What: scaleUpByHand, At: 50447, A: 18, B: 11}},
+	}},
 }
