@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -281,13 +282,20 @@ func (t *turn) allRecorded() int {
 }
 
 // oldestRunning is the effective version at the end of a bootstrap: another one may
-// have been pushed midway, and what has started on the first is upgraded.
+// have been pushed midway, and what has started on the first is upgraded. A pod that is
+// just being made is of its set's, and one of a group that is to go is not upgraded.
 func (t *turn) oldestRunning() string {
-	oldest := t.r.Version
-	for i := range t.o.Pods {
-		if p := &t.o.Pods[i]; recorded(t.r.Sets, p.Set) != nil && p.Version != "" && gates.Compare(p.Version, oldest) < 0 {
-			oldest = p.Version
+	oldest := ""
+	older := func(set, version string) {
+		if recorded(t.r.Sets, set) != nil && t.wanted(set) != nil && version != "" && (oldest == "" || gates.Compare(version, oldest) < 0) {
+			oldest = version
 		}
 	}
-	return oldest
+	for i := range t.o.Pods {
+		older(t.o.Pods[i].Set, t.o.Pods[i].Version)
+	}
+	for i := range t.o.Sets {
+		older(t.o.Sets[i].Name, t.o.Sets[i].Version)
+	}
+	return cmp.Or(oldest, t.r.Version)
 }

@@ -339,7 +339,7 @@ const (
 	// ResultRefused: the database does not take the password (verify-user).
 	ResultRefused
 	// ResultHidden: a transient value hides what was set, and it was taken back
-	// (hold-allocation, exclude-nodes).
+	// (hold-allocation, exclude-nodes), or stays below it (set-settings).
 	ResultHidden
 )
 

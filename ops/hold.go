@@ -108,6 +108,11 @@ func settleHold(record Record, action Action, result Result, now time.Time) Reco
 	if action.Kind == ActionReleaseAllocation || hidden {
 		record.Hold = nil
 	}
+	if hidden {
+		record.HoldHidden = now // whichever operation needs the next one
+	} else if action.Kind == ActionHoldAllocation {
+		record.HoldHidden = time.Time{}
+	}
 	op := record.Operation
 	if op == nil || op.Restart == nil {
 		return record
@@ -116,9 +121,8 @@ func settleHold(record Record, action Action, result Result, now time.Time) Reco
 	next.Restart = &restart
 	switch {
 	case hidden:
-		restart.Hidden, next.Step = now, StepNext
+		next.Step = StepNext
 	case action.Kind == ActionHoldAllocation:
-		restart.Hidden = time.Time{}
 	case next.Step == StepReturn:
 		next.Step, restart.Since = StepStable, now
 	case next.Step == StepHold:

@@ -76,6 +76,9 @@ type Record struct {
 	// RecoverDue is true while a pod waits for more data nodes after a full outage
 	// than there are.
 	RecoverDue bool `json:"recoverDue,omitempty"`
+	// HoldHidden is when a hold was last found to be hidden by a transient value; it is
+	// tried again later.
+	HoldHidden time.Time `json:"holdHidden,omitzero"`
 	// RestartedAt and RestartedBy are the annotation and the command that were last
 	// carried out.
 	RestartedAt string `json:"restartedAt,omitempty"`
@@ -210,8 +213,6 @@ type Restart struct {
 	Done []string `json:"done,omitempty"`
 	// MasterStable is true once the master was stable for long enough.
 	MasterStable bool `json:"masterStable,omitempty"`
-	// Hidden is when a hold was last found to be hidden; it is tried again later.
-	Hidden time.Time `json:"hidden"`
 }
 
 // PodRef is one pod, and no other one of its name.

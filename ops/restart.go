@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,9 +69,10 @@ func (t *turn) firstOutdated(set string) *Pod {
 
 // nextSet is the first that a restart is due for, masters first. One with a pod
 // that cannot run goes before, for its new template may be the cure, unless another
-// set is on a template that no pod has joined on.
+// set is on a template that no pod has joined on; and then one that got what is wanted
+// out of its turn, for whoever ends a pod of it has it made on that.
 func (t *turn) nextSet() string {
-	first := ""
+	first, untried := "", ""
 	for _, s := range t.r.Sets {
 		if !t.pendingRestart(s.Name) && t.firstOutdated(s.Name) == nil {
 			continue
@@ -78,13 +80,16 @@ func (t *turn) nextSet() string {
 		if first == "" {
 			first = s.Name
 		}
+		if untried == "" && !t.pendingRestart(s.Name) && slices.Contains(t.r.Unproven, s.Name) {
+			untried = s.Name
+		}
 		for i := range t.o.Pods {
 			if p := &t.o.Pods[i]; p.Set == s.Name && !p.Ready && !p.Terminating && (fails(p) || t.mayMend(p) || t.led() && !t.member(p.NodeName) && t.elapsed(up(p)) > t.podLimit()) && !t.othersFirst(s.Name) {
 				return s.Name
 			}
 		}
 	}
-	return first
+	return cmp.Or(untried, first)
 }
 
 // asked is which pods a person wants restarted: those made before the time of

@@ -94,7 +94,7 @@ func (t *turn) nextStep(op *Operation) {
 		op.Step, r.Pod, r.Since = StepDown, q.Name, t.now
 		return
 	}
-	if !r.Hidden.IsZero() && t.elapsed(r.Hidden) < hiddenRetry {
+	if !t.r.HoldHidden.IsZero() && t.elapsed(t.r.HoldHidden) < hiddenRetry {
 		t.refusal(gates.HoldHidden())
 		return
 	}

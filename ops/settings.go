@@ -25,7 +25,9 @@ type RecordedSetting struct {
 	Ours string `json:"ours,omitempty"`
 	// Set is when the statement last went out; zero before that.
 	Set time.Time `json:"set"`
-	// Done is true once it was read back.
+	// Read is true once whoever set it has read it back, and Done once all nodes were seen
+	// to show it.
+	Read bool `json:"read,omitempty"`
 	Done bool `json:"done,omitempty"`
 	// Changed is what somebody has made of it since; "" while it is ours.
 	Changed string `json:"changed,omitempty"`
@@ -182,6 +184,11 @@ func (t *turn) held(e RecordedSetting, s Setting, told *settingsTold) RecordedSe
 	if e.Done && e.Set.IsZero() && e.Changed == "" && e.Before != "" && same == No && SameSetting(shown, e.Before) == Yes {
 		e.Done = false // its record was lost, and it was only about to be set
 	}
+	if e.Read && !e.Done && same == No && pod == "" {
+		// It was so before any reading has shown it: somebody has set it since.
+		e.Done = true
+		told.set = append(told.set, e)
+	}
 	switch {
 	case same == Yes, same == Unknown && !e.Set.IsZero():
 		if !e.Done {
@@ -295,7 +302,7 @@ func (t *turn) settingsFirst() bool {
 	return false
 }
 
-func settleSettings(record Record, action Action, now time.Time) Record {
+func settleSettings(record Record, action Action, result Result, now time.Time) Record {
 	next := slices.Clone(record.Settings)
 	for i := range next {
 		e := &next[i]
@@ -305,7 +312,7 @@ func settleSettings(record Record, action Action, now time.Time) Record {
 		if action.Kind == ActionResetSettings {
 			e.Gone = true
 		} else {
-			e.Set = now
+			e.Set, e.Read = now, result.Code == ResultDone
 		}
 	}
 	record.Settings = next
@@ -339,7 +346,7 @@ func (t *turn) settingsAnnotation() string {
 		if e.Ours != "" {
 			text = appendQuoted(append(text, `,"ours":`...), e.Ours)
 		}
-		if e.Done {
+		if e.Done || e.Read {
 			text = append(text, `,"set":true`...)
 		}
 		text = append(text, '}')

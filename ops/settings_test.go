@@ -120,6 +120,22 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 			w.push("rev-4", ops.Setting{Name: jobsLog, Value: "40000"})
 		})
 	})
+	t.Run("put back to what it was, before any reading has shown ours", func(t *testing.T) {
+		w := settledWorld(t)
+		w.byHand = map[string]string{jobsLog: "6000"}
+		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		for len(w.statements) == 0 {
+			_, err := w.turn()
+			require.NoError(t, err)
+		}
+		w.byHand[jobsLog] = "6000"
+		w.now = w.now.Add(2 * time.Minute)
+		w.run(20)
+		assert.Equal(t, "6000", w.byHand[jobsLog])
+		assert.Len(t, w.statements, 1)
+		assert.Equal(t, []string{"setting-changed"}, w.waiting())
+		assert.Equal(t, []int{1, 1}, []int{w.reportsOf("SettingsSet"), w.reportsOf("SettingsChanged")})
+	})
 	t.Run("changed before us, against what the nodes were started with", func(t *testing.T) {
 		w := settledWorld(t, ops.Setting{Name: jobsLog, Value: "5000"})
 		w.byHand = map[string]string{jobsLog: "7"}

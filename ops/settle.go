@@ -18,7 +18,7 @@ func Settle(record Record, action Action, result Result, now time.Time) Record {
 	case ActionHoldAllocation, ActionReleaseAllocation:
 		return settleHold(record, action, result, now)
 	case ActionSetSettings, ActionResetSettings:
-		return settleSettings(record, action, now)
+		return settleSettings(record, action, result, now)
 	case ActionExcludeNodes, ActionIncludeNodes, ActionIncludeInTable, ActionRetryAllocation:
 		return settleExclusions(record, action, result, now)
 	case ActionSetLicense:
@@ -63,7 +63,7 @@ func (r *Record) decidedEqual(o *Record) bool {
 		!sameList(r.Sets, o.Sets), !slices.EqualFunc(r.References, o.References, sameReference), !sameList(r.Suspended, o.Suspended), !sameList(r.Budgets, o.Budgets),
 		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained, r.OthersSettings != o.OthersSettings,
 		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !sameList(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion,
-		r.RecoverDue != o.RecoverDue, r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !sameList(r.Unproven, o.Unproven), !sameList(r.Proven, o.Proven), !r.Operation.equal(o.Operation):
+		r.RecoverDue != o.RecoverDue, !r.HoldHidden.Equal(o.HoldHidden), r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !sameList(r.Unproven, o.Unproven), !sameList(r.Proven, o.Proven), !r.Operation.equal(o.Operation):
 		return false
 	}
 	return true
@@ -102,7 +102,7 @@ func (r *Restart) equal(o *Restart) bool {
 	}
 	return r.Set == o.Set && r.Remembered == o.Remembered && r.Pod == o.Pod && r.Zone == o.Zone && slices.Equal(r.Pods, o.Pods) && r.PodUID == o.PodUID && r.Template == o.Template &&
 		r.Since.Equal(o.Since) && r.Before.Equal(o.Before) && r.At == o.At && r.By == o.By &&
-		r.MasterStable == o.MasterStable && r.Hidden.Equal(o.Hidden) && slices.Equal(r.Done, o.Done)
+		r.MasterStable == o.MasterStable && slices.Equal(r.Done, o.Done)
 }
 
 func (x *Exclusions) equal(o *Exclusions) bool {

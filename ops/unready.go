@@ -94,9 +94,19 @@ func (t *turn) anyTakes(p *Pod) bool {
 }
 
 // shrinksFirst: a restart of the others waits for such a pod, for ever as it may be: so it
-// leaves before, where any of them may take its copies.
+// leaves before, where any of them may take its copies. So does one in which CrateDB never
+// started, which nothing that is wanted brings up.
 func (t *turn) shrinksFirst() bool {
-	return t.anyPod(func(p *Pod) bool { return t.leavesUnready(p) && t.anyTakes(p) })
+	return t.anyPod(func(p *Pod) bool {
+		return t.leavesUnready(p) && t.anyTakes(p) || t.leavesUnstarted(p)
+	})
+}
+
+// leavesUnstarted: such a pod is to leave, has had its time, and has nothing on it.
+func (t *turn) leavesUnstarted(p *Pod) bool {
+	s := recorded(t.r.Sets, p.Set)
+	return s != nil && p.Ordinal < s.Replicas && p.Ordinal >= t.target(p.Set) && !p.Terminating && !t.pendingRestart(p.Set) && !t.outdated(p) &&
+		t.neverStarted(p) && (fails(p) || t.elapsed(p.Created) > t.podLimit())
 }
 
 // readySoon is how long after its start a pod may well become ready by itself.

@@ -269,4 +269,8 @@ var stoodStill = []struct {
 		Seed: 12033404, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "0-1", "1"}, Shards: 1, Second: true, Extend: true, Leave: true, Early: true}, Steps: 90,
 		Items: []Item{{What: killAfter, Call: 22, A: 21, B: 48}, {What: restartDaemon, At: 42044, A: 1, B: 40}, {What: unavailable, Call: 6, A: 43, B: 33}, {What: pushNeverReady, At: 37501, A: 50, B: 15}},
 	}},
+	{"another version came before the cluster was founded, and a group that hangs goes out of the definition", Schedule{
+		Seed: 105770387, Start: Start{Hot: 2, Warm: 1, Shards: 1, Extend: true, Leave: true, Zones: true, Early: true}, Steps: 72,
+		Items: []Item{{What: pushBadTemplate, At: 694, A: 6}, {What: pushUpgrade, At: 5623, A: 6, B: 5}, {What: pushRemoveGroup, At: 29934, A: 1, B: 2}},
+	}},
 }

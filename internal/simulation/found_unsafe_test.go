@@ -206,4 +206,20 @@ var wasUnsafe = []struct {
 		Seed: 102053743, Start: Start{Hot: 3, Tables: []string{"1-all", "0"}, Shards: 3, Leave: true}, Steps: 57,
 		Items: []Item{{What: pushShrink, At: 2962, A: 7, B: 5}, {What: pushSuspend, At: 54059, A: 3, B: 7}, {What: stallWatch, At: 46553, A: 55, B: 46}, {What: scaleUpByHand, At: 50447, A: 18, B: 11}},
 	}},
+	{"the pod that hung on what a set got out of its turn has left, and the masters come first", Schedule{
+		Seed: 105014235, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "1", "1"}, Shards: 1, Leave: true, Zones: true}, Steps: 68,
+		Items: []Item{{What: pushShrink, At: 4797, A: 4, B: 5}, {What: pushBadTemplate, At: 58077, A: 6, B: 4}, {What: loseVolume, At: 50094, A: 49, B: 20}},
+	}},
+	{"a hold was hidden, and what needs the next one is an upgrade", Schedule{
+		Seed: 105374045, Start: Start{Hot: 1, Tables: []string{"0-1", "0-all"}, Shards: 2, Leave: true}, Steps: 52,
+		Items: []Item{{What: pushTemplate, At: 4042, A: 6, B: 3}, {What: pushUpgrade, At: 5462, A: 7, B: 3}, {What: conflict, Call: 11, A: 31, B: 36}, {What: setTransient, Call: 11, A: 46, B: 30}},
+	}},
+	{"a process dies and is back while the daemon stands still, right before the delete", Schedule{
+		Seed: 105377091, Start: Start{Hot: 2, Tables: []string{"1", "0-1"}, Shards: 1, Leave: true}, Steps: 83,
+		Items: []Item{{What: pushRestart, At: 941, B: 3}, {What: crashProcess, Call: 25, A: 21, B: 5}, {What: killBefore, Call: 9, A: 12, B: 49}, {What: standStill, Call: 25, A: 36, B: 48}},
+	}},
+	{"a live setting was set and read back, the database could not be asked for a while, and somebody set what had been before", Schedule{
+		Seed: 105816281, Start: Start{Hot: 2, Shards: 1, Extend: true, Leave: true}, Steps: 54,
+		Items: []Item{{What: pushShrink, At: 4639, B: 1}, {What: pushSetting, At: 57092, A: 3, B: 2}, {What: cutDatabase, Call: 8, A: 34, B: 53}, {What: settingByHand, Call: 16, A: 51, B: 59}, {What: settingByHand, At: 33417, A: 3, B: 1}},
+	}},
 }

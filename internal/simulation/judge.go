@@ -34,6 +34,7 @@ type judge struct {
 	down      []judged // by slot
 	highest   string   // version that ever started
 	disturbed millis   // when people last changed what tables want
+	faulted   millis   // when a fault last took a node that was there
 	lost      bool     // a shard's last copy went with a volume
 	hopeless  bool     // most voters went with their volumes
 	// voterLost is when the last volume of a voter was lost; looked is when whoever let
@@ -87,6 +88,9 @@ func (j *judge) note(w *world, l *slot, c cause) {
 	}
 	if d := &j.down[l.index]; d.cause == notDown {
 		*d = judged{cause: c, since: w.now}
+		if c == byFault {
+			j.faulted = w.now
+		}
 		if j.restarted == l && c != byDaemon {
 			j.restarted = nil
 		}
@@ -257,12 +261,7 @@ func (w *world) tableChangedSince(at millis) bool {
 	if w.judge.disturbed >= at {
 		return true
 	}
-	for i := range w.judge.down {
-		if w.judge.down[i].cause == byFault && w.judge.down[i].since >= at {
-			return true
-		}
-	}
-	return false
+	return w.judge.faulted >= at // it may be back by now, and its copies are not
 }
 
 // quorum: three or more that vote keep their majority.

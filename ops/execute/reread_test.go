@@ -159,6 +159,7 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 		{"more are to leave than are known", two, nil, "1 node(s) are known of 2", 0, nil, nil},
 
 		{"a setting is set and read back", set, replies{jobsLog: {value("10"), value("20")}}, "", 0, []string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20'`}, nil},
+		{"a transient value hides the setting", set, replies{jobsLog: {value("10")}}, "", ops.ResultHidden, []string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20'`}, nil},
 		{"this node was started with it, another was not", set, replies{jobsLog: {value("20")}}, "", 0, []string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20'`}, nil},
 		{"a setting is so already", so, replies{jobsLog: {value("20")}}, "", 0, nil, nil},
 		{"somebody has changed the setting", set, replies{jobsLog: {value("30")}}, "somebody has changed it", 0, nil, nil},

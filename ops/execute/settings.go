@@ -71,7 +71,7 @@ func setSettings(ctx context.Context, a ops.Action, t Tools) (ops.Result, error)
 		}
 	}
 	if len(hidden) > 0 {
-		return ops.Result{Message: "set, and hidden by a transient value: " + strings.Join(hidden, ", ")}, nil
+		return ops.Result{Code: ops.ResultHidden, Message: "set, and hidden by a transient value: " + strings.Join(hidden, ", ")}, nil
 	}
 	return ops.Result{Message: "the settings were set and read back"}, nil
 }
