@@ -108,9 +108,10 @@ func (t *turn) nothingBefore(r *Restart) bool {
 }
 
 // growHangs: nodes do not run on their template, all others are well, and what is wanted
-// by now is of another version. That comes by an upgrade, for which nothing else is due.
+// by now is of another version. That comes by an upgrade, before which no other nodes
+// are to come or to go.
 func (t *turn) growHangs(op *Operation) bool {
-	return t.contact() && !t.blocked && !t.parked && t.upgradeDue() && !t.unequal() && t.onlyHang(op.To)
+	return t.contact() && !t.blocked && !t.parked && t.upgradeDue() && !(t.unequal() && (t.growsFirst() || t.shrinksFirst())) && t.onlyHang(op.To)
 }
 
 // onlyHang: of these some do not run on their template, for which another is wanted, and

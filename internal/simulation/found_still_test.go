@@ -273,4 +273,12 @@ var stoodStill = []struct {
 		Seed: 105770387, Start: Start{Hot: 2, Warm: 1, Shards: 1, Extend: true, Leave: true, Zones: true, Early: true}, Steps: 72,
 		Items: []Item{{What: pushBadTemplate, At: 694, A: 6}, {What: pushUpgrade, At: 5623, A: 6, B: 5}, {What: pushRemoveGroup, At: 29934, A: 1, B: 2}},
 	}},
+	{"the nodes of a grow hang, the cure is of another version, and somebody has added a master by hand", Schedule{
+		Seed: 106006557, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-all", "0-all", "0-1"}, Shards: 1, Extend: true, Zones: true}, Steps: 90,
+		Items: []Item{{What: pushBadTemplate, At: 4569, B: 6}, {What: pushAddGroup, At: 53003, B: 5}, {What: pushUpgrade, At: 81171, A: 2, B: 7}, {What: standStill, Call: 10, A: 2, B: 17}, {What: loseVolume, At: 108326, A: 62, B: 34}, {What: loseVolume, Call: 38, A: 58, B: 41}, {What: scaleUpByHand, At: 139763, A: 51, B: 19}},
+	}},
+	{"a setting is pushed, and a node that was evicted has not answered yet", Schedule{
+		Seed: 106006875, Start: Start{Masters: 5, Hot: 12, Tables: []string{"1-all", "1", "2", "0-1"}, Shards: 3, Leave: true, Zones: true}, Steps: 83,
+		Items: []Item{{What: pushSetting, At: 13180, A: 3, B: 5}, {What: drainNode, At: 21093, A: 7, B: 35}},
+	}},
 }

@@ -89,7 +89,7 @@ func (j *judge) tells(w *world, d *daemon) {
 		lacks(gates.BudgetClosedRule, "no pod may be evicted though all are ready")
 	}
 	if shown := db.Effective[jobsLogSize]; rec.Bootstrap.Done && op == nil && len(d.decision.Refusals)+len(d.decision.Actions()) == 0 && db.MasterNode != "" && shown != "" && c.jobsLog != "" && shown != c.jobsLog &&
-		silentLong < w.now-max(c.visible, w.jobsLog.theirAt) && !d.says(gates.SettingChangedRule) && !d.unready() {
+		silentLong < w.now-max(c.visible, w.jobsLog.theirAt) && !d.says(gates.SettingChangedRule) && !d.says(gates.JoinedRule) && !d.unready() {
 		lacks(gates.SettingNotEffectiveRule, "a setting of the definition has another value")
 	}
 }
