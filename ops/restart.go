@@ -212,19 +212,17 @@ func (t *turn) restart() {
 		}
 	}
 	t.r.Operation = &op
-	if t.aborted() {
-		if op.Kind == OperationUpgrade {
-			t.refusal(t.upgradeAborted(op.Upgrade.OldVersion, op.Upgrade.NewVersion))
-		} else {
-			t.refusal(gates.Aborted(t.left()))
-		}
-		t.giveBack()
-		t.leaves(&op)
-		return
+	switch {
+	case !t.aborted():
+	case op.Kind == OperationUpgrade:
+		t.refusal(t.upgradeAborted(op.Upgrade.OldVersion, op.Upgrade.NewVersion))
+	default:
+		t.refusal(gates.Aborted(t.left()))
 	}
-	if restart.Set != "" && t.wanted(restart.Set) == nil && (op.Step == StepDown || op.Step == StepStopped) && !t.isBack(&restart) {
-		// Its group is to go: on what is wanted its pod never comes up again, and on what
-		// it had before it may.
+	// Where its group is to go its pod never comes up again on what is wanted, and on what
+	// it had before it may.
+	goes := restart.Set != "" && t.wanted(restart.Set) == nil && (op.Step == StepDown || op.Step == StepStopped) && !t.isBack(&restart)
+	if t.aborted() || goes {
 		t.giveBack()
 		t.leaves(&op)
 		return

@@ -94,7 +94,7 @@ var bugs = []mutation{
 		"ops", "TestAShrinkThatTookTooLongLeavesNoExclusionBehind"},
 	{"e", "ops/shrink.go", " || sh.Set != \"\" && t.target(sh.Set) != sh.To\n", "\n",
 		"ops", "TestAShrinkThatTookTooLongLeavesNoExclusionBehind"},
-	{"f", "ops/restart.go", "		t.refusal(gates.Aborted(t.left()))\n		}\n		t.giveBack()\n		t.leaves(&op)\n", "		t.refusal(gates.Aborted(t.left()))\n		}\n		t.giveBack()\n",
+	{"f", "ops/restart.go", "	if t.aborted() || goes {\n		t.giveBack()\n		t.leaves(&op)\n", "	if t.aborted() || goes {\n		t.giveBack()\n",
 		"ops", "TestWhatAnEarlierRestartHasLeftDecidesNothingInTheNext"},
 	{"g", "ops/sets.go", "case turn && t.r.Operation.Step == StepStopped && t.returns(s.Name):", "case false:",
 		"ops", "TestAnUpgradeThatIsTakenBackBringsTheOldImageBack"},

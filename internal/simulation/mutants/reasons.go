@@ -68,12 +68,19 @@ var reasons = []reason{
 	{"it rests on a node that never joins though its record was lost", []guard{{action, "sayWhose", ""}}},
 	{"said twice: the executor looks for the same once more, or the write has its precondition", []guard{
 		{gate, "replicas-live", ""}, {gate, "other-pod-down", ""}, {gate, "nodes-gone", "p.Set == sh.Set"},
-		{gate, "claim-of-another-cluster", ""},
+		{gate, "claim-of-another-cluster", ""}, {gate, "draining", "DrainedOnce"},
+	}},
+	{"said twice: another rule of the same list waits while nodes are away or the health is yellow", []guard{{gate, "replicas-complete", ""}}},
+	{"what it makes anew joins after all, or is made anew by the next rule", []guard{{call, "run DeletePod", ""}}},
+	{"in the model nobody changes the password of `system`", []guard{{action, "changeSystem", ""}}},
+	{"fewer than one of 20,000 schedules has a gateway that waits for more nodes than there are", []guard{
+		{call, "recoverPod Run", ""}, {call, "recoverPod RestartPod", ""},
 	}},
 	{"said twice: the question after it, to the same node, holds as well", []guard{{reread, "stillSilent", ""}}},
 	{"words: another rule holds, or tells the same, with fewer of them", []guard{
 		{gate, "setting-not-effective", "t.setAbove(s) == Yes"}, {gate, "setting-not-effective", "!e.Reset"}, {gate, "system-login-refused", ""},
 		{gate, "bootstrap-first", "t.pendingRestart"}, {gate, "suspended", "t.wanted(s.Name) == nil"},
+		{reread, "setSettings", "hidden"},
 	}},
 	{"it saves writes: what is there is granted, or made, once more without it", []guard{{call, "crashGranted Run", ""}}},
 }
