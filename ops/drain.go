@@ -29,6 +29,13 @@ func (t *turn) excludeStep(op *Operation) {
 	if live.Hold != x.annotation() || t.drainReading(op) {
 		return
 	}
+	if s := recorded(t.r.Sets, sh.Set); s != nil && !sh.Masters && !within(x.IDs, t.o.Database.Settings.Exclude["_id"]) && len(t.forecast([]RecordedSet{*s}).refusals()) > 0 {
+		// Tables want more since it was decided, and nothing is excluded yet: the gates
+		// before it say what.
+		t.endShrink()
+		op.Step = StepInclude
+		return
+	}
 	if t.exclude(x) {
 		return
 	}

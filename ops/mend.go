@@ -229,6 +229,9 @@ func (t *turn) precedes(set, other string) bool {
 			return false
 		}
 	}
+	if ran, otherRan := t.hasWritten(set), t.hasWritten(other); ran != otherRan && t.pendingRestart(set) && t.pendingRestart(other) {
+		return otherRan // with the record lost: what has run may only be away
+	}
 	for _, s := range t.r.Sets {
 		if s.Name == set || s.Name == other {
 			// One that is not noted was well, and is away by itself.
@@ -236,6 +239,11 @@ func (t *turn) precedes(set, other string) bool {
 		}
 	}
 	return false
+}
+
+// hasWritten: a claim of the set says which version has written to it.
+func (t *turn) hasWritten(set string) bool {
+	return slices.ContainsFunc(t.o.Claims, func(c Claim) bool { return c.Set == set && c.Version != "" })
 }
 
 // led: there is contact, and a master that lets nodes join.

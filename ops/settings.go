@@ -25,8 +25,8 @@ type RecordedSetting struct {
 	Ours string `json:"ours,omitempty"`
 	// Set is when the statement last went out; zero before that.
 	Set time.Time `json:"set"`
-	// Read is true once whoever set it has read it back, and Done once all nodes were seen
-	// to show it.
+	// Read is true once it was read back, by whoever set it or by a reading, and Done once
+	// all nodes were seen to show it.
 	Read bool `json:"read,omitempty"`
 	Done bool `json:"done,omitempty"`
 	// Changed is what somebody has made of it since; "" while it is ours.
@@ -181,7 +181,7 @@ func (t *turn) held(e RecordedSetting, s Setting, told *settingsTold) RecordedSe
 		return e
 	}
 	same := SameSetting(shown, e.Value)
-	if e.Done && e.Set.IsZero() && e.Changed == "" && e.Before != "" && same == No && SameSetting(shown, e.Before) == Yes {
+	if e.Done && !e.Read && e.Set.IsZero() && e.Changed == "" && e.Before != "" && same == No && SameSetting(shown, e.Before) == Yes {
 		e.Done = false // its record was lost, and it was only about to be set
 	}
 	if e.Read && !e.Done && same == No && pod == "" {
@@ -192,7 +192,7 @@ func (t *turn) held(e RecordedSetting, s Setting, told *settingsTold) RecordedSe
 	switch {
 	case same == Yes, same == Unknown && !e.Set.IsZero():
 		if !e.Done {
-			e.Done = true
+			e.Done, e.Read = true, true
 			told.set = append(told.set, e)
 		}
 		e.Changed = ""

@@ -222,4 +222,16 @@ var wasUnsafe = []struct {
 		Seed: 105816281, Start: Start{Hot: 2, Shards: 1, Extend: true, Leave: true}, Steps: 54,
 		Items: []Item{{What: pushShrink, At: 4639, B: 1}, {What: pushSetting, At: 57092, A: 3, B: 2}, {What: cutDatabase, Call: 8, A: 34, B: 53}, {What: settingByHand, Call: 16, A: 51, B: 59}, {What: settingByHand, At: 33417, A: 3, B: 1}},
 	}},
+	{"a live setting was set and shown, that was not recorded for a conflict, and somebody set what had been before", Schedule{
+		Seed: 106712667, Start: Start{Masters: 3, Hot: 2, Warm: 1, Tables: []string{"1"}, Shards: 2, Leave: true}, Steps: 84,
+		Items: []Item{{What: pushSetting, At: 2412, A: 1, B: 7}, {What: pushPause, At: 30795, A: 7, B: 4}, {What: pushRemoveGroup, At: 89887, A: 1, B: 2}, {What: conflict, Call: 11, A: 61, B: 61}, {What: settingByHand, At: 58902, A: 51, B: 6}, {What: settingByHand, Call: 24, A: 57, B: 58}},
+	}},
+	{"a table wants more copies after a shrink was recorded and before a node was excluded", Schedule{
+		Seed: 106899143, Start: Start{Masters: 3, Hot: 2, Warm: 1, Tables: []string{"1", "0-1", "0-1", "1"}, Shards: 1, Extend: true, Leave: true}, Steps: 67,
+		Items: []Item{{What: pushShrink, At: 4145, A: 4}, {What: pushRemoveGroup, At: 39979, B: 3}, {What: killBefore, Call: 6, A: 8, B: 40}, {What: standStill, Call: 9, A: 23, B: 5}, {What: alterReplicas, At: 37816, A: 42, B: 19}},
+	}},
+	{"the record is lost while a new group has never joined, and the only pod of another is away", Schedule{
+		Seed: 107080233, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-all", "0-1"}, Shards: 2, Extend: true, Leave: true, Zones: true}, Steps: 83,
+		Items: []Item{{What: pushAddGroup, At: 1078, B: 4}, {What: pushBadTemplate, At: 24159, A: 2, B: 4}, {What: loseRecord, Call: 22, A: 22, B: 47}, {What: loseVolume, Call: 14, A: 31, B: 42}},
+	}},
 }
