@@ -60,6 +60,10 @@ type bench struct {
 	idleFor time.Duration
 	// loopsUpTo is the largest fleet over which a peer is run cluster by cluster.
 	loopsUpTo int
+	// peersUpTo is the largest fleet over which kubectl and kapp are run at all.
+	peersUpTo int
+	// bareLater: the bare apply comes right before the daemon, and not with the peers.
+	bareLater bool
 	began     time.Time
 }
 
@@ -69,9 +73,12 @@ func (b *bench) say(format string, arguments ...any) {
 
 // parts of a run; cold is what a change of the daemon is tried with, a piece of peers
 // and of steady.
-var parts = []string{"offline", "peers", "steady", "sandbox", partCold}
+var parts = []string{"offline", "peers", "steady", partSandbox, partCold}
 
-const partCold = "cold"
+const (
+	partCold    = "cold"
+	partSandbox = "sandbox"
+)
 
 func run(ctx context.Context) error {
 	b := &bench{began: time.Now(), binary: os.Getenv("STEVEDORE_BINARY")}
@@ -85,6 +92,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&b.pushes, "pushes", 25, "pushes to measure for each size")
 	flag.DurationVar(&b.idleFor, "idle", time.Minute, "how long a fleet in sync is looked at")
 	flag.IntVar(&b.loopsUpTo, "loops-up-to", 100, "largest fleet that a peer is run over cluster by cluster")
+	flag.IntVar(&b.peersUpTo, "peers-up-to", 1000, "largest fleet that kubectl and kapp are run over")
 	flag.Parse()
 	var fleets []int
 	for _, field := range strings.Fields(*sizes) {
@@ -112,21 +120,22 @@ func run(ctx context.Context) error {
 			return err
 		}
 	}
+	b.bareLater = slices.Contains(chosen, "steady")
 	r := newReport()
-	for _, part := range parts {
-		if !slices.Contains(chosen, part) {
-			continue
+	if slices.Contains(chosen, partSandbox) {
+		b.say("the sandbox")
+		took, err := b.sandbox(ctx)
+		if err != nil {
+			return fmt.Errorf("measuring the sandbox: %w", err)
 		}
-		if part == "sandbox" {
-			b.say("the sandbox")
-			took, err := b.sandbox(ctx)
-			if err != nil {
-				return fmt.Errorf("measuring the sandbox: %w", err)
+		r.sandbox(took)
+	}
+	// All of one size in a row: a machine's speed changes within the hour.
+	for _, size := range fleets {
+		for _, part := range parts {
+			if part == partSandbox || !slices.Contains(chosen, part) {
+				continue
 			}
-			r.sandbox(took)
-			continue
-		}
-		for _, size := range fleets {
 			if err := b.part(ctx, part, size, r); err != nil {
 				return fmt.Errorf("measuring %s with %d clusters: %w", part, size, err)
 			}
@@ -172,6 +181,9 @@ func (b *bench) part(ctx context.Context, part string, size int, r *report) erro
 		}
 		return err
 	case "steady":
+		if err := b.peer(ctx, b.peers()[0], size, before, after, r); err != nil {
+			return err
+		}
 		b.say("stevedore run, %d clusters", size)
 		took, err := b.steady(ctx, size, before, false)
 		if err == nil {
@@ -181,7 +193,10 @@ func (b *bench) part(ctx context.Context, part string, size int, r *report) erro
 		}
 		return err
 	}
-	for _, p := range b.peers() {
+	for i, p := range b.peers() {
+		if bare := i == 0; bare && b.bareLater || !bare && size > b.peersUpTo {
+			continue
+		}
 		if err := b.peer(ctx, p, size, before, after, r); err != nil {
 			return err
 		}
