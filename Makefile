@@ -69,7 +69,7 @@ lint:
 
 # One package at a time beyond two: the tests start real servers.
 unit:
-	CGO_ENABLED=1 go test -race -p 2 -timeout 20m ./...
+	CGO_ENABLED=1 go test -race -p 2 -timeout 40m ./...
 
 # Go's benchmarks, then stevedore beside kubectl and kapp: docs/performance.md.
 SIZES ?= 1 100
