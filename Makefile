@@ -2,6 +2,7 @@
 #
 #   make demo   push a definition to Git, get a running cluster
 #   make test   everything that CI runs
+#   make differential  the CrateDB simulator beside a real CrateDB
 #   make chaos  every operation under load, with nodes and the daemon killed
 #   make        build bin/stevedore and the sandbox's control plane
 SHELL := /bin/bash
@@ -20,7 +21,7 @@ export STEVEDORE_BINARY := $(BIN)/stevedore
 # die: for the tests that kill it, never to be shipped.
 export STEVEDORE_FAULTS_BINARY := $(BIN)/stevedore-faults
 
-.PHONY: all build image-files faults controlplane demo test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
+.PHONY: differential all build image-files faults controlplane demo test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
 all: build controlplane
 
 build:
@@ -123,6 +124,16 @@ plans:
 
 replay:
 	@go run ./internal/simulation/simulate -seed $(SEED) -replay
+
+# N random situations from SEED on, on the CrateDB simulator and on a real CrateDB of
+# CRATEDB_HOME, compared statement by statement: docs/differential.md. RELEASE is the
+# release, DIFFERENTIAL more flags.
+RELEASE ?= 6.4.3
+DIFFERENTIAL ?=
+differential: N = 200
+differential:
+	@test -n "$(CRATEDB_HOME)" || { echo "make differential needs CRATEDB_HOME: an unpacked release of CrateDB, or a folder with one for each version (crate-$(RELEASE))"; exit 1; }
+	@go run ./internal/cratesim/differential/run -version $(RELEASE) -seed $(SEED) -n $(N) $(DIFFERENTIAL)
 
 # Each rule, re-read, write and give-back taken out in turn: does the simulation
 # notice within N schedules? ONLY chooses some of them by kind, name or file;

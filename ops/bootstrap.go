@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"stevedore.dev/stevedore/ops/gates"
 )
@@ -42,6 +43,10 @@ func (t *turn) systemUser() {
 		return
 	}
 	if !t.bootstrapping() {
+		return
+	}
+	if why := secret.Unusable[SystemKey]; why != "" && t.r.Bootstrap.System.UID == "" {
+		t.refusal(gates.PasswordUnusable(secret.Name, SystemKey, "the password of the system user", why))
 		return
 	}
 	pod, ok := t.readyMaster()
@@ -192,7 +197,16 @@ func (t *turn) bootstrap() {
 // reportMade tells the end of a bootstrap: success only where all that is wanted of it has
 // joined.
 func (t *turn) reportMade(c count) {
-	words := fmt.Sprintf("of CrateDB %s, %s besides system", t.r.Version, numberOf(len(t.d.Users), "user"))
+	unmade, _ := t.unmade()
+	words := fmt.Sprintf("of CrateDB %s, %s and system", t.r.Version, numberOf(len(t.d.Users)-len(unmade), "user"))
+	if len(unmade) > 0 && c.joined == c.wanted {
+		t.outcome(OperationBootstrap, StatusFailure, "users", Report{
+			Event: EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapIncomplete", Warning: true,
+			Message: fmt.Sprintf("cluster %s has been made: %s %s; it goes on without the user(s) %s, who could not be made and are made as soon as that is possible",
+				t.d.ClusterName, numberOf(c.joined, "node"), words, strings.Join(unmade, ", ")),
+		})
+		return
+	}
 	if c.joined == c.wanted {
 		t.outcome(OperationBootstrap, StatusSuccess, "", Report{
 			Event: EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapSucceeded",
@@ -220,12 +234,8 @@ func (t *turn) bootstrapEnds() bool {
 		t.wait(reason)
 		return false
 	}
-	for _, u := range t.d.Users {
-		if r := t.user(u.Name); r == nil || r.Secret == (SecretVersion{}) {
-			return false
-		}
-	}
-	return true
+	_, waits := t.unmade()
+	return !waits
 }
 
 // made are the sets as the bootstrap waits for them: of a cluster that is being made, the

@@ -14,7 +14,7 @@ func (t *turn) isCurable(p *Pod) bool {
 	switch {
 	case !processRuns(p):
 		return true
-	case t.contact() && t.member(p.NodeName):
+	case t.contact() && !t.absent(p.NodeName):
 		return false // it is none that hangs, though its pod is not ready yet
 	case t.led(), t.contact() && t.elapsed(up(p)) > t.podLimit(), long && t.comesUp() && t.elapsed(t.r.Operation.Started) > t.podLimit(), long && t.silent() && t.waitedFor(p):
 		return true // without a master nobody joins, and one that has just started may be what the quorum waits for

@@ -54,6 +54,10 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	t.claims()
 	t.settledFailures()
 
+	t.watchDenied()
+	t.othersFilters()
+	t.watchSlow()
+
 	t.effective()
 	t.cure()
 	t.d2.Apply, t.d2.Adopt = true, t.adoption()

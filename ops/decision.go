@@ -242,7 +242,8 @@ const (
 	// NodeNames are excluded and empty, nothing moves, and there are Value nodes.
 	// With Elsewhere a copy may stay on them that is started on another node too; Filtered
 	// is how many tables and partitions have allocation filters of their own, for which
-	// the exclusion may be void.
+	// the exclusion may be void. Each of Pods, names joined by commas, is asked for its own
+	// evidence, and the superuser in Pod for those of Absent (Examination).
 	// Disruptive.
 	ActionShrinkSet ActionKind = "shrink-set"
 	// ActionDeleteSet deletes Set, which has no replicas and no pods (preconditions
@@ -264,8 +265,10 @@ const (
 type Action struct {
 	Kind        ActionKind
 	Pod, PodUID string
-	// Pods are "name/uid", joined by commas; Zone is theirs.
+	// Pods are "name/uid", joined by commas; Zone is theirs. Of ActionShrinkSet they are
+	// names, as Absent are.
 	Pods, Zone string
+	Absent     string
 	User       string
 	Secret     SecretKey
 	// SecretVersion is the version that was decided on; the executor uses the
@@ -285,6 +288,8 @@ type Action struct {
 	// Allocation and Before are values of cluster.routing.allocation.enable.
 	Allocation, Before string
 	Green              bool
+	// Whole is the health of all tables when this was decided.
+	Whole WholeHealth
 	// Unready: Pod is one that Kubernetes does not call ready, and stays if it does by then.
 	Unready bool
 	// Set is a StatefulSet, with its UID and resourceVersion.
@@ -296,8 +301,11 @@ type Action struct {
 	// commas as NodeIDs and NodeNames are; Table is "schema.table".
 	Members                   string
 	NodeIDs, NodeNames, Table string
-	Elsewhere                 bool
-	Filtered                  int
+	// Beside is what others excluded by other keys than the id when this was decided
+	// (ExcludedBeside): a change of ours ends the effect of it.
+	Beside    string
+	Elsewhere bool
+	Filtered  int
 	// Settings and Expected are cluster settings.
 	Settings, Expected SettingList
 }
@@ -351,4 +359,6 @@ type Result struct {
 	// Message is for the log and the event, redacted; it says what was found
 	// ("user existed, its password was set").
 	Message string
+	// Overwrote says what of somebody's an action has replaced; "" for nothing.
+	Overwrote string
 }

@@ -12,6 +12,9 @@ type Pins struct {
 	// MasterGroup is the data group that is master-eligible; "" with dedicated
 	// masters.
 	MasterGroup string `json:"masterGroup,omitempty"`
+	// DebugClass and DebugSize are of the claim `debug`; "" is the base's.
+	DebugClass string `json:"debugClass,omitempty"`
+	DebugSize  string `json:"debugSize,omitempty"`
 }
 
 // SecretKey names one key of a Secret in the cluster's namespace.

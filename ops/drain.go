@@ -52,7 +52,7 @@ func (t *turn) exclude(x *Exclusions) bool {
 	if pod == "" {
 		return true
 	}
-	action := Action{Pod: pod, SystemSecret: t.systemSecret(), NodeIDs: x.IDs, Before: x.Before}
+	action := Action{Pod: pod, SystemSecret: t.systemSecret(), NodeIDs: x.IDs, Before: x.Before, Beside: t.excludedBeside()}
 	if !within(x.IDs, db.Settings.Exclude["_id"]) {
 		action.Kind, action.NodeIDs = ActionExcludeNodes, strings.Join(x.ours(), ",")
 		t.harmless(action)
@@ -90,12 +90,20 @@ func (t *turn) drainReading(op *Operation) bool {
 	}
 	// A leaving node that is away is said by its name, before any other is.
 	for _, n := range sh.Leaving {
-		if n.Ordinal < live.Replicas && n.ID != "" && t.contact() && !t.member(n.Name) {
+		if n.Ordinal < live.Replicas && n.ID != "" && t.contact() && t.absent(n.Name) {
 			t.wait(gates.LeavingNode(n.Name, n.Pod))
 			return true
 		}
 	}
-	return t.shrinkReading([]RecordedSet{*s})
+	if t.shrinkReading([]RecordedSet{*s}) {
+		return true
+	}
+	if reason, refused := t.voidsOthers(); refused {
+		// Theirs was changed after ours, and so it is theirs that is in force.
+		t.refusal(reason)
+		return true
+	}
+	return false
 }
 
 // drain is what one reading says of it.
@@ -223,14 +231,25 @@ func (t *turn) drainStep(op *Operation) {
 		}
 		return
 	}
-	sh.Still, sh.Held = time.Time{}, false
+	sh.Held = false
+	if reason, waits := t.clusterHealthWaits(false); waits {
+		t.wait(reason)
+		sh.Drained = time.Time{}
+		return
+	}
 	if sh.Drained.IsZero() || !db.At.After(sh.Drained) {
 		if sh.Drained.IsZero() {
-			sh.Drained = db.At
+			sh.Drained, sh.Still = db.At, time.Time{}
 		}
 		t.wait(gates.DrainedOnce(sh.names()))
 		return
 	}
+	if reason, waits := t.evidenceWaits(sh, t.nextReplicas(sh, *recorded(t.r.Sets, sh.Set))); waits {
+		t.wait(reason)
+		t.evidenceStands(sh, reason)
+		return
+	}
+	sh.Still = time.Time{}
 	t.makeSmaller(op)
 }
 
@@ -244,7 +263,7 @@ func (t *turn) stands(sh *Shrink, d drain) (blocked bool) {
 		return false
 	case db.Snapshots > 0:
 		// Primaries wait for it, and do not go on by themselves when it has ended.
-		reason, _ := gates.SnapshotRunning(db.Snapshots)
+		reason, _ := gates.SnapshotRunning(true, db.Snapshots, "")
 		t.wait(reason)
 		sh.Still, sh.Held, sh.Rerouted = time.Time{}, true, time.Time{}
 		return false
@@ -257,13 +276,21 @@ func (t *turn) stands(sh *Shrink, d drain) (blocked bool) {
 	}
 	pod := t.sqlPod()
 	if (sh.Rerouted.IsZero() || t.elapsed(sh.Rerouted) > rerouteEvery) && db.At.After(sh.Still) && pod != "" {
-		t.harmless(Action{Kind: ActionRetryAllocation, Pod: pod, SystemSecret: t.systemSecret()})
+		t.retryAllocation(pod)
 	}
 	if sh.Rerouted.IsZero() || db.At.Sub(sh.Still) < blockedAfter {
 		return false
 	}
 	t.refusal(gates.DrainBlocked(d.shards, d.bytes, sh.names(), db.Unassigned, sh.Still, t.blockers(d)))
 	return true
+}
+
+// retryAllocation sets a drain going again: the exclusion is put in force once more, for
+// somebody may have ended its effect and left no trace.
+func (t *turn) retryAllocation(pod string) {
+	t.harmless(Action{
+		Kind: ActionRetryAllocation, Pod: pod, SystemSecret: t.systemSecret(), NodeIDs: t.r.Exclusions.IDs, Beside: t.excludedBeside(),
+	})
 }
 
 // blockers are CrateDB's words, once a table.
@@ -273,12 +300,7 @@ func (t *turn) blockers(d drain) []string {
 	for i := range t.o.Database.Stuck {
 		if e := &t.o.Database.Stuck[i]; !said[e.Table] {
 			said[e.Table] = true
-			words := e.Table + ": " + e.Text
-			if n := len(e.Reasons); n > 0 {
-				// The nodes often have the same reason, and a screen has an end.
-				words += " (" + strings.Join(e.Reasons[:min(n, 3)], "; ") + ")"
-			}
-			out = append(out, words)
+			out = append(out, e.words())
 		}
 	}
 	for _, table := range d.tables {
@@ -287,6 +309,16 @@ func (t *turn) blockers(d drain) []string {
 		}
 	}
 	return out
+}
+
+// words are CrateDB's own.
+func (e *Explanation) words() string {
+	words := e.Table + ": " + e.Text
+	if n := len(e.Reasons); n > 0 {
+		// The nodes often have the same reason, and a screen has an end.
+		words += " (" + strings.Join(e.Reasons[:min(n, 3)], "; ") + ")"
+	}
+	return words
 }
 
 func (t *turn) drainProgress(sh *Shrink, d drain) {
@@ -306,10 +338,7 @@ func (t *turn) drainProgress(sh *Shrink, d drain) {
 func (t *turn) makeSmaller(op *Operation) {
 	sh := op.Shrink
 	s := recorded(t.r.Sets, sh.Set)
-	next := sh.To
-	if t.eligible(*s) {
-		next = max(sh.To, s.Replicas-1)
-	}
+	next := t.nextReplicas(sh, *s)
 	sh.Before, sh.Since, op.Step = s.Replicas, t.now, StepSmaller
 	t.setReplicas(sh.Set, next)
 	t.shrinkSet(op)
@@ -318,18 +347,12 @@ func (t *turn) makeSmaller(op *Operation) {
 func (t *turn) shrinkSet(op *Operation) {
 	sh, live := op.Shrink, t.live(op.Shrink.Set)
 	to := t.recordedReplicas(sh.Set)
-	var ids, names []string
-	for _, n := range sh.Leaving {
-		if n.Ordinal >= to {
-			names = append(names, n.Name)
-			if n.ID != "" {
-				ids = append(ids, n.ID)
-			}
-		}
-	}
+	x := t.examination(sh, to)
 	t.d2.Disruptive = &Action{
-		Kind: ActionShrinkSet, Pod: t.stayingPod(sh.Set, to), SystemSecret: t.systemSecret(), Set: sh.Set, SetUID: live.UID, SetVersion: live.ResourceVersion,
-		From: sh.Before, To: to, NodeIDs: strings.Join(ids, ","), NodeNames: strings.Join(names, ","), Members: t.members(), Elsewhere: sh.LeaveZone,
+		Kind: ActionShrinkSet, Pod: x.Ask, SystemSecret: t.systemSecret(), Set: sh.Set, SetUID: live.UID, SetVersion: live.ResourceVersion,
+		From: sh.Before, To: to, NodeIDs: strings.Join(x.IDs, ","), NodeNames: strings.Join(x.Names, ","), Members: t.members(), Elsewhere: sh.LeaveZone,
+		Pods: strings.Join(x.Pods, ","), Absent: strings.Join(x.Absent, ","), Beside: t.excludedBeside(),
+		Whole: t.o.Database.asHealthy(),
 	}
 	for i := range t.o.Database.Tables {
 		if t.o.Database.Tables[i].Filtered {
@@ -372,6 +395,10 @@ func (t *turn) smallerStep(op *Operation) {
 		t.drainProgress(sh, d)
 	}
 	joined, _ := t.another(sh)
+	if reason, unhealthy := t.clusterHealthWaits(false); unhealthy && !waits {
+		t.wait(reason)
+		waits = true
+	}
 	switch {
 	case waits:
 		t.setReplicas(sh.Set, to)
@@ -379,8 +406,18 @@ func (t *turn) smallerStep(op *Operation) {
 		// Something came back between the check and the write.
 		sh.Drained, sh.Since, op.Step = time.Time{}, t.now, StepDrain
 	default:
+		reason, waits := t.evidenceWaits(sh, to)
+		if waits {
+			t.wait(reason)
+		}
+		if waits && len(t.o.Database.Evidence) > 0 {
+			sh.Drained, sh.Since, op.Step = time.Time{}, t.now, StepDrain
+			return
+		}
 		t.setReplicas(sh.Set, to)
-		t.shrinkSet(op)
+		if !waits {
+			t.shrinkSet(op)
+		}
 	}
 }
 

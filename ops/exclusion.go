@@ -68,6 +68,10 @@ func (t *turn) include() {
 		t.wait(reason)
 		return
 	}
+	if reason, waits := gates.AllocationKnown(t.o.Database.AllocationKnown); waits {
+		t.wait(reason)
+		return
+	}
 	t.wait(gates.ExclusionsReturn(x.Set, len(listed(x.IDs))))
 	if len(x.Tables) > 0 {
 		first := x.Tables[0]
@@ -76,8 +80,14 @@ func (t *turn) include() {
 		})
 		return
 	}
+	if reason, refused := t.voidsOthers(); refused {
+		t.refusal(reason)
+		return
+	}
 	// Also when they are not to be seen: a transient value may hide them.
-	t.harmless(Action{Kind: ActionIncludeNodes, Pod: pod, SystemSecret: t.systemSecret(), NodeIDs: strings.Join(x.ours(), ","), Before: x.Before})
+	t.harmless(Action{
+		Kind: ActionIncludeNodes, Pod: pod, SystemSecret: t.systemSecret(), NodeIDs: strings.Join(x.ours(), ","), Before: x.Before, Beside: t.excludedBeside(),
+	})
 }
 
 // stillLeaving is true while a pod is there that its StatefulSet wants no longer,
@@ -94,6 +104,10 @@ func (t *turn) stillLeaving(x *Exclusions) bool {
 			t.wait(gates.NodesGone("pod " + p.Name))
 			return true
 		}
+	}
+	if reason, waits := t.nodesWait(); waits {
+		t.wait(reason)
+		return true
 	}
 	ids := listed(x.IDs)
 	for i := range t.o.Database.Nodes {

@@ -1,14 +1,16 @@
 package ops
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/ops/gates"
 )
 
-// filtersWin is the first version in which a table's own allocation filters make
-// the cluster's void for it.
+// filtersWin is the first version in which a table's own allocation filters stand
+// in place of the cluster's, and in which the first of its require, include and
+// exclude decides alone (FilterAllocationDecider.shouldIndexFilter).
 const filtersWin = "5.9.0"
 
 // listed are the entries of a comma list, as CrateDB reads one.
@@ -46,68 +48,168 @@ func matches(pattern, text string) bool {
 	return false
 }
 
-// attribute is what a filter's key means on a node; known is false for what is
-// not read (_ip, _host and so on).
-func attribute(n *Node, key string) (value string, known bool) {
+// filterHits says whether a pattern under a filter's key fits a node
+// (DiscoveryNodeFilters.match).
+func filterHits(n *Node, key, pattern string) Answer {
 	switch key {
 	case "_id":
-		return n.ID, true
-	case "_name":
-		return n.Name, true
+		// CrateDB takes no wildcard in an id.
+		return AnswerOf(pattern == n.ID)
+	case "_name", "name":
+		return AnswerOf(matches(pattern, n.Name))
+	case "_ip", "_host_ip", "_publish_ip":
+		if n.Address == "" {
+			return Unknown
+		}
+		return AnswerOf(matches(pattern, n.Address))
+	case "_host":
+		// The name under which the node publishes itself is its address, unless its
+		// network.publish_host is a name: no system table shows that one.
+		switch {
+		case n.Address != "" && matches(pattern, n.Address):
+			return Yes
+		case n.Address != "" && strings.Trim(pattern, "0123456789.*") == "":
+			return No // no name reads like an address
+		}
+		return Unknown
 	}
-	if strings.HasPrefix(key, "_") {
-		return "", false
+	if n.Attributes == nil {
+		return Unknown
 	}
-	return n.Attributes[key], true
+	value, has := n.Attributes[key]
+	return AnswerOf(has && matches(pattern, value))
 }
 
-func filterHits(n *Node, key, list string, unknown bool) bool {
-	value, known := attribute(n, key)
-	if !known {
-		return unknown
+// any, all and not of answers: what is unknown decides nothing that another answer
+// decides without it.
+func anyOf(answers []Answer) Answer {
+	switch {
+	case slices.Contains(answers, Yes):
+		return Yes
+	case slices.Contains(answers, Unknown):
+		return Unknown
 	}
-	return slices.ContainsFunc(listed(list), func(pattern string) bool { return matches(pattern, value) })
+	return No
 }
 
-// filters are allocation filters of the cluster or of a table.
-type filters struct{ require, include, exclude map[string]string }
+func allOf(answers []Answer) Answer {
+	switch {
+	case slices.Contains(answers, No):
+		return No
+	case slices.Contains(answers, Unknown):
+		return Unknown
+	}
+	return Yes
+}
 
-func (f filters) any() bool { return len(f.require)+len(f.include)+len(f.exclude) > 0 }
+func (a Answer) not() Answer {
+	switch a {
+	case Yes:
+		return No
+	case No:
+		return Yes
+	}
+	return Unknown
+}
 
-// allow says whether shards may be on the node: all of require, one of include,
-// none of exclude. What is not known of a node allows nothing.
-func (f filters) allow(n *Node) bool {
-	for key, list := range f.require {
-		if !filterHits(n, key, list, false) {
-			return false
-		}
-	}
-	for key, list := range f.exclude {
-		if filterHits(n, key, list, true) {
-			return false
-		}
-	}
-	if len(f.include) == 0 {
-		return true
-	}
-	for key, list := range f.include {
-		if filterHits(n, key, list, false) {
+// lists are the patterns of one kind of filter, by their key. A key whose list has no
+// entry is no filter.
+type lists map[string]string
+
+func (l lists) any() bool {
+	for _, list := range l {
+		if len(listed(list)) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
+// keys are those of filters, in an order that does not change.
+func (l lists) keys() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(l)), func(key string) bool { return len(listed(l[key])) == 0 })
+}
+
+// one: any pattern of any key fits, as include and exclude ask.
+func (l lists) one(n *Node) Answer {
+	var hits []Answer
+	for key, list := range l {
+		for _, pattern := range listed(list) {
+			hits = append(hits, filterHits(n, key, pattern))
+		}
+	}
+	return anyOf(hits)
+}
+
+// every: each pattern of each key fits, as require asks; of addresses one of a key is
+// enough.
+func (l lists) every(n *Node) Answer {
+	var keys []Answer
+	for key, list := range l {
+		var hits []Answer
+		for _, pattern := range listed(list) {
+			hits = append(hits, filterHits(n, key, pattern))
+		}
+		switch {
+		case len(hits) == 0:
+		case key == "_ip" || key == "_host_ip" || key == "_publish_ip":
+			keys = append(keys, anyOf(hits))
+		default:
+			keys = append(keys, allOf(hits))
+		}
+	}
+	return allOf(keys)
+}
+
+// filters are allocation filters of the cluster or of a table.
+type filters struct{ require, include, exclude lists }
+
+func (f filters) any() bool { return f.require.any() || f.include.any() || f.exclude.any() }
+
+// together says whether shards may be on the node where all three are asked.
+func (f filters) together(n *Node) Answer {
+	out := []Answer{f.require.every(n), f.exclude.one(n).not()}
+	if f.include.any() {
+		out = append(out, f.include.one(n))
+	}
+	return allOf(out)
+}
+
+// first says it where the first of them that is set decides alone.
+func (f filters) first(n *Node) Answer {
+	switch {
+	case f.require.any():
+		return f.require.every(n)
+	case f.include.any():
+		return f.include.one(n)
+	}
+	return f.exclude.one(n).not()
+}
+
 func (t *Table) filters() filters { return filters{t.Require, t.Include, t.Exclude} }
 
 func (a *AllocationSettings) filters() filters { return filters{a.Require, a.Include, a.Exclude} }
 
-// own is true where the table's filters stand instead of the cluster's.
+// own is true where the table's filters stand in place of the cluster's.
 func (t *Table) own(version string) bool {
 	return t.filters().any() && gates.Compare(version, filtersWin) >= 0
 }
 
-// mayUse says whether shards of a table may be on a node.
-func (t *Table) mayUse(n *Node, cluster filters, version string) bool {
-	return t.filters().allow(n) && (t.own(version) || cluster.allow(n))
+// ownDecide: the table's require or include decides alone. No exclude list counts for
+// it, neither the cluster's nor its own.
+func (t *Table) ownDecide(version string) bool {
+	return t.own(version) && (t.filters().require.any() || t.filters().include.any())
+}
+
+// MayUse says whether shards of a table may be on a node by the filters of both, in a
+// cluster of that version.
+func (t *Table) MayUse(n *Node, cluster *AllocationSettings, version string) Answer {
+	return t.mayUse(n, cluster.filters(), version)
+}
+
+func (t *Table) mayUse(n *Node, cluster filters, version string) Answer {
+	if t.own(version) {
+		return t.filters().first(n)
+	}
+	return allOf([]Answer{t.filters().together(n), cluster.together(n)})
 }

@@ -19,6 +19,7 @@ type forecast struct {
 	leaving, remaining []*Node
 	gone               map[string]bool
 	loads              map[string]*load
+	byName             map[string]*Table
 	// extend and leave are the consents extend-table-filters and leave-zone.
 	extend, leave bool
 }
@@ -66,36 +67,81 @@ func newForecast(db *Database, version string, leaving, remaining []*Node, exten
 // refusals are all reasons why the drain could not end.
 func (f *forecast) refusals() []Reason {
 	var out []Reason
-	for _, check := range []func() []Reason{f.filtered, f.copiesFit, f.shardsFit, f.diskFits} {
+	for _, check := range []func() []Reason{f.held, f.filtered, f.copiesFit, f.leavable, f.shardsFit, f.diskFits} {
 		out = append(out, check()...)
+	}
+	if len(out) == 0 {
+		// Dear, and in the numbers above where they do not fit.
+		return f.placed()
 	}
 	return out
 }
 
+// leavable: CrateDB refuses even to exclude the nodes where a range would come to too few.
+func (f *forecast) leavable() []Reason {
+	var nodes, tables []string
+	for i := range f.db.Tables {
+		t := &f.db.Tables[i]
+		if words := t.keepsNodes(len(f.usable(t))); words != "" {
+			tables = append(tables, words)
+		}
+	}
+	if len(tables) == 0 {
+		return nil
+	}
+	for _, n := range f.leaving {
+		nodes = append(nodes, n.Name)
+	}
+	return []Reason{gates.NodeCannotLeave(nodes, tables)}
+}
+
 // filtered are the tables whose own filters would keep them where they are.
 func (f *forecast) filtered() []Reason {
-	var own []string
-	for i := range f.db.Tables {
-		if t := &f.db.Tables[i]; f.overrides(t, f.leaving) {
+	var own, alone []string
+	for _, t := range f.tables() {
+		switch {
+		case !f.overrides(t, f.leaving):
+		case t.ownDecide(f.version):
+			if words := t.Name + ": " + f.freed(t); !slices.Contains(alone, words) {
+				alone = append(alone, words)
+			}
+		default:
 			own = append(own, t.Name)
 		}
 	}
+	var out []Reason
+	if len(alone) > 0 {
+		out = append(out, gates.TableFilterDecides(alone))
+	}
 	switch {
 	case len(own) == 0:
-		return nil
+		return out
 	case !f.extend:
-		return []Reason{gates.TableFilter(own, "")}
+		return append(out, gates.TableFilter(own, ""))
 	}
 	if _, uneven := f.tableExclusions(f.leaving); len(uneven) > 0 {
-		return []Reason{gates.TableFilter(uneven, "its partitions have different exclude lists of ids, which could not be given back: make them the same")}
+		return append(out, gates.TableFilter(uneven, "its partitions have different exclude lists of ids, which could not be given back: make them the same"))
 	}
-	return nil
+	return out
 }
 
-// overrides: its own filters stand instead of the cluster's, and let it use a
-// node that is to leave.
+// tables are all that shards may be of: a partitioned table has none, and a partition
+// that is made tomorrow has its filters.
+func (f *forecast) tables() []*Table {
+	out := make([]*Table, 0, len(f.db.Tables)+len(f.db.Partitioned))
+	for i := range f.db.Tables {
+		out = append(out, &f.db.Tables[i])
+	}
+	for i := range f.db.Partitioned {
+		out = append(out, &f.db.Partitioned[i])
+	}
+	return out
+}
+
+// overrides: its own filters stand in place of the cluster's, and let it use a node that
+// is to leave, or may do so: what is not known of a node keeps no shard off it.
 func (f *forecast) overrides(t *Table, leaving []*Node) bool {
-	return t.own(f.version) && slices.ContainsFunc(leaving, t.filters().allow)
+	return t.own(f.version) && slices.ContainsFunc(leaving, func(n *Node) bool { return t.filters().first(n) != No })
 }
 
 // tableExclusions are the tables that need the leaving nodes on their own lists,
@@ -108,14 +154,14 @@ func (f *forecast) tableExclusions(leaving []*Node) (out []TableExclusion, uneve
 		}
 		return t.Name
 	}
-	for i := range f.db.Tables {
-		t := &f.db.Tables[i]
-		if !f.overrides(t, leaving) || slices.ContainsFunc(out, func(x TableExclusion) bool { return x.Name == name(t) }) {
+	all := f.tables()
+	for _, t := range all {
+		if !f.overrides(t, leaving) || t.ownDecide(f.version) || slices.ContainsFunc(out, func(x TableExclusion) bool { return x.Name == name(t) }) {
 			continue
 		}
 		before := t.Exclude["_id"]
-		for j := range f.db.Tables {
-			if o := &f.db.Tables[j]; name(o) == name(t) && o.Exclude["_id"] != before && !slices.Contains(uneven, name(t)) {
+		for _, o := range all {
+			if name(o) == name(t) && o.Exclude["_id"] != before && !slices.Contains(uneven, name(t)) {
 				uneven = append(uneven, name(t))
 			}
 		}
@@ -128,7 +174,7 @@ func (f *forecast) tableExclusions(leaving []*Node) (out []TableExclusion, uneve
 func (f *forecast) usable(t *Table) []*Node {
 	var out []*Node
 	for _, n := range f.remaining {
-		if t.mayUse(n, f.db.Settings.filters(), f.version) {
+		if t.mayUse(n, f.db.Settings.filters(), f.version) == Yes {
 			out = append(out, n)
 		}
 	}
@@ -204,12 +250,8 @@ func (f *forecast) copies(t *Table, nodes int) int {
 // zonesHold: at most ceil(copies/zones) of a shard are in one zone, and a zone
 // counts as long as it has a member. lost are zones whose last data node leaves.
 func (f *forecast) zonesHold(t *Table, usable []*Node, attribute string, copies int) (lost []string, fits bool) {
-	zones, left := map[string]bool{}, map[string]int{}
-	for _, n := range slices.Concat(f.leaving, f.remaining) {
-		if z := n.Attributes[attribute]; z != "" {
-			zones[z] = true
-		}
-	}
+	zones, count := zonesOf(slices.Concat(f.leaving, f.remaining), attribute)
+	left := map[string]int{}
 	for _, n := range f.remaining {
 		if z := n.Attributes[attribute]; z != "" {
 			left[z] += 0
@@ -220,7 +262,7 @@ func (f *forecast) zonesHold(t *Table, usable []*Node, attribute string, copies 
 			left[z]++
 		}
 	}
-	if len(zones) == 0 {
+	if count == 0 {
 		return nil, true
 	}
 	for z := range zones {
@@ -229,7 +271,7 @@ func (f *forecast) zonesHold(t *Table, usable []*Node, attribute string, copies 
 		}
 	}
 	slices.Sort(lost)
-	most, room := (copies+len(zones)-1)/len(zones), 0
+	most, room := (copies+count-1)/count, 0
 	for _, n := range left {
 		room += min(most, n)
 	}

@@ -188,6 +188,17 @@ func (t *turn) acknowledge(op Operation) {
 		}
 		return
 	}
+	if t.grownExcluded(&op) {
+		if t.unfinished() {
+			// What else is wanted does not wait for somebody's filter; success is not said.
+			t.r.Operation = nil
+			r := t.scaleReport(op)
+			r.Reason, r.Warning, r.Names = "GrowIncomplete", true, []string{gates.GrownExcludedRule.Name}
+			r.Message = growWords(op.From, op.To) + ": all nodes have joined, and something else is wanted by now; " + t.words()
+			t.outcome(OperationGrow, StatusFailure, gates.GrownExcludedRule.Name, r)
+		}
+		return
+	}
 	t.r.Operation = nil
 	r := t.scaleReport(op)
 	r.Reason = "GrowSucceeded"

@@ -125,7 +125,7 @@ func (t *turn) onlyHang(sets []RecordedSet) bool {
 			case p == nil || p.Terminating:
 				return false
 			case t.joined(p):
-			case p.Ready || t.member(p.NodeName) || !t.pendingRestart(s.Name) || !fails(p) && t.elapsed(p.Created) <= t.podLimit():
+			case p.Ready || !t.absent(p.NodeName) || !t.pendingRestart(s.Name) || !fails(p) && t.elapsed(p.Created) <= t.podLimit():
 				return false
 			default:
 				hangs = true

@@ -148,6 +148,28 @@ func LiveArgumentsOf(set *unstructured.Unstructured) SettingList {
 	return LiveArguments(all)
 }
 
+// attributePrefix is of a node's own attributes, which it has from its start on.
+const attributePrefix = "node.attr."
+
+// AttributesOf are the node.attr.* of a StatefulSet's template, without that prefix.
+func AttributesOf(set *unstructured.Unstructured) SettingList {
+	found := map[string]string{}
+	eachCommand(set, func(arguments []any) []any {
+		for _, a := range arguments {
+			name, value, ok := strings.Cut(fmt.Sprint(a), "=")
+			if name, is := strings.CutPrefix(name, "-C"+attributePrefix); ok && is && !strings.ContainsAny(value, "$`") {
+				found[name] = value // the last one wins
+			}
+		}
+		return nil
+	})
+	var out []Setting
+	for name, value := range found {
+		out = append(out, Setting{Name: name, Value: value})
+	}
+	return NewSettingList(out)
+}
+
 // commonSettings are the settings taken live that every node is to have alike,
 // or none at all: one that a group has otherwise cannot be set for the cluster.
 func commonSettings(objects []*unstructured.Unstructured) map[string]bool {

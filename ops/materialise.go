@@ -366,6 +366,16 @@ func ArgumentOf(set *unstructured.Unstructured, setting string) string {
 	return argument(commandOf(set), setting)
 }
 
+// DataPathsOf are the folders of path.data in a container's command and arguments; nil
+// where they do not say.
+func DataPathsOf(command []string) []string {
+	value := argument(command, "path.data")
+	if value == "" {
+		return nil
+	}
+	return strings.Split(value, ",")
+}
+
 // RecoverAfter is the number of data nodes (before 4.7: of nodes) that a process
 // of the StatefulSet waits for after a full outage; 0 where it waits for none.
 func RecoverAfter(set *unstructured.Unstructured) int { return RecoverAfterOf(commandOf(set)) }

@@ -294,7 +294,7 @@ func (t *turn) failing(set string) bool {
 // hangs: a pod of the set does not run, whichever template it is on.
 func (t *turn) hangs(set string) bool {
 	return t.anyPod(func(p *Pod) bool {
-		return p.Set == set && !p.Ready && !p.Terminating && !t.member(p.NodeName) && (fails(p) || t.elapsed(up(p)) > t.podLimit())
+		return p.Set == set && !p.Ready && !p.Terminating && t.absent(p.NodeName) && (fails(p) || t.elapsed(up(p)) > t.podLimit())
 	})
 }
 

@@ -102,6 +102,9 @@ type ObservedSet struct {
 	// arguments of its template that CrateDB takes live.
 	Annotated string
 	Settings  SettingList
+	// Attributes are the node.attr.* of its template, without that prefix; those that a
+	// shell works out at the start are left out.
+	Attributes SettingList
 }
 
 // Pod is a live pod of the cluster.
@@ -169,6 +172,8 @@ type Secret struct {
 	Version SecretVersion
 	// Keys are those with a value that is not empty.
 	Keys []string
+	// Unusable says of a key why its value is not to become a password; nothing of the value.
+	Unusable map[string]string
 	// Labelled is true with crate-operator's label of a user's password.
 	Labelled bool
 }
@@ -230,6 +235,8 @@ type Database struct {
 	// MasterNode is the master's node id; "" when none is known.
 	MasterNode string
 	Recovered  Answer
+	// NodesKnown is false when sys.nodes could not be read: then nobody is absent.
+	NodesKnown bool
 	Nodes      []Node
 	// ShardsKnown is false when sys.shards could not be read.
 	ShardsKnown bool
@@ -245,6 +252,17 @@ type Database struct {
 	// Allocation is the effective cluster.routing.allocation.enable; "" when it
 	// could not be read.
 	Allocation string
+	// ClusterHealth is sys.cluster_health, from 6.0 on: the worst of all tables, those
+	// that `system` may not see included. Its colour is ColourUnknown before 6.0 and
+	// where it could not be read.
+	ClusterHealth Health
+	// DeniedKnown is false when the privileges could not be read. Denied says what
+	// `system` may not see, directly or by a role: tables that no other part of this
+	// reading shows.
+	DeniedKnown bool
+	Denied      []Denial
+	// Unread are the parts that could not be read, with the reason.
+	Unread []UnreadPart
 
 	// Unreplicated are tables and partitions with a number_of_replicas of 0, at most
 	// 20; UnreplicatedKnown is false when they could not be read.
@@ -272,13 +290,41 @@ type Database struct {
 	Snapshots      int
 	// Shards are all copies, in no order; they mean nothing without TablesKnown.
 	Shards []Shard
-	// AllocationKnown is false when the settings of the allocation could not be
+	// AllocationKnown and Settings are of each reading: filters that others set are
+	// watched all the time. It is false when the settings of the allocation could not be
 	// read.
 	AllocationKnown bool
 	Settings        AllocationSettings
 	// Stuck says why shards are not where they should be, at most 20; it is read
-	// only while nodes are being drained.
+	// only while nodes are being drained, and while copies are on no node though
+	// nothing holds the allocation.
 	Stuck []Explanation
+	// Evidence is what others than `system` say of nodes that are about to leave; it is
+	// read only where EvidenceWanted says so.
+	Evidence []Evidence
+}
+
+// Denial is a privilege that `system` is denied.
+type Denial struct {
+	// Grantee is `system` or the role that it has it from.
+	Grantee string `json:"grantee"`
+	// Privilege is "DQL", "AL" and so on; Class CLUSTER, SCHEMA, TABLE or VIEW; Ident
+	// the schema or table, "" for CLUSTER.
+	Privilege string `json:"privilege"`
+	Class     string `json:"class"`
+	Ident     string `json:"ident,omitempty"`
+	// Lacks is true for a privilege on the cluster that `system` should have, and that
+	// nobody has granted or denied.
+	Lacks bool `json:"lacks,omitempty"`
+}
+
+// UnreadPart is a part of a reading that is not known.
+type UnreadPart struct {
+	// Part is what was asked: "sys.nodes", "sys.snapshots of repository backup".
+	Part string
+	// Why is redacted. Slow is true where the database did not answer in time.
+	Why  string
+	Slow bool
 }
 
 // Shard is one copy of a shard.
@@ -329,7 +375,7 @@ type AllocationSettings struct {
 
 // Explanation is why a shard is not where it should be, of sys.allocations.
 type Explanation struct {
-	// Table, ID, Node and Primary are those of a Shard.
+	// Table, ID, Node and Primary are those of a Shard; Node is "" for a copy on none.
 	Table   string
 	ID      int
 	Node    string
@@ -357,6 +403,9 @@ type Table struct {
 	TotalShardsPerNode int
 	// Created is the version of CrateDB that it was made with; "" when unknown.
 	Created string
+	// Enable is the table's own routing.allocation.enable, "" for the default all;
+	// WaitForActiveShards its write.wait_for_active_shards, "" where it is not known.
+	Enable, WaitForActiveShards string
 	// Partition is the partition's ident, and Of the partitioned table's name; ""
 	// for a table.
 	Partition, Of string
@@ -382,7 +431,12 @@ type PodAnswer struct {
 
 // Node is a row of sys.nodes, with what sys.shards has of it.
 type Node struct {
+	// Version is "" for a node that did not answer the one that was asked: the row itself
+	// comes from the cluster state, which may be old.
 	ID, Name, Version string
+	// Address is the host of sys.nodes.rest_url, which filters by _ip ask for: "10.0.0.7";
+	// "" when it is not known.
+	Address string
 	// DiskSize and DiskUsed are in bytes, fs['total'] of sys.nodes: used is size
 	// less what is available. -1 is unknown, as CrateDB itself says it.
 	DiskSize, DiskUsed int64

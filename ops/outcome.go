@@ -135,7 +135,7 @@ func (t *turn) pending() bool {
 // informs: what is said and holds nothing of what is wanted back.
 func informs(name string) bool {
 	return name == gates.BudgetClosedRule.Name || name == gates.SettingChangedRule.Name || name == gates.SecretChangedRule.Name || name == gates.UnexplainedExclusionRule.Name || name == gates.ObjectKeptRule.Name ||
-		name == gates.DefinedTwiceRule.Name || name == gates.ChangedByAdmissionRule.Name
+		name == gates.SystemDeniedRule.Name || name == gates.DefinedTwiceRule.Name || name == gates.PasswordOddRule.Name || name == gates.ExcludedByOthersRule.Name || name == gates.ChangedByAdmissionRule.Name || name == gates.WritesWaitRule.Name || name == gates.OnlyCopiesRule.Name
 }
 
 func cidrs(list []string) string { return strings.Join(list, ",") }
@@ -189,19 +189,19 @@ func refusedAction(name, operation string) string {
 	switch name {
 	case gates.RaisedRule.Name, gates.ClaimOfAnotherClusterRule.Name, gates.ClaimVersionRule.Name,
 		gates.MasterQuorumRule.Name, gates.MasterGroupStaysRule.Name, gates.GroupRemovalRule.Name, gates.NewGroupRule.Name,
-		gates.ReplicasDoNotFitRule.Name, gates.LastOfZoneRule.Name, gates.TableFilterRule.Name, gates.DiskDoesNotFitRule.Name,
-		gates.ShardsDoNotFitRule.Name, gates.DrainBlockedRule.Name, gates.ExclusionHiddenRule.Name, gates.ShrinkAbortedRule.Name:
+		gates.ReplicasDoNotFitRule.Name, gates.LastOfZoneRule.Name, gates.TableFilterRule.Name, gates.TableFilterDecidesRule.Name, gates.DiskDoesNotFitRule.Name,
+		gates.ShardsDoNotFitRule.Name, gates.TableHeldRule.Name, gates.ShardPlaceRule.Name, gates.DrainBlockedRule.Name, gates.ExclusionHiddenRule.Name, gates.ShrinkAbortedRule.Name:
 		return "scale"
 	case gates.VersionPathRule.Name, gates.TablesTooOldRule.Name, gates.ReleaseLosesDataRule.Name, gates.UpgradeStoppedRule.Name, gates.DowngradeRule.Name:
 		return "upgrade"
 	case gates.SuspendRule.Name:
 		return "suspend"
 	case gates.UpdateStrategyRule.Name, gates.RestartStoppedRule.Name,
-		gates.AbortedRule.Name, gates.HoldHiddenRule.Name, gates.UnreplicatedRule.Name:
+		gates.AbortedRule.Name, gates.HoldHiddenRule.Name, gates.UnreplicatedRule.Name, gates.CopiesReturnRule.Name:
 		return "change_compute"
 	case gates.VolumesRule.Name:
 		return "expand_storage"
-	case gates.SystemRefusedRule.Name, gates.SystemPasswordLostRule.Name:
+	case gates.SystemRefusedRule.Name, gates.SystemPasswordLostRule.Name, gates.PasswordUnusableRule.Name:
 		return "password_update"
 	}
 	return operation

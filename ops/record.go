@@ -68,6 +68,13 @@ type Record struct {
 	Exclusions *Exclusions `json:"exclusions,omitempty"`
 	// UnexplainedExclusion is the list that nothing explains, once it was reported.
 	UnexplainedExclusion string `json:"unexplainedExclusion,omitempty"`
+	// OthersFilters is what was last reported of filters of the cluster that others have
+	// set; "" for nothing.
+	OthersFilters string `json:"othersFilters,omitempty"`
+	// Denied is what was last reported of what `system` is denied; "" for nothing.
+	Denied string `json:"denied,omitempty"`
+	// Slow is what the database does not answer in time; nil for nothing.
+	Slow *SlowPart `json:"slow,omitempty"`
 	// Unproven are the sets that got a new template beside the one whose turn it is,
 	// while no pod of them has joined on it.
 	Unproven []string `json:"unproven,omitempty"`
@@ -213,6 +220,8 @@ type Restart struct {
 	Done []string `json:"done,omitempty"`
 	// MasterStable is true once the master was stable for long enough.
 	MasterStable bool `json:"masterStable,omitempty"`
+	// Said is true once it was told what the absence of its pods does to tables.
+	Said bool `json:"said,omitempty"`
 }
 
 // PodRef is one pod, and no other one of its name.
@@ -276,6 +285,8 @@ type Shrink struct {
 	Hidden time.Time `json:"hidden"`
 	// MasterStable is true once the master was stable for long enough.
 	MasterStable bool `json:"masterStable,omitempty"`
+	// Evidence is who found each node empty before it left, of all sets of the operation.
+	Evidence []NodeEvidence `json:"evidence,omitempty"`
 }
 
 // Exclusions are what we wrote to keep shards off nodes that are to leave.
@@ -377,6 +388,9 @@ type RecordedUser struct {
 	Refused SecretVersion `json:"refused"`
 	// Key of the Secret that the user was verified with; "" in older records.
 	Key string `json:"key,omitempty"`
+	// Overwrote is what of somebody's was replaced when the user was made, until it is
+	// reported; "" for nothing.
+	Overwrote string `json:"overwrote,omitempty"`
 	// Change is what was told of a change of the password; "" when there is none.
 	Change PasswordChange `json:"change,omitempty"`
 }

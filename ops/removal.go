@@ -130,7 +130,7 @@ func (t *turn) mayNotRemove(r *Removal) bool {
 		return true
 	}
 	if db := &t.o.Database; t.contact() && db.SnapshotsKnown {
-		if reason, waits = gates.SnapshotRunning(db.Snapshots); waits {
+		if reason, waits = t.snapshotWaits(); waits {
 			t.wait(reason)
 			return true
 		}

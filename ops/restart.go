@@ -84,7 +84,7 @@ func (t *turn) nextSet() string {
 			untried = s.Name
 		}
 		for i := range t.o.Pods {
-			if p := &t.o.Pods[i]; p.Set == s.Name && !p.Ready && !p.Terminating && (fails(p) || t.mayMend(p) || t.led() && !t.member(p.NodeName) && t.elapsed(up(p)) > t.podLimit()) && !t.othersFirst(s.Name) {
+			if p := &t.o.Pods[i]; p.Set == s.Name && !p.Ready && !p.Terminating && (fails(p) || t.mayMend(p) || t.led() && t.absent(p.NodeName) && t.elapsed(up(p)) > t.podLimit()) && !t.othersFirst(s.Name) {
 				return s.Name
 			}
 		}

@@ -35,7 +35,11 @@ func (t *turn) podWaits(op *Operation, p *Pod, allocation string) bool {
 		return true
 	}
 	db := &t.o.Database
-	if reason, waits := gates.SnapshotRunning(db.Snapshots); waits {
+	if reason, waits := gates.AllocationKnown(db.AllocationKnown); waits {
+		t.wait(reason)
+		return true
+	}
+	if reason, waits := t.snapshotWaits(); waits {
 		t.wait(reason)
 		return true
 	}
@@ -61,7 +65,7 @@ func (t *turn) podWaits(op *Operation, p *Pod, allocation string) bool {
 			return true
 		}
 	}
-	return false
+	return t.aheadWaits(op, p)
 }
 
 // readingWaits: without a whole and fresh reading nothing is known to be well. A pod that
@@ -74,13 +78,22 @@ func (t *turn) readingWaits(going *Pod) bool {
 	}
 	c := t.nodesBeside(going, t.present())
 	if !waits {
+		reason, waits = t.nodesWait()
+	}
+	if !waits {
 		reason, waits = gates.Recovered(db.Recovered == Yes && db.MasterNode != "", c.joined, c.wanted)
 	}
 	if !waits {
-		reason, waits = gates.DetailKnown(db.TablesKnown, db.SnapshotsKnown)
+		reason, waits = gates.DetailKnown(db.TablesKnown, db.tablesWhy())
 	}
 	if !waits {
 		reason, waits = gates.Joined(c.joined, c.wanted, c.notJoined, c.notJoinedWhy)
+	}
+	if !waits {
+		reason, waits = t.nameTwice()
+	}
+	if !waits && going != nil {
+		reason, waits = t.silentBut(going.NodeName)
 	}
 	if waits {
 		t.wait(reason)
@@ -106,7 +119,10 @@ func (t *turn) copiesWait(allocation string) bool {
 	settled := t.d.Operations.SettledYellow == "proceed"
 	heldBack := t.heldBackByVersion()
 	if !waits && heldBack == nil {
-		reason, waits = gates.HealthGreen(h.Colour.String(), settled, h.Missing, h.Underreplicated, h.Tables)
+		reason, waits = gates.HealthGreen(h.Colour.String(), settled, h.Missing, h.Underreplicated, h.Tables, t.missingWhy())
+	}
+	if !waits {
+		reason, waits = t.clusterHealthWaits(settled)
 	}
 	if !waits && !settled {
 		reason, waits = t.replicasWait(heldBack)

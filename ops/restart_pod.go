@@ -53,7 +53,7 @@ func (t *turn) members() string {
 func (t *turn) deletePod(p *Pod) {
 	t.d2.Disruptive = &Action{
 		Kind: ActionRestartPod, Pod: p.Name, PodUID: p.UID, SystemSecret: t.systemSecret(),
-		Allocation: heldAllocation, Members: t.members(), Green: t.o.Database.Health.Colour == Green, Unready: !p.Ready,
+		Allocation: heldAllocation, Members: t.members(), NodeNames: p.NodeName, Green: t.o.Database.Health.Colour == Green, Whole: t.o.Database.asHealthy(), Unready: !p.Ready,
 	}
 }
 
@@ -89,6 +89,7 @@ func (t *turn) downStep(op *Operation) {
 		state = "it is ready, and its node has not joined yet"
 	}
 	t.wait(gates.PodReturns(r.Pod, state))
+	t.sayAway(r.Pod)
 	// One that is ready has found a master: without contact nobody can say more of it.
 	if t.hadItsTime(op, p) && !t.proven(op) && (t.contact() || p == nil || !p.Ready) {
 		op.Step = StepStopped

@@ -3,6 +3,7 @@ package ops_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -415,13 +416,15 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 		{"no recovery", func(s *situation) { s.o.Database.Recovered = ops.No }, "gateway-recovered"},
 		{"no master", func(s *situation) { s.o.Database.MasterNode = "" }, "gateway-recovered"},
 		{"tables unknown", func(s *situation) { s.o.Database.TablesKnown = false }, "tables-known"},
-		{"snapshots unknown", func(s *situation) { s.o.Database.SnapshotsKnown = false }, "tables-known"},
+		{"snapshots unknown", func(s *situation) { s.o.Database.SnapshotsKnown = false }, "snapshot-running"},
+		{"nodes unknown", func(s *situation) { s.o.Database.NodesKnown, s.o.Database.Nodes = false, nil }, "nodes-known"},
 		{"a node is missing", func(s *situation) { s.o.Database.Nodes = s.o.Database.Nodes[:2] }, "nodes-joined"},
 		{"a pod is not ready", func(s *situation) { s.o.Pods[1].Ready, s.o.Pods[1].Waiting = false, "ContainerCreating" }, "nodes-joined"},
 		{"a pod that is too many is not ready", func(s *situation) {
 			s.o.Pods = append(s.o.Pods, ops.Pod{Name: hot + "-7", Set: hot, Ordinal: 7, Template: "t2"})
 		}, "other-pod-down"},
 		{"yellow", func(s *situation) { s.o.Database.Health.Colour = ops.Yellow }, "health-green"},
+		{"a hidden table that lacks a copy", whole(ops.Yellow, 0, 1), "cluster-health"},
 		{"unknown health", func(s *situation) { s.o.Database.Health = ops.Health{} }, "health-green"},
 		{"red by policy", func(s *situation) {
 			s.o.Database.Health.Colour, s.d.Operations.SettledYellow = ops.Red, "proceed"
@@ -443,6 +446,58 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 		{"no second copy, refused", func(s *situation) {
 			s.o.Database.Nodes[0].Sole, s.d.Operations.Unreplicated = []string{"doc.t"}, "refuse"
 		}, "unreplicated-tables"},
+		{"the allocation unknown", func(s *situation) { s.o.Database.AllocationKnown = false }, "allocation-known"},
+		{"a range that would come to too few copies for CrateDB to take the node off", ranged("3"), "node-cannot-leave"},
+		{"one by policy: the node would never come back", func(s *situation) {
+			ranged("3")(s)
+			s.d.Operations.Unhealable = "proceed"
+		}, "node-cannot-leave"},
+		{"a range that waits for as many copies as are left", ranged("2"), ""},
+		{"a copy that does not come back", func(s *situation) { s.holds("doc.t", 0, 1) }, "copies-do-not-return"},
+		{"one of a later pod, before the first goes", func(s *situation) { s.holds("doc.t", 1, 2) }, "copies-do-not-return"},
+		{"one that does not come back, by policy", func(s *situation) {
+			s.holds("doc.t", 0, 1)
+			s.d.Operations.Unhealable = "proceed"
+		}, ""},
+		{"one of a later pod, when the first has gone", func(s *situation) {
+			s.holds("doc.t", 1, 2)
+			s.r.Operation.Restart.Done = []string{"uid"}
+		}, ""},
+		{"one that does not come back, and other settings of the allocation in the template", func(s *situation) {
+			s.holds("doc.t", 0, 1)
+			for i := range s.o.Sets {
+				s.o.Sets[i].Settings = ops.NewSettingList([]ops.Setting{{Name: "cluster.routing.allocation.disk.watermark.low", Value: "95%"}})
+			}
+		}, ""},
+		{"other settings in the template, which change nothing of it", func(s *situation) {
+			s.holds("doc.t", 0, 1)
+			for i := range s.o.Sets {
+				s.o.Sets[i].Settings = ops.NewSettingList([]ops.Setting{{Name: "stats.enabled", Value: "false"}})
+			}
+		}, "copies-do-not-return"},
+		{"a filter that the node fits with the attributes of the template", func(s *situation) {
+			s.holds("doc.t", 0, 1)
+			s.o.Database.Tables[len(s.o.Database.Tables)-1].Enable = ""
+			s.o.Database.Tables[len(s.o.Database.Tables)-1].Require = map[string]string{"tier": "new"}
+			for i := range s.o.Database.Nodes {
+				s.o.Database.Nodes[i].Attributes = map[string]string{"tier": "old"}
+			}
+			for i := range s.o.Sets {
+				s.o.Sets[i].Attributes = ops.NewSettingList([]ops.Setting{{Name: "tier", Value: "new"}})
+			}
+		}, ""},
+		{"a filter that it fits no more with them", func(s *situation) {
+			s.holds("doc.t", 0, 1)
+			s.o.Database.Tables[len(s.o.Database.Tables)-1].Enable = ""
+			s.o.Database.Tables[len(s.o.Database.Tables)-1].Require = map[string]string{"tier": "old"}
+			for i := range s.o.Database.Nodes {
+				s.o.Database.Nodes[i].Attributes = map[string]string{"tier": "old"}
+			}
+			s.o.Database.Nodes[2].Attributes = map[string]string{"tier": "other"}
+			for i := range s.o.Sets {
+				s.o.Sets[i].Attributes = ops.NewSettingList([]ops.Setting{{Name: "tier", Value: "new"}})
+			}
+		}, "copies-do-not-return"},
 		{"nothing", func(*situation) {}, ""},
 		{"no second copy, allowed", func(s *situation) { s.o.Database.Nodes[0].Sole = []string{"doc.t"} }, ""},
 		{"yellow by policy", func(s *situation) {
@@ -478,6 +533,105 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 			assert.Contains(t, append(reasons(d.Waits), reasons(d.Refusals)...), c.reason)
 		})
 	}
+}
+
+// ranged is a table on all nodes whose writes wait for so many copies.
+func ranged(wait string) func(*situation) {
+	return func(s *situation) {
+		db := &s.o.Database
+		db.Tables = append(db.Tables, ops.Table{Name: "doc.r", Replicas: "0-all", Started: 3, WaitForActiveShards: wait})
+	}
+}
+
+// holds adds a table that keeps its copies from coming back, with one shard on two nodes.
+func (s *situation) holds(table string, nodes ...int) {
+	db := &s.o.Database
+	db.Tables = append(db.Tables, ops.Table{Name: table, Replicas: "1", Started: 2, Enable: "none", Filtered: true})
+	for i, n := range nodes {
+		db.Shards = append(db.Shards, ops.Shard{Table: table, Node: db.Nodes[n].ID, State: "STARTED", Primary: i == 0})
+	}
+}
+
+func TestWhatARestartDoesToTablesIsSaidBeforeTheFirstPodGoes(t *testing.T) {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	byTemplate(w)
+	w.fill(ops.Table{Name: "doc.waits", Replicas: "1", WaitForActiveShards: "ALL"}, 3, 2)
+	w.fill(ops.Table{Name: "doc.held", Replicas: "1", Enable: "none"}, 3, 2)
+	refused := func() bool {
+		d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+		return slices.Contains(reasons(d.Refusals), "copies-do-not-return")
+	}
+	w.until(refused)
+	require.Zero(t, restarts(w))
+	assert.Equal(t, 1, reported(w, "Refused"))
+	assert.Zero(t, reported(w, "RestartForecast"), "nothing of it happens")
+
+	w.desired.Operations.Unhealable = "proceed"
+	w.desired.Revision = "rev-proceed"
+	var said, away bool
+	for range 200 {
+		d, err := w.turn()
+		require.NoError(t, err)
+		for _, wait := range d.Waits {
+			said = said || restarts(w) == 0 && wait.Name == "writes-wait" && strings.Contains(wait.Message, "doc.waits (ALL)")
+		}
+		away = away || restarts(w) > 0
+		if away {
+			break
+		}
+	}
+	assert.True(t, said, "the status says it while all pods are there")
+	i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "RestartForecast" })
+	require.GreaterOrEqual(t, i, 0)
+	assert.Contains(t, w.reports[i].Message, "doc.waits (ALL)")
+	assert.Contains(t, w.reports[i].Message, "doc.held (routing.allocation.enable of the table is 'none')")
+	w.run(200)
+	checkRestarted(t, w, false)
+	assert.Equal(t, 1, reported(w, "RestartForecast"), "once an operation")
+}
+
+func restarts(w *world) int {
+	n := 0
+	for _, p := range w.pods {
+		n += p.restarts
+	}
+	return n
+}
+
+func TestAWaitForGreenGivesCrateDBsReasons(t *testing.T) {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	byTemplate(w)
+	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepNext })
+	s := &situation{d: w.desired, o: w.observe(), r: w.record}
+	s.d.Changes = nil
+	s.o.Database.Health = ops.Health{Colour: ops.Yellow, Underreplicated: 2, Tables: []string{"doc.t"}}
+	missing := ops.Explanation{Table: "doc.t", Text: "cannot allocate because allocation is not permitted to any of the nodes", Reasons: []string{"data-hot-1: the node is above the low watermark"}}
+	s.o.Database.Stuck = []ops.Explanation{missing, missing, {Table: "doc.u", Node: "n", Text: "of a copy that is on a node"}}
+	d := s.decide()
+	i := slices.IndexFunc(d.Waits, func(r ops.Reason) bool { return r.Name == "health-green" })
+	require.GreaterOrEqual(t, i, 0)
+	assert.Contains(t, d.Waits[i].Message, "CrateDB says: doc.t: cannot allocate because allocation is not permitted to any of the nodes (data-hot-1: the node is above the low watermark)")
+	assert.Equal(t, 1, strings.Count(d.Waits[i].Message, "doc.t: cannot"))
+	assert.NotContains(t, d.Waits[i].Message, "doc.u")
+}
+
+func TestOnlyCopiesAreSaidInTheStatusAndHoldNothingBack(t *testing.T) {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	byTemplate(w)
+	w.until(func() bool {
+		return w.record.Operation != nil && w.record.Operation.Step == ops.StepNext && w.applied.Revision == "rev-t2" && w.live[hot] == "t2"
+	})
+	s := &situation{d: w.desired, o: w.observe(), r: w.record}
+	s.d.Changes = nil
+	s.o.Stable.Master = s.o.At.Add(-time.Hour)
+	s.o.Database.Nodes[0].Sole = []string{"doc.one"}
+	d := s.decide()
+	require.NotNil(t, d.Record.Hold)
+	assert.Equal(t, []string{"only-copies-away"}, reasons(d.Waits))
+	assert.Contains(t, d.Waits[0].Message, "doc.one")
 }
 
 func TestTablesWithoutASecondCopyAreNamedBeforehand(t *testing.T) {

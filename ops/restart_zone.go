@@ -128,7 +128,7 @@ func (t *turn) deleteZone(r *Restart) {
 	}
 	t.d2.Disruptive = &Action{
 		Kind: ActionRestartZone, Zone: r.Zone, Pod: r.Pod, Pods: strings.Join(refs, ","), SystemSecret: t.systemSecret(),
-		Allocation: heldAllocation, Members: t.members(), Green: t.o.Database.Health.Colour == Green,
+		Allocation: heldAllocation, Members: t.members(), Green: t.o.Database.Health.Colour == Green, Whole: t.o.Database.asHealthy(),
 	}
 }
 
@@ -169,5 +169,6 @@ func (t *turn) zoneDownStep(op *Operation) {
 			state = "it is ready, and its node has not joined yet"
 		}
 		t.wait(gates.PodReturns(waits, state))
+		t.sayAway(waits)
 	}
 }

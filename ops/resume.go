@@ -108,7 +108,7 @@ func (t *turn) wholeWaits() bool {
 	}
 	stable := !t.o.Stable.Since.IsZero() && t.elapsed(t.o.Stable.Since) >= first(t.d.Operations.StableFor, t.p.StableFor, DefaultStableFor)
 	if h := &db.Health; !waits {
-		reason, waits = gates.HealthGreen(h.Colour.String(), stable && t.settled(), h.Missing, h.Underreplicated, h.Tables)
+		reason, waits = gates.HealthGreen(h.Colour.String(), stable && t.settled(), h.Missing, h.Underreplicated, h.Tables, t.missingWhy())
 	}
 	if waits {
 		t.wait(reason)

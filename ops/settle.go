@@ -28,7 +28,10 @@ func Settle(record Record, action Action, result Result, now time.Time) Record {
 	case ActionSetSystemUser:
 		record.Bootstrap.System = version
 	case ActionSetUser:
-		record.Bootstrap.Users = putUser(record.Bootstrap.Users, RecordedUser{Name: action.User, Secret: version, Key: action.Secret.Key})
+		if slices.ContainsFunc(record.Bootstrap.Users, func(u RecordedUser) bool { return u.Name == action.User && u.Secret != (SecretVersion{}) }) {
+			result.Overwrote = "" // it was ours already
+		}
+		record.Bootstrap.Users = putUser(record.Bootstrap.Users, RecordedUser{Name: action.User, Secret: version, Key: action.Secret.Key, Overwrote: result.Overwrote})
 	case ActionVerifyUser, ActionChangePassword:
 		i := slices.IndexFunc(record.Bootstrap.Users, func(u RecordedUser) bool { return u.Name == action.User })
 		if i < 0 {
@@ -62,7 +65,7 @@ func (r *Record) decidedEqual(o *Record) bool {
 		!sameList(r.Bootstrap.Users, o.Bootstrap.Users),
 		!sameList(r.Sets, o.Sets), !slices.EqualFunc(r.References, o.References, sameReference), !sameList(r.Suspended, o.Suspended), !sameList(r.Budgets, o.Budgets),
 		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained, r.OthersSettings != o.OthersSettings,
-		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !sameList(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion,
+		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !sameList(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion, r.Denied != o.Denied, !r.Slow.equal(o.Slow), r.OthersFilters != o.OthersFilters,
 		r.RecoverDue != o.RecoverDue, !r.HoldHidden.Equal(o.HoldHidden), r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !sameList(r.Unproven, o.Unproven), !sameList(r.Proven, o.Proven), !r.Operation.equal(o.Operation):
 		return false
 	}
@@ -93,7 +96,7 @@ func (s *Shrink) equal(o *Shrink) bool {
 		s.LeaveZone == o.LeaveZone && s.Since.Equal(o.Since) && slices.Equal(s.Leaving, o.Leaving) &&
 		s.Shards == o.Shards && s.Bytes == o.Bytes && s.Moving.Equal(o.Moving) && s.Drained.Equal(o.Drained) &&
 		s.Still.Equal(o.Still) && s.Rerouted.Equal(o.Rerouted) && s.Held == o.Held && s.Hidden.Equal(o.Hidden) &&
-		s.MasterStable == o.MasterStable
+		s.MasterStable == o.MasterStable && slices.Equal(s.Evidence, o.Evidence)
 }
 
 func (r *Restart) equal(o *Restart) bool {

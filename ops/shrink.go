@@ -123,10 +123,13 @@ func (t *turn) shrinkWaits(sh *Shrink, sets []RecordedSet) bool {
 	reason, waits := gates.AllocationEnabled(db.Allocation, freeAllocation)
 	if !waits && !t.heldByLeaving() {
 		h := &db.Health
-		reason, waits = gates.HealthGreen(h.Colour.String(), false, h.Missing, h.Underreplicated, h.Tables)
+		reason, waits = gates.HealthGreen(h.Colour.String(), false, h.Missing, h.Underreplicated, h.Tables, t.missingWhy())
 	}
 	if !waits {
-		reason, waits = gates.SnapshotRunning(db.Snapshots)
+		reason, waits = t.clusterHealthWaits(false)
+	}
+	if !waits {
+		reason, waits = t.snapshotWaits()
 	}
 	if !waits && !sh.MasterStable {
 		stable := t.elapsed(t.o.Stable.Master)
@@ -158,6 +161,9 @@ func (t *turn) shrinkWaits(sh *Shrink, sets []RecordedSet) bool {
 		if !sh.Hidden.IsZero() && t.elapsed(sh.Hidden) < hiddenRetry {
 			t.refusal(gates.ExclusionHidden())
 		}
+	}
+	if reason, refused := t.voidsOthers(); refused {
+		t.refusal(reason)
 	}
 	if !sh.Masters {
 		t.fits(sets)
@@ -215,10 +221,16 @@ func (t *turn) shrinkReading(sets []RecordedSet) bool {
 		reason, waits = gates.FreshReading(t.elapsed(db.At), first(t.p.ReadingAge, DefaultReadingAge))
 	}
 	if !waits {
+		reason, waits = t.nodesWait()
+	}
+	if !waits {
 		reason, waits = gates.Recovered(db.Recovered == Yes && db.MasterNode != "", c.joined, c.wanted)
 	}
 	if !waits {
-		reason, waits = gates.DetailKnown(db.TablesKnown && db.ShardsKnown, db.SnapshotsKnown)
+		reason, waits = gates.DetailKnown(db.TablesKnown && db.ShardsKnown, db.tablesWhy())
+	}
+	if !waits && !db.SnapshotsKnown {
+		reason, waits = t.snapshotWaits()
 	}
 	if !waits {
 		reason, waits = gates.AllocationKnown(db.AllocationKnown)
@@ -226,52 +238,17 @@ func (t *turn) shrinkReading(sets []RecordedSet) bool {
 	if !waits {
 		reason, waits = gates.Joined(c.joined, c.wanted, c.notJoined, c.notJoinedWhy)
 	}
+	if !waits {
+		reason, waits = t.nameTwice()
+	}
+	if !waits {
+		reason, waits = t.silentBut("")
+	}
 	if waits {
 		t.wait(reason)
-	}
-	return waits
-}
-
-// neverStarted: nothing is on such a node, and none is known by its name. One that
-// has started and never answered has a claim that says whose it is, and no version
-// that wrote to it; what it may have got from others meanwhile is somewhere else as
-// long as the cluster is green. So it is of a group that is gone from the definition, which
-// nothing brings back once no node has come or gone for as long as a pod may take. While its
-// process still has time to come up it may join the moment it is let go, and is waited for.
-func (t *turn) neverStarted(p *Pod) bool {
-	if p == nil || p.Ready || !t.contact() || t.member(p.NodeName) {
-		return false
-	}
-	if p.Started.IsZero() {
 		return true
 	}
-	if !fails(p) && t.elapsed(up(p)) <= t.podLimit() {
-		return false
-	}
-	for i := range t.o.Claims {
-		if c := &t.o.Claims[i]; c.Set == p.Set && c.Ordinal == p.Ordinal {
-			return c.ClusterID == t.r.ClusterID && (c.Version == "" || t.wanted(p.Set) == nil && t.sameLong())
-		}
-	}
-	return false
-}
-
-// sayWhose writes on claims of nodes that are to leave and have never joined that they are
-// this cluster's: the grow that made them was forgotten with the record before it had. It
-// began on no claim of anybody else's.
-func (t *turn) sayWhose(s RecordedSet) {
-	if !t.contact() || t.r.ClusterID == "" {
-		return
-	}
-	for i := range t.o.Claims {
-		c := &t.o.Claims[i]
-		if c.Set != s.Name || c.Ordinal < t.target(s.Name) || c.Ordinal >= s.Replicas || c.ClusterID != "" || c.Version != "" {
-			continue
-		}
-		if p := t.pod(c.Set, c.Ordinal); p != nil && !p.Ready && !t.member(p.NodeName) && t.answer(p.Name) == nil && t.elapsed(p.Created) > t.podLimit() {
-			t.harmless(Action{Kind: ActionAnnotateClaim, Claim: c.Name, ClusterID: t.r.ClusterID})
-		}
-	}
+	return t.blind()
 }
 
 // shrink takes one that has begun a step further, and gives back what one
@@ -379,7 +356,7 @@ func (t *turn) nextShrink(op *Operation) {
 	f := t.forecast([]RecordedSet{s})
 	*sh = Shrink{
 		Masters: sh.Masters, MasterStable: true, Hidden: sh.Hidden, Set: s.Name, From: s.Replicas, To: t.target(s.Name), Before: s.Replicas,
-		LeaveZone: f.leave && f.zoneLost(), Since: t.now, Leaving: t.leaving(s.Name, t.target(s.Name), s.Replicas),
+		LeaveZone: f.leave && f.zoneLost(), Since: t.now, Leaving: t.leaving(s.Name, t.target(s.Name), s.Replicas), Evidence: sh.Evidence,
 	}
 	op.Step = StepExclude
 	x := &Exclusions{Set: s.Name, Before: t.o.Database.Settings.Exclude["_id"]}
@@ -463,7 +440,7 @@ func (t *turn) shrinkAcknowledge(op *Operation) {
 	}
 	t.r.Operation = nil
 	r := t.scaleReport(*op)
-	r.Reason, r.Message = "ShrinkSucceeded", shrinkWords(op.From, op.To)+": the nodes that left were empty"
+	r.Reason, r.Message = "ShrinkSucceeded", shrinkWords(op.From, op.To)+": the nodes that left were empty"+op.Shrink.emptyBy()
 	t.outcome(OperationShrink, StatusSuccess, "", r)
 }
 

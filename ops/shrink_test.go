@@ -267,6 +267,13 @@ func TestEachGateHoldsAShrinkBack(t *testing.T) {
 		{"no master", func(s *situation) { s.o.Database.MasterNode = "" }, "gateway-recovered", ""},
 		{"tables that were not read", func(s *situation) { s.o.Database.TablesKnown = false }, "tables-known", ""},
 		{"shards that were not read", func(s *situation) { s.o.Database.ShardsKnown = false }, "tables-known", ""},
+		{"nodes that were not read", func(s *situation) {
+			s.o.Database.NodesKnown, s.o.Database.Nodes = false, nil
+			s.o.Database.Unread = []ops.UnreadPart{{Part: ops.PartNodes, Why: "timeout", Slow: true}}
+		}, "nodes-known", ""},
+		{"snapshots that were not read", func(s *situation) { s.o.Database.SnapshotsKnown = false }, "snapshot-running", ""},
+		{"privileges that were not read", func(s *situation) { s.o.Database.DeniedKnown = false }, "privileges-known", ""},
+		{"a schema that system may not see", func(s *situation) { s.o.Database.Denied = hiddenSchema }, "", "system-denied"},
 		{"settings that were not read", func(s *situation) { s.o.Database.AllocationKnown = false }, "allocation-known", ""},
 		{"a node that is away", func(s *situation) { s.o.Database.Nodes = s.o.Database.Nodes[:5] }, "nodes-joined", ""},
 		{"an allocation that is held", func(s *situation) { s.o.Database.Allocation = "none" }, "allocation-enabled", ""},

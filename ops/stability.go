@@ -35,7 +35,8 @@ func (s Stability) Next(db *Database) Stability {
 		return Stability{}
 	}
 	next := Stability{nodes: s.nodes, master: db.MasterNode, colour: db.Health.Colour}
-	same := s.sameNodes(db.Nodes)
+	// Nodes that could not be read are not known to be the same.
+	same := db.NodesKnown && s.sameNodes(db.Nodes)
 	if !same {
 		var ids strings.Builder
 		for i := range db.Nodes {

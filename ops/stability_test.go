@@ -13,7 +13,7 @@ func TestStabilityCountsFromTheLastChange(t *testing.T) {
 	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	first := ops.Database{
 		At: begin, Contact: ops.Yes, Recovered: ops.Yes, MasterNode: "a", Health: ops.Health{Colour: ops.Green},
-		Nodes: []ops.Node{{ID: "a"}, {ID: "b"}},
+		Nodes: []ops.Node{{ID: "a"}, {ID: "b"}}, NodesKnown: true,
 	}
 	later := begin.Add(time.Minute)
 	for _, c := range []struct {
@@ -26,6 +26,7 @@ func TestStabilityCountsFromTheLastChange(t *testing.T) {
 		{"no master", func(db *ops.Database) { db.MasterNode = "" }, begin, time.Time{}},
 		{"a node less", func(db *ops.Database) { db.Nodes = db.Nodes[:1] }, later, begin},
 		{"a node on a new volume", func(db *ops.Database) { db.Nodes = []ops.Node{{ID: "a"}, {ID: "c"}} }, later, begin},
+		{"nodes that could not be read", func(db *ops.Database) { db.NodesKnown, db.Nodes = false, nil }, later, begin},
 		{"yellow", func(db *ops.Database) { db.Health.Colour = ops.Yellow }, later, begin},
 		{"red", func(db *ops.Database) { db.Health.Colour = ops.Red }, time.Time{}, begin},
 		{"no contact", func(db *ops.Database) { db.Contact = ops.No }, time.Time{}, time.Time{}},

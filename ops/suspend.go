@@ -198,16 +198,16 @@ func (t *turn) suspendWaits() bool {
 		reason, waits = gates.Recovered(db.Recovered == Yes && db.MasterNode != "", c.joined, c.wanted)
 	}
 	if !waits {
-		reason, waits = gates.DetailKnown(db.TablesKnown, db.SnapshotsKnown)
+		reason, waits = gates.DetailKnown(db.TablesKnown, db.tablesWhy())
 	}
 	if !waits {
-		reason, waits = gates.SnapshotRunning(db.Snapshots)
+		reason, waits = t.snapshotWaits()
 	}
 	if !waits {
 		reason, waits = gates.ShardsMoving(db.Relocating, db.Initializing)
 	}
 	if h := &db.Health; !waits {
-		reason, waits = gates.HealthGreen(h.Colour.String(), true, h.Missing, h.Underreplicated, h.Tables)
+		reason, waits = gates.HealthGreen(h.Colour.String(), true, h.Missing, h.Underreplicated, h.Tables, t.missingWhy())
 	}
 	if !waits {
 		reason, waits = gates.DisruptedClusters(t.o.Disrupted, max(t.p.MaxDisruptedClusters, 1))

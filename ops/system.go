@@ -51,6 +51,9 @@ func (t *turn) systemLogin(secret Secret) {
 			t.report(passwordReport("PasswordChanged", StatusSuccess, "user system logs in with the password that its Secret has now"))
 		}
 		t.r.Bootstrap.SystemChange = SystemChange{}
+		if why := secret.Unusable[SystemKey]; why != "" {
+			t.wait(gates.PasswordOdd(secret.Name, SystemKey, "the password of the system user", why))
+		}
 	case db.SystemLogin == LoginRefused:
 		t.systemRefused(secret)
 	}
@@ -74,6 +77,10 @@ func (t *turn) systemRefused(secret Secret) {
 		if n := t.nodes(t.r.Sets); since >= systemRefusedLong && n.ready == n.wanted {
 			t.refusal(gates.SystemRefused(secret.Name, since))
 		}
+		return
+	}
+	if why := secret.Unusable[SystemKey]; why != "" {
+		t.refusal(gates.PasswordUnusable(secret.Name, SystemKey, "the password of the system user", why))
 		return
 	}
 	if since < systemRefusedAfter {

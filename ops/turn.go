@@ -258,7 +258,10 @@ func (t *turn) nodesBut(sets []RecordedSet, also func(*Pod) bool, but func(set s
 			}
 			if !joined && c.notJoined == "" {
 				c.notJoined, c.notJoinedWhy = podName(s.Name, ordinal), t.state(p)
-				if refused {
+				switch {
+				case ready && !refused && t.nodesUnread():
+					c.notJoinedWhy = t.o.Database.Why(PartNodes)
+				case refused:
 					c.notJoinedWhy = "it refuses the login of system, which other pods accept: it may run on a volume of another cluster"
 				}
 			}

@@ -90,10 +90,19 @@ func (t *turn) makeUser(u User, s Secret) {
 		next = *r
 	}
 	next.Name = u.Name
+	if next.Overwrote != "" {
+		t.report(Report{Event: EventFeedback, Operation: "update", Action: "password_update", Reason: "UserOverwritten", Status: StatusSuccess, Warning: true, Message: next.Overwrote})
+		next.Overwrote = ""
+		t.r.Bootstrap.Users = putUser(t.r.Bootstrap.Users, next)
+	}
 	a := Action{Pod: pod, User: u.Name, Secret: u.Secret, SecretVersion: s.Version, SystemSecret: t.systemSecret()}
 	made := next.Secret != (SecretVersion{})
 	// A user that somebody dropped is made again.
 	gone := t.dropped(u.Name)
+	if why := s.Unusable[u.Secret.Key]; why != "" {
+		t.oddPassword(u, s, next, made && !gone, a, why)
+		return
+	}
 	switch {
 	case !made || gone:
 		a.Kind = ActionSetUser
@@ -115,6 +124,46 @@ func (t *turn) makeUser(u User, s Secret) {
 		t.r.Bootstrap.Users = putUser(t.r.Bootstrap.Users, next)
 	}
 	t.harmless(a)
+}
+
+// oddPassword: what nobody can type, or the login does not take, is made nobody's password.
+// Where the user logs in with it already it stays; whether it does is what a login says.
+func (t *turn) oddPassword(u User, s Secret, r RecordedUser, made bool, a Action, why string) {
+	purpose := "the password of user " + u.Name
+	switch {
+	case made && r.Secret == s.Version && (r.Key == u.Secret.Key || r.Key == ""):
+		t.passwordChanged(r)
+		t.wait(gates.PasswordOdd(s.Name, u.Secret.Key, purpose, why))
+	case made && r.Refused != s.Version:
+		a.Kind = ActionVerifyUser
+		t.harmless(a)
+	default:
+		t.refusal(gates.PasswordUnusable(s.Name, u.Secret.Key, purpose, why))
+	}
+}
+
+// unmade are the users that a bootstrap ends without: they cannot be made before a person
+// does something, and the cluster has all else.
+func (t *turn) unmade() (names []string, waits bool) {
+	for _, u := range t.d.Users {
+		if r := t.user(u.Name); r != nil && r.Secret != (SecretVersion{}) {
+			continue
+		}
+		s := t.secret(u.Secret.Name)
+		if s.Unusable[u.Secret.Key] == "" && !t.keepsFailing(u.Name) {
+			return nil, true
+		}
+		names = append(names, u.Name)
+	}
+	return names, false
+}
+
+// keepsFailing: making the user has failed so often that nobody else waits for it; it is
+// tried on.
+func (t *turn) keepsFailing(user string) bool {
+	return slices.ContainsFunc(t.o.Failures, func(f Failure) bool {
+		return f.Action.Kind == ActionSetUser && f.Action.User == user && f.Count >= passwordAttempts
+	})
 }
 
 // claims writes on each volume claim whose data it carries, as soon as the pod

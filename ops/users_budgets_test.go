@@ -9,10 +9,11 @@ import (
 	"stevedore.dev/stevedore/ops"
 )
 
+func secret(s *situation, name string) *ops.Secret {
+	return &s.o.Secrets[slices.IndexFunc(s.o.Secrets, func(x ops.Secret) bool { return x.Name == name })]
+}
+
 func TestUsersAfterBootstrap(t *testing.T) {
-	secret := func(s *situation, name string) *ops.Secret {
-		return &s.o.Secrets[slices.IndexFunc(s.o.Secrets, func(x ops.Secret) bool { return x.Name == name })]
-	}
 	for _, c := range []struct {
 		name           string
 		change         func(*situation)

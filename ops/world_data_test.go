@@ -2,7 +2,9 @@ package ops_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,12 +17,19 @@ import (
 
 // toyData is what lies on the nodes of the world, and where it may be.
 type toyData struct {
+	// whole is sys.cluster_health at the last look.
+	whole ops.Health
+	// see changes what is read; nil: nothing is.
+	see    func(*ops.Database)
 	tables []ops.Table
 	shards []ops.Shard
 	// exclude is cluster.routing.allocation.exclude._id, persistent, and what a
 	// transient one hides it by; others are entries that are not ours.
 	exclude, hidden string
 	others          []string
+	// beside is what others exclude by other keys; void: they have changed it after ours.
+	beside map[string]string
+	void   bool
 	// stuck keeps shards where they are until the allocation is retried.
 	stuck bool
 	// snapshot runs for so many looks.
@@ -92,6 +101,29 @@ func (w *world) excluded() []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }
 
+// besideOurs: somebody changes another key of the exclusions.
+func (w *world) besideOurs(key, value string) {
+	w.beside, w.void = map[string]string{key: value}, true
+	if value == "" {
+		w.beside = nil
+	}
+}
+
+// refill lets a copy come back to a node that is excluded no more, though it is on the list.
+func (w *world) refill() int {
+	for i := range w.shards {
+		s := &w.shards[i]
+		for _, node := range w.excluded() {
+			taken := slices.ContainsFunc(w.shards, func(o ops.Shard) bool { return o.Table == s.Table && o.ID == s.ID && o.Node == node })
+			if !taken && slices.Contains(w.dataNodes(), node) && !slices.Contains(w.excluded(), s.Node) {
+				s.Node = node
+				return 1
+			}
+		}
+	}
+	return 0
+}
+
 // move takes two shards off excluded nodes, as CrateDB does at once.
 func (w *world) move(nodes []ops.Node) int {
 	if w.snapshot > 0 {
@@ -102,6 +134,9 @@ func (w *world) move(nodes []ops.Node) int {
 	}
 	if w.stuck {
 		return 0
+	}
+	if w.void {
+		return w.refill()
 	}
 	moved := 0
 	for i := range w.shards {
@@ -138,9 +173,10 @@ func (w *world) seeData(o *ops.Observed, db *ops.Database) {
 	db.Relocating = w.move(db.Nodes)
 	db.ShardsKnown, db.AllocationKnown = true, true
 	db.Snapshots = min(running, 1)
-	db.Shards = slices.Clone(w.shards)
+	db.Shards = w.shown()
 	db.Tables = slices.Clone(w.tables)
 	db.Settings = ops.AllocationSettings{Exclude: map[string]string{}, ShardsPerNode: 1000, TotalShardsPerNode: -1}
+	maps.Copy(db.Settings.Exclude, w.beside)
 	if list := strings.Join(w.excluded(), ","); list != "" {
 		db.Settings.Exclude["_id"] = list
 	}
@@ -177,13 +213,14 @@ func (s *toySession) execData(statement string) (bool, error) {
 				require.Contains(w.t, w.record.Exclusions.IDs, id)
 				require.Contains(w.t, w.hold[w.record.Exclusions.Set], id, "and is said on the StatefulSet")
 			}
-			w.exclude = strings.Join(list, ",")
+			w.void = w.void && w.exclude == strings.Trim(value, "'")
+			w.exclude = strings.Trim(value, "'")
 		})
 		return true, nil
 	}
 	switch {
 	case statement == "ALTER CLUSTER REROUTE RETRY FAILED":
-		w.write(func() { w.stuck = false })
+		w.write(func() { w.stuck, w.missed = false, nil })
 		return true, nil
 	case strings.HasPrefix(statement, "ALTER TABLE"):
 		return true, errors.New("no table's own filters in this world")
@@ -194,9 +231,14 @@ func (s *toySession) execData(statement string) (bool, error) {
 func (s *toySession) dataRows(query string) ([][]string, bool) {
 	w := s.w
 	switch {
-	case strings.Contains(query, "['exclude']['_id'] FROM sys.cluster"):
-		return [][]string{{strings.Join(w.excluded(), ",")}}, true
-	case strings.HasPrefix(query, "SELECT id, name FROM sys.nodes"):
+	case strings.Contains(query, "['exclude']['_id'], settings"):
+		said, err := json.Marshal(w.beside)
+		require.NoError(w.t, err)
+		if w.hidden != "" {
+			return [][]string{{w.hidden, string(said)}}, true
+		}
+		return [][]string{{w.exclude, string(said)}}, true
+	case strings.HasPrefix(query, "SELECT id, name, version['number'] FROM sys.nodes"):
 		var rows [][]string
 		for _, set := range w.sets {
 			n := set.Replicas
@@ -206,14 +248,14 @@ func (s *toySession) dataRows(query string) ([][]string, bool) {
 			for i := range n {
 				name := set.Name + "/" + strconv.Itoa(i)
 				if p := w.pods[set.Name+"-"+strconv.Itoa(i)]; p != nil && p.away == 0 && !w.bad[p.template] {
-					rows = append(rows, []string{w.nodeID(name), name})
+					rows = append(rows, []string{w.nodeID(name), name, "6.4.3"})
 				}
 			}
 		}
 		return rows, true
 	case strings.Contains(query, "FROM sys.shards"):
 		var rows [][]string
-		for _, shard := range w.shards {
+		for _, shard := range w.shown() {
 			schema, table, _ := strings.Cut(shard.Table, ".")
 			rows = append(rows, []string{schema, table, "", strconv.Itoa(shard.ID), shard.State, shard.Node, shard.Node, shard.To})
 		}
@@ -244,6 +286,7 @@ func (w *world) shrinkDrained(name, uid string, from, to int) error {
 					require.NotEqual(w.t, w.nodeID(node), shard.Node, "A: %s leaves with a shard of %s", node, shard.Table)
 				}
 				require.Contains(w.t, w.excluded(), w.nodeID(node))
+				require.False(w.t, w.void, "A: %s leaves while its exclusion is not in force", node)
 			}
 			for _, want := range w.desired.Sets {
 				if want.Name == name && want.MasterEligible {

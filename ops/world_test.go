@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/internal/password"
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/gates"
@@ -62,6 +63,7 @@ type world struct {
 	// toySettings are cluster settings.
 	toySettings
 	toyData
+	toyEvidence
 	// stable is in memory: a kill loses it.
 	stable ops.Stability
 
@@ -169,7 +171,7 @@ func (w *world) observe() ops.Observed {
 	}
 	if in && w.elects() {
 		db.Contact, db.SystemLogin, db.Recovered, db.ClusterID, db.MasterNode = ops.Yes, ops.LoginOK, ops.Yes, w.clusterID, "n"
-		db.UsersKnown, db.ChecksKnown = true, true
+		db.UsersKnown, db.ChecksKnown, db.NodesKnown, db.DeniedKnown = true, true, true, true
 		db.Health = ops.Health{Colour: ops.Green}
 		db.TablesKnown, db.SnapshotsKnown, db.Allocation = true, true, w.allocation()
 		for name := range w.users {
@@ -218,8 +220,11 @@ func (w *world) observe() ops.Observed {
 	o.Pods = append(o.Pods, w.ending()...)
 	for name, s := range w.secrets {
 		seen := ops.Secret{Name: name, Exists: true, Version: s.version, Labelled: s.labelled}
-		for k := range s.data {
+		for k, value := range s.data {
 			seen.Keys = append(seen.Keys, k)
+			if why := password.Unusable(value); why != "" {
+				seen.Unusable = map[string]string{k: why}
+			}
 		}
 		o.Secrets = append(o.Secrets, seen)
 	}
@@ -237,8 +242,18 @@ func (w *world) observe() ops.Observed {
 		w.seeData(&o, &db)
 	}
 	w.seeTables(&db)
+	if db.Contact == ops.Yes {
+		db.ClusterHealth = ops.Health{Colour: db.Health.Colour, Missing: db.Health.Missing, Underreplicated: db.Health.Underreplicated}
+	}
+	if w.see != nil {
+		w.see(&db)
+	}
+	w.whole = db.ClusterHealth
 	w.stable = w.stable.Next(&db)
 	o.Database, o.Stable = db, w.stable
+	if x := ops.EvidenceWanted(&w.desired, &o, &w.record); x.Wanted() {
+		o.Database.Evidence = execute.Examine(context.Background(), w.tools(), x)
+	}
 	return o
 }
 
@@ -285,9 +300,8 @@ func (w *world) turn() (d ops.Decision, err error) {
 	if d.Apply {
 		w.apply(d.Effective, d.Record.Saved)
 	}
-	tools := execute.Tools{Objects: w, Secrets: w, Database: w, Crash: w, Password: func() (string, error) { return "random-" + w.next(), nil }}
 	for _, a := range d.Actions() {
-		result, err := execute.Run(context.Background(), a, tools)
+		result, err := execute.Run(context.Background(), a, w.tools())
 		if err != nil {
 			continue // decided again from what is seen then
 		}
@@ -296,6 +310,10 @@ func (w *world) turn() (d ops.Decision, err error) {
 		w.write(func() { w.record = rec })
 	}
 	return d, nil
+}
+
+func (w *world) tools() execute.Tools {
+	return execute.Tools{Objects: w, Secrets: w, Database: w, Crash: w, Volume: w, Password: func() (string, error) { return "random-" + w.next(), nil }}
 }
 
 func (w *world) allocation() string {

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"stevedore.dev/stevedore/render/base"
 )
 
 // compatibilityRow is one intended difference of docs/compatibility.md.
@@ -212,7 +214,7 @@ func TestObjectsAreWhatCrateOperatorMakesSaveTheListedDifferences(t *testing.T) 
 				require.NoError(t, err)
 				var theirs []map[string]any
 				require.NoError(t, json.Unmarshal(data, &theirs))
-				rendered, problems := Render(def, Config{CloudProvider: cloud}, Pins{})
+				rendered, problems := Render(def, Config{CloudProvider: cloud}, Pins{Base: base.V1})
 				require.Empty(t, problems)
 				want, got := map[string]any{}, map[string]any{}
 				kinds := map[string]string{}

@@ -98,7 +98,7 @@ func TestDocumentedDefaultsAndConsentsAreTheRealOnes(t *testing.T) {
 		require.NoError(t, err, field)
 		assert.Equal(t, want, got, field)
 	}
-	for field, want := range map[string]string{"unreplicated": o.Unreplicated, "settledYellow": o.SettledYellow, "restartBy": o.RestartBy} {
+	for field, want := range map[string]string{"unreplicated": o.Unreplicated, "settledYellow": o.SettledYellow, "unhealable": o.Unhealable, "restartBy": o.RestartBy} {
 		assert.Equal(t, want, rows["spec.operations."+field][1], field)
 	}
 	for _, c := range []definition.Consent{

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strconv"
@@ -34,6 +35,12 @@ func newModel(c Cluster, cfg Config, pins Pins) (*model, []definition.Problem) {
 			Message: fmt.Sprintf(format, args...), Cluster: m.namespace + "/" + def.Name,
 		})
 	}
+	if pins.Base == "" { // a new cluster
+		m.pins.DebugClass, m.pins.DebugSize = cfg.DebugStorageClass, cfg.DebugVolumeSize
+	}
+	debug := def.Spec.Operations.DebugVolume
+	m.pins.DebugClass = cmp.Or(debug.StorageClass, m.pins.DebugClass)
+	m.pins.DebugSize = cmp.Or(debug.Size, m.pins.DebugSize)
 	if def.Spec.Operations.Base != "" {
 		m.pins.Base = def.Spec.Operations.Base
 	}

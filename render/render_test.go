@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/render/base"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -141,8 +142,8 @@ func TestTheCommandFollowsTheVersionAndTheGroups(t *testing.T) {
 }
 
 func TestPinsAreReturnedAndAMissingMasterGroupIsRefused(t *testing.T) {
-	assert.Equal(t, Pins{Base: "v1", MasterGroup: "master"}, mustRender(t, tiers(), Config{}, Pins{}).Pins)
-	assert.Equal(t, Pins{Base: "v1", MasterGroup: "hot"}, mustRender(t, single(), Config{}, Pins{}).Pins)
+	assert.Equal(t, Pins{Base: base.Newest(), MasterGroup: "master"}, mustRender(t, tiers(), Config{}, Pins{}).Pins)
+	assert.Equal(t, Pins{Base: base.Newest(), MasterGroup: "hot"}, mustRender(t, single(), Config{}, Pins{}).Pins)
 	for name, situation := range map[string]struct {
 		cluster Cluster
 		pins    Pins
@@ -330,7 +331,7 @@ func TestTheRevisionIsThatOfTheRender(t *testing.T) {
 		same    bool
 	}{
 		{name: "nothing changed", cluster: tiers(), same: true},
-		{name: "the pins of a new cluster are written down", cluster: tiers(), pins: Pins{Base: "v1", MasterGroup: "master"}, same: true},
+		{name: "the pins of a new cluster are written down", cluster: tiers(), pins: Pins{Base: base.Newest(), MasterGroup: "master"}, same: true},
 		{name: "the definition moved to another line and file", cluster: changed(tiers(), func(d *definition.CrateDB) { d.File, d.Line = "elsewhere.yaml", 9 }), same: true},
 		{name: "an annotation of somebody else", cluster: changed(tiers(), func(d *definition.CrateDB) { d.Annotations = map[string]string{"a": "b"} }), same: true},
 		{name: "a restart is asked for", cluster: changed(tiers(), func(d *definition.CrateDB) {
@@ -340,6 +341,7 @@ func TestTheRevisionIsThatOfTheRender(t *testing.T) {
 		{name: "a licence", cluster: changed(tiers(), func(d *definition.CrateDB) { d.Spec.Cluster.License = &definition.SecretKeyRef{Name: "a", Key: "b"} })},
 		{name: "another policy", cluster: changed(tiers(), func(d *definition.CrateDB) { d.Spec.Operations.Unreplicated = "refuse" })},
 		{name: "more nodes", cluster: changed(tiers(), func(d *definition.CrateDB) { d.Spec.Nodes.Data[0].Replicas++ })},
+		{name: "another claim debug", cluster: changed(tiers(), func(d *definition.CrateDB) { d.Spec.Operations.DebugVolume.Size = "8Gi" })},
 		{name: "a cloud", cluster: tiers(), cfg: Config{CloudProvider: CloudGCP}},
 		{name: "a Secret that travels", cluster: secret("a", "k")},
 	} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/render/base"
 )
 
 const (
@@ -149,17 +150,26 @@ func (m *model) volumes(ops []operation, g group) ([]operation, error) {
 		)
 	}
 	debug := fmt.Sprintf("/spec/volumeClaimTemplates/%d/spec", g.Resources.Disk.Count)
-	if m.cfg.DebugVolumeSize != "" {
-		size, err := quantity(m.cfg.DebugVolumeSize)
+	if m.pins.DebugSize != "" {
+		size, err := quantity(m.pins.DebugSize)
 		if err != nil {
-			return nil, fmt.Errorf("the configured size of the debug volume: %w", err)
+			return nil, fmt.Errorf("the size %q of the claim debug: %w", m.pins.DebugSize, err)
 		}
 		ops = append(ops, set(debug+"/resources/requests/storage", size.String()))
 	}
-	if m.cfg.DebugStorageClass != "" {
-		ops = append(ops, set(debug+"/storageClassName", m.cfg.DebugStorageClass))
+	if class := m.debugClass(g); class != "" {
+		ops = append(ops, set(debug+"/storageClassName", class))
 	}
 	return ops, nil
+}
+
+// debugClass is the storage class of a group's claim debug; empty: what the base
+// says.
+func (m *model) debugClass(g group) string {
+	if m.pins.DebugClass == "" && m.pins.Base != base.V1 {
+		return g.Resources.Disk.StorageClass
+	}
+	return m.pins.DebugClass
 }
 
 // resources leaves out what is zero or empty.

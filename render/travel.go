@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/password"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -72,6 +73,7 @@ func (a *attribution) travel(here []*found, i item) {
 		stop("%v", err)
 		return
 	}
+	f.oddPasswords(i, o)
 	dropServerFields(o)
 	labels := o.GetLabels()
 	if labels == nil {
@@ -85,6 +87,27 @@ func (a *attribution) travel(here []*found, i item) {
 	}
 	f.others[k] = i.file
 	f.Others = append(f.Others, o)
+}
+
+// oddPasswords warns of a Secret that is made from a file whose last line break nobody can
+// type, before the daemon refuses it. It stops nothing: a cluster may have such a password
+// for long.
+func (f *found) oddPasswords(i item, o *unstructured.Unstructured) {
+	if f.Definition == nil || o.GetKind() != "Secret" || o.GetAPIVersion() != "v1" {
+		return
+	}
+	data, _ := o.Object["data"].(map[string]any)
+	for _, u := range f.Definition.Spec.Users {
+		text, _ := data[u.Password.Key].(string)
+		value, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
+		if u.Password.Name != o.GetName() || err != nil {
+			continue
+		}
+		if why := password.Unusable(value); why != "" {
+			f.refuse(definition.Problem{File: i.file, Path: "data." + u.Password.Key, Warning: true, Cluster: f.String(),
+				Message: fmt.Sprintf("%s has a value for user %s that is not made a password: %s", i.describe(), u.Name, why)})
+		}
+	}
 }
 
 func clusterNames(clusters []*found) string {

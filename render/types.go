@@ -36,8 +36,8 @@ type Config struct {
 	JMXExporterURL, JMXExporterSHA256 string
 	// InitImage runs sysctl; empty: the base's own.
 	InitImage string
-	// DebugStorageClass and DebugVolumeSize are of the `debug` claim; empty:
-	// crate-operator's defaults.
+	// DebugStorageClass and DebugVolumeSize are of the claim `debug` of new
+	// clusters; empty: the class of the group's data, and the base's size.
 	DebugStorageClass, DebugVolumeSize string
 }
 
@@ -46,6 +46,11 @@ type Config struct {
 type Pins struct {
 	Base        string
 	MasterGroup string
+	// DebugClass and DebugSize are of the claim `debug`; empty: the base's. They are
+	// pinned since claims of a StatefulSet never change: another flag is for the
+	// clusters that are made after it.
+	DebugClass string
+	DebugSize  string
 }
 
 // Cluster is one definition of a build, or what is wrong with it.

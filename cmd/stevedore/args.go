@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // takesOne says what a verb wants where it is given something else: cobra's own
@@ -40,6 +42,25 @@ func knownVerb(root *cobra.Command, args []string) error {
 		return fmt.Errorf("there is no verb %q: did you mean %s?", args[0], strings.Join(like, " or "))
 	}
 	return fmt.Errorf("there is no verb %q: %s --help lists them", args[0], root.Name())
+}
+
+// unknownFlag says which flag was meant, where one is near.
+func unknownFlag(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return fmt.Errorf("%s: %w", cmd.CommandPath(), err)
+	}
+	// cobra knows how near a word is to a verb's name, and to nothing else's.
+	near := &cobra.Command{SuggestionsMinimumDistance: 2}
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if !flag.Hidden {
+			near.AddCommand(&cobra.Command{Use: "--" + flag.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	})
+	if like := near.SuggestionsFor("--" + unknown.GetSpecifiedName()); len(unknown.GetSpecifiedName()) > 1 && len(like) > 0 {
+		return fmt.Errorf("%s: %w: did you mean %s?", cmd.CommandPath(), err, strings.Join(like, " or "))
+	}
+	return fmt.Errorf("%s: %w: %s --help lists them", cmd.CommandPath(), err, cmd.CommandPath())
 }
 
 // exampleOf is the first of a verb's examples.

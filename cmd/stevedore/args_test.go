@@ -13,10 +13,18 @@ func TestWhatAVerbIsGivenWronglyIsSaidWithWhatToWrite(t *testing.T) {
 	}{
 		{[]string{"stats"}, `there is no verb "stats": did you mean status?`},
 		{[]string{"frobnicate"}, `there is no verb "frobnicate": stevedore --help lists them`},
+		{[]string{"help", "stats"}, `there is no verb "stats": did you mean status?`},
+		{[]string{"status", "--namespce", "prod"}, "stevedore status: unknown flag: --namespce: did you mean --namespace?"},
+		{[]string{"status", "--all-namespace"}, "did you mean --all-namespaces?"},
+		{[]string{"release", "--al"}, "did you mean --all or --all-namespaces?"},
+		{[]string{"run", "--gti=x"}, "did you mean --git"},
+		{[]string{"status", "--frobnicate"}, "stevedore status: unknown flag: --frobnicate: stevedore status --help lists them"},
+		{[]string{"status", "-x"}, "unknown shorthand flag: 'x' in -x: stevedore status --help lists them"},
+		{[]string{"status", "-n"}, "stevedore status: flag needs an argument: 'n' in -n"},
 		{[]string{"diff"}, "stevedore diff: PATH is missing, as in: stevedore diff clusters/"},
 		{[]string{"validate"}, "stevedore validate: PATH is missing, as in: stevedore validate examples/overlays"},
 		{[]string{"render", "a", "b"}, "stevedore render takes one PATH and was given 2 (a, b): run it once for each"},
-		{[]string{"pause"}, "stevedore pause: CLUSTER is missing, as in: stevedore pause -n prod orders"},
+		{[]string{"pause"}, "stevedore pause: CLUSTER (or --all) is missing, as in: stevedore pause prod/orders"},
 		{[]string{"run", "clusters"}, `stevedore run takes flags only, and was given "clusters"; as in: stevedore run --git https://git.example.com/team/clusters --git-credentials-secret stevedore-git`},
 	} {
 		end := stevedore(t, c.args...)

@@ -55,41 +55,69 @@ for in Git by the annotation stevedore.dev/restartedAt.`,
 }
 
 func command(verb, short, long string, make func(revision string) []record.Command, said string) *cobra.Command {
-	var kube kubeFlags
+	var of clusterArgs
 	cmd := &cobra.Command{
-		Use:     verb + " CLUSTER",
-		Short:   short,
-		Long:    long,
-		Example: "  stevedore " + verb + " -n prod orders",
-		Args:    takesOne("CLUSTER"),
+		Use:   verb + " CLUSTER",
+		Short: short,
+		Long:  long,
+		Example: "  stevedore " + verb + " prod/orders\n" +
+			"  stevedore " + verb + " --all -n prod",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, namespace, err := kube.config()
+			client, clusters, err := of.find(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			client, err := kubernetes.NewForConfig(cfg)
-			if err != nil {
-				return fmt.Errorf("making the client for the API server: %w", err)
-			}
-			cluster := record.Cluster{Namespace: namespace, Name: args[0]}
 			store := record.NewStore(record.OverClient(client.CoreV1(), nil))
-			handsOff, err := give(cmd.Context(), store, cluster, make)
+			given, err := giveEach(cmd.Context(), client, store, clusters, make)
+			for _, one := range given {
+				words := said
+				if verb == "restart" && one.handsOff != "" {
+					words = "a rolling restart is asked for; the cluster is " + one.handsOff + ", and it begins when that is taken back: stevedore resume " + one.cluster.String()
+				}
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %s\n", one.cluster, words); err != nil {
+					return err
+				}
+			}
 			if err != nil {
 				return err
 			}
-			if verb == "restart" && handsOff != "" {
-				said = "a rolling restart is asked for; the cluster is " + handsOff + ", and it begins when that is taken back: stevedore resume -n " + cluster.Namespace + " " + cluster.Name
-			}
-			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %s\n", cluster, said); err != nil {
-				return err
-			}
-			warnIfNobodyActs(cmd.Context(), client, cmd.ErrOrStderr())
-			return nil
+			return endOfCommand(cmd, client, verb, clusters)
 		},
 	}
-	kube.add(cmd, true)
-	cmd.ValidArgsFunction = kube.clusterNames
+	of.add(cmd)
 	return cmd
+}
+
+// endOfCommand says what hinders a command that was given: no daemon, or no cluster.
+func endOfCommand(cmd *cobra.Command, client kubernetes.Interface, verb string, clusters []record.Cluster) error {
+	if len(clusters) == 0 {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "no clusters are recorded in any namespace: there is nothing to %s\n", verb)
+		return err
+	}
+	warnIfNobodyActs(cmd.Context(), client, cmd.ErrOrStderr())
+	return nil
+}
+
+// givenTo is a cluster that a command was given to.
+type givenTo struct {
+	cluster record.Cluster
+	// handsOff says how the cluster is left alone; "" where it is not.
+	handsOff string
+}
+
+// giveEach gives a command to each cluster. One that cannot take it does not keep it
+// from the others, and is named in the error.
+func giveEach(ctx context.Context, client kubernetes.Interface, store *record.Store, clusters []record.Cluster, make func(revision string) []record.Command) (given []givenTo, err error) {
+	var failed []error
+	for _, cluster := range clusters {
+		handsOff, err := give(ctx, store, cluster, make)
+		if err != nil {
+			failed = append(failed, noRecord(ctx, client, cluster, err))
+			continue
+		}
+		given = append(given, givenTo{cluster, handsOff})
+	}
+	return given, errors.Join(failed...)
 }
 
 func one(command func(revision string) record.Command) func(revision string) []record.Command {

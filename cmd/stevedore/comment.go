@@ -49,7 +49,7 @@ func newComment() *cobra.Command {
 		Long: `comment writes FILE, which diff -o markdown printed, as a comment in a pull
 request, and updates that comment when it is there already. It finds it by its
 first line and its author; what others wrote is left alone. An empty FILE says
-that there is no plan.
+that there is no plan. FILE - is standard input.
 
 In a job of GitHub Actions, Gitea Actions or GitLab CI everything but the token is
 known from the environment. The token comes from --token-file, STEVEDORE_TOKEN or
@@ -63,7 +63,7 @@ from a fork, is no error: the plan is then in the job's summary, or its log.`,
 			if err := c.complete(&job); err != nil {
 				return err
 			}
-			plan, err := readPlan(args[0], c.name, job)
+			plan, err := readPlan(args[0], cmd.InOrStdin(), c.name, job)
 			if err != nil {
 				return err
 			}
@@ -166,8 +166,8 @@ func (c *commentFlags) token(env func(string) string) (forge.Token, error) {
 }
 
 // readPlan gives the comment's text; its first line is the marker.
-func readPlan(file, name string, job ciJob) (string, error) {
-	handle, err := os.Open(file)
+func readPlan(file string, stdin io.Reader, name string, job ciJob) (string, error) {
+	handle, err := openInput(file, stdin)
 	if err != nil {
 		return "", fmt.Errorf("reading the plan: %w", err)
 	}

@@ -54,16 +54,22 @@ func (k *kubeFlags) recorded(ctx context.Context, all bool) ([]record.Cluster, e
 	return recordedClusters(ctx, client, namespace)
 }
 
-// clusterNames completes one CLUSTER.
-func (k *kubeFlags) clusterNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// clusterNames completes one CLUSTER: names of the namespace, and once a namespace is
+// typed NAMESPACE/NAME.
+func (k *kubeFlags) clusterNames(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return quietly(cmd, func(ctx context.Context) ([]string, error) {
-		clusters, err := k.recorded(ctx, false)
+		qualified := strings.Contains(typed, "/")
+		clusters, err := k.recorded(ctx, qualified)
 		var names []string
 		for _, cluster := range clusters {
-			names = append(names, cluster.Name)
+			if qualified {
+				names = append(names, cluster.String())
+			} else {
+				names = append(names, cluster.Name)
+			}
 		}
 		return names, err
 	})

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,42 +11,10 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
 )
-
-// kubeconfigOf names an API server that lists the records of these clusters,
-// whose default namespace is prod.
-func kubeconfigOf(t *testing.T, clusters ...record.Cluster) string {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		list := corev1.ConfigMapList{TypeMeta: metav1.TypeMeta{Kind: "ConfigMapList", APIVersion: "v1"}}
-		for _, cluster := range clusters {
-			if strings.HasSuffix(r.URL.Path, "/namespaces/"+cluster.Namespace+"/configmaps") || r.URL.Path == "/api/v1/configmaps" {
-				list.Items = append(list.Items, corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-					Namespace: cluster.Namespace, Name: names.OperationConfigMap(cluster.Name),
-					Labels: map[string]string{names.ClusterLabel: cluster.Name, record.Label: string(record.Operation)},
-				}})
-			}
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(list)
-	}))
-	t.Cleanup(server.Close)
-	config := clientcmdapi.NewConfig()
-	config.Clusters["c"] = &clientcmdapi.Cluster{Server: server.URL}
-	config.Contexts["here"] = &clientcmdapi.Context{Cluster: "c", Namespace: "prod"}
-	config.Contexts["there"] = &clientcmdapi.Context{Cluster: "c", Namespace: "test"}
-	config.CurrentContext = "here"
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, clientcmd.WriteToFile(*config, file))
-	return file
-}
 
 // completed is what a shell would offer.
 func completed(t *testing.T, words ...string) []string {
@@ -64,8 +29,10 @@ func completed(t *testing.T, words ...string) []string {
 
 func TestAShellCompletesWhatIsThere(t *testing.T) {
 	t.Setenv("CI", "") // whose pull requests are not trusted
-	kubeconfig := kubeconfigOf(t, record.Cluster{Namespace: "prod", Name: "orders"}, record.Cluster{Namespace: "prod", Name: "metrics"}, record.Cluster{Namespace: "test", Name: "orders-next"})
-	t.Setenv("KUBECONFIG", kubeconfig)
+	api := newAPIServer(t, "prod", "test")
+	for _, cluster := range []record.Cluster{{Namespace: "prod", Name: "orders"}, {Namespace: "prod", Name: "metrics"}, {Namespace: "test", Name: "orders-next"}} {
+		api.record(cluster, ops.Record{})
+	}
 	for _, c := range []struct {
 		name  string
 		words []string
@@ -74,6 +41,7 @@ func TestAShellCompletesWhatIsThere(t *testing.T) {
 		{"clusters of the context's namespace", []string{"status", ""}, []string{"metrics", "orders"}},
 		{"clusters of a namespace", []string{"pause", "-n", "test", ""}, []string{"orders-next"}},
 		{"clusters of a context", []string{"release", "--context", "there", ""}, []string{"orders-next"}},
+		{"clusters of a namespace that is typed", []string{"pause", "test/"}, []string{"prod/metrics", "prod/orders", "test/orders-next"}},
 		{"only one", []string{"restart", "orders", ""}, nil},
 		{"namespaces with clusters", []string{"abort", "-n", ""}, []string{"prod", "test"}},
 		{"contexts", []string{"resume", "--context", ""}, []string{"here", "there"}},
@@ -135,7 +103,7 @@ func TestTheHelpOfEachVerbIsWhole(t *testing.T) {
 			end := stevedore(t, cmd.Name(), "--help")
 			require.Zero(t, end.code)
 			assert.True(t, strings.HasPrefix(end.out, cmd.Name()+" "), "it begins with what the verb does")
-			assert.Contains(t, end.out, "\n\nExit code 0")
+			assert.Contains(t, end.out, "\n\nExit codes:\n  0  ")
 			for line := range strings.Lines(end.out) {
 				assert.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), helpWidth, line)
 			}
@@ -154,6 +122,25 @@ func TestTheHelpOfEachVerbIsWhole(t *testing.T) {
 	}
 }
 
+// The table that scripts are written by is the one that the help is made of.
+func TestTheManualHasTheExitCodesOfEachVerb(t *testing.T) {
+	page, err := os.ReadFile("../../docs/cli.md")
+	require.NoError(t, err)
+	verbs := map[string]bool{}
+	for _, one := range endings {
+		verbs[one.verb] = true
+		cells := make([]string, 4)
+		for _, end := range one.of {
+			cells[end.code] = end.when
+		}
+		row := "| `" + one.verb + "` | " + strings.Join(cells, " | ") + " |\n"
+		assert.Contains(t, string(page), strings.ReplaceAll(row, "  ", " "))
+	}
+	for _, cmd := range newRoot().Commands() {
+		assert.Equal(t, !cmd.Hidden && cmd.Name() != "help" && cmd.Name() != "completion", verbs[cmd.Name()], cmd.Name())
+	}
+}
+
 func TestAnErrorFitsAScreen(t *testing.T) {
 	assert.Equal(t, "stevedore: short", fitting("stevedore: short", 80))
 	for name, text := range map[string]string{
@@ -169,6 +156,7 @@ func TestAnErrorFitsAScreen(t *testing.T) {
 	}
 	long := strings.Repeat("x", 200)
 	assert.Equal(t, "reading\n  "+long+"\n  : gone", fitting("reading "+long+" : gone", 40), "what is one word, a path say, stays one")
+	assert.Equal(t, []string{"SELECT  1", "  FROM t"}, wrapped("SELECT  1\n  FROM t", 0), "what is piped stays as it is")
 }
 
 func TestNothingIsColouredWhereNobodyLooks(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/definition"
@@ -20,6 +21,8 @@ type renderFlags struct {
 	sqlExporter  string
 	jmxURL       string
 	jmxSHA256    string
+	debugClass   string
+	debugSize    string
 	// trusted and untrusted are of the verbs that read a pull request.
 	trusted, untrusted bool
 	// child starts the confined process of a daemon; empty: this binary.
@@ -34,6 +37,8 @@ func (r *renderFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&r.sqlExporter, "sql-exporter-image", "", "image of the SQL exporter (default: no exporter)")
 	flags.StringVar(&r.jmxURL, "jmx-exporter-url", "", "where the JMX exporter's jar is fetched from (default: no exporter)")
 	flags.StringVar(&r.jmxSHA256, "jmx-exporter-sha256", "", "checksum of that jar, required with it")
+	flags.StringVar(&r.debugClass, "debug-storage-class", "", "storage class of the claims debug of new clusters (default: that of the group's data)")
+	flags.StringVar(&r.debugSize, "debug-volume-size", "", "size of the claims debug of new clusters (default: 64Gi)")
 }
 
 func (r *renderFlags) config() (render.Config, error) {
@@ -44,9 +49,16 @@ func (r *renderFlags) config() (render.Config, error) {
 	if (r.jmxURL == "") != (r.jmxSHA256 == "") {
 		return render.Config{}, fmt.Errorf("--jmx-exporter-url and --jmx-exporter-sha256 go together: what a pod fetches is checked")
 	}
+	if problem := strings.Join(validation.IsDNS1123Subdomain(r.debugClass), ", "); r.debugClass != "" && problem != "" {
+		return render.Config{}, fmt.Errorf("--debug-storage-class %q is no name of a storage class: %s", r.debugClass, problem)
+	}
+	if _, err := definition.Bytes(r.debugSize); r.debugSize != "" && err != nil {
+		return render.Config{}, fmt.Errorf("--debug-volume-size %q %w", r.debugSize, err)
+	}
 	return render.Config{
 		CloudProvider: render.CloudProvider(r.cloud), DefaultNamespace: r.namespace, AllowedKinds: r.allowedKinds,
 		SQLExporterImage: r.sqlExporter, JMXExporterURL: r.jmxURL, JMXExporterSHA256: r.jmxSHA256,
+		DebugStorageClass: r.debugClass, DebugVolumeSize: r.debugSize,
 	}, nil
 }
 

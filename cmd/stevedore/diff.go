@@ -42,10 +42,7 @@ only: numbers of the database come from what the daemon publishes, and where the
 role may not read Secrets or not ask what the API server would store, the plan
 says so. With --against it compares with a revision of the Git work tree that the
 folder is in, or with another folder, written as a path (./before); no cluster is
-asked, and no network.
-
-Exit code 0: nothing differs (what only moved to another file is said), 2: something
-does, 3: something that --fail-on names would happen, 1: an error.`,
+asked, and no network.`,
 		Example: `  stevedore diff clusters/
   stevedore diff clusters/ --cluster prod/orders -o json
   stevedore diff clusters/ --against origin/main -o markdown --fail-on refused`,
@@ -155,7 +152,7 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 		if _, err := store.Load(ctx, record.Cluster{Namespace: namespace, Name: name}, record.Operation, &rec); err != nil && !errors.Is(err, record.ErrDamaged) {
 			unread = errors.Join(unread, err)
 		}
-		return render.Pins{Base: rec.Pins.Base, MasterGroup: rec.Pins.MasterGroup}
+		return daemon.PinsOf(rec, live, namespace, name)
 	}
 	clusters, good, err := renderPath(p.cmd, p.renderer, p.path, p.filter, pins)
 	empty := error(nil)

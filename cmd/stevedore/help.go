@@ -5,28 +5,53 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"stevedore.dev/stevedore/internal/planprint"
 )
 
 // helpWidth is where the help's lines end, in columns.
 const helpWidth = 100
 
-// exitCodes are what each verb ends with, for its help; "" where its own words
-// say it already.
-var exitCodes = map[string]string{
-	"run":       "0: it was told to stop, or with --once each cluster is as it is wanted. 1: an error, or\nwith --once a cluster that is not.",
-	"render":    "0: printed. 1: a problem in the folder, or another error.",
-	"validate":  "0: nothing is wrong. 1: a problem in the folder, or another error.",
-	"diff":      "",
-	"comment":   "0: the comment stands, or may not be written, which is said. 1: an error.",
-	"status":    "0: printed, however the clusters are. 1: an error, or no record of CLUSTER.",
-	"pause":     "0: the command stands beside the cluster. 1: an error, or no record of CLUSTER.",
-	"resume":    "0: the command stands beside the cluster. 1: an error, or no record of CLUSTER.",
-	"abort":     "0: the command stands beside the cluster. 1: an error, or no record of CLUSTER.",
-	"restart":   "0: the command stands beside the cluster. 1: an error, or no record of CLUSTER.",
-	"release":   "0: the command stands beside the clusters; with --wait: it was carried out.\n1: an error, or not in time.",
-	"sandbox":   "0: it was told to stop. 1: it could not be started, or a part of it ended.",
-	"version":   "0.",
-	"stevedore": "",
+// ending is an exit code, and when a verb ends with it.
+type ending struct {
+	code int
+	when string
+}
+
+const (
+	whenGiven    = "each cluster that is named has the command beside it"
+	whenNotGiven = "an error, or a cluster that does not take the command"
+)
+
+// endings of each verb: for its help, and for the manual's table.
+var endings = []struct {
+	verb string
+	of   []ending
+}{
+	{"run", []ending{
+		{exitOK, "told to stop; with --once each cluster is as it is wanted"},
+		{exitError, "an error; with --once a cluster that is not, or told to stop before that"},
+	}},
+	{"validate", []ending{{exitOK, "nothing is wrong"}, {exitError, "a problem in the folder, or another error"}}},
+	{"render", []ending{{exitOK, "printed"}, {exitError, "a problem in the folder, or another error"}}},
+	{"diff", []ending{
+		{exitOK, "nothing differs; what only moved to another file is said"},
+		{exitError, "a problem in a definition, or another error; beats the others"},
+		{exitChanges, "something differs"},
+		{planprint.ExitFailOn, "something that --fail-on names would happen; beats 2"},
+	}},
+	{"comment", []ending{{exitOK, "the comment stands, or may not be written, which is said"}, {exitError, "an error"}}},
+	{"status", []ending{{exitOK, "printed, however the clusters are; --watch was told to stop"}, {exitError, "an error, no such namespace, or no record of CLUSTER"}}},
+	{"pause", []ending{{exitOK, whenGiven}, {exitError, whenNotGiven}}},
+	{"resume", []ending{{exitOK, whenGiven}, {exitError, whenNotGiven}}},
+	{"abort", []ending{{exitOK, whenGiven}, {exitError, whenNotGiven}}},
+	{"restart", []ending{{exitOK, whenGiven}, {exitError, whenNotGiven}}},
+	{"release", []ending{
+		{exitOK, whenGiven + "; --wait: all is given back"},
+		{exitError, whenNotGiven + "; --wait: not in time, or stopped"},
+	}},
+	{"sandbox", []ending{{exitOK, "told to stop"}, {exitError, "it could not be started, or a part of it ended"}}},
+	{"version", []ending{{exitOK, "printed"}, {exitError, "an error"}}},
 }
 
 // describe makes each verb's help whole: its exit codes, flags that fit a screen,
@@ -35,8 +60,29 @@ func describe(root *cobra.Command) {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", fmt.Sprintf("Flags.FlagUsagesWrapped %d", helpWidth)))
 	for _, cmd := range root.Commands() {
 		completeChoices(cmd)
-		if codes := exitCodes[cmd.Name()]; codes != "" {
-			cmd.Long += "\n\nExit code " + codes
+		for _, one := range endings {
+			if one.verb == cmd.Name() {
+				cmd.Long += "\n\nExit codes:"
+				for _, end := range one.of {
+					cmd.Long += fmt.Sprintf("\n  %d  %s", end.code, end.when)
+				}
+			}
+		}
+	}
+}
+
+// strictHelp makes `help` of a verb that is not there an error: cobra prints what there
+// is, and ends with 0.
+func strictHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "help" {
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				if found, _, err := root.Find(args); err != nil || found == root {
+					return knownVerb(root, args)
+				}
+				return nil
+			}
 		}
 	}
 }
@@ -47,6 +93,19 @@ const maxErrorLines = 20
 // fitting is an error as a terminal of that width takes it: lines broken at words,
 // the following ones indented, and no more than fit a screen.
 func fitting(text string, width int) string {
+	lines := wrapped(text, width)
+	if left := len(lines) - maxErrorLines; left > 0 {
+		lines = append(lines[:maxErrorLines], fmt.Sprintf("… and %d lines more: `2>FILE` keeps them all", left))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// wrapped breaks lines at words and indents the following ones. A width of 0 is none:
+// the text stays as it is, for a pipe.
+func wrapped(text string, width int) []string {
+	if width == 0 {
+		return strings.Split(text, "\n")
+	}
 	const indent = "  "
 	var lines []string
 	for _, line := range strings.Split(text, "\n") {
@@ -55,7 +114,7 @@ func fitting(text string, width int) string {
 			switch {
 			case now == "":
 				now = word
-			case width > 0 && len([]rune(now))+1+len([]rune(word)) > width:
+			case len([]rune(now))+1+len([]rune(word)) > width:
 				lines = append(lines, now)
 				now = indent + word
 			default:
@@ -64,8 +123,5 @@ func fitting(text string, width int) string {
 		}
 		lines = append(lines, now)
 	}
-	if left := len(lines) - maxErrorLines; left > 0 {
-		lines = append(lines[:maxErrorLines], fmt.Sprintf("… and %d lines more: `2>FILE` keeps them all", left))
-	}
-	return strings.Join(lines, "\n")
+	return lines
 }

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
@@ -48,7 +52,7 @@ func (k *kubeFlags) config() (*rest.Config, string, error) {
 	}
 	cfg, err := loader.ClientConfig()
 	if err != nil {
-		return nil, "", fmt.Errorf("finding the API server: %w: give --kubeconfig, or run `stevedore sandbox` for one of your own", err)
+		return nil, "", k.noServer(rules, err)
 	}
 	cfg.UserAgent = "stevedore/" + version
 	namespace, _, err := loader.Namespace()
@@ -56,4 +60,22 @@ func (k *kubeFlags) config() (*rest.Config, string, error) {
 		return nil, "", fmt.Errorf("finding the namespace: %w", err)
 	}
 	return cfg, namespace, nil
+}
+
+// noServer says which contexts there are to choose from. Where there is none, nobody
+// mistyped one.
+func (k *kubeFlags) noServer(rules *clientcmd.ClientConfigLoadingRules, err error) error {
+	config, failed := rules.Load()
+	if failed != nil || len(config.Contexts) == 0 {
+		return fmt.Errorf("finding the API server: %w: give --kubeconfig, or run `stevedore sandbox` for one of your own", err)
+	}
+	contexts := strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", ")
+	chosen := cmp.Or(k.context, config.CurrentContext)
+	switch {
+	case chosen == "":
+		return fmt.Errorf("finding the API server: the kubeconfig has no current context: choose one with --context, there are %s", contexts)
+	case config.Contexts[chosen] == nil:
+		return fmt.Errorf("finding the API server: the kubeconfig has no context %q: there are %s", chosen, contexts)
+	}
+	return fmt.Errorf("finding the API server of context %q: %w: correct the kubeconfig, or choose another --context, there are %s", chosen, err, contexts)
 }

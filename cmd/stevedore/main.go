@@ -83,7 +83,9 @@ Keep a cluster as a repository says:
 	root.SetVersionTemplate("stevedore {{.Version}}\n")
 	root.AddCommand(newRun(), newRender(), newValidate(), newDiff(), newComment(), newStatus(),
 		newPause(), newResume(), newAbort(), newRestart(), newRelease(), newSandbox(), newVersion(), newRenderUntrusted())
+	root.SetFlagErrorFunc(unknownFlag)
 	describe(root)
+	strictHelp(root)
 	return root
 }
 

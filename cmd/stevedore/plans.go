@@ -254,9 +254,8 @@ func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Pl
 	}
 	key := record.Cluster{Namespace: cluster.cluster.Namespace, Name: cluster.cluster.Name}
 	const owner = "the source of this definition"
-	pinsOf := func(r *render.Rendered) ops.Pins { return ops.Pins{Base: r.Pins.Base, MasterGroup: r.Pins.MasterGroup} }
 	desiredOf := func(c render.Cluster, r *render.Rendered) ops.Desired {
-		return ops.NewDesired(c.Definition, ops.Render{Objects: r.Objects, Revision: r.Revision, Pins: pinsOf(r)}, owner, "")
+		return ops.NewDesired(c.Definition, ops.Render{Objects: r.Objects, Revision: r.Revision, Pins: ops.Pins(r.Pins)}, owner, "")
 	}
 	old, existed := o.before[key]
 	if !existed && (o.broken[key] || o.unread) {

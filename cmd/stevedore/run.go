@@ -92,7 +92,7 @@ prefix CRATEDB_OPERATOR_.`,
 			if err != nil {
 				return err
 			}
-			followed, err := source.openAll(cfg, log)
+			followed, err := source.openAll(cfg, cmd.InOrStdin(), log)
 			if err != nil {
 				return err
 			}

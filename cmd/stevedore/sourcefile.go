@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -62,10 +61,15 @@ var sourceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 
 // readSources reads a file of sources and says all that is wrong with it at
 // once, each with its line.
-func readSources(name string, defaults sourceFlags) ([]namedSource, error) {
-	text, err := os.ReadFile(name)
+func readSources(name string, stdin io.Reader, defaults sourceFlags) ([]namedSource, error) {
+	file, err := openInput(name, stdin)
 	if err != nil {
 		return nil, fmt.Errorf("reading --config: %w", err)
+	}
+	text, err := io.ReadAll(file)
+	_ = file.Close()
+	if err != nil {
+		return nil, fmt.Errorf("reading --config %s: %w", name, err)
 	}
 	var problems []error
 	wrong := func(line int, format string, args ...any) {

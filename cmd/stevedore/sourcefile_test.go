@@ -36,7 +36,7 @@ func TestAFileNamesSeveralSourcesAndTheCommandLineWhatTheyDoNotSay(t *testing.T)
   dir: /srv/clusters
   quiet: 2s
   dependsOn: [platform, apps]
-`), defaults)
+`), nil, defaults)
 	require.NoError(t, err)
 	require.Len(t, all, 3)
 	assert.Equal(t, sourceFlags{url: "ssh://git@git.example.com/team/platform", ref: "semver:>=1.2.0 <2", path: "clusters", interval: 30 * time.Second,
@@ -56,7 +56,7 @@ func TestEachSourceMayHaveAServerOfItsOwnForCommitStatuses(t *testing.T) {
   commitStatus: {platform: gitea, url: https://git.example.com/api/v1, repository: team/apps, tokenFile: /etc/stevedore/token, context: gitops, targetURL: "https://example.com/{cluster}"}
 - {name: none, git: https://git.example.com/team/quiet, commitStatus: {platform: none}}
 - {name: local, dir: /srv/clusters}
-`), defaults)
+`), nil, defaults)
 	require.NoError(t, err)
 	require.Len(t, all, 4)
 	assert.Equal(t, defaults.statuses, all[0].statuses)
@@ -99,7 +99,7 @@ func TestAllThatIsWrongWithAFileOfSourcesIsSaidAtOnceWithItsLine(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			name := writeSources(t, c.text)
-			_, err := readSources(name, sourceFlags{})
+			_, err := readSources(name, nil, sourceFlags{})
 			require.Error(t, err)
 			lines := strings.Split(err.Error(), "\n")
 			assert.Len(t, lines, len(c.says), err.Error())

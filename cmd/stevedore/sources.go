@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -38,7 +39,7 @@ type sourceFlags struct {
 
 func (s *sourceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&s.config, "config", "", "file that names several sources; other flags say what it leaves out")
+	flags.StringVar(&s.config, "config", "", "file that names several sources, - for standard input; other flags say what it leaves out")
 	flags.StringVar(&s.url, "git", "", "URL of a Git repository, https://, ssh:// or file://, without credentials")
 	flags.StringVar(&s.ref, "ref", "", "branch, tag, commit or 'semver:>=1.2.0 <2' (default: the repository's own default branch)")
 	flags.StringVar(&s.onRewrite, "on-rewrite", string(git.HoldRewrite), "when a reference's history was rewritten: hold (stay with the last good commit and say so) or follow")
@@ -57,7 +58,7 @@ func (s *sourceFlags) add(cmd *cobra.Command) {
 
 // openAll makes the sources of the command line or of the file that it names.
 // The caller closes them.
-func (s *sourceFlags) openAll(cfg *rest.Config, log *slog.Logger) (all []daemon.Source, err error) {
+func (s *sourceFlags) openAll(cfg *rest.Config, stdin io.Reader, log *slog.Logger) (all []daemon.Source, err error) {
 	if s.config == "" {
 		source, err := s.open(cfg, log)
 		if err != nil {
@@ -68,7 +69,7 @@ func (s *sourceFlags) openAll(cfg *rest.Config, log *slog.Logger) (all []daemon.
 	if s.url != "" || s.dir != "" || s.ref != "" || s.path != "" {
 		return nil, errors.New("--config names the sources: --git, --ref, --path and --dir belong into it")
 	}
-	entries, err := readSources(s.config, *s)
+	entries, err := readSources(s.config, stdin, *s)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func TestThePageAboutSourcesRunsAsItIsWritten(t *testing.T) {
 		require.NoError(t, flags.Parse(words[2:]))
 	})
 	t.Run("the file of sources", func(t *testing.T) {
-		all, err := readSources(writeSources(t, block(t, "yaml", "dependsOn:")), sourceFlags{onRewrite: "hold"})
+		all, err := readSources(writeSources(t, block(t, "yaml", "dependsOn:")), nil, sourceFlags{onRewrite: "hold"})
 		require.NoError(t, err)
 		assert.Len(t, all, 3)
 		for _, entry := range all[:2] {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/internal/names"
@@ -27,26 +24,48 @@ import (
 
 // clusterStatus is an element of `status -o json`.
 type clusterStatus struct {
-	SchemaVersion int       `json:"schemaVersion"`
-	Namespace     string    `json:"namespace"`
-	Name          string    `json:"name"`
-	State         string    `json:"state"`
-	Since         time.Time `json:"since"`
+	SchemaVersion int `json:"schemaVersion"`
+	// Cluster is NAMESPACE/NAME, as commands take it.
+	Cluster   string    `json:"cluster"`
+	Namespace string    `json:"namespace"`
+	Name      string    `json:"name"`
+	State     string    `json:"state"`
+	Since     time.Time `json:"since"`
 	// At is when the daemon wrote the reasons down.
-	At        time.Time         `json:"at"`
-	Revision  string            `json:"revision,omitempty"`
-	Commit    string            `json:"commit,omitempty"`
-	Stage     string            `json:"stage,omitempty"`
-	Owner     string            `json:"owner,omitempty"`
-	ClusterID string            `json:"clusterId,omitempty"`
-	Version   string            `json:"version,omitempty"`
-	Operation *ops.Operation    `json:"operation,omitempty"`
-	Groups    []ops.RecordedSet `json:"groups,omitempty"`
-	Progress  *ops.Progress     `json:"progress,omitempty"`
-	Reasons   []ops.ShownReason `json:"reasons,omitempty"`
-	Problems  []string          `json:"problems,omitempty"`
-	Commands  map[string]string `json:"commands,omitempty"`
-	Error     string            `json:"error,omitempty"`
+	At        time.Time `json:"at"`
+	Revision  string    `json:"revision,omitempty"`
+	Commit    string    `json:"commit,omitempty"`
+	Stage     string    `json:"stage,omitempty"`
+	Owner     string    `json:"owner,omitempty"`
+	ClusterID string    `json:"clusterId,omitempty"`
+	Version   string    `json:"version,omitempty"`
+	// UpgradingTo is the version of an upgrade that is under way.
+	UpgradingTo string         `json:"upgradingTo,omitempty"`
+	Operation   *ops.Operation `json:"operation,omitempty"`
+	Groups      []groupStatus  `json:"groups,omitempty"`
+	// Looked is who looked at the cluster last; nil where that cannot be told.
+	Looked   *attendance       `json:"looked,omitempty"`
+	Progress *ops.Progress     `json:"progress,omitempty"`
+	Reasons  []ops.ShownReason `json:"reasons,omitempty"`
+	Problems []string          `json:"problems,omitempty"`
+	Commands map[string]string `json:"commands,omitempty"`
+	Error    string            `json:"error,omitempty"`
+}
+
+// groupStatus is a group's StatefulSet.
+type groupStatus struct {
+	ops.RecordedSet
+	// Ready are the nodes that Kubernetes calls ready now; nil where that may not be read.
+	Ready *int `json:"ready,omitempty"`
+}
+
+// words are "hot 3/4".
+func (g groupStatus) words() string {
+	ready := "?"
+	if g.Ready != nil {
+		ready = strconv.Itoa(*g.Ready)
+	}
+	return fmt.Sprintf("%s %s/%d", g.Group, ready, g.Replicas)
 }
 
 func newStatus() *cobra.Command {
@@ -60,13 +79,15 @@ func newStatus() *cobra.Command {
 		Use:   "status [CLUSTER]",
 		Short: "Say how clusters are, and why they wait",
 		Long: `status reads what the daemon has recorded beside each cluster; the daemon need
-not run, and no database is asked. --watch writes a line whenever what is said
-has changed: the step of an operation, the shards and bytes that are left and how
-long that will take. COMMIT is the last one that changed what the
-cluster is made of: a commit that does not touch a cluster does not show here.`,
+not run, and no database is asked. NODES are those that Kubernetes calls ready, of
+those that are wanted. LOOKED is when the daemon's Lease was last renewed, and by
+whom; where nobody does any more, that is said first. COMMIT is the last one that
+changed what the cluster is made of: a commit that does not touch a cluster does not
+show here. --watch writes a line whenever what is said has changed: the step of an
+operation, the shards and bytes that are left and how long that will take.`,
 		Example: `  stevedore status -n prod
-  stevedore status -n prod orders -o yaml
-  stevedore status -n prod orders --watch
+  stevedore status prod/orders -o yaml
+  stevedore status prod/orders --watch
   stevedore status -A`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,6 +101,13 @@ cluster is made of: a commit that does not touch a cluster does not show here.`,
 			if err != nil {
 				return err
 			}
+			var only record.Cluster
+			if len(args) == 1 {
+				if only, err = kube.cluster(args[0], namespace); err != nil {
+					return err
+				}
+				namespace, all = only.Namespace, all && !strings.Contains(args[0], "/")
+			}
 			if all {
 				namespace = metav1.NamespaceAll
 			}
@@ -88,11 +116,12 @@ cluster is made of: a commit that does not touch a cluster does not show here.`,
 				return fmt.Errorf("making the client for the API server: %w", err)
 			}
 			if watch {
-				name := ""
-				if len(args) == 1 {
-					name = args[0]
+				if !all {
+					if err := namespaceThere(cmd.Context(), client, namespace); err != nil {
+						return err
+					}
 				}
-				return watchStatuses(cmd.Context(), client, namespace, name, cmd.OutOrStdout(), cmd.ErrOrStderr())
+				return watchStatuses(cmd.Context(), client, namespace, only.Name, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
 			list, err := client.CoreV1().ConfigMaps(namespace).List(cmd.Context(), metav1.ListOptions{
 				LabelSelector: record.Label + "=" + string(record.Operation),
@@ -103,7 +132,7 @@ cluster is made of: a commit that does not touch a cluster does not show here.`,
 			statuses := []clusterStatus{}
 			for i := range list.Items {
 				status, ok := statusOf(&list.Items[i])
-				if ok && (len(args) == 0 || args[0] == status.Name) {
+				if ok && (only.Name == "" || only.Name == status.Name) {
 					statuses = append(statuses, status)
 				}
 			}
@@ -113,12 +142,20 @@ cluster is made of: a commit that does not touch a cluster does not show here.`,
 				}
 			}
 			if len(args) == 1 && len(statuses) == 0 {
-				return fmt.Errorf("there is no record of a cluster %s in namespace %s: check the name, -n, and that the daemon has seen its definition", args[0], namespace)
+				name := only.String()
+				if all {
+					name = only.Name + " in any namespace"
+				}
+				return fmt.Errorf("there is no record of a cluster %s: check its name and namespace, and that the daemon has seen its definition", name)
 			}
-			if output == "" {
-				warnIfNobodyActs(cmd.Context(), client, cmd.ErrOrStderr())
+			if err := addNow(cmd.Context(), client, namespace, statuses); err != nil {
+				return err
 			}
-			return printStatuses(cmd.OutOrStdout(), output, statuses, namespace)
+			if output != "" {
+				return encodeStatuses(cmd.OutOrStdout(), output, statuses)
+			}
+			_, width := terminalOf(cmd.OutOrStdout(), "never")
+			return printStatuses(cmd.OutOrStdout(), statuses, namespace, width, time.Now())
 		},
 	}
 	kube.add(cmd, true)
@@ -143,7 +180,7 @@ func statusOf(object *corev1.ConfigMap) (clusterStatus, bool) {
 	if !ok || kind != record.Operation {
 		return clusterStatus{}, false
 	}
-	status := clusterStatus{SchemaVersion: names.SchemaVersion, Namespace: cluster.Namespace, Name: cluster.Name}
+	status := clusterStatus{SchemaVersion: names.SchemaVersion, Cluster: cluster.String(), Namespace: cluster.Namespace, Name: cluster.Name}
 	var rec ops.Record
 	if err := record.Decode(record.Operation, object.Data[names.DataKey], &rec); err != nil {
 		status.State, status.Error = "unreadable", err.Error()
@@ -151,7 +188,13 @@ func statusOf(object *corev1.ConfigMap) (clusterStatus, bool) {
 	}
 	status.State, status.Since, status.At = stateOf(rec), rec.Shown.Since, rec.Shown.At
 	status.Revision, status.Commit, status.Stage, status.Owner = rec.Revision, rec.Commit, string(rec.Stage), rec.Owner
-	status.ClusterID, status.Version, status.Operation, status.Groups = rec.ClusterID, rec.Version, rec.Operation, rec.Sets
+	status.ClusterID, status.Version, status.Operation = rec.ClusterID, rec.Version, rec.Operation
+	for _, set := range rec.Sets {
+		status.Groups = append(status.Groups, groupStatus{RecordedSet: set})
+	}
+	if o := rec.Operation; o != nil && o.Upgrade != nil && o.Upgrade.NewVersion != o.Upgrade.OldVersion {
+		status.Version, status.UpgradingTo = o.Upgrade.OldVersion, o.Upgrade.NewVersion
+	}
 	status.Progress = rec.Shown.Progress
 	status.Reasons, status.Problems = rec.Shown.Reasons, rec.Shown.Problems
 	for _, command := range record.CommandsOf(object.Annotations) {
@@ -161,6 +204,31 @@ func statusOf(object *corev1.ConfigMap) (clusterStatus, bool) {
 		status.Commands[strings.TrimPrefix(command.Key, names.Prefix)] = command.Value
 	}
 	return status, true
+}
+
+// addNow adds what no record says: which nodes are ready, and who looks.
+func addNow(ctx context.Context, client kubernetes.Interface, namespace string, statuses []clusterStatus) error {
+	sets, err := client.AppsV1().StatefulSets(namespace).List(ctx, metav1.ListOptions{LabelSelector: names.ClusterLabel})
+	if err != nil && !apply.Forbidden(err) {
+		return fmt.Errorf("listing the StatefulSets of clusters: %w", err)
+	}
+	known := err == nil
+	ready := map[[2]string]int{}
+	if known {
+		for i := range sets.Items {
+			ready[[2]string{sets.Items[i].Namespace, sets.Items[i].Name}] = int(sets.Items[i].Status.ReadyReplicas)
+		}
+	}
+	looked := whoLooks(ctx, client, time.Now())
+	for i := range statuses {
+		statuses[i].Looked = looked
+		for j := range statuses[i].Groups {
+			if known {
+				statuses[i].Groups[j].Ready = new(ready[[2]string{statuses[i].Namespace, statuses[i].Groups[j].Name}])
+			}
+		}
+	}
+	return nil
 }
 
 // stateOf is one word for people.
@@ -187,80 +255,4 @@ func stateOf(rec ops.Record) string {
 
 func waitsFor(rec ops.Record, rule gates.Rule) bool {
 	return slices.ContainsFunc(rec.Shown.Reasons, func(r ops.ShownReason) bool { return r.Name == rule.Name })
-}
-
-func printStatuses(out io.Writer, format string, statuses []clusterStatus, namespace string) error {
-	switch format {
-	case "json":
-		return printJSON(out, statuses)
-	case "yaml":
-		text, err := yaml.Marshal(statuses)
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(text)
-		return err
-	}
-	if len(statuses) == 0 {
-		where := "namespace " + namespace + "; -n names another one, -A all"
-		if namespace == "" {
-			where = "any namespace"
-		}
-		_, err := fmt.Fprintf(out, "no clusters are recorded in %s\n", where)
-		return err
-	}
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "NAMESPACE\tCLUSTER\tSTATE\tNODES\tVERSION\tOPERATION\tCOMMIT\tSINCE")
-	for _, status := range statuses {
-		var groups []string
-		for _, group := range status.Groups {
-			groups = append(groups, fmt.Sprintf("%s=%d", group.Group, group.Replicas))
-		}
-		operation := ""
-		if status.Operation != nil {
-			operation = operationWords(status.Operation)
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", status.Namespace, status.Name, status.State,
-			strings.Join(groups, ","), status.Version, operation, shortCommit(status.Commit), age(status.Since))
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	for _, status := range statuses {
-		for _, problem := range status.Problems {
-			fmt.Fprintf(out, "\n%s/%s: the newest definition is not used: %s\n", status.Namespace, status.Name, problem)
-		}
-		if words := progressWords(status.Progress); words != "" {
-			fmt.Fprintf(out, "\n%s/%s: %s\n", status.Namespace, status.Name, words)
-		}
-		for _, reason := range status.Reasons {
-			fmt.Fprintf(out, "\n%s/%s: %s %s: %s\n", status.Namespace, status.Name, reason.Kind, reason.Name, reason.Message)
-		}
-		for _, key := range slices.Sorted(maps.Keys(status.Commands)) {
-			// What was taken back, or done, is for -o yaml.
-			if value := status.Commands[key]; value != "false" && (status.State != "done" || key != "restartedAt") {
-				fmt.Fprintf(out, "\n%s/%s: command %s=%s\n", status.Namespace, status.Name, key, value)
-			}
-		}
-		if status.Error != "" {
-			fmt.Fprintf(out, "\n%s/%s: %s\n", status.Namespace, status.Name, status.Error)
-		}
-	}
-	return nil
-}
-
-// shortCommit keeps what tells commits apart: "main@sha1:0123456789ab".
-func shortCommit(commit string) string {
-	ref, hash, found := strings.Cut(commit, ":")
-	if !found {
-		return commit
-	}
-	return ref + ":" + hash[:min(len(hash), 12)]
-}
-
-func age(since time.Time) string {
-	if since.IsZero() {
-		return ""
-	}
-	return time.Since(since).Round(time.Second).String()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -69,9 +70,30 @@ func watchStatuses(ctx context.Context, client kubernetes.Interface, namespace, 
 		return fmt.Errorf("watching the records of clusters: %w", err)
 	}
 	factory.StartWithContext(ctx)
-	<-ctx.Done()
+	watchAttendance(ctx, client, attendanceInterval, problems)
 	factory.Shutdown()
 	return nil
+}
+
+// attendanceInterval is the time between two looks at the daemon's Lease.
+const attendanceInterval = 15 * time.Second
+
+// watchAttendance says when nobody looks any more, and when somebody does again, until
+// the context ends: a cluster that nobody looks at changes nothing that is said of it.
+func watchAttendance(ctx context.Context, client kubernetes.Interface, interval time.Duration, out io.Writer) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for said := ""; ; {
+		if words := whoLooks(ctx, client, time.Now()).warning(); words != said && ctx.Err() == nil {
+			said = words
+			fmt.Fprintf(out, "%s  %s\n", time.Now().Format(time.TimeOnly), cmp.Or(words, "a daemon acts again"))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // statusLine is a cluster in one line.

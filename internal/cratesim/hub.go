@@ -38,6 +38,7 @@ type Hub struct {
 	next    int
 	changed chan struct{} // closed and replaced whenever something changed
 	seen    uint64
+	folders map[string]*folders // by node id
 }
 
 // attached is a node whose process is connected.
@@ -46,6 +47,8 @@ type attached struct {
 	conn   *conn
 	volume model.Volume // as last told to the process
 	stop   bool
+	// foldersTold: the process knows what lies on its volume.
+	foldersTold bool
 }
 
 // NewHub makes an empty hub.
@@ -57,7 +60,7 @@ func NewHub(o HubOptions) *Hub {
 		o.Now = time.Now
 	}
 	m := model.New(o.Now(), o.Model)
-	h := &Hub{opts: o, model: m, nodes: map[int]*attached{}, changed: make(chan struct{})}
+	h := &Hub{opts: o, model: m, nodes: map[int]*attached{}, folders: map[string]*folders{}, changed: make(chan struct{})}
 	h.engine = &sql.Engine{Model: m, SnapshotTakes: o.SnapshotTakes, Stop: h.stopNode}
 	return h
 }
@@ -109,6 +112,7 @@ func (h *Hub) tick(ctx context.Context) {
 		case <-t.C:
 			h.mu.Lock()
 			h.model.Advance(h.opts.Now())
+			h.tellFolders(h.seen != h.model.Changes())
 			h.afterChange()
 			h.mu.Unlock()
 		}
@@ -120,6 +124,7 @@ func (h *Hub) afterChange() {
 	if h.seen == h.model.Changes() {
 		return
 	}
+	h.tellFolders(true)
 	h.seen = h.model.Changes()
 	close(h.changed)
 	h.changed = make(chan struct{})
@@ -145,6 +150,18 @@ func (h *Hub) stopNode(n *model.Node) {
 		if a.node == n && !a.stop {
 			a.stop = true
 			h.tell(a, reply{Stop: true})
+		}
+	}
+}
+
+// Cut ends a node as KILL does: it is gone from the cluster without a word, and its
+// process ends, since it has lost the hub.
+func (h *Hub) Cut(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range h.nodes {
+		if a.node.Name == name {
+			_ = a.conn.Close()
 		}
 	}
 }

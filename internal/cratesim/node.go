@@ -76,6 +76,9 @@ func RunNode(ctx context.Context, cfg NodeConfig) error {
 	if err := n.keep(dir, r.Volume); err != nil {
 		return err
 	}
+	if err := n.layOut(dir); err != nil {
+		return err
+	}
 
 	run, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -103,6 +106,12 @@ func RunNode(ctx context.Context, cfg NodeConfig) error {
 			}
 			if r.Volume != nil {
 				if err := n.keep(dir, r.Volume); err != nil {
+					hubErr = err
+					return
+				}
+			}
+			if r.Folders != nil {
+				if err := n.keepFolders(dir, *r.Folders); err != nil {
 					hubErr = err
 					return
 				}

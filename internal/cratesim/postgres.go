@@ -12,6 +12,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/cratesim/model"
 	"stevedore.dev/stevedore/internal/cratesim/sql"
+	"stevedore.dev/stevedore/internal/password"
 )
 
 // pgSession is one client of the PostgreSQL protocol.
@@ -128,6 +129,10 @@ func (s *pgSession) authenticate(c net.Conn, user string) bool {
 			return false
 		}
 		s.client.Password = pw.Password
+		if password.TooLong(pw.Password) {
+			// CrateDB compares it with the NULs that it has read behind it.
+			s.client.Password += "\x00"
+		}
 	}
 	if r.Error == nil {
 		if r, err = s.hub.ask(frame{Op: opLogin, Client: &s.client}); err != nil || r.Gone {

@@ -51,9 +51,11 @@ type wireColumn struct {
 type reply struct {
 	Node   int           `json:"node,omitempty"`
 	Volume *model.Volume `json:"volume,omitempty"`
-	Refuse string        `json:"refuse,omitempty"` // what CrateDB prints before it exits
-	Stop   bool          `json:"stop,omitempty"`
-	Gone   bool          `json:"gone,omitempty"` // the node's process has ended
+	// Folders are the shards that lie on the volume.
+	Folders *[]model.Folder `json:"folders,omitempty"`
+	Refuse  string          `json:"refuse,omitempty"` // what CrateDB prints before it exits
+	Stop    bool            `json:"stop,omitempty"`
+	Gone    bool            `json:"gone,omitempty"` // the node's process has ended
 
 	Error       *model.Error `json:"error,omitempty"`
 	AskPassword bool         `json:"ask_password,omitempty"`

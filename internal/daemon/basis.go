@@ -76,7 +76,7 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 		owner = "the source of this definition"
 	}
 	basis.Desired = ops.NewDesired(cluster.Definition, ops.Render{
-		Objects: rendered.Objects, Revision: rendered.Revision, Pins: ops.Pins{Base: rendered.Pins.Base, MasterGroup: rendered.Pins.MasterGroup},
+		Objects: rendered.Objects, Revision: rendered.Revision, Pins: ops.Pins(rendered.Pins),
 	}, owner, "")
 	for _, name := range secretNames(basis.Desired) {
 		err := l.Live.EnsureSecret(ctx, key.Namespace, name)

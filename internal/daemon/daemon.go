@@ -74,7 +74,7 @@ type daemon struct {
 
 // Run keeps the clusters that the sources name until ctx ends, whenever it
 // holds the Lease. With Options.Once it returns nil once each cluster is as it
-// is wanted, or an error that names those that are not.
+// is wanted, or an error that names those that are not, or says that ctx ended first.
 func Run(ctx context.Context, o Options, webhook reports.Config) error {
 	o = o.withDefaults()
 	if err := checkDependencies(o.Sources); err != nil {
@@ -130,10 +130,15 @@ func Run(ctx context.Context, o Options, webhook reports.Config) error {
 		return err
 	})
 	err = group.Wait()
-	if errors.Is(err, errDone) || errors.Is(err, context.Canceled) {
+	switch {
+	case errors.Is(err, errDone):
 		return nil
+	case !errors.Is(err, context.Canceled):
+		return err
+	case o.Once:
+		return endedEarly(o.Lease, l.holder())
 	}
-	return err
+	return nil
 }
 
 var errDone = errors.New("done")

@@ -22,7 +22,7 @@ const healthInterval = time.Minute
 
 // client reaches this cluster's database.
 func (w *worker) client() cratedb.Client {
-	client := cratedb.Client{Dialer: w.dialer()}
+	client := cratedb.Client{Dialer: w.dialer(), Listings: &w.listings}
 	if w.renderedFrom.Definition == nil {
 		return client
 	}
@@ -57,7 +57,8 @@ func (w *worker) dialer() cratedb.Dialer {
 // tools are what this cluster's executors act through, fenced by the Lease.
 func (w *worker) tools() execute.Tools {
 	write := objects{client: w.kube, applier: w.applier, cluster: w.key, wrote: w.live.Wrote}
-	crash := cratedb.Crash{Executor: podExec{cfg: w.plain, client: w.kube, namespace: w.key.Namespace}}
+	exec := podExec{cfg: w.plain, client: w.kube, namespace: w.key.Namespace}
+	crash := cratedb.Crash{Executor: exec}
 	if w.renderedFrom.Definition != nil {
 		crash.HTTPPort = w.renderedFrom.Definition.Spec.Ports.HTTP
 		crash.TLS = w.renderedFrom.Definition.Spec.Cluster.SSL != nil
@@ -66,8 +67,24 @@ func (w *worker) tools() execute.Tools {
 		Objects: write, Secrets: write,
 		Database: fencedDatabase{w.client(), w.leadership},
 		Crash:    fencedCrash{crash, w.leadership},
+		Volume:   fencedVolume{cratedb.Volume{Executor: exec, Paths: w.dataPaths}, w.leadership},
 		Password: newPassword,
 	}
+}
+
+// dataPaths are those that the process in a pod was started with.
+func (w *worker) dataPaths(name string) []string {
+	for _, pod := range w.live.Pods(w.key.Namespace, w.key.Name) {
+		if pod.Name != name {
+			continue
+		}
+		for _, container := range pod.Spec.Containers {
+			if container.Name == ops.CrateContainer {
+				return ops.DataPathsOf(slices.Concat(container.Command, container.Args))
+			}
+		}
+	}
+	return nil
 }
 
 // newPassword has 192 random bits, in characters that need no quoting anywhere.
@@ -94,6 +111,10 @@ func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec o
 	}
 	detailed = detailed || w.dataDue(time.Now())
 	w.ask(ctx, cratedb.Target{Pods: running(observed.Pods), Detailed: detailed, Settings: settings, Password: password}, tried)
+	observed.Database = w.reading
+	if wanted := ops.EvidenceWanted(&desired, observed, &rec); wanted.Wanted() {
+		w.whilePodsAnswer(func() { w.reading.Evidence = execute.Examine(ctx, w.tools(), wanted) })
+	}
 }
 
 // systemPassword is what the user system logs in with, and of which Secret.

@@ -162,7 +162,7 @@ func (d *daemon) unchanged(ctx context.Context, cluster render.Cluster) bool {
 	if err != nil || rec.Revision == "" {
 		return false
 	}
-	rendered, problems, err := d.options.render(ctx, cluster, render.Pins{Base: rec.Pins.Base, MasterGroup: rec.Pins.MasterGroup})
+	rendered, problems, err := d.options.render(ctx, cluster, render.Pins(rec.Pins))
 	return err == nil && len(problems) == 0 && rendered.Revision == rec.Revision
 }
 

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/password"
 	"stevedore.dev/stevedore/ops"
 )
 
@@ -121,6 +123,7 @@ func observedSet(object *unstructured.Unstructured, cluster string) ops.Observed
 		Template: ops.TemplateOf(object), Hold: object.GetAnnotations()[names.HoldAnnotation],
 		Suspended: object.GetAnnotations()[names.SuspendedAnnotation],
 		Annotated: object.GetAnnotations()[names.SettingsAnnotation], Settings: ops.LiveArgumentsOf(object),
+		Attributes: ops.AttributesOf(object),
 	}
 }
 
@@ -152,7 +155,8 @@ func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
 			if out.Ready = condition.Status == corev1.ConditionTrue; !out.Ready {
 				out.NotReady = condition.Message
 			}
-		case condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse:
+		case condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && pod.Spec.NodeName == "":
+			// The kubelet corrects the condition of a scheduled pod up to 40 s later.
 			out.Waiting, out.Message = condition.Reason, condition.Message
 		}
 	}
@@ -164,16 +168,19 @@ func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
 		}
 	}
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if waiting := status.State.Waiting; waiting != nil && (out.Waiting == "" || status.Name == ops.CrateContainer) {
-			out.Waiting, out.Message = waiting.Reason, waiting.Message
+		if waiting := status.State.Waiting; waiting != nil && tellsMore(status.Name, waiting.Reason, out.Waiting) {
+			out.Waiting, out.Message = waiting.Reason, waiting.Message+lastRun(status.LastTerminationState.Terminated)
 			if status.Name != ops.CrateContainer {
-				out.Message = "container " + status.Name + ": " + waiting.Message
+				out.Message = "container " + status.Name + ": " + out.Message
 			}
 		}
 		if status.Name != ops.CrateContainer {
 			continue
 		}
 		out.Restarts = int(status.RestartCount)
+		if ended := cmp.Or(status.State.Terminated, status.LastTerminationState.Terminated); out.NotReady != "" && status.State.Waiting == nil {
+			out.NotReady += lastRun(ended)
+		}
 		if running := status.State.Running; running != nil {
 			out.Started, out.Runs = running.StartedAt.Time, true
 		} else if ended := status.State.Terminated; ended != nil {
@@ -183,6 +190,32 @@ func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
 		}
 	}
 	return out
+}
+
+// tellsMore: why this container waits goes before what is known so far. CrateDB's own does,
+// except while it waits only for an init container that cannot start.
+func tellsMore(container, reason, known string) bool {
+	switch {
+	case known == "":
+		return true
+	case container == ops.CrateContainer:
+		return reason != podInitializing || known == podInitializing
+	}
+	return known == podInitializing && reason != podInitializing
+}
+
+const podInitializing = "PodInitializing"
+
+// lastRun are the words for how a container has ended; "" where it never ran.
+func lastRun(ended *corev1.ContainerStateTerminated) string {
+	if ended == nil {
+		return ""
+	}
+	words := "; its last run ended with exit code " + strconv.Itoa(int(ended.ExitCode))
+	if ended.Reason != "" && ended.Reason != "Error" {
+		words += " (" + ended.Reason + ")"
+	}
+	return words
 }
 
 // imageTag is what follows the last colon of an image's last path element; ""
@@ -248,6 +281,12 @@ func observedSecret(live liveView, ns, name string) ops.Secret {
 	for key, value := range secret.Data {
 		if len(value) > 0 {
 			out.Keys = append(out.Keys, key)
+		}
+		if why := password.Unusable(value); why != "" {
+			if out.Unusable == nil {
+				out.Unusable = map[string]string{}
+			}
+			out.Unusable[key] = why
 		}
 	}
 	slices.Sort(out.Keys)

@@ -153,27 +153,59 @@ func TestAPodSaysWhichOfItsContainersKeepsItFromBeingReady(t *testing.T) {
 		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off"}}}
 	}
 	runs := corev1.ContainerStatus{Name: ops.CrateContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}
+	because := func(name, reason, message string) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}
+	}
+	ended := func(code int32, reason string) corev1.ContainerStatus {
+		s := waits(ops.CrateContainer)
+		s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason}
+		return s
+	}
+	died := corev1.ContainerStatus{Name: ops.CrateContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 78}}}
+	initializing := because(ops.CrateContainer, "PodInitializing", "")
 	for _, c := range []struct {
 		name             string
-		statuses         []corev1.ContainerStatus
+		inits, statuses  []corev1.ContainerStatus
 		runs             bool
 		waiting, message string
 	}{
-		{"a probe fails", []corev1.ContainerStatus{runs}, true, "", ""},
-		{"another container crashes", []corev1.ContainerStatus{waits("exporter"), runs}, true, "CrashLoopBackOff", "container exporter: back-off"},
-		{"CrateDB crashes", []corev1.ContainerStatus{waits(ops.CrateContainer)}, false, "CrashLoopBackOff", "back-off"},
-		{"both", []corev1.ContainerStatus{waits("exporter"), waits(ops.CrateContainer)}, false, "CrashLoopBackOff", "back-off"},
+		{"a probe fails", nil, []corev1.ContainerStatus{runs}, true, "", ""},
+		{"another container crashes", nil, []corev1.ContainerStatus{waits("exporter"), runs}, true, "CrashLoopBackOff", "container exporter: back-off"},
+		{"CrateDB crashes", nil, []corev1.ContainerStatus{waits(ops.CrateContainer)}, false, "CrashLoopBackOff", "back-off"},
+		{"both", nil, []corev1.ContainerStatus{waits("exporter"), waits(ops.CrateContainer)}, false, "CrashLoopBackOff", "back-off"},
+		{"CrateDB's bootstrap checks fail", nil, []corev1.ContainerStatus{ended(78, "Error")}, false, "CrashLoopBackOff", "back-off; its last run ended with exit code 78"},
+		{"CrateDB has ended, and is started again soon", nil, []corev1.ContainerStatus{died}, false, "", ""},
+		{"CrateDB has taken too much memory", nil, []corev1.ContainerStatus{ended(137, "OOMKilled")}, false, "CrashLoopBackOff", "back-off; its last run ended with exit code 137 (OOMKilled)"},
+		{
+			"an image that is not there, which the init container has too",
+			[]corev1.ContainerStatus{because("mkdir-heapdump", "ImagePullBackOff", "no such image")}, []corev1.ContainerStatus{initializing},
+			false, "ImagePullBackOff", "container mkdir-heapdump: no such image",
+		},
+		{
+			"the second init container cannot start",
+			[]corev1.ContainerStatus{because("init-sysctl", "PodInitializing", ""), waits("mkdir-heapdump")}, []corev1.ContainerStatus{initializing},
+			false, "CrashLoopBackOff", "container mkdir-heapdump: back-off",
+		},
+		{
+			"init containers run",
+			[]corev1.ContainerStatus{because("mkdir-heapdump", "PodInitializing", "")}, []corev1.ContainerStatus{initializing},
+			false, "PodInitializing", "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "s-0"}, Status: corev1.PodStatus{
-				Phase: corev1.PodRunning, ContainerStatuses: c.statuses,
+				Phase: corev1.PodRunning, InitContainerStatuses: c.inits, ContainerStatuses: c.statuses,
 				Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Message: "containers with unready status: [x]"}},
 			}}
 			seen := observedPod(pod, nil)
 			assert.Equal(t, c.runs, seen.Runs)
 			assert.Equal(t, c.waiting, seen.Waiting)
 			assert.Equal(t, c.message, seen.Message)
-			assert.Equal(t, "containers with unready status: [x]", seen.NotReady)
+			notReady := "containers with unready status: [x]"
+			if c.statuses[0].State.Terminated != nil {
+				notReady += "; its last run ended with exit code 78"
+			}
+			assert.Equal(t, notReady, seen.NotReady)
 			pod.Status.Conditions[0].Status = corev1.ConditionTrue
 			assert.Empty(t, observedPod(pod, nil).NotReady)
 		})

@@ -116,6 +116,19 @@ func (d *daemon) finish(cause error) {
 	}
 }
 
+// endedEarly is why a run of --once that was told to stop is no success.
+func endedEarly(lease LeaseOptions, holder string) error {
+	lease = lease.withDefaults()
+	name := lease.Namespace + "/" + lease.Name
+	switch holder {
+	case lease.Identity:
+		return errors.New("told to stop before each cluster was as it is wanted: `stevedore status` says how they are, and another run goes on from there")
+	case "":
+		return fmt.Errorf("told to stop before it had Lease %s: nothing was done", name)
+	}
+	return fmt.Errorf("told to stop while it waited for Lease %s, which %s holds: nothing was done; that daemon acts, and --lease-name gives this one a Lease of its own", name, holder)
+}
+
 // reportsPatience is how long --once waits for a receiver before it leaves what
 // is queued to the next run.
 const reportsPatience = 30 * time.Second

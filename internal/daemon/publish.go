@@ -31,8 +31,10 @@ type Observation struct {
 	// Tables are those that are not green, at most 20.
 	Tables []string `json:"tables,omitempty"`
 	// Unassigned copies are on no node.
-	Unassigned int               `json:"unassigned,omitempty"`
-	Nodes      []ObservationNode `json:"nodes,omitempty"`
+	Unassigned int `json:"unassigned,omitempty"`
+	// Denied is what the user system is denied: what follows may lack tables.
+	Denied []ops.Denial      `json:"denied,omitempty"`
+	Nodes  []ObservationNode `json:"nodes,omitempty"`
 	// Data is how the tables lie on the nodes; nil until they were read.
 	Data *ObservationData `json:"data,omitempty"`
 }
@@ -64,13 +66,13 @@ func rounded(size int64) int64 {
 // publish writes the observation when its content changed: at most once in ten
 // minutes, once a minute while an operation is under way, and at its end. A failure to do so stops nothing.
 func (w *worker) publish(ctx context.Context, decision ops.Decision) {
-	if !decision.Apply || !decision.Record.Bootstrap.Done || w.reading.Contact != ops.Yes {
+	if !decision.Apply || !decision.Record.Bootstrap.Done || w.reading.Contact != ops.Yes || !w.reading.NodesKnown {
 		return
 	}
 	next := Observation{
 		Owner: decision.Record.Owner, ClusterID: w.reading.ClusterID, Contact: w.reading.Contact.String(),
 		Recovered: w.reading.Recovered.String(), Health: w.reading.Health.Colour.String(),
-		Tables: w.reading.Health.Tables, Unassigned: w.reading.Unassigned,
+		Tables: w.reading.Health.Tables, Unassigned: w.reading.Unassigned, Denied: w.reading.Denied,
 	}
 	for _, node := range w.reading.Nodes {
 		published := ObservationNode{

@@ -46,6 +46,10 @@ type ObservationTable struct {
 	Exclude            map[string]string `json:"exclude,omitempty"`
 	Include            map[string]string `json:"include,omitempty"`
 	Require            map[string]string `json:"require,omitempty"`
+	// Enable is routing.allocation.enable, "" for all; WaitForActiveShards is
+	// write.wait_for_active_shards, "" for CrateDB's default 1.
+	Enable              string `json:"enable,omitempty"`
+	WaitForActiveShards string `json:"waitForActiveShards,omitempty"`
 
 	bytes int64
 	nodes map[string][3]int64
@@ -103,6 +107,7 @@ func dataOf(db *ops.Database) *ObservationData {
 		out.Tables = append(out.Tables, ObservationTable{
 			Name: t.Name, Replicas: t.Replicas, Started: t.Started, Created: t.Created, Partition: t.Partition, Of: t.Of,
 			TotalShardsPerNode: t.TotalShardsPerNode, Filtered: t.Filtered, Exclude: t.Exclude, Include: t.Include, Require: t.Require,
+			Enable: t.Enable, WaitForActiveShards: shortWait(t.WaitForActiveShards),
 			nodes: map[string][3]int64{},
 		})
 		byName[t.Name] = &out.Tables[i]
@@ -126,6 +131,14 @@ func dataOf(db *ops.Database) *ObservationData {
 		return cmp.Or(cmp.Compare(record.RoundBytes(b.bytes), record.RoundBytes(a.bytes)), strings.Compare(a.Name, b.Name))
 	})
 	return out
+}
+
+// shortWait leaves the default out: each table costs etcd its size.
+func shortWait(wait string) string {
+	if wait == "1" {
+		return ""
+	}
+	return wait
 }
 
 // of is the data for these nodes, in their order, within the bounds.
@@ -162,7 +175,8 @@ func (d *ObservationData) of(nodes []ObservationNode) *ObservationData {
 func (o *Observation) Database() ops.Database {
 	db := ops.Database{
 		At: o.At, Contact: answerOf(o.Contact), Recovered: answerOf(o.Recovered), ClusterID: o.ClusterID, Unassigned: o.Unassigned,
-		Health: ops.Health{Colour: colourOf(o.Health), Tables: o.Tables, Underreplicated: int64(o.Unassigned)},
+		Health:     ops.Health{Colour: colourOf(o.Health), Tables: o.Tables, Underreplicated: int64(o.Unassigned)},
+		NodesKnown: len(o.Nodes) > 0, DeniedKnown: true, Denied: o.Denied,
 	}
 	for _, n := range o.Nodes {
 		id := cmp.Or(n.ID, n.Name)
@@ -184,6 +198,7 @@ func (o *Observation) Database() ops.Database {
 		db.Tables = append(db.Tables, ops.Table{
 			Name: t.Name, Replicas: t.Replicas, Started: t.Started, Created: t.Created, Partition: t.Partition, Of: t.Of,
 			TotalShardsPerNode: t.TotalShardsPerNode, Filtered: t.Filtered, Exclude: t.Exclude, Include: t.Include, Require: t.Require,
+			Enable: t.Enable, WaitForActiveShards: t.WaitForActiveShards,
 		})
 		id := 0
 		primaries := map[int]bool{}

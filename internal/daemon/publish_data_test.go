@@ -52,8 +52,11 @@ func TestAPublishedReadingForeseesADrainAsTheReadingItselfDoes(t *testing.T) {
 	db := readingOf(4)
 	spread(db, "doc.items", 8, 2, 4*mib)
 	spread(db, "doc.carts", 4, 1, 2*mib)
+	db.Tables[0].WaitForActiveShards = "1" // the default, which is left out
+	db.Tables[1].Enable, db.Tables[1].WaitForActiveShards = "none", "ALL"
 	o, _ := published(t, db)
 	back := o.Database()
+	require.Equal(t, []string{" ", "none ALL"}, []string{back.Tables[0].Enable + " " + back.Tables[0].WaitForActiveShards, back.Tables[1].Enable + " " + back.Tables[1].WaitForActiveShards})
 	all := []string{"data-hot-0", "data-hot-1", "data-hot-2", "data-hot-3"}
 	for _, leaving := range all {
 		assert.Equal(t, ops.ForecastDrain(db, "6.4.3", []string{leaving}, all), ops.ForecastDrain(&back, "6.4.3", []string{leaving}, all), leaving)

@@ -24,6 +24,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	"stevedore.dev/stevedore/internal/fault"
+	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
 )
 
@@ -126,6 +127,10 @@ func (e podExec) Exec(ctx context.Context, pod, container string, command []stri
 	}
 	stdout, stderr := &limited{most: maxOutput}, &limited{most: maxOutput}
 	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: stdin, Stdout: stdout, Stderr: stderr})
+	if stdout.cut {
+		// Half of an answer must not be taken for the whole.
+		return stdout.String(), stderr.String(), 0, fmt.Errorf("exec in pod %s/%s: the command printed more than %d bytes", e.namespace, pod, maxOutput)
+	}
 	var exit utilexec.ExitError
 	if errors.As(err, &exit) {
 		return stdout.String(), stderr.String(), exit.ExitStatus(), nil
@@ -151,16 +156,18 @@ func (e podExec) executor(request *rest.Request) (remotecommand.Executor, error)
 	})
 }
 
-// limited keeps the first bytes that were written and swallows the rest.
+// limited keeps the first bytes that were written and swallows the rest; cut says that
+// there was more.
 type limited struct {
 	bytes.Buffer
 	most int
+	cut  bool
 }
 
 func (l *limited) Write(p []byte) (int, error) {
-	if room := l.most - l.Len(); room > 0 {
-		l.Buffer.Write(p[:min(room, len(p))])
-	}
+	room := l.most - l.Len()
+	l.Buffer.Write(p[:min(room, len(p))])
+	l.cut = l.cut || room < len(p)
 	return len(p), nil
 }
 
@@ -184,6 +191,21 @@ func (f fencedCrash) Run(ctx context.Context, pod, statement string) (string, er
 	out, err := f.Crash.Run(ctx, pod, statement)
 	fault.After(fault.SQL)
 	return out, err
+}
+
+// fencedVolume reads volumes only while the Lease is held.
+type fencedVolume struct {
+	execute.Volume
+	leadership *leadership
+}
+
+func (f fencedVolume) Folders(ctx context.Context, pod string) ([]ops.ShardFolder, error) {
+	if err := f.leadership.check(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := f.leadership.bounded(ctx)
+	defer cancel()
+	return f.Volume.Folders(ctx, pod)
 }
 
 // fencedDatabase does the same for sessions.

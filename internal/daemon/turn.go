@@ -16,7 +16,6 @@ import (
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/plan"
-	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -66,7 +65,7 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	}
 	before := rec
 	problems := problemTexts(want.problems)
-	problems = append(problems, w.render(ctx, want, render.Pins{Base: rec.Pins.Base, MasterGroup: rec.Pins.MasterGroup})...)
+	problems = append(problems, w.render(ctx, want, PinsOf(rec, w.live, w.key.Namespace, w.key.Name))...)
 	if want.held.message != "" {
 		problems = append(problems, want.held.message)
 	}
@@ -261,7 +260,7 @@ func (w *worker) desired(ctx context.Context, want wanted, rec *ops.Record) (ops
 	}
 	desired := ops.NewDesired(w.renderedFrom.Definition, ops.Render{
 		Objects: w.rendered.Objects, Revision: w.rendered.Revision,
-		Pins: ops.Pins{Base: w.rendered.Pins.Base, MasterGroup: w.rendered.Pins.MasterGroup},
+		Pins: ops.Pins(w.rendered.Pins),
 	}, want.owner, want.commit)
 	desired.RenamedFrom = want.renamedFrom
 	rec.Saved = w.completeSaved(*rec)

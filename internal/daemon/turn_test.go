@@ -66,7 +66,7 @@ func TestTheOwnerOutlivesALostRecord(t *testing.T) {
 	rec := ops.Record{}
 	w.ownerFromObservation(t.Context(), &rec)
 	assert.Empty(t, rec.Owner)
-	w.reading = ops.Database{Contact: ops.Yes, At: time.Now()}
+	w.reading = ops.Database{Contact: ops.Yes, NodesKnown: true, At: time.Now()}
 	w.publish(t.Context(), ops.Decision{Apply: true, Record: ops.Record{Owner: "git:theirs", Bootstrap: ops.Bootstrap{Done: true}}})
 	w.ownerFromObservation(t.Context(), &rec)
 	assert.Equal(t, "git:theirs", rec.Owner)
@@ -131,7 +131,7 @@ func TestASupersededTurnBeginsNothingMore(t *testing.T) {
 // A setting that was set, and is wanted no more by then, was believed not to be set.
 func TestWhatWasReadBeforeAnActionIsNotBelievedAfterIt(t *testing.T) {
 	w := newWorker(t, recordtest.NewConfigMaps())
-	w.reading = ops.Database{Contact: ops.Yes, At: time.Now()}
+	w.reading = ops.Database{Contact: ops.Yes, NodesKnown: true, At: time.Now()}
 	asked := 0
 	superseded := whileCurrent(t.Context(), func() bool { asked++; return asked == 1 })
 	_, ran, err := w.runAll(superseded, ops.Record{}, ops.Decision{Harmless: []ops.Action{{Kind: "unknown"}, {Kind: ops.ActionSetUser}}})

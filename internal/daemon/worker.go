@@ -15,6 +15,7 @@ import (
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/cratedb"
 	"stevedore.dev/stevedore/render"
 )
 
@@ -37,6 +38,9 @@ type worker struct {
 	// changes is Classify's result for changesFor.
 	changes    []ops.Change
 	changesFor changesKey
+
+	// listings of snapshots that are under way.
+	listings cratedb.Listings
 
 	applied     ops.Applied
 	applyErrors []string

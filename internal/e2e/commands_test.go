@@ -94,7 +94,7 @@ func TestPauseResumeAndRelease(t *testing.T) {
 
 	_, stderr, code := s.verb("pause", "-n", s.ns, "nothing")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, stderr, "there is no record of a cluster nothing in namespace "+s.ns)
+	assert.Contains(t, stderr, "there is no record of a cluster "+s.ns+"/nothing")
 }
 
 func TestStatusForMachines(t *testing.T) {
@@ -128,7 +128,7 @@ func TestStatusForMachines(t *testing.T) {
 	}
 	_, stderr, code := s.verb("status", "-n", s.ns, "nothing")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, stderr, "no record of a cluster nothing")
+	assert.Contains(t, stderr, "no record of a cluster "+s.ns+"/nothing")
 }
 
 func TestDiffTellsChangesFromErrors(t *testing.T) {

@@ -112,12 +112,23 @@ func (v *voyage) cutOff(die, what string, limit time.Duration, done func() bool)
 func (v *voyage) carriedOut(daemon **testbed.Daemon, what string, limit time.Duration, done func() bool) {
 	v.Helper()
 	v.eventually(what+", or the daemon is dead", limit, func() bool { return !(*daemon).Running() || done() })
-	if !(*daemon).Running() {
+	for again := 0; !(*daemon).Running() && again < lost; again++ {
+		if again > 0 && !strings.Contains((*daemon).Log(), lostLease) {
+			break // it died of something else, which what is not done will show
+		}
 		v.free()
 		*daemon = v.sail("", "")
+		v.eventually(what+", or the Lease is lost", limit, func() bool { return !(*daemon).Running() || done() })
 	}
 	v.eventually(what, limit, done)
 }
+
+// On a machine that is so busy that the API server does not answer, a daemon loses its Lease
+// and ends, as it has to. A kubelet starts it again, and so does this, a few times.
+const (
+	lostLease = "the Lease is not held any more"
+	lost      = 4
+)
 
 // last stops a daemon that may come to the write at which it dies only while it
 // ends: then the next one has to find that nothing is left to do, and say so.

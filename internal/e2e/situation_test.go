@@ -268,6 +268,16 @@ func (s *situation) refusals(cluster string) []string {
 	return all
 }
 
+// refusal is what is said of one of them; "" where it is not there.
+func (s *situation) refusal(cluster, name string) string {
+	for _, reason := range s.record(cluster).Shown.Reasons {
+		if reason.Kind == "refusal" && reason.Name == name {
+			return reason.Message
+		}
+	}
+	return ""
+}
+
 // done waits until the cluster is as it is wanted.
 func (s *situation) done(cluster string) {
 	s.Helper()

@@ -91,9 +91,11 @@ func TestABadImageStopsAtTheFirstNode(t *testing.T) {
 	for _, c := range []struct {
 		name, registry string
 		started        bool
+		why            string
 	}{
-		{"exits", "broken.example/crate", true},
-		{"never-starts", "broken.example/nothing", false},
+		{"exits", "broken.example/crate", true, "exit code 1"},
+		// An init container has the image too, and CrateDB's waits for it.
+		{"never-starts", "broken.example/nothing", false, "ImagePullBackOff"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := departRestart(t, "upgrade-"+c.name, with("spec.cluster.version", oldVersion),
@@ -102,6 +104,7 @@ func TestABadImageStopsAtTheFirstNode(t *testing.T) {
 			v.define(short, with("spec.cluster.version", newVersion), with("spec.cluster.imageRegistry", c.registry))
 			daemon := v.sail("", "")
 			v.refusedFor(cutCluster, "upgrade-stopped")
+			assert.Contains(t, v.refusal(cutCluster, "upgrade-stopped"), c.why, "a person reads what to mend")
 			set := v.set("crate-data-hot-orders")
 			v.until("the template is back", func() bool {
 				set = v.set("crate-data-hot-orders")

@@ -121,7 +121,7 @@ func (s *Store) Give(ctx context.Context, cluster Cluster, commands ...Command) 
 	name := Operation.Name(cluster.Name)
 	object, err := s.get(ctx, cluster.Namespace, name)
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("there is no record of a cluster %s in namespace %s: check the name, -n, and that the daemon has seen its definition (%w)", cluster.Name, cluster.Namespace, err)
+		return fmt.Errorf("there is no record of a cluster %s: check its name and namespace, and that the daemon has seen its definition (%w)", cluster, err)
 	}
 	if err != nil {
 		return fmt.Errorf("read ConfigMap %s/%s: %w", cluster.Namespace, name, err)

@@ -374,7 +374,7 @@ func TestAnExpiredCommandDoesNotComeBackWithAnOldRender(t *testing.T) {
 func TestACommandForAnUnknownClusterSaysSo(t *testing.T) {
 	ctx, _, store := setUp(t)
 	err := store.Give(ctx, cluster, record.Pause("r1"))
-	require.ErrorContains(t, err, "there is no record of a cluster "+cluster.Name+" in namespace "+cluster.Namespace)
+	require.ErrorContains(t, err, "there is no record of a cluster "+cluster.String())
 }
 
 func TestAnObservationIsPublished(t *testing.T) {

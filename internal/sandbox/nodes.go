@@ -31,8 +31,8 @@ func newNodes(block *addressBlock, count int) []agent.Node {
 	return nodes
 }
 
-// createNodes adds the Node objects and the default storage class. The nodes
-// have room for anything: what a pod asks for is not what its process gets.
+// createNodes adds the Node objects. They have room for anything: what a pod asks
+// for is not what its process gets.
 func createNodes(ctx context.Context, client kubernetes.Interface, nodes []agent.Node, kubeletPort int) error {
 	capacity := corev1.ResourceList{
 		corev1.ResourceCPU:              resource.MustParse("256"),
@@ -77,17 +77,25 @@ func createNodes(ctx context.Context, client kubernetes.Interface, nodes []agent
 			return fmt.Errorf("adding the node %s to the sandbox: %w", node.Name, err)
 		}
 	}
-	immediate := storagev1.VolumeBindingImmediate
-	class := &storagev1.StorageClass{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        "standard",
-			Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"},
-		},
-		Provisioner:       agent.Provisioner,
-		VolumeBindingMode: &immediate,
-	}
-	if _, err := client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("adding the storage class of the sandbox: %w", err)
+	return nil
+}
+
+// createStorageClasses adds those that the examples name. The first is the default
+// one. A volume is made once its pod has a node, as of most disks in a cloud.
+func createStorageClasses(ctx context.Context, client kubernetes.Interface) error {
+	mode := storagev1.VolumeBindingWaitForFirstConsumer
+	for i, name := range []string{"default", "fast", "slow"} {
+		class := &storagev1.StorageClass{
+			ObjectMeta:        metav1.ObjectMeta{Name: name},
+			Provisioner:       agent.Provisioner,
+			VolumeBindingMode: &mode,
+		}
+		if i == 0 {
+			class.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}
+		}
+		if _, err := client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("adding the storage class %s to the sandbox: %w", name, err)
+		}
 	}
 	return nil
 }

@@ -183,6 +183,9 @@ func (s *Sandbox) start(ctx context.Context, o Options, binary string) error {
 	}); err != nil {
 		return err
 	}
+	if err := createStorageClasses(ctx, s.client); err != nil {
+		return err
+	}
 	return createNodes(ctx, s.client, nodes, kubelet[0].Addr().(*net.TCPAddr).Port)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -160,6 +162,52 @@ func TestWhatKeepsAPodFromRunningIsSaid(t *testing.T) {
 			}
 		})
 	}
+}
+
+// So a cluster that names a class which is not there never starts, as on any
+// cluster of Kubernetes, and goes on by itself once somebody makes the class.
+func TestAClaimWaitsForItsStorageClass(t *testing.T) {
+	s := situationIn(t, common(t))
+	class := s.namespace // nobody else has one of that name
+	s.crate(1, func(set *appsv1.StatefulSet) { set.Spec.VolumeClaimTemplates[0].Spec.StorageClassName = &class })
+	claim := func() *corev1.PersistentVolumeClaim {
+		found, err := s.client.CoreV1().PersistentVolumeClaims(s.namespace).Get(t.Context(), "data0-crate-data-hot-c-0", metav1.GetOptions{})
+		require.NoError(t, err)
+		return found
+	}
+	s.within("an event of the claim names the class", func() bool {
+		events, err := s.client.CoreV1().Events(s.namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=ProvisioningFailed"})
+		require.NoError(t, err)
+		return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
+			return e.Message == `storageclass.storage.k8s.io "`+class+`" not found`
+		})
+	})
+	s.within("the scheduler says what the pod waits for", func() bool {
+		return slices.ContainsFunc(s.pod("crate-data-hot-c-0").Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodScheduled && strings.Contains(c.Message, "unbound immediate PersistentVolumeClaims")
+		})
+	})
+	// A claim that came later gets its volume: this one was passed over.
+	later := situationIn(t, common(t))
+	later.crate(1, nil)
+	later.within("the pod of a class that is there is ready", later.isReady("crate-data-hot-c-0"))
+	assert.Equal(t, corev1.ClaimPending, claim().Status.Phase)
+
+	mode := storagev1.VolumeBindingWaitForFirstConsumer
+	_, err := s.client.StorageV1().StorageClasses().Create(t.Context(), &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: agent.Provisioner, VolumeBindingMode: &mode}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	s.within("the pod is ready once the class is there", s.isReady("crate-data-hot-c-0"))
+}
+
+func TestAClaimWithoutAClassGetsTheDefaultOne(t *testing.T) {
+	s := situationIn(t, common(t))
+	s.crate(1, func(set *appsv1.StatefulSet) { set.Spec.VolumeClaimTemplates[0].Spec.StorageClassName = nil })
+	s.within("the pod is ready", s.isReady("crate-data-hot-c-0"))
+	found, err := s.client.CoreV1().PersistentVolumeClaims(s.namespace).Get(t.Context(), "data0-crate-data-hot-c-0", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, "default", *found.Spec.StorageClassName)
+	assert.Equal(t, corev1.ClaimBound, found.Status.Phase)
 }
 
 func secretKey(name, key string) *corev1.EnvVarSource {

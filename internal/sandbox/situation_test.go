@@ -114,7 +114,7 @@ func (s situation) crate(replicas int32, change func(*appsv1.StatefulSet)) {
 		},
 	}, metav1.CreateOptions{})
 	require.NoError(s, err)
-	class, grace := "no-such-class", int64(30)
+	class, grace := "fast", int64(30)
 	set := &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "crate-data-hot-c"},
 		Spec: appsv1.StatefulSetSpec{

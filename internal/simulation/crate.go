@@ -3,6 +3,7 @@ package simulation
 import (
 	"strings"
 
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
 	"stevedore.dev/stevedore/ops/gates"
 )
 
@@ -26,13 +27,24 @@ type crate struct {
 	// acknowledged is a bit a slot: node check 1; it is lost when the node restarts.
 	acknowledged uint64
 
+	// rules are the deciders', and question what asked fills.
+	rules    allocation.Settings
+	question allocation.Copy
+	// filtersRead are the exclusions by id and by name as they were changed last, at
+	// filtersAt, and inForce those that rules has.
+	filtersRead [2]string
+	filtersAt   millis
+	inForce     [2]bool
+
 	tables  []table
 	shards  []shard
 	wants   []int  // replicas of each table, as countWanted found them
 	reroute millis // when the allocation is looked at again; 0 for not
 	retry   bool   // a drain that a snapshot held back stands still until a reroute
 
-	unreachable millis // until when no SQL reaches the database
+	unreachable millis        // until when no SQL reaches the database
+	unread      [views]millis // until when a view is not read, and the others are
+	beside
 }
 
 // setting has a persistent and a transient value; "" is unset. What people set
@@ -144,6 +156,7 @@ func (w *world) join(l *slot) {
 		return
 	}
 	p.joined, p.joinedAt = true, w.now
+	w.settles(l)
 	w.proves(l)
 	l.volume.cluster, l.volume.version = 1, w.templates[p.template].version
 	p.readyDue = w.now + w.rnd.span(50, 1500)
@@ -272,10 +285,12 @@ func (w *world) elect() {
 		w.master, w.masterUp = i, w.now
 		if !l.pod.joined {
 			l.pod.joined, l.pod.joinedAt, l.pod.joinDue = true, w.now, 0
+			w.settles(l)
 			w.proves(l)
 			l.volume.version = w.templates[l.pod.template].version
 			w.judge.up(l)
 		}
+		w.readFiltersAnew(l)
 		w.say("%s is the master", l.nodeName)
 		w.vote()
 		w.gateway()
@@ -367,10 +382,48 @@ func (w *world) excludes() bool {
 	return id.persistent != "" || id.transient != "" || name.persistent != "" || name.transient != ""
 }
 
-// excluded says whether they want this one so.
-func (w *world) excluded(l *slot) bool {
-	ids, names := w.excludeID.effective(""), w.excludeName.effective("")
-	return ids != "" && listed(ids, nameOf(nodeIDs, "node-", l.volume.node)) || names != "" && listed(names, l.nodeName)
+// readFilters takes the cluster's exclusions up where they have changed: only what a change
+// has changed is in force after it.
+func (w *world) readFilters() {
+	now, was := [2]string{w.excludeID.effective(""), w.excludeName.effective("")}, w.filtersRead
+	if now == was {
+		return
+	}
+	w.filtersRead, w.filtersAt, w.rules.Filters = now, w.now, allocation.Filters{}
+	for i, key := range [2]string{"_id", "_name"} {
+		if w.inForce[i] = now[i] != was[i]; w.inForce[i] {
+			w.rules.Filters.Add("exclude", key, now[i])
+		}
+	}
+}
+
+// readFiltersAnew: a master whose process has not seen the last change has all of them in
+// force.
+func (w *world) readFiltersAnew(master *slot) {
+	if master.pod.joinedAt > w.filtersAt {
+		w.filtersRead, w.inForce, w.rules.Filters = [2]string{}, [2]bool{}, allocation.Filters{}
+		w.readFilters()
+	}
+}
+
+// load is that of a node before its shards are counted.
+func (l *slot) load() allocation.Load {
+	return allocation.Load{DiskSize: diskSize, DiskFree: diskSize - l.diskUsed()}
+}
+
+func (l *slot) diskUsed() int64 {
+	if l.full {
+		return diskSize / 100 * 87
+	}
+	return diskSize / 10
+}
+
+// settles is a node that is a member by now, as the deciders know it.
+func (w *world) settles(l *slot) {
+	l.place = allocation.Node{
+		Load: l.load(), ID: nameOf(nodeIDs, "node-", l.volume.node), Name: l.nodeName, Attributes: zoneAttributes[l.kube%3],
+		Version: w.templates[l.pod.template].release,
+	}
 }
 
 func listed(list, name string) bool {

@@ -238,6 +238,7 @@ func (d *daemon) turn() (millis, error) {
 		if db.MasterNode != d.led {
 			d.led, d.ledAt = db.MasterNode, w.now
 		}
+		d.examine(&desired, &rec)
 	}
 	d.goesBy()
 	observed.Stable, observed.At = d.stable, observed.Database.At

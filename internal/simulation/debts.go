@@ -41,7 +41,7 @@ func (j *judge) owes(w *world, d *daemon) {
 			return
 		}
 	}
-	if debt := w.debt(released); debt != "" {
+	if debt := w.debt(d, released); debt != "" {
 		w.violate("C", "the cluster has been paused, released, aborted or stopped for %d ms, and %s", w.now-j.quiet, debt)
 	}
 }
@@ -52,9 +52,10 @@ func (d *daemon) says(rule gates.Rule) bool {
 	return slices.ContainsFunc(d.decision.Waits, is) || slices.ContainsFunc(d.decision.Refusals, is)
 }
 
-// answers: a daemon reaches a node through a pod that is ready, and there is a master.
+// answers: a daemon reaches a node through a pod that is ready, there is a master, and which
+// nodes are there can be read: what is excluded stays so while one of them may be leaving.
 func (w *world) answers(d *daemon) bool {
-	if w.master < 0 || !w.recovered || w.now < w.unreachable || d.observed.Database.Contact != ops.Yes && d.calm {
+	if w.now < w.unread[viewNodes] || w.master < 0 || !w.recovered || w.now < w.unreachable || d.observed.Database.Contact != ops.Yes && d.calm {
 		return false
 	}
 	for _, i := range w.used {
@@ -67,12 +68,13 @@ func (w *world) answers(d *daemon) bool {
 
 // debt is what is not given back; "" for nothing. What a transient value hides is left,
 // and so are exclusions while a node that leaves is there: the next one would fill it. They
-// are owed from when it has gone, and so is the annotation that names them.
-func (w *world) debt(released bool) string {
+// are owed from when it has gone, and so is the annotation that names them. Ours are not
+// taken off while that would end what people exclude.
+func (w *world) debt(d *daemon, released bool) string {
 	if e := &w.enable; e.transient == "" && !w.ambiguous && plain(e.persistent) != plain(e.theirs) {
 		return "cluster.routing.allocation.enable is " + e.persistent + ", and people have set " + plain(e.theirs)
 	}
-	leaving := w.now-w.judge.left < owedSoon
+	leaving := w.now-w.judge.left < owedSoon || w.excludedByName(d) != nil
 	for _, i := range w.used {
 		l := &w.slots[i]
 		leaving = leaving || l.pod.exists && l.ordinal >= l.set.replicas

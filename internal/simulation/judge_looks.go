@@ -17,6 +17,7 @@ type looks struct {
 	tablesAt   millis            // when that was asked; 0 before it is
 	excluded   string            // cluster.routing.allocation.exclude._id
 	excludedAt millis            // 0 before it is asked
+	inForce    bool              // it counted: nobody had changed another key after it
 	members    uint64            // the slots whose nodes are listed; 0 before they are
 	masterless bool              // a member was asked for the master, and knew none
 	well       string            // a pod whose own node let somebody in, or said that it has a master
@@ -44,6 +45,8 @@ func (j *judge) restarts(w *world, d *daemon, l *slot) {
 		return
 	}
 	switch db := &d.observed.Database; {
+	case !db.NodesKnown:
+		w.violate("B", "the daemon restarts %s, and does not know which nodes there are", l.podName)
 	case !db.TablesKnown || !db.SnapshotsKnown:
 		w.violate("B", "the daemon restarts %s, and knows neither tables nor snapshots", l.podName)
 	case db.Relocating+db.Initializing > 0:
@@ -138,6 +141,9 @@ func (j *judge) shrinks(w *world, d *daemon, s *set, to int) {
 		if l.pod.joined && l.pod.joinedAt < d.looked.excludedAt && !listed(d.looked.excluded, id) {
 			w.violate("A", "%s leaves, and %s was not excluded when the daemon looked: %q was", l.podName, id, d.looked.excluded)
 		}
+		if l.pod.joined && l.pod.joinedAt < d.looked.excludedAt && !d.looked.inForce {
+			w.violate("A", "%s leaves, and the exclusion of %s was not in force when the daemon looked", l.podName, id)
+		}
 	}
 	db, filtered := &d.observed.Database, 0
 	for i := range db.Tables {
@@ -222,13 +228,15 @@ func (j *judge) excludes(w *world, d *daemon, before, value string) {
 	}
 	for i := range w.tables {
 		t := &w.tables[i]
-		if more == 0 || j.disturbed >= min(d.readAt, w.sizedAt(d.want)) {
+		if more == 0 || t.denied || j.disturbed >= min(d.readAt, w.sizedAt(d.want)) {
 			continue
 		}
 		if t.fixed && t.low >= stay && !t.filtered() {
 			w.violate("E", "the daemon drains nodes, and table %s wants %d copies on the %d that stay", t.name, t.low+1, stay)
 		}
-		if t.filtered() && !w.schedule.Start.Extend && w.mayUse(t, more) {
+		// What includes or requires nodes is held by that alone: an exclusion of its own
+		// does as little as the cluster's.
+		if t.filtered() && (!w.schedule.Start.Extend || t.alone()) && w.mayUse(t, more) {
 			w.violate("E", "the daemon drains nodes, and table %s has a filter of its own, for which no exclusion counts", t.name)
 		}
 	}

@@ -14,7 +14,7 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 	restart := func(change func(*daemon)) func(*world, *daemon) {
 		return func(w *world, d *daemon) {
 			d.acting = ops.ActionRestartPod
-			d.observed.Database = ops.Database{TablesKnown: true, SnapshotsKnown: true, MasterNode: "node-1"}
+			d.observed.Database = ops.Database{NodesKnown: true, TablesKnown: true, SnapshotsKnown: true, MasterNode: "node-1"}
 			d.looked = looks{allocation: held}
 			change(d)
 			w.judge.restarts(w, d, &w.slots[0])
@@ -22,7 +22,7 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 	}
 	shrink := func(excluded string) func(*world, *daemon) {
 		return func(w *world, d *daemon) {
-			d.acting, d.looked = ops.ActionShrinkSet, looks{excluded: excluded, excludedAt: w.now}
+			d.acting, d.looked = ops.ActionShrinkSet, looks{excluded: excluded, excludedAt: w.now, inForce: true}
 			d.observed.Database = ops.Database{}
 			w.judge.shrinks(w, d, &w.sets[0], 2)
 		}
@@ -36,7 +36,7 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 	}
 	leaves := func(change func(*daemon)) func(*world, *daemon) {
 		return func(w *world, d *daemon) {
-			d.acting, d.looked = ops.ActionShrinkSet, looks{excluded: "node-1,node-2,node-3", excludedAt: w.now, members: 0b111}
+			d.acting, d.looked = ops.ActionShrinkSet, looks{excluded: "node-1,node-2,node-3", excludedAt: w.now, inForce: true, members: 0b111}
 			d.observed.Database = ops.Database{Nodes: make([]ops.Node, 3)}
 			change(d)
 			w.judge.shrinks(w, d, &w.sets[0], 2)
@@ -82,6 +82,7 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 		{"what answers is made anew", "availability", cure(func(d *daemon) { d.looked.well = d.w.slots[0].podName })},
 		{"what others wait for may be made anew", "B", cure(func(d *daemon) { d.looked.masterless = true })},
 		{"nodes leave, and all are there", "", leaves(func(*daemon) {})},
+		{"nodes leave, and somebody had ended the effect of their exclusion", "A", leaves(func(d *daemon) { d.looked.inForce = false })},
 		{"nodes leave, and another is away", "B", leaves(func(d *daemon) { d.looked.members = 0b101 })},
 		{"nodes leave, and a copy is on its way", "A", leaves(func(d *daemon) { d.looked.moving = "doc.a" })},
 		{"nodes leave, and a table has got a filter", "A", leaves(func(d *daemon) { d.looked.filtered = 1 })},

@@ -11,6 +11,7 @@ func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
 	switch s {
 	case &w.excludeID:
 		j.excludes(w, d, s.persistent, value)
+		j.endsOthers(w, d, value)
 	case &w.enable:
 		if shown := d.looked.allocation; shown != held && shown != "all" {
 			w.violate("C", "the daemon sets %s to %q, and it was %q when it looked, which is somebody's", key, value, shown)
@@ -55,6 +56,24 @@ func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
 			w.violate("C", "the daemon sets %s to %q and takes %q off, which is somebody's", key, value, name)
 		}
 	}
+}
+
+// endsOthers: a write of the list of ids ends the effect of what people exclude by name.
+func (j *judge) endsOthers(w *world, d *daemon, value string) {
+	if l := w.excludedByName(d); l != nil && w.inForce[1] && w.excludeName.theirAt < d.checked && value != w.excludeID.effective("") {
+		w.violate("C", "the daemon sets exclude._id to %q, and so ends that %s is excluded by its name, which is somebody's", value, l.nodeName)
+	}
+}
+
+// excludedByName is a data node that is to stay and that people exclude by its name; nil: none.
+func (w *world) excludedByName(d *daemon) *slot {
+	for _, i := range w.used {
+		l := &w.slots[i]
+		if stays := l.ordinal < w.commits[d.want].replicas[w.setKind(l.set)]; stays && !l.set.masters && l.pod.joined && l.nodeName == w.excludeName.effective("") {
+			return l
+		}
+	}
+	return nil
 }
 
 // forget what people have set and is not there any more.

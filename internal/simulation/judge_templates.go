@@ -15,7 +15,9 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *ops.EffectiveSet, wanted
 		w.violate("identity", "%s gets cluster.initial_master_nodes back", s.name)
 	}
 	if w.stored.record.Bootstrap.Done && len(w.stored.record.Suspended) == 0 {
-		for o := s.replicas; o < e.Replicas; o++ {
+		// What was suspended comes back onto its own volumes, also those of nodes that had
+		// joined a moment before and whose claims nobody had written on yet.
+		for o := max(s.replicas, s.suspendedFrom()); o < e.Replicas; o++ {
 			l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]
 			if seen := d.claimOf(l); seen != nil && seen.ClusterID != clusterID {
 				w.violate("identity", "%s grows onto claim %s, which does not say that it is of this cluster", s.name, l.claimName)

@@ -66,10 +66,10 @@ func (j *judge) tells(w *world, d *daemon) {
 	if rec.Bootstrap.Done && db.Contact != ops.Yes && len(rec.Suspended) == 0 && !db.At.IsZero() {
 		lacks(gates.ContactRule, "nobody answers")
 	}
-	if node := d.absent(); node != "" && rec.Bootstrap.Done && op == nil && len(rec.Suspended) == 0 && db.Contact == ops.Yes && !d.unready() && len(d.decision.Refusals) == 0 {
+	if node := d.absent(); node != "" && db.NodesKnown && rec.Bootstrap.Done && op == nil && len(rec.Suspended) == 0 && db.Contact == ops.Yes && !d.unready() && len(d.decision.Refusals) == 0 {
 		lacks(gates.JoinedRule, node+" is not a member, and its pod is ready")
 	}
-	if node := d.leavingAway(); node != "" && db.Contact == ops.Yes && len(d.decision.Refusals) == 0 {
+	if node := d.leavingAway(); node != "" && db.NodesKnown && db.Contact == ops.Yes && len(d.decision.Refusals) == 0 {
 		lacks(gates.LeavingNodeRule, node+" is being drained and is not a member")
 	}
 	if op != nil && op.Shrink != nil && op.Step == ops.StepDrain && len(d.reasons()) == 0 && !w.lags() {
@@ -89,7 +89,7 @@ func (j *judge) tells(w *world, d *daemon) {
 		lacks(gates.BudgetClosedRule, "no pod may be evicted though all are ready")
 	}
 	if shown := db.Effective[jobsLogSize]; rec.Bootstrap.Done && op == nil && len(d.decision.Refusals)+len(d.decision.Actions()) == 0 && db.MasterNode != "" && shown != "" && c.jobsLog != "" && shown != c.jobsLog &&
-		silentLong < w.now-max(c.visible, w.jobsLog.theirAt) && !d.says(gates.SettingChangedRule) && !d.says(gates.JoinedRule) && !d.unready() {
+		silentLong < w.now-max(c.visible, w.jobsLog.theirAt) && len(d.observed.ApplyErrors) == 0 && !d.says(gates.SettingChangedRule) && !d.says(gates.JoinedRule) && !d.unready() {
 		lacks(gates.SettingNotEffectiveRule, "a setting of the definition has another value")
 	}
 }

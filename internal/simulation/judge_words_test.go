@@ -31,11 +31,11 @@ func TestWhoWaitsSaysForWhat(t *testing.T) {
 			w.sets[0].generation++
 		}},
 		{"nobody answers, and no-contact is said", false, func(w *world, d *daemon) {
-			d.observed.Database = ops.Database{At: epoch, Contact: ops.No}
+			d.observed.Database = ops.Database{NodesKnown: true, At: epoch, Contact: ops.No}
 			d.decision.Waits = []ops.Reason{{Name: gates.ContactRule.Name}}
 		}},
 		{"nobody answers, and something else is said", true, func(w *world, d *daemon) {
-			d.observed.Database = ops.Database{At: epoch, Contact: ops.No}
+			d.observed.Database = ops.Database{NodesKnown: true, At: epoch, Contact: ops.No}
 			d.decision.Waits = []ops.Reason{{Name: gates.JoinedRule.Name}}
 		}},
 		{"there is no master, and tables are waited for", true, func(w *world, d *daemon) {
@@ -90,7 +90,7 @@ func TestWhoWaitsSaysForWhat(t *testing.T) {
 func TestWhatBeginsAndEndsIsSoByWhatWasShown(t *testing.T) {
 	begins := func(change func(*world, *daemon)) func(*world, *daemon) {
 		return func(w *world, d *daemon) {
-			d.observed.Database = ops.Database{Contact: ops.Yes, MasterNode: "node-1", TablesKnown: true, SnapshotsKnown: true}
+			d.observed.Database = ops.Database{NodesKnown: true, Contact: ops.Yes, MasterNode: "node-1", TablesKnown: true, SnapshotsKnown: true}
 			change(w, d)
 			w.judge.begins(w, d, &ops.Record{}, &ops.Record{Operation: &ops.Operation{Kind: ops.OperationSuspend, Started: epoch}})
 		}
@@ -162,7 +162,7 @@ func ruled(t *testing.T, does func(*world, *daemon)) (v *Violation) {
 	w.advance(w.now + minute)
 	d.watch()
 	d.calm, d.began, d.decision.Waits, d.decision.Refusals = true, w.now, nil, nil
-	d.observed.Database = ops.Database{At: epoch.Add(time.Minute), Contact: ops.Yes, MasterNode: "node-1"}
+	d.observed.Database = ops.Database{NodesKnown: true, At: epoch.Add(time.Minute), Contact: ops.Yes, MasterNode: "node-1"}
 	for i := range 3 {
 		d.observed.Database.Nodes = append(d.observed.Database.Nodes, ops.Node{Name: w.slots[i].nodeName})
 	}

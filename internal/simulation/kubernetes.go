@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops"
 )
@@ -39,6 +40,7 @@ type template struct {
 	hash    string
 	content int
 	version string
+	release allocation.Version // the same, as the deciders know it
 	counts  int
 	bad     badness
 	// jobsLog is stats.jobs_log_size on the command line, "" for none; no hash has it.
@@ -100,6 +102,8 @@ type slot struct {
 	pod    pod
 	claim  claim
 	volume volume
+	full   bool            // its disk is above the low watermark, by what is not CrateDB's
+	place  allocation.Node // as the deciders know it, since it has joined
 	// unwellUntil is until when its readiness probe fails, whatever its node does;
 	// unwellOn is the content of the template on which it does, 0 for none.
 	unwellUntil millis
@@ -204,6 +208,7 @@ func (k *kubernetes) templateOf(content int, version string, counts int, bad bad
 		key:  "T" + strconv.Itoa(len(k.templates)),
 		hash: "h" + strconv.Itoa(content) + "-" + version, content: content, version: version, counts: counts, bad: bad, jobsLog: jobsLog,
 	}
+	t.release, _ = allocation.ParseVersion(version)
 	if jobsLog != "" {
 		t.live = ops.NewSettingList([]ops.Setting{{Name: jobsLogSize, Value: jobsLog}})
 	}

@@ -17,6 +17,7 @@ func (w *world) emptied() world {
 	next.voters, next.users, next.tables, next.shards, next.wants = w.voters[:0], w.users[:0], w.tables[:0], w.shards[:0], w.wants[:0]
 	next.commits, next.left, next.daemons = w.commits[:0], w.left[:0], w.daemons[:0]
 	next.judge.down, next.judge.success = w.judge.down[:0], w.judge.success[:0]
+	next.question.Others = w.question.Others[:0]
 	return next
 }
 

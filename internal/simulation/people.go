@@ -306,8 +306,14 @@ func (w *world) happen(it Item, d *daemon) {
 	case setPersistent:
 		w.setByHand(&w.enable, []string{"none", "primaries", "all", "new_primaries"}[it.A%4], false)
 	case excludeByName:
-		l := &w.slots[w.used[it.A%len(w.used)]]
-		w.setByHand(&w.excludeName, l.nodeName, it.B%4 == 0)
+		name := w.slots[w.used[it.A%len(w.used)]].nodeName
+		switch it.B % 8 {
+		case 5:
+			name = "data-gone" // crate-operator leaves names behind
+		case 6:
+			name = "" // taken off again
+		}
+		w.setByHand(&w.excludeName, name, it.B%4 == 0)
 	case pushUpgrade:
 		c.version = upgradeTo
 		if it.B%2 == 0 {
@@ -322,6 +328,7 @@ func (w *world) happen(it Item, d *daemon) {
 			w.excludeID.persistent = strings.Trim(w.excludeID.persistent+","+id, ",")
 			w.excludeID.theirs = strings.Trim(w.excludeID.theirs+","+id, ",")
 			w.excludeID.theirAt = w.now
+			w.readFilters()
 		}
 	case filterTable:
 		w.judge.disturbed = w.now
@@ -329,6 +336,12 @@ func (w *world) happen(it Item, d *daemon) {
 			w.tables[it.A%len(w.tables)].excludeNames = w.slots[w.used[it.B%len(w.used)]].nodeName
 			w.reroute = max(w.now, 1)
 		}
+	case denySystem:
+		w.deny(it)
+	case pinTable, holdTable, waitForAll:
+		w.changeTable(it)
+	case fillDisks:
+		w.fillDisks(it)
 	case pushSuspend:
 		if c.stands() {
 			c.replicas = c.before
@@ -439,6 +452,18 @@ func (w *world) happenTo(it Item, d *daemon) {
 		w.losing = true
 	case failProbe:
 		w.failProbe(it)
+	case noExec:
+		until := w.now + millis(1+it.B)*second
+		if it.A%2 == 0 {
+			w.noCrash = until
+		}
+		if it.A%3 == 0 {
+			w.noVolume = until
+		}
+	case unreadView:
+		v := databaseView(it.A % int(views))
+		w.unread[v] = w.now + millis(1+it.B)*second
+		w.say("%s is not read until %.1f", v, float64(w.unread[v])/1000)
 	case restartDaemon:
 		d.doomed = true
 	}

@@ -70,6 +70,7 @@ func (w *world) setByHand(s *setting, value string, transient bool) {
 		s.persistent, s.theirs = value, value
 	}
 	s.theirAt, w.judge.disturbed = w.now, w.now
+	w.readFilters()
 	w.reroute = max(w.now, 1)
 }
 

@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"cmp"
+
 	"stevedore.dev/stevedore/ops"
 )
 
@@ -84,21 +86,23 @@ func (d *daemon) read(db *ops.Database, pods []ops.Pod, detailed bool) {
 	if w.master < 0 {
 		return // sys.shards, sys.node_checks and the health of tables do not answer
 	}
-	db.ChecksKnown = true
+	w.readDenied(db)
+	db.ChecksKnown = w.reads(db, viewChecks)
 	expected := w.dataMembers()
 	for _, i := range w.used {
 		l := &w.slots[i]
-		if l.pod.joined && w.templates[l.pod.template].counts != expected && expected != 1 {
+		if db.ChecksKnown && l.pod.joined && w.templates[l.pod.template].counts != expected && expected != 1 {
 			db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: nameOf(nodeIDs, "node-", l.volume.node), ID: 1, Acknowledged: w.acknowledged&(1<<l.index) != 0})
 		}
 	}
 	w.readHealth(db, old)
 	db.UnreplicatedKnown, db.Unreplicated = true, old.Unreplicated[:0]
 	for i := range w.tables {
-		if t := &w.tables[i]; t.fixed && t.low == 0 {
+		if t := &w.tables[i]; t.fixed && t.low == 0 && !t.denied {
 			db.Unreplicated = append(db.Unreplicated, t.name)
 		}
 	}
+	w.readAllocation(db)
 	if detailed {
 		w.readDetail(db, &at)
 	}
@@ -156,20 +160,29 @@ func (w *world) readNodes(db *ops.Database, at *nodesAt) {
 		order[j] = i
 		n++
 	}
+	db.NodesKnown = w.reads(db, viewNodes)
+	if !db.NodesKnown {
+		n = 0
+	}
 	for _, i := range order[:n] {
 		l := &w.slots[i]
 		db.Nodes = append(db.Nodes, ops.Node{
 			ID: nameOf(nodeIDs, "node-", l.volume.node), Name: l.nodeName, Version: w.versionOf(l),
-			DiskSize: diskSize, DiskUsed: diskSize / 10, Attributes: zoneAttributes[l.kube%3],
+			DiskSize: diskSize, DiskUsed: l.diskUsed(), Attributes: zoneAttributes[l.kube%3],
 		})
 		at[i] = len(db.Nodes)
 	}
 	if w.master < 0 {
 		return
 	}
-	db.ShardsKnown = true
+	if db.ShardsKnown = w.reads(db, viewShards); !db.ShardsKnown {
+		return
+	}
 	for i := range w.shards {
 		s := &w.shards[i]
+		if w.tables[s.table].denied {
+			continue
+		}
 		lacks := w.wants[s.table] + 1
 		for j := range s.copies {
 			c := &s.copies[j]
@@ -198,6 +211,9 @@ var zoneAttributes = [3]map[string]string{{"zone": "a"}, {"zone": "b"}, {"zone":
 func (w *world) readHealth(db *ops.Database, old *ops.Database) {
 	h := ops.Health{Colour: ops.Green, Rows: len(w.tables), Tables: old.Health.Tables[:0]}
 	for i := range w.tables {
+		if w.tables[i].denied {
+			continue
+		}
 		colour, missing, under := w.health(i, w.wants[i])
 		h.Missing += int64(missing)
 		h.Underreplicated += int64(under)
@@ -207,27 +223,26 @@ func (w *world) readHealth(db *ops.Database, old *ops.Database) {
 		h.Colour = max(h.Colour, [...]ops.Colour{ops.Green, ops.Green, ops.Yellow, ops.Red}[colour])
 	}
 	db.Health = h
+	db.ClusterHealth = ops.Health{Colour: h.Colour, Missing: h.Missing, Underreplicated: h.Underreplicated}
 }
 
 func (w *world) readDetail(db *ops.Database, at *nodesAt) {
-	db.SnapshotsKnown, db.TablesKnown, db.AllocationKnown = true, true, true
-	if w.snapshotUntil > 0 {
+	db.SnapshotsKnown = w.reads(db, viewSnapshots)
+	db.TablesKnown = db.ShardsKnown && w.reads(db, viewTables)
+	if db.SnapshotsKnown && w.snapshotUntil > 0 {
 		db.Snapshots = 1
 	}
 	for i := range w.tables {
 		t := &w.tables[i]
+		if t.denied || !db.TablesKnown {
+			continue
+		}
 		seen := ops.Table{
-			Name: t.name, Replicas: t.replicas, Started: 1 << 20, Filtered: t.filtered(), TotalShardsPerNode: -1,
-			Created: t.created, Partition: t.partition, Of: t.of,
+			Name: t.name, Replicas: t.replicas, Started: 1 << 20, TotalShardsPerNode: -1,
+			Created: t.created, Partition: t.partition, Of: t.of, Enable: t.enable, WaitForActiveShards: cmp.Or(t.wait, "1"),
 		}
 		if t.filtered() {
-			seen.Exclude = map[string]string{}
-			if t.exclude != "" {
-				seen.Exclude["_id"] = t.exclude
-			}
-			if t.excludeNames != "" {
-				seen.Exclude["_name"] = t.excludeNames
-			}
+			t.filters(&seen)
 		}
 		for j := range w.shards {
 			if s := &w.shards[j]; s.table == i {
@@ -236,6 +251,12 @@ func (w *world) readDetail(db *ops.Database, at *nodesAt) {
 		}
 		db.Tables = append(db.Tables, seen)
 	}
+	w.readStuck(db)
+}
+
+// readAllocation reads the settings of the allocation, which each reading has.
+func (w *world) readAllocation(db *ops.Database) {
+	db.AllocationKnown = true
 	exclude := map[string]string(nil)
 	id, name := w.excludeID.effective(""), w.excludeName.effective("")
 	if id != "" || name != "" {
@@ -251,7 +272,6 @@ func (w *world) readDetail(db *ops.Database, at *nodesAt) {
 		Exclude: exclude, LowWatermark: "85%", HighWatermark: "90%", DiskThreshold: true,
 		ShardsPerNode: 1000, TotalShardsPerNode: -1,
 	}
-	w.readStuck(db)
 }
 
 func (w *world) readShard(db *ops.Database, at *nodesAt, s *shard, t *ops.Table) {
@@ -294,7 +314,7 @@ func (w *world) readStuck(db *ops.Database) {
 		s := &w.shards[i]
 		for j := range s.copies {
 			c := &s.copies[j]
-			if c.state != started || w.allowed(&w.tables[s.table], &w.slots[c.slot]) || len(db.Stuck) >= 20 {
+			if w.tables[s.table].denied || c.state != started || w.allowed(&w.tables[s.table], &w.slots[c.slot]) || len(db.Stuck) >= 20 {
 				continue
 			}
 			db.Stuck = append(db.Stuck, ops.Explanation{

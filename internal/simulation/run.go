@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
 )
@@ -66,6 +67,8 @@ func newWorld(s *Schedule, stats *Statistics, story *strings.Builder) *world {
 		w.say("%s", s.String())
 	}
 	w.master, w.began = -1, -1
+	w.rules = allocation.Settings{Version: allocation.Version{Major: 6, Minor: 3}, Recoveries: 2, InitialPrimaries: 4, DiskThreshold: true,
+		Low: allocation.Watermark{Text: "85%", Percent: 85}, High: allocation.Watermark{Text: "90%", Percent: 90}}
 	w.now = second
 	if s.Start.Masters > 0 {
 		w.sets = append(w.sets, set{name: "crate-master-c", group: "master", masters: true, eligible: true})
@@ -234,6 +237,10 @@ func (w *world) heal() {
 	w.steps++
 	w.stalled, w.unreachable, w.snapshotUntil, w.drains = 0, 0, 0, nil
 	w.deafUntil, w.losing = 0, false
+	for i := range w.tables {
+		w.tables[i].denied = false
+	}
+	w.noCrash, w.noVolume, w.unread = 0, 0, [views]millis{}
 	for i := range w.dead {
 		w.dead[i], w.cordoned[i] = 0, 0
 	}
@@ -272,8 +279,9 @@ func (w *world) heal() {
 	}
 	w.excludeName = setting{}
 	w.jobsLog.transient, w.jobsLog.theirTransient = "", ""
-	for i := range w.tables {
-		w.tables[i].excludeNames = ""
+	w.freeTables()
+	for i := range w.slots {
+		w.slots[i].full = false
 	}
 	w.reroute = w.now
 
@@ -290,9 +298,21 @@ func (w *world) heal() {
 		// What is lost is lost: its tables are dropped.
 		lost := make([]bool, len(w.tables))
 		for i := range w.tables {
-			lost[i] = w.gone(i)
+			lost[i] = w.gone(i, func(*replica) bool { return true })
 		}
 		w.dropShards(lost)
+	}
+	if !c.stands() {
+		// So are those whose only copies people have sent onto a node that was about to go,
+		// after the last look.
+		left := make([]bool, len(w.tables))
+		for i := range w.tables {
+			left[i] = w.gone(i, func(o *replica) bool {
+				l := &w.slots[o.slot]
+				return l.pod.exists || l.ordinal < max(l.set.replicas, c.replicas[w.setKind(l.set)])
+			})
+		}
+		w.dropShards(left)
 	}
 }
 
@@ -301,8 +321,8 @@ func (w *world) dropShards(of []bool) {
 	w.shards = slices.DeleteFunc(w.shards, func(s shard) bool { return of[s.table] })
 }
 
-// gone says that a shard of a table has no whole copy any more.
-func (w *world) gone(table int) bool {
+// gone says that a shard of a table has no whole copy any more that counts.
+func (w *world) gone(table int, counts func(*replica) bool) bool {
 	for i := range w.shards {
 		s := &w.shards[i]
 		if s.table != table || !s.allocated {
@@ -310,7 +330,7 @@ func (w *world) gone(table int) bool {
 		}
 		whole := false
 		for j := range s.copies {
-			whole = whole || s.copies[j].synced
+			whole = whole || s.copies[j].synced && counts(&s.copies[j])
 		}
 		if !whole {
 			return true

@@ -79,6 +79,11 @@ const (
 	changePassword
 	scaleUpByHand
 	pushNeverReady
+	pinTable
+	holdTable
+	waitForAll
+	fillDisks
+	denySystem
 	// Kubernetes and machines.
 	evict
 	drainNode
@@ -94,6 +99,8 @@ const (
 	deafReceiver
 	loseAnswer
 	failProbe
+	noExec
+	unreadView
 	// At a call.
 	killBefore
 	killAfter
@@ -111,9 +118,9 @@ var whatNames = [whats]string{
 	"push: suspended, or resumed", "push: a live setting", "push: a group more", "push: a group less", "push: paused, or not any more", "push: released, or not any more",
 	"a table is made", "number_of_replicas is changed", "a snapshot runs",
 	"enable is set transiently", "enable is set persistently", "a node is excluded by name", "somebody excludes a node id", "a table gets a filter of its own", "paused for a while", "abort", "released for a while", "a live setting is set by hand", "a password is changed",
-	"replicas are raised by hand", "push: a template whose pods never become ready",
+	"replicas are raised by hand", "push: a template whose pods never become ready", "a table requires or includes some nodes", "a table's own allocation is held", "a table's writes wait for all copies", "disks are above the low watermark", "system is denied a table, or not any more",
 	"a pod is evicted", "Kubernetes nodes are drained", "a Kubernetes node dies", "a process dies", "a volume is lost", "a pod sticks in terminating",
-	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends", "the receiver takes no report", "the receiver's answer is lost", "a readiness probe fails",
+	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends", "the receiver takes no report", "the receiver's answer is lost", "a readiness probe fails", "exec fails in pods", "a view of the database is not read",
 	"killed before a call", "killed after a call", "409", "429", "time-out after success", "the process stands still", "refused by a webhook",
 }
 
@@ -166,6 +173,13 @@ var disturbances = []What{
 }
 
 var faults = slices.DeleteFunc(slices.Clone(disturbances), func(w What) bool { return !w.fault() })
+
+// ofTables are people's acts, and what befalls disks, that keep copies where they are;
+// blinding what keeps the daemon from seeing them.
+var (
+	ofTables = []What{pinTable, pinTable, holdTable, waitForAll, fillDisks}
+	blinding = []What{denySystem, denySystem, noExec, unreadView}
+)
 
 // hotChoices: where three nodes do, more of them only take longer.
 var hotChoices = []int{1, 2, 2, 2, 2, 3, 3, 3, 3, 4}
@@ -240,6 +254,26 @@ func NewSchedule(seed uint64) Schedule {
 			what = pushNeverReady
 		}
 		s.Items = append(s.Items, Item{What: what, At: r.span(0, eventful/2), A: r.below(64), B: r.below(64)})
+	}
+	if r.oneIn(6) {
+		i := Item{What: ofTables[r.below(len(ofTables))], A: r.below(64), B: r.below(64)}
+		if r.oneIn(2) {
+			i.Call = 1 + r.below(60)
+		} else {
+			i.At = r.span(0, eventful/2)
+		}
+		s.Items = append(s.Items, i)
+	}
+	if r.oneIn(6) {
+		for range r.between(1, 3) {
+			i := Item{What: blinding[r.below(len(blinding))], A: r.below(64), B: r.below(64)}
+			if r.oneIn(2) {
+				i.Call = 1 + r.below(60)
+			} else {
+				i.At = r.span(0, eventful/2)
+			}
+			s.Items = append(s.Items, i)
+		}
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -127,6 +128,7 @@ func (w *world) setGlobal(d *daemon, level, assignment string) {
 	}
 	w.judge.set(w, d, key, s, value)
 	s.persistent = value
+	w.readFilters()
 	w.reroute = max(w.now, 1)
 }
 
@@ -138,6 +140,9 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		return nil, err
 	}
 	if err := s.alive(); err != nil {
+		return nil, err
+	}
+	if err := w.slow(query); err != nil {
 		return nil, err
 	}
 	d.checked = w.now
@@ -157,11 +162,11 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		if w.master >= 0 {
 			rows[0][0] = nameOf(nodeIDs, "node-", w.slots[w.master].volume.node)
 		}
-	case strings.HasPrefix(query, "SELECT name FROM sys.nodes"):
+	case strings.HasPrefix(query, "SELECT name, version['number'] FROM sys.nodes"):
 		for _, i := range w.used {
 			if w.slots[i].pod.joined {
 				d.looked.lists(&w.slots[i])
-				rows = append(rows, []string{w.slots[i].nodeName})
+				rows = append(rows, []string{w.slots[i].nodeName, w.versionOf(&w.slots[i])})
 			}
 		}
 	case strings.HasPrefix(query, "SELECT table_schema, table_name FROM sys.health WHERE"):
@@ -170,14 +175,29 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		}
 		d.looked.tablesAt = w.now
 		for i := range w.tables {
-			if colour, _, _ := w.health(i, w.wantedReplicas(&w.tables[i])); colour > 1 {
+			if colour, _, _ := w.health(i, w.wantedReplicas(&w.tables[i])); colour > 1 && !w.tables[i].denied {
 				d.looked.lacking = w.tables[i].name
 				rows = append(rows, []string{"doc", w.tables[i].name})
 			}
 		}
+	case strings.HasPrefix(query, "SELECT health, missing_shards, underreplicated_shards FROM sys.cluster_health"):
+		if w.master < 0 {
+			return nil, errors.New("MasterNotDiscoveredException")
+		}
+		worst, missing, under := 1, 0, 0
+		for i := range w.tables {
+			colour, m, u := w.health(i, w.wantedReplicas(&w.tables[i]))
+			worst, missing, under = max(worst, int(colour)), missing+m, under+u
+		}
+		rows = [][]string{{[...]string{"", "GREEN", "YELLOW", "RED"}[worst], versionText(int64(missing)), versionText(int64(under))}}
+	case strings.HasPrefix(query, "SELECT type, class, ident FROM sys.privileges"):
 	case strings.HasPrefix(query, "SELECT type FROM sys.privileges"):
 		if u := w.user(s.user); u != nil && u.granted {
 			rows = [][]string{{"AL"}, {"DDL"}, {"DML"}, {"DQL"}}
+		}
+	case strings.HasPrefix(query, "SELECT state, type, class, ident FROM sys.privileges"):
+		if u := w.user(fmt.Sprint(arguments[0])); u != nil && u.granted {
+			rows = [][]string{{"GRANT", "AL", "CLUSTER", ""}}
 		}
 	case strings.HasPrefix(query, "SELECT node_id FROM sys.node_checks WHERE id = 1"):
 		expected := w.dataMembers()
@@ -186,27 +206,34 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 				rows = append(rows, []string{nameOf(nodeIDs, "node-", l.volume.node)})
 			}
 		}
-	case strings.HasPrefix(query, "SELECT settings['cluster']['routing']['allocation']['exclude']['_id'] FROM sys.cluster"):
-		d.looked.excluded, d.looked.excludedAt = w.excludeID.effective(""), w.now
-		rows = [][]string{{d.looked.excluded}}
-	case strings.HasPrefix(query, "SELECT settings['routing']['allocation']['exclude']['_id'] FROM information_schema.tables"):
+	case strings.HasPrefix(query, "SELECT settings['cluster']['routing']['allocation']['exclude']['_id'], settings['cluster']['routing']['allocation']['exclude'] FROM sys.cluster"):
+		d.looked.excluded, d.looked.excludedAt, d.looked.inForce = w.excludeID.effective(""), w.now, w.inForce[0]
+		keys, err := json.Marshal(map[string]string{"_id": d.looked.excluded, "_name": w.excludeName.effective("")})
+		if err != nil {
+			return nil, err
+		}
+		rows = [][]string{{d.looked.excluded, string(keys)}}
+	case strings.HasPrefix(query, "SELECT settings['routing']['allocation']['exclude']['_id'], settings['routing']['allocation'] FROM information_schema.tables"):
 		if t := w.tableNamed("doc." + fmt.Sprint(arguments[1])); t != nil {
-			rows = [][]string{{t.exclude}}
+			rows = [][]string{{t.exclude, t.routing()}}
 		}
 	case strings.HasPrefix(query, "SELECT settings['routing']['allocation'] FROM information_schema.table_partitions"):
 	case strings.HasPrefix(query, "SELECT settings['routing']['allocation'] FROM information_schema.tables"):
 		for i := range w.tables {
 			t := &w.tables[i]
+			if t.denied {
+				continue
+			}
 			if t.filtered() {
 				d.looked.filtered++
 			}
-			rows = append(rows, []string{`{"exclude": {"_id": "` + t.exclude + `", "_name": "` + t.excludeNames + `"}}`})
+			rows = append(rows, []string{t.routing()})
 		}
-	case strings.HasPrefix(query, "SELECT id, name FROM sys.nodes"):
+	case strings.HasPrefix(query, "SELECT id, name, version['number'] FROM sys.nodes"):
 		for _, i := range w.used {
 			if l := &w.slots[i]; l.pod.joined {
 				d.looked.lists(l)
-				rows = append(rows, []string{nameOf(nodeIDs, "node-", l.volume.node), l.nodeName})
+				rows = append(rows, []string{nameOf(nodeIDs, "node-", l.volume.node), l.nodeName, w.versionOf(l)})
 			}
 		}
 	case strings.HasPrefix(query, "SELECT schema_name, table_name, partition_ident, id, routing_state,"):
@@ -214,7 +241,7 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 			return nil, errors.New("MasterNotDiscoveredException")
 		}
 		d.copied = w.now
-		rows = w.copyRows()
+		rows = w.copyRows(false)
 		for _, r := range rows {
 			if r[4] != "STARTED" {
 				d.looked.moving = r[1]
@@ -235,11 +262,14 @@ func (w *world) tableNamed(name string) *table {
 	return nil
 }
 
-// copyRows is sys.shards.
-func (w *world) copyRows() (rows [][]string) {
+// copyRows is sys.shards, as the superuser or as `system` is shown it.
+func (w *world) copyRows(superuser bool) (rows [][]string) {
 	for i := range w.shards {
 		s := &w.shards[i]
 		t := &w.tables[s.table]
+		if t.denied && !superuser {
+			continue
+		}
 		lacks := w.wantedReplicas(t) + 1
 		id := versionText(int64(s.id))
 		for j := range s.copies {

@@ -1,22 +1,21 @@
 package simulation
 
-import (
-	"stevedore.dev/stevedore/ops/gates"
-)
+import "stevedore.dev/stevedore/internal/cratesim/allocation"
 
 type table struct {
-	name         string
-	replicas     string
-	low, high    int // of copies beside the primary; high -1 is all
-	fixed        bool
-	created      string
-	partition    string
-	of           string
-	exclude      string // its own filter, by node id
-	excludeNames string // its own filter, by name: somebody's
+	name      string
+	replicas  string
+	low, high int // of copies beside the primary; high -1 is all
+	fixed     bool
+	created   string
+	partition string
+	of        string
+	denied    bool // `system` is not shown it
+	tableSettings
+	// rules are its settings as the deciders ask for them, read those that they are made of.
+	rules allocation.Table
+	read  tableSettings
 }
-
-func (t *table) filtered() bool { return t.exclude != "" || t.excludeNames != "" }
 
 type shard struct {
 	table, id  int
@@ -191,18 +190,14 @@ func (w *world) countWanted() {
 	}
 }
 
-// allowed: a table's own filter makes the cluster's void (from 5.9).
+// allowed: the filters let the table have copies on the node.
 func (w *world) allowed(t *table, l *slot) bool {
 	if !t.filtered() && !w.excludes() {
 		return true // as most are, most of the time
 	}
-	if t.filtered() {
-		return !listed(t.exclude, nameOf(nodeIDs, "node-", l.volume.node)) && !listed(t.excludeNames, l.nodeName)
-	}
-	return !w.excluded(l)
+	w.readFilters()
+	return w.rules.Allows(t.settings(), &l.place)
 }
-
-const concurrentRecoveries = 2
 
 func (w *world) happenShards() {
 	if !w.recovered || w.master < 0 {
@@ -230,6 +225,7 @@ func (w *world) happenShards() {
 				s.allocated = true
 			case relocating:
 				target := &w.slots[c.to]
+				w.leavesFolder(c.slot, c.node, s.table, s.id)
 				c.slot, c.node, c.state, c.synced = c.to, target.volume.node, started, true
 			}
 			s.stale()
@@ -238,217 +234,6 @@ func (w *world) happenShards() {
 	if dirty {
 		w.allocate()
 	}
-}
-
-// allocate is one reroute.
-func (w *world) allocate() {
-	var busy [maxSlots]int
-	for i := range w.shards {
-		for j := range w.shards[i].copies {
-			switch c := &w.shards[i].copies[j]; c.state {
-			case initializing:
-				if !c.primary {
-					busy[c.slot]++
-				}
-			case relocating:
-				busy[c.slot]++
-				busy[c.to]++
-			}
-		}
-	}
-	enable := w.enable.effective("all")
-	w.countWanted()
-	excludes := w.excludes()
-	for i := range w.shards {
-		w.allocateShard(&w.shards[i], enable, excludes, &busy)
-	}
-}
-
-func (w *world) allocateShard(s *shard, enable string, excludes bool, busy *[maxSlots]int) {
-	t := &w.tables[s.table]
-	// The nodes that are gone have left their copies; those that are back may use
-	// them.
-	var primary *replica
-	for i := range s.copies {
-		if s.copies[i].primary {
-			primary = &s.copies[i]
-		}
-	}
-	if primary == nil {
-		w.allocatePrimary(s, t, enable)
-		return
-	}
-	if primary.state < started {
-		return
-	}
-	wanted := w.wants[s.table]
-	have := 0
-	for i := range s.copies {
-		if c := &s.copies[i]; !c.primary && c.state != onDisk {
-			have++
-		}
-	}
-	for have < wanted && enable == "all" && w.allocateReplica(s, t, primary, busy) {
-		have++
-	}
-	if have > wanted {
-		w.dropReplica(s, t)
-	}
-	if excludes || t.filtered() {
-		for i := range s.copies {
-			w.drain(s, t, &s.copies[i], enable, busy)
-		}
-	}
-	// Stores that nobody needs any more are deleted once all copies are active.
-	if s.active() >= wanted+1 {
-		kept := s.copies[:0]
-		for _, c := range s.copies {
-			if c.state != onDisk || !w.slots[c.slot].pod.joined {
-				kept = append(kept, c)
-			}
-		}
-		s.copies = kept
-	}
-}
-
-func (w *world) allocatePrimary(s *shard, t *table, enable string) {
-	if s.allocated {
-		for i := range s.copies {
-			c := &s.copies[i]
-			l := &w.slots[c.slot]
-			if c.state == onDisk && c.synced && l.pod.joined && l.volume.node == c.node {
-				c.state, c.primary, c.due = initializing, true, w.now+w.rnd.span(50, 800)
-				return
-			}
-		}
-		return
-	}
-	if enable == "none" {
-		return
-	}
-	// One that was begun on a node that has gone since was never started, and is empty:
-	// it is begun anew, there or elsewhere.
-	s.copies = s.copies[:0]
-	for n := range w.used {
-		l := &w.slots[w.used[(n+s.id+s.table)%len(w.used)]]
-		if l.pod.joined && !l.set.masters && !l.pod.terminating && w.allowed(t, l) && s.on(l.index) == nil {
-			s.copies = append(s.copies, replica{slot: l.index, node: l.volume.node, state: initializing, primary: true, synced: true, due: w.now + w.rnd.span(20, 300)})
-			return
-		}
-	}
-}
-
-// takes: a node may get a copy of the shard whose primary runs on from.
-func (w *world) takes(s *shard, t *table, l, from *slot) bool {
-	return l.pod.joined && !l.set.masters && w.allowed(t, l) && gates.Compare(w.versionOf(l), w.versionOf(from)) >= 0 && s.on(l.index) == nil
-}
-
-func (w *world) versionOf(l *slot) string { return w.templates[l.pod.template].version }
-
-func (w *world) allocateReplica(s *shard, t *table, primary *replica, busy *[maxSlots]int) bool {
-	from := &w.slots[primary.slot]
-	// A store that is there already comes first, and quickly.
-	for i := range s.copies {
-		c := &s.copies[i]
-		l := &w.slots[c.slot]
-		if c.state == onDisk && l.pod.joined && l.volume.node == c.node && w.allowed(t, l) &&
-			gates.Compare(w.versionOf(l), w.versionOf(from)) >= 0 && busy[l.index] < concurrentRecoveries {
-			busy[l.index]++
-			c.state, c.due = initializing, w.now+w.rnd.span(100, 2000)
-			return true
-		}
-	}
-	if w.now < s.delayUntil {
-		return false
-	}
-	if l := w.target(s, t, from, busy); l != nil {
-		busy[l.index]++
-		s.copies = append(s.copies, replica{slot: l.index, node: l.volume.node, state: initializing, due: w.now + w.rnd.span(300, 6000)})
-		return true
-	}
-	return false
-}
-
-// target is the emptiest node that may take a copy.
-func (w *world) target(s *shard, t *table, from *slot, busy *[maxSlots]int) *slot {
-	var best *slot
-	fewest := 1 << 30
-	zones := [3]bool{}
-	if w.schedule.Start.Zones {
-		for i := range s.copies {
-			if c := &s.copies[i]; c.state >= initializing && c.slot != from.index {
-				zones[w.slots[c.slot].kube%3] = true
-			}
-		}
-		zones[from.kube%3] = true
-	}
-	for _, i := range w.used {
-		l := &w.slots[i]
-		if busy[i] >= concurrentRecoveries || !w.takes(s, t, l, from) {
-			continue
-		}
-		n := 0
-		if zones[l.kube%3] {
-			n = 1 << 20 // another zone comes first
-		}
-		for j := range w.shards {
-			if w.shards[j].on(i) != nil {
-				n++
-			}
-		}
-		if n < fewest {
-			best, fewest = l, n
-		}
-	}
-	return best
-}
-
-func (w *world) dropReplica(s *shard, t *table) {
-	found := -1
-	for i := range s.copies {
-		c := &s.copies[i]
-		if c.primary || c.state == onDisk || c.state == relocating {
-			continue
-		}
-		if found < 0 || !w.allowed(t, &w.slots[c.slot]) {
-			found = i
-		}
-	}
-	if found >= 0 {
-		s.copies = append(s.copies[:found], s.copies[found+1:]...)
-		w.reroute = w.now // what it has made room for is made
-	}
-}
-
-// drain moves a copy off a node that it may not be on.
-func (w *world) drain(s *shard, t *table, c *replica, enable string, busy *[maxSlots]int) {
-	if c.state != started || w.allowed(t, &w.slots[c.slot]) {
-		return
-	}
-	if enable != "all" && (enable != "primaries" || !c.primary) {
-		return
-	}
-	if w.snapshotUntil > 0 && c.primary {
-		w.retry = true // it does not go on by itself
-		return
-	}
-	if w.retry && c.primary || busy[c.slot] >= concurrentRecoveries {
-		return
-	}
-	from := &w.slots[c.slot]
-	if l := w.target(s, t, from, busy); l != nil {
-		busy[c.slot]++
-		busy[l.index]++
-		c.state, c.to, c.due = relocating, l.index, w.now+w.rnd.span(200, 5000)
-	}
-}
-
-// rerouteRetry is ALTER CLUSTER REROUTE RETRY FAILED.
-func (w *world) rerouteRetry() {
-	if w.snapshotUntil == 0 {
-		w.retry = false
-	}
-	w.reroute = w.now
 }
 
 // health of a table that wants so many replicas: 1 green, 2 yellow, 3 red, and what lacks.

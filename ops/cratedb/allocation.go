@@ -16,7 +16,7 @@ var settingsQueries = []string{
 // readAllocation reads the settings that say where shards may be: the effective
 // ones, as no others can be seen.
 func (p *asked) readAllocation(ctx context.Context, db *ops.Database) {
-	rows, ok := p.session.anyOf(ctx, settingsQueries)
+	rows, ok := p.askAny(ctx, db, ops.PartAllocation, settingsQueries)
 	if !ok || len(rows) != 1 {
 		return
 	}

@@ -33,6 +33,9 @@ type Client struct {
 	Timeout time.Duration
 	// WriteTimeout bounds statements that wait for gateway recovery; 0: 35 s.
 	WriteTimeout time.Duration
+	// Listings keeps what is under way between readings; nil: each reading has its own,
+	// and a slow listing of snapshots is begun again by none.
+	Listings *Listings
 }
 
 // Target is what Observe is to read.

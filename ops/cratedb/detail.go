@@ -16,53 +16,39 @@ var (
 		`SELECT schema_name, table_name, partition_ident, id, routing_state, node['id'], "primary", relocating_node, size FROM sys.shards`,
 	}
 	tablesQueries = []string{
-		`SELECT table_schema, table_name, '', number_of_replicas, settings['routing']['allocation'], version['created'] ` + fromTables,
-		`SELECT table_schema, table_name, '', number_of_replicas, settings['routing']['allocation'], '' ` + fromTables,
+		`SELECT table_schema, table_name, '', number_of_replicas, settings['routing']['allocation'], version['created'], settings['write']['wait_for_active_shards'] ` + fromTables,
+		`SELECT table_schema, table_name, '', number_of_replicas, settings['routing']['allocation'], version['created'], '' ` + fromTables,
+		`SELECT table_schema, table_name, '', number_of_replicas, settings['routing']['allocation'], '', '' ` + fromTables,
 	}
 	partitionsQueries = []string{
-		`SELECT table_schema, table_name, partition_ident, number_of_replicas, settings['routing']['allocation'], version['created'] FROM information_schema.table_partitions`,
-		`SELECT table_schema, table_name, partition_ident, number_of_replicas, settings['routing']['allocation'], '' FROM information_schema.table_partitions`,
+		`SELECT table_schema, table_name, partition_ident, number_of_replicas, settings['routing']['allocation'], version['created'], settings['write']['wait_for_active_shards'] FROM information_schema.table_partitions`,
+		`SELECT table_schema, table_name, partition_ident, number_of_replicas, settings['routing']['allocation'], version['created'], '' FROM information_schema.table_partitions`,
+		`SELECT table_schema, table_name, partition_ident, number_of_replicas, settings['routing']['allocation'], '', '' FROM information_schema.table_partitions`,
 	}
-	snapshotsQueries = []string{`SELECT count(*) FROM sys.snapshots WHERE state = 'IN_PROGRESS'`}
 	// From 5.2 on.
 	attributesQueries = []string{`SELECT id, attributes FROM sys.nodes`}
 )
 
 const fromTables = `FROM information_schema.tables WHERE table_schema NOT IN ('sys', 'information_schema', 'pg_catalog') AND number_of_replicas IS NOT NULL`
 
-// anyOf runs the first of the statements that this release of CrateDB knows.
-func (s *session) anyOf(ctx context.Context, queries []string) ([][]string, bool) {
-	for _, q := range queries {
-		if rows, err := s.Strings(ctx, q); err == nil {
-			return rows, true
-		}
-	}
-	return nil, false
-}
-
 // readDetail adds what an action needs known that takes a node away, for a while
 // or for good. A part that could not be read leaves the others known.
 func (p *asked) readDetail(ctx context.Context, db *ops.Database) {
-	s := p.session
-	if rows, ok := s.anyOf(ctx, snapshotsQueries); ok && len(rows) == 1 {
-		db.SnapshotsKnown, db.Snapshots = true, int(number(rows[0][0]))
-	}
-	p.readAllocation(ctx, db)
 	if gates.CompareMinor(p.answer.Version, "5.2") >= 0 {
-		if rows, ok := s.anyOf(ctx, attributesQueries); ok {
+		if rows, ok := p.askAny(ctx, db, ops.PartAttributes, attributesQueries); ok {
 			nodeAttributes(rows, db)
 		}
 	}
-	copies, ok := s.anyOf(ctx, copiesQueries)
+	copies, ok := p.askAny(ctx, db, ops.PartShards, copiesQueries)
 	if !ok {
 		return
 	}
-	tables, ok := s.anyOf(ctx, tablesQueries)
+	tables, ok := p.askAny(ctx, db, ops.PartTables, tablesQueries)
 	if !ok {
 		return
 	}
-	partitions, ok := s.anyOf(ctx, partitionsQueries)
-	if !ok {
+	partitions, ok := p.askAny(ctx, db, ops.PartPartitions, partitionsQueries)
+	if !ok || !db.NodesKnown {
 		return
 	}
 	db.TablesKnown = true

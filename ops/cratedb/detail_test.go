@@ -63,6 +63,7 @@ func TestADetailedReadingKnowsWhatAShrinkNeeds(t *testing.T) {
 				`CREATE TABLE doc.p (a INT, b INT) CLUSTERED INTO 1 SHARDS PARTITIONED BY (b) WITH (number_of_replicas = 0)`,
 				`INSERT INTO doc.p (a, b) VALUES (1, 1)`,
 				`CREATE BLOB TABLE files CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 0)`,
+				`ALTER TABLE doc.p SET ("routing.allocation.enable" = 'new_primaries', "write.wait_for_active_shards" = 'all')`,
 				`CREATE TABLE doc.shut (a INT) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 0)`,
 				`ALTER TABLE doc.shut CLOSE`,
 				`SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._name" = 'somebody, else', "cluster.routing.allocation.awareness.attributes" = 'zone',
@@ -82,14 +83,17 @@ func TestADetailedReadingKnowsWhatAShrinkNeeds(t *testing.T) {
 			}
 			assert.Equal(t, ops.Table{
 				Name: "doc.t", Replicas: "1", Started: 2, Filtered: true, Exclude: map[string]string{"_name": "x, y"}, TotalShardsPerNode: 7, Created: version,
+				WaitForActiveShards: "1",
 			}, tables["doc.t"])
 			part := slices.IndexFunc(db.Tables, func(t ops.Table) bool { return t.Partition != "" })
 			require.GreaterOrEqual(t, part, 0)
 			assert.Equal(t, "doc.p partition "+db.Tables[part].Partition, db.Tables[part].Name)
 			assert.Equal(t, "doc.p", db.Tables[part].Of)
 			assert.Equal(t, version, db.Tables[part].Created)
+			assert.Equal(t, "new_primaries ALL", db.Tables[part].Enable+" "+db.Tables[part].WaitForActiveShards)
 			require.Len(t, db.Partitioned, 1)
 			assert.Equal(t, "doc.p", db.Partitioned[0].Name)
+			assert.Equal(t, "new_primaries ALL", db.Partitioned[0].Enable+" "+db.Partitioned[0].WaitForActiveShards)
 
 			copies := map[string]int{}
 			for _, shard := range db.Shards {
@@ -129,6 +133,14 @@ func TestALostPrimaryIsKnownAsOne(t *testing.T) {
 	}, shards(rows))
 }
 
+func TestWordsThatCountTimeOrBytesAreTheSameInTwoReadings(t *testing.T) {
+	assert.Equal(t, "cannot allocate because the cluster is still waiting for the departed node holding a replica to rejoin, despite being allowed to allocate the shard to at least one other node",
+		steady("cannot allocate because the cluster is still waiting 59.1s for the departed node holding a replica to rejoin, despite being allowed to allocate the shard to at least one other node"))
+	assert.Equal(t, "rebalancing is not allowed", steady("rebalancing is not allowed"))
+	assert.Equal(t, []string{"n0: the node is above the low watermark cluster setting [cluster.routing.allocation.disk.watermark.low=1%], using more disk space than the maximum allowed [1.0%]"},
+		deciders(`[{"node_name": "n0", "explanations": ["the node is above the low watermark cluster setting [cluster.routing.allocation.disk.watermark.low=1%], using more disk space than the maximum allowed [1.0%], actual free: [38.6%]"]}]`))
+}
+
 func TestAStuckDrainIsExplained(t *testing.T) {
 	const tooMany = "there are too many copies of the shard allocated to nodes with attribute [zone], there are [3] total configured shard copies for this shard id and [3] total attribute values, expected the allocated shard count per attribute [2] to be less than or equal to the upper bound of the required number of shards per attribute [1]"
 	for _, c := range []struct {
@@ -154,7 +166,13 @@ func TestAStuckDrainIsExplained(t *testing.T) {
 			"the table's own filter makes the exclusion void", "6.4.3",
 			`CREATE TABLE doc.t (a INT) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 0, "routing.allocation.require._name" = 'data-hot-2')`, nil,
 			"cannot rebalance as no target node exists that can both allocate this shard and improve the cluster balance",
-			[]string{"the table has allocation filters of its own (require._name = 'data-hot-2'), so that the cluster's exclusion does not count for it"},
+			[]string{"the table's own require decides alone where its shards may be (require._name = 'data-hot-2'), so that no exclusion counts for it, neither the cluster's nor the table's own: change it or take it off"},
+		},
+		{
+			"the table's own exclude makes the exclusion void", "6.4.3",
+			`CREATE TABLE doc.t (a INT) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 0, "routing.allocation.exclude._name" = 'data-hot-0,data-hot-1')`, nil,
+			"cannot rebalance as no target node exists that can both allocate this shard and improve the cluster balance",
+			[]string{"the table has allocation filters of its own (exclude._name = 'data-hot-0,data-hot-1'), so that the cluster's exclusion does not count for it"},
 		},
 		{
 			"one copy a zone", "6.4.3",

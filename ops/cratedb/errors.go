@@ -64,6 +64,10 @@ func kindOf(code, message string) error {
 	user := strings.Contains(message, "User ") || strings.Contains(message, "Role ") ||
 		strings.Contains(message, "user ") || strings.Contains(message, "role ")
 	switch {
+	case strings.Contains(message, "Schema 'sys' unknown"), strings.Contains(message, "Missing 'DQL' privilege"):
+		return errBlind
+	case timedOut(message):
+		return errSlow
 	case strings.Contains(message, "STATE_NOT_RECOVERED"):
 		return execute.ErrNotRecovered
 	case user && strings.Contains(message, "already exists"):

@@ -40,13 +40,19 @@ func (c Client) writeTimeout() time.Duration {
 // Login connects to the CrateDB in a pod. The session is for a few statements
 // at once: a kept one may point at a node that is gone.
 func (c Client) Login(ctx context.Context, pod, user, password string) (execute.Session, error) {
-	return c.login(ctx, pod, user, password)
+	return c.connect(ctx, pod, user, password, c.writeTimeout())
 }
 
-func (c Client) login(ctx context.Context, pod, user, password string) (*session, error) {
+// connect logs in. CrateDB ends each statement of the session after the deadline, 0: never.
+// It does so from 5.4 on; earlier releases ignore the option.
+func (c Client) connect(ctx context.Context, pod, user, password string, deadline time.Duration) (*session, error) {
 	config, err := c.config(pod, user, password)
 	if err != nil {
 		return nil, fmt.Errorf("logging in to pod %s as %s: %w", pod, user, err)
+	}
+	if deadline > 0 {
+		// A little earlier than we give up: the session goes on then.
+		config.RuntimeParams["options"] = "-c statement_timeout=" + strconv.FormatInt((deadline-deadline/10).Milliseconds(), 10)
 	}
 	dialling, cancel := context.WithTimeout(ctx, c.timeout())
 	defer cancel()

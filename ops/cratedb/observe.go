@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,7 @@ import (
 // Statements of one reading; each is a plain scan of a system table.
 const (
 	clusterQuery = `SELECT id, name, master_node FROM sys.cluster`
-	nodesQuery   = `SELECT id, name, version['number'], fs['total']['size'], fs['total']['used'] FROM sys.nodes`
+	nodesQuery   = `SELECT id, name, version['number'], fs['total']['size'], fs['total']['used'], rest_url FROM sys.nodes`
 	// An unassigned copy has no node; a relocating one counts on its source.
 	shardsQuery = `SELECT node['id'], count(*), sum(size) FROM sys.shards GROUP BY node['id']`
 	healthQuery = `SELECT table_schema, table_name, health, missing_shards, underreplicated_shards FROM sys.health`
@@ -28,7 +29,8 @@ const (
 	// The effective value only: a persistent one under a transient one is not seen.
 	allocationQuery = `SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster`
 	// From 6.0 on.
-	clusterHealthQuery = `SELECT health, description FROM sys.cluster_health`
+	clusterHealthQuery = `SELECT health, description, missing_shards, underreplicated_shards FROM sys.cluster_health`
+	clusterHealthSince = "6.0"
 )
 
 // maxTables that are not green are named.
@@ -67,11 +69,12 @@ func (c Client) Observe(ctx context.Context, target Target) ops.Database {
 		}
 	}()
 	var chosen *asked
-	refused := false
+	refused, sightless := false, false
 	for i := range pods {
 		p := &pods[i]
 		if p.err != nil {
 			refused = refused || errors.Is(p.err, execute.ErrLoginRefused)
+			sightless = sightless || errors.Is(p.err, errBlind)
 			if db.Error == "" {
 				db.Error = p.err.Error()
 			}
@@ -86,7 +89,10 @@ func (c Client) Observe(ctx context.Context, target Target) ops.Database {
 		if len(pods) > 0 {
 			db.Contact = ops.No
 		}
-		if refused {
+		switch {
+		case sightless:
+			blind(&db)
+		case refused:
 			db.SystemLogin = ops.LoginRefused
 		}
 		return db
@@ -96,8 +102,10 @@ func (c Client) Observe(ctx context.Context, target Target) ops.Database {
 	chosen.read(ctx, &db)
 	chosen.readUnreplicated(ctx, &db)
 	db.Effective = chosen.settings
+	chosen.readAllocation(ctx, &db)
 	if target.Detailed {
 		chosen.readDetail(ctx, &db)
+		c.readSnapshots(ctx, chosen, target.Password, &db)
 	}
 	for i := range pods {
 		if errors.Is(pods[i].err, execute.ErrLoginRefused) {
@@ -141,7 +149,7 @@ func (c Client) ask(ctx context.Context, target Target) []asked {
 
 func (c Client) askOne(ctx context.Context, ref PodRef, password string, settings []string) asked {
 	out := asked{answer: ops.PodAnswer{Pod: ref.Name, NodeName: ref.NodeName}}
-	s, err := c.login(ctx, ref.Name, names.SystemUser, password)
+	s, err := c.connect(ctx, ref.Name, names.SystemUser, password, c.timeout())
 	if err != nil {
 		out.err = err
 		return out
@@ -162,19 +170,21 @@ func (c Client) askOne(ctx context.Context, ref PodRef, password string, setting
 	return out
 }
 
-// read fills in what one node knows of the cluster.
+// read fills in what one node knows of the cluster. A part that could not be read leaves
+// the others known, and is noted in db.Unread.
 func (p *asked) read(ctx context.Context, db *ops.Database) {
-	s := p.session
-	if rows, err := s.Strings(ctx, nodesQuery); err == nil {
+	if rows, ok := p.ask(ctx, db, ops.PartNodes, nodesQuery); ok {
+		// Nobody is nowhere: a node that answers is in its own sys.nodes.
+		db.NodesKnown = len(rows) > 0
 		for _, r := range rows {
-			db.Nodes = append(db.Nodes, ops.Node{ID: r[0], Name: r[1], Version: r[2], DiskSize: size(r[3]), DiskUsed: size(r[4])})
+			db.Nodes = append(db.Nodes, ops.Node{ID: r[0], Name: r[1], Version: r[2], DiskSize: size(r[3]), DiskUsed: size(r[4]), Address: host(r[5])})
 			if r[1] == p.answer.NodeName {
 				p.answer.Version = r[2]
 			}
 		}
 		slices.SortFunc(db.Nodes, func(a, b ops.Node) int { return strings.Compare(a.Name, b.Name) })
 	}
-	if rows, err := s.Strings(ctx, shardsQuery); err == nil {
+	if rows, ok := p.ask(ctx, db, ops.PartShards, shardsQuery); ok && db.NodesKnown {
 		db.ShardsKnown = true
 		for _, r := range rows {
 			if i := slices.IndexFunc(db.Nodes, func(n ops.Node) bool { return n.ID == r[0] }); i >= 0 {
@@ -185,10 +195,11 @@ func (p *asked) read(ctx context.Context, db *ops.Database) {
 		}
 	}
 	db.Recovered = p.recovered(ctx, db)
-	if rows, err := s.Strings(ctx, healthQuery); err == nil && db.Recovered == ops.Yes {
+	if rows, ok := p.ask(ctx, db, ops.PartHealth, healthQuery); ok && db.Recovered == ops.Yes {
 		db.Health = health(rows)
 	}
-	if rows, err := s.Strings(ctx, checksQuery); err == nil {
+	p.readPrivileges(ctx, db)
+	if rows, ok := p.ask(ctx, db, ops.PartChecks, checksQuery); ok {
 		db.ChecksKnown = true
 		for _, r := range rows {
 			id, err := strconv.Atoi(r[1])
@@ -199,10 +210,10 @@ func (p *asked) read(ctx context.Context, db *ops.Database) {
 			db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: r[0], ID: id, Acknowledged: r[2] == "true"})
 		}
 	}
-	if rows, err := s.Strings(ctx, allocationQuery); err == nil && len(rows) == 1 {
+	if rows, ok := p.ask(ctx, db, ops.PartAllocation, allocationQuery); ok && len(rows) == 1 {
 		db.Allocation = rows[0][0]
 	}
-	if rows, err := s.Strings(ctx, usersQuery); err == nil {
+	if rows, ok := p.ask(ctx, db, ops.PartUsers, usersQuery); ok {
 		db.UsersKnown = true
 		for _, r := range rows {
 			db.Users = append(db.Users, r[0])
@@ -213,16 +224,17 @@ func (p *asked) read(ctx context.Context, db *ops.Database) {
 
 // recovered: before the gateway has recovered only `crate` exists, so a login
 // of `system` says that it has; from 6.0 on sys.cluster_health says so itself.
-// Without a master or a cluster id nothing is known.
+// Without a master or a cluster id nothing is known. What sys.cluster_health says of the
+// tables is kept: no privilege filters it.
 func (p *asked) recovered(ctx context.Context, db *ops.Database) ops.Answer {
 	if db.MasterNode == "" || db.ClusterID == "" || db.ClusterID == gates.NoCluster {
 		return ops.Unknown
 	}
-	if gates.CompareMinor(p.answer.Version, "6.0") < 0 {
+	if !p.from(clusterHealthSince) {
 		return ops.Yes
 	}
-	rows, err := p.session.Strings(ctx, clusterHealthQuery)
-	if err != nil {
+	rows, ok := p.ask(ctx, db, ops.PartClusterView, clusterHealthQuery)
+	if !ok {
 		return ops.Unknown
 	}
 	for _, r := range rows {
@@ -230,22 +242,44 @@ func (p *asked) recovered(ctx context.Context, db *ops.Database) ops.Answer {
 			return ops.No
 		}
 	}
+	db.ClusterHealth = clusterHealth(rows)
+	if db.ClusterHealth.Colour == ops.ColourUnknown {
+		unread(db, ops.PartClusterView, fmt.Errorf("its answer is not understood: %d row(s)", len(rows)))
+	}
 	return ops.Yes
+}
+
+// from: the node runs that version or a later one. While that is not known the later
+// one's statements are asked: they fail on an earlier one, and then nothing is known.
+func (p *asked) from(version string) bool {
+	return p.answer.Version == "" || gates.CompareMinor(p.answer.Version, version) >= 0
+}
+
+// clusterHealth reads sys.cluster_health, which has one row.
+func clusterHealth(rows [][]string) ops.Health {
+	if len(rows) != 1 {
+		return ops.Health{}
+	}
+	return ops.Health{Colour: colour(rows[0][0]), Missing: number(rows[0][2]), Underreplicated: number(rows[0][3])}
+}
+
+func colour(word string) ops.Colour {
+	switch word {
+	case "GREEN":
+		return ops.Green
+	case "YELLOW":
+		return ops.Yellow
+	case "RED":
+		return ops.Red
+	}
+	return ops.ColourUnknown
 }
 
 // health sums up sys.health; no rows is green, after recovery.
 func health(rows [][]string) ops.Health {
 	h := ops.Health{Colour: ops.Green, Rows: len(rows)}
 	for _, r := range rows {
-		colour := ops.ColourUnknown
-		switch r[2] {
-		case "GREEN":
-			colour = ops.Green
-		case "YELLOW":
-			colour = ops.Yellow
-		case "RED":
-			colour = ops.Red
-		}
+		colour := colour(r[2])
 		if colour == ops.ColourUnknown {
 			// A word that is not known makes the whole reading unknown.
 			return ops.Health{Rows: len(rows)}
@@ -260,6 +294,15 @@ func health(rows [][]string) ops.Health {
 	}
 	slices.Sort(h.Tables)
 	return h
+}
+
+// host of "10.0.0.7:4200" or "[fd00::7]:4200"; "" where there is none.
+func host(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return ""
+	}
+	return host
 }
 
 func number(text string) int64 {

@@ -77,9 +77,9 @@ func TestADetailedReadingKnowsWhatARestartNeeds(t *testing.T) {
 			for _, table := range db.Tables {
 				started[table.Name[:min(len(table.Name), len("doc.parts"))]] = table
 			}
-			assert.Equal(t, ops.Table{Name: "doc.none", Replicas: "0", Started: 1, TotalShardsPerNode: -1, Created: version}, started["doc.none"])
-			assert.Equal(t, ops.Table{Name: "doc.range", Replicas: "0-1", Started: 2, TotalShardsPerNode: -1, Created: version}, started["doc.range"])
-			assert.Equal(t, ops.Table{Name: "doc.every", Replicas: "0-all", Started: 3, TotalShardsPerNode: -1, Created: version}, started["doc.every"])
+			assert.Equal(t, ops.Table{Name: "doc.none", Replicas: "0", Started: 1, TotalShardsPerNode: -1, Created: version, WaitForActiveShards: "1"}, started["doc.none"])
+			assert.Equal(t, ops.Table{Name: "doc.range", Replicas: "0-1", Started: 2, TotalShardsPerNode: -1, Created: version, WaitForActiveShards: "1"}, started["doc.range"])
+			assert.Equal(t, ops.Table{Name: "doc.every", Replicas: "0-all", Started: 3, TotalShardsPerNode: -1, Created: version, WaitForActiveShards: "1"}, started["doc.every"])
 			assert.Equal(t, 2, started["doc.parts"].Started)
 			assert.True(t, started["doc.pinne"].Filtered)
 			var sole []string

@@ -58,12 +58,12 @@ const (
 
 // readUnreplicated names tables of which each shard has one copy and no other.
 func (p *asked) readUnreplicated(ctx context.Context, db *ops.Database) {
-	tables, err := p.session.Strings(ctx, unreplicatedTables)
-	if err != nil {
+	tables, ok := p.ask(ctx, db, ops.PartTables, unreplicatedTables)
+	if !ok {
 		return
 	}
-	partitions, err := p.session.Strings(ctx, unreplicatedPartitions)
-	if err != nil {
+	partitions, ok := p.ask(ctx, db, ops.PartPartitions, unreplicatedPartitions)
+	if !ok {
 		return
 	}
 	db.UnreplicatedKnown = true

@@ -16,13 +16,27 @@ import (
 //
 // The decisions come before the explanation: a row of which the explanation was
 // read first has NULL for them (6.3.7 and 6.4.3).
-const stuckQuery = `SELECT table_schema, table_name, partition_ident, shard_id, node_id, "primary", decisions, explanation FROM sys.allocations WHERE node_id = ANY($1) AND current_state = 'STARTED' LIMIT 20`
+const (
+	explanations = `SELECT table_schema, table_name, partition_ident, shard_id, node_id, "primary", decisions, explanation FROM sys.allocations `
+	stuckQuery   = explanations + `WHERE node_id = ANY($1) AND current_state = 'STARTED' LIMIT 20`
+	missingQuery = explanations + `WHERE current_state = 'UNASSIGNED' LIMIT 20`
+)
+
+// maxStuck shards are explained.
+const maxStuck = 20
 
 // readStuck asks why what should leave a node does not, only while nodes are
-// excluded by id and such shards are known.
+// excluded by id and such shards are known; and why copies are on no node, only while
+// there are such and CrateDB allocates all that it may, so that a node which is away
+// under a hold costs nothing.
 func (p *asked) readStuck(ctx context.Context, db *ops.Database) {
 	if !db.AllocationKnown {
 		return
+	}
+	if db.Allocation == "all" && slices.ContainsFunc(db.Shards, func(s ops.Shard) bool { return s.State == "UNASSIGNED" }) {
+		if rows, ok := p.ask(ctx, db, ops.PartStuck, missingQuery); ok {
+			explain(db, rows)
+		}
 	}
 	var waiting []string
 	for _, id := range list(db.Settings.Exclude["_id"]) {
@@ -33,20 +47,36 @@ func (p *asked) readStuck(ctx context.Context, db *ops.Database) {
 	if len(waiting) == 0 {
 		return
 	}
-	rows, err := p.session.Strings(ctx, stuckQuery, waiting)
-	if err != nil {
-		return
+	if rows, ok := p.ask(ctx, db, ops.PartStuck, stuckQuery, waiting); ok {
+		explain(db, rows)
 	}
+}
+
+// explain notes rows of sys.allocations.
+func explain(db *ops.Database, rows [][]string) {
 	for _, r := range rows {
+		if len(db.Stuck) == maxStuck {
+			return
+		}
 		id, _ := strconv.Atoi(r[3])
 		e := ops.Explanation{
-			Table: tableName(r[0], r[1], r[2]), ID: id, Node: r[4], Primary: r[5] == "true", Reasons: deciders(r[6]), Text: r[7],
+			Table: tableName(r[0], r[1], r[2]), ID: id, Node: r[4], Primary: r[5] == "true", Reasons: deciders(r[6]), Text: steady(r[7]),
 		}
 		if why, ok := filtersWin(db, e); ok {
 			e.Reasons = []string{why}
 		}
 		db.Stuck = append(db.Stuck, e)
 	}
+}
+
+// steady leaves out how long CrateDB still waits for a node: two readings are to say the
+// same.
+func steady(text string) string {
+	before, after, ok := strings.Cut(text, "is still waiting ")
+	if _, rest, found := strings.Cut(after, " for the departed node"); ok && found {
+		return before + "is still waiting for the departed node" + rest
+	}
+	return text
 }
 
 // deciders are sys.allocations' decisions, a text for each node and reason.
@@ -68,6 +98,8 @@ func deciders(printed string) []string {
 			if short := "a copy of this shard is already allocated to this node"; strings.HasPrefix(words, short) {
 				words = short
 			}
+			// How much is free changes with each reading.
+			words, _, _ = strings.Cut(words, ", actual free: ")
 			out = append(out, d.Name+": "+words)
 		}
 	}
@@ -81,7 +113,21 @@ func filtersWin(db *ops.Database, e ops.Explanation) (string, bool) {
 	if i < 0 || !db.Tables[i].Filtered || strings.HasPrefix(e.Text, "cannot move") {
 		return "", false
 	}
-	return "the table has allocation filters of its own (" + filterWords(db.Tables[i]) + "), so that the cluster's exclusion does not count for it", true
+	return filtersWords(db.Tables[i]), true
+}
+
+// filtersWords names the filter that decides: the first of require, include and exclude
+// that a table has.
+func filtersWords(t ops.Table) string {
+	for _, kind := range []struct {
+		name   string
+		values map[string]string
+	}{{"require", t.Require}, {"include", t.Include}} {
+		if len(kind.values) > 0 {
+			return "the table's own " + kind.name + " decides alone where its shards may be (" + filterWords(t) + "), so that no exclusion counts for it, neither the cluster's nor the table's own: change it or take it off"
+		}
+	}
+	return "the table has allocation filters of its own (" + filterWords(t) + "), so that the cluster's exclusion does not count for it"
 }
 
 func filterWords(t ops.Table) string {

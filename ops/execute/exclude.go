@@ -2,6 +2,7 @@ package execute
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,16 +11,74 @@ import (
 	"stevedore.dev/stevedore/ops"
 )
 
-// effectiveExclusions is cluster.routing.allocation.exclude._id as it has effect.
-func effectiveExclusions(ctx context.Context, s Session) ([]string, error) {
+// exclusions are the nodes that the cluster's settings exclude, as these have effect.
+type exclusions struct {
+	// list is cluster.routing.allocation.exclude._id as it is written, ids are its entries.
+	list string
+	ids  []string
+	// beside is what others exclude by other keys (ops.ExcludedBeside).
+	beside string
+}
+
+func readExclusions(ctx context.Context, s Session) (exclusions, error) {
 	rows, err := s.Strings(ctx, excluded)
 	if err != nil {
-		return nil, fmt.Errorf("reading cluster.routing.allocation.exclude._id: %w", err)
+		return exclusions{}, fmt.Errorf("reading cluster.routing.allocation.exclude: %w", err)
 	}
-	if len(rows) != 1 || len(rows[0]) != 1 {
-		return nil, errors.New("reading cluster.routing.allocation.exclude._id: the answer is not one value")
+	if len(rows) != 1 || len(rows[0]) != 2 {
+		return exclusions{}, errors.New("reading cluster.routing.allocation.exclude: the answer is not one list and one object")
 	}
-	return entries(rows[0][0]), nil
+	var keys map[string]any
+	if err := json.Unmarshal([]byte(rows[0][1]), &keys); err != nil {
+		return exclusions{}, fmt.Errorf("reading cluster.routing.allocation.exclude: %w", err)
+	}
+	lists := map[string]string{}
+	for key, value := range keys {
+		if value != nil {
+			lists[key] = fmt.Sprint(value)
+		}
+	}
+	return exclusions{list: rows[0][0], ids: entries(rows[0][0]), beside: ops.ExcludedBeside(lists)}, nil
+}
+
+// besideStill is an error where others exclude something else by now than when this was
+// decided: a write of ours ends the effect of all keys but its own.
+func (x exclusions) besideStill(a ops.Action) error {
+	if x.beside == a.Beside {
+		return nil
+	}
+	return fmt.Errorf("others exclude nodes by %q now, and by %q when this was decided: a change of ours would end the effect of that", x.beside, a.Beside)
+}
+
+// putInForce makes our exclusions count again, whatever others have changed of the settings
+// beside them: only the key that was changed last is in force. So the same list is written
+// in another spelling, and no moment is without it.
+func putInForce(ctx context.Context, s Session, a ops.Action) error {
+	x, err := readExclusions(ctx, s)
+	if err != nil {
+		return err
+	}
+	if !holdsAll(x.ids, entries(a.NodeIDs)) {
+		return errors.New("not all of the nodes that are to leave are excluded any more")
+	}
+	if err := x.besideStill(a); err != nil {
+		return err
+	}
+	list := strings.Join(x.ids, ",")
+	if list == x.list {
+		list += "," // CrateDB leaves out an empty entry
+	}
+	if _, err := s.Exec(ctx, setExcluded(list)); err != nil {
+		return fmt.Errorf("putting the exclusion of nodes in force once more: %w", err)
+	}
+	after, err := readExclusions(ctx, s)
+	if err != nil {
+		return err
+	}
+	if after.list != list {
+		return fmt.Errorf("putting the exclusion of nodes in force once more: cluster.routing.allocation.exclude._id is '%s' right after '%s' was set: somebody has changed it, or a transient value hides it (RESET GLOBAL \"cluster.routing.allocation.exclude._id\" takes both off)", after.list, list)
+	}
+	return after.besideStill(a)
 }
 
 // entries of a comma list.
@@ -55,29 +114,32 @@ func excludeNodes(ctx context.Context, a ops.Action, t Tools) (ops.Result, error
 	}
 	defer s.Close()
 	ids := entries(a.NodeIDs)
-	list, err := effectiveExclusions(ctx, s)
+	was, err := readExclusions(ctx, s)
 	if err != nil {
 		return ops.Result{}, err
 	}
-	if holdsAll(list, ids) {
+	if holdsAll(was.ids, ids) {
 		return ops.Result{Message: "the nodes are excluded already"}, nil
 	}
-	if _, err := s.Exec(ctx, setExcluded(with(list, ids))); err != nil {
+	if err := was.besideStill(a); err != nil {
+		return ops.Result{}, err
+	}
+	if _, err := s.Exec(ctx, setExcluded(strings.Join(with(was.ids, ids), ","))); err != nil {
 		return ops.Result{}, fmt.Errorf("excluding nodes from the allocation: %w", err)
 	}
-	after, err := effectiveExclusions(ctx, s)
+	after, err := readExclusions(ctx, s)
 	if err != nil {
 		return ops.Result{}, err
 	}
-	if holdsAll(after, ids) {
+	if holdsAll(after.ids, ids) {
 		return ops.Result{Message: fmt.Sprintf("%d node(s) are excluded from the allocation", len(ids))}, nil
 	}
-	if !slices.Equal(after, list) {
+	if !slices.Equal(after.ids, was.ids) {
 		// It was another list a moment ago: somebody has set this one, in the place of ours
 		// or above it, and what they have set is not written over.
-		return ops.Result{}, fmt.Errorf("excluding nodes from the allocation: cluster.routing.allocation.exclude._id is '%s' right after ours was added: somebody has changed it", strings.Join(after, ","))
+		return ops.Result{}, fmt.Errorf("excluding nodes from the allocation: cluster.routing.allocation.exclude._id is '%s' right after ours was added: somebody has changed it", after.list)
 	}
-	if _, err := s.Exec(ctx, setExcluded(without(list, ids))); err != nil {
+	if _, err := s.Exec(ctx, setExcluded(strings.Join(without(was.ids, ids), ","))); err != nil {
 		return ops.Result{}, fmt.Errorf("taking back an exclusion that a transient value hides: %w", err)
 	}
 	return ops.Result{Code: ops.ResultHidden, Message: "a transient value hides the exclusion, which was taken back"}, nil
@@ -92,19 +154,22 @@ func includeNodes(ctx context.Context, a ops.Action, t Tools) (ops.Result, error
 	}
 	defer s.Close()
 	ids := entries(a.NodeIDs)
-	list, err := effectiveExclusions(ctx, s)
+	was, err := readExclusions(ctx, s)
 	if err != nil {
 		return ops.Result{}, err
 	}
-	if _, err := s.Exec(ctx, setExcluded(without(list, ids))); err != nil {
+	if err := was.besideStill(a); err != nil {
+		return ops.Result{}, err
+	}
+	if _, err := s.Exec(ctx, setExcluded(strings.Join(without(was.ids, ids), ","))); err != nil {
 		return ops.Result{}, fmt.Errorf("taking nodes off the exclusions: %w", err)
 	}
-	after, err := effectiveExclusions(ctx, s)
+	after, err := readExclusions(ctx, s)
 	if err != nil {
 		return ops.Result{}, err
 	}
 	for _, id := range ids {
-		if slices.Contains(after, id) {
+		if slices.Contains(after.ids, id) {
 			return ops.Result{}, fmt.Errorf("node %s is still excluded, by a transient value; take it off with SET GLOBAL TRANSIENT \"cluster.routing.allocation.exclude._id\"", id)
 		}
 	}
@@ -129,6 +194,13 @@ func filterTable(ctx context.Context, a ops.Action, t Tools) (ops.Result, error)
 	if len(rows) == 0 {
 		return ops.Result{Message: "the table is gone, and its exclude list with it"}, nil
 	}
+	if len(rows[0]) != 2 {
+		return ops.Result{}, fmt.Errorf("reading the exclude list of table %s: the answer is not one list and the table's filters", a.Table)
+	}
+	if a.Kind == ops.ActionExcludeInTable && requires(rows[0][1]) {
+		// What was decided on had none of these: with one of them the list would count nothing.
+		return ops.Result{}, fmt.Errorf("table %s has a require or include filter by now, which decides alone where its shards may be: its exclude list would count nothing, and is left", a.Table)
+	}
 	ids := entries(a.NodeIDs)
 	mine := without(ids, entries(a.Before))
 	list := without(entries(rows[0][0]), mine)
@@ -141,6 +213,23 @@ func filterTable(ctx context.Context, a ops.Action, t Tools) (ops.Result, error)
 	return ops.Result{Message: fmt.Sprintf("the exclude list of table %s is set", a.Table)}, nil
 }
 
+// requires says whether an object of filters has a require or an include that is set: an
+// empty text takes a filter off.
+func requires(allocation string) bool {
+	var filters struct{ Require, Include map[string]any }
+	if json.Unmarshal([]byte(allocation), &filters) != nil {
+		return false
+	}
+	for _, values := range []map[string]any{filters.Require, filters.Include} {
+		for _, value := range values {
+			if text, is := value.(string); value != nil && (!is || len(entries(text)) > 0) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // retryAllocation sets a drain going again that a snapshot, or failures, stopped.
 func retryAllocation(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 	s, err := t.system(ctx, a)
@@ -148,6 +237,11 @@ func retryAllocation(ctx context.Context, a ops.Action, t Tools) (ops.Result, er
 		return ops.Result{}, err
 	}
 	defer s.Close()
+	if a.NodeIDs != "" {
+		if err := putInForce(ctx, s, a); err != nil {
+			return ops.Result{}, err
+		}
+	}
 	if _, err := s.Exec(ctx, reroute); err != nil {
 		return ops.Result{}, fmt.Errorf("telling the cluster to retry the allocation: %w", err)
 	}

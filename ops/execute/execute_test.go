@@ -285,7 +285,7 @@ func TestATablesExcludeListThatBecomesEmptyIsTakenOff(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScript("system/real")
-			s.rows = [][]string{{c.there}}
+			s.rows = [][]string{{c.there, `{"require": {}}`}}
 			_, err := execute.Run(t.Context(), ops.Action{Kind: c.kind, Pod: "p", SystemSecret: "system", Table: "doc.t", NodeIDs: "ours", Before: c.before}, s.tools())
 			require.NoError(t, err)
 			assert.Contains(t, s.told, `ALTER TABLE "doc"."t" `+c.told)

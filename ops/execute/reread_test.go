@@ -73,6 +73,14 @@ type (
 
 func value(v string) rows { return rows{{v}} }
 
+// excludes is the list of the node ids, and the object with all keys of the exclusions.
+func excludes(ids string) rows { return rows{{ids, `{"_id":"` + ids + `","_name":null}`}} }
+
+// besides is a list beside which others exclude a node by its name.
+func besides(ids, name string) rows {
+	return rows{{ids, `{"_id":"` + ids + `","_name":"` + name + `"}`}}
+}
+
 const (
 	setEnable  = `SET GLOBAL PERSISTENT "cluster.routing.allocation.enable" = `
 	setExclude = `SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._id" = `
@@ -92,12 +100,16 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 	hold := asking(ops.Action{Kind: ops.ActionHoldAllocation, Allocation: "primaries", Before: "all"})
 	release := asking(ops.Action{Kind: ops.ActionReleaseAllocation, Allocation: "primaries", Before: "all"})
 	restart := asking(ops.Action{Kind: ops.ActionRestartPod, PodUID: "u", Allocation: "primaries", Members: "crate-0,crate-1,crate-2", Green: true})
+	seen := restart
+	seen.Whole = ops.WholeHealth{Asked: true, Lacks: 2}
 	zone := asking(ops.Action{Kind: ops.ActionRestartZone, Pods: "a-0/u0,a-1/u1", Allocation: "primaries", Members: "crate-0,crate-1,crate-2"})
 	torn := zone
 	torn.Pods = "a-0/u0,a-1"
 	exclude := asking(ops.Action{Kind: ops.ActionExcludeNodes, NodeIDs: "n3"})
 	include := asking(ops.Action{Kind: ops.ActionIncludeNodes, NodeIDs: "n3"})
 	table := asking(ops.Action{Kind: ops.ActionExcludeInTable, Table: "doc.t", NodeIDs: "n3"})
+	back := table
+	back.Kind = ops.ActionIncludeInTable
 	unnamed := table
 	unnamed.Table = "t"
 	shrink := asking(ops.Action{Kind: ops.ActionShrinkSet, Set: "s", SetUID: "u", SetVersion: "7", From: 3, To: 2, NodeIDs: "n3", NodeNames: "n3", Members: "n1,n2,n3"})
@@ -111,7 +123,7 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 	unknown := asking(ops.Action{Kind: ops.ActionResetSettings, Settings: one("cluster.name", "mine")})
 	acknowledge := asking(ops.Action{Kind: ops.ActionAcknowledgeNodeChecks})
 
-	const enabled, excluded, jobsLog = "['enable']", "['exclude']['_id'] FROM sys.cluster", "['jobs_log_size']"
+	const enabled, excluded, jobsLog = "['enable']", "['exclude']['_id'], settings", "['jobs_log_size']"
 	for _, c := range []struct {
 		name    string
 		action  ops.Action
@@ -138,21 +150,30 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 		{"the hold was taken off", restart, replies{enabled: {value("all")}}, "'all' and not 'primaries' any more", 0, nil, nil},
 		{"a node has left", restart, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(2)}}, "node crate-2 is not there", 0, nil, nil},
 		{"a node has left, and another has come", restart, replies{enabled: {value("primaries")}, "sys.nodes": {append(nodes(2), nodes(4)[3])}}, "node crate-2 is not there", 0, nil, nil},
+		{"a node is listed and does not answer", restart, replies{enabled: {value("primaries")}, "sys.nodes": {append(nodes(2), []string{"crate-2", ""})}}, "node crate-2 does not answer the other nodes", 0, nil, nil},
 		{"another has come", restart, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(4)}}, "", 0, nil, []string{"restart pod p u ready true"}},
 		{"a table is not green any more", restart, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(3)}, "sys.health": {rows{{"doc", "t"}}}}, "1 table(s) are not green", 0, nil, nil},
+		{"a hidden table is not green any more", seen, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(3)}, "sys.cluster_health": {rows{{"YELLOW", "0", "3"}}}}, "3 lack copies", 0, nil, nil},
+		{"the yellow that it was decided with", seen, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(3)}, "sys.cluster_health": {rows{{"YELLOW", "0", "2"}}}}, "", 0, nil, []string{"restart pod p u ready true"}},
 		{"the pods of a zone go", zone, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(3)}}, "", 0, nil, []string{"restart pod a-0 u0 ready true", "restart pod a-1 u1 ready true"}},
 		{"the hold of a zone was taken off", zone, replies{enabled: {value("all")}}, "not 'primaries' any more", 0, nil, nil},
 		{"a pod of a zone without its UID", torn, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(3)}}, "is no pod and its UID", 0, nil, []string{"restart pod a-0 u0 ready true"}},
 
-		{"a node is excluded beside another's", exclude, replies{excluded: {value("n9"), value("n9,n3")}}, "", 0, []string{setExclude + "'n9,n3'"}, nil},
-		{"it is excluded already", exclude, replies{excluded: {value("n9,n3")}}, "", 0, nil, nil},
-		{"a transient value hides the exclusion", exclude, replies{excluded: {value("n9")}}, "", ops.ResultHidden, []string{setExclude + "'n9,n3'", setExclude + "'n9'"}, nil},
-		{"somebody has set another list right after the exclusion", exclude, replies{excluded: {value("n9"), value("n8")}}, "somebody has changed it", 0, []string{setExclude + "'n9,n3'"}, nil},
-		{"no value of the exclusions", exclude, replies{excluded: {rows{}}}, "not one value", 0, nil, nil},
-		{"an exclusion is given back", include, replies{excluded: {value("n9,n3"), value("n9")}}, "", 0, []string{setExclude + "'n9'"}, nil},
-		{"a transient value still excludes it", include, replies{excluded: {value("n9,n3")}}, "node n3 is still excluded", 0, []string{setExclude + "'n9'"}, nil},
-		{"a table is excluded from", table, replies{"information_schema.tables": {value("n9")}}, "", 0, []string{alterTable + `SET ("routing.allocation.exclude._id" = 'n9,n3')`}, nil},
+		{"a node is excluded beside another's", exclude, replies{excluded: {excludes("n9"), excludes("n9,n3")}}, "", 0, []string{setExclude + "'n9,n3'"}, nil},
+		{"it is excluded already", exclude, replies{excluded: {excludes("n9,n3")}}, "", 0, nil, nil},
+		{"a transient value hides the exclusion", exclude, replies{excluded: {excludes("n9")}}, "", ops.ResultHidden, []string{setExclude + "'n9,n3'", setExclude + "'n9'"}, nil},
+		{"somebody has set another list right after the exclusion", exclude, replies{excluded: {excludes("n9"), excludes("n8")}}, "somebody has changed it", 0, []string{setExclude + "'n9,n3'"}, nil},
+		{"no value of the exclusions", exclude, replies{excluded: {rows{}}}, "not one list", 0, nil, nil},
+		{"somebody excludes a node by its name by now", exclude, replies{excluded: {besides("n9", "crate-7")}}, "_name=crate-7", 0, nil, nil},
+		{"somebody excludes a node by its name while ours is taken off", include, replies{excluded: {besides("n9,n3", "crate-7")}}, "_name=crate-7", 0, nil, nil},
+		{"an exclusion is given back", include, replies{excluded: {excludes("n9,n3"), excludes("n9")}}, "", 0, []string{setExclude + "'n9'"}, nil},
+		{"a transient value still excludes it", include, replies{excluded: {excludes("n9,n3")}}, "node n3 is still excluded", 0, []string{setExclude + "'n9'"}, nil},
+		{"a table is excluded from", table, replies{"information_schema.tables": {rows{{"n9", `{"include":{"zone":""}}`}}}}, "", 0, []string{alterTable + `SET ("routing.allocation.exclude._id" = 'n9,n3')`}, nil},
+		{"a table that requires something by now", table, replies{"information_schema.tables": {rows{{"n9", `{"require":{"zone":"a"}}`}}}}, "decides alone", 0, nil, nil},
+		{"a table that includes only some by now", table, replies{"information_schema.tables": {rows{{"n9", `{"include":{"_name":"n9"}}`}}}}, "decides alone", 0, nil, nil},
+		{"ours is taken off a table that requires something by now", back, replies{"information_schema.tables": {rows{{"n9,n3", `{"require":{"zone":"a"}}`}}}}, "", 0, []string{alterTable + `SET ("routing.allocation.exclude._id" = 'n9')`}, nil},
 		{"a table that is gone", table, replies{"information_schema.tables": {nil}}, "", 0, nil, nil},
+		{"a table of which only the list is told", table, replies{"information_schema.tables": {rows{{"n9"}}}}, "not one list and the table's filters", 0, nil, nil},
 		{"a table without its schema", unnamed, nil, "no schema and table", 0, nil, nil},
 
 		{"nobody is known of those that are to leave", nobody, nil, "0 node(s) are known of 1", 0, nil, nil},
@@ -195,7 +216,7 @@ func one(name, value string) ops.SettingList {
 
 func nodes(n int) (all rows) {
 	for i := range n {
-		all = append(all, []string{fmt.Sprintf("crate-%d", i)})
+		all = append(all, []string{fmt.Sprintf("crate-%d", i), "6.4.3"})
 	}
 	return all
 }

@@ -134,6 +134,9 @@ func askOnceMore(ctx context.Context, a ops.Action, t Tools) error {
 	if value != a.Allocation {
 		return fmt.Errorf("cluster.routing.allocation.enable is '%s' and not '%s' any more", value, a.Allocation)
 	}
+	if err := lookHealth(ctx, s, a.Whole); err != nil {
+		return err
+	}
 	if a.Green {
 		tables, err := s.Strings(ctx, notGreen)
 		if err != nil {
@@ -148,15 +151,22 @@ func askOnceMore(ctx context.Context, a ops.Action, t Tools) error {
 	if err != nil {
 		return fmt.Errorf("looking for the nodes once more: %w", err)
 	}
-	return allThere(nodes, 0, a.Members)
+	return allThere(nodes, 0, a.Members, a.NodeNames)
 }
 
-// allThere is an error where one of the members has left, whoever has come meanwhile; its
-// name is in that column.
-func allThere(nodes [][]string, column int, members string) error {
+// allThere is an error where one of the members has left, whoever has come meanwhile, or
+// where it does not answer the node that was asked. Its name is in that column, and its
+// version in the next. Those that are about to be restarted need not answer: it is what heals
+// them.
+func allThere(nodes [][]string, column int, members, restarted string) error {
+	silent := func(r []string) bool { return len(r) > column+1 && r[column+1] == "" }
 	for _, name := range entries(members) {
-		if !slices.ContainsFunc(nodes, func(r []string) bool { return len(r) > column && r[column] == name }) {
+		i := slices.IndexFunc(nodes, func(r []string) bool { return len(r) > column && r[column] == name })
+		switch {
+		case i < 0:
 			return fmt.Errorf("node %s is not there any more", name)
+		case silent(nodes[i]) && !slices.Contains(entries(restarted), name):
+			return fmt.Errorf("node %s does not answer the other nodes: it may have ended, and what they know of it may be old", name)
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package execute
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -13,27 +12,32 @@ import (
 // shrinkSet asks the database once more, then lets the nodes go. What has changed
 // since the decision is an error, and is decided again.
 func shrinkSet(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+	ids, names := entries(a.NodeIDs), entries(a.NodeNames)
+	if len(names) == 0 || a.From-a.To != len(names) {
+		return ops.Result{}, fmt.Errorf("%d node(s) are known of %d that are to leave", len(names), a.From-a.To)
+	}
+	// The witnesses beside `system` take seconds: what it is shown is asked after them,
+	// right before the write.
+	x := ops.Examination{IDs: ids, Names: names, Pods: entries(a.Pods), Absent: entries(a.Absent), Ask: a.Pod, Elsewhere: a.Elsewhere}
+	if reason, holds := x.Verdict(Examine(ctx, t, x)); holds {
+		return ops.Result{}, fmt.Errorf("looking once more, not as system: %s", reason.Message)
+	}
 	s, err := t.system(ctx, a)
 	if err != nil {
 		return ops.Result{}, err
 	}
 	defer s.Close()
-	ids, names := entries(a.NodeIDs), entries(a.NodeNames)
-	if len(names) == 0 || a.From-a.To != len(names) {
-		return ops.Result{}, fmt.Errorf("%d node(s) are known of %d that are to leave", len(names), a.From-a.To)
-	}
-	list, err := effectiveExclusions(ctx, s)
-	if err != nil {
-		return ops.Result{}, err
-	}
-	if !holdsAll(list, ids) {
-		return ops.Result{}, errors.New("not all of the nodes that are to leave are excluded any more")
+	if len(ids) > 0 {
+		// Before the shards are looked for: from here on none comes to these nodes.
+		if err := putInForce(ctx, s, a); err != nil {
+			return ops.Result{}, err
+		}
 	}
 	nodes, err := s.Strings(ctx, nodeIDs)
 	if err != nil {
 		return ops.Result{}, fmt.Errorf("looking for the nodes once more: %w", err)
 	}
-	if err := allThere(nodes, 1, a.Members); err != nil {
+	if err := allThere(nodes, 1, a.Members, ""); err != nil {
 		return ops.Result{}, err
 	}
 	for _, n := range nodes {
@@ -52,6 +56,9 @@ func shrinkSet(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 		return ops.Result{}, err
 	} else if filtered > a.Filtered {
 		return ops.Result{}, fmt.Errorf("%d table(s) have allocation filters of their own and not %d any more: what they keep may move to the nodes that are to leave", filtered, a.Filtered)
+	}
+	if err := lookUnfiltered(ctx, s, a); err != nil {
+		return ops.Result{}, err
 	}
 	if err := t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.To); err != nil {
 		return ops.Result{}, err

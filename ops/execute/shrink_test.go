@@ -17,11 +17,17 @@ import (
 type leaving struct {
 	*script
 	excluded string
-	nodes    [][]string
-	shards   [][]string
-	filters  [][]string
-	lowered  []int
-	set      []any
+	// beside is a name that others exclude; deaf: a transient value hides what is written.
+	beside  string
+	deaf    bool
+	wrote   []string
+	nodes   [][]string
+	shards  [][]string
+	filters [][]string
+	whole   [][]string
+	denied  [][]string
+	lowered []int
+	set     []any
 }
 
 func (l *leaving) Login(ctx context.Context, pod, user, password string) (execute.Session, error) {
@@ -51,10 +57,20 @@ type leavingSession struct{ l *leaving }
 
 func (s leavingSession) Close() {}
 
-func (s leavingSession) Exec(context.Context, string, ...any) (int64, error) { return 1, nil }
+func (s leavingSession) Exec(_ context.Context, statement string, _ ...any) (int64, error) {
+	s.l.wrote = append(s.l.wrote, statement)
+	if list, ok := strings.CutPrefix(statement, setExclude); ok && !s.l.deaf {
+		s.l.excluded = strings.Trim(list, "'")
+	}
+	return 1, nil
+}
 
 func (s leavingSession) Strings(_ context.Context, query string, _ ...any) ([][]string, error) {
 	switch {
+	case strings.Contains(query, "sys.cluster_health"):
+		return s.l.whole, nil
+	case strings.Contains(query, "sys.privileges"):
+		return s.l.denied, nil
 	case strings.Contains(query, "sys.shards"):
 		return s.l.shards, nil
 	case strings.Contains(query, "sys.nodes"):
@@ -64,7 +80,7 @@ func (s leavingSession) Strings(_ context.Context, query string, _ ...any) ([][]
 	case strings.Contains(query, "information_schema.table_partitions"):
 		return nil, nil
 	}
-	return [][]string{{s.l.excluded}}, nil
+	return besides(s.l.excluded, s.l.beside), nil
 }
 
 func on(node, state string) []string { return []string{"doc", "t", "", "0", state, node, node, ""} }
@@ -78,17 +94,25 @@ func TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller(t *testing.T) {
 	}{
 		{"empty and excluded", func(*leaving) {}, false, ""},
 		{"somebody took the exclusion off", func(l *leaving) { l.excluded = "somebody" }, false, "not all of the nodes"},
+		{"others exclude a node that stays by now", func(l *leaving) { l.beside = "n1" }, false, "_name=n1"},
+		{"a transient value hides the list that is written", func(l *leaving) { l.deaf = true }, false, "a transient value hides it"},
 		{"a shard has come back", func(l *leaving) { l.shards = append(l.shards, on("n3", "STARTED")) }, false, "is on node n3 by now"},
 		{"a new partition is made there", func(l *leaving) { l.shards = append(l.shards, on("n3", "INITIALIZING")) }, false, "INITIALIZING by now"},
 		{"a copy has lost its node", func(l *leaving) { l.shards = append(l.shards, on("", "UNASSIGNED")) }, false, "UNASSIGNED by now"},
 		{"a copy moves", func(l *leaving) { l.shards = append(l.shards, on("n1", "RELOCATING")) }, false, "RELOCATING by now"},
 		{"a node is missing", func(l *leaving) { l.nodes = l.nodes[1:] }, false, "node n1 is not there"},
+		{"a node is listed and does not answer", func(l *leaving) { l.nodes[0] = []string{"n1", "n1", ""} }, false, "node n1 does not answer the other nodes"},
 		{"a node is missing, and another has come", func(l *leaving) { l.nodes[0] = []string{"n8", "n8"} }, false, "node n1 is not there"},
 		{"it came back on another volume", func(l *leaving) { l.nodes[2] = []string{"n9", "n3"} }, false, "another one by now"},
 		{"a table has got a filter of its own", func(l *leaving) { l.filters = [][]string{{`{"exclude": {"_name": "n1"}, "include": {}}`}} }, false, "1 table(s) have allocation filters of their own and not 0 any more"},
 		{"filters that are empty", func(l *leaving) {
 			l.filters = [][]string{{`{"exclude": {"_name": ""}, "total_shards_per_node": -1}`}, {""}}
 		}, false, ""},
+		{"a hidden table has lost a copy", func(l *leaving) { l.whole = [][]string{{"YELLOW", "0", "1"}} }, false, "the cluster is YELLOW by now"},
+		{"a hidden table is red", func(l *leaving) { l.whole = [][]string{{"RED", "1", "0"}} }, false, "the cluster is RED by now"},
+		{"the health of the cluster is not told", func(l *leaving) { l.whole = nil }, false, "not one row"},
+		{"the health of the cluster is not understood", func(l *leaving) { l.whole = [][]string{{"GREEN", "", ""}} }, false, "no number"},
+		{"a schema is denied to system", func(l *leaving) { l.denied = [][]string{{"DQL", "SCHEMA", "secret"}} }, false, "DQL on SCHEMA secret is denied"},
 		{"a copy that is started elsewhere too, by consent", func(l *leaving) { l.shards = append(l.shards, on("n3", "STARTED")) }, true, ""},
 		{"the only copy, by consent", func(l *leaving) { l.shards = [][]string{on("n3", "STARTED")} }, true, "is on node n3 by now"},
 	} {
@@ -97,11 +121,12 @@ func TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller(t *testing.T) {
 				script: newScript("system/real"), excluded: "somebody,n3",
 				nodes:  [][]string{{"n1", "n1"}, {"n2", "n2"}, {"n3", "n3"}},
 				shards: [][]string{on("n1", "STARTED"), on("n2", "STARTED")},
+				whole:  [][]string{{"GREEN", "0", "0"}},
 			}
 			c.change(l)
 			_, err := execute.Run(t.Context(), ops.Action{
 				Kind: ops.ActionShrinkSet, Pod: "p", SystemSecret: "system", Set: "s", SetUID: "u", SetVersion: "7",
-				From: 3, To: 2, NodeIDs: "n3", NodeNames: "n3", Members: "n1,n2,n3", Elsewhere: c.elsewhere,
+				From: 3, To: 2, NodeIDs: "n3", NodeNames: "n3", Members: "n1,n2,n3", Elsewhere: c.elsewhere, Whole: ops.WholeHealth{Asked: true},
 			}, execute.Tools{Objects: l, Secrets: l.script, Database: l})
 			if c.words != "" {
 				require.ErrorContains(t, err, c.words)
@@ -110,6 +135,7 @@ func TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller(t *testing.T) {
 			}
 			require.NoError(t, err)
 			assert.Equal(t, []int{2}, l.lowered)
+			assert.Equal(t, []string{setExclude + "'somebody,n3,'"}, l.wrote, "ours is changed last of all, and so it is in force")
 			assert.Equal(t, []any{"s", "u", "7", 3}, l.set)
 		})
 	}

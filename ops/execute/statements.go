@@ -34,9 +34,9 @@ func setAllocation(value string) string {
 	return `SET GLOBAL PERSISTENT "cluster.routing.allocation.enable" = ` + literal(value)
 }
 
-// setExcluded names its level too.
-func setExcluded(ids []string) string {
-	return `SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._id" = ` + literal(strings.Join(ids, ","))
+// setExcluded names its level too. The list has node ids, separated by commas.
+func setExcluded(list string) string {
+	return `SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._id" = ` + literal(list)
 }
 
 // setTableExcluded also changes each partition, and what new ones are made with.
@@ -52,14 +52,16 @@ func setTableExcluded(schema, table string, ids []string) string {
 }
 
 const (
-	excluded      = `SELECT settings['cluster']['routing']['allocation']['exclude']['_id'] FROM sys.cluster`
-	tableExcluded = `SELECT settings['routing']['allocation']['exclude']['_id'] FROM information_schema.tables WHERE table_schema = $1 AND table_name = $2`
+	excluded      = `SELECT settings['cluster']['routing']['allocation']['exclude']['_id'], settings['cluster']['routing']['allocation']['exclude'] FROM sys.cluster`
+	tableExcluded = `SELECT settings['routing']['allocation']['exclude']['_id'], settings['routing']['allocation'] FROM information_schema.tables WHERE table_schema = $1 AND table_name = $2`
 	reroute       = `ALTER CLUSTER REROUTE RETRY FAILED`
-	nodeIDs       = `SELECT id, name FROM sys.nodes`
-	copies        = `SELECT schema_name, table_name, partition_ident, id, routing_state, node['id'], node['name'], relocating_node FROM sys.shards`
+	// A node that does not answer the others has no version (run on 6.4.3, 6.3.7): the row
+	// itself comes from the cluster state, which may be old.
+	nodeIDs = `SELECT id, name, version['number'] FROM sys.nodes`
+	copies  = `SELECT schema_name, table_name, partition_ident, id, routing_state, node['id'], node['name'], relocating_node FROM sys.shards`
 
 	allocation = `SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster`
-	nodeNames  = `SELECT name FROM sys.nodes`
+	nodeNames  = `SELECT name, version['number'] FROM sys.nodes`
 	masterNode = `SELECT master_node FROM sys.cluster`
 	// The same tables as those of a reading.
 	tableFilters     = `SELECT settings['routing']['allocation'] FROM information_schema.tables WHERE table_schema NOT IN ('sys', 'information_schema', 'pg_catalog') AND number_of_replicas IS NOT NULL`
@@ -72,6 +74,7 @@ const (
 	// DQL after GRANT ALL PRIVILEGES.
 	clusterPrivileges = `SELECT type FROM sys.privileges WHERE grantee = $1 AND class = 'CLUSTER' AND state = 'GRANT'`
 	allPrivileges     = 4
+	userPrivileges    = `SELECT state, type, class, ident FROM sys.privileges WHERE grantee = $1`
 	// The same for crash, which binds nothing.
 	systemPrivileges = `SELECT type FROM sys.privileges WHERE grantee = 'system' AND class = 'CLUSTER' AND state = 'GRANT'`
 

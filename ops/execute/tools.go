@@ -104,6 +104,8 @@ type Tools struct {
 	Secrets  Secrets
 	Database Database
 	Crash    Crash
+	// Volume is nil where volumes cannot be read.
+	Volume Volume
 	// Password returns a new random password.
 	Password func() (string, error)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops"
@@ -43,13 +45,18 @@ func setUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 
 	result := ops.Result{SecretVersion: a.SecretVersion, Message: "user created"}
 	_, err = system.Exec(ctx, createUser(a.User), password)
-	if errors.Is(err, ErrUserExists) {
+	existed := errors.Is(err, ErrUserExists)
+	var before theirs
+	set := false
+	if existed {
+		before = privilegesOf(ctx, system, a.User)
 		result.Message = "user existed, its password was set"
 		if t.verify(ctx, a.Pod, a.User, password) == nil {
 			result.Message = "user existed and logs in"
 			err = nil
 		} else {
 			_, err = system.Exec(ctx, alterUser(a.User), password)
+			set = true
 		}
 	}
 	if err != nil {
@@ -58,7 +65,58 @@ func setUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 	if _, err := system.Exec(ctx, grantAll(a.User)); err != nil {
 		return ops.Result{}, fmt.Errorf("granting all privileges: %w", err)
 	}
+	if existed {
+		result.Overwrote = before.overwritten(a, set)
+	}
 	return result, t.verify(ctx, a.Pod, a.User, password)
+}
+
+// theirs are the privileges that a user had before it was ours: what it was denied on the
+// whole cluster, which GRANT takes off, and on schemas and tables, which stays.
+type theirs struct {
+	known           bool
+	denied, remains []string
+}
+
+func privilegesOf(ctx context.Context, s Session, user string) theirs {
+	rows, err := s.Strings(ctx, userPrivileges, user)
+	if err != nil {
+		return theirs{} // nothing depends on it but the words
+	}
+	p := theirs{known: true}
+	for _, r := range rows {
+		switch {
+		case len(r) != 4 || r[0] != "DENY":
+		case r[2] == "CLUSTER":
+			p.denied = append(p.denied, r[1])
+		default:
+			p.remains = append(p.remains, r[1]+" on "+strings.ToLower(r[2])+" "+r[3])
+		}
+	}
+	slices.Sort(p.denied)
+	slices.Sort(p.remains)
+	return p
+}
+
+// overwritten says what of somebody's is not as it was; "" where all is.
+func (p theirs) overwritten(a ops.Action, set bool) string {
+	if !set && len(p.denied) == 0 && len(p.remains) == 0 {
+		return ""
+	}
+	words := fmt.Sprintf("user %q existed before this definition named it", a.User)
+	if set {
+		words += fmt.Sprintf("; its password was replaced by that of Secret %s, and whoever used the one before cannot log in any more", a.Secret.Name)
+	}
+	if len(p.denied) > 0 {
+		words += "; it was denied " + strings.Join(p.denied, ", ") + " on the whole cluster, and has all privileges now, as the definition says of each user"
+	}
+	if len(p.remains) > 0 {
+		words += "; it is denied " + strings.Join(p.remains, ", ") + " as before, which GRANT does not take off"
+	}
+	if !p.known {
+		words += "; which privileges it had could not be read, and it has all now"
+	}
+	return words
 }
 
 // verifyUser tells a changed password from a changed Secret. A refusal counts

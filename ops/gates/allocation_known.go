@@ -4,7 +4,7 @@ package gates
 var AllocationKnownRule = Rule{
 	Name:   "allocation-known",
 	Kind:   Waits,
-	Says:   "Before nodes leave the settings of the allocation have been read: filters, watermarks, limits and zones.",
+	Says:   "Before nodes leave or go down the settings of the allocation have been read: filters, watermarks, limits and zones.",
 	Do:     "Look whether the database answers: `SELECT settings FROM sys.cluster`.",
 	Source: "docs/safety.md, what always holds",
 }

@@ -5,7 +5,7 @@ var PausedRule = Rule{
 	Name:   "paused",
 	Kind:   Waits,
 	Says:   "A cluster that is paused by its annotation or by `stevedore pause` is left alone until it is resumed or, for a command, until its render changes.",
-	Do:     "Nothing, if the pause is meant. Else take the annotation off, or run `stevedore resume -n NAMESPACE CLUSTER`.",
+	Do:     "Nothing, if the pause is meant. Else take the annotation off, or run `stevedore resume NAMESPACE/CLUSTER`.",
 	Source: "docs/definition.md, stevedore.dev/paused",
 }
 

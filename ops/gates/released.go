@@ -5,7 +5,7 @@ var ReleasedRule = Rule{
 	Name:   "released",
 	Kind:   Waits,
 	Says:   "A cluster that was released is run by its people: its budgets are returned and nothing else is written.",
-	Do:     "Run `stevedore resume -n NAMESPACE CLUSTER` (or take the annotation off) to let stevedore manage the cluster again.",
+	Do:     "Run `stevedore resume NAMESPACE/CLUSTER` (or take the annotation off) to let stevedore manage the cluster again.",
 	Source: "docs/safety.md, invariant C",
 }
 

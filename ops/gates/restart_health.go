@@ -12,16 +12,20 @@ var HealthGreenRule = Rule{
 }
 
 // HealthGreen names the tables that are not; settled is a yellow that waiting
-// does not change and that the policy accepts.
-func HealthGreen(colour string, settled bool, missing, underreplicated int64, tables []string) (Reason, bool) {
+// does not change and that the policy accepts, why CrateDB's own reasons where they
+// were read.
+func HealthGreen(colour string, settled bool, missing, underreplicated int64, tables, why []string) (Reason, bool) {
 	if colour == "green" || colour == "yellow" && settled {
 		return Reason{}, false
 	}
-	which := ""
+	which, because := "", ""
 	if len(tables) > 0 {
 		which = ": " + some(tables)
 	}
-	return HealthGreenRule.because("health is %s, with %d shards missing and %d without all their copies%s", colour, missing, underreplicated, which), true
+	if len(why) > 0 {
+		because = "; CrateDB says: " + Few(why)
+	}
+	return HealthGreenRule.because("health is %s, with %d shards missing and %d without all their copies%s%s", colour, missing, underreplicated, which, because), true
 }
 
 // some names the first few of a list.

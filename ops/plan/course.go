@@ -192,6 +192,7 @@ func (c *course) restarted(a ops.Action, observed *ops.Observed) {
 		c.out.Operations[i].Restarts += len(pods)
 		c.work[i].pods += len(pods)
 	}
+	c.away(pods, observed)
 	for i := range observed.Pods {
 		p := &observed.Pods[i]
 		if !slices.Contains(pods, p.Name) {
@@ -205,6 +206,33 @@ func (c *course) restarted(a ops.Action, observed *ops.Observed) {
 			}
 		}
 	}
+}
+
+// away names the tables whose writes wait while these pods are away, and those with copies
+// that do not come back, which the policy lets through.
+func (c *course) away(pods []string, observed *ops.Observed) {
+	var away, data []string
+	for i := range observed.Pods {
+		p := &observed.Pods[i]
+		if slices.Contains(pods, p.Name) {
+			away = append(away, p.NodeName)
+		}
+		if c.model.carriesData(p.Set) {
+			data = append(data, p.NodeName)
+		}
+	}
+	f := ops.ForecastRestart(&observed.Database, c.model.desired.Version, away, data)
+	add := func(list []string, why string) {
+		for _, each := range list {
+			table, words, _ := strings.Cut(each, " (")
+			risk := Risk{Subject: table, Why: why + strings.TrimSuffix(words, ")")}
+			if !slices.ContainsFunc(c.out.AtRisk, func(r Risk) bool { return r.Subject == table && strings.HasPrefix(r.Why, why) }) {
+				c.out.AtRisk = append(c.out.AtRisk, risk)
+			}
+		}
+	}
+	add(f.Hangs, "writes to it wait while a node with its copies is restarted, by write.wait_for_active_shards: ")
+	add(f.Unhealed, "copies of it do not come back after the restart of a node: ")
 }
 
 const soleWords = "it has shards without a second copy, which are away while their node is restarted: "

@@ -243,6 +243,6 @@ func (r *run) end(done bool) Course {
 func informs(name string) bool {
 	return slices.Contains([]string{
 		gates.BudgetClosedRule.Name, gates.SettingChangedRule.Name, gates.SecretChangedRule.Name, gates.UnexplainedExclusionRule.Name,
-		gates.DefinedTwiceRule.Name, gates.ChangedByAdmissionRule.Name,
+		gates.DefinedTwiceRule.Name, gates.ChangedByAdmissionRule.Name, gates.WritesWaitRule.Name, gates.OnlyCopiesRule.Name,
 	}, name)
 }

@@ -72,7 +72,7 @@ func (w wish) render(t *testing.T) side {
 	rendered, problems := render.Render(build.Clusters[0], render.Config{}, render.Pins{})
 	require.Empty(t, problems)
 	desired := ops.NewDesired(build.Clusters[0].Definition, ops.Render{
-		Objects: rendered.Objects, Revision: rendered.Revision, Pins: ops.Pins{Base: rendered.Pins.Base, MasterGroup: rendered.Pins.MasterGroup},
+		Objects: rendered.Objects, Revision: rendered.Revision, Pins: ops.Pins(rendered.Pins),
 	}, "git", "")
 	return side{desired: desired, templates: plan.Rendered(rendered.Objects), rendered: rendered}
 }
@@ -279,6 +279,31 @@ func TestWhatIsAwayWhileItsNodeRestartsIsNamed(t *testing.T) {
 	course := between(t, from, to, func(s *plan.Start) { data(s, "doc.carts", "0", 2, 1, 10) })
 	require.Equal(t, []string{"restart"}, kinds(course))
 	assert.Equal(t, []plan.Risk{{Subject: "doc.carts", Why: "it has shards without a second copy, which are away while their node is restarted: data-hot-0, data-hot-1"}}, course.AtRisk)
+}
+
+func TestTablesThatARestartLeavesUndoneOrHoldsUpAreInThePlan(t *testing.T) {
+	from, to := basic(), basic()
+	to.memory = "8Gi"
+	with := func(policy string) plan.Course {
+		return between(t, from, to, func(s *plan.Start) {
+			data(s, "doc.waits", "1", 3, 2, 10)
+			data(s, "doc.held", "1", 3, 2, 10)
+			tables := s.Observed.Database.Tables
+			tables[0].WaitForActiveShards, tables[1].Enable = "ALL", "none"
+			s.Desired.Operations.Unhealable = policy
+		})
+	}
+	course := with("refuse")
+	assert.Equal(t, []string{"copies-do-not-return"}, gates(course))
+	assert.Contains(t, course.Refused[0].Message, "doc.held (routing.allocation.enable of the table is 'none')")
+
+	course = with("proceed")
+	require.Equal(t, []string{"restart"}, kinds(course))
+	assert.Empty(t, gates(course))
+	assert.Equal(t, []plan.Risk{
+		{Subject: "doc.waits", Why: "writes to it wait while a node with its copies is restarted, by write.wait_for_active_shards: ALL"},
+		{Subject: "doc.held", Why: "copies of it do not come back after the restart of a node: routing.allocation.enable of the table is 'none'"},
+	}, course.AtRisk)
 }
 
 func TestWhatWaitsOnTheBasisStandsAheadOfTheOperation(t *testing.T) {

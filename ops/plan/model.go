@@ -23,6 +23,8 @@ type model struct {
 	claims  []ops.Claim
 	secrets []ops.Secret
 	budgets []ops.ObservedBudget
+	// hidden is what tables lack that are not seen.
+	hidden ops.Health
 	// acknowledged nodes, by name: node check 1, lost with the process.
 	acknowledged map[string]bool
 	// volumes are the nodes that have been, by name: a pod that comes back on its
@@ -69,6 +71,7 @@ func newModel(s Start, sets []Set) *model {
 		otherOwner: s.Observed.OtherOwner, applyErrors: s.Observed.ApplyErrors, disrupted: s.Observed.Disrupted,
 	}
 	m.db.Shards, m.db.Tables = slices.Clone(m.db.Shards), slices.Clone(m.db.Tables)
+	m.hidden = hiddenHealth(&m.db)
 	m.founded = s.Record.Bootstrap.Done || m.db.Contact == ops.Yes
 	m.remembered(&s.Record)
 	for name, value := range m.db.Effective {
@@ -87,7 +90,7 @@ func newModel(s Start, sets []Set) *model {
 		}
 		m.sets = append(m.sets, set)
 	}
-	joined := m.db.Contact == ops.Yes
+	joined := m.db.Contact == ops.Yes && m.db.NodesKnown
 	for _, p := range s.Observed.Pods {
 		// What an old process waits for is not known: it counts as right.
 		m.pods = append(m.pods, pod{Pod: p, joined: p.Ready && (!joined || slices.ContainsFunc(m.db.Nodes, func(n ops.Node) bool { return n.Name == p.NodeName }))})

@@ -210,7 +210,7 @@ func (w *weighing) why(class ops.ChangeClass, set, path string) (kept Class, gat
 		ops.ChangeImmutable: {gates.ImmutableRule.Name},
 		ops.ChangeImage: {gates.DowngradeRule.Name, gates.VersionPathRule.Name, gates.TablesTooOldRule.Name, gates.ReleaseLosesDataRule.Name,
 			gates.TableAgesKnownRule.Name, gates.UpgradeStoppedRule.Name},
-		ops.ChangeReplicas: {gates.ReplicasDoNotFitRule.Name, gates.LastOfZoneRule.Name, gates.TableFilterRule.Name, gates.DiskDoesNotFitRule.Name,
+		ops.ChangeReplicas: {gates.ReplicasDoNotFitRule.Name, gates.LastOfZoneRule.Name, gates.TableFilterRule.Name, gates.TableFilterDecidesRule.Name, gates.DiskDoesNotFitRule.Name,
 			gates.ShardsDoNotFitRule.Name, gates.MasterQuorumRule.Name, gates.SuspendRule.Name, gates.SuspendEarlyRule.Name, gates.ClaimOfAnotherClusterRule.Name,
 			gates.ClaimVersionRule.Name, gates.LicenceMissingRule.Name, gates.ShrinkAbortedRule.Name, gates.ExclusionHiddenRule.Name},
 		ops.ChangeNewSet:     {gates.NewGroupRule.Name, gates.MasterGroupStaysRule.Name},

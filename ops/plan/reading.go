@@ -40,7 +40,17 @@ func (m *model) observe(desired *ops.Desired, record *ops.Record) ops.Observed {
 	m.readSettings(&o, desired, record)
 	m.stable = m.stable.Next(&o.Database)
 	o.Stable = m.stable
+	o.Database.Evidence = evidence(ops.EvidenceWanted(desired, &o, record))
 	return o
+}
+
+// evidence of nodes that are empty: what `system` is not shown nobody can plan with.
+func evidence(x ops.Examination) []ops.Evidence {
+	var all []ops.Evidence
+	for _, pod := range slices.Concat(x.Pods, x.Absent) {
+		all = append(all, ops.Evidence{Pod: pod, Superuser: ops.Witness{Had: true}, Volume: ops.Witness{Had: true}})
+	}
+	return all
 }
 
 // reading is one of the database.
@@ -80,6 +90,7 @@ func (m *model) reading(record *ops.Record) ops.Database {
 		db.ClusterID = record.ClusterID
 	}
 	db.Allocation = cmp.Or(db.Allocation, "all")
+	db.NodesKnown, db.DeniedKnown = true, true
 	db.ShardsKnown, db.UsersKnown, db.ChecksKnown, db.UnreplicatedKnown = true, true, true, true
 	db.TablesKnown, db.SnapshotsKnown, db.AllocationKnown = true, true, true
 	data := m.dataNodes()
@@ -99,6 +110,11 @@ func (m *model) reading(record *ops.Record) ops.Database {
 		}
 	}
 	m.countShards(&db)
+	if db.ClusterHealth.Colour != ops.ColourUnknown {
+		// What was hidden stays so; what is seen heals in the model.
+		h := &db.Health
+		db.ClusterHealth = ops.Health{Colour: max(h.Colour, m.hidden.Colour), Missing: h.Missing + m.hidden.Missing, Underreplicated: h.Underreplicated + m.hidden.Underreplicated}
+	}
 	if db.MasterNode == "" || !slices.ContainsFunc(db.Nodes, func(n ops.Node) bool { return n.ID == db.MasterNode }) {
 		db.MasterNode = db.Nodes[0].ID
 	}

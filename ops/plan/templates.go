@@ -119,6 +119,7 @@ func setOf(object *unstructured.Unstructured) (Set, error) {
 		Name: object.GetName(), Ours: true, Group: group,
 		MasterEligible: ops.ArgumentOf(object, "node.master") == "true", RecoverAfter: ops.RecoverAfter(object),
 		Template: ops.TemplateOf(object), Version: versionOf(object), Settings: ops.LiveArgumentsOf(object),
+		Attributes: ops.AttributesOf(object),
 	}}
 	for _, setting := range []string{"gateway.expected_data_nodes", "gateway.expected_nodes"} {
 		if n, err := strconv.Atoi(ops.ArgumentOf(object, setting)); err == nil {

@@ -12,11 +12,18 @@ import (
 	"strings"
 )
 
-//go:embed v1
+//go:embed v1 v2
 var files embed.FS
 
+// In V1 the claim `debug` has crate-operator's storage class; from V2 on it has
+// that of the group's data.
+const (
+	V1 = "v1"
+	V2 = "v2"
+)
+
 // versions in the order of their release.
-var versions = []string{"v1"}
+var versions = []string{V1, V2}
 
 // Newest is what a new cluster is made with.
 func Newest() string { return versions[len(versions)-1] }

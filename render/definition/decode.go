@@ -281,8 +281,9 @@ func operationsOf(n *yaml.Node) Operations {
 		StableFor: duration(n, "stableFor"), MasterStableFor: duration(n, "masterStableFor"),
 		BootstrapTimeout: duration(n, "bootstrapTimeout"), ScaleTimeout: duration(n, "scaleTimeout"),
 		RestartTimeout: duration(n, "restartTimeout"), BudgetTimeout: duration(n, "budgetTimeout"),
-		Unreplicated: str(n, "unreplicated"), SettledYellow: str(n, "settledYellow"),
+		Unreplicated: str(n, "unreplicated"), SettledYellow: str(n, "settledYellow"), Unhealable: str(n, "unhealable"),
 		RestartBy: str(n, "restartBy"), Adoption: str(n, "adoption"), Base: str(n, "base"),
+		DebugVolume: DebugVolume{Size: str(n, "debugVolume", "size"), StorageClass: str(n, "debugVolume", "storageClass")},
 	}
 	for _, c := range located.Items(located.Get(n, "consent")) {
 		o.Consent = append(o.Consent, Consent(c.Value))
@@ -296,7 +297,7 @@ func Defaults(o *Operations) {
 	for _, d := range []struct {
 		field *string
 		value string
-	}{{&o.Unreplicated, "proceed"}, {&o.SettledYellow, "refuse"}, {&o.RestartBy, "pod"}} {
+	}{{&o.Unreplicated, "proceed"}, {&o.SettledYellow, "refuse"}, {&o.Unhealable, "refuse"}, {&o.RestartBy, "pod"}} {
 		if *d.field == "" {
 			*d.field = d.value
 		}

@@ -78,7 +78,9 @@ func TestOperationsAndPatchesAreDecoded(t *testing.T) {
     consent: [suspend, take-over]
     stableFor: 1s
     settledYellow: proceed
+    unhealable: proceed
     base: v1
+    debugVolume: {size: 8Gi, storageClass: slow}
   patches:
   - patch: "a: b"
     target: {kind: Service, name: crate-orders}
@@ -95,8 +97,8 @@ func TestOperationsAndPatchesAreDecoded(t *testing.T) {
 	require.Empty(t, texts(problems))
 	require.Equal(t, definition.Operations{
 		Consent:   []definition.Consent{definition.ConsentSuspend, definition.ConsentTakeOver},
-		StableFor: time.Second, Unreplicated: "proceed", SettledYellow: "proceed",
-		RestartBy: "pod", Base: "v1",
+		StableFor: time.Second, Unreplicated: "proceed", SettledYellow: "proceed", Unhealable: "proceed",
+		RestartBy: "pod", Base: "v1", DebugVolume: definition.DebugVolume{Size: "8Gi", StorageClass: "slow"},
 	}, db.Spec.Operations)
 	require.Equal(t, []definition.Patch{
 		{Patch: "a: b", Target: &definition.Target{Kind: "Service", Name: "crate-orders"}, Options: map[string]bool{"allowNameChange": true}, Line: 48},

@@ -178,10 +178,12 @@ func operations() field {
 		text("restartTimeout", checkDuration), text("budgetTimeout", checkDuration),
 		oneOf("unreplicated", "proceed", "refuse"),
 		oneOf("settledYellow", "refuse", "proceed"),
+		oneOf("unhealable", "refuse", "proceed"),
 		oneOf("restartBy", "pod", "zone"),
 		oneOf("adoption", "never", "if-unowned", "always"),
 		refused("maintenanceWindows", "maintenance-windows-not-supported: restarts begin as soon as they are safe, whatever the time: leave the field out, and pause the cluster until its hour"),
 		text("base", checkBase),
+		object("debugVolume", text("size", checkDiskSize), text("storageClass", checkStorageClass)),
 		refused("snapshotNewerThan", "snapshot-newer-than-not-supported: not supported yet: leave the field out"),
 		refused("recoveries", "recoveries-not-supported: not supported yet: leave the field out"),
 	)

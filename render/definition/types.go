@@ -144,9 +144,20 @@ type Operations struct {
 	BudgetTimeout    time.Duration // default 1800s
 	Unreplicated     string        // proceed (default) | refuse
 	SettledYellow    string        // refuse (default) | proceed
+	Unhealable       string        // refuse (default) | proceed
 	RestartBy        string        // pod (default) | zone
 	Adoption         string        // never | if-unowned | always; "" = the daemon's
 	Base             string        // version of render/base; "" = what the record pins
+	// DebugVolume is no part of a revision where it is left out: an upgrade of
+	// stevedore would make another revision of each cluster.
+	DebugVolume DebugVolume `json:",omitzero"`
+}
+
+// DebugVolume is the claim for heap dumps of each node; what is empty is what the
+// cluster was made with.
+type DebugVolume struct {
+	Size         string // as written
+	StorageClass string
 }
 
 // Has reports whether the definition consents to c.

@@ -3,8 +3,11 @@ package model
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
 )
 
 // reroute gives every copy its place as far as the deciders let it, when something has
@@ -28,7 +31,7 @@ func (c *Cluster) byLoad() []*Node {
 			out = append(out, n)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *Node) int { return a.count.load - b.count.load })
+	slices.SortStableFunc(out, func(a, b *Node) int { return a.place.Shards - b.place.Shards })
 	c.scratch = out
 	return out
 }
@@ -81,13 +84,13 @@ func (c *Cluster) allocatePrimary(s *Shard, p *Copy) {
 		}
 		if existing {
 			// The node that has the data takes it again, filters or not; only throttling waits.
-			if n.count.initialPrimaries < c.tally.initial {
+			if n.place.InitialPrimaries < c.rules.InitialPrimaries {
 				c.assign(p, n, true)
 				return
 			}
 			continue
 		}
-		if v, _ := c.decide(p, n, false); v == yes {
+		if c.decide(p, n) == allocation.Yes {
 			c.assign(p, n, true)
 			return
 		}
@@ -111,7 +114,7 @@ func (c *Cluster) allocateReplica(s *Shard, cp *Copy) {
 		if !store && !cp.delay.IsZero() && cp.delay.After(c.m.now) {
 			continue
 		}
-		if v, _ := c.decide(cp, n, store); v == yes {
+		if c.decide(cp, n) == allocation.Yes {
 			c.assign(cp, n, store)
 			return
 		}
@@ -148,7 +151,7 @@ func (c *Cluster) move(cp *Copy) bool {
 		if n == cp.node {
 			continue
 		}
-		if v, _ := c.decide(cp, n, false); v == yes {
+		if c.decide(cp, n) == allocation.Yes {
 			c.relocate(cp, n)
 			return true
 		}
@@ -206,7 +209,7 @@ func (c *Cluster) rebalanceOne() bool {
 		to := nodes[i]
 		for j := len(nodes) - 1; j > i; j-- {
 			from := nodes[j]
-			if from.count.load-to.count.load < 2 {
+			if from.place.Shards-to.place.Shards < 2 {
 				break
 			}
 			for _, ix := range c.indexes {
@@ -215,7 +218,7 @@ func (c *Cluster) rebalanceOne() bool {
 						if cp.State() != Started || cp.node != from || !c.remains(cp) || cp.Primary && c.snapshotHolds(s) {
 							continue
 						}
-						if v, _ := c.decide(cp, to, false); v == yes {
+						if c.decide(cp, to) == allocation.Yes {
 							c.relocate(cp, to)
 							return true
 						}
@@ -228,7 +231,7 @@ func (c *Cluster) rebalanceOne() bool {
 }
 
 // RerouteRetryFailed is ALTER CLUSTER REROUTE RETRY FAILED; it also wakes a drain that a
-// snapshot held back. The count is of shards that moved or found a place.
+// snapshot held back. The count is of shards whose allocation has failed: none here.
 func (n *Node) RerouteRetryFailed() (int, *Error) {
 	if err := n.ChangeGate(); err != nil {
 		return 0, err
@@ -237,25 +240,10 @@ func (n *Node) RerouteRetryFailed() (int, *Error) {
 	for _, s := range c.snapshots {
 		s.held = nil
 	}
-	before := c.busy()
 	c.shardEvent = true
 	c.m.touch()
 	c.m.settle()
-	return max(0, c.busy()-before), nil
-}
-
-func (c *Cluster) busy() int {
-	k := 0
-	for _, ix := range c.indexes {
-		for _, s := range ix.shards {
-			for _, cp := range s.copies {
-				if st := cp.State(); st == Initializing || st == Relocating {
-					k++
-				}
-			}
-		}
-	}
-	return k
+	return 0, nil
 }
 
 // MoveShard is ALTER TABLE … REROUTE MOVE SHARD: refused with each decider's words.
@@ -266,32 +254,36 @@ func (n *Node) MoveShard(ix *Index, shard int, from, to string) *Error {
 	c := n.cluster
 	find := func(name string) *Node {
 		for _, o := range c.members {
-			if o.Name == name || o.ID == name {
+			if strings.EqualFold(o.Name, name) || o.ID == name {
 				return o
 			}
 		}
 		return nil
 	}
-	a, b := find(from), find(to)
-	if a == nil || b == nil {
-		missing := from
-		if a != nil {
-			missing = to
-		}
-		return ErrIllegalArgument("failed to resolve [%s], no matching nodes", missing)
+	// The target is resolved with the statement, the source by the command.
+	b := find(to)
+	if b == nil {
+		return ErrIllegalArgument("Node: '%s' could not be found", to)
 	}
-	if shard < 0 || shard >= len(ix.shards) {
-		return ErrIllegalArgument("no such shard [%d]", shard)
+	a := find(from)
+	if a == nil {
+		return ErrIllegalArgument("failed to resolve [%s], no matching nodes", from)
 	}
-	s := ix.shards[shard]
-	cp := s.on(a)
-	if cp == nil || cp.State() != Started {
-		return ErrIllegalArgument("[move_allocation] can't move %d, failed to find it on node %s", shard, from)
+	var cp *Copy
+	if shard >= 0 && shard < len(ix.shards) {
+		cp = ix.shards[shard].on(a)
+	}
+	switch {
+	case cp == nil:
+		return errMove("[move_allocation] can't move %d, failed to find it on node %s", shard, a.words())
+	case cp.State() != Started:
+		return errMove("[move_allocation] can't move %d, shard is not started (state = %s]", shard, cp.State())
 	}
 	c.takeTally()
-	if v, objections := c.decideForced(cp, b); v == no {
-		return errorOf("SQLParseException", "XX000", 400, 4000, "[move_allocation] can't move %d, from {%s}{%s}, to {%s}{%s}, since its not allowed, reason: [NO(%s)]",
-			shard, a.Name, a.ID, b.Name, b.ID, strings.Join(objections, ")][NO("))
+	c.rules.IgnoreEnable = true // a move by hand does
+	if c.decide(cp, b) == allocation.No {
+		return errMove("[move_allocation] can't move %d, from %s, to %s, since its not allowed, reason: %s",
+			shard, a.words(), b.words(), allocation.Sentence(c.rules.Says(c.asked(cp), &b.place)))
 	}
 	c.relocate(cp, b)
 	c.m.touch()
@@ -299,16 +291,31 @@ func (n *Node) MoveShard(ix *Index, shard int, from, to string) *Error {
 	return nil
 }
 
-// decideForced leaves enable out, which a move by hand ignores.
-func (c *Cluster) decideForced(cp *Copy, n *Node) (verdict, []string) {
-	saved, had := cp.Shard.Index.Settings["routing.allocation.enable"]
-	cp.Shard.Index.Settings["routing.allocation.enable"] = "all"
-	v, _ := c.decide(cp, n, false)
-	objections := c.objections(cp, n)
-	if had {
-		cp.Shard.Index.Settings["routing.allocation.enable"] = saved
-	} else {
-		delete(cp.Shard.Index.Settings, "routing.allocation.enable")
+func errMove(format string, args ...any) *Error {
+	return errorOf("SQLParseException", "XX000", 400, 4000, format, args...)
+}
+
+// words are the node's in messages.
+func (n *Node) words() string {
+	// The process's id is another one at each start; nobody looks at it.
+	id := []byte(n.ID)
+	slices.Reverse(id)
+	ephemeral := string(id)
+	roles := ""
+	if n.Data {
+		roles += "d"
 	}
-	return v, objections
+	if n.Master {
+		roles += "m"
+	}
+	if roles != "" {
+		roles = "{" + roles + "}"
+	}
+	var attributes []string
+	for _, name := range sortedKeys(n.Attributes) {
+		attributes = append(attributes, name+"="+n.Attributes[name])
+	}
+	attributes = append(attributes, "http_address="+n.Address+":"+strconv.Itoa(n.HTTPPort))
+	return "{" + n.Name + "}{" + n.ID + "}{" + ephemeral + "}{" + n.Address + "}{" + n.Address + ":" + strconv.Itoa(n.TransportPort) + "}" + roles +
+		"{" + strings.Join(attributes, ", ") + "}"
 }

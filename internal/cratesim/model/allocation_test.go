@@ -99,13 +99,28 @@ func TestDrain(t *testing.T) {
 		{name: "enable=primaries holds replicas", nodes: 3, replicas: "1", arrange: func(m *testNet, ns []*Node, _ *Table) {
 			set(m.t, ns[0], true, "cluster.routing.allocation.enable", "primaries")
 		}, words: "cannot move shard to another node, even though it is not allowed to remain on its current node",
-			objects: "no allocations are allowed due to cluster setting [cluster.routing.allocation.enable=primaries]"},
+			objects: "replica allocations are forbidden due to cluster setting [cluster.routing.allocation.enable=primaries]"},
 		{name: "a table's own filter makes the cluster's void", nodes: 3, replicas: "1", arrange: func(m *testNet, ns []*Node, tb *Table) {
 			v := "n9"
 			require.Nil(m.t, ns[0].AlterTable(tb, nil, []Assignment{{"routing.allocation.exclude._name", &v}}))
 		}, words: "cannot rebalance as no target node exists that can both allocate this shard and improve the cluster balance",
 			objects: "a copy of this shard is already allocated"},
-		{name: "before 5.9 both count", nodes: 3, version: Version{5, 8, 0}, replicas: "1", arrange: func(m *testNet, ns []*Node, tb *Table) {
+		{name: "a table with include is held by it, whatever it excludes", nodes: 3, replicas: "1", arrange: func(m *testNet, ns []*Node, tb *Table) {
+			all, leaving := "n0,n1,n2", ns[2].ID
+			require.Nil(m.t, ns[0].AlterTable(tb, nil, []Assignment{{"routing.allocation.include._name", &all}, {"routing.allocation.exclude._id", &leaving}}))
+		}, words: "cannot rebalance as no target node exists that can both allocate this shard and improve the cluster balance",
+			objects: "a copy of this shard is already allocated"},
+		{name: "a table with require is held by it, whatever it excludes", nodes: 3, replicas: "1", arrange: func(m *testNet, ns []*Node, tb *Table) {
+			every, leaving := "n*", ns[2].ID
+			require.Nil(m.t, ns[0].AlterTable(tb, nil, []Assignment{{"routing.allocation.require._name", &every}, {"routing.allocation.exclude._id", &leaving}}))
+		}, words: "cannot rebalance as no target node exists that can both allocate this shard and improve the cluster balance",
+			objects: "a copy of this shard is already allocated"},
+		{name: "a table at enable none stays", nodes: 3, replicas: "1", arrange: func(m *testNet, ns []*Node, tb *Table) {
+			none := "none"
+			require.Nil(m.t, ns[0].AlterTable(tb, nil, []Assignment{{"routing.allocation.enable", &none}}))
+		}, words: "cannot move shard to another node, even though it is not allowed to remain on its current node",
+			objects: "no allocations are allowed due to index setting [index.routing.allocation.enable=none]"},
+		{name: "before 5.9 both count", nodes: 3, version: Version{Major: 5, Minor: 8, Hotfix: 0}, replicas: "1", arrange: func(m *testNet, ns []*Node, tb *Table) {
 			v := "n9"
 			require.Nil(m.t, ns[0].AlterTable(tb, nil, []Assignment{{"routing.allocation.exclude._name", &v}}))
 		}, drained: true},
@@ -133,7 +148,7 @@ func TestDrain(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newNet(t)
 			if c.version == (Version{}) {
-				c.version = Version{6, 4, 3}
+				c.version = Version{Major: 6, Minor: 4, Hotfix: 3}
 			}
 			ns := m.nodes(c.nodes, set9(c.version))
 			tb := m.table(ns[0], "t", 6, c.replicas)
@@ -235,7 +250,7 @@ func TestDrain(t *testing.T) {
 
 func TestMixedVersionsStayYellowUntilASecondNodeIsNew(t *testing.T) {
 	m := newNet(t)
-	old := func(s *NodeSpec) { s.Version = Version{6, 3, 7} }
+	old := func(s *NodeSpec) { s.Version = Version{Major: 6, Minor: 3, Hotfix: 7} }
 	ns := m.nodes(3, old)
 	m.NodeStopped(ns[2], true)
 	m.node(2)
@@ -341,7 +356,7 @@ func BenchmarkDrain(b *testing.B) {
 	var ns []*Node
 	for i := range 5 {
 		n, err := m.NodeStarted(NodeSpec{Name: fmt.Sprintf("n%d", i), ClusterName: "c", Address: fmt.Sprintf("10.0.0.%d", i), DataID: fmt.Sprintf("v%d", i),
-			Version: Version{6, 4, 3}, Master: true, Data: true, Settings: settingsOf("cluster.initial_master_nodes", names3)})
+			Version: Version{Major: 6, Minor: 4, Hotfix: 3}, Master: true, Data: true, Settings: settingsOf("cluster.initial_master_nodes", names3)})
 		if err != nil {
 			b.Fatal(err)
 		}

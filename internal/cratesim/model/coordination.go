@@ -3,6 +3,8 @@ package model
 import (
 	"slices"
 	"time"
+
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
 )
 
 // Cluster is one formed CrateDB cluster: what its voters have agreed on.
@@ -25,11 +27,16 @@ type Cluster struct {
 	tables     []*Table
 	indexes    []*Index // every table without partitions, and every partition
 	snapshots  []*Snapshot
-	repos      []*Repository
-	licence    bool
-	tally      tally
-	scratch    []*Node
-	shardEvent bool // something that allocation looks at has changed
+	left       map[string][]*Snapshot // by the place of a repository that is gone
+	// filters are the cluster's own that are set, filtersVersion counts their changes.
+	filters, scratchFilters []clusterFilter
+	filtersVersion          int
+	repos                   []*Repository
+	licence                 bool
+	rules                   allocation.Settings // the deciders', since takeTally
+	question                allocation.Copy     // as asked fills it
+	scratch                 []*Node
+	shardEvent              bool // something that allocation looks at has changed
 }
 
 func (m *Model) newCluster(id, name string) *Cluster {

@@ -14,12 +14,30 @@ type Error struct {
 	HTTP     int    // HTTP status; 0 is 500
 	Code     int    // CrateDB's own code in the HTTP body
 	Fatal    bool   // severity FATAL: the connection ends after it
+	// Of is what the error tells of: who has no privilege there is not told (CrateDB's
+	// TableScopeException and its like). The zero value is told to everybody.
+	Of Scope
 	// Wait is how long CrateDB itself holds a statement in the hope that the cause goes
 	// away before it gives this answer; 0 answers at once.
 	Wait time.Duration
 }
 
+// Scope is what a privilege may be on: a TABLE by its full name, a SCHEMA or the CLUSTER.
+type Scope struct{ Class, Ident string }
+
 func (e *Error) Error() string { return e.Message }
+
+func (e *Error) ofTable(name string) *Error {
+	if !strings.Contains(name, ".") {
+		name = "doc." + name
+	}
+	return e.of("TABLE", name)
+}
+
+func (e *Error) of(class, ident string) *Error {
+	e.Of = Scope{class, ident}
+	return e
+}
 
 // HTTPMessage is the text under error.message in an HTTP answer.
 func (e *Error) HTTPMessage() string {
@@ -58,14 +76,23 @@ func errorOf(class, state string, http, code int, format string, args ...any) *E
 	return &Error{Class: class, Message: fmt.Sprintf(format, args...), SQLState: state, HTTP: http, Code: code}
 }
 
-// ErrParse is a statement that the parser refuses.
+// ErrParse is a request that cannot be read.
 func ErrParse(format string, args ...any) *Error {
-	return errorOf("SQLParseException", "42601", 400, 4000, format, args...)
+	return errorOf("SQLParseException", "XX000", 400, 4000, format, args...)
+}
+
+// ErrSyntax is a statement that the grammar does not have. Before 6.4 it was made an
+// SQLParseException, of which PGError did not know what it is.
+func ErrSyntax(v Version, words string) *Error {
+	if v.AtLeast(6, 4) {
+		return errorOf("ParsingException", "42601", 400, 4000, "%s", words)
+	}
+	return ErrParse("%s", words)
 }
 
 // ErrUnsupported is a statement or feature that exists for the parser only.
 func ErrUnsupported(format string, args ...any) *Error {
-	return errorOf("UnsupportedFeatureException", "0A000", 400, 4004, format, args...)
+	return errorOf("UnsupportedFeatureException", "0A000", 400, 4004, format, args...).of("CLUSTER", "")
 }
 
 func errNotLive(setting string) *Error {
@@ -74,22 +101,32 @@ func errNotLive(setting string) *Error {
 
 // ErrIllegalArgument is a value or setting that cannot be taken.
 func ErrIllegalArgument(format string, args ...any) *Error {
-	return errorOf("IllegalArgumentException", "XX000", 400, 4000, format, args...)
+	return errorOf("SQLParseException", "XX000", 400, 4000, format, args...)
 }
 
 // ErrRelationUnknown names a table that does not exist; name is schema-qualified.
 func ErrRelationUnknown(name string) *Error {
-	return errorOf("RelationUnknown", "42P01", 404, 4041, "Relation '%s' unknown", name)
+	return errorOf("RelationUnknown", "42P01", 404, 4041, "Relation '%s' unknown", name).ofTable(name)
 }
 
 // ErrRelationExists is CREATE TABLE of a name that is taken.
 func ErrRelationExists(name string) *Error {
-	return errorOf("RelationAlreadyExists", "42P07", 409, 4093, "Relation '%s' already exists.", name)
+	return errorOf("RelationAlreadyExists", "42P07", 409, 4093, "Relation '%s' already exists.", name).ofTable(name)
+}
+
+// ErrInaccessible is what a table does not do: a closed one, or one for blobs.
+func ErrInaccessible(name, why string) *Error {
+	return errorOf("OperationOnInaccessibleRelationException", "XX000", 400, 4007, "The relation \"%s\" doesn't support or allow %s", name, why).ofTable(name)
+}
+
+// ErrPartitionUnknown names a partition that does not exist.
+func ErrPartitionUnknown(table, ident string) *Error {
+	return errorOf("PartitionUnknownException", "XX000", 404, 4046, "No partition for table '%s' with ident '%s' exists", table, ident).ofTable(table)
 }
 
 // ErrSchemaUnknown names a schema without tables.
 func ErrSchemaUnknown(name string) *Error {
-	return errorOf("SchemaUnknownException", "3F000", 404, 4045, "Schema '%s' unknown", name)
+	return errorOf("SchemaUnknownException", "3F000", 404, 4045, "Schema '%s' unknown", name).of("SCHEMA", name)
 }
 
 // ErrColumnUnknown names a column that its table lacks.
@@ -139,6 +176,12 @@ func ErrSuperuser(user string) *Error {
 // ErrMissingPrivilege names the privilege a statement lacks.
 func ErrMissingPrivilege(p Privilege, user string) *Error {
 	return errorOf("MissingPrivilegeException", "XX000", 401, 4011, "Missing '%s' privilege for user '%s'", p, user)
+}
+
+// ErrNoPrivilege is the answer to who has no privilege on the cluster in place of one that
+// tells of it.
+func ErrNoPrivilege(user string) *Error {
+	return errorOf("MissingPrivilegeException", "XX000", 401, 4011, "Missing privilege for user '%s'", user)
 }
 
 // errNotRecovered is what DDL, SET and CREATE USER answer before gateway recovery.

@@ -1,6 +1,13 @@
 package model
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
+)
 
 // Decision is what the deciders say of one node.
 type Decision struct {
@@ -24,44 +31,46 @@ func (c *Cluster) Explain(cp *Copy) (explanation string, decisions []Decision) {
 		}
 		return "cannot allocate because a previous copy of the primary shard existed but can no longer be found on the nodes in the cluster", decisions
 	}
-	best := no
+	best := allocation.No
 	for _, n := range c.members {
 		if !n.alive || !n.Data || n == cp.node {
 			continue
 		}
-		v, _ := c.decide(cp, n, false)
-		best = min(best, v)
-		decisions = append(decisions, Decision{n.ID, n.Name, c.objections(cp, n)})
+		best = min(best, c.decide(cp, n))
+		decisions = append(decisions, Decision{n.ID, n.Name, c.rules.Objections(c.asked(cp), &n.place)})
 	}
 	if cp.node != nil {
 		return c.explainStarted(cp, best), decisions
 	}
 	switch {
-	case best == no && (cp.Primary || s.primaryActive()):
+	case best == allocation.No && (cp.Primary || s.primaryActive()):
 		return "cannot allocate because allocation is not permitted to any of the nodes", decisions
 	case !cp.delay.IsZero() && cp.delay.After(c.m.now):
-		words := "cannot allocate because the cluster is still waiting " + cp.delay.Sub(c.m.now).String() + " for the departed node holding a replica to rejoin"
-		if best == yes {
+		words := "cannot allocate because the cluster is still waiting " + timeValue(cp.delay.Sub(c.m.now)) + " for the departed node holding a replica to rejoin"
+		if best == allocation.Yes {
 			words += ", despite being allowed to allocate the shard to at least one other node"
 		}
 		return words, decisions
-	case best == no:
+	case best == allocation.No:
 		return "cannot allocate because allocation is not permitted to any of the nodes", decisions
-	case best == throttled:
+	case best == allocation.Throttled:
 		return "allocation temporarily throttled", decisions
 	}
 	return "can allocate the shard", decisions
 }
 
-func (c *Cluster) explainStarted(cp *Copy, best verdict) string {
+func (c *Cluster) explainStarted(cp *Copy, best allocation.Verdict) string {
 	switch {
 	case c.remains(cp) && !c.mayRebalance():
+		if c.balancesBetter(cp) {
+			return "rebalancing is not allowed, even though there is at least one node on which the shard can be allocated"
+		}
 		return "rebalancing is not allowed"
 	case c.remains(cp):
 		return "cannot rebalance as no target node exists that can both allocate this shard and improve the cluster balance"
-	case best == yes, c.heldSince(cp) && !c.snapshotHolds(cp.Shard):
+	case best == allocation.Yes, c.heldSince(cp) && !c.snapshotHolds(cp.Shard):
 		return "shard cannot remain on this node and is force-moved to another node"
-	case best == no:
+	case best == allocation.No:
 		return "cannot move shard to another node, even though it is not allowed to remain on its current node"
 	}
 	return "shard cannot remain on this node but is throttled on moving to another node"
@@ -76,43 +85,58 @@ func (c *Cluster) anyInSync(s *Shard) bool {
 	return false
 }
 
-// objections are the words of each decider that does not say yes, in CrateDB's order.
-func (c *Cluster) objections(cp *Copy, n *Node) (out []string) {
-	s := cp.Shard
-	waits := cp.node == nil && !cp.Primary && !s.primaryActive()
-	early := func() {
-		if waits {
-			out = append(out, "primary shard for this replica is not yet active")
+// balancesBetter reports whether a node may take the copy, and the cluster would be
+// balanced better with it there, by the weights of BalancedShardsAllocator.
+func (c *Cluster) balancesBetter(cp *Copy) bool {
+	number := func(name string) float32 {
+		f, _ := strconv.ParseFloat(c.Setting(allocationPrefix+"balance."+name), 32)
+		return float32(f)
+	}
+	shard, index, threshold := number("shard"), number("index"), number("threshold")
+	sum := shard + index
+	all, own, nodes := 0, 0, 0
+	for _, n := range c.members {
+		if n.alive && n.Data {
+			nodes++
 		}
 	}
-	early()
-	if !c.enabled(cp) {
-		out = append(out, c.enableWords(cp))
+	for _, ix := range c.indexes {
+		all += len(ix.shards) * (1 + ix.want)
+		if ix == cp.Shard.Index {
+			own = len(ix.shards) * (1 + ix.want)
+		}
 	}
-	if ok, why := c.versionFits(cp, n); !ok {
-		out = append(out, why)
+	weight := func(n *Node) float32 {
+		return shard/sum*(float32(n.place.Shards)-float32(all)/float32(nodes)) +
+			index/sum*(float32(cp.Shard.Index.onNode(&n.place))-float32(own)/float32(nodes))
 	}
-	if why := c.snapshotWords(cp); why != "" {
-		out = append(out, why)
+	here := weight(cp.node)
+	for _, n := range c.members {
+		if !n.alive || !n.Data || n == cp.node {
+			continue
+		}
+		there := weight(n)
+		if there <= here && here-there > threshold+0.001 && there+1 < here && c.decide(cp, n) == allocation.Yes {
+			return true
+		}
 	}
-	if ok, why := c.filter(s.Index, n); !ok {
-		out = append(out, why)
+	return false
+}
+
+// timeValue is a time as CrateDB words it: in the largest unit that it fills, with one
+// digit more, cut off (TimeValue.java).
+func timeValue(d time.Duration) string {
+	for _, unit := range []struct {
+		is   time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}, {time.Millisecond, "ms"}, {time.Microsecond, "micros"}} {
+		if d < unit.is {
+			continue
+		}
+		if tenths := d % unit.is * 10 / unit.is; tenths > 0 {
+			return fmt.Sprintf("%d.%d%s", d/unit.is, tenths, unit.name)
+		}
+		return fmt.Sprintf("%d%s", d/unit.is, unit.name)
 	}
-	if other := s.on(n); other != nil && other != cp {
-		out = append(out, s.takenWords(other))
-	}
-	if ok, why := c.diskFits(cp, n, false); !ok {
-		out = append(out, why)
-	}
-	early()
-	if why := c.throttleWords(cp, n); why != "" && !waits {
-		out = append(out, why)
-	}
-	if ok, why := c.limitFits(cp, n); !ok {
-		out = append(out, why)
-	}
-	if ok, why := c.zoneFits(cp, n); !ok {
-		out = append(out, why)
-	}
-	return out
+	return "0s"
 }

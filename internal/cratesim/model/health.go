@@ -1,5 +1,7 @@
 package model
 
+import "stevedore.dev/stevedore/internal/cratesim/allocation"
+
 // Health is green, yellow or red; the numbers are sys.health's severity.
 type Health int
 
@@ -46,7 +48,7 @@ func (c *Cluster) refused(p *Copy) bool {
 	c.takeTally()
 	for _, n := range c.members {
 		if n.alive && n.Data {
-			if v, _ := c.decide(p, n, false); v != no {
+			if c.decide(p, n) != allocation.No {
 				return false
 			}
 		}

@@ -34,7 +34,7 @@ const names3 = "n0,n1,n2"
 func (m *testNet) node(i int, edit ...func(*NodeSpec)) *Node {
 	m.t.Helper()
 	spec := NodeSpec{Name: fmt.Sprintf("n%d", i), ClusterName: "c", Address: fmt.Sprintf("10.0.0.%d", i), DataID: fmt.Sprintf("v%d", i),
-		Version: Version{6, 4, 3}, Master: true, Data: true, TransportPort: 4300,
+		Version: Version{Major: 6, Minor: 4, Hotfix: 3}, Master: true, Data: true, TransportPort: 4300,
 		Settings: settingsOf("cluster.initial_master_nodes", names3, "gateway.expected_data_nodes", "3", "gateway.recover_after_data_nodes", "2")}
 	for _, e := range edit {
 		e(&spec)
@@ -235,7 +235,7 @@ func TestVotingAndQuorum(t *testing.T) {
 
 func TestGateway(t *testing.T) {
 	v46 := func(s *NodeSpec) {
-		s.Version = Version{4, 6, 0}
+		s.Version = Version{Major: 4, Minor: 6, Hotfix: 0}
 		s.Settings = settingsOf("cluster.initial_master_nodes", names3, "gateway.expected_nodes", "3", "gateway.recover_after_nodes", "2")
 	}
 	unset := func(s *NodeSpec) { s.Settings = settingsOf("cluster.initial_master_nodes", names3) }
@@ -444,10 +444,10 @@ func TestStartRefusals(t *testing.T) {
 	ns := m.nodes(3)
 	m.NodeStopped(ns[2], true)
 	spec := ns[2].NodeSpec
-	spec.Version = Version{6, 3, 7}
+	spec.Version = Version{Major: 6, Minor: 3, Hotfix: 7}
 	_, err := m.NodeStarted(spec)
 	require.ErrorContains(t, err, "cannot downgrade a node from version [6.4.3] to version [6.3.7]")
-	spec.Version = Version{6, 4, 1}
+	spec.Version = Version{Major: 6, Minor: 4, Hotfix: 1}
 	_, err = m.NodeStarted(spec)
 	require.NoError(t, err, "a hotfix downgrade works")
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
 )
 
 // NodeSpec is a CrateDB process as it is started.
@@ -53,7 +55,8 @@ type Node struct {
 	joinReady bool
 	cluster   *Cluster // joined, even if its master is gone since
 	hba       []hbaEntry
-	count     count
+	filters   filtersSeen
+	place     allocation.Node // as the deciders know it, since takeTally
 	// rememberedState: the process has seen a recovered cluster state, so that an election
 	// with it needs no gateway recovery.
 	rememberedState bool
@@ -99,7 +102,7 @@ func (m *Model) NodeStarted(spec NodeSpec) (*Node, error) {
 			v.NodeID = m.newID()
 		}
 	}
-	if spec.Version.Less(v.Highest) && !spec.Version.sameMinor(v.Highest) {
+	if spec.Version.Less(v.Highest) && !spec.Version.SameMinor(v.Highest) {
 		return nil, fmt.Errorf("java.lang.IllegalStateException: cannot downgrade a node from version [%s] to version [%s]", v.Highest, spec.Version)
 	}
 	m.volumes[spec.DataID] = v

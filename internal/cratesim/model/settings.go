@@ -389,23 +389,31 @@ func (c *Cluster) settingsChanged() {
 func (c *Cluster) Setting(name string) string { return c.settingOn(c.master, name) }
 
 func (c *Cluster) settingOn(n *Node, name string) string {
-	if v, ok := c.transient[name]; ok {
+	if v, ok := c.given(n, name); ok {
 		return v
-	}
-	if c.recovered {
-		if v, ok := c.persistent[name]; ok {
-			return v
-		}
-	}
-	if n != nil {
-		if v, ok := n.Settings[name]; ok {
-			return v
-		}
 	}
 	if s := settingIndex[name]; s != nil {
 		return s.Default
 	}
 	return ""
+}
+
+// given is the value that somebody has set, an empty one included.
+func (c *Cluster) given(n *Node, name string) (value string, ok bool) {
+	if v, ok := c.transient[name]; ok {
+		return v, true
+	}
+	if c.recovered {
+		if v, ok := c.persistent[name]; ok {
+			return v, true
+		}
+	}
+	if n != nil {
+		if v, ok := n.Settings[name]; ok {
+			return v, true
+		}
+	}
+	return "", false
 }
 
 func (c *Cluster) settingInt(name string) int {

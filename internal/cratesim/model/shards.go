@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -202,21 +203,24 @@ func (c *Cluster) expandReplicas() {
 	}
 	c.takeTally()
 	for _, ix := range c.indexes {
-		want := c.expand(ix)
-		if want == ix.want {
-			continue
+		if want := c.expand(ix); want != ix.want {
+			ix.setReplicas(want)
 		}
-		ix.want = want
-		for _, s := range ix.shards {
-			for len(s.copies) < want+1 {
-				s.copies = append(s.copies, &Copy{Shard: s, since: c.m.now})
-			}
-			for len(s.copies) > want+1 {
-				s.dropCopy()
-			}
-		}
-		c.shardEvent = true
 	}
+}
+
+// setReplicas gives each shard so many replicas.
+func (ix *Index) setReplicas(want int) {
+	ix.want = want
+	for _, s := range ix.shards {
+		for len(s.copies) < want+1 {
+			s.copies = append(s.copies, &Copy{Shard: s, since: ix.cluster.m.now})
+		}
+		for len(s.copies) > want+1 {
+			s.dropCopy()
+		}
+	}
+	ix.cluster.shardEvent = true
 }
 
 // dropCopy takes one replica away: one without a node first, then one that starts, then
@@ -244,11 +248,13 @@ func (s *Shard) dropCopy() {
 	s.copies = slices.Delete(s.copies, worst, worst+1)
 }
 
-// expand is how many replicas the index's range comes to: clamp(eligible-1, min, max),
-// eligible being the data nodes that pass the filters.
+// expand is how many replicas the index has by its range: one on each node that the
+// filters let it be on, within the range. Where that is fewer than the range begins with,
+// the number stays as it is (AutoExpandReplicas.getDesiredNumberOfReplicas); an index
+// that was just made has none then.
 func (c *Cluster) expand(ix *Index) int {
 	lower, upper, err := ParseReplicas(ix.Replicas)
-	if err != nil || lower == upper {
+	if err != nil || !strings.Contains(ix.Replicas, "-") {
 		return lower
 	}
 	eligible := 0
@@ -261,5 +267,8 @@ func (c *Cluster) expand(ix *Index) int {
 	if upper >= 0 {
 		most = min(most, upper)
 	}
-	return max(lower, most)
+	if most < lower {
+		return ix.want
+	}
+	return most
 }

@@ -33,12 +33,13 @@ func TestADrainTakesAsLongAsItsBytesNeed(t *testing.T) {
 		moving     int
 	}{
 		{"empty shards leave at once", 0, "", "", 2 * time.Second, 0, 0},
-		{"at 40 MB/s a gigabyte takes 25 s", 6 << 30, "", "", 20 * time.Second, 4, 2},
-		{"two at a time", 6 << 30, "", "", 30 * time.Second, 2, 2},
+		{"at 40 MB/s a gigabyte takes 25 s", 6 << 30, "", "", 20 * time.Second, 4, 4},
+		{"two come in at each of the two nodes that stay", 6 << 30, "", "", 30 * time.Second, 0, 0},
+		{"one comes in at each", 6 << 30, "", "1", 30 * time.Second, 2, 2},
 		{"all at a time", 6 << 30, "", "4", 20 * time.Second, 4, 4},
 		{"all have left", 6 << 30, "", "4", 70 * time.Second, 0, 0},
 		{"faster", 6 << 30, "400mb", "", 7 * time.Second, 0, 0},
-		{"slower", 6 << 30, "1mb", "", 16 * time.Minute, 4, 2},
+		{"slower", 6 << 30, "1mb", "", 16 * time.Minute, 4, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newNet(t)
@@ -187,7 +188,7 @@ func TestSysAllocationsSaysWhy(t *testing.T) {
 	t.Run("a copy that moves or starts says nothing", func(t *testing.T) {
 		m := newNet(t)
 		ns := m.nodes(3)
-		tb := m.table(ns[0], "t", 6, "1")
+		tb := m.table(ns[0], "t", 12, "1")
 		m.SetTableBytes(tb, 6<<30)
 		set(t, ns[0], true, exclude+"_id", ns[2].ID)
 		m.pass(time.Second)
@@ -230,7 +231,7 @@ func TestATableThatWasDroppedDoesNotComeBackWithAVolume(t *testing.T) {
 
 func TestCreatedIsTheLowestVersionThatWasThere(t *testing.T) {
 	m := newNet(t)
-	ns := m.nodes(3, func(s *NodeSpec) { s.Version = Version{6, 3, 7} })
+	ns := m.nodes(3, func(s *NodeSpec) { s.Version = Version{Major: 6, Minor: 3, Hotfix: 7} })
 	created := func(name string) string {
 		n := m.nodes0()
 		return m.table(n, name, 1, "1").Version.String() + " under " + n.Cluster().Master().Version.String()
@@ -241,7 +242,7 @@ func TestCreatedIsTheLowestVersionThatWasThere(t *testing.T) {
 		require.Contains(t, created("with"+n.Name), "6.3.7 under ")
 		m.NodeStopped(n, true)
 		fresh := n.NodeSpec
-		fresh.Version = Version{6, 4, 3}
+		fresh.Version = Version{Major: 6, Minor: 4, Hotfix: 3}
 		_, err := m.NodeStarted(fresh)
 		require.NoError(t, err)
 		m.pass(time.Minute)
@@ -250,14 +251,14 @@ func TestCreatedIsTheLowestVersionThatWasThere(t *testing.T) {
 	require.Equal(t, "6.3.7", m.nodes0().Table("doc", "first").Version.String(), "it stays what it was")
 
 	// One old node is enough, whoever is the master.
-	m.node(3, func(s *NodeSpec) { s.Version, s.Master = Version{6, 3, 7}, false })
+	m.node(3, func(s *NodeSpec) { s.Version, s.Master = Version{Major: 6, Minor: 3, Hotfix: 7}, false })
 	m.pass(time.Minute)
 	require.Equal(t, "6.3.7 under 6.4.3", created("beside an old one"))
 }
 
 func TestALoneNewNodeCannotBeDrained(t *testing.T) {
 	m := newNet(t)
-	old := func(s *NodeSpec) { s.Version = Version{6, 3, 7} }
+	old := func(s *NodeSpec) { s.Version = Version{Major: 6, Minor: 3, Hotfix: 7} }
 	ns := m.nodes(3, old)
 	m.NodeStopped(ns[2], true)
 	fresh := m.node(2)

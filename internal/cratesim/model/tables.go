@@ -2,10 +2,13 @@ package model
 
 import (
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
 )
 
 // Column is a column of a user's table.
@@ -61,11 +64,13 @@ type Index struct {
 	Settings map[string]string
 	Rows     [][]any
 
+	uuid    string
 	cluster *Cluster
 	shards  []*Shard
 	want    int // replicas that the range asks for now
 	created Version
-	bytes   int64 // given by tests and simulations; 0 counts rows
+	rules   allocation.Table // of its settings, since takeTally
+	bytes   int64            // given by tests and simulations; 0 counts rows
 }
 
 // Shards are the index's shards by number.
@@ -76,29 +81,6 @@ func (ix *Index) Created() Version { return ix.created }
 
 // Wanted is the number of replicas that the range comes to now.
 func (ix *Index) Wanted() int { return ix.want }
-
-// ParseReplicas reads "1", "0-1", "0-all"; upper is -1 for "all".
-func ParseReplicas(s string) (lower, upper int, err *Error) {
-	bad := func() (int, int, *Error) {
-		return 0, 0, ErrIllegalArgument("The \"number_of_replicas\" range \"%s\" isn't valid", s)
-	}
-	a, b, isRange := strings.Cut(s, "-")
-	lower, e := strconv.Atoi(a)
-	if e != nil || lower < 0 {
-		return bad()
-	}
-	if !isRange {
-		return lower, lower, nil
-	}
-	if b == "all" {
-		return lower, -1, nil
-	}
-	upper, e = strconv.Atoi(b)
-	if e != nil || upper < lower {
-		return bad()
-	}
-	return lower, upper, nil
-}
 
 // Tables are the user's tables in order of creation; none before gateway recovery.
 func (n *Node) Tables() []*Table {
@@ -186,13 +168,18 @@ func (n *Node) CreateTable(spec TableSpec) (*Table, *Error) {
 
 // newIndex makes the shards of a table or partition, if the shard limit lets it.
 func (c *Cluster) newIndex(t *Table, ident string, values []any) (*Index, *Error) {
-	ix := &Index{Table: t, Ident: ident, Values: values, Replicas: t.Replicas, Settings: map[string]string{}, cluster: c, created: c.lowestVersion()}
+	ix := &Index{Table: t, Ident: ident, Values: values, Replicas: t.Replicas, Settings: map[string]string{}, cluster: c, created: c.lowestVersion(), uuid: c.m.newID()}
 	for k, v := range t.Settings {
 		ix.Settings[k] = v
 	}
+	if err := ix.waitsForTooMany(); err != nil {
+		return nil, err
+	}
 	c.takeTally()
+	ix.readRules()
 	ix.want = c.expand(ix)
-	if err := c.shardLimit(t.Shards * (1 + ix.want)); err != nil {
+	counted, _ := replicaNumber([]Assignment{{"number_of_replicas", &ix.Replicas}}) // a range counts none yet
+	if err := c.shardLimit(t.Shards * (1 + counted)); err != nil {
 		return nil, err
 	}
 	for i := 0; i < t.Shards; i++ {
@@ -205,20 +192,6 @@ func (c *Cluster) newIndex(t *Table, ident string, values []any) (*Index, *Error
 	}
 	c.indexes = append(c.indexes, ix)
 	return ix, nil
-}
-
-// shardLimit refuses shards beyond cluster.max_shards_per_node times the data nodes.
-func (c *Cluster) shardLimit(adds int) *Error {
-	open := 0
-	for _, ix := range c.indexes {
-		for _, s := range ix.shards {
-			open += len(s.copies)
-		}
-	}
-	if limit := c.settingInt("cluster.max_shards_per_node") * c.dataNodes(); limit > 0 && adds > 0 && open+adds > limit {
-		return errorOf("SQLParseException", "XX000", 400, 4000, "Validation Failed: 1: this action would add [%d] total shards, but this cluster currently has [%d]/[%d] maximum shards open;", adds, open, limit)
-	}
-	return nil
 }
 
 func (c *Cluster) lowestVersion() Version {
@@ -265,6 +238,7 @@ func (n *Node) DropTable(t *Table) *Error {
 	}
 	c.tables = slices.DeleteFunc(c.tables, func(o *Table) bool { return o == t })
 	c.indexes = slices.DeleteFunc(c.indexes, func(ix *Index) bool { return ix.Table == t })
+	c.forgetTable(t.FullName())
 	c.shardEvent = true
 	c.m.touch()
 	c.m.settle()
@@ -278,17 +252,14 @@ func (n *Node) AlterTable(t *Table, only *Index, changes []Assignment) *Error {
 		return err
 	}
 	for _, ch := range changes {
-		if group, ok := strings.CutPrefix(ch.Name, filterPrefix); ok && slices.Contains(filterKinds, group) {
+		if group, ok := strings.CutPrefix(ch.Name, filterPrefix); ok && slices.Contains(allocation.FilterKinds, group) {
 			return errorOf("SQLParseException", "XX000", 400, 4000, "Cannot change a dynamic group setting, only concrete settings allowed.")
 		}
 		if ch.Name == "number_of_replicas" && ch.Value != nil {
 			if _, _, err := ParseReplicas(*ch.Value); err != nil {
 				return err
 			}
-			if err := n.cluster.replicaLimit(t, only, *ch.Value); err != nil {
-				return err
-			}
-		} else if !tableSetting(ch.Name) {
+		} else if ch.Name != "number_of_replicas" && !tableSetting(ch.Name) {
 			return ErrIllegalArgument("Invalid property \"%s\" passed to [ALTER | CREATE] TABLE statement", ch.Name)
 		}
 	}
@@ -309,7 +280,35 @@ func (n *Node) AlterTable(t *Table, only *Index, changes []Assignment) *Error {
 	targets := t.Indexes()
 	if only != nil {
 		targets = []*Index{only}
-	} else {
+	}
+	number, hasNumber := replicaNumber(changes)
+	if hasNumber {
+		if err := n.cluster.replicaLimit(targets, number); err != nil {
+			return err
+		}
+	}
+	for _, ix := range targets {
+		next := *ix
+		next.Settings = maps.Clone(ix.Settings)
+		set(&next.Replicas, next.Settings)
+		if hasNumber {
+			// The number is changed before the other settings are.
+			if err := ix.waitsForMoreThan(1 + number); err != nil {
+				return err
+			}
+			next.want = number
+		}
+		if err := next.waitsForTooMany(); err != nil {
+			return err
+		}
+		// Then the range follows the filters that the statement has set.
+		next.readRules()
+		next.want = n.cluster.expand(&next)
+		if err := next.waitsForTooMany(); err != nil {
+			return err
+		}
+	}
+	if only == nil {
 		if t.Settings == nil {
 			t.Settings = map[string]string{}
 		}
@@ -317,23 +316,12 @@ func (n *Node) AlterTable(t *Table, only *Index, changes []Assignment) *Error {
 	}
 	for _, ix := range targets {
 		set(&ix.Replicas, ix.Settings)
+		if hasNumber {
+			ix.setReplicas(number)
+		}
 	}
 	n.cluster.settingsChanged()
 	return nil
-}
-
-// replicaLimit is the shard limit for more replicas.
-func (c *Cluster) replicaLimit(t *Table, only *Index, replicas string) *Error {
-	c.takeTally()
-	adds := 0
-	for _, ix := range t.Indexes() {
-		if only == nil || ix == only {
-			next := *ix
-			next.Replicas = replicas
-			adds += len(ix.shards) * (c.expand(&next) - ix.want)
-		}
-	}
-	return c.shardLimit(adds)
 }
 
 // tableSetting reports whether CREATE and ALTER TABLE take the name.

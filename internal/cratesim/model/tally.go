@@ -3,110 +3,98 @@ package model
 import (
 	"strings"
 	"time"
+
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
 )
-
-// tally is what the deciders would else count or parse again for every copy and node: a
-// simulation asks them a hundred thousand times a second. It is drawn up before a round of
-// allocation or an explanation, and kept true by assign and relocate.
-type tally struct {
-	enable        string
-	incoming      int // node_concurrent_recoveries
-	initial       int // node_initial_primaries_recoveries
-	totalPerNode  int
-	awareness     string
-	diskThreshold bool
-	low, high     watermark
-}
-
-type watermark struct {
-	text    string
-	percent float64
-	bytes   float64
-	isBytes bool
-}
-
-type clusterFilter struct{ kind, key, list string }
-
-// count is a node's part of the tally.
-type count struct {
-	load, in, out, initialPrimaries int
-	bytes                           int64
-	filtered                        bool // by the cluster's own filters
-	filteredWhy                     string
-}
 
 const allocationPrefix = "cluster.routing.allocation."
 
-func parseWatermark(s string) watermark {
-	w := watermark{text: s}
+// filterKeys are the ids and names by which a cluster's filters know nodes.
+var filterKeys = []string{"_name", "_id", "_ip", "_host"}
+
+func parseWatermark(s string) allocation.Watermark {
+	w := allocation.Watermark{Text: s}
 	if p, ok := parsePercent(s); ok {
-		w.percent = p
+		w.Percent = p
 		return w
 	}
 	b, _ := parseBytes(s)
-	w.bytes, w.isBytes = float64(b), true
+	w.Bytes, w.IsBytes = float64(b), true
 	return w
 }
 
-// takeTally draws it up.
+// takeTally draws up what the deciders would else count or parse again for every copy and
+// node. It is done before a round of allocation or an explanation, and kept true by assign
+// and relocate.
 func (c *Cluster) takeTally() {
-	c.tally = tally{
-		enable:        strings.ToLower(c.Setting(allocationPrefix + "enable")),
-		incoming:      c.settingInt(allocationPrefix + "node_concurrent_recoveries"),
-		initial:       c.settingInt(allocationPrefix + "node_initial_primaries_recoveries"),
-		totalPerNode:  c.settingInt(allocationPrefix + "total_shards_per_node"),
-		awareness:     c.Setting(allocationPrefix + "awareness.attributes"),
-		diskThreshold: settingBool(c.Setting(allocationPrefix + "disk.threshold_enabled")),
-		low:           parseWatermark(c.Setting(allocationPrefix + "disk.watermark.low")),
-		high:          parseWatermark(c.Setting(allocationPrefix + "disk.watermark.high")),
+	c.rules = allocation.Settings{
+		Version:            c.masterVersion(),
+		Enable:             allocation.Enable(strings.ToLower(c.Setting(allocationPrefix + "enable"))),
+		Recoveries:         c.settingInt(allocationPrefix + "node_concurrent_recoveries"),
+		InitialPrimaries:   c.settingInt(allocationPrefix + "node_initial_primaries_recoveries"),
+		TotalShardsPerNode: c.settingInt(allocationPrefix + "total_shards_per_node"),
+		DiskThreshold:      settingBool(c.Setting(allocationPrefix + "disk.threshold_enabled")),
+		Low:                parseWatermark(c.Setting(allocationPrefix + "disk.watermark.low")),
+		High:               parseWatermark(c.Setting(allocationPrefix + "disk.watermark.high")),
+		Awareness:          c.rules.Awareness[:0],
 	}
-	filters := c.clusterFilters()
+	c.rules.Filters = c.filtersInEffect()
 	for _, n := range c.members {
-		ok, why := clusterAllows(filters, n)
-		n.count = count{filtered: !ok, filteredWhy: why}
+		n.place = allocation.Node{ID: n.ID, Name: n.Name, Address: n.Address, Attributes: n.Attributes, Version: n.Version}
+		n.place.DiskSize = n.diskSize()
+		n.place.DiskFree = n.place.DiskSize - n.DiskUsed
+	}
+	if list := c.Setting(allocationPrefix + "awareness.attributes"); list != "" {
+		for _, name := range splitList(list) {
+			c.rules.Awareness = append(c.rules.Awareness, allocation.Attribute{Name: name})
+		}
+		var holders []*allocation.Node
+		for _, n := range c.members {
+			if n.alive && n.Data {
+				holders = append(holders, &n.place)
+			}
+		}
+		c.rules.Count(holders)
 	}
 	for _, ix := range c.indexes {
+		ix.readRules()
 		for _, s := range ix.shards {
 			bytes := s.bytes()
 			for _, cp := range s.copies {
 				if cp.node == nil {
 					continue
 				}
-				cp.node.count.bytes += bytes
+				cp.node.place.DiskFree -= bytes
 				switch {
 				case cp.target != nil:
-					cp.node.count.out++
-					cp.target.count.in++
-					cp.target.count.load++
-					cp.target.count.bytes += bytes
-				case cp.init && cp.Primary:
-					cp.node.count.load++
-					cp.node.count.initialPrimaries++
-				case cp.init:
-					cp.node.count.load++
-					cp.node.count.in++
 					if p := s.primary().node; p != nil {
-						p.count.out++
+						p.place.Out++ // each copy is read from the primary
+					}
+					cp.target.place.In++
+					cp.target.place.Shards++
+					cp.target.place.DiskFree -= bytes
+				case cp.init && cp.Primary:
+					cp.node.place.Shards++
+					cp.node.place.InitialPrimaries++
+				case cp.init:
+					cp.node.place.Shards++
+					cp.node.place.In++
+					if p := s.primary().node; p != nil {
+						p.place.Out++
 					}
 				default:
-					cp.node.count.load++
+					cp.node.place.Shards++
 				}
 			}
 		}
 	}
 }
 
-// clusterFilters are the cluster's filters that are set.
-func (c *Cluster) clusterFilters() []clusterFilter {
-	var out []clusterFilter
-	for _, kind := range filterKinds {
-		for _, key := range filterKeys {
-			if l := c.Setting(allocationPrefix + kind + "." + key); l != "" {
-				out = append(out, clusterFilter{kind, key, l})
-			}
-		}
+func (c *Cluster) masterVersion() Version {
+	if c.master == nil {
+		return Version{}
 	}
-	return out
+	return c.master.Version
 }
 
 // assign begins a recovery of an unassigned copy on the node.
@@ -115,14 +103,14 @@ func (c *Cluster) assign(cp *Copy, n *Node, known bool) {
 	bytes := s.bytes()
 	cp.node, cp.init, cp.due = n, true, c.took(bytes, known)
 	cp.delay = time.Time{}
-	n.count.load++
-	n.count.bytes += bytes
+	n.place.Shards++
+	n.place.DiskFree -= bytes
 	if cp.Primary {
-		n.count.initialPrimaries++
+		n.place.InitialPrimaries++
 		return
 	}
-	n.count.in++
-	s.primary().node.count.out++
+	n.place.In++
+	s.primary().node.place.Out++
 	s.stores = addID(s.stores, n.ID)
 }
 
@@ -130,9 +118,9 @@ func (c *Cluster) assign(cp *Copy, n *Node, known bool) {
 func (c *Cluster) relocate(cp *Copy, to *Node) {
 	bytes := cp.Shard.bytes()
 	cp.target, cp.due = to, c.took(bytes, false)
-	cp.node.count.load--
-	cp.node.count.out++
-	to.count.load++
-	to.count.in++
-	to.count.bytes += bytes
+	cp.node.place.Shards--
+	cp.Shard.primary().node.place.Out++ // each copy is read from the primary
+	to.place.Shards++
+	to.place.In++
+	to.place.DiskFree -= bytes
 }

@@ -1,9 +1,6 @@
 package model
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Superuser is CrateDB's only superuser. It has no password.
 const Superuser = "crate"
@@ -40,6 +37,7 @@ type User struct {
 	superuser bool
 	role      bool // CREATE ROLE: cannot log in
 	grants    []Grant
+	roles     []grantedRole
 	dropped   bool
 }
 
@@ -75,34 +73,6 @@ func (n *Node) User(name string) *User {
 		}
 	}
 	return nil
-}
-
-// Has reports whether the user has the privilege on the object, by itself or by a class
-// above it.
-func (u *User) Has(p Privilege, class, ident string) bool {
-	if u.superuser {
-		return true
-	}
-	schema, _, _ := strings.Cut(ident, ".")
-	for _, look := range []struct{ class, ident string }{{class, ident}, {"SCHEMA", schema}, {"CLUSTER", ""}} {
-		for _, g := range u.grants {
-			if g.Privilege == p && g.Class == look.class && g.Ident == look.ident {
-				return !g.Deny
-			}
-		}
-	}
-	return false
-}
-
-// HasAny reports whether the user has any privilege on the table, which is what makes its
-// shards, health and allocations visible.
-func (u *User) HasAny(table string) bool {
-	for _, p := range AllPrivileges {
-		if u.Has(p, "TABLE", table) {
-			return true
-		}
-	}
-	return false
 }
 
 // Password is a password to set: null disables logging in by one.
@@ -195,6 +165,11 @@ func (n *Node) DropUser(name string, ifExists bool) (int, *Error) {
 	}
 	if c.users[i].superuser {
 		return 0, ErrUnsupported("Cannot drop a superuser '%s'", name)
+	}
+	for _, u := range c.users {
+		if slices.ContainsFunc(u.roles, func(r grantedRole) bool { return r.role.Name == name }) {
+			return 0, ErrIllegalArgument("Cannot drop ROLE: %s as it is granted on role: %s", name, u.Name)
+		}
 	}
 	c.users[i].dropped = true
 	c.users = slices.Delete(c.users, i, i+1)

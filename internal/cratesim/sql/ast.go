@@ -183,6 +183,7 @@ type (
 	}
 	grant struct {
 		privileges []string
+		roles      []string
 		class      string
 		idents     []string
 		users      []string
@@ -209,7 +210,7 @@ type (
 	dropRepository struct{ name string }
 	createSnapshot struct {
 		repository, name string
-		wait             bool
+		all, wait        bool
 	}
 	empty struct{}
 )

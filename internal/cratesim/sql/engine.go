@@ -15,8 +15,9 @@ type Engine struct {
 	// Stop is asked to end a node's process (ALTER CLUSTER DECOMMISSION); nil does nothing.
 	Stop func(*model.Node)
 
-	jobs []job
-	jobN int
+	jobs    []job
+	running []running
+	jobN    int
 }
 
 // job is a row of sys.jobs_log.
@@ -29,6 +30,13 @@ type job struct {
 	err            string
 }
 
+// running is a row of sys.jobs: a statement that has not ended, whether or not its client
+// still waits for it.
+type running struct {
+	job
+	ended func() bool
+}
+
 // jobLogSize is stats.jobs_log_size, cut down: the oldest go.
 const jobLogSize = 1000
 
@@ -37,6 +45,8 @@ type Session struct {
 	Engine *Engine
 	Node   *model.Node
 	User   *model.User
+
+	stmt string // that runs
 }
 
 // Column is a column of a result.
@@ -65,14 +75,22 @@ type Description struct {
 // Execute runs one statement. An error with a Wait is to be tried again until that time
 // has passed, as CrateDB holds the statement.
 func (s *Session) Execute(stmt string, args []any) (*Result, *model.Error) {
+	s.stmt = stmt
 	res, err := s.execute(stmt, args)
+	if err == nil && res.Ready != nil {
+		s.Engine.jobN++
+		s.Engine.running = append(s.Engine.running, running{
+			job:   job{id: jobID(s.Engine.jobN), user: s.User.Name, stmt: stmt, node: s.Node, cluster: s.Node.Cluster(), started: s.Engine.Model.Now()},
+			ended: res.Ready,
+		})
+	}
 	if err == nil && res.Tag == "" {
 		res.Tag = commandTag(stmt, res.RowCount)
 	}
 	if err == nil || err.Wait == 0 {
 		s.Log(stmt, err)
 	}
-	return res, err
+	return res, s.mask(err)
 }
 
 // Log records a statement in sys.jobs_log, bound parameters left out.
@@ -92,6 +110,9 @@ func (s *Session) Log(stmt string, err *model.Error) {
 func commandTag(stmt string, rows int) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(stmt), " ")
 	word = strings.ToUpper(strings.TrimRight(word, ";"))
+	if rows < 0 {
+		rows-- // unknown is -2 in JDBC
+	}
 	switch word {
 	case "BEGIN":
 		return "BEGIN"
@@ -135,6 +156,11 @@ func worksUnlicensed(ast any) bool {
 
 // Describe checks a statement and tells its parameters and columns.
 func (s *Session) Describe(stmt string, known []*Type) (*Description, *model.Error) {
+	d, err := s.describe(stmt, known)
+	return d, s.mask(err)
+}
+
+func (s *Session) describe(stmt string, known []*Type) (*Description, *model.Error) {
 	ast, params, err := parse(stmt, s.Node.Version)
 	if err != nil {
 		return nil, err
@@ -259,33 +285,4 @@ func schemaOf(n tableName) string {
 		return "doc"
 	}
 	return n.schema
-}
-
-// ensure checks a privilege as CrateDB does: what a user may not see at all is unknown.
-func (s *Session) ensure(p model.Privilege, n tableName) *model.Error {
-	schema := schemaOf(n)
-	if schema == "information_schema" || schema == "pg_catalog" {
-		return nil
-	}
-	full := schema + "." + n.name
-	if s.User.Has(p, "TABLE", full) {
-		return nil
-	}
-	if s.User.HasAny(full) {
-		return model.ErrMissingPrivilege(p, s.User.Name)
-	}
-	for _, q := range model.AllPrivileges {
-		if s.User.Has(q, "SCHEMA", schema) {
-			return model.ErrRelationUnknown(full)
-		}
-	}
-	return model.ErrSchemaUnknown(schema)
-}
-
-// ensureCluster checks a privilege on the cluster.
-func (s *Session) ensureCluster(p model.Privilege) *model.Error {
-	if s.User.Has(p, "CLUSTER", "") {
-		return nil
-	}
-	return model.ErrMissingPrivilege(p, s.User.Name)
 }

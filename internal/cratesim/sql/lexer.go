@@ -28,14 +28,14 @@ type token struct {
 }
 
 // errSyntax words a parse error as CrateDB's ANTLR parser begins it.
-func errSyntax(src string, pos int, near string) *model.Error {
+func errSyntax(v model.Version, src string, pos int, near string) *model.Error {
 	if near == "" {
 		near = "<EOF>"
 	}
-	return errAt(src, pos, "mismatched input '%s'", near)
+	return errAt(v, src, pos, "mismatched input '%s'", near)
 }
 
-func errAt(src string, pos int, format string, arguments ...any) *model.Error {
+func errAt(v model.Version, src string, pos int, format string, arguments ...any) *model.Error {
 	line, col := 1, pos+1
 	for i, r := range src[:min(pos, len(src))] {
 		if r == '\n' {
@@ -43,10 +43,10 @@ func errAt(src string, pos int, format string, arguments ...any) *model.Error {
 			col = pos - i
 		}
 	}
-	return model.ErrParse("line %d:%d: %s", line, col, fmt.Sprintf(format, arguments...))
+	return model.ErrSyntax(v, fmt.Sprintf("line %d:%d: %s", line, col, fmt.Sprintf(format, arguments...)))
 }
 
-func lex(src string) ([]token, *model.Error) {
+func lex(v model.Version, src string) ([]token, *model.Error) {
 	var out []token
 	for i := 0; i < len(src); {
 		c := src[i]
@@ -61,7 +61,7 @@ func lex(src string) ([]token, *model.Error) {
 		case strings.HasPrefix(src[i:], "/*"):
 			end := strings.Index(src[i+2:], "*/")
 			if end < 0 {
-				return nil, errSyntax(src, i, "/*")
+				return nil, errSyntax(v, src, i, "/*")
 			}
 			i += end + 4
 		case c == '\'' || c == '"':
@@ -69,7 +69,7 @@ func lex(src string) ([]token, *model.Error) {
 			i++
 			for {
 				if i >= len(src) {
-					return nil, errSyntax(src, start, string(c))
+					return nil, errSyntax(v, src, start, string(c))
 				}
 				if src[i] == c {
 					if i+1 < len(src) && src[i+1] == c {
@@ -115,7 +115,7 @@ func lex(src string) ([]token, *model.Error) {
 				}
 			}
 			if !strings.Contains("()[]{},;.=<>+-*/%:|~", op[:1]) && op != "!=" {
-				return nil, errSyntax(src, i, op)
+				return nil, errSyntax(v, src, i, op)
 			}
 			i += len(op)
 			out = append(out, token{tokOp, op, op, start})

@@ -21,7 +21,7 @@ type failure struct{ err *model.Error }
 
 // parse reads one statement; version decides what the grammar knows.
 func parse(src string, version model.Version) (stmt any, params int, err *model.Error) {
-	toks, err := lex(src)
+	toks, err := lex(version, src)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -55,7 +55,7 @@ func (p *parser) next() token {
 
 func (p *parser) fail() {
 	t := p.peek()
-	panic(failure{errSyntax(p.src, t.pos, t.raw)})
+	panic(failure{errSyntax(p.version, p.src, t.pos, t.raw)})
 }
 
 func (p *parser) isWord(words ...string) bool {
@@ -272,7 +272,7 @@ func (p *parser) set() any {
 	case p.isWord("license") && p.i+1 < len(p.toks) && p.toks[p.i+1].kind != tokOp:
 		// To a grammar without licences it is a setting's name.
 		t := p.toks[p.i+1]
-		panic(failure{errAt(p.src, t.pos, "missing {'TO', '='} at '%s'", t.raw)})
+		panic(failure{errAt(p.version, p.src, t.pos, "missing {'TO', '='} at '%s'", t.raw)})
 	}
 	if !p.word("session") {
 		p.word("local")
@@ -386,16 +386,16 @@ func (p *parser) grant(word string) any {
 			g.privileges = []string{"DQL", "DML", "DDL", "AL"}
 		} else {
 			t := p.next()
-			if t.kind != tokIdent {
+			if t.kind != tokIdent && t.kind != tokQuoted {
 				p.i--
 				p.fail()
 			}
 			name := strings.ToUpper(t.text)
-			if !slices.Contains([]string{"DQL", "DML", "DDL", "AL"}, name) {
-				p.i--
-				panic(failure{model.ErrUnsupported("granting roles (%s) is not supported by the simulator", t.text)})
+			if t.kind == tokQuoted || !slices.Contains([]string{"DQL", "DML", "DDL", "AL"}, name) {
+				g.roles = append(g.roles, t.text)
+			} else {
+				g.privileges = append(g.privileges, name)
 			}
-			g.privileges = append(g.privileges, name)
 		}
 		if !p.op(",") {
 			break

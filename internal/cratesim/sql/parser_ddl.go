@@ -21,7 +21,7 @@ func (p *parser) create() any {
 		c := createSnapshot{repository: p.ident()}
 		p.expectOp(".")
 		c.name = p.ident()
-		if !p.word("all") {
+		if c.all = p.word("all"); !c.all {
 			p.expect("table")
 			for {
 				p.table()

@@ -35,7 +35,13 @@ func (s *Session) run(ast any, args []any) (*Result, *model.Error) {
 				return nil, err
 			}
 		}
-		return sc.runSelect(q)
+		res, err := sc.runSelect(q)
+		if err == nil && q.from != nil && schemaOf(*q.from) == "sys" && q.from.name == "snapshots" {
+			if answers := s.Node.SnapshotsAnswer(); !answers() {
+				res.Ready, res.Wait = answers, 24*time.Hour
+			}
+		}
+		return res, err
 	case transaction:
 		return done(0)
 	case setSession:
@@ -71,10 +77,11 @@ func (s *Session) run(ast any, args []any) (*Result, *model.Error) {
 		if err := s.ensureCluster(model.AL); err != nil {
 			return nil, err
 		}
-		if _, err := s.Node.RerouteRetryFailed(); err != nil {
+		count, err := s.Node.RerouteRetryFailed()
+		if err != nil {
 			return nil, err
 		}
-		return done(-1)
+		return done(count)
 	case decommission:
 		if !s.User.Superuser() {
 			return nil, model.ErrSuperuser(s.User.Name)
@@ -92,6 +99,10 @@ func (s *Session) run(ast any, args []any) (*Result, *model.Error) {
 		}
 		return done(1)
 	case createRepository:
+		// Each analyzer asks for the repository before the privileges are asked for.
+		if err := s.Node.RepositoryUnused(q.name); err != nil {
+			return nil, err
+		}
 		if err := s.ensureCluster(model.DDL); err != nil {
 			return nil, err
 		}
@@ -107,12 +118,21 @@ func (s *Session) run(ast any, args []any) (*Result, *model.Error) {
 		}
 		return doneIf(s.Node.CreateRepository(r))
 	case dropRepository:
+		if err := s.Node.RepositoryKnown(q.name); err != nil {
+			return nil, err
+		}
 		if err := s.ensureCluster(model.DDL); err != nil {
 			return nil, err
 		}
 		return doneIf(s.Node.DropRepository(q.name))
 	case createSnapshot:
+		if err := s.Node.RepositoryKnown(q.repository); err != nil {
+			return nil, err
+		}
 		if err := s.ensureCluster(model.DDL); err != nil {
+			return nil, err
+		}
+		if err := s.readsAll(q); err != nil {
 			return nil, err
 		}
 		takes := s.Engine.SnapshotTakes
@@ -225,14 +245,33 @@ func (s *Session) runUsers(free *scope, ast any) (*Result, *model.Error) {
 		return done(n)
 	}
 	q := ast.(grant)
+	if err := s.relations(q); err != nil {
+		return nil, err
+	}
 	if err := s.ensureCluster(model.AL); err != nil {
 		return nil, err
+	}
+	if len(q.roles) > 0 {
+		n, err := s.Node.GrantRoles(q.users, q.roles, q.revoke, s.User.Name)
+		if err != nil {
+			return nil, err
+		}
+		return done(n)
 	}
 	privs := make([]model.Privilege, len(q.privileges))
 	for i, p := range q.privileges {
 		privs[i] = model.Privilege(p)
-		if !q.revoke && !s.User.Has(privs[i], "CLUSTER", "") {
-			return nil, model.ErrMissingPrivilege(privs[i], s.User.Name)
+		if q.revoke || q.deny {
+			continue // only what is granted has to be had
+		}
+		idents := q.idents
+		if len(idents) == 0 {
+			idents = []string{""}
+		}
+		for _, ident := range idents {
+			if err := s.ensureOn(privs[i], q.class, ident); err != nil {
+				return nil, err
+			}
 		}
 	}
 	n, err := s.Node.Grant(q.users, privs, q.class, q.idents, q.deny, q.revoke, s.User.Name)

@@ -46,11 +46,11 @@ func partitionIdent(values []any) string {
 		b = append(b, byte(len(t)+1))
 		b = append(b, t...)
 	}
-	return "0" + strings.ToLower(identEncoding.EncodeToString(b))
+	return strings.ToLower(identEncoding.EncodeToString(b))
 }
 
 func (s *Session) insert(free *scope, q insert) (*Result, *model.Error) {
-	t, err := s.lookUp(q.name, model.DML)
+	t, err := s.lookUp(q.name, model.DML, "INSERT")
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,11 @@ func duplicate(t *model.Table, ix *model.Index, row []any) bool {
 
 // change is DELETE (set nil) and UPDATE of a user's table.
 func (s *Session) change(name tableName, where expr, set []assignment, args []any) (*Result, *model.Error) {
-	t, err := s.lookUp(name, model.DML)
+	operation := "DELETE"
+	if set != nil {
+		operation = "UPDATE"
+	}
+	t, err := s.lookUp(name, model.DML, operation)
 	if err != nil {
 		return nil, err
 	}
@@ -245,8 +249,7 @@ func (s *Session) updateSys(q update, args []any) (*Result, *model.Error) {
 		return nil, err
 	}
 	if q.name.name != "node_checks" {
-		return nil, &model.Error{Class: "OperationOnInaccessibleRelationException", SQLState: "XX000", HTTP: 400, Code: 4007,
-			Message: "The relation \"" + q.name.full() + "\" doesn't support or allow UPDATE operations"}
+		return nil, model.ErrInaccessible(q.name.full(), "UPDATE operations")
 	}
 	if err := s.ensure(model.DML, q.name); err != nil {
 		return nil, err

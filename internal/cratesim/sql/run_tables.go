@@ -32,8 +32,7 @@ func (s *Session) userTable(t *model.Table) *virtualTable {
 	}
 	vt.rows = func(*Session, map[string]bool) ([][]any, *model.Error) {
 		if t.Closed() {
-			return nil, &model.Error{Class: "OperationOnInaccessibleRelationException", SQLState: "XX000", HTTP: 400, Code: 4007,
-				Message: "The relation \"" + t.FullName() + "\" doesn't support or allow READ operations, as it is currently closed."}
+			return nil, supports(t, "READ")
 		}
 		var out [][]any
 		for _, ix := range t.Indexes() {
@@ -47,21 +46,58 @@ func (s *Session) userTable(t *model.Table) *virtualTable {
 	return vt
 }
 
-// lookUp finds a user's table that the user may use.
-func (s *Session) lookUp(n tableName, p model.Privilege) (*model.Table, *model.Error) {
+// lookUp finds a user's table that the user may use for the operation, in CrateDB's word.
+func (s *Session) lookUp(n tableName, p model.Privilege, operation string) (*model.Table, *model.Error) {
 	schema := schemaOf(n)
 	if isSystemSchema(schema) {
-		return nil, &model.Error{Class: "OperationOnInaccessibleRelationException", SQLState: "XX000", HTTP: 400, Code: 4007,
-			Message: "The relation \"" + n.full() + "\" doesn't support or allow this operation"}
+		return nil, model.ErrInaccessible(n.full(), "this operation")
 	}
 	t := s.Node.Table(schema, n.name)
 	if t == nil {
-		return nil, model.ErrRelationUnknown(n.written())
+		return nil, s.unknown(n)
+	}
+	if err := supports(t, operation); err != nil {
+		return nil, err
 	}
 	if err := s.ensure(p, n); err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// unknown is the error for a table that is not there: a schema is there with its tables.
+func (s *Session) unknown(n tableName) *model.Error {
+	known := n.schema == "" || n.schema == "doc" || n.schema == "blob"
+	for _, t := range s.Node.Tables() {
+		known = known || t.Schema == n.schema
+	}
+	if !known {
+		return model.ErrSchemaUnknown(n.schema)
+	}
+	return model.ErrRelationUnknown(n.written())
+}
+
+// supports refuses what a closed table, or one for blobs, does not do (Operation.java).
+func supports(t *model.Table, operation string) *model.Error {
+	refused, words := false, ""
+	switch operation {
+	case "ALTER SET", "ALTER":
+	case "ALTER OPEN", "ALTER CLOSE":
+		refused = t.Blob
+	case "ALTER REROUTE", "DROP":
+		refused = t.Closed()
+	case "INSERT":
+		refused = t.Closed() // that is how the simulator keeps blobs
+	default:
+		refused = t.Closed() || t.Blob
+	}
+	if !refused {
+		return nil
+	}
+	if t.Closed() {
+		words = ", as it is currently closed."
+	}
+	return model.ErrInaccessible(t.FullName(), operation+" operations"+words)
 }
 
 func (s *Session) runTables(free *scope, ast any) (*Result, *model.Error) {
@@ -77,7 +113,10 @@ func (s *Session) runTables(free *scope, ast any) (*Result, *model.Error) {
 			if q.ifExists {
 				return done(0)
 			}
-			return nil, model.ErrRelationUnknown(q.name.written())
+			return nil, s.unknown(q.name)
+		}
+		if err := supports(t, "DROP"); err != nil {
+			return nil, err
 		}
 		if err := s.ensure(model.DDL, q.name); err != nil {
 			return nil, err
@@ -87,7 +126,7 @@ func (s *Session) runTables(free *scope, ast any) (*Result, *model.Error) {
 		return s.alterTable(free, q)
 	case refresh:
 		for _, n := range q.names {
-			t, err := s.lookUp(n, model.DQL)
+			t, err := s.lookUp(n, model.DQL, "REFRESH")
 			if err != nil {
 				return nil, err
 			}
@@ -111,8 +150,8 @@ func (s *Session) createTable(free *scope, q createTable) (*Result, *model.Error
 	if isSystemSchema(schema) {
 		return nil, &model.Error{Class: "InvalidSchemaNameException", SQLState: "3F000", HTTP: 400, Code: 4002, Message: "schema name \"" + schema + "\" is invalid."}
 	}
-	if !s.User.Has(model.DDL, "SCHEMA", schema) {
-		return nil, model.ErrMissingPrivilege(model.DDL, s.User.Name)
+	if err := s.ensureOn(model.DDL, "SCHEMA", schema); err != nil {
+		return nil, err
 	}
 	if q.ifNotExists && s.Node.Table(schema, q.name.name) != nil {
 		return done(0)
@@ -150,7 +189,7 @@ func (s *Session) createTable(free *scope, q createTable) (*Result, *model.Error
 	}
 	for _, a := range as {
 		switch {
-		case !model.TableSetting(a.Name):
+		case !model.TableSetting(a.Name), q.blob && a.Name != "number_of_replicas" && a.Name != "blobs_path":
 			return nil, model.ErrIllegalArgument("Invalid property \"%s\" passed to [ALTER | CREATE] TABLE statement", a.Name)
 		case a.Value == nil:
 		case a.Name == "number_of_replicas":
@@ -178,11 +217,16 @@ func (s *Session) createTable(free *scope, q createTable) (*Result, *model.Error
 }
 
 func (s *Session) alterTable(free *scope, q alterTable) (*Result, *model.Error) {
-	p := model.DDL
-	if q.move != nil {
-		p = model.AL
+	p, operation := model.DDL, "ALTER SET"
+	switch {
+	case q.move != nil:
+		operation = "ALTER REROUTE" // it takes DDL on the table
+	case q.open != nil && *q.open:
+		operation = "ALTER OPEN"
+	case q.open != nil:
+		operation = "ALTER CLOSE"
 	}
-	t, err := s.lookUp(q.name, p)
+	t, err := s.lookUp(q.name, p, operation)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +243,7 @@ func (s *Session) alterTable(free *scope, q alterTable) (*Result, *model.Error) 
 			}
 		}
 		if only == nil {
-			return nil, &model.Error{Class: "PartitionUnknownException", SQLState: "XX000", HTTP: 404, Code: 4046, Message: "No partition for table '" + t.FullName() + "' with ident '" + ident + "' exists"}
+			return nil, model.ErrPartitionUnknown(t.FullName(), ident)
 		}
 	}
 	switch {

@@ -7,6 +7,14 @@ import (
 	"stevedore.dev/stevedore/internal/cratesim/model"
 )
 
+// outputName is a column's name in the answer: a function's has no arguments.
+func outputName(e expr) string {
+	if f, ok := e.(call); ok {
+		return f.name
+	}
+	return render(e)
+}
+
 func render(e expr) string {
 	switch e := e.(type) {
 	case column:
@@ -64,7 +72,7 @@ func (s *scope) columnsOf(q selectStmt) (items []selectItem, cols []Column, err 
 		}
 		name := it.alias
 		if name == "" {
-			name = render(it.e)
+			name = outputName(it.e)
 		}
 		cols = append(cols, Column{name, t})
 	}

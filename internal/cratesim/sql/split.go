@@ -1,11 +1,15 @@
 package sql
 
-import "strings"
+import (
+	"strings"
+
+	"stevedore.dev/stevedore/internal/cratesim/model"
+)
 
 // Split cuts a simple query into its statements; what does not lex is one statement, for
 // the parser to refuse.
 func Split(src string) []string {
-	toks, err := lex(src)
+	toks, err := lex(model.Version{}, src)
 	if err != nil {
 		return []string{src}
 	}

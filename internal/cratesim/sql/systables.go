@@ -62,7 +62,7 @@ func (s *Session) table(n tableName) (*virtualTable, *model.Error) {
 	}
 	t := s.Node.Table(schema, n.name)
 	if t == nil {
-		return nil, model.ErrRelationUnknown(n.written())
+		return nil, s.unknown(n)
 	}
 	return s.userTable(t), nil
 }
@@ -144,6 +144,9 @@ func settingValues(n *model.Node) map[string]any {
 		}
 		at[parts[len(parts)-1]] = settingValue(st, n.EffectiveSetting(st.Name))
 	}
+	// A group that nobody has set is shown as one with an empty name.
+	awareness := root["cluster"].(map[string]any)["routing"].(map[string]any)["allocation"].(map[string]any)["awareness"].(map[string]any)
+	awareness["force"] = map[string]any{"": map[string]any{}}
 	return root
 }
 
@@ -307,7 +310,15 @@ func sysShards(*Session) *virtualTable {
 				state := cp.State()
 				if state == model.Unassigned {
 					// An unassigned row has no node and is never primary, even if it is one.
-					out = append(out, []any{t.Schema, t.Name, int64(sh.ID), ix.Ident, int64(0), false, nil, int64(0), "UNASSIGNED", nil, string(state), false, nil, nil, nil, nil, nil})
+					ident, orphan := any(ix.Ident), false
+					if s.Node.Version.AtLeast(6, 4) {
+						if !t.Partitioned() {
+							ident = nil // 6.4 encodes the values (UnassignedShard): none come to NULL
+						}
+					} else {
+						orphan = t.Partitioned() // 6.0 to 6.3 look for the table where none is any more
+					}
+					out = append(out, []any{t.Schema, t.Name, int64(sh.ID), ident, int64(0), false, nil, int64(0), "UNASSIGNED", nil, string(state), orphan, nil, nil, nil, nil, nil})
 					return
 				}
 				var to any
@@ -321,13 +332,13 @@ func sysShards(*Session) *virtualTable {
 				size := sh.Bytes()
 				var blob any
 				if t.Blob {
-					blob = cp.Node().DataID + "/blobs"
+					blob = cp.Node().BlobPath(ix, sh.ID)
 				}
 				out = append(out, []any{t.Schema, t.Name, int64(sh.ID), ix.Ident, sh.Docs(), cp.Primary, to, size, shard, t.Closed(), string(state), false,
 					map[string]any{"stage": stage, "type": "PEER", "total_time": int64(0),
 						"size":  map[string]any{"used": size, "reused": int64(0), "recovered": size, "percent": percent},
 						"files": map[string]any{"used": int64(1), "reused": int64(0), "recovered": int64(1), "percent": percent}},
-					cp.Node().DataID, blob, "10.3.2", map[string]any{"id": cp.Node().ID, "name": cp.Node().Name}})
+					cp.Node().ShardPath(ix, sh.ID), blob, "10.3.2", map[string]any{"id": cp.Node().ID, "name": cp.Node().Name}})
 			})
 			return out, nil
 		},

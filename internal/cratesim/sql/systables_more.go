@@ -34,7 +34,21 @@ func sysChecks(*Session) *virtualTable {
 }
 
 func sysJobs(*Session) *virtualTable {
-	return &virtualTable{columns: cat(txt("id", "username"), one(obj("node", txt("id", "name")...)), txt("stmt"), defs(Timestamp, "started")), rows: nothing}
+	return &virtualTable{columns: cat(txt("id", "username"), one(obj("node", txt("id", "name")...)), txt("stmt"), defs(Timestamp, "started")),
+		rows: func(s *Session, _ map[string]bool) ([][]any, *model.Error) {
+			e := s.Engine
+			e.running = slices.DeleteFunc(e.running, func(r running) bool { return r.ended() || !r.node.Alive() })
+			own := running{job: job{id: jobID(e.jobN + 1), user: s.User.Name, stmt: s.stmt, node: s.Node, cluster: s.Node.Cluster(), started: e.Model.Now()}}
+			var out [][]any
+			for _, r := range append(slices.Clone(e.running), own) {
+				if r.node != s.Node && r.node.Cluster() != s.Node.Cluster() || !s.User.Superuser() && r.user != s.User.Name && !s.User.Has(model.AL, "CLUSTER", "") {
+					continue
+				}
+				out = append(out, []any{r.id, r.user, map[string]any{"id": r.node.ID, "name": r.node.Name}, r.stmt, r.started.UnixMilli()})
+			}
+			return out, nil
+		},
+	}
 }
 
 func sysJobsLog(*Session) *virtualTable {
@@ -109,28 +123,44 @@ func sysRepositories(*Session) *virtualTable {
 	}
 }
 
-func sysUsers(*Session) *virtualTable {
+func sysUsers(s *Session) *virtualTable {
+	columns := cat(txt("name"), defs(Boolean, "superuser"), txt("password"))
+	roles := s.Node.Version.AtLeast(5, 6)
+	if roles {
+		columns = append(columns, objs("granted_roles", txt("role", "grantor")...))
+	}
 	return &virtualTable{
-		columns: cat(txt("name"), defs(Boolean, "superuser"), txt("password")),
+		columns: columns,
 		rows: func(s *Session, _ map[string]bool) ([][]any, *model.Error) {
 			var out [][]any
 			for _, u := range s.Node.Users() {
-				if u.Role() || !s.seesUser(u) {
+				if u.Role() {
 					continue
 				}
 				var pw any
 				if u.HasPassword() {
 					pw = "********"
 				}
-				out = append(out, []any{u.Name, u.Superuser(), pw})
+				row := []any{u.Name, u.Superuser(), pw}
+				if roles {
+					row = append(row, rolesOf(u))
+				}
+				out = append(out, row)
 			}
 			return out, nil
 		},
 	}
 }
 
-func (s *Session) seesUser(u *model.User) bool {
-	return s.User.Has(model.AL, "CLUSTER", "") || u.Name == s.User.Name
+// rolesOf is granted_roles. None of the views of users, roles and privileges is filtered:
+// everybody who may read sys sees them all.
+func rolesOf(u *model.User) []any {
+	out := []any{}
+	names, grantors := u.GrantedRoles()
+	for i, name := range names {
+		out = append(out, map[string]any{"role": name, "grantor": grantors[i]})
+	}
+	return out
 }
 
 func sysRoles(s *Session) *virtualTable {
@@ -142,8 +172,8 @@ func sysRoles(s *Session) *virtualTable {
 		rows: func(s *Session, _ map[string]bool) ([][]any, *model.Error) {
 			var out [][]any
 			for _, u := range s.Node.Users() {
-				if u.Role() && s.seesUser(u) {
-					out = append(out, []any{u.Name, []any{}})
+				if u.Role() {
+					out = append(out, []any{u.Name, rolesOf(u)})
 				}
 			}
 			return out, nil
@@ -157,9 +187,6 @@ func sysPrivileges(*Session) *virtualTable {
 		rows: func(s *Session, _ map[string]bool) ([][]any, *model.Error) {
 			var out [][]any
 			for _, u := range s.Node.Users() {
-				if !s.seesUser(u) {
-					continue
-				}
 				for _, g := range u.Grants() {
 					var ident any
 					if g.Ident != "" {
@@ -239,13 +266,13 @@ func infoTables(*Session) *virtualTable {
 			var out [][]any
 			for _, name := range sortedKeys(systemTables) {
 				schema, table, _ := strings.Cut(name, ".")
-				if systemTables[name](s) == nil || schema == "sys" && !s.User.HasAny(name) {
+				if systemTables[name](s) == nil || schema == "sys" && !s.User.Listed(name) {
 					continue
 				}
 				out = append(out, []any{schema, table, "crate", "BASE TABLE", nil, nil, nil, nil, nil, "strict", nil, nil, nil})
 			}
 			for _, t := range s.Node.Tables() {
-				if !s.User.HasAny(t.FullName()) {
+				if !s.User.Listed(t.FullName()) {
 					continue
 				}
 				var parts any
@@ -335,7 +362,7 @@ func infoColumns(*Session) *virtualTable {
 				}
 			}
 			for _, t := range s.Node.Tables() {
-				if s.User.HasAny(t.FullName()) {
+				if s.User.Listed(t.FullName()) {
 					add(t.Schema, t.Name, s.userTable(t).columns)
 				}
 			}

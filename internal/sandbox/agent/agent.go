@@ -30,6 +30,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 
+	"stevedore.dev/stevedore/internal/cratehome"
 	"stevedore.dev/stevedore/internal/sandbox/process"
 )
 
@@ -114,9 +115,12 @@ func Start(o Options) (*Agent, error) {
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	if o.CrateDBHome != "" {
-		var err error
-		if a.identity, err = unprivileged(); err != nil {
+		owner, err := cratehome.Unprivileged()
+		if err != nil {
 			return nil, err
+		}
+		if owner != nil {
+			a.identity = &process.Identity{User: owner.ID, Group: owner.Group}
 		}
 	}
 	broadcaster := record.NewBroadcaster()

@@ -191,8 +191,12 @@ func cat(_ context.Context, i *invocation) int {
 	return 0
 }
 
+// ls lists one name a line; -R also what is below, each folder under its name.
 func ls(_ context.Context, i *invocation) int {
-	_, names := i.operands()
+	flags, names := i.operands()
+	if strings.Contains(flags, "R") {
+		return i.listAll(names)
+	}
 	if len(names) == 0 {
 		names = []string{"/"}
 	}
@@ -212,6 +216,33 @@ func ls(_ context.Context, i *invocation) int {
 		}
 	}
 	return 0
+}
+
+func (i *invocation) listAll(names []string) int {
+	code := 0
+	for len(names) > 0 {
+		name := names[0]
+		names = names[1:]
+		entries, err := os.ReadDir(i.container.hostPath(name))
+		if err != nil {
+			code = i.fail(2, "cannot open directory '%s': No such file or directory", name)
+			continue
+		}
+		fmt.Fprintf(i.Out, "%s:\n", name)
+		var below []string
+		for _, entry := range entries {
+			if strings.HasPrefix(entry.Name(), ".") {
+				continue
+			}
+			fmt.Fprintln(i.Out, entry.Name())
+			if entry.IsDir() {
+				below = append(below, path.Join(name, entry.Name()))
+			}
+		}
+		fmt.Fprintln(i.Out)
+		names = append(below, names...)
+	}
+	return code
 }
 
 func test(_ context.Context, i *invocation) int {

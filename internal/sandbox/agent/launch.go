@@ -13,6 +13,9 @@ import (
 	"strings"
 	"syscall"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"stevedore.dev/stevedore/internal/cratehome"
 	"stevedore.dev/stevedore/internal/sandbox/shell"
 )
 
@@ -35,7 +38,7 @@ func crateImage(image string) (tag string, ok bool) {
 // the place of CrateDB; what else a pod has only pretends to run.
 func (c *container) checkImage() error {
 	tag, ok := crateImage(c.spec.Image)
-	if !ok && c.spec.Name != crateContainer {
+	if !ok && !c.hasCrateImage() {
 		return nil
 	}
 	why := ""
@@ -44,8 +47,8 @@ func (c *container) checkImage() error {
 		why = "the sandbox serves only images named crate in a container named crate"
 	case !releaseTag.MatchString(tag):
 		why = "the sandbox needs the tag of a release, such as 6.4.3"
-	case c.worker.agent.o.CrateDBHome != "" && !c.init:
-		if _, err := c.worker.agent.release(tag); err != nil {
+	case c.worker.agent.o.CrateDBHome != "":
+		if _, err := cratehome.Find(c.worker.agent.o.CrateDBHome, tag); err != nil {
 			why = err.Error()
 		}
 	}
@@ -53,6 +56,14 @@ func (c *container) checkImage() error {
 		return nil
 	}
 	return configError{"ImagePullBackOff", fmt.Sprintf("Back-off pulling image %q: %s", c.spec.Image, why)}
+}
+
+// hasCrateImage: it is CrateDB's container, or an init container on the same image, which
+// cannot start where that one cannot be pulled.
+func (c *container) hasCrateImage() bool {
+	return slices.ContainsFunc(c.worker.current().Spec.Containers, func(each corev1.Container) bool {
+		return each.Name == crateContainer && each.Image == c.spec.Image
+	})
 }
 
 // launch starts one run of the container.

@@ -20,8 +20,13 @@ const Provisioner = "stevedore.dev/sandbox"
 // at the informers' memory.
 const provisionEvery = 50 * time.Millisecond
 
-// provision binds every claim to a new folder, whatever its storage class, and
-// removes the volumes of claims that have gone.
+// provisionerAnnotation is how the controller manager asks a provisioner for the
+// volume of a claim: once the claim's storage class is there, and where the class
+// waits for the first consumer, once a pod with the claim has a node.
+const provisionerAnnotation = "volume.kubernetes.io/storage-provisioner"
+
+// provision binds each claim that the controller manager asks a volume for to a
+// new folder, and removes the volumes of claims that have gone.
 func (a *Agent) provision() {
 	for pause(a.ctx, provisionEvery) {
 		claims, err := a.claims.List(labels.Everything())
@@ -29,7 +34,7 @@ func (a *Agent) provision() {
 			continue
 		}
 		for _, claim := range claims {
-			if claim.Spec.VolumeName == "" && claim.DeletionTimestamp == nil {
+			if claim.Spec.VolumeName == "" && claim.DeletionTimestamp == nil && claim.Annotations[provisionerAnnotation] == Provisioner {
 				a.report("providing a volume", a.makeVolume(claim))
 			}
 			a.report("growing a volume", a.growVolume(claim))

@@ -6,13 +6,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"stevedore.dev/stevedore/internal/cratehome"
 	"stevedore.dev/stevedore/internal/sandbox/process"
 )
 
@@ -20,101 +19,11 @@ import (
 // nodes share one machine.
 const maxHeap = 512 << 20
 
-// unprivileged is who real CrateDB runs as: it refuses to be root.
-func unprivileged() (*process.Identity, error) {
-	if os.Getuid() != 0 {
-		return nil, nil
-	}
-	for _, name := range []string{"crate", "nobody"} {
-		found, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, err1 := strconv.ParseUint(found.Uid, 10, 32)
-		gid, err2 := strconv.ParseUint(found.Gid, 10, 32)
-		if err1 == nil && err2 == nil && uid != 0 {
-			return &process.Identity{User: uint32(uid), Group: uint32(gid)}, nil
-		}
-	}
-	return nil, errors.New("running a real CrateDB: it refuses to run as root and there is no user crate or nobody; " +
-		"start the sandbox as another user")
-}
-
-// versionInName finds a release's version in the name of a folder or a library.
-var versionInName = regexp.MustCompile(`(\d+\.\d+\.\d+)`)
-
-// release is the home of the release that serves a version: the exact one, else
-// the only one of that minor.
-func (a *Agent) release(version string) (string, error) {
-	home := a.o.CrateDBHome
-	if isRelease(home) {
-		// One release, of a version that may not be known: a build of one's own.
-		known := versionOfRelease(home)
-		if !releaseTag.MatchString(known) || minor(known) == minor(version) {
-			return home, nil
-		}
-		return "", fmt.Errorf("the release in %s is %s, not %s", home, known, version)
-	}
-	entries, err := os.ReadDir(home)
-	if err != nil {
-		return "", fmt.Errorf("looking for CrateDB releases: %w", err)
-	}
-	var all, same []string
-	for _, entry := range entries {
-		folder := filepath.Join(home, entry.Name())
-		found := versionInName.FindString(entry.Name())
-		if found == "" || !isRelease(folder) {
-			continue
-		}
-		if found == version {
-			return folder, nil
-		}
-		all = append(all, found)
-		if minor(found) == minor(version) {
-			same = append(same, folder)
-		}
-	}
-	switch {
-	case len(same) == 1:
-		return same[0], nil
-	case len(same) > 1:
-		return "", fmt.Errorf("%s has several releases of %s but not %s: unpack that one there", home, minor(version), version)
-	case len(all) == 0:
-		return "", fmt.Errorf("%s has no CrateDB release: unpack one to %s", home, filepath.Join(home, version))
-	}
-	slices.Sort(all)
-	return "", fmt.Errorf("%s has no release %s, it has %s", home, version, strings.Join(all, ", "))
-}
-
-func isRelease(folder string) bool {
-	info, err := os.Stat(filepath.Join(folder, "bin", "crate"))
-	return err == nil && !info.IsDir()
-}
-
-func versionOfRelease(home string) string {
-	if content, err := os.ReadFile(filepath.Join(home, "VERSION")); err == nil {
-		return strings.TrimSpace(string(content))
-	}
-	libraries, _ := filepath.Glob(filepath.Join(home, "lib", "crate-*.jar"))
-	for _, library := range libraries {
-		if found := versionInName.FindString(filepath.Base(library)); found != "" {
-			return found
-		}
-	}
-	resolved, err := filepath.EvalSymlinks(home)
-	if err != nil {
-		resolved = home
-	}
-	return versionInName.FindString(filepath.Base(resolved))
-}
-
-func minor(version string) string { return version[:strings.LastIndexByte(version, '.')] }
-
 // launchRelease starts a real CrateDB.
 func (c *container) launchRelease(args []string, log io.Writer) (instance, error) {
 	a := c.worker.agent
 	tag, _ := crateImage(c.spec.Image)
-	home, err := a.release(tag)
+	home, err := cratehome.Find(a.o.CrateDBHome, tag)
 	if err != nil {
 		return nil, err
 	}

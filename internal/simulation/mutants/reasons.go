@@ -33,25 +33,37 @@ var reasons = []reason{
 		{gate, "another-owner", ""}, {gate, "foreign-cluster-id", ""}, {gate, "defined-twice", ""}, {gate, "object-not-ours", ""}, {gate, "disrupted-clusters", ""},
 		{reread, "sameCluster", ""}, {call, "sameCluster Run", ""},
 	}},
+	{"each node of the model answers, and no process outlives its pod", []guard{
+		{gate, "nodes-answer", ""}, {gate, "node-name-twice", ""}, {reread, "allThere", "silent("},
+	}},
 	{"no definition is deleted in the model", []guard{
 		{gate, "mass-removal", ""}, {gate, "removal-count-known", ""}, {gate, "removal-pending", ""}, {call, "run ShrinkSet", "a.From, 0)"}, {action, "dismantle", ""},
 	}},
+	{"what `system` may not see, and what one view lacks, other witnesses of the model know, and each of them holds a removal up by itself", []guard{
+		{reread, "lookHealth", ""}, {reread, "lookUnfiltered", ""}, {gate, "system-denied", ""}, {gate, "privileges-known", ""}, {gate, "nodes-known", ""}, {gate, "cluster-health", ""},
+	}},
 	{"the model has no licences, and no Secret of it goes", []guard{
 		{gate, "licence-missing", ""}, {call, "setLicense Run", ""}, {action, "licence", ""}, {action, "relicence", ""},
-		{gate, "secret-missing", ""},
+		{gate, "secret-missing", ""}, {gate, "password-unusable", ""}, {gate, "password-odd", ""}, {action, "oddPassword", ""},
 	}},
 	{"people of the model push nothing that is refused by its name for ever", []guard{
-		{gate, "cluster-name-change", ""}, {gate, "tls-change-not-supported", ""}, {gate, "version-path", ""}, {gate, "tables-too-old", ""}, {gate, "table-ages-known", ""},
+		{gate, "cluster-name-change", ""}, {gate, "downgrade-refused", ""}, {gate, "tls-change-not-supported", ""}, {gate, "version-path", ""}, {gate, "tables-too-old", ""}, {gate, "table-ages-known", ""},
 		{gate, "release-loses-data", ""}, {gate, "master-group-stays", ""}, {gate, "new-group-not-supported", ""}, {gate, "update-strategy-change", ""}, {gate, "unreplicated-tables", ""},
 	}},
-	{"the model has no disks, no shard limits, and no tables that need a zone", []guard{
+	{"they are said before a restart, and hold nothing back", []guard{
+		{gate, "writes-wait", ""}, {gate, "only-copies-away", ""},
+	}},
+	{"a drain that cannot end, and copies that do not return, cost the model time and no data, until people clean up", []guard{
+		{gate, "copies-do-not-return", ""}, {gate, "table-allocation-held", ""}, {gate, "shard-has-no-place", ""},
+	}},
+	{"the model has no shard limits, no tables that need a zone, and no disk that a drain fills", []guard{
 		{gate, "last-node-of-zone", ""}, {gate, "shards-do-not-fit", ""}, {gate, "disk-does-not-fit", ""}, {gate, "table-filter-overrides-drain", "uneven"},
 	}},
 	{"objects beside StatefulSets, budgets and Secrets are not in the model, nor is admission that changes one", []guard{
 		{gate, "changed-by-admission", ""}, {gate, "object-kept", ""}, {call, "run DeleteObject", ""}, {action, "prune", ""},
 	}},
 	{"each answer of the model's database has its rows, and each claim what was written on it", []guard{
-		{reread, "effectiveExclusions", ""}, {reread, "effectiveAllocation", ""}, {reread, "effectiveSetting", ""}, {gate, "allocation-known", ""},
+		{reread, "readExclusions", ""}, {reread, "effectiveAllocation", ""}, {reread, "effectiveSetting", ""}, {gate, "allocation-known", ""},
 		{gate, "claim-version-unreadable", ""}, {gate, "system-password-lost", ""},
 	}},
 	{"no decision makes such an action: it guards against one that is made wrongly", []guard{
@@ -59,12 +71,17 @@ var reasons = []reason{
 		{reread, "setUser", ""}, {reread, "changePassword", ""}, {reread, "password", "len(value) == 0"},
 	}},
 	{"what somebody excludes transiently hides what is below it, which nobody can know", []guard{
-		{reread, "excludeNodes", ""}, {call, "excludeNodes Exec", "without(list, ids)"}, {reread, "includeNodes", ""}, {gate, "exclusion-hidden", ""},
+		{reread, "excludeNodes", ""}, {call, "excludeNodes Exec", "without(was.ids, ids)"}, {reread, "includeNodes", ""}, {gate, "exclusion-hidden", ""},
 	}},
 	{"between two questions of one action, or two nodes' answers of one moment, nothing comes in the model", []guard{
-		{reread, "recoverPod", ""}, {reread, "acknowledge", ""}, {reread, "shrinkSet", "!holdsAll"}, {reread, "shrinkSet", "slices.Contains(names, n[1])"}, {reread, "empty", "leaving(r)"},
+		{reread, "recoverPod", ""}, {reread, "acknowledge", ""}, {reread, "shrinkSet", "slices.Contains(names, n[1])"}, {reread, "empty", ""}, {reread, "putInForce", ""},
 		{gate, "setting-not-effective", `e.Done && pod != ""`}, {gate, "fresh-reading", ""}, {gate, "version-running", ""},
 	}},
+	{"said twice: one witness is enough to hold a removal up, and `system-denied` holds it up before any is asked", []guard{
+		{gate, "superuser-sees-shards", ""}, {gate, "volume-has-shards", ""}, {gate, "evidence-missing", ""},
+		{reread, "shrinkSet", "x.Verdict("}, {call, "superuserSees Run", ""}, {call, "seen Run", ""},
+	}},
+	{"writes of the model wait for one copy or for all, and so no range comes to too few", []guard{{gate, "node-cannot-leave", ""}}},
 	{"it rests on a node that never joins though its record was lost", []guard{{action, "sayWhose", ""}}},
 	{"said twice: the executor looks for the same once more, or the write has its precondition", []guard{
 		{gate, "replicas-live", ""}, {gate, "other-pod-down", ""}, {gate, "nodes-gone", "p.Set == sh.Set"},

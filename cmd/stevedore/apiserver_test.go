@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+// apiServer answers what the commands ask: namespaces, ConfigMaps and the Lease.
+type apiServer struct {
+	t  *testing.T
+	mu sync.Mutex
+	// objects by their path.
+	objects map[string]any
+}
+
+// newAPIServer makes KUBECONFIG name a server with these namespaces; the context's
+// own is the first, and the context "there" has the second.
+func newAPIServer(t *testing.T, namespaces ...string) *apiServer {
+	t.Helper()
+	s := &apiServer{t: t, objects: map[string]any{}}
+	server := httptest.NewServer(http.HandlerFunc(s.answer))
+	t.Cleanup(server.Close)
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: server.URL}
+	for i, namespace := range namespaces {
+		s.put("/api/v1/namespaces/"+namespace, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+		if name := []string{"here", "there"}; i < len(name) {
+			config.Contexts[name[i]] = &clientcmdapi.Context{Cluster: "c", Namespace: namespace}
+		}
+	}
+	config.CurrentContext = "here"
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, clientcmd.WriteToFile(*config, file))
+	t.Setenv("KUBECONFIG", file)
+	return s
+}
+
+func (s *apiServer) put(path string, object any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.objects[path] = object
+}
+
+// record keeps a record beside a cluster.
+func (s *apiServer) record(cluster record.Cluster, rec ops.Record) {
+	s.t.Helper()
+	rec.SchemaVersion = ops.RecordVersion
+	text, err := record.Encode(record.Operation, rec)
+	require.NoError(s.t, err)
+	name := names.OperationConfigMap(cluster.Name)
+	s.put("/api/v1/namespaces/"+cluster.Namespace+"/configmaps/"+name, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: cluster.Namespace, Name: name, ResourceVersion: "1",
+			Labels: map[string]string{names.ClusterLabel: cluster.Name, record.Label: string(record.Operation)},
+		},
+		Data: map[string]string{names.DataKey: text},
+	})
+}
+
+// ready says how many pods of a StatefulSet are.
+func (s *apiServer) ready(namespace, name string, pods int32) {
+	s.put("/apis/apps/v1/namespaces/"+namespace+"/statefulsets/"+name, &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Status: appsv1.StatefulSetStatus{ReadyReplicas: pods},
+	})
+}
+
+// damage makes a cluster's record one that a newer release wrote: it is left alone.
+func (s *apiServer) damage(cluster record.Cluster) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	object := s.objects["/api/v1/namespaces/"+cluster.Namespace+"/configmaps/"+names.OperationConfigMap(cluster.Name)].(*corev1.ConfigMap)
+	object.Data[names.DataKey] = `{"schemaVersion": 999}`
+}
+
+// lease is the daemon's.
+func (s *apiServer) lease(spec coordinationv1.LeaseSpec) {
+	s.put("/apis/coordination.k8s.io/v1/namespaces/"+names.DaemonNamespace+"/leases/"+names.FieldManager, &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: names.DaemonNamespace, Name: names.FieldManager}, Spec: spec,
+	})
+}
+
+// commands that were given to a cluster: the annotations of its record.
+func (s *apiServer) commands(cluster record.Cluster) map[string]string {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	object, ok := s.objects["/api/v1/namespaces/"+cluster.Namespace+"/configmaps/"+names.OperationConfigMap(cluster.Name)].(*corev1.ConfigMap)
+	require.True(s.t, ok, "%s has a record", cluster)
+	return object.Annotations
+}
+
+func (s *apiServer) answer(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	if within, found := strings.CutSuffix(r.URL.Path, "/statefulsets"); found {
+		_ = json.NewEncoder(w).Encode(s.statefulSets(within + "/"))
+		return
+	}
+	if strings.HasSuffix(r.URL.Path, "/configmaps") && r.Method == http.MethodGet {
+		_ = json.NewEncoder(w).Encode(s.configMaps(strings.TrimSuffix(r.URL.Path, "configmaps")))
+		return
+	}
+	var written runtime.Object
+	if r.Method == http.MethodPut || r.Method == http.MethodPost {
+		// Clients write protobuf, and read what they are given.
+		body, err := io.ReadAll(r.Body)
+		assert.NoError(s.t, err)
+		written, _, err = scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+		assert.NoError(s.t, err)
+	}
+	path := r.URL.Path
+	if named, ok := written.(metav1.Object); ok && r.Method == http.MethodPost {
+		path += "/" + named.GetName()
+	}
+	if written != nil {
+		s.objects[path] = written
+	}
+	object, ok := s.objects[path]
+	if !ok {
+		status := apierrors.NewNotFound(schema.GroupResource{Resource: "objects"}, r.URL.Path).ErrStatus
+		w.WriteHeader(int(status.Code))
+		_ = json.NewEncoder(w).Encode(status)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(object)
+}
+
+// statefulSets of a namespace, or of all ("/apis/apps/v1/").
+func (s *apiServer) statefulSets(within string) appsv1.StatefulSetList {
+	list := appsv1.StatefulSetList{TypeMeta: metav1.TypeMeta{Kind: "StatefulSetList", APIVersion: "apps/v1"}}
+	for path, object := range s.objects {
+		if set, ok := object.(*appsv1.StatefulSet); ok && strings.HasPrefix(path, within) {
+			list.Items = append(list.Items, *set)
+		}
+	}
+	return list
+}
+
+// configMaps of a namespace, or of all ("/api/v1/").
+func (s *apiServer) configMaps(within string) corev1.ConfigMapList {
+	list := corev1.ConfigMapList{TypeMeta: metav1.TypeMeta{Kind: "ConfigMapList", APIVersion: "v1"}}
+	for path, object := range s.objects {
+		if configMap, ok := object.(*corev1.ConfigMap); ok && strings.HasPrefix(path, within) {
+			list.Items = append(list.Items, *configMap)
+		}
+	}
+	return list
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"stevedore.dev/stevedore/internal/record"
+)
+
+// clusterArgs say which clusters a verb is for: one CLUSTER, or with --all those of a
+// namespace, or of every namespace.
+type clusterArgs struct {
+	kube               kubeFlags
+	all, allNamespaces bool
+}
+
+func (a *clusterArgs) add(cmd *cobra.Command) {
+	a.kube.add(cmd, true)
+	cmd.Args = a.check
+	cmd.ValidArgsFunction = a.kube.clusterNames
+	cmd.Flags().BoolVar(&a.all, "all", false, "every cluster of the namespace")
+	cmd.Flags().BoolVarP(&a.allNamespaces, "all-namespaces", "A", false, "with --all: of all namespaces")
+}
+
+func (a *clusterArgs) check(cmd *cobra.Command, args []string) error {
+	switch {
+	case a.allNamespaces && !a.all:
+		return fmt.Errorf("%s: --all-namespaces goes with --all", cmd.CommandPath())
+	case a.all && len(args) > 0:
+		return fmt.Errorf("%s: either one CLUSTER or --all", cmd.CommandPath())
+	case a.all:
+		return nil
+	}
+	return takesOne("CLUSTER (or --all)")(cmd, args)
+}
+
+// find gives the clusters. None in a namespace is an error: a mistyped namespace is
+// not to look like success. None in all namespaces is none: nothing was mistyped.
+func (a *clusterArgs) find(ctx context.Context, args []string) (kubernetes.Interface, []record.Cluster, error) {
+	cfg, namespace, err := a.kube.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making the client for the API server: %w", err)
+	}
+	if !a.all {
+		cluster, err := a.kube.cluster(args[0], namespace)
+		return client, []record.Cluster{cluster}, err
+	}
+	if a.allNamespaces {
+		namespace = metav1.NamespaceAll
+	}
+	clusters, err := recordedClusters(ctx, client, namespace)
+	if err != nil || len(clusters) > 0 || a.allNamespaces {
+		return client, clusters, err
+	}
+	if err := namespaceThere(ctx, client, namespace); err != nil {
+		return client, nil, err
+	}
+	return client, nil, fmt.Errorf("no cluster is recorded in namespace %s: check -n; `stevedore status -A` lists the clusters of all namespaces", namespace)
+}
+
+// cluster reads NAME or NAMESPACE/NAME; namespace is that of a NAME alone.
+func (k *kubeFlags) cluster(text, namespace string) (record.Cluster, error) {
+	before, after, both := strings.Cut(text, "/")
+	switch {
+	case !both && text != "":
+		return record.Cluster{Namespace: namespace, Name: text}, nil
+	case before == "" || after == "" || strings.Contains(after, "/"):
+		return record.Cluster{}, fmt.Errorf("%q names no cluster: write NAMESPACE/NAME, or NAME with -n NAMESPACE", text)
+	case k.namespace != "" && k.namespace != before:
+		return record.Cluster{}, fmt.Errorf("%s is in namespace %s, and -n says %s: leave -n out", text, before, k.namespace)
+	}
+	return record.Cluster{Namespace: before, Name: after}, nil
+}
+
+// noRecord says of a cluster without a record whether its namespace is there at all.
+func noRecord(ctx context.Context, client kubernetes.Interface, cluster record.Cluster, err error) error {
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	if missing := namespaceThere(ctx, client, cluster.Namespace); missing != nil {
+		return missing
+	}
+	return err
+}
+
+// recordedClusters are those that stevedore has a record of.
+func recordedClusters(ctx context.Context, client kubernetes.Interface, namespace string) ([]record.Cluster, error) {
+	list, err := client.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{LabelSelector: record.Label + "=" + string(record.Operation)})
+	if err != nil {
+		return nil, fmt.Errorf("listing the records of clusters: %w", err)
+	}
+	var clusters []record.Cluster
+	for i := range list.Items {
+		if cluster, kind, ok := record.IsRecord(&list.Items[i]); ok && kind == record.Operation {
+			clusters = append(clusters, cluster)
+		}
+	}
+	return clusters, nil
+}

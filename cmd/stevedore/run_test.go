@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A script took what was told to stop halfway for a cluster that is as it is wanted.
+func TestAOnceThatIsToldToStopBeforeItIsDoneIsNoSuccess(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "orders.yaml"), []byte(orders("orders", "3")), 0o644))
+	for _, c := range []struct {
+		name, until, says string
+		args              []string
+		byAnother         bool
+		code              int
+	}{
+		{"another daemon has the Lease", "another daemon acts", "while it waited for Lease stevedore-system/stevedore, which other-1 holds: nothing was done", []string{"--once"}, true, exitError},
+		{"its cluster is not there yet", "the Lease is ours", "told to stop before each cluster was as it is wanted", []string{"--once"}, false, exitError},
+		{"without --once it is how it ends", "the Lease is ours", "", nil, false, exitOK},
+	} {
+		for _, told := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+			t.Run(c.name+" "+told.String(), func(t *testing.T) {
+				api := newAPIServer(t, "prod")
+				if c.byAnother {
+					api.lease(coordinationv1.LeaseSpec{
+						HolderIdentity: new("other-1"), LeaseDurationSeconds: new(int32(3600)),
+						AcquireTime: &metav1.MicroTime{Time: time.Now()}, RenewTime: &metav1.MicroTime{Time: time.Now()},
+					})
+				}
+				self, err := os.Executable()
+				require.NoError(t, err)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				cmd := exec.CommandContext(ctx, self, append([]string{"run", "--dir", dir, "--connect", "pod", "--listen", ""}, c.args...)...)
+				cmd.Env = append(os.Environ(), asCommand+"=1")
+				stderr, err := cmd.StderrPipe()
+				require.NoError(t, err)
+				require.NoError(t, cmd.Start())
+				var said strings.Builder
+				signalled := false
+				for lines := bufio.NewScanner(stderr); lines.Scan(); {
+					said.WriteString(lines.Text() + "\n")
+					if !signalled && strings.Contains(lines.Text(), c.until) {
+						signalled = true
+						require.NoError(t, cmd.Process.Signal(told))
+					}
+				}
+				_ = cmd.Wait()
+				require.True(t, signalled, said.String())
+				assert.Equal(t, c.code, cmd.ProcessState.ExitCode(), said.String())
+				assert.Contains(t, said.String(), c.says)
+			})
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+func encodeStatuses(out io.Writer, format string, statuses []clusterStatus) error {
+	if format == "json" {
+		return printJSON(out, statuses)
+	}
+	text, err := yaml.Marshal(statuses)
+	if err != nil {
+		return fmt.Errorf("writing the statuses as YAML: %w", err)
+	}
+	_, err = out.Write(text)
+	return err
+}
+
+// printStatuses writes for people; width is their terminal's, 0 where there is none.
+func printStatuses(out io.Writer, statuses []clusterStatus, namespace string, width int, now time.Time) error {
+	var text []string
+	if len(statuses) == 0 {
+		where := whereWords(namespace)
+		if namespace != metav1.NamespaceAll {
+			where += "; -n names another one, -A all"
+		}
+		text = append(text, "no clusters are recorded in "+where)
+	} else {
+		if words := statuses[0].Looked.warning(); words != "" {
+			text = append(text, wrapped("NOBODY LOOKS AFTER THESE CLUSTERS: "+words, width)...)
+			text = append(text, "")
+		}
+		text = append(text, table(statuses, width, now)...)
+		for _, status := range statuses {
+			for _, words := range status.remarks() {
+				text = append(text, "")
+				text = append(text, wrapped(status.Cluster+": "+words, width)...)
+			}
+		}
+	}
+	_, err := io.WriteString(out, strings.Join(text, "\n")+"\n")
+	return err
+}
+
+var statusColumns = []string{"CLUSTER", "STATE", "NODES", "VERSION", "OPERATION", "COMMIT", "SINCE", "LOOKED"}
+
+func (s clusterStatus) cells(now time.Time) []string {
+	var nodes []string
+	for _, group := range s.Groups {
+		nodes = append(nodes, group.words())
+	}
+	version := s.Version
+	if s.UpgradingTo != "" {
+		version += " -> " + s.UpgradingTo
+	}
+	operation := ""
+	if s.Operation != nil {
+		operation = operationWords(s.Operation)
+	}
+	return []string{s.Cluster, s.State, strings.Join(nodes, ", "), version, operation, shortCommit(s.Commit), age(s.Since, now), s.Looked.words(now)}
+}
+
+// table is a line for each cluster; where that does not fit, a line for each thing
+// that is said of it. A terminal would break lines in the middle of words.
+func table(statuses []clusterStatus, width int, now time.Time) []string {
+	rows := [][]string{statusColumns}
+	for _, status := range statuses {
+		rows = append(rows, status.cells(now))
+	}
+	widths := make([]int, len(statusColumns))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	var lines []string
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			line += fmt.Sprintf("%-*s  ", widths[i], cell)
+		}
+		lines = append(lines, strings.TrimRight(line, " "))
+	}
+	longest := slices.MaxFunc(lines, func(a, b string) int { return len([]rune(a)) - len([]rune(b)) })
+	if width == 0 || len([]rune(longest)) <= width {
+		return lines
+	}
+	lines = nil
+	for _, row := range rows[1:] {
+		for i, cell := range row {
+			if cell != "" {
+				lines = append(lines, wrapped(strings.ToLower(statusColumns[i])+": "+cell, width)...)
+			}
+		}
+		lines = append(lines, "")
+	}
+	return lines[:len(lines)-1]
+}
+
+// remarks are what is to be said of a cluster in sentences.
+func (s clusterStatus) remarks() (all []string) {
+	for _, problem := range s.Problems {
+		all = append(all, "the newest definition is not used: "+problem)
+	}
+	if words := progressWords(s.Progress); words != "" {
+		all = append(all, words)
+	}
+	for _, reason := range s.Reasons {
+		all = append(all, reason.Kind+" "+reason.Name+": "+reason.Message)
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Commands)) {
+		// What was taken back, or done, is for -o yaml.
+		if value := s.Commands[key]; value != "false" && (s.State != "done" || key != "restartedAt") {
+			all = append(all, "command "+key+"="+value)
+		}
+	}
+	if s.Error != "" {
+		all = append(all, s.Error)
+	}
+	return all
+}
+
+func whereWords(namespace string) string {
+	if namespace == metav1.NamespaceAll {
+		return "any namespace"
+	}
+	return "namespace " + namespace
+}
+
+// shortCommit keeps what tells commits apart: "main@sha1:0123456789ab".
+func shortCommit(commit string) string {
+	ref, hash, found := strings.Cut(commit, ":")
+	if !found {
+		return commit
+	}
+	return ref + ":" + hash[:min(len(hash), 12)]
+}
+
+func age(since, now time.Time) string {
+	if since.IsZero() {
+		return ""
+	}
+	return now.Sub(since).Round(time.Second).String()
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+// A terminal broke lines wherever they were too long: in the middle of words.
+func TestNoWordOfAStatusIsBroken(t *testing.T) {
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	statuses := []clusterStatus{
+		{
+			Cluster: "production/orders-of-the-north", State: "working", Version: "6.4.2", UpgradingTo: "6.4.3", Since: now.Add(-95 * time.Second),
+			Commit: "main@sha1:0123456789abcdef", Operation: &ops.Operation{Kind: "upgrade", Step: "pod"},
+			Groups:   []groupStatus{{RecordedSet: ops.RecordedSet{Group: "hot", Replicas: 4}, Ready: new(3)}, {RecordedSet: ops.RecordedSet{Group: "cold", Replicas: 2}}},
+			Looked:   &attendance{By: "stevedore-5d9c7bfd4c-x2v7k-1-123456", At: now.Add(-4 * time.Second)},
+			Reasons:  []ops.ShownReason{{Kind: "wait", Name: "health-green", Message: "the tables " + strings.Repeat("doc.measurements, ", 20) + "are yellow"}},
+			Problems: []string{"clusters/production/orders.yaml:12:5: " + strings.Repeat("the field is not known and ", 9) + "that is all"},
+			Progress: &ops.Progress{Subject: "crate-data-hot-orders-of-the-north-3", Done: 1, Total: 4, ShardsLeft: 12, ShardsTotal: 40, BytesLeft: 1 << 30, BytesTotal: 4 << 30},
+		},
+		{Cluster: "prod/metrics", State: "done", Looked: &attendance{At: now.Add(-time.Hour), Nobody: true}},
+	}
+	for _, nobody := range []bool{false, true} {
+		statuses[0].Looked.Nobody = nobody
+		for _, width := range []int{80, 100, 200} {
+			var out strings.Builder
+			require.NoError(t, printStatuses(&out, statuses, "", width, now))
+			for line := range strings.Lines(out.String()) {
+				assert.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), width, line)
+			}
+			words := strings.Join(strings.Fields(out.String()), " ")
+			for _, status := range statuses {
+				for _, cell := range append(status.cells(now), status.remarks()...) {
+					assert.Contains(t, words, cell, "all is said, at %d columns", width)
+				}
+			}
+			assert.Equal(t, nobody, strings.HasPrefix(out.String(), "NOBODY LOOKS AFTER THESE CLUSTERS: no daemon acts since "))
+		}
+	}
+}
+
+func TestAStatusSaysWhatRunsAndWhoLooks(t *testing.T) {
+	lease := func(holder string, renewed time.Duration) *coordinationv1.LeaseSpec {
+		return &coordinationv1.LeaseSpec{
+			HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-renewed)},
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		lease  *coordinationv1.LeaseSpec
+		by     string
+		nobody bool
+		says   string
+	}{
+		{"a daemon acts", lease("stevedore-1", 0), "stevedore-1", false, "s ago by stevedore-1"},
+		{"it was killed", lease("stevedore-1", time.Hour), "stevedore-1", true, "NOBODY LOOKS, last 1h0m"},
+		{"it was stopped, and gave the Lease back", lease("", time.Second), "", true, "NOBODY LOOKS, last "},
+		{"there is no Lease of that name", nil, "", false, "unknown"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api := newAPIServer(t, "prod")
+			api.record(record.Cluster{Namespace: "prod", Name: "orders"}, ops.Record{
+				Version: "6.4.2", Sets: []ops.RecordedSet{{Name: "crate-data-hot-orders", Group: "hot", Replicas: 4}},
+				Operation: &ops.Operation{Kind: ops.OperationUpgrade, Restart: &ops.Restart{}, Upgrade: &ops.Upgrade{OldVersion: "6.4.2", NewVersion: "6.4.3"}},
+			})
+			api.ready("prod", "crate-data-hot-orders", 3)
+			if c.lease != nil {
+				api.lease(*c.lease)
+			}
+			end := stevedore(t, "status")
+			require.Zero(t, end.code, end.err)
+			assert.Contains(t, end.out, "\nprod/orders  working  hot 3/4  6.4.2 -> 6.4.3  upgrade")
+			assert.Contains(t, end.out, c.says)
+			assert.Equal(t, c.nobody, strings.HasPrefix(end.out, "NOBODY LOOKS AFTER THESE CLUSTERS: "))
+
+			end = stevedore(t, "status", "-o", "json")
+			require.Zero(t, end.code, end.err)
+			var statuses []clusterStatus
+			require.NoError(t, json.Unmarshal([]byte(end.out), &statuses))
+			require.Len(t, statuses, 1)
+			got := statuses[0]
+			assert.Equal(t, "prod/orders", got.Cluster)
+			assert.Equal(t, "6.4.2", got.Version)
+			assert.Equal(t, "6.4.3", got.UpgradingTo)
+			require.NotNil(t, got.Groups[0].Ready)
+			assert.Equal(t, 3, *got.Groups[0].Ready)
+			assert.Equal(t, 4, got.Groups[0].Replicas)
+			assert.Equal(t, c.lease == nil, got.Looked == nil)
+			if got.Looked != nil {
+				assert.Equal(t, c.by, got.Looked.By)
+				assert.Equal(t, c.nobody, got.Looked.Nobody)
+				assert.WithinDuration(t, c.lease.RenewTime.Time, got.Looked.At, time.Second)
+			}
+		})
+	}
+}
+
+// Nothing that is said of a cluster changes any more when its daemon is gone.
+func TestAWatchSaysWhenNobodyLooksAnyMore(t *testing.T) {
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: names.DaemonNamespace, Name: names.FieldManager},
+		Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: new("stevedore-1"), LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: time.Now()},
+		},
+	}
+	client := fake.NewClientset(lease)
+	var out lines
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { watchAttendance(ctx, client, time.Millisecond, &out); close(ended) }()
+	t.Cleanup(func() { stop(); <-ended })
+	renewed := func(at time.Time, says string) {
+		t.Helper()
+		lease = lease.DeepCopy()
+		lease.Spec.RenewTime = &metav1.MicroTime{Time: at}
+		_, err := client.CoordinationV1().Leases(lease.Namespace).Update(t.Context(), lease, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return strings.Contains(out.String(), says) }, 10*time.Second, time.Millisecond)
+	}
+	renewed(time.Now().Add(-time.Hour), "no daemon acts since ")
+	renewed(time.Now(), "a daemon acts again\n")
+	assert.Equal(t, 2, strings.Count(out.String(), "\n"), "each is said once: %s", out.String())
+}

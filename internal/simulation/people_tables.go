@@ -1,0 +1,115 @@
+package simulation
+
+import (
+	"encoding/json"
+	"strings"
+
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
+	"stevedore.dev/stevedore/ops"
+)
+
+// tableSettings are a table's own of routing.allocation and write, each "" where it has
+// none.
+type tableSettings struct {
+	exclude      string // exclude._id: the daemon's
+	excludeNames string // exclude._name: somebody's, as all that follow
+	includeNames string
+	requireZone  string
+	enable       string
+	wait         string // write.wait_for_active_shards
+}
+
+func (t *table) filtered() bool { return t.exclude != "" || t.excludeNames != "" || t.alone() }
+
+// alone: whatever is excluded, by the cluster or by the table, this decides (from 5.9).
+func (t *table) alone() bool { return t.includeNames != "" || t.requireZone != "" }
+
+// settings are those that the deciders ask for.
+func (t *table) settings() *allocation.Table {
+	if t.read != t.tableSettings {
+		t.read, t.rules.Filters, t.rules.Enable = t.tableSettings, allocation.Filters{}, allocation.Enable(t.enable)
+		t.rules.Filters.Add("exclude", "_id", t.exclude)
+		t.rules.Filters.Add("exclude", "_name", t.excludeNames)
+		t.rules.Filters.Add("include", "_name", t.includeNames)
+		t.rules.Filters.Add("require", "zone", t.requireZone)
+	}
+	return &t.rules
+}
+
+// filters are those that a reading shows of a table.
+func (t *table) filters(seen *ops.Table) {
+	seen.Filtered = t.filtered()
+	one := func(pairs ...string) (m map[string]string) {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i+1] != "" && m == nil {
+				m = map[string]string{}
+			}
+			if pairs[i+1] != "" {
+				m[pairs[i]] = pairs[i+1]
+			}
+		}
+		return m
+	}
+	seen.Exclude, seen.Include, seen.Require = one("_id", t.exclude, "_name", t.excludeNames), one("_name", t.includeNames), one("zone", t.requireZone)
+}
+
+// routing is settings['routing']['allocation'] of a table.
+func (t *table) routing() string {
+	var seen ops.Table
+	t.filters(&seen)
+	text, _ := json.Marshal(map[string]map[string]string{"exclude": seen.Exclude, "include": seen.Include, "require": seen.Require})
+	return string(text)
+}
+
+// changeTable is a person's ALTER TABLE of what CrateDB does with the table's shards.
+func (w *world) changeTable(it Item) {
+	if len(w.tables) == 0 || w.master < 0 || !w.recovered {
+		return
+	}
+	w.judge.disturbed = w.now
+	w.reroute = max(w.now, 1)
+	t := &w.tables[it.A%len(w.tables)]
+	switch it.What {
+	case pinTable:
+		t.includeNames, t.requireZone = "", ""
+		if it.B%3 == 0 {
+			t.requireZone = zoneNames[it.B/3%3]
+			break
+		}
+		// Some of the nodes, one at least that runs.
+		var names []string
+		for n, i := range w.used {
+			if l := &w.slots[i]; l.pod.joined && !l.set.masters && (len(names) == 0 || (n+it.B)%2 == 0) {
+				names = append(names, l.nodeName)
+			}
+		}
+		t.includeNames = strings.Join(names, ",")
+	case holdTable:
+		t.enable = []string{"none", "primaries", "new_primaries"}[it.B%3]
+	case waitForAll:
+		t.wait = "ALL"
+	}
+	if w.telling() {
+		w.say("table %s: include %q, require zone %q, enable %q, wait_for_active_shards %q", t.name, t.includeNames, t.requireZone, t.enable, t.wait)
+	}
+}
+
+// freeTables takes back what people have set of their tables.
+func (w *world) freeTables() {
+	for i := range w.tables {
+		t := &w.tables[i]
+		t.tableSettings = tableSettings{exclude: t.exclude}
+	}
+}
+
+// fillDisks fills the disks of some nodes above the low watermark, and not above the high
+// one: they take no copy more, also none that was there before.
+func (w *world) fillDisks(it Item) {
+	w.judge.disturbed = w.now
+	for n, i := range w.used {
+		if it.A%3 == 0 || n%2 == it.A%2 {
+			w.slots[i].full = true
+		}
+	}
+	w.reroute = max(w.now, 1)
+}

@@ -1,0 +1,63 @@
+package cratedb
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+)
+
+// Statements for what `system` may see. Neither view is filtered: everybody sees the
+// privileges of all (run on 6.3.7 and 6.4.3).
+const (
+	privilegesQuery = `SELECT grantee, state, type, class, ident FROM sys.privileges`
+	// From 5.6 on; before, there are users only, and nothing is granted to a user but
+	// privileges.
+	grantedToUsersQuery = `SELECT name, granted_roles['role'] FROM sys.users`
+	grantedToRolesQuery = `SELECT name, granted_roles['role'] FROM sys.roles`
+	rolesSince          = "5.6"
+)
+
+// readPrivileges notes what `system` is denied, directly or by a role: tables that no
+// other part of the reading shows.
+func (p *asked) readPrivileges(ctx context.Context, db *ops.Database) {
+	privileges, ok := p.ask(ctx, db, ops.PartPrivileges, privilegesQuery)
+	if !ok {
+		return
+	}
+	roles := map[string][]string{}
+	if p.from(rolesSince) {
+		for _, of := range []struct{ part, query string }{{ops.PartUsers, grantedToUsersQuery}, {ops.PartRoles, grantedToRolesQuery}} {
+			rows, ok := p.ask(ctx, db, of.part, of.query)
+			if !ok {
+				return
+			}
+			for _, r := range rows {
+				roles[r[0]] = texts(r[1])
+			}
+		}
+	}
+	db.DeniedKnown, db.Denied = true, ops.DenialsOf(names.SystemUser, privileges, roles)
+}
+
+// errBlind is the answer to a statement on the schema sys of a user that may not read it.
+var errBlind = errors.New("the user may not read the system tables")
+
+// blind notes that `system` logs in and may read nothing, not even what it is denied: it
+// is denied DQL on the cluster or on the schema sys, or has it nowhere.
+func blind(db *ops.Database) {
+	db.SystemLogin = ops.LoginOK
+	db.DeniedKnown = true
+	db.Denied = []ops.Denial{{Grantee: names.SystemUser, Privilege: "DQL", Class: "SCHEMA", Ident: ops.SystemSchema}}
+}
+
+// texts reads an array of text as Strings gives it.
+func texts(printed string) []string {
+	var out []string
+	if json.Unmarshal([]byte(printed), &out) != nil {
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,203 @@
+package cratedb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+)
+
+// CrateDB lists the snapshots of all repositories whatever is asked of them, those in
+// progress last, from the cluster state as it was when the statement began. A repository
+// that does not answer (a dead mount, a bucket behind a firewall) holds the statement for
+// ever: neither statement_timeout nor KILL ends it, and the thread that it has taken comes
+// back with the repository (run on 6.3.7 and 6.4.3). So there is never more than one listing
+// of ours in a cluster: sys.jobs says of one, also of an earlier process, whether it still
+// runs, and before it has ended none is begun.
+const (
+	snapshotsQuery = `SELECT count(*) FROM sys.snapshots WHERE state = 'IN_PROGRESS'`
+	// Without a repository there is no snapshot: CrateDB drops none while it is in use.
+	repositoriesQuery = `SELECT name FROM sys.repositories`
+	// Of all nodes; its own row is among them.
+	snapshotJobsQuery = `SELECT stmt FROM sys.jobs WHERE lower(stmt) LIKE '%snapshot%'`
+)
+
+const (
+	// listingWait is how long a reading waits for a listing, listingLimit how long the
+	// listing itself is waited for beside the readings that follow.
+	listingWait  = 2 * time.Second
+	listingLimit = 10 * time.Minute
+	// listingValid is how long what a listing has said holds, from when it began: as long
+	// as a reading may be old (ops.DefaultReadingAge).
+	listingValid = ops.DefaultReadingAge
+	// firstPause is how long after a listing that has failed the next one begins; each
+	// pause is twice the one before, up to lastPause.
+	firstPause = 5 * time.Second
+	lastPause  = 5 * time.Minute
+)
+
+// Listings keeps the listing of a cluster's snapshots that is under way from one reading to
+// the next, so that a slow one holds up nothing else. Its zero value is ready. Not to be
+// copied.
+type Listings struct {
+	mu      sync.Mutex
+	running *snapshotListing
+	last    *snapshotListing
+	// failed counts the listings that have failed since one has not.
+	failed int
+}
+
+// snapshotListing is one statement over sys.snapshots, in a session of its own.
+type snapshotListing struct {
+	began, ended time.Time
+	done         chan struct{}
+	inProgress   int
+	err          error
+}
+
+// errListing is a listing that has not ended.
+var errListing = errors.New("the listing has not ended")
+
+// readSnapshots counts the snapshots in progress.
+func (c Client) readSnapshots(ctx context.Context, p *asked, password string, db *ops.Database) {
+	repositories, ok := p.ask(ctx, db, ops.PartRepositories, repositoriesQuery)
+	if ok && len(repositories) == 0 {
+		db.SnapshotsKnown = true
+		return
+	}
+	jobs, ok := p.ask(ctx, db, ops.PartJobs, snapshotJobsQuery)
+	if !ok {
+		return
+	}
+	ours := false
+	for _, r := range jobs {
+		ours = ours || r[0] == snapshotsQuery
+		if strings.HasPrefix(strings.ToLower(strings.TrimSpace(r[0])), "create snapshot") {
+			// Somebody waits for it: no listing has to say so.
+			db.SnapshotsKnown = true
+			db.Snapshots++
+		}
+	}
+	if db.SnapshotsKnown {
+		return
+	}
+	listings := c.Listings
+	if listings == nil {
+		listings = &Listings{}
+	}
+	n, err := listings.ask(ctx, ours, func(ctx context.Context) (int, error) { return c.list(ctx, p.session.pod, password) })
+	if err == nil {
+		db.SnapshotsKnown, db.Snapshots = true, n
+		return
+	}
+	part := ops.UnreadPart{Part: ops.PartSnapshots, Why: err.Error()}
+	if errors.Is(err, errListing) {
+		part.Slow, part.Why = true, silentRepositories(repositories)+": "+part.Why
+	}
+	db.Unread = append(db.Unread, part)
+}
+
+// silentRepositories names who holds a listing up: CrateDB does not say which one it is.
+func silentRepositories(rows [][]string) string {
+	var all []string
+	for _, r := range rows {
+		all = append(all, r[0])
+	}
+	if len(all) == 1 {
+		return "repository " + all[0] + " does not answer"
+	}
+	return "one of the repositories " + strings.Join(all, ", ") + " does not answer"
+}
+
+// list asks in a session of its own. It has no statement_timeout: the statement would go on,
+// and be in sys.jobs no more.
+func (c Client) list(ctx context.Context, pod, password string) (int, error) {
+	s, err := c.connect(ctx, pod, names.SystemUser, password, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	s.timeout = listingLimit
+	rows, err := s.Strings(ctx, snapshotsQuery)
+	if err != nil {
+		return 0, err
+	}
+	if len(rows) != 1 {
+		return 0, fmt.Errorf("in pod %s: a count has %d rows", pod, len(rows))
+	}
+	return int(number(rows[0][0])), nil
+}
+
+// ask returns what a listing says that is not too old. Outstanding: one of ours runs in the
+// cluster, of this process or of an earlier one.
+func (l *Listings) ask(ctx context.Context, outstanding bool, list func(context.Context) (int, error)) (int, error) {
+	l.mu.Lock()
+	if l.running == nil && !outstanding && l.due(time.Now()) {
+		l.running = &snapshotListing{began: time.Now(), done: make(chan struct{})}
+		go l.run(l.running, list)
+	}
+	running := l.running
+	l.mu.Unlock()
+	if running != nil {
+		waited := time.NewTimer(listingWait)
+		defer waited.Stop()
+		select {
+		case <-running.done:
+		case <-waited.C:
+		case <-ctx.Done():
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch last := l.last; {
+	case last != nil && last.err == nil && time.Since(last.began) < listingValid:
+		return last.inProgress, nil
+	case l.running != nil:
+		return 0, fmt.Errorf("%w since %s", errListing, l.running.began.UTC().Format("15:04:05 UTC"))
+	case outstanding:
+		return 0, fmt.Errorf("%w, and its client is gone", errListing)
+	case last != nil && last.err != nil:
+		return 0, last.err
+	case last != nil:
+		return 0, fmt.Errorf("%w within %s: it took %s", errListing, listingValid, last.ended.Sub(last.began).Round(time.Second))
+	}
+	return 0, errListing
+}
+
+// due says whether the next listing may begin. A fast one is asked at each reading; after
+// a slow one as much time passes as it took, after a failure more and more.
+func (l *Listings) due(now time.Time) bool {
+	if l.last == nil {
+		return true
+	}
+	pause := l.last.ended.Sub(l.last.began)
+	if pause < listingWait {
+		pause = 0
+	}
+	if l.failed > 0 {
+		pause = min(firstPause<<min(l.failed-1, 10), lastPause)
+	}
+	return now.Sub(l.last.ended) >= pause
+}
+
+// run carries a listing out, whatever becomes of the reading that has begun it.
+func (l *Listings) run(now *snapshotListing, list func(context.Context) (int, error)) {
+	ctx, cancel := context.WithTimeout(context.Background(), listingLimit)
+	defer cancel()
+	now.inProgress, now.err = list(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now.ended = time.Now()
+	if now.err != nil {
+		l.failed++
+	} else {
+		l.failed = 0
+	}
+	l.running, l.last = nil, now
+	close(now.done)
+}

@@ -1,0 +1,156 @@
+package cratedb
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/internal/cratesim/model"
+	"stevedore.dev/stevedore/internal/testcluster"
+	"stevedore.dev/stevedore/ops"
+)
+
+// hang makes a repository answer no more: in the place of the list of its snapshots is a
+// pipe that nobody writes to. What it returns makes it answer again.
+func hang(t *testing.T, c *testcluster.Cluster, repository string) (again func()) {
+	t.Helper()
+	if !c.Real {
+		c.Hub.Do(func(m *model.Model) { m.RepositoryHangs(repository, true) })
+		return func() { c.Hub.Do(func(m *model.Model) { m.RepositoryHangs(repository, false) }) }
+	}
+	folder := filepath.Join(c.Repositories(), repository)
+	kept := filepath.Join(folder, "kept")
+	lists, err := filepath.Glob(filepath.Join(folder, "index-*"))
+	require.NoError(t, err)
+	require.Len(t, lists, 1)
+	content, err := os.ReadFile(lists[0])
+	require.NoError(t, err)
+	require.NoError(t, os.Rename(lists[0], kept))
+	require.NoError(t, syscall.Mkfifo(lists[0], 0o666))
+	require.NoError(t, os.Chmod(lists[0], 0o666))
+	return func() {
+		pipe := filepath.Join(folder, "pipe")
+		require.NoError(t, os.Rename(lists[0], pipe))
+		require.NoError(t, os.Rename(kept, lists[0]))
+		// Each reader that waits gets the list once, until nobody waits any more.
+		require.Eventually(t, func() bool {
+			to, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+			if err != nil {
+				return true
+			}
+			_, err = to.Write(content)
+			return errors.Join(err, to.Close()) != nil
+		}, 30*time.Second, 50*time.Millisecond)
+	}
+}
+
+// Finding 3: while a repository does not answer, each reading left one more statement
+// behind in CrateDB, which nothing ends.
+func TestARepositoryThatDoesNotAnswerIsNamedAndAskedOnce(t *testing.T) {
+	for _, version := range releases {
+		t.Run(version, func(t *testing.T) {
+			c := testcluster.Start(t, testcluster.Options{Version: version, Nodes: 1})
+			password := c.MakeSystem()
+			client := Client{Dialer: c, Listings: &Listings{}}
+			read := func(client Client) ops.Database {
+				begin := time.Now()
+				db := client.Observe(t.Context(), Target{Password: password, Detailed: true, Pods: []PodRef{{Name: "pod-0", NodeName: "data-hot-0"}}})
+				require.Equal(t, ops.Yes, db.Contact, db.Error)
+				assert.Less(t, time.Since(begin), 8*time.Second, "nothing else waits for it long")
+				assert.True(t, db.TablesKnown)
+				assert.Equal(t, ops.Green, db.Health.Colour)
+				return db
+			}
+			outstanding := func() any {
+				return c.Rows("SELECT count(*) FROM sys.jobs WHERE stmt = ?", snapshotsQuery)[0][0]
+			}
+			c.Run("CREATE TABLE doc.t (a INT) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 0)")
+			c.Settled()
+			db := read(client)
+			assert.True(t, db.SnapshotsKnown, "no repository, no snapshot")
+
+			c.Run("CREATE REPOSITORY nightly TYPE fs WITH (location = 'nightly')", "CREATE SNAPSHOT nightly.one ALL WITH (wait_for_completion = true)")
+			db = read(client)
+			assert.True(t, db.SnapshotsKnown, "%v", db.Unread)
+			assert.Zero(t, db.Snapshots)
+
+			again := hang(t, c, "nightly")
+			for range 3 {
+				db = read(client)
+				if db.SnapshotsKnown {
+					continue // what an earlier listing said still holds
+				}
+			}
+			client.Listings = &Listings{} // an earlier answer is forgotten, as by a new process
+			for range 3 {
+				db = read(client)
+				assert.False(t, db.SnapshotsKnown)
+				assert.Contains(t, db.Why(ops.PartSnapshots), "repository nightly does not answer")
+			}
+			assert.Equal(t, float64(1), outstanding(), "one listing, however often it is read")
+			client.Listings = &Listings{}
+			for range 3 {
+				db = read(client)
+				assert.Contains(t, db.Why(ops.PartSnapshots), "repository nightly does not answer")
+			}
+			db = read(Client{Dialer: c})
+			assert.False(t, db.SnapshotsKnown)
+			assert.Equal(t, float64(1), outstanding(), "a new process finds it")
+
+			again()
+			require.Eventually(t, func() bool { return outstanding() == float64(0) }, 30*time.Second, 100*time.Millisecond)
+			require.Eventually(t, func() bool { return read(client).SnapshotsKnown }, 30*time.Second, 100*time.Millisecond)
+
+			// What a person does where it never comes back, as the gate says.
+			again = hang(t, c, "nightly")
+			defer again()
+			client.Listings = &Listings{}
+			assert.False(t, read(client).SnapshotsKnown)
+			c.Run("DROP REPOSITORY nightly")
+			db = read(client)
+			assert.True(t, db.SnapshotsKnown, "without a repository there is no snapshot")
+		})
+	}
+}
+
+// A slow listing is waited for beside the readings, and what it says holds for as long as a
+// reading may be old.
+func TestAListingIsBegunOnceAndItsAnswerHoldsForAWhile(t *testing.T) {
+	l := &Listings{}
+	release := make(chan struct{})
+	begun := 0
+	slow := func(ctx context.Context) (int, error) { begun++; <-release; return 2, nil }
+	short, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 3 {
+		_, err := l.ask(short, false, slow)
+		require.ErrorIs(t, err, errListing)
+	}
+	begunOnce := l.running
+	close(release)
+	<-begunOnce.done
+	assert.Equal(t, 1, begun)
+	n, err := l.ask(t.Context(), true, slow)
+	require.NoError(t, err)
+	assert.Equal(t, 2, n, "a listing that has ended is the answer")
+
+	l.last.began = l.last.began.Add(-listingValid)
+	_, err = l.ask(short, true, slow)
+	require.ErrorIs(t, err, errListing, "what it said is too old, and one of an earlier process runs")
+
+	now := l.last.ended
+	assert.False(t, l.due(now.Add(time.Second)), "it took long: the next one begins as much later")
+	assert.True(t, l.due(now.Add(3*time.Minute)))
+	l.failed, l.last.began = 3, now
+	assert.False(t, l.due(now.Add(19*time.Second)), "each pause after a failure is twice the one before")
+	assert.True(t, l.due(now.Add(21*time.Second)))
+	l.failed = 40
+	assert.True(t, l.due(now.Add(lastPause)), "and no longer than the longest")
+}

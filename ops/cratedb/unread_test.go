@@ -1,0 +1,67 @@
+package cratedb
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stevedore.dev/stevedore/internal/testcluster"
+	"stevedore.dev/stevedore/ops"
+)
+
+// A view that could not be read once made "the node is not in the cluster" of a node that
+// never left. Here one view after the other is refused: what it tells is unknown then, its
+// name is noted, and all others are known.
+func TestAViewThatIsNotReadIsUnknownAndLeavesTheOthersKnown(t *testing.T) {
+	// with are what cannot be told without the view either, and instead says that another
+	// one tells the same.
+	views := []struct {
+		name, with string
+		instead    bool
+	}{
+		{"", "", false},
+		{ops.PartNodes, ops.PartShards, false}, // how many copies a table is to have
+		{ops.PartShards, "", false}, {ops.PartHealth, "", false},
+		{ops.PartClusterView, ops.PartHealth, false}, // whether the gateway has recovered
+		{ops.PartChecks, "", false}, {ops.PartUsers, "", false},
+		{ops.PartRepositories, "", true}, // the listing of snapshots itself
+	}
+	knows := func(db *ops.Database) map[string]bool {
+		return map[string]bool{
+			ops.PartNodes: db.NodesKnown, ops.PartShards: db.ShardsKnown && db.TablesKnown, ops.PartHealth: db.Health.Colour != ops.ColourUnknown,
+			ops.PartClusterView: db.ClusterHealth.Colour != ops.ColourUnknown, ops.PartChecks: db.ChecksKnown, ops.PartUsers: db.UsersKnown, ops.PartRepositories: db.SnapshotsKnown,
+		}
+	}
+	for _, version := range releases {
+		t.Run(version, func(t *testing.T) {
+			c := testcluster.Start(t, testcluster.Options{Version: version, Nodes: 1})
+			password := c.MakeSystem()
+			c.Run("CREATE TABLE doc.t (a INT) CLUSTERED INTO 2 SHARDS WITH (number_of_replicas = 0)")
+			c.Settled()
+			read := func() ops.Database {
+				return Client{Dialer: c, Timeout: 20 * time.Second}.Observe(t.Context(), Target{
+					Password: password, Detailed: true, Pods: []PodRef{{Name: "pod-0", NodeName: "data-hot-0"}},
+				})
+			}
+			for _, v := range views {
+				view := v.name
+				if view != "" {
+					c.Run("DENY DQL ON TABLE " + view + " TO system")
+				}
+				db := read()
+				for part, known := range knows(&db) {
+					want := v.instead || part != view && part != v.with
+					assert.Equal(t, want, known, "%s, without %q: %v", part, view, db.Unread)
+				}
+				noted := slices.ContainsFunc(db.Unread, func(u ops.UnreadPart) bool { return u.Part == view })
+				assert.Equal(t, view != "", noted, "without %q: %v", view, db.Unread)
+				assert.Equal(t, ops.Yes, db.Contact, "without %q: %v", view, db.Error)
+				if view != "" {
+					c.Run("REVOKE DQL ON TABLE " + view + " FROM system")
+				}
+			}
+		})
+	}
+}

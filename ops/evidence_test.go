@@ -1,0 +1,200 @@
+package ops_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// leavingOne is a cluster of which one node is to leave.
+func leavingOne(t *testing.T) *world {
+	w := filled(t, tiers(3, 2))
+	w.desired = tiers(3, 1)
+	return w
+}
+
+// waitsBy takes turns until a wait of this name is there.
+func (w *world) waitsBy(name string, turns int) ops.Reason {
+	w.t.Helper()
+	var d ops.Decision
+	for range turns {
+		d, _ = w.turn()
+		if i := slices.IndexFunc(d.Waits, func(r ops.Reason) bool { return r.Name == name }); i >= 0 {
+			return d.Waits[i]
+		}
+	}
+	require.Failf(w.t, "never waited", "for %s: waits %v, refusals %v", name, d.Waits, d.Refusals)
+	return ops.Reason{}
+}
+
+// secret puts a table without replicas on the node that leaves; `system` is not shown it.
+func (w *world) secret(node string) {
+	w.denied = map[string]bool{"secret.t": true}
+	w.shards = append(w.shards, ops.Shard{Table: "secret.t", Node: node, Primary: true, State: "STARTED", Bytes: 100})
+	w.stuck = true
+}
+
+func TestANodeWithShardsThatSystemMayNotSeeStays(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*world)
+		gate   string
+		words  []string
+	}{
+		{"the superuser and the volume can be asked", func(*world) {}, "superuser-sees-shards", []string{"secret.t", "started on", cold}},
+		{"only the superuser", func(w *world) { w.noVolume = true }, "superuser-sees-shards", []string{"secret.t"}},
+		{"only the volume", func(w *world) { w.noCrash = true }, "volume-has-shards", []string{"1 shard folder", cold}},
+		{"neither", func(w *world) { w.noCrash, w.noVolume = true, true }, "evidence-missing", []string{"forbidden", "no ls"}},
+		{"the user crate is no superuser", func(w *world) { w.noSuperuser, w.noVolume = true, true }, "evidence-missing", []string{"no superuser", "no ls"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := leavingOne(t)
+			w.shards = nil // what system sees is elsewhere at once
+			w.secret(cold + "/1")
+			c.change(w)
+			r := w.waitsBy(c.gate, 60)
+			for _, words := range c.words {
+				assert.Contains(t, r.Message, words)
+			}
+			for range 30 {
+				w.stuck = true // the table's own filter, say, keeps it there
+				_, err := w.turn()
+				require.NoError(t, err)
+			}
+			assert.Empty(t, w.lowered)
+			// What heals it passes: the shard moves, or somebody may be asked again.
+			w.shards, w.noCrash, w.noVolume, w.noSuperuser, w.stuck = nil, false, false, false, false
+			for range 60 {
+				_, err := w.turn()
+				require.NoError(t, err)
+			}
+			assert.Equal(t, []string{cold + " 2 to 1"}, w.lowered)
+		})
+	}
+}
+
+func TestAFolderThatIsDeletedLateIsWaitedForByEvidence(t *testing.T) {
+	node := cold + "/1"
+	for _, c := range []struct {
+		name    string
+		change  func(*world)
+		retries bool
+	}{
+		{"CrateDB deletes it a few looks later", func(w *world) { w.lateFolders = map[string]int{node: 3} }, false},
+		{"CrateDB has missed it: the allocation is retried", func(w *world) { w.missed = map[string]bool{node: true} }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := leavingOne(t)
+			c.change(w)
+			r := w.waitsBy("volume-has-shards", 100)
+			assert.Contains(t, r.Message, cold+"-1")
+			assert.Empty(t, w.lowered)
+			w.runQuiet(100)
+			checkShrunk(t, w, 4)
+			assert.Zero(t, w.lateFolders[node])
+			assert.Empty(t, w.missed)
+		})
+	}
+}
+
+func TestWhoFoundANodeEmptyIsInTheRecordAndInTheReport(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*world)
+		words  string
+	}{
+		{"all three", func(*world) {}, ": " + cold + "/1 by system, superuser, volume"},
+		{"no crash in the container", func(w *world) { w.noCrash = true }, ": " + cold + "/1 by system, volume (without superuser: "},
+		{"no ls in the container", func(w *world) { w.noVolume = true }, ": " + cold + "/1 by system, superuser (without volume: there is no ls in the container)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := leavingOne(t)
+			c.change(w)
+			for range 100 {
+				_, err := w.turn()
+				require.NoError(t, err)
+				if op := w.record.Operation; op != nil && op.Shrink != nil && op.Step == ops.StepGone {
+					require.Len(t, op.Shrink.Evidence, 1, "the record says it before the node is gone")
+				}
+			}
+			i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "ShrinkSucceeded" })
+			require.GreaterOrEqual(t, i, 0)
+			assert.Contains(t, w.reports[i].Message, c.words)
+		})
+	}
+}
+
+func TestTheVerdictOfTheWitnesses(t *testing.T) {
+	had, none := ops.Witness{Had: true}, ops.Witness{Why: "forbidden"}
+	seen := func(state, node string) ops.SeenShard {
+		return ops.SeenShard{Schema: "doc", Table: "t", ID: 3, State: state, Node: node, NodeName: node, UUID: "u"}
+	}
+	folder := ops.ShardFolder{UUID: "u", ID: 3, Path: "/data/data0/nodes/0/indices/u/3"}
+	for _, c := range []struct {
+		name      string
+		evidence  ops.Evidence
+		elsewhere bool
+		gate      string
+	}{
+		{"both say that it is empty", ops.Evidence{Superuser: had, Volume: had}, false, ""},
+		{"the superuser only", ops.Evidence{Superuser: had, Volume: none}, false, ""},
+		{"the volume only", ops.Evidence{Superuser: none, Volume: had}, false, ""},
+		{"nobody", ops.Evidence{Superuser: none, Volume: none}, false, "evidence-missing"},
+		{"the superuser sees a shard, the volume none", ops.Evidence{Superuser: had, Volume: had, Shards: []ops.SeenShard{seen("STARTED", "n3")}}, false, "superuser-sees-shards"},
+		{"the volume has a folder, the superuser sees none", ops.Evidence{Superuser: had, Volume: had, Folders: []ops.ShardFolder{folder}}, false, "volume-has-shards"},
+		{"a copy that is on no node", ops.Evidence{Superuser: had, Volume: had, Shards: []ops.SeenShard{seen("UNASSIGNED", "")}}, false, "superuser-sees-shards"},
+		{"started elsewhere too, without consent", ops.Evidence{Superuser: had, Volume: had, Shards: []ops.SeenShard{seen("STARTED", "n3")}, Folders: []ops.ShardFolder{folder}, Elsewhere: []ops.SeenShard{seen("STARTED", "n1")}}, false, "superuser-sees-shards"},
+		{"started elsewhere too, by leave-zone", ops.Evidence{Superuser: had, Volume: had, Shards: []ops.SeenShard{seen("STARTED", "n3")}, Folders: []ops.ShardFolder{folder}, Elsewhere: []ops.SeenShard{seen("STARTED", "n1")}}, true, ""},
+		{"moving, by leave-zone", ops.Evidence{Superuser: had, Volume: had, Shards: []ops.SeenShard{seen("RELOCATING", "n3")}, Elsewhere: []ops.SeenShard{seen("STARTED", "n1")}}, true, "superuser-sees-shards"},
+		{"nowhere else, by leave-zone", ops.Evidence{Superuser: had, Volume: had, Shards: []ops.SeenShard{seen("STARTED", "n3")}}, true, "superuser-sees-shards"},
+		{"a folder that no started copy elsewhere is known of, by leave-zone", ops.Evidence{Superuser: none, Volume: had, Folders: []ops.ShardFolder{folder}}, true, "volume-has-shards"},
+		{"a folder of another index, by leave-zone", ops.Evidence{Superuser: had, Volume: had, Folders: []ops.ShardFolder{{UUID: "dangling", ID: 3, Path: "p"}}, Elsewhere: []ops.SeenShard{seen("STARTED", "n1")}}, true, "volume-has-shards"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.evidence.Pod = "p-3"
+			x := ops.Examination{IDs: []string{"n3"}, Names: []string{"n3"}, Pods: []string{"p-3"}, Elsewhere: c.elsewhere}
+			r, holds := x.Verdict([]ops.Evidence{c.evidence})
+			assert.Equal(t, c.gate != "", holds)
+			assert.Equal(t, c.gate, r.Name)
+			_, holds = x.Verdict(nil)
+			assert.True(t, holds, "without an answer nobody leaves")
+		})
+	}
+}
+
+func TestANodeThatIsAwayIsVouchedForByTheSuperuserElsewhere(t *testing.T) {
+	pod := ops.Pod{Name: cold + "-1", Set: cold, Ordinal: 1, NodeName: cold + "/1", Phase: "Pending"}
+	stays := ops.Pod{Name: cold + "-0", Set: cold, NodeName: cold + "/0", Ready: true, Phase: "Running"}
+	for _, c := range []struct {
+		name   string
+		claims []ops.Claim
+		want   []string
+	}{
+		{"CrateDB never started on its volume: there is nothing to see", []ops.Claim{{Set: cold, Ordinal: 1, ClusterID: "id-1"}}, nil},
+		{"it has no volume yet", nil, nil},
+		{"a node has written to its volume before", []ops.Claim{{Set: cold, Ordinal: 1, ClusterID: "id-1", Version: "6.4.3"}}, []string{cold + "-1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			db := ops.Database{Contact: ops.Yes, ClusterID: "id-1", TablesKnown: true, ShardsKnown: true, Nodes: []ops.Node{{ID: "a", Name: cold + "/0"}}, Pods: []ops.PodAnswer{{Pod: cold + "-0", ClusterID: "id-1"}}}
+			o := ops.Observed{Pods: []ops.Pod{stays, pod}, Claims: c.claims, Database: db, Sets: []ops.ObservedSet{{Name: cold, Replicas: 2}}}
+			sh := &ops.Shrink{Set: cold, From: 2, To: 1, Before: 2, Drained: db.At.Add(1), Leaving: []ops.LeavingNode{{Name: cold + "/1", Pod: cold + "-1", Ordinal: 1}}}
+			r := ops.Record{ClusterID: "id-1", Sets: []ops.RecordedSet{{Name: cold, Group: "cold", Replicas: 2}}, Operation: &ops.Operation{Kind: ops.OperationShrink, Step: ops.StepDrain, Shrink: sh}}
+			d := tiers(3, 1)
+			x := ops.EvidenceWanted(&d, &o, &r)
+			assert.Equal(t, c.want, x.Absent)
+			assert.Empty(t, x.Pods)
+			if len(c.want) > 0 {
+				assert.Equal(t, cold+"-0", x.Ask)
+				_, holds := x.Verdict([]ops.Evidence{{Pod: cold + "-1", Superuser: ops.Witness{Had: true}}})
+				assert.False(t, holds, "the superuser sees no shard that lacks a copy")
+				r, holds := x.Verdict([]ops.Evidence{{Pod: cold + "-1", Superuser: ops.Witness{Had: true}, Shards: []ops.SeenShard{{Schema: "secret", Table: "t", State: "UNASSIGNED"}}}})
+				assert.True(t, holds)
+				assert.Equal(t, "superuser-sees-shards", r.Name)
+			}
+		})
+	}
+}

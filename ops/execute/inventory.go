@@ -1,0 +1,54 @@
+package execute
+
+import "stevedore.dev/stevedore/ops"
+
+// Statement is one that this program sends to CrateDB.
+type Statement struct {
+	// Name says where it comes from: "execute.copies".
+	Name string
+	// SQL with $1 for what is bound. {n1.id} stands for the id of a node.
+	SQL string
+	// Arguments are bound: texts, or lists of texts, with the same placeholders.
+	Arguments []any
+	// Writes is true for what changes something.
+	Writes bool
+}
+
+// Statements are all that executors send, with values in the place of those that a
+// cluster gives: what compares CrateDB with its simulator asks each. A test fails for
+// one that is missing here.
+func Statements() []Statement {
+	reads := map[string]string{
+		"excluded": excluded, "nodeIDs": nodeIDs, "copies": copies, "allocation": allocation, "nodeNames": nodeNames,
+		"masterNode": masterNode, "tableFilters": tableFilters, "partitionFilters": partitionFilters, "userNames": userNames,
+		"notGreen": notGreen, "clusterHealth": clusterHealth, "denials": denials, "systemPrivileges": systemPrivileges, "clusterID": clusterID, "openChecks": openChecks,
+		"setting": "SELECT " + SettingColumn("cluster.max_shards_per_node") + " FROM sys.cluster",
+	}
+	leaving := ops.Examination{IDs: []string{"{n1.id}"}, Names: []string{"{n1.name}", "{n3.name}"}}
+	reads["superuserItself"], reads["seenShards"], reads["seenElsewhere"] = superuserItself, seenShards(leaving), seenElsewhere(leaving)
+	var out []Statement
+	for name, sql := range reads {
+		out = append(out, Statement{Name: "execute." + name, SQL: sql})
+	}
+	return append(out,
+		Statement{Name: "execute.tableExcluded", SQL: tableExcluded, Arguments: []any{"doc", "t0"}},
+		Statement{Name: "execute.clusterPrivileges", SQL: clusterPrivileges, Arguments: []any{"system"}},
+		Statement{Name: "execute.userPrivileges", SQL: userPrivileges, Arguments: []any{"system"}},
+		Statement{Name: "execute.reroute", SQL: reroute, Writes: true},
+		Statement{Name: "execute.acknowledgeChecks", SQL: acknowledgeChecks, Writes: true},
+		Statement{Name: "execute.setAllocation", SQL: setAllocation("new_primaries"), Writes: true},
+		Statement{Name: "execute.setExcluded", SQL: setExcluded("{n1.id},{n3.id}"), Writes: true},
+		Statement{Name: "execute.setExcludedAnew", SQL: setExcluded("{n1.id},{n3.id},"), Writes: true},
+		Statement{Name: "execute.setExcludedNone", SQL: setExcluded(""), Writes: true},
+		Statement{Name: "execute.setTableExcluded", SQL: setTableExcluded("doc", "t0", []string{"{n1.id}", "{n3.id}"}), Writes: true},
+		Statement{Name: "execute.setTableExcludedNone", SQL: setTableExcluded("doc", "t0", nil), Writes: true},
+		Statement{Name: "execute.setLicense", SQL: setLicenseStatement("key"), Writes: true},
+		Statement{Name: "execute.createUser", SQL: createUser("u0"), Arguments: []any{"pw-u0"}, Writes: true},
+		Statement{Name: "execute.alterUser", SQL: alterUser("u0"), Arguments: []any{"pw-u1"}, Writes: true},
+		Statement{Name: "execute.createUserLiteral", SQL: createUserLiteral("u0", "pw-u0"), Writes: true},
+		Statement{Name: "execute.alterUserLiteral", SQL: alterUserLiteral("u0", "pw-u1"), Writes: true},
+		Statement{Name: "execute.grantAll", SQL: grantAll("u0"), Writes: true},
+		Statement{Name: "execute.setSettings", SQL: `SET GLOBAL PERSISTENT "cluster.max_shards_per_node" = 999`, Writes: true},
+		Statement{Name: "execute.resetSettings", SQL: `RESET GLOBAL "cluster.max_shards_per_node"`, Writes: true},
+	)
+}

@@ -1,0 +1,24 @@
+package gates
+
+import "strings"
+
+// TableFilterDecidesRule is the rule table-filter-decides-alone.
+var TableFilterDecidesRule = Rule{
+	Name: "table-filter-decides-alone",
+	Kind: Refuses,
+	Says: "From CrateDB 5.9 on a table's `require` decides alone where its shards may be, and without one its `include`: no exclusion counts for it, neither the cluster's nor the table's own. " +
+		"Such a table cannot leave a node that these filters let it use, and the consent `extend-table-filters` does not help.",
+	Do: "Run the statements that are named, which keep the table on the nodes that stay: the drain goes on by itself. When the nodes have left put the filters back: " +
+		"`ALTER TABLE … SET (\"routing.allocation.require.…\" = '…')`, then `ALTER TABLE … RESET (\"routing.allocation.include._name\")`.",
+	Source: "CrateDB's FilterAllocationDecider; run on 6.3.7 and 6.4.3",
+}
+
+// TableFilterDecides has for each table its name and the statements: "doc.t: ALTER …".
+func TableFilterDecides(tables []string) Reason {
+	const most = 3
+	words := strings.Join(tables[:min(most, len(tables))], "; and ")
+	if len(tables) > most {
+		words += "; …"
+	}
+	return TableFilterDecidesRule.because("%d table(s) or partition(s) have a require or include filter of their own that lets them use nodes which are to leave, and no exclusion counts for them. Run, for %s", len(tables), words)
+}
