@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 }
 
 // deadline bounds waits for conditions, poll is how often these are looked at.
-const deadline, poll = 20 * time.Second, 5 * time.Millisecond
+const deadline, poll = time.Minute, 5 * time.Millisecond
 
 // world is one test's namespace, with an Applier that acts for the cluster
 // "one" and counts its requests.

@@ -184,7 +184,7 @@ func (w *world) local(p *process, stmt string, args ...any) answer {
 
 func (w *world) eventually(what string, f func() bool) {
 	w.t.Helper()
-	require.Eventually(w.t, f, 20*time.Second, 20*time.Millisecond, what)
+	require.Eventually(w.t, f, 2*time.Minute, 20*time.Millisecond, what)
 }
 
 func (w *world) joined(p *process, n int) {

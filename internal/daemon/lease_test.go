@@ -16,7 +16,7 @@ import (
 	"stevedore.dev/stevedore/ops/execute"
 )
 
-const soon = 10 * time.Second
+const soon = 2 * time.Minute
 
 // transport answers as a function says.
 type transport func(*http.Request) (*http.Response, error)

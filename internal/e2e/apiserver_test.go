@@ -29,7 +29,7 @@ func TestAnAPIServerThatIsStartedAgainLeavesWhatIsInSyncAsItWas(t *testing.T) {
 	s := begin(t, "apiserver-idle")
 	s.appSecret("app-password")
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with(replicasOfHot, 2)), "other.yaml": definition(s.ns, "other")})
-	daemon := s.run("--lease-duration", "30s", "--look-interval", "1s")
+	daemon := s.run("--lease-duration", "2m", "--look-interval", "1s")
 	s.done("orders")
 	s.done("other")
 	before, records := s.versions(), s.recordVersions()
@@ -67,7 +67,7 @@ func (s *situation) recordVersions() map[string]string {
 func TestARestartGoesOnWhenTheAPIServerIsStartedAgain(t *testing.T) {
 	v := departRestart(t, "apiserver-restart")
 	v.define(with("spec.nodes.data.0.resources.limits.memory", "2Gi"))
-	daemon := v.sail("", "", "--lease-duration", "30s")
+	daemon := v.sail("", "", "--lease-duration", "2m")
 	gone := func(pods int) func() bool {
 		return func() bool {
 			v.pods.mu.Lock()
@@ -123,12 +123,12 @@ func TestAGrowThroughAFaultyAPIServerEndsAsAnyOther(t *testing.T) {
 	as := observe(t, "faulty-as", grow)
 	v := depart(t, "faulty-grow", grow)
 	proxy := newFaultyAPIServer(t, rand.New(rand.NewPCG(seed(t), 7)))
-	daemon := v.sail("", "", "--kubeconfig", proxy.kubeconfig, "--lease-duration", "15s")
-	v.eventually("the grow is done through a faulty API server", 3*time.Minute, func() bool {
+	daemon := v.sail("", "", "--kubeconfig", proxy.kubeconfig, "--lease-duration", "30s")
+	v.eventually("the grow is done through a faulty API server", restartPatience, func() bool {
 		if !daemon.Running() {
 			// It could not renew its Lease: Kubernetes starts it again.
 			require.Contains(t, daemon.Log(), "Lease is not held any more")
-			daemon = v.sail("", "", "--kubeconfig", proxy.kubeconfig, "--lease-duration", "15s")
+			daemon = v.sail("", "", "--kubeconfig", proxy.kubeconfig, "--lease-duration", "30s")
 		}
 		return v.has(grow)
 	})

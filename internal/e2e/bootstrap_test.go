@@ -262,7 +262,7 @@ func TestLicenceIsNeverSentToAVersionThatTakesNone(t *testing.T) {
 	s.done("orders")
 	assert.Equal(t, ops.LicenceNotNeeded, s.record("orders").Bootstrap.Licence)
 	assert.NotContains(t, strings.ToUpper(s.statements("orders")), "LICENSE")
-	assert.Contains(t, daemon.Log(), "the one in the definition was not sent")
+	s.untilLog(daemon, "the one in the definition was not sent")
 }
 
 // ready counts the cluster's ready pods.

@@ -53,12 +53,12 @@ func (s *situation) anyAnswers(statement string) [][]string {
 	return nil
 }
 
-func drainable(t *testing.T, ns, replicas string) *situation {
+func drainable(t *testing.T, ns, replicas string, args ...string) *situation {
 	t.Helper()
 	s := begin(t, ns)
 	s.appSecret("app-password")
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with(replicasOfHot, 3))})
-	s.run()
+	s.run(args...)
 	s.done("orders")
 	s.rows("orders", "CREATE TABLE doc.t (id TEXT PRIMARY KEY) CLUSTERED INTO 3 SHARDS WITH (number_of_replicas = '"+replicas+"')")
 	s.until("the new table has its copies", func() bool {
@@ -104,7 +104,7 @@ func TestADrainTakesOneCopyAtATimeAndEnds(t *testing.T) {
 				return len(s.anyAnswers("SELECT id FROM sys.nodes")) == 3
 			})
 			if c.replicas == "5" {
-				assert.True(t, s.eventOf("orders", "BudgetOpen"), "why it does not wait is told")
+				s.untilEvent("orders", "BudgetOpen") // why it does not wait is told
 			}
 		})
 	}
@@ -119,15 +119,20 @@ func TestABudgetFollowsWhatIsSeen(t *testing.T) {
 	s.rows("orders", `SET GLOBAL TRANSIENT "cluster.routing.allocation.enable" = 'none'`)
 	s.rows("orders", `ALTER TABLE doc.t SET (number_of_replicas = 2)`)
 	began := time.Now()
-	s.eventually("the budget closes for a table", 10*time.Second, func() bool { return s.maxUnavailable() == 0 })
+	s.until("the budget closes for a table", func() bool { return s.maxUnavailable() == 0 })
 	t.Logf("closed %s after the database knew", time.Since(began).Round(10*time.Millisecond))
 	s.rows("orders", `RESET GLOBAL "cluster.routing.allocation.enable"`)
 	s.until("it opens", func() bool { return s.maxUnavailable() == 1 })
+}
 
-	// What a watch shows.
+// The database is looked at once an hour: only a watch can have shown it.
+func TestABudgetFollowsAPodAsSoonAsTheWatchShowsIt(t *testing.T) {
+	t.Parallel()
+	s := drainable(t, "budget-watches", "1", "--look-interval", "1h")
+	s.until("the budget is open", func() bool { return s.notGreen() == 0 && s.maxUnavailable() == 1 })
 	require.NoError(t, bed.Admin.CoreV1().Pods(s.ns).Delete(s.ctx, "crate-data-hot-orders-1", metav1.DeleteOptions{}))
-	began = time.Now()
-	s.eventually("the budget closes for a pod", 2*time.Second, func() bool { return s.maxUnavailable() == 0 })
+	began := time.Now()
+	s.until("the budget closes for a pod", func() bool { return s.maxUnavailable() == 0 })
 	t.Logf("closed %s after the pod was deleted", time.Since(began).Round(10*time.Millisecond))
 	s.until("it opens again", func() bool { return s.maxUnavailable() == 1 && s.notGreen() == 0 })
 }

@@ -73,7 +73,12 @@ func TestACommitSaysWhatBecameOfIt(t *testing.T) {
 
 	refused := push("too few nodes", map[string]string{"orders.yaml": definition(s.ns, "orders", with(replicasOfHot, 2), with("spec.cluster.name", "purchases"))})
 	says(refused, map[string]string{source: "success", cluster: "failed"})
-	last := server.Statuses()[len(server.Statuses())-1]
+	var last forgetest.Status
+	for _, status := range server.Statuses() {
+		if status.SHA == refused && status.Context == cluster {
+			last = status
+		}
+	}
 	assert.Contains(t, last.Description, "cluster-name-change")
 	assert.Equal(t, "main", last.Ref)
 
@@ -87,7 +92,7 @@ func TestACommitSaysWhatBecameOfIt(t *testing.T) {
 	away.Store(true)
 	lost := push("once more", map[string]string{"orders.yaml": definition(s.ns, "orders", with(replicasOfHot, 2), with("spec.cluster.name", "purchases"))})
 	s.refusedFor("orders", "cluster-name-change")
-	daemon.Kill()
+	s.kill(daemon)
 	assert.Empty(t, server.Latest(lost))
 	away.Store(false)
 	next := s.start(testbed.DaemonOptions{Args: args})

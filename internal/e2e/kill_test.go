@@ -174,13 +174,20 @@ func (v *voyage) hears(d testbed.Delivery) {
 	}
 }
 
+// kill ends a daemon as the kernel does, and lets the next one act at once.
+func (s *situation) kill(daemon *testbed.Daemon) {
+	s.Helper()
+	daemon.Kill()
+	s.free()
+}
+
 // free lets the next daemon take the Lease at once: the process that held it is
 // dead, and waiting for its end teaches nothing.
-func (v *voyage) free() {
-	v.Helper()
+func (s *situation) free() {
+	s.Helper()
 	leases := bed.Admin.CoordinationV1().Leases(names.DaemonNamespace)
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		lease, err := leases.Get(v.ctx, v.lease, metav1.GetOptions{})
+		lease, err := leases.Get(s.ctx, s.lease, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil // it died before it had it
 		}
@@ -189,10 +196,10 @@ func (v *voyage) free() {
 		}
 		empty := ""
 		lease.Spec.HolderIdentity = &empty
-		_, err = leases.Update(v.ctx, lease, metav1.UpdateOptions{})
+		_, err = leases.Update(s.ctx, lease, metav1.UpdateOptions{})
 		return err
 	})
-	require.NoError(v, err)
+	require.NoError(s, err)
 }
 
 // settled waits until the cluster is as wanted and every report was taken.
@@ -285,7 +292,7 @@ func (v *voyage) arrives(operation string, as undisturbed, daemon *testbed.Daemo
 	v.reaches(operation, daemon)
 	// This process, too, has looked and found nothing to do.
 	v.until("the daemon says that it is done", func() bool { return saidDone.MatchString(daemon.Log()) })
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(patience)
 	var end endState
 	for {
 		var err error

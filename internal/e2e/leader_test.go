@@ -30,7 +30,7 @@ func TestOfTwoDaemonsOneActsAndTheOtherTakesOver(t *testing.T) {
 	s := begin(t, "two-daemons")
 	s.appSecret("app-password")
 	s.write(map[string]string{"orders.yaml": s.marked("one")})
-	first := s.run()
+	first := s.run("--lease-duration", "5s")
 	s.until("the first leads", func() bool { return leads(first) })
 	second := s.run()
 	s.done("orders")
@@ -43,7 +43,7 @@ func TestOfTwoDaemonsOneActsAndTheOtherTakesOver(t *testing.T) {
 	first.Kill()
 	s.write(map[string]string{"orders.yaml": s.marked("two")})
 	s.until("the second goes on", func() bool { return s.mark() == "two" })
-	assert.True(t, leads(second))
+	s.until("the second says so", func() bool { return leads(second) })
 
 	// Stopped as Kubernetes does, the Lease is given back at once.
 	third := s.run()
@@ -64,7 +64,7 @@ func TestADaemonThatSleptThroughItsLeaseWritesNothing(t *testing.T) {
 	s := begin(t, "asleep")
 	s.appSecret("app-password")
 	s.write(map[string]string{"orders.yaml": s.marked("one")})
-	sleeper := s.run()
+	sleeper := s.run("--lease-duration", "10s")
 	s.done("orders")
 	next := s.run("--lease-duration", "15s")
 	s.until("the other waits", func() bool { return strings.Contains(next.Log(), "another daemon acts") })

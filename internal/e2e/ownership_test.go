@@ -116,7 +116,7 @@ func TestDefinitionsThatConsentedTakeTheirClustersWithThemUnlessManyVanish(t *te
 		return false
 	})
 	s.until("the event", func() bool { return s.eventOf("one", "MassRemoval") })
-	assert.Contains(t, daemon.Log(), "mass-removal")
+	s.untilLog(daemon, "mass-removal")
 	// Those that are back go on, the others are not taken for a few that vanished.
 	s.write(map[string]string{"one.yaml": files["one.yaml"], "two.yaml": files["two.yaml"]})
 	s.done("one")
@@ -130,7 +130,7 @@ func TestDefinitionsThatConsentedTakeTheirClustersWithThemUnlessManyVanish(t *te
 	// One alone goes, though the daemon is killed meanwhile.
 	s.write(map[string]string{"one.yaml": ""})
 	s.until("it begins", func() bool { r := s.record("one").Removal; return r != nil && !r.Began.IsZero() })
-	daemon.Kill()
+	s.kill(daemon)
 	s.start(testbed.DaemonOptions{
 		Args: s.fromDir("--look-interval", "1s", "--removal-delay", "3s", "--max-removed", "2"), Env: []string{"WEBHOOK_URL=" + receiver.URL()},
 	})

@@ -139,7 +139,7 @@ func plannedAsDone(t *testing.T, ns string, seed, round uint64) {
 	s.appSecret("bob-password")
 	s.write(map[string]string{"orders.yaml": from.definition(s.ns)})
 	running := s.run()
-	s.eventually("the cluster is made", 3*time.Minute, func() bool { return isDone(s.record("orders")) })
+	s.eventually("the cluster is made", restartPatience, func() bool { return isDone(s.record("orders")) })
 	if random.IntN(2) == 0 {
 		// As many as fit the smaller group, too: others would be refused, which a plan
 		// cannot know by a reading from before the table.
@@ -163,7 +163,7 @@ func plannedAsDone(t *testing.T, ns string, seed, round uint64) {
 	}
 	before, was := len(running.Log()), s.record("orders").Revision
 	s.write(map[string]string{"orders.yaml": to.definition(s.ns)})
-	s.eventually("it is done or refused", 5*time.Minute, func() bool {
+	s.eventually("it is done or refused", restartPatience, func() bool {
 		rec := s.record("orders")
 		if len(plans[0].Refused) > 0 {
 			return rec.Revision != was && rec.Shown.Verdict == ops.Refuse.String() && rec.Operation == nil && rec.Last.Status == ops.StatusFailure && rec.Last.Revision == rec.Revision
@@ -172,7 +172,7 @@ func plannedAsDone(t *testing.T, ns string, seed, round uint64) {
 	})
 	// A refusal is said at once; what runs alongside goes on behind it.
 	if len(plans[0].Refused) > 0 {
-		assert.Eventually(t, func() bool { return plan.Same(planned, deeds(running.Log()[before:])) == "" }, time.Minute, 100*time.Millisecond)
+		assert.Eventually(t, func() bool { return plan.Same(planned, deeds(running.Log()[before:])) == "" }, patience, 100*time.Millisecond)
 	}
 	done := deeds(running.Log()[before:])
 	if difference := plan.Same(planned, done); difference != "" {

@@ -71,7 +71,7 @@ func TestARecordThatIsLostOrDamagedIsRebuilt(t *testing.T) {
 			if running {
 				when = fault.what + " while the daemon runs"
 			} else {
-				daemon.Kill()
+				s.kill(daemon)
 			}
 			fault.do()
 			if !running {

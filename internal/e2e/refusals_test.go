@@ -163,7 +163,7 @@ func TestARenameIsRefused(t *testing.T) {
 	assert.Len(t, sets.Items, 1, "StatefulSets")
 
 	// Also by a daemon that never saw the old definition.
-	daemon.Kill()
+	s.kill(daemon)
 	once := s.run("--once")
 	s.until("the next daemon ends", func() bool { return !once.Running() })
 	assert.Equal(t, 1, once.ExitCode())

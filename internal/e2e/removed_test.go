@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,14 +13,15 @@ import (
 	"stevedore.dev/stevedore/ops"
 )
 
-// versions are the resource versions of what a cluster consists of.
+// versions of what a cluster consists of: resource versions, and of what Kubernetes itself
+// keeps a status of all but that status. On a busy machine a pod may be unready for a moment.
 func (s *situation) versions() map[string]string {
 	s.Helper()
 	all := map[string]string{}
 	sets, err := bed.Admin.AppsV1().StatefulSets(s.ns).List(s.ctx, metav1.ListOptions{})
 	require.NoError(s, err)
 	for _, object := range sets.Items {
-		all["StatefulSet "+object.Name] = object.ResourceVersion
+		all["StatefulSet "+object.Name] = fmt.Sprint(object.UID, " ", object.Generation, text(object.Labels), text(object.Annotations))
 	}
 	services, err := bed.Admin.CoreV1().Services(s.ns).List(s.ctx, metav1.ListOptions{})
 	require.NoError(s, err)
@@ -34,7 +36,7 @@ func (s *situation) versions() map[string]string {
 	pods, err := bed.Admin.CoreV1().Pods(s.ns).List(s.ctx, metav1.ListOptions{})
 	require.NoError(s, err)
 	for _, object := range pods.Items {
-		all["Pod "+object.Name] = object.ResourceVersion
+		all["Pod "+object.Name] = fmt.Sprint(object.UID, text(object.Labels), text(object.Annotations), text(object.Spec))
 	}
 	claims, err := bed.Admin.CoreV1().PersistentVolumeClaims(s.ns).List(s.ctx, metav1.ListOptions{})
 	require.NoError(s, err)
@@ -76,7 +78,7 @@ func TestARemovedDefinitionLeavesItsClusterRunning(t *testing.T) {
 	assert.Equal(t, before, s.versions(), "what was changed when the definition came back")
 
 	// Removed while no daemon runs.
-	daemon.Kill()
+	s.kill(daemon)
 	s.write(map[string]string{"orders.yaml": ""})
 	s.run()
 	orphaned()

@@ -21,7 +21,7 @@ import (
 )
 
 // restartPatience is of a whole restart of three nodes on two cores.
-const restartPatience = 3 * time.Minute
+const restartPatience = 8 * time.Minute
 
 // restartVoyage is a made cluster of three nodes with tables of 0, 1 and 2
 // replicas; its waits are short.

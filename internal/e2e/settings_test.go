@@ -52,14 +52,14 @@ func TestSettingsThatCrateDBTakesLiveRestartNothing(t *testing.T) {
 		return s.setting("stats.jobs_log_size") == "20000" && s.setting("cluster.routing.allocation.disk.watermark.low") == "20gb"
 	})
 	s.done("orders")
-	assert.True(t, s.eventOf("orders", "SettingsSet"))
+	s.untilEvent("orders", "SettingsSet")
 	assert.True(t, s.hasArgument("-Cstats.jobs_log_size=20000"), "a node that starts later has it too")
 	assert.Equal(t, mark, s.set("crate-data-hot-orders").Spec.Template.Annotations[names.TemplateAnnotation])
 
 	// Somebody changes one by hand: said, and left.
 	s.rows("orders", `SET GLOBAL PERSISTENT "stats.jobs_log_size" = 7`)
 	s.until("the change is noticed", func() bool { return slices.Contains(s.reasons("orders"), "setting-changed") })
-	assert.True(t, s.eventOf("orders", "SettingsChanged"))
+	s.untilEvent("orders", "SettingsChanged")
 	s.rows("orders", `SET GLOBAL PERSISTENT "stats.jobs_log_size" = 20000`)
 	s.until("and that it is ours again", func() bool { return isDone(s.record("orders")) && len(s.reasons("orders")) == 0 })
 

@@ -268,6 +268,13 @@ func (s *situation) refusals(cluster string) []string {
 	return all
 }
 
+// refusedWith waits until a refusal says words: why a pod does not run is known a moment
+// after that it does not.
+func (s *situation) refusedWith(cluster, name, words string) {
+	s.Helper()
+	s.until(fmt.Sprintf("%s says %q", name, words), func() bool { return strings.Contains(s.refusal(cluster, name), words) })
+}
+
 // refusal is what is said of one of them; "" where it is not there.
 func (s *situation) refusal(cluster, name string) string {
 	for _, reason := range s.record(cluster).Shown.Reasons {
@@ -350,6 +357,18 @@ func (s *situation) events(cluster string) []corev1.Event {
 		}
 	}
 	return all
+}
+
+// untilEvent waits for an event: it is told after what it tells of is recorded.
+func (s *situation) untilEvent(cluster, reason string) {
+	s.Helper()
+	s.until("the event "+reason, func() bool { return s.eventOf(cluster, reason) })
+}
+
+// untilLog waits for words in a daemon's log, which come through a pipe.
+func (s *situation) untilLog(daemon *testbed.Daemon, words string) {
+	s.Helper()
+	s.until(fmt.Sprintf("the log says %q", words), func() bool { return strings.Contains(daemon.Log(), words) })
 }
 
 func (s *situation) eventOf(cluster, reason string) bool {

@@ -157,7 +157,7 @@ func TestARewrittenHistoryIsShownAndHeldUntilItIsAnsweredInGit(t *testing.T) {
 	s.until("status says it, and what to do", shown)
 	out, _, _ := s.verb("status", "-n", s.ns, "orders")
 	assert.Contains(t, out, "main was rewritten")
-	assert.Contains(t, d.Log(), "reason=history-rewritten")
+	s.untilLog(d, "reason=history-rewritten")
 	s.until("an event says it", func() bool {
 		return slices.ContainsFunc(s.events("orders"), func(e corev1.Event) bool { return e.Reason == "HistoryRewritten" })
 	})

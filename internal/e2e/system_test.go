@@ -139,7 +139,7 @@ func TestALicenceThatChangedIsSetAgain(t *testing.T) {
 	s.patch("secrets", "licence", `{"stringData":{"license":"another-licence-key"}}`)
 	s.until("it is set again", func() bool { return count() == 2 })
 	s.done("orders")
-	assert.True(t, s.eventOf("orders", "LicenceChanged"))
+	s.untilEvent("orders", "LicenceChanged")
 	for _, key := range []string{"a-licence-key", "another-licence-key"} {
 		assert.NotContains(t, daemon.Log(), key)
 	}

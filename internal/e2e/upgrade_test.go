@@ -104,18 +104,18 @@ func TestABadImageStopsAtTheFirstNode(t *testing.T) {
 			v.define(short, with("spec.cluster.version", newVersion), with("spec.cluster.imageRegistry", c.registry))
 			daemon := v.sail("", "")
 			v.refusedFor(cutCluster, "upgrade-stopped")
-			assert.Contains(t, v.refusal(cutCluster, "upgrade-stopped"), c.why, "a person reads what to mend")
-			set := v.set("crate-data-hot-orders")
+			v.refusedWith(cutCluster, "upgrade-stopped", c.why) // a person reads what to mend
 			v.until("the template is back", func() bool {
-				set = v.set("crate-data-hot-orders")
-				return set.Spec.Template.Spec.Containers[0].Image == "crate:"+oldVersion
+				return v.set("crate-data-hot-orders").Spec.Template.Spec.Containers[0].Image == "crate:"+oldVersion
+			})
+			v.until("the allocation lock is given back", func() bool {
+				return assert.ObjectsAreEqual([][]string{{"all"}}, v.rowsOfReady("SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster"))
 			})
 			images := map[string]int{}
 			for _, pod := range v.clusterPods(cutCluster) {
 				images[pod.Spec.Containers[0].Image]++
 			}
 			assert.Equal(t, map[string]int{"crate:" + oldVersion: 2, c.registry + ":" + newVersion: 1}, images)
-			assert.Equal(t, [][]string{{"all"}}, v.rowsOfReady("SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster"))
 
 			// Back: refused where the new minor has started, else the pod is made anew.
 			v.define(short)

@@ -3,11 +3,11 @@ package mutations
 // bugs are what users of crate-operator reported, 1 to 15, and what is latent in
 // it, a to k: each comes back when its guard is gone.
 var bugs = []mutation{
-	{"1", "ops/exclusion.go", "t.harmless(Action{Kind: ActionIncludeNodes, Pod: pod, SystemSecret: t.systemSecret(), NodeIDs: strings.Join(x.ours(), \",\"), Before: x.Before})", "_, t.r.Exclusions = strings.Join(x.ours(), pod), nil",
+	{"1", "ops/exclusion.go", "t.harmless(Action{\n		Kind: ActionIncludeNodes, Pod: pod, SystemSecret: t.systemSecret(), NodeIDs: strings.Join(x.ours(), \",\"), Before: x.Before, Beside: t.excludedBeside(),\n	})", "_, t.r.Exclusions = strings.Join(x.ours(), pod), nil",
 		"ops", "TestExclusionsOfEarlierGroupsAreNotLeftBehind"},
 	{"1", "ops/execute/exclude.go", "return append(without(list, ids), ids...)", "return ids",
 		"ops", "TestExclusionsOfOthersAreNotWiped"},
-	{"1", "ops/execute/exclude.go", "	if _, err := s.Exec(ctx, setExcluded(without(list, ids))); err != nil {\n		return ops.Result{}, fmt.Errorf(\"taking nodes", "	if _, err := s.Exec(ctx, setExcluded(list[:0])); err != nil {\n		return ops.Result{}, fmt.Errorf(\"taking nodes",
+	{"1", "ops/execute/exclude.go", "	if _, err := s.Exec(ctx, setExcluded(strings.Join(without(was.ids, ids), \",\"))); err != nil {\n		return ops.Result{}, fmt.Errorf(\"taking nodes", "	if _, err := s.Exec(ctx, setExcluded(\"\")); err != nil {\n		return ops.Result{}, fmt.Errorf(\"taking nodes",
 		"ops", "TestExclusionsOfOthersAreNotWiped"},
 	{"2", "ops/execute/restart.go", `return ops.Result{Code: ops.ResultHidden, Message`, `return ops.Result{Message`,
 		"ops", "TestATransientSettingThatHidesTheHoldIsSaidAndNoPodGoesWithoutIt"},

@@ -26,7 +26,7 @@ var steps = []mutation{
 	{"a pod that is ready by now is not cured", "internal/daemon/objects.go", "case seen.Ready && !ready:", "case false:", "internal/daemon", "TestAPodIsLookedAtRightBeforeItIsRestarted"},
 	{"a pod that has started is not recreated", "internal/daemon/objects.go", "if seen.Ready || !seen.Started.IsZero() {", "if false {", "internal/daemon", "TestAPodThatHasStartedOnceIsNeverTakenForOneThatHasNot"},
 	{"an apply never lowers replicas", "apply/sync.go", "live > wanted {", "live < 0 && wanted < 0 {", "apply", "TestAStatefulSetIsNeverMadeSmallerByAnApply"},
-	{"the exclusions are read again before a set is made smaller", "ops/execute/shrink.go", "if !holdsAll(list, ids) {", "if len(list) < 0 {", "ops/execute", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},
+	{"the exclusions are read again before a set is made smaller", "ops/execute/exclude.go", "if !holdsAll(x.ids, entries(a.NodeIDs)) {", "if len(x.ids) < 0 {", "ops/execute", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},
 	{"the nodes are looked for again before a set is made smaller", "ops/execute/shrink.go", "allThere(nodes, 1, a.Members, \"\"); err != nil", "allThere(nodes, 1, \"\", \"\"); err != nil", "ops/execute", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},
 	{"a node on another volume is not the one that was drained", "ops/execute/shrink.go", "if slices.Contains(names, n[1]) && !slices.Contains(ids, n[0]) {", "if false {", "ops/execute", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},
 	{"shards are looked for again before a set is made smaller", "ops/execute/shrink.go", "case leaving(r) && !safe[of(r)]:", "case false:", "ops/execute", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},

@@ -232,7 +232,7 @@ func TestSendersThatDoNotGoOnDoNotHoldMoreThanTheBound(t *testing.T) {
 	require.Eventually(t, func() bool {
 		status, _ := s.post(t, "", map[string]string{"X-Signature": bare("")})
 		return status == http.StatusServiceUnavailable
-	}, 10*time.Second, 50*time.Millisecond)
+	}, 2*time.Minute, 50*time.Millisecond)
 	close(may)
 	all.Wait()
 	status, _ := s.post(t, "", map[string]string{"X-Signature": bare("")})

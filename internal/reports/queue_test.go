@@ -29,7 +29,7 @@ func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 
 func eventually(t *testing.T, condition func() bool, message string) {
 	t.Helper()
-	require.Eventually(t, condition, 15*time.Second, 2*time.Millisecond, message)
+	require.Eventually(t, condition, 2*time.Minute, 2*time.Millisecond, message)
 }
 
 // pendingIn are the ids that are stored as not taken yet.

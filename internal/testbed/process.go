@@ -36,14 +36,14 @@ type DaemonOptions struct {
 	Out io.Writer
 }
 
-// Daemon starts `stevedore run` under the shipped rights only. A lease of a few
-// seconds keeps tests that kill it short.
+// Daemon starts `stevedore run` under the shipped rights only. Its Lease lasts longer than a
+// busy machine keeps the API server from answering: who cannot renew it has to end.
 func (b *Testbed) Daemon(o DaemonOptions) (*Daemon, error) {
 	binary := o.Binary
 	if binary == "" {
 		binary = b.Options.Binary
 	}
-	args := append([]string{"run", "--kubeconfig", b.Kubeconfig, "--connect", "pod", "--listen", "127.0.0.1:0", "--lease-duration", "3s"}, o.Args...)
+	args := append([]string{"run", "--kubeconfig", b.Kubeconfig, "--connect", "pod", "--listen", "127.0.0.1:0", "--lease-duration", "30s"}, o.Args...)
 	if o.Lease != "" {
 		args = append(args, "--lease-name", o.Lease)
 	}

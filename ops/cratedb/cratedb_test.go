@@ -130,7 +130,7 @@ func TestANewNodesCheckIsAcknowledged(t *testing.T) {
 	require.Eventually(t, func() bool {
 		db = s.observe(2)
 		return len(db.Nodes) == 2 && len(db.Pods) == 2
-	}, 10*time.Second, 20*time.Millisecond)
+	}, 2*time.Minute, 20*time.Millisecond)
 	open := func(db ops.Database) bool {
 		return slices.ContainsFunc(db.NodeChecks, func(c ops.NodeCheck) bool { return c.ID == 1 && !c.Acknowledged })
 	}

@@ -38,7 +38,7 @@ func execAll(t testing.TB, session execute.Session, statements ...string) {
 func until(t *testing.T, s *simulated, pods int, holds func(ops.Database) bool) ops.Database {
 	t.Helper()
 	var db ops.Database
-	require.Eventually(t, func() bool { db = detailed(s, pods); return holds(db) }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { db = detailed(s, pods); return holds(db) }, 2*time.Minute, 50*time.Millisecond)
 	return db
 }
 

@@ -93,7 +93,7 @@ func TestWhereATableMayBeIsWhereCrateDBPutsIt(t *testing.T) {
 					slices.Sort(on)
 					return strings.Join(on, "") == s.want
 				}
-				assert.Eventually(t, is, 20*time.Second, 50*time.Millisecond, "%s: CrateDB puts it on %v, not on %s", s.name, on, s.want)
+				assert.Eventually(t, is, 2*time.Minute, 50*time.Millisecond, "%s: CrateDB puts it on %v, not on %s", s.name, on, s.want)
 
 				db := clusterReading(t, c, password)
 				require.True(t, db.TablesKnown && db.AllocationKnown, s.name)

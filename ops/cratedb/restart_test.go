@@ -69,7 +69,7 @@ func TestADetailedReadingKnowsWhatARestartNeeds(t *testing.T) {
 			require.Eventually(t, func() bool {
 				db = detailed(s, 3)
 				return db.Health.Colour == ops.Green && db.Initializing == 0 && db.Relocating == 0 && db.Unassigned == 0 && len(db.Tables) == 5
-			}, 20*time.Second, 50*time.Millisecond)
+			}, 2*time.Minute, 50*time.Millisecond)
 			require.True(t, db.TablesKnown && db.SnapshotsKnown)
 			assert.Zero(t, db.Snapshots)
 			assert.Equal(t, "all", db.Allocation)
@@ -208,7 +208,7 @@ func TestAPodWhoseNodeHasNoMasterIsMadeAnew(t *testing.T) {
 	gone := &deletions{}
 	s.objects, s.secrets["system"] = gone, "pw-system"
 	cure := ops.Action{Kind: ops.ActionCurePod, Pod: "pod-0", PodUID: "uid-0", Ask: "pod-0"}
-	require.Eventually(t, func() bool { _, err := s.run(cure); return err == nil }, 10*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := s.run(cure); return err == nil }, 2*time.Minute, 50*time.Millisecond)
 	assert.Equal(t, []string{"pod-0/uid-0"}, gone.pods)
 }
 
@@ -229,6 +229,6 @@ func TestANodeThatHasRecoveredIsNotMadeAnewForItsGateway(t *testing.T) {
 
 	s = simulate(t, "6.4.3", 0)
 	s.start(0, "6.4.3", 3, 1)
-	require.Eventually(t, func() bool { pods, err = recovers(s); return err == nil }, 10*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { pods, err = recovers(s); return err == nil }, 2*time.Minute, 50*time.Millisecond)
 	assert.Equal(t, []string{"pod-0/uid-0"}, pods)
 }

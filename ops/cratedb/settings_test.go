@@ -34,7 +34,7 @@ func TestASettingIsReadFromEveryNodeAndSetWhereOneLacksIt(t *testing.T) {
 		}
 		return all
 	}
-	require.Eventually(t, func() bool { return len(shown()) == 4 }, 20*time.Second, 50*time.Millisecond, "three nodes answer")
+	require.Eventually(t, func() bool { return len(shown()) == 4 }, 2*time.Minute, 50*time.Millisecond, "three nodes answer")
 	assert.Equal(t, map[string]string{"asked": "7000", "pod-0": "10000", "pod-1": "10000", "pod-2": "7000"}, shown())
 
 	set := ops.Action{Kind: ops.ActionSetSettings, Pod: "pod-2", Settings: name + "=7000"}

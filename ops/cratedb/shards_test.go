@@ -34,7 +34,7 @@ func TestShardsAndDisksAreCountedByNode(t *testing.T) {
 			require.NoError(t, err)
 
 			var db ops.Database
-			require.Eventually(t, func() bool { db = s.observe(3); return db.Unassigned == 0 }, 20*time.Second, 50*time.Millisecond)
+			require.Eventually(t, func() bool { db = s.observe(3); return db.Unassigned == 0 }, 2*time.Minute, 50*time.Millisecond)
 			shards := 0
 			for _, node := range db.Nodes {
 				shards += node.Shards

@@ -105,7 +105,7 @@ func (s *simulated) start(i int, version string, expected, initial int, own ...s
 			_ = c.Close()
 		}
 		return err == nil
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 2*time.Minute, 10*time.Millisecond)
 }
 
 func (s *simulated) address(i int) string { return s.net + strconv.Itoa(10+i) }

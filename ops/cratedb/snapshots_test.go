@@ -47,7 +47,7 @@ func hang(t *testing.T, c *testcluster.Cluster, repository string) (again func()
 			}
 			_, err = to.Write(content)
 			return errors.Join(err, to.Close()) != nil
-		}, 30*time.Second, 50*time.Millisecond)
+		}, 2*time.Minute, 50*time.Millisecond)
 	}
 }
 
@@ -105,8 +105,8 @@ func TestARepositoryThatDoesNotAnswerIsNamedAndAskedOnce(t *testing.T) {
 			assert.Equal(t, float64(1), outstanding(), "a new process finds it")
 
 			again()
-			require.Eventually(t, func() bool { return outstanding() == float64(0) }, 30*time.Second, 100*time.Millisecond)
-			require.Eventually(t, func() bool { return read(client).SnapshotsKnown }, 30*time.Second, 100*time.Millisecond)
+			require.Eventually(t, func() bool { return outstanding() == float64(0) }, 2*time.Minute, 100*time.Millisecond)
+			require.Eventually(t, func() bool { return read(client).SnapshotsKnown }, 2*time.Minute, 100*time.Millisecond)
 
 			// What a person does where it never comes back, as the gate says.
 			again = hang(t, c, "nightly")

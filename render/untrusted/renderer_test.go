@@ -296,7 +296,7 @@ func TestTheChildDiesWithItsParent(t *testing.T) {
 		status, err := os.ReadFile("/proc/" + strconv.Itoa(child) + "/stat")
 		// An orphan that nobody waits for stays as a zombie.
 		return err != nil || strings.Contains(string(status), ") Z ")
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 2*time.Minute, 10*time.Millisecond)
 }
 
 // What comes in from a child that went wrong must not take this process along.

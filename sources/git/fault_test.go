@@ -351,7 +351,7 @@ func TestClosingEndsALookThatHangs(t *testing.T) {
 		_, err := src.Fetch(context.Background())
 		failed <- err
 	}()
-	require.Eventually(t, func() bool { return s.Asked("/info/refs") == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return s.Asked("/info/refs") == 1 }, 2*time.Minute, 5*time.Millisecond)
 	require.NoError(t, src.Close())
 	select {
 	case err := <-failed:
@@ -383,7 +383,7 @@ func TestALookThatGoGitDoesNotEndIsLeftBehindAtItsDeadlineAndFinishedLater(t *te
 	require.Eventually(t, func() bool {
 		got, err := src.Fetch(context.Background())
 		return err == nil && got.Revision == "main@sha1:"+want
-	}, 10*time.Second, 10*time.Millisecond)
+	}, 2*time.Minute, 10*time.Millisecond)
 }
 
 func TestAPackThatVanishesWhileTheSourceRunsIsMissedAtTheNextFetch(t *testing.T) {
