@@ -2,6 +2,7 @@
 #
 #   make demo   push a definition to Git, get a running cluster
 #   make test   everything that CI runs
+#   make quick  build, vet and tests of what you changed, in 90 seconds
 #   make differential  the CrateDB simulator beside a real CrateDB
 #   make chaos  every operation under load, with nodes and the daemon killed
 #   make        build bin/stevedore and the sandbox's control plane
@@ -21,7 +22,7 @@ export STEVEDORE_BINARY := $(BIN)/stevedore
 # die: for the tests that kill it, never to be shipped.
 export STEVEDORE_FAULTS_BINARY := $(BIN)/stevedore-faults
 
-.PHONY: differential all build image-files faults controlplane demo test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
+.PHONY: quick differential all build image-files faults controlplane demo test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
 all: build controlplane
 
 build:
@@ -68,9 +69,15 @@ lint:
 	go tool staticcheck ./...
 	cd $(CONTROLPLANE_DIR) && go vet -trimpath ./...
 
-# One package at a time beyond two: the tests start real servers.
+# One package at a time beyond two: the tests start real servers. A line for each package
+# when it has ended, and each minute what is under way.
 unit:
-	CGO_ENABLED=1 go test -race -p 2 -timeout 40m ./...
+	go run ./internal/progress env CGO_ENABLED=1 go test -json -race -p 2 -timeout 40m ./...
+
+# What you changed since SINCE, and the tests that need no sandbox.
+SINCE ?= main
+quick:
+	@go run ./internal/quick -since $(SINCE)
 
 # Go's benchmarks, then stevedore beside kubectl and kapp: docs/performance.md.
 SIZES ?= 1 100

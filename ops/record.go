@@ -133,6 +133,11 @@ type Shown struct {
 	// Source is whose words these are while nothing was made and so nobody owns the
 	// cluster; "" otherwise.
 	Source string `json:"source,omitempty"`
+	// Lease is that of the daemon whose words these are, as NAMESPACE/NAME; "" for the
+	// one that daemons hold unless they are told otherwise.
+	Lease string `json:"lease,omitempty"`
+	// Kept is why the cluster was not forgotten when that was last asked for.
+	Kept string `json:"kept,omitempty"`
 }
 
 // ShownReason is a wait or a refusal.

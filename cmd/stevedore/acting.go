@@ -1,76 +1,112 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/attendance"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
 )
 
-// attendance is who looks after clusters, by the daemon's Lease.
-type attendance struct {
-	// By is who holds the Lease, or held it last; empty where it was given back.
-	By string `json:"by,omitempty"`
-	// At is when it was last renewed: a daemon renews it every few seconds, for as long
-	// as it looks at its clusters.
-	At time.Time `json:"at"`
-	// Nobody is true where it has run out.
-	Nobody bool `json:"nobody"`
+// attendedBy is what a record says of who looks after its cluster.
+func attendedBy(cluster record.Cluster, rec ops.Record) attendance.Cluster {
+	return attendance.Cluster{Name: cluster.String(), Lease: rec.Shown.Lease, Source: cmp.Or(rec.Owner, rec.Shown.Source)}
 }
 
-const leaseName = names.DaemonNamespace + "/" + names.FieldManager
-
-// whoLooks is nil where it cannot be told: who may read a cluster's record may not
-// always read the daemon's Lease, and a daemon may have one of another name.
-func whoLooks(ctx context.Context, client kubernetes.Interface, now time.Time) *attendance {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	lease, err := client.CoordinationV1().Leases(names.DaemonNamespace).Get(ctx, names.FieldManager, metav1.GetOptions{})
-	if err != nil || lease.Spec.RenewTime == nil || lease.Spec.LeaseDurationSeconds == nil {
-		return nil
-	}
-	who := &attendance{At: lease.Spec.RenewTime.Time}
-	if lease.Spec.HolderIdentity != nil {
-		who.By = *lease.Spec.HolderIdentity
-	}
-	// A daemon that stops gives it back, and leaves a Lease of one second.
-	lasts := max(time.Duration(*lease.Spec.LeaseDurationSeconds)*time.Second, 15*time.Second)
-	who.Nobody = who.By == "" || now.Sub(who.At) > lasts
-	return who
+// attended is a cluster, and who looks after it; nil where that cannot be told.
+type attended struct {
+	cluster string
+	who     *attendance.Attendance
 }
 
-// warning says that no daemon acts and since when; "" while one does, and where that
-// cannot be told.
-func (a *attendance) warning() string {
-	if a == nil || !a.Nobody {
-		return ""
-	}
-	return fmt.Sprintf("no daemon acts since %s (Lease %s): what is asked for waits until one runs, and what is shown is as the last one left it",
-		a.At.Local().Format("2006-01-02 15:04:05"), leaseName)
+// unattended are the clusters that nobody looks after, by why that is known.
+type unattended struct {
+	why      string
+	clusters []string
 }
 
-// words are "4s ago by stevedore-1".
-func (a *attendance) words(now time.Time) string {
-	if a == nil {
+func nobodyLooks(all []attended) (found []unattended) {
+	for _, one := range all {
+		if one.who == nil || !one.who.Nobody {
+			continue
+		}
+		why := whyNobody(one.who)
+		i := 0
+		for i < len(found) && found[i].why != why {
+			i++
+		}
+		if i == len(found) {
+			found = append(found, unattended{why: why})
+		}
+		found[i].clusters = append(found[i].clusters, one.cluster)
+	}
+	return found
+}
+
+func whyNobody(who *attendance.Attendance) string {
+	why := who.Why
+	if !who.At.IsZero() {
+		why += ", last renewed " + who.At.Local().Format("2006-01-02 15:04:05")
+	}
+	return why + ": what is asked for waits until a daemon looks, and what is shown is as the last one left it"
+}
+
+// words are said loudly; of is how many clusters are shown besides.
+func (u unattended) words(of int) string {
+	const most = 3
+	which := strings.Join(u.clusters[:min(most, len(u.clusters))], ", ")
+	switch left := len(u.clusters) - most; {
+	case of > 1 && len(u.clusters) == of:
+		which = "THESE CLUSTERS"
+	case left > 0:
+		which += fmt.Sprintf(" and %d more", left)
+	}
+	return "NOBODY LOOKS AFTER " + which + ": " + u.why
+}
+
+// lookedWords are "4s ago by stevedore-1".
+func lookedWords(who *attendance.Attendance, now time.Time) string {
+	if who == nil {
 		return "unknown"
 	}
-	words := max(now.Sub(a.At), 0).Round(time.Second).String() + " ago"
-	if a.By != "" {
-		words += " by " + a.By
+	words := ""
+	if !who.At.IsZero() {
+		words = max(now.Sub(who.At), 0).Round(time.Second).String() + " ago"
+		if who.By != "" {
+			words += " by " + who.By
+		}
 	}
-	if a.Nobody {
-		words = "NOBODY LOOKS, last " + words
+	switch {
+	case who.Nobody && words == "":
+		return "NOBODY LOOKS"
+	case who.Nobody:
+		return "NOBODY LOOKS, last " + words
 	}
 	return words
 }
 
 // warnIfNobodyActs writes that to a terminal's reader, beside what is printed.
-func warnIfNobodyActs(ctx context.Context, client kubernetes.Interface, out interface{ Write([]byte) (int, error) }) {
-	if words := whoLooks(ctx, client, time.Now()).warning(); words != "" {
-		fmt.Fprintln(out, words)
+func warnIfNobodyActs(ctx context.Context, client kubernetes.Interface, clusters []attendance.Cluster, out io.Writer) {
+	for _, one := range nobodyLooks(attendedNow(ctx, client, clusters)) {
+		fmt.Fprintln(out, one.words(len(clusters)))
 	}
+}
+
+func attendedNow(ctx context.Context, client kubernetes.Interface, clusters []attendance.Cluster) (all []attended) {
+	looker := attendance.NewLooker(client.CoordinationV1(), time.Now())
+	for _, cluster := range clusters {
+		who, err := looker.Of(ctx, cluster)
+		if err != nil {
+			who = nil // it cannot be told, which is not said of each command
+		}
+		all = append(all, attended{cluster.Name, who})
+	}
+	return all
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,10 @@ import (
 type clusterArgs struct {
 	kube               kubeFlags
 	all, allNamespaces bool
+	// many says that it may be several CLUSTERs.
+	many bool
+	// namespace is where those of --all are, once they were found; "" for all.
+	namespace string
 }
 
 func (a *clusterArgs) add(cmd *cobra.Command) {
@@ -36,6 +41,8 @@ func (a *clusterArgs) check(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s: either one CLUSTER or --all", cmd.CommandPath())
 	case a.all:
 		return nil
+	case a.many && len(args) > 0:
+		return nil
 	}
 	return takesOne("CLUSTER (or --all)")(cmd, args)
 }
@@ -47,17 +54,29 @@ func (a *clusterArgs) find(ctx context.Context, args []string) (kubernetes.Inter
 	if err != nil {
 		return nil, nil, err
 	}
+	// The server's own fairness bounds us: a bound here would outlast a time-out.
+	cfg.QPS = -1
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, nil, fmt.Errorf("making the client for the API server: %w", err)
 	}
 	if !a.all {
-		cluster, err := a.kube.cluster(args[0], namespace)
-		return client, []record.Cluster{cluster}, err
+		var clusters []record.Cluster
+		for _, arg := range args {
+			cluster, err := a.kube.cluster(arg, namespace)
+			if err != nil {
+				return nil, nil, err
+			}
+			if !slices.Contains(clusters, cluster) {
+				clusters = append(clusters, cluster)
+			}
+		}
+		return client, clusters, nil
 	}
 	if a.allNamespaces {
 		namespace = metav1.NamespaceAll
 	}
+	a.namespace = namespace
 	clusters, err := recordedClusters(ctx, client, namespace)
 	if err != nil || len(clusters) > 0 || a.allNamespaces {
 		return client, clusters, err

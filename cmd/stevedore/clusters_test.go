@@ -122,7 +122,7 @@ func TestACommandThatNoDaemonCarriesOutSaysSo(t *testing.T) {
 	})
 	end = stevedore(t, "pause", "orders")
 	assert.Zero(t, end.code)
-	assert.Contains(t, end.err, "no daemon acts since")
+	assert.Contains(t, end.err, "NOBODY LOOKS AFTER prod/orders: the daemon that held Lease ")
 }
 
 // One record that cannot be read kept the others from being released.

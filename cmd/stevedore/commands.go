@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
 
+	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
@@ -81,7 +82,7 @@ func command(verb, short, long string, make func(revision string) []record.Comma
 			if err != nil {
 				return err
 			}
-			return endOfCommand(cmd, client, verb, clusters)
+			return endOfCommand(cmd, client, verb, given)
 		},
 	}
 	of.add(cmd)
@@ -89,12 +90,16 @@ func command(verb, short, long string, make func(revision string) []record.Comma
 }
 
 // endOfCommand says what hinders a command that was given: no daemon, or no cluster.
-func endOfCommand(cmd *cobra.Command, client kubernetes.Interface, verb string, clusters []record.Cluster) error {
-	if len(clusters) == 0 {
+func endOfCommand(cmd *cobra.Command, client kubernetes.Interface, verb string, given []givenTo) error {
+	if len(given) == 0 {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "no clusters are recorded in any namespace: there is nothing to %s\n", verb)
 		return err
 	}
-	warnIfNobodyActs(cmd.Context(), client, cmd.ErrOrStderr())
+	var clusters []attendance.Cluster
+	for _, one := range given {
+		clusters = append(clusters, one.attended)
+	}
+	warnIfNobodyActs(cmd.Context(), client, clusters, cmd.ErrOrStderr())
 	return nil
 }
 
@@ -103,6 +108,7 @@ type givenTo struct {
 	cluster record.Cluster
 	// handsOff says how the cluster is left alone; "" where it is not.
 	handsOff string
+	attended attendance.Cluster
 }
 
 // giveEach gives a command to each cluster. One that cannot take it does not keep it
@@ -110,12 +116,12 @@ type givenTo struct {
 func giveEach(ctx context.Context, client kubernetes.Interface, store *record.Store, clusters []record.Cluster, make func(revision string) []record.Command) (given []givenTo, err error) {
 	var failed []error
 	for _, cluster := range clusters {
-		handsOff, err := give(ctx, store, cluster, make)
+		rec, handsOff, err := give(ctx, store, cluster, make)
 		if err != nil {
 			failed = append(failed, noRecord(ctx, client, cluster, err))
 			continue
 		}
-		given = append(given, givenTo{cluster, handsOff})
+		given = append(given, givenTo{cluster, handsOff, attendedBy(cluster, rec)})
 	}
 	return given, errors.Join(failed...)
 }
@@ -126,12 +132,12 @@ func one(command func(revision string) record.Command) func(revision string) []r
 
 // give writes the command; a write of the daemon in between is no reason to
 // bother the person. It says whether the cluster is paused or released.
-func give(ctx context.Context, store *record.Store, cluster record.Cluster, make func(revision string) []record.Command) (handsOff string, err error) {
+func give(ctx context.Context, store *record.Store, cluster record.Cluster, make func(revision string) []record.Command) (rec ops.Record, handsOff string, err error) {
 	for range 10 {
-		var rec ops.Record
+		rec = ops.Record{}
 		entry, err := store.Load(ctx, cluster, record.Operation, &rec)
 		if err != nil {
-			return "", err
+			return rec, "", err
 		}
 		revision := rec.Revision
 		if rec.Seen != "" {
@@ -139,10 +145,10 @@ func give(ctx context.Context, store *record.Store, cluster record.Cluster, make
 		}
 		err = store.Give(ctx, cluster, make(revision)...)
 		if !errors.Is(err, record.ErrConflict) {
-			return leftAlone(rec, entry.Commands()), err
+			return rec, leftAlone(rec, entry.Commands()), err
 		}
 	}
-	return "", fmt.Errorf("cluster %s: its record changes all the time, try again", cluster)
+	return rec, "", fmt.Errorf("cluster %s: its record changes all the time, try again", cluster)
 }
 
 // leftAlone says how a cluster is left alone; "" where it is not. A command that the

@@ -50,6 +50,16 @@ var endings = []struct {
 		{exitOK, whenGiven + "; --wait: all is given back"},
 		{exitError, whenNotGiven + "; --wait: not in time, or stopped"},
 	}},
+	{"forget", []ending{
+		{exitOK, "nothing is recorded of the cluster any more"},
+		{exitError, "an error, no record of CLUSTER, one that is not to be forgotten, or not in time"},
+	}},
+	{"wait", []ending{
+		{exitOK, "each cluster is as --for says, and a daemon looks after it"},
+		{exitError, "an error, no such namespace, no record of CLUSTER without --revision, or told to stop"},
+		{exitLate, "not in time"},
+		{exitStuck, "what is left is refused, broken, paused, released or suspended: only a person can help"},
+	}},
 	{"sandbox", []ending{{exitOK, "told to stop"}, {exitError, "it could not be started, or a part of it ended"}}},
 	{"version", []ending{{exitOK, "printed"}, {exitError, "an error"}}},
 }

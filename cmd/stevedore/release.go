@@ -44,7 +44,7 @@ stevedore is removed.`,
 				}
 			}
 			if !wait || len(clusters) == 0 {
-				return errors.Join(failed, endOfCommand(cmd, client, "release", clusters))
+				return errors.Join(failed, endOfCommand(cmd, client, "release", given))
 			}
 			patience := make(chan time.Time)
 			timer := time.AfterFunc(timeout, func() { close(patience) })

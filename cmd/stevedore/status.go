@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"stevedore.dev/stevedore/apply"
+	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
@@ -43,13 +44,15 @@ type clusterStatus struct {
 	UpgradingTo string         `json:"upgradingTo,omitempty"`
 	Operation   *ops.Operation `json:"operation,omitempty"`
 	Groups      []groupStatus  `json:"groups,omitempty"`
-	// Looked is who looked at the cluster last; nil where that cannot be told.
-	Looked   *attendance       `json:"looked,omitempty"`
-	Progress *ops.Progress     `json:"progress,omitempty"`
-	Reasons  []ops.ShownReason `json:"reasons,omitempty"`
-	Problems []string          `json:"problems,omitempty"`
-	Commands map[string]string `json:"commands,omitempty"`
-	Error    string            `json:"error,omitempty"`
+	// Looked is who looks after the cluster; nil where that cannot be told.
+	Looked   *attendance.Attendance `json:"looked,omitempty"`
+	Progress *ops.Progress          `json:"progress,omitempty"`
+	Reasons  []ops.ShownReason      `json:"reasons,omitempty"`
+	Problems []string               `json:"problems,omitempty"`
+	Commands map[string]string      `json:"commands,omitempty"`
+	Error    string                 `json:"error,omitempty"`
+
+	attended attendance.Cluster
 }
 
 // groupStatus is a group's StatefulSet.
@@ -80,10 +83,10 @@ func newStatus() *cobra.Command {
 		Short: "Say how clusters are, and why they wait",
 		Long: `status reads what the daemon has recorded beside each cluster; the daemon need
 not run, and no database is asked. NODES are those that Kubernetes calls ready, of
-those that are wanted. LOOKED is when the daemon's Lease was last renewed, and by
-whom; where nobody does any more, that is said first. COMMIT is the last one that
-changed what the cluster is made of: a commit that does not touch a cluster does not
-show here. --watch writes a line whenever what is said has changed: the step of an
+those that are wanted. LOOKED is when the Lease of the daemon that looks after the
+cluster was last renewed, and by whom; where nobody does any more, that is said
+first. COMMIT is the last one that changed what the cluster is made of: a commit that
+does not touch a cluster does not show here. --watch writes a line whenever what is said has changed: the step of an
 operation, the shards and bytes that are left and how long that will take.`,
 		Example: `  stevedore status -n prod
   stevedore status prod/orders -o yaml
@@ -186,6 +189,7 @@ func statusOf(object *corev1.ConfigMap) (clusterStatus, bool) {
 		status.State, status.Error = "unreadable", err.Error()
 		return status, true
 	}
+	status.attended = attendedBy(cluster, rec)
 	status.State, status.Since, status.At = stateOf(rec), rec.Shown.Since, rec.Shown.At
 	status.Revision, status.Commit, status.Stage, status.Owner = rec.Revision, rec.Commit, string(rec.Stage), rec.Owner
 	status.ClusterID, status.Version, status.Operation = rec.ClusterID, rec.Version, rec.Operation
@@ -219,9 +223,11 @@ func addNow(ctx context.Context, client kubernetes.Interface, namespace string, 
 			ready[[2]string{sets.Items[i].Namespace, sets.Items[i].Name}] = int(sets.Items[i].Status.ReadyReplicas)
 		}
 	}
-	looked := whoLooks(ctx, client, time.Now())
+	looker := attendance.NewLooker(client.CoordinationV1(), time.Now())
 	for i := range statuses {
-		statuses[i].Looked = looked
+		if looked, err := looker.Of(ctx, statuses[i].attended); err == nil {
+			statuses[i].Looked = looked
+		}
 		for j := range statuses[i].Groups {
 			if known {
 				statuses[i].Groups[j].Ready = new(ready[[2]string{statuses[i].Namespace, statuses[i].Groups[j].Name}])

@@ -34,8 +34,12 @@ func printStatuses(out io.Writer, statuses []clusterStatus, namespace string, wi
 		}
 		text = append(text, "no clusters are recorded in "+where)
 	} else {
-		if words := statuses[0].Looked.warning(); words != "" {
-			text = append(text, wrapped("NOBODY LOOKS AFTER THESE CLUSTERS: "+words, width)...)
+		var looked []attended
+		for _, status := range statuses {
+			looked = append(looked, attended{status.Cluster, status.Looked})
+		}
+		for _, nobody := range nobodyLooks(looked) {
+			text = append(text, wrapped(nobody.words(len(statuses)), width)...)
 			text = append(text, "")
 		}
 		text = append(text, table(statuses, width, now)...)
@@ -65,7 +69,7 @@ func (s clusterStatus) cells(now time.Time) []string {
 	if s.Operation != nil {
 		operation = operationWords(s.Operation)
 	}
-	return []string{s.Cluster, s.State, strings.Join(nodes, ", "), version, operation, shortCommit(s.Commit), age(s.Since, now), s.Looked.words(now)}
+	return []string{s.Cluster, s.State, strings.Join(nodes, ", "), version, operation, shortCommit(s.Commit), age(s.Since, now), lookedWords(s.Looked, now)}
 }
 
 // table is a line for each cluster; where that does not fit, a line for each thing

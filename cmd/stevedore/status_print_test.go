@@ -13,10 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
 )
+
+const nobodyWhy = "the daemon that held Lease stevedore-system/a-lease-of-another-name has renewed it no more"
 
 // A terminal broke lines wherever they were too long: in the middle of words.
 func TestNoWordOfAStatusIsBroken(t *testing.T) {
@@ -26,15 +29,18 @@ func TestNoWordOfAStatusIsBroken(t *testing.T) {
 			Cluster: "production/orders-of-the-north", State: "working", Version: "6.4.2", UpgradingTo: "6.4.3", Since: now.Add(-95 * time.Second),
 			Commit: "main@sha1:0123456789abcdef", Operation: &ops.Operation{Kind: "upgrade", Step: "pod"},
 			Groups:   []groupStatus{{RecordedSet: ops.RecordedSet{Group: "hot", Replicas: 4}, Ready: new(3)}, {RecordedSet: ops.RecordedSet{Group: "cold", Replicas: 2}}},
-			Looked:   &attendance{By: "stevedore-5d9c7bfd4c-x2v7k-1-123456", At: now.Add(-4 * time.Second)},
+			Looked:   &attendance.Attendance{By: "stevedore-5d9c7bfd4c-x2v7k-1-123456", At: now.Add(-4 * time.Second)},
 			Reasons:  []ops.ShownReason{{Kind: "wait", Name: "health-green", Message: "the tables " + strings.Repeat("doc.measurements, ", 20) + "are yellow"}},
 			Problems: []string{"clusters/production/orders.yaml:12:5: " + strings.Repeat("the field is not known and ", 9) + "that is all"},
 			Progress: &ops.Progress{Subject: "crate-data-hot-orders-of-the-north-3", Done: 1, Total: 4, ShardsLeft: 12, ShardsTotal: 40, BytesLeft: 1 << 30, BytesTotal: 4 << 30},
 		},
-		{Cluster: "prod/metrics", State: "done", Looked: &attendance{At: now.Add(-time.Hour), Nobody: true}},
+		{Cluster: "prod/metrics", State: "done", Looked: &attendance.Attendance{At: now.Add(-time.Hour), Nobody: true, Why: nobodyWhy}},
 	}
 	for _, nobody := range []bool{false, true} {
-		statuses[0].Looked.Nobody = nobody
+		statuses[0].Looked.Nobody, statuses[0].Looked.Why = nobody, ""
+		if nobody {
+			statuses[0].Looked.Why, statuses[0].Looked.At = nobodyWhy, statuses[1].Looked.At
+		}
 		for _, width := range []int{80, 100, 200} {
 			var out strings.Builder
 			require.NoError(t, printStatuses(&out, statuses, "", width, now))
@@ -47,7 +53,11 @@ func TestNoWordOfAStatusIsBroken(t *testing.T) {
 					assert.Contains(t, words, cell, "all is said, at %d columns", width)
 				}
 			}
-			assert.Equal(t, nobody, strings.HasPrefix(out.String(), "NOBODY LOOKS AFTER THESE CLUSTERS: no daemon acts since "))
+			want := "NOBODY LOOKS AFTER prod/metrics: " + nobodyWhy
+			if nobody {
+				want = "NOBODY LOOKS AFTER THESE CLUSTERS: " + nobodyWhy
+			}
+			assert.True(t, strings.HasPrefix(words, want+", last renewed "), words)
 		}
 	}
 }
@@ -68,7 +78,7 @@ func TestAStatusSaysWhatRunsAndWhoLooks(t *testing.T) {
 		{"a daemon acts", lease("stevedore-1", 0), "stevedore-1", false, "s ago by stevedore-1"},
 		{"it was killed", lease("stevedore-1", time.Hour), "stevedore-1", true, "NOBODY LOOKS, last 1h0m"},
 		{"it was stopped, and gave the Lease back", lease("", time.Second), "", true, "NOBODY LOOKS, last "},
-		{"there is no Lease of that name", nil, "", false, "unknown"},
+		{"there is no Lease of that name", nil, "", true, "NOBODY LOOKS"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api := newAPIServer(t, "prod")
@@ -84,7 +94,7 @@ func TestAStatusSaysWhatRunsAndWhoLooks(t *testing.T) {
 			require.Zero(t, end.code, end.err)
 			assert.Contains(t, end.out, "\nprod/orders  working  hot 3/4  6.4.2 -> 6.4.3  upgrade")
 			assert.Contains(t, end.out, c.says)
-			assert.Equal(t, c.nobody, strings.HasPrefix(end.out, "NOBODY LOOKS AFTER THESE CLUSTERS: "))
+			assert.Equal(t, c.nobody, strings.HasPrefix(end.out, "NOBODY LOOKS AFTER prod/orders: "))
 
 			end = stevedore(t, "status", "-o", "json")
 			require.Zero(t, end.code, end.err)
@@ -98,10 +108,10 @@ func TestAStatusSaysWhatRunsAndWhoLooks(t *testing.T) {
 			require.NotNil(t, got.Groups[0].Ready)
 			assert.Equal(t, 3, *got.Groups[0].Ready)
 			assert.Equal(t, 4, got.Groups[0].Replicas)
-			assert.Equal(t, c.lease == nil, got.Looked == nil)
-			if got.Looked != nil {
+			require.NotNil(t, got.Looked)
+			assert.Equal(t, c.nobody, got.Looked.Nobody)
+			if c.lease != nil {
 				assert.Equal(t, c.by, got.Looked.By)
-				assert.Equal(t, c.nobody, got.Looked.Nobody)
 				assert.WithinDuration(t, c.lease.RenewTime.Time, got.Looked.At, time.Second)
 			}
 		})
@@ -120,7 +130,8 @@ func TestAWatchSaysWhenNobodyLooksAnyMore(t *testing.T) {
 	var out lines
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { watchAttendance(ctx, client, time.Millisecond, &out); close(ended) }()
+	clusters := func() []attendance.Cluster { return []attendance.Cluster{{Name: "prod/orders"}} }
+	go func() { watchAttendance(ctx, client, time.Millisecond, clusters, &out); close(ended) }()
 	t.Cleanup(func() { stop(); <-ended })
 	renewed := func(at time.Time, says string) {
 		t.Helper()
@@ -130,7 +141,7 @@ func TestAWatchSaysWhenNobodyLooksAnyMore(t *testing.T) {
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { return strings.Contains(out.String(), says) }, 2*time.Minute, time.Millisecond)
 	}
-	renewed(time.Now().Add(-time.Hour), "no daemon acts since ")
-	renewed(time.Now(), "a daemon acts again\n")
+	renewed(time.Now().Add(-time.Hour), "NOBODY LOOKS AFTER prod/orders: the daemon that held Lease ")
+	renewed(time.Now(), "a daemon looks again after prod/orders\n")
 	assert.Equal(t, 2, strings.Count(out.String(), "\n"), "each is said once: %s", out.String())
 }

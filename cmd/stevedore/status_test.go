@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
@@ -66,7 +67,10 @@ func TestWatchWritesALineForEachChangeAndNoneTwice(t *testing.T) {
 		}
 	}
 	r := ops.Record{SchemaVersion: ops.RecordVersion, Shown: ops.Shown{Verdict: "done"}}
-	client := fake.NewClientset(recorded("orders", r), recorded("other", r))
+	client := fake.NewClientset(recorded("orders", r), recorded("other", r), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: names.DaemonNamespace, Name: names.FieldManager},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("a"), RenewTime: &metav1.MicroTime{Time: time.Now().Add(time.Hour)}},
+	})
 	ctx, stop := context.WithCancel(t.Context())
 	var out lines
 	ended := make(chan error, 1)

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
@@ -35,6 +37,7 @@ func watchStatuses(ctx context.Context, client kubernetes.Interface, namespace, 
 	}
 	var mutex sync.Mutex
 	said := map[string]string{}
+	clusters := map[string]attendance.Cluster{}
 	show := func(object any) {
 		configMap, ok := object.(*corev1.ConfigMap)
 		if !ok {
@@ -47,6 +50,7 @@ func watchStatuses(ctx context.Context, client kubernetes.Interface, namespace, 
 		mutex.Lock()
 		defer mutex.Unlock()
 		key, line := status.Namespace+"/"+status.Name, statusLine(status)
+		clusters[key] = status.attended
 		if said[key] == line {
 			return
 		}
@@ -62,6 +66,7 @@ func watchStatuses(ctx context.Context, client kubernetes.Interface, namespace, 
 					mutex.Lock()
 					defer mutex.Unlock()
 					delete(said, status.Namespace+"/"+status.Name)
+					delete(clusters, status.Namespace+"/"+status.Name)
 					fmt.Fprintf(out, "%s  %s/%s  its record is gone\n", time.Now().Format(time.TimeOnly), status.Namespace, status.Name)
 				}
 			}
@@ -70,23 +75,53 @@ func watchStatuses(ctx context.Context, client kubernetes.Interface, namespace, 
 		return fmt.Errorf("watching the records of clusters: %w", err)
 	}
 	factory.StartWithContext(ctx)
-	watchAttendance(ctx, client, attendanceInterval, problems)
+	factory.WaitForCacheSync(ctx.Done())
+	watchAttendance(ctx, client, attendanceInterval, func() []attendance.Cluster {
+		mutex.Lock()
+		defer mutex.Unlock()
+		var all []attendance.Cluster
+		for _, key := range slices.Sorted(maps.Keys(clusters)) {
+			all = append(all, clusters[key])
+		}
+		return all
+	}, problems)
 	factory.Shutdown()
 	return nil
 }
 
-// attendanceInterval is the time between two looks at the daemon's Lease.
+// attendanceInterval is the time between two looks at the daemons' Leases.
 const attendanceInterval = 15 * time.Second
 
-// watchAttendance says when nobody looks any more, and when somebody does again, until
+// watchAttendance says of which clusters nobody looks after any more, and somebody does again, until
 // the context ends: a cluster that nobody looks at changes nothing that is said of it.
-func watchAttendance(ctx context.Context, client kubernetes.Interface, interval time.Duration, out io.Writer) {
+func watchAttendance(ctx context.Context, client kubernetes.Interface, interval time.Duration, clusters func() []attendance.Cluster, out io.Writer) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	for said := ""; ; {
-		if words := whoLooks(ctx, client, time.Now()).warning(); words != said && ctx.Err() == nil {
-			said = words
-			fmt.Fprintf(out, "%s  %s\n", time.Now().Format(time.TimeOnly), cmp.Or(words, "a daemon acts again"))
+	unattended := map[string]bool{}
+	for {
+		all := clusters()
+		found := attendedNow(ctx, client, all)
+		if ctx.Err() != nil {
+			return
+		}
+		var again []string
+		var news []attended
+		for _, one := range found {
+			switch nobody := one.who != nil && one.who.Nobody; {
+			case nobody && !unattended[one.cluster]:
+				unattended[one.cluster] = true
+				news = append(news, one)
+			case !nobody && one.who != nil && unattended[one.cluster]:
+				delete(unattended, one.cluster)
+				again = append(again, one.cluster)
+			}
+		}
+		now := time.Now().Format(time.TimeOnly)
+		for _, one := range nobodyLooks(news) {
+			fmt.Fprintf(out, "%s  %s\n", now, one.words(len(all)))
+		}
+		if len(again) > 0 {
+			fmt.Fprintf(out, "%s  a daemon looks again after %s\n", now, strings.Join(again, ", "))
 		}
 		select {
 		case <-ctx.Done():

@@ -31,6 +31,7 @@ import (
 type daemon struct {
 	options    Options
 	leadership *leadership
+	following  *following
 	fleet      *fleet
 	// plain reaches the API server for what no fence is for (exec is fenced by
 	// its own wrapper); kube, live and applier are fenced.
@@ -119,9 +120,10 @@ func Run(ctx context.Context, o Options, webhook reports.Config) error {
 	}
 	group.Go(func() error {
 		defer metrics.Leading(false)
-		err := lead(ctx, o.REST, o.Lease, l, o.Log, func(ctx context.Context) error {
+		following := newFollowing(o.Lease.Identity, o.Sources)
+		err := lead(ctx, o.REST, o.Lease, l, o.Log, following.says, func(ctx context.Context) error {
 			metrics.Leading(true)
-			return term(ctx, o, l, webhooks, metrics, ready)
+			return term(ctx, o, l, following, webhooks, metrics, ready)
 		})
 		if err == nil {
 			// --once is done: end the server too.
@@ -144,7 +146,7 @@ func Run(ctx context.Context, o Options, webhook reports.Config) error {
 var errDone = errors.New("done")
 
 // term acts while the Lease is held.
-func term(ctx context.Context, o Options, l *leadership, webhooks *reports.Receiver, metrics *telemetry.Metrics, ready *telemetry.Checks) error {
+func term(ctx context.Context, o Options, l *leadership, following *following, webhooks *reports.Receiver, metrics *telemetry.Metrics, ready *telemetry.Checks) error {
 	ctx, ended := context.WithCancelCause(ctx)
 	defer ended(nil)
 	plain := rest.CopyConfig(o.REST)
@@ -159,7 +161,7 @@ func term(ctx context.Context, o Options, l *leadership, webhooks *reports.Recei
 		return fmt.Errorf("making the client for the API server: %w", err)
 	}
 	d := &daemon{
-		options: o, leadership: l, fleet: newFleet(), plain: plain, kube: kube, metrics: metrics,
+		options: o, leadership: l, following: following, fleet: newFleet(), plain: plain, kube: kube, metrics: metrics,
 		writers: make(chan struct{}, o.MaxConcurrentWrites), firstTurns: newPlaces(firstTurnsAWriter * o.MaxConcurrentWrites), turns: newPlaces(maxTurns),
 		pending: map[string]pendingBuild{}, settledOne: make(chan struct{}, 1), historyKnown: map[string]bool{},
 		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{},

@@ -165,7 +165,9 @@ func (w *worker) readingAge() time.Duration {
 
 // measure counts the decision and, once a minute, tells the cluster's health.
 func (w *worker) measure(decision ops.Decision, observed ops.Observed) {
-	w.metrics.Decided(w.key, decision.Verdict.String(), reasonNames(decision.Waits), reasonNames(decision.Refusals))
+	w.verdict = decision.Verdict.String()
+	w.metrics.Decided(w.key, w.verdict, reasonNames(decision.Waits), reasonNames(decision.Refusals))
+	w.metrics.Working(w.key, work(decision.Record, observed.Sets))
 	if !decision.Record.Bootstrap.Done {
 		return
 	}
@@ -175,6 +177,24 @@ func (w *worker) measure(decision ops.Decision, observed ops.Observed) {
 		return
 	}
 	w.measureHealth(decision.Record.ClusterName, &observed.Database)
+}
+
+// work is what a cluster has by its record, and what is done to it.
+func work(rec ops.Record, sets []ops.ObservedSet) telemetry.Work {
+	out := telemetry.Work{}
+	if o := rec.Operation; o != nil {
+		out.Operation, out.Started, out.Late = string(o.Kind), o.Started, o.TimedOut
+	}
+	for _, set := range rec.Sets {
+		group := telemetry.Group{Name: set.Group, Wanted: set.Replicas}
+		for i := range sets {
+			if sets[i].Name == set.Name {
+				group.Ready = sets[i].Ready
+			}
+		}
+		out.Groups = append(out.Groups, group)
+	}
+	return out
 }
 
 // measureHealth tells what a reading says of a cluster that runs.

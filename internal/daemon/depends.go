@@ -56,6 +56,7 @@ func (d *daemon) admitLocked(ctx context.Context, p pendingBuild) {
 		// Each says what became of the commit, also where it changes nothing.
 		keys = d.fleet.keys()
 	}
+	d.following.took(owner, p.commit, keys)
 	d.employ(keys)
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
+	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/fault"
 	"stevedore.dev/stevedore/internal/names"
 )
@@ -162,6 +163,9 @@ type LeaseOptions struct {
 	Duration, RenewDeadline, Retry time.Duration
 }
 
+// name is NAMESPACE/NAME.
+func (o LeaseOptions) name() string { return o.Namespace + "/" + o.Name }
+
 func (o LeaseOptions) withDefaults() LeaseOptions {
 	if o.Namespace == "" {
 		o.Namespace = names.DaemonNamespace
@@ -182,8 +186,9 @@ func (o LeaseOptions) withDefaults() LeaseOptions {
 }
 
 // lead waits for the Lease, runs act while it is held, and gives it back once
-// act has returned. It returns when ctx ends, act returns, or the Lease is lost.
-func lead(ctx context.Context, cfg *rest.Config, o LeaseOptions, l *leadership, log *slog.Logger, act func(context.Context) error) error {
+// act has returned. It returns when ctx ends, act returns, or the Lease is lost. The Lease
+// says what follows does.
+func lead(ctx context.Context, cfg *rest.Config, o LeaseOptions, l *leadership, log *slog.Logger, follows func() attendance.Following, act func(context.Context) error) error {
 	// The election has a client of its own: its renewals must not wait behind
 	// the writes of a thousand clusters.
 	client, err := kubernetes.NewForConfig(rest.CopyConfig(cfg))
@@ -194,7 +199,7 @@ func lead(ctx context.Context, cfg *rest.Config, o LeaseOptions, l *leadership, 
 	lock := notedLock{
 		Interface: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name},
-			Client:     client.CoordinationV1(),
+			Client:     attendance.Writer{LeasesGetter: client.CoordinationV1(), Follows: follows},
 			LockConfig: resourcelock.ResourceLockConfig{Identity: o.Identity},
 		},
 		leadership: l,

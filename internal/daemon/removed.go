@@ -103,6 +103,38 @@ func (w *worker) forget(ctx context.Context, owner, why string) (time.Duration, 
 	if err != nil || waiting > 0 {
 		return w.options.Interval, err
 	}
+	return w.forgetNow(ctx, owner, why)
+}
+
+// forgetAsked carries out the command to forget, or says why it is not.
+func (w *worker) forgetAsked(ctx context.Context, entry record.Entry, rec ops.Record, want wanted) (time.Duration, error) {
+	remains := ops.Remains{}
+	if !want.removed {
+		remains.Named = want.owner
+	} else if unread := w.unread(want.owner); unread != "" {
+		w.log.Debug("before a cluster is forgotten every source has to be read", "unread", unread)
+		return w.options.Interval, nil
+	}
+	for _, object := range w.live.Objects(w.key.Namespace, w.key.Name) {
+		if object.GetKind() == "StatefulSet" {
+			remains.Sets = append(remains.Sets, object.GetName())
+		}
+	}
+	for _, claim := range w.live.Claims(w.key.Namespace, w.key.Name) {
+		remains.Claims = append(remains.Claims, claim.Name)
+	}
+	why := ops.WhyNotForgotten(&rec, remains)
+	if why == "" {
+		return w.forgetNow(ctx, want.owner, "forgotten by command: its records are gone, and nothing else")
+	}
+	w.log.Warn("the cluster is not forgotten: " + why)
+	rec.SchemaVersion, rec.Shown.Kept = ops.RecordVersion, why
+	_, err := w.store.Save(ctx, entry.Drop(names.ForgetAnnotation), rec)
+	return 0, err
+}
+
+// forgetNow removes the records, also with reports that nobody has taken.
+func (w *worker) forgetNow(ctx context.Context, owner, why string) (time.Duration, error) {
 	for _, name := range []string{
 		names.ObservationConfigMap(w.key.Name), names.ReportsConfigMap(w.key.Name),
 		names.InventoryConfigMap(w.key.Name), names.OperationConfigMap(w.key.Name),
@@ -120,6 +152,7 @@ func (w *worker) forget(ctx context.Context, owner, why string) (time.Duration, 
 		}
 	}
 	w.store.Forget(w.key)
+	w.metrics.Forget(w.key)
 	w.fleet.forget(owner, w.key)
 	// Nothing of it is known any more, should the name come back.
 	w.rendered, w.kept, w.applied, w.applyErrors, w.failures = nil, nil, ops.Applied{}, nil, nil

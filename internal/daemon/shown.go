@@ -15,7 +15,7 @@ import (
 
 // shown puts a decision in words; Since moves only when something changed.
 func shown(before ops.Shown, decision ops.Decision, problems []string, now time.Time) ops.Shown {
-	out := ops.Shown{Verdict: decision.Verdict.String(), Since: before.Since, Problems: problems, Progress: decision.Progress}
+	out := ops.Shown{Verdict: decision.Verdict.String(), Since: before.Since, Problems: problems, Progress: decision.Progress, Lease: before.Lease, Kept: before.Kept}
 	for _, reason := range decision.Waits {
 		out.Reasons = append(out.Reasons, ops.ShownReason{Kind: "wait", Name: reason.Name, Message: reason.Message})
 	}

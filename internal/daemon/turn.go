@@ -23,8 +23,21 @@ import (
 // the order that a kill at any point survives: reports are queued, the intent
 // is recorded, objects are applied, actions run, and what they did is recorded.
 // It returns when to look again without an event.
-func (w *worker) turn(ctx context.Context) (time.Duration, error) {
+func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
+	take, began := w.following.now(), time.Now()
+	w.looked, w.verdict = false, "undecided"
+	defer func() {
+		if err != nil {
+			w.verdict = "error"
+		}
+		w.metrics.Reconciled(w.verdict, time.Since(began))
+		if w.looked && err == nil {
+			w.following.looked(w.key, take)
+			w.metrics.Looked(w.key, time.Now())
+		}
+	}()
 	if wait, ok := w.rests(ctx); ok {
+		w.looked, w.verdict = true, "rest"
 		return wait, nil
 	}
 	w.resting, w.rendered = nil, w.kept.rendered()
@@ -56,6 +69,9 @@ func (w *worker) turn(ctx context.Context) (time.Duration, error) {
 	want, ok := w.fleet.get(w.key, rec.Owner)
 	if !ok {
 		return w.options.Interval, nil
+	}
+	if given := record.Effective(nil, entry.Commands(), rec.Revision); given[names.ForgetAnnotation] == "true" {
+		return w.forgetAsked(ctx, entry, rec, want)
 	}
 	if want.removed && rec.Stage != ops.StageRemovalPending && commands(entry, rec.Revision) == (ops.Commands{}) {
 		if unread := w.unread(want.owner); unread != "" {
@@ -154,6 +170,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if next.Owner != "" && next.Owner != s.desired.Owner {
 		// The record is another source's, and its commands are not ours to drop.
 		w.settled(decision, s.problems, false)
+		w.looked = true
 		return w.options.Interval, w.showRefused(ctx, s)
 	}
 	var effective []*unstructuredObject
@@ -170,7 +187,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if !w.passing(s) {
 		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
 	}
-	next.Shown.Source, next.Shown.Told = whose(next, s.want), toldOf(s)
+	next.Shown.Source, next.Shown.Told, next.Shown.Lease = whose(next, s.want), toldOf(s), w.attends(s.before.Shown.Lease, time.Now())
 	told := append(decision.Reports, definedTwice(w.key, s.before.Shown, decision.Waits, s.want)...)
 	told = append(told, w.refusedReport(s)...)
 	if err := w.tell(ctx, s.entry, append(append(told, brokenDefinition(w.key, s.before.Shown, s.problems, s.want)...), heldSource(w.key, s.before.Shown, s.want)...)); err != nil {
@@ -181,6 +198,8 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	w.looked = true
+	w.attending(s.before.Shown.Lease, next.Shown.Lease)
 
 	wrote := false
 	if decision.Apply {
@@ -436,6 +455,7 @@ func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, befo
 	if len(problems) == 0 {
 		return w.options.Interval, nil
 	}
+	w.looked = true
 	w.settled(decision, problems, false)
 	// A definition that never was good leaves no trace in its namespace.
 	if !entry.Exists() {
@@ -450,8 +470,11 @@ func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, befo
 	w.sayStatus(ctx, turnState{want: want, decision: decision, problems: problems}, rec)
 	rec.SchemaVersion = ops.RecordVersion
 	rec.Shown = shown(before.Shown, decision, problems, time.Now())
-	rec.Shown.Source = whose(rec, want)
+	rec.Shown.Source, rec.Shown.Lease = whose(rec, want), w.attends(before.Shown.Lease, time.Now())
 	_, err := w.store.Save(ctx, entry, rec)
+	if err == nil {
+		w.attending(before.Shown.Lease, rec.Shown.Lease)
+	}
 	return w.options.Interval, err
 }
 

@@ -87,6 +87,13 @@ type worker struct {
 	// gaveWay says that it has let new clusters go first, yields that it is about to.
 	gaveWay, yields bool
 
+	// verdict of this turn, for the metrics.
+	verdict string
+	// looked says that this turn has come so far that the record says what is to be said.
+	looked bool
+	// attended is when this worker last wrote its daemon's Lease into the record.
+	attended time.Time
+
 	// saidVerdict keeps the log to one line a change.
 	saidVerdict string
 }

@@ -15,9 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/testbed"
 )
 
@@ -71,12 +68,15 @@ func demo(ctx context.Context) (err error) {
 		return err
 	}
 
-	title("git push: a cluster of three nodes")
+	show := demonstration{bed: bed, repository: repository, say: say}
+	title("A cluster of three nodes")
 	fmt.Println(indent(definition(3)))
-	if err := repository.Push(ctx, "orders: a first cluster", map[string]string{"orders.yaml": definition(3)}); err != nil {
+	if err := repository.Commit(ctx, "orders: a first cluster", map[string]string{"orders.yaml": definition(3)}); err != nil {
 		return err
 	}
-	say("pushed to %s", repository.URL)
+	if err := show.push(ctx); err != nil {
+		return err
+	}
 	daemon, err := bed.Daemon(testbed.DaemonOptions{
 		Args: []string{"--git", repository.URL, "--ref", "main", "--interval", "1s", "--namespace", namespace},
 		Env:  []string{"WEBHOOK_URL=" + receiver.URL()},
@@ -91,79 +91,73 @@ func demo(ctx context.Context) (err error) {
 			err = errors.Join(err, stopping)
 		}
 	}()
-	watch := watcher{bed: bed, daemon: daemon}
-	if err := watch.until(ctx, "the webhook of a finished bootstrap", func() bool {
-		for _, d := range receiver.Taken() {
-			if d.Event == "feedback" && d.Status == "success" {
-				return true
-			}
-		}
-		return false
-	}); err != nil {
+	show.daemon = daemon
+	if err := show.done(ctx); err != nil {
 		return err
 	}
-	if err := showStatus(ctx, bed); err != nil {
+	if err := show.nodes(ctx); err != nil {
 		return err
 	}
-	if err := showNodes(ctx, bed, say); err != nil {
+	if err := show.fill(ctx); err != nil {
 		return err
 	}
 
-	title("git push: two nodes more")
-	if err := repository.Push(ctx, "orders: grow to five", map[string]string{"orders.yaml": definition(5)}); err != nil {
+	title("Two nodes more: what a push will do is known before it is made")
+	if err := show.change(ctx, "orders: grow to five", definition(5)); err != nil {
 		return err
 	}
-	scaled := func(times int) func() bool {
-		return func() bool {
-			told := 0
-			for _, d := range receiver.Taken() {
-				if d.Event == "scale" && d.Status == "success" {
-					told++
-				}
-			}
-			return told >= times
-		}
-	}
-	if err := watch.until(ctx, "the webhook of a finished scale", scaled(1)); err != nil {
+	if err := show.done(ctx); err != nil {
 		return err
 	}
-	if err := showNodes(ctx, bed, say); err != nil {
+	if err := show.nodes(ctx); err != nil {
 		return err
 	}
 
-	title("git push: two nodes less, with data on them")
-	if err := fill(ctx, bed, say); err != nil {
+	title("A dangerous push: down to two nodes, though the table wants three copies of each row")
+	if err := show.change(ctx, "orders: shrink to two", definition(2)); err != nil {
 		return err
 	}
-	if err := repository.Push(ctx, "orders: shrink to three", map[string]string{"orders.yaml": definition(3)}); err != nil {
+	refused, err := show.refused(ctx)
+	if err != nil {
 		return err
 	}
-	if err := watch.until(ctx, "the webhook of a finished shrink", scaled(2)); err != nil {
+	if err := show.status(ctx); err != nil {
 		return err
 	}
-	if err := showNodes(ctx, bed, say); err != nil {
+	if err := show.count(ctx); err != nil {
 		return err
 	}
-	if err := count(ctx, bed, say); err != nil {
+	say("nothing of it was applied: no pod was stopped, no shard was moved")
+
+	title("Down to three: that fits, and each node is emptied before it goes")
+	if err := show.change(ctx, "orders: shrink to three", definition(3)); err != nil {
+		return err
+	}
+	if err := show.done(ctx); err != nil {
+		return err
+	}
+	if err := show.nodes(ctx); err != nil {
+		return err
+	}
+	if err := show.count(ctx); err != nil {
 		return err
 	}
 
-	title("git push: a mistake")
+	title("A typing mistake")
 	broken := strings.Replace(definition(3), "replicas: 3", "replica: 3", 1)
-	if err := repository.Push(ctx, "orders: a typing mistake", map[string]string{"orders.yaml": broken}); err != nil {
+	if err := show.change(ctx, "orders: a typing mistake", broken); err != nil {
 		return err
 	}
-	if err := watch.until(ctx, "the mistake in the status", func() bool {
+	if err := show.until(ctx, "the mistake in the status", func() bool {
 		out, _, _, err := bed.Run(ctx, "status", "-n", namespace, cluster)
 		return err == nil && strings.Contains(out, "orders.yaml:")
 	}); err != nil {
 		return err
 	}
-	if err := showStatus(ctx, bed); err != nil {
+	if err := show.status(ctx); err != nil {
 		return err
 	}
-	say("and the cluster runs on:")
-	if err := showNodes(ctx, bed, say); err != nil {
+	if err := show.count(ctx); err != nil {
 		return err
 	}
 
@@ -181,7 +175,15 @@ func demo(ctx context.Context) (err error) {
 		}
 		return nil
 	}
-	title("that was it; everything is being removed")
+	title("What you have seen")
+	fmt.Printf(`  A definition in Git became a cluster, and each later push changed it:
+    3 nodes -> 5     the plan said what would happen, and that is what happened
+    5 nodes -> 2     refused by name (%s) before anything was touched
+    5 nodes -> 3     each node was emptied before it went; all %d rows are there
+    a mistake        named with file and line; the cluster ran on as it was
+  Whoever pushed was told by webhook each time. Took %.0f s, and is being removed.
+  Your own cluster: README.md, "Five minutes to your own cluster".
+`, refused, rowsOfDemo, time.Since(began).Seconds())
 	return nil
 }
 
@@ -204,115 +206,6 @@ spec:
     password: {secretKeyRef: {name: orders-app, key: password}}
   operations: {masterStableFor: 2s} # two minutes, unless it is a demo
 `, cluster, namespace, replicas)
-}
-
-// watcher waits for something to become true while the daemon runs.
-type watcher struct {
-	bed    *testbed.Testbed
-	daemon *testbed.Daemon
-}
-
-func (w watcher) until(ctx context.Context, what string, so func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if so() {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s did not come within %s; stevedore's log:\n%s", what, patience, w.daemon.Log())
-		case <-w.daemon.Done():
-			return fmt.Errorf("stevedore ended with exit code %d; its log:\n%s", w.daemon.ExitCode(), w.daemon.Log())
-		case <-w.bed.Sandbox.Done():
-			return fmt.Errorf("the sandbox ended: %w", w.bed.Sandbox.Err())
-		case <-tick.C:
-		}
-	}
-}
-
-func showStatus(ctx context.Context, bed *testbed.Testbed) error {
-	out, stderr, _, err := bed.Run(ctx, "status", "-n", namespace)
-	if err != nil {
-		return fmt.Errorf("stevedore status: %w: %s", err, stderr)
-	}
-	fmt.Println("\n$ stevedore status -n " + namespace)
-	fmt.Println(indent(out))
-	return nil
-}
-
-// ask runs one statement as the user that the definition made, on the first pod.
-func ask(ctx context.Context, bed *testbed.Testbed, statement string) ([][]string, error) {
-	pod, err := bed.Admin.CoreV1().Pods(namespace).Get(ctx, "crate-data-hot-"+cluster+"-0", metav1.GetOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("finding the first pod: %w", err)
-	}
-	rows, err := bed.Query(ctx, pod.Status.PodIP, "app", "a password of the app's own", statement)
-	if err != nil {
-		return nil, fmt.Errorf("asking the database as the user app: %w", err)
-	}
-	return rows, nil
-}
-
-const rowsOfDemo = 1000
-
-// fill makes a table with a replica, and puts rows into it.
-func fill(ctx context.Context, bed *testbed.Testbed, say func(string, ...any)) error {
-	values := make([]string, rowsOfDemo)
-	for i := range values {
-		values[i] = fmt.Sprintf("(%d)", i)
-	}
-	for _, statement := range []string{
-		"create table doc.items (id int primary key) clustered into 6 shards with (number_of_replicas = '1')",
-		"insert into doc.items (id) values " + strings.Join(values, ", "),
-		"refresh table doc.items",
-	} {
-		if _, err := ask(ctx, bed, statement); err != nil {
-			return err
-		}
-	}
-	say("`app` makes table doc.items with 6 shards and a replica of each, and puts %d rows into it", rowsOfDemo)
-	return nil
-}
-
-// count fails when a row is missing.
-func count(ctx context.Context, bed *testbed.Testbed, say func(string, ...any)) error {
-	rows, err := ask(ctx, bed, "select count(*) from doc.items")
-	if err != nil {
-		return err
-	}
-	if len(rows) != 1 || rows[0][0] != fmt.Sprint(rowsOfDemo) {
-		return fmt.Errorf("doc.items has %v rows, not %d", rows, rowsOfDemo)
-	}
-	say("doc.items has all its %d rows", rowsOfDemo)
-	return nil
-}
-
-// showNodes asks the database itself, as the user that the definition made.
-func showNodes(ctx context.Context, bed *testbed.Testbed, say func(string, ...any)) error {
-	pods, err := bed.Admin.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: names.NameLabel + "=" + cluster})
-	if err != nil {
-		return fmt.Errorf("listing pods: %w", err)
-	}
-	ready := 0
-	for _, pod := range pods.Items {
-		for _, condition := range pod.Status.Conditions {
-			if condition.Type == "Ready" && condition.Status == "True" {
-				ready++
-			}
-		}
-	}
-	rows, err := ask(ctx, bed, "select name, version['number'] from sys.nodes order by name")
-	if err != nil {
-		return err
-	}
-	say("%d pods ready; `app` logs in and sees:", ready)
-	for _, row := range rows {
-		say("    node %s, CrateDB %s", row[0], row[1])
-	}
-	return nil
 }
 
 func indent(text string) string {
@@ -350,7 +243,11 @@ func (n *narrator) Write(p []byte) (int, error) {
 
 var noise = regexp.MustCompile(` (namespace|cluster|id|revision|commit|source|reason|event|operation|action)=("(?:[^"\\]|\\.)*"|\S+)`)
 
+// empty attributes, and those that a machine reads.
+var empty = regexp.MustCompile(` (found|fields|why)=("(?:[^"\\]|\\.)*"|\S+)`)
+
 func shorten(attributes string) string {
+	attributes = empty.ReplaceAllString(attributes, "")
 	return noise.ReplaceAllStringFunc(attributes, func(attribute string) string {
 		if strings.HasPrefix(attribute, " action=") {
 			return attribute

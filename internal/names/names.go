@@ -36,6 +36,8 @@ const (
 	PausedAnnotation      = Prefix + "paused"
 	AbortAnnotation       = Prefix + "abort"
 	ReleasedAnnotation    = Prefix + "released"
+	// ForgetAnnotation is a command only, and of no definition.
+	ForgetAnnotation = Prefix + "forget"
 
 	ManagedByLabel = "app.kubernetes.io/managed-by"
 	ComponentLabel = "app.kubernetes.io/component"

@@ -44,6 +44,10 @@ func Restart(at time.Time, revision string) Command {
 	return Command{names.RestartedAtAnnotation, at.UTC().Format(time.RFC3339), revision}
 }
 
+// Forget asks to take away what is recorded of the cluster.
+func Forget(revision string) Command { return Command{names.ForgetAnnotation, "true", revision} }
+
+// commandKeys are those that a definition may have, too.
 func commandKeys() []string {
 	return []string{names.PausedAnnotation, names.AbortAnnotation, names.ReleasedAnnotation, names.RestartedAtAnnotation}
 }
@@ -68,7 +72,7 @@ func (e Entry) Commands() []Command {
 // CommandsOf reads them from the operation ConfigMap's annotations.
 func CommandsOf(annotations map[string]string) []Command {
 	var commands []Command
-	for _, key := range commandKeys() {
+	for _, key := range append(commandKeys(), names.ForgetAnnotation) {
 		text, ok := annotations[key]
 		if !ok {
 			continue

@@ -46,6 +46,27 @@ type clusterMetrics struct {
 	health map[record.Cluster]healthSeen
 	queues map[record.Cluster]queueSeen
 	gates  map[record.Cluster]gatesSeen
+	works  map[record.Cluster]Work
+	looks  map[record.Cluster]time.Time
+}
+
+// Work is what a cluster has and what is done to it.
+type Work struct {
+	// Operation is its kind; "" while there is none.
+	Operation string
+	// Started is when the operation began; Late is true once it takes longer than its
+	// limit.
+	Started time.Time
+	Late    bool
+	Groups  []Group
+}
+
+// Group is a group of nodes.
+type Group struct {
+	Name string
+	// Wanted are the nodes that its StatefulSet is to have now, Ready those that
+	// Kubernetes calls so.
+	Wanted, Ready int
 }
 
 // gatesSeen are what a cluster waits for, and what it is refused by. They are kept
@@ -73,13 +94,26 @@ var (
 
 	stateDesc = prometheus.NewDesc("stevedore_cluster_state", "1 for each gate that a cluster waits for (state waiting) or is refused by (refused).", []string{"namespace", "cluster", "state", "gate"}, nil)
 
+	clusterLabels = []string{"namespace", "cluster"}
+	groupLabels   = []string{"namespace", "cluster", "group"}
+	wantedDesc    = prometheus.NewDesc("stevedore_cluster_nodes_wanted", "Nodes that a group is to have now; 0 while the cluster is suspended.", groupLabels, nil)
+	readyDesc     = prometheus.NewDesc("stevedore_cluster_nodes_ready", "Nodes of a group that Kubernetes calls ready.", groupLabels, nil)
+	lookedDesc    = prometheus.NewDesc("stevedore_cluster_looked_timestamp_seconds", "Unix time in seconds at which this daemon last looked at a cluster, to the end.", clusterLabels, nil)
+
+	operationLabels = []string{"namespace", "cluster", "operation"}
+	startedDesc     = prometheus.NewDesc("stevedore_operation_started_timestamp_seconds", "Unix time in seconds at which the operation that is under way began; absent while there is none.", operationLabels, nil)
+	lateDesc        = prometheus.NewDesc("stevedore_operation_late", "1 once the operation that is under way has taken longer than its limit, else 0; it goes on.", operationLabels, nil)
+
 	queueLabels     = []string{"namespace", "cluster"}
 	queueLengthDesc = prometheus.NewDesc("stevedore_reports_queued", "Reports that the webhook's receiver has not taken yet.", queueLabels, nil)
 	queueAgeDesc    = prometheus.NewDesc("stevedore_reports_oldest_age_seconds", "Age of the oldest report that the receiver has not taken; 0 when none waits.", queueLabels, nil)
 )
 
 func newClusterMetrics(now func() time.Time) *clusterMetrics {
-	return &clusterMetrics{now: now, health: map[record.Cluster]healthSeen{}, queues: map[record.Cluster]queueSeen{}, gates: map[record.Cluster]gatesSeen{}}
+	return &clusterMetrics{
+		now: now, health: map[record.Cluster]healthSeen{}, queues: map[record.Cluster]queueSeen{}, gates: map[record.Cluster]gatesSeen{},
+		works: map[record.Cluster]Work{}, looks: map[record.Cluster]time.Time{},
+	}
 }
 
 func (c *clusterMetrics) seen(cluster record.Cluster, databaseName string, health Health, at time.Time) {
@@ -111,17 +145,31 @@ func (c *clusterMetrics) decided(cluster record.Cluster, waiting, refused []stri
 	c.gates[cluster] = gatesSeen{waiting, refused}
 }
 
+func (c *clusterMetrics) working(cluster record.Cluster, work Work) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.works[cluster] = work
+}
+
+func (c *clusterMetrics) looked(cluster record.Cluster, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looks[cluster] = at
+}
+
 func (c *clusterMetrics) forget(cluster record.Cluster) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.health, cluster)
 	delete(c.queues, cluster)
 	delete(c.gates, cluster)
+	delete(c.works, cluster)
+	delete(c.looks, cluster)
 }
 
 // Describe is of prometheus.Collector.
 func (c *clusterMetrics) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{healthDesc, lastSeenDesc, queueLengthDesc, queueAgeDesc, stateDesc} {
+	for _, desc := range []*prometheus.Desc{healthDesc, lastSeenDesc, queueLengthDesc, queueAgeDesc, stateDesc, wantedDesc, readyDesc, lookedDesc, startedDesc, lateDesc} {
 		descs <- desc
 	}
 }
@@ -150,6 +198,23 @@ func (c *clusterMetrics) Collect(metrics chan<- prometheus.Metric) {
 			age = max(now.Sub(seen.oldest).Seconds(), 0)
 		}
 		gauge(queueAgeDesc, age, cluster.Namespace, cluster.Name)
+	}
+	for cluster, work := range c.works {
+		for _, group := range work.Groups {
+			gauge(wantedDesc, float64(group.Wanted), cluster.Namespace, cluster.Name, group.Name)
+			gauge(readyDesc, float64(group.Ready), cluster.Namespace, cluster.Name, group.Name)
+		}
+		if work.Operation != "" {
+			gauge(startedDesc, float64(work.Started.Unix()), cluster.Namespace, cluster.Name, work.Operation)
+			late := 0.0
+			if work.Late {
+				late = 1
+			}
+			gauge(lateDesc, late, cluster.Namespace, cluster.Name, work.Operation)
+		}
+	}
+	for cluster, at := range c.looks {
+		gauge(lookedDesc, float64(at.UnixMilli())/1000, cluster.Namespace, cluster.Name)
 	}
 	for cluster, seen := range c.gates {
 		for state, names := range map[string][]string{"waiting": seen.waiting, "refused": seen.refused} {

@@ -181,6 +181,12 @@ func (m *Metrics) Health(cluster record.Cluster, databaseName string, health Hea
 	m.clusters.seen(cluster, databaseName, health, at)
 }
 
+// Working says what a cluster has and what is done to it.
+func (m *Metrics) Working(cluster record.Cluster, work Work) { m.clusters.working(cluster, work) }
+
+// Looked says when a cluster was looked at to the end.
+func (m *Metrics) Looked(cluster record.Cluster, at time.Time) { m.clusters.looked(cluster, at) }
+
 // Suspended drops the health of a cluster that is suspended: it has none, and
 // nobody is to be woken by it.
 func (m *Metrics) Suspended(cluster record.Cluster) { m.clusters.unseen(cluster) }

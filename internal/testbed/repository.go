@@ -14,17 +14,18 @@ import (
 type Repository struct {
 	// Bare is the folder that is served and pushed to; URL is its file:// URL.
 	Bare, URL string
-	work      string
+	// Work is the working copy.
+	Work string
 }
 
 // NewRepository makes an empty repository with the branch main.
 func NewRepository(ctx context.Context, parent, name string) (*Repository, error) {
-	r := &Repository{Bare: filepath.Join(parent, name+".git"), work: filepath.Join(parent, name)}
+	r := &Repository{Bare: filepath.Join(parent, name+".git"), Work: filepath.Join(parent, name)}
 	r.URL = "file://" + r.Bare
 	for _, arguments := range [][]string{
 		{"init", "-q", "--bare", "-b", "main", r.Bare},
-		{"init", "-q", "-b", "main", r.work},
-		{"-C", r.work, "remote", "add", "origin", r.Bare},
+		{"init", "-q", "-b", "main", r.Work},
+		{"-C", r.Work, "remote", "add", "origin", r.Bare},
 	} {
 		if err := git(ctx, arguments...); err != nil {
 			return nil, err
@@ -43,13 +44,13 @@ func (r *Repository) Push(ctx context.Context, message string, files map[string]
 
 // Publish pushes what was committed.
 func (r *Repository) Publish(ctx context.Context) error {
-	return git(ctx, "-C", r.work, "push", "-q", "origin", "main")
+	return git(ctx, "-C", r.Work, "push", "-q", "origin", "main")
 }
 
 // Commit writes files ("" removes one) and commits them, unpushed.
 func (r *Repository) Commit(ctx context.Context, message string, files map[string]string) error {
 	for name, content := range files {
-		path := filepath.Join(r.work, filepath.FromSlash(name))
+		path := filepath.Join(r.Work, filepath.FromSlash(name))
 		if content == "" {
 			if err := os.RemoveAll(path); err != nil {
 				return err
@@ -64,8 +65,8 @@ func (r *Repository) Commit(ctx context.Context, message string, files map[strin
 		}
 	}
 	for _, arguments := range [][]string{
-		{"-C", r.work, "add", "-A"},
-		{"-C", r.work, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "commit", "-q", "--allow-empty", "-m", message},
+		{"-C", r.Work, "add", "-A"},
+		{"-C", r.Work, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "commit", "-q", "--allow-empty", "-m", message},
 	} {
 		if err := git(ctx, arguments...); err != nil {
 			return err

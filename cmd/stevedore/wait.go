@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"stevedore.dev/stevedore/internal/attendance"
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+// Exit codes of wait besides exitOK and exitError.
+const (
+	exitLate  = 2
+	exitStuck = 3
+)
+
+// What --for takes.
+const (
+	forDone      = "done"
+	forSuspended = "suspended"
+	forPaused    = "paused"
+	forReleased  = "released"
+)
+
+var waitedFor = []string{forDone, forSuspended, forPaused, forReleased}
+
+func newWait() *cobra.Command {
+	of := clusterArgs{many: true}
+	w := waiting{tick: time.Second, stuckFor: 5 * time.Second}
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "wait CLUSTER...",
+		Short: "Wait until clusters are as they are wanted",
+		Long: `wait ends when each cluster is as it is wanted: nothing of its definition is left
+to do, every node is there, nothing is held. It says on standard error why it waits.
+It never says so of a cluster that nobody looks after, nor before the daemon has looked
+at the cluster since it took the newest revision of its source; with --revision, which
+may be a commit that was just pushed, nor before it has taken that one. A cluster that
+is refused, broken, paused or released gets nowhere by itself: where only such ones are
+left, it ends after a few seconds.`,
+		Example: `  stevedore wait prod/orders --revision "$(git rev-parse HEAD)" --timeout 20m
+  stevedore wait prod/orders prod/metrics
+  stevedore wait --all -n prod --for suspended`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(waitedFor, w.want) {
+				return fmt.Errorf("--for %q is not known: write %s", w.want, strings.Join(waitedFor, ", "))
+			}
+			if timeout <= 0 {
+				return errors.New("--timeout must be longer than nothing")
+			}
+			if _, hash, _ := strings.Cut(w.revision, ":"); w.revision != "" && hash == "" && len(w.revision) < attendance.MinHash {
+				return fmt.Errorf("--revision %q names no commit: write at least %d characters of its hash", w.revision, attendance.MinHash)
+			}
+			// Also what is asked of the API server ends in time.
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			client, clusters, err := of.find(ctx, args)
+			if err != nil {
+				return err
+			}
+			w.client, w.all, w.namespace = client, of.all, of.namespace
+			w.say = func(format string, of ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", of...) }
+			so, err := w.until(ctx, clusters)
+			for _, cluster := range so {
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %s\n", cluster, w.want); err != nil {
+					return err
+				}
+			}
+			if cmd.Context().Err() != nil {
+				return errors.New("told to stop before each cluster was " + w.want)
+			}
+			return err
+		},
+	}
+	of.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&w.want, "for", forDone, "done, suspended, paused or released (and what was held given back)")
+	flags.StringVar(&w.revision, "revision", "", "a commit, or the beginning of its hash, that the daemon has to have taken")
+	flags.DurationVar(&timeout, "timeout", 30*time.Minute, "the longest that it takes, for all clusters together")
+	return cmd
+}
+
+// waiting is one run of wait.
+type waiting struct {
+	client         kubernetes.Interface
+	want, revision string
+	// all are every recorded cluster of namespace, also those that come meanwhile.
+	all       bool
+	namespace string
+	// tick is the time between two looks, and stuckFor for how long nothing may go on by
+	// itself before that is believed.
+	tick, stuckFor time.Duration
+	say            func(format string, of ...any)
+}
+
+// verdict is what was found of a cluster.
+type verdict struct {
+	so, stuck bool
+	why       string
+}
+
+// until looks until each cluster is as it should be, and gives those that are.
+func (w waiting) until(ctx context.Context, clusters []record.Cluster) (so []record.Cluster, err error) {
+	said := map[record.Cluster]string{}
+	var stuckSince time.Time
+	tick := time.NewTicker(w.tick)
+	defer tick.Stop()
+	var found map[record.Cluster]verdict
+	for {
+		now, err := w.look(ctx, &clusters)
+		switch {
+		case err != nil && definite(err):
+			return nil, err
+		case err != nil && ctx.Err() == nil && said[record.Cluster{}] != err.Error():
+			// The API server may be back in a moment.
+			said[record.Cluster{}] = err.Error()
+			w.say("%s  %v; trying again", time.Now().Format(time.TimeOnly), err)
+		case err == nil:
+			found = now
+			left, stuck := 0, 0
+			so = nil
+			for _, cluster := range clusters {
+				v := found[cluster]
+				if v.so {
+					so = append(so, cluster)
+					continue
+				}
+				left++
+				if v.stuck {
+					stuck++
+				}
+				if said[cluster] != v.why {
+					said[cluster] = v.why
+					w.say("%s  %s: %s", time.Now().Format(time.TimeOnly), cluster, v.why)
+				}
+			}
+			switch {
+			case left == 0:
+				return so, nil
+			case stuck < left:
+				stuckSince = time.Time{}
+			case stuckSince.IsZero():
+				stuckSince = time.Now()
+			case time.Since(stuckSince) >= w.stuckFor:
+				w.say("of %d clusters %d are not %s, and get there by themselves no more", len(clusters), left, w.want)
+				return so, exitCode(exitStuck)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			if found == nil {
+				w.say("not in time: nothing could be read")
+			} else {
+				w.say("not in time: of %d clusters %d are not %s", len(clusters), len(clusters)-len(so), w.want)
+			}
+			return so, exitCode(exitLate)
+		}
+	}
+}
+
+// errNoRecord is of a cluster that no daemon has to know yet.
+var errNoRecord = errors.New("no such cluster")
+
+// definite is an error that another look would find again.
+func definite(err error) bool {
+	return errors.Is(err, errNoRecord) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
+}
+
+// look reads who looks after the clusters, and after that how they are: a daemon that
+// says it has looked at one has written down what it found before.
+func (w waiting) look(ctx context.Context, clusters *[]record.Cluster) (map[record.Cluster]verdict, error) {
+	objects, err := w.records(ctx, clusters)
+	if err != nil {
+		return nil, err
+	}
+	looker := attendance.NewLooker(w.client.CoordinationV1(), time.Now())
+	attendances, asked := map[record.Cluster]*attendance.Attendance{}, map[record.Cluster]attendance.Cluster{}
+	for _, cluster := range *clusters {
+		if object := objects[cluster]; object != nil {
+			asked[cluster] = attendedBy(cluster, recordOf(object))
+			if attendances[cluster], err = looker.Of(ctx, asked[cluster]); err != nil {
+				return nil, fmt.Errorf("%w: of a cluster that nobody may look after it is never said that it is %s", err, w.want)
+			}
+		}
+	}
+	if objects, err = w.records(ctx, clusters); err != nil {
+		return nil, err
+	}
+	found := map[record.Cluster]verdict{}
+	for _, cluster := range *clusters {
+		object := objects[cluster]
+		switch {
+		case object == nil && w.revision == "" && !w.all:
+			return nil, fmt.Errorf("%w: %w", errNoRecord, noRecord(ctx, w.client, cluster, fmt.Errorf("there is no record of a cluster %s: check its name and namespace, and that the daemon has seen its definition (%w)",
+				cluster, apierrors.NewNotFound(corev1.Resource("configmaps"), names.OperationConfigMap(cluster.Name)))))
+		case object == nil:
+			found[cluster] = verdict{why: "no daemon has made a record of it yet"}
+		case attendances[cluster] == nil || asked[cluster] != attendedBy(cluster, recordOf(object)):
+			found[cluster] = verdict{why: "another daemon takes it over"}
+		default:
+			found[cluster] = w.judge(object, attendances[cluster])
+		}
+	}
+	return found, nil
+}
+
+// records of the clusters; with --all of all that are there by now.
+func (w waiting) records(ctx context.Context, clusters *[]record.Cluster) (map[record.Cluster]*corev1.ConfigMap, error) {
+	objects := map[record.Cluster]*corev1.ConfigMap{}
+	if !w.all {
+		for _, cluster := range *clusters {
+			object, err := w.client.CoreV1().ConfigMaps(cluster.Namespace).Get(ctx, names.OperationConfigMap(cluster.Name), metav1.GetOptions{})
+			if err == nil {
+				objects[cluster] = object
+			} else if !apierrors.IsNotFound(err) {
+				return nil, fmt.Errorf("reading the record of cluster %s: %w", cluster, err)
+			}
+		}
+		return objects, nil
+	}
+	list, err := w.client.CoreV1().ConfigMaps(w.namespace).List(ctx, metav1.ListOptions{LabelSelector: record.Label + "=" + string(record.Operation)})
+	if err != nil {
+		return nil, fmt.Errorf("listing the records of clusters: %w", err)
+	}
+	*clusters = nil
+	for i := range list.Items {
+		if cluster, kind, ok := record.IsRecord(&list.Items[i]); ok && kind == record.Operation {
+			objects[cluster], *clusters = &list.Items[i], append(*clusters, cluster)
+		}
+	}
+	slices.SortFunc(*clusters, func(a, b record.Cluster) int { return strings.Compare(a.String(), b.String()) })
+	return objects, nil
+}
+
+// recordOf is the zero value of one that cannot be read.
+func recordOf(object *corev1.ConfigMap) ops.Record {
+	var rec ops.Record
+	if record.Decode(record.Operation, object.Data[names.DataKey], &rec) != nil {
+		return ops.Record{}
+	}
+	return rec
+}
+
+func (w waiting) judge(object *corev1.ConfigMap, who *attendance.Attendance) verdict {
+	status, _ := statusOf(object)
+	rec := recordOf(object)
+	commands := record.CommandsOf(object.Annotations)
+	switch {
+	case status.Error != "":
+		return verdict{stuck: true, why: status.Error}
+	case who.Nobody:
+		return verdict{why: "nobody looks after it: " + whyNobody(who)}
+	case w.revision != "" && !who.Has(w.revision) && !attendance.Means(rec.Commit, w.revision):
+		at := "none yet"
+		if who.Revision != "" {
+			at = shortCommit(who.Revision)
+		}
+		return verdict{why: fmt.Sprintf("the daemon has not taken revision %s of %s; its newest is %s", w.revision, rec.Owner, at)}
+	case who.Behind:
+		return verdict{why: "the daemon has not looked at it yet since it took " + shortCommit(who.Revision)}
+	case unseen(rec, commands):
+		return verdict{why: "the daemon has not seen yet what it was told by command"}
+	}
+	so := false
+	switch w.want {
+	case forDone:
+		so = status.State == forDone && rec.AsWanted()
+	case forReleased:
+		so = rec.LetGo()
+	default:
+		so = status.State == w.want
+	}
+	if so {
+		return verdict{so: true}
+	}
+	stuck := slices.Contains([]string{"refused", "broken"}, status.State) ||
+		w.want != status.State && slices.Contains([]string{forPaused, forReleased, forSuspended}, status.State)
+	return verdict{stuck: stuck, why: statusLine(status)}
+}
+
+// unseen says that a command stands on the record which the daemon has not heeded yet.
+func unseen(rec ops.Record, commands []record.Command) bool {
+	revision := rec.Revision
+	if rec.Seen != "" {
+		revision = rec.Seen
+	}
+	given := record.Effective(nil, commands, revision)
+	return rec.Command.Commands != ops.Commands{
+		Paused: given[names.PausedAnnotation], Released: given[names.ReleasedAnnotation],
+		Abort: given[names.AbortAnnotation], RestartedAt: given[names.RestartedAtAnnotation],
+	}
+}

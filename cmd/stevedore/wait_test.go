@@ -1,0 +1,135 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stevedore.dev/stevedore/internal/attendance"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+const appsSource = "https://git.example.com/apps"
+
+func doneRecord() ops.Record {
+	return ops.Record{
+		Owner: appsSource, Revision: "r1", Commit: "main@sha1:aaaaaaaaaaaa", Stage: ops.StageVerified, Bootstrap: ops.Bootstrap{Done: true},
+		Shown: ops.Shown{Verdict: ops.Done.String()},
+	}
+}
+
+// follows makes the daemon's Lease say what it has taken of the source.
+func (s *apiServer) follows(of attendance.Followed, renewed time.Duration) {
+	holder := "stevedore-1"
+	s.lease(coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-renewed)}})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of.Source = appsSource
+	for _, object := range s.objects {
+		if lease, ok := object.(*coordinationv1.Lease); ok {
+			lease.Annotations = map[string]string{attendance.Annotation: attendance.Following{Holder: holder, Sources: []attendance.Followed{of}}.Encode()}
+		}
+	}
+}
+
+func TestAWaitEndsWithWhatBecameOfIt(t *testing.T) {
+	orders := record.Cluster{Namespace: "prod", Name: "orders"}
+	taken := attendance.Followed{Revisions: []string{"main@sha1:bbbbbbbbbbbb", "main@sha1:aaaaaaaaaaaa"}}
+	with := func(change func(*ops.Record)) ops.Record {
+		rec := doneRecord()
+		change(&rec)
+		return rec
+	}
+	waits := with(func(r *ops.Record) {
+		r.Shown = ops.Shown{Verdict: ops.Wait.String(), Reasons: []ops.ShownReason{{Kind: "wait", Name: "health-green", Message: "yellow"}}}
+	})
+	refused := with(func(r *ops.Record) {
+		r.Shown = ops.Shown{Verdict: ops.Refuse.String(), Reasons: []ops.ShownReason{{Kind: "refusal", Name: "replicas-do-not-fit", Message: "too few nodes"}}}
+	})
+	suspended := with(func(r *ops.Record) { r.Suspended = []ops.RecordedSet{{}} })
+	for _, c := range []struct {
+		name  string
+		rec   *ops.Record
+		taken attendance.Followed
+		away  time.Duration
+		args  []string
+		code  int
+		says  string
+	}{
+		{"it is done", new(doneRecord()), taken, 0, nil, exitOK, ""},
+		{"of a revision that was taken", new(doneRecord()), taken, 0, []string{"--revision", "bbbbbbb"}, exitOK, ""},
+		{"of the revision that it is of, taken before the daemon began", new(doneRecord()), attendance.Followed{}, 0, []string{"--revision", "aaaaaaa"}, exitOK, ""},
+		{"of a revision that is not taken yet", new(doneRecord()), taken, 0, []string{"--revision", "ccccccc"}, exitLate, "the daemon has not taken revision ccccccc of " + appsSource + "; its newest is main@sha1:bbbbbbbbbbbb"},
+		{"the revision was taken, and the cluster's turn has not come", new(doneRecord()), attendance.Followed{Revisions: taken.Revisions, Behind: []string{"prod/orders"}}, 0, nil, exitLate, "the daemon has not looked at it yet since it took main@sha1:bbbbbbbbbbbb"},
+		{"nobody looks after it", new(doneRecord()), taken, time.Hour, nil, exitLate, "nobody looks after it: the daemon that held Lease stevedore-system/stevedore has renewed it no more"},
+		{"it waits", &waits, taken, 0, nil, exitLate, "waiting  health-green: yellow"},
+		{"not yet verified", new(with(func(r *ops.Record) { r.Stage = ops.StageApplied })), taken, 0, nil, exitLate, "prod/orders: done"},
+		{"a hold is not given back", new(with(func(r *ops.Record) { r.Hold = &ops.Hold{} })), taken, 0, nil, exitLate, ""},
+		{"it is refused", &refused, taken, 0, nil, exitStuck, "refused  replicas-do-not-fit: too few nodes"},
+		{"it is suspended, as it should be", &suspended, taken, 0, []string{"--for", "suspended"}, exitOK, ""},
+		{"it is suspended, and should be done", &suspended, taken, 0, nil, exitStuck, "suspended"},
+		{"it is done, and should be suspended", new(doneRecord()), taken, 0, []string{"--for", "suspended"}, exitLate, "prod/orders: done"},
+		{"there is no record", nil, taken, 0, nil, exitError, "there is no record of a cluster prod/orders"},
+		{"there is no record of what was just pushed", nil, taken, 0, []string{"--revision", "bbbbbbb"}, exitLate, "no daemon has made a record of it yet"},
+		{"a short revision", new(doneRecord()), taken, 0, []string{"--revision", "abc"}, exitError, "names no commit"},
+		{"an unknown state", new(doneRecord()), taken, 0, []string{"--for", "dnoe"}, exitError, "write done, suspended, paused, released"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api := newAPIServer(t, "prod")
+			api.follows(c.taken, c.away)
+			if c.rec != nil {
+				api.record(orders, *c.rec)
+			}
+			limit := "2s"
+			if c.code == exitStuck {
+				limit = "1m"
+			}
+			began := time.Now()
+			end := stevedore(t, append([]string{"wait", "orders", "--timeout", limit}, c.args...)...)
+			assert.Equal(t, c.code, end.code, end.err)
+			assert.Contains(t, end.err, c.says)
+			if c.code == exitOK {
+				assert.Contains(t, end.out, "cluster prod/orders: ")
+			} else {
+				assert.Empty(t, end.out)
+			}
+			if c.code == exitLate {
+				assert.GreaterOrEqual(t, time.Since(began), 2*time.Second)
+				assert.Contains(t, end.err, "not in time")
+			}
+		})
+	}
+}
+
+// A restart was asked for, and the wait for it ended by a record of before.
+func TestAWaitHeedsACommandThatTheDaemonHasNotSeen(t *testing.T) {
+	at := time.Now()
+	rec := doneRecord()
+	assert.False(t, unseen(rec, nil))
+	assert.True(t, unseen(rec, []record.Command{record.Restart(at, "r1")}))
+	assert.False(t, unseen(rec, []record.Command{record.Restart(at, "r0")}), "of another render it is none")
+	rec.Command.Commands.RestartedAt = record.Restart(at, "r1").Value
+	assert.False(t, unseen(rec, []record.Command{record.Restart(at, "r1")}))
+	assert.True(t, unseen(rec, nil), "taken back, and not seen")
+}
+
+func TestAWaitForAllNamesEach(t *testing.T) {
+	api := newAPIServer(t, "prod")
+	api.follows(attendance.Followed{}, 0)
+	api.record(record.Cluster{Namespace: "prod", Name: "orders"}, doneRecord())
+	waits := doneRecord()
+	waits.Shown.Verdict = ops.Wait.String()
+	api.record(record.Cluster{Namespace: "prod", Name: "metrics"}, waits)
+	end := stevedore(t, "wait", "--all", "--timeout", "2s")
+	assert.Equal(t, exitLate, end.code, end.err)
+	assert.Equal(t, "cluster prod/orders: done\n", end.out)
+	assert.Contains(t, end.err, "prod/metrics: waiting")
+	assert.Contains(t, end.err, "not in time: of 2 clusters 1 are not done")
+	end = stevedore(t, "wait", "--all", "-n", "typo")
+	assert.Equal(t, exitError, end.code)
+	assert.Contains(t, end.err, "namespace typo does not exist")
+}

@@ -1,0 +1,186 @@
+// Command progress runs a command that prints what `go test -json` does, and writes
+// what a person wants to see of it: a line for each package once it has ended, all that
+// a failed test said, and once a minute what is still running.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+const every = time.Minute
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: progress COMMAND... (one that prints the events of go test -json)")
+		os.Exit(1)
+	}
+	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "running %s: %v\n", os.Args[1], err)
+		os.Exit(1)
+	}
+	reading := follow(out, os.Stdout, time.NewTicker(every).C)
+	err = cmd.Wait()
+	var ended *exec.ExitError
+	switch {
+	case errors.As(err, &ended):
+		os.Exit(max(ended.ExitCode(), 1))
+	case err != nil || reading != nil:
+		fmt.Fprintf(os.Stderr, "running %s: %v\n", os.Args[1], errors.Join(err, reading))
+		os.Exit(1)
+	}
+}
+
+// event is one of `go doc test2json`.
+type event struct {
+	Action, Package, Test, Output, ImportPath string
+	Elapsed                                   float64
+}
+
+// running is a package whose tests have begun.
+type running struct {
+	began time.Time
+	// tests that run, by name, and since when.
+	tests map[string]time.Time
+	// output of each test that has not passed, and of the package itself ("").
+	output map[string][]string
+}
+
+type follower struct {
+	out      io.Writer
+	packages map[string]*running
+	done     int
+	failed   []string
+}
+
+// follow reads events until there are none any more.
+func follow(in io.Reader, out io.Writer, tick <-chan time.Time) error {
+	f := &follower{out: out, packages: map[string]*running{}}
+	lines, failed := make(chan string), make(chan error, 1)
+	go func() {
+		defer close(lines)
+		scanner := bufio.NewScanner(in)
+		scanner.Buffer(nil, 16<<20)
+		for scanner.Scan() {
+			lines <- scanner.Text()
+		}
+		failed <- scanner.Err()
+	}()
+	for {
+		select {
+		case line, more := <-lines:
+			if !more {
+				if len(f.failed) > 0 {
+					fmt.Fprintf(out, "%d packages failed: %s\n", len(f.failed), strings.Join(f.failed, ", "))
+				}
+				return <-failed
+			}
+			f.read(line)
+		case now := <-tick:
+			f.sayRunning(now)
+		}
+	}
+}
+
+func (f *follower) read(line string) {
+	var e event
+	if json.Unmarshal([]byte(line), &e) != nil {
+		fmt.Fprintln(f.out, line)
+		return
+	}
+	if e.Package == "" {
+		// What the compiler says.
+		fmt.Fprint(f.out, e.Output)
+		return
+	}
+	p := f.packages[e.Package]
+	if p == nil {
+		p = &running{began: time.Now(), tests: map[string]time.Time{}, output: map[string][]string{}}
+		f.packages[e.Package] = p
+	}
+	switch {
+	case e.Action == "output":
+		p.output[e.Test] = append(p.output[e.Test], e.Output)
+	case e.Test != "":
+		switch e.Action {
+		case "run", "cont":
+			p.tests[e.Test] = time.Now()
+		case "pause":
+			delete(p.tests, e.Test)
+		case "pass", "skip":
+			delete(p.tests, e.Test)
+			delete(p.output, e.Test)
+		case "fail":
+			delete(p.tests, e.Test)
+			fmt.Fprint(f.out, strings.Join(p.output[e.Test], ""))
+			delete(p.output, e.Test)
+		}
+	case e.Action == "pass" || e.Action == "fail" || e.Action == "skip":
+		f.ended(e, p)
+	}
+}
+
+func (f *follower) ended(e event, p *running) {
+	delete(f.packages, e.Package)
+	f.done++
+	if e.Action == "fail" {
+		f.failed = append(f.failed, e.Package)
+		// A test that never ended, with the stacks of a panic or of the time-out.
+		for _, test := range slices.Sorted(keys(p.output)) {
+			fmt.Fprint(f.out, strings.Join(p.output[test], ""))
+		}
+		fmt.Fprintf(f.out, "FAIL\t%s\t%.1fs\n", e.Package, e.Elapsed)
+		return
+	}
+	for _, line := range p.output[""] {
+		if line = strings.TrimRight(line, "\n"); strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "?") || strings.Contains(line, "coverage:") {
+			fmt.Fprintln(f.out, line)
+		}
+	}
+}
+
+func keys[V any](m map[string]V) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for key := range m {
+			if !yield(key) {
+				return
+			}
+		}
+	}
+}
+
+// sayRunning names what has been running for longer than a minute, the longest first.
+func (f *follower) sayRunning(now time.Time) {
+	for _, name := range slices.Sorted(keys(f.packages)) {
+		p := f.packages[name]
+		if now.Sub(p.began) < every {
+			continue
+		}
+		tests := slices.SortedFunc(keys(p.tests), func(a, b string) int {
+			return cmp.Or(p.tests[a].Compare(p.tests[b]), cmp.Compare(a, b))
+		})
+		words := "between two tests"
+		if len(tests) > 0 {
+			words = fmt.Sprintf("%s for %s", tests[0], now.Sub(p.tests[tests[0]]).Round(time.Second))
+			if len(tests) > 1 {
+				words += fmt.Sprintf(", and %d beside it", len(tests)-1)
+			}
+		}
+		fmt.Fprintf(f.out, "...\t%s\t%s: %s\n", name, now.Sub(p.began).Round(time.Second), words)
+	}
+}
