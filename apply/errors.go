@@ -42,11 +42,9 @@ type NotOursError struct {
 
 func (e *NotOursError) Error() string {
 	if e.Owner != "" {
-		return fmt.Sprintf("it exists and belongs to %s: two cannot share an object, rename one, or end the other's care for it and label it %s=%s",
-			e.Owner, names.ClusterLabel, e.Cluster)
+		return fmt.Sprintf("it exists and belongs to %s: it stays as it is, two cannot share an object; give the cluster another name, or another namespace (%s)", e.Owner, names.NoTakeOver)
 	}
-	return fmt.Sprintf("it exists already and was not made by stevedore: remove or rename it, or label it %s=%s to have it taken over",
-		names.ClusterLabel, e.Cluster)
+	return fmt.Sprintf("it exists already and was not made by stevedore: it stays as it is; ask whose it is, and give the cluster another name, or another namespace (%s)", names.NoTakeOver)
 }
 
 // ImmutableError is a change that the API server would refuse, foreseen from

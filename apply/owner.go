@@ -50,6 +50,9 @@ func OwnerOf(live *unstructured.Unstructured, cluster string) string {
 		return "the cluster " + label
 	}
 	for _, reference := range live.GetOwnerReferences() {
+		if group, _, _ := strings.Cut(reference.APIVersion, "/"); group == names.OperatorGroup {
+			return "crate-operator (its " + reference.Kind + " " + reference.Name + ")"
+		}
 		return reference.Kind + " " + reference.Name + " (ownerReferences)"
 	}
 	for _, tracker := range trackers {

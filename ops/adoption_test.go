@@ -48,6 +48,8 @@ func TestWhichObjectsOfOthersBecomeACluster(t *testing.T) {
 				assert.Equal(t, "object-not-ours", d.Refusals[0].Name)
 				assert.Contains(t, d.Refusals[0].Message, c.found.Object)
 				assert.Contains(t, d.Refusals[0].Message, c.found.Owner)
+				assert.Contains(t, d.Refusals[0].Message, "not supported yet")
+				assert.NotContains(t, d.Refusals[0].Message, "label", "whoever follows it has pods of a running cluster replaced")
 			}
 		})
 	}

@@ -29,7 +29,7 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 		return t.d2
 	}
 	t.takeUp()
-	if t.renamed() || t.notOurs() || t.foreign() {
+	if t.renamed() || t.notOurs() || t.foreign() || t.classless() {
 		t.keep()
 		t.refused()
 		t.finish(&record)

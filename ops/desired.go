@@ -66,6 +66,8 @@ type Desired struct {
 	RenamedFrom string
 	// Budgets are the names of the disruption budgets that were rendered.
 	Budgets []string
+	// Storage are the storage classes that the claims of its StatefulSets ask for.
+	Storage []ClaimClass
 	// Settings are those that CrateDB takes while it runs and that are the same on
 	// every node, sorted by name (LiveSettings).
 	Settings []Setting

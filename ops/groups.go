@@ -46,6 +46,7 @@ func (t *turn) refuseSets() {
 			t.refusal(gates.NewMasters())
 		}
 	}
+	t.refuseClasses(func(set string) bool { return recorded(t.r.Sets, set) == nil })
 }
 
 // uncreated drops a new group that is wanted no longer and of which nothing was

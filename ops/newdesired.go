@@ -71,6 +71,7 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) Desired {
 		}
 	}
 	out.Settings = LiveSettings(r.Objects)
+	out.Storage = ClaimClasses(r.Objects)
 	return out
 }
 

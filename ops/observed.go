@@ -45,6 +45,8 @@ type Observed struct {
 	Pods    []Pod
 	Claims  []Claim
 	Secrets []Secret
+	// Storage is read only where StorageWanted says so.
+	Storage Storage
 	Budgets []ObservedBudget
 	// Foreign are objects of a wanted kind and name that exist and are not ours.
 	Foreign []Foreign

@@ -17,6 +17,7 @@ import (
 	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/internal/daemon"
 	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/internal/storageclass"
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/render"
@@ -183,7 +184,7 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 		return nil, false, fmt.Errorf("looking at what is live: %w", err)
 	}
 	planner := &livePlans{
-		looker: daemon.Looker{Live: live, Applier: applier, Store: store}, applier: applier, revision: revision, now: p.now,
+		looker: daemon.Looker{Live: live, Applier: applier, Store: store, Storage: &storageclass.Cache{Client: client}}, applier: applier, revision: revision, now: p.now,
 	}
 	plans := []plan.Plan{}
 	for _, cluster := range clusters {

@@ -16,6 +16,7 @@ import (
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/internal/storageclass"
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/plan"
@@ -28,6 +29,8 @@ type Looker struct {
 	Live    *apply.Live
 	Applier *apply.Applier
 	Store   *record.Store
+	// Storage reads storage classes; nil: they are unknown.
+	Storage *storageclass.Cache
 }
 
 // Basis is what a plan of a live cluster rests on.
@@ -87,6 +90,9 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 		}
 	}
 	basis.Observed = observeKubernetes(l.Live, basis.Desired)
+	if l.Storage != nil && ops.StorageWanted(&basis.Desired, &basis.Observed) {
+		basis.Observed.Storage = l.Storage.Read(ctx, basis.Desired.Storage)
+	}
 	if !basis.Secrets {
 		basis.Observed.Secrets = plan.Secrets(basis.Desired, &basis.Record)
 	}

@@ -21,6 +21,7 @@ import (
 	"stevedore.dev/stevedore/internal/receiver"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/reports"
+	"stevedore.dev/stevedore/internal/storageclass"
 	"stevedore.dev/stevedore/internal/telemetry"
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/sources"
@@ -37,6 +38,7 @@ type daemon struct {
 	// its own wrapper); kube, live and applier are fenced.
 	plain    *rest.Config
 	kube     kubernetes.Interface
+	storage  *storageclass.Cache
 	live     *apply.Live
 	applier  *apply.Applier
 	store    *record.Store
@@ -168,6 +170,9 @@ func term(ctx context.Context, o Options, l *leadership, following *following, w
 		unknown: make(chan record.Cluster, 256), ended: ended, onceOver: make(chan error, 1),
 	}
 	d.newcomers.told = o.Newcomers
+	d.storage = &storageclass.Cache{Client: kube, Unread: func(why string) {
+		o.Log.Warn("whether the storage classes of new claims are there is not known, and nothing is refused for it", "why", why)
+	}}
 	d.live, err = apply.NewLive(guarded, apply.LiveOptions{Log: o.Log, OnChange: d.changed})
 	if err != nil {
 		return fmt.Errorf("setting up the watches: %w", err)

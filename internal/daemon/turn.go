@@ -106,6 +106,9 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 	}
 
 	observed := observeKubernetes(w.live, desired)
+	if ops.StorageWanted(&desired, &observed) {
+		observed.Storage = w.storage.Read(ctx, desired.Storage)
+	}
 	if !want.removed {
 		desired.Changes = w.classify(desired.Revision, rec.Saved, observed.Sets)
 	}

@@ -28,6 +28,7 @@ var rules = []mutation{
 	{"rename", "ops/identity.go", `if t.d.RenamedFrom == "" || len(t.r.Sets) > 0 {`, "if true {", "ops", "TestARenameWouldBeAnEmptyDatabase"},
 	silenced("object-not-ours", "foreign_object.go", "ops", "TestWhoMayTouchACluster"),
 	silenced("foreign-cluster-id", "cluster_id.go", "ops", "TestWhoMayTouchACluster"),
+	silenced("storage-class-missing", "storage_class.go", "ops", "TestNothingIsMadeOfAStorageClassThatIsNotThere"),
 	silenced("claim-of-another-cluster", "claim_cluster.go", "ops", "TestGrowing"),
 	silenced("claim-version-unreadable", "claim_version.go", "ops", "TestGrowing"),
 	{"system-password-lost", "ops/bootstrap.go", `if t.r.ClusterID != "" || t.r.Bootstrap.Done || secret.Exists {`, "if false {", "ops", "TestUsersAfterBootstrap"},

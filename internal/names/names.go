@@ -39,6 +39,9 @@ const (
 	// ForgetAnnotation is a command only, and of no definition.
 	ForgetAnnotation = Prefix + "forget"
 
+	// OperatorGroup is the API group of crate-operator's CrateDB objects.
+	OperatorGroup = "cloud.crate.io"
+
 	ManagedByLabel = "app.kubernetes.io/managed-by"
 	ComponentLabel = "app.kubernetes.io/component"
 	NameLabel      = "app.kubernetes.io/name"

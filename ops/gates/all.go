@@ -13,6 +13,7 @@ var All = []Rule{
 	RenameRule,
 	ObjectNotOursRule,
 	ForeignClusterIDRule,
+	StorageClassRule,
 	ClaimOfAnotherClusterRule,
 	ClaimVersionRule,
 	SystemPasswordLostRule,

@@ -1,13 +1,17 @@
 package gates
 
-import "strings"
+import (
+	"strings"
+
+	"stevedore.dev/stevedore/internal/names"
+)
 
 // ObjectNotOursRule is the rule object-not-ours.
 var ObjectNotOursRule = Rule{
 	Name:   "object-not-ours",
 	Kind:   Refuses,
 	Says:   "An object of a wanted name exists, is not ours, and `spec.operations.adoption` does not take it: it is never overwritten.",
-	Do:     "Ask whose it is. Rename or delete it; or, once nobody else looks after it, label it as the message says.",
+	Do:     "Ask whose it is. Give the cluster another name or namespace; what nobody needs any more, its owner removes. Never put stevedore's label on an object of a running cluster: taking one over is not supported yet, and its pods would be replaced.",
 	Source: "docs/ownership.md, adoption",
 }
 
@@ -16,6 +20,6 @@ func ObjectNotOurs(objects []string, adoption, cluster string) (Reason, bool) {
 	if len(objects) == 0 {
 		return Reason{}, false
 	}
-	return ObjectNotOursRule.because("%s already exist(s), and adoption %s takes no such object; rename what is there, or the cluster; if it is this cluster's own, label it stevedore.dev/cluster=%s",
-		strings.Join(objects, ", "), adoption, cluster), true
+	return ObjectNotOursRule.because("%s already exist(s), and adoption %s takes no such object: all of it stays as it is, and nothing of the cluster %s is made; give the cluster another name, or another namespace (%s)",
+		strings.Join(objects, ", "), adoption, cluster, names.NoTakeOver), true
 }

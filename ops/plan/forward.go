@@ -77,6 +77,9 @@ func newRun(s Start) (*run, error) {
 		patience: waitsLong + 2*max(s.Desired.Operations.StableFor, s.Policy.StableFor, s.Desired.Operations.MasterStableFor, s.Policy.MasterStableFor),
 	}
 	r.course.model = r.model
+	if s.Observed.Storage.Unread != "" && ops.StorageWanted(&s.Desired, &s.Observed) {
+		r.course.unknown("whether the storage classes of the new claims are there: " + s.Observed.Storage.Unread)
+	}
 	// Each look at something in progress would only see that time has passed.
 	r.policy.Poll = time.Hour
 	return r, nil

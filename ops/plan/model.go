@@ -44,6 +44,7 @@ type model struct {
 	applied ops.Applied
 	// The rest of the basis stays as it was seen.
 	commands    ops.Commands
+	storage     ops.Storage
 	foreign     []ops.Foreign
 	otherOwner  string
 	applyErrors []string
@@ -67,7 +68,7 @@ func newModel(s Start, sets []Set) *model {
 		desired: &s.Desired, now: s.Now, db: s.Observed.Database,
 		claims: slices.Clone(s.Observed.Claims), secrets: slices.Clone(s.Observed.Secrets), budgets: slices.Clone(s.Observed.Budgets),
 		acknowledged: map[string]bool{}, volumes: map[string]ops.Node{}, settings: map[string]string{},
-		applied: s.Observed.Applied, commands: s.Observed.Commands, foreign: s.Observed.Foreign,
+		applied: s.Observed.Applied, commands: s.Observed.Commands, storage: s.Observed.Storage, foreign: s.Observed.Foreign,
 		otherOwner: s.Observed.OtherOwner, applyErrors: s.Observed.ApplyErrors, disrupted: s.Observed.Disrupted,
 	}
 	m.db.Shards, m.db.Tables = slices.Clone(m.db.Shards), slices.Clone(m.db.Tables)

@@ -213,7 +213,7 @@ func (w *weighing) why(class ops.ChangeClass, set, path string) (kept Class, gat
 		ops.ChangeReplicas: {gates.ReplicasDoNotFitRule.Name, gates.LastOfZoneRule.Name, gates.TableFilterRule.Name, gates.TableFilterDecidesRule.Name, gates.DiskDoesNotFitRule.Name,
 			gates.ShardsDoNotFitRule.Name, gates.MasterQuorumRule.Name, gates.SuspendRule.Name, gates.SuspendEarlyRule.Name, gates.ClaimOfAnotherClusterRule.Name,
 			gates.ClaimVersionRule.Name, gates.LicenceMissingRule.Name, gates.ShrinkAbortedRule.Name, gates.ExclusionHiddenRule.Name},
-		ops.ChangeNewSet:     {gates.NewGroupRule.Name, gates.MasterGroupStaysRule.Name},
+		ops.ChangeNewSet:     {gates.NewGroupRule.Name, gates.StorageClassRule.Name, gates.MasterGroupStaysRule.Name},
 		ops.ChangeRemovedSet: {gates.GroupRemovalRule.Name, gates.MasterGroupStaysRule.Name},
 		ops.ChangeRestart:    {gates.UpdateStrategyRule.Name, gates.TLSRule.Name, gates.ClusterNameRule.Name, gates.UnreplicatedRule.Name, gates.AbortedRule.Name},
 	}[class]

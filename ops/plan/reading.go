@@ -17,7 +17,7 @@ const plannedCluster = "planned"
 // observe is one look at the model.
 func (m *model) observe(desired *ops.Desired, record *ops.Record) ops.Observed {
 	o := ops.Observed{
-		At: m.now, Applied: m.applied, Claims: m.claims, Secrets: m.secrets, Budgets: m.budgets,
+		At: m.now, Applied: m.applied, Claims: m.claims, Secrets: m.secrets, Budgets: m.budgets, Storage: m.storage,
 		Commands: m.commands, Foreign: m.foreign, OtherOwner: m.otherOwner, ApplyErrors: m.applyErrors, Disrupted: m.disrupted,
 	}
 	for _, s := range m.sets {

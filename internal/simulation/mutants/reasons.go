@@ -33,6 +33,7 @@ var reasons = []reason{
 		{gate, "another-owner", ""}, {gate, "foreign-cluster-id", ""}, {gate, "defined-twice", ""}, {gate, "object-not-ours", ""}, {gate, "disrupted-clusters", ""},
 		{reread, "sameCluster", ""}, {call, "sameCluster Run", ""},
 	}},
+	{"no claim of the model asks for a storage class", []guard{{gate, "storage-class-missing", ""}}},
 	{"each node of the model answers, and no process outlives its pod", []guard{
 		{gate, "nodes-answer", ""}, {gate, "node-name-twice", ""}, {reread, "allThere", "silent("},
 	}},
