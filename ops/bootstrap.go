@@ -86,7 +86,7 @@ func (t *turn) readyMaster() (string, bool) {
 				running = p.Name
 			}
 			if first == "" {
-				first = podName(s.Name, ordinal) + ": " + podState(p)
+				first = podName(s.Name, ordinal) + ": " + t.podState(podName(s.Name, ordinal), p)
 			}
 		}
 	}

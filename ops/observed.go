@@ -50,6 +50,8 @@ type Observed struct {
 	Budgets []ObservedBudget
 	// Foreign are objects of a wanted kind and name that exist and are not ours.
 	Foreign []Foreign
+	// Explained makes words of what is missing or stuck; no decision depends on it.
+	Explained Explained
 	// OtherOwner is another source that wants the same cluster now; "" if none.
 	OtherOwner string
 	// Leftovers are live objects of the cluster's inventory that are wanted no more.
@@ -125,6 +127,10 @@ type Pod struct {
 	Waiting, Message string
 	// Runs: the crate container runs, whatever another one waits for.
 	Runs bool
+	// NoSandbox: Kubernetes says PodReadyToStartContainers=False.
+	NoSandbox bool
+	// Lost is of a pod whose machine does not report.
+	Lost Lost
 	// NotReady is what Kubernetes says of a pod that is not ready.
 	NotReady string
 	// Revision is the ControllerRevision's name it was made from.
@@ -155,8 +161,9 @@ type Claim struct {
 	Ordinal   int
 	// ClusterID and Version are our annotations; "" when they are missing.
 	ClusterID, Version string
-	// Phase is Pending, Bound or Lost.
-	Phase string
+	// Phase is Pending, Bound or Lost; Class is its storage class, "" for none.
+	Phase, Class string
+	UID          string
 }
 
 // SecretVersion identifies a Secret's content without a hash of it. The zero

@@ -158,7 +158,7 @@ func (t *turn) dismantle(r *Removal) {
 			for j := range t.o.Pods {
 				if p := &t.o.Pods[j]; p.Set == live.Name {
 					if n++; left == 0 && n == 1 {
-						pod, state = p.Name, podState(p)
+						pod, state = p.Name, t.podState(p.Name, p)
 					}
 				}
 			}

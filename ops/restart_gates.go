@@ -101,7 +101,7 @@ func (t *turn) readingWaits(going *Pod) bool {
 	}
 	for i := range t.o.Pods {
 		if p := &t.o.Pods[i]; p.Terminating || !p.Ready && !t.besides(going, p) {
-			t.wait(gates.OtherPodDown(p.Name, t.state(p)))
+			t.wait(gates.OtherPodDown(p.Name, t.state(p.Name, p)))
 			return true
 		}
 	}

@@ -84,7 +84,7 @@ func (t *turn) downStep(op *Operation) {
 		op.Step = StepReturn
 		return
 	}
-	state := t.state(p)
+	state := t.state(r.Pod, p)
 	if state == "" {
 		state = "it is ready, and its node has not joined yet"
 	}

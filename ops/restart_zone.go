@@ -148,7 +148,7 @@ func (t *turn) zoneDownStep(op *Operation) {
 		default:
 			mends = mends && p != nil && p.UID != ref.UID && t.mayMend(p)
 			if waits == "" {
-				waits, state = ref.Name, t.state(p)
+				waits, state = ref.Name, t.state(ref.Name, p)
 			}
 		}
 	}

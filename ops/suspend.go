@@ -281,7 +281,7 @@ func (t *turn) lower() {
 			for j := range t.o.Pods {
 				if p := &t.o.Pods[j]; p.Set == s.Name {
 					if left++; left == 1 {
-						pod, state = p.Name, podState(p)
+						pod, state = p.Name, t.podState(p.Name, p)
 					}
 				}
 			}

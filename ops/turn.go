@@ -254,10 +254,10 @@ func (t *turn) nodesBut(sets []RecordedSet, also func(*Pod) bool, but func(set s
 				c.joined++
 			}
 			if !ready && c.notReady == "" {
-				c.notReady, c.notReadyWhy = podName(s.Name, ordinal), t.state(p)
+				c.notReady, c.notReadyWhy = podName(s.Name, ordinal), t.state(podName(s.Name, ordinal), p)
 			}
 			if !joined && c.notJoined == "" {
-				c.notJoined, c.notJoinedWhy = podName(s.Name, ordinal), t.state(p)
+				c.notJoined, c.notJoinedWhy = podName(s.Name, ordinal), t.state(podName(s.Name, ordinal), p)
 				switch {
 				case ready && !refused && t.nodesUnread():
 					c.notJoinedWhy = t.o.Database.Why(PartNodes)
@@ -271,24 +271,6 @@ func (t *turn) nodesBut(sets []RecordedSet, also func(*Pod) bool, but func(set s
 }
 
 func podName(set string, ordinal int) string { return set + "-" + strconv.Itoa(ordinal) }
-
-func podState(p *Pod) string {
-	switch {
-	case p == nil:
-		return "there is no such pod yet"
-	case p.Terminating:
-		return "terminating"
-	case p.Waiting != "" && p.Message != "":
-		return p.Waiting + ": " + p.Message
-	case p.Waiting != "":
-		return p.Waiting
-	case !p.Ready && p.NotReady != "":
-		return p.Phase + ", " + p.NotReady
-	case !p.Ready:
-		return p.Phase + ", not ready"
-	}
-	return ""
-}
 
 func (t *turn) systemSecret() string {
 	if t.system != "" {

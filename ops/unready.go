@@ -113,8 +113,8 @@ func (t *turn) leavesUnstarted(p *Pod) bool {
 const readySoon = 2 * time.Minute
 
 // state says of a pod what a person has to know who is to make it ready.
-func (t *turn) state(p *Pod) string {
-	words := podState(p)
+func (t *turn) state(name string, p *Pod) string {
+	words := t.podState(name, p)
 	if p == nil || !t.unready(p) {
 		return words
 	}

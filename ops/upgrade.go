@@ -192,10 +192,10 @@ func (t *turn) upgraded(op *Operation) {
 // stopped is why the first pod on a new template is left as it is.
 func (t *turn) stopped(op *Operation, p *Pod) Reason {
 	if op.Kind != OperationUpgrade {
-		return gates.RestartStopped(op.Restart.Pod, t.state(p), t.podLimit())
+		return gates.RestartStopped(op.Restart.Pod, t.state(op.Restart.Pod, p), t.podLimit())
 	}
 	started := p != nil && !p.Started.IsZero()
-	return gates.UpgradeStopped(op.Restart.Pod, t.state(p), t.podLimit(), op.Upgrade.OldVersion, op.Upgrade.NewVersion, started)
+	return gates.UpgradeStopped(op.Restart.Pod, t.state(op.Restart.Pod, p), t.podLimit(), op.Upgrade.OldVersion, op.Upgrade.NewVersion, started)
 }
 
 // reportStopped tells it once.

@@ -47,6 +47,8 @@ type daemon struct {
 	reporter *reports.Reporter
 	metrics  *telemetry.Metrics
 	writers  chan struct{}
+	// explaining bounds how many workers ask at the same time why a pod is stuck.
+	explaining chan struct{}
 	// firstTurns and turns bound how many clusters are worked on at once.
 	firstTurns, turns *places
 	// newcomers go first.
@@ -164,7 +166,8 @@ func term(ctx context.Context, o Options, l *leadership, following *following, w
 	}
 	d := &daemon{
 		options: o, leadership: l, following: following, fleet: newFleet(), plain: plain, kube: kube, metrics: metrics,
-		writers: make(chan struct{}, o.MaxConcurrentWrites), firstTurns: newPlaces(firstTurnsAWriter * o.MaxConcurrentWrites), turns: newPlaces(maxTurns),
+		explaining: make(chan struct{}, explainersMost),
+		writers:    make(chan struct{}, o.MaxConcurrentWrites), firstTurns: newPlaces(firstTurnsAWriter * o.MaxConcurrentWrites), turns: newPlaces(maxTurns),
 		pending: map[string]pendingBuild{}, settledOne: make(chan struct{}, 1), historyKnown: map[string]bool{},
 		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{},
 		unknown: make(chan record.Cluster, 256), ended: ended, onceOver: make(chan error, 1),

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +29,7 @@ type liveView interface {
 func observeKubernetes(live liveView, desired ops.Desired) ops.Observed {
 	ns, cluster := desired.Namespace, desired.Name
 	observed := ops.Observed{}
+	hide := redactionOf(live, desired)
 	for _, set := range desired.Sets {
 		key := compare.Key{Group: "apps", Kind: "StatefulSet", Namespace: ns, Name: set.Name}
 		if object, ok := live.Get(key); ok {
@@ -50,7 +50,9 @@ func observeKubernetes(live liveView, desired ops.Desired) ops.Observed {
 	}
 	for _, pod := range live.Pods(ns, cluster) {
 		if isNode(pod) {
-			observed.Pods = append(observed.Pods, observedPod(pod, groups))
+			out := observedPod(pod, groups)
+			sayLastRun(&out, pod, hide)
+			observed.Pods = append(observed.Pods, out)
 		}
 	}
 	for _, claim := range live.Claims(ns, cluster) {
@@ -59,7 +61,7 @@ func observeKubernetes(live liveView, desired ops.Desired) ops.Observed {
 			Name: claim.Name, Set: set, Ordinal: ordinal,
 			ClusterID: claim.Annotations[names.ClusterIDAnnotation],
 			Version:   claim.Annotations[names.VersionAnnotation],
-			Phase:     string(claim.Status.Phase),
+			Phase:     string(claim.Status.Phase), UID: string(claim.UID), Class: classOf(claim),
 		})
 	}
 	for _, name := range secretNames(desired) {
@@ -155,11 +157,14 @@ func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
 			if out.Ready = condition.Status == corev1.ConditionTrue; !out.Ready {
 				out.NotReady = condition.Message
 			}
+		case condition.Type == corev1.PodReadyToStartContainers:
+			out.NoSandbox = condition.Status == corev1.ConditionFalse
 		case condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && pod.Spec.NodeName == "":
 			// The kubelet corrects the condition of a scheduled pod up to 40 s later.
 			out.Waiting, out.Message = condition.Reason, condition.Message
 		}
 	}
+	out.Lost = lostOf(pod)
 	for _, container := range pod.Spec.Containers {
 		if container.Name == ops.CrateContainer {
 			out.Version = imageTag(container.Image)
@@ -169,7 +174,7 @@ func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
 	}
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if waiting := status.State.Waiting; waiting != nil && tellsMore(status.Name, waiting.Reason, out.Waiting) {
-			out.Waiting, out.Message = waiting.Reason, waiting.Message+lastRun(status.LastTerminationState.Terminated)
+			out.Waiting, out.Message = waiting.Reason, waiting.Message
 			if status.Name != ops.CrateContainer {
 				out.Message = "container " + status.Name + ": " + out.Message
 			}
@@ -178,9 +183,6 @@ func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
 			continue
 		}
 		out.Restarts = int(status.RestartCount)
-		if ended := cmp.Or(status.State.Terminated, status.LastTerminationState.Terminated); out.NotReady != "" && status.State.Waiting == nil {
-			out.NotReady += lastRun(ended)
-		}
 		if running := status.State.Running; running != nil {
 			out.Started, out.Runs = running.StartedAt.Time, true
 		} else if ended := status.State.Terminated; ended != nil {
@@ -205,18 +207,6 @@ func tellsMore(container, reason, known string) bool {
 }
 
 const podInitializing = "PodInitializing"
-
-// lastRun are the words for how a container has ended; "" where it never ran.
-func lastRun(ended *corev1.ContainerStateTerminated) string {
-	if ended == nil {
-		return ""
-	}
-	words := "; its last run ended with exit code " + strconv.Itoa(int(ended.ExitCode))
-	if ended.Reason != "" && ended.Reason != "Error" {
-		words += " (" + ended.Reason + ")"
-	}
-	return words
-}
 
 // imageTag is what follows the last colon of an image's last path element; ""
 // where there is none.

@@ -162,6 +162,7 @@ func TestAPodSaysWhichOfItsContainersKeepsItFromBeingReady(t *testing.T) {
 		return s
 	}
 	died := corev1.ContainerStatus{Name: ops.CrateContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 78}}}
+	const checks = "; its bootstrap checks have failed, mostly the machine's limit of open files or vm.max_map_count: the log of the container names the check"
 	initializing := because(ops.CrateContainer, "PodInitializing", "")
 	for _, c := range []struct {
 		name             string
@@ -173,9 +174,9 @@ func TestAPodSaysWhichOfItsContainersKeepsItFromBeingReady(t *testing.T) {
 		{"another container crashes", nil, []corev1.ContainerStatus{waits("exporter"), runs}, true, "CrashLoopBackOff", "container exporter: back-off"},
 		{"CrateDB crashes", nil, []corev1.ContainerStatus{waits(ops.CrateContainer)}, false, "CrashLoopBackOff", "back-off"},
 		{"both", nil, []corev1.ContainerStatus{waits("exporter"), waits(ops.CrateContainer)}, false, "CrashLoopBackOff", "back-off"},
-		{"CrateDB's bootstrap checks fail", nil, []corev1.ContainerStatus{ended(78, "Error")}, false, "CrashLoopBackOff", "back-off; its last run ended with exit code 78"},
+		{"CrateDB's bootstrap checks fail", nil, []corev1.ContainerStatus{ended(78, "Error")}, false, "CrashLoopBackOff", "back-off; its last run ended with exit code 78" + checks},
 		{"CrateDB has ended, and is started again soon", nil, []corev1.ContainerStatus{died}, false, "", ""},
-		{"CrateDB has taken too much memory", nil, []corev1.ContainerStatus{ended(137, "OOMKilled")}, false, "CrashLoopBackOff", "back-off; its last run ended with exit code 137 (OOMKilled)"},
+		{"CrateDB has taken too much memory", nil, []corev1.ContainerStatus{ended(137, "OOMKilled")}, false, "CrashLoopBackOff", "back-off; its last run ended with exit code 137 (OOMKilled); it took more memory than its limit: raise the memory of the group (resources.limits.memory), or lower its heapRatio"},
 		{
 			"an image that is not there, which the init container has too",
 			[]corev1.ContainerStatus{because("mkdir-heapdump", "ImagePullBackOff", "no such image")}, []corev1.ContainerStatus{initializing},
@@ -198,16 +199,19 @@ func TestAPodSaysWhichOfItsContainersKeepsItFromBeingReady(t *testing.T) {
 				Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Message: "containers with unready status: [x]"}},
 			}}
 			seen := observedPod(pod, nil)
+			sayLastRun(&seen, pod, nil)
 			assert.Equal(t, c.runs, seen.Runs)
 			assert.Equal(t, c.waiting, seen.Waiting)
 			assert.Equal(t, c.message, seen.Message)
 			notReady := "containers with unready status: [x]"
 			if c.statuses[0].State.Terminated != nil {
-				notReady += "; its last run ended with exit code 78"
+				notReady += "; its last run ended with exit code 78" + checks
 			}
 			assert.Equal(t, notReady, seen.NotReady)
 			pod.Status.Conditions[0].Status = corev1.ConditionTrue
-			assert.Empty(t, observedPod(pod, nil).NotReady)
+			seen = observedPod(pod, nil)
+			sayLastRun(&seen, pod, nil)
+			assert.Empty(t, seen.NotReady)
 		})
 	}
 }

@@ -131,6 +131,7 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 	observed.At = w.reading.At
 	observed.Applied, observed.ApplyErrors, observed.Failures = w.applied, w.applyErrors, w.failures
 	observed.Altered = w.altered
+	observed.Explained = w.explain(ctx, &observed, redactionOf(w.live, desired), time.Now())
 	observed.OtherOwner = want.otherOwner
 	if ops.Detailed(&desired, &rec) && !disrupted(rec) {
 		// Whoever may begin is looked at one after the other, until what was

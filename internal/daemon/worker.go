@@ -55,6 +55,8 @@ type worker struct {
 	refusedSince time.Time
 	refusedOf    string
 
+	explainer explainer
+
 	failures []ops.Failure
 	reading  ops.Database
 	stable   ops.Stability

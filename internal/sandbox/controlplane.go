@@ -40,7 +40,7 @@ var controllers = []string{
 	"garbage-collector-controller", "pod-garbage-collector-controller",
 	"serviceaccount-controller", "serviceaccount-token-controller",
 	"root-ca-certificate-publisher-controller", "clusterrole-aggregation-controller",
-	"resourcequota-controller",
+	"resourcequota-controller", "taint-eviction-controller",
 }
 
 // findControlPlane finds the binary: given, in the environment, or beside us.

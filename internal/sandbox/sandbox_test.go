@@ -120,12 +120,13 @@ func TestWhatKeepsAPodFromRunningIsSaid(t *testing.T) {
 				set.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "keystore", VolumeSource: corev1.VolumeSource{
 					Secret: &corev1.SecretVolumeSource{SecretName: "tls"}}}}
 			},
-			reason: "ContainerCreating", message: `MountVolume failed for volume "keystore": secret "tls" not found`,
+			reason: "PodInitializing", event: `FailedMount: MountVolume.SetUp failed for volume "keystore" : secret "tls" not found`,
 		},
 		{
 			name: "an init container's command is unknown", init: true,
 			change: func(set *appsv1.StatefulSet) {
 				set.Spec.Template.Spec.InitContainers[0].Command = []string{"iptables", "-L"}
+				set.Spec.Template.Spec.InitContainers[0].TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 			},
 			reason: "CrashLoopBackOff", message: "back-off",
 		},
@@ -154,6 +155,12 @@ func TestWhatKeepsAPodFromRunningIsSaid(t *testing.T) {
 				return false
 			})
 			assert.Equal(t, corev1.PodPending, last.Phase)
+			if c.event != "" {
+				assert.Empty(t, last.PodIP)
+				assert.Equal(t, corev1.ConditionFalse, conditionOf(last, corev1.PodReadyToStartContainers).Status)
+				assert.Empty(t, conditionOf(last, corev1.PodReadyToStartContainers).Message, "only an event says why")
+				s.within("an event says why", func() bool { return slices.Contains(s.eventsOf("crate-data-hot-c-0"), c.event) })
+			}
 			if c.init {
 				ended := last.InitContainerStatuses[0].LastTerminationState.Terminated
 				require.NotNil(t, ended)
@@ -162,6 +169,15 @@ func TestWhatKeepsAPodFromRunningIsSaid(t *testing.T) {
 			}
 		})
 	}
+}
+
+func conditionOf(status corev1.PodStatus, kind corev1.PodConditionType) corev1.PodCondition {
+	for _, condition := range status.Conditions {
+		if condition.Type == kind {
+			return condition
+		}
+	}
+	return corev1.PodCondition{}
 }
 
 // So a cluster that names a class which is not there never starts, as on any

@@ -16,7 +16,8 @@ import (
 var files embed.FS
 
 // In V1 the claim `debug` has crate-operator's storage class; from V2 on it has
-// that of the group's data.
+// that of the group's data, and CrateDB's pods have no token of Kubernetes, bounded
+// init containers, and the last lines of the log as CrateDB's termination message.
 const (
 	V1 = "v1"
 	V2 = "v2"

@@ -139,6 +139,7 @@ func Start(o Options) (*Agent, error) {
 	}
 	a.background(a.keepSeeds)
 	a.background(a.provision)
+	a.background(a.loseNodes)
 	a.serveKubelet()
 	return a, nil
 }

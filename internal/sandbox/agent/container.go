@@ -59,12 +59,17 @@ type container struct {
 func newContainer(w *worker, spec *corev1.Container, init bool) *container {
 	return &container{
 		worker: w, spec: spec, init: init, id: string(w.uid) + "-" + spec.Name,
-		state: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}},
+		state: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: creating}},
 	}
 }
 
-// status is the container's status; message is why its pod does not go on.
-func (c *container) status(message string) corev1.ContainerStatus {
+// creating and podInitializing are what containers wait for that nothing is wrong with.
+const (
+	creating        = "ContainerCreating"
+	podInitializing = "PodInitializing"
+)
+
+func (c *container) status() corev1.ContainerStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	started := c.started
@@ -74,9 +79,6 @@ func (c *container) status(message string) corev1.ContainerStatus {
 	}
 	if c.init && s.State.Terminated != nil {
 		s.Ready = s.State.Terminated.ExitCode == 0
-	}
-	if s.State.Waiting != nil && message != "" {
-		s.State.Waiting.Message = message
 	}
 	if s.State.Running != nil || s.State.Terminated != nil || s.LastTerminationState.Terminated != nil {
 		s.ContainerID = fmt.Sprintf("stevedore-sandbox://%s-%d", c.id, c.restarts)
@@ -93,7 +95,7 @@ func (c *container) wait(reason, message string) {
 	c.ready, c.started = false, false
 	c.mu.Unlock()
 	if !same {
-		if reason != "ContainerCreating" && reason != "PodInitializing" {
+		if reason != creating && reason != podInitializing {
 			c.worker.event(corev1.EventTypeWarning, reason, c.spec.Name+": "+message)
 		}
 		c.worker.changed()
@@ -250,7 +252,7 @@ func (c *container) ended(code int, reason string) {
 	}
 	if code != 0 {
 		terminated.Reason = "Error"
-		if terminated.Message == "" {
+		if terminated.Message == "" && c.spec.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError {
 			terminated.Message = c.lastWords()
 		}
 	}
@@ -351,6 +353,9 @@ func (c *container) logPath(restart int32) string {
 	return filepath.Join(c.worker.dir, "logs", c.spec.Name, fmt.Sprintf("%d.log", restart))
 }
 
+// A kubelet takes so much of the log for a termination message.
+const wordsMost, linesMost = 2048, 80
+
 // lastWords are the last lines of the log of this run, for the status of a
 // container that failed.
 func (c *container) lastWords() string {
@@ -359,15 +364,15 @@ func (c *container) lastWords() string {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
-	if len(lines) > 5 {
-		lines = lines[len(lines)-5:]
+	if len(lines) > linesMost {
+		lines = lines[len(lines)-linesMost:]
 	}
 	for i, line := range lines {
 		_, lines[i], _ = strings.Cut(line, " ")
 	}
 	words := strings.Join(lines, "\n")
-	if len(words) > 1024 {
-		words = words[len(words)-1024:]
+	if len(words) > wordsMost {
+		words = words[len(words)-wordsMost:]
 	}
 	return strings.ToValidUTF8(words, "")
 }

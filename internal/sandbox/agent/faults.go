@@ -18,6 +18,10 @@ import (
 //	never-ready=IMAGE         containers of that image never get ready there;
 //	                          IMAGE is as in the pod, such as crate:6.4.3
 //	exit=IMAGE                containers of that image exit with code 1 at once
+//	bootstrap-check=IMAGE     they exit with code 78 and CrateDB's words for it
+//	no-sandbox                pods get no network
+//	lost                      as hang, and the rest of Kubernetes notices: the Node is
+//	                          NotReady and tainted unreachable, its pods are not ready
 //
 // Several faults are separated by a comma.
 const FaultAnnotation = "sandbox.stevedore.dev/fault"
@@ -38,9 +42,9 @@ func (w *worker) fault(name, image string) bool {
 	return false
 }
 
-// awake waits while the node hangs. A pod that has gone does not wait.
+// awake waits while the node hangs or is lost. A pod that has gone does not wait.
 func (w *worker) awake(ctx context.Context) {
-	for w.fault("hang", "") && pause(ctx, 50*time.Millisecond) {
+	for (w.fault("hang", "") || w.fault(lostFault, "")) && pause(ctx, 50*time.Millisecond) {
 		continue
 	}
 }

@@ -66,6 +66,15 @@ func (c *container) hasCrateImage() bool {
 	})
 }
 
+// bootstrapCheckWords are what CrateDB ends its log with where a bootstrap check fails.
+const bootstrapCheckWords = `[2026-01-02T03:04:05,678][ERROR][o.e.b.Bootstrap          ] [node] Exception
+org.elasticsearch.node.NodeValidationException: [1] bootstrap checks failed
+[1]: max virtual memory areas vm.max_map_count [65530] is too low, increase to at least [262144] by adding ` + "`vm.max_map_count = 262144` to `/etc/sysctl.conf`" + ` or invoking ` + "`sysctl -w vm.max_map_count=262144`" + `
+	at org.elasticsearch.bootstrap.BootstrapChecks.check(BootstrapChecks.java:122)
+[2026-01-02T03:04:05,700][INFO ][o.e.n.Node               ] [node] stopping ...
+[2026-01-02T03:04:05,710][INFO ][o.e.n.Node               ] [node] closed
+`
+
 // launch starts one run of the container.
 func (c *container) launch(ctx context.Context, log *logFile) (instance, error) {
 	_, crate := crateImage(c.spec.Image)
@@ -73,6 +82,12 @@ func (c *container) launch(ctx context.Context, log *logFile) (instance, error) 
 		return newScript(func(context.Context) int {
 			fmt.Fprintf(log, "the fault exit is set for %s\n", c.spec.Image)
 			return 1
+		}), nil
+	}
+	if c.worker.fault("bootstrap-check", c.spec.Image) && !c.init {
+		return newScript(func(context.Context) int {
+			fmt.Fprint(log, bootstrapCheckWords)
+			return 78
 		}), nil
 	}
 	argv := c.commandLine()

@@ -22,7 +22,7 @@ func (w *worker) mountVolumes(ctx context.Context) error {
 	for _, volume := range pod.Spec.Volumes {
 		folder, err := w.mountVolume(ctx, volume)
 		if err != nil {
-			return fmt.Errorf("MountVolume failed for volume %q: %w", volume.Name, err)
+			return fmt.Errorf("MountVolume.SetUp failed for volume %q : %w", volume.Name, err)
 		}
 		w.mu.Lock()
 		w.volumes[volume.Name] = folder

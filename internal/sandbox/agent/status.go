@@ -23,6 +23,9 @@ func (w *worker) sendStatus(ctx context.Context) {
 		case <-w.dirty:
 		}
 		w.awake(ctx)
+		if w.overwritten.Swap(false) {
+			sent = nil
+		}
 		status := w.status()
 		if reflect.DeepEqual(sent, status) || w.isGone() {
 			continue
@@ -78,7 +81,10 @@ func (w *worker) status() *corev1.PodStatus {
 	initialized := true
 	initFailed := false
 	for _, c := range w.inits {
-		s := c.status(w.message)
+		s := c.status()
+		if s.State.Waiting != nil && s.State.Waiting.Reason == creating {
+			s.State.Waiting.Reason = podInitializing
+		}
 		status.InitContainerStatuses = append(status.InitContainerStatuses, s)
 		ended := s.State.Terminated
 		initialized = initialized && ended != nil && ended.ExitCode == 0
@@ -88,9 +94,9 @@ func (w *worker) status() *corev1.PodStatus {
 	everStarted, running, failed := true, false, false
 	var unready []string
 	for _, c := range w.containers {
-		s := c.status(w.message)
-		if !initialized && s.State.Waiting != nil && w.message == "" {
-			s.State.Waiting.Reason = "PodInitializing"
+		s := c.status()
+		if !initialized && s.State.Waiting != nil {
+			s.State.Waiting.Reason = podInitializing
 		}
 		status.ContainerStatuses = append(status.ContainerStatuses, s)
 		if !s.Ready {
@@ -120,7 +126,8 @@ func (w *worker) status() *corev1.PodStatus {
 	if !ready {
 		why, message = "ContainersNotReady", fmt.Sprintf("containers with unready status: %v", unready)
 	}
-	w.condition(status, corev1.PodReadyToStartContainers, w.address.IsValid() && w.message == "", "", w.message)
+	// Why it is not, only the pod's events say.
+	w.condition(status, corev1.PodReadyToStartContainers, w.address.IsValid(), "", "")
 	w.condition(status, corev1.PodInitialized, initialized, "", "")
 	w.condition(status, corev1.ContainersReady, ready, why, message)
 	w.condition(status, corev1.PodReady, ready, why, message)

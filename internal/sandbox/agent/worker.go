@@ -2,11 +2,13 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,6 +35,7 @@ type worker struct {
 	endLife context.CancelFunc
 
 	dirty       chan struct{} // the status has to be sent
+	overwritten atomic.Bool   // somebody else has changed it since it was
 	transitions map[corev1.PodConditionType]corev1.PodCondition
 
 	mu         sync.Mutex
@@ -41,7 +44,7 @@ type worker struct {
 	volumes    map[string]string // volume name: folder on this machine
 	inits      []*container
 	containers []*container
-	message    string // why the pod does not go on
+	problem    string // why the pod does not go on
 	killAt     time.Time
 	deleted    bool // the object has a deletion timestamp
 	vanished   bool // the object is gone
@@ -133,16 +136,15 @@ func (w *worker) changed() {
 	}
 }
 
-func (w *worker) setMessage(message string) {
+// sayProblem tells why the pod does not go on as a kubelet does: by an event, and nowhere in
+// the pod's status.
+func (w *worker) sayProblem(reason, message string) {
 	w.mu.Lock()
-	same := w.message == message
-	w.message = message
+	same := w.problem == message
+	w.problem = message
 	w.mu.Unlock()
 	if !same {
-		if message != "" {
-			w.event(corev1.EventTypeWarning, "FailedMount", message)
-		}
-		w.changed()
+		w.event(corev1.EventTypeWarning, reason, message)
 	}
 }
 
@@ -200,31 +202,38 @@ func (w *worker) live() {
 	running.Wait()
 }
 
-// setUp gives the pod its address and its volumes.
+// setUp gives the pod its volumes and then its address.
 func (w *worker) setUp() bool {
+	w.changed()
 	for w.life.Err() == nil {
-		address, err := w.agent.o.TakePodAddress()
+		err := w.mountVolumes(w.life)
+		if err == nil {
+			break
+		}
+		w.sayProblem("FailedMount", err.Error())
+		pause(w.life, retryAfter)
+	}
+	for w.life.Err() == nil {
+		address, err := w.takeAddress()
 		if err == nil {
 			w.mu.Lock()
 			w.address = address
 			w.mu.Unlock()
 			w.agent.reseed(w.namespace)
-			break
-		}
-		w.setMessage(err.Error())
-		pause(w.life, retryAfter)
-	}
-	w.changed()
-	for w.life.Err() == nil {
-		err := w.mountVolumes(w.life)
-		if err == nil {
-			w.setMessage("")
+			w.changed()
 			return true
 		}
-		w.setMessage(err.Error())
+		w.sayProblem("FailedCreatePodSandBox", "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox: "+err.Error())
 		pause(w.life, retryAfter)
 	}
 	return false
+}
+
+func (w *worker) takeAddress() (netip.Addr, error) {
+	if w.fault("no-sandbox", "") {
+		return netip.Addr{}, errors.New("the fault no-sandbox is set")
+	}
+	return w.agent.o.TakePodAddress()
 }
 
 // end clears up what the pod had on this machine, and finishes the deletion of

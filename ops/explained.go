@@ -1,0 +1,260 @@
+package ops
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Explained is what Kubernetes says of pods that are missing or stuck, beside their status.
+// Words are made of it, and no decision: it is read seldom, and not where a right is missing.
+type Explained struct {
+	Events []KubernetesEvent
+	// EventsUnread is why events could not be read; "" also where nobody had to.
+	EventsUnread string
+	// Machines are those of pods that are not ready.
+	Machines []Machine
+}
+
+// KubernetesEvent is the newest of its kind about a pod that is missing or stuck.
+type KubernetesEvent struct {
+	// Pod is the pod that it explains; Kind and Name are the object that it is about.
+	Pod, Kind, Name string
+	// Reason and Message are Kubernetes' own; Message is redacted and one line.
+	Reason, Message string
+	// Last is when it was seen last; zero where it does not say.
+	Last time.Time
+}
+
+// Machine is a Kubernetes node.
+type Machine struct {
+	Name string
+	// Gone: there is no such Node any more.
+	Gone bool
+	// Ready is its condition, Since when it changed.
+	Ready Answer
+	Since time.Time
+	// Unreachable is when it was tainted node.kubernetes.io/unreachable; zero without.
+	Unreachable time.Time
+	// OutOfService: somebody has tainted it node.kubernetes.io/out-of-service.
+	OutOfService bool
+}
+
+// Lost is what a pod's own status says of its machine.
+type Lost struct {
+	// Unheard is since when Kubernetes calls the pod not ready although its kubelet, when it
+	// reported last, did; zero where it does not.
+	Unheard time.Time
+	// Deleted: Kubernetes has deleted the pod because its machine does not report.
+	Deleted bool
+	// Patience is how long after that Kubernetes waits before it deletes the pod; below 0:
+	// it never does, 0: not known.
+	Patience time.Duration
+}
+
+// defaultPatience is what Kubernetes gives a pod that says nothing else.
+const defaultPatience = 5 * time.Minute
+
+// podState says why a pod is not ready; "" of one that is. p is nil for one that is not there.
+func (t *turn) podState(name string, p *Pod) string {
+	switch {
+	case p == nil:
+		return "there is no such pod yet" + t.whyMissing(name)
+	case p.Terminating:
+		return "terminating" + t.whyLost(p)
+	case p.Waiting != "" && p.Message != "":
+		return p.Waiting + ": " + p.Message + t.whyStuck(p) + t.whyLost(p)
+	case p.Waiting != "":
+		return p.Waiting + t.whyStuck(p) + t.whyLost(p)
+	case !p.Ready && p.NotReady != "":
+		return p.Phase + ", " + p.NotReady + t.whyLost(p)
+	case !p.Ready:
+		return p.Phase + ", not ready" + t.whyLost(p)
+	}
+	return ""
+}
+
+// whyMissing: the StatefulSet could not make the pod or a claim of its. Where several are
+// missing, its controller stops at the first that is refused, and says nothing of the others.
+func (t *turn) whyMissing(name string) string {
+	set, _ := cutOrdinal(name)
+	var other *KubernetesEvent
+	for i := range t.o.Explained.Events {
+		e := &t.o.Explained.Events[i]
+		if e.Kind != "StatefulSet" || e.Name != set {
+			continue
+		}
+		if e.Pod == name {
+			return refusedWords(e)
+		}
+		if other == nil {
+			other = e
+		}
+	}
+	if other != nil {
+		return refusedWords(other)
+	}
+	return t.unreadWords()
+}
+
+func cutOrdinal(pod string) (set, ordinal string) {
+	if dash := strings.LastIndexByte(pod, '-'); dash > 0 {
+		return pod[:dash], pod[dash+1:]
+	}
+	return pod, ""
+}
+
+// refusedWords of an event FailedCreate.
+func refusedWords(e *KubernetesEvent) string {
+	what, why, ok := strings.Cut(e.Message, " failed error: ")
+	if !ok {
+		what, why = "", e.Message
+	}
+	made := "pod " + e.Pod
+	if rest, ok := strings.CutPrefix(what, "create Claim "); ok {
+		claim, _, _ := strings.Cut(rest, " ")
+		made = "volume claim " + claim + " of pod " + e.Pod
+	}
+	by := ""
+	if rule := refusingRule(why); rule != "" {
+		by = ", " + rule + " refuses it"
+	}
+	return fmt.Sprintf("; StatefulSet %s could not make %s%s: %s%s; it is tried again by itself, at longer and longer intervals", e.Name, made, by, why, lastSeen(e))
+}
+
+// refusingRule names what of Kubernetes' admission refuses, by its own words; "" where they
+// say nothing of it.
+func refusingRule(message string) string {
+	quoted := func(after, quote string) string {
+		_, rest, _ := strings.Cut(message, after)
+		name, _, _ := strings.Cut(rest, quote)
+		return name
+	}
+	switch {
+	case strings.Contains(message, "violates PodSecurity"):
+		return "the Pod Security of the namespace"
+	case strings.Contains(message, "exceeded quota: "):
+		return "ResourceQuota " + quoted("exceeded quota: ", ",")
+	case strings.Contains(message, "failed quota: "):
+		return "ResourceQuota " + quoted("failed quota: ", ":")
+	case strings.Contains(message, "admission webhook \""):
+		return "the admission webhook " + quoted("admission webhook \"", "\"")
+	case strings.Contains(message, "ValidatingAdmissionPolicy '"):
+		return "the ValidatingAdmissionPolicy " + quoted("ValidatingAdmissionPolicy '", "'")
+	case strings.Contains(message, "usage per Container is"), strings.Contains(message, "usage per Pod is"), strings.Contains(message, "usage per PersistentVolumeClaim is"), strings.Contains(message, "limit to request ratio per"):
+		return "a LimitRange"
+	}
+	return ""
+}
+
+func lastSeen(e *KubernetesEvent) string {
+	if e.Last.IsZero() {
+		return ""
+	}
+	return " (last at " + clock(e.Last) + ")"
+}
+
+func clock(at time.Time) string { return at.UTC().Format("15:04:05") + " UTC" }
+
+// beingMade: nothing of the pod's containers has started, and nothing in its status says why.
+func beingMade(p *Pod) bool {
+	return p.Waiting == "ContainerCreating" || p.Waiting == "PodInitializing"
+}
+
+// whyStuck: what its events say of a pod that is being made, and of its claims.
+func (t *turn) whyStuck(p *Pod) string {
+	words := ""
+	for i := range t.o.Explained.Events {
+		if e := &t.o.Explained.Events[i]; e.Pod == p.Name && e.Kind == "Pod" && beingMade(p) {
+			words += "; " + e.Reason + ": " + e.Message + lastSeen(e)
+		}
+	}
+	claims := t.pendingClaims(p)
+	if words == "" && claims == "" && (beingMade(p) || waitsForVolumes(p)) {
+		if words = t.unreadWords(); words != "" && p.NoSandbox {
+			words = "; its network or a volume is missing (PodReadyToStartContainers is False)" + words
+		}
+	}
+	return words + claims
+}
+
+// pendingClaims are named where the pod waits for its volumes, or an event warns of one.
+func (t *turn) pendingClaims(p *Pod) string {
+	words := ""
+	for i := range t.o.Claims {
+		c := &t.o.Claims[i]
+		if c.Set != p.Set || c.Ordinal != p.Ordinal || c.Phase != "Pending" {
+			continue
+		}
+		said := ""
+		for j := range t.o.Explained.Events {
+			if e := &t.o.Explained.Events[j]; e.Kind == "PersistentVolumeClaim" && e.Name == c.Name {
+				said = ": " + e.Message + lastSeen(e)
+			}
+		}
+		if said == "" && !waitsForVolumes(p) {
+			continue
+		}
+		words += "; volume claim " + c.Name
+		if c.Class != "" {
+			words += " of storage class " + c.Class
+		}
+		words += " is Pending" + said
+	}
+	return words
+}
+
+func (t *turn) unreadWords() string {
+	if t.o.Explained.EventsUnread == "" {
+		return ""
+	}
+	return "; why is not known: " + t.o.Explained.EventsUnread
+}
+
+// whyLost: the pod's machine does not report. Nothing of ours deletes such a pod by force:
+// its process may still run and write, and two nodes would have one volume.
+func (t *turn) whyLost(p *Pod) string {
+	if p.KubernetesNode == "" || p.Ready {
+		return ""
+	}
+	m := t.machine(p.KubernetesNode)
+	switch {
+	case m != nil && m.Gone:
+		return "; its machine " + p.KubernetesNode + " is no Node of Kubernetes any more: Kubernetes removes the pod by itself"
+	case m != nil && m.Ready == Yes, m == nil && p.Lost.Unheard.IsZero() && !p.Lost.Deleted:
+		return ""
+	}
+	words := "; its machine " + p.KubernetesNode + " does not report"
+	since, how := p.Lost.Unheard, ""
+	if m != nil && !m.Since.IsZero() {
+		since = m.Since
+		if how = " (NotReady)"; m.Ready == Unknown {
+			how = " (NotReady, unreachable)"
+		}
+	}
+	if !since.IsZero() {
+		words += ", not ready since " + clock(since) + how
+	}
+	switch {
+	case m != nil && m.OutOfService:
+		return words + ": it is tainted out-of-service, and Kubernetes removes its pods by itself"
+	case p.Terminating || p.Lost.Deleted:
+		words += ": Kubernetes has deleted the pod, which stays Terminating until the machine is back"
+	case p.Lost.Patience < 0:
+		words += ": Kubernetes leaves the pod until the machine is back"
+	case m != nil && !m.Unreachable.IsZero() && p.Lost.Patience > 0:
+		words += ": Kubernetes deletes the pod at " + clock(m.Unreachable.Add(p.Lost.Patience)) + ", which then stays Terminating until the machine is back"
+	default:
+		words += fmt.Sprintf(": Kubernetes deletes the pod %s later, which then stays Terminating until the machine is back", first(p.Lost.Patience, defaultPatience))
+	}
+	return words + fmt.Sprintf(". Bring it back; only if it is off for certain, `kubectl taint node %[1]s node.kubernetes.io/out-of-service=nodeshutdown:NoExecute` or `kubectl delete node %[1]s`", p.KubernetesNode)
+}
+
+func (t *turn) machine(name string) *Machine {
+	for i := range t.o.Explained.Machines {
+		if m := &t.o.Explained.Machines[i]; m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
