@@ -67,6 +67,27 @@ func TestNothingThatIsInstalledIsClusterWide(t *testing.T) {
 	}
 }
 
+// The one right beyond a namespace is optional, and reads a Node whose name is known.
+func TestTheRightToReadNodesIsThatAndNoMore(t *testing.T) {
+	role := only[rbacv1.ClusterRole](t, "nodes", "ClusterRole")
+	assert.Equal(t, []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}}, role.Rules)
+	binding := only[rbacv1.ClusterRoleBinding](t, "nodes", "ClusterRoleBinding")
+	assert.Equal(t, role.Name, binding.RoleRef.Name)
+	assert.Equal(t, only[rbacv1.RoleBinding](t, "namespace", "RoleBinding").Subjects, binding.Subjects)
+	assert.Len(t, built(t, "nodes"), 2)
+}
+
+// Events are read where the daemon looks after clusters, one object at a time: no watch.
+func TestEventsAreListedAndNotWatched(t *testing.T) {
+	for _, rule := range only[rbacv1.Role](t, "namespace", "Role").Rules {
+		if slices.Contains(rule.Resources, "events") {
+			assert.ElementsMatch(t, []string{"list", "create", "patch"}, rule.Verbs)
+			return
+		}
+	}
+	t.Fatal("it may not read events")
+}
+
 func TestNoRoleGrantsAWildcardOrAnEscalation(t *testing.T) {
 	for _, folder := range folders {
 		role := only[rbacv1.Role](t, folder, "Role")

@@ -122,8 +122,9 @@ func (u Upgrade) words() string {
 	return fmt.Sprintf("the upgrade from CrateDB %s to %s", u.OldVersion, u.NewVersion)
 }
 
-// same is true when it ends where it began.
-func (u Upgrade) same() bool {
+// RolledBack is true of one that was taken back midway: it ends where it began, and only
+// what stands on the image in between is recreated.
+func (u Upgrade) RolledBack() bool {
 	return u.OldVersion == u.NewVersion && u.OldRegistry == u.NewRegistry
 }
 
@@ -141,7 +142,7 @@ func (t *turn) aim(op *Operation) {
 	before, u := *op.Upgrade, *op.Upgrade
 	u.NewVersion, u.NewRegistry = t.d.Version, t.d.ImageRegistry
 	op.Upgrade = &u
-	if u.same() {
+	if u.RolledBack() {
 		r := t.upgradeReport(before, "UpgradeTakenBack", before.words()+" was taken back by another definition: the pods go back to what they ran")
 		r.Status, r.Warning = StatusFailure, true
 		t.report(r)
@@ -178,7 +179,7 @@ func (t *turn) upgraded(op *Operation) {
 	t.r.Version = t.d.Version
 	t.computeEnds()
 	u := *op.Upgrade
-	if u.same() {
+	if u.RolledBack() {
 		t.outcome(OperationUpgrade, StatusSuccess, "", Report{
 			Event: EventFeedback, Operation: "update", Action: "upgrade", Reason: "UpgradeTakenBack",
 			Message: fmt.Sprintf("all nodes run CrateDB %s again, and the cluster is green", u.NewVersion),

@@ -186,7 +186,8 @@ func (w *worker) events(ctx context.Context, s subject) ([]corev1.Event, error) 
 }
 
 // newest is the event that explains most: of a StatefulSet why the pod could not be made, or
-// else another one; of a pod or a claim the last warning.
+// else another one; of a pod or a claim the last
+// warning.
 func newest(events []corev1.Event, s subject, hide redaction) []ops.KubernetesEvent {
 	var found *corev1.Event
 	var foundOf string
@@ -199,7 +200,8 @@ func newest(events []corev1.Event, s subject, hide redaction) []ops.KubernetesEv
 	for i := range events {
 		event := &events[i]
 		of := s.pod
-		if event.Type != corev1.EventTypeWarning {
+		// A claim that waits for its provisioner is no failure yet, and names it.
+		if event.Type != corev1.EventTypeWarning && !(s.kind == kindClaim && event.Reason == "ExternalProvisioning") {
 			continue
 		}
 		if s.kind == kindSet {

@@ -56,7 +56,7 @@ func newTold(objects ...runtime.Object) *told {
 
 func event(kind, name, reason, message string, at time.Time) corev1.Event {
 	of := corev1.EventTypeWarning
-	if reason == "SuccessfulCreate" || reason == "WaitForFirstConsumer" {
+	if reason == "SuccessfulCreate" || reason == "WaitForFirstConsumer" || reason == "ExternalProvisioning" {
 		of = corev1.EventTypeNormal
 	}
 	return corev1.Event{
@@ -87,21 +87,22 @@ func TestTheEventThatExplainsAPodIsChosen(t *testing.T) {
 		// want is the pod and the message.
 		want []string
 	}{
-		"none":                      {set, nil, nil},
-		"its own":                   {set, []corev1.Event{of("FailedCreate", refusal(pod1, "no"), 1), of("FailedCreate", refusal(pod0, "other"), 2)}, []string{pod1, refusal(pod1, "no")}},
-		"its own, whatever order":   {set, []corev1.Event{of("FailedCreate", refusal(pod0, "other"), 2), of("FailedCreate", refusal(pod1, "no"), 1)}, []string{pod1, refusal(pod1, "no")}},
-		"the newest":                {set, []corev1.Event{of("FailedCreate", refusal(pod1, "new"), 3), of("FailedCreate", refusal(pod1, "old"), 1)}, []string{pod1, refusal(pod1, "new")}},
-		"another pod's":             {set, []corev1.Event{of("FailedCreate", refusal(pod0, "other"), 2)}, []string{pod0, refusal(pod0, "other")}},
-		"combined":                  {set, []corev1.Event{of("FailedCreate", "(combined from similar events): "+refusal(pod1, "no"), 1)}, []string{pod1, refusal(pod1, "no")}},
-		"one that is over":          {set, []corev1.Event{of("FailedCreate", refusal(pod1, "no"), 1), of("SuccessfulCreate", "create Pod "+pod1+" in StatefulSet "+missingSet+" successful", 2)}, nil},
-		"one that came back":        {set, []corev1.Event{of("SuccessfulCreate", "create Pod "+pod1+" in StatefulSet "+missingSet+" successful", 2), of("FailedCreate", refusal(pod1, "no"), 3)}, []string{pod1, refusal(pod1, "no")}},
-		"its claim's":               {set, []corev1.Event{of("FailedCreate", "create Claim data0-x Pod "+pod1+" in StatefulSet "+missingSet+" failed error: no", 1)}, []string{pod1, "create Claim data0-x Pod " + pod1 + " in StatefulSet " + missingSet + " failed error: no"}},
-		"something else":            {set, []corev1.Event{of("FailedDelete", "delete Pod "+pod1+" in StatefulSet "+missingSet+" failed error: no", 1)}, nil},
-		"a secret in it":            {set, []corev1.Event{of("FailedCreate", refusal(pod1, "hunter2 is weak"), 1)}, []string{pod1, refusal(pod1, "*** is weak")}},
-		"a volume":                  {pod, []corev1.Event{event(kindPod, pod1, "FailedScheduling", "0/3", at(1)), event(kindPod, pod1, "FailedMount", "secret \"tls\" not found", at(0))}, []string{pod1, "secret \"tls\" not found"}},
-		"only how it was scheduled": {pod, []corev1.Event{event(kindPod, pod1, "FailedScheduling", "0/3", at(1))}, nil},
-		"a claim that is refused":   {claim, []corev1.Event{event(kindClaim, claim.name, "WaitForFirstConsumer", "waiting", at(3)), event(kindClaim, claim.name, "ProvisioningFailed", "no such class", at(2))}, []string{pod1, "no such class"}},
-		"a claim that waits":        {claim, []corev1.Event{event(kindClaim, claim.name, "WaitForFirstConsumer", "waiting", at(3))}, nil},
+		"none":                                   {set, nil, nil},
+		"its own":                                {set, []corev1.Event{of("FailedCreate", refusal(pod1, "no"), 1), of("FailedCreate", refusal(pod0, "other"), 2)}, []string{pod1, refusal(pod1, "no")}},
+		"its own, whatever order":                {set, []corev1.Event{of("FailedCreate", refusal(pod0, "other"), 2), of("FailedCreate", refusal(pod1, "no"), 1)}, []string{pod1, refusal(pod1, "no")}},
+		"the newest":                             {set, []corev1.Event{of("FailedCreate", refusal(pod1, "new"), 3), of("FailedCreate", refusal(pod1, "old"), 1)}, []string{pod1, refusal(pod1, "new")}},
+		"another pod's":                          {set, []corev1.Event{of("FailedCreate", refusal(pod0, "other"), 2)}, []string{pod0, refusal(pod0, "other")}},
+		"combined":                               {set, []corev1.Event{of("FailedCreate", "(combined from similar events): "+refusal(pod1, "no"), 1)}, []string{pod1, refusal(pod1, "no")}},
+		"one that is over":                       {set, []corev1.Event{of("FailedCreate", refusal(pod1, "no"), 1), of("SuccessfulCreate", "create Pod "+pod1+" in StatefulSet "+missingSet+" successful", 2)}, nil},
+		"one that came back":                     {set, []corev1.Event{of("SuccessfulCreate", "create Pod "+pod1+" in StatefulSet "+missingSet+" successful", 2), of("FailedCreate", refusal(pod1, "no"), 3)}, []string{pod1, refusal(pod1, "no")}},
+		"its claim's":                            {set, []corev1.Event{of("FailedCreate", "create Claim data0-x Pod "+pod1+" in StatefulSet "+missingSet+" failed error: no", 1)}, []string{pod1, "create Claim data0-x Pod " + pod1 + " in StatefulSet " + missingSet + " failed error: no"}},
+		"something else":                         {set, []corev1.Event{of("FailedDelete", "delete Pod "+pod1+" in StatefulSet "+missingSet+" failed error: no", 1)}, nil},
+		"a secret in it":                         {set, []corev1.Event{of("FailedCreate", refusal(pod1, "hunter2 is weak"), 1)}, []string{pod1, refusal(pod1, "*** is weak")}},
+		"a volume":                               {pod, []corev1.Event{event(kindPod, pod1, "FailedScheduling", "0/3", at(1)), event(kindPod, pod1, "FailedMount", "secret \"tls\" not found", at(0))}, []string{pod1, "secret \"tls\" not found"}},
+		"only how it was scheduled":              {pod, []corev1.Event{event(kindPod, pod1, "FailedScheduling", "0/3", at(1))}, nil},
+		"a claim that is refused":                {claim, []corev1.Event{event(kindClaim, claim.name, "WaitForFirstConsumer", "waiting", at(3)), event(kindClaim, claim.name, "ProvisioningFailed", "no such class", at(2))}, []string{pod1, "no such class"}},
+		"a claim that waits for its provisioner": {claim, []corev1.Event{event(kindClaim, claim.name, "ExternalProvisioning", "waiting for example.org", at(3))}, []string{pod1, "waiting for example.org"}},
+		"a claim that waits":                     {claim, []corev1.Event{event(kindClaim, claim.name, "WaitForFirstConsumer", "waiting", at(3))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

@@ -116,7 +116,7 @@ var rules = []mutation{
 	silenced("tables-too-old", "tables_too_old.go", "ops", notSupported),
 	silenced("table-ages-known", "table_ages_known.go", "ops", "TestAnUpgradeToAnotherMajorWaitsUntilTheAgesAreKnown"),
 	silenced("release-loses-data", "release_loses_data.go", "ops", notSupported),
-	{"upgrade-stopped", "ops/upgrade.go", "return gates.UpgradeStopped(", "return gates.RestartStopped(op.Restart.Pod, podState(p), t.podLimit())\n	return gates.UpgradeStopped(", "ops", "TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCuredForward"},
+	{"upgrade-stopped", "ops/upgrade.go", "return gates.UpgradeStopped(", "return gates.RestartStopped(op.Restart.Pod, t.podState(op.Restart.Pod, p), t.podLimit())\n	return gates.UpgradeStopped(", "ops", "TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCuredForward"},
 	silenced("version-running", "version_running.go", "ops", "TestWhatEveryNodeSaysDecidesWhetherAnUpgradeHasSucceeded"),
 	{"setting-not-effective", "ops/settings.go", "	case !e.Set.IsZero() || t.setByOthers(e, shown):\n		t.wait(gates.SettingNotEffective(e.Name, e.Value, shown, pod))\n", "	case !e.Set.IsZero() || t.anothers(e, shown):\n", "ops", "TestWhatSomebodyElseHasSetIsLeft"},
 	{"secret-changed", "ops/references.go", "		t.wait(reason)\n", "", "ops", "TestASecretThatNodesHaveReadSaysWhatItNeedsWhenItChanges"},

@@ -88,7 +88,9 @@ func TestWhatKeepsAPodFromRunningIsSaid(t *testing.T) {
 		name            string
 		change          func(*appsv1.StatefulSet)
 		reason, message string
-		init            bool
+		// event is "REASON: MESSAGE", where the status does not say it.
+		event string
+		init  bool
 	}{
 		{
 			name: "a Secret is missing",

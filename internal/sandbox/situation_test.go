@@ -221,3 +221,14 @@ func (s situation) ask(pod, statement string) string {
 	require.NoError(s, json.Unmarshal([]byte(got.out), &rows), got.out)
 	return rows[0].Answer
 }
+
+// eventsOf are the events of a pod, "REASON: MESSAGE".
+func (s situation) eventsOf(pod string) []string {
+	list, err := s.client.CoreV1().Events(s.namespace).List(s.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod})
+	require.NoError(s, err)
+	var all []string
+	for _, event := range list.Items {
+		all = append(all, event.Reason+": "+event.Message)
+	}
+	return all
+}

@@ -37,6 +37,8 @@ type work struct {
 	pods  int
 	bytes int64
 	nodes int
+	// back: what was begun is taken back.
+	back bool
 }
 
 func (c *course) unknown(text string) {
@@ -80,6 +82,7 @@ func (c *course) turn(desired *ops.Desired, observed *ops.Observed, before, next
 		c.current = -1
 	case before.Operation == nil || before.Operation.Kind != op.Kind || !before.Operation.Started.Equal(op.Started) || c.current < 0:
 		c.begin(string(op.Kind), summary(desired, next))
+		c.work[c.current].back = op.Upgrade != nil && op.Upgrade.RolledBack()
 	}
 	if op == nil {
 		for _, wait := range d.Waits {
@@ -260,6 +263,9 @@ func (c *course) end(start Start, record ops.Record, sets []Set, done bool) Cour
 			op.Summary = stepsSummary(op)
 		}
 		op.Summary = withPods(op)
+		if c.work[i].back && op.Restarts == 0 {
+			op.Summary += ": no pod restarts"
+		}
 		op.Estimate = estimate(op, c.work[i], &start)
 		if op.Kind == string(ops.OperationUpgrade) {
 			out.AtRisk = append(out.AtRisk, versionRisk(start.Record.Version, start.Desired.Version)...)

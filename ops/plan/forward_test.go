@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -25,6 +26,7 @@ type wish struct {
 	settings              string // of spec.cluster, in braces
 	operations            string // of spec, in braces
 	annotations, diskSize string
+	registry              string // of CrateDB's image; "" for crate
 }
 
 func basic() wish { return wish{version: "6.3.7", memory: "4Gi", hot: 3, diskSize: "64GiB"} }
@@ -32,7 +34,7 @@ func basic() wish { return wish{version: "6.3.7", memory: "4Gi", hot: 3, diskSiz
 func (w wish) yaml() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: cloud.crate.io/v1\nkind: CrateDB\nmetadata: {name: orders, namespace: shop, annotations: {%s}}\nspec:\n", w.annotations)
-	fmt.Fprintf(&b, "  cluster: {name: orders, imageRegistry: crate, version: %s, settings: {%s}}\n", w.version, w.settings)
+	fmt.Fprintf(&b, "  cluster: {name: orders, imageRegistry: %s, version: %s, settings: {%s}}\n", cmp.Or(w.registry, "crate"), w.version, w.settings)
 	if w.operations != "" {
 		fmt.Fprintf(&b, "  operations: {%s}\n", w.operations)
 	}

@@ -28,7 +28,10 @@ func summary(desired *ops.Desired, record *ops.Record) string {
 		}
 		return "remove an empty group"
 	case ops.OperationUpgrade:
-		if u := op.Upgrade; u.OldVersion == u.NewVersion {
+		switch u := op.Upgrade; {
+		case u.RolledBack():
+			return fmt.Sprintf("roll back to the image %s:%s, which pods ran before", u.NewRegistry, u.NewVersion)
+		case u.OldVersion == u.NewVersion:
 			return fmt.Sprintf("change the image of CrateDB %s from %s to %s", u.NewVersion, u.OldRegistry, u.NewRegistry)
 		}
 		return fmt.Sprintf("upgrade CrateDB from %s to %s", op.Upgrade.OldVersion, op.Upgrade.NewVersion)
