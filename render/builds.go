@@ -36,16 +36,19 @@ var rememberedBuilds = buildMemory{size: 64 << 20}
 const sameFolder = 4
 
 type rememberedBuild struct {
-	dir    string
-	asked  []answered
-	made   []madeItem
-	weight int
+	dir   string
+	asked []answered
+	made  []madeItem
+	// verdicts are those of its patches.
+	verdicts []verdict
+	weight   int
 }
 
 // madeItem is an object as JSON: each build gets values of its own.
 type madeItem struct {
-	data []byte
-	file string
+	data      []byte
+	file      string
+	generated bool
 }
 
 // question is one that kustomize asks a file system.
@@ -132,7 +135,7 @@ func (b *rememberedBuild) same(ctx context.Context, tree fs.FS) bool {
 }
 
 // get gives what is remembered of a build whose every question the tree answers as before.
-func (m *buildMemory) get(ctx context.Context, tree fs.FS, dir string) ([]item, bool) {
+func (m *buildMemory) get(ctx context.Context, tree fs.FS, dir string) ([]item, []verdict, bool) {
 	m.mu.Lock()
 	builds := slices.Clone(m.known[dir])
 	m.mu.Unlock()
@@ -144,22 +147,22 @@ func (m *buildMemory) get(ctx context.Context, tree fs.FS, dir string) ([]item, 
 		for _, made := range b.made {
 			i, err := newItem(made.data)
 			if err != nil {
-				return nil, false
+				return nil, nil, false
 			}
-			i.file = made.file
+			i.file, i.generated = made.file, made.generated
 			items = append(items, i)
 		}
-		return items, true
+		return items, b.verdicts, true
 	}
-	return nil, false
+	return nil, nil, false
 }
 
 // put remembers a build; what is too large for all of the memory is not.
-func (m *buildMemory) put(dir string, q *questions, made []madeItem) {
+func (m *buildMemory) put(dir string, q *questions, made []madeItem, verdicts []verdict) {
 	if q.never {
 		return
 	}
-	b := &rememberedBuild{dir: dir, made: made, weight: 64}
+	b := &rememberedBuild{dir: dir, made: made, verdicts: verdicts, weight: 64}
 	for question, answer := range q.asked {
 		if strings.HasPrefix(question.name, buildRoot) {
 			continue // the wrapper, which is made of the folder's name
@@ -169,6 +172,10 @@ func (m *buildMemory) put(dir string, q *questions, made []madeItem) {
 	}
 	for _, i := range made {
 		b.weight += len(i.data) + len(i.file) + 48
+	}
+	for i := range b.verdicts {
+		b.verdicts[i].patch.Data = nil
+		b.weight += 256 + len(b.verdicts[i].advice)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -199,36 +206,38 @@ func (m *buildMemory) dropLocked(b *rememberedBuild) {
 
 // buildOrRecall builds a folder through a wrapper of ours, which makes kustomize say what
 // file each object comes from, or gives what is remembered of it.
-func buildOrRecall(ctx context.Context, tree fs.FS, build guard.Build) ([]item, error) {
-	if items, known := rememberedBuilds.get(ctx, tree, build.Dir); known {
-		return items, nil
+func buildOrRecall(ctx context.Context, tree fs.FS, build guard.Build) ([]item, []verdict, error) {
+	if items, verdicts, known := rememberedBuilds.get(ctx, tree, build.Dir); known {
+		return items, verdicts, nil
 	}
 	wrapper, err := wrapperOf(build.Dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	q := &questions{asked: map[question][sha256.Size]byte{}}
 	made, err := runKustomization(&treeFS{ctx: ctx, tree: tree, wrapper: wrapper, questions: q})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	items := make([]item, 0, len(made))
 	for _, each := range made {
 		i, err := newItem(each.data)
 		if err != nil {
-			return nil, fmt.Errorf("reading an object from kustomize: %w", err)
+			return nil, nil, fmt.Errorf("reading an object from kustomize: %w", err)
 		}
-		i.file = each.file
+		i.file, i.generated = each.file, each.generated
 		items = append(items, i)
 	}
-	rememberedBuilds.put(build.Dir, q, made)
-	return items, nil
+	said := verdicts(ctx, tree, build, wrapper)
+	rememberedBuilds.put(build.Dir, q, made, said)
+	return items, said, nil
 }
 
 func wrapperOf(dir string) ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-		"resources":     []string{".." + path.Join(treeRoot, dir)},
-		"buildMetadata": []string{"originAnnotations"},
+		"resources":      []string{".." + path.Join(treeRoot, dir)},
+		"buildMetadata":  []string{"originAnnotations"},
+		"configurations": []string{referencesFile},
 	})
 }

@@ -113,7 +113,7 @@ func TestWhatIsRememberedOfABuildIsNotShared(t *testing.T) {
 func TestTheMemoryOfBuildsHasABoundAndForgetsTheOldestFirst(t *testing.T) {
 	m := buildMemory{size: 1000}
 	put := func(dir string, bytes int) {
-		m.put(dir, &questions{}, []madeItem{{data: make([]byte, bytes)}})
+		m.put(dir, &questions{}, []madeItem{{data: make([]byte, bytes)}}, nil)
 	}
 	put("a", 300)
 	put("b", 300)
@@ -126,6 +126,6 @@ func TestTheMemoryOfBuildsHasABoundAndForgetsTheOldestFirst(t *testing.T) {
 	}
 	assert.Len(t, m.known["e"], sameFolder)
 	assert.LessOrEqual(t, m.used, m.size)
-	m.put("f", &questions{never: true}, nil)
+	m.put("f", &questions{never: true}, nil, nil)
 	assert.NotContains(t, m.known, "f", "not everything that it asked is asked again")
 }

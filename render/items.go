@@ -20,7 +20,9 @@ import (
 // item is one object of a build and the file that it comes from.
 type item struct {
 	object *unstructured.Unstructured
-	file   string // "" when a generator made it
+	file   string // of a generated object its kustomization
+	// generated: a generator made it.
+	generated bool
 	// made is what was made of a definition before; object is then nil.
 	made *found
 	// remember is where what is made of it is kept; nil: nowhere.
@@ -65,7 +67,7 @@ func runKustomization(tree *treeFS) ([]madeItem, error) {
 		if origin, err := r.GetOrigin(); err == nil && origin != nil {
 			from := origin.Path
 			if from == "" {
-				from = origin.ConfiguredIn
+				from, i.generated = origin.ConfiguredIn, true
 			}
 			i.file, _ = inTree(path.Join(buildRoot, from))
 		}

@@ -64,6 +64,7 @@ func BuildFolder(ctx context.Context, tree fs.FS, dir string, cfg Config) *Build
 		rememberedFiles.keep(results[i].fresh)
 	}
 	a.raw(raw)
+	a.raw(missed(unresolved(graph.Builds, results)))
 	a.own()
 	a.duplicates()
 	return a.result()
@@ -111,8 +112,24 @@ func (a *attribution) result() *Build {
 type built struct {
 	items    []item
 	problems []definition.Problem
+	verdicts []verdict
 	// fresh are the files that were not remembered.
 	fresh []freshFile
+}
+
+// unresolved are the verdicts of all builds. Of a patch of a folder that was not built
+// nothing is known.
+func unresolved(builds []guard.Build, results []built) []verdict {
+	var all []verdict
+	for i, build := range builds {
+		all = append(all, results[i].verdicts...)
+		if results[i].verdicts == nil {
+			for _, patch := range build.Patches {
+				all = append(all, verdict{patch: patch})
+			}
+		}
+	}
+	return all
 }
 
 func run(ctx context.Context, tree fs.FS, build guard.Build, cfg Config) built {
@@ -122,12 +139,13 @@ func run(ctx context.Context, tree fs.FS, build guard.Build, cfg Config) built {
 	if len(build.Problems) > 0 {
 		return built{} // unsafe, or unreadable: kustomize must not see it
 	}
-	items, err := buildOrRecall(ctx, tree, build)
+	items, verdicts, err := buildOrRecall(ctx, tree, build)
 	if err != nil {
 		return built{problems: []definition.Problem{{
 			File:    kustomizationFile(build),
 			Message: fmt.Sprintf("building the kustomization: %s", kustomizeMessage(err)),
 		}}}
 	}
-	return built{items: items}
+	followGenerated(items)
+	return built{items: items, verdicts: verdicts}
 }

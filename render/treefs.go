@@ -25,6 +25,8 @@ type treeFS struct {
 	ctx     context.Context
 	tree    fs.FS
 	wrapper []byte // /build/kustomization.yaml
+	// instead are texts that are read in place of files of the tree, by path inside of it.
+	instead map[string][]byte
 	// questions notes what is asked; nil: nobody wants to know.
 	questions *questions
 }
@@ -44,6 +46,11 @@ func (t *treeFS) isWrapper(name string) bool {
 	return path.Clean("/"+filepath.ToSlash(name)) == buildRoot+"/kustomization.yaml"
 }
 
+// isOurs: of the wrapper or beside it.
+func (t *treeFS) isOurs(name string) bool {
+	return t.isWrapper(name) || path.Clean("/"+filepath.ToSlash(name)) == buildRoot+"/"+referencesFile
+}
+
 func (t *treeFS) stat(name string) (fs.FileInfo, error) {
 	inside, ok := inTree(name)
 	if !ok || t.ctx.Err() != nil {
@@ -59,9 +66,15 @@ func (t *treeFS) ReadFile(name string) ([]byte, error) {
 	if t.isWrapper(name) {
 		return t.wrapper, nil
 	}
+	if path.Clean("/"+filepath.ToSlash(name)) == buildRoot+"/"+referencesFile {
+		return references(), nil
+	}
 	inside, ok := inTree(name)
 	if !ok {
 		return nil, &fs.PathError{Op: "open", Path: path.Base(name), Err: fs.ErrNotExist}
+	}
+	if text, ok := t.instead[inside]; ok {
+		return text, nil
 	}
 	data, err := fs.ReadFile(t.tree, inside)
 	t.questions.note(asksFile, name, fileAnswer(data, err))
@@ -79,7 +92,7 @@ func (t *treeFS) IsDir(name string) bool {
 }
 
 func (t *treeFS) Exists(name string) bool {
-	if t.isWrapper(name) || t.IsDir(name) {
+	if t.isOurs(name) || t.IsDir(name) {
 		return true
 	}
 	_, err := t.stat(name)

@@ -67,8 +67,10 @@ func (f field) atLeastOne() field {
 	return f
 }
 
+const secretKeyRefField = "secretKeyRef"
+
 func secretKeyRef(name string) field {
-	return object(name, object("secretKeyRef",
+	return object(name, object(secretKeyRefField,
 		text("key", checkSecretKey).req(), text("name", checkSecretName).req()).req())
 }
 

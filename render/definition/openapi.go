@@ -49,6 +49,31 @@ func MergeKeys() map[string]string {
 	return keys
 }
 
+// SecretNames are the fields that hold the name of a Secret, with / between the
+// steps and no step for the entries of a list, as kustomize writes them.
+func SecretNames() []string {
+	var fields []string
+	var visit func(f *located.Field, path string)
+	visit = func(f *located.Field, path string) {
+		for _, child := range f.Fields {
+			next := child.Name
+			if path != "" {
+				next = path + "/" + child.Name
+			}
+			if child.Name == secretKeyRefField {
+				fields = append(fields, next+"/name")
+				continue
+			}
+			if child.Kind == located.List {
+				child = child.Items
+			}
+			visit(child, next)
+		}
+	}
+	visit(root, "")
+	return fields
+}
+
 func schemaOf(f *located.Field) map[string]any {
 	switch f.Kind {
 	case located.Object:

@@ -28,6 +28,21 @@ type RawOptions struct {
 	Flat bool
 }
 
+// Place is where a line and column of the text are in its file; a line of 0 is
+// not known, and stays so.
+func (o RawOptions) Place(line, column int) (int, int) {
+	switch {
+	case o.Flat:
+		return o.Line, o.Column
+	case line > 0:
+		line += o.Line
+		if column > 0 {
+			column += o.Column
+		}
+	}
+	return line, column
+}
+
 // report collects problems of one document of a text.
 type report struct {
 	file     string
@@ -38,15 +53,10 @@ type report struct {
 }
 
 func (r *report) at(line, column int, path []any, message string) {
-	switch {
-	case r.options.Flat:
-		line, column = r.options.Line, r.options.Column
-	case line > 0:
-		line += r.line + r.options.Line
-		if column > 0 {
-			column += r.options.Column
-		}
+	if line > 0 {
+		line += r.line
 	}
+	line, column = r.options.Place(line, column)
 	r.problems = append(r.problems, Problem{File: r.file, Line: line, Column: column,
 		Path: located.Format(path), Message: message, Cluster: r.cluster})
 }

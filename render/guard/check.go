@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"io/fs"
 	"path"
 	"slices"
@@ -65,6 +66,7 @@ func (w *walker) build(dir string) Build {
 		seen[dir] = true
 		b.Files = append(b.Files, u.files...)
 		b.Problems = append(b.Problems, u.problems...)
+		b.Patches = append(b.Patches, u.patches...)
 		for _, need := range u.needs {
 			visit(need)
 		}
@@ -72,6 +74,7 @@ func (w *walker) build(dir string) Build {
 	visit(dir)
 	slices.Sort(b.Files)
 	b.Files = slices.Compact(b.Files)
+	slices.SortStableFunc(b.Patches, func(x, y Patch) int { return cmp.Compare(x.File, y.File) })
 	return b
 }
 

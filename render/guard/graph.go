@@ -51,6 +51,36 @@ type Build struct {
 	// Problems are those in Files; any of them means kustomize must not run for
 	// this build (of a plain folder: not with that file).
 	Problems []definition.Problem
+	// Patches are those of its kustomizations, its bases' and components' too, each
+	// once, in the order of their files.
+	Patches []Patch
+}
+
+// Patch is one entry of a kustomization's patches.
+type Patch struct {
+	// File is the kustomization that names it, Dir its folder.
+	File, Dir string
+	// Component: what it is applied to is the business of who names the component.
+	Component bool
+	// Field is the kustomization's field, Index the entry's place in it.
+	Field string
+	Index int
+	// Line and Column are the entry's own.
+	Line, Column int
+	// Target is nil where the patch names its object itself.
+	Target *Selector
+	// JSON: a JSON 6902 patch, else a strategic merge.
+	JSON bool
+	// Source, Data and Options are the patch's text and where it stands.
+	Source  string
+	Data    []byte
+	Options definition.RawOptions
+}
+
+// Selector is a patch's target as it is written; "" is any. Group, Version, Kind,
+// Name and Namespace are regular expressions to kustomize.
+type Selector struct {
+	Group, Version, Kind, Name, Namespace, LabelSelector, AnnotationSelector string
 }
 
 // Graph is what Check found.

@@ -441,6 +441,7 @@ patches:
 
     metadata: {name: any}
     spec: {nodes: {data: [{name: hot, replicas: "4"}]}}
+    kind: CrateDB
 - target: {kind: CrateDB}
   patch: |
     - op: replace
@@ -471,10 +472,10 @@ patchesJson6902:
 		`j.yaml:1:8: [0].op: is none of add, remove, replace, move, copy, test: did you mean add?`,
 		`kustomization.yaml:9:7: spec.clutser: unknown field: did you mean cluster?`,
 		`kustomization.yaml:14:49: spec.nodes.data[0].replicas: is a text: write 4 without quotes`,
-		`kustomization.yaml:18:13: spec.nodes.data[0].replica: unknown field: did you mean replicas?`,
-		`kustomization.yaml:21:10: spec.nodes.data[0].replicas: is a text: write 3 without quotes`,
-		`kustomization.yaml:32:25: spec.nodes.data[0].name: is missing: a patch finds its entry by it`,
-		`kustomization.yaml:37:7: [0].from: is missing: write the path that the value comes from`,
+		`kustomization.yaml:19:13: spec.nodes.data[0].replica: unknown field: did you mean replicas?`,
+		`kustomization.yaml:22:10: spec.nodes.data[0].replicas: is a text: write 3 without quotes`,
+		`kustomization.yaml:33:25: spec.nodes.data[0].name: is missing: a patch finds its entry by it`,
+		`kustomization.yaml:38:7: [0].from: is missing: write the path that the value comes from`,
 		`p.yaml:5:22: spec.cluster.version: is a number: write "1" with quotes`,
 	}, texts(g.Definitions()))
 }

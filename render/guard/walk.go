@@ -25,6 +25,7 @@ type unit struct {
 	bytes     int64    // of what it reads itself
 	open      bool     // being walked, so that naming it again is a circle
 	problems  []definition.Problem
+	patches   []Patch
 }
 
 type walker struct {
@@ -108,6 +109,10 @@ type reading struct {
 	file string
 	data []byte
 	line int // of the document in its file
+	// entry is the patch that is being read, field and index where it stands.
+	entry *yaml.Node
+	field string
+	index int
 }
 
 func (r *reading) add(n *yaml.Node, path []any, message string) {
@@ -122,6 +127,7 @@ func (r *reading) kustomization(n *yaml.Node) {
 	}
 	r.kind(n)
 	r.functions(n)
+	oldBooleans(n, nil, r.add)
 	for _, field := range []string{"resources", "bases"} {
 		for i, item := range located.Items(located.Get(n, field)) {
 			r.resource(item, []any{field, i}, field == "bases")
@@ -133,10 +139,12 @@ func (r *reading) kustomization(n *yaml.Node) {
 		}
 	}
 	for i, item := range located.Items(located.Get(n, "patchesStrategicMerge")) {
+		r.entry, r.field, r.index = item, "patchesStrategicMerge", i
 		r.patch(item, nil, []any{"patchesStrategicMerge", i})
 	}
 	for _, field := range []string{"patches", "patchesJson6902"} {
 		for i, item := range located.Items(located.Get(n, field)) {
+			r.entry, r.field, r.index = item, field, i
 			r.patchEntry(item, []any{field, i}, field == "patchesJson6902")
 		}
 	}
@@ -154,9 +162,7 @@ func (r *reading) kustomization(n *yaml.Node) {
 		}
 	}
 	for _, field := range []string{"configMapGenerator", "secretGenerator"} {
-		for i, item := range located.Items(located.Get(n, field)) {
-			r.generator(item, []any{field, i})
-		}
+		r.generators(n, field)
 	}
 }
 
@@ -330,15 +336,7 @@ func (r *reading) objects(file string, data []byte) {
 func objects(file string, data []byte, o definition.RawOptions) []definition.Problem {
 	var problems []definition.Problem
 	place := func(line, column int, path []any, message string) {
-		switch {
-		case o.Flat:
-			line, column = o.Line, o.Column
-		case line > 0:
-			line += o.Line
-			if column > 0 {
-				column += o.Column
-			}
-		}
+		line, column = o.Place(line, column)
 		problems = append(problems, definition.Problem{File: file, Line: line, Column: column,
 			Path: located.Format(path), Message: message})
 	}
@@ -374,42 +372,6 @@ func (r *reading) other(file string, data []byte, role Role) {
 		}
 		for _, item := range items {
 			c.Check(replacementFile, item, nil)
-		}
-	}
-}
-
-func (r *reading) generator(n *yaml.Node, at []any) {
-	under := func(parts ...any) []any { return append(append([]any{}, at...), parts...) }
-	open := func(n *yaml.Node, at []any, value string) {
-		name, ok := r.localValue(n, at, value)
-		if !ok || !r.below(n, at, name) {
-			return
-		}
-		data, message := read(r.fsys, name, MaxGeneratorFile)
-		if message != "" {
-			r.add(n, at, message)
-			return
-		}
-		r.note(name)
-		r.unit.bytes += int64(len(data))
-		r.text(Text{File: name, Role: RoleGenerator})
-	}
-	for i, item := range located.Items(located.Get(n, "files")) {
-		if value, ok := located.String(item); ok {
-			if _, after, named := strings.Cut(value, "="); named {
-				value = after
-			}
-			open(item, under("files", i), value)
-		}
-	}
-	for i, item := range located.Items(located.Get(n, "envs")) {
-		if value, ok := located.String(item); ok {
-			open(item, under("envs", i), value)
-		}
-	}
-	if env := located.Get(n, "env"); env != nil {
-		if value, ok := located.String(env); ok {
-			open(env, under("env"), value)
 		}
 	}
 }
