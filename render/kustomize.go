@@ -50,22 +50,30 @@ func kustomize(fsys filesys.FileSystem, dir string) (m resmap.ResMap, err error)
 
 var (
 	// kustomize wraps an error once for each level of bases; the last says it.
-	wrapping    = regexp.MustCompile(`^.*recursed (?:accumulation|merging) of path '[^']*': `)
-	quotedPatch = regexp.MustCompile(`\[patch: "(?:[^"\\]|\\.)*"\]`)
+	wrapping    = regexp.MustCompile(`^.*(?:recursed accumulation of path|recursed merging from path|couldn't make target for path) '[^']*': `)
+	quotedPatch = regexp.MustCompile(`\[patch: ".*"\]`)
+	configured  = regexp.MustCompile("(?s)trouble configuring builtin \\w+ with config: `.*`: ")
 	// A literal of a generator is data, and often a password.
 	literals = regexp.MustCompile(`(?i)literal sources? .*|env source .*`)
+	values   = regexp.MustCompile(`for value .*`)
 	// Of what is quoted only paths and objects' identities are let through.
 	pathOrIdentity = regexp.MustCompile(`^["'][A-Za-z0-9_.~\[\]-]*/[A-Za-z0-9_./~\[\]-]*["']$`)
-	quotedText     = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'|` + "`[^`]*`")
+	// An apostrophe within a word opens nothing.
+	quotedText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\B'[^']*'|` + "`[^`]*`")
 )
 
 // kustomizeMessage is what kustomize says without what it quotes of the files:
 // a generator's literal may be a password.
 func kustomizeMessage(err error) string {
-	text, _, _ := strings.Cut(err.Error(), "\n")
+	// What it was to configure is a patch, and stands in between.
+	text := configured.ReplaceAllString(err.Error(), "")
+	// Behind the first line it shows whole objects.
+	text, _, _ = strings.Cut(text, "\n")
+	text, _, _ = strings.Cut(text, " in object ")
 	text = wrapping.ReplaceAllString(text, "")
 	text = quotedPatch.ReplaceAllString(text, "the patch")
 	text = literals.ReplaceAllString(text, "a literal or env source is not of the form key=value")
+	text = values.ReplaceAllString(text, "for the value")
 	text = strings.ReplaceAll(text, ".."+treeRoot+"/", "")
 	text = strings.ReplaceAll(text, treeRoot+"/", "")
 	text = quotedText.ReplaceAllStringFunc(text, func(q string) string {
@@ -74,8 +82,5 @@ func kustomizeMessage(err error) string {
 		}
 		return "…"
 	})
-	if len(text) > 400 {
-		text = text[:400] + "…"
-	}
 	return strings.TrimSpace(text)
 }

@@ -141,10 +141,10 @@ func run(ctx context.Context, tree fs.FS, build guard.Build, cfg Config) built {
 	}
 	items, verdicts, err := buildOrRecall(ctx, tree, build)
 	if err != nil {
-		return built{problems: []definition.Problem{{
-			File:    kustomizationFile(build),
-			Message: fmt.Sprintf("building the kustomization: %s", kustomizeMessage(err)),
-		}}}
+		if ctx.Err() != nil {
+			return built{problems: []definition.Problem{{File: kustomizationFile(build), Message: fmt.Sprintf("building it took longer than %s, and was ended", buildTimeout)}}}
+		}
+		return built{problems: explainKustomize(tree, build, err)}
 	}
 	followGenerated(items)
 	return built{items: items, verdicts: verdicts}

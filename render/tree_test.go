@@ -225,7 +225,7 @@ func TestBuildTreeGivesEachClusterItsOwnObjectsAndProblems(t *testing.T) {
 	}, {
 		name: "kustomize's own error names the kustomization",
 		tree: files{"kustomization.yaml": kustomization("resources: [a.yaml]", "patches:", "- patch: |", "    apiVersion: v1", "    kind: ConfigMap", "    metadata: {name: nowhere}"), "a.yaml": cluster("x", "a")},
-		want: map[string][]string{"build": {"kustomization.yaml: building the kustomization: …"}},
+		want: map[string][]string{"build": {"kustomization.yaml:8:22: metadata.name: the patch (patches[0] of kustomization.yaml:5) is for ConfigMap nowhere, …"}},
 	}, {
 		name: "a remote base is refused before kustomize runs",
 		tree: two.with(files{"k/kustomization.yaml": kustomization("resources: [https://example.com/base]")}),
