@@ -48,9 +48,10 @@ func (f *found) place() string {
 // add takes one build's objects.
 func (a *attribution) add(build guard.Build, items []item) {
 	var here []*found
+	entries := patchEntries(build)
 	for _, i := range items {
 		if i.isDefinition() {
-			if f := a.define(build, i); f != nil {
+			if f := a.define(build, i, entries); f != nil {
 				here = append(here, f)
 			}
 		}
@@ -65,7 +66,7 @@ func (a *attribution) add(build guard.Build, items []item) {
 
 // define makes a cluster of a definition. A definition without a name can only
 // be a problem of the build.
-func (a *attribution) define(build guard.Build, i item) *found {
+func (a *attribution) define(build guard.Build, i item, entries []patchEntry) *found {
 	if i.made != nil {
 		f := i.made.again()
 		f.build = build
@@ -89,6 +90,7 @@ func (a *attribution) define(build guard.Build, i item) *found {
 			problems[n].File = i.file
 		}
 	}
+	problems = newEntries(entries, src, object, problems)
 	if f.Namespace == "" {
 		problems = append(problems, definition.Problem{File: i.file, Line: f.line, Path: "metadata.namespace",
 			Message: "is missing: write the namespace of the cluster, or start stevedore with a default one"})

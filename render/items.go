@@ -33,8 +33,7 @@ func (i item) isDefinition() bool {
 	if i.made != nil {
 		return true
 	}
-	gvk := i.object.GroupVersionKind()
-	return gvk.Group == definition.Group || gvk.Kind == definition.Kind
+	return definition.LooksLike(i.object.GetAPIVersion(), i.object.GetKind()) != definition.Other
 }
 
 func (i item) describe() string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/password"
 	"stevedore.dev/stevedore/render/definition"
+	"stevedore.dev/stevedore/render/internal/located"
 )
 
 // travel gives an object that is no definition to its cluster: the only one of
@@ -20,7 +22,7 @@ func (a *attribution) travel(here []*found, i item) {
 	o := i.object
 	label := o.GetLabels()[names.ClusterLabel]
 	refuse := func(format string, args ...any) {
-		p := definition.Problem{File: i.file, Message: i.describe() + " " + fmt.Sprintf(format, args...)}
+		p := a.problemOf(i, format, args...)
 		if len(here) == 1 {
 			here[0].refuse(p)
 		} else {
@@ -46,7 +48,7 @@ func (a *attribution) travel(here []*found, i item) {
 	}
 	f := candidates[0]
 	stop := func(format string, args ...any) {
-		f.refuse(definition.Problem{File: i.file, Message: i.describe() + " " + fmt.Sprintf(format, args...)})
+		f.refuse(a.problemOf(i, format, args...))
 	}
 	gk := o.GroupVersionKind().GroupKind()
 	if _, encrypted := o.Object["sops"]; encrypted {
@@ -87,6 +89,26 @@ func (a *attribution) travel(here []*found, i item) {
 	}
 	f.others[k] = i.file
 	f.Others = append(f.Others, o)
+}
+
+// problemOf is one of an object, at its document where that can be told.
+func (a *attribution) problemOf(i item, format string, args ...any) definition.Problem {
+	p := definition.Problem{File: i.file, Message: i.describe() + " " + fmt.Sprintf(format, args...)}
+	data, err := fs.ReadFile(a.tree, i.file)
+	if err != nil || i.generated {
+		return p
+	}
+	documents, _ := located.Parse(data)
+	for _, d := range documents {
+		kind, _ := located.String(located.Get(d.Node, "kind"))
+		name, _ := located.String(located.Get(d.Node, "metadata", "name"))
+		// A prefix changes the name; the only document of a file is meant anyway.
+		if kind == i.object.GetKind() && (name == i.object.GetName() || len(documents) == 1) {
+			p.Line, p.Column = d.Node.Line+d.Line, d.Node.Column
+			return p
+		}
+	}
+	return p
 }
 
 // oddPasswords warns of a Secret that is made from a file whose last line break nobody can

@@ -161,19 +161,19 @@ func TestBuildTreeGivesEachClusterItsOwnObjectsAndProblems(t *testing.T) {
 		name: "with several clusters an object names its own",
 		tree: two.with(files{"c.yaml": object("ConfigMap", "", "m", label("b")) + "---\n" + object("ConfigMap", "", "n", "")}),
 		want: map[string][]string{"x/a": {"group hot"}, "x/b": {"group hot", "ConfigMap x/m"},
-			"build": {"c.yaml: ConfigMap n belongs to one of the clusters x/a, x/b: say which by the label stevedore.dev/cluster"}},
+			"build": {"c.yaml:7:1: ConfigMap n belongs to one of the clusters x/a, x/b: say which by the label stevedore.dev/cluster"}},
 	}, {
 		name: "the label names no cluster of the build",
 		tree: files{"a.yaml": cluster("x", "a"), "c.yaml": object("ConfigMap", "", "m", label("b"))},
-		want: map[string][]string{"x/a": {`c.yaml: ConfigMap m names the cluster "b" by its label stevedore.dev/cluster, and no such cluster is built here`}},
+		want: map[string][]string{"x/a": {`c.yaml:1:1: ConfigMap m names the cluster "b" by its label stevedore.dev/cluster, and no such cluster is built here`}},
 	}, {
 		name: "an object without a cluster",
 		tree: files{"c.yaml": object("ConfigMap", "x", "m", "")},
-		want: map[string][]string{"build": {"c.yaml: ConfigMap m belongs to no cluster: …"}},
+		want: map[string][]string{"build": {"c.yaml:1:1: ConfigMap m belongs to no cluster: …"}},
 	}, {
 		name: "a kind that may not travel",
 		tree: files{"a.yaml": cluster("x", "a"), "c.yaml": object("Namespace", "", "n", "")},
-		want: map[string][]string{"x/a": {"c.yaml: Namespace n is of kind Namespace, which may not travel with a cluster; these may: ConfigMap, …"}},
+		want: map[string][]string{"x/a": {"c.yaml:1:1: Namespace n is of kind Namespace, which may not travel with a cluster; these may: ConfigMap, …"}},
 	}, {
 		name: "a kind that the configuration allows",
 		tree: files{"a.yaml": cluster("x", "a"), "c.yaml": object("rbac.authorization.k8s.io/v1/Role", "", "r", "")}, cfg: Config{AllowedKinds: []string{"rbac.authorization.k8s.io/Role"}},
@@ -181,7 +181,7 @@ func TestBuildTreeGivesEachClusterItsOwnObjectsAndProblems(t *testing.T) {
 	}, {
 		name: "an object in another namespace",
 		tree: files{"a.yaml": cluster("x", "a"), "c.yaml": object("ConfigMap", "y", "m", "")},
-		want: map[string][]string{"x/a": {"c.yaml: ConfigMap m is for namespace y, its cluster is in x: …"}},
+		want: map[string][]string{"x/a": {"c.yaml:1:1: ConfigMap m is for namespace y, its cluster is in x: …"}},
 	}, {
 		name: "an object that is the cluster's own",
 		tree: files{"a.yaml": cluster("x", "a"), "c.yaml": object("Service", "", "crate-a", "")},
@@ -193,7 +193,7 @@ func TestBuildTreeGivesEachClusterItsOwnObjectsAndProblems(t *testing.T) {
 	}, {
 		name: "one object twice",
 		tree: files{"a.yaml": cluster("x", "a"), "c.yaml": object("ConfigMap", "", "m", ""), "d.yaml": object("ConfigMap", "x", "m", "")},
-		want: map[string][]string{"x/a": {"d.yaml: ConfigMap m stands twice, in c.yaml and in d.yaml: keep one"}},
+		want: map[string][]string{"x/a": {"d.yaml:1:1: ConfigMap m stands twice, in c.yaml and in d.yaml: keep one"}},
 	}, {
 		name: "an encrypted Secret",
 		tree: files{"a.yaml": cluster("x", "a"), "c.yaml": object("Secret", "", "s", "sops: {version: 3.9.0}\n")},

@@ -42,7 +42,7 @@ func Decode(object map[string]any, locate func(path []any) (file string, line, c
 			Path: located.Format(path), Message: message, Cluster: namespace + "/" + name})
 	}
 	if LikenessOf(n) != Ours {
-		add(n, nil, "is no definition: write apiVersion "+Group+"/"+Version+" and kind "+Kind)
+		kindProblems(n, add)
 		return nil, problems
 	}
 	checker := located.Checker{Report: add, Whole: true, Index: index}

@@ -124,7 +124,7 @@ func TestAProblemAfterKustomizeNamesItsNearestKnownPlace(t *testing.T) {
 func TestWhatIsNoDefinitionIsNotDecoded(t *testing.T) {
 	db, problems := definition.Decode(map[string]any{"kind": "Service"}, nil)
 	require.Nil(t, db)
-	require.Equal(t, []string{"is no definition: write apiVersion cloud.crate.io/v1 and kind CrateDB"}, texts(problems))
+	require.Equal(t, []string{"apiVersion: is missing: write cloud.crate.io/v1", "kind: is not that of a definition: write CrateDB"}, texts(problems))
 	_, problems = definition.Decode(map[string]any{"kind": struct{}{}}, nil)
 	require.Equal(t, []string{"the object has a value of type struct {}, which no YAML has"}, texts(problems))
 }

@@ -39,14 +39,14 @@ func TestAPatchIsCheckedAsFarAsItGoes(t *testing.T) {
 		"quoted, every problem is at the quote": {`{"spec": {"clustr": {}}}`, definition.RawOptions{Partial: true, Ours: true, Flat: true, Line: 10, Column: 4}, []string{
 			"p.yaml:10:4: spec.clustr: unknown field: did you mean cluster?"}},
 		"inline and no YAML": {"spec: [\n", definition.RawOptions{Partial: true, Ours: true, Line: 10, Column: 4}, []string{
-			"p.yaml:11: is no YAML: did not find expected node content"}},
+			"p.yaml:11:5: is no YAML: did not find expected node content: look for a bracket, a brace or a comma too many"}},
 		"other kinds are not looked at": {"kind: Service\nspec: {clustr: 1}\n---\nkind: List\nitems: [{kind: ConfigMap}]\n---\n- 1\n---\n~\n", definition.RawOptions{}, nil},
 		"definitions inside of a list": {"kind: List\napiVersion: v1\nitems:\n- apiVersion: cloud.crate.io/v1\n  kind: CrateDB\n  spec: {clustr: {}}\n", definition.RawOptions{}, []string{
 			"p.yaml:6:10: spec.clustr: unknown field: did you mean cluster?"}},
 		"several documents, one of them broken": {
 			"%YAML 1.1\n---\n" + partialHead + "spec: {clustr: {}}\n---\na: b: c\n...\n--- # last\n" + partialHead + "spec: {ports: {htp: 1}}\n", definition.RawOptions{}, []string{
 				"p.yaml:6:8: spec.clustr: unknown field: did you mean cluster?",
-				"p.yaml:8: is no YAML: mapping values are not allowed in this context",
+				"p.yaml:8:1: is no YAML: mapping values are not allowed in this context: put a text with a colon in it in quotes, or look at the indentation of this line",
 				"p.yaml:14:16: spec.ports.htp: unknown field: did you mean http?"}},
 		"a base without what an overlay brings": {partialHead + "spec: {nodes: {data: [{name: hot}]}}\n", definition.RawOptions{}, nil},
 		"an anchor used twice is wrong in two places": {partialHead + "spec: {nodes: {master: {resources: &r {heapRatio: 2}}, data: [{name: a, resources: *r}]}}\n", definition.RawOptions{}, []string{
@@ -118,7 +118,7 @@ func TestAJSONPatchLeadsToFieldsThatExist(t *testing.T) {
 			"j.yaml:18:28: spec.version: unknown field: it belongs under spec.cluster",
 		}},
 		"no list":   {"op: add\n", []string{"j.yaml:1:1: is no JSON 6902 patch: write a list of operations"}},
-		"no YAML":   {"- {", []string{"j.yaml:1: is no YAML: did not find expected node content"}},
+		"no YAML":   {"- {", []string{"j.yaml:1:1: is no YAML: did not find expected node content: look for a bracket, a brace or a comma too many"}},
 		"an object": {"- {op: replace, path: /spec/ports, value: {htp: 1}}\n", []string{"j.yaml:1:44: spec.ports.htp: unknown field: did you mean http?"}},
 	} {
 		t.Run(name, func(t *testing.T) {

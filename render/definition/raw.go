@@ -108,7 +108,7 @@ func checkDocument(file string, n *yaml.Node, line int, o RawOptions, depth int)
 	case Ours:
 		r.check(n)
 	case Nearly:
-		r.kind(n)
+		kindProblems(n, r.add)
 		r.check(n)
 	}
 	return r.problems
@@ -127,25 +127,32 @@ const (
 func LikenessOf(n *yaml.Node) Likeness {
 	apiVersion, _ := located.String(located.Get(n, "apiVersion"))
 	kind, _ := located.String(located.Get(n, "kind"))
+	return LooksLike(apiVersion, kind)
+}
+
+// LooksLike is LikenessOf by the two fields that it goes by.
+func LooksLike(apiVersion, kind string) Likeness {
 	group, version, _ := strings.Cut(apiVersion, "/")
 	switch {
 	case kind == Kind && group == Group && version == Version:
 		return Ours
 	case kind == Kind, group == Group, strings.EqualFold(kind, Kind):
 		return Nearly
+	case located.Suggest(kind, []string{Kind}) != "" && located.Suggest(group, []string{Group}) != "":
+		return Nearly
 	}
 	return Other
 }
 
-// kind says what is wrong with the apiVersion and kind of what is nearly ours.
-func (r *report) kind(n *yaml.Node) {
+// kindProblems says what is wrong with the apiVersion and kind of what is nearly ours.
+func kindProblems(n *yaml.Node, add reporter) {
 	const apiVersion = Group + "/" + Version
 	for _, want := range []struct{ key, value string }{{"apiVersion", apiVersion}, {"kind", Kind}} {
 		value := located.Get(n, want.key)
 		if value == nil {
-			r.add(n, []any{want.key}, "is missing: write "+want.value)
+			add(n, []any{want.key}, "is missing: write "+want.value)
 		} else if s, _ := located.String(value); s != want.value {
-			r.add(value, []any{want.key}, "is not that of a definition: write "+want.value)
+			add(value, []any{want.key}, "is not that of a definition: write "+want.value)
 		}
 	}
 }

@@ -383,7 +383,7 @@ func TestEveryRefusal(t *testing.T) {
 			[]string{
 				"40:5: spec.patches[0]: write either patch or path",
 				"41:5: spec.patches[1]: write either patch or path",
-				"42:13: spec.patches[2].patch: is no YAML: did not find expected node content",
+				"42:13: spec.patches[2].patch: is no YAML: did not find expected node content: look for a bracket, a brace or a comma too many",
 				"42:30: spec.patches[2].target.knd: unknown field: did you mean kind?",
 				"43:12: spec.patches[3].path: is no file below the definition's folder",
 				"44:13: spec.patches[4].patch: is empty: write the patch",

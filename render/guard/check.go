@@ -180,6 +180,7 @@ func (p *plan) builds(root string) []Build {
 		}
 		p.text(Text{File: file, Role: RoleResource, Data: data})
 		plain.Problems = append(plain.Problems, remembered("objects", file, data, definition.RawOptions{}, objects)...)
+		plain.Problems = append(plain.Problems, remembered("plain", file, data, definition.RawOptions{}, plainObjects)...)
 	}
 	if len(plain.Files) > 0 {
 		slices.Sort(plain.Files)

@@ -251,11 +251,11 @@ patches:
 				"anchor.yaml", "kind: Secret\nstringData:\n  password: *geheim\n"),
 			want: []string{
 				"anchor.yaml:1: is no YAML: a value that begins with * names an anchor that is not there: put it in quotes if it is a text",
-				"bad.yaml:5: is no YAML: mapping values are not allowed in this context",
-				"bad.yaml:7: is no YAML: did not find expected node content",
+				"bad.yaml:5:1: is no YAML: mapping values are not allowed in this context: put a text with a colon in it in quotes, or look at the indentation of this line",
+				"bad.yaml:7:1: is no YAML: did not find expected node content: look for a bracket, a brace or a comma too many",
 				"bomb.yaml:5:44: the document has more than 100000 values once its aliases are written out: an alias bomb, or split the file",
 				"deep.yaml:1:101: is nested deeper than 100 levels",
-				k + ":5: is no YAML: did not find expected ',' or ']'",
+				k + ":5:5: is no YAML: did not find expected ',' or ']': a bracket or a brace is not closed, or a comma is missing",
 				"latin.yaml:2: is not UTF-8: save the file as UTF-8",
 				"self.yaml:2:6: an alias stands inside of what it names: write it out",
 				"twice.yaml:4:3: stringData.password: stands twice, first one line above: keep one",
@@ -404,9 +404,9 @@ func TestABrokenBuildLeavesTheOthers(t *testing.T) {
 		"plain.yaml", configMap, "broken.yaml", "x: ["), ".")
 	require.Len(t, problems, 2)
 	require.Len(t, g.Builds, 3)
-	require.Equal(t, []string{"bad/a.yaml:1: is no YAML: did not find expected node content"}, texts(g.Builds[0].Problems))
+	require.Equal(t, []string{"bad/a.yaml:1:1: is no YAML: did not find expected node content: look for a bracket, a brace or a comma too many"}, texts(g.Builds[0].Problems))
 	require.Empty(t, g.Builds[1].Problems)
-	require.Equal(t, []string{"broken.yaml:1: is no YAML: did not find expected node content"}, texts(g.Builds[2].Problems))
+	require.Equal(t, []string{"broken.yaml:1:1: is no YAML: did not find expected node content: look for a bracket, a brace or a comma too many"}, texts(g.Builds[2].Problems))
 }
 
 func TestAFolderThatIsNone(t *testing.T) {

@@ -50,3 +50,32 @@ func object(n *yaml.Node, add func(n *yaml.Node, path []any, message string), de
 		c.Duplicates(n)
 	}
 }
+
+// plainObjects: each document of a folder without a kustomization is an object.
+func plainObjects(file string, data []byte, _ definition.RawOptions) []definition.Problem {
+	var problems []definition.Problem
+	documents, _ := located.Parse(data)
+	for _, d := range documents {
+		kind, _ := located.String(located.Get(d.Node, "kind"))
+		apiVersion, _ := located.String(located.Get(d.Node, "apiVersion"))
+		missing := ""
+		switch {
+		case d.Node.Kind != yaml.MappingNode:
+			missing = "apiVersion and kind"
+		case definition.LooksLike(apiVersion, kind) != definition.Other:
+			continue // said with all else that is wrong with it
+		case kind == "" && apiVersion == "":
+			missing = "apiVersion or kind"
+		case kind == "":
+			missing = "kind"
+		case apiVersion == "":
+			missing = "apiVersion"
+		default:
+			continue
+		}
+		problems = append(problems, definition.Problem{File: file, Line: d.Node.Line + d.Line, Column: d.Node.Column,
+			Message: "is no Kubernetes object, which each YAML document of a folder without a kustomization is: it has no " + missing +
+				"; move what is none into another folder, or write a kustomization that names the files that count"})
+	}
+	return problems
+}

@@ -3,9 +3,6 @@ package located
 import (
 	"bytes"
 	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -127,59 +124,6 @@ func marker(line []byte, mark string) bool {
 		return false
 	}
 	return len(line) == 3 || line[3] == ' ' || line[3] == '\t' || line[3] == '\n' || line[3] == '\r'
-}
-
-var errorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
-
-// fromParser are the messages of yaml.v3's parser. It counts their lines from
-// 0, those of its scanner from 1.
-var fromParser = regexp.MustCompile(`did not find expected (node content|key|'-' indicator|',' or '[\]}]'|<document start>)`)
-
-// errorAt is the line that the parser means, at most the last one with text.
-func errorAt(line, message string, text []byte) int {
-	n, err := strconv.Atoi(line)
-	if err != nil {
-		return 0
-	}
-	if fromParser.MatchString(message) {
-		n++
-	}
-	return min(n, bytes.Count(bytes.TrimRight(text, " \t\r\n"), []byte("\n"))+1)
-}
-
-func parseOne(text []byte) (root *yaml.Node, fault *Fault) {
-	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, nil
-	}
-	// The parser panics on some broken input that its own tests do not have;
-	// a bad file must not end the process.
-	defer func() {
-		if r := recover(); r != nil {
-			root, fault = nil, &Fault{Message: "is no YAML that can be read"}
-		}
-	}()
-	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
-		match := errorLine.FindStringSubmatch(strings.SplitN(err.Error(), "\n", 2)[0])
-		fault := &Fault{Message: "is no YAML that can be read"}
-		if match != nil {
-			fault.Line = errorAt(match[1], match[2], text)
-			fault.Message = "is no YAML: " + match[2]
-			// The name of an anchor is text of the file.
-			if strings.HasPrefix(match[2], "unknown anchor") {
-				fault.Message = "is no YAML: a value that begins with * names an anchor that is not there: put it in quotes if it is a text"
-			}
-		}
-		return nil, fault
-	}
-	if document.Kind != yaml.DocumentNode || len(document.Content) == 0 {
-		return nil, nil
-	}
-	node := document.Content[0]
-	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null" {
-		return nil, nil
-	}
-	return node, nil
 }
 
 // measure counts a document's nodes as if every alias were written out, without
