@@ -4,6 +4,7 @@
 #   make test   everything that CI runs
 #   make quick  build, vet and tests of what you changed, in 90 seconds
 #   make differential  the CrateDB simulator beside a real CrateDB
+#   make truth  the end-to-end tests on real nodes: kubelet, containerd, CrateDB
 #   make chaos  every operation under load, with nodes and the daemon killed
 #   make        build bin/stevedore and the sandbox's control plane
 SHELL := /bin/bash
@@ -21,8 +22,13 @@ export STEVEDORE_BINARY := $(BIN)/stevedore
 # The same binary with marks at each outgoing write, at which it can be told to
 # die: for the tests that kill it, never to be shipped.
 export STEVEDORE_FAULTS_BINARY := $(BIN)/stevedore-faults
+# What real nodes are made of: docs/sandbox.md.
+REALNODES_DIR := internal/realnodes
+export STEVEDORE_NODE := $(BIN)/stevedore-node
+export STEVEDORE_DNS := $(BIN)/stevedore-dns
+export STEVEDORE_IMAGES := $(BIN)/images
 
-.PHONY: quick differential all build image-files faults controlplane demo test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
+.PHONY: quick truth truth-files differential all build image-files faults controlplane demo test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
 all: build controlplane
 
 build:
@@ -55,6 +61,30 @@ $(BIN)/stevedore-controlplane: $(wildcard $(CONTROLPLANE_DIR)/*.go) $(CONTROLPLA
 	    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do kill -0 $$build 2>/dev/null && sleep 1; done; \
 	    kill -0 $$build 2>/dev/null && echo "  still building, $$((SECONDS-start)) s"; \
 	  done; wait $$build && mv $@.new $@ && echo "  control plane built in $$((SECONDS-start)) s"
+
+# The end-to-end tests on real nodes: kubelets, containerd and the CrateDB of
+# CRATEDB_HOME. It needs root and some packages of Debian, and says which.
+# TRUTH chooses tests.
+TRUTH ?= .
+TRUTH_NODES ?= 5
+truth: truth-files build faults
+	STEVEDORE_REAL_NODES=$(TRUTH_NODES) go test ./internal/e2e -run '$(TRUTH)' -count 1 -parallel 1 -timeout 60m -v
+
+# What `make truth` and `go run ./internal/realnodes/run` need besides the binary.
+truth-files: controlplane $(STEVEDORE_NODE) $(STEVEDORE_DNS)
+	@go run ./$(REALNODES_DIR)/makeimages -to $(STEVEDORE_IMAGES)
+
+$(STEVEDORE_NODE): $(REALNODES_DIR)/kubernetes/main.go $(REALNODES_DIR)/kubernetes/go.mod $(REALNODES_DIR)/kubernetes/go.sum
+	@mkdir -p $(BIN)
+	@echo "building kubelet and kube-proxy ($(KUBERNETES)) from their modules: some minutes the first time"
+	cd $(REALNODES_DIR)/kubernetes && go build -trimpath -ldflags "-s -w \
+	  -X k8s.io/component-base/version.gitVersion=$(KUBERNETES) \
+	  -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36" -o $@ .
+
+$(STEVEDORE_DNS): $(REALNODES_DIR)/dns/main.go $(REALNODES_DIR)/dns/go.mod $(REALNODES_DIR)/dns/go.sum
+	@mkdir -p $(BIN)
+	@echo "building CoreDNS from its modules: some minutes the first time"
+	cd $(REALNODES_DIR)/dns && go build -trimpath -ldflags "-s -w" -o $@ .
 
 demo: build controlplane
 	go run ./internal/demo

@@ -42,11 +42,13 @@ var releaseTag = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
 // versionInName finds a release's version in the name of a folder or a library.
 var versionInName = regexp.MustCompile(`(\d+\.\d+\.\d+)`)
 
+var errNotSet = errors.New("CRATEDB_HOME is not set: it names an unpacked release of CrateDB, or a folder with one for each version")
+
 // Find is the home of the release that serves a version: the exact one, else the only one of
 // that minor. home is an unpacked release, or a folder with one for each version.
 func Find(home, version string) (string, error) {
 	if home == "" {
-		return "", errors.New("CRATEDB_HOME is not set: it names an unpacked release of CrateDB, or a folder with one for each version")
+		return "", errNotSet
 	}
 	if isRelease(home) {
 		// One release, of a version that may not be known: a build of one's own.
@@ -85,6 +87,39 @@ func Find(home, version string) (string, error) {
 	}
 	slices.Sort(all)
 	return "", fmt.Errorf("%s has no release %s, it has %s", home, version, strings.Join(all, ", "))
+}
+
+// Release is an unpacked release of CrateDB.
+type Release struct{ Version, Home string }
+
+// All are the releases of home, which is one release or a folder with one for each
+// version; in the order of their names.
+func All(home string) ([]Release, error) {
+	if home == "" {
+		return nil, errNotSet
+	}
+	if isRelease(home) {
+		version := versionOfRelease(home)
+		if !releaseTag.MatchString(version) {
+			return nil, fmt.Errorf("the release in %s does not say its version: name its folder crate-X.Y.Z", home)
+		}
+		return []Release{{version, home}}, nil
+	}
+	entries, err := os.ReadDir(home)
+	if err != nil {
+		return nil, fmt.Errorf("looking for CrateDB releases: %w", err)
+	}
+	var all []Release
+	for _, entry := range entries {
+		folder := filepath.Join(home, entry.Name())
+		if version := versionInName.FindString(entry.Name()); version != "" && isRelease(folder) {
+			all = append(all, Release{version, folder})
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s has no CrateDB release: unpack one to %s", home, filepath.Join(home, "crate-X.Y.Z"))
+	}
+	return all, nil
 }
 
 func isRelease(folder string) bool {

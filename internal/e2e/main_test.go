@@ -1,14 +1,19 @@
 // Package e2e runs the shipped binary, as a process under the shipped rights,
-// against a real API server. With CRATEDB_HOME its pods run the real CrateDB.
+// against a real API server. With CRATEDB_HOME its pods run the real CrateDB; with
+// STEVEDORE_REAL_NODES, a number of nodes, they are containers on real kubelets.
 package e2e
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"stevedore.dev/stevedore/internal/realnodes"
 	"stevedore.dev/stevedore/internal/testbed"
 )
 
@@ -16,9 +21,17 @@ import (
 // Lease of its own.
 var bed *testbed.Testbed
 
+// realNodes are those that the bed stands on; nil: it stands on a sandbox.
+var realNodes *realnodes.Cluster
+
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	count := os.Getenv("STEVEDORE_REAL_NODES")
+	if count != "" {
+		// What follows happens in a world of its own.
+		realnodes.Isolate()
+	}
 	binary := os.Getenv("STEVEDORE_BINARY")
 	if binary == "" {
 		binary = "../../bin/stevedore"
@@ -27,10 +40,22 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "the end-to-end tests need the binary: run `make` first: %v\n", err)
 		return 1
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	o := testbed.Options{Binary: binary, Deploy: "../../deploy", CrateDBHome: os.Getenv("CRATEDB_HOME")}
+	patience := 2 * time.Minute
+	if count != "" {
+		patience = 10 * time.Minute
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	if count != "" {
+		if err := startRealNodes(ctx, count); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		o.Kubernetes = realNodes
+	}
 	var err error
-	bed, err = testbed.Start(ctx, testbed.Options{Binary: binary, Deploy: "../../deploy", CrateDBHome: os.Getenv("CRATEDB_HOME")})
+	bed, err = testbed.Start(ctx, o)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "starting the testbed: %v\n", err)
 		return 1
@@ -41,4 +66,25 @@ func run(m *testing.M) int {
 		return 1
 	}
 	return code
+}
+
+// startRealNodes starts them and chooses the tests, where the command line does not.
+func startRealNodes(ctx context.Context, count string) error {
+	nodes, err := strconv.Atoi(count)
+	if err != nil {
+		return fmt.Errorf("STEVEDORE_REAL_NODES is a number of nodes, not %q", count)
+	}
+	began := time.Now()
+	realNodes, err = realnodes.Start(ctx, realnodes.Options{Nodes: nodes, Progress: func(step string) {
+		fmt.Printf("%5.1fs  %s\n", time.Since(began).Seconds(), step)
+	}})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%5.1fs  real nodes are ready\n", time.Since(began).Seconds())
+	flag.Parse()
+	if chosen := flag.Lookup("test.run"); chosen.Value.String() == "" {
+		return chosen.Value.Set("^(" + strings.Join(touchingNodes, "|") + ")$")
+	}
+	return nil
 }

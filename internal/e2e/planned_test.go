@@ -214,7 +214,7 @@ func (s *situation) reader() string {
 	}, metav1.CreateOptions{})
 	require.NoError(s, err)
 	path := filepath.Join(s.TempDir(), "kubeconfig")
-	require.NoError(s, bed.Sandbox.WriteServiceAccountKubeconfig(s.ctx, s.ns, name, path))
+	require.NoError(s, bed.Kubernetes.WriteServiceAccountKubeconfig(s.ctx, s.ns, name, path))
 	return path
 }
 

@@ -71,6 +71,7 @@ func beginBare(t *testing.T, ns string) *situation {
 		}
 		// Their pods would take the machine from the tests that follow.
 		dropSets(t, ns)
+		leaveNodes(t, ns)
 	})
 	return s
 }
@@ -149,8 +150,8 @@ func (s *situation) eventually(what string, limit time.Duration, so func() bool)
 		select {
 		case <-deadline.C:
 			s.Fatalf("%s: not within %s; status:\n%s\n%s", what, limit, s.statusText(), s.sceneText())
-		case <-bed.Sandbox.Done():
-			s.Fatalf("%s: the sandbox has ended: %v", what, bed.Sandbox.Err())
+		case <-bed.Kubernetes.Done():
+			s.Fatalf("%s: the cluster has ended: %v", what, bed.Kubernetes.Err())
 		case <-tick.C:
 			pause = min(pause+10*time.Millisecond, 200*time.Millisecond)
 			tick.Reset(pause)
@@ -209,7 +210,8 @@ func (s *situation) sceneText() string {
 	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
 		fmt.Fprintf(&text, "load of the machine: %s", load)
 	}
-	if hub := bed.Sandbox.Simulator(); hub != nil {
+	if simulator.met() {
+		hub := bed.Sandbox.Simulator()
 		asked, answered := time.Now(), make(chan struct{})
 		go hub.Do(func(*model.Model) { close(answered) })
 		select {
@@ -219,7 +221,7 @@ func (s *situation) sceneText() string {
 			text.WriteString("the simulator does not answer\n")
 		}
 	}
-	text.WriteString(bed.Sandbox.Complaints(5))
+	text.WriteString(bed.Kubernetes.Complaints(5))
 	return text.String()
 }
 

@@ -17,9 +17,8 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"stevedore.dev/stevedore/internal/sandbox/authority"
 	"stevedore.dev/stevedore/internal/sandbox/process"
 )
 
@@ -73,7 +72,7 @@ type controlPlane struct {
 	dir     string
 	block   *addressBlock
 	starter *process.Starter
-	pki     *authority
+	pki     *authority.Authority
 
 	mu         sync.Mutex // of components
 	components []component
@@ -118,7 +117,7 @@ func (c *controlPlane) startOnce(ctx context.Context, progress func(string)) err
 	if err := c.writeIdentities(server); err != nil {
 		return err
 	}
-	signingKey := c.pki.file("service-accounts.key")
+	signingKey := c.pki.File("service-accounts.key")
 
 	progress("starting etcd and the API server")
 	if err := c.launch("etcd",
@@ -130,12 +129,12 @@ func (c *controlPlane) startOnce(ctx context.Context, progress func(string)) err
 		"--bind-address="+address.String(), "--advertise-address="+address.String(),
 		fmt.Sprintf("--secure-port=%d", ports[0]),
 		"--cert-dir="+filepath.Join(c.dir, "apiserver"),
-		"--tls-cert-file="+c.pki.file("kube-apiserver.crt"), "--tls-private-key-file="+c.pki.file("kube-apiserver.key"),
-		"--client-ca-file="+c.pki.file("ca.crt"),
+		"--tls-cert-file="+c.pki.File("kube-apiserver.crt"), "--tls-private-key-file="+c.pki.File("kube-apiserver.key"),
+		"--client-ca-file="+c.pki.File("ca.crt"),
 		"--authorization-mode=Node,RBAC",
-		"--kubelet-certificate-authority="+c.pki.file("ca.crt"),
-		"--kubelet-client-certificate="+c.pki.file("kube-apiserver.crt"),
-		"--kubelet-client-key="+c.pki.file("kube-apiserver.key"),
+		"--kubelet-certificate-authority="+c.pki.File("ca.crt"),
+		"--kubelet-client-certificate="+c.pki.File("kube-apiserver.crt"),
+		"--kubelet-client-key="+c.pki.File("kube-apiserver.key"),
 		"--kubelet-preferred-address-types=InternalIP",
 		"--service-account-key-file="+signingKey, "--service-account-signing-key-file="+signingKey,
 		"--service-account-issuer="+serviceAccountIssuer,
@@ -162,7 +161,7 @@ func (c *controlPlane) startOnce(ctx context.Context, progress func(string)) err
 	if err := c.launch("kube-controller-manager",
 		"--kubeconfig="+c.kubeconfig, "--leader-elect=false", "--secure-port=0", "--profiling=false",
 		"--controllers="+strings.Join(controllers, ","),
-		"--service-account-private-key-file="+signingKey, "--root-ca-file="+c.pki.file("ca.crt"),
+		"--service-account-private-key-file="+signingKey, "--root-ca-file="+c.pki.File("ca.crt"),
 		"--kube-api-qps=500", "--kube-api-burst=1000", "--min-resync-period=10m",
 	); err != nil {
 		return err
@@ -176,45 +175,23 @@ func (c *controlPlane) startOnce(ctx context.Context, progress func(string)) err
 const serviceAccountIssuer = "https://kubernetes.default.svc.cluster.local"
 
 func (c *controlPlane) writeIdentities(server string) error {
-	if _, err := c.pki.writeKey("service-accounts.key"); err != nil {
+	if _, err := c.pki.WriteKey("service-accounts.key"); err != nil {
 		return err
 	}
 	// It is also the client of the nodes' kubelet port.
-	if _, err := c.pki.issue("kube-apiserver", nil, c.block.controlPlane()); err != nil {
+	if _, err := c.pki.Issue("kube-apiserver", nil, c.block.controlPlane()); err != nil {
 		return err
 	}
-	admin, err := c.pki.issue("admin", []string{"system:masters"})
+	admin, err := c.pki.Issue("admin", []string{"system:masters"})
 	if err != nil {
 		return err
 	}
 	c.admin = &rest.Config{
 		Host:            server,
-		TLSClientConfig: rest.TLSClientConfig{CAData: c.pki.pem, CertData: admin.certificate, KeyData: admin.key},
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.pki.PEM, CertData: admin.Certificate, KeyData: admin.Key},
 	}
 	c.kubeconfig = filepath.Join(c.dir, "kubeconfig")
-	return writeKubeconfig(c.kubeconfig, c.admin, "", "default")
-}
-
-// writeKubeconfig writes a kubeconfig for the API server of config: with a token,
-// or as the user of config's certificate.
-func writeKubeconfig(path string, config *rest.Config, token, namespace string) error {
-	user := &clientcmdapi.AuthInfo{Token: token}
-	if token == "" {
-		user.ClientCertificateData, user.ClientKeyData = config.CertData, config.KeyData
-	}
-	made := clientcmdapi.NewConfig()
-	made.Clusters["sandbox"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	made.AuthInfos["sandbox"] = user
-	made.Contexts["sandbox"] = &clientcmdapi.Context{Cluster: "sandbox", AuthInfo: "sandbox", Namespace: namespace}
-	made.CurrentContext = "sandbox"
-	content, err := clientcmd.Write(*made)
-	if err == nil {
-		err = os.WriteFile(path, content, 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("writing the kubeconfig %s: %w", path, err)
-	}
-	return nil
+	return authority.WriteKubeconfig(c.kubeconfig, c.admin, "", "default")
 }
 
 func (c *controlPlane) launch(name string, args ...string) error {

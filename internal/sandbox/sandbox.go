@@ -23,6 +23,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/cratesim"
 	"stevedore.dev/stevedore/internal/sandbox/agent"
+	"stevedore.dev/stevedore/internal/sandbox/authority"
 	"stevedore.dev/stevedore/internal/sandbox/process"
 )
 
@@ -127,7 +128,7 @@ func (s *Sandbox) start(ctx context.Context, o Options, binary string) error {
 	if s.block, err = claimAddressBlock(); err != nil {
 		return err
 	}
-	pki, err := newAuthority(filepath.Join(s.dir, "pki"))
+	pki, err := authority.New(filepath.Join(s.dir, "pki"))
 	if err != nil {
 		return err
 	}
@@ -244,7 +245,7 @@ func (s *Sandbox) WriteServiceAccountKubeconfig(ctx context.Context, namespace, 
 	if err != nil {
 		return fmt.Errorf("asking for a token of the service account %s/%s: %w", namespace, name, err)
 	}
-	return writeKubeconfig(path, s.plane.admin, token.Status.Token, namespace)
+	return authority.WriteKubeconfig(path, s.plane.admin, token.Status.Token, namespace)
 }
 
 // Done is closed when the sandbox has been stopped or a component has died that
@@ -433,16 +434,16 @@ func (s *Sandbox) kubeletTLS(nodes []agent.Node) (*tls.Config, error) {
 	for _, node := range nodes {
 		addresses = append(addresses, node.Address)
 	}
-	issued, err := s.plane.pki.issue("kubelet", nil, addresses...)
+	issued, err := s.plane.pki.Issue("kubelet", nil, addresses...)
 	if err != nil {
 		return nil, err
 	}
-	pair, err := tls.X509KeyPair(issued.certificate, issued.key)
+	pair, err := tls.X509KeyPair(issued.Certificate, issued.Key)
 	if err != nil {
 		return nil, fmt.Errorf("loading the nodes' certificate: %w", err)
 	}
 	pool := x509.NewCertPool()
-	pool.AddCert(s.plane.pki.certificate)
+	pool.AddCert(s.plane.pki.Certificate)
 	return &tls.Config{
 		Certificates: []tls.Certificate{pair},
 		ClientCAs:    pool,

@@ -120,7 +120,7 @@ func (d *Daemon) ExitCode() int {
 // Run runs another verb of the binary, as a person with the admin's rights.
 func (b *Testbed) Run(ctx context.Context, args ...string) (stdout, stderr string, code int, err error) {
 	cmd := exec.CommandContext(ctx, b.Options.Binary, args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+b.Sandbox.Kubeconfig(), "KUBERNETES_SERVICE_HOST=")
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+b.Kubernetes.Kubeconfig(), "KUBERNETES_SERVICE_HOST=")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()

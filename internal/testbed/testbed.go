@@ -43,17 +43,34 @@ type Options struct {
 	Nodes int
 	// OneProcess runs simulated nodes inside this process: many more fit.
 	OneProcess bool
+	// Kubernetes is a cluster that runs already, in place of a sandbox; nil: Start
+	// starts a sandbox. Stop ends it.
+	Kubernetes Kubernetes
 	// Progress gets one line a step; nil: nothing.
 	Progress func(string)
 	// Log gets what goes on in the sandbox; nil: nothing.
 	Log *slog.Logger
 }
 
-// Testbed is a running sandbox with stevedore's rights in it.
+// Kubernetes is a cluster that a testbed stands on: a sandbox, or real nodes.
+type Kubernetes interface {
+	RESTConfig() *rest.Config
+	Kubeconfig() string
+	WriteServiceAccountKubeconfig(ctx context.Context, namespace, name, path string) error
+	Done() <-chan struct{}
+	Err() error
+	Complaints(most int) string
+	Stop(ctx context.Context) error
+}
+
+// Testbed is a running cluster with stevedore's rights in it.
 type Testbed struct {
 	Options Options
 	Dir     string
-	Sandbox *sandbox.Sandbox
+	// Kubernetes is what it stands on; Sandbox is the same where that is a sandbox,
+	// else nil.
+	Kubernetes Kubernetes
+	Sandbox    *sandbox.Sandbox
 	// Admin may do anything; the daemon may not.
 	Admin   kubernetes.Interface
 	Config  *rest.Config
@@ -63,7 +80,7 @@ type Testbed struct {
 	Kubeconfig string
 }
 
-// Start starts the sandbox and gives the daemon's account its rights.
+// Start starts what it stands on and gives the daemon's account its rights.
 func Start(ctx context.Context, o Options) (_ *Testbed, err error) {
 	dir, err := os.MkdirTemp("", "stevedore-testbed-")
 	if err != nil {
@@ -75,14 +92,16 @@ func Start(ctx context.Context, o Options) (_ *Testbed, err error) {
 			err = errors.Join(err, bed.Stop())
 		}
 	}()
-	bed.Sandbox, err = sandbox.Start(ctx, sandbox.Options{
-		CrateDBHome: o.CrateDBHome, Nodes: o.Nodes, OneProcess: o.OneProcess, Progress: o.Progress, Log: o.Log,
-		NodeCommand: []string{o.Binary, "sandbox", "cratedb-node"},
-	})
-	if err != nil {
-		return bed, err
+	if bed.Kubernetes = o.Kubernetes; bed.Kubernetes == nil {
+		if bed.Sandbox, err = sandbox.Start(ctx, sandbox.Options{
+			CrateDBHome: o.CrateDBHome, Nodes: o.Nodes, OneProcess: o.OneProcess, Progress: o.Progress, Log: o.Log,
+			NodeCommand: []string{o.Binary, "sandbox", "cratedb-node"},
+		}); err != nil {
+			return bed, err
+		}
+		bed.Kubernetes = bed.Sandbox
 	}
-	bed.Config = rest.CopyConfig(bed.Sandbox.RESTConfig())
+	bed.Config = rest.CopyConfig(bed.Kubernetes.RESTConfig())
 	bed.Config.QPS = -1
 	if bed.Admin, err = kubernetes.NewForConfig(bed.Config); err != nil {
 		return bed, err
@@ -103,19 +122,19 @@ func Start(ctx context.Context, o Options) (_ *Testbed, err error) {
 		return bed, err
 	}
 	bed.Kubeconfig = filepath.Join(dir, "daemon.kubeconfig")
-	err = bed.Sandbox.WriteServiceAccountKubeconfig(ctx, names.DaemonNamespace, "stevedore", bed.Kubeconfig)
+	err = bed.Kubernetes.WriteServiceAccountKubeconfig(ctx, names.DaemonNamespace, "stevedore", bed.Kubeconfig)
 	return bed, err
 }
 
-// Stop ends the sandbox; nothing of it stays.
+// Stop ends what it stands on; nothing of it stays.
 func (b *Testbed) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var err error
-	if b.Sandbox != nil {
+	if b.Kubernetes != nil {
 		// A component that died by itself is the reason of all that failed since.
-		died := b.Sandbox.Err()
-		err = errors.Join(died, b.Sandbox.Stop(ctx))
+		died := b.Kubernetes.Err()
+		err = errors.Join(died, b.Kubernetes.Stop(ctx))
 	}
 	return errors.Join(err, os.RemoveAll(b.Dir))
 }

@@ -7,4 +7,4 @@ import "syscall"
 // Supported says whether this system can run the sandbox.
 const Supported = false
 
-func attributes(*Identity) *syscall.SysProcAttr { return nil }
+func attributes(*Identity, *syscall.SysProcAttr) *syscall.SysProcAttr { return nil }

@@ -52,9 +52,10 @@ func NewStarter() *Starter {
 }
 
 // Start starts command in a process group of its own, so that a Ctrl-C at the
-// terminal reaches only this process, which then stops the others in order.
+// terminal reaches only this process, which then stops the others in order. Of the
+// attributes that command has, only its namespaces are kept.
 func (s *Starter) Start(command *exec.Cmd, as *Identity) (*Process, error) {
-	command.SysProcAttr = attributes(as)
+	command.SysProcAttr = attributes(as, command.SysProcAttr)
 	// A grandchild that kept our pipes open must not keep Wait from returning.
 	command.WaitDelay = 2 * time.Second
 	r := request{command, make(chan error, 1)}

@@ -1,4 +1,6 @@
-package sandbox
+// Package authority makes what the parts of a control plane of ours know each other
+// by: certificates, keys and kubeconfigs, as files in one folder.
+package authority
 
 import (
 	"crypto/ecdsa"
@@ -16,28 +18,28 @@ import (
 	"time"
 )
 
-// authority signs the sandbox's certificates. They live as long as the sandbox,
-// a year at most.
-type authority struct {
+// Authority signs certificates that are valid for a year.
+type Authority struct {
+	// Certificate is its own, PEM the same as a file has it.
+	Certificate *x509.Certificate
+	PEM         []byte
 	dir         string
-	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
-	pem         []byte
 }
 
-// identity is a certificate and its key, in memory and as files.
-type identity struct {
-	certificate, key         []byte
-	certificateFile, keyFile string
+// Identity is a certificate and its key, as PEM.
+type Identity struct {
+	Certificate, Key []byte
 }
 
-func newAuthority(dir string) (*authority, error) {
+// New makes an authority and writes its certificate to dir/ca.crt.
+func New(dir string) (*Authority, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the sandbox's certificates: %w", err)
+		return nil, fmt.Errorf("making a certificate authority: %w", err)
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("making the sandbox's certificates: %w", err)
+		return nil, fmt.Errorf("making a certificate authority: %w", err)
 	}
 	template := certificateTemplate("stevedore-sandbox", nil)
 	template.IsCA = true
@@ -45,17 +47,17 @@ func newAuthority(dir string) (*authority, error) {
 	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
-		return nil, fmt.Errorf("making the sandbox's certificates: %w", err)
+		return nil, fmt.Errorf("making a certificate authority: %w", err)
 	}
 	certificate, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, fmt.Errorf("making the sandbox's certificates: %w", err)
+		return nil, fmt.Errorf("making a certificate authority: %w", err)
 	}
-	a := &authority{
-		dir: dir, certificate: certificate, key: key,
-		pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+	a := &Authority{
+		dir: dir, Certificate: certificate, key: key,
+		PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 	}
-	return a, a.write("ca.crt", a.pem)
+	return a, a.write("ca.crt", a.PEM)
 }
 
 func certificateTemplate(name string, groups []string) *x509.Certificate {
@@ -68,18 +70,19 @@ func certificateTemplate(name string, groups []string) *x509.Certificate {
 	}
 }
 
-func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
+// File is the path of one of its files.
+func (a *Authority) File(name string) string { return filepath.Join(a.dir, name) }
 
-func (a *authority) write(name string, content []byte) error {
-	if err := os.WriteFile(a.file(name), content, 0o600); err != nil {
-		return fmt.Errorf("writing the sandbox's certificates: %w", err)
+func (a *Authority) write(name string, content []byte) error {
+	if err := os.WriteFile(a.File(name), content, 0o600); err != nil {
+		return fmt.Errorf("writing a certificate: %w", err)
 	}
 	return nil
 }
 
-// issue makes a certificate for a client (a Kubernetes user name and groups) and,
+// Issue makes a certificate, in NAME.crt and NAME.key, for a client (a Kubernetes user name and groups) and,
 // with addresses, for a server.
-func (a *authority) issue(name string, groups []string, addresses ...netip.Addr) (*identity, error) {
+func (a *Authority) Issue(name string, groups []string, addresses ...netip.Addr) (*Identity, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("making the certificate of %s: %w", name, err)
@@ -90,7 +93,7 @@ func (a *authority) issue(name string, groups []string, addresses ...netip.Addr)
 	for _, address := range addresses {
 		template.IPAddresses = append(template.IPAddresses, net.IP(address.AsSlice()))
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
+	der, err := x509.CreateCertificate(rand.Reader, template, a.Certificate, key.Public(), a.key)
 	if err != nil {
 		return nil, fmt.Errorf("making the certificate of %s: %w", name, err)
 	}
@@ -98,20 +101,15 @@ func (a *authority) issue(name string, groups []string, addresses ...netip.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("making the certificate of %s: %w", name, err)
 	}
-	made := &identity{
-		certificate:     pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		key:             keyPEM,
-		certificateFile: a.file(name + ".crt"),
-		keyFile:         a.file(name + ".key"),
-	}
-	if err := a.write(name+".crt", made.certificate); err != nil {
+	made := &Identity{Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), Key: keyPEM}
+	if err := a.write(name+".crt", made.Certificate); err != nil {
 		return nil, err
 	}
-	return made, a.write(name+".key", made.key)
+	return made, a.write(name+".key", made.Key)
 }
 
-// writeKey makes a key for signing service account tokens.
-func (a *authority) writeKey(name string) (string, error) {
+// WriteKey makes a key for signing service account tokens.
+func (a *Authority) WriteKey(name string) (string, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return "", fmt.Errorf("making the key %s: %w", name, err)
@@ -120,7 +118,7 @@ func (a *authority) writeKey(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("making the key %s: %w", name, err)
 	}
-	return a.file(name), a.write(name, encoded)
+	return a.File(name), a.write(name, encoded)
 }
 
 func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {

@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// need is what a test wants of the nodes that it runs on. A test names its needs
+// and not a kind of node; it is skipped, with the reason, where one is not met.
+type need struct {
+	what string
+	met  func() bool
+}
+
+var (
+	// simulator: what SQL cannot bring about, such as tables of terabytes.
+	simulator = need{"the hub of the CrateDB simulator, which says how large tables and disks are", func() bool {
+		return bed.Sandbox != nil && bed.Sandbox.Simulator() != nil
+	}}
+	// faultAnnotations: containers that misbehave as an annotation says.
+	faultAnnotations = need{"the fault annotations of the sandbox's agent", func() bool { return bed.Sandbox != nil }}
+	// apiServerToKill: a control plane whose API server is killed and started again.
+	apiServerToKill = need{"an API server that the test can kill", func() bool { return bed.Sandbox != nil }}
+	// roomForMany: nodes that take the pods of many clusters at once.
+	roomForMany = need{"room for the pods of many clusters", func() bool { return bed.Sandbox != nil }}
+	// machines: nodes that have power, a cable, a disk and a kubelet of their own.
+	machines = need{"real nodes, whose power, cable and kubelet can be cut (`make truth`)", func() bool { return realNodes != nil }}
+)
+
+// nodes: as many that take a pod of one cluster each.
+func nodes(n int) need {
+	return need{fmt.Sprintf("%d nodes", n), func() bool { return realNodes == nil || len(realNodes.Nodes) >= n }}
+}
+
+// needing skips a test where a need is not met.
+func needing(t *testing.T, all ...need) {
+	t.Helper()
+	for _, one := range all {
+		if !one.met() {
+			t.Skipf("it needs %s", one.what)
+		}
+	}
+}
+
+// leaveNodes waits until real nodes have ended a namespace's pods, and removes its
+// claims: the next test wants their processors and disks. A sandbox has room.
+func leaveNodes(t *testing.T, ns string) {
+	if realNodes == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	soon := int64(5)
+	for {
+		list, err := bed.Admin.CoreV1().Pods(ns).List(ctx, metav1.ListOptions{})
+		if err == nil && len(list.Items) == 0 {
+			break
+		}
+		if err == nil {
+			for _, pod := range list.Items {
+				_ = bed.Admin.CoreV1().Pods(ns).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &soon})
+			}
+		}
+		select {
+		case <-ctx.Done():
+			t.Errorf("the pods of %s have not ended: %v", ns, err)
+			return
+		case <-tick.C:
+		}
+	}
+	if err := bed.Admin.CoreV1().PersistentVolumeClaims(ns).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// nodeOf is the machine that a pod runs on.
+func (s *situation) nodeOf(pod string) string {
+	s.Helper()
+	object, err := bed.Admin.CoreV1().Pods(s.ns).Get(s.ctx, pod, metav1.GetOptions{})
+	require.NoError(s, err)
+	return object.Spec.NodeName
+}
