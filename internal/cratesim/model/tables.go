@@ -338,6 +338,18 @@ func tableSetting(name string) bool {
 // TableSetting reports whether CREATE TABLE … WITH takes the name.
 func TableSetting(name string) bool { return name == "number_of_replicas" || tableSetting(name) }
 
+// Active reports whether each shard of the table has an active primary.
+func (t *Table) Active() bool {
+	for _, ix := range t.Indexes() {
+		for _, s := range ix.shards {
+			if !s.primaryActive() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // SetClosed is ALTER TABLE OPEN and CLOSE. Closed tables keep their shards.
 func (n *Node) SetClosed(t *Table, closed bool) *Error {
 	if err := n.ChangeGate(); err != nil {

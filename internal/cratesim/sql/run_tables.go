@@ -248,10 +248,17 @@ func (s *Session) alterTable(free *scope, q alterTable) (*Result, *model.Error) 
 	}
 	switch {
 	case q.open != nil:
+		closes := !*q.open && !t.Closed()
 		if err := s.Node.SetClosed(t, !*q.open); err != nil {
 			return nil, err
 		}
-		return done(-1)
+		res := &Result{RowCount: -1}
+		if closes {
+			// It is closed, and waits for its shards all the same (TransportCloseTable, as long
+			// as AcknowledgedRequest.DEFAULT_ACK_TIMEOUT).
+			res.Ready, res.Wait = t.Active, 30*time.Second
+		}
+		return res, nil
 	case q.move != nil:
 		ix := only
 		if ix == nil {
