@@ -38,7 +38,7 @@ var waitedFor = []string{forDone, forSuspended, forPaused, forReleased}
 
 func newWait() *cobra.Command {
 	of := clusterArgs{many: true}
-	w := waiting{tick: time.Second, stuckFor: 5 * time.Second}
+	w := waiting{tick: time.Second, stuckFor: 20 * time.Second}
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "wait CLUSTER...",
@@ -49,7 +49,7 @@ It never says so of a cluster that nobody looks after, nor before the daemon has
 at the cluster since it took the newest revision of its source; with --revision, which
 may be a commit that was just pushed, nor before it has taken that one. A cluster that
 is refused, broken, paused or released gets nowhere by itself: where only such ones are
-left, it ends after a few seconds.`,
+left for 20 seconds, in which the daemon looks again, it ends.`,
 		Example: `  stevedore wait prod/orders --revision "$(git rev-parse HEAD)" --timeout 20m
   stevedore wait prod/orders prod/metrics
   stevedore wait --all -n prod --for suspended`,
@@ -100,7 +100,7 @@ type waiting struct {
 	all       bool
 	namespace string
 	// tick is the time between two looks, and stuckFor for how long nothing may go on by
-	// itself before that is believed.
+	// itself before that is believed: longer than a daemon takes to look at a cluster again.
 	tick, stuckFor time.Duration
 	say            func(format string, of ...any)
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/record"
@@ -84,12 +88,22 @@ func TestAWaitEndsWithWhatBecameOfIt(t *testing.T) {
 			if c.rec != nil {
 				api.record(orders, *c.rec)
 			}
-			limit := "2s"
 			if c.code == exitStuck {
-				limit = "1m"
+				cfg, _, err := (&kubeFlags{}).config()
+				require.NoError(t, err)
+				client, err := kubernetes.NewForConfig(cfg)
+				require.NoError(t, err)
+				var said strings.Builder
+				w := waiting{client: client, want: forDone, tick: 10 * time.Millisecond, stuckFor: 50 * time.Millisecond, say: func(format string, of ...any) { fmt.Fprintf(&said, format+"\n", of...) }}
+				so, err := w.until(t.Context(), []record.Cluster{orders})
+				assert.Equal(t, exitCode(exitStuck), err)
+				assert.Empty(t, so)
+				assert.Contains(t, said.String(), c.says)
+				assert.Contains(t, said.String(), "get there by themselves no more")
+				return
 			}
 			began := time.Now()
-			end := stevedore(t, append([]string{"wait", "orders", "--timeout", limit}, c.args...)...)
+			end := stevedore(t, append([]string{"wait", "orders", "--timeout", "2s"}, c.args...)...)
 			assert.Equal(t, c.code, end.code, end.err)
 			assert.Contains(t, end.err, c.says)
 			if c.code == exitOK {

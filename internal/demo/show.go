@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -122,7 +123,9 @@ func (d demonstration) shown(ctx context.Context, args ...string) error {
 	}
 	line := strings.ReplaceAll(strings.Join(args, " "), d.repository.Work, "clusters/")
 	fmt.Println("\n    $ stevedore " + line)
-	fmt.Println(indent(strings.TrimSpace(strings.ReplaceAll(out+stderr, d.repository.Work, "clusters"))))
+	// Paths are relative to where this runs.
+	work := regexp.MustCompile(`[./]*` + regexp.QuoteMeta(d.repository.Work))
+	fmt.Println(indent(strings.TrimSpace(work.ReplaceAllString(out+stderr, "clusters"))))
 	return nil
 }
 
@@ -141,14 +144,15 @@ func (d demonstration) ask(ctx context.Context, statement string) ([][]string, e
 
 const rowsOfDemo = 1000
 
-// fill makes a table that wants three copies, and puts rows into it.
+// fill makes a table that wants four copies, one more than there are nodes, and puts
+// rows into it.
 func (d demonstration) fill(ctx context.Context) error {
 	values := make([]string, rowsOfDemo)
 	for i := range values {
 		values[i] = fmt.Sprintf("(%d)", i)
 	}
 	for _, statement := range []string{
-		"create table doc.items (id int primary key) clustered into 6 shards with (number_of_replicas = '2')",
+		"create table doc.items (id int primary key) clustered into 6 shards with (number_of_replicas = '3')",
 		"insert into doc.items (id) values " + strings.Join(values, ", "),
 		"refresh table doc.items",
 	} {
@@ -156,8 +160,16 @@ func (d demonstration) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	d.say("`app` makes table doc.items, 6 shards with two replicas of each, and puts %d rows into it", rowsOfDemo)
+	d.say("`app` makes table doc.items, 6 shards with three replicas of each, and puts %d rows into it; three nodes hold three of the four copies", rowsOfDemo)
 	return nil
+}
+
+// lower makes the table want two copies.
+func (d demonstration) lower(ctx context.Context) error {
+	const statement = "alter table doc.items set (number_of_replicas = '1')"
+	d.say("`app`: %s", statement)
+	_, err := d.ask(ctx, statement)
+	return err
 }
 
 // count fails when a row is missing.
