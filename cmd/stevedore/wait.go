@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -268,7 +269,11 @@ func (w waiting) judge(object *corev1.ConfigMap, who *attendance.Attendance) ver
 		if who.Revision != "" {
 			at = shortCommit(who.Revision)
 		}
-		return verdict{why: fmt.Sprintf("the daemon has not taken revision %s of %s; its newest is %s", w.revision, rec.Owner, at)}
+		why := fmt.Sprintf("the daemon has not taken revision %s of %s; its newest is %s", w.revision, cmp.Or(rec.Owner, rec.Shown.Source), at)
+		if len(status.Problems) > 0 {
+			why += ": " + status.Problems[0]
+		}
+		return verdict{why: why}
 	case who.Behind:
 		return verdict{why: "the daemon has not looked at it yet since it took " + shortCommit(who.Revision)}
 	case unseen(rec, commands):

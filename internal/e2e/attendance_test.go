@@ -102,13 +102,14 @@ func TestAWaitForAPushEndsOnceItIsDone(t *testing.T) {
 		require.Zero(t, code, stderr)
 		assert.Equal(t, "cluster awaited/orders: done\n", out)
 	}
-	head := push("first", definition(s.ns, "orders"))
+	three := []edit{with(replicasOfHot, 3), with("spec.operations", map[string]any{"stableFor": "1s", "masterStableFor": "1s"})}
+	head := push("first", definition(s.ns, "orders", three...))
 	s.start(testbed.DaemonOptions{Args: []string{"--git", repository.URL, "--ref", "main", "--interval", "1s", "--namespace", s.ns}})
 	wait(head)
 	assert.True(t, s.record("orders").Bootstrap.Done)
 
-	wait(push("grow", definition(s.ns, "orders", with(replicasOfHot, 2))))
-	assert.EqualValues(t, 2, *s.set("crate-data-hot-orders").Spec.Replicas)
+	wait(push("a mark", definition(s.ns, "orders", append(three, with("spec.cluster.service.annotations", map[string]any{"example.com/mark": "one"}))...)))
+	assert.Equal(t, "one", s.mark())
 
 	// One that does not touch the cluster is known as well.
 	require.NoError(t, repository.Push(s.ctx, "words", map[string]string{"README.md": "words\n"}))
@@ -210,7 +211,7 @@ func TestForgetWhereNobodyLooks(t *testing.T) {
 	require.Zero(t, code, stderr)
 	assert.Equal(t, "cluster left-over/never: nothing is recorded of it any more\n", out)
 	assert.Empty(t, s.recorded("never"))
-	assert.Len(t, s.recorded("orders"), 4)
+	assert.Equal(t, []record.Kind{record.Operation, record.Inventory, record.Observation}, s.recorded("orders"), "the other cluster's stay")
 	_, stderr, code = s.verb("forget", s.ns+"/never")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "there is no record of a cluster left-over/never")

@@ -171,10 +171,8 @@ func (w *walk) run(command string) {
 			return found != nil
 		})
 	case strings.HasPrefix(command, "bin/stevedore run "):
-		if !strings.Contains(command, "--listen") {
-			// The usual port may be somebody else's on this machine.
-			command += " --listen 127.0.0.1:0"
-		}
+		// The ports of the pages may be somebody else's on this machine.
+		command = listen.ReplaceAllString(command, "") + " --listen 127.0.0.1:0"
 		at := w.stay(command)
 		w.until("the daemon acts", func() bool { return strings.Contains(at.said(), "the Lease is ours") })
 		if strings.Contains(command, "examples/single") {
@@ -191,7 +189,10 @@ func (w *walk) run(command string) {
 	}
 }
 
-var kubeconfig = regexp.MustCompile(`export KUBECONFIG=(\S+)`)
+var (
+	kubeconfig = regexp.MustCompile(`export KUBECONFIG=(\S+)`)
+	listen     = regexp.MustCompile(` --listen \S+`)
+)
 
 func (w *walk) shell(ctx context.Context, command string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "bash", "-ec", command)
