@@ -25,6 +25,9 @@ var pages = []string{"README.md", "docs/getting-started.md"}
 // patience with one command or condition, on a machine that does other things as well.
 const patience = 4 * time.Minute
 
+// toBuild is for `make`: some seconds, or many minutes beside others that build.
+const toBuild = 15 * time.Minute
+
 // differs is what `stevedore diff` ends with where something differs.
 var differs = regexp.MustCompile(`^(bin/)?stevedore diff `)
 
@@ -203,7 +206,11 @@ func (w *walk) shell(ctx context.Context, command string) *exec.Cmd {
 }
 
 func (w *walk) try(command string) error {
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	limit := patience
+	if command == "make" {
+		limit = toBuild
+	}
+	ctx, cancel := context.WithTimeout(w.t.Context(), limit)
 	defer cancel()
 	out, err := w.shell(ctx, command).CombinedOutput()
 	if ended, ok := err.(*exec.ExitError); ok && ended.ExitCode() == 2 && differs.MatchString(command) {
