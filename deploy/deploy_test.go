@@ -1,5 +1,3 @@
-// Package deploy holds what the daemon is installed with; its tests hold the
-// parts against each other.
 package deploy
 
 import (

@@ -50,6 +50,9 @@ func newModel(c Cluster, cfg Config, pins Pins) (*model, []definition.Problem) {
 	if _, err := base.Open(m.pins.Base); err != nil {
 		refuse("spec.operations.base", "%v", err)
 	}
+	if def.Spec.Operations.Sysctl == definition.SysctlHost && m.pins.Base == base.V1 {
+		refuse("spec.operations.sysctl", "host is of the base v2 on, and this cluster has the base v1: leave the field out")
+	}
 	if (cfg.JMXExporterURL == "") != (cfg.JMXExporterSHA256 == "") {
 		refuse("", "the JMX exporter is configured by half: give stevedore its URL and its SHA-256, or neither")
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kubejson "k8s.io/apimachinery/pkg/util/json"
 )
 
@@ -18,6 +19,9 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
+// remove takes an item out of a list.
+func remove(path string) operation { return operation{"remove", path, nil} }
+
 func set(path string, value any) operation { return operation{"add", path, value} }
 
 // pointer escapes a key for a JSON pointer (RFC 6901).
@@ -26,10 +30,10 @@ func pointer(key string) string {
 }
 
 // on carries the operation out: "add" and "replace", the only ones that the base
-// has.
+// has, and the "remove" of a list's item.
 func (o operation) on(object map[string]any) error {
 	path, ok := strings.CutPrefix(o.Path, "/")
-	if !ok || o.Op != "add" && o.Op != "replace" {
+	if !ok || o.Op != "add" && o.Op != "replace" && o.Op != "remove" {
 		return fmt.Errorf("the operation %s at %s is not known", o.Op, o.Path)
 	}
 	// As it is read from JSON: with the types that live objects have, and nothing
@@ -45,6 +49,9 @@ func (o operation) on(object map[string]any) error {
 	steps := strings.Split(path, "/")
 	for i, step := range steps {
 		steps[i] = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+	}
+	if o.Op == "remove" {
+		return o.removeFrom(object, steps)
 	}
 	if _, err := put(object, steps, o.Op == "replace", value); err != nil {
 		return fmt.Errorf("%s %s: %w", o.Op, o.Path, err)
@@ -93,4 +100,17 @@ func put(at any, steps []string, there bool, value any) (any, error) {
 		return at, nil
 	}
 	return nil, fmt.Errorf("there is nothing below, and no %q", step)
+}
+
+// removeFrom takes the item that the last step numbers out of the list that the others lead
+// to, through maps only.
+func (o operation) removeFrom(object map[string]any, steps []string) error {
+	above, last := steps[:len(steps)-1], steps[len(steps)-1]
+	list, found, err := unstructured.NestedFieldNoCopy(object, above...)
+	items, _ := list.([]any)
+	n, notNumber := strconv.Atoi(last)
+	if err != nil || !found || notNumber != nil || n < 0 || n >= len(items) {
+		return fmt.Errorf("remove %s: there is no such item of a list", o.Path)
+	}
+	return unstructured.SetNestedSlice(object, slices.Delete(slices.Clone(items), n, n+1), above...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/render/base"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 const (
@@ -69,6 +70,9 @@ func (m *model) statefulSet(a *assembly, g group) error {
 			set(pod+"/containers/1/command/2", fmt.Sprintf("-web.listen-address=:%d", m.def.Spec.Ports.Exporter)),
 			set(pod+"/containers/1/ports/0/containerPort", m.def.Spec.Ports.Exporter),
 			set(pod+"/volumes/0/configMap/name", names.SQLExporterConfigMap(m.def.Name)))
+	}
+	if m.def.Spec.Operations.Sysctl == definition.SysctlHost {
+		a.patch("StatefulSet", name, remove(sysctl)) // last: the others count on its place
 	}
 	return nil
 }

@@ -34,6 +34,11 @@ var endings = []struct {
 	}},
 	{"validate", []ending{{exitOK, "nothing is wrong"}, {exitError, "a problem in the folder, or another error"}}},
 	{"render", []ending{{exitOK, "printed"}, {exitError, "a problem in the folder, or another error"}}},
+	{"check", []ending{
+		{exitOK, "no problem was found; what is unknown is said"},
+		{exitError, "an error"},
+		{exitProblem, "a problem was found, in the definitions or in the Kubernetes cluster"},
+	}},
 	{"diff", []ending{
 		{exitOK, "nothing differs; what only moved to another file is said"},
 		{exitError, "a problem in a definition, or another error; beats the others"},

@@ -81,7 +81,7 @@ Keep a cluster as a repository says:
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("stevedore {{.Version}}\n")
-	root.AddCommand(newRun(), newRender(), newValidate(), newDiff(), newComment(), newStatus(),
+	root.AddCommand(newRun(), newRender(), newValidate(), newCheck(), newDiff(), newComment(), newStatus(),
 		newPause(), newResume(), newAbort(), newRestart(), newRelease(), newForget(), newWait(), newSandbox(), newVersion(), newRenderUntrusted())
 	root.SetFlagErrorFunc(unknownFlag)
 	describe(root)

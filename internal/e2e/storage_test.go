@@ -43,7 +43,7 @@ func TestAStorageClassThatIsMissingIsRefusedBeforeAnythingIsMade(t *testing.T) {
 		assert.Contains(t, words[0], storageClassMissing+": ")
 		assert.Contains(t, words[0], "the storage class "+class+" does not exist")
 	}
-	refused(s.plans(2, "diff", s.dir), first)
+	refused(s.plans(2, s.dir), first)
 	daemon := s.run("--look-interval", "1s")
 	s.refusedFor("orders", storageClassMissing)
 	assert.Contains(t, s.refusal("orders", storageClassMissing), first)
@@ -59,7 +59,7 @@ func TestAStorageClassThatIsMissingIsRefusedBeforeAnythingIsMade(t *testing.T) {
 	cold := group("cold", 1)
 	cold["resources"].(map[string]any)["disk"].(map[string]any)["storageClass"] = second
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", class, with("spec.nodes.data.1", cold))})
-	refused(s.plans(2, "diff", s.dir), second)
+	refused(s.plans(2, s.dir), second)
 	before := s.setSpecs()
 	s.refusedFor("orders", storageClassMissing)
 	assert.Equal(t, before, s.setSpecs())

@@ -28,6 +28,11 @@ const page = 500
 // annotations by which Kubernetes knows the default class.
 var defaults = []string{"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"}
 
+// IsDefault says that claims which name no class get this one.
+func IsDefault(class *storagev1.StorageClass) bool {
+	return slices.ContainsFunc(defaults, func(a string) bool { return class.Annotations[a] == "true" })
+}
+
 // List are all storage classes as Kubernetes has them.
 func List(ctx context.Context, client kubernetes.Interface) ([]storagev1.StorageClass, error) {
 	var all []storagev1.StorageClass
@@ -57,7 +62,7 @@ func Read(ctx context.Context, client kubernetes.Interface, asked []ops.ClaimCla
 	for i := range list {
 		out.Classes = append(out.Classes, gates.StorageClass{
 			Name: list[i].Name, Provisioner: list[i].Provisioner,
-			Default: slices.ContainsFunc(defaults, func(a string) bool { return list[i].Annotations[a] == "true" }),
+			Default: IsDefault(&list[i]),
 		})
 	}
 	if len(ops.ClassProblems(asked, out)) == 0 {

@@ -121,6 +121,9 @@ func Start(ctx context.Context, o Options) (_ *Testbed, err error) {
 	if err := bed.ApplyKustomization(ctx, filepath.Join(o.Deploy, "daemon"), "", "Deployment"); err != nil {
 		return bed, err
 	}
+	if err := bed.ApplyKustomization(ctx, filepath.Join(o.Deploy, "cluster"), ""); err != nil {
+		return bed, err
+	}
 	bed.Kubeconfig = filepath.Join(dir, "daemon.kubeconfig")
 	err = bed.Kubernetes.WriteServiceAccountKubeconfig(ctx, names.DaemonNamespace, "stevedore", bed.Kubeconfig)
 	return bed, err

@@ -151,7 +151,14 @@ type Operations struct {
 	// DebugVolume is no part of a revision where it is left out: an upgrade of
 	// stevedore would make another revision of each cluster.
 	DebugVolume DebugVolume `json:",omitzero"`
+	// Sysctl says who sets what CrateDB wants of the kernel: "container" or SysctlHost; ""
+	// is "container", and no part of a revision.
+	Sysctl string `json:",omitempty"`
 }
+
+// SysctlHost: the Kubernetes nodes have the settings already, and no privileged container
+// sets them.
+const SysctlHost = "host"
 
 // DebugVolume is the claim for heap dumps of each node; what is empty is what the
 // cluster was made with.

@@ -1,0 +1,279 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+	fakediscovery "k8s.io/client-go/discovery/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+
+	"stevedore.dev/stevedore/deploy"
+	"stevedore.dev/stevedore/ops"
+)
+
+// orders is a cluster of so many nodes with a CPU each, one a Kubernetes node.
+func orders(replicas int32, change ...func(*appsv1.StatefulSet)) Cluster {
+	class := "fast"
+	set := appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "crate-data-hot-orders"}}
+	set.Spec.Replicas = &replicas
+	set.Spec.Template.Spec = corev1.PodSpec{
+		Containers: []corev1.Container{{Name: "crate", Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("2Gi")},
+			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")},
+		}}},
+		Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelHostname}},
+		}},
+		Tolerations: []corev1.Toleration{{Key: "cratedb", Operator: corev1.TolerationOpEqual, Value: "any", Effect: corev1.TaintEffectNoSchedule}},
+	}
+	set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data0"}, Spec: corev1.PersistentVolumeClaimSpec{
+		StorageClassName: &class, Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("64Gi")}},
+	}}}
+	for _, c := range change {
+		c(&set)
+	}
+	return Cluster{Namespace: "prod", Name: "orders", Sets: []appsv1.StatefulSet{set}, Classes: []ops.ClaimClass{{Set: set.Name, Class: "fast", Claims: []string{"data0"}}}}
+}
+
+func node(name string, change ...func(*corev1.Node)) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}, Status: corev1.NodeStatus{
+		Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("8Gi")},
+		Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+	}}
+	for _, c := range change {
+		c(n)
+	}
+	return n
+}
+
+func taint(key, value string) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule})
+	}
+}
+
+func forbid(client *fake.Clientset, verb, what string) {
+	client.PrependReactor(verb, what, func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: what}, "", nil)
+	})
+}
+
+// found are the findings of one check.
+func found(t *testing.T, one func(*checker), clusters []Cluster, client *fake.Clientset) []Finding {
+	t.Helper()
+	c := &checker{Options: Options{Client: client, Clusters: clusters, Namespaces: []string{"prod"}}}
+	one(c)
+	return c.found
+}
+
+func TestWhetherEnoughNodesTakeThePods(t *testing.T) {
+	small := func(n *corev1.Node) { n.Status.Allocatable[corev1.ResourceMemory] = resource.MustParse("1Gi") }
+	shared := func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Affinity = nil }
+	for name, c := range map[string]struct {
+		cluster Cluster
+		nodes   []runtime.Object
+		state   State
+		says    string
+	}{
+		"as many as pods":            {orders(2), []runtime.Object{node("a"), node("b")}, OK, "all 2 pods"},
+		"one pod more than nodes":    {orders(3), []runtime.Object{node("a"), node("b")}, Problem, "2 of its 3 pods find a Node, of 2 Nodes"},
+		"several pods may share one": {orders(4, shared), []runtime.Object{node("a"), node("b")}, OK, "all 4 pods"},
+		"more than their CPU":        {orders(5, shared), []runtime.Object{node("a"), node("b")}, Problem, "4 of its 5"},
+		"a taint that is tolerated":  {orders(1), []runtime.Object{node("a", taint("cratedb", "any"))}, OK, "all 1 pods"},
+		"a taint that is not":        {orders(1), []runtime.Object{node("a", taint("gpu", "yes"))}, Problem, "1 × taint gpu=yes:NoSchedule"},
+		"too little memory":          {orders(1), []runtime.Object{node("a", small)}, Problem, "2Gi memory"},
+		"cordoned":                   {orders(1), []runtime.Object{node("a", func(n *corev1.Node) { n.Spec.Unschedulable = true })}, Problem, "1 × cordoned"},
+		"not ready":                  {orders(1), []runtime.Object{node("a", func(n *corev1.Node) { n.Status.Conditions = nil })}, Problem, "1 × not ready"},
+		"only in three zones, and there is no zone": {orders(1, func(s *appsv1.StatefulSet) {
+			s.Spec.Template.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule}}
+		}), []runtime.Object{node("a")}, Problem, "no label topology.kubernetes.io/zone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := found(t, func(c *checker) { c.nodes(t.Context()) }, []Cluster{c.cluster}, fake.NewClientset(c.nodes...))
+			require.Len(t, all, 1)
+			assert.Equal(t, c.state, all[0].State, all[0].Message)
+			assert.Contains(t, all[0].Message, c.says)
+		})
+	}
+	client := fake.NewClientset()
+	forbid(client, "list", "nodes")
+	all := found(t, func(c *checker) { c.nodes(t.Context()) }, []Cluster{orders(1)}, client)
+	require.Len(t, all, 1)
+	assert.Equal(t, Unknown, all[0].State, "what may not be read is not known")
+}
+
+func TestWhatIsSaidOfStorageClasses(t *testing.T) {
+	yes := true
+	class := func(provisioner string, expands *bool) runtime.Object {
+		return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: provisioner, AllowVolumeExpansion: expands}
+	}
+	for name, c := range map[string]struct {
+		objects []runtime.Object
+		state   State
+		says    string
+	}{
+		"there":                 {[]runtime.Object{class("disk.example.com", &yes)}, OK, "it is there, and expands"},
+		"does not expand":       {[]runtime.Object{class("disk.example.com", nil)}, OK, "cannot be expanded later"},
+		"missing":               {nil, Problem, "the storage class fast does not exist"},
+		"makes no volumes":      {[]runtime.Object{class("kubernetes.io/no-provisioner", nil)}, Unknown, "they have to be there"},
+		"a removed provisioner": {[]runtime.Object{class("kubernetes.io/glusterfs", nil)}, Problem, "Kubernetes has no more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := found(t, func(c *checker) { c.storage(t.Context()) }, []Cluster{orders(1)}, fake.NewClientset(c.objects...))
+			require.Len(t, all, 1)
+			assert.Equal(t, c.state, all[0].State, all[0].Message)
+			assert.Contains(t, all[0].Message, c.says)
+		})
+	}
+	client := fake.NewClientset()
+	forbid(client, "list", "storageclasses")
+	all := found(t, func(c *checker) { c.storage(t.Context()) }, []Cluster{orders(1)}, client)
+	require.Len(t, all, 1)
+	assert.Equal(t, Unknown, all[0].State)
+}
+
+func TestWhetherAQuotaLeavesRoom(t *testing.T) {
+	quota := func(hard, used string) runtime.Object {
+		return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "team"}, Status: corev1.ResourceQuotaStatus{
+			Hard: corev1.ResourceList{corev1.ResourceRequestsMemory: resource.MustParse(hard)}, Used: corev1.ResourceList{corev1.ResourceRequestsMemory: resource.MustParse(used)},
+		}}
+	}
+	problems := func(objects ...runtime.Object) (out []string) {
+		for _, f := range found(t, func(c *checker) { c.quotas(t.Context()) }, []Cluster{orders(3)}, fake.NewClientset(objects...)) {
+			if f.State == Problem {
+				out = append(out, f.Message)
+			}
+		}
+		return out
+	}
+	assert.Empty(t, problems())
+	assert.Empty(t, problems(quota("8Gi", "2Gi")))
+	assert.Equal(t, []string{"requests.memory: 6Gi more are needed, and 5Gi are free of 8Gi"}, problems(quota("8Gi", "3Gi")))
+	there := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "crate-data-hot-orders"}}
+	assert.Empty(t, problems(quota("8Gi", "6Gi"), there), "what is there has been counted already")
+	limit := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "small"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
+		{Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}},
+	}}}
+	assert.Equal(t, []string{"container crate: 2Gi of memory is outside of what the LimitRange small allows"}, problems(limit))
+}
+
+func TestPodsOfOthersAreNeverTakenForOurs(t *testing.T) {
+	pod := func(cluster, set string) runtime.Object {
+		yes := true
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "prod", Name: set + "-0", Labels: map[string]string{"app.kubernetes.io/component": "cratedb", "app.kubernetes.io/name": cluster},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Name: set, Controller: &yes}},
+		}}
+	}
+	set := func(name string, labels map[string]string) runtime.Object {
+		return &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: name, Labels: labels}}
+	}
+	ours := map[string]string{"stevedore.dev/cluster": "orders"}
+	for name, c := range map[string]struct {
+		objects []runtime.Object
+		state   State
+		says    string
+	}{
+		"none":                       {nil, OK, "no CrateDB pods but"},
+		"ours":                       {[]runtime.Object{set("crate-data-hot-orders", ours), pod("orders", "crate-data-hot-orders")}, OK, "no CrateDB pods but"},
+		"another cluster's":          {[]runtime.Object{set("x", nil), pod("sales", "x")}, OK, "left alone: sales"},
+		"a cluster of the same name": {[]runtime.Object{set("crate-data-hot-orders", nil), pod("orders", "crate-data-hot-orders")}, Problem, "not supported yet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := found(t, func(c *checker) { c.others(t.Context()) }, []Cluster{orders(1)}, fake.NewClientset(c.objects...))
+			require.NotEmpty(t, all)
+			assert.Equal(t, c.state, all[0].State)
+			assert.Contains(t, all[0].Message, c.says)
+			assert.NotContains(t, all[0].Message+all[0].Do, "label it")
+		})
+	}
+}
+
+func TestRightsAreThoseOfTheManifests(t *testing.T) {
+	client := fake.NewClientset()
+	asked := map[string]bool{}
+	client.PrependReactor("create", "selfsubjectaccessreviews", func(a k8stesting.Action) (bool, runtime.Object, error) {
+		review := a.(k8stesting.CreateAction).GetObject().(*authorizationv1.SelfSubjectAccessReview).DeepCopy()
+		q := *review.Spec.ResourceAttributes
+		asked[q.Namespace+" "+words(q)] = true
+		review.Status.Allowed = q.Resource != "secrets" || q.Namespace != "prod"
+		return true, review, nil
+	})
+	all := found(t, func(c *checker) { c.rights(t.Context()) }, []Cluster{orders(1)}, client)
+	require.Len(t, all, 2)
+	assert.Equal(t, OK, all[0].State, all[0].Message)
+	assert.Equal(t, Problem, all[1].State)
+	assert.Contains(t, all[1].Message, "get secrets, list secrets, watch secrets, create secrets, patch secrets")
+	assert.Contains(t, all[1].Subject, "kubectl apply -n prod -k deploy/namespace")
+	rules, err := deploy.Rules(deploy.Namespace)
+	require.NoError(t, err)
+	require.NotEmpty(t, rules)
+	for _, rule := range rules {
+		assert.True(t, asked["prod "+rule.Verbs[0]+" "+rule.Resources[0]], "%v", rule)
+	}
+	assert.True(t, asked["stevedore-system create deployments"])
+	assert.True(t, asked["prod create rolebindings"])
+}
+
+func TestNamesThatAreTooLong(t *testing.T) {
+	long := strings.Repeat("x", 60)
+	for name, c := range map[string]struct {
+		cluster Cluster
+		state   State
+		says    string
+	}{
+		"short":         {orders(1), OK, "fit"},
+		"a Service":     {Cluster{Namespace: "prod", Name: long}, Problem, "the Service crate-" + long},
+		"a StatefulSet": {orders(1, func(s *appsv1.StatefulSet) { s.Name = "crate-data-" + long }), Problem, "no pod of it can be made"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := Offline([]Cluster{c.cluster})
+			require.NotEmpty(t, all)
+			assert.Equal(t, c.state, all[0].State)
+			assert.Contains(t, all[0].Message, c.says)
+		})
+	}
+}
+
+func TestTheVersionsThatAreKnown(t *testing.T) {
+	for minor, state := range map[string]State{"36": OK, "36+": OK, "35": Unknown, "37": Unknown, "24": Problem, "x": Unknown} {
+		client := fake.NewClientset()
+		client.Discovery().(*fakediscovery.FakeDiscovery).FakedServerVersion = &version.Info{Major: "1", Minor: minor, GitVersion: "v1." + minor}
+		all := found(t, func(c *checker) { c.version(t.Context()) }, nil, client)
+		require.Len(t, all, 1)
+		assert.Equal(t, state, all[0].State, minor)
+	}
+}
+
+func TestTheDomainByWhichNodesFindEachOther(t *testing.T) {
+	dns := func(corefile string) runtime.Object {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}, Data: map[string]string{"Corefile": corefile}}
+	}
+	for name, c := range map[string]struct {
+		objects []runtime.Object
+		state   State
+	}{
+		"the usual one": {[]runtime.Object{dns(".:53 {\n    kubernetes cluster.local in-addr.arpa {\n    }\n}")}, OK},
+		"another":       {[]runtime.Object{dns(".:53 {\n    kubernetes example.internal in-addr.arpa {\n    }\n}")}, Problem},
+		"not readable":  {nil, Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := found(t, func(c *checker) { c.domain(t.Context()) }, nil, fake.NewClientset(c.objects...))
+			require.Len(t, all, 1)
+			assert.Equal(t, c.state, all[0].State)
+		})
+	}
+}

@@ -1,0 +1,66 @@
+package check
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	storagev1 "k8s.io/api/storage/v1"
+
+	"stevedore.dev/stevedore/internal/storageclass"
+	"stevedore.dev/stevedore/ops"
+)
+
+// noProvisioner makes no volume: somebody else does.
+const noProvisioner = "kubernetes.io/no-provisioner"
+
+// storage says the same of a class as the gate storage-class-missing.
+func (c *checker) storage(ctx context.Context) {
+	const check = "storage-class"
+	asked := map[string][]ops.ClaimClass{}
+	var classes []string
+	var all []ops.ClaimClass
+	for _, cluster := range c.Clusters {
+		for _, class := range cluster.Classes {
+			if asked[class.Class] == nil {
+				classes = append(classes, class.Class)
+			}
+			class.Set = cluster.String() + " " + class.Set
+			asked[class.Class] = append(asked[class.Class], class)
+			all = append(all, class)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	slices.Sort(classes)
+	known := storageclass.Read(ctx, c.Client, all)
+	list, err := storageclass.List(ctx, c.Client)
+	if !known.Known || err != nil {
+		c.unknown(check, strings.Join(classes, ", "), "ask somebody who may", "%s", known.Unread)
+		return
+	}
+	for _, class := range classes {
+		subject := class
+		if subject == "" {
+			subject = "the default class"
+		}
+		if problems := ops.ClassProblems(asked[class], known); len(problems) > 0 {
+			c.problem(check, subject, "as it says", "%s", strings.Join(problems, "; "))
+			continue
+		}
+		i := slices.IndexFunc(list, func(s storagev1.StorageClass) bool {
+			return s.Name == class || class == "" && storageclass.IsDefault(&s)
+		})
+		switch {
+		case i < 0:
+			c.unknown(check, subject, "", "it does not exist; volumes of it are there, and it is not known whether they are enough")
+		case list[i].Provisioner == noProvisioner:
+			c.unknown(check, subject, "have as many volumes of it as there are claims", "it makes no volumes (%s): they have to be there", noProvisioner)
+		case list[i].AllowVolumeExpansion == nil || !*list[i].AllowVolumeExpansion:
+			c.ok(check, subject, "it is there (%s); its volumes cannot be expanded later: allowVolumeExpansion is not true", list[i].Provisioner)
+		default:
+			c.ok(check, subject, "it is there, and expands (%s)", list[i].Provisioner)
+		}
+	}
+}
