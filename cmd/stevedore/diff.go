@@ -184,7 +184,7 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 		return nil, false, fmt.Errorf("looking at what is live: %w", err)
 	}
 	planner := &livePlans{
-		looker: daemon.Looker{Live: live, Applier: applier, Store: store, Storage: &storageclass.Cache{Client: client}}, applier: applier, revision: revision, now: p.now,
+		looker: daemon.Looker{Live: live, Applier: applier, Store: store, Storage: &storageclass.Cache{Client: client, For: time.Hour}}, applier: applier, revision: revision, now: p.now,
 	}
 	plans := []plan.Plan{}
 	for _, cluster := range clusters {

@@ -85,6 +85,6 @@ func TestALivePlanListsEachKindOnceAndWatchesNothing(t *testing.T) {
 	}
 	// Each kind of the namespace, of three of them what is not ours, the users' Secrets, of
 	// each cluster the Secret of its system user, and the records of all namespaces, for
-	// clusters that the folder has no more.
-	assert.Equal(t, 7+3+1+len(names)+1, lists, "%v", asked())
+	// clusters that the folder has no more; and the storage classes, for new claims.
+	assert.Equal(t, 7+3+1+len(names)+1+1, lists, "%v", asked())
 }

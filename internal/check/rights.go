@@ -158,6 +158,10 @@ func (c *checker) daemonsRights(ctx context.Context) {
 		return
 	}
 	subject := "ServiceAccount " + account.Namespace + "/" + account.Name
+	if _, err := c.Client.CoreV1().ServiceAccounts(account.Namespace).Get(ctx, account.Name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		c.unknown(check, subject, "kubectl apply -k deploy, and in each namespace kubectl apply -n NAMESPACE -k deploy/namespace; or run the daemon as yourself", "the daemon is not installed here")
+		return
+	}
 	cfg := rest.CopyConfig(c.REST)
 	cfg.Impersonate = rest.ImpersonationConfig{
 		UserName: "system:serviceaccount:" + account.Namespace + ":" + account.Name,

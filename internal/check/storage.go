@@ -46,7 +46,7 @@ func (c *checker) storage(ctx context.Context) {
 			subject = "the default class"
 		}
 		if problems := ops.ClassProblems(asked[class], known); len(problems) > 0 {
-			c.problem(check, subject, "as it says", "%s", strings.Join(problems, "; "))
+			c.problem(check, subject, "create the class, or name another one: spec.nodes.*.resources.disk.storageClass, spec.operations.debugVolume.storageClass", "%s", strings.Join(problems, "; "))
 			continue
 		}
 		i := slices.IndexFunc(list, func(s storagev1.StorageClass) bool {

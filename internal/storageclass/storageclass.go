@@ -108,6 +108,8 @@ type Cache struct {
 	Client kubernetes.Interface
 	// Unread hears why classes are not known, when that changes; nil: nobody.
 	Unread func(why string)
+	// For is how long a reading is good for; 0: a few seconds at most.
+	For time.Duration
 
 	mu   sync.Mutex
 	at   time.Time
@@ -130,6 +132,7 @@ func (c *Cache) Read(ctx context.Context, asked []ops.ClaimClass) ops.Storage {
 	if !c.last.Known || len(ops.ClassProblems(asked, c.last)) > 0 {
 		age = badFor
 	}
+	age = max(age, c.For)
 	same := !c.last.Known || c.last.Free != nil || len(ops.ClassProblems(asked, c.last)) == 0
 	if !c.at.IsZero() && same && time.Since(c.at) < age {
 		return c.last
