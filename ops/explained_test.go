@@ -89,7 +89,7 @@ func TestWhyAPodIsMissingOrStuckIsSaidAndDecidesNothing(t *testing.T) {
 		{"a claim without an event", claim("nvme"), ops.Explained{}, []string{"volume claim data0-" + pod + " of storage class nvme is Pending"}, nil},
 		{"a claim without a class", claim(""), ops.Explained{}, []string{"volume claim data0-" + pod + " is Pending"}, nil},
 		{"a machine that does not report, by the pod's own word", unheard, ops.Explained{},
-			[]string{"its machine node-3 does not report, not ready since 07:03:04 UTC", "Kubernetes deletes the pod 5m0s later", "stays Terminating until the machine is back", "only if it is off for certain, `kubectl taint node node-3 node.kubernetes.io/out-of-service=nodeshutdown:NoExecute` or `kubectl delete node node-3`"}, nil},
+			[]string{"its machine node-3 does not report, not ready since 07:03:04 UTC", "Kubernetes deletes the pod 5m0s later", "stays Terminating until the machine is back", "only if it is off for certain, `kubectl taint node node-3 node.kubernetes.io/out-of-service=nodeshutdown:NoExecute` or `kubectl delete node node-3`"}, []string{"readiness probe"}},
 		{"a machine that does not report, by its Node", unheard, ops.Explained{Machines: []ops.Machine{{Name: "node-3", Since: at.Add(time.Second), Unreachable: at.Add(2 * time.Second)}}},
 			[]string{"not ready since 07:03:05 UTC (NotReady, unreachable): Kubernetes deletes the pod at 07:08:06 UTC"}, nil},
 		{"a machine that reports that it is not ready", unheard, ops.Explained{Machines: []ops.Machine{{Name: "node-3", Ready: ops.No, Since: at}}}, []string{"since 07:03:04 UTC (NotReady): "}, []string{"unreachable"}},

@@ -119,7 +119,8 @@ func (t *turn) state(name string, p *Pod) string {
 		return words
 	}
 	words = "its node has joined, and the pod is not ready yet: " + words
-	if p.Waiting != "" || t.elapsed(p.Started) > readySoon {
+	// Of one whose machine does not report that is said, and no probe has failed.
+	if p.Lost.Unheard.IsZero() && (p.Waiting != "" || t.elapsed(p.Started) > readySoon) {
 		words += "; its readiness probe or a container beside CrateDB's fails, and a corrected definition restarts it before all others"
 	}
 	return words

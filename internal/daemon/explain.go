@@ -24,6 +24,9 @@ const (
 	// anybody asks why.
 	missingFor   = 5 * time.Second
 	beingMadeFor = 15 * time.Second
+	// notReadyFor is how long a process runs in a pod that is not ready before anybody asks
+	// for its machine, where the pod's status says nothing of that.
+	notReadyFor = 2 * time.Minute
 	// explainEvery is the least between two looks, explainUnasked the least after the API
 	// server has denied the right, and explainTimeout bounds a look.
 	explainEvery   = 15 * time.Second
@@ -114,7 +117,8 @@ func (e *explainer) subjects(observed *ops.Observed, now time.Time) []subject {
 		}
 		switch {
 		case p.Terminating || p.Waiting == "":
-			if p.KubernetesNode != "" {
+			// Most pods that are not ready have just been made or start still.
+			if p.KubernetesNode != "" && (!p.Lost.Unheard.IsZero() || p.Lost.Deleted || now.Sub(later(p.Created, p.Started)) >= notReadyFor) {
 				add(subject{kind: kindNode, name: p.KubernetesNode, pod: p.Name})
 			}
 		case p.Waiting == "ContainerCreating" || p.Waiting == "PodInitializing":

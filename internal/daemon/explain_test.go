@@ -153,6 +153,8 @@ func TestEventsAndNodesAreReadSeldomAndOnlyWhereAPodIsMissingOrStuck(t *testing.
 			Pods:   []ops.Pod{pod(func(p *ops.Pod) { p.Waiting = "Unschedulable" })},
 			Claims: []ops.Claim{{Name: "data0-x", Set: missingSet, Phase: "Pending", UID: "uid of data0-x"}, {Name: "data1-x", Set: missingSet, Phase: "Bound"}, {Name: "data0-y", Set: missingSet, Ordinal: 1, Phase: "Pending"}},
 		}, []string{"list events"}, ops.Explained{Events: []ops.KubernetesEvent{{Pod: missingSet + "-0", Kind: kindClaim, Name: "data0-x", Reason: "ProvisioningFailed", Message: "no class", Last: now}}}},
+		"a pod starts": {ops.Observed{Pods: []ops.Pod{pod(func(p *ops.Pod) { p.Runs, p.Started = true, now })}}, nil, ops.Explained{}},
+		"a machine is lost under a pod that has just started": {ops.Observed{Pods: []ops.Pod{pod(func(p *ops.Pod) { p.Runs, p.Started, p.Lost.Unheard = true, now, now })}}, []string{"get nodes"}, ops.Explained{Machines: []ops.Machine{{Name: "node-3", Since: now, Unreachable: now}}}},
 		"a machine is lost": {ops.Observed{Pods: []ops.Pod{pod(func(p *ops.Pod) { p.Runs = true })}}, []string{"get nodes"}, ops.Explained{Machines: []ops.Machine{{Name: "node-3", Since: now, Unreachable: now}}}},
 		"a machine is gone": {ops.Observed{Pods: []ops.Pod{pod(func(p *ops.Pod) { p.Terminating, p.KubernetesNode = true, "node-9" })}}, []string{"get nodes"}, ops.Explained{Machines: []ops.Machine{{Name: "node-9", Gone: true}}}},
 	} {

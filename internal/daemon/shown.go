@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
@@ -29,7 +30,7 @@ func shown(before ops.Shown, decision ops.Decision, problems []string, now time.
 		slices.EqualFunc(before.Reasons, out.Reasons, func(a, b ops.ShownReason) bool { return a.Kind == b.Kind && a.Name == b.Name })
 	moved := !slices.Equal(before.Reasons, out.Reasons) || !equalProgress(before.Progress, out.Progress)
 	refresh := shownRefresh
-	if out.Progress != nil {
+	if out.Progress != nil || !slices.EqualFunc(before.Reasons, out.Reasons, sameWords) {
 		refresh = progressRefresh
 	}
 	if same && (!moved || now.Sub(before.At) < refresh) && (out.Progress == nil) == (before.Progress == nil) {
@@ -46,8 +47,22 @@ func shown(before ops.Shown, decision ops.Decision, problems []string, now time.
 // shownRefresh is how old recorded words with outdated numbers may get.
 const shownRefresh = 30 * time.Second
 
-// progressRefresh is the same while an operation runs that somebody may watch.
+// progressRefresh is the same while an operation runs that somebody may watch, and where more
+// than numbers has changed: why a pod is missing is known only after it is said to be.
 const progressRefresh = 5 * time.Second
+
+// sameWords: two messages differ in their numbers at most.
+func sameWords(a, b ops.ShownReason) bool {
+	words := func(message string) string {
+		return strings.Map(func(c rune) rune {
+			if unicode.IsDigit(c) {
+				return -1
+			}
+			return c
+		}, message)
+	}
+	return a.Kind == b.Kind && a.Name == b.Name && (a.Message == b.Message || words(a.Message) == words(b.Message))
+}
 
 func equalProgress(a, b *ops.Progress) bool {
 	if a == nil || b == nil {

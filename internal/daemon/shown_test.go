@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,30 @@ import (
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
 )
+
+// What is said of a pod is written again soon where more is known of it, and seldom where
+// only numbers have moved.
+func TestWordsAreWrittenAgainSoonerThanNumbers(t *testing.T) {
+	say := func(words string) ops.Decision {
+		return ops.Decision{Verdict: ops.Wait, Waits: []ops.Reason{{Name: "pods-ready", Message: words}}}
+	}
+	before := shown(ops.Shown{}, say("2 of 3 pods are ready"), nil, began.Time)
+	for _, c := range []struct {
+		words   string
+		after   time.Duration
+		written bool
+	}{
+		{"1 of 3 pods are ready", progressRefresh, false},
+		{"1 of 3 pods are ready", shownRefresh, true},
+		{"2 of 3 pods are ready; a webhook refuses the third", progressRefresh - time.Second, false},
+		{"2 of 3 pods are ready; a webhook refuses the third", progressRefresh, true},
+		{"2 of 3 pods are ready", time.Hour, false},
+	} {
+		after := shown(before, say(c.words), nil, began.Add(c.after))
+		assert.Equal(t, c.written, after.At.After(before.At), "%s after %s", c.words, c.after)
+		assert.Equal(t, before.Since, after.Since)
+	}
+}
 
 func TestAMistakeInADefinitionIsReportedOnceForEachPush(t *testing.T) {
 	key := record.Cluster{Namespace: "prod", Name: "orders"}

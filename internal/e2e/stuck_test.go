@@ -23,7 +23,7 @@ import (
 // says waits until the words about the cluster hold all of these.
 func (s *situation) says(words ...string) {
 	s.Helper()
-	s.until("status says "+strings.Join(words, " … "), func() bool {
+	s.eventually("status says "+strings.Join(words, " … "), restartPatience, func() bool {
 		text := s.statusText()
 		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 	})
@@ -68,8 +68,8 @@ func TestAPodThatAdmissionRefusesIsSaidWithTheRuleAndGoesOnWithoutIt(t *testing.
 		}, []string{"a LimitRange refuses it: ", "maximum memory usage per Container is 100Mi"}},
 		"webhook": {func(s *situation) func() {
 			var allowed atomic.Bool
-			s.admit(false, func(_ *admissionv1.AdmissionRequest, r *admissionv1.AdmissionResponse) {
-				if !allowed.Load() {
+			s.admit(false, func(q *admissionv1.AdmissionRequest, r *admissionv1.AdmissionResponse) {
+				if q.Kind.Kind == "Pod" && !allowed.Load() {
 					r.Allowed, r.Result = false, &metav1.Status{Code: http.StatusForbidden, Message: "no pod that knows " + appPassword}
 				}
 			}, []string{""}, []string{"pods"})
@@ -85,7 +85,7 @@ func TestAPodThatAdmissionRefusesIsSaidWithTheRuleAndGoesOnWithoutIt(t *testing.
 			daemon := s.run("--look-interval", "1s")
 			s.says(append([]string{"StatefulSet crate-data-hot-orders could not make pod crate-data-hot-orders-0, "}, c.words...)...)
 			allow()
-			s.done("orders")
+			s.eventually("the cluster is made", restartPatience, func() bool { return isDone(s.record("orders")) })
 			assert.NotContains(t, daemon.Log()+s.statusText(), appPassword)
 			s.noPodRestarted()
 		})
@@ -121,7 +121,7 @@ func TestWithoutTheRightToReadEventsTheClusterIsMadeAllTheSame(t *testing.T) {
 	s.run("--look-interval", "1s")
 	s.says("there is no such pod yet; why is not known: ", "`kubectl apply -n "+s.ns+" -k deploy/namespace`")
 	require.NoError(t, quotas.Delete(s.ctx, "small", metav1.DeleteOptions{}))
-	s.done("orders")
+	s.eventually("the cluster is made", restartPatience, func() bool { return isDone(s.record("orders")) })
 }
 
 // Of a pod that is being made for ever its status says nothing, of one that dies only a code.
