@@ -91,8 +91,13 @@ func classOf(claim *corev1.PersistentVolumeClaim) string {
 	return *claim.Spec.StorageClassName
 }
 
-// lostOf says what a pod's own status knows of a machine that does not report. A kubelet
-// that does says ContainersReady whenever it says Ready, and why where it says neither.
+// readinessGates is the reason of a kubelet for a pod whose containers are ready and which
+// is not.
+const readinessGates = "ReadinessGatesNotReady"
+
+// lostOf says what a pod's own status knows of a machine that does not report. Where all
+// containers are ready a kubelet calls the pod ready too, but for its readiness gates: where
+// it is not called so, somebody else has taken the readiness away.
 func lostOf(pod *corev1.Pod) ops.Lost {
 	var lost ops.Lost
 	var ready, containers *corev1.PodCondition
@@ -107,7 +112,7 @@ func lostOf(pod *corev1.Pod) ops.Lost {
 			lost.Deleted = condition.Status == corev1.ConditionTrue && condition.Reason == "DeletionByTaintManager"
 		}
 	}
-	if ready != nil && ready.Status == corev1.ConditionFalse && ready.Reason == "" && ready.Message == "" &&
+	if ready != nil && ready.Status == corev1.ConditionFalse && ready.Reason != readinessGates &&
 		containers != nil && containers.Status == corev1.ConditionTrue {
 		lost.Unheard = ready.LastTransitionTime.Time
 	}

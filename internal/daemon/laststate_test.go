@@ -75,6 +75,9 @@ func TestAPodSaysWhetherItsMachineReports(t *testing.T) {
 		"a probe that fails": {[]corev1.PodCondition{
 			condition(corev1.PodReady, corev1.ConditionFalse, "ContainersNotReady", "containers with unready status: [crate]"), condition(corev1.ContainersReady, corev1.ConditionFalse, "ContainersNotReady", "x"),
 		}, nil, ops.Lost{Patience: 1}},
+		"one whose reason stayed": {[]corev1.PodCondition{
+			condition(corev1.PodReady, corev1.ConditionFalse, "ContainersNotReady", "x"), condition(corev1.ContainersReady, corev1.ConditionTrue, "", ""),
+		}, nil, ops.Lost{Unheard: began.Time, Patience: 1}},
 		"a readiness gate": {[]corev1.PodCondition{
 			condition(corev1.PodReady, corev1.ConditionFalse, "ReadinessGatesNotReady", "x"), condition(corev1.ContainersReady, corev1.ConditionTrue, "", ""),
 		}, nil, ops.Lost{Patience: 1}},

@@ -349,6 +349,52 @@ type nothing struct{}
 
 func (nothing) Errorf(string, ...any) {}
 
+// As the rest of Kubernetes sees a machine whose kubelet is silent: it deletes the pods after
+// their time, and they stay until the machine is back.
+func TestALostNodeIsNotReadyAndItsPodsStayTerminatingUntilItIsBack(t *testing.T) {
+	s := situationIn(t, common(t))
+	name, patience := "crate-data-hot-c-0", int64(3)
+	s.crate(1, func(set *appsv1.StatefulSet) {
+		set.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &patience}}
+	})
+	s.within("the pod is ready", func() bool { return ready(s.pod(name)) })
+	pod := s.pod(name)
+	nodes := s.client.CoreV1().Nodes()
+	mark := func(value string) {
+		_, err := nodes.Patch(t.Context(), pod.Spec.NodeName, types.MergePatchType,
+			[]byte(`{"metadata":{"annotations":{"`+agent.FaultAnnotation+`":`+value+`}}}`), metav1.PatchOptions{})
+		require.NoError(t, err)
+	}
+	mark(`"lost"`)
+	t.Cleanup(func() {
+		_, _ = nodes.Patch(context.Background(), pod.Spec.NodeName, types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+agent.FaultAnnotation+`":null}}}`), metav1.PatchOptions{})
+	})
+	s.within("the node is tainted and the pod is not ready, without a reason", func() bool {
+		node, err := nodes.Get(t.Context(), pod.Spec.NodeName, metav1.GetOptions{})
+		now := s.pod(name)
+		condition := conditionOf(now.Status, corev1.PodReady)
+		return err == nil && len(node.Spec.Taints) == 2 && node.Status.Conditions[0].Status == corev1.ConditionUnknown &&
+			condition.Status == corev1.ConditionFalse && condition.Reason == "" && conditionOf(now.Status, corev1.ContainersReady).Status == corev1.ConditionTrue
+	})
+	s.within("Kubernetes deletes the pod", func() bool {
+		now := s.pod(name)
+		return now.DeletionTimestamp != nil && conditionOf(now.Status, corev1.DisruptionTarget).Reason == "DeletionByTaintManager"
+	})
+	assert.Never(t, func() bool { return s.pod(name).UID != pod.UID }, time.Second, 50*time.Millisecond, "nobody says that it has ended")
+	mark("null")
+	s.within("another pod is ready", func() bool { now := s.pod(name); return now.UID != pod.UID && ready(now) })
+	node, err := nodes.Get(t.Context(), pod.Spec.NodeName, metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Empty(t, node.Spec.Taints)
+
+	// Back before its time is over, it is as if nothing had been.
+	pod = s.pod(name)
+	mark(`"lost"`)
+	s.within("the pod is not ready", func() bool { return !ready(s.pod(name)) })
+	mark("null")
+	s.within("a pod is ready", func() bool { return ready(s.pod(name)) })
+}
+
 func TestAServiceAccountMayDoWhatItsRolesSay(t *testing.T) {
 	common := common(t)
 	s := situationIn(t, common)

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -51,9 +52,23 @@ func (w *worker) patchStatus(ctx context.Context) error { return w.patch(ctx, w.
 // patch sends a strategic merge patch: conditions of others (the scheduler's, the
 // eviction's) stay. The UID keeps it from a successor of the same name.
 func (w *worker) patch(ctx context.Context, status *corev1.PodStatus) error {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(status)
+	if err != nil {
+		return fmt.Errorf("encoding the status of the pod %s: %w", w.name, err)
+	}
+	conditions, _ := fields["conditions"].([]any)
+	for _, each := range conditions {
+		// What is left out of a patch stays: a pod that is ready would keep why it was not.
+		condition := each.(map[string]any)
+		for _, field := range []string{"reason", "message"} {
+			if condition[field] == nil {
+				condition[field] = nil
+			}
+		}
+	}
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": w.uid},
-		"status":   status,
+		"status":   fields,
 	})
 	if err != nil {
 		return fmt.Errorf("encoding the status of the pod %s: %w", w.name, err)
