@@ -3,6 +3,7 @@ package apply
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unique"
 
@@ -115,8 +116,17 @@ func transformPod(item any) (any, error) {
 		NodeName:       pod.Spec.NodeName,
 		InitContainers: stripContainers(pod.Spec.InitContainers),
 		Containers:     stripContainers(pod.Spec.Containers),
+		Tolerations:    ofUnreachable(pod.Spec.Tolerations),
 	}
 	return packPod(pod)
+}
+
+// ofUnreachable are the tolerations that say how long a pod stays where its machine does not
+// report.
+func ofUnreachable(all []corev1.Toleration) []corev1.Toleration {
+	return slices.DeleteFunc(slices.Clone(all), func(t corev1.Toleration) bool {
+		return t.Key != "" && t.Key != corev1.TaintNodeUnreachable
+	})
 }
 
 func stripContainers(containers []corev1.Container) []corev1.Container {

@@ -82,7 +82,7 @@ func TestAPodThatAdmissionRefusesIsSaidWithTheRuleAndGoesOnWithoutIt(t *testing.
 			s.appSecret("app-password")
 			allow := c.refuse(s)
 			s.write(map[string]string{"orders.yaml": definition(s.ns, "orders")})
-			daemon := s.run("--look-interval", "1s")
+			daemon := s.run("--look-interval", "1s", "--lease-duration", "30s")
 			s.says(append([]string{"StatefulSet crate-data-hot-orders could not make pod crate-data-hot-orders-0, "}, c.words...)...)
 			allow()
 			s.eventually("the cluster is made", restartPatience, func() bool { return isDone(s.record("orders")) })
@@ -118,7 +118,7 @@ func TestWithoutTheRightToReadEventsTheClusterIsMadeAllTheSame(t *testing.T) {
 		return err == nil && len(quota.Status.Hard) > 0
 	})
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders")})
-	s.run("--look-interval", "1s")
+	s.run("--look-interval", "1s", "--lease-duration", "30s")
 	s.says("there is no such pod yet; why is not known: ", "`kubectl apply -n "+s.ns+" -k deploy/namespace`")
 	require.NoError(t, quotas.Delete(s.ctx, "small", metav1.DeleteOptions{}))
 	s.eventually("the cluster is made", restartPatience, func() bool { return isDone(s.record("orders")) })
@@ -180,7 +180,7 @@ func TestWhatKeepsAPodFromStartingIsSaidAndItGoesOnWithoutIt(t *testing.T) {
 			s := begin(t, "stuck-"+name)
 			s.appSecret("app-password")
 			s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", c.edits(s)...)})
-			s.run("--look-interval", "1s")
+			s.run("--look-interval", "1s", "--lease-duration", "30s")
 			s.says(c.words(s)...)
 			if name == "claim" {
 				return // nobody makes its disks
@@ -188,7 +188,7 @@ func TestWhatKeepsAPodFromStartingIsSaidAndItGoesOnWithoutIt(t *testing.T) {
 			if c.cure != nil {
 				c.cure(s)
 			} else {
-				s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with("spec.operations.restartTimeout", "30s"))})
+				s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with("spec.nodes.data.0.resources.limits.memory", "2Gi"))})
 			}
 			s.eventually("the cluster is made", restartPatience, func() bool { return isDone(s.record("orders")) })
 		})
@@ -207,7 +207,7 @@ func TestALostMachineIsNamedAndNothingIsForced(t *testing.T) {
 		"target": map[string]any{"kind": "StatefulSet"},
 	}})
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with(replicasOfHot, 3), soon, with("spec.operations", map[string]any{"stableFor": "1s", "masterStableFor": "1s"}))})
-	daemon := s.run("--look-interval", "1s")
+	daemon := s.run("--look-interval", "1s", "--lease-duration", "30s")
 	s.done("orders")
 	name := names.StatefulSet("orders", "hot", false) + "-1"
 	pod, err := bed.Admin.CoreV1().Pods(s.ns).Get(s.ctx, name, metav1.GetOptions{})
@@ -226,7 +226,7 @@ func TestALostMachineIsNamedAndNothingIsForced(t *testing.T) {
 	require.NoError(t, bed.ApplyKustomization(s.ctx, filepath.Join(bed.Options.Deploy, "nodes"), ""))
 	_, err = daemon.Stop()
 	require.NoError(t, err)
-	s.run("--look-interval", "1s")
+	s.run("--look-interval", "1s", "--lease-duration", "30s")
 	s.says("(NotReady, unreachable): Kubernetes ")
 	s.says("Kubernetes has deleted the pod, which stays Terminating until the machine is back")
 	now, err := bed.Admin.CoreV1().Pods(s.ns).Get(s.ctx, name, metav1.GetOptions{})

@@ -39,7 +39,9 @@ var controllers = []string{
 	"garbage-collector-controller", "pod-garbage-collector-controller",
 	"serviceaccount-controller", "serviceaccount-token-controller",
 	"root-ca-certificate-publisher-controller", "clusterrole-aggregation-controller",
-	"resourcequota-controller", "taint-eviction-controller",
+	"resourcequota-controller",
+	// It finds pods by an index that the other one makes.
+	"taint-eviction-controller", "daemonset-controller",
 }
 
 // findControlPlane finds the binary: given, in the environment, or beside us.
