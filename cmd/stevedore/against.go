@@ -22,7 +22,7 @@ func (o *offlinePlans) basis(ctx context.Context, path string) (files fs.FS, roo
 		return nil, "", "", err
 	}
 	if writtenAsPath(o.against) {
-		return readTree(ctx, o.against, false)
+		return readTree(ctx, o.against, o.rootFor(o.against), false)
 	}
 	snapshot, err := git.ReadCommit(ctx, path, o.against, tree.Limits{})
 	if err == nil {
@@ -38,7 +38,7 @@ func (o *offlinePlans) basis(ctx context.Context, path string) (files fs.FS, roo
 		info, missing := os.Stat(o.against)
 		if missing == nil && info.IsDir() {
 			if _, trusted := o.renderer.(render.InProcess); trusted {
-				return readTree(ctx, o.against, false)
+				return readTree(ctx, o.against, o.rootFor(o.against), false)
 			}
 			return nil, "", "", fmt.Errorf("--against %s is no revision of the repository that %s is in, and a folder of that name is not taken for it where files are not trusted: write ./%s if the folder is meant (as a revision: %w)",
 				o.against, path, o.against, err)
@@ -46,6 +46,18 @@ func (o *offlinePlans) basis(ctx context.Context, path string) (files fs.FS, roo
 		return nil, "", "", fmt.Errorf("--against %s is no folder, and as a revision: %w", o.against, err)
 	}
 	return nil, "", "", fmt.Errorf("--against %s: %w", o.against, err)
+}
+
+// rootFor is --root where it holds the other folder too.
+func (o *offlinePlans) rootFor(path string) string {
+	absolute, err := filepath.Abs(path)
+	if o.root == "" || err != nil {
+		return ""
+	}
+	if _, _, err := insideOf(o.root, absolute); err != nil {
+		return ""
+	}
+	return o.root
 }
 
 // writtenAsPath: nothing that begins so is the name of a revision.

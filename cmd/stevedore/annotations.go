@@ -77,8 +77,9 @@ func (a *annotations) write(cmd *cobra.Command, refused []planprint.Finding) err
 }
 
 // placeOf is a place in a snapshot as a platform names it: by the file's path in
-// the working tree that we run in. A file that is not there, such as one of
-// another revision, has no place.
+// the working tree that we run in or, of a folder elsewhere, in the platform's own
+// checkout or the working tree that the file is in. A file that is not there, such as
+// one of another revision, has no place.
 func placeOf(place planprint.Place, roots ...string) planprint.Place {
 	here, err := os.Getwd()
 	if err != nil || place.File == "" {
@@ -90,12 +91,22 @@ func placeOf(place planprint.Place, roots ...string) planprint.Place {
 		if err != nil {
 			continue
 		}
-		inside, err := filepath.Rel(tree, file)
-		if _, missing := os.Lstat(file); err != nil || missing != nil || !filepath.IsLocal(inside) {
+		if _, missing := os.Lstat(file); missing != nil {
 			continue
 		}
-		place.File = filepath.ToSlash(inside)
-		return place
+		own, _ := workingTree(filepath.Dir(file))
+		checkouts := []string{tree, os.Getenv("CI_PROJECT_DIR"), os.Getenv("GITHUB_WORKSPACE"), own}
+		if own == filepath.Dir(file) {
+			checkouts[3], _ = filepath.Abs(root) // in no working tree: in the folder that was named
+		}
+		for _, checkout := range checkouts {
+			inside, err := filepath.Rel(checkout, file)
+			if checkout == "" || err != nil || !filepath.IsLocal(inside) {
+				continue
+			}
+			place.File = filepath.ToSlash(inside)
+			return place
+		}
 	}
 	return planprint.Place{}
 }
@@ -111,7 +122,7 @@ func locate(path string, clusters []renderedCluster) planprint.Locate {
 	for _, c := range clusters {
 		if definition := c.cluster.Definition; definition != nil {
 			place := planprint.Place{File: definition.File, Line: definition.Line}
-			places[[2]string{c.cluster.Namespace, c.cluster.Name}] = placeOf(place, root, absolute)
+			places[[2]string{c.cluster.Namespace, c.cluster.Name}] = placeOf(place, c.root, root, absolute)
 		}
 	}
 	return func(namespace, name string) planprint.Place { return places[[2]string{namespace, name}] }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,6 +50,10 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return fmt.Errorf("%s: %w", cmd.CommandPath(), err)
+	}
+	// kubectl names what it reads by a flag.
+	if name := unknown.GetSpecifiedName(); strings.HasSuffix(cmd.Use, " PATH") && slices.Contains([]string{"f", "k", "filename", "file", "kustomize"}, name) {
+		return fmt.Errorf("%s: %w: definitions are a folder, which is named without a flag, as in: %s", cmd.CommandPath(), err, exampleOf(cmd))
 	}
 	// cobra knows how near a word is to a verb's name, and to nothing else's.
 	near := &cobra.Command{SuggestionsMinimumDistance: 2}

@@ -116,7 +116,7 @@ func (r *renderFlags) inFolder(cmd *cobra.Command, args []string, _ string) ([]s
 		}
 		defer func() { _ = renderer.Close() }()
 		distrusted, _ := r.distrusts()
-		tree, _, dir, err := readTree(ctx, args[0], distrusted)
+		tree, _, dir, err := readTree(ctx, args[0], r.root, distrusted)
 		if err != nil {
 			return nil, err
 		}

@@ -23,6 +23,8 @@ type renderFlags struct {
 	jmxSHA256    string
 	debugClass   string
 	debugSize    string
+	// root is the folder that the verbs that read a folder may look into beside it.
+	root string
 	// trusted and untrusted are of the verbs that read a pull request.
 	trusted, untrusted bool
 	// child starts the confined process of a daemon; empty: this binary.

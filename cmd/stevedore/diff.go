@@ -198,7 +198,7 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 }
 
 func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
-	planner := &offlinePlans{against: against, revision: revisionOf(p.cmd.Context(), p.path), renderer: p.renderer, now: p.now}
+	planner := &offlinePlans{against: against, revision: revisionOf(p.cmd.Context(), p.path), root: rootOf(p.cmd), renderer: p.renderer, now: p.now}
 	problems, root, err := planner.older(p.cmd, p.path)
 	if err != nil {
 		return nil, false, err

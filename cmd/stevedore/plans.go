@@ -184,6 +184,7 @@ func newPlan(desired ops.Desired, revision string, course plan.Course) plan.Plan
 type offlinePlans struct {
 	against  string
 	revision string
+	root     string // --root
 	renderer render.Renderer
 	now      time.Time
 	before   map[record.Cluster]render.Cluster

@@ -20,14 +20,27 @@ import (
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/definition"
+	"stevedore.dev/stevedore/render/guard"
 	"stevedore.dev/stevedore/sources/directory"
 )
 
+// rootFlag names the folder that stands for the working tree.
+const rootFlag = "root"
+
+// rootOf is what a verb's --root says; "" where it has none.
+func rootOf(cmd *cobra.Command) string {
+	if flag := cmd.Flags().Lookup(rootFlag); flag != nil {
+		return flag.Value.String()
+	}
+	return ""
+}
+
 // readTree takes a snapshot of a folder, as the daemon would of its repository:
 // with the whole working tree around it where there is one, for an overlay may
-// stand on a base beside the folder. distrusted: a stranger may have put a link
-// where the folder is looked for.
-func readTree(ctx context.Context, path string, distrusted bool) (tree fs.FS, root, dir string, err error) {
+// stand on a base beside the folder; within is a folder that stands for the working
+// tree, "" for none. distrusted: a stranger may have put a link where the folder is
+// looked for.
+func readTree(ctx context.Context, path, within string, distrusted bool) (tree fs.FS, root, dir string, err error) {
 	if err := folderAt(path); err != nil {
 		return nil, "", "", err
 	}
@@ -36,28 +49,64 @@ func readTree(ctx context.Context, path string, distrusted bool) (tree fs.FS, ro
 		return nil, "", "", fmt.Errorf("reading %s: %w", path, err)
 	}
 	root, dir = workingTree(absolute)
+	if within != "" {
+		if root, dir, err = insideOf(within, absolute); err != nil {
+			return nil, "", "", fmt.Errorf("reading %s: %w", path, err)
+		}
+	}
 	if distrusted {
 		if err := leadsOut(path, absolute, root); err != nil {
 			return nil, "", "", err
 		}
 	}
 	if root != absolute {
-		// A working tree may be too large to take whole; then the folder is all.
-		if tree, err := snapshotOf(ctx, root); err == nil {
+		tree, err := snapshotOf(ctx, root)
+		if err == nil {
 			return tree, root, dir, nil
+		}
+		// A working tree may be too large to take whole; then the folder is all.
+		if within != "" {
+			return nil, "", "", fmt.Errorf("reading --root %s: %w", within, err)
 		}
 	}
 	tree, err = snapshotOf(ctx, absolute)
 	return tree, path, ".", err
 }
 
+// insideOf gives the folder within, which has to hold path, and path inside of it.
+func insideOf(within, path string) (root, dir string, err error) {
+	if info, err := os.Stat(within); err != nil || !info.IsDir() {
+		return "", "", fmt.Errorf("--root %s is no folder", within)
+	}
+	root, err = filepath.Abs(within)
+	if err != nil {
+		return "", "", fmt.Errorf("--root %s: %w", within, err)
+	}
+	inside, err := filepath.Rel(root, path)
+	if err != nil || !filepath.IsLocal(inside) {
+		return "", "", fmt.Errorf("it is not inside of --root %s: name a folder that holds both it and what it refers to", within)
+	}
+	return root, filepath.ToSlash(inside), nil
+}
+
+// folderAt refuses what is no folder, in words that say what to write instead.
 func folderAt(path string) error {
+	const folder = "definitions are a folder, which is read with all that they refer to"
+	if path == standardInput {
+		return fmt.Errorf("%s: nothing is read from standard input: write it to a file of a folder of its own, and name the folder", folder)
+	}
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if strings.Contains(path, "://") {
+			return fmt.Errorf("reading %s: nothing is fetched: clone it, and name the folder", path)
+		}
+		return fmt.Errorf("reading %s: there is no such folder", path)
+	}
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", path, err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("reading %s: it is a file; give the folder that it is in", path)
+		return fmt.Errorf("reading %s: it is a file, and %s: name the folder that it is in, %s; --cluster NAME looks at one cluster of it", path, folder, filepath.Dir(path))
 	}
 	return nil
 }
@@ -77,6 +126,16 @@ func workingTree(path string) (root, dir string) {
 			return path, "."
 		}
 	}
+}
+
+func inWorkingTree(path string) bool {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	root, _ := workingTree(absolute)
+	_, err = os.Stat(filepath.Join(root, ".git"))
+	return err == nil
 }
 
 // leadsOut refuses a path that leaves its working tree through a link. Without
@@ -136,6 +195,41 @@ type noCluster struct{ filter string }
 
 func (n noCluster) Error() string { return "there is no cluster " + n.filter + " in it" }
 
+// namesRoot tells of --root where a folder that is all there is refers to what is
+// beside it.
+func namesRoot(problems []definition.Problem) {
+	for i := range problems {
+		if strings.HasPrefix(problems[i].Message, guard.LeadsOut) {
+			problems[i].Message += "; or give the folder that holds both by --root DIR: this one is in no Git working tree, which would be taken by itself"
+		}
+	}
+}
+
+// whatIsThere says of a folder without definitions what it has instead.
+func whatIsThere(tree fs.FS, dir string) string {
+	read, hidden := 0, 0
+	_ = fs.WalkDir(tree, dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)) {
+			return nil // what cannot be read is said elsewhere
+		}
+		if inside := strings.TrimPrefix(name, dir+"/"); strings.HasPrefix(inside, ".") || strings.Contains(inside, "/.") {
+			hidden++
+		} else {
+			read++
+		}
+		return nil
+	})
+	switch {
+	case read == 0 && hidden > 0:
+		return "its YAML files are hidden, and files and folders that begin with a dot are passed over"
+	case read == 0:
+		return "it has no file that ends with .yaml or .yml"
+	case read == 1:
+		return "its only YAML file has none of kind CrateDB, apiVersion cloud.crate.io/v1"
+	}
+	return fmt.Sprintf("none of its %d YAML files has one of kind CrateDB, apiVersion cloud.crate.io/v1; those that a kustomization does not name are left out", read)
+}
+
 // renderedCluster is a cluster with its objects.
 type renderedCluster struct {
 	cluster  render.Cluster
@@ -154,7 +248,7 @@ func renderPath(cmd *cobra.Command, renderer render.Renderer, path, filter strin
 // of them is as it was.
 func renderTouched(cmd *cobra.Command, renderer render.Renderer, path, filter string, pins func(namespace, name string) render.Pins, touched func(render.Cluster) bool) (clusters []renderedCluster, good bool, err error) {
 	_, trusted := renderer.(render.InProcess)
-	tree, root, dir, err := readTree(cmd.Context(), path, !trusted)
+	tree, root, dir, err := readTree(cmd.Context(), path, rootOf(cmd), !trusted)
 	if err != nil {
 		return nil, false, err
 	}
@@ -185,9 +279,12 @@ func renderTouched(cmd *cobra.Command, renderer render.Renderer, path, filter st
 			clusters = append(clusters, renderedCluster{cluster, rendered, root, dir})
 		}
 	}
+	if rootOf(cmd) == "" && !inWorkingTree(path) {
+		namesRoot(problems)
+	}
 	sayProblems(cmd, root, slices.Concat(problems, warnings))
 	if len(build.Clusters) == 0 && len(problems) == 0 {
-		return nil, false, fmt.Errorf("reading %s: %w in it", path, errNoDefinition)
+		return nil, false, fmt.Errorf("reading %s: %w in it: %s", path, errNoDefinition, whatIsThere(tree, dir))
 	}
 	if filter != "" && len(clusters) == 0 && len(problems) == 0 {
 		var there []string

@@ -33,7 +33,7 @@ func resolve(fsys fs.FS, name string) (string, error) {
 			continue
 		case "..":
 			if done == "." {
-				return "", errors.New("leads out of the tree: keep what is built inside of it")
+				return "", errors.New(LeadsOut + ": keep what is built inside of it")
 			}
 			done = path.Dir(done)
 			continue

@@ -16,6 +16,9 @@ import (
 // maxKustomizations bounds the graph of one tree.
 const maxKustomizations = 10_000
 
+// LeadsOut is how what is said of a path begins that leaves the tree.
+const LeadsOut = "leads out of the tree"
+
 // unit is one kustomization of the graph.
 type unit struct {
 	dir       string
@@ -212,7 +215,7 @@ func (r *reading) localValue(n *yaml.Node, at []any, value string) (string, bool
 	}
 	name := path.Join(r.unit.dir, value)
 	if name == ".." || strings.HasPrefix(name, "../") {
-		r.add(n, at, "leads out of the tree: keep what is built inside of it")
+		r.add(n, at, LeadsOut+": keep what is built inside of it")
 		return "", false
 	}
 	real, err := resolve(r.fsys, name)
