@@ -21,6 +21,9 @@ type attribution struct {
 	tree     fs.FS
 	clusters []*found
 	problems []definition.Problem // of no single cluster
+	builds   []guard.Build
+	// read counts the definitions of one file that have one name, in their order.
+	read map[string]int
 }
 
 // found is a cluster and where it comes from.
@@ -73,7 +76,9 @@ func (a *attribution) define(build guard.Build, i item, entries []patchEntry) *f
 		return f
 	}
 	object := i.object.Object
-	src := findSource(a.tree, i.file, i.object.GetName())
+	same := i.file + "\x00" + i.object.GetNamespace() + "\x00" + i.object.GetName()
+	src := findSource(a.tree, i.file, i.object.GetNamespace(), i.object.GetName(), a.read[same])
+	a.read[same]++
 	src.restoreOrder(object)
 	locate := src.locator(object)
 	f := &found{build: build, file: i.file, others: map[string]string{}}
@@ -102,6 +107,7 @@ func (a *attribution) define(build guard.Build, i item, entries []patchEntry) *f
 	f.Problems = problems
 	if db != nil {
 		db.Namespace = f.Namespace
+		placePatches(build, src, db)
 		f.Definition = db
 		f.own = ownKeys(db)
 		for _, p := range readPatchFiles(a.tree, db) {
@@ -122,8 +128,9 @@ func (a *attribution) raw(problems []definition.Problem) {
 			// What the built definition said of the same mistake lacks the place
 			// in a patch, or has the value's column for the key's.
 			f.Problems = slices.DeleteFunc(f.Problems, func(q definition.Problem) bool {
-				return q.Path != "" && q.Message == p.Message && withoutIndexes(q.Path) == withoutIndexes(p.Path) &&
-					(q.File != p.File || q.Line == p.Line) && !slices.Contains(problems, withoutCluster(q))
+				same := q.Message == p.Message && (q.File != p.File || q.Line == p.Line || q.Path == p.Path) ||
+					q.File != p.File && strings.Contains(p.Path, "$")
+				return same && q.Path != "" && withoutIndexes(q.Path) == withoutIndexes(p.Path) && !slices.Contains(problems, withoutCluster(q))
 			})
 		}
 		for _, f := range stopped {
@@ -142,6 +149,25 @@ func withoutIndexes(path string) string { return indexes.ReplaceAllString(path, 
 func withoutCluster(p definition.Problem) definition.Problem {
 	p.Cluster = ""
 	return p
+}
+
+// consequences takes away what was said of a file or build without a place, where what is
+// wrong with it is among what the texts show by themselves.
+func (a *attribution) consequences(raw []definition.Problem) {
+	stops := func(file string) bool {
+		return slices.ContainsFunc(raw, func(p definition.Problem) bool { return p.File == file && p.Line > 0 && !p.Warning })
+	}
+	a.problems = slices.DeleteFunc(a.problems, func(p definition.Problem) bool {
+		if p.Line > 0 {
+			return false
+		}
+		if strings.HasPrefix(p.Message, unexplained) {
+			return slices.ContainsFunc(a.builds, func(b guard.Build) bool {
+				return slices.Contains(b.Files, p.File) && slices.ContainsFunc(b.Files, stops)
+			})
+		}
+		return strings.HasPrefix(p.Message, unreadable) && stops(p.File)
+	})
 }
 
 func (a *attribution) stoppedBy(p definition.Problem) []*found {

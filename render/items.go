@@ -135,13 +135,16 @@ func readFile(data []byte, file string) (items []item, err error) {
 		}
 		i, err := itemOf(n)
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", number+1, err)
+			return nil, fmt.Errorf("%s %d: %w", unreadable, number+1, err)
 		}
 		i.file = file
 		items = append(items, i)
 	}
 	return items, nil
 }
+
+// unreadable is how what begins that is said of a document which could not be read.
+const unreadable = "document"
 
 func itemOf(n *yaml.RNode) (item, error) {
 	data, err := n.MarshalJSON()

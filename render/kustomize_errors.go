@@ -80,8 +80,11 @@ func explainKustomize(tree fs.FS, build guard.Build, err error) []definition.Pro
 			return problems
 		}
 	}
-	return []definition.Problem{{File: f.file, Message: "kustomize cannot build it: " + kustomizeMessage(errors.New(unescaped(err)))}}
+	return []definition.Problem{{File: f.file, Message: unexplained + kustomizeMessage(errors.New(unescaped(err)))}}
 }
+
+// unexplained is how what begins that kustomize said and that could not be located.
+const unexplained = "kustomize cannot build it: "
 
 var escapes = regexp.MustCompile(`\\+(["n])`)
 

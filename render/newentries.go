@@ -150,3 +150,30 @@ func meant(name string, there []string, word string) string {
 	}
 	return "before the patch there are " + strings.Join(there, ", ")
 }
+
+// placePatches finds where the entries of spec.patches stand that an overlay brought: by
+// their text, for kustomize keeps no more of them.
+func placePatches(build guard.Build, src source, db *definition.CrateDB) {
+	same := func(n *yaml.Node, p definition.Patch) bool {
+		text, _ := located.String(located.Get(n, "patch"))
+		path, _ := located.String(located.Get(n, "path"))
+		return text == p.Patch && path == p.Path
+	}
+	for i := range db.Spec.Patches {
+		p := &db.Spec.Patches[i]
+		if slices.ContainsFunc(located.Items(located.Get(src.root, "spec", "patches")), func(n *yaml.Node) bool { return same(n, *p) }) {
+			continue
+		}
+		for _, brought := range build.Patches {
+			documents, _ := located.Parse(brought.Data)
+			for _, d := range documents {
+				for _, n := range located.Items(located.Get(d.Node, "spec", "patches")) {
+					if same(n, *p) {
+						p.File = brought.Source
+						p.Line, _ = brought.Options.Place(n.Line+d.Line, n.Column)
+					}
+				}
+			}
+		}
+	}
+}

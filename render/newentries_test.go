@@ -56,7 +56,7 @@ func TestWhatIsNearlyADefinitionOrNoYAMLIsSaidAtItsLine(t *testing.T) {
 			[]string{"a.yaml:27:17: spec.nodes.data[0].replicas: is a text: write a whole number from 0 to 1000"}},
 		"a key that is indented too little":  {files{"a.yaml": strings.Replace(good, "      replicas", "     replicas", 1)}, []string{"a.yaml:11:6: is no YAML: did not find expected key: look at the indentation …"}},
 		"a list that is indented too little": {files{"a.yaml": strings.Replace(cluster("x", "a", "hot", "cold"), "    - name: cold", "   - name: cold", 1)}, []string{"a.yaml:16:4: is no YAML: did not find expected key: look at the indentation …"}},
-		"a tab":                              {files{"a.yaml": strings.Replace(good, "      replicas", "\treplicas", 1)}, []string{"a.yaml:11:1: is no YAML: found a tab character that violates indentation: indent with spaces"}},
+		"a tab":                              {files{"a.yaml": strings.Replace(good, "      replicas", "\treplicas", 1)}, []string{"a.yaml:11:1: is no YAML: found a tab character that violates indentation: indent with spaces, not with a tab"}},
 		"an object without a definition":     {files{"m.yaml": "# first\n" + object("ConfigMap", "x", "m", "")}, []string{"m.yaml:2:1: ConfigMap m belongs to no cluster: put it into the folder or kustomization of a definition"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,17 +38,17 @@ func (m *model) userPatches(objects []*unstructured.Unstructured) ([]*unstructur
 		path := fmt.Sprintf("spec.patches[%d]", i)
 		for _, one := range singlePatches(p) {
 			if one.err != nil {
-				problems = append(problems, m.problem(p.Line, path, "%v", one.err))
+				problems = append(problems, m.patchProblem(p, path, "%v", one.err))
 				continue
 			}
 			patched, err := applyPatch(objects, one)
 			if err != nil {
-				problems = append(problems, m.problem(p.Line, path, "%v", err))
+				problems = append(problems, m.patchProblem(p, path, "%v", err))
 				continue
 			}
 			if broken := protect(objects, patched); len(broken) > 0 {
 				for _, b := range broken {
-					problems = append(problems, m.problem(p.Line, path, "%s", b))
+					problems = append(problems, m.patchProblem(p, path, "%s", b))
 				}
 				continue
 			}
@@ -56,6 +56,15 @@ func (m *model) userPatches(objects []*unstructured.Unstructured) ([]*unstructur
 		}
 	}
 	return objects, problems
+}
+
+// patchProblem is one of an entry of spec.patches, where that stands.
+func (m *model) patchProblem(p definition.Patch, path, format string, args ...any) definition.Problem {
+	problem := m.problem(p.Line, path, format, args...)
+	if p.File != "" {
+		problem.File = p.File
+	}
+	return problem
 }
 
 // singlePatch is one strategic-merge document or one JSON 6902 list with the

@@ -25,7 +25,7 @@ type source struct {
 // findSource looks for the document that a built definition comes from: the one
 // of its name, else the only definition of the file (a prefix may have changed
 // the name).
-func findSource(tree fs.FS, file, name string) source {
+func findSource(tree fs.FS, file, namespace, name string, before int) source {
 	s := source{file: file}
 	if file == "" {
 		return s
@@ -35,16 +35,26 @@ func findSource(tree fs.FS, file, name string) source {
 		return s
 	}
 	documents, _ := located.Parse(data)
-	var candidates []located.Document
+	var candidates, named, exact []located.Document
 	for _, d := range documents {
 		if definition.LikenessOf(d.Node) == definition.Other {
 			continue
 		}
 		if found, _ := located.String(located.Get(d.Node, "metadata", "name")); found == name {
-			s.root, s.line = d.Node, d.Line
-			return s
+			named = append(named, d)
+			if found, _ := located.String(located.Get(d.Node, "metadata", "namespace")); found == namespace {
+				exact = append(exact, d)
+			}
 		}
 		candidates = append(candidates, d)
+	}
+	if len(exact) > 0 {
+		named = exact
+	}
+	if len(named) > 0 {
+		d := named[min(before, len(named)-1)]
+		s.root, s.line = d.Node, d.Line
+		return s
 	}
 	if len(candidates) == 1 {
 		s.root, s.line = candidates[0].Node, candidates[0].Line

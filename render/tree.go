@@ -32,7 +32,7 @@ func BuildTree(ctx context.Context, tree fs.FS, cfg Config) *Build {
 // use bases that stand beside it: what may not be left is the tree.
 func BuildFolder(ctx context.Context, tree fs.FS, dir string, cfg Config) *Build {
 	graph, problems := guard.Check(tree, dir)
-	a := &attribution{cfg: cfg, tree: tree, problems: problems}
+	a := &attribution{cfg: cfg, tree: tree, problems: problems, read: map[string]int{}}
 	if graph == nil {
 		return a.result()
 	}
@@ -57,12 +57,14 @@ func BuildFolder(ctx context.Context, tree fs.FS, dir string, cfg Config) *Build
 	}
 	_ = group.Wait() // no function of it fails: errors are in the results
 
+	a.builds = graph.Builds
 	for i, build := range graph.Builds {
 		a.problems = append(a.problems, build.Problems...)
 		a.problems = append(a.problems, results[i].problems...)
 		a.add(build, results[i].items)
 		rememberedFiles.keep(results[i].fresh)
 	}
+	a.consequences(raw)
 	a.raw(raw)
 	a.raw(missed(unresolved(graph.Builds, results)))
 	a.own()

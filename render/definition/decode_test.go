@@ -42,9 +42,9 @@ spec:
 		"a.yaml:8:14: spec.cluster.version: names no release, so an upgrade could not be told from a downgrade: write one such as 6.4.3",
 		"a.yaml:12:17: spec.nodes.data[0].replicas: is a text: write 3 without quotes",
 		"a.yaml:14:9: spec.nodes.data[0].resources.heapRatio: is missing: write a number",
-		`a.yaml:14:34: spec.nodes.data[0].resources.limits.memory: is a number: write "4" with quotes`,
+		`a.yaml:14:34: spec.nodes.data[0].resources.limits.memory: has no unit: write 4GiB or 4MiB`,
 		"a.yaml:15:15: spec.nodes.data[0].resources.disk.storageClass: is missing: write a text",
-		`a.yaml:15:32: spec.nodes.data[0].resources.disk.size: is a number: write "128" with quotes`,
+		`a.yaml:15:32: spec.nodes.data[0].resources.disk.size: has no unit: write 128GiB or 128MiB`,
 		"a.yaml:16:7: spec.nodes.data[1].replicas: is missing: write a whole number from 0 to 1000",
 		"a.yaml:16:7: spec.nodes.data[1].resources: is missing: write a mapping with disk, heapRatio",
 		`a.yaml:16:13: spec.nodes.data[1].name: "hot" stands twice, first in spec.nodes.data[0]`,
@@ -118,7 +118,7 @@ func TestAProblemAfterKustomizeNamesItsNearestKnownPlace(t *testing.T) {
 		return "a.yaml", 10 * len(path), 1, len(path) == 2
 	})
 	require.Equal(t, []definition.Problem{{File: "a.yaml", Line: 20, Column: 1, Path: "spec.cluster.version",
-		Message: `is a number: write "6" with quotes`, Cluster: "prod/orders"}}, problems)
+		Message: `is no release of CrateDB: write one such as 6.4.3`, Cluster: "prod/orders"}}, problems)
 }
 
 func TestWhatIsNoDefinitionIsNotDecoded(t *testing.T) {

@@ -79,7 +79,7 @@ func metadata() field {
 	created := field{&located.Field{Name: "creationTimestamp", Kind: located.Any, Null: true}}
 	return object("metadata",
 		text("name", checkName).req(),
-		text("namespace", checkNamespace),
+		text("namespace", CheckNamespace),
 		free("labels", checkLabelKey, checkLabelValue, located.Text),
 		free("annotations", checkDefinitionAnnotation, nil, located.Text),
 		created,

@@ -5,6 +5,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 var sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?(k|K|M|G|T|P|Ki|Mi|Gi|Ti|Pi)B?$`)
@@ -89,6 +90,9 @@ func checkCPU(s string) string {
 
 func checkHeapRatio(s string) string {
 	v, err := strconv.ParseFloat(s, 64)
+	if percent, perr := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64); err != nil && perr == nil && percent > 0 && percent < 100 {
+		return "is a percentage: write " + strconv.FormatFloat(percent/100, 'f', -1, 64)
+	}
 	if err != nil {
 		return ""
 	}

@@ -114,7 +114,7 @@ func TestEveryRefusal(t *testing.T) {
 		"a number in quotes": {"replicas: 2", `replicas: "2"`,
 			[]string{"30:17: spec.nodes.data[1].replicas: is a text: write 2 without quotes"}, false},
 		"a text without quotes": {"version: 6.4.3", "version: 6.4",
-			[]string{`12:14: spec.cluster.version: is a number: write "6.4" with quotes`}, false},
+			[]string{`12:14: spec.cluster.version: is no release of CrateDB: write one such as 6.4.3`}, false},
 		"a label that is true": {"{team: payments}", "{team: true}",
 			[]string{`6:18: metadata.labels.team: is true or false: write "true" with quotes`}, false},
 		"a fraction of a node": {"replicas: 2", "replicas: 2.5",
@@ -231,7 +231,7 @@ func TestEveryRefusal(t *testing.T) {
 
 		// Sizes.
 		"memory without a unit": {"memory: 4GiB", "memory: 4",
-			[]string{`33:17: spec.nodes.data[1].resources.memory: is a number: write "4" with quotes`}, false},
+			[]string{`33:17: spec.nodes.data[1].resources.memory: has no unit: write 4GiB or 4MiB`}, false},
 		"memory in quotes without a unit": {"memory: 4GiB", `memory: "4"`,
 			[]string{"33:17: spec.nodes.data[1].resources.memory: has no unit: write 4GiB or 4MiB"}, false},
 		"memory that is none": {"memory: 4GiB", "memory: 4 gigs",
@@ -363,7 +363,7 @@ func TestEveryRefusal(t *testing.T) {
 				"40:34: spec.operations.consent[1]: unknown consent: known are suspend, delete-cluster, remove-group, two-masters, without-backups, extend-table-filters, leave-zone, take-over"}, false},
 		"durations": {"[leave-zone]}", `[], stableFor: 60, masterStableFor: "60", scaleTimeout: soon, restartTimeout: 0s, bootstrapTimeout: -1h}`,
 			[]string{
-				`40:40: spec.operations.stableFor: is a number: write "60" with quotes`,
+				`40:40: spec.operations.stableFor: has no unit: write 60s for seconds`,
 				"40:61: spec.operations.masterStableFor: has no unit: write 60s for seconds",
 				"40:81: spec.operations.scaleTimeout: is no duration: write for example 60s, 30m or 1h30m",
 				"40:103: spec.operations.restartTimeout: is out of range: write more than 0s",

@@ -113,7 +113,10 @@ type Patch struct {
 	Path    string // file beside the definition; "" when inline
 	Target  *Target
 	Options map[string]bool
-	Line    int // of the patch's own text in File, for its errors
+	// File and Line are where it stands, for its errors; File is "" where that is the
+	// definition's own.
+	File string
+	Line int
 }
 
 type Target struct{ Group, Version, Kind, Name, Namespace, LabelSelector, AnnotationSelector string }

@@ -29,7 +29,8 @@ func checkName(s string) string {
 	return "cannot be part of the names of Kubernetes objects: " + nameRule
 }
 
-func checkNamespace(s string) string {
+// CheckNamespace says what is wrong with the name of a namespace; "" is well.
+func CheckNamespace(s string) string {
 	if len(validation.IsDNS1123Label(s)) == 0 {
 		return ""
 	}

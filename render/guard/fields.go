@@ -3,6 +3,7 @@ package guard
 import (
 	"strings"
 
+	"stevedore.dev/stevedore/render/definition"
 	"stevedore.dev/stevedore/render/internal/located"
 )
 
@@ -13,7 +14,7 @@ import (
 var (
 	kustomizationFields = mapping("",
 		one("apiVersion"), one("kind"), anything("metadata"),
-		one("namePrefix"), one("nameSuffix"), one("namespace"),
+		one("namePrefix"), one("nameSuffix"), checkedNamespace(),
 		free("commonLabels"), free("commonAnnotations"),
 		entries("labels", mapping("", free("pairs"), flag("includeSelectors"), flag("includeTemplates"),
 			flag("includeVolumeClaimTemplates"), anything("fields"))),
@@ -46,6 +47,15 @@ func mapping(name string, children ...*located.Field) *located.Field {
 }
 
 func one(name string) *located.Field { return &located.Field{Name: name, Kind: located.Text} }
+
+func checkedNamespace() *located.Field {
+	return &located.Field{Name: "namespace", Kind: located.Text, Check: func(s string) string {
+		if s == "" {
+			return "" // as if it were left out
+		}
+		return definition.CheckNamespace(s)
+	}}
+}
 
 func anything(name string) *located.Field { return &located.Field{Name: name, Kind: located.Any} }
 

@@ -250,7 +250,7 @@ patches:
 				"bomb.yaml", bomb, "self.yaml", "a: &a\n  b: *a\n", "deep.yaml", strings.Repeat("[", 101)+strings.Repeat("]", 101),
 				"anchor.yaml", "kind: Secret\nstringData:\n  password: *geheim\n"),
 			want: []string{
-				"anchor.yaml:1: is no YAML: a value that begins with * names an anchor that is not there: put it in quotes if it is a text",
+				"anchor.yaml:3:13: is no YAML: a value that begins with * names an anchor that is not there: put it in quotes if it is a text",
 				"bad.yaml:5:1: is no YAML: mapping values are not allowed in this context: put a text with a colon in it in quotes, or look at the indentation of this line",
 				"bad.yaml:7:1: is no YAML: did not find expected node content: look for a bracket, a brace or a comma too many",
 				"bomb.yaml:5:44: the document has more than 100000 values once its aliases are written out: an alias bomb, or split the file",
@@ -468,7 +468,7 @@ patchesJson6902:
 `, "a.yaml", crate, "p.yaml", crate, "j.yaml", "- {op: ad, path: /spec}\n"), ".")
 	require.Empty(t, texts(problems))
 	require.Equal(t, []string{
-		`a.yaml:5:22: spec.cluster.version: is a number: write "1" with quotes`,
+		`a.yaml:5:22: spec.cluster.version: is no release of CrateDB: write one such as 6.4.3`,
 		`j.yaml:1:8: [0].op: is none of add, remove, replace, move, copy, test: did you mean add?`,
 		`kustomization.yaml:9:7: spec.clutser: unknown field: did you mean cluster?`,
 		`kustomization.yaml:14:49: spec.nodes.data[0].replicas: is a text: write 4 without quotes`,
@@ -476,7 +476,7 @@ patchesJson6902:
 		`kustomization.yaml:22:10: spec.nodes.data[0].replicas: is a text: write 3 without quotes`,
 		`kustomization.yaml:33:25: spec.nodes.data[0].name: is missing: a patch finds its entry by it`,
 		`kustomization.yaml:38:7: [0].from: is missing: write the path that the value comes from`,
-		`p.yaml:5:22: spec.cluster.version: is a number: write "1" with quotes`,
+		`p.yaml:5:22: spec.cluster.version: is no release of CrateDB: write one such as 6.4.3`,
 	}, texts(g.Definitions()))
 }
 

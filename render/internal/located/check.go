@@ -182,6 +182,10 @@ func (c *Checker) list(f *Field, n *yaml.Node, path []any) {
 	seen := map[string]int{}
 	for i, item := range Items(n) {
 		at := join(path, i)
+		if c.Partial && null(item) {
+			c.Report(item, at, "is empty: take the - away, or write "+expected(f.Items))
+			continue
+		}
 		c.Check(f.Items, item, at)
 		if f.MergeKey == "" || item.Kind != yaml.MappingNode {
 			continue
@@ -247,6 +251,10 @@ func (c *Checker) scalar(f *Field, n *yaml.Node, path []any) {
 	case Text:
 		if _, ok := String(n); !ok {
 			if tag == "!!int" || tag == "!!float" || tag == "!!bool" {
+				if f.Check != nil && f.Check(n.Value) != "" && tag != "!!bool" {
+					c.Report(n, path, f.Check(n.Value)) // in quotes it would be wrong as well
+					return
+				}
 				value := strconv.Quote(n.Value)
 				if f.Secret {
 					value = "it"
@@ -255,6 +263,10 @@ func (c *Checker) scalar(f *Field, n *yaml.Node, path []any) {
 				return
 			}
 			c.wrong(f, n, path)
+			return
+		}
+		if strings.HasPrefix(n.Value, "“") || strings.HasPrefix(n.Value, "„") || strings.HasPrefix(n.Value, "‘") {
+			c.Report(n, path, "begins with a typographic quote, which is a letter to YAML: write \" or '")
 			return
 		}
 		if len(f.Enum) > 0 && !contains(f.Enum, n.Value) {

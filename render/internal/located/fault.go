@@ -49,12 +49,13 @@ func parseOne(text []byte) (root *yaml.Node, fault *Fault) {
 			}
 			fault.Column = firstColumn(text, fault.Line)
 			fault.Message = "is no YAML: " + match[2]
-			if advice := adviceOn(match[2]); advice != "" {
+			if advice := adviceOn(match[2], lineOf(text, fault.Line)); advice != "" {
 				fault.Message += ": " + advice
 			}
 			// The name of an anchor is text of the file.
 			if strings.HasPrefix(match[2], "unknown anchor") {
 				fault.Message = "is no YAML: a value that begins with * names an anchor that is not there: put it in quotes if it is a text"
+				fault.Line, fault.Column = aliasAt(text, match[2])
 			}
 		}
 		return nil, fault
@@ -73,7 +74,7 @@ func parseOne(text []byte) (root *yaml.Node, fault *Fault) {
 var advices = []struct{ says, advice string }{
 	{"did not find expected key", "look at the indentation of this line and of those above it: the keys of a mapping begin in one column"},
 	{"did not find expected '-' indicator", "look at the indentation of this line: the entries of a list begin in one column"},
-	{"found a tab character", "indent with spaces"},
+	{"found a tab character", "indent with spaces, not with a tab"},
 	{"found character that cannot start any token", "put a text that begins with @, %, a backtick or a tab in quotes; indent with spaces"},
 	{"mapping values are not allowed in this context", "put a text with a colon in it in quotes, or look at the indentation of this line"},
 	{"block sequence entries are not allowed in this context", "begin a list on a line of its own below its key"},
@@ -86,7 +87,18 @@ var advices = []struct{ says, advice string }{
 	{"found undefined tag handle", "put a text that begins with ! in quotes"},
 }
 
-func adviceOn(message string) string {
+func adviceOn(message, line string) string {
+	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+	switch {
+	case strings.Contains(line, "\u00a0"):
+		return "the line has a non-breaking space: write a plain one"
+	case strings.Contains(indent, "\t"):
+		return "indent with spaces, not with a tab"
+	case strings.Contains(line, "{{"):
+		return "templates are not filled in: write the value"
+	case strings.HasPrefix(line, "<<<<<<<"), strings.HasPrefix(line, "======="), strings.HasPrefix(line, ">>>>>>>"):
+		return "a conflict of a merge is left in the file"
+	}
 	for _, a := range advices {
 		if strings.HasPrefix(message, a.says) {
 			return a.advice
@@ -118,14 +130,36 @@ func firstBroken(text []byte, from int, message string) int {
 	return from
 }
 
-// firstColumn is where a line's text begins; 0 where there is none.
-func firstColumn(text []byte, line int) int {
+// lineOf is a line of a text, "" where there is none.
+func lineOf(text []byte, line int) string {
 	lines := bytes.Split(text, []byte("\n"))
 	if line < 1 || line > len(lines) {
-		return 0
+		return ""
 	}
-	own := lines[line-1]
-	if rest := bytes.TrimLeft(own, " "); len(bytes.TrimSpace(rest)) > 0 {
+	return string(lines[line-1])
+}
+
+var unknownAnchor = regexp.MustCompile(`^unknown anchor '([^']+)'`)
+
+// aliasAt finds the alias that the parser names without its line.
+func aliasAt(text []byte, message string) (line, column int) {
+	match := unknownAnchor.FindStringSubmatch(message)
+	if match == nil {
+		return 0, 0
+	}
+	alias := regexp.MustCompile(`(^|[\s\[{,])\*` + regexp.QuoteMeta(match[1]) + `([\s\]},]|$)`)
+	for i, own := range strings.Split(string(text), "\n") {
+		if at := alias.FindStringIndex(own); at != nil && !strings.HasPrefix(strings.TrimSpace(own), "#") {
+			return i + 1, at[0] + strings.Index(own[at[0]:], "*") + 1
+		}
+	}
+	return 0, 0
+}
+
+// firstColumn is where a line's text begins; 0 where there is none.
+func firstColumn(text []byte, line int) int {
+	own := lineOf(text, line)
+	if rest := strings.TrimLeft(own, " "); strings.TrimSpace(rest) != "" {
 		return len(own) - len(rest) + 1
 	}
 	return 0
