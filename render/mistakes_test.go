@@ -33,6 +33,8 @@ func TestAMistakeIsSaidOnceAndWhereItWasMade(t *testing.T) {
 			[]string{"o/kustomization.yaml:10:40: spec.nodes.data[0].$ptach: unknown directive: kustomize takes only $patch"}},
 		"a namespace of the kustomization": {over("namespace: my_team"),
 			[]string{"o/kustomization.yaml:4:12: namespace: is no name of a namespace: use lower case letters, digits and -, beginning and ending with a letter or digit, at most 63 characters"}},
+		"images of a definition": {over("images: [{name: crate, newTag: 6.4.4}]"),
+			[]string{"o/kustomization.yaml:4:9: warning: images: changes the images of containers, and nothing here has any: the image of a cluster is spec.cluster.imageRegistry and spec.cluster.version"}},
 		"an anchor that is not there": {files{"o/a.yaml": strings.Replace(good, "storageClass: default", "storageClass: *fast", 1)},
 			[]string{"o/a.yaml:14:53: is no YAML: a value that begins with * names an anchor that is not there: put it in quotes if it is a text"}},
 		"memory without a unit":  {files{"o/a.yaml": strings.Replace(good, "memory: 2Gi", "memory: 2", 1)}, []string{"o/a.yaml:13:34: spec.nodes.data[0].resources.limits.memory: has no unit: write 2GiB or 2MiB"}},

@@ -66,6 +66,9 @@ func BuildFolder(ctx context.Context, tree fs.FS, dir string, cfg Config) *Build
 	}
 	a.consequences(raw)
 	a.raw(raw)
+	for _, result := range results {
+		a.raw(result.idle)
+	}
 	a.raw(missed(unresolved(graph.Builds, results)))
 	a.own()
 	a.duplicates()
@@ -115,6 +118,8 @@ type built struct {
 	items    []item
 	problems []definition.Problem
 	verdicts []verdict
+	// idle is what does nothing, in a kustomization.
+	idle []definition.Problem
 	// fresh are the files that were not remembered.
 	fresh []freshFile
 }
@@ -149,5 +154,5 @@ func run(ctx context.Context, tree fs.FS, build guard.Build, cfg Config) built {
 		return built{problems: explainKustomize(tree, build, err)}
 	}
 	followGenerated(items)
-	return built{items: items, verdicts: verdicts}
+	return built{items: items, verdicts: verdicts, idle: idleImages(tree, build, items)}
 }
