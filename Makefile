@@ -66,7 +66,7 @@ $(BIN)/stevedore-controlplane: $(wildcard $(CONTROLPLANE_DIR)/*.go) $(CONTROLPLA
 # CRATEDB_HOME. It needs root and some packages of Debian, and says which.
 # TRUTH chooses tests.
 TRUTH ?= .
-TRUTH_NODES ?= 5
+TRUTH_NODES ?= 6
 truth: truth-files build faults
 	STEVEDORE_REAL_NODES=$(TRUTH_NODES) go test ./internal/e2e -run '$(TRUTH)' -count 1 -parallel 1 -timeout 60m -v
 

@@ -90,6 +90,7 @@ func TestAUserIsAddedLater(t *testing.T) {
 
 func TestAGroupGrows(t *testing.T) {
 	t.Parallel()
+	needing(t, nodes(5))
 	s := begin(t, "grow")
 	s.appSecret("app-password")
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with(replicasOfHot, 3))})
@@ -131,6 +132,7 @@ func TestAGroupGrows(t *testing.T) {
 // Three dedicated masters, two tiers, TLS: the tiers example in small.
 func TestAClusterWithDedicatedMastersGrows(t *testing.T) {
 	t.Parallel()
+	needing(t, nodes(6))
 	s := begin(t, "tiers")
 	s.appSecret("app-password")
 	masters := map[string]any{"replicas": 3, "resources": resources()}

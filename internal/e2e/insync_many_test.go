@@ -35,6 +35,7 @@ func TestSoakTwoHundredClustersInSyncCostTheAPIServerNothing(t *testing.T) {
 var wanted = regexp.MustCompile(`msg="the cluster is as it is wanted" namespace=(\S+) cluster=(\S+)`)
 
 func inSync(t *testing.T, name string, namespaces, each int, span time.Duration) {
+	needing(t, roomForMany)
 	s := beginBare(t, name)
 	var args []string
 	var spaces []*situation

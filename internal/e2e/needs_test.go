@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -22,6 +23,8 @@ var (
 	simulator = need{"the hub of the CrateDB simulator, which says how large tables and disks are", func() bool {
 		return bed.Sandbox != nil && bed.Sandbox.Simulator() != nil
 	}}
+	// realCrateDB: what the simulator does not know of.
+	realCrateDB = need{"a real CrateDB (CRATEDB_HOME)", func() bool { return os.Getenv("CRATEDB_HOME") != "" }}
 	// faultAnnotations: containers that misbehave as an annotation says.
 	faultAnnotations = need{"the fault annotations of the sandbox's agent", func() bool { return bed.Sandbox != nil }}
 	// apiServerToKill: a control plane whose API server is killed and started again.

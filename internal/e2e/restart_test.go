@@ -256,6 +256,7 @@ func TestOneCommitRestartsOneClusterAtATime(t *testing.T) {
 // Six nodes in three zones, each shard on all of them: a zone goes at a time.
 func TestByZoneTheNodesOfAZoneGoTogether(t *testing.T) {
 	t.Parallel()
+	needing(t, nodes(6))
 	v := departRestart(t, "restart-zones", with(replicasOfHot, 6),
 		with("spec.operations", map[string]any{"stableFor": "1s", "masterStableFor": "1s", "restartBy": "zone"}))
 	v.end()

@@ -63,6 +63,7 @@ func (v *restartVoyage) shrunk(nodes int) {
 
 func TestNodesLeaveEmptyAndAGroupIsRemoved(t *testing.T) {
 	t.Parallel()
+	needing(t, nodes(6))
 	v := departShrink(t, "shrink", with(replicasOfHot, 5), with("spec.nodes.data.1", group("cold", 1)))
 	daemon := v.sail("", "")
 	v.settled(cutCluster)

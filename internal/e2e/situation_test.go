@@ -196,7 +196,7 @@ func (s *situation) sceneText() string {
 		for _, condition := range pod.Status.Conditions {
 			fmt.Fprintf(&text, "  %s=%s %s %s\n", condition.Type, condition.Status, condition.Reason, condition.Message)
 		}
-		for _, c := range pod.Status.ContainerStatuses {
+		for _, c := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
 			state, _ := json.Marshal(c.State)
 			fmt.Fprintf(&text, "  container %s: ready %v, %d restarts, %s\n", c.Name, c.Ready, c.RestartCount, state)
 		}

@@ -100,8 +100,8 @@ func TestADatabaseWithTLSIsTalkedToOverVerifiedTLSOnly(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"jks", "pkcs12"} {
 		t.Run(format, func(t *testing.T) {
-			if format == "pkcs12" && os.Getenv("CRATEDB_HOME") == "" {
-				t.Skip("the simulator reads JKS only: set CRATEDB_HOME for a real CrateDB, which reads PKCS12 too")
+			if format == "pkcs12" {
+				needing(t, realCrateDB) // the simulator reads JKS only
 			}
 			s := begin(t, "tls-"+format)
 			s.appSecret("app-password")

@@ -184,9 +184,8 @@ func (s *situation) podUIDs() map[string]string {
 
 // Removed in the middle of a drain: nodes are excluded, and stay then.
 func TestUninstalledInTheMiddleOfADrainNothingOfOursHoldsACluster(t *testing.T) {
-	if os.Getenv("CRATEDB_HOME") != "" {
-		t.Skip("only a simulated table is large enough to be on its way for hours")
-	}
+	// Only a simulated table is large enough to be on its way for hours.
+	needing(t, simulator)
 	t.Parallel()
 	s := begin(t, "uninstall-drain")
 	s.appSecret("app-password")

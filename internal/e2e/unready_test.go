@@ -18,6 +18,9 @@ func TestAPushReachesAPodThatHasJoinedAndIsNotReadyFirst(t *testing.T) {
 		"sidecar": `[{"op": "add", "path": "/spec/template/spec/containers/-", "value": {"name": "proxy", "image": "proxy:1"}}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "sidecar" {
+				needing(t, faultAnnotations)
+			}
 			t.Parallel()
 			v := departRestart(t, "unready-"+name)
 			first := "crate-data-hot-orders-0"

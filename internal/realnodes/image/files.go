@@ -84,6 +84,12 @@ func tooFewFiles() bool {
 	return syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil && limit.Max < leastFiles
 }
 
+// The user of CrateDB, as userID has it.
+const (
+	passwdLine = "crate:x:1000:1000::/crate:/bin/sh\n"
+	groupLine  = "crate:x:1000:\n"
+)
+
 func crateConfig() config {
 	c := config{
 		Env: []string{
@@ -118,9 +124,7 @@ func debian(ctx context.Context, p *packer) (*layer, error) {
 			return nil, fmt.Errorf("making the image of CrateDB: %w", err)
 		}
 	}
-	for name, line := range map[string]string{
-		"etc/passwd": fmt.Sprintf("crate:x:%d:%d::/crate:/bin/sh\n", userID, userID), "etc/group": fmt.Sprintf("crate:x:%d:\n", userID),
-	} {
+	for name, line := range map[string]string{"etc/passwd": passwdLine, "etc/group": groupLine} {
 		if err := appendTo(filepath.Join(root, name), line); err != nil {
 			return nil, fmt.Errorf("making the image of CrateDB: %w", err)
 		}
@@ -179,42 +183,73 @@ func command(ctx context.Context, name string, arguments ...string) error {
 	return nil
 }
 
-// makeBusybox packs busybox alone, as the image of an init container and as what
-// holds a pod's namespaces.
-func makeBusybox(p *packer, to string) error {
+// makeSmall packs busybox alone: as the image of an init container, as what holds a
+// pod's namespaces, and as images of CrateDB that end at once.
+func makeSmall(p *packer, to string, of []release) error {
+	root := filepath.Join(p.dir, "busybox")
+	if err := unpackBusybox(root); err != nil {
+		return fmt.Errorf("packing busybox: %w", err)
+	}
+	all, err := p.layer("busybox", source{from: root})
+	if err != nil {
+		return err
+	}
+	// Its init container has to know the user.
+	ending := filepath.Join(p.dir, "exits")
+	err = os.MkdirAll(filepath.Join(ending, "etc"), 0o755)
+	for name, content := range map[string]string{
+		"docker-entrypoint.sh": "#!/bin/sh\necho this image starts no CrateDB\nexit 1\n",
+		"etc/passwd":           "root:x:0:0::/:/bin/sh\n" + passwdLine, "etc/group": "root:x:0:\n" + groupLine,
+	} {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(ending, name), []byte(content), 0o755)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("packing an image that exits: %w", err)
+	}
+	exits, err := p.layer("exits", source{from: ending})
+	if err != nil {
+		return err
+	}
+	path := []string{"PATH=/bin"}
+	images := []packed{
+		{name: Busybox, layers: []*layer{all}, config: config{Env: path, Cmd: []string{"sh"}}},
+		{name: Pause, layers: []*layer{all}, config: config{Env: path, Entrypoint: []string{"sleep", "2147483647"}}},
+	}
+	for _, r := range of {
+		images = append(images, packed{name: Exits + ":" + r.Version, layers: []*layer{all, exits}, config: config{Env: path}})
+	}
+	return archive(to, images...)
+}
+
+func unpackBusybox(root string) error {
 	binary, err := exec.LookPath("busybox")
 	if err != nil {
-		return fmt.Errorf("packing busybox: %w", err)
+		return err
 	}
 	content, err := os.ReadFile(binary)
 	if err != nil {
-		return fmt.Errorf("packing busybox: %w", err)
+		return err
 	}
-	bin := filepath.Join(p.dir, "busybox", "bin")
+	bin := filepath.Join(root, "bin")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
-		return fmt.Errorf("packing busybox: %w", err)
+		return err
 	}
 	if err := os.WriteFile(filepath.Join(bin, "busybox"), content, 0o755); err != nil {
-		return fmt.Errorf("packing busybox: %w", err)
+		return err
 	}
 	out, err := exec.Command(binary, "--list").Output()
 	if err != nil {
-		return fmt.Errorf("packing busybox: asking for its commands: %w", err)
+		return fmt.Errorf("asking for its commands: %w", err)
 	}
 	for _, name := range strings.Fields(string(out)) {
 		if name == "busybox" {
 			continue
 		}
 		if err := os.Symlink("busybox", filepath.Join(bin, name)); err != nil {
-			return fmt.Errorf("packing busybox: %w", err)
+			return err
 		}
 	}
-	all, err := p.layer("busybox", source{from: filepath.Join(p.dir, "busybox")})
-	if err != nil {
-		return err
-	}
-	path := []string{"PATH=/bin"}
-	return archive(to,
-		packed{name: Busybox, layers: []*layer{all}, config: config{Env: path, Cmd: []string{"sh"}}},
-		packed{name: Pause, layers: []*layer{all}, config: config{Env: path, Entrypoint: []string{"sleep", "2147483647"}}})
+	return nil
 }

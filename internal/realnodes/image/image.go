@@ -25,6 +25,9 @@ const userID = 1000
 const (
 	Busybox = "docker.io/library/busybox:1.35.0"
 	Pause   = "localhost/pause:1"
+	// Exits is an image whose CrateDB ends at once, with exit code 1; without its tag,
+	// which is that of any release.
+	Exits = "broken.example/crate"
 	// crateDB is the image of CrateDB, without its tag.
 	crateDB = "docker.io/library/crate"
 )
@@ -35,7 +38,7 @@ type Options struct {
 	// version.
 	CrateDBHome string
 	// To is the folder of the archives that Make writes: crate.tar with an image for
-	// each release, and busybox.tar.
+	// each release, and small.tar with what is made of busybox.
 	To string
 	// Progress gets one line a step; nil: nothing.
 	Progress func(string)
@@ -64,7 +67,8 @@ func Missing(o Options) error {
 	return failed
 }
 
-// Make makes the images that are not there yet.
+// Make makes the images of CrateDB that are not there yet, and the small ones, which
+// take no time.
 func Make(ctx context.Context, o Options) error {
 	if err := Missing(o); err != nil {
 		return fmt.Errorf("making images: %w", err)
@@ -83,6 +87,15 @@ func Make(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	work, err := os.MkdirTemp(o.To, "work-")
+	if err != nil {
+		return fmt.Errorf("making a folder to pack images in: %w", err)
+	}
+	defer os.RemoveAll(work)
+	p := &packer{dir: work}
+	if err := makeSmall(p, filepath.Join(o.To, "small.tar"), all); err != nil {
+		return err
+	}
 	var made strings.Builder
 	fmt.Fprintf(&made, "recipe %d, too few files %v\n", recipe, tooFewFiles())
 	for _, r := range all {
@@ -91,15 +104,6 @@ func Make(ctx context.Context, o Options) error {
 	record := filepath.Join(o.To, "made-of")
 	if was, err := os.ReadFile(record); err == nil && string(was) == made.String() {
 		return nil
-	}
-	work, err := os.MkdirTemp(o.To, "work-")
-	if err != nil {
-		return fmt.Errorf("making a folder to pack images in: %w", err)
-	}
-	defer os.RemoveAll(work)
-	p := &packer{dir: work}
-	if err := makeBusybox(p, filepath.Join(o.To, "busybox.tar")); err != nil {
-		return err
 	}
 	o.Progress("unpacking Debian for the image of CrateDB")
 	base, err := debian(ctx, p)
