@@ -57,3 +57,27 @@ func TestTheReleaseOfAVersionIsFound(t *testing.T) {
 		assert.ErrorContains(t, err, "CRATEDB_HOME is not set")
 	})
 }
+
+func TestAllReleasesOfAHomeAreFound(t *testing.T) {
+	home := releases(t, "crate-6.3.7", "6.4.3", "crate-old")
+	empty := t.TempDir()
+	for _, c := range []struct {
+		home string
+		want []Release
+		says string
+	}{
+		{home, []Release{{"6.4.3", filepath.Join(home, "6.4.3")}, {"6.3.7", filepath.Join(home, "crate-6.3.7")}}, ""},
+		{filepath.Join(home, "6.4.3"), []Release{{"6.4.3", filepath.Join(home, "6.4.3")}}, ""},
+		{filepath.Join(home, "crate-old"), nil, "does not say its version"},
+		{empty, nil, "has no CrateDB release"},
+		{"", nil, "CRATEDB_HOME is not set"},
+	} {
+		got, err := All(c.home)
+		assert.Equal(t, c.want, got, c.home)
+		if c.says == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c.says)
+		}
+	}
+}

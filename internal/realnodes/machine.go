@@ -23,9 +23,10 @@ const (
 	// cgroupName is the control group of all nodes, in each hierarchy.
 	cgroupName = "stevedore-real-nodes"
 	cgroupRoot = "/sys/fs/cgroup"
-	// goneWithin is how long the kernel may take to end what a world had.
-	goneWithin = 20 * time.Second
 )
+
+// goneWithin is how long the kernel may take to end what a world had.
+var goneWithin = 20 * time.Second
 
 // machineSysctls are those that kubelets and CrateDB's init containers set for the
 // whole machine; all others that they set belong to a namespace.
