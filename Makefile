@@ -63,12 +63,13 @@ $(BIN)/stevedore-controlplane: $(wildcard $(CONTROLPLANE_DIR)/*.go) $(CONTROLPLA
 	  done; wait $$build && mv $@.new $@ && echo "  control plane built in $$((SECONDS-start)) s"
 
 # The end-to-end tests on real nodes: kubelets, containerd and the CrateDB of
-# CRATEDB_HOME. It needs root and some packages of Debian, and says which.
-# TRUTH chooses tests.
-TRUTH ?= .
+# CRATEDB_HOME. It needs root and some packages of Debian, and says which. TRUTH
+# chooses tests; those that touch nodes are the default.
+TRUTH ?=
 TRUTH_NODES ?= 6
 truth: truth-files build faults
-	STEVEDORE_REAL_NODES=$(TRUTH_NODES) go test ./internal/e2e -run '$(TRUTH)' -count 1 -parallel 1 -timeout 60m -v
+	STEVEDORE_REAL_NODES=$(TRUTH_NODES) go test ./internal/e2e -run '$(TRUTH)' -count 1 -parallel 1 -timeout 90m -v
+	@test -n '$(TRUTH)' || STEVEDORE_REAL_NODES=1 go test ./internal/realnodes -count 1 -timeout 30m -v
 
 # What `make truth` and `go run ./internal/realnodes/run` need besides the binary.
 truth-files: controlplane $(STEVEDORE_NODE) $(STEVEDORE_DNS)

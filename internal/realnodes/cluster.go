@@ -3,6 +3,7 @@
 package realnodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,10 +34,11 @@ type Options struct {
 	// MostNodes.
 	Nodes int
 	// ControlPlane, NodeBinary and DNSBinary are the programs; empty: what
-	// STEVEDORE_CONTROLPLANE, STEVEDORE_NODE and STEVEDORE_DNS name.
+	// STEVEDORE_CONTROLPLANE, STEVEDORE_NODE and STEVEDORE_DNS name, else those that
+	// make puts into the folder bin.
 	ControlPlane, NodeBinary, DNSBinary string
 	// Images is a folder of images as OCI archives (*.tar), which each node
-	// imports; empty: what STEVEDORE_IMAGES names.
+	// imports; empty: what STEVEDORE_IMAGES names, else bin/images.
 	Images string
 	// Progress gets one line a step, for people; nil: nothing.
 	Progress func(string)
@@ -45,24 +47,24 @@ type Options struct {
 func (o *Options) complete() error {
 	var failed error
 	for _, file := range []struct {
-		path           *string
-		variable, what string
+		path                 *string
+		variable, made, what string
 	}{
-		{&o.ControlPlane, "STEVEDORE_CONTROLPLANE", "the control plane"},
-		{&o.NodeBinary, "STEVEDORE_NODE", "the program of kubelet and kube-proxy"},
-		{&o.DNSBinary, "STEVEDORE_DNS", "CoreDNS"},
-		{&o.Images, "STEVEDORE_IMAGES", "the folder of images"},
+		{&o.ControlPlane, "STEVEDORE_CONTROLPLANE", "bin/stevedore-controlplane", "the control plane"},
+		{&o.NodeBinary, "STEVEDORE_NODE", "bin/stevedore-node", "the program of kubelet and kube-proxy"},
+		{&o.DNSBinary, "STEVEDORE_DNS", "bin/stevedore-dns", "CoreDNS"},
+		{&o.Images, "STEVEDORE_IMAGES", "bin/images", "the folder of images"},
 	} {
 		if *file.path == "" {
-			*file.path = os.Getenv(file.variable)
+			*file.path = cmp.Or(os.Getenv(file.variable), file.made)
 		}
 		absolute, err := filepath.Abs(*file.path)
-		if *file.path == "" || err != nil {
-			failed = errors.Join(failed, fmt.Errorf("%s is named nowhere: set %s, or run `make truth`", file.what, file.variable))
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("finding %s: %w", file.what, err))
 			continue
 		}
 		if _, err := os.Stat(absolute); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("%s is not at %s: run `make truth`, which makes it", file.what, absolute))
+			failed = errors.Join(failed, fmt.Errorf("%s is not at %s: `make truth-files` makes it, or %s names another", file.what, absolute, file.variable))
 		}
 		*file.path = absolute
 	}
@@ -142,6 +144,9 @@ func (c *Cluster) start(ctx, working context.Context) error {
 		return err
 	}
 	if err := c.startVolumes(ctx, working); err != nil {
+		return err
+	}
+	if err := weigh(cgroupName, c.o.Nodes); err != nil {
 		return err
 	}
 	c.o.Progress(fmt.Sprintf("starting %d nodes, each with its images", c.o.Nodes))

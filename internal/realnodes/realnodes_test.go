@@ -32,8 +32,8 @@ func TestFilesThatAreNotThereAreNamedAllAtOnce(t *testing.T) {
 	o := Options{ControlPlane: present, NodeBinary: filepath.Join(here, "absent"), Nodes: MostNodes + 1}
 	err := o.complete()
 	assert.ErrorContains(t, err, "kubelet and kube-proxy is not at "+filepath.Join(here, "absent"))
-	assert.ErrorContains(t, err, "CoreDNS is named nowhere")
-	assert.ErrorContains(t, err, "STEVEDORE_IMAGES")
+	assert.ErrorContains(t, err, "CoreDNS is not at")
+	assert.ErrorContains(t, err, "STEVEDORE_IMAGES names another")
 	assert.ErrorContains(t, err, "choose 1 to 20")
 	assert.NotContains(t, err.Error(), "the control plane")
 }
