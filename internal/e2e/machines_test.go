@@ -125,6 +125,11 @@ func TestAPowerCutShutsTheBudgetAndTheRestartWaitsForTheNode(t *testing.T) {
 	daemon := v.sail("", "")
 	v.settled(cutCluster)
 	v.until("the budget is open", func() bool { return v.maxUnavailable() == 1 })
+	v.until("rows were written to each table", func() bool {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		return len(v.acked) == len(replicaTables)
+	})
 	lost := "crate-data-hot-orders-1"
 	node := realNodes.Node(v.nodeOf(lost))
 	before := v.deletedPods()
