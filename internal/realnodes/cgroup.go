@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -69,6 +70,29 @@ func makeCgroup(path string) error {
 					}
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// weigh gives a control group the processor time of so many processes: all in it
+// together would else get that of one.
+func weigh(path string, processes int) error {
+	dirs, unified, err := hierarchies()
+	if err != nil {
+		return err
+	}
+	for _, hierarchy := range dirs {
+		file, weight := "cpu.shares", 1024*processes
+		if unified {
+			file, weight = "cpu.weight", min(100*processes, 10000)
+		}
+		file = filepath.Join(hierarchy, path, file)
+		if _, err := os.Stat(file); err != nil {
+			continue
+		}
+		if err := os.WriteFile(file, []byte(strconv.Itoa(weight)), 0o644); err != nil {
+			return fmt.Errorf("weighing the control group %s: %w", path, err)
 		}
 	}
 	return nil

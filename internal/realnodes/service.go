@@ -121,21 +121,6 @@ func (s *service) end(grace time.Duration) {
 	current.Stop(grace)
 }
 
-// running says whether its process has not ended.
-func (s *service) running() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.current == nil {
-		return false
-	}
-	select {
-	case <-s.current.Done():
-		return false
-	default:
-		return true
-	}
-}
-
 func (s *service) failure(p *process.Process) error {
 	return fmt.Errorf("%s ended with exit code %d; its last words:\n%s", s.name, p.ExitCode(), s.lastWords(8, func(string) bool { return true }))
 }
