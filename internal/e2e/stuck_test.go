@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -214,7 +215,7 @@ func TestALostMachineIsNamedAndNothingIsForced(t *testing.T) {
 	require.NoError(t, err)
 	machine := pod.Spec.NodeName
 	mark := func(value string) {
-		_, err := bed.Admin.CoreV1().Nodes().Patch(t.Context(), machine, types.MergePatchType,
+		_, err := bed.Admin.CoreV1().Nodes().Patch(context.WithoutCancel(s.ctx), machine, types.MergePatchType,
 			[]byte(`{"metadata":{"annotations":{"sandbox.stevedore.dev/fault":`+value+`}}}`), metav1.PatchOptions{})
 		require.NoError(t, err)
 	}
