@@ -49,14 +49,14 @@ func TestAMistakeIsSaidOnceAndWhereItWasMade(t *testing.T) {
 }
 
 func TestAnEntryOfSpecPatchesIsBlamedWhereTheOverlayHasIt(t *testing.T) {
-	patches := "apiVersion: cloud.crate.io/v1\nkind: CrateDB\nmetadata: {name: orders, namespace: x}\nspec:\n  patches:\n  - target: {kind: StatefulSet, name: nope}\n    patch: |\n      - {op: add, path: /spec/x, value: 1}\n"
+	patches := "apiVersion: cloud.crate.io/v1\nkind: CrateDB\nmetadata: {name: orders, namespace: x}\nspec:\n  patches:\n  - target: {kind: StatefulSet, name: crate-data-hto-orders}\n    patch: |\n      - {op: add, path: /spec/x, value: 1}\n"
 	tree := files{"base/a.yaml": cluster("x", "orders"), "base/kustomization.yaml": kustomization("resources: [a.yaml]"),
 		"o/p.yaml": patches, "o/kustomization.yaml": kustomization("resources: [../base]", "patches: [{path: p.yaml}]")}
 	b := BuildFolder(t.Context(), tree.fs(), "o", Config{})
 	if assert.Empty(t, b.Problems) && assert.Len(t, b.Clusters, 1) {
 		_, problems := Render(b.Clusters[0], Config{}, Pins{})
 		if assert.Len(t, problems, 1) {
-			assert.True(t, strings.HasPrefix(problems[0].String(), "o/p.yaml:6: spec.patches[0]: the patch matches nothing"), problems[0].String())
+			assert.True(t, strings.HasPrefix(problems[0].String(), "o/p.yaml:6: spec.patches[0]: the patch matches nothing; did you mean crate-data-hot-orders? "), problems[0].String())
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	"stevedore.dev/stevedore/render/definition"
+	"stevedore.dev/stevedore/render/internal/located"
 )
 
 // errPatches: the problems say what is wrong.
@@ -182,7 +183,7 @@ func applyPatch(objects []*unstructured.Unstructured, p singlePatch) ([]*unstruc
 		return nil, fmt.Errorf("the target cannot be read: %s", kustomizeMessage(err))
 	}
 	if len(selected) == 0 {
-		return nil, fmt.Errorf("the patch matches nothing; the cluster's own objects are %s", list(objects))
+		return nil, fmt.Errorf("the patch matches nothing; %sthe cluster's own objects are %s", meantObject(objects, p.target), list(objects))
 	}
 	text, err := json.Marshal(types.Kustomization{
 		TypeMeta:  types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
@@ -199,6 +200,20 @@ func applyPatch(objects []*unstructured.Unstructured, p singlePatch) ([]*unstruc
 		return nil, fmt.Errorf("the patch cannot be applied: %s", kustomizeMessage(err))
 	}
 	return objectsOf(result)
+}
+
+// meantObject asks for the object whose name is near that of a target.
+func meantObject(objects []*unstructured.Unstructured, target types.Selector) string {
+	var names []string
+	for _, o := range objects {
+		if target.Kind == "" || target.Kind == o.GetKind() {
+			names = append(names, o.GetName())
+		}
+	}
+	if near := located.Suggest(strings.ReplaceAll(target.Name, "\\", ""), names); near != "" {
+		return "did you mean " + near + "? "
+	}
+	return ""
 }
 
 // list names objects for a person.

@@ -207,8 +207,11 @@ func namesRoot(problems []definition.Problem) {
 
 // whatIsThere says of a folder without definitions what it has instead.
 func whatIsThere(tree fs.FS, dir string) string {
-	read, hidden := 0, 0
+	read, hidden, json := 0, 0, 0
 	_ = fs.WalkDir(tree, dir, func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(name) == ".json" {
+			json++
+		}
 		if err != nil || entry.IsDir() || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)) {
 			return nil // what cannot be read is said elsewhere
 		}
@@ -222,6 +225,8 @@ func whatIsThere(tree fs.FS, dir string) string {
 	switch {
 	case read == 0 && hidden > 0:
 		return "its YAML files are hidden, and files and folders that begin with a dot are passed over"
+	case read == 0 && json > 0:
+		return "it has no file that ends with .yaml or .yml; JSON is YAML too, under such a name"
 	case read == 0:
 		return "it has no file that ends with .yaml or .yml"
 	case read == 1:
