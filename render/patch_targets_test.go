@@ -1,7 +1,9 @@
 package render
 
 import (
+	"io/fs"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -181,4 +183,32 @@ func TestADefinitionFollowsTheNamesOfGeneratedSecrets(t *testing.T) {
 	}
 	b := BuildTree(t.Context(), files{"a.yaml": cluster("x", "orders") + user, "kustomization.yaml": kustomization("resources: [a.yaml]")}.fs(), Config{})
 	assert.Equal(t, "pw", b.Clusters[0].Definition.Spec.Users[0].Password.Name, "a Secret that is made elsewhere")
+}
+
+// counted counts how often each file is read.
+type counted struct {
+	fs.FS
+	mu   sync.Mutex
+	read map[string]int
+}
+
+func (c *counted) ReadFile(name string) ([]byte, error) {
+	c.mu.Lock()
+	c.read[name]++
+	c.mu.Unlock()
+	return fs.ReadFile(c.FS, name)
+}
+
+func TestAFolderWhosePatchesAllMatchIsBuiltOnceMoreToKnowIt(t *testing.T) {
+	lines := []string{"resources: [a.yaml]", "patches:"}
+	for range 20 {
+		lines = append(lines, "- {path: p.yaml, target: {kind: CrateDB}}")
+	}
+	tree := &counted{FS: files{"a.yaml": cluster("x", "built-twice"), "p.yaml": mergeOf("any"), "kustomization.yaml": kustomization(lines...)}.fs(), read: map[string]int{}}
+	b := BuildTree(t.Context(), tree, Config{})
+	assert.Empty(t, b.Problems)
+	builds := func() int { return (tree.read["p.yaml"] - 20) / 20 } // the guard reads each once
+	assert.Equal(t, 2, builds())
+	BuildTree(t.Context(), tree, Config{})
+	assert.Less(t, builds(), 4, "and is remembered")
 }

@@ -113,8 +113,14 @@ func withMarks(tree fs.FS, all []verdict) (map[string][]byte, bool) {
 	return texts, true
 }
 
-// edited is a kustomization after a change of its nodes.
-func edited(tree fs.FS, file string, change func(root *yaml.Node) bool) ([]byte, bool) {
+// edited is a kustomization after a change of its nodes. What cannot be written again,
+// and the encoder may panic then, is no answer.
+func edited(tree fs.FS, file string, change func(root *yaml.Node) bool) (result []byte, ok bool) {
+	defer func() {
+		if recover() != nil {
+			result, ok = nil, false
+		}
+	}()
 	data, err := fs.ReadFile(tree, file)
 	if err != nil {
 		return nil, false
