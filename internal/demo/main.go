@@ -181,7 +181,7 @@ func demo(ctx context.Context) (err error) {
 	}
 	title("What you have seen")
 	fmt.Printf(`  A definition in Git became a cluster, and each later push changed it:
-    3 nodes -> 5     the plan said what would happen, and that is what happened
+    3 nodes -> 5     the plan stands above what then happened
     5 nodes -> 3     refused by name (%s), with numbers, before anything was touched
                      and done once the table allowed it: each node was emptied
                      before it went, and all %d rows are there
