@@ -293,7 +293,11 @@ func (w waiting) judge(object *corev1.ConfigMap, who *attendance.Attendance) ver
 	}
 	stuck := slices.Contains([]string{"refused", "broken"}, status.State) ||
 		w.want != status.State && slices.Contains([]string{forPaused, forReleased, forSuspended}, status.State)
-	return verdict{stuck: stuck, why: statusLine(status)}
+	why := statusLine(status)
+	if status.State == forDone && w.want == forDone {
+		why = "nothing is left to do, and that is not verified yet, or something is held"
+	}
+	return verdict{stuck: stuck, why: why}
 }
 
 // unseen says that a command stands on the record which the daemon has not heeded yet.
