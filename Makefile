@@ -107,8 +107,9 @@ unit:
 
 # What you changed since SINCE, and the tests that need no sandbox.
 SINCE ?= main
+LIMIT ?= 90s
 quick:
-	@go run ./internal/quick -since $(SINCE)
+	@go run ./internal/quick -since $(SINCE) -limit $(LIMIT)
 
 # Go's benchmarks, then stevedore beside kubectl and kapp: docs/performance.md.
 SIZES ?= 1 100
