@@ -262,9 +262,10 @@ func (c *course) end(start Start, record ops.Record, sets []Set, done bool) Cour
 		if op.Summary == "" {
 			op.Summary = stepsSummary(op)
 		}
-		op.Summary = withPods(op)
-		if c.work[i].back && op.Restarts == 0 {
-			op.Summary += ": no pod restarts"
+		if c.work[i].back {
+			op.Summary = rolledBack(op)
+		} else {
+			op.Summary = withPods(op)
 		}
 		op.Estimate = estimate(op, c.work[i], &start)
 		if op.Kind == string(ops.OperationUpgrade) {

@@ -135,6 +135,17 @@ func withPods(op *Operation) string {
 	return fmt.Sprintf("%s: %s, one after the other", op.Summary, count(op.Restarts, "pod"))
 }
 
+// rolledBack says which pods a rollback concerns: those that stand on what is taken back.
+func rolledBack(op *Operation) string {
+	switch op.Restarts {
+	case 0:
+		return op.Summary + ": no pod restarts"
+	case 1:
+		return op.Summary + ": 1 pod is recreated on it, no other restarts"
+	}
+	return fmt.Sprintf("%s: %s are recreated on it, one after the other, no other restarts", op.Summary, count(op.Restarts, "pod"))
+}
+
 // Bases of estimates: how long a pod takes to be back and its node to join, and
 // at which rate shards leave one node. CrateDB recovers with at most 40 MiB a
 // second and node (indices.recovery.max_bytes_per_sec).
