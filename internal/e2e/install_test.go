@@ -294,7 +294,7 @@ func neededElsewhere(right string) string {
 // everyRightIsUsed holds the shipped Roles against what was asked.
 func (s *situation) everyRightIsUsed(server *recordingAPIServer) {
 	s.Helper()
-	optional := func(right string) bool { return right == "list storageclasses" } // deploy/cluster
+	optional := func(right string) bool { return right == "(cluster-wide) GET storageclasses" } // deploy/cluster
 	assert.Empty(s, slices.DeleteFunc(server.listed(server.refused), optional), "asked and refused")
 	asked := slices.DeleteFunc(server.listed(server.asked), optional)
 	var all, needless []string
