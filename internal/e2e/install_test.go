@@ -349,6 +349,7 @@ func TestTheBinaryWorksInAnEmptyRootAsAnUnprivilegedUser(t *testing.T) {
 			{[]string{"render", "/repository"}, 0, "kind: StatefulSet"},
 			{[]string{"diff", "/changed", "--against", "/repository"}, 2, "spec.replicas: 1 -> 3"},
 			{[]string{"diff", "/repository", "--against", "HEAD"}, 0, "nothing differs"},
+			{[]string{"check", "/repository"}, 0, "no cluster is looked at"},
 			{[]string{"status"}, 1, "finding the API server"},
 			{[]string{"run", "--dir", "/repository", "--once"}, 1, "finding the API server"},
 		} {
