@@ -40,6 +40,11 @@ func program(how string) int {
 	}
 	fmt.Println("ready")
 	switch how {
+	case "means":
+		if err := means(ctx, cluster); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 6
+		}
 	case "fails":
 		return 4
 	case "panics":
