@@ -49,7 +49,8 @@ func OwnerOf(live *unstructured.Unstructured, cluster string) string {
 		}
 		return "the cluster " + label
 	}
-	for _, reference := range live.GetOwnerReferences() {
+	if all := live.GetOwnerReferences(); len(all) > 0 {
+		reference := all[0]
 		if group, _, _ := strings.Cut(reference.APIVersion, "/"); group == names.OperatorGroup {
 			return "crate-operator (its " + reference.Kind + " " + reference.Name + ")"
 		}
