@@ -28,7 +28,7 @@ func TestAPatchThatWouldBreakOperationsIsRefusedByName(t *testing.T) {
 		patch definition.Patch
 		want  string
 	}{
-		{"matches nothing by name", definition.Patch{Patch: strings.Replace(merge("{}"), "hot", "warm", 1)}, "the patch matches nothing; the cluster's own objects are Service crate-orders, "},
+		{"matches nothing by name", definition.Patch{Patch: strings.Replace(merge("{}"), "hot", "warm", 1)}, "the patch matches nothing; did you mean crate-data-hot-orders? the cluster's own objects are Service crate-orders, "},
 		{"matches nothing by target", definition.Patch{Patch: `[{"op": "remove", "path": "/spec"}]`, Target: &definition.Target{Kind: "Deployment"}}, "the patch matches nothing"},
 		{"a list without a target", definition.Patch{Patch: `[{"op": "remove", "path": "/spec"}]`}, "needs a target"},
 		{"no YAML", definition.Patch{Patch: "a: [b"}, "is no YAML"},
