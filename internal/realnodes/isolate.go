@@ -93,12 +93,17 @@ func outside() (code int, err error) {
 	if err != nil {
 		return 1, fmt.Errorf("finding this program: %w", err)
 	}
+	// What the program inside leaves in temporary folders goes with the run's own.
+	temporary := filepath.Join(machine.Dir, "tmp")
+	if err := os.Mkdir(temporary, 0o1777); err != nil {
+		return 1, fmt.Errorf("making a folder for temporary files: %w", err)
+	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	world, err := os.StartProcess(self, os.Args, &os.ProcAttr{
 		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
 		Env: append(os.Environ(), roleVariable+"="+roleWorld, dirVariable+"="+machine.Dir,
-			proxyVariable+"="+proxy.Addr().String()),
+			proxyVariable+"="+proxy.Addr().String(), "TMPDIR="+temporary),
 		Sys: &syscall.SysProcAttr{Cloneflags: worldNamespaces, Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
