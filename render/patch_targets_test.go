@@ -59,27 +59,27 @@ func TestAPatchWhoseTargetMatchesNothingIsSaidAtItsEntry(t *testing.T) {
 		},
 		"by a kind that is near": {
 			lines: []string{"patches:", "- {path: p.yaml, target: {kind: CrateDb}}"},
-			want:  []string{"o/kustomization.yaml:5:3: patches[0].target" + nothing + `nothing is of kind "CrateDb": did you mean CrateDB?`},
+			want:  []string{"o/kustomization.yaml:5:3: warning: patches[0].target" + nothing + `nothing is of kind "CrateDb": did you mean CrateDB?`},
 		},
 		"by a kind that stevedore makes": {
 			lines: []string{"patches:", "- {path: p.yaml, target: {kind: StatefulSet}}"},
-			want:  []string{"o/kustomization.yaml:5:3: patches[0].target" + nothing + "no StatefulSet is there when it is applied; an object that stevedore makes of a definition is changed by spec.patches of the definition"},
+			want:  []string{"o/kustomization.yaml:5:3: warning: patches[0].target" + nothing + "no StatefulSet is there when it is applied; an object that stevedore makes of a definition is changed by spec.patches of the definition"},
 		},
 		"by a version": {
 			lines: []string{"patches:", "- {path: p.yaml, target: {kind: CrateDB, version: v2}}"},
-			want:  []string{"o/kustomization.yaml:5:3: patches[0].target" + nothing + "CrateDB orders is of apiVersion cloud.crate.io/v1"},
+			want:  []string{"o/kustomization.yaml:5:3: warning: patches[0].target" + nothing + "CrateDB orders is of apiVersion cloud.crate.io/v1"},
 		},
 		"by a label": {
 			lines: []string{"patches:", "- {path: p.yaml, target: {labelSelector: tier=hott}}"},
-			want:  []string{"o/kustomization.yaml:5:3: patches[0].target" + nothing + "CrateDB orders has the label tier=hot"},
+			want:  []string{"o/kustomization.yaml:5:3: warning: patches[0].target" + nothing + "CrateDB orders has the label tier=hot"},
 		},
 		"by a namespace": {
 			lines: []string{"patches:", "- {path: p.yaml, target: {namespace: prod}}"},
-			want:  []string{"o/kustomization.yaml:5:3: patches[0].target" + nothing + "CrateDB orders is in namespace x"},
+			want:  []string{"o/kustomization.yaml:5:3: warning: patches[0].target" + nothing + "CrateDB orders is in namespace x"},
 		},
 		"by a regular expression": {
 			lines: []string{"patches:", "- {path: p.yaml, target: {name: ^ord$}}"},
-			want:  []string{"o/kustomization.yaml:5:3: patches[0].target" + nothing + `no object is called "^ord$"; there are CrateDB orders`},
+			want:  []string{"o/kustomization.yaml:5:3: warning: patches[0].target" + nothing + `no object is called "^ord$"; there are CrateDB orders`},
 		},
 		"each of two": {
 			lines: []string{"patches:", "- {path: p.yaml, target: {kind: CrateDB}}", "- {path: p.yaml, target: {name: a}}", "- {path: j.yaml, target: {name: b}}"},

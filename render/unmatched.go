@@ -209,7 +209,7 @@ func missed(all []verdict) []definition.Problem {
 			File: v.patch.File, Line: v.patch.Line, Column: v.patch.Column,
 			Path:    located.Format([]any{v.patch.Field, v.patch.Index, "target"}),
 			Message: "matches nothing, so that kustomize leaves the patch out: " + v.advice,
-			Warning: v.patch.Component,
+			Warning: v.patch.Component || !v.patch.Target.NamesOne(),
 		})
 	}
 	return problems

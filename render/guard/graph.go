@@ -6,7 +6,11 @@
 // so none of that may be left to kustomize itself.
 package guard
 
-import "stevedore.dev/stevedore/render/definition"
+import (
+	"regexp"
+
+	"stevedore.dev/stevedore/render/definition"
+)
 
 // Role is what a text of the graph is to the kustomization that names it.
 type Role string
@@ -82,6 +86,10 @@ type Patch struct {
 type Selector struct {
 	Group, Version, Kind, Name, Namespace, LabelSelector, AnnotationSelector string
 }
+
+// NamesOne is true where the name is that of one object. kustomize reads a name as a regular
+// expression, which a plain name is too.
+func (s Selector) NamesOne() bool { return s.Name != "" && regexp.QuoteMeta(s.Name) == s.Name }
 
 // Graph is what Check found.
 type Graph struct {
