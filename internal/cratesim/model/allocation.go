@@ -16,8 +16,13 @@ func (c *Cluster) reroute() {
 	if !c.shardEvent || c.master == nil || !c.recovered {
 		return
 	}
-	c.shardEvent = false
 	c.takeTally()
+	if c.frozen != nil {
+		if c.expandReplicas(); c.frozen != nil {
+			return
+		}
+	}
+	c.shardEvent = false
 	c.allocateUnassigned()
 	c.moveAway()
 	c.rebalance()

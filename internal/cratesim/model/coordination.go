@@ -36,7 +36,8 @@ type Cluster struct {
 	rules                   allocation.Settings // the deciders', since takeTally
 	question                allocation.Copy     // as asked fills it
 	scratch                 []*Node
-	shardEvent              bool // something that allocation looks at has changed
+	shardEvent              bool   // something that allocation looks at has changed
+	frozen                  *Error // why each reroute fails: rangeTooFew
 }
 
 func (m *Model) newCluster(id, name string) *Cluster {

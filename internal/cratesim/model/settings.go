@@ -307,8 +307,7 @@ func (n *Node) SetGlobal(persistent bool, assignments []Assignment) *Error {
 	for _, a := range assignments {
 		scope[a.Name] = *a.Value
 	}
-	c.settingsChanged()
-	return nil
+	return c.settingsChanged()
 }
 
 func (c *Cluster) checkWatermarks(next map[string]string) *Error {
@@ -373,15 +372,20 @@ func (n *Node) ResetGlobal(names []string) *Error {
 		delete(c.transient, name)
 		delete(c.persistent, name)
 	}
-	c.settingsChanged()
-	return nil
+	return c.settingsChanged()
 }
 
-func (c *Cluster) settingsChanged() {
+// settingsChanged follows a change of the cluster's settings or of a table's. They are stored
+// also where the reroute after them fails (TransportClusterUpdateSettings).
+func (c *Cluster) settingsChanged() *Error {
 	c.expandReplicas()
 	c.shardEvent = true
 	c.m.touch()
 	c.m.settle()
+	if c.frozen != nil {
+		return errorOf("ElasticsearchException", "XX000", 500, 5000, "reroute after update settings failed")
+	}
+	return nil
 }
 
 // Setting is the value in effect for allocation: transient, persistent, the master's

@@ -202,11 +202,28 @@ func (c *Cluster) expandReplicas() {
 		return
 	}
 	c.takeTally()
+	if c.frozen = c.rangeTooFew(); c.frozen != nil {
+		return
+	}
 	for _, ix := range c.indexes {
 		if want := c.expand(ix); want != ix.want {
 			ix.setReplicas(want)
 		}
 	}
+}
+
+// rangeTooFew: a range of replicas comes to fewer copies than a number that its table's writes
+// wait for. CrateDB refuses such metadata, and with it each reroute, of whatever table: no
+// shard moves (AllocationService.adaptAutoExpandReplicas, IndexMetadata.Builder.build).
+func (c *Cluster) rangeTooFew() *Error {
+	for _, ix := range c.indexes {
+		if want := c.expand(ix); want != ix.want {
+			if err := ix.waitsForMoreThan(1 + want); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // setReplicas gives each shard so many replicas.

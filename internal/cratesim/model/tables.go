@@ -142,6 +142,9 @@ func (n *Node) CreateTable(spec TableSpec) (*Table, *Error) {
 	if n.Table(spec.Schema, spec.Name) != nil {
 		return nil, ErrRelationExists(spec.Schema + "." + spec.Name)
 	}
+	if c.frozen != nil {
+		return nil, c.frozen
+	}
 	if spec.Replicas == "" {
 		spec.Replicas = "0-1"
 	}
