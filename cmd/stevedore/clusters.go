@@ -37,6 +37,8 @@ func (a *clusterArgs) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case a.allNamespaces && !a.all:
 		return fmt.Errorf("%s: --all-namespaces goes with --all", cmd.CommandPath())
+	case a.allNamespaces && a.kube.namespace != "":
+		return fmt.Errorf("%s: either -n %s or --all-namespaces: the two name different clusters", cmd.CommandPath(), a.kube.namespace)
 	case a.all && len(args) > 0:
 		return fmt.Errorf("%s: either one CLUSTER or --all", cmd.CommandPath())
 	case a.all:

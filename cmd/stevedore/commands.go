@@ -30,10 +30,16 @@ restart that was under way goes on after the pause.`,
 func newResume() *cobra.Command {
 	return command("resume", "Go on with a cluster that was paused, aborted or released",
 		`resume takes a pause, an abort or a release back, also one that the definition's
-annotation asks for, until the cluster's definition changes.`,
+annotation asks for, until the cluster's definition changes. With --all a cluster that
+was released stays released: it was let go by its name, and comes back by its name.`,
 		func(revision string) []record.Command {
 			return []record.Command{record.Resume(revision), record.Unabort(revision), record.Keep(revision)}
 		}, "resumed; an abort and a release are taken back too")
+}
+
+// resumePaused leaves a release as it is.
+func resumePaused(revision string) []record.Command {
+	return []record.Command{record.Resume(revision), record.Unabort(revision)}
 }
 
 func newAbort() *cobra.Command {
@@ -69,6 +75,9 @@ func command(verb, short, long string, make func(revision string) []record.Comma
 				return err
 			}
 			store := record.NewStore(record.OverClient(client.CoreV1(), nil))
+			if verb == "resume" && of.all {
+				make, said = resumePaused, "resumed; an abort is taken back too, and a release stays"
+			}
 			given, err := giveEach(cmd.Context(), client, store, clusters, make)
 			for _, one := range given {
 				words := said

@@ -191,6 +191,9 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if !w.passing(s) {
 		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
 	}
+	if !s.entry.Exists() {
+		w.attended = time.Time{} // a record that is made, again after a forget, names this daemon's Lease
+	}
 	next.Shown.Source, next.Shown.Told, next.Shown.Lease = whose(next, s.want), toldOf(s), w.attends(s.before.Shown.Lease, time.Now())
 	told := append(decision.Reports, definedTwice(w.key, s.before.Shown, decision.Waits, s.want)...)
 	told = append(told, w.refusedReport(s)...)

@@ -51,7 +51,7 @@ func (s *Sandbox) StartAPIServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.plane.waitReady(ctx, client)
+	return s.plane.waitReady(ctx, client, true)
 }
 
 func indexOf(components []component, name string) int {

@@ -155,7 +155,7 @@ func (c *controlPlane) startOnce(ctx context.Context, progress func(string)) err
 	if err != nil {
 		return fmt.Errorf("making a client of the sandbox's API server: %w", err)
 	}
-	if err := c.waitReady(ctx, client); err != nil {
+	if err := c.waitReady(ctx, client, false); err != nil {
 		return err
 	}
 
@@ -262,7 +262,9 @@ func (c *controlPlane) running() []component {
 	return slices.Clone(c.components)
 }
 
-func (c *controlPlane) waitReady(ctx context.Context, client kubernetes.Interface) error {
+// waitReady waits for the API server. With watched somebody starts again what ends without
+// the API server, and only the end of another component ends the wait.
+func (c *controlPlane) waitReady(ctx context.Context, client kubernetes.Interface, watched bool) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	ticker := time.NewTicker(25 * time.Millisecond)
@@ -273,6 +275,9 @@ func (c *controlPlane) waitReady(ctx context.Context, client kubernetes.Interfac
 			return nil
 		}
 		for _, each := range c.running() {
+			if watched && slices.Contains(startsAgain, each.name) {
+				continue
+			}
 			select {
 			case <-each.process.Done():
 				return each.failure()
