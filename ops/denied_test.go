@@ -114,34 +114,30 @@ func TestNothingLeavesWhileSystemIsDeniedAnything(t *testing.T) {
 			w := filled(t, tiers(3, 3))
 			w.desired = tiers(3, 1)
 			w.see = blind
-			said := false
-			for range 40 {
-				d, err := w.turn()
-				require.NoError(t, err)
-				said = said || slices.Contains(append(reasons(d.Refusals), reasons(d.Waits)...), name)
-			}
-			assert.True(t, said)
-			assert.Empty(t, w.lowered)
-			w.see = nil
-			w.runQuiet(100)
-			checkShrunk(t, w, 4)
+			nothingLeavesWhile(t, w, name)
 		})
 		t.Run(name+", once the drain has begun", func(t *testing.T) {
 			w := stuckDrain(t)
 			w.stuck, w.see = false, blind
-			said := false
-			for range 40 {
-				d, err := w.turn()
-				require.NoError(t, err)
-				said = said || slices.Contains(append(reasons(d.Refusals), reasons(d.Waits)...), name)
-			}
-			assert.True(t, said)
-			assert.Empty(t, w.lowered)
-			w.see = nil
-			w.runQuiet(100)
-			checkShrunk(t, w, 4)
+			nothingLeavesWhile(t, w, name)
 		})
 	}
+}
+
+// nothingLeavesWhile the gate says no; with the blindness gone the drain ends.
+func nothingLeavesWhile(t *testing.T, w *world, gate string) {
+	t.Helper()
+	said := false
+	for range 40 {
+		d, err := w.turn()
+		require.NoError(t, err)
+		said = said || slices.Contains(append(reasons(d.Refusals), reasons(d.Waits)...), gate)
+	}
+	assert.True(t, said)
+	assert.Empty(t, w.lowered)
+	w.see = nil
+	w.runQuiet(100)
+	checkShrunk(t, w, 4)
 }
 
 // Finding 5: under load sys.nodes could not be read, and a node that had never left was

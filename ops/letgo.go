@@ -23,10 +23,3 @@ func (r *Record) LetGo() bool {
 	return r.Command.Commands.Released == "true" && r.Hold == nil && r.Exclusions == nil &&
 		r.Shown.Verdict == Wait.String() && len(r.Shown.Reasons) == 1 && r.Shown.Reasons[0].Name == gates.ReleasedRule.Name
 }
-
-// AsWanted is true of a cluster that is as its definition says, and of which nothing is
-// under way or held. The record is as old as its last turn.
-func (r *Record) AsWanted() bool {
-	return r.Bootstrap.Done && r.Stage == StageVerified && r.Operation == nil && r.Hold == nil && r.Exclusions == nil &&
-		r.Shown.Verdict == Done.String() && len(r.Shown.Problems) == 0
-}

@@ -2,33 +2,6 @@ package ops
 
 import "time"
 
-// Answer is a yes or no that may be unknown. The zero value is Unknown.
-type Answer uint8
-
-const (
-	Unknown Answer = iota
-	No
-	Yes
-)
-
-func (a Answer) String() string {
-	switch a {
-	case No:
-		return "no"
-	case Yes:
-		return "yes"
-	}
-	return "unknown"
-}
-
-// AnswerOf makes an Answer of a known bool.
-func AnswerOf(yes bool) Answer {
-	if yes {
-		return Yes
-	}
-	return No
-}
-
 // Observed is one reading of a cluster: Kubernetes from watches, the database
 // from one node at one time. Every part may be stale.
 type Observed struct {

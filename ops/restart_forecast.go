@@ -218,7 +218,8 @@ func (t *Table) keepsNodes(usable int) string {
 	wait, err := strconv.Atoi(t.WaitForActiveShards)
 	lower, upper, ok := bounds(t.Replicas)
 	most := min(upper, usable-1)
-	if err != nil || !ok || !strings.Contains(t.Replicas, "-") || most < lower || wait <= most+1 {
+	isRange := ok && strings.Contains(t.Replicas, "-")
+	if err != nil || !isRange || most < lower || wait <= most+1 {
 		return ""
 	}
 	name := t.Name

@@ -58,7 +58,7 @@ func whyNobody(who *attendance.Attendance) string {
 	return why + ": what is asked for waits until a daemon looks, and what is shown is as the last one left it"
 }
 
-// words are said loudly; of is how many clusters are shown besides.
+// words are a line in capitals; of is how many clusters the same output shows.
 func (u unattended) words(of int) string {
 	const most = 3
 	which := strings.Join(u.clusters[:min(most, len(u.clusters))], ", ")

@@ -30,8 +30,8 @@ restart that was under way goes on after the pause.`,
 func newResume() *cobra.Command {
 	return command("resume", "Go on with a cluster that was paused, aborted or released",
 		`resume takes a pause, an abort or a release back, also one that the definition's
-annotation asks for, until the cluster's definition changes. With --all a cluster that
-was released stays released: it was let go by its name, and comes back by its name.`,
+annotation asks for, until the cluster's definition changes. With --all a released
+cluster stays released: name it to end its release.`,
 		func(revision string) []record.Command {
 			return []record.Command{record.Resume(revision), record.Unabort(revision), record.Keep(revision)}
 		}, "resumed; an abort and a release are taken back too")

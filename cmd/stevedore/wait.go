@@ -21,7 +21,7 @@ import (
 	"stevedore.dev/stevedore/ops"
 )
 
-// Exit codes of wait besides exitOK and exitError.
+// Exit codes that only wait has.
 const (
 	exitLate  = 2
 	exitStuck = 3

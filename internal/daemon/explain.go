@@ -219,7 +219,8 @@ func newest(events []corev1.Event, s subject, hide redaction) []ops.KubernetesEv
 			continue
 		}
 		own, foundOwn := of == s.pod, foundOf == s.pod
-		if found == nil || own && !foundOwn || own == foundOwn && seen(event).After(seen(found)) {
+		later := own == foundOwn && found != nil && seen(event).After(seen(found))
+		if found == nil || own && !foundOwn || later {
 			found, foundOf = event, of
 		}
 	}

@@ -14,30 +14,31 @@ import (
 // need is what a test wants of the nodes that it runs on. A test names its needs
 // and not a kind of node; it is skipped, with the reason, where one is not met.
 type need struct {
-	what string
-	met  func() bool
+	// what it is, and by which command its tests run.
+	what, by string
+	met      func() bool
 }
 
 var (
 	// simulator: what SQL cannot bring about, such as tables of terabytes.
-	simulator = need{"the hub of the CrateDB simulator, which says how large tables and disks are", func() bool {
+	simulator = need{"the hub of the CrateDB simulator, which says how large tables and disks are", "make test", func() bool {
 		return bed.Sandbox != nil && bed.Sandbox.Simulator() != nil
 	}}
 	// realCrateDB: what the simulator does not know of.
-	realCrateDB = need{"a real CrateDB (CRATEDB_HOME)", func() bool { return os.Getenv("CRATEDB_HOME") != "" }}
+	realCrateDB = need{"a real CrateDB", "CRATEDB_HOME=… make test", func() bool { return os.Getenv("CRATEDB_HOME") != "" }}
 	// faultAnnotations: containers that misbehave as an annotation says.
-	faultAnnotations = need{"the fault annotations of the sandbox's agent", func() bool { return bed.Sandbox != nil }}
+	faultAnnotations = need{"the fault annotations of the sandbox's agent", "make test", func() bool { return bed.Sandbox != nil }}
 	// apiServerToKill: a control plane whose API server is killed and started again.
-	apiServerToKill = need{"an API server that the test can kill", func() bool { return bed.Sandbox != nil }}
+	apiServerToKill = need{"an API server that the test can kill", "make test", func() bool { return bed.Sandbox != nil }}
 	// roomForMany: nodes that take the pods of many clusters at once.
-	roomForMany = need{"room for the pods of many clusters", func() bool { return bed.Sandbox != nil }}
+	roomForMany = need{"room for the pods of many clusters", "make test", func() bool { return bed.Sandbox != nil }}
 	// machines: nodes that have power, a cable, a disk and a kubelet of their own.
-	machines = need{"real nodes, whose power, cable and kubelet can be cut (`make truth`)", func() bool { return realNodes != nil }}
+	machines = need{"real nodes, whose power, cable and kubelet can be cut", "make truth", func() bool { return realNodes != nil }}
 )
 
 // nodes: as many that take a pod of one cluster each.
 func nodes(n int) need {
-	return need{fmt.Sprintf("%d nodes", n), func() bool { return realNodes == nil || len(realNodes.Nodes) >= n }}
+	return need{fmt.Sprintf("%d nodes", n), fmt.Sprintf("make truth TRUTH_NODES=%d", n), func() bool { return realNodes == nil || len(realNodes.Nodes) >= n }}
 }
 
 // needing skips a test where a need is not met.
@@ -45,7 +46,7 @@ func needing(t *testing.T, all ...need) {
 	t.Helper()
 	for _, one := range all {
 		if !one.met() {
-			t.Skipf("it needs %s", one.what)
+			t.Skipf("it needs %s, which these nodes do not have: `%s` runs it", one.what, one.by)
 		}
 	}
 }

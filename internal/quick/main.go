@@ -47,7 +47,7 @@ func quick(limit time.Duration, since string) error {
 	// A program is linked, which takes longer than all else: vet reads those that changed.
 	var libraries []string
 	for _, p := range packages {
-		if p.library {
+		if p.importable {
 			libraries = append(libraries, p.path)
 		}
 	}
@@ -131,14 +131,14 @@ type pkg struct {
 	// deps are all that it and its tests are made of; tests what its tests import.
 	deps, tests []string
 	hasTests    bool
-	// library: it has code, and is no program.
-	library bool
+	// importable: it has code, and is no program.
+	importable bool
 }
 
 const module = "stevedore.dev/stevedore"
 
 func list(ctx context.Context) ([]pkg, error) {
-	const format = `{{.ImportPath}};{{join .Deps " "}};{{join .TestImports " "}} {{join .XTestImports " "}};{{len .TestGoFiles}}{{len .XTestGoFiles}};{{if and (ne .Name "main") .GoFiles}}library{{end}}`
+	const format = `{{.ImportPath}};{{join .Deps " "}};{{join .TestImports " "}} {{join .XTestImports " "}};{{len .TestGoFiles}}{{len .XTestGoFiles}};{{if and (ne .Name "main") .GoFiles}}importable{{end}}`
 	out, err := exec.CommandContext(ctx, "go", "list", "-f", format, "./...").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
@@ -146,7 +146,7 @@ func list(ctx context.Context) ([]pkg, error) {
 	var all []pkg
 	for line := range strings.Lines(string(out)) {
 		parts := strings.Split(strings.TrimSpace(line), ";")
-		p := pkg{path: parts[0], tests: strings.Fields(parts[2]), hasTests: parts[3] != "00", library: parts[4] == "library"}
+		p := pkg{path: parts[0], tests: strings.Fields(parts[2]), hasTests: parts[3] != "00", importable: parts[4] == "importable"}
 		p.deps = append(strings.Fields(parts[1]), p.tests...)
 		if p.folder = strings.TrimPrefix(strings.TrimPrefix(p.path, module), "/"); p.folder == "" {
 			p.folder = "."

@@ -1,0 +1,46 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops"
+)
+
+// show records what is said of a cluster that nothing can be decided for.
+func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, before, rec ops.Record, decision ops.Decision, problems []string) (time.Duration, error) {
+	if len(problems) == 0 {
+		return w.options.Interval, nil
+	}
+	w.looked = true
+	w.settled(decision, problems, false)
+	// A definition that never was good leaves no trace in its namespace.
+	if !entry.Exists() {
+		if !want.missing {
+			w.sayWithoutRecord(ctx, want, "definition-broken", problems[0])
+		}
+		return w.options.Interval, nil
+	}
+	if err := w.tell(ctx, entry, append(brokenDefinition(w.key, before.Shown, problems, want), heldSource(w.key, before.Shown, want)...)); err != nil {
+		return 0, err
+	}
+	w.sayStatus(ctx, turnState{want: want, decision: decision, problems: problems}, rec)
+	rec.SchemaVersion = ops.RecordVersion
+	rec.Shown = shown(before.Shown, decision, problems, time.Now())
+	rec.Shown.Source, rec.Shown.Lease = whose(rec, want), w.attends(before.Shown.Lease, time.Now())
+	_, err := w.store.Save(ctx, entry, rec)
+	if err == nil {
+		w.attending(before.Shown.Lease, rec.Shown.Lease)
+	}
+	return w.options.Interval, err
+}
+
+// whose words a record without an owner holds: by that it is found, and goes, when
+// the definition does.
+func whose(rec ops.Record, want wanted) string {
+	if rec.Owner != "" {
+		return ""
+	}
+	return want.owner
+}

@@ -1,0 +1,12 @@
+package ops
+
+// AsWanted is true of a cluster that is as its definition says, and of which nothing is
+// under way or held. The record is as old as its last turn.
+func (r *Record) AsWanted() bool {
+	verified := r.Bootstrap.Done && r.Stage == StageVerified
+	said := r.Shown.Verdict == Done.String() && len(r.Shown.Problems) == 0
+	return verified && said && !r.busy()
+}
+
+// busy: an operation is under way, or something of ours is in force in the database.
+func (r *Record) busy() bool { return r.Operation != nil || r.Hold != nil || r.Exclusions != nil }
