@@ -52,7 +52,7 @@ func (t *turn) refuseTemplates() {
 	for _, c := range t.d.Changes {
 		switch c.Class {
 		case ChangeVolumes:
-			t.refusal(gates.Volumes(c.Set, c.Path, c.Old, c.New))
+			t.refusal(gates.Volumes(c.Set, c.Path, c.Old, c.New, t.unstarted() && t.neverBound(c.Set)))
 		case ChangeImmutable:
 			t.refusal(gates.Immutable(c.Set, c.Path, c.Old, c.New))
 		case ChangeRestart:
@@ -61,6 +61,20 @@ func (t *turn) refuseTemplates() {
 			}
 		}
 	}
+}
+
+// neverBound is true where each claim of a set still waits for a volume: none can have data.
+func (t *turn) neverBound(set string) bool {
+	claims := 0
+	for i := range t.o.Claims {
+		if c := &t.o.Claims[i]; c.Set == set {
+			if c.Phase != "Pending" {
+				return false
+			}
+			claims++
+		}
+	}
+	return claims > 0
 }
 
 // unstarted is true while no node of the cluster has ever started CrateDB: a

@@ -98,7 +98,7 @@ var bugs = []mutation{
 		"ops", "TestWhatAnEarlierRestartHasLeftDecidesNothingInTheNext"},
 	{"g", "ops/sets.go", "case turn && t.r.Operation.Step == StepStopped && t.returns(s.Name):", "case false:",
 		"ops", "TestAnUpgradeThatIsTakenBackBringsTheOldImageBack"},
-	{"h", "ops/refusals.go", "			t.refusal(gates.Volumes(c.Set, c.Path, c.Old, c.New))\n", "",
+	{"h", "ops/refusals.go", "			t.refusal(gates.Volumes(c.Set, c.Path, c.Old, c.New, t.unstarted() && t.neverBound(c.Set)))\n", "",
 		"ops", "TestBiggerVolumesAreRefusedSoThatNoLaterNodeGetsSmallOnes"},
 	{"h", "ops/classify.go", `case strings.HasPrefix(path, "spec.volumeClaimTemplates"), `, `case `,
 		"ops", "TestBiggerVolumesAreRefusedSoThatNoLaterNodeGetsSmallOnes"},

@@ -123,7 +123,7 @@ var rules = []mutation{
 	{"setting-changed", "ops/settings.go", "t.wait(gates.SettingChanged(e.Name, e.Value, shown))", "", "ops", "TestWhatSomebodyElseHasSetIsLeft"},
 	{"update-strategy-change", "ops/refusals.go", "t.refusal(gates.UpdateStrategy(c.Set, c.Path))", "", "ops", notSupported},
 	silenced("downgrade-refused", "downgrade.go", "ops", notSupported),
-	{"volume-change-not-supported", "ops/refusals.go", "t.refusal(gates.Volumes(c.Set, c.Path, c.Old, c.New))", "", "ops", notSupported},
+	{"volume-change-not-supported", "ops/refusals.go", "t.refusal(gates.Volumes(c.Set, c.Path, c.Old, c.New, t.unstarted() && t.neverBound(c.Set)))", "", "ops", notSupported},
 	{"immutable-field", "ops/refusals.go", "t.refusal(gates.Immutable(c.Set, c.Path, c.Old, c.New))", "", "ops", notSupported},
 	silenced("cluster-name-change", "cluster_name.go", "ops", notSupported),
 	silenced("tls-change-not-supported", "tls.go", "ops", notSupported),
