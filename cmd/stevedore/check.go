@@ -14,6 +14,7 @@ import (
 	"stevedore.dev/stevedore/internal/check"
 	"stevedore.dev/stevedore/internal/plaintext"
 	"stevedore.dev/stevedore/internal/reports"
+	"stevedore.dev/stevedore/ops"
 )
 
 // exitProblem: check has found what would go wrong.
@@ -87,7 +88,11 @@ func definedIn(cmd *cobra.Command, rendering *renderFlags, path, filter string) 
 	}
 	var clusters []check.Cluster
 	for _, one := range rendered {
-		cluster, err := check.NewCluster(one.cluster.Namespace, one.cluster.Name, one.rendered.Objects)
+		var users []ops.User
+		for _, user := range one.cluster.Definition.Spec.Users {
+			users = append(users, ops.User{Name: user.Name, Secret: ops.SecretKey(user.Password)})
+		}
+		cluster, err := check.NewCluster(one.cluster.Namespace, one.cluster.Name, users, one.rendered.Objects)
 		if err != nil {
 			return nil, nil, err
 		}

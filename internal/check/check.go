@@ -45,12 +45,18 @@ type Cluster struct {
 	Sets            []appsv1.StatefulSet
 	// Classes are the storage classes that their claims ask for.
 	Classes []ops.ClaimClass
+	// Users are those of the definition, Brings the Secrets that the push creates.
+	Users  []ops.User
+	Brings []string
 }
 
-// NewCluster takes the StatefulSets out of a cluster's objects.
-func NewCluster(namespace, name string, objects []*unstructured.Unstructured) (Cluster, error) {
-	c := Cluster{Namespace: namespace, Name: name, Classes: ops.ClaimClasses(objects)}
+// NewCluster takes what is checked out of a cluster's objects.
+func NewCluster(namespace, name string, users []ops.User, objects []*unstructured.Unstructured) (Cluster, error) {
+	c := Cluster{Namespace: namespace, Name: name, Users: users, Classes: ops.ClaimClasses(objects)}
 	for _, object := range objects {
+		if object.GetKind() == "Secret" {
+			c.Brings = append(c.Brings, object.GetName())
+		}
 		if object.GetKind() != "StatefulSet" {
 			continue
 		}
@@ -89,7 +95,7 @@ func Run(ctx context.Context, o Options) []Finding {
 	slices.Sort(c.Namespaces)
 	c.Namespaces = slices.Compact(c.Namespaces)
 	for _, one := range []func(context.Context){
-		c.version, c.namespaces, c.rights, c.daemonsRights, c.others, c.storage, c.nodes, c.quotas, c.admission, c.domain, c.webhook,
+		c.version, c.namespaces, c.rights, c.daemonsRights, c.others, c.secrets, c.storage, c.nodes, c.quotas, c.admission, c.domain, c.webhook,
 	} {
 		within, cancel := context.WithTimeout(ctx, patience)
 		one(within)

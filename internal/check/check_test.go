@@ -145,6 +145,44 @@ func TestWhatIsSaidOfStorageClasses(t *testing.T) {
 	assert.Equal(t, Unknown, all[0].State)
 }
 
+func TestWhetherThePasswordOfEachUserIsThere(t *testing.T) {
+	secret := func(data map[string]string) runtime.Object {
+		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "app-password"}, Data: map[string][]byte{}}
+		for key, value := range data {
+			s.Data[key] = []byte(value)
+		}
+		return s
+	}
+	for name, c := range map[string]struct {
+		objects []runtime.Object
+		brings  []string
+		forbid  bool
+		state   State
+		says    string
+	}{
+		"there":                   {[]runtime.Object{secret(map[string]string{"password": "s3cret"})}, nil, false, OK, "each of 1 user(s)"},
+		"comes with the push":     {nil, []string{"app-password"}, false, OK, "each of 1 user(s)"},
+		"missing":                 {nil, nil, false, Problem, "Secret app-password, key password (the password of user app) does not exist"},
+		"under another key":       {[]runtime.Object{secret(map[string]string{"pw": "s3cret"})}, nil, false, Problem, "has no value under the key password"},
+		"empty":                   {[]runtime.Object{secret(map[string]string{"password": ""})}, nil, false, Problem, "has no value under the key password"},
+		"who asks may not see it": {nil, nil, true, Unknown, "you may not read Secret app-password"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := orders(1)
+			cluster.Users, cluster.Brings = []ops.User{{Name: "app", Secret: ops.SecretKey{Name: "app-password", Key: "password"}}}, c.brings
+			client := fake.NewClientset(c.objects...)
+			if c.forbid {
+				forbid(client, "get", "secrets")
+			}
+			all := found(t, func(c *checker) { c.secrets(t.Context()) }, []Cluster{cluster}, client)
+			require.Len(t, all, 1)
+			assert.Equal(t, c.state, all[0].State, all[0].Message)
+			assert.Contains(t, all[0].Message, c.says)
+			assert.NotContains(t, all[0].Message+all[0].Do, "s3cret")
+		})
+	}
+}
+
 func TestWhetherAQuotaLeavesRoom(t *testing.T) {
 	quota := func(hard, used string) runtime.Object {
 		return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "team"}, Status: corev1.ResourceQuotaStatus{

@@ -43,8 +43,11 @@ func TestACheckFindsWhatWouldKeepAClusterFromStarting(t *testing.T) {
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders")})
 	admin := bed.Sandbox.Kubeconfig()
 
-	all := s.checked(0, "--kubeconfig", admin)
-	for _, name := range []string{"definitions", "kubernetes", "namespace", "your-rights", "daemon-rights", "others", "crate-operator", "storage-class", "kubernetes-nodes", "quota", "limit-range", "pod-security", "dns-names"} {
+	all := s.checked(2, "--kubeconfig", admin)
+	assert.Contains(t, all["user-secrets"].Message, "the password of user app")
+	s.appSecret("app-password")
+	all = s.checked(0, "--kubeconfig", admin)
+	for _, name := range []string{"user-secrets", "definitions", "kubernetes", "namespace", "your-rights", "daemon-rights", "others", "crate-operator", "storage-class", "kubernetes-nodes", "quota", "limit-range", "pod-security", "dns-names"} {
 		assert.Equal(t, check.OK, all[name].State, "%s: %s", name, all[name].Message)
 	}
 	assert.Equal(t, check.Unknown, all["cluster-domain"].State)
@@ -55,7 +58,7 @@ func TestACheckFindsWhatWouldKeepAClusterFromStarting(t *testing.T) {
 	// As somebody who may do little it says what is unknown, and what may not be done.
 	all = s.checked(2, "--kubeconfig", s.reader())
 	assert.Equal(t, check.Problem, all["your-rights"].State)
-	for _, name := range []string{"daemon-rights", "storage-class", "kubernetes-nodes", "quota"} {
+	for _, name := range []string{"user-secrets", "daemon-rights", "storage-class", "kubernetes-nodes", "quota"} {
 		assert.Equal(t, check.Unknown, all[name].State, "%s: %s", name, all[name].Message)
 	}
 
