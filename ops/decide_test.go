@@ -415,7 +415,7 @@ func TestAReasonNamesThePod(t *testing.T) {
 	}{
 		{"not scheduled", func(s *situation) {
 			s.o.Pods[1] = ops.Pod{Name: hot + "-1", Set: hot, Ordinal: 1, Waiting: "Unschedulable", Message: "0/3 nodes"}
-		}, "pods-ready", "2 of 3 pods are ready; waiting for crate-data-hot-c-1 (Unschedulable: 0/3 nodes)"},
+		}, "pods-ready", "2 of 3 pods are ready; waiting for crate-data-hot-c-1 (Unschedulable: 0/3 nodes; no Node takes it"},
 		{"refuses system", func(s *situation) { s.o.Database.Pods[1] = ops.PodAnswer{Pod: hot + "-1", LoginRefused: true} }, "nodes-joined", "may run on a volume of another cluster"},
 		{"an action failed", func(s *situation) {
 			s.o.Claims = []ops.Claim{{Name: "data0-" + hot + "-0", Set: hot}}

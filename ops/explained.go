@@ -175,7 +175,23 @@ func (t *turn) whyStuck(p *Pod) string {
 			words = "; its network or a volume is missing (PodReadyToStartContainers is False)" + words
 		}
 	}
-	return words + claims
+	return words + claims + whatHelps(p)
+}
+
+// whatHelps is what a person can do for a pod that cannot start, where its reason says it.
+func whatHelps(p *Pod) string {
+	switch p.Waiting {
+	case "Unschedulable":
+		if waitsForVolumes(p) {
+			return ""
+		}
+		return "; no Node takes it: make room on one or add one, or push what fits (limits, labels, tolerations)"
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
+		return "; push a version and an imageRegistry that can be pulled"
+	case "CreateContainerConfigError":
+		return "; create what it names, or push a definition without it"
+	}
+	return ""
 }
 
 // pendingClaims are named where the pod waits for its volumes, or an event warns of one.

@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -83,7 +84,13 @@ func TestWhyAPodIsMissingOrStuckIsSaidAndDecidesNothing(t *testing.T) {
 			[]string{"FailedCreatePodSandBox: no addresses are left"}, nil},
 		{"the only sign in the pod", func(s *situation) { waits("PodInitializing", "")(s); s.podOf(pod).NoSandbox = true }, unread,
 			[]string{"PodInitializing; its network or a volume is missing (PodReadyToStartContainers is False); why is not known: the daemon may not read events"}, nil},
-		{"its status says more than its events", waits("ImagePullBackOff", "no such image"), of("Pod", pod, "FailedMount", "once"), []string{"ImagePullBackOff: no such image"}, []string{"FailedMount"}},
+		{"its status says more than its events", waits("ImagePullBackOff", "no such image"), of("Pod", pod, "FailedMount", "once"), []string{"ImagePullBackOff: no such image; push a version and an imageRegistry that can be pulled"}, []string{"FailedMount"}},
+		{"no Node has room", waits("Unschedulable", "0/3 nodes are available: 3 Insufficient cpu."), ops.Explained{},
+			[]string{"3 Insufficient cpu.; no Node takes it: make room on one or add one, or push what fits (limits, labels, tolerations)"}, nil},
+		{"no Node is chosen before its volumes are", waits("Unschedulable", "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims"), ops.Explained{},
+			nil, []string{"make room"}},
+		{"what its container wants is not there", waits("CreateContainerConfigError", `secret "extra" not found`), ops.Explained{},
+			[]string{`secret "extra" not found; create what it names, or push a definition without it`}, nil},
 		{"a class that is not there", claim("nvme"), of("PersistentVolumeClaim", "data0-"+pod, "ProvisioningFailed", `storageclass.storage.k8s.io "nvme" not found`),
 			[]string{"Unschedulable: 0/3 nodes are available", "volume claim data0-" + pod + ` of storage class nvme is Pending: storageclass.storage.k8s.io "nvme" not found (last at 07:03:04 UTC)`}, nil},
 		{"a claim without an event", claim("nvme"), ops.Explained{}, []string{"volume claim data0-" + pod + " of storage class nvme is Pending"}, nil},
@@ -127,5 +134,25 @@ func TestWhyAPodIsMissingOrStuckIsSaidAndDecidesNothing(t *testing.T) {
 			assert.Equal(t, without.Harmless, with.Harmless)
 			assert.Equal(t, without.Record, with.Record)
 		})
+	}
+}
+
+// "is being restarted" hid for half an hour that the pod could not start.
+func TestAPodThatCannotStartAfterItsRestartIsSaidToBeStuck(t *testing.T) {
+	for reason, words := range map[string]string{
+		"ErrImagePull":      "pod " + hot + "-1 went for its restart and cannot start: ErrImagePull: why; push a version and an imageRegistry that can be pulled",
+		"Unschedulable":     "pod " + hot + "-1 went for its restart and cannot start: Unschedulable: why; no Node takes it",
+		"ContainerCreating": "pod " + hot + "-1 is being restarted: ContainerCreating: why",
+	} {
+		s := made(t)
+		p := s.podOf(hot + "-1")
+		p.Ready, p.Phase, p.Waiting, p.Message, p.Started = false, "Pending", reason, "why", s.o.At
+		s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepDown, Started: s.o.At, Revision: s.d.Revision,
+			Restart: &ops.Restart{Set: hot, Pod: hot + "-1", PodUID: "before", Since: s.o.At}}
+		d := s.inSync()
+		i := slices.Index(reasons(d.Waits), "pod-returns")
+		if assert.GreaterOrEqual(t, i, 0, reason) {
+			assert.Contains(t, d.Waits[i].Message, words)
+		}
 	}
 }

@@ -61,6 +61,12 @@ func TestABootstrapAndARestartSayWhatTheyWaitFor(t *testing.T) {
 			s.o.Pods[0].Ready, s.o.Pods[0].UID = false, "another"
 			return s
 		}, "pod-returns", false},
+		{"the pod that was deleted cannot start", func(t *testing.T) *situation {
+			s := restarting(t, ops.StepDown)
+			p := &s.o.Pods[0]
+			p.Ready, p.UID, p.Phase, p.Waiting, p.Message = false, "another", "Pending", "ErrImagePull", "no such image"
+			return s
+		}, "pod-returns", false},
 		{"the pod that came back has to be stable", func(t *testing.T) *situation {
 			s := restarting(t, ops.StepStable)
 			s.o.Stable.Since = s.o.At

@@ -50,6 +50,14 @@ func (t *turn) members() string {
 	return strings.Join(names, ",")
 }
 
+// podReturns says of a pod that went why it is not back; p is nil while it is not there.
+func podReturns(pod, state string, p *Pod) gates.Reason {
+	if p != nil && !p.Terminating && fails(p) {
+		return gates.PodCannotStart(pod, state)
+	}
+	return gates.PodReturns(pod, state)
+}
+
 func (t *turn) deletePod(p *Pod) {
 	t.d2.Disruptive = &Action{
 		Kind: ActionRestartPod, Pod: p.Name, PodUID: p.UID, SystemSecret: t.systemSecret(),
@@ -88,7 +96,7 @@ func (t *turn) downStep(op *Operation) {
 	if state == "" {
 		state = "it is ready, and its node has not joined yet"
 	}
-	t.wait(gates.PodReturns(r.Pod, state))
+	t.wait(podReturns(r.Pod, state, p))
 	t.sayAway(r.Pod)
 	// One that is ready has found a master: without contact nobody can say more of it.
 	if t.hadItsTime(op, p) && !t.proven(op) && (t.contact() || p == nil || !p.Ready) {

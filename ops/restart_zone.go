@@ -3,8 +3,6 @@ package ops
 import (
 	"slices"
 	"strings"
-
-	"stevedore.dev/stevedore/ops/gates"
 )
 
 // zoneAttribute is node.attr.zone, which the pods' command gives.
@@ -168,7 +166,7 @@ func (t *turn) zoneDownStep(op *Operation) {
 		if state == "" {
 			state = "it is ready, and its node has not joined yet"
 		}
-		t.wait(gates.PodReturns(waits, state))
+		t.wait(podReturns(waits, state, t.named(waits)))
 		t.sayAway(waits)
 	}
 }

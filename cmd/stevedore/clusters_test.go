@@ -11,6 +11,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
 )
 
 var verbsOfClusters = []string{"pause", "resume", "abort", "restart", "release"}
@@ -137,4 +138,29 @@ func TestAClusterThatCannotTakeACommandKeepsItFromNoOther(t *testing.T) {
 	assert.Contains(t, end.err, "stevedore-a-bad-operation")
 	assert.Contains(t, end.out, "cluster prod/good: released")
 	assert.NotEmpty(t, api.commands(good)[names.ReleasedAnnotation])
+}
+
+// One that no daemon releases kept the others, which were released, from being told.
+func TestReleaseWaitsForEachClusterThoughOneIsReleasedByNobody(t *testing.T) {
+	api := newAPIServer(t, "prod")
+	api.record(record.Cluster{Namespace: "prod", Name: "a-nobodys"}, ops.Record{})
+	released := ops.Record{SchemaVersion: ops.RecordVersion}
+	released.Command.Commands.Released = "true"
+	released.Shown.Verdict, released.Shown.Reasons = ops.Wait.String(), []ops.ShownReason{{Name: gates.ReleasedRule.Name}}
+	api.record(record.Cluster{Namespace: "prod", Name: "good"}, released)
+	end := stevedore(t, "release", "--all", "--wait", "--timeout", "1s")
+	assert.Equal(t, exitError, end.code)
+	assert.Contains(t, end.err, "cluster prod/a-nobodys was told to be released, and that is not done in time (no daemon has seen it")
+	assert.Contains(t, end.err, "NOBODY LOOKS AFTER")
+	assert.Contains(t, end.out, "cluster prod/good: released, and nothing of it is held any more")
+}
+
+func TestWhereEveryClusterRefusesTheCommandItIsNotSaidThatThereAreNone(t *testing.T) {
+	api := newAPIServer(t, "prod")
+	bad := record.Cluster{Namespace: "prod", Name: "a-bad"}
+	api.record(bad, ops.Record{})
+	api.damage(bad)
+	end := stevedore(t, "release", "--all")
+	assert.Equal(t, exitError, end.code)
+	assert.NotContains(t, end.out, "no clusters are recorded")
 }

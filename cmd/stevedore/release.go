@@ -43,15 +43,20 @@ stevedore is removed.`,
 					}
 				}
 			}
-			if !wait || len(clusters) == 0 {
-				return errors.Join(failed, endOfCommand(cmd, client, "release", given))
+			if len(given) == 0 && failed != nil {
+				return failed
+			}
+			if err := endOfCommand(cmd, client, "release", given); err != nil || !wait {
+				return errors.Join(failed, err)
 			}
 			patience := make(chan time.Time)
 			timer := time.AfterFunc(timeout, func() { close(patience) })
 			defer timer.Stop()
+			// One that nobody releases keeps no other from being waited for, and told.
 			for _, one := range given {
 				if err := untilLetGo(cmd.Context(), store, one.cluster, patience); err != nil {
-					return errors.Join(failed, err)
+					failed = errors.Join(failed, err)
+					continue
 				}
 				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: released, and nothing of it is held any more\n", one.cluster); err != nil {
 					return err

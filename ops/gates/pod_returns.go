@@ -13,3 +13,8 @@ var PodReturnsRule = Rule{
 func PodReturns(pod, state string) Reason {
 	return PodReturnsRule.because("pod %s is being restarted: %s", pod, state)
 }
+
+// PodCannotStart says why one that was restarted does not come back by itself.
+func PodCannotStart(pod, state string) Reason {
+	return PodReturnsRule.because("pod %s went for its restart and cannot start: %s", pod, state)
+}
