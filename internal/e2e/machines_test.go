@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // touchingNodes are the tests in which nodes do most of the work: those that run on
@@ -28,6 +29,11 @@ var touchingNodes = []string{
 	"TestAPowerCutShutsTheBudgetAndTheRestartWaitsForTheNode",
 	"TestADatabaseWithTLSIsTalkedToOverVerifiedTLSOnly",
 	"TestWhatAdmissionRefusesIsSaidInItsWordsAndTriedAgain",
+	"TestAnUpgradeRollsThroughEachNodeOnce",
+	"TestALostMachineIsNamedAndNothingIsForced",
+	"TestWhatKeepsAPodFromStartingIsSaidAndItGoesOnWithoutIt",
+	"TestANodeThatTakesTooMuchMemoryIsKilledAndComesBack",
+	"TestAPodThatIsEvictedFromAFullMachineComesBackWithItsData",
 }
 
 // An image that no registry has takes one node down and no other, and the definition
@@ -176,4 +182,94 @@ func powerOn(t *testing.T, on func(context.Context) error) {
 	if err := on(ctx); err != nil && !strings.Contains(err.Error(), "it is on") {
 		t.Error(err)
 	}
+}
+
+// loseMachine lets the machine of a Node fall silent until back is called: without power
+// where nodes are real, else by the sandbox's fault.
+func loseMachine(s *situation, machine string) (back func()) {
+	s.Helper()
+	if realNodes != nil {
+		node := realNodes.Node(machine)
+		node.CutPower()
+		s.Cleanup(func() { powerOn(s.T, node.PowerOn) })
+		return func() { require.NoError(s, node.PowerOn(s.ctx)) }
+	}
+	mark := func(value string) {
+		_, err := bed.Admin.CoreV1().Nodes().Patch(context.WithoutCancel(s.ctx), machine, types.MergePatchType,
+			[]byte(`{"metadata":{"annotations":{"sandbox.stevedore.dev/fault":`+value+`}}}`), metav1.PatchOptions{})
+		require.NoError(s, err)
+	}
+	mark(`"lost"`)
+	s.Cleanup(func() { mark("null") })
+	return func() { mark("null") }
+}
+
+// undisturbedCluster is one under a writer, with its budget open and nothing to do.
+func undisturbedCluster(t *testing.T, ns string) *restartVoyage {
+	t.Helper()
+	v := departRestart(t, ns)
+	v.run("--look-interval", "1s", "--lease-duration", "30s")
+	v.settled(cutCluster)
+	v.until("the budget is open", func() bool { return v.maxUnavailable() == 1 })
+	v.until("rows were written to each table", func() bool {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		return len(v.acked) == len(replicaTables)
+	})
+	return v
+}
+
+// healed: all is as before, with every row that was acknowledged.
+func (v *restartVoyage) healed() {
+	v.Helper()
+	v.eventually("the cluster is as before", restartPatience, func() bool {
+		return v.ready(cutCluster) == 3 && v.maxUnavailable() == 1 && v.isSettled(cutCluster)
+	})
+	v.end()
+	v.noRowLost()
+}
+
+// The kernel kills CrateDB for what its container has taken: that is said with what to do,
+// the budget shuts meanwhile, and no row is lost.
+func TestANodeThatTakesTooMuchMemoryIsKilledAndComesBack(t *testing.T) {
+	needing(t, machines)
+	v := undisturbedCluster(t, "out-of-memory")
+	victim := "crate-data-hot-orders-1"
+	// CrateDB is to be the one that is chosen, and not what takes the memory.
+	_, err := bed.Exec(v.ctx, v.ns, victim, "sh", "-c", "echo 1000 > /proc/1/oom_score_adj; exec python3 -c 'b\"x\" * (4 << 30)'")
+	t.Logf("what took the memory ended: %v", err)
+	require.Error(t, err, "it ends with its container")
+	v.says(victim, "its last run ended with exit code 137 (OOMKilled); it took more memory than its limit: raise the memory of the group (resources.limits.memory), or lower its heapRatio")
+	v.healed()
+	pod, err := bed.Admin.CoreV1().Pods(v.ns).Get(v.ctx, victim, metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, int32(1), pod.Status.ContainerStatuses[0].RestartCount)
+}
+
+// A kubelet evicts pods from a machine whose disk is full, and asks no budget. The pod waits
+// for the machine that has its volume, that is said, and it comes back with its data.
+func TestAPodThatIsEvictedFromAFullMachineComesBackWithItsData(t *testing.T) {
+	needing(t, machines)
+	v := undisturbedCluster(t, "disk-pressure")
+	victim := "crate-data-hot-orders-1"
+	before, err := bed.Admin.CoreV1().Pods(v.ns).Get(v.ctx, victim, metav1.GetOptions{})
+	require.NoError(t, err)
+	machine := realNodes.Node(before.Spec.NodeName)
+	began := time.Now()
+	require.NoError(t, machine.FillDisk(300<<20))
+	t.Cleanup(func() { _ = machine.EmptyDisk() })
+	v.eventually("the pod is evicted", 5*time.Minute, func() bool { return len(v.deletedPods()) > 0 })
+	t.Logf("evicted %s after the disk was full", time.Since(began).Round(time.Second/10))
+	v.says(victim, "Unschedulable", "node.kubernetes.io/disk-pressure")
+	v.throughout("the budget stays shut, and no other pod goes", 15*time.Second, func() bool {
+		return v.maxUnavailable() == 0 && len(v.deletedPods()) == 1
+	})
+	require.NoError(t, machine.EmptyDisk())
+	back := time.Now()
+	v.healed()
+	t.Logf("as before %s after the disk had room", time.Since(back).Round(time.Second/10))
+	after, err := bed.Admin.CoreV1().Pods(v.ns).Get(v.ctx, victim, metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.NotEqual(t, before.UID, after.UID)
+	assert.Equal(t, before.Spec.NodeName, after.Spec.NodeName, "its volume is there")
 }

@@ -139,6 +139,13 @@ func (v *restartVoyage) arrived() {
 	assert.Nil(v, rec.Operation)
 	assert.Equal(v, [][]string{{"all"}}, v.rows(cutCluster, "SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster"))
 	assert.NotContains(v, v.set("crate-data-hot-orders").Annotations, names.HoldAnnotation)
+	v.noRowLost()
+}
+
+// noRowLost: all tables are green, and those with copies have what was acknowledged. The
+// writer has ended.
+func (v *restartVoyage) noRowLost() {
+	v.Helper()
 	assert.Empty(v, v.rows(cutCluster, "SELECT table_name FROM sys.health WHERE health <> 'GREEN'"))
 	v.rows(cutCluster, "REFRESH TABLE doc.none, doc.one, doc.two")
 	for _, table := range replicaTables {

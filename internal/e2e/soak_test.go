@@ -55,6 +55,9 @@ func TestSoakKilledAtEveryWrite(t *testing.T) {
 // have more.
 func cuts(writes int, few ...string) []string {
 	if os.Getenv("STEVEDORE_SOAK") == "" {
+		if realNodes != nil {
+			return few[:1] // a cluster takes a minute there
+		}
 		return few
 	}
 	var all []string

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -178,6 +177,9 @@ func TestWhatKeepsAPodFromStartingIsSaidAndItGoesOnWithoutIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "network" || name == "checks" {
+				needing(t, faultAnnotations)
+			}
 			s := begin(t, "stuck-"+name)
 			s.appSecret("app-password")
 			s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", c.edits(s)...)})
@@ -214,13 +216,7 @@ func TestALostMachineIsNamedAndNothingIsForced(t *testing.T) {
 	pod, err := bed.Admin.CoreV1().Pods(s.ns).Get(s.ctx, name, metav1.GetOptions{})
 	require.NoError(t, err)
 	machine := pod.Spec.NodeName
-	mark := func(value string) {
-		_, err := bed.Admin.CoreV1().Nodes().Patch(context.WithoutCancel(s.ctx), machine, types.MergePatchType,
-			[]byte(`{"metadata":{"annotations":{"sandbox.stevedore.dev/fault":`+value+`}}}`), metav1.PatchOptions{})
-		require.NoError(t, err)
-	}
-	mark(`"lost"`)
-	t.Cleanup(func() { mark("null") })
+	back := loseMachine(s, machine)
 	s.says(name, "its machine "+machine+" does not report, not ready since ", "which then stays Terminating until the machine is back",
 		"only if it is off for certain, `kubectl taint node "+machine+" node.kubernetes.io/out-of-service=nodeshutdown:NoExecute` or `kubectl delete node "+machine+"`")
 
@@ -234,7 +230,7 @@ func TestALostMachineIsNamedAndNothingIsForced(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, pod.UID, now.UID, "it is there as long as its process may run")
 
-	mark("null")
+	back()
 	s.done("orders")
 	s.until("the pod was made again", func() bool {
 		again, err := bed.Admin.CoreV1().Pods(s.ns).Get(s.ctx, name, metav1.GetOptions{})

@@ -53,6 +53,7 @@ resolvConf: %q
 failSwapOn: false
 serializeImagePulls: false
 imageGCHighThresholdPercent: 100
+evictionPressureTransitionPeriod: 30s
 evictionHard: {memory.available: 100Mi, nodefs.available: 1Gi, imagefs.available: 1Gi}
 `
 
