@@ -147,9 +147,11 @@ fuzz:
 	  done || exit 1; done
 
 # Every operation under an application's load, with nodes and the daemon killed:
-# docs/chaos.md. CRATEDB_HOME makes the nodes real.
+# docs/chaos.md. CRATEDB_HOME makes the nodes real, STEVEDORE_REAL_NODES the machines too;
+# CHAOS is for more flags.
+CHAOS ?=
 chaos: build controlplane
-	go run ./internal/chaos/run -seed $(SEED)
+	go run ./internal/chaos/run -seed $(SEED) $(CHAOS)
 
 # Histories in virtual time, N of them from SEED on over all cores; replay tells
 # the story of the one of SEED, of what a violation needs only.

@@ -26,8 +26,10 @@ const (
 
 // Options of Run.
 type Options struct {
-	// Bed is a running sandbox; required.
+	// Bed is a running sandbox, or stands on real nodes; required.
 	Bed *testbed.Testbed
+	// Machine is that of a Node, where nodes are real; nil: a sandbox's have none.
+	Machine func(node string) Machine
 	// Voyages to make; empty: Full.
 	Voyages []Voyage
 	// Pace is the pause between two statements of each writer and reader; 0: 50 ms.
@@ -163,14 +165,18 @@ func (v *voyage) arrive() error {
 	}
 	v.asks.close()
 	v.load.http.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	sets := v.Bed.Admin.AppsV1().StatefulSets(v.Voyage.Name)
 	failed = errors.Join(failed, sets.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
-	return errors.Join(failed, v.until(ctx, "the pods have ended", func() (bool, error) {
+	failed = errors.Join(failed, v.until(ctx, "the pods have ended", func() (bool, error) {
 		pods, err := v.nodes.pods(ctx)
 		return len(pods) == 0, err
 	}))
+	if v.Machine != nil { // the disks of real nodes are small
+		failed = errors.Join(failed, v.Bed.Admin.CoreV1().PersistentVolumeClaims(v.Voyage.Name).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	}
+	return failed
 }
 
 func (v *voyage) push(ctx context.Context, message string) error {
@@ -281,6 +287,9 @@ func (v *voyage) harm(ctx context.Context, fault Fault, before string) error {
 		v.daemon.Kill()
 		v.say("the daemon is dead, and is started again")
 		return v.startDaemon()
+	}
+	if fault != NodeKilled {
+		return v.harmMachine(ctx, fault)
 	}
 	return v.killNode(ctx)
 }

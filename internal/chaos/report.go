@@ -41,6 +41,11 @@ func (r *Report) violation(format string, arguments ...any) {
 	r.Violations = append(r.Violations, fmt.Sprintf(format, arguments...))
 }
 
+// Add takes what another run has seen.
+func (r *Report) Add(o Report) {
+	r.Rows, r.Violations, r.notes = append(r.Rows, o.Rows...), append(r.Violations, o.Violations...), append(r.notes, o.notes...)
+}
+
 // Write prints it as tables.
 func (r *Report) Write(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -108,7 +113,7 @@ func (r *Report) last(voyage string) Row {
 func (r *Report) undisturbed(voyage string) Meter {
 	var sum Meter
 	for _, row := range r.Rows {
-		if row.Voyage == voyage && row.Fault != NodeKilled {
+		if row.Voyage == voyage && !row.Fault.takesNodes() {
 			sum = sum.plus(row.Replicated)
 		}
 	}
