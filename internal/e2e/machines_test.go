@@ -30,6 +30,7 @@ var touchingNodes = []string{
 	"TestADatabaseWithTLSIsTalkedToOverVerifiedTLSOnly",
 	"TestWhatAdmissionRefusesIsSaidInItsWordsAndTriedAgain",
 	"TestAnUpgradeRollsThroughEachNodeOnce",
+	"TestNodesShowOfAPodWhatRealOnesHaveShown",
 	"TestALostMachineIsNamedAndNothingIsForced",
 	"TestWhatKeepsAPodFromStartingIsSaidAndItGoesOnWithoutIt",
 	"TestANodeThatTakesTooMuchMemoryIsKilledAndComesBack",

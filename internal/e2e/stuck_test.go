@@ -140,7 +140,8 @@ func TestWhatKeepsAPodFromStartingIsSaidAndItGoesOnWithoutIt(t *testing.T) {
 		"volume": {
 			func(*situation) []edit {
 				return []edit{with("spec.patches", []any{map[string]any{
-					"patch":  `[{"op": "add", "path": "/spec/template/spec/volumes", "value": [{"name": "extra", "secret": {"secretName": "nothing"}}]}]`,
+					"patch": `[{"op": "add", "path": "/spec/template/spec/volumes", "value": [{"name": "extra", "secret": {"secretName": "nothing"}}]},
+						{"op": "add", "path": "/spec/template/spec/containers/0/volumeMounts/-", "value": {"name": "extra", "mountPath": "/extra"}}]`,
 					"target": map[string]any{"kind": "StatefulSet"},
 				}})}
 			},

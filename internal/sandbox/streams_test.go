@@ -71,7 +71,7 @@ func TestCrashAnswersOverBothProtocols(t *testing.T) {
 			{
 				name:    "anything else says that it is not there",
 				command: []string{"java", "-version"},
-				want:    outcome{err: "java: not found", code: 127},
+				want:    outcome{err: "java: not found", code: -1},
 			},
 		} {
 			t.Run(protocol+"/"+c.name, func(t *testing.T) {

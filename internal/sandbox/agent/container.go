@@ -69,6 +69,12 @@ const (
 	podInitializing = "PodInitializing"
 )
 
+// What containers wait for that cannot start.
+const (
+	crashLoop        = "CrashLoopBackOff"
+	imagePullBackOff = "ImagePullBackOff"
+)
+
 func (c *container) status() corev1.ContainerStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,10 +101,21 @@ func (c *container) wait(reason, message string) {
 	c.ready, c.started = false, false
 	c.mu.Unlock()
 	if !same {
-		if reason != creating && reason != podInitializing {
-			c.worker.event(corev1.EventTypeWarning, reason, c.spec.Name+": "+message)
-		}
+		c.sayWaiting(reason, message)
 		c.worker.changed()
+	}
+}
+
+// sayWaiting makes the event that a kubelet makes where a container cannot start.
+func (c *container) sayWaiting(reason, message string) {
+	switch reason {
+	case creating, podInitializing:
+	case crashLoop:
+		c.worker.event(corev1.EventTypeWarning, "BackOff", fmt.Sprintf("Back-off restarting failed container %s in pod %s", c.spec.Name, c.worker.fullName()))
+	case imagePullBackOff:
+		c.worker.event(corev1.EventTypeWarning, "Failed", "Error: "+imagePullBackOff)
+	default:
+		c.worker.event(corev1.EventTypeWarning, "Failed", "Error: "+message)
 	}
 }
 
@@ -160,8 +177,8 @@ func (c *container) backOff(life context.Context, duration time.Duration) {
 	c.mu.Lock()
 	c.last = c.state
 	c.mu.Unlock()
-	c.wait("CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=%s pod=%s",
-		duration, c.spec.Name, c.worker.name))
+	c.wait(crashLoop, fmt.Sprintf("back-off %s restarting failed container=%s pod=%s",
+		duration, c.spec.Name, c.worker.fullName()))
 	pause(life, duration)
 	c.mu.Lock()
 	c.restarts++

@@ -18,6 +18,7 @@ import (
 //	never-ready=IMAGE         containers of that image never get ready there;
 //	                          IMAGE is as in the pod, such as crate:6.4.3
 //	exit=IMAGE                containers of that image exit with code 1 at once
+//	missing=IMAGE             that image cannot be pulled there
 //	bootstrap-check=IMAGE     they exit with code 78 and CrateDB's words for it
 //	no-sandbox                pods get no network
 //	lost                      as hang, and the rest of Kubernetes notices: the Node is

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -108,6 +109,9 @@ func (a *Agent) serveExec(out http.ResponseWriter, request *http.Request) {
 		remotecommand.DefaultStreamCreationTimeout, remotecommand.SupportedStreamingProtocols)
 }
 
+// notFound is the exit code of a shell for a command that is not there.
+const notFound = 127
+
 // executor runs commands in a container.
 type executor struct {
 	agent     *Agent
@@ -132,6 +136,11 @@ func (e executor) ExecInContainer(_ context.Context, _, _, _ string, command []s
 	}
 	if code == 0 {
 		return nil
+	}
+	if code == notFound && command[0] != "sh" && command[0] != "bash" {
+		// No process was started that could have had an exit code.
+		return fmt.Errorf("failed to exec in container: failed to start exec %q: OCI runtime exec failed: exec failed: unable to start container process: exec: %q: executable file not found in $PATH: unknown",
+			strings.Repeat("0", 64), command[0])
 	}
 	return utilexec.CodeExitError{Err: fmt.Errorf("command terminated with exit code %d", code), Code: code}
 }

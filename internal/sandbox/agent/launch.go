@@ -38,11 +38,14 @@ func crateImage(image string) (tag string, ok bool) {
 // the place of CrateDB; what else a pod has only pretends to run.
 func (c *container) checkImage() error {
 	tag, ok := crateImage(c.spec.Image)
-	if !ok && !c.hasCrateImage() {
+	gone := c.worker.fault("missing", c.spec.Image)
+	if !ok && !gone && !c.hasCrateImage() {
 		return nil
 	}
 	why := ""
 	switch {
+	case gone:
+		why = "the fault missing is set"
 	case !ok:
 		why = "the sandbox serves only images named crate in a container named crate"
 	case !releaseTag.MatchString(tag):
@@ -55,7 +58,7 @@ func (c *container) checkImage() error {
 	if why == "" {
 		return nil
 	}
-	return configError{"ImagePullBackOff", fmt.Sprintf("Back-off pulling image %q: %s", c.spec.Image, why)}
+	return configError{imagePullBackOff, fmt.Sprintf("Back-off pulling image %q: ErrImagePull: %s", c.spec.Image, why)}
 }
 
 // hasCrateImage: it is CrateDB's container, or an init container on the same image, which
@@ -80,7 +83,7 @@ func (c *container) launch(ctx context.Context, log *logFile) (instance, error) 
 	_, crate := crateImage(c.spec.Image)
 	if c.worker.fault("exit", c.spec.Image) && !c.init {
 		return newScript(func(context.Context) int {
-			fmt.Fprintf(log, "the fault exit is set for %s\n", c.spec.Image)
+			fmt.Fprintln(log, "this image starts no CrateDB")
 			return 1
 		}), nil
 	}

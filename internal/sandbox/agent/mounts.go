@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +20,16 @@ type mount struct{ path, host string }
 // mountVolumes makes the folders of the pod's volumes.
 func (w *worker) mountVolumes(ctx context.Context) error {
 	pod := w.current()
+	used := map[string]bool{}
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, m := range c.VolumeMounts {
+			used[m.Name] = true
+		}
+	}
 	for _, volume := range pod.Spec.Volumes {
+		if !used[volume.Name] {
+			continue // a kubelet leaves out what no container mounts
+		}
 		folder, err := w.mountVolume(ctx, volume)
 		if err != nil {
 			return fmt.Errorf("MountVolume.SetUp failed for volume %q : %w", volume.Name, err)

@@ -117,16 +117,16 @@ func (c *container) repeat(ctx context.Context, name string, probe *corev1.Probe
 	reported := false
 	for {
 		limited, cancel := context.WithTimeout(ctx, seconds(probe.TimeoutSeconds, 1))
-		why := c.ask(limited, probe)
+		why, ok := c.ask(limited, probe)
 		cancel()
 		if ctx.Err() != nil {
 			return
 		}
 		if name == "Readiness" && c.worker.fault("never-ready", c.spec.Image) {
-			why = "the fault never-ready is set"
+			why, ok = "the fault never-ready is set", false
 		}
 		goOn := true
-		if why == "" {
+		if ok {
 			succeeded, failed, reported = succeeded+1, 0, false
 			if succeeded >= max(1, probe.SuccessThreshold) {
 				goOn = result(true)
@@ -149,7 +149,7 @@ func (c *container) repeat(ctx context.Context, name string, probe *corev1.Probe
 		if succeeded == 0 {
 			rest = min(period, unreadyProbePause)
 		}
-		if name == "Startup" && why != "" {
+		if name == "Startup" && !ok {
 			rest = min(period, longestProbePause) // its failures are counted, they must not be hurried
 		}
 		if !goOn || !pause(ctx, rest) {
@@ -158,8 +158,9 @@ func (c *container) repeat(ctx context.Context, name string, probe *corev1.Probe
 	}
 }
 
-// ask asks once; "" is success.
-func (c *container) ask(ctx context.Context, probe *corev1.Probe) string {
+// ask asks once, and says what a kubelet would of a failure: of a command what it printed,
+// which may be nothing.
+func (c *container) ask(ctx context.Context, probe *corev1.Probe) (said string, ok bool) {
 	c.mu.Lock()
 	crate := c.crate
 	c.mu.Unlock()
@@ -167,23 +168,24 @@ func (c *container) ask(ctx context.Context, probe *corev1.Probe) string {
 	case probe.Exec != nil:
 		var out strings.Builder
 		if code := c.execute(ctx, probe.Exec.Command, shell.Streams{Out: &out, Err: &out}); code != 0 {
-			return fmt.Sprintf("exit code %d: %s", code, strings.TrimSpace(out.String()))
+			return strings.TrimSpace(out.String()), false
 		}
-		return ""
+		return "", true
 	case !crate:
-		return "" // it only pretends to run
+		return "", true // it only pretends to run
 	case probe.HTTPGet != nil:
-		return c.askHTTP(ctx, probe.HTTPGet)
+		said = c.askHTTP(ctx, probe.HTTPGet)
+		return said, said == ""
 	case probe.TCPSocket != nil:
 		address := net.JoinHostPort(c.worker.podAddress().String(), c.port(probe.TCPSocket.Port))
 		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 		if err != nil {
-			return err.Error()
+			return err.Error(), false
 		}
 		_ = connection.Close()
-		return ""
+		return "", true
 	}
-	return "the sandbox does not know this kind of probe"
+	return "the sandbox does not know this kind of probe", false
 }
 
 // askHTTP asks from the node's address, as a kubelet does: so a CrateDB with

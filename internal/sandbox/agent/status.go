@@ -95,6 +95,7 @@ func (w *worker) status() *corev1.PodStatus {
 	}
 	initialized := true
 	initFailed := false
+	var incomplete []string
 	for _, c := range w.inits {
 		s := c.status()
 		if s.State.Waiting != nil && s.State.Waiting.Reason == creating {
@@ -102,7 +103,9 @@ func (w *worker) status() *corev1.PodStatus {
 		}
 		status.InitContainerStatuses = append(status.InitContainerStatuses, s)
 		ended := s.State.Terminated
-		initialized = initialized && ended != nil && ended.ExitCode == 0
+		if ended == nil || ended.ExitCode != 0 {
+			initialized, incomplete = false, append(incomplete, s.Name)
+		}
 		initFailed = initFailed || ended != nil && ended.ExitCode != 0 && w.pod.Spec.RestartPolicy == corev1.RestartPolicyNever
 	}
 	ready := initialized
@@ -141,9 +144,13 @@ func (w *worker) status() *corev1.PodStatus {
 	if !ready {
 		why, message = "ContainersNotReady", fmt.Sprintf("containers with unready status: %v", unready)
 	}
+	begun, what := "", ""
+	if !initialized {
+		begun, what = "ContainersNotInitialized", fmt.Sprintf("containers with incomplete status: %v", incomplete)
+	}
 	// Why it is not, only the pod's events say.
 	w.condition(status, corev1.PodReadyToStartContainers, w.address.IsValid(), "", "")
-	w.condition(status, corev1.PodInitialized, initialized, "", "")
+	w.condition(status, corev1.PodInitialized, initialized, begun, what)
 	w.condition(status, corev1.ContainersReady, ready, why, message)
 	w.condition(status, corev1.PodReady, ready, why, message)
 	return status

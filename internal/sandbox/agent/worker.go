@@ -148,6 +148,9 @@ func (w *worker) sayProblem(reason, message string) {
 	}
 }
 
+// fullName is how a kubelet writes a pod in what it says.
+func (w *worker) fullName() string { return fmt.Sprintf("%s_%s(%s)", w.name, w.namespace, w.uid) }
+
 func (w *worker) event(kind, reason, message string) {
 	w.agent.events.Event(w.current(), kind, reason, message)
 }
