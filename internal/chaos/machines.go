@@ -36,7 +36,13 @@ const (
 
 // takesNodes is true of faults that take a node away: what the application is told
 // meanwhile is reported, and not judged.
-func (f Fault) takesNodes() bool { return f != NoFault && f != DaemonKilled }
+func (f Fault) takesNodes() bool {
+	switch f {
+	case NodeKilled, PowerCut, CableCut, KubeletKilled, DiskFilled:
+		return true
+	}
+	return false
+}
 
 // machineLostFor is longer than the 40 s after which Kubernetes calls a machine not ready.
 const machineLostFor = 75 * time.Second

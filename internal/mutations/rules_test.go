@@ -66,7 +66,7 @@ var rules = []mutation{
 	{"table-allocation-held", "ops/forecast_places.go", "return []Reason{gates.TableHeld(tables, statements)}", "return nil", "ops", "TestAShrinkThatCouldNotEndIsRefusedWithNumbers"},
 	{"shard-has-no-place", "ops/forecast_places.go", "return []Reason{gates.ShardHasNoPlace(without)}", "return nil", "ops", "TestAShrinkThatCouldNotEndIsRefusedWithNumbers"},
 	silenced("unreplicated-tables", "unreplicated.go", "ops", beforeAPod),
-	{"pod-returns", "ops/restart_pod.go", "t.wait(gates.PodReturns(r.Pod, state))", "_ = state", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
+	{"pod-returns", "ops/restart_pod.go", "t.wait(podReturns(r.Pod, state, p))", "_ = state", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
 	silenced("stable-for", "stable_for.go", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"),
 	{"restart-stopped", "ops/restart_pod.go", "t.refusal(t.stopped(op, p))", "", "ops", "TestATemplateThatDoesNotComeUpStopsAtItsFirstPod"},
 	{"hold-hidden", "ops/restart_next.go", "t.refusal(gates.HoldHidden())", "", "ops", "TestAHoldThatATransientValueHidesIsTakenBackAndSaid"},

@@ -109,18 +109,20 @@ func TestWhatKeepsAPodFromRunningIsSaid(t *testing.T) {
 		{
 			name:   "an image that is no CrateDB",
 			change: func(set *appsv1.StatefulSet) { crateContainer(set).Image = "postgres:17" },
-			reason: "ImagePullBackOff", message: `Back-off pulling image "postgres:17": the sandbox serves only images named crate in a container named crate`,
+			reason: "ImagePullBackOff", message: `Back-off pulling image "postgres:17": ErrImagePull: the sandbox serves only images named crate in a container named crate`,
 		},
 		{
 			name:   "an image that is no release",
 			change: func(set *appsv1.StatefulSet) { crateContainer(set).Image = "crate/crate:nightly" },
-			reason: "ImagePullBackOff", message: `Back-off pulling image "crate/crate:nightly": the sandbox needs the tag of a release, such as 6.4.3`,
+			reason: "ImagePullBackOff", message: `Back-off pulling image "crate/crate:nightly": ErrImagePull: the sandbox needs the tag of a release, such as 6.4.3`,
 		},
 		{
 			name: "a volume's Secret is missing",
 			change: func(set *appsv1.StatefulSet) {
 				set.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "keystore", VolumeSource: corev1.VolumeSource{
 					Secret: &corev1.SecretVolumeSource{SecretName: "tls"}}}}
+				crate := crateContainer(set)
+				crate.VolumeMounts = append(crate.VolumeMounts, corev1.VolumeMount{Name: "keystore", MountPath: "/keystore"})
 			},
 			reason: "PodInitializing", event: `FailedMount: MountVolume.SetUp failed for volume "keystore" : secret "tls" not found`,
 		},
