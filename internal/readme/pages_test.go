@@ -100,10 +100,6 @@ func newWalk(t *testing.T) *walk {
 			require.NoError(t, os.Mkdir(filepath.Join(w.clone, "clusters"), 0o755))
 			require.NoError(t, os.WriteFile(filepath.Join(w.clone, "clusters", "orders.yaml"), bytes.ReplaceAll(text, []byte("namespace: shop"), []byte("namespace: prod")), 0o644))
 		},
-		// Without it check says so, and ends with 2.
-		"stevedore check clusters/": func() {
-			w.must("kubectl -n prod create secret generic orders-app --from-literal=password=a-password")
-		},
 		// The daemon that was installed runs from no image here.
 		"stevedore status -n prod": func() {
 			w.stay("stevedore run --dir clusters --namespace prod --connect pod --lease-name prod --listen ''")
