@@ -76,12 +76,7 @@ func TestPodsThatAdmissionRefusesComeOnceTheyAreLet(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "pods-refused")
 	s.appSecret("app-password")
-	level := func(of string) {
-		_, err := bed.Admin.CoreV1().Namespaces().Patch(s.ctx, s.ns, "application/merge-patch+json",
-			[]byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"`+of+`"}}}`), metav1.PatchOptions{})
-		require.NoError(t, err)
-	}
-	level("baseline")
+	s.podSecurity("baseline")
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with(replicasOfHot, 3))})
 	s.run("--look-interval", "1s")
 	s.until("the StatefulSet is refused its pods", func() bool {
@@ -96,7 +91,7 @@ func TestPodsThatAdmissionRefusesComeOnceTheyAreLet(t *testing.T) {
 	})
 	assert.Empty(t, s.clusterPods("orders"))
 	assert.False(t, s.record("orders").Bootstrap.Done)
-	level("privileged")
+	s.podSecurity("privileged")
 	s.done("orders")
 	s.noPodRestarted()
 }
@@ -130,13 +125,7 @@ func TestAPowerCutShutsTheBudgetAndTheRestartWaitsForTheNode(t *testing.T) {
 	needing(t, machines)
 	v := departRestart(t, "power-cut")
 	daemon := v.sail("", "")
-	v.settled(cutCluster)
-	v.until("the budget is open", func() bool { return v.maxUnavailable() == 1 })
-	v.until("rows were written to each table", func() bool {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		return len(v.acked) == len(replicaTables)
-	})
+	v.isUndisturbed()
 	lost := "crate-data-hot-orders-1"
 	node := realNodes.Node(v.nodeOf(lost))
 	before := v.deletedPods()
@@ -210,6 +199,13 @@ func undisturbedCluster(t *testing.T, ns string) *restartVoyage {
 	t.Helper()
 	v := departRestart(t, ns)
 	v.run("--look-interval", "1s", "--lease-duration", "30s")
+	v.isUndisturbed()
+	return v
+}
+
+// isUndisturbed waits until nothing is left to do, the budget is open and rows are written.
+func (v *restartVoyage) isUndisturbed() {
+	v.Helper()
 	v.settled(cutCluster)
 	v.until("the budget is open", func() bool { return v.maxUnavailable() == 1 })
 	v.until("rows were written to each table", func() bool {
@@ -217,7 +213,6 @@ func undisturbedCluster(t *testing.T, ns string) *restartVoyage {
 		defer v.mu.Unlock()
 		return len(v.acked) == len(replicaTables)
 	})
-	return v
 }
 
 // healed: all is as before, with every row that was acknowledged.

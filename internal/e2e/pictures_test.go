@@ -14,9 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // picturedPod is the pod of the one node that each pictured cluster has.
@@ -36,7 +34,7 @@ type picture struct {
 	asks func(*situation) []string
 }
 
-// fault lets the sandbox's agent do what the definition does on a real node.
+// sandboxFault lets the sandbox's agent do what the definition does on a real node.
 func sandboxFault(of string) edit {
 	return with("spec.nodes.data.0.annotations", map[string]any{"sandbox.stevedore.dev/fault": of})
 }
@@ -136,23 +134,14 @@ var pictures = map[string]picture{
 	},
 	"refused-by-pod-security": {
 		edits: func(s *situation) []edit {
-			_, err := bed.Admin.CoreV1().Namespaces().Patch(s.ctx, s.ns, types.MergePatchType, []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"baseline"}}}`), metav1.PatchOptions{})
-			require.NoError(s, err)
+			s.podSecurity("baseline")
 			return nil
 		},
 		ready: func(_ *situation, pod *corev1.Pod) bool { return pod == nil }, events: []string{"FailedCreate"},
 	},
 	"refused-by-a-quota": {
 		edits: func(s *situation) []edit {
-			quotas := bed.Admin.CoreV1().ResourceQuotas(s.ns)
-			_, err := quotas.Create(s.ctx, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "small"}, Spec: corev1.ResourceQuotaSpec{
-				Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},
-			}}, metav1.CreateOptions{})
-			require.NoError(s, err)
-			s.until("the quota counts", func() bool {
-				quota, err := quotas.Get(s.ctx, "small", metav1.GetOptions{})
-				return err == nil && len(quota.Status.Hard) > 0
-			})
+			s.noPodsByQuota()
 			return nil
 		},
 		ready: func(_ *situation, pod *corev1.Pod) bool { return pod == nil }, events: []string{"FailedCreate"},

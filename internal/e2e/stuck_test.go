@@ -29,6 +29,29 @@ func (s *situation) says(words ...string) {
 	})
 }
 
+// podSecurity is the level that the namespace enforces from now on.
+func (s *situation) podSecurity(level string) {
+	s.Helper()
+	_, err := bed.Admin.CoreV1().Namespaces().Patch(s.ctx, s.ns, types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"`+level+`"}}}`), metav1.PatchOptions{})
+	require.NoError(s, err)
+}
+
+// noPodsByQuota lets no pod be made until allow is called.
+func (s *situation) noPodsByQuota() (allow func()) {
+	s.Helper()
+	quotas := bed.Admin.CoreV1().ResourceQuotas(s.ns)
+	_, err := quotas.Create(s.ctx, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "small"}, Spec: corev1.ResourceQuotaSpec{
+		Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},
+	}}, metav1.CreateOptions{})
+	require.NoError(s, err)
+	s.until("the quota counts", func() bool {
+		quota, err := quotas.Get(s.ctx, "small", metav1.GetOptions{})
+		return err == nil && len(quota.Status.Hard) > 0
+	})
+	return func() { require.NoError(s, quotas.Delete(s.ctx, "small", metav1.DeleteOptions{})) }
+}
+
 // What admission refuses of a pod stands in an event of its StatefulSet and nowhere else.
 func TestAPodThatAdmissionRefusesIsSaidWithTheRuleAndGoesOnWithoutIt(t *testing.T) {
 	t.Parallel()
@@ -38,25 +61,11 @@ func TestAPodThatAdmissionRefusesIsSaidWithTheRuleAndGoesOnWithoutIt(t *testing.
 		words  []string
 	}{
 		"pod-security": {func(s *situation) func() {
-			label := func(value string) {
-				patch := `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":` + value + `}}}`
-				_, err := bed.Admin.CoreV1().Namespaces().Patch(s.ctx, s.ns, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-				require.NoError(s, err)
-			}
-			label(`"baseline"`)
-			return func() { label("null") }
+			s.podSecurity("baseline")
+			return func() { s.podSecurity("privileged") }
 		}, []string{"the Pod Security of the namespace refuses it: ", `violates PodSecurity "baseline:latest": `, "privileged"}},
 		"quota": {func(s *situation) func() {
-			quotas := bed.Admin.CoreV1().ResourceQuotas(s.ns)
-			_, err := quotas.Create(s.ctx, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "small"}, Spec: corev1.ResourceQuotaSpec{
-				Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},
-			}}, metav1.CreateOptions{})
-			require.NoError(s, err)
-			s.until("the quota counts", func() bool {
-				quota, err := quotas.Get(s.ctx, "small", metav1.GetOptions{})
-				return err == nil && len(quota.Status.Hard) > 0
-			})
-			return func() { require.NoError(s, quotas.Delete(s.ctx, "small", metav1.DeleteOptions{})) }
+			return s.noPodsByQuota()
 		}, []string{"ResourceQuota small refuses it: ", "limited: pods=0"}},
 		"limit-range": {func(s *situation) func() {
 			ranges := bed.Admin.CoreV1().LimitRanges(s.ns)
@@ -108,19 +117,11 @@ func TestWithoutTheRightToReadEventsTheClusterIsMadeAllTheSame(t *testing.T) {
 	}
 	_, err = roles.Update(s.ctx, role, metav1.UpdateOptions{})
 	require.NoError(t, err)
-	quotas := bed.Admin.CoreV1().ResourceQuotas(s.ns)
-	_, err = quotas.Create(s.ctx, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "small"}, Spec: corev1.ResourceQuotaSpec{
-		Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},
-	}}, metav1.CreateOptions{})
-	require.NoError(t, err)
-	s.until("the quota counts", func() bool {
-		quota, err := quotas.Get(s.ctx, "small", metav1.GetOptions{})
-		return err == nil && len(quota.Status.Hard) > 0
-	})
+	allow := s.noPodsByQuota()
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders")})
 	s.run("--look-interval", "1s", "--lease-duration", "30s")
 	s.says("there is no such pod yet; why is not known: ", "`kubectl apply -n "+s.ns+" -k deploy/namespace`")
-	require.NoError(t, quotas.Delete(s.ctx, "small", metav1.DeleteOptions{}))
+	allow()
 	s.eventually("the cluster is made", restartPatience, func() bool { return isDone(s.record("orders")) })
 }
 
