@@ -57,6 +57,7 @@ func Decide(desired Desired, observed Observed, record Record, policy Policy, no
 	t.watchDenied()
 	t.othersFilters()
 	t.watchSlow()
+	t.watchEnds()
 
 	t.effective()
 	t.cure()

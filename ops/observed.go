@@ -117,6 +117,8 @@ type Pod struct {
 	Started time.Time
 	// Restarts of the crate container.
 	Restarts int
+	// LastEnd is how its process last ended while the pod stayed.
+	LastEnd Ended
 	// RecoverAfter is the gateway.recover_after_data_nodes (before 4.7 …_nodes) that
 	// its process was started with; 0 when there is none.
 	RecoverAfter int

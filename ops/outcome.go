@@ -135,7 +135,7 @@ func (t *turn) pending() bool {
 // informs: what is said and holds nothing of what is wanted back.
 func informs(name string) bool {
 	return name == gates.BudgetClosedRule.Name || name == gates.SettingChangedRule.Name || name == gates.SecretChangedRule.Name || name == gates.UnexplainedExclusionRule.Name || name == gates.ObjectKeptRule.Name ||
-		name == gates.SystemDeniedRule.Name || name == gates.DefinedTwiceRule.Name || name == gates.PasswordOddRule.Name || name == gates.ExcludedByOthersRule.Name || name == gates.ChangedByAdmissionRule.Name || name == gates.WritesWaitRule.Name || name == gates.OnlyCopiesRule.Name
+		name == gates.SystemDeniedRule.Name || name == gates.DefinedTwiceRule.Name || name == gates.PasswordOddRule.Name || name == gates.ExcludedByOthersRule.Name || name == gates.ChangedByAdmissionRule.Name || name == gates.WritesWaitRule.Name || name == gates.OnlyCopiesRule.Name || name == gates.NodeEndedRule.Name
 }
 
 func cidrs(list []string) string { return strings.Join(list, ",") }

@@ -75,6 +75,8 @@ type Record struct {
 	Denied string `json:"denied,omitempty"`
 	// Slow is what the database does not answer in time; nil for nothing.
 	Slow *SlowPart `json:"slow,omitempty"`
+	// Ends are those of CrateDB's processes that were reported within the last ten minutes.
+	Ends []ReportedEnd `json:"ends,omitempty"`
 	// Unproven are the sets that got a new template beside the one whose turn it is,
 	// while no pod of them has joined on it.
 	Unproven []string `json:"unproven,omitempty"`

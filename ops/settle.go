@@ -65,7 +65,7 @@ func (r *Record) decidedEqual(o *Record) bool {
 		!sameList(r.Bootstrap.Users, o.Bootstrap.Users),
 		!sameList(r.Sets, o.Sets), !slices.EqualFunc(r.References, o.References, sameReference), !sameList(r.Suspended, o.Suspended), !sameList(r.Budgets, o.Budgets),
 		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained, r.OthersSettings != o.OthersSettings,
-		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !sameList(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion, r.Denied != o.Denied, !r.Slow.equal(o.Slow), r.OthersFilters != o.OthersFilters,
+		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !sameList(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion, r.Denied != o.Denied, !r.Slow.equal(o.Slow), r.OthersFilters != o.OthersFilters, !endsEqual(r.Ends, o.Ends),
 		r.RecoverDue != o.RecoverDue, !r.HoldHidden.Equal(o.HoldHidden), r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !sameList(r.Unproven, o.Unproven), !sameList(r.Proven, o.Proven), !r.Operation.equal(o.Operation):
 		return false
 	}

@@ -33,13 +33,31 @@ func sayLastRun(out *ops.Pod, pod *corev1.Pod, hide redaction) {
 	}
 }
 
+// sayLastEnd says how CrateDB's process last ended while the pod stayed.
+func sayLastEnd(out *ops.Pod, pod *corev1.Pod, hide redaction) {
+	for i := range pod.Status.ContainerStatuses {
+		status := &pod.Status.ContainerStatuses[i]
+		if status.Name != ops.CrateContainer {
+			continue
+		}
+		if ended := cmp.Or(status.State.Terminated, status.LastTerminationState.Terminated); ended != nil {
+			out.LastEnd = ops.Ended{At: ended.FinishedAt.Time, Why: exitCode(ended, true, hide)}
+		}
+	}
+}
+
 // lastRun are the words for how a container has ended, and for what to do where that says it.
 func lastRun(ended *corev1.ContainerStateTerminated, crate bool, hide redaction) string {
-	words := "; its last run ended with exit code " + strconv.Itoa(int(ended.ExitCode))
+	return "; its last run ended with " + exitCode(ended, crate, hide)
+}
+
+func exitCode(ended *corev1.ContainerStateTerminated, crate bool, hide redaction) string {
+	words := "exit code " + strconv.Itoa(int(ended.ExitCode))
 	if ended.Reason != "" && ended.Reason != "Error" {
 		words += " (" + ended.Reason + ")"
 	}
-	if said := lastLines(ended.Message); said != "" && ended.ExitCode != 0 {
+	// A process that the kernel kills says nothing of it: its last words are of something else.
+	if said := lastLines(ended.Message); said != "" && ended.ExitCode != 0 && ended.ExitCode != killed {
 		words += ", and with the words: " + hide.line(said)
 	}
 	if crate {
@@ -51,11 +69,14 @@ func lastRun(ended *corev1.ContainerStateTerminated, crate bool, hide redaction)
 // bootstrapCheckFailed is CrateDB's exit code where a bootstrap check of it fails.
 const bootstrapCheckFailed = 78
 
+// killed is the exit code of a process that SIGKILL has ended.
+const killed = 137
+
 func whatToDo(ended *corev1.ContainerStateTerminated) string {
 	switch {
 	case ended.Reason == "OOMKilled":
 		return "; it took more memory than its limit: raise the memory of the group (resources.limits.memory), or lower its heapRatio"
-	case ended.ExitCode == 137:
+	case ended.ExitCode == killed:
 		return "; it was killed from outside (SIGKILL): its machine ran out of memory, or it did not end in time"
 	case ended.ExitCode == bootstrapCheckFailed:
 		return "; its bootstrap checks have failed, mostly the machine's limit of open files or vm.max_map_count: the log of the container names the check"

@@ -33,7 +33,7 @@ func TestTheLastWordsOfACrashAreRepeatedWithoutSecrets(t *testing.T) {
 		},
 		"nothing but its end":           {crate("[2026-01-02T03:04:06,000][INFO ][o.e.n.Node] closed", 1, "Error"), "closed", nil},
 		"nothing":                       {crate("", 3, "Error"), "exit code 3", []string{"with the words", "(Error)"}},
-		"memory":                        {crate("", 137, "OOMKilled"), "exit code 137 (OOMKilled); it took more memory than its limit: raise the memory of the group", []string{"killed from outside"}},
+		"memory":                        {crate("[WARN ] a password is wrong", 137, "OOMKilled"), "exit code 137 (OOMKilled); it took more memory than its limit: raise the memory of the group", []string{"killed from outside", "a password"}},
 		"a kill":                        {crate("", 137, "Error"), "it was killed from outside (SIGKILL)", nil},
 		"the password of a Secret":      {crate("cannot open /data with hunter2-and-more!", 1, "Error"), "cannot open /data with ***!", []string{"hunter2"}},
 		"a password that is called one": {crate(`keystore password=s3cr3t, token: "abc"; https://joe:pw99@host/x`, 1, "Error"), `password=***, token: "***"; https://joe:***@host/x`, []string{"s3cr3t", "abc", "pw99"}},
@@ -53,6 +53,14 @@ func TestTheLastWordsOfACrashAreRepeatedWithoutSecrets(t *testing.T) {
 				assert.NotContains(t, seen.Message, words)
 			}
 			assert.Less(t, len(seen.Message), 2*textMost)
+			// One that is back says the same of how it had ended.
+			c.ended.FinishedAt = began
+			sayLastEnd(&seen, pod, redaction{"hunter2-and-more", "hunter2"})
+			assert.Equal(t, began.Time, seen.LastEnd.At)
+			assert.Contains(t, seen.LastEnd.Why, c.says)
+			for _, words := range c.silent {
+				assert.NotContains(t, seen.LastEnd.Why, words)
+			}
 		})
 	}
 }

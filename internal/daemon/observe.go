@@ -52,6 +52,7 @@ func observeKubernetes(live liveView, desired ops.Desired) ops.Observed {
 		if isNode(pod) {
 			out := observedPod(pod, groups)
 			sayLastRun(&out, pod, hide)
+			sayLastEnd(&out, pod, hide)
 			observed.Pods = append(observed.Pods, out)
 		}
 	}

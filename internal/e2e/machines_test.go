@@ -235,7 +235,7 @@ func TestANodeThatTakesTooMuchMemoryIsKilledAndComesBack(t *testing.T) {
 	_, err := bed.Exec(v.ctx, v.ns, victim, "sh", "-c", "echo 1000 > /proc/1/oom_score_adj; exec python3 -c 'b\"x\" * (4 << 30)'")
 	t.Logf("what took the memory ended: %v", err)
 	require.Error(t, err, "it ends with its container")
-	v.says(victim, "its last run ended with exit code 137 (OOMKilled); it took more memory than its limit: raise the memory of the group (resources.limits.memory), or lower its heapRatio")
+	v.says(victim, "node-ended", "exit code 137 (OOMKilled); it took more memory than its limit: raise the memory of the group (resources.limits.memory), or lower its heapRatio")
 	v.healed()
 	pod, err := bed.Admin.CoreV1().Pods(v.ns).Get(v.ctx, victim, metav1.GetOptions{})
 	require.NoError(t, err)

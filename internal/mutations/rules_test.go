@@ -43,6 +43,7 @@ var rules = []mutation{
 	silenced("fresh-reading", "reading.go", "ops", beforeAPod),
 	silenced("nodes-joined", "joined.go", "ops", beforeAPod),
 	silenced("pods-ready", "pods_ready.go", "ops", "TestAReasonNamesThePod"),
+	silenced("node-ended", "node_ended.go", "ops", "TestANodeThatDiedAndIsBackIsSaidAndReportedOnce"),
 	silenced("changed-by-admission", "admission.go", "ops", "TestWhatAdmissionChangesIsSaidAndHoldsNothingBack"),
 	{"certificate-not-trusted", "ops/gates/contact.go", "	if strings.Contains(why, Untrusted) {\n", "	if false && strings.Contains(why, Untrusted) {\n", "ops/gates", "TestARuleSpeaksWhenItHoldsAndGivesItsNumbers"},
 	silenced("object-kept", "object_kept.go", "ops", "TestWhatIsMadeNoMoreIsRemovedOnceAllElseStands"),

@@ -36,7 +36,9 @@ state = "/run/containerd"
       SystemdCgroup = false
 `
 
-// Kubernetes wants cgroup v1 to be asked for by name.
+// Kubernetes wants cgroup v1 to be asked for by name. A kubelet whose disk is full deletes the
+// images that no container uses, and has them again from their registry. Here none is:
+// imageMinimumGCAge keeps them.
 const kubeletFile = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 failCgroupV1: false
@@ -53,6 +55,7 @@ resolvConf: %q
 failSwapOn: false
 serializeImagePulls: false
 imageGCHighThresholdPercent: 100
+imageMinimumGCAge: 720h
 evictionPressureTransitionPeriod: 30s
 evictionHard: {memory.available: 100Mi, nodefs.available: 1Gi, imagefs.available: 1Gi}
 `

@@ -33,6 +33,7 @@ var All = []Rule{
 	NodesAnswerRule,
 	NodeNameTwiceRule,
 	PodsReadyRule,
+	NodeEndedRule,
 	AppliedRule,
 	ChangedByAdmissionRule,
 	ObjectKeptRule,

@@ -247,5 +247,6 @@ func informs(name string) bool {
 	return slices.Contains([]string{
 		gates.BudgetClosedRule.Name, gates.SettingChangedRule.Name, gates.SecretChangedRule.Name, gates.UnexplainedExclusionRule.Name,
 		gates.DefinedTwiceRule.Name, gates.ChangedByAdmissionRule.Name, gates.WritesWaitRule.Name, gates.OnlyCopiesRule.Name,
+		gates.NodeEndedRule.Name,
 	}, name)
 }

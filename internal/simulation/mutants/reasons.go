@@ -60,6 +60,9 @@ var reasons = []reason{
 	{"the model has no shard limits, no tables that need a zone, and no disk that a drain fills", []guard{
 		{gate, "last-node-of-zone", ""}, {gate, "shards-do-not-fit", ""}, {gate, "disk-does-not-fit", ""}, {gate, "table-filter-overrides-drain", "uneven"},
 	}},
+	{"no process of the model ends while its pod stays", []guard{
+		{gate, "node-ended", ""},
+	}},
 	{"objects beside StatefulSets, budgets and Secrets are not in the model, nor is admission that changes one", []guard{
 		{gate, "changed-by-admission", ""}, {gate, "object-kept", ""}, {call, "run DeleteObject", ""}, {action, "prune", ""},
 	}},
