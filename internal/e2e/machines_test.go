@@ -256,7 +256,7 @@ func TestAPodThatIsEvictedFromAFullMachineComesBackWithItsData(t *testing.T) {
 	t.Cleanup(func() { _ = machine.EmptyDisk() })
 	v.eventually("the pod is evicted", 5*time.Minute, func() bool { return len(v.deletedPods()) > 0 })
 	t.Logf("evicted %s after the disk was full", time.Since(began).Round(time.Second/10))
-	v.says(victim, "Unschedulable", "node.kubernetes.io/disk-pressure")
+	v.says(victim, "Unschedulable", "untolerated taint", "node.kubernetes.io/disk-pressure goes once the machine's disk has room")
 	v.throughout("the budget stays shut, and no other pod goes", 15*time.Second, func() bool {
 		return v.maxUnavailable() == 0 && len(v.deletedPods()) == 1
 	})
