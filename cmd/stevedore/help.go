@@ -63,7 +63,7 @@ var endings = []struct {
 		{exitOK, "each cluster is as --for says, and a daemon looks after it"},
 		{exitError, "an error, no such namespace, no record of CLUSTER without --revision, or told to stop"},
 		{exitLate, "not in time"},
-		{exitStuck, "what is left is refused, broken, paused, released or suspended: only a person can help"},
+		{exitStuck, "what is left is refused, orphaned, broken, paused, released or suspended: it needs a person"},
 	}},
 	{"sandbox", []ending{{exitOK, "told to stop"}, {exitError, "it could not be started, or a part of it ended"}}},
 	{"version", []ending{{exitOK, "printed"}, {exitError, "an error"}}},

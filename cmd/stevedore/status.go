@@ -246,6 +246,8 @@ func stateOf(rec ops.Record) string {
 		return "released"
 	case waitsFor(rec, gates.PausedRule):
 		return "paused"
+	case waitsFor(rec, gates.OrphanedRule):
+		return "orphaned"
 	case rec.Shown.Verdict == ops.Refuse.String():
 		return "refused"
 	case len(rec.Suspended) > 0 && rec.Operation == nil:

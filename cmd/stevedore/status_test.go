@@ -107,6 +107,8 @@ func TestAClusterInAnOperationIsNotDone(t *testing.T) {
 	}{
 		{"at rest", ops.Record{Shown: ops.Shown{Verdict: "done"}}, "done"},
 		{"an operation has begun", ops.Record{Operation: &ops.Operation{Kind: ops.OperationGrow}, Shown: ops.Shown{Verdict: "done"}}, "working"},
+		{"its definition is gone", ops.Record{Shown: ops.Shown{Verdict: "refuse", Reasons: []ops.ShownReason{{Name: "orphaned"}}}}, "orphaned"},
+		{"a part of it is refused", ops.Record{Shown: ops.Shown{Verdict: "refuse", Reasons: []ops.ShownReason{{Name: "downgrade"}}}}, "refused"},
 		{"it waits", ops.Record{Operation: &ops.Operation{Kind: ops.OperationGrow}, Shown: ops.Shown{Verdict: "wait"}}, "waiting"},
 	} {
 		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, stateOf(c.rec)) })

@@ -49,7 +49,7 @@ to do, every node is there, nothing is held. It says on standard error why it wa
 It never says so of a cluster that nobody looks after, nor before the daemon has looked
 at the cluster since it took the newest revision of its source; with --revision, which
 may be a commit that was just pushed, nor before it has taken that one. A cluster that
-is refused, broken, paused or released gets nowhere by itself: where only such ones are
+is refused, orphaned, broken, paused or released gets nowhere by itself: where only such ones are
 left for 20 seconds, in which the daemon looks again, it ends.`,
 		Example: `  stevedore wait prod/orders --revision "$(git rev-parse HEAD)" --timeout 20m
   stevedore wait prod/orders prod/metrics
@@ -291,7 +291,7 @@ func (w waiting) judge(object *corev1.ConfigMap, who *attendance.Attendance) ver
 	if so {
 		return verdict{so: true}
 	}
-	stuck := slices.Contains([]string{"refused", "broken"}, status.State) ||
+	stuck := slices.Contains([]string{"refused", "orphaned", "broken"}, status.State) ||
 		w.want != status.State && slices.Contains([]string{forPaused, forReleased, forSuspended}, status.State)
 	why := statusLine(status)
 	if status.State == forDone && w.want == forDone {

@@ -14,6 +14,16 @@ func disrupted(rec ops.Record) bool {
 	return rec.Operation != nil && (rec.Operation.Restart != nil || rec.Operation.Shrink != nil || rec.Operation.Kind == ops.OperationSuspend)
 }
 
+// underWay is another cluster's operation in words. Who waits for it learns here that it is
+// stuck: the status of its own cluster says no more than that it waits.
+func underWay(o *ops.Operation) string {
+	words := string(o.Kind) + " since " + o.Started.UTC().Format("2006-01-02 15:04 UTC")
+	if o.Step == ops.StepStopped || o.TimedOut {
+		words += ", which gets no further by itself: its status says why"
+	}
+	return words
+}
+
 // otherDisrupted are the other clusters that are being disrupted, by their
 // records: so it holds across a restart of the daemon. A record that cannot be
 // read counts, for what is unknown is not no.
@@ -37,7 +47,7 @@ func (w *worker) otherDisrupted(ctx context.Context) ([]string, error) {
 			}
 			others = append(others, key.String()+" (its record cannot be read)")
 		} else if disrupted(rec) {
-			others = append(others, key.String())
+			others = append(others, key.String()+" ("+underWay(rec.Operation)+")")
 		}
 	}
 	slices.Sort(others)
