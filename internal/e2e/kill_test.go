@@ -331,11 +331,10 @@ func TestKilledAtAWriteItGoesOnToTheSameEnd(t *testing.T) {
 	for _, operation := range []string{bootstrap, grow} {
 		t.Run(operation, func(t *testing.T) {
 			as := observe(t, "kill-"+operation, operation)
-			third := as.writes / 3
+			half := as.writes / 2
 			moments := []string{
-				fmt.Sprintf("before:%d", 1+random.IntN(third)),
-				fmt.Sprintf("after:%d", third+1+random.IntN(third)),
-				fmt.Sprintf("before:%d", 2*third+1+random.IntN(third)),
+				fmt.Sprintf("before:%d", 1+random.IntN(half)),
+				fmt.Sprintf("after:%d", half+1+random.IntN(half)),
 			}
 			for _, die := range moments {
 				t.Run(strings.ReplaceAll(die, ":", "-"), func(t *testing.T) {

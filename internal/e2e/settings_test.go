@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,7 +122,7 @@ func TestSettingsSurviveADaemonThatDies(t *testing.T) {
 	t.Logf("two settings set live: %d writes", writes)
 	require.Greater(t, writes, 3)
 
-	for _, die := range cuts(writes, "before:2", fmt.Sprintf("after:%d", writes/2), fmt.Sprintf("before:%d", writes-1)) {
+	for _, die := range cuts(writes, "before:2") {
 		t.Run("killed "+die, func(t *testing.T) {
 			together(t)
 			v := departRestart(t, "settings-"+strings.ReplaceAll(die, ":", "-"))

@@ -61,8 +61,22 @@ type running struct {
 	output map[string][]string
 }
 
+// slow is a test that took a while.
+type slow struct {
+	name    string
+	seconds float64
+}
+
+// What is listed in the end, to see where the time goes: so many tests, of those that took
+// so many seconds at least. Go does not count what a parallel test waits for its turn.
+const (
+	slowMost    = 10
+	slowSeconds = 10
+)
+
 type follower struct {
 	out      io.Writer
+	slowest  []slow
 	packages map[string]*running
 	done     int
 	failed   []string
@@ -85,6 +99,7 @@ func follow(in io.Reader, out io.Writer, tick <-chan time.Time) error {
 		select {
 		case line, more := <-lines:
 			if !more {
+				f.saySlowest()
 				if len(f.failed) > 0 {
 					fmt.Fprintf(out, "%d packages failed: %s\n", len(f.failed), strings.Join(f.failed, ", "))
 				}
@@ -117,6 +132,10 @@ func (f *follower) read(line string) {
 	case e.Action == "output":
 		p.output[e.Test] = append(p.output[e.Test], e.Output)
 	case e.Test != "":
+		// The parts of a test count in it, unless they run beside each other.
+		if e.Elapsed >= slowSeconds {
+			f.slowest = append(f.slowest, slow{e.Package[strings.LastIndex(e.Package, "/")+1:] + " " + e.Test, e.Elapsed})
+		}
 		switch e.Action {
 		case "run", "cont":
 			p.tests[e.Test] = time.Now()
@@ -132,6 +151,13 @@ func (f *follower) read(line string) {
 		}
 	case e.Action == "pass" || e.Action == "fail" || e.Action == "skip":
 		f.ended(e, p)
+	}
+}
+
+func (f *follower) saySlowest() {
+	slices.SortStableFunc(f.slowest, func(a, b slow) int { return cmp.Compare(b.seconds, a.seconds) })
+	for _, test := range f.slowest[:min(len(f.slowest), slowMost)] {
+		fmt.Fprintf(f.out, "slow\t%s\t%.0fs\n", test.name, test.seconds)
 	}
 }
 

@@ -16,7 +16,7 @@ func TestAPackageIsALineAndAFailureAllThatWasSaid(t *testing.T) {
 		`{"Action":"start","Package":"m/good"}`,
 		`{"Action":"run","Package":"m/good","Test":"TestA"}`,
 		`{"Action":"output","Package":"m/good","Test":"TestA","Output":"a word that nobody needs\n"}`,
-		`{"Action":"pass","Package":"m/good","Test":"TestA"}`,
+		`{"Action":"pass","Package":"m/good","Test":"TestA","Elapsed":12.4}`,
 		`{"Action":"output","Package":"m/good","Output":"PASS\n"}`,
 		`{"Action":"output","Package":"m/good","Output":"ok  \tm/good\t0.1s\n"}`,
 		`{"Action":"pass","Package":"m/good","Elapsed":0.1}`,
@@ -29,7 +29,7 @@ func TestAPackageIsALineAndAFailureAllThatWasSaid(t *testing.T) {
 		`{"ImportPath":"m/broken","Action":"build-output","Output":"b.go:1:1: syntax error\n"}`,
 		`what is no event`,
 	}, "\n")), &out, nil))
-	assert.Equal(t, "ok  \tm/good\t0.1s\n    b_test.go:7: not so\npanic: at once\nFAIL\tm/bad\t2.0s\nb.go:1:1: syntax error\nwhat is no event\n1 packages failed: m/bad\n", out.String())
+	assert.Equal(t, "ok  \tm/good\t0.1s\n    b_test.go:7: not so\npanic: at once\nFAIL\tm/bad\t2.0s\nb.go:1:1: syntax error\nwhat is no event\nslow\tgood TestA\t12s\n1 packages failed: m/bad\n", out.String())
 }
 
 func TestWhatRunsLongSaysWhatItIsAt(t *testing.T) {
