@@ -147,7 +147,7 @@ var choices = map[string][]string{
 	"render output":  {"yaml", "json"},
 	"status output":  {"yaml", "json"},
 	"color":          {"auto", "always", "never"},
-	"fail-on":        {"operation", "restart", "refused", "deletion"},
+	"fail-on":        {"operation", "restart", "refused", "deletion", "unknown"},
 	"cloud-provider": {"aws", "azure", "gcp"},
 	"connect":        {"pod", "port-forward"},
 	"log-format":     {"text", "json"},

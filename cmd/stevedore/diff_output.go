@@ -30,7 +30,7 @@ func (d *diffOutput) add(cmd *cobra.Command) {
 	flags.StringVarP(&d.format, "output", "o", "text", "text, markdown, json or sarif")
 	flags.BoolVar(&d.summary, "summary", false, "one line a cluster, and the totals (text)")
 	flags.StringVar(&d.colour, "color", "auto", "auto, always or never (text; NO_COLOR is respected)")
-	flags.StringSliceVar(&d.failOn, "fail-on", nil, "exit code 3 where there is an operation, restart, refused or deletion; may be repeated")
+	flags.StringSliceVar(&d.failOn, "fail-on", nil, "exit code 3 where there is an operation, restart, refusal, deletion or something unknown; may be repeated")
 	flags.IntVar(&d.limit, "limit", planprint.DefaultLimit, "most bytes of the comment (markdown)")
 	d.notes.add(cmd)
 }

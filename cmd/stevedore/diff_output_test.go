@@ -53,7 +53,8 @@ func TestDiffEndsWithTheCodeThatItsPlansAskFor(t *testing.T) {
 		args     []string
 		want     int
 	}{
-		{"the same", "before", []string{"--fail-on", "operation,restart,refused,deletion"}, 0},
+		{"the same", "before", []string{"--fail-on", "operation,restart,refused,deletion,unknown"}, 0},
+		{"what nobody knows offline", "grow", []string{"--fail-on", "unknown"}, 3},
 		{"changes", "grow", nil, 2},
 		{"what is not to be", "grow", []string{"--fail-on", "operation"}, 3},
 		{"what is not to be, named last", "grow", []string{"--fail-on", "deletion", "--fail-on", "operation"}, 3},

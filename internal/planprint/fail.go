@@ -19,6 +19,8 @@ const (
 	FailOnRefused FailOn = "refused"
 	// FailOnDeletion: an object would be deleted.
 	FailOnDeletion FailOn = "deletion"
+	// FailOnUnknown: something is changed, and a part of what follows is not known.
+	FailOnUnknown FailOn = "unknown"
 )
 
 // ParseFailOn reads --fail-on.
@@ -26,10 +28,10 @@ func ParseFailOn(words []string) ([]FailOn, error) {
 	var all []FailOn
 	for _, word := range words {
 		switch on := FailOn(strings.TrimSpace(word)); on {
-		case FailOnOperation, FailOnRestart, FailOnRefused, FailOnDeletion:
+		case FailOnOperation, FailOnRestart, FailOnRefused, FailOnDeletion, FailOnUnknown:
 			all = append(all, on)
 		default:
-			return nil, fmt.Errorf("--fail-on %q is not known: write operation, restart, refused or deletion", word)
+			return nil, fmt.Errorf("--fail-on %q is not known: write operation, restart, refused, deletion or unknown", word)
 		}
 	}
 	return all, nil
@@ -101,6 +103,8 @@ func meets(p plan.Plan, on FailOn) bool {
 				}
 			}
 		}
+	case FailOnUnknown:
+		return len(p.Unknown) > 0
 	case FailOnDeletion:
 		for _, object := range p.Objects {
 			if object.Change == plan.Removed {

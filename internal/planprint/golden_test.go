@@ -125,7 +125,7 @@ func TestAWorkflowCommandIsEscapedAsGitHubReadsIt(t *testing.T) {
 }
 
 func TestTheExitCodeSaysTheGravest(t *testing.T) {
-	all := []planprint.FailOn{planprint.FailOnOperation, planprint.FailOnRestart, planprint.FailOnRefused, planprint.FailOnDeletion}
+	all := []planprint.FailOn{planprint.FailOnOperation, planprint.FailOnRestart, planprint.FailOnRefused, planprint.FailOnDeletion, planprint.FailOnUnknown}
 	object := func(o plan.Object) []plan.Plan { return []plan.Plan{{Objects: []plan.Object{o}}} }
 	for _, c := range []struct {
 		name   string
@@ -137,11 +137,13 @@ func TestTheExitCodeSaysTheGravest(t *testing.T) {
 		{"no cluster", nil, all, false, 0},
 		{"nothing", examples()["nothing"], all, false, 0},
 		{"only what is not known", []plan.Plan{{Unknown: []string{"x"}}}, all, false, 0},
+		{"something changes, and not all of it is known", []plan.Plan{{Notes: []string{"x"}, Unknown: []string{"y"}}}, all[4:], false, 3},
+		{"something changes, and all of it is known", []plan.Plan{{Notes: []string{"x"}}}, all[4:], false, 2},
 		{"a problem alone", nil, nil, true, 1},
 		{"a problem beats all", []plan.Plan{shrink(), upgradeRefused()}, all, true, 1},
 		{"changes", []plan.Plan{shrink()}, nil, false, 2},
 		{"an operation, asked for", []plan.Plan{shrink()}, all[:1], false, 3},
-		{"an operation, others asked for", []plan.Plan{shrink()}, all[1:], false, 2},
+		{"an operation, others asked for", []plan.Plan{shrink()}, all[1:4], false, 2},
 		{"an operation by class alone", object(plan.Object{Class: plan.ByOperation}), all[:1], false, 3},
 		{"a restart, asked for", []plan.Plan{rolling()}, all[1:2], false, 3},
 		{"a restart by class alone", object(plan.Object{Fields: []plan.Field{{Class: plan.Restart}}}), all[1:2], false, 3},
@@ -165,7 +167,7 @@ func TestFailOnIsReadByItsWords(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []planprint.FailOn{planprint.FailOnOperation, planprint.FailOnDeletion}, got)
 	_, err = planprint.ParseFailOn([]string{"refusal"})
-	assert.ErrorContains(t, err, `--fail-on "refusal" is not known: write operation, restart, refused or deletion`)
+	assert.ErrorContains(t, err, `--fail-on "refusal" is not known: write operation, restart, refused, deletion or unknown`)
 }
 
 func TestStepsThatRepeatAreOneLine(t *testing.T) {
