@@ -37,7 +37,7 @@ func (t *turn) watchEnds() {
 		if p.LastEnd.At.IsZero() || p.Terminating || t.elapsed(p.LastEnd.At) >= endedRecently {
 			continue
 		}
-		words := p.Name + " at " + p.LastEnd.At.UTC().Format("15:04:05Z") + ", " + p.LastEnd.Why
+		words := p.Name + " ended at " + p.LastEnd.At.UTC().Format("15:04:05Z") + ": " + p.LastEnd.Why
 		if p.Restarts > 1 {
 			words += "; " + strconv.Itoa(p.Restarts) + " restarts so far"
 		}

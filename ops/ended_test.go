@@ -37,7 +37,7 @@ func TestANodeThatDiedAndIsBackIsSaidAndReportedOnce(t *testing.T) {
 	d := look()
 	assert.Equal(t, ops.Done, d.Verdict, "it holds nothing back")
 	assert.Equal(t, []string{"node-ended"}, reasons(d.Waits))
-	words := pod.Name + " at " + pod.LastEnd.At.UTC().Format("15:04:05Z") + ", " + why
+	words := pod.Name + " ended at " + pod.LastEnd.At.UTC().Format("15:04:05Z") + ": " + why
 	assert.Contains(t, d.Waits[0].Message, words)
 	assert.Equal(t, []string{"CrateDB of " + words}, reported(d))
 	assert.True(t, d.Save, "a daemon that starts again does not report it again")

@@ -42,6 +42,10 @@ func sayLastEnd(out *ops.Pod, pod *corev1.Pod, hide redaction) {
 		}
 		if ended := cmp.Or(status.State.Terminated, status.LastTerminationState.Terminated); ended != nil {
 			out.LastEnd = ops.Ended{At: ended.FinishedAt.Time, Why: exitCode(ended, true, hide)}
+			// Not the process but its pod was ended: Evicted, Preempting, NodeShutdown.
+			if reason := pod.Status.Reason; reason != "" {
+				out.LastEnd.Why = reason + ": " + hide.line(pod.Status.Message)
+			}
 		}
 	}
 }
@@ -56,8 +60,8 @@ func exitCode(ended *corev1.ContainerStateTerminated, crate bool, hide redaction
 	if ended.Reason != "" && ended.Reason != "Error" {
 		words += " (" + ended.Reason + ")"
 	}
-	// A process that the kernel kills says nothing of it: its last words are of something else.
-	if said := lastLines(ended.Message); said != "" && ended.ExitCode != 0 && ended.ExitCode != killed {
+	// A process that a signal ends says nothing of why: its last words are of something else.
+	if said := lastLines(ended.Message); said != "" && ended.ExitCode != 0 && ended.ExitCode != killed && ended.ExitCode != terminated {
 		words += ", and with the words: " + hide.line(said)
 	}
 	if crate {
@@ -69,8 +73,11 @@ func exitCode(ended *corev1.ContainerStateTerminated, crate bool, hide redaction
 // bootstrapCheckFailed is CrateDB's exit code where a bootstrap check of it fails.
 const bootstrapCheckFailed = 78
 
-// killed is the exit code of a process that SIGKILL has ended.
-const killed = 137
+// Exit codes of a process that SIGKILL or SIGTERM has ended.
+const (
+	killed     = 137
+	terminated = 143
+)
 
 func whatToDo(ended *corev1.ContainerStateTerminated) string {
 	switch {

@@ -35,6 +35,7 @@ func TestTheLastWordsOfACrashAreRepeatedWithoutSecrets(t *testing.T) {
 		"nothing":                       {crate("", 3, "Error"), "exit code 3", []string{"with the words", "(Error)"}},
 		"memory":                        {crate("[WARN ] a password is wrong", 137, "OOMKilled"), "exit code 137 (OOMKilled); it took more memory than its limit: raise the memory of the group", []string{"killed from outside", "a password"}},
 		"a kill":                        {crate("", 137, "Error"), "it was killed from outside (SIGKILL)", nil},
+		"an end that was asked for":     {crate("[WARN ] a password is wrong", 143, "Error"), "exit code 143", []string{"a password"}},
 		"the password of a Secret":      {crate("cannot open /data with hunter2-and-more!", 1, "Error"), "cannot open /data with ***!", []string{"hunter2"}},
 		"a password that is called one": {crate(`keystore password=s3cr3t, token: "abc"; https://joe:pw99@host/x`, 1, "Error"), `password=***, token: "***"; https://joe:***@host/x`, []string{"s3cr3t", "abc", "pw99"}},
 		"a book":                        {crate(strings.Repeat("word ", 1000), 1, "Error"), "word …", nil},
@@ -61,6 +62,9 @@ func TestTheLastWordsOfACrashAreRepeatedWithoutSecrets(t *testing.T) {
 			for _, words := range c.silent {
 				assert.NotContains(t, seen.LastEnd.Why, words)
 			}
+			pod.Status.Reason, pod.Status.Message = "Evicted", "the node was low on ephemeral-storage"
+			sayLastEnd(&seen, pod, nil)
+			assert.Equal(t, "Evicted: the node was low on ephemeral-storage", seen.LastEnd.Why)
 		})
 	}
 }

@@ -130,7 +130,7 @@ func situations() []situation {
 		{"all ready", of(PodsReady(3, 3, "", "")), PodsReadyRule, false, nil},
 		{"one not ready", of(PodsReady(2, 3, "p", "why")), PodsReadyRule, true, []string{"2 of 3", "p (why)"}},
 		{"none has ended", of(NodeEnded(nil)), NodeEndedRule, false, nil},
-		{"one has ended", of(NodeEnded([]string{"crate-data-hot-c-1 at 02:55:13Z, exit code 137 (OOMKilled)"})), NodeEndedRule, true, []string{"crate-data-hot-c-1 at 02:55:13Z", "137"}},
+		{"one has ended", of(NodeEnded([]string{"crate-data-hot-c-1 ended at 02:55:13Z: exit code 137 (OOMKilled)"})), NodeEndedRule, true, []string{"crate-data-hot-c-1 ended at 02:55:13Z", "137"}},
 		{"stored as it was applied", of(ChangedByAdmission(nil)), ChangedByAdmissionRule, false, nil},
 		{"stored otherwise", of(ChangedByAdmission([]string{"Service crate-orders: spec.type"})), ChangedByAdmissionRule, true, []string{"1 object(s)", "Service crate-orders: spec.type"}},
 		{"nothing refused by Kubernetes", of(Applied(nil)), AppliedRule, false, nil},

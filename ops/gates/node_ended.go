@@ -17,5 +17,5 @@ func NodeEnded(ended []string) (Reason, bool) {
 	if len(ended) == 0 {
 		return Reason{}, false
 	}
-	return NodeEndedRule.because("CrateDB has ended by itself and was started again: %s", strings.Join(firstOf(ended, 4), "; ")), true
+	return NodeEndedRule.because("CrateDB has ended by itself and runs again: %s", strings.Join(firstOf(ended, 4), "; ")), true
 }
