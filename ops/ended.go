@@ -16,21 +16,21 @@ type Ended struct {
 	Why string
 }
 
-// ReportedEnd is a pod, and when its process had ended that was last reported.
+// ReportedEnd is the end of a process that was reported last, by its pod.
 type ReportedEnd struct {
 	Pod string    `json:"pod"`
 	At  time.Time `json:"at"`
 }
 
-// endedRecently is how long the end of a process is said, and how long its next ends are
-// not reported again. A kubelet makes the pauses of its back-off five minutes at most: an
-// event for each round of a process that always dies would hide all others.
+// endedRecently is how long status shows the end of a process. For as long no further end of
+// that pod is reported: the back-off of a kubelet is five minutes at most, and an event for
+// each crash of a crash loop would hide the other events.
 const endedRecently = 10 * time.Minute
 
-// watchEnds says which nodes have died and are back. The cluster heals in seconds, often
-// between two looks: without this nobody learns that there was anything.
+// watchEnds reports which CrateDB processes have ended. The kubelet starts one again within
+// seconds, often between two looks of the daemon: the pod's last state is then the only trace.
 func (t *turn) watchEnds() {
-	var said []string
+	var running []string
 	t.r.Ends = slices.DeleteFunc(slices.Clone(t.r.Ends), func(e ReportedEnd) bool { return t.elapsed(e.At) >= endedRecently })
 	for i := range t.o.Pods {
 		p := &t.o.Pods[i]
@@ -41,9 +41,9 @@ func (t *turn) watchEnds() {
 		if p.Restarts > 1 {
 			words += "; " + strconv.Itoa(p.Restarts) + " restarts so far"
 		}
-		// Of one that is not back it is said where that is said.
+		// The gate pods-ready has these words of a pod that is not ready.
 		if p.Ready {
-			said = append(said, words)
+			running = append(running, words)
 		}
 		if !slices.ContainsFunc(t.r.Ends, func(e ReportedEnd) bool { return e.Pod == p.Name }) {
 			t.r.Ends = append(t.r.Ends, ReportedEnd{Pod: p.Name, At: p.LastEnd.At})
@@ -53,8 +53,8 @@ func (t *turn) watchEnds() {
 	if len(t.r.Ends) == 0 {
 		t.r.Ends = nil
 	}
-	slices.Sort(said)
-	if reason, says := gates.NodeEnded(said); says {
+	slices.Sort(running)
+	if reason, says := gates.NodeEnded(running); says {
 		t.wait(reason)
 	}
 }

@@ -188,7 +188,7 @@ func whatHelps(p *Pod) string {
 		do := "; no Node takes it: make room on one or add one, or push what fits (limits, labels, tolerations)"
 		// A scheduler of 1.36 counts the taints and does not name them.
 		if strings.Contains(p.Message, "untolerated taint") {
-			do += "; `kubectl describe nodes` names the taints: node.kubernetes.io/disk-pressure goes once the machine's disk has room"
+			do += "; `kubectl describe nodes` names the taints: the kubelet removes node.kubernetes.io/disk-pressure once its disk has room"
 		}
 		return do
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":

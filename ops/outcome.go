@@ -125,17 +125,11 @@ func (t *turn) pending() bool {
 		}
 	}
 	for i := range t.d2.Waits {
-		if name := t.d2.Waits[i].Name; !informs(name) && name != gates.ActionFailedRule.Name && name != gates.UnexplainedHoldRule.Name {
+		if name := t.d2.Waits[i].Name; !gates.Informs(name) && name != gates.ActionFailedRule.Name && name != gates.UnexplainedHoldRule.Name {
 			return true
 		}
 	}
 	return false
-}
-
-// informs: what is said and holds nothing of what is wanted back.
-func informs(name string) bool {
-	return name == gates.BudgetClosedRule.Name || name == gates.SettingChangedRule.Name || name == gates.SecretChangedRule.Name || name == gates.UnexplainedExclusionRule.Name || name == gates.ObjectKeptRule.Name ||
-		name == gates.SystemDeniedRule.Name || name == gates.DefinedTwiceRule.Name || name == gates.PasswordOddRule.Name || name == gates.ExcludedByOthersRule.Name || name == gates.ChangedByAdmissionRule.Name || name == gates.WritesWaitRule.Name || name == gates.OnlyCopiesRule.Name || name == gates.NodeEndedRule.Name
 }
 
 func cidrs(list []string) string { return strings.Join(list, ",") }
@@ -244,7 +238,7 @@ func (t *turn) finish(before *Record) {
 		t.d2.Verdict = Refuse
 	case acts && !t.onlyTriesAgain(inSync):
 		t.d2.Verdict = Act
-	case slices.ContainsFunc(t.d2.Waits, func(w Reason) bool { return !informs(w.Name) }):
+	case slices.ContainsFunc(t.d2.Waits, func(w Reason) bool { return !gates.Informs(w.Name) }):
 		t.d2.Verdict = Wait
 	case t.r.Operation != nil:
 		// Between two of its steps nothing may be left to say, and it is not done.

@@ -49,8 +49,8 @@ to do, every node is there, nothing is held. It says on standard error why it wa
 It never says so of a cluster that nobody looks after, nor before the daemon has looked
 at the cluster since it took the newest revision of its source; with --revision, which
 may be a commit that was just pushed, nor before it has taken that one. A cluster that
-is refused, orphaned, broken, paused or released gets nowhere by itself: where only such ones are
-left for 20 seconds, in which the daemon looks again, it ends.`,
+is refused, orphaned, broken, paused or released gets nowhere by itself: where only such
+ones are left for 20 seconds, in which the daemon looks again, it ends.`,
 		Example: `  stevedore wait prod/orders --revision "$(git rev-parse HEAD)" --timeout 20m
   stevedore wait prod/orders prod/metrics
   stevedore wait --all -n prod --for suspended`,

@@ -14,8 +14,8 @@ func disrupted(rec ops.Record) bool {
 	return rec.Operation != nil && (rec.Operation.Restart != nil || rec.Operation.Shrink != nil || rec.Operation.Kind == ops.OperationSuspend)
 }
 
-// underWay is another cluster's operation in words. Who waits for it learns here that it is
-// stuck: the status of its own cluster says no more than that it waits.
+// underWay are words for another cluster's operation. The status of the cluster that waits
+// shows them, so that a person sees there whether the other cluster is stuck.
 func underWay(o *ops.Operation) string {
 	words := string(o.Kind) + " since " + o.Started.UTC().Format("2006-01-02 15:04 UTC")
 	if o.Step == ops.StepStopped || o.TimedOut {

@@ -33,7 +33,7 @@ func sayLastRun(out *ops.Pod, pod *corev1.Pod, hide redaction) {
 	}
 }
 
-// sayLastEnd says how CrateDB's process last ended while the pod stayed.
+// sayLastEnd adds how CrateDB's process in the pod last ended.
 func sayLastEnd(out *ops.Pod, pod *corev1.Pod, hide redaction) {
 	for i := range pod.Status.ContainerStatuses {
 		status := &pod.Status.ContainerStatuses[i]
@@ -41,8 +41,8 @@ func sayLastEnd(out *ops.Pod, pod *corev1.Pod, hide redaction) {
 			continue
 		}
 		if ended := cmp.Or(status.State.Terminated, status.LastTerminationState.Terminated); ended != nil {
-			out.LastEnd = ops.Ended{At: ended.FinishedAt.Time, Why: exitCode(ended, true, hide)}
-			// Not the process but its pod was ended: Evicted, Preempting, NodeShutdown.
+			out.LastEnd = ops.Ended{At: ended.FinishedAt.Time, Why: endWords(ended, true, hide)}
+			// A pod has a reason where the kubelet ended the whole pod: Evicted, NodeShutdown, …
 			if reason := pod.Status.Reason; reason != "" {
 				out.LastEnd.Why = reason + ": " + hide.line(pod.Status.Message)
 			}
@@ -52,15 +52,16 @@ func sayLastEnd(out *ops.Pod, pod *corev1.Pod, hide redaction) {
 
 // lastRun are the words for how a container has ended, and for what to do where that says it.
 func lastRun(ended *corev1.ContainerStateTerminated, crate bool, hide redaction) string {
-	return "; its last run ended with " + exitCode(ended, crate, hide)
+	return "; its last run ended with " + endWords(ended, crate, hide)
 }
 
-func exitCode(ended *corev1.ContainerStateTerminated, crate bool, hide redaction) string {
+// endWords are the exit code of a container, its last log lines, and what to do.
+func endWords(ended *corev1.ContainerStateTerminated, crate bool, hide redaction) string {
 	words := "exit code " + strconv.Itoa(int(ended.ExitCode))
 	if ended.Reason != "" && ended.Reason != "Error" {
 		words += " (" + ended.Reason + ")"
 	}
-	// A process that a signal ends says nothing of why: its last words are of something else.
+	// A process that a signal ends does not log why: its last lines are about something else.
 	if said := lastLines(ended.Message); said != "" && ended.ExitCode != 0 && ended.ExitCode != killed && ended.ExitCode != terminated {
 		words += ", and with the words: " + hide.line(said)
 	}

@@ -257,7 +257,7 @@ func TestAPodThatIsEvictedFromAFullMachineComesBackWithItsData(t *testing.T) {
 	t.Cleanup(func() { _ = machine.EmptyDisk() })
 	v.eventually("the pod is evicted", 5*time.Minute, func() bool { return len(v.deletedPods()) > 0 })
 	t.Logf("evicted %s after the disk was full", time.Since(began).Round(time.Second/10))
-	v.says(victim, "Unschedulable", "untolerated taint", "node.kubernetes.io/disk-pressure goes once the machine's disk has room")
+	v.says(victim, "Unschedulable", "untolerated taint", "the kubelet removes node.kubernetes.io/disk-pressure once its disk has room")
 	v.throughout("the budget stays shut, and no other pod goes", 15*time.Second, func() bool {
 		// Itself may go more than once: until the Node is tainted the scheduler gives it that
 		// machine again, whose kubelet refuses it.

@@ -50,9 +50,9 @@ func TestSoakKilledAtEveryWrite(t *testing.T) {
 	}
 }
 
-// cuts are the writes at which an operation is cut off: one, which proves that a kill in
-// it is survived, or in a soak each one, before it is sent and after. One more than there
-// were: another history may have more.
+// cuts are the writes at which a test kills the daemon: one write, or in a soak each write,
+// before it is sent and after. A soak tries one write more than were counted: another run
+// may have more.
 func cuts(writes int, one string) []string {
 	if os.Getenv("STEVEDORE_SOAK") == "" {
 		return []string{one}

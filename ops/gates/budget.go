@@ -4,11 +4,12 @@ import "strings"
 
 // BudgetClosedRule is the rule budget-closed.
 var BudgetClosedRule = Rule{
-	Name:   "budget-closed",
-	Kind:   Waits,
-	Says:   "The disruption budget stands at 0 while a pod is down or a table lacks a copy, so that Kubernetes evicts no second one.",
-	Do:     "Nothing for the budget itself. The tables that are named lack a copy, or a pod is down: see why below.",
-	Source: "Kubernetes, disruption budgets; docs/safety.md, invariant B",
+	Name:    "budget-closed",
+	Kind:    Waits,
+	Informs: true,
+	Says:    "The disruption budget stands at 0 while a pod is down or a table lacks a copy, so that Kubernetes evicts no second one.",
+	Do:      "Nothing for the budget itself. The tables that are named lack a copy, or a pod is down: see why below.",
+	Source:  "Kubernetes, disruption budgets; docs/safety.md, invariant B",
 }
 
 // BudgetClosed names the tables, if it is them.

@@ -2,11 +2,12 @@ package gates
 
 // DefinedTwiceRule is the rule defined-twice.
 var DefinedTwiceRule = Rule{
-	Name:   "defined-twice",
-	Kind:   Waits,
-	Says:   "Two sources define this cluster: the one that it belongs to goes on, the definition of the other is refused. It holds nothing back.",
-	Do:     "Take the definition out of one of the two. To move the cluster, put `take-over` into `spec.operations.consent` in the new place only.",
-	Source: "docs/ownership.md, moves",
+	Name:    "defined-twice",
+	Kind:    Waits,
+	Informs: true,
+	Says:    "Two sources define this cluster: the one that it belongs to goes on, the definition of the other is refused. It holds nothing back.",
+	Do:      "Take the definition out of one of the two. To move the cluster, put `take-over` into `spec.operations.consent` in the new place only.",
+	Source:  "docs/ownership.md, moves",
 }
 
 // DefinedTwice names the source that a cluster belongs to and another that defines

@@ -64,7 +64,7 @@ func table() string {
 	var b strings.Builder
 	b.WriteString("| name | kind | when | from |\n|---|---|---|---|\n")
 	for _, r := range All {
-		fmt.Fprintf(&b, "| [`%s`](troubleshooting.md#%s) | %s | %s | %s |\n", r.Name, r.Name, r.Kind, r.Says, r.Source)
+		fmt.Fprintf(&b, "| [`%s`](troubleshooting.md#%s) | %s | %s | %s |\n", r.Name, r.Name, kind(r), r.Says, r.Source)
 	}
 	return b.String()
 }
@@ -73,12 +73,20 @@ func messages() string {
 	var b strings.Builder
 	examples := examples()
 	for _, r := range All {
-		fmt.Fprintf(&b, "### %s\n\n> %s\n\n%s %s\n\n**What to do.** %s\n\n", r.Name, examples[r.Name], meaning[r.Kind], r.Says, r.Do)
+		fmt.Fprintf(&b, "### %s\n\n> %s\n\n%s %s\n\n**What to do.** %s\n\n", r.Name, examples[r.Name], meaning[kind(r)], r.Says, r.Do)
 	}
 	return b.String()
 }
 
-var meaning = map[Kind]string{
-	Waits:   "*Waits.*",
-	Refuses: "*Refuses.*",
+var meaning = map[string]string{
+	"waits":   "*Waits.*",
+	"refuses": "*Refuses.*",
+	"informs": "*Informs.*",
+}
+
+func kind(r Rule) string {
+	if r.Informs && r.Kind == Waits {
+		return "informs"
+	}
+	return r.Kind.String()
 }

@@ -4,8 +4,9 @@ import "strings"
 
 // ExcludedByOthersRule is the rule excluded-by-others.
 var ExcludedByOthersRule = Rule{
-	Name: "excluded-by-others",
-	Kind: Waits,
+	Name:    "excluded-by-others",
+	Kind:    Waits,
+	Informs: true,
 	Says: "A filter of the cluster (`cluster.routing.allocation.exclude`, `include` or `require`) that stevedore has not set keeps shards off nodes that are to stay: it is left, reported once, and holds nothing up but a grow. " +
 		"crate-operator drains nodes by `exclude._name` and may leave a name behind.",
 	Do:     "If nobody drains that node, run the statement that is named.",

@@ -4,9 +4,10 @@ import "strings"
 
 // NodeEndedRule is the rule node-ended.
 var NodeEndedRule = Rule{
-	Name: "node-ended",
-	Kind: Waits,
-	Says: "CrateDB's process of a pod has ended by itself within the last ten minutes, and the kubelet has started it again. It holds nothing back.",
+	Name:    "node-ended",
+	Kind:    Waits,
+	Informs: true,
+	Says:    "CrateDB's process of a pod has ended by itself within the last ten minutes, and the kubelet has started it again. It holds nothing back.",
 	Do: "The exit code says who ended it: 137 with `OOMKilled` is the memory limit, 137 alone the machine, 143 a probe or a person, others are CrateDB's own. " +
 		"`kubectl logs POD -c crate --previous` has its last words.",
 	Source: "Kubernetes' manual, Pod Lifecycle, container restarts",

@@ -4,11 +4,12 @@ import "strings"
 
 // ObjectKeptRule is the rule object-kept.
 var ObjectKeptRule = Rule{
-	Name:   "object-kept",
-	Kind:   Waits,
-	Says:   "What the definition makes no more is removed, but no Secret, and nothing that a template of the cluster still names. It holds nothing back.",
-	Do:     "Delete the Secret by hand when nobody reads it any more, or take the label `stevedore.dev/cluster` off it. What a template names goes when that template does.",
-	Source: "docs/ownership.md, what is removed",
+	Name:    "object-kept",
+	Kind:    Waits,
+	Informs: true,
+	Says:    "What the definition makes no more is removed, but no Secret, and nothing that a template of the cluster still names. It holds nothing back.",
+	Do:      "Delete the Secret by hand when nobody reads it any more, or take the label `stevedore.dev/cluster` off it. What a template names goes when that template does.",
+	Source:  "docs/ownership.md, what is removed",
 }
 
 // ObjectKept names what a template uses and the Secrets that stay.

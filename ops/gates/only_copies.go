@@ -2,11 +2,12 @@ package gates
 
 // OnlyCopiesRule is the rule only-copies-away.
 var OnlyCopiesRule = Rule{
-	Name:   "only-copies-away",
-	Kind:   Waits,
-	Says:   "Says which tables are not whole while a node is away, for it has the only started copy of a shard, and holds nothing back: reads of the whole table fail at once, writes to that shard wait until the node is back.",
-	Do:     "Nothing, where that may be for a minute. Otherwise give the tables a replica before the restart, or set `spec.operations.unreplicated: refuse`.",
-	Source: "docs/definition.md, spec.operations.unreplicated",
+	Name:    "only-copies-away",
+	Kind:    Waits,
+	Informs: true,
+	Says:    "Says which tables are not whole while a node is away, for it has the only started copy of a shard, and holds nothing back: reads of the whole table fail at once, writes to that shard wait until the node is back.",
+	Do:      "Nothing, where that may be for a minute. Otherwise give the tables a replica before the restart, or set `spec.operations.unreplicated: refuse`.",
+	Source:  "docs/definition.md, spec.operations.unreplicated",
 }
 
 // OnlyCopies names the tables.

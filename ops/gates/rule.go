@@ -40,6 +40,8 @@ func (k Kind) String() string {
 type Rule struct {
 	Name string
 	Kind Kind
+	// Informs: it is shown, and the revision counts as verified all the same.
+	Informs bool
 	// Says is one sentence: when it holds, and what a person can do.
 	Says string
 	// Do is what a person does about it, in a sentence or two.
@@ -48,6 +50,18 @@ type Rule struct {
 	// of docs/safety.md, that it comes from.
 	Source string
 }
+
+// informing are the names of the rules that inform: each decision asks for them.
+var informing = func() map[string]bool {
+	names := map[string]bool{}
+	for _, r := range All {
+		names[r.Name] = r.Informs
+	}
+	return names
+}()
+
+// Informs says whether the rule of that name informs only; false for a name of no rule.
+func Informs(name string) bool { return informing[name] }
 
 func (r Rule) because(format string, values ...any) Reason {
 	return Reason{Name: r.Name, Message: fmt.Sprintf(format, values...)}

@@ -2,11 +2,12 @@ package gates
 
 // SecretChangedRule is the rule secret-changed.
 var SecretChangedRule = Rule{
-	Name:   "secret-changed",
-	Kind:   Waits,
-	Says:   "A Secret that nodes read when they start has changed since they did: nothing is restarted for it by itself, and nothing waits for it.",
-	Do:     "Run `stevedore restart` when it suits. A keystore file alone CrateDB reads again by itself, within seconds of its change in the pod; passwords of a keystore it reads when it starts.",
-	Source: "CrateDB manual, secured communications (ssl.resource_poll_interval)",
+	Name:    "secret-changed",
+	Kind:    Waits,
+	Informs: true,
+	Says:    "A Secret that nodes read when they start has changed since they did: nothing is restarted for it by itself, and nothing waits for it.",
+	Do:      "Run `stevedore restart` when it suits. A keystore file alone CrateDB reads again by itself, within seconds of its change in the pod; passwords of a keystore it reads when it starts.",
+	Source:  "CrateDB manual, secured communications (ssl.resource_poll_interval)",
 }
 
 // SecretChanged names the Secret, the fields that refer to it, and how many pods

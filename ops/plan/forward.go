@@ -242,11 +242,9 @@ func (r *run) end(done bool) Course {
 	return c.end(r.start, r.record, r.model.sets, done)
 }
 
-// informs: what is said and holds nothing back.
+// informs: a plan leaves out what a cluster is only told of, but for what a push may be
+// the answer to.
 func informs(name string) bool {
-	return slices.Contains([]string{
-		gates.BudgetClosedRule.Name, gates.SettingChangedRule.Name, gates.SecretChangedRule.Name, gates.UnexplainedExclusionRule.Name,
-		gates.DefinedTwiceRule.Name, gates.ChangedByAdmissionRule.Name, gates.WritesWaitRule.Name, gates.OnlyCopiesRule.Name,
-		gates.NodeEndedRule.Name,
-	}, name)
+	byAPush := []string{gates.ObjectKeptRule.Name, gates.SystemDeniedRule.Name, gates.PasswordOddRule.Name, gates.ExcludedByOthersRule.Name}
+	return gates.Informs(name) && !slices.Contains(byAPush, name)
 }
