@@ -144,7 +144,7 @@ type Shown struct {
 
 // ShownReason is a wait or a refusal.
 type ShownReason struct {
-	// Kind is "wait", "refusal" or "error".
+	// Kind is "wait", "information" (nothing waits for it), "refusal" or "error".
 	Kind    string `json:"kind"`
 	Name    string `json:"name"`
 	Message string `json:"message"`

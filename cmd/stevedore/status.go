@@ -84,9 +84,10 @@ func newStatus() *cobra.Command {
 		Long: `status reads what the daemon has recorded beside each cluster; the daemon need not run,
 and no database is asked. NODES are those that Kubernetes calls ready, of those that are
 wanted. LOOKED is when the Lease of the daemon that looks after the cluster was last
-renewed, and by whom; where nobody does any more, that is said first. COMMIT is the last
-one that changed what the cluster is made of: a commit that does not touch a cluster
-does not show here. --watch writes a line whenever what is said has changed: the step of
+renewed, and by whom; where nobody does any more, that is said first. COMMIT is the newest
+one that changed the definition of the cluster: a commit that does not touch a cluster
+does not show here. STATE says whether the cluster is like that already: one that is
+refused or waits is in part as it was before. --watch writes a line whenever what is said has changed: the step of
 an operation, the shards and bytes that are left and how long that will take.`,
 		Example: `  stevedore status -n prod
   stevedore status prod/orders -o yaml

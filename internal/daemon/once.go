@@ -10,6 +10,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
 )
 
 // Outcomes of a cluster, for --once.
@@ -42,7 +43,11 @@ func (w *worker) settled(decision ops.Decision, problems []string, busy bool) {
 			}
 		}
 		for _, reason := range decision.Waits {
-			w.log.Info("waiting: "+reason.Message, "gate", reason.Name)
+			words := "waiting: "
+			if gates.Informs(reason.Name) {
+				words = ""
+			}
+			w.log.Info(words+reason.Message, "gate", reason.Name)
 		}
 	}
 	outcome := ""

@@ -11,6 +11,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -18,7 +19,11 @@ import (
 func shown(before ops.Shown, decision ops.Decision, problems []string, now time.Time) ops.Shown {
 	out := ops.Shown{Verdict: decision.Verdict.String(), Since: before.Since, Problems: problems, Progress: decision.Progress, Lease: before.Lease, Kept: before.Kept}
 	for _, reason := range decision.Waits {
-		out.Reasons = append(out.Reasons, ops.ShownReason{Kind: "wait", Name: reason.Name, Message: reason.Message})
+		kind := "wait"
+		if gates.Informs(reason.Name) {
+			kind = "information"
+		}
+		out.Reasons = append(out.Reasons, ops.ShownReason{Kind: kind, Name: reason.Name, Message: reason.Message})
 	}
 	for _, reason := range decision.Refusals {
 		out.Reasons = append(out.Reasons, ops.ShownReason{Kind: "refusal", Name: reason.Name, Message: reason.Message})

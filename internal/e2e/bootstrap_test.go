@@ -33,6 +33,7 @@ const (
 
 // From nothing to users that can log in, whatever the definition comes from.
 func TestEverySourceEndsInTheSameCluster(t *testing.T) {
+	t.Parallel()
 	ends := make(chan map[string]string, 4)
 	sources := []struct {
 		name string

@@ -25,6 +25,7 @@ import (
 // What Kubernetes denies is a wait and no work, in status, webhook and commit
 // status alike; once it is let, it goes on.
 func TestWhatKubernetesDeniesIsAWaitWhereverItIsSaid(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, words string
 		// deny begins, and returns what ends it.

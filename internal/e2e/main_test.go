@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -60,12 +61,28 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "starting the testbed: %v\n", err)
 		return 1
 	}
+	if err := besideEachOther(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	code := m.Run()
 	if err := bed.Stop(); err != nil {
 		fmt.Fprintf(os.Stderr, "stopping the testbed: %v\n", err)
 		return 1
 	}
 	return code
+}
+
+// besideEachOther lets four tests a core run at once, where the command line does not say
+// how many: on a sandbox a test mostly waits. Real nodes have room for one.
+func besideEachOther() error {
+	flag.Parse()
+	chosen := realNodes != nil || os.Getenv("CRATEDB_HOME") != ""
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if chosen {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
 }
 
 // startRealNodes starts them and chooses the tests, where the command line does not.
