@@ -28,7 +28,7 @@ export STEVEDORE_NODE := $(BIN)/stevedore-node
 export STEVEDORE_DNS := $(BIN)/stevedore-dns
 export STEVEDORE_IMAGES := $(BIN)/images
 
-.PHONY: quick truth truth-files differential all build image-files faults controlplane demo test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
+.PHONY: digest quick truth truth-files differential all build image-files faults controlplane demo test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
 all: build controlplane
 
 build:
@@ -158,6 +158,11 @@ chaos: build controlplane
 N ?= 100000
 simulate:
 	go run ./internal/simulation/simulate -seed $(SEED) -n $(N)
+
+# One hash of all that is decided in N histories, without its words: run it before and
+# after code was moved or renamed.
+digest:
+	go run ./internal/simulation/simulate -digest -seed $(SEED) -n $(N)
 
 # Plans of N random changes in virtual time, each compared with what is then done.
 plans:

@@ -245,6 +245,9 @@ func (d *daemon) turn() (millis, error) {
 	observed.Applied, observed.ApplyErrors, observed.Failures = d.applied, d.applyErrors, d.failures
 	observed.Commands = w.commandsAt(desired.Revision)
 	d.decision = ops.Decide(desired, *observed, rec, policy, w.now.time())
+	if w.digest != nil {
+		digests(w.digest, &d.decision)
+	}
 	w.tellDecision(d, &d.decision)
 	return d.act(&entry, &desired, &d.decision)
 }

@@ -3,6 +3,7 @@ package simulation
 import (
 	"cmp"
 	"encoding/json"
+	"hash"
 	"slices"
 	"strings"
 
@@ -35,8 +36,14 @@ const (
 
 // Run runs a schedule to its end; the story, where it is wanted, says what
 // happened.
-func Run(s Schedule, stats *Statistics, story *strings.Builder) (result Result) {
+func Run(s Schedule, stats *Statistics, story *strings.Builder) Result {
+	return run(s, stats, story, nil)
+}
+
+// run adds each decision to digest, where that is wanted.
+func run(s Schedule, stats *Statistics, story *strings.Builder, digest hash.Hash) (result Result) {
 	w := newWorld(&s, stats, story)
+	w.digest = digest
 	if stats != nil {
 		stats.hit = false
 	}

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"hash"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ type world struct {
 	rnd      random
 	now      millis
 	story    *strings.Builder
+	digest   hash.Hash // of all decisions; nil where nobody wants it
 	stats    *Statistics
 
 	kubernetes

@@ -29,6 +29,7 @@ func main() {
 	table := flag.Bool("table", true, "print what met which operation")
 	cores := flag.Int("cores", runtime.NumCPU(), "how many run at once")
 	profile := flag.String("cpuprofile", "", "write a profile there")
+	digest := flag.Bool("digest", false, "print one hash of every decision without its words: code that was only moved or renamed leaves it as it was")
 	flag.Parse()
 	// What a schedule leaves behind is small and short-lived.
 	debug.SetGCPercent(1600)
@@ -45,6 +46,10 @@ func main() {
 	}
 	if *replay {
 		tell(simulation.NewSchedule(*first), *shrink)
+		return
+	}
+	if *digest {
+		fmt.Printf("%016x  decisions of %d schedules from seed %d\n", digestOf(*first, *count, *cores), *count, *first)
 		return
 	}
 	if !many(*first, *count, *with, *cores, *keepGoing, *shrink, *table) {
