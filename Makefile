@@ -3,6 +3,7 @@
 #   make demo   push a definition to Git, get a running cluster
 #   make test   everything that CI runs
 #   make quick  build, vet and tests of what you changed, in 90 seconds
+#   make shape  how simple the decision core is, and that it is no worse than it was
 #   make differential  the CrateDB simulator beside a real CrateDB
 #   make truth  the end-to-end tests on real nodes: kubelet, containerd, CrateDB
 #   make chaos  every operation under load, with nodes and the daemon killed
@@ -110,6 +111,12 @@ SINCE ?= main
 LIMIT ?= 90s
 quick:
 	@go run ./internal/quick -since $(SINCE) -limit $(LIMIT)
+
+# Sizes, cycles, long functions and conditions of ops, against what is allowed:
+# docs/architecture.md. SHAPE=-list prints what each measure counts.
+SHAPE ?=
+shape:
+	@go run ./internal/shape/run $(SHAPE)
 
 # Go's benchmarks, then stevedore beside kubectl and kapp: docs/performance.md.
 SIZES ?= 1 100

@@ -1,0 +1,43 @@
+package shape
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// coreLines are all lines of the core's own package: what a person would have to read who
+// wants to know what it decides.
+func coreLines(t *Tree) (Value, error) {
+	var value Value
+	for _, file := range t.core {
+		value.Count += file.Lines
+	}
+	return value, nil
+}
+
+// longFiles hold more than one idea.
+func longFiles(t *Tree) (Value, error) {
+	var long []sized
+	for _, file := range t.all {
+		if file.Lines > longestFile {
+			long = append(long, sized{file.Lines, Finding{file.Name, fmt.Sprintf("%d lines", file.Lines)}})
+		}
+	}
+	return largestFirst(long), nil
+}
+
+// sized is a finding with its size, by which findings are sorted.
+type sized struct {
+	size int
+	Finding
+}
+
+func largestFirst(all []sized) Value {
+	slices.SortStableFunc(all, func(a, b sized) int { return cmp.Compare(b.size, a.size) })
+	value := Value{Count: len(all)}
+	for _, one := range all {
+		value.Findings = append(value.Findings, one.Finding)
+	}
+	return value
+}
