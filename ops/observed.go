@@ -424,6 +424,10 @@ type Node struct {
 	// DiskSize and DiskUsed are in bytes, fs['total'] of sys.nodes: used is size
 	// less what is available. -1 is unknown, as CrateDB itself says it.
 	DiskSize, DiskUsed int64
+	// StateVersion is the version of the cluster state that this node has applied, by its own
+	// word (sys.nodes.cluster_state_version); 0 where it did not answer. Each change of nodes,
+	// master, shards, tables and settings makes a higher one.
+	StateVersion int64
 	// Shards are the copies on it and Bytes their size; they mean nothing
 	// without Database.ShardsKnown.
 	Shards int

@@ -19,11 +19,18 @@ type Policy struct {
 	// join, and is never longer than RestartTimeout; default 900 s.
 	PodTimeout time.Duration
 	// StableFor is how long the cluster has to be green with the same nodes after a
-	// pod is back; default 60 s.
+	// pod is back; default 60 s, or UnchangedFor where that is seen sooner.
 	StableFor time.Duration
 	// MasterStableFor is how long the master has to be the same, once a restart;
-	// default 120 s.
+	// default 120 s, or TrialFor without a change of the cluster state.
 	MasterStableFor time.Duration
+	// UnchangedFor is for how long the cluster state has to be the same on every node, and
+	// green, after a pod is back; default 10 s. Who sets a stableFor, here or in a
+	// definition, is held to that alone, unless this is set too.
+	UnchangedFor time.Duration
+	// TrialFor is the same after the first pod of a StatefulSet on another template, whose
+	// process may still fail; default 30 s.
+	TrialFor time.Duration
 	// MaxDisruptedClusters is how many clusters may be disrupted at the same time;
 	// default 1.
 	MaxDisruptedClusters int

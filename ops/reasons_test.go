@@ -28,16 +28,18 @@ func master(s *situation) {
 	s.o.Pods = []ops.Pod{{Name: hot + "-0", Set: hot, NodeName: "n0", Ready: true, Version: s.d.Version, Started: s.o.At}}
 }
 
+// restarting is a restart on another template, in a step of its first pod.
+func restarting(t *testing.T, step string) *situation {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	byTemplate(w)
+	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == step })
+	s := &situation{d: w.desired, o: w.observe(), r: w.record}
+	s.d.Changes = nil
+	return s
+}
+
 func TestABootstrapAndARestartSayWhatTheyWaitFor(t *testing.T) {
-	restarting := func(t *testing.T, step string) *situation {
-		w := newWorld(t, restartable(wantedCluster(3)))
-		w.run(60)
-		byTemplate(w)
-		w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == step })
-		s := &situation{d: w.desired, o: w.observe(), r: w.record}
-		s.d.Changes = nil
-		return s
-	}
 	for _, c := range []struct {
 		name   string
 		begin  func(t *testing.T) *situation

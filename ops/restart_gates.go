@@ -44,14 +44,10 @@ func (t *turn) podWaits(op *Operation, p *Pod, allocation string) bool {
 		return true
 	}
 	if !op.Restart.MasterStable {
-		stable := t.elapsed(t.o.Stable.Master)
-		if t.o.Stable.Master.IsZero() {
-			stable = 0
-		}
-		wanted := first(t.d.Operations.MasterStableFor, t.p.MasterStableFor, DefaultMasterStableFor)
-		if reason, waits := gates.MasterStable(stable, wanted); waits {
+		stable := t.masterStanding()
+		if reason, waits := gates.MasterStable(stable); waits {
 			t.wait(reason)
-			t.endsIn(wanted - stable)
+			t.endsIn(stable.Left())
 			return true
 		}
 		op.Restart.MasterStable = true

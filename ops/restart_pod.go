@@ -195,13 +195,46 @@ func (t *turn) stableStep(op *Operation) {
 	if t.readingWaits(nil) || t.copiesWait(freeAllocation) {
 		return
 	}
-	stable := t.stood(op, t.o.Stable.Since)
-	if reason, waits := gates.StableFor(op.Restart.Pod, stable, wanted); waits {
+	stable := gates.Standing{For: t.stood(op, t.o.Stable.Since), Wanted: wanted, Unchanged: t.stood(op, t.o.Stable.Unchanged)}
+	if t.d.Operations.StableFor == 0 && (t.p.StableFor == 0 || t.p.UnchangedFor > 0) {
+		stable.UnchangedWanted = t.unchangedFor(op)
+	}
+	if reason, waits := gates.StableFor(op.Restart.Pod, stable); waits {
 		t.wait(reason)
-		t.endsIn(wanted - stable)
+		t.endsIn(stable.Left())
 		return
 	}
 	op.Step = StepNext
+}
+
+// unchangedFor is longer while the pods that this restart has just made are the only ones of
+// their set on its template.
+func (t *turn) unchangedFor(op *Operation) time.Duration {
+	r := op.Restart
+	live := t.liveTemplate(r.Set)
+	for i := range t.o.Pods {
+		p := &t.o.Pods[i]
+		made := p.Name == r.Pod || slices.ContainsFunc(r.Pods, func(ref PodRef) bool { return ref.Name == p.Name })
+		if !made && p.Set == r.Set && p.Template == live && t.joined(p) {
+			return first(t.p.UnchangedFor, DefaultUnchangedFor)
+		}
+	}
+	return first(t.p.TrialFor, DefaultTrialFor)
+}
+
+// masterStanding is for how long the master has been the same.
+func (t *turn) masterStanding() gates.Standing {
+	stable := gates.Standing{Wanted: first(t.d.Operations.MasterStableFor, t.p.MasterStableFor, DefaultMasterStableFor)}
+	if !t.o.Stable.Master.IsZero() {
+		stable.For = t.elapsed(t.o.Stable.Master)
+	}
+	if t.d.Operations.MasterStableFor == 0 && (t.p.MasterStableFor == 0 || t.p.TrialFor > 0) {
+		stable.UnchangedWanted = first(t.p.TrialFor, DefaultTrialFor)
+		if !t.o.Stable.Unchanged.IsZero() {
+			stable.Unchanged = t.elapsed(t.o.Stable.Unchanged)
+		}
+	}
+	return stable
 }
 
 // stood is how long the database has been as it is since the hold was given back.

@@ -132,11 +132,7 @@ func (t *turn) shrinkWaits(sh *Shrink, sets []RecordedSet) bool {
 		reason, waits = t.snapshotWaits()
 	}
 	if !waits && !sh.MasterStable {
-		stable := t.elapsed(t.o.Stable.Master)
-		if t.o.Stable.Master.IsZero() {
-			stable = 0
-		}
-		reason, waits = gates.MasterStable(stable, first(t.d.Operations.MasterStableFor, t.p.MasterStableFor, DefaultMasterStableFor))
+		reason, waits = gates.MasterStable(t.masterStanding())
 		sh.MasterStable = !waits
 	}
 	if waits {

@@ -15,12 +15,18 @@ type Stability struct {
 	Master time.Time
 	// Same is since when the same nodes have been there, whatever the health.
 	Same time.Time
+	// Unchanged is since when each node has applied the same version of the cluster state,
+	// and no other; zero while they differ or one did not say. Nothing that the master knows
+	// of has happened since, between two readings neither: no node has left or come back, no
+	// shard has failed or moved, there was no other master.
+	Unchanged time.Time
 	// Silent is since when no node has answered though they were asked; zero while one
 	// does.
 	Silent time.Time
 
 	nodes, master string
 	colour        Colour
+	version       int64
 }
 
 // Next is the stability after one more reading.
@@ -55,6 +61,12 @@ func (s Stability) Next(db *Database) Stability {
 			next.Since = s.Since
 		}
 	}
+	if next.version = stateVersion(db); next.version > 0 {
+		next.Unchanged = db.At
+		if s.version == next.version && !s.Unchanged.IsZero() {
+			next.Unchanged = s.Unchanged
+		}
+	}
 	if next.master != "" {
 		next.Master = db.At
 		if !s.Master.IsZero() && s.master == next.master {
@@ -62,6 +74,21 @@ func (s Stability) Next(db *Database) Stability {
 		}
 	}
 	return next
+}
+
+// stateVersion is the version of the cluster state that all nodes have applied; 0 where they
+// differ, one did not say, or there is no master, whose changes make it.
+func stateVersion(db *Database) int64 {
+	if !db.NodesKnown || len(db.Nodes) == 0 || db.MasterNode == "" {
+		return 0
+	}
+	version := db.Nodes[0].StateVersion
+	for i := range db.Nodes {
+		if db.Nodes[i].StateVersion != version {
+			return 0
+		}
+	}
+	return version
 }
 
 // sameNodes: these are the nodes of the reading before, in their order.

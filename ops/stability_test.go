@@ -9,6 +9,39 @@ import (
 	"stevedore.dev/stevedore/ops"
 )
 
+func TestTheClusterStateIsUnchangedOnlyWhereEachNodeSaysSo(t *testing.T) {
+	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	first := ops.Database{
+		At: begin, Contact: ops.Yes, Recovered: ops.Yes, MasterNode: "a", Health: ops.Health{Colour: ops.Green},
+		Nodes: []ops.Node{{ID: "a", StateVersion: 7}, {ID: "b", StateVersion: 7}}, NodesKnown: true,
+	}
+	later := begin.Add(time.Minute)
+	nodes := func(a, b int64) func(*ops.Database) {
+		return func(db *ops.Database) { db.Nodes = []ops.Node{{ID: "a", StateVersion: a}, {ID: "b", StateVersion: b}} }
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*ops.Database)
+		since  time.Time
+	}{
+		{"nothing has happened", func(*ops.Database) {}, begin},
+		{"something has, and is as before again", nodes(9, 9), later},
+		{"one node has not applied it yet", nodes(9, 7), time.Time{}},
+		{"one node does not say", nodes(7, 0), time.Time{}},
+		{"no node says", nodes(0, 0), time.Time{}},
+		{"there is no master", func(db *ops.Database) { db.MasterNode = "" }, time.Time{}},
+		{"the nodes could not be read", func(db *ops.Database) { db.NodesKnown = false }, time.Time{}},
+		{"no contact", func(db *ops.Database) { db.Contact = ops.No }, time.Time{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			now := first
+			now.At = later
+			c.change(&now)
+			assert.Equal(t, c.since, ops.Stability{}.Next(&first).Next(&now).Unchanged)
+		})
+	}
+}
+
 func TestStabilityCountsFromTheLastChange(t *testing.T) {
 	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	first := ops.Database{

@@ -22,6 +22,13 @@ const (
 	DefaultPodTimeout = 900 * time.Second
 	// DefaultStableFor counts after each pod, and begins again with the daemon.
 	DefaultStableFor = 60 * time.Second
+	// DefaultUnchangedFor counts after each pod but the first on another template. A node
+	// that dies, a shard that fails and an election change the cluster state within a second;
+	// what a node does not answer for that long is seen by the readings.
+	DefaultUnchangedFor = 10 * time.Second
+	// DefaultTrialFor counts after the first pod of a StatefulSet on another template: a heap
+	// that is too small and a probe that fails show later than a process that cannot start.
+	DefaultTrialFor = 30 * time.Second
 	// DefaultMasterStableFor counts once an operation, and begins again with the
 	// daemon.
 	DefaultMasterStableFor = 120 * time.Second

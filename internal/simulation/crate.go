@@ -134,6 +134,14 @@ func (w *world) refusesData(l *slot, version string) bool {
 	return l.volume.version != "" && gates.CompareMinor(version, l.volume.version) < 0
 }
 
+// changes is a new version of the cluster state.
+func (w *world) changes() {
+	if w.now-w.stateAt >= millis(policy.UnchangedFor.Milliseconds()) {
+		w.stoodUntil = w.now
+	}
+	w.state, w.stateAt, w.stateLasted = w.state+1, w.now, w.now-w.stateAt
+}
+
 // join is a process that has found the others, or founds a cluster.
 func (w *world) join(l *slot) {
 	p := &l.pod
@@ -156,6 +164,7 @@ func (w *world) join(l *slot) {
 		return
 	}
 	p.joined, p.joinedAt = true, w.now
+	w.changes()
 	w.settles(l)
 	w.proves(l)
 	l.volume.cluster, l.volume.version = 1, w.templates[p.template].version
@@ -215,6 +224,7 @@ func (w *world) found(l *slot) {
 
 // leave is a process that is gone.
 func (w *world) leave(l *slot) {
+	w.changes()
 	l.pod.joined = false
 	w.acknowledged &^= 1 << l.index
 	w.judge.gone(w, l)
@@ -283,6 +293,7 @@ func (w *world) elect() {
 			continue
 		}
 		w.master, w.masterUp = i, w.now
+		w.changes()
 		if !l.pod.joined {
 			l.pod.joined, l.pod.joinedAt, l.pod.joinDue = true, w.now, 0
 			w.settles(l)
@@ -364,6 +375,7 @@ func (w *world) recoverGateway() {
 		return
 	}
 	w.recovered, w.everRecovered, w.recoverDue, w.reroute = true, true, 0, w.now
+	w.changes()
 	w.say("the gateway has recovered")
 }
 

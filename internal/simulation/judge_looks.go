@@ -99,16 +99,19 @@ func (j *judge) ranges(w *world, d *daemon, l *slot) {
 	}
 }
 
-// stands: between two restarts the nodes stand still for stableFor, unless something else
-// has been asked for since, or the next pod serves nobody as it is.
+// stands: between two restarts the nodes stand still for stableFor, or the cluster state is
+// the same for a shorter time, unless something else has been asked for since, or the next
+// pod serves nobody as it is.
 func (j *judge) stands(w *world, d *daemon, l *slot) {
 	last := j.restarted
 	if last == nil || last == l || d.acting == ops.ActionRestartZone || !l.pod.ready || !last.pod.joined || last.pod.restarts > 0 ||
 		max(w.commandedAt, w.commits[d.want].visible, j.lostRecord) >= j.restartedAt {
 		return
 	}
-	if since := w.now - last.pod.joinedAt; since < millis(policy.StableFor.Milliseconds()) {
-		w.violate("pace", "the daemon restarts %s %d ms after %s came back", l.podName, since, last.podName)
+	since, unchanged := w.now-last.pod.joinedAt, w.now-w.stateAt
+	// A node that joins changes the state: what has lasted has begun after it.
+	if since < millis(policy.StableFor.Milliseconds()) && w.stoodUntil <= last.pod.joinedAt && unchanged < millis(policy.UnchangedFor.Milliseconds()) {
+		w.violate("pace", "the daemon restarts %s %d ms after %s came back, and %d ms after the cluster state changed", l.podName, since, last.podName, unchanged)
 	}
 }
 

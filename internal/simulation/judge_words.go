@@ -194,8 +194,13 @@ func (j *judge) begins(w *world, d *daemon, before, next *ops.Record) {
 	if w.commanded(d).Abort == "true" {
 		w.violate("H", "a %s begins, and somebody has commanded to abort", kind)
 	}
-	if led := w.now - d.ledAt; kind == ops.OperationShrink && led+second < millis(policy.MasterStableFor.Milliseconds()) {
-		w.violate("B", "a shrink begins, and the master is another one for %d ms only", led)
+	if led, unchanged := w.now-d.ledAt, w.now-w.stateAt; kind == ops.OperationShrink && led+second < millis(policy.MasterStableFor.Milliseconds()) {
+		if unchanged < second {
+			unchanged = w.stateLasted // the reading that this was decided on may be of before
+		}
+		if unchanged < millis(policy.TrialFor.Milliseconds()) {
+			w.violate("B", "a shrink begins, and the master is another one for %d ms only, the cluster state for %d ms", led, unchanged)
+		}
 	}
 	if kind != ops.OperationSuspend || j.stopped != [3]bool{} {
 		return

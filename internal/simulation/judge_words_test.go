@@ -120,7 +120,11 @@ func TestWhatBeginsAndEndsIsSoByWhatWasShown(t *testing.T) {
 			reports("GrowSucceeded")(w, d)
 		}},
 		{"a shrink begins, and its master is new", "B", func(w *world, d *daemon) {
-			d.ledAt = w.now - second
+			d.ledAt, w.stateAt, w.stateLasted = w.now-second, w.now-200, second
+			w.judge.begins(w, d, &ops.Record{}, &ops.Record{Operation: &ops.Operation{Kind: ops.OperationShrink, Started: epoch}})
+		}},
+		{"a shrink begins, and nothing has happened for a while", "", func(w *world, d *daemon) {
+			d.ledAt, w.stateAt = w.now-second, w.now-3*second
 			w.judge.begins(w, d, &ops.Record{}, &ops.Record{Operation: &ops.Operation{Kind: ops.OperationShrink, Started: epoch}})
 		}},
 		{"a restart begins that is aborted", "H", func(w *world, d *daemon) {

@@ -13,7 +13,7 @@ import (
 
 // policy has short waits: what counts is that they are kept, not how long.
 var policy = ops.Policy{
-	StableFor: 4 * time.Second, MasterStableFor: 6 * time.Second, PodTimeout: time.Minute,
+	StableFor: 12 * time.Second, MasterStableFor: 12 * time.Second, UnchangedFor: 1500 * time.Millisecond, TrialFor: 2500 * time.Millisecond, PodTimeout: time.Minute,
 	RestartTimeout: 15 * time.Minute, ScaleTimeout: 10 * time.Minute, BootstrapTimeout: 15 * time.Minute,
 }
 

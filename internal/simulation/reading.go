@@ -169,6 +169,7 @@ func (w *world) readNodes(db *ops.Database, at *nodesAt) {
 		db.Nodes = append(db.Nodes, ops.Node{
 			ID: nameOf(nodeIDs, "node-", l.volume.node), Name: l.nodeName, Version: w.versionOf(l),
 			DiskSize: diskSize, DiskUsed: l.diskUsed(), Attributes: zoneAttributes[l.kube%3],
+			StateVersion: w.state,
 		})
 		at[i] = len(db.Nodes)
 	}

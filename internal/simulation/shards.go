@@ -232,6 +232,8 @@ func (w *world) happenShards() {
 		}
 	}
 	if dirty {
+		// One that moves nothing makes no new version in CrateDB: here it does.
+		w.changes()
 		w.allocate()
 	}
 }

@@ -32,8 +32,13 @@ type world struct {
 	rnd      random
 	now      millis
 	story    *strings.Builder
-	digest   hash.Hash // of all decisions; nil where nobody wants it
-	stats    *Statistics
+	// state is the version of the cluster state, stateAt when it got it; the last one that
+	// lasted for unchangedFor did so until stoodUntil.
+	state               int64
+	stateAt, stoodUntil millis
+	stateLasted         millis    // the one before it
+	digest              hash.Hash // of all decisions; nil where nobody wants it
+	stats               *Statistics
 
 	kubernetes
 	crate

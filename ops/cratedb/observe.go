@@ -20,7 +20,7 @@ import (
 // Statements of one reading; each is a plain scan of a system table.
 const (
 	clusterQuery = `SELECT id, name, master_node FROM sys.cluster`
-	nodesQuery   = `SELECT id, name, version['number'], fs['total']['size'], fs['total']['used'], rest_url FROM sys.nodes`
+	nodesQuery   = `SELECT id, name, version['number'], fs['total']['size'], fs['total']['used'], rest_url, cluster_state_version FROM sys.nodes`
 	// An unassigned copy has no node; a relocating one counts on its source.
 	shardsQuery = `SELECT node['id'], count(*), sum(size) FROM sys.shards GROUP BY node['id']`
 	healthQuery = `SELECT table_schema, table_name, health, missing_shards, underreplicated_shards FROM sys.health`
@@ -177,7 +177,7 @@ func (p *asked) read(ctx context.Context, db *ops.Database) {
 		// Nobody is nowhere: a node that answers is in its own sys.nodes.
 		db.NodesKnown = len(rows) > 0
 		for _, r := range rows {
-			db.Nodes = append(db.Nodes, ops.Node{ID: r[0], Name: r[1], Version: r[2], DiskSize: size(r[3]), DiskUsed: size(r[4]), Address: host(r[5])})
+			db.Nodes = append(db.Nodes, ops.Node{ID: r[0], Name: r[1], Version: r[2], DiskSize: size(r[3]), DiskUsed: size(r[4]), Address: host(r[5]), StateVersion: number(r[6])})
 			if r[1] == p.answer.NodeName {
 				p.answer.Version = r[2]
 			}

@@ -6,15 +6,16 @@ import "time"
 var MasterStableRule = Rule{
 	Name:   "master-stable",
 	Kind:   Waits,
-	Says:   "Once an operation the same master has to have been elected for masterStableFor; a restart of the daemon begins this wait again.",
+	Says:   "Once an operation the same master has to have been elected for masterStableFor. Where nobody has set that, it is enough that the cluster state has been the same on every node for 30 s. A restart of the daemon begins this wait again.",
 	Do:     "Wait. If the master changes again and again, look at the logs of the master-eligible nodes.",
 	Source: "CrateDB manual, sys.cluster, master_node; docs/operations.md",
 }
 
 // MasterStable says how long it has been.
-func MasterStable(stable, wanted time.Duration) (Reason, bool) {
-	if stable >= wanted {
+func MasterStable(stable Standing) (Reason, bool) {
+	if stable.Enough() {
 		return Reason{}, false
 	}
-	return MasterStableRule.because("the master has been the same for %s of the %s that masterStableFor asks for", stable.Round(time.Second), wanted), true
+	return MasterStableRule.because("the master has been the same for %s of the %s that masterStableFor asks for%s",
+		stable.For.Round(time.Second), stable.Wanted, stable.sooner()), true
 }

@@ -38,6 +38,9 @@ type model struct {
 	founded bool
 	// recovering counts the looks until all copies are back after an outage.
 	recovering int
+	// state is what the last version of the cluster state was of.
+	state   string
+	version int64
 	// settings that were set, by name.
 	settings map[string]string
 

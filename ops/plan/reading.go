@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -119,7 +120,24 @@ func (m *model) reading(record *ops.Record) ops.Database {
 		db.MasterNode = db.Nodes[0].ID
 	}
 	db.Shards, db.Tables = slices.Clone(db.Shards), slices.Clone(db.Tables)
+	version := m.stateVersion(&db)
+	for i := range db.Nodes {
+		db.Nodes[i].StateVersion = version
+	}
 	return db
+}
+
+// stateVersion is that of the cluster state, which changes with what a reading shows of it.
+func (m *model) stateVersion(db *ops.Database) int64 {
+	state := fmt.Sprint(db.MasterNode, db.Allocation, db.Settings.Exclude, db.Health.Colour, db.Relocating, db.Initializing, db.Unassigned, m.recovering, m.settings)
+	for i := range db.Nodes {
+		n := &db.Nodes[i]
+		state += fmt.Sprint(",", n.ID, "/", n.Version, "/", n.Shards)
+	}
+	if state != m.state {
+		m.state, m.version = state, m.version+1
+	}
+	return m.version
 }
 
 func (m *model) votes(set string) bool {

@@ -156,14 +156,9 @@ const (
 )
 
 func estimate(op *Operation, w work, start *Start) *Estimate {
-	stable := cmpOr(start.Desired.Operations.StableFor, start.Policy.StableFor, ops.DefaultStableFor)
 	switch {
 	case w.pods > 0:
-		pods := time.Duration(w.pods)
-		return &Estimate{
-			Least: Duration(pods * (podLeast + stable)), Most: Duration(pods * (podMost + stable)),
-			Basis: fmt.Sprintf("%s, each %s to %s until its node has joined and %s in which the cluster has to stay green", count(w.pods, "pod"), timeText(podLeast), timeText(podMost), timeText(stable)),
-		}
+		return estimatePods(w.pods, start)
 	case w.bytes > 0:
 		nodes := int64(max(w.nodes, 1))
 		return &Estimate{
@@ -174,6 +169,25 @@ func estimate(op *Operation, w work, start *Start) *Estimate {
 		return &Estimate{Least: Duration(podLeast), Most: Duration(podMost), Basis: "all new nodes start at the same time; shards that move to them later are not counted"}
 	}
 	return nil
+}
+
+// estimatePods is of pods that are recreated one after the other: what each takes to be back,
+// and then the wait of the gate stable-for.
+func estimatePods(pods int, start *Start) *Estimate {
+	stable := cmpOr(start.Desired.Operations.StableFor, start.Policy.StableFor, ops.DefaultStableFor)
+	least, trial, words := stable, time.Duration(0), timeText(stable)
+	if start.Desired.Operations.StableFor == 0 && (start.Policy.StableFor == 0 || start.Policy.UnchangedFor > 0) {
+		least = min(stable, cmpOr(start.Policy.UnchangedFor, ops.DefaultUnchangedFor))
+		trial = min(stable, cmpOr(start.Policy.TrialFor, ops.DefaultTrialFor)) - least
+	}
+	if least < stable {
+		words = fmt.Sprintf("%s to %s", timeText(least), timeText(stable))
+	}
+	all := time.Duration(pods)
+	return &Estimate{
+		Least: Duration(all*(podLeast+least) + trial), Most: Duration(all * (podMost + stable)),
+		Basis: fmt.Sprintf("%s, each %s to %s until its node has joined and %s in which the cluster has to stay green", count(pods, "pod"), timeText(podLeast), timeText(podMost), words),
+	}
 }
 
 // timeText prints a time without what is none of: 3m for 3m0s.

@@ -23,6 +23,7 @@ func (c *Cluster) reroute() {
 		}
 	}
 	c.shardEvent = false
+	c.version++
 	c.allocateUnassigned()
 	c.moveAway()
 	c.rebalance()

@@ -38,6 +38,7 @@ type Cluster struct {
 	scratch                 []*Node
 	shardEvent              bool   // something that allocation looks at has changed
 	frozen                  *Error // why each reroute fails: rangeTooFew
+	version                 int64  // of the cluster state
 }
 
 func (m *Model) newCluster(id, name string) *Cluster {
@@ -55,6 +56,10 @@ func (m *Model) clusterByID(id string) *Cluster {
 	}
 	return nil
 }
+
+// StateVersion is the version of the cluster state. Also a change that leaves all as it was
+// makes a higher one here.
+func (c *Cluster) StateVersion() int64 { return c.version }
 
 // Members are the nodes of the cluster state; without a master it is stale and has dead
 // nodes in it.

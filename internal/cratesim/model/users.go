@@ -105,6 +105,7 @@ func (n *Node) ChangeGate() *Error {
 	if !n.cluster.recovered {
 		return errNotRecovered()
 	}
+	n.cluster.version++
 	return nil
 }
 

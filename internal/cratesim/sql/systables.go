@@ -221,7 +221,7 @@ func sysNodes(s *Session) *virtualTable {
 		obj("os_info", cat(defs(Integer, "available_processors"), txt("name", "arch", "version"))...),
 		obj("fs", obj("total", defs(Bigint, "size", "used", "available", "reads", "bytes_read", "writes", "bytes_written")...),
 			objs("disks", cat(txt("dev"), defs(Bigint, "size", "used", "available"))...),
-			objs("data", txt("dev", "path")...))))}
+			objs("data", txt("dev", "path")...))), defs(Bigint, "cluster_state_version"))}
 	attributes, roles := v.AtLeast(5, 2), v.AtLeast(6, 2)
 	if attributes {
 		t.columns = append(t.columns, colDef{name: "attributes", typ: Object, dynamic: true})
@@ -232,6 +232,10 @@ func sysNodes(s *Session) *virtualTable {
 	t.rows = func(s *Session, _ map[string]bool) ([][]any, *model.Error) {
 		now := s.Engine.Model.Now().UnixMilli()
 		var out [][]any
+		stateVersion := int64(0)
+		if c := s.Node.Cluster(); c != nil {
+			stateVersion = c.StateVersion()
+		}
 		for _, n := range s.members() {
 			size, used := n.Disk()
 			heap := n.HeapBytes
@@ -251,7 +255,7 @@ func sysNodes(s *Session) *virtualTable {
 					"total": map[string]any{"size": size, "used": used, "available": size - used, "reads": int64(-1), "bytes_read": int64(-1), "writes": int64(-1), "bytes_written": int64(-1)},
 					"disks": []any{map[string]any{"dev": dev, "size": size, "used": used, "available": size - used}},
 					"data":  []any{map[string]any{"dev": dev, "path": path}},
-				}}
+				}, stateVersion}
 			if attributes {
 				a := map[string]any{}
 				for k, v := range n.Attributes {

@@ -1,0 +1,74 @@
+package ops_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+)
+
+// A pod is back and all is green for 40 s, which is less than the default of stableFor: what
+// ends the wait sooner is a cluster state that nothing has changed.
+func TestAClusterStateThatNothingChangesEndsTheWaitBeforeTheClock(t *testing.T) {
+	waits := func(s *situation) bool {
+		d := ops.Decide(s.d, s.o, s.r, ops.Policy{}, s.o.At)
+		for _, reason := range d.Waits {
+			if reason.Name == "stable-for" {
+				require.Equal(t, ops.StepStable, d.Record.Operation.Step)
+				return true
+			}
+		}
+		return false
+	}
+	ago := func(s *situation, span time.Duration) time.Time { return s.o.At.Add(-span) }
+	unchanged := func(span time.Duration) func(*situation) {
+		return func(s *situation) { s.o.Stable.Unchanged = ago(s, span) }
+	}
+	// onlyOne: no other pod of the set runs what the pod that came back runs.
+	onlyOne := func(then func(*situation)) func(*situation) {
+		return func(s *situation) {
+			then(s)
+			for i := range s.o.Pods {
+				if p := &s.o.Pods[i]; p.Name != s.r.Operation.Restart.Pod {
+					p.Template = "t1"
+				}
+			}
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		waits  bool
+	}{
+		{"nobody knows the version of the cluster state", func(*situation) {}, true},
+		{"it has been the same for 9 s", unchanged(9 * time.Second), true},
+		{"it has been the same for 10 s", unchanged(10 * time.Second), false},
+		{"the definition says a time, and is held to the clock", func(s *situation) {
+			s.d.Operations.StableFor = time.Minute
+			unchanged(39 * time.Second)(s)
+		}, true},
+		{"the state is older than the end of the restart's step", func(s *situation) {
+			s.r.Operation.Restart.Since = ago(s, 5*time.Second)
+			unchanged(time.Hour)(s)
+		}, true},
+		{"the first pod on another template, for 29 s", onlyOne(unchanged(29 * time.Second)), true},
+		{"the first pod on another template, for 30 s", onlyOne(unchanged(30 * time.Second)), false},
+		{"the clock has run out, whatever has changed", func(s *situation) {
+			s.r.Operation.Restart.Since, s.o.Stable.Since = ago(s, time.Minute), ago(s, time.Minute)
+		}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := restarting(t, ops.StepStable)
+			s.d.Operations.StableFor = 0
+			for i := range s.o.Pods {
+				s.o.Pods[i].Template = "t2"
+			}
+			s.r.Operation.Restart.Since, s.o.Stable.Since, s.o.Stable.Unchanged = ago(s, 40*time.Second), ago(s, 40*time.Second), time.Time{}
+			c.change(s)
+			assert.Equal(t, c.waits, waits(s))
+		})
+	}
+}
