@@ -22,7 +22,7 @@ const healthInterval = time.Minute
 
 // client reaches this cluster's database.
 func (w *worker) client() cratedb.Client {
-	client := cratedb.Client{Dialer: w.dialer(), Listings: &w.listings}
+	client := cratedb.Client{Dialer: w.dialer(), Listings: &w.listings, Sent: w.metrics.StatementSent(w.key)}
 	if w.renderedFrom.Definition == nil {
 		return client
 	}

@@ -31,6 +31,7 @@ func all(t *testing.T) string {
 	m.Looked(orders, start)
 	m.Applied("in-sync", 1)
 	m.Acted("set-user", errors.New("x"))
+	m.StatementSent(orders)()
 	m.Reconciled("done", time.Second)
 	m.Leading(true)
 	m.EventDropped()

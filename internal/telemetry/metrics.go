@@ -31,6 +31,7 @@ type Metrics struct {
 	decisions      *prometheus.CounterVec
 	applies        *prometheus.CounterVec
 	actions        *prometheus.CounterVec
+	statements     *prometheus.CounterVec
 	reconcile      *prometheus.HistogramVec
 	deliveries     *prometheus.CounterVec
 	statuses       *prometheus.CounterVec
@@ -74,6 +75,7 @@ func NewMetrics(build Build, now func() time.Time) *Metrics {
 	m.decisions = counter("decisions_total", "Decisions by outcome (done, act, wait, refuse) and the first gate or refusal named.", "outcome", "gate")
 	m.applies = counter("applies_total", "Objects looked at by apply, by result (in-sync, applied, pruned, failed).", "result")
 	m.actions = counter("actions_total", "Actions carried out, by kind and result: ok or error.", "action", "result")
+	m.statements = counter("database_statements_total", "Statements sent to the nodes of a cluster, logins not counted.", "namespace", "cluster")
 	m.reconcile = histogram("reconcile_duration_seconds", "Duration of one turn of a cluster, by its outcome.", "outcome")
 	m.deliveries = counter("reports_deliveries_total", "Webhook deliveries by result: delivered, unanswered, failed (5xx, 408, 429), rejected (other 4xx, redirects), coalesced (never sent as such).", "result")
 	m.statuses = counter("commit_statuses_total", "Attempts to post a commit status by result: delivered, unanswered, failed (5xx, 408, limits), rejected (other 4xx, redirects), coalesced (given up, too many waited).", "result")
@@ -140,6 +142,11 @@ func (m *Metrics) Decided(cluster record.Cluster, outcome string, waiting, refus
 	m.clusters.decided(cluster, waiting, refused)
 }
 
+// StatementSent counts one statement more for a cluster each time it is called.
+func (m *Metrics) StatementSent(cluster record.Cluster) func() {
+	return m.statements.WithLabelValues(cluster.Namespace, cluster.Name).Inc
+}
+
 // Applied counts objects by what apply did with them.
 func (m *Metrics) Applied(result string, objects int) {
 	m.applies.WithLabelValues(result).Add(float64(objects))
@@ -194,6 +201,7 @@ func (m *Metrics) Suspended(cluster record.Cluster) { m.clusters.unseen(cluster)
 // Forget drops every series of a cluster that is no longer kept.
 func (m *Metrics) Forget(cluster record.Cluster) {
 	m.clusters.forget(cluster)
+	m.statements.DeleteLabelValues(cluster.Namespace, cluster.Name)
 }
 
 // ForgetSource drops every series of a source that is no longer followed.

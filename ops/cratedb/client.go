@@ -36,6 +36,8 @@ type Client struct {
 	// Listings keeps what is under way between readings; nil: each reading has its own,
 	// and a slow listing of snapshots is begun again by none.
 	Listings *Listings
+	// Sent is called before each statement; nil: nobody counts.
+	Sent func()
 }
 
 // Target is what Observe is to read.

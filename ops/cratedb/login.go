@@ -60,7 +60,7 @@ func (c Client) connect(ctx context.Context, pod, user, password string, deadlin
 	if err != nil {
 		return nil, fmt.Errorf("logging in to pod %s as %s: %w", pod, user, classified(err, password))
 	}
-	return &session{conn: conn, pod: pod, timeout: c.writeTimeout(), password: password}, nil
+	return &session{conn: conn, pod: pod, timeout: c.writeTimeout(), password: password, sent: c.Sent}, nil
 }
 
 // errUnsafe keeps passwords off ways that others can listen on.
@@ -110,12 +110,20 @@ type session struct {
 	pod      string
 	timeout  time.Duration
 	password string
+	sent     func()
+}
+
+func (s *session) counts() {
+	if s.sent != nil {
+		s.sent()
+	}
 }
 
 // Exec runs one statement. Arguments are bound; none of them gets into an error.
 func (s *session) Exec(ctx context.Context, statement string, arguments ...any) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
+	s.counts()
 	tag, err := s.conn.Exec(ctx, statement, arguments...)
 	if err != nil {
 		return 0, fmt.Errorf("in pod %s: %w", s.pod, classified(err, s.secrets(arguments)...))
@@ -128,6 +136,7 @@ func (s *session) Exec(ctx context.Context, statement string, arguments ...any) 
 func (s *session) Strings(ctx context.Context, query string, arguments ...any) ([][]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
+	s.counts()
 	rows, err := s.conn.Query(ctx, query, arguments...)
 	if err == nil {
 		defer rows.Close()
