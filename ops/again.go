@@ -14,11 +14,16 @@ func (t *turn) poll() time.Duration {
 	if op := t.r.Operation; op != nil {
 		again = min(again, max(t.elapsed(op.stepBegan())/4, soonest))
 	}
+	again = max(again, t.atLeast)
 	if t.ends > 0 {
 		again = min(again, t.ends)
 	}
 	return again
 }
+
+// calm is between two looks at a cluster that is well, where only time has to pass: a budget
+// follows what is seen within ten seconds all the same.
+const calm = 4 * DefaultPoll
 
 // endsIn says that a wait ends by itself, if nothing changes.
 func (t *turn) endsIn(d time.Duration) {

@@ -97,6 +97,9 @@ func (t *turn) downStep(op *Operation) {
 		state = "it is ready, and its node has not joined yet"
 	}
 	t.wait(podReturns(r.Pod, state, p))
+	if p == nil || !p.Ready {
+		t.atLeast = first(t.p.Poll, DefaultPoll) // Kubernetes says when it is ready
+	}
 	t.sayAway(r.Pod)
 	// One that is ready has found a master: without contact nobody can say more of it.
 	if t.hadItsTime(op, p) && !t.proven(op) && (t.contact() || p == nil || !p.Ready) {
@@ -202,6 +205,7 @@ func (t *turn) stableStep(op *Operation) {
 	if reason, waits := gates.StableFor(op.Restart.Pod, stable); waits {
 		t.wait(reason)
 		t.endsIn(stable.Left())
+		t.atLeast = calm
 		return
 	}
 	op.Step = StepNext

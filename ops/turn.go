@@ -62,6 +62,8 @@ type turn struct {
 	commanded Commands
 	// ends is when the first wait ends by itself; 0: none is known to.
 	ends time.Duration
+	// atLeast is the least until the next look without an event; 0: poll's own.
+	atLeast time.Duration
 	// system is the name of the Secret of `system`, once it was asked for.
 	system string
 }

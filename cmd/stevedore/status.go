@@ -87,8 +87,9 @@ wanted. LOOKED is when the Lease of the daemon that looks after the cluster was 
 renewed, and by whom; where nobody does any more, that is said first. COMMIT is the newest
 one that changed the definition of the cluster: a commit that does not touch a cluster
 does not show here. STATE says whether the cluster is like that already: one that is
-refused or waits is in part as it was before. --watch writes a line whenever what is said has changed: the step of
-an operation, the shards and bytes that are left and how long that will take.`,
+refused or waits is in part as it was before. --watch writes a line whenever what is
+said has changed: the step of an operation, the shards and bytes that are left and how
+long that will take.`,
 		Example: `  stevedore status -n prod
   stevedore status prod/orders -o yaml
   stevedore status prod/orders --watch

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -23,14 +25,21 @@ func TestSoakARestartWithTheDefaultWaitsGoesByTheEvidence(t *testing.T) {
 	v.throughout("the daemon has seen the cluster state for long enough", 35*time.Second, daemon.Running)
 	before, began := statements(t, v.address(daemon)), time.Now()
 	v.define(defaults, with("spec.nodes.data.0.resources.limits.memory", "2Gi"))
-	said := ""
+	address, spent := v.address(daemon), map[string][2]float64{}
+	at, sent := began, before
 	v.eventually("the restart has ended", restartPatience, func() bool {
-		if out, _, _ := v.verb("status", "-n", v.ns, cutCluster); out != said {
-			said = out
-			t.Logf("%5.1f s\n%s", time.Since(began).Seconds(), out)
+		step := "none"
+		if o := v.record(cutCluster).Operation; o != nil {
+			step = o.Step
 		}
+		now, total := time.Now(), statements(t, address)
+		spent[step] = [2]float64{spent[step][0] + now.Sub(at).Seconds(), spent[step][1] + float64(total-sent)}
+		at, sent = now, total
 		return v.restartEnded()
 	})
+	for _, step := range slices.Sorted(maps.Keys(spent)) {
+		t.Logf("step %-9s %5.1f s, %4.0f statements", step, spent[step][0], spent[step][1])
+	}
 	took := time.Since(began)
 	t.Logf("a restart of 3 nodes: %.1f s from the push to its end, %d statements", took.Seconds(), statements(t, v.address(daemon))-before)
 	assert.Less(t, took, 3*time.Minute, "by the clock alone it takes more")
