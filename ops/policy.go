@@ -25,7 +25,7 @@ type Policy struct {
 	// default 120 s, or TrialFor without a change of the cluster state.
 	MasterStableFor time.Duration
 	// UnchangedFor is for how long the cluster state has to be the same on every node, and
-	// green, after a pod is back; default 10 s. Who sets a stableFor, here or in a
+	// green, after a pod is back; default 5 s. Who sets a stableFor, here or in a
 	// definition, is held to that alone, unless this is set too.
 	UnchangedFor time.Duration
 	// TrialFor is the same after the first pod of a StatefulSet on another template, whose

@@ -25,7 +25,7 @@ const (
 	// DefaultUnchangedFor counts after each pod but the first on another template. A node
 	// that dies, a shard that fails and an election change the cluster state within a second;
 	// what a node does not answer for that long is seen by the readings.
-	DefaultUnchangedFor = 10 * time.Second
+	DefaultUnchangedFor = 5 * time.Second
 	// DefaultTrialFor counts after the first pod of a StatefulSet on another template: a heap
 	// that is too small and a probe that fails show later than a process that cannot start.
 	DefaultTrialFor = 30 * time.Second

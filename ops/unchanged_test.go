@@ -44,14 +44,14 @@ func TestAClusterStateThatNothingChangesEndsTheWaitBeforeTheClock(t *testing.T) 
 		waits  bool
 	}{
 		{"nobody knows the version of the cluster state", func(*situation) {}, true},
-		{"it has been the same for 9 s", unchanged(9 * time.Second), true},
-		{"it has been the same for 10 s", unchanged(10 * time.Second), false},
+		{"it has been the same for 4 s", unchanged(4 * time.Second), true},
+		{"it has been the same for 5 s", unchanged(5 * time.Second), false},
 		{"the definition says a time, and is held to the clock", func(s *situation) {
 			s.d.Operations.StableFor = time.Minute
 			unchanged(39 * time.Second)(s)
 		}, true},
 		{"the state is older than the end of the restart's step", func(s *situation) {
-			s.r.Operation.Restart.Since = ago(s, 5*time.Second)
+			s.r.Operation.Restart.Since = ago(s, 4*time.Second)
 			unchanged(time.Hour)(s)
 		}, true},
 		{"the first pod on another template, for 29 s", onlyOne(unchanged(29 * time.Second)), true},

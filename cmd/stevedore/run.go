@@ -152,7 +152,7 @@ prefix CRATEDB_OPERATOR_.`,
 	}{
 		{"restart-timeout", &policy.RestartTimeout, "when a rolling restart is reported as failed; it goes on (default 1h, a definition's own wins)"},
 		{"pod-timeout", &policy.PodTimeout, "how long the first pod on a new template may take to join before the template goes back (default 15m, never more than the restart's timeout)"},
-		{"stable-for", &policy.StableFor, "how long the cluster has to be green with the same nodes before the next step (default 1m, or 10s in which no node reports a change of the cluster state; a definition's own wins)"},
+		{"stable-for", &policy.StableFor, "how long the cluster has to be green with the same nodes before the next step (default 1m, or 5s in which no node reports a change of the cluster state; a definition's own wins)"},
 		{"master-stable-for", &policy.MasterStableFor, "how long the master has to be the same before an operation begins (default 2m, or 30s in which no node reports a change of the cluster state; a definition's own wins)"},
 		{"budget-timeout", &policy.BudgetTimeout, "how long the disruption budget of data nodes may stand at 0 before an event says so (default 30m, a definition's own wins)"},
 		{"removal-delay", &policy.RemovalDelay, "how long a definition that consented to delete-cluster has to be gone before its cluster is deleted (default 5m)"},
