@@ -57,7 +57,7 @@ func (t *turn) leavesHanging(r *Restart) bool {
 	}
 	c := t.nodes([]RecordedSet{*cmp.Or(recorded(t.r.Sets, r.Set), &RecordedSet{})})
 	others := slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == r.Set && p.Template == r.Remembered && !p.Terminating })
-	undo := live.Template != r.Remembered
+	undo := live.Template != r.Remembered && (others || t.provenOn(r.Set, r.Remembered))
 	if undo && t.upgrading() && !others {
 		started, hangs := t.triedOn(live)
 		if started && hangs {

@@ -234,4 +234,8 @@ var wasUnsafe = []struct {
 		Seed: 107080233, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-all", "0-1"}, Shards: 2, Extend: true, Leave: true, Zones: true}, Steps: 83,
 		Items: []Item{{What: pushAddGroup, At: 1078, B: 4}, {What: pushBadTemplate, At: 24159, A: 2, B: 4}, {What: loseRecord, Call: 22, A: 22, B: 47}, {What: loseVolume, Call: 14, A: 31, B: 42}},
 	}},
+	{"a cluster is released before any pod is on a template that cannot run, and the next one is aborted", Schedule{
+		Seed: 7019916, Start: Start{Hot: 1, Tables: []string{"0", "0"}, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 88,
+		Items: []Item{{What: pushBadTemplate, At: 3518, A: 1, B: 4}, {What: pushBadTemplate, At: 37383, A: 5, B: 3}, {What: pushTemplate, At: 40500, A: 5, B: 3}, {What: abortCommand, Call: 45, A: 18, B: 28}, {What: releaseCommand, Call: 5, A: 35, B: 22}, {What: crashProcess, Call: 11, A: 51, B: 22}},
+	}},
 }
