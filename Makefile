@@ -29,7 +29,7 @@ export STEVEDORE_NODE := $(BIN)/stevedore-node
 export STEVEDORE_DNS := $(BIN)/stevedore-dns
 export STEVEDORE_IMAGES := $(BIN)/images
 
-.PHONY: digest quick truth truth-files differential all build image-files faults controlplane demo test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
+.PHONY: digest shape quick truth truth-files differential all build image-files faults controlplane demo test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
 all: build controlplane
 
 build:

@@ -7,8 +7,8 @@ const soonest = 250 * time.Millisecond
 
 // poll is when to look again without an event. After a step has begun most waits
 // are short: so soon at first, then after a quarter of the time that has passed,
-// and at Policy.Poll in the end. A wait whose end is known is looked at when it
-// ends.
+// and at Policy.Poll in the end; never sooner than atLeast. A wait whose end is known is
+// looked at when it ends.
 func (t *turn) poll() time.Duration {
 	again := first(t.p.Poll, DefaultPoll)
 	if op := t.r.Operation; op != nil {

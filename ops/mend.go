@@ -57,15 +57,15 @@ func (t *turn) leavesHanging(r *Restart) bool {
 	}
 	c := t.nodes([]RecordedSet{*cmp.Or(recorded(t.r.Sets, r.Set), &RecordedSet{})})
 	others := slices.ContainsFunc(t.o.Pods, func(p Pod) bool { return p.Set == r.Set && p.Template == r.Remembered && !p.Terminating })
-	undo := live.Template != r.Remembered && (others || t.provenOn(r.Set, r.Remembered))
-	if undo && t.upgrading() && !others {
+	rollBack := live.Template != r.Remembered && (others || t.verifiedOn(r.Set, r.Remembered))
+	if rollBack && t.upgrading() && !others {
 		started, hangs := t.triedOn(live)
 		if started && hangs {
 			return false
 		}
-		undo = hangs
+		rollBack = hangs
 	}
-	if undo {
+	if rollBack {
 		t.undo = r.Set
 	}
 	t.wait(gates.PodReturns(c.notJoined, c.notJoinedWhy))

@@ -2,6 +2,35 @@ package ops
 
 import "time"
 
+// Defaults of Policy and spec.operations.
+const (
+	// DefaultBootstrapTimeout counts over all steps of a bootstrap, as
+	// crate-operator's does.
+	DefaultBootstrapTimeout = 1800 * time.Second
+	// DefaultScaleTimeout counts over all steps of a grow.
+	DefaultScaleTimeout = 3600 * time.Second
+	// DefaultRestartTimeout counts over all steps of a restart.
+	DefaultRestartTimeout = 3600 * time.Second
+	// DefaultPodTimeout counts from a pod's deletion until its node has joined.
+	DefaultPodTimeout = 900 * time.Second
+	// DefaultStableFor counts after each pod, and begins again with the daemon.
+	DefaultStableFor = 60 * time.Second
+	// DefaultUnchangedFor counts after each pod but the first on another template. A node
+	// that dies, a shard that fails and an election change the cluster state within a second;
+	// what a node does not answer for that long is seen by the readings.
+	DefaultUnchangedFor = 5 * time.Second
+	// DefaultTrialFor counts after the first pod of a StatefulSet on another template: a heap
+	// that is too small and a probe that fails show later than a process that cannot start.
+	DefaultTrialFor = 30 * time.Second
+	// DefaultMasterStableFor counts once an operation, and begins again with the
+	// daemon.
+	DefaultMasterStableFor = 120 * time.Second
+	// DefaultReadingAge is of one reading.
+	DefaultReadingAge = 120 * time.Second
+	// DefaultPoll is the most between two turns of something in progress.
+	DefaultPoll = 2 * time.Second
+)
+
 // Policy is the daemon's configuration as far as decisions need it. A zero
 // value means the default, which is written beside it; spec.operations of a
 // cluster wins.
@@ -48,4 +77,24 @@ type Policy struct {
 	// Poll is how soon to look again, at the latest, while something is in progress;
 	// default 2 s. After a step has begun it is looked at sooner.
 	Poll time.Duration
+}
+
+// StableWait is for how long a cluster has to be stable after a pod is back: by the clock, or
+// for a shorter time without a change of the cluster state. Trial is that time for the first
+// pod of a StatefulSet on another template. Both are 0 where the clock's time is set: asked is
+// that of the definition, 0 for none.
+func (p *Policy) StableWait(asked time.Duration) (clock, unchanged, trial time.Duration) {
+	if asked == 0 && (p.StableFor == 0 || p.UnchangedFor > 0) {
+		unchanged, trial = first(p.UnchangedFor, DefaultUnchangedFor), first(p.TrialFor, DefaultTrialFor)
+	}
+	return first(asked, p.StableFor, DefaultStableFor), unchanged, trial
+}
+
+func first(durations ...time.Duration) time.Duration {
+	for _, d := range durations {
+		if d > 0 {
+			return d
+		}
+	}
+	return 0
 }

@@ -14,10 +14,10 @@ func (t *turn) joinedOnLive(set string) bool {
 // nodeJoined: the node of the pod has joined, whether the pod is ready or not.
 func (t *turn) nodeJoined(p *Pod) bool { return t.joined(p) || t.unready(p) }
 
-// provenOn: a pod of the set has joined on the template, as far as that is recorded. A
-// release, or a record that is lost, leaves a set on one that no pod has run: it is nothing
-// to return to.
-func (t *turn) provenOn(set, template string) bool {
+// verifiedOn: a node of the set has joined on the template, as far as that is recorded. A
+// release, or a record that is lost, can leave a set on a template that no pod has run: a set
+// never rolls back to that.
+func (t *turn) verifiedOn(set, template string) bool {
 	i := slices.IndexFunc(t.r.Proven, func(p Proven) bool { return p.Set == set })
 	return i < 0 || t.r.Proven[i].Template == template
 }

@@ -44,7 +44,7 @@ func (t *turn) podWaits(op *Operation, p *Pod, allocation string) bool {
 		return true
 	}
 	if !op.Restart.MasterStable {
-		stable := t.masterStanding()
+		stable := t.masterElapsed()
 		if reason, waits := gates.MasterStable(stable); waits {
 			t.wait(reason)
 			t.endsIn(stable.Left())

@@ -190,18 +190,18 @@ func (t *turn) stoppedStep(op *Operation) {
 // stableStep: green with the same nodes for stableFor, counted from when the
 // hold was given back.
 func (t *turn) stableStep(op *Operation) {
-	wanted := first(t.d.Operations.StableFor, t.p.StableFor, DefaultStableFor)
-	if (t.mayMendIn("") || t.letsIn()) && t.stood(op, t.o.Stable.Same) >= wanted {
+	clock, unchanged, trial := t.p.StableWait(t.d.Operations.StableFor)
+	if (t.mayMendIn("") || t.letsIn()) && t.stood(op.Restart.Since, t.o.Stable.Same) >= clock {
 		op.Step = StepNext // that one will not become ready by waiting, or another operation comes first
 		return
 	}
 	if t.readingWaits(nil) || t.copiesWait(freeAllocation) {
 		return
 	}
-	stable := gates.Standing{For: t.stood(op, t.o.Stable.Since), Wanted: wanted, Unchanged: t.stood(op, t.o.Stable.Unchanged)}
-	if t.d.Operations.StableFor == 0 && (t.p.StableFor == 0 || t.p.UnchangedFor > 0) {
-		stable.UnchangedWanted = t.unchangedFor(op)
+	if t.onTrial(op.Restart) {
+		unchanged = trial
 	}
+	stable := gates.Elapsed{Time: t.stood(op.Restart.Since, t.o.Stable.Since), Needed: clock, Unchanged: t.stood(op.Restart.Since, t.o.Stable.Unchanged), UnchangedNeeded: unchanged}
 	if reason, waits := gates.StableFor(op.Restart.Pod, stable); waits {
 		t.wait(reason)
 		t.endsIn(stable.Left())
@@ -211,43 +211,31 @@ func (t *turn) stableStep(op *Operation) {
 	op.Step = StepNext
 }
 
-// unchangedFor is longer while the pods that this restart has just made are the only ones of
-// their set on its template.
-func (t *turn) unchangedFor(op *Operation) time.Duration {
-	r := op.Restart
+// onTrial: the pods that this restart has just recreated are the only ones of their
+// StatefulSet whose nodes have joined on its template.
+func (t *turn) onTrial(r *Restart) bool {
 	live := t.liveTemplate(r.Set)
-	for i := range t.o.Pods {
-		p := &t.o.Pods[i]
-		made := p.Name == r.Pod || slices.ContainsFunc(r.Pods, func(ref PodRef) bool { return ref.Name == p.Name })
-		if !made && p.Set == r.Set && p.Template == live && t.joined(p) {
-			return first(t.p.UnchangedFor, DefaultUnchangedFor)
-		}
-	}
-	return first(t.p.TrialFor, DefaultTrialFor)
+	return !t.anyPod(func(p *Pod) bool {
+		recreated := p.Name == r.Pod || slices.ContainsFunc(r.Pods, func(ref PodRef) bool { return ref.Name == p.Name })
+		return !recreated && p.Set == r.Set && p.Template == live && t.joined(p)
+	})
 }
 
-// masterStanding is for how long the master has been the same.
-func (t *turn) masterStanding() gates.Standing {
-	stable := gates.Standing{Wanted: first(t.d.Operations.MasterStableFor, t.p.MasterStableFor, DefaultMasterStableFor)}
-	if !t.o.Stable.Master.IsZero() {
-		stable.For = t.elapsed(t.o.Stable.Master)
+// masterElapsed is for how long the master has been the same.
+func (t *turn) masterElapsed() gates.Elapsed {
+	o, long := &t.d.Operations, time.Time{}
+	out := gates.Elapsed{Time: t.stood(long, t.o.Stable.Master), Needed: first(o.MasterStableFor, t.p.MasterStableFor, DefaultMasterStableFor)}
+	if o.MasterStableFor == 0 && (t.p.MasterStableFor == 0 || t.p.TrialFor > 0) {
+		out.Unchanged, out.UnchangedNeeded = t.stood(long, t.o.Stable.Unchanged), first(t.p.TrialFor, DefaultTrialFor)
 	}
-	if t.d.Operations.MasterStableFor == 0 && (t.p.MasterStableFor == 0 || t.p.TrialFor > 0) {
-		stable.UnchangedWanted = first(t.p.TrialFor, DefaultTrialFor)
-		if !t.o.Stable.Unchanged.IsZero() {
-			stable.Unchanged = t.elapsed(t.o.Stable.Unchanged)
-		}
-	}
-	return stable
+	return out
 }
 
-// stood is how long the database has been as it is since the hold was given back.
-func (t *turn) stood(op *Operation, since time.Time) time.Duration {
+// stood is how long the database has been as it is, counted from a time on: that in which
+// the hold was given back. 0 where nobody knows since when.
+func (t *turn) stood(from, since time.Time) time.Duration {
 	if since.IsZero() {
 		return 0
 	}
-	if since.Before(op.Restart.Since) {
-		since = op.Restart.Since
-	}
-	return t.elapsed(since)
+	return min(t.elapsed(since), t.elapsed(from))
 }

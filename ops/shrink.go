@@ -132,7 +132,7 @@ func (t *turn) shrinkWaits(sh *Shrink, sets []RecordedSet) bool {
 		reason, waits = t.snapshotWaits()
 	}
 	if !waits && !sh.MasterStable {
-		reason, waits = gates.MasterStable(t.masterStanding())
+		reason, waits = gates.MasterStable(t.masterElapsed())
 		sh.MasterStable = !waits
 	}
 	if waits {

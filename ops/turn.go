@@ -9,35 +9,6 @@ import (
 	"stevedore.dev/stevedore/ops/gates"
 )
 
-// Defaults of Policy and spec.operations.
-const (
-	// DefaultBootstrapTimeout counts over all steps of a bootstrap, as
-	// crate-operator's does.
-	DefaultBootstrapTimeout = 1800 * time.Second
-	// DefaultScaleTimeout counts over all steps of a grow.
-	DefaultScaleTimeout = 3600 * time.Second
-	// DefaultRestartTimeout counts over all steps of a restart.
-	DefaultRestartTimeout = 3600 * time.Second
-	// DefaultPodTimeout counts from a pod's deletion until its node has joined.
-	DefaultPodTimeout = 900 * time.Second
-	// DefaultStableFor counts after each pod, and begins again with the daemon.
-	DefaultStableFor = 60 * time.Second
-	// DefaultUnchangedFor counts after each pod but the first on another template. A node
-	// that dies, a shard that fails and an election change the cluster state within a second;
-	// what a node does not answer for that long is seen by the readings.
-	DefaultUnchangedFor = 5 * time.Second
-	// DefaultTrialFor counts after the first pod of a StatefulSet on another template: a heap
-	// that is too small and a probe that fails show later than a process that cannot start.
-	DefaultTrialFor = 30 * time.Second
-	// DefaultMasterStableFor counts once an operation, and begins again with the
-	// daemon.
-	DefaultMasterStableFor = 120 * time.Second
-	// DefaultReadingAge is of one reading.
-	DefaultReadingAge = 120 * time.Second
-	// DefaultPoll is the most between two turns of something in progress.
-	DefaultPoll = 2 * time.Second
-)
-
 // turn is one decision in the making. It holds values, not pointers, and no
 // method keeps a pointer to it: so all of it stays on the stack.
 type turn struct {
@@ -66,15 +37,6 @@ type turn struct {
 	atLeast time.Duration
 	// system is the name of the Secret of `system`, once it was asked for.
 	system string
-}
-
-func first(durations ...time.Duration) time.Duration {
-	for _, d := range durations {
-		if d > 0 {
-			return d
-		}
-	}
-	return 0
 }
 
 // wait adds a reason, once.

@@ -167,7 +167,7 @@ func term(ctx context.Context, o Options, l *leadership, following *following, w
 	d := &daemon{
 		options: o, leadership: l, following: following, fleet: newFleet(), plain: plain, kube: kube, metrics: metrics,
 		explaining: make(chan struct{}, explainersMost),
-		writers:    make(chan struct{}, o.MaxConcurrentWrites), firstTurns: newPlaces(firstTurnsAWriter * o.MaxConcurrentWrites), turns: newPlaces(maxTurns),
+		writers:    make(chan struct{}, o.MaxConcurrentWrites), firstTurns: newPlaces(firstTurnsAWriter * o.MaxConcurrentWrites), turns: newPlaces(maxPasses),
 		pending: map[string]pendingBuild{}, settledOne: make(chan struct{}, 1), historyKnown: map[string]bool{},
 		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{},
 		unknown: make(chan record.Cluster, 256), ended: ended, onceOver: make(chan error, 1),

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// maxTurns is how many clusters are worked on at once, besides those whose first turn
+	// maxPasses is how many clusters are worked on at once, besides those whose first turn
 	// it is. What founds a cluster is an exec into its pod (a connection of its own through
 	// the API server, with its TLS, its buffers and a handful of goroutines) and a few
 	// logins to its database, and a turn holds the cluster's objects as maps: half a
 	// megabyte each. When a thousand pods start within a minute, a thousand of these at
 	// once took 700 MiB and were no sooner done: two dozen keep two cores busy, and over a
 	// network of 20 ms a turn 32 still look at a thousand clusters within two seconds.
-	maxTurns = 32
+	maxPasses = 32
 	// firstTurnsAWriter is how many clusters are in their first turn for each that may
 	// write: while one writes another one is rendered and decided. If all of a fleet were
 	// in it at once, what each had looked at would be old when its turn to write came.

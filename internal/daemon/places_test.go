@@ -58,7 +58,7 @@ func TestNoMoreClustersAreWorkedOnAtOnceThanThereArePlaces(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := &daemon{firstTurns: newPlaces(4), turns: newPlaces(maxTurns)}
+				d := &daemon{firstTurns: newPlaces(4), turns: newPlaces(maxPasses)}
 				var first, later crowd
 				seen := make(map[*worker]bool)
 				var mu sync.Mutex
@@ -81,7 +81,7 @@ func TestNoMoreClustersAreWorkedOnAtOnceThanThereArePlaces(t *testing.T) {
 				assert.Equal(t, 200, len(seen), "each has had its turn")
 				mu.Unlock()
 				assert.Equal(t, int64(4), first.most.Load())
-				assert.Equal(t, int64(maxTurns), later.most.Load())
+				assert.Equal(t, int64(maxPasses), later.most.Load())
 			})
 		})
 	}

@@ -10,7 +10,7 @@ const (
 // Limits are the measures of this repository. Who makes a value smaller writes the new one
 // into its column; who has a reason to make one larger says it in the commit.
 var Limits = []Limit{
-	{"lines of package ops", 14165, 6000, coreLines},
+	{"lines of package ops", 14164, 6000, coreLines},
 	{"files of ops in the largest cycle", 73, 5, largestComponent},
 	{"methods of the type with the most in ops", 425, 60, mostMethods},
 	{"functions over 60 lines in ops/...", 9, 0, longFunctions},

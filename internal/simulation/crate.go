@@ -137,7 +137,7 @@ func (w *world) refusesData(l *slot, version string) bool {
 // changes is a new version of the cluster state.
 func (w *world) changes() {
 	if w.now-w.stateAt >= millis(policy.UnchangedFor.Milliseconds()) {
-		w.stoodUntil = w.now
+		w.unchangedUntil = w.now
 	}
 	w.state, w.stateAt, w.stateLasted = w.state+1, w.now, w.now-w.stateAt
 }

@@ -61,7 +61,7 @@ func (j *judge) restarts(w *world, d *daemon, l *slot) {
 		w.violate("B", "the daemon restarts %s, and table %s was not green when it looked", l.podName, d.looked.lacking)
 	}
 	j.ranges(w, d, l)
-	j.stands(w, d, l)
+	j.keepsPace(w, d, l)
 	j.restarted, j.restartedAt = l, d.began
 }
 
@@ -99,10 +99,10 @@ func (j *judge) ranges(w *world, d *daemon, l *slot) {
 	}
 }
 
-// stands: between two restarts the nodes stand still for stableFor, or the cluster state is
-// the same for a shorter time, unless something else has been asked for since, or the next
-// pod serves nobody as it is.
-func (j *judge) stands(w *world, d *daemon, l *slot) {
+// keepsPace: between two restarts all nodes stay members for stableFor, or the cluster state
+// stays the same for a shorter time, unless somebody has asked for something else since, or
+// the next pod serves nobody.
+func (j *judge) keepsPace(w *world, d *daemon, l *slot) {
 	last := j.restarted
 	if last == nil || last == l || d.acting == ops.ActionRestartZone || !l.pod.ready || !last.pod.joined || last.pod.restarts > 0 ||
 		max(w.commandedAt, w.commits[d.want].visible, j.lostRecord) >= j.restartedAt {
@@ -110,7 +110,7 @@ func (j *judge) stands(w *world, d *daemon, l *slot) {
 	}
 	since, unchanged := w.now-last.pod.joinedAt, w.now-w.stateAt
 	// A node that joins changes the state: what has lasted has begun after it.
-	if since < millis(policy.StableFor.Milliseconds()) && w.stoodUntil <= last.pod.joinedAt && unchanged < millis(policy.UnchangedFor.Milliseconds()) {
+	if since < millis(policy.StableFor.Milliseconds()) && w.unchangedUntil <= last.pod.joinedAt && unchanged < millis(policy.UnchangedFor.Milliseconds()) {
 		w.violate("pace", "the daemon restarts %s %d ms after %s came back, and %d ms after the cluster state changed", l.podName, since, last.podName, unchanged)
 	}
 }

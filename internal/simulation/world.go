@@ -33,12 +33,12 @@ type world struct {
 	now      millis
 	story    *strings.Builder
 	// state is the version of the cluster state, stateAt when it got it; the last one that
-	// lasted for unchangedFor did so until stoodUntil.
-	state               int64
-	stateAt, stoodUntil millis
-	stateLasted         millis    // the one before it
-	digest              hash.Hash // of all decisions; nil where nobody wants it
-	stats               *Statistics
+	// lasted for unchangedFor did so until unchangedUntil.
+	state                   int64
+	stateAt, unchangedUntil millis
+	stateLasted             millis    // the one before it
+	digest                  hash.Hash // of all decisions; nil where nobody wants it
+	stats                   *Statistics
 
 	kubernetes
 	crate

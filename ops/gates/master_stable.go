@@ -12,10 +12,10 @@ var MasterStableRule = Rule{
 }
 
 // MasterStable says how long it has been.
-func MasterStable(stable Standing) (Reason, bool) {
+func MasterStable(stable Elapsed) (Reason, bool) {
 	if stable.Enough() {
 		return Reason{}, false
 	}
 	return MasterStableRule.because("the master has been the same for %s of the %s that masterStableFor asks for%s",
-		stable.For.Round(time.Second), stable.Wanted, stable.sooner()), true
+		stable.Time.Round(time.Second), stable.Needed, stable.sooner()), true
 }

@@ -12,10 +12,10 @@ var StableForRule = Rule{
 }
 
 // StableFor says how long it has been.
-func StableFor(pod string, stable Standing) (Reason, bool) {
+func StableFor(pod string, stable Elapsed) (Reason, bool) {
 	if stable.Enough() {
 		return Reason{}, false
 	}
 	return StableForRule.because("pod %s is back; the cluster has been green with the same nodes for %s of the %s that stableFor asks for%s",
-		pod, stable.For.Round(time.Second), stable.Wanted, stable.sooner()), true
+		pod, stable.Time.Round(time.Second), stable.Needed, stable.sooner()), true
 }

@@ -174,14 +174,12 @@ func estimate(op *Operation, w work, start *Start) *Estimate {
 // estimatePods is of pods that are recreated one after the other: what each takes to be back,
 // and then the wait of the gate stable-for.
 func estimatePods(pods int, start *Start) *Estimate {
-	stable := cmpOr(start.Desired.Operations.StableFor, start.Policy.StableFor, ops.DefaultStableFor)
-	least, trial, words := stable, time.Duration(0), timeText(stable)
-	if start.Desired.Operations.StableFor == 0 && (start.Policy.StableFor == 0 || start.Policy.UnchangedFor > 0) {
-		least = min(stable, cmpOr(start.Policy.UnchangedFor, ops.DefaultUnchangedFor))
-		trial = min(stable, cmpOr(start.Policy.TrialFor, ops.DefaultTrialFor)) - least
-	}
-	if least < stable {
-		words = fmt.Sprintf("%s to %s", timeText(least), timeText(stable))
+	stable, least, trial := start.Policy.StableWait(start.Desired.Operations.StableFor)
+	words := timeText(stable)
+	if least > 0 && least < stable {
+		words, trial = fmt.Sprintf("%s to %s", timeText(least), timeText(stable)), min(trial, stable)-least
+	} else {
+		least, trial = stable, 0
 	}
 	all := time.Duration(pods)
 	return &Estimate{
@@ -200,15 +198,6 @@ func timeText(d time.Duration) string {
 		text = strings.TrimSuffix(text, "0m")
 	}
 	return text
-}
-
-func cmpOr(durations ...time.Duration) time.Duration {
-	for _, d := range durations {
-		if d > 0 {
-			return d
-		}
-	}
-	return 0
 }
 
 // total of what has an estimate; nil where an operation with data or pods has
