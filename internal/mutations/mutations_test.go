@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,10 +27,16 @@ import (
 type mutation struct {
 	// of is the bug that comes back, or the rule or the step that is silenced.
 	of string
-	// file, from the root of the module, in which old stands exactly once.
-	file, old, new string
-	// test in package pkg, from the root of the module, that has to fail.
-	pkg, test string
+	// in is the function in which old stands exactly once. It is looked for by its
+	// name, exported or not, in all Go files in and below the folder below: so it
+	// may go from file to file and from package to package. Where several functions
+	// of one name have old, it is qualified by its package or its receiver. A
+	// constant or variable that stands in no function is named in the same way. What
+	// is not Go is a path, from the root of the module.
+	in, old, new string
+	// below is a folder, from the root of the module. The test that has to fail is
+	// looked for there by its name, too.
+	below, test string
 }
 
 // name is one of a subtest's: several mutations may be of one thing.
@@ -45,36 +49,14 @@ func all() []mutation { return slices.Concat(bugs, rules, steps) }
 
 const root = "../.."
 
-// mutated is the file's text without the guard; ok is false when it is not
-// there any more.
-func (m mutation) mutated(t *testing.T) (text []byte, ok bool) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, m.file))
-	ok = assert.NoError(t, err) &&
-		assert.Equal(t, 1, bytes.Count(text, []byte(m.old)), "%s: what is to be taken out stands exactly once in %s: %q", m.of, m.file, m.old) &&
-		assert.NotEqual(t, m.old, m.new, m.of)
-	return bytes.Replace(text, []byte(m.old), []byte(m.new), 1), ok
-}
-
 // A list that has rotted is a list of nothing.
 func TestEachMutationStillFindsItsGuardAndItsTest(t *testing.T) {
-	tests := map[string]string{}
+	g := newGuards(root)
 	for _, m := range all() {
-		text, ok := m.mutated(t)
-		if ok && strings.HasSuffix(m.file, ".go") {
-			_, err := parser.ParseFile(token.NewFileSet(), m.file, text, parser.SkipObjectResolution)
-			assert.NoError(t, err, "%s is Go without its guard", m.of)
-		}
-		if tests[m.pkg] == "" {
-			files, err := filepath.Glob(filepath.Join(root, m.pkg, "*_test.go"))
-			require.NoError(t, err)
-			for _, file := range files {
-				text, err := os.ReadFile(file)
-				require.NoError(t, err)
-				tests[m.pkg] += string(text)
-			}
-		}
-		assert.Contains(t, tests[m.pkg], "\nfunc "+m.test+"(t *testing.T) {\n", "%s: its test is in %s", m.of, m.pkg)
+		_, err := g.find(m)
+		assert.NoError(t, err)
+		_, err = g.test(m)
+		assert.NoError(t, err)
 	}
 }
 
@@ -106,6 +88,14 @@ func TestEachRuleHasATestThatNoticesItsRemoval(t *testing.T) {
 	assert.Empty(t, known, "these are no rules any more")
 }
 
+// environment of the go command: a soak within the soak would never end, and each
+// kind of build compiles all dependencies once more.
+func environment() []string {
+	return append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "STEVEDORE_SOAK=") || strings.HasPrefix(v, "CGO_ENABLED=")
+	}), "CGO_ENABLED=0")
+}
+
 // outcomes of tests by name: pass, fail or skip.
 type outcomes map[string]string
 
@@ -115,9 +105,7 @@ func run(ctx context.Context, dir, pkg string, tests []string, flags ...string) 
 	arguments := append([]string{"test", "-json", "-vet=off", "-count=1", "-timeout=4m", "-run", "^(" + strings.Join(tests, "|") + ")$"}, flags...)
 	command := exec.CommandContext(ctx, "go", append(arguments, "./"+pkg)...)
 	command.Dir = dir
-	command.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "STEVEDORE_SOAK=") || strings.HasPrefix(v, "CGO_ENABLED=")
-	}), "CGO_ENABLED=0")
+	command.Env = environment()
 	command.WaitDelay = 10 * time.Second
 	raw, _ := command.CombinedOutput() // its exit code says less than the events
 	ended, built = outcomes{}, true
@@ -154,10 +142,17 @@ func TestSoakEachGuardIsMissedWhenItIsTakenOut(t *testing.T) {
 	dir, err := filepath.Abs(root)
 	require.NoError(t, err)
 	began := time.Now()
+	g := newGuards(root)
 	tests := map[string][]string{}
-	for _, m := range all() {
-		if !slices.Contains(tests[m.pkg], m.test) {
-			tests[m.pkg] = append(tests[m.pkg], m.test)
+	mutants := make([]mutant, len(all()))
+	packages := make([]string, len(all()))
+	for n, m := range all() {
+		mutants[n], err = g.find(m)
+		require.NoError(t, err)
+		packages[n], err = g.test(m)
+		require.NoError(t, err)
+		if !slices.Contains(tests[packages[n]], m.test) {
+			tests[packages[n]] = append(tests[packages[n]], m.test)
 		}
 	}
 	// With their guards, the tests of a package are run once, when the first one is
@@ -178,21 +173,20 @@ func TestSoakEachGuardIsMissedWhenItIsTakenOut(t *testing.T) {
 		for n, m := range all() {
 			t.Run(m.name(n), func(t *testing.T) {
 				t.Parallel()
-				if withGuards[m.pkg]()[m.test] != "pass" {
+				mutant, pkg := mutants[n], packages[n]
+				if withGuards[pkg]()[m.test] != "pass" {
 					t.Skip("its test is red all the same")
 				}
-				text, ok := m.mutated(t)
-				require.True(t, ok)
 				scratch := t.TempDir()
-				copied := filepath.Join(scratch, filepath.Base(m.file))
-				require.NoError(t, os.WriteFile(copied, text, 0o600))
-				overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(dir, m.file): copied}})
+				copied := filepath.Join(scratch, filepath.Base(mutant.file))
+				require.NoError(t, os.WriteFile(copied, mutant.text, 0o600))
+				overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(dir, mutant.file): copied}})
 				require.NoError(t, err)
 				list := filepath.Join(scratch, "overlay.json")
 				require.NoError(t, os.WriteFile(list, overlay, 0o600))
-				ended, built, output := run(t.Context(), dir, m.pkg, []string{m.test}, "-overlay", list)
-				require.True(t, built, "%s does not compile without its guard:\n%s", m.file, last(output))
-				require.Equal(t, "fail", ended[m.test], "%s: %s stays green though %q is taken out of %s\n%s", m.of, m.test, m.old, m.file, last(output))
+				ended, built, output := run(t.Context(), dir, pkg, []string{m.test}, "-overlay", list)
+				require.True(t, built, "%s does not compile without its guard:\n%s", mutant.file, last(output))
+				require.Equal(t, "fail", ended[m.test], "%s: %s stays green though %q is taken out of %s\n%s", m.of, m.test, m.old, mutant.file, last(output))
 				missed.Add(1)
 			})
 		}
