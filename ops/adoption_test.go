@@ -6,18 +6,19 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // What a policy of adoption takes, and what it never takes.
 func TestWhichObjectsOfOthersBecomeACluster(t *testing.T) {
-	nobodys := ops.Foreign{Object: "Service crate-c"}
-	helms := ops.Foreign{Object: "Service crate-c", Owner: "the Helm release shop"}
-	secret := ops.Foreign{Object: "Secret s", Data: true}
-	set := ops.Foreign{Object: "StatefulSet crate-data-hot-c", Data: true, Set: true}
-	other := ops.Foreign{Object: "Service crate-c", Owner: "the cluster d", OfCluster: true}
+	nobodys := model.Foreign{Object: "Service crate-c"}
+	helms := model.Foreign{Object: "Service crate-c", Owner: "the Helm release shop"}
+	secret := model.Foreign{Object: "Secret s", Data: true}
+	set := model.Foreign{Object: "StatefulSet crate-data-hot-c", Data: true, Set: true}
+	other := model.Foreign{Object: "Service crate-c", Owner: "the cluster d", OfCluster: true}
 	for _, c := range []struct {
 		name, definition, daemon string
-		found                    ops.Foreign
+		found                    model.Foreign
 		taken                    bool
 	}{
 		{"by default what nobody owns", "", "", nobodys, true},
@@ -36,8 +37,8 @@ func TestWhichObjectsOfOthersBecomeACluster(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := made(t)
 			s.d.Operations.Adoption = c.definition
-			s.o.Foreign = []ops.Foreign{c.found}
-			d := ops.Decide(s.d, s.o, s.r, ops.Policy{Adoption: c.daemon}, s.o.At)
+			s.o.Foreign = []model.Foreign{c.found}
+			d := ops.Decide(s.d, s.o, s.r, model.Policy{Adoption: c.daemon}, s.o.At)
 			assert.Equal(t, c.taken, d.Apply)
 			if c.taken {
 				assert.Empty(t, d.Refusals)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // The first definition of a cluster has a readiness probe, or a container beside
@@ -36,7 +36,7 @@ func TestAClusterWhosePodsAreNeverReadyIsMadeAndCorrected(t *testing.T) {
 			w.template, w.desired.Revision = "t2", w.desired.Revision+"-t2"
 			w.run(600)
 			require.Nil(t, w.record.Operation)
-			assert.Equal(t, ops.StageVerified, w.record.Stage)
+			assert.Equal(t, model.StageVerified, w.record.Stage)
 			assert.Len(t, w.pods, 3)
 			for name, pod := range w.pods {
 				assert.Equal(t, "t2", pod.template, name)

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/budget"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func TestBudgets(t *testing.T) {
@@ -19,8 +20,8 @@ func TestBudgets(t *testing.T) {
 		{"all well", func(*situation) {}, 1},
 		{"a pod is down", func(s *situation) { s.o.Pods[0].Ready = false }, 0},
 		{"a pod is going", func(s *situation) { s.o.Pods[0].Terminating = true }, 0},
-		{"a table lacks a copy", func(s *situation) { s.o.Database.Health.Colour = ops.Yellow }, 0},
-		{"red", func(s *situation) { s.o.Database.Health.Colour = ops.Red }, 0},
+		{"a table lacks a copy", func(s *situation) { s.o.Database.Health.Colour = model.Yellow }, 0},
+		{"red", func(s *situation) { s.o.Database.Health.Colour = model.Red }, 0},
 		{"a settled yellow, by policy", yellow(2, 2), 1},
 		{"a yellow whose copies are on their way, by policy", yellow(2, 1), 0},
 		{"a yellow of which nothing more is known, by policy", func(s *situation) {
@@ -31,10 +32,10 @@ func TestBudgets(t *testing.T) {
 			yellow(2, 2)(s)
 			s.o.Database.Nodes = s.o.Database.Nodes[1:]
 		}, 0},
-		{"not known", func(s *situation) { s.o.Database = ops.Database{} }, 1},
+		{"not known", func(s *situation) { s.o.Database = model.Database{} }, 1},
 		{"not known, and closed before", func(s *situation) {
-			s.o.Database = ops.Database{}
-			s.r.Budgets = []ops.Budget{{Name: "crate-data-c"}}
+			s.o.Database = model.Database{}
+			s.r.Budgets = []model.Budget{{Name: "crate-data-c"}}
 		}, 0},
 		{"green, and a node that the others do not know: a range of replicas hides what is lost", func(s *situation) {
 			s.o.Database.Nodes = s.o.Database.Nodes[1:]
@@ -59,7 +60,7 @@ func TestBudgets(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := made(t)
 			c.change(s)
-			assert.Equal(t, []ops.Budget{{Name: "crate-data-c", MaxUnavailable: c.want}}, s.decide().Effective.Budgets)
+			assert.Equal(t, []model.Budget{{Name: "crate-data-c", MaxUnavailable: c.want}}, s.decide().Effective.Budgets)
 		})
 	}
 }
@@ -68,7 +69,7 @@ func TestBudgets(t *testing.T) {
 // to live with it.
 func yellow(missing int64, unassigned int) func(*situation) {
 	return func(s *situation) {
-		s.o.Database.Health = ops.Health{Colour: ops.Yellow, Underreplicated: missing}
+		s.o.Database.Health = model.Health{Colour: model.Yellow, Underreplicated: missing}
 		s.o.Database.ShardsKnown, s.o.Database.Unassigned = true, unassigned
 		s.d.Operations.SettledYellow = "proceed"
 	}
@@ -77,9 +78,9 @@ func yellow(missing int64, unassigned int) func(*situation) {
 // neverGreen has a table with so many replicas wanted and copies started.
 func neverGreen(replicas string, started int) func(*situation) {
 	return func(s *situation) {
-		s.o.Database.Health = ops.Health{Colour: ops.Yellow, Underreplicated: 1, Tables: []string{"doc.t"}}
+		s.o.Database.Health = model.Health{Colour: model.Yellow, Underreplicated: 1, Tables: []string{"doc.t"}}
 		s.o.Database.ShardsKnown, s.o.Database.Unassigned, s.o.Database.TablesKnown = true, 1, true
-		s.o.Database.Tables = []ops.Table{{Name: "doc.t", Replicas: replicas, Started: started}, {Name: "doc.ok", Replicas: "0-1", Started: 2}}
+		s.o.Database.Tables = []model.Table{{Name: "doc.t", Replicas: replicas, Started: started}, {Name: "doc.ok", Replicas: "0-1", Started: 2}}
 	}
 }
 
@@ -97,23 +98,23 @@ func TestABudgetSaysOnceWhyItDoesNotWait(t *testing.T) {
 			s.o.Database.Unreplicated, s.d.Operations.Unreplicated = []string{"doc.t"}, "refuse"
 		}, "BudgetClosed", []string{"unreplicated: refuse", "doc.t"}},
 		{"closed too long for a table", func(s *situation) {
-			s.o.Database.Health = ops.Health{Colour: ops.Yellow, Tables: []string{"doc.t"}}
-			s.r.Budgets = []ops.Budget{{Name: "crate-data-c"}}
+			s.o.Database.Health = model.Health{Colour: model.Yellow, Tables: []string{"doc.t"}}
+			s.r.Budgets = []model.Budget{{Name: "crate-data-c"}}
 			s.r.Budget.Closed = s.o.At.Add(-time.Hour)
 		}, "BudgetClosedTooLong", []string{"30m0s", "doc.t"}},
 		{"closed too long for a pod", func(s *situation) {
 			s.o.Pods[0].Ready = false
-			s.r.Budgets = []ops.Budget{{Name: "crate-data-c"}}
+			s.r.Budgets = []model.Budget{{Name: "crate-data-c"}}
 			s.r.Budget.Closed = s.o.At.Add(-time.Hour)
 		}, "BudgetClosedTooLong", []string{"1 pod(s)"}},
 		{"closed, and not too long", func(s *situation) {
 			s.o.Pods[0].Ready = false
-			s.r.Budgets = []ops.Budget{{Name: "crate-data-c"}}
+			s.r.Budgets = []model.Budget{{Name: "crate-data-c"}}
 			s.r.Budget.Closed = s.o.At.Add(-time.Minute)
 		}, "", nil},
 		{"closed longer than its definition says", func(s *situation) {
 			s.o.Pods[0].Ready = false
-			s.r.Budgets = []ops.Budget{{Name: "crate-data-c"}}
+			s.r.Budgets = []model.Budget{{Name: "crate-data-c"}}
 			s.r.Budget.Closed, s.d.Operations.BudgetTimeout = s.o.At.Add(-time.Minute), 10*time.Second
 		}, "BudgetClosedTooLong", []string{"10s"}},
 	} {
@@ -157,7 +158,7 @@ func TestABudgetClosesBeforeTheDatabaseIsAsked(t *testing.T) {
 		{"a pod is gone", func(s *situation) { s.o.Pods = s.o.Pods[1:] }, true},
 		{"a pod is down and the budget is closed", func(s *situation) {
 			s.o.Pods[0].Ready = false
-			s.r.Budgets = []ops.Budget{{Name: "crate-data-c"}}
+			s.r.Budgets = []model.Budget{{Name: "crate-data-c"}}
 		}, false},
 		{"a pod is down in a cluster that is being made", func(s *situation) {
 			s.o.Pods[0].Ready, s.r.Bootstrap.Done = false, false
@@ -165,9 +166,9 @@ func TestABudgetClosesBeforeTheDatabaseIsAsked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := made(t)
-			s.r.Budgets = []ops.Budget{{Name: "crate-data-c", MaxUnavailable: 1}}
+			s.r.Budgets = []model.Budget{{Name: "crate-data-c", MaxUnavailable: 1}}
 			c.change(s)
-			assert.Equal(t, c.first, ops.BudgetsFirst(&s.r, s.o.Pods))
+			assert.Equal(t, c.first, budget.BudgetsFirst(&s.r, s.o.Pods))
 		})
 	}
 }

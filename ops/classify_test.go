@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 const setYAML = `{
@@ -41,33 +42,33 @@ func TestADifferenceIsClassedByWhatItTakes(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		replace []string
-		class   ops.ChangeClass
+		class   model.ChangeClass
 		path    string
 		none    bool
 	}{
 		{name: "nothing", none: true},
 		{name: "the first masters", replace: []string{"data-hot-0,data-hot-1,data-hot-2", "data-hot-0"}, none: true},
 		{name: "no first masters any more", replace: []string{`"-Ccluster.initial_master_nodes=data-hot-0,data-hot-1,data-hot-2",`, ""}, none: true},
-		{name: "the order of settings", replace: []string{`"-Cstats.enabled=true"`, `"-Cprocessors=1"`, `"-Ccluster.name=x"`, `"-Cstats.enabled=true","-Ccluster.name=x"`}, class: ops.ChangeRestart, path: "spec.template.spec.containers[crate].command[processors]"},
-		{name: "who manages it", replace: []string{`managed-by":"stevedore`, `managed-by":"crate-operator`}, class: ops.ChangeInPlace, path: "metadata.labels.app.kubernetes.io/managed-by"},
-		{name: "gateway counts", replace: []string{"expected_data_nodes=3", "expected_data_nodes=4"}, class: ops.ChangeInPlace, path: "spec.template.spec.containers[crate].command[gateway.expected_data_nodes]"},
-		{name: "a pod label", replace: []string{`"metadata":{"labels":{"a":"b"}}`, `"metadata":{"labels":{"a":"b","c":"d"}}`}, class: ops.ChangeInPlace, path: "spec.template.metadata.labels.c"},
-		{name: "replicas", replace: []string{`"replicas":3`, `"replicas":4`}, class: ops.ChangeReplicas, path: "spec.replicas"},
-		{name: "a setting that is read at the start", replace: []string{`"-Cstats.enabled=true"`, `"-Cstats.enabled=true","-Cnode.attr.zone=a"`}, class: ops.ChangeRestart, path: "spec.template.spec.containers[crate].command[node.attr.zone]"},
-		{name: "a setting that is gone", replace: []string{`,"-Cstats.enabled=true"`, ""}, class: ops.ChangeSetting, path: "spec.template.spec.containers[crate].command[stats.enabled]"},
-		{name: "a setting", replace: []string{"stats.enabled=true", "stats.enabled=false"}, class: ops.ChangeSetting, path: "spec.template.spec.containers[crate].command[stats.enabled]"},
-		{name: "the heap", replace: []string{`"value":"1"`, `"value":"2"`}, class: ops.ChangeRestart, path: "spec.template.spec.containers[crate].env[CRATE_HEAP_SIZE].value"},
-		{name: "the image", replace: []string{`"name":"crate","image":"crate:5.10.1"`, `"name":"crate","image":"crate:5.10.2"`}, class: ops.ChangeImage, path: "spec.template.spec.containers[crate].image"},
-		{name: "another container's image", replace: []string{"exporter:1", "exporter:2"}, class: ops.ChangeRestart, path: "spec.template.spec.containers[sql-exporter].image"},
-		{name: "a container that is gone", replace: []string{`{"name":"sql-exporter","image":"exporter:1"},`, ""}, class: ops.ChangeRestart, path: "spec.template.spec.containers[sql-exporter]"},
-		{name: "the volumes' size", replace: []string{"1Gi", "2Gi"}, class: ops.ChangeVolumes, path: "spec.volumeClaimTemplates[data0].spec.resources.requests.storage"},
-		{name: "claims that would be deleted", replace: []string{`"replicas":3`, `"replicas":3,"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Delete"}`}, class: ops.ChangeVolumes, path: "spec.persistentVolumeClaimRetentionPolicy"},
-		{name: "what Kubernetes keeps", replace: []string{`"serviceName":"cratedb"`, `"serviceName":"x"`}, class: ops.ChangeImmutable, path: "spec.serviceName"},
-		{name: "restarts behind our back", replace: []string{"OnDelete", "RollingUpdate"}, class: ops.ChangeRestart, path: "spec.updateStrategy.type"},
+		{name: "the order of settings", replace: []string{`"-Cstats.enabled=true"`, `"-Cprocessors=1"`, `"-Ccluster.name=x"`, `"-Cstats.enabled=true","-Ccluster.name=x"`}, class: model.ChangeRestart, path: "spec.template.spec.containers[crate].command[processors]"},
+		{name: "who manages it", replace: []string{`managed-by":"stevedore`, `managed-by":"crate-operator`}, class: model.ChangeInPlace, path: "metadata.labels.app.kubernetes.io/managed-by"},
+		{name: "gateway counts", replace: []string{"expected_data_nodes=3", "expected_data_nodes=4"}, class: model.ChangeInPlace, path: "spec.template.spec.containers[crate].command[gateway.expected_data_nodes]"},
+		{name: "a pod label", replace: []string{`"metadata":{"labels":{"a":"b"}}`, `"metadata":{"labels":{"a":"b","c":"d"}}`}, class: model.ChangeInPlace, path: "spec.template.metadata.labels.c"},
+		{name: "replicas", replace: []string{`"replicas":3`, `"replicas":4`}, class: model.ChangeReplicas, path: "spec.replicas"},
+		{name: "a setting that is read at the start", replace: []string{`"-Cstats.enabled=true"`, `"-Cstats.enabled=true","-Cnode.attr.zone=a"`}, class: model.ChangeRestart, path: "spec.template.spec.containers[crate].command[node.attr.zone]"},
+		{name: "a setting that is gone", replace: []string{`,"-Cstats.enabled=true"`, ""}, class: model.ChangeSetting, path: "spec.template.spec.containers[crate].command[stats.enabled]"},
+		{name: "a setting", replace: []string{"stats.enabled=true", "stats.enabled=false"}, class: model.ChangeSetting, path: "spec.template.spec.containers[crate].command[stats.enabled]"},
+		{name: "the heap", replace: []string{`"value":"1"`, `"value":"2"`}, class: model.ChangeRestart, path: "spec.template.spec.containers[crate].env[CRATE_HEAP_SIZE].value"},
+		{name: "the image", replace: []string{`"name":"crate","image":"crate:5.10.1"`, `"name":"crate","image":"crate:5.10.2"`}, class: model.ChangeImage, path: "spec.template.spec.containers[crate].image"},
+		{name: "another container's image", replace: []string{"exporter:1", "exporter:2"}, class: model.ChangeRestart, path: "spec.template.spec.containers[sql-exporter].image"},
+		{name: "a container that is gone", replace: []string{`{"name":"sql-exporter","image":"exporter:1"},`, ""}, class: model.ChangeRestart, path: "spec.template.spec.containers[sql-exporter]"},
+		{name: "the volumes' size", replace: []string{"1Gi", "2Gi"}, class: model.ChangeVolumes, path: "spec.volumeClaimTemplates[data0].spec.resources.requests.storage"},
+		{name: "claims that would be deleted", replace: []string{`"replicas":3`, `"replicas":3,"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Delete"}`}, class: model.ChangeVolumes, path: "spec.persistentVolumeClaimRetentionPolicy"},
+		{name: "what Kubernetes keeps", replace: []string{`"serviceName":"cratedb"`, `"serviceName":"x"`}, class: model.ChangeImmutable, path: "spec.serviceName"},
+		{name: "restarts behind our back", replace: []string{"OnDelete", "RollingUpdate"}, class: model.ChangeRestart, path: "spec.updateStrategy.type"},
 		{name: "numbers of another type", replace: []string{`"terminationGracePeriodSeconds":1200`, `"terminationGracePeriodSeconds":1200.0`}, none: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := ops.Classify([]*unstructured.Unstructured{statefulSet(t, c.replace...)}, []*unstructured.Unstructured{statefulSet(t)})
+			got := manifest.Classify([]*unstructured.Unstructured{statefulSet(t, c.replace...)}, []*unstructured.Unstructured{statefulSet(t)})
 			if c.none {
 				assert.Empty(t, got)
 				return
@@ -82,28 +83,28 @@ func TestADifferenceIsClassedByWhatItTakes(t *testing.T) {
 
 func TestGroupsThatComeAndGoAreDifferences(t *testing.T) {
 	other := statefulSet(t, "crate-data-hot-c", "crate-data-cold-c")
-	got := ops.Classify([]*unstructured.Unstructured{other}, []*unstructured.Unstructured{statefulSet(t)})
-	assert.Equal(t, []ops.Change{
-		{Class: ops.ChangeNewSet, Set: "crate-data-cold-c"}, {Class: ops.ChangeRemovedSet, Set: "crate-data-hot-c"},
+	got := manifest.Classify([]*unstructured.Unstructured{other}, []*unstructured.Unstructured{statefulSet(t)})
+	assert.Equal(t, []model.Change{
+		{Class: model.ChangeNewSet, Set: "crate-data-cold-c"}, {Class: model.ChangeRemovedSet, Set: "crate-data-hot-c"},
 	}, got)
-	assert.Empty(t, ops.Classify([]*unstructured.Unstructured{other}, nil), "with nothing effective there is nothing to differ from")
+	assert.Empty(t, manifest.Classify([]*unstructured.Unstructured{other}, nil), "with nothing effective there is nothing to differ from")
 }
 
 func TestWhatIsMaterialised(t *testing.T) {
 	old := statefulSet(t)
-	saved, err := ops.Pack([]*unstructured.Unstructured{old})
+	saved, err := manifest.Pack([]*unstructured.Unstructured{old})
 	require.NoError(t, err)
 	wanted := statefulSet(t, "crate:5.10.1", "crate:6.0.0", `"replicas":3`, `"replicas":5`)
 	service := &unstructured.Unstructured{Object: map[string]any{"kind": "Service", "metadata": map[string]any{"name": "crate-c"}}}
 	budget := &unstructured.Unstructured{Object: map[string]any{"kind": "PodDisruptionBudget", "metadata": map[string]any{"name": "crate-data-c"}, "spec": map[string]any{"maxUnavailable": int64(1)}}}
 	all := []*unstructured.Unstructured{wanted, service, budget}
-	budgets := []ops.Budget{{Name: "crate-data-c", MaxUnavailable: 0}}
+	budgets := []model.Budget{{Name: "crate-data-c", MaxUnavailable: 0}}
 	before, err := json.Marshal(all)
 	require.NoError(t, err)
 
 	t.Run("a kept template is the last effective one", func(t *testing.T) {
-		got, next, err := ops.Materialise(all, saved, ops.Effective{Budgets: budgets, Sets: []ops.EffectiveSet{
-			{Name: "crate-data-hot-c", Replicas: 4, Template: ops.TemplateKept, InitialMasters: true},
+		got, next, err := manifest.Materialise(all, saved, model.Effective{Budgets: budgets, Sets: []model.EffectiveSet{
+			{Name: "crate-data-hot-c", Replicas: 4, Template: model.TemplateKept, InitialMasters: true},
 		}})
 		require.NoError(t, err)
 		require.Len(t, got, 3)
@@ -111,27 +112,27 @@ func TestWhatIsMaterialised(t *testing.T) {
 		assert.Equal(t, service, got[1])
 		value, _, _ := unstructured.NestedInt64(got[2].Object, "spec", "maxUnavailable")
 		assert.Equal(t, int64(0), value)
-		back, err := next.Unpack()
+		back, err := manifest.Unpack(next)
 		require.NoError(t, err)
 		assert.Equal(t, got[0], back[0], "what was effective is saved")
 	})
 	t.Run("the first masters leave", func(t *testing.T) {
-		got, next, err := ops.Materialise(all, saved, ops.Effective{Sets: []ops.EffectiveSet{{Name: "crate-data-hot-c", Replicas: 5}}})
+		got, next, err := manifest.Materialise(all, saved, model.Effective{Sets: []model.EffectiveSet{{Name: "crate-data-hot-c", Replicas: 5}}})
 		require.NoError(t, err)
 		text, err := json.Marshal(got[0])
 		require.NoError(t, err)
 		assert.NotContains(t, string(text), "initial_master_nodes")
 		assert.Contains(t, string(text), "crate:6.0.0")
-		assert.False(t, ops.HasInitialMasters(got[0]))
-		assert.True(t, ops.HasInitialMasters(wanted))
-		_, again, err := ops.Materialise(all, next, ops.Effective{Sets: []ops.EffectiveSet{{Name: "crate-data-hot-c", Replicas: 5}}})
+		assert.False(t, manifest.HasInitialMasters(got[0]))
+		assert.True(t, manifest.HasInitialMasters(wanted))
+		_, again, err := manifest.Materialise(all, next, model.Effective{Sets: []model.EffectiveSet{{Name: "crate-data-hot-c", Replicas: 5}}})
 		require.NoError(t, err)
 		assert.Equal(t, next, again)
 	})
 	t.Run("a group that is gone stays, one that is new waits", func(t *testing.T) {
 		cold := statefulSet(t, "crate-data-hot-c", "crate-data-cold-c")
-		got, next, err := ops.Materialise([]*unstructured.Unstructured{cold}, saved, ops.Effective{Sets: []ops.EffectiveSet{
-			{Name: "crate-data-hot-c", Replicas: 3, Template: ops.TemplateKept, InitialMasters: true}, {Name: "crate-data-cold-c", Absent: true},
+		got, next, err := manifest.Materialise([]*unstructured.Unstructured{cold}, saved, model.Effective{Sets: []model.EffectiveSet{
+			{Name: "crate-data-hot-c", Replicas: 3, Template: model.TemplateKept, InitialMasters: true}, {Name: "crate-data-cold-c", Absent: true},
 		}})
 		require.NoError(t, err)
 		require.Len(t, got, 1)
@@ -139,14 +140,14 @@ func TestWhatIsMaterialised(t *testing.T) {
 		assert.Equal(t, saved, next)
 	})
 	t.Run("a StatefulSet of the user's own travels as it is", func(t *testing.T) {
-		got, next, err := ops.Materialise([]*unstructured.Unstructured{wanted}, nil, ops.Effective{})
+		got, next, err := manifest.Materialise([]*unstructured.Unstructured{wanted}, nil, model.Effective{})
 		require.NoError(t, err)
 		assert.Equal(t, []*unstructured.Unstructured{wanted}, got)
 		assert.Empty(t, next)
 	})
 	t.Run("nothing saved is an error, not a guess", func(t *testing.T) {
-		for _, s := range []ops.Saved{nil, {"crate-data-hot-c": "!"}, {"crate-data-hot-c": "aGVsbG8="}} {
-			_, _, err := ops.Materialise(all, s, ops.Effective{Sets: []ops.EffectiveSet{{Name: "crate-data-hot-c", Template: ops.TemplateKept}}})
+		for _, s := range []model.Saved{nil, {"crate-data-hot-c": "!"}, {"crate-data-hot-c": "aGVsbG8="}} {
+			_, _, err := manifest.Materialise(all, s, model.Effective{Sets: []model.EffectiveSet{{Name: "crate-data-hot-c", Template: model.TemplateKept}}})
 			assert.ErrorContains(t, err, "StatefulSet crate-data-hot-c")
 		}
 	})

@@ -8,19 +8,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // whole makes a change of what sys.cluster_health says, beside what sys.health does.
-func whole(colour ops.Colour, missing, underreplicated int64) func(*situation) {
+func whole(colour model.Colour, missing, underreplicated int64) func(*situation) {
 	return func(s *situation) {
-		s.o.Database.ClusterHealth = ops.Health{Colour: colour, Missing: missing, Underreplicated: underreplicated}
+		s.o.Database.ClusterHealth = model.Health{Colour: colour, Missing: missing, Underreplicated: underreplicated}
 	}
 }
 
 func unreadWhole(s *situation) {
-	s.o.Database.ClusterHealth = ops.Health{}
-	s.o.Database.Unread = []ops.UnreadPart{{Part: ops.PartClusterView, Why: "refused"}}
+	s.o.Database.ClusterHealth = model.Health{}
+	s.o.Database.Unread = []model.UnreadPart{{Part: model.PartClusterView, Why: "refused"}}
 }
 
 // What no privilege filters holds back a restart and a shrink, also where everything that
@@ -34,15 +34,15 @@ func TestTheHealthOfTheWholeClusterIsAskedBeforeANodeGoes(t *testing.T) {
 		change          func(*situation)
 		restart, shrink bool // it holds that back
 	}{
-		{"green", whole(ops.Green, 0, 0), false, false},
-		{"a release without the view", whole(ops.ColourUnknown, 0, 0), false, false},
-		{"read-only, which is yellow and lacks nothing", whole(ops.Yellow, 0, 0), false, false},
-		{"a hidden table that lacks a copy", whole(ops.Yellow, 0, 1), true, true},
-		{"a hidden table that lacks a new primary", whole(ops.Yellow, 1, 0), true, true},
-		{"a hidden table that is red", whole(ops.Red, 1, 0), true, true},
-		{"red, and nothing is counted", whole(ops.Red, 0, 0), true, true},
-		{"a hidden yellow, by policy", proceed(whole(ops.Yellow, 0, 1)), false, true},
-		{"a hidden red, by policy", proceed(whole(ops.Red, 1, 0)), true, true},
+		{"green", whole(model.Green, 0, 0), false, false},
+		{"a release without the view", whole(model.ColourUnknown, 0, 0), false, false},
+		{"read-only, which is yellow and lacks nothing", whole(model.Yellow, 0, 0), false, false},
+		{"a hidden table that lacks a copy", whole(model.Yellow, 0, 1), true, true},
+		{"a hidden table that lacks a new primary", whole(model.Yellow, 1, 0), true, true},
+		{"a hidden table that is red", whole(model.Red, 1, 0), true, true},
+		{"red, and nothing is counted", whole(model.Red, 0, 0), true, true},
+		{"a hidden yellow, by policy", proceed(whole(model.Yellow, 0, 1)), false, true},
+		{"a hidden red, by policy", proceed(whole(model.Red, 1, 0)), true, true},
 		{"it could not be read", unreadWhole, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -69,9 +69,9 @@ func TestTheHealthOfTheWholeClusterIsAskedBeforeANodeGoes(t *testing.T) {
 // A table that turns red while nodes drain, and that is hidden: they stay, and go once it
 // is well.
 func TestNothingLeavesWhileAHiddenTableIsNotWell(t *testing.T) {
-	for name, see := range map[string]func(*ops.Database){
-		"red":    func(db *ops.Database) { db.ClusterHealth = ops.Health{Colour: ops.Red, Missing: 1} },
-		"yellow": func(db *ops.Database) { db.ClusterHealth = ops.Health{Colour: ops.Yellow, Underreplicated: 1} },
+	for name, see := range map[string]func(*model.Database){
+		"red":    func(db *model.Database) { db.ClusterHealth = model.Health{Colour: model.Red, Missing: 1} },
+		"yellow": func(db *model.Database) { db.ClusterHealth = model.Health{Colour: model.Yellow, Underreplicated: 1} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := stuckDrain(t)
@@ -97,7 +97,7 @@ func podNext(t *testing.T) *situation {
 	w.run(60)
 	byTemplate(w)
 	w.until(func() bool {
-		return w.record.Operation != nil && w.record.Operation.Step == ops.StepNext && w.applied.Revision == "rev-t2" && w.live[hot] == "t2"
+		return w.record.Operation != nil && w.record.Operation.Step == model.StepNext && w.applied.Revision == "rev-t2" && w.live[hot] == "t2"
 	})
 	s := &situation{d: w.desired, o: w.observe(), r: w.record}
 	s.d.Changes = nil

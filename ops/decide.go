@@ -1,70 +1,81 @@
 package ops
 
-import "time"
+import (
+	"time"
+
+	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/lifecycle"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/rollout"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/tell"
+)
 
 // Decide returns what may be done next. It is pure: the same arguments give
 // the same decision, and none of them is changed. What is observed has to come
 // from caches that have caught up at least once.
-func Decide(desired Desired, observed Observed, record Record, policy Policy, now time.Time) Decision {
-	var t turn // filled in place: it is large, and a literal would be copied
-	t.d = desired
-	t.o = observed
-	t.r = record
-	t.p = policy
-	t.now = now
-	t.rebuild()
-	t.command()
-	t.withdraw()
+func Decide(desired model.Desired, observed model.Observed, record model.Record, policy model.Policy, now time.Time) model.Decision {
+	t := new(pass.Pass) // filled in place: it is large, and a literal would be copied
+	t.Desired = desired
+	t.Observed = observed
+	t.Record = record
+	t.Policy = policy
+	t.Now = now
+	lifecycle.Rebuild(t)
+	lifecycle.Command(t)
+	lifecycle.Withdraw(t)
 
 	// Whether this cluster is ours to touch at all.
 	switch {
-	case t.anothers():
+	case lifecycle.Anothers(t):
 		// The record is the other's: nothing is written to it.
-		t.r = record
-		t.finish(&record)
-		return t.d2
-	case t.removed(), t.released(), t.paused():
-		t.keep()
-		t.finish(&record)
-		return t.d2
+		t.Record = record
+		tell.Finish(t, &record)
+		return t.Decision
+	case lifecycle.Removed(t), lifecycle.Released(t), lifecycle.Paused(t):
+		keep(t)
+		tell.Finish(t, &record)
+		return t.Decision
 	}
-	t.takeUp()
-	if t.renamed() || t.notOurs() || t.foreign() || t.classless() {
-		t.keep()
-		t.refused()
-		t.finish(&record)
-		return t.d2
+	lifecycle.TakeUp(t)
+	if lifecycle.Renamed(t) || lifecycle.NotOurs(t) || lifecycle.Foreign(t) || lifecycle.Classless(t) {
+		keep(t)
+		tell.Refused(t)
+		tell.Finish(t, &record)
+		return t.Decision
 	}
 
 	// What of it may be applied now.
-	t.refuse()
-	t.create()
-	t.start()
-	t.hold()
+	aim.RefuseDefinition(t)
+	create(t)
+	start(t)
+	hold(t)
 
 	// What else is to be done, none of it waiting for the rest.
-	t.failures()
-	t.labelSecrets()
-	t.systemUser()
-	t.users()
-	t.settings()
-	t.references()
-	t.bootstrap()
-	t.work()
-	t.claims()
-	t.settledFailures()
+	tell.Failures(t)
+	access.LabelSecrets(t)
+	lifecycle.SystemUser(t)
+	access.Users(t)
+	setting.Settings(t)
+	access.References(t)
+	lifecycle.Bootstrap(t)
+	work(t)
+	access.Claims(t)
+	tell.SettledFailures(t)
 
-	t.watchDenied()
-	t.othersFilters()
-	t.watchSlow()
-	t.watchEnds()
+	access.WatchDenied(t)
+	setting.OthersFilters(t)
+	t.WatchSlow()
+	tell.WatchEnds(t)
 
-	t.effective()
-	t.cure()
-	t.d2.Apply, t.d2.Adopt = true, t.adoption()
-	t.contested()
-	t.verify()
-	t.consent()
-	t.finish(&record)
-	return t.d2
+	effective(t)
+	rollout.ReplaceStuck(t)
+	t.Decision.Apply, t.Decision.Adopt = true, lifecycle.Adoption(&t.View)
+	lifecycle.Contested(t)
+	tell.Verify(t)
+	lifecycle.Consent(t)
+	tell.Finish(t, &record)
+	return t.Decision
 }

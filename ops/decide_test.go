@@ -9,21 +9,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
 )
 
 // situation is a cluster of three nodes, made and verified, and what is done to
 // it before a decision.
 type situation struct {
-	d ops.Desired
-	o ops.Observed
-	r ops.Record
+	d model.Desired
+	o model.Observed
+	r model.Record
 }
 
 func made(t testing.TB) *situation {
 	w := newWorld(&testing.T{}, wantedCluster(3))
 	for range 30 {
-		if d, err := w.turn(); err == nil && d.Verdict == ops.Done && !d.Save {
+		if d, err := w.turn(); err == nil && d.Verdict == model.Done && !d.Save {
 			return &situation{d: w.desired, o: w.observe(), r: w.record}
 		}
 	}
@@ -31,11 +32,11 @@ func made(t testing.TB) *situation {
 	return nil
 }
 
-func (s *situation) decide() ops.Decision {
-	return ops.Decide(s.d, s.o, s.r, ops.Policy{}, s.o.At)
+func (s *situation) decide() model.Decision {
+	return ops.Decide(s.d, s.o, s.r, model.Policy{}, s.o.At)
 }
 
-func reasons(list []ops.Reason) []string {
+func reasons(list []model.Reason) []string {
 	var out []string
 	for _, r := range list {
 		out = append(out, r.Name)
@@ -43,8 +44,8 @@ func reasons(list []ops.Reason) []string {
 	return out
 }
 
-func kinds(d ops.Decision) []ops.ActionKind {
-	var out []ops.ActionKind
+func kinds(d model.Decision) []model.ActionKind {
+	var out []model.ActionKind
 	for _, a := range d.Actions() {
 		out = append(out, a.Kind)
 	}
@@ -63,32 +64,32 @@ func TestWhatIsNotSupportedIsRefusedByNameAndNothingOfItIsApplied(t *testing.T) 
 		{"fewer replicas", func(s *situation) { s.d.Sets[0].Replicas = 2 }, "master-quorum", "two-masters"},
 		{"no replicas at all", func(s *situation) { s.d.Sets[0].Replicas = 0 }, "suspend-without-consent", "look like a mistake"},
 		{"new masters", func(s *situation) {
-			s.d.Sets = append([]ops.Set{{Name: "crate-master-c", Group: "master", Dedicated: true, MasterEligible: true, Replicas: 3}}, s.d.Sets...)
+			s.d.Sets = append([]model.Set{{Name: "crate-master-c", Group: "master", Dedicated: true, MasterEligible: true, Replicas: 3}}, s.d.Sets...)
 		}, "new-group-not-supported", "dedicated masters"},
 		{"a group that is gone", func(s *situation) {
-			s.d.Sets = []ops.Set{{Name: "crate-data-cold-c", Group: "cold", Data: true, Replicas: 3}}
+			s.d.Sets = []model.Set{{Name: "crate-data-cold-c", Group: "cold", Data: true, Replicas: 3}}
 		}, "master-group-stays", "group hot"},
 		{"a minor left out", func(s *situation) {
 			s.d.Version = "6.1.4"
-			s.d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot, Path: "spec.template.spec.containers[crate].image"}}
+			s.d.Changes = []model.Change{{Class: model.ChangeImage, Set: hot, Path: "spec.template.spec.containers[crate].image"}}
 		}, "version-path", "5.10.1 runs and 6.1.4"},
 		{"tables that the next major refuses", func(s *situation) {
 			s.d.Version = "6.0.6"
-			s.o.Database.Tables = []ops.Table{{Name: "doc.old", Created: "4.8.4", Started: 1}, {Name: "doc.t", Created: "5.1.0", Started: 1}}
+			s.o.Database.Tables = []model.Table{{Name: "doc.old", Created: "4.8.4", Started: 1}, {Name: "doc.t", Created: "5.1.0", Started: 1}}
 		}, "tables-too-old", "1 table(s) were (doc.old of 4.8.4)"},
 		{"a release that loses data of old tables", func(s *situation) {
 			s.d.Version = "6.0.5"
-			s.o.Database.Tables = []ops.Table{{Name: "doc.t", Created: "5.4.0", Started: 1}}
+			s.o.Database.Tables = []model.Table{{Name: "doc.t", Created: "5.4.0", Started: 1}}
 		}, "release-loses-data", "doc.t of 5.4.0"},
 		{"an older minor", func(s *situation) { s.d.Version = "5.9.0" }, "downgrade-refused", "5.10.1"},
 		{"rolling updates by Kubernetes", func(s *situation) {
-			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot, Path: "spec.updateStrategy.type"}}
+			s.d.Changes = []model.Change{{Class: model.ChangeRestart, Set: hot, Path: "spec.updateStrategy.type"}}
 		}, "update-strategy-change", "spec.updateStrategy.type"},
 		{"bigger volumes", func(s *situation) {
-			s.d.Changes = []ops.Change{{Class: ops.ChangeVolumes, Set: hot, Path: "spec.volumeClaimTemplates[data0]", Old: "1Gi", New: "2Gi"}}
+			s.d.Changes = []model.Change{{Class: model.ChangeVolumes, Set: hot, Path: "spec.volumeClaimTemplates[data0]", Old: "1Gi", New: "2Gi"}}
 		}, "volume-change-not-supported", "1Gi"},
 		{"a field that Kubernetes keeps", func(s *situation) {
-			s.d.Changes = []ops.Change{{Class: ops.ChangeImmutable, Set: hot, Path: "spec.serviceName", Old: "cratedb", New: "x"}}
+			s.d.Changes = []model.Change{{Class: model.ChangeImmutable, Set: hot, Path: "spec.serviceName", Old: "cratedb", New: "x"}}
 		}, "immutable-field", "spec.serviceName"},
 		{"another spec.cluster.name", func(s *situation) { s.d.ClusterName = "other" }, "cluster-name-change", `"crate" and "other"`},
 		{"TLS on", func(s *situation) { s.d.TLS = true }, "tls-change-not-supported", "TLS on"},
@@ -97,21 +98,21 @@ func TestWhatIsNotSupportedIsRefusedByNameAndNothingOfItIsApplied(t *testing.T) 
 		t.Run(c.name, func(t *testing.T) {
 			s := made(t)
 			s.d.Revision, s.d.Commit = "rev-x", "commit-x"
-			s.d.Users = append(slices.Clone(s.d.Users), ops.User{Name: "eve", Secret: ops.SecretKey{Name: "ada", Key: "password"}})
+			s.d.Users = append(slices.Clone(s.d.Users), model.User{Name: "eve", Secret: model.SecretKey{Name: "ada", Key: "password"}})
 			c.change(s)
 			d := s.decide()
-			require.Equal(t, ops.Refuse, d.Verdict)
+			require.Equal(t, model.Refuse, d.Verdict)
 			assert.Contains(t, reasons(d.Refusals), c.refuse)
 			i := slices.Index(reasons(d.Refusals), c.refuse)
 			assert.Contains(t, d.Refusals[i].Message, c.words)
 			assert.True(t, d.Apply, "what is harmless goes on")
-			assert.Contains(t, kinds(d), ops.ActionSetUser, "a new user waits for none of it")
+			assert.Contains(t, kinds(d), model.ActionSetUser, "a new user waits for none of it")
 			assert.Nil(t, d.Disruptive)
 			assert.GreaterOrEqual(t, d.Effective.Sets[0].Replicas, 3)
 			assert.Equal(t, hot, d.Effective.Sets[0].Name)
 			for _, e := range d.Effective.Sets {
 				if c.refuse != "replicas-raised-by-others" {
-					assert.True(t, e.Absent || e.Template == ops.TemplateKept, "%s stays as it was", e.Name)
+					assert.True(t, e.Absent || e.Template == model.TemplateKept, "%s stays as it was", e.Name)
 				}
 				if e.Name != hot {
 					assert.True(t, e.Absent, "%s is not created", e.Name)
@@ -119,7 +120,7 @@ func TestWhatIsNotSupportedIsRefusedByNameAndNothingOfItIsApplied(t *testing.T) 
 			}
 			assert.Equal(t, "5.10.1", d.Record.Version)
 			require.Len(t, d.Reports, 1)
-			assert.Equal(t, ops.StatusFailure, d.Reports[0].Status)
+			assert.Equal(t, model.StatusFailure, d.Reports[0].Status)
 			assert.Contains(t, d.Reports[0].Names, c.refuse)
 
 			s.r = d.Record
@@ -138,7 +139,7 @@ func TestWhoMayTouchACluster(t *testing.T) {
 		{"another source owns it", func(s *situation) { s.d.Owner = "git:b" }, "another-owner", true},
 		{"its definition is gone", func(s *situation) { s.d.Removed = true }, "orphaned", true},
 		{"a pod of another cluster", func(s *situation) { s.o.Database.Pods[1].ClusterID = "id-2" }, "foreign-cluster-id", true},
-		{"an object of another", func(s *situation) { s.o.Foreign = []ops.Foreign{{Object: "Service crate-c", Owner: "the cluster d"}} }, "object-not-ours", true},
+		{"an object of another", func(s *situation) { s.o.Foreign = []model.Foreign{{Object: "Service crate-c", Owner: "the cluster d"}} }, "object-not-ours", true},
 		{"paused in the definition", func(s *situation) { s.d.Paused = true }, "paused", false},
 		{"paused by command", func(s *situation) { s.o.Commands.Paused = "true" }, "paused", false},
 		{"released by command", func(s *situation) { s.o.Commands.Released = "true" }, "released", false},
@@ -152,7 +153,7 @@ func TestWhoMayTouchACluster(t *testing.T) {
 			assert.False(t, d.Apply)
 			assert.Nil(t, d.Disruptive)
 			for _, a := range d.Harmless {
-				assert.Equal(t, ops.ActionSetBudget, a.Kind)
+				assert.Equal(t, model.ActionSetBudget, a.Kind)
 			}
 			assert.Len(t, d.Record.Sets, 1)
 			assert.Equal(t, 3, d.Record.Sets[0].Replicas, "no intent is recorded")
@@ -182,16 +183,16 @@ func TestBothOwnersAreNamedAndTheRecordStaysTheFirsts(t *testing.T) {
 
 func TestAnOrphanKeepsItsObjectsAndItsBudgetIsReturned(t *testing.T) {
 	s := made(t)
-	s.d = ops.Desired{Namespace: "ns", Name: "c", Owner: "git:a", Removed: true, Revision: s.r.Revision}
+	s.d = model.Desired{Namespace: "ns", Name: "c", Owner: "git:a", Removed: true, Revision: s.r.Revision}
 	s.o.Budgets[0].MaxUnavailable = 0
 	d := s.decide()
-	assert.Equal(t, []ops.ActionKind{ops.ActionSetBudget}, kinds(d))
+	assert.Equal(t, []model.ActionKind{model.ActionSetBudget}, kinds(d))
 	assert.Equal(t, 1, d.Harmless[0].Value)
-	assert.Equal(t, ops.StageRemovalPending, d.Record.Stage)
+	assert.Equal(t, model.StageRemovalPending, d.Record.Stage)
 	require.Len(t, d.Reports, 1)
 	s.r = d.Record
 	assert.Empty(t, s.decide().Reports)
-	assert.Equal(t, []ops.ActionKind{ops.ActionSetBudget}, kinds(s.decide()))
+	assert.Equal(t, []model.ActionKind{model.ActionSetBudget}, kinds(s.decide()))
 }
 
 func TestACommandWinsUntilTheRenderChanges(t *testing.T) {
@@ -214,7 +215,7 @@ func TestACommandWinsUntilTheRenderChanges(t *testing.T) {
 func TestARenameWouldBeAnEmptyDatabase(t *testing.T) {
 	d := wantedCluster(3)
 	d.RenamedFrom = "ns/old"
-	got := ops.Decide(d, ops.Observed{}, ops.Record{}, ops.Policy{}, time.Unix(1, 0))
+	got := ops.Decide(d, model.Observed{}, model.Record{}, model.Policy{}, time.Unix(1, 0))
 	assert.Equal(t, []string{"rename"}, reasons(got.Refusals))
 	assert.False(t, got.Apply)
 	s := made(t)
@@ -230,23 +231,23 @@ func TestGrowing(t *testing.T) {
 		refuse string
 	}{
 		{"all is well", func(*situation) {}, "", ""},
-		{"health is red: a node may be what it needs", func(s *situation) { s.o.Database.Health.Colour = ops.Red }, "", ""},
-		{"no contact", func(s *situation) { s.o.Database.Contact = ops.No }, "no-contact", ""},
+		{"health is red: a node may be what it needs", func(s *situation) { s.o.Database.Health.Colour = model.Red }, "", ""},
+		{"no contact", func(s *situation) { s.o.Database.Contact = model.No }, "no-contact", ""},
 		{"a node that has found no cluster", func(s *situation) { s.o.Database.ClusterID = "_na_" }, "no-contact", ""},
-		{"not recovered", func(s *situation) { s.o.Database.Recovered = ops.No }, "gateway-recovered", ""},
-		{"recovery not known", func(s *situation) { s.o.Database.Recovered = ops.Unknown }, "gateway-recovered", ""},
+		{"not recovered", func(s *situation) { s.o.Database.Recovered = model.No }, "gateway-recovered", ""},
+		{"recovery not known", func(s *situation) { s.o.Database.Recovered = model.Unknown }, "gateway-recovered", ""},
 		{"an old reading", func(s *situation) { s.o.Database.At = s.o.At.Add(-time.Hour) }, "fresh-reading", ""},
 		{"a claim of another cluster", func(s *situation) {
-			s.o.Claims = append(s.o.Claims, ops.Claim{Name: "data0-x-3", Set: hot, Ordinal: 3, ClusterID: "id-2"})
+			s.o.Claims = append(s.o.Claims, model.Claim{Name: "data0-x-3", Set: hot, Ordinal: 3, ClusterID: "id-2"})
 		}, "", "claim-of-another-cluster"},
 		{"a claim that says nothing", func(s *situation) {
-			s.o.Claims = append(s.o.Claims, ops.Claim{Name: "data0-x-3", Set: hot, Ordinal: 3})
+			s.o.Claims = append(s.o.Claims, model.Claim{Name: "data0-x-3", Set: hot, Ordinal: 3})
 		}, "", "claim-of-another-cluster"},
 		{"a claim of a newer version", func(s *situation) {
-			s.o.Claims = append(s.o.Claims, ops.Claim{Name: "data0-x-3", Set: hot, Ordinal: 3, ClusterID: "id-1", Version: "6.0.0"})
+			s.o.Claims = append(s.o.Claims, model.Claim{Name: "data0-x-3", Set: hot, Ordinal: 3, ClusterID: "id-1", Version: "6.0.0"})
 		}, "", "claim-version-unreadable"},
 		{"an own claim that is left", func(s *situation) {
-			s.o.Claims = append(s.o.Claims, ops.Claim{Name: "data0-x-3", Set: hot, Ordinal: 3, ClusterID: "id-1", Version: "5.10.0"})
+			s.o.Claims = append(s.o.Claims, model.Claim{Name: "data0-x-3", Set: hot, Ordinal: 3, ClusterID: "id-1", Version: "5.10.0"})
 		}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -256,7 +257,7 @@ func TestGrowing(t *testing.T) {
 			c.change(s)
 			d := s.decide()
 			e := d.Effective.Sets[0]
-			assert.Equal(t, ops.TemplateKept, e.Template, "gateway counts follow the replicas, never lead them")
+			assert.Equal(t, model.TemplateKept, e.Template, "gateway counts follow the replicas, never lead them")
 			switch {
 			case c.waits != "":
 				assert.Contains(t, reasons(d.Waits), c.waits)
@@ -304,18 +305,18 @@ func TestLimits(t *testing.T) {
 			d := wantedCluster(3)
 			d.Operations.BootstrapTimeout = c.settled
 			now := time.Unix(1_000_000, 0)
-			r := ops.Decide(d, ops.Observed{}, ops.Record{}, ops.Policy{}, now).Record
-			got := ops.Decide(d, ops.Observed{}, r, ops.Policy{}, now.Add(c.after))
+			r := ops.Decide(d, model.Observed{}, model.Record{}, model.Policy{}, now).Record
+			got := ops.Decide(d, model.Observed{}, r, model.Policy{}, now.Add(c.after))
 			failures := 0
 			for _, r := range got.Reports {
-				if r.Status == ops.StatusFailure {
+				if r.Status == model.StatusFailure {
 					failures++
 				}
 			}
 			assert.Equal(t, c.failed, failures == 1)
 			assert.True(t, got.Apply, "it is still tried")
 			assert.False(t, got.Record.Operation.Started.After(now.Add(c.after)), "a stored future time is bounded")
-			again := ops.Decide(d, ops.Observed{}, got.Record, ops.Policy{}, now.Add(c.after))
+			again := ops.Decide(d, model.Observed{}, got.Record, model.Policy{}, now.Add(c.after))
 			assert.Empty(t, again.Reports, "it is reported once")
 		})
 	}
@@ -323,7 +324,7 @@ func TestLimits(t *testing.T) {
 
 func TestALostRecordIsRebuiltFromWhatIsLive(t *testing.T) {
 	s := made(t)
-	s.r = ops.Record{}
+	s.r = model.Record{}
 	s.o.Sets[0].Replicas = 5
 	d := s.decide()
 	assert.Equal(t, "id-1", d.Record.ClusterID)
@@ -337,43 +338,43 @@ func TestALostRecordIsRebuiltFromWhatIsLive(t *testing.T) {
 	assert.False(t, d.Effective.Sets[0].InitialMasters, "what has left the live template never comes back")
 
 	s.o.Secrets = nil
-	s.o.Claims = []ops.Claim{{Name: "data0", Set: hot, ClusterID: "id-1"}}
+	s.o.Claims = []model.Claim{{Name: "data0", Set: hot, ClusterID: "id-1"}}
 	assert.Contains(t, reasons(s.decide().Refusals), "system-password-lost")
 }
 
 func TestADefinitionThatNeverStartedIsRepaired(t *testing.T) {
 	d := wantedCluster(3)
 	now := time.Unix(1_000_000, 0)
-	r := ops.Decide(d, ops.Observed{}, ops.Record{}, ops.Policy{}, now).Record
+	r := ops.Decide(d, model.Observed{}, model.Record{}, model.Policy{}, now).Record
 	require.NotEmpty(t, r.Sets)
 	d.Version, d.Revision = "5.10.9", "rev-fixed"
-	d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot, Path: "image"}}
-	o := ops.Observed{
-		Sets: []ops.ObservedSet{{Name: hot, Ours: true, Replicas: 3, InitialMasters: true, UpdateRevision: "new"}},
-		Pods: []ops.Pod{
+	d.Changes = []model.Change{{Class: model.ChangeImage, Set: hot, Path: "image"}}
+	o := model.Observed{
+		Sets: []model.ObservedSet{{Name: hot, Ours: true, Replicas: 3, InitialMasters: true, UpdateRevision: "new"}},
+		Pods: []model.Pod{
 			{Name: "p0", Set: hot, Ordinal: 0, UID: "u0", Waiting: "ImagePullBackOff", Revision: "old", Phase: "Pending"},
 			{Name: "p1", Set: hot, Ordinal: 1, UID: "u1", Waiting: "ImagePullBackOff", Revision: "old", Phase: "Pending"},
 		},
-		Secrets: []ops.Secret{{Name: "user-system-c", Exists: true, Keys: []string{"password"}}},
-		Applied: ops.Applied{Revision: "rev-fixed"},
+		Secrets: []model.Secret{{Name: "user-system-c", Exists: true, Keys: []string{"password"}}},
+		Applied: model.Applied{Revision: "rev-fixed"},
 	}
-	got := ops.Decide(d, o, r, ops.Policy{}, now)
+	got := ops.Decide(d, o, r, model.Policy{}, now)
 	assert.Empty(t, got.Refusals)
-	assert.Equal(t, ops.TemplateWanted, got.Effective.Sets[0].Template)
+	assert.Equal(t, model.TemplateWanted, got.Effective.Sets[0].Template)
 	require.NotNil(t, got.Disruptive)
-	assert.Equal(t, ops.Action{Kind: ops.ActionRecreatePod, Pod: "p0", PodUID: "u0"}, *got.Disruptive)
+	assert.Equal(t, model.Action{Kind: model.ActionRecreatePod, Pod: "p0", PodUID: "u0"}, *got.Disruptive)
 
 	o.Pods[0].Terminating = true
-	assert.Nil(t, ops.Decide(d, o, r, ops.Policy{}, now).Disruptive, "one at a time")
+	assert.Nil(t, ops.Decide(d, o, r, model.Policy{}, now).Disruptive, "one at a time")
 
 	o.Pods[0].Terminating, o.Pods[0].Started, o.Pods[0].Version = false, now, "5.10.1"
-	got = ops.Decide(d, o, r, ops.Policy{}, now)
-	assert.Equal(t, ops.TemplateWanted, got.Effective.Sets[0].Template, "one has started and none has come up: there is no data (seed 512328)")
+	got = ops.Decide(d, o, r, model.Policy{}, now)
+	assert.Equal(t, model.TemplateWanted, got.Effective.Sets[0].Template, "one has started and none has come up: there is no data (seed 512328)")
 
 	o.Pods[1].Ready = true
-	got = ops.Decide(d, o, r, ops.Policy{}, now)
+	got = ops.Decide(d, o, r, model.Policy{}, now)
 	assert.Nil(t, got.Disruptive)
-	assert.Equal(t, ops.TemplateKept, got.Effective.Sets[0].Template, "a node has come up: its data is its version's")
+	assert.Equal(t, model.TemplateKept, got.Effective.Sets[0].Template, "a node has come up: its data is its version's")
 	assert.Contains(t, reasons(got.Waits), "bootstrap-first")
 }
 
@@ -381,12 +382,12 @@ func TestWhatWasRefusedAndIsGoneIsASuccessAgain(t *testing.T) {
 	s := made(t)
 	s.o.Sets[0].Replicas = 5
 	d := s.decide()
-	require.Equal(t, ops.StatusFailure, d.Reports[0].Status)
+	require.Equal(t, model.StatusFailure, d.Reports[0].Status)
 	s.r = d.Record
 	s.o.Sets[0].Replicas = 3
 	d = s.decide()
 	require.Len(t, d.Reports, 1)
-	assert.Equal(t, ops.StatusSuccess, d.Reports[0].Status)
+	assert.Equal(t, model.StatusSuccess, d.Reports[0].Status)
 	s.r = d.Record
 	assert.Empty(t, s.decide().Reports)
 }
@@ -396,14 +397,14 @@ func TestChangedCIDRsAreReportedAsCrateOperatorDoes(t *testing.T) {
 	s.d.Revision, s.d.AllowedCIDRs = "rev-x", []string{"10.0.0.0/8"}
 	d := s.decide()
 	assert.Empty(t, d.Reports, "not before it is applied")
-	assert.Equal(t, ops.Act, d.Verdict)
+	assert.Equal(t, model.Act, d.Verdict)
 	s.r = d.Record
-	s.o.Applied = ops.Applied{Revision: "rev-x", Effective: d.Effective}
+	s.o.Applied = model.Applied{Revision: "rev-x", Effective: d.Effective}
 	d = s.decide()
 	require.Len(t, d.Reports, 1)
 	assert.Equal(t, "allowed_cidr_update", d.Reports[0].Action)
-	assert.Equal(t, ops.EventFeedback, d.Reports[0].Event)
-	assert.Equal(t, ops.StageVerified, d.Record.Stage)
+	assert.Equal(t, model.EventFeedback, d.Reports[0].Event)
+	assert.Equal(t, model.StageVerified, d.Record.Stage)
 }
 
 func TestAReasonNamesThePod(t *testing.T) {
@@ -414,12 +415,12 @@ func TestAReasonNamesThePod(t *testing.T) {
 		words  string
 	}{
 		{"not scheduled", func(s *situation) {
-			s.o.Pods[1] = ops.Pod{Name: hot + "-1", Set: hot, Ordinal: 1, Waiting: "Unschedulable", Message: "0/3 nodes"}
+			s.o.Pods[1] = model.Pod{Name: hot + "-1", Set: hot, Ordinal: 1, Waiting: "Unschedulable", Message: "0/3 nodes"}
 		}, "pods-ready", "2 of 3 pods are ready; waiting for crate-data-hot-c-1 (Unschedulable: 0/3 nodes; no Node takes it"},
-		{"refuses system", func(s *situation) { s.o.Database.Pods[1] = ops.PodAnswer{Pod: hot + "-1", LoginRefused: true} }, "nodes-joined", "may run on a volume of another cluster"},
+		{"refuses system", func(s *situation) { s.o.Database.Pods[1] = model.PodAnswer{Pod: hot + "-1", LoginRefused: true} }, "nodes-joined", "may run on a volume of another cluster"},
 		{"an action failed", func(s *situation) {
-			s.o.Claims = []ops.Claim{{Name: "data0-" + hot + "-0", Set: hot}}
-			s.o.Failures = []ops.Failure{{Action: s.decide().Harmless[0], Message: "boom", Count: 2}}
+			s.o.Claims = []model.Claim{{Name: "data0-" + hot + "-0", Set: hot}}
+			s.o.Failures = []model.Failure{{Action: s.decide().Harmless[0], Message: "boom", Count: 2}}
 		}, "action-failed", "annotate-claim data0-" + hot + "-0 failed (2 times): boom"},
 		{"Kubernetes refused", func(s *situation) { s.o.ApplyErrors = []string{"Service x: denied"} }, "objects-applied", "Service x: denied"},
 	} {
@@ -430,7 +431,7 @@ func TestAReasonNamesThePod(t *testing.T) {
 			i := slices.Index(reasons(d.Waits), c.wait)
 			require.GreaterOrEqual(t, i, 0, "%v", d.Waits)
 			assert.Contains(t, d.Waits[i].Message, c.words)
-			assert.NotEqual(t, ops.Done, d.Verdict)
+			assert.NotEqual(t, model.Done, d.Verdict)
 			assert.Positive(t, d.LookAgain)
 		})
 	}
@@ -440,20 +441,20 @@ func TestAReasonNamesThePod(t *testing.T) {
 // action is not decided again and its failure is over.
 func TestAFailureIsOverOnceItsActionIsNotDecidedAnyMore(t *testing.T) {
 	s := made(t)
-	s.o.Failures = []ops.Failure{{Action: ops.Action{Kind: ops.ActionAnnotateClaim, Claim: "data0-" + hot + "-0"}, Message: "EOF", Count: 1}}
+	s.o.Failures = []model.Failure{{Action: model.Action{Kind: model.ActionAnnotateClaim, Claim: "data0-" + hot + "-0"}, Message: "EOF", Count: 1}}
 	d := s.decide()
 	assert.Empty(t, d.Waits)
-	assert.Equal(t, ops.Done, d.Verdict)
+	assert.Equal(t, model.Done, d.Verdict)
 }
 
 func TestAClosedBudgetIsSaidAndHoldsNothingUp(t *testing.T) {
 	s := made(t)
-	s.o.Database.Health = ops.Health{Colour: ops.Yellow, Tables: []string{"doc.t"}}
+	s.o.Database.Health = model.Health{Colour: model.Yellow, Tables: []string{"doc.t"}}
 	d := s.decide()
-	assert.Equal(t, ops.Act, d.Verdict, "the budget is to be applied")
+	assert.Equal(t, model.Act, d.Verdict, "the budget is to be applied")
 	s.r, s.o.Applied.Effective = d.Record, d.Effective
 	d = s.decide()
-	assert.Equal(t, ops.Done, d.Verdict)
+	assert.Equal(t, model.Done, d.Verdict)
 	require.Equal(t, []string{"budget-closed"}, reasons(d.Waits))
 	assert.Contains(t, d.Waits[0].Message, "doc.t")
 }
@@ -461,7 +462,7 @@ func TestAClosedBudgetIsSaidAndHoldsNothingUp(t *testing.T) {
 func TestTheArgumentsOfADecisionStayAsTheyWere(t *testing.T) {
 	s := made(t)
 	s.d.Sets[0].Replicas = 5
-	s.r.Budgets = []ops.Budget{{Name: "crate-data-c"}}
+	s.r.Budgets = []model.Budget{{Name: "crate-data-c"}}
 	before := s.r
 	sets, users := slices.Clone(s.r.Sets), slices.Clone(s.r.Bootstrap.Users)
 	one, two := s.decide(), s.decide()
@@ -469,14 +470,14 @@ func TestTheArgumentsOfADecisionStayAsTheyWere(t *testing.T) {
 	assert.Equal(t, before, s.r)
 	assert.Equal(t, sets, s.r.Sets)
 	assert.Equal(t, users, s.r.Bootstrap.Users)
-	assert.Equal(t, []ops.Budget{{Name: "crate-data-c"}}, s.r.Budgets)
+	assert.Equal(t, []model.Budget{{Name: "crate-data-c"}}, s.r.Budgets)
 }
 
 func BenchmarkDecideIdle(b *testing.B) {
 	s := made(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if d := s.decide(); d.Verdict == ops.Refuse {
+		if d := s.decide(); d.Verdict == model.Refuse {
 			b.Fatal(d.Refusals)
 		}
 	}

@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // hiddenSchema is a schema that `system` may not see.
-var hiddenSchema = []ops.Denial{
+var hiddenSchema = []model.Denial{
 	{Grantee: "system", Privilege: "DML", Class: "SCHEMA", Ident: "secret"}, {Grantee: "system", Privilege: "DQL", Class: "SCHEMA", Ident: "secret"},
 }
 
@@ -24,20 +25,20 @@ func TestDenialsAreThoseOfTheUserAndOfAllItsRoles(t *testing.T) {
 		name       string
 		privileges [][]string
 		roles      map[string][]string
-		want       []ops.Denial
+		want       []model.Denial
 	}{
 		{"all that it should have", all, nil, nil},
 		{"somebody else is denied", append(all, []string{"ada", "DENY", "DQL", "SCHEMA", "s"}), nil, nil},
 		{"a role that it does not have", append(all, []string{"r", "DENY", "DQL", "SCHEMA", "s"}), map[string][]string{"ada": {"r"}}, nil},
 		{"a role of a role, which has the first again", append(all, []string{"r", "DENY", "DQL", "SCHEMA", "s"}), map[string][]string{"system": {"q"}, "q": {"r"}, "r": {"q"}},
-			[]ops.Denial{{Grantee: "r", Privilege: "DQL", Class: "SCHEMA", Ident: "s"}}},
-		{"one is missing", all[:3], nil, []ops.Denial{{Grantee: "system", Privilege: "DQL", Class: "CLUSTER", Lacks: true}}},
-		{"one is missing on the cluster only", append(all[:3:3], []string{"system", "GRANT", "DQL", "SCHEMA", "s"}), nil, []ops.Denial{{Grantee: "system", Privilege: "DQL", Class: "CLUSTER", Lacks: true}}},
+			[]model.Denial{{Grantee: "r", Privilege: "DQL", Class: "SCHEMA", Ident: "s"}}},
+		{"one is missing", all[:3], nil, []model.Denial{{Grantee: "system", Privilege: "DQL", Class: "CLUSTER", Lacks: true}}},
+		{"one is missing on the cluster only", append(all[:3:3], []string{"system", "GRANT", "DQL", "SCHEMA", "s"}), nil, []model.Denial{{Grantee: "system", Privilege: "DQL", Class: "CLUSTER", Lacks: true}}},
 		{"one comes from a role", append(all[:3:3], []string{"r", "GRANT", "DQL", "CLUSTER", ""}), map[string][]string{"system": {"r"}}, nil},
-		{"a word that is not known", append(all, []string{"system", "MASK", "DQL", "TABLE", "s.t"}), nil, []ops.Denial{{Grantee: "system", Privilege: "DQL", Class: "TABLE", Ident: "s.t"}}},
+		{"a word that is not known", append(all, []string{"system", "MASK", "DQL", "TABLE", "s.t"}), nil, []model.Denial{{Grantee: "system", Privilege: "DQL", Class: "TABLE", Ident: "s.t"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, c.want, ops.DenialsOf("system", c.privileges, c.roles))
+			assert.Equal(t, c.want, access.DenialsOf("system", c.privileges, c.roles))
 		})
 	}
 }
@@ -47,15 +48,15 @@ func TestDenialsAreThoseOfTheUserAndOfAllItsRoles(t *testing.T) {
 func TestWhatSystemIsDeniedIsSaidInEveryTurnAndReportedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		denied []ops.Denial
+		denied []model.Denial
 		says   []string
 	}{
 		{"a schema", hiddenSchema, []string{"DML on schema secret is denied to system", `Run: REVOKE DML, DQL ON SCHEMA "secret" FROM "system"`}},
-		{"a table by a role", []ops.Denial{{Grantee: "auditor", Privilege: "DQL", Class: "TABLE", Ident: "s.t"}}, []string{"DQL on table s.t is denied to auditor", `REVOKE DQL ON TABLE "s"."t" FROM "auditor"`}},
-		{"the cluster", []ops.Denial{{Grantee: "system", Privilege: "DML", Class: "CLUSTER"}}, []string{"DML is denied to system on the cluster", `GRANT DML TO "system"`}},
-		{"the cluster by a role", []ops.Denial{{Grantee: "auditor", Privilege: "DML", Class: "CLUSTER"}}, []string{`REVOKE DML FROM "auditor"`}},
-		{"nothing is granted", []ops.Denial{{Grantee: "system", Privilege: "DML", Class: "CLUSTER", Lacks: true}}, []string{"system lacks DML on the cluster", `GRANT DML TO "system"`}},
-		{"sys itself", []ops.Denial{{Grantee: "system", Privilege: "DQL", Class: "SCHEMA", Ident: "sys"}}, []string{`GRANT ALL PRIVILEGES TO "system"; REVOKE ALL ON SCHEMA "sys" FROM "system"`}},
+		{"a table by a role", []model.Denial{{Grantee: "auditor", Privilege: "DQL", Class: "TABLE", Ident: "s.t"}}, []string{"DQL on table s.t is denied to auditor", `REVOKE DQL ON TABLE "s"."t" FROM "auditor"`}},
+		{"the cluster", []model.Denial{{Grantee: "system", Privilege: "DML", Class: "CLUSTER"}}, []string{"DML is denied to system on the cluster", `GRANT DML TO "system"`}},
+		{"the cluster by a role", []model.Denial{{Grantee: "auditor", Privilege: "DML", Class: "CLUSTER"}}, []string{`REVOKE DML FROM "auditor"`}},
+		{"nothing is granted", []model.Denial{{Grantee: "system", Privilege: "DML", Class: "CLUSTER", Lacks: true}}, []string{"system lacks DML on the cluster", `GRANT DML TO "system"`}},
+		{"sys itself", []model.Denial{{Grantee: "system", Privilege: "DQL", Class: "SCHEMA", Ident: "sys"}}, []string{`GRANT ALL PRIVILEGES TO "system"; REVOKE ALL ON SCHEMA "sys" FROM "system"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := made(t)
@@ -106,9 +107,9 @@ func TestADenialHoldsBackNoGrowAndNoRestart(t *testing.T) {
 // A DENY that comes in the middle of a drain: nothing leaves, and the drain goes on once it
 // is taken back.
 func TestNothingLeavesWhileSystemIsDeniedAnything(t *testing.T) {
-	for name, blind := range map[string]func(*ops.Database){
-		"system-denied":    func(db *ops.Database) { db.Denied = hiddenSchema },
-		"privileges-known": func(db *ops.Database) { db.DeniedKnown = false },
+	for name, blind := range map[string]func(*model.Database){
+		"system-denied":    func(db *model.Database) { db.Denied = hiddenSchema },
+		"privileges-known": func(db *model.Database) { db.DeniedKnown = false },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := filled(t, tiers(3, 3))
@@ -144,9 +145,9 @@ func nothingLeavesWhile(t *testing.T, w *world, gate string) {
 // said to be away.
 func TestNodesThatCouldNotBeReadAreNotAway(t *testing.T) {
 	w := stuckDrain(t)
-	w.see = func(db *ops.Database) {
+	w.see = func(db *model.Database) {
 		db.NodesKnown, db.Nodes = false, nil
-		db.Unread = []ops.UnreadPart{{Part: ops.PartNodes, Why: "timeout", Slow: true}}
+		db.Unread = []model.UnreadPart{{Part: model.PartNodes, Why: "timeout", Slow: true}}
 	}
 	w.stuck = false
 	for range 10 {
@@ -167,18 +168,18 @@ func TestNodesThatCouldNotBeReadAreNotAway(t *testing.T) {
 func TestAnExclusionStaysWhileTheNodesAreNotRead(t *testing.T) {
 	s := drainable(t)
 	s.d = tiers(3, 3)
-	s.r.Exclusions = &ops.Exclusions{Set: cold, IDs: "n-gone"}
-	assert.Contains(t, kinds(s.decide()), ops.ActionIncludeNodes)
+	s.r.Exclusions = &model.Exclusions{Set: cold, IDs: "n-gone"}
+	assert.Contains(t, kinds(s.decide()), model.ActionIncludeNodes)
 	s.o.Database.NodesKnown, s.o.Database.Nodes = false, nil
 	d := s.decide()
-	assert.NotContains(t, kinds(d), ops.ActionIncludeNodes)
+	assert.NotContains(t, kinds(d), model.ActionIncludeNodes)
 	assert.Contains(t, reasons(d.Waits), "nodes-known")
 }
 
 func TestARepositoryThatDoesNotAnswerIsReportedOnceByItsName(t *testing.T) {
 	s := podNext(t)
 	s.o.Database.SnapshotsKnown = false
-	s.o.Database.Unread = []ops.UnreadPart{{Part: ops.PartSnapshots, Why: "repository nightly does not answer", Slow: true}}
+	s.o.Database.Unread = []model.UnreadPart{{Part: model.PartSnapshots, Why: "repository nightly does not answer", Slow: true}}
 	told := 0
 	for range 10 {
 		d := s.decide()

@@ -8,7 +8,7 @@
 //
 //	changes   := Classify(wanted, last)          // only when a hash changed
 //	decision  := Decide(desired, observed, record, policy, now)
-//	objects   := Materialise(wanted, record.Saved, decision.Effective)
+//	objects   := manifest.Materialise(wanted, record.Saved, decision.Effective)
 //	            enqueue decision.Reports, then save decision.Record when it changed
 //	            apply objects when decision.Apply, run decision.Actions()
 //	record     = Settle(record, action, result, now)   // after each action

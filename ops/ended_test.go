@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // A node that dies heals in seconds, often between two looks: it is said for ten minutes,
@@ -15,7 +15,7 @@ import (
 func TestANodeThatDiedAndIsBackIsSaidAndReportedOnce(t *testing.T) {
 	const why = "exit code 137 (OOMKilled)"
 	s := made(t)
-	reported := func(d ops.Decision) (messages []string) {
+	reported := func(d model.Decision) (messages []string) {
 		for _, r := range d.Reports {
 			if r.Reason == "NodeEnded" {
 				assert.True(t, r.Warning)
@@ -24,18 +24,18 @@ func TestANodeThatDiedAndIsBackIsSaidAndReportedOnce(t *testing.T) {
 		}
 		return messages
 	}
-	look := func() ops.Decision {
+	look := func() model.Decision {
 		d := s.decide()
 		s.r = d.Record
 		return d
 	}
-	require.Equal(t, ops.Done, look().Verdict)
+	require.Equal(t, model.Done, look().Verdict)
 	began := s.o.At
 	pod := &s.o.Pods[1]
-	pod.LastEnd, pod.Restarts = ops.Ended{At: began.Add(-time.Minute), Why: why}, 1
+	pod.LastEnd, pod.Restarts = model.Ended{At: began.Add(-time.Minute), Why: why}, 1
 
 	d := look()
-	assert.Equal(t, ops.Done, d.Verdict, "it holds nothing back")
+	assert.Equal(t, model.Done, d.Verdict, "it holds nothing back")
 	assert.Equal(t, []string{"node-ended"}, reasons(d.Waits))
 	words := pod.Name + " ended at " + pod.LastEnd.At.UTC().Format("15:04:05Z") + ": " + why
 	assert.Contains(t, d.Waits[0].Message, words)
@@ -48,7 +48,7 @@ func TestANodeThatDiedAndIsBackIsSaidAndReportedOnce(t *testing.T) {
 
 	// The same pod again: said, and not reported.
 	s.o.At = began.Add(2 * time.Minute)
-	pod.LastEnd, pod.Restarts = ops.Ended{At: began.Add(time.Minute), Why: why}, 2
+	pod.LastEnd, pod.Restarts = model.Ended{At: began.Add(time.Minute), Why: why}, 2
 	d = look()
 	assert.Contains(t, d.Waits[0].Message, "2 restarts so far")
 	assert.Empty(t, reported(d))
@@ -56,7 +56,7 @@ func TestANodeThatDiedAndIsBackIsSaidAndReportedOnce(t *testing.T) {
 	// Another one that is not back: reported; its own wait has the words.
 	other := &s.o.Pods[2]
 	other.Ready, other.NotReady = false, "containers with unready status: [crate]"
-	other.LastEnd, other.Restarts = ops.Ended{At: s.o.At, Why: "exit code 1"}, 1
+	other.LastEnd, other.Restarts = model.Ended{At: s.o.At, Why: "exit code 1"}, 1
 	d = look()
 	require.Len(t, reported(d), 1)
 	assert.Contains(t, reported(d)[0], other.Name)

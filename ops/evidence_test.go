@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/scale"
 )
 
 // leavingOne is a cluster of which one node is to leave.
@@ -18,23 +19,23 @@ func leavingOne(t *testing.T) *world {
 }
 
 // waitsBy takes turns until a wait of this name is there.
-func (w *world) waitsBy(name string, turns int) ops.Reason {
+func (w *world) waitsBy(name string, turns int) model.Reason {
 	w.t.Helper()
-	var d ops.Decision
+	var d model.Decision
 	for range turns {
 		d, _ = w.turn()
-		if i := slices.IndexFunc(d.Waits, func(r ops.Reason) bool { return r.Name == name }); i >= 0 {
+		if i := slices.IndexFunc(d.Waits, func(r model.Reason) bool { return r.Name == name }); i >= 0 {
 			return d.Waits[i]
 		}
 	}
 	require.Failf(w.t, "never waited", "for %s: waits %v, refusals %v", name, d.Waits, d.Refusals)
-	return ops.Reason{}
+	return model.Reason{}
 }
 
 // secret puts a table without replicas on the node that leaves; `system` is not shown it.
 func (w *world) secret(node string) {
 	w.denied = map[string]bool{"secret.t": true}
-	w.shards = append(w.shards, ops.Shard{Table: "secret.t", Node: node, Primary: true, State: "STARTED", Bytes: 100})
+	w.shards = append(w.shards, model.Shard{Table: "secret.t", Node: node, Primary: true, State: "STARTED", Bytes: 100})
 	w.stuck = true
 }
 
@@ -117,11 +118,11 @@ func TestWhoFoundANodeEmptyIsInTheRecordAndInTheReport(t *testing.T) {
 			for range 100 {
 				_, err := w.turn()
 				require.NoError(t, err)
-				if op := w.record.Operation; op != nil && op.Shrink != nil && op.Step == ops.StepGone {
+				if op := w.record.Operation; op != nil && op.Shrink != nil && op.Step == model.StepGone {
 					require.Len(t, op.Shrink.Evidence, 1, "the record says it before the node is gone")
 				}
 			}
-			i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "ShrinkSucceeded" })
+			i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "ShrinkSucceeded" })
 			require.GreaterOrEqual(t, i, 0)
 			assert.Contains(t, w.reports[i].Message, c.words)
 		})
@@ -129,35 +130,35 @@ func TestWhoFoundANodeEmptyIsInTheRecordAndInTheReport(t *testing.T) {
 }
 
 func TestTheVerdictOfTheWitnesses(t *testing.T) {
-	had, none := ops.Witness{Had: true}, ops.Witness{Why: "forbidden"}
-	seen := func(state, node string) ops.SeenShard {
-		return ops.SeenShard{Schema: "doc", Table: "t", ID: 3, State: state, Node: node, NodeName: node, UUID: "u"}
+	had, none := model.Witness{Had: true}, model.Witness{Why: "forbidden"}
+	seen := func(state, node string) model.SeenShard {
+		return model.SeenShard{Schema: "doc", Table: "t", ID: 3, State: state, Node: node, NodeName: node, UUID: "u"}
 	}
-	folder := ops.ShardFolder{UUID: "u", ID: 3, Path: "/data/data0/nodes/0/indices/u/3"}
+	folder := model.ShardFolder{UUID: "u", ID: 3, Path: "/data/data0/nodes/0/indices/u/3"}
 	for _, c := range []struct {
 		name      string
-		evidence  ops.Evidence
+		evidence  model.Evidence
 		elsewhere bool
 		gate      string
 	}{
-		{"both say that it is empty", ops.Evidence{Superuser: had, Volume: had}, false, ""},
-		{"the superuser only", ops.Evidence{Superuser: had, Volume: none}, false, ""},
-		{"the volume only", ops.Evidence{Superuser: none, Volume: had}, false, ""},
-		{"nobody", ops.Evidence{Superuser: none, Volume: none}, false, "evidence-missing"},
-		{"the superuser sees a shard, the volume none", ops.Evidence{Superuser: had, Volume: had, Shards: []ops.SeenShard{seen("STARTED", "n3")}}, false, "superuser-sees-shards"},
-		{"the volume has a folder, the superuser sees none", ops.Evidence{Superuser: had, Volume: had, Folders: []ops.ShardFolder{folder}}, false, "volume-has-shards"},
-		{"a copy that is on no node", ops.Evidence{Superuser: had, Volume: had, Shards: []ops.SeenShard{seen("UNASSIGNED", "")}}, false, "superuser-sees-shards"},
-		{"started elsewhere too, without consent", ops.Evidence{Superuser: had, Volume: had, Shards: []ops.SeenShard{seen("STARTED", "n3")}, Folders: []ops.ShardFolder{folder}, Elsewhere: []ops.SeenShard{seen("STARTED", "n1")}}, false, "superuser-sees-shards"},
-		{"started elsewhere too, by leave-zone", ops.Evidence{Superuser: had, Volume: had, Shards: []ops.SeenShard{seen("STARTED", "n3")}, Folders: []ops.ShardFolder{folder}, Elsewhere: []ops.SeenShard{seen("STARTED", "n1")}}, true, ""},
-		{"moving, by leave-zone", ops.Evidence{Superuser: had, Volume: had, Shards: []ops.SeenShard{seen("RELOCATING", "n3")}, Elsewhere: []ops.SeenShard{seen("STARTED", "n1")}}, true, "superuser-sees-shards"},
-		{"nowhere else, by leave-zone", ops.Evidence{Superuser: had, Volume: had, Shards: []ops.SeenShard{seen("STARTED", "n3")}}, true, "superuser-sees-shards"},
-		{"a folder that no started copy elsewhere is known of, by leave-zone", ops.Evidence{Superuser: none, Volume: had, Folders: []ops.ShardFolder{folder}}, true, "volume-has-shards"},
-		{"a folder of another index, by leave-zone", ops.Evidence{Superuser: had, Volume: had, Folders: []ops.ShardFolder{{UUID: "dangling", ID: 3, Path: "p"}}, Elsewhere: []ops.SeenShard{seen("STARTED", "n1")}}, true, "volume-has-shards"},
+		{"both say that it is empty", model.Evidence{Superuser: had, Volume: had}, false, ""},
+		{"the superuser only", model.Evidence{Superuser: had, Volume: none}, false, ""},
+		{"the volume only", model.Evidence{Superuser: none, Volume: had}, false, ""},
+		{"nobody", model.Evidence{Superuser: none, Volume: none}, false, "evidence-missing"},
+		{"the superuser sees a shard, the volume none", model.Evidence{Superuser: had, Volume: had, Shards: []model.SeenShard{seen("STARTED", "n3")}}, false, "superuser-sees-shards"},
+		{"the volume has a folder, the superuser sees none", model.Evidence{Superuser: had, Volume: had, Folders: []model.ShardFolder{folder}}, false, "volume-has-shards"},
+		{"a copy that is on no node", model.Evidence{Superuser: had, Volume: had, Shards: []model.SeenShard{seen("UNASSIGNED", "")}}, false, "superuser-sees-shards"},
+		{"started elsewhere too, without consent", model.Evidence{Superuser: had, Volume: had, Shards: []model.SeenShard{seen("STARTED", "n3")}, Folders: []model.ShardFolder{folder}, Elsewhere: []model.SeenShard{seen("STARTED", "n1")}}, false, "superuser-sees-shards"},
+		{"started elsewhere too, by leave-zone", model.Evidence{Superuser: had, Volume: had, Shards: []model.SeenShard{seen("STARTED", "n3")}, Folders: []model.ShardFolder{folder}, Elsewhere: []model.SeenShard{seen("STARTED", "n1")}}, true, ""},
+		{"moving, by leave-zone", model.Evidence{Superuser: had, Volume: had, Shards: []model.SeenShard{seen("RELOCATING", "n3")}, Elsewhere: []model.SeenShard{seen("STARTED", "n1")}}, true, "superuser-sees-shards"},
+		{"nowhere else, by leave-zone", model.Evidence{Superuser: had, Volume: had, Shards: []model.SeenShard{seen("STARTED", "n3")}}, true, "superuser-sees-shards"},
+		{"a folder that no started copy elsewhere is known of, by leave-zone", model.Evidence{Superuser: none, Volume: had, Folders: []model.ShardFolder{folder}}, true, "volume-has-shards"},
+		{"a folder of another index, by leave-zone", model.Evidence{Superuser: had, Volume: had, Folders: []model.ShardFolder{{UUID: "dangling", ID: 3, Path: "p"}}, Elsewhere: []model.SeenShard{seen("STARTED", "n1")}}, true, "volume-has-shards"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.evidence.Pod = "p-3"
-			x := ops.Examination{IDs: []string{"n3"}, Names: []string{"n3"}, Pods: []string{"p-3"}, Elsewhere: c.elsewhere}
-			r, holds := x.Verdict([]ops.Evidence{c.evidence})
+			x := model.Examination{IDs: []string{"n3"}, Names: []string{"n3"}, Pods: []string{"p-3"}, Elsewhere: c.elsewhere}
+			r, holds := x.Verdict([]model.Evidence{c.evidence})
 			assert.Equal(t, c.gate != "", holds)
 			assert.Equal(t, c.gate, r.Name)
 			_, holds = x.Verdict(nil)
@@ -167,31 +168,31 @@ func TestTheVerdictOfTheWitnesses(t *testing.T) {
 }
 
 func TestANodeThatIsAwayIsVouchedForByTheSuperuserElsewhere(t *testing.T) {
-	pod := ops.Pod{Name: cold + "-1", Set: cold, Ordinal: 1, NodeName: cold + "/1", Phase: "Pending"}
-	stays := ops.Pod{Name: cold + "-0", Set: cold, NodeName: cold + "/0", Ready: true, Phase: "Running"}
+	pod := model.Pod{Name: cold + "-1", Set: cold, Ordinal: 1, NodeName: cold + "/1", Phase: "Pending"}
+	stays := model.Pod{Name: cold + "-0", Set: cold, NodeName: cold + "/0", Ready: true, Phase: "Running"}
 	for _, c := range []struct {
 		name   string
-		claims []ops.Claim
+		claims []model.Claim
 		want   []string
 	}{
-		{"CrateDB never started on its volume: there is nothing to see", []ops.Claim{{Set: cold, Ordinal: 1, ClusterID: "id-1"}}, nil},
+		{"CrateDB never started on its volume: there is nothing to see", []model.Claim{{Set: cold, Ordinal: 1, ClusterID: "id-1"}}, nil},
 		{"it has no volume yet", nil, nil},
-		{"a node has written to its volume before", []ops.Claim{{Set: cold, Ordinal: 1, ClusterID: "id-1", Version: "6.4.3"}}, []string{cold + "-1"}},
+		{"a node has written to its volume before", []model.Claim{{Set: cold, Ordinal: 1, ClusterID: "id-1", Version: "6.4.3"}}, []string{cold + "-1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			db := ops.Database{Contact: ops.Yes, ClusterID: "id-1", TablesKnown: true, ShardsKnown: true, Nodes: []ops.Node{{ID: "a", Name: cold + "/0"}}, Pods: []ops.PodAnswer{{Pod: cold + "-0", ClusterID: "id-1"}}}
-			o := ops.Observed{Pods: []ops.Pod{stays, pod}, Claims: c.claims, Database: db, Sets: []ops.ObservedSet{{Name: cold, Replicas: 2}}}
-			sh := &ops.Shrink{Set: cold, From: 2, To: 1, Before: 2, Drained: db.At.Add(1), Leaving: []ops.LeavingNode{{Name: cold + "/1", Pod: cold + "-1", Ordinal: 1}}}
-			r := ops.Record{ClusterID: "id-1", Sets: []ops.RecordedSet{{Name: cold, Group: "cold", Replicas: 2}}, Operation: &ops.Operation{Kind: ops.OperationShrink, Step: ops.StepDrain, Shrink: sh}}
+			db := model.Database{Contact: model.Yes, ClusterID: "id-1", TablesKnown: true, ShardsKnown: true, Nodes: []model.Node{{ID: "a", Name: cold + "/0"}}, Pods: []model.PodAnswer{{Pod: cold + "-0", ClusterID: "id-1"}}}
+			o := model.Observed{Pods: []model.Pod{stays, pod}, Claims: c.claims, Database: db, Sets: []model.ObservedSet{{Name: cold, Replicas: 2}}}
+			sh := &model.Shrink{Set: cold, From: 2, To: 1, Before: 2, Drained: db.At.Add(1), Leaving: []model.LeavingNode{{Name: cold + "/1", Pod: cold + "-1", Ordinal: 1}}}
+			r := model.Record{ClusterID: "id-1", Sets: []model.RecordedSet{{Name: cold, Group: "cold", Replicas: 2}}, Operation: &model.Operation{Kind: model.OperationShrink, Step: model.StepDrain, Shrink: sh}}
 			d := tiers(3, 1)
-			x := ops.EvidenceWanted(&d, &o, &r)
+			x := scale.EvidenceWanted(&d, &o, &r)
 			assert.Equal(t, c.want, x.Absent)
 			assert.Empty(t, x.Pods)
 			if len(c.want) > 0 {
 				assert.Equal(t, cold+"-0", x.Ask)
-				_, holds := x.Verdict([]ops.Evidence{{Pod: cold + "-1", Superuser: ops.Witness{Had: true}}})
+				_, holds := x.Verdict([]model.Evidence{{Pod: cold + "-1", Superuser: model.Witness{Had: true}}})
 				assert.False(t, holds, "the superuser sees no shard that lacks a copy")
-				r, holds := x.Verdict([]ops.Evidence{{Pod: cold + "-1", Superuser: ops.Witness{Had: true}, Shards: []ops.SeenShard{{Schema: "secret", Table: "t", State: "UNASSIGNED"}}}})
+				r, holds := x.Verdict([]model.Evidence{{Pod: cold + "-1", Superuser: model.Witness{Had: true}, Shards: []model.SeenShard{{Schema: "secret", Table: "t", State: "UNASSIGNED"}}}})
 				assert.True(t, holds)
 				assert.Equal(t, "superuser-sees-shards", r.Name)
 			}

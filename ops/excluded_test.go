@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // crate-operator drains by name and may leave the name behind: whatever comes up under it
@@ -15,33 +15,33 @@ import (
 func TestFiltersOfOthersAreNamedAndLeft(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(s *ops.AllocationSettings, nodes []ops.Node)
+		change func(s *model.AllocationSettings, nodes []model.Node)
 		says   []string // nil: nothing is said
 	}{
-		{"none", func(*ops.AllocationSettings, []ops.Node) {}, nil},
-		{"a name of one of our nodes", func(s *ops.AllocationSettings, n []ops.Node) {
+		{"none", func(*model.AllocationSettings, []model.Node) {}, nil},
+		{"a name of one of our nodes", func(s *model.AllocationSettings, n []model.Node) {
 			s.Exclude = map[string]string{"_name": n[1].Name}
 		}, []string{"exclude._name = 'crate-data-hot-c/1' keeps shards off crate-data-hot-c/1", `RESET GLOBAL "cluster.routing.allocation.exclude._name"`}},
-		{"the name beside others that stay", func(s *ops.AllocationSettings, n []ops.Node) {
+		{"the name beside others that stay", func(s *model.AllocationSettings, n []model.Node) {
 			s.Exclude = map[string]string{"_name": "elsewhere," + n[1].Name}
 		}, []string{`SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._name" = 'elsewhere'`}},
-		{"a name that nobody has", func(s *ops.AllocationSettings, _ []ops.Node) {
+		{"a name that nobody has", func(s *model.AllocationSettings, _ []model.Node) {
 			s.Exclude = map[string]string{"_name": "crate-data-hot-c/7"}
 		}, nil},
-		{"an address", func(s *ops.AllocationSettings, n []ops.Node) {
+		{"an address", func(s *model.AllocationSettings, n []model.Node) {
 			n[2].Address = "10.0.0.7"
 			s.Exclude = map[string]string{"_ip": "10.0.*"}
 		}, []string{"exclude._ip = '10.0.*' keeps shards off crate-data-hot-c/2"}},
-		{"an attribute that is required", func(s *ops.AllocationSettings, n []ops.Node) {
+		{"an attribute that is required", func(s *model.AllocationSettings, n []model.Node) {
 			for i := range n {
 				n[i].Attributes = map[string]string{"tier": []string{"hot", "hot", "cold"}[i]}
 			}
 			s.Require = map[string]string{"tier": "hot"}
 		}, []string{"require.tier = 'hot' keeps shards off crate-data-hot-c/2", `RESET GLOBAL "cluster.routing.allocation.require.tier"`}},
-		{"names that are included", func(s *ops.AllocationSettings, n []ops.Node) {
+		{"names that are included", func(s *model.AllocationSettings, n []model.Node) {
 			s.Include = map[string]string{"_name": "crate-data-hot-c/0"}
 		}, []string{"include._name = 'crate-data-hot-c/0' keeps shards off crate-data-hot-c/1, crate-data-hot-c/2"}},
-		{"a host's name, of which nobody knows whose it is", func(s *ops.AllocationSettings, n []ops.Node) {
+		{"a host's name, of which nobody knows whose it is", func(s *model.AllocationSettings, n []model.Node) {
 			s.Exclude = map[string]string{"_host": "h"}
 		}, nil},
 	} {
@@ -49,7 +49,7 @@ func TestFiltersOfOthersAreNamedAndLeft(t *testing.T) {
 			s := made(t)
 			c.change(&s.o.Database.Settings, s.o.Database.Nodes)
 			d := s.decide()
-			assert.Equal(t, ops.Done, d.Verdict, "it holds nothing up: %v", d.Waits)
+			assert.Equal(t, model.Done, d.Verdict, "it holds nothing up: %v", d.Waits)
 			assert.Empty(t, kinds(d), "and is not ours to change")
 			if c.says == nil {
 				assert.NotContains(t, reasons(d.Waits), "excluded-by-others")
@@ -91,7 +91,7 @@ func TestAGrowIsNotDoneWhileOthersExcludeItsNodes(t *testing.T) {
 	require.Len(t, w.pods, 4, "nodes are added all the same")
 	require.NotNil(t, w.record.Operation)
 	d := w.at().decide()
-	assert.NotEqual(t, ops.Done, d.Verdict)
+	assert.NotEqual(t, model.Done, d.Verdict)
 	assert.Contains(t, said(d.Waits), "grown-nodes-excluded")
 	assert.Contains(t, said(d.Waits), `RESET GLOBAL "cluster.routing.allocation.exclude._name"`)
 	assert.Zero(t, reported(w, "GrowSucceeded"))
@@ -111,7 +111,7 @@ func TestAGrowIsNotDoneWhileOthersExcludeItsNodes(t *testing.T) {
 func TestAGrowSaysNothingOfWhatCouldNotBeRead(t *testing.T) {
 	w := newWorld(t, wantedCluster(3))
 	w.run(60)
-	w.see = func(db *ops.Database) { db.AllocationKnown = false }
+	w.see = func(db *model.Database) { db.AllocationKnown = false }
 	w.desired = wantedCluster(4)
 	w.desired.Revision = "four"
 	for range 60 {
@@ -148,7 +148,7 @@ func TestAGrowWhoseNodesAreExcludedGivesWayToWhatElseIsWanted(t *testing.T) {
 // And what somebody changes in the middle of a drain takes the effect from ours: copies come
 // back to the nodes that are to leave, while sys.cluster shows both.
 func TestADrainEndsNobodysExclusionAndGoesOnWhenOthersEndTheEffectOfOurs(t *testing.T) {
-	begun := func(w *world) bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepDrain }
+	begun := func(w *world) bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepDrain }
 	for _, c := range []struct {
 		name       string
 		key, value string

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Whoever looks reads in Kubernetes' own words why a pod is missing or stuck, and no
@@ -33,29 +33,29 @@ func TestWhyAPodIsMissingOrStuckIsSaidAndDecidesNothing(t *testing.T) {
 	unheard := func(s *situation) {
 		p := s.podOf(pod)
 		p.Ready, p.KubernetesNode, p.Phase = false, "node-3", "Running"
-		p.Lost = ops.Lost{Unheard: at, Patience: 5 * time.Minute}
+		p.Lost = model.Lost{Unheard: at, Patience: 5 * time.Minute}
 	}
-	refused := func(of, message string) ops.Explained {
-		return ops.Explained{Events: []ops.KubernetesEvent{{Pod: of, Kind: "StatefulSet", Name: hot, Reason: "FailedCreate", Message: message, Last: at}}}
+	refused := func(of, message string) model.Explained {
+		return model.Explained{Events: []model.KubernetesEvent{{Pod: of, Kind: "StatefulSet", Name: hot, Reason: "FailedCreate", Message: message, Last: at}}}
 	}
-	of := func(kind, name, reason, message string) ops.Explained {
-		return ops.Explained{Events: []ops.KubernetesEvent{{Pod: pod, Kind: kind, Name: name, Reason: reason, Message: message, Last: at}}}
+	of := func(kind, name, reason, message string) model.Explained {
+		return model.Explained{Events: []model.KubernetesEvent{{Pod: pod, Kind: kind, Name: name, Reason: reason, Message: message, Last: at}}}
 	}
 	claim := func(class string) func(*situation) {
 		return func(s *situation) {
 			waits("Unschedulable", "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims")(s)
-			s.o.Claims = append(s.o.Claims, ops.Claim{Name: "data0-" + pod, Set: hot, Ordinal: 1, Phase: "Pending", Class: class})
+			s.o.Claims = append(s.o.Claims, model.Claim{Name: "data0-" + pod, Set: hot, Ordinal: 1, Phase: "Pending", Class: class})
 		}
 	}
-	unread := ops.Explained{EventsUnread: "the daemon may not read events: apply deploy/namespace again"}
+	unread := model.Explained{EventsUnread: "the daemon may not read events: apply deploy/namespace again"}
 	for _, c := range []struct {
 		name      string
 		happens   func(*situation)
-		explained ops.Explained
+		explained model.Explained
 		says      []string
 		silent    []string
 	}{
-		{"nothing is known", gone, ops.Explained{}, []string{"there is no such pod yet"}, []string{"could not make"}},
+		{"nothing is known", gone, model.Explained{}, []string{"there is no such pod yet"}, []string{"could not make"}},
 		{"Pod Security", gone,
 			refused(pod, `create Pod `+pod+` in StatefulSet `+hot+` failed error: pods "`+pod+`" is forbidden: violates PodSecurity "baseline:latest": privileged (container "init-sysctl" must not set securityContext.privileged=true)`),
 			[]string{"StatefulSet " + hot + " could not make pod " + pod + ", the Pod Security of the namespace refuses it: ", `violates PodSecurity "baseline:latest": privileged`, "07:03:04 UTC", "tried again by itself"}, nil},
@@ -85,33 +85,33 @@ func TestWhyAPodIsMissingOrStuckIsSaidAndDecidesNothing(t *testing.T) {
 		{"the only sign in the pod", func(s *situation) { waits("PodInitializing", "")(s); s.podOf(pod).NoSandbox = true }, unread,
 			[]string{"PodInitializing; its network or a volume is missing (PodReadyToStartContainers is False); why is not known: the daemon may not read events"}, nil},
 		{"its status says more than its events", waits("ImagePullBackOff", "no such image"), of("Pod", pod, "FailedMount", "once"), []string{"ImagePullBackOff: no such image; push a version and an imageRegistry that can be pulled"}, []string{"FailedMount"}},
-		{"no Node has room", waits("Unschedulable", "0/3 nodes are available: 3 Insufficient cpu."), ops.Explained{},
+		{"no Node has room", waits("Unschedulable", "0/3 nodes are available: 3 Insufficient cpu."), model.Explained{},
 			[]string{"3 Insufficient cpu.; no Node takes it: make room on one or add one, or push what fits (limits, labels, tolerations)"}, []string{"taint"}},
-		{"a taint that the scheduler does not name", waits("Unschedulable", "0/4 nodes are available: 1 node(s) had untolerated taint(s)"), ops.Explained{},
+		{"a taint that the scheduler does not name", waits("Unschedulable", "0/4 nodes are available: 1 node(s) had untolerated taint(s)"), model.Explained{},
 			[]string{"had untolerated taint(s); no Node takes it", "`kubectl describe nodes` names the taints"}, nil},
-		{"no Node is chosen before its volumes are", waits("Unschedulable", "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims"), ops.Explained{},
+		{"no Node is chosen before its volumes are", waits("Unschedulable", "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims"), model.Explained{},
 			nil, []string{"make room"}},
-		{"what its container wants is not there", waits("CreateContainerConfigError", `secret "extra" not found`), ops.Explained{},
+		{"what its container wants is not there", waits("CreateContainerConfigError", `secret "extra" not found`), model.Explained{},
 			[]string{`secret "extra" not found; create what it names, or push a definition without it`}, nil},
 		{"a class that is not there", claim("nvme"), of("PersistentVolumeClaim", "data0-"+pod, "ProvisioningFailed", `storageclass.storage.k8s.io "nvme" not found`),
 			[]string{"Unschedulable: 0/3 nodes are available", "volume claim data0-" + pod + ` of storage class nvme is Pending: storageclass.storage.k8s.io "nvme" not found (last at 07:03:04 UTC)`}, nil},
-		{"a claim without an event", claim("nvme"), ops.Explained{}, []string{"volume claim data0-" + pod + " of storage class nvme is Pending"}, nil},
-		{"a claim without a class", claim(""), ops.Explained{}, []string{"volume claim data0-" + pod + " is Pending"}, nil},
-		{"a machine that does not report, by the pod's own word", unheard, ops.Explained{},
+		{"a claim without an event", claim("nvme"), model.Explained{}, []string{"volume claim data0-" + pod + " of storage class nvme is Pending"}, nil},
+		{"a claim without a class", claim(""), model.Explained{}, []string{"volume claim data0-" + pod + " is Pending"}, nil},
+		{"a machine that does not report, by the pod's own word", unheard, model.Explained{},
 			[]string{"its machine node-3 does not report, not ready since 07:03:04 UTC", "Kubernetes deletes the pod 5m0s later", "stays Terminating until the machine is back", "only if it is off for certain, `kubectl taint node node-3 node.kubernetes.io/out-of-service=nodeshutdown:NoExecute` or `kubectl delete node node-3`"}, []string{"readiness probe"}},
-		{"a machine that does not report, by its Node", unheard, ops.Explained{Machines: []ops.Machine{{Name: "node-3", Since: at.Add(time.Second), Unreachable: at.Add(2 * time.Second)}}},
+		{"a machine that does not report, by its Node", unheard, model.Explained{Machines: []model.Machine{{Name: "node-3", Since: at.Add(time.Second), Unreachable: at.Add(2 * time.Second)}}},
 			[]string{"not ready since 07:03:05 UTC (NotReady, unreachable): Kubernetes deletes the pod at 07:08:06 UTC"}, nil},
-		{"a machine that reports that it is not ready", unheard, ops.Explained{Machines: []ops.Machine{{Name: "node-3", Ready: ops.No, Since: at}}}, []string{"since 07:03:04 UTC (NotReady): "}, []string{"unreachable"}},
-		{"a machine that is well", unheard, ops.Explained{Machines: []ops.Machine{{Name: "node-3", Ready: ops.Yes}}}, []string{pod}, []string{"machine"}},
-		{"another machine", unheard, ops.Explained{Machines: []ops.Machine{{Name: "node-4", Gone: true}}}, []string{"node-3 does not report"}, []string{"no Node"}},
-		{"a machine that is gone", unheard, ops.Explained{Machines: []ops.Machine{{Name: "node-3", Gone: true}}}, []string{"its machine node-3 is no Node of Kubernetes any more"}, []string{"taint"}},
-		{"a machine that somebody has called dead", unheard, ops.Explained{Machines: []ops.Machine{{Name: "node-3", OutOfService: true}}}, []string{"tainted out-of-service, and Kubernetes removes its pods by itself"}, []string{"kubectl"}},
-		{"a pod that stays for ever", func(s *situation) { unheard(s); s.podOf(pod).Lost.Patience = -1 }, ops.Explained{}, []string{"Kubernetes leaves the pod until the machine is back"}, nil},
+		{"a machine that reports that it is not ready", unheard, model.Explained{Machines: []model.Machine{{Name: "node-3", Ready: model.No, Since: at}}}, []string{"since 07:03:04 UTC (NotReady): "}, []string{"unreachable"}},
+		{"a machine that is well", unheard, model.Explained{Machines: []model.Machine{{Name: "node-3", Ready: model.Yes}}}, []string{pod}, []string{"machine"}},
+		{"another machine", unheard, model.Explained{Machines: []model.Machine{{Name: "node-4", Gone: true}}}, []string{"node-3 does not report"}, []string{"no Node"}},
+		{"a machine that is gone", unheard, model.Explained{Machines: []model.Machine{{Name: "node-3", Gone: true}}}, []string{"its machine node-3 is no Node of Kubernetes any more"}, []string{"taint"}},
+		{"a machine that somebody has called dead", unheard, model.Explained{Machines: []model.Machine{{Name: "node-3", OutOfService: true}}}, []string{"tainted out-of-service, and Kubernetes removes its pods by itself"}, []string{"kubectl"}},
+		{"a pod that stays for ever", func(s *situation) { unheard(s); s.podOf(pod).Lost.Patience = -1 }, model.Explained{}, []string{"Kubernetes leaves the pod until the machine is back"}, nil},
 		{"a pod that Kubernetes has deleted", func(s *situation) {
 			unheard(s)
 			p := s.podOf(pod)
 			p.Terminating, p.Lost.Deleted = true, true
-		}, ops.Explained{}, []string{"terminating; its machine node-3 does not report", "Kubernetes has deleted the pod, which stays Terminating until the machine is back"}, nil},
+		}, model.Explained{}, []string{"terminating; its machine node-3 does not report", "Kubernetes has deleted the pod, which stays Terminating until the machine is back"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := made(t)
@@ -149,8 +149,8 @@ func TestAPodThatCannotStartAfterItsRestartIsSaidToBeStuck(t *testing.T) {
 		s := made(t)
 		p := s.podOf(hot + "-1")
 		p.Ready, p.Phase, p.Waiting, p.Message, p.Started = false, "Pending", reason, "why", s.o.At
-		s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepDown, Started: s.o.At, Revision: s.d.Revision,
-			Restart: &ops.Restart{Set: hot, Pod: hot + "-1", PodUID: "before", Since: s.o.At}}
+		s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepDown, Started: s.o.At, Revision: s.d.Revision,
+			Restart: &model.Restart{Set: hot, Pod: hot + "-1", PodUID: "before", Since: s.o.At}}
 		d := s.inSync()
 		i := slices.Index(reasons(d.Waits), "pod-returns")
 		if assert.GreaterOrEqual(t, i, 0, reason) {

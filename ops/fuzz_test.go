@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // FuzzDecide holds that nothing which people may write on a cluster's objects,
@@ -37,25 +38,25 @@ func FuzzDecide(f *testing.F) {
 	f.Fuzz(func(t *testing.T, hold, suspended, annotated, paused, restartedAt string, text []byte) {
 		s := *base // Decide is pure: only what is changed here is copied
 		s.o.Sets = slices.Clone(base.o.Sets)
-		if json.Unmarshal(text, &s.r) != nil || s.r.Sound() != nil {
-			s.r = ops.Record{}
+		if json.Unmarshal(text, &s.r) != nil || s.r.Validate() != nil {
+			s.r = model.Record{}
 		}
 		for i := range s.o.Sets {
 			s.o.Sets[i].Hold, s.o.Sets[i].Suspended, s.o.Sets[i].Annotated = hold, suspended, annotated
 		}
 		s.d.RestartedAt = restartedAt
-		s.o.Commands = ops.Commands{Paused: paused, Abort: paused, RestartedAt: restartedAt}
+		s.o.Commands = model.Commands{Paused: paused, Abort: paused, RestartedAt: restartedAt}
 		for range 3 {
-			decision := ops.Decide(s.d, s.o, s.r, ops.Policy{}, s.o.At)
+			decision := ops.Decide(s.d, s.o, s.r, model.Policy{}, s.o.At)
 			text, err := json.Marshal(decision.Record)
 			if err != nil {
 				t.Fatalf("what was decided cannot be recorded: %v", err)
 			}
-			s.r = ops.Record{}
+			s.r = model.Record{}
 			if err := json.Unmarshal(text, &s.r); err != nil {
 				t.Fatalf("what was recorded cannot be read: %v", err)
 			}
-			if err := s.r.Sound(); err != nil {
+			if err := s.r.Validate(); err != nil {
 				t.Fatalf("what was decided is not sound: %v", err)
 			}
 			s.o.At = s.o.At.Add(time.Hour)

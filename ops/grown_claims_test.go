@@ -8,34 +8,34 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // A grow to five nodes is taken back before their claims have said whose they are.
 func TestAGrowThatIsTakenBackLeavesNoClaimWithoutAnOwner(t *testing.T) {
-	newClaim := func(ordinal int, id string) ops.Claim {
-		return ops.Claim{Name: "data0-" + hot + "-" + string(rune('0'+ordinal)), Set: hot, Ordinal: ordinal, ClusterID: id}
+	newClaim := func(ordinal int, id string) model.Claim {
+		return model.Claim{Name: "data0-" + hot + "-" + string(rune('0'+ordinal)), Set: hot, Ordinal: ordinal, ClusterID: id}
 	}
 	for _, c := range []struct {
 		name    string
 		live    int
-		claims  []ops.Claim
+		claims  []model.Claim
 		after   time.Duration
 		waits   bool
 		written []string
 	}{
 		{"nothing was written yet", 3, nil, time.Second, false, nil},
 		{"the claims are not seen yet", 5, nil, time.Second, true, nil},
-		{"one has no owner, the other is not seen yet", 5, []ops.Claim{newClaim(3, "")}, time.Second, true, []string{"data0-" + hot + "-3"}},
-		{"one has said so, the other has not", 5, []ops.Claim{newClaim(3, "id-1"), newClaim(4, "")}, time.Second, true, []string{"data0-" + hot + "-4"}},
-		{"both have said so", 5, []ops.Claim{newClaim(3, "id-1"), newClaim(4, "id-1")}, time.Second, false, nil},
+		{"one has no owner, the other is not seen yet", 5, []model.Claim{newClaim(3, "")}, time.Second, true, []string{"data0-" + hot + "-3"}},
+		{"one has said so, the other has not", 5, []model.Claim{newClaim(3, "id-1"), newClaim(4, "")}, time.Second, true, []string{"data0-" + hot + "-4"}},
+		{"both have said so", 5, []model.Claim{newClaim(3, "id-1"), newClaim(4, "id-1")}, time.Second, false, nil},
 		{"a claim is never made", 5, nil, time.Hour, false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := made(t)
 			s.d.Revision, s.d.Sets[0].Replicas = "rev-5", 5
 			s.r = s.decide().Record
-			require.Equal(t, ops.OperationGrow, s.r.Operation.Kind)
+			require.Equal(t, model.OperationGrow, s.r.Operation.Kind)
 			s.d.Revision, s.d.Sets[0].Replicas = "rev-3", 3
 			s.o.Sets = slices.Clone(s.o.Sets)
 			s.o.Sets[0].Replicas = c.live
@@ -46,7 +46,7 @@ func TestAGrowThatIsTakenBackLeavesNoClaimWithoutAnOwner(t *testing.T) {
 			assert.Equal(t, c.waits, d.Record.Operation != nil)
 			var written []string
 			for _, a := range d.Harmless {
-				if a.Kind == ops.ActionAnnotateClaim {
+				if a.Kind == model.ActionAnnotateClaim {
 					written = append(written, a.Claim)
 					assert.Equal(t, "id-1", a.ClusterID)
 				}
@@ -62,17 +62,17 @@ func TestAClaimWhoseGrowIsForgottenSaysWhoseItIsBeforeItsNodeLeaves(t *testing.T
 	claim := "data0-" + hot + "-3"
 	for _, c := range []struct {
 		name    string
-		change  func(*situation, *ops.Pod, *ops.Claim)
+		change  func(*situation, *model.Pod, *model.Claim)
 		written []string
 	}{
-		{"its pod has hung for an hour", func(*situation, *ops.Pod, *ops.Claim) {}, []string{claim}},
-		{"its pod has just been made", func(s *situation, p *ops.Pod, _ *ops.Claim) { p.Created = s.o.At }, nil},
-		{"its pod is ready", func(_ *situation, p *ops.Pod, _ *ops.Claim) { p.Ready = true }, nil},
-		{"its node is a member", func(s *situation, p *ops.Pod, _ *ops.Claim) {
-			s.o.Database.Nodes = append(slices.Clone(s.o.Database.Nodes), ops.Node{Name: p.NodeName, ID: "n-3"})
+		{"its pod has hung for an hour", func(*situation, *model.Pod, *model.Claim) {}, []string{claim}},
+		{"its pod has just been made", func(s *situation, p *model.Pod, _ *model.Claim) { p.Created = s.o.At }, nil},
+		{"its pod is ready", func(_ *situation, p *model.Pod, _ *model.Claim) { p.Ready = true }, nil},
+		{"its node is a member", func(s *situation, p *model.Pod, _ *model.Claim) {
+			s.o.Database.Nodes = append(slices.Clone(s.o.Database.Nodes), model.Node{Name: p.NodeName, ID: "n-3"})
 		}, nil},
-		{"it is another cluster's", func(_ *situation, _ *ops.Pod, c *ops.Claim) { c.ClusterID = "id-2" }, nil},
-		{"a version has written to it", func(_ *situation, _ *ops.Pod, c *ops.Claim) { c.Version = "6.4.3" }, nil},
+		{"it is another cluster's", func(_ *situation, _ *model.Pod, c *model.Claim) { c.ClusterID = "id-2" }, nil},
+		{"a version has written to it", func(_ *situation, _ *model.Pod, c *model.Claim) { c.Version = "6.4.3" }, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := made(t)
@@ -80,12 +80,12 @@ func TestAClaimWhoseGrowIsForgottenSaysWhoseItIsBeforeItsNodeLeaves(t *testing.T
 			s.o.Sets[0].Replicas, s.r.Sets[0].Replicas = 4, 4
 			s.later(time.Hour)
 			s.o.Database.At = s.o.At
-			s.o.Pods = append(s.o.Pods, ops.Pod{Name: hot + "-3", NodeName: "data-hot-3", Set: hot, Ordinal: 3, UID: "u3", Template: s.o.Pods[0].Template, Created: s.o.At.Add(-time.Hour), Started: s.o.At.Add(-time.Hour)})
-			s.o.Claims = append(slices.Clone(s.o.Claims), ops.Claim{Name: claim, Set: hot, Ordinal: 3, Phase: "Bound"})
+			s.o.Pods = append(s.o.Pods, model.Pod{Name: hot + "-3", NodeName: "data-hot-3", Set: hot, Ordinal: 3, UID: "u3", Template: s.o.Pods[0].Template, Created: s.o.At.Add(-time.Hour), Started: s.o.At.Add(-time.Hour)})
+			s.o.Claims = append(slices.Clone(s.o.Claims), model.Claim{Name: claim, Set: hot, Ordinal: 3, Phase: "Bound"})
 			c.change(s, &s.o.Pods[len(s.o.Pods)-1], &s.o.Claims[len(s.o.Claims)-1])
 			var written []string
 			for _, a := range s.decide().Harmless {
-				if a.Kind == ops.ActionAnnotateClaim {
+				if a.Kind == model.ActionAnnotateClaim {
 					written = append(written, a.Claim)
 					assert.Equal(t, "id-1", a.ClusterID)
 				}

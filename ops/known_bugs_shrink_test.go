@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // idsOn are the nodes of a set on the exclude list.
@@ -21,7 +22,7 @@ func (w *world) idsOn(set string) []string {
 func draining(t *testing.T) *world {
 	w := filled(t, tiers(3, 3))
 	w.desired = tiers(3, 1)
-	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepDrain })
+	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepDrain })
 	return w
 }
 
@@ -65,11 +66,11 @@ func TestATableWithACopyOnEachNodeBlocksNoShrink(t *testing.T) {
 	for _, replicas := range []string{"1-all", "0-all", "0-5"} {
 		t.Run(replicas, func(t *testing.T) {
 			w := filled(t, tiers(3, 3))
-			w.fill(ops.Table{Name: "doc.every", Replicas: replicas, TotalShardsPerNode: -1}, 1, 6)
+			w.fill(model.Table{Name: "doc.every", Replicas: replicas, TotalShardsPerNode: -1}, 1, 6)
 			w.desired = tiers(3, 1)
-			w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepDrain })
+			w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepDrain })
 			// CrateDB counts excluded nodes no more and gives their copies up.
-			w.shards = slices.DeleteFunc(w.shards, func(s ops.Shard) bool {
+			w.shards = slices.DeleteFunc(w.shards, func(s model.Shard) bool {
 				return s.Table == "doc.every" && slices.Contains(w.excluded(), s.Node)
 			})
 			for i := range w.tables {
@@ -81,7 +82,7 @@ func TestATableWithACopyOnEachNodeBlocksNoShrink(t *testing.T) {
 	}
 	t.Run("a lower bound that does not fit is refused", func(t *testing.T) {
 		w := filled(t, tiers(3, 3))
-		w.fill(ops.Table{Name: "doc.many", Replicas: "4-all", TotalShardsPerNode: -1}, 1, 6)
+		w.fill(model.Table{Name: "doc.many", Replicas: "4-all", TotalShardsPerNode: -1}, 1, 6)
 		w.desired = tiers(3, 1)
 		d, err := w.turn()
 		require.NoError(t, err)
@@ -114,7 +115,7 @@ func TestANodeThatIsNotEmptyIsNeverStoppedHoweverLongItTakes(t *testing.T) {
 func TestAHoldThatWasLeftBehindStallsNoLaterShrink(t *testing.T) {
 	w := filled(t, tiers(3, 3))
 	w.persistent = "primaries"
-	w.record.Hold = &ops.Hold{Set: cold, Value: "primaries", Before: "all"}
+	w.record.Hold = &model.Hold{Set: cold, Value: "primaries", Before: "all"}
 	w.desired = tiers(3, 1)
 	w.runQuiet(150)
 	checkShrunk(t, w, 4)
@@ -162,11 +163,11 @@ func TestWhatLeavesStaysExcludedUntilTheLastOfItIsGone(t *testing.T) {
 		require.Len(t, w.idsOn(cold), 2)
 		o := w.observe()
 		// One has gone, the other hangs.
-		o.Pods = slices.DeleteFunc(o.Pods, func(p ops.Pod) bool { return p.Name == cold+"-1" })
-		o.Database.Nodes = slices.DeleteFunc(o.Database.Nodes, func(n ops.Node) bool { return n.Name == cold+"/1" })
+		o.Pods = slices.DeleteFunc(o.Pods, func(p model.Pod) bool { return p.Name == cold+"-1" })
+		o.Database.Nodes = slices.DeleteFunc(o.Database.Nodes, func(n model.Node) bool { return n.Name == cold+"/1" })
 		if len(w.departing) > 0 {
-			d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
-			require.NotContains(t, kinds(d), ops.ActionIncludeNodes)
+			d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
+			require.NotContains(t, kinds(d), model.ActionIncludeNodes)
 			require.Contains(t, reasons(d.Waits), "nodes-gone")
 		}
 		_, err := w.turn()
@@ -184,26 +185,26 @@ func TestAShardThatIsNowhereKeepsTheNodesThatLeave(t *testing.T) {
 	w.now = w.now.Add(time.Second)
 	for _, c := range []struct {
 		name  string
-		there func(*ops.Database)
+		there func(*model.Database)
 		goes  bool
 	}{
-		{"nothing is left", func(*ops.Database) {}, true},
-		{"a copy is on no node", func(db *ops.Database) { db.Unassigned = 1 }, false},
-		{"a copy is in the making", func(db *ops.Database) { db.Initializing = 1 }, false},
-		{"a copy moves", func(db *ops.Database) { db.Relocating = 1 }, false},
-		{"a copy has come back", func(db *ops.Database) { db.Shards[0].Node = cold + "/1" }, false},
-		{"a copy is on its way there", func(db *ops.Database) {
+		{"nothing is left", func(*model.Database) {}, true},
+		{"a copy is on no node", func(db *model.Database) { db.Unassigned = 1 }, false},
+		{"a copy is in the making", func(db *model.Database) { db.Initializing = 1 }, false},
+		{"a copy moves", func(db *model.Database) { db.Relocating = 1 }, false},
+		{"a copy has come back", func(db *model.Database) { db.Shards[0].Node = cold + "/1" }, false},
+		{"a copy is on its way there", func(db *model.Database) {
 			db.Shards[0].State, db.Shards[0].To = "RELOCATING", cold+"/1"
 		}, false},
-		{"the shards are not known", func(db *ops.Database) { db.ShardsKnown = false }, false},
+		{"the shards are not known", func(db *model.Database) { db.ShardsKnown = false }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := w.observe()
 			c.there(&o.Database)
-			d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+			d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
 			if c.goes {
 				require.NotNil(t, d.Disruptive, "%v", d.Waits)
-				assert.Equal(t, ops.ActionShrinkSet, d.Disruptive.Kind)
+				assert.Equal(t, model.ActionShrinkSet, d.Disruptive.Kind)
 				return
 			}
 			assert.Nil(t, d.Disruptive)
@@ -217,14 +218,14 @@ func TestAShardThatIsNowhereKeepsTheNodesThatLeave(t *testing.T) {
 func TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*ops.Observed)
+		change func(*model.Observed)
 		refuse string
 	}{
-		{"all is well", func(*ops.Observed) {}, ""},
-		{"a partition that wants more copies than its table", func(o *ops.Observed) {
-			o.Database.Tables = append(o.Database.Tables, ops.Table{Name: "doc.p partition a", Of: "doc.p", Partition: "a", Replicas: "4", Started: 5, TotalShardsPerNode: -1})
+		{"all is well", func(*model.Observed) {}, ""},
+		{"a partition that wants more copies than its table", func(o *model.Observed) {
+			o.Database.Tables = append(o.Database.Tables, model.Table{Name: "doc.p partition a", Of: "doc.p", Partition: "a", Replicas: "4", Started: 5, TotalShardsPerNode: -1})
 		}, "replicas-do-not-fit"},
-		{"a table of one tier", func(o *ops.Observed) {
+		{"a table of one tier", func(o *model.Observed) {
 			for i := range o.Database.Nodes {
 				if strings.HasPrefix(o.Database.Nodes[i].Name, cold) {
 					o.Database.Nodes[i].Attributes = map[string]string{"tier": "cold"}
@@ -232,10 +233,10 @@ func TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks(t *testing.T) {
 			}
 			o.Database.Settings.Require = map[string]string{"tier": "cold"}
 		}, "replicas-do-not-fit"},
-		{"a table with filters of its own", func(o *ops.Observed) {
+		{"a table with filters of its own", func(o *model.Observed) {
 			o.Database.Tables[0].Filtered, o.Database.Tables[0].Exclude = true, map[string]string{"_name": "somebody"}
 		}, "table-filter-overrides-drain"},
-		{"the last node of a zone", func(o *ops.Observed) {
+		{"the last node of a zone", func(o *model.Observed) {
 			for i := range o.Database.Nodes {
 				zone := "a"
 				if n := o.Database.Nodes[i].Name; n == cold+"/1" || n == cold+"/2" {
@@ -245,13 +246,13 @@ func TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks(t *testing.T) {
 			}
 			o.Database.Settings.Awareness = []string{"zone"}
 		}, "last-node-of-zone"},
-		{"disks that are nearly full", func(o *ops.Observed) {
+		{"disks that are nearly full", func(o *model.Observed) {
 			for i := range o.Database.Nodes {
 				o.Database.Nodes[i].DiskSize, o.Database.Nodes[i].DiskUsed = 1000, 845
 			}
 			o.Database.Settings.DiskThreshold, o.Database.Settings.LowWatermark = true, "85%"
 		}, "disk-does-not-fit"},
-		{"as many shards as nodes may have", func(o *ops.Observed) { o.Database.Settings.ShardsPerNode = 3 }, "shards-do-not-fit"},
+		{"as many shards as nodes may have", func(o *model.Observed) { o.Database.Settings.ShardsPerNode = 3 }, "shards-do-not-fit"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := filled(t, tiers(3, 3))
@@ -260,7 +261,7 @@ func TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks(t *testing.T) {
 			o := w.observe()
 			o.Stable.Master = w.now.Add(-time.Hour)
 			c.change(&o)
-			d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+			d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
 			if c.refuse == "" {
 				require.NotNil(t, d.Record.Operation, "%v %v", d.Waits, d.Refusals)
 				return
@@ -306,10 +307,10 @@ func TestAResumeDoesNotWaitForExclusions(t *testing.T) {
 	for i := range s.r.Sets {
 		s.r.Sets[i].Replicas, s.o.Sets[i].Replicas = 0, 0
 	}
-	s.r.Exclusions, s.o.Pods, s.o.Database = &ops.Exclusions{IDs: "somebodys"}, nil, ops.Database{}
+	s.r.Exclusions, s.o.Pods, s.o.Database = &model.Exclusions{IDs: "somebodys"}, nil, model.Database{}
 	d := s.decide()
 	require.NotNil(t, d.Record.Operation)
-	assert.Equal(t, ops.OperationResume, d.Record.Operation.Kind)
+	assert.Equal(t, model.OperationResume, d.Record.Operation.Kind)
 	assert.NotNil(t, d.Record.Exclusions)
 }
 
@@ -327,12 +328,12 @@ func TestAShrinkDoesNotWaitForCopiesThatOnlyTheLeavingNodesCouldHave(t *testing.
 		{"one that stays is as old, and has none", func(s *situation) {
 			s.version(hot+"-2", "6.3.7")
 			db := &s.o.Database
-			i := slices.IndexFunc(db.Shards, func(c ops.Shard) bool { return c.Node == s.nodeID(hot+"-2") })
+			i := slices.IndexFunc(db.Shards, func(c model.Shard) bool { return c.Node == s.nodeID(hot+"-2") })
 			db.Shards[i].Node, db.Shards[i].State, db.Health.Underreplicated = "", "UNASSIGNED", 3
 		}, false},
 		{"one of them could take them", func(s *situation) { s.version(cold+"-1", "6.4.3") }, false},
 		{"a primary is missing", func(s *situation) { s.o.Database.Health.Missing = 1 }, false},
-		{"red", func(s *situation) { s.o.Database.Health.Colour = ops.Red }, false},
+		{"red", func(s *situation) { s.o.Database.Health.Colour = model.Red }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := drainable(t)
@@ -345,16 +346,16 @@ func TestAShrinkDoesNotWaitForCopiesThatOnlyTheLeavingNodesCouldHave(t *testing.
 				s.version(s.o.Pods[i].Name, version)
 			}
 			db := &s.o.Database
-			db.Health = ops.Health{Colour: ops.Yellow, Underreplicated: 2, Tables: []string{"doc.t"}}
-			db.Tables = []ops.Table{{Name: "doc.t", Replicas: "0-all", Started: 4, TotalShardsPerNode: -1}}
+			db.Health = model.Health{Colour: model.Yellow, Underreplicated: 2, Tables: []string{"doc.t"}}
+			db.Tables = []model.Table{{Name: "doc.t", Replicas: "0-all", Started: 4, TotalShardsPerNode: -1}}
 			db.Shards = nil
 			for i := range db.Nodes {
 				if n := &db.Nodes[i]; n.Version == "6.4.3" {
-					db.Shards = append(db.Shards, ops.Shard{Table: "doc.t", Node: n.ID, State: "STARTED", Primary: len(db.Shards) == 0})
+					db.Shards = append(db.Shards, model.Shard{Table: "doc.t", Node: n.ID, State: "STARTED", Primary: len(db.Shards) == 0})
 				}
 			}
 			require.Len(t, db.Shards, 4)
-			missing := ops.Shard{Table: "doc.t", State: "UNASSIGNED"}
+			missing := model.Shard{Table: "doc.t", State: "UNASSIGNED"}
 			db.Shards = append(db.Shards, missing, missing)
 			c.change(s)
 			d := s.decide()
@@ -364,7 +365,7 @@ func TestAShrinkDoesNotWaitForCopiesThatOnlyTheLeavingNodesCouldHave(t *testing.
 }
 
 func (s *situation) nodeID(pod string) string {
-	i := slices.IndexFunc(s.o.Database.Nodes, func(n ops.Node) bool { return n.Name == s.podOf(pod).NodeName })
+	i := slices.IndexFunc(s.o.Database.Nodes, func(n model.Node) bool { return n.Name == s.podOf(pod).NodeName })
 	return s.o.Database.Nodes[i].ID
 }
 
@@ -393,7 +394,7 @@ func TestANodeOfAGroupThatIsGoneLeavesOnceNothingBringsItBackAndAllIsElsewhere(t
 		{"its process has just started", func(s *situation) { s.podOf(cold + "-2").Started = s.o.At.Add(-time.Minute) }, false},
 		{"the group is wanted: what is wanted of it may bring it back", func(s *situation) { s.d = tiers(3, 1) }, false},
 		{"a copy is missing", func(s *situation) {
-			s.o.Database.Health = ops.Health{Colour: ops.Yellow, Underreplicated: 1, Tables: []string{"doc.t"}}
+			s.o.Database.Health = model.Health{Colour: model.Yellow, Underreplicated: 1, Tables: []string{"doc.t"}}
 		}, false},
 		{"its volume is another cluster's", func(s *situation) {
 			s.o.Claims = slices.Clone(s.o.Claims)

@@ -8,10 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func aSetStopped(w *world) bool {
-	return slices.ContainsFunc(w.sets, func(s ops.ObservedSet) bool { return s.Replicas == 0 })
+	return slices.ContainsFunc(w.sets, func(s model.ObservedSet) bool { return s.Replicas == 0 })
 }
 
 // With crate-operator, each group had a health gate of its own: the first one to
@@ -38,12 +39,12 @@ func TestASuspensionWaitsForTheClustersOwnNodesAndNothingElse(t *testing.T) {
 	w.until(func() bool { return aSetStopped(w) })
 	require.NotNil(t, w.record.Operation)
 	o := w.observe()
-	o.Pods = []ops.Pod{{Name: "crate-exporter-5d5bc-x2lqz", Set: "crate-exporter-5d5bc", Ordinal: -1, Ready: true}}
-	d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+	o.Pods = []model.Pod{{Name: "crate-exporter-5d5bc-x2lqz", Set: "crate-exporter-5d5bc", Ordinal: -1, Ready: true}}
+	d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
 	assert.Nil(t, d.Record.Operation, "%v", d.Waits)
 
 	o.Pods[0].Set, o.Pods[0].Ordinal, o.Pods[0].Terminating = hot, 2, true
-	d = ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+	d = ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
 	assert.NotNil(t, d.Record.Operation)
 	assert.Contains(t, reasons(d.Waits), "pods-gone")
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // What users of crate-operator ran into, each as a test of what holds instead.
@@ -43,9 +44,9 @@ func TestAHoldThatWasLeftBehindIsGivenBackBesideALaterScale(t *testing.T) {
 			w.run(60)
 			w.persistent = "primaries"
 			if known == "the record" {
-				w.record.Hold = &ops.Hold{Set: hot, Value: "primaries", Before: "all"}
+				w.record.Hold = &model.Hold{Set: hot, Value: "primaries", Before: "all"}
 			} else {
-				w.record = ops.Record{}
+				w.record = model.Record{}
 			}
 			w.hold[hot] = `{"before":"all","cluster.routing.allocation.enable":"primaries"}`
 			next := wantedCluster(5)
@@ -70,7 +71,7 @@ func TestExistingPrimariesStayAvailableUnderTheHold(t *testing.T) {
 		d, err := w.turn()
 		require.NoError(t, err)
 		for _, a := range d.Actions() {
-			if a.Kind == ops.ActionHoldAllocation {
+			if a.Kind == model.ActionHoldAllocation {
 				held[a.Allocation] = true
 			}
 		}
@@ -86,9 +87,9 @@ func TestSuccessIsToldOnlyOnceItIsTrue(t *testing.T) {
 		s.o.Database.Nodes, s.o.Database.Pods = s.o.Database.Nodes[:2], s.o.Database.Pods[:2]
 	}
 	grown := func(s *situation) {
-		s.r.Operation = &ops.Operation{
-			Kind: ops.OperationGrow, Step: ops.StepReplicas, Started: s.o.At, Revision: s.r.Revision,
-			From: []ops.RecordedSet{{Name: hot, Group: "hot", Replicas: 2}}, To: slices.Clone(s.r.Sets),
+		s.r.Operation = &model.Operation{
+			Kind: model.OperationGrow, Step: model.StepReplicas, Started: s.o.At, Revision: s.r.Revision,
+			From: []model.RecordedSet{{Name: hot, Group: "hot", Replicas: 2}}, To: slices.Clone(s.r.Sets),
 		}
 	}
 	restarted := func(s *situation) {
@@ -96,13 +97,13 @@ func TestSuccessIsToldOnlyOnceItIsTrue(t *testing.T) {
 		for i := range s.o.Pods {
 			s.o.Pods[i].Template = "t1"
 		}
-		s.r.Operation = &ops.Operation{
-			Kind: ops.OperationRestart, Step: ops.StepNext, Started: s.o.At, Revision: s.r.Revision,
-			Restart: &ops.Restart{Set: hot, Since: s.o.At},
+		s.r.Operation = &model.Operation{
+			Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.r.Revision,
+			Restart: &model.Restart{Set: hot, Since: s.o.At},
 		}
 	}
 	pushed := func(s *situation) {
-		s.d.Revision, s.r.Revision, s.r.Stage = "rev-x", "rev-x", ops.StageRendered
+		s.d.Revision, s.r.Revision, s.r.Stage = "rev-x", "rev-x", model.StageRendered
 		s.o.Applied.Revision = "rev-x"
 	}
 	refuse := func(s *situation) { s.d.TLS = true }
@@ -116,22 +117,22 @@ func TestSuccessIsToldOnlyOnceItIsTrue(t *testing.T) {
 		{"grown, a node has not joined", grown, missing, ""},
 		{"grown, a pod that is ready is not in the cluster", grown, func(s *situation) { s.o.Database.Nodes = s.o.Database.Nodes[:2] }, ""},
 		{"grown, a node has not said whose it is", grown, func(s *situation) { s.o.Database.Pods = s.o.Database.Pods[:2] }, ""},
-		{"grown, no contact", grown, func(s *situation) { s.o.Database.Contact = ops.No }, ""},
+		{"grown, no contact", grown, func(s *situation) { s.o.Database.Contact = model.No }, ""},
 		{"grown, the checks are not known", grown, func(s *situation) { s.o.Database.ChecksKnown = false }, ""},
-		{"grown, a check is open", grown, func(s *situation) { s.o.Database.NodeChecks = []ops.NodeCheck{{ID: 1, NodeID: "n"}} }, ""},
+		{"grown, a check is open", grown, func(s *situation) { s.o.Database.NodeChecks = []model.NodeCheck{{ID: 1, NodeID: "n"}} }, ""},
 		{"restarted", restarted, nil, "RestartSucceeded"},
 		{"restarted, but a pod runs what was before", restarted, func(s *situation) { s.o.Pods[2].Template = "t0" }, ""},
 		{"restarted, but the controller has not seen the template", restarted, func(s *situation) { s.o.Sets[0].Generation = 9 }, ""},
-		{"restarted, but the template is not applied", restarted, func(s *situation) { s.o.Applied = ops.Applied{} }, ""},
+		{"restarted, but the template is not applied", restarted, func(s *situation) { s.o.Applied = model.Applied{} }, ""},
 		{"restarted, but the hold is still there", restarted, func(s *situation) {
-			s.r.Hold, s.o.Database.Allocation = &ops.Hold{Set: hot, Value: "primaries", Before: "all"}, "primaries"
+			s.r.Hold, s.o.Database.Allocation = &model.Hold{Set: hot, Value: "primaries", Before: "all"}, "primaries"
 		}, ""},
 		{"restarted, but the last pod's node is not back", restarted, func(s *situation) {
 			missing(s)
-			s.r.Operation.Step, s.r.Operation.Restart.Pod, s.r.Operation.Restart.PodUID = ops.StepDown, hot+"-2", "before"
+			s.r.Operation.Step, s.r.Operation.Restart.Pod, s.r.Operation.Restart.PodUID = model.StepDown, hot+"-2", "before"
 		}, ""},
 		{"restarted, but not green", restarted, func(s *situation) {
-			s.r.Operation.Step, s.o.Database.Health.Colour = ops.StepStable, ops.Yellow
+			s.r.Operation.Step, s.o.Database.Health.Colour = model.StepStable, model.Yellow
 		}, ""},
 		{"applied", pushed, nil, "RevisionVerified"},
 		{"applied, but an object is refused by Kubernetes", pushed, func(s *situation) { s.o.ApplyErrors = []string{"Service x: denied"} }, ""},
@@ -142,15 +143,15 @@ func TestSuccessIsToldOnlyOnceItIsTrue(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := made(t)
-			s.o.Stable = ops.Stability{Since: s.o.At.Add(-time.Hour), Master: s.o.At.Add(-time.Hour)}
-			s.r.Last = ops.Outcome{}
+			s.o.Stable = model.Stability{Since: s.o.At.Add(-time.Hour), Master: s.o.At.Add(-time.Hour)}
+			s.r.Last = model.Outcome{}
 			c.begin(s)
 			if c.not != nil {
 				c.not(s)
 			}
 			var told []string
 			for _, r := range s.decide().Reports {
-				if r.Status == ops.StatusSuccess {
+				if r.Status == model.StatusSuccess {
 					told = append(told, r.Reason)
 				}
 			}
@@ -178,7 +179,7 @@ func TestWhatAnEarlierRestartHasLeftDecidesNothingInTheNext(t *testing.T) {
 	require.Zero(t, reported(w, "RestartSucceeded"), "two of three are not all")
 	require.Nil(t, w.record.Operation, "nothing of it is kept")
 
-	w.commands, w.now = ops.Commands{}, w.now.Add(time.Hour)
+	w.commands, w.now = model.Commands{}, w.now.Add(time.Hour)
 	byAnnotation(w)
 	w.desired.Revision = "rev-again"
 	again := w.now.Truncate(time.Second)
@@ -192,7 +193,7 @@ func TestWhatAnEarlierRestartHasLeftDecidesNothingInTheNext(t *testing.T) {
 // There, bigger disks were claimed by hand and the template stayed: nodes that
 // came later got small ones. Until both can be done, neither is begun.
 func TestBiggerVolumesAreRefusedSoThatNoLaterNodeGetsSmallOnes(t *testing.T) {
-	bigger := ops.Classify(
+	bigger := manifest.Classify(
 		[]*unstructured.Unstructured{statefulSet(t, `"storage":"1Gi"`, `"storage":"2Gi"`)}, []*unstructured.Unstructured{statefulSet(t)})
 	require.Len(t, bigger, 1)
 	s := made(t)
@@ -201,16 +202,16 @@ func TestBiggerVolumesAreRefusedSoThatNoLaterNodeGetsSmallOnes(t *testing.T) {
 	d := s.decide()
 	require.Contains(t, reasons(d.Refusals), "volume-change-not-supported")
 	assert.Equal(t, 3, d.Effective.Sets[0].Replicas, "no node comes on a template that is not what is wanted")
-	assert.Equal(t, ops.TemplateKept, d.Effective.Sets[0].Template)
+	assert.Equal(t, model.TemplateKept, d.Effective.Sets[0].Template)
 	for _, r := range d.Reports {
-		assert.NotEqual(t, ops.StatusSuccess, r.Status)
+		assert.NotEqual(t, model.StatusSuccess, r.Status)
 	}
 }
 
 // There, deleting the definition deleted the volumes.
 func TestADefinitionThatIsGoneDeletesNothing(t *testing.T) {
 	s := made(t)
-	s.d = ops.Desired{Namespace: "ns", Name: "c", Owner: "git:a", Removed: true, Revision: s.r.Revision}
+	s.d = model.Desired{Namespace: "ns", Name: "c", Owner: "git:a", Removed: true, Revision: s.r.Revision}
 	d := s.decide()
 	assert.Equal(t, []string{"orphaned"}, reasons(d.Refusals))
 	assert.False(t, d.Apply, "nothing is written, nothing is removed")

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // With crate-operator, a version and more nodes in one change made the restart
@@ -27,7 +27,7 @@ func TestAnUpgradeWithAScaleWaitsForTheNodesThatThereAre(t *testing.T) {
 				order = append(order, r.Reason)
 			}
 		}
-		if w.record.Operation != nil && w.record.Operation.Kind == ops.OperationUpgrade {
+		if w.record.Operation != nil && w.record.Operation.Kind == model.OperationUpgrade {
 			require.Len(t, w.nodeNames(), 3, "it is made at the present size")
 		}
 	}
@@ -40,10 +40,10 @@ func TestAnUpgradeWithAScaleWaitsForTheNodesThatThereAre(t *testing.T) {
 // left the new image in the StatefulSets.
 func TestAnUpgradeThatIsTakenBackBringsTheOldImageBack(t *testing.T) {
 	w := upgradable(t, tiered(3, 2))
-	w.desired.Operations.RestartTimeout = 20 * ops.DefaultPoll
+	w.desired.Operations.RestartTimeout = 20 * model.DefaultPoll
 	to(w, "6.4.3")
 	w.bad[w.wanted()], w.unpullable[w.wanted()] = true, true
-	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepStopped })
+	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepStopped })
 	_, err := w.turn()
 	require.NoError(t, err)
 	for set, template := range w.live {
@@ -57,5 +57,5 @@ func TestAnUpgradeThatIsTakenBackBringsTheOldImageBack(t *testing.T) {
 		assert.Equal(t, "6.3.7", w.versionOf(p.template), name)
 	}
 	assert.Zero(t, reported(w, "UpgradeSucceeded"), "it did not succeed")
-	assert.True(t, slices.ContainsFunc(w.reports, func(r ops.Report) bool { return r.Event == ops.EventUpgrade && r.Status == ops.StatusFailure }))
+	assert.True(t, slices.ContainsFunc(w.reports, func(r model.Report) bool { return r.Event == model.EventUpgrade && r.Status == model.StatusFailure }))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // What is left of a cluster decides, whatever of it was deleted by hand.
@@ -17,23 +17,23 @@ func TestALostClusterIsNeitherFoundedAgainNorMadeSmaller(t *testing.T) {
 		replicas int
 		id       string
 	}{
-		{"the record and the StatefulSet", func(s *situation) { s.r, s.o.Sets, s.o.Pods, s.o.Database = ops.Record{}, nil, nil, ops.Database{} }, 3, "id-1"},
+		{"the record and the StatefulSet", func(s *situation) { s.r, s.o.Sets, s.o.Pods, s.o.Database = model.Record{}, nil, nil, model.Database{} }, 3, "id-1"},
 		{"the StatefulSet, and a claim that says another cluster", func(s *situation) {
-			s.r, s.o.Sets, s.o.Pods, s.o.Database = ops.Record{}, nil, nil, ops.Database{}
+			s.r, s.o.Sets, s.o.Pods, s.o.Database = model.Record{}, nil, nil, model.Database{}
 			s.o.Claims[2].ClusterID = "id-2"
 		}, 3, ""},
 		{"the StatefulSet alone, its pods left", func(s *situation) { s.o.Sets = nil }, 3, "id-1"},
 		{"the StatefulSet that somebody had raised, its pods left", func(s *situation) {
 			s.o.Sets = nil
-			s.o.Pods = append(s.o.Pods, ops.Pod{Name: hot + "-4", Set: hot, Ordinal: 4, Ready: true})
+			s.o.Pods = append(s.o.Pods, model.Pod{Name: hot + "-4", Set: hot, Ordinal: 4, Ready: true})
 		}, 5, "id-1"},
 		{"the same, and the record", func(s *situation) {
-			s.r, s.o.Sets = ops.Record{}, nil
-			s.o.Pods = append(s.o.Pods, ops.Pod{Name: hot + "-4", Set: hot, Ordinal: 4, Ready: true})
+			s.r, s.o.Sets = model.Record{}, nil
+			s.o.Pods = append(s.o.Pods, model.Pod{Name: hot + "-4", Set: hot, Ordinal: 4, Ready: true})
 		}, 5, "id-1"},
 		{"the same, and Git wants fewer", func(s *situation) {
-			s.r, s.o.Sets = ops.Record{}, nil
-			s.d.Sets = []ops.Set{{Name: hot, Group: "hot", MasterEligible: true, Data: true, Replicas: 1}}
+			s.r, s.o.Sets = model.Record{}, nil
+			s.d.Sets = []model.Set{{Name: hot, Group: "hot", MasterEligible: true, Data: true, Replicas: 1}}
 		}, 3, "id-1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -63,9 +63,9 @@ func TestASetOfWhichNoneWasWantedIsMadeWithTheCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, wantedCluster(3))
-			s := &situation{d: w.desired, o: w.observe(), r: ops.Record{
-				ClusterID: c.id, Sets: []ops.RecordedSet{{Name: hot, Group: "hot", Replicas: c.recorded}},
-				Operation: &ops.Operation{Kind: ops.OperationBootstrap, Started: w.now},
+			s := &situation{d: w.desired, o: w.observe(), r: model.Record{
+				ClusterID: c.id, Sets: []model.RecordedSet{{Name: hot, Group: "hot", Replicas: c.recorded}},
+				Operation: &model.Operation{Kind: model.OperationBootstrap, Started: w.now},
 			}}
 			assert.Equal(t, c.replicas, s.decide().Record.Sets[0].Replicas)
 		})
@@ -74,7 +74,7 @@ func TestASetOfWhichNoneWasWantedIsMadeWithTheCluster(t *testing.T) {
 
 func TestTheVersionThatWroteToAClaimIsNeverForgotten(t *testing.T) {
 	s := made(t)
-	s.r, s.o.Pods, s.o.Database = ops.Record{}, nil, ops.Database{}
+	s.r, s.o.Pods, s.o.Database = model.Record{}, nil, model.Database{}
 	d := s.decide()
 	assert.Equal(t, "5.10.1", d.Record.HighestVersion)
 }
@@ -85,7 +85,7 @@ func TestReportsAfterALostRecordHaveIDsOfTheirOwn(t *testing.T) {
 	s := made(t)
 	known := map[string]bool{}
 	refuse := func() string {
-		s.d.Sets = []ops.Set{{Name: hot, Group: "hot", MasterEligible: true, Data: true, Replicas: 2}}
+		s.d.Sets = []model.Set{{Name: hot, Group: "hot", MasterEligible: true, Data: true, Replicas: 2}}
 		d := s.decide()
 		require.Len(t, d.Reports, 1)
 		return d.Reports[0].ID
@@ -94,7 +94,7 @@ func TestReportsAfterALostRecordHaveIDsOfTheirOwn(t *testing.T) {
 		s.r.Seq = seq
 		known[refuse()] = true
 	}
-	s.r = ops.Record{}
+	s.r = model.Record{}
 	d := s.decide()
 	for _, r := range d.Reports {
 		assert.False(t, known[r.ID], r.Reason)
@@ -104,7 +104,7 @@ func TestReportsAfterALostRecordHaveIDsOfTheirOwn(t *testing.T) {
 
 func TestReportsOfDifferentRefusalsNeverShareAnID(t *testing.T) {
 	one, two := made(t), made(t)
-	one.d.Sets = []ops.Set{{Name: hot, Group: "hot", MasterEligible: true, Data: true, Replicas: 2}}
+	one.d.Sets = []model.Set{{Name: hot, Group: "hot", MasterEligible: true, Data: true, Replicas: 2}}
 	two.d.TLS = true
 	a, b := one.decide(), two.decide()
 	require.Len(t, a.Reports, 1)

@@ -8,11 +8,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // waitNames are the names of what a decision waits for.
-func waitNames(d ops.Decision) (names []string) {
+func waitNames(d model.Decision) (names []string) {
 	for _, r := range d.Waits {
 		names = append(names, r.Name)
 	}
@@ -20,8 +20,8 @@ func waitNames(d ops.Decision) (names []string) {
 }
 
 // silence makes the reading show a node as CrateDB shows one that does not answer.
-func silence(name string) func(*ops.Database) {
-	return func(db *ops.Database) {
+func silence(name string) func(*model.Database) {
+	return func(db *model.Database) {
 		for i := range db.Nodes {
 			if n := &db.Nodes[i]; n.Name == name {
 				n.Version, n.DiskSize, n.DiskUsed = "", -1, -1
@@ -31,12 +31,12 @@ func silence(name string) func(*ops.Database) {
 }
 
 // twice makes the reading show one more node of a name.
-func twice(name string) func(*ops.Database) {
-	return func(db *ops.Database) {
-		if db.Contact != ops.Yes {
+func twice(name string) func(*model.Database) {
+	return func(db *model.Database) {
+		if db.Contact != model.Yes {
 			return
 		}
-		db.Nodes = append(db.Nodes, ops.Node{ID: "outlived", Name: name, Version: "6.4.3"})
+		db.Nodes = append(db.Nodes, model.Node{ID: "outlived", Name: name, Version: "6.4.3"})
 	}
 }
 
@@ -57,7 +57,7 @@ func TestNoNodeLeavesOrGoesDownWhileTheListOfNodesIsNotSure(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		ask   func(*world)
-		alter func(*ops.Database)
+		alter func(*model.Database)
 		waits string
 	}{
 		{"a node that stays is listed and does not answer, in a shrink", shrink, silence(hot + "/0"), "nodes-answer"},
@@ -69,7 +69,7 @@ func TestNoNodeLeavesOrGoesDownWhileTheListOfNodesIsNotSure(t *testing.T) {
 			w := unfilled(t)
 			w.see = c.alter
 			c.ask(w)
-			var d ops.Decision
+			var d model.Decision
 			for range 40 {
 				d, _ = w.turn()
 			}

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/lifecycle"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // onTemplate says which template each set has live, all pods being on "t1".
@@ -24,8 +25,8 @@ func (s *situation) onTemplate(live map[string]string) {
 }
 
 // inSync decides once the objects are what was decided.
-func (s *situation) inSync() ops.Decision {
-	s.o.Applied = ops.Applied{Revision: s.d.Revision, Effective: s.decide().Effective}
+func (s *situation) inSync() model.Decision {
+	s.o.Applied = model.Applied{Revision: s.d.Revision, Effective: s.decide().Effective}
 	return s.decide()
 }
 
@@ -46,12 +47,12 @@ func TestWhatHangsIsMadeAnewWhereNobodyAnswersForLong(t *testing.T) {
 		{"one is ready: it may be our way to them that is cut", func(s *situation) { s.podOf(hot + "-2").Ready = true }, ""},
 		{"that one knows no system, and waits for more nodes after a full outage", func(s *situation) {
 			s.podOf(hot+"-2").Ready, s.podOf(hot+"-2").RecoverAfter = true, 3
-			s.o.Database.SystemLogin = ops.LoginRefused
+			s.o.Database.SystemLogin = model.LoginRefused
 		}, hot + "-0"},
 		{"the same of a dedicated master that waits for one data node: it is none itself", func(s *situation) {
 			s.d.Sets[1].Data, s.d.Sets[1].Dedicated, s.d.Sets[1].MasterEligible = false, true, true
 			s.podOf(warm+"-0").Ready, s.podOf(warm+"-0").RecoverAfter = true, 1
-			s.o.Database.SystemLogin = ops.LoginRefused
+			s.o.Database.SystemLogin = model.LoginRefused
 		}, hot + "-0"},
 		{"they are on the live template, and nothing else is wanted", func(s *situation) { s.onTemplate(map[string]string{hot: "t1", warm: "t1"}) }, ""},
 		{"another is the first on the live one, and has time left", func(s *situation) {
@@ -66,12 +67,12 @@ func TestWhatHangsIsMadeAnewWhereNobodyAnswersForLong(t *testing.T) {
 			for i := range s.o.Pods {
 				s.o.Pods[i].Ready = false
 			}
-			s.o.Database.Contact, s.o.Stable.Silent = ops.No, s.o.At.Add(-time.Hour)
+			s.o.Database.Contact, s.o.Stable.Silent = model.No, s.o.At.Add(-time.Hour)
 			c.change(s)
 			d := s.inSync()
 			cured := ""
 			if d.Disruptive != nil {
-				assert.Equal(t, ops.ActionCurePod, d.Disruptive.Kind)
+				assert.Equal(t, model.ActionCurePod, d.Disruptive.Kind)
 				cured = d.Disruptive.Pod
 			}
 			assert.Equal(t, c.cured, cured)
@@ -86,7 +87,7 @@ func (s *situation) onlyOne(set string) {
 			s.r.Sets[i].Replicas, s.d.Sets[i].Replicas = 1, 1
 		}
 	}
-	s.o.Pods = slices.DeleteFunc(s.o.Pods, func(p ops.Pod) bool { return p.Set == set && p.Ordinal > 0 })
+	s.o.Pods = slices.DeleteFunc(s.o.Pods, func(p model.Pod) bool { return p.Set == set && p.Ordinal > 0 })
 }
 
 // The only node that may vote takes the contact with it when it hangs. One that ran may as
@@ -94,14 +95,14 @@ func (s *situation) onlyOne(set string) {
 func TestTheOnlyVoterIsMadeAnewAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		proven []ops.Proven
+		proven []model.Proven
 		silent time.Duration
 		cured  string
 	}{
 		{"nothing has joined on it", nil, time.Second, hot + "-0"},
-		{"it ran on what was before", []ops.Proven{{Set: hot, Template: "t0"}}, time.Second, hot + "-0"},
-		{"it ran on it", []ops.Proven{{Set: hot, Template: "t1"}}, time.Second, ""},
-		{"it ran on it, and nobody has answered for long", []ops.Proven{{Set: hot, Template: "t1"}}, time.Hour, hot + "-0"},
+		{"it ran on what was before", []model.Proven{{Set: hot, Template: "t0"}}, time.Second, hot + "-0"},
+		{"it ran on it", []model.Proven{{Set: hot, Template: "t1"}}, time.Second, ""},
+		{"it ran on it, and nobody has answered for long", []model.Proven{{Set: hot, Template: "t1"}}, time.Hour, hot + "-0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
@@ -109,7 +110,7 @@ func TestTheOnlyVoterIsMadeAnewAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *tes
 			s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
 			p := s.podOf(hot + "-0")
 			p.Template, p.Ready, p.Started = "t1", false, s.o.At.Add(-time.Minute)
-			s.r.Proven, s.o.Database.Contact, s.o.Stable.Silent = c.proven, ops.No, s.o.At.Add(-c.silent)
+			s.r.Proven, s.o.Database.Contact, s.o.Stable.Silent = c.proven, model.No, s.o.At.Add(-c.silent)
 			cured := ""
 			if d := s.inSync(); d.Disruptive != nil {
 				cured = d.Disruptive.Pod
@@ -128,15 +129,15 @@ func TestTheVoterThatWaitsKeepsItsTemplateWhileTheSetThatHangsIsMended(t *testin
 	s.podOf(hot + "-0").RecoverAfter = 2
 	p := s.podOf(warm + "-0")
 	p.Template, p.Ready, p.Waiting, p.Started = "t2", false, "ImagePullBackOff", time.Time{}
-	s.o.Database.Contact, s.o.Database.SystemLogin, s.o.Stable.Silent = ops.No, ops.LoginRefused, s.o.At.Add(-time.Hour)
-	s.r.Proven = []ops.Proven{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
-	s.pending(ops.ChangeRestart)
-	s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepNext, Started: s.o.At, Revision: s.d.Revision,
-		Restart: &ops.Restart{Since: s.o.At}}
-	s.r.Hold = &ops.Hold{Set: warm, Value: "primaries", Before: "all"}
+	s.o.Database.Contact, s.o.Database.SystemLogin, s.o.Stable.Silent = model.No, model.LoginRefused, s.o.At.Add(-time.Hour)
+	s.r.Proven = []model.Proven{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
+	s.pending(model.ChangeRestart)
+	s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
+		Restart: &model.Restart{Since: s.o.At}}
+	s.r.Hold = &model.Hold{Set: warm, Value: "primaries", Before: "all"}
 	d := s.decide()
-	assert.Equal(t, ops.TemplateKept, effective(t, d, hot).Template)
-	assert.Equal(t, ops.TemplateWanted, effective(t, d, warm).Template)
+	assert.Equal(t, model.TemplateKept, effective(t, d, hot).Template)
+	assert.Equal(t, model.TemplateWanted, effective(t, d, warm).Template)
 }
 
 // Kubernetes says that a pod is ready only some time after its node has joined.
@@ -146,7 +147,7 @@ func TestANodeThatMayBeJoiningIsAskedForBeforeItsPodIsMadeAnew(t *testing.T) {
 		s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
 		p := s.podOf(warm + "-0")
 		p.Ready, p.Waiting = false, waiting
-		s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n ops.Node) bool { return n.Name == p.NodeName })
+		s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n model.Node) bool { return n.Name == p.NodeName })
 		d := s.inSync()
 		require.NotNil(t, d.Disruptive, waiting)
 		assert.Equal(t, ask, d.Disruptive.Ask != "", waiting)
@@ -163,7 +164,7 @@ func TestWhereNobodyCanBeAskedTheNodeItselfIsBeforeItsPodIsMadeAnew(t *testing.T
 	for i := range s.o.Pods {
 		s.o.Pods[i].Ready = false
 	}
-	s.o.Database.Contact, s.o.Stable.Silent = ops.No, s.o.At.Add(-time.Hour)
+	s.o.Database.Contact, s.o.Stable.Silent = model.No, s.o.At.Add(-time.Hour)
 	d := s.inSync()
 	require.NotNil(t, d.Disruptive)
 	assert.Equal(t, hot+"-0", d.Disruptive.Ask)
@@ -182,15 +183,15 @@ func TestWhereNobodyCanBeAskedTheNodeItselfIsBeforeItsPodIsMadeAnew(t *testing.T
 func TestThePodOfARestartWhoseNodeIsAMemberIsNotMadeAnew(t *testing.T) {
 	for member, cured := range map[bool]string{true: "", false: hot + "-0"} {
 		s := twoGroups(t)
-		s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepReturn, Started: s.o.At, Revision: s.d.Revision,
-			Restart: &ops.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Template: "t0", Remembered: "t0", Since: s.o.At}}
+		s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepReturn, Started: s.o.At, Revision: s.d.Revision,
+			Restart: &model.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Template: "t0", Remembered: "t0", Since: s.o.At}}
 		s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
 		for i := range s.o.Pods {
 			s.o.Pods[i].Ready = false
 		}
 		if !member {
 			name := s.podOf(hot + "-0").NodeName
-			s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n ops.Node) bool { return n.Name == name })
+			s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n model.Node) bool { return n.Name == name })
 		}
 		d := s.inSync()
 		got := ""
@@ -205,11 +206,11 @@ func TestAnUpgradeTakesOverFromWhatHangs(t *testing.T) {
 	grows := func(s *situation) {
 		from, to := slices.Clone(s.r.Sets), slices.Clone(s.r.Sets)
 		from[1].Replicas = 0
-		s.r.Operation = &ops.Operation{Kind: ops.OperationGrow, Step: ops.StepReplicas, Started: s.o.At, From: from, To: to}
+		s.r.Operation = &model.Operation{Kind: model.OperationGrow, Step: model.StepReplicas, Started: s.o.At, From: from, To: to}
 	}
 	restarts := func(step, remembered string) func(*situation) {
 		return func(s *situation) {
-			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: step, Started: s.o.At, Restart: &ops.Restart{Set: warm, Remembered: remembered, Since: s.o.At}}
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: step, Started: s.o.At, Restart: &model.Restart{Set: warm, Remembered: remembered, Since: s.o.At}}
 		}
 	}
 	for _, c := range []struct {
@@ -220,20 +221,20 @@ func TestAnUpgradeTakesOverFromWhatHangs(t *testing.T) {
 	}{
 		{"a grow onto a template that does not run", grows, func(*situation) {}, true},
 		{"the correction is of the same version", grows, func(s *situation) {
-			s.d.Version, s.d.Changes = s.r.Version, []ops.Change{{Class: ops.ChangeRestart, Set: warm}}
+			s.d.Version, s.d.Changes = s.r.Version, []model.Change{{Class: model.ChangeRestart, Set: warm}}
 		}, false},
 		{"a node that was there before is away too", grows, func(s *situation) { s.podOf(hot + "-0").Ready = false }, false},
 		{"the new node still has time", grows, func(s *situation) {
 			p := s.podOf(warm + "-0")
 			p.Waiting, p.Created = "", s.o.At
 		}, false},
-		{"a restart of which nothing is remembered", restarts(ops.StepNext, ""), func(*situation) {}, true},
-		{"that was thought to be back", restarts(ops.StepStable, ""), func(*situation) {}, true},
-		{"with a hold that is to be given back first", restarts(ops.StepNext, ""), func(s *situation) {
-			s.r.Hold = &ops.Hold{Set: warm, Value: "primaries", Before: "all"}
+		{"a restart of which nothing is remembered", restarts(model.StepNext, ""), func(*situation) {}, true},
+		{"that was thought to be back", restarts(model.StepStable, ""), func(*situation) {}, true},
+		{"with a hold that is to be given back first", restarts(model.StepNext, ""), func(s *situation) {
+			s.r.Hold = &model.Hold{Set: warm, Value: "primaries", Before: "all"}
 		}, false},
-		{"with a hold that nobody can give back: no master", restarts(ops.StepNext, ""), func(s *situation) {
-			s.r.Hold = &ops.Hold{Set: warm, Value: "primaries", Before: "all"}
+		{"with a hold that nobody can give back: no master", restarts(model.StepNext, ""), func(s *situation) {
+			s.r.Hold = &model.Hold{Set: warm, Value: "primaries", Before: "all"}
 			s.o.Database.MasterNode = ""
 		}, true},
 	} {
@@ -241,10 +242,10 @@ func TestAnUpgradeTakesOverFromWhatHangs(t *testing.T) {
 			s := twoGroups(t)
 			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
 			s.d.Revision, s.d.Version = "rev-next", "5.10.2"
-			s.pending(ops.ChangeImage)
+			s.pending(model.ChangeImage)
 			p := s.podOf(warm + "-0")
 			p.Ready, p.Waiting = false, "CrashLoopBackOff"
-			s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n ops.Node) bool { return n.Name == p.NodeName })
+			s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n model.Node) bool { return n.Name == p.NodeName })
 			c.op(s)
 			before := s.r.Operation.Kind
 			c.change(s)
@@ -256,9 +257,9 @@ func TestAnUpgradeTakesOverFromWhatHangs(t *testing.T) {
 			}
 			s.r = s.decide().Record
 			require.NotNil(t, s.r.Operation)
-			assert.Equal(t, ops.OperationUpgrade, s.r.Operation.Kind)
-			assert.Equal(t, ops.TemplateWanted, effective(t, s.decide(), warm).Template, "what hangs gets it first")
-			assert.Equal(t, ops.TemplateKept, effective(t, s.decide(), hot).Template)
+			assert.Equal(t, model.OperationUpgrade, s.r.Operation.Kind)
+			assert.Equal(t, model.TemplateWanted, effective(t, s.decide(), warm).Template, "what hangs gets it first")
+			assert.Equal(t, model.TemplateKept, effective(t, s.decide(), hot).Template)
 		})
 	}
 }
@@ -279,8 +280,8 @@ func TestATemplateThatWasNeverAppliedIsNoneToReturnTo(t *testing.T) {
 			for i := range s.o.Pods {
 				s.o.Pods[i].Template = c.live
 			}
-			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepStable, Started: s.o.At, Revision: s.d.Revision, Restart: &ops.Restart{Set: hot, Remembered: "t1", Since: s.o.At}}
-			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot}}
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStable, Started: s.o.At, Revision: s.d.Revision, Restart: &model.Restart{Set: hot, Remembered: "t1", Since: s.o.At}}
+			s.d.Changes = []model.Change{{Class: model.ChangeRestart, Set: hot}}
 			assert.Equal(t, c.anew, effective(t, s.decide(), hot).RememberAnew)
 		})
 	}
@@ -296,24 +297,24 @@ func TestATemplateThatWasNeverAppliedIsNotKept(t *testing.T) {
 		{"the cluster is released", func(s *situation) { s.o.Commands.Released = "true" }},
 		{"the cluster was released", func(s *situation) {
 			s.o.Commands.Released = "true"
-			s.r, s.o.Commands = s.decide().Record, ops.Commands{}
-			s.d.Changes = append(s.d.Changes, ops.Change{Class: ops.ChangeRestart, Set: warm})
+			s.r, s.o.Commands = s.decide().Record, model.Commands{}
+			s.d.Changes = append(s.d.Changes, model.Change{Class: model.ChangeRestart, Set: warm})
 			s.o.Disrupted = []string{"ns/other"}
 		}},
 		{"another version is wanted, and the pod under way is coming back", func(s *situation) {
-			s.r.Operation.Step, s.r.Operation.Restart.Pod = ops.StepDown, hot+"-0"
+			s.r.Operation.Step, s.r.Operation.Restart.Pod = model.StepDown, hot+"-0"
 			s.d.Revision, s.d.Version = "rev-version", "6.5.0"
-			s.d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot}}
+			s.d.Changes = []model.Change{{Class: model.ChangeImage, Set: hot}}
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
 			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
-			s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot}}
-			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepNext, Started: s.o.At, Revision: s.d.Revision, Restart: &ops.Restart{Set: hot, Remembered: "t1", Since: s.o.At}}
+			s.d.Changes = []model.Change{{Class: model.ChangeRestart, Set: hot}}
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision, Restart: &model.Restart{Set: hot, Remembered: "t1", Since: s.o.At}}
 			c.change(s)
 			e := effective(t, s.decide(), hot)
-			assert.Equal(t, ops.TemplateKept, e.Template)
+			assert.Equal(t, model.TemplateKept, e.Template)
 			assert.Equal(t, "t1", e.Live)
 		})
 	}
@@ -326,7 +327,7 @@ func TestWhatARestartBeforeHasKeptIsNoneToReturnTo(t *testing.T) {
 	for i := range s.o.Pods {
 		s.o.Pods[i].Template = "t1"
 	}
-	s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepNext, Started: s.o.At, Revision: s.d.Revision, Restart: &ops.Restart{Since: s.o.At}}
+	s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision, Restart: &model.Restart{Since: s.o.At}}
 	for _, anew := range []bool{true, false} {
 		d := s.decide()
 		require.Equal(t, hot, d.Record.Operation.Restart.Set)
@@ -338,9 +339,9 @@ func TestWhatARestartBeforeHasKeptIsNoneToReturnTo(t *testing.T) {
 func TestARecordThatIsLostNamesWhatPodsHaveJoinedOnAlsoWhereTheyAreNotReady(t *testing.T) {
 	s := twoGroups(t)
 	s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
-	s.r = ops.Record{}
+	s.r = model.Record{}
 	s.podOf(warm+"-0").Ready, s.podOf(warm+"-0").Template = false, "t1"
-	assert.Contains(t, s.decide().Record.Proven, ops.Proven{Set: warm, Template: "t1"})
+	assert.Contains(t, s.decide().Record.Proven, model.Proven{Set: warm, Template: "t1"})
 }
 
 func TestARecordThatIsLostLeavesATemplateUnprovenUntilOneHasJoinedOnIt(t *testing.T) {
@@ -353,7 +354,7 @@ func TestARecordThatIsLostLeavesATemplateUnprovenUntilOneHasJoinedOnIt(t *testin
 		{"it has not", func(s *situation) { s.away(warm + "-0") }, []string{warm}},
 		{"it has, in a pod that is not ready", func(s *situation) { s.podOf(warm + "-0").Ready = false }, nil},
 		{"it is still to be made", func(s *situation) {
-			s.o.Pods = slices.DeleteFunc(slices.Clone(s.o.Pods), func(p ops.Pod) bool { return p.Set == warm })
+			s.o.Pods = slices.DeleteFunc(slices.Clone(s.o.Pods), func(p model.Pod) bool { return p.Set == warm })
 		}, []string{warm}},
 		{"it is on another template than its set", func(s *situation) {
 			s.podOf(warm+"-0").Ready, s.podOf(warm+"-0").Template = false, "t0"
@@ -362,7 +363,7 @@ func TestARecordThatIsLostLeavesATemplateUnprovenUntilOneHasJoinedOnIt(t *testin
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
 			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
-			s.r = ops.Record{}
+			s.r = model.Record{}
 			c.change(s)
 			assert.Equal(t, c.unproven, s.decide().Record.Unproven)
 		})
@@ -387,7 +388,7 @@ func TestAPodThatHasJustStartedStaysWhileThereIsNoMaster(t *testing.T) {
 			s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
 			p := s.podOf(hot + "-0")
 			p.Ready, p.Started = false, s.o.At.Add(-c.age)
-			s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n ops.Node) bool { return n.Name == p.NodeName })
+			s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n model.Node) bool { return n.Name == p.NodeName })
 			if !c.master {
 				s.o.Database.MasterNode = ""
 			}
@@ -409,24 +410,24 @@ func TestANodeThatIsAwayWhileNodesComeHasTimeToComeBackOnWhatItRan(t *testing.T)
 	for _, c := range []struct {
 		name   string
 		change func(*situation)
-		want   ops.TemplateChoice
+		want   model.TemplateChoice
 	}{
-		{"its template has run, and it is away for a moment", func(*situation) {}, ops.TemplateKept},
-		{"for as long as one may take", func(s *situation) { s.o.Stable.Same = s.o.At.Add(-time.Hour) }, ops.TemplateWanted},
-		{"nothing is known to have run on its template", func(s *situation) { s.r.Proven = nil }, ops.TemplateWanted},
-		{"something else has", func(s *situation) { s.r.Proven = []ops.Proven{{Set: warm, Template: "t0"}} }, ops.TemplateWanted},
-		{"it is one of those that come", func(s *situation) { s.r.Operation.From[1].Replicas = 0 }, ops.TemplateWanted},
+		{"its template has run, and it is away for a moment", func(*situation) {}, model.TemplateKept},
+		{"for as long as one may take", func(s *situation) { s.o.Stable.Same = s.o.At.Add(-time.Hour) }, model.TemplateWanted},
+		{"nothing is known to have run on its template", func(s *situation) { s.r.Proven = nil }, model.TemplateWanted},
+		{"something else has", func(s *situation) { s.r.Proven = []model.Proven{{Set: warm, Template: "t0"}} }, model.TemplateWanted},
+		{"it is one of those that come", func(s *situation) { s.r.Operation.From[1].Replicas = 0 }, model.TemplateWanted},
 		{"nobody answers, for a moment", func(s *situation) {
-			s.o.Database = ops.Database{At: s.o.At, Contact: ops.No}
-			s.o.Stable = ops.Stability{Silent: s.o.At.Add(-time.Minute)}
-		}, ops.TemplateKept},
+			s.o.Database = model.Database{At: s.o.At, Contact: model.No}
+			s.o.Stable = model.Stability{Silent: s.o.At.Add(-time.Minute)}
+		}, model.TemplateKept},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
 			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
-			s.pending(ops.ChangeRestart)
-			s.r.Proven = []ops.Proven{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
-			s.r.Operation = &ops.Operation{Kind: ops.OperationGrow, Step: ops.StepReplicas, Started: s.o.At, From: slices.Clone(s.r.Sets), To: slices.Clone(s.r.Sets)}
+			s.pending(model.ChangeRestart)
+			s.r.Proven = []model.Proven{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
+			s.r.Operation = &model.Operation{Kind: model.OperationGrow, Step: model.StepReplicas, Started: s.o.At, From: slices.Clone(s.r.Sets), To: slices.Clone(s.r.Sets)}
 			s.r.Operation.From[0].Replicas--
 			s.o.Stable.Same = s.o.At.Add(-time.Minute)
 			p := s.podOf(warm + "-0")
@@ -443,30 +444,30 @@ func TestAResumeThatStartsOnNothingTakesTheVersionThatIsWanted(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*situation)
-		want   ops.TemplateChoice
+		want   model.TemplateChoice
 	}{
-		{"none of its pods runs", func(*situation) {}, ops.TemplateWanted},
-		{"its pods have run on it before", func(s *situation) { s.r.Proven = []ops.Proven{{Set: hot, Template: "t1"}} }, ops.TemplateKept},
-		{"one of them is ready: it may wait for the others", func(s *situation) { s.podOf(hot + "-2").Ready = true }, ops.TemplateKept},
+		{"none of its pods runs", func(*situation) {}, model.TemplateWanted},
+		{"its pods have run on it before", func(s *situation) { s.r.Proven = []model.Proven{{Set: hot, Template: "t1"}} }, model.TemplateKept},
+		{"one of them is ready: it may wait for the others", func(s *situation) { s.podOf(hot + "-2").Ready = true }, model.TemplateKept},
 		{"one of them still has time", func(s *situation) {
 			p := s.podOf(hot + "-2")
 			p.Waiting, p.Created = "", s.o.At
-		}, ops.TemplateKept},
-		{"whether its tables are not too old nobody can say", func(s *situation) { s.d.Version = "6.0.0" }, ops.TemplateKept},
-		{"it is no resume", func(s *situation) { s.r.Operation.Kind, s.r.Suspended = ops.OperationGrow, nil }, ops.TemplateKept},
+		}, model.TemplateKept},
+		{"whether its tables are not too old nobody can say", func(s *situation) { s.d.Version = "6.0.0" }, model.TemplateKept},
+		{"it is no resume", func(s *situation) { s.r.Operation.Kind, s.r.Suspended = model.OperationGrow, nil }, model.TemplateKept},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
 			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
 			s.d.Version = "5.10.2"
-			s.pending(ops.ChangeImage)
+			s.pending(model.ChangeImage)
 			s.o.Pods = slices.Clone(s.o.Pods)
 			for i := range s.o.Pods {
 				s.o.Pods[i].Ready, s.o.Pods[i].Waiting = false, "CrashLoopBackOff"
 			}
-			s.o.Database.Contact, s.o.Database.Nodes = ops.No, nil
+			s.o.Database.Contact, s.o.Database.Nodes = model.No, nil
 			s.r.Proven, s.r.Suspended = nil, s.r.Sets
-			s.r.Operation = &ops.Operation{Kind: ops.OperationResume, Step: ops.StepData, Started: s.o.At, From: s.r.Sets, To: s.r.Sets}
+			s.r.Operation = &model.Operation{Kind: model.OperationResume, Step: lifecycle.StepData, Started: s.o.At, From: s.r.Sets, To: s.r.Sets}
 			c.change(s)
 			assert.Equal(t, c.want, effective(t, s.decide(), hot).Template)
 		})
@@ -478,16 +479,16 @@ func TestAResumeThatStartsOnNothingTakesTheVersionThatIsWanted(t *testing.T) {
 func TestASetThatIsMendedReturnsToWhatItsPodsHaveJoinedOn(t *testing.T) {
 	s := twoGroups(t)
 	s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
-	s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepDown, Started: s.o.At, Revision: s.d.Revision,
-		Restart: &ops.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Template: "t1", Remembered: "t1", Since: s.o.At}}
+	s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepDown, Started: s.o.At, Revision: s.d.Revision,
+		Restart: &model.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Template: "t1", Remembered: "t1", Since: s.o.At}}
 	for i := range 3 {
 		s.away(podOfHot(i))
 		s.podOf(podOfHot(i)).Waiting, s.podOf(podOfHot(i)).Template = "CrashLoopBackOff", "t2"
 	}
-	s.d.Changes = []ops.Change{{Class: ops.ChangeRestart, Set: hot}}
+	s.d.Changes = []model.Change{{Class: model.ChangeRestart, Set: hot}}
 	for range 2 { // in the second turn it may be recorded, and not applied
 		d := s.decide()
-		assert.Equal(t, ops.TemplateWanted, effective(t, d, hot).Template)
+		assert.Equal(t, model.TemplateWanted, effective(t, d, hot).Template)
 		assert.Equal(t, "t1", d.Record.Operation.Restart.Remembered)
 		assert.False(t, effective(t, d, hot).RememberAnew)
 		s.r = d.Record

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -21,7 +21,7 @@ func (w *world) at() *situation {
 
 func TestALicenceWaitsForItsSecret(t *testing.T) {
 	licensed := wantedCluster(3)
-	licensed.Version, licensed.License = "4.4.1", &ops.SecretKey{Name: "licence", Key: "key"}
+	licensed.Version, licensed.License = "4.4.1", &model.SecretKey{Name: "licence", Key: "key"}
 	for _, c := range []struct {
 		name string
 		from func() *world
@@ -46,10 +46,10 @@ func TestALicenceWaitsForItsSecret(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := c.from()
-			var d ops.Decision
+			var d model.Decision
 			for range 30 {
 				d, _ = w.turn()
-				require.NotContains(t, kinds(d), ops.ActionSetLicense)
+				require.NotContains(t, kinds(d), model.ActionSetLicense)
 			}
 			assert.Contains(t, reasons(d.Waits), "secret-missing")
 			w.putSecret("licence", map[string][]byte{"key": []byte("licence-key\n")})
@@ -69,16 +69,16 @@ func TestADrainUnderWayWaits(t *testing.T) {
 		change func(*situation)
 		wait   string
 	}{
-		{"its set was made larger by hand", step(ops.StepDrain), func(s *situation) { s.o.Sets[1].Replicas = 5 }, "replicas-live: " + cold},
-		{"its set was made smaller by hand", step(ops.StepDrain), func(s *situation) { s.o.Sets[1].Replicas = 2 }, "replicas-live: " + cold},
-		{"its set was deleted right before the write", step(ops.StepSmaller), func(s *situation) { s.o.Sets = s.o.Sets[:1] }, "replicas-live: " + cold},
-		{"a node that has left is a member still", step(ops.StepGone), func(s *situation) {
+		{"its set was made larger by hand", step(model.StepDrain), func(s *situation) { s.o.Sets[1].Replicas = 5 }, "replicas-live: " + cold},
+		{"its set was made smaller by hand", step(model.StepDrain), func(s *situation) { s.o.Sets[1].Replicas = 2 }, "replicas-live: " + cold},
+		{"its set was deleted right before the write", step(model.StepSmaller), func(s *situation) { s.o.Sets = s.o.Sets[:1] }, "replicas-live: " + cold},
+		{"a node that has left is a member still", step(model.StepGone), func(s *situation) {
 			s.o.Pods = s.o.Pods[:4]
-			s.o.Database.Nodes = append(s.o.Database.Nodes, ops.Node{ID: strings.Split(s.r.Exclusions.IDs, ",")[1], Name: cold + "/2"})
+			s.o.Database.Nodes = append(s.o.Database.Nodes, model.Node{ID: strings.Split(s.r.Exclusions.IDs, ",")[1], Name: cold + "/2"})
 		}, "nodes-gone: waiting until node " + cold + "/2"},
-		{"a node that has left is a member still, and the operation is lost with the record", step(ops.StepGone), func(s *situation) {
+		{"a node that has left is a member still, and the operation is lost with the record", step(model.StepGone), func(s *situation) {
 			s.r.Operation, s.o.Pods = nil, s.o.Pods[:4]
-			s.o.Database.Nodes = append(s.o.Database.Nodes, ops.Node{ID: strings.Split(s.r.Exclusions.IDs, ",")[1], Name: cold + "/2"})
+			s.o.Database.Nodes = append(s.o.Database.Nodes, model.Node{ID: strings.Split(s.r.Exclusions.IDs, ",")[1], Name: cold + "/2"})
 		}, "nodes-gone: waiting until node " + cold + "/2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestANodeThatJoinsDuringItsDrainIsExcludedWhereItCanBeDrained(t *testing.T)
 			w := filled(t, tiers(3, 3))
 			w.desired = tiers(3, 1)
 			w.desired.Version, w.record.Version = "5.10.1", "5.10.1"
-			w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepDrain })
+			w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepDrain })
 			s := w.at()
 			for i := range s.o.Database.Nodes {
 				if n := &s.o.Database.Nodes[i]; n.Name == cold+"/2" {
@@ -129,7 +129,7 @@ func TestANodeThatJoinsDuringItsDrainIsExcludedWhereItCanBeDrained(t *testing.T)
 }
 
 // said are the names and messages, a line each.
-func said(list []ops.Reason) string {
+func said(list []model.Reason) string {
 	var b strings.Builder
 	for _, r := range list {
 		fmt.Fprintf(&b, "%s: %s\n", r.Name, r.Message)
@@ -144,13 +144,13 @@ func TestATablesOwnFilterIsExtendedAndGivenBack(t *testing.T) {
 	const own = "doc.filtered"
 	s := drainable(t)
 	s.d.Operations.Consent = append(s.d.Operations.Consent, definition.ConsentExtendTableFilters)
-	s.o.Database.Tables = append(s.o.Database.Tables, ops.Table{Name: own, Replicas: "0", Started: 1, Filtered: true, TotalShardsPerNode: -1, Exclude: map[string]string{"_id": "theirs"}})
+	s.o.Database.Tables = append(s.o.Database.Tables, model.Table{Name: own, Replicas: "0", Started: 1, Filtered: true, TotalShardsPerNode: -1, Exclude: map[string]string{"_id": "theirs"}})
 	d := s.decide()
 	require.NotNil(t, d.Record.Exclusions, "waits %v, refusals %v", d.Waits, d.Refusals)
-	require.Equal(t, []ops.TableExclusion{{Name: own, Before: "theirs"}}, d.Record.Exclusions.Tables)
+	require.Equal(t, []model.TableExclusion{{Name: own, Before: "theirs"}}, d.Record.Exclusions.Tables)
 
 	s.r = d.Record
-	s.o.Applied = ops.Applied{Revision: s.d.Revision, Effective: d.Effective}
+	s.o.Applied = model.Applied{Revision: s.d.Revision, Effective: d.Effective}
 	for i := range d.Effective.Sets {
 		s.o.Sets[i].Hold = d.Effective.Sets[i].Hold
 	}
@@ -164,9 +164,9 @@ func TestATablesOwnFilterIsExtendedAndGivenBack(t *testing.T) {
 	s.o.Applied.Effective = s.decide().Effective
 	s.o.Database.Settings.Exclude = map[string]string{"_id": d.Record.Exclusions.IDs}
 	d = s.decide()
-	require.Contains(t, kinds(d), ops.ActionExcludeInTable, "waits %v, step %v", d.Waits, d.Record.Operation)
+	require.Contains(t, kinds(d), model.ActionExcludeInTable, "waits %v, step %v", d.Waits, d.Record.Operation)
 	for _, a := range d.Actions() {
-		if a.Kind == ops.ActionExcludeInTable {
+		if a.Kind == model.ActionExcludeInTable {
 			assert.Equal(t, own, a.Table)
 			assert.Equal(t, "theirs", a.Before)
 			assert.Equal(t, d.Record.Exclusions.IDs, a.NodeIDs)
@@ -175,8 +175,8 @@ func TestATablesOwnFilterIsExtendedAndGivenBack(t *testing.T) {
 
 	s.d.Abort = true
 	d = s.decide()
-	require.Contains(t, kinds(d), ops.ActionIncludeInTable, "waits %v", d.Waits)
-	assert.NotContains(t, kinds(d), ops.ActionIncludeNodes, "the tables come first")
+	require.Contains(t, kinds(d), model.ActionIncludeInTable, "waits %v", d.Waits)
+	assert.NotContains(t, kinds(d), model.ActionIncludeNodes, "the tables come first")
 }
 
 func TestAnAbortedOperationDoesNotBegin(t *testing.T) {
@@ -198,7 +198,7 @@ func TestAnAbortedOperationDoesNotBegin(t *testing.T) {
 			}
 			assert.Contains(t, reasons(w.at().decide().Refusals), c.refused)
 			for _, r := range w.reports[reports:] {
-				assert.NotEqual(t, ops.StatusInProgress, r.Status, "%s: it is not told as begun", r.Reason)
+				assert.NotEqual(t, model.StatusInProgress, r.Status, "%s: it is not told as begun", r.Reason)
 			}
 		})
 	}
@@ -206,14 +206,14 @@ func TestAnAbortedOperationDoesNotBegin(t *testing.T) {
 
 func TestAGroupThatIsGoneLeavesBeforeTheClusterIsSuspended(t *testing.T) {
 	s := made(t)
-	s.r.Sets = append(s.r.Sets, ops.RecordedSet{Name: cold, Group: "cold", Replicas: 1})
+	s.r.Sets = append(s.r.Sets, model.RecordedSet{Name: cold, Group: "cold", Replicas: 1})
 	s.d = at0(s.d)
 	s.d.Operations.Consent = append(s.d.Operations.Consent, definition.ConsentRemoveGroup)
 	s.o.Applied.Revision = s.d.Revision
 	d := s.decide()
 	assert.Contains(t, reasons(d.Waits), "suspended")
 	if op := d.Record.Operation; op != nil {
-		assert.NotEqual(t, ops.OperationSuspend, op.Kind)
+		assert.NotEqual(t, model.OperationSuspend, op.Kind)
 	}
 	assert.Empty(t, d.Record.Suspended)
 }
@@ -238,8 +238,8 @@ func TestTheHoldGoesBackWithThePod(t *testing.T) {
 			for range 60 {
 				d, err := w.turn()
 				require.NoError(t, err)
-				if op := d.Record.Operation; op != nil && op.Step == ops.StepReturn {
-					assert.Contains(t, kinds(d), ops.ActionReleaseAllocation)
+				if op := d.Record.Operation; op != nil && op.Step == model.StepReturn {
+					assert.Contains(t, kinds(d), model.ActionReleaseAllocation)
 					return
 				}
 			}
@@ -256,9 +256,9 @@ func TestAGroupThatGoesWhileItsPodHangsGivesBackTheHold(t *testing.T) {
 	w.until(func() bool { return w.pods[hot+"-2"] != nil && w.pods[hot+"-2"].restarts > 0 })
 	w.until(func() bool {
 		op := w.record.Operation
-		return op != nil && op.Step == ops.StepDown && op.Restart != nil && op.Restart.Set == cold && w.pods[cold+"-0"].away > 0
+		return op != nil && op.Step == model.StepDown && op.Restart != nil && op.Restart.Set == cold && w.pods[cold+"-0"].away > 0
 	})
 	w.desired = tiers(3, -1)
 	d := w.at().decide()
-	assert.Contains(t, kinds(d), ops.ActionReleaseAllocation)
+	assert.Contains(t, kinds(d), model.ActionReleaseAllocation)
 }

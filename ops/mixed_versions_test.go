@@ -7,102 +7,103 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Which yellow is the doing of two versions, and which is another.
 func TestOnlyAYellowOfTheVersionsLetsAnUpgradeGoOn(t *testing.T) {
 	const n0, n1, n2 = hot + "/0", hot + "/1", hot + "/2"
-	shard := func(id int, node, state string, primary bool) ops.Shard {
-		return ops.Shard{Table: "doc.t", ID: id, Node: node, State: state, Primary: primary}
+	shard := func(id int, node, state string, primary bool) model.Shard {
+		return model.Shard{Table: "doc.t", ID: id, Node: node, State: state, Primary: primary}
 	}
-	missing := func(id int) ops.Shard { return shard(id, "", "UNASSIGNED", false) }
-	yellow := func(db *ops.Database, under int64, shards ...ops.Shard) {
-		db.Health = ops.Health{Colour: ops.Yellow, Underreplicated: under, Tables: []string{"doc.t"}}
+	missing := func(id int) model.Shard { return shard(id, "", "UNASSIGNED", false) }
+	yellow := func(db *model.Database, under int64, shards ...model.Shard) {
+		db.Health = model.Health{Colour: model.Yellow, Underreplicated: under, Tables: []string{"doc.t"}}
 		db.Shards = shards
-		db.Tables = []ops.Table{{Name: "doc.t", Replicas: "0-1", Started: 1}}
+		db.Tables = []model.Table{{Name: "doc.t", Replicas: "0-1", Started: 1}}
 	}
 	for _, c := range []struct {
 		name   string
-		change func(*ops.Database)
+		change func(*model.Database)
 		goesOn bool
 	}{
-		{"the primary on the only new node", func(db *ops.Database) {
+		{"the primary on the only new node", func(db *model.Database) {
 			yellow(db, 1, shard(0, n0, "STARTED", true), missing(0))
 		}, true},
-		{"two replicas missing", func(db *ops.Database) {
+		{"two replicas missing", func(db *model.Database) {
 			yellow(db, 2, shard(0, n0, "STARTED", true), missing(0), missing(0))
 		}, true},
-		{"beside shards that are whole", func(db *ops.Database) {
+		{"beside shards that are whole", func(db *model.Database) {
 			yellow(db, 1, shard(0, n0, "STARTED", true), missing(0), shard(1, n1, "STARTED", true), shard(1, n2, "STARTED", false))
 		}, true},
-		{"two new nodes have the copies", func(db *ops.Database) {
+		{"two new nodes have the copies", func(db *model.Database) {
 			db.Nodes[1].Version = "6.4.3"
 			yellow(db, 1, shard(0, n0, "STARTED", true), shard(0, n1, "STARTED", false), missing(0))
 		}, true},
-		{"another new node may take it", func(db *ops.Database) {
+		{"another new node may take it", func(db *model.Database) {
 			db.Nodes[1].Version = "6.4.3"
 			yellow(db, 1, shard(0, n0, "STARTED", true), missing(0))
 		}, false},
-		{"the primary on an old node", func(db *ops.Database) {
+		{"the primary on an old node", func(db *model.Database) {
 			yellow(db, 1, shard(0, n1, "STARTED", true), missing(0))
 		}, false},
-		{"one of two for another reason", func(db *ops.Database) {
+		{"one of two for another reason", func(db *model.Database) {
 			yellow(db, 2, shard(0, n0, "STARTED", true), missing(0), shard(1, n1, "STARTED", true), missing(1))
 		}, false},
-		{"a primary is missing", func(db *ops.Database) {
+		{"a primary is missing", func(db *model.Database) {
 			yellow(db, 1, missing(0), missing(0))
 			db.Health.Missing = 1
 		}, false},
-		{"a primary that is not started", func(db *ops.Database) {
+		{"a primary that is not started", func(db *model.Database) {
 			yellow(db, 1, shard(0, n0, "INITIALIZING", true), missing(0))
 		}, false},
-		{"no node is without a copy", func(db *ops.Database) {
+		{"no node is without a copy", func(db *model.Database) {
 			yellow(db, 1, shard(0, n0, "STARTED", true), shard(0, n1, "STARTED", false), shard(0, n2, "STARTED", false), missing(0))
 		}, false},
-		{"a node's version is unknown", func(db *ops.Database) {
+		{"a node's version is unknown", func(db *model.Database) {
 			db.Nodes[2].Version = ""
 			yellow(db, 1, shard(0, n0, "STARTED", true), missing(0))
 		}, false},
-		{"shards that were not read", func(db *ops.Database) { yellow(db, 1) }, false},
-		{"fewer shards than health counts", func(db *ops.Database) {
+		{"shards that were not read", func(db *model.Database) { yellow(db, 1) }, false},
+		{"fewer shards than health counts", func(db *model.Database) {
 			yellow(db, 2, shard(0, n0, "STARTED", true), missing(0))
 		}, false},
-		{"another table lacks a copy of its range", func(db *ops.Database) {
+		{"another table lacks a copy of its range", func(db *model.Database) {
 			yellow(db, 1, shard(0, n0, "STARTED", true), missing(0))
-			db.Tables = append(db.Tables, ops.Table{Name: "doc.other", Replicas: "0-1", Started: 1})
+			db.Tables = append(db.Tables, model.Table{Name: "doc.other", Replicas: "0-1", Started: 1})
 		}, false},
-		{"a shard moves", func(db *ops.Database) {
+		{"a shard moves", func(db *model.Database) {
 			yellow(db, 1, shard(0, n0, "STARTED", true), missing(0))
 			db.Relocating = 1
 		}, false},
-		{"red", func(db *ops.Database) {
+		{"red", func(db *model.Database) {
 			yellow(db, 1, shard(0, n0, "STARTED", true), missing(0))
-			db.Health.Colour = ops.Red
+			db.Health.Colour = model.Red
 		}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := upgradable(t, wantedCluster(3))
 			to(w, "6.4.3")
 			w.until(func() bool {
-				return w.record.Operation != nil && len(w.record.Operation.Restart.Done) == 1 && w.record.Operation.Step == ops.StepNext
+				return w.record.Operation != nil && len(w.record.Operation.Restart.Done) == 1 && w.record.Operation.Step == model.StepNext
 			})
 			o := w.observe()
 			require.Equal(t, "6.4.3", o.Database.Nodes[0].Version)
 			require.Equal(t, "6.3.7", o.Database.Nodes[1].Version)
 			c.change(&o.Database)
 			w.desired.Changes = nil
-			decide := func(kind ops.OperationKind) ops.Decision {
+			decide := func(kind model.OperationKind) model.Decision {
 				r := w.record
 				op := *r.Operation
 				op.Kind, r.Operation = kind, &op
-				if kind == ops.OperationRestart {
+				if kind == model.OperationRestart {
 					r.Version = "6.4.3" // its upgrade has ended
 				}
-				return ops.Decide(w.desired, o, r, ops.Policy{}, w.now)
+				return ops.Decide(w.desired, o, r, model.Policy{}, w.now)
 			}
-			d := decide(ops.OperationUpgrade)
+			d := decide(model.OperationUpgrade)
 			assert.Equal(t, c.goesOn, d.Record.Hold != nil, "waits %v", d.Waits)
-			assert.Nil(t, decide(ops.OperationRestart).Record.Hold, "a restart has no such yellow")
+			assert.Nil(t, decide(model.OperationRestart).Record.Hold, "a restart has no such yellow")
 		})
 	}
 }

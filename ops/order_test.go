@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // began are the operations in the order in which they were told to begin or to
@@ -46,7 +46,7 @@ func large(t *testing.T) *world {
 	d := tiered(3, 2)
 	d.Sets[2].Replicas = 3
 	w := upgradable(t, d)
-	w.fill(ops.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 6, 2)
+	w.fill(model.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 6, 2)
 	return w
 }
 
@@ -58,7 +58,7 @@ func checkEverything(t *testing.T, w *world) {
 	require.Equal(t, "rotated too", w.users["system"].password)
 	require.Len(t, w.nodeNames(), 10)
 	require.Equal(t, 10, w.counts)
-	require.Equal(t, ops.StageVerified, w.record.Stage)
+	require.Equal(t, model.StageVerified, w.record.Stage)
 }
 
 // What one commit brings is done in an order that people can rely on, and the
@@ -72,11 +72,11 @@ func TestOneCommitWithEverythingIsDoneInOrder(t *testing.T) {
 	require.Greater(t, len(operations), 7, "%v", operations)
 	assert.Equal(t, []string{"UpgradeStarted", "UpgradeSucceeded", "GrowStarted", "GrowSucceeded", "GrowStarted", "GrowSucceeded", "ShrinkStarted", "ShrinkSucceeded"}, operations[:8], "%v", operations)
 	assert.Equal(t, []string{cold + " 3 to 1"}, w.lowered)
-	grows := slices.DeleteFunc(slices.Clone(w.reports), func(r ops.Report) bool { return r.Reason != "GrowSucceeded" })
+	grows := slices.DeleteFunc(slices.Clone(w.reports), func(r model.Report) bool { return r.Reason != "GrowSucceeded" })
 	require.Len(t, grows, 2)
 	assert.Equal(t, []int{3, 5, 5, 5}, []int{grows[0].OldMasters, grows[0].NewMasters, grows[1].OldMasters, grows[1].NewMasters}, "masters come first")
-	user := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "PasswordChanged" })
-	upgrade := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "UpgradeSucceeded" })
+	user := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "PasswordChanged" })
+	upgrade := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "UpgradeSucceeded" })
 	assert.Less(t, user, upgrade, "passwords do not wait for an upgrade")
 }
 
@@ -98,7 +98,7 @@ func TestBetweenTwoOperationsOfACommitNothingIsDone(t *testing.T) {
 			for turns := 0; turns < 1500 && !done; turns++ {
 				d, err := w.turn()
 				require.NoError(t, err)
-				done = d.Verdict == ops.Done
+				done = d.Verdict == model.Done
 			}
 			require.True(t, done)
 			reports := len(w.reports)
@@ -120,7 +120,7 @@ func TestOneCommitWithEverythingSurvivesAProcessThatKeepsDying(t *testing.T) {
 					if w.writes >= w.killAt {
 						w.killAt = w.writes + every
 					}
-					if d, err := w.turn(); err == nil && d.Verdict == ops.Done && !d.Save {
+					if d, err := w.turn(); err == nil && d.Verdict == model.Done && !d.Save {
 						break
 					}
 				}
@@ -143,7 +143,7 @@ func TestAnotherVersionAndSizeWhileSuspendedFollowTheResume(t *testing.T) {
 	w.run(60)
 	checkSuspended(t, w)
 	to(w, "6.4.3")
-	var d ops.Decision
+	var d model.Decision
 	for range 5 {
 		var err error
 		d, err = w.turn()
@@ -164,7 +164,7 @@ func TestAnotherVersionAndSizeWhileSuspendedFollowTheResume(t *testing.T) {
 func TestAnUpgradeThatHasBegunEndsBeforeASuspension(t *testing.T) {
 	w := upgradable(t, wantedCluster(3))
 	to(w, "6.4.3")
-	for w.record.Operation == nil || w.record.Operation.Kind != ops.OperationUpgrade || !slices.ContainsFunc(podsOf(w), func(p *toyPod) bool { return p.restarts > 0 }) {
+	for w.record.Operation == nil || w.record.Operation.Kind != model.OperationUpgrade || !slices.ContainsFunc(podsOf(w), func(p *toyPod) bool { return p.restarts > 0 }) {
 		_, err := w.turn()
 		require.NoError(t, err)
 	}
@@ -191,7 +191,7 @@ func TestASuspensionMidwayThroughAShrinkLosesNoNode(t *testing.T) {
 			w := newWorld(t, tiers(3, 3))
 			w.run(60)
 			w.now = w.now.Add(time.Minute)
-			w.fill(ops.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 6, 2)
+			w.fill(model.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 6, 2)
 			w.desired = tiers(3, 1)
 			for range turns {
 				_, err := w.turn()

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // A Secret made from a file ends in a line break, which nobody can type.
@@ -22,31 +23,31 @@ func TestAPasswordThatNobodyCanTypeIsRefusedAtItsSecret(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		change  func(*situation)
-		action  ops.ActionKind
+		action  model.ActionKind
 		refuses bool
 		waits   string
 	}{
 		{"a user that was verified with it keeps it", func(s *situation) { odd(s, "ada") }, "", false, kept},
-		{"a Secret that changed: a login says whether its value did", func(s *situation) { another(s, "ada") }, ops.ActionVerifyUser, false, ""},
+		{"a Secret that changed: a login says whether its value did", func(s *situation) { another(s, "ada") }, model.ActionVerifyUser, false, ""},
 		{"the database does not take it", func(s *situation) {
 			another(s, "ada")
-			s.r.Bootstrap.Users = []ops.RecordedUser{{Name: "ada", Secret: s.r.Bootstrap.Users[0].Secret, Refused: secret(s, "ada").Version}}
+			s.r.Bootstrap.Users = []model.RecordedUser{{Name: "ada", Secret: s.r.Bootstrap.Users[0].Secret, Refused: secret(s, "ada").Version}}
 		}, "", true, ""},
 		{"a user that is new", func(s *situation) { odd(s, "ada"); s.r.Bootstrap.Users = nil }, "", true, ""},
 		{"one that somebody dropped", func(s *situation) { odd(s, "ada"); s.o.Database.Users = []string{"system"} }, "", true, ""},
 		{"another key of the Secret", func(s *situation) {
 			secret(s, "ada").Unusable = map[string]string{"notes": "it ends in a line break"}
 			s.r.Bootstrap.Users = nil
-		}, ops.ActionSetUser, false, ""},
+		}, model.ActionSetUser, false, ""},
 		{"what heals it passes", func(s *situation) {
 			another(s, "ada")
 			secret(s, "ada").Unusable = nil
 			s.r.Bootstrap.Users = nil
-		}, ops.ActionSetUser, false, ""},
-		{"that of system, verified", func(s *situation) { odd(s, "user-system-c"); s.o.Database.SystemLogin = ops.LoginOK }, "", false, kept},
+		}, model.ActionSetUser, false, ""},
+		{"that of system, verified", func(s *situation) { odd(s, "user-system-c"); s.o.Database.SystemLogin = model.LoginOK }, "", false, kept},
 		{"that of system, which the database does not take", func(s *situation) {
 			another(s, "user-system-c")
-			s.o.Database.SystemLogin, s.o.Database.Contact = ops.LoginRefused, ops.Unknown
+			s.o.Database.SystemLogin, s.o.Database.Contact = model.LoginRefused, model.Unknown
 			s.o.Database.SystemSecret = secret(s, "user-system-c").Version
 		}, "", true, ""},
 	} {
@@ -57,12 +58,12 @@ func TestAPasswordThatNobodyCanTypeIsRefusedAtItsSecret(t *testing.T) {
 			if c.action == "" {
 				assert.Empty(t, kinds(d))
 			} else {
-				assert.Equal(t, []ops.ActionKind{c.action}, kinds(d))
+				assert.Equal(t, []model.ActionKind{c.action}, kinds(d))
 			}
 			assert.Equal(t, c.refuses, contains(reasons(d.Refusals), "password-unusable"), "%v", d.Refusals)
 			if c.waits != "" {
 				assert.Contains(t, reasons(d.Waits), c.waits)
-				assert.Equal(t, ops.Done, d.Verdict, "it holds nothing up: %v", d.Waits)
+				assert.Equal(t, model.Done, d.Verdict, "it holds nothing up: %v", d.Waits)
 			}
 		})
 	}
@@ -128,42 +129,42 @@ func TestAUserThatCannotBeMadeHoldsUpNoBootstrap(t *testing.T) {
 	s := made(t)
 	s.r.Bootstrap.Done = false
 	s.r.Bootstrap.Users = nil
-	s.r.Operation = &ops.Operation{Kind: ops.OperationBootstrap, Started: s.o.At, Revision: s.d.Revision}
+	s.r.Operation = &model.Operation{Kind: model.OperationBootstrap, Started: s.o.At, Revision: s.d.Revision}
 	d := s.decide()
-	require.Equal(t, []ops.ActionKind{ops.ActionSetUser}, kinds(d))
+	require.Equal(t, []model.ActionKind{model.ActionSetUser}, kinds(d))
 	require.False(t, d.Record.Bootstrap.Done, "it has just begun")
-	s.o.Failures = []ops.Failure{{Action: d.Harmless[0], Message: "the login is refused", Count: 2, At: s.o.At}}
+	s.o.Failures = []model.Failure{{Action: d.Harmless[0], Message: "the login is refused", Count: 2, At: s.o.At}}
 	require.False(t, s.decide().Record.Bootstrap.Done)
 	s.o.Failures[0].Count = 3
 	d = s.decide()
 	assert.True(t, d.Record.Bootstrap.Done)
-	assert.Equal(t, []ops.ActionKind{ops.ActionSetUser}, kinds(d), "it is tried on")
+	assert.Equal(t, []model.ActionKind{model.ActionSetUser}, kinds(d), "it is tried on")
 	require.Len(t, d.Reports, 1)
-	assert.Equal(t, ops.StatusFailure, d.Reports[0].Status)
+	assert.Equal(t, model.StatusFailure, d.Reports[0].Status)
 	assert.Contains(t, d.Reports[0].Message, "ada")
-	assert.NotEqual(t, ops.Done, d.Verdict)
+	assert.NotEqual(t, model.Done, d.Verdict)
 }
 
 // A user that somebody had made before: what of it was replaced is told once, and only of
 // one that was not ours.
 func TestWhatWasOverwrittenOfAUserIsToldOnce(t *testing.T) {
 	s := made(t)
-	a := ops.Action{Kind: ops.ActionSetUser, User: "ada", Secret: ops.SecretKey{Name: "ada", Key: "password"}, SecretVersion: secret(s, "ada").Version}
-	result := ops.Result{SecretVersion: a.SecretVersion, Overwrote: "its password was replaced"}
+	a := model.Action{Kind: model.ActionSetUser, User: "ada", Secret: model.SecretKey{Name: "ada", Key: "password"}, SecretVersion: secret(s, "ada").Version}
+	result := model.Result{SecretVersion: a.SecretVersion, Overwrote: "its password was replaced"}
 
-	ours := ops.Settle(s.r, a, result, s.o.At)
+	ours := ops.RecordResult(s.r, a, result, s.o.At)
 	assert.Empty(t, ours.Bootstrap.Users[0].Overwrote, "it was ours already")
 
 	s.r.Bootstrap.Users = nil
-	s.r = ops.Settle(s.r, a, result, s.o.At)
+	s.r = ops.RecordResult(s.r, a, result, s.o.At)
 	d := s.decide()
 	require.Len(t, d.Reports, 1)
 	assert.Equal(t, "UserOverwritten", d.Reports[0].Reason)
 	assert.True(t, d.Reports[0].Warning)
-	assert.Equal(t, ops.EventFeedback, d.Reports[0].Event)
+	assert.Equal(t, model.EventFeedback, d.Reports[0].Event)
 	assert.Contains(t, d.Reports[0].Message, "its password was replaced")
 	require.True(t, d.Save)
 	s.r = d.Record
 	assert.Empty(t, s.decide().Reports)
-	assert.Equal(t, ops.Done, s.decide().Verdict)
+	assert.Equal(t, model.Done, s.decide().Verdict)
 }

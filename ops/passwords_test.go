@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // change gives a Secret another value, as somebody who rotates a password.
@@ -21,11 +22,11 @@ func (w *world) change(secret, password string) {
 	w.secrets[secret] = &next
 }
 
-func passwordCluster() ops.Desired {
+func passwordCluster() model.Desired {
 	d := wantedCluster(2)
 	d.Users = append(d.Users,
-		ops.User{Name: "eve", Secret: ops.SecretKey{Name: "ada", Key: "password"}},
-		ops.User{Name: "bob", Secret: ops.SecretKey{Name: "bob", Key: "password"}})
+		model.User{Name: "eve", Secret: model.SecretKey{Name: "ada", Key: "password"}},
+		model.User{Name: "bob", Secret: model.SecretKey{Name: "bob", Key: "password"}})
 	return d
 }
 
@@ -70,10 +71,10 @@ func TestAPasswordChangeKilledAtAnyWriteEndsTheSame(t *testing.T) {
 					w := rotated(t, n, after, lose)
 					for user, password := range map[string]string{"ada": "rotated", "eve": "rotated", "bob": "pw-bob"} {
 						assert.Equal(t, password, w.users[user].password, user)
-						i := slices.IndexFunc(w.record.Bootstrap.Users, func(u ops.RecordedUser) bool { return u.Name == user })
+						i := slices.IndexFunc(w.record.Bootstrap.Users, func(u model.RecordedUser) bool { return u.Name == user })
 						require.GreaterOrEqual(t, i, 0)
 						u := w.record.Bootstrap.Users[i]
-						assert.Equal(t, ops.SecretVersion{}, u.Pending)
+						assert.Equal(t, model.SecretVersion{}, u.Pending)
 						assert.Empty(t, u.Change)
 					}
 					if !lose {
@@ -113,7 +114,7 @@ func TestASecretThatIsGoneHoldsUpNoOtherUser(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, "rotated", w.users["ada"].password)
-	d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	i := slices.Index(reasons(d.Waits), "secret-missing")
 	require.GreaterOrEqual(t, i, 0)
 	assert.Contains(t, d.Waits[i].Message, "bob")
@@ -121,14 +122,14 @@ func TestASecretThatIsGoneHoldsUpNoOtherUser(t *testing.T) {
 
 func TestAPasswordChangeThatFailsIsReportedOnceAndTriedOn(t *testing.T) {
 	s := made(t)
-	s.o.Secrets[slices.IndexFunc(s.o.Secrets, func(x ops.Secret) bool { return x.Name == "ada" })].Version.ResourceVersion = "99"
-	version := s.o.Secrets[slices.IndexFunc(s.o.Secrets, func(x ops.Secret) bool { return x.Name == "ada" })].Version
-	s.r.Bootstrap.Users = []ops.RecordedUser{{Name: "ada", Secret: s.r.Bootstrap.Users[0].Secret, Refused: version, Pending: version, Change: ops.PasswordChangeStarted}}
-	s.o.Failures = []ops.Failure{{Action: ops.Action{Kind: ops.ActionChangePassword, User: "ada"}, Message: "no", At: time.Time{}, Count: 3}}
+	s.o.Secrets[slices.IndexFunc(s.o.Secrets, func(x model.Secret) bool { return x.Name == "ada" })].Version.ResourceVersion = "99"
+	version := s.o.Secrets[slices.IndexFunc(s.o.Secrets, func(x model.Secret) bool { return x.Name == "ada" })].Version
+	s.r.Bootstrap.Users = []model.RecordedUser{{Name: "ada", Secret: s.r.Bootstrap.Users[0].Secret, Refused: version, Pending: version, Change: model.PasswordChangeStarted}}
+	s.o.Failures = []model.Failure{{Action: model.Action{Kind: model.ActionChangePassword, User: "ada"}, Message: "no", At: time.Time{}, Count: 3}}
 	d := s.decide()
 	require.Len(t, d.Reports, 1)
-	assert.Equal(t, ops.StatusFailure, d.Reports[0].Status)
-	assert.Equal(t, []ops.ActionKind{ops.ActionChangePassword}, kinds(d), "it is tried on")
+	assert.Equal(t, model.StatusFailure, d.Reports[0].Status)
+	assert.Equal(t, []model.ActionKind{model.ActionChangePassword}, kinds(d), "it is tried on")
 	s.r = d.Record
 	assert.Empty(t, s.decide().Reports)
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/lifecycle"
+	"stevedore.dev/stevedore/ops/model"
 )
 
-func leftover(kind, name string) ops.Leftover {
-	return ops.Leftover{Object: ops.ObjectRef{Kind: kind, Name: name}, UID: "uid-" + name, ResourceVersion: "7"}
+func leftover(kind, name string) model.Leftover {
+	return model.Leftover{Object: model.ObjectRef{Kind: kind, Name: name}, UID: "uid-" + name, ResourceVersion: "7"}
 }
 
 // What the definition makes no more goes last, and what may hold data never.
@@ -25,7 +26,7 @@ func TestWhatIsMadeNoMoreIsRemovedOnceAllElseStands(t *testing.T) {
 	secret.Data, set.Data = true, true
 	for _, c := range []struct {
 		name   string
-		found  ops.Leftover
+		found  model.Leftover
 		change func(*situation)
 		gone   bool
 		waits  string
@@ -36,7 +37,7 @@ func TestWhatIsMadeNoMoreIsRemovedOnceAllElseStands(t *testing.T) {
 		{"what a template names", used, nil, false, "object-kept"},
 		{"what is being deleted", going, nil, false, ""},
 		{"while something is refused", plain, func(s *situation) { s.d.TLS = true }, false, ""},
-		{"while it is not applied", plain, func(s *situation) { s.o.Applied = ops.Applied{} }, false, ""},
+		{"while it is not applied", plain, func(s *situation) { s.o.Applied = model.Applied{} }, false, ""},
 		{"while an object cannot be applied", plain, func(s *situation) { s.o.ApplyErrors = []string{"Service x: no"} }, false, "objects-applied"},
 		{"while a node is missing", plain, func(s *situation) { s.o.Pods[1].Ready = false }, false, "pods-ready"},
 		{"while an operation runs", plain, func(s *situation) { s.d.Sets[0].Replicas = 5 }, false, ""},
@@ -47,14 +48,14 @@ func TestWhatIsMadeNoMoreIsRemovedOnceAllElseStands(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := made(t)
-			s.o.Leftovers = []ops.Leftover{c.found}
+			s.o.Leftovers = []model.Leftover{c.found}
 			if c.change != nil {
 				c.change(s)
 			}
 			d := s.decide()
-			var deleted []ops.Action
+			var deleted []model.Action
 			for _, a := range d.Actions() {
-				if a.Kind == ops.ActionDeleteObject {
+				if a.Kind == model.ActionDeleteObject {
 					deleted = append(deleted, a)
 				}
 			}
@@ -66,7 +67,7 @@ func TestWhatIsMadeNoMoreIsRemovedOnceAllElseStands(t *testing.T) {
 				return
 			}
 			require.Len(t, deleted, 1)
-			assert.Equal(t, ops.Action{Kind: ops.ActionDeleteObject, Object: c.found.Object, SetUID: "uid-c", SetVersion: "7"}, deleted[0])
+			assert.Equal(t, model.Action{Kind: model.ActionDeleteObject, Object: c.found.Object, SetUID: "uid-c", SetVersion: "7"}, deleted[0])
 		})
 	}
 }
@@ -76,8 +77,8 @@ func TestASecretThatStaysBehindHoldsNothingBack(t *testing.T) {
 	s := made(t)
 	secret := leftover("Secret", "s")
 	secret.Data = true
-	s.o.Leftovers = []ops.Leftover{secret}
-	assert.Equal(t, ops.Done, s.decide().Verdict)
+	s.o.Leftovers = []model.Leftover{secret}
+	assert.Equal(t, model.Done, s.decide().Verdict)
 }
 
 // consenting is a cluster whose applied definition consents to its deletion, at the
@@ -88,7 +89,7 @@ func consenting(t *testing.T) *situation {
 	s.r = s.decide().Record
 	require.NotEmpty(t, s.r.DeleteConsent)
 	s.d.Removed, s.d.Operations.Consent = true, nil
-	s.o.Vanished = ops.Vanished{Known: true, Clusters: []string{"ns/c"}, Left: 4}
+	s.o.Vanished = model.Vanished{Known: true, Clusters: []string{"ns/c"}, Left: 4}
 	return s
 }
 
@@ -119,7 +120,7 @@ func TestAClusterIsDeletedOnlyWhenEverythingAllowsIt(t *testing.T) {
 		{"a snapshot runs", func(s *situation) { s.o.Database.Snapshots = 1 }, false, "snapshot-running", ""},
 		{"paused by command", func(s *situation) { s.o.Commands.Paused = "true" }, false, "", "orphaned"},
 		{"released by command", func(s *situation) { s.o.Commands.Released = "true" }, false, "released", ""},
-		{"without contact, as a suspended cluster is", func(s *situation) { s.o.Database = ops.Database{At: s.o.At} }, true, "", ""},
+		{"without contact, as a suspended cluster is", func(s *situation) { s.o.Database = model.Database{At: s.o.At} }, true, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := consenting(t)
@@ -128,7 +129,7 @@ func TestAClusterIsDeletedOnlyWhenEverythingAllowsIt(t *testing.T) {
 			require.Len(t, d.Reports, 1)
 			s.r = d.Record
 			assert.Empty(t, s.decide().Reports, "it is told once")
-			s.later(ops.DefaultRemovalDelay)
+			s.later(lifecycle.DefaultRemovalDelay)
 			if c.change != nil {
 				c.change(s)
 			}
@@ -150,7 +151,7 @@ func TestAClusterIsDeletedOnlyWhenEverythingAllowsIt(t *testing.T) {
 				return
 			}
 			require.NotNil(t, d.Disruptive)
-			assert.Equal(t, ops.ActionStopSet, d.Disruptive.Kind)
+			assert.Equal(t, model.ActionStopSet, d.Disruptive.Kind)
 		})
 	}
 }
@@ -164,7 +165,7 @@ func TestTheConsentToADeletionIsThatOfWhatWasApplied(t *testing.T) {
 		counts bool
 	}{
 		{"applied", func(*situation) {}, true},
-		{"not applied yet", func(s *situation) { s.o.Applied = ops.Applied{} }, false},
+		{"not applied yet", func(s *situation) { s.o.Applied = model.Applied{} }, false},
 		{"refused", func(s *situation) { s.d.TLS = true }, false},
 		{"paused", func(s *situation) { s.d.Paused = true }, false},
 		{"taken back", func(s *situation) {
@@ -189,7 +190,7 @@ func TestTheConsentToADeletionIsThatOfWhatWasApplied(t *testing.T) {
 // remove takes a whole cluster down in the world.
 func (w *world) vanish() {
 	w.desired.Removed, w.desired.Operations.Consent = true, nil
-	w.vanished = ops.Vanished{Known: true, Clusters: []string{"ns/c"}, Left: 1}
+	w.vanished = model.Vanished{Known: true, Clusters: []string{"ns/c"}, Left: 1}
 	w.leftovers = append(w.leftovers, leftover("Service", "crate-c"), leftover("ConfigMap", "x"))
 	secret := leftover("Secret", "user-system-c")
 	secret.Data = true
@@ -204,7 +205,7 @@ func TestADeletionThatIsKilledAtAnyWriteEndsTheSame(t *testing.T) {
 		desired.Operations.Consent = append(desired.Operations.Consent, "delete-cluster")
 		w := newWorld(t, desired)
 		for range 40 {
-			if d, err := w.turn(); err == nil && d.Verdict == ops.Done && !d.Save {
+			if d, err := w.turn(); err == nil && d.Verdict == model.Done && !d.Save {
 				break
 			}
 		}
@@ -212,16 +213,16 @@ func TestADeletionThatIsKilledAtAnyWriteEndsTheSame(t *testing.T) {
 		w.vanish()
 		_, err := w.turn()
 		require.NoError(t, err)
-		w.now = w.now.Add(ops.DefaultRemovalDelay)
+		w.now = w.now.Add(lifecycle.DefaultRemovalDelay)
 		return w
 	}
 	end := func(w *world) {
 		for range 60 {
-			if _, err := w.turn(); err == nil && w.record.Stage == ops.StageRemoved {
+			if _, err := w.turn(); err == nil && w.record.Stage == model.StageRemoved {
 				break
 			}
 		}
-		require.Equal(t, ops.StageRemoved, w.record.Stage)
+		require.Equal(t, model.StageRemoved, w.record.Stage)
 		assert.Empty(t, w.sets)
 		require.Len(t, w.leftovers, 1)
 		assert.Equal(t, "Secret", w.leftovers[0].Object.Kind)
@@ -252,7 +253,7 @@ func TestADeletionThatIsKilledAtAnyWriteEndsTheSame(t *testing.T) {
 func TestADefinitionThatComesBackStopsTheDeletion(t *testing.T) {
 	s := consenting(t)
 	s.r = s.decide().Record
-	s.later(ops.DefaultRemovalDelay)
+	s.later(lifecycle.DefaultRemovalDelay)
 	s.r = s.decide().Record
 	require.False(t, s.r.Removal.Began.IsZero())
 	s.d.Removed = false

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Pushes in any order, kills and lost records at any write: what holds always
@@ -35,9 +36,9 @@ func TestAnyHistoryEndsWhereTheLastPushSays(t *testing.T) {
 				case 3:
 					d.RestartedAt = w.now.Format("2006-01-02T15:04:05Z07:00")
 				case 4:
-					d.Settings = []ops.Setting{{Name: jobsLog, Value: fmt.Sprint(1000 * r.IntN(3))}}
+					d.Settings = []model.Setting{{Name: jobsLog, Value: fmt.Sprint(1000 * r.IntN(3))}}
 				case 1:
-					d.Users = append(d.Users, ops.User{Name: "eve", Secret: ops.SecretKey{Name: "ada", Key: "password"}})
+					d.Users = append(d.Users, model.User{Name: "eve", Secret: model.SecretKey{Name: "ada", Key: "password"}})
 				}
 				d.Revision = fmt.Sprintf("rev-%d-%d", seed, push)
 				w.desired = d
@@ -56,7 +57,7 @@ func TestAnyHistoryEndsWhereTheLastPushSays(t *testing.T) {
 				_, err := w.turn()
 				require.NoError(t, err)
 			}
-			d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+			d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 			for _, reason := range d.Refusals {
 				require.Equal(t, "user-removal-not-supported", reason.Name, "%s", reason.Message)
 			}

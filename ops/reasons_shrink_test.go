@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // What holds a shrink back is named, and nothing leaves meanwhile.
@@ -19,7 +20,7 @@ func TestAShrinkSaysWhatItWaitsFor(t *testing.T) {
 		w.desired = tiers(3, 1)
 		return w
 	}
-	still := func(w *world, o *ops.Observed) {
+	still := func(w *world, o *model.Observed) {
 		o.Database.Shards[0].Node, o.Database.Relocating = cold+"/1", 0
 		op := *w.record.Operation
 		sh := *op.Shrink
@@ -30,39 +31,39 @@ func TestAShrinkSaysWhatItWaitsFor(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		begin  func(*testing.T) *world
-		change func(*world, *ops.Observed)
+		change func(*world, *model.Observed)
 		reason string
 	}{
-		{"a group that is gone without consent", wanted, func(w *world, _ *ops.Observed) {
+		{"a group that is gone without consent", wanted, func(w *world, _ *model.Observed) {
 			w.desired = tiers(3, -1)
 			w.desired.Operations.Consent = nil
 		}, "group-removal-consent"},
-		{"two voters without consent", wanted, func(w *world, _ *ops.Observed) { w.desired = tiers(2, 3) }, "master-quorum"},
-		{"the settings of the allocation are not known", wanted, func(_ *world, o *ops.Observed) { o.Database.AllocationKnown = false }, "allocation-known"},
-		{"a set that is not as large as it was left", wanted, func(_ *world, o *ops.Observed) { o.Sets[1].Replicas = 4 }, "replicas-live"},
-		{"a snapshot", wanted, func(_ *world, o *ops.Observed) { o.Database.Snapshots = 1 }, "snapshot-running"},
-		{"yellow", wanted, func(_ *world, o *ops.Observed) { o.Database.Health.Colour = ops.Yellow }, "health-green"},
-		{"a new master", wanted, func(_ *world, o *ops.Observed) { o.Stable.Master = o.At }, "master-stable"},
-		{"a node is missing", wanted, func(_ *world, o *ops.Observed) { o.Database.Nodes = o.Database.Nodes[1:] }, "nodes-joined"},
-		{"another cluster is disrupted", wanted, func(_ *world, o *ops.Observed) { o.Disrupted = []string{"prod/other"} }, "disrupted-clusters"},
-		{"an abort", wanted, func(w *world, _ *ops.Observed) { w.desired.Abort = true }, "shrink-aborted"},
-		{"somebody's exclusions", wanted, func(w *world, _ *ops.Observed) { w.desired = tiers(3, 3) }, "unexplained-exclusion"},
-		{"shards are left", draining, func(_ *world, o *ops.Observed) { o.Database.Shards[0].Node = cold + "/1" }, "draining"},
+		{"two voters without consent", wanted, func(w *world, _ *model.Observed) { w.desired = tiers(2, 3) }, "master-quorum"},
+		{"the settings of the allocation are not known", wanted, func(_ *world, o *model.Observed) { o.Database.AllocationKnown = false }, "allocation-known"},
+		{"a set that is not as large as it was left", wanted, func(_ *world, o *model.Observed) { o.Sets[1].Replicas = 4 }, "replicas-live"},
+		{"a snapshot", wanted, func(_ *world, o *model.Observed) { o.Database.Snapshots = 1 }, "snapshot-running"},
+		{"yellow", wanted, func(_ *world, o *model.Observed) { o.Database.Health.Colour = model.Yellow }, "health-green"},
+		{"a new master", wanted, func(_ *world, o *model.Observed) { o.Stable.Master = o.At }, "master-stable"},
+		{"a node is missing", wanted, func(_ *world, o *model.Observed) { o.Database.Nodes = o.Database.Nodes[1:] }, "nodes-joined"},
+		{"another cluster is disrupted", wanted, func(_ *world, o *model.Observed) { o.Disrupted = []string{"prod/other"} }, "disrupted-clusters"},
+		{"an abort", wanted, func(w *world, _ *model.Observed) { w.desired.Abort = true }, "shrink-aborted"},
+		{"somebody's exclusions", wanted, func(w *world, _ *model.Observed) { w.desired = tiers(3, 3) }, "unexplained-exclusion"},
+		{"shards are left", draining, func(_ *world, o *model.Observed) { o.Database.Shards[0].Node = cold + "/1" }, "draining"},
 		{"a drain that stands still", draining, still, "drain-blocked"},
-		{"a node that leaves is away", draining, func(_ *world, o *ops.Observed) {
-			o.Database.Nodes = slices.DeleteFunc(o.Database.Nodes, func(n ops.Node) bool { return n.Name == cold+"/1" })
+		{"a node that leaves is away", draining, func(_ *world, o *model.Observed) {
+			o.Database.Nodes = slices.DeleteFunc(o.Database.Nodes, func(n model.Node) bool { return n.Name == cold+"/1" })
 		}, "leaving-node-away"},
-		{"an abort midway", draining, func(w *world, _ *ops.Observed) { w.desired.Abort = true }, "exclusions-return"},
+		{"an abort midway", draining, func(w *world, _ *model.Observed) { w.desired.Abort = true }, "exclusions-return"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := c.begin(t)
 			o := w.observe()
 			o.Stable.Master = w.now.Add(-time.Hour)
 			c.change(w, &o)
-			d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+			d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
 			assert.Contains(t, append(reasons(d.Waits), reasons(d.Refusals)...), c.reason)
 			assert.Nil(t, d.Disruptive)
-			assert.NotContains(t, kinds(d), ops.ActionExcludeNodes)
+			assert.NotContains(t, kinds(d), model.ActionExcludeNodes)
 			for _, s := range d.Record.Sets {
 				assert.Equal(t, 3, s.Replicas)
 			}
@@ -97,25 +98,25 @@ func TestADrainIsOverInTwoReadings(t *testing.T) {
 	w := drained(t)
 	o := w.observe()
 	o.Database.At = w.record.Operation.Shrink.Drained
-	d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+	d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
 	assert.Nil(t, d.Disruptive, "it is the same reading")
 	w.now = w.now.Add(time.Second)
-	d = ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+	d = ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	require.NotNil(t, d.Disruptive)
-	assert.Equal(t, ops.ActionShrinkSet, d.Disruptive.Kind)
+	assert.Equal(t, model.ActionShrinkSet, d.Disruptive.Kind)
 }
 
 func TestAShardThatComesBackBeforeTheWriteKeepsTheNodes(t *testing.T) {
 	w := drained(t)
 	w.now = w.now.Add(time.Second)
-	d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
-	require.Equal(t, ops.StepSmaller, d.Record.Operation.Step)
-	for name, there := range map[string]func(*ops.Database){
-		"a shard":           func(db *ops.Database) { db.Shards[0].Node = cold + "/1" },
-		"one on its way":    func(db *ops.Database) { db.Relocating = 1 },
-		"one in the making": func(db *ops.Database) { db.Initializing = 1 },
-		"one on no node":    func(db *ops.Database) { db.Unassigned = 1 },
-		"another volume": func(db *ops.Database) {
+	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
+	require.Equal(t, model.StepSmaller, d.Record.Operation.Step)
+	for name, there := range map[string]func(*model.Database){
+		"a shard":           func(db *model.Database) { db.Shards[0].Node = cold + "/1" },
+		"one on its way":    func(db *model.Database) { db.Relocating = 1 },
+		"one in the making": func(db *model.Database) { db.Initializing = 1 },
+		"one on no node":    func(db *model.Database) { db.Unassigned = 1 },
+		"another volume": func(db *model.Database) {
 			for i := range db.Nodes {
 				if db.Nodes[i].Name == cold+"/1" {
 					db.Nodes[i].ID = "another"
@@ -126,36 +127,36 @@ func TestAShardThatComesBackBeforeTheWriteKeepsTheNodes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := w.observe()
 			there(&o.Database)
-			again := ops.Decide(w.desired, o, d.Record, ops.Policy{}, w.now)
+			again := ops.Decide(w.desired, o, d.Record, model.Policy{}, w.now)
 			assert.Nil(t, again.Disruptive)
 			assert.Equal(t, 3, again.Record.Sets[1].Replicas)
 		})
 	}
-	assert.NotNil(t, ops.Decide(w.desired, w.observe(), d.Record, ops.Policy{}, w.now).Disruptive)
+	assert.NotNil(t, ops.Decide(w.desired, w.observe(), d.Record, model.Policy{}, w.now).Disruptive)
 }
 
 func TestAGroupIsRemovedWhenItsLastPodIsGone(t *testing.T) {
 	w := filled(t, tiers(3, 2))
 	w.desired = tiers(3, -1)
-	deletes := func(o ops.Observed) bool {
-		d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
-		return d.Disruptive != nil && d.Disruptive.Kind == ops.ActionDeleteSet
+	deletes := func(o model.Observed) bool {
+		d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
+		return d.Disruptive != nil && d.Disruptive.Kind == model.ActionDeleteSet
 	}
 	w.until(func() bool { return deletes(w.observe()) })
 	o := w.observe()
-	o.Pods = append(o.Pods, ops.Pod{Name: cold + "-1", Set: cold, Ordinal: 1, Terminating: true})
+	o.Pods = append(o.Pods, model.Pod{Name: cold + "-1", Set: cold, Ordinal: 1, Terminating: true})
 	assert.False(t, deletes(o))
-	assert.Contains(t, reasons(ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now).Waits), "nodes-gone")
+	assert.Contains(t, reasons(ops.Decide(w.desired, o, w.record, model.Policy{}, w.now).Waits), "nodes-gone")
 }
 
 func TestNothingBeginsBeforeExclusionsAreGivenBack(t *testing.T) {
 	w := filled(t, tiers(3, 3))
-	w.record.Exclusions = &ops.Exclusions{Set: cold, IDs: cold + "/2", Before: "somebody"}
+	w.record.Exclusions = &model.Exclusions{Set: cold, IDs: cold + "/2", Before: "somebody"}
 	w.exclude = "somebody," + cold + "/2"
-	for _, next := range []ops.Desired{tiers(4, 3), tiers(3, 1)} {
-		d := ops.Decide(next, w.observe(), w.record, ops.Policy{}, w.now)
+	for _, next := range []model.Desired{tiers(4, 3), tiers(3, 1)} {
+		d := ops.Decide(next, w.observe(), w.record, model.Policy{}, w.now)
 		assert.Nil(t, d.Record.Operation)
-		assert.Contains(t, kinds(d), ops.ActionIncludeNodes)
+		assert.Contains(t, kinds(d), model.ActionIncludeNodes)
 		assert.Contains(t, reasons(d.Waits), "exclusions-return")
 	}
 	w.desired = tiers(4, 3)
@@ -167,8 +168,8 @@ func TestNothingBeginsBeforeExclusionsAreGivenBack(t *testing.T) {
 func TestAnExclusionIsSaidOnItsStatefulSetBeforeItIsSet(t *testing.T) {
 	w := filled(t, tiers(3, 3))
 	w.desired = tiers(3, 1)
-	excludes := func(o ops.Observed) bool {
-		return slices.Contains(kinds(ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)), ops.ActionExcludeNodes)
+	excludes := func(o model.Observed) bool {
+		return slices.Contains(kinds(ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)), model.ActionExcludeNodes)
 	}
 	w.until(func() bool { return excludes(w.observe()) })
 	o := w.observe()

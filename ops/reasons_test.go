@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // beginning is a cluster of the given version and size whose objects are there
@@ -17,15 +18,15 @@ func beginning(version string, nodes int) *situation {
 	s := &situation{d: wantedCluster(nodes)}
 	s.d.Version = version
 	s.o.At = time.Unix(1_000_000, 0)
-	s.r = ops.Decide(s.d, s.o, s.r, ops.Policy{}, s.o.At).Record
-	s.o.Sets = []ops.ObservedSet{{Name: hot, Ours: true, Replicas: nodes, InitialMasters: true}}
-	s.o.Secrets = []ops.Secret{{Name: "user-system-c", Exists: true, Keys: []string{"password"}, Version: ops.SecretVersion{UID: "u", ResourceVersion: "1"}}}
+	s.r = ops.Decide(s.d, s.o, s.r, model.Policy{}, s.o.At).Record
+	s.o.Sets = []model.ObservedSet{{Name: hot, Ours: true, Replicas: nodes, InitialMasters: true}}
+	s.o.Secrets = []model.Secret{{Name: "user-system-c", Exists: true, Keys: []string{"password"}, Version: model.SecretVersion{UID: "u", ResourceVersion: "1"}}}
 	return s
 }
 
 // master is the first pod, ready and started.
 func master(s *situation) {
-	s.o.Pods = []ops.Pod{{Name: hot + "-0", Set: hot, NodeName: "n0", Ready: true, Version: s.d.Version, Started: s.o.At}}
+	s.o.Pods = []model.Pod{{Name: hot + "-0", Set: hot, NodeName: "n0", Ready: true, Version: s.d.Version, Started: s.o.At}}
 }
 
 // restarting is a restart on another template, in a step of its first pod.
@@ -59,18 +60,18 @@ func TestABootstrapAndARestartSayWhatTheyWaitFor(t *testing.T) {
 			return s
 		}, "bootstrap-first", true},
 		{"the pod that was deleted", func(t *testing.T) *situation {
-			s := restarting(t, ops.StepDown)
+			s := restarting(t, model.StepDown)
 			s.o.Pods[0].Ready, s.o.Pods[0].UID = false, "another"
 			return s
 		}, "pod-returns", false},
 		{"the pod that was deleted cannot start", func(t *testing.T) *situation {
-			s := restarting(t, ops.StepDown)
+			s := restarting(t, model.StepDown)
 			p := &s.o.Pods[0]
 			p.Ready, p.UID, p.Phase, p.Waiting, p.Message = false, "another", "Pending", "ErrImagePull", "no such image"
 			return s
 		}, "pod-returns", false},
 		{"the pod that came back has to be stable", func(t *testing.T) *situation {
-			s := restarting(t, ops.StepStable)
+			s := restarting(t, model.StepStable)
 			s.o.Stable.Since = s.o.At
 			return s
 		}, "stable-for", false},
@@ -89,7 +90,7 @@ func TestABootstrapAndARestartSayWhatTheyWaitFor(t *testing.T) {
 			}
 			assert.Empty(t, d.Actions())
 			for _, r := range d.Reports {
-				assert.NotEqual(t, ops.StatusSuccess, r.Status)
+				assert.NotEqual(t, model.StatusSuccess, r.Status)
 			}
 		})
 	}
@@ -97,7 +98,7 @@ func TestABootstrapAndARestartSayWhatTheyWaitFor(t *testing.T) {
 
 func TestEachGateIsLookedAtAgainUnderTheHold(t *testing.T) {
 	for name, change := range map[string]func(*situation){
-		"a table lacks a copy by now": func(s *situation) { s.o.Database.Health.Colour = ops.Yellow },
+		"a table lacks a copy by now": func(s *situation) { s.o.Database.Health.Colour = model.Yellow },
 		"a shard moves by now":        func(s *situation) { s.o.Database.Relocating = 1 },
 		"a snapshot runs by now":      func(s *situation) { s.o.Database.Snapshots = 1 },
 		"a node has gone by now":      func(s *situation) { s.o.Database.Nodes = s.o.Database.Nodes[:2] },
@@ -118,7 +119,7 @@ func TestEachGateIsLookedAtAgainUnderTheHold(t *testing.T) {
 				return
 			}
 			assert.Nil(t, d.Disruptive)
-			assert.Equal(t, ops.StepReturn, d.Record.Operation.Step, "the hold is given back, to begin again")
+			assert.Equal(t, model.StepReturn, d.Record.Operation.Step, "the hold is given back, to begin again")
 		})
 	}
 }
@@ -135,8 +136,8 @@ func TestAHoldIsSaidOnItsStatefulSetBeforeItIsSet(t *testing.T) {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.run(60)
 	byTemplate(w)
-	holds := func(o ops.Observed) bool {
-		return slices.Contains(kinds(ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)), ops.ActionHoldAllocation)
+	holds := func(o model.Observed) bool {
+		return slices.Contains(kinds(ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)), model.ActionHoldAllocation)
 	}
 	w.until(func() bool { return holds(w.observe()) })
 	o := w.observe()
@@ -149,18 +150,18 @@ func TestNoPodGoesWhileABudgetLetsAnotherGo(t *testing.T) {
 	w.run(60)
 	byTemplate(w)
 	w.until(func() bool {
-		d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
-		if !slices.Contains(kinds(d), ops.ActionHoldAllocation) {
+		d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
+		if !slices.Contains(kinds(d), model.ActionHoldAllocation) {
 			return false
 		}
-		require.Equal(t, []ops.Budget{{Name: "crate-data-c"}}, d.Effective.Budgets, "closed before the pod goes")
+		require.Equal(t, []model.Budget{{Name: "crate-data-c"}}, d.Effective.Budgets, "closed before the pod goes")
 		return true
 	})
 	o := w.observe()
 	for i := range o.Budgets {
 		o.Budgets[i].MaxUnavailable = 1
 	}
-	d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
-	assert.NotContains(t, kinds(d), ops.ActionHoldAllocation)
+	d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
+	assert.NotContains(t, kinds(d), model.ActionHoldAllocation)
 	assert.Nil(t, d.Disruptive)
 }

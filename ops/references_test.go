@@ -7,15 +7,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func TestASecretThatNodesHaveReadSaysWhatItNeedsWhenItChanges(t *testing.T) {
 	s := made(t)
-	s.d.References = []ops.Reference{{Secret: "tls", What: []string{"spec.cluster.ssl.keystore"}}}
-	s.o.Secrets = append(s.o.Secrets, ops.Secret{Name: "tls", Exists: true, Version: ops.SecretVersion{UID: "u", ResourceVersion: "1"}})
+	s.d.References = []model.Reference{{Secret: "tls", What: []string{"spec.cluster.ssl.keystore"}}}
+	s.o.Secrets = append(s.o.Secrets, model.Secret{Name: "tls", Exists: true, Version: model.SecretVersion{UID: "u", ResourceVersion: "1"}})
 	tls := &s.o.Secrets[len(s.o.Secrets)-1]
-	next := func() ops.Decision {
+	next := func() model.Decision {
 		s.o.At = s.o.At.Add(time.Second)
 		s.o.Database.At = s.o.At
 		d := s.decide()
@@ -32,7 +32,7 @@ func TestASecretThatNodesHaveReadSaysWhatItNeedsWhenItChanges(t *testing.T) {
 	d := next()
 	require.Contains(t, reasons(d.Waits), "secret-changed")
 	assert.Len(t, d.Reports, 1)
-	assert.Equal(t, ops.Done, d.Verdict, "nothing waits for it")
+	assert.Equal(t, model.Done, d.Verdict, "nothing waits for it")
 	assert.Empty(t, d.Actions(), "and nothing is restarted by itself")
 	assert.Empty(t, next().Reports, "it is told once")
 

@@ -11,15 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
-func restartable(d ops.Desired) ops.Desired {
+func restartable(d model.Desired) model.Desired {
 	d.Operations.StableFor, d.Operations.MasterStableFor = 2*time.Second, 3*time.Second
 	return d
 }
 
 // restartedWorld is a cluster that was made, and then asked for a restart.
-func restartedWorld(t *testing.T, d ops.Desired, ask func(*world), killAt int, after, lose bool) *world {
+func restartedWorld(t *testing.T, d model.Desired, ask func(*world), killAt int, after, lose bool) *world {
 	w := newWorld(t, restartable(d))
 	for _, u := range d.Users {
 		w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
@@ -69,7 +71,7 @@ func TestARestartTakesEachPodOnceAndGivesBackTheHold(t *testing.T) {
 		"a template": byTemplate, "a time": byAnnotation, "a time in the future": byFuture,
 		"any text": func(w *world) { w.desired.RestartedAt, w.desired.Revision = "please", "rev-restart" },
 		"a command": func(w *world) {
-			w.record.Command = ops.SeenCommand{}
+			w.record.Command = model.SeenCommand{}
 			w.commands.RestartedAt = w.now.Format(time.RFC3339)
 		},
 	} {
@@ -118,7 +120,7 @@ func TestMastersGoFirstThenTheGroupsInOrder(t *testing.T) {
 
 func TestARestartKilledAtAnyWriteEndsTheSame(t *testing.T) {
 	for name, c := range map[string]struct {
-		desired ops.Desired
+		desired model.Desired
 		ask     func(*world)
 	}{
 		"a template":    {wantedCluster(3), byTemplate},
@@ -162,7 +164,7 @@ func TestATemplateThatDoesNotComeUpStopsAtItsFirstPod(t *testing.T) {
 		_, err := w.turn()
 		require.NoError(t, err)
 	}
-	d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	require.Contains(t, reasons(d.Refusals), "restart-stopped")
 	assert.Equal(t, "t1", w.live[hot], "the template protects the others again")
 	assert.Equal(t, "all", w.persistent, "the hold is given back")
@@ -216,11 +218,11 @@ func TestWhatEndsARestartMidwayGivesBackTheHold(t *testing.T) {
 		{"a release", func(w *world) { w.commands.Released = "true" }, true},
 		{"the definition is gone", func(w *world) { w.desired.Removed = true }, true},
 		{"another push that is refused", func(w *world) {
-			w.desired.Sets, w.desired.Revision = []ops.Set{w.desired.Sets[0]}, "rev-shrink"
+			w.desired.Sets, w.desired.Revision = []model.Set{w.desired.Sets[0]}, "rev-shrink"
 			w.desired.Sets[0].Replicas = 2
 		}, false},
 	} {
-		for _, held := range []string{ops.StepHold, ops.StepDown} {
+		for _, held := range []string{model.StepHold, model.StepDown} {
 			t.Run(c.name+" at "+held, func(t *testing.T) {
 				w := newWorld(t, restartable(wantedCluster(3)))
 				w.run(60)
@@ -252,7 +254,7 @@ func TestAPausedRestartGoesOnAfterwards(t *testing.T) {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.run(60)
 	byTemplate(w)
-	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepDown })
+	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepDown })
 	w.desired.Paused = true
 	for range 10 {
 		_, err := w.turn()
@@ -264,7 +266,7 @@ func TestAPausedRestartGoesOnAfterwards(t *testing.T) {
 }
 
 func TestAnotherPushMidwayIsFollowed(t *testing.T) {
-	for _, step := range []string{ops.StepNext, ops.StepHold, ops.StepDown, ops.StepStable} {
+	for _, step := range []string{model.StepNext, model.StepHold, model.StepDown, model.StepStable} {
 		for name, template := range map[string]string{"a third template": "t3", "the first one": "t1"} {
 			t.Run(name+" at "+step, func(t *testing.T) {
 				w := newWorld(t, restartable(wantedCluster(3)))
@@ -300,7 +302,7 @@ func TestAGrowthMidwayIsLetIn(t *testing.T) {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.run(60)
 	byTemplate(w)
-	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepDown })
+	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepDown })
 	d := restartable(wantedCluster(4))
 	d.Revision = "rev-more"
 	w.desired = d
@@ -321,7 +323,7 @@ func TestAHoldThatATransientValueHidesIsTakenBackAndSaid(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, w.persistent == "all" || w.record.Hold != nil)
 	}
-	d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	assert.Contains(t, reasons(d.Refusals), "hold-hidden")
 	assert.Equal(t, "all", w.persistent)
 	for _, p := range w.pods {
@@ -342,26 +344,26 @@ func TestAHoldThatNothingExplainsBlocksAndOnlyAReleaseRemovesIt(t *testing.T) {
 		_, err := w.turn()
 		require.NoError(t, err)
 	}
-	d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	require.Contains(t, reasons(d.Waits), "unexplained-hold")
 	assert.Equal(t, 1, reported(w, "UnexplainedHold"))
 	assert.Equal(t, "primaries", w.persistent)
 	w.commands.Released = "true"
 	w.until(func() bool { return w.persistent == "all" })
-	w.commands = ops.Commands{}
+	w.commands = model.Commands{}
 	w.run(100)
 	checkRestarted(t, w, true)
 }
 
 // With the record lost and the annotation there, the hold is ours and goes back.
 func TestAHoldIsKnownByItsAnnotation(t *testing.T) {
-	for _, step := range []string{ops.StepHold, ops.StepDown} {
+	for _, step := range []string{model.StepHold, model.StepDown} {
 		t.Run(step, func(t *testing.T) {
 			w := newWorld(t, restartable(wantedCluster(3)))
 			w.run(60)
 			byTemplate(w)
 			w.until(func() bool { return w.persistent == "primaries" && w.record.Operation.Step == step })
-			w.record = ops.Record{}
+			w.record = model.Record{}
 			w.run(200)
 			checkRestarted(t, w, true)
 			assert.Zero(t, reported(w, "UnexplainedHold"))
@@ -373,14 +375,14 @@ func TestASomebodysValueIsNotOverwritten(t *testing.T) {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.run(60)
 	byTemplate(w)
-	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepDown })
+	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepDown })
 	w.persistent = "none"
 	for range 10 {
 		_, err := w.turn()
 		require.NoError(t, err)
 		require.Equal(t, "none", w.persistent)
 	}
-	d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	assert.Contains(t, reasons(d.Waits), "hold-changed")
 	w.persistent = "all"
 	w.run(100)
@@ -391,8 +393,8 @@ func TestARestartWaitsForAnotherClustersAndOneThatHasBegunGoesOn(t *testing.T) {
 	s := made(t)
 	s.d.RestartedAt, s.d.Revision = s.o.At.Format(time.RFC3339), "rev-restart"
 	s.o.Disrupted = []string{"prod/other"}
-	decide := func(r ops.Record, most int) ops.Decision {
-		return ops.Decide(s.d, s.o, r, ops.Policy{MaxDisruptedClusters: most}, s.o.At.Add(time.Second))
+	decide := func(r model.Record, most int) model.Decision {
+		return ops.Decide(s.d, s.o, r, model.Policy{MaxDisruptedClusters: most}, s.o.At.Add(time.Second))
 	}
 	d := decide(s.r, 0)
 	assert.Nil(t, d.Record.Operation)
@@ -411,9 +413,9 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 		change func(*situation)
 		reason string
 	}{
-		{"no contact", func(s *situation) { s.o.Database = ops.Database{At: s.o.At, Contact: ops.No, Error: "refused"} }, "no-contact"},
+		{"no contact", func(s *situation) { s.o.Database = model.Database{At: s.o.At, Contact: model.No, Error: "refused"} }, "no-contact"},
 		{"an old reading", func(s *situation) { s.o.Database.At = s.o.At.Add(-time.Hour) }, "fresh-reading"},
-		{"no recovery", func(s *situation) { s.o.Database.Recovered = ops.No }, "gateway-recovered"},
+		{"no recovery", func(s *situation) { s.o.Database.Recovered = model.No }, "gateway-recovered"},
 		{"no master", func(s *situation) { s.o.Database.MasterNode = "" }, "gateway-recovered"},
 		{"tables unknown", func(s *situation) { s.o.Database.TablesKnown = false }, "tables-known"},
 		{"snapshots unknown", func(s *situation) { s.o.Database.SnapshotsKnown = false }, "snapshot-running"},
@@ -421,19 +423,19 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 		{"a node is missing", func(s *situation) { s.o.Database.Nodes = s.o.Database.Nodes[:2] }, "nodes-joined"},
 		{"a pod is not ready", func(s *situation) { s.o.Pods[1].Ready, s.o.Pods[1].Waiting = false, "ContainerCreating" }, "nodes-joined"},
 		{"a pod that is too many is not ready", func(s *situation) {
-			s.o.Pods = append(s.o.Pods, ops.Pod{Name: hot + "-7", Set: hot, Ordinal: 7, Template: "t2"})
+			s.o.Pods = append(s.o.Pods, model.Pod{Name: hot + "-7", Set: hot, Ordinal: 7, Template: "t2"})
 		}, "other-pod-down"},
-		{"yellow", func(s *situation) { s.o.Database.Health.Colour = ops.Yellow }, "health-green"},
-		{"a hidden table that lacks a copy", whole(ops.Yellow, 0, 1), "cluster-health"},
-		{"unknown health", func(s *situation) { s.o.Database.Health = ops.Health{} }, "health-green"},
+		{"yellow", func(s *situation) { s.o.Database.Health.Colour = model.Yellow }, "health-green"},
+		{"a hidden table that lacks a copy", whole(model.Yellow, 0, 1), "cluster-health"},
+		{"unknown health", func(s *situation) { s.o.Database.Health = model.Health{} }, "health-green"},
 		{"red by policy", func(s *situation) {
-			s.o.Database.Health.Colour, s.d.Operations.SettledYellow = ops.Red, "proceed"
+			s.o.Database.Health.Colour, s.d.Operations.SettledYellow = model.Red, "proceed"
 		}, "health-green"},
 		{"a range that lacks a copy and is green", func(s *situation) {
-			s.o.Database.Tables = []ops.Table{{Name: "doc.t", Replicas: "0-1", Started: 1}}
+			s.o.Database.Tables = []model.Table{{Name: "doc.t", Replicas: "0-1", Started: 1}}
 		}, "replicas-complete"},
 		{"all replicas", func(s *situation) {
-			s.o.Database.Tables = []ops.Table{{Name: "doc.t", Replicas: "0-all", Started: 2}}
+			s.o.Database.Tables = []model.Table{{Name: "doc.t", Replicas: "0-all", Started: 2}}
 		}, "replicas-complete"},
 		{"a shard moves", func(s *situation) { s.o.Database.Relocating = 1 }, "shards-moving"},
 		{"a shard is being made", func(s *situation) { s.o.Database.Initializing = 1 }, "shards-moving"},
@@ -442,7 +444,7 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 		{"allocation unknown", func(s *situation) { s.o.Database.Allocation = "" }, "allocation-enabled"},
 		{"a hold of nobody", func(s *situation) { s.o.Database.Allocation = "primaries" }, "unexplained-hold"},
 		{"a new master", func(s *situation) { s.o.Stable.Master = s.o.At }, "master-stable"},
-		{"a daemon that has just begun", func(s *situation) { s.o.Stable = ops.Stability{} }, "master-stable"},
+		{"a daemon that has just begun", func(s *situation) { s.o.Stable = model.Stability{} }, "master-stable"},
 		{"no second copy, refused", func(s *situation) {
 			s.o.Database.Nodes[0].Sole, s.d.Operations.Unreplicated = []string{"doc.t"}, "refuse"
 		}, "unreplicated-tables"},
@@ -466,13 +468,13 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 		{"one that does not come back, and other settings of the allocation in the template", func(s *situation) {
 			s.holds("doc.t", 0, 1)
 			for i := range s.o.Sets {
-				s.o.Sets[i].Settings = ops.NewSettingList([]ops.Setting{{Name: "cluster.routing.allocation.disk.watermark.low", Value: "95%"}})
+				s.o.Sets[i].Settings = manifest.NewSettingList([]model.Setting{{Name: "cluster.routing.allocation.disk.watermark.low", Value: "95%"}})
 			}
 		}, ""},
 		{"other settings in the template, which change nothing of it", func(s *situation) {
 			s.holds("doc.t", 0, 1)
 			for i := range s.o.Sets {
-				s.o.Sets[i].Settings = ops.NewSettingList([]ops.Setting{{Name: "stats.enabled", Value: "false"}})
+				s.o.Sets[i].Settings = manifest.NewSettingList([]model.Setting{{Name: "stats.enabled", Value: "false"}})
 			}
 		}, "copies-do-not-return"},
 		{"a filter that the node fits with the attributes of the template", func(s *situation) {
@@ -483,7 +485,7 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 				s.o.Database.Nodes[i].Attributes = map[string]string{"tier": "old"}
 			}
 			for i := range s.o.Sets {
-				s.o.Sets[i].Attributes = ops.NewSettingList([]ops.Setting{{Name: "tier", Value: "new"}})
+				s.o.Sets[i].Attributes = manifest.NewSettingList([]model.Setting{{Name: "tier", Value: "new"}})
 			}
 		}, ""},
 		{"a filter that it fits no more with them", func(s *situation) {
@@ -495,19 +497,19 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 			}
 			s.o.Database.Nodes[2].Attributes = map[string]string{"tier": "other"}
 			for i := range s.o.Sets {
-				s.o.Sets[i].Attributes = ops.NewSettingList([]ops.Setting{{Name: "tier", Value: "new"}})
+				s.o.Sets[i].Attributes = manifest.NewSettingList([]model.Setting{{Name: "tier", Value: "new"}})
 			}
 		}, "copies-do-not-return"},
 		{"nothing", func(*situation) {}, ""},
 		{"no second copy, allowed", func(s *situation) { s.o.Database.Nodes[0].Sole = []string{"doc.t"} }, ""},
 		{"yellow by policy", func(s *situation) {
-			s.o.Database.Health.Colour, s.d.Operations.SettledYellow = ops.Yellow, "proceed"
+			s.o.Database.Health.Colour, s.d.Operations.SettledYellow = model.Yellow, "proceed"
 		}, ""},
 		{"a range on nodes of its own", func(s *situation) {
-			s.o.Database.Tables = []ops.Table{{Name: "doc.t", Replicas: "0-all", Started: 1, Filtered: true}}
+			s.o.Database.Tables = []model.Table{{Name: "doc.t", Replicas: "0-all", Started: 1, Filtered: true}}
 		}, ""},
 		{"all copies", func(s *situation) {
-			s.o.Database.Tables = []ops.Table{{Name: "a", Replicas: "0-1", Started: 2}, {Name: "b", Replicas: "0-all", Started: 3}, {Name: "c", Replicas: "2", Started: 1}}
+			s.o.Database.Tables = []model.Table{{Name: "a", Replicas: "0-1", Started: 2}, {Name: "b", Replicas: "0-all", Started: 3}, {Name: "c", Replicas: "2", Started: 1}}
 		}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -515,7 +517,7 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 			w.run(60)
 			byTemplate(w)
 			w.until(func() bool {
-				return w.record.Operation != nil && w.record.Operation.Step == ops.StepNext && w.applied.Revision == "rev-t2" && w.live[hot] == "t2"
+				return w.record.Operation != nil && w.record.Operation.Step == model.StepNext && w.applied.Revision == "rev-t2" && w.live[hot] == "t2"
 			})
 			w.record.Operation.Restart.MasterStable = false
 			s := &situation{d: w.desired, o: w.observe(), r: w.record}
@@ -526,7 +528,7 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 			assert.Nil(t, d.Disruptive)
 			if c.reason == "" {
 				require.NotNil(t, d.Record.Hold, "%v %v", d.Waits, d.Refusals)
-				assert.Equal(t, ops.StepHold, d.Record.Operation.Step)
+				assert.Equal(t, model.StepHold, d.Record.Operation.Step)
 				return
 			}
 			assert.Nil(t, d.Record.Hold)
@@ -539,16 +541,16 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 func ranged(wait string) func(*situation) {
 	return func(s *situation) {
 		db := &s.o.Database
-		db.Tables = append(db.Tables, ops.Table{Name: "doc.r", Replicas: "0-all", Started: 3, WaitForActiveShards: wait})
+		db.Tables = append(db.Tables, model.Table{Name: "doc.r", Replicas: "0-all", Started: 3, WaitForActiveShards: wait})
 	}
 }
 
 // holds adds a table that keeps its copies from coming back, with one shard on two nodes.
 func (s *situation) holds(table string, nodes ...int) {
 	db := &s.o.Database
-	db.Tables = append(db.Tables, ops.Table{Name: table, Replicas: "1", Started: 2, Enable: "none", Filtered: true})
+	db.Tables = append(db.Tables, model.Table{Name: table, Replicas: "1", Started: 2, Enable: "none", Filtered: true})
 	for i, n := range nodes {
-		db.Shards = append(db.Shards, ops.Shard{Table: table, Node: db.Nodes[n].ID, State: "STARTED", Primary: i == 0})
+		db.Shards = append(db.Shards, model.Shard{Table: table, Node: db.Nodes[n].ID, State: "STARTED", Primary: i == 0})
 	}
 }
 
@@ -556,10 +558,10 @@ func TestWhatARestartDoesToTablesIsSaidBeforeTheFirstPodGoes(t *testing.T) {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.run(60)
 	byTemplate(w)
-	w.fill(ops.Table{Name: "doc.waits", Replicas: "1", WaitForActiveShards: "ALL"}, 3, 2)
-	w.fill(ops.Table{Name: "doc.held", Replicas: "1", Enable: "none"}, 3, 2)
+	w.fill(model.Table{Name: "doc.waits", Replicas: "1", WaitForActiveShards: "ALL"}, 3, 2)
+	w.fill(model.Table{Name: "doc.held", Replicas: "1", Enable: "none"}, 3, 2)
 	refused := func() bool {
-		d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+		d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 		return slices.Contains(reasons(d.Refusals), "copies-do-not-return")
 	}
 	w.until(refused)
@@ -582,7 +584,7 @@ func TestWhatARestartDoesToTablesIsSaidBeforeTheFirstPodGoes(t *testing.T) {
 		}
 	}
 	assert.True(t, said, "the status says it while all pods are there")
-	i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "RestartForecast" })
+	i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "RestartForecast" })
 	require.GreaterOrEqual(t, i, 0)
 	assert.Contains(t, w.reports[i].Message, "doc.waits (ALL)")
 	assert.Contains(t, w.reports[i].Message, "doc.held (routing.allocation.enable of the table is 'none')")
@@ -603,14 +605,14 @@ func TestAWaitForGreenGivesCrateDBsReasons(t *testing.T) {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.run(60)
 	byTemplate(w)
-	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepNext })
+	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepNext })
 	s := &situation{d: w.desired, o: w.observe(), r: w.record}
 	s.d.Changes = nil
-	s.o.Database.Health = ops.Health{Colour: ops.Yellow, Underreplicated: 2, Tables: []string{"doc.t"}}
-	missing := ops.Explanation{Table: "doc.t", Text: "cannot allocate because allocation is not permitted to any of the nodes", Reasons: []string{"data-hot-1: the node is above the low watermark"}}
-	s.o.Database.Stuck = []ops.Explanation{missing, missing, {Table: "doc.u", Node: "n", Text: "of a copy that is on a node"}}
+	s.o.Database.Health = model.Health{Colour: model.Yellow, Underreplicated: 2, Tables: []string{"doc.t"}}
+	missing := model.Explanation{Table: "doc.t", Text: "cannot allocate because allocation is not permitted to any of the nodes", Reasons: []string{"data-hot-1: the node is above the low watermark"}}
+	s.o.Database.Stuck = []model.Explanation{missing, missing, {Table: "doc.u", Node: "n", Text: "of a copy that is on a node"}}
 	d := s.decide()
-	i := slices.IndexFunc(d.Waits, func(r ops.Reason) bool { return r.Name == "health-green" })
+	i := slices.IndexFunc(d.Waits, func(r model.Reason) bool { return r.Name == "health-green" })
 	require.GreaterOrEqual(t, i, 0)
 	assert.Contains(t, d.Waits[i].Message, "CrateDB says: doc.t: cannot allocate because allocation is not permitted to any of the nodes (data-hot-1: the node is above the low watermark)")
 	assert.Equal(t, 1, strings.Count(d.Waits[i].Message, "doc.t: cannot"))
@@ -622,7 +624,7 @@ func TestOnlyCopiesAreSaidInTheStatusAndHoldNothingBack(t *testing.T) {
 	w.run(60)
 	byTemplate(w)
 	w.until(func() bool {
-		return w.record.Operation != nil && w.record.Operation.Step == ops.StepNext && w.applied.Revision == "rev-t2" && w.live[hot] == "t2"
+		return w.record.Operation != nil && w.record.Operation.Step == model.StepNext && w.applied.Revision == "rev-t2" && w.live[hot] == "t2"
 	})
 	s := &situation{d: w.desired, o: w.observe(), r: w.record}
 	s.d.Changes = nil
@@ -639,7 +641,7 @@ func TestTablesWithoutASecondCopyAreNamedBeforehand(t *testing.T) {
 	s.d.Revision, s.d.RestartedAt = "rev-x", "now"
 	s.o.Database.Nodes[0].Sole, s.o.Database.Nodes[1].Sole = []string{"doc.b", "doc.a"}, []string{"doc.a"}
 	d := s.decide()
-	i := slices.IndexFunc(d.Reports, func(r ops.Report) bool { return r.Reason == "RestartStarted" })
+	i := slices.IndexFunc(d.Reports, func(r model.Report) bool { return r.Reason == "RestartStarted" })
 	require.GreaterOrEqual(t, i, 0)
 	assert.Contains(t, d.Reports[i].Message, "2 table(s)")
 	assert.Contains(t, d.Reports[i].Message, "doc.a, doc.b")
@@ -660,7 +662,7 @@ func TestARestartThatTakesTooLongIsReportedOnceAndGoesOn(t *testing.T) {
 // for another reason tells nothing of it.
 func TestAComputeChangeIsToldAsCrateOperatorDoes(t *testing.T) {
 	d := restartable(wantedCluster(3))
-	small, large := ops.Compute{CPULimit: 1, MemoryLimit: "1Gi"}, ops.Compute{CPULimit: 2, MemoryLimit: "1Gi"}
+	small, large := model.Compute{CPULimit: 1, MemoryLimit: "1Gi"}, model.Compute{CPULimit: 2, MemoryLimit: "1Gi"}
 	d.Compute = &small
 	w := newWorld(t, d)
 	w.run(60)
@@ -672,9 +674,9 @@ func TestAComputeChangeIsToldAsCrateOperatorDoes(t *testing.T) {
 	w.run(200)
 	require.Equal(t, 1, reported(w, "ComputeChangeStarted"))
 	require.Equal(t, 1, reported(w, "ComputeChanged"))
-	i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "ComputeChanged" })
-	assert.Equal(t, ops.EventCompute, w.reports[i].Event)
-	assert.Equal(t, ops.StatusSuccess, w.reports[i].Status)
+	i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "ComputeChanged" })
+	assert.Equal(t, model.EventCompute, w.reports[i].Event)
+	assert.Equal(t, model.StatusSuccess, w.reports[i].Status)
 	assert.Equal(t, small, w.reports[i].OldCompute)
 	assert.Equal(t, large, w.reports[i].NewCompute)
 	assert.Equal(t, large, *w.record.Compute)

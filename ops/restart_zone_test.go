@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // zoned is a cluster of some nodes in the zones a, b and c, by turns.
@@ -135,32 +136,32 @@ func TestARestartByZoneKilledAtAnyWriteEndsTheSame(t *testing.T) {
 
 // What has changed between the hold and the deletion gives the hold back.
 func TestAZoneIsLookedAtOnceMoreUnderTheHold(t *testing.T) {
-	for name, change := range map[string]func(*ops.Observed){
-		"a copy has moved into the zone": func(o *ops.Observed) {
-			o.Database.Tables = []ops.Table{{Name: "doc.t", Replicas: "1", Started: 2}}
-			o.Database.Shards = []ops.Shard{{Table: "doc.t", Node: hot + "/0", State: "STARTED", Primary: true}, {Table: "doc.t", Node: hot + "/3", State: "STARTED"}}
+	for name, change := range map[string]func(*model.Observed){
+		"a copy has moved into the zone": func(o *model.Observed) {
+			o.Database.Tables = []model.Table{{Name: "doc.t", Replicas: "1", Started: 2}}
+			o.Database.Shards = []model.Shard{{Table: "doc.t", Node: hot + "/0", State: "STARTED", Primary: true}, {Table: "doc.t", Node: hot + "/3", State: "STARTED"}}
 		},
-		"a copy elsewhere is not started": func(o *ops.Observed) {
-			o.Database.Tables = []ops.Table{{Name: "doc.t", Replicas: "1", Started: 1}}
-			o.Database.Shards = []ops.Shard{{Table: "doc.t", Node: hot + "/0", State: "STARTED", Primary: true}, {Table: "doc.t", Node: hot + "/1", State: "INITIALIZING"}}
+		"a copy elsewhere is not started": func(o *model.Observed) {
+			o.Database.Tables = []model.Table{{Name: "doc.t", Replicas: "1", Started: 1}}
+			o.Database.Shards = []model.Shard{{Table: "doc.t", Node: hot + "/0", State: "STARTED", Primary: true}, {Table: "doc.t", Node: hot + "/1", State: "INITIALIZING"}}
 		},
-		"one pod is another by now": func(o *ops.Observed) { o.Pods[3].UID = "another" },
-		"the tables are not known":  func(o *ops.Observed) { o.Database.TablesKnown = false },
+		"one pod is another by now": func(o *model.Observed) { o.Pods[3].UID = "another" },
+		"the tables are not known":  func(o *model.Observed) { o.Database.TablesKnown = false },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := zoned(t, 6)
 			byAnnotation(w)
 			w.until(func() bool {
-				return w.record.Operation != nil && w.record.Operation.Step == ops.StepHold && w.persistent == "primaries"
+				return w.record.Operation != nil && w.record.Operation.Step == model.StepHold && w.persistent == "primaries"
 			})
 			o := w.observe()
-			d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+			d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
 			require.NotNil(t, d.Disruptive)
-			require.Equal(t, ops.ActionRestartZone, d.Disruptive.Kind)
+			require.Equal(t, model.ActionRestartZone, d.Disruptive.Kind)
 			change(&o)
-			d = ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+			d = ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
 			assert.Nil(t, d.Disruptive)
-			assert.Equal(t, ops.StepReturn, d.Record.Operation.Step)
+			assert.Equal(t, model.StepReturn, d.Record.Operation.Step)
 		})
 	}
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
-func wantedCluster(replicas int) ops.Desired {
-	return ops.Desired{
+func wantedCluster(replicas int) model.Desired {
+	return model.Desired{
 		Namespace: "ns", Name: "c", Owner: "git:a", Commit: fmt.Sprintf("commit-%d", replicas), Revision: fmt.Sprintf("rev-%d", replicas),
 		ClusterName: "crate", Version: "5.10.1",
-		Sets:    []ops.Set{{Name: "crate-data-hot-c", Group: "hot", MasterEligible: true, Data: true, Replicas: replicas}},
-		Users:   []ops.User{{Name: "ada", Secret: ops.SecretKey{Name: "ada", Key: "password"}}},
-		Pins:    ops.Pins{Base: "v1", MasterGroup: "hot"},
+		Sets:    []model.Set{{Name: "crate-data-hot-c", Group: "hot", MasterEligible: true, Data: true, Replicas: replicas}},
+		Users:   []model.User{{Name: "ada", Secret: model.SecretKey{Name: "ada", Key: "password"}}},
+		Pins:    model.Pins{Base: "v1", MasterGroup: "hot"},
 		Budgets: []string{"crate-data-c"},
 	}
 }
@@ -37,7 +37,7 @@ func checkMade(t *testing.T, w *world, nodes int) {
 	require.Equal(t, "id-1", w.record.ClusterID)
 	require.True(t, w.record.Bootstrap.Done)
 	require.Nil(t, w.record.Operation)
-	require.Equal(t, ops.StageVerified, w.record.Stage)
+	require.Equal(t, model.StageVerified, w.record.Stage)
 	require.Len(t, w.nodeNames(), nodes)
 	for _, s := range w.sets {
 		require.False(t, s.InitialMasters, "initial_master_nodes leaves the template")
@@ -65,7 +65,7 @@ func TestABootstrapEndsAndThenNothingIsWritten(t *testing.T) {
 	checkMade(t, w, 3)
 	require.Equal(t, 1, reported(w, "BootstrapSucceeded"))
 	require.Equal(t, 0, reported(w, "RevisionVerified"), "the bootstrap was the success of this revision")
-	i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "LicenceNotNeeded" })
+	i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "LicenceNotNeeded" })
 	require.GreaterOrEqual(t, i, 0)
 	require.Contains(t, w.reports[i].Message, "licence: not needed")
 	require.Contains(t, w.said, "system user: created")
@@ -74,10 +74,10 @@ func TestABootstrapEndsAndThenNothingIsWritten(t *testing.T) {
 	for range 3 {
 		d, err := w.turn()
 		require.NoError(t, err)
-		require.Equal(t, ops.Done, d.Verdict)
+		require.Equal(t, model.Done, d.Verdict)
 	}
 	require.Equal(t, writes, w.writes, "an idle cluster writes nothing")
-	w.applied = ops.Applied{}
+	w.applied = model.Applied{}
 	for range 3 {
 		_, err := w.turn()
 		require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestABootstrapEndsAndThenNothingIsWritten(t *testing.T) {
 func TestTheLicenceComesBeforeTheFirstUserWhereItIsNeeded(t *testing.T) {
 	d := wantedCluster(4)
 	d.Version = "4.4.1"
-	d.License = &ops.SecretKey{Name: "licence", Key: "key"}
+	d.License = &model.SecretKey{Name: "licence", Key: "key"}
 	w := newWorld(t, d)
 	w.run(30)
 	checkMade(t, w, 4)
@@ -99,7 +99,7 @@ func TestTheLicenceComesBeforeTheFirstUserWhereItIsNeeded(t *testing.T) {
 func TestALicenceIsNeverSentToAVersionThatHasNone(t *testing.T) {
 	d := wantedCluster(4)
 	d.Version = "5.3.0"
-	d.License = &ops.SecretKey{Name: "licence", Key: "key"}
+	d.License = &model.SecretKey{Name: "licence", Key: "key"}
 	w := newWorld(t, d)
 	w.run(30)
 	checkMade(t, w, 4)
@@ -110,7 +110,7 @@ func TestAGrowEndsWithItsNodesAcknowledged(t *testing.T) {
 	w := newWorld(t, wantedCluster(3))
 	w.run(30)
 	next := wantedCluster(5)
-	next.Users, next.Changes = w.desired.Users, []ops.Change{{Class: ops.ChangeReplicas, Set: "crate-data-hot-c"}, {Class: ops.ChangeInPlace, Set: "crate-data-hot-c"}}
+	next.Users, next.Changes = w.desired.Users, []model.Change{{Class: model.ChangeReplicas, Set: "crate-data-hot-c"}, {Class: model.ChangeInPlace, Set: "crate-data-hot-c"}}
 	w.desired = next
 	w.run(30)
 	checkMade(t, w, 5)
@@ -118,25 +118,25 @@ func TestAGrowEndsWithItsNodesAcknowledged(t *testing.T) {
 		require.True(t, w.acknowledged[n], n)
 	}
 	require.Equal(t, 1, reported(w, "GrowSucceeded"))
-	i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "GrowSucceeded" })
+	i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "GrowSucceeded" })
 	r := w.reports[i]
-	assert.Equal(t, ops.EventScale, r.Event)
-	assert.Equal(t, []ops.GroupReplicas{{Name: "hot", Replicas: 3}}, r.OldData)
-	assert.Equal(t, []ops.GroupReplicas{{Name: "hot", Replicas: 5}}, r.NewData)
-	assert.Equal(t, ops.TemplateWanted, w.applied.Effective.Sets[0].Template, "the gateway counts follow")
+	assert.Equal(t, model.EventScale, r.Event)
+	assert.Equal(t, []model.GroupReplicas{{Name: "hot", Replicas: 3}}, r.OldData)
+	assert.Equal(t, []model.GroupReplicas{{Name: "hot", Replicas: 5}}, r.NewData)
+	assert.Equal(t, model.TemplateWanted, w.applied.Effective.Sets[0].Template, "the gateway counts follow")
 }
 
 // tiered has dedicated masters, two groups, a licence that is needed and two
 // users on one Secret.
-func tiered(masters, replicas int) ops.Desired {
+func tiered(masters, replicas int) model.Desired {
 	d := wantedCluster(replicas)
-	d.Version, d.License = "4.4.1", &ops.SecretKey{Name: "licence", Key: "key"}
-	d.Sets = []ops.Set{
+	d.Version, d.License = "4.4.1", &model.SecretKey{Name: "licence", Key: "key"}
+	d.Sets = []model.Set{
 		{Name: "crate-master-c", Group: "master", Dedicated: true, MasterEligible: true, Replicas: masters},
 		{Name: "crate-data-hot-c", Group: "hot", Data: true, Replicas: replicas},
 		{Name: "crate-data-cold-c", Group: "cold", Data: true, Replicas: 1},
 	}
-	d.Users = append(d.Users, ops.User{Name: "eve", Secret: ops.SecretKey{Name: "ada", Key: "password"}})
+	d.Users = append(d.Users, model.User{Name: "eve", Secret: model.SecretKey{Name: "ada", Key: "password"}})
 	d.Pins.MasterGroup = ""
 	d.Budgets = append(d.Budgets, "crate-master-c")
 	return d
@@ -154,7 +154,7 @@ func TestKilledAtAnyWriteItEndsTheSame(t *testing.T) {
 	})
 }
 
-func killEverywhere(t *testing.T, from, to ops.Desired, nodes, grows int) {
+func killEverywhere(t *testing.T, from, to model.Desired, nodes, grows int) {
 	count := func(killAt int, after, lose bool) *world {
 		w := newWorld(t, from)
 		for _, u := range from.Users {

@@ -1,168 +1,138 @@
 package ops
 
-import "slices"
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/budget"
+	"stevedore.dev/stevedore/ops/lifecycle"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/scale"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/view"
+)
 
 // create makes the wanted sets effective when nothing was before.
-func (t *turn) create() {
-	if t.blocked {
+func create(t *pass.Pass) {
+	if t.Rejected {
 		return
 	}
-	if len(t.r.Sets) == 0 {
-		t.r.Sets = make([]RecordedSet, len(t.d.Sets))
-		for i, w := range t.d.Sets {
-			t.r.Sets[i] = RecordedSet{Name: w.Name, Group: w.Group, Replicas: w.Replicas}
+	if len(t.Record.Sets) == 0 {
+		t.Record.Sets = make([]model.RecordedSet, len(t.Desired.Sets))
+		for i, w := range t.Desired.Sets {
+			t.Record.Sets[i] = model.RecordedSet{Name: w.Name, Group: w.Group, Replicas: w.Replicas}
 		}
 	}
-	if t.bootstrapping() && t.r.ClusterID == "" {
-		for _, s := range t.r.Sets {
+	if view.Bootstrapping(&t.View) && t.Record.ClusterID == "" {
+		for _, s := range t.Record.Sets {
 			if s.Replicas == 0 {
 				// The record was lost while none was wanted, and no node of it is there.
-				t.setReplicas(s.Name, t.target(s.Name))
+				aim.SetReplicas(t, s.Name, view.Target(&t.View, s.Name))
 			}
 		}
 	}
-	if !t.unequal() && !t.parked {
-		t.r.ClusterName, t.r.TLS = t.d.ClusterName, t.d.TLS
-		if t.r.Version == "" || t.unstarted() {
-			t.r.Version = t.d.Version // any other is the end of an upgrade
+	if !view.Unequal(&t.View) && !t.Suspending {
+		t.Record.ClusterName, t.Record.TLS = t.Desired.ClusterName, t.Desired.TLS
+		if t.Record.Version == "" || aim.Unstarted(&t.View) {
+			t.Record.Version = t.Desired.Version // any other is the end of an upgrade
 		}
 	}
 }
 
 // hold notes that the cluster is being made, with the time that bounds it.
-func (t *turn) hold() {
-	if op := t.r.Operation; op != nil && op.Started.After(t.now) {
+func hold(t *pass.Pass) {
+	if op := t.Record.Operation; op != nil && op.Started.After(t.Now) {
 		next := *op
-		next.Started = t.now
-		t.r.Operation = &next
+		next.Started = t.Now
+		t.Record.Operation = &next
 	}
-	if !t.r.Bootstrap.Done && t.r.Operation == nil && len(t.r.Sets) > 0 {
-		t.r.Operation = &Operation{Kind: OperationBootstrap, Started: t.now, Revision: t.d.Revision}
+	if !t.Record.Bootstrap.Done && t.Record.Operation == nil && len(t.Record.Sets) > 0 {
+		t.Record.Operation = &model.Operation{Kind: model.OperationBootstrap, Started: t.Now, Revision: t.Desired.Revision}
 	}
 }
 
 // keep holds the cluster to what it was, for a turn in which nothing is done.
-func (t *turn) keep() {
-	for _, s := range t.r.Sets {
-		t.d2.Effective.Sets = append(t.d2.Effective.Sets, EffectiveSet{
-			Name: s.Name, Replicas: t.replicas(s), Template: TemplateKept, Live: t.liveTemplate(s.Name), InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name),
+func keep(t *pass.Pass) {
+	for _, s := range t.Record.Sets {
+		t.Decision.Effective.Sets = append(t.Decision.Effective.Sets, model.EffectiveSet{
+			Name: s.Name, Replicas: aim.Replicas(&t.View, s), Template: model.TemplateKept, Live: t.LiveTemplate(s.Name), InitialMasters: initialMasters(&t.View, s.Name), Suspended: lifecycle.SuspendedNote(&t.View, s.Name),
 		})
 	}
-	t.d2.Effective.Budgets = t.r.Budgets
-}
-
-// replicas never goes below what is live: nodes that others added may hold
-// shards. Of a StatefulSet that was deleted and left its pods, those pods are
-// what is live: made again with fewer, it would end the others.
-func (t *turn) replicas(s RecordedSet) int {
-	if live := t.live(s.Name); live != nil {
-		if live.Ours {
-			return max(s.Replicas, live.Replicas)
-		}
-		return s.Replicas
-	}
-	n := s.Replicas
-	for i := range t.o.Pods {
-		if p := &t.o.Pods[i]; p.Set == s.Name {
-			n = max(n, p.Ordinal+1)
-		}
-	}
-	return n
-}
-
-// present are the recorded sets with the nodes that others have added since: those are on
-// their way, or hold shards already.
-func (t *turn) present() []RecordedSet {
-	out := slices.Clone(t.r.Sets)
-	for i := range out {
-		out[i].Replicas = t.replicas(out[i])
-	}
-	return out
+	t.Decision.Effective.Budgets = t.Record.Budgets
 }
 
 // initialMasters is true until the cluster id is recorded. A live template
 // that has lost the setting never gets it back, though the record be lost: an
 // empty node that finds only itself on the list founds a second cluster.
-func (t *turn) initialMasters(set string) bool {
-	if t.r.ClusterID != "" {
+func initialMasters(v *view.View, set string) bool {
+	if v.Record.ClusterID != "" {
 		return false
 	}
-	if live := t.live(set); live != nil {
+	if live := v.Live(set); live != nil {
 		return live.InitialMasters
 	}
-	for i := range t.o.Claims {
-		if c := &t.o.Claims[i]; c.Set != "" && c.ClusterID != "" {
+	for i := range v.Observed.Claims {
+		if c := &v.Observed.Claims[i]; c.Set != "" && c.ClusterID != "" {
 			return false
 		}
 	}
 	return true
 }
 
-// unequal is true while a set is to come, to go, to grow or to shrink and has not: the rendered gateway
-// counts are for nodes that are not there, and a full outage would wait for
-// them for ever.
-func (t *turn) unequal() bool {
-	for _, s := range t.r.Sets {
-		if w := t.wanted(s.Name); w == nil || w.Replicas != s.Replicas {
-			return true
-		}
-	}
-	return len(t.r.Sets) != len(t.d.Sets)
-}
-
 // effective says what the cluster is held to.
-func (t *turn) effective() {
+func effective(t *pass.Pass) {
 	// An upgrade is made at the present size.
-	present := t.restarting() && t.unequal()
-	kept := t.blocked || t.parked || t.growing() || t.shrinking() || t.unequal() && !present || t.settingsFirst()
-	t.noteProven()
-	mends, settings, gateway := t.mends(), t.settingsAnnotation(), t.gatewayCounts()
-	t.noteUnproven(mends)
-	var some [6]EffectiveSet // of most clusters
+	present := view.Restarting(&t.View) && view.Unequal(&t.View)
+	kept := t.Rejected || t.Suspending || aim.Growing(&t.View) || aim.Shrinking(&t.View) || view.Unequal(&t.View) && !present || setting.SettingsFirst(&t.View)
+	aim.NoteVerified(t)
+	mends, settings, gateway := aim.RollForward(&t.View), setting.SettingsAnnotation(&t.View), t.GatewayCounts()
+	aim.NoteTrial(t, mends)
+	var some [6]model.EffectiveSet // of most clusters
 	sets := some[:0]
-	for _, s := range t.r.Sets {
-		e := EffectiveSet{Name: s.Name, Replicas: t.replicas(s), Live: t.liveTemplate(s.Name), InitialMasters: t.initialMasters(s.Name), Suspended: t.suspendedNote(s.Name)}
-		turn := t.restarting() && t.r.Operation.Restart.Set == s.Name
+	for _, s := range t.Record.Sets {
+		e := model.EffectiveSet{Name: s.Name, Replicas: aim.Replicas(&t.View, s), Live: t.LiveTemplate(s.Name), InitialMasters: initialMasters(&t.View, s.Name), Suspended: lifecycle.SuspendedNote(&t.View, s.Name)}
+		turn := view.Restarting(&t.View) && t.Record.Operation.Restart.Set == s.Name
 		e.Remember = turn
 		if turn {
-			t.remember(&e)
+			aim.Remember(t, &e)
 		}
 		switch {
-		case turn && t.r.Operation.Step == StepStopped && t.returns(s.Name):
-			e.Template = TemplateBefore
-		case turn && (t.takesBack(s.Name) || s.Name == t.undo):
-			e.Template = TemplateBefore
-		case t.wanted(s.Name) != nil && t.live(s.Name) == nil && (t.added(s.Name) || t.bootstrapping() && t.r.ClusterID == "" && !t.blocked):
+		case turn && t.Record.Operation.Step == model.StepStopped && aim.Returns(&t.View, s.Name):
+			e.Template = model.TemplateBefore
+		case turn && (scale.RollsBack(&t.View, s.Name) || s.Name == t.RollBack):
+			e.Template = model.TemplateBefore
+		case t.DesiredSet(s.Name) != nil && t.Live(s.Name) == nil && (aim.Added(&t.View, s.Name) || view.Bootstrapping(&t.View) && t.Record.ClusterID == "" && !t.Rejected):
 			// A new group: there is nothing to keep. With the record lost it may have come
 			// while the cluster is being made.
 		case s.Name == mends:
 			e.KeepGateway = kept || present
-		case kept || t.wanted(s.Name) == nil, t.pendingRestart(s.Name) && (!turn || !t.upgrading() && t.upgradeDue() || t.othersFirst(s.Name) || t.upUnasked(s.Name) && (mends != "" || !t.silent())) && !t.unstarted():
-			e.Template = TemplateKept
+		case kept || t.DesiredSet(s.Name) == nil, view.PendingRestart(&t.View, s.Name) && (!turn || !view.Upgrading(&t.View) && aim.UpgradeDue(&t.View) || aim.OthersFirst(&t.View, s.Name) || aim.UpUnasked(&t.View, s.Name) && (mends != "" || !view.Unreachable(&t.View))) && !aim.Unstarted(&t.View):
+			e.Template = model.TemplateKept
 		default:
 			e.KeepGateway = present
 		}
-		if h := t.r.Hold; h != nil && h.Set == s.Name {
-			e.Hold = h.annotation()
-		} else if x := t.r.Exclusions; x != nil && x.Set == s.Name {
-			e.Hold = x.annotation()
+		if h := t.Record.Hold; h != nil && h.Set == s.Name {
+			e.Hold = setting.HoldAnnotation(h)
+		} else if x := t.Record.Exclusions; x != nil && x.Set == s.Name {
+			e.Hold = setting.ExclusionsAnnotation(x)
 		}
 		e.Settings = settings
-		if t.votes(s.Name) {
+		if view.Votes(&t.View, s.Name) {
 			e.Gateway = gateway
 		}
 		sets = append(sets, e)
 	}
-	for _, w := range t.d.Sets {
-		if recorded(t.r.Sets, w.Name) == nil {
-			sets = append(sets, EffectiveSet{Name: w.Name, Absent: true})
+	for _, w := range t.Desired.Sets {
+		if view.Recorded(t.Record.Sets, w.Name) == nil {
+			sets = append(sets, model.EffectiveSet{Name: w.Name, Absent: true})
 		}
 	}
-	if was := t.o.Applied.Effective.Sets; slices.Equal(sets, was) {
-		t.d2.Effective.Sets = was // as in most turns
+	if was := t.Observed.Applied.Effective.Sets; slices.Equal(sets, was) {
+		t.Decision.Effective.Sets = was // as in most turns
 	} else {
-		t.d2.Effective.Sets = slices.Clone(sets)
+		t.Decision.Effective.Sets = slices.Clone(sets)
 	}
-	t.budgets()
-	t.d2.Effective.Budgets = t.r.Budgets
+	budget.Budgets(t)
+	t.Decision.Effective.Budgets = t.Record.Budgets
 }

@@ -11,23 +11,25 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/setting"
 )
 
 func TestASettingIsSetLiveAndItsTemplateFollowsWithoutARestart(t *testing.T) {
 	for name, c := range map[string]struct {
-		before, after []ops.Setting
+		before, after []model.Setting
 		statements    []string
 		effective     map[string]string
 	}{
-		"another value": {[]ops.Setting{{Name: jobsLog, Value: "5000"}}, []ops.Setting{{Name: jobsLog, Value: "20000"}},
+		"another value": {[]model.Setting{{Name: jobsLog, Value: "5000"}}, []model.Setting{{Name: jobsLog, Value: "20000"}},
 			[]string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20000'`}, map[string]string{jobsLog: "20000"}},
-		"a new setting": {nil, []ops.Setting{{Name: jobsLog, Value: "20000"}},
+		"a new setting": {nil, []model.Setting{{Name: jobsLog, Value: "20000"}},
 			[]string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20000'`}, map[string]string{jobsLog: "20000"}},
-		"two at once": {nil, []ops.Setting{{Name: shards, Value: "2000"}, {Name: jobsLog, Value: "20000"}},
+		"two at once": {nil, []model.Setting{{Name: shards, Value: "2000"}, {Name: jobsLog, Value: "20000"}},
 			[]string{`SET GLOBAL PERSISTENT "cluster.max_shards_per_node" = '2000', "stats.jobs_log_size" = '20000'`}, map[string]string{jobsLog: "20000", shards: "2000"}},
-		"the same in other words":            {nil, []ops.Setting{{Name: "bulk.request_timeout", Value: "60s"}}, nil, map[string]string{"bulk.request_timeout": "1m"}},
-		"one that we have never set is gone": {[]ops.Setting{{Name: jobsLog, Value: "5000"}}, nil, nil, map[string]string{jobsLog: "5000"}},
+		"the same in other words":            {nil, []model.Setting{{Name: "bulk.request_timeout", Value: "60s"}}, nil, map[string]string{"bulk.request_timeout": "1m"}},
+		"one that we have never set is gone": {[]model.Setting{{Name: jobsLog, Value: "5000"}}, nil, nil, map[string]string{jobsLog: "5000"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := settledWorld(t, c.before...)
@@ -39,7 +41,7 @@ func TestASettingIsSetLiveAndItsTemplateFollowsWithoutARestart(t *testing.T) {
 				assert.Equal(t, value, shown)
 			}
 			_, list := split(w.live[hot])
-			assert.Equal(t, ops.NewSettingList(c.after), list, "the template follows")
+			assert.Equal(t, manifest.NewSettingList(c.after), list, "the template follows")
 			assert.Equal(t, min(len(c.statements), 1), w.reportsOf("SettingsSet"), "told once")
 			w.noneRestarted()
 			w.run(3)
@@ -50,7 +52,7 @@ func TestASettingIsSetLiveAndItsTemplateFollowsWithoutARestart(t *testing.T) {
 
 func TestASettingThatIsGoneIsResetWhereWeHaveSetIt(t *testing.T) {
 	w := settledWorld(t)
-	w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+	w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 	w.run(20)
 	w.push("rev-3")
 	w.run(20)
@@ -66,7 +68,7 @@ func TestASettingThatIsGoneIsResetWhereWeHaveSetIt(t *testing.T) {
 // one, the first leaves a percentage beside two sizes and is refused, for ever.
 func TestSettingsThatAreGoneAreResetInOneStatement(t *testing.T) {
 	w := settledWorld(t)
-	w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"}, ops.Setting{Name: shards, Value: "2000"})
+	w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"}, model.Setting{Name: shards, Value: "2000"})
 	w.run(20)
 	w.push("rev-3")
 	w.run(20)
@@ -79,13 +81,13 @@ func TestSettingsSurviveAKillAtAnyWrite(t *testing.T) {
 	for _, lose := range []bool{false, true} {
 		for _, after := range []bool{false, true} {
 			for n := 1; n <= 12; n++ {
-				w := settledWorld(t, ops.Setting{Name: jobsLog, Value: "5000"})
-				w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"}, ops.Setting{Name: shards, Value: "2000"})
+				w := settledWorld(t, model.Setting{Name: jobsLog, Value: "5000"})
+				w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"}, model.Setting{Name: shards, Value: "2000"})
 				w.killAt, w.after, w.lose = w.writes+n, after, lose
 				w.run(40)
 				assert.Equal(t, map[string]string{jobsLog: "20000", shards: "2000"}, w.byHand, "write %d, after %v, lose %v", n, after, lose)
 				w.killAt = 0
-				w.push("rev-3", ops.Setting{Name: jobsLog, Value: "5000"})
+				w.push("rev-3", model.Setting{Name: jobsLog, Value: "5000"})
 				w.killAt = w.writes + n
 				w.run(40)
 				shown, _ := w.effectiveSetting(shards)
@@ -100,7 +102,7 @@ func TestSettingsSurviveAKillAtAnyWrite(t *testing.T) {
 func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 	t.Run("changed after us: said once, nothing waits", func(t *testing.T) {
 		w := settledWorld(t)
-		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 		w.run(20)
 		said := len(w.statements)
 		w.byHand[jobsLog] = "7"
@@ -110,20 +112,20 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 		assert.Equal(t, 1, w.reportsOf("SettingsChanged"))
 		assert.Len(t, w.statements, said)
 		t.Run("and a new commit does not overwrite it", func(t *testing.T) {
-			w.push("rev-3", ops.Setting{Name: jobsLog, Value: "30000"})
+			w.push("rev-3", model.Setting{Name: jobsLog, Value: "30000"})
 			for range 10 {
 				assert.Contains(t, w.waiting(), "setting-not-effective")
 			}
 			assert.Equal(t, "7", w.byHand[jobsLog])
 			delete(w.byHand, jobsLog) // RESET GLOBAL
 			w.now = w.now.Add(2 * time.Minute)
-			w.push("rev-4", ops.Setting{Name: jobsLog, Value: "40000"})
+			w.push("rev-4", model.Setting{Name: jobsLog, Value: "40000"})
 		})
 	})
 	t.Run("put back to what it was, before any reading has shown ours", func(t *testing.T) {
 		w := settledWorld(t)
 		w.byHand = map[string]string{jobsLog: "6000"}
-		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 		for len(w.statements) == 0 {
 			_, err := w.turn()
 			require.NoError(t, err)
@@ -137,9 +139,9 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 		assert.Equal(t, []int{1, 1}, []int{w.reportsOf("SettingsSet"), w.reportsOf("SettingsChanged")})
 	})
 	t.Run("changed before us, against what the nodes were started with", func(t *testing.T) {
-		w := settledWorld(t, ops.Setting{Name: jobsLog, Value: "5000"})
+		w := settledWorld(t, model.Setting{Name: jobsLog, Value: "5000"})
 		w.byHand = map[string]string{jobsLog: "7"}
-		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 		for range 10 {
 			assert.Contains(t, w.waiting(), "setting-not-effective")
 		}
@@ -149,8 +151,8 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 		assert.Equal(t, "20000", w.byHand[jobsLog])
 	})
 	t.Run("changed between the intent and the statement: a restart of the same commit does not wait for it", func(t *testing.T) {
-		w := settledWorld(t, ops.Setting{Name: jobsLog, Value: "5000"})
-		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		w := settledWorld(t, model.Setting{Name: jobsLog, Value: "5000"})
+		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 		w.template = "t2"
 		for len(w.record.Settings) == 0 {
 			_, err := w.turn()
@@ -172,7 +174,7 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 	t.Run("under a transient value: set once, said, and done when it is gone", func(t *testing.T) {
 		w := settledWorld(t)
 		w.transients = map[string]string{jobsLog: "10000"}
-		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 		for range 10 {
 			_, err := w.turn()
 			require.NoError(t, err)
@@ -188,7 +190,7 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 	})
 	t.Run("gone from the definition and changed: left, and told", func(t *testing.T) {
 		w := settledWorld(t)
-		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 		w.run(20)
 		w.byHand[jobsLog] = "7"
 		w.push("rev-3")
@@ -200,10 +202,10 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 	t.Run("changed before us, and the nodes were started with different values", func(t *testing.T) {
 		w := settledWorld(t)
 		for pod, value := range map[string]string{hot + "-1": "5000", hot + "-2": "6000"} {
-			w.pods[pod].settings = ops.NewSettingList([]ops.Setting{{Name: jobsLog, Value: value}})
+			w.pods[pod].settings = manifest.NewSettingList([]model.Setting{{Name: jobsLog, Value: value}})
 		}
 		w.byHand = map[string]string{jobsLog: "7"}
-		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 		for range 10 {
 			assert.Contains(t, w.waiting(), "setting-not-effective")
 		}
@@ -211,9 +213,9 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 	})
 	t.Run("after the record was lost", func(t *testing.T) {
 		w := settledWorld(t)
-		w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 		w.run(20)
-		w.byHand[jobsLog], w.record = "7", ops.Record{}
+		w.byHand[jobsLog], w.record = "7", model.Record{}
 		w.run(30)
 		assert.Equal(t, "7", w.byHand[jobsLog])
 		assert.Equal(t, []string{"setting-changed"}, w.waiting())
@@ -223,12 +225,12 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 // A node shows the value that was set in the cluster, and while there is none what it
 // was started with: so one node does not speak for the others.
 func TestASettingThatOneNodeHasNotIsSeen(t *testing.T) {
-	value := ops.Setting{Name: jobsLog, Value: "20000"}
+	value := model.Setting{Name: jobsLog, Value: "20000"}
 	started := func(w *world, values ...string) {
 		for i, v := range values {
 			p := w.pods[hot+"-"+strconv.Itoa(i)]
 			if p.settings = ""; v != "" {
-				p.settings = ops.NewSettingList([]ops.Setting{{Name: jobsLog, Value: v}})
+				p.settings = manifest.NewSettingList([]model.Setting{{Name: jobsLog, Value: v}})
 			}
 		}
 	}
@@ -336,60 +338,60 @@ func TestASettingThatOneNodeHasNotIsSeen(t *testing.T) {
 
 // An evicted pod would not start on what CrateDB refuses.
 func TestAValueThatCrateDBRefusesNeverGetsIntoATemplate(t *testing.T) {
-	w := settledWorld(t, ops.Setting{Name: jobsLog, Value: "5000"})
-	w.push("rev-2", ops.Setting{Name: jobsLog, Value: "bad"})
+	w := settledWorld(t, model.Setting{Name: jobsLog, Value: "5000"})
+	w.push("rev-2", model.Setting{Name: jobsLog, Value: "bad"})
 	for range 10 {
 		_, err := w.turn()
 		require.NoError(t, err)
 	}
 	_, list := split(w.live[hot])
-	assert.Equal(t, ops.SettingList(jobsLog+"=5000"), list)
-	assert.NotEqual(t, ops.StageVerified, w.record.Stage)
-	w.push("rev-3", ops.Setting{Name: jobsLog, Value: "20000"})
+	assert.Equal(t, model.SettingList(jobsLog+"=5000"), list)
+	assert.NotEqual(t, model.StageVerified, w.record.Stage)
+	w.push("rev-3", model.Setting{Name: jobsLog, Value: "20000"})
 	w.run(20)
 	_, list = split(w.live[hot])
-	assert.Equal(t, ops.SettingList(jobsLog+"=20000"), list)
+	assert.Equal(t, model.SettingList(jobsLog+"=20000"), list)
 }
 
 // A setting and more memory in one commit: the nodes are restarted once, and
 // then have the value on their command line too.
 func TestASettingAndARestartInOneCommit(t *testing.T) {
-	w := settledWorld(t, ops.Setting{Name: jobsLog, Value: "5000"})
-	w.push("rev-2", ops.Setting{Name: jobsLog, Value: "20000"})
+	w := settledWorld(t, model.Setting{Name: jobsLog, Value: "5000"})
+	w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 	w.template = "t2"
 	w.run(200)
 	for name, p := range w.pods {
 		assert.Equal(t, 1, p.restarts, name)
-		assert.Equal(t, ops.SettingList(jobsLog+"=20000"), p.settings, name)
+		assert.Equal(t, model.SettingList(jobsLog+"=20000"), p.settings, name)
 	}
 	assert.Len(t, w.statements, 1)
 }
 
 func TestTheMarkOfATemplateStaysForWhatCrateDBTakesLive(t *testing.T) {
-	first, saved := materialised(t, statefulSet(t), nil, ops.EffectiveSet{})
-	other, saved := materialised(t, statefulSet(t, "stats.enabled=true", "stats.enabled=false"), saved, ops.EffectiveSet{})
-	assert.Equal(t, ops.TemplateOf(first), ops.TemplateOf(other))
+	first, saved := materialised(t, statefulSet(t), nil, model.EffectiveSet{})
+	other, saved := materialised(t, statefulSet(t, "stats.enabled=true", "stats.enabled=false"), saved, model.EffectiveSet{})
+	assert.Equal(t, manifest.TemplateOf(first), manifest.TemplateOf(other))
 	command, err := other.MarshalJSON()
 	require.NoError(t, err)
 	assert.Contains(t, string(command), "stats.enabled=false", "the template follows")
-	gone, saved := materialised(t, statefulSet(t, `,"-Cstats.enabled=true"`, ""), saved, ops.EffectiveSet{})
-	assert.Equal(t, ops.TemplateOf(first), ops.TemplateOf(gone))
-	bigger, saved := materialised(t, statefulSet(t, `"value":"1"`, `"value":"2"`), saved, ops.EffectiveSet{Remember: true})
-	assert.NotEqual(t, ops.TemplateOf(first), ops.TemplateOf(bigger))
-	back, _ := materialised(t, statefulSet(t), saved, ops.EffectiveSet{Remember: true})
-	assert.Equal(t, ops.TemplateOf(first), ops.TemplateOf(back), "a change that is taken back midway restarts no pod again")
+	gone, saved := materialised(t, statefulSet(t, `,"-Cstats.enabled=true"`, ""), saved, model.EffectiveSet{})
+	assert.Equal(t, manifest.TemplateOf(first), manifest.TemplateOf(gone))
+	bigger, saved := materialised(t, statefulSet(t, `"value":"1"`, `"value":"2"`), saved, model.EffectiveSet{Remember: true})
+	assert.NotEqual(t, manifest.TemplateOf(first), manifest.TemplateOf(bigger))
+	back, _ := materialised(t, statefulSet(t), saved, model.EffectiveSet{Remember: true})
+	assert.Equal(t, manifest.TemplateOf(first), manifest.TemplateOf(back), "a change that is taken back midway restarts no pod again")
 }
 
 // Another release may hash otherwise: that alone restarts nothing.
 func TestAMarkOfAnotherReleaseStays(t *testing.T) {
 	set := statefulSet(t)
 	require.NoError(t, unstructured.SetNestedField(set.Object, "0123456789abcdef", "spec", "template", "metadata", "annotations", names.TemplateAnnotation))
-	saved, err := ops.Pack([]*unstructured.Unstructured{set})
+	saved, err := manifest.Pack([]*unstructured.Unstructured{set})
 	require.NoError(t, err)
-	same, _ := materialised(t, statefulSet(t), saved, ops.EffectiveSet{InitialMasters: true})
-	assert.Equal(t, "0123456789abcdef", ops.TemplateOf(same))
-	bigger, _ := materialised(t, statefulSet(t, `"value":"1"`, `"value":"2"`), saved, ops.EffectiveSet{InitialMasters: true})
-	assert.NotEqual(t, "0123456789abcdef", ops.TemplateOf(bigger))
+	same, _ := materialised(t, statefulSet(t), saved, model.EffectiveSet{InitialMasters: true})
+	assert.Equal(t, "0123456789abcdef", manifest.TemplateOf(same))
+	bigger, _ := materialised(t, statefulSet(t, `"value":"1"`, `"value":"2"`), saved, model.EffectiveSet{InitialMasters: true})
+	assert.NotEqual(t, "0123456789abcdef", manifest.TemplateOf(bigger))
 }
 
 // A group that has a setting otherwise keeps it from being set for all.
@@ -400,21 +402,21 @@ func TestASettingIsLiveOnlyWhereEveryNodeHasItAlike(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		before, after string
-		class         ops.ChangeClass
-		live          []ops.Setting
+		class         model.ChangeClass
+		live          []model.Setting
 	}{
-		"the other group has the same": {"-Cstats.enabled=false", "-Cstats.enabled=true", ops.ChangeSetting, []ops.Setting{{Name: "stats.enabled", Value: "true"}}},
-		"the other group differs":      {"-Cstats.enabled=true", "-Cstats.enabled=false", ops.ChangeRestart, nil},
-		"the other group has none":     {"-Cstats.enabled=true", "-Cnode.data=true", ops.ChangeRestart, nil},
+		"the other group has the same": {"-Cstats.enabled=false", "-Cstats.enabled=true", model.ChangeSetting, []model.Setting{{Name: "stats.enabled", Value: "true"}}},
+		"the other group differs":      {"-Cstats.enabled=true", "-Cstats.enabled=false", model.ChangeRestart, nil},
+		"the other group has none":     {"-Cstats.enabled=true", "-Cnode.data=true", model.ChangeRestart, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wanted := []*unstructured.Unstructured{hotSet, cold(c.after)}
-			changes := ops.Classify(wanted, []*unstructured.Unstructured{hotSet, cold(c.before)})
+			changes := manifest.Classify(wanted, []*unstructured.Unstructured{hotSet, cold(c.before)})
 			require.NotEmpty(t, changes)
 			for _, change := range changes {
 				assert.Equal(t, c.class.String(), change.Class.String(), change.Path)
 			}
-			assert.ElementsMatch(t, c.live, ops.LiveSettings(wanted))
+			assert.ElementsMatch(t, c.live, manifest.LiveSettings(wanted))
 		})
 	}
 }
@@ -422,36 +424,36 @@ func TestASettingIsLiveOnlyWhereEveryNodeHasItAlike(t *testing.T) {
 func TestSameSetting(t *testing.T) {
 	for _, c := range []struct {
 		shown, wanted string
-		same          ops.Answer
+		same          model.Answer
 	}{
-		{"20000", "20000", ops.Yes},
-		{"20000", "5000", ops.No},
-		{"7200000ms", "2h", ops.Yes},
-		{"1h", "3600s", ops.Yes},
-		{"1h", "2h", ops.No},
-		{"FULL", "full", ops.Yes},
-		{"[zone]", "zone", ops.Yes},
-		{"[zone rack]", "zone,rack", ops.Yes},
-		{"[zone]", "rack", ops.No},
-		{"1mb", "1024kb", ops.Yes},
-		{"192.5mb", "192.49mb", ops.Yes},
-		{"100mb", "50mb", ops.No},
-		{"192mb", "50%", ops.Unknown},
-		{"80%", "80%", ops.Yes},
-		{"80%", "85%", ops.No},
-		{"0.5", "0.50", ops.Yes},
-		{"0.45", "0.4", ops.No},
-		{"true", "false", ops.No},
-		{"", "", ops.Yes},
-		{"", "zone", ops.No},
+		{"20000", "20000", model.Yes},
+		{"20000", "5000", model.No},
+		{"7200000ms", "2h", model.Yes},
+		{"1h", "3600s", model.Yes},
+		{"1h", "2h", model.No},
+		{"FULL", "full", model.Yes},
+		{"[zone]", "zone", model.Yes},
+		{"[zone rack]", "zone,rack", model.Yes},
+		{"[zone]", "rack", model.No},
+		{"1mb", "1024kb", model.Yes},
+		{"192.5mb", "192.49mb", model.Yes},
+		{"100mb", "50mb", model.No},
+		{"192mb", "50%", model.Unknown},
+		{"80%", "80%", model.Yes},
+		{"80%", "85%", model.No},
+		{"0.5", "0.50", model.Yes},
+		{"0.45", "0.4", model.No},
+		{"true", "false", model.No},
+		{"", "", model.Yes},
+		{"", "zone", model.No},
 	} {
-		assert.Equal(t, c.same.String(), ops.SameSetting(c.shown, c.wanted).String(), "%q and %q", c.shown, c.wanted)
+		assert.Equal(t, c.same.String(), manifest.SameSetting(c.shown, c.wanted).String(), "%q and %q", c.shown, c.wanted)
 	}
 }
 
 // RESET takes off everything that begins with the name.
 func TestNoSettingThatIsSetLiveBeginsWithAnother(t *testing.T) {
-	list := ops.SettingsTakenLive()
+	list := setting.SettingsTakenLive()
 	require.Greater(t, len(list), 40)
 	for _, a := range list {
 		for _, b := range list {

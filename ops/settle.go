@@ -1,127 +1,53 @@
 package ops
 
 import (
-	"maps"
 	"slices"
 	"time"
+
+	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/setting"
 )
 
-// Settle returns the record after an action ended with a result; the argument
+// RecordResult returns the record after an action ended with a result; the argument
 // is not changed. What an action did that is not recorded, because the process
 // was killed in between, is found by looking again.
-func Settle(record Record, action Action, result Result, now time.Time) Record {
+func RecordResult(record model.Record, action model.Action, result model.Result, now time.Time) model.Record {
 	version := result.SecretVersion
-	if version == (SecretVersion{}) {
+	if version == (model.SecretVersion{}) {
 		version = action.SecretVersion
 	}
 	switch action.Kind {
-	case ActionHoldAllocation, ActionReleaseAllocation:
-		return settleHold(record, action, result, now)
-	case ActionSetSettings, ActionResetSettings:
-		return settleSettings(record, action, result, now)
-	case ActionExcludeNodes, ActionIncludeNodes, ActionIncludeInTable, ActionRetryAllocation:
-		return settleExclusions(record, action, result, now)
-	case ActionSetLicense:
-		record.Bootstrap.Licence = LicenceSet
+	case model.ActionHoldAllocation, model.ActionReleaseAllocation:
+		return setting.LockResult(record, action, result, now)
+	case model.ActionSetSettings, model.ActionResetSettings:
+		return setting.SettingsResult(record, action, result, now)
+	case model.ActionExcludeNodes, model.ActionIncludeNodes, model.ActionIncludeInTable, model.ActionRetryAllocation:
+		return setting.ExclusionsResult(record, action, result, now)
+	case model.ActionSetLicense:
+		record.Bootstrap.Licence = model.LicenceSet
 		key := action.Secret
 		record.License, record.LicenseSecret = &key, version
-	case ActionSetSystemUser:
+	case model.ActionSetSystemUser:
 		record.Bootstrap.System = version
-	case ActionSetUser:
-		if slices.ContainsFunc(record.Bootstrap.Users, func(u RecordedUser) bool { return u.Name == action.User && u.Secret != (SecretVersion{}) }) {
+	case model.ActionSetUser:
+		if slices.ContainsFunc(record.Bootstrap.Users, func(u model.RecordedUser) bool { return u.Name == action.User && u.Secret != (model.SecretVersion{}) }) {
 			result.Overwrote = "" // it was ours already
 		}
-		record.Bootstrap.Users = putUser(record.Bootstrap.Users, RecordedUser{Name: action.User, Secret: version, Key: action.Secret.Key, Overwrote: result.Overwrote})
-	case ActionVerifyUser, ActionChangePassword:
-		i := slices.IndexFunc(record.Bootstrap.Users, func(u RecordedUser) bool { return u.Name == action.User })
+		record.Bootstrap.Users = access.PutUser(record.Bootstrap.Users, model.RecordedUser{Name: action.User, Secret: version, Key: action.Secret.Key, Overwrote: result.Overwrote})
+	case model.ActionVerifyUser, model.ActionChangePassword:
+		i := slices.IndexFunc(record.Bootstrap.Users, func(u model.RecordedUser) bool { return u.Name == action.User })
 		if i < 0 {
 			return record
 		}
 		u := record.Bootstrap.Users[i]
-		if result.Code == ResultRefused {
+		if result.Code == model.ResultRefused {
 			u.Refused = version
 		} else {
-			u.Secret, u.Pending, u.Refused = version, SecretVersion{}, SecretVersion{}
+			u.Secret, u.Pending, u.Refused = version, model.SecretVersion{}, model.SecretVersion{}
 			u.Key = action.Secret.Key
 		}
-		record.Bootstrap.Users = putUser(record.Bootstrap.Users, u)
+		record.Bootstrap.Users = access.PutUser(record.Bootstrap.Users, u)
 	}
 	return record
-}
-
-// Equal reports whether two records say the same, saved objects included.
-func (r *Record) Equal(o *Record) bool { return r.decidedEqual(o) && maps.Equal(r.Saved, o.Saved) }
-
-// decidedEqual leaves out the saved objects.
-func (r *Record) decidedEqual(o *Record) bool {
-	switch {
-	case r.SchemaVersion != o.SchemaVersion, r.Owner != o.Owner, r.ClusterName != o.ClusterName,
-		r.ClusterID != o.ClusterID, r.Pins != o.Pins, r.Revision != o.Revision, r.Commit != o.Commit,
-		r.Stage != o.Stage, r.HighestVersion != o.HighestVersion, r.Version != o.Version, r.TLS != o.TLS,
-		r.AllowedCIDRs != o.AllowedCIDRs, r.Seq != o.Seq, r.Last != o.Last, r.Command != o.Command,
-		licenceName(r.License) != licenceName(o.License), r.LicenseSecret != o.LicenseSecret, r.LicenseChange != o.LicenseChange,
-		r.Bootstrap.Done != o.Bootstrap.Done, r.Bootstrap.Licence != o.Bootstrap.Licence,
-		r.Bootstrap.System != o.Bootstrap.System, !r.Bootstrap.SystemChange.equal(o.Bootstrap.SystemChange),
-		!sameList(r.Bootstrap.Users, o.Bootstrap.Users),
-		!sameList(r.Sets, o.Sets), !slices.EqualFunc(r.References, o.References, sameReference), !sameList(r.Suspended, o.Suspended), !sameList(r.Budgets, o.Budgets),
-		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained, r.OthersSettings != o.OthersSettings,
-		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !sameList(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion, r.Denied != o.Denied, !r.Slow.equal(o.Slow), r.OthersFilters != o.OthersFilters, !endsEqual(r.Ends, o.Ends),
-		r.RecoverDue != o.RecoverDue, !r.HoldHidden.Equal(o.HoldHidden), r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !sameList(r.Unproven, o.Unproven), !sameList(r.Proven, o.Proven), !r.Operation.equal(o.Operation):
-		return false
-	}
-	return true
-}
-
-func (op *Operation) equal(o *Operation) bool {
-	if op == nil || o == nil {
-		return op == o
-	}
-	return op.Kind == o.Kind && op.Step == o.Step && op.Started.Equal(o.Started) && op.Revision == o.Revision &&
-		op.TimedOut == o.TimedOut && slices.Equal(op.From, o.From) && slices.Equal(op.To, o.To) &&
-		op.Restart.equal(o.Restart) && op.Shrink.equal(o.Shrink) && equalUpgrade(op.Upgrade, o.Upgrade)
-}
-
-func equalUpgrade(a, b *Upgrade) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
-}
-
-func (s *Shrink) equal(o *Shrink) bool {
-	if s == nil || o == nil {
-		return s == o
-	}
-	return s.Masters == o.Masters && s.Set == o.Set && s.From == o.From && s.To == o.To && s.Before == o.Before &&
-		s.LeaveZone == o.LeaveZone && s.Since.Equal(o.Since) && slices.Equal(s.Leaving, o.Leaving) &&
-		s.Shards == o.Shards && s.Bytes == o.Bytes && s.Moving.Equal(o.Moving) && s.Drained.Equal(o.Drained) &&
-		s.Still.Equal(o.Still) && s.Rerouted.Equal(o.Rerouted) && s.Held == o.Held && s.Hidden.Equal(o.Hidden) &&
-		s.MasterStable == o.MasterStable && slices.Equal(s.Evidence, o.Evidence)
-}
-
-func (r *Restart) equal(o *Restart) bool {
-	if r == nil || o == nil {
-		return r == o
-	}
-	return r.Set == o.Set && r.Remembered == o.Remembered && r.Pod == o.Pod && r.Zone == o.Zone && slices.Equal(r.Pods, o.Pods) && r.PodUID == o.PodUID && r.Template == o.Template &&
-		r.Since.Equal(o.Since) && r.Before.Equal(o.Before) && r.At == o.At && r.By == o.By &&
-		r.MasterStable == o.MasterStable && slices.Equal(r.Done, o.Done)
-}
-
-func (x *Exclusions) equal(o *Exclusions) bool {
-	if x == nil || o == nil {
-		return x == o
-	}
-	return x.Set == o.Set && x.IDs == o.IDs && x.Before == o.Before && slices.Equal(x.Tables, o.Tables)
-}
-
-func equalHold(a, b *Hold) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
-}
-
-func sameReference(a, b RecordedReference) bool {
-	return a.Secret == b.Secret && a.Version == b.Version && a.Changed.Equal(b.Changed)
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
 )
 
 // tiers is a master-eligible group and a cold one.
-func tiers(hotNodes, coldNodes int) ops.Desired {
+func tiers(hotNodes, coldNodes int) model.Desired {
 	d := restartable(wantedCluster(hotNodes))
 	d.Revision = fmt.Sprintf("rev-%d-%d", hotNodes, coldNodes)
 	if coldNodes >= 0 {
-		d.Sets = append(d.Sets, ops.Set{Name: cold, Group: "cold", Data: true, Replicas: coldNodes})
+		d.Sets = append(d.Sets, model.Set{Name: cold, Group: "cold", Data: true, Replicas: coldNodes})
 	} else {
 		d.Operations.Consent = append(d.Operations.Consent, definition.ConsentRemoveGroup)
 	}
@@ -28,26 +29,26 @@ func tiers(hotNodes, coldNodes int) ops.Desired {
 
 const cold = "crate-data-cold-c"
 
-func filled(t *testing.T, d ops.Desired) *world {
+func filled(t *testing.T, d model.Desired) *world {
 	w := newWorld(t, d)
 	w.run(60)
 	w.now = w.now.Add(time.Minute)
 	w.others, w.exclude = []string{"somebody"}, "somebody"
-	w.fill(ops.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 6, 2)
-	w.fill(ops.Table{Name: "doc.range", Replicas: "0-1", TotalShardsPerNode: -1}, 3, 1)
+	w.fill(model.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 6, 2)
+	w.fill(model.Table{Name: "doc.range", Replicas: "0-1", TotalShardsPerNode: -1}, 3, 1)
 	return w
 }
 
 // runQuiet takes turns until nothing is left to do; the exclusion of somebody
 // else, which nothing explains, is said all the time.
-func (w *world) runQuiet(turns int) ops.Decision {
+func (w *world) runQuiet(turns int) model.Decision {
 	w.t.Helper()
-	var d ops.Decision
+	var d model.Decision
 	for range turns {
 		var err error
 		d, err = w.turn()
-		if err == nil && d.Verdict != ops.Act && len(d.Actions()) == 0 && !d.Save && len(d.Refusals) == 0 && d.Record.Operation == nil &&
-			!slices.ContainsFunc(d.Waits, func(r ops.Reason) bool { return r.Name != "unexplained-exclusion" }) {
+		if err == nil && d.Verdict != model.Act && len(d.Actions()) == 0 && !d.Save && len(d.Refusals) == 0 && d.Record.Operation == nil &&
+			!slices.ContainsFunc(d.Waits, func(r model.Reason) bool { return r.Name != "unexplained-exclusion" }) {
 			return d
 		}
 	}
@@ -72,13 +73,13 @@ func checkShrunk(t *testing.T, w *world, nodes int) {
 	for _, s := range w.shards {
 		require.Contains(t, w.nodeNames(), s.Node)
 	}
-	require.Equal(t, ops.StageVerified, w.record.Stage)
+	require.Equal(t, model.StageVerified, w.record.Stage)
 }
 
 func TestNodesLeaveEmptyAndOneVoterAtATime(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		from, to ops.Desired
+		from, to model.Desired
 		nodes    int
 		lowered  []string
 		deleted  []string
@@ -99,9 +100,9 @@ func TestNodesLeaveEmptyAndOneVoterAtATime(t *testing.T) {
 			assert.Equal(t, c.deleted, w.deleted)
 			assert.Equal(t, 1, reported(w, "ShrinkSucceeded"))
 			assert.Equal(t, 1, reported(w, "ShrinkStarted"))
-			i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "ShrinkSucceeded" })
-			assert.Equal(t, ops.EventScale, w.reports[i].Event)
-			assert.Equal(t, ops.StatusSuccess, w.reports[i].Status)
+			i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "ShrinkSucceeded" })
+			assert.Equal(t, model.EventScale, w.reports[i].Event)
+			assert.Equal(t, model.StatusSuccess, w.reports[i].Status)
 		})
 	}
 }
@@ -109,7 +110,7 @@ func TestNodesLeaveEmptyAndOneVoterAtATime(t *testing.T) {
 func TestDedicatedMastersLeaveOneAtATime(t *testing.T) {
 	w := newWorld(t, restartable(tiered(5, 3)))
 	w.run(60)
-	w.fill(ops.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 4, 2)
+	w.fill(model.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 4, 2)
 	w.desired = restartable(tiered(3, 3))
 	w.desired.Revision = "rev-masters"
 	w.run(150)
@@ -123,9 +124,9 @@ func TestANewGroupJoinsARunningCluster(t *testing.T) {
 	w.run(60)
 	checkMade(t, w, 5)
 	assert.Equal(t, 1, reported(w, "GrowSucceeded"))
-	i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == "GrowSucceeded" })
-	assert.Equal(t, []ops.GroupReplicas{{Name: "hot", Replicas: 3}, {Name: "cold", Replicas: 0}}, w.reports[i].OldData)
-	assert.Equal(t, []ops.GroupReplicas{{Name: "hot", Replicas: 3}, {Name: "cold", Replicas: 2}}, w.reports[i].NewData)
+	i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "GrowSucceeded" })
+	assert.Equal(t, []model.GroupReplicas{{Name: "hot", Replicas: 3}, {Name: "cold", Replicas: 0}}, w.reports[i].OldData)
+	assert.Equal(t, []model.GroupReplicas{{Name: "hot", Replicas: 3}, {Name: "cold", Replicas: 2}}, w.reports[i].NewData)
 }
 
 // Git says otherwise, a person aborts, pauses or releases: at each turn of a
@@ -152,7 +153,7 @@ func TestAShrinkThatIsNotWantedAnyMoreGivesBackWhatItHolds(t *testing.T) {
 			require.Equal(t, "somebody", w.exclude)
 			require.Nil(t, w.record.Exclusions)
 			require.Nil(t, w.record.Operation)
-			require.Equal(t, len(w.nodeNames()) == 6, slices.Contains(reasons(ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now).Refusals), "shrink-aborted"))
+			require.Equal(t, len(w.nodeNames()) == 6, slices.Contains(reasons(ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now).Refusals), "shrink-aborted"))
 		}},
 		{"pause", func(w *world) { w.commands.Paused = "true" }, func(t *testing.T, w *world, _ int) {
 			for range 20 {
@@ -183,7 +184,7 @@ func TestAShrinkThatIsNotWantedAnyMoreGivesBackWhatItHolds(t *testing.T) {
 					_, err := w.turn()
 					require.NoError(t, err)
 				}
-				ended := w.record.Stage == ops.StageVerified && w.record.Revision == "rev-3-1"
+				ended := w.record.Stage == model.StageVerified && w.record.Revision == "rev-3-1"
 				if ended {
 					require.Greater(t, at, 8)
 					return
@@ -198,7 +199,7 @@ func TestAShrinkThatIsNotWantedAnyMoreGivesBackWhatItHolds(t *testing.T) {
 func TestAShrinkKilledAtAnyWriteEndsTheSame(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		from, to ops.Desired
+		from, to model.Desired
 		nodes    int
 	}{
 		{"voters", tiers(5, 1), tiers(3, 1), 4},
@@ -261,15 +262,15 @@ func TestEachGateHoldsAShrinkBack(t *testing.T) {
 		refuse string
 	}{
 		{"nothing", func(*situation) {}, "", ""},
-		{"no contact", func(s *situation) { s.o.Database.Contact = ops.No }, "no-contact", ""},
+		{"no contact", func(s *situation) { s.o.Database.Contact = model.No }, "no-contact", ""},
 		{"an old reading", func(s *situation) { s.o.Database.At = s.o.At.Add(-time.Hour) }, "fresh-reading", ""},
-		{"a gateway that has not recovered", func(s *situation) { s.o.Database.Recovered = ops.No }, "gateway-recovered", ""},
+		{"a gateway that has not recovered", func(s *situation) { s.o.Database.Recovered = model.No }, "gateway-recovered", ""},
 		{"no master", func(s *situation) { s.o.Database.MasterNode = "" }, "gateway-recovered", ""},
 		{"tables that were not read", func(s *situation) { s.o.Database.TablesKnown = false }, "tables-known", ""},
 		{"shards that were not read", func(s *situation) { s.o.Database.ShardsKnown = false }, "tables-known", ""},
 		{"nodes that were not read", func(s *situation) {
 			s.o.Database.NodesKnown, s.o.Database.Nodes = false, nil
-			s.o.Database.Unread = []ops.UnreadPart{{Part: ops.PartNodes, Why: "timeout", Slow: true}}
+			s.o.Database.Unread = []model.UnreadPart{{Part: model.PartNodes, Why: "timeout", Slow: true}}
 		}, "nodes-known", ""},
 		{"snapshots that were not read", func(s *situation) { s.o.Database.SnapshotsKnown = false }, "snapshot-running", ""},
 		{"privileges that were not read", func(s *situation) { s.o.Database.DeniedKnown = false }, "privileges-known", ""},
@@ -277,8 +278,8 @@ func TestEachGateHoldsAShrinkBack(t *testing.T) {
 		{"settings that were not read", func(s *situation) { s.o.Database.AllocationKnown = false }, "allocation-known", ""},
 		{"a node that is away", func(s *situation) { s.o.Database.Nodes = s.o.Database.Nodes[:5] }, "nodes-joined", ""},
 		{"an allocation that is held", func(s *situation) { s.o.Database.Allocation = "none" }, "allocation-enabled", ""},
-		{"a yellow table", func(s *situation) { s.o.Database.Health.Colour = ops.Yellow }, "health-green", ""},
-		{"a red table", func(s *situation) { s.o.Database.Health.Colour = ops.Red }, "health-green", ""},
+		{"a yellow table", func(s *situation) { s.o.Database.Health.Colour = model.Yellow }, "health-green", ""},
+		{"a red table", func(s *situation) { s.o.Database.Health.Colour = model.Red }, "health-green", ""},
 		{"a snapshot", func(s *situation) { s.o.Database.Snapshots = 1 }, "snapshot-running", ""},
 		{"a new master", func(s *situation) { s.o.Stable.Master = s.o.At }, "master-stable", ""},
 		{"another cluster's restart", func(s *situation) { s.o.Disrupted = []string{"prod/a"} }, "disrupted-clusters", ""},
@@ -295,7 +296,7 @@ func TestEachGateHoldsAShrinkBack(t *testing.T) {
 			s.d.Operations.Consent = append(s.d.Operations.Consent, definition.ConsentRemoveGroup)
 		}, "", "master-group-stays"},
 		{"new masters", func(s *situation) {
-			s.d.Sets = append([]ops.Set{{Name: "crate-master-c", Group: "master", Dedicated: true, MasterEligible: true, Replicas: 3}}, s.d.Sets...)
+			s.d.Sets = append([]model.Set{{Name: "crate-master-c", Group: "master", Dedicated: true, MasterEligible: true, Replicas: 3}}, s.d.Sets...)
 		}, "", "new-group-not-supported"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -305,7 +306,7 @@ func TestEachGateHoldsAShrinkBack(t *testing.T) {
 			if c.wait == "" && c.refuse == "" {
 				require.NotNil(t, d.Record.Operation, "waits %v, refusals %v", d.Waits, d.Refusals)
 				require.NotNil(t, d.Record.Exclusions, "the intent is recorded first")
-				assert.Equal(t, ops.StepExclude, d.Record.Operation.Step)
+				assert.Equal(t, model.StepExclude, d.Record.Operation.Step)
 				assert.Empty(t, d.Actions(), "nothing is written before it is said on the StatefulSet")
 				return
 			}
@@ -333,7 +334,7 @@ func stuckDrain(t *testing.T) *world {
 	w.desired = tiers(3, 1)
 	w.stuck = true
 	for range 60 {
-		if _, err := w.turn(); err == nil && w.record.Operation != nil && w.record.Operation.Step == ops.StepDrain {
+		if _, err := w.turn(); err == nil && w.record.Operation != nil && w.record.Operation.Step == model.StepDrain {
 			return w
 		}
 	}
@@ -386,7 +387,7 @@ func TestALeavingNodeThatComesBackAnewIsAnotherOne(t *testing.T) {
 	w := stuckDrain(t)
 	node := cold + "/2"
 	w.renamed = map[string]string{node: "another-id"}
-	w.shards = slices.DeleteFunc(w.shards, func(s ops.Shard) bool { return s.Node == node })
+	w.shards = slices.DeleteFunc(w.shards, func(s model.Shard) bool { return s.Node == node })
 	lost := 15 - len(w.shards)
 	seen := false
 	for range 60 {
@@ -440,11 +441,11 @@ func TestALeavingNodeThatDiesIsWaitedFor(t *testing.T) {
 
 func TestNothingBeginsBeforeExclusionsThatAreOverAreGivenBack(t *testing.T) {
 	s := drainable(t)
-	s.r.Exclusions = &ops.Exclusions{Set: cold, IDs: cold + "/2"}
+	s.r.Exclusions = &model.Exclusions{Set: cold, IDs: cold + "/2"}
 	d := s.decide()
 	assert.Nil(t, d.Record.Operation)
 	assert.Contains(t, reasons(d.Waits), "exclusions-return")
-	assert.Contains(t, kinds(d), ops.ActionIncludeNodes)
+	assert.Contains(t, kinds(d), model.ActionIncludeNodes)
 }
 
 func TestAnExclusionThatNothingExplainsIsSaidOnceAndOnlyAReleaseTakesItOff(t *testing.T) {
@@ -459,7 +460,7 @@ func TestAnExclusionThatNothingExplainsIsSaidOnceAndOnlyAReleaseTakesItOff(t *te
 	assert.Empty(t, s.decide().Reports, "it is said once")
 	s.o.Commands.Released = "true"
 	d = s.decide()
-	i := slices.Index(kinds(d), ops.ActionIncludeNodes)
+	i := slices.Index(kinds(d), model.ActionIncludeNodes)
 	require.GreaterOrEqual(t, i, 0)
 	assert.Equal(t, "x,y", d.Actions()[i].NodeIDs)
 }
@@ -469,17 +470,17 @@ func TestAnOperationUnderWayIsNeverDone(t *testing.T) {
 	s := made(t)
 	s.d.Sets[0].Replicas = 2
 	s.d.Operations.Consent = append(s.d.Operations.Consent, definition.ConsentTwoMasters)
-	from := []ops.RecordedSet{{Name: hot, Group: "hot", Replicas: 4}}
-	s.r.Operation = &ops.Operation{
-		Kind: ops.OperationShrink, Step: ops.StepGone, Started: s.o.At, Revision: s.d.Revision, From: from, To: from,
-		Shrink: &ops.Shrink{Set: hot, From: 4, To: 2, Before: 4, Since: s.o.At},
+	from := []model.RecordedSet{{Name: hot, Group: "hot", Replicas: 4}}
+	s.r.Operation = &model.Operation{
+		Kind: model.OperationShrink, Step: model.StepGone, Started: s.o.At, Revision: s.d.Revision, From: from, To: from,
+		Shrink: &model.Shrink{Set: hot, From: 4, To: 2, Before: 4, Since: s.o.At},
 	}
-	var d ops.Decision
+	var d model.Decision
 	for range 3 { // until what is effective is what was applied
 		d = s.decide()
-		s.o.Applied = ops.Applied{Revision: s.d.Revision, Effective: d.Effective}
+		s.o.Applied = model.Applied{Revision: s.d.Revision, Effective: d.Effective}
 	}
-	require.Equal(t, ops.StepDrain, d.Record.Operation.Step)
+	require.Equal(t, model.StepDrain, d.Record.Operation.Step)
 	assert.Empty(t, d.Waits)
-	assert.Equal(t, ops.Act, d.Verdict, "the next node has not left yet")
+	assert.Equal(t, model.Act, d.Verdict, "the next node has not left yet")
 }

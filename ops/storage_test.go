@@ -7,40 +7,41 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
-func classes(names ...string) ops.Storage {
-	s := ops.Storage{Known: true, Free: []string{}}
+func classes(names ...string) model.Storage {
+	s := model.Storage{Known: true, Free: []string{}}
 	for _, name := range names {
 		s.Classes = append(s.Classes, gates.StorageClass{Name: name, Provisioner: "example.com/disk", Default: name == "default"})
 	}
 	return s
 }
 
-func asks(set, class string) []ops.ClaimClass {
-	return []ops.ClaimClass{{Set: set, Class: class, Claims: []string{"data0", "debug"}}}
+func asks(set, class string) []model.ClaimClass {
+	return []model.ClaimClass{{Set: set, Class: class, Claims: []string{"data0", "debug"}}}
 }
 
 // Its pods would wait for ever, and the class of a claim never changes.
 func TestNothingIsMadeOfAStorageClassThatIsNotThere(t *testing.T) {
-	fresh := func(class string, s ops.Storage) *situation {
+	fresh := func(class string, s model.Storage) *situation {
 		d := wantedCluster(3)
 		d.Storage = asks(hot, class)
-		return &situation{d: d, o: ops.Observed{At: newWorld(t, d).now, Storage: s}}
+		return &situation{d: d, o: model.Observed{At: newWorld(t, d).now, Storage: s}}
 	}
-	grown := func(class string, s ops.Storage) *situation {
+	grown := func(class string, s model.Storage) *situation {
 		m := made(t)
 		m.d.Revision = "rev-x"
-		m.d.Sets = append(m.d.Sets, ops.Set{Name: cold, Group: "cold", Data: true, Replicas: 2})
+		m.d.Sets = append(m.d.Sets, model.Set{Name: cold, Group: "cold", Data: true, Replicas: 2})
 		m.d.Storage = append(asks(hot, "gone"), asks(cold, class)...)
 		m.o.Storage = s
 		return m
 	}
 	free := classes("fast")
 	free.Free = []string{"local", ""}
-	dead := ops.Storage{Known: true, Classes: []gates.StorageClass{{Name: "old", Provisioner: "kubernetes.io/glusterfs"}}}
+	dead := model.Storage{Known: true, Classes: []gates.StorageClass{{Name: "old", Provisioner: "kubernetes.io/glusterfs"}}}
 	for _, c := range []struct {
 		name    string
 		s       *situation
@@ -51,13 +52,13 @@ func TestNothingIsMadeOfAStorageClassThatIsNotThere(t *testing.T) {
 		{"a new cluster, there is no class at all", fresh("quick", classes()), "(there is none)"},
 		{"a new cluster without a class, one is the default", fresh("", classes("default", "fast")), ""},
 		{"a new cluster without a class, none is the default", fresh("", classes("fast")), "none is the default one (there are fast)"},
-		{"a new cluster, nothing is known of classes", fresh("quick", ops.Storage{Unread: "forbidden"}), ""},
+		{"a new cluster, nothing is known of classes", fresh("quick", model.Storage{Unread: "forbidden"}), ""},
 		{"a new cluster, the class is only that of free volumes", fresh("local", free), ""},
 		{"a new cluster without a class, volumes without one are free", fresh("", free), ""},
 		{"a new cluster, the provisioner is in Kubernetes no more", fresh("old", dead), "kubernetes.io/glusterfs, which Kubernetes has no more"},
 		{"a new group, the class is there", grown("fast", classes("fast")), ""},
 		{"a new group, the class is missing", grown("quick", classes("fast")), "crate-data-cold-c (data0, debug): the storage class quick"},
-		{"a new group, nothing is known of classes", grown("quick", ops.Storage{}), ""},
+		{"a new group, nothing is known of classes", grown("quick", model.Storage{}), ""},
 		{"a running cluster whose class has gone", grown("fast", classes("fast")), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -69,9 +70,9 @@ func TestNothingIsMadeOfAStorageClassThatIsNotThere(t *testing.T) {
 			require.Equal(t, []string{"storage-class-missing"}, reasons(d.Refusals))
 			assert.Contains(t, d.Refusals[0].Message, c.refused)
 			assert.NotContains(t, d.Refusals[0].Message, "gone", "what runs is no matter")
-			assert.Equal(t, ops.Refuse, d.Verdict)
+			assert.Equal(t, model.Refuse, d.Verdict)
 			require.Len(t, d.Reports, 1)
-			assert.Equal(t, ops.StatusFailure, d.Reports[0].Status)
+			assert.Equal(t, model.StatusFailure, d.Reports[0].Status)
 			if len(c.s.o.Sets) == 0 {
 				assert.False(t, d.Apply, "nothing is made")
 				assert.Empty(t, d.Actions())
@@ -99,15 +100,15 @@ func TestAStorageClassThatHasGoneHoldsNothingUpThatIsMade(t *testing.T) {
 	claimed.o.Storage = classes("fast")
 	claimed.o.Sets = nil // deleted by hand, its pods left
 	lost := made(t)
-	lost.d.Storage, lost.o.Storage, lost.r = asks(hot, "gone"), classes("fast"), ops.Record{}
+	lost.d.Storage, lost.o.Storage, lost.r = asks(hot, "gone"), classes("fast"), model.Record{}
 	half := made(t)
-	half.d.Sets = append(half.d.Sets, ops.Set{Name: cold, Group: "cold", Data: true, Replicas: 2})
+	half.d.Sets = append(half.d.Sets, model.Set{Name: cold, Group: "cold", Data: true, Replicas: 2})
 	half.d.Storage, half.o.Storage = asks(cold, "gone"), classes("fast")
-	half.o.Claims = append(half.o.Claims, ops.Claim{Name: "data0-" + cold + "-0", Set: cold, ClusterID: half.r.ClusterID})
+	half.o.Claims = append(half.o.Claims, model.Claim{Name: "data0-" + cold + "-0", Set: cold, ClusterID: half.r.ClusterID})
 	for name, s := range map[string]*situation{"a deleted StatefulSet": claimed, "a lost record": lost, "a claim of a new group": half} {
 		t.Run(name, func(t *testing.T) {
 			if len(s.o.Claims) == 0 {
-				s.o.Claims = []ops.Claim{{Name: "data0-" + hot + "-0", Set: hot, ClusterID: s.r.ClusterID}}
+				s.o.Claims = []model.Claim{{Name: "data0-" + hot + "-0", Set: hot, ClusterID: s.r.ClusterID}}
 			}
 			assert.NotContains(t, reasons(s.decide().Refusals), "storage-class-missing")
 		})
@@ -125,7 +126,7 @@ func TestTheClassesThatStatefulSetsAskFor(t *testing.T) {
 			claim("static", map[string]any{"storageClassName": ""}), claim("debug", map[string]any{}),
 		}},
 	}}
-	assert.Equal(t, []ops.ClaimClass{
+	assert.Equal(t, []model.ClaimClass{
 		{Set: hot, Class: "fast", Claims: []string{"data0", "data1"}}, {Set: hot, Claims: []string{"debug"}},
-	}, ops.ClaimClasses([]*unstructured.Unstructured{set}))
+	}, manifest.ClaimClasses([]*unstructured.Unstructured{set}))
 }

@@ -15,6 +15,7 @@ import (
 
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -46,21 +47,21 @@ func (w *world) counted(set string) int {
 }
 
 // ending are pods of ordinals that are wanted no longer; each is seen twice.
-func (w *world) ending() []ops.Pod {
-	var pods []ops.Pod
+func (w *world) ending() []model.Pod {
+	var pods []model.Pod
 	for name, p := range w.pods {
 		cut := strings.LastIndexByte(name, '-')
 		set := name[:cut]
 		ordinal, err := strconv.Atoi(name[cut+1:])
 		require.NoError(w.t, err)
-		if i := slices.IndexFunc(w.sets, func(s ops.ObservedSet) bool { return s.Name == set }); i < 0 || ordinal < w.sets[i].Replicas {
+		if i := slices.IndexFunc(w.sets, func(s model.ObservedSet) bool { return s.Name == set }); i < 0 || ordinal < w.sets[i].Replicas {
 			continue
 		}
 		if p.away++; p.away > 2 {
 			delete(w.pods, name)
 			continue
 		}
-		pods = append(pods, ops.Pod{Name: name, Set: set, Ordinal: ordinal, UID: p.uid, Terminating: true, Phase: "Running", Started: w.now})
+		pods = append(pods, model.Pod{Name: name, Set: set, Ordinal: ordinal, UID: p.uid, Terminating: true, Phase: "Running", Started: w.now})
 	}
 	return pods
 }
@@ -72,7 +73,7 @@ func (w *world) ShrinkSet(_ context.Context, set, uid, _ string, from, to int) e
 		return w.shrinkDrained(set, uid, from, to)
 	}
 	require.Equal(w.t, "uid-"+set, uid)
-	i := slices.IndexFunc(w.sets, func(s ops.ObservedSet) bool { return s.Name == set })
+	i := slices.IndexFunc(w.sets, func(s model.ObservedSet) bool { return s.Name == set })
 	if w.sets[i].Replicas == to {
 		return nil
 	}
@@ -95,7 +96,7 @@ func (w *world) ShrinkSet(_ context.Context, set, uid, _ string, from, to int) e
 }
 
 // at0 is the same cluster with all groups at 0, by consent.
-func at0(d ops.Desired) ops.Desired {
+func at0(d model.Desired) model.Desired {
 	d.Sets = slices.Clone(d.Sets)
 	for i := range d.Sets {
 		d.Sets[i].Replicas = 0
@@ -110,12 +111,12 @@ func at0(d ops.Desired) ops.Desired {
 func (w *world) rest(turns int) {
 	for range turns {
 		d, err := w.turn()
-		settled := d.Verdict == ops.Done || slices.Equal(reasons(d.Waits), []string{gates.SuspendedRule.Name}) && d.Verdict == ops.Wait
+		settled := d.Verdict == model.Done || slices.Equal(reasons(d.Waits), []string{gates.SuspendedRule.Name}) && d.Verdict == model.Wait
 		if err == nil && settled && !d.Save && w.record.Operation == nil {
 			return
 		}
 	}
-	d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	require.Failf(w.t, "not suspended", "%v, waits %v, refusals %v, actions %v", d.Verdict, d.Waits, d.Refusals, d.Actions())
 }
 
@@ -143,7 +144,7 @@ func checkResumed(t *testing.T, w *world, nodes int) {
 	}
 }
 
-func suspendedWorld(t *testing.T, d ops.Desired) *world {
+func suspendedWorld(t *testing.T, d model.Desired) *world {
 	w := newWorld(t, d)
 	for _, u := range d.Users {
 		w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
@@ -155,7 +156,7 @@ func suspendedWorld(t *testing.T, d ops.Desired) *world {
 }
 
 func TestASuspendedClusterRestsAndComesBackAsItWas(t *testing.T) {
-	for name, d := range map[string]ops.Desired{"one group": wantedCluster(3), "masters and two groups": tiered(3, 2)} {
+	for name, d := range map[string]model.Desired{"one group": wantedCluster(3), "masters and two groups": tiered(3, 2)} {
 		t.Run(name, func(t *testing.T) {
 			nodes := 0
 			for _, s := range d.Sets {
@@ -170,10 +171,10 @@ func TestASuspendedClusterRestsAndComesBackAsItWas(t *testing.T) {
 				for range 3 {
 					d, err := w.turn()
 					require.NoError(t, err)
-					require.Equal(t, ops.Done, d.Verdict, "%v", d.Waits)
+					require.Equal(t, model.Done, d.Verdict, "%v", d.Waits)
 				}
 				require.Equal(t, writes, w.writes, "a suspended cluster writes nothing")
-				w.applied = ops.Applied{} // a new process has to look once
+				w.applied = model.Applied{} // a new process has to look once
 				_, err := w.turn()
 				require.NoError(t, err)
 			}
@@ -201,7 +202,7 @@ func TestASuspendedClusterRestsAndComesBackAsItWas(t *testing.T) {
 // with the record kept and lost.
 func TestASuspensionIsKilledAtAnyWriteAndEndsTheSame(t *testing.T) {
 	for name, c := range map[string]struct {
-		from, to ops.Desired
+		from, to model.Desired
 		nodes    int
 	}{
 		"one group":              {wantedCluster(3), wantedCluster(4), 4},
@@ -286,7 +287,7 @@ func TestARecordThatIsLostWhileSuspendedMakesNoSecondCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := suspendedWorld(t, wantedCluster(3))
-			w.record = ops.Record{}
+			w.record = model.Record{}
 			lose(w)
 			w.rest(60)
 			checkSuspended(t, w)
@@ -303,13 +304,13 @@ func TestARecordThatIsLostWhileSuspendedMakesNoSecondCluster(t *testing.T) {
 
 func TestAnOutageIsNoSuspension(t *testing.T) {
 	s := made(t)
-	s.o.Pods, s.o.Database = nil, ops.Database{At: s.o.At, Contact: ops.No}
+	s.o.Pods, s.o.Database = nil, model.Database{At: s.o.At, Contact: model.No}
 	s.o.Sets = slices.Clone(s.o.Sets)
 	for i := range s.o.Sets {
 		s.o.Sets[i].Current, s.o.Sets[i].Ready = 0, 0
 	}
 	d := s.decide()
-	assert.NotEqual(t, ops.Done, d.Verdict)
+	assert.NotEqual(t, model.Done, d.Verdict)
 	assert.Equal(t, 3, d.Effective.Sets[0].Replicas)
 	assert.Contains(t, reasons(d.Waits), gates.ContactRule.Name)
 	assert.Contains(t, reasons(d.Waits), gates.PodsReadyRule.Name)
@@ -324,16 +325,16 @@ func TestASuspensionWaitsForWhatWouldBeCutOff(t *testing.T) {
 		waits  string
 	}{
 		{"nothing", func(*situation) {}, ""},
-		{"no contact", func(s *situation) { s.o.Database = ops.Database{At: s.o.At, Contact: ops.No} }, "no-contact"},
+		{"no contact", func(s *situation) { s.o.Database = model.Database{At: s.o.At, Contact: model.No} }, "no-contact"},
 		{"an old reading", func(s *situation) { s.o.Database.At = s.o.At.Add(-time.Hour) }, "fresh-reading"},
-		{"not recovered", func(s *situation) { s.o.Database.Recovered = ops.No }, "gateway-recovered"},
+		{"not recovered", func(s *situation) { s.o.Database.Recovered = model.No }, "gateway-recovered"},
 		{"a snapshot", func(s *situation) { s.o.Database.Snapshots = 1 }, "snapshot-running"},
 		{"tables unknown", func(s *situation) { s.o.Database.TablesKnown = false }, "tables-known"},
 		{"a shard on its way", func(s *situation) { s.o.Database.Relocating = 1 }, "shards-moving"},
 		{"a copy in the making", func(s *situation) { s.o.Database.Initializing = 1 }, "shards-moving"},
-		{"a primary missing", func(s *situation) { s.o.Database.Health.Colour = ops.Red }, "health-green"},
-		{"health unknown", func(s *situation) { s.o.Database.Health.Colour = ops.ColourUnknown }, "health-green"},
-		{"a yellow that stays", func(s *situation) { s.o.Database.Health.Colour = ops.Yellow }, ""},
+		{"a primary missing", func(s *situation) { s.o.Database.Health.Colour = model.Red }, "health-green"},
+		{"health unknown", func(s *situation) { s.o.Database.Health.Colour = model.ColourUnknown }, "health-green"},
+		{"a yellow that stays", func(s *situation) { s.o.Database.Health.Colour = model.Yellow }, ""},
 		{"a pod that never came", func(s *situation) { s.o.Pods = s.o.Pods[:2]; s.o.Database.Nodes = s.o.Database.Nodes[:2] }, ""},
 		{"another cluster that is being suspended", func(s *situation) { s.o.Disrupted = []string{"ns/other"} }, "disrupted-clusters"},
 	} {
@@ -346,13 +347,13 @@ func TestASuspensionWaitsForWhatWouldBeCutOff(t *testing.T) {
 			require.Nil(t, d.Disruptive)
 			if c.waits == "" {
 				require.NotNil(t, d.Record.Operation, "%v", d.Waits)
-				require.Equal(t, ops.OperationSuspend, d.Record.Operation.Kind)
+				require.Equal(t, model.OperationSuspend, d.Record.Operation.Kind)
 				return
 			}
 			require.Nil(t, d.Record.Operation)
 			require.Empty(t, d.Record.Suspended)
 			require.Contains(t, reasons(d.Waits), c.waits)
-			require.NotEqual(t, ops.Done, d.Verdict)
+			require.NotEqual(t, model.Done, d.Verdict)
 		})
 	}
 }
@@ -365,12 +366,12 @@ func TestAWaitNeverMakesASuspensionBegunAgain(t *testing.T) {
 	}
 	w.run(60)
 	w.desired = at0(w.desired)
-	for !slices.ContainsFunc(w.sets, func(s ops.ObservedSet) bool { return s.Replicas == 0 }) {
+	for !slices.ContainsFunc(w.sets, func(s model.ObservedSet) bool { return s.Replicas == 0 }) {
 		_, err := w.turn()
 		require.NoError(t, err)
 	}
 	w.users["system"].password = "lost" // no contact
-	w.record = ops.Record{}
+	w.record = model.Record{}
 	w.rest(60)
 	checkSuspended(t, w)
 }
@@ -378,14 +379,14 @@ func TestAWaitNeverMakesASuspensionBegunAgain(t *testing.T) {
 func TestChangesOfASuspendedClusterWaitAndAreNamed(t *testing.T) {
 	w := suspendedWorld(t, restartable(wantedCluster(3)))
 	w.template, w.desired.Revision = "t2", "rev-changed"
-	w.desired.Users = append(slices.Clone(w.desired.Users), ops.User{Name: "eve", Secret: ops.SecretKey{Name: "ada", Key: "password"}})
-	var d ops.Decision
+	w.desired.Users = append(slices.Clone(w.desired.Users), model.User{Name: "eve", Secret: model.SecretKey{Name: "ada", Key: "password"}})
+	var d model.Decision
 	for range 5 {
 		var err error
 		d, err = w.turn()
 		require.NoError(t, err)
 	}
-	require.Equal(t, ops.Wait, d.Verdict, "it is not as its definition says")
+	require.Equal(t, model.Wait, d.Verdict, "it is not as its definition says")
 	require.Equal(t, []string{"suspended"}, reasons(d.Waits))
 	require.Contains(t, d.Waits[0].Message, "user eve")
 	require.Equal(t, "t1", w.live["crate-data-hot-c"])
@@ -403,7 +404,7 @@ func TestChangesOfASuspendedClusterWaitAndAreNamed(t *testing.T) {
 		} else if w.live["crate-data-hot-c"] == "t2" {
 			seen = true
 		}
-		if d.Verdict == ops.Done && !d.Save {
+		if d.Verdict == model.Done && !d.Save {
 			break
 		}
 	}
@@ -415,7 +416,7 @@ func TestChangesOfASuspendedClusterWaitAndAreNamed(t *testing.T) {
 func TestReplicasThatSomebodyRaisesWhileSuspendedAreNamedAndNotLowered(t *testing.T) {
 	w := suspendedWorld(t, wantedCluster(3))
 	w.sets[0].Replicas = 2
-	var d ops.Decision
+	var d model.Decision
 	for range 3 {
 		var err error
 		d, err = w.turn()
@@ -437,7 +438,7 @@ func TestAnAbortedSuspensionStartsAgainWhatItHasStopped(t *testing.T) {
 		require.NoError(t, err)
 	}
 	w.commands.Abort = "true"
-	var d ops.Decision
+	var d model.Decision
 	for range 30 {
 		var err error
 		d, err = w.turn()

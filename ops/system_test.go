@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // crashAnswers are the questions that crash is asked.
@@ -53,7 +53,7 @@ func checkSystem(t *testing.T, w *world) {
 	real := string(w.secrets[systemSecret].data["password"])
 	require.Equal(t, real, w.users["system"].password)
 	require.Equal(t, w.secrets[systemSecret].version, w.record.Bootstrap.System)
-	require.Equal(t, ops.SystemChange{}, w.record.Bootstrap.SystemChange)
+	require.Equal(t, model.SystemChange{}, w.record.Bootstrap.SystemChange)
 	for _, s := range w.crashed {
 		require.NotContains(t, s, real, "what crash is given stays in the job log")
 	}
@@ -112,7 +112,7 @@ func TestSystemIsMadeByAProcessThatKeepsDying(t *testing.T) {
 					if w.writes >= w.killAt {
 						w.killAt = w.writes + every
 					}
-					if d, err := w.turn(); err == nil && d.Verdict == ops.Done && !d.Save {
+					if d, err := w.turn(); err == nil && d.Verdict == model.Done && !d.Save {
 						break
 					}
 				}
@@ -137,12 +137,12 @@ func TestALabelOnTheSecretOfSystemIsNoNewPassword(t *testing.T) {
 
 func TestARefusalOfSystemIsJudgedByItsCause(t *testing.T) {
 	refused := func(s *situation) {
-		s.o.Database = ops.Database{At: s.o.At, Contact: ops.No, SystemLogin: ops.LoginRefused, Error: "28000"}
+		s.o.Database = model.Database{At: s.o.At, Contact: model.No, SystemLogin: model.LoginRefused, Error: "28000"}
 	}
 	changed := func(s *situation, since time.Duration) {
 		refused(s)
 		s.secret(systemSecret).Version.ResourceVersion = "changed"
-		s.r.Bootstrap.SystemChange = ops.SystemChange{Refused: s.secret(systemSecret).Version, Since: s.o.At.Add(-since)}
+		s.r.Bootstrap.SystemChange = model.SystemChange{Refused: s.secret(systemSecret).Version, Since: s.o.At.Add(-since)}
 	}
 	for _, c := range []struct {
 		name    string
@@ -151,7 +151,7 @@ func TestARefusalOfSystemIsJudgedByItsCause(t *testing.T) {
 		waits   string
 		refuses string
 	}{
-		{"refused for the first time", func(s *situation) { changed(s, 0); s.r.Bootstrap.SystemChange = ops.SystemChange{} }, false, gates.SystemChangedRule.Name, ""},
+		{"refused for the first time", func(s *situation) { changed(s, 0); s.r.Bootstrap.SystemChange = model.SystemChange{} }, false, gates.SystemChangedRule.Name, ""},
 		{"refused since a moment", func(s *situation) { changed(s, 9*time.Second) }, false, gates.SystemChangedRule.Name, ""},
 		{"refused for long enough", func(s *situation) { changed(s, 10*time.Second) }, true, gates.ContactRule.Name, ""},
 		{"refused in the future", func(s *situation) { changed(s, -time.Hour) }, false, gates.SystemChangedRule.Name, ""},
@@ -166,15 +166,15 @@ func TestARefusalOfSystemIsJudgedByItsCause(t *testing.T) {
 			changed(s, time.Hour)
 			s.o.Database.SystemSecret = s.r.Bootstrap.System
 		}, false, gates.ContactRule.Name, ""},
-		{"not known", func(s *situation) { changed(s, time.Hour); s.o.Database.SystemLogin = ops.LoginUnknown }, false, gates.ContactRule.Name, ""},
+		{"not known", func(s *situation) { changed(s, time.Hour); s.o.Database.SystemLogin = model.LoginUnknown }, false, gates.ContactRule.Name, ""},
 		{"the Secret is as it was", refused, false, gates.ContactRule.Name, ""},
 		{"the Secret is as it was, for long", func(s *situation) {
 			refused(s)
-			s.r.Bootstrap.SystemChange = ops.SystemChange{Refused: s.r.Bootstrap.System, Since: s.o.At.Add(-time.Hour)}
+			s.r.Bootstrap.SystemChange = model.SystemChange{Refused: s.r.Bootstrap.System, Since: s.o.At.Add(-time.Hour)}
 		}, false, gates.ContactRule.Name, gates.SystemRefusedRule.Name},
 		{"the Secret is as it was, and a pod is down", func(s *situation) {
 			refused(s)
-			s.r.Bootstrap.SystemChange = ops.SystemChange{Refused: s.r.Bootstrap.System, Since: s.o.At.Add(-time.Hour)}
+			s.r.Bootstrap.SystemChange = model.SystemChange{Refused: s.r.Bootstrap.System, Since: s.o.At.Add(-time.Hour)}
 			s.o.Pods[0].Ready = false
 		}, false, gates.ContactRule.Name, ""},
 	} {
@@ -182,7 +182,7 @@ func TestARefusalOfSystemIsJudgedByItsCause(t *testing.T) {
 			s := made(t)
 			c.change(s)
 			d := s.decide()
-			assert.Equal(t, c.acts, assert.ObjectsAreEqual([]ops.ActionKind{ops.ActionSetSystemUser}, kinds(d)), "%v", kinds(d))
+			assert.Equal(t, c.acts, assert.ObjectsAreEqual([]model.ActionKind{model.ActionSetSystemUser}, kinds(d)), "%v", kinds(d))
 			assert.Contains(t, reasons(d.Waits), c.waits)
 			if c.refuses != "" {
 				assert.Equal(t, []string{c.refuses}, reasons(d.Refusals))
@@ -193,14 +193,14 @@ func TestARefusalOfSystemIsJudgedByItsCause(t *testing.T) {
 				a := d.Harmless[0]
 				assert.Equal(t, "id-1", a.ClusterID)
 				// The next pod is asked after one that failed.
-				s.o.Failures = []ops.Failure{{Action: a, Message: "it is of another cluster", At: s.o.At, Count: 1}}
+				s.o.Failures = []model.Failure{{Action: a, Message: "it is of another cluster", At: s.o.At, Count: 1}}
 				assert.NotEqual(t, a.Pod, s.decide().Harmless[0].Pod)
 			}
 		})
 	}
 }
 
-func (s *situation) secret(name string) *ops.Secret {
+func (s *situation) secret(name string) *model.Secret {
 	for i := range s.o.Secrets {
 		if s.o.Secrets[i].Name == name {
 			return &s.o.Secrets[i]
@@ -237,11 +237,11 @@ func TestALostSecretOfSystemIsNamedWithItsWayOut(t *testing.T) {
 
 // The licence follows its Secret, and comes before the nodes that need it.
 func TestAnotherLicenceIsSetAgain(t *testing.T) {
-	licensed := func(nodes int, secret string) ops.Desired {
+	licensed := func(nodes int, secret string) model.Desired {
 		d := wantedCluster(nodes)
 		d.Version = "4.4.1"
 		if secret != "" {
-			d.License = &ops.SecretKey{Name: secret, Key: "key"}
+			d.License = &model.SecretKey{Name: secret, Key: "key"}
 			d.Revision += secret
 		}
 		return d
@@ -249,7 +249,7 @@ func TestAnotherLicenceIsSetAgain(t *testing.T) {
 	put := func(w *world, name, key string) { w.putSecret(name, map[string][]byte{"key": []byte(key)}) }
 	for _, c := range []struct {
 		name   string
-		from   ops.Desired
+		from   model.Desired
 		change func(*world)
 		wants  string
 	}{
@@ -257,7 +257,7 @@ func TestAnotherLicenceIsSetAgain(t *testing.T) {
 		{"another Secret", licensed(3, "licence"), func(w *world) { put(w, "new", "second"); w.desired = licensed(3, "new") }, "second"},
 		{"a first one, with a grow that needs it", licensed(3, ""), func(w *world) { put(w, "new", "second"); w.desired = licensed(5, "new") }, "second"},
 		{"none any more", licensed(3, "licence"), func(w *world) { w.desired = licensed(3, "") }, "licence-key"},
-		{"a version that takes none", func() ops.Desired { d := licensed(3, "licence"); d.Version = "5.3.0"; return d }(), func(w *world) { put(w, "licence", "second") }, ""},
+		{"a version that takes none", func() model.Desired { d := licensed(3, "licence"); d.Version = "5.3.0"; return d }(), func(w *world) { put(w, "licence", "second") }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run := func(killAt int, after, lose bool) *world {
@@ -270,7 +270,7 @@ func TestAnotherLicenceIsSetAgain(t *testing.T) {
 				w.run(60)
 				require.Equal(t, c.wants, w.licence)
 				require.Len(t, w.nodeNames(), w.desired.Sets[0].Replicas)
-				require.Equal(t, ops.SecretChange{}, w.record.LicenseChange)
+				require.Equal(t, model.SecretChange{}, w.record.LicenseChange)
 				return w
 			}
 			w := run(0, false, false)
@@ -293,15 +293,15 @@ func TestAnotherLicenceIsSetAgain(t *testing.T) {
 
 func TestALicenceThatIsRefusedIsToldOnceAndBlocksNothingElse(t *testing.T) {
 	d := wantedCluster(3)
-	d.Version, d.License = "4.4.1", &ops.SecretKey{Name: "licence", Key: "key"}
+	d.Version, d.License = "4.4.1", &model.SecretKey{Name: "licence", Key: "key"}
 	w := newWorld(t, d)
 	w.run(30)
 	s := &situation{d: w.desired, o: w.observe(), r: w.record}
 	s.secret("licence").Version.ResourceVersion = "changed"
 	first := s.decide()
-	require.Equal(t, []ops.ActionKind{ops.ActionSetLicense}, kinds(first))
+	require.Equal(t, []model.ActionKind{model.ActionSetLicense}, kinds(first))
 	s.r = first.Record
-	s.o.Failures = []ops.Failure{{Action: first.Harmless[0], Message: errors.New("invalid licence").Error(), At: s.o.At, Count: 3}}
+	s.o.Failures = []model.Failure{{Action: first.Harmless[0], Message: errors.New("invalid licence").Error(), At: s.o.At, Count: 3}}
 	second := s.decide()
 	require.Equal(t, "LicenceChangeFailed", second.Reports[0].Reason)
 	s.r = second.Record

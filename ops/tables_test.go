@@ -3,8 +3,8 @@ package ops_test
 import (
 	"strconv"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // toyTable has one shard and is to have one replica; its copies are on nodes
@@ -31,7 +31,7 @@ func (w *world) versionOf(template string) string {
 
 // seeTables lets copies come and go as CrateDB does, and adds what sys.shards
 // and sys.health would say.
-func (w *world) seeTables(db *ops.Database) {
+func (w *world) seeTables(db *model.Database) {
 	if !db.TablesKnown {
 		return
 	}
@@ -54,19 +54,19 @@ func (w *world) seeTables(db *ops.Database) {
 		}
 		started := 0
 		for _, node := range []string{table.primary, table.replica} {
-			s := ops.Shard{Table: name, Node: node, State: "STARTED", Primary: node == table.primary}
+			s := model.Shard{Table: name, Node: node, State: "STARTED", Primary: node == table.primary}
 			if version[node] == "" {
-				s = ops.Shard{Table: name, State: "UNASSIGNED"}
+				s = model.Shard{Table: name, State: "UNASSIGNED"}
 				if node == table.primary {
-					db.Health.Colour, db.Health.Missing = ops.Red, db.Health.Missing+1
+					db.Health.Colour, db.Health.Missing = model.Red, db.Health.Missing+1
 				} else {
-					db.Health.Colour, db.Health.Underreplicated = max(db.Health.Colour, ops.Yellow), db.Health.Underreplicated+1
+					db.Health.Colour, db.Health.Underreplicated = max(db.Health.Colour, model.Yellow), db.Health.Underreplicated+1
 				}
 			} else {
 				started++
 			}
 			db.Shards = append(db.Shards, s)
 		}
-		db.Tables = append(db.Tables, ops.Table{Name: name, Replicas: "0-1", Started: started, Created: w.first})
+		db.Tables = append(db.Tables, model.Table{Name: name, Replicas: "0-1", Started: started, Created: w.first})
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // A grow and another change in one commit: each new pod is unschedulable for a moment,
@@ -29,20 +29,20 @@ func TestANewPodWhoseVolumesAreNotBoundYetDoesNotHang(t *testing.T) {
 			s := twoGroups(t)
 			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
 			s.d.Revision = "rev-next"
-			s.pending(ops.ChangeRestart)
+			s.pending(model.ChangeRestart)
 			p := s.podOf(warm + "-0")
 			p.Ready, p.Waiting, p.Message, p.Created = false, c.waiting, c.message, s.o.At.Add(-c.age)
 			if c.waiting == "Unschedulable" {
 				p.Started = time.Time{}
 			}
-			s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n ops.Node) bool { return n.Name == p.NodeName })
+			s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n model.Node) bool { return n.Name == p.NodeName })
 			from, to := slices.Clone(s.r.Sets), slices.Clone(s.r.Sets)
 			from[1].Replicas = 0
-			s.r.Operation = &ops.Operation{Kind: ops.OperationGrow, Step: ops.StepReplicas, Started: s.o.At, From: from, To: to}
+			s.r.Operation = &model.Operation{Kind: model.OperationGrow, Step: model.StepReplicas, Started: s.o.At, From: from, To: to}
 			s.r = s.decide().Record
-			want := ops.TemplateKept
+			want := model.TemplateKept
 			if c.mended {
-				want = ops.TemplateWanted
+				want = model.TemplateWanted
 			}
 			assert.Equal(t, want, effective(t, s.decide(), warm).Template)
 		})

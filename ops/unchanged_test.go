@@ -8,16 +8,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // A pod is back and all is green for 40 s, which is less than the default of stableFor: what
 // ends the wait sooner is a cluster state that nothing has changed.
 func TestAClusterStateThatNothingChangesEndsTheWaitBeforeTheClock(t *testing.T) {
 	waits := func(s *situation) bool {
-		d := ops.Decide(s.d, s.o, s.r, ops.Policy{}, s.o.At)
+		d := ops.Decide(s.d, s.o, s.r, model.Policy{}, s.o.At)
 		for _, reason := range d.Waits {
 			if reason.Name == "stable-for" {
-				require.Equal(t, ops.StepStable, d.Record.Operation.Step)
+				require.Equal(t, model.StepStable, d.Record.Operation.Step)
 				return true
 			}
 		}
@@ -61,7 +62,7 @@ func TestAClusterStateThatNothingChangesEndsTheWaitBeforeTheClock(t *testing.T) 
 		}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := restarting(t, ops.StepStable)
+			s := restarting(t, model.StepStable)
 			s.d.Operations.StableFor = 0
 			for i := range s.o.Pods {
 				s.o.Pods[i].Template = "t2"

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 const warm = "crate-data-warm-c"
@@ -16,22 +16,22 @@ const warm = "crate-data-warm-c"
 // twoGroups is a cluster of three hot nodes and a warm one.
 func twoGroups(t *testing.T) *situation {
 	d := wantedCluster(3)
-	d.Sets = append(d.Sets, ops.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
+	d.Sets = append(d.Sets, model.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
 	w := newWorld(t, d)
 	w.run(60)
 	return &situation{d: w.desired, o: w.observe(), r: w.record}
 }
 
 // pending: another template is wanted of both.
-func (s *situation) pending(class ops.ChangeClass) {
+func (s *situation) pending(class model.ChangeClass) {
 	s.d.Revision = "rev-next"
 	for _, set := range []string{hot, warm} {
-		s.d.Changes = append(s.d.Changes, ops.Change{Class: class, Set: set})
+		s.d.Changes = append(s.d.Changes, model.Change{Class: class, Set: set})
 	}
 }
 
-func (s *situation) podOf(name string) *ops.Pod {
-	i := slices.IndexFunc(s.o.Pods, func(p ops.Pod) bool { return p.Name == name })
+func (s *situation) podOf(name string) *model.Pod {
+	i := slices.IndexFunc(s.o.Pods, func(p model.Pod) bool { return p.Name == name })
 	return &s.o.Pods[i]
 }
 
@@ -39,21 +39,21 @@ func (s *situation) podOf(name string) *ops.Pod {
 func (s *situation) away(name string) {
 	p := s.podOf(name)
 	p.Ready = false
-	s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n ops.Node) bool { return n.Name == p.NodeName })
-	s.o.Database.Pods = slices.DeleteFunc(slices.Clone(s.o.Database.Pods), func(a ops.PodAnswer) bool { return a.Pod == name })
+	s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n model.Node) bool { return n.Name == p.NodeName })
+	s.o.Database.Pods = slices.DeleteFunc(slices.Clone(s.o.Database.Pods), func(a model.PodAnswer) bool { return a.Pod == name })
 }
 
 // joins is the end of it.
 func (s *situation) joins(name string) {
 	p := s.podOf(name)
 	p.Ready = true
-	s.o.Database.Nodes = append(s.o.Database.Nodes, ops.Node{Name: p.NodeName})
-	s.o.Database.Pods = append(s.o.Database.Pods, ops.PodAnswer{Pod: name, ClusterID: s.r.ClusterID, NodeName: p.NodeName})
+	s.o.Database.Nodes = append(s.o.Database.Nodes, model.Node{Name: p.NodeName})
+	s.o.Database.Pods = append(s.o.Database.Pods, model.PodAnswer{Pod: name, ClusterID: s.r.ClusterID, NodeName: p.NodeName})
 }
 
-func effective(t *testing.T, d ops.Decision, set string) ops.EffectiveSet {
+func effective(t *testing.T, d model.Decision, set string) model.EffectiveSet {
 	t.Helper()
-	i := slices.IndexFunc(d.Effective.Sets, func(e ops.EffectiveSet) bool { return e.Name == set })
+	i := slices.IndexFunc(d.Effective.Sets, func(e model.EffectiveSet) bool { return e.Name == set })
 	require.GreaterOrEqual(t, i, 0)
 	return d.Effective.Sets[i]
 }
@@ -62,29 +62,29 @@ func TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		change    func(*situation)
-		hot, warm ops.TemplateChoice
+		hot, warm model.TemplateChoice
 	}{
-		{"all have joined", func(*situation) {}, ops.TemplateWanted, ops.TemplateKept},
-		{"the warm node has not joined", func(s *situation) { s.away(warm + "-0") }, ops.TemplateKept, ops.TemplateKept},
-		{"it has joined, and its pod is not ready", func(s *situation) { s.podOf(warm + "-0").Ready = false }, ops.TemplateWanted, ops.TemplateKept},
+		{"all have joined", func(*situation) {}, model.TemplateWanted, model.TemplateKept},
+		{"the warm node has not joined", func(s *situation) { s.away(warm + "-0") }, model.TemplateKept, model.TemplateKept},
+		{"it has joined, and its pod is not ready", func(s *situation) { s.podOf(warm + "-0").Ready = false }, model.TemplateWanted, model.TemplateKept},
 		{"the warm node cannot run: it comes first", func(s *situation) {
 			p := s.podOf(warm + "-0")
 			p.Ready, p.Waiting = false, "CrashLoopBackOff"
-		}, ops.TemplateKept, ops.TemplateWanted},
+		}, model.TemplateKept, model.TemplateWanted},
 		{"a hot node cannot run either", func(s *situation) {
 			s.away(warm + "-0")
 			p := s.podOf(hot + "-1")
 			p.Ready, p.Waiting = false, "CrashLoopBackOff"
-		}, ops.TemplateKept, ops.TemplateKept},
+		}, model.TemplateKept, model.TemplateKept},
 		{"it is away on a template that it has had for long", func(s *situation) {
 			s.r.Unproven = nil
 			s.away(warm + "-0")
-		}, ops.TemplateWanted, ops.TemplateKept},
+		}, model.TemplateWanted, model.TemplateKept},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
-			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepStable, Started: s.o.At, Revision: "rev-next", Restart: &ops.Restart{Set: hot, Since: s.o.At}}
-			s.pending(ops.ChangeRestart)
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStable, Started: s.o.At, Revision: "rev-next", Restart: &model.Restart{Set: hot, Since: s.o.At}}
+			s.pending(model.ChangeRestart)
 			proven := s.r.Proven
 			s.r.Unproven, s.r.Proven = []string{warm}, nil
 			c.change(s)
@@ -102,16 +102,16 @@ func TestASetThatHasStoppedGoesBackBeforeAnotherVersionComes(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		version string
-		class   ops.ChangeClass
-		warm    ops.TemplateChoice
+		class   model.ChangeClass
+		warm    model.TemplateChoice
 	}{
-		{"a correction is the cure", "", ops.ChangeRestart, ops.TemplateWanted},
-		{"a correction of another version comes by an upgrade, later", "5.10.2", ops.ChangeImage, ops.TemplateBefore},
+		{"a correction is the cure", "", model.ChangeRestart, model.TemplateWanted},
+		{"a correction of another version comes by an upgrade, later", "5.10.2", model.ChangeImage, model.TemplateBefore},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
-			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepStopped, Started: s.o.At, Revision: "rev-bad",
-				Restart: &ops.Restart{Set: warm, Pod: warm + "-0", PodUID: "before", Template: "t1", Remembered: "t1", Since: s.o.At}}
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStopped, Started: s.o.At, Revision: "rev-bad",
+				Restart: &model.Restart{Set: warm, Pod: warm + "-0", PodUID: "before", Template: "t1", Remembered: "t1", Since: s.o.At}}
 			s.o.Sets = slices.Clone(s.o.Sets)
 			for i := range s.o.Sets {
 				if s.o.Sets[i].Name == warm {
@@ -130,26 +130,26 @@ func TestASetThatHasStoppedGoesBackBeforeAnotherVersionComes(t *testing.T) {
 }
 
 func TestNodesThatATableHasNoRoomWithoutComeBeforeAnUpgrade(t *testing.T) {
-	for replicas, first := range map[string]ops.OperationKind{"3": ops.OperationGrow, "3-all": ops.OperationGrow, "0-1": ops.OperationUpgrade, "9": ops.OperationUpgrade} {
+	for replicas, first := range map[string]model.OperationKind{"3": model.OperationGrow, "3-all": model.OperationGrow, "0-1": model.OperationUpgrade, "9": model.OperationUpgrade} {
 		s := made(t)
 		s.d.Revision, s.d.Version, s.d.Sets[0].Replicas = "rev-both", "5.10.2", 5
-		s.d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot, Old: "crate:5.10.1"}}
+		s.d.Changes = []model.Change{{Class: model.ChangeImage, Set: hot, Old: "crate:5.10.1"}}
 		s.o.Database.TablesKnown = true
-		s.o.Database.Tables = append(s.o.Database.Tables, ops.Table{Name: "doc.a", Replicas: replicas, Created: "5.10.1"})
+		s.o.Database.Tables = append(s.o.Database.Tables, model.Table{Name: "doc.a", Replicas: replicas, Created: "5.10.1"})
 		d := s.decide()
 		require.NotNil(t, d.Record.Operation, replicas)
 		assert.Equal(t, first, d.Record.Operation.Kind, replicas)
-		if first == ops.OperationUpgrade {
+		if first == model.OperationUpgrade {
 			continue
 		}
 		// An upgrade that has begun before the push of more nodes lets them in.
 		s.d.Sets[0].Replicas = 3
 		s.r = s.decide().Record
-		require.Equal(t, ops.OperationUpgrade, s.r.Operation.Kind, replicas)
+		require.Equal(t, model.OperationUpgrade, s.r.Operation.Kind, replicas)
 		s.d.Sets[0].Replicas = 5
 		s.r = s.decide().Record
 		assert.Nil(t, s.r.Operation, replicas)
-		assert.Equal(t, ops.OperationGrow, s.decide().Record.Operation.Kind, replicas)
+		assert.Equal(t, model.OperationGrow, s.decide().Record.Operation.Kind, replicas)
 	}
 }
 
@@ -158,27 +158,27 @@ func TestNodesThatATableHasNoRoomWithoutComeBeforeAnUpgrade(t *testing.T) {
 func TestAPodThatWasWellIsNotPutOnATemplateThatNobodyHasJoinedOn(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(s *situation, r *ops.Restart)
+		change func(s *situation, r *model.Restart)
 		cured  string
 	}{
-		{"it comes back by itself", func(*situation, *ops.Restart) {}, ""},
-		{"without contact too", func(s *situation, _ *ops.Restart) { s.o.Database.Contact = ops.No }, ""},
-		{"the first pod has joined on the new one", func(s *situation, _ *ops.Restart) { s.joins(hot + "-0") }, hot + "-1"},
-		{"the same, in a pod that is not ready", func(s *situation, _ *ops.Restart) {
+		{"it comes back by itself", func(*situation, *model.Restart) {}, ""},
+		{"without contact too", func(s *situation, _ *model.Restart) { s.o.Database.Contact = model.No }, ""},
+		{"the first pod has joined on the new one", func(s *situation, _ *model.Restart) { s.joins(hot + "-0") }, hot + "-1"},
+		{"the same, in a pod that is not ready", func(s *situation, _ *model.Restart) {
 			s.joins(hot + "-0")
 			s.podOf(hot + "-0").Ready = false
 		}, hot + "-1"},
-		{"nothing says that it was well: the record was lost", func(_ *situation, r *ops.Restart) { r.PodUID = "" }, hot + "-1"},
-		{"nor that, and the first one still has time to come up", func(s *situation, r *ops.Restart) {
+		{"nothing says that it was well: the record was lost", func(_ *situation, r *model.Restart) { r.PodUID = "" }, hot + "-1"},
+		{"nor that, and the first one still has time to come up", func(s *situation, r *model.Restart) {
 			r.PodUID, s.podOf(hot+"-0").Created = "", s.o.At.Add(-time.Minute)
 		}, ""},
-		{"it ran another template than the first pod did", func(_ *situation, r *ops.Restart) { r.Template = "t0" }, hot + "-1"},
+		{"it ran another template than the first pod did", func(_ *situation, r *model.Restart) { r.Template = "t0" }, hot + "-1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
-			r := &ops.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Template: "t1", Remembered: "t1", Since: s.o.At}
-			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepDown, Started: s.o.At, Revision: s.d.Revision, Restart: r}
-			s.r.Hold = &ops.Hold{Set: hot, Value: "primaries", Before: "all"}
+			r := &model.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Template: "t1", Remembered: "t1", Since: s.o.At}
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepDown, Started: s.o.At, Revision: s.d.Revision, Restart: r}
+			s.r.Hold = &model.Hold{Set: hot, Value: "primaries", Before: "all"}
 			s.o.Sets = slices.Clone(s.o.Sets)
 			for i := range s.o.Sets {
 				if s.o.Sets[i].Name == hot {
@@ -195,11 +195,11 @@ func TestAPodThatWasWellIsNotPutOnATemplateThatNobodyHasJoinedOn(t *testing.T) {
 			s.away(first.Name)
 			other.Ready, other.Waiting, other.Restarts = false, "CrashLoopBackOff", 1
 			c.change(s, r)
-			s.o.Applied = ops.Applied{Revision: s.d.Revision, Effective: s.decide().Effective}
+			s.o.Applied = model.Applied{Revision: s.d.Revision, Effective: s.decide().Effective}
 			d := s.decide()
 			cured := ""
 			if d.Disruptive != nil {
-				assert.Equal(t, ops.ActionCurePod, d.Disruptive.Kind)
+				assert.Equal(t, model.ActionCurePod, d.Disruptive.Kind)
 				cured = d.Disruptive.Pod
 			}
 			assert.Equal(t, c.cured, cured)

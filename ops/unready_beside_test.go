@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/lifecycle"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // A pod that is never ready on what it runs, and what is to come before its correction
@@ -53,7 +54,7 @@ func TestWhatComesBeforeTheCorrectionOfAPodThatIsNeverReadyDoesNotWaitForIt(t *t
 			running := w.desired
 			w.desired = at0(w.desired)
 			w.rest(100)
-			w.live[hot], w.record.Saved, w.sick["ill"] = "ill", ops.Saved{hot: "ill"}, true
+			w.live[hot], w.record.Saved, w.sick["ill"] = "ill", model.Saved{hot: "ill"}, true
 			w.desired, w.desired.Revision = running, "rev-resumed"
 			corrected(w)
 		}, 4},
@@ -67,7 +68,7 @@ func TestWhatComesBeforeTheCorrectionOfAPodThatIsNeverReadyDoesNotWaitForIt(t *t
 			c.happens(w)
 			w.run(600)
 			require.Nil(t, w.record.Operation)
-			assert.Equal(t, ops.StageVerified, w.record.Stage)
+			assert.Equal(t, model.StageVerified, w.record.Stage)
 			assert.Len(t, w.pods, c.nodes)
 			for name, pod := range w.pods {
 				assert.Equal(t, w.template, pod.template, name)
@@ -82,7 +83,7 @@ func TestWhatComesBeforeTheCorrectionOfAPodThatIsNeverReadyDoesNotWaitForIt(t *t
 // waits for a template to be proven does not wait for the pod.
 func TestANodeThatJoinsInAPodThatIsNeverReadyProvesItsTemplate(t *testing.T) {
 	group := func(w *world) {
-		w.desired.Sets = append(slices.Clone(w.desired.Sets), ops.Set{Name: cold, Group: "cold", Data: true, Replicas: 1})
+		w.desired.Sets = append(slices.Clone(w.desired.Sets), model.Set{Name: cold, Group: "cold", Data: true, Replicas: 1})
 		w.template, w.desired.Revision = "t3", "rev-cold"
 	}
 	for _, c := range []struct {
@@ -92,7 +93,7 @@ func TestANodeThatJoinsInAPodThatIsNeverReadyProvesItsTemplate(t *testing.T) {
 		{"its correction is of another version", func(w *world) { to(w, "6.4.3") }},
 		{"a group more is wanted with its correction", group},
 		{"the same with the record lost", func(w *world) {
-			w.record = ops.Record{}
+			w.record = model.Record{}
 			group(w)
 		}},
 	} {
@@ -101,12 +102,12 @@ func TestANodeThatJoinsInAPodThatIsNeverReadyProvesItsTemplate(t *testing.T) {
 			w.sick["t2"] = true
 			byTemplate(w)
 			w.until(func() bool {
-				return w.record.Operation != nil && w.record.Operation.Step == ops.StepDown && w.pods[hot+"-0"].restarts == 1 && w.pods[hot+"-0"].away == 0
+				return w.record.Operation != nil && w.record.Operation.Step == model.StepDown && w.pods[hot+"-0"].restarts == 1 && w.pods[hot+"-0"].away == 0
 			})
 			c.wanted(w)
 			w.run(300)
 			require.Nil(t, w.record.Operation)
-			assert.Equal(t, ops.StageVerified, w.record.Stage)
+			assert.Equal(t, model.StageVerified, w.record.Stage)
 			for name, pod := range w.pods {
 				assert.Equal(t, w.wanted(), pod.template, name)
 			}
@@ -137,7 +138,7 @@ func TestAGroupThatIsToGoAndIsNotReadyLeavesBeforeWhatWaitsForIt(t *testing.T) {
 			w.desired.Sets, w.desired.Operations.Consent, w.desired.Revision = sets, consent, "rev-without-cold"
 			w.run(400)
 			require.Nil(t, w.record.Operation)
-			assert.Equal(t, ops.StageVerified, w.record.Stage)
+			assert.Equal(t, model.StageVerified, w.record.Stage)
 			assert.Len(t, w.pods, 3)
 			for name, pod := range w.pods {
 				assert.Equal(t, w.wanted(), pod.template, name)
@@ -149,7 +150,7 @@ func TestAGroupThatIsToGoAndIsNotReadyLeavesBeforeWhatWaitsForIt(t *testing.T) {
 // Seed 53691699: pods of two sets are not ready on a newer version, and one set has gone back
 // to the version before until its turn comes. What is wanted corrects both.
 func TestAPodThatIsNotReadyWaitsForNoneThatIsCorrectedAfterIt(t *testing.T) {
-	for corrected, step := range map[bool]string{true: ops.StepHold, false: ops.StepReturn} {
+	for corrected, step := range map[bool]string{true: model.StepHold, false: model.StepReturn} {
 		s := twoGroups(t)
 		s.onTemplate(map[string]string{hot: "t0", warm: "t2"})
 		for i := range s.o.Sets {
@@ -159,18 +160,18 @@ func TestAPodThatIsNotReadyWaitsForNoneThatIsCorrectedAfterIt(t *testing.T) {
 			}
 		}
 		if corrected {
-			s.d.Changes = append(s.d.Changes, ops.Change{Class: ops.ChangeImage, Set: hot})
+			s.d.Changes = append(s.d.Changes, model.Change{Class: model.ChangeImage, Set: hot})
 		}
 		s.r.Version, s.d.Version = "6.3.7", "6.4.3"
 		for _, pod := range []string{hot + "-0", warm + "-0"} {
 			p := s.podOf(pod)
 			p.Version, p.Ready, p.Runs, p.Started = "6.4.3", false, true, s.o.At.Add(-time.Hour)
 		}
-		s.r.Hold = &ops.Hold{Set: warm, Value: "primaries", Before: "all"}
+		s.r.Hold = &model.Hold{Set: warm, Value: "primaries", Before: "all"}
 		s.r.Budgets, s.o.Budgets = nil, nil
-		s.r.Operation = &ops.Operation{Kind: ops.OperationUpgrade, Step: ops.StepHold, Started: s.o.At, Revision: s.d.Revision,
-			Upgrade: &ops.Upgrade{OldVersion: "6.3.7", NewVersion: "6.4.3"},
-			Restart: &ops.Restart{Set: warm, Pod: warm + "-0", PodUID: s.podOf(warm + "-0").UID, Template: "t1", MasterStable: true, Since: s.o.At}}
+		s.r.Operation = &model.Operation{Kind: model.OperationUpgrade, Step: model.StepHold, Started: s.o.At, Revision: s.d.Revision,
+			Upgrade: &model.Upgrade{OldVersion: "6.3.7", NewVersion: "6.4.3"},
+			Restart: &model.Restart{Set: warm, Pod: warm + "-0", PodUID: s.podOf(warm + "-0").UID, Template: "t1", MasterStable: true, Since: s.o.At}}
 		d := s.inSync()
 		require.NotNil(t, d.Record.Operation)
 		assert.Equal(t, step, d.Record.Operation.Step, "%v, %v", d.Waits, d.Refusals)
@@ -184,15 +185,15 @@ func TestAnUpgradeGoesOnBesideAPodThatIsNotReadyAndCanOnlyLeaveAfterIt(t *testin
 		name    string
 		others  string // version of those that stay, but for the one that is next
 		leaving string
-		change  func(*situation, *ops.Pod)
+		change  func(*situation, *model.Pod)
 		goes    bool
 	}{
 		{"it is newer than those that stay", "6.3.7", "6.4.3", nil, true},
 		{"those that stay are of two versions", "6.4.3", "6.3.7", nil, true},
 		{"any of them takes its copies: it leaves first", "6.3.7", "6.3.7", nil, false},
-		{"its node is no member", "6.3.7", "6.4.3", func(s *situation, p *ops.Pod) { s.away(p.Name) }, false},
-		{"it is wanted", "6.3.7", "6.4.3", func(s *situation, _ *ops.Pod) {
-			s.d.Sets = append(s.d.Sets, ops.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
+		{"its node is no member", "6.3.7", "6.4.3", func(s *situation, p *model.Pod) { s.away(p.Name) }, false},
+		{"it is wanted", "6.3.7", "6.4.3", func(s *situation, _ *model.Pod) {
+			s.d.Sets = append(s.d.Sets, model.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
 		}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -212,17 +213,17 @@ func TestAnUpgradeGoesOnBesideAPodThatIsNotReadyAndCanOnlyLeaveAfterIt(t *testin
 			}
 			p := s.podOf(warm + "-0")
 			p.Ready, p.Runs, p.Started = false, true, s.o.At.Add(-time.Hour)
-			s.r.Hold = &ops.Hold{Set: hot, Value: "primaries", Before: "all"}
+			s.r.Hold = &model.Hold{Set: hot, Value: "primaries", Before: "all"}
 			s.r.Budgets, s.o.Budgets = nil, nil
-			s.r.Operation = &ops.Operation{Kind: ops.OperationUpgrade, Step: ops.StepHold, Started: s.o.At, Revision: s.d.Revision,
-				Upgrade: &ops.Upgrade{OldVersion: "6.3.7", NewVersion: "6.4.3"},
-				Restart: &ops.Restart{Set: hot, Pod: hot + "-0", PodUID: s.podOf(hot + "-0").UID, Template: "t1", MasterStable: true, Since: s.o.At}}
+			s.r.Operation = &model.Operation{Kind: model.OperationUpgrade, Step: model.StepHold, Started: s.o.At, Revision: s.d.Revision,
+				Upgrade: &model.Upgrade{OldVersion: "6.3.7", NewVersion: "6.4.3"},
+				Restart: &model.Restart{Set: hot, Pod: hot + "-0", PodUID: s.podOf(hot + "-0").UID, Template: "t1", MasterStable: true, Since: s.o.At}}
 			if c.change != nil {
 				c.change(s, p)
 			}
 			d := s.inSync()
 			require.NotNil(t, d.Record.Operation)
-			assert.Equal(t, c.goes, d.Record.Operation.Step == ops.StepHold, "%s: %v, %v", d.Record.Operation.Step, d.Waits, d.Refusals)
+			assert.Equal(t, c.goes, d.Record.Operation.Step == model.StepHold, "%s: %v, %v", d.Record.Operation.Step, d.Waits, d.Refusals)
 		})
 	}
 }
@@ -232,19 +233,19 @@ func TestAnUpgradeGoesOnBesideAPodThatIsNotReadyAndCanOnlyLeaveAfterIt(t *testin
 func TestDataNodesAreResumedWhenTheMastersRunThoughTheyAreNotReady(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		change  func(s *situation, master *ops.Pod)
+		change  func(s *situation, master *model.Pod)
 		resumed bool
 	}{
-		{"they have just started", func(_ *situation, p *ops.Pod) {}, false},
-		{"they have run for long", func(s *situation, p *ops.Pod) { p.Started = s.o.At.Add(-time.Hour) }, true},
-		{"a container beside CrateDB's crashes", func(s *situation, p *ops.Pod) {
+		{"they have just started", func(_ *situation, p *model.Pod) {}, false},
+		{"they have run for long", func(s *situation, p *model.Pod) { p.Started = s.o.At.Add(-time.Hour) }, true},
+		{"a container beside CrateDB's crashes", func(s *situation, p *model.Pod) {
 			p.Started, p.Waiting = s.o.At.Add(-time.Hour), "CrashLoopBackOff"
 		}, true},
-		{"CrateDB itself crashes", func(s *situation, p *ops.Pod) {
+		{"CrateDB itself crashes", func(s *situation, p *model.Pod) {
 			p.Started, p.Waiting, p.Runs = s.o.At.Add(-time.Hour), "CrashLoopBackOff", false
 		}, false},
-		{"CrateDB has never started", func(s *situation, p *ops.Pod) { p.Started = time.Time{} }, false},
-		{"they are members already", func(s *situation, p *ops.Pod) { s.o.Database.Contact = ops.Yes }, true},
+		{"CrateDB has never started", func(s *situation, p *model.Pod) { p.Started = time.Time{} }, false},
+		{"they are members already", func(s *situation, p *model.Pod) { s.o.Database.Contact = model.Yes }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, tiered(3, 2))
@@ -254,9 +255,9 @@ func TestDataNodesAreResumedWhenTheMastersRunThoughTheyAreNotReady(t *testing.T)
 			for i := range s.r.Sets {
 				s.r.Sets[i].Replicas = 0
 			}
-			s.r.Operation = &ops.Operation{Kind: ops.OperationResume, Step: ops.StepMasters, Started: s.o.At, From: s.r.Sets, To: s.r.Suspended}
-			s.o.Database.Contact = ops.No
-			s.o.Pods = slices.DeleteFunc(slices.Clone(s.o.Pods), func(p ops.Pod) bool { return p.Set != "crate-master-c" })
+			s.r.Operation = &model.Operation{Kind: model.OperationResume, Step: lifecycle.StepMasters, Started: s.o.At, From: s.r.Sets, To: s.r.Suspended}
+			s.o.Database.Contact = model.No
+			s.o.Pods = slices.DeleteFunc(slices.Clone(s.o.Pods), func(p model.Pod) bool { return p.Set != "crate-master-c" })
 			for i := range s.o.Pods {
 				p := &s.o.Pods[i]
 				p.Ready, p.Runs = false, true
@@ -274,29 +275,29 @@ func TestDataNodesAreResumedWhenTheMastersRunThoughTheyAreNotReady(t *testing.T)
 func TestWhatPlainlyDoesNotRunIsMadeAnewBeforeWhatMayBeWell(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(own, other *ops.Pod)
+		change func(own, other *model.Pod)
 		cured  string
 	}{
-		{"the other one fails", func(_, other *ops.Pod) { other.Waiting = "CrashLoopBackOff" }, hot + "-1"},
-		{"both fail", func(own, other *ops.Pod) { own.Waiting, other.Waiting = "CrashLoopBackOff", "CrashLoopBackOff" }, hot + "-0"},
-		{"both hang", func(own, other *ops.Pod) {}, hot + "-0"},
+		{"the other one fails", func(_, other *model.Pod) { other.Waiting = "CrashLoopBackOff" }, hot + "-1"},
+		{"both fail", func(own, other *model.Pod) { own.Waiting, other.Waiting = "CrashLoopBackOff", "CrashLoopBackOff" }, hot + "-0"},
+		{"both hang", func(own, other *model.Pod) {}, hot + "-0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
 			s.onTemplate(map[string]string{hot: "t3", warm: "t3"})
-			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepDown, Started: s.o.At, Revision: s.d.Revision,
-				Restart: &ops.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Template: "t1", Since: s.o.At}}
-			s.o.Database.Contact, s.o.Stable.Silent = ops.No, s.o.At.Add(-time.Hour)
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepDown, Started: s.o.At, Revision: s.d.Revision,
+				Restart: &model.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Template: "t1", Since: s.o.At}}
+			s.o.Database.Contact, s.o.Stable.Silent = model.No, s.o.At.Add(-time.Hour)
 			for i := range s.o.Pods {
 				s.o.Pods[i].Ready, s.o.Pods[i].Created, s.o.Pods[i].Started = false, s.o.At.Add(-time.Hour), s.o.At.Add(-time.Hour)
 			}
 			own, other := s.podOf(hot+"-0"), s.podOf(hot+"-1")
 			own.Template, other.Template = "t2", "t2"
 			c.change(own, other)
-			s.o.Applied = ops.Applied{Revision: s.d.Revision, Effective: s.decide().Effective}
+			s.o.Applied = model.Applied{Revision: s.d.Revision, Effective: s.decide().Effective}
 			d := s.decide()
 			require.NotNil(t, d.Disruptive)
-			assert.Equal(t, ops.ActionCurePod, d.Disruptive.Kind)
+			assert.Equal(t, model.ActionCurePod, d.Disruptive.Kind)
 			assert.Equal(t, c.cured, d.Disruptive.Pod)
 		})
 	}

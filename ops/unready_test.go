@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // A pod whose node has joined and that Kubernetes does not call ready has shards on it:
@@ -21,7 +21,7 @@ func TestAPodThatJoinsAndIsNeverReadyIsCorrectedByAPushBeforeAnyOther(t *testing
 		w.desired.Operations.RestartTimeout = 5 * time.Second
 		w.sick["t2"] = true
 		byTemplate(w)
-		w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepStopped })
+		w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepStopped })
 	}
 	push := func(template string) func(*world) {
 		return func(w *world) {
@@ -38,7 +38,7 @@ func TestAPodThatJoinsAndIsNeverReadyIsCorrectedByAPushBeforeAnyOther(t *testing
 			}
 			if len(pods) == len(w.pods) {
 				w.live[hot] = "ill"
-				w.record.Saved = ops.Saved{hot: "ill"}
+				w.record.Saved = model.Saved{hot: "ill"}
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func TestAPodThatJoinsAndIsNeverReadyIsCorrectedByAPushBeforeAnyOther(t *testing
 			w.sick["t2"] = true
 			byTemplate(w)
 			w.until(func() bool {
-				return w.record.Operation != nil && w.record.Operation.Step == ops.StepDown && w.pods[hotPod("0")].restarts == 1 && w.pods[hotPod("0")].away == 0
+				return w.record.Operation != nil && w.record.Operation.Step == model.StepDown && w.pods[hotPod("0")].restarts == 1 && w.pods[hotPod("0")].away == 0
 			})
 		}, push("t3"), 3, hotPod("0"), map[string]int{hotPod("0"): 2, hotPod("1"): 1, hotPod("2"): 1}},
 		{"it, once its restart has stopped", stopped, push("t3"), 3, hotPod("0"), map[string]int{hotPod("0"): 2, hotPod("1"): 1, hotPod("2"): 1}},
@@ -122,12 +122,12 @@ func TestAPodThatHasJoinedAndIsNotReadyIsSaidSo(t *testing.T) {
 			ill(s)
 			s.onTemplate(map[string]string{hot: "t2"})
 			s.podOf(hot + "-1").Template = "t2"
-			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepStable, Started: s.o.At, Revision: s.d.Revision, Restart: &ops.Restart{Set: hot, Since: s.o.At}}
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStable, Started: s.o.At, Revision: s.d.Revision, Restart: &model.Restart{Set: hot, Since: s.o.At}}
 		}, "nodes-joined"},
 		{"it is the one that was restarted", func(s *situation) {
 			ill(s)
-			s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepDown, Started: s.o.At, Revision: s.d.Revision,
-				Restart: &ops.Restart{Set: hot, Pod: hot + "-1", PodUID: "before", Since: s.o.At}}
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepDown, Started: s.o.At, Revision: s.d.Revision,
+				Restart: &model.Restart{Set: hot, Pod: hot + "-1", PodUID: "before", Since: s.o.At}}
 		}, "pod-returns"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,22 +153,22 @@ func TestARestartGoesOnToAPodThatIsNotReadyOnlyOnceTheNodesHaveStoodStill(t *tes
 		same     time.Duration // since the same nodes are there; 0: it is not known
 		step     string
 	}{
-		{"the pod before it has just come back", time.Second, time.Hour, ops.StepStable},
-		{"a node has just come back", time.Hour, time.Second, ops.StepStable},
-		{"nobody knows since when the nodes are there", time.Hour, 0, ops.StepStable},
-		{"it is not ready all the time", time.Hour, time.Hour, ops.StepNext},
+		{"the pod before it has just come back", time.Second, time.Hour, model.StepStable},
+		{"a node has just come back", time.Hour, time.Second, model.StepStable},
+		{"nobody knows since when the nodes are there", time.Hour, 0, model.StepStable},
+		{"it is not ready all the time", time.Hour, time.Hour, model.StepNext},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := made(t)
 			s.onTemplate(map[string]string{hot: "t2"})
 			p := s.podOf(hot + "-1")
 			p.Ready, p.Runs, p.Template = false, true, "t1"
-			if s.o.Stable = (ops.Stability{}); c.same > 0 {
+			if s.o.Stable = (model.Stability{}); c.same > 0 {
 				s.o.Stable.Same = s.o.At.Add(-c.same)
 			}
-			s.r.Operation = &ops.Operation{
-				Kind: ops.OperationRestart, Step: ops.StepStable, Started: s.o.At.Add(-2 * time.Hour), Revision: s.d.Revision,
-				Restart: &ops.Restart{Set: hot, Pod: hot + "-0", Since: s.o.At.Add(-c.returned)},
+			s.r.Operation = &model.Operation{
+				Kind: model.OperationRestart, Step: model.StepStable, Started: s.o.At.Add(-2 * time.Hour), Revision: s.d.Revision,
+				Restart: &model.Restart{Set: hot, Pod: hot + "-0", Since: s.o.At.Add(-c.returned)},
 			}
 			op := s.inSync().Record.Operation
 			require.NotNil(t, op)
@@ -189,7 +189,7 @@ func TestAPodWithACrashingSidecarWaitsForTheGatesAsLongAsItsNodeIsAMember(t *tes
 		{"CrateDB itself crashes", func(s *situation) { s.podOf(warm + "-0").Runs = false }, true},
 		{"its node has not joined", func(s *situation) {
 			name := s.podOf(warm + "-0").NodeName
-			s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n ops.Node) bool { return n.Name == name })
+			s.o.Database.Nodes = slices.DeleteFunc(slices.Clone(s.o.Database.Nodes), func(n model.Node) bool { return n.Name == name })
 		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -197,11 +197,11 @@ func TestAPodWithACrashingSidecarWaitsForTheGatesAsLongAsItsNodeIsAMember(t *tes
 			s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
 			p := s.podOf(warm + "-0")
 			p.Ready, p.Runs, p.Waiting, p.Message = false, true, "CrashLoopBackOff", "container exporter: back-off"
-			s.o.Database.Health = ops.Health{Colour: ops.Yellow, Tables: []string{"doc.t"}, Missing: 1}
+			s.o.Database.Health = model.Health{Colour: model.Yellow, Tables: []string{"doc.t"}, Missing: 1}
 			s.o.Database.TablesKnown = true
 			c.change(s)
 			d := s.inSync()
-			cured := d.Disruptive != nil && d.Disruptive.Kind == ops.ActionCurePod
+			cured := d.Disruptive != nil && d.Disruptive.Kind == model.ActionCurePod
 			assert.Equal(t, c.cured, cured, "%v %v", d.Waits, d.Actions())
 			if !c.cured {
 				assert.Nil(t, d.Disruptive)
@@ -214,7 +214,7 @@ func TestAPodWithACrashingSidecarWaitsForTheGatesAsLongAsItsNodeIsAMember(t *tes
 
 // It became unready after the other one was chosen: that one stays.
 func TestAPodThatIsReadyStaysWhileOneThatIsDueIsNot(t *testing.T) {
-	for ready, step := range map[bool]string{true: ops.StepHold, false: ops.StepReturn} {
+	for ready, step := range map[bool]string{true: model.StepHold, false: model.StepReturn} {
 		s := twoGroups(t)
 		s.onTemplate(map[string]string{hot: "t2", warm: "t2"})
 		for i := range s.o.Sets {
@@ -224,10 +224,10 @@ func TestAPodThatIsReadyStaysWhileOneThatIsDueIsNot(t *testing.T) {
 		}
 		p := s.podOf(warm + "-0")
 		p.Ready, p.Runs = ready, true
-		s.r.Hold = &ops.Hold{Set: hot, Value: "primaries", Before: "all"}
+		s.r.Hold = &model.Hold{Set: hot, Value: "primaries", Before: "all"}
 		s.r.Budgets, s.o.Budgets = nil, nil
-		s.r.Operation = &ops.Operation{Kind: ops.OperationRestart, Step: ops.StepHold, Started: s.o.At, Revision: s.d.Revision,
-			Restart: &ops.Restart{Set: hot, Pod: hot + "-0", PodUID: s.podOf(hot + "-0").UID, Template: "t1", MasterStable: true, Since: s.o.At}}
+		s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepHold, Started: s.o.At, Revision: s.d.Revision,
+			Restart: &model.Restart{Set: hot, Pod: hot + "-0", PodUID: s.podOf(hot + "-0").UID, Template: "t1", MasterStable: true, Since: s.o.At}}
 		d := s.inSync()
 		require.NotNil(t, d.Record.Operation)
 		assert.Equal(t, step, d.Record.Operation.Step, "%v", d.Waits)

@@ -8,21 +8,21 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // A storage class that is not there was the definition's mistake, and the advice was to
 // put it back. Where data may be on a volume that advice stays.
 func TestTheWayOutOfAWrongStorageClassIsNamedOnlyWhereNoVolumeWasEverUsed(t *testing.T) {
 	never := func(s *situation) {
-		s.r.HighestVersion, s.r.ClusterID, s.r.Bootstrap = "", "", ops.Bootstrap{}
-		s.o.Database, s.o.Pods = ops.Database{Contact: ops.No}, nil
+		s.r.HighestVersion, s.r.ClusterID, s.r.Bootstrap = "", "", model.Bootstrap{}
+		s.o.Database, s.o.Pods = model.Database{Contact: model.No}, nil
 	}
 	claims := func(phases ...string) func(*situation) {
 		return func(s *situation) {
 			s.o.Claims = nil
 			for i, phase := range phases {
-				s.o.Claims = append(s.o.Claims, ops.Claim{Name: "data0-" + hot, Set: hot, Ordinal: i, Phase: phase})
+				s.o.Claims = append(s.o.Claims, model.Claim{Name: "data0-" + hot, Set: hot, Ordinal: i, Phase: phase})
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func TestTheWayOutOfAWrongStorageClassIsNamedOnlyWhereNoVolumeWasEverUsed(t *tes
 			for _, change := range c.change {
 				change(s)
 			}
-			s.d.Changes = []ops.Change{{Class: ops.ChangeVolumes, Set: hot, Path: "spec.volumeClaimTemplates[data0].spec.storageClassName", Old: "defualt", New: "default"}}
+			s.d.Changes = []model.Change{{Class: model.ChangeVolumes, Set: hot, Path: "spec.volumeClaimTemplates[data0].spec.storageClassName", Old: "defualt", New: "default"}}
 			d := s.decide()
 			i := slices.Index(reasons(d.Refusals), "volume-change-not-supported")
 			require.GreaterOrEqual(t, i, 0)

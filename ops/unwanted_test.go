@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -24,12 +24,12 @@ func TestASetThatWasMadeUnseenAfterItsGroupWentIsRefusedOrLeaves(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := wantedCluster(3)
-			d.Sets = append(d.Sets, ops.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
+			d.Sets = append(d.Sets, model.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
 			w := newWorld(t, d)
 			w.run(60)
 			w.desired.Sets, w.record.Sets = w.desired.Sets[:1], w.record.Sets[:1]
 			w.desired.Revision, w.desired.Operations.Consent = "rev-less", c.consent
-			var last ops.Decision
+			var last model.Decision
 			for range 150 {
 				var err error
 				last, err = w.turn()

@@ -11,10 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/rollout"
 )
 
 // upgradable is a cluster that was made with CrateDB 6.3.7.
-func upgradable(t *testing.T, d ops.Desired) *world {
+func upgradable(t *testing.T, d model.Desired) *world {
 	t.Helper()
 	d = restartable(d)
 	d.Version = "6.3.7"
@@ -47,9 +49,9 @@ func checkUpgraded(t *testing.T, w *world, version string) {
 	}
 }
 
-func reportOf(t *testing.T, w *world, reason string) ops.Report {
+func reportOf(t *testing.T, w *world, reason string) model.Report {
 	t.Helper()
-	i := slices.IndexFunc(w.reports, func(r ops.Report) bool { return r.Reason == reason })
+	i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == reason })
 	require.GreaterOrEqual(t, i, 0, reason)
 	return w.reports[i]
 }
@@ -57,7 +59,7 @@ func reportOf(t *testing.T, w *world, reason string) ops.Report {
 func TestAnUpgradeTakesEachPodOnceAndIsReportedAsCrateOperatorDoes(t *testing.T) {
 	w := upgradable(t, wantedCluster(3))
 	to(w, "6.4.3")
-	var progress []ops.Progress
+	var progress []model.Progress
 	for range 200 {
 		d, err := w.turn()
 		require.NoError(t, err)
@@ -69,11 +71,11 @@ func TestAnUpgradeTakesEachPodOnceAndIsReportedAsCrateOperatorDoes(t *testing.T)
 	for name, p := range w.pods {
 		assert.Equal(t, 1, p.restarts, name)
 	}
-	data := ops.Upgrade{OldVersion: "6.3.7", NewVersion: "6.4.3", OldRegistry: "old/crate", NewRegistry: "new/crate"}
-	for reason, status := range map[string]ops.Status{"UpgradeStarted": ops.StatusInProgress, "UpgradeSucceeded": ops.StatusSuccess} {
+	data := model.Upgrade{OldVersion: "6.3.7", NewVersion: "6.4.3", OldRegistry: "old/crate", NewRegistry: "new/crate"}
+	for reason, status := range map[string]model.Status{"UpgradeStarted": model.StatusInProgress, "UpgradeSucceeded": model.StatusSuccess} {
 		require.Equal(t, 1, reported(w, reason))
 		r := reportOf(t, w, reason)
-		assert.Equal(t, ops.EventUpgrade, r.Event)
+		assert.Equal(t, model.EventUpgrade, r.Event)
 		assert.Equal(t, status, r.Status)
 		assert.Equal(t, data, r.Upgrade)
 	}
@@ -84,7 +86,7 @@ func TestAnUpgradeTakesEachPodOnceAndIsReportedAsCrateOperatorDoes(t *testing.T)
 	assert.Equal(t, 0, progress[0].Done)
 	assert.Equal(t, 3, progress[0].Total)
 	assert.Zero(t, progress[0].ETA, "there is no base for it")
-	assert.True(t, slices.ContainsFunc(progress, func(p ops.Progress) bool {
+	assert.True(t, slices.ContainsFunc(progress, func(p model.Progress) bool {
 		return p.Done == 1 && p.ETA > 0 && p.Subject == hot+"-1"
 	}), "%v", progress)
 	writes := w.writes
@@ -108,11 +110,11 @@ func TestWhatElseIsAnUpgrade(t *testing.T) {
 
 	s := made(t)
 	s.d.Revision, s.d.ImageRegistry = "rev-x", "mine"
-	s.d.Changes = []ops.Change{{Class: ops.ChangeImage, Set: hot, Path: "image", Old: "registry:5000/crate:5.10.1", New: "mine:5.10.1"}}
+	s.d.Changes = []model.Change{{Class: model.ChangeImage, Set: hot, Path: "image", Old: "registry:5000/crate:5.10.1", New: "mine:5.10.1"}}
 	d := s.decide()
 	require.NotNil(t, d.Record.Operation)
-	assert.Equal(t, ops.OperationUpgrade, d.Record.Operation.Kind)
-	assert.Equal(t, ops.Upgrade{OldVersion: "5.10.1", NewVersion: "5.10.1", OldRegistry: "registry:5000/crate", NewRegistry: "mine"}, d.Reports[0].Upgrade)
+	assert.Equal(t, model.OperationUpgrade, d.Record.Operation.Kind)
+	assert.Equal(t, model.Upgrade{OldVersion: "5.10.1", NewVersion: "5.10.1", OldRegistry: "registry:5000/crate", NewRegistry: "mine"}, d.Reports[0].Upgrade)
 }
 
 // One set at a time has the new image, masters first.
@@ -214,7 +216,7 @@ func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCuredForward(t *testing.
 			_, err := w.turn()
 			require.NoError(t, err)
 		}
-		d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+		d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 		require.Contains(t, reasons(d.Refusals), "upgrade-stopped")
 		require.Equal(t, "t1", w.live[hot], "the template protects the others again")
 		require.Equal(t, "all", w.persistent, "the hold is given back")
@@ -222,8 +224,8 @@ func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCuredForward(t *testing.
 		require.Zero(t, w.pods[hot+"-1"].restarts)
 		require.Equal(t, 1, reported(w, "UpgradeStopped"))
 		r := reportOf(t, w, "UpgradeStopped")
-		require.Equal(t, ops.StatusFailure, r.Status)
-		require.Equal(t, ops.EventUpgrade, r.Event)
+		require.Equal(t, model.StatusFailure, r.Status)
+		require.Equal(t, model.EventUpgrade, r.Event)
 		require.Equal(t, "6.4.2", r.Upgrade.NewVersion)
 		require.Equal(t, "6.3.7", w.record.Version)
 		return w
@@ -238,7 +240,7 @@ func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCuredForward(t *testing.
 		})
 		t.Run(fmt.Sprintf("with the record lost, never started %v", unpullable), func(t *testing.T) {
 			w := stopped(t, unpullable)
-			w.record = ops.Record{}
+			w.record = model.Record{}
 			for range 60 {
 				_, err := w.turn()
 				require.NoError(t, err)
@@ -267,7 +269,7 @@ func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCuredForward(t *testing.
 		checkUpgraded(t, w, "6.3.7")
 		assert.Equal(t, "t1", w.pods[hot+"-0"].template)
 		assert.Zero(t, w.pods[hot+"-1"].restarts)
-		assert.Equal(t, ops.StatusFailure, reportOf(t, w, "UpgradeTakenBack").Status)
+		assert.Equal(t, model.StatusFailure, reportOf(t, w, "UpgradeTakenBack").Status)
 	})
 	t.Run("taken back, though it has started", func(t *testing.T) {
 		w := stopped(t, false)
@@ -276,7 +278,7 @@ func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCuredForward(t *testing.
 			_, err := w.turn()
 			require.NoError(t, err)
 		}
-		d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+		d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 		assert.Contains(t, reasons(d.Refusals), "downgrade-refused")
 		assert.Equal(t, "t1 6.4.2", w.pods[hot+"-0"].template, "it is not put back")
 		assert.Equal(t, 1, w.pods[hot+"-0"].restarts)
@@ -287,7 +289,7 @@ func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCuredForward(t *testing.
 }
 
 func TestARevertMidwayIsRefusedOnceANodeHasStartedTheNewMinor(t *testing.T) {
-	for _, step := range []string{ops.StepDown, ops.StepStable, ops.StepNext} {
+	for _, step := range []string{model.StepDown, model.StepStable, model.StepNext} {
 		t.Run(step, func(t *testing.T) {
 			w := upgradable(t, wantedCluster(3))
 			to(w, "6.4.3")
@@ -300,7 +302,7 @@ func TestARevertMidwayIsRefusedOnceANodeHasStartedTheNewMinor(t *testing.T) {
 				_, err := w.turn()
 				require.NoError(t, err)
 			}
-			d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+			d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 			require.Contains(t, reasons(d.Refusals), "downgrade-refused")
 			assert.Equal(t, "all", w.persistent)
 			assert.Equal(t, "t1 6.4.3", w.live[hot], "the template stays")
@@ -321,7 +323,7 @@ func TestAnAbortedUpgradeStaysWhereItStandsAndGoesOnWhenItIsResumed(t *testing.T
 		_, err := w.turn()
 		require.NoError(t, err)
 	}
-	d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	i := slices.Index(reasons(d.Refusals), "aborted")
 	require.GreaterOrEqual(t, i, 0)
 	assert.Contains(t, d.Refusals[i].Message, "1 pod(s) run 6.4.3 and 2 still")
@@ -343,7 +345,7 @@ func TestAnUpgradeComesBeforeMoreNodes(t *testing.T) {
 	for range 300 {
 		_, err := w.turn()
 		require.NoError(t, err)
-		if w.record.Operation != nil && w.record.Operation.Kind == ops.OperationUpgrade {
+		if w.record.Operation != nil && w.record.Operation.Kind == model.OperationUpgrade {
 			require.Len(t, w.nodeNames(), 3)
 			require.Equal(t, 3, w.counts, "the gateway counts are those of the nodes that are there")
 		}
@@ -359,7 +361,7 @@ func TestAnUpgradeComesBeforeMoreNodes(t *testing.T) {
 // A version that is pushed while a restart is under way waits for its pod, and
 // then takes the rest in one go.
 func TestAnUpgradeThatIsPushedIntoARestartTakesItsPlace(t *testing.T) {
-	for _, step := range []string{ops.StepNext, ops.StepHold, ops.StepDown, ops.StepStable} {
+	for _, step := range []string{model.StepNext, model.StepHold, model.StepDown, model.StepStable} {
 		t.Run(step, func(t *testing.T) {
 			w := upgradable(t, wantedCluster(3))
 			byTemplate(w)
@@ -368,7 +370,7 @@ func TestAnUpgradeThatIsPushedIntoARestartTakesItsPlace(t *testing.T) {
 			for range 200 {
 				_, err := w.turn()
 				require.NoError(t, err)
-				if op := w.record.Operation; op != nil && op.Kind == ops.OperationRestart {
+				if op := w.record.Operation; op != nil && op.Kind == model.OperationRestart {
 					require.NotEqual(t, w.wanted(), w.live[hot], "no image comes without its gates")
 				}
 			}
@@ -387,9 +389,9 @@ func TestAnUpgradeToAnotherMajorWaitsUntilTheAgesAreKnown(t *testing.T) {
 		waits  bool
 	}{
 		{"no tables read", func(s *situation) { s.o.Database.TablesKnown = false }, true},
-		{"no contact", func(s *situation) { s.o.Database = ops.Database{At: s.o.At, Contact: ops.No} }, true},
-		{"an age unknown", func(s *situation) { s.o.Database.Tables = []ops.Table{{Name: "doc.t"}} }, true},
-		{"all known", func(s *situation) { s.o.Database.Tables = []ops.Table{{Name: "doc.t", Created: "5.0.0"}} }, false},
+		{"no contact", func(s *situation) { s.o.Database = model.Database{At: s.o.At, Contact: model.No} }, true},
+		{"an age unknown", func(s *situation) { s.o.Database.Tables = []model.Table{{Name: "doc.t"}} }, true},
+		{"all known", func(s *situation) { s.o.Database.Tables = []model.Table{{Name: "doc.t", Created: "5.0.0"}} }, false},
 		{"a hotfix", func(s *situation) {
 			s.d.Version, s.o.Database.TablesKnown = "5.10.2", false
 		}, false},
@@ -401,7 +403,7 @@ func TestAnUpgradeToAnotherMajorWaitsUntilTheAgesAreKnown(t *testing.T) {
 			assert.Equal(t, c.waits, slices.Contains(reasons(d.Waits), "table-ages-known"), "%v", d.Waits)
 			assert.Equal(t, c.waits, d.Record.Operation == nil)
 			assert.Empty(t, d.Refusals)
-			assert.True(t, ops.Detailed(&s.d, &s.r), "the tables are asked for")
+			assert.True(t, rollout.Detailed(&s.d, &s.r), "the tables are asked for")
 		})
 	}
 }
@@ -410,12 +412,12 @@ func TestWhatEveryNodeSaysDecidesWhetherAnUpgradeHasSucceeded(t *testing.T) {
 	w := upgradable(t, wantedCluster(3))
 	to(w, "6.4.3")
 	w.until(func() bool {
-		return w.record.Operation != nil && len(w.record.Operation.Restart.Done) == 3 && w.record.Operation.Step == ops.StepNext
+		return w.record.Operation != nil && len(w.record.Operation.Restart.Done) == 3 && w.record.Operation.Step == model.StepNext
 	})
 	for _, says := range []string{"6.4.2", ""} {
 		o := w.observe()
 		o.Database.Pods[1].Version = says
-		d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+		d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
 		assert.Contains(t, reasons(d.Waits), "version-running")
 		assert.NotNil(t, d.Record.Operation)
 	}
@@ -429,14 +431,14 @@ func TestASecondSetGetsNoImageBeforeTheFirstIsDone(t *testing.T) {
 	w := upgradable(t, tiered(3, 2))
 	to(w, "6.4.3")
 	w.until(func() bool {
-		return w.record.Operation != nil && w.record.Operation.Step == ops.StepNext && w.live["crate-master-c"] == w.wanted()
+		return w.record.Operation != nil && w.record.Operation.Step == model.StepNext && w.live["crate-master-c"] == w.wanted()
 	})
 	o := w.observe()
-	i := slices.IndexFunc(o.Pods, func(p ops.Pod) bool { return p.Set == hot })
+	i := slices.IndexFunc(o.Pods, func(p model.Pod) bool { return p.Set == hot })
 	o.Pods[i].Ready, o.Pods[i].Waiting = false, "CrashLoopBackOff"
-	d := ops.Decide(w.desired, o, w.record, ops.Policy{}, w.now)
+	d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
 	require.Equal(t, "crate-master-c", d.Record.Operation.Restart.Set)
-	assert.Equal(t, ops.TemplateKept, d.Effective.Sets[1].Template)
+	assert.Equal(t, model.TemplateKept, d.Effective.Sets[1].Template)
 }
 
 // What has come up on the new version after the template went back is not outdated.
@@ -445,7 +447,7 @@ func TestAPodOnTheNewVersionIsNotRestartedOntoTheOldOne(t *testing.T) {
 	w.desired.Operations.RestartTimeout = 20 * time.Second
 	to(w, "6.4.3")
 	w.bad[w.wanted()] = true
-	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == ops.StepStopped })
+	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepStopped })
 	w.commands.Abort = "true"
 	for range 5 {
 		_, err := w.turn()
@@ -471,7 +473,7 @@ func TestAPodOnTheNewVersionIsNotRestartedOntoTheOldOne(t *testing.T) {
 func TestAnUpgradeComesBeforeAllElseOfItsPush(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		to    ops.Desired
+		to    model.Desired
 		nodes int
 	}{
 		{"nodes that go", tiers(4, 1), 5},
@@ -482,7 +484,7 @@ func TestAnUpgradeComesBeforeAllElseOfItsPush(t *testing.T) {
 			from := tiers(5, 2)
 			w := newWorld(t, from)
 			w.run(60)
-			w.fill(ops.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 6, 2)
+			w.fill(model.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 6, 2)
 			w.desired = c.to
 			w.desired.Version, w.desired.Revision = "5.10.2", "rev-all"
 			for range 500 {

@@ -5,31 +5,31 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // What is only tried again is a wait: whoever looks is not told that work goes on.
 func TestACommitThatKubernetesOrTheDatabaseRefusesWaitsAndDoesNotWork(t *testing.T) {
 	denied := func(s *situation) {
-		s.o.Applied, s.o.ApplyErrors = ops.Applied{}, []string{"Service x: admission webhook denied the request"}
+		s.o.Applied, s.o.ApplyErrors = model.Applied{}, []string{"Service x: admission webhook denied the request"}
 	}
-	unmarked := func(s *situation) { s.o.Claims = []ops.Claim{{Name: "data0-" + hot + "-0", Set: hot}} }
+	unmarked := func(s *situation) { s.o.Claims = []model.Claim{{Name: "data0-" + hot + "-0", Set: hot}} }
 	failed := func(s *situation) {
 		unmarked(s)
-		s.o.Failures = []ops.Failure{{Action: s.decide().Harmless[0], Message: "exceeded quota", Count: 1}}
+		s.o.Failures = []model.Failure{{Action: s.decide().Harmless[0], Message: "exceeded quota", Count: 1}}
 	}
 	for _, c := range []struct {
 		name    string
 		change  []func(*situation)
-		verdict ops.Verdict
+		verdict model.Verdict
 	}{
-		{"nothing was tried yet", []func(*situation){func(s *situation) { s.o.Applied = ops.Applied{} }}, ops.Act},
-		{"an object was refused", []func(*situation){denied}, ops.Wait},
-		{"an object was refused, and an action is to be tried for the first time", []func(*situation){denied, unmarked}, ops.Act},
-		{"an action is to be tried for the first time", []func(*situation){unmarked}, ops.Act},
-		{"the action was refused", []func(*situation){failed}, ops.Wait},
-		{"both were", []func(*situation){denied, failed}, ops.Wait},
-		{"the action was refused, and objects are not applied yet", []func(*situation){failed, func(s *situation) { s.o.Applied = ops.Applied{} }}, ops.Act},
+		{"nothing was tried yet", []func(*situation){func(s *situation) { s.o.Applied = model.Applied{} }}, model.Act},
+		{"an object was refused", []func(*situation){denied}, model.Wait},
+		{"an object was refused, and an action is to be tried for the first time", []func(*situation){denied, unmarked}, model.Act},
+		{"an action is to be tried for the first time", []func(*situation){unmarked}, model.Act},
+		{"the action was refused", []func(*situation){failed}, model.Wait},
+		{"both were", []func(*situation){denied, failed}, model.Wait},
+		{"the action was refused, and objects are not applied yet", []func(*situation){failed, func(s *situation) { s.o.Applied = model.Applied{} }}, model.Act},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := made(t)

@@ -11,18 +11,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // toyData is what lies on the nodes of the world, and where it may be.
 type toyData struct {
 	// whole is sys.cluster_health at the last look.
-	whole ops.Health
+	whole model.Health
 	// see changes what is read; nil: nothing is.
-	see    func(*ops.Database)
-	tables []ops.Table
-	shards []ops.Shard
+	see    func(*model.Database)
+	tables []model.Table
+	shards []model.Shard
 	// exclude is cluster.routing.allocation.exclude._id, persistent, and what a
 	// transient one hides it by; others are entries that are not ours.
 	exclude, hidden string
@@ -53,13 +53,13 @@ func (w *world) nodeID(name string) string {
 }
 
 // fill puts a table's shards on nodes, as evenly as can be.
-func (w *world) fill(table ops.Table, shards, copies int) {
+func (w *world) fill(table model.Table, shards, copies int) {
 	nodes := w.dataNodes()
 	table.Started = copies
 	w.tables = append(w.tables, table)
 	for id := range shards {
 		for c := range copies {
-			w.shards = append(w.shards, ops.Shard{Table: table.Name, ID: id, Node: nodes[(id+c)%len(nodes)], Primary: c == 0, State: "STARTED", Bytes: 100})
+			w.shards = append(w.shards, model.Shard{Table: table.Name, ID: id, Node: nodes[(id+c)%len(nodes)], Primary: c == 0, State: "STARTED", Bytes: 100})
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (w *world) dataNodes() []string {
 }
 
 // present counts the pods of a set, those on their way out included.
-func (w *world) present(s ops.ObservedSet) int {
+func (w *world) present(s model.ObservedSet) int {
 	d := w.departing[s.Name]
 	if d == nil {
 		return s.Replicas
@@ -114,7 +114,7 @@ func (w *world) refill() int {
 	for i := range w.shards {
 		s := &w.shards[i]
 		for _, node := range w.excluded() {
-			taken := slices.ContainsFunc(w.shards, func(o ops.Shard) bool { return o.Table == s.Table && o.ID == s.ID && o.Node == node })
+			taken := slices.ContainsFunc(w.shards, func(o model.Shard) bool { return o.Table == s.Table && o.ID == s.ID && o.Node == node })
 			if !taken && slices.Contains(w.dataNodes(), node) && !slices.Contains(w.excluded(), s.Node) {
 				s.Node = node
 				return 1
@@ -125,7 +125,7 @@ func (w *world) refill() int {
 }
 
 // move takes two shards off excluded nodes, as CrateDB does at once.
-func (w *world) move(nodes []ops.Node) int {
+func (w *world) move(nodes []model.Node) int {
 	if w.snapshot > 0 {
 		if w.snapshot--; w.snapshot > 0 {
 			w.stuck = true
@@ -145,7 +145,7 @@ func (w *world) move(nodes []ops.Node) int {
 			continue
 		}
 		for _, n := range nodes {
-			taken := slices.ContainsFunc(w.shards, func(o ops.Shard) bool { return o.Table == s.Table && o.ID == s.ID && o.Node == n.ID })
+			taken := slices.ContainsFunc(w.shards, func(o model.Shard) bool { return o.Table == s.Table && o.ID == s.ID && o.Node == n.ID })
 			if !taken && !slices.Contains(w.excluded(), n.ID) && !strings.HasPrefix(n.Name, "crate-master-") {
 				s.Node = n.ID
 				moved++
@@ -156,9 +156,9 @@ func (w *world) move(nodes []ops.Node) int {
 	return moved
 }
 
-func (w *world) seeData(o *ops.Observed, db *ops.Database) {
+func (w *world) seeData(o *model.Observed, db *model.Database) {
 	if w.stuck {
-		db.Stuck = []ops.Explanation{{
+		db.Stuck = []model.Explanation{{
 			Table: "doc.one", Text: "cannot move shard to another node", Reasons: []string{"data-hot-0: a copy of this shard is already allocated to this node"},
 		}}
 	}
@@ -175,7 +175,7 @@ func (w *world) seeData(o *ops.Observed, db *ops.Database) {
 	db.Snapshots = min(running, 1)
 	db.Shards = w.shown()
 	db.Tables = slices.Clone(w.tables)
-	db.Settings = ops.AllocationSettings{Exclude: map[string]string{}, ShardsPerNode: 1000, TotalShardsPerNode: -1}
+	db.Settings = model.AllocationSettings{Exclude: map[string]string{}, ShardsPerNode: 1000, TotalShardsPerNode: -1}
 	maps.Copy(db.Settings.Exclude, w.beside)
 	if list := strings.Join(w.excluded(), ","); list != "" {
 		db.Settings.Exclude["_id"] = list
@@ -325,9 +325,9 @@ func (w *world) recordReplicas(set string) int {
 	return -1
 }
 
-func (w *world) DeleteObject(_ context.Context, object ops.ObjectRef, uid, _ string) error {
+func (w *world) DeleteObject(_ context.Context, object model.ObjectRef, uid, _ string) error {
 	w.write(func() {
-		w.leftovers = slices.DeleteFunc(w.leftovers, func(l ops.Leftover) bool {
+		w.leftovers = slices.DeleteFunc(w.leftovers, func(l model.Leftover) bool {
 			require.False(w.t, l.Object == object && l.Data, "%s holds data", object)
 			return l.Object == object && l.UID == uid
 		})
@@ -336,7 +336,7 @@ func (w *world) DeleteObject(_ context.Context, object ops.ObjectRef, uid, _ str
 }
 
 func (w *world) DeleteSet(_ context.Context, name, uid, _ string) error {
-	i := slices.IndexFunc(w.sets, func(s ops.ObservedSet) bool { return s.Name == name && s.UID == uid })
+	i := slices.IndexFunc(w.sets, func(s model.ObservedSet) bool { return s.Name == name && s.UID == uid })
 	if i < 0 {
 		return execute.ErrNotFound
 	}

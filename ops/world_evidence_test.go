@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // toyEvidence is what others than `system` see of the world's shards.
@@ -27,8 +27,8 @@ type toyEvidence struct {
 }
 
 // shown are the shards that `system` may see.
-func (w *world) shown() []ops.Shard {
-	return slices.DeleteFunc(slices.Clone(w.shards), func(s ops.Shard) bool { return w.denied[s.Table] })
+func (w *world) shown() []model.Shard {
+	return slices.DeleteFunc(slices.Clone(w.shards), func(s model.Shard) bool { return w.denied[s.Table] })
 }
 
 func uuidOf(table string) string { return "uuid-" + table }
@@ -65,25 +65,25 @@ func (w *world) superuserAnswers(statement string) (string, bool, error) {
 }
 
 // Folders are on the volume of a pod.
-func (w *world) Folders(_ context.Context, pod string) ([]ops.ShardFolder, error) {
+func (w *world) Folders(_ context.Context, pod string) ([]model.ShardFolder, error) {
 	if w.noVolume {
 		return nil, errors.New("there is no ls in the container")
 	}
 	w.looks++
 	i := strings.LastIndexByte(pod, '-')
 	node := w.nodeID(pod[:i] + "/" + pod[i+1:])
-	var all []ops.ShardFolder
+	var all []model.ShardFolder
 	for _, s := range w.shards {
 		if s.Node == node {
-			all = append(all, ops.ShardFolder{UUID: uuidOf(s.Table), ID: s.ID, Path: uuidOf(s.Table)})
+			all = append(all, model.ShardFolder{UUID: uuidOf(s.Table), ID: s.ID, Path: uuidOf(s.Table)})
 		}
 	}
 	if w.lateFolders[node] > 0 {
 		w.lateFolders[node]--
-		all = append(all, ops.ShardFolder{UUID: uuidOf("doc.one"), Path: "late"})
+		all = append(all, model.ShardFolder{UUID: uuidOf("doc.one"), Path: "late"})
 	}
 	if w.missed[node] {
-		all = append(all, ops.ShardFolder{UUID: uuidOf("doc.one"), Path: "missed"})
+		all = append(all, model.ShardFolder{UUID: uuidOf("doc.one"), Path: "missed"})
 	}
 	return all, nil
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/setting"
 )
 
 // toySettings are the cluster settings of a world, without that which is held.
@@ -23,25 +25,25 @@ type toySettings struct {
 var toyDefaults = map[string]string{"stats.jobs_log_size": "10000", "cluster.max_shards_per_node": "1000", "bulk.request_timeout": "1m"}
 
 // A template in the toy is its hash and the settings taken live.
-func split(token string) (string, ops.SettingList) {
+func split(token string) (string, model.SettingList) {
 	hash, list, _ := strings.Cut(token, "|")
-	return hash, ops.SettingList(list)
+	return hash, model.SettingList(list)
 }
 
-func join(hash string, list ops.SettingList) string {
+func join(hash string, list model.SettingList) string {
 	if list == "" {
 		return hash
 	}
 	return hash + "|" + string(list)
 }
 
-func settingChanges(set string, old, wanted ops.SettingList) []ops.Change {
-	var changes []ops.Change
+func settingChanges(set string, old, wanted model.SettingList) []model.Change {
+	var changes []model.Change
 	for _, s := range slices.Concat(old.Settings(), wanted.Settings()) {
 		before, _ := old.Get(s.Name)
 		after, _ := wanted.Get(s.Name)
 		if before != after {
-			changes = append(changes, ops.Change{Class: ops.ChangeSetting, Set: set, Path: "command[" + s.Name + "]", Old: before, New: after})
+			changes = append(changes, model.Change{Class: model.ChangeSetting, Set: set, Path: "command[" + s.Name + "]", Old: before, New: after})
 		}
 	}
 	return changes
@@ -71,18 +73,18 @@ func (w *world) settingOn(pod, name string) (string, bool) {
 	return v, ok
 }
 
-func (w *world) readSettings(db *ops.Database, pods []ops.Pod) {
-	db.SettingsAsked, db.Effective = ops.SettingsToRead(&w.desired, &w.record, pods), map[string]string{}
+func (w *world) readSettings(db *model.Database, pods []model.Pod) {
+	db.SettingsAsked, db.Effective = setting.SettingsToRead(&w.desired, &w.record, pods), map[string]string{}
 	for i := range db.Pods {
-		var shown []ops.Setting
+		var shown []model.Setting
 		for _, name := range db.SettingsAsked {
 			v, _ := w.settingOn(db.Pods[i].Pod, name)
-			shown = append(shown, ops.Setting{Name: name, Value: v})
+			shown = append(shown, model.Setting{Name: name, Value: v})
 			if i == 0 {
 				db.Effective[name] = v
 			}
 		}
-		db.Pods[i].Settings = ops.NewSettingList(shown)
+		db.Pods[i].Settings = manifest.NewSettingList(shown)
 	}
 }
 
@@ -125,7 +127,7 @@ func (w *world) changeSettings(statement string) (bool, error) {
 		for assignment := range strings.SplitSeq(list, ", ") {
 			name, value, _ := strings.Cut(assignment, " = ")
 			name, value = strings.Trim(name, `"`), strings.Trim(value, "'")
-			i := slices.IndexFunc(w.record.Settings, func(e ops.RecordedSetting) bool { return e.Name == name && e.Value == value })
+			i := slices.IndexFunc(w.record.Settings, func(e model.RecordedSetting) bool { return e.Name == name && e.Value == value })
 			require.GreaterOrEqual(w.t, i, 0, "the intent is recorded before the setting")
 			for set := range w.live {
 				require.Contains(w.t, w.annotated[set], name, "and is said on the StatefulSet")
@@ -145,7 +147,7 @@ const (
 )
 
 // settled is a made cluster whose definition has settings from the start.
-func settledWorld(t *testing.T, settings ...ops.Setting) *world {
+func settledWorld(t *testing.T, settings ...model.Setting) *world {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.desired.Settings = settings
 	for _, u := range w.desired.Users {
@@ -156,7 +158,7 @@ func settledWorld(t *testing.T, settings ...ops.Setting) *world {
 	return w
 }
 
-func (w *world) push(revision string, settings ...ops.Setting) {
+func (w *world) push(revision string, settings ...model.Setting) {
 	w.desired.Settings, w.desired.Revision, w.desired.Commit = settings, revision, "commit of "+revision
 }
 

@@ -15,18 +15,21 @@ import (
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/scale"
 )
 
 // world is a toy of Kubernetes and CrateDB: enough to run decisions to their
 // end through the real executors, with a kill or a lost record at any write.
 type world struct {
 	t       *testing.T
-	desired ops.Desired
-	record  ops.Record
+	desired model.Desired
+	record  model.Record
 	now     time.Time
 
-	sets    []ops.ObservedSet
-	claims  []ops.Claim
+	sets    []model.ObservedSet
+	claims  []model.Claim
 	secrets map[string]*toySecret
 	users   map[string]*toyUser
 	licence string
@@ -59,23 +62,23 @@ type world struct {
 	masters map[string]bool
 	// persistent and transient are cluster.routing.allocation.enable.
 	persistent, transient string
-	commands              ops.Commands
+	commands              model.Commands
 	// toySettings are cluster settings.
 	toySettings
 	toyData
 	toyEvidence
 	// stable is in memory: a kill loses it.
-	stable ops.Stability
+	stable model.Stability
 
 	// applied is in memory: a kill loses it.
-	applied ops.Applied
+	applied model.Applied
 
 	// leftovers are other objects that are made no more, vanished the clusters that
 	// are gone.
-	leftovers []ops.Leftover
-	vanished  ops.Vanished
+	leftovers []model.Leftover
+	vanished  model.Vanished
 
-	reports []ops.Report
+	reports []model.Report
 	said    []string
 	// statements that crash was given.
 	crashed []string
@@ -88,14 +91,14 @@ type world struct {
 
 type toySecret struct {
 	data     map[string][]byte
-	version  ops.SecretVersion
+	version  model.SecretVersion
 	labelled bool
 }
 
 // toyPod is a pod; away counts the looks at it until a deleted one is back.
 type toyPod struct {
 	uid, template string
-	settings      ops.SettingList
+	settings      model.SettingList
 	created       time.Time
 	away          int
 	restarts      int
@@ -112,7 +115,7 @@ var errKilled = errors.New("killed")
 
 type killed struct{}
 
-func newWorld(t *testing.T, desired ops.Desired) *world {
+func newWorld(t *testing.T, desired model.Desired) *world {
 	w := &world{
 		t: t, desired: desired, first: desired.Version, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		secrets: map[string]*toySecret{}, users: map[string]*toyUser{}, acknowledged: map[string]bool{}, expects: map[string]int{},
@@ -131,7 +134,7 @@ func newWorld(t *testing.T, desired ops.Desired) *world {
 func (w *world) next() string { w.version++; return strconv.Itoa(w.version) }
 
 func (w *world) putSecret(name string, data map[string][]byte) {
-	w.secrets[name] = &toySecret{data: data, version: ops.SecretVersion{UID: "uid-" + name + w.next(), ResourceVersion: w.next()}}
+	w.secrets[name] = &toySecret{data: data, version: model.SecretVersion{UID: "uid-" + name + w.next(), ResourceVersion: w.next()}}
 }
 
 // write is one outgoing write.
@@ -145,7 +148,7 @@ func (w *world) write(effect func()) {
 		effect()
 	}
 	if w.lose {
-		w.record = ops.Record{}
+		w.record = model.Record{}
 	}
 	panic(killed{})
 }
@@ -160,19 +163,19 @@ func (w *world) nodeNames() []string {
 	return names
 }
 
-func (w *world) observe() ops.Observed {
-	o := ops.Observed{At: w.now, Commands: w.commands, Applied: w.applied, Sets: append([]ops.ObservedSet(nil), w.sets...), Claims: append([]ops.Claim(nil), w.claims...)}
-	o.Leftovers, o.Vanished = append([]ops.Leftover(nil), w.leftovers...), w.vanished
-	db := ops.Database{At: w.now}
+func (w *world) observe() model.Observed {
+	o := model.Observed{At: w.now, Commands: w.commands, Applied: w.applied, Sets: append([]model.ObservedSet(nil), w.sets...), Claims: append([]model.Claim(nil), w.claims...)}
+	o.Leftovers, o.Vanished = append([]model.Leftover(nil), w.leftovers...), w.vanished
+	db := model.Database{At: w.now}
 	system := w.secrets["user-system-c"]
 	in := system != nil && w.users["system"] != nil && w.users["system"].password == string(system.data["password"])
 	if system != nil {
-		db.Contact, db.SystemLogin, db.SystemSecret = ops.No, ops.LoginRefused, system.version
+		db.Contact, db.SystemLogin, db.SystemSecret = model.No, model.LoginRefused, system.version
 	}
 	if in && w.elects() {
-		db.Contact, db.SystemLogin, db.Recovered, db.ClusterID, db.MasterNode = ops.Yes, ops.LoginOK, ops.Yes, w.clusterID, "n"
+		db.Contact, db.SystemLogin, db.Recovered, db.ClusterID, db.MasterNode = model.Yes, model.LoginOK, model.Yes, w.clusterID, "n"
 		db.UsersKnown, db.ChecksKnown, db.NodesKnown, db.DeniedKnown = true, true, true, true
-		db.Health = ops.Health{Colour: ops.Green}
+		db.Health = model.Health{Colour: model.Green}
 		db.TablesKnown, db.SnapshotsKnown, db.Allocation = true, true, w.allocation()
 		for name := range w.users {
 			db.Users = append(db.Users, name)
@@ -184,11 +187,11 @@ func (w *world) observe() ops.Observed {
 			node := s.Name + "/" + strconv.Itoa(i)
 			pod := w.seePod(s.Name, name)
 			if pod == nil {
-				db.Health.Colour = ops.Yellow
+				db.Health.Colour = model.Yellow
 				continue
 			}
 			version := w.versionOf(pod.template)
-			seen := ops.Pod{Settings: pod.settings, Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: version, Started: w.now, UID: pod.uid, Created: pod.created, Template: pod.template, Zone: w.zones[name]}
+			seen := model.Pod{Settings: pod.settings, Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: version, Started: w.now, UID: pod.uid, Created: pod.created, Template: pod.template, Zone: w.zones[name]}
 			if w.bad[pod.template] {
 				seen.Ready, seen.Waiting = false, "CrashLoopBackOff"
 				if w.unpullable[pod.template] {
@@ -196,7 +199,7 @@ func (w *world) observe() ops.Observed {
 				} else if pod.highest == "" || gates.Compare(version, pod.highest) > 0 {
 					pod.highest = version
 				}
-				db.Health.Colour = ops.Yellow
+				db.Health.Colour = model.Yellow
 			}
 			member := seen.Ready
 			if w.sick[pod.template] {
@@ -208,18 +211,18 @@ func (w *world) observe() ops.Observed {
 				require.GreaterOrEqual(w.t, gates.CompareMinor(version, pod.highest), 0, "%s is put back on a volume that a newer minor has written to", name)
 				pod.highest = version
 			}
-			if db.Contact == ops.Yes && member {
-				db.Pods = append(db.Pods, ops.PodAnswer{Pod: name, NodeName: node, ClusterID: w.clusterID, Version: version})
-				db.Nodes = append(db.Nodes, ops.Node{ID: node, Name: node, Version: version})
+			if db.Contact == model.Yes && member {
+				db.Pods = append(db.Pods, model.PodAnswer{Pod: name, NodeName: node, ClusterID: w.clusterID, Version: version})
+				db.Nodes = append(db.Nodes, model.Node{ID: node, Name: node, Version: version})
 				if w.expects[node] != len(w.nodeNames()) {
-					db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: node, ID: 1, Acknowledged: w.acknowledged[node]})
+					db.NodeChecks = append(db.NodeChecks, model.NodeCheck{NodeID: node, ID: 1, Acknowledged: w.acknowledged[node]})
 				}
 			}
 		}
 	}
 	o.Pods = append(o.Pods, w.ending()...)
 	for name, s := range w.secrets {
-		seen := ops.Secret{Name: name, Exists: true, Version: s.version, Labelled: s.labelled}
+		seen := model.Secret{Name: name, Exists: true, Version: s.version, Labelled: s.labelled}
 		for k, value := range s.data {
 			seen.Keys = append(seen.Keys, k)
 			if why := password.Unusable(value); why != "" {
@@ -229,7 +232,7 @@ func (w *world) observe() ops.Observed {
 		o.Secrets = append(o.Secrets, seen)
 	}
 	for name, v := range w.budgets {
-		o.Budgets = append(o.Budgets, ops.ObservedBudget{Name: name, MaxUnavailable: v})
+		o.Budgets = append(o.Budgets, model.ObservedBudget{Name: name, MaxUnavailable: v})
 	}
 	for i := range o.Sets {
 		o.Sets[i].Template, o.Sets[i].Settings = split(w.live[o.Sets[i].Name])
@@ -242,8 +245,8 @@ func (w *world) observe() ops.Observed {
 		w.seeData(&o, &db)
 	}
 	w.seeTables(&db)
-	if db.Contact == ops.Yes {
-		db.ClusterHealth = ops.Health{Colour: db.Health.Colour, Missing: db.Health.Missing, Underreplicated: db.Health.Underreplicated}
+	if db.Contact == model.Yes {
+		db.ClusterHealth = model.Health{Colour: db.Health.Colour, Missing: db.Health.Missing, Underreplicated: db.Health.Underreplicated}
 	}
 	if w.see != nil {
 		w.see(&db)
@@ -251,20 +254,20 @@ func (w *world) observe() ops.Observed {
 	w.whole = db.ClusterHealth
 	w.stable = w.stable.Next(&db)
 	o.Database, o.Stable = db, w.stable
-	if x := ops.EvidenceWanted(&w.desired, &o, &w.record); x.Wanted() {
+	if x := scale.EvidenceWanted(&w.desired, &o, &w.record); x.Wanted() {
 		o.Database.Evidence = execute.Examine(context.Background(), w.tools(), x)
 	}
 	return o
 }
 
 // turn is one round, as the daemon does it; it returns the decision.
-func (w *world) turn() (d ops.Decision, err error) {
+func (w *world) turn() (d model.Decision, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			if _, ok := p.(killed); !ok {
 				panic(p)
 			}
-			w.applied, w.stable = ops.Applied{}, ops.Stability{}
+			w.applied, w.stable = model.Applied{}, model.Stability{}
 			err = errKilled
 		}
 	}()
@@ -275,15 +278,15 @@ func (w *world) turn() (d ops.Decision, err error) {
 		live, _ := split(w.live[s.Name])
 		before, had := split(saved[current(saved, s.Name, live)])
 		if before != "" {
-			w.desired.Changes = append(w.desired.Changes, settingChanges(s.Name, had, ops.NewSettingList(w.desired.Settings))...)
+			w.desired.Changes = append(w.desired.Changes, settingChanges(s.Name, had, manifest.NewSettingList(w.desired.Settings))...)
 		}
 		if before != "" && w.versionOf(before) != w.desired.Version {
-			w.desired.Changes = append(w.desired.Changes, ops.Change{Class: ops.ChangeImage, Set: s.Name, Path: "image", Old: "old/crate:" + w.versionOf(before)})
+			w.desired.Changes = append(w.desired.Changes, model.Change{Class: model.ChangeImage, Set: s.Name, Path: "image", Old: "old/crate:" + w.versionOf(before)})
 		} else if before != "" && before != w.wanted() {
-			w.desired.Changes = append(w.desired.Changes, ops.Change{Class: ops.ChangeRestart, Set: s.Name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
+			w.desired.Changes = append(w.desired.Changes, model.Change{Class: model.ChangeRestart, Set: s.Name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
 		}
 	}
-	d = ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+	d = ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	for _, r := range d.Reports {
 		w.write(func() { w.reports = append(w.reports, r) })
 	}
@@ -306,7 +309,7 @@ func (w *world) turn() (d ops.Decision, err error) {
 			continue // decided again from what is seen then
 		}
 		w.said = append(w.said, result.Message)
-		rec = ops.Settle(rec, a, result, w.now)
+		rec = ops.RecordResult(rec, a, result, w.now)
 		w.write(func() { w.record = rec })
 	}
 	return d, nil
@@ -342,11 +345,11 @@ func (w *world) seePod(set, name string) *toyPod {
 }
 
 // savedTemplates are the record's, or what is live when it was lost.
-func (w *world) savedTemplates() ops.Saved {
+func (w *world) savedTemplates() model.Saved {
 	if len(w.record.Saved) > 0 {
 		return w.record.Saved
 	}
-	saved := ops.Saved{}
+	saved := model.Saved{}
 	for set, template := range w.live {
 		saved[set] = template
 	}
@@ -354,8 +357,8 @@ func (w *world) savedTemplates() ops.Saved {
 }
 
 // materialise does with templates what ops.Materialise does with objects.
-func (w *world) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
-	next := ops.Saved{}
+func (w *world) materialise(saved model.Saved, e model.Effective) model.Saved {
+	next := model.Saved{}
 	for _, s := range e.Sets {
 		if s.Absent {
 			continue
@@ -368,9 +371,9 @@ func (w *world) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 			}
 		}
 		switch before := saved[s.Name+"@before"]; {
-		case s.Template == ops.TemplateWanted:
-			next[s.Name] = join(w.wanted(), ops.NewSettingList(w.desired.Settings))
-		case s.Template == ops.TemplateBefore && before != "":
+		case s.Template == model.TemplateWanted:
+			next[s.Name] = join(w.wanted(), manifest.NewSettingList(w.desired.Settings))
+		case s.Template == model.TemplateBefore && before != "":
 			next[s.Name] = before
 		default:
 			next[s.Name] = last
@@ -383,7 +386,7 @@ func (w *world) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 }
 
 // current is the name of what is saved of a set's live template.
-func current(saved ops.Saved, set, live string) string {
+func current(saved model.Saved, set, live string) string {
 	for _, name := range []string{set, set + "@live", set + "@before"} {
 		if hash, _ := split(saved[name]); hash == live {
 			return name
@@ -392,8 +395,8 @@ func current(saved ops.Saved, set, live string) string {
 	return set
 }
 
-func (w *world) apply(e ops.Effective, saved ops.Saved) {
-	if e.Sets[0].Template == ops.TemplateWanted && !e.Sets[0].KeepGateway {
+func (w *world) apply(e model.Effective, saved model.Saved) {
+	if e.Sets[0].Template == model.TemplateWanted && !e.Sets[0].KeepGateway {
 		w.counts = 0
 		for _, s := range w.desired.Sets {
 			w.counts += s.Replicas
@@ -415,7 +418,7 @@ func (w *world) apply(e ops.Effective, saved ops.Saved) {
 		}
 		w.write(func() {
 			if i < 0 {
-				w.sets = append(w.sets, ops.ObservedSet{Name: s.Name, Ours: true, UID: "uid-" + s.Name, InitialMasters: s.InitialMasters, Replicas: s.Replicas})
+				w.sets = append(w.sets, model.ObservedSet{Name: s.Name, Ours: true, UID: "uid-" + s.Name, InitialMasters: s.InitialMasters, Replicas: s.Replicas})
 				i = len(w.sets) - 1
 			}
 			require.GreaterOrEqual(w.t, s.Replicas, w.sets[i].Replicas, "A: no apply may lower replicas")
@@ -436,7 +439,7 @@ func (w *world) apply(e ops.Effective, saved ops.Saved) {
 			w.write(func() { w.budgets[b.Name] = b.MaxUnavailable })
 		}
 	}
-	w.applied = ops.Applied{Revision: w.desired.Revision, Effective: e}
+	w.applied = model.Applied{Revision: w.desired.Revision, Effective: e}
 }
 
 func (w *world) claim(set string, ordinal int) {
@@ -446,19 +449,19 @@ func (w *world) claim(set string, ordinal int) {
 			return
 		}
 	}
-	w.claims = append(w.claims, ops.Claim{Name: name, Set: set, Ordinal: ordinal, Phase: "Bound"})
+	w.claims = append(w.claims, model.Claim{Name: name, Set: set, Ordinal: ordinal, Phase: "Bound"})
 }
 
 // run takes turns until nothing is left to do, restarting after a kill.
-func (w *world) run(turns int) ops.Decision {
+func (w *world) run(turns int) model.Decision {
 	w.t.Helper()
 	for range turns {
 		d, err := w.turn()
-		if err == nil && d.Verdict == ops.Done && !d.Save {
+		if err == nil && d.Verdict == model.Done && !d.Save {
 			return d
 		}
 	}
-	d := ops.Decide(w.desired, w.observe(), w.record, ops.Policy{}, w.now)
+	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	require.Failf(w.t, "not done", "after %d turns: %v, waits %v, refusals %v, actions %v", turns, d.Verdict, d.Waits, d.Refusals, d.Actions())
 	return d
 }

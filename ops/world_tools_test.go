@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // What the executors act through.
@@ -77,10 +77,10 @@ func (w *world) RestartPod(_ context.Context, name, uid string, _ bool) error {
 	return nil
 }
 
-func (w *world) Get(_ context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
+func (w *world) Get(_ context.Context, name string) (map[string][]byte, model.SecretVersion, error) {
 	s := w.secrets[name]
 	if s == nil {
-		return nil, ops.SecretVersion{}, execute.ErrNotFound
+		return nil, model.SecretVersion{}, execute.ErrNotFound
 	}
 	return s.data, s.version, nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
-
+	"stevedore.dev/stevedore/ops/budget"
+	opsmodel "stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -91,8 +91,8 @@ func TestDocumentedDefaultsAndConsentsAreTheRealOnes(t *testing.T) {
 	var o definition.Operations
 	definition.Defaults(&o)
 	for field, want := range map[string]time.Duration{
-		"stableFor": ops.DefaultStableFor, "masterStableFor": ops.DefaultMasterStableFor, "bootstrapTimeout": ops.DefaultBootstrapTimeout,
-		"scaleTimeout": ops.DefaultScaleTimeout, "restartTimeout": ops.DefaultRestartTimeout, "budgetTimeout": ops.DefaultBudgetTimeout,
+		"stableFor": opsmodel.DefaultStableFor, "masterStableFor": opsmodel.DefaultMasterStableFor, "bootstrapTimeout": opsmodel.DefaultBootstrapTimeout,
+		"scaleTimeout": opsmodel.DefaultScaleTimeout, "restartTimeout": opsmodel.DefaultRestartTimeout, "budgetTimeout": budget.DefaultBudgetTimeout,
 	} {
 		got, err := time.ParseDuration(rows["spec.operations."+field][1])
 		require.NoError(t, err, field)

@@ -12,11 +12,11 @@ import (
 
 	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // attendedBy is what a record says of who looks after its cluster.
-func attendedBy(cluster record.Cluster, rec ops.Record) attendance.Cluster {
+func attendedBy(cluster record.Cluster, rec model.Record) attendance.Cluster {
 	return attendance.Cluster{Name: cluster.String(), Lease: rec.Shown.Lease, Source: cmp.Or(rec.Owner, rec.Shown.Source)}
 }
 

@@ -25,7 +25,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // apiServer answers what the commands ask: namespaces, ConfigMaps and the Lease.
@@ -65,9 +65,9 @@ func (s *apiServer) put(path string, object any) {
 }
 
 // record keeps a record beside a cluster.
-func (s *apiServer) record(cluster record.Cluster, rec ops.Record) {
+func (s *apiServer) record(cluster record.Cluster, rec model.Record) {
 	s.t.Helper()
-	rec.SchemaVersion = ops.RecordVersion
+	rec.SchemaVersion = model.RecordVersion
 	text, err := record.Encode(record.Operation, rec)
 	require.NoError(s.t, err)
 	name := names.OperationConfigMap(cluster.Name)

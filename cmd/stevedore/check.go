@@ -14,7 +14,7 @@ import (
 	"stevedore.dev/stevedore/internal/check"
 	"stevedore.dev/stevedore/internal/plaintext"
 	"stevedore.dev/stevedore/internal/reports"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // exitProblem: check has found what would go wrong.
@@ -88,9 +88,9 @@ func definedIn(cmd *cobra.Command, rendering *renderFlags, path, filter string) 
 	}
 	var clusters []check.Cluster
 	for _, one := range rendered {
-		var users []ops.User
+		var users []model.User
 		for _, user := range one.cluster.Definition.Spec.Users {
-			users = append(users, ops.User{Name: user.Name, Secret: ops.SecretKey(user.Password)})
+			users = append(users, model.User{Name: user.Name, Secret: model.SecretKey(user.Password)})
 		}
 		cluster, err := check.NewCluster(one.cluster.Namespace, one.cluster.Name, users, one.rendered.Objects)
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 var verbsOfClusters = []string{"pause", "resume", "abort", "restart", "release"}
@@ -20,7 +20,7 @@ var verbsOfClusters = []string{"pause", "resume", "abort", "restart", "release"}
 func TestAllOfANamespaceWithoutAClusterIsAnError(t *testing.T) {
 	api := newAPIServer(t, "prod", "empty")
 	orders := record.Cluster{Namespace: "prod", Name: "orders"}
-	api.record(orders, ops.Record{})
+	api.record(orders, model.Record{})
 	for _, verb := range verbsOfClusters {
 		for _, c := range []struct{ namespace, says string }{
 			{"typo", "namespace typo does not exist"},
@@ -87,7 +87,7 @@ func TestACommandReachesTheClustersThatItNamesAndNoOther(t *testing.T) {
 			t.Run(verb+" "+c.name, func(t *testing.T) {
 				api := newAPIServer(t, "prod", "test")
 				for _, cluster := range every {
-					api.record(cluster, ops.Record{})
+					api.record(cluster, model.Record{})
 				}
 				end := stevedore(t, append([]string{verb}, c.args...)...)
 				if c.says != "" {
@@ -111,7 +111,7 @@ func TestACommandReachesTheClustersThatItNamesAndNoOther(t *testing.T) {
 
 func TestACommandThatNoDaemonCarriesOutSaysSo(t *testing.T) {
 	api := newAPIServer(t, "prod")
-	api.record(record.Cluster{Namespace: "prod", Name: "orders"}, ops.Record{})
+	api.record(record.Cluster{Namespace: "prod", Name: "orders"}, model.Record{})
 	api.lease(coordinationv1.LeaseSpec{
 		HolderIdentity: new("stevedore-1"), LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: time.Now()},
 	})
@@ -130,8 +130,8 @@ func TestACommandThatNoDaemonCarriesOutSaysSo(t *testing.T) {
 func TestAClusterThatCannotTakeACommandKeepsItFromNoOther(t *testing.T) {
 	api := newAPIServer(t, "prod")
 	bad, good := record.Cluster{Namespace: "prod", Name: "a-bad"}, record.Cluster{Namespace: "prod", Name: "good"}
-	api.record(bad, ops.Record{})
-	api.record(good, ops.Record{})
+	api.record(bad, model.Record{})
+	api.record(good, model.Record{})
 	api.damage(bad)
 	end := stevedore(t, "release", "--all")
 	assert.Equal(t, exitError, end.code)
@@ -143,10 +143,10 @@ func TestAClusterThatCannotTakeACommandKeepsItFromNoOther(t *testing.T) {
 // One that no daemon releases kept the others, which were released, from being told.
 func TestReleaseWaitsForEachClusterThoughOneIsReleasedByNobody(t *testing.T) {
 	api := newAPIServer(t, "prod")
-	api.record(record.Cluster{Namespace: "prod", Name: "a-nobodys"}, ops.Record{})
-	released := ops.Record{SchemaVersion: ops.RecordVersion}
+	api.record(record.Cluster{Namespace: "prod", Name: "a-nobodys"}, model.Record{})
+	released := model.Record{SchemaVersion: model.RecordVersion}
 	released.Command.Commands.Released = "true"
-	released.Shown.Verdict, released.Shown.Reasons = ops.Wait.String(), []ops.ShownReason{{Name: gates.ReleasedRule.Name}}
+	released.Shown.Verdict, released.Shown.Reasons = model.Wait.String(), []model.ShownReason{{Name: gates.ReleasedRule.Name}}
 	api.record(record.Cluster{Namespace: "prod", Name: "good"}, released)
 	end := stevedore(t, "release", "--all", "--wait", "--timeout", "1s")
 	assert.Equal(t, exitError, end.code)
@@ -158,7 +158,7 @@ func TestReleaseWaitsForEachClusterThoughOneIsReleasedByNobody(t *testing.T) {
 func TestWhereEveryClusterRefusesTheCommandItIsNotSaidThatThereAreNone(t *testing.T) {
 	api := newAPIServer(t, "prod")
 	bad := record.Cluster{Namespace: "prod", Name: "a-bad"}
-	api.record(bad, ops.Record{})
+	api.record(bad, model.Record{})
 	api.damage(bad)
 	end := stevedore(t, "release", "--all")
 	assert.Equal(t, exitError, end.code)

@@ -13,8 +13,8 @@ import (
 	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func cut(text string) (before, after string, found bool) { return strings.Cut(text, "/") }
@@ -141,9 +141,9 @@ func one(command func(revision string) record.Command) func(revision string) []r
 
 // give writes the command; a write of the daemon in between is no reason to
 // bother the person. It says whether the cluster is paused or released.
-func give(ctx context.Context, store *record.Store, cluster record.Cluster, make func(revision string) []record.Command) (rec ops.Record, handsOff string, err error) {
+func give(ctx context.Context, store *record.Store, cluster record.Cluster, make func(revision string) []record.Command) (rec model.Record, handsOff string, err error) {
 	for range 10 {
-		rec = ops.Record{}
+		rec = model.Record{}
 		entry, err := store.Load(ctx, cluster, record.Operation, &rec)
 		if err != nil {
 			return rec, "", err
@@ -162,7 +162,7 @@ func give(ctx context.Context, store *record.Store, cluster record.Cluster, make
 
 // leftAlone says how a cluster is left alone; "" where it is not. A command that the
 // daemon has not seen yet counts as well.
-func leftAlone(rec ops.Record, commands []record.Command) string {
+func leftAlone(rec model.Record, commands []record.Command) string {
 	for _, state := range []struct {
 		words, key string
 		rule       gates.Rule

@@ -9,23 +9,23 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // A restart of a paused cluster was asked for, and nobody said that it waits.
 func TestARestartOfAClusterThatIsLeftAloneSaysSo(t *testing.T) {
-	shown := func(rule string) ops.Record {
-		return ops.Record{Shown: ops.Shown{Reasons: []ops.ShownReason{{Kind: "wait", Name: rule}}}}
+	shown := func(rule string) model.Record {
+		return model.Record{Shown: model.Shown{Reasons: []model.ShownReason{{Kind: "wait", Name: rule}}}}
 	}
 	for _, c := range []struct {
 		name     string
-		rec      ops.Record
+		rec      model.Record
 		commands []record.Command
 		want     string
 	}{
-		{"nobody asked", ops.Record{}, nil, ""},
+		{"nobody asked", model.Record{}, nil, ""},
 		{"paused in the definition", shown("paused"), nil, "paused"},
-		{"paused by a command that was not seen yet", ops.Record{}, []record.Command{record.Pause("r")}, "paused"},
+		{"paused by a command that was not seen yet", model.Record{}, []record.Command{record.Pause("r")}, "paused"},
 		{"resumed, not seen yet", shown("paused"), []record.Command{record.Resume("r")}, ""},
 		{"released", shown("released"), []record.Command{record.Release("r")}, "released"},
 		{"released and paused", shown("released"), []record.Command{record.Pause("r"), record.Release("r")}, "released"},

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // completed is what a shell would offer.
@@ -31,7 +31,7 @@ func TestAShellCompletesWhatIsThere(t *testing.T) {
 	t.Setenv("CI", "") // whose pull requests are not trusted
 	api := newAPIServer(t, "prod", "test")
 	for _, cluster := range []record.Cluster{{Namespace: "prod", Name: "orders"}, {Namespace: "prod", Name: "metrics"}, {Namespace: "test", Name: "orders-next"}} {
-		api.record(cluster, ops.Record{})
+		api.record(cluster, model.Record{})
 	}
 	for _, c := range []struct {
 		name  string

@@ -18,7 +18,8 @@ import (
 	"stevedore.dev/stevedore/internal/daemon"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/storageclass"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/render"
 )
@@ -145,7 +146,7 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 	}))
 	var unread error
 	pins := func(namespace, name string) render.Pins {
-		var rec ops.Record
+		var rec model.Record
 		if err := live.EnsureNamespace(ctx, namespace); err != nil {
 			unread = errors.Join(unread, fmt.Errorf("looking at namespace %s: %w", namespace, err))
 			return render.Pins{}
@@ -237,16 +238,16 @@ func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
 
 // wantedEffect is what would be applied if everything that is wanted were done:
 // a founded cluster has no initial_master_nodes, and budgets are as they are.
-func wantedEffect(cluster renderedCluster, rec ops.Record) ([]*unstructured.Unstructured, error) {
-	desired := ops.NewDesired(cluster.cluster.Definition, ops.Render{
+func wantedEffect(cluster renderedCluster, rec model.Record) ([]*unstructured.Unstructured, error) {
+	desired := manifest.NewDesired(cluster.cluster.Definition, manifest.Render{
 		Objects: cluster.rendered.Objects, Revision: cluster.rendered.Revision,
 	}, "", "")
-	effective := ops.Effective{Budgets: rec.Budgets}
+	effective := model.Effective{Budgets: rec.Budgets}
 	for _, set := range desired.Sets {
-		effective.Sets = append(effective.Sets, ops.EffectiveSet{
-			Name: set.Name, Replicas: set.Replicas, Template: ops.TemplateWanted, InitialMasters: rec.ClusterID == "",
+		effective.Sets = append(effective.Sets, model.EffectiveSet{
+			Name: set.Name, Replicas: set.Replicas, Template: model.TemplateWanted, InitialMasters: rec.ClusterID == "",
 		})
 	}
-	objects, _, err := ops.Materialise(cluster.rendered.Objects, rec.Saved, effective)
+	objects, _, err := manifest.Materialise(cluster.rendered.Objects, rec.Saved, effective)
 	return objects, err
 }

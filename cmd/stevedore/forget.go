@@ -15,7 +15,8 @@ import (
 	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/lifecycle"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func newForget() *cobra.Command {
@@ -100,7 +101,7 @@ func (f forgetting) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if why := ops.WhyNotForgotten(&rec, remains); why != "" {
+		if why := lifecycle.WhyNotForgotten(&rec, remains); why != "" {
 			return fmt.Errorf("cluster %s is not forgotten: %s", f.cluster, why)
 		}
 		if object == nil {
@@ -153,7 +154,7 @@ func (f forgetting) read(ctx context.Context, kind record.Kind) (*corev1.ConfigM
 
 // decode is empty for a record that cannot be read: what stands in Kubernetes decides.
 // One of another release is left as it is.
-func (f forgetting) decode(object *corev1.ConfigMap) (rec ops.Record, err error) {
+func (f forgetting) decode(object *corev1.ConfigMap) (rec model.Record, err error) {
 	if object == nil {
 		return rec, nil
 	}
@@ -163,14 +164,14 @@ func (f forgetting) decode(object *corev1.ConfigMap) (rec ops.Record, err error)
 		return rec, version
 	}
 	if err != nil {
-		return ops.Record{}, nil
+		return model.Record{}, nil
 	}
 	return rec, nil
 }
 
 // remains are the cluster's StatefulSets and volume claims. Whether a source still names
 // it only the daemon knows.
-func (f forgetting) remains(ctx context.Context) (r ops.Remains, err error) {
+func (f forgetting) remains(ctx context.Context) (r lifecycle.Remains, err error) {
 	of := metav1.ListOptions{LabelSelector: names.ClusterLabel + "=" + f.cluster.Name}
 	sets, err := f.client.AppsV1().StatefulSets(f.cluster.Namespace).List(ctx, of)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func TestForgetTakesAwayTheRecordsAndNothingElse(t *testing.T) {
@@ -41,17 +41,17 @@ func TestForgetTakesAwayTheRecordsAndNothingElse(t *testing.T) {
 			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-ago)}},
 		}
 	}
-	released := ops.Record{SchemaVersion: ops.RecordVersion, Command: ops.SeenCommand{Commands: ops.Commands{Released: "true"}}}
+	released := model.Record{SchemaVersion: model.RecordVersion, Command: model.SeenCommand{Commands: model.Commands{Released: "true"}}}
 	for _, c := range []struct {
 		name   string
-		rec    ops.Record
+		rec    model.Record
 		beside []runtime.Object
 		daemon func(*corev1.ConfigMap) *corev1.ConfigMap
 		says   string
 	}{
-		{"never made, nobody looks", ops.Record{SchemaVersion: ops.RecordVersion}, []runtime.Object{lease("", 0)}, nil, ""},
+		{"never made, nobody looks", model.Record{SchemaVersion: model.RecordVersion}, []runtime.Object{lease("", 0)}, nil, ""},
 		{"released, nobody looks", released, []runtime.Object{lease("gone", time.Hour), set, claim}, nil, ""},
-		{"it runs", ops.Record{SchemaVersion: ops.RecordVersion}, []runtime.Object{lease("", 0), set, claim}, nil, "it has 1 StatefulSets (crate-data-hot-orders) and 1 volume claims (data0-0), and is not released"},
+		{"it runs", model.Record{SchemaVersion: model.RecordVersion}, []runtime.Object{lease("", 0), set, claim}, nil, "it has 1 StatefulSets (crate-data-hot-orders) and 1 volume claims (data0-0), and is not released"},
 		{"a daemon carries it out", released, []runtime.Object{lease("a", 0), set}, func(*corev1.ConfigMap) *corev1.ConfigMap { return nil }, ""},
 		{"a daemon refuses", released, []runtime.Object{lease("a", 0), set}, func(*corev1.ConfigMap) *corev1.ConfigMap {
 			refused := released
@@ -131,7 +131,7 @@ func count[T any](all []runtime.Object) (n int) {
 // A daemon that begins while the records go writes: what it writes stays, with the command for it.
 func TestForgetGivesWayToADaemonThatBegins(t *testing.T) {
 	orders := record.Cluster{Namespace: "prod", Name: "orders"}
-	text, err := record.Encode(record.Operation, ops.Record{SchemaVersion: ops.RecordVersion})
+	text, err := record.Encode(record.Operation, model.Record{SchemaVersion: model.RecordVersion})
 	require.NoError(t, err)
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: record.Operation.Name("orders"), UID: "u", ResourceVersion: "7"}, Data: map[string]string{names.DataKey: text}}
 	record.Decorate(object, "orders", record.Operation)

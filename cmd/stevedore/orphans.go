@@ -15,7 +15,7 @@ import (
 	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/sources/git"
 )
@@ -61,11 +61,11 @@ func (p *plansOf) orphans(ctx context.Context, client kubernetes.Interface, name
 		if !ok || kind != record.Operation || there(cluster) || !selects(p.filter, cluster.Namespace, cluster.Name) {
 			continue
 		}
-		var rec ops.Record
-		if record.Decode(record.Operation, records[i].Data[names.DataKey], &rec) != nil || rec.Owner == "" || !ours(rec.Owner) || rec.Stage == ops.StageRemoved {
+		var rec model.Record
+		if record.Decode(record.Operation, records[i].Data[names.DataKey], &rec) != nil || rec.Owner == "" || !ours(rec.Owner) || rec.Stage == model.StageRemoved {
 			continue
 		}
-		one := newPlan(ops.Desired{Namespace: cluster.Namespace, Name: cluster.Name}, revision, plan.Course{})
+		one := newPlan(model.Desired{Namespace: cluster.Namespace, Name: cluster.Name}, revision, plan.Course{})
 		one.Basis = plan.Basis{Kind: plan.Live, Admission: true, SecretsCompared: true}
 		object := plan.Object{Key: definitionKey(cluster.Namespace, cluster.Name), Change: plan.Orphaned, Class: plan.InPlace,
 			Why: "its definition is gone from " + rec.Owner + ": nothing of the cluster is deleted; `stevedore release` lets it go"}
@@ -73,7 +73,7 @@ func (p *plansOf) orphans(ctx context.Context, client kubernetes.Interface, name
 		case rec.DeleteConsent != "":
 			object.Change = plan.Removed
 			object.Why = "its definition is gone from " + rec.Owner + " and had consented to delete-cluster: the cluster is deleted after --removal-delay, its volumes and Secrets stay"
-		case rec.Stage == ops.StageRemovalPending:
+		case rec.Stage == model.StageRemovalPending:
 			continue // it is so already
 		}
 		one.Objects = []plan.Object{object}

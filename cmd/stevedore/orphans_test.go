@@ -12,7 +12,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/render"
 )
@@ -50,8 +50,8 @@ func TestWhichSourcesAFolderIs(t *testing.T) {
 
 func TestALiveClusterWhoseDefinitionTheFolderLacksIsInThePlan(t *testing.T) {
 	dir := t.TempDir()
-	recorded := func(name string, rec ops.Record) *corev1.ConfigMap {
-		rec.SchemaVersion = ops.RecordVersion
+	recorded := func(name string, rec model.Record) *corev1.ConfigMap {
+		rec.SchemaVersion = model.RecordVersion
 		text, err := record.Encode(record.Operation, rec)
 		require.NoError(t, err)
 		return &corev1.ConfigMap{
@@ -60,8 +60,8 @@ func TestALiveClusterWhoseDefinitionTheFolderLacksIsInThePlan(t *testing.T) {
 		}
 	}
 	client := fake.NewSimpleClientset(
-		recorded("there", ops.Record{Owner: dir}), recorded("gone", ops.Record{Owner: dir}), recorded("consented", ops.Record{Owner: dir, DeleteConsent: "r1"}),
-		recorded("known", ops.Record{Owner: dir, Stage: ops.StageRemovalPending}), recorded("foreign", ops.Record{Owner: "/elsewhere"}), recorded("nobodys", ops.Record{}),
+		recorded("there", model.Record{Owner: dir}), recorded("gone", model.Record{Owner: dir}), recorded("consented", model.Record{Owner: dir, DeleteConsent: "r1"}),
+		recorded("known", model.Record{Owner: dir, Stage: model.StageRemovalPending}), recorded("foreign", model.Record{Owner: "/elsewhere"}), recorded("nobodys", model.Record{}),
 	)
 	make := &plansOf{cmd: &cobra.Command{}, path: dir, clusters: []renderedCluster{{cluster: render.Cluster{Namespace: "shop", Name: "there"}}}}
 	plans, err := make.orphans(t.Context(), client, "default", "")

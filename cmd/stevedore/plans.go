@@ -17,7 +17,8 @@ import (
 	"stevedore.dev/stevedore/internal/daemon"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/definition"
@@ -64,7 +65,7 @@ func (l *livePlans) of(ctx context.Context, cluster renderedCluster) (plan.Plan,
 	if missing != "" {
 		out.Waits = append([]plan.Gate{{Name: namespaceMissing, Message: missing}}, out.Waits...)
 	}
-	before, err := basis.Record.Saved.Unpack()
+	before, err := manifest.Unpack(basis.Record.Saved)
 	if err != nil {
 		return plan.Plan{}, fmt.Errorf("reading what was last applied of %s/%s: %w", out.Namespace, out.Name, err)
 	}
@@ -161,7 +162,7 @@ func (l *livePlans) objects(ctx context.Context, cluster renderedCluster, basis 
 	return out, missing, nil
 }
 
-func newPlan(desired ops.Desired, revision string, course plan.Course) plan.Plan {
+func newPlan(desired model.Desired, revision string, course plan.Course) plan.Plan {
 	out := plan.Plan{
 		SchemaVersion: names.SchemaVersion, Namespace: desired.Namespace, Name: desired.Name, Revision: revision,
 		Objects: []plan.Object{}, Operations: course.Operations, Refused: course.Refused, Waits: course.Waits, AtRisk: course.AtRisk, Notes: []string{}, Warnings: []plan.Warning{},
@@ -255,8 +256,8 @@ func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Pl
 	}
 	key := record.Cluster{Namespace: cluster.cluster.Namespace, Name: cluster.cluster.Name}
 	const owner = "the source of this definition"
-	desiredOf := func(c render.Cluster, r *render.Rendered) ops.Desired {
-		return ops.NewDesired(c.Definition, ops.Render{Objects: r.Objects, Revision: r.Revision, Pins: ops.Pins(r.Pins)}, owner, "")
+	desiredOf := func(c render.Cluster, r *render.Rendered) model.Desired {
+		return manifest.NewDesired(c.Definition, manifest.Render{Objects: r.Objects, Revision: r.Revision, Pins: model.Pins(r.Pins)}, owner, "")
 	}
 	old, existed := o.before[key]
 	if !existed && (o.broken[key] || o.unread) {
@@ -328,7 +329,7 @@ func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Pl
 			was[compare.KeyOf(object)] = object
 		}
 	}
-	last, err := start.Record.Saved.Unpack()
+	last, err := manifest.Unpack(start.Record.Saved)
 	if err != nil {
 		return plan.Plan{}, nil, fmt.Errorf("reading the older side of %s: %w", key, err)
 	}
@@ -340,7 +341,7 @@ func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Pl
 // nothing is the plan of a cluster that is the same on both sides, but for the
 // files that it stands in.
 func (o *offlinePlans) nothing(cluster renderedCluster) plan.Plan {
-	out := newPlan(ops.Desired{Namespace: cluster.cluster.Namespace, Name: cluster.cluster.Name}, o.revision, plan.Course{})
+	out := newPlan(model.Desired{Namespace: cluster.cluster.Namespace, Name: cluster.cluster.Name}, o.revision, plan.Course{})
 	out.Basis = plan.Basis{Kind: plan.Offline, Against: o.against}
 	o.sayMoves(&out, cluster)
 	return out
@@ -348,10 +349,10 @@ func (o *offlinePlans) nothing(cluster renderedCluster) plan.Plan {
 
 // secretsOffline adds those that only the newer side names: they are taken to be
 // there.
-func secretsOffline(desired ops.Desired, have []ops.Secret, rec *ops.Record) []ops.Secret {
+func secretsOffline(desired model.Desired, have []model.Secret, rec *model.Record) []model.Secret {
 	have = slices.Clone(have)
 	for _, secret := range plan.Secrets(desired, rec) {
-		i := slices.IndexFunc(have, func(s ops.Secret) bool { return s.Name == secret.Name })
+		i := slices.IndexFunc(have, func(s model.Secret) bool { return s.Name == secret.Name })
 		if i < 0 {
 			have = append(have, secret)
 			continue
@@ -411,7 +412,7 @@ func (o *offlinePlans) gone(clusters []render.Cluster, filter string) []plan.Pla
 		if !selects(filter, key.Namespace, key.Name) || slices.ContainsFunc(clusters, func(c render.Cluster) bool { return c.Namespace == key.Namespace && c.Name == key.Name }) {
 			continue
 		}
-		one := newPlan(ops.Desired{Namespace: key.Namespace, Name: key.Name}, o.revision, plan.Course{})
+		one := newPlan(model.Desired{Namespace: key.Namespace, Name: key.Name}, o.revision, plan.Course{})
 		one.Basis = plan.Basis{Kind: plan.Offline, Against: o.against}
 		one.Objects = []plan.Object{{
 			Key:    definitionKey(key.Namespace, key.Name),

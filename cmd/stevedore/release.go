@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func newRelease() *cobra.Command {
@@ -77,7 +77,7 @@ func untilLetGo(ctx context.Context, store *record.Store, cluster record.Cluster
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		var rec ops.Record
+		var rec model.Record
 		if _, err := store.Load(ctx, cluster, record.Operation, &rec); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func untilLetGo(ctx context.Context, store *record.Store, cluster record.Cluster
 }
 
 // heldWords say what is left to do for the daemon.
-func heldWords(rec ops.Record) string {
+func heldWords(rec model.Record) string {
 	if rec.Command.Commands.Released != "true" {
 		return " (no daemon has seen it: does one run that may act in this namespace?)"
 	}

@@ -16,7 +16,8 @@ import (
 	"stevedore.dev/stevedore/internal/daemon"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/reports"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/lifecycle"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func newRun() *cobra.Command {
@@ -34,7 +35,7 @@ func newRun() *cobra.Command {
 		logFormat     string
 		verbose       bool
 		lease         daemon.LeaseOptions
-		policy        ops.Policy
+		policy        model.Policy
 		parallelWrite int
 	)
 	cmd := &cobra.Command{
@@ -62,7 +63,7 @@ prefix CRATEDB_OPERATOR_.`,
 			if policy.MaxRemoved < 1 {
 				return errors.New("--max-removed must be at least 1; no cluster is deleted whose definition did not consent to it")
 			}
-			if !slices.Contains([]string{ops.AdoptNever, ops.AdoptUnowned, ops.AdoptAlways}, policy.Adoption) {
+			if !slices.Contains([]string{lifecycle.AdoptNever, lifecycle.AdoptUnowned, lifecycle.AdoptAlways}, policy.Adoption) {
 				return fmt.Errorf("--adoption %q is not known: write never, if-unowned or always", policy.Adoption)
 			}
 			config, err := rendering.config()
@@ -141,8 +142,8 @@ prefix CRATEDB_OPERATOR_.`,
 	flags.StringVar(&lease.Identity, "lease-identity", "", "who holds it (default: host name and process)")
 	flags.DurationVar(&lease.Duration, "lease-duration", 15*time.Second, "how long a Lease lasts that is not renewed")
 	flags.IntVar(&policy.MaxDisruptedClusters, "max-disrupted-clusters", 1, "clusters that one commit may disrupt at the same time")
-	flags.IntVar(&policy.MaxRemoved, "max-removed", ops.DefaultMaxRemoved, "clusters of a source that may be gone at the same time and still be deleted, by their consent delete-cluster")
-	flags.StringVar(&policy.Adoption, "adoption", ops.AdoptUnowned, "which objects that exist and that others made become a cluster's: never, if-unowned or always (a definition's own wins)")
+	flags.IntVar(&policy.MaxRemoved, "max-removed", lifecycle.DefaultMaxRemoved, "clusters of a source that may be gone at the same time and still be deleted, by their consent delete-cluster")
+	flags.StringVar(&policy.Adoption, "adoption", lifecycle.AdoptUnowned, "which objects that exist and that others made become a cluster's: never, if-unowned or always (a definition's own wins)")
 	flags.IntVar(&parallelWrite, "max-concurrent-writes", 16, "clusters that write to the API server at the same time")
 	flags.DurationVar(&policy.BootstrapTimeout, "bootstrap-timeout", 0, "when a bootstrap is reported as failed; it goes on (default 30m, a definition's own wins)")
 	for _, wait := range []struct {

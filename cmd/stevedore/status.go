@@ -19,8 +19,8 @@ import (
 	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // clusterStatus is an element of `status -o json`.
@@ -41,13 +41,13 @@ type clusterStatus struct {
 	ClusterID string    `json:"clusterId,omitempty"`
 	Version   string    `json:"version,omitempty"`
 	// UpgradingTo is the version of an upgrade that is under way.
-	UpgradingTo string         `json:"upgradingTo,omitempty"`
-	Operation   *ops.Operation `json:"operation,omitempty"`
-	Groups      []groupStatus  `json:"groups,omitempty"`
+	UpgradingTo string           `json:"upgradingTo,omitempty"`
+	Operation   *model.Operation `json:"operation,omitempty"`
+	Groups      []groupStatus    `json:"groups,omitempty"`
 	// Looked is who looks after the cluster; nil where that cannot be told.
 	Looked   *attendance.Attendance `json:"looked,omitempty"`
-	Progress *ops.Progress          `json:"progress,omitempty"`
-	Reasons  []ops.ShownReason      `json:"reasons,omitempty"`
+	Progress *model.Progress        `json:"progress,omitempty"`
+	Reasons  []model.ShownReason    `json:"reasons,omitempty"`
 	Problems []string               `json:"problems,omitempty"`
 	Commands map[string]string      `json:"commands,omitempty"`
 	Error    string                 `json:"error,omitempty"`
@@ -57,7 +57,7 @@ type clusterStatus struct {
 
 // groupStatus is a group's StatefulSet.
 type groupStatus struct {
-	ops.RecordedSet
+	model.RecordedSet
 	// Ready are the nodes that Kubernetes calls ready now; nil where that may not be read.
 	Ready *int `json:"ready,omitempty"`
 }
@@ -186,7 +186,7 @@ func statusOf(object *corev1.ConfigMap) (clusterStatus, bool) {
 		return clusterStatus{}, false
 	}
 	status := clusterStatus{SchemaVersion: names.SchemaVersion, Cluster: cluster.String(), Namespace: cluster.Namespace, Name: cluster.Name}
-	var rec ops.Record
+	var rec model.Record
 	if err := record.Decode(record.Operation, object.Data[names.DataKey], &rec); err != nil {
 		status.State, status.Error = "unreadable", err.Error()
 		return status, true
@@ -240,7 +240,7 @@ func addNow(ctx context.Context, client kubernetes.Interface, namespace string, 
 }
 
 // stateOf is one word for people.
-func stateOf(rec ops.Record) string {
+func stateOf(rec model.Record) string {
 	switch {
 	case len(rec.Shown.Problems) > 0:
 		return "broken"
@@ -250,19 +250,19 @@ func stateOf(rec ops.Record) string {
 		return "paused"
 	case waitsFor(rec, gates.OrphanedRule):
 		return "orphaned"
-	case rec.Shown.Verdict == ops.Refuse.String():
+	case rec.Shown.Verdict == model.Refuse.String():
 		return "refused"
 	case len(rec.Suspended) > 0 && rec.Operation == nil:
 		return "suspended"
-	case rec.Shown.Verdict == ops.Wait.String():
+	case rec.Shown.Verdict == model.Wait.String():
 		return "waiting"
-	case rec.Shown.Verdict == ops.Done.String() && rec.Operation == nil:
+	case rec.Shown.Verdict == model.Done.String() && rec.Operation == nil:
 		return "done"
 	default:
 		return "working"
 	}
 }
 
-func waitsFor(rec ops.Record, rule gates.Rule) bool {
-	return slices.ContainsFunc(rec.Shown.Reasons, func(r ops.ShownReason) bool { return r.Name == rule.Name })
+func waitsFor(rec model.Record, rule gates.Rule) bool {
+	return slices.ContainsFunc(rec.Shown.Reasons, func(r model.ShownReason) bool { return r.Name == rule.Name })
 }

@@ -16,7 +16,7 @@ import (
 	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 const nobodyWhy = "the daemon that held Lease stevedore-system/a-lease-of-another-name has renewed it no more"
@@ -27,12 +27,12 @@ func TestNoWordOfAStatusIsBroken(t *testing.T) {
 	statuses := []clusterStatus{
 		{
 			Cluster: "production/orders-of-the-north", State: "working", Version: "6.4.2", UpgradingTo: "6.4.3", Since: now.Add(-95 * time.Second),
-			Commit: "main@sha1:0123456789abcdef", Operation: &ops.Operation{Kind: "upgrade", Step: "pod"},
-			Groups:   []groupStatus{{RecordedSet: ops.RecordedSet{Group: "hot", Replicas: 4}, Ready: new(3)}, {RecordedSet: ops.RecordedSet{Group: "cold", Replicas: 2}}},
+			Commit: "main@sha1:0123456789abcdef", Operation: &model.Operation{Kind: "upgrade", Step: "pod"},
+			Groups:   []groupStatus{{RecordedSet: model.RecordedSet{Group: "hot", Replicas: 4}, Ready: new(3)}, {RecordedSet: model.RecordedSet{Group: "cold", Replicas: 2}}},
 			Looked:   &attendance.Attendance{By: "stevedore-5d9c7bfd4c-x2v7k-1-123456", At: now.Add(-4 * time.Second)},
-			Reasons:  []ops.ShownReason{{Kind: "wait", Name: "health-green", Message: "the tables " + strings.Repeat("doc.measurements, ", 20) + "are yellow"}},
+			Reasons:  []model.ShownReason{{Kind: "wait", Name: "health-green", Message: "the tables " + strings.Repeat("doc.measurements, ", 20) + "are yellow"}},
 			Problems: []string{"clusters/production/orders.yaml:12:5: " + strings.Repeat("the field is not known and ", 9) + "that is all"},
-			Progress: &ops.Progress{Subject: "crate-data-hot-orders-of-the-north-3", Done: 1, Total: 4, ShardsLeft: 12, ShardsTotal: 40, BytesLeft: 1 << 30, BytesTotal: 4 << 30},
+			Progress: &model.Progress{Subject: "crate-data-hot-orders-of-the-north-3", Done: 1, Total: 4, ShardsLeft: 12, ShardsTotal: 40, BytesLeft: 1 << 30, BytesTotal: 4 << 30},
 		},
 		{Cluster: "prod/metrics", State: "done", Looked: &attendance.Attendance{At: now.Add(-time.Hour), Nobody: true, Why: nobodyWhy}},
 	}
@@ -82,9 +82,9 @@ func TestAStatusSaysWhatRunsAndWhoLooks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api := newAPIServer(t, "prod")
-			api.record(record.Cluster{Namespace: "prod", Name: "orders"}, ops.Record{
-				Version: "6.4.2", Sets: []ops.RecordedSet{{Name: "crate-data-hot-orders", Group: "hot", Replicas: 4}},
-				Operation: &ops.Operation{Kind: ops.OperationUpgrade, Restart: &ops.Restart{}, Upgrade: &ops.Upgrade{OldVersion: "6.4.2", NewVersion: "6.4.3"}},
+			api.record(record.Cluster{Namespace: "prod", Name: "orders"}, model.Record{
+				Version: "6.4.2", Sets: []model.RecordedSet{{Name: "crate-data-hot-orders", Group: "hot", Replicas: 4}},
+				Operation: &model.Operation{Kind: model.OperationUpgrade, Restart: &model.Restart{}, Upgrade: &model.Upgrade{OldVersion: "6.4.2", NewVersion: "6.4.3"}},
 			})
 			api.ready("prod", "crate-data-hot-orders", 3)
 			if c.lease != nil {

@@ -16,22 +16,22 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func TestProgressIsSaidInOneLine(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		of   *ops.Progress
+		of   *model.Progress
 		says string
 	}{
 		{"nothing to count", nil, ""},
-		{"a restart", &ops.Progress{Subject: "crate-data-hot-orders-1", Done: 1, Total: 3, ETA: 95 * time.Second}, "crate-data-hot-orders-1: 1 of 3 done, about 1m35s"},
-		{"a drain", &ops.Progress{
+		{"a restart", &model.Progress{Subject: "crate-data-hot-orders-1", Done: 1, Total: 3, ETA: 95 * time.Second}, "crate-data-hot-orders-1: 1 of 3 done, about 1m35s"},
+		{"a drain", &model.Progress{
 			Subject: "data-hot-3", Total: 2, ShardsLeft: 12, ShardsTotal: 40,
 			BytesLeft: 1288490188, BytesTotal: 4 << 30, BytesPerSecond: 80 << 20, ETA: 15400 * time.Millisecond,
 		}, "data-hot-3: 0 of 2 done, 12 of 40 shards and 1.2 GiB of 4.0 GiB left, 80.0 MiB/s, about 15s"},
-		{"a drain of empty shards", &ops.Progress{ShardsLeft: 3, ShardsTotal: 9, BytesLeft: 700, BytesTotal: 2 << 10}, "3 of 9 shards and 700 B of 2.0 KiB left"},
+		{"a drain of empty shards", &model.Progress{ShardsLeft: 3, ShardsTotal: 9, BytesLeft: 700, BytesTotal: 2 << 10}, "3 of 9 shards and 700 B of 2.0 KiB left"},
 	} {
 		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.says, progressWords(c.of)) })
 	}
@@ -55,7 +55,7 @@ func (l *lines) String() string {
 }
 
 func TestWatchWritesALineForEachChangeAndNoneTwice(t *testing.T) {
-	recorded := func(name string, r ops.Record) *corev1.ConfigMap {
+	recorded := func(name string, r model.Record) *corev1.ConfigMap {
 		text, err := record.Encode(record.Operation, r)
 		require.NoError(t, err)
 		return &corev1.ConfigMap{
@@ -66,7 +66,7 @@ func TestWatchWritesALineForEachChangeAndNoneTwice(t *testing.T) {
 			Data: map[string]string{names.DataKey: text},
 		}
 	}
-	r := ops.Record{SchemaVersion: ops.RecordVersion, Shown: ops.Shown{Verdict: "done"}}
+	r := model.Record{SchemaVersion: model.RecordVersion, Shown: model.Shown{Verdict: "done"}}
 	client := fake.NewClientset(recorded("orders", r), recorded("other", r), &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: names.DaemonNamespace, Name: names.FieldManager},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("a"), RenewTime: &metav1.MicroTime{Time: time.Now().Add(time.Hour)}},
@@ -81,14 +81,14 @@ func TestWatchWritesALineForEachChangeAndNoneTwice(t *testing.T) {
 	}
 	says("prod/orders  done\n")
 
-	r.Operation = &ops.Operation{Kind: ops.OperationShrink, Step: "drain", Shrink: &ops.Shrink{}}
-	r.Shown = ops.Shown{Verdict: "wait", Progress: &ops.Progress{Subject: "data-hot-3", ShardsLeft: 2, ShardsTotal: 8}}
+	r.Operation = &model.Operation{Kind: model.OperationShrink, Step: "drain", Shrink: &model.Shrink{}}
+	r.Shown = model.Shown{Verdict: "wait", Progress: &model.Progress{Subject: "data-hot-3", ShardsLeft: 2, ShardsTotal: 8}}
 	for range 2 { // the second says nothing new
 		_, err := client.CoreV1().ConfigMaps("prod").Update(ctx, recorded("orders", r), metav1.UpdateOptions{})
 		require.NoError(t, err)
 	}
 	says("prod/orders  waiting  shrink/drain  data-hot-3: 2 of 8 shards and 0 B of 0 B left\n")
-	r.Operation, r.Shown = nil, ops.Shown{Verdict: "done"}
+	r.Operation, r.Shown = nil, model.Shown{Verdict: "done"}
 	_, err := client.CoreV1().ConfigMaps("prod").Update(ctx, recorded("orders", r), metav1.UpdateOptions{})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return bytes.Count([]byte(out.String()), []byte("  done\n")) == 2 }, 2*time.Minute, 5*time.Millisecond)
@@ -102,14 +102,14 @@ func TestWatchWritesALineForEachChangeAndNoneTwice(t *testing.T) {
 func TestAClusterInAnOperationIsNotDone(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		rec  ops.Record
+		rec  model.Record
 		want string
 	}{
-		{"at rest", ops.Record{Shown: ops.Shown{Verdict: "done"}}, "done"},
-		{"an operation has begun", ops.Record{Operation: &ops.Operation{Kind: ops.OperationGrow}, Shown: ops.Shown{Verdict: "done"}}, "working"},
-		{"its definition is gone", ops.Record{Shown: ops.Shown{Verdict: "refuse", Reasons: []ops.ShownReason{{Name: "orphaned"}}}}, "orphaned"},
-		{"a part of it is refused", ops.Record{Shown: ops.Shown{Verdict: "refuse", Reasons: []ops.ShownReason{{Name: "downgrade"}}}}, "refused"},
-		{"it waits", ops.Record{Operation: &ops.Operation{Kind: ops.OperationGrow}, Shown: ops.Shown{Verdict: "wait"}}, "waiting"},
+		{"at rest", model.Record{Shown: model.Shown{Verdict: "done"}}, "done"},
+		{"an operation has begun", model.Record{Operation: &model.Operation{Kind: model.OperationGrow}, Shown: model.Shown{Verdict: "done"}}, "working"},
+		{"its definition is gone", model.Record{Shown: model.Shown{Verdict: "refuse", Reasons: []model.ShownReason{{Name: "orphaned"}}}}, "orphaned"},
+		{"a part of it is refused", model.Record{Shown: model.Shown{Verdict: "refuse", Reasons: []model.ShownReason{{Name: "downgrade"}}}}, "refused"},
+		{"it waits", model.Record{Operation: &model.Operation{Kind: model.OperationGrow}, Shown: model.Shown{Verdict: "wait"}}, "waiting"},
 	} {
 		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, stateOf(c.rec)) })
 	}

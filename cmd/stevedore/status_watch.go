@@ -18,8 +18,8 @@ import (
 
 	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // watchStatuses writes a line whenever what is said of a cluster has changed,
@@ -150,13 +150,13 @@ func statusLine(status clusterStatus) string {
 	return strings.Join(parts, "  ")
 }
 
-func operationWords(operation *ops.Operation) string {
+func operationWords(operation *model.Operation) string {
 	return strings.TrimSuffix(string(operation.Kind)+"/"+operation.Step, "/")
 }
 
 // progressWords are "data-hot-3: 1 of 2, 12 of 40 shards and 1.2 GiB of 4.0 GiB
 // left, 80.0 MiB/s, about 35s"; "" without progress.
-func progressWords(p *ops.Progress) string {
+func progressWords(p *model.Progress) string {
 	if p == nil {
 		return ""
 	}

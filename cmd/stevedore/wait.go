@@ -18,7 +18,7 @@ import (
 	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Exit codes that only wait has.
@@ -247,10 +247,10 @@ func (w waiting) records(ctx context.Context, clusters *[]record.Cluster) (map[r
 }
 
 // recordOf is the zero value of one that cannot be read.
-func recordOf(object *corev1.ConfigMap) ops.Record {
-	var rec ops.Record
+func recordOf(object *corev1.ConfigMap) model.Record {
+	var rec model.Record
 	if record.Decode(record.Operation, object.Data[names.DataKey], &rec) != nil {
-		return ops.Record{}
+		return model.Record{}
 	}
 	return rec
 }
@@ -301,13 +301,13 @@ func (w waiting) judge(object *corev1.ConfigMap, who *attendance.Attendance) ver
 }
 
 // unseen says that a command stands on the record which the daemon has not heeded yet.
-func unseen(rec ops.Record, commands []record.Command) bool {
+func unseen(rec model.Record, commands []record.Command) bool {
 	revision := rec.Revision
 	if rec.Seen != "" {
 		revision = rec.Seen
 	}
 	given := record.Effective(nil, commands, revision)
-	return rec.Command.Commands != ops.Commands{
+	return rec.Command.Commands != model.Commands{
 		Paused: given[names.PausedAnnotation], Released: given[names.ReleasedAnnotation],
 		Abort: given[names.AbortAnnotation], RestartedAt: given[names.RestartedAtAnnotation],
 	}

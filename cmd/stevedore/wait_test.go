@@ -15,15 +15,15 @@ import (
 
 	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 const appsSource = "https://git.example.com/apps"
 
-func doneRecord() ops.Record {
-	return ops.Record{
-		Owner: appsSource, Revision: "r1", Commit: "main@sha1:aaaaaaaaaaaa", Stage: ops.StageVerified, Bootstrap: ops.Bootstrap{Done: true},
-		Shown: ops.Shown{Verdict: ops.Done.String()},
+func doneRecord() model.Record {
+	return model.Record{
+		Owner: appsSource, Revision: "r1", Commit: "main@sha1:aaaaaaaaaaaa", Stage: model.StageVerified, Bootstrap: model.Bootstrap{Done: true},
+		Shown: model.Shown{Verdict: model.Done.String()},
 	}
 }
 
@@ -44,21 +44,21 @@ func (s *apiServer) follows(of attendance.Followed, renewed time.Duration) {
 func TestAWaitEndsWithWhatBecameOfIt(t *testing.T) {
 	orders := record.Cluster{Namespace: "prod", Name: "orders"}
 	taken := attendance.Followed{Revisions: []string{"main@sha1:bbbbbbbbbbbb", "main@sha1:aaaaaaaaaaaa"}}
-	with := func(change func(*ops.Record)) ops.Record {
+	with := func(change func(*model.Record)) model.Record {
 		rec := doneRecord()
 		change(&rec)
 		return rec
 	}
-	waits := with(func(r *ops.Record) {
-		r.Shown = ops.Shown{Verdict: ops.Wait.String(), Reasons: []ops.ShownReason{{Kind: "wait", Name: "health-green", Message: "yellow"}}}
+	waits := with(func(r *model.Record) {
+		r.Shown = model.Shown{Verdict: model.Wait.String(), Reasons: []model.ShownReason{{Kind: "wait", Name: "health-green", Message: "yellow"}}}
 	})
-	refused := with(func(r *ops.Record) {
-		r.Shown = ops.Shown{Verdict: ops.Refuse.String(), Reasons: []ops.ShownReason{{Kind: "refusal", Name: "replicas-do-not-fit", Message: "too few nodes"}}}
+	refused := with(func(r *model.Record) {
+		r.Shown = model.Shown{Verdict: model.Refuse.String(), Reasons: []model.ShownReason{{Kind: "refusal", Name: "replicas-do-not-fit", Message: "too few nodes"}}}
 	})
-	suspended := with(func(r *ops.Record) { r.Suspended = []ops.RecordedSet{{}} })
+	suspended := with(func(r *model.Record) { r.Suspended = []model.RecordedSet{{}} })
 	for _, c := range []struct {
 		name  string
-		rec   *ops.Record
+		rec   *model.Record
 		taken attendance.Followed
 		away  time.Duration
 		args  []string
@@ -72,8 +72,8 @@ func TestAWaitEndsWithWhatBecameOfIt(t *testing.T) {
 		{"the revision was taken, and the cluster's turn has not come", new(doneRecord()), attendance.Followed{Revisions: taken.Revisions, Behind: []string{"prod/orders"}}, 0, nil, exitLate, "the daemon has not looked at it yet since it took main@sha1:bbbbbbbbbbbb"},
 		{"nobody looks after it", new(doneRecord()), taken, time.Hour, nil, exitLate, "nobody looks after it: the daemon that held Lease stevedore-system/stevedore has renewed it no more"},
 		{"it waits", &waits, taken, 0, nil, exitLate, "waiting  health-green: yellow"},
-		{"not yet verified", new(with(func(r *ops.Record) { r.Stage = ops.StageApplied })), taken, 0, nil, exitLate, "not verified yet"},
-		{"a hold is not given back", new(with(func(r *ops.Record) { r.Hold = &ops.Hold{} })), taken, 0, nil, exitLate, ""},
+		{"not yet verified", new(with(func(r *model.Record) { r.Stage = model.StageApplied })), taken, 0, nil, exitLate, "not verified yet"},
+		{"a hold is not given back", new(with(func(r *model.Record) { r.Hold = &model.Hold{} })), taken, 0, nil, exitLate, ""},
 		{"it is refused", &refused, taken, 0, nil, exitStuck, "refused  replicas-do-not-fit: too few nodes"},
 		{"it is suspended, as it should be", &suspended, taken, 0, []string{"--for", "suspended"}, exitOK, ""},
 		{"it is suspended, and should be done", &suspended, taken, 0, nil, exitStuck, "suspended"},
@@ -133,7 +133,7 @@ func TestAWaitEndsInTimeOrWhenNothingGoesOnByItself(t *testing.T) {
 	api.follows(attendance.Followed{}, 0)
 	api.record(orders, doneRecord())
 	refused := doneRecord()
-	refused.Shown.Verdict = ops.Refuse.String()
+	refused.Shown.Verdict = model.Refuse.String()
 	api.record(metrics, refused)
 	w := waitHere(t)
 	so, err := w.until(t.Context(), []record.Cluster{orders, metrics})
@@ -141,7 +141,7 @@ func TestAWaitEndsInTimeOrWhenNothingGoesOnByItself(t *testing.T) {
 	assert.Equal(t, []record.Cluster{orders}, so)
 
 	waits := doneRecord()
-	waits.Shown.Verdict = ops.Wait.String()
+	waits.Shown.Verdict = model.Wait.String()
 	api.record(metrics, waits)
 	w = waitHere(t)
 	w.all, w.namespace = true, "prod"

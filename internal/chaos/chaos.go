@@ -14,7 +14,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/testbed"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 const (
@@ -322,11 +322,11 @@ func (v *voyage) killNode(ctx context.Context) error {
 const harmWithin = 3 * time.Second
 
 // record is the cluster's; the zero one while there is none.
-func (v *voyage) record(ctx context.Context) ops.Record {
-	var rec ops.Record
+func (v *voyage) record(ctx context.Context) model.Record {
+	var rec model.Record
 	object, err := v.Bed.Admin.CoreV1().ConfigMaps(v.Voyage.Name).Get(ctx, names.OperationConfigMap(cluster), metav1.GetOptions{})
 	if err != nil || record.Decode(record.Operation, object.Data[names.DataKey], &rec) != nil {
-		return ops.Record{}
+		return model.Record{}
 	}
 	return rec
 }

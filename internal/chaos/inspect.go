@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // isDone: the daemon says so, and the pods are what Git wants.
-func (v *voyage) isDone(ctx context.Context, rec ops.Record) bool {
-	if !rec.Bootstrap.Done || rec.Operation != nil || rec.Hold != nil || rec.Stage != ops.StageVerified || rec.Shown.Verdict != ops.Done.String() {
+func (v *voyage) isDone(ctx context.Context, rec model.Record) bool {
+	if !rec.Bootstrap.Done || rec.Operation != nil || rec.Hold != nil || rec.Stage != model.StageVerified || rec.Shown.Verdict != model.Done.String() {
 		return false
 	}
 	pods, err := v.nodes.pods(ctx)
@@ -25,7 +26,7 @@ func (v *voyage) isDone(ctx context.Context, rec ops.Record) bool {
 			return false
 		}
 		for _, container := range pods[i].Spec.Containers {
-			if container.Name == ops.CrateContainer &&
+			if container.Name == manifest.CrateContainer &&
 				(!strings.HasSuffix(container.Image, ":"+v.want.version) || container.Resources.Limits.Memory().String() != v.want.memory) {
 				return false
 			}

@@ -13,9 +13,9 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
-	"stevedore.dev/stevedore/internal/cratesim/model"
+	cratemodel "stevedore.dev/stevedore/internal/cratesim/model"
 	"stevedore.dev/stevedore/internal/testbed"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // What stevedore adds to an operation, beyond what Kubernetes and CrateDB need
@@ -102,7 +102,7 @@ func (v *voyage) carryOut(b *testing.B, operation Operation) (took, others time.
 	}))
 	require.NoError(b, v.until(ctx, operation.Name+" ends", func() (bool, error) {
 		rec := v.record(ctx)
-		return rec.Operation == nil && rec.Stage == ops.StageVerified, nil
+		return rec.Operation == nil && rec.Stage == model.StageVerified, nil
 	}))
 	took = time.Since(began)
 	others = w.between(began, began.Add(took))
@@ -162,7 +162,7 @@ func (v *voyage) watchOthers(ctx context.Context) *othersWork {
 			}
 			from := last
 			busy := podsBusy()
-			v.Bed.Sandbox.Simulator().Do(func(m *model.Model) { busy = busy || shardsBusy(m) })
+			v.Bed.Sandbox.Simulator().Do(func(m *cratemodel.Model) { busy = busy || shardsBusy(m) })
 			last = time.Now()
 			if busy {
 				w.mu.Lock()
@@ -176,7 +176,7 @@ func (v *voyage) watchOthers(ctx context.Context) *othersWork {
 
 // shardsBusy: CrateDB is moving or making copies, and nothing of ours keeps it
 // from it.
-func shardsBusy(m *model.Model) bool {
+func shardsBusy(m *cratemodel.Model) bool {
 	for _, c := range m.Clusters() {
 		master := c.Master()
 		if master == nil || c.Setting("cluster.routing.allocation.enable") != "all" {
@@ -186,7 +186,7 @@ func shardsBusy(m *model.Model) bool {
 			for _, index := range table.Indexes() {
 				for _, shard := range index.Shards() {
 					for _, held := range shard.Copies() {
-						if held.State() != model.Started {
+						if held.State() != cratemodel.Started {
 							return true
 						}
 					}

@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // State of a finding.
@@ -44,15 +45,15 @@ type Cluster struct {
 	Namespace, Name string
 	Sets            []appsv1.StatefulSet
 	// Classes are the storage classes that their claims ask for.
-	Classes []ops.ClaimClass
+	Classes []model.ClaimClass
 	// Users are those of the definition, Brings the Secrets that the push creates.
-	Users  []ops.User
+	Users  []model.User
 	Brings []string
 }
 
 // NewCluster takes what is checked out of a cluster's objects.
-func NewCluster(namespace, name string, users []ops.User, objects []*unstructured.Unstructured) (Cluster, error) {
-	c := Cluster{Namespace: namespace, Name: name, Users: users, Classes: ops.ClaimClasses(objects)}
+func NewCluster(namespace, name string, users []model.User, objects []*unstructured.Unstructured) (Cluster, error) {
+	c := Cluster{Namespace: namespace, Name: name, Users: users, Classes: manifest.ClaimClasses(objects)}
 	for _, object := range objects {
 		if object.GetKind() == "Secret" {
 			c.Brings = append(c.Brings, object.GetName())

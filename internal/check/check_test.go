@@ -21,7 +21,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 
 	"stevedore.dev/stevedore/deploy"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // orders is a cluster of so many nodes with a CPU each, one a Kubernetes node.
@@ -45,7 +45,7 @@ func orders(replicas int32, change ...func(*appsv1.StatefulSet)) Cluster {
 	for _, c := range change {
 		c(&set)
 	}
-	return Cluster{Namespace: "prod", Name: "orders", Sets: []appsv1.StatefulSet{set}, Classes: []ops.ClaimClass{{Set: set.Name, Class: "fast", Claims: []string{"data0"}}}}
+	return Cluster{Namespace: "prod", Name: "orders", Sets: []appsv1.StatefulSet{set}, Classes: []model.ClaimClass{{Set: set.Name, Class: "fast", Claims: []string{"data0"}}}}
 }
 
 func node(name string, change ...func(*corev1.Node)) *corev1.Node {
@@ -169,7 +169,7 @@ func TestWhetherThePasswordOfEachUserIsThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := orders(1)
-			cluster.Users, cluster.Brings = []ops.User{{Name: "app", Secret: ops.SecretKey{Name: "app-password", Key: "password"}}}, c.brings
+			cluster.Users, cluster.Brings = []model.User{{Name: "app", Secret: model.SecretKey{Name: "app-password", Key: "password"}}}, c.brings
 			client := fake.NewClientset(c.objects...)
 			if c.forbid {
 				forbid(client, "get", "secrets")

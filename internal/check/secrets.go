@@ -6,8 +6,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // secrets looks for the password of each user, in the words of the gate secret-missing. A
@@ -42,7 +42,7 @@ func (c *checker) secrets(ctx context.Context) {
 
 // hasKey says whether the Secret is there and has a value under its key; what it does not
 // have, or may not be read, is a finding. The value itself goes nowhere.
-func (c *checker) hasKey(ctx context.Context, check string, cluster Cluster, user ops.User) bool {
+func (c *checker) hasKey(ctx context.Context, check string, cluster Cluster, user model.User) bool {
 	secret, err := c.Client.CoreV1().Secrets(cluster.Namespace).Get(ctx, user.Secret.Name, metav1.GetOptions{})
 	gone := apierrors.IsNotFound(err)
 	switch {

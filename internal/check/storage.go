@@ -8,7 +8,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"stevedore.dev/stevedore/internal/storageclass"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // noProvisioner makes no volume: somebody else does.
@@ -17,9 +18,9 @@ const noProvisioner = "kubernetes.io/no-provisioner"
 // storage says the same of a class as the gate storage-class-missing.
 func (c *checker) storage(ctx context.Context) {
 	const check = "storage-class"
-	asked := map[string][]ops.ClaimClass{}
+	asked := map[string][]model.ClaimClass{}
 	var classes []string
-	var all []ops.ClaimClass
+	var all []model.ClaimClass
 	for _, cluster := range c.Clusters {
 		for _, class := range cluster.Classes {
 			if asked[class.Class] == nil {
@@ -45,7 +46,7 @@ func (c *checker) storage(ctx context.Context) {
 		if subject == "" {
 			subject = "the default class"
 		}
-		if problems := ops.ClassProblems(asked[class], known); len(problems) > 0 {
+		if problems := aim.ClassProblems(asked[class], known); len(problems) > 0 {
 			c.problem(check, subject, "create the class, or name another one: spec.nodes.*.resources.disk.storageClass, spec.operations.debugVolume.storageClass", "%s", strings.Join(problems, "; "))
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/record/recordtest"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // After a start a Service of a cluster may be seen before its record is: adopted
@@ -25,7 +25,7 @@ func TestAClusterIsAdoptedWithItsRecordAndNotBefore(t *testing.T) {
 	assert.False(t, adopted())
 	assert.Empty(t, d.workers)
 
-	w.saved(t, ops.Record{Owner: "a", ClusterName: "x", ClusterID: "1"})
+	w.saved(t, model.Record{Owner: "a", ClusterName: "x", ClusterID: "1"})
 	func() {
 		// Whoever is adopted is employed, which takes the parts of a whole daemon.
 		defer func() { _ = recover() }()

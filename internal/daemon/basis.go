@@ -17,8 +17,10 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/storageclass"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/lifecycle"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/render"
 )
@@ -36,9 +38,9 @@ type Looker struct {
 // Basis is what a plan of a live cluster rests on.
 type Basis struct {
 	// Desired is what is wanted, with the record's owner and pins.
-	Desired  ops.Desired
-	Observed ops.Observed
-	Record   ops.Record
+	Desired  model.Desired
+	Observed model.Observed
+	Record   model.Record
 	// HandsOff is who had asked for the cluster to be left alone, as the daemon last
 	// said.
 	HandsOff plan.HandsOff
@@ -71,15 +73,15 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 		return basis, err
 	}
 	if errors.Is(err, record.ErrDamaged) {
-		basis.Record = ops.Record{}
+		basis.Record = model.Record{}
 	}
 	basis.Record.Saved = w.completeSaved(basis.Record)
 	owner := basis.Record.Owner
 	if owner == "" {
 		owner = "the source of this definition"
 	}
-	basis.Desired = ops.NewDesired(cluster.Definition, ops.Render{
-		Objects: rendered.Objects, Revision: rendered.Revision, Pins: ops.Pins(rendered.Pins),
+	basis.Desired = manifest.NewDesired(cluster.Definition, manifest.Render{
+		Objects: rendered.Objects, Revision: rendered.Revision, Pins: model.Pins(rendered.Pins),
 	}, owner, "")
 	for _, name := range secretNames(basis.Desired) {
 		err := l.Live.EnsureSecret(ctx, key.Namespace, name)
@@ -90,7 +92,7 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 		}
 	}
 	basis.Observed = observeKubernetes(l.Live, basis.Desired)
-	if l.Storage != nil && ops.StorageWanted(&basis.Desired, &basis.Observed) {
+	if l.Storage != nil && lifecycle.StorageWanted(&basis.Desired, &basis.Observed) {
 		basis.Observed.Storage = l.Storage.Read(ctx, basis.Desired.Storage)
 	}
 	if !basis.Secrets {
@@ -115,13 +117,13 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 
 // travelling adds the Secrets that come with the definition: they are applied
 // before anything needs them.
-func travelling(have []ops.Secret, objects []*unstructuredObject) []ops.Secret {
+func travelling(have []model.Secret, objects []*unstructuredObject) []model.Secret {
 	have = slices.Clone(have)
 	for _, object := range objects {
 		if !compare.KeyOf(object).IsSecret() {
 			continue
 		}
-		i := slices.IndexFunc(have, func(s ops.Secret) bool { return s.Name == object.GetName() })
+		i := slices.IndexFunc(have, func(s model.Secret) bool { return s.Name == object.GetName() })
 		if i < 0 {
 			continue // no operation looks at it
 		}
@@ -136,7 +138,7 @@ func travelling(have []ops.Secret, objects []*unstructuredObject) []ops.Secret {
 			}
 		}
 		if !s.Exists {
-			s.Exists, s.Version = true, ops.SecretVersion{UID: "travels-" + s.Name, ResourceVersion: "1"}
+			s.Exists, s.Version = true, model.SecretVersion{UID: "travels-" + s.Name, ResourceVersion: "1"}
 			s.Labelled = object.GetLabels()[names.UserPasswordLabel] == "true"
 		}
 	}
@@ -144,7 +146,7 @@ func travelling(have []ops.Secret, objects []*unstructuredObject) []ops.Secret {
 }
 
 // handsOff is what the daemon last showed, and by whose word.
-func handsOff(shown ops.Shown, entry record.Entry) plan.HandsOff {
+func handsOff(shown model.Shown, entry record.Entry) plan.HandsOff {
 	asked := func(rule gates.Rule, key string) plan.Asked {
 		switch {
 		case !said(shown.Reasons, rule.Name):
@@ -162,7 +164,7 @@ func handsOff(shown ops.Shown, entry record.Entry) plan.HandsOff {
 
 // othersObjects are objects of wanted names that are not ours, Secrets left out:
 // a role for plans may not read them.
-func (w *worker) othersObjects(ctx context.Context) ([]ops.Foreign, error) {
+func (w *worker) othersObjects(ctx context.Context) ([]model.Foreign, error) {
 	plain := slices.DeleteFunc(slices.Clone(w.rendered.Objects), func(o *unstructuredObject) bool { return compare.KeyOf(o).IsSecret() })
 	return w.foreign(ctx, plain)
 }

@@ -18,7 +18,7 @@ import (
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/internal/telemetry"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/sources"
 )
@@ -211,7 +211,7 @@ const maxOwed = 16
 // sayStatus queues what is to be said of the commit that the cluster's state
 // comes from. An error of the API server holds nothing up: it is owed, and
 // queued before the next one.
-func (w *worker) sayStatus(ctx context.Context, s turnState, next ops.Record) {
+func (w *worker) sayStatus(ctx context.Context, s turnState, next model.Record) {
 	if !w.statuses.on() {
 		return
 	}
@@ -243,7 +243,7 @@ func statusKey(s reports.CommitStatus) string {
 
 // commitStatus puts a decision in a commit status's words. ok is false where
 // there is nothing to say of the cluster itself.
-func commitStatus(s turnState, next ops.Record) (status reports.CommitStatus, ok bool) {
+func commitStatus(s turnState, next model.Record) (status reports.CommitStatus, ok bool) {
 	status = reports.CommitStatus{Commit: s.want.commit, Revision: s.desired.Revision, State: forge.Pending}
 	if next.Revision == s.desired.Revision && next.Commit != "" {
 		status.Commit = next.Commit
@@ -280,7 +280,7 @@ func commitStatus(s turnState, next ops.Record) (status reports.CommitStatus, ok
 	case s.desired.Removed:
 		status.Commit, status.Revision, status.Since, status.State = s.want.newest, "removed", "", forge.Success
 		status.Description = "no definition names the cluster any more: it is left as it is"
-	case next.Stage == ops.StageVerified && next.Revision == s.desired.Revision:
+	case next.Stage == model.StageVerified && next.Revision == s.desired.Revision:
 		status.State, status.Description = forge.Success, "the cluster is as its definition says"
 	case operation != nil:
 		status.Description = string(operation.Kind) + " is under way"
@@ -292,7 +292,7 @@ func commitStatus(s turnState, next ops.Record) (status reports.CommitStatus, ok
 	return status, true
 }
 
-func reasonWords(reasons []ops.Reason) string {
+func reasonWords(reasons []model.Reason) string {
 	if len(reasons) == 0 {
 		return "nothing that is known"
 	}

@@ -15,7 +15,7 @@ import (
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/record/recordtest"
 	"stevedore.dev/stevedore/internal/reports"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/definition"
 	"stevedore.dev/stevedore/sources"
@@ -23,16 +23,16 @@ import (
 
 func TestWhatACommitStatusSaysOfADecision(t *testing.T) {
 	at := func(n string) string { return "main@sha1:" + strings.Repeat(n, 40) }
-	current := ops.Record{Revision: "r", Commit: at("a"), Stage: ops.StageRendered}
+	current := model.Record{Revision: "r", Commit: at("a"), Stage: model.StageRendered}
 	verified := current
-	verified.Stage = ops.StageVerified
+	verified.Stage = model.StageVerified
 	growing := verified
-	growing.Operation = &ops.Operation{Kind: ops.OperationGrow}
-	growing.Stage = ops.StageApplied
+	growing.Operation = &model.Operation{Kind: model.OperationGrow}
+	growing.Stage = model.StageApplied
 	late := growing
-	late.Operation = &ops.Operation{Kind: ops.OperationGrow, TimedOut: true}
-	refused := ops.Decision{Refusals: []ops.Reason{{Name: "replicas-do-not-fit", Message: "3 nodes, 4 copies"}}}
-	waits := ops.Decision{Waits: []ops.Reason{{Name: "green", Message: "2 tables are yellow"}}}
+	late.Operation = &model.Operation{Kind: model.OperationGrow, TimedOut: true}
+	refused := model.Decision{Refusals: []model.Reason{{Name: "replicas-do-not-fit", Message: "3 nodes, 4 copies"}}}
+	waits := model.Decision{Waits: []model.Reason{{Name: "green", Message: "2 tables are yellow"}}}
 	want := wanted{commit: at("b"), newest: at("c")}
 	behind := want
 	behind.held = held{reason: "history-rewritten", message: "main was rewritten"}
@@ -43,8 +43,8 @@ func TestWhatACommitStatusSaysOfADecision(t *testing.T) {
 	for _, c := range []struct {
 		what        string
 		want        wanted
-		next        ops.Record
-		decision    ops.Decision
+		next        model.Record
+		decision    model.Decision
 		problems    []string
 		removed     bool
 		state       forge.State
@@ -52,22 +52,22 @@ func TestWhatACommitStatusSaysOfADecision(t *testing.T) {
 		names       []string
 		description string
 	}{
-		{"a render that is worked on", want, current, ops.Decision{}, nil, false, forge.Pending, at("a"), nil, "is being applied"},
+		{"a render that is worked on", want, current, model.Decision{}, nil, false, forge.Pending, at("a"), nil, "is being applied"},
 		{"an operation", want, growing, waits, nil, false, forge.Pending, at("a"), nil, "grow is under way"},
 		{"a wait", want, current, waits, nil, false, forge.Pending, at("a"), nil, "waits for: green: 2 tables are yellow"},
-		{"a render that is not taken up yet", want, ops.Record{Revision: "before", Commit: at("0"), Stage: ops.StageVerified}, waits, nil, false, forge.Pending, at("b"), nil, "waits for"},
-		{"it is as it is wanted", want, verified, ops.Decision{}, nil, false, forge.Success, at("a"), nil, "as its definition says"},
+		{"a render that is not taken up yet", want, model.Record{Revision: "before", Commit: at("0"), Stage: model.StageVerified}, waits, nil, false, forge.Pending, at("b"), nil, "waits for"},
+		{"it is as it is wanted", want, verified, model.Decision{}, nil, false, forge.Success, at("a"), nil, "as its definition says"},
 		{"a refusal", want, current, refused, nil, false, forge.Failure, at("a"), []string{"replicas-do-not-fit"}, "replicas-do-not-fit: 3 nodes, 4 copies"},
 		{"an operation that takes too long", want, late, waits, nil, false, forge.Failure, at("a"), []string{"timed-out"}, "grow takes longer than its limit"},
-		{"a broken definition", want, verified, ops.Decision{}, []string{"a.yaml:3:5: x"}, false, forge.Failure, at("c"), []string{"definition-broken"}, "a.yaml:3:5: x"},
-		{"a definition that is gone", want, verified, ops.Decision{}, nil, true, forge.Success, at("c"), nil, "it is left as it is"},
-		{"a source that is held", behind, verified, ops.Decision{}, []string{"main was rewritten"}, false, forge.Success, at("a"), nil, "as its definition says"},
-		{"a cluster that is held back", back, verified, ops.Decision{}, []string{"main was rewritten"}, false, forge.Failure, at("c"), []string{"history-rewritten"}, "stays as it was: main was rewritten"},
-		{"a source that cannot be read", unreadable, verified, ops.Decision{}, []string{"kustomization.yaml:1:1: x"}, false, "", "", nil, ""},
+		{"a broken definition", want, verified, model.Decision{}, []string{"a.yaml:3:5: x"}, false, forge.Failure, at("c"), []string{"definition-broken"}, "a.yaml:3:5: x"},
+		{"a definition that is gone", want, verified, model.Decision{}, nil, true, forge.Success, at("c"), nil, "it is left as it is"},
+		{"a source that is held", behind, verified, model.Decision{}, []string{"main was rewritten"}, false, forge.Success, at("a"), nil, "as its definition says"},
+		{"a cluster that is held back", back, verified, model.Decision{}, []string{"main was rewritten"}, false, forge.Failure, at("c"), []string{"history-rewritten"}, "stays as it was: main was rewritten"},
+		{"a source that cannot be read", unreadable, verified, model.Decision{}, []string{"kustomization.yaml:1:1: x"}, false, "", "", nil, ""},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			status, ok := commitStatus(turnState{
-				want: c.want, desired: ops.Desired{Revision: "r", Removed: c.removed}, decision: c.decision, problems: c.problems,
+				want: c.want, desired: model.Desired{Revision: "r", Removed: c.removed}, decision: c.decision, problems: c.problems,
 			}, c.next)
 			require.Equal(t, c.state != "", ok)
 			if !ok {
@@ -152,10 +152,10 @@ func TestAStatusThatCannotBeQueuedIsOwed(t *testing.T) {
 	to := &posts{}
 	w.statuses = &statuses{options: map[string]CommitStatus{"repository": {Poster: to}}, cluster: reports.NewStatuses(queue, reports.Posters{"repository": to}, nil)}
 	sha := strings.Repeat("a", 40)
-	s := turnState{want: wanted{owner: "repository", commit: "main@sha1:" + sha}, desired: ops.Desired{Revision: "r"}}
+	s := turnState{want: wanted{owner: "repository", commit: "main@sha1:" + sha}, desired: model.Desired{Revision: "r"}}
 	failed := s
-	failed.decision.Refusals = []ops.Reason{{Name: "rename", Message: "x"}}
-	next := ops.Record{Revision: "r", Commit: s.want.commit, Stage: ops.StageRendered}
+	failed.decision.Refusals = []model.Reason{{Name: "rename", Message: "x"}}
+	next := model.Record{Revision: "r", Commit: s.want.commit, Stage: model.StageRendered}
 
 	configMaps.Before = func(string, string) error { return errors.New("away") }
 	w.sayStatus(t.Context(), s, next)

@@ -23,7 +23,7 @@ import (
 	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/internal/storageclass"
 	"stevedore.dev/stevedore/internal/telemetry"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/sources"
 )
 
@@ -403,7 +403,7 @@ func (d *daemon) adopt(ctx context.Context, key record.Cluster) {
 	if employed {
 		return
 	}
-	var rec ops.Record
+	var rec model.Record
 	entry, err := d.store.Load(ctx, key, record.Operation, &rec)
 	if err != nil || !entry.Exists() {
 		// Another watch has shown an object of the cluster before its record is there:
@@ -426,7 +426,7 @@ func (d *daemon) cachedConfigMap(namespace, name string) (*corev1.ConfigMap, err
 }
 
 // tell reports transitions, before the record that marks them is saved.
-func (w *worker) tell(ctx context.Context, entry record.Entry, transitions []ops.Report) error {
+func (w *worker) tell(ctx context.Context, entry record.Entry, transitions []model.Report) error {
 	if len(transitions) == 0 {
 		return nil
 	}

@@ -11,9 +11,14 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/telemetry"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/budget"
 	"stevedore.dev/stevedore/ops/cratedb"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/rollout"
+	"stevedore.dev/stevedore/ops/scale"
+	"stevedore.dev/stevedore/ops/setting"
 )
 
 // healthInterval is how often health is told to the receiver, as crate-operator
@@ -79,8 +84,8 @@ func (w *worker) dataPaths(name string) []string {
 			continue
 		}
 		for _, container := range pod.Spec.Containers {
-			if container.Name == ops.CrateContainer {
-				return ops.DataPathsOf(slices.Concat(container.Command, container.Args))
+			if container.Name == manifest.CrateContainer {
+				return manifest.DataPathsOf(slices.Concat(container.Command, container.Args))
 			}
 		}
 	}
@@ -97,13 +102,13 @@ func newPassword() (string, error) {
 }
 
 // observeDatabase asks the database, unless it was asked a moment ago.
-func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec ops.Record, observed *ops.Observed) {
-	detailed := ops.Detailed(&desired, &rec)
+func (w *worker) observeDatabase(ctx context.Context, desired model.Desired, rec model.Record, observed *model.Observed) {
+	detailed := rollout.Detailed(&desired, &rec)
 	defer func() { observed.Database, observed.Stable = w.reading, w.stable }()
 	password, tried := w.systemPassword(desired.Namespace, names.SystemSecret(desired.Name))
-	settings := ops.SettingsToRead(&desired, &rec, observed.Pods)
-	detailed = detailed || ops.BudgetDetail(&rec, &w.reading)
-	if age := time.Since(w.reading.At); age < w.options.Interval && ops.BudgetsFirst(&rec, observed.Pods) {
+	settings := setting.SettingsToRead(&desired, &rec, observed.Pods)
+	detailed = detailed || budget.BudgetDetail(&rec, &w.reading)
+	if age := time.Since(w.reading.At); age < w.options.Interval && budget.BudgetsFirst(&rec, observed.Pods) {
 		return
 	}
 	if time.Since(w.reading.At) < w.readingAge() && (!detailed || w.reading.TablesKnown) && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {
@@ -112,22 +117,22 @@ func (w *worker) observeDatabase(ctx context.Context, desired ops.Desired, rec o
 	detailed = detailed || w.dataDue(time.Now())
 	w.ask(ctx, cratedb.Target{Pods: running(observed.Pods), Detailed: detailed, Settings: settings, Password: password}, tried)
 	observed.Database = w.reading
-	if wanted := ops.EvidenceWanted(&desired, observed, &rec); wanted.Wanted() {
+	if wanted := scale.EvidenceWanted(&desired, observed, &rec); wanted.Wanted() {
 		w.whilePodsAnswer(func() { w.reading.Evidence = execute.Examine(ctx, w.tools(), wanted) })
 	}
 }
 
 // systemPassword is what the user system logs in with, and of which Secret.
-func (w *worker) systemPassword(namespace, name string) (password string, tried ops.SecretVersion) {
+func (w *worker) systemPassword(namespace, name string) (password string, tried model.SecretVersion) {
 	secret, ok := w.live.Secret(namespace, name)
 	if !ok {
-		return "", ops.SecretVersion{}
+		return "", model.SecretVersion{}
 	}
-	return string(secret.Data["password"]), ops.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion}
+	return string(secret.Data["password"]), model.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion}
 }
 
 // running are the pods in which a process may answer.
-func running(pods []ops.Pod) []cratedb.PodRef {
+func running(pods []model.Pod) []cratedb.PodRef {
 	var all []cratedb.PodRef
 	for _, pod := range pods {
 		if pod.IP != "" && !pod.Started.IsZero() && !pod.Terminating && pod.Phase == "Running" {
@@ -138,10 +143,10 @@ func running(pods []ops.Pod) []cratedb.PodRef {
 }
 
 // ask makes the reading of the database anew.
-func (w *worker) ask(ctx context.Context, target cratedb.Target, tried ops.SecretVersion) {
+func (w *worker) ask(ctx context.Context, target cratedb.Target, tried model.SecretVersion) {
 	defer func() { w.stable = w.stable.Next(&w.reading) }()
 	if len(target.Pods) == 0 {
-		w.reading = ops.Database{At: time.Now()}
+		w.reading = model.Database{At: time.Now()}
 		return
 	}
 	asking, cancel := w.leadership.bounded(ctx)
@@ -164,14 +169,14 @@ func (w *worker) readingAge() time.Duration {
 }
 
 // measure counts the decision and, once a minute, tells the cluster's health.
-func (w *worker) measure(decision ops.Decision, observed ops.Observed) {
+func (w *worker) measure(decision model.Decision, observed model.Observed) {
 	w.verdict = decision.Verdict.String()
 	w.metrics.Decided(w.key, w.verdict, reasonNames(decision.Waits), reasonNames(decision.Refusals))
 	w.metrics.Working(w.key, work(decision.Record, observed.Sets))
 	if !decision.Record.Bootstrap.Done {
 		return
 	}
-	if op := decision.Record.Operation; len(decision.Record.Suspended) > 0 && (op == nil || op.Kind == ops.OperationSuspend) {
+	if op := decision.Record.Operation; len(decision.Record.Suspended) > 0 && (op == nil || op.Kind == model.OperationSuspend) {
 		// Nobody is to wake up because what was stopped does not answer.
 		w.metrics.Suspended(w.key)
 		return
@@ -180,7 +185,7 @@ func (w *worker) measure(decision ops.Decision, observed ops.Observed) {
 }
 
 // work is what a cluster has by its record, and what is done to it.
-func work(rec ops.Record, sets []ops.ObservedSet) telemetry.Work {
+func work(rec model.Record, sets []model.ObservedSet) telemetry.Work {
 	out := telemetry.Work{}
 	if o := rec.Operation; o != nil {
 		out.Operation, out.Started, out.Late = string(o.Kind), o.Started, o.TimedOut
@@ -198,15 +203,15 @@ func work(rec ops.Record, sets []ops.ObservedSet) telemetry.Work {
 }
 
 // measureHealth tells what a reading says of a cluster that runs.
-func (w *worker) measureHealth(databaseName string, db *ops.Database) {
+func (w *worker) measureHealth(databaseName string, db *model.Database) {
 	health := telemetry.Unreachable
-	if db.Contact == ops.Yes {
+	if db.Contact == model.Yes {
 		switch db.Health.Colour {
-		case ops.Green:
+		case model.Green:
 			health = telemetry.Green
-		case ops.Yellow:
+		case model.Yellow:
 			health = telemetry.Yellow
-		case ops.Red:
+		case model.Red:
 			health = telemetry.Red
 		}
 	}
@@ -228,7 +233,7 @@ func (w *worker) nodeNamed(id string) string {
 	return id
 }
 
-func reasonNames(reasons []ops.Reason) []string {
+func reasonNames(reasons []model.Reason) []string {
 	var all []string
 	for _, reason := range reasons {
 		all = append(all, reason.Name)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render"
 )
 
@@ -169,14 +169,14 @@ func (d *daemon) unchanged(ctx context.Context, cluster render.Cluster) bool {
 
 // waitingFor is what was decided for the definition before, and that a newer one
 // waits.
-func waitingFor(decision ops.Decision, want wanted) ops.Decision {
+func waitingFor(decision model.Decision, want wanted) model.Decision {
 	if want.waits == "" {
 		return decision
 	}
-	if decision.Verdict == ops.Done {
-		decision.Verdict = ops.Wait
+	if decision.Verdict == model.Done {
+		decision.Verdict = model.Wait
 	}
-	decision.Waits = append(slices.Clone(decision.Waits), ops.Reason{Name: dependsOn, Message: want.waits})
+	decision.Waits = append(slices.Clone(decision.Waits), model.Reason{Name: dependsOn, Message: want.waits})
 	return decision
 }
 

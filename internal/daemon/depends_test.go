@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/sources"
 )
 
@@ -118,10 +118,10 @@ func TestWhatWaitsKeepsItsLastGoodDefinition(t *testing.T) {
 	require.True(t, ok)
 	assert.Same(t, old.Definition, now.cluster.Definition)
 	assert.Equal(t, []string{"1", "waits"}, []string{now.commit, now.waits})
-	shown := waitingFor(ops.Decision{Verdict: ops.Done}, now)
-	assert.Equal(t, ops.Wait, shown.Verdict)
-	assert.Equal(t, []ops.Reason{{Name: dependsOn, Message: "waits"}}, shown.Waits)
-	assert.Equal(t, ops.Refuse, waitingFor(ops.Decision{Verdict: ops.Refuse}, now).Verdict)
+	shown := waitingFor(model.Decision{Verdict: model.Done}, now)
+	assert.Equal(t, model.Wait, shown.Verdict)
+	assert.Equal(t, []model.Reason{{Name: dependsOn, Message: "waits"}}, shown.Waits)
+	assert.Equal(t, model.Refuse, waitingFor(model.Decision{Verdict: model.Refuse}, now).Verdict)
 	first, ok := f.get(key("e"), "b")
 	require.True(t, ok)
 	assert.Nil(t, first.cluster.Definition, "nothing is known of a new one")
@@ -132,7 +132,7 @@ func TestWhatWaitsKeepsItsLastGoodDefinition(t *testing.T) {
 	now, _ = f.get(key("c"), "b")
 	assert.Same(t, newest.Definition, now.cluster.Definition)
 	assert.Equal(t, []string{"2", ""}, []string{now.commit, now.waits})
-	assert.Equal(t, ops.Decision{Verdict: ops.Done}, waitingFor(ops.Decision{Verdict: ops.Done}, now))
+	assert.Equal(t, model.Decision{Verdict: model.Done}, waitingFor(model.Decision{Verdict: model.Done}, now))
 }
 
 func TestAHeldSourceIsToldToEachOfItsClustersOnce(t *testing.T) {
@@ -153,17 +153,17 @@ func TestAHeldSourceIsToldToEachOfItsClustersOnce(t *testing.T) {
 	assert.Empty(t, f.hold("a", why), "said already")
 
 	want, _ := f.get(key("c"), "a")
-	reports := heldSource(key("c"), ops.Shown{}, want)
+	reports := heldSource(key("c"), model.Shown{}, want)
 	require.Len(t, reports, 1)
 	assert.Equal(t, "HistoryRewritten", reports[0].Reason)
 	assert.Contains(t, reports[0].Message, "main was rewritten")
-	shown := ops.Shown{Problems: []string{want.held.message}}
+	shown := model.Shown{Problems: []string{want.held.message}}
 	assert.Empty(t, heldSource(key("c"), shown, want))
 	assert.Empty(t, brokenDefinition(key("c"), shown, []string{want.held.message}, want), "it is no fault of a definition")
-	assert.Empty(t, brokenDefinition(key("c"), ops.Shown{}, []string{want.held.message}, want))
+	assert.Empty(t, brokenDefinition(key("c"), model.Shown{}, []string{want.held.message}, want))
 	assert.Len(t, brokenDefinition(key("c"), shown, []string{want.held.message, "a typo"}, want), 1)
 	other, _ := f.get(key("other"), "b")
-	assert.Empty(t, heldSource(key("other"), ops.Shown{}, other))
+	assert.Empty(t, heldSource(key("other"), model.Shown{}, other))
 
 	assert.Len(t, f.hold("a", held{}), 2)
 	want, _ = f.get(key("c"), "a")
@@ -197,7 +197,7 @@ func TestAClusterThatIsHeldBackAloneKeepsItsLastGoodDefinitionAndSaysWhy(t *test
 	now, _ := f.get(key("c"), "a")
 	assert.Same(t, old.Definition, now.cluster.Definition)
 	assert.Equal(t, why, now.held)
-	assert.Len(t, heldSource(key("c"), ops.Shown{}, now), 1)
+	assert.Len(t, heldSource(key("c"), model.Shown{}, now), 1)
 	other, _ := f.get(key("e"), "a")
 	assert.Zero(t, other.held)
 	assert.Equal(t, "2", other.commit)

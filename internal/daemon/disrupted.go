@@ -6,19 +6,19 @@ import (
 	"slices"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // disrupted says that a cluster is in an operation that takes its nodes down.
-func disrupted(rec ops.Record) bool {
-	return rec.Operation != nil && (rec.Operation.Restart != nil || rec.Operation.Shrink != nil || rec.Operation.Kind == ops.OperationSuspend)
+func disrupted(rec model.Record) bool {
+	return rec.Operation != nil && (rec.Operation.Restart != nil || rec.Operation.Shrink != nil || rec.Operation.Kind == model.OperationSuspend)
 }
 
 // underWay are words for another cluster's operation. The status of the cluster that waits
 // shows them, so that a person sees there whether the other cluster is stuck.
-func underWay(o *ops.Operation) string {
+func underWay(o *model.Operation) string {
 	words := string(o.Kind) + " since " + o.Started.UTC().Format("2006-01-02 15:04 UTC")
-	if o.Step == ops.StepStopped || o.TimedOut {
+	if o.Step == model.StepStopped || o.TimedOut {
 		words += ", which gets no further by itself: its status says why"
 	}
 	return words
@@ -40,7 +40,7 @@ func (w *worker) otherDisrupted(ctx context.Context) ([]string, error) {
 			}
 			continue
 		}
-		var rec ops.Record
+		var rec model.Record
 		if _, err := w.store.Load(ctx, key, record.Operation, &rec); err != nil {
 			if ctx.Err() != nil {
 				return nil, fmt.Errorf("looking which clusters are disrupted: %w", ctx.Err())

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // A pod's status does not say why it is missing, why its network or its volumes are, or
@@ -42,7 +42,7 @@ const (
 // explainer remembers what it has read of one cluster, and since when pods are missing.
 type explainer struct {
 	missing map[string]time.Time
-	last    ops.Explained
+	last    model.Explained
 	at      time.Time
 	about   []subject
 	// noEvents and noNodes are when the right was denied; zero: it was not.
@@ -61,12 +61,12 @@ const (
 
 // explain reads why pods are missing or stuck; what was read before stands in between. Its
 // failure is no failure of a turn: then there are fewer words.
-func (w *worker) explain(ctx context.Context, observed *ops.Observed, hide redaction, now time.Time) ops.Explained {
+func (w *worker) explain(ctx context.Context, observed *model.Observed, hide redaction, now time.Time) model.Explained {
 	e := &w.explainer
 	about := e.subjects(observed, now)
 	if len(about) == 0 {
 		*e = explainer{missing: e.missing, noEvents: e.noEvents, noNodes: e.noNodes}
-		return ops.Explained{}
+		return model.Explained{}
 	}
 	if now.Sub(e.at) < explainEvery && slices.Equal(about, e.about) || now.Sub(e.at) < missingFor {
 		return e.last
@@ -85,7 +85,7 @@ func (w *worker) explain(ctx context.Context, observed *ops.Observed, hide redac
 }
 
 // subjects are what to ask about now, in an order that does not change by itself.
-func (e *explainer) subjects(observed *ops.Observed, now time.Time) []subject {
+func (e *explainer) subjects(observed *model.Observed, now time.Time) []subject {
 	var about []subject
 	add := func(s subject) {
 		if len(about) < explainMost && !slices.ContainsFunc(about, func(other subject) bool { return other.kind == s.kind && other.name == s.name }) {
@@ -97,7 +97,7 @@ func (e *explainer) subjects(observed *ops.Observed, now time.Time) []subject {
 		set := &observed.Sets[i]
 		for ordinal := range set.Replicas {
 			name := set.Name + "-" + strconv.Itoa(ordinal)
-			if slices.ContainsFunc(observed.Pods, func(p ops.Pod) bool { return p.Name == name }) {
+			if slices.ContainsFunc(observed.Pods, func(p model.Pod) bool { return p.Name == name }) {
 				continue
 			}
 			since, ok := e.missing[name]
@@ -137,8 +137,8 @@ func (e *explainer) subjects(observed *ops.Observed, now time.Time) []subject {
 	return about
 }
 
-func (w *worker) read(ctx context.Context, about []subject, hide redaction, now time.Time) ops.Explained {
-	e, out := &w.explainer, ops.Explained{}
+func (w *worker) read(ctx context.Context, about []subject, hide redaction, now time.Time) model.Explained {
+	e, out := &w.explainer, model.Explained{}
 	for _, s := range about {
 		if s.kind == kindNode {
 			if now.Sub(e.noNodes) < explainUnasked {
@@ -149,7 +149,7 @@ func (w *worker) read(ctx context.Context, about []subject, hide redaction, now 
 			case apierrors.IsForbidden(err):
 				e.noNodes = now
 			case apierrors.IsNotFound(err):
-				out.Machines = append(out.Machines, ops.Machine{Name: s.name, Gone: true})
+				out.Machines = append(out.Machines, model.Machine{Name: s.name, Gone: true})
 			case err != nil:
 				w.log.Debug("a Node could not be read: less is said of its pods", "node", s.name, "error", err)
 			default:
@@ -192,7 +192,7 @@ func (w *worker) events(ctx context.Context, s subject) ([]corev1.Event, error) 
 // newest is the event that explains most: of a StatefulSet why the pod could not be made, or
 // else another one; of a pod or a claim the last
 // warning.
-func newest(events []corev1.Event, s subject, hide redaction) []ops.KubernetesEvent {
+func newest(events []corev1.Event, s subject, hide redaction) []model.KubernetesEvent {
 	var found *corev1.Event
 	var foundOf string
 	made := map[string]time.Time{}
@@ -227,7 +227,7 @@ func newest(events []corev1.Event, s subject, hide redaction) []ops.KubernetesEv
 	if found == nil {
 		return nil
 	}
-	return []ops.KubernetesEvent{{
+	return []model.KubernetesEvent{{
 		Pod: foundOf, Kind: s.kind, Name: s.name, Reason: found.Reason,
 		Message: hide.line(strings.TrimPrefix(found.Message, "(combined from similar events): ")), Last: seen(found),
 	}}
@@ -262,16 +262,16 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-func machineOf(node *corev1.Node) ops.Machine {
-	out := ops.Machine{Name: node.Name}
+func machineOf(node *corev1.Node) model.Machine {
+	out := model.Machine{Name: node.Name}
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {
 			out.Since = condition.LastTransitionTime.Time
 			switch condition.Status {
 			case corev1.ConditionTrue:
-				out.Ready = ops.Yes
+				out.Ready = model.Yes
 			case corev1.ConditionFalse:
-				out.Ready = ops.No
+				out.Ready = model.No
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 
 	"stevedore.dev/stevedore/internal/record/recordtest"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // told is an API server with events, which looks at field selectors.
@@ -129,34 +129,34 @@ func TestEventsAndNodesAreReadSeldomAndOnlyWhereAPodIsMissingOrStuck(t *testing.
 		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute, TimeAdded: &began}}},
 		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, LastTransitionTime: began}}},
 	}
-	pod := func(change func(*ops.Pod)) ops.Pod {
-		p := ops.Pod{Name: missingSet + "-0", Set: missingSet, UID: "uid of " + missingSet + "-0", Created: now.Add(-time.Hour), KubernetesNode: "node-3"}
+	pod := func(change func(*model.Pod)) model.Pod {
+		p := model.Pod{Name: missingSet + "-0", Set: missingSet, UID: "uid of " + missingSet + "-0", Created: now.Add(-time.Hour), KubernetesNode: "node-3"}
 		change(&p)
 		return p
 	}
-	set := ops.ObservedSet{Name: missingSet, UID: "uid of " + missingSet, Replicas: 1}
+	set := model.ObservedSet{Name: missingSet, UID: "uid of " + missingSet, Replicas: 1}
 	for name, c := range map[string]struct {
-		observed ops.Observed
+		observed model.Observed
 		asked    []string
-		want     ops.Explained
+		want     model.Explained
 	}{
-		"all is well": {ops.Observed{Sets: []ops.ObservedSet{set}, Pods: []ops.Pod{pod(func(p *ops.Pod) { p.Ready = true })}}, nil, ops.Explained{}},
-		"a pod is missing": {ops.Observed{Sets: []ops.ObservedSet{set}}, []string{"list events"}, ops.Explained{Events: []ops.KubernetesEvent{
+		"all is well": {model.Observed{Sets: []model.ObservedSet{set}, Pods: []model.Pod{pod(func(p *model.Pod) { p.Ready = true })}}, nil, model.Explained{}},
+		"a pod is missing": {model.Observed{Sets: []model.ObservedSet{set}}, []string{"list events"}, model.Explained{Events: []model.KubernetesEvent{
 			{Pod: missingSet + "-0", Kind: kindSet, Name: missingSet, Reason: "FailedCreate", Message: refusal(missingSet+"-0", "no"), Last: now},
 		}}},
-		"a pod has just been made": {ops.Observed{Pods: []ops.Pod{pod(func(p *ops.Pod) { p.Waiting, p.Created = "PodInitializing", now.Add(time.Minute) })}}, nil, ops.Explained{}},
-		"a pod is being made for long": {ops.Observed{Pods: []ops.Pod{pod(func(p *ops.Pod) { p.Waiting = "PodInitializing" })}}, []string{"list events"}, ops.Explained{Events: []ops.KubernetesEvent{
+		"a pod has just been made": {model.Observed{Pods: []model.Pod{pod(func(p *model.Pod) { p.Waiting, p.Created = "PodInitializing", now.Add(time.Minute) })}}, nil, model.Explained{}},
+		"a pod is being made for long": {model.Observed{Pods: []model.Pod{pod(func(p *model.Pod) { p.Waiting = "PodInitializing" })}}, []string{"list events"}, model.Explained{Events: []model.KubernetesEvent{
 			{Pod: missingSet + "-0", Kind: kindPod, Name: missingSet + "-0", Reason: "FailedMount", Message: "no", Last: now},
 		}}},
-		"an image is missing, which its status says": {ops.Observed{Pods: []ops.Pod{pod(func(p *ops.Pod) { p.Waiting = "ImagePullBackOff" })}}, nil, ops.Explained{}},
-		"a claim waits": {ops.Observed{
-			Pods:   []ops.Pod{pod(func(p *ops.Pod) { p.Waiting = "Unschedulable" })},
-			Claims: []ops.Claim{{Name: "data0-x", Set: missingSet, Phase: "Pending", UID: "uid of data0-x"}, {Name: "data1-x", Set: missingSet, Phase: "Bound"}, {Name: "data0-y", Set: missingSet, Ordinal: 1, Phase: "Pending"}},
-		}, []string{"list events"}, ops.Explained{Events: []ops.KubernetesEvent{{Pod: missingSet + "-0", Kind: kindClaim, Name: "data0-x", Reason: "ProvisioningFailed", Message: "no class", Last: now}}}},
-		"a pod starts": {ops.Observed{Pods: []ops.Pod{pod(func(p *ops.Pod) { p.Runs, p.Started = true, now })}}, nil, ops.Explained{}},
-		"a machine is lost under a pod that has just started": {ops.Observed{Pods: []ops.Pod{pod(func(p *ops.Pod) { p.Runs, p.Started, p.Lost.Unheard = true, now, now })}}, []string{"get nodes"}, ops.Explained{Machines: []ops.Machine{{Name: "node-3", Since: now, Unreachable: now}}}},
-		"a machine is lost": {ops.Observed{Pods: []ops.Pod{pod(func(p *ops.Pod) { p.Runs = true })}}, []string{"get nodes"}, ops.Explained{Machines: []ops.Machine{{Name: "node-3", Since: now, Unreachable: now}}}},
-		"a machine is gone": {ops.Observed{Pods: []ops.Pod{pod(func(p *ops.Pod) { p.Terminating, p.KubernetesNode = true, "node-9" })}}, []string{"get nodes"}, ops.Explained{Machines: []ops.Machine{{Name: "node-9", Gone: true}}}},
+		"an image is missing, which its status says": {model.Observed{Pods: []model.Pod{pod(func(p *model.Pod) { p.Waiting = "ImagePullBackOff" })}}, nil, model.Explained{}},
+		"a claim waits": {model.Observed{
+			Pods:   []model.Pod{pod(func(p *model.Pod) { p.Waiting = "Unschedulable" })},
+			Claims: []model.Claim{{Name: "data0-x", Set: missingSet, Phase: "Pending", UID: "uid of data0-x"}, {Name: "data1-x", Set: missingSet, Phase: "Bound"}, {Name: "data0-y", Set: missingSet, Ordinal: 1, Phase: "Pending"}},
+		}, []string{"list events"}, model.Explained{Events: []model.KubernetesEvent{{Pod: missingSet + "-0", Kind: kindClaim, Name: "data0-x", Reason: "ProvisioningFailed", Message: "no class", Last: now}}}},
+		"a pod starts": {model.Observed{Pods: []model.Pod{pod(func(p *model.Pod) { p.Runs, p.Started = true, now })}}, nil, model.Explained{}},
+		"a machine is lost under a pod that has just started": {model.Observed{Pods: []model.Pod{pod(func(p *model.Pod) { p.Runs, p.Started, p.Lost.Unheard = true, now, now })}}, []string{"get nodes"}, model.Explained{Machines: []model.Machine{{Name: "node-3", Since: now, Unreachable: now}}}},
+		"a machine is lost": {model.Observed{Pods: []model.Pod{pod(func(p *model.Pod) { p.Runs = true })}}, []string{"get nodes"}, model.Explained{Machines: []model.Machine{{Name: "node-3", Since: now, Unreachable: now}}}},
+		"a machine is gone": {model.Observed{Pods: []model.Pod{pod(func(p *model.Pod) { p.Terminating, p.KubernetesNode = true, "node-9" })}}, []string{"get nodes"}, model.Explained{Machines: []model.Machine{{Name: "node-9", Gone: true}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := newTold(lost)
@@ -174,7 +174,7 @@ func TestEventsAndNodesAreReadSeldomAndOnlyWhereAPodIsMissingOrStuck(t *testing.
 			assert.Equal(t, c.asked, server.lists, "and is not read again before its time")
 			w.explain(t.Context(), &c.observed, nil, now.Add(explainEvery))
 			assert.Len(t, server.lists, 2*len(c.asked))
-			assert.Equal(t, ops.Explained{}, w.explain(t.Context(), &ops.Observed{}, nil, now.Add(time.Hour)), "and forgotten once nothing is wrong")
+			assert.Equal(t, model.Explained{}, w.explain(t.Context(), &model.Observed{}, nil, now.Add(time.Hour)), "and forgotten once nothing is wrong")
 		})
 	}
 }
@@ -183,9 +183,9 @@ func TestEventsAndNodesAreReadSeldomAndOnlyWhereAPodIsMissingOrStuck(t *testing.
 func TestALookAtEventsIsBounded(t *testing.T) {
 	server := newTold()
 	w := explainingWorker(t, server)
-	observed := ops.Observed{Sets: []ops.ObservedSet{{Name: missingSet, Replicas: 100}}}
+	observed := model.Observed{Sets: []model.ObservedSet{{Name: missingSet, Replicas: 100}}}
 	for i := range 100 {
-		observed.Pods = append(observed.Pods, ops.Pod{Name: "p" + strconv.Itoa(i), Waiting: "ContainerCreating"})
+		observed.Pods = append(observed.Pods, model.Pod{Name: "p" + strconv.Itoa(i), Waiting: "ContainerCreating"})
 	}
 	w.explain(t.Context(), &observed, nil, began.Time)
 	w.explain(t.Context(), &observed, nil, began.Add(time.Minute))
@@ -203,9 +203,9 @@ func TestWithoutTheRightToReadEventsLessIsSaid(t *testing.T) {
 	server := newTold()
 	server.denied["events"], server.denied["nodes"] = true, true
 	w := explainingWorker(t, server)
-	observed := ops.Observed{
-		Sets: []ops.ObservedSet{{Name: missingSet, Replicas: 1}, {Name: missingSet + "2", Replicas: 1}},
-		Pods: []ops.Pod{{Name: "p", KubernetesNode: "node-3", Runs: true}},
+	observed := model.Observed{
+		Sets: []model.ObservedSet{{Name: missingSet, Replicas: 1}, {Name: missingSet + "2", Replicas: 1}},
+		Pods: []model.Pod{{Name: "p", KubernetesNode: "node-3", Runs: true}},
 	}
 	w.explain(t.Context(), &observed, nil, began.Time)
 	server.lists, w.explainer.at, w.explainer.noNodes = nil, time.Time{}, time.Time{}

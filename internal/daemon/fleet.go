@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/lifecycle"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -192,16 +192,16 @@ func (f *fleet) adopt(key record.Cluster, owner, clusterName string) bool {
 func (f *fleet) get(key record.Cluster, recordedOwner string) (wanted, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var claimants []ops.Claimant
+	var claimants []lifecycle.Claimant
 	for owner, view := range f.bySource {
 		if now, ok := view.clusters[key]; ok && !now.removed {
 			d := now.cluster.Definition
-			claimants = append(claimants, ops.Claimant{
+			claimants = append(claimants, lifecycle.Claimant{
 				Owner: owner, TakeOver: d != nil && d.Spec.Operations.Has(definition.ConsentTakeOver),
 			})
 		}
 	}
-	owner, other := ops.OwnerAmong(recordedOwner, claimants)
+	owner, other := lifecycle.OwnerAmong(recordedOwner, claimants)
 	if owner == "" {
 		for owner, view := range f.bySource {
 			if now, ok := view.clusters[key]; ok && (recordedOwner == "" || owner == recordedOwner) {

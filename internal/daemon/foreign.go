@@ -11,14 +11,14 @@ import (
 	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // foreign finds objects that have a wanted name and are not ours. The watches
 // show only what carries our label, so an object that they do not have is
 // asked for once before it is made: server-side apply would take it over.
-func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]ops.Foreign, error) {
-	var found []ops.Foreign
+func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]model.Foreign, error) {
+	var found []model.Foreign
 	var kinds []schema.GroupVersionKind
 	for _, object := range wanted {
 		if kind := object.GroupVersionKind(); !slices.Contains(kinds, kind) {
@@ -59,8 +59,8 @@ func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]o
 	return found, nil
 }
 
-func foreign(live *unstructuredObject, cluster string) ops.Foreign {
-	return ops.Foreign{
+func foreign(live *unstructuredObject, cluster string) model.Foreign {
+	return model.Foreign{
 		Object: live.GetKind() + " " + live.GetName(), Owner: apply.OwnerOf(live, cluster), Data: apply.HoldsData(live),
 		Set: live.GetKind() == "StatefulSet", OfCluster: live.GetLabels()[names.ClusterLabel] != "",
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // giveWayFor is the longest that a cluster that is being founded gives way to those
@@ -85,7 +85,7 @@ func (n *newcomers) wait(ctx context.Context, most time.Duration) {
 // than what is left to do here. It is done once a cluster. The turn ends, and the next is
 // taken when they are there: of a thousand that wait each would hold all that it had looked
 // at, and what a look finds before then is what was just written.
-func (w *worker) givesWay(rec ops.Record, decision ops.Decision, wrote bool) bool {
+func (w *worker) givesWay(rec model.Record, decision model.Decision, wrote bool) bool {
 	if w.gaveWay || rec.Bootstrap.Done || !wrote && len(decision.Actions()) == 0 {
 		return false
 	}

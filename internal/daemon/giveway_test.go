@@ -8,14 +8,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func TestAClusterThatIsBeingFoundedLetsNewOnesGoFirst(t *testing.T) {
-	acts := ops.Decision{Harmless: []ops.Action{{Kind: ops.ActionCreateSystemSecret}}}
+	acts := model.Decision{Harmless: []model.Action{{Kind: model.ActionCreateSystemSecret}}}
 	for _, test := range []struct {
 		name     string
-		decision ops.Decision
+		decision model.Decision
 		wrote    bool
 		done     bool
 		// before is done to the newcomers before the wait, after a second into it.
@@ -34,8 +34,8 @@ func TestAClusterThatIsBeingFoundedLetsNewOnesGoFirst(t *testing.T) {
 			}
 		}, func(*newcomers) {}, time.Minute},
 		{"it was founded long ago", acts, true, true, (*newcomers).came, func(*newcomers) {}, 0},
-		{"its objects have just been applied", ops.Decision{}, true, false, (*newcomers).came, func(*newcomers) {}, giveWayFor},
-		{"nothing is to be done", ops.Decision{}, false, false, (*newcomers).came, func(*newcomers) {}, 0},
+		{"its objects have just been applied", model.Decision{}, true, false, (*newcomers).came, func(*newcomers) {}, giveWayFor},
+		{"nothing is to be done", model.Decision{}, false, false, (*newcomers).came, func(*newcomers) {}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -43,13 +43,13 @@ func TestAClusterThatIsBeingFoundedLetsNewOnesGoFirst(t *testing.T) {
 				test.before(&w.newcomers)
 				time.AfterFunc(time.Second, func() { test.after(&w.newcomers) })
 				began := time.Now()
-				w.givesWay(ops.Record{Bootstrap: ops.Bootstrap{Done: test.done}}, test.decision, test.wrote)
+				w.givesWay(model.Record{Bootstrap: model.Bootstrap{Done: test.done}}, test.decision, test.wrote)
 				w.yield(t.Context())
 				assert.Equal(t, test.waits, time.Since(began))
 				if test.waits > 0 {
 					w.newcomers.came()
 					began = time.Now()
-					assert.False(t, w.givesWay(ops.Record{}, test.decision, true))
+					assert.False(t, w.givesWay(model.Record{}, test.decision, true))
 					w.yield(t.Context())
 					assert.Zero(t, time.Since(began), "a second wait")
 				}

@@ -11,7 +11,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/reports"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/sources"
 )
 
@@ -109,8 +109,8 @@ func (d *daemon) rewritten(ctx context.Context, p pendingBuild) map[record.Clust
 	return back
 }
 
-func (d *daemon) recordOf(ctx context.Context, key record.Cluster) (ops.Record, error) {
-	var rec ops.Record
+func (d *daemon) recordOf(ctx context.Context, key record.Cluster) (model.Record, error) {
+	var rec model.Record
 	if err := d.live.EnsureNamespace(ctx, key.Namespace); err != nil {
 		return rec, err
 	}
@@ -120,13 +120,13 @@ func (d *daemon) recordOf(ctx context.Context, key record.Cluster) (ops.Record, 
 
 // heldSource reports it, once a cluster and reason. The id is made of what is
 // told, so that a kill before the record is saved tells no other report.
-func heldSource(key record.Cluster, before ops.Shown, want wanted) []ops.Report {
+func heldSource(key record.Cluster, before model.Shown, want wanted) []model.Report {
 	if want.held.reason == "" || slices.Contains(before.Problems, want.held.message) {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(key.String() + "\x00" + want.commit + "\x00" + want.held.message))
-	return []ops.Report{{
-		ID: "held-" + hex.EncodeToString(sum[:12]), Event: ops.EventFeedback, Status: ops.StatusFailure,
+	return []model.Report{{
+		ID: "held-" + hex.EncodeToString(sum[:12]), Event: model.EventFeedback, Status: model.StatusFailure,
 		Operation: "update", Action: "unknown", Commit: want.commit, Reason: reports.EventReason(want.held.reason), Warning: true,
 		Message: "the source is not followed, the cluster stays as it was: " + want.held.message,
 		Names:   []string{want.held.reason},

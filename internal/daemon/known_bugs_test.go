@@ -11,7 +11,7 @@ import (
 
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // What users of crate-operator ran into, each as a test of what holds instead.
@@ -68,7 +68,7 @@ func TestAStatefulSetWithoutLabelsDisturbsNothing(t *testing.T) {
 	ours, set := setOf("crate-data-hot-c", map[string]any{names.ClusterLabel: "c"})
 	bare, somebodys := setOf("crate-data-cold-c", nil)
 	nobodys, another := setOf("postgres", nil)
-	desired := ops.Desired{Namespace: "ns", Name: "c", Sets: []ops.Set{
+	desired := model.Desired{Namespace: "ns", Name: "c", Sets: []model.Set{
 		{Name: "crate-data-hot-c", Group: "hot", Data: true, Replicas: 1}, {Name: "crate-data-cold-c", Group: "cold", Data: true, Replicas: 1},
 	}}
 	observed := observeKubernetes(view{objects: map[compare.Key]*unstructured.Unstructured{ours: set, bare: somebodys, nobodys: another}}, desired)
@@ -91,7 +91,7 @@ func TestAPodThatNoStatefulSetMadeIsNoNode(t *testing.T) {
 		podOf("crate-data-hot-c-0", "hot", of("StatefulSet")),
 		podOf("crate-data-hot-c-2", "hot", nil), // its StatefulSet was deleted and left it
 		completed, lookalike, bare,
-	}}, ops.Desired{Namespace: "ns", Name: "c", Sets: []ops.Set{{Name: "crate-data-hot-c", Group: "hot", Data: true, Replicas: 1}}})
+	}}, model.Desired{Namespace: "ns", Name: "c", Sets: []model.Set{{Name: "crate-data-hot-c", Group: "hot", Data: true, Replicas: 1}}})
 	var seen []string
 	for _, p := range observed.Pods {
 		seen = append(seen, p.Name)

@@ -9,19 +9,20 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // sayLastRun adds to what is said of a pod how the container in question ended when it last
 // ran: the one that waits, or CrateDB's where the pod is not ready.
-func sayLastRun(out *ops.Pod, pod *corev1.Pod, hide redaction) {
+func sayLastRun(out *model.Pod, pod *corev1.Pod, hide redaction) {
 	if out.Ready {
 		return
 	}
 	statuses := append(append([]corev1.ContainerStatus{}, pod.Status.InitContainerStatuses...), pod.Status.ContainerStatuses...)
 	for i := range statuses {
 		status := &statuses[i]
-		crate, waiting := status.Name == ops.CrateContainer, status.State.Waiting
+		crate, waiting := status.Name == manifest.CrateContainer, status.State.Waiting
 		ended := cmp.Or(status.State.Terminated, status.LastTerminationState.Terminated)
 		switch {
 		case ended == nil:
@@ -34,14 +35,14 @@ func sayLastRun(out *ops.Pod, pod *corev1.Pod, hide redaction) {
 }
 
 // sayLastEnd adds how CrateDB's process in the pod last ended.
-func sayLastEnd(out *ops.Pod, pod *corev1.Pod, hide redaction) {
+func sayLastEnd(out *model.Pod, pod *corev1.Pod, hide redaction) {
 	for i := range pod.Status.ContainerStatuses {
 		status := &pod.Status.ContainerStatuses[i]
-		if status.Name != ops.CrateContainer {
+		if status.Name != manifest.CrateContainer {
 			continue
 		}
 		if ended := cmp.Or(status.State.Terminated, status.LastTerminationState.Terminated); ended != nil {
-			out.LastEnd = ops.Ended{At: ended.FinishedAt.Time, Why: endWords(ended, true, hide)}
+			out.LastEnd = model.Ended{At: ended.FinishedAt.Time, Why: endWords(ended, true, hide)}
 			// A pod has a reason where the kubelet ended the whole pod: Evicted, NodeShutdown, …
 			if reason := pod.Status.Reason; reason != "" {
 				out.LastEnd.Why = reason + ": " + hide.line(pod.Status.Message)
@@ -127,8 +128,8 @@ const readinessGates = "ReadinessGatesNotReady"
 // lostOf says what a pod's own status knows of a machine that does not report. Where all
 // containers are ready a kubelet calls the pod ready too, but for its readiness gates: where
 // it is not called so, somebody else has taken the readiness away.
-func lostOf(pod *corev1.Pod) ops.Lost {
-	var lost ops.Lost
+func lostOf(pod *corev1.Pod) model.Lost {
+	var lost model.Lost
 	var ready, containers *corev1.PodCondition
 	for i := range pod.Status.Conditions {
 		condition := &pod.Status.Conditions[i]

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // What a process said last is repeated as far as it says why, and without a secret.
@@ -79,22 +79,22 @@ func TestAPodSaysWhetherItsMachineReports(t *testing.T) {
 	for name, c := range map[string]struct {
 		conditions  []corev1.PodCondition
 		tolerations []corev1.Toleration
-		want        ops.Lost
+		want        model.Lost
 	}{
-		"a kubelet that is silent": {silent, []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: seconds(300)}}, ops.Lost{Unheard: began.Time, Patience: 5 * time.Minute}},
-		"a pod that stays":         {silent, []corev1.Toleration{{Operator: corev1.TolerationOpExists}}, ops.Lost{Unheard: began.Time, Patience: -1}},
-		"a pod that goes at once":  {silent, []corev1.Toleration{{Key: "cratedb", Effect: corev1.TaintEffectNoSchedule}}, ops.Lost{Unheard: began.Time, Patience: 1}},
+		"a kubelet that is silent": {silent, []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: seconds(300)}}, model.Lost{Unheard: began.Time, Patience: 5 * time.Minute}},
+		"a pod that stays":         {silent, []corev1.Toleration{{Operator: corev1.TolerationOpExists}}, model.Lost{Unheard: began.Time, Patience: -1}},
+		"a pod that goes at once":  {silent, []corev1.Toleration{{Key: "cratedb", Effect: corev1.TaintEffectNoSchedule}}, model.Lost{Unheard: began.Time, Patience: 1}},
 		"a probe that fails": {[]corev1.PodCondition{
 			condition(corev1.PodReady, corev1.ConditionFalse, "ContainersNotReady", "containers with unready status: [crate]"), condition(corev1.ContainersReady, corev1.ConditionFalse, "ContainersNotReady", "x"),
-		}, nil, ops.Lost{Patience: 1}},
+		}, nil, model.Lost{Patience: 1}},
 		"one whose reason stayed": {[]corev1.PodCondition{
 			condition(corev1.PodReady, corev1.ConditionFalse, "ContainersNotReady", "x"), condition(corev1.ContainersReady, corev1.ConditionTrue, "", ""),
-		}, nil, ops.Lost{Unheard: began.Time, Patience: 1}},
+		}, nil, model.Lost{Unheard: began.Time, Patience: 1}},
 		"a readiness gate": {[]corev1.PodCondition{
 			condition(corev1.PodReady, corev1.ConditionFalse, "ReadinessGatesNotReady", "x"), condition(corev1.ContainersReady, corev1.ConditionTrue, "", ""),
-		}, nil, ops.Lost{Patience: 1}},
-		"one that is evicted for it": {append([]corev1.PodCondition{condition(corev1.DisruptionTarget, corev1.ConditionTrue, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")}, silent...), nil, ops.Lost{Unheard: began.Time, Deleted: true, Patience: 1}},
-		"one that is drained":        {[]corev1.PodCondition{condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "")}, nil, ops.Lost{Patience: 1}},
+		}, nil, model.Lost{Patience: 1}},
+		"one that is evicted for it": {append([]corev1.PodCondition{condition(corev1.DisruptionTarget, corev1.ConditionTrue, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")}, silent...), nil, model.Lost{Unheard: began.Time, Deleted: true, Patience: 1}},
+		"one that is drained":        {[]corev1.PodCondition{condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "")}, nil, model.Lost{Patience: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := podWith(corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}})

@@ -19,8 +19,8 @@ import (
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // objects is what executors write to Kubernetes through, for one cluster. It
@@ -72,16 +72,16 @@ func (o objects) CreateSecret(ctx context.Context, name string, data map[string]
 	return nil
 }
 
-func (o objects) Get(ctx context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
+func (o objects) Get(ctx context.Context, name string) (map[string][]byte, model.SecretVersion, error) {
 	ctx = o.about(ctx, "", "Secret", name)
 	secret, err := o.client.CoreV1().Secrets(o.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, ops.SecretVersion{}, fmt.Errorf("reading Secret %s/%s: %w", o.cluster.Namespace, name, execute.ErrNotFound)
+		return nil, model.SecretVersion{}, fmt.Errorf("reading Secret %s/%s: %w", o.cluster.Namespace, name, execute.ErrNotFound)
 	}
 	if err != nil {
-		return nil, ops.SecretVersion{}, fmt.Errorf("reading Secret %s/%s: %w", o.cluster.Namespace, name, err)
+		return nil, model.SecretVersion{}, fmt.Errorf("reading Secret %s/%s: %w", o.cluster.Namespace, name, err)
 	}
-	return secret.Data, ops.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion}, nil
+	return secret.Data, model.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion}, nil
 }
 
 // metadataPatch is a merge patch of labels or annotations.
@@ -264,7 +264,7 @@ func (o objects) ForgetHold(ctx context.Context, name, uid string) error {
 	}})
 }
 
-func (o objects) DeleteObject(ctx context.Context, object ops.ObjectRef, uid, resourceVersion string) error {
+func (o objects) DeleteObject(ctx context.Context, object model.ObjectRef, uid, resourceVersion string) error {
 	key := compare.Key{Group: object.Group, Kind: object.Kind, Namespace: o.cluster.Namespace, Name: object.Name}
 	return o.applier.Remove(ctx, o.cluster.Name, key, uid, resourceVersion)
 }

@@ -13,7 +13,9 @@ import (
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/password"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/setting"
 )
 
 // liveView is what observing reads; apply.Live is one.
@@ -26,9 +28,9 @@ type liveView interface {
 }
 
 // observeKubernetes reads the cluster's live objects as Decide sees them.
-func observeKubernetes(live liveView, desired ops.Desired) ops.Observed {
+func observeKubernetes(live liveView, desired model.Desired) model.Observed {
 	ns, cluster := desired.Namespace, desired.Name
-	observed := ops.Observed{}
+	observed := model.Observed{}
 	hide := redactionOf(live, desired)
 	for _, set := range desired.Sets {
 		key := compare.Key{Group: "apps", Kind: "StatefulSet", Namespace: ns, Name: set.Name}
@@ -44,7 +46,7 @@ func observeKubernetes(live liveView, desired ops.Desired) ops.Observed {
 			sets = append(sets, set)
 		}
 	}
-	groups := map[string]ops.Set{}
+	groups := map[string]model.Set{}
 	for _, set := range sets {
 		groups[set.Group] = set
 	}
@@ -58,7 +60,7 @@ func observeKubernetes(live liveView, desired ops.Desired) ops.Observed {
 	}
 	for _, claim := range live.Claims(ns, cluster) {
 		set, ordinal := claimOf(claim.Name, sets)
-		observed.Claims = append(observed.Claims, ops.Claim{
+		observed.Claims = append(observed.Claims, model.Claim{
 			Name: claim.Name, Set: set, Ordinal: ordinal,
 			ClusterID: claim.Annotations[names.ClusterIDAnnotation],
 			Version:   claim.Annotations[names.VersionAnnotation],
@@ -71,7 +73,7 @@ func observeKubernetes(live liveView, desired ops.Desired) ops.Observed {
 	for _, name := range desired.Budgets {
 		if object, ok := live.Get(compare.Key{Group: "policy", Kind: "PodDisruptionBudget", Namespace: ns, Name: name}); ok {
 			value, _, _ := unstructured.NestedInt64(object.Object, "spec", "maxUnavailable")
-			observed.Budgets = append(observed.Budgets, ops.ObservedBudget{Name: name, MaxUnavailable: int(value)})
+			observed.Budgets = append(observed.Budgets, model.ObservedBudget{Name: name, MaxUnavailable: int(value)})
 		}
 	}
 	return observed
@@ -79,15 +81,15 @@ func observeKubernetes(live liveView, desired ops.Desired) ops.Observed {
 
 // goneSet is a group's StatefulSet that is not wanted: by its name, since others
 // of the user's own may travel with the cluster.
-func goneSet(object *unstructured.Unstructured, cluster string, wanted []ops.Set) (ops.Set, bool) {
+func goneSet(object *unstructured.Unstructured, cluster string, wanted []model.Set) (model.Set, bool) {
 	group := groupOf(object)
 	dedicated := object.GetName() == names.StatefulSet(cluster, names.MasterGroup, true) && group == names.MasterGroup
 	switch {
 	case object.GetKind() != "StatefulSet", group == "", !dedicated && object.GetName() != names.StatefulSet(cluster, group, false),
-		slices.ContainsFunc(wanted, func(set ops.Set) bool { return set.Name == object.GetName() }):
-		return ops.Set{}, false
+		slices.ContainsFunc(wanted, func(set model.Set) bool { return set.Name == object.GetName() }):
+		return model.Set{}, false
 	}
-	return ops.Set{Name: object.GetName(), Group: group, Dedicated: dedicated, Data: !dedicated}, true
+	return model.Set{Name: object.GetName(), Group: group, Dedicated: dedicated, Data: !dedicated}, true
 }
 
 // groupOf is what the pods of a StatefulSet are labelled with; "" for a foreign
@@ -97,7 +99,7 @@ func groupOf(set *unstructured.Unstructured) string {
 	return group
 }
 
-func observedSet(object *unstructured.Unstructured, cluster string) ops.ObservedSet {
+func observedSet(object *unstructured.Unstructured, cluster string) model.ObservedSet {
 	number := func(fields ...string) int64 {
 		value, _, _ := unstructured.NestedInt64(object.Object, fields...)
 		return value
@@ -108,25 +110,25 @@ func observedSet(object *unstructured.Unstructured, cluster string) ops.Observed
 	containers, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "template", "spec", "containers")
 	list, _ := containers.([]any)
 	for _, each := range list {
-		if container, _ := each.(map[string]any); container["name"] == ops.CrateContainer {
+		if container, _ := each.(map[string]any); container["name"] == manifest.CrateContainer {
 			image, _ := container["image"].(string)
 			version = imageTag(image)
 		}
 	}
-	return ops.ObservedSet{
+	return model.ObservedSet{
 		Version: version,
 		Name:    object.GetName(), UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion(),
 		Ours:     object.GetLabels()[names.ClusterLabel] == cluster,
 		Replicas: int(number("spec", "replicas")), Current: int(number("status", "replicas")),
 		Ready: int(number("status", "readyReplicas")), Generation: object.GetGeneration(),
 		ObservedGeneration: number("status", "observedGeneration"), UpdateRevision: update,
-		InitialMasters: ops.HasInitialMasters(object),
+		InitialMasters: manifest.HasInitialMasters(object),
 		Group:          groupOf(object),
-		MasterEligible: ops.ArgumentOf(object, "node.master") == "true", RecoverAfter: ops.RecoverAfter(object),
-		Template: ops.TemplateOf(object), Hold: object.GetAnnotations()[names.HoldAnnotation],
+		MasterEligible: manifest.ArgumentOf(object, "node.master") == "true", RecoverAfter: manifest.RecoverAfter(object),
+		Template: manifest.TemplateOf(object), Hold: object.GetAnnotations()[names.HoldAnnotation],
 		Suspended: object.GetAnnotations()[names.SuspendedAnnotation],
-		Annotated: object.GetAnnotations()[names.SettingsAnnotation], Settings: ops.LiveArgumentsOf(object),
-		Attributes: ops.AttributesOf(object),
+		Annotated: object.GetAnnotations()[names.SettingsAnnotation], Settings: manifest.LiveArgumentsOf(object),
+		Attributes: setting.AttributesOf(object),
 	}
 }
 
@@ -140,11 +142,11 @@ func isNode(pod *corev1.Pod) bool {
 	return pod.Labels[names.NodeNameLabel] != ""
 }
 
-func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
+func observedPod(pod *corev1.Pod, groups map[string]model.Set) model.Pod {
 	group := pod.Labels[names.NodeNameLabel]
 	set, ordinal := splitOrdinal(pod.Name)
 	known := groups[group]
-	out := ops.Pod{
+	out := model.Pod{
 		Name: pod.Name, Set: set, Ordinal: ordinal, UID: string(pod.UID),
 		NodeName:    names.NodePrefix(group, known.Dedicated) + "-" + strconv.Itoa(ordinal),
 		Terminating: pod.DeletionTimestamp != nil, Phase: string(pod.Status.Phase),
@@ -167,20 +169,20 @@ func observedPod(pod *corev1.Pod, groups map[string]ops.Set) ops.Pod {
 	}
 	out.Lost = lostOf(pod)
 	for _, container := range pod.Spec.Containers {
-		if container.Name == ops.CrateContainer {
+		if container.Name == manifest.CrateContainer {
 			out.Version = imageTag(container.Image)
-			out.Settings = ops.LiveArguments(slices.Concat(container.Command, container.Args))
-			out.RecoverAfter = ops.RecoverAfterOf(slices.Concat(container.Command, container.Args))
+			out.Settings = manifest.LiveArguments(slices.Concat(container.Command, container.Args))
+			out.RecoverAfter = manifest.RecoverAfterOf(slices.Concat(container.Command, container.Args))
 		}
 	}
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if waiting := status.State.Waiting; waiting != nil && tellsMore(status.Name, waiting.Reason, out.Waiting) {
 			out.Waiting, out.Message = waiting.Reason, waiting.Message
-			if status.Name != ops.CrateContainer {
+			if status.Name != manifest.CrateContainer {
 				out.Message = "container " + status.Name + ": " + out.Message
 			}
 		}
-		if status.Name != ops.CrateContainer {
+		if status.Name != manifest.CrateContainer {
 			continue
 		}
 		out.Restarts = int(status.RestartCount)
@@ -201,7 +203,7 @@ func tellsMore(container, reason, known string) bool {
 	switch {
 	case known == "":
 		return true
-	case container == ops.CrateContainer:
+	case container == manifest.CrateContainer:
 		return reason != podInitializing || known == podInitializing
 	}
 	return known == podInitializing && reason != podInitializing
@@ -233,7 +235,7 @@ func splitOrdinal(name string) (string, int) {
 }
 
 // claimOf finds the set that a claim "data0-<set>-<ordinal>" is of.
-func claimOf(name string, sets []ops.Set) (string, int) {
+func claimOf(name string, sets []model.Set) (string, int) {
 	base, ordinal := splitOrdinal(name)
 	for _, set := range sets {
 		if strings.HasSuffix(base, "-"+set.Name) {
@@ -244,7 +246,7 @@ func claimOf(name string, sets []ops.Set) (string, int) {
 }
 
 // secretNames are all Secrets that the cluster's operations look at, sorted.
-func secretNames(desired ops.Desired) []string {
+func secretNames(desired model.Desired) []string {
 	all := []string{names.SystemSecret(desired.Name)}
 	for _, user := range desired.Users {
 		all = append(all, user.Secret.Name)
@@ -259,14 +261,14 @@ func secretNames(desired ops.Desired) []string {
 	return slices.Compact(all)
 }
 
-func observedSecret(live liveView, ns, name string) ops.Secret {
+func observedSecret(live liveView, ns, name string) model.Secret {
 	secret, ok := live.Secret(ns, name)
 	if !ok {
-		return ops.Secret{Name: name}
+		return model.Secret{Name: name}
 	}
-	out := ops.Secret{
+	out := model.Secret{
 		Name: name, Exists: true,
-		Version:  ops.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion},
+		Version:  model.SecretVersion{UID: string(secret.UID), ResourceVersion: secret.ResourceVersion},
 		Labelled: secret.Labels[names.UserPasswordLabel] == "true",
 	}
 	for key, value := range secret.Data {

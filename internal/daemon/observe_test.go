@@ -16,19 +16,20 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 var began = metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 
 // podWith is a pod of crate-data-hot-c whose crate container is as given.
 func podWith(status corev1.ContainerStatus) *corev1.Pod {
-	status.Name = ops.CrateContainer
+	status.Name = manifest.CrateContainer
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "crate-data-hot-c-2", UID: "uid-2", ResourceVersion: "7",
 			Labels: map[string]string{"cloud.crate.io/node-name": "hot", "controller-revision-hash": "rev-1"}},
-		Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: "sidecar", Image: "x:1"}, {Name: ops.CrateContainer, Image: "registry:5000/crate:5.10.1@sha256:00"}}},
+		Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: "sidecar", Image: "x:1"}, {Name: manifest.CrateContainer, Image: "registry:5000/crate:5.10.1@sha256:00"}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", ContainerStatuses: []corev1.ContainerStatus{status}},
 	}
 }
@@ -48,7 +49,7 @@ func TestAPodThatHasStartedOnceIsNeverTakenForOneThatHasNot(t *testing.T) {
 		{"never", corev1.ContainerStatus{State: waiting}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			pod := observedPod(podWith(c.status), map[string]ops.Set{"hot": {Group: "hot"}})
+			pod := observedPod(podWith(c.status), map[string]model.Set{"hot": {Group: "hot"}})
 			assert.Equal(t, c.started, !pod.Started.IsZero())
 			assert.Equal(t, "crate-data-hot-c", pod.Set)
 			assert.Equal(t, 2, pod.Ordinal)
@@ -152,18 +153,18 @@ func TestAPodSaysWhichOfItsContainersKeepsItFromBeingReady(t *testing.T) {
 	waits := func(name string) corev1.ContainerStatus {
 		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off"}}}
 	}
-	runs := corev1.ContainerStatus{Name: ops.CrateContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}
+	runs := corev1.ContainerStatus{Name: manifest.CrateContainer, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}
 	because := func(name, reason, message string) corev1.ContainerStatus {
 		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}
 	}
 	ended := func(code int32, reason string) corev1.ContainerStatus {
-		s := waits(ops.CrateContainer)
+		s := waits(manifest.CrateContainer)
 		s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason}
 		return s
 	}
-	died := corev1.ContainerStatus{Name: ops.CrateContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 78}}}
+	died := corev1.ContainerStatus{Name: manifest.CrateContainer, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 78}}}
 	const checks = "; its bootstrap checks have failed, mostly the machine's limit of open files or vm.max_map_count: the log of the container names the check"
-	initializing := because(ops.CrateContainer, "PodInitializing", "")
+	initializing := because(manifest.CrateContainer, "PodInitializing", "")
 	for _, c := range []struct {
 		name             string
 		inits, statuses  []corev1.ContainerStatus
@@ -172,8 +173,8 @@ func TestAPodSaysWhichOfItsContainersKeepsItFromBeingReady(t *testing.T) {
 	}{
 		{"a probe fails", nil, []corev1.ContainerStatus{runs}, true, "", ""},
 		{"another container crashes", nil, []corev1.ContainerStatus{waits("exporter"), runs}, true, "CrashLoopBackOff", "container exporter: back-off"},
-		{"CrateDB crashes", nil, []corev1.ContainerStatus{waits(ops.CrateContainer)}, false, "CrashLoopBackOff", "back-off"},
-		{"both", nil, []corev1.ContainerStatus{waits("exporter"), waits(ops.CrateContainer)}, false, "CrashLoopBackOff", "back-off"},
+		{"CrateDB crashes", nil, []corev1.ContainerStatus{waits(manifest.CrateContainer)}, false, "CrashLoopBackOff", "back-off"},
+		{"both", nil, []corev1.ContainerStatus{waits("exporter"), waits(manifest.CrateContainer)}, false, "CrashLoopBackOff", "back-off"},
 		{"CrateDB's bootstrap checks fail", nil, []corev1.ContainerStatus{ended(78, "Error")}, false, "CrashLoopBackOff", "back-off; its last run ended with exit code 78" + checks},
 		{"CrateDB has ended, and is started again soon", nil, []corev1.ContainerStatus{died}, false, "", ""},
 		{"CrateDB has taken too much memory", nil, []corev1.ContainerStatus{ended(137, "OOMKilled")}, false, "CrashLoopBackOff", "back-off; its last run ended with exit code 137 (OOMKilled); it took more memory than its limit: raise the memory of the group (resources.limits.memory), or lower its heapRatio"},

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Outcomes of a cluster, for --once.
@@ -23,18 +23,18 @@ const (
 
 // settled says in the log what became of a turn, once a change, and ends
 // --once when no cluster can go on by itself.
-func (w *worker) settled(decision ops.Decision, problems []string, busy bool) {
+func (w *worker) settled(decision model.Decision, problems []string, busy bool) {
 	line := decision.Verdict.String()
-	reasons := append(append([]ops.Reason(nil), decision.Waits...), decision.Refusals...)
+	reasons := append(append([]model.Reason(nil), decision.Waits...), decision.Refusals...)
 	for _, reason := range reasons {
 		line += " " + reason.Name
 	}
 	// A refusal that is a report was logged where it was made; it is none when it
 	// was reported before a restart, or when the cluster is another source's.
-	reported := slices.ContainsFunc(decision.Reports, func(r ops.Report) bool { return len(r.Names) > 0 })
+	reported := slices.ContainsFunc(decision.Reports, func(r model.Report) bool { return len(r.Names) > 0 })
 	if line != w.saidVerdict && (!busy || reported) {
 		w.saidVerdict = line
-		if decision.Verdict == ops.Done {
+		if decision.Verdict == model.Done {
 			w.log.Info("the cluster is as it is wanted")
 		}
 		for _, reason := range decision.Refusals {
@@ -53,11 +53,11 @@ func (w *worker) settled(decision ops.Decision, problems []string, busy bool) {
 	outcome := ""
 	switch {
 	case busy:
-	case slices.ContainsFunc(decision.Waits, func(r ops.Reason) bool { return r.Name == dependsOn }):
+	case slices.ContainsFunc(decision.Waits, func(r model.Reason) bool { return r.Name == dependsOn }):
 		outcome = outcomeWaiting
-	case decision.Verdict == ops.Refuse, len(problems) > 0:
+	case decision.Verdict == model.Refuse, len(problems) > 0:
 		outcome = outcomeRefused
-	case decision.Verdict == ops.Done:
+	case decision.Verdict == model.Done:
 		outcome = outcomeDone
 	}
 	w.daemon.noteOutcome(w.key, outcome)

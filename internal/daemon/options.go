@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/sources"
 )
@@ -71,7 +71,7 @@ type Options struct {
 	// Renderer starts what renders one snapshot, or one cluster, of a source that
 	// is not trusted; nil: this process does, by Render.
 	Renderer func(ctx context.Context) (render.Renderer, error)
-	Policy   ops.Policy
+	Policy   model.Policy
 	Connect  Connect
 	// DatabaseCA verifies the databases' certificates; nil: the certificate is
 	// not verified, which is allowed only over a way that counts as ours.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // showRefused puts into the record of a cluster that belongs to another source why
@@ -21,9 +21,9 @@ func (w *worker) showRefused(ctx context.Context, s turnState) error {
 		return nil
 	}
 	next := s.before
-	next.SchemaVersion = ops.RecordVersion
+	next.SchemaVersion = model.RecordVersion
 	next.Shown = shown(s.before.Shown, s.decision, s.problems, time.Now())
-	var told []ops.Report
+	var told []model.Report
 	for _, reason := range s.decision.Refusals {
 		if !said(s.before.Shown.Reasons, reason.Name) {
 			told = append(told, ownerReport(w.key, reason, s.want, "Refused"))
@@ -59,25 +59,25 @@ func (d *daemon) unread(owner string) string {
 }
 
 // definedTwice reports that another source defines the cluster too, once.
-func definedTwice(key record.Cluster, before ops.Shown, waits []ops.Reason, want wanted) []ops.Report {
+func definedTwice(key record.Cluster, before model.Shown, waits []model.Reason, want wanted) []model.Report {
 	for _, reason := range waits {
 		if reason.Name == gates.DefinedTwiceRule.Name && !said(before.Reasons, reason.Name) {
-			return []ops.Report{ownerReport(key, reason, want, "DefinedTwice")}
+			return []model.Report{ownerReport(key, reason, want, "DefinedTwice")}
 		}
 	}
 	return nil
 }
 
-func said(reasons []ops.ShownReason, name string) bool {
-	return slices.ContainsFunc(reasons, func(r ops.ShownReason) bool { return r.Name == name })
+func said(reasons []model.ShownReason, name string) bool {
+	return slices.ContainsFunc(reasons, func(r model.ShownReason) bool { return r.Name == name })
 }
 
 // ownerReport has an id that is made of what is told, so that a kill before the
 // record is saved tells no other report.
-func ownerReport(key record.Cluster, reason ops.Reason, want wanted, event string) ops.Report {
+func ownerReport(key record.Cluster, reason model.Reason, want wanted, event string) model.Report {
 	sum := sha256.Sum256([]byte(strings.Join([]string{key.String(), want.commit, reason.Message}, "\x00")))
-	return ops.Report{
-		ID: "owner-" + hex.EncodeToString(sum[:12]), Event: ops.EventFeedback, Status: ops.StatusFailure,
+	return model.Report{
+		ID: "owner-" + hex.EncodeToString(sum[:12]), Event: model.EventFeedback, Status: model.StatusFailure,
 		Operation: "update", Action: "unknown", Commit: want.commit, Reason: event, Warning: true,
 		Message: reason.Message, Names: []string{reason.Name},
 	}

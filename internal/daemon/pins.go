@@ -3,7 +3,7 @@ package daemon
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/base"
 )
@@ -21,7 +21,7 @@ type objectLister interface {
 // PinsOf are what the record fixes. A lost record fixes nothing: the base and the
 // claim debug are then read from the live StatefulSets, whose claims never change,
 // or the cluster would be rendered as a new one and its volumes refused.
-func PinsOf(rec ops.Record, live objectLister, namespace, cluster string) render.Pins {
+func PinsOf(rec model.Record, live objectLister, namespace, cluster string) render.Pins {
 	pins := render.Pins(rec.Pins)
 	if pins.Base != "" {
 		return pins

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/base"
 	"stevedore.dev/stevedore/render/definition"
@@ -52,7 +52,7 @@ func TestALostRecordRendersTheClaimsThatAreLive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before, problems := render.Render(made.cluster, made.config, made.pins)
 			require.Empty(t, problems)
-			lost := PinsOf(ops.Record{}, liveObjects(before.Objects), "test", "orders")
+			lost := PinsOf(model.Record{}, liveObjects(before.Objects), "test", "orders")
 			after, problems := render.Render(made.cluster, render.Config{DebugStorageClass: "other", DebugVolumeSize: "1Gi"}, lost)
 			require.Empty(t, problems)
 			assert.Equal(t, before.Objects, after.Objects)
@@ -65,10 +65,10 @@ func TestPinsAreTheRecordsOrThoseOfANewCluster(t *testing.T) {
 	rendered, problems := render.Render(groupsOf(map[string]string{"hot": "fast"}), render.Config{}, render.Pins{})
 	require.Empty(t, problems)
 	live := liveObjects(rendered.Objects)
-	recorded := ops.Pins{Base: base.V1, MasterGroup: "hot"}
-	assert.Equal(t, render.Pins(recorded), PinsOf(ops.Record{Pins: recorded}, live, "test", "orders"))
-	assert.Equal(t, render.Pins{}, PinsOf(ops.Record{}, liveObjects{}, "test", "orders"))
-	assert.Equal(t, render.Pins{}, PinsOf(ops.Record{}, liveObjects{{Object: map[string]any{
+	recorded := model.Pins{Base: base.V1, MasterGroup: "hot"}
+	assert.Equal(t, render.Pins(recorded), PinsOf(model.Record{Pins: recorded}, live, "test", "orders"))
+	assert.Equal(t, render.Pins{}, PinsOf(model.Record{}, liveObjects{}, "test", "orders"))
+	assert.Equal(t, render.Pins{}, PinsOf(model.Record{}, liveObjects{{Object: map[string]any{
 		"kind": "StatefulSet", "metadata": map[string]any{"name": "cache"},
 		"spec": map[string]any{"volumeClaimTemplates": []any{map[string]any{"metadata": map[string]any{"name": "debug"}, "spec": map[string]any{"storageClassName": "x"}}}},
 	}}}, "test", "orders"), "a StatefulSet of the user's own says nothing of the cluster's")

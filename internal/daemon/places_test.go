@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // crowd counts who is at something at the same time.
@@ -128,7 +128,7 @@ func TestWhoGivesWayHasNoPlaceMeanwhile(t *testing.T) {
 				turns.Add(1)
 				return time.Millisecond, nil
 			}
-			if w.givesWay(ops.Record{}, ops.Decision{Harmless: []ops.Action{{}}}, false) {
+			if w.givesWay(model.Record{}, model.Decision{Harmless: []model.Action{{}}}, false) {
 				return 0, nil
 			}
 			founded.Add(1)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Observation is what is published of a cluster for those who have no way to
@@ -33,7 +33,7 @@ type Observation struct {
 	// Unassigned copies are on no node.
 	Unassigned int `json:"unassigned,omitempty"`
 	// Denied is what the user system is denied: what follows may lack tables.
-	Denied []ops.Denial      `json:"denied,omitempty"`
+	Denied []model.Denial    `json:"denied,omitempty"`
 	Nodes  []ObservationNode `json:"nodes,omitempty"`
 	// Data is how the tables lie on the nodes; nil until they were read.
 	Data *ObservationData `json:"data,omitempty"`
@@ -65,8 +65,8 @@ func rounded(size int64) int64 {
 
 // publish writes the observation when its content changed: at most once in ten
 // minutes, once a minute while an operation is under way, and at its end. A failure to do so stops nothing.
-func (w *worker) publish(ctx context.Context, decision ops.Decision) {
-	if !decision.Apply || !decision.Record.Bootstrap.Done || w.reading.Contact != ops.Yes || !w.reading.NodesKnown {
+func (w *worker) publish(ctx context.Context, decision model.Decision) {
+	if !decision.Apply || !decision.Record.Bootstrap.Done || w.reading.Contact != model.Yes || !w.reading.NodesKnown {
 		return
 	}
 	next := Observation{
@@ -132,7 +132,7 @@ func (w *worker) publish(ctx context.Context, decision ops.Decision) {
 const operationInterval = time.Minute
 
 // ownerFromObservation is whose the cluster is when its record is lost.
-func (w *worker) ownerFromObservation(ctx context.Context, rec *ops.Record) {
+func (w *worker) ownerFromObservation(ctx context.Context, rec *model.Record) {
 	var last Observation
 	if _, err := w.store.Load(ctx, w.key, record.Observation, &last); err != nil {
 		w.log.Warn("the observation cannot be read", "error", err)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // ObservationData is how tables lie on nodes, and what says where they may: what
@@ -20,9 +20,9 @@ type ObservationData struct {
 	Left      int                `json:"left,omitempty"`
 	LeftBytes int64              `json:"leftBytes,omitempty"`
 	// Unreplicated are tables with a number_of_replicas of 0, at most 20.
-	Unreplicated []string               `json:"unreplicated,omitempty"`
-	Snapshots    int                    `json:"snapshots,omitempty"`
-	Allocation   ops.AllocationSettings `json:"allocation"`
+	Unreplicated []string                 `json:"unreplicated,omitempty"`
+	Snapshots    int                      `json:"snapshots,omitempty"`
+	Allocation   model.AllocationSettings `json:"allocation"`
 	// Enable is cluster.routing.allocation.enable.
 	Enable string `json:"enable,omitempty"`
 }
@@ -76,7 +76,7 @@ func (w *worker) dataDue(now time.Time) bool {
 
 // joined says that the last reading saw a node that the last detailed one did not.
 func (w *worker) joined() bool {
-	return slices.ContainsFunc(w.reading.Nodes, func(n ops.Node) bool {
+	return slices.ContainsFunc(w.reading.Nodes, func(n model.Node) bool {
 		_, known := w.attributes[n.ID]
 		return !known
 	})
@@ -85,10 +85,10 @@ func (w *worker) joined() bool {
 // noteData keeps what a detailed reading says of the tables.
 func (w *worker) noteData(detailed bool) {
 	db := &w.reading
-	if detailed && db.Contact == ops.Yes {
+	if detailed && db.Contact == model.Yes {
 		w.dataAt = db.At // also when it failed: it is dear, and not tried at each turn
 	}
-	if db.Contact != ops.Yes || !db.TablesKnown || !db.AllocationKnown {
+	if db.Contact != model.Yes || !db.TablesKnown || !db.AllocationKnown {
 		return
 	}
 	w.data = dataOf(db)
@@ -98,7 +98,7 @@ func (w *worker) noteData(detailed bool) {
 	}
 }
 
-func dataOf(db *ops.Database) *ObservationData {
+func dataOf(db *model.Database) *ObservationData {
 	out := &ObservationData{Unreplicated: db.Unreplicated, Snapshots: db.Snapshots, Allocation: db.Settings, Enable: db.Allocation}
 	byName := map[string]*ObservationTable{}
 	out.Tables = make([]ObservationTable, 0, len(db.Tables))
@@ -172,15 +172,15 @@ func (d *ObservationData) of(nodes []ObservationNode) *ObservationData {
 
 // Database is a reading as far as the observation says it: shards have made-up
 // numbers, and lie on nodes as many and as large as they were.
-func (o *Observation) Database() ops.Database {
-	db := ops.Database{
+func (o *Observation) Database() model.Database {
+	db := model.Database{
 		At: o.At, Contact: answerOf(o.Contact), Recovered: answerOf(o.Recovered), ClusterID: o.ClusterID, Unassigned: o.Unassigned,
-		Health:     ops.Health{Colour: colourOf(o.Health), Tables: o.Tables, Underreplicated: int64(o.Unassigned)},
+		Health:     model.Health{Colour: colourOf(o.Health), Tables: o.Tables, Underreplicated: int64(o.Unassigned)},
 		NodesKnown: len(o.Nodes) > 0, DeniedKnown: true, Denied: o.Denied,
 	}
 	for _, n := range o.Nodes {
 		id := cmp.Or(n.ID, n.Name)
-		db.Nodes = append(db.Nodes, ops.Node{
+		db.Nodes = append(db.Nodes, model.Node{
 			ID: id, Name: n.Name, Version: n.Version, DiskSize: n.Disk, DiskUsed: n.Used, Shards: max(n.Shards, 0), Bytes: max(n.Bytes, 0), Attributes: n.Attributes,
 		})
 		db.ShardsKnown = db.ShardsKnown || n.Shards >= 0
@@ -195,7 +195,7 @@ func (o *Observation) Database() ops.Database {
 	db.TablesKnown, db.AllocationKnown, db.SnapshotsKnown, db.UnreplicatedKnown = true, true, true, true
 	db.Settings, db.Unreplicated, db.Snapshots, db.Allocation = d.Allocation, d.Unreplicated, d.Snapshots, d.Enable
 	for _, t := range d.Tables {
-		db.Tables = append(db.Tables, ops.Table{
+		db.Tables = append(db.Tables, model.Table{
 			Name: t.Name, Replicas: t.Replicas, Started: t.Started, Created: t.Created, Partition: t.Partition, Of: t.Of,
 			TotalShardsPerNode: t.TotalShardsPerNode, Filtered: t.Filtered, Exclude: t.Exclude, Include: t.Include, Require: t.Require,
 			Enable: t.Enable, WaitForActiveShards: t.WaitForActiveShards,
@@ -212,7 +212,7 @@ func (o *Observation) Database() ops.Database {
 				if n > 0 {
 					bytes = rest / (on[0] - 1)
 				}
-				db.Shards = append(db.Shards, ops.Shard{Table: t.Name, ID: id, Node: db.Nodes[i].ID, Primary: !primaries[id], State: "STARTED", Bytes: max(bytes, 0)})
+				db.Shards = append(db.Shards, model.Shard{Table: t.Name, ID: id, Node: db.Nodes[i].ID, Primary: !primaries[id], State: "STARTED", Bytes: max(bytes, 0)})
 				primaries[id] = true
 				id = (id + 1) % t.Shards
 			}
@@ -221,20 +221,20 @@ func (o *Observation) Database() ops.Database {
 	return db
 }
 
-func answerOf(text string) ops.Answer {
-	for _, a := range []ops.Answer{ops.Yes, ops.No} {
+func answerOf(text string) model.Answer {
+	for _, a := range []model.Answer{model.Yes, model.No} {
 		if a.String() == text {
 			return a
 		}
 	}
-	return ops.Unknown
+	return model.Unknown
 }
 
-func colourOf(text string) ops.Colour {
-	for _, c := range []ops.Colour{ops.Green, ops.Yellow, ops.Red} {
+func colourOf(text string) model.Colour {
+	for _, c := range []model.Colour{model.Green, model.Yellow, model.Red} {
 		if c.String() == text {
 			return c
 		}
 	}
-	return ops.ColourUnknown
+	return model.ColourUnknown
 }

@@ -10,31 +10,32 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/capacity"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 const mib = int64(1) << 20
 
 // spread lays a table's copies on nodes.
-func spread(db *ops.Database, table string, shards, copies int, bytes int64) {
-	db.Tables = append(db.Tables, ops.Table{Name: table, Replicas: fmt.Sprint(copies - 1), Started: copies, TotalShardsPerNode: -1})
+func spread(db *model.Database, table string, shards, copies int, bytes int64) {
+	db.Tables = append(db.Tables, model.Table{Name: table, Replicas: fmt.Sprint(copies - 1), Started: copies, TotalShardsPerNode: -1})
 	for id := range shards {
 		for c := range copies {
-			db.Shards = append(db.Shards, ops.Shard{Table: table, ID: id, Node: db.Nodes[(id+c)%len(db.Nodes)].ID, Primary: c == 0, State: "STARTED", Bytes: bytes})
+			db.Shards = append(db.Shards, model.Shard{Table: table, ID: id, Node: db.Nodes[(id+c)%len(db.Nodes)].ID, Primary: c == 0, State: "STARTED", Bytes: bytes})
 		}
 	}
 }
 
-func readingOf(nodes int) *ops.Database {
-	db := &ops.Database{Contact: ops.Yes, Recovered: ops.Yes, TablesKnown: true, AllocationKnown: true, Allocation: "all"}
+func readingOf(nodes int) *model.Database {
+	db := &model.Database{Contact: model.Yes, Recovered: model.Yes, TablesKnown: true, AllocationKnown: true, Allocation: "all"}
 	for i := range nodes {
-		db.Nodes = append(db.Nodes, ops.Node{ID: fmt.Sprint("id-", i), Name: fmt.Sprint("data-hot-", i), DiskSize: 1000 * mib, DiskUsed: 100 * mib})
+		db.Nodes = append(db.Nodes, model.Node{ID: fmt.Sprint("id-", i), Name: fmt.Sprint("data-hot-", i), DiskSize: 1000 * mib, DiskUsed: 100 * mib})
 	}
-	db.Settings = ops.AllocationSettings{LowWatermark: "85%", DiskThreshold: true, TotalShardsPerNode: -1}
+	db.Settings = model.AllocationSettings{LowWatermark: "85%", DiskThreshold: true, TotalShardsPerNode: -1}
 	return db
 }
 
-func published(t *testing.T, db *ops.Database) (*Observation, int) {
+func published(t *testing.T, db *model.Database) (*Observation, int) {
 	t.Helper()
 	o := &Observation{At: db.At, Contact: "yes", Recovered: "yes", Health: "green"}
 	for _, n := range db.Nodes {
@@ -59,7 +60,7 @@ func TestAPublishedReadingForeseesADrainAsTheReadingItselfDoes(t *testing.T) {
 	require.Equal(t, []string{" ", "none ALL"}, []string{back.Tables[0].Enable + " " + back.Tables[0].WaitForActiveShards, back.Tables[1].Enable + " " + back.Tables[1].WaitForActiveShards})
 	all := []string{"data-hot-0", "data-hot-1", "data-hot-2", "data-hot-3"}
 	for _, leaving := range all {
-		assert.Equal(t, ops.ForecastDrain(db, "6.4.3", []string{leaving}, all), ops.ForecastDrain(&back, "6.4.3", []string{leaving}, all), leaving)
+		assert.Equal(t, capacity.ForecastDrain(db, "6.4.3", []string{leaving}, all), capacity.ForecastDrain(&back, "6.4.3", []string{leaving}, all), leaving)
 	}
 	type copyOf struct {
 		table, node string
@@ -75,7 +76,7 @@ func TestAPublishedReadingForeseesADrainAsTheReadingItselfDoes(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 12, primaries)
-	assert.Equal(t, ops.Green, back.Health.Colour)
+	assert.Equal(t, model.Green, back.Health.Colour)
 }
 
 func TestAPublishedReadingHasABoundAndSaysWhatIsLeftOut(t *testing.T) {

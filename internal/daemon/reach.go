@@ -24,8 +24,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	"stevedore.dev/stevedore/internal/fault"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func jsonBytes(v any) ([]byte, error) { return json.Marshal(v) }
@@ -199,7 +199,7 @@ type fencedVolume struct {
 	leadership *leadership
 }
 
-func (f fencedVolume) Folders(ctx context.Context, pod string) ([]ops.ShardFolder, error) {
+func (f fencedVolume) Folders(ctx context.Context, pod string) ([]model.ShardFolder, error) {
 	if err := f.leadership.check(ctx); err != nil {
 		return nil, err
 	}

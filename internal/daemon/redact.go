@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // redaction takes secrets out of texts that others have written: a kubelet, an admission
@@ -13,7 +13,7 @@ import (
 type redaction []string
 
 // redactionOf knows the values of all Secrets that the cluster's operations look at.
-func redactionOf(live liveView, desired ops.Desired) redaction {
+func redactionOf(live liveView, desired model.Desired) redaction {
 	var values redaction
 	for _, name := range secretNames(desired) {
 		if secret, ok := live.Secret(desired.Namespace, name); ok {

@@ -10,8 +10,8 @@ import (
 
 	"stevedore.dev/stevedore/internal/forge"
 	"stevedore.dev/stevedore/internal/reports"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // refusedAfter is for how long Kubernetes has to refuse an object until that is a
@@ -30,11 +30,11 @@ func (w *worker) noteRefused(revision string, now time.Time) {
 
 // refusedObjects is the wait for objects that Kubernetes has refused for so long that
 // it is a failure of the revision; nil where there is none.
-func (w *worker) refusedObjects(decision ops.Decision, now time.Time) *ops.Reason {
+func (w *worker) refusedObjects(decision model.Decision, now time.Time) *model.Reason {
 	if w.refusedSince.IsZero() || now.Sub(w.refusedSince) < refusedAfter {
 		return nil
 	}
-	i := slices.IndexFunc(decision.Waits, func(r ops.Reason) bool { return r.Name == gates.AppliedRule.Name })
+	i := slices.IndexFunc(decision.Waits, func(r model.Reason) bool { return r.Name == gates.AppliedRule.Name })
 	if i < 0 {
 		return nil
 	}
@@ -44,13 +44,13 @@ func (w *worker) refusedObjects(decision ops.Decision, now time.Time) *ops.Reaso
 // refusedReport tells it, once a revision: what an admission webhook says may be
 // other words each time. The id is made of what is told, so that a kill before the
 // record is saved tells no other report.
-func (w *worker) refusedReport(s turnState) []ops.Report {
+func (w *worker) refusedReport(s turnState) []model.Report {
 	if s.refused == nil || s.before.Shown.Told == s.desired.Revision {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{w.key.String(), s.desired.Revision, s.want.commit}, "\x00")))
-	return []ops.Report{{
-		ID: "refused-" + hex.EncodeToString(sum[:12]), Event: ops.EventFeedback, Status: ops.StatusFailure,
+	return []model.Report{{
+		ID: "refused-" + hex.EncodeToString(sum[:12]), Event: model.EventFeedback, Status: model.StatusFailure,
 		Operation: "update", Action: "unknown", Commit: s.want.commit, Reason: "ObjectsRefused", Warning: true,
 		Message: s.refused.Message + "; it is tried again", Names: []string{s.refused.Name},
 	}}
@@ -61,7 +61,7 @@ func toldOf(s turnState) string {
 	switch {
 	case s.refused != nil:
 		return s.desired.Revision
-	case slices.ContainsFunc(s.decision.Waits, func(r ops.Reason) bool { return r.Name == gates.AppliedRule.Name }):
+	case slices.ContainsFunc(s.decision.Waits, func(r model.Reason) bool { return r.Name == gates.AppliedRule.Name }):
 		return s.before.Shown.Told
 	}
 	return ""

@@ -13,8 +13,8 @@ import (
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/record/recordtest"
 	"stevedore.dev/stevedore/internal/reports"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // An admission webhook that denied an object was said in status, and nobody who
@@ -24,8 +24,8 @@ func TestWhatKubernetesRefusesForLongIsAFailureAndToldOnceARevision(t *testing.T
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	w.applyErrors = []string{`Service crate-orders: admission webhook "policy.example.com" denied the request: no`}
 	reason, _ := gates.Applied(w.applyErrors)
-	decision := ops.Decision{Verdict: ops.Wait, Waits: []ops.Reason{reason}}
-	at := func(revision string, now time.Time) *ops.Reason {
+	decision := model.Decision{Verdict: model.Wait, Waits: []model.Reason{reason}}
+	at := func(revision string, now time.Time) *model.Reason {
 		w.noteRefused(revision, now)
 		return w.refusedObjects(decision, now)
 	}
@@ -35,17 +35,17 @@ func TestWhatKubernetesRefusesForLongIsAFailureAndToldOnceARevision(t *testing.T
 	require.NotNil(t, refused)
 	assert.Contains(t, refused.Message, "denied the request: no")
 
-	s := turnState{want: wanted{owner: "repository", commit: "main@sha1:" + strings.Repeat("a", 40)}, desired: ops.Desired{Revision: "r1"}, decision: decision, refused: refused}
+	s := turnState{want: wanted{owner: "repository", commit: "main@sha1:" + strings.Repeat("a", 40)}, desired: model.Desired{Revision: "r1"}, decision: decision, refused: refused}
 	told := w.refusedReport(s)
 	require.Len(t, told, 1)
-	assert.Equal(t, ops.StatusFailure, told[0].Status)
+	assert.Equal(t, model.StatusFailure, told[0].Status)
 	assert.Contains(t, told[0].Message, "denied the request: no")
 	body, err := reports.BodyOf(w.key, told[0])
 	require.NoError(t, err)
 	assert.Contains(t, string(body), `"status":"failure"`)
 	assert.Equal(t, told[0].ID, w.refusedReport(s)[0].ID, "a kill before the record is saved tells no other")
 
-	status, ok := commitStatus(s, ops.Record{})
+	status, ok := commitStatus(s, model.Record{})
 	require.True(t, ok)
 	assert.Equal(t, forge.Failure, status.State)
 	assert.Equal(t, []string{"objects-applied"}, status.Names)
@@ -70,7 +70,7 @@ func TestADefinitionThatNeverWasGoodHasACommitStatusOfItsOwn(t *testing.T) {
 	w.statuses = &statuses{options: map[string]CommitStatus{"repository": {Poster: to}}, source: reports.NewStatuses(queue, reports.Posters{"repository": to}, nil), beside: key("stevedore"), log: slog.New(slog.DiscardHandler)}
 	want := wanted{owner: "repository", commit: "main@sha1:" + strings.Repeat("a", 40), newest: "main@sha1:" + strings.Repeat("b", 40)}
 	for range 2 {
-		_, err := w.show(t.Context(), record.Entry{}, want, ops.Record{}, ops.Record{}, ops.Decision{Verdict: ops.Refuse}, []string{"a.yaml:3:1: unknown field"})
+		_, err := w.show(t.Context(), record.Entry{}, want, model.Record{}, model.Record{}, model.Decision{Verdict: model.Refuse}, []string{"a.yaml:3:1: unknown field"})
 		require.NoError(t, err)
 	}
 	assert.Equal(t, 1, configMaps.Writes(), "once, and nothing in the cluster's namespace")

@@ -10,20 +10,21 @@ import (
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/lifecycle"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // leftovers are the cluster's objects that the definition makes no more.
-func (w *worker) leftovers(ctx context.Context, want wanted) ([]ops.Leftover, error) {
+func (w *worker) leftovers(ctx context.Context, want wanted) ([]model.Leftover, error) {
 	left, err := w.live.Leftovers(ctx, w.key.Namespace, w.key.Name, w.objects(want))
 	if err != nil {
 		return nil, fmt.Errorf("looking at what the definition makes no more: %w", err)
 	}
-	var out []ops.Leftover
+	var out []model.Leftover
 	for _, object := range left {
 		key := compare.KeyOf(object)
-		found := ops.Leftover{
-			Object: ops.ObjectRef{Group: key.Group, Kind: key.Kind, Name: key.Name},
+		found := model.Leftover{
+			Object: model.ObjectRef{Group: key.Group, Kind: key.Kind, Name: key.Name},
 			UID:    string(object.GetUID()), ResourceVersion: object.GetResourceVersion(),
 			Data: apply.HoldsData(object), Terminating: object.GetDeletionTimestamp() != nil,
 		}
@@ -37,8 +38,8 @@ func (w *worker) leftovers(ctx context.Context, want wanted) ([]ops.Leftover, er
 
 // vanished counts the clusters of the owner whose definitions are gone and that
 // may be deleted, by what stands in Kubernetes: it holds across a restart.
-func (w *worker) vanished(ctx context.Context, owner string) ops.Vanished {
-	v := ops.Vanished{Known: w.fleet.ready(len(w.options.Sources))}
+func (w *worker) vanished(ctx context.Context, owner string) model.Vanished {
+	v := model.Vanished{Known: w.fleet.ready(len(w.options.Sources))}
 	namespaces := slices.Clone(w.options.Namespaces)
 	for _, key := range w.known() {
 		namespaces = append(namespaces, key.Namespace)
@@ -52,7 +53,7 @@ func (w *worker) vanished(ctx context.Context, owner string) ops.Vanished {
 		}
 		for _, name := range w.live.Clusters(namespace) {
 			key := record.Cluster{Namespace: namespace, Name: name}
-			var rec ops.Record
+			var rec model.Record
 			entry, err := w.store.Load(ctx, key, record.Operation, &rec)
 			if err != nil {
 				continue // without a readable record it is not deleted
@@ -62,7 +63,7 @@ func (w *worker) vanished(ctx context.Context, owner string) ops.Vanished {
 				v.Left = left
 			}
 			released := commands(entry, rec.Revision).Released == "true"
-			if rec.Owner == owner && gone && rec.DeleteConsent != "" && rec.Stage != ops.StageRemoved && !released {
+			if rec.Owner == owner && gone && rec.DeleteConsent != "" && rec.Stage != model.StageRemoved && !released {
 				v.Clusters = append(v.Clusters, key.String())
 			}
 		}
@@ -74,7 +75,7 @@ func (w *worker) vanished(ctx context.Context, owner string) ops.Vanished {
 // source in it has left it, and no source of this daemon, all of which were read, names
 // the cluster. It goes like any of a cluster that was never made. That of a definition
 // which another daemon of such a release refuses comes back with that one's next turn.
-func (d *daemon) heir(key record.Cluster, rec ops.Record) string {
+func (d *daemon) heir(key record.Cluster, rec model.Record) string {
 	if rec.ClusterID != "" || len(rec.Sets) > 0 || !d.fleet.ready(len(d.options.Sources)) || len(d.fleet.problems()) > 0 {
 		return ""
 	}
@@ -86,7 +87,7 @@ func (d *daemon) heir(key record.Cluster, rec ops.Record) string {
 
 // neverMade: the record says of the cluster only what was wrong with its definition,
 // or that it was to be left alone, and nothing of it stands in Kubernetes.
-func (w *worker) neverMade(entry record.Entry, rec ops.Record) bool {
+func (w *worker) neverMade(entry record.Entry, rec model.Record) bool {
 	if !entry.Exists() || entry.Aside() != "" || rec.Owner != "" || rec.ClusterID != "" || len(rec.Sets) > 0 {
 		return false
 	}
@@ -107,8 +108,8 @@ func (w *worker) forget(ctx context.Context, owner, why string) (time.Duration, 
 }
 
 // forgetAsked carries out the command to forget, or says why it is not.
-func (w *worker) forgetAsked(ctx context.Context, entry record.Entry, rec ops.Record, want wanted) (time.Duration, error) {
-	remains := ops.Remains{}
+func (w *worker) forgetAsked(ctx context.Context, entry record.Entry, rec model.Record, want wanted) (time.Duration, error) {
+	remains := lifecycle.Remains{}
 	if !want.removed {
 		remains.Named = want.owner
 	} else if unread := w.unread(want.owner); unread != "" {
@@ -123,12 +124,12 @@ func (w *worker) forgetAsked(ctx context.Context, entry record.Entry, rec ops.Re
 	for _, claim := range w.live.Claims(w.key.Namespace, w.key.Name) {
 		remains.Claims = append(remains.Claims, claim.Name)
 	}
-	why := ops.WhyNotForgotten(&rec, remains)
+	why := lifecycle.WhyNotForgotten(&rec, remains)
 	if why == "" {
 		return w.forgetNow(ctx, want.owner, "forgotten by command: its records are gone, and nothing else")
 	}
 	w.log.Warn("the cluster is not forgotten: " + why)
-	rec.SchemaVersion, rec.Shown.Kept = ops.RecordVersion, why
+	rec.SchemaVersion, rec.Shown.Kept = model.RecordVersion, why
 	_, err := w.store.Save(ctx, entry.Drop(names.ForgetAnnotation), rec)
 	return 0, err
 }
@@ -155,8 +156,8 @@ func (w *worker) forgetNow(ctx context.Context, owner, why string) (time.Duratio
 	w.metrics.Forget(w.key)
 	w.fleet.forget(owner, w.key)
 	// Nothing of it is known any more, should the name come back.
-	w.rendered, w.kept, w.applied, w.applyErrors, w.failures = nil, nil, ops.Applied{}, nil, nil
-	w.reading, w.stable, w.published, w.publishedSeq = ops.Database{}, ops.Stability{}, record.Published{}, 0
+	w.rendered, w.kept, w.applied, w.applyErrors, w.failures = nil, nil, model.Applied{}, nil, nil
+	w.reading, w.stable, w.published, w.publishedSeq = model.Database{}, model.Stability{}, record.Published{}, 0
 	w.log.Info(why)
 	return w.options.Interval, nil
 }

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/cratedb"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/rollout"
 )
 
 // A turn reads a record, makes a cluster's objects, hashes each and decides: a
@@ -38,21 +39,21 @@ type resting struct {
 
 // rest is what a turn leaves behind that decided this; nil where the next turn may
 // find something else though nothing happens.
-func (w *worker) rest(want wanted, desired ops.Desired, observed ops.Observed, before ops.Record, decision ops.Decision, problems []string, now time.Time) *resting {
+func (w *worker) rest(want wanted, desired model.Desired, observed model.Observed, before model.Record, decision model.Decision, problems []string, now time.Time) *resting {
 	next := decision.Record
 	if len(problems) > 0 || want.removed || want.missing || want.waits != "" || want.held != (held{}) || want.heldBack != (held{}) ||
 		len(w.failures) > 0 || len(w.applyErrors) > 0 || len(w.owed) > 0 ||
 		!decision.Apply || len(decision.Refusals) > 0 || len(decision.Actions()) > 0 || len(decision.Reports) > 0 ||
-		len(next.Suspended) > 0 || ops.Detailed(&desired, &before) ||
+		len(next.Suspended) > 0 || rollout.Detailed(&desired, &before) ||
 		w.applied.Revision != desired.Revision || !w.applied.Effective.Equal(decision.Effective) {
 		return nil
 	}
 	r := &resting{want: want, owner: next.Owner, databaseName: next.ClusterName, pods: running(observed.Pods), settings: w.reading.SettingsAsked}
 	switch {
-	case decision.Verdict == ops.Done && len(decision.Waits) == 0 && decision.LookAgain == 0 && next.Operation == nil && next.Bootstrap.Done && well(observed, next):
+	case decision.Verdict == model.Done && len(decision.Waits) == 0 && decision.LookAgain == 0 && next.Operation == nil && next.Bootstrap.Done && well(observed, next):
 		// Not all at the same moment, though they were founded together.
 		r.until = now.Add(restFor - rand.N(restFor/4))
-	case decision.Verdict == ops.Wait && next.Operation != nil && next.Operation.Kind == ops.OperationBootstrap && len(r.pods) == 0 &&
+	case decision.Verdict == model.Wait && next.Operation != nil && next.Operation.Kind == model.OperationBootstrap && len(r.pods) == 0 &&
 		decision.LookAgain >= w.options.poll():
 		// It waits for pods to start: only the end of its patience comes by itself, which
 		// is looked for as soon after it as it was long, by an eighth.
@@ -69,18 +70,18 @@ func (o Options) poll() time.Duration {
 	if o.Policy.Poll > 0 {
 		return o.Policy.Poll
 	}
-	return ops.DefaultPoll
+	return model.DefaultPoll
 }
 
 // well says that all of a cluster is there and answers.
-func well(observed ops.Observed, rec ops.Record) bool {
+func well(observed model.Observed, rec model.Record) bool {
 	db, nodes := &observed.Database, 0
 	for _, set := range rec.Sets {
 		nodes += set.Replicas
 	}
-	return db.Contact == ops.Yes && db.Recovered == ops.Yes && db.Health.Colour == ops.Green && db.MasterNode != "" &&
+	return db.Contact == model.Yes && db.Recovered == model.Yes && db.Health.Colour == model.Green && db.MasterNode != "" &&
 		len(observed.Pods) == nodes && len(db.Nodes) == nodes && len(db.Pods) == nodes &&
-		!slices.ContainsFunc(observed.Pods, func(p ops.Pod) bool { return !p.Ready || p.Terminating })
+		!slices.ContainsFunc(observed.Pods, func(p model.Pod) bool { return !p.Ready || p.Terminating })
 }
 
 // rests says that nothing has happened since a turn that found nothing to do, and
@@ -125,8 +126,8 @@ func alike(a, b wanted) bool {
 
 // sameReading says that two readings say the same. Sizes move all the time: they count
 // as they are published, rounded.
-func sameReading(a, b ops.Database) bool {
-	for _, db := range []*ops.Database{&a, &b} {
+func sameReading(a, b model.Database) bool {
+	for _, db := range []*model.Database{&a, &b} {
 		db.At = time.Time{}
 		db.Nodes = slices.Clone(db.Nodes)
 		for i := range db.Nodes {

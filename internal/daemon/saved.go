@@ -13,13 +13,14 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"stevedore.dev/stevedore/apply"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // unstructuredObject is a shorter name for the type that every object here has.
 type unstructuredObject = unstructured.Unstructured
 
-func savedHash(saved ops.Saved) string {
+func savedHash(saved model.Saved) string {
 	hash := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(saved)) {
 		hash.Write([]byte(name + "\x00" + saved[name] + "\x00"))
@@ -28,7 +29,7 @@ func savedHash(saved ops.Saved) string {
 }
 
 // templatesOf are the live templates' hashes, by set.
-func templatesOf(sets []ops.ObservedSet) string {
+func templatesOf(sets []model.ObservedSet) string {
 	var b strings.Builder
 	for i := range sets {
 		b.WriteString(sets[i].Name + "=" + sets[i].Template + "\n")
@@ -38,23 +39,23 @@ func templatesOf(sets []ops.ObservedSet) string {
 
 // completeSaved is what was last effective of each set; what of it the record
 // lost, or cannot be read, is rebuilt from what is live.
-func (w *worker) completeSaved(rec ops.Record) ops.Saved {
+func (w *worker) completeSaved(rec model.Record) model.Saved {
 	if len(rec.Saved) == 0 {
 		return w.savedFromLive()
 	}
-	good := ops.Saved{}
+	good := model.Saved{}
 	for name, packed := range rec.Saved {
-		one := ops.Saved{name: packed}
+		one := model.Saved{name: packed}
 		// What classify has read is not read again each turn.
 		if w.changesFor.saved != savedHash(rec.Saved) {
-			if _, err := one.Unpack(); err != nil {
+			if _, err := manifest.Unpack(one); err != nil {
 				w.log.Warn("what was last effective cannot be read, it is taken from what is live", "statefulset", name, "error", err)
 				continue
 			}
 		}
 		good[name] = packed
 	}
-	lost := slices.ContainsFunc(rec.Sets, func(set ops.RecordedSet) bool { return good[set.Name] == "" })
+	lost := slices.ContainsFunc(rec.Sets, func(set model.RecordedSet) bool { return good[set.Name] == "" })
 	if !lost && len(good) == len(rec.Saved) {
 		return rec.Saved
 	}
@@ -65,12 +66,12 @@ func (w *worker) completeSaved(rec ops.Record) ops.Saved {
 
 // savedFromLive rebuilds what was last effective, where the record lost it,
 // from the fields that we own in the live StatefulSets.
-func (w *worker) savedFromLive() ops.Saved {
+func (w *worker) savedFromLive() model.Saved {
 	sets := w.ownedSets()
-	saved, err := ops.Pack(sets)
+	saved, err := manifest.Pack(sets)
 	if err != nil {
 		w.log.Warn("what is live cannot be recorded as effective", "error", err)
-		return ops.Saved{}
+		return model.Saved{}
 	}
 	return saved
 }

@@ -9,7 +9,8 @@ import (
 
 	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/internal/record/recordtest"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render"
 )
 
@@ -25,17 +26,17 @@ func statefulSet(name, image string) *unstructuredObject {
 }
 
 func TestADamagedPartOfTheRecordCostsOnlyItself(t *testing.T) {
-	packed, err := ops.Pack([]*unstructuredObject{statefulSet("hot", "crate:1"), statefulSet("cold", "crate:1")})
+	packed, err := manifest.Pack([]*unstructuredObject{statefulSet("hot", "crate:1"), statefulSet("cold", "crate:1")})
 	require.NoError(t, err)
-	sets := []ops.RecordedSet{{Name: "hot"}, {Name: "cold"}}
+	sets := []model.RecordedSet{{Name: "hot"}, {Name: "cold"}}
 	for _, c := range []struct {
 		name  string
-		saved ops.Saved
+		saved model.Saved
 		kept  []string
 	}{
 		{"all of it is there", packed, []string{"hot", "cold"}},
-		{"one cannot be read", ops.Saved{"hot": packed["hot"], "cold": "damaged"}, []string{"hot"}},
-		{"one is missing", ops.Saved{"hot": packed["hot"]}, []string{"hot"}},
+		{"one cannot be read", model.Saved{"hot": packed["hot"], "cold": "damaged"}, []string{"hot"}},
+		{"one is missing", model.Saved{"hot": packed["hot"]}, []string{"hot"}},
 		{"nothing is there", nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -44,7 +45,7 @@ func TestADamagedPartOfTheRecordCostsOnlyItself(t *testing.T) {
 			w.live, err = apply.NewLive(&rest.Config{Host: "http://127.0.0.1:1"}, apply.LiveOptions{})
 			require.NoError(t, err)
 			t.Cleanup(w.live.Close)
-			saved := w.completeSaved(ops.Record{Saved: c.saved, Sets: sets})
+			saved := w.completeSaved(model.Record{Saved: c.saved, Sets: sets})
 			var kept []string
 			for _, set := range sets {
 				if saved[set.Name] != "" {
@@ -52,7 +53,7 @@ func TestADamagedPartOfTheRecordCostsOnlyItself(t *testing.T) {
 				}
 			}
 			assert.Equal(t, c.kept, kept)
-			_, err := saved.Unpack()
+			_, err := manifest.Unpack(saved)
 			require.NoError(t, err, "what is decided with can be read")
 		})
 	}
@@ -82,15 +83,15 @@ func TestALostRecordIsRebuiltFromTheFieldsThatAreOurs(t *testing.T) {
 	require.NotNil(t, fields)
 	reduced, err := reduce(live, fields)
 	require.NoError(t, err)
-	assert.Empty(t, ops.Classify([]*unstructuredObject{wanted}, []*unstructuredObject{reduced}))
+	assert.Empty(t, manifest.Classify([]*unstructuredObject{wanted}, []*unstructuredObject{reduced}))
 
 	container["image"] = "crate:2"
 	container["command"] = []any{"a", "-Cx=2"}
 	reduced, err = reduce(live, fields)
 	require.NoError(t, err)
-	var classes []ops.ChangeClass
-	for _, change := range ops.Classify([]*unstructuredObject{wanted}, []*unstructuredObject{reduced}) {
+	var classes []model.ChangeClass
+	for _, change := range manifest.Classify([]*unstructuredObject{wanted}, []*unstructuredObject{reduced}) {
 		classes = append(classes, change.Class)
 	}
-	assert.ElementsMatch(t, []ops.ChangeClass{ops.ChangeImage, ops.ChangeRestart}, classes)
+	assert.ElementsMatch(t, []model.ChangeClass{model.ChangeImage, model.ChangeRestart}, classes)
 }

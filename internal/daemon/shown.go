@@ -10,29 +10,29 @@ import (
 	"unicode"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
 )
 
 // shown puts a decision in words; Since moves only when something changed.
-func shown(before ops.Shown, decision ops.Decision, problems []string, now time.Time) ops.Shown {
-	out := ops.Shown{Verdict: decision.Verdict.String(), Since: before.Since, Problems: problems, Progress: decision.Progress, Lease: before.Lease, Kept: before.Kept}
+func shown(before model.Shown, decision model.Decision, problems []string, now time.Time) model.Shown {
+	out := model.Shown{Verdict: decision.Verdict.String(), Since: before.Since, Problems: problems, Progress: decision.Progress, Lease: before.Lease, Kept: before.Kept}
 	for _, reason := range decision.Waits {
 		kind := "wait"
 		if gates.Informs(reason.Name) {
 			kind = "information"
 		}
-		out.Reasons = append(out.Reasons, ops.ShownReason{Kind: kind, Name: reason.Name, Message: reason.Message})
+		out.Reasons = append(out.Reasons, model.ShownReason{Kind: kind, Name: reason.Name, Message: reason.Message})
 	}
 	for _, reason := range decision.Refusals {
-		out.Reasons = append(out.Reasons, ops.ShownReason{Kind: "refusal", Name: reason.Name, Message: reason.Message})
+		out.Reasons = append(out.Reasons, model.ShownReason{Kind: "refusal", Name: reason.Name, Message: reason.Message})
 	}
 	if len(problems) > 0 {
-		out.Verdict = ops.Refuse.String()
+		out.Verdict = model.Refuse.String()
 	}
 	same := before.Verdict == out.Verdict && slices.Equal(before.Problems, problems) &&
-		slices.EqualFunc(before.Reasons, out.Reasons, func(a, b ops.ShownReason) bool { return a.Kind == b.Kind && a.Name == b.Name })
+		slices.EqualFunc(before.Reasons, out.Reasons, func(a, b model.ShownReason) bool { return a.Kind == b.Kind && a.Name == b.Name })
 	moved := !slices.Equal(before.Reasons, out.Reasons) || !equalProgress(before.Progress, out.Progress)
 	refresh := shownRefresh
 	if out.Progress != nil || !slices.EqualFunc(before.Reasons, out.Reasons, sameWords) {
@@ -57,7 +57,7 @@ const shownRefresh = 30 * time.Second
 const progressRefresh = 5 * time.Second
 
 // sameWords: two messages differ in their numbers at most.
-func sameWords(a, b ops.ShownReason) bool {
+func sameWords(a, b model.ShownReason) bool {
 	words := func(message string) string {
 		return strings.Map(func(c rune) rune {
 			if unicode.IsDigit(c) {
@@ -69,7 +69,7 @@ func sameWords(a, b ops.ShownReason) bool {
 	return a.Kind == b.Kind && a.Name == b.Name && (a.Message == b.Message || words(a.Message) == words(b.Message))
 }
 
-func equalProgress(a, b *ops.Progress) bool {
+func equalProgress(a, b *model.Progress) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
@@ -87,7 +87,7 @@ func problemTexts(problems []definition.Problem) []string {
 // brokenDefinition reports a definition that cannot be used, once for the same mistakes:
 // who pushed it may look at the webhook only. The id is made of what is told,
 // so that a kill before the record is saved tells no other report.
-func brokenDefinition(key record.Cluster, before ops.Shown, problems []string, want wanted) []ops.Report {
+func brokenDefinition(key record.Cluster, before model.Shown, problems []string, want wanted) []model.Report {
 	// Why the source is held is a report of its own.
 	own := func(all []string) []string {
 		return slices.DeleteFunc(slices.Clone(all), func(text string) bool { return want.held.message != "" && text == want.held.message })
@@ -96,8 +96,8 @@ func brokenDefinition(key record.Cluster, before ops.Shown, problems []string, w
 		return nil
 	}
 	sum := sha256.Sum256([]byte(key.String() + "\x00" + cmp.Or(want.newest, want.commit) + "\x00" + strings.Join(problems, "\x00")))
-	return []ops.Report{{
-		ID: "broken-" + hex.EncodeToString(sum[:12]), Event: ops.EventFeedback, Status: ops.StatusFailure,
+	return []model.Report{{
+		ID: "broken-" + hex.EncodeToString(sum[:12]), Event: model.EventFeedback, Status: model.StatusFailure,
 		Operation: "update", Action: "unknown", Commit: cmp.Or(want.newest, want.commit), Reason: "DefinitionBroken", Warning: true,
 		Message: "the newest definition is not used, the cluster stays as it was: " + strings.Join(problems, "; "),
 		Names:   []string{"definition-broken"},

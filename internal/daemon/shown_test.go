@@ -8,16 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // What is said of a pod is written again soon where more is known of it, and seldom where
 // only numbers have moved.
 func TestWordsAreWrittenAgainSoonerThanNumbers(t *testing.T) {
-	say := func(words string) ops.Decision {
-		return ops.Decision{Verdict: ops.Wait, Waits: []ops.Reason{{Name: "pods-ready", Message: words}}}
+	say := func(words string) model.Decision {
+		return model.Decision{Verdict: model.Wait, Waits: []model.Reason{{Name: "pods-ready", Message: words}}}
 	}
-	before := shown(ops.Shown{}, say("2 of 3 pods are ready"), nil, began.Time)
+	before := shown(model.Shown{}, say("2 of 3 pods are ready"), nil, began.Time)
 	for _, c := range []struct {
 		words   string
 		after   time.Duration
@@ -38,14 +38,14 @@ func TestWordsAreWrittenAgainSoonerThanNumbers(t *testing.T) {
 func TestAMistakeInADefinitionIsReportedOnceForEachPush(t *testing.T) {
 	key := record.Cluster{Namespace: "prod", Name: "orders"}
 	mistakes := []string{"orders.yaml:8:7: spec.nodes.data[0].replica: unknown field: did you mean replicas?"}
-	first := brokenDefinition(key, ops.Shown{}, mistakes, wanted{commit: "main@sha1:1"})
+	first := brokenDefinition(key, model.Shown{}, mistakes, wanted{commit: "main@sha1:1"})
 	require.Len(t, first, 1)
-	assert.Equal(t, ops.StatusFailure, first[0].Status)
+	assert.Equal(t, model.StatusFailure, first[0].Status)
 	assert.Contains(t, first[0].Message, "orders.yaml:8:7")
 
-	again := brokenDefinition(key, ops.Shown{}, mistakes, wanted{commit: "main@sha1:1"})
+	again := brokenDefinition(key, model.Shown{}, mistakes, wanted{commit: "main@sha1:1"})
 	assert.Equal(t, first[0].ID, again[0].ID, "a kill before it is recorded makes no second report")
-	assert.Empty(t, brokenDefinition(key, ops.Shown{Problems: mistakes}, mistakes, wanted{commit: "main@sha1:1"}), "recorded: told")
-	assert.Empty(t, brokenDefinition(key, ops.Shown{Problems: mistakes}, nil, wanted{commit: "main@sha1:2"}), "mended")
-	assert.NotEqual(t, first[0].ID, brokenDefinition(key, ops.Shown{}, mistakes, wanted{commit: "main@sha1:3"})[0].ID, "made again later")
+	assert.Empty(t, brokenDefinition(key, model.Shown{Problems: mistakes}, mistakes, wanted{commit: "main@sha1:1"}), "recorded: told")
+	assert.Empty(t, brokenDefinition(key, model.Shown{Problems: mistakes}, nil, wanted{commit: "main@sha1:2"}), "mended")
+	assert.NotEqual(t, first[0].ID, brokenDefinition(key, model.Shown{}, mistakes, wanted{commit: "main@sha1:3"})[0].ID, "made again later")
 }

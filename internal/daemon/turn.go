@@ -15,7 +15,11 @@ import (
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/lifecycle"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
+	"stevedore.dev/stevedore/ops/rollout"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -49,11 +53,11 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 		w.log.Debug("waiting for the watch to show our own writes", "objects", len(behind))
 		return retryMin, nil
 	}
-	rec := ops.Record{}
+	rec := model.Record{}
 	entry, err := w.store.Load(ctx, w.key, record.Operation, &rec)
 	if errors.Is(err, record.ErrDamaged) {
 		w.log.Warn("the record is damaged: it is kept aside and rebuilt from what is live", "error", err, "aside", entry.Aside())
-		rec = ops.Record{}
+		rec = model.Record{}
 		w.ownerFromObservation(ctx, &rec)
 	} else if err != nil {
 		return 0, err
@@ -73,7 +77,7 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 	if given := record.Effective(nil, entry.Commands(), rec.Revision); given[names.ForgetAnnotation] == "true" {
 		return w.forgetAsked(ctx, entry, rec, want)
 	}
-	if want.removed && rec.Stage != ops.StageRemovalPending && commands(entry, rec.Revision) == (ops.Commands{}) {
+	if want.removed && rec.Stage != model.StageRemovalPending && commands(entry, rec.Revision) == (model.Commands{}) {
 		if unread := w.unread(want.owner); unread != "" {
 			w.log.Debug("the definition is gone, another source may name the cluster by now", "source", want.owner, "unread", unread)
 			return w.options.Interval, nil
@@ -94,7 +98,7 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 		if want.waits != "" {
 			w.noteOutcome(w.key, outcomeWaiting)
 		}
-		return w.show(ctx, entry, want, before, rec, ops.Decision{Verdict: ops.Refuse, Record: rec}, problems)
+		return w.show(ctx, entry, want, before, rec, model.Decision{Verdict: model.Refuse, Record: rec}, problems)
 	}
 	if !entry.Exists() {
 		defer w.applier.LookAhead(ctx, w.key.Namespace, w.key.Name, w.objects(want))()
@@ -106,7 +110,7 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 	}
 
 	observed := observeKubernetes(w.live, desired)
-	if ops.StorageWanted(&desired, &observed) {
+	if lifecycle.StorageWanted(&desired, &observed) {
 		observed.Storage = w.storage.Read(ctx, desired.Storage)
 	}
 	if !want.removed {
@@ -119,7 +123,7 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 		return 0, err
 	}
 	if want.removed && rec.DeleteConsent != "" {
-		if rec.Stage == ops.StageRemoved {
+		if rec.Stage == model.StageRemoved {
 			return w.forget(ctx, want.owner, "the cluster was deleted, and its records with it")
 		}
 		w.place.leave() // there is one of these at a time
@@ -133,7 +137,7 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 	observed.Altered = w.altered
 	observed.Explained = w.explain(ctx, &observed, redactionOf(w.live, desired), time.Now())
 	observed.OtherOwner = want.otherOwner
-	if ops.Detailed(&desired, &rec) && !disrupted(rec) {
+	if rollout.Detailed(&desired, &rec) && !disrupted(rec) {
 		// Whoever may begin is looked at one after the other, until what was
 		// decided is in the record: or two would begin at once.
 		w.place.leave() // there is one of these at a time
@@ -158,13 +162,13 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 // turnState is what deciding leaves for acting.
 type turnState struct {
 	entry    record.Entry
-	before   ops.Record
+	before   model.Record
 	want     wanted
-	desired  ops.Desired
-	decision ops.Decision
+	desired  model.Desired
+	decision model.Decision
 	problems []string
 	// refused is what Kubernetes refuses, once that is a failure.
-	refused *ops.Reason
+	refused *model.Reason
 	// rest is kept where nothing is found to do.
 	rest *resting
 }
@@ -180,13 +184,13 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	var effective []*unstructuredObject
 	if decision.Apply {
 		var err error
-		effective, next.Saved, err = ops.Materialise(w.objects(s.want), next.Saved, decision.Effective)
+		effective, next.Saved, err = manifest.Materialise(w.objects(s.want), next.Saved, decision.Effective)
 		if err != nil {
 			return 0, fmt.Errorf("making the effective objects: %w", err)
 		}
 	}
 	// Also of a record that was empty and that nothing was decided for.
-	next.SchemaVersion = ops.RecordVersion
+	next.SchemaVersion = model.RecordVersion
 	next.Shown = s.before.Shown
 	if !w.passing(s) {
 		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
@@ -239,7 +243,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 		return retryMin, nil
 	case s.rest != nil:
 		w.resting = s.rest
-		if decision.Verdict == ops.Done {
+		if decision.Verdict == model.Done {
 			w.kept.tighten()
 			w.live.Rest(w.key.Namespace, w.key.Name)
 		}
@@ -261,7 +265,7 @@ func (w *worker) passing(s turnState) bool {
 	if len(s.problems) > 0 || len(s.decision.Refusals) > 0 || len(w.failures) > 0 || len(w.applyErrors) > 0 {
 		return false
 	}
-	return s.decision.Verdict == ops.Act || (s.decision.Apply && w.applied.Revision != s.desired.Revision && len(s.decision.Waits) == 0)
+	return s.decision.Verdict == model.Act || (s.decision.Apply && w.applied.Revision != s.desired.Revision && len(s.decision.Waits) == 0)
 }
 
 // objects that are wanted; none of a cluster whose definition is gone.
@@ -274,19 +278,19 @@ func (w *worker) objects(want wanted) []*unstructuredObject {
 
 // desired makes the typed values to decide on; ok is false when there is
 // neither a definition nor a record to go by.
-func (w *worker) desired(ctx context.Context, want wanted, rec *ops.Record) (ops.Desired, bool) {
+func (w *worker) desired(ctx context.Context, want wanted, rec *model.Record) (model.Desired, bool) {
 	if want.removed {
 		if rec.Owner == "" && rec.ClusterID == "" {
-			return ops.Desired{}, false
+			return model.Desired{}, false
 		}
 		return w.removedDesired(want, *rec), true
 	}
 	if w.rendered == nil {
-		return ops.Desired{}, false
+		return model.Desired{}, false
 	}
-	desired := ops.NewDesired(w.renderedFrom.Definition, ops.Render{
+	desired := manifest.NewDesired(w.renderedFrom.Definition, manifest.Render{
 		Objects: w.rendered.Objects, Revision: w.rendered.Revision,
-		Pins: ops.Pins(w.rendered.Pins),
+		Pins: model.Pins(w.rendered.Pins),
 	}, want.owner, want.commit)
 	desired.RenamedFrom = want.renamedFrom
 	rec.Saved = w.completeSaved(*rec)
@@ -294,8 +298,8 @@ func (w *worker) desired(ctx context.Context, want wanted, rec *ops.Record) (ops
 }
 
 // removedDesired says of a cluster without a definition what its record knows.
-func (w *worker) removedDesired(want wanted, rec ops.Record) ops.Desired {
-	desired := ops.Desired{
+func (w *worker) removedDesired(want wanted, rec model.Record) model.Desired {
+	desired := model.Desired{
 		Namespace: w.key.Namespace, Name: w.key.Name, Owner: want.owner, Commit: want.commit,
 		Revision: rec.Revision, ClusterName: rec.ClusterName, Version: rec.Version, TLS: rec.TLS,
 		License: rec.License, Pins: rec.Pins, Removed: true,
@@ -303,7 +307,7 @@ func (w *worker) removedDesired(want wanted, rec ops.Record) ops.Desired {
 	}
 	for _, set := range rec.Sets {
 		dedicated := set.Group == names.MasterGroup && set.Name == names.StatefulSet(w.key.Name, set.Group, true)
-		desired.Sets = append(desired.Sets, ops.Set{
+		desired.Sets = append(desired.Sets, model.Set{
 			Name: set.Name, Group: set.Group, Replicas: set.Replicas, Dedicated: dedicated, Data: !dedicated,
 			MasterEligible: dedicated || set.Group == rec.Pins.MasterGroup,
 		})
@@ -316,12 +320,12 @@ func (w *worker) removedDesired(want wanted, rec ops.Record) ops.Desired {
 
 // classify compares the wanted StatefulSets with those that were effective, as far as they
 // were applied, only when one of these changed.
-func (w *worker) classify(revision string, saved ops.Saved, live []ops.ObservedSet) []ops.Change {
+func (w *worker) classify(revision string, saved model.Saved, live []model.ObservedSet) []model.Change {
 	key := changesKey{revision: revision, saved: savedHash(saved), live: templatesOf(live)}
 	if w.changesFor == key {
 		return w.changes
 	}
-	last, err := saved.UnpackLive(live)
+	last, err := manifest.UnpackLive(saved, live)
 	if err != nil {
 		// completeSaved found it readable.
 		w.log.Warn("what was last effective cannot be read", "error", err)
@@ -329,13 +333,13 @@ func (w *worker) classify(revision string, saved ops.Saved, live []ops.ObservedS
 	}
 	w.changes, w.changesFor = nil, key
 	if len(last) > 0 {
-		w.changes = ops.Classify(statefulSets(w.rendered.Objects), last)
+		w.changes = manifest.Classify(statefulSets(w.rendered.Objects), last)
 	}
 	return w.changes
 }
 
 // sync applies the effective objects; wrote is true when a request left.
-func (w *worker) sync(ctx context.Context, desired ops.Desired, decision ops.Decision, objects []*unstructuredObject) (wrote bool, err error) {
+func (w *worker) sync(ctx context.Context, desired model.Desired, decision model.Decision, objects []*unstructuredObject) (wrote bool, err error) {
 	if w.syncFor != desired.Revision {
 		w.syncFails, w.syncAfter, w.syncFor = 0, time.Time{}, desired.Revision
 	} else if !w.syncStep.Equal(decision.Effective) {
@@ -370,13 +374,13 @@ func (w *worker) sync(ctx context.Context, desired ops.Desired, decision ops.Dec
 		// A refused object is not asked for again at each event.
 		w.syncFails++
 		w.syncAfter = time.Now().Add(min(time.Second<<min(w.syncFails, 8), time.Minute))
-		w.applied = ops.Applied{}
+		w.applied = model.Applied{}
 		w.log.Warn("objects could not be applied", "errors", strings.Join(w.applyErrors, "; "))
 		return len(result.Written) > 0, nil
 	}
 	w.syncFails, w.syncAfter = 0, time.Time{}
 	altered := alteredWords(result.Altered)
-	now := ops.Applied{Revision: desired.Revision, Effective: decision.Effective}
+	now := model.Applied{Revision: desired.Revision, Effective: decision.Effective}
 	if len(result.Written) == 0 {
 		if !slices.Equal(w.altered, altered) {
 			w.altered = altered
@@ -394,15 +398,15 @@ func (w *worker) sync(ctx context.Context, desired ops.Desired, decision ops.Dec
 // runAll carries out the decision's actions and returns the record after them. What has run
 // is looked at anew, also where a newer definition came before the next one: then it is
 // recorded nowhere, and what was read before it says nothing of it.
-func (w *worker) runAll(ctx context.Context, rec ops.Record, decision ops.Decision) (ops.Record, bool, error) {
+func (w *worker) runAll(ctx context.Context, rec model.Record, decision model.Decision) (model.Record, bool, error) {
 	if len(decision.Actions()) == 0 {
 		return rec, false, nil
 	}
-	var failures []ops.Failure
+	var failures []model.Failure
 	ran := false
 	defer func() {
 		if ran {
-			w.reading = ops.Database{}
+			w.reading = model.Database{}
 		}
 	}()
 	for _, action := range decision.Actions() {
@@ -415,7 +419,7 @@ func (w *worker) runAll(ctx context.Context, rec ops.Record, decision ops.Decisi
 			return rec, ran, err
 		}
 		ran = true
-		var result ops.Result
+		var result model.Result
 		var err error
 		w.whilePodsAnswer(func() { result, err = execute.Run(ctx, action, w.tools()) })
 		now := time.Now()
@@ -424,7 +428,7 @@ func (w *worker) runAll(ctx context.Context, rec ops.Record, decision ops.Decisi
 			return rec, false, errors.Join(err, ctx.Err())
 		}
 		if err != nil {
-			failure := ops.Failure{Action: action, Message: err.Error(), At: now, Count: 1}
+			failure := model.Failure{Action: action, Message: err.Error(), At: now, Count: 1}
 			for _, old := range w.failures {
 				if old.Action == action {
 					failure.Count = old.Count + 1
@@ -435,7 +439,7 @@ func (w *worker) runAll(ctx context.Context, rec ops.Record, decision ops.Decisi
 			continue
 		}
 		w.log.Info("done", "action", string(action.Kind), "subject", plan.StepOf(action, &rec, w.nodeNamed).Target, "found", result.Message)
-		rec = ops.Settle(rec, action, result, now)
+		rec = ops.RecordResult(rec, action, result, now)
 	}
 	w.failures = failures
 	return rec, ran, nil
@@ -443,7 +447,7 @@ func (w *worker) runAll(ctx context.Context, rec ops.Record, decision ops.Decisi
 
 // tooEarly says that an action has failed and is not to be tried again yet: one
 // that always fails must not become a load on the database or the API server.
-func tooEarly(failures []ops.Failure, action ops.Action, now time.Time) (ops.Failure, bool) {
+func tooEarly(failures []model.Failure, action model.Action, now time.Time) (model.Failure, bool) {
 	for _, old := range failures {
 		if old.Action == action {
 			wait := min(retryMin<<min(old.Count, 10), actionRetryMax)
@@ -451,16 +455,16 @@ func tooEarly(failures []ops.Failure, action ops.Action, now time.Time) (ops.Fai
 			return old, since >= 0 && since < wait
 		}
 	}
-	return ops.Failure{}, false
+	return model.Failure{}, false
 }
 
 // actionRetryMax is the longest wait before a failed action is tried again.
 const actionRetryMax = 15 * time.Second
 
 // commands that stand on the record and have not expired.
-func commands(entry record.Entry, revision string) ops.Commands {
+func commands(entry record.Entry, revision string) model.Commands {
 	given := record.Effective(nil, entry.Commands(), revision)
-	return ops.Commands{
+	return model.Commands{
 		Paused: given[names.PausedAnnotation], Released: given[names.ReleasedAnnotation],
 		Abort: given[names.AbortAnnotation], RestartedAt: given[names.RestartedAtAnnotation],
 	}

@@ -13,6 +13,7 @@ import (
 	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/internal/telemetry"
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // newWorker is one of a daemon that has no API server, only records.
@@ -27,10 +28,10 @@ func newWorker(t *testing.T, configMaps *recordtest.ConfigMaps) *worker {
 	return &worker{daemon: d, key: key("c"), log: slog.New(slog.DiscardHandler), wake: make(chan struct{}, 1)}
 }
 
-func (w *worker) saved(t *testing.T, rec ops.Record) record.Entry {
-	entry, err := w.store.Load(t.Context(), w.key, record.Operation, &ops.Record{})
+func (w *worker) saved(t *testing.T, rec model.Record) record.Entry {
+	entry, err := w.store.Load(t.Context(), w.key, record.Operation, &model.Record{})
 	require.NoError(t, err)
-	rec.SchemaVersion = ops.RecordVersion
+	rec.SchemaVersion = model.RecordVersion
 	entry, err = w.store.Save(t.Context(), entry, rec)
 	require.NoError(t, err)
 	return entry
@@ -41,16 +42,16 @@ func (w *worker) saved(t *testing.T, rec ops.Record) record.Entry {
 func TestNothingIsWrittenToTheRecordOfAnotherSource(t *testing.T) {
 	configMaps := recordtest.NewConfigMaps()
 	w := newWorker(t, configMaps)
-	theirs := ops.Record{SchemaVersion: ops.RecordVersion, Owner: "git:theirs", Revision: "theirs", Stage: ops.StageVerified}
+	theirs := model.Record{SchemaVersion: model.RecordVersion, Owner: "git:theirs", Revision: "theirs", Stage: model.StageVerified}
 	w.saved(t, theirs)
 	require.NoError(t, w.store.Give(t.Context(), w.key, record.Pause("theirs")))
-	var rec ops.Record
+	var rec model.Record
 	entry, err := w.store.Load(t.Context(), w.key, record.Operation, &rec)
 	require.NoError(t, err)
 	writes := configMaps.Writes()
 
-	desired := ops.Desired{Namespace: "ns", Name: "c", Owner: "git:ours", Revision: "ours"}
-	decision := ops.Decide(desired, ops.Observed{}, rec, ops.Policy{}, time.Now())
+	desired := model.Desired{Namespace: "ns", Name: "c", Owner: "git:ours", Revision: "ours"}
+	decision := ops.Decide(desired, model.Observed{}, rec, model.Policy{}, time.Now())
 	require.False(t, decision.Apply)
 	wait, err := w.act(t.Context(), turnState{entry: entry, before: rec, want: wanted{owner: "git:ours"}, desired: desired, decision: decision})
 	require.NoError(t, err)
@@ -63,28 +64,28 @@ func TestNothingIsWrittenToTheRecordOfAnotherSource(t *testing.T) {
 
 func TestTheOwnerOutlivesALostRecord(t *testing.T) {
 	w := newWorker(t, recordtest.NewConfigMaps())
-	rec := ops.Record{}
+	rec := model.Record{}
 	w.ownerFromObservation(t.Context(), &rec)
 	assert.Empty(t, rec.Owner)
-	w.reading = ops.Database{Contact: ops.Yes, NodesKnown: true, At: time.Now()}
-	w.publish(t.Context(), ops.Decision{Apply: true, Record: ops.Record{Owner: "git:theirs", Bootstrap: ops.Bootstrap{Done: true}}})
+	w.reading = model.Database{Contact: model.Yes, NodesKnown: true, At: time.Now()}
+	w.publish(t.Context(), model.Decision{Apply: true, Record: model.Record{Owner: "git:theirs", Bootstrap: model.Bootstrap{Done: true}}})
 	w.ownerFromObservation(t.Context(), &rec)
 	assert.Equal(t, "git:theirs", rec.Owner)
 }
 
 func TestAFailedActionIsTriedAgainLaterAndLater(t *testing.T) {
 	now := time.Now()
-	action := ops.Action{Kind: ops.ActionSetUser, User: "ada"}
-	failed := func(count int, ago time.Duration) []ops.Failure {
-		return []ops.Failure{{Action: action, Count: count, At: now.Add(-ago)}}
+	action := model.Action{Kind: model.ActionSetUser, User: "ada"}
+	failed := func(count int, ago time.Duration) []model.Failure {
+		return []model.Failure{{Action: action, Count: count, At: now.Add(-ago)}}
 	}
 	for _, c := range []struct {
 		name     string
-		failures []ops.Failure
+		failures []model.Failure
 		early    bool
 	}{
 		{"it never failed", nil, false},
-		{"another one failed", []ops.Failure{{Action: ops.Action{Kind: ops.ActionSetUser, User: "eve"}, Count: 9, At: now}}, false},
+		{"another one failed", []model.Failure{{Action: model.Action{Kind: model.ActionSetUser, User: "eve"}, Count: 9, At: now}}, false},
 		{"it failed just now", failed(1, 0), true},
 		{"once, a second ago", failed(1, time.Second), false},
 		{"five times, a second ago", failed(5, time.Second), true},
@@ -116,7 +117,7 @@ func TestASupersededTurnBeginsNothingMore(t *testing.T) {
 
 	w.fleet.take("a", "5", build(defined("c", "another")))
 	require.ErrorIs(t, w.leadership.mayWrite(ctx), errSuperseded)
-	_, ran, err := w.runAll(ctx, ops.Record{}, ops.Decision{Harmless: []ops.Action{{Kind: ops.ActionSetUser}}})
+	_, ran, err := w.runAll(ctx, model.Record{}, model.Decision{Harmless: []model.Action{{Kind: model.ActionSetUser}}})
 	require.ErrorIs(t, err, errSuperseded)
 	assert.False(t, ran)
 
@@ -131,10 +132,10 @@ func TestASupersededTurnBeginsNothingMore(t *testing.T) {
 // A setting that was set, and is wanted no more by then, was believed not to be set.
 func TestWhatWasReadBeforeAnActionIsNotBelievedAfterIt(t *testing.T) {
 	w := newWorker(t, recordtest.NewConfigMaps())
-	w.reading = ops.Database{Contact: ops.Yes, NodesKnown: true, At: time.Now()}
+	w.reading = model.Database{Contact: model.Yes, NodesKnown: true, At: time.Now()}
 	asked := 0
 	superseded := whileCurrent(t.Context(), func() bool { asked++; return asked == 1 })
-	_, ran, err := w.runAll(superseded, ops.Record{}, ops.Decision{Harmless: []ops.Action{{Kind: "unknown"}, {Kind: ops.ActionSetUser}}})
+	_, ran, err := w.runAll(superseded, model.Record{}, model.Decision{Harmless: []model.Action{{Kind: "unknown"}, {Kind: model.ActionSetUser}}})
 	require.ErrorIs(t, err, errSuperseded)
 	require.True(t, ran, "the first of them")
 	assert.Zero(t, w.reading)
@@ -150,15 +151,15 @@ func TestADefectEndsOneTurnAndShowsNothingOfWhatItMet(t *testing.T) {
 
 func TestWhatIsSaidIsWrittenWhenItChangedAndNotElse(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	waits := func(message string) ops.Decision {
-		return ops.Decision{Verdict: ops.Wait, Waits: []ops.Reason{{Name: "nodes-joined", Message: message}}}
+	waits := func(message string) model.Decision {
+		return model.Decision{Verdict: model.Wait, Waits: []model.Reason{{Name: "nodes-joined", Message: message}}}
 	}
-	first := shown(ops.Shown{}, waits("1 of 3"), nil, now)
+	first := shown(model.Shown{}, waits("1 of 3"), nil, now)
 	assert.Equal(t, "wait", first.Verdict)
 	assert.Equal(t, now, first.Since)
 	for _, c := range []struct {
 		name         string
-		decision     ops.Decision
+		decision     model.Decision
 		problems     []string
 		after        time.Duration
 		same, sinced bool
@@ -166,7 +167,7 @@ func TestWhatIsSaidIsWrittenWhenItChangedAndNotElse(t *testing.T) {
 		{"the same", waits("1 of 3"), nil, time.Hour, true, false},
 		{"a number moved a moment later", waits("2 of 3"), nil, time.Second, true, false},
 		{"a number moved and time passed", waits("2 of 3"), nil, shownRefresh, false, false},
-		{"another verdict", ops.Decision{}, nil, time.Second, false, true},
+		{"another verdict", model.Decision{}, nil, time.Second, false, true},
 		{"a mistake in the definition", waits("1 of 3"), []string{"a.yaml:1:1: no"}, time.Second, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -179,15 +180,15 @@ func TestWhatIsSaidIsWrittenWhenItChangedAndNotElse(t *testing.T) {
 
 func TestAnActIsShownOnlyWhenItDoesNotGetOn(t *testing.T) {
 	w := newWorker(t, recordtest.NewConfigMaps())
-	state := turnState{desired: ops.Desired{Revision: "r"}, decision: ops.Decision{Verdict: ops.Act, Apply: true}}
+	state := turnState{desired: model.Desired{Revision: "r"}, decision: model.Decision{Verdict: model.Act, Apply: true}}
 	assert.True(t, w.passing(state), "it is over in a moment")
-	w.failures = []ops.Failure{{}}
+	w.failures = []model.Failure{{}}
 	assert.False(t, w.passing(state))
 	w.failures, w.applyErrors = nil, []string{"Service crate-c: refused"}
 	assert.False(t, w.passing(state))
 	w.applyErrors = nil
 
-	state.decision = ops.Decision{Verdict: ops.Done, Apply: true}
+	state.decision = model.Decision{Verdict: model.Done, Apply: true}
 	assert.True(t, w.passing(state), "right after a start nothing is known to be in sync")
 	w.applied.Revision = "r"
 	assert.False(t, w.passing(state))
@@ -197,13 +198,13 @@ func TestAnActIsShownOnlyWhenItDoesNotGetOn(t *testing.T) {
 
 func TestACommandStandsUntilTheRenderChanges(t *testing.T) {
 	w := newWorker(t, recordtest.NewConfigMaps())
-	w.saved(t, ops.Record{Owner: "a", Revision: "r1"})
+	w.saved(t, model.Record{Owner: "a", Revision: "r1"})
 	require.NoError(t, w.store.Give(t.Context(), w.key, record.Pause("r1")))
-	entry, err := w.store.Load(t.Context(), w.key, record.Operation, &ops.Record{})
+	entry, err := w.store.Load(t.Context(), w.key, record.Operation, &model.Record{})
 	require.NoError(t, err)
 	assert.Equal(t, "true", commands(entry, "r1").Paused)
 	assert.Empty(t, commands(entry, "r2").Paused)
-	entry, err = w.store.Save(t.Context(), entry.DropExpired("r2"), ops.Record{SchemaVersion: ops.RecordVersion, Owner: "a", Revision: "r2"})
+	entry, err = w.store.Save(t.Context(), entry.DropExpired("r2"), model.Record{SchemaVersion: model.RecordVersion, Owner: "a", Revision: "r2"})
 	require.NoError(t, err)
 	assert.Empty(t, commands(entry, "r1").Paused, "going back brings no old command back to life")
 }
@@ -214,21 +215,21 @@ func TestARecordThatNothingIsDecidedForCanBeSaved(t *testing.T) {
 		do   func(*worker, record.Entry) error
 	}{
 		{"two sources want a new cluster", func(w *worker, entry record.Entry) error {
-			desired := ops.Desired{Namespace: "ns", Name: "c", Owner: "a", Revision: "r"}
-			decision := ops.Decide(desired, ops.Observed{OtherOwner: "b"}, ops.Record{}, ops.Policy{}, time.Now())
+			desired := model.Desired{Namespace: "ns", Name: "c", Owner: "a", Revision: "r"}
+			decision := ops.Decide(desired, model.Observed{OtherOwner: "b"}, model.Record{}, model.Policy{}, time.Now())
 			_, err := w.act(t.Context(), turnState{entry: entry, desired: desired, decision: decision})
 			return err
 		}},
 		{"a damaged record and a mistake in the definition", func(w *worker, entry record.Entry) error {
-			_, err := w.show(t.Context(), entry, wanted{}, ops.Record{}, ops.Record{}, ops.Decision{Verdict: ops.Refuse}, []string{"a.yaml:1:1: no"})
+			_, err := w.show(t.Context(), entry, wanted{}, model.Record{}, model.Record{}, model.Decision{Verdict: model.Refuse}, []string{"a.yaml:1:1: no"})
 			return err
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorker(t, recordtest.NewConfigMaps())
-			entry := w.saved(t, ops.Record{})
+			entry := w.saved(t, model.Record{})
 			require.NoError(t, c.do(w, entry))
-			var rec ops.Record
+			var rec model.Record
 			_, err := w.store.Load(t.Context(), w.key, record.Operation, &rec)
 			require.NoError(t, err)
 			assert.Equal(t, "refuse", rec.Shown.Verdict)

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // show records what is said of a cluster that nothing can be decided for.
-func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, before, rec ops.Record, decision ops.Decision, problems []string) (time.Duration, error) {
+func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, before, rec model.Record, decision model.Decision, problems []string) (time.Duration, error) {
 	if len(problems) == 0 {
 		return w.options.Interval, nil
 	}
@@ -26,7 +26,7 @@ func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, befo
 		return 0, err
 	}
 	w.sayStatus(ctx, turnState{want: want, decision: decision, problems: problems}, rec)
-	rec.SchemaVersion = ops.RecordVersion
+	rec.SchemaVersion = model.RecordVersion
 	rec.Shown = shown(before.Shown, decision, problems, time.Now())
 	rec.Shown.Source, rec.Shown.Lease = whose(rec, want), w.attends(before.Shown.Lease, time.Now())
 	_, err := w.store.Save(ctx, entry, rec)
@@ -38,7 +38,7 @@ func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, befo
 
 // whose words a record without an owner holds: by that it is found, and goes, when
 // the definition does.
-func whose(rec ops.Record, want wanted) string {
+func whose(rec model.Record, want wanted) string {
 	if rec.Owner != "" {
 		return ""
 	}

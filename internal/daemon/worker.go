@@ -14,8 +14,8 @@ import (
 	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/reports"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/cratedb"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render"
 )
 
@@ -36,20 +36,20 @@ type worker struct {
 	renderedPins render.Pins
 
 	// changes is Classify's result for changesFor.
-	changes    []ops.Change
+	changes    []model.Change
 	changesFor changesKey
 
 	// listings of snapshots that are under way.
 	listings cratedb.Listings
 
-	applied     ops.Applied
+	applied     model.Applied
 	applyErrors []string
 	// altered is what admission changed, as the last sync found it.
 	altered   []string
 	syncFails int
 	syncAfter time.Time
 	syncFor   string
-	syncStep  ops.Effective
+	syncStep  model.Effective
 
 	// refusedSince is since when objects of refusedOf, a revision, cannot be applied.
 	refusedSince time.Time
@@ -57,9 +57,9 @@ type worker struct {
 
 	explainer explainer
 
-	failures []ops.Failure
-	reading  ops.Database
-	stable   ops.Stability
+	failures []model.Failure
+	reading  model.Database
+	stable   model.Stability
 	// again is when the last decision wanted to look again.
 	again time.Duration
 	// resting is what the last turn went by, if it found nothing to do and nothing

@@ -23,7 +23,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/testbed"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 const (
@@ -239,7 +239,7 @@ func TestLicenceComesFirstWhereFourNodesNeedOne(t *testing.T) {
 
 	require.NoError(t, bed.Secret(s.ctx, s.ns, "licence", map[string]string{"license": key}))
 	s.done("orders")
-	assert.Equal(t, ops.LicenceSet, s.record("orders").Bootstrap.Licence)
+	assert.Equal(t, model.LicenceSet, s.record("orders").Bootstrap.Licence)
 	rows, err := s.query("orders", "app", appPassword, "SELECT count(*) FROM sys.nodes")
 	require.NoError(t, err)
 	assert.Equal(t, [][]string{{"4"}}, rows)
@@ -261,7 +261,7 @@ func TestLicenceIsNeverSentToAVersionThatTakesNone(t *testing.T) {
 		with("spec.cluster.license.secretKeyRef", map[string]any{"name": "licence", "key": "license"}))})
 	daemon := s.run()
 	s.done("orders")
-	assert.Equal(t, ops.LicenceNotNeeded, s.record("orders").Bootstrap.Licence)
+	assert.Equal(t, model.LicenceNotNeeded, s.record("orders").Bootstrap.Licence)
 	assert.NotContains(t, strings.ToUpper(s.statements("orders")), "LICENSE")
 	s.untilLog(daemon, "the one in the definition was not sent")
 }

@@ -16,7 +16,8 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/testbed"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // endState is all that must be the same however often the daemon was cut off:
@@ -31,7 +32,7 @@ func (s *situation) endState(cluster string) (endState, error) {
 	rec := s.record(cluster)
 	state := endState{}
 	maps.Copy(state, s.objectsOf())
-	for _, read := range []func(string, ops.Record, endState) error{s.recordState, s.podState, s.eventState, s.databaseState} {
+	for _, read := range []func(string, model.Record, endState) error{s.recordState, s.podState, s.eventState, s.databaseState} {
 		if err := read(cluster, rec, state); err != nil {
 			return nil, err
 		}
@@ -55,8 +56,8 @@ func orNever(text string) string {
 }
 
 // recordState is the content of the four ConfigMaps.
-func (s *situation) recordState(cluster string, rec ops.Record, state endState) error {
-	saved, err := rec.Saved.Unpack()
+func (s *situation) recordState(cluster string, rec model.Record, state endState) error {
+	saved, err := manifest.Unpack(rec.Saved)
 	if err != nil {
 		return fmt.Errorf("reading what was last effective: %w", err)
 	}
@@ -69,10 +70,10 @@ func (s *situation) recordState(cluster string, rec ops.Record, state endState) 
 	}
 	rec.Shown.Since, rec.Shown.At = metav1.Time{}.Time, metav1.Time{}.Time
 	// The versions of Secrets that were verified must be those that there are.
-	version := func(of ops.SecretVersion, secret string) ops.SecretVersion {
+	version := func(of model.SecretVersion, secret string) model.SecretVersion {
 		live, err := bed.Admin.CoreV1().Secrets(s.ns).Get(s.ctx, secret, metav1.GetOptions{})
 		if err == nil && of.UID == string(live.UID) && of.ResourceVersion == live.ResourceVersion {
-			return ops.SecretVersion{UID: "the Secret's"}
+			return model.SecretVersion{UID: "the Secret's"}
 		}
 		return of
 	}
@@ -134,7 +135,7 @@ func (s *situation) waitingReports(cluster string) (int, error) {
 	return len(queue.Pending), err
 }
 
-func (s *situation) podState(cluster string, _ ops.Record, state endState) error {
+func (s *situation) podState(cluster string, _ model.Record, state endState) error {
 	claims, err := bed.Admin.CoreV1().PersistentVolumeClaims(s.ns).List(s.ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -162,7 +163,7 @@ func (s *situation) podState(cluster string, _ ops.Record, state endState) error
 }
 
 // eventState is each of our events once: told twice shows, told never shows.
-func (s *situation) eventState(cluster string, _ ops.Record, state endState) error {
+func (s *situation) eventState(cluster string, _ model.Record, state endState) error {
 	var all []string
 	for _, event := range s.events(cluster) {
 		all = append(all, fmt.Sprintf("%s %s: %s", event.Type, event.Reason, event.Message))
@@ -172,7 +173,7 @@ func (s *situation) eventState(cluster string, _ ops.Record, state endState) err
 }
 
 // databaseState asks as `system`, and logs in as each user.
-func (s *situation) databaseState(cluster string, rec ops.Record, state endState) error {
+func (s *situation) databaseState(cluster string, rec model.Record, state endState) error {
 	password := func(name, key string) string {
 		secret, err := bed.Admin.CoreV1().Secrets(s.ns).Get(s.ctx, name, metav1.GetOptions{})
 		if err != nil {

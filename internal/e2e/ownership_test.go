@@ -13,7 +13,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/testbed"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func (s *situation) configMap(name string) (*corev1.ConfigMap, bool) {
@@ -168,5 +168,5 @@ func TestDefinitionsThatConsentedTakeTheirClustersWithThemUnlessManyVanish(t *te
 	s.done("one")
 	assert.Equal(t, id, s.record("one").ClusterID)
 	assert.Equal(t, [][]string{{"kept"}}, s.rows("one", "SELECT id FROM doc.t"))
-	assert.NotEqual(t, ops.StageRemoved, s.record("one").Stage)
+	assert.NotEqual(t, model.StageRemoved, s.record("one").Stage)
 }

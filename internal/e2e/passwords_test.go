@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stevedore.dev/stevedore/internal/testbed"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 const nextPassword = "another password, 'quoted'"
@@ -43,7 +43,7 @@ func (v *voyage) passwordChanged() bool {
 	})
 	_, err := v.query(cutCluster, "app", nextPassword, "SELECT 1")
 	users := v.record(cutCluster).Bootstrap.Users
-	return told && err == nil && len(users) == 1 && users[0].Pending == (ops.SecretVersion{}) && users[0].Change == "" && v.isSettled(cutCluster)
+	return told && err == nil && len(users) == 1 && users[0].Pending == (model.SecretVersion{}) && users[0].Change == "" && v.isSettled(cutCluster)
 }
 
 func (v *voyage) passwordSound() {

@@ -19,7 +19,7 @@ import (
 	"stevedore.dev/stevedore/internal/daemon"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
 )
 
@@ -166,7 +166,7 @@ func plannedAsDone(t *testing.T, ns string, seed, round uint64) {
 	s.eventually("it is done or refused", restartPatience, func() bool {
 		rec := s.record("orders")
 		if len(plans[0].Refused) > 0 {
-			return rec.Revision != was && rec.Shown.Verdict == ops.Refuse.String() && rec.Operation == nil && rec.Last.Status == ops.StatusFailure && rec.Last.Revision == rec.Revision
+			return rec.Revision != was && rec.Shown.Verdict == model.Refuse.String() && rec.Operation == nil && rec.Last.Status == model.StatusFailure && rec.Last.Revision == rec.Revision
 		}
 		return rec.Revision != was && isDone(rec)
 	})

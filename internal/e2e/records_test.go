@@ -11,7 +11,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/testbed"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // What is recorded may be lost or damaged at any moment, while the daemon runs
@@ -125,16 +125,16 @@ func TestARecordOfAnOldReleaseForNothingGoes(t *testing.T) {
 	s.appSecret("app-password")
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders")})
 	store := record.NewStore(record.OverClient(bed.Admin.CoreV1(), nil))
-	leave := func(name string, rec ops.Record) {
-		rec.SchemaVersion = ops.RecordVersion
-		entry, err := store.Load(s.ctx, record.Cluster{Namespace: s.ns, Name: name}, record.Operation, &ops.Record{})
+	leave := func(name string, rec model.Record) {
+		rec.SchemaVersion = model.RecordVersion
+		entry, err := store.Load(s.ctx, record.Cluster{Namespace: s.ns, Name: name}, record.Operation, &model.Record{})
 		require.NoError(t, err)
 		_, err = store.Save(s.ctx, entry, rec)
 		require.NoError(t, err)
 	}
-	refused := ops.Shown{Verdict: "refuse", Problems: []string{"gone.yaml:3:1: no such field"}}
-	leave("gone", ops.Record{Shown: refused})
-	leave("made", ops.Record{Shown: refused, ClusterID: "1"})
+	refused := model.Shown{Verdict: "refuse", Problems: []string{"gone.yaml:3:1: no such field"}}
+	leave("gone", model.Record{Shown: refused})
+	leave("made", model.Record{Shown: refused, ClusterID: "1"})
 	there := func(name string) bool {
 		_, err := bed.Admin.CoreV1().ConfigMaps(s.ns).Get(s.ctx, names.OperationConfigMap(name), metav1.GetOptions{})
 		return err == nil
@@ -142,7 +142,7 @@ func TestARecordOfAnOldReleaseForNothingGoes(t *testing.T) {
 	s.run("--look-interval", "1s")
 	s.until("it is gone", func() bool { return !there("gone") })
 	s.done("orders")
-	leave("late", ops.Record{Shown: refused})
+	leave("late", model.Record{Shown: refused})
 	s.until("so is one that comes later", func() bool { return !there("late") })
 	assert.True(t, there("made"), "of what was made the record stays")
 	s.noPodRestarted()

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // versions of what a cluster consists of: resource versions, and of what Kubernetes itself
@@ -71,7 +71,7 @@ func TestARemovedDefinitionLeavesItsClusterRunning(t *testing.T) {
 	}
 	s.write(map[string]string{"orders.yaml": ""})
 	orphaned()
-	assert.Equal(t, ops.StageRemovalPending, s.record("orders").Stage)
+	assert.Equal(t, model.StageRemovalPending, s.record("orders").Stage)
 
 	s.write(map[string]string{"orders.yaml": good})
 	s.done("orders")

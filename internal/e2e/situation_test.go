@@ -20,11 +20,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"stevedore.dev/stevedore/internal/cratesim/model"
+	cratemodel "stevedore.dev/stevedore/internal/cratesim/model"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/testbed"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 const appPassword = "a password of the app's own"
@@ -81,7 +81,7 @@ func (s *situation) aside(ns, dir string) *situation {
 	return &situation{T: s.T, ctx: s.ctx, ns: ns, dir: dir, lease: s.lease}
 }
 
-type shownReason = ops.ShownReason
+type shownReason = model.ShownReason
 
 // dropSets ends what runs in a namespace.
 func dropSets(t *testing.T, ns string) {
@@ -213,7 +213,7 @@ func (s *situation) sceneText() string {
 	if simulator.met() {
 		hub := bed.Sandbox.Simulator()
 		asked, answered := time.Now(), make(chan struct{})
-		go hub.Do(func(*model.Model) { close(answered) })
+		go hub.Do(func(*cratemodel.Model) { close(answered) })
 		select {
 		case <-answered:
 			fmt.Fprintf(&text, "the simulator answers after %s\n", time.Since(asked).Round(time.Millisecond))
@@ -234,11 +234,11 @@ func (s *situation) statusText() string {
 }
 
 // record is the cluster's record; the zero one while there is none.
-func (s *situation) record(cluster string) ops.Record {
-	var rec ops.Record
+func (s *situation) record(cluster string) model.Record {
+	var rec model.Record
 	object, err := bed.Admin.CoreV1().ConfigMaps(s.ns).Get(s.ctx, names.OperationConfigMap(cluster), metav1.GetOptions{})
 	if err != nil || record.Decode(record.Operation, object.Data[names.DataKey], &rec) != nil {
-		return ops.Record{}
+		return model.Record{}
 	}
 	return rec
 }
@@ -293,8 +293,8 @@ func (s *situation) done(cluster string) {
 	s.until(cluster+" is done", func() bool { return isDone(s.record(cluster)) })
 }
 
-func isDone(rec ops.Record) bool {
-	return rec.Bootstrap.Done && rec.Operation == nil && rec.Stage == ops.StageVerified && rec.Shown.Verdict == ops.Done.String()
+func isDone(rec model.Record) bool {
+	return rec.Bootstrap.Done && rec.Operation == nil && rec.Stage == model.StageVerified && rec.Shown.Verdict == model.Done.String()
 }
 
 func (s *situation) set(name string) *appsv1.StatefulSet {

@@ -14,7 +14,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/testbed"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // systemVoyage is a made cluster whose daemon has stopped, and whose `system`
@@ -42,7 +42,7 @@ func (v *voyage) systemChanged() bool {
 		return d.Status == "success" && actionOf(v.T, d) == "password_update"
 	})
 	_, err := v.query(cutCluster, names.SystemUser, nextPassword, "SELECT 1")
-	return told && err == nil && v.record(cutCluster).Bootstrap.SystemChange == (ops.SystemChange{}) && v.isSettled(cutCluster)
+	return told && err == nil && v.record(cutCluster).Bootstrap.SystemChange == (model.SystemChange{}) && v.isSettled(cutCluster)
 }
 
 func (v *voyage) systemSound(old string) {
@@ -117,7 +117,7 @@ func TestALicenceThatChangedIsSetAgain(t *testing.T) {
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", version, with(replicasOfHot, 3))})
 	daemon := s.run()
 	s.done("orders")
-	assert.Equal(t, ops.LicenceNotNeeded, s.record("orders").Bootstrap.Licence)
+	assert.Equal(t, model.LicenceNotNeeded, s.record("orders").Bootstrap.Licence)
 
 	// Password, licence and nodes in one commit, the licence's Secret last.
 	s.patch("secrets", "app-password", `{"stringData":{"password":"`+nextPassword+`"}}`)

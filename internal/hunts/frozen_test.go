@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/testcluster"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Predicted: while the master hangs, the other nodes answer from the state that they had.
@@ -23,7 +23,7 @@ func TestNoPodGoesWhileTheMasterHangsAndAnotherNodeIsDead(t *testing.T) {
 	r.Settled()
 	master, others := r.masterAndOthers()
 	last, dead := r.Nodes[others[0]], r.Nodes[others[1]]
-	restart := ops.Action{Kind: ops.ActionRestartPod, Pod: last.Pod, PodUID: "u", Allocation: "all", Green: true, Members: "data-hot-0,data-hot-1,data-hot-2"}
+	restart := model.Action{Kind: model.ActionRestartPod, Pod: last.Pod, PodUID: "u", Allocation: "all", Green: true, Members: "data-hot-0,data-hot-1,data-hot-2"}
 
 	r.Nodes[master].Freeze()
 	dead.Kill()
@@ -85,7 +85,7 @@ func TestTwoNodesOfOneNameAreSeenAsTwo(t *testing.T) {
 
 	a := r.Nodes[0].As("system", r.password, `SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._id" = ?`, ids[0])
 	require.Equal(t, 200, a.Status, a.Error.Message)
-	_, err := r.run(ops.Action{Kind: ops.ActionShrinkSet, Pod: "pod-0", Set: "s", From: 3, To: 2, NodeIDs: ids[0], NodeNames: "data-hot-2", Members: "data-hot-0,data-hot-1,data-hot-2"})
+	_, err := r.run(model.Action{Kind: model.ActionShrinkSet, Pod: "pod-0", Set: "s", From: 3, To: 2, NodeIDs: ids[0], NodeNames: "data-hot-2", Members: "data-hot-0,data-hot-1,data-hot-2"})
 	require.ErrorContains(t, err, "data-hot-2 is another one by now")
 	assert.Empty(t, r.objects.done)
 }

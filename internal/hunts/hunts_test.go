@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/testcluster"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/cratedb"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // rig is a cluster, and what the daemon reaches it with.
@@ -36,7 +36,7 @@ const patience = 3 * time.Minute
 func (r *rig) client() cratedb.Client { return cratedb.Client{Dialer: r.Cluster} }
 
 // observe makes a detailed reading.
-func (r *rig) observe() ops.Database {
+func (r *rig) observe() model.Database {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	target := cratedb.Target{Password: r.password, Detailed: true}
@@ -49,7 +49,7 @@ func (r *rig) observe() ops.Database {
 }
 
 // run carries out one action as the daemon does.
-func (r *rig) run(a ops.Action) (ops.Result, error) {
+func (r *rig) run(a model.Action) (model.Result, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	a.SystemSecret = "system"
@@ -61,12 +61,12 @@ func (r *rig) run(a ops.Action) (ops.Result, error) {
 }
 
 // Get is the Secret of system.
-func (r *rig) Get(context.Context, string) (map[string][]byte, ops.SecretVersion, error) {
-	return map[string][]byte{"password": []byte(r.password)}, ops.SecretVersion{UID: "system", ResourceVersion: "1"}, nil
+func (r *rig) Get(context.Context, string) (map[string][]byte, model.SecretVersion, error) {
+	return map[string][]byte{"password": []byte(r.password)}, model.SecretVersion{UID: "system", ResourceVersion: "1"}, nil
 }
 
 // node is a node of a reading; nil where there is none of that name.
-func node(db *ops.Database, name string) *ops.Node {
+func node(db *model.Database, name string) *model.Node {
 	for i := range db.Nodes {
 		if db.Nodes[i].Name == name {
 			return &db.Nodes[i]
@@ -118,6 +118,6 @@ func (k *kubernetes) ShrinkSet(_ context.Context, set, _, _ string, _, _ int) er
 func (k *kubernetes) DeleteSet(_ context.Context, name, _, _ string) error {
 	return k.note("delete " + name)
 }
-func (k *kubernetes) DeleteObject(_ context.Context, o ops.ObjectRef, _, _ string) error {
+func (k *kubernetes) DeleteObject(_ context.Context, o model.ObjectRef, _, _ string) error {
 	return k.note("delete " + o.String())
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/testcluster"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // partOfAll are tables of each kind whose shards could be hidden.
@@ -47,7 +47,7 @@ func TestASystemThatWasMadeAgainWithLessIsNotTakenForOneThatSeesAll(t *testing.T
 				r.Run(grant)
 			}
 			db := r.observe()
-			if db.Contact == ops.Yes && db.DeniedKnown {
+			if db.Contact == model.Yes && db.DeniedKnown {
 				assert.NotEmpty(t, db.Denied, "health %s, %d tables: it sees nothing, and says that nothing is hidden", db.Health.Colour, len(db.Tables))
 			}
 		})
@@ -99,7 +99,7 @@ func TestWheneverSystemSeesLessThanTheSuperuserTheReadingSaysSo(t *testing.T) {
 		}
 		blind++
 		db := r.observe()
-		assert.False(t, db.Contact == ops.Yes && db.DeniedKnown && len(db.Denied) == 0, "system sees %v of %v shards after %s", seen, all, fmt.Sprint(did))
+		assert.False(t, db.Contact == model.Yes && db.DeniedKnown && len(db.Denied) == 0, "system sees %v of %v shards after %s", seen, all, fmt.Sprint(did))
 	}
 	t.Logf("%d of 60 mixes hid shards", blind)
 	assert.NotZero(t, blind)

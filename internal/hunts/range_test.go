@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/testcluster"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/capacity"
 )
 
 // Predicted: a node that is gone is off the cluster after a moment, whatever tables there
@@ -30,7 +30,7 @@ func TestANodeThatARangeKeepsInTheClusterIsForecast(t *testing.T) {
 			stays, goes := r.Nodes[others[0]], r.Nodes[others[1]]
 			all := []string{"data-hot-0", "data-hot-1", "data-hot-2"}
 			db := r.observe()
-			f := ops.ForecastRestart(&db, release, []string{goes.Name}, all)
+			f := capacity.ForecastRestart(&db, release, []string{goes.Name}, all)
 			require.Len(t, f.Keeps, 1, "it is known before the node goes")
 
 			goes.Stop()
@@ -48,7 +48,7 @@ func TestANodeThatARangeKeepsInTheClusterIsForecast(t *testing.T) {
 
 			stays.Ask(`ALTER TABLE doc.t SET ("write.wait_for_active_shards" = 2)`)
 			db = r.observe()
-			assert.Empty(t, ops.ForecastRestart(&db, release, []string{goes.Name}, all).Keeps, "the statement that is named mends the table")
+			assert.Empty(t, capacity.ForecastRestart(&db, release, []string{goes.Name}, all).Keeps, "the statement that is named mends the table")
 			goes.Start()
 			r.Nodes[master].Stop()
 			r.Eventually("a new master takes it off and lets it in again", func() bool {

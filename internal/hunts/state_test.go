@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/testcluster"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Predicted: the version of the cluster state is no evidence: something that a restart waits
@@ -66,7 +66,7 @@ func TestANodeThatHangsLeavesNoVersionOfTheClusterState(t *testing.T) {
 	needsProcesses(t)
 	r := start(t, testcluster.Options{})
 	db := r.observe()
-	stable := ops.Stability{}.Next(&db)
+	stable := model.Stability{}.Next(&db)
 	require.False(t, stable.Unchanged.IsZero(), "all nodes answer")
 	_, others := r.masterAndOthers()
 	r.Nodes[others[0]].Freeze()
@@ -81,7 +81,7 @@ func (r *rig) unchangedSince() (version int64) {
 	r.t.Helper()
 	r.Eventually("each node has applied the same cluster state", func() bool {
 		db := r.observe()
-		if (ops.Stability{}).Next(&db).Unchanged.IsZero() {
+		if (model.Stability{}).Next(&db).Unchanged.IsZero() {
 			return false
 		}
 		version = db.Nodes[0].StateVersion

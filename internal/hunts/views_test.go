@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/testcluster"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Predicted: sys.shards is put together from what each node says. While nodes are killed and
@@ -79,7 +79,7 @@ func TestASystemWhoseStatementsAreKilledKnowsNothing(t *testing.T) {
 	knows := func() []string {
 		var out []string
 		for what, known := range map[string]bool{
-			"nodes": db.NodesKnown, "shards": db.ShardsKnown, "tables": db.TablesKnown, "health": db.Health.Colour != ops.ColourUnknown,
+			"nodes": db.NodesKnown, "shards": db.ShardsKnown, "tables": db.TablesKnown, "health": db.Health.Colour != model.ColourUnknown,
 			"snapshots": db.SnapshotsKnown, "users": db.UsersKnown, "checks": db.ChecksKnown, "allocation": db.AllocationKnown, "denied": db.DeniedKnown,
 		} {
 			if known {
@@ -88,7 +88,7 @@ func TestASystemWhoseStatementsAreKilledKnowsNothing(t *testing.T) {
 		}
 		return out
 	}
-	if db.Contact == ops.Yes {
+	if db.Contact == model.Yes {
 		t.Logf("the reading goes by a timeout of its own: it knows %v", knows())
 		assert.Len(t, db.Tables, 1)
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/testcluster"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Predicted: somebody changes another key of the cluster's exclusions while a node is drained
@@ -47,13 +47,13 @@ func TestAnExclusionThatOthersHaveMadeVoidIsPutInForceAgain(t *testing.T) {
 					}
 					beside := somebody()
 					require.True(t, r.takesShards("data-hot-2"), "ours is not in force any more")
-					_, err := r.run(ops.Action{Kind: ops.ActionRetryAllocation, Pod: "pod-0", NodeIDs: id, Beside: beside})
+					_, err := r.run(model.Action{Kind: model.ActionRetryAllocation, Pod: "pod-0", NodeIDs: id, Beside: beside})
 					require.NoError(t, err)
 					require.False(t, r.takesShards("data-hot-2"), "a drain that stood still goes on")
 
 					beside = somebody()
-					shrink := ops.Action{
-						Kind: ops.ActionShrinkSet, Pod: "pod-0", Set: "s", From: 3, To: 2, NodeIDs: id, NodeNames: "data-hot-2", Pods: "pod-2",
+					shrink := model.Action{
+						Kind: model.ActionShrinkSet, Pod: "pod-0", Set: "s", From: 3, To: 2, NodeIDs: id, NodeNames: "data-hot-2", Pods: "pod-2",
 						Members: "data-hot-0,data-hot-1,data-hot-2", Beside: beside,
 					}
 					r.Eventually("the node leaves", func() bool { _, err = r.run(shrink); return err == nil })

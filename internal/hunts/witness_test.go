@@ -7,19 +7,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/testcluster"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // pinned makes a table whose only copies are on the last node, which is excluded by its id
 // and has a folder for each of them, and the action that would let the node go.
-func pinned(r *rig) ops.Action {
+func pinned(r *rig) model.Action {
 	r.Run(`CREATE TABLE secret.t (a INT) CLUSTERED INTO 2 SHARDS WITH (number_of_replicas = 0, "routing.allocation.require._name" = 'data-hot-2')`,
 		"INSERT INTO secret.t (a) VALUES (1), (2), (3)", "REFRESH TABLE secret.t")
 	r.Settled()
 	id := r.ID("data-hot-2")
 	r.Run(`SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._id" = '` + id + `'`)
-	return ops.Action{
-		Kind: ops.ActionShrinkSet, Pod: "pod-0", Set: "s", From: 3, To: 2, NodeIDs: id, NodeNames: "data-hot-2", Pods: "pod-2",
+	return model.Action{
+		Kind: model.ActionShrinkSet, Pod: "pod-0", Set: "s", From: 3, To: 2, NodeIDs: id, NodeNames: "data-hot-2", Pods: "pod-2",
 		Members: "data-hot-0,data-hot-1,data-hot-2", Filtered: 1,
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Whoever may write ConfigMaps writes the record: it is read, or said to be
@@ -20,12 +20,12 @@ func FuzzDecode(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	if text, err := record.Encode(record.Operation, ops.Record{Revision: "r", ClusterID: "id", Operation: &ops.Operation{}}); err == nil {
+	if text, err := record.Encode(record.Operation, model.Record{Revision: "r", ClusterID: "id", Operation: &model.Operation{}}); err == nil {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, data string) {
 		for _, kind := range record.Kinds() {
-			var rec ops.Record
+			var rec model.Record
 			err := record.Decode(kind, data, &rec)
 			var other *record.SchemaVersionError
 			if err != nil {
@@ -42,7 +42,7 @@ func FuzzDecode(f *testing.F) {
 				}
 				continue
 			}
-			var again ops.Record
+			var again model.Record
 			if err := record.Decode(kind, text, &again); err != nil {
 				t.Fatalf("what was written cannot be read: %v", err)
 			}

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // MaxMessage bounds the message of a report, in bytes; what is longer is cut.
@@ -21,8 +21,8 @@ const MaxMessage = 4 << 10
 // Body is crate-operator's webhook body (its release 2.63): each key is always
 // there, and all …_data but the event's own are null.
 type Body struct {
-	Event     ops.Event    `json:"event"`
-	Status    ops.Status   `json:"status"`
+	Event     model.Event  `json:"event"`
+	Status    model.Status `json:"status"`
 	Namespace string       `json:"namespace"`
 	Cluster   string       `json:"cluster"`
 	Scale     *ScaleData   `json:"scale_data"`
@@ -42,10 +42,10 @@ type notYet struct{}
 // ScaleData is of the event "scale". The master counts are null for a cluster
 // without dedicated masters.
 type ScaleData struct {
-	OldData    []ops.GroupReplicas `json:"old_data_replicas"`
-	NewData    []ops.GroupReplicas `json:"new_data_replicas"`
-	OldMasters *int                `json:"old_master_replicas"`
-	NewMasters *int                `json:"new_master_replicas"`
+	OldData    []model.GroupReplicas `json:"old_data_replicas"`
+	NewData    []model.GroupReplicas `json:"new_data_replicas"`
+	OldMasters *int                  `json:"old_master_replicas"`
+	NewMasters *int                  `json:"new_master_replicas"`
 }
 
 // UpgradeData is of the event "upgrade". A registry is what stands before the
@@ -74,7 +74,7 @@ type ComputeData struct {
 	NewNodepool      *string  `json:"new_nodepool"`
 }
 
-func computeData(old, wanted ops.Compute) *ComputeData {
+func computeData(old, wanted model.Compute) *ComputeData {
 	return &ComputeData{
 		OldCPULimit: unlessZero(old.CPULimit), OldMemoryLimit: unlessZero(old.MemoryLimit),
 		OldCPURequest: unlessZero(old.CPURequest), OldMemoryRequest: unlessZero(old.MemoryRequest),
@@ -105,26 +105,26 @@ type ReasonData struct {
 
 // The events of ours that no decision makes.
 const (
-	eventHealth ops.Event = "health"
-	eventDelay  ops.Event = "delay"
+	eventHealth model.Event = "health"
+	eventDelay  model.Event = "delay"
 )
 
 // BodyOf makes the webhook's body of a report. The same report gives the same
 // bytes. An event that has no body here is an error.
-func BodyOf(cluster record.Cluster, report ops.Report) ([]byte, error) {
+func BodyOf(cluster record.Cluster, report model.Report) ([]byte, error) {
 	body := Body{Event: report.Event, Status: report.Status, Namespace: cluster.Namespace, Cluster: cluster.Name}
 	switch report.Event {
-	case ops.EventScale:
+	case model.EventScale:
 		body.Scale = &ScaleData{
 			OldData: notNil(report.OldData), NewData: notNil(report.NewData),
 			OldMasters: unlessZero(report.OldMasters), NewMasters: unlessZero(report.NewMasters),
 		}
-	case ops.EventUpgrade:
+	case model.EventUpgrade:
 		u := report.Upgrade
 		body.Upgrade = &UpgradeData{OldRegistry: u.OldRegistry, NewRegistry: u.NewRegistry, OldVersion: u.OldVersion, NewVersion: u.NewVersion}
-	case ops.EventCompute:
+	case model.EventCompute:
 		body.Compute = computeData(report.OldCompute, report.NewCompute)
-	case ops.EventFeedback:
+	case model.EventFeedback:
 		action := report.Action
 		if action == "" {
 			action = "unknown"
@@ -138,7 +138,7 @@ func BodyOf(cluster record.Cluster, report ops.Report) ([]byte, error) {
 
 func healthBody(cluster record.Cluster, status string) ([]byte, error) {
 	return Body{
-		Event: eventHealth, Status: ops.StatusSuccess, Namespace: cluster.Namespace, Cluster: cluster.Name,
+		Event: eventHealth, Status: model.StatusSuccess, Namespace: cluster.Namespace, Cluster: cluster.Name,
 		Health: &HealthData{Status: status},
 	}.encode()
 }
@@ -148,7 +148,7 @@ func healthBody(cluster record.Cluster, status string) ([]byte, error) {
 // cannot be taken for an outcome.
 func delayBody(cluster record.Cluster, reason string) ([]byte, error) {
 	return Body{
-		Event: eventDelay, Status: ops.StatusTemporaryFailure, Namespace: cluster.Namespace, Cluster: cluster.Name,
+		Event: eventDelay, Status: model.StatusTemporaryFailure, Namespace: cluster.Namespace, Cluster: cluster.Name,
 		Temporary: &ReasonData{Reason: cut(reason, MaxMessage)},
 	}.encode()
 }
@@ -168,9 +168,9 @@ func (b Body) encode() ([]byte, error) {
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
 }
 
-func notNil(groups []ops.GroupReplicas) []ops.GroupReplicas {
+func notNil(groups []model.GroupReplicas) []model.GroupReplicas {
 	if groups == nil {
-		return []ops.GroupReplicas{}
+		return []model.GroupReplicas{}
 	}
 	return groups
 }

@@ -16,29 +16,29 @@ import (
 
 	"stevedore.dev/stevedore/internal/record/recordtest"
 	"stevedore.dev/stevedore/internal/reports"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Each body that reaches a receiver, byte for byte; UPDATE_GOLDEN=1 rewrites
 // the files.
 func TestABodyIsCrateOperatorsByteForByte(t *testing.T) {
-	groups := func(hot, cold int) []ops.GroupReplicas {
-		return []ops.GroupReplicas{{Name: "hot", Replicas: hot}, {Name: "cold", Replicas: cold}}
+	groups := func(hot, cold int) []model.GroupReplicas {
+		return []model.GroupReplicas{{Name: "hot", Replicas: hot}, {Name: "cold", Replicas: cold}}
 	}
-	for name, report := range map[string]ops.Report{
-		"scale":              {ID: "1", Event: ops.EventScale, Status: ops.StatusSuccess, OldData: groups(3, 2), NewData: groups(4, 2)},
-		"scale-with-masters": {ID: "1", Event: ops.EventScale, Status: ops.StatusInProgress, OldData: groups(3, 2), NewData: groups(3, 3), OldMasters: 3, NewMasters: 3},
-		"compute": {ID: "1", Event: ops.EventCompute, Status: ops.StatusSuccess,
-			OldCompute: ops.Compute{CPULimit: 1, CPURequest: 0.5, MemoryLimit: "1Gi", MemoryRequest: "1Gi", HeapRatio: 0.25},
-			NewCompute: ops.Compute{CPULimit: 2, CPURequest: 0.5, MemoryLimit: "2Gi", MemoryRequest: "1Gi", HeapRatio: 0.25, Nodepool: "large"}},
-		"upgrade":            {ID: "1", Event: ops.EventUpgrade, Status: ops.StatusInProgress, Upgrade: ops.Upgrade{OldVersion: "6.3.7", NewVersion: "6.4.3", OldRegistry: "crate", NewRegistry: "registry.example/crate"}},
-		"feedback-create":    {ID: "1", Event: ops.EventFeedback, Status: ops.StatusSuccess, Operation: "create", Action: "create", Message: "The cluster has been created successfully."},
-		"feedback-failure":   {ID: "1", Event: ops.EventFeedback, Status: ops.StatusFailure, Operation: "update", Message: "replicas-do-not-fit: 3 copies > 2 nodes & \"more\" – ü"},
-		"feedback-temporary": {ID: "1", Event: ops.EventFeedback, Status: ops.StatusTemporaryFailure, Operation: "update", Action: "allowed_cidr_update", Message: "bad \xff byte"},
+	for name, report := range map[string]model.Report{
+		"scale":              {ID: "1", Event: model.EventScale, Status: model.StatusSuccess, OldData: groups(3, 2), NewData: groups(4, 2)},
+		"scale-with-masters": {ID: "1", Event: model.EventScale, Status: model.StatusInProgress, OldData: groups(3, 2), NewData: groups(3, 3), OldMasters: 3, NewMasters: 3},
+		"compute": {ID: "1", Event: model.EventCompute, Status: model.StatusSuccess,
+			OldCompute: model.Compute{CPULimit: 1, CPURequest: 0.5, MemoryLimit: "1Gi", MemoryRequest: "1Gi", HeapRatio: 0.25},
+			NewCompute: model.Compute{CPULimit: 2, CPURequest: 0.5, MemoryLimit: "2Gi", MemoryRequest: "1Gi", HeapRatio: 0.25, Nodepool: "large"}},
+		"upgrade":            {ID: "1", Event: model.EventUpgrade, Status: model.StatusInProgress, Upgrade: model.Upgrade{OldVersion: "6.3.7", NewVersion: "6.4.3", OldRegistry: "crate", NewRegistry: "registry.example/crate"}},
+		"feedback-create":    {ID: "1", Event: model.EventFeedback, Status: model.StatusSuccess, Operation: "create", Action: "create", Message: "The cluster has been created successfully."},
+		"feedback-failure":   {ID: "1", Event: model.EventFeedback, Status: model.StatusFailure, Operation: "update", Message: "replicas-do-not-fit: 3 copies > 2 nodes & \"more\" – ü"},
+		"feedback-temporary": {ID: "1", Event: model.EventFeedback, Status: model.StatusTemporaryFailure, Operation: "update", Action: "allowed_cidr_update", Message: "bad \xff byte"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, func(p *process) {
-				require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{report}))
+				require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{report}))
 			})
 		})
 	}

@@ -18,7 +18,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 const (
@@ -81,7 +81,7 @@ type emitted struct {
 // wait, it is dropped. The channel is closed when it has been written, dropped
 // or given up. Regarding may be nil while the operation ConfigMap does not
 // exist.
-func (e *Events) Emit(cluster record.Cluster, regarding *corev1.ConfigMap, report ops.Report) <-chan struct{} {
+func (e *Events) Emit(cluster record.Cluster, regarding *corev1.ConfigMap, report model.Report) <-chan struct{} {
 	waits := emitted{event: e.event(cluster, regarding, report), done: make(chan struct{})}
 	select {
 	case e.queue <- waits:
@@ -92,7 +92,7 @@ func (e *Events) Emit(cluster record.Cluster, regarding *corev1.ConfigMap, repor
 	return waits.done
 }
 
-func (e *Events) event(cluster record.Cluster, regarding *corev1.ConfigMap, report ops.Report) *corev1.Event {
+func (e *Events) event(cluster record.Cluster, regarding *corev1.ConfigMap, report model.Report) *corev1.Event {
 	name := record.Operation.Name(cluster.Name)
 	var uid types.UID
 	if regarding != nil {
@@ -122,7 +122,7 @@ func (e *Events) event(cluster record.Cluster, regarding *corev1.ConfigMap, repo
 
 // reasonOf gives the event's reason: the report's own, or its first gate's or
 // refusal's name in Kubernetes' spelling.
-func reasonOf(report ops.Report) string {
+func reasonOf(report model.Report) string {
 	switch {
 	case report.Reason != "":
 		return report.Reason

@@ -21,7 +21,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/record/recordtest"
 	"stevedore.dev/stevedore/internal/reports"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func TestAReasonIsAGatesNameInKubernetesSpelling(t *testing.T) {
@@ -58,8 +58,8 @@ func TestAnEventRegardsTheOperationConfigMap(t *testing.T) {
 	client := fake.NewClientset()
 	writer, stop := events(t, client, nil)
 	regarding := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "stevedore-orders-operation", UID: "u1"}}
-	writer.Emit(orders, regarding, ops.Report{ID: "1", Reason: "BootstrapSucceeded", Message: "it is up", Revision: "r1"})
-	writer.Emit(orders, nil, ops.Report{ID: "2", Names: []string{"replicas-do-not-fit"}, Warning: true, Message: strings.Repeat("€", 2000)})
+	writer.Emit(orders, regarding, model.Report{ID: "1", Reason: "BootstrapSucceeded", Message: "it is up", Revision: "r1"})
+	writer.Emit(orders, nil, model.Report{ID: "2", Names: []string{"replicas-do-not-fit"}, Warning: true, Message: strings.Repeat("€", 2000)})
 	// Written although the process ends right after it.
 	stop()
 	got := map[string]corev1.Event{}
@@ -81,7 +81,7 @@ func TestAReportThatIsMadeAgainAfterAKillMakesNoSecondEvent(t *testing.T) {
 	client := fake.NewClientset()
 	for range 3 {
 		writer, stop := events(t, client, func() { t.Error("dropped") })
-		writer.Emit(orders, nil, ops.Report{ID: "1", Reason: "Grown", Message: "4 nodes"})
+		writer.Emit(orders, nil, model.Report{ID: "1", Reason: "Grown", Message: "4 nodes"})
 		stop()
 	}
 	assert.Len(t, stored(t, client), 1)
@@ -92,7 +92,7 @@ func TestEventsAreBounded(t *testing.T) {
 	var dropped atomic.Int64
 	writer, stop := events(t, client, func() { dropped.Add(1) })
 	for i := range 500 {
-		writer.Emit(orders, nil, ops.Report{ID: fmt.Sprint(i), Reason: "Grown", Message: fmt.Sprint("message ", i)})
+		writer.Emit(orders, nil, model.Report{ID: fmt.Sprint(i), Reason: "Grown", Message: fmt.Sprint("message ", i)})
 	}
 	stop()
 	// client-go's own bound: ten alike, then one that stands for the others.
@@ -119,7 +119,7 @@ func TestAnEventIsTriedAgainUnlessItIsRefused(t *testing.T) {
 			})
 			dropped := make(chan struct{})
 			writer, _ := events(t, client, func() { close(dropped) })
-			writer.Emit(orders, nil, ops.Report{ID: "1", Reason: "Grown"})
+			writer.Emit(orders, nil, model.Report{ID: "1", Reason: "Grown"})
 			<-dropped
 			assert.Equal(t, situation.attempts, attempts.Load())
 		})
@@ -132,7 +132,7 @@ func TestEachReportIsQueuedThenEmittedAndLoggedOnce(t *testing.T) {
 	writer, stop := events(t, client, nil)
 	p := newQueue(t, server, reports.Config{URL: "http://localhost:1/"})
 	reporter := &reports.Reporter{Queue: p.queue, Events: writer, Log: slog.New(slog.NewTextHandler(p.logs, nil))}
-	made := []ops.Report{feedback("1"), {ID: "2", Names: []string{"not-supported"}, Warning: true, Message: "masters cannot be added", Commit: "main@sha1:12"}}
+	made := []model.Report{feedback("1"), {ID: "2", Names: []string{"not-supported"}, Warning: true, Message: "masters cannot be added", Commit: "main@sha1:12"}}
 
 	server.Before = func(string, string) error { return errors.New("API server away") }
 	require.Error(t, reporter.Report(t.Context(), orders, nil, made))

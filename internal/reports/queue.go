@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Measure is told what becomes of reports; its methods return at once.
@@ -137,14 +137,14 @@ func NewQueue(options Options) *Queue {
 // known already are left out. One that can have no body (an unknown event, no
 // id) is logged as an error and left out: no later attempt would do better, and
 // the others must not wait for it.
-func (q *Queue) Enqueue(ctx context.Context, cluster record.Cluster, reports []ops.Report) error {
+func (q *Queue) Enqueue(ctx context.Context, cluster record.Cluster, reports []model.Report) error {
 	if q.options.Receiver == nil {
 		return nil
 	}
 	var items []pending
 	now := q.now()
 	for _, report := range reports {
-		if report.Event == ops.EventNone {
+		if report.Event == model.EventNone {
 			continue
 		}
 		body, err := BodyOf(cluster, report)

@@ -18,7 +18,7 @@ import (
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/record/recordtest"
 	"stevedore.dev/stevedore/internal/reports"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // A kill at any write, simulated: the context of the process ends there, and
@@ -47,7 +47,7 @@ func TestEveryReportArrivesWhereverTheProcessIsKilled(t *testing.T) {
 				p := newQueue(t, server, config).run(t)
 				next := 0
 				for ; next < reportCount; next++ {
-					if p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback(fmt.Sprint("r", next))}) != nil {
+					if p.queue.Enqueue(t.Context(), orders, []model.Report{feedback(fmt.Sprint("r", next))}) != nil {
 						break
 					}
 				}
@@ -58,7 +58,7 @@ func TestEveryReportArrivesWhereverTheProcessIsKilled(t *testing.T) {
 				// What was reported and not recorded as reported is reported again.
 				p = newQueue(t, server, config).run(t)
 				for ; next < reportCount; next++ {
-					require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback(fmt.Sprint("r", next))}))
+					require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback(fmt.Sprint("r", next))}))
 				}
 				eventually(t, func() bool { return len(pendingIn(t, server, orders)) == 0 }, "all taken")
 				p.stop()
@@ -78,7 +78,7 @@ func TestAReportThatWasTakenIsNotSentAgainWhileItsRemovalFails(t *testing.T) {
 	server := recordtest.NewConfigMaps()
 	to := newReceiver(t, httptest.NewServer, nil)
 	p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL)})
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
 	var failures atomic.Int64
 	server.Before = func(string, string) error {
 		if failures.Add(1) <= 4 {
@@ -99,7 +99,7 @@ func TestTheOldestReportsAreCoalescedWhenTheQueueIsFull(t *testing.T) {
 		o.Now = func() time.Time { return clock }
 	})
 	const total, atOnce = 75, 50
-	var batch []ops.Report
+	var batch []model.Report
 	for i := range total {
 		report := feedback(fmt.Sprintf("r%03d", i))
 		report.Message = strings.Repeat("x", 4000)
@@ -130,7 +130,7 @@ func TestTheOldestReportsAreCoalescedWhenTheQueueIsFull(t *testing.T) {
 func TestADamagedQueueIsKeptAsideAndSaidSo(t *testing.T) {
 	for name, use := range map[string]func(*testing.T, *process){
 		"by who enqueues": func(t *testing.T, p *process) {
-			require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a")}))
+			require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
 			p.run(t)
 		},
 		"by who delivers": func(t *testing.T, p *process) { p.run(t) },
@@ -157,11 +157,11 @@ func TestALostQueueBeginsAnew(t *testing.T) {
 	server := recordtest.NewConfigMaps()
 	to := newReceiver(t, httptest.NewServer, nil)
 	p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL)}).run(t)
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
 	eventually(t, func() bool { return len(pendingIn(t, server, orders)) == 0 }, "taken")
 	server.Delete("prod", "stevedore-orders-reports")
 	// The first write after it finds out, if the cache did not say so.
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("b")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("b")}))
 	eventually(t, func() bool { return len(to.all()) == 2 && len(pendingIn(t, server, orders)) == 0 }, "the next is delivered")
 	assert.Equal(t, []string{"a", "b"}, to.ids())
 }
@@ -174,7 +174,7 @@ func TestAnothersWriteToTheQueueIsNotOverwritten(t *testing.T) {
 	for i := range 5 {
 		for name, p := range map[string]*process{"a": a, "b": b} {
 			group.Go(func() {
-				assert.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback(fmt.Sprint(name, i))}))
+				assert.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback(fmt.Sprint(name, i))}))
 			})
 		}
 	}

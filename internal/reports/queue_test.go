@@ -20,7 +20,7 @@ import (
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/record/recordtest"
 	"stevedore.dev/stevedore/internal/reports"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
@@ -53,7 +53,7 @@ func TestAReportIsDeliveredInOrderWithItsHeadersAndLeavesTheQueue(t *testing.T) 
 	to := newReceiver(t, httptest.NewServer, nil)
 	p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL + "/hook"), Username: "me", Password: "pass", Secret: "key"}).run(t)
 	for _, id := range []string{"a", "b", "c"} {
-		require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback(id)}))
+		require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback(id)}))
 	}
 	eventually(t, func() bool { return len(pendingIn(t, server, orders)) == 0 }, "all taken")
 	assert.Equal(t, []string{"a", "b", "c"}, to.ids())
@@ -74,7 +74,7 @@ func TestWithoutCredentialsNoneAreSent(t *testing.T) {
 	server := recordtest.NewConfigMaps()
 	to := newReceiver(t, httptest.NewServer, nil)
 	p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL)}).run(t)
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
 	eventually(t, func() bool { return len(to.all()) == 1 }, "delivered")
 	d := to.all()[0]
 	assert.Empty(t, d.username+d.password+d.signature)
@@ -90,7 +90,7 @@ func TestEnqueueWritesBeforeItReturnsAndNeverWaitsForTheReceiver(t *testing.T) {
 	for i := range 20 {
 		id := fmt.Sprint("report-", i)
 		want = append(want, id)
-		require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback(id)}))
+		require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback(id)}))
 		assert.Equal(t, want, pendingIn(t, server, orders))
 	}
 	eventually(t, func() bool { return len(to.all()) == 1 }, "the first is under way")
@@ -102,7 +102,7 @@ func TestTheSameReportIsQueuedOnceAlsoAfterItsDelivery(t *testing.T) {
 	config := reports.Config{URL: reports.Secret(to.URL)}
 	p := newQueue(t, server, config)
 	for range 2 {
-		require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a"), feedback("a"), feedback("b")}))
+		require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a"), feedback("a"), feedback("b")}))
 	}
 	assert.Equal(t, []string{"a", "b"}, pendingIn(t, server, orders))
 	p.run(t)
@@ -110,7 +110,7 @@ func TestTheSameReportIsQueuedOnceAlsoAfterItsDelivery(t *testing.T) {
 	p.stop()
 	// Killed before the decision that made them was recorded: it is made again.
 	p = newQueue(t, server, config).run(t)
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a"), feedback("b"), feedback("c")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a"), feedback("b"), feedback("c")}))
 	eventually(t, func() bool { return len(to.all()) == 3 }, "only the new one")
 	eventually(t, func() bool { return len(pendingIn(t, server, orders)) == 0 }, "taken")
 	assert.Equal(t, []string{"a", "b", "c"}, to.ids())
@@ -119,11 +119,11 @@ func TestTheSameReportIsQueuedOnceAlsoAfterItsDelivery(t *testing.T) {
 func TestReportsWithoutAnEventOrABodyAreNotQueued(t *testing.T) {
 	server := recordtest.NewConfigMaps()
 	p := newQueue(t, server, reports.Config{URL: "http://localhost:1/"})
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{{ID: "log only", Message: "x"}}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{{ID: "log only", Message: "x"}}))
 	assert.Zero(t, server.Writes())
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{
-		{ID: "odd", Event: "no such"}, {Event: ops.EventFeedback}, feedback("good"),
-		{ID: strings.Repeat("x", 40<<10), Event: ops.EventFeedback},
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{
+		{ID: "odd", Event: "no such"}, {Event: model.EventFeedback}, feedback("good"),
+		{ID: strings.Repeat("x", 40<<10), Event: model.EventFeedback},
 	}))
 	assert.Equal(t, []string{"good"}, pendingIn(t, server, orders))
 	assert.Equal(t, 3, strings.Count(p.logs.String(), "level=ERROR"))
@@ -132,7 +132,7 @@ func TestReportsWithoutAnEventOrABodyAreNotQueued(t *testing.T) {
 func TestWithoutAReceiverNothingIsQueued(t *testing.T) {
 	server := recordtest.NewConfigMaps()
 	p := newQueue(t, server, reports.Config{}).run(t)
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
 	p.queue.Health(orders, "GREEN")
 	assert.Zero(t, server.Writes())
 }
@@ -171,7 +171,7 @@ func TestAFailedDeliveryIsTriedAgainUnderTheSameIDAndInOrder(t *testing.T) {
 			server := recordtest.NewConfigMaps()
 			to := newReceiver(t, httptest.NewServer, first(3, situation.answer))
 			p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL)}).run(t)
-			require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a"), feedback("b")}))
+			require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a"), feedback("b")}))
 			eventually(t, func() bool { return len(pendingIn(t, server, orders)) == 0 }, "all taken in the end")
 			assert.Equal(t, []string{"a", "a", "a", "a", "b"}, to.ids())
 			bodies := to.all()
@@ -189,7 +189,7 @@ func TestAReceiverThatIsDownGetsItsReportsOnceItIsUp(t *testing.T) {
 	address := listener.Addr().String()
 	require.NoError(t, listener.Close())
 	p := newQueue(t, server, reports.Config{URL: reports.Secret("http://" + address)}).run(t)
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
 	eventually(t, func() bool { return p.counts.of(reports.ResultUnanswered) >= 2 }, "it is tried")
 	listener, err = net.Listen("tcp", address)
 	require.NoError(t, err)
@@ -206,7 +206,7 @@ func TestASlowReceiverIsCutOffAndTriedAgain(t *testing.T) {
 	server := recordtest.NewConfigMaps()
 	to := newReceiver(t, httptest.NewServer, first(1, func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL), Timeout: 50 * time.Millisecond}).run(t)
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
 	eventually(t, func() bool { return len(pendingIn(t, server, orders)) == 0 }, "delivered at the second attempt")
 	assert.Equal(t, []string{"a", "a"}, to.ids())
 	assert.Contains(t, p.logs.String(), "no answer in time")
@@ -219,7 +219,7 @@ func TestTLSIsVerifiedAgainstTheConfiguredCA(t *testing.T) {
 
 	server := recordtest.NewConfigMaps()
 	bad := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL), Password: "pass", Username: "me"}).run(t)
-	require.NoError(t, bad.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a")}))
+	require.NoError(t, bad.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
 	eventually(t, func() bool { return bad.counts.of(reports.ResultUnanswered) >= 2 }, "refused by us")
 	bad.stop()
 	assert.Empty(t, to.all())
@@ -238,7 +238,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		server := recordtest.NewConfigMaps()
 		to := newReceiver(t, httptest.NewServer, func(_ int, w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, code) })
 		p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL), Username: "me", Password: "pass"}).run(t)
-		require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a")}))
+		require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
 		eventually(t, func() bool { return p.counts.of(reports.ResultRejected) >= 2 }, "rejected")
 		p.stop()
 		assert.Contains(t, p.logs.String(), "set WEBHOOK_URL to the final address")
@@ -261,7 +261,7 @@ func TestClustersAreDeliveredBesideEachOtherWithinTheBound(t *testing.T) {
 	for i := range 8 {
 		cluster := record.Cluster{Namespace: "prod", Name: fmt.Sprint("c", i)}
 		clusters = append(clusters, cluster)
-		require.NoError(t, p.queue.Enqueue(t.Context(), cluster, []ops.Report{feedback("a"), feedback("b")}))
+		require.NoError(t, p.queue.Enqueue(t.Context(), cluster, []model.Report{feedback("a"), feedback("b")}))
 	}
 	eventually(t, func() bool { return len(to.all()) == 3 }, "three at the same time")
 	close(gate)
@@ -289,8 +289,8 @@ func TestABrokenClusterDoesNotHoldUpAnother(t *testing.T) {
 		}
 	})
 	p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL)}).run(t)
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("bad")}))
-	require.NoError(t, p.queue.Enqueue(t.Context(), billing, []ops.Report{feedback("a"), feedback("b")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("bad")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), billing, []model.Report{feedback("a"), feedback("b")}))
 	eventually(t, func() bool { return len(pendingIn(t, server, billing)) == 0 }, "the other one is taken")
 	eventually(t, func() bool { return p.counts.of(reports.ResultRejected) >= 2 }, "this one is tried again")
 	assert.Equal(t, []string{"bad"}, pendingIn(t, server, orders))
@@ -310,7 +310,7 @@ func TestOnlyWhoHoldsTheLeaseDelivers(t *testing.T) {
 			return nil
 		}
 	}).run(t)
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
 	p.queue.Health(orders, "GREEN")
 	eventually(t, func() bool { return asked.Load() >= 4 }, "asked each time")
 	assert.Empty(t, to.all())
@@ -351,7 +351,7 @@ func TestNoSecretReachesALogOrAnError(t *testing.T) {
 	address := strings.Replace(to.URL, "http://", "http://u:s3cret-user-pass@", 1) + "/s3cret-path?token=s3cret-query"
 	config := reports.Config{URL: reports.Secret(address), Secret: "s3cret-key"}
 	p := newQueue(t, server, config).run(t)
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
 	p.queue.Health(orders, "GREEN")
 	eventually(t, func() bool { return len(to.all()) >= 6 }, "tried")
 	p.stop()
@@ -382,7 +382,7 @@ func TestAReplyIsReadWithinABound(t *testing.T) {
 		}
 	})
 	p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL)}).run(t)
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
 	eventually(t, func() bool { return len(pendingIn(t, server, orders)) == 0 }, "taken")
 	p.stop()
 	assert.Less(t, wrote.Load(), int64(64<<20))
@@ -405,7 +405,7 @@ func TestWhatAnEarlierProcessLeftIsFoundAlsoWhenItsClusterIsKnownLater(t *testin
 			server := recordtest.NewConfigMaps()
 			to := newReceiver(t, httptest.NewServer, nil)
 			config := reports.Config{URL: reports.Secret(to.URL)}
-			require.NoError(t, newQueue(t, server, config).queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a")}))
+			require.NoError(t, newQueue(t, server, config).queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
 			var calls atomic.Int64
 			p := newQueue(t, server, config, func(o *reports.Options) {
 				o.Rescan = 5 * time.Millisecond
@@ -426,13 +426,13 @@ func TestSettledWaitsForDeliveryAndNoLongerThanItsContext(t *testing.T) {
 	p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL)})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a"), feedback("b")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a"), feedback("b")}))
 	require.ErrorIs(t, p.queue.Settled(ended), context.Canceled)
 	p.run(t)
 	require.NoError(t, p.queue.Settled(t.Context()))
 	assert.Empty(t, pendingIn(t, server, orders))
 	assert.Equal(t, []string{"a", "a", "a", "a", "b"}, to.ids())
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("c")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("c")}))
 	require.NoError(t, p.queue.Settled(t.Context()))
 	assert.Empty(t, pendingIn(t, server, orders))
 }

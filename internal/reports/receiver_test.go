@@ -20,7 +20,7 @@ import (
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/record/recordtest"
 	"stevedore.dev/stevedore/internal/reports"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // delivery is what a receiver got.
@@ -225,9 +225,9 @@ func (p *process) run(t *testing.T) *process {
 	return p
 }
 
-func feedback(id string) ops.Report {
-	return ops.Report{
-		ID: id, Event: ops.EventFeedback, Status: ops.StatusSuccess, Operation: "create", Action: "create",
+func feedback(id string) model.Report {
+	return model.Report{
+		ID: id, Event: model.EventFeedback, Status: model.StatusSuccess, Operation: "create", Action: "create",
 		Revision: "r1", Message: "the cluster has been created",
 	}
 }

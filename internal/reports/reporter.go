@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"stevedore.dev/stevedore/internal/record"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Reporter gives each report of a decision to all who are to hear of it.
@@ -40,7 +40,7 @@ const eventPatience = time.Second
 // event, for which it waits a second at most, and writes a log line for each. The caller saves its own record of them
 // only after it returned nil, and otherwise reports them again. Regarding is
 // the operation ConfigMap, nil while there is none.
-func (r *Reporter) Report(ctx context.Context, cluster record.Cluster, regarding *corev1.ConfigMap, reports []ops.Report) error {
+func (r *Reporter) Report(ctx context.Context, cluster record.Cluster, regarding *corev1.ConfigMap, reports []model.Report) error {
 	if r.Queue != nil {
 		if err := r.Queue.Enqueue(ctx, cluster, reports); err != nil {
 			return err
@@ -78,7 +78,7 @@ func (r *Reporter) Report(ctx context.Context, cluster record.Cluster, regarding
 	return nil
 }
 
-func attributes(cluster record.Cluster, report ops.Report) []slog.Attr {
+func attributes(cluster record.Cluster, report model.Report) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("namespace", cluster.Namespace), slog.String("cluster", cluster.Name),
 		slog.String("reason", reasonOf(report)), slog.String("id", report.ID),

@@ -22,7 +22,7 @@ import (
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/record/recordtest"
 	"stevedore.dev/stevedore/internal/reports"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 const (
@@ -331,7 +331,7 @@ func TestWebhooksAndStatusesDoNotWaitForEachOther(t *testing.T) {
 	hook := newReceiver(t, httptest.NewServer, func(int, http.ResponseWriter, *http.Request) { <-release })
 	p := newStatuses(t, configMaps, to, reports.Config{URL: reports.Secret(hook.URL)}).run(t)
 	p.process.run(t)
-	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []ops.Report{feedback("a"), feedback("b")}))
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a"), feedback("b")}))
 	p.say(t, told(1, forge.Success))
 	eventually(t, func() bool { return len(seen(to)) == 1 && len(waiting(t, configMaps)) == 0 }, "the status")
 	assert.Equal(t, []string{"a", "b"}, pendingIn(t, configMaps, orders))

@@ -16,7 +16,7 @@ import (
 // exported reads the types of what the core imports from what the compiler has left in
 // Go's cache: to read them from source would take all of Kubernetes' types each time.
 func exported(root string, fset *token.FileSet) (types.Importer, error) {
-	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "./"+core)
+	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "./"+core+"/...")
 	list.Dir = root
 	// As `make lint` has built them, also where a test runs with the race detector.
 	list.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -24,7 +24,7 @@ func exported(root string, fset *token.FileSet) (types.Importer, error) {
 	list.Stderr = &said
 	out, err := list.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go list ./%s: %w\n%s", core, err, said.String())
+		return nil, fmt.Errorf("go list ./%s/...: %w\n%s", core, err, said.String())
 	}
 	files := map[string]string{}
 	for line := range strings.Lines(string(out)) {

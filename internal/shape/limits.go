@@ -10,9 +10,9 @@ const (
 // Limits are the measures of this repository. Who makes a value smaller writes the new one
 // into its column; who has a reason to make one larger says it in the commit.
 var Limits = []Limit{
-	{"lines of package ops", 14164, 6000, coreLines},
-	{"files of ops in the largest cycle", 73, 5, largestComponent},
-	{"methods of the type with the most in ops", 425, 60, mostMethods},
+	{"lines of the packages of ops that decide", 11911, 6000, coreLines},
+	{"files of a package in the largest cycle", 10, 5, largestComponent},
+	{"methods of the type with the most in ops", 19, 19, mostMethods},
 	{"functions over 60 lines in ops/...", 9, 0, longFunctions},
 	{"conditions over 4 terms in ops/...", 85, 0, longConditions},
 	{"files over 500 lines in the repository", 5, 0, longFiles},

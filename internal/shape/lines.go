@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// coreLines are all lines of the core's own package: what a person would have to read who
+// coreLines are all lines of the packages that decide: what a person would have to read who
 // wants to know what it decides.
 func coreLines(t *Tree) (Value, error) {
 	var value Value

@@ -48,12 +48,13 @@ func TestEachMeasureCountsAndFails(t *testing.T) {
 		want    Value
 	}{
 		{
-			"lines of the package itself, comments and blank ones too", coreLines,
+			"lines of the packages that decide, comments and blank ones too", coreLines,
 			map[string]string{
 				"ops/a.go": "package ops\n\n// A comment.\n", "ops/b.go": "package ops\n",
+				"ops/scale/a.go": "package scale\n", "ops/scale/a_test.go": "package scale\n",
 				"ops/a_test.go": "package ops\n", "ops/gates/g.go": "package gates\n", "apply/a.go": "package apply\n",
 			},
-			Value{Count: 4},
+			Value{Count: 5},
 		},
 		{
 			"a cycle over a method, a function and a constant", largestComponent,
@@ -72,8 +73,9 @@ func TestEachMeasureCountsAndFails(t *testing.T) {
 			}},
 		},
 		{
-			"two cycles, of which the larger counts", largestComponent,
+			"two cycles, of which the larger counts, in packages of their own", largestComponent,
 			map[string]string{
+				"ops/view/a.go": "package view\nfunc a() { b() }\n", "ops/view/b.go": "package view\nfunc b() { a() }\n",
 				"ops/a.go": "package ops\nfunc a() { b() }\n", "ops/b.go": "package ops\nfunc b() { a(); p() }\n",
 				"ops/p.go": "package ops\nfunc p() { q() }\n", "ops/q.go": "package ops\nfunc q() { r() }\n", "ops/r.go": "package ops\nfunc r() { p() }\n",
 			},
@@ -87,7 +89,7 @@ func TestEachMeasureCountsAndFails(t *testing.T) {
 				"ops/a.go": "package ops\ntype t[X any] struct{}\ntype u int\nfunc (t *t[X]) a() {}\nfunc (t t[X]) b() {}\nfunc (u) a() {}\nfunc f() {}\n",
 				"ops/b.go": "package ops\nfunc (*t[_]) c() {}\nfunc (u) b() {}\n",
 				// Another package's type of the same name is another type.
-				"ops/plan/p.go": "package plan\ntype u int\nfunc (u) c() {}\nfunc (u) d() {}\n",
+				"ops/scale/p.go": "package scale\ntype u int\nfunc (u) c() {}\nfunc (u) d() {}\n",
 			},
 			Value{Count: 3, Of: "t", Findings: []Finding{{"ops/a.go", "2 of its methods"}, {"ops/b.go", "1 of its methods"}}},
 		},
@@ -147,7 +149,7 @@ func TestEachLimitHasAMeasureOfItsOwnSize(t *testing.T) {
 	tree := treeOf(t, map[string]string{"ops/a.go": "package ops\n"})
 	results, err := Check(tree, Limits)
 	require.NoError(t, err)
-	want := map[string]int{"lines of package ops": 1, "files of ops in the largest cycle": 1}
+	want := map[string]int{"lines of the packages of ops that decide": 1, "files of a package in the largest cycle": 1}
 	for _, r := range results {
 		assert.Equal(t, want[r.Name], r.Count, r.Name)
 	}

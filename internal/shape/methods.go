@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"maps"
+	"path"
 	"slices"
 )
 
@@ -18,6 +19,9 @@ func mostMethods(t *Tree) (Value, error) {
 				continue
 			}
 			of := receiver(f)
+			if folder := path.Dir(file.Name); folder != core {
+				of = path.Base(folder) + "." + of
+			}
 			if files[of] == nil {
 				files[of] = map[string]int{}
 			}

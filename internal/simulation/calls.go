@@ -1,5 +1,7 @@
 package simulation
 
+import ()
+
 // call is one step of a daemon outside itself.
 type call uint8
 

@@ -21,7 +21,7 @@ type crate struct {
 	voters     []int // node ids that count
 	nodeCount  int
 
-	enable, excludeID, excludeName, jobsLog setting
+	enable, excludeID, excludeName, jobsLog clusterSetting
 	users                                   []user
 	snapshotUntil                           millis
 	// acknowledged is a bit a slot: node check 1; it is lost when the node restarts.
@@ -49,13 +49,13 @@ type crate struct {
 
 // setting has a persistent and a transient value; "" is unset. What people set
 // last stands beside it, for the judge.
-type setting struct {
+type clusterSetting struct {
 	persistent, transient  string
 	theirs, theirTransient string
 	theirAt                millis
 }
 
-func (s *setting) effective(fallback string) string {
+func (s *clusterSetting) effective(fallback string) string {
 	switch {
 	case s.transient != "":
 		return s.transient

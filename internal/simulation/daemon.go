@@ -9,6 +9,9 @@ import (
 
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/rollout"
+	"stevedore.dev/stevedore/ops/setting"
 )
 
 // The daemon's own waits, as internal/daemon has them.
@@ -33,7 +36,7 @@ var (
 type stored struct {
 	exists  bool
 	version int64
-	record  ops.Record
+	record  model.Record
 }
 
 // entry is what a turn has read of it; nothing that it points to changes meanwhile but
@@ -41,7 +44,7 @@ type stored struct {
 type entry struct {
 	exists  bool
 	version int64
-	record  *ops.Record
+	record  *model.Record
 }
 
 // lease is the Lease object.
@@ -64,31 +67,31 @@ type daemon struct {
 	began   millis // when its turn began
 	pace    pace
 
-	view        view
+	view        cached
 	own         [kinds]int64 // its own last writes, which its watches have to show
 	ownRecord   stored
 	doubted     int64 // its last write of the record before one that failed
-	applied     ops.Applied
+	applied     model.Applied
 	applyErrors []string
 	syncFails   int
 	syncAfter   millis
 	syncFor     string
-	failures    []ops.Failure
-	observed    ops.Observed // its Database is the last reading
+	failures    []model.Failure
+	observed    model.Observed // its Database is the last reading
 	readAt      millis
-	saw         jobsLogSeen  // of the reading
-	buffers     ops.Database // what readings are made in
+	saw         jobsLogSeen    // of the reading
+	buffers     model.Database // what readings are made in
 	executors   execute.Tools
-	stable      ops.Stability
-	want        int          // the commit that this turn is for
-	decision    ops.Decision // of this turn; here it is not made on the heap each time
-	changes     []ops.Change
+	stable      model.Stability
+	want        int            // the commit that this turn is for
+	decision    model.Decision // of this turn; here it is not made on the heap each time
+	changes     []model.Change
 	savedStays  bool // what is saved of the objects is what this turn has read
 	calm        bool // this turn has written nothing and done nothing
 
 	// acting is the action under way, for the judge; checked is when it last
 	// asked the database.
-	acting  ops.ActionKind
+	acting  model.ActionKind
 	doomed  bool   // it is to end at its next call
 	said    string // the last decision in the story
 	checked millis
@@ -226,8 +229,8 @@ func (d *daemon) turn() (millis, error) {
 	observed := &d.observed
 	observed.Sets, observed.Pods, observed.Claims, observed.Budgets = d.view.sets, d.view.pods, d.view.claims, d.view.budgets
 	observed.Secrets = d.view.secretsOf(secretNames)
-	detailed := ops.Detailed(&desired, &rec)
-	settings := ops.SettingsToRead(&desired, &rec, d.view.pods)
+	detailed := rollout.Detailed(&desired, &rec)
+	settings := setting.SettingsToRead(&desired, &rec, d.view.pods)
 	if db := &observed.Database; db.At.IsZero() || !slices.Equal(settings, db.SettingsAsked) || w.now-d.readAt >= readingAge || detailed && !db.TablesKnown {
 		d.call(callRead)
 		d.read(db, d.view.pods, detailed)
@@ -254,9 +257,9 @@ func (d *daemon) turn() (millis, error) {
 
 // act carries out a decision; the entry follows what is saved, and the decision's
 // record is the next one.
-func (d *daemon) act(entry *entry, desired *ops.Desired, decision *ops.Decision) (millis, error) {
+func (d *daemon) act(entry *entry, desired *model.Desired, decision *model.Decision) (millis, error) {
 	next := &decision.Record
-	next.SchemaVersion = ops.RecordVersion
+	next.SchemaVersion = model.RecordVersion
 	if decision.Apply {
 		next.Saved = d.materialise(next.Saved, decision.Effective)
 	}
@@ -303,7 +306,7 @@ func (d *daemon) act(entry *entry, desired *ops.Desired, decision *ops.Decision)
 }
 
 // save writes the record where it is still as the entry was read, which it then is.
-func (d *daemon) save(entry *entry, next *ops.Record) error {
+func (d *daemon) save(entry *entry, next *model.Record) error {
 	w := d.w
 	f, err := d.write()
 	if err != nil {
@@ -320,7 +323,7 @@ func (d *daemon) save(entry *entry, next *ops.Record) error {
 	w.judge.begins(w, d, &w.stored.record, next)
 	w.stored.exists, w.stored.version, w.stored.record = true, w.bump(kindRecord), *next
 	if w.commandedFor != w.commits[d.want].desired.Revision {
-		w.commands = ops.Commands{} // or going back would bring it back to life
+		w.commands = model.Commands{} // or going back would bring it back to life
 	}
 	if w.schedule.Start.JSON {
 		w.stored.record = w.throughJSON(next)
@@ -343,17 +346,17 @@ func (d *daemon) doubt() {
 }
 
 // runAll runs the actions, and settles them in the record.
-func (d *daemon) runAll(rec *ops.Record, decision *ops.Decision) (ran bool, err error) {
+func (d *daemon) runAll(rec *model.Record, decision *model.Decision) (ran bool, err error) {
 	w := d.w
 	actions := decision.Actions()
 	if len(actions) == 0 {
 		return false, nil
 	}
-	var failures []ops.Failure
+	var failures []model.Failure
 	began := false
 	defer func() {
 		if began {
-			d.observed.Database = ops.Database{}
+			d.observed.Database = model.Database{}
 		}
 	}()
 	for i := range actions {
@@ -374,7 +377,7 @@ func (d *daemon) runAll(rec *ops.Record, decision *ops.Decision) (ran bool, err 
 			return false, err
 		}
 		if err != nil {
-			failure := ops.Failure{Action: action, Message: err.Error(), At: w.now.time(), Count: 1}
+			failure := model.Failure{Action: action, Message: err.Error(), At: w.now.time(), Count: 1}
 			for _, old := range d.failures {
 				if old.Action == action {
 					failure.Count = old.Count + 1
@@ -389,13 +392,13 @@ func (d *daemon) runAll(rec *ops.Record, decision *ops.Decision) (ran bool, err 
 		}
 		w.judge.done(w, d, &action, result.Code)
 		w.didAct(action, rec)
-		*rec = ops.Settle(*rec, action, result, w.now.time())
+		*rec = ops.RecordResult(*rec, action, result, w.now.time())
 	}
 	d.failures = failures
 	return ran, nil
 }
 
-func (d *daemon) tooEarly(action ops.Action) (ops.Failure, bool) {
+func (d *daemon) tooEarly(action model.Action) (model.Failure, bool) {
 	for _, old := range d.failures {
 		if old.Action == action {
 			wait := min(retryMin<<min(old.Count, 10), actionRetryMax)
@@ -403,5 +406,5 @@ func (d *daemon) tooEarly(action ops.Action) (ops.Failure, bool) {
 			return old, since >= 0 && since < wait
 		}
 	}
-	return ops.Failure{}, false
+	return model.Failure{}, false
 }

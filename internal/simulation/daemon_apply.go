@@ -3,11 +3,11 @@ package simulation
 import (
 	"errors"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // sync applies what differs from the cache, and never lowers replicas.
-func (d *daemon) sync(desired *ops.Desired, e ops.Effective, saved ops.Saved) (wrote bool, err error) {
+func (d *daemon) sync(desired *model.Desired, e model.Effective, saved model.Saved) (wrote bool, err error) {
 	w := d.w
 	if d.syncFor != desired.Revision {
 		d.syncFails, d.syncAfter, d.syncFor = 0, 0, desired.Revision
@@ -40,17 +40,17 @@ func (d *daemon) sync(desired *ops.Desired, e ops.Effective, saved ops.Saved) (w
 	if len(failed) > 0 {
 		d.syncFails++
 		d.syncAfter = w.now + min(second<<min(d.syncFails, 8), minute)
-		d.applied = ops.Applied{}
+		d.applied = model.Applied{}
 		return wrote, nil
 	}
 	d.syncFails, d.syncAfter = 0, 0
 	if !wrote {
-		d.applied = ops.Applied{Revision: desired.Revision, Effective: e}
+		d.applied = model.Applied{Revision: desired.Revision, Effective: e}
 	}
 	return wrote, nil
 }
 
-func (d *daemon) syncSet(e *ops.EffectiveSet, saved ops.Saved) (bool, error) {
+func (d *daemon) syncSet(e *model.EffectiveSet, saved model.Saved) (bool, error) {
 	w := d.w
 	if e.Absent {
 		return false, nil
@@ -102,7 +102,7 @@ func (d *daemon) syncSet(e *ops.EffectiveSet, saved ops.Saved) (bool, error) {
 	return true, nil
 }
 
-func (d *daemon) syncBudget(wanted ops.Budget) (bool, error) {
+func (d *daemon) syncBudget(wanted model.Budget) (bool, error) {
 	w := d.w
 	for i := range d.view.budgets {
 		if b := &d.view.budgets[i]; b.Name == wanted.Name && b.MaxUnavailable == wanted.MaxUnavailable {

@@ -3,8 +3,8 @@ package simulation
 import (
 	"slices"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // A release, and a pause, give back what is held (docs/operations.md): the allocation,
@@ -48,14 +48,14 @@ func (j *judge) owes(w *world, d *daemon) {
 
 // says: something waits, or is refused, by a rule.
 func (d *daemon) says(rule gates.Rule) bool {
-	is := func(r ops.Reason) bool { return r.Name == rule.Name }
+	is := func(r model.Reason) bool { return r.Name == rule.Name }
 	return slices.ContainsFunc(d.decision.Waits, is) || slices.ContainsFunc(d.decision.Refusals, is)
 }
 
 // answers: a daemon reaches a node through a pod that is ready, there is a master, and which
 // nodes are there can be read: what is excluded stays so while one of them may be leaving.
 func (w *world) answers(d *daemon) bool {
-	if w.now < w.unread[viewNodes] || w.master < 0 || !w.recovered || w.now < w.unreachable || d.observed.Database.Contact != ops.Yes && d.calm {
+	if w.now < w.unread[viewNodes] || w.master < 0 || !w.recovered || w.now < w.unreachable || d.observed.Database.Contact != model.Yes && d.calm {
 		return false
 	}
 	for _, i := range w.used {

@@ -3,13 +3,13 @@ package simulation
 import (
 	"slices"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // queued is a report in the cluster's queue, which outlives every process.
 type queued struct {
 	id, revision, reason string
-	status               ops.Status
+	status               model.Status
 }
 
 // delivery is the queue of reports and who receives them.
@@ -28,7 +28,7 @@ const mostTaken = 64
 
 // enqueue writes a turn's reports to the queue, those that it does not know. They
 // come before the record that marks them.
-func (d *daemon) enqueue(reports []ops.Report) error {
+func (d *daemon) enqueue(reports []model.Report) error {
 	if len(reports) == 0 {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (w *world) deliver() {
 
 // delivered: the receiver has it.
 func (j *judge) delivered(w *world, q queued) {
-	if q.status == ops.StatusSuccess {
+	if q.status == model.StatusSuccess {
 		j.success = append(j.success, q.revision)
 	}
 }

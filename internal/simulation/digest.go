@@ -7,7 +7,7 @@ import (
 	"hash/fnv"
 	"slices"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Digest runs a schedule and hashes each decision of its daemons without its words. Two
@@ -20,10 +20,10 @@ func Digest(s Schedule) (uint64, Result) {
 }
 
 // digests adds a decision to a digest. A message is for people: its words may change.
-func digests(to hash.Hash, d *ops.Decision) {
+func digests(to hash.Hash, d *model.Decision) {
 	bare := *d
 	bare.Waits, bare.Refusals = withoutWords(d.Waits), withoutWords(d.Refusals)
-	bare.Record.Shown = ops.Shown{}
+	bare.Record.Shown = model.Shown{}
 	bare.Reports = slices.Clone(d.Reports)
 	for i := range bare.Reports {
 		bare.Reports[i].Message = ""
@@ -33,7 +33,7 @@ func digests(to hash.Hash, d *ops.Decision) {
 	}
 }
 
-func withoutWords(reasons []ops.Reason) []ops.Reason {
+func withoutWords(reasons []model.Reason) []model.Reason {
 	bare := slices.Clone(reasons)
 	for i := range bare {
 		bare[i].Message = ""

@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // materialise does with templates what ops.Materialise does with objects.
-func (d *daemon) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
+func (d *daemon) materialise(saved model.Saved, e model.Effective) model.Saved {
 	w := d.w
 	// Most turns change nothing: a map is made only where one does.
 	type object struct{ name, key string }
@@ -27,7 +27,7 @@ func (d *daemon) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 		}
 		last, known := w.current(saved, s.Name, s.Live)
 		before, kept, remembered := "", "", false
-		if s.Remember || s.Template == ops.TemplateBefore {
+		if s.Remember || s.Template == model.TemplateBefore {
 			name := beforeName(s.Name)
 			before, remembered = saved[name]
 			switch {
@@ -43,9 +43,9 @@ func (d *daemon) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 		wanted := w.wantedTemplate(d.want)
 		counts := s.Gateway
 		switch {
-		case s.Template == ops.TemplateBefore && remembered:
+		case s.Template == model.TemplateBefore && remembered:
 			wanted = templateByKey(before)
-		case s.Template != ops.TemplateWanted:
+		case s.Template != model.TemplateWanted:
 			wanted = templateByKey(last)
 		case s.KeepGateway && counts == 0:
 			if old := templateByKey(last); old >= 0 {
@@ -70,7 +70,7 @@ func (d *daemon) materialise(saved ops.Saved, e ops.Effective) ops.Saved {
 		return saved
 	}
 	d.savedStays = false
-	next := make(ops.Saved, len(all))
+	next := make(model.Saved, len(all))
 	for _, o := range all {
 		next[o.name] = o.key
 	}
@@ -91,7 +91,7 @@ func beforeName(set string) string { return beforeNames[slices.Index(setNames[:]
 func liveName(set string) string   { return liveNames[slices.Index(setNames[:], set)] }
 
 // current is what the record keeps of the template that a set has, told by its hash.
-func (w *world) current(saved ops.Saved, set, live string) (key string, known bool) {
+func (w *world) current(saved model.Saved, set, live string) (key string, known bool) {
 	for _, name := range [...]string{set, liveName(set), beforeName(set)} {
 		if key, known := saved[name]; known {
 			if index := templateByKey(key); index >= 0 && w.templates[index].hash == live {
@@ -105,14 +105,14 @@ func (w *world) current(saved ops.Saved, set, live string) (key string, known bo
 
 // changesFrom is what Classify gives for the commit that is wanted; the record gets what it
 // lost of the objects.
-func (d *daemon) changesFrom(rec *ops.Record) []ops.Change {
+func (d *daemon) changesFrom(rec *model.Record) []model.Change {
 	rec.Saved = d.completeSaved(rec)
 	if len(rec.Saved) == 0 {
 		return nil
 	}
 	d.changes = d.w.changesOf(d.want, func(set string) string {
 		live := ""
-		if i := slices.IndexFunc(d.view.sets, func(s ops.ObservedSet) bool { return s.Name == set }); i >= 0 {
+		if i := slices.IndexFunc(d.view.sets, func(s model.ObservedSet) bool { return s.Name == set }); i >= 0 {
 			live = d.view.sets[i].Template
 		}
 		key, _ := d.w.current(rec.Saved, set, live)
@@ -122,44 +122,44 @@ func (d *daemon) changesFrom(rec *ops.Record) []ops.Change {
 }
 
 // changesOf is what Classify gives for a commit, against what is saved of each set.
-func (w *world) changesOf(want int, saved func(set string) string, changes []ops.Change) []ops.Change {
+func (w *world) changesOf(want int, saved func(set string) string, changes []model.Change) []model.Change {
 	desired := &w.commits[want].desired
 	wanted := &w.templates[w.wantedTemplate(want)]
 	for i := range desired.Sets {
 		name := desired.Sets[i].Name
 		last := templateByKey(saved(name))
 		if last < 0 {
-			changes = append(changes, ops.Change{Class: ops.ChangeNewSet, Set: name})
+			changes = append(changes, model.Change{Class: model.ChangeNewSet, Set: name})
 			continue
 		}
 		before := &w.templates[last]
 		if before.version != wanted.version {
-			changes = append(changes, ops.Change{Class: ops.ChangeImage, Set: name, Path: "spec.template.spec.containers[crate].image", Old: before.version, New: wanted.version})
+			changes = append(changes, model.Change{Class: model.ChangeImage, Set: name, Path: "spec.template.spec.containers[crate].image", Old: before.version, New: wanted.version})
 		}
 		if before.content != wanted.content {
-			changes = append(changes, ops.Change{Class: ops.ChangeRestart, Set: name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
+			changes = append(changes, model.Change{Class: model.ChangeRestart, Set: name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
 		}
 		if before.jobsLog != wanted.jobsLog {
-			changes = append(changes, ops.Change{Class: ops.ChangeSetting, Set: name, Path: "spec.template.spec.containers[crate].command[" + jobsLogSize + "]", Old: before.jobsLog, New: wanted.jobsLog})
+			changes = append(changes, model.Change{Class: model.ChangeSetting, Set: name, Path: "spec.template.spec.containers[crate].command[" + jobsLogSize + "]", Old: before.jobsLog, New: wanted.jobsLog})
 		}
 		if before.counts != wanted.counts {
-			changes = append(changes, ops.Change{Class: ops.ChangeInPlace, Set: name, Path: "spec.template.spec.containers[crate].command[gateway.expected_data_nodes]"})
+			changes = append(changes, model.Change{Class: model.ChangeInPlace, Set: name, Path: "spec.template.spec.containers[crate].command[gateway.expected_data_nodes]"})
 		}
 	}
 	for i := range w.sets {
 		name := w.sets[i].name
-		if slices.ContainsFunc(desired.Sets, func(s ops.Set) bool { return s.Name == name }) {
+		if slices.ContainsFunc(desired.Sets, func(s model.Set) bool { return s.Name == name }) {
 			continue
 		}
 		if saved(name) != "" {
-			changes = append(changes, ops.Change{Class: ops.ChangeRemovedSet, Set: name})
+			changes = append(changes, model.Change{Class: model.ChangeRemovedSet, Set: name})
 		}
 	}
 	return changes
 }
 
 // completeSaved takes what the record lost from what is live.
-func (d *daemon) completeSaved(rec *ops.Record) ops.Saved {
+func (d *daemon) completeSaved(rec *model.Record) model.Saved {
 	complete := len(rec.Saved) > 0
 	for i := range rec.Sets {
 		complete = complete && rec.Saved[rec.Sets[i].Name] != ""
@@ -168,7 +168,7 @@ func (d *daemon) completeSaved(rec *ops.Record) ops.Saved {
 	if complete {
 		return rec.Saved
 	}
-	saved := ops.Saved{}
+	saved := model.Saved{}
 	for i := range d.view.state {
 		if s := &d.view.state[i]; s.exists {
 			saved[d.w.sets[i].name] = d.w.templates[s.template].key

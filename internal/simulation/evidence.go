@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/scale"
 )
 
 // beside is what the world has for witnesses beside `system`: tables that it may not see,
@@ -93,15 +94,15 @@ func (o objects) superuser(pod, statement string) (said string, asked bool, err 
 }
 
 // Folders are the stores on a pod's volume, and what is not deleted yet.
-func (o objects) Folders(_ context.Context, pod string) ([]ops.ShardFolder, error) {
+func (o objects) Folders(_ context.Context, pod string) ([]model.ShardFolder, error) {
 	w := o.d.w
 	l, err := o.exec(pod, w.noVolume)
 	if err != nil {
 		return nil, err
 	}
-	var all []ops.ShardFolder
+	var all []model.ShardFolder
 	add := func(name string, id int) {
-		all = append(all, ops.ShardFolder{UUID: name, ID: id, Path: fmt.Sprintf("/data/data0/nodes/0/indices/%s/%d", name, id)})
+		all = append(all, model.ShardFolder{UUID: name, ID: id, Path: fmt.Sprintf("/data/data0/nodes/0/indices/%s/%d", name, id)})
 	}
 	for i := range w.shards {
 		s := &w.shards[i]
@@ -127,10 +128,10 @@ func (o objects) Folders(_ context.Context, pod string) ([]ops.ShardFolder, erro
 }
 
 // examine reads the evidence for a decision.
-func (d *daemon) examine(desired *ops.Desired, rec *ops.Record) {
+func (d *daemon) examine(desired *model.Desired, rec *model.Record) {
 	db := &d.observed.Database
 	db.Evidence = nil
-	if x := ops.EvidenceWanted(desired, &d.observed, rec); x.Wanted() {
+	if x := scale.EvidenceWanted(desired, &d.observed, rec); x.Wanted() {
 		db.Evidence = execute.Examine(context.Background(), d.tools(), x)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Violation is a broken invariant.
@@ -163,7 +163,7 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	if next := w.templates[l.set.template].version; w.refusesData(l, next) {
 		w.violate("A", "the daemon deletes %s, which comes back on CrateDB %s, and its volume was written by %s", l.podName, next, l.volume.version)
 	}
-	if !l.pod.joined || !w.everRecovered || d.acting == ops.ActionCurePod && l.pod.joinedAt > d.checked {
+	if !l.pod.joined || !w.everRecovered || d.acting == model.ActionCurePod && l.pod.joinedAt > d.checked {
 		// It is no member; or the cluster is being made, and nothing was ever in it; or it
 		// joined after it, or another, was asked, and no look could show it.
 		j.note(w, l, byDaemon)
@@ -355,16 +355,16 @@ func (j *judge) quietly(w *world, d *daemon, what string) {
 	switch c := w.commanded(d); {
 	case c.Paused == "true", c.Released == "true":
 		w.violate("H", "%s is written, and somebody has commanded to pause or to release", what)
-	case c.Abort == "true" && (d.acting == ops.ActionRestartPod || d.acting == ops.ActionRestartZone):
+	case c.Abort == "true" && (d.acting == model.ActionRestartPod || d.acting == model.ActionRestartZone):
 		w.violate("H", "%s is restarted, and somebody has commanded to abort", what)
 	}
 }
 
 // commanded is what a daemon has to know: given before its turn, and at the render
 // that it works for.
-func (w *world) commanded(d *daemon) ops.Commands {
+func (w *world) commanded(d *daemon) model.Commands {
 	if w.commandedAt >= d.began {
-		return ops.Commands{}
+		return model.Commands{}
 	}
 	return w.commandsAt(w.commits[d.want].desired.Revision)
 }
@@ -465,7 +465,7 @@ func (j *judge) beyondRescue(w *world) bool {
 	return j.hopeless || j.voterLost > 0 && j.voterLost >= j.looked && w.master < 0 && w.votersGone(nil)*2 >= len(w.voters)
 }
 
-func (j *judge) recorded(w *world, next *ops.Record) {
+func (j *judge) recorded(w *world, next *model.Record) {
 	if w.stats == nil || next.Operation == nil {
 		return
 	}

@@ -5,27 +5,28 @@ import (
 	"strconv"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // looks are what the database has shown to the action that is under way, each as it was
 // when it was asked last. The judge does not ask what an executor makes of an answer: what
 // it was told it knows, and what happens after that no look could show.
 type looks struct {
-	allocation string            // cluster.routing.allocation.enable; "" before it is asked
-	lacking    string            // a table that was not green; "" before that is asked, too
-	tablesAt   millis            // when that was asked; 0 before it is
-	excluded   string            // cluster.routing.allocation.exclude._id
-	excludedAt millis            // 0 before it is asked
-	inForce    bool              // it counted: nobody had changed another key after it
-	members    uint64            // the slots whose nodes are listed; 0 before they are
-	masterless bool              // a member was asked for the master, and knew none
-	well       string            // a pod whose own node let somebody in, or said that it has a master
-	recovered  bool              // a node was asked by its superuser, and knows more users than that one
-	moving     string            // a table of which a copy was not started; "" before that is asked
-	filtered   int               // tables with filters of their own
-	secret     ops.SecretVersion // of the one whose password is set
-	jobsLog    string            // the live setting as it was shown first; "" before it is asked
+	allocation string              // cluster.routing.allocation.enable; "" before it is asked
+	lacking    string              // a table that was not green; "" before that is asked, too
+	tablesAt   millis              // when that was asked; 0 before it is
+	excluded   string              // cluster.routing.allocation.exclude._id
+	excludedAt millis              // 0 before it is asked
+	inForce    bool                // it counted: nobody had changed another key after it
+	members    uint64              // the slots whose nodes are listed; 0 before they are
+	masterless bool                // a member was asked for the master, and knew none
+	well       string              // a pod whose own node let somebody in, or said that it has a master
+	recovered  bool                // a node was asked by its superuser, and knows more users than that one
+	moving     string              // a table of which a copy was not started; "" before that is asked
+	filtered   int                 // tables with filters of their own
+	secret     model.SecretVersion // of the one whose password is set
+	jobsLog    string              // the live setting as it was shown first; "" before it is asked
 }
 
 // lists notes the nodes that are told to a daemon.
@@ -41,7 +42,7 @@ const held = "primaries"
 // nothing moves and no snapshot runs; by its last look replicas are held then, and where
 // it asked for the health all tables were green.
 func (j *judge) restarts(w *world, d *daemon, l *slot) {
-	if d.acting != ops.ActionRestartPod && d.acting != ops.ActionRestartZone {
+	if d.acting != model.ActionRestartPod && d.acting != model.ActionRestartZone {
 		return
 	}
 	switch db := &d.observed.Database; {
@@ -104,7 +105,7 @@ func (j *judge) ranges(w *world, d *daemon, l *slot) {
 // the next pod serves nobody.
 func (j *judge) keepsPace(w *world, d *daemon, l *slot) {
 	last := j.restarted
-	if last == nil || last == l || d.acting == ops.ActionRestartZone || !l.pod.ready || !last.pod.joined || last.pod.restarts > 0 ||
+	if last == nil || last == l || d.acting == model.ActionRestartZone || !l.pod.ready || !last.pod.joined || last.pod.restarts > 0 ||
 		max(w.commandedAt, w.commits[d.want].visible, j.lostRecord) >= j.restartedAt {
 		return
 	}
@@ -119,14 +120,14 @@ func (j *judge) keepsPace(w *world, d *daemon, l *slot) {
 // runs; and without a master a node may be what it waits for.
 func (j *judge) cures(w *world, d *daemon, l *slot) {
 	switch k := &d.looked; {
-	case d.acting != ops.ActionCurePod && d.acting != ops.ActionRecoverPod:
+	case d.acting != model.ActionCurePod && d.acting != model.ActionRecoverPod:
 	case k.members&(1<<l.index) != 0:
 		w.violate("availability", "the daemon makes %s anew, and its node was a member when it looked", l.podName)
 	case k.well == l.podName:
 		w.violate("availability", "the daemon makes %s anew, and the node in it had just answered", l.podName)
 	case k.masterless:
 		w.violate("B", "the daemon makes %s anew, and there was no master when it looked: its node may be what one waits for", l.podName)
-	case k.recovered && d.acting == ops.ActionRecoverPod:
+	case k.recovered && d.acting == model.ActionRecoverPod:
 		w.violate("availability", "the daemon makes %s anew for its gateway, which had recovered when it looked", l.podName)
 	}
 }
@@ -135,7 +136,7 @@ func (j *judge) cures(w *world, d *daemon, l *slot) {
 // excluded then, or a copy may come back to them at any moment; so it may where a table got
 // a filter of its own, or where one is on its way. And nobody else was away.
 func (j *judge) shrinks(w *world, d *daemon, s *set, to int) {
-	if d.acting != ops.ActionShrinkSet || s.masters {
+	if d.acting != model.ActionShrinkSet || s.masters {
 		return
 	}
 	for o := to; o < s.replicas; o++ {
@@ -165,38 +166,38 @@ func (j *judge) shrinks(w *world, d *daemon, s *set, to int) {
 }
 
 // done: a daemon calls an action done. What it read back says so.
-func (j *judge) done(w *world, d *daemon, a *ops.Action, code ops.ResultCode) {
-	if code == ops.ResultHidden && a.Kind == ops.ActionHoldAllocation {
+func (j *judge) done(w *world, d *daemon, a *model.Action, code model.ResultCode) {
+	if code == model.ResultHidden && a.Kind == model.ActionHoldAllocation {
 		// A person has to take it off first.
 		if since := w.now - d.hidden; d.hidden > max(j.lostRecord, w.commits[d.want].visible, w.commandedAt) && since < hiddenAgain {
 			w.violate("pace", "the daemon sets a hold that a transient value hides, %d ms after it was hidden before", since)
 		}
 		d.hidden = w.now
 	}
-	if code != ops.ResultDone {
+	if code != model.ResultDone {
 		return
 	}
-	if wanted, shown := a.SecretVersion, d.looked.secret; wanted != (ops.SecretVersion{}) && shown != (ops.SecretVersion{}) && shown != wanted {
+	if wanted, shown := a.SecretVersion, d.looked.secret; wanted != (model.SecretVersion{}) && shown != (model.SecretVersion{}) && shown != wanted {
 		w.violate("H", "the daemon calls %s done, and its Secret had changed when it looked", a.Kind)
 	}
 	switch k := &d.looked; a.Kind {
-	case ops.ActionSetSettings:
+	case model.ActionSetSettings:
 		want, _ := a.Settings.Get(jobsLogSize)
 		before, known := a.Expected.Get(jobsLogSize)
-		if known && ops.SameSetting(k.jobsLog, before) == ops.No && ops.SameSetting(k.jobsLog, want) == ops.No {
+		if known && manifest.SameSetting(k.jobsLog, before) == model.No && manifest.SameSetting(k.jobsLog, want) == model.No {
 			w.violate("C", "the daemon calls %s set, and it was %q when it looked first, not %q", jobsLogSize, k.jobsLog, before)
 		}
-	case ops.ActionHoldAllocation:
+	case model.ActionHoldAllocation:
 		if k.allocation != held {
 			w.violate("B", "the daemon calls replicas held, and cluster.routing.allocation.enable was %q when it looked", k.allocation)
 		}
-	case ops.ActionReleaseAllocation:
+	case model.ActionReleaseAllocation:
 		if k.allocation == held {
 			w.violate("C", "the daemon calls the allocation given back, and it was still %q when it looked", k.allocation)
 		}
-	case ops.ActionExcludeNodes, ops.ActionIncludeNodes:
+	case model.ActionExcludeNodes, model.ActionIncludeNodes:
 		for _, id := range strings.Split(a.NodeIDs, ",") {
-			if id != "" && listed(k.excluded, id) != (a.Kind == ops.ActionExcludeNodes) {
+			if id != "" && listed(k.excluded, id) != (a.Kind == model.ActionExcludeNodes) {
 				w.violate("A", "the daemon calls %s done, and %q was excluded when it looked", a.Kind, k.excluded)
 			}
 		}

@@ -6,15 +6,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // What a daemon was told and did not heed is its fault, though nothing came of it.
 func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 	restart := func(change func(*daemon)) func(*world, *daemon) {
 		return func(w *world, d *daemon) {
-			d.acting = ops.ActionRestartPod
-			d.observed.Database = ops.Database{NodesKnown: true, TablesKnown: true, SnapshotsKnown: true, MasterNode: "node-1"}
+			d.acting = model.ActionRestartPod
+			d.observed.Database = model.Database{NodesKnown: true, TablesKnown: true, SnapshotsKnown: true, MasterNode: "node-1"}
 			d.looked = looks{allocation: held}
 			change(d)
 			w.judge.restarts(w, d, &w.slots[0])
@@ -22,30 +22,30 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 	}
 	shrink := func(excluded string) func(*world, *daemon) {
 		return func(w *world, d *daemon) {
-			d.acting, d.looked = ops.ActionShrinkSet, looks{excluded: excluded, excludedAt: w.now, inForce: true}
-			d.observed.Database = ops.Database{}
+			d.acting, d.looked = model.ActionShrinkSet, looks{excluded: excluded, excludedAt: w.now, inForce: true}
+			d.observed.Database = model.Database{}
 			w.judge.shrinks(w, d, &w.sets[0], 2)
 		}
 	}
 	cure := func(change func(*daemon)) func(*world, *daemon) {
 		return func(w *world, d *daemon) {
-			d.acting, d.looked = ops.ActionCurePod, looks{}
+			d.acting, d.looked = model.ActionCurePod, looks{}
 			change(d)
 			w.judge.cures(w, d, &w.slots[0])
 		}
 	}
 	leaves := func(change func(*daemon)) func(*world, *daemon) {
 		return func(w *world, d *daemon) {
-			d.acting, d.looked = ops.ActionShrinkSet, looks{excluded: "node-1,node-2,node-3", excludedAt: w.now, inForce: true, members: 0b111}
-			d.observed.Database = ops.Database{Nodes: make([]ops.Node, 3)}
+			d.acting, d.looked = model.ActionShrinkSet, looks{excluded: "node-1,node-2,node-3", excludedAt: w.now, inForce: true, members: 0b111}
+			d.observed.Database = model.Database{Nodes: make([]model.Node, 3)}
 			change(d)
 			w.judge.shrinks(w, d, &w.sets[0], 2)
 		}
 	}
-	did := func(a ops.Action, k looks) func(*world, *daemon) {
+	did := func(a model.Action, k looks) func(*world, *daemon) {
 		return func(w *world, d *daemon) {
 			d.looked = k
-			w.judge.done(w, d, &a, ops.ResultDone)
+			w.judge.done(w, d, &a, model.ResultDone)
 		}
 	}
 	for _, c := range []struct {
@@ -60,10 +60,10 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 		{"a table was yellow", "B", restart(func(d *daemon) { d.looked.lacking = "doc.a" })},
 		{"there was no master", "B", restart(func(d *daemon) { d.observed.Database.MasterNode = "" })},
 		{"a range of replicas is green and lacks a copy", "B", restart(func(d *daemon) {
-			d.observed.Database.Tables = []ops.Table{{Name: "doc.a", Replicas: "0-1", Started: 1}}
+			d.observed.Database.Tables = []model.Table{{Name: "doc.a", Replicas: "0-1", Started: 1}}
 		})},
 		{"a range of replicas is as many as fit", "", restart(func(d *daemon) {
-			d.observed.Database.Tables = []ops.Table{{Name: "doc.a", Replicas: "0-all", Started: 3}}
+			d.observed.Database.Tables = []model.Table{{Name: "doc.a", Replicas: "0-all", Started: 3}}
 		})},
 		{"another pod goes right after one that came back", "pace", restart(func(d *daemon) {
 			w := d.w
@@ -80,7 +80,7 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			w.slots[1].pod.joinedAt, w.judge.restarted, w.judge.restartedAt = w.now-10*second, &w.slots[1], w.now-20*second
 		})},
 		{"what does not run is made anew, whatever was seen", "", func(w *world, d *daemon) {
-			d.acting = ops.ActionCurePod
+			d.acting = model.ActionCurePod
 			w.judge.restarts(w, d, &w.slots[0])
 		}},
 		{"what does not run is made anew, and is no member", "", cure(func(d *daemon) { d.looked.members = 0b110 })},
@@ -92,14 +92,14 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 		{"nodes leave, and another is away", "B", leaves(func(d *daemon) { d.looked.members = 0b101 })},
 		{"nodes leave, and a copy is on its way", "A", leaves(func(d *daemon) { d.looked.moving = "doc.a" })},
 		{"nodes leave, and a table has got a filter", "A", leaves(func(d *daemon) { d.looked.filtered = 1 })},
-		{"a hold is read back", "", did(ops.Action{Kind: ops.ActionHoldAllocation}, looks{allocation: held})},
-		{"a hold is not read back", "B", did(ops.Action{Kind: ops.ActionHoldAllocation}, looks{allocation: "all"})},
-		{"what is given back is still held", "C", did(ops.Action{Kind: ops.ActionReleaseAllocation}, looks{allocation: held})},
-		{"an exclusion is not read back", "A", did(ops.Action{Kind: ops.ActionExcludeNodes, NodeIDs: "node-3"}, looks{})},
-		{"an exclusion that is given back is still read", "A", did(ops.Action{Kind: ops.ActionIncludeNodes, NodeIDs: "node-3"}, looks{excluded: "node-3"})},
-		{"a password is set that its Secret has no more", "H", did(ops.Action{Kind: ops.ActionChangePassword, SecretVersion: ops.SecretVersion{ResourceVersion: "1"}}, looks{secret: ops.SecretVersion{ResourceVersion: "2"}})},
-		{"somebody's live setting is set over", "C", did(ops.Action{
-			Kind: ops.ActionSetSettings, Settings: ops.SettingList(jobsLogSize + "=5000"), Expected: ops.SettingList(jobsLogSize + "=10000"),
+		{"a hold is read back", "", did(model.Action{Kind: model.ActionHoldAllocation}, looks{allocation: held})},
+		{"a hold is not read back", "B", did(model.Action{Kind: model.ActionHoldAllocation}, looks{allocation: "all"})},
+		{"what is given back is still held", "C", did(model.Action{Kind: model.ActionReleaseAllocation}, looks{allocation: held})},
+		{"an exclusion is not read back", "A", did(model.Action{Kind: model.ActionExcludeNodes, NodeIDs: "node-3"}, looks{})},
+		{"an exclusion that is given back is still read", "A", did(model.Action{Kind: model.ActionIncludeNodes, NodeIDs: "node-3"}, looks{excluded: "node-3"})},
+		{"a password is set that its Secret has no more", "H", did(model.Action{Kind: model.ActionChangePassword, SecretVersion: model.SecretVersion{ResourceVersion: "1"}}, looks{secret: model.SecretVersion{ResourceVersion: "2"}})},
+		{"somebody's live setting is set over", "C", did(model.Action{
+			Kind: model.ActionSetSettings, Settings: model.SettingList(jobsLogSize + "=5000"), Expected: model.SettingList(jobsLogSize + "=10000"),
 		}, looks{jobsLog: "8000"})},
 		{"somebody's value is set over", "C", func(w *world, d *daemon) {
 			d.looked.allocation = "none"

@@ -3,11 +3,11 @@ package simulation
 import (
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // reported: F and G.
-func (j *judge) reported(w *world, d *daemon, r *ops.Report) {
+func (j *judge) reported(w *world, d *daemon, r *model.Report) {
 	j.reports++
 	if w.healed {
 		j.calm++
@@ -27,7 +27,7 @@ func (j *judge) reported(w *world, d *daemon, r *ops.Report) {
 			w.violate("H", "%s is reported, and somebody has commanded to abort", r.Reason)
 		}
 	}
-	if r.Status != ops.StatusSuccess {
+	if r.Status != model.StatusSuccess {
 		return
 	}
 	j.ends(w, d, r)
@@ -38,7 +38,7 @@ func (j *judge) reported(w *world, d *daemon, r *ops.Report) {
 }
 
 // truth: what a success says is so, as far as the daemon's watches could know.
-func (j *judge) truth(w *world, d *daemon, r *ops.Report) {
+func (j *judge) truth(w *world, d *daemon, r *model.Report) {
 	for _, until := range d.view.stalled {
 		if until > w.now-5*second {
 			return

@@ -7,7 +7,7 @@ import (
 
 // set: a daemon sets a setting. It may take what it found, and give that back;
 // what people have set meanwhile stays.
-func (j *judge) set(w *world, d *daemon, key string, s *setting, value string) {
+func (j *judge) set(w *world, d *daemon, key string, s *clusterSetting, value string) {
 	switch s {
 	case &w.excludeID:
 		j.excludes(w, d, s.persistent, value)
@@ -77,7 +77,7 @@ func (w *world) excludedByName(d *daemon) *slot {
 }
 
 // forget what people have set and is not there any more.
-func (j *judge) forget(key string, s *setting, value string) {
+func (j *judge) forget(key string, s *clusterSetting, value string) {
 	switch key {
 	case "cluster.routing.allocation.enable":
 		if s.theirs = value; value == "primaries" {

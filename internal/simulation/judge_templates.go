@@ -1,9 +1,11 @@
 package simulation
 
-import "stevedore.dev/stevedore/ops"
+import (
+	"stevedore.dev/stevedore/ops/model"
+)
 
 // applied: a daemon writes a StatefulSet.
-func (j *judge) applied(w *world, d *daemon, s *set, e *ops.EffectiveSet, wanted int) {
+func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, wanted int) {
 	j.quietly(w, d, s.name)
 	if s.exists && e.Replicas < s.replicas {
 		j.lowers(w, s, e.Replicas, w.now)
@@ -40,7 +42,7 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *ops.EffectiveSet, wanted
 }
 
 // claimOf is the claim of a slot as its watch shows it; nil for none.
-func (d *daemon) claimOf(l *slot) *ops.Claim {
+func (d *daemon) claimOf(l *slot) *model.Claim {
 	for i := range d.view.claims {
 		if c := &d.view.claims[i]; c.Name == l.claimName {
 			return c

@@ -3,8 +3,9 @@ package simulation
 import (
 	"slices"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // tells: whoever looks at a cluster that waits is told for what (`stevedore status` and the
@@ -22,7 +23,7 @@ func (j *judge) tells(w *world, d *daemon) {
 		return
 	}
 	c, rec, db := &w.commits[d.want], &d.decision.Record, &d.observed.Database
-	if by := w.commanded(d); c.paused || c.released || by != (ops.Commands{}) || rec.Revision != c.desired.Revision {
+	if by := w.commanded(d); c.paused || c.released || by != (model.Commands{}) || rec.Revision != c.desired.Revision {
 		return
 	}
 	if w.commandedAt >= d.began {
@@ -38,7 +39,7 @@ func (j *judge) tells(w *world, d *daemon) {
 	case !silent || since < silentLong:
 	case op != nil:
 		w.violate("F", "nothing is done of a %s for %d ms, and nobody is told why", op.Kind, since)
-	case rec.Stage != ops.StageVerified && !c.stands():
+	case rec.Stage != model.StageVerified && !c.stands():
 		w.violate("F", "nothing is done of %s for %d ms, which is not verified, and nobody is told why", rec.Revision, since)
 	}
 	if len(d.observed.ApplyErrors) > 0 {
@@ -53,7 +54,7 @@ func (j *judge) tells(w *world, d *daemon) {
 		}
 		return
 	}
-	if op != nil && op.Kind == ops.OperationBootstrap {
+	if op != nil && op.Kind == model.OperationBootstrap {
 		if !d.eligibleReady() && w.secret(systemSecret).exists && d.view.stalled[kindSecrets] <= w.now {
 			lacks(gates.MasterReadyRule, "no pod that may become master is ready")
 		}
@@ -63,20 +64,20 @@ func (j *judge) tells(w *world, d *daemon) {
 			}
 		}
 	}
-	if rec.Bootstrap.Done && db.Contact != ops.Yes && len(rec.Suspended) == 0 && !db.At.IsZero() {
+	if rec.Bootstrap.Done && db.Contact != model.Yes && len(rec.Suspended) == 0 && !db.At.IsZero() {
 		lacks(gates.ContactRule, "nobody answers")
 	}
-	if node := d.absent(); node != "" && db.NodesKnown && rec.Bootstrap.Done && op == nil && len(rec.Suspended) == 0 && db.Contact == ops.Yes && !d.unready() && len(d.decision.Refusals) == 0 {
+	if node := d.absent(); node != "" && db.NodesKnown && rec.Bootstrap.Done && op == nil && len(rec.Suspended) == 0 && db.Contact == model.Yes && !d.unready() && len(d.decision.Refusals) == 0 {
 		lacks(gates.JoinedRule, node+" is not a member, and its pod is ready")
 	}
-	if node := d.leavingAway(); node != "" && db.NodesKnown && db.Contact == ops.Yes && len(d.decision.Refusals) == 0 {
+	if node := d.leavingAway(); node != "" && db.NodesKnown && db.Contact == model.Yes && len(d.decision.Refusals) == 0 {
 		lacks(gates.LeavingNodeRule, node+" is being drained and is not a member")
 	}
-	if op != nil && op.Shrink != nil && op.Step == ops.StepDrain && len(d.reasons()) == 0 && !w.lags() {
+	if op != nil && op.Shrink != nil && op.Step == model.StepDrain && len(d.reasons()) == 0 && !w.lags() {
 		w.violate("F", "nodes are being drained, and nothing is told of it")
 	}
 	for _, e := range rec.Settings {
-		if shown := db.Effective[e.Name]; e.Done && !e.Reset && e.Value == c.jobsLog && db.Contact == ops.Yes && len(d.decision.Refusals) == 0 && ops.SameSetting(shown, e.Value) == ops.No {
+		if shown := db.Effective[e.Name]; e.Done && !e.Reset && e.Value == c.jobsLog && db.Contact == model.Yes && len(d.decision.Refusals) == 0 && manifest.SameSetting(shown, e.Value) == model.No {
 			lacks(gates.SettingChangedRule, "a setting was set for the definition and shows another value")
 		}
 	}
@@ -85,7 +86,7 @@ func (j *judge) tells(w *world, d *daemon) {
 	}
 	if op == nil && rec.Bootstrap.Done && len(d.decision.Refusals) == 0 && d.unready() {
 		lacks(gates.PodsReadyRule, "a pod is not ready")
-	} else if op == nil && rec.Bootstrap.Done && len(d.decision.Refusals) == 0 && len(rec.Suspended) == 0 && slices.ContainsFunc(rec.Budgets, func(b ops.Budget) bool { return b.MaxUnavailable == 0 }) {
+	} else if op == nil && rec.Bootstrap.Done && len(d.decision.Refusals) == 0 && len(rec.Suspended) == 0 && slices.ContainsFunc(rec.Budgets, func(b model.Budget) bool { return b.MaxUnavailable == 0 }) {
 		lacks(gates.BudgetClosedRule, "no pod may be evicted though all are ready")
 	}
 	if shown := db.Effective[jobsLogSize]; rec.Bootstrap.Done && op == nil && len(d.decision.Refusals)+len(d.decision.Actions()) == 0 && db.MasterNode != "" && shown != "" && c.jobsLog != "" && shown != c.jobsLog &&
@@ -120,7 +121,7 @@ func (d *daemon) absent() string {
 // for none.
 func (d *daemon) leavingAway() string {
 	op := d.decision.Record.Operation
-	if op == nil || op.Shrink == nil || op.Step != ops.StepDrain {
+	if op == nil || op.Shrink == nil || op.Step != model.StepDrain {
 		return ""
 	}
 	for _, n := range op.Shrink.Leaving {
@@ -181,20 +182,20 @@ func (d *daemon) reasons() (names []string) {
 
 // begins: a daemon records that an operation begins. What a person has commanded to abort
 // does not, and one that stops every node at once is not begun without knowing what runs.
-func (j *judge) begins(w *world, d *daemon, before, next *ops.Record) {
+func (j *judge) begins(w *world, d *daemon, before, next *model.Record) {
 	if before.Operation != nil || next.Operation == nil {
 		return
 	}
 	kind := next.Operation.Kind
 	switch kind {
-	case ops.OperationRestart, ops.OperationUpgrade, ops.OperationShrink, ops.OperationSuspend:
+	case model.OperationRestart, model.OperationUpgrade, model.OperationShrink, model.OperationSuspend:
 	default:
 		return
 	}
 	if w.commanded(d).Abort == "true" {
 		w.violate("H", "a %s begins, and somebody has commanded to abort", kind)
 	}
-	if led, unchanged := w.now-d.ledAt, w.now-w.stateAt; kind == ops.OperationShrink && led+second < millis(policy.MasterStableFor.Milliseconds()) {
+	if led, unchanged := w.now-d.ledAt, w.now-w.stateAt; kind == model.OperationShrink && led+second < millis(policy.MasterStableFor.Milliseconds()) {
 		if unchanged < second {
 			unchanged = w.stateLasted // the reading that this was decided on may be of before
 		}
@@ -202,11 +203,11 @@ func (j *judge) begins(w *world, d *daemon, before, next *ops.Record) {
 			w.violate("B", "a shrink begins, and the master is another one for %d ms only, the cluster state for %d ms", led, unchanged)
 		}
 	}
-	if kind != ops.OperationSuspend || j.stopped != [3]bool{} {
+	if kind != model.OperationSuspend || j.stopped != [3]bool{} {
 		return
 	}
 	switch db := &d.observed.Database; {
-	case db.Contact != ops.Yes || db.MasterNode == "":
+	case db.Contact != model.Yes || db.MasterNode == "":
 		w.violate("B", "a suspension begins, and nobody answers")
 	case !db.TablesKnown || !db.SnapshotsKnown:
 		w.violate("B", "a suspension begins, and the daemon knows neither tables nor snapshots")
@@ -218,7 +219,7 @@ func (j *judge) begins(w *world, d *daemon, before, next *ops.Record) {
 }
 
 // ends: what an operation's success says is so by what the daemon was shown.
-func (j *judge) ends(w *world, d *daemon, r *ops.Report) {
+func (j *judge) ends(w *world, d *daemon, r *model.Report) {
 	switch r.Reason {
 	case "SuspendSucceeded":
 		if len(d.view.pods) > 0 {
@@ -226,7 +227,7 @@ func (j *judge) ends(w *world, d *daemon, r *ops.Report) {
 		}
 	case "GrowSucceeded", "ShrinkSucceeded":
 		db := &d.observed.Database
-		open := slices.ContainsFunc(db.NodeChecks, func(c ops.NodeCheck) bool { return !c.Acknowledged })
+		open := slices.ContainsFunc(db.NodeChecks, func(c model.NodeCheck) bool { return !c.Acknowledged })
 		if !db.ChecksKnown || open {
 			w.violate("F", "%s is reported, and node checks are open", r.Reason)
 		}

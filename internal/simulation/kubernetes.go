@@ -6,7 +6,8 @@ import (
 
 	"stevedore.dev/stevedore/internal/cratesim/allocation"
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 const (
@@ -45,7 +46,7 @@ type template struct {
 	bad     badness
 	// jobsLog is stats.jobs_log_size on the command line, "" for none; no hash has it.
 	jobsLog string
-	live    ops.SettingList
+	live    model.SettingList
 }
 
 type badness uint8
@@ -210,7 +211,7 @@ func (k *kubernetes) templateOf(content int, version string, counts int, bad bad
 	}
 	t.release, _ = allocation.ParseVersion(version)
 	if jobsLog != "" {
-		t.live = ops.NewSettingList([]ops.Setting{{Name: jobsLogSize, Value: jobsLog}})
+		t.live = manifest.NewSettingList([]model.Setting{{Name: jobsLogSize, Value: jobsLog}})
 	}
 	k.templates = append(k.templates, t)
 	return len(k.templates) - 1

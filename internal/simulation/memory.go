@@ -22,8 +22,8 @@ func (w *world) emptied() world {
 }
 
 // emptied is a cache in which nothing is, in the memory of this one.
-func (v *view) emptied() view {
-	return view{
+func (v *cached) emptied() cached {
+	return cached{
 		sets: v.sets[:0], state: v.state[:0], pods: v.pods[:0], claims: v.claims[:0],
 		secrets: v.secrets[:0], budgets: v.budgets[:0],
 	}

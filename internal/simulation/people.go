@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
 )
 
 // policy has short waits: what counts is that they are kept, not how long.
-var policy = ops.Policy{
+var policy = model.Policy{
 	StableFor: 12 * time.Second, MasterStableFor: 12 * time.Second, UnchangedFor: 1500 * time.Millisecond, TrialFor: 2500 * time.Millisecond, PodTimeout: time.Minute,
 	RestartTimeout: 15 * time.Minute, ScaleTimeout: 10 * time.Minute, BootstrapTimeout: 15 * time.Minute,
 }
@@ -36,7 +37,7 @@ type commit struct {
 	paused, released bool
 
 	visible millis // when a daemon has fetched it
-	desired ops.Desired
+	desired model.Desired
 	tmpl    int
 }
 
@@ -44,7 +45,7 @@ type commit struct {
 type people struct {
 	commits  []commit
 	contents int
-	commands ops.Commands
+	commands model.Commands
 	// commandedAt is when a command was given, or taken back.
 	commandedAt millis
 	// commandedFor is the render that the command was given at: it expires with it.
@@ -102,10 +103,10 @@ func (c *commit) wants(group int) bool { return group != 2 || c.warm }
 // stands: all nodes are to stop.
 func (c *commit) stands() bool { return c.replicas[1]+c.replicas[2] == 0 }
 
-var adaSecret = ops.SecretKey{Name: "user-ada", Key: ops.SystemKey}
+var adaSecret = model.SecretKey{Name: "user-ada", Key: access.SystemKey}
 
 var (
-	users      = []ops.User{{Name: "ada", Secret: adaSecret}}
+	users      = []model.User{{Name: "ada", Secret: adaSecret}}
 	revisions  = numbered("revision-", 256)
 	budgetData = []string{names.DataBudget(clusterName)}
 	budgetBoth = []string{names.DataBudget(clusterName), names.MasterBudget(clusterName)}
@@ -116,10 +117,10 @@ func (w *world) push(c commit, lag millis) {
 	c.visible = w.now + lag
 	counts := c.replicas[1] + c.replicas[2]
 	c.tmpl = w.templateOf(c.content, c.version, counts, c.bad, c.jobsLog)
-	c.desired = ops.Desired{
+	c.desired = model.Desired{
 		Namespace: "db", Name: clusterName, Owner: "git", Commit: nameOf(revisions, "revision-", n), Revision: nameOf(revisions, "revision-", n),
 		ClusterName: clusterName, Version: c.version, Users: users, RestartedAt: c.restartedAt,
-		Pins: ops.Pins{Base: "v1"}, Budgets: budgetData,
+		Pins: model.Pins{Base: "v1"}, Budgets: budgetData,
 	}
 	c.desired.Operations.Consent = consentsOf(&w.schedule.Start)
 	if w.schedule.Start.Zones {
@@ -127,7 +128,7 @@ func (w *world) push(c commit, lag millis) {
 	}
 	c.desired.Paused, c.desired.Released = c.paused, c.released
 	if c.jobsLog != "" {
-		c.desired.Settings = []ops.Setting{{Name: jobsLogSize, Value: c.jobsLog}}
+		c.desired.Settings = []model.Setting{{Name: jobsLogSize, Value: c.jobsLog}}
 	}
 	if w.schedule.Start.Masters > 0 {
 		c.desired.Budgets = budgetBoth
@@ -140,7 +141,7 @@ func (w *world) push(c commit, lag millis) {
 		if !c.wants(w.setKind(s)) {
 			continue
 		}
-		c.desired.Sets = append(c.desired.Sets, ops.Set{
+		c.desired.Sets = append(c.desired.Sets, model.Set{
 			Name: s.name, Group: s.group, Dedicated: s.masters, MasterEligible: s.eligible, Data: !s.masters, Replicas: n,
 		})
 	}
@@ -158,7 +159,7 @@ func (w *world) newContent() int { w.contents++; return w.contents }
 
 // command stands for a while, as an annotation of the operation ConfigMap, with the
 // render that stevedore's own verbs find in the record: another one ends it.
-func (w *world) command(c ops.Commands, it Item) {
+func (w *world) command(c model.Commands, it Item) {
 	if !w.stored.exists {
 		return // there is nothing to write it on, and the verb says so
 	}
@@ -168,9 +169,9 @@ func (w *world) command(c ops.Commands, it Item) {
 }
 
 // commandsAt are those that have not expired.
-func (w *world) commandsAt(revision string) ops.Commands {
+func (w *world) commandsAt(revision string) model.Commands {
 	if w.commandedFor != revision {
-		return ops.Commands{}
+		return model.Commands{}
 	}
 	return w.commands
 }
@@ -193,7 +194,7 @@ func (w *world) itemDue() millis {
 
 func (w *world) happenItems() {
 	if w.pauseEnd > 0 && w.pauseEnd <= w.now {
-		w.pauseEnd, w.commands, w.commandedAt = 0, ops.Commands{}, w.now
+		w.pauseEnd, w.commands, w.commandedAt = 0, model.Commands{}, w.now
 		w.say("the command is taken back")
 	}
 	if w.began < 0 {
@@ -373,11 +374,11 @@ func (w *world) happen(it Item, d *daemon) {
 		w.setByHand(&w.jobsLog, []string{"6000", "8000", "5000"}[it.A%3], it.B%4 == 0)
 	case releaseCommand:
 		w.released = true
-		w.command(ops.Commands{Released: "true"}, it)
+		w.command(model.Commands{Released: "true"}, it)
 	case pauseCommand:
-		w.command(ops.Commands{Paused: "true"}, it)
+		w.command(model.Commands{Paused: "true"}, it)
 	case abortCommand:
-		w.command(ops.Commands{Abort: "true"}, it)
+		w.command(model.Commands{Abort: "true"}, it)
 	case changePassword:
 		s := w.secret("user-ada")
 		s.password, s.version = secretMark+"-changed-"+strconv.Itoa(len(w.left)), w.bump(kindSecrets)
@@ -444,7 +445,7 @@ func (w *world) happenTo(it Item, d *daemon) {
 		w.unreachable = w.now + millis(1+it.B)*second
 	case loseRecord:
 		w.stored = stored{version: w.bump(kindRecord)}
-		w.commands = ops.Commands{} // they stood on the same ConfigMap
+		w.commands = model.Commands{} // they stood on the same ConfigMap
 		w.judge.lostRecord = w.now
 	case deafReceiver:
 		w.deafUntil = w.now + millis(1+it.A*2)*second

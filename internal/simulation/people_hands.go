@@ -47,7 +47,7 @@ func (w *world) alterReplicas(it Item) {
 }
 
 // setByHand is a person's SET GLOBAL.
-func (w *world) setByHand(s *setting, value string, transient bool) {
+func (w *world) setByHand(s *clusterSetting, value string, transient bool) {
 	if w.master < 0 {
 		return
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/cratesim/allocation"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // tableSettings are a table's own of routing.allocation and write, each "" where it has
@@ -37,7 +37,7 @@ func (t *table) settings() *allocation.Table {
 }
 
 // filters are those that a reading shows of a table.
-func (t *table) filters(seen *ops.Table) {
+func (t *table) filters(seen *model.Table) {
 	seen.Filtered = t.filtered()
 	one := func(pairs ...string) (m map[string]string) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -55,7 +55,7 @@ func (t *table) filters(seen *ops.Table) {
 
 // routing is settings['routing']['allocation'] of a table.
 func (t *table) routing() string {
-	var seen ops.Table
+	var seen model.Table
 	t.filters(&seen)
 	text, _ := json.Marshal(map[string]map[string]string{"exclude": seen.Exclude, "include": seen.Include, "require": seen.Require})
 	return string(text)

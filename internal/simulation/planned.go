@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
 )
 
@@ -18,7 +18,7 @@ func (w *world) didApply(s *set, changed bool) {
 	}
 }
 
-func (w *world) didAct(a ops.Action, rec *ops.Record) {
+func (w *world) didAct(a model.Action, rec *model.Record) {
 	if w.deeds != nil {
 		w.deeds.steps = append(w.deeds.steps, plan.StepOf(a, rec, w.nodeNameOf))
 	}
@@ -36,15 +36,15 @@ func (w *world) nodeNameOf(id string) string {
 // simulated are the templates of a commit, for a plan.
 type simulated struct{ d *daemon }
 
-func (s simulated) Changes(saved ops.Saved) ([]ops.Change, error) {
+func (s simulated) Changes(saved model.Saved) ([]model.Change, error) {
 	return s.d.w.changesOf(s.d.want, func(set string) string { return saved[set] }, nil), nil
 }
 
-func (s simulated) Materialise(saved ops.Saved, effective ops.Effective) (ops.Saved, error) {
+func (s simulated) Materialise(saved model.Saved, effective model.Effective) (model.Saved, error) {
 	return s.d.materialise(saved, effective), nil
 }
 
-func (s simulated) Sets(saved ops.Saved) ([]plan.Set, error) {
+func (s simulated) Sets(saved model.Saved) ([]plan.Set, error) {
 	w := s.d.w
 	var out []plan.Set
 	for i := range w.sets {
@@ -59,7 +59,7 @@ func (s simulated) Sets(saved ops.Saved) ([]plan.Set, error) {
 		}
 		t := &w.templates[index]
 		out = append(out, plan.Set{
-			ObservedSet: ops.ObservedSet{Name: set.name, Group: set.group, Ours: true, MasterEligible: set.eligible, RecoverAfter: t.counts/2 + 1, Template: t.hash, Version: t.version, Settings: t.live},
+			ObservedSet: model.ObservedSet{Name: set.name, Group: set.group, Ours: true, MasterEligible: set.eligible, RecoverAfter: t.counts/2 + 1, Template: t.hash, Version: t.version, Settings: t.live},
 			Content:     key, Expects: t.counts, Claims: []string{"data0"},
 		})
 	}
@@ -152,11 +152,11 @@ func (p *Pair) Plan() plan.Course {
 	rec := w.stored.record
 	desired := w.commits[d.want].desired
 	desired.Changes = d.changesFrom(&rec)
-	var db ops.Database
+	var db model.Database
 	(&daemon{w: w}).read(&db, d.view.pods, true)
 	return plan.Forward(plan.Start{
 		Desired: desired, Templates: simulated{d: &daemon{w: w, want: d.want}}, Record: rec, Policy: policy, Now: w.now.time(),
-		Observed: ops.Observed{
+		Observed: model.Observed{
 			At: db.At, Sets: d.view.sets, Pods: d.view.pods, Claims: d.view.claims, Budgets: d.view.budgets,
 			Secrets: d.view.secretsOf(secretNames), Database: db, Applied: d.applied,
 		},

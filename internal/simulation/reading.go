@@ -3,20 +3,20 @@ package simulation
 import (
 	"cmp"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // read makes one reading of the database, as ops/cratedb.Observe gives it.
-func (d *daemon) read(db *ops.Database, pods []ops.Pod, detailed bool) {
+func (d *daemon) read(db *model.Database, pods []model.Pod, detailed bool) {
 	w := d.w
 	old := &d.buffers
-	*db = ops.Database{At: w.now.time()}
+	*db = model.Database{At: w.now.time()}
 	password := ""
 	for i := range w.secrets {
 		// The daemon reads the Secret from its cache.
 		if s := &w.secrets[i]; s.name == systemSecret && s.exists {
 			password = s.password
-			db.SystemSecret = ops.SecretVersion{UID: s.uid, ResourceVersion: versionText(s.version)}
+			db.SystemSecret = model.SecretVersion{UID: s.uid, ResourceVersion: versionText(s.version)}
 		}
 	}
 	if password == "" {
@@ -38,7 +38,7 @@ func (d *daemon) read(db *ops.Database, pods []ops.Pod, detailed bool) {
 		if !l.pod.up || w.now < w.unreachable {
 			continue
 		}
-		a := ops.PodAnswer{Pod: p.Name, NodeName: l.nodeName, Version: w.versionOf(l)}
+		a := model.PodAnswer{Pod: p.Name, NodeName: l.nodeName, Version: w.versionOf(l)}
 		switch {
 		case l.volume.cluster > 1:
 			a.ClusterID, a.NodeID = idOf(l.volume.cluster), nameOf(nodeIDs, "node-", l.volume.node)
@@ -58,10 +58,10 @@ func (d *daemon) read(db *ops.Database, pods []ops.Pod, detailed bool) {
 	}
 	if len(db.Pods) == 0 || chosen < 0 {
 		if asked > 0 {
-			db.Contact, db.Error = ops.No, "no pod answers"
+			db.Contact, db.Error = model.No, "no pod answers"
 		}
 		if refused {
-			db.SystemLogin = ops.LoginRefused
+			db.SystemLogin = model.LoginRefused
 			if w.judge.refused == 0 {
 				w.judge.refused = w.now
 			}
@@ -69,11 +69,11 @@ func (d *daemon) read(db *ops.Database, pods []ops.Pod, detailed bool) {
 		db.Pods = db.Pods[:0]
 		return
 	}
-	db.Contact, db.SystemLogin, w.judge.refused = ops.Yes, ops.LoginOK, 0
+	db.Contact, db.SystemLogin, w.judge.refused = model.Yes, model.LoginOK, 0
 	db.ClusterID, db.ClusterName = clusterID, clusterName
 	if w.master >= 0 {
 		db.MasterNode = nameOf(nodeIDs, "node-", w.slots[w.master].volume.node)
-		db.Recovered = ops.Yes
+		db.Recovered = model.Yes
 	}
 	w.countWanted()
 	var at nodesAt
@@ -92,7 +92,7 @@ func (d *daemon) read(db *ops.Database, pods []ops.Pod, detailed bool) {
 	for _, i := range w.used {
 		l := &w.slots[i]
 		if db.ChecksKnown && l.pod.joined && w.templates[l.pod.template].counts != expected && expected != 1 {
-			db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: nameOf(nodeIDs, "node-", l.volume.node), ID: 1, Acknowledged: w.acknowledged&(1<<l.index) != 0})
+			db.NodeChecks = append(db.NodeChecks, model.NodeCheck{NodeID: nameOf(nodeIDs, "node-", l.volume.node), ID: 1, Acknowledged: w.acknowledged&(1<<l.index) != 0})
 		}
 	}
 	w.readHealth(db, old)
@@ -109,7 +109,7 @@ func (d *daemon) read(db *ops.Database, pods []ops.Pod, detailed bool) {
 }
 
 // keep leaves what a reading is made in for the next one, whatever became of it.
-func (d *daemon) keep(db *ops.Database) {
+func (d *daemon) keep(db *model.Database) {
 	old := &d.buffers
 	if cap(db.Nodes) > 0 {
 		old.Pods, old.Nodes, old.NodeChecks, old.Users = db.Pods, db.Nodes, db.NodeChecks, db.Users
@@ -145,7 +145,7 @@ const diskSize = int64(100) << 30
 // else one more than its place.
 type nodesAt [maxSlots]int
 
-func (w *world) readNodes(db *ops.Database, at *nodesAt) {
+func (w *world) readNodes(db *model.Database, at *nodesAt) {
 	var order [maxSlots]int
 	n := 0
 	for _, i := range w.used {
@@ -166,7 +166,7 @@ func (w *world) readNodes(db *ops.Database, at *nodesAt) {
 	}
 	for _, i := range order[:n] {
 		l := &w.slots[i]
-		db.Nodes = append(db.Nodes, ops.Node{
+		db.Nodes = append(db.Nodes, model.Node{
 			ID: nameOf(nodeIDs, "node-", l.volume.node), Name: l.nodeName, Version: w.versionOf(l),
 			DiskSize: diskSize, DiskUsed: l.diskUsed(), Attributes: zoneAttributes[l.kube%3],
 			StateVersion: w.state,
@@ -200,7 +200,7 @@ func (w *world) readNodes(db *ops.Database, at *nodesAt) {
 	}
 }
 
-func (w *world) nodeOf(db *ops.Database, at *nodesAt, c *replica) *ops.Node {
+func (w *world) nodeOf(db *model.Database, at *nodesAt, c *replica) *model.Node {
 	if k := at[c.slot]; k > 0 && w.slots[c.slot].volume.node == c.node {
 		return &db.Nodes[k-1]
 	}
@@ -209,8 +209,8 @@ func (w *world) nodeOf(db *ops.Database, at *nodesAt, c *replica) *ops.Node {
 
 var zoneAttributes = [3]map[string]string{{"zone": "a"}, {"zone": "b"}, {"zone": "c"}}
 
-func (w *world) readHealth(db *ops.Database, old *ops.Database) {
-	h := ops.Health{Colour: ops.Green, Rows: len(w.tables), Tables: old.Health.Tables[:0]}
+func (w *world) readHealth(db *model.Database, old *model.Database) {
+	h := model.Health{Colour: model.Green, Rows: len(w.tables), Tables: old.Health.Tables[:0]}
 	for i := range w.tables {
 		if w.tables[i].denied {
 			continue
@@ -221,13 +221,13 @@ func (w *world) readHealth(db *ops.Database, old *ops.Database) {
 		if colour > 1 {
 			h.Tables = append(h.Tables, w.tables[i].name)
 		}
-		h.Colour = max(h.Colour, [...]ops.Colour{ops.Green, ops.Green, ops.Yellow, ops.Red}[colour])
+		h.Colour = max(h.Colour, [...]model.Colour{model.Green, model.Green, model.Yellow, model.Red}[colour])
 	}
 	db.Health = h
-	db.ClusterHealth = ops.Health{Colour: h.Colour, Missing: h.Missing, Underreplicated: h.Underreplicated}
+	db.ClusterHealth = model.Health{Colour: h.Colour, Missing: h.Missing, Underreplicated: h.Underreplicated}
 }
 
-func (w *world) readDetail(db *ops.Database, at *nodesAt) {
+func (w *world) readDetail(db *model.Database, at *nodesAt) {
 	db.SnapshotsKnown = w.reads(db, viewSnapshots)
 	db.TablesKnown = db.ShardsKnown && w.reads(db, viewTables)
 	if db.SnapshotsKnown && w.snapshotUntil > 0 {
@@ -238,7 +238,7 @@ func (w *world) readDetail(db *ops.Database, at *nodesAt) {
 		if t.denied || !db.TablesKnown {
 			continue
 		}
-		seen := ops.Table{
+		seen := model.Table{
 			Name: t.name, Replicas: t.replicas, Started: 1 << 20, TotalShardsPerNode: -1,
 			Created: t.created, Partition: t.partition, Of: t.of, Enable: t.enable, WaitForActiveShards: cmp.Or(t.wait, "1"),
 		}
@@ -256,7 +256,7 @@ func (w *world) readDetail(db *ops.Database, at *nodesAt) {
 }
 
 // readAllocation reads the settings of the allocation, which each reading has.
-func (w *world) readAllocation(db *ops.Database) {
+func (w *world) readAllocation(db *model.Database) {
 	db.AllocationKnown = true
 	exclude := map[string]string(nil)
 	id, name := w.excludeID.effective(""), w.excludeName.effective("")
@@ -269,13 +269,13 @@ func (w *world) readAllocation(db *ops.Database) {
 			exclude["_name"] = name
 		}
 	}
-	db.Settings = ops.AllocationSettings{
+	db.Settings = model.AllocationSettings{
 		Exclude: exclude, LowWatermark: "85%", HighWatermark: "90%", DiskThreshold: true,
 		ShardsPerNode: 1000, TotalShardsPerNode: -1,
 	}
 }
 
-func (w *world) readShard(db *ops.Database, at *nodesAt, s *shard, t *ops.Table) {
+func (w *world) readShard(db *model.Database, at *nodesAt, s *shard, t *model.Table) {
 	active := 0
 	var only *replica
 	lacks := w.wants[s.table] + 1
@@ -285,7 +285,7 @@ func (w *world) readShard(db *ops.Database, at *nodesAt, s *shard, t *ops.Table)
 			continue
 		}
 		lacks--
-		row := ops.Shard{Table: t.Name, ID: s.id, Node: nameOf(nodeIDs, "node-", c.node), Primary: c.primary, State: c.state.String(), Bytes: s.bytes}
+		row := model.Shard{Table: t.Name, ID: s.id, Node: nameOf(nodeIDs, "node-", c.node), Primary: c.primary, State: c.state.String(), Bytes: s.bytes}
 		switch c.state {
 		case initializing:
 			db.Initializing++
@@ -300,7 +300,7 @@ func (w *world) readShard(db *ops.Database, at *nodesAt, s *shard, t *ops.Table)
 		db.Shards = append(db.Shards, row)
 	}
 	for range lacks {
-		db.Shards = append(db.Shards, ops.Shard{Table: t.Name, ID: s.id, State: "UNASSIGNED", Bytes: s.bytes})
+		db.Shards = append(db.Shards, model.Shard{Table: t.Name, ID: s.id, State: "UNASSIGNED", Bytes: s.bytes})
 	}
 	t.Started = min(t.Started, active)
 	if active == 1 {
@@ -310,7 +310,7 @@ func (w *world) readShard(db *ops.Database, at *nodesAt, s *shard, t *ops.Table)
 	}
 }
 
-func (w *world) readStuck(db *ops.Database) {
+func (w *world) readStuck(db *model.Database) {
 	for i := range w.shards {
 		s := &w.shards[i]
 		for j := range s.copies {
@@ -318,7 +318,7 @@ func (w *world) readStuck(db *ops.Database) {
 			if w.tables[s.table].denied || c.state != started || w.allowed(&w.tables[s.table], &w.slots[c.slot]) || len(db.Stuck) >= 20 {
 				continue
 			}
-			db.Stuck = append(db.Stuck, ops.Explanation{
+			db.Stuck = append(db.Stuck, model.Explanation{
 				Table: w.tables[s.table].name, ID: s.id, Node: nameOf(nodeIDs, "node-", c.node), Primary: c.primary,
 				Text: "cannot move shard to another node, even though it is not allowed to remain on its current node",
 			})

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/cratesim/allocation"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Result of a schedule.
@@ -274,7 +274,7 @@ func (w *world) heal() {
 			s.due = min(s.due, w.now+second)
 		}
 	}
-	w.commands, w.pauseEnd = ops.Commands{}, 0
+	w.commands, w.pauseEnd = model.Commands{}, 0
 	w.enable.transient, w.enable.theirTransient = "", ""
 	if plain(w.enable.persistent) == plain(w.enable.theirs) && plain(w.enable.theirs) != "all" {
 		w.enable.persistent, w.enable.theirs = "all", "all"
@@ -284,7 +284,7 @@ func (w *world) heal() {
 	if w.ambiguous && w.stored.record.Hold == nil {
 		w.enable.persistent, w.enable.theirs = "all", "all"
 	}
-	w.excludeName = setting{}
+	w.excludeName = clusterSetting{}
 	w.jobsLog.transient, w.jobsLog.theirTransient = "", ""
 	w.freeTables()
 	for i := range w.slots {
@@ -385,7 +385,7 @@ func (w *world) reachable() commit {
 		c.content, c.bad = w.newContent(), good
 	}
 	op := w.stored.record.Operation
-	if w.schedule.Start.Leave && c.stands() && w.schedule.Seed%2 == 0 && (w.suspended() || op != nil && op.Kind == ops.OperationSuspend) {
+	if w.schedule.Start.Leave && c.stands() && w.schedule.Seed%2 == 0 && (w.suspended() || op != nil && op.Kind == model.OperationSuspend) {
 		return c
 	}
 	if c.stands() {

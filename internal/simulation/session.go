@@ -100,7 +100,7 @@ func (s *session) exec(statement string, arguments []any) error {
 	return nil
 }
 
-func (w *world) settingOf(key string) *setting {
+func (w *world) settingOf(key string) *clusterSetting {
 	switch key {
 	case "cluster.routing.allocation.enable":
 		return &w.enable

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // jobsLogSize is the one setting that definitions name here: CrateDB takes it
@@ -44,7 +44,7 @@ func (d *daemon) goesBy() {
 func (d *daemon) readSettings(names []string) {
 	w, db := d.w, &d.observed.Database
 	db.SettingsAsked, db.Effective, d.saw = nil, nil, jobsLogSeen{}
-	if len(names) == 0 || db.Contact != ops.Yes || len(db.Pods) == 0 {
+	if len(names) == 0 || db.Contact != model.Yes || len(db.Pods) == 0 {
 		return
 	}
 	db.SettingsAsked = names
@@ -59,7 +59,7 @@ func (d *daemon) readSettings(names []string) {
 			continue
 		}
 		value := w.jobsLogOn(l)
-		answer.Settings = ops.SettingList(jobsLogSize + "=" + value)
+		answer.Settings = model.SettingList(jobsLogSize + "=" + value)
 		if db.Effective == nil {
 			db.Effective = map[string]string{jobsLogSize: value}
 		}
@@ -136,7 +136,7 @@ func (j *judge) asked(w *world, value string) bool {
 }
 
 // jobsLogTheirs: somebody has set another value than the definition says.
-func (j *judge) jobsLogTheirs(c *commit, s *setting) bool {
+func (j *judge) jobsLogTheirs(c *commit, s *clusterSetting) bool {
 	return c.jobsLog != "" && s.theirs != "" && s.theirs != c.jobsLog && s.persistent == s.theirs
 }
 
@@ -172,7 +172,7 @@ func (j *judge) jobsLogLacks(w *world, c *commit) string {
 }
 
 // throughJSON is what the operation ConfigMap does to a record.
-func (w *world) throughJSON(r *ops.Record) ops.Record {
+func (w *world) throughJSON(r *model.Record) model.Record {
 	text, err := json.Marshal(r)
 	if err != nil {
 		w.violate("E", "the record cannot be written: %v", err)
@@ -180,7 +180,7 @@ func (w *world) throughJSON(r *ops.Record) ops.Record {
 	if strings.Contains(string(text), secretMark) {
 		w.violate("G", "the record has a password")
 	}
-	var back ops.Record
+	var back model.Record
 	if err := json.Unmarshal(text, &back); err != nil {
 		w.violate("E", "the record cannot be read back: %v", err)
 	}

@@ -181,13 +181,13 @@ func TestTheJudgeNotices(t *testing.T) {
 			w.setGlobal(w.daemons[0], "PERSISTENT", `"cluster.routing.allocation.exclude._id" = 'node-1'`)
 		}},
 		{"C", func(w *world) {
-			w.enable = setting{persistent: "none", theirs: "none"}
+			w.enable = clusterSetting{persistent: "none", theirs: "none"}
 			w.setGlobal(w.daemons[0], "PERSISTENT", `"cluster.routing.allocation.enable" = 'primaries'`)
 		}},
 		{"C", func(w *world) {
 			d := w.daemons[0]
 			d.want, d.calm, w.commits[w.fetched()].released = w.fetched(), true, true
-			w.enable = setting{persistent: "primaries", theirs: "all"}
+			w.enable = clusterSetting{persistent: "primaries", theirs: "all"}
 			w.judge.owes(w, d)
 			w.now += owedSoon
 			w.judge.owes(w, d)

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // tellDecision says what was decided, when it is another than before.
-func (w *world) tellDecision(d *daemon, decision *ops.Decision) {
+func (w *world) tellDecision(d *daemon, decision *model.Decision) {
 	if !w.telling() {
 		return
 	}
@@ -33,7 +33,7 @@ func (w *world) tellDecision(d *daemon, decision *ops.Decision) {
 	}
 }
 
-func describe(r *ops.Record) string {
+func describe(r *model.Record) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "stage %s of %s", r.Stage, r.Revision)
 	if op := r.Operation; op != nil {

@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // secretMark stands in every password: a report or a record that has it tells
@@ -56,7 +57,7 @@ func (o objects) CreateSecret(_ context.Context, name string, data map[string][]
 	if s.exists {
 		return execute.ErrExists
 	}
-	*s = secret{name: name, exists: true, uid: w.nextUID(), version: w.bump(kindSecrets), labelled: true, password: string(data[ops.SystemKey])}
+	*s = secret{name: name, exists: true, uid: w.nextUID(), version: w.bump(kindSecrets), labelled: true, password: string(data[access.SystemKey])}
 	return o.d.after(f)
 }
 
@@ -165,7 +166,7 @@ func (o objects) ShrinkSet(_ context.Context, name, uid, version string, from, t
 	w.say("daemon %s lowers %s from %d to %d replicas", o.d.name, name, from, to)
 	w.judge.looked = o.d.acted
 	seen := w.now
-	if o.d.acting == ops.ActionShrinkSet {
+	if o.d.acting == model.ActionShrinkSet {
 		seen = o.d.copied
 	}
 	w.judge.shrinks(w, o.d, s, to)
@@ -230,20 +231,20 @@ func (o objects) DeleteSet(_ context.Context, name, uid, version string) error {
 	return nil
 }
 
-func (o objects) Get(_ context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
+func (o objects) Get(_ context.Context, name string) (map[string][]byte, model.SecretVersion, error) {
 	w := o.d.w
 	if err := o.d.before(o.d.call(callLook)); err != nil {
-		return nil, ops.SecretVersion{}, err
+		return nil, model.SecretVersion{}, err
 	}
 	s := w.secret(name)
 	if s == nil || !s.exists {
-		return nil, ops.SecretVersion{}, execute.ErrNotFound
+		return nil, model.SecretVersion{}, execute.ErrNotFound
 	}
-	if s.data == nil || string(s.data[ops.SystemKey]) != s.password {
-		s.data = map[string][]byte{ops.SystemKey: []byte(s.password)}
+	if s.data == nil || string(s.data[access.SystemKey]) != s.password {
+		s.data = map[string][]byte{access.SystemKey: []byte(s.password)}
 	}
-	version := ops.SecretVersion{UID: s.uid, ResourceVersion: versionText(s.version)}
-	if name != systemSecret || o.d.acting == ops.ActionSetSystemUser {
+	version := model.SecretVersion{UID: s.uid, ResourceVersion: versionText(s.version)}
+	if name != systemSecret || o.d.acting == model.ActionSetSystemUser {
 		o.d.looked.secret = version
 	}
 	return s.data, version, nil
@@ -284,7 +285,7 @@ func (o objects) Run(_ context.Context, pod, statement string) (string, error) {
 	if statement == "SELECT name FROM sys.users" && w.master >= 0 && !w.recovered {
 		return `[{"name": "crate"}]`, o.d.after(f) // nobody else is known before the gateway has recovered
 	}
-	if since := w.now - w.judge.refused; o.d.acting == ops.ActionSetSystemUser && w.stored.record.Bootstrap.Done && since < refusedLong {
+	if since := w.now - w.judge.refused; o.d.acting == model.ActionSetSystemUser && w.stored.record.Bootstrap.Done && since < refusedLong {
 		w.violate("B", "the daemon is about to set the password of system, which was refused for %d ms: so does a gateway that has not recovered", since)
 	}
 	if statement == "SELECT master_node FROM sys.cluster" {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // databaseView is a part of a reading that fails on its own.
@@ -21,17 +21,17 @@ const (
 )
 
 func (v databaseView) String() string {
-	return [...]string{ops.PartNodes, ops.PartShards, ops.PartTables, ops.PartSnapshots, ops.PartChecks, ops.PartPrivileges}[v]
+	return [...]string{model.PartNodes, model.PartShards, model.PartTables, model.PartSnapshots, model.PartChecks, model.PartPrivileges}[v]
 }
 
 var errSlow = errors.New("the database does not answer in time")
 
 // reads says whether a view is read now, and else notes in the reading that it was not.
-func (w *world) reads(db *ops.Database, v databaseView) bool {
+func (w *world) reads(db *model.Database, v databaseView) bool {
 	if w.now >= w.unread[v] {
 		return true
 	}
-	db.Unread = append(db.Unread, ops.UnreadPart{Part: v.String(), Why: errSlow.Error(), Slow: true})
+	db.Unread = append(db.Unread, model.UnreadPart{Part: v.String(), Why: errSlow.Error(), Slow: true})
 	return false
 }
 
@@ -66,20 +66,20 @@ func (w *world) deny(it Item) {
 
 // readDenied is what the privileges say of `system`; sys.cluster_health counts also what
 // it may not see.
-func (w *world) readDenied(db *ops.Database) {
-	db.ClusterHealth.Colour = ops.Green
+func (w *world) readDenied(db *model.Database) {
+	db.ClusterHealth.Colour = model.Green
 	for i := range w.tables {
 		colour, missing, under := w.health(i, w.wants[i])
 		db.ClusterHealth.Missing += int64(missing)
 		db.ClusterHealth.Underreplicated += int64(under)
-		db.ClusterHealth.Colour = max(db.ClusterHealth.Colour, [...]ops.Colour{ops.Green, ops.Green, ops.Yellow, ops.Red}[colour])
+		db.ClusterHealth.Colour = max(db.ClusterHealth.Colour, [...]model.Colour{model.Green, model.Green, model.Yellow, model.Red}[colour])
 	}
 	if db.DeniedKnown = w.reads(db, viewPrivileges); !db.DeniedKnown {
 		return
 	}
 	for i := range w.tables {
 		if t := &w.tables[i]; t.denied {
-			db.Denied = append(db.Denied, ops.Denial{Grantee: "system", Privilege: "DQL", Class: "TABLE", Ident: t.name})
+			db.Denied = append(db.Denied, model.Denial{Grantee: "system", Privilege: "DQL", Class: "TABLE", Ident: t.name})
 		}
 	}
 }

@@ -15,8 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // readFor bounds one reading.
@@ -51,25 +52,25 @@ func List(ctx context.Context, client kubernetes.Interface) ([]storagev1.Storage
 
 // Read reads the classes, and where one that is asked for cannot be used the volumes that
 // are there for anybody. What cannot be read is unknown, with the reason in Unread.
-func Read(ctx context.Context, client kubernetes.Interface, asked []ops.ClaimClass) ops.Storage {
+func Read(ctx context.Context, client kubernetes.Interface, asked []model.ClaimClass) model.Storage {
 	ctx, cancel := context.WithTimeout(ctx, readFor)
 	defer cancel()
 	list, err := List(ctx, client)
 	if err != nil {
-		return ops.Storage{Unread: why("storage classes", err)}
+		return model.Storage{Unread: why("storage classes", err)}
 	}
-	out := ops.Storage{Known: true}
+	out := model.Storage{Known: true}
 	for i := range list {
 		out.Classes = append(out.Classes, gates.StorageClass{
 			Name: list[i].Name, Provisioner: list[i].Provisioner,
 			Default: IsDefault(&list[i]),
 		})
 	}
-	if len(ops.ClassProblems(asked, out)) == 0 {
+	if len(aim.ClassProblems(asked, out)) == 0 {
 		return out
 	}
 	if out.Free, err = free(ctx, client); err != nil {
-		return ops.Storage{Unread: why("volumes, which a claim takes without its class,", err)}
+		return model.Storage{Unread: why("volumes, which a claim takes without its class,", err)}
 	}
 	return out
 }
@@ -113,7 +114,7 @@ type Cache struct {
 
 	mu   sync.Mutex
 	at   time.Time
-	last ops.Storage
+	last model.Storage
 	said string
 }
 
@@ -125,15 +126,15 @@ const (
 )
 
 // Read is as the function Read, a few seconds old at most.
-func (c *Cache) Read(ctx context.Context, asked []ops.ClaimClass) ops.Storage {
+func (c *Cache) Read(ctx context.Context, asked []model.ClaimClass) model.Storage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	age := goodFor
-	if !c.last.Known || len(ops.ClassProblems(asked, c.last)) > 0 {
+	if !c.last.Known || len(aim.ClassProblems(asked, c.last)) > 0 {
 		age = badFor
 	}
 	age = max(age, c.For)
-	same := !c.last.Known || c.last.Free != nil || len(ops.ClassProblems(asked, c.last)) == 0
+	same := !c.last.Known || c.last.Free != nil || len(aim.ClassProblems(asked, c.last)) == 0
 	if !c.at.IsZero() && same && time.Since(c.at) < age {
 		return c.last
 	}

@@ -14,7 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func class(name string, annotations map[string]string) *storagev1.StorageClass {
@@ -33,7 +34,7 @@ func forbidden(client *fake.Clientset, what string) *fake.Clientset {
 	return client
 }
 
-func asks(class string) []ops.ClaimClass { return []ops.ClaimClass{{Set: "s", Class: class}} }
+func asks(class string) []model.ClaimClass { return []model.ClaimClass{{Set: "s", Class: class}} }
 
 func TestWhatMayNotBeReadIsUnknownAndNeverMissing(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -57,7 +58,7 @@ func TestWhatMayNotBeReadIsUnknownAndNeverMissing(t *testing.T) {
 			assert.Equal(t, c.known, got.Known)
 			assert.Equal(t, !c.known, got.Unread != "")
 			if c.known {
-				assert.Equal(t, c.missed, len(ops.ClassProblems(asks(c.asks), got)) > 0)
+				assert.Equal(t, c.missed, len(aim.ClassProblems(asks(c.asks), got)) > 0)
 			} else {
 				assert.Contains(t, got.Unread, "deploy/cluster")
 			}
@@ -83,7 +84,7 @@ func TestManyClustersShareOneReading(t *testing.T) {
 	assert.Equal(t, 1, lists("storageclasses"))
 	assert.Equal(t, 0, lists("persistentvolumes"))
 	for range 5 {
-		assert.NotEmpty(t, ops.ClassProblems(asks("quick"), cache.Read(t.Context(), asks("quick"))))
+		assert.NotEmpty(t, aim.ClassProblems(asks("quick"), cache.Read(t.Context(), asks("quick"))))
 	}
 	assert.Equal(t, 2, lists("storageclasses"), "once more, with the volumes")
 	assert.Equal(t, 1, lists("persistentvolumes"))

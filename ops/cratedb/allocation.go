@@ -3,7 +3,7 @@ package cratedb
 import (
 	"context"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // The whole object: which settings it has depends on the release, and those it
@@ -15,8 +15,8 @@ var settingsQueries = []string{
 
 // readAllocation reads the settings that say where shards may be: the effective
 // ones, as no others can be seen.
-func (p *asked) readAllocation(ctx context.Context, db *ops.Database) {
-	rows, ok := p.askAny(ctx, db, ops.PartAllocation, settingsQueries)
+func (p *asked) readAllocation(ctx context.Context, db *model.Database) {
+	rows, ok := p.askAny(ctx, db, model.PartAllocation, settingsQueries)
 	if !ok || len(rows) != 1 {
 		return
 	}
@@ -27,7 +27,7 @@ func (p *asked) readAllocation(ctx context.Context, db *ops.Database) {
 	disk := allocation.below("disk")
 	watermark := disk.below("watermark")
 	db.AllocationKnown = true
-	db.Settings = ops.AllocationSettings{
+	db.Settings = model.AllocationSettings{
 		Exclude: allocation.below("exclude").filters(), Include: allocation.below("include").filters(),
 		Require:      allocation.below("require").filters(),
 		LowWatermark: watermark.text("low"), HighWatermark: watermark.text("high"),

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // BenchmarkReading is one reading of three nodes with a thousand shards, login and all.
@@ -17,8 +17,8 @@ func BenchmarkReading(b *testing.B) {
 		execAll(b, session, fmt.Sprintf("CREATE TABLE doc.t%d (a INT) CLUSTERED INTO 20 SHARDS WITH (number_of_replicas = 1)", i))
 	}
 	require.Eventually(b, func() bool { return settled(detailed(s, 3)) }, time.Minute, 100*time.Millisecond)
-	for name, read := range map[string]func(*simulated, int) ops.Database{
-		"plain": func(s *simulated, n int) ops.Database { return s.observe(n) }, "detailed": detailed,
+	for name, read := range map[string]func(*simulated, int) model.Database{
+		"plain": func(s *simulated, n int) model.Database { return s.observe(n) }, "detailed": detailed,
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

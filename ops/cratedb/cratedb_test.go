@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // From a cluster that has just formed to users that log in, on each release
@@ -30,49 +30,49 @@ func TestUsersAreMadeOnEachRelease(t *testing.T) {
 			s.secrets["system"], s.secrets["ada"], s.secrets["licence"] = `it's "real"`, `Ada's \ pässword`, "licence-key\n"
 
 			before := s.observe(c.nodes)
-			assert.Equal(t, ops.No, before.Contact)
-			assert.Equal(t, ops.LoginRefused, before.SystemLogin)
-			assert.Equal(t, ops.Unknown, before.Recovered)
+			assert.Equal(t, model.No, before.Contact)
+			assert.Equal(t, model.LoginRefused, before.SystemLogin)
+			assert.Equal(t, model.Unknown, before.Recovered)
 
 			if c.licence {
 				if c.version == "4.4.3" {
-					_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+					_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 					require.ErrorIs(t, err, execute.ErrLicence)
 				}
-				_, err := s.run(ops.Action{Kind: ops.ActionSetLicense, Secret: ops.SecretKey{Name: "licence"}})
+				_, err := s.run(model.Action{Kind: model.ActionSetLicense, Secret: model.SecretKey{Name: "licence"}})
 				require.NoError(t, err)
 			}
 			for i, words := range []string{"system user: created", "system user: it logs in already"} {
-				r, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+				r, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 				require.NoError(t, err, "time %d", i)
 				assert.Equal(t, words, r.Message)
 			}
 			for _, words := range []string{"user created", "user existed and logs in"} {
-				r, err := s.run(ops.Action{Kind: ops.ActionSetUser, User: "ada", Secret: ops.SecretKey{Name: "ada"}})
+				r, err := s.run(model.Action{Kind: model.ActionSetUser, User: "ada", Secret: model.SecretKey{Name: "ada"}})
 				require.NoError(t, err)
 				assert.Equal(t, words, r.Message)
 			}
-			r, err := s.run(ops.Action{Kind: ops.ActionVerifyUser, User: "ada", Secret: ops.SecretKey{Name: "ada"}})
+			r, err := s.run(model.Action{Kind: model.ActionVerifyUser, User: "ada", Secret: model.SecretKey{Name: "ada"}})
 			require.NoError(t, err)
-			assert.Equal(t, ops.ResultDone, r.Code)
+			assert.Equal(t, model.ResultDone, r.Code)
 
 			s.secrets["ada"] = "another"
-			r, err = s.run(ops.Action{Kind: ops.ActionVerifyUser, User: "ada", Secret: ops.SecretKey{Name: "ada"}})
+			r, err = s.run(model.Action{Kind: model.ActionVerifyUser, User: "ada", Secret: model.SecretKey{Name: "ada"}})
 			require.NoError(t, err)
-			assert.Equal(t, ops.ResultRefused, r.Code)
-			r, err = s.run(ops.Action{Kind: ops.ActionSetUser, User: "ada", Secret: ops.SecretKey{Name: "ada"}})
+			assert.Equal(t, model.ResultRefused, r.Code)
+			r, err = s.run(model.Action{Kind: model.ActionSetUser, User: "ada", Secret: model.SecretKey{Name: "ada"}})
 			require.NoError(t, err)
 			assert.Equal(t, "user existed, its password was set", r.Message)
 
 			s.secrets["system"] = "the Secret was replaced"
-			r, err = s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+			r, err = s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 			require.NoError(t, err)
 			assert.Equal(t, "system user: it existed, its password was set", r.Message)
 
 			db := s.observe(c.nodes)
-			require.Equal(t, ops.Yes, db.Contact, db.Error)
-			assert.Equal(t, ops.LoginOK, db.SystemLogin)
-			assert.Equal(t, ops.Yes, db.Recovered)
+			require.Equal(t, model.Yes, db.Contact, db.Error)
+			assert.Equal(t, model.LoginOK, db.SystemLogin)
+			assert.Equal(t, model.Yes, db.Recovered)
 			assert.Equal(t, "crate-dev", db.ClusterName)
 			assert.NotEmpty(t, db.MasterNode)
 			assert.Len(t, db.Nodes, c.nodes)
@@ -84,7 +84,7 @@ func TestUsersAreMadeOnEachRelease(t *testing.T) {
 			}
 			assert.True(t, db.UsersKnown)
 			assert.Subset(t, db.Users, []string{"ada", "crate", "system"})
-			assert.Equal(t, ops.Green, db.Health.Colour)
+			assert.Equal(t, model.Green, db.Health.Colour)
 			assert.True(t, db.ChecksKnown)
 
 			for _, command := range s.commands {
@@ -111,31 +111,31 @@ func TestNoUserIsMadeBeforeTheGatewayHasRecovered(t *testing.T) {
 	s := simulate(t, "6.4.3", 0)
 	s.start(0, "6.4.3", 3, 1)
 	s.secrets["system"] = "pw-system"
-	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.ErrorIs(t, err, execute.ErrNotRecovered)
 	assert.NotContains(t, err.Error(), "one-time-1")
 	db := s.observe(1)
-	assert.Equal(t, ops.No, db.Contact)
-	assert.Equal(t, ops.LoginRefused, db.SystemLogin)
-	assert.Equal(t, ops.ColourUnknown, db.Health.Colour)
+	assert.Equal(t, model.No, db.Contact)
+	assert.Equal(t, model.LoginRefused, db.SystemLogin)
+	assert.Equal(t, model.ColourUnknown, db.Health.Colour)
 }
 
 func TestANewNodesCheckIsAcknowledged(t *testing.T) {
 	s := simulate(t, "6.4.3", 1)
 	s.secrets["system"] = "pw-system"
-	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
 	s.start(1, "6.4.3", 2, 1)
-	var db ops.Database
+	var db model.Database
 	require.Eventually(t, func() bool {
 		db = s.observe(2)
 		return len(db.Nodes) == 2 && len(db.Pods) == 2
 	}, 2*time.Minute, 20*time.Millisecond)
-	open := func(db ops.Database) bool {
-		return slices.ContainsFunc(db.NodeChecks, func(c ops.NodeCheck) bool { return c.ID == 1 && !c.Acknowledged })
+	open := func(db model.Database) bool {
+		return slices.ContainsFunc(db.NodeChecks, func(c model.NodeCheck) bool { return c.ID == 1 && !c.Acknowledged })
 	}
 	assert.True(t, open(db), "the old node expects one data node: %v", db.NodeChecks)
-	_, err = s.run(ops.Action{Kind: ops.ActionAcknowledgeNodeChecks})
+	_, err = s.run(model.Action{Kind: model.ActionAcknowledgeNodeChecks})
 	require.NoError(t, err)
 	assert.False(t, open(s.observe(2)))
 }
@@ -143,14 +143,14 @@ func TestANewNodesCheckIsAcknowledged(t *testing.T) {
 func TestAPodOfAnotherClusterIsSeen(t *testing.T) {
 	s := simulate(t, "6.4.3", 1)
 	s.secrets["system"] = "pw-system"
-	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
 	other := simulate(t, "6.4.3", 1)
 	other.secrets["system"] = "pw-other"
-	_, err = other.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	_, err = other.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
 
-	both := func(password string) ops.Database {
+	both := func(password string) model.Database {
 		return Client{Dialer: twoClusters{s, other}}.Observe(context.Background(), Target{
 			Password: password, Pods: []PodRef{{"pod-0", "data-hot-0"}, {"pod-9", "data-hot-0"}},
 		})
@@ -161,7 +161,7 @@ func TestAPodOfAnotherClusterIsSeen(t *testing.T) {
 	assert.True(t, db.Pods[1].LoginRefused, "it has another password")
 
 	other.secrets["system"] = "pw-system"
-	_, err = other.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	_, err = other.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
 	db = both("pw-system")
 	require.Len(t, db.Pods, 2)
@@ -180,13 +180,13 @@ func TestAPasswordTravelsOnlyOnAPrivateWay(t *testing.T) {
 func TestAnUnreachablePodIsUnknownNotEmpty(t *testing.T) {
 	s := &simulated{t: t, net: "127.9.8.", secrets: map[string]string{"system": "pw-system"}}
 	db := s.observe(2)
-	assert.Equal(t, ops.No, db.Contact)
-	assert.Equal(t, ops.LoginUnknown, db.SystemLogin)
+	assert.Equal(t, model.No, db.Contact)
+	assert.Equal(t, model.LoginUnknown, db.SystemLogin)
 	assert.False(t, db.UsersKnown || db.ChecksKnown)
-	assert.Equal(t, ops.ColourUnknown, db.Health.Colour)
+	assert.Equal(t, model.ColourUnknown, db.Health.Colour)
 	assert.NotContains(t, db.Error, "pw-system")
 	s.secrets = map[string]string{}
-	assert.Equal(t, ops.Unknown, s.observe(2).Contact)
+	assert.Equal(t, model.Unknown, s.observe(2).Contact)
 }
 
 func TestErrorsAreKnownByTheirWords(t *testing.T) {
@@ -234,10 +234,10 @@ func TestNoSecretIsInAnError(t *testing.T) {
 
 func TestHealthIsTheWorstTables(t *testing.T) {
 	row := func(table, health string) []string { return []string{"doc", table, health, "1", "2"} }
-	assert.Equal(t, ops.Health{Colour: ops.Green}, health(nil))
-	assert.Equal(t, ops.Health{Colour: ops.Red, Rows: 3, Tables: []string{"doc.b", "doc.c"}, Missing: 3, Underreplicated: 6},
+	assert.Equal(t, model.Health{Colour: model.Green}, health(nil))
+	assert.Equal(t, model.Health{Colour: model.Red, Rows: 3, Tables: []string{"doc.b", "doc.c"}, Missing: 3, Underreplicated: 6},
 		health([][]string{row("a", "GREEN"), row("c", "RED"), row("b", "YELLOW")}))
-	assert.Equal(t, ops.ColourUnknown, health([][]string{row("a", "GREEN"), row("b", "PURPLE")}).Colour, "an unknown word is unknown")
+	assert.Equal(t, model.ColourUnknown, health([][]string{row("a", "GREEN"), row("b", "PURPLE")}).Colour, "an unknown word is unknown")
 }
 
 type failing struct {

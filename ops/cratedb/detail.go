@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Statements of a detailed reading: plain scans, none of them grows with what
@@ -33,21 +33,21 @@ const fromTables = `FROM information_schema.tables WHERE table_schema NOT IN ('s
 
 // readDetail adds what an action needs known that takes a node away, for a while
 // or for good. A part that could not be read leaves the others known.
-func (p *asked) readDetail(ctx context.Context, db *ops.Database) {
+func (p *asked) readDetail(ctx context.Context, db *model.Database) {
 	if gates.CompareMinor(p.answer.Version, "5.2") >= 0 {
-		if rows, ok := p.askAny(ctx, db, ops.PartAttributes, attributesQueries); ok {
+		if rows, ok := p.askAny(ctx, db, model.PartAttributes, attributesQueries); ok {
 			nodeAttributes(rows, db)
 		}
 	}
-	copies, ok := p.askAny(ctx, db, ops.PartShards, copiesQueries)
+	copies, ok := p.askAny(ctx, db, model.PartShards, copiesQueries)
 	if !ok {
 		return
 	}
-	tables, ok := p.askAny(ctx, db, ops.PartTables, tablesQueries)
+	tables, ok := p.askAny(ctx, db, model.PartTables, tablesQueries)
 	if !ok {
 		return
 	}
-	partitions, ok := p.askAny(ctx, db, ops.PartPartitions, partitionsQueries)
+	partitions, ok := p.askAny(ctx, db, model.PartPartitions, partitionsQueries)
 	if !ok || !db.NodesKnown {
 		return
 	}
@@ -67,9 +67,9 @@ func (p *asked) readDetail(ctx context.Context, db *ops.Database) {
 }
 
 // nodeAttributes notes node.attr.* of each node.
-func nodeAttributes(rows [][]string, db *ops.Database) {
+func nodeAttributes(rows [][]string, db *model.Database) {
 	for _, r := range rows {
-		if i := slices.IndexFunc(db.Nodes, func(n ops.Node) bool { return n.ID == r[0] }); i >= 0 {
+		if i := slices.IndexFunc(db.Nodes, func(n model.Node) bool { return n.ID == r[0] }); i >= 0 {
 			db.Nodes[i].Attributes = object(r[1]).texts()
 		}
 	}

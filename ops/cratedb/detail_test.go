@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // loggedIn is a simulated cluster with the user system, and a session of it.
@@ -18,7 +18,7 @@ func loggedIn(t testing.TB, version string, nodes int) (*simulated, execute.Sess
 	t.Helper()
 	s := simulate(t, version, nodes)
 	s.secrets["system"] = "pw-system"
-	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
 	session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
 	require.NoError(t, err)
@@ -35,20 +35,20 @@ func execAll(t testing.TB, session execute.Session, statements ...string) {
 }
 
 // until reads in detail till what is asked for holds.
-func until(t *testing.T, s *simulated, pods int, holds func(ops.Database) bool) ops.Database {
+func until(t *testing.T, s *simulated, pods int, holds func(model.Database) bool) model.Database {
 	t.Helper()
-	var db ops.Database
+	var db model.Database
 	require.Eventually(t, func() bool { db = detailed(s, pods); return holds(db) }, 2*time.Minute, 50*time.Millisecond)
 	return db
 }
 
-func settled(db ops.Database) bool {
-	return db.Health.Colour == ops.Green && db.Initializing+db.Relocating+db.Unassigned == 0
+func settled(db model.Database) bool {
+	return db.Health.Colour == model.Green && db.Initializing+db.Relocating+db.Unassigned == 0
 }
 
-func nodeID(t *testing.T, db ops.Database, name string) string {
+func nodeID(t *testing.T, db model.Database, name string) string {
 	t.Helper()
-	i := slices.IndexFunc(db.Nodes, func(n ops.Node) bool { return n.Name == name })
+	i := slices.IndexFunc(db.Nodes, func(n model.Node) bool { return n.Name == name })
 	require.GreaterOrEqual(t, i, 0)
 	return db.Nodes[i].ID
 }
@@ -69,23 +69,23 @@ func TestADetailedReadingKnowsWhatAShrinkNeeds(t *testing.T) {
 				`SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._name" = 'somebody, else', "cluster.routing.allocation.awareness.attributes" = 'zone',
 					"cluster.routing.allocation.disk.watermark.low" = '70%', "cluster.max_shards_per_node" = 400, "cluster.routing.allocation.total_shards_per_node" = 300`,
 			)
-			db := until(t, s, 3, func(db ops.Database) bool { return settled(db) && len(db.Tables) == 4 })
+			db := until(t, s, 3, func(db model.Database) bool { return settled(db) && len(db.Tables) == 4 })
 
 			require.True(t, db.TablesKnown && db.AllocationKnown)
-			assert.Equal(t, ops.AllocationSettings{
+			assert.Equal(t, model.AllocationSettings{
 				Exclude: map[string]string{"_name": "somebody, else"}, LowWatermark: "70%", HighWatermark: "90%", DiskThreshold: true,
 				ShardsPerNode: 400, TotalShardsPerNode: 300, Recoveries: 2, Awareness: []string{"zone"},
 			}, db.Settings)
 
-			tables := map[string]ops.Table{}
+			tables := map[string]model.Table{}
 			for _, table := range db.Tables {
 				tables[table.Name] = table
 			}
-			assert.Equal(t, ops.Table{
+			assert.Equal(t, model.Table{
 				Name: "doc.t", Replicas: "1", Started: 2, Filtered: true, Exclude: map[string]string{"_name": "x, y"}, TotalShardsPerNode: 7, Created: version,
 				WaitForActiveShards: "1",
 			}, tables["doc.t"])
-			part := slices.IndexFunc(db.Tables, func(t ops.Table) bool { return t.Partition != "" })
+			part := slices.IndexFunc(db.Tables, func(t model.Table) bool { return t.Partition != "" })
 			require.GreaterOrEqual(t, part, 0)
 			assert.Equal(t, "doc.p partition "+db.Tables[part].Partition, db.Tables[part].Name)
 			assert.Equal(t, "doc.p", db.Tables[part].Of)
@@ -124,7 +124,7 @@ func TestALostPrimaryIsKnownAsOne(t *testing.T) {
 		{"doc", "t", "", "1", "UNASSIGNED", "", "false", "", ""},
 		{"doc", "t", "", "2", "RELOCATING", "n1", "true", "n2", "30"},
 	}
-	assert.Equal(t, []ops.Shard{
+	assert.Equal(t, []model.Shard{
 		{Table: "doc.t", ID: 0, Node: "n1", Primary: true, State: "STARTED", Bytes: 10},
 		{Table: "doc.t", ID: 0, State: "UNASSIGNED"},
 		{Table: "doc.t", ID: 1, State: "UNASSIGNED", Primary: true},
@@ -190,17 +190,17 @@ func TestAStuckDrainIsExplained(t *testing.T) {
 			}
 			s, session := loggedIn(t, c.version, nodes)
 			execAll(t, session, append(c.before, c.table)...)
-			db := until(t, s, nodes, func(db ops.Database) bool { return settled(db) && len(db.Tables) == 1 })
+			db := until(t, s, nodes, func(db model.Database) bool { return settled(db) && len(db.Tables) == 1 })
 			require.Empty(t, db.Stuck, "nothing is asked where nothing is excluded")
 			leaving := nodeID(t, db, "data-hot-2")
 			execAll(t, session, `SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._id" = '`+leaving+`'`)
-			db = until(t, s, nodes, func(db ops.Database) bool { return len(db.Stuck) > 0 })
+			db = until(t, s, nodes, func(db model.Database) bool { return len(db.Stuck) > 0 })
 			require.Len(t, db.Stuck, 1)
 			e := db.Stuck[0]
 			assert.Equal(t, "doc.t/"+leaving, e.Table+"/"+e.Node)
 			assert.Equal(t, c.text, e.Text)
 			assert.Equal(t, c.reasons, e.Reasons)
-			assert.Equal(t, ops.Green, db.Health.Colour, "no colour says so")
+			assert.Equal(t, model.Green, db.Health.Colour, "no colour says so")
 		})
 	}
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/testcluster"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/cratedb"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // lowering is Kubernetes, of which only the last write of a shrink is called.
@@ -28,8 +29,8 @@ func (l *lowering) ShrinkSet(_ context.Context, _, _, _ string, _, to int) error
 	return nil
 }
 
-func (l *lowering) Get(context.Context, string) (map[string][]byte, ops.SecretVersion, error) {
-	return map[string][]byte{ops.SystemKey: []byte(l.password)}, ops.SecretVersion{}, nil
+func (l *lowering) Get(context.Context, string) (map[string][]byte, model.SecretVersion, error) {
+	return map[string][]byte{access.SystemKey: []byte(l.password)}, model.SecretVersion{}, nil
 }
 
 type noCrash struct{}
@@ -40,7 +41,7 @@ func (noCrash) Run(context.Context, string, string) (string, error) {
 
 type noVolume struct{}
 
-func (noVolume) Folders(context.Context, string) ([]ops.ShardFolder, error) {
+func (noVolume) Folders(context.Context, string) ([]model.ShardFolder, error) {
 	return nil, errors.New("exec is forbidden")
 }
 
@@ -70,8 +71,8 @@ func TestANodeWithATableThatSystemMayNotSeeDoesNotLeave(t *testing.T) {
 		return len(rows) == 1 && rows[0][0] == float64(0)
 	}
 	c.Eventually("to system the node is empty", func() bool { return empty("system") })
-	action := ops.Action{
-		Kind: ops.ActionShrinkSet, Pod: "pod-0", SystemSecret: "system", Set: "s", From: 4, To: 3,
+	action := model.Action{
+		Kind: model.ActionShrinkSet, Pod: "pod-0", SystemSecret: "system", Set: "s", From: 4, To: 3,
 		NodeIDs: c.ID("data-hot-3"), NodeNames: "data-hot-3", Members: "data-hot-0,data-hot-1,data-hot-2,data-hot-3", Pods: "pod-3",
 	}
 	for _, w := range []struct {

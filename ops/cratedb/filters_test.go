@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/testcluster"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
-func clusterReading(t *testing.T, c *testcluster.Cluster, password string) ops.Database {
+func clusterReading(t *testing.T, c *testcluster.Cluster, password string) model.Database {
 	t.Helper()
 	var pods []PodRef
 	for _, n := range c.Nodes {
@@ -97,11 +97,11 @@ func TestWhereATableMayBeIsWhereCrateDBPutsIt(t *testing.T) {
 
 				db := clusterReading(t, c, password)
 				require.True(t, db.TablesKnown && db.AllocationKnown, s.name)
-				at := slices.IndexFunc(db.Tables, func(table ops.Table) bool { return table.Name == "doc."+name })
+				at := slices.IndexFunc(db.Tables, func(table model.Table) bool { return table.Name == "doc."+name })
 				require.GreaterOrEqual(t, at, 0)
 				var may string
 				for j := range db.Nodes {
-					if db.Tables[at].MayUse(&db.Nodes[j], &db.Settings, version) == ops.Yes {
+					if db.Tables[at].MayUse(&db.Nodes[j], &db.Settings, version) == model.Yes {
 						may += db.Nodes[j].Name[len(db.Nodes[j].Name)-1:]
 					}
 				}
@@ -120,7 +120,7 @@ func TestANodeThatOthersExcludeIsKnownToBeSoByAPlainReading(t *testing.T) {
 	c.Run(`SET GLOBAL PERSISTENT "cluster.routing.allocation.exclude._name" = 'data-hot-2'`,
 		"CREATE TABLE doc.t (a INT) CLUSTERED INTO 6 SHARDS WITH (number_of_replicas = 0)")
 	c.Settled()
-	plain := func() ops.Database {
+	plain := func() model.Database {
 		return Client{Dialer: c, Timeout: 20 * time.Second}.Observe(t.Context(), Target{Password: password, Pods: []PodRef{{Name: "pod-0", NodeName: "data-hot-0"}}})
 	}
 	db := plain()

@@ -13,11 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/testcluster"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/capacity"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // lookAt is a detailed reading of a test cluster.
-func lookAt(c *testcluster.Cluster, password string) ops.Database {
+func lookAt(c *testcluster.Cluster, password string) model.Database {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	target := Target{Password: password, Detailed: true}
@@ -105,7 +106,7 @@ func TestWhatARestartLeavesUndoneIsForecast(t *testing.T) {
 					}
 					db := lookAt(c, password)
 					require.True(t, db.TablesKnown && db.AllocationKnown)
-					f := ops.ForecastRestart(&db, version, []string{"data-hot-1"}, []string{"data-hot-0", "data-hot-1", "data-hot-2"})
+					f := capacity.ForecastRestart(&db, version, []string{"data-hot-1"}, []string{"data-hot-0", "data-hot-1", "data-hot-2"})
 					assert.Equal(t, s.unhealed, tablesOf(f.Unhealed), "%v", f.Unhealed)
 					assert.Equal(t, s.hangs, tablesOf(f.Hangs))
 					assert.Contains(t, strings.Join(f.Unhealed, "\n"), s.words)
@@ -142,7 +143,7 @@ func TestWhatARestartLeavesUndoneIsForecast(t *testing.T) {
 
 // waiting are the tables of which a write to all shards has not ended by the time that it
 // has of all that are not expected to wait.
-func waiting(c *testcluster.Cluster, password string, db ops.Database, expected []string) []string {
+func waiting(c *testcluster.Cluster, password string, db model.Database, expected []string) []string {
 	answers := make(chan string, len(db.Tables))
 	open := map[string]bool{}
 	others := 0

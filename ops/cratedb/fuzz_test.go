@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // answers makes a server's replies of a fuzzer's bytes: how many columns of
@@ -136,7 +136,7 @@ func (f *fake) serve(conn net.Conn) {
 }
 
 // observe reads a cluster whose one node answers with data.
-func observe(data []byte) ops.Database {
+func observe(data []byte) model.Database {
 	f := &fake{answers: answers{data: bytes.Clone(data)}}
 	return Client{Dialer: f, Timeout: 5 * time.Second}.Observe(context.Background(), Target{
 		Pods: []PodRef{{Name: "pod-0", NodeName: "data-hot-0"}}, Password: "pw-system", Detailed: true,
@@ -167,7 +167,7 @@ func FuzzReplies(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		db := observe(data)
-		if db.Contact == ops.Yes && db.ClusterID == "" && len(db.Pods) > 1 {
+		if db.Contact == model.Yes && db.ClusterID == "" && len(db.Pods) > 1 {
 			t.Fatal("more pods than were asked")
 		}
 	})

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // What users of crate-operator ran into, each as a test of what holds instead.
@@ -38,7 +38,7 @@ func TestAUserThatExistsIsKnownInTheWordsOfEveryRelease(t *testing.T) {
 		for _, version := range []string{"5.5.3", "5.10.7", "6.4.3"} {
 			s := simulate(t, version, 1)
 			s.secrets["system"] = "pw-first"
-			set := ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}}
+			set := model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}}
 			_, err := s.run(set)
 			require.NoError(t, err, version)
 			s.secrets["system"] = "pw-second"
@@ -54,12 +54,12 @@ func TestAUserThatExistsIsKnownInTheWordsOfEveryRelease(t *testing.T) {
 func TestNoPasswordIsAnArgumentOfACommand(t *testing.T) {
 	s := simulate(t, "6.4.3", 1)
 	s.secrets["system"], s.secrets["ada"] = "pw-system", "pw-ada"
-	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
-	_, err = s.run(ops.Action{Kind: ops.ActionSetUser, User: "ada", Secret: ops.SecretKey{Name: "ada"}})
+	_, err = s.run(model.Action{Kind: model.ActionSetUser, User: "ada", Secret: model.SecretKey{Name: "ada"}})
 	require.NoError(t, err)
 	s.secrets["ada"] = "pw-other"
-	_, err = s.run(ops.Action{Kind: ops.ActionChangePassword, User: "ada", Secret: ops.SecretKey{Name: "ada"}})
+	_, err = s.run(model.Action{Kind: model.ActionChangePassword, User: "ada", Secret: model.SecretKey{Name: "ada"}})
 	require.NoError(t, err)
 	require.NotEmpty(t, s.commands)
 	for _, command := range s.commands {

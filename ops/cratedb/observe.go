@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Statements of one reading; each is a plain scan of a system table.
@@ -41,7 +41,7 @@ const concurrentLogins = 8
 
 // asked is what one pod answered.
 type asked struct {
-	answer  ops.PodAnswer
+	answer  model.PodAnswer
 	name    string
 	master  string
 	session *session
@@ -53,8 +53,8 @@ type asked struct {
 // Observe reads the cluster once, as `system`: each pod is asked for its own
 // cluster id, all the rest comes from one node in one reading. What could not
 // be read is unknown in the result; it returns no error.
-func (c Client) Observe(ctx context.Context, target Target) ops.Database {
-	db := ops.Database{At: time.Now()}
+func (c Client) Observe(ctx context.Context, target Target) model.Database {
+	db := model.Database{At: time.Now()}
 	if target.Password == "" {
 		db.Error = "the Secret of the user system does not exist or has no password"
 		return db
@@ -80,24 +80,24 @@ func (c Client) Observe(ctx context.Context, target Target) ops.Database {
 			}
 			continue
 		}
-		db.SystemLogin = ops.LoginOK
+		db.SystemLogin = model.LoginOK
 		if chosen == nil || chosen.master == "" && p.master != "" {
 			chosen = p
 		}
 	}
 	if chosen == nil {
 		if len(pods) > 0 {
-			db.Contact = ops.No
+			db.Contact = model.No
 		}
 		switch {
 		case sightless:
 			blind(&db)
 		case refused:
-			db.SystemLogin = ops.LoginRefused
+			db.SystemLogin = model.LoginRefused
 		}
 		return db
 	}
-	db.Contact, db.Error = ops.Yes, ""
+	db.Contact, db.Error = model.Yes, ""
 	db.ClusterID, db.ClusterName, db.MasterNode = chosen.answer.ClusterID, chosen.name, chosen.master
 	chosen.read(ctx, &db)
 	chosen.readUnreplicated(ctx, &db)
@@ -148,7 +148,7 @@ func (c Client) ask(ctx context.Context, target Target) []asked {
 }
 
 func (c Client) askOne(ctx context.Context, ref PodRef, password string, settings []string) asked {
-	out := asked{answer: ops.PodAnswer{Pod: ref.Name, NodeName: ref.NodeName}}
+	out := asked{answer: model.PodAnswer{Pod: ref.Name, NodeName: ref.NodeName}}
 	s, err := c.connect(ctx, ref.Name, names.SystemUser, password, c.timeout())
 	if err != nil {
 		out.err = err
@@ -172,22 +172,22 @@ func (c Client) askOne(ctx context.Context, ref PodRef, password string, setting
 
 // read fills in what one node knows of the cluster. A part that could not be read leaves
 // the others known, and is noted in db.Unread.
-func (p *asked) read(ctx context.Context, db *ops.Database) {
-	if rows, ok := p.ask(ctx, db, ops.PartNodes, nodesQuery); ok {
+func (p *asked) read(ctx context.Context, db *model.Database) {
+	if rows, ok := p.ask(ctx, db, model.PartNodes, nodesQuery); ok {
 		// Nobody is nowhere: a node that answers is in its own sys.nodes.
 		db.NodesKnown = len(rows) > 0
 		for _, r := range rows {
-			db.Nodes = append(db.Nodes, ops.Node{ID: r[0], Name: r[1], Version: r[2], DiskSize: size(r[3]), DiskUsed: size(r[4]), Address: host(r[5]), StateVersion: number(r[6])})
+			db.Nodes = append(db.Nodes, model.Node{ID: r[0], Name: r[1], Version: r[2], DiskSize: size(r[3]), DiskUsed: size(r[4]), Address: host(r[5]), StateVersion: number(r[6])})
 			if r[1] == p.answer.NodeName {
 				p.answer.Version = r[2]
 			}
 		}
-		slices.SortFunc(db.Nodes, func(a, b ops.Node) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(db.Nodes, func(a, b model.Node) int { return strings.Compare(a.Name, b.Name) })
 	}
-	if rows, ok := p.ask(ctx, db, ops.PartShards, shardsQuery); ok && db.NodesKnown {
+	if rows, ok := p.ask(ctx, db, model.PartShards, shardsQuery); ok && db.NodesKnown {
 		db.ShardsKnown = true
 		for _, r := range rows {
-			if i := slices.IndexFunc(db.Nodes, func(n ops.Node) bool { return n.ID == r[0] }); i >= 0 {
+			if i := slices.IndexFunc(db.Nodes, func(n model.Node) bool { return n.ID == r[0] }); i >= 0 {
 				db.Nodes[i].Shards, db.Nodes[i].Bytes = int(number(r[1])), number(r[2])
 			} else {
 				db.Unassigned += int(number(r[1]))
@@ -195,11 +195,11 @@ func (p *asked) read(ctx context.Context, db *ops.Database) {
 		}
 	}
 	db.Recovered = p.recovered(ctx, db)
-	if rows, ok := p.ask(ctx, db, ops.PartHealth, healthQuery); ok && db.Recovered == ops.Yes {
+	if rows, ok := p.ask(ctx, db, model.PartHealth, healthQuery); ok && db.Recovered == model.Yes {
 		db.Health = health(rows)
 	}
 	p.readPrivileges(ctx, db)
-	if rows, ok := p.ask(ctx, db, ops.PartChecks, checksQuery); ok {
+	if rows, ok := p.ask(ctx, db, model.PartChecks, checksQuery); ok {
 		db.ChecksKnown = true
 		for _, r := range rows {
 			id, err := strconv.Atoi(r[1])
@@ -207,13 +207,13 @@ func (p *asked) read(ctx context.Context, db *ops.Database) {
 				db.ChecksKnown = false
 				continue
 			}
-			db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: r[0], ID: id, Acknowledged: r[2] == "true"})
+			db.NodeChecks = append(db.NodeChecks, model.NodeCheck{NodeID: r[0], ID: id, Acknowledged: r[2] == "true"})
 		}
 	}
-	if rows, ok := p.ask(ctx, db, ops.PartAllocation, allocationQuery); ok && len(rows) == 1 {
+	if rows, ok := p.ask(ctx, db, model.PartAllocation, allocationQuery); ok && len(rows) == 1 {
 		db.Allocation = rows[0][0]
 	}
-	if rows, ok := p.ask(ctx, db, ops.PartUsers, usersQuery); ok {
+	if rows, ok := p.ask(ctx, db, model.PartUsers, usersQuery); ok {
 		db.UsersKnown = true
 		for _, r := range rows {
 			db.Users = append(db.Users, r[0])
@@ -226,27 +226,27 @@ func (p *asked) read(ctx context.Context, db *ops.Database) {
 // of `system` says that it has; from 6.0 on sys.cluster_health says so itself.
 // Without a master or a cluster id nothing is known. What sys.cluster_health says of the
 // tables is kept: no privilege filters it.
-func (p *asked) recovered(ctx context.Context, db *ops.Database) ops.Answer {
+func (p *asked) recovered(ctx context.Context, db *model.Database) model.Answer {
 	if db.MasterNode == "" || db.ClusterID == "" || db.ClusterID == gates.NoCluster {
-		return ops.Unknown
+		return model.Unknown
 	}
 	if !p.from(clusterHealthSince) {
-		return ops.Yes
+		return model.Yes
 	}
-	rows, ok := p.ask(ctx, db, ops.PartClusterView, clusterHealthQuery)
+	rows, ok := p.ask(ctx, db, model.PartClusterView, clusterHealthQuery)
 	if !ok {
-		return ops.Unknown
+		return model.Unknown
 	}
 	for _, r := range rows {
 		if strings.Contains(strings.ToLower(r[1]), "not recovered") {
-			return ops.No
+			return model.No
 		}
 	}
 	db.ClusterHealth = clusterHealth(rows)
-	if db.ClusterHealth.Colour == ops.ColourUnknown {
-		unread(db, ops.PartClusterView, fmt.Errorf("its answer is not understood: %d row(s)", len(rows)))
+	if db.ClusterHealth.Colour == model.ColourUnknown {
+		unread(db, model.PartClusterView, fmt.Errorf("its answer is not understood: %d row(s)", len(rows)))
 	}
-	return ops.Yes
+	return model.Yes
 }
 
 // from: the node runs that version or a later one. While that is not known the later
@@ -256,39 +256,39 @@ func (p *asked) from(version string) bool {
 }
 
 // clusterHealth reads sys.cluster_health, which has one row.
-func clusterHealth(rows [][]string) ops.Health {
+func clusterHealth(rows [][]string) model.Health {
 	if len(rows) != 1 {
-		return ops.Health{}
+		return model.Health{}
 	}
-	return ops.Health{Colour: colour(rows[0][0]), Missing: number(rows[0][2]), Underreplicated: number(rows[0][3])}
+	return model.Health{Colour: colour(rows[0][0]), Missing: number(rows[0][2]), Underreplicated: number(rows[0][3])}
 }
 
-func colour(word string) ops.Colour {
+func colour(word string) model.Colour {
 	switch word {
 	case "GREEN":
-		return ops.Green
+		return model.Green
 	case "YELLOW":
-		return ops.Yellow
+		return model.Yellow
 	case "RED":
-		return ops.Red
+		return model.Red
 	}
-	return ops.ColourUnknown
+	return model.ColourUnknown
 }
 
 // health sums up sys.health; no rows is green, after recovery.
-func health(rows [][]string) ops.Health {
-	h := ops.Health{Colour: ops.Green, Rows: len(rows)}
+func health(rows [][]string) model.Health {
+	h := model.Health{Colour: model.Green, Rows: len(rows)}
 	for _, r := range rows {
 		colour := colour(r[2])
-		if colour == ops.ColourUnknown {
+		if colour == model.ColourUnknown {
 			// A word that is not known makes the whole reading unknown.
-			return ops.Health{Rows: len(rows)}
+			return model.Health{Rows: len(rows)}
 		}
 		h.Colour = max(h.Colour, colour)
 		h.Missing += number(r[3])
 		h.Underreplicated += number(r[4])
 		table := r[0] + "." + r[1]
-		if colour != ops.Green && len(h.Tables) < maxTables && !slices.Contains(h.Tables, table) {
+		if colour != model.Green && len(h.Tables) < maxTables && !slices.Contains(h.Tables, table) {
 			h.Tables = append(h.Tables, table)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // errSlow is a statement that CrateDB ended at its deadline.
@@ -13,13 +13,13 @@ var errSlow = errors.New("CrateDB has ended the statement at its deadline")
 
 // ask runs one of the statements of a reading. One that fails leaves its part unknown,
 // and the reading says so.
-func (p *asked) ask(ctx context.Context, db *ops.Database, part, query string, arguments ...any) ([][]string, bool) {
+func (p *asked) ask(ctx context.Context, db *model.Database, part, query string, arguments ...any) ([][]string, bool) {
 	return p.askAny(ctx, db, part, []string{query}, arguments...)
 }
 
 // askAny runs the first of the statements that this release of CrateDB knows. What is
 // noted is why the first has failed: the others are for older releases.
-func (p *asked) askAny(ctx context.Context, db *ops.Database, part string, queries []string, arguments ...any) ([][]string, bool) {
+func (p *asked) askAny(ctx context.Context, db *model.Database, part string, queries []string, arguments ...any) ([][]string, bool) {
 	var failed error
 	for _, query := range queries {
 		rows, err := p.session.Strings(ctx, query, arguments...)
@@ -38,8 +38,8 @@ func (p *asked) askAny(ctx context.Context, db *ops.Database, part string, queri
 }
 
 // unread notes a part that is not known.
-func unread(db *ops.Database, part string, why error) {
-	db.Unread = append(db.Unread, ops.UnreadPart{Part: part, Why: why.Error(), Slow: slow(why)})
+func unread(db *model.Database, part string, why error) {
+	db.Unread = append(db.Unread, model.UnreadPart{Part: part, Why: why.Error(), Slow: slow(why)})
 }
 
 // slow says of an error that the database did not answer in time.

@@ -13,8 +13,8 @@ import (
 
 	"stevedore.dev/stevedore/internal/password"
 	"stevedore.dev/stevedore/internal/testcluster"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // CREATE USER takes each of these; the login over the PostgreSQL protocol does not.
@@ -71,8 +71,8 @@ func TestWhichPasswordsTheLoginTakes(t *testing.T) {
 
 type oneSecret map[string]string
 
-func (s oneSecret) Get(_ context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
-	return map[string][]byte{"password": []byte(s[name])}, ops.SecretVersion{}, nil
+func (s oneSecret) Get(_ context.Context, name string) (map[string][]byte, model.SecretVersion, error) {
+	return map[string][]byte{"password": []byte(s[name])}, model.SecretVersion{}, nil
 }
 
 // What somebody's user had: a GRANT on the cluster takes its DENY there off and leaves the
@@ -82,7 +82,7 @@ func TestAUserThatSomebodyMadeIsTakenAndWhatItHadIsSaid(t *testing.T) {
 	password := c.MakeSystem()
 	c.Run("CREATE TABLE secret.t (a INT)", "CREATE USER ada WITH (password = 'theirs')", "DENY DML TO ada", "DENY DQL ON SCHEMA secret TO ada")
 	client := Client{Dialer: c, Timeout: 20 * time.Second}
-	r, err := execute.Run(t.Context(), ops.Action{Kind: ops.ActionSetUser, Pod: "pod-0", User: "ada", SystemSecret: "system", Secret: ops.SecretKey{Name: "app", Key: "password"}},
+	r, err := execute.Run(t.Context(), model.Action{Kind: model.ActionSetUser, Pod: "pod-0", User: "ada", SystemSecret: "system", Secret: model.SecretKey{Name: "app", Key: "password"}},
 		execute.Tools{Database: client, Secrets: oneSecret{"system": password, "app": "ours"}})
 	require.NoError(t, err)
 	for _, words := range []string{`user "ada" existed`, "Secret app", "denied DML on the whole cluster", "denied DQL on schema secret as before"} {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func TestAPasswordIsChangedOnEachRelease(t *testing.T) {
@@ -17,20 +17,20 @@ func TestAPasswordIsChangedOnEachRelease(t *testing.T) {
 			t.Parallel()
 			s := simulate(t, version, 1)
 			s.secrets["system"], s.secrets["ada"] = "pw-system", "old"
-			_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+			_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 			require.NoError(t, err)
-			user := ops.Action{Kind: ops.ActionSetUser, User: "ada", Secret: ops.SecretKey{Name: "ada"}}
+			user := model.Action{Kind: model.ActionSetUser, User: "ada", Secret: model.SecretKey{Name: "ada"}}
 			_, err = s.run(user)
 			require.NoError(t, err)
 
 			s.secrets["ada"] = `new 'and' "odd" \`
 			look := user
-			look.Kind = ops.ActionVerifyUser
+			look.Kind = model.ActionVerifyUser
 			r, err := s.run(look)
 			require.NoError(t, err)
-			require.Equal(t, ops.ResultRefused, r.Code)
+			require.Equal(t, model.ResultRefused, r.Code)
 			change := user
-			change.Kind = ops.ActionChangePassword
+			change.Kind = model.ActionChangePassword
 			for _, words := range []string{"the user's password was changed to its Secret's", "the user logs in with its Secret's password already"} {
 				r, err := s.run(change)
 				require.NoError(t, err)

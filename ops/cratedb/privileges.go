@@ -6,7 +6,8 @@ import (
 	"errors"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Statements for what `system` may see. Neither view is filtered: everybody sees the
@@ -22,14 +23,14 @@ const (
 
 // readPrivileges notes what `system` is denied, directly or by a role: tables that no
 // other part of the reading shows.
-func (p *asked) readPrivileges(ctx context.Context, db *ops.Database) {
-	privileges, ok := p.ask(ctx, db, ops.PartPrivileges, privilegesQuery)
+func (p *asked) readPrivileges(ctx context.Context, db *model.Database) {
+	privileges, ok := p.ask(ctx, db, model.PartPrivileges, privilegesQuery)
 	if !ok {
 		return
 	}
 	roles := map[string][]string{}
 	if p.from(rolesSince) {
-		for _, of := range []struct{ part, query string }{{ops.PartUsers, grantedToUsersQuery}, {ops.PartRoles, grantedToRolesQuery}} {
+		for _, of := range []struct{ part, query string }{{model.PartUsers, grantedToUsersQuery}, {model.PartRoles, grantedToRolesQuery}} {
 			rows, ok := p.ask(ctx, db, of.part, of.query)
 			if !ok {
 				return
@@ -39,7 +40,7 @@ func (p *asked) readPrivileges(ctx context.Context, db *ops.Database) {
 			}
 		}
 	}
-	db.DeniedKnown, db.Denied = true, ops.DenialsOf(names.SystemUser, privileges, roles)
+	db.DeniedKnown, db.Denied = true, access.DenialsOf(names.SystemUser, privileges, roles)
 }
 
 // errBlind is the answer to a statement on the schema sys of a user that may not read it.
@@ -47,10 +48,10 @@ var errBlind = errors.New("the user may not read the system tables")
 
 // blind notes that `system` logs in and may read nothing, not even what it is denied: it
 // is denied DQL on the cluster or on the schema sys, or has it nowhere.
-func blind(db *ops.Database) {
-	db.SystemLogin = ops.LoginOK
+func blind(db *model.Database) {
+	db.SystemLogin = model.LoginOK
 	db.DeniedKnown = true
-	db.Denied = []ops.Denial{{Grantee: names.SystemUser, Privilege: "DQL", Class: "SCHEMA", Ident: ops.SystemSchema}}
+	db.Denied = []model.Denial{{Grantee: names.SystemUser, Privilege: "DQL", Class: "SCHEMA", Ident: access.SystemSchema}}
 }
 
 // texts reads an array of text as Strings gives it.

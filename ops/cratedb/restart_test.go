@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // deletions notes the pods that were deleted.
@@ -29,10 +29,10 @@ func (d *deletions) RestartPod(_ context.Context, name, uid string, _ bool) erro
 	return nil
 }
 
-func (d *deletions) DeleteObject(context.Context, ops.ObjectRef, string, string) error { return nil }
-func (d *deletions) DeleteSet(context.Context, string, string, string) error           { return nil }
+func (d *deletions) DeleteObject(context.Context, model.ObjectRef, string, string) error { return nil }
+func (d *deletions) DeleteSet(context.Context, string, string, string) error             { return nil }
 
-func detailed(s *simulated, pods int) ops.Database {
+func detailed(s *simulated, pods int) model.Database {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	target := Target{Password: s.secrets["system"], Detailed: true}
@@ -49,7 +49,7 @@ func TestADetailedReadingKnowsWhatARestartNeeds(t *testing.T) {
 			t.Parallel()
 			s := simulate(t, version, 3)
 			s.secrets["system"] = "pw-system"
-			_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+			_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 			require.NoError(t, err)
 			session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
 			require.NoError(t, err)
@@ -65,21 +65,21 @@ func TestADetailedReadingKnowsWhatARestartNeeds(t *testing.T) {
 				_, err := session.Exec(context.Background(), statement)
 				require.NoError(t, err, statement)
 			}
-			var db ops.Database
+			var db model.Database
 			require.Eventually(t, func() bool {
 				db = detailed(s, 3)
-				return db.Health.Colour == ops.Green && db.Initializing == 0 && db.Relocating == 0 && db.Unassigned == 0 && len(db.Tables) == 5
+				return db.Health.Colour == model.Green && db.Initializing == 0 && db.Relocating == 0 && db.Unassigned == 0 && len(db.Tables) == 5
 			}, 2*time.Minute, 50*time.Millisecond)
 			require.True(t, db.TablesKnown && db.SnapshotsKnown)
 			assert.Zero(t, db.Snapshots)
 			assert.Equal(t, "all", db.Allocation)
-			started := map[string]ops.Table{}
+			started := map[string]model.Table{}
 			for _, table := range db.Tables {
 				started[table.Name[:min(len(table.Name), len("doc.parts"))]] = table
 			}
-			assert.Equal(t, ops.Table{Name: "doc.none", Replicas: "0", Started: 1, TotalShardsPerNode: -1, Created: version, WaitForActiveShards: "1"}, started["doc.none"])
-			assert.Equal(t, ops.Table{Name: "doc.range", Replicas: "0-1", Started: 2, TotalShardsPerNode: -1, Created: version, WaitForActiveShards: "1"}, started["doc.range"])
-			assert.Equal(t, ops.Table{Name: "doc.every", Replicas: "0-all", Started: 3, TotalShardsPerNode: -1, Created: version, WaitForActiveShards: "1"}, started["doc.every"])
+			assert.Equal(t, model.Table{Name: "doc.none", Replicas: "0", Started: 1, TotalShardsPerNode: -1, Created: version, WaitForActiveShards: "1"}, started["doc.none"])
+			assert.Equal(t, model.Table{Name: "doc.range", Replicas: "0-1", Started: 2, TotalShardsPerNode: -1, Created: version, WaitForActiveShards: "1"}, started["doc.range"])
+			assert.Equal(t, model.Table{Name: "doc.every", Replicas: "0-all", Started: 3, TotalShardsPerNode: -1, Created: version, WaitForActiveShards: "1"}, started["doc.every"])
 			assert.Equal(t, 2, started["doc.parts"].Started)
 			assert.True(t, started["doc.pinne"].Filtered)
 			var sole []string
@@ -96,17 +96,17 @@ func TestADetailedReadingKnowsWhatARestartNeeds(t *testing.T) {
 func TestTheHoldIsSetReadBackAndGivenBack(t *testing.T) {
 	s := simulate(t, "6.4.3", 3)
 	s.secrets["system"] = "pw-system"
-	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
 	session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
 	require.NoError(t, err)
 	defer session.Close()
-	hold := ops.Action{Kind: ops.ActionHoldAllocation, Allocation: "primaries", Before: "all"}
-	release := ops.Action{Kind: ops.ActionReleaseAllocation, Allocation: "primaries", Before: "all"}
+	hold := model.Action{Kind: model.ActionHoldAllocation, Allocation: "primaries", Before: "all"}
+	release := model.Action{Kind: model.ActionReleaseAllocation, Allocation: "primaries", Before: "all"}
 	value := func() string { return s.observe(3).Allocation }
 
 	for _, step := range []struct {
-		action ops.Action
+		action model.Action
 		words  string
 		value  string
 	}{
@@ -125,10 +125,10 @@ func TestTheHoldIsSetReadBackAndGivenBack(t *testing.T) {
 	require.NoError(t, err)
 	r, err := s.run(hold)
 	require.NoError(t, err)
-	assert.Equal(t, ops.ResultHidden, r.Code)
+	assert.Equal(t, model.ResultHidden, r.Code)
 	_, err = session.Exec(context.Background(), `SET GLOBAL TRANSIENT "cluster.routing.allocation.enable" = 'none'`)
 	require.NoError(t, err)
-	for _, a := range []ops.Action{hold, release} {
+	for _, a := range []model.Action{hold, release} {
 		_, err = s.run(a)
 		require.ErrorContains(t, err, "'none'", "somebody's value is not overwritten")
 	}
@@ -140,14 +140,14 @@ func TestTheHoldIsSetReadBackAndGivenBack(t *testing.T) {
 func TestAPodIsAskedOnceMoreBeforeItGoes(t *testing.T) {
 	s := simulate(t, "6.4.3", 2)
 	s.secrets["system"] = "pw-system"
-	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
 	gone := &deletions{}
 	s.objects = gone
-	restart := ops.Action{Kind: ops.ActionRestartPod, Pod: "pod-1", PodUID: "u", Allocation: "primaries", Members: "data-hot-0,data-hot-1", Green: true}
+	restart := model.Action{Kind: model.ActionRestartPod, Pod: "pod-1", PodUID: "u", Allocation: "primaries", Members: "data-hot-0,data-hot-1", Green: true}
 	_, err = s.run(restart)
 	require.ErrorContains(t, err, "is 'all'", "the hold is not there")
-	_, err = s.run(ops.Action{Kind: ops.ActionHoldAllocation, Allocation: "primaries", Before: "all"})
+	_, err = s.run(model.Action{Kind: model.ActionHoldAllocation, Allocation: "primaries", Before: "all"})
 	require.NoError(t, err)
 	more := restart
 	more.Members += ",data-hot-2"
@@ -171,11 +171,11 @@ func TestAPodIsAskedOnceMoreBeforeItGoes(t *testing.T) {
 func TestAPodWhoseNodeHasJoinedIsNotMadeAnew(t *testing.T) {
 	s := simulate(t, "6.4.3", 2)
 	s.secrets["system"] = "pw-system"
-	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
 	gone := &deletions{}
 	s.objects = gone
-	cure := ops.Action{Kind: ops.ActionCurePod, Pod: "pod-1", PodUID: "uid-1", Ask: "pod-0", NodeNames: "data-hot-1"}
+	cure := model.Action{Kind: model.ActionCurePod, Pod: "pod-1", PodUID: "uid-1", Ask: "pod-0", NodeNames: "data-hot-1"}
 	_, err = s.run(cure)
 	require.ErrorContains(t, err, "data-hot-1 has joined meanwhile")
 	assert.Empty(t, gone.pods)
@@ -188,11 +188,11 @@ func TestAPodWhoseNodeHasJoinedIsNotMadeAnew(t *testing.T) {
 func TestAPodWhoseNodeLetsSystemInIsNotMadeAnew(t *testing.T) {
 	s := simulate(t, "6.4.3", 2)
 	s.secrets["system"] = "pw-system"
-	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
 	gone := &deletions{}
 	s.objects = gone
-	cure := ops.Action{Kind: ops.ActionCurePod, Pod: "pod-1", PodUID: "uid-1", Ask: "pod-1"}
+	cure := model.Action{Kind: model.ActionCurePod, Pod: "pod-1", PodUID: "uid-1", Ask: "pod-1"}
 	_, err = s.run(cure)
 	require.ErrorContains(t, err, "the node in pod pod-1 answers by now")
 	assert.Empty(t, gone.pods)
@@ -207,7 +207,7 @@ func TestAPodWhoseNodeHasNoMasterIsMadeAnew(t *testing.T) {
 	s.start(0, "6.4.3", 3, 3)
 	gone := &deletions{}
 	s.objects, s.secrets["system"] = gone, "pw-system"
-	cure := ops.Action{Kind: ops.ActionCurePod, Pod: "pod-0", PodUID: "uid-0", Ask: "pod-0"}
+	cure := model.Action{Kind: model.ActionCurePod, Pod: "pod-0", PodUID: "uid-0", Ask: "pod-0"}
 	require.Eventually(t, func() bool { _, err := s.run(cure); return err == nil }, 2*time.Minute, 50*time.Millisecond)
 	assert.Equal(t, []string{"pod-0/uid-0"}, gone.pods)
 }
@@ -216,12 +216,12 @@ func TestANodeThatHasRecoveredIsNotMadeAnewForItsGateway(t *testing.T) {
 	recovers := func(s *simulated) ([]string, error) {
 		gone := &deletions{}
 		s.objects = gone
-		_, err := s.run(ops.Action{Kind: ops.ActionRecoverPod, Pod: "pod-0", PodUID: "uid-0", User: "system"})
+		_, err := s.run(model.Action{Kind: model.ActionRecoverPod, Pod: "pod-0", PodUID: "uid-0", User: "system"})
 		return gone.pods, err
 	}
 	s := simulate(t, "6.4.3", 1)
 	s.secrets["system"] = "pw-system"
-	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
 	pods, err := recovers(s)
 	require.ErrorContains(t, err, "is not one that waits for others")

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // readSettings reads cluster settings as they have effect on this node: the value
@@ -39,15 +40,15 @@ func (p *asked) readSettings(ctx context.Context, names []string) {
 	}
 }
 
-func settingList(settings map[string]string) ops.SettingList {
+func settingList(settings map[string]string) model.SettingList {
 	if len(settings) == 0 {
 		return ""
 	}
-	all := make([]ops.Setting, 0, len(settings))
+	all := make([]model.Setting, 0, len(settings))
 	for name, value := range settings {
-		all = append(all, ops.Setting{Name: name, Value: value})
+		all = append(all, model.Setting{Name: name, Value: value})
 	}
-	return ops.NewSettingList(all)
+	return manifest.NewSettingList(all)
 }
 
 // Statements for tables that have no replicas by choice.
@@ -57,12 +58,12 @@ const (
 )
 
 // readUnreplicated names tables of which each shard has one copy and no other.
-func (p *asked) readUnreplicated(ctx context.Context, db *ops.Database) {
-	tables, ok := p.ask(ctx, db, ops.PartTables, unreplicatedTables)
+func (p *asked) readUnreplicated(ctx context.Context, db *model.Database) {
+	tables, ok := p.ask(ctx, db, model.PartTables, unreplicatedTables)
 	if !ok {
 		return
 	}
-	partitions, ok := p.ask(ctx, db, ops.PartPartitions, unreplicatedPartitions)
+	partitions, ok := p.ask(ctx, db, model.PartPartitions, unreplicatedPartitions)
 	if !ok {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // The node that is asked was started with the value, and the others were not: they
@@ -18,7 +18,7 @@ func TestASettingIsReadFromEveryNodeAndSetWhereOneLacksIt(t *testing.T) {
 	s := simulate(t, "6.4.3", 2)
 	s.start(2, "6.4.3", 2, 2, "-C"+name+"=7000")
 	s.secrets["system"] = "pw-system"
-	_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
 	shown := func() map[string]string {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -37,7 +37,7 @@ func TestASettingIsReadFromEveryNodeAndSetWhereOneLacksIt(t *testing.T) {
 	started := map[string]string{"asked": "7000", "pod-0": "10000", "pod-1": "10000", "pod-2": "7000"}
 	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(started, shown()) }, 2*time.Minute, 50*time.Millisecond, "each node shows what it was started with")
 
-	set := ops.Action{Kind: ops.ActionSetSettings, Pod: "pod-2", Settings: name + "=7000"}
+	set := model.Action{Kind: model.ActionSetSettings, Pod: "pod-2", Settings: name + "=7000"}
 	result, err := s.run(set)
 	require.NoError(t, err)
 	assert.Equal(t, "the settings were so already", result.Message, "as far as this node knows")

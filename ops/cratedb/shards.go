@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // maxSole tables of a node are named.
@@ -29,12 +29,12 @@ func tableName(schema, table, partition string) string {
 
 // shards reads the copies of sys.shards, those of closed tables, partitions and
 // blob tables among them.
-func shards(rows [][]string) []ops.Shard {
-	out := make([]ops.Shard, 0, len(rows))
+func shards(rows [][]string) []model.Shard {
+	out := make([]model.Shard, 0, len(rows))
 	primary := make(map[shardKey]bool, len(rows))
 	for _, r := range rows {
 		id, _ := strconv.Atoi(r[3])
-		s := ops.Shard{
+		s := model.Shard{
 			Table: tableName(r[0], r[1], r[2]), ID: id, State: r[4], Node: r[5], Primary: r[6] == "true", To: r[7], Bytes: number(r[8]),
 		}
 		primary[shardKey{s.Table, s.ID}] = primary[shardKey{s.Table, s.ID}] || s.Primary
@@ -53,7 +53,7 @@ func shards(rows [][]string) []ops.Shard {
 
 // startedCopies is, by table, the smallest number of started copies of any of
 // its shards; it counts what moves, and notes which nodes have the only copy.
-func startedCopies(db *ops.Database) map[string]int {
+func startedCopies(db *model.Database) map[string]int {
 	count, on := make(map[shardKey]int), make(map[shardKey]string)
 	for _, s := range db.Shards {
 		key := shardKey{s.Table, s.ID}
@@ -78,7 +78,7 @@ func startedCopies(db *ops.Database) map[string]int {
 		if before, ok := least[key.table]; !ok || n < before {
 			least[key.table] = n
 		}
-		i := slices.IndexFunc(db.Nodes, func(node ops.Node) bool { return node.ID == on[key] })
+		i := slices.IndexFunc(db.Nodes, func(node model.Node) bool { return node.ID == on[key] })
 		if n != 1 || i < 0 {
 			continue
 		}

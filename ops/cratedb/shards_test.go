@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func TestShardsAndDisksAreCountedByNode(t *testing.T) {
@@ -17,7 +17,7 @@ func TestShardsAndDisksAreCountedByNode(t *testing.T) {
 			t.Parallel()
 			s := simulate(t, version, 3)
 			s.secrets["system"] = "pw-system"
-			_, err := s.run(ops.Action{Kind: ops.ActionSetSystemUser, Secret: ops.SecretKey{Name: "system"}})
+			_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 			require.NoError(t, err)
 			empty := s.observe(3)
 			require.True(t, empty.ShardsKnown, empty.Error)
@@ -33,7 +33,7 @@ func TestShardsAndDisksAreCountedByNode(t *testing.T) {
 			_, err = session.Exec(context.Background(), "CREATE TABLE doc.t (a INT) CLUSTERED INTO 3 SHARDS WITH (number_of_replicas = 1)")
 			require.NoError(t, err)
 
-			var db ops.Database
+			var db model.Database
 			require.Eventually(t, func() bool { db = s.observe(3); return db.Unassigned == 0 }, 2*time.Minute, 50*time.Millisecond)
 			shards := 0
 			for _, node := range db.Nodes {

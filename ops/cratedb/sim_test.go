@@ -19,10 +19,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/cratesim"
-	"stevedore.dev/stevedore/internal/cratesim/model"
+	cratemodel "stevedore.dev/stevedore/internal/cratesim/model"
 	"stevedore.dev/stevedore/ops/execute"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // subnets keeps the loopback addresses of tests apart.
@@ -55,7 +55,7 @@ func simulate(t testing.TB, version string, nodes int) *simulated {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	hub := cratesim.NewHub(cratesim.HubOptions{Model: model.Options{Seed: uint64(subnet)}, HoldLimit: 500 * time.Millisecond})
+	hub := cratesim.NewHub(cratesim.HubOptions{Model: cratemodel.Options{Seed: uint64(subnet)}, HoldLimit: 500 * time.Millisecond})
 	go func() { done <- hub.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
@@ -172,12 +172,12 @@ func (s *simulated) Exec(ctx context.Context, pod, container string, command []s
 	return "CONNECT OK\n" + string(text) + "\n", "", 0, err
 }
 
-func (s *simulated) Get(_ context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
+func (s *simulated) Get(_ context.Context, name string) (map[string][]byte, model.SecretVersion, error) {
 	value, ok := s.secrets[name]
 	if !ok {
-		return nil, ops.SecretVersion{}, execute.ErrNotFound
+		return nil, model.SecretVersion{}, execute.ErrNotFound
 	}
-	return map[string][]byte{"password": []byte(value)}, ops.SecretVersion{UID: name, ResourceVersion: "1"}, nil
+	return map[string][]byte{"password": []byte(value)}, model.SecretVersion{UID: name, ResourceVersion: "1"}, nil
 }
 
 func (s *simulated) tools() execute.Tools {
@@ -188,7 +188,7 @@ func (s *simulated) tools() execute.Tools {
 	}
 }
 
-func (s *simulated) run(a ops.Action) (ops.Result, error) {
+func (s *simulated) run(a model.Action) (model.Result, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
 	defer cancel()
 	if a.Pod == "" {
@@ -199,7 +199,7 @@ func (s *simulated) run(a ops.Action) (ops.Result, error) {
 	return execute.Run(ctx, a, s.tools())
 }
 
-func (s *simulated) observe(pods int) ops.Database {
+func (s *simulated) observe(pods int) model.Database {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	target := Target{Password: s.secrets["system"]}

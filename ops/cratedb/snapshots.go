@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // CrateDB lists the snapshots of all repositories whatever is asked of them, those in
@@ -34,7 +34,7 @@ const (
 	listingLimit = 10 * time.Minute
 	// listingValid is how long what a listing has said holds, from when it began: as long
 	// as a reading may be old (ops.DefaultReadingAge).
-	listingValid = ops.DefaultReadingAge
+	listingValid = model.DefaultReadingAge
 	// firstPause is how long after a listing that has failed the next one begins; each
 	// pause is twice the one before, up to lastPause.
 	firstPause = 5 * time.Second
@@ -64,13 +64,13 @@ type snapshotListing struct {
 var errListing = errors.New("the listing has not ended")
 
 // readSnapshots counts the snapshots in progress.
-func (c Client) readSnapshots(ctx context.Context, p *asked, password string, db *ops.Database) {
-	repositories, ok := p.ask(ctx, db, ops.PartRepositories, repositoriesQuery)
+func (c Client) readSnapshots(ctx context.Context, p *asked, password string, db *model.Database) {
+	repositories, ok := p.ask(ctx, db, model.PartRepositories, repositoriesQuery)
 	if ok && len(repositories) == 0 {
 		db.SnapshotsKnown = true
 		return
 	}
-	jobs, ok := p.ask(ctx, db, ops.PartJobs, snapshotJobsQuery)
+	jobs, ok := p.ask(ctx, db, model.PartJobs, snapshotJobsQuery)
 	if !ok {
 		return
 	}
@@ -95,7 +95,7 @@ func (c Client) readSnapshots(ctx context.Context, p *asked, password string, db
 		db.SnapshotsKnown, db.Snapshots = true, n
 		return
 	}
-	part := ops.UnreadPart{Part: ops.PartSnapshots, Why: err.Error()}
+	part := model.UnreadPart{Part: model.PartSnapshots, Why: err.Error()}
 	if errors.Is(err, errListing) {
 		part.Slow, part.Why = true, silentRepositories(repositories)+": "+part.Why
 	}

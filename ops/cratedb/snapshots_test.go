@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/internal/cratesim/model"
+	cratemodel "stevedore.dev/stevedore/internal/cratesim/model"
 	"stevedore.dev/stevedore/internal/testcluster"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // hang makes a repository answer no more: in the place of the list of its snapshots is a
@@ -22,8 +22,8 @@ import (
 func hang(t *testing.T, c *testcluster.Cluster, repository string) (again func()) {
 	t.Helper()
 	if !c.Real {
-		c.Hub.Do(func(m *model.Model) { m.RepositoryHangs(repository, true) })
-		return func() { c.Hub.Do(func(m *model.Model) { m.RepositoryHangs(repository, false) }) }
+		c.Hub.Do(func(m *cratemodel.Model) { m.RepositoryHangs(repository, true) })
+		return func() { c.Hub.Do(func(m *cratemodel.Model) { m.RepositoryHangs(repository, false) }) }
 	}
 	folder := filepath.Join(c.Repositories(), repository)
 	kept := filepath.Join(folder, "kept")
@@ -59,13 +59,13 @@ func TestARepositoryThatDoesNotAnswerIsNamedAndAskedOnce(t *testing.T) {
 			c := testcluster.Start(t, testcluster.Options{Version: version, Nodes: 1})
 			password := c.MakeSystem()
 			client := Client{Dialer: c, Listings: &Listings{}}
-			read := func(client Client) ops.Database {
+			read := func(client Client) model.Database {
 				begin := time.Now()
 				db := client.Observe(t.Context(), Target{Password: password, Detailed: true, Pods: []PodRef{{Name: "pod-0", NodeName: "data-hot-0"}}})
-				require.Equal(t, ops.Yes, db.Contact, db.Error)
+				require.Equal(t, model.Yes, db.Contact, db.Error)
 				assert.Less(t, time.Since(begin), 8*time.Second, "nothing else waits for it long")
 				assert.True(t, db.TablesKnown)
-				assert.Equal(t, ops.Green, db.Health.Colour)
+				assert.Equal(t, model.Green, db.Health.Colour)
 				return db
 			}
 			outstanding := func() any {
@@ -92,13 +92,13 @@ func TestARepositoryThatDoesNotAnswerIsNamedAndAskedOnce(t *testing.T) {
 			for range 3 {
 				db = read(client)
 				assert.False(t, db.SnapshotsKnown)
-				assert.Contains(t, db.Why(ops.PartSnapshots), "repository nightly does not answer")
+				assert.Contains(t, db.Why(model.PartSnapshots), "repository nightly does not answer")
 			}
 			assert.Equal(t, float64(1), outstanding(), "one listing, however often it is read")
 			client.Listings = &Listings{}
 			for range 3 {
 				db = read(client)
-				assert.Contains(t, db.Why(ops.PartSnapshots), "repository nightly does not answer")
+				assert.Contains(t, db.Why(model.PartSnapshots), "repository nightly does not answer")
 			}
 			db = read(Client{Dialer: c})
 			assert.False(t, db.SnapshotsKnown)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // No more than 20 are asked for: explanations are the dear part of
@@ -29,37 +29,37 @@ const maxStuck = 20
 // excluded by id and such shards are known; and why copies are on no node, only while
 // there are such and CrateDB allocates all that it may, so that a node which is away
 // under a hold costs nothing.
-func (p *asked) readStuck(ctx context.Context, db *ops.Database) {
+func (p *asked) readStuck(ctx context.Context, db *model.Database) {
 	if !db.AllocationKnown {
 		return
 	}
-	if db.Allocation == "all" && slices.ContainsFunc(db.Shards, func(s ops.Shard) bool { return s.State == "UNASSIGNED" }) {
-		if rows, ok := p.ask(ctx, db, ops.PartStuck, missingQuery); ok {
+	if db.Allocation == "all" && slices.ContainsFunc(db.Shards, func(s model.Shard) bool { return s.State == "UNASSIGNED" }) {
+		if rows, ok := p.ask(ctx, db, model.PartStuck, missingQuery); ok {
 			explain(db, rows)
 		}
 	}
 	var waiting []string
 	for _, id := range list(db.Settings.Exclude["_id"]) {
-		if slices.ContainsFunc(db.Shards, func(s ops.Shard) bool { return s.Node == id && s.State == "STARTED" }) {
+		if slices.ContainsFunc(db.Shards, func(s model.Shard) bool { return s.Node == id && s.State == "STARTED" }) {
 			waiting = append(waiting, id)
 		}
 	}
 	if len(waiting) == 0 {
 		return
 	}
-	if rows, ok := p.ask(ctx, db, ops.PartStuck, stuckQuery, waiting); ok {
+	if rows, ok := p.ask(ctx, db, model.PartStuck, stuckQuery, waiting); ok {
 		explain(db, rows)
 	}
 }
 
 // explain notes rows of sys.allocations.
-func explain(db *ops.Database, rows [][]string) {
+func explain(db *model.Database, rows [][]string) {
 	for _, r := range rows {
 		if len(db.Stuck) == maxStuck {
 			return
 		}
 		id, _ := strconv.Atoi(r[3])
-		e := ops.Explanation{
+		e := model.Explanation{
 			Table: tableName(r[0], r[1], r[2]), ID: id, Node: r[4], Primary: r[5] == "true", Reasons: deciders(r[6]), Text: steady(r[7]),
 		}
 		if why, ok := filtersWin(db, e); ok {
@@ -108,8 +108,8 @@ func deciders(printed string) []string {
 
 // filtersWin is why a shard may stay on an excluded node: from 5.9 on a table's own
 // filters make the cluster's exclusion void, and CrateDB sees nothing amiss.
-func filtersWin(db *ops.Database, e ops.Explanation) (string, bool) {
-	i := slices.IndexFunc(db.Tables, func(t ops.Table) bool { return t.Name == e.Table })
+func filtersWin(db *model.Database, e model.Explanation) (string, bool) {
+	i := slices.IndexFunc(db.Tables, func(t model.Table) bool { return t.Name == e.Table })
 	if i < 0 || !db.Tables[i].Filtered || strings.HasPrefix(e.Text, "cannot move") {
 		return "", false
 	}
@@ -118,7 +118,7 @@ func filtersWin(db *ops.Database, e ops.Explanation) (string, bool) {
 
 // filtersWords names the filter that decides: the first of require, include and exclude
 // that a table has.
-func filtersWords(t ops.Table) string {
+func filtersWords(t model.Table) string {
 	for _, kind := range []struct {
 		name   string
 		values map[string]string
@@ -130,7 +130,7 @@ func filtersWords(t ops.Table) string {
 	return "the table has allocation filters of its own (" + filterWords(t) + "), so that the cluster's exclusion does not count for it"
 }
 
-func filterWords(t ops.Table) string {
+func filterWords(t model.Table) string {
 	var out []string
 	for _, kind := range []struct {
 		name   string

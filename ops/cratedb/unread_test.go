@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"stevedore.dev/stevedore/internal/testcluster"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // A view that could not be read once made "the node is not in the cluster" of a node that
@@ -22,16 +22,16 @@ func TestAViewThatIsNotReadIsUnknownAndLeavesTheOthersKnown(t *testing.T) {
 		instead    bool
 	}{
 		{"", "", false},
-		{ops.PartNodes, ops.PartShards, false}, // how many copies a table is to have
-		{ops.PartShards, "", false}, {ops.PartHealth, "", false},
-		{ops.PartClusterView, ops.PartHealth, false}, // whether the gateway has recovered
-		{ops.PartChecks, "", false}, {ops.PartUsers, "", false},
-		{ops.PartRepositories, "", true}, // the listing of snapshots itself
+		{model.PartNodes, model.PartShards, false}, // how many copies a table is to have
+		{model.PartShards, "", false}, {model.PartHealth, "", false},
+		{model.PartClusterView, model.PartHealth, false}, // whether the gateway has recovered
+		{model.PartChecks, "", false}, {model.PartUsers, "", false},
+		{model.PartRepositories, "", true}, // the listing of snapshots itself
 	}
-	knows := func(db *ops.Database) map[string]bool {
+	knows := func(db *model.Database) map[string]bool {
 		return map[string]bool{
-			ops.PartNodes: db.NodesKnown, ops.PartShards: db.ShardsKnown && db.TablesKnown, ops.PartHealth: db.Health.Colour != ops.ColourUnknown,
-			ops.PartClusterView: db.ClusterHealth.Colour != ops.ColourUnknown, ops.PartChecks: db.ChecksKnown, ops.PartUsers: db.UsersKnown, ops.PartRepositories: db.SnapshotsKnown,
+			model.PartNodes: db.NodesKnown, model.PartShards: db.ShardsKnown && db.TablesKnown, model.PartHealth: db.Health.Colour != model.ColourUnknown,
+			model.PartClusterView: db.ClusterHealth.Colour != model.ColourUnknown, model.PartChecks: db.ChecksKnown, model.PartUsers: db.UsersKnown, model.PartRepositories: db.SnapshotsKnown,
 		}
 	}
 	for _, version := range releases {
@@ -40,7 +40,7 @@ func TestAViewThatIsNotReadIsUnknownAndLeavesTheOthersKnown(t *testing.T) {
 			password := c.MakeSystem()
 			c.Run("CREATE TABLE doc.t (a INT) CLUSTERED INTO 2 SHARDS WITH (number_of_replicas = 0)")
 			c.Settled()
-			read := func() ops.Database {
+			read := func() model.Database {
 				return Client{Dialer: c, Timeout: 20 * time.Second}.Observe(t.Context(), Target{
 					Password: password, Detailed: true, Pods: []PodRef{{Name: "pod-0", NodeName: "data-hot-0"}},
 				})
@@ -55,9 +55,9 @@ func TestAViewThatIsNotReadIsUnknownAndLeavesTheOthersKnown(t *testing.T) {
 					want := v.instead || part != view && part != v.with
 					assert.Equal(t, want, known, "%s, without %q: %v", part, view, db.Unread)
 				}
-				noted := slices.ContainsFunc(db.Unread, func(u ops.UnreadPart) bool { return u.Part == view })
+				noted := slices.ContainsFunc(db.Unread, func(u model.UnreadPart) bool { return u.Part == view })
 				assert.Equal(t, view != "", noted, "without %q: %v", view, db.Unread)
-				assert.Equal(t, ops.Yes, db.Contact, "without %q: %v", view, db.Error)
+				assert.Equal(t, model.Yes, db.Contact, "without %q: %v", view, db.Error)
 				if view != "" {
 					c.Run("REVOKE DQL ON TABLE " + view + " FROM system")
 				}

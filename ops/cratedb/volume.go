@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 var _ execute.Volume = Volume{}
@@ -38,7 +38,7 @@ var (
 // Folders lists the folders below each data path. The files of a blob table are not looked
 // for where blobs.path has them: CrateDB leaves them there for ever when their shard has
 // gone, and its shard's own folder is in a data path as that of every table.
-func (v Volume) Folders(ctx context.Context, pod string) ([]ops.ShardFolder, error) {
+func (v Volume) Folders(ctx context.Context, pod string) ([]model.ShardFolder, error) {
 	if v.Executor == nil || v.Paths == nil {
 		return nil, errors.New("no way to run commands in pods is configured")
 	}
@@ -76,7 +76,7 @@ func (v Volume) Folders(ctx context.Context, pod string) ([]ops.ShardFolder, err
 
 // listedFolders reads what `ls -1R` prints: "FOLDER:" before the names in it. has are the
 // data paths in which a node has run.
-func listedFolders(listing string) (folders []ops.ShardFolder, has map[string]bool) {
+func listedFolders(listing string) (folders []model.ShardFolder, has map[string]bool) {
 	has = map[string]bool{}
 	for line := range strings.Lines(listing) {
 		folder, ok := strings.CutSuffix(strings.TrimRight(line, "\r\n"), ":")
@@ -88,7 +88,7 @@ func listedFolders(listing string) (folders []ops.ShardFolder, has map[string]bo
 		}
 		if found := shardFolder.FindStringSubmatch(folder); found != nil {
 			if id, err := strconv.Atoi(found[3]); err == nil {
-				folders = append(folders, ops.ShardFolder{UUID: found[2], ID: id, Path: folder})
+				folders = append(folders, model.ShardFolder{UUID: found[2], ID: id, Path: folder})
 			}
 		}
 	}

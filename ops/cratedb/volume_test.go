@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // listing answers one command.
@@ -33,12 +33,12 @@ const (
 )
 
 func TestWhatAListingSaysOfAVolume(t *testing.T) {
-	shard := []ops.ShardFolder{{UUID: "EayxmsNfQlmuHLeNf6vNxQ", ID: 2, Path: "/data/data0/nodes/0/indices/EayxmsNfQlmuHLeNf6vNxQ/2"}}
+	shard := []model.ShardFolder{{UUID: "EayxmsNfQlmuHLeNf6vNxQ", ID: 2, Path: "/data/data0/nodes/0/indices/EayxmsNfQlmuHLeNf6vNxQ/2"}}
 	for _, c := range []struct {
 		name    string
 		listing listing
 		paths   []string
-		folders []ops.ShardFolder
+		folders []model.ShardFolder
 		words   string
 	}{
 		{"no shard", listing{stdout: emptyVolume}, []string{"/data/data0"}, nil, ""},

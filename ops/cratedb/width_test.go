@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func TestTheColumnsOfAStatementAreCounted(t *testing.T) {
@@ -32,7 +32,7 @@ func TestRowsOfAnotherWidthAreNoAnswer(t *testing.T) {
 		all = append(all, wide(2, 1)...)
 	}
 	db := observe(all)
-	require.Equal(t, ops.Yes, db.Contact)
+	require.Equal(t, model.Yes, db.Contact)
 	assert.Empty(t, db.Nodes)
 	assert.False(t, db.ShardsKnown)
 	assert.False(t, db.ChecksKnown)
@@ -41,7 +41,7 @@ func TestRowsOfAnotherWidthAreNoAnswer(t *testing.T) {
 	// One that announces fewer columns than its rows have ended the process.
 	rogue := &fake{answers: answers{data: wide(3, 1)}, announces: 2}
 	db = Client{Dialer: rogue}.Observe(context.Background(), Target{Pods: []PodRef{{Name: "pod-0"}}, Password: "pw"})
-	assert.Equal(t, ops.No, db.Contact)
+	assert.Equal(t, model.No, db.Contact)
 	assert.Contains(t, db.Error, "a row of 3 columns where it announced 2")
 
 	f := &fake{answers: answers{data: append(wide(3, 1), wide(2, 1)...)}}

@@ -9,29 +9,30 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // curePod asks another node whether the one in the pod has joined meanwhile, or where
 // none can be asked that one itself; Kubernetes says that it is ready only some time
 // after that.
-func curePod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func curePod(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	switch a.Ask {
 	case "":
 	case a.Pod:
 		if err := stillSilent(ctx, a, t); err != nil {
-			return ops.Result{}, err
+			return model.Result{}, err
 		}
 	default:
 		if err := stillAway(ctx, a, t); err != nil {
-			return ops.Result{}, err
+			return model.Result{}, err
 		}
 	}
 	err := orGone(t.Objects.RestartPod(ctx, a.Pod, a.PodUID, false))
-	return ops.Result{Message: "the pod did not run and was deleted, to come back on its set's template"}, err
+	return model.Result{Message: "the pod did not run and was deleted, to come back on its set's template"}, err
 }
 
-func stillAway(ctx context.Context, a ops.Action, t Tools) error {
+func stillAway(ctx context.Context, a model.Action, t Tools) error {
 	asked := a
 	asked.Pod = a.Ask
 	s, err := t.system(ctx, asked)
@@ -62,8 +63,8 @@ func stillAway(ctx context.Context, a ops.Action, t Tools) error {
 // One that hangs, or waits for others, does not. The superuser is let in before the
 // gateway has recovered, and one that has a master takes part. A node that could not be
 // asked in its own pod either may be well: it is not known to be silent.
-func stillSilent(ctx context.Context, a ops.Action, t Tools) error {
-	password, err := t.password(ctx, ops.SecretKey{Name: a.SystemSecret, Key: ops.SystemKey}, ops.SecretVersion{})
+func stillSilent(ctx context.Context, a model.Action, t Tools) error {
+	password, err := t.password(ctx, model.SecretKey{Name: a.SystemSecret, Key: access.SystemKey}, model.SecretVersion{})
 	if err != nil {
 		return err
 	}
@@ -86,14 +87,14 @@ var masterless = regexp.MustCompile(`"master_node"\s*:\s*(null|"")`)
 
 // recoverPod asks the node itself, as its superuser, once more: one that has recovered
 // knows more users than that one.
-func recoverPod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func recoverPod(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	said, err := t.Crash.Run(ctx, a.Pod, userNames)
 	if err != nil {
-		return ops.Result{}, fmt.Errorf("asking the node in pod %s whether it has recovered: %w", a.Pod, err)
+		return model.Result{}, fmt.Errorf("asking the node in pod %s whether it has recovered: %w", a.Pod, err)
 	}
 	if !strings.Contains(said, `"crate"`) || strings.Contains(said, `"`+a.User+`"`) {
-		return ops.Result{}, fmt.Errorf("the node in pod %s is not one that waits for others: it stays", a.Pod)
+		return model.Result{}, fmt.Errorf("the node in pod %s is not one that waits for others: it stays", a.Pod)
 	}
 	err = orGone(t.Objects.RestartPod(ctx, a.Pod, a.PodUID, !a.Unready))
-	return ops.Result{Message: "the pod waited for more nodes than there are and was deleted, to come back on its set's template"}, err
+	return model.Result{Message: "the pod waited for more nodes than there are and was deleted, to come back on its set's template"}, err
 }

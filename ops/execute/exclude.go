@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/setting"
 )
 
 // exclusions are the nodes that the cluster's settings exclude, as these have effect.
@@ -38,12 +39,12 @@ func readExclusions(ctx context.Context, s Session) (exclusions, error) {
 			lists[key] = fmt.Sprint(value)
 		}
 	}
-	return exclusions{list: rows[0][0], ids: entries(rows[0][0]), beside: ops.ExcludedBeside(lists)}, nil
+	return exclusions{list: rows[0][0], ids: entries(rows[0][0]), beside: setting.ExcludedBeside(lists)}, nil
 }
 
 // besideStill is an error where others exclude something else by now than when this was
 // decided: a write of ours ends the effect of all keys but its own.
-func (x exclusions) besideStill(a ops.Action) error {
+func (x exclusions) besideStill(a model.Action) error {
 	if x.beside == a.Beside {
 		return nil
 	}
@@ -53,7 +54,7 @@ func (x exclusions) besideStill(a ops.Action) error {
 // putInForce makes our exclusions count again, whatever others have changed of the settings
 // beside them: only the key that was changed last is in force. So the same list is written
 // in another spelling, and no moment is without it.
-func putInForce(ctx context.Context, s Session, a ops.Action) error {
+func putInForce(ctx context.Context, s Session, a model.Action) error {
 	x, err := readExclusions(ctx, s)
 	if err != nil {
 		return err
@@ -107,110 +108,110 @@ func holdsAll(list, ids []string) bool {
 
 // excludeNodes adds to the list and reads it back. Where a transient value hides
 // it, ours is taken off again and that is the result.
-func excludeNodes(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func excludeNodes(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	s, err := t.system(ctx, a)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	defer s.Close()
 	ids := entries(a.NodeIDs)
 	was, err := readExclusions(ctx, s)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	if holdsAll(was.ids, ids) {
-		return ops.Result{Message: "the nodes are excluded already"}, nil
+		return model.Result{Message: "the nodes are excluded already"}, nil
 	}
 	if err := was.besideStill(a); err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	if _, err := s.Exec(ctx, setExcluded(strings.Join(with(was.ids, ids), ","))); err != nil {
-		return ops.Result{}, fmt.Errorf("excluding nodes from the allocation: %w", err)
+		return model.Result{}, fmt.Errorf("excluding nodes from the allocation: %w", err)
 	}
 	after, err := readExclusions(ctx, s)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	if holdsAll(after.ids, ids) {
-		return ops.Result{Message: fmt.Sprintf("%d node(s) are excluded from the allocation", len(ids))}, nil
+		return model.Result{Message: fmt.Sprintf("%d node(s) are excluded from the allocation", len(ids))}, nil
 	}
 	if !slices.Equal(after.ids, was.ids) {
 		// It was another list a moment ago: somebody has set this one, in the place of ours
 		// or above it, and what they have set is not written over.
-		return ops.Result{}, fmt.Errorf("excluding nodes from the allocation: cluster.routing.allocation.exclude._id is '%s' right after ours was added: somebody has changed it", after.list)
+		return model.Result{}, fmt.Errorf("excluding nodes from the allocation: cluster.routing.allocation.exclude._id is '%s' right after ours was added: somebody has changed it", after.list)
 	}
 	if _, err := s.Exec(ctx, setExcluded(strings.Join(without(was.ids, ids), ","))); err != nil {
-		return ops.Result{}, fmt.Errorf("taking back an exclusion that a transient value hides: %w", err)
+		return model.Result{}, fmt.Errorf("taking back an exclusion that a transient value hides: %w", err)
 	}
-	return ops.Result{Code: ops.ResultHidden, Message: "a transient value hides the exclusion, which was taken back"}, nil
+	return model.Result{Code: model.ResultHidden, Message: "a transient value hides the exclusion, which was taken back"}, nil
 }
 
 // includeNodes writes also where ours are not to be seen: a transient value may
 // hide them. Doing it twice does no harm.
-func includeNodes(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func includeNodes(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	s, err := t.system(ctx, a)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	defer s.Close()
 	ids := entries(a.NodeIDs)
 	was, err := readExclusions(ctx, s)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	if err := was.besideStill(a); err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	if _, err := s.Exec(ctx, setExcluded(strings.Join(without(was.ids, ids), ","))); err != nil {
-		return ops.Result{}, fmt.Errorf("taking nodes off the exclusions: %w", err)
+		return model.Result{}, fmt.Errorf("taking nodes off the exclusions: %w", err)
 	}
 	after, err := readExclusions(ctx, s)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	for _, id := range ids {
 		if slices.Contains(after.ids, id) {
-			return ops.Result{}, fmt.Errorf("node %s is still excluded, by a transient value; take it off with SET GLOBAL TRANSIENT \"cluster.routing.allocation.exclude._id\"", id)
+			return model.Result{}, fmt.Errorf("node %s is still excluded, by a transient value; take it off with SET GLOBAL TRANSIENT \"cluster.routing.allocation.exclude._id\"", id)
 		}
 	}
-	return ops.Result{Message: "our exclusions are given back"}, nil
+	return model.Result{Message: "our exclusions are given back"}, nil
 }
 
 // filterTable puts nodes on a table's own exclude list, or takes them off.
-func filterTable(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func filterTable(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	schema, table, ok := strings.Cut(a.Table, ".")
 	if !ok {
-		return ops.Result{}, fmt.Errorf("%q is no schema and table", a.Table)
+		return model.Result{}, fmt.Errorf("%q is no schema and table", a.Table)
 	}
 	s, err := t.system(ctx, a)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	defer s.Close()
 	rows, err := s.Strings(ctx, tableExcluded, schema, table)
 	if err != nil {
-		return ops.Result{}, fmt.Errorf("reading the exclude list of table %s: %w", a.Table, err)
+		return model.Result{}, fmt.Errorf("reading the exclude list of table %s: %w", a.Table, err)
 	}
 	if len(rows) == 0 {
-		return ops.Result{Message: "the table is gone, and its exclude list with it"}, nil
+		return model.Result{Message: "the table is gone, and its exclude list with it"}, nil
 	}
 	if len(rows[0]) != 2 {
-		return ops.Result{}, fmt.Errorf("reading the exclude list of table %s: the answer is not one list and the table's filters", a.Table)
+		return model.Result{}, fmt.Errorf("reading the exclude list of table %s: the answer is not one list and the table's filters", a.Table)
 	}
-	if a.Kind == ops.ActionExcludeInTable && requires(rows[0][1]) {
+	if a.Kind == model.ActionExcludeInTable && requires(rows[0][1]) {
 		// What was decided on had none of these: with one of them the list would count nothing.
-		return ops.Result{}, fmt.Errorf("table %s has a require or include filter by now, which decides alone where its shards may be: its exclude list would count nothing, and is left", a.Table)
+		return model.Result{}, fmt.Errorf("table %s has a require or include filter by now, which decides alone where its shards may be: its exclude list would count nothing, and is left", a.Table)
 	}
 	ids := entries(a.NodeIDs)
 	mine := without(ids, entries(a.Before))
 	list := without(entries(rows[0][0]), mine)
-	if a.Kind == ops.ActionExcludeInTable {
+	if a.Kind == model.ActionExcludeInTable {
 		list = with(list, ids)
 	}
 	if _, err := s.Exec(ctx, setTableExcluded(schema, table, list)); err != nil {
-		return ops.Result{}, fmt.Errorf("setting the exclude list of table %s: %w", a.Table, err)
+		return model.Result{}, fmt.Errorf("setting the exclude list of table %s: %w", a.Table, err)
 	}
-	return ops.Result{Message: fmt.Sprintf("the exclude list of table %s is set", a.Table)}, nil
+	return model.Result{Message: fmt.Sprintf("the exclude list of table %s is set", a.Table)}, nil
 }
 
 // requires says whether an object of filters has a require or an include that is set: an
@@ -231,19 +232,19 @@ func requires(allocation string) bool {
 }
 
 // retryAllocation sets a drain going again that a snapshot, or failures, stopped.
-func retryAllocation(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func retryAllocation(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	s, err := t.system(ctx, a)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	defer s.Close()
 	if a.NodeIDs != "" {
 		if err := putInForce(ctx, s, a); err != nil {
-			return ops.Result{}, err
+			return model.Result{}, err
 		}
 	}
 	if _, err := s.Exec(ctx, reroute); err != nil {
-		return ops.Result{}, fmt.Errorf("telling the cluster to retry the allocation: %w", err)
+		return model.Result{}, fmt.Errorf("telling the cluster to retry the allocation: %w", err)
 	}
-	return ops.Result{Message: "the allocation is retried"}, nil
+	return model.Result{Message: "the allocation is retried"}, nil
 }

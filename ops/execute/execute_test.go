@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // script is a database whose answers are given, and that notes what it is told.
@@ -40,12 +40,12 @@ func (s *script) fail(statement string) error {
 	return nil
 }
 
-func (s *script) Get(_ context.Context, name string) (map[string][]byte, ops.SecretVersion, error) {
+func (s *script) Get(_ context.Context, name string) (map[string][]byte, model.SecretVersion, error) {
 	v, ok := s.secrets[name]
 	if !ok {
-		return nil, ops.SecretVersion{}, execute.ErrNotFound
+		return nil, model.SecretVersion{}, execute.ErrNotFound
 	}
-	return map[string][]byte{"password": []byte(v)}, ops.SecretVersion{UID: name, ResourceVersion: "1"}, nil
+	return map[string][]byte{"password": []byte(v)}, model.SecretVersion{UID: name, ResourceVersion: "1"}, nil
 }
 
 func (s *script) Run(_ context.Context, pod, statement string) (string, error) {
@@ -107,13 +107,13 @@ func newScript(logins ...string) *script {
 	return s
 }
 
-var systemAction = ops.Action{
-	Kind: ops.ActionSetSystemUser, Pod: "p", Secret: ops.SecretKey{Name: "system", Key: "password"},
-	SecretVersion: ops.SecretVersion{UID: "system", ResourceVersion: "1"},
+var systemAction = model.Action{
+	Kind: model.ActionSetSystemUser, Pod: "p", Secret: model.SecretKey{Name: "system", Key: "password"},
+	SecretVersion: model.SecretVersion{UID: "system", ResourceVersion: "1"},
 }
 
-var userAction = ops.Action{
-	Kind: ops.ActionSetUser, Pod: "p", User: "ada", SystemSecret: "system", Secret: ops.SecretKey{Name: "ada", Key: "password"},
+var userAction = model.Action{
+	Kind: model.ActionSetUser, Pod: "p", User: "ada", SystemSecret: "system", Secret: model.SecretKey{Name: "ada", Key: "password"},
 }
 
 func TestTheSystemUsersRealPasswordIsBoundAndNeverGivenToCrash(t *testing.T) {
@@ -166,8 +166,8 @@ func TestTheSystemUserOfAnotherClusterIsNotTouched(t *testing.T) {
 	}
 }
 
-var passwordAction = ops.Action{
-	Kind: ops.ActionChangePassword, Pod: "p", User: "ada", SystemSecret: "system", Secret: ops.SecretKey{Name: "ada", Key: "password"},
+var passwordAction = model.Action{
+	Kind: model.ActionChangePassword, Pod: "p", User: "ada", SystemSecret: "system", Secret: model.SecretKey{Name: "ada", Key: "password"},
 }
 
 func TestOutcomes(t *testing.T) {
@@ -175,7 +175,7 @@ func TestOutcomes(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		script  *script
-		action  ops.Action
+		action  model.Action
 		prepare func(*script)
 		err     error
 		words   string
@@ -227,7 +227,7 @@ func TestOutcomes(t *testing.T) {
 func TestTheSuperuserIsNeverMade(t *testing.T) {
 	for _, name := range []string{"crate", "system", ""} {
 		s := newScript("system/real")
-		for _, a := range []ops.Action{userAction, passwordAction} {
+		for _, a := range []model.Action{userAction, passwordAction} {
 			a.User = name
 			_, err := execute.Run(context.Background(), a, s.tools())
 			require.Error(t, err)
@@ -247,15 +247,15 @@ func TestASecretIsUsedOnlyAsItWasDecidedOn(t *testing.T) {
 
 func TestARefusedPasswordCountsOnlyWhileSystemIsLetIn(t *testing.T) {
 	a := userAction
-	a.Kind = ops.ActionVerifyUser
+	a.Kind = model.ActionVerifyUser
 	r, err := execute.Run(context.Background(), a, newScript("system/real").tools())
 	require.NoError(t, err)
-	assert.Equal(t, ops.ResultRefused, r.Code)
+	assert.Equal(t, model.ResultRefused, r.Code)
 	_, err = execute.Run(context.Background(), a, newScript().tools())
 	require.Error(t, err, "28000 has several causes")
 	r, err = execute.Run(context.Background(), a, newScript("ada/lovelace").tools())
 	require.NoError(t, err)
-	assert.Equal(t, ops.ResultDone, r.Code)
+	assert.Equal(t, model.ResultDone, r.Code)
 }
 
 func TestNamesAndTextsAreQuoted(t *testing.T) {
@@ -267,7 +267,7 @@ func TestNamesAndTextsAreQuoted(t *testing.T) {
 
 	s = newScript()
 	s.secrets["licence"] = "it's\n"
-	_, err := execute.Run(context.Background(), ops.Action{Kind: ops.ActionSetLicense, Pod: "p", Secret: ops.SecretKey{Name: "licence", Key: "password"}}, s.tools())
+	_, err := execute.Run(context.Background(), model.Action{Kind: model.ActionSetLicense, Pod: "p", Secret: model.SecretKey{Name: "licence", Key: "password"}}, s.tools())
 	require.NoError(t, err)
 	assert.Equal(t, []string{"crash: SET LICENSE 'it''s'"}, s.told)
 }
@@ -276,17 +276,17 @@ func TestNamesAndTextsAreQuoted(t *testing.T) {
 func TestATablesExcludeListThatBecomesEmptyIsTakenOff(t *testing.T) {
 	for _, c := range []struct {
 		name, there, before, told string
-		kind                      ops.ActionKind
+		kind                      model.ActionKind
 	}{
-		{"ours is put on", "", "", `SET ("routing.allocation.exclude._id" = 'ours')`, ops.ActionExcludeInTable},
-		{"to another's", "a", "a", `SET ("routing.allocation.exclude._id" = 'a,ours')`, ops.ActionExcludeInTable},
-		{"ours is taken off", "ours", "", `RESET ("routing.allocation.exclude._id")`, ops.ActionIncludeInTable},
-		{"another's stays", "a,ours", "a", `SET ("routing.allocation.exclude._id" = 'a')`, ops.ActionIncludeInTable},
+		{"ours is put on", "", "", `SET ("routing.allocation.exclude._id" = 'ours')`, model.ActionExcludeInTable},
+		{"to another's", "a", "a", `SET ("routing.allocation.exclude._id" = 'a,ours')`, model.ActionExcludeInTable},
+		{"ours is taken off", "ours", "", `RESET ("routing.allocation.exclude._id")`, model.ActionIncludeInTable},
+		{"another's stays", "a,ours", "a", `SET ("routing.allocation.exclude._id" = 'a')`, model.ActionIncludeInTable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScript("system/real")
 			s.rows = [][]string{{c.there, `{"require": {}}`}}
-			_, err := execute.Run(t.Context(), ops.Action{Kind: c.kind, Pod: "p", SystemSecret: "system", Table: "doc.t", NodeIDs: "ours", Before: c.before}, s.tools())
+			_, err := execute.Run(t.Context(), model.Action{Kind: c.kind, Pod: "p", SystemSecret: "system", Table: "doc.t", NodeIDs: "ours", Before: c.before}, s.tools())
 			require.NoError(t, err)
 			assert.Contains(t, s.told, `ALTER TABLE "doc"."t" `+c.told)
 		})
@@ -294,6 +294,6 @@ func TestATablesExcludeListThatBecomesEmptyIsTakenOff(t *testing.T) {
 }
 
 func TestAnUnknownActionIsAnError(t *testing.T) {
-	_, err := execute.Run(context.Background(), ops.Action{Kind: "no-such"}, execute.Tools{})
+	_, err := execute.Run(context.Background(), model.Action{Kind: "no-such"}, execute.Tools{})
 	require.Error(t, err)
 }

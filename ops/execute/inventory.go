@@ -1,6 +1,8 @@
 package execute
 
-import "stevedore.dev/stevedore/ops"
+import (
+	"stevedore.dev/stevedore/ops/model"
+)
 
 // Statement is one that this program sends to CrateDB.
 type Statement struct {
@@ -24,7 +26,7 @@ func Statements() []Statement {
 		"notGreen": notGreen, "clusterHealth": clusterHealth, "denials": denials, "systemPrivileges": systemPrivileges, "clusterID": clusterID, "openChecks": openChecks,
 		"setting": "SELECT " + SettingColumn("cluster.max_shards_per_node") + " FROM sys.cluster",
 	}
-	leaving := ops.Examination{IDs: []string{"{n1.id}"}, Names: []string{"{n1.name}", "{n3.name}"}}
+	leaving := model.Examination{IDs: []string{"{n1.id}"}, Names: []string{"{n1.name}", "{n3.name}"}}
 	reads["superuserItself"], reads["seenShards"], reads["seenElsewhere"] = superuserItself, seenShards(leaving), seenElsewhere(leaving)
 	var out []Statement
 	for name, sql := range reads {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Statements of the last looks. No privilege filters any of the views.
@@ -18,7 +18,7 @@ const (
 
 // lookHealth asks for the health of all tables once more, those that `system` may not see
 // included. Worse than when this was decided is an error.
-func lookHealth(ctx context.Context, s Session, was ops.WholeHealth) error {
+func lookHealth(ctx context.Context, s Session, was model.WholeHealth) error {
 	if !was.Asked {
 		return nil
 	}
@@ -45,7 +45,7 @@ func lookHealth(ctx context.Context, s Session, was ops.WholeHealth) error {
 
 // lookUnfiltered is the last look before nodes are removed for good at what no privilege
 // filters: the health of all tables, and whether `system` is denied anything by now.
-func lookUnfiltered(ctx context.Context, s Session, a ops.Action) error {
+func lookUnfiltered(ctx context.Context, s Session, a model.Action) error {
 	if err := lookHealth(ctx, s, a.Whole); err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // succession is a database that answers one query after the other, and pods that are
@@ -45,14 +45,14 @@ func (s successionSession) Strings(_ context.Context, query string, _ ...any) ([
 	return rows, nil
 }
 
-func answers(t *testing.T, action ops.Action, rows ...[][]string) (*succession, ops.Result, error) {
+func answers(t *testing.T, action model.Action, rows ...[][]string) (*succession, model.Result, error) {
 	s := &succession{leaving: &leaving{script: newScript()}, answers: rows}
 	r, err := execute.Run(t.Context(), action, execute.Tools{Objects: s, Secrets: s.script, Database: s, Crash: s.script})
 	return s, r, err
 }
 
 func TestTheNodesAreLookedForLastBeforeAPodGoes(t *testing.T) {
-	restart := ops.Action{Kind: ops.ActionRestartPod, Pod: "p", PodUID: "u", SystemSecret: "system", Allocation: "primaries", Members: "n1,n2", Green: true}
+	restart := model.Action{Kind: model.ActionRestartPod, Pod: "p", PodUID: "u", SystemSecret: "system", Allocation: "primaries", Members: "n1,n2", Green: true}
 	s, _, err := answers(t, restart, value("primaries"), nil, value("n1"))
 	require.ErrorContains(t, err, "node n2 is not there any more", "while they were asked for their health one has left")
 	assert.Contains(t, s.asked[2], "sys.nodes")
@@ -60,7 +60,7 @@ func TestTheNodesAreLookedForLastBeforeAPodGoes(t *testing.T) {
 }
 
 func TestAPodThatTheQuorumMayWaitForIsNotMadeAnew(t *testing.T) {
-	cure := ops.Action{Kind: ops.ActionCurePod, Pod: "p", PodUID: "u", SystemSecret: "system", Ask: "q", NodeNames: "n1", Led: true}
+	cure := model.Action{Kind: model.ActionCurePod, Pod: "p", PodUID: "u", SystemSecret: "system", Ask: "q", NodeNames: "n1", Led: true}
 	for _, c := range []struct {
 		name, master string
 		words        string

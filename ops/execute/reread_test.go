@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // noted is a Kubernetes that notes what is written to it.
@@ -52,7 +53,7 @@ func (n *noted) DeleteSet(_ context.Context, name, uid, version string) error {
 func (n *noted) ForgetHold(_ context.Context, set, uid string) error {
 	return n.note("forget hold", set, uid)
 }
-func (n *noted) DeleteObject(_ context.Context, object ops.ObjectRef, uid, version string) error {
+func (n *noted) DeleteObject(_ context.Context, object model.ObjectRef, uid, version string) error {
 	return n.note("delete", object.Name, uid, version)
 }
 
@@ -88,7 +89,7 @@ const (
 )
 
 // asking is an action that is done on pod p, as `system`.
-func asking(a ops.Action) ops.Action {
+func asking(a model.Action) model.Action {
 	a.Pod, a.SystemSecret = "p", "system"
 	return a
 }
@@ -97,46 +98,46 @@ func asking(a ops.Action) ops.Action {
 // back where something can hide it. What has changed since is an error, and is
 // decided again from a new reading.
 func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) {
-	hold := asking(ops.Action{Kind: ops.ActionHoldAllocation, Allocation: "primaries", Before: "all"})
-	release := asking(ops.Action{Kind: ops.ActionReleaseAllocation, Allocation: "primaries", Before: "all"})
-	restart := asking(ops.Action{Kind: ops.ActionRestartPod, PodUID: "u", Allocation: "primaries", Members: "crate-0,crate-1,crate-2", Green: true})
+	hold := asking(model.Action{Kind: model.ActionHoldAllocation, Allocation: "primaries", Before: "all"})
+	release := asking(model.Action{Kind: model.ActionReleaseAllocation, Allocation: "primaries", Before: "all"})
+	restart := asking(model.Action{Kind: model.ActionRestartPod, PodUID: "u", Allocation: "primaries", Members: "crate-0,crate-1,crate-2", Green: true})
 	seen := restart
-	seen.Whole = ops.WholeHealth{Asked: true, Lacks: 2}
-	zone := asking(ops.Action{Kind: ops.ActionRestartZone, Pods: "a-0/u0,a-1/u1", Allocation: "primaries", Members: "crate-0,crate-1,crate-2"})
+	seen.Whole = model.WholeHealth{Asked: true, Lacks: 2}
+	zone := asking(model.Action{Kind: model.ActionRestartZone, Pods: "a-0/u0,a-1/u1", Allocation: "primaries", Members: "crate-0,crate-1,crate-2"})
 	torn := zone
 	torn.Pods = "a-0/u0,a-1"
-	exclude := asking(ops.Action{Kind: ops.ActionExcludeNodes, NodeIDs: "n3"})
-	include := asking(ops.Action{Kind: ops.ActionIncludeNodes, NodeIDs: "n3"})
-	table := asking(ops.Action{Kind: ops.ActionExcludeInTable, Table: "doc.t", NodeIDs: "n3"})
+	exclude := asking(model.Action{Kind: model.ActionExcludeNodes, NodeIDs: "n3"})
+	include := asking(model.Action{Kind: model.ActionIncludeNodes, NodeIDs: "n3"})
+	table := asking(model.Action{Kind: model.ActionExcludeInTable, Table: "doc.t", NodeIDs: "n3"})
 	back := table
-	back.Kind = ops.ActionIncludeInTable
+	back.Kind = model.ActionIncludeInTable
 	unnamed := table
 	unnamed.Table = "t"
-	shrink := asking(ops.Action{Kind: ops.ActionShrinkSet, Set: "s", SetUID: "u", SetVersion: "7", From: 3, To: 2, NodeIDs: "n3", NodeNames: "n3", Members: "n1,n2,n3"})
+	shrink := asking(model.Action{Kind: model.ActionShrinkSet, Set: "s", SetUID: "u", SetVersion: "7", From: 3, To: 2, NodeIDs: "n3", NodeNames: "n3", Members: "n1,n2,n3"})
 	nobody := shrink
 	nobody.NodeIDs, nobody.NodeNames = "", ""
 	two := shrink
 	two.To = 1
-	set := asking(ops.Action{Kind: ops.ActionSetSettings, Settings: one("stats.jobs_log_size", "20"), Expected: one("stats.jobs_log_size", "10")})
-	so := asking(ops.Action{Kind: ops.ActionSetSettings, Settings: one("stats.jobs_log_size", "20"), Expected: one("stats.jobs_log_size", "20")})
-	reset := asking(ops.Action{Kind: ops.ActionResetSettings, Settings: one("stats.jobs_log_size", "20")})
-	unknown := asking(ops.Action{Kind: ops.ActionResetSettings, Settings: one("cluster.name", "mine")})
-	acknowledge := asking(ops.Action{Kind: ops.ActionAcknowledgeNodeChecks})
+	set := asking(model.Action{Kind: model.ActionSetSettings, Settings: one("stats.jobs_log_size", "20"), Expected: one("stats.jobs_log_size", "10")})
+	so := asking(model.Action{Kind: model.ActionSetSettings, Settings: one("stats.jobs_log_size", "20"), Expected: one("stats.jobs_log_size", "20")})
+	reset := asking(model.Action{Kind: model.ActionResetSettings, Settings: one("stats.jobs_log_size", "20")})
+	unknown := asking(model.Action{Kind: model.ActionResetSettings, Settings: one("cluster.name", "mine")})
+	acknowledge := asking(model.Action{Kind: model.ActionAcknowledgeNodeChecks})
 
 	const enabled, excluded, jobsLog = "['enable']", "['exclude']['_id'], settings", "['jobs_log_size']"
 	for _, c := range []struct {
 		name    string
-		action  ops.Action
+		action  model.Action
 		replies map[string][]rows
 		words   string // of the error; "" for none
-		code    ops.ResultCode
+		code    model.ResultCode
 		wrote   []string
 		done    []string
 	}{
 		{"the hold is set and read back", hold, replies{enabled: {value("all"), value("primaries")}}, "", 0, []string{setEnable + "'primaries'"}, nil},
 		{"the hold stands already", hold, replies{enabled: {value("primaries")}}, "", 0, nil, nil},
 		{"somebody has set another value", hold, replies{enabled: {value("none")}}, "somebody has changed it", 0, nil, nil},
-		{"a transient value hides the hold", hold, replies{enabled: {value("all")}}, "", ops.ResultHidden, []string{setEnable + "'primaries'", setEnable + "'all'"}, nil},
+		{"a transient value hides the hold", hold, replies{enabled: {value("all")}}, "", model.ResultHidden, []string{setEnable + "'primaries'", setEnable + "'all'"}, nil},
 		{"somebody has set another right after the hold", hold, replies{enabled: {value("all"), value("new_primaries")}}, "somebody has changed it", 0, []string{setEnable + "'primaries'"}, nil},
 		{"no value before the hold", hold, replies{enabled: {rows{}}}, "not one value", 0, nil, nil},
 		{"an empty value before the hold", hold, replies{enabled: {value("")}}, "not one value", 0, nil, nil},
@@ -161,7 +162,7 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 
 		{"a node is excluded beside another's", exclude, replies{excluded: {excludes("n9"), excludes("n9,n3")}}, "", 0, []string{setExclude + "'n9,n3'"}, nil},
 		{"it is excluded already", exclude, replies{excluded: {excludes("n9,n3")}}, "", 0, nil, nil},
-		{"a transient value hides the exclusion", exclude, replies{excluded: {excludes("n9")}}, "", ops.ResultHidden, []string{setExclude + "'n9,n3'", setExclude + "'n9'"}, nil},
+		{"a transient value hides the exclusion", exclude, replies{excluded: {excludes("n9")}}, "", model.ResultHidden, []string{setExclude + "'n9,n3'", setExclude + "'n9'"}, nil},
 		{"somebody has set another list right after the exclusion", exclude, replies{excluded: {excludes("n9"), excludes("n8")}}, "somebody has changed it", 0, []string{setExclude + "'n9,n3'"}, nil},
 		{"no value of the exclusions", exclude, replies{excluded: {rows{}}}, "not one list", 0, nil, nil},
 		{"somebody excludes a node by its name by now", exclude, replies{excluded: {besides("n9", "crate-7")}}, "_name=crate-7", 0, nil, nil},
@@ -180,7 +181,7 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 		{"more are to leave than are known", two, nil, "1 node(s) are known of 2", 0, nil, nil},
 
 		{"a setting is set and read back", set, replies{jobsLog: {value("10"), value("20")}}, "", 0, []string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20'`}, nil},
-		{"a transient value hides the setting", set, replies{jobsLog: {value("10")}}, "", ops.ResultHidden, []string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20'`}, nil},
+		{"a transient value hides the setting", set, replies{jobsLog: {value("10")}}, "", model.ResultHidden, []string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20'`}, nil},
 		{"this node was started with it, another was not", set, replies{jobsLog: {value("20")}}, "", 0, []string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20'`}, nil},
 		{"a setting is so already", so, replies{jobsLog: {value("20")}}, "", 0, nil, nil},
 		{"somebody has changed the setting", set, replies{jobsLog: {value("30")}}, "somebody has changed it", 0, nil, nil},
@@ -210,8 +211,8 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 	}
 }
 
-func one(name, value string) ops.SettingList {
-	return ops.NewSettingList([]ops.Setting{{Name: name, Value: value}})
+func one(name, value string) model.SettingList {
+	return manifest.NewSettingList([]model.Setting{{Name: name, Value: value}})
 }
 
 func nodes(n int) (all rows) {
@@ -224,15 +225,15 @@ func nodes(n int) (all rows) {
 // A pod that is made anew because its node seems away may have come back since:
 // another node is asked, or itself where there is no other.
 func TestAPodIsMadeAnewOnlyWhileItsNodeIsAway(t *testing.T) {
-	cure := ops.Action{Kind: ops.ActionCurePod, Pod: "p", PodUID: "u", SystemSecret: "system", NodeNames: "crate-2"}
+	cure := model.Action{Kind: model.ActionCurePod, Pod: "p", PodUID: "u", SystemSecret: "system", NodeNames: "crate-2"}
 	other, itself := cure, cure
 	other.Ask, itself.Ask = "q", "p"
-	recoverIt := ops.Action{Kind: ops.ActionRecoverPod, Pod: "p", PodUID: "u", User: "system"}
+	recoverIt := model.Action{Kind: model.ActionRecoverPod, Pod: "p", PodUID: "u", User: "system"}
 	unready := recoverIt
 	unready.Unready = true
 	for _, c := range []struct {
 		name    string
-		action  ops.Action
+		action  model.Action
 		logins  []string
 		secret  string
 		replies map[string][]rows
@@ -277,23 +278,23 @@ func TestAPodIsMadeAnewOnlyWhileItsNodeIsAway(t *testing.T) {
 }
 
 func TestEachWriteToKubernetesHasTheObjectThatWasDecidedOn(t *testing.T) {
-	set := ops.Action{Set: "s", SetUID: "u", SetVersion: "7", From: 3, Value: 2}
+	set := model.Action{Set: "s", SetUID: "u", SetVersion: "7", From: 3, Value: 2}
 	gone := fmt.Errorf("StatefulSet s: %w", execute.ErrNotFound)
 	for _, c := range []struct {
-		kind  ops.ActionKind
-		with  ops.Action
+		kind  model.ActionKind
+		with  model.Action
 		done  string
 		again bool // what is gone already is done
 	}{
-		{ops.ActionSetBudget, ops.Action{Budget: "b", Value: 0}, "budget b 0", false},
-		{ops.ActionForgetHold, set, "forget hold s u", true},
-		{ops.ActionSuspendSet, set, "shrink s u 7 3 2", false},
-		{ops.ActionStopSet, set, "shrink s u 7 3 0", true},
-		{ops.ActionDeleteSet, set, "delete set s u 7", true},
-		{ops.ActionDeleteObject, ops.Action{Object: ops.ObjectRef{Name: "o"}, SetUID: "u", SetVersion: "7"}, "delete o u 7", false},
-		{ops.ActionRecreatePod, ops.Action{Pod: "p", PodUID: "u"}, "delete pod p u", true},
-		{ops.ActionLabelSecret, ops.Action{Secret: ops.SecretKey{Name: "ada"}}, "label secret ada operator.cloud.crate.io/user-password true", false},
-		{ops.ActionAnnotateClaim, ops.Action{Claim: "c"}, "annotate c", false},
+		{model.ActionSetBudget, model.Action{Budget: "b", Value: 0}, "budget b 0", false},
+		{model.ActionForgetHold, set, "forget hold s u", true},
+		{model.ActionSuspendSet, set, "shrink s u 7 3 2", false},
+		{model.ActionStopSet, set, "shrink s u 7 3 0", true},
+		{model.ActionDeleteSet, set, "delete set s u 7", true},
+		{model.ActionDeleteObject, model.Action{Object: model.ObjectRef{Name: "o"}, SetUID: "u", SetVersion: "7"}, "delete o u 7", false},
+		{model.ActionRecreatePod, model.Action{Pod: "p", PodUID: "u"}, "delete pod p u", true},
+		{model.ActionLabelSecret, model.Action{Secret: model.SecretKey{Name: "ada"}}, "label secret ada operator.cloud.crate.io/user-password true", false},
+		{model.ActionAnnotateClaim, model.Action{Claim: "c"}, "annotate c", false},
 	} {
 		t.Run(string(c.kind), func(t *testing.T) {
 			objects := &noted{}

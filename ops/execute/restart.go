@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // effectiveAllocation is cluster.routing.allocation.enable as it has effect.
@@ -24,44 +24,44 @@ func effectiveAllocation(ctx context.Context, s Session) (string, error) {
 
 // holdAllocation sets the hold and reads it back. Where a transient value hides
 // it, it is taken back and that is the result.
-func holdAllocation(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func holdAllocation(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	s, err := t.system(ctx, a)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	defer s.Close()
 	value, err := effectiveAllocation(ctx, s)
 	switch {
 	case err != nil:
-		return ops.Result{}, err
+		return model.Result{}, err
 	case value == a.Allocation:
-		return ops.Result{Message: "replica allocation is held already"}, nil
+		return model.Result{Message: "replica allocation is held already"}, nil
 	case value != a.Before:
-		return ops.Result{}, fmt.Errorf("holding the allocation of replicas: cluster.routing.allocation.enable is '%s' and not '%s': somebody has changed it", value, a.Before)
+		return model.Result{}, fmt.Errorf("holding the allocation of replicas: cluster.routing.allocation.enable is '%s' and not '%s': somebody has changed it", value, a.Before)
 	}
 	if _, err := s.Exec(ctx, setAllocation(a.Allocation)); err != nil {
-		return ops.Result{}, fmt.Errorf("holding the allocation of replicas: %w", err)
+		return model.Result{}, fmt.Errorf("holding the allocation of replicas: %w", err)
 	}
 	if value, err = effectiveAllocation(ctx, s); err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	if value == a.Allocation {
-		return ops.Result{Message: "replica allocation is held"}, nil
+		return model.Result{Message: "replica allocation is held"}, nil
 	}
 	if value != a.Before {
 		// It was Before a moment ago: somebody has set this, in the place of ours or above
 		// it, and what they have set is not written over.
-		return ops.Result{}, fmt.Errorf("holding the allocation of replicas: cluster.routing.allocation.enable is '%s' right after it was set to '%s': somebody has changed it", value, a.Allocation)
+		return model.Result{}, fmt.Errorf("holding the allocation of replicas: cluster.routing.allocation.enable is '%s' right after it was set to '%s': somebody has changed it", value, a.Allocation)
 	}
 	if _, err := s.Exec(ctx, setAllocation(a.Before)); err != nil {
-		return ops.Result{}, fmt.Errorf("taking back a hold that a transient value hides: %w", err)
+		return model.Result{}, fmt.Errorf("taking back a hold that a transient value hides: %w", err)
 	}
-	return ops.Result{Code: ops.ResultHidden, Message: "a transient value hides the hold, which was taken back"}, nil
+	return model.Result{Code: model.ResultHidden, Message: "a transient value hides the hold, which was taken back"}, nil
 }
 
 // systemAndAllocation logs `system` in and looks at what is effective, before
 // anything is written. The caller closes the session.
-func systemAndAllocation(ctx context.Context, a ops.Action, t Tools) (Session, string, error) {
+func systemAndAllocation(ctx context.Context, a model.Action, t Tools) (Session, string, error) {
 	s, err := t.system(ctx, a)
 	if err != nil {
 		return nil, "", err
@@ -76,56 +76,56 @@ func systemAndAllocation(ctx context.Context, a ops.Action, t Tools) (Session, s
 
 // releaseAllocation writes also where the value reads as before: a transient one
 // may hide ours. Doing it twice does no harm.
-func releaseAllocation(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func releaseAllocation(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	s, value, err := systemAndAllocation(ctx, a, t)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	defer s.Close()
 	if value != a.Allocation && value != a.Before {
-		return ops.Result{}, fmt.Errorf("giving back the allocation of replicas: cluster.routing.allocation.enable is '%s', which somebody else has set", value)
+		return model.Result{}, fmt.Errorf("giving back the allocation of replicas: cluster.routing.allocation.enable is '%s', which somebody else has set", value)
 	}
 	if _, err := s.Exec(ctx, setAllocation(a.Before)); err != nil {
-		return ops.Result{}, fmt.Errorf("giving back the allocation of replicas: %w", err)
+		return model.Result{}, fmt.Errorf("giving back the allocation of replicas: %w", err)
 	}
 	if value, err = effectiveAllocation(ctx, s); err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	if value == a.Allocation {
-		return ops.Result{}, fmt.Errorf("giving back the allocation of replicas: cluster.routing.allocation.enable is still '%s', by a transient value; run RESET GLOBAL \"cluster.routing.allocation.enable\"", value)
+		return model.Result{}, fmt.Errorf("giving back the allocation of replicas: cluster.routing.allocation.enable is still '%s', by a transient value; run RESET GLOBAL \"cluster.routing.allocation.enable\"", value)
 	}
-	return ops.Result{Message: "replica allocation is given back"}, nil
+	return model.Result{Message: "replica allocation is given back"}, nil
 }
 
 // restartPod asks the node in the pod once more, then deletes the pod. What has
 // changed since the decision is an error, and is decided again.
-func restartPod(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func restartPod(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	if err := askOnceMore(ctx, a, t); err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	err := orGone(t.Objects.RestartPod(ctx, a.Pod, a.PodUID, !a.Unready))
-	return ops.Result{Message: "the pod was deleted, to be restarted"}, err
+	return model.Result{Message: "the pod was deleted, to be restarted"}, err
 }
 
 // restartZone asks once more, then deletes the pods one after the other. One that
 // is gone or going already is no error; what is left standing is decided again.
-func restartZone(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func restartZone(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	if err := askOnceMore(ctx, a, t); err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	for _, ref := range strings.Split(a.Pods, ",") {
 		name, uid, ok := strings.Cut(ref, "/")
 		if !ok {
-			return ops.Result{}, fmt.Errorf("%q is no pod and its UID", ref)
+			return model.Result{}, fmt.Errorf("%q is no pod and its UID", ref)
 		}
 		if err := orGone(t.Objects.RestartPod(ctx, name, uid, true)); err != nil {
-			return ops.Result{}, err
+			return model.Result{}, err
 		}
 	}
-	return ops.Result{Message: "the pods of the zone were deleted, to be restarted"}, nil
+	return model.Result{Message: "the pods of the zone were deleted, to be restarted"}, nil
 }
 
-func askOnceMore(ctx context.Context, a ops.Action, t Tools) error {
+func askOnceMore(ctx context.Context, a model.Action, t Tools) error {
 	s, value, err := systemAndAllocation(ctx, a, t)
 	if err != nil {
 		return err

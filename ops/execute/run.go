@@ -6,93 +6,93 @@ import (
 	"fmt"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Run carries out one action. An error means that it failed or that its end is
 // unknown: decide again, from a new observation. No error holds a secret.
-func Run(ctx context.Context, action ops.Action, tools Tools) (ops.Result, error) {
+func Run(ctx context.Context, action model.Action, tools Tools) (model.Result, error) {
 	result, err := run(ctx, action, tools)
 	if err != nil {
-		return ops.Result{}, fmt.Errorf("%s %s: %w", action.Kind, action.Subject(), err)
+		return model.Result{}, fmt.Errorf("%s %s: %w", action.Kind, action.Subject(), err)
 	}
 	return result, nil
 }
 
-func run(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func run(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	switch a.Kind {
-	case ops.ActionCreateSystemSecret:
+	case model.ActionCreateSystemSecret:
 		return createSystemSecret(ctx, a, t)
-	case ops.ActionLabelSecret:
+	case model.ActionLabelSecret:
 		err := t.Objects.LabelSecret(ctx, a.Secret.Name, names.UserPasswordLabel, "true")
-		return ops.Result{Message: "the Secret is labelled as a user's password"}, err
-	case ops.ActionSetLicense:
+		return model.Result{Message: "the Secret is labelled as a user's password"}, err
+	case model.ActionSetLicense:
 		return setLicense(ctx, a, t)
-	case ops.ActionSetSystemUser:
+	case model.ActionSetSystemUser:
 		return setSystemUser(ctx, a, t)
-	case ops.ActionSetUser:
+	case model.ActionSetUser:
 		return setUser(ctx, a, t)
-	case ops.ActionVerifyUser:
+	case model.ActionVerifyUser:
 		return verifyUser(ctx, a, t)
-	case ops.ActionChangePassword:
+	case model.ActionChangePassword:
 		return changePassword(ctx, a, t)
-	case ops.ActionAnnotateClaim:
+	case model.ActionAnnotateClaim:
 		err := t.Objects.AnnotateClaim(ctx, a.Claim, map[string]string{
 			names.ClusterIDAnnotation: a.ClusterID,
 			names.VersionAnnotation:   a.Version,
 		})
-		return ops.Result{Message: "the volume claim says whose data it carries"}, err
-	case ops.ActionAcknowledgeNodeChecks:
+		return model.Result{Message: "the volume claim says whose data it carries"}, err
+	case model.ActionAcknowledgeNodeChecks:
 		return acknowledge(ctx, a, t)
-	case ops.ActionSetBudget:
+	case model.ActionSetBudget:
 		err := t.Objects.SetBudget(ctx, a.Budget, a.Value)
-		return ops.Result{Message: fmt.Sprintf("the disruption budget stands at %d", a.Value)}, err
-	case ops.ActionHoldAllocation:
+		return model.Result{Message: fmt.Sprintf("the disruption budget stands at %d", a.Value)}, err
+	case model.ActionHoldAllocation:
 		return holdAllocation(ctx, a, t)
-	case ops.ActionReleaseAllocation:
+	case model.ActionReleaseAllocation:
 		return releaseAllocation(ctx, a, t)
-	case ops.ActionRestartPod:
+	case model.ActionRestartPod:
 		return restartPod(ctx, a, t)
-	case ops.ActionSuspendSet:
+	case model.ActionSuspendSet:
 		err := t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.Value)
-		return ops.Result{Message: fmt.Sprintf("the StatefulSet went from %d to %d replicas, because its cluster is suspended", a.From, a.Value)}, err
-	case ops.ActionStopSet:
+		return model.Result{Message: fmt.Sprintf("the StatefulSet went from %d to %d replicas, because its cluster is suspended", a.From, a.Value)}, err
+	case model.ActionStopSet:
 		err := orGone(t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, 0))
-		return ops.Result{Message: fmt.Sprintf("the StatefulSet went from %d to 0 replicas, because its cluster is deleted", a.From)}, err
-	case ops.ActionForgetHold:
+		return model.Result{Message: fmt.Sprintf("the StatefulSet went from %d to 0 replicas, because its cluster is deleted", a.From)}, err
+	case model.ActionForgetHold:
 		err := orGone(t.Objects.ForgetHold(ctx, a.Set, a.SetUID))
-		return ops.Result{Message: "the StatefulSet's annotation says no longer that something is held"}, err
-	case ops.ActionDeleteObject:
+		return model.Result{Message: "the StatefulSet's annotation says no longer that something is held"}, err
+	case model.ActionDeleteObject:
 		err := t.Objects.DeleteObject(ctx, a.Object, a.SetUID, a.SetVersion)
-		return ops.Result{Message: "the object is made no more and was deleted"}, err
-	case ops.ActionSetSettings:
+		return model.Result{Message: "the object is made no more and was deleted"}, err
+	case model.ActionSetSettings:
 		return setSettings(ctx, a, t)
-	case ops.ActionResetSettings:
+	case model.ActionResetSettings:
 		return resetSettings(ctx, a, t)
-	case ops.ActionRestartZone:
+	case model.ActionRestartZone:
 		return restartZone(ctx, a, t)
-	case ops.ActionExcludeNodes:
+	case model.ActionExcludeNodes:
 		return excludeNodes(ctx, a, t)
-	case ops.ActionIncludeNodes:
+	case model.ActionIncludeNodes:
 		return includeNodes(ctx, a, t)
-	case ops.ActionExcludeInTable, ops.ActionIncludeInTable:
+	case model.ActionExcludeInTable, model.ActionIncludeInTable:
 		return filterTable(ctx, a, t)
-	case ops.ActionRetryAllocation:
+	case model.ActionRetryAllocation:
 		return retryAllocation(ctx, a, t)
-	case ops.ActionShrinkSet:
+	case model.ActionShrinkSet:
 		return shrinkSet(ctx, a, t)
-	case ops.ActionDeleteSet:
+	case model.ActionDeleteSet:
 		err := orGone(t.Objects.DeleteSet(ctx, a.Set, a.SetUID, a.SetVersion))
-		return ops.Result{Message: "the StatefulSet of a group that is gone was deleted; its volume claims stay"}, err
-	case ops.ActionCurePod:
+		return model.Result{Message: "the StatefulSet of a group that is gone was deleted; its volume claims stay"}, err
+	case model.ActionCurePod:
 		return curePod(ctx, a, t)
-	case ops.ActionRecoverPod:
+	case model.ActionRecoverPod:
 		return recoverPod(ctx, a, t)
-	case ops.ActionRecreatePod:
+	case model.ActionRecreatePod:
 		err := orGone(t.Objects.DeletePod(ctx, a.Pod, a.PodUID))
-		return ops.Result{Message: "the pod was deleted, to come back on its set's template"}, err
+		return model.Result{Message: "the pod was deleted, to come back on its set's template"}, err
 	}
-	return ops.Result{}, errors.New("this action is not known; the daemon and what it reads are of different releases")
+	return model.Result{}, errors.New("this action is not known; the daemon and what it reads are of different releases")
 }
 
 // orGone is the error of a write whose object may be gone already, which is as well.
@@ -105,12 +105,12 @@ func orGone(err error) error {
 
 // password is the value of a Secret's key, read from the API server; err when
 // the Secret is not at the version that was decided on.
-func (t Tools) password(ctx context.Context, key ops.SecretKey, version ops.SecretVersion) (string, error) {
+func (t Tools) password(ctx context.Context, key model.SecretKey, version model.SecretVersion) (string, error) {
 	data, found, err := t.Secrets.Get(ctx, key.Name)
 	if err != nil {
 		return "", err
 	}
-	if version != (ops.SecretVersion{}) && found != version {
+	if version != (model.SecretVersion{}) && found != version {
 		return "", fmt.Errorf("reading Secret %s: it has changed since it was decided on and is decided again", key.Name)
 	}
 	value := data[key.Key]

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // leaving is a database of three nodes, of which n3 is to leave, and the sets
@@ -43,15 +43,15 @@ func (l *leaving) ShrinkSet(_ context.Context, name, uid, version string, from, 
 	return nil
 }
 
-func (l *leaving) CreateSecret(context.Context, string, map[string][]byte) error     { return nil }
-func (l *leaving) LabelSecret(context.Context, string, string, string) error         { return nil }
-func (l *leaving) AnnotateClaim(context.Context, string, map[string]string) error    { return nil }
-func (l *leaving) SetBudget(context.Context, string, int) error                      { return nil }
-func (l *leaving) ForgetHold(context.Context, string, string) error                  { return nil }
-func (l *leaving) DeletePod(context.Context, string, string) error                   { return nil }
-func (l *leaving) RestartPod(context.Context, string, string, bool) error            { return nil }
-func (l *leaving) DeleteObject(context.Context, ops.ObjectRef, string, string) error { return nil }
-func (l *leaving) DeleteSet(context.Context, string, string, string) error           { return nil }
+func (l *leaving) CreateSecret(context.Context, string, map[string][]byte) error       { return nil }
+func (l *leaving) LabelSecret(context.Context, string, string, string) error           { return nil }
+func (l *leaving) AnnotateClaim(context.Context, string, map[string]string) error      { return nil }
+func (l *leaving) SetBudget(context.Context, string, int) error                        { return nil }
+func (l *leaving) ForgetHold(context.Context, string, string) error                    { return nil }
+func (l *leaving) DeletePod(context.Context, string, string) error                     { return nil }
+func (l *leaving) RestartPod(context.Context, string, string, bool) error              { return nil }
+func (l *leaving) DeleteObject(context.Context, model.ObjectRef, string, string) error { return nil }
+func (l *leaving) DeleteSet(context.Context, string, string, string) error             { return nil }
 
 type leavingSession struct{ l *leaving }
 
@@ -124,9 +124,9 @@ func TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller(t *testing.T) {
 				whole:  [][]string{{"GREEN", "0", "0"}},
 			}
 			c.change(l)
-			_, err := execute.Run(t.Context(), ops.Action{
-				Kind: ops.ActionShrinkSet, Pod: "p", SystemSecret: "system", Set: "s", SetUID: "u", SetVersion: "7",
-				From: 3, To: 2, NodeIDs: "n3", NodeNames: "n3", Members: "n1,n2,n3", Elsewhere: c.elsewhere, Whole: ops.WholeHealth{Asked: true},
+			_, err := execute.Run(t.Context(), model.Action{
+				Kind: model.ActionShrinkSet, Pod: "p", SystemSecret: "system", Set: "s", SetUID: "u", SetVersion: "7",
+				From: 3, To: 2, NodeIDs: "n3", NodeNames: "n3", Members: "n1,n2,n3", Elsewhere: c.elsewhere, Whole: model.WholeHealth{Asked: true},
 			}, execute.Tools{Objects: l, Secrets: l.script, Database: l})
 			if c.words != "" {
 				require.ErrorContains(t, err, c.words)

@@ -7,34 +7,34 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
-func createSystemSecret(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func createSystemSecret(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	password, err := t.Password()
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	err = t.Objects.CreateSecret(ctx, a.Secret.Name, map[string][]byte{a.Secret.Key: []byte(password)})
 	switch {
 	case errors.Is(err, ErrExists):
-		return ops.Result{Message: "the Secret existed already and stays as it is"}, nil
+		return model.Result{Message: "the Secret existed already and stays as it is"}, nil
 	case err != nil:
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
-	return ops.Result{Message: "the Secret was made with a random password"}, nil
+	return model.Result{Message: "the Secret was made with a random password"}, nil
 }
 
 // setLicense runs SET LICENSE, which is idempotent; from 4.5 on it does nothing.
-func setLicense(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func setLicense(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	key, err := t.password(ctx, a.Secret, a.SecretVersion)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	if _, err := t.Crash.Run(ctx, a.Pod, setLicenseStatement(strings.TrimSpace(key))); err != nil {
-		return ops.Result{}, fmt.Errorf("setting the licence: %w", err)
+		return model.Result{}, fmt.Errorf("setting the licence: %w", err)
 	}
-	return ops.Result{SecretVersion: a.SecretVersion, Message: "licence: set"}, nil
+	return model.Result{SecretVersion: a.SecretVersion, Message: "licence: set"}, nil
 }
 
 // setSystemUser makes `system` log in with its Secret's password. What `crash`
@@ -43,12 +43,12 @@ func setLicense(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) 
 //
 // Before the gateway has recovered CREATE USER waits and then fails, so an
 // existing user is never taken for a missing one.
-func setSystemUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func setSystemUser(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	real, err := t.password(ctx, a.Secret, a.SecretVersion)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
-	result := ops.Result{SecretVersion: a.SecretVersion, Message: "system user: it logs in already"}
+	result := model.Result{SecretVersion: a.SecretVersion, Message: "system user: it logs in already"}
 	session, err := t.Database.Login(ctx, a.Pod, names.SystemUser, real)
 	switch {
 	case err == nil:
@@ -58,15 +58,15 @@ func setSystemUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, erro
 		}
 		return result, t.crashGrant(ctx, a.Pod)
 	case !errors.Is(err, ErrLoginRefused):
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 
 	if err := t.sameCluster(ctx, a); err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	once, err := t.Password()
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	// One who has privileges is there. Whoever has none may be, too.
 	privileged := t.crashGranted(ctx, a.Pod)
@@ -79,7 +79,7 @@ func setSystemUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, erro
 		_, err = t.Crash.Run(ctx, a.Pod, alterUserLiteral(names.SystemUser, once))
 	}
 	if err != nil {
-		return ops.Result{}, fmt.Errorf("giving it a one-time password: %w", err)
+		return model.Result{}, fmt.Errorf("giving it a one-time password: %w", err)
 	}
 	// The grant comes before the real password: who logs in with that one has
 	// all privileges. What is there already is not done again: the fewer writes
@@ -87,11 +87,11 @@ func setSystemUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, erro
 	// dying comes there.
 	if !privileged {
 		if err := t.crashGrant(ctx, a.Pod); err != nil {
-			return ops.Result{}, err
+			return model.Result{}, err
 		}
 	}
 	if err := t.setOwnPassword(ctx, a.Pod, once, real); err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	return result, t.verify(ctx, a.Pod, names.SystemUser, real)
 }
@@ -99,7 +99,7 @@ func setSystemUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, erro
 // sameCluster asks the node itself, as its superuser, whether it is of the
 // cluster that is to be repaired; a node before gateway recovery, or on another
 // cluster's volume, refuses `system` just the same.
-func (t Tools) sameCluster(ctx context.Context, a ops.Action) error {
+func (t Tools) sameCluster(ctx context.Context, a model.Action) error {
 	if a.ClusterID == "" {
 		return nil
 	}

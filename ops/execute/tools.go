@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Errors that an Objects implementation returns, wrapped.
@@ -46,13 +46,13 @@ type Objects interface {
 	ForgetHold(ctx context.Context, set, uid string) error
 	// DeleteObject deletes an object of the cluster, with the same preconditions; an
 	// error for what may hold data, nil where there is none.
-	DeleteObject(ctx context.Context, object ops.ObjectRef, uid, resourceVersion string) error
+	DeleteObject(ctx context.Context, object model.ObjectRef, uid, resourceVersion string) error
 }
 
 // Secrets reads a Secret from the API server, never from a cache.
 type Secrets interface {
 	// Get returns the Secret's data and version; ErrNotFound if there is none.
-	Get(ctx context.Context, name string) (map[string][]byte, ops.SecretVersion, error)
+	Get(ctx context.Context, name string) (map[string][]byte, model.SecretVersion, error)
 }
 
 // Session is one login to one node. Close it.

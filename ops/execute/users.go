@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // system logs in as `system`, with the password that its Secret has now.
-func (t Tools) system(ctx context.Context, a ops.Action) (Session, error) {
-	password, err := t.password(ctx, ops.SecretKey{Name: a.SystemSecret, Key: ops.SystemKey}, ops.SecretVersion{})
+func (t Tools) system(ctx context.Context, a model.Action) (Session, error) {
+	password, err := t.password(ctx, model.SecretKey{Name: a.SystemSecret, Key: access.SystemKey}, model.SecretVersion{})
 	if err != nil {
 		return nil, err
 	}
@@ -29,21 +30,21 @@ func (t Tools) system(ctx context.Context, a ops.Action) (Session, error) {
 const superuser = "crate"
 
 // setUser makes a user with all privileges and its Secret's password.
-func setUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func setUser(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	if a.User == superuser || a.User == names.SystemUser || a.User == "" {
-		return ops.Result{}, fmt.Errorf("user %q is not one to be made; name another in spec.users", a.User)
+		return model.Result{}, fmt.Errorf("user %q is not one to be made; name another in spec.users", a.User)
 	}
 	password, err := t.password(ctx, a.Secret, a.SecretVersion)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	system, err := t.system(ctx, a)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	defer system.Close()
 
-	result := ops.Result{SecretVersion: a.SecretVersion, Message: "user created"}
+	result := model.Result{SecretVersion: a.SecretVersion, Message: "user created"}
 	_, err = system.Exec(ctx, createUser(a.User), password)
 	existed := errors.Is(err, ErrUserExists)
 	var before theirs
@@ -60,10 +61,10 @@ func setUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
 		}
 	}
 	if err != nil {
-		return ops.Result{}, fmt.Errorf("making the user: %w", err)
+		return model.Result{}, fmt.Errorf("making the user: %w", err)
 	}
 	if _, err := system.Exec(ctx, grantAll(a.User)); err != nil {
-		return ops.Result{}, fmt.Errorf("granting all privileges: %w", err)
+		return model.Result{}, fmt.Errorf("granting all privileges: %w", err)
 	}
 	if existed {
 		result.Overwrote = before.overwritten(a, set)
@@ -99,7 +100,7 @@ func privilegesOf(ctx context.Context, s Session, user string) theirs {
 }
 
 // overwritten says what of somebody's is not as it was; "" where all is.
-func (p theirs) overwritten(a ops.Action, set bool) string {
+func (p theirs) overwritten(a model.Action, set bool) string {
 	if !set && len(p.denied) == 0 && len(p.remains) == 0 {
 		return ""
 	}
@@ -122,70 +123,70 @@ func (p theirs) overwritten(a ops.Action, set bool) string {
 // verifyUser tells a changed password from a changed Secret. A refusal counts
 // only while the same pod lets `system` in: 28000 is also what a leaving node
 // and a cluster before gateway recovery answer.
-func verifyUser(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func verifyUser(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	password, err := t.password(ctx, a.Secret, a.SecretVersion)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
-	result := ops.Result{SecretVersion: a.SecretVersion, Message: "the user logs in with its Secret's password"}
+	result := model.Result{SecretVersion: a.SecretVersion, Message: "the user logs in with its Secret's password"}
 	err = t.verify(ctx, a.Pod, a.User, password)
 	if err == nil || !errors.Is(err, ErrLoginRefused) {
 		return result, err
 	}
 	system, err := t.system(ctx, a)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	system.Close()
-	result.Code, result.Message = ops.ResultRefused, "the database does not take the Secret's password for the user"
+	result.Code, result.Message = model.ResultRefused, "the database does not take the Secret's password for the user"
 	return result, nil
 }
 
 // changePassword gives a user that exists its Secret's password. It looks first:
 // a process that was killed may have done it already. A user that is gone is an
 // error, and is made by another decision.
-func changePassword(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func changePassword(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	if a.User == superuser || a.User == names.SystemUser || a.User == "" {
-		return ops.Result{}, fmt.Errorf("the password of user %q is not one to be changed; name another in spec.users", a.User)
+		return model.Result{}, fmt.Errorf("the password of user %q is not one to be changed; name another in spec.users", a.User)
 	}
 	password, err := t.password(ctx, a.Secret, a.SecretVersion)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
-	result := ops.Result{SecretVersion: a.SecretVersion, Message: "the user logs in with its Secret's password already"}
+	result := model.Result{SecretVersion: a.SecretVersion, Message: "the user logs in with its Secret's password already"}
 	if err := t.verify(ctx, a.Pod, a.User, password); err == nil {
 		return result, nil
 	} else if !errors.Is(err, ErrLoginRefused) {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	system, err := t.system(ctx, a)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	defer system.Close()
 	if _, err := system.Exec(ctx, alterUser(a.User), password); err != nil {
-		return ops.Result{}, fmt.Errorf("changing the password: %w", err)
+		return model.Result{}, fmt.Errorf("changing the password: %w", err)
 	}
 	result.Message = "the user's password was changed to its Secret's"
 	return result, t.verify(ctx, a.Pod, a.User, password)
 }
 
 // acknowledge quietens node check 1 (expected data nodes), and reads it back.
-func acknowledge(ctx context.Context, a ops.Action, t Tools) (ops.Result, error) {
+func acknowledge(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	system, err := t.system(ctx, a)
 	if err != nil {
-		return ops.Result{}, err
+		return model.Result{}, err
 	}
 	defer system.Close()
 	if _, err := system.Exec(ctx, acknowledgeChecks); err != nil {
-		return ops.Result{}, fmt.Errorf("acknowledging node check 1: %w", err)
+		return model.Result{}, fmt.Errorf("acknowledging node check 1: %w", err)
 	}
 	open, err := system.Strings(ctx, openChecks)
 	if err != nil {
-		return ops.Result{}, fmt.Errorf("reading node check 1 back: %w", err)
+		return model.Result{}, fmt.Errorf("reading node check 1 back: %w", err)
 	}
 	if len(open) > 0 {
-		return ops.Result{}, fmt.Errorf("node check 1 is still open on %d node(s)", len(open))
+		return model.Result{}, fmt.Errorf("node check 1 is still open on %d node(s)", len(open))
 	}
-	return ops.Result{Message: "node check 1 is acknowledged on all nodes"}, nil
+	return model.Result{Message: "node check 1 is acknowledged on all nodes"}, nil
 }

@@ -5,90 +5,90 @@ import (
 	"slices"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // act has an action succeed.
-func (m *model) act(a ops.Action) ops.Result {
+func (m *world) act(a model.Action) model.Result {
 	switch a.Kind {
-	case ops.ActionCreateSystemSecret:
-		m.secrets = append(slices.DeleteFunc(slices.Clone(m.secrets), func(s ops.Secret) bool { return s.Name == a.Secret.Name }),
-			ops.Secret{Name: a.Secret.Name, Exists: true, Keys: []string{a.Secret.Key}, Labelled: true, Version: ops.SecretVersion{UID: m.next(madeHere), ResourceVersion: m.next("")}})
-	case ops.ActionLabelSecret:
+	case model.ActionCreateSystemSecret:
+		m.secrets = append(slices.DeleteFunc(slices.Clone(m.secrets), func(s model.Secret) bool { return s.Name == a.Secret.Name }),
+			model.Secret{Name: a.Secret.Name, Exists: true, Keys: []string{a.Secret.Key}, Labelled: true, Version: model.SecretVersion{UID: m.next(madeHere), ResourceVersion: m.next("")}})
+	case model.ActionLabelSecret:
 		m.secrets = slices.Clone(m.secrets)
 		for i := range m.secrets {
 			if s := &m.secrets[i]; s.Name == a.Secret.Name {
 				s.Labelled, s.Version.ResourceVersion = true, m.next(madeHere)
 			}
 		}
-	case ops.ActionSetSystemUser:
+	case model.ActionSetSystemUser:
 		m.founded = true
 		m.user(a.User)
-	case ops.ActionSetUser:
+	case model.ActionSetUser:
 		m.user(a.User)
-	case ops.ActionVerifyUser:
+	case model.ActionVerifyUser:
 		// Its Secret has changed: the password with it, as far as anybody knows.
-		return ops.Result{Code: ops.ResultRefused}
-	case ops.ActionAnnotateClaim:
+		return model.Result{Code: model.ResultRefused}
+	case model.ActionAnnotateClaim:
 		m.claims = slices.Clone(m.claims)
 		for i := range m.claims {
 			if m.claims[i].Name == a.Claim {
 				m.claims[i].ClusterID, m.claims[i].Version = a.ClusterID, a.Version
 			}
 		}
-	case ops.ActionAcknowledgeNodeChecks:
+	case model.ActionAcknowledgeNodeChecks:
 		for i := range m.pods {
 			m.acknowledged[m.pods[i].NodeName] = true
 		}
-	case ops.ActionSetBudget:
+	case model.ActionSetBudget:
 		m.budgets = slices.Clone(m.budgets)
 		for i := range m.budgets {
 			if m.budgets[i].Name == a.Budget {
 				m.budgets[i].MaxUnavailable = a.Value
 			}
 		}
-	case ops.ActionRestartPod, ops.ActionCurePod, ops.ActionRecreatePod, ops.ActionRecoverPod:
+	case model.ActionRestartPod, model.ActionCurePod, model.ActionRecreatePod, model.ActionRecoverPod:
 		m.renew(a.Pod)
-	case ops.ActionRestartZone:
+	case model.ActionRestartZone:
 		for each := range strings.SplitSeq(a.Pods, ",") {
 			name, _, _ := strings.Cut(each, "/")
 			m.renew(name)
 		}
-	case ops.ActionHoldAllocation:
+	case model.ActionHoldAllocation:
 		m.db.Allocation = a.Allocation
-	case ops.ActionReleaseAllocation:
+	case model.ActionReleaseAllocation:
 		m.db.Allocation = a.Before
-	case ops.ActionSetSettings:
+	case model.ActionSetSettings:
 		for _, s := range a.Settings.Settings() {
 			m.settings[s.Name] = s.Value
 		}
-	case ops.ActionResetSettings:
+	case model.ActionResetSettings:
 		for _, s := range a.Settings.Settings() {
 			m.settings[s.Name] = ""
 		}
-	case ops.ActionExcludeNodes:
+	case model.ActionExcludeNodes:
 		m.exclude(func(ids []string) []string { return append(ids, listed(a.NodeIDs)...) })
-	case ops.ActionIncludeNodes:
+	case model.ActionIncludeNodes:
 		m.exclude(func(ids []string) []string { return without(ids, listed(a.NodeIDs)) })
-	case ops.ActionExcludeInTable, ops.ActionIncludeInTable:
+	case model.ActionExcludeInTable, model.ActionIncludeInTable:
 		m.excludeInTable(a)
-	case ops.ActionShrinkSet, ops.ActionSuspendSet:
+	case model.ActionShrinkSet, model.ActionSuspendSet:
 		if s := m.set(a.Set); s != nil {
 			s.Replicas, s.ResourceVersion = a.To, m.next("")
 		}
-	case ops.ActionDeleteSet:
+	case model.ActionDeleteSet:
 		m.sets = slices.DeleteFunc(m.sets, func(s Set) bool { return s.Name == a.Set })
 	}
-	return ops.Result{}
+	return model.Result{}
 }
 
-func (m *model) user(name string) {
+func (m *world) user(name string) {
 	if !slices.Contains(m.db.Users, name) {
 		m.db.Users = append(slices.Clone(m.db.Users), name)
 	}
 }
 
-func (m *model) exclude(change func([]string) []string) {
+func (m *world) exclude(change func([]string) []string) {
 	list := slices.Compact(change(listed(m.db.Settings.Exclude["_id"])))
 	m.db.Settings.Exclude = maps.Clone(m.db.Settings.Exclude)
 	if m.db.Settings.Exclude == nil {
@@ -100,7 +100,7 @@ func (m *model) exclude(change func([]string) []string) {
 	}
 }
 
-func (m *model) excludeInTable(a ops.Action) {
+func (m *world) excludeInTable(a model.Action) {
 	for i := range m.db.Tables {
 		t := &m.db.Tables[i]
 		if t.Name != a.Table && t.Of != a.Table {
@@ -110,7 +110,7 @@ func (m *model) excludeInTable(a ops.Action) {
 		if t.Exclude == nil {
 			t.Exclude = map[string]string{}
 		}
-		if a.Kind == ops.ActionExcludeInTable {
+		if a.Kind == model.ActionExcludeInTable {
 			t.Exclude["_id"] = strings.Join(append(listed(t.Exclude["_id"]), listed(a.NodeIDs)...), ",")
 		} else if t.Exclude["_id"] = strings.Join(without(listed(t.Exclude["_id"]), listed(a.NodeIDs)), ","); t.Exclude["_id"] == "" {
 			delete(t.Exclude, "_id")

@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
 )
 
 // Converged is a cluster that has come to what is wanted and is healthy, without
 // tables: what a plan begins from where no cluster is asked. It is made by the
 // same decisions, from nothing; done is false where they do not come to an end.
-func Converged(desired ops.Desired, templates Templates, now time.Time) (observed ops.Observed, record ops.Record, done bool) {
+func Converged(desired model.Desired, templates Templates, now time.Time) (observed model.Observed, record model.Record, done bool) {
 	first := desired
-	still := !slices.ContainsFunc(desired.Sets, func(s ops.Set) bool { return s.Data && s.Replicas > 0 })
+	still := !slices.ContainsFunc(desired.Sets, func(s model.Set) bool { return s.Data && s.Replicas > 0 })
 	if still {
 		// What stands still has run before; how large it was is not in Git.
 		first.Sets = slices.Clone(desired.Sets)
@@ -25,10 +26,10 @@ func Converged(desired ops.Desired, templates Templates, now time.Time) (observe
 	first.Paused, first.Released, first.Abort = false, false, false
 	// It stands there, so it may: what is refused is what changes.
 	first.Operations.Consent = []definition.Consent{definition.ConsentSuspend}
-	start := Start{Desired: first, Templates: templates, Observed: ops.Observed{Secrets: Secrets(desired, nil)}, Now: now.Add(-2 * longEnough)}
+	start := Start{Desired: first, Templates: templates, Observed: model.Observed{Secrets: Secrets(desired, nil)}, Now: now.Add(-2 * longEnough)}
 	r, err := newRun(start)
 	if err != nil {
-		return ops.Observed{}, ops.Record{}, false
+		return model.Observed{}, model.Record{}, false
 	}
 	done = r.toTheEnd()
 	if still && done {
@@ -40,7 +41,7 @@ func Converged(desired ops.Desired, templates Templates, now time.Time) (observe
 	}
 	r.start.Desired = desired
 	if r.record.Bootstrap.Done {
-		r.record.Stage = ops.StageVerified
+		r.record.Stage = model.StageVerified
 	}
 	observed = r.model.observe(&desired, &r.record)
 	return observed, r.record, done
@@ -49,29 +50,29 @@ func Converged(desired ops.Desired, templates Templates, now time.Time) (observe
 // Secrets are those that a definition names, taken to be there, as they were
 // recorded; for a role that may not read them, and for a repository that does not
 // hold them.
-func Secrets(desired ops.Desired, record *ops.Record) []ops.Secret {
-	var out []ops.Secret
-	add := func(name, key string, version ops.SecretVersion, labelled bool) {
-		i := slices.IndexFunc(out, func(s ops.Secret) bool { return s.Name == name })
+func Secrets(desired model.Desired, record *model.Record) []model.Secret {
+	var out []model.Secret
+	add := func(name, key string, version model.SecretVersion, labelled bool) {
+		i := slices.IndexFunc(out, func(s model.Secret) bool { return s.Name == name })
 		if i < 0 {
-			if version == (ops.SecretVersion{}) {
-				version, labelled = ops.SecretVersion{UID: madeHere + name, ResourceVersion: "1"}, false
+			if version == (model.SecretVersion{}) {
+				version, labelled = model.SecretVersion{UID: madeHere + name, ResourceVersion: "1"}, false
 			}
-			i, out = len(out), append(out, ops.Secret{Name: name, Exists: true, Version: version, Labelled: labelled})
+			i, out = len(out), append(out, model.Secret{Name: name, Exists: true, Version: version, Labelled: labelled})
 		}
 		if key != "" && !slices.Contains(out[i].Keys, key) {
 			out[i].Keys = append(out[i].Keys, key)
 		}
 	}
 	if record == nil {
-		record = &ops.Record{}
+		record = &model.Record{}
 	}
-	if record.Bootstrap.System != (ops.SecretVersion{}) || record.Bootstrap.Done {
-		add(names.SystemSecret(desired.Name), ops.SystemKey, record.Bootstrap.System, true)
+	if record.Bootstrap.System != (model.SecretVersion{}) || record.Bootstrap.Done {
+		add(names.SystemSecret(desired.Name), access.SystemKey, record.Bootstrap.System, true)
 	}
 	for _, u := range desired.Users {
-		var version ops.SecretVersion
-		if i := slices.IndexFunc(record.Bootstrap.Users, func(r ops.RecordedUser) bool { return r.Name == u.Name }); i >= 0 {
+		var version model.SecretVersion
+		if i := slices.IndexFunc(record.Bootstrap.Users, func(r model.RecordedUser) bool { return r.Name == u.Name }); i >= 0 {
 			version = record.Bootstrap.Users[i].Secret
 		}
 		add(u.Secret.Name, u.Secret.Key, version, true)
@@ -79,13 +80,13 @@ func Secrets(desired ops.Desired, record *ops.Record) []ops.Secret {
 	if l := desired.License; l != nil {
 		version := record.LicenseSecret
 		if record.License == nil || *record.License != *l {
-			version = ops.SecretVersion{}
+			version = model.SecretVersion{}
 		}
 		add(l.Name, l.Key, version, false)
 	}
 	for _, ref := range desired.References {
-		var version ops.SecretVersion
-		if i := slices.IndexFunc(record.References, func(r ops.RecordedReference) bool { return r.Secret == ref.Secret }); i >= 0 {
+		var version model.SecretVersion
+		if i := slices.IndexFunc(record.References, func(r model.RecordedReference) bool { return r.Secret == ref.Secret }); i >= 0 {
 			version = record.References[i].Version
 		}
 		add(ref.Secret, "", version, false)

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/capacity"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Kinds of operations that the record does not know: what is done at once.
@@ -15,13 +16,13 @@ const (
 	kindUsers    = "users"
 	kindSettings = "settings"
 	kindLicence  = "licence"
-	kindUpdate   = string(ops.OperationUpdate)
+	kindUpdate   = string(model.OperationUpdate)
 )
 
 // course collects what a run does.
 type course struct {
 	out   Course
-	model *model
+	model *world
 	// current is the index of the operation that the record is in; -1 for none,
 	// last the one before it.
 	current, last int
@@ -47,7 +48,7 @@ func (c *course) unknown(text string) {
 	}
 }
 
-func (c *course) refuse(r ops.Reason) {
+func (c *course) refuse(r model.Reason) {
 	gate := Gate{Name: r.Name, Message: r.Message}
 	if i := slices.IndexFunc(c.out.Refused, func(g Gate) bool { return g.Name == r.Name && sameSubject(g.Message, r.Message) }); i >= 0 {
 		c.out.Refused[i] = gate
@@ -56,7 +57,7 @@ func (c *course) refuse(r ops.Reason) {
 	c.out.Refused = append(c.out.Refused, gate)
 }
 
-func (c *course) wait(r ops.Reason) {
+func (c *course) wait(r model.Reason) {
 	gate := Gate{Name: r.Name, Message: r.Message}
 	if !slices.Contains(c.out.Waits, gate) {
 		c.out.Waits = append(c.out.Waits, gate)
@@ -72,7 +73,7 @@ func sameSubject(a, b string) bool {
 var numbers = regexp.MustCompile(`(^|[\s(])[0-9][0-9.,]*`)
 
 // turn looks at what a decision begins, refuses and waits for.
-func (c *course) turn(desired *ops.Desired, observed *ops.Observed, before, next *ops.Record, d *ops.Decision) {
+func (c *course) turn(desired *model.Desired, observed *model.Observed, before, next *model.Record, d *model.Decision) {
 	for _, refusal := range d.Refusals {
 		c.refuse(refusal)
 	}
@@ -113,19 +114,19 @@ func (c *course) begin(kind, summary string) {
 
 // operation that a step belongs to: the record's, the one that has just ended,
 // or one of its own kind.
-func (c *course) operation(step Step, before, next *ops.Record) int {
+func (c *course) operation(step Step, before, next *model.Record) int {
 	kind := ""
-	switch ops.ActionKind(step.Action) {
-	case ops.ActionLabelSecret, ops.ActionSetUser, ops.ActionVerifyUser, ops.ActionChangePassword, ops.ActionSetSystemUser:
+	switch model.ActionKind(step.Action) {
+	case model.ActionLabelSecret, model.ActionSetUser, model.ActionVerifyUser, model.ActionChangePassword, model.ActionSetSystemUser:
 		kind = kindUsers
-	case ops.ActionSetSettings, ops.ActionResetSettings:
+	case model.ActionSetSettings, model.ActionResetSettings:
 		kind = kindSettings
-	case ops.ActionSetLicense:
+	case model.ActionSetLicense:
 		kind = kindLicence
 	}
-	bootstrap := c.current >= 0 && c.out.Operations[c.current].Kind == string(ops.OperationBootstrap)
+	bootstrap := c.current >= 0 && c.out.Operations[c.current].Kind == string(model.OperationBootstrap)
 	switch {
-	case kind != "" && !bootstrap && !(c.current < 0 && before.Operation != nil && before.Operation.Kind == ops.OperationBootstrap):
+	case kind != "" && !bootstrap && !(c.current < 0 && before.Operation != nil && before.Operation.Kind == model.OperationBootstrap):
 		return c.own(kind)
 	case c.current >= 0:
 		return c.current
@@ -152,7 +153,7 @@ func (c *course) own(kind string) int {
 	return own
 }
 
-func (c *course) step(step Step, before, next *ops.Record) {
+func (c *course) step(step Step, before, next *model.Record) {
 	if Reacts(step.Action) {
 		return
 	}
@@ -177,12 +178,12 @@ func unrepeated(steps []Step, step Step) []Step {
 
 // restarted counts the pods that an action restarts, and names what is away
 // meanwhile.
-func (c *course) restarted(a ops.Action, observed *ops.Observed) {
+func (c *course) restarted(a model.Action, observed *model.Observed) {
 	var pods []string
 	switch a.Kind {
-	case ops.ActionRestartPod, ops.ActionCurePod, ops.ActionRecreatePod, ops.ActionRecoverPod:
+	case model.ActionRestartPod, model.ActionCurePod, model.ActionRecreatePod, model.ActionRecoverPod:
 		pods = []string{a.Pod}
-	case ops.ActionRestartZone:
+	case model.ActionRestartZone:
 		for each := range strings.SplitSeq(a.Pods, ",") {
 			name, _, _ := strings.Cut(each, "/")
 			pods = append(pods, name)
@@ -213,7 +214,7 @@ func (c *course) restarted(a ops.Action, observed *ops.Observed) {
 
 // away names the tables whose writes wait while these pods are away, and those with copies
 // that do not come back, which the policy lets through.
-func (c *course) away(pods []string, observed *ops.Observed) {
+func (c *course) away(pods []string, observed *model.Observed) {
 	var away, data []string
 	for i := range observed.Pods {
 		p := &observed.Pods[i]
@@ -224,7 +225,7 @@ func (c *course) away(pods []string, observed *ops.Observed) {
 			data = append(data, p.NodeName)
 		}
 	}
-	f := ops.ForecastRestart(&observed.Database, c.model.desired.Version, away, data)
+	f := capacity.ForecastRestart(&observed.Database, c.model.desired.Version, away, data)
 	add := func(list []string, why string) {
 		for _, each := range list {
 			table, words, _ := strings.Cut(each, " (")
@@ -253,7 +254,7 @@ func (c *course) risk(table, node string) {
 }
 
 // end finishes what is said of each operation.
-func (c *course) end(start Start, record ops.Record, sets []Set, done bool) Course {
+func (c *course) end(start Start, record model.Record, sets []Set, done bool) Course {
 	out := c.out
 	out.Record, out.Sets, out.Done = record, sets, done
 	restarts := out.Restarts > 0
@@ -268,7 +269,7 @@ func (c *course) end(start Start, record ops.Record, sets []Set, done bool) Cour
 			op.Summary = withPods(op)
 		}
 		op.Estimate = estimate(op, c.work[i], &start)
-		if op.Kind == string(ops.OperationUpgrade) {
+		if op.Kind == string(model.OperationUpgrade) {
 			out.AtRisk = append(out.AtRisk, versionRisk(start.Record.Version, start.Desired.Version)...)
 		}
 	}

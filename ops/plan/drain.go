@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/capacity"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // drain says in numbers what a drain moves, once it is decided.
-func (c *course) drain(observed *ops.Observed, before, next *ops.Record) {
+func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 	op := next.Operation
 	if op == nil || op.Shrink == nil || op.Shrink.Set == "" || len(op.Shrink.Leaving) == 0 || c.current < 0 {
 		c.draining = ""
@@ -28,7 +29,7 @@ func (c *course) drain(observed *ops.Observed, before, next *ops.Record) {
 	text := fmt.Sprintf("drain %s", strings.Join(leaving, ", "))
 	if op.Shrink.Masters {
 		text = "let " + strings.Join(leaving, ", ") + " go, which carry no data"
-	} else if d := ops.ForecastDrain(&observed.Database, next.Version, leaving, c.model.dataNodeNames()); d.Shards > 0 || d.Known {
+	} else if d := capacity.ForecastDrain(&observed.Database, next.Version, leaving, c.model.dataNodeNames()); d.Shards > 0 || d.Known {
 		text += fmt.Sprintf(": %s shards, %s", thousands(d.Shards), bytesText(d.Bytes))
 		if d.Shards == 1 {
 			text = strings.Replace(text, "1 shards", "1 shard", 1)
@@ -46,7 +47,7 @@ func (c *course) drain(observed *ops.Observed, before, next *ops.Record) {
 	}
 }
 
-func (m *model) dataNodeNames() []string {
+func (m *world) dataNodeNames() []string {
 	var all []string
 	for i := range m.pods {
 		if p := &m.pods[i]; p.joined && m.carriesData(p.Set) {

@@ -1,9 +1,11 @@
 package plan
 
-import "stevedore.dev/stevedore/ops"
+import (
+	"stevedore.dev/stevedore/ops/model"
+)
 
 // Refusals is a course that met these, one after the other.
-func Refusals(all ...ops.Reason) Course {
+func Refusals(all ...model.Reason) Course {
 	var c course
 	for _, r := range all {
 		c.refuse(r)

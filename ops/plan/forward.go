@@ -9,17 +9,19 @@ import (
 
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/lifecycle"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Start is what a forward run begins from.
 type Start struct {
 	// Desired is what is wanted; its Changes are made anew in each turn.
-	Desired   ops.Desired
+	Desired   model.Desired
 	Templates Templates
-	Observed  ops.Observed
+	Observed  model.Observed
 	// Record with Saved: what was last effective.
-	Record ops.Record
-	Policy ops.Policy
+	Record model.Record
+	Policy model.Policy
 	Now    time.Time
 }
 
@@ -37,7 +39,7 @@ type Course struct {
 	Restarts int
 	Estimate *Estimate
 	// Record and Sets are as they are at the end.
-	Record ops.Record
+	Record model.Record
 	Sets   []Set
 	// Done: what is wanted is so in the end.
 	Done bool
@@ -77,7 +79,7 @@ func newRun(s Start) (*run, error) {
 		patience: waitsLong + 2*max(s.Desired.Operations.StableFor, s.Policy.StableFor, s.Desired.Operations.MasterStableFor, s.Policy.MasterStableFor),
 	}
 	r.course.model = r.model
-	if s.Observed.Storage.Unread != "" && ops.StorageWanted(&s.Desired, &s.Observed) {
+	if s.Observed.Storage.Unread != "" && lifecycle.StorageWanted(&s.Desired, &s.Observed) {
 		r.course.unknown("whether the storage classes of the new claims are there: " + s.Observed.Storage.Unread)
 	}
 	// Each look at something in progress would only see that time has passed.
@@ -124,10 +126,10 @@ func (r *run) toTheEnd() bool {
 // run is a forward run under way.
 type run struct {
 	start    Start
-	model    *model
-	record   ops.Record
-	policy   ops.Policy
-	decision ops.Decision
+	model    *world
+	record   model.Record
+	policy   model.Policy
+	decision model.Decision
 	course   course
 	// idle is for how long nothing has changed, patience how long that may be.
 	idle, patience time.Duration
@@ -163,7 +165,7 @@ func (r *run) turn() (done bool, err error) {
 			r.course.step(changed[i].step(), &before, &next)
 		}
 		if !wrote {
-			m.applied = ops.Applied{Revision: desired.Revision, Effective: d.Effective}
+			m.applied = model.Applied{Revision: desired.Revision, Effective: d.Effective}
 		}
 	}
 	saved := d.Save || !maps.Equal(next.Saved, before.Saved)
@@ -172,11 +174,11 @@ func (r *run) turn() (done bool, err error) {
 			r.course.step(StepOf(action, &next, m.nodeName), &before, &next)
 			r.course.restarted(action, &observed)
 			acted = true
-			next = ops.Settle(next, action, m.act(action), m.now)
+			next = ops.RecordResult(next, action, m.act(action), m.now)
 		}
 	}
 	r.record, r.decision = next, d
-	if d.Verdict == ops.Done && !saved && !wrote && !acted {
+	if d.Verdict == model.Done && !saved && !wrote && !acted {
 		return true, nil
 	}
 	step := time.Second
@@ -201,7 +203,7 @@ func (r *run) at() string {
 	return "between two operations"
 }
 
-func words(reasons []ops.Reason) string {
+func words(reasons []model.Reason) string {
 	var all []string
 	for _, reason := range reasons {
 		all = append(all, reason.Name+": "+reason.Message)
@@ -215,7 +217,7 @@ func words(reasons []ops.Reason) string {
 // supply has somebody make the Secrets that are waited for, and says that: what
 // follows is worth reading before. It says whether there was any.
 func (r *run) supply() bool {
-	missing := slices.DeleteFunc(slices.Clone(r.decision.Waits), func(w ops.Reason) bool { return w.Name != gates.SecretMissingRule.Name })
+	missing := slices.DeleteFunc(slices.Clone(r.decision.Waits), func(w model.Reason) bool { return w.Name != gates.SecretMissingRule.Name })
 	if len(missing) == 0 || !r.model.supply() {
 		return false
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/render"
 )
@@ -59,7 +60,7 @@ func (w wish) yaml() string {
 }
 
 type side struct {
-	desired   ops.Desired
+	desired   model.Desired
 	templates plan.Templates
 	rendered  *render.Rendered
 }
@@ -73,8 +74,8 @@ func (w wish) render(t *testing.T) side {
 	require.Empty(t, build.Clusters[0].Problems)
 	rendered, problems := render.Render(build.Clusters[0], render.Config{}, render.Pins{})
 	require.Empty(t, problems)
-	desired := ops.NewDesired(build.Clusters[0].Definition, ops.Render{
-		Objects: rendered.Objects, Revision: rendered.Revision, Pins: ops.Pins(rendered.Pins),
+	desired := manifest.NewDesired(build.Clusters[0].Definition, manifest.Render{
+		Objects: rendered.Objects, Revision: rendered.Revision, Pins: model.Pins(rendered.Pins),
 	}, "git", "")
 	return side{desired: desired, templates: plan.Rendered(rendered.Objects), rendered: rendered}
 }
@@ -220,7 +221,7 @@ func TestANewClusterIsABootstrap(t *testing.T) {
 	w.users = []string{"ada"}
 	next := w.render(t)
 	course := plan.Forward(plan.Start{
-		Desired: next.desired, Templates: next.templates, Now: noon, Observed: ops.Observed{Secrets: plan.Secrets(next.desired, nil)},
+		Desired: next.desired, Templates: next.templates, Now: noon, Observed: model.Observed{Secrets: plan.Secrets(next.desired, nil)},
 	})
 	assert.Equal(t, []string{"bootstrap"}, kinds(course))
 	assert.True(t, course.Done)
@@ -246,14 +247,14 @@ func TestAGroupThatIsToGoIsNotRestarted(t *testing.T) {
 // data lays a table of so many shards and replicas on the nodes of the basis.
 func data(start *plan.Start, table, replicas string, shards, copies int, bytes int64) {
 	db := &start.Observed.Database
-	db.Settings = ops.AllocationSettings{LowWatermark: "85%", DiskThreshold: true, TotalShardsPerNode: -1}
-	db.Tables = append(db.Tables, ops.Table{Name: table, Replicas: replicas, Started: copies, Created: "6.3.7", TotalShardsPerNode: -1})
+	db.Settings = model.AllocationSettings{LowWatermark: "85%", DiskThreshold: true, TotalShardsPerNode: -1}
+	db.Tables = append(db.Tables, model.Table{Name: table, Replicas: replicas, Started: copies, Created: "6.3.7", TotalShardsPerNode: -1})
 	for i := range db.Nodes {
 		db.Nodes[i].DiskSize, db.Nodes[i].DiskUsed = 1000, 500
 	}
 	for id := range shards {
 		for c := range copies {
-			db.Shards = append(db.Shards, ops.Shard{Table: table, ID: id, Node: db.Nodes[(id+c)%len(db.Nodes)].ID, Primary: c == 0, State: "STARTED", Bytes: bytes})
+			db.Shards = append(db.Shards, model.Shard{Table: table, ID: id, Node: db.Nodes[(id+c)%len(db.Nodes)].ID, Primary: c == 0, State: "STARTED", Bytes: bytes})
 		}
 	}
 }
@@ -313,7 +314,7 @@ func TestWhatWaitsOnTheBasisStandsAheadOfTheOperation(t *testing.T) {
 	from.hot = 4
 	course := between(t, from, to, func(s *plan.Start) {
 		data(s, "doc.items", "1", 4, 2, 10)
-		s.Observed.Database.Health = ops.Health{Colour: ops.Yellow, Underreplicated: 1, Tables: []string{"doc.items"}}
+		s.Observed.Database.Health = model.Health{Colour: model.Yellow, Underreplicated: 1, Tables: []string{"doc.items"}}
 		s.Observed.Disrupted = []string{"shop/others"}
 	})
 	require.Equal(t, []string{"shrink"}, kinds(course))
@@ -324,7 +325,9 @@ func TestWhatWaitsOnTheBasisStandsAheadOfTheOperation(t *testing.T) {
 // still never lets what is wanted become what was last effective.
 type still struct{ plan.Templates }
 
-func (s still) Materialise(saved ops.Saved, _ ops.Effective) (ops.Saved, error) { return saved, nil }
+func (s still) Materialise(saved model.Saved, _ model.Effective) (model.Saved, error) {
+	return saved, nil
+}
 
 func TestAPlanThatDoesNotEndSaysSo(t *testing.T) {
 	from, to := basic(), basic()

@@ -8,32 +8,32 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
-// model is a cluster in which each action succeeds: what is applied takes effect
+// world is a cluster in which each action succeeds: what is applied takes effect
 // at the next look, pods come and join, drained shards move, settings stick.
-type model struct {
-	desired *ops.Desired
+type world struct {
+	desired *model.Desired
 	now     time.Time
 	serial  int
 
 	sets    []Set
 	pods    []pod
-	claims  []ops.Claim
-	secrets []ops.Secret
-	budgets []ops.ObservedBudget
+	claims  []model.Claim
+	secrets []model.Secret
+	budgets []model.ObservedBudget
 	// hidden is what tables lack that are not seen.
-	hidden ops.Health
+	hidden model.Health
 	// acknowledged nodes, by name: node check 1, lost with the process.
 	acknowledged map[string]bool
 	// volumes are the nodes that have been, by name: a pod that comes back on its
 	// claim is the same node.
-	volumes map[string]ops.Node
+	volumes map[string]model.Node
 
 	// db is what the basis says of the database; a reading is made of it.
-	db     ops.Database
-	stable ops.Stability
+	db     model.Database
+	stable model.Stability
 	// founded: somebody is let in as `system`.
 	founded bool
 	// recovering counts the looks until all copies are back after an outage.
@@ -44,18 +44,18 @@ type model struct {
 	// settings that were set, by name.
 	settings map[string]string
 
-	applied ops.Applied
+	applied model.Applied
 	// The rest of the basis stays as it was seen.
-	commands    ops.Commands
-	storage     ops.Storage
-	foreign     []ops.Foreign
+	commands    model.Commands
+	storage     model.Storage
+	foreign     []model.Foreign
 	otherOwner  string
 	applyErrors []string
 	disrupted   []string
 }
 
 type pod struct {
-	ops.Pod
+	model.Pod
 	// expects is how many data nodes its process was started to wait for.
 	expects int
 	// joined is false in the look in which it is made.
@@ -66,21 +66,21 @@ type pod struct {
 // cluster that nobody has disturbed a moment ago.
 const longEnough = time.Hour
 
-func newModel(s Start, sets []Set) *model {
-	m := &model{
+func newModel(s Start, sets []Set) *world {
+	m := &world{
 		desired: &s.Desired, now: s.Now, db: s.Observed.Database,
 		claims: slices.Clone(s.Observed.Claims), secrets: slices.Clone(s.Observed.Secrets), budgets: slices.Clone(s.Observed.Budgets),
-		acknowledged: map[string]bool{}, volumes: map[string]ops.Node{}, settings: map[string]string{},
+		acknowledged: map[string]bool{}, volumes: map[string]model.Node{}, settings: map[string]string{},
 		applied: s.Observed.Applied, commands: s.Observed.Commands, storage: s.Observed.Storage, foreign: s.Observed.Foreign,
 		otherOwner: s.Observed.OtherOwner, applyErrors: s.Observed.ApplyErrors, disrupted: s.Observed.Disrupted,
 	}
 	m.db.Shards, m.db.Tables = slices.Clone(m.db.Shards), slices.Clone(m.db.Tables)
 	m.hidden = hiddenHealth(&m.db)
-	m.founded = s.Record.Bootstrap.Done || m.db.Contact == ops.Yes
+	m.founded = s.Record.Bootstrap.Done || m.db.Contact == model.Yes
 	m.remembered(&s.Record)
 	for name, value := range m.db.Effective {
 		// Where nodes show different values none was set, and each has its own.
-		if !slices.ContainsFunc(m.db.Pods, func(a ops.PodAnswer) bool { other, ok := a.Settings.Get(name); return ok && other != value }) {
+		if !slices.ContainsFunc(m.db.Pods, func(a model.PodAnswer) bool { other, ok := a.Settings.Get(name); return ok && other != value }) {
 			m.settings[name] = value
 		}
 	}
@@ -94,10 +94,10 @@ func newModel(s Start, sets []Set) *model {
 		}
 		m.sets = append(m.sets, set)
 	}
-	joined := m.db.Contact == ops.Yes && m.db.NodesKnown
+	joined := m.db.Contact == model.Yes && m.db.NodesKnown
 	for _, p := range s.Observed.Pods {
 		// What an old process waits for is not known: it counts as right.
-		m.pods = append(m.pods, pod{Pod: p, joined: p.Ready && (!joined || slices.ContainsFunc(m.db.Nodes, func(n ops.Node) bool { return n.Name == p.NodeName }))})
+		m.pods = append(m.pods, pod{Pod: p, joined: p.Ready && (!joined || slices.ContainsFunc(m.db.Nodes, func(n model.Node) bool { return n.Name == p.NodeName }))})
 	}
 	data := m.dataNodes()
 	for i := range m.pods {
@@ -124,7 +124,7 @@ func newModel(s Start, sets []Set) *model {
 }
 
 // remembered takes from the record what the basis does not tell of the database.
-func (m *model) remembered(record *ops.Record) {
+func (m *world) remembered(record *model.Record) {
 	for _, e := range record.Settings {
 		switch {
 		case e.Done || !e.Set.IsZero():
@@ -143,20 +143,20 @@ func (m *model) remembered(record *ops.Record) {
 	if record.Operation != nil {
 		step = record.Operation.Step
 	}
-	if x := record.Exclusions; x != nil && step != ops.StepExclude {
+	if x := record.Exclusions; x != nil && step != model.StepExclude {
 		m.exclude(func(ids []string) []string { return append(without(ids, listed(x.IDs)), listed(x.IDs)...) })
 	}
-	if h := record.Hold; h != nil && step != ops.StepHold {
+	if h := record.Hold; h != nil && step != model.StepHold {
 		m.db.Allocation = h.Value
 	}
 }
 
-func (m *model) next(prefix string) string {
+func (m *world) next(prefix string) string {
 	m.serial++
 	return prefix + strconv.Itoa(m.serial)
 }
 
-func (m *model) set(name string) *Set {
+func (m *world) set(name string) *Set {
 	for i := range m.sets {
 		if m.sets[i].Name == name {
 			return &m.sets[i]
@@ -166,7 +166,7 @@ func (m *model) set(name string) *Set {
 }
 
 // carriesData is false for dedicated masters only.
-func (m *model) carriesData(set string) bool {
+func (m *world) carriesData(set string) bool {
 	for _, want := range m.desired.Sets {
 		if want.Name == set {
 			return want.Data
@@ -175,7 +175,7 @@ func (m *model) carriesData(set string) bool {
 	return set != names.StatefulSet(m.desired.Name, names.MasterGroup, true)
 }
 
-func (m *model) dataNodes() int {
+func (m *world) dataNodes() int {
 	n := 0
 	for i := range m.pods {
 		if p := &m.pods[i]; p.joined && !p.Terminating && m.carriesData(p.Set) {
@@ -187,7 +187,7 @@ func (m *model) dataNodes() int {
 
 // happen brings about what time brings: pods are made, and those that were made
 // have started and joined.
-func (m *model) happen() {
+func (m *world) happen() {
 	up := func(p pod) bool { return p.joined }
 	wereUp := slices.ContainsFunc(m.pods, up)
 	defer func() {
@@ -215,7 +215,7 @@ func (m *model) happen() {
 	}
 	slices.SortStableFunc(m.pods, func(a, b pod) int { return cmp.Or(strings.Compare(a.Set, b.Set), cmp.Compare(a.Ordinal, b.Ordinal)) })
 	m.move()
-	if m.db.Health.Colour != ops.Yellow && m.db.Health.Colour != ops.Red {
+	if m.db.Health.Colour != model.Yellow && m.db.Health.Colour != model.Red {
 		m.replicate()
 	}
 }
@@ -226,28 +226,28 @@ const recoveryLooks = 8
 
 const madeHere = "planned-"
 
-func (m *model) newPod(s *Set, ordinal int, zone string) pod {
+func (m *world) newPod(s *Set, ordinal int, zone string) pod {
 	name := s.Name + "-" + strconv.Itoa(ordinal)
 	node := names.NodePrefix(s.Group, !m.carriesData(s.Name)) + "-" + strconv.Itoa(ordinal)
 	delete(m.acknowledged, node)
-	return pod{expects: s.Expects, Pod: ops.Pod{
+	return pod{expects: s.Expects, Pod: model.Pod{
 		Name: name, Set: s.Name, Ordinal: ordinal, UID: m.next(madeHere), NodeName: node, Phase: "Pending", Zone: zone,
 		Revision: s.UpdateRevision, Version: s.Version, RecoverAfter: s.RecoverAfter, Created: m.now.Truncate(time.Second),
 		Template: s.Template, Settings: s.Settings,
 	}}
 }
 
-func (m *model) claim(s *Set, ordinal int) {
+func (m *world) claim(s *Set, ordinal int) {
 	for _, volume := range s.Claims {
 		name := volume + "-" + s.Name + "-" + strconv.Itoa(ordinal)
-		if !slices.ContainsFunc(m.claims, func(c ops.Claim) bool { return c.Name == name }) {
-			m.claims = append(m.claims, ops.Claim{Name: name, Set: s.Name, Ordinal: ordinal, Phase: "Bound"})
+		if !slices.ContainsFunc(m.claims, func(c model.Claim) bool { return c.Name == name }) {
+			m.claims = append(m.claims, model.Claim{Name: name, Set: s.Name, Ordinal: ordinal, Phase: "Bound"})
 		}
 	}
 }
 
 // renew makes a pod anew, on its set's template.
-func (m *model) renew(name string) {
+func (m *world) renew(name string) {
 	for i := range m.pods {
 		if p := &m.pods[i]; p.Name == name {
 			if s := m.set(p.Set); s != nil {
@@ -260,7 +260,7 @@ func (m *model) renew(name string) {
 // apply makes StatefulSets and budgets what is effective, and returns the sets
 // whose replicas or template it changed; wrote is true when there was something
 // to write at all.
-func (m *model) apply(e ops.Effective, sets []Set) (changed []written, wrote bool) {
+func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote bool) {
 	for i := range e.Sets {
 		effective := &e.Sets[i]
 		j := slices.IndexFunc(sets, func(s Set) bool { return s.Name == effective.Name })
@@ -292,10 +292,10 @@ func (m *model) apply(e ops.Effective, sets []Set) (changed []written, wrote boo
 		*live = want
 	}
 	for _, want := range e.Budgets {
-		i := slices.IndexFunc(m.budgets, func(b ops.ObservedBudget) bool { return b.Name == want.Name })
+		i := slices.IndexFunc(m.budgets, func(b model.ObservedBudget) bool { return b.Name == want.Name })
 		switch {
 		case i < 0:
-			m.budgets, wrote = append(m.budgets, ops.ObservedBudget(want)), true
+			m.budgets, wrote = append(m.budgets, model.ObservedBudget(want)), true
 		case m.budgets[i].MaxUnavailable != want.MaxUnavailable:
 			m.budgets[i].MaxUnavailable, wrote = want.MaxUnavailable, true
 		}
@@ -306,15 +306,15 @@ func (m *model) apply(e ops.Effective, sets []Set) (changed []written, wrote boo
 // settle ends what passes by itself on the basis: copies that are missing, shards
 // that move, pods on their way, a snapshot, other clusters' operations. It says
 // whether there was any.
-func (m *model) settle() bool {
+func (m *world) settle() bool {
 	db := &m.db
-	there := len(m.disrupted) > 0 || m.founded && db.Contact == ops.No || db.Recovered == ops.No ||
-		db.Health.Colour == ops.Yellow || db.Health.Colour == ops.Red || db.Unassigned+db.Relocating+db.Initializing+db.Snapshots > 0
+	there := len(m.disrupted) > 0 || m.founded && db.Contact == model.No || db.Recovered == model.No ||
+		db.Health.Colour == model.Yellow || db.Health.Colour == model.Red || db.Unassigned+db.Relocating+db.Initializing+db.Snapshots > 0
 	m.disrupted = nil
-	if db.Contact == ops.No {
-		db.Contact = ops.Yes
+	if db.Contact == model.No {
+		db.Contact = model.Yes
 	}
-	db.Recovered = ops.Yes
+	db.Recovered = model.Yes
 	db.Unassigned, db.Relocating, db.Initializing, db.Snapshots = 0, 0, 0, 0
 	for i := range db.Shards {
 		if s := &db.Shards[i]; s.Node != "" {
@@ -331,10 +331,10 @@ func (m *model) settle() bool {
 	m.happen()
 	m.happen()
 	before := db.Health
-	db.Health = ops.Health{Colour: ops.Green, Rows: before.Rows}
-	if lacks, tables := m.replicate(); lacks > 0 && before.Colour == ops.Yellow {
+	db.Health = model.Health{Colour: model.Green, Rows: before.Rows}
+	if lacks, tables := m.replicate(); lacks > 0 && before.Colour == model.Yellow {
 		// More copies are wanted than have a place: no waiting brings them.
-		db.Health.Colour, db.Health.Underreplicated, db.Health.Tables, db.Unassigned = ops.Yellow, int64(lacks), tables, lacks
+		db.Health.Colour, db.Health.Underreplicated, db.Health.Tables, db.Unassigned = model.Yellow, int64(lacks), tables, lacks
 	}
 	if there {
 		m.steady()
@@ -343,7 +343,7 @@ func (m *model) settle() bool {
 }
 
 // arrive brings pods that are on their way to where they go.
-func (m *model) arrive() bool {
+func (m *world) arrive() bool {
 	there := false
 	m.pods = slices.DeleteFunc(m.pods, func(p pod) bool {
 		there = there || p.Terminating
@@ -360,7 +360,7 @@ func (m *model) arrive() bool {
 	return there
 }
 
-func (m *model) up(p *pod) {
+func (m *world) up(p *pod) {
 	p.Ready, p.joined, p.Waiting, p.Message, p.Phase = true, true, "", "", "Running"
 	if p.Started.IsZero() {
 		p.Started = m.now
@@ -368,7 +368,7 @@ func (m *model) up(p *pod) {
 }
 
 // cure has pods that fail come up after all, where nothing that is decided does.
-func (m *model) cure() bool {
+func (m *world) cure() bool {
 	there := false
 	for i := range m.pods {
 		if p := &m.pods[i]; !p.Ready || !p.joined {
@@ -384,8 +384,8 @@ func (m *model) cure() bool {
 
 // supply makes the users' Secrets and the licence's that are not there, or lack a
 // key; it says whether there was any.
-func (m *model) supply() bool {
-	keys := make([]ops.SecretKey, 0, len(m.desired.Users)+1)
+func (m *world) supply() bool {
+	keys := make([]model.SecretKey, 0, len(m.desired.Users)+1)
 	for _, u := range m.desired.Users {
 		keys = append(keys, u.Secret)
 	}
@@ -394,7 +394,7 @@ func (m *model) supply() bool {
 	}
 	made := false
 	for _, k := range keys {
-		i := slices.IndexFunc(m.secrets, func(s ops.Secret) bool { return s.Name == k.Name })
+		i := slices.IndexFunc(m.secrets, func(s model.Secret) bool { return s.Name == k.Name })
 		if i >= 0 && m.secrets[i].Exists && slices.Contains(m.secrets[i].Keys, k.Key) {
 			continue
 		}
@@ -402,17 +402,17 @@ func (m *model) supply() bool {
 			m.secrets, made = slices.Clone(m.secrets), true
 		}
 		if i < 0 {
-			i, m.secrets = len(m.secrets), append(m.secrets, ops.Secret{Name: k.Name})
+			i, m.secrets = len(m.secrets), append(m.secrets, model.Secret{Name: k.Name})
 		}
 		s := &m.secrets[i]
 		s.Exists, s.Keys = true, append(slices.Clone(s.Keys), k.Key)
-		s.Version = ops.SecretVersion{UID: cmp.Or(s.Version.UID, m.next(madeHere)), ResourceVersion: m.next("")}
+		s.Version = model.SecretVersion{UID: cmp.Or(s.Version.UID, m.next(madeHere)), ResourceVersion: m.next("")}
 	}
 	return made
 }
 
 // steady has the cluster be as it is for long.
-func (m *model) steady() {
+func (m *world) steady() {
 	if m.founded {
 		before := m.reading(nil)
 		before.At = m.now.Add(-longEnough)

@@ -9,8 +9,9 @@ import (
 
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Differences compares two sides of one object of which neither is live: what is
@@ -35,9 +36,9 @@ func Differences(wanted, before *unstructured.Unstructured) []compare.FieldChang
 // Fields that only we keep books in are dropped, and objects that differ in
 // nothing else.
 func Weigh(objects []Object, wanted, before []*unstructured.Unstructured, course *Course) []Object {
-	w := weighing{course: course, changes: ops.Classify(ofKind(wanted, "StatefulSet"), before)}
-	if last, err := course.Record.Saved.Unpack(); err == nil {
-		w.left = ops.Classify(ofKind(wanted, "StatefulSet"), last)
+	w := weighing{course: course, changes: manifest.Classify(ofKind(wanted, "StatefulSet"), before)}
+	if last, err := manifest.Unpack(course.Record.Saved); err == nil {
+		w.left = manifest.Classify(ofKind(wanted, "StatefulSet"), last)
 	}
 	out := []Object{}
 	for _, o := range objects {
@@ -71,7 +72,7 @@ type weighing struct {
 	course *Course
 	// changes are those of the StatefulSets, left those that are still there when
 	// the plan has come to its end.
-	changes, left []ops.Change
+	changes, left []model.Change
 }
 
 // object classes one; false when nothing is to be said of it.
@@ -86,7 +87,7 @@ func (w *weighing) object(o *Object) bool {
 		if crate {
 			o.Class = ByOperation
 			if !slices.ContainsFunc(w.course.Sets, func(s Set) bool { return s.Name == o.Key.Name }) {
-				o.Class, _, o.Why = w.why(ops.ChangeNewSet, o.Key.Name, "")
+				o.Class, _, o.Why = w.why(model.ChangeNewSet, o.Key.Name, "")
 			}
 		}
 		return true
@@ -105,7 +106,7 @@ func (w *weighing) object(o *Object) bool {
 			if !slices.ContainsFunc(w.course.Sets, func(s Set) bool { return s.Name == o.Key.Name }) {
 				o.Change, o.Why = Removed, ""
 			} else if len(w.course.Refused)+len(w.course.Waits) > 0 {
-				o.Class, _, o.Why = w.why(ops.ChangeRemovedSet, o.Key.Name, "")
+				o.Class, _, o.Why = w.why(model.ChangeRemovedSet, o.Key.Name, "")
 			}
 		}
 		return true
@@ -144,7 +145,7 @@ func (w *weighing) field(set string, f *Field) bool {
 		return false
 	}
 	f.Class = ""
-	var gravest ops.Change
+	var gravest model.Change
 	for _, c := range w.changes {
 		if c.Set != set || !touches(path, c.Path) {
 			continue
@@ -163,7 +164,7 @@ func (w *weighing) field(set string, f *Field) bool {
 	}
 	left := f.Class == Refused
 	for _, c := range w.left {
-		if c.Set == set && touches(path, c.Path) && (c.Class != ops.ChangeInPlace || len(w.course.Refused)+len(w.course.Waits) > 0) {
+		if c.Set == set && touches(path, c.Path) && (c.Class != model.ChangeInPlace || len(w.course.Refused)+len(w.course.Waits) > 0) {
 			if !left || c.Class > gravest.Class {
 				gravest = c
 			}
@@ -176,20 +177,20 @@ func (w *weighing) field(set string, f *Field) bool {
 	return true
 }
 
-func (w *weighing) class(c ops.Change) Class {
+func (w *weighing) class(c model.Change) Class {
 	template := strings.HasPrefix(c.Path, "spec.template.")
 	switch c.Class {
-	case ops.ChangeReplicas, ops.ChangeNewSet, ops.ChangeRemovedSet, ops.ChangeImage:
+	case model.ChangeReplicas, model.ChangeNewSet, model.ChangeRemovedSet, model.ChangeImage:
 		return ByOperation
-	case ops.ChangeRestart:
+	case model.ChangeRestart:
 		// An init container has CrateDB's image, and comes with its upgrade.
-		if strings.HasSuffix(c.Path, ".image") && slices.ContainsFunc(w.changes, func(other ops.Change) bool { return other.Set == c.Set && other.Class == ops.ChangeImage }) {
+		if strings.HasSuffix(c.Path, ".image") && slices.ContainsFunc(w.changes, func(other model.Change) bool { return other.Set == c.Set && other.Class == model.ChangeImage }) {
 			return ByOperation
 		}
 		return Restart
-	case ops.ChangeVolumes, ops.ChangeImmutable:
+	case model.ChangeVolumes, model.ChangeImmutable:
 		return Refused
-	case ops.ChangeInPlace:
+	case model.ChangeInPlace:
 		if template {
 			return RestartWhenDue
 		}
@@ -204,18 +205,18 @@ func gravity(c Class) int {
 
 // why is what keeps a change of a StatefulSet back: whether it is refused or waits,
 // the gate and its words.
-func (w *weighing) why(class ops.ChangeClass, set, path string) (kept Class, gate, words string) {
-	likely := map[ops.ChangeClass][]string{
-		ops.ChangeVolumes:   {gates.VolumesRule.Name},
-		ops.ChangeImmutable: {gates.ImmutableRule.Name},
-		ops.ChangeImage: {gates.DowngradeRule.Name, gates.VersionPathRule.Name, gates.TablesTooOldRule.Name, gates.ReleaseLosesDataRule.Name,
+func (w *weighing) why(class model.ChangeClass, set, path string) (kept Class, gate, words string) {
+	likely := map[model.ChangeClass][]string{
+		model.ChangeVolumes:   {gates.VolumesRule.Name},
+		model.ChangeImmutable: {gates.ImmutableRule.Name},
+		model.ChangeImage: {gates.DowngradeRule.Name, gates.VersionPathRule.Name, gates.TablesTooOldRule.Name, gates.ReleaseLosesDataRule.Name,
 			gates.TableAgesKnownRule.Name, gates.UpgradeStoppedRule.Name},
-		ops.ChangeReplicas: {gates.ReplicasDoNotFitRule.Name, gates.LastOfZoneRule.Name, gates.TableFilterRule.Name, gates.TableFilterDecidesRule.Name, gates.DiskDoesNotFitRule.Name,
+		model.ChangeReplicas: {gates.ReplicasDoNotFitRule.Name, gates.LastOfZoneRule.Name, gates.TableFilterRule.Name, gates.TableFilterDecidesRule.Name, gates.DiskDoesNotFitRule.Name,
 			gates.ShardsDoNotFitRule.Name, gates.MasterQuorumRule.Name, gates.SuspendRule.Name, gates.SuspendEarlyRule.Name, gates.ClaimOfAnotherClusterRule.Name,
 			gates.ClaimVersionRule.Name, gates.LicenceMissingRule.Name, gates.ShrinkAbortedRule.Name, gates.ExclusionHiddenRule.Name},
-		ops.ChangeNewSet:     {gates.NewGroupRule.Name, gates.StorageClassRule.Name, gates.MasterGroupStaysRule.Name},
-		ops.ChangeRemovedSet: {gates.GroupRemovalRule.Name, gates.MasterGroupStaysRule.Name},
-		ops.ChangeRestart:    {gates.UpdateStrategyRule.Name, gates.TLSRule.Name, gates.ClusterNameRule.Name, gates.UnreplicatedRule.Name, gates.AbortedRule.Name},
+		model.ChangeNewSet:     {gates.NewGroupRule.Name, gates.StorageClassRule.Name, gates.MasterGroupStaysRule.Name},
+		model.ChangeRemovedSet: {gates.GroupRemovalRule.Name, gates.MasterGroupStaysRule.Name},
+		model.ChangeRestart:    {gates.UpdateStrategyRule.Name, gates.TLSRule.Name, gates.ClusterNameRule.Name, gates.UnreplicatedRule.Name, gates.AbortedRule.Name},
 	}[class]
 	if own := w.own(likely, set, path); own != nil {
 		return Refused, own.Name, own.Message
@@ -242,7 +243,7 @@ func (w *weighing) own(likely []string, set, path string) *Gate {
 		for i := range w.course.Refused {
 			refused := &w.course.Refused[i]
 			about, _, _ := strings.Cut(refused.Message, ": ")
-			anothers := about != set && slices.ContainsFunc(w.changes, func(c ops.Change) bool { return c.Set == about })
+			anothers := about != set && slices.ContainsFunc(w.changes, func(c model.Change) bool { return c.Set == about })
 			switch {
 			case refused.Name != name || anothers:
 			case path != "" && strings.HasPrefix(refused.Message, set+": ") && strings.Contains(refused.Message, path+" "):

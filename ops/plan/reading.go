@@ -9,15 +9,18 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/scale"
+	"stevedore.dev/stevedore/ops/setting"
 )
 
 // plannedCluster stands for the id that a cluster gets when it is founded.
 const plannedCluster = "planned"
 
 // observe is one look at the model.
-func (m *model) observe(desired *ops.Desired, record *ops.Record) ops.Observed {
-	o := ops.Observed{
+func (m *world) observe(desired *model.Desired, record *model.Record) model.Observed {
+	o := model.Observed{
 		At: m.now, Applied: m.applied, Claims: m.claims, Secrets: m.secrets, Budgets: m.budgets, Storage: m.storage,
 		Commands: m.commands, Foreign: m.foreign, OtherOwner: m.otherOwner, ApplyErrors: m.applyErrors, Disrupted: m.disrupted,
 	}
@@ -41,24 +44,24 @@ func (m *model) observe(desired *ops.Desired, record *ops.Record) ops.Observed {
 	m.readSettings(&o, desired, record)
 	m.stable = m.stable.Next(&o.Database)
 	o.Stable = m.stable
-	o.Database.Evidence = evidence(ops.EvidenceWanted(desired, &o, record))
+	o.Database.Evidence = evidence(scale.EvidenceWanted(desired, &o, record))
 	return o
 }
 
 // evidence of nodes that are empty: what `system` is not shown nobody can plan with.
-func evidence(x ops.Examination) []ops.Evidence {
-	var all []ops.Evidence
+func evidence(x model.Examination) []model.Evidence {
+	var all []model.Evidence
 	for _, pod := range slices.Concat(x.Pods, x.Absent) {
-		all = append(all, ops.Evidence{Pod: pod, Superuser: ops.Witness{Had: true}, Volume: ops.Witness{Had: true}})
+		all = append(all, model.Evidence{Pod: pod, Superuser: model.Witness{Had: true}, Volume: model.Witness{Had: true}})
 	}
 	return all
 }
 
 // reading is one of the database.
-func (m *model) reading(record *ops.Record) ops.Database {
+func (m *world) reading(record *model.Record) model.Database {
 	db := m.db
 	db.At, db.Error = m.now, ""
-	i := slices.IndexFunc(m.secrets, func(s ops.Secret) bool { return s.Name == names.SystemSecret(m.desired.Name) && s.Exists })
+	i := slices.IndexFunc(m.secrets, func(s model.Secret) bool { return s.Name == names.SystemSecret(m.desired.Name) && s.Exists })
 	if i >= 0 {
 		db.SystemSecret = m.secrets[i].Version
 	}
@@ -66,25 +69,25 @@ func (m *model) reading(record *ops.Record) ops.Database {
 	up := slices.ContainsFunc(m.pods, func(p pod) bool { return p.joined })
 	switch {
 	case !m.founded || !up:
-		none := ops.Database{At: m.now, SystemSecret: db.SystemSecret}
+		none := model.Database{At: m.now, SystemSecret: db.SystemSecret}
 		if up && i >= 0 {
-			none.Contact, none.SystemLogin = ops.No, ops.LoginRefused
+			none.Contact, none.SystemLogin = model.No, model.LoginRefused
 		} else if up {
-			none.Contact = ops.No
+			none.Contact = model.No
 		}
 		return none
-	case db.Contact == ops.No:
-		return ops.Database{At: m.now, SystemSecret: db.SystemSecret, Contact: ops.No, Error: m.db.Error}
+	case db.Contact == model.No:
+		return model.Database{At: m.now, SystemSecret: db.SystemSecret, Contact: model.No, Error: m.db.Error}
 	}
-	db.Contact, db.SystemLogin = ops.Yes, ops.LoginOK
-	if db.Recovered == ops.Unknown {
-		db.Recovered = ops.Yes
+	db.Contact, db.SystemLogin = model.Yes, model.LoginOK
+	if db.Recovered == model.Unknown {
+		db.Recovered = model.Yes
 	}
-	if db.Health.Colour == ops.ColourUnknown {
-		db.Health.Colour = ops.Green
+	if db.Health.Colour == model.ColourUnknown {
+		db.Health.Colour = model.Green
 	}
 	if m.recovering > 0 {
-		db.Health = ops.Health{Colour: ops.Yellow}
+		db.Health = model.Health{Colour: model.Yellow}
 	}
 	db.ClusterID = cmp.Or(db.ClusterID, plannedCluster)
 	if record != nil && record.ClusterID != "" {
@@ -105,18 +108,18 @@ func (m *model) reading(record *ops.Record) ops.Database {
 			db.MasterNode = n.ID
 		}
 		db.Nodes = append(db.Nodes, n)
-		db.Pods = append(db.Pods, ops.PodAnswer{Pod: p.Name, ClusterID: db.ClusterID, NodeID: n.ID, NodeName: n.Name, Version: n.Version})
+		db.Pods = append(db.Pods, model.PodAnswer{Pod: p.Name, ClusterID: db.ClusterID, NodeID: n.ID, NodeName: n.Name, Version: n.Version})
 		if p.expects != data && p.expects != 0 && data != 1 {
-			db.NodeChecks = append(db.NodeChecks, ops.NodeCheck{NodeID: n.ID, ID: 1, Acknowledged: m.acknowledged[n.Name]})
+			db.NodeChecks = append(db.NodeChecks, model.NodeCheck{NodeID: n.ID, ID: 1, Acknowledged: m.acknowledged[n.Name]})
 		}
 	}
 	m.countShards(&db)
-	if db.ClusterHealth.Colour != ops.ColourUnknown {
+	if db.ClusterHealth.Colour != model.ColourUnknown {
 		// What was hidden stays so; what is seen heals in the model.
 		h := &db.Health
-		db.ClusterHealth = ops.Health{Colour: max(h.Colour, m.hidden.Colour), Missing: h.Missing + m.hidden.Missing, Underreplicated: h.Underreplicated + m.hidden.Underreplicated}
+		db.ClusterHealth = model.Health{Colour: max(h.Colour, m.hidden.Colour), Missing: h.Missing + m.hidden.Missing, Underreplicated: h.Underreplicated + m.hidden.Underreplicated}
 	}
-	if db.MasterNode == "" || !slices.ContainsFunc(db.Nodes, func(n ops.Node) bool { return n.ID == db.MasterNode }) {
+	if db.MasterNode == "" || !slices.ContainsFunc(db.Nodes, func(n model.Node) bool { return n.ID == db.MasterNode }) {
 		db.MasterNode = db.Nodes[0].ID
 	}
 	db.Shards, db.Tables = slices.Clone(db.Shards), slices.Clone(db.Tables)
@@ -128,7 +131,7 @@ func (m *model) reading(record *ops.Record) ops.Database {
 }
 
 // stateVersion is that of the cluster state, which changes with what a reading shows of it.
-func (m *model) stateVersion(db *ops.Database) int64 {
+func (m *world) stateVersion(db *model.Database) int64 {
 	state := fmt.Sprint(db.MasterNode, db.Allocation, db.Settings.Exclude, db.Health.Colour, db.Relocating, db.Initializing, db.Unassigned, m.recovering, m.settings)
 	for i := range db.Nodes {
 		n := &db.Nodes[i]
@@ -140,7 +143,7 @@ func (m *model) stateVersion(db *ops.Database) int64 {
 	return m.version
 }
 
-func (m *model) votes(set string) bool {
+func (m *world) votes(set string) bool {
 	for _, want := range m.desired.Sets {
 		if want.Name == set {
 			return want.MasterEligible
@@ -151,10 +154,10 @@ func (m *model) votes(set string) bool {
 
 // node in a pod: the one on its volume, or a new one with a disk as large as
 // that of another node of the group.
-func (m *model) node(p *pod) ops.Node {
+func (m *world) node(p *pod) model.Node {
 	n, ok := m.volumes[p.NodeName]
 	if !ok {
-		n = ops.Node{ID: "planned-" + p.NodeName, Name: p.NodeName, DiskSize: -1, DiskUsed: -1}
+		n = model.Node{ID: "planned-" + p.NodeName, Name: p.NodeName, DiskSize: -1, DiskUsed: -1}
 		for i := range m.pods {
 			if beside, known := m.volumes[m.pods[i].NodeName]; known && m.pods[i].Set == p.Set && beside.DiskSize > 0 {
 				n.DiskSize, n.DiskUsed = beside.DiskSize, 0
@@ -174,7 +177,7 @@ func (m *model) node(p *pod) ops.Node {
 }
 
 // countShards gives each node its shards, and names what it alone has.
-func (m *model) countShards(db *ops.Database) {
+func (m *world) countShards(db *model.Database) {
 	if len(db.Shards) == 0 {
 		return
 	}
@@ -208,13 +211,13 @@ func (m *model) countShards(db *ops.Database) {
 
 // readSettings are those that a decision wants to know: as they were set, or as
 // the processes were started.
-func (m *model) readSettings(o *ops.Observed, desired *ops.Desired, record *ops.Record) {
+func (m *world) readSettings(o *model.Observed, desired *model.Desired, record *model.Record) {
 	db := &o.Database
 	db.SettingsAsked, db.Effective = nil, nil
-	if db.Contact != ops.Yes {
+	if db.Contact != model.Yes {
 		return
 	}
-	db.SettingsAsked = ops.SettingsToRead(desired, record, o.Pods)
+	db.SettingsAsked = setting.SettingsToRead(desired, record, o.Pods)
 	db.Effective = map[string]string{}
 	if len(db.SettingsAsked) == 0 {
 		return
@@ -225,26 +228,26 @@ func (m *model) readSettings(o *ops.Observed, desired *ops.Desired, record *ops.
 		if !m.pods[i].joined {
 			continue
 		}
-		var shown []ops.Setting
+		var shown []model.Setting
 		for _, name := range db.SettingsAsked {
 			value, ok := m.settings[name]
 			if !ok {
 				value, ok = m.pods[i].Settings.Get(name)
 			}
-			shown = append(shown, ops.Setting{Name: name, Value: value}) // "" for CrateDB's own default
+			shown = append(shown, model.Setting{Name: name, Value: value}) // "" for CrateDB's own default
 			if first && ok {
 				db.Effective[name] = value
 			}
 		}
 		first = false
-		if j := slices.IndexFunc(db.Pods, func(a ops.PodAnswer) bool { return a.Pod == m.pods[i].Name }); j >= 0 {
-			db.Pods[j].Settings = ops.NewSettingList(shown)
+		if j := slices.IndexFunc(db.Pods, func(a model.PodAnswer) bool { return a.Pod == m.pods[i].Name }); j >= 0 {
+			db.Pods[j].Settings = manifest.NewSettingList(shown)
 		}
 	}
 }
 
 // copies of a shard that a table's number_of_replicas makes on the data nodes.
-func (m *model) copies(replicas string) int {
+func (m *world) copies(replicas string) int {
 	lower, upper, isRange := strings.Cut(replicas, "-")
 	least, err := strconv.Atoi(lower)
 	if err != nil {
@@ -271,7 +274,7 @@ type place struct {
 
 // lie is which copies are where, the bytes on each node, and the nodes that may
 // take more.
-func (m *model) lie() (taken map[place]bool, bytes map[string]int64, free []string) {
+func (m *world) lie() (taken map[place]bool, bytes map[string]int64, free []string) {
 	taken, bytes = map[place]bool{}, map[string]int64{}
 	excluded := listed(m.db.Settings.Exclude["_id"])
 	for i := range m.pods {
@@ -290,7 +293,7 @@ func (m *model) lie() (taken map[place]bool, bytes map[string]int64, free []stri
 }
 
 // emptiest node that has no copy of a shard; "" for none.
-func emptiest(s *ops.Shard, taken map[place]bool, bytes map[string]int64, free []string) string {
+func emptiest(s *model.Shard, taken map[place]bool, bytes map[string]int64, free []string) string {
 	best := ""
 	for _, id := range free {
 		if !taken[place{s.Table, s.ID, id}] && (best == "" || bytes[id] < bytes[best]) {
@@ -302,7 +305,7 @@ func emptiest(s *ops.Shard, taken map[place]bool, bytes map[string]int64, free [
 
 // move takes all shards off the nodes that are excluded; a copy of a range of
 // replicas that has no place is given up.
-func (m *model) move() {
+func (m *world) move() {
 	excluded := listed(m.db.Settings.Exclude["_id"])
 	if len(excluded) == 0 || len(m.db.Shards) == 0 {
 		return
@@ -329,12 +332,12 @@ func (m *model) move() {
 // replicate makes the copies that are wanted and have a place: a range of
 // replicas grows with the nodes. It counts those that have none, and names their
 // tables.
-func (m *model) replicate() (lacks int, tables []string) {
+func (m *world) replicate() (lacks int, tables []string) {
 	taken, bytes, free := m.lie()
 	for i := range m.db.Tables {
 		t := &m.db.Tables[i]
 		wanted := m.copies(t.Replicas)
-		var first []ops.Shard
+		var first []model.Shard
 		have := map[int]int{}
 		for j := range m.db.Shards {
 			if s := m.db.Shards[j]; s.Table == t.Name && s.Node != "" {
@@ -350,7 +353,7 @@ func (m *model) replicate() (lacks int, tables []string) {
 		if t.Filtered {
 			continue // its own filters say where, which a reading knows better
 		}
-		m.db.Shards = slices.DeleteFunc(m.db.Shards, func(s ops.Shard) bool { return s.Table == t.Name && s.Node == "" })
+		m.db.Shards = slices.DeleteFunc(m.db.Shards, func(s model.Shard) bool { return s.Table == t.Name && s.Node == "" })
 		t.Started = math.MaxInt
 		for _, s := range first {
 			for have[s.ID] < wanted {
@@ -378,7 +381,7 @@ func (m *model) replicate() (lacks int, tables []string) {
 }
 
 // fill changes how much of a node's disk is used, where that is known.
-func (m *model) fill(id string, bytes int64) {
+func (m *world) fill(id string, bytes int64) {
 	for name, n := range m.volumes {
 		if n.ID == id && n.DiskUsed >= 0 {
 			n.DiskUsed = max(0, n.DiskUsed+bytes)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
 )
 
@@ -25,15 +25,15 @@ func TestAnImageThatIsTakenBackIsPlannedAsWhatHappens(t *testing.T) {
 		restarts int
 		steps    []string
 	}{
-		{"before a pod has gone", false, ops.StepNext, "roll back to the image crate:6.3.7, which pods ran before: no pod restarts", 0, []string{"apply " + hot}},
-		{"with a pod that is stuck", true, ops.StepDown, "roll back to the image crate:6.3.7, which pods ran before: 1 pod is recreated on it, no other restarts", 1, []string{"apply " + hot, "cure-pod " + hot + "-0"}},
-		{"with a pod that has had its time", true, ops.StepStopped, "roll back to the image crate:6.3.7, which pods ran before: 1 pod is recreated on it, no other restarts", 1, []string{"apply " + hot, "cure-pod " + hot + "-0"}},
+		{"before a pod has gone", false, model.StepNext, "roll back to the image crate:6.3.7, which pods ran before: no pod restarts", 0, []string{"apply " + hot}},
+		{"with a pod that is stuck", true, model.StepDown, "roll back to the image crate:6.3.7, which pods ran before: 1 pod is recreated on it, no other restarts", 1, []string{"apply " + hot, "cure-pod " + hot + "-0"}},
+		{"with a pod that has had its time", true, model.StepStopped, "roll back to the image crate:6.3.7, which pods ran before: 1 pod is recreated on it, no other restarts", 1, []string{"apply " + hot, "cure-pod " + hot + "-0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old, wrong := good.render(t), bad.render(t)
 			observed, record, done := plan.Converged(old.desired, old.templates, noon)
 			require.True(t, done)
-			effective := ops.Effective{Sets: []ops.EffectiveSet{{Name: hot, Replicas: 3, Template: ops.TemplateWanted, Remember: true}}}
+			effective := model.Effective{Sets: []model.EffectiveSet{{Name: hot, Replicas: 3, Template: model.TemplateWanted, Remember: true}}}
 			saved, err := wrong.templates.Materialise(record.Saved, effective)
 			require.NoError(t, err)
 			sets, err := wrong.templates.Sets(saved)
@@ -42,10 +42,10 @@ func TestAnImageThatIsTakenBackIsPlannedAsWhatHappens(t *testing.T) {
 			i := slices.IndexFunc(sets, func(s plan.Set) bool { return s.Name == hot })
 			require.NotEqual(t, observed.Sets[0].Template, sets[i].Template)
 			observed.Sets[0].Template = sets[i].Template
-			record.Operation = &ops.Operation{
-				Kind: ops.OperationUpgrade, Step: c.step, Started: noon.Add(-time.Hour), Revision: wrong.desired.Revision,
-				Upgrade: &ops.Upgrade{OldVersion: "6.3.7", NewVersion: "6.3.7", OldRegistry: "crate", NewRegistry: bad.registry},
-				Restart: &ops.Restart{Set: hot, Since: noon.Add(-time.Hour)},
+			record.Operation = &model.Operation{
+				Kind: model.OperationUpgrade, Step: c.step, Started: noon.Add(-time.Hour), Revision: wrong.desired.Revision,
+				Upgrade: &model.Upgrade{OldVersion: "6.3.7", NewVersion: "6.3.7", OldRegistry: "crate", NewRegistry: bad.registry},
+				Restart: &model.Restart{Set: hot, Since: noon.Add(-time.Hour)},
 			}
 			if c.stuck {
 				p := &observed.Pods[0]
@@ -55,8 +55,8 @@ func TestAnImageThatIsTakenBackIsPlannedAsWhatHappens(t *testing.T) {
 				p.Ready, p.Phase, p.Waiting, p.Message = false, "Pending", "ImagePullBackOff", "no such image"
 				gone := p.NodeName
 				db := &observed.Database
-				db.Nodes = slices.DeleteFunc(slices.Clone(db.Nodes), func(n ops.Node) bool { return n.Name == gone })
-				db.Pods = slices.DeleteFunc(slices.Clone(db.Pods), func(a ops.PodAnswer) bool { return a.Pod == p.Name })
+				db.Nodes = slices.DeleteFunc(slices.Clone(db.Nodes), func(n model.Node) bool { return n.Name == gone })
+				db.Pods = slices.DeleteFunc(slices.Clone(db.Pods), func(a model.PodAnswer) bool { return a.Pod == p.Name })
 			}
 			course := plan.Forward(plan.Start{Desired: old.desired, Templates: old.templates, Observed: observed, Record: record, Now: noon})
 			require.NotEmpty(t, course.Operations, "%v", course)

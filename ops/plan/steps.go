@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // ActionApply is the Action of a Step that writes a StatefulSet whose replicas or
@@ -40,7 +40,7 @@ func (w *written) step() Step {
 // StepOf is the step that an action is. Where the action only says at which pod
 // it asks the database, the target is what the record says that it is about.
 // nodeName translates the id of a node that is there.
-func StepOf(a ops.Action, record *ops.Record, nodeName func(id string) string) Step {
+func StepOf(a model.Action, record *model.Record, nodeName func(id string) string) Step {
 	there := nodeName
 	nodeName = func(id string) string {
 		if op := record.Operation; op != nil && op.Shrink != nil {
@@ -54,17 +54,17 @@ func StepOf(a ops.Action, record *ops.Record, nodeName func(id string) string) S
 	}
 	step := Step{Action: string(a.Kind), Target: a.Subject()}
 	switch a.Kind {
-	case ops.ActionExcludeNodes:
+	case model.ActionExcludeNodes:
 		step.Target, step.Detail = nodeNames(a.NodeIDs, nodeName), "the shards move to the other nodes"
-	case ops.ActionIncludeNodes:
+	case model.ActionIncludeNodes:
 		// The nodes are gone, and not every one of them has left its name.
 		step.Target, step.Detail = nodeNames(a.NodeIDs, nodeName), "the exclusion is taken back"
 		if x := record.Exclusions; x != nil && x.Set != "" {
 			step.Target, step.Detail = x.Set, "the exclusion of "+step.Target+" is taken back"
 		}
-	case ops.ActionExcludeInTable, ops.ActionIncludeInTable:
+	case model.ActionExcludeInTable, model.ActionIncludeInTable:
 		step.Detail = nodeNames(a.NodeIDs, nodeName)
-	case ops.ActionHoldAllocation, ops.ActionReleaseAllocation:
+	case model.ActionHoldAllocation, model.ActionReleaseAllocation:
 		step.Target = "cluster"
 		if op := record.Operation; op != nil && op.Restart != nil && op.Restart.Pod != "" {
 			step.Target = op.Restart.Pod
@@ -72,7 +72,7 @@ func StepOf(a ops.Action, record *ops.Record, nodeName func(id string) string) S
 				step.Target = "zone " + op.Restart.Zone
 			}
 		}
-	case ops.ActionRestartZone:
+	case model.ActionRestartZone:
 		step.Target = "zone " + a.Zone
 		var pods []string
 		for each := range strings.SplitSeq(a.Pods, ",") {
@@ -80,26 +80,26 @@ func StepOf(a ops.Action, record *ops.Record, nodeName func(id string) string) S
 			pods = append(pods, name)
 		}
 		step.Detail = strings.Join(pods, ", ")
-	case ops.ActionAcknowledgeNodeChecks, ops.ActionRetryAllocation:
+	case model.ActionAcknowledgeNodeChecks, model.ActionRetryAllocation:
 		step.Target = "cluster"
-	case ops.ActionSetSystemUser:
+	case model.ActionSetSystemUser:
 		step.Target = names.SystemUser
-	case ops.ActionShrinkSet:
+	case model.ActionShrinkSet:
 		step.Detail = fmt.Sprintf("%d replicas instead of %d: %s goes, its volume claims stay", a.To, a.From, strings.ReplaceAll(a.NodeNames, ",", ", "))
 		if strings.Contains(a.NodeNames, ",") {
 			step.Detail = strings.Replace(step.Detail, " goes, its ", " go, their ", 1)
 		}
-	case ops.ActionDeleteSet:
+	case model.ActionDeleteSet:
 		step.Detail = "it has no pods; the volume claims stay"
-	case ops.ActionSuspendSet:
+	case model.ActionSuspendSet:
 		step.Detail = fmt.Sprintf("0 replicas instead of %d, the volume claims stay", a.From)
-	case ops.ActionSetSettings:
+	case model.ActionSetSettings:
 		var all []string
 		for _, s := range a.Settings.Settings() {
 			all = append(all, s.Name+" = "+s.Value)
 		}
 		step.Detail = strings.Join(all, ", ")
-	case ops.ActionAnnotateClaim:
+	case model.ActionAnnotateClaim:
 		if a.Version != "" {
 			step.Detail = "CrateDB " + a.Version + " writes it"
 		}
@@ -116,7 +116,7 @@ func nodeNames(ids string, nodeName func(id string) string) string {
 }
 
 // nodeName of a node id; the id where it is not known.
-func (m *model) nodeName(id string) string {
+func (m *world) nodeName(id string) string {
 	for name, n := range m.volumes {
 		if n.ID == id {
 			return name
@@ -128,8 +128,8 @@ func (m *model) nodeName(id string) string {
 // Reacts reports whether an action is only an answer to what a look happens to
 // meet on the way: a plan cannot know of it, and does not name it.
 func Reacts(action string) bool {
-	switch ops.ActionKind(action) {
-	case ops.ActionRetryAllocation, ops.ActionVerifyUser, ops.ActionAcknowledgeNodeChecks:
+	switch model.ActionKind(action) {
+	case model.ActionRetryAllocation, model.ActionVerifyUser, model.ActionAcknowledgeNodeChecks:
 		return true
 	}
 	return false
@@ -138,9 +138,9 @@ func Reacts(action string) bool {
 // Alongside reports whether an action never waits behind others, nor others for
 // it: its place among them is a matter of moments.
 func Alongside(action string) bool {
-	switch ops.ActionKind(action) {
-	case ops.ActionLabelSecret, ops.ActionSetUser, ops.ActionChangePassword, ops.ActionAnnotateClaim, ops.ActionSetLicense,
-		ops.ActionSetSettings, ops.ActionResetSettings:
+	switch model.ActionKind(action) {
+	case model.ActionLabelSecret, model.ActionSetUser, model.ActionChangePassword, model.ActionAnnotateClaim, model.ActionSetLicense,
+		model.ActionSetSettings, model.ActionResetSettings:
 		return true
 	}
 	return false

@@ -7,27 +7,27 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // summary says what an operation is that the record has begun.
-func summary(desired *ops.Desired, record *ops.Record) string {
+func summary(desired *model.Desired, record *model.Record) string {
 	op := record.Operation
 	switch op.Kind {
-	case ops.OperationBootstrap:
+	case model.OperationBootstrap:
 		var groups []string
 		for _, s := range record.Sets {
 			groups = append(groups, fmt.Sprintf("%s of group %s", count(s.Replicas, "node"), s.Group))
 		}
 		return fmt.Sprintf("make the cluster %s: %s, CrateDB %s", desired.ClusterName, strings.Join(groups, ", "), desired.Version)
-	case ops.OperationGrow:
+	case model.OperationGrow:
 		return "grow " + sizes(op.From, op.To)
-	case ops.OperationShrink:
+	case model.OperationShrink:
 		if text := sizes(op.From, op.To); text != "" {
 			return "shrink " + text
 		}
 		return "remove an empty group"
-	case ops.OperationUpgrade:
+	case model.OperationUpgrade:
 		switch u := op.Upgrade; {
 		case u.RolledBack():
 			return fmt.Sprintf("roll back to the image %s:%s, which pods ran before", u.NewRegistry, u.NewVersion)
@@ -35,11 +35,11 @@ func summary(desired *ops.Desired, record *ops.Record) string {
 			return fmt.Sprintf("change the image of CrateDB %s from %s to %s", u.NewVersion, u.OldRegistry, u.NewRegistry)
 		}
 		return fmt.Sprintf("upgrade CrateDB from %s to %s", op.Upgrade.OldVersion, op.Upgrade.NewVersion)
-	case ops.OperationRestart:
+	case model.OperationRestart:
 		return "restart"
-	case ops.OperationSuspend:
+	case model.OperationSuspend:
 		return "suspend: stop " + nodesOf(record.Suspended) + "; the volumes stay"
-	case ops.OperationResume:
+	case model.OperationResume:
 		return "resume: start " + nodesOf(record.Suspended) + " again"
 	}
 	return string(op.Kind)
@@ -52,11 +52,11 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func sizes(from, to []ops.RecordedSet) string {
+func sizes(from, to []model.RecordedSet) string {
 	var parts []string
 	for _, s := range to {
 		was := 0
-		if i := slices.IndexFunc(from, func(f ops.RecordedSet) bool { return f.Name == s.Name }); i >= 0 {
+		if i := slices.IndexFunc(from, func(f model.RecordedSet) bool { return f.Name == s.Name }); i >= 0 {
 			was = from[i].Replicas
 		}
 		if was != s.Replicas {
@@ -73,7 +73,7 @@ func groupWord(group string) string {
 	return "group " + group
 }
 
-func nodesOf(sets []ops.RecordedSet) string {
+func nodesOf(sets []model.RecordedSet) string {
 	var parts []string
 	for _, s := range sets {
 		parts = append(parts, fmt.Sprintf("%s of group %s", count(s.Replicas, "node"), s.Group))
@@ -91,20 +91,20 @@ func stepsSummary(op *Operation) string {
 	}
 	var templates []string
 	for _, s := range op.Steps {
-		switch ops.ActionKind(s.Action) {
-		case ops.ActionSetUser:
+		switch model.ActionKind(s.Action) {
+		case model.ActionSetUser:
 			add("make user " + s.Target)
-		case ops.ActionChangePassword:
+		case model.ActionChangePassword:
 			add("change the password of user " + s.Target)
-		case ops.ActionSetSystemUser:
+		case model.ActionSetSystemUser:
 			add("set the password of user " + names.SystemUser)
-		case ops.ActionLabelSecret:
+		case model.ActionLabelSecret:
 			add("label Secret " + s.Target)
-		case ops.ActionSetSettings:
+		case model.ActionSetSettings:
 			add("set " + s.Detail + " in the database, without a restart")
-		case ops.ActionResetSettings:
+		case model.ActionResetSettings:
 			add("reset " + s.Target + " in the database")
-		case ops.ActionSetLicense:
+		case model.ActionSetLicense:
 			add("set the licence of Secret " + s.Target)
 		case ActionApply:
 			if !slices.Contains(templates, s.Target) {
@@ -125,7 +125,7 @@ func withPods(op *Operation) string {
 	if op.Restarts == 0 {
 		return op.Summary
 	}
-	zones := slices.ContainsFunc(op.Steps, func(s Step) bool { return s.Action == string(ops.ActionRestartZone) })
+	zones := slices.ContainsFunc(op.Steps, func(s Step) bool { return s.Action == string(model.ActionRestartZone) })
 	switch {
 	case zones:
 		return fmt.Sprintf("%s: %s, those of one zone together", op.Summary, count(op.Restarts, "pod"))
@@ -165,7 +165,7 @@ func estimate(op *Operation, w work, start *Start) *Estimate {
 			Least: Duration(time.Duration(w.bytes/(rateMost*nodes)) * time.Second), Most: Duration(time.Duration(w.bytes/rateLeast) * time.Second),
 			Basis: fmt.Sprintf("%s to move, at %s to %s a second", bytesText(w.bytes), bytesText(rateLeast), bytesText(rateMost*nodes)),
 		}
-	case op.Kind == string(ops.OperationGrow):
+	case op.Kind == string(model.OperationGrow):
 		return &Estimate{Least: Duration(podLeast), Most: Duration(podMost), Basis: "all new nodes start at the same time; shards that move to them later are not counted"}
 	}
 	return nil

@@ -13,12 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/setting"
 )
 
 // Set is a StatefulSet as a decision makes it.
 type Set struct {
-	ops.ObservedSet
+	model.ObservedSet
 	// Content tells pod templates apart, also by what restarts nothing.
 	Content string
 	// Expects is its gateway.expected_data_nodes; 0 where it has none.
@@ -31,12 +33,12 @@ type Set struct {
 // cluster whose objects a decision depends on.
 type Templates interface {
 	// Changes are how what is wanted differs from what was last effective.
-	Changes(saved ops.Saved) ([]ops.Change, error)
+	Changes(saved model.Saved) ([]model.Change, error)
 	// Materialise is what is saved once a decision's state is effective.
-	Materialise(saved ops.Saved, effective ops.Effective) (ops.Saved, error)
+	Materialise(saved model.Saved, effective model.Effective) (model.Saved, error)
 	// Sets are the StatefulSets that are saved, with what their templates say; what
 	// a decision says of a set besides, its replicas and annotations, counts.
-	Sets(saved ops.Saved) ([]Set, error)
+	Sets(saved model.Saved) ([]Set, error)
 }
 
 // Rendered are the templates of rendered objects, which are not changed.
@@ -46,33 +48,33 @@ func Rendered(objects []*unstructured.Unstructured) Templates { return &rendered
 type rendered struct {
 	wanted []*unstructured.Unstructured
 
-	changesOf ops.Saved
-	changes   []ops.Change
+	changesOf model.Saved
+	changes   []model.Change
 
-	from, into ops.Saved
-	effective  ops.Effective
+	from, into model.Saved
+	effective  model.Effective
 
-	setsOf ops.Saved
+	setsOf model.Saved
 	sets   []Set
 }
 
-func (r *rendered) Changes(saved ops.Saved) ([]ops.Change, error) {
+func (r *rendered) Changes(saved model.Saved) ([]model.Change, error) {
 	if r.changesOf != nil && maps.Equal(r.changesOf, saved) {
 		return r.changes, nil
 	}
-	last, err := saved.Unpack()
+	last, err := manifest.Unpack(saved)
 	if err != nil {
 		return nil, err
 	}
-	r.changesOf, r.changes = saved, ops.Classify(r.wanted, last)
+	r.changesOf, r.changes = saved, manifest.Classify(r.wanted, last)
 	return r.changes, nil
 }
 
-func (r *rendered) Materialise(saved ops.Saved, effective ops.Effective) (ops.Saved, error) {
+func (r *rendered) Materialise(saved model.Saved, effective model.Effective) (model.Saved, error) {
 	if r.into != nil && maps.Equal(r.from, saved) && r.effective.Equal(effective) {
 		return r.into, nil
 	}
-	_, into, err := ops.Materialise(r.wanted, saved, effective)
+	_, into, err := manifest.Materialise(r.wanted, saved, effective)
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +85,11 @@ func (r *rendered) Materialise(saved ops.Saved, effective ops.Effective) (ops.Sa
 	return into, nil
 }
 
-func (r *rendered) Sets(saved ops.Saved) ([]Set, error) {
+func (r *rendered) Sets(saved model.Saved) ([]Set, error) {
 	if r.setsOf != nil && maps.Equal(r.setsOf, saved) {
 		return r.sets, nil
 	}
-	objects, err := saved.Unpack()
+	objects, err := manifest.Unpack(saved)
 	if err != nil {
 		return nil, err
 	}
@@ -115,14 +117,14 @@ func setOf(object *unstructured.Unstructured) (Set, error) {
 	}
 	sum := sha256.Sum256(text)
 	group, _, _ := unstructured.NestedString(object.Object, "spec", "selector", "matchLabels", names.NodeNameLabel)
-	set := Set{Content: hex.EncodeToString(sum[:8]), ObservedSet: ops.ObservedSet{
+	set := Set{Content: hex.EncodeToString(sum[:8]), ObservedSet: model.ObservedSet{
 		Name: object.GetName(), Ours: true, Group: group,
-		MasterEligible: ops.ArgumentOf(object, "node.master") == "true", RecoverAfter: ops.RecoverAfter(object),
-		Template: ops.TemplateOf(object), Version: versionOf(object), Settings: ops.LiveArgumentsOf(object),
-		Attributes: ops.AttributesOf(object),
+		MasterEligible: manifest.ArgumentOf(object, "node.master") == "true", RecoverAfter: manifest.RecoverAfter(object),
+		Template: manifest.TemplateOf(object), Version: versionOf(object), Settings: manifest.LiveArgumentsOf(object),
+		Attributes: setting.AttributesOf(object),
 	}}
 	for _, setting := range []string{"gateway.expected_data_nodes", "gateway.expected_nodes"} {
-		if n, err := strconv.Atoi(ops.ArgumentOf(object, setting)); err == nil {
+		if n, err := strconv.Atoi(manifest.ArgumentOf(object, setting)); err == nil {
 			set.Expects = n
 			break
 		}
@@ -142,7 +144,7 @@ func versionOf(set *unstructured.Unstructured) string {
 	containers, _, _ := unstructured.NestedSlice(set.Object, "spec", "template", "spec", "containers")
 	i := slices.IndexFunc(containers, func(each any) bool {
 		container, _ := each.(map[string]any)
-		return container["name"] == ops.CrateContainer
+		return container["name"] == manifest.CrateContainer
 	})
 	if i < 0 {
 		return ""

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/apply/compare"
-	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
 )
 
@@ -24,7 +25,7 @@ func TestASecretThatIsMissingIsWaitedForAndWhatFollowsIsPlanned(t *testing.T) {
 	w := basic()
 	w.users = []string{"ada"}
 	next := w.render(t)
-	course := plan.Forward(plan.Start{Desired: next.desired, Templates: next.templates, Now: noon, Observed: ops.Observed{}})
+	course := plan.Forward(plan.Start{Desired: next.desired, Templates: next.templates, Now: noon, Observed: model.Observed{}})
 	assert.Empty(t, course.Refused)
 	require.Equal(t, []string{"secret-missing"}, waits(course))
 	assert.Contains(t, course.Waits[0].Message, "Secret user-ada, key password (the password of user ada) does not exist")
@@ -35,7 +36,7 @@ func TestASecretThatIsMissingIsWaitedForAndWhatFollowsIsPlanned(t *testing.T) {
 
 // missing takes the Secret of the user ada away.
 func missing(s *plan.Start) {
-	s.Observed.Secrets = slices.DeleteFunc(s.Observed.Secrets, func(secret ops.Secret) bool { return secret.Name == "user-ada" })
+	s.Observed.Secrets = slices.DeleteFunc(s.Observed.Secrets, func(secret model.Secret) bool { return secret.Name == "user-ada" })
 }
 
 func TestAMissingSecretOfAUserWhoIsAddedIsNoRefusal(t *testing.T) {
@@ -100,7 +101,7 @@ func weigh(t *testing.T, from, to wish, course *plan.Course) []plan.Object {
 	t.Helper()
 	old, next := from.render(t), to.render(t)
 	_, record, _ := plan.Converged(old.desired, old.templates, noon)
-	before, err := record.Saved.Unpack()
+	before, err := manifest.Unpack(record.Saved)
 	require.NoError(t, err)
 	var objects []plan.Object
 	for i, object := range next.rendered.Objects {
@@ -141,12 +142,12 @@ func TestTheReasonBesideAFieldIsItsOwn(t *testing.T) {
 
 func TestRefusalsOfGroupsWithNumbersInTheirNamesAreEachSaid(t *testing.T) {
 	course := func(names ...string) plan.Course {
-		var all []ops.Reason
+		var all []model.Reason
 		for _, name := range names {
-			all = append(all, ops.Reason{Name: "volume-change-not-supported", Message: "crate-data-" + name + "-x: 3 of 4 left"})
+			all = append(all, model.Reason{Name: "volume-change-not-supported", Message: "crate-data-" + name + "-x: 3 of 4 left"})
 		}
 		return plan.Refusals(all...)
 	}
 	assert.Len(t, course("hot1", "hot2").Refused, 2)
-	assert.Len(t, plan.Refusals(ops.Reason{Name: "a", Message: "3 of 4 left (1.5 GiB)"}, ops.Reason{Name: "a", Message: "2 of 4 left (0.5 GiB)"}).Refused, 1)
+	assert.Len(t, plan.Refusals(model.Reason{Name: "a", Message: "3 of 4 left (1.5 GiB)"}, model.Reason{Name: "a", Message: "2 of 4 left (0.5 GiB)"}).Refused, 1)
 }

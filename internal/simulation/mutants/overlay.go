@@ -46,20 +46,13 @@ func silenced(n int) func(Reason, bool) (Reason, bool) {
 	}
 }
 `,
-	"ops/mutated.go": `package ops
-
-import "stevedore.dev/stevedore/ops/gates"
-
-func mutated(n int) bool             { return gates.Out(n) }
-func unless(n int, holds bool) bool { return gates.Unless(n, holds) }
-`,
 	"ops/execute/mutated.go": `package execute
 
 import (
 	"context"
 
-	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func unless(n int, holds bool) bool { return gates.Unless(n, holds) }
@@ -105,6 +98,15 @@ func forget()            { clear(gates.Differed[:]) }
 `,
 }
 
+// decides is the file that is added to each package of decisions.
+const decides = `package %s
+
+import "stevedore.dev/stevedore/ops/gates"
+
+func mutated(n int) bool             { return gates.Out(n) }
+func unless(n int, holds bool) bool { return gates.Unless(n, holds) }
+`
+
 // build makes the simulation with all mutations in it, none of them on.
 func (e *enumeration) build(scratch string) (binary string, output []byte, err error) {
 	list, err := e.overlay(scratch)
@@ -127,10 +129,18 @@ func (e *enumeration) overlay(scratch string) (list string, err error) {
 		return os.WriteFile(copied, text, 0o600)
 	}
 	for _, s := range e.sources {
-		if len(s.edits) > 0 {
-			if err := put(s.path, s.mutated()); err != nil {
-				return "", err
-			}
+		if len(s.edits) == 0 {
+			continue
+		}
+		if err := put(s.path, s.mutated()); err != nil {
+			return "", err
+		}
+		if s.folder() == "gates" || s.folder() == "execute" {
+			continue
+		}
+		path, text := filepath.Join(filepath.Dir(s.path), "mutated.go"), fmt.Sprintf(decides, s.file.Name.Name)
+		if err := put(path, []byte(text)); err != nil {
+			return "", err
 		}
 	}
 	for path, text := range added {

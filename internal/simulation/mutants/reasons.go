@@ -16,14 +16,14 @@ type reason struct {
 }
 
 // guard names sites by what they are, for lines move: all of a kind and a name whose text
-// has this in it.
+// has this in it. A function keeps its reason when it is exported.
 type guard struct {
 	kind     kind
 	name, in string
 }
 
 func (g guard) is(s site) bool {
-	return g.kind == s.kind && g.name == s.name && strings.Contains(s.text, g.in)
+	return g.kind == s.kind && strings.EqualFold(g.name, s.name) && strings.Contains(s.text, g.in)
 }
 
 // reasons are decisions, one a row. What the simulation could notice and does not is a hole
@@ -99,8 +99,8 @@ var reasons = []reason{
 	}},
 	{"said twice: the question after it, to the same node, holds as well", []guard{{reread, "stillSilent", ""}}},
 	{"words: another rule holds, or tells the same, with fewer of them", []guard{
-		{gate, "setting-not-effective", "t.setAbove(s) == Yes"}, {gate, "setting-not-effective", "!e.Reset"}, {gate, "system-login-refused", ""},
-		{gate, "bootstrap-first", "t.pendingRestart"}, {gate, "suspended", "t.wanted(s.Name) == nil"},
+		{gate, "setting-not-effective", "setAbove(&t.View, s) == model.Yes"}, {gate, "setting-not-effective", "!e.Reset"}, {gate, "system-login-refused", ""},
+		{gate, "bootstrap-first", "PendingRestart"}, {gate, "suspended", "t.DesiredSet(s.Name) == nil"},
 		{reread, "setSettings", "hidden"},
 	}},
 	{"it saves writes: what is there is granted, or made, once more without it", []guard{{call, "crashGranted Run", ""}}},

@@ -1,0 +1,53 @@
+package access
+
+import (
+	"fmt"
+
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+)
+
+// passwordAttempts before a change that fails is reported as failed; it is
+// tried on all the same.
+const passwordAttempts = 3
+
+// changePassword gives a user the password that its Secret has now, which the
+// database has just refused. The version is recorded as pending before the
+// statement leaves: whoever comes after a kill tries a login first.
+func changePassword(t *pass.Pass, u model.RecordedUser, a model.Action) {
+	if u.Pending != a.SecretVersion {
+		u.Pending = a.SecretVersion
+	}
+	if u.Change == "" {
+		u.Change = model.PasswordChangeStarted
+		t.Report(passwordReport("PasswordChangeStarted", model.StatusInProgress,
+			fmt.Sprintf("Secret %s has another password for user %q: it is being changed in the database", a.Secret.Name, u.Name)))
+	}
+	for i := range t.Observed.Failures {
+		f := &t.Observed.Failures[i]
+		if f.Action.Kind == model.ActionChangePassword && f.Action.User == u.Name && f.Count >= passwordAttempts && u.Change != model.PasswordChangeFailed {
+			u.Change = model.PasswordChangeFailed
+			r := passwordReport("PasswordChangeFailed", model.StatusFailure,
+				fmt.Sprintf("the password of user %q could not be changed in %d attempts and is still being tried: %s", u.Name, f.Count, f.Message))
+			r.Warning = true
+			t.Report(r)
+		}
+	}
+	t.Record.Bootstrap.Users = PutUser(t.Record.Bootstrap.Users, u)
+	a.Kind = model.ActionChangePassword
+	t.Harmless(a)
+}
+
+// passwordChanged tells of a change that was verified by a login.
+func passwordChanged(t *pass.Pass, u model.RecordedUser) {
+	if u.Change == "" {
+		return
+	}
+	u.Change = ""
+	t.Record.Bootstrap.Users = PutUser(t.Record.Bootstrap.Users, u)
+	t.Report(passwordReport("PasswordChanged", model.StatusSuccess, fmt.Sprintf("user %q logs in with the password that its Secret has now", u.Name)))
+}
+
+func passwordReport(reason string, status model.Status, message string) model.Report {
+	return model.Report{Event: model.EventFeedback, Operation: "update", Action: "password_update", Reason: reason, Status: status, Message: message}
+}

@@ -1,0 +1,46 @@
+package access
+
+import (
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// SystemKey is the key of the system user's password in its Secret.
+const SystemKey = "password"
+
+// ReadyMaster is the first pod that may become master and is ready; a wait if
+// there is none. One that runs is asked all the same.
+func ReadyMaster(t *pass.Pass) (string, bool) {
+	wanted, first, running := 0, "", ""
+	for _, s := range t.Record.Sets {
+		w := t.DesiredSet(s.Name)
+		if w == nil || !w.MasterEligible {
+			continue
+		}
+		wanted += s.Replicas
+		for ordinal := range s.Replicas {
+			p := t.Pod(s.Name, ordinal)
+			if p != nil && p.Ready && !p.Terminating {
+				return p.Name, true
+			}
+			if p != nil && running == "" && view.UpLong(&t.View, p) {
+				running = p.Name
+			}
+			if first == "" {
+				first = view.PodName(s.Name, ordinal) + ": " + view.PodState(&t.View, view.PodName(s.Name, ordinal), p)
+			}
+		}
+	}
+	if reason, waits := gates.MasterReady(0, wanted, first); waits {
+		t.Wait(reason)
+	}
+	return running, running != ""
+}
+
+// Down is true while the cluster is suspended or is being stopped: that nothing
+// answers is then how it is to be.
+func Down(v *view.View) bool {
+	return len(v.Record.Suspended) > 0 && (v.Record.Operation == nil || setting.Suspending(v))
+}

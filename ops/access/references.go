@@ -1,0 +1,67 @@
+package access
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// References says what a Secret needs that has changed since the nodes read it.
+// Nothing is restarted for it: when that suits is for a person to say.
+func References(t *pass.Pass) {
+	if !t.Record.Bootstrap.Done {
+		return
+	}
+	var next []model.RecordedReference
+	for _, ref := range t.Desired.References {
+		s := t.Secret(ref.Secret)
+		i := slices.IndexFunc(t.Record.References, func(r model.RecordedReference) bool { return r.Secret == ref.Secret })
+		if !s.Exists {
+			// Its pods could not start; what was known of it stays known.
+			if i >= 0 {
+				next = append(next, t.Record.References[i])
+			}
+			continue
+		}
+		known := model.RecordedReference{Secret: ref.Secret, Version: s.Version}
+		if i >= 0 {
+			known = t.Record.References[i]
+		}
+		changed := known.Version != s.Version
+		if changed {
+			known.Version, known.Changed = s.Version, t.Now
+		}
+		before := startedBefore(&t.View, known.Changed)
+		if known.Changed.IsZero() || before == 0 {
+			known.Changed = time.Time{}
+			next = append(next, known)
+			continue
+		}
+		reason := gates.SecretChanged(ref.Secret, strings.Join(ref.What, ", "), before)
+		t.Wait(reason)
+		if changed {
+			t.Report(model.Report{Reason: "SecretChanged", Status: model.StatusInProgress, Message: reason.Message, Names: []string{reason.Name}})
+		}
+		next = append(next, known)
+	}
+	if !slices.EqualFunc(next, t.Record.References, model.SameReference) {
+		t.Record.References = next
+	}
+}
+
+// startedBefore counts the pods whose process may have read what was there
+// before a time; Kubernetes gives the start of one in whole seconds.
+func startedBefore(v *view.View, when time.Time) int {
+	n := 0
+	for i := range v.Observed.Pods {
+		if p := &v.Observed.Pods[i]; !p.Started.IsZero() && p.Started.Before(when) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,200 @@
+package access
+
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+func User(v *view.View, name string) *model.RecordedUser {
+	for i := range v.Record.Bootstrap.Users {
+		if v.Record.Bootstrap.Users[i].Name == name {
+			return &v.Record.Bootstrap.Users[i]
+		}
+	}
+	return nil
+}
+
+// PutUser copies before it writes: the record that was given stays as it was.
+func PutUser(users []model.RecordedUser, u model.RecordedUser) []model.RecordedUser {
+	next := slices.Clone(users)
+	for i := range next {
+		if next[i].Name == u.Name {
+			next[i] = u
+			return next
+		}
+	}
+	return append(next, u)
+}
+
+// LabelSecrets puts crate-operator's label on the users' Secrets, before their
+// versions are noted.
+func LabelSecrets(t *pass.Pass) {
+	for i, u := range t.Desired.Users {
+		s := t.Secret(u.Secret.Name)
+		again := slices.ContainsFunc(t.Desired.Users[:i], func(o model.User) bool { return o.Secret.Name == u.Secret.Name })
+		if s.Exists && !s.Labelled && !again {
+			t.Harmless(model.Action{Kind: model.ActionLabelSecret, Secret: model.SecretKey{Name: s.Name}})
+		}
+	}
+}
+
+// Users makes each of spec.users. One whose Secret is missing stops no other.
+func Users(t *pass.Pass) {
+	for _, u := range t.Desired.Users {
+		s := t.Secret(u.Secret.Name)
+		if !s.Has(u.Secret.Key) {
+			t.Wait(gates.SecretMissing(u.Secret.Name, u.Secret.Key, "the password of user "+u.Name, s.Exists))
+			continue
+		}
+		if !s.Labelled {
+			continue // its version is about to change
+		}
+		makeUser(t, u, s)
+	}
+	if !t.Record.Bootstrap.Done {
+		return
+	}
+	unwanted := func(r model.RecordedUser) bool {
+		return !slices.ContainsFunc(t.Desired.Users, func(u model.User) bool { return u.Name == r.Name })
+	}
+	if !slices.ContainsFunc(t.Record.Bootstrap.Users, unwanted) {
+		return
+	}
+	t.Record.Bootstrap.Users = slices.DeleteFunc(slices.Clone(t.Record.Bootstrap.Users), func(r model.RecordedUser) bool {
+		if !unwanted(r) {
+			return false
+		}
+		if dropped(&t.View, r.Name) {
+			return true // somebody did what the refusal asks for
+		}
+		t.Refuse(gates.UserRemoval(r.Name))
+		return false
+	})
+}
+
+// dropped says that the database has no such user; only a cluster that has
+// recovered can say so.
+func dropped(v *view.View, user string) bool {
+	return v.Contact() && v.Observed.Database.UsersKnown && v.Observed.Database.Recovered == model.Yes && !slices.Contains(v.Observed.Database.Users, user)
+}
+
+func makeUser(t *pass.Pass, u model.User, s model.Secret) {
+	pod := t.SqlPod()
+	if !t.Contact() || pod == "" || t.Record.Bootstrap.System.UID == "" {
+		return // systemUser has said why
+	}
+	r := User(&t.View, u.Name)
+	var next model.RecordedUser
+	if r != nil {
+		next = *r
+	}
+	next.Name = u.Name
+	if next.Overwrote != "" {
+		t.Report(model.Report{Event: model.EventFeedback, Operation: "update", Action: "password_update", Reason: "UserOverwritten", Status: model.StatusSuccess, Warning: true, Message: next.Overwrote})
+		next.Overwrote = ""
+		t.Record.Bootstrap.Users = PutUser(t.Record.Bootstrap.Users, next)
+	}
+	a := model.Action{Pod: pod, User: u.Name, Secret: u.Secret, SecretVersion: s.Version, SystemSecret: t.SystemSecret()}
+	made := next.Secret != (model.SecretVersion{})
+	// A user that somebody dropped is made again.
+	gone := dropped(&t.View, u.Name)
+	if why := s.Unusable[u.Secret.Key]; why != "" {
+		oddPassword(t, u, s, next, made && !gone, a, why)
+		return
+	}
+	switch {
+	case !made || gone:
+		a.Kind = model.ActionSetUser
+	case next.Secret == s.Version && (next.Key == u.Secret.Key || next.Key == ""):
+		passwordChanged(t, next)
+		return
+	case next.Refused != s.Version:
+		a.Kind = model.ActionVerifyUser
+		t.Harmless(a)
+		return
+	case t.Record.Bootstrap.Done:
+		changePassword(t, next, a)
+		return
+	default:
+		a.Kind = model.ActionSetUser
+	}
+	if next.Pending != s.Version {
+		next.Pending = s.Version
+		t.Record.Bootstrap.Users = PutUser(t.Record.Bootstrap.Users, next)
+	}
+	t.Harmless(a)
+}
+
+// oddPassword: what nobody can type, or the login does not take, is made nobody's password.
+// Where the user logs in with it already it stays; whether it does is what a login says.
+func oddPassword(t *pass.Pass, u model.User, s model.Secret, r model.RecordedUser, made bool, a model.Action, why string) {
+	purpose := "the password of user " + u.Name
+	switch {
+	case made && r.Secret == s.Version && (r.Key == u.Secret.Key || r.Key == ""):
+		passwordChanged(t, r)
+		t.Wait(gates.PasswordOdd(s.Name, u.Secret.Key, purpose, why))
+	case made && r.Refused != s.Version:
+		a.Kind = model.ActionVerifyUser
+		t.Harmless(a)
+	default:
+		t.Refuse(gates.PasswordUnusable(s.Name, u.Secret.Key, purpose, why))
+	}
+}
+
+// Unmade are the users that a bootstrap ends without: they cannot be made before a person
+// does something, and the cluster has all else.
+func Unmade(v *view.View) (names []string, waits bool) {
+	for _, u := range v.Desired.Users {
+		if r := User(v, u.Name); r != nil && r.Secret != (model.SecretVersion{}) {
+			continue
+		}
+		s := v.Secret(u.Secret.Name)
+		if s.Unusable[u.Secret.Key] == "" && !keepsFailing(v, u.Name) {
+			return nil, true
+		}
+		names = append(names, u.Name)
+	}
+	return names, false
+}
+
+// keepsFailing: making the user has failed so often that nobody else waits for it; it is
+// tried on.
+func keepsFailing(v *view.View, user string) bool {
+	return slices.ContainsFunc(v.Observed.Failures, func(f model.Failure) bool {
+		return f.Action.Kind == model.ActionSetUser && f.Action.User == user && f.Count >= passwordAttempts
+	})
+}
+
+// Claims writes on each volume claim whose data it carries, as soon as the pod
+// that runs on it has said so itself.
+func Claims(t *pass.Pass) {
+	if t.Record.ClusterID == "" {
+		return
+	}
+	for i := range t.Observed.Claims {
+		c := &t.Observed.Claims[i]
+		if c.ClusterID != "" && c.ClusterID != t.Record.ClusterID {
+			reason, _ := gates.ClaimOfAnotherCluster(c.Name, c.ClusterID, t.Record.ClusterID)
+			t.Refuse(reason)
+			continue
+		}
+		if c.ClusterID != "" && c.Version == t.Record.HighestVersion {
+			continue // it says all that a pod could
+		}
+		p := t.Pod(c.Set, c.Ordinal)
+		if p == nil || !p.Ready {
+			continue
+		}
+		a := t.Answer(p.Name)
+		if a == nil || a.ClusterID != t.Record.ClusterID || a.Version == "" {
+			continue
+		}
+		if c.ClusterID == "" || c.Version == "" || gates.Compare(a.Version, c.Version) > 0 {
+			t.Harmless(model.Action{Kind: model.ActionAnnotateClaim, Claim: c.Name, ClusterID: t.Record.ClusterID, Version: a.Version})
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package aim
+
+import (
+	"stevedore.dev/stevedore/ops/capacity"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// GrowsFirst: a table wants more copies than there are data nodes, and nodes that
+// are wanted give it room. An upgrade waits for green, and so do masters that leave, and
+// would wait for ever, so they come before them.
+func GrowsFirst(v *view.View) bool {
+	if !v.Observed.Database.TablesKnown {
+		return false
+	}
+	present, wanted, more := 0, 0, false
+	for _, s := range v.Record.Sets {
+		if view.Data(v, s) {
+			present += s.Replicas
+		}
+	}
+	for _, w := range v.Desired.Sets {
+		if w.Data {
+			wanted += w.Replicas
+			s := view.Recorded(v.Record.Sets, w.Name)
+			more = more || s == nil || w.Replicas > s.Replicas
+		}
+	}
+	for i := range v.Observed.Database.Tables {
+		if lower, _, ok := capacity.Bounds(v.Observed.Database.Tables[i].Replicas); ok && more && lower >= present && lower < wanted {
+			return true
+		}
+	}
+	return false
+}
+
+// LetsIn: between two pods a restart or an upgrade makes room for nodes that come, or go,
+// and for which it would wait in vain. It is begun again after them.
+func LetsIn(v *view.View) bool {
+	return view.Unequal(v) && !v.Rejected && v.Record.Hold == nil && (GrowsFirst(v) || view.ShrinksFirst(v)) && !TrialPods(v, v.Record.Operation.Restart.Set)
+}
+
+// StuckOnLive: a pod of the set does not run on its live template.
+func StuckOnLive(v *view.View, set string) bool {
+	live := v.Live(set)
+	return live != nil && v.AnyPod(func(p *model.Pod) bool {
+		return p.Set == set && p.Template == live.Template && !p.Ready && !p.Terminating && (view.Fails(p) || v.Elapsed(p.Created) > view.PodLimit(v))
+	})
+}
+
+// RollBackFirst: the set's new template is on no pod yet, and others come first. It goes
+// back until its turn comes again: what is made meanwhile would stand on it too. Not to
+// what no pod of it runs any more: the first one has joined on a template in between. Nor
+// where none of those that were made on what it had is a node: what is wanted is their cure,
+// and would come and go for ever.
+func RollBackFirst(t *pass.Pass, r *model.Restart) bool {
+	live, s := t.Live(r.Set), view.Recorded(t.Record.Sets, r.Set)
+	if r.Remembered == "" || live == nil || s == nil || live.Template == r.Remembered {
+		return false
+	}
+	runs, cure := false, t.DesiredSet(r.Set) != nil && !UpgradeDue(&t.View)
+	for ordinal := range s.Replicas {
+		p := t.Pod(r.Set, ordinal)
+		if p == nil || p.Terminating || p.Template == live.Template {
+			return false
+		}
+		runs = runs || p.Template == r.Remembered && (!cure || view.Joined(&t.View, p) || !t.Contact() && p.Ready)
+	}
+	if runs {
+		t.RollBack = r.Set
+	}
+	return runs
+}
+
+// NothingBefore: no template is remembered that the set could go back to.
+func NothingBefore(v *view.View, r *model.Restart) bool {
+	live := v.Live(r.Set)
+	return r.Remembered == "" || live != nil && live.Template == r.Remembered
+}
+
+// OnlyStuck: of these some do not run on their template, for which another is wanted, and
+// all others have joined.
+func OnlyStuck(v *view.View, sets []model.RecordedSet) bool {
+	hangs := false
+	for _, s := range sets {
+		for ordinal := range s.Replicas {
+			p := v.Pod(s.Name, ordinal)
+			switch {
+			case p == nil || p.Terminating:
+				return false
+			case view.Joined(v, p):
+			case p.Ready || !view.Absent(v, p.NodeName) || !view.PendingRestart(v, s.Name) || !view.Fails(p) && v.Elapsed(p.Created) <= view.PodLimit(v):
+				return false
+			default:
+				hangs = true
+			}
+		}
+	}
+	return hangs
+}
+
+// UpgradeReplaces: what the set of a restart ran before was lost with the record, and what
+// is wanted by now is of another version: only an upgrade brings that.
+func UpgradeReplaces(v *view.View, op *model.Operation) bool {
+	return op.Kind == model.OperationRestart && UpgradeDue(v) && !v.Rejected && (v.Record.Hold == nil || !view.HasMaster(v)) && NothingBefore(v, op.Restart)
+}

@@ -1,0 +1,52 @@
+package aim
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// MissingWhy are CrateDB's reasons why copies are on no node.
+func MissingWhy(v *view.View) []string {
+	var out []string
+	for i := range v.Observed.Database.Stuck {
+		if e := &v.Observed.Database.Stuck[i]; e.Node == "" {
+			if words := e.Words(); !slices.Contains(out, words) {
+				out = append(out, words)
+			}
+		}
+	}
+	return out
+}
+
+// Members are the names of all nodes, for an executor that looks whether one has left.
+func Members(v *view.View) string {
+	names := make([]string, len(v.Observed.Database.Nodes))
+	for i := range names {
+		names[i] = v.Observed.Database.Nodes[i].Name
+	}
+	return strings.Join(names, ",")
+}
+
+// MasterElapsed is for how long the master has been the same.
+func MasterElapsed(v *view.View) gates.Elapsed {
+	o, long := &v.Desired.Operations, time.Time{}
+	out := gates.Elapsed{Time: Stood(v, long, v.Observed.Stable.Master), Needed: model.First(o.MasterStableFor, v.Policy.MasterStableFor, model.DefaultMasterStableFor)}
+	if o.MasterStableFor == 0 && (v.Policy.MasterStableFor == 0 || v.Policy.TrialFor > 0) {
+		out.Unchanged, out.UnchangedNeeded = Stood(v, long, v.Observed.Stable.Unchanged), model.First(v.Policy.TrialFor, model.DefaultTrialFor)
+	}
+	return out
+}
+
+// Stood is how long the database has been as it is, counted from a time on: that in which
+// the hold was given back. 0 where nobody knows since when.
+func Stood(v *view.View, from, since time.Time) time.Duration {
+	if since.IsZero() {
+		return 0
+	}
+	return min(v.Elapsed(since), v.Elapsed(from))
+}

@@ -1,0 +1,36 @@
+package aim
+
+import (
+	"strings"
+
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// Outcome reports how a revision ended, once for each transition.
+func Outcome(t *pass.Pass, kind model.OperationKind, status model.Status, refused string, r model.Report) {
+	next := model.Outcome{Revision: t.Record.Revision, Operation: kind, Status: status, Names: refused}
+	if t.Record.Last == next && kind == model.OperationUpdate {
+		return
+	}
+	t.Record.Last = next
+	r.Status = status
+	t.Report(r)
+}
+
+func Applied(v *view.View) bool {
+	return v.Observed.Applied.Revision == v.Desired.Revision && len(v.Observed.ApplyErrors) == 0
+}
+
+// Words are the waits, for a report.
+func Words(t *pass.Pass) string {
+	if len(t.Decision.Waits) == 0 {
+		return "nothing that is known"
+	}
+	var list []string
+	for _, w := range t.Decision.Waits {
+		list = append(list, w.Message)
+	}
+	return strings.Join(list, "; ")
+}

@@ -1,0 +1,105 @@
+package aim
+
+import (
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// refuseSets names what is never done with groups, or not without consent.
+func refuseSets(t *pass.Pass) {
+	for _, s := range t.Record.Sets {
+		w := t.DesiredSet(s.Name)
+		switch {
+		case w == nil && Eligible(&t.View, s):
+			t.Refuse(gates.MasterGroupStays(s.Group, s.Replicas))
+		case w == nil && !t.Desired.Operations.Has(definition.ConsentRemoveGroup):
+			t.Refuse(gates.GroupRemoval(s.Group, s.Replicas))
+		case w != nil && w.Replicas < s.Replicas && Eligible(&t.View, s):
+			if reason, refused := gates.MasterQuorum(s.Group, w.Dedicated, s.Replicas, w.Replicas, t.Desired.Operations.Has(definition.ConsentTwoMasters)); refused {
+				t.Refuse(reason)
+			}
+		}
+	}
+	for _, w := range t.Desired.Sets {
+		if view.Recorded(t.Record.Sets, w.Name) == nil && w.Dedicated {
+			t.Refuse(gates.NewMasters())
+		}
+	}
+	RefuseClasses(t, func(set string) bool { return view.Recorded(t.Record.Sets, set) == nil })
+}
+
+// RefuseDefinition names what is wanted of the StatefulSets and is not done. With one of
+// these, all of them stay as they were last effective: half of a change would
+// be a state that nobody asked for.
+func RefuseDefinition(t *pass.Pass) {
+	before := len(t.Decision.Refusals)
+	park(t)
+	if len(t.Record.Sets) > 0 && !t.Suspending && !AsksToSuspend(&t.View) {
+		refuseSets(t)
+	}
+	if len(t.Record.Sets) > 0 && !t.Suspending {
+		refuseTemplates(t)
+	}
+	t.Rejected = len(t.Decision.Refusals) > before
+
+	// These keep no StatefulSet from anything.
+	for i := range t.Observed.Sets {
+		live := &t.Observed.Sets[i]
+		if Shrinking(&t.View) && t.Record.Operation.Shrink.Set == live.Name && live.Replicas <= t.Record.Operation.Shrink.Before {
+			continue // it is about to be made smaller
+		}
+		if s := view.Recorded(t.Record.Sets, live.Name); s != nil && live.Ours && live.Replicas > s.Replicas && !setting.Suspending(&t.View) {
+			if w := t.DesiredSet(live.Name); w == nil || w.Replicas < live.Replicas {
+				t.Refuse(gates.Raised(live.Name, live.Replicas, s.Replicas))
+			}
+		}
+	}
+}
+
+func refuseTemplates(t *pass.Pass) {
+	if reason, refused := gates.ClusterName(t.Record.ClusterName, t.Desired.ClusterName); refused {
+		t.Refuse(reason)
+	}
+	if reason, refused := gates.TLS(t.Record.TLS, t.Desired.TLS); refused && t.Record.Version != "" {
+		t.Refuse(reason)
+	}
+	refuseVersion(t)
+	for _, c := range t.Desired.Changes {
+		switch c.Class {
+		case model.ChangeVolumes:
+			t.Refuse(gates.Volumes(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))
+		case model.ChangeImmutable:
+			t.Refuse(gates.Immutable(c.Set, c.Path, c.Old, c.New))
+		case model.ChangeRestart:
+			if strings.HasPrefix(c.Path, "spec.updateStrategy") {
+				t.Refuse(gates.UpdateStrategy(c.Set, c.Path))
+			}
+		}
+	}
+}
+
+// neverBound is true where each claim of a set still waits for a volume: none can have data.
+func neverBound(v *view.View, set string) bool {
+	claims := 0
+	for i := range v.Observed.Claims {
+		if c := &v.Observed.Claims[i]; c.Set == set {
+			if c.Phase != "Pending" {
+				return false
+			}
+			claims++
+		}
+	}
+	return claims > 0
+}
+
+// Unstarted is true while no node of the cluster has ever started CrateDB: a
+// definition that could not start may then be repaired without a restart.
+func Unstarted(v *view.View) bool {
+	return v.Record.HighestVersion == "" && v.Record.ClusterID == "" && !v.Record.Bootstrap.Done && v.Observed.Database.Contact != model.Yes
+}

@@ -1,0 +1,139 @@
+package aim
+
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+func AllRecorded(v *view.View) int {
+	n := 0
+	for _, s := range v.Record.Sets {
+		n += s.Replicas
+	}
+	return n
+}
+
+func Eligible(v *view.View, s model.RecordedSet) bool {
+	if w := v.DesiredSet(s.Name); w != nil && w.MasterEligible {
+		return true
+	}
+	if live := v.Live(s.Name); live != nil && live.MasterEligible {
+		return true
+	}
+	return !view.Data(v, s) || v.Record.Pins.MasterGroup == s.Group
+}
+
+// Uncreated drops a new group that is wanted no longer and of which nothing was
+// ever made, by a grow or with the whole cluster.
+func Uncreated(t *pass.Pass) {
+	making := view.Bootstrapping(&t.View) && t.Record.ClusterID == ""
+	if t.Desired.Removed || !Growing(&t.View) && !making {
+		return
+	}
+	t.Record.Sets = slices.DeleteFunc(slices.Clone(t.Record.Sets), func(s model.RecordedSet) bool {
+		if t.DesiredSet(s.Name) != nil || t.Live(s.Name) != nil || !Added(&t.View, s.Name) && (!making || Eligible(&t.View, s)) {
+			return false
+		}
+		for i := range t.Observed.Claims {
+			if t.Observed.Claims[i].Set == s.Name {
+				return false
+			}
+		}
+		for i := range t.Observed.Pods {
+			if t.Observed.Pods[i].Set == s.Name {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Added: the grow that is under way makes this set.
+func Added(v *view.View, set string) bool {
+	if !Growing(v) {
+		return false
+	}
+	s := view.Recorded(v.Record.Operation.From, set)
+	return s == nil || s.Replicas == 0
+}
+
+func Growing(v *view.View) bool {
+	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationGrow
+}
+
+// Replicas never goes below what is live: nodes that others added may hold
+// shards. Of a StatefulSet that was deleted and left its pods, those pods are
+// what is live: made again with fewer, it would end the others.
+func Replicas(v *view.View, s model.RecordedSet) int {
+	if live := v.Live(s.Name); live != nil {
+		if live.Ours {
+			return max(s.Replicas, live.Replicas)
+		}
+		return s.Replicas
+	}
+	n := s.Replicas
+	for i := range v.Observed.Pods {
+		if p := &v.Observed.Pods[i]; p.Set == s.Name {
+			n = max(n, p.Ordinal+1)
+		}
+	}
+	return n
+}
+
+func Shrinking(v *view.View) bool {
+	return v.Record.Operation != nil && v.Record.Operation.Shrink != nil
+}
+
+// ShrinkDue says of a cluster that was made whether nodes are to leave it.
+func ShrinkDue(d *model.Desired, r *model.Record) bool {
+	if !r.Bootstrap.Done || d.Removed {
+		return false
+	}
+	if r.Operation != nil && r.Operation.Shrink != nil {
+		return true
+	}
+	for _, s := range r.Sets {
+		i := slices.IndexFunc(d.Sets, func(w model.Set) bool { return w.Name == s.Name })
+		if i < 0 || d.Sets[i].Replicas < s.Replicas {
+			return true
+		}
+	}
+	return false
+}
+
+// EndShrink takes back an intent that was not carried out: the set is as large as
+// it is live, but for what somebody has added by hand: that is asked for by a definition.
+func EndShrink(t *pass.Pass) {
+	if !Shrinking(&t.View) || t.Record.Operation.Shrink.Set == "" {
+		return
+	}
+	name, sh := t.Record.Operation.Shrink.Set, t.Record.Operation.Shrink
+	live := t.Live(name)
+	if live == nil || !live.Ours {
+		return
+	}
+	back := live.Replicas
+	if back > sh.From {
+		back = sh.Before
+	}
+	SetReplicas(t, name, max(RecordedReplicas(&t.View, name), back))
+}
+
+func RecordedReplicas(v *view.View, set string) int {
+	if s := view.Recorded(v.Record.Sets, set); s != nil {
+		return s.Replicas
+	}
+	return 0
+}
+
+func SetReplicas(t *pass.Pass, set string, n int) {
+	t.Record.Sets = slices.Clone(t.Record.Sets)
+	for i := range t.Record.Sets {
+		if t.Record.Sets[i].Name == set {
+			t.Record.Sets[i].Replicas = n
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package aim
+
+import (
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+)
+
+// Unmade: neither the StatefulSet nor a claim of it is there.
+func Unmade(o *model.Observed, set string) bool {
+	return !slices.ContainsFunc(o.Sets, func(s model.ObservedSet) bool { return s.Name == set }) &&
+		!slices.ContainsFunc(o.Claims, func(c model.Claim) bool { return c.Set == set })
+}
+
+// RefuseClasses refuses those of the new sets whose claims could have no volume.
+func RefuseClasses(t *pass.Pass, isNew func(set string) bool) bool {
+	if !t.Observed.Storage.Known {
+		return false
+	}
+	var asking []model.ClaimClass
+	for _, c := range t.Desired.Storage {
+		if t.DesiredSet(c.Set) != nil && isNew(c.Set) && Unmade(&t.Observed, c.Set) {
+			asking = append(asking, c)
+		}
+	}
+	reason, refused := gates.StorageClassMissing(ClassProblems(asking, t.Observed.Storage))
+	if refused {
+		t.Refuse(reason)
+	}
+	return refused
+}
+
+// ClassProblems says of each class why no volume is made of it, and which claims ask for
+// it: "crate-data-hot-x (data0, debug): the storage class fast does not exist …".
+func ClassProblems(asking []model.ClaimClass, known model.Storage) []string {
+	var whys []string
+	askers := map[string][]string{}
+	for _, c := range asking {
+		why := gates.ClassProblem(c.Class, known.Classes, known.Free)
+		if why == "" {
+			continue
+		}
+		if askers[why] == nil {
+			whys = append(whys, why)
+		}
+		askers[why] = append(askers[why], c.Set+" ("+strings.Join(c.Claims, ", ")+")")
+	}
+	for i, why := range whys {
+		whys[i] = strings.Join(askers[why], ", ") + ": " + why
+	}
+	return whys
+}

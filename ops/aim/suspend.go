@@ -1,0 +1,61 @@
+package aim
+
+import (
+	"fmt"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// NoDataNode is true where no data group is to have a node: dedicated masters
+// alone are no cluster that anybody wants.
+func NoDataNode(sets []model.Set) bool {
+	data := false
+	for i := range sets {
+		if sets[i].Data {
+			data = true
+			if sets[i].Replicas > 0 {
+				return false
+			}
+		}
+	}
+	return data
+}
+
+func Running(sets []model.RecordedSet) bool {
+	for i := range sets {
+		if sets[i].Replicas > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func AsksToSuspend(v *view.View) bool { return NoDataNode(v.Desired.Sets) }
+
+// park says whether a suspension has begun or is to begin: consent is needed to
+// begin one, not to stay suspended.
+func park(t *pass.Pass) {
+	switch {
+	case len(t.Record.Suspended) > 0:
+		t.Suspending = true
+	case !AsksToSuspend(&t.View), view.Upgrading(&t.View): // an upgrade that has begun ends first
+	case !t.Desired.Operations.Has(definition.ConsentSuspend):
+		t.Refuse(gates.Suspend())
+	case !t.Record.Bootstrap.Done:
+		t.Refuse(gates.SuspendEarly())
+	default:
+		t.Suspending = true
+	}
+}
+
+// NumberOf is "1 node" or "3 nodes".
+func NumberOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,88 @@
+package aim
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// FirstOutdated is the pod of the lowest ordinal, one that is not ready before others.
+func FirstOutdated(v *view.View, set string) *model.Pod {
+	var found *model.Pod
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		if p.Set != set || !view.Outdated(v, p) {
+			continue
+		}
+		if found == nil || view.JoinedNotReady(v, p) && !view.JoinedNotReady(v, found) || p.Ordinal < found.Ordinal && view.JoinedNotReady(v, p) == view.JoinedNotReady(v, found) {
+			found = p
+		}
+	}
+	return found
+}
+
+// NextSet is the first that a restart is due for, masters first. One with a pod
+// that cannot run goes before, for its new template may be the cure, unless another
+// set is on a template that no pod has joined on; and then one that got what is wanted
+// out of its turn, for whoever ends a pod of it has it made on that.
+func NextSet(v *view.View) string {
+	first, untried := "", ""
+	for _, s := range v.Record.Sets {
+		if !view.PendingRestart(v, s.Name) && FirstOutdated(v, s.Name) == nil {
+			continue
+		}
+		if first == "" {
+			first = s.Name
+		}
+		if untried == "" && !view.PendingRestart(v, s.Name) && slices.Contains(v.Record.Unproven, s.Name) {
+			untried = s.Name
+		}
+		for i := range v.Observed.Pods {
+			if p := &v.Observed.Pods[i]; p.Set == s.Name && !p.Ready && !p.Terminating && (view.Fails(p) || view.HealedByRestart(v, p) || view.HasMaster(v) && view.Absent(v, p.NodeName) && v.Elapsed(view.Up(p)) > view.PodLimit(v)) && !OthersFirst(v, s.Name) {
+				return s.Name
+			}
+		}
+	}
+	return cmp.Or(untried, first)
+}
+
+// Asked is which pods a person wants restarted: those made before the time of
+// the annotation or the command. A time in the future counts as now, and so does
+// a text that is no time.
+func Asked(v *view.View) (before time.Time, at, by string) {
+	at, by = v.Desired.RestartedAt, v.Commanded.RestartedAt
+	doneAt, doneBy := v.Record.RestartedAt, v.Record.RestartedBy
+	if view.Restarting(v) {
+		doneAt, doneBy = v.Record.Operation.Restart.At, v.Record.Operation.Restart.By
+	}
+	for _, wish := range []struct{ text, done string }{{at, doneAt}, {by, doneBy}} {
+		if wish.text == "" || wish.text == wish.done {
+			continue
+		}
+		when, err := time.Parse(time.RFC3339, wish.text)
+		if err != nil || when.After(v.Now) {
+			when = v.Now
+		}
+		if when.After(before) {
+			before = when
+		}
+	}
+	return before.Truncate(time.Second), at, by
+}
+
+// RebuildAsked takes a text that is no time for done, in a cluster that is new
+// or whose record was lost: nothing says since when it stands there. A time is
+// compared with the pods.
+func RebuildAsked(t *pass.Pass) {
+	if _, err := time.Parse(time.RFC3339, t.Desired.RestartedAt); err != nil {
+		t.Record.RestartedAt = t.Desired.RestartedAt
+	}
+}
+
+func Aborted(v *view.View) bool {
+	return v.Commanded.Abort == "true" || v.Desired.Abort && v.Commanded.Abort != "false"
+}

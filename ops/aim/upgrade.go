@@ -1,0 +1,67 @@
+package aim
+
+import (
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// ImageChange is that of the first set that has one; nil when none has.
+func ImageChange(v *view.View) *model.Change {
+	for i := range v.Desired.Changes {
+		if c := &v.Desired.Changes[i]; c.Class == model.ChangeImage {
+			return c
+		}
+	}
+	return nil
+}
+
+// UpgradeDue is true while another version, or another image of the same one, is
+// wanted than the cluster was last brought to.
+func UpgradeDue(v *view.View) bool {
+	return v.Record.Version != "" && !Unstarted(v) && (v.Record.Version != v.Desired.Version || ImageChange(v) != nil)
+}
+
+// TableAges are those of the tables and partitions.
+func TableAges(v *view.View) []gates.TableAge {
+	ages := make([]gates.TableAge, 0, len(v.Observed.Database.Tables))
+	for i := range v.Observed.Database.Tables {
+		table := &v.Observed.Database.Tables[i]
+		ages = append(ages, gates.TableAge{Name: table.Name, Created: table.Created})
+	}
+	return ages
+}
+
+// refuseVersion names why the wanted version cannot run on this cluster's data.
+// What a version depends on besides is looked at until the upgrade begins.
+func refuseVersion(t *pass.Pass) {
+	if Unstarted(&t.View) || t.Record.Version == "" || !UpgradeDue(&t.View) && !view.Upgrading(&t.View) && !newerStarted(&t.View) {
+		return
+	}
+	if reason, refused := gates.Downgrade(t.Record.HighestVersion, t.Desired.Version); refused {
+		t.Refuse(reason)
+		return
+	}
+	reason, refused := gates.VersionPath(t.Record.Version, t.Desired.Version)
+	begun := view.Upgrading(&t.View) && t.Record.Operation.Upgrade.NewVersion == t.Desired.Version
+	if !refused && !begun && t.Record.Version != t.Desired.Version && t.Contact() && t.Observed.Database.TablesKnown {
+		ages := TableAges(&t.View)
+		if reason, refused = gates.TablesTooOld(t.Record.Version, t.Desired.Version, ages); !refused {
+			reason, refused = gates.ReleaseLosesData(t.Desired.Version, ages)
+		}
+	}
+	if refused {
+		t.Refuse(reason)
+	}
+}
+
+// newerStarted is true when a pod has started a newer minor than is wanted.
+func newerStarted(v *view.View) bool {
+	for i := range v.Observed.Pods {
+		if p := &v.Observed.Pods[i]; !p.Started.IsZero() && p.Version != "" && gates.CompareMinor(p.Version, v.Desired.Version) > 0 {
+			return true
+		}
+	}
+	return false
+}

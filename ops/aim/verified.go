@@ -1,0 +1,134 @@
+package aim
+
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// JoinedOnLive: the node of a pod of the set has joined on its live template. That proves
+// it, though the pod may never be ready: CrateDB runs on it, and loses nothing by it.
+func JoinedOnLive(v *view.View, set string) bool {
+	live := v.Live(set)
+	return live != nil && v.AnyPod(func(p *model.Pod) bool {
+		return p.Set == set && p.Template == live.Template && NodeJoined(v, p)
+	})
+}
+
+// NodeJoined: the node of the pod has joined, whether the pod is ready or not.
+func NodeJoined(v *view.View, p *model.Pod) bool {
+	return view.Joined(v, p) || view.JoinedNotReady(v, p)
+}
+
+// verifiedOn: a node of the set has joined on the template, as far as that is recorded. A
+// release, or a record that is lost, can leave a set on a template that no pod has run: a set
+// never rolls back to that.
+func verifiedOn(v *view.View, set, template string) bool {
+	i := slices.IndexFunc(v.Record.Proven, func(p model.Proven) bool { return p.Set == set })
+	return i < 0 || v.Record.Proven[i].Template == template
+}
+
+// NoteVerified remembers on which templates pods have joined, or, where nobody can be asked,
+// have become ready: a pod is once it has joined.
+func NoteVerified(t *pass.Pass) {
+	var some [8]model.Proven // in most clusters; kept only where it says something else than before
+	next := some[:0]
+	for _, s := range t.Record.Sets {
+		live := t.Live(s.Name)
+		if live == nil || live.Template == "" {
+			continue
+		}
+		proven := model.Proven{Set: s.Name, Template: live.Template}
+		if !JoinedOnLive(&t.View, s.Name) && !UpUnasked(&t.View, s.Name) {
+			i := slices.IndexFunc(t.Record.Proven, func(p model.Proven) bool { return p.Set == s.Name })
+			j := slices.IndexFunc(t.Observed.Pods, func(p model.Pod) bool { return p.Set == s.Name && p.Template != "" && NodeJoined(&t.View, &p) })
+			switch {
+			case i >= 0:
+				proven = t.Record.Proven[i]
+			case j >= 0:
+				proven.Template = t.Observed.Pods[j].Template // with the record lost midway
+			default:
+				continue
+			}
+		}
+		next = append(next, proven)
+	}
+	if !slices.Equal(next, t.Record.Proven) {
+		t.Record.Proven = slices.Clone(next)
+	}
+}
+
+// NoteTrial remembers which sets have a new template out of their turn: the one
+// that is mended, a group that is being made, and one whose pods others put on it.
+func NoteTrial(t *pass.Pass, mends string) {
+	var next []string
+	for _, s := range t.Record.Sets {
+		unproven := !JoinedOnLive(&t.View, s.Name) &&
+			(slices.Contains(t.Record.Unproven, s.Name) || Added(&t.View, s.Name) || turnUnproven(&t.View, s.Name) || evictedOnto(&t.View, s.Name))
+		if (unproven || s.Name == mends && view.PendingRestart(&t.View, s.Name)) && Replicas(&t.View, s) > 0 {
+			next = append(next, s.Name)
+		}
+	}
+	if !slices.Equal(next, t.Record.Unproven) {
+		t.Record.Unproven = next
+	}
+}
+
+// NoteFirst does so of a set whose pod is about to be the first on its template, which
+// nothing else may know of any more: the record was lost since that was applied.
+func NoteFirst(t *pass.Pass, p *model.Pod) {
+	live := t.Live(p.Set)
+	if p.Template != live.Template && !JoinedOnLive(&t.View, p.Set) && !slices.Contains(t.Record.Unproven, p.Set) {
+		t.Record.Unproven = append(slices.Clone(t.Record.Unproven), p.Set)
+	}
+}
+
+// RebuildTrials: a template that pods of a set are on, or are being made on, and none
+// has joined on may be one that came out of its turn; and so may one on which the next pod
+// of a set comes back that is away, whatever a watch still shows of it.
+func RebuildTrials(t *pass.Pass) {
+	for _, s := range t.Record.Sets {
+		live := t.Live(s.Name)
+		if live == nil || live.Template == "" || JoinedOnLive(&t.View, s.Name) {
+			continue
+		}
+		away := t.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && !NodeJoined(&t.View, p) })
+		if TrialPods(&t.View, s.Name) || view.HasMaster(&t.View) && away {
+			t.Record.Unproven = append(t.Record.Unproven, s.Name)
+		}
+	}
+}
+
+// turnUnproven: the set whose turn it is has the new template, and no pod of it has
+// joined; that is still to be known when the restart is aborted.
+func turnUnproven(v *view.View, set string) bool {
+	if !view.Restarting(v) || v.Record.Operation.Restart.Set != set {
+		return false
+	}
+	live, before := v.Live(set), v.Record.Operation.Restart.Remembered
+	return live != nil && before != "" && live.Template != before && !JoinedOnLive(v, set)
+}
+
+// evictedOnto: pods of the set have joined on another template than it has, and others'
+// hands put pods on that after its turn had ended, before one of ours had joined on it.
+func evictedOnto(v *view.View, set string) bool {
+	live := v.Live(set)
+	return view.HasMaster(v) && live != nil && TrialPods(v, set) && slices.ContainsFunc(v.Record.Proven, func(p model.Proven) bool { return p.Set == set && p.Template != live.Template })
+}
+
+// TrialPods: pods of the set are on its live template, or are being made on
+// it, and none has joined, nor has before: one that is away comes back on what it ran.
+func TrialPods(v *view.View, set string) bool {
+	live, s := v.Live(set), view.Recorded(v.Record.Sets, set)
+	if live == nil || s == nil || JoinedOnLive(v, set) || slices.Contains(v.Record.Proven, model.Proven{Set: set, Template: live.Template}) {
+		return false
+	}
+	for ordinal := range Replicas(v, *s) {
+		if p := v.Pod(set, ordinal); p == nil || p.Terminating || p.Template == live.Template {
+			return true
+		}
+	}
+	return false
+}

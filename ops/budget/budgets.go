@@ -1,0 +1,304 @@
+package budget
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// DefaultBudgetTimeout is how long the budget of the data nodes may stand at 0
+// before that is told; it counts from when it was closed, across a restart of the
+// daemon.
+const DefaultBudgetTimeout = 1800 * time.Second
+
+// Why the budget does not wait for copies that no waiting brings.
+const (
+	noteSingleNode   = "single-node"
+	noteNeverGreen   = "never-green"
+	noteSettled      = "settled-yellow"
+	noteUnreplicated = "unreplicated"
+	noteRefused      = "unreplicated-refused"
+)
+
+// BudgetDetail says whether the budgets will want to know how the shards of each
+// table stand: in a yellow in which no copy is on its way.
+func BudgetDetail(r *model.Record, last *model.Database) bool {
+	return r.Bootstrap.Done && last.Contact == model.Yes && last.Health.Colour == model.Yellow &&
+		last.ShardsKnown && int64(last.Unassigned) >= last.Health.Underreplicated
+}
+
+// BudgetsFirst says that a pod is down and a budget would still let another go:
+// it is closed before the database is asked, for that may take its time.
+func BudgetsFirst(r *model.Record, pods []model.Pod) bool {
+	if !r.Bootstrap.Done || !slices.ContainsFunc(r.Budgets, func(b model.Budget) bool { return b.MaxUnavailable > 0 }) {
+		return false
+	}
+	for _, s := range r.Sets {
+		up := 0
+		for i := range pods {
+			if p := &pods[i]; p.Set == s.Name && p.Ordinal < s.Replicas && p.Ready && !p.Terminating {
+				up++
+			}
+		}
+		open := func(b model.Budget) bool {
+			return b.MaxUnavailable > 0 && strings.HasPrefix(b.Name, "crate-master-") == (s.Group == names.MasterGroup)
+		}
+		if up < s.Replicas && slices.ContainsFunc(r.Budgets, open) {
+			return true
+		}
+	}
+	return false
+}
+
+// Budgets stand at 0 while a pod is down or a table that waiting can protect
+// lacks a copy, else at 1. What is not known changes nothing.
+func Budgets(t *pass.Pass) {
+	if !t.Record.Bootstrap.Done || access.Down(&t.View) {
+		SetBudgets(t, func(model.Budget) int { return 1 })
+		t.Record.Budget = model.BudgetState{}
+		return
+	}
+	data, masters, dataNodes := 0, 0, 0
+	for _, s := range t.Record.Sets {
+		down := s.Replicas
+		for ordinal := range s.Replicas {
+			if p := t.Pod(s.Name, ordinal); p != nil && p.Ready && !p.Terminating {
+				down--
+			}
+		}
+		if s.Group == names.MasterGroup {
+			masters += down
+		} else {
+			data += down
+			dataNodes += s.Replicas
+		}
+	}
+	note := t.Record.Budget.Note
+	SetBudgets(t, func(b model.Budget) int {
+		switch {
+		case takesDown(&t.View):
+			return 0 // closed before the pod goes, or another may go with it
+		case names.IsMasterBudget(b.Name, t.Desired.Name):
+			return open(masters == 0)
+		case data > 0:
+			return 0
+		}
+		var value int
+		value, note = dataBudget(&t.View, b.MaxUnavailable, dataNodes)
+		return value
+	})
+	noteBudget(t, note)
+	closedBudget(t, data)
+}
+
+// dataBudget is what the budget of the data nodes stands at while every pod is
+// up, and why, where that is not for what waiting brings.
+func dataBudget(v *view.View, now, dataNodes int) (value int, note string) {
+	db, note := &v.Observed.Database, v.Record.Budget.Note
+	h := &db.Health
+	if db.Contact != model.Yes || db.Recovered != model.Yes || h.Colour == model.ColourUnknown {
+		return now, note
+	}
+	if h.Colour == model.Red || !dataJoined(v) {
+		// Of a range of replicas a node that is away may leave the health green.
+		return 0, note
+	}
+	if len(db.Unreplicated) > 0 && v.Desired.Operations.Unreplicated == "refuse" {
+		return 0, noteRefused
+	}
+	if h.Colour == model.Green {
+		if len(db.Unreplicated) > 0 {
+			return 1, noteUnreplicated
+		}
+		if !db.UnreplicatedKnown && note == noteUnreplicated {
+			return 1, note
+		}
+		return 1, ""
+	}
+	switch {
+	case dataNodes == 1:
+		return 1, noteSingleNode
+	case neverGreen(v, dataNodes):
+		return 1, noteNeverGreen
+	case v.Desired.Operations.SettledYellow == "proceed" && Settled(v):
+		return 1, noteSettled
+	}
+	return 0, note
+}
+
+// dataJoined is true while every data node is one that the reading's node knows.
+func dataJoined(v *view.View) bool {
+	for _, s := range v.Record.Sets {
+		if s.Group == names.MasterGroup {
+			continue
+		}
+		for ordinal := range s.Replicas {
+			if p := v.Pod(s.Name, ordinal); p == nil || !v.Member(p.NodeName) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// neverGreen is a yellow in which every table has a copy on each data node, or
+// all that it wants: more copies are wanted than there are nodes.
+func neverGreen(v *view.View, dataNodes int) bool {
+	db := &v.Observed.Database
+	if !db.TablesKnown || len(db.Tables) == 0 || db.Relocating+db.Initializing > 0 || !Settled(v) {
+		return false
+	}
+	for i := range db.Tables {
+		table := &db.Tables[i]
+		wanted := Copies(table.Replicas, dataNodes)
+		if n, err := strconv.Atoi(table.Replicas); err == nil {
+			wanted = n + 1
+		}
+		if wanted == 0 || table.Started < min(wanted, dataNodes) {
+			return false
+		}
+	}
+	return true
+}
+
+// Settled is a yellow that waiting does not mend: every node is there, and each
+// copy that is missing is on no node, so that none is on its way.
+func Settled(v *view.View) bool {
+	c := v.Nodes(v.Record.Sets)
+	db := &v.Observed.Database
+	return db.ShardsKnown && int64(db.Unassigned) >= db.Health.Underreplicated && c.Joined == c.Wanted
+}
+
+func open(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// noteBudget tells, once, that the budget does not wait for copies.
+func noteBudget(t *pass.Pass, note string) {
+	if note == t.Record.Budget.Note {
+		return
+	}
+	t.Record.Budget.Note = note
+	db := &t.Observed.Database
+	r := model.Report{Reason: "BudgetOpen", Status: model.StatusSuccess}
+	switch note {
+	case noteSingleNode:
+		r.Message = "a single data node has nowhere to put a second copy: it may be evicted, and its tables are away meanwhile: " + tablesNamed(db.Health.Tables)
+	case noteNeverGreen:
+		r.Message = "more copies are wanted than there are data nodes, and no waiting brings them: one node at a time may be evicted all the same; lower number_of_replicas or add nodes: " + tablesNamed(db.Health.Tables)
+	case noteSettled:
+		r.Message = "copies are missing and none is on its way; spec.operations.settledYellow: proceed lets one node at a time be evicted all the same: " + tablesNamed(db.Health.Tables)
+	case noteUnreplicated:
+		r.Message = "tables without replicas are away while their node is evicted; spec.operations.unreplicated: proceed (the default) lets it: " + tablesNamed(db.Unreplicated)
+	case noteRefused:
+		r.Reason, r.Status, r.Warning = "BudgetClosed", model.StatusFailure, true
+		r.Message = "tables have no replicas, and spec.operations.unreplicated: refuse lets no node be evicted; a drain of a Kubernetes node waits until that changes: " + tablesNamed(db.Unreplicated)
+	default:
+		return
+	}
+	t.Report(r)
+}
+
+// closedBudget tells, once, that no node could be evicted for too long.
+func closedBudget(t *pass.Pass, down int) {
+	i := slices.IndexFunc(t.Record.Budgets, func(b model.Budget) bool { return names.IsDataBudget(b.Name, t.Desired.Name) })
+	if i < 0 || t.Record.Budgets[i].MaxUnavailable > 0 {
+		t.Record.Budget.Closed, t.Record.Budget.Told = time.Time{}, false
+		return
+	}
+	if t.Record.Budget.Closed.IsZero() {
+		t.Record.Budget.Closed = t.Now
+	}
+	t.Decision.LookAgain = t.Poll() // it opens as soon as the data is whole
+	limit := model.First(t.Desired.Operations.BudgetTimeout, t.Policy.BudgetTimeout, DefaultBudgetTimeout)
+	if t.Record.Budget.Told || t.Elapsed(t.Record.Budget.Closed) <= limit {
+		return
+	}
+	t.Record.Budget.Told = true
+	why := "copies are missing of " + tablesNamed(t.Observed.Database.Health.Tables)
+	switch {
+	case down > 0:
+		why = fmt.Sprintf("%d pod(s) of data nodes are down", down)
+	case t.Record.Budget.Note == noteRefused:
+		why = "spec.operations.unreplicated: refuse, and without replicas are " + tablesNamed(t.Observed.Database.Unreplicated)
+	case !t.Contact():
+		why = "the database does not answer"
+	}
+	t.Report(model.Report{Reason: "BudgetClosedTooLong", Status: model.StatusFailure, Warning: true,
+		Message: fmt.Sprintf("no data node may be evicted for more than %s, and drains of Kubernetes nodes wait: %s", limit, why)})
+}
+
+// tablesNamed are names of tables for a sentence.
+func tablesNamed(tables []string) string {
+	if len(tables) == 0 {
+		return "no table that is known"
+	}
+	return strings.Join(tables, ", ")
+}
+
+// SetBudgets puts the value of each wanted budget into the record.
+func SetBudgets(t *pass.Pass, value func(model.Budget) int) {
+	if t.Desired.Removed {
+		return
+	}
+	same := len(t.Record.Budgets) == len(t.Desired.Budgets)
+	for i, name := range t.Desired.Budgets {
+		b := model.Budget{Name: name, MaxUnavailable: 1}
+		if same && t.Record.Budgets[i].Name == name {
+			b = t.Record.Budgets[i]
+		} else if old := slices.IndexFunc(t.Record.Budgets, func(b model.Budget) bool { return b.Name == name }); old >= 0 {
+			b = t.Record.Budgets[old]
+		}
+		b.MaxUnavailable = value(b)
+		if !same || t.Record.Budgets[i] != b {
+			same = false
+		}
+	}
+	if same {
+		return
+	}
+	next := make([]model.Budget, len(t.Desired.Budgets))
+	for i, name := range t.Desired.Budgets {
+		b := model.Budget{Name: name, MaxUnavailable: 1}
+		if old := slices.IndexFunc(t.Record.Budgets, func(b model.Budget) bool { return b.Name == name }); old >= 0 {
+			b = t.Record.Budgets[old]
+		}
+		b.MaxUnavailable = value(b)
+		next[i] = b
+	}
+	t.Record.Budgets = next
+}
+
+// takesDown: a pod is about to go, or is away.
+func takesDown(v *view.View) bool {
+	return view.Restarting(v) && (v.Record.Operation.Step == model.StepHold || v.Record.Operation.Step == model.StepDown)
+}
+
+// Copies is how many of a shard there are to be on so many data nodes, by the
+// upper bound of number_of_replicas. A fixed number is health's own affair.
+func Copies(replicas string, nodes int) int {
+	_, upper, isRange := strings.Cut(replicas, "-")
+	if !isRange {
+		return 0
+	}
+	most := nodes - 1
+	if upper != "all" {
+		n, err := strconv.Atoi(upper)
+		if err != nil {
+			return 0
+		}
+		most = min(n, most)
+	}
+	return max(most, 0) + 1
+}

@@ -1,0 +1,2 @@
+// Package budget holds how many pods Kubernetes may evict at once.
+package budget

@@ -1,0 +1,52 @@
+package capacity
+
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// DrainForecast is what a drain moves, and what is then where.
+type DrainForecast struct {
+	Shards int
+	Bytes  int64
+	// Percent of what may be used below the low watermark on the nodes that remain,
+	// all of them together; it means nothing unless Known.
+	Percent int
+	Known   bool
+}
+
+// ForecastDrain is of one reading: leaving and data are names of data nodes, the
+// leaving ones among all of them.
+func ForecastDrain(db *model.Database, version string, leaving, data []string) DrainForecast {
+	var gone, stay []*model.Node
+	for i := range db.Nodes {
+		switch n := &db.Nodes[i]; {
+		case slices.Contains(leaving, n.Name):
+			gone = append(gone, n)
+		case slices.Contains(data, n.Name):
+			stay = append(stay, n)
+		}
+	}
+	f := NewForecast(db, version, gone, stay, false, false)
+	var out DrainForecast
+	for _, l := range f.loads {
+		out.Shards += l.leaving
+		out.Bytes += l.moving
+	}
+	used, limit := out.Bytes, int64(0)
+	out.Known = len(stay) > 0 && len(db.Shards) > 0
+	for _, n := range stay {
+		below, ok := belowWatermark(db.Settings.LowWatermark, n.DiskSize)
+		if !ok || n.DiskSize <= 0 || n.DiskUsed < 0 {
+			out.Known = false
+			continue
+		}
+		used += n.DiskUsed
+		limit += below
+	}
+	if out.Known = out.Known && limit > 0; out.Known {
+		out.Percent = int((used*100 + limit/2) / limit)
+	}
+	return out
+}

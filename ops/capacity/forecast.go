@@ -1,0 +1,429 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// Forecast is what would be when some data nodes had left. It is made of one
+// reading, before anything is written.
+type Forecast struct {
+	db      *model.Database
+	version string
+	// leaving and remaining are data nodes.
+	Leaving, remaining []*model.Node
+	gone               map[string]bool
+	loads              map[string]*load
+	byName             map[string]*model.Table
+	// extend and leave are the consents extend-table-filters and leave-zone.
+	Extend, Leave bool
+}
+
+// load is what the shards of one table or partition are.
+type load struct {
+	// shards counts primaries; copies are of all of them, on a node or not.
+	shards, copies int
+	// largest and moving are in bytes, of what is on the leaving nodes.
+	largest, moving int64
+	leaving         int
+}
+
+func NewForecast(db *model.Database, version string, leaving, remaining []*model.Node, extend, leave bool) *Forecast {
+	f := &Forecast{db: db, version: version, Leaving: leaving, remaining: remaining, gone: map[string]bool{}, loads: map[string]*load{}, Extend: extend, Leave: leave}
+	for _, n := range leaving {
+		f.gone[n.ID] = true
+	}
+	type copyOf struct {
+		table string
+		id    int
+	}
+	seen := map[copyOf]bool{}
+	for i := range db.Shards {
+		s := &db.Shards[i]
+		l := f.loads[s.Table]
+		if l == nil {
+			l = &load{}
+			f.loads[s.Table] = l
+		}
+		if key := (copyOf{s.Table, s.ID}); !seen[key] {
+			seen[key] = true
+			l.shards++
+		}
+		l.copies++
+		if f.gone[s.Node] {
+			l.leaving++
+			l.moving += s.Bytes
+			l.largest = max(l.largest, s.Bytes)
+		}
+	}
+	return f
+}
+
+// Refusals are all reasons why the drain could not end.
+func (f *Forecast) Refusals() []model.Reason {
+	var out []model.Reason
+	for _, check := range []func() []model.Reason{f.held, f.filtered, f.copiesFit, f.leavable, f.shardsFit, f.diskFits} {
+		out = append(out, check()...)
+	}
+	if len(out) == 0 {
+		// Dear, and in the numbers above where they do not fit.
+		return f.placed()
+	}
+	return out
+}
+
+// leavable: CrateDB refuses even to exclude the nodes where a range would come to too few.
+func (f *Forecast) leavable() []model.Reason {
+	var nodes, tables []string
+	for i := range f.db.Tables {
+		t := &f.db.Tables[i]
+		if words := keepsNodes(t, len(f.usable(t))); words != "" {
+			tables = append(tables, words)
+		}
+	}
+	if len(tables) == 0 {
+		return nil
+	}
+	for _, n := range f.Leaving {
+		nodes = append(nodes, n.Name)
+	}
+	return []model.Reason{gates.NodeCannotLeave(nodes, tables)}
+}
+
+// filtered are the tables whose own filters would keep them where they are.
+func (f *Forecast) filtered() []model.Reason {
+	var own, alone []string
+	for _, t := range f.tables() {
+		switch {
+		case !f.overrides(t, f.Leaving):
+		case t.OwnDecide(f.version):
+			if words := t.Name + ": " + f.freed(t); !slices.Contains(alone, words) {
+				alone = append(alone, words)
+			}
+		default:
+			own = append(own, t.Name)
+		}
+	}
+	var out []model.Reason
+	if len(alone) > 0 {
+		out = append(out, gates.TableFilterDecides(alone))
+	}
+	switch {
+	case len(own) == 0:
+		return out
+	case !f.Extend:
+		return append(out, gates.TableFilter(own, ""))
+	}
+	if _, uneven := f.TableExclusions(f.Leaving); len(uneven) > 0 {
+		return append(out, gates.TableFilter(uneven, "its partitions have different exclude lists of ids, which could not be given back: make them the same"))
+	}
+	return out
+}
+
+// tables are all that shards may be of: a partitioned table has none, and a partition
+// that is made tomorrow has its filters.
+func (f *Forecast) tables() []*model.Table {
+	out := make([]*model.Table, 0, len(f.db.Tables)+len(f.db.Partitioned))
+	for i := range f.db.Tables {
+		out = append(out, &f.db.Tables[i])
+	}
+	for i := range f.db.Partitioned {
+		out = append(out, &f.db.Partitioned[i])
+	}
+	return out
+}
+
+// overrides: its own filters stand in place of the cluster's, and let it use a node that
+// is to leave, or may do so: what is not known of a node keeps no shard off it.
+func (f *Forecast) overrides(t *model.Table, leaving []*model.Node) bool {
+	return t.Own(f.version) && slices.ContainsFunc(leaving, func(n *model.Node) bool { return t.Filters().First(n) != model.No })
+}
+
+// TableExclusions are the tables that need the leaving nodes on their own lists,
+// partitioned ones as a whole: new partitions are made as the table says. uneven
+// are those of which no one list could be given back.
+func (f *Forecast) TableExclusions(leaving []*model.Node) (out []model.TableExclusion, uneven []string) {
+	name := func(t *model.Table) string {
+		if t.Of != "" {
+			return t.Of
+		}
+		return t.Name
+	}
+	all := f.tables()
+	for _, t := range all {
+		if !f.overrides(t, leaving) || t.OwnDecide(f.version) || slices.ContainsFunc(out, func(x model.TableExclusion) bool { return x.Name == name(t) }) {
+			continue
+		}
+		before := t.Exclude["_id"]
+		for _, o := range all {
+			if name(o) == name(t) && o.Exclude["_id"] != before && !slices.Contains(uneven, name(t)) {
+				uneven = append(uneven, name(t))
+			}
+		}
+		out = append(out, model.TableExclusion{Name: name(t), Before: before})
+	}
+	return out, uneven
+}
+
+// usable are the remaining nodes that a table may use.
+func (f *Forecast) usable(t *model.Table) []*model.Node {
+	var out []*model.Node
+	for _, n := range f.remaining {
+		if t.Allows(n, f.db.Settings.Filters(), f.version) == model.Yes {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Bounds of number_of_replicas: "1", "0-1", "0-all"; all is math.MaxInt.
+func Bounds(replicas string) (lower, upper int, ok bool) {
+	low, high, isRange := strings.Cut(replicas, "-")
+	lower, err := strconv.Atoi(low)
+	if err != nil {
+		return 0, 0, false
+	}
+	if !isRange {
+		return lower, lower, true
+	}
+	if high == "all" {
+		return lower, math.MaxInt, true
+	}
+	upper, err = strconv.Atoi(high)
+	return lower, upper, err == nil
+}
+
+// copiesFit looks at replicas and zones, table by table.
+func (f *Forecast) copiesFit() []model.Reason {
+	var few, zoned []string
+	var zones []string
+	for i := range f.db.Tables {
+		t := &f.db.Tables[i]
+		lower, _, ok := Bounds(t.Replicas)
+		usable := f.usable(t)
+		switch {
+		case !ok:
+			few = append(few, fmt.Sprintf("%s (its number_of_replicas '%s' cannot be read)", t.Name, t.Replicas))
+			continue
+		case lower+1 > len(usable):
+			few = append(few, fmt.Sprintf("%s (number_of_replicas '%s' needs %d node(s), it may use %d)", t.Name, t.Replicas, lower+1, len(usable)))
+			continue
+		}
+		for _, a := range f.db.Settings.Awareness {
+			lost, fits := f.zonesHold(t, usable, a, f.copies(t, len(usable)))
+			switch {
+			case fits, len(lost) > 0 && f.Leave:
+			case len(lost) > 0:
+				zoned = append(zoned, t.Name)
+				for _, z := range lost {
+					if z = a + " " + z; !slices.Contains(zones, z) {
+						zones = append(zones, z)
+					}
+				}
+			default:
+				few = append(few, fmt.Sprintf("%s (number_of_replicas '%s' does not fit the nodes that remain in each %s)", t.Name, t.Replicas, a))
+			}
+		}
+	}
+	var out []model.Reason
+	if len(few) > 0 {
+		out = append(out, gates.ReplicasDoNotFit(few, len(f.remaining)))
+	}
+	if len(zoned) > 0 {
+		out = append(out, gates.LastOfZone(zones, zoned))
+	}
+	return out
+}
+
+// copies that there are of each shard on so many nodes: a range shrinks with
+// them, a fixed number does not.
+func (f *Forecast) copies(t *model.Table, nodes int) int {
+	lower, upper, _ := Bounds(t.Replicas)
+	return max(lower, min(upper, nodes-1)) + 1
+}
+
+// zonesHold: at most ceil(copies/zones) of a shard are in one zone, and a zone
+// counts as long as it has a member. lost are zones whose last data node leaves.
+func (f *Forecast) zonesHold(t *model.Table, usable []*model.Node, attribute string, copies int) (lost []string, fits bool) {
+	zones, count := zonesOf(slices.Concat(f.Leaving, f.remaining), attribute)
+	left := map[string]int{}
+	for _, n := range f.remaining {
+		if z := n.Attributes[attribute]; z != "" {
+			left[z] += 0
+		}
+	}
+	for _, n := range usable {
+		if z := n.Attributes[attribute]; z != "" {
+			left[z]++
+		}
+	}
+	if count == 0 {
+		return nil, true
+	}
+	for z := range zones {
+		if _, stays := left[z]; !stays {
+			lost = append(lost, z)
+		}
+	}
+	slices.Sort(lost)
+	most, room := (copies+count-1)/count, 0
+	for _, n := range left {
+		room += min(most, n)
+	}
+	return lost, room >= copies
+}
+
+// ZoneLost is true where a leaving node is the last of its zone.
+func (f *Forecast) ZoneLost() bool {
+	for _, a := range f.db.Settings.Awareness {
+		if lost, _ := f.zonesHold(nil, nil, a, 1); len(lost) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// shardsFit looks at the limits on the number of shards of a node.
+func (f *Forecast) shardsFit() []model.Reason {
+	var out []model.Reason
+	total := 0
+	for i := range f.db.Tables {
+		t := &f.db.Tables[i]
+		l := f.loads[t.Name]
+		if l == nil {
+			continue
+		}
+		usable := len(f.usable(t))
+		copies := l.shards * f.copies(t, usable)
+		total += copies
+		if t.TotalShardsPerNode > 0 && copies > t.TotalShardsPerNode*usable {
+			out = append(out, gates.ShardsDoNotFit(t.Name, copies, t.TotalShardsPerNode, usable, "routing.allocation.total_shards_per_node"))
+		}
+	}
+	for _, limit := range []struct {
+		most int
+		name string
+	}{
+		{f.db.Settings.TotalShardsPerNode, "cluster.routing.allocation.total_shards_per_node"},
+		{f.db.Settings.ShardsPerNode, "cluster.max_shards_per_node"},
+	} {
+		if limit.most > 0 && total > limit.most*len(f.remaining) {
+			out = append(out, gates.ShardsDoNotFit("the cluster", total, limit.most, len(f.remaining), limit.name))
+		}
+	}
+	return out
+}
+
+// diskFits looks at bytes: of all tables, and of those that may use the same
+// nodes only. A disk whose size CrateDB does not know bounds nothing.
+func (f *Forecast) diskFits() []model.Reason {
+	s := &f.db.Settings
+	if !s.DiskThreshold {
+		return nil
+	}
+	type tier struct {
+		nodes           []*model.Node
+		moving, largest int64
+		first           string
+		tables          int
+	}
+	tiers := map[string]*tier{}
+	all := &tier{nodes: f.remaining}
+	var order []string
+	for i := range f.db.Tables {
+		t := &f.db.Tables[i]
+		l := f.loads[t.Name]
+		if l == nil || l.moving == 0 {
+			continue
+		}
+		usable := f.usable(t)
+		// A range that counts fewer copies then gives some of them up.
+		moving := l.moving
+		if spare := l.copies - l.shards*f.copies(t, len(usable)); spare > 0 {
+			moving = l.moving / int64(l.leaving) * int64(max(0, l.leaving-spare))
+		}
+		var key strings.Builder
+		for _, n := range usable {
+			key.WriteString(n.ID + ",")
+		}
+		group := tiers[key.String()]
+		if group == nil {
+			group = &tier{nodes: usable, first: t.Name}
+			tiers[key.String()] = group
+			order = append(order, key.String())
+		}
+		for _, g := range []*tier{group, all} {
+			g.moving += moving
+			g.tables++
+			if moving > 0 {
+				g.largest = max(g.largest, l.largest)
+			}
+		}
+	}
+	var out []model.Reason
+	look := func(g *tier, what string) {
+		room, widest, known := f.room(g.nodes)
+		switch {
+		case !known:
+		case g.moving > room:
+			out = append(out, gates.DiskDoesNotFit(what, g.moving, room, s.LowWatermark, len(g.nodes)))
+		case g.largest > widest:
+			out = append(out, gates.DiskDoesNotFit("the largest shard of "+what, g.largest, widest, s.LowWatermark, len(g.nodes)))
+		}
+	}
+	look(all, "the data of all tables")
+	for _, key := range order {
+		if g := tiers[key]; g.tables < all.tables {
+			what := g.first
+			if g.tables > 1 {
+				what = fmt.Sprintf("%s and %d more table(s) or partition(s)", g.first, g.tables-1)
+			}
+			look(g, what)
+		}
+	}
+	return out
+}
+
+// room below the low watermark, in all and on the node that has most.
+func (f *Forecast) room(nodes []*model.Node) (room, widest int64, known bool) {
+	for _, n := range nodes {
+		limit, ok := belowWatermark(f.db.Settings.LowWatermark, n.DiskSize)
+		if !ok || n.DiskSize <= 0 || n.DiskUsed < 0 {
+			return 0, 0, false
+		}
+		free := max(0, limit-n.DiskUsed)
+		room += free
+		widest = max(widest, free)
+	}
+	return room, widest, true
+}
+
+// belowWatermark is how many bytes of a disk may be used: "85%" of it, "0.85",
+// or all but "10gb".
+func belowWatermark(watermark string, size int64) (int64, bool) {
+	text := strings.ToLower(strings.TrimSpace(watermark))
+	if percent, ok := strings.CutSuffix(text, "%"); ok {
+		p, err := strconv.ParseFloat(percent, 64)
+		return int64(float64(size) * p / 100), err == nil && p >= 0 && p <= 100
+	}
+	for _, unit := range []struct {
+		suffix string
+		power  int
+	}{{"pb", 50}, {"tb", 40}, {"gb", 30}, {"mb", 20}, {"kb", 10}, {"p", 50}, {"t", 40}, {"g", 30}, {"m", 20}, {"k", 10}, {"b", 0}} {
+		if number, ok := strings.CutSuffix(text, unit.suffix); ok {
+			n, err := strconv.ParseFloat(number, 64)
+			return size - int64(n*math.Pow(2, float64(unit.power))), err == nil && n >= 0
+		}
+	}
+	ratio, err := strconv.ParseFloat(text, 64)
+	if err != nil || ratio < 0 || ratio > 1 {
+		return 0, false
+	}
+	return int64(float64(size) * ratio), true
+}

@@ -1,0 +1,233 @@
+package capacity
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// RestartForecast is what it does to tables that nodes are away for a while.
+type RestartForecast struct {
+	// Unhealed are tables and partitions with copies that will not come back, each with
+	// the reason: "doc.t: …".
+	Unhealed []string
+	// Hangs are tables and partitions with shards whose writes wait until the copies are
+	// back, each with what it waits for: "doc.t (ALL)".
+	Hangs []string
+	// Keeps are tables and partitions because of which CrateDB could not take the nodes off
+	// the cluster, each with its numbers and the statement that mends it.
+	Keeps []string
+	// Sole are tables that have shards with no other started copy.
+	Sole []string
+}
+
+// ForecastRestart is of one reading: away and data are names of data nodes, those that go
+// down at once and all of them. Nothing is known of a reading without tables.
+func ForecastRestart(db *model.Database, version string, away, data []string) RestartForecast {
+	var nodes, gone []*model.Node
+	for i := range db.Nodes {
+		n := &db.Nodes[i]
+		if slices.Contains(data, n.Name) {
+			nodes = append(nodes, n)
+		}
+		if slices.Contains(away, n.Name) {
+			gone = append(gone, n)
+		}
+	}
+	return ForecastAway(db, version, gone, nodes)
+}
+
+func ForecastAway(db *model.Database, version string, away, data []*model.Node) RestartForecast {
+	a := NewAbsence(db, version, away, data)
+	out := RestartForecast{Hangs: a.Hangs(), Keeps: a.keeps(), Sole: a.sole()}
+	if a.limited() {
+		out.Unhealed = a.unhealed()
+	}
+	return out
+}
+
+// absence of nodes that come back.
+type absence struct {
+	db         *model.Database
+	version    string
+	away, data []*model.Node
+}
+
+func NewAbsence(db *model.Database, version string, away, data []*model.Node) *absence {
+	return &absence{db: db, version: version, away: away, data: data}
+}
+
+func (a *absence) isAway(node string) bool {
+	return slices.ContainsFunc(a.away, func(n *model.Node) bool { return n.ID == node })
+}
+
+// limited: something may keep a copy off the node that it was on. Where nothing does, it
+// comes back there.
+func (a *absence) limited() bool {
+	s := &a.db.Settings
+	if s.Filters().Any() || s.TotalShardsPerNode > 0 || len(s.Awareness) > 0 {
+		return true
+	}
+	for i := range a.db.Tables {
+		if t := &a.db.Tables[i]; t.Enable != "" || t.TotalShardsPerNode > 0 || t.Filters().Any() {
+			return true
+		}
+	}
+	p := newPlaces(a.db, a.version, nil, nil)
+	for i := range a.db.Shards {
+		shard := &a.db.Shards[i]
+		for _, n := range a.away {
+			if n.ID == shard.Node && p.full(&homeless{bytes: shard.Bytes}, n) != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func startedOn(s *model.Shard) bool { return s.State == "STARTED" || s.State == "RELOCATING" }
+
+// unhealed: while a node is away another copy of each of its shards becomes the primary,
+// and its own is a replica that CrateDB allocates anew when it is back: there, or on
+// another node, where its deciders let it. A copy that is the only one comes back to its
+// own store whatever they say.
+func (a *absence) unhealed() []string {
+	p := newPlaces(a.db, a.version, a.data, a.data)
+	p.returns = true
+	elsewhere := map[copyOf]bool{}
+	for i := range a.db.Shards {
+		s := &a.db.Shards[i]
+		key := copyOf{s.Table, s.ID}
+		p.total[key]++
+		if s.Node != "" && startedOn(s) && !a.isAway(s.Node) {
+			elsewhere[key] = true
+		}
+	}
+	tables := map[string]*model.Table{}
+	for i := range a.db.Tables {
+		tables[a.db.Tables[i].Name] = &a.db.Tables[i]
+	}
+	var list []homeless
+	for i := range a.db.Shards {
+		s := &a.db.Shards[i]
+		key := copyOf{s.Table, s.ID}
+		if t := tables[s.Table]; a.isAway(s.Node) && elsewhere[key] && startedOn(s) && t != nil {
+			list = append(list, homeless{table: t, shard: key, bytes: s.Bytes})
+		} else {
+			p.stay(key, s.Node)
+		}
+	}
+	return p.without(list)
+}
+
+// sole are the tables of which a shard's only started copy is on these nodes, a partition
+// by the name of its table.
+func (a *absence) sole() []string {
+	var out []string
+	for _, n := range a.away {
+		for _, table := range n.Sole {
+			if !slices.Contains(out, table) {
+				out = append(out, table)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Hangs: a write to a shard waits for write.wait_for_active_shards copies, those of a
+// range of replicas as many as the nodes that are left let it have.
+func (a *absence) Hangs() []string {
+	var out []string
+	for i := range a.db.Tables {
+		t := &a.db.Tables[i]
+		if wait := t.WaitForActiveShards; wait == "" || wait == "0" || wait == "1" {
+			continue
+		}
+		if a.hang(t) {
+			out = append(out, t.Name+" ("+t.WaitForActiveShards+")")
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (a *absence) hang(t *model.Table) bool {
+	left, all := map[int]int{}, map[int]int{}
+	for i := range a.db.Shards {
+		s := &a.db.Shards[i]
+		if s.Table != t.Name {
+			continue
+		}
+		all[s.ID]++
+		if startedOn(s) && !a.isAway(s.Node) {
+			left[s.ID]++
+		}
+	}
+	for id := range all {
+		need, err := strconv.Atoi(t.WaitForActiveShards)
+		if strings.EqualFold(t.WaitForActiveShards, "ALL") {
+			need, err = a.wanted(t, all[id]), nil
+		}
+		// Where a shard has no copy left every write waits, whatever it says.
+		if err == nil && left[id] > 0 && left[id] < need {
+			return true
+		}
+	}
+	return false
+}
+
+// wanted is how many copies number_of_replicas means while the nodes are away.
+func (a *absence) wanted(t *model.Table, now int) int {
+	lower, upper, ok := Bounds(t.Replicas)
+	if !ok {
+		return now
+	}
+	return max(lower, min(upper, a.usable(t)-1)) + 1
+}
+
+// usable counts the nodes that are left to a table.
+func (a *absence) usable(t *model.Table) (nodes int) {
+	for _, n := range a.data {
+		if !a.isAway(n.ID) && t.Allows(n, a.db.Settings.Filters(), a.version) != model.No {
+			nodes++
+		}
+	}
+	return nodes
+}
+
+func (a *absence) keeps() []string {
+	var out []string
+	for i := range a.db.Tables {
+		t := &a.db.Tables[i]
+		if words := keepsNodes(t, a.usable(t)); words != "" {
+			out = append(out, words)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// keepsNodes says why CrateDB could not take a node off that leaves so many nodes to the
+// table; "" where it can. When a range of replicas comes to fewer copies than a number in
+// write.wait_for_active_shards, CrateDB refuses the table's own metadata, and with it the
+// change of the cluster that made it so. A range whose lower bound is not left keeps its
+// number, and ALL is any number.
+func keepsNodes(t *model.Table, usable int) string {
+	wait, err := strconv.Atoi(t.WaitForActiveShards)
+	lower, upper, ok := Bounds(t.Replicas)
+	most := min(upper, usable-1)
+	isRange := ok && strings.Contains(t.Replicas, "-")
+	if err != nil || !isRange || most < lower || wait <= most+1 {
+		return ""
+	}
+	name := t.Name
+	if t.Of != "" {
+		name = t.Of
+	}
+	return fmt.Sprintf(`%s (number_of_replicas '%s' comes to %d copies, write.wait_for_active_shards is %d: ALTER TABLE %s SET ("write.wait_for_active_shards" = %d))`,
+		t.Name, t.Replicas, most+1, wait, quotedTable(name), max(most+1, 1))
+}

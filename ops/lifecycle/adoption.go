@@ -1,0 +1,43 @@
+package lifecycle
+
+import (
+	"cmp"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// Adoption of objects that exist and that we did not make: spec.operations.adoption,
+// and without it Policy.Adoption.
+const (
+	AdoptNever   = "never"
+	AdoptUnowned = "if-unowned"
+	AdoptAlways  = "always"
+)
+
+func Adoption(v *view.View) string {
+	return cmp.Or(v.Desired.Operations.Adoption, v.Policy.Adoption, AdoptUnowned)
+}
+
+// NotOurs refuses what may not be taken over. A StatefulSet never may by a policy:
+// under a template that is not theirs its pods would be another database's.
+func NotOurs(t *pass.Pass) bool {
+	adoption := Adoption(&t.View)
+	var refused []string
+	for _, f := range t.Observed.Foreign {
+		if !f.Set && !f.OfCluster && (adoption == AdoptAlways || adoption == AdoptUnowned && !f.Data && f.Owner == "") {
+			continue
+		}
+		whose := "nobody says whose it is"
+		if f.Owner != "" {
+			whose = "it belongs to " + f.Owner
+		}
+		refused = append(refused, f.Object+" ("+whose+")")
+	}
+	reason, found := gates.ObjectNotOurs(refused, adoption, t.Desired.Name)
+	if found {
+		t.Refuse(reason)
+	}
+	return found
+}

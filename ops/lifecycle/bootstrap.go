@@ -1,0 +1,253 @@
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// SystemUser takes a new cluster to the point where `system` logs in: its
+// Secret, a ready master, the licence before the first user, then the user by
+// exec. After bootstrap it only looks.
+func SystemUser(t *pass.Pass) {
+	if len(t.Record.Sets) == 0 {
+		return
+	}
+	access.Relicence(t)
+	secret := t.Secret(t.SystemSecret())
+	key := model.SecretKey{Name: secret.Name, Key: access.SystemKey}
+	if !secret.Has(access.SystemKey) {
+		// A Secret without the key is never overwritten: somebody may still know
+		// what was in it.
+		if t.Record.ClusterID != "" || t.Record.Bootstrap.Done || secret.Exists {
+			t.Refuse(gates.SystemPasswordLost(secret.Name, secret.Exists))
+			return
+		}
+		t.Harmless(model.Action{Kind: model.ActionCreateSystemSecret, Secret: key})
+		return
+	}
+	if t.Record.Bootstrap.Done {
+		access.SystemLogin(t, secret)
+		return
+	}
+	if !view.Bootstrapping(&t.View) {
+		return
+	}
+	if why := secret.Unusable[access.SystemKey]; why != "" && t.Record.Bootstrap.System.UID == "" {
+		t.Refuse(gates.PasswordUnusable(secret.Name, access.SystemKey, "the password of the system user", why))
+		return
+	}
+	pod, ok := access.ReadyMaster(t)
+	if !ok {
+		repairUnstarted(t)
+		return
+	}
+	if !licence(t, pod) {
+		return
+	}
+	made := t.Record.Bootstrap.System
+	if made.UID != secret.Version.UID || t.Observed.Database.SystemLogin == model.LoginRefused {
+		t.Harmless(model.Action{Kind: model.ActionSetSystemUser, Pod: pod, User: "system", Secret: key, SecretVersion: secret.Version})
+		return
+	}
+	if reason, waits := gates.Contact(t.Contact(), t.Observed.Database.Error); waits {
+		t.Wait(reason)
+	}
+}
+
+// licence is done before the first user, because below 4.5 a cluster of more
+// than three nodes refuses every other statement.
+func licence(t *pass.Pass, pod string) bool {
+	if t.Record.Bootstrap.Licence != model.LicenceUnset {
+		return true
+	}
+	takes := gates.TakesLicence(t.Desired.Version)
+	if t.Desired.License == nil || !takes {
+		if reason, waits := gates.LicenceMissing(t.Desired.Version, t.AllNodes(), t.Desired.License != nil && takes); waits {
+			t.Wait(reason)
+			return false
+		}
+		t.Record.Bootstrap.Licence = model.LicenceNotNeeded
+		t.Record.License = t.Desired.License
+		t.Report(model.Report{Reason: "LicenceNotNeeded", Status: model.StatusSuccess, Message: licenceWords(t.Desired.Version, t.Desired.License != nil)})
+		return true
+	}
+	secret := t.Secret(t.Desired.License.Name)
+	if !secret.Has(t.Desired.License.Key) {
+		t.Wait(gates.SecretMissing(t.Desired.License.Name, t.Desired.License.Key, "the licence", secret.Exists))
+		return false
+	}
+	t.Harmless(model.Action{Kind: model.ActionSetLicense, Pod: pod, Secret: *t.Desired.License, SecretVersion: secret.Version, Version: t.Desired.Version})
+	return false
+}
+
+func licenceWords(version string, given bool) string {
+	switch {
+	case gates.TakesLicence(version) && gates.CompareMinor(version, "4.5") < 0:
+		return fmt.Sprintf("licence: not needed (CrateDB %s runs up to %d nodes without one)", version, gates.FreeNodes)
+	case given:
+		return fmt.Sprintf("licence: not needed (CrateDB %s takes none; the one in the definition was not sent)", version)
+	}
+	return fmt.Sprintf("licence: not needed (CrateDB %s)", version)
+}
+
+// repairUnstarted lets a definition be corrected that never started: under
+// OnDelete its pods would stay on the template that cannot run.
+func repairUnstarted(t *pass.Pass) {
+	if !aim.Unstarted(&t.View) || t.Rejected {
+		return
+	}
+	for i := range t.Observed.Pods {
+		if t.Observed.Pods[i].Terminating {
+			return
+		}
+	}
+	for i := range t.Observed.Pods {
+		p := &t.Observed.Pods[i]
+		live := t.Live(p.Set)
+		if live == nil || !live.Ours || live.ObservedGeneration != live.Generation || !aim.Applied(&t.View) {
+			continue
+		}
+		if p.Started.IsZero() && !p.Ready && live.UpdateRevision != "" && p.Revision != "" && p.Revision != live.UpdateRevision {
+			t.Decision.Disruptive = &model.Action{Kind: model.ActionRecreatePod, Pod: p.Name, PodUID: p.UID}
+			return
+		}
+	}
+}
+
+// Bootstrap ends when every node has joined and every user is made; then the
+// cluster id is recorded, once.
+func Bootstrap(t *pass.Pass) {
+	if !view.Bootstrapping(&t.View) {
+		return
+	}
+	for _, s := range t.Record.Sets {
+		if w := t.DesiredSet(s.Name); w != nil && w.Replicas > s.Replicas {
+			t.Wait(gates.BootstrapFirst(s.Name, s.Replicas, w.Replicas))
+		}
+		if view.PendingRestart(&t.View, s.Name) && !aim.Unstarted(&t.View) {
+			t.Wait(gates.RestartAfterBootstrap(s.Name))
+		}
+	}
+	done := bootstrapEnds(t)
+	op := t.Record.Operation
+	limit := model.First(t.Desired.Operations.BootstrapTimeout, t.Policy.BootstrapTimeout, model.DefaultBootstrapTimeout)
+	switch {
+	case done:
+		made := t.Nodes(view.Made(&t.View))
+		t.Record.ClusterID = t.ExpectedID()
+		t.Record.Bootstrap.Done = true
+		t.Record.Version = oldestRunning(&t.View)
+		t.Record.Operation = nil
+		t.Record.AllowedCIDRs = Cidrs(t.Desired.AllowedCIDRs)
+		aim.RebuildAsked(t)
+		reportMade(t, made)
+	case !op.TimedOut && t.Elapsed(op.Started) > limit:
+		next := *op
+		next.TimedOut = true
+		t.Record.Operation = &next
+		aim.Outcome(t, model.OperationBootstrap, model.StatusFailure, "bootstrap-timeout", model.Report{
+			Event: model.EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapTimedOut", Warning: true,
+			Message: fmt.Sprintf("the bootstrap has taken more than %s and is still being tried; it waits for: %s", limit, aim.Words(t)),
+		})
+	}
+}
+
+// reportMade tells the end of a bootstrap: success only where all that is wanted of it has
+// joined.
+func reportMade(t *pass.Pass, c view.Count) {
+	unmade, _ := access.Unmade(&t.View)
+	words := fmt.Sprintf("of CrateDB %s, %s and system", t.Record.Version, aim.NumberOf(len(t.Desired.Users)-len(unmade), "user"))
+	if len(unmade) > 0 && c.Joined == c.Wanted {
+		aim.Outcome(t, model.OperationBootstrap, model.StatusFailure, "users", model.Report{
+			Event: model.EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapIncomplete", Warning: true,
+			Message: fmt.Sprintf("cluster %s has been made: %s %s; it goes on without the user(s) %s, who could not be made and are made as soon as that is possible",
+				t.Desired.ClusterName, aim.NumberOf(c.Joined, "node"), words, strings.Join(unmade, ", ")),
+		})
+		return
+	}
+	if c.Joined == c.Wanted {
+		aim.Outcome(t, model.OperationBootstrap, model.StatusSuccess, "", model.Report{
+			Event: model.EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapSucceeded",
+			Message: fmt.Sprintf("cluster %s has been made: %s %s", t.Desired.ClusterName, aim.NumberOf(c.Joined, "node"), words),
+		})
+		return
+	}
+	aim.Outcome(t, model.OperationBootstrap, model.StatusFailure, gates.JoinedRule.Name, model.Report{
+		Event: model.EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapIncomplete", Warning: true, Names: []string{gates.JoinedRule.Name},
+		Message: fmt.Sprintf("cluster %s has been made with %d of %d nodes %s; it goes on without pod %s (%s), which what is wanted by now may bring up", t.Desired.ClusterName, c.Joined, c.Wanted, words, c.NotJoined, c.NotJoinedWhy),
+	})
+}
+
+func bootstrapEnds(t *pass.Pass) bool {
+	if !t.Contact() || t.Record.Bootstrap.System.UID == "" || t.Record.Bootstrap.Licence == model.LicenceUnset {
+		return false
+	}
+	c := t.Nodes(view.Made(&t.View))
+	if reason, waits := gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy); waits && !foundedBefore(&t.View) && !madeByUpgrade(&t.View) && !madeByRestart(&t.View) {
+		t.Wait(reason)
+		return false
+	}
+	if t.Observed.Database.Recovered == model.No || t.Observed.Database.MasterNode == "" {
+		reason, _ := gates.Recovered(false, c.Joined, c.Wanted)
+		t.Wait(reason)
+		return false
+	}
+	_, waits := access.Unmade(&t.View)
+	return !waits
+}
+
+// madeByUpgrade: all that has not joined hangs, and what is wanted by now is of another
+// version than it runs. That comes by an upgrade, for which nothing else is due.
+func madeByUpgrade(v *view.View) bool {
+	return !v.Rejected && aim.UpgradeDue(v) && aim.OnlyStuck(v, view.Made(v))
+}
+
+// madeByRestart: every node has joined, and what is wanted by now may make ready those of
+// their pods that are not. That comes by a restart, for which nothing else is due.
+func madeByRestart(v *view.View) bool { return !v.Rejected && view.OnlyNotReady(v, view.Made(v)) }
+
+// foundedBefore is true of a cluster whose record was lost after its bootstrap:
+// the claims carry its id, and no template founds one any more. A node that is
+// down does not make it a new one, and what cures that node waits for the end of
+// the bootstrap.
+func foundedBefore(v *view.View) bool {
+	found := false
+	for i := range v.Observed.Sets {
+		if live := &v.Observed.Sets[i]; live.Ours {
+			if live.InitialMasters {
+				return false
+			}
+			found = true
+		}
+	}
+	return found && v.Record.ClusterID != ""
+}
+
+// oldestRunning is the effective version at the end of a bootstrap: another one may
+// have been pushed midway, and what has started on the first is upgraded. A pod that is
+// just being made is of its set's, and one of a group that is to go is not upgraded.
+func oldestRunning(v *view.View) string {
+	oldest := ""
+	older := func(set, version string) {
+		if view.Recorded(v.Record.Sets, set) != nil && v.DesiredSet(set) != nil && version != "" && (oldest == "" || gates.Compare(version, oldest) < 0) {
+			oldest = version
+		}
+	}
+	for i := range v.Observed.Pods {
+		older(v.Observed.Pods[i].Set, v.Observed.Pods[i].Version)
+	}
+	for i := range v.Observed.Sets {
+		older(v.Observed.Sets[i].Name, v.Observed.Sets[i].Version)
+	}
+	return cmp.Or(oldest, v.Record.Version)
+}
+
+func Cidrs(list []string) string { return strings.Join(list, ",") }

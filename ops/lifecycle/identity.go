@@ -1,0 +1,265 @@
+package lifecycle
+
+import (
+	"cmp"
+	"slices"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/budget"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// Rebuild takes from what is live what a lost or new record does not say.
+func Rebuild(t *pass.Pass) {
+	t.Record.SchemaVersion = model.RecordVersion
+	aim.Uncreated(t)
+	switch {
+	case t.Desired.Removed:
+		return
+	case len(t.Record.Sets) > 0:
+		rebuildUnwanted(t)
+		return
+	}
+	ours, creating := false, true
+	for i := range t.Observed.Sets {
+		ours = ours || t.Observed.Sets[i].Ours
+		creating = creating && (t.Observed.Sets[i].InitialMasters || !t.Observed.Sets[i].Ours)
+	}
+	if t.Record.ClusterID == "" {
+		t.Record.ClusterID = claimedID(&t.View, ours)
+	}
+	if !ours {
+		return
+	}
+	rebuildBootstrap(t)
+	if t.Record.Seq == 0 {
+		// Counting from 1 again would give ids that have been delivered, and a
+		// new transition would be taken for an old one.
+		t.Record.Seq = t.Now.Unix()
+	}
+	for i := range t.Observed.Claims {
+		creating = creating && t.Observed.Claims[i].ClusterID == ""
+	}
+	for _, want := range t.Desired.Sets {
+		if live := t.Live(want.Name); live != nil && live.Ours {
+			t.Record.Sets = append(t.Record.Sets, model.RecordedSet{Name: want.Name, Group: want.Group, Replicas: live.Replicas})
+		} else if creating {
+			// Not every set had been made yet when the record was lost.
+			t.Record.Sets = append(t.Record.Sets, model.RecordedSet{Name: want.Name, Group: want.Group, Replicas: want.Replicas})
+		}
+	}
+	setting.RebuildHold(t)
+	rebuildSuspended(t)
+	setting.RebuildSettings(t)
+	aim.RebuildAsked(t)
+	lowest := ""
+	for i := range t.Observed.Pods {
+		// Of an upgrade that was cut off, what is not upgraded says where it began.
+		if p := &t.Observed.Pods[i]; !p.Started.IsZero() && (t.Record.Version == "" || p.Version != t.Desired.Version && (t.Record.Version == t.Desired.Version || gates.Compare(p.Version, t.Record.Version) < 0)) {
+			t.Record.Version, t.Record.TLS = p.Version, t.Desired.TLS
+		}
+		if p := &t.Observed.Pods[i]; !p.Started.IsZero() && (lowest == "" || gates.Compare(p.Version, lowest) < 0) {
+			lowest = p.Version
+		}
+	}
+	if gates.CompareMinor(t.Record.Version, t.Desired.Version) > 0 {
+		t.Record.Version = lowest // one that is taken back, and is refused
+	}
+	rebuildUnwanted(t)
+	aim.RebuildTrials(t)
+}
+
+// rebuildUnwanted: sets of ours that are wanted no longer stand behind the others; also one
+// that was made unseen, after its group had gone out of the definition and been forgotten.
+func rebuildUnwanted(t *pass.Pass) {
+	for i := range t.Observed.Sets {
+		if live := &t.Observed.Sets[i]; live.Ours && t.DesiredSet(live.Name) == nil && view.Recorded(t.Record.Sets, live.Name) == nil {
+			t.Record.Sets = append(slices.Clip(t.Record.Sets), model.RecordedSet{Name: live.Name, Group: cmp.Or(live.Group, live.Name), Replicas: live.Replicas})
+		}
+	}
+}
+
+// rebuildBootstrap: claims say whose data they carry only once the bootstrap has
+// ended. It is not done again, for it would wait for every node, and one that
+// hangs on a bad template is cured only after it. Users are looked at anew.
+func rebuildBootstrap(t *pass.Pass) {
+	if t.Record.ClusterID == "" {
+		return
+	}
+	t.Record.Bootstrap.Done = true
+	t.Record.License, t.Record.Bootstrap.Licence = t.Desired.License, model.LicenceNotNeeded
+	if t.Desired.License != nil && gates.TakesLicence(t.Desired.Version) {
+		t.Record.Bootstrap.Licence = model.LicenceSet
+	}
+}
+
+// claimedID is the cluster whose data the claims carry; "" when none says so,
+// or two disagree: then the pods' own answers decide. Of a cluster without a
+// StatefulSet, only claims count that its pods would start on.
+func claimedID(v *view.View, ours bool) string {
+	id := ""
+	for i := range v.Observed.Claims {
+		switch c := &v.Observed.Claims[i]; {
+		case c.ClusterID == "" || c.ClusterID == id || !ours && c.Set == "":
+		case id != "":
+			return ""
+		default:
+			id = c.ClusterID
+		}
+	}
+	return id
+}
+
+// Command notes since which render a command stands, and drops one that the
+// render has outlived.
+func Command(t *pass.Pass) {
+	if t.Observed.Commands != t.Record.Command.Commands {
+		t.Record.Command = model.SeenCommand{Commands: t.Observed.Commands}
+		if t.Observed.Commands != (model.Commands{}) {
+			t.Record.Command.Revision = t.Desired.Revision
+		}
+	}
+	if t.Desired.Removed || t.Record.Command.Revision == t.Desired.Revision {
+		t.Commanded = t.Record.Command.Commands
+	}
+}
+
+func Removed(t *pass.Pass) bool {
+	if !t.Desired.Removed {
+		return false
+	}
+	if t.Commanded.Released == "true" {
+		return Released(t)
+	}
+	if deleting(t) {
+		return true
+	}
+	reason := gates.Orphaned(t.Desired.Owner)
+	t.Refuse(reason)
+	returnBudgets(t)
+	giveAllBack(t)
+	if t.Record.Stage != model.StageRemovalPending {
+		t.Record.Stage = model.StageRemovalPending
+		t.Report(model.Report{Reason: "Orphaned", Warning: true, Status: model.StatusFailure, Message: reason.Message, Names: []string{reason.Name}})
+	}
+	return true
+}
+
+func Released(t *pass.Pass) bool {
+	if t.Commanded.Released == "" && !t.Desired.Released || t.Commanded.Released == "false" {
+		return false
+	}
+	t.Wait(gates.Released())
+	see(t)
+	returnBudgets(t)
+	if t.Commanded.Released == "true" && t.Record.Unexplained && t.Record.Hold == nil && t.Observed.Database.Allocation == setting.HeldAllocation {
+		t.Record.Hold = &model.Hold{Value: setting.HeldAllocation, Before: setting.FreeAllocation}
+		t.Record.Unexplained = false
+	}
+	setting.ReleaseUnexplained(t)
+	giveAllBack(t)
+	return true
+}
+
+// giveAllBack ends a restart where it stands, and gives back what it holds.
+func giveAllBack(t *pass.Pass) {
+	if view.Restarting(&t.View) || aim.Shrinking(&t.View) {
+		aim.EndShrink(t)
+		t.Record.Operation = nil
+	}
+	setting.GiveBack(t)
+	setting.Include(t)
+	forgetHold(t)
+}
+
+// returnBudgets lets Kubernetes evict one pod at a time again.
+func returnBudgets(t *pass.Pass) {
+	for _, b := range t.Observed.Budgets {
+		if b.MaxUnavailable != 1 {
+			t.Harmless(model.Action{Kind: model.ActionSetBudget, Budget: b.Name, Value: 1})
+		}
+	}
+	budget.SetBudgets(t, func(model.Budget) int { return 1 })
+}
+
+func Paused(t *pass.Pass) bool {
+	byCommand := t.Commanded.Paused == "true"
+	if !byCommand && (!t.Desired.Paused || t.Commanded.Paused == "false") {
+		return false
+	}
+	t.Wait(gates.Paused(byCommand))
+	// A pause may last: what is held goes back, and a pod that is on its way
+	// comes back by itself.
+	setting.GiveBack(t)
+	if aim.Shrinking(&t.View) {
+		aim.EndShrink(t)
+		t.Record.Operation = nil
+	}
+	setting.Include(t)
+	see(t)
+	return true
+}
+
+// see notes the render that a person's next command is about.
+func see(t *pass.Pass) {
+	if t.Record.Seen = t.Desired.Revision; t.Desired.Removed || t.Record.Seen == t.Record.Revision {
+		t.Record.Seen = ""
+	}
+}
+
+func Renamed(t *pass.Pass) bool {
+	if t.Desired.RenamedFrom == "" || len(t.Record.Sets) > 0 {
+		return false
+	}
+	t.Refuse(gates.Rename(t.Desired.RenamedFrom, t.Desired.Namespace+"/"+t.Desired.Name, t.Desired.ClusterName))
+	return true
+}
+
+// TakeUp makes a render the one that is worked on.
+func TakeUp(t *pass.Pass) {
+	t.Record.Owner, t.Record.Seen = t.Desired.Owner, ""
+	if t.Record.Pins == (model.Pins{}) {
+		t.Record.Pins = t.Desired.Pins
+	}
+	if t.Record.Revision != t.Desired.Revision || t.Record.Stage == model.StageRemovalPending || t.Record.Stage == "" {
+		t.Record.Revision, t.Record.Commit, t.Record.Stage = t.Desired.Revision, t.Desired.Commit, model.StageRendered
+	}
+	for i := range t.Observed.Pods {
+		if p := &t.Observed.Pods[i]; !p.Started.IsZero() {
+			started(t, p.Version)
+		}
+	}
+	for i := range t.Observed.Claims {
+		started(t, t.Observed.Claims[i].Version)
+	}
+	for i := range t.Observed.Database.Pods {
+		started(t, t.Observed.Database.Pods[i].Version)
+	}
+}
+
+func started(t *pass.Pass, version string) {
+	if version != "" && version != t.Record.HighestVersion && (t.Record.HighestVersion == "" || gates.Compare(version, t.Record.HighestVersion) > 0) {
+		t.Record.HighestVersion = version
+	}
+}
+
+// Foreign compares each pod's own answer with the recorded id, or before there
+// is one with the first answer.
+func Foreign(t *pass.Pass) bool {
+	expected := t.Record.ClusterID
+	for i := range t.Observed.Database.Pods {
+		a := &t.Observed.Database.Pods[i]
+		if expected == "" && a.ClusterID != gates.NoCluster {
+			expected = a.ClusterID
+		}
+		if reason, refused := gates.ForeignClusterID(a.Pod, a.ClusterID, expected); refused {
+			t.Refuse(reason)
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,29 @@
+package lifecycle
+
+import (
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/pass"
+)
+
+// Prune removes what the definition makes no more, once everything that it makes
+// stands and every pod runs on it: until then a template that went back may need it.
+func Prune(t *pass.Pass) {
+	var used, kept []string
+	for i := range t.Observed.Leftovers {
+		l := &t.Observed.Leftovers[i]
+		switch {
+		case l.Terminating:
+		case l.Data:
+			if l.Object.Kind == "Secret" {
+				kept = append(kept, l.Object.String())
+			}
+		case l.UsedBy != "":
+			used = append(used, l.Object.String()+" (StatefulSet "+l.UsedBy+")")
+		default:
+			t.Harmless(l.Delete())
+		}
+	}
+	if reason, holds := gates.ObjectKept(used, kept); holds {
+		t.Wait(reason)
+	}
+}

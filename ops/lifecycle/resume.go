@@ -1,0 +1,138 @@
+package lifecycle
+
+import (
+	"fmt"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/budget"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// Steps of a resume.
+const (
+	StepMasters = "masters" // the dedicated masters start
+	StepData    = "data"    // all other groups start
+	StepRecover = "recover" // the database has answered; all nodes join, copies come back
+)
+
+// StartResume starts what was suspended; it says whether that is due. A volume
+// of another cluster keeps it from beginning (claims has said so).
+func StartResume(t *pass.Pass) bool {
+	if len(t.Record.Suspended) == 0 || aim.AsksToSuspend(&t.View) {
+		return false
+	}
+	for i := range t.Observed.Claims {
+		if c := &t.Observed.Claims[i]; c.ClusterID != "" && c.ClusterID != t.Record.ClusterID {
+			return true
+		}
+	}
+	beginResume(t)
+	return true
+}
+
+func beginResume(t *pass.Pass) {
+	t.Record.Operation = &model.Operation{Kind: model.OperationResume, Step: StepMasters, Started: t.Now, Revision: t.Desired.Revision, From: t.Record.Sets, To: t.Record.Suspended}
+	t.Report(suspendReport("ResumeStarted", model.StatusInProgress, "the cluster is being resumed: "+countWords(t.Record.Suspended)+" start, masters first"))
+}
+
+// raise gives dedicated masters, or all others, the replicas that they had.
+func raise(t *pass.Pass, masters bool) {
+	sets := append([]model.RecordedSet(nil), t.Record.Sets...)
+	for i := range sets {
+		if before := view.Recorded(t.Record.Suspended, sets[i].Name); before != nil && (sets[i].Group == names.MasterGroup) == masters {
+			sets[i].Replicas = max(sets[i].Replicas, before.Replicas)
+		}
+	}
+	t.Record.Sets = sets
+}
+
+// resume starts the nodes that were suspended on the templates that they had,
+// and waits until the cluster is what it was.
+func resume(t *pass.Pass) {
+	op := *t.Record.Operation
+	t.Record.Operation = &op
+	if op.Step == StepMasters {
+		raise(t, true)
+		if mastersWait(t) {
+			suspendTimeout(t, "ResumeTimedOut")
+			return
+		}
+		op.Step = StepData
+	}
+	raise(t, false)
+	if op.Step == StepData && t.Contact() && t.Observed.Database.Recovered == model.Yes {
+		op.Step = StepRecover
+	}
+	if op.Step == StepRecover && !t.Rejected && t.Contact() && (aim.UpgradeDue(&t.View) && aim.OnlyStuck(&t.View, t.Record.Sets) || view.OnlyNotReady(&t.View, t.Record.Sets)) {
+		resumeStuck(t, &op)
+		return
+	}
+	if wholeWaits(t) {
+		suspendTimeout(t, "ResumeTimedOut")
+		return
+	}
+	t.Record.Operation, t.Record.Suspended = nil, nil
+	aim.Outcome(t, model.OperationResume, model.StatusSuccess, "", suspendReport("ResumeSucceeded", model.StatusSuccess,
+		"the cluster has been resumed: "+countWords(op.To)+" have joined, and it is the cluster that was suspended"))
+}
+
+// mastersWait until most of the dedicated masters run: they can elect one.
+func mastersWait(t *pass.Pass) bool {
+	var masters []model.RecordedSet
+	for _, s := range t.Record.Sets {
+		if s.Group == names.MasterGroup {
+			masters = append(masters, s)
+		}
+	}
+	c := t.NodesWith(masters, func(p *model.Pod) bool { return view.UpLong(&t.View, p) })
+	if c.Ready > c.Wanted/2 || c.Wanted == 0 {
+		return false
+	}
+	if reason, waits := gates.PodsReady(c.Ready, c.Wanted, c.NotReady, c.NotReadyWhy); waits {
+		t.Wait(reason)
+	}
+	return true
+}
+
+// wholeWaits until all nodes have joined, the gateway has recovered and no copy
+// is missing that waiting could bring back. A settled yellow has to have lasted
+// for stableFor: right after a start no copy is on its way yet.
+func wholeWaits(t *pass.Pass) bool {
+	db := &t.Observed.Database
+	c := t.Nodes(t.Record.Sets)
+	reason, waits := gates.Contact(t.Contact(), db.Error)
+	if !waits {
+		reason, waits = gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy)
+	}
+	if !waits {
+		reason, waits = gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Wanted)
+	}
+	stable := !t.Observed.Stable.Since.IsZero() && t.Elapsed(t.Observed.Stable.Since) >= model.First(t.Desired.Operations.StableFor, t.Policy.StableFor, model.DefaultStableFor)
+	if h := &db.Health; !waits {
+		reason, waits = gates.HealthGreen(h.Colour.String(), stable && budget.Settled(&t.View), h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(&t.View))
+	}
+	if waits {
+		t.Wait(reason)
+		if !stable && !t.Observed.Stable.Since.IsZero() {
+			t.EndsIn(model.First(t.Desired.Operations.StableFor, t.Policy.StableFor, model.DefaultStableFor) - t.Elapsed(t.Observed.Stable.Since))
+		}
+	}
+	return waits
+}
+
+// resumeStuck ends a resume in which nodes do not run on what they were suspended on, and
+// what is wanted by now is of another version, or in which all have joined and pods are
+// not ready: the upgrade or the restart that is due next brings the template that they may
+// run on.
+func resumeStuck(t *pass.Pass, op *model.Operation) {
+	c := t.Nodes(t.Record.Sets)
+	t.Record.Suspended, t.Record.Operation = nil, nil
+	r := suspendReport("ResumeIncomplete", model.StatusFailure, fmt.Sprintf(
+		"the cluster has been resumed with %d of %d nodes: pod %s has not joined (%s), and what is wanted by now may let it", c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy))
+	r.Warning, r.Names = true, []string{gates.JoinedRule.Name}
+	aim.Outcome(t, op.Kind, model.StatusFailure, gates.JoinedRule.Name, r)
+}

@@ -1,0 +1,24 @@
+package lifecycle
+
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+)
+
+// StorageWanted says whether the next decision may depend on storage classes: a wanted
+// StatefulSet is not there, and none of its claims.
+func StorageWanted(d *model.Desired, o *model.Observed) bool {
+	return !d.Removed && slices.ContainsFunc(d.Storage, func(c model.ClaimClass) bool { return aim.Unmade(o, c.Set) })
+}
+
+// Classless refuses a new cluster of which a claim could have no volume, before anything
+// of it is made. What is there already is never held up.
+func Classless(t *pass.Pass) bool {
+	if len(t.Observed.Sets) > 0 || len(t.Observed.Claims) > 0 {
+		return false
+	}
+	return aim.RefuseClasses(t, func(string) bool { return true })
+}

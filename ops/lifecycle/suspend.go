@@ -1,0 +1,334 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// Resumed is true in the turn that ended a resume: what else is wanted is looked
+// at in the next.
+func Resumed(v *view.View) bool {
+	return v.Suspending && len(v.Record.Suspended) == 0 && !aim.AsksToSuspend(v)
+}
+
+// suspended is what the annotation on a StatefulSet says, for whoever has lost
+// the record.
+type suspended struct {
+	Replicas  int    `json:"replicas"`
+	ClusterID string `json:"clusterId"`
+}
+
+func SuspendedNote(v *view.View, set string) string {
+	s := view.Recorded(v.Record.Suspended, set)
+	if s == nil {
+		return ""
+	}
+	text, err := json.Marshal(suspended{Replicas: s.Replicas, ClusterID: v.Record.ClusterID})
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// rebuildSuspended takes a suspension from the annotations when the record was
+// lost. Without those, StatefulSets that all stand at 0 beside the volumes of a
+// cluster are one too: what is known of it are its volumes.
+func rebuildSuspended(t *pass.Pass) {
+	said, still := false, len(t.Record.Sets) > 0
+	before := make([]model.RecordedSet, len(t.Record.Sets))
+	for i, s := range t.Record.Sets {
+		still = still && s.Replicas == 0
+		before[i] = s
+		live := t.Live(s.Name)
+		if live == nil || live.Suspended == "" {
+			continue
+		}
+		var note suspended
+		if json.Unmarshal([]byte(live.Suspended), &note) != nil || model.Countable([]model.RecordedSet{{Name: s.Name, Replicas: note.Replicas}}) != nil {
+			continue
+		}
+		said = true
+		before[i].Replicas = max(s.Replicas, note.Replicas)
+		if t.Record.ClusterID == "" {
+			t.Record.ClusterID = note.ClusterID
+		}
+	}
+	if t.Record.ClusterID == "" || !said && !still {
+		return
+	}
+	if !said {
+		for i := range t.Observed.Claims {
+			c := &t.Observed.Claims[i]
+			if s := view.Recorded(before, c.Set); s != nil && c.ClusterID == t.Record.ClusterID {
+				s.Replicas = max(s.Replicas, c.Ordinal+1)
+			}
+		}
+		if !aim.Running(before) {
+			return
+		}
+	}
+	t.Record.Suspended = before
+	// Its bootstrap has ended, or it could not have been suspended.
+	t.Record.Bootstrap.Done = true
+	t.Record.AllowedCIDRs = Cidrs(t.Desired.AllowedCIDRs)
+	for i := range t.Observed.Claims {
+		if v := t.Observed.Claims[i].Version; v != "" && (t.Record.Version == "" || gates.Compare(v, t.Record.Version) > 0) {
+			t.Record.Version, t.Record.TLS = v, t.Desired.TLS
+		}
+	}
+}
+
+// Yield lets go of an operation that a suspension takes over, where it may be
+// left: a grow keeps the nodes that it has, and a restart that has stopped would
+// stop for ever.
+func Yield(t *pass.Pass) {
+	op := t.Record.Operation
+	if op == nil || !t.Suspending || !aim.AsksToSuspend(&t.View) || t.Record.Hold != nil {
+		return
+	}
+	if op.Kind == model.OperationGrow || op.Kind == model.OperationRestart && op.Step == model.StepStopped {
+		t.Record.Operation = nil
+	}
+}
+
+// StartSuspend stops all nodes where all groups are wanted at 0; it says whether
+// that is due.
+func StartSuspend(t *pass.Pass) bool {
+	if !t.Suspending || !aim.AsksToSuspend(&t.View) {
+		return false
+	}
+	if len(t.Record.Suspended) > 0 && !aim.Running(t.Record.Sets) {
+		return true // it is suspended, and nothing else begins
+	}
+	if aim.Aborted(&t.View) {
+		t.Refuse(gates.SuspendAborted())
+		return true
+	}
+	if !partly(&t.View) && suspendWaits(t) {
+		return true
+	}
+	beginSuspend(t)
+	return true
+}
+
+// partly is true when some of the nodes were stopped already: then the gates
+// were looked at, and there may be nobody left who answers.
+func partly(v *view.View) bool {
+	for _, before := range v.Record.Suspended {
+		if s := view.Recorded(v.Record.Sets, before.Name); s != nil && s.Replicas < before.Replicas {
+			return true
+		}
+	}
+	return false
+}
+
+// suspendWaits are the gates before all nodes go. One reading over all groups
+// decides, and a yellow may go: its primaries are all there, and some yellows
+// never end. A missing node is none of the gates either.
+func suspendWaits(t *pass.Pass) bool {
+	for _, s := range t.Record.Sets {
+		if t.DesiredSet(s.Name) == nil {
+			t.Wait(gates.SuspendedGroup(s.Group))
+			return true
+		}
+	}
+	db := &t.Observed.Database
+	reason, waits := gates.Contact(t.Contact(), db.Error)
+	if !waits {
+		reason, waits = gates.FreshReading(t.Elapsed(db.At), model.First(t.Policy.ReadingAge, model.DefaultReadingAge))
+	}
+	if !waits {
+		c := t.Nodes(t.Record.Sets)
+		reason, waits = gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Wanted)
+	}
+	if !waits {
+		reason, waits = gates.DetailKnown(db.TablesKnown, db.TablesWhy())
+	}
+	if !waits {
+		reason, waits = view.SnapshotWaits(&t.View)
+	}
+	if !waits {
+		reason, waits = gates.ShardsMoving(db.Relocating, db.Initializing)
+	}
+	if h := &db.Health; !waits {
+		reason, waits = gates.HealthGreen(h.Colour.String(), true, h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(&t.View))
+	}
+	if !waits {
+		reason, waits = gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1))
+	}
+	if waits {
+		t.Wait(reason)
+	}
+	// What a restart held is given back first.
+	return waits || t.Record.Hold != nil
+}
+
+func beginSuspend(t *pass.Pass) {
+	if len(t.Record.Suspended) == 0 {
+		before := make([]model.RecordedSet, len(t.Record.Sets))
+		for i, s := range t.Record.Sets {
+			s.Replicas = aim.Replicas(&t.View, s)
+			before[i] = s
+		}
+		t.Record.Suspended = before
+	}
+	t.Record.Operation = &model.Operation{Kind: model.OperationSuspend, Started: t.Now, Revision: t.Desired.Revision, From: t.Record.Sets}
+	t.Report(suspendReport("SuspendStarted", model.StatusInProgress, "the cluster is being suspended: "+countWords(t.Record.Suspended)+" stop, and the volumes stay"))
+}
+
+// Suspend takes a suspension or its end a step further.
+func Suspend(t *pass.Pass) {
+	op := t.Record.Operation
+	switch {
+	case op == nil:
+		suspendedWaits(t)
+	case op.Kind == model.OperationSuspend && (!aim.AsksToSuspend(&t.View) || aim.Aborted(&t.View)):
+		beginResume(t)
+		resume(t)
+	case op.Kind == model.OperationSuspend:
+		lower(t)
+	case op.Kind == model.OperationResume && aim.AsksToSuspend(&t.View) && !aim.Aborted(&t.View):
+		// While it was never whole again, nobody has used it since.
+		if op.Step == StepRecover && suspendWaits(t) {
+			resume(t)
+			return
+		}
+		beginSuspend(t)
+		lower(t)
+	case op.Kind == model.OperationResume:
+		resume(t)
+	}
+}
+
+// lower stops one StatefulSet a turn, those with data before the dedicated
+// masters, after each says what it was suspended from.
+func lower(t *pass.Pass) {
+	remembersRaised(t)
+	for _, s := range t.Record.Sets {
+		live := t.Live(s.Name)
+		if live == nil || live.Replicas > 0 && live.Suspended != SuspendedNote(&t.View, s.Name) {
+			return // it is being applied
+		}
+	}
+	for _, masters := range []bool{false, true} {
+		left := 0
+		pod, state := "", ""
+		for i, s := range t.Record.Sets {
+			if (s.Group == names.MasterGroup) != masters {
+				continue
+			}
+			live := t.Live(s.Name)
+			if live.Replicas > 0 {
+				lowerSet(t, i, live)
+				return
+			}
+			for j := range t.Observed.Pods {
+				if p := &t.Observed.Pods[j]; p.Set == s.Name {
+					if left++; left == 1 {
+						pod, state = p.Name, view.PodState(&t.View, p.Name, p)
+					}
+				}
+			}
+			if live.ObservedGeneration != live.Generation && left == 0 {
+				return // its controller has not seen it yet
+			}
+		}
+		if reason, waits := gates.PodsGone(left, pod, state); waits {
+			t.Wait(reason)
+			suspendTimeout(t, "SuspendTimedOut")
+			return
+		}
+	}
+	t.Record.Operation = nil
+	aim.Outcome(t, model.OperationSuspend, model.StatusSuccess, "", suspendReport("SuspendSucceeded", model.StatusSuccess,
+		"the cluster is suspended: "+countWords(t.Record.Suspended)+" have stopped; the volumes stay, and a resume starts the same nodes again"))
+}
+
+// remembersRaised: nodes that somebody has added since the suspension began may hold
+// shards by now, and come back with the others.
+func remembersRaised(t *pass.Pass) {
+	for i, before := range t.Record.Suspended {
+		if live := t.Live(before.Name); live != nil && live.Ours && live.Replicas > before.Replicas {
+			t.Record.Suspended = slices.Clone(t.Record.Suspended)
+			t.Record.Suspended[i].Replicas = live.Replicas
+		}
+	}
+}
+
+func lowerSet(t *pass.Pass, i int, live *model.ObservedSet) {
+	sets := append([]model.RecordedSet(nil), t.Record.Sets...)
+	sets[i].Replicas = 0
+	t.Record.Sets = sets
+	t.Decision.Disruptive = &model.Action{
+		Kind: model.ActionSuspendSet, Set: live.Name, SetUID: live.UID, SetVersion: live.ResourceVersion, From: live.Replicas,
+	}
+}
+
+// suspendedWaits names what is wanted of a suspended cluster and comes after its
+// resume.
+func suspendedWaits(t *pass.Pass) {
+	if !access.Down(&t.View) {
+		return
+	}
+	var waiting []string
+	for i := range t.Desired.Changes {
+		switch c := &t.Desired.Changes[i]; c.Class {
+		case model.ChangeInPlace, model.ChangeReplicas:
+		default:
+			waiting = append(waiting, c.Set+": "+c.Path)
+		}
+	}
+	for _, u := range t.Desired.Users {
+		r, s := access.User(&t.View, u.Name), t.Secret(u.Secret.Name)
+		if r == nil || s.Has(u.Secret.Key) && r.Secret != s.Version {
+			waiting = append(waiting, "user "+u.Name)
+		}
+	}
+	if s := t.Secret(t.SystemSecret()); s.Exists && t.Record.Bootstrap.System != (model.SecretVersion{}) && s.Version != t.Record.Bootstrap.System {
+		waiting = append(waiting, "user "+names.SystemUser)
+	}
+	if access.LicenceDue(&t.View) {
+		waiting = append(waiting, "the licence")
+	}
+	if len(waiting) > 0 {
+		t.Wait(gates.Suspended(waiting))
+	}
+}
+
+// suspendTimeout reports once that it takes too long; work goes on.
+func suspendTimeout(t *pass.Pass, reason string) {
+	op := t.Record.Operation
+	limit := model.First(t.Desired.Operations.ScaleTimeout, t.Policy.ScaleTimeout, model.DefaultScaleTimeout)
+	if op == nil || op.TimedOut || t.Elapsed(op.Started) <= limit {
+		return
+	}
+	next := *op
+	next.TimedOut = true
+	t.Record.Operation = &next
+	r := suspendReport(reason, model.StatusFailure, fmt.Sprintf("the %s has taken more than %s and is still being tried; it waits for: %s", op.Kind, limit, aim.Words(t)))
+	r.Warning = true
+	aim.Outcome(t, op.Kind, model.StatusFailure, string(op.Kind)+"-timeout", r)
+}
+
+// suspendReport uses crate-operator's one word for both directions.
+func suspendReport(reason string, status model.Status, message string) model.Report {
+	return model.Report{Event: model.EventFeedback, Operation: "update", Action: "suspend", Reason: reason, Status: status, Message: message}
+}
+
+func countWords(sets []model.RecordedSet) string {
+	var groups []string
+	for _, s := range sets {
+		groups = append(groups, fmt.Sprintf("%s of group %s", aim.NumberOf(s.Replicas, "node"), s.Group))
+	}
+	return strings.Join(groups, ", ")
+}

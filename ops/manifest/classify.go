@@ -1,0 +1,272 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// Classify compares the wanted StatefulSets with the effective ones that they have
+// (Saved.UnpackLive) and returns the differences that matter, sets and fields in a
+// stable order. Objects of other kinds are ignored. With no effective set there
+// are no changes. It is pure.
+func Classify(wanted, effective []*unstructured.Unstructured) []model.Change {
+	before := make(map[string]*unstructured.Unstructured, len(effective))
+	for _, o := range effective {
+		if o.GetKind() == kindStatefulSet {
+			before[o.GetName()] = o
+		}
+	}
+	if len(before) == 0 {
+		return nil
+	}
+	var changes []model.Change
+	common := commonSettings(wanted)
+	for _, w := range wanted {
+		if w.GetKind() != kindStatefulSet {
+			continue
+		}
+		name := w.GetName()
+		old, ok := before[name]
+		if !ok {
+			changes = append(changes, model.Change{Class: model.ChangeNewSet, Set: name})
+			continue
+		}
+		delete(before, name)
+		c := comparison{set: name, common: common}
+		c.compare("", old.Object, w.Object)
+		changes = append(changes, c.changes...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		changes = append(changes, model.Change{Class: model.ChangeRemovedSet, Set: name})
+	}
+	return changes
+}
+
+type comparison struct {
+	set     string
+	changes []model.Change
+	// common are the settings that every node is wanted with.
+	common map[string]bool
+}
+
+// compare walks both values. Paths name items of lists by their name:
+// spec.template.spec.containers[crate].image.
+func (c *comparison) compare(path string, old, wanted any) {
+	switch o := old.(type) {
+	case map[string]any:
+		if w, ok := wanted.(map[string]any); ok {
+			c.maps(path, o, w)
+			return
+		}
+	case []any:
+		if w, ok := wanted.([]any); ok {
+			c.lists(path, o, w)
+			return
+		}
+	case nil:
+		// An absent value and an empty one are the same to Kubernetes.
+		if empty(wanted) {
+			return
+		}
+	}
+	if wanted == nil && empty(old) || same(old, wanted) {
+		return
+	}
+	c.add(path, short(old), short(wanted))
+}
+
+func (c *comparison) maps(path string, old, wanted map[string]any) {
+	keys := make(map[string]bool, len(old))
+	for k := range old {
+		keys[k] = true
+	}
+	for k := range wanted {
+		keys[k] = true
+	}
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		if path == "" && (k == "status" || k == "apiVersion" || k == "kind") {
+			continue
+		}
+		at := k
+		if path != "" {
+			at = path + "." + k
+		}
+		c.compare(at, old[k], wanted[k])
+	}
+}
+
+func (c *comparison) lists(path string, old, wanted []any) {
+	if strings.HasSuffix(path, ".containers["+CrateContainer+"].command") || strings.HasSuffix(path, ".containers["+CrateContainer+"].args") {
+		c.arguments(path, old, wanted)
+		return
+	}
+	if !named(old) || !named(wanted) {
+		for i := range max(len(old), len(wanted)) {
+			c.compare(path+"["+strconv.Itoa(i)+"]", item(old, i), item(wanted, i))
+		}
+		return
+	}
+	for _, o := range old {
+		c.compare(path+"["+nameOf(o)+"]", o, byName(wanted, nameOf(o)))
+	}
+	for _, w := range wanted {
+		if byName(old, nameOf(w)) == nil {
+			c.compare(path+"["+nameOf(w)+"]", nil, w)
+		}
+	}
+}
+
+// arguments compares -C settings by name: their order says nothing, since a
+// name stands once.
+func (c *comparison) arguments(path string, old, wanted []any) {
+	before, after := settings(old), settings(wanted)
+	keys := maps.Clone(before)
+	maps.Copy(keys, after)
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		if before[k] == after[k] {
+			continue
+		}
+		at := path + "[" + k + "]"
+		if class, counts := classOf(at); counts && class == model.ChangeRestart && c.common[k] {
+			c.changes = append(c.changes, model.Change{Class: model.ChangeSetting, Set: c.set, Path: at, Old: before[k], New: after[k]})
+			continue
+		}
+		c.add(at, before[k], after[k])
+	}
+}
+
+func settings(arguments []any) map[string]string {
+	out := make(map[string]string, len(arguments))
+	for i, a := range arguments {
+		s := fmt.Sprint(a)
+		if name, value, ok := strings.Cut(strings.TrimPrefix(s, "-C"), "="); ok && strings.HasPrefix(s, "-C") {
+			// A name that stands twice keeps both values apart.
+			for ; out[name] != ""; name += "'" {
+			}
+			out[name] = value
+			continue
+		}
+		out[strconv.Itoa(i)] = s
+	}
+	return out
+}
+
+func (c *comparison) add(path, old, wanted string) {
+	class, counts := classOf(path)
+	if !counts {
+		return
+	}
+	c.changes = append(c.changes, model.Change{Class: class, Set: c.set, Path: path, Old: old, New: wanted})
+}
+
+// classOf says what a change of a field would take; false for fields that say
+// nothing about what runs.
+func classOf(path string) (model.ChangeClass, bool) {
+	const template = "spec.template."
+	switch {
+	case strings.Contains(path, "[cluster.initial_master_nodes]"), strings.HasSuffix(path, "."+names.TemplateAnnotation),
+		path == "metadata.annotations."+names.HoldAnnotation, path == "metadata.annotations."+names.SuspendedAnnotation, path == "metadata.annotations."+names.SettingsAnnotation:
+		return 0, false
+	case strings.HasPrefix(path, template):
+		rest := path[len(template):]
+		switch {
+		case strings.HasPrefix(rest, "metadata"):
+			return model.ChangeInPlace, true
+		case strings.Contains(rest, "[gateway.expected_"), strings.Contains(rest, "[gateway.recover_after_data_nodes]"),
+			strings.Contains(rest, "[gateway.recover_after_nodes]"):
+			return model.ChangeInPlace, true
+		case strings.HasSuffix(rest, "containers["+CrateContainer+"].image"):
+			return model.ChangeImage, true
+		}
+		return model.ChangeRestart, true
+	case path == "spec.replicas":
+		return model.ChangeReplicas, true
+	case strings.HasPrefix(path, "spec.volumeClaimTemplates"), strings.HasPrefix(path, "spec.persistentVolumeClaimRetentionPolicy"):
+		// A retention policy deletes claims: it is never taken in passing.
+		return model.ChangeVolumes, true
+	case strings.HasPrefix(path, "spec.serviceName"), strings.HasPrefix(path, "spec.selector"),
+		strings.HasPrefix(path, "spec.podManagementPolicy"), path == "metadata.name", path == "metadata.namespace":
+		return model.ChangeImmutable, true
+	case strings.HasPrefix(path, "spec.updateStrategy"):
+		// Anything but OnDelete restarts pods behind our back.
+		return model.ChangeRestart, true
+	}
+	return model.ChangeInPlace, true
+}
+
+func named(list []any) bool {
+	for _, v := range list {
+		if nameOf(v) == "" {
+			return false
+		}
+	}
+	return true
+}
+
+func byName(list []any, name string) any {
+	for _, v := range list {
+		if nameOf(v) == name {
+			return v
+		}
+	}
+	return nil
+}
+
+func item(list []any, i int) any {
+	if i < len(list) {
+		return list[i]
+	}
+	return nil
+}
+
+func empty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	case string:
+		return v == ""
+	}
+	return false
+}
+
+// same compares scalars; numbers by value, whether JSON or YAML made them.
+func same(a, b any) bool {
+	switch a.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	switch b.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return fmt.Sprint(a) == fmt.Sprint(b)
+}
+
+// short prints a value for a person; whole structures only by their size.
+func short(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case map[string]any:
+		return fmt.Sprintf("{%d fields}", len(v))
+	case []any:
+		return fmt.Sprintf("[%d items]", len(v))
+	}
+	s := fmt.Sprint(v)
+	if len(s) > 120 {
+		s = s[:117] + "…"
+	}
+	return s
+}

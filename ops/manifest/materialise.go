@@ -1,0 +1,415 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/internal/deflated"
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+const (
+	kindStatefulSet = "StatefulSet"
+	kindBudget      = "PodDisruptionBudget"
+	// CrateContainer is the name of CrateDB's container in a pod.
+	CrateContainer = "crate"
+	// InitialMasters begins the argument that founds a cluster.
+	initialMastersArgument = "-Ccluster.initial_master_nodes="
+	// rememberedSuffix marks the object that was effective before a restart.
+	rememberedSuffix = "@before"
+	// liveSuffix marks the object that is live, while another one is recorded and was not
+	// seen applied.
+	liveSuffix = "@live"
+)
+
+// Materialise turns the wanted objects into those that the cluster is held to
+// now, and returns what the record is to save of them (set Record.Saved to it
+// before the record is saved). The arguments are not changed. It is pure.
+//
+// A set whose template is kept needs its saved object; without one it is an
+// error; Pack makes one of what is live.
+func Materialise(wanted []*unstructured.Unstructured, saved model.Saved, effective model.Effective) ([]*unstructured.Unstructured, model.Saved, error) {
+	objects := make([]*unstructured.Unstructured, 0, len(wanted))
+	next := make(model.Saved, len(effective.Sets))
+	done := make(map[string]bool, len(effective.Sets))
+	for _, o := range wanted {
+		switch o.GetKind() {
+		case kindStatefulSet:
+			i := slices.IndexFunc(effective.Sets, func(s model.EffectiveSet) bool { return s.Name == o.GetName() })
+			if i < 0 {
+				// A StatefulSet of the user's own that travels with the cluster.
+				objects = append(objects, o)
+				continue
+			}
+			done[o.GetName()] = true
+			set, err := materialiseSet(o, wanted, saved, effective.Sets[i], next)
+			if err != nil {
+				return nil, saved, err
+			}
+			if set != nil {
+				objects = append(objects, set)
+			}
+		case kindBudget:
+			objects = append(objects, materialiseBudget(o, effective.Budgets))
+		default:
+			objects = append(objects, o)
+		}
+	}
+	// A group that is gone from the definition runs on.
+	for _, e := range effective.Sets {
+		if done[e.Name] {
+			continue
+		}
+		set, err := materialiseSet(nil, wanted, saved, e, next)
+		if err != nil {
+			return nil, saved, err
+		}
+		if set != nil {
+			objects = append(objects, set)
+		}
+	}
+	return objects, next, nil
+}
+
+func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet, next model.Saved) (*unstructured.Unstructured, error) {
+	if e.Absent {
+		return nil, nil
+	}
+	current := current(saved, e.Name, e.Live)
+	if e.Remember {
+		if before, ok := saved[e.Name+rememberedSuffix]; ok && !e.RememberAnew {
+			next[e.Name+rememberedSuffix] = before
+		} else if before, ok := saved[current]; ok {
+			next[e.Name+rememberedSuffix] = before
+		}
+	}
+	var set *unstructured.Unstructured
+	var err error
+	if e.Template != model.TemplateWanted || wanted == nil {
+		from := current
+		if _, ok := saved[e.Name+rememberedSuffix]; ok && e.Template == model.TemplateBefore {
+			from = e.Name + rememberedSuffix
+		}
+		set, err = unpack(saved, from)
+	} else {
+		set = wanted.DeepCopy()
+		if e.KeepGateway {
+			if before, old := unpack(saved, current); old == nil {
+				keepGateway(set, before)
+			}
+		}
+		err = setTemplateHash(set, all, saved)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e.Gateway > 0 {
+		setGateway(set, e.Gateway)
+	}
+	if err := annotate(set, names.HoldAnnotation, e.Hold); err != nil {
+		return nil, err
+	}
+	if err := annotate(set, names.SuspendedAnnotation, e.Suspended); err != nil {
+		return nil, err
+	}
+	if err := annotate(set, names.SettingsAnnotation, e.Settings); err != nil {
+		return nil, err
+	}
+	if err := unstructured.SetNestedField(set.Object, int64(e.Replicas), "spec", "replicas"); err != nil {
+		return nil, fmt.Errorf("setting spec.replicas of StatefulSet %s: %w", e.Name, err)
+	}
+	if !e.InitialMasters {
+		withoutInitialMasters(set)
+	}
+	packed, err := pack(set, saved[e.Name])
+	if err != nil {
+		return nil, err
+	}
+	next[e.Name] = packed
+	if live := saved[current]; e.Live != "" && TemplateOf(set) != e.Live && live != "" && live != packed && live != next[e.Name+rememberedSuffix] {
+		next[e.Name+liveSuffix] = live
+	}
+	return set, nil
+}
+
+// current is the name of the object that is live, told by its template's hash: what was
+// recorded last may never have been applied. A hash that none has is taken for the last.
+func current(s model.Saved, set, live string) string {
+	if live == "" || s[set+liveSuffix] == "" && s[set+rememberedSuffix] == "" {
+		return set
+	}
+	for _, name := range []string{set, set + liveSuffix, set + rememberedSuffix} {
+		if _, ok := s[name]; !ok {
+			continue
+		}
+		if o, err := unpack(s, name); err == nil && TemplateOf(o) == live {
+			return name
+		}
+	}
+	return set
+}
+
+func materialiseBudget(o *unstructured.Unstructured, budgets []model.Budget) *unstructured.Unstructured {
+	i := slices.IndexFunc(budgets, func(b model.Budget) bool { return b.Name == o.GetName() })
+	if i < 0 {
+		return o
+	}
+	out := o.DeepCopy()
+	unstructured.RemoveNestedField(out.Object, "spec", "minAvailable")
+	// It fails only where spec is no map, which the API server refuses with words.
+	_ = unstructured.SetNestedField(out.Object, int64(budgets[i].MaxUnavailable), "spec", "maxUnavailable")
+	return out
+}
+
+// withoutInitialMasters takes the argument off the crate container's command.
+func withoutInitialMasters(set *unstructured.Unstructured) {
+	EachCommand(set, func(arguments []any) []any {
+		return slices.DeleteFunc(slices.Clone(arguments), func(a any) bool {
+			s, ok := a.(string)
+			return ok && strings.HasPrefix(s, initialMastersArgument)
+		})
+	})
+}
+
+// keepGateway puts the gateway counts of one template into another, in their
+// place: a node that waits for more nodes than there are waits for ever.
+func keepGateway(set, before *unstructured.Unstructured) {
+	counts := map[string]any{}
+	EachCommand(before, func(arguments []any) []any {
+		for _, a := range arguments {
+			if name, ok := gatewayCount(a); ok {
+				counts[name] = a
+			}
+		}
+		return nil
+	})
+	EachCommand(set, func(arguments []any) []any {
+		kept := slices.Clone(arguments)
+		for i, a := range kept {
+			if name, ok := gatewayCount(a); ok && counts[name] != nil {
+				kept[i] = counts[name]
+			}
+		}
+		return kept
+	})
+}
+
+// setGateway counts so many nodes instead, in the same places: most of them to begin
+// with, and all to begin at once, as render has it. What no template says stays unsaid.
+func setGateway(set *unstructured.Unstructured, nodes int) {
+	EachCommand(set, func(arguments []any) []any {
+		next := slices.Clone(arguments)
+		for i, a := range next {
+			switch name, ok := gatewayCount(a); {
+			case !ok:
+			case strings.HasPrefix(name, "-Cgateway.expected_"):
+				next[i] = name + "=" + strconv.Itoa(nodes)
+			default:
+				next[i] = name + "=" + strconv.Itoa(nodes/2+1)
+			}
+		}
+		return next
+	})
+}
+
+// gatewayCount is the name of the setting that an argument gives, if it counts
+// nodes for the gateway.
+func gatewayCount(argument any) (string, bool) {
+	text, _ := argument.(string)
+	name, _, ok := strings.Cut(text, "=")
+	return name, ok && (strings.HasPrefix(name, "-Cgateway.expected_") || strings.HasPrefix(name, "-Cgateway.recover_after_data_nodes") || strings.HasPrefix(name, "-Cgateway.recover_after_nodes"))
+}
+
+// HasInitialMasters reports whether a StatefulSet's template still founds
+// clusters (ObservedSet.InitialMasters).
+func HasInitialMasters(set *unstructured.Unstructured) bool {
+	found := false
+	EachCommand(set, func(arguments []any) []any {
+		for _, a := range arguments {
+			if s, ok := a.(string); ok && strings.HasPrefix(s, initialMastersArgument) {
+				found = true
+			}
+		}
+		return nil
+	})
+	return found
+}
+
+// EachCommand gives change the crate container's command and its args; what it
+// returns takes their place, nil leaves them.
+func EachCommand(set *unstructured.Unstructured, change func([]any) []any) {
+	// No copy is made on the way: the caller owns the object or only reads.
+	containers, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "template", "spec", "containers")
+	list, _ := containers.([]any)
+	for _, c := range list {
+		container, _ := c.(map[string]any)
+		if container == nil || container["name"] != CrateContainer {
+			continue
+		}
+		for _, key := range []string{"command", "args"} {
+			if arguments, ok := container[key].([]any); ok {
+				if next := change(arguments); next != nil {
+					container[key] = next
+				}
+			}
+		}
+	}
+}
+
+// pack returns the packed object; before stays as it is when it says the same,
+// though another release might compress it otherwise.
+func pack(set *unstructured.Unstructured, before string) (string, error) {
+	text, err := json.Marshal(set.Object)
+	if err != nil {
+		return "", fmt.Errorf("packing StatefulSet %s: %w", set.GetName(), err)
+	}
+	if before != "" {
+		if old, err := inflate(before); err == nil && bytes.Equal(old, text) {
+			return before, nil
+		}
+	}
+	return base64.StdEncoding.EncodeToString(deflated.Zip(text)), nil
+}
+
+// maxSavedBytes bounds one unpacked object: a damaged record fills no memory.
+const maxSavedBytes = 4 << 20
+
+func inflate(packed string) ([]byte, error) {
+	raw, err := base64.StdEncoding.DecodeString(packed)
+	if err != nil {
+		return nil, err
+	}
+	return deflated.Unzip(raw, maxSavedBytes)
+}
+
+func unpack(s model.Saved, name string) (*unstructured.Unstructured, error) {
+	packed, ok := s[name]
+	if !ok {
+		return nil, fmt.Errorf("the record holds no object of StatefulSet %s, which is to stay as it is; rebuild the record from what is live", name)
+	}
+	text, err := inflate(packed)
+	if err != nil {
+		return nil, fmt.Errorf("unpacking StatefulSet %s of the record: %w", name, err)
+	}
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(text); err != nil {
+		return nil, fmt.Errorf("reading StatefulSet %s of the record: %w", name, err)
+	}
+	return o, nil
+}
+
+// Unpack returns the objects of Saved that were recorded last, sorted by name.
+func Unpack(s model.Saved) ([]*unstructured.Unstructured, error) { return UnpackLive(s, nil) }
+
+// UnpackLive returns the objects that the given sets have: of one whose last object was
+// recorded and never applied, the one before it.
+func UnpackLive(s model.Saved, live []model.ObservedSet) ([]*unstructured.Unstructured, error) {
+	objects := make([]*unstructured.Unstructured, 0, len(s))
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if strings.HasSuffix(name, rememberedSuffix) || strings.HasSuffix(name, liveSuffix) {
+			continue
+		}
+		if i := slices.IndexFunc(live, func(set model.ObservedSet) bool { return set.Name == name }); i >= 0 {
+			name = current(s, name, live[i].Template)
+		}
+		o, err := unpack(s, name)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, o)
+	}
+	return objects, nil
+}
+
+// Pack makes a Saved of StatefulSet objects: what a lost record held, of what
+// is live reduced to the fields that are ours. It is pure.
+func Pack(sets []*unstructured.Unstructured) (model.Saved, error) {
+	saved := make(model.Saved, len(sets))
+	for _, o := range sets {
+		packed, err := pack(o, "")
+		if err != nil {
+			return nil, err
+		}
+		saved[o.GetName()] = packed
+	}
+	return saved, nil
+}
+
+// nameOf is what identifies an item of a list: its name, for volume claims that
+// of their metadata; "" when it has none.
+func nameOf(item any) string {
+	m, ok := item.(map[string]any)
+	if !ok {
+		return ""
+	}
+	if s, ok := m["name"].(string); ok {
+		return s
+	}
+	if meta, ok := m["metadata"].(map[string]any); ok {
+		s, _ := meta["name"].(string)
+		return s
+	}
+	return ""
+}
+
+// ArgumentOf is what a StatefulSet's template gives CrateDB for a setting on the
+// command line, the last one counts; "" where it gives nothing.
+func ArgumentOf(set *unstructured.Unstructured, setting string) string {
+	return argument(commandOf(set), setting)
+}
+
+// DataPathsOf are the folders of path.data in a container's command and arguments; nil
+// where they do not say.
+func DataPathsOf(command []string) []string {
+	value := argument(command, "path.data")
+	if value == "" {
+		return nil
+	}
+	return strings.Split(value, ",")
+}
+
+// RecoverAfter is the number of data nodes (before 4.7: of nodes) that a process
+// of the StatefulSet waits for after a full outage; 0 where it waits for none.
+func RecoverAfter(set *unstructured.Unstructured) int { return RecoverAfterOf(commandOf(set)) }
+
+// RecoverAfterOf is the same of a container's command and arguments.
+func RecoverAfterOf(command []string) int {
+	for _, setting := range []string{"gateway.recover_after_data_nodes", "gateway.recover_after_nodes"} {
+		if n, err := strconv.Atoi(argument(command, setting)); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+func commandOf(set *unstructured.Unstructured) []string {
+	var out []string
+	EachCommand(set, func(arguments []any) []any {
+		for _, a := range arguments {
+			if text, ok := a.(string); ok {
+				out = append(out, text)
+			}
+		}
+		return nil
+	})
+	return out
+}
+
+func argument(command []string, setting string) string {
+	value := ""
+	for _, text := range command {
+		if v, ok := strings.CutPrefix(text, "-C"+setting+"="); ok {
+			value = v
+		}
+	}
+	return value
+}

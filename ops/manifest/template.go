@@ -1,0 +1,113 @@
+package manifest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// setTemplateHash writes on the pod template a hash of what a process reads when
+// it starts. Each pod carries the hash of the template that it was made from,
+// so that a pod is known to be outdated by itself: what changes in place makes
+// another ControllerRevision and not another hash. A set that differs from what
+// was effective before only in what restarts nothing keeps the hash that it had,
+// whatever went into that one.
+func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved) error {
+	hash, err := templateHash(set)
+	if err == nil {
+		hash = keptHash(hash, set, all, saved)
+		err = unstructured.SetNestedField(set.Object, hash, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
+	}
+	if err != nil {
+		return fmt.Errorf("marking the pod template of StatefulSet %s: %w", set.GetName(), err)
+	}
+	return nil
+}
+
+// templateHash leaves out what classOf calls in place, and the order of
+// settings.
+func templateHash(set *unstructured.Unstructured) (string, error) {
+	whole, found, err := unstructured.NestedMap(set.Object, "spec", "template", "spec")
+	if err != nil || !found {
+		return "", fmt.Errorf("it has no spec.template.spec: %w", err)
+	}
+	reduced := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"spec": whole}}}}
+	EachCommand(reduced, func(arguments []any) []any {
+		kept := make([]any, 0, len(arguments))
+		var settings []string
+		for _, a := range arguments {
+			text := fmt.Sprint(a)
+			name, _, ok := strings.Cut(strings.TrimPrefix(text, "-C"), "=")
+			if !ok || !strings.HasPrefix(text, "-C") {
+				kept = append(kept, a)
+				continue
+			}
+			if class, counts := classOf("spec.template.spec.containers[" + CrateContainer + "].command[" + name + "]"); counts && class != model.ChangeInPlace {
+				settings = append(settings, text)
+			}
+		}
+		slices.Sort(settings)
+		for _, s := range settings {
+			kept = append(kept, s)
+		}
+		return kept
+	})
+	text, err := json.Marshal(reduced.Object)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+// TemplateOf is the hash on a StatefulSet's pod template; "" without one.
+func TemplateOf(set *unstructured.Unstructured) string {
+	hash, _, _ := unstructured.NestedString(set.Object, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
+	return hash
+}
+
+// keptHash is the hash of the last effective object, or of the one before it,
+// where no process would read anything else from this template.
+func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved) string {
+	for _, suffix := range []string{"", rememberedSuffix, liveSuffix} {
+		name := set.GetName() + suffix
+		if _, ok := saved[name]; !ok {
+			continue
+		}
+		before, err := unpack(saved, name)
+		if err != nil {
+			continue // it is rebuilt from what is live
+		}
+		had := TemplateOf(before)
+		if had == hash {
+			return hash
+		}
+		c := comparison{set: set.GetName(), common: commonSettings(all)}
+		c.compare("", before.Object, set.Object)
+		if had != "" && !slices.ContainsFunc(c.changes, model.Change.Restarts) {
+			return had
+		}
+	}
+	return hash
+}
+
+// annotate puts an annotation of ours on the StatefulSet itself; "" takes it
+// off.
+func annotate(set *unstructured.Unstructured, name, value string) error {
+	if value == "" {
+		unstructured.RemoveNestedField(set.Object, "metadata", "annotations", name)
+		return nil
+	}
+	if err := unstructured.SetNestedField(set.Object, value, "metadata", "annotations", name); err != nil {
+		return fmt.Errorf("annotating StatefulSet %s: %w", set.GetName(), err)
+	}
+	return nil
+}

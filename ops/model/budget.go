@@ -1,0 +1,20 @@
+package model
+
+import (
+	"time"
+)
+
+// BudgetState is what is remembered of the data nodes' budget. The zero value is
+// one that is open and of which nothing was told.
+type BudgetState struct {
+	// Closed is since when it has been at 0; zero while it is open. Told is true once
+	// that was reported as too long.
+	Closed time.Time `json:"closed"`
+	Told   bool      `json:"told,omitempty"`
+	// Note is what was told of it and still holds: one of the words below.
+	Note string `json:"note,omitempty"`
+}
+
+func (s BudgetState) equal(o BudgetState) bool {
+	return s.Closed.Equal(o.Closed) && s.Told == o.Told && s.Note == o.Note
+}

@@ -1,0 +1,364 @@
+package model
+
+import (
+	"slices"
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// Verdict is the kind of a decision.
+type Verdict uint8
+
+const (
+	// Done: what is wanted is so, and was verified.
+	Done Verdict = iota
+	// Act: there are objects to apply or actions to run.
+	Act
+	// Wait: for something that is named in Waits.
+	Wait
+	// Refuse: something that is wanted is not done, named in Refusals; harmless
+	// actions may still be there.
+	Refuse
+)
+
+func (v Verdict) String() string {
+	switch v {
+	case Act:
+		return "act"
+	case Wait:
+		return "wait"
+	case Refuse:
+		return "refuse"
+	}
+	return "done"
+}
+
+// Decision is what Decide returns.
+type Decision struct {
+	Verdict Verdict
+	// Record is the next one; it is saved before anything is applied or run when
+	// Save is true.
+	Record Record
+	Save   bool
+	// Apply says whether objects may be written at all: false when the cluster
+	// is paused, released, removed, owned by another source or not itself.
+	Apply bool
+	// Adopt says which objects that others made may be applied to (AdoptNever, …).
+	Adopt string
+	// Effective is what Materialise turns the wanted objects into.
+	Effective Effective
+	// Harmless actions never wait behind a disruptive one.
+	Harmless []Action
+	// Disruptive is at most one.
+	Disruptive *Action
+	Waits      []Reason
+	Refusals   []Reason
+	// Reports are enqueued before Record, which marks them, is saved.
+	Reports []Report
+	// Progress of the operation that is under way; nil when there is nothing to
+	// count.
+	Progress *Progress
+	// LookAgain is when to decide again without an event; 0: the daemon's own
+	// interval.
+	LookAgain time.Duration
+}
+
+// Progress says how far an operation has come.
+type Progress struct {
+	// Subject is the node, pod or StatefulSet that it is at.
+	Subject string `json:"subject,omitempty"`
+	// Done and Total count nodes or pods.
+	Done  int `json:"done"`
+	Total int `json:"total"`
+	// ShardsLeft and BytesLeft are what is still on the nodes that leave; the first
+	// reading of a drain had ShardsTotal and BytesTotal.
+	ShardsLeft  int   `json:"shardsLeft,omitempty"`
+	ShardsTotal int   `json:"shardsTotal,omitempty"`
+	BytesLeft   int64 `json:"bytesLeft,omitempty"`
+	BytesTotal  int64 `json:"bytesTotal,omitempty"`
+	// BytesPerSecond is the rate since the step began, 0 when it is not known yet;
+	// ETA is how long the rest takes at this rate, 0 when it cannot be said.
+	BytesPerSecond int64         `json:"bytesPerSecond,omitempty"`
+	ETA            time.Duration `json:"eta,omitempty"`
+}
+
+// Actions are the harmless ones, then the disruptive one.
+func (d *Decision) Actions() []Action {
+	if d.Disruptive == nil {
+		return d.Harmless
+	}
+	return append(append(make([]Action, 0, len(d.Harmless)+1), d.Harmless...), *d.Disruptive)
+}
+
+// Reason is why something waits or is refused: a gate's name and its words.
+type Reason = gates.Reason
+
+// TemplateChoice says which pod template a StatefulSet gets.
+type TemplateChoice uint8
+
+const (
+	// TemplateWanted is the rendered one.
+	TemplateWanted TemplateChoice = iota
+	// TemplateKept is the one that is live, with all of the set's other fields as they
+	// were: what was recorded after it and never applied is forgotten.
+	TemplateKept
+	// TemplateBefore is that of the object that was remembered (Remember), again
+	// with all other fields; without one it is TemplateKept.
+	TemplateBefore
+)
+
+// Effective is what the cluster is to be held to now. Objects that it does not
+// name are applied as they are wanted.
+type Effective struct {
+	Sets    []EffectiveSet
+	Budgets []Budget
+}
+
+// EffectiveSet is a StatefulSet as it is to be applied.
+type EffectiveSet struct {
+	Name     string
+	Replicas int
+	Template TemplateChoice
+	// Live is the hash of the template that is live; "" without one.
+	Live string
+	// KeepGateway keeps the gateway counts of the live template in the
+	// one that is applied: those that are wanted are for another number of nodes.
+	KeepGateway bool
+	// Gateway is how many data nodes the gateway counts of the template that is applied
+	// are for, whichever it is; 0 leaves them as they are in it.
+	Gateway int
+	// InitialMasters is true while -Ccluster.initial_master_nodes stays in the
+	// template: until the cluster id is recorded.
+	InitialMasters bool
+	// Remember keeps the object that was effective before, while it is true.
+	Remember bool
+	// RememberAnew keeps the one that is effective until now in its place: pods have
+	// joined on it, and it is what they run when the next one has to be taken back.
+	RememberAnew bool
+	// Hold is the annotation that says what we hold in the database; "" for none.
+	Hold string
+	// Suspended is the annotation that says what it was suspended from; "" for none.
+	Suspended string
+	// Settings is the annotation that says what we have set in the database; "" for
+	// none.
+	Settings string
+	// Absent is true for a wanted set that may not be created yet.
+	Absent bool
+}
+
+// Budget is a disruption budget's effective value.
+type Budget struct {
+	Name           string `json:"name"`
+	MaxUnavailable int    `json:"maxUnavailable"`
+}
+
+// Equal reports whether two effective states are the same.
+func (e Effective) Equal(o Effective) bool {
+	return sameList(e.Sets, o.Sets) && sameList(e.Budgets, o.Budgets)
+}
+
+// sameList reports whether two lists say the same: in most turns they are one.
+func sameList[E comparable](a, b []E) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
+}
+
+// ActionKind names an action.
+type ActionKind string
+
+const (
+	// ActionCreateSystemSecret makes Secret with a random password, only when
+	// there is none.
+	ActionCreateSystemSecret ActionKind = "create-system-secret"
+	// ActionLabelSecret puts crate-operator's label on Secret.
+	ActionLabelSecret ActionKind = "label-secret"
+	// ActionSetLicense runs SET LICENSE in Pod by exec, from Secret.
+	ActionSetLicense ActionKind = "set-license"
+	// ActionSetSystemUser makes or repairs `system` by exec in Pod, so that it
+	// logs in with Secret's password; with ClusterID only where the node in the pod
+	// is of that cluster.
+	ActionSetSystemUser ActionKind = "set-system-user"
+	// ActionSetUser makes User, with all privileges and Secret's password, as
+	// `system`, on Pod.
+	ActionSetUser ActionKind = "set-user"
+	// ActionVerifyUser logs User in with Secret's password, and changes nothing.
+	ActionVerifyUser ActionKind = "verify-user"
+	// ActionChangePassword gives User, who exists, Secret's password as `system`,
+	// bound; one who logs in with it already is left.
+	ActionChangePassword ActionKind = "change-password"
+	// ActionAnnotateClaim writes ClusterID and Version on Claim.
+	ActionAnnotateClaim ActionKind = "annotate-claim"
+	// ActionAcknowledgeNodeChecks acknowledges node check 1 on all nodes.
+	ActionAcknowledgeNodeChecks ActionKind = "acknowledge-node-checks"
+	// ActionSetBudget sets Budget's maxUnavailable to Value; only for clusters
+	// that are let go, all others get it by applying.
+	ActionSetBudget ActionKind = "set-budget"
+	// ActionRecreatePod deletes Pod (precondition PodUID), which has never
+	// started CrateDB, so that it comes back on its set's template. Disruptive.
+	ActionRecreatePod ActionKind = "recreate-pod"
+	// ActionCurePod deletes Pod (precondition PodUID), which does not run and is of
+	// another template than its set has now; with Ask only while the node in that pod
+	// does not know the node NodeNames or, where Ask is Pod, does not let `system` in.
+	// Disruptive.
+	ActionCurePod ActionKind = "cure-pod"
+	// ActionRecoverPod deletes Pod (precondition PodUID) after the node in it was asked
+	// by exec and knows no user User: its gateway waits for nodes that are not there any
+	// more. Disruptive.
+	ActionRecoverPod ActionKind = "recover-pod"
+	// ActionHoldAllocation sets cluster.routing.allocation.enable from Before to
+	// Allocation, persistent, on Pod; ResultHidden when a transient value hides it.
+	ActionHoldAllocation ActionKind = "hold-allocation"
+	// ActionReleaseAllocation sets it back to Before, on Pod.
+	ActionReleaseAllocation ActionKind = "release-allocation"
+	// ActionRestartPod deletes Pod (precondition PodUID) after the node in it has
+	// been asked once more: the setting is Allocation, there are Value nodes, as many as
+	// when this was decided, whoever has added them, and, with Green, every table is
+	// green. Disruptive.
+	ActionRestartPod ActionKind = "restart-pod"
+	// ActionRestartZone deletes Pods, all of one Zone, after the node in Pod has been
+	// asked as for ActionRestartPod. Disruptive.
+	ActionRestartZone ActionKind = "restart-zone"
+	// ActionSuspendSet lowers Set (precondition SetUID and SetVersion) from From
+	// replicas to Value, because its cluster is suspended. Disruptive.
+	ActionSuspendSet ActionKind = "suspend-set"
+	// ActionSetSettings sets Settings, persistent and in one statement, on Pod;
+	// Expected is what they are before.
+	ActionSetSettings ActionKind = "set-settings"
+	// ActionResetSettings takes Settings, which we have set, off again, on Pod.
+	ActionResetSettings ActionKind = "reset-settings"
+	// ActionExcludeNodes adds NodeIDs to cluster.routing.allocation.exclude._id,
+	// persistent, on Pod; ResultHidden when a transient value hides it.
+	ActionExcludeNodes ActionKind = "exclude-nodes"
+	// ActionIncludeNodes takes NodeIDs off that list.
+	ActionIncludeNodes ActionKind = "include-nodes"
+	// ActionExcludeInTable adds NodeIDs to Table's own list, ActionIncludeInTable
+	// takes them off; Before is what stood there.
+	ActionExcludeInTable ActionKind = "exclude-in-table"
+	ActionIncludeInTable ActionKind = "include-in-table"
+	// ActionRetryAllocation runs ALTER CLUSTER REROUTE RETRY FAILED on Pod.
+	ActionRetryAllocation ActionKind = "retry-allocation"
+	// ActionShrinkSet lowers Set's replicas From To (preconditions SetUID and
+	// SetVersion) after the database was asked once more: the nodes NodeIDs and
+	// NodeNames are excluded and empty, nothing moves, and there are Value nodes.
+	// With Elsewhere a copy may stay on them that is started on another node too; Filtered
+	// is how many tables and partitions have allocation filters of their own, for which
+	// the exclusion may be void. Each of Pods, names joined by commas, is asked for its own
+	// evidence, and the superuser in Pod for those of Absent (Examination).
+	// Disruptive.
+	ActionShrinkSet ActionKind = "shrink-set"
+	// ActionDeleteSet deletes Set, which has no replicas and no pods (preconditions
+	// SetUID and SetVersion). Disruptive.
+	ActionDeleteSet ActionKind = "delete-set"
+	// ActionStopSet lowers Set (preconditions SetUID and SetVersion) from From replicas
+	// to 0, because its cluster is deleted. Disruptive.
+	ActionStopSet ActionKind = "stop-set"
+	// ActionForgetHold takes off Set (precondition SetUID) what its annotation says of
+	// a hold or of exclusions: they were given back, and nothing of it is applied.
+	ActionForgetHold ActionKind = "forget-hold"
+	// ActionDeleteObject deletes Object (preconditions SetUID and SetVersion), which
+	// the definition makes no more.
+	ActionDeleteObject ActionKind = "delete-object"
+)
+
+// Action is one thing to do; fields that its kind does not name are zero. It
+// carries no secret.
+type Action struct {
+	Kind        ActionKind
+	Pod, PodUID string
+	// Pods are "name/uid", joined by commas; Zone is theirs. Of ActionShrinkSet they are
+	// names, as Absent are.
+	Pods, Zone string
+	Absent     string
+	User       string
+	Secret     SecretKey
+	// SecretVersion is the version that was decided on; the executor uses the
+	// Secret only at this version.
+	SecretVersion SecretVersion
+	// SystemSecret is the Secret of `system`, for what is done as that user.
+	SystemSecret string
+	// Ask is a pod whose node is asked once more; with Led it has to have a master, as
+	// it had when this was decided.
+	Ask       string
+	Led       bool
+	Claim     string
+	ClusterID string
+	Version   string
+	Budget    string
+	Value     int
+	// Allocation and Before are values of cluster.routing.allocation.enable.
+	Allocation, Before string
+	Green              bool
+	// Whole is the health of all tables when this was decided.
+	Whole WholeHealth
+	// Unready: Pod is one that Kubernetes does not call ready, and stays if it does by then.
+	Unready bool
+	// Set is a StatefulSet, with its UID and resourceVersion.
+	Set, SetUID, SetVersion string
+	From, To                int
+	// Object is any other object.
+	Object ObjectRef
+	// Members are the names of all nodes that were there when this was decided, separated by
+	// commas as NodeIDs and NodeNames are; Table is "schema.table".
+	Members                   string
+	NodeIDs, NodeNames, Table string
+	// Beside is what others excluded by other keys than the id when this was decided
+	// (ExcludedBeside): a change of ours ends the effect of it.
+	Beside    string
+	Elsewhere bool
+	Filtered  int
+	// Settings and Expected are cluster settings.
+	Settings, Expected SettingList
+}
+
+// Subject names what the action is about, for logs.
+func (a Action) Subject() string {
+	switch a.Kind {
+	case ActionSetUser, ActionVerifyUser, ActionChangePassword:
+		return a.User
+	case ActionCreateSystemSecret, ActionLabelSecret, ActionSetLicense:
+		return a.Secret.Name
+	case ActionAnnotateClaim:
+		return a.Claim
+	case ActionSetBudget:
+		return a.Budget
+	case ActionRestartZone:
+		return "of zone " + a.Zone
+	case ActionDeleteObject:
+		return a.Object.String()
+	case ActionSuspendSet, ActionShrinkSet, ActionDeleteSet, ActionStopSet, ActionForgetHold:
+		return a.Set
+	case ActionSetSettings, ActionResetSettings:
+		return a.Settings.names()
+	case ActionExcludeNodes, ActionIncludeNodes:
+		return a.NodeIDs
+	case ActionExcludeInTable, ActionIncludeInTable:
+		return a.Table
+	}
+	return a.Pod
+}
+
+// ResultCode is how an action ended, when it ended at all: an action that
+// failed or whose end is unknown has an error and no result.
+type ResultCode uint8
+
+const (
+	// ResultDone: it was done, or was so already, and was read back.
+	ResultDone ResultCode = iota
+	// ResultRefused: the database does not take the password (verify-user).
+	ResultRefused
+	// ResultHidden: a transient value hides what was set, and it was taken back
+	// (hold-allocation, exclude-nodes), or stays below it (set-settings).
+	ResultHidden
+)
+
+// Result of an action.
+type Result struct {
+	Code ResultCode
+	// SecretVersion is the version of the Secret that was used.
+	SecretVersion SecretVersion
+	// Message is for the log and the event, redacted; it says what was found
+	// ("user existed, its password was set").
+	Message string
+	// Overwrote says what of somebody's an action has replaced; "" for nothing.
+	Overwrote string
+}

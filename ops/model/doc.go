@@ -1,0 +1,3 @@
+// Package model has the types that a decision goes by: what is desired, observed and
+// recorded, and what is decided. It decides nothing.
+package model

@@ -1,0 +1,215 @@
+package model
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// filtersWin is the first version in which a table's own allocation filters stand
+// in place of the cluster's, and in which the first of its require, include and
+// exclude decides alone (FilterAllocationDecider.shouldIndexFilter).
+const filtersWin = "5.9.0"
+
+// Listed are the entries of a comma list, as CrateDB reads one.
+func Listed(text string) []string {
+	if text == "" {
+		return nil
+	}
+	var out []string
+	for _, entry := range strings.Split(text, ",") {
+		if entry = strings.TrimSpace(entry); entry != "" {
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
+// matches compares with `*` as any text, as CrateDB does in filters.
+func matches(pattern, text string) bool {
+	head, rest, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return pattern == text
+	}
+	text, ok := strings.CutPrefix(text, head)
+	if !ok {
+		return false
+	}
+	if !strings.Contains(rest, "*") {
+		return strings.HasSuffix(text, rest)
+	}
+	for i := range len(text) + 1 {
+		if matches(rest, text[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// FilterHits says whether a pattern under a filter's key fits a node
+// (DiscoveryNodeFilters.match).
+func FilterHits(n *Node, key, pattern string) Answer {
+	switch key {
+	case "_id":
+		// CrateDB takes no wildcard in an id.
+		return AnswerOf(pattern == n.ID)
+	case "_name", "name":
+		return AnswerOf(matches(pattern, n.Name))
+	case "_ip", "_host_ip", "_publish_ip":
+		if n.Address == "" {
+			return Unknown
+		}
+		return AnswerOf(matches(pattern, n.Address))
+	case "_host":
+		// The name under which the node publishes itself is its address, unless its
+		// network.publish_host is a name: no system table shows that one.
+		switch {
+		case n.Address != "" && matches(pattern, n.Address):
+			return Yes
+		case n.Address != "" && strings.Trim(pattern, "0123456789.*") == "":
+			return No // no name reads like an address
+		}
+		return Unknown
+	}
+	if n.Attributes == nil {
+		return Unknown
+	}
+	value, has := n.Attributes[key]
+	return AnswerOf(has && matches(pattern, value))
+}
+
+// any, all and not of answers: what is unknown decides nothing that another answer
+// decides without it.
+func anyOf(answers []Answer) Answer {
+	switch {
+	case slices.Contains(answers, Yes):
+		return Yes
+	case slices.Contains(answers, Unknown):
+		return Unknown
+	}
+	return No
+}
+
+func allOf(answers []Answer) Answer {
+	switch {
+	case slices.Contains(answers, No):
+		return No
+	case slices.Contains(answers, Unknown):
+		return Unknown
+	}
+	return Yes
+}
+
+func (a Answer) not() Answer {
+	switch a {
+	case Yes:
+		return No
+	case No:
+		return Yes
+	}
+	return Unknown
+}
+
+// Lists are the patterns of one kind of filter, by their key. A key whose list has no
+// entry is no filter.
+type Lists map[string]string
+
+func (l Lists) Any() bool {
+	for _, list := range l {
+		if len(Listed(list)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Keys are those of filters, in an order that does not change.
+func (l Lists) Keys() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(l)), func(key string) bool { return len(Listed(l[key])) == 0 })
+}
+
+// One: any pattern of any key fits, as include and exclude ask.
+func (l Lists) One(n *Node) Answer {
+	var hits []Answer
+	for key, list := range l {
+		for _, pattern := range Listed(list) {
+			hits = append(hits, FilterHits(n, key, pattern))
+		}
+	}
+	return anyOf(hits)
+}
+
+// Every: each pattern of each key fits, as require asks; of addresses one of a key is
+// enough.
+func (l Lists) Every(n *Node) Answer {
+	var keys []Answer
+	for key, list := range l {
+		var hits []Answer
+		for _, pattern := range Listed(list) {
+			hits = append(hits, FilterHits(n, key, pattern))
+		}
+		switch {
+		case len(hits) == 0:
+		case key == "_ip" || key == "_host_ip" || key == "_publish_ip":
+			keys = append(keys, anyOf(hits))
+		default:
+			keys = append(keys, allOf(hits))
+		}
+	}
+	return allOf(keys)
+}
+
+// Filters are allocation filters of the cluster or of a table.
+type Filters struct{ Require, Include, Exclude Lists }
+
+func (f Filters) Any() bool { return f.Require.Any() || f.Include.Any() || f.Exclude.Any() }
+
+// Together says whether shards may be on the node where all three are asked.
+func (f Filters) Together(n *Node) Answer {
+	out := []Answer{f.Require.Every(n), f.Exclude.One(n).not()}
+	if f.Include.Any() {
+		out = append(out, f.Include.One(n))
+	}
+	return allOf(out)
+}
+
+// First says it where the first of them that is set decides alone.
+func (f Filters) First(n *Node) Answer {
+	switch {
+	case f.Require.Any():
+		return f.Require.Every(n)
+	case f.Include.Any():
+		return f.Include.One(n)
+	}
+	return f.Exclude.One(n).not()
+}
+
+func (t *Table) Filters() Filters { return Filters{t.Require, t.Include, t.Exclude} }
+
+func (a *AllocationSettings) Filters() Filters { return Filters{a.Require, a.Include, a.Exclude} }
+
+// Own is true where the table's filters stand in place of the cluster's.
+func (t *Table) Own(version string) bool {
+	return t.Filters().Any() && gates.Compare(version, filtersWin) >= 0
+}
+
+// OwnDecide: the table's require or include decides alone. No exclude list counts for
+// it, neither the cluster's nor its own.
+func (t *Table) OwnDecide(version string) bool {
+	return t.Own(version) && (t.Filters().Require.Any() || t.Filters().Include.Any())
+}
+
+// MayUse says whether shards of a table may be on a node by the filters of both, in a
+// cluster of that version.
+func (t *Table) MayUse(n *Node, cluster *AllocationSettings, version string) Answer {
+	return t.Allows(n, cluster.Filters(), version)
+}
+
+func (t *Table) Allows(n *Node, cluster Filters, version string) Answer {
+	if t.Own(version) {
+		return t.Filters().First(n)
+	}
+	return allOf([]Answer{t.Filters().Together(n), cluster.Together(n)})
+}

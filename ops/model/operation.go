@@ -1,0 +1,56 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// StepBegan is when what is being waited for began.
+func (o *Operation) StepBegan() time.Time {
+	began := o.Started
+	if o.Restart != nil && o.Restart.Since.After(began) {
+		began = o.Restart.Since
+	}
+	if o.Shrink != nil && o.Shrink.Since.After(began) {
+		began = o.Shrink.Since
+	}
+	return began
+}
+
+func (sh *Shrink) Names() string {
+	var list []string
+	for _, n := range sh.Leaving {
+		list = append(list, n.Name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// Words are CrateDB's own.
+func (e *Explanation) Words() string {
+	words := e.Table + ": " + e.Text
+	if n := len(e.Reasons); n > 0 {
+		// The nodes often have the same reason, and a screen has an end.
+		words += " (" + strings.Join(e.Reasons[:min(n, 3)], "; ") + ")"
+	}
+	return words
+}
+
+// Where is true of a pod that is being restarted.
+func (r *Restart) Where(pod string) bool {
+	return r.Pod == pod || slices.ContainsFunc(r.Pods, func(ref PodRef) bool { return ref.Name == pod })
+}
+
+func (u Upgrade) Words() string {
+	if u.OldVersion == u.NewVersion {
+		return fmt.Sprintf("the change of CrateDB %s from the image %s to %s", u.NewVersion, u.OldRegistry, u.NewRegistry)
+	}
+	return fmt.Sprintf("the upgrade from CrateDB %s to %s", u.OldVersion, u.NewVersion)
+}
+
+// RolledBack is true of one that was taken back midway: it ends where it began, and only
+// what stands on the image in between is recreated.
+func (u Upgrade) RolledBack() bool {
+	return u.OldVersion == u.NewVersion && u.OldRegistry == u.NewRegistry
+}

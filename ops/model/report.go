@@ -1,0 +1,54 @@
+package model
+
+// Status of a report, in crate-operator's words.
+type Status string
+
+const (
+	StatusSuccess          Status = "success"
+	StatusFailure          Status = "failure"
+	StatusInProgress       Status = "in_progress"
+	StatusTemporaryFailure Status = "temporary_failure"
+)
+
+// Event of a report, in crate-operator's words; "" is for Kubernetes events and
+// logs only.
+type Event string
+
+const (
+	EventNone     Event = ""
+	EventScale    Event = "scale"
+	EventFeedback Event = "feedback"
+	EventUpgrade  Event = "upgrade"
+	EventCompute  Event = "compute_changed"
+)
+
+// Report is one transition to tell people about.
+type Report struct {
+	// ID is the same when the same transition is reported again after a kill.
+	ID     string
+	Event  Event
+	Status Status
+	// Operation ("create", "update") and Action ("create", "scale",
+	// "allowed_cidr_update", …) are of feedback.
+	Operation, Action string
+	Revision, Commit  string
+	// Reason is for a Kubernetes event: "BootstrapSucceeded"; Warning is its type.
+	Reason  string
+	Warning bool
+	Message string
+	// Names of gates or refusals that it is about.
+	Names []string
+	// Scale, for EventScale.
+	OldData, NewData       []GroupReplicas
+	OldMasters, NewMasters int
+	// Upgrade, for EventUpgrade.
+	Upgrade Upgrade
+	// OldCompute and NewCompute, for EventCompute.
+	OldCompute, NewCompute Compute
+}
+
+// GroupReplicas is a data group's replica count.
+type GroupReplicas struct {
+	Name     string `json:"name"`
+	Replicas int    `json:"replicas"`
+}

@@ -1,0 +1,50 @@
+package model
+
+import (
+	"fmt"
+
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// Validate says whether a record is one that a decision could have left. Whoever
+// may write ConfigMaps may write another; one without the part that its
+// operation goes by is damaged, and is made again from what is live.
+func (r *Record) Validate() error {
+	for _, sets := range [][]RecordedSet{r.Sets, r.Suspended} {
+		if err := Countable(sets); err != nil {
+			return err
+		}
+	}
+	op := r.Operation
+	if op == nil {
+		return nil
+	}
+	lacks := func(part string) error {
+		return fmt.Errorf("an operation of kind %q has no part %q", op.Kind, part)
+	}
+	for _, sets := range [][]RecordedSet{op.From, op.To} {
+		if err := Countable(sets); err != nil {
+			return err
+		}
+	}
+	switch {
+	case op.Kind == OperationUpgrade && op.Upgrade == nil:
+		return lacks("upgrade")
+	case (op.Kind == OperationUpgrade || op.Kind == OperationRestart) && op.Restart == nil:
+		return lacks("restart")
+	case op.Kind == OperationShrink && op.Shrink == nil:
+		return lacks("shrink")
+	}
+	return nil
+}
+
+// Countable: a node a name is a list, which no number in a record may make as
+// long as it likes.
+func Countable(sets []RecordedSet) error {
+	for _, s := range sets {
+		if s.Replicas < 0 || s.Replicas > definition.MaxReplicas {
+			return fmt.Errorf("StatefulSet %s has %d replicas, which no definition may have", s.Name, s.Replicas)
+		}
+	}
+	return nil
+}

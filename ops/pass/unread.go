@@ -1,0 +1,29 @@
+package pass
+
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// WatchSlow reports once what does not answer: a repository that hangs holds back what
+// takes nodes down, and nobody else says so.
+func (t *Pass) WatchSlow() {
+	db := &t.Observed.Database
+	i := slices.IndexFunc(db.Unread, func(u model.UnreadPart) bool { return u.Slow })
+	if i < 0 || !t.Record.Bootstrap.Done {
+		t.Record.Slow = nil
+		return
+	}
+	part := &db.Unread[i]
+	next := model.SlowPart{Part: part.Part, Since: t.Now}
+	if t.Record.Slow != nil && t.Record.Slow.Part == part.Part {
+		next = *t.Record.Slow
+	}
+	if !next.Told && t.Elapsed(next.Since) >= view.SlowLong {
+		next.Told = true
+		t.Report(model.Report{Reason: "NoAnswerInTime", Warning: true, Status: model.StatusFailure, Message: part.Words()})
+	}
+	t.Record.Slow = &next
+}

@@ -1,0 +1,51 @@
+package pass
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// Report adds a transition. Its id is made of what is recorded, so that one
+// that is reported again after a kill has the same id.
+func (t *Pass) Report(r model.Report) {
+	t.Record.Seq++
+	h := sha256.Sum256([]byte(strings.Join([]string{
+		t.Desired.Namespace + "/" + t.Desired.Name, strconv.FormatInt(t.Record.Seq, 10), t.Record.Revision, r.Reason, string(r.Event), string(r.Status), strings.Join(r.Names, ","),
+	}, "\n")))
+	r.ID = hex.EncodeToString(h[:16])
+	r.Revision, r.Commit = t.Record.Revision, t.Record.Commit
+	t.Decision.Reports = append(t.Decision.Reports, r)
+}
+
+// Wait adds a reason, once.
+func (t *Pass) Wait(r model.Reason) {
+	for i := range t.Decision.Waits {
+		if t.Decision.Waits[i] == r {
+			return
+		}
+	}
+	t.Decision.Waits = append(t.Decision.Waits, r)
+}
+
+func (t *Pass) Refuse(r model.Reason) { t.Decision.Refusals = append(t.Decision.Refusals, r) }
+
+func (t *Pass) Harmless(a model.Action) { t.Decision.Harmless = append(t.Decision.Harmless, a) }
+
+func (t *Pass) SystemSecret() string {
+	if t.System != "" {
+		return t.System
+	}
+	for i := range t.Observed.Secrets {
+		if names.IsSystemSecret(t.Observed.Secrets[i].Name, t.Desired.Name) {
+			t.System = t.Observed.Secrets[i].Name
+			return t.System
+		}
+	}
+	t.System = names.SystemSecret(t.Desired.Name)
+	return t.System
+}

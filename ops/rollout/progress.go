@@ -1,0 +1,51 @@
+package rollout
+
+import (
+	"time"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// restartProgress counts pods. How long the rest takes is said once a pod of this
+// operation is through all its steps.
+func restartProgress(t *pass.Pass) {
+	if !view.Restarting(&t.View) {
+		return
+	}
+	op := t.Record.Operation
+	p := &model.Progress{Subject: op.Restart.Pod, Total: aim.AllRecorded(&t.View)}
+	switch {
+	case op.Restart.Zone != "":
+		p.Subject = "zone " + op.Restart.Zone
+	case p.Subject == "":
+		p.Subject = op.Restart.Set
+	}
+	left := 0
+	for _, s := range t.Record.Sets {
+		if t.DesiredSet(s.Name) == nil {
+			p.Total -= s.Replicas
+			continue
+		}
+		if view.PendingRestart(&t.View, s.Name) {
+			left += s.Replicas
+			continue
+		}
+		for ordinal := range s.Replicas {
+			if pod := t.Pod(s.Name, ordinal); pod == nil || view.Outdated(&t.View, pod) || op.Step != model.StepNext && op.Restart.Where(pod.Name) {
+				left++
+			}
+		}
+	}
+	p.Done = max(p.Total-left, 0)
+	through := len(op.Restart.Done)
+	if op.Step != model.StepNext && through > 0 && op.Step != model.StepHold {
+		through -= max(len(op.Restart.Pods), 1) // the last are back, and not stable yet
+	}
+	if through > 0 && left > 0 {
+		p.ETA = (t.Elapsed(op.Started) / time.Duration(through) * time.Duration(left)).Round(time.Second)
+	}
+	t.Decision.Progress = p
+}

@@ -1,0 +1,125 @@
+package rollout
+
+import (
+	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// trialPod is a pod that runs its set's template and has not joined, where no
+// other one of the set has joined on it.
+func trialPod(v *view.View, set string) *model.Pod {
+	live, s := v.Live(set), view.Recorded(v.Record.Sets, set)
+	var found *model.Pod
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		if p.Set != set || s == nil || p.Ordinal >= s.Replicas || live == nil || live.Template == "" || p.Template != live.Template || p.Terminating {
+			continue
+		}
+		if view.Joined(v, p) {
+			return nil
+		}
+		if found == nil || p.Ordinal < found.Ordinal {
+			found = p
+		}
+	}
+	if p := aim.FirstOutdated(v, set); p == nil || p.Template == live.Template {
+		return nil
+	}
+	return found
+}
+
+// comesBack: when the restart took its first pod down, this one was well on the
+// template before, and it starts on it by itself again. The new one has to be proven
+// before another pod is put on it: if it does not run, this is the one that is left.
+func comesBack(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
+	if !view.Restarting(v) || v.Record.Operation.Step != model.StepDown {
+		return false
+	}
+	r := v.Record.Operation.Restart
+	return r.Set == p.Set && r.PodUID != "" && r.Pod != p.Name && p.Template == r.Template && p.Template != live.Template && !aim.JoinedOnLive(v, p.Set)
+}
+
+// tried: another pod of the set is the first on its live template, and still has time
+// to come up. A cluster that is being made or resumed may need both of them.
+func tried(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
+	if view.ComesUp(v) || view.Restarting(v) && v.Record.Operation.Restart.Pod == p.Name || p.Template == live.Template || aim.JoinedOnLive(v, p.Set) || aim.ReadyOnLive(v, p.Set) {
+		return false
+	}
+	return v.AnyPod(func(q *model.Pod) bool {
+		return q.Set == p.Set && q.Name != p.Name && q.Template == live.Template && v.Elapsed(q.Created) <= view.PodLimit(v)
+	})
+}
+
+// stuckInBootstrap: a cluster that is being made does not come up on its first
+// template, and has another by now.
+func stuckInBootstrap(v *view.View) bool { return len(v.Record.Sets) > 0 && !aim.Unstarted(v) }
+
+// ReplaceStuck makes a pod anew that does not run and whose template is not its set's any
+// more, whatever the health: that is how a bad definition is repaired. One at a
+// time, and never one that may be a member. What plainly does not run goes before one
+// whose process does: that may be well, and wait for it.
+func ReplaceStuck(t *pass.Pass) {
+	if !t.Record.Bootstrap.Done && !stuckInBootstrap(&t.View) || t.Rejected || t.Decision.Disruptive != nil ||
+		view.Restarting(&t.View) && t.Record.Operation.Step == model.StepStopped ||
+		!aim.Applied(&t.View) || !t.Observed.Applied.Effective.Equal(t.Decision.Effective) {
+		return
+	}
+	t.RecoverPod()
+	if t.Decision.Disruptive != nil {
+		return
+	}
+	var found *model.Pod
+	for i := range t.Observed.Pods {
+		p := &t.Observed.Pods[i]
+		if p.Terminating {
+			return
+		}
+		live := t.Live(p.Set)
+		if found != nil && (view.ProcessRuns(p) || !view.ProcessRuns(found)) || p.Ready || live == nil || !live.Ours || live.ObservedGeneration != live.Generation ||
+			live.Template == "" || p.Template == "" || p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == "") ||
+			view.WouldGoBack(&t.View, p, live) || aim.AnotherFirst(&t.View, p) || comesBack(&t.View, p, live) || tried(&t.View, p, live) {
+			continue
+		}
+		if view.Replaceable(&t.View, p) {
+			found = p
+		}
+		if found == p && view.Restarting(&t.View) && t.Record.Operation.Restart.Set == p.Set {
+			// The restart waits for its own pod.
+			if own := named(&t.View, t.Record.Operation.Restart.Pod); own != nil && own.Set == p.Set && (view.ProcessRuns(p) || !view.ProcessRuns(own)) && !own.Ready && !own.Terminating && own.Template != live.Template && own.Template != "" && !view.WouldGoBack(&t.View, own, live) && view.Replaceable(&t.View, own) {
+				found = own
+			}
+		}
+	}
+	if found != nil {
+		aim.NoteFirst(t, found)
+		t.Decision.Disruptive = &model.Action{Kind: model.ActionCurePod, Pod: found.Name, PodUID: found.UID}
+		if view.ProcessRuns(found) {
+			// It may be joining this moment.
+			askFirst(t, t.Decision.Disruptive, found)
+		}
+		if live := t.Live(found.Set); found.Started.IsZero() && live.Version != "" && gates.CompareMinor(found.Version, live.Version) > 0 {
+			// It goes back to an older version, and only as long as the newer one has
+			// not started: that is looked at right before.
+			t.Decision.Disruptive.Kind = model.ActionRecreatePod
+		}
+	}
+}
+
+// askFirst lets the executor ask another node whether the one in the pod has joined
+// meanwhile; where none can be asked, that node itself whether it lets `system` in.
+func askFirst(t *pass.Pass, a *model.Action, p *model.Pod) {
+	ask := t.SqlPod()
+	switch secret := t.Secret(t.SystemSecret()); {
+	case t.Contact() && ask != "":
+		a.Ask, a.NodeNames, a.Led = ask, p.NodeName, view.HasMaster(&t.View)
+	case secret.Has(access.SystemKey):
+		a.Ask = p.Name
+	default:
+		return
+	}
+	a.SystemSecret = t.SystemSecret()
+}

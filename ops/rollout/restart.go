@@ -1,0 +1,194 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// StartRestart begins a restart where one is due, and says whether one is.
+func StartRestart(t *pass.Pass) bool {
+	if view.Unequal(&t.View) {
+		return false
+	}
+	before, at, by := aim.Asked(&t.View)
+	if before.IsZero() && aim.NextSet(&t.View) == "" {
+		// As in most turns.
+		t.Record.RestartedAt, t.Record.RestartedBy, t.Record.Compute = at, by, t.Desired.Compute
+		return false
+	}
+	op := &model.Operation{
+		Kind: model.OperationRestart, Started: t.Now, Revision: t.Desired.Revision,
+		Restart: &model.Restart{Before: before, At: at, By: by, Since: t.Now},
+	}
+	t.Record.Operation = op
+	if aim.NextSet(&t.View) == "" {
+		t.Record.Operation, t.Record.RestartedAt, t.Record.RestartedBy = nil, at, by
+		t.Record.Compute = t.Desired.Compute
+		return false
+	}
+	if reason, waits := gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1)); waits {
+		t.Record.Operation = nil
+		t.Wait(reason)
+		return true
+	}
+	if aim.Aborted(&t.View) {
+		t.Refuse(gates.Aborted(left(&t.View)))
+		t.Record.Operation = nil
+		return true
+	}
+	op.Step = model.StepNext
+	t.Report(model.Report{
+		Event: model.EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartStarted", Status: model.StatusInProgress,
+		Message: "a rolling restart has begun" + soleWords(&t.View),
+	})
+	computeBegins(t)
+	return true
+}
+
+// soleWords names beforehand the tables that a restart makes unreadable for a
+// while.
+func soleWords(v *view.View) string {
+	var tables []string
+	for i := range v.Observed.Database.Nodes {
+		tables = append(tables, v.Observed.Database.Nodes[i].Sole...)
+	}
+	if len(tables) == 0 {
+		return ""
+	}
+	slices.Sort(tables)
+	tables = slices.Compact(tables)
+	return fmt.Sprintf("; %d table(s) have shards without a second copy and are not whole while their node is away: %s", len(tables), strings.Join(tables[:min(len(tables), 20)], ", "))
+}
+
+// Restart takes one that has begun a step further, and gives back what a restart
+// held that is known no more.
+func Restart(t *pass.Pass) {
+	if !view.Restarting(&t.View) {
+		setting.GiveBack(t)
+		if t.Record.Bootstrap.Done {
+			setting.Unexplained(t)
+		}
+		return
+	}
+	op, restart := *t.Record.Operation, *t.Record.Operation.Restart
+	op.Restart = &restart
+	before, at, by := aim.Asked(&t.View)
+	if before.After(restart.Before) {
+		restart.Before = before
+	}
+	restart.At, restart.By = at, by
+	retarget(t, &op)
+	// One that is refused changes nothing of a restart that has stopped.
+	if op.Revision != t.Desired.Revision && !(t.Rejected && op.Step == model.StepStopped) {
+		op.Revision = t.Desired.Revision
+		if op.Step == model.StepStopped || op.Step == model.StepDown {
+			// Another definition: the pod that did not come up is made anew on it, and
+			// has its whole time.
+			op.Step, restart.Since = model.StepDown, t.Now
+		}
+	}
+	t.Record.Operation = &op
+	switch {
+	case !aim.Aborted(&t.View):
+	case op.Kind == model.OperationUpgrade:
+		t.Refuse(upgradeAborted(&t.View, op.Upgrade.OldVersion, op.Upgrade.NewVersion))
+	default:
+		t.Refuse(gates.Aborted(left(&t.View)))
+	}
+	// Where its group is to go its pod never comes up again on what is wanted, and on what
+	// it had before it may.
+	goes := restart.Set != "" && t.DesiredSet(restart.Set) == nil && (op.Step == model.StepDown || op.Step == model.StepStopped) && !isBack(&t.View, &restart)
+	if aim.Aborted(&t.View) || goes {
+		setting.GiveBack(t)
+		leaves(t, &op)
+		return
+	}
+	if op.Step != model.StepHold && op.Step != model.StepDown && aim.UpgradeReplaces(&t.View, &op) && slices.ContainsFunc(t.Record.Sets, func(s model.RecordedSet) bool { return aim.StuckOnLive(&t.View, s.Name) }) {
+		t.Record.Operation = nil
+		return
+	}
+	if op.Step == model.StepDown {
+		downStep(t, &op)
+	}
+	switch op.Step {
+	case model.StepDown:
+	case model.StepHold:
+		holdStep(t, &op)
+	case model.StepReturn:
+		if setting.GiveBack(t); t.Record.Hold == nil {
+			op.Step, restart.Since = model.StepStable, t.Now
+		}
+	case model.StepStable:
+		stableStep(t, &op)
+	case model.StepStopped:
+		stoppedStep(t, &op)
+	default:
+		nextStep(t, &op)
+	}
+	restartTimeout(t)
+	restartProgress(t)
+}
+
+// leaves ends a restart where it stands, once nothing is held and nothing hangs on its
+// template for good. One that is on no pod yet goes back: others' hands would put pods on it.
+func leaves(t *pass.Pass, op *model.Operation) {
+	switch {
+	case t.Record.Hold != nil:
+	case aim.LeavesStuck(t, op.Restart), aim.RollBackFirst(t, op.Restart):
+		if op.Step != model.StepDown { // its pod may come back yet
+			op.Step = model.StepNext
+		}
+	default:
+		t.Record.Operation = nil
+	}
+}
+
+// left is how many pods a restart has still to take.
+func left(v *view.View) int {
+	left := 0
+	for i := range v.Observed.Pods {
+		if p := &v.Observed.Pods[i]; view.Outdated(v, p) || view.PendingRestart(v, p.Set) {
+			left++
+		}
+	}
+	return left
+}
+
+// restarted ends it.
+func restarted(t *pass.Pass, op *model.Operation) {
+	t.Record.Operation, t.Record.RestartedAt, t.Record.RestartedBy = nil, op.Restart.At, op.Restart.By
+	computeEnds(t)
+	aim.Outcome(t, model.OperationRestart, model.StatusSuccess, "", model.Report{
+		Event: model.EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartSucceeded",
+		Message: fmt.Sprintf("the rolling restart has ended: %d pod(s) were restarted one after the other, and the cluster is green", len(op.Restart.Done)),
+	})
+}
+
+// restartTimeout reports once that it takes too long; work goes on.
+func restartTimeout(t *pass.Pass) {
+	op := t.Record.Operation
+	if !view.Restarting(&t.View) || op.TimedOut || t.Elapsed(op.Started) <= view.RestartLimit(&t.View) {
+		return
+	}
+	next := *op
+	next.TimedOut = true
+	t.Record.Operation = &next
+	if op.Kind == model.OperationUpgrade {
+		r := upgradeReport(&t.View, *op.Upgrade, "UpgradeTimedOut", fmt.Sprintf("%s has taken more than %s and is still being tried; it waits for: %s", op.Upgrade.Words(), view.RestartLimit(&t.View), aim.Words(t)))
+		r.Warning = true
+		aim.Outcome(t, model.OperationUpgrade, model.StatusFailure, "upgrade-timeout", r)
+		return
+	}
+	aim.Outcome(t, model.OperationRestart, model.StatusFailure, "restart-timeout", model.Report{
+		Event: model.EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartTimedOut", Warning: true,
+		Message: fmt.Sprintf("the rolling restart has taken more than %s and is still being tried; it waits for: %s", view.RestartLimit(&t.View), aim.Words(t)),
+	})
+}

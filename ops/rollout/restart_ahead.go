@@ -1,0 +1,180 @@
+package rollout
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/capacity"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// carriesData: copies may be on the node in the pod.
+func carriesData(v *view.View, p *model.Pod) bool {
+	w := v.DesiredSet(p.Set)
+	return w == nil || w.Data
+}
+
+// ahead is what it does to tables that these pods are away together.
+func ahead(v *view.View, pods []*model.Pod) capacity.RestartForecast {
+	db := &v.Observed.Database
+	var away, data []*model.Node
+	for i := range db.Nodes {
+		n := &db.Nodes[i]
+		j := slices.IndexFunc(v.Observed.Pods, func(p model.Pod) bool { return p.NodeName == n.Name })
+		if j >= 0 && !carriesData(v, &v.Observed.Pods[j]) {
+			continue
+		}
+		if slices.ContainsFunc(pods, func(p *model.Pod) bool { return p.NodeName == n.Name }) {
+			n = asItReturns(v, n, &v.Observed.Pods[j])
+			away = append(away, n)
+		}
+		data = append(data, n)
+	}
+	if len(away) == 0 {
+		return capacity.RestartForecast{}
+	}
+	kept := *db // what is kept points to no turn
+	return capacity.ForecastAway(&kept, v.Record.Version, away, data)
+}
+
+// asItReturns is the node as it will be: with the attributes of its set's template.
+func asItReturns(v *view.View, n *model.Node, p *model.Pod) *model.Node {
+	live := v.Live(p.Set)
+	if live == nil || live.Attributes == "" || n.Attributes == nil {
+		return n
+	}
+	next := *n
+	next.Attributes = maps.Clone(n.Attributes)
+	for _, a := range live.Attributes.Settings() {
+		next.Attributes[a.Name] = a.Value
+	}
+	return &next
+}
+
+// mayHeal: the pod's restart brings what may be the cure of copies that do not come back:
+// other settings of the allocation; of a set whose template is not written yet, other
+// attributes too, of which more is known when it is. A pod that is not ready is replaced
+// for what may make it so.
+func mayHeal(v *view.View, p *model.Pod) bool {
+	const settings = "cluster.routing.allocation."
+	live := v.Live(p.Set)
+	if live == nil || !p.Ready {
+		return true
+	}
+	for i := range v.Desired.Changes {
+		c := &v.Desired.Changes[i]
+		if c.Set == p.Set && c.Class == model.ChangeRestart && (strings.Contains(c.Path, "["+settings) || strings.Contains(c.Path, "["+setting.AttributePrefix)) {
+			return true
+		}
+	}
+	return allocationOf(p.Settings, settings) != allocationOf(live.Settings, settings)
+}
+
+func allocationOf(list model.SettingList, prefix string) model.SettingList {
+	return manifest.NewSettingList(slices.DeleteFunc(list.Settings(), func(s model.Setting) bool { return !strings.HasPrefix(s.Name, prefix) }))
+}
+
+// takes are the pods that a restart has still to take; the one that is about to go is the
+// first.
+func takes(v *view.View, p *model.Pod) []*model.Pod {
+	pods := []*model.Pod{p}
+	for i := range v.Observed.Pods {
+		if q := &v.Observed.Pods[i]; q.Name != p.Name && !q.Terminating && (view.Outdated(v, q) || view.PendingRestart(v, q.Set)) {
+			pods = append(pods, q)
+		}
+	}
+	return pods
+}
+
+// aheadWaits looks at what the absence of each pod does, all of them before the first one
+// goes, and says it.
+func aheadWaits(t *pass.Pass, op *model.Operation, p *model.Pod) bool {
+	begins := op.Step == model.StepNext && len(op.Restart.Done) == 0
+	pods := []*model.Pod{p}
+	if begins {
+		pods = takes(&t.View, p)
+	}
+	var names, unhealed, hangs, sole, kept, keeps []string
+	for i, q := range pods {
+		f := ahead(&t.View, []*model.Pod{q})
+		if i == 0 {
+			sayAhead(t, q, f)
+		}
+		if len(f.Keeps) > 0 && !view.Absent(&t.View, q.NodeName) {
+			kept, keeps = append(kept, q.Name), append(keeps, f.Keeps...)
+		}
+		hangs, sole = append(hangs, f.Hangs...), append(sole, f.Sole...)
+		if len(f.Unhealed) > 0 && !mayHeal(&t.View, q) {
+			names, unhealed = append(names, q.Name), append(unhealed, f.Unhealed...)
+		}
+	}
+	if len(keeps) > 0 {
+		t.Refuse(gates.NodeCannotLeave(kept, distinct(keeps)))
+		return true
+	}
+	slices.Sort(unhealed)
+	unhealed = slices.Compact(unhealed)
+	if len(unhealed) > 0 && t.Desired.Operations.Unhealable != "proceed" {
+		t.Refuse(gates.CopiesDoNotReturn(names, unhealed))
+		return true
+	}
+	if begins && !op.Restart.Said {
+		op.Restart.Said = true
+		reportAhead(t, distinct(hangs), distinct(sole), unhealed)
+	}
+	return false
+}
+
+func distinct(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// sayAhead says it of one pod in the status, and holds nothing back.
+func sayAhead(t *pass.Pass, p *model.Pod, f capacity.RestartForecast) {
+	if reason, says := gates.WritesWait(p.Name, f.Hangs); says {
+		t.Wait(reason)
+	}
+	if reason, says := gates.OnlyCopies(p.Name, f.Sole); says {
+		t.Wait(reason)
+	}
+}
+
+// reportAhead says it of all pods in an event, before the first one goes.
+func reportAhead(t *pass.Pass, hangs, sole, unhealed []string) {
+	var words []string
+	if len(hangs) > 0 {
+		words = append(words, "writes wait while a node with their copies is away, by write.wait_for_active_shards: "+gates.Few(hangs))
+	}
+	if len(sole) > 0 {
+		words = append(words, "reads fail and writes wait while the node with the only copy of a shard is away: "+gates.Few(sole))
+	}
+	if len(unhealed) > 0 {
+		words = append(words, "copies do not come back, which spec.operations.unhealable: proceed accepts: "+gates.Few(unhealed))
+	}
+	if len(words) > 0 {
+		t.Report(model.Report{Reason: "RestartForecast", Status: model.StatusInProgress, Warning: true, Message: "what the restart of pods does to tables: " + strings.Join(words, ". ")})
+	}
+}
+
+// sayAway says it again while the pod is away.
+func sayAway(t *pass.Pass, pod string) {
+	db := &t.Observed.Database
+	if !t.Contact() || !db.TablesKnown {
+		return
+	}
+	var data []*model.Node
+	for i := range db.Nodes {
+		data = append(data, &db.Nodes[i])
+	}
+	kept := *db
+	if reason, says := gates.WritesWait(pod, capacity.NewAbsence(&kept, t.Record.Version, nil, data).Hangs()); says {
+		t.Wait(reason)
+	}
+}

@@ -1,0 +1,202 @@
+package rollout
+
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// holdStep: the intent is recorded; it is said on the StatefulSet, then set, then
+// read back, and every gate is looked at again.
+func holdStep(t *pass.Pass, op *model.Operation) {
+	r, h := op.Restart, t.Record.Hold
+	if h == nil {
+		op.Step = model.StepNext
+		return
+	}
+	p := named(&t.View, r.Pod)
+	live := t.Live(h.Set)
+	switch {
+	case t.Rejected || live == nil || p == nil || p.UID != r.PodUID || p.Terminating || !view.Outdated(&t.View, p), !zoneStands(&t.View, r):
+		op.Step = model.StepReturn
+	case live.Hold != setting.HoldAnnotation(h) || aim.BudgetOpen(&t.View):
+		// It is being applied.
+	case t.Observed.Database.Allocation == h.Before:
+		if podWaits(t, op, p, h.Before) {
+			op.Step = model.StepReturn
+		} else if pod := t.SqlPod(); pod != "" {
+			t.Harmless(model.Action{Kind: model.ActionHoldAllocation, Pod: pod, SystemSecret: t.SystemSecret(), Allocation: h.Value, Before: h.Before})
+		}
+	case podWaits(t, op, p, h.Value):
+		op.Step = model.StepReturn
+	default:
+		op.Step, r.Since = model.StepDown, t.Now
+		if len(r.Pods) > 0 {
+			deleteZone(t, r)
+		} else {
+			deletePod(t, p)
+		}
+	}
+}
+
+// podReturns says of a pod that went why it is not back; p is nil while it is not there.
+func podReturns(pod, state string, p *model.Pod) gates.Reason {
+	if p != nil && !p.Terminating && view.Fails(p) {
+		return gates.PodCannotStart(pod, state)
+	}
+	return gates.PodReturns(pod, state)
+}
+
+func deletePod(t *pass.Pass, p *model.Pod) {
+	t.Decision.Disruptive = &model.Action{
+		Kind: model.ActionRestartPod, Pod: p.Name, PodUID: p.UID, SystemSecret: t.SystemSecret(),
+		Allocation: setting.HeldAllocation, Members: aim.Members(&t.View), NodeNames: p.NodeName, Green: t.Observed.Database.Health.Colour == model.Green, Whole: t.Observed.Database.AsHealthy(), Unready: !p.Ready,
+	}
+}
+
+// downStep waits until the pod has gone, is back and has joined.
+func downStep(t *pass.Pass, op *model.Operation) {
+	r := op.Restart
+	if len(r.Pods) > 0 {
+		zoneDownStep(t, op)
+		return
+	}
+	p := named(&t.View, r.Pod)
+	if p != nil && p.UID == r.PodUID && !p.Terminating {
+		// It was decided and was not done, or is not seen yet.
+		if t.Rejected || t.Record.Hold == nil || podWaits(t, op, p, setting.HeldAllocation) {
+			op.Step = model.StepReturn
+			return
+		}
+		deletePod(t, p)
+		return
+	}
+	made := p != nil && p.UID != r.PodUID
+	if back := isBack(&t.View, r); back || made && !t.Rejected && view.HealedByRestart(&t.View, p) {
+		// One that is back is done; one that another definition may make ready goes from
+		// the first gate on.
+		if back {
+			r.Done = append(slices.Clone(r.Done), p.UID)
+		}
+		op.Step = model.StepReturn
+		return
+	}
+	state := view.State(&t.View, r.Pod, p)
+	if state == "" {
+		state = "it is ready, and its node has not joined yet"
+	}
+	t.Wait(podReturns(r.Pod, state, p))
+	if p == nil || !p.Ready {
+		t.AtLeast = model.First(t.Policy.Poll, model.DefaultPoll) // Kubernetes says when it is ready
+	}
+	sayAway(t, r.Pod)
+	// One that is ready has found a master: without contact nobody can say more of it.
+	if hadItsTime(&t.View, op, p) && !proven(&t.View, op) && (t.Contact() || p == nil || !p.Ready) {
+		op.Step = model.StepStopped
+		reportStopped(t, op, p)
+	}
+}
+
+// hadItsTime: the pod has not joined on the template that is wanted for as long as one
+// may take. What was made on another one, which is live no more or is to be, is made anew
+// first; and without a master nobody joins: so are others that hang, for one may be what
+// the quorum waits for, but for those that were well and come back by themselves.
+func hadItsTime(v *view.View, op *model.Operation, p *model.Pod) bool {
+	since, live := op.Restart.Since, v.Live(op.Restart.Set)
+	if view.PendingRestart(v, op.Restart.Set) && !v.Rejected && !(aim.UpgradeDue(v) && !view.Upgrading(v)) {
+		return false
+	}
+	if p != nil && live != nil && p.Template != "" && p.Template != live.Template && !view.WouldGoBack(v, p, live) {
+		return false
+	}
+	if p != nil && p.Created.After(since) {
+		since = p.Created
+	}
+	if v.Elapsed(since) <= view.PodLimit(v) {
+		return false
+	}
+	return view.HasMaster(v) || !v.AnyPod(func(q *model.Pod) bool {
+		live := v.Live(q.Set)
+		return q.Name != op.Restart.Pod && !q.Ready && live != nil && q.Template != live.Template && !view.WouldGoBack(v, q, live) && !comesBack(v, q, live) && view.Replaceable(v, q)
+	})
+}
+
+// isBack: the pod was made anew and has joined. Of one that is to leave the node is enough:
+// nothing that is wanted makes it ready.
+func isBack(v *view.View, r *model.Restart) bool {
+	p := named(v, r.Pod)
+	return p != nil && p.UID != r.PodUID && (view.Joined(v, p) || view.LeavesNotReady(v, p))
+}
+
+// proven: the set's template is the one that the pod ran before, or another pod
+// has joined on it.
+func proven(v *view.View, op *model.Operation) bool {
+	live := v.Live(op.Restart.Set)
+	if live == nil || live.Template == op.Restart.Template {
+		return true
+	}
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		if p.Name != op.Restart.Pod && p.Set == op.Restart.Set && p.Template == live.Template && view.Joined(v, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// stoppedStep: the template has returned to what the other pods run. The pod is
+// left as it is, until another definition comes or it joins after all.
+func stoppedStep(t *pass.Pass, op *model.Operation) {
+	r := op.Restart
+	p := named(&t.View, r.Pod)
+	if p != nil && p.UID != r.PodUID && view.Joined(&t.View, p) {
+		r.Done = append(slices.Clone(r.Done), p.UID)
+		op.Step = model.StepReturn
+		return
+	}
+	setting.GiveBack(t)
+	if aim.UpgradeReplaces(&t.View, op) {
+		t.Record.Operation = nil
+		return
+	}
+	t.Refuse(stopped(&t.View, op, p))
+}
+
+// stableStep: green with the same nodes for stableFor, counted from when the
+// hold was given back.
+func stableStep(t *pass.Pass, op *model.Operation) {
+	clock, unchanged, trial := t.Policy.StableWait(t.Desired.Operations.StableFor)
+	if (view.AnyHealedByRestart(&t.View, "") || aim.LetsIn(&t.View)) && aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Same) >= clock {
+		op.Step = model.StepNext // that one will not become ready by waiting, or another operation comes first
+		return
+	}
+	if readingWaits(t, nil) || copiesWait(t, setting.FreeAllocation) {
+		return
+	}
+	if onTrial(&t.View, op.Restart) {
+		unchanged = trial
+	}
+	stable := gates.Elapsed{Time: aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Since), Needed: clock, Unchanged: aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Unchanged), UnchangedNeeded: unchanged}
+	if reason, waits := gates.StableFor(op.Restart.Pod, stable); waits {
+		t.Wait(reason)
+		t.EndsIn(stable.Left())
+		t.AtLeast = pass.Calm
+		return
+	}
+	op.Step = model.StepNext
+}
+
+// onTrial: the pods that this restart has just recreated are the only ones of their
+// StatefulSet whose nodes have joined on its template.
+func onTrial(v *view.View, r *model.Restart) bool {
+	live := v.LiveTemplate(r.Set)
+	return !v.AnyPod(func(p *model.Pod) bool {
+		recreated := p.Name == r.Pod || slices.ContainsFunc(r.Pods, func(ref model.PodRef) bool { return ref.Name == p.Name })
+		return !recreated && p.Set == r.Set && p.Template == live && view.Joined(v, p)
+	})
+}

@@ -1,0 +1,178 @@
+package rollout
+
+import (
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// zoneAttribute is node.attr.zone, which the pods' command gives.
+const zoneAttribute = "zone"
+
+// Zone of a pod, by its label or by what its node says; "" when it is not known.
+func Zone(v *view.View, p *model.Pod) string {
+	if p.Zone != "" {
+		return p.Zone
+	}
+	for i := range v.Observed.Database.Nodes {
+		if n := &v.Observed.Database.Nodes[i]; n.Name == p.NodeName {
+			return n.Attributes[zoneAttribute]
+		}
+	}
+	return ""
+}
+
+// together are the pods that go down with p, p among them, and their zone; none
+// where it goes alone. Alone go dedicated masters, the first pod on a template
+// that no other one has proven, and all where the zone is not known or the rest
+// could not do without the whole of it.
+func together(v *view.View, set string, p *model.Pod) (string, []model.PodRef) {
+	zone, live, s := Zone(v, p), v.Live(set), view.Recorded(v.Record.Sets, set)
+	if v.Desired.Operations.RestartBy != "zone" || zone == "" || live == nil || s == nil || view.JoinedNotReady(v, p) {
+		return "", nil
+	}
+	proven := p.Template == live.Template
+	var pods []model.PodRef
+	for i := range v.Observed.Pods {
+		q := &v.Observed.Pods[i]
+		switch {
+		case q.Set != set || q.Ordinal >= s.Replicas:
+		case view.Outdated(v, q):
+			if Zone(v, q) == zone {
+				pods = append(pods, model.PodRef{Name: q.Name, UID: q.UID})
+			}
+		case q.Template == live.Template && view.Joined(v, q):
+			proven = true
+		}
+	}
+	if len(pods) < 2 || !proven || !maySpare(v, set, zone, pods) {
+		return "", nil
+	}
+	slices.SortFunc(pods, func(a, b model.PodRef) int { return strings.Compare(a.Name, b.Name) })
+	return zone, pods
+}
+
+// maySpare is true when a majority of those that vote stays, and when each shard
+// with a copy on the pods has a started one in another zone.
+func maySpare(v *view.View, set, zone string, pods []model.PodRef) bool {
+	w := v.DesiredSet(set)
+	if w == nil || w.Dedicated {
+		return false
+	}
+	if w.MasterEligible {
+		voters := 0
+		for i := range v.Record.Sets {
+			if voter := v.DesiredSet(v.Record.Sets[i].Name); voter != nil && voter.MasterEligible {
+				voters += v.Record.Sets[i].Replicas
+			}
+		}
+		// CrateDB lets an odd number vote, and any of them may be among the pods.
+		if len(pods) > (voters-1)/2 {
+			return false
+		}
+	}
+	if !v.Observed.Database.TablesKnown {
+		return false
+	}
+	going, zones := map[string]bool{}, map[string]string{}
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		for j := range v.Observed.Database.Nodes {
+			if n := &v.Observed.Database.Nodes[j]; n.Name == p.NodeName {
+				zones[n.ID] = Zone(v, p)
+				going[n.ID] = slices.ContainsFunc(pods, func(ref model.PodRef) bool { return ref.Name == p.Name })
+			}
+		}
+	}
+	type shard struct {
+		table string
+		id    int
+	}
+	needs, has := map[shard]bool{}, map[shard]bool{}
+	for i := range v.Observed.Database.Shards {
+		s := &v.Observed.Database.Shards[i]
+		key := shard{s.Table, s.ID}
+		if going[s.Node] {
+			needs[key] = true
+		} else if other := zones[s.Node]; s.State == "STARTED" && other != "" && other != zone {
+			has[key] = true
+		}
+	}
+	for key := range needs {
+		if !has[key] {
+			return false
+		}
+	}
+	return true
+}
+
+// zoneStands is true while all that go together are still there and may go.
+func zoneStands(v *view.View, r *model.Restart) bool {
+	if len(r.Pods) == 0 {
+		return true // one goes alone
+	}
+	for _, ref := range r.Pods {
+		p := named(v, ref.Name)
+		if p == nil || p.UID != ref.UID || p.Terminating || !view.Outdated(v, p) || Zone(v, p) != r.Zone {
+			return false
+		}
+	}
+	return maySpare(v, r.Set, r.Zone, r.Pods)
+}
+
+func deleteZone(t *pass.Pass, r *model.Restart) {
+	refs := make([]string, 0, len(r.Pods))
+	for _, ref := range r.Pods {
+		refs = append(refs, ref.Name+"/"+ref.UID)
+	}
+	t.Decision.Disruptive = &model.Action{
+		Kind: model.ActionRestartZone, Zone: r.Zone, Pod: r.Pod, Pods: strings.Join(refs, ","), SystemSecret: t.SystemSecret(),
+		Allocation: setting.HeldAllocation, Members: aim.Members(&t.View), Green: t.Observed.Database.Health.Colour == model.Green, Whole: t.Observed.Database.AsHealthy(),
+	}
+}
+
+// zoneDownStep waits until the pods have gone, are back and have joined. One that
+// a kill has left standing stays outdated, and goes with a later turn.
+func zoneDownStep(t *pass.Pass, op *model.Operation) {
+	r := op.Restart
+	var back []string
+	standing, waits, state, mends := 0, "", "", true
+	for _, ref := range r.Pods {
+		p := named(&t.View, ref.Name)
+		switch {
+		case p != nil && p.UID == ref.UID && !p.Terminating:
+			standing++
+		case p != nil && p.UID != ref.UID && view.Joined(&t.View, p):
+			back = append(back, p.UID)
+		default:
+			mends = mends && p != nil && p.UID != ref.UID && view.HealedByRestart(&t.View, p)
+			if waits == "" {
+				waits, state = ref.Name, view.State(&t.View, ref.Name, p)
+			}
+		}
+	}
+	switch {
+	case standing == len(r.Pods):
+		// It was decided and was not done, or is not seen yet.
+		if p := named(&t.View, r.Pod); t.Rejected || t.Record.Hold == nil || p == nil || !zoneStands(&t.View, r) || podWaits(t, op, p, setting.HeldAllocation) {
+			op.Step = model.StepReturn
+			return
+		}
+		deleteZone(t, r)
+	case waits == "" || standing == 0 && mends && !t.Rejected:
+		// All are back, or another definition may make the rest ready.
+		r.Done = append(slices.Clone(r.Done), back...)
+		op.Step = model.StepReturn
+	default:
+		if state == "" {
+			state = "it is ready, and its node has not joined yet"
+		}
+		t.Wait(podReturns(waits, state, named(&t.View, waits)))
+		sayAway(t, waits)
+	}
+}

@@ -1,0 +1,144 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// StartUpgrade begins a rolling restart onto another version, or another image,
+// where one is wanted; it says whether that is due. A cluster without nodes has
+// none to upgrade: what stands still is started as it was.
+func StartUpgrade(t *pass.Pass) bool {
+	if !aim.UpgradeDue(&t.View) || aim.AllRecorded(&t.View) == 0 {
+		return false
+	}
+	if t.Record.Version != t.Desired.Version {
+		if reason, waits := gates.TableAgesKnown(t.Record.Version, t.Desired.Version, aim.TableAges(&t.View), t.Contact() && t.Observed.Database.TablesKnown); waits {
+			t.Wait(reason)
+			return true
+		}
+	}
+	if reason, waits := gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1)); waits {
+		t.Wait(reason)
+		return true
+	}
+	if aim.Aborted(&t.View) {
+		t.Refuse(upgradeAborted(&t.View, t.Record.Version, t.Desired.Version))
+		return true
+	}
+	before, at, by := aim.Asked(&t.View)
+	u := &model.Upgrade{OldVersion: t.Record.Version, NewVersion: t.Desired.Version, OldRegistry: t.Desired.ImageRegistry, NewRegistry: t.Desired.ImageRegistry}
+	if c := aim.ImageChange(&t.View); c != nil {
+		if colon := strings.LastIndexByte(c.Old, ':'); colon > 0 {
+			u.OldRegistry = c.Old[:colon]
+		}
+	}
+	t.Record.Operation = &model.Operation{
+		Kind: model.OperationUpgrade, Step: model.StepNext, Started: t.Now, Revision: t.Desired.Revision, Upgrade: u,
+		Restart: &model.Restart{Before: before, At: at, By: by, Since: t.Now},
+	}
+	r := upgradeReport(&t.View, *u, "UpgradeStarted", u.Words()+" has begun, node by node"+soleWords(&t.View))
+	r.Status = model.StatusInProgress
+	t.Report(r)
+	computeBegins(t)
+	return true
+}
+
+func upgradeReport(v *view.View, u model.Upgrade, reason, message string) model.Report {
+	return model.Report{Event: model.EventUpgrade, Operation: "update", Action: "upgrade", Reason: reason, Upgrade: u, Message: message}
+}
+
+// retarget follows another definition midway: a newer version is gone to, and where the
+// old one is wanted again the pods go back to it, which refuseVersion allows only
+// where no node has started a newer minor.
+func retarget(t *pass.Pass, op *model.Operation) {
+	if op.Kind != model.OperationUpgrade || t.Rejected || op.Upgrade.NewVersion == t.Desired.Version && op.Upgrade.NewRegistry == t.Desired.ImageRegistry {
+		return
+	}
+	before, u := *op.Upgrade, *op.Upgrade
+	u.NewVersion, u.NewRegistry = t.Desired.Version, t.Desired.ImageRegistry
+	op.Upgrade = &u
+	if u.RolledBack() {
+		r := upgradeReport(&t.View, before, "UpgradeTakenBack", before.Words()+" was taken back by another definition: the pods go back to what they ran")
+		r.Status, r.Warning = model.StatusFailure, true
+		t.Report(r)
+		return
+	}
+	r := upgradeReport(&t.View, u, "UpgradeStarted", before.Words()+" has another aim now: "+u.Words())
+	r.Status = model.StatusInProgress
+	t.Report(r)
+}
+
+// versionWaits: the image's name says nothing of what runs.
+func versionWaits(t *pass.Pass) bool {
+	for _, s := range t.Record.Sets {
+		if t.DesiredSet(s.Name) == nil {
+			continue
+		}
+		for ordinal := range s.Replicas {
+			says, pod := "", view.PodName(s.Name, ordinal)
+			if a := t.Answer(pod); a != nil {
+				says = a.Version
+			}
+			if reason, waits := gates.VersionRunning(pod, says, t.Desired.Version); waits {
+				t.Wait(reason)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// upgraded ends it.
+func upgraded(t *pass.Pass, op *model.Operation) {
+	t.Record.Operation, t.Record.RestartedAt, t.Record.RestartedBy = nil, op.Restart.At, op.Restart.By
+	t.Record.Version = t.Desired.Version
+	computeEnds(t)
+	u := *op.Upgrade
+	if u.RolledBack() {
+		aim.Outcome(t, model.OperationUpgrade, model.StatusSuccess, "", model.Report{
+			Event: model.EventFeedback, Operation: "update", Action: "upgrade", Reason: "UpgradeTakenBack",
+			Message: fmt.Sprintf("all nodes run CrateDB %s again, and the cluster is green", u.NewVersion),
+		})
+		return
+	}
+	aim.Outcome(t, model.OperationUpgrade, model.StatusSuccess, "", upgradeReport(&t.View, u, "UpgradeSucceeded",
+		fmt.Sprintf("%s has ended: %d pod(s) were restarted one after the other, every node says that it runs %s, and the cluster is green", u.Words(), len(op.Restart.Done), u.NewVersion)))
+}
+
+// stopped is why the first pod on a new template is left as it is.
+func stopped(v *view.View, op *model.Operation, p *model.Pod) model.Reason {
+	if op.Kind != model.OperationUpgrade {
+		return gates.RestartStopped(op.Restart.Pod, view.State(v, op.Restart.Pod, p), view.PodLimit(v))
+	}
+	started := p != nil && !p.Started.IsZero()
+	return gates.UpgradeStopped(op.Restart.Pod, view.State(v, op.Restart.Pod, p), view.PodLimit(v), op.Upgrade.OldVersion, op.Upgrade.NewVersion, started)
+}
+
+// reportStopped tells it once.
+func reportStopped(t *pass.Pass, op *model.Operation, p *model.Pod) {
+	if op.Kind == model.OperationUpgrade {
+		r := upgradeReport(&t.View, *op.Upgrade, "UpgradeStopped", stopped(&t.View, op, p).Message)
+		r.Warning, r.Names = true, []string{gates.UpgradeStoppedRule.Name}
+		aim.Outcome(t, model.OperationUpgrade, model.StatusFailure, gates.UpgradeStoppedRule.Name, r)
+	}
+}
+
+// upgradeAborted counts by what a pod's image is called; of the same version, by
+// its template.
+func upgradeAborted(v *view.View, from, to string) model.Reason {
+	upgraded := 0
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		if p.Version == to && (from != to || !view.Outdated(v, p) && !view.PendingRestart(v, p.Set)) {
+			upgraded++
+		}
+	}
+	return gates.AbortedUpgrade(from, to, max(aim.AllRecorded(v)-upgraded, 0), upgraded)
+}

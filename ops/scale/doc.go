@@ -1,0 +1,2 @@
+// Package scale adds nodes, and drains and removes them.
+package scale

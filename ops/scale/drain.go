@@ -1,0 +1,436 @@
+package scale
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+const (
+	// rerouteEvery is how soon a drain that stands still is set going again; it
+	// counts between two attempts.
+	rerouteEvery = time.Minute
+	// blockedAfter is how long a drain stands still, a retry included, before its
+	// blockers are named; it counts from the first such reading.
+	blockedAfter = 15 * time.Second
+)
+
+// excludeStep: the intent is recorded; it is said on the StatefulSet, then set,
+// then read back.
+func excludeStep(t *pass.Pass, op *model.Operation) {
+	sh, x := op.Shrink, t.Record.Exclusions
+	live := t.Live(sh.Set)
+	if x == nil || live == nil {
+		sh.Set, op.Step = "", model.StepNext
+		return
+	}
+	if live.Hold != setting.ExclusionsAnnotation(x) || drainReading(t, op) {
+		return
+	}
+	if s := view.Recorded(t.Record.Sets, sh.Set); s != nil && !sh.Masters && !within(x.IDs, t.Observed.Database.Settings.Exclude["_id"]) && len(forecast(&t.View, []model.RecordedSet{*s}).Refusals()) > 0 {
+		// Tables want more since it was decided, and nothing is excluded yet: the gates
+		// before it say what.
+		aim.EndShrink(t)
+		op.Step = model.StepInclude
+		return
+	}
+	if exclude(t, x) {
+		return
+	}
+	op.Step, sh.Since = model.StepDrain, t.Now
+	sh.Drained, sh.Still = time.Time{}, time.Time{}
+	drainStep(t, op)
+}
+
+// exclude brings about what is recorded; it says whether there is something left
+// to do.
+func exclude(t *pass.Pass, x *model.Exclusions) bool {
+	db := &t.Observed.Database
+	pod := t.SqlPod()
+	if pod == "" {
+		return true
+	}
+	action := model.Action{Pod: pod, SystemSecret: t.SystemSecret(), NodeIDs: x.IDs, Before: x.Before, Beside: setting.OtherExclusions(&t.View)}
+	if !within(x.IDs, db.Settings.Exclude["_id"]) {
+		action.Kind, action.NodeIDs = model.ActionExcludeNodes, strings.Join(x.Ours(), ",")
+		t.Harmless(action)
+		return true
+	}
+	for _, want := range x.Tables {
+		for i := range db.Tables {
+			table := &db.Tables[i]
+			if (table.Name == want.Name || table.Of == want.Name) && !within(x.IDs, table.Exclude["_id"]) {
+				action.Kind, action.Table, action.Before = model.ActionExcludeInTable, want.Name, want.Before
+				t.Harmless(action)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func within(ids, list string) bool {
+	have := model.Listed(list)
+	return !slices.ContainsFunc(model.Listed(ids), func(id string) bool { return !slices.Contains(have, id) })
+}
+
+// drainReading is what is looked at before each step of a drain.
+func drainReading(t *pass.Pass, op *model.Operation) bool {
+	sh := op.Shrink
+	s := view.Recorded(t.Record.Sets, sh.Set)
+	live := t.Live(sh.Set)
+	if s == nil || live == nil {
+		return true
+	}
+	if live.Replicas > sh.Before || live.Replicas < s.Replicas && op.Step != model.StepSmaller {
+		t.Wait(gates.ReplicasLive(sh.Set, live.Replicas, s.Replicas))
+		return true
+	}
+	// A leaving node that is away is said by its name, before any other is.
+	for _, n := range sh.Leaving {
+		if n.Ordinal < live.Replicas && n.ID != "" && t.Contact() && view.Absent(&t.View, n.Name) {
+			t.Wait(gates.LeavingNode(n.Name, n.Pod))
+			return true
+		}
+	}
+	if shrinkReading(t, []model.RecordedSet{*s}) {
+		return true
+	}
+	if reason, refused := setting.VoidsOthers(&t.View); refused {
+		// Theirs was changed after ours, and so it is theirs that is in force.
+		t.Refuse(reason)
+		return true
+	}
+	return false
+}
+
+// drain is what one reading says of it.
+type drain struct {
+	shards int
+	bytes  int64
+	// tables of those shards, and of what is on no node.
+	tables []string
+	moving bool
+}
+
+func drained(v *view.View, op *model.Operation) drain {
+	sh, db := op.Shrink, &v.Observed.Database
+	leaving := map[string]bool{}
+	for _, n := range sh.Leaving {
+		leaving[n.ID] = n.ID != ""
+	}
+	type shard struct {
+		table string
+		id    int
+	}
+	elsewhere := map[shard]bool{}
+	if sh.LeaveZone {
+		for i := range db.Shards {
+			if s := &db.Shards[i]; !leaving[s.Node] && (s.State == "STARTED" || s.State == "RELOCATING" && !leaving[s.To]) {
+				elsewhere[shard{s.Table, s.ID}] = true
+			}
+		}
+	}
+	d := drain{moving: db.Relocating > 0 || db.Initializing > 0}
+	for i := range db.Shards {
+		s := &db.Shards[i]
+		switch {
+		case s.Node == "":
+			d.tables = append(d.tables, s.Table)
+			continue
+		case !leaving[s.Node] && !(s.To != "" && leaving[s.To]):
+			continue
+		case s.State == "STARTED" && elsewhere[shard{s.Table, s.ID}]:
+			continue
+		}
+		d.shards++
+		d.bytes += s.Bytes
+		d.tables = append(d.tables, s.Table)
+	}
+	slices.Sort(d.tables)
+	d.tables = slices.Compact(d.tables)
+	return d
+}
+
+// another is a leaving node with an id that was not excluded, and its place in the list:
+// another id under its name is another node, on another volume, and so is the first under
+// it. Nil: there is none.
+func another(v *view.View, sh *model.Shrink) (*model.Node, int) {
+	for i, n := range sh.Leaving {
+		for j := range v.Observed.Database.Nodes {
+			if now := &v.Observed.Database.Nodes[j]; now.Name == n.Name && now.ID != n.ID {
+				return now, i
+			}
+		}
+	}
+	return nil, 0
+}
+
+// excludeAnother: such a node is excluded too, where all that leaves can be drained with it.
+func excludeAnother(t *pass.Pass, op *model.Operation, n *model.Node, i int) {
+	sh := op.Shrink
+	sh.Drained = time.Time{}
+	if !fits(t, []model.RecordedSet{*view.Recorded(t.Record.Sets, sh.Set)}) {
+		return
+	}
+	sh.Leaving = slices.Clone(sh.Leaving)
+	sh.Leaving[i].ID = n.ID
+	next := *t.Record.Exclusions
+	if ids := model.Listed(next.IDs); !slices.Contains(ids, n.ID) {
+		next.IDs = strings.Join(append(ids, n.ID), ",")
+	}
+	t.Record.Exclusions = &next
+	op.Step, sh.Since = model.StepExclude, t.Now
+}
+
+// drainStep waits until the nodes that leave are empty, in two readings apart.
+func drainStep(t *pass.Pass, op *model.Operation) {
+	sh, db := op.Shrink, &t.Observed.Database
+	if t.Record.Exclusions == nil {
+		// They were given back meanwhile; it begins again.
+		sh.Set, op.Step = "", model.StepNext
+		return
+	}
+	if drainReading(t, op) {
+		sh.Drained = time.Time{}
+		return
+	}
+	if n, i := another(&t.View, sh); n != nil {
+		excludeAnother(t, op, n, i)
+		return
+	}
+	d := drained(&t.View, op)
+	if sh.Moving.IsZero() {
+		sh.Shards, sh.Bytes, sh.Moving = d.shards, d.bytes, t.Now
+	}
+	drainProgress(t, sh, d)
+	if exclude(t, t.Record.Exclusions) {
+		// Somebody took it off, or a table was made that needs it.
+		sh.Drained = time.Time{}
+		return
+	}
+	if reason, waits := gates.AllocationEnabled(db.Allocation, setting.FreeAllocation); waits {
+		t.Wait(reason)
+		sh.Drained = time.Time{}
+		return
+	}
+	if d.shards > 0 || db.Unassigned > 0 || d.moving {
+		sh.Drained = time.Time{}
+		if !stands(t, sh, d) {
+			t.Wait(gates.Draining(sh.Names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))
+		}
+		return
+	}
+	sh.Held = false
+	if reason, waits := view.ClusterHealthWaits(&t.View, false); waits {
+		t.Wait(reason)
+		sh.Drained = time.Time{}
+		return
+	}
+	if sh.Drained.IsZero() || !db.At.After(sh.Drained) {
+		if sh.Drained.IsZero() {
+			sh.Drained, sh.Still = db.At, time.Time{}
+		}
+		t.Wait(gates.DrainedOnce(sh.Names()))
+		return
+	}
+	if reason, waits := evidenceWaits(&t.View, sh, nextReplicas(&t.View, sh, *view.Recorded(t.Record.Sets, sh.Set))); waits {
+		t.Wait(reason)
+		evidenceStands(t, sh, reason)
+		return
+	}
+	sh.Still = time.Time{}
+	makeSmaller(t, op)
+}
+
+// stands looks whether the drain stands still, sets it going again, and names
+// what blocks it; blocked says what is left, too.
+func stands(t *pass.Pass, sh *model.Shrink, d drain) (blocked bool) {
+	db := &t.Observed.Database
+	switch {
+	case d.moving:
+		sh.Still, sh.Held = time.Time{}, false
+		return false
+	case db.Snapshots > 0:
+		// Primaries wait for it, and do not go on by themselves when it has ended.
+		reason, _ := gates.SnapshotRunning(true, db.Snapshots, "")
+		t.Wait(reason)
+		sh.Still, sh.Held, sh.Rerouted = time.Time{}, true, time.Time{}
+		return false
+	}
+	sh.Held = false
+	if sh.Still.IsZero() {
+		// Right after the exclusion nothing moves yet.
+		sh.Still = db.At
+		return false
+	}
+	pod := t.SqlPod()
+	if (sh.Rerouted.IsZero() || t.Elapsed(sh.Rerouted) > rerouteEvery) && db.At.After(sh.Still) && pod != "" {
+		retryAllocation(t, pod)
+	}
+	if sh.Rerouted.IsZero() || db.At.Sub(sh.Still) < blockedAfter {
+		return false
+	}
+	t.Refuse(gates.DrainBlocked(d.shards, d.bytes, sh.Names(), db.Unassigned, sh.Still, blockers(&t.View, d)))
+	return true
+}
+
+// retryAllocation sets a drain going again: the exclusion is put in force once more, for
+// somebody may have ended its effect and left no trace.
+func retryAllocation(t *pass.Pass, pod string) {
+	t.Harmless(model.Action{
+		Kind: model.ActionRetryAllocation, Pod: pod, SystemSecret: t.SystemSecret(), NodeIDs: t.Record.Exclusions.IDs, Beside: setting.OtherExclusions(&t.View),
+	})
+}
+
+// blockers are CrateDB's words, once a table.
+func blockers(v *view.View, d drain) []string {
+	var out []string
+	said := map[string]bool{}
+	for i := range v.Observed.Database.Stuck {
+		if e := &v.Observed.Database.Stuck[i]; !said[e.Table] {
+			said[e.Table] = true
+			out = append(out, e.Words())
+		}
+	}
+	for _, table := range d.tables {
+		if !said[table] {
+			out = append(out, table+": no reason is given")
+		}
+	}
+	return out
+}
+
+func drainProgress(t *pass.Pass, sh *model.Shrink, d drain) {
+	p := &model.Progress{
+		Subject: sh.Set, Done: max(0, sh.From-sh.Before), Total: sh.From - sh.To,
+		ShardsLeft: d.shards, ShardsTotal: max(sh.Shards, d.shards), BytesLeft: d.bytes, BytesTotal: max(sh.Bytes, d.bytes),
+	}
+	seconds := int64(t.Elapsed(sh.Moving) / time.Second)
+	if moved := p.BytesTotal - d.bytes; moved > 0 && seconds > 0 {
+		p.BytesPerSecond = max(1, moved/seconds)
+		p.ETA = time.Duration(d.bytes/p.BytesPerSecond) * time.Second
+	}
+	t.Decision.Progress = p
+}
+
+// makeSmaller records the intent and decides the write.
+func makeSmaller(t *pass.Pass, op *model.Operation) {
+	sh := op.Shrink
+	s := view.Recorded(t.Record.Sets, sh.Set)
+	next := nextReplicas(&t.View, sh, *s)
+	sh.Before, sh.Since, op.Step = s.Replicas, t.Now, model.StepSmaller
+	aim.SetReplicas(t, sh.Set, next)
+	shrinkSet(t, op)
+}
+
+func shrinkSet(t *pass.Pass, op *model.Operation) {
+	sh, live := op.Shrink, t.Live(op.Shrink.Set)
+	to := aim.RecordedReplicas(&t.View, sh.Set)
+	x := examination(&t.View, sh, to)
+	t.Decision.Disruptive = &model.Action{
+		Kind: model.ActionShrinkSet, Pod: x.Ask, SystemSecret: t.SystemSecret(), Set: sh.Set, SetUID: live.UID, SetVersion: live.ResourceVersion,
+		From: sh.Before, To: to, NodeIDs: strings.Join(x.IDs, ","), NodeNames: strings.Join(x.Names, ","), Members: aim.Members(&t.View), Elsewhere: sh.LeaveZone,
+		Pods: strings.Join(x.Pods, ","), Absent: strings.Join(x.Absent, ","), Beside: setting.OtherExclusions(&t.View),
+		Whole: t.Observed.Database.AsHealthy(),
+	}
+	for i := range t.Observed.Database.Tables {
+		if t.Observed.Database.Tables[i].Filtered {
+			t.Decision.Disruptive.Filtered++
+		}
+	}
+}
+
+// stayingPod answers SQL and does not leave; there is one wherever all nodes have joined,
+// which was looked at before.
+func stayingPod(v *view.View, set string, to int) string {
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		if aim.NodeJoined(v, p) && (p.Set != set || p.Ordinal < to) {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+// smallerStep: it was decided and was not done, or is not seen yet.
+func smallerStep(t *pass.Pass, op *model.Operation) {
+	sh, live := op.Shrink, t.Live(op.Shrink.Set)
+	to := aim.RecordedReplicas(&t.View, sh.Set)
+	switch {
+	case live == nil:
+		t.Wait(gates.ReplicasLive(sh.Set, 0, to))
+		return
+	case live.Replicas <= to:
+		op.Step, sh.Since = model.StepGone, t.Now
+		goneStep(t, op)
+		return
+	}
+	// The nodes that are to leave count again: nothing has happened to them.
+	aim.SetReplicas(t, sh.Set, sh.Before)
+	waits := drainReading(t, op)
+	d := drain{}
+	if !waits {
+		d = drained(&t.View, op)
+		drainProgress(t, sh, d)
+	}
+	joined, _ := another(&t.View, sh)
+	if reason, unhealthy := view.ClusterHealthWaits(&t.View, false); unhealthy && !waits {
+		t.Wait(reason)
+		waits = true
+	}
+	switch {
+	case waits:
+		aim.SetReplicas(t, sh.Set, to)
+	case d.shards > 0 || d.moving || t.Observed.Database.Unassigned > 0 || joined != nil || exclude(t, t.Record.Exclusions):
+		// Something came back between the check and the write.
+		sh.Drained, sh.Since, op.Step = time.Time{}, t.Now, model.StepDrain
+	default:
+		reason, waits := evidenceWaits(&t.View, sh, to)
+		if waits {
+			t.Wait(reason)
+		}
+		if waits && len(t.Observed.Database.Evidence) > 0 {
+			sh.Drained, sh.Since, op.Step = time.Time{}, t.Now, model.StepDrain
+			return
+		}
+		aim.SetReplicas(t, sh.Set, to)
+		if !waits {
+			shrinkSet(t, op)
+		}
+	}
+}
+
+// goneStep waits until the pods are gone and the nodes with them.
+func goneStep(t *pass.Pass, op *model.Operation) {
+	sh := op.Shrink
+	db := &t.Observed.Database
+	if x := t.Record.Exclusions; x != nil && setting.StillLeaving(t, x) {
+		return
+	}
+	if reason, waits := gates.Contact(t.Contact(), db.Error); waits {
+		t.Wait(reason)
+		return
+	}
+	if reason, waits := gates.FreshReading(t.Elapsed(db.At), model.First(t.Policy.ReadingAge, model.DefaultReadingAge)); waits {
+		t.Wait(reason)
+		return
+	}
+	if now := aim.RecordedReplicas(&t.View, sh.Set); now > sh.To && !aim.Aborted(&t.View) && !t.Rejected && !t.Suspending && view.Target(&t.View, sh.Set) == sh.To {
+		// Where nodes vote the next one leaves after this one.
+		sh.Leaving = slices.DeleteFunc(slices.Clone(sh.Leaving), func(n model.LeavingNode) bool { return n.Ordinal >= now })
+		sh.Before, sh.Drained, sh.Since, op.Step = now, time.Time{}, t.Now, model.StepDrain
+		return
+	}
+	op.Step = model.StepInclude
+	if setting.Include(t); t.Record.Exclusions == nil {
+		sh.Set, op.Step = "", model.StepNext
+	}
+}

@@ -1,0 +1,121 @@
+package scale
+
+import (
+	"slices"
+	"time"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// EvidenceWanted says whom to ask about the nodes that are about to leave. It is asked
+// only when `system` has found them empty once: an exec is dear.
+func EvidenceWanted(desired *model.Desired, observed *model.Observed, record *model.Record) model.Examination {
+	op := record.Operation
+	if !foundEmptyOnce(op) {
+		return model.Examination{}
+	}
+	db := &observed.Database
+	if db.Contact != model.Yes || !db.TablesKnown || !db.ShardsKnown {
+		return model.Examination{}
+	}
+	var v view.View
+	v.Desired, v.Observed, v.Record = *desired, *observed, *record
+	s := view.Recorded(v.Record.Sets, op.Shrink.Set)
+	if s == nil {
+		return model.Examination{}
+	}
+	if d := drained(&v, op); d.shards > 0 || d.moving || db.Unassigned > 0 {
+		return model.Examination{}
+	}
+	if op.Step == model.StepSmaller {
+		if live := v.Live(s.Name); live == nil || live.Replicas <= s.Replicas {
+			return model.Examination{} // it was done
+		}
+		return examination(&v, op.Shrink, s.Replicas)
+	}
+	return examination(&v, op.Shrink, nextReplicas(&v, op.Shrink, *s))
+}
+
+// foundEmptyOnce: nodes of a set are about to leave, and `system` has seen no shard on them.
+func foundEmptyOnce(op *model.Operation) bool {
+	if op == nil || op.Shrink == nil || op.Shrink.Set == "" {
+		return false
+	}
+	return op.Step == model.StepSmaller || op.Step == model.StepDrain && !op.Shrink.Drained.IsZero()
+}
+
+// nextReplicas is how many a set has after its next nodes have left: where they vote, one
+// leaves after the other.
+func nextReplicas(v *view.View, sh *model.Shrink, s model.RecordedSet) int {
+	if aim.Eligible(v, s) {
+		return max(sh.To, s.Replicas-1)
+	}
+	return sh.To
+}
+
+// examination of the nodes that leave when a set has so many replicas.
+func examination(v *view.View, sh *model.Shrink, to int) model.Examination {
+	x := model.Examination{Elsewhere: sh.LeaveZone, Ask: stayingPod(v, sh.Set, to)}
+	for _, n := range sh.Leaving {
+		if n.Ordinal < to {
+			continue
+		}
+		x.Names = append(x.Names, n.Name)
+		switch {
+		case n.ID != "":
+			x.IDs, x.Pods = append(x.IDs, n.ID), append(x.Pods, n.Pod)
+		case !untouched(v, sh.Set, n.Ordinal):
+			x.Absent = append(x.Absent, n.Pod)
+		}
+	}
+	return x
+}
+
+// untouched: CrateDB has never started on the volumes of such a pod, so there is nothing
+// that a witness could see. Its container says so, and each of its claims.
+func untouched(v *view.View, set string, ordinal int) bool {
+	if p := v.Pod(set, ordinal); p != nil && !p.Started.IsZero() {
+		return false
+	}
+	for i := range v.Observed.Claims {
+		if c := &v.Observed.Claims[i]; c.Set == set && c.Ordinal == ordinal && c.Version != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// evidenceWaits: the witnesses beside `system` do not say that the nodes which leave, for
+// the set to have so many replicas, are empty.
+func evidenceWaits(v *view.View, sh *model.Shrink, to int) (reason gates.Reason, waits bool) {
+	x := examination(v, sh, to)
+	if reason, waits = x.Verdict(v.Observed.Database.Evidence); waits {
+		return reason, true
+	}
+	next := slices.DeleteFunc(slices.Clone(sh.Evidence), func(n model.NodeEvidence) bool { return slices.Contains(x.Names, n.Node) })
+	sh.Evidence = append(next, x.Witnessed(v.Observed.Database.Evidence, sh.Leaving)...)
+	return reason, false
+}
+
+// evidenceStands sets going again what keeps a node: a folder that CrateDB has missed is
+// deleted only when the allocation changes. What the superuser sees and nothing moves is
+// blocked, as it would be if `system` saw it.
+func evidenceStands(t *pass.Pass, sh *model.Shrink, reason gates.Reason) {
+	db := &t.Observed.Database
+	if reason.Name == gates.EvidenceMissingRule.Name {
+		sh.Still = time.Time{}
+		return
+	}
+	if sh.Still.IsZero() {
+		sh.Still = db.At
+		return
+	}
+	pod := t.SqlPod()
+	if (sh.Rerouted.IsZero() || t.Elapsed(sh.Rerouted) > rerouteEvery) && db.At.After(sh.Still) && pod != "" {
+		retryAllocation(t, pod)
+	}
+}

@@ -1,0 +1,71 @@
+package scale
+
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// addedSets are the recorded ones and those that are wanted and new, in the order
+// of Desired.Sets; what is wanted no longer stands behind.
+func addedSets(v *view.View) []model.RecordedSet {
+	var out []model.RecordedSet
+	for _, w := range v.Desired.Sets {
+		if s := view.Recorded(v.Record.Sets, w.Name); s != nil {
+			out = append(out, *s)
+		} else if w.Data {
+			out = append(out, model.RecordedSet{Name: w.Name, Group: w.Group})
+		}
+	}
+	for _, s := range v.Record.Sets {
+		if v.DesiredSet(s.Name) == nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// removeSet is the last step of a group that is gone from the definition: its
+// StatefulSet is deleted once it is empty, its claims stay.
+func removeSet(t *pass.Pass, op *model.Operation) {
+	sh := op.Shrink
+	s, live := view.Recorded(t.Record.Sets, sh.Set), t.Live(sh.Set)
+	switch {
+	case s == nil || t.DesiredSet(sh.Set) != nil || t.Rejected || t.Suspending || aim.Aborted(&t.View):
+		sh.Set, op.Step = "", model.StepNext
+		return
+	case live == nil:
+		name := sh.Set
+		t.Record.Sets = slices.DeleteFunc(slices.Clone(t.Record.Sets), func(s model.RecordedSet) bool { return s.Name == name })
+		sh.Set, op.Step = "", model.StepNext
+		return
+	case live.Replicas > 0 || s.Replicas > 0:
+		sh.Set, op.Step = "", model.StepNext // somebody raised it
+		return
+	}
+	for i := range t.Observed.Pods {
+		if p := &t.Observed.Pods[i]; p.Set == sh.Set {
+			t.Wait(gates.NodesGone("pod " + p.Name))
+			return
+		}
+	}
+	t.Decision.Disruptive = &model.Action{Kind: model.ActionDeleteSet, Set: live.Name, SetUID: live.UID, SetVersion: live.ResourceVersion}
+}
+
+// recoverDue notes that a pod waits, after a full outage, for more data nodes
+// than there are, which its set's template no longer says.
+func recoverDue(t *pass.Pass) {
+	t.Record.RecoverDue = t.AnyPod(func(p *model.Pod) bool { return view.WaitsForTooMany(&t.View, p) })
+}
+
+// growRolledBack: fewer nodes are wanted by now than are being added.
+func growRolledBack(v *view.View, op *model.Operation) bool {
+	return !v.Rejected && slices.ContainsFunc(op.To, func(s model.RecordedSet) bool {
+		before := view.Recorded(op.From, s.Name)
+		return (before == nil || before.Replicas < s.Replicas) && view.Target(v, s.Name) < s.Replicas
+	})
+}

@@ -1,0 +1,245 @@
+package scale
+
+import (
+	"fmt"
+	"strings"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// StartGrow raises the effective replicas, of dedicated masters or of all other
+// groups at once: nodes that join take nothing from those that are there. It
+// says whether nodes are to be added.
+func StartGrow(t *pass.Pass, masters bool) bool {
+	grows := false
+	for _, w := range t.Desired.Sets {
+		s := view.Recorded(t.Record.Sets, w.Name)
+		grows = grows || w.Dedicated == masters && (s == nil && w.Data || s != nil && w.Replicas > s.Replicas)
+	}
+	if !grows || growWaits(t) {
+		return grows
+	}
+	if !masters && newOnTrial(t) {
+		return true
+	}
+	from := t.Record.Sets
+	if !masters {
+		from = addedSets(&t.View)
+	}
+	to := make([]model.RecordedSet, len(from))
+	for i, s := range from {
+		if w := t.DesiredSet(s.Name); w != nil && w.Replicas > s.Replicas && w.Dedicated == masters {
+			s.Replicas = w.Replicas
+		}
+		to[i] = s
+	}
+	t.Record.Operation = &model.Operation{Kind: model.OperationGrow, Step: model.StepReplicas, Started: t.Now, Revision: t.Desired.Revision, From: from, To: to}
+	t.Record.Sets = to
+	t.Report(model.Report{Reason: "GrowStarted", Status: model.StatusInProgress, Message: growWords(t.Record.Operation.From, to)})
+	return true
+}
+
+// growWaits are the gates before nodes are added. Health is none of them: a
+// new node may be what a cluster needs to repair itself.
+func growWaits(t *pass.Pass) bool {
+	db := &t.Observed.Database
+	if reason, waits := gates.Contact(t.Contact(), db.Error); waits {
+		t.Wait(reason)
+		return true
+	}
+	if reason, waits := gates.FreshReading(t.Elapsed(db.At), model.First(t.Policy.ReadingAge, model.DefaultReadingAge)); waits {
+		t.Wait(reason)
+		return true
+	}
+	if db.Recovered != model.Yes {
+		c := t.Nodes(t.Record.Sets)
+		reason, _ := gates.Recovered(false, c.Joined, c.Wanted)
+		t.Wait(reason)
+		return true
+	}
+	if access.LicenceDue(&t.View) {
+		return true // systemUser says how far it is
+	}
+	if reason, waits := gates.LicenceMissing(t.Desired.Version, t.AllNodes(), t.Record.Bootstrap.Licence == model.LicenceSet); waits {
+		t.Wait(reason)
+		return true
+	}
+	for i := range t.Observed.Claims {
+		c := &t.Observed.Claims[i]
+		w := t.DesiredSet(c.Set)
+		if w == nil || c.Ordinal < aim.RecordedReplicas(&t.View, c.Set) || c.Ordinal >= w.Replicas {
+			continue
+		}
+		// A node that others added by hand already answers for its claim.
+		if c.ClusterID == "" {
+			if p := t.Pod(c.Set, c.Ordinal); p != nil {
+				if a := t.Answer(p.Name); a != nil && a.ClusterID == t.Record.ClusterID {
+					continue
+				}
+			}
+		}
+		if reason, refused := gates.ClaimOfAnotherCluster(c.Name, c.ClusterID, t.Record.ClusterID); refused {
+			t.Refuse(reason)
+			return true
+		}
+		if reason, refused := gates.ClaimVersion(c.Name, c.Version, t.Desired.Version); refused {
+			t.Refuse(reason)
+			return true
+		}
+	}
+	return false
+}
+
+// Grow takes one that has begun to its end.
+func Grow(t *pass.Pass) {
+	if !aim.Growing(&t.View) {
+		reacknowledge(t)
+		return
+	}
+	op := *t.Record.Operation
+	if growRolledBack(&t.View, &op) && !claimsUnsaid(t, &op) {
+		// What has been added leaves as in any shrink.
+		t.Record.Operation = nil
+		return
+	}
+	if growStuck(&t.View, &op) || view.GrowNotReady(&t.View, &op) {
+		// The upgrade, or the restart, brings the template on which they may run.
+		t.Record.Operation = nil
+		return
+	}
+	c := t.Nodes(grown(&t.View, &op))
+	switch {
+	case !t.Contact():
+		// systemUser has said why
+	case c.Joined < c.Wanted:
+		reason, _ := gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy)
+		t.Wait(reason)
+	case op.Step == model.StepReplicas:
+		op.Step = model.StepAcknowledge
+		t.Record.Operation = &op
+		acknowledge(t, op)
+	default:
+		acknowledge(t, op)
+	}
+	limit := model.First(t.Desired.Operations.ScaleTimeout, t.Policy.ScaleTimeout, model.DefaultScaleTimeout)
+	if now := t.Record.Operation; now != nil && !now.TimedOut && t.Elapsed(now.Started) > limit {
+		next := *now
+		next.TimedOut = true
+		t.Record.Operation = &next
+		r := scaleReport(&t.View, next)
+		r.Reason, r.Warning = "GrowTimedOut", true
+		r.Message = fmt.Sprintf("%s has taken more than %s and is still being tried; it waits for: %s", growWords(next.From, next.To), limit, aim.Words(t))
+		aim.Outcome(t, model.OperationGrow, model.StatusFailure, "scale-timeout", r)
+	}
+}
+
+// grown are the sets as a grow waits for them: with what it adds, and of what was there
+// before only what is wanted still. A group that is to go may hang on a template that
+// nobody corrects any more.
+func grown(v *view.View, op *model.Operation) []model.RecordedSet {
+	if v.Rejected {
+		return op.To
+	}
+	sets := view.StillWanted(v, op.To)
+	for i, s := range op.To {
+		if from := view.Recorded(op.From, s.Name); from == nil || from.Replicas < s.Replicas {
+			sets[i] = s
+		}
+	}
+	return sets
+}
+
+// openChecks counts the nodes whose check 1 fails and is not acknowledged.
+func openChecks(v *view.View) int {
+	n := 0
+	for _, c := range v.Observed.Database.NodeChecks {
+		if c.ID == 1 && !c.Acknowledged {
+			n++
+		}
+	}
+	return n
+}
+
+// reacknowledge is for all but a grow: at the end of a shrink, and of a grow whose
+// record was lost before it had ended. With a node missing the check says
+// something, and is left.
+func reacknowledge(t *pass.Pass) {
+	if !t.Record.Bootstrap.Done || !t.Contact() || openChecks(&t.View) == 0 {
+		return
+	}
+	if c := t.NodesWith(t.Record.Sets, func(p *model.Pod) bool { return view.JoinedNotReady(&t.View, p) }); c.Joined < c.Wanted {
+		return // what is a member is not missing, though its pod is not ready
+	}
+	if pod := t.SqlPod(); pod != "" {
+		t.Harmless(model.Action{Kind: model.ActionAcknowledgeNodeChecks, Pod: pod, SystemSecret: t.SystemSecret()})
+	}
+}
+
+func acknowledge(t *pass.Pass, op model.Operation) {
+	if reason, waits := gates.NodeChecks(t.Observed.Database.ChecksKnown, openChecks(&t.View)); waits {
+		t.Wait(reason)
+		if pod := t.SqlPod(); pod != "" {
+			t.Harmless(model.Action{Kind: model.ActionAcknowledgeNodeChecks, Pod: pod, SystemSecret: t.SystemSecret()})
+		}
+		return
+	}
+	if setting.GrownExcluded(t, &op) {
+		if Unfinished(&t.View) {
+			// What else is wanted does not wait for somebody's filter; success is not said.
+			t.Record.Operation = nil
+			r := scaleReport(&t.View, op)
+			r.Reason, r.Warning, r.Names = "GrowIncomplete", true, []string{gates.GrownExcludedRule.Name}
+			r.Message = growWords(op.From, op.To) + ": all nodes have joined, and something else is wanted by now; " + aim.Words(t)
+			aim.Outcome(t, model.OperationGrow, model.StatusFailure, gates.GrownExcludedRule.Name, r)
+		}
+		return
+	}
+	t.Record.Operation = nil
+	r := scaleReport(&t.View, op)
+	r.Reason = "GrowSucceeded"
+	r.Message = growWords(op.From, op.To) + ": all nodes have joined"
+	aim.Outcome(t, model.OperationGrow, model.StatusSuccess, "", r)
+}
+
+func scaleReport(v *view.View, op model.Operation) model.Report {
+	r := model.Report{Event: model.EventScale, Operation: "update", Action: "scale"}
+	for i, s := range op.To {
+		if s.Group == names.MasterGroup {
+			r.OldMasters, r.NewMasters = op.From[i].Replicas, s.Replicas
+			continue
+		}
+		r.OldData = append(r.OldData, model.GroupReplicas{Name: s.Group, Replicas: op.From[i].Replicas})
+		r.NewData = append(r.NewData, model.GroupReplicas{Name: s.Group, Replicas: s.Replicas})
+	}
+	return r
+}
+
+func growWords(from, to []model.RecordedSet) string {
+	var b strings.Builder
+	b.WriteString("growing")
+	sep := " "
+	for i, s := range to {
+		if from[i].Replicas != s.Replicas {
+			fmt.Fprintf(&b, "%sgroup %s from %d to %s", sep, s.Group, from[i].Replicas, aim.NumberOf(s.Replicas, "node"))
+			sep = ", "
+		}
+	}
+	return b.String()
+}
+
+// Unfinished: an operation has ended in this turn, and what is due of the definition
+// begins in the next.
+func Unfinished(v *view.View) bool {
+	if v.Suspending {
+		return false
+	}
+	before, _, _ := aim.Asked(v)
+	return view.Unequal(v) || aim.UpgradeDue(v) || aim.NextSet(v) != "" || !before.IsZero()
+}

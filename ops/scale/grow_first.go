@@ -1,0 +1,50 @@
+package scale
+
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/capacity"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// NeedsNodesFirst: a table wants more copies than there are to be nodes after a drain, and
+// nodes that are wanted by now give it room: one that was made midway, before they were.
+// The drain would wait for its copies for ever.
+func NeedsNodesFirst(v *view.View) bool {
+	if !v.Observed.Database.TablesKnown {
+		return false
+	}
+	remaining, wanted := 0, 0
+	for _, s := range v.Record.Sets {
+		if view.Data(v, s) {
+			remaining += min(s.Replicas, view.Target(v, s.Name))
+		}
+	}
+	for _, w := range v.Desired.Sets {
+		if w.Data {
+			wanted += w.Replicas
+		}
+	}
+	return slices.ContainsFunc(v.Observed.Database.Tables, func(table model.Table) bool {
+		lower, _, ok := capacity.Bounds(table.Replicas)
+		return ok && lower >= remaining && lower < wanted
+	})
+}
+
+// RollsBack: a restart has stopped on a template that pods are on and none has joined on,
+// and what is wanted by now is of another version. That comes by an upgrade, which waits for
+// the pod: so the set goes back to what it ran before.
+func RollsBack(v *view.View, set string) bool {
+	op := v.Record.Operation
+	return op.Kind == model.OperationRestart && op.Restart.Remembered != "" && (op.Step != model.StepNext || aim.StuckOnLive(v, set)) && op.Step != model.StepHold &&
+		view.PendingRestart(v, set) && aim.UpgradeDue(v) && aim.TrialPods(v, set) && !aim.ReadyOnLive(v, set)
+}
+
+// growStuck: nodes do not run on their template, all others are well, and what is wanted
+// by now is of another version. That comes by an upgrade, before which no other nodes
+// are to come or to go.
+func growStuck(v *view.View, op *model.Operation) bool {
+	return v.Contact() && !v.Rejected && !v.Suspending && aim.UpgradeDue(v) && !(view.Unequal(v) && (aim.GrowsFirst(v) || view.ShrinksFirst(v))) && aim.OnlyStuck(v, op.To)
+}

@@ -1,0 +1,70 @@
+package scale
+
+import (
+	"time"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// claimLimit bounds how long a grow that is taken back waits for the claims that
+// it has brought about; a claim that is never made holds nothing up.
+const claimLimit = 2 * time.Minute
+
+// claimsUnsaid writes on the claims of nodes that came with a grow, and that leave
+// before they have answered, that they are this cluster's; it is true while one has
+// not said so. A claim that was there before the grow began had to say it, so
+// nobody else's is among them. Without it the next grow would be refused for want
+// of an owner.
+func claimsUnsaid(t *pass.Pass, op *model.Operation) bool {
+	unsaid := false
+	for _, to := range op.To {
+		from, live := view.Recorded(op.From, to.Name), t.Live(to.Name)
+		if live == nil || t.Record.ClusterID == "" {
+			continue
+		}
+		first := 0
+		if from != nil {
+			first = from.Replicas
+		}
+		for ordinal := first; ordinal < min(to.Replicas, live.Replicas); ordinal++ {
+			seen := false
+			for i := range t.Observed.Claims {
+				c := &t.Observed.Claims[i]
+				if c.Set != to.Name || c.Ordinal != ordinal {
+					continue
+				}
+				seen = true
+				if c.ClusterID != "" || t.Answer(view.PodName(to.Name, ordinal)) != nil {
+					continue // it has said so, or its node is asked
+				}
+				unsaid = true
+				t.Harmless(model.Action{Kind: model.ActionAnnotateClaim, Claim: c.Name, ClusterID: t.Record.ClusterID})
+			}
+			unsaid = unsaid || !seen && t.Elapsed(op.Started) < claimLimit
+		}
+	}
+	return unsaid
+}
+
+// newOnTrial: a new group would be made on the wanted template, and another set
+// has pods on it of which none has joined yet.
+func newOnTrial(t *pass.Pass) bool {
+	for _, w := range t.Desired.Sets {
+		if view.Recorded(t.Record.Sets, w.Name) != nil {
+			continue
+		}
+		for _, s := range t.Record.Sets {
+			if s.Replicas == 0 || !aim.TrialPods(&t.View, s.Name) {
+				continue
+			}
+			c := t.Nodes([]model.RecordedSet{s})
+			t.Wait(gates.OtherPodDown(c.NotJoined, c.NotJoinedWhy))
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,401 @@
+package scale
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/capacity"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// refusedLook is how many polls pass until a shrink that is refused is looked at
+// again.
+const refusedLook = 5
+
+// ToShrink are the sets that are to become smaller or to go: dedicated masters,
+// or the others.
+func ToShrink(v *view.View, masters bool) []model.RecordedSet {
+	var out []model.RecordedSet
+	for _, s := range v.Record.Sets {
+		if w := v.DesiredSet(s.Name); view.Data(v, s) != masters && (w == nil || w.Replicas < s.Replicas) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// StartShrink begins a drain where nodes are to leave; with masters, of
+// dedicated masters only. It says whether one is due.
+func StartShrink(t *pass.Pass, masters bool) bool {
+	sets := ToShrink(&t.View, masters)
+	if len(sets) == 0 {
+		return false
+	}
+	if aim.Aborted(&t.View) {
+		t.Refuse(gates.ShrinkAborted(leftOver(&t.View, sets)))
+		return true
+	}
+	sh := &model.Shrink{Masters: masters, Since: t.Now}
+	if shrinkWaits(t, sh, sets) {
+		// What is refused by what the database says may fit a moment later.
+		t.Decision.LookAgain = refusedLook * t.Poll()
+		return true
+	}
+	if reason, waits := gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1)); waits {
+		t.Wait(reason)
+		return true
+	}
+	op := &model.Operation{Kind: model.OperationShrink, Step: model.StepNext, Started: t.Now, Revision: t.Desired.Revision, From: t.Record.Sets, Shrink: sh}
+	op.To = shrunk(&t.View, op)
+	t.Record.Operation = op
+	t.Report(model.Report{Reason: "ShrinkStarted", Status: model.StatusInProgress, Message: shrinkWords(op.From, op.To)})
+	return true
+}
+
+func leftOver(v *view.View, sets []model.RecordedSet) string {
+	var left []string
+	for _, s := range sets {
+		left = append(left, fmt.Sprintf("%s at %d of %d", s.Name, s.Replicas, view.Target(v, s.Name)))
+	}
+	return strings.Join(left, ", ")
+}
+
+// shrunk is what the operation comes to as things are wanted now.
+func shrunk(v *view.View, op *model.Operation) []model.RecordedSet {
+	to := slices.Clone(op.From)
+	for i := range to {
+		if view.Data(v, to[i]) != op.Shrink.Masters {
+			to[i].Replicas = min(to[i].Replicas, view.Target(v, to[i].Name))
+		}
+	}
+	return to
+}
+
+func shrinkWords(from, to []model.RecordedSet) string {
+	var parts []string
+	for i, s := range to {
+		if from[i].Replicas != s.Replicas {
+			parts = append(parts, fmt.Sprintf("group %s from %d to %s", s.Group, from[i].Replicas, aim.NumberOf(s.Replicas, "node")))
+		}
+	}
+	if len(parts) == 0 {
+		return "removing an empty group"
+	}
+	return "shrinking " + strings.Join(parts, ", ")
+}
+
+// shrinkWaits are the gates before nodes of these sets are drained.
+func shrinkWaits(t *pass.Pass, sh *model.Shrink, sets []model.RecordedSet) bool {
+	db := &t.Observed.Database
+	if shrinkReading(t, sets) {
+		return true
+	}
+	reason, waits := gates.AllocationEnabled(db.Allocation, setting.FreeAllocation)
+	if !waits && !view.HeldByLeaving(&t.View) {
+		h := &db.Health
+		reason, waits = gates.HealthGreen(h.Colour.String(), false, h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(&t.View))
+	}
+	if !waits {
+		reason, waits = view.ClusterHealthWaits(&t.View, false)
+	}
+	if !waits {
+		reason, waits = view.SnapshotWaits(&t.View)
+	}
+	if !waits && !sh.MasterStable {
+		reason, waits = gates.MasterStable(aim.MasterElapsed(&t.View))
+		sh.MasterStable = !waits
+	}
+	if waits {
+		t.Wait(reason)
+		return true
+	}
+	if setting.Unexplained(t) || t.Record.Hold != nil {
+		return true
+	}
+	before := len(t.Decision.Refusals)
+	for _, s := range sets {
+		live := t.Live(s.Name)
+		if live == nil || live.Replicas != s.Replicas || !live.Ours {
+			// It is being applied, or was raised by hand, which is refused by name.
+			n := 0
+			if live != nil {
+				n = live.Replicas
+			}
+			t.Wait(gates.ReplicasLive(s.Name, n, s.Replicas))
+			return true
+		}
+		if !sh.Hidden.IsZero() && t.Elapsed(sh.Hidden) < setting.HiddenRetry {
+			t.Refuse(gates.ExclusionHidden())
+		}
+	}
+	if reason, refused := setting.VoidsOthers(&t.View); refused {
+		t.Refuse(reason)
+	}
+	if !sh.Masters {
+		fits(t, sets)
+	}
+	return len(t.Decision.Refusals) > before
+}
+
+// fits is false, and each reason refused by its name, where what leaves of these sets cannot
+// be drained.
+func fits(t *pass.Pass, sets []model.RecordedSet) bool {
+	reasons := forecast(&t.View, sets).Refusals()
+	for _, r := range reasons {
+		t.Refuse(r)
+	}
+	return len(reasons) == 0
+}
+
+// forecast is of all these sets becoming as small as they are wanted.
+func forecast(v *view.View, sets []model.RecordedSet) *capacity.Forecast {
+	var leaving, remaining []*model.Node
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		s := view.Recorded(v.Record.Sets, p.Set)
+		if s == nil || !view.Data(v, *s) {
+			continue
+		}
+		for j := range v.Observed.Database.Nodes {
+			n := &v.Observed.Database.Nodes[j]
+			switch {
+			case n.Name != p.NodeName:
+			case view.Recorded(sets, p.Set) != nil && p.Ordinal >= view.Target(v, p.Set):
+				leaving = append(leaving, n)
+			default:
+				remaining = append(remaining, n)
+			}
+		}
+	}
+	has := v.Desired.Operations.Has
+	db := v.Observed.Database // what is kept points to no turn
+	return capacity.NewForecast(&db, v.Record.Version, leaving, remaining, has(definition.ConsentExtendTableFilters), has(definition.ConsentLeaveZone))
+}
+
+// shrinkReading: a whole and fresh reading in which every expected node is
+// there; a pod that is to leave and in which CrateDB never started is not.
+func shrinkReading(t *pass.Pass, sets []model.RecordedSet) bool {
+	db := &t.Observed.Database
+	for _, s := range sets {
+		t.SayWhose(s)
+	}
+	c := t.NodesBut(t.Record.Sets, func(p *model.Pod) bool { return view.HealedOrLeaves(&t.View, p) }, func(set string, ordinal int) bool {
+		return view.Recorded(sets, set) != nil && ordinal >= view.Target(&t.View, set) && view.NeverStarted(&t.View, t.Pod(set, ordinal))
+	})
+	reason, waits := gates.Contact(t.Contact(), db.Error)
+	if !waits {
+		reason, waits = gates.FreshReading(t.Elapsed(db.At), model.First(t.Policy.ReadingAge, model.DefaultReadingAge))
+	}
+	if !waits {
+		reason, waits = view.NodesWait(&t.View)
+	}
+	if !waits {
+		reason, waits = gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Wanted)
+	}
+	if !waits {
+		reason, waits = gates.DetailKnown(db.TablesKnown && db.ShardsKnown, db.TablesWhy())
+	}
+	if !waits && !db.SnapshotsKnown {
+		reason, waits = view.SnapshotWaits(&t.View)
+	}
+	if !waits {
+		reason, waits = gates.AllocationKnown(db.AllocationKnown)
+	}
+	if !waits {
+		reason, waits = gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy)
+	}
+	if !waits {
+		reason, waits = t.NameTwice()
+	}
+	if !waits {
+		reason, waits = t.UnreachableBut("")
+	}
+	if waits {
+		t.Wait(reason)
+		return true
+	}
+	return access.Blind(t)
+}
+
+// Shrink takes one that has begun a step further, and gives back what one
+// excluded that is known no more.
+func Shrink(t *pass.Pass) {
+	if !aim.Shrinking(&t.View) {
+		setting.Include(t)
+		if t.Record.Bootstrap.Done {
+			setting.UnexplainedExclusion(t)
+			recoverDue(t)
+		}
+		return
+	}
+	op, sh := *t.Record.Operation, *t.Record.Operation.Shrink
+	op.Shrink, op.Revision = &sh, t.Desired.Revision
+	op.To = shrunk(&t.View, &op)
+	t.Record.Operation = &op
+	// What is not wanted any more goes back, unless nodes are leaving already.
+	back := aim.Aborted(&t.View) || t.Rejected || t.Suspending || NeedsNodesFirst(&t.View) || sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
+	if back && (op.Step == model.StepExclude || op.Step == model.StepDrain || op.Step == model.StepSmaller && t.Live(sh.Set) != nil && t.Live(sh.Set).Replicas >= sh.Before) {
+		aim.EndShrink(t)
+		op.Step = model.StepInclude
+	}
+	switch op.Step {
+	case model.StepExclude:
+		excludeStep(t, &op)
+	case model.StepDrain:
+		drainStep(t, &op)
+	case model.StepSmaller:
+		smallerStep(t, &op)
+	case model.StepGone:
+		goneStep(t, &op)
+	case model.StepInclude:
+		if setting.Include(t); t.Record.Exclusions == nil {
+			sh.Set, op.Step = "", model.StepNext
+		}
+	case model.StepDelete:
+		removeSet(t, &op)
+	case model.StepAcknowledge:
+		shrinkAcknowledge(t, &op)
+	default:
+		nextShrink(t, &op)
+	}
+	scaleTimeout(t)
+}
+
+// nextShrink chooses the next set and looks at every gate again.
+func nextShrink(t *pass.Pass, op *model.Operation) {
+	sh := op.Shrink
+	sets := ToShrink(&t.View, sh.Masters)
+	switch {
+	case aim.Aborted(&t.View) || t.Rejected || t.Suspending || NeedsNodesFirst(&t.View):
+		shrinkEnds(t, op)
+		return
+	case len(sets) == 0:
+		op.Step = model.StepAcknowledge
+		shrinkAcknowledge(t, op)
+		return
+	}
+	for _, s := range sets {
+		if s.Replicas == 0 {
+			sh.Set, sh.From, sh.To, sh.Since, op.Step = s.Name, 0, 0, t.Now, model.StepDelete
+			removeSet(t, op)
+			return
+		}
+	}
+	if shrinkWaits(t, sh, sets) {
+		return
+	}
+	s := leavesFirst(&t.View, sets)
+	f := forecast(&t.View, []model.RecordedSet{s})
+	*sh = model.Shrink{
+		Masters: sh.Masters, MasterStable: true, Hidden: sh.Hidden, Set: s.Name, From: s.Replicas, To: view.Target(&t.View, s.Name), Before: s.Replicas,
+		LeaveZone: f.Leave && f.ZoneLost(), Since: t.Now, Leaving: leaving(&t.View, s.Name, view.Target(&t.View, s.Name), s.Replicas), Evidence: sh.Evidence,
+	}
+	op.Step = model.StepExclude
+	x := &model.Exclusions{Set: s.Name, Before: t.Observed.Database.Settings.Exclude["_id"]}
+	var ids []string
+	for _, n := range sh.Leaving {
+		if n.ID != "" {
+			ids = append(ids, n.ID)
+		}
+	}
+	x.IDs = strings.Join(ids, ",")
+	if f.Extend {
+		x.Tables, _ = f.TableExclusions(f.Leaving)
+	}
+	t.Record.Exclusions = x
+}
+
+// leavesFirst is a group that is gone from the definition, where there is one: an upgrade
+// has left it on the version before, and while its nodes count they are to take copies
+// of newer ones, which they never do.
+func leavesFirst(v *view.View, sets []model.RecordedSet) model.RecordedSet {
+	for _, s := range sets {
+		if v.DesiredSet(s.Name) == nil {
+			return s
+		}
+	}
+	return sets[0]
+}
+
+// leaving are the nodes in a set's pods from one ordinal to another.
+func leaving(v *view.View, set string, from, to int) []model.LeavingNode {
+	var out []model.LeavingNode
+	for ordinal := from; ordinal < to; ordinal++ {
+		p := v.Pod(set, ordinal)
+		if p == nil {
+			continue
+		}
+		n := model.LeavingNode{Name: p.NodeName, Pod: p.Name, Ordinal: ordinal}
+		for i := range v.Observed.Database.Nodes {
+			if v.Observed.Database.Nodes[i].Name == p.NodeName {
+				n.ID = v.Observed.Database.Nodes[i].ID
+			}
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// shrinkEnds drops the operation: what became smaller stays so.
+func shrinkEnds(t *pass.Pass, op *model.Operation) {
+	t.Record.Operation = nil
+	t.Report(model.Report{Reason: "ShrinkEnded", Warning: true, Status: model.StatusFailure, Message: "the shrink has ended before all of it was done: the exclusions were given back, and " + sizes(&t.View, op.From)})
+}
+
+func sizes(v *view.View, from []model.RecordedSet) string {
+	var parts []string
+	for _, s := range from {
+		parts = append(parts, fmt.Sprintf("%s has %d of %d nodes", s.Group, aim.RecordedReplicas(v, s.Name), s.Replicas))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shrinkAcknowledge is the last step: reacknowledge does it, and this waits for it.
+func shrinkAcknowledge(t *pass.Pass, op *model.Operation) {
+	if len(ToShrink(&t.View, op.Shrink.Masters)) > 0 && !t.Rejected && !t.Suspending {
+		op.Step = model.StepNext
+		return
+	}
+	if reason, waits := gates.NodeChecks(t.Observed.Database.ChecksKnown, openChecks(&t.View)); waits {
+		t.Wait(reason)
+		return
+	}
+	op.To = slices.Clone(op.From)
+	smaller := false
+	for i := range op.To {
+		op.To[i].Replicas = min(op.To[i].Replicas, aim.RecordedReplicas(&t.View, op.To[i].Name))
+		smaller = smaller || op.To[i].Replicas < op.From[i].Replicas || view.Recorded(t.Record.Sets, op.To[i].Name) == nil
+	}
+	if !smaller {
+		shrinkEnds(t, op)
+		return
+	}
+	t.Record.Operation = nil
+	r := scaleReport(&t.View, *op)
+	r.Reason, r.Message = "ShrinkSucceeded", shrinkWords(op.From, op.To)+": the nodes that left were empty"+op.Shrink.EmptyBy()
+	aim.Outcome(t, model.OperationShrink, model.StatusSuccess, "", r)
+}
+
+// scaleTimeout reports once that it takes too long; work goes on.
+func scaleTimeout(t *pass.Pass) {
+	op := t.Record.Operation
+	limit := model.First(t.Desired.Operations.ScaleTimeout, t.Policy.ScaleTimeout, model.DefaultScaleTimeout)
+	if !aim.Shrinking(&t.View) || op.TimedOut || t.Elapsed(op.Started) <= limit {
+		return
+	}
+	next := *op
+	next.TimedOut = true
+	t.Record.Operation = &next
+	r := scaleReport(&t.View, next)
+	r.Reason, r.Warning = "ShrinkTimedOut", true
+	r.Message = fmt.Sprintf("%s has taken more than %s and is still being tried; it waits for: %s", shrinkWords(next.From, next.To), limit, aim.Words(t))
+	aim.Outcome(t, model.OperationShrink, model.StatusFailure, "scale-timeout", r)
+}

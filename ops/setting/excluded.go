@@ -1,0 +1,158 @@
+package setting
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/capacity"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// hindrance is an entry of the cluster's filters, set by others, that keeps shards off nodes.
+type hindrance struct {
+	// entry is "exclude._name = 'data-hot-3'", cure the statement that takes it off.
+	entry, cure string
+	nodes       []string
+}
+
+// hindrances are those that keep shards off these nodes, in an order that does not change.
+// What we exclude ourselves is none, and what is not known of a node hinders nothing: no
+// grow waits for a filter that may not be there.
+func hindrances(v *view.View, nodes []*model.Node) []hindrance {
+	s := &v.Observed.Database.Settings
+	var out []hindrance
+	note := func(entry, cure string, n *model.Node) {
+		i := slices.IndexFunc(out, func(h hindrance) bool { return h.entry == entry })
+		if i < 0 {
+			i, out = len(out), append(out, hindrance{entry: entry, cure: cure})
+		}
+		out[i].nodes = append(out[i].nodes, n.Name)
+	}
+	const prefix = "cluster.routing.allocation."
+	for _, n := range nodes {
+		for _, key := range model.Lists(s.Require).Keys() {
+			if (model.Lists{key: s.Require[key]}).Every(n) == model.No {
+				note("require."+key+" = '"+s.Require[key]+"'", `RESET GLOBAL "`+prefix+"require."+key+`"`, n)
+			}
+		}
+		if include := model.Lists(s.Include); include.Any() && include.One(n) == model.No {
+			key := include.Keys()[0]
+			note("include."+key+" = '"+s.Include[key]+"'", `RESET GLOBAL "`+prefix+"include."+key+`"`, n)
+		}
+		for _, key := range model.Lists(s.Exclude).Keys() {
+			var hits, rest []string
+			for _, pattern := range model.Listed(s.Exclude[key]) {
+				if model.FilterHits(n, key, pattern) == model.Yes && !(key == "_id" && v.Record.Exclusions != nil && slices.Contains(v.Record.Exclusions.Ours(), pattern)) {
+					hits = append(hits, pattern)
+				} else {
+					rest = append(rest, pattern)
+				}
+			}
+			if len(hits) > 0 {
+				cure := `RESET GLOBAL "` + prefix + "exclude." + key + `"`
+				if len(rest) > 0 {
+					cure = `SET GLOBAL PERSISTENT "` + prefix + "exclude." + key + `" = '` + strings.ReplaceAll(strings.Join(rest, ","), "'", "''") + "'"
+				}
+				note("exclude."+key+" = '"+strings.Join(hits, ",")+"'", cure, n)
+			}
+		}
+	}
+	return out
+}
+
+// dataMembers are the nodes in pods of data groups, those of which `is` holds.
+func dataMembers(v *view.View, is func(p *model.Pod) bool) []*model.Node {
+	var out []*model.Node
+	for i := range v.Observed.Database.Nodes {
+		n := &v.Observed.Database.Nodes[i]
+		if v.AnyPod(func(p *model.Pod) bool {
+			return p.NodeName == n.Name && holdsData(v, p) && is(p)
+		}) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// holdsData: the pod is one of those that a data group is to have.
+func holdsData(v *view.View, p *model.Pod) bool {
+	s := view.Recorded(v.Record.Sets, p.Set)
+	return s != nil && view.Data(v, *s) && p.Ordinal < s.Replicas
+}
+
+func hindranceWords(list []hindrance) []string {
+	out := make([]string, 0, len(list))
+	for _, h := range list {
+		nodes := h.nodes
+		if len(nodes) > 5 {
+			nodes = append(slices.Clone(nodes[:5]), "…")
+		}
+		out = append(out, h.entry+" keeps shards off "+strings.Join(nodes, ", ")+": "+h.cure)
+	}
+	return out
+}
+
+// OthersFilters names filters of the cluster that others have set and that keep shards off
+// nodes which stay; each change of them is reported once. Nothing of them is changed: a
+// person, or another tool, may be draining a node.
+func OthersFilters(t *pass.Pass) {
+	if !t.Record.Bootstrap.Done || !t.Contact() || !t.Observed.Database.AllocationKnown {
+		return
+	}
+	list := slices.DeleteFunc(hindrances(&t.View, dataMembers(&t.View, func(*model.Pod) bool { return true })), func(h hindrance) bool {
+		return strings.HasPrefix(h.entry, "exclude._id ") // unexplained-exclusion says that list
+	})
+	if len(list) == 0 {
+		t.Record.OthersFilters = ""
+		return
+	}
+	reason := gates.ExcludedByOthers(hindranceWords(list))
+	t.Wait(reason)
+	if t.Record.OthersFilters != reason.Message {
+		t.Record.OthersFilters = reason.Message
+		t.Report(model.Report{Reason: "ExcludedByOthers", Warning: true, Status: model.StatusFailure, Message: reason.Message, Names: []string{reason.Name}})
+	}
+}
+
+// GrownExcluded: nodes that a grow has added take no shards, because of a filter that others
+// have set. CrateDB is green over that, and the grow has brought nothing.
+func GrownExcluded(t *pass.Pass, op *model.Operation) bool {
+	if reason, waits := gates.AllocationKnown(t.Observed.Database.AllocationKnown); waits {
+		t.Wait(reason)
+		return true
+	}
+	list := hindrances(&t.View, dataMembers(&t.View, func(p *model.Pod) bool {
+		from, to := view.Recorded(op.From, p.Set), view.Recorded(op.To, p.Set)
+		return to != nil && p.Ordinal < to.Replicas && (from == nil || p.Ordinal >= from.Replicas)
+	}))
+	if len(list) == 0 {
+		return false
+	}
+	t.Wait(gates.GrownExcluded(hindranceWords(list)))
+	return true
+}
+
+// ExcludedBeside are the exclusions of the cluster by other keys than the id of a node, in
+// one text that can be compared; "" for none.
+func ExcludedBeside(exclude map[string]string) string {
+	others := maps.Clone(exclude)
+	delete(others, "_id")
+	return capacity.FilterText(others)
+}
+
+func OtherExclusions(v *view.View) string {
+	return ExcludedBeside(v.Observed.Database.Settings.Exclude)
+}
+
+// VoidsOthers: an exclusion by id would take the effect from what others have excluded by
+// another key, of nodes that stay. Of those that leave ours does the same.
+func VoidsOthers(v *view.View) (model.Reason, bool) {
+	stays := dataMembers(v, func(p *model.Pod) bool { return p.Ordinal < view.Target(v, p.Set) })
+	return gates.ExclusionVoidsOthers(hindranceWords(slices.DeleteFunc(hindrances(v, stays), func(h hindrance) bool {
+		return !strings.HasPrefix(h.entry, "exclude.") || strings.HasPrefix(h.entry, "exclude._id ")
+	})))
+}

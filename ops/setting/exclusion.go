@@ -1,0 +1,170 @@
+package setting
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// ExclusionsAnnotation says on a StatefulSet what is excluded, for whoever has lost the
+// record.
+func ExclusionsAnnotation(x *model.Exclusions) string {
+	said := appendQuoted([]byte(`{"before":`), x.Before)
+	said = append(said, `,"`+model.ExcludeSetting+`":`...)
+	said = appendQuoted(said, x.IDs)
+	if len(x.Tables) > 0 {
+		tables, err := json.Marshal(x.Tables)
+		if err != nil {
+			return ""
+		}
+		said = append(said, `,"tables":`...)
+		said = appendQuoted(said, string(tables))
+	}
+	return string(append(said, '}'))
+}
+
+// rebuildExclusions takes them from the annotation when the record was lost; it
+// says whether it is one of these.
+func rebuildExclusions(t *pass.Pass, live *model.ObservedSet) bool {
+	var said map[string]string
+	if json.Unmarshal([]byte(live.Hold), &said) != nil {
+		return false
+	}
+	ids, ok := said[model.ExcludeSetting]
+	if !ok {
+		return false
+	}
+	x := &model.Exclusions{Set: live.Name, IDs: ids, Before: said["before"]}
+	if json.Unmarshal([]byte(said["tables"]), &x.Tables) != nil {
+		x.Tables = nil
+	}
+	t.Record.Exclusions = x
+	return true
+}
+
+// Include takes our exclusions off again: not before what left is gone, since
+// CrateDB would move shards to an empty node at once.
+func Include(t *pass.Pass) {
+	x := t.Record.Exclusions
+	if x == nil {
+		return
+	}
+	if StillLeaving(t, x) {
+		return
+	}
+	pod := t.SqlPod()
+	if reason, waits := gates.Contact(t.Contact() && pod != "", t.Observed.Database.Error); waits {
+		t.Wait(reason)
+		return
+	}
+	if reason, waits := gates.AllocationKnown(t.Observed.Database.AllocationKnown); waits {
+		t.Wait(reason)
+		return
+	}
+	t.Wait(gates.ExclusionsReturn(x.Set, len(model.Listed(x.IDs))))
+	if len(x.Tables) > 0 {
+		first := x.Tables[0]
+		t.Harmless(model.Action{
+			Kind: model.ActionIncludeInTable, Pod: pod, SystemSecret: t.SystemSecret(), Table: first.Name, Before: first.Before, NodeIDs: x.IDs,
+		})
+		return
+	}
+	if reason, refused := VoidsOthers(&t.View); refused {
+		t.Refuse(reason)
+		return
+	}
+	// Also when they are not to be seen: a transient value may hide them.
+	t.Harmless(model.Action{
+		Kind: model.ActionIncludeNodes, Pod: pod, SystemSecret: t.SystemSecret(), NodeIDs: strings.Join(x.Ours(), ","), Before: x.Before, Beside: OtherExclusions(&t.View),
+	})
+}
+
+// StillLeaving is true while a pod is there that its StatefulSet wants no longer,
+// or its node: one that is excluded, and a member without a pod. That needs no operation
+// to name it, for the record may be lost.
+func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
+	live := t.Live(x.Set)
+	if live == nil {
+		return false
+	}
+	for i := range t.Observed.Pods {
+		p := &t.Observed.Pods[i]
+		if p.Set == x.Set && p.Ordinal >= live.Replicas {
+			t.Wait(gates.NodesGone("pod " + p.Name))
+			return true
+		}
+	}
+	if reason, waits := view.NodesWait(&t.View); waits {
+		t.Wait(reason)
+		return true
+	}
+	ids := model.Listed(x.IDs)
+	for i := range t.Observed.Database.Nodes {
+		n := &t.Observed.Database.Nodes[i]
+		if slices.Contains(ids, n.ID) && !slices.ContainsFunc(t.Observed.Pods, func(p model.Pod) bool { return p.NodeName == n.Name }) {
+			t.Wait(gates.NodesGone("node " + n.Name))
+			return true
+		}
+	}
+	return false
+}
+
+// UnexplainedExclusion are ids on the list of which nothing says that they are
+// ours: by convention all of it is.
+func UnexplainedExclusion(t *pass.Pass) {
+	if t.Record.Exclusions != nil || !t.Contact() || !t.Observed.Database.AllocationKnown {
+		return
+	}
+	list := t.Observed.Database.Settings.Exclude["_id"]
+	if len(model.Listed(list)) == 0 {
+		t.Record.UnexplainedExclusion = ""
+		return
+	}
+	reason := gates.UnexplainedExclusion(list)
+	t.Wait(reason)
+	if t.Record.UnexplainedExclusion != list {
+		t.Record.UnexplainedExclusion = list
+		t.Report(model.Report{Reason: "UnexplainedExclusion", Warning: true, Status: model.StatusFailure, Message: reason.Message, Names: []string{reason.Name}})
+	}
+}
+
+// ReleaseUnexplained takes them off by a person's command.
+func ReleaseUnexplained(t *pass.Pass) {
+	if t.Commanded.Released != "true" || t.Record.UnexplainedExclusion == "" || t.Record.Exclusions != nil {
+		return
+	}
+	t.Record.Exclusions = &model.Exclusions{IDs: t.Record.UnexplainedExclusion}
+	t.Record.UnexplainedExclusion = ""
+}
+
+func ExclusionsResult(record model.Record, action model.Action, result model.Result, now time.Time) model.Record {
+	hidden := result.Code == model.ResultHidden
+	switch {
+	case action.Kind == model.ActionIncludeNodes, hidden:
+		record.Exclusions = nil
+	case action.Kind == model.ActionIncludeInTable && record.Exclusions != nil:
+		next := *record.Exclusions
+		next.Tables = slices.DeleteFunc(slices.Clone(next.Tables), func(x model.TableExclusion) bool { return x.Name == action.Table })
+		record.Exclusions = &next
+	}
+	op := record.Operation
+	if op == nil || op.Shrink == nil {
+		return record
+	}
+	next, shrink := *op, *op.Shrink
+	next.Shrink = &shrink
+	switch {
+	case hidden:
+		next.Step, shrink.Hidden, shrink.Set = model.StepNext, now, ""
+	case action.Kind == model.ActionRetryAllocation:
+		shrink.Rerouted = now
+	}
+	record.Operation = &next
+	return record
+}

@@ -1,0 +1,135 @@
+package setting
+
+import (
+	"encoding/json"
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+)
+
+// Values of cluster.routing.allocation.enable: while a node is away its replicas
+// are not made anew elsewhere, and primaries are still promoted.
+const (
+	HeldAllocation = "primaries"
+	FreeAllocation = "all"
+)
+
+// HiddenRetry is how soon a hold that was hidden is tried again; it counts
+// between two attempts.
+const HiddenRetry = time.Minute
+
+// HoldAnnotation says on a StatefulSet what is held, for whoever has lost the record.
+func HoldAnnotation(h *model.Hold) string {
+	var said [96]byte // most need no more
+	text := append(said[:0], `{"before":`...)
+	text = appendQuoted(text, h.Before)
+	text = append(text, `,"cluster.routing.allocation.enable":`...)
+	text = appendQuoted(text, h.Value)
+	return string(append(text, '}'))
+}
+
+// appendQuoted appends text as JSON. An annotation is compared in every turn, and what stands
+// in one seldom needs more than the quotes.
+func appendQuoted(to []byte, text string) []byte {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
+			escaped, _ := json.Marshal(text) // of a string it never fails
+			return append(to, escaped...)
+		}
+	}
+	to = append(to, '"')
+	to = append(to, text...)
+	return append(to, '"')
+}
+
+// RebuildHold takes a hold from the annotation when the record was lost.
+func RebuildHold(t *pass.Pass) {
+	for i := range t.Observed.Sets {
+		live := &t.Observed.Sets[i]
+		if !live.Ours || live.Hold == "" {
+			continue
+		}
+		var said map[string]string
+		if rebuildExclusions(t, live) {
+			continue
+		}
+		// What cannot be read is ours all the same, and all is what a hold begins from.
+		if json.Unmarshal([]byte(live.Hold), &said) != nil || said["before"] == "" {
+			said = map[string]string{"before": FreeAllocation}
+		}
+		t.Record.Hold = &model.Hold{Set: live.Name, Value: HeldAllocation, Before: said["before"]}
+	}
+}
+
+// GiveBack sets the allocation back to what it was. A value that is neither ours
+// nor the one before is somebody's, and is not overwritten.
+func GiveBack(t *pass.Pass) {
+	h := t.Record.Hold
+	if h == nil {
+		return
+	}
+	pod := t.SqlPod()
+	if reason, waits := gates.Contact(t.Contact() && pod != "", t.Observed.Database.Error); waits {
+		t.Wait(reason)
+		return
+	}
+	switch t.Observed.Database.Allocation {
+	case h.Value, h.Before:
+		// Also when it reads as before: a transient value may hide ours.
+		t.Harmless(model.Action{Kind: model.ActionReleaseAllocation, Pod: pod, SystemSecret: t.SystemSecret(), Allocation: h.Value, Before: h.Before})
+	default:
+		t.Wait(gates.HoldChanged(t.Observed.Database.Allocation, h.Value, h.Before))
+	}
+}
+
+// Unexplained is a value that looks like our hold and of which nothing says that
+// it is ours.
+func Unexplained(t *pass.Pass) bool {
+	value := t.Observed.Database.Allocation
+	if t.Record.Hold != nil || !t.Contact() || value == "" {
+		return false
+	}
+	if value != HeldAllocation {
+		t.Record.Unexplained = false
+		return false
+	}
+	reason := gates.UnexplainedHold(value)
+	t.Wait(reason)
+	if !t.Record.Unexplained {
+		t.Record.Unexplained = true
+		t.Report(model.Report{Reason: "UnexplainedHold", Warning: true, Status: model.StatusFailure, Message: reason.Message, Names: []string{reason.Name}})
+	}
+	return true
+}
+
+func LockResult(record model.Record, action model.Action, result model.Result, now time.Time) model.Record {
+	hidden := result.Code == model.ResultHidden
+	if action.Kind == model.ActionReleaseAllocation || hidden {
+		record.Hold = nil
+	}
+	if hidden {
+		record.HoldHidden = now // whichever operation needs the next one
+	} else if action.Kind == model.ActionHoldAllocation {
+		record.HoldHidden = time.Time{}
+	}
+	op := record.Operation
+	if op == nil || op.Restart == nil {
+		return record
+	}
+	next, restart := *op, *op.Restart
+	next.Restart = &restart
+	switch {
+	case hidden:
+		next.Step = model.StepNext
+	case action.Kind == model.ActionHoldAllocation:
+	case next.Step == model.StepReturn:
+		next.Step, restart.Since = model.StepStable, now
+	case next.Step == model.StepHold:
+		next.Step = model.StepNext
+	}
+	record.Operation = &next
+	return record
+}

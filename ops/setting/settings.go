@@ -1,0 +1,400 @@
+package setting
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// settingRetry is how soon a setting that has no effect is set once more; it
+// counts between two attempts.
+const settingRetry = time.Minute
+
+// SettingsToRead are the cluster settings that Decide will want to know: those
+// that we have set, and those that a pod was started with otherwise.
+func SettingsToRead(d *model.Desired, r *model.Record, pods []model.Pod) []string {
+	var names []string
+	for i := range r.Settings {
+		names = append(names, r.Settings[i].Name)
+	}
+	if !d.Removed {
+		for _, s := range d.Settings {
+			for i := range pods {
+				if startedWithout(&pods[i], s) {
+					names = append(names, s.Name)
+					break
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// startedWithout: the pod's process has read another value, or none.
+func startedWithout(p *model.Pod, s model.Setting) bool {
+	value, ok := p.Settings.Get(s.Name)
+	return p.Set != "" && (!ok || value != s.Value)
+}
+
+// stale: a node of ours was started with another value, or with none.
+func stale(v *view.View, s model.Setting) bool {
+	return slices.ContainsFunc(v.Observed.Pods, func(p model.Pod) bool {
+		return view.Recorded(v.Record.Sets, p.Set) != nil && startedWithout(&p, s)
+	})
+}
+
+// setAbove: a node that was started with a value shows another, so that one was set in
+// the cluster: by somebody, since it is not recorded. It is not known while such a node
+// does not answer, or a pod is just being made anew.
+func setAbove(v *view.View, s model.Setting) model.Answer {
+	above := model.No
+	for _, r := range v.Record.Sets {
+		for ordinal := range r.Replicas {
+			p := v.Pod(r.Name, ordinal)
+			if p == nil {
+				above = model.Unknown
+				continue
+			}
+			own, ok := p.Settings.Get(s.Name)
+			if !ok {
+				continue
+			}
+			a := v.Answer(p.Name)
+			if a == nil {
+				above = model.Unknown
+			} else if shown, ok := a.Settings.Get(s.Name); ok && a.ClusterID == v.Observed.Database.ClusterID && manifest.SameSetting(shown, own) == model.No {
+				return model.Yes
+			}
+		}
+	}
+	return above
+}
+
+// Settings sets live what CrateDB takes live and a node was started with
+// otherwise, and takes off what we have set and nobody wants any more. What
+// somebody else has set is said and left.
+func Settings(t *pass.Pass) {
+	if !t.Record.Bootstrap.Done || t.Rejected || !t.Contact() {
+		return // the reason was given
+	}
+	if Suspending(&t.View) {
+		return // whose value it is, the nodes that end say no more; what is wanted is set after the resume
+	}
+	var next []model.RecordedSetting
+	var others []model.Setting
+	var told settingsTold
+	for _, e := range t.Record.Settings {
+		i := slices.IndexFunc(t.Desired.Settings, func(s model.Setting) bool { return s.Name == e.Name })
+		keep := true
+		if i < 0 {
+			e, keep = unwanted(&t.View, e, &told)
+		} else {
+			e = held(t, e, t.Desired.Settings[i], &told)
+		}
+		if keep {
+			next = append(next, e)
+		}
+	}
+	for _, s := range t.Desired.Settings {
+		if slices.ContainsFunc(t.Record.Settings, func(e model.RecordedSetting) bool { return e.Name == s.Name }) {
+			continue
+		}
+		stale := stale(&t.View, s)
+		shown, pod, read := shown(&t.View, s.Name, s.Value)
+		theirs, known := t.Record.OthersSettings.Get(s.Name)
+		switch {
+		case !stale || read && manifest.SameSetting(shown, s.Value) == model.Yes:
+		case !slices.Contains(t.Observed.Database.SettingsAsked, s.Name):
+			if known {
+				others = append(others, model.Setting{Name: s.Name, Value: theirs})
+			}
+		case read && (setAbove(&t.View, s) == model.Yes || known && manifest.SameSetting(shown, theirs) == model.Yes):
+			others = append(others, model.Setting{Name: s.Name, Value: shown})
+			t.Wait(gates.SettingNotEffective(s.Name, s.Value, shown, pod))
+		case setAbove(&t.View, s) == model.Unknown:
+			// The node that could say so is away for a moment.
+			if known {
+				others = append(others, model.Setting{Name: s.Name, Value: theirs})
+			}
+		default:
+			next = append(next, model.RecordedSetting{Name: s.Name, Value: s.Value, Before: shown})
+		}
+	}
+	if !slices.Equal(next, t.Record.Settings) {
+		slices.SortFunc(next, func(a, b model.RecordedSetting) int { return strings.Compare(a.Name, b.Name) })
+		t.Record.Settings = next
+	}
+	if len(others) > 0 || t.Record.OthersSettings != "" {
+		t.Record.OthersSettings = manifest.NewSettingList(others)
+	}
+	tell(t, told)
+	set(t)
+}
+
+// held looks at a setting that is wanted and recorded.
+func held(t *pass.Pass, e model.RecordedSetting, s model.Setting, told *settingsTold) model.RecordedSetting {
+	shown, pod, read := shown(&t.View, e.Name, s.Value)
+	if e.Value != s.Value || e.Reset {
+		// Another value, or one that is wanted again after all. What somebody has made
+		// of it meanwhile stays theirs.
+		if read && !e.Reset && manifest.SameSetting(shown, s.Value) != model.Yes && manifest.SameSetting(shown, e.Value) == model.No && (e.Done || manifest.SameSetting(shown, e.Before) == model.No) {
+			t.Wait(gates.SettingNotEffective(s.Name, s.Value, shown, pod))
+			return e
+		}
+		if !read {
+			return e
+		}
+		ours := e.Ours
+		if e.Done || !e.Set.IsZero() {
+			ours = e.Value
+		}
+		e = model.RecordedSetting{Name: s.Name, Value: s.Value, Before: shown, Ours: ours}
+	}
+	if !read {
+		return e
+	}
+	same := manifest.SameSetting(shown, e.Value)
+	if e.Done && !e.Read && e.Set.IsZero() && e.Changed == "" && e.Before != "" && same == model.No && manifest.SameSetting(shown, e.Before) == model.Yes {
+		e.Done = false // its record was lost, and it was only about to be set
+	}
+	if e.Read && !e.Done && same == model.No && pod == "" {
+		// It was so before any reading has shown it: somebody has set it since.
+		e.Done = true
+		told.set = append(told.set, e)
+	}
+	switch {
+	case same == model.Yes, same == model.Unknown && !e.Set.IsZero():
+		if !e.Done {
+			e.Done, e.Read = true, true
+			told.set = append(told.set, e)
+		}
+		e.Changed = ""
+	case e.Done && pod != "":
+		// A value that somebody has set would be on all of them.
+		t.Wait(gates.SettingNotEffective(e.Name, e.Value, shown, pod))
+	case e.Done:
+		t.Wait(gates.SettingChanged(e.Name, e.Value, shown))
+		if e.Changed != shown {
+			e.Changed = shown
+			told.changed = append(told.changed, e)
+		}
+	case !e.Set.IsZero() || setByOthers(&t.View, e, shown):
+		t.Wait(gates.SettingNotEffective(e.Name, e.Value, shown, pod))
+	}
+	return e
+}
+
+// unwanted takes off what we have set; false when it is forgotten.
+func unwanted(v *view.View, e model.RecordedSetting, told *settingsTold) (model.RecordedSetting, bool) {
+	shown, _, read := shown(v, e.Name, e.Value)
+	switch {
+	case e.Gone:
+		told.reset = append(told.reset, e)
+		return e, false
+	case !read:
+		return e, true
+	case !e.Reset && e.Ours != "" && manifest.SameSetting(shown, e.Ours) == model.Yes:
+		// It was to be set to something else, and never was.
+		e.Value, e.Ours = e.Ours, ""
+	case manifest.SameSetting(shown, e.Value) == model.No && e.Reset:
+		// It was taken off, and the answer was lost.
+		told.reset = append(told.reset, e)
+		return e, false
+	case manifest.SameSetting(shown, e.Value) == model.No:
+		e.Changed = shown
+		if e.Done || !e.Set.IsZero() {
+			told.left = append(told.left, e)
+		}
+		return e, false
+	}
+	e.Reset = true
+	return e, true
+}
+
+// set decides the actions, once what they are about to do stands in the record
+// and on the StatefulSets.
+func set(t *pass.Pass) {
+	if len(t.Record.Settings) == 0 {
+		return
+	}
+	pod, annotation := t.SqlPod(), SettingsAnnotation(&t.View)
+	if pod == "" {
+		return
+	}
+	for i := range t.Observed.Sets {
+		if live := &t.Observed.Sets[i]; view.Recorded(t.Record.Sets, live.Name) != nil && live.Ours && live.Annotated != annotation {
+			return // it is being applied
+		}
+	}
+	var set, expected, reset []model.Setting
+	for _, e := range t.Record.Settings {
+		shown, _, read := shown(&t.View, e.Name, e.Value)
+		switch {
+		case e.Reset && !e.Gone:
+			reset = append(reset, model.Setting{Name: e.Name, Value: e.Value})
+		case e.Done || e.Reset,
+			!e.Set.IsZero() && (t.Elapsed(e.Set) < settingRetry || !showsBefore(&t.View, e, shown)),
+			e.Set.IsZero() && setByOthers(&t.View, e, shown):
+		default:
+			set = append(set, model.Setting{Name: e.Name, Value: e.Value})
+			if read {
+				expected = append(expected, model.Setting{Name: e.Name, Value: shown})
+			}
+		}
+	}
+	a := model.Action{Pod: pod, SystemSecret: t.SystemSecret()}
+	if len(set) > 0 {
+		a.Kind, a.Settings, a.Expected = model.ActionSetSettings, manifest.NewSettingList(set), manifest.NewSettingList(expected)
+		t.Harmless(a)
+	}
+	if len(reset) > 0 {
+		a.Kind, a.Settings, a.Expected = model.ActionResetSettings, manifest.NewSettingList(reset), ""
+		t.Harmless(a)
+	}
+}
+
+// SettingsFirst: a value that CrateDB refuses must not get into a template, on
+// which an evicted pod would not start. Without a master nothing can be set, and the
+// template goes on: it may be what brings the nodes back. So it does where somebody's
+// value stands: ours cannot be tried, and what else is wanted does not wait for a person.
+func SettingsFirst(v *view.View) bool {
+	if !view.HasMaster(v) || !v.Record.Bootstrap.Done {
+		return false
+	}
+	for _, e := range v.Record.Settings {
+		if e.Done || e.Reset || !e.Set.IsZero() {
+			continue
+		}
+		if shown, _, _ := shown(v, e.Name, e.Value); setByOthers(v, e, shown) {
+			continue
+		}
+		if slices.ContainsFunc(v.Desired.Settings, func(s model.Setting) bool { return s == model.Setting{Name: e.Name, Value: e.Value} }) {
+			return true
+		}
+	}
+	return false
+}
+
+func SettingsResult(record model.Record, action model.Action, result model.Result, now time.Time) model.Record {
+	next := slices.Clone(record.Settings)
+	for i := range next {
+		e := &next[i]
+		if value, ok := action.Settings.Get(e.Name); !ok || value != e.Value {
+			continue
+		}
+		if action.Kind == model.ActionResetSettings {
+			e.Gone = true
+		} else {
+			e.Set, e.Read = now, result.Code == model.ResultDone
+		}
+	}
+	record.Settings = next
+	return record
+}
+
+// annotatedSetting is a setting in the annotation.
+type annotatedSetting struct {
+	Value  string `json:"value"`
+	Before string `json:"before"`
+	Ours   string `json:"ours,omitempty"`
+	// Set is true once it was read back: what shows the value before is then no setting
+	// that was never made, but one that somebody has put back.
+	Set bool `json:"set,omitempty"`
+}
+
+// SettingsAnnotation says on the StatefulSets what we have set, or are about to,
+// for whoever has lost the record; "" for nothing.
+func SettingsAnnotation(v *view.View) string {
+	if len(v.Record.Settings) == 0 {
+		return ""
+	}
+	text := []byte{'{'}
+	for i, e := range v.Record.Settings { // sorted by name, as the keys of a map are written
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(appendQuoted(text, e.Name), `:{"value":`...)
+		text = append(appendQuoted(text, e.Value), `,"before":`...)
+		text = appendQuoted(text, e.Before)
+		if e.Ours != "" {
+			text = appendQuoted(append(text, `,"ours":`...), e.Ours)
+		}
+		if e.Done || e.Read {
+			text = append(text, `,"set":true`...)
+		}
+		text = append(text, '}')
+	}
+	return string(append(text, '}'))
+}
+
+// RebuildSettings takes from the annotation what the record has lost. It counts
+// as set: where it is not, somebody may have changed it, and theirs is left.
+func RebuildSettings(t *pass.Pass) {
+	for i := range t.Observed.Sets {
+		var said map[string]annotatedSetting
+		if live := &t.Observed.Sets[i]; !live.Ours || json.Unmarshal([]byte(live.Annotated), &said) != nil {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(said)) {
+			if !manifest.TakenLive[name] || slices.ContainsFunc(t.Record.Settings, func(e model.RecordedSetting) bool { return e.Name == name }) {
+				continue
+			}
+			e := model.RecordedSetting{Name: name, Value: said[name].Value, Before: said[name].Before, Ours: said[name].Ours, Done: true}
+			if said[name].Set {
+				e.Set = t.Now
+			} else if shown, _, read := shown(&t.View, name, e.Value); read && e.Before != "" && manifest.SameSetting(shown, e.Before) == model.Yes {
+				e.Done = false // it was about to be set
+			}
+			t.Record.Settings = append(t.Record.Settings, e)
+		}
+	}
+}
+
+// settingsTold are what one turn tells of settings, once each.
+type settingsTold struct{ set, reset, changed, left []model.RecordedSetting }
+
+func tell(t *pass.Pass, told settingsTold) {
+	words := func(list []model.RecordedSetting, one func(e model.RecordedSetting) string) string {
+		var all []string
+		for _, e := range list {
+			all = append(all, one(e))
+		}
+		return strings.Join(all, ", ")
+	}
+	if len(told.set) > 0 {
+		t.Report(model.Report{Reason: "SettingsSet", Status: model.StatusSuccess, Message: "set in the database without a restart: " +
+			words(told.set, func(e model.RecordedSetting) string {
+				return fmt.Sprintf("%s = %s (was %q)", e.Name, e.Value, e.Before)
+			}) +
+			"; nodes read it from their command line when they next start"})
+	}
+	if len(told.reset) > 0 {
+		t.Report(model.Report{Reason: "SettingsReset", Status: model.StatusSuccess, Message: "the definition names them no more and they were reset in the database: " +
+			words(told.reset, func(e model.RecordedSetting) string { return e.Name }) +
+			"; nodes that were started with a value of their own keep it until they are restarted"})
+	}
+	if len(told.changed) > 0 {
+		t.Report(model.Report{Reason: "SettingsChanged", Status: model.StatusFailure, Warning: true, Names: []string{gates.SettingChangedRule.Name}, Message: "somebody has changed what the definition says: " +
+			words(told.changed, func(e model.RecordedSetting) string {
+				return fmt.Sprintf("%s is %q and not %s", e.Name, e.Changed, e.Value)
+			}) + "; it is left"})
+	}
+	if len(told.left) > 0 {
+		t.Report(model.Report{Reason: "SettingsLeft", Status: model.StatusFailure, Warning: true, Names: []string{gates.SettingChangedRule.Name}, Message: "the definition names them no more, and somebody else has set them: " +
+			words(told.left, func(e model.RecordedSetting) string { return fmt.Sprintf("%s is %q", e.Name, e.Changed) }) + "; it is left, and RESET GLOBAL takes it off"})
+	}
+}
+
+func Suspending(v *view.View) bool {
+	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationSuspend
+}

@@ -1,0 +1,55 @@
+package setting
+
+import (
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// shown is what the nodes show of a setting, against the value that it is to have.
+// Each shows the value that was set in the cluster, and while there is none the one
+// that it was started with: so a node that has another value counts before those
+// that have this one, which may only have been started with it, and before the one
+// that was read otherwise. pod is where that is, "" where the reading's own node
+// shows it; read is false where nobody could say.
+func shown(v *view.View, name, value string) (shown, pod string, read bool) {
+	shown, read = v.Observed.Database.Effective[name]
+	if !read || manifest.SameSetting(shown, value) == model.No {
+		return shown, "", read
+	}
+	for i := range v.Observed.Database.Pods {
+		p := &v.Observed.Database.Pods[i]
+		if other, ok := p.Settings.Get(name); ok && p.ClusterID == v.Observed.Database.ClusterID && manifest.SameSetting(other, value) == model.No {
+			return other, p.Pod, true
+		}
+	}
+	return shown, "", true
+}
+
+// apart: two nodes show different values, so none was set in the cluster. A share of
+// the heap, which each node prints in bytes of its own, says nothing of it.
+func apart(v *view.View, name string) bool {
+	for i := range v.Observed.Database.Pods {
+		p := &v.Observed.Database.Pods[i]
+		other, ok := p.Settings.Get(name)
+		if _, bytes := manifest.BytesOf(manifest.PlainSetting(other)); !ok || bytes || p.ClusterID != v.Observed.Database.ClusterID {
+			continue
+		}
+		if manifest.SameSetting(other, v.Observed.Database.Effective[name]) == model.No {
+			return true
+		}
+	}
+	return false
+}
+
+// setByOthers: what is shown is neither ours nor what was there before, nor what a
+// node was started with. A share of the heap is shown in bytes, by each node in its
+// own.
+func setByOthers(v *view.View, e model.RecordedSetting, shown string) bool {
+	return e.Before != "" && manifest.SameSetting(shown, e.Value) == model.No && !showsBefore(v, e, shown)
+}
+
+// showsBefore: nobody has set anything since it was decided.
+func showsBefore(v *view.View, e model.RecordedSetting, shown string) bool {
+	return manifest.SameSetting(shown, e.Before) != model.No || apart(v, e.Name)
+}

@@ -1,0 +1,204 @@
+package tell
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/lifecycle"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/scale"
+)
+
+// Failures names the actions that failed; each is decided again.
+func Failures(t *pass.Pass) {
+	for i := range t.Observed.Failures {
+		f := &t.Observed.Failures[i]
+		t.Wait(gates.ActionFailed(string(f.Action.Kind), f.Action.Subject(), f.Message, f.Count))
+	}
+}
+
+// SettledFailures takes back the waits for failures of actions that are not
+// decided any more: one whose answer was lost had its effect all the same.
+func SettledFailures(t *pass.Pass) {
+	if len(t.Observed.Failures) == 0 {
+		return
+	}
+	actions := t.Decision.Actions()
+	for i := range t.Observed.Failures {
+		f := &t.Observed.Failures[i]
+		if slices.Contains(actions, f.Action) {
+			continue
+		}
+		reason := gates.ActionFailed(string(f.Action.Kind), f.Action.Subject(), f.Message, f.Count)
+		t.Decision.Waits = slices.DeleteFunc(t.Decision.Waits, func(w model.Reason) bool { return w == reason })
+	}
+}
+
+// Verify ends a revision: refused, or applied, ready and verified.
+func Verify(t *pass.Pass) {
+	if reason, waits := gates.Applied(t.Observed.ApplyErrors); waits {
+		t.Wait(reason)
+	}
+	if reason, says := gates.ChangedByAdmission(t.Observed.Altered); says {
+		t.Wait(reason)
+	}
+	inSync := aim.Applied(&t.View) && t.Observed.Applied.Effective.Equal(t.Decision.Effective)
+	if inSync && t.Record.Stage == model.StageRendered {
+		t.Record.Stage = model.StageApplied
+	}
+	if len(t.Decision.Refusals) > 0 {
+		Refused(t)
+		return
+	}
+	if !t.Record.Bootstrap.Done || t.Record.Operation != nil || lifecycle.Resumed(&t.View) {
+		return
+	}
+	c := t.Nodes(t.Record.Sets)
+	if reason, waits := gates.PodsReady(c.Ready, c.Wanted, c.NotReady, c.NotReadyWhy); waits {
+		t.Wait(reason)
+	} else if reason, waits := gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy); waits && t.Contact() {
+		t.Wait(reason)
+	}
+	for _, b := range t.Record.Budgets {
+		if b.MaxUnavailable == 0 && c.Ready == c.Wanted {
+			t.Wait(gates.BudgetClosed(0, t.Observed.Database.Health.Tables))
+			break
+		}
+	}
+	if inSync && !pending(t) && c.Joined == c.Wanted {
+		lifecycle.Prune(t)
+	}
+	if !inSync || pending(t) || c.Joined < c.Wanted || t.Record.Stage == model.StageVerified || scale.Unfinished(&t.View) {
+		return
+	}
+	t.Record.Stage = model.StageVerified
+	succeeded(t)
+}
+
+// pending is true while something of this revision is still to be done.
+func pending(t *pass.Pass) bool {
+	if t.Decision.Disruptive != nil {
+		return true
+	}
+	for i := range t.Decision.Harmless {
+		if t.Decision.Harmless[i].Kind != model.ActionAnnotateClaim {
+			return true
+		}
+	}
+	for i := range t.Decision.Waits {
+		if name := t.Decision.Waits[i].Name; !gates.Informs(name) && name != gates.ActionFailedRule.Name && name != gates.UnexplainedHoldRule.Name {
+			return true
+		}
+	}
+	return false
+}
+
+func succeeded(t *pass.Pass) {
+	r := model.Report{Reason: "RevisionVerified", Message: "the cluster is as its definition says"}
+	changed := t.Record.AllowedCIDRs != lifecycle.Cidrs(t.Desired.AllowedCIDRs)
+	if changed {
+		t.Record.AllowedCIDRs = lifecycle.Cidrs(t.Desired.AllowedCIDRs)
+		r.Event, r.Operation, r.Action = model.EventFeedback, "update", "allowed_cidr_update"
+		r.Message = "the allowed CIDRs are as the definition says"
+	}
+	// A bootstrap or a grow of this very revision has been reported as such.
+	if !changed && t.Record.Last.Revision == t.Record.Revision && t.Record.Last.Status == model.StatusSuccess {
+		return
+	}
+	aim.Outcome(t, model.OperationUpdate, model.StatusSuccess, "", r)
+}
+
+func Refused(t *pass.Pass) {
+	var list []string
+	var words strings.Builder
+	for _, r := range t.Decision.Refusals {
+		list = append(list, r.Name)
+		if words.Len() > 0 {
+			words.WriteString("; ")
+		}
+		fmt.Fprintf(&words, "%s: %s", r.Name, r.Message)
+	}
+	if t.Record.Stage == model.StageVerified {
+		// When the reason has gone, success is told again.
+		t.Record.Stage = model.StageApplied
+	}
+	joined := strings.Join(list, ",")
+	next := model.Outcome{Revision: t.Record.Revision, Operation: model.OperationUpdate, Status: model.StatusFailure, Names: joined}
+	if t.Record.Last == next {
+		return
+	}
+	operation := "update"
+	if !t.Record.Bootstrap.Done {
+		operation = "create"
+	}
+	aim.Outcome(t, model.OperationUpdate, model.StatusFailure, joined, model.Report{
+		Event: model.EventFeedback, Operation: operation, Action: refusedAction(list[0], operation), Reason: "Refused", Warning: true,
+		Message: words.String(), Names: list,
+	})
+}
+
+// refusedAction is crate-operator's word for what was refused.
+func refusedAction(name, operation string) string {
+	switch name {
+	case gates.RaisedRule.Name, gates.ClaimOfAnotherClusterRule.Name, gates.ClaimVersionRule.Name,
+		gates.MasterQuorumRule.Name, gates.MasterGroupStaysRule.Name, gates.GroupRemovalRule.Name, gates.NewGroupRule.Name,
+		gates.ReplicasDoNotFitRule.Name, gates.LastOfZoneRule.Name, gates.TableFilterRule.Name, gates.TableFilterDecidesRule.Name, gates.DiskDoesNotFitRule.Name,
+		gates.ShardsDoNotFitRule.Name, gates.TableHeldRule.Name, gates.ShardPlaceRule.Name, gates.DrainBlockedRule.Name, gates.ExclusionHiddenRule.Name, gates.ShrinkAbortedRule.Name:
+		return "scale"
+	case gates.VersionPathRule.Name, gates.TablesTooOldRule.Name, gates.ReleaseLosesDataRule.Name, gates.UpgradeStoppedRule.Name, gates.DowngradeRule.Name:
+		return "upgrade"
+	case gates.SuspendRule.Name:
+		return "suspend"
+	case gates.UpdateStrategyRule.Name, gates.RestartStoppedRule.Name,
+		gates.AbortedRule.Name, gates.HoldHiddenRule.Name, gates.UnreplicatedRule.Name, gates.CopiesReturnRule.Name:
+		return "change_compute"
+	case gates.VolumesRule.Name:
+		return "expand_storage"
+	case gates.SystemRefusedRule.Name, gates.SystemPasswordLostRule.Name, gates.PasswordUnusableRule.Name:
+		return "password_update"
+	}
+	return operation
+}
+
+// onlyTriesAgain: all that is left to do was refused at its last attempt, by the API
+// server or by the database. Whoever looks is told that it waits, and for what.
+func onlyTriesAgain(t *pass.Pass, inSync bool) bool {
+	if !inSync && len(t.Observed.ApplyErrors) == 0 {
+		return false
+	}
+	for _, action := range t.Decision.Actions() {
+		if !slices.ContainsFunc(t.Observed.Failures, func(f model.Failure) bool { return f.Action == action }) {
+			return false
+		}
+	}
+	return true
+}
+
+// Finish draws the verdict.
+func Finish(t *pass.Pass, before *model.Record) {
+	t.Decision.Record = t.Record
+	t.Decision.Save = !t.Record.DecidedEqual(before) // it never reads the saved objects
+	inSync := !t.Decision.Apply || aim.Applied(&t.View) && t.Observed.Applied.Effective.Equal(t.Decision.Effective)
+	acts := len(t.Decision.Harmless) > 0 || t.Decision.Disruptive != nil || !inSync
+	switch {
+	case len(t.Decision.Refusals) > 0:
+		t.Decision.Verdict = model.Refuse
+	case acts && !onlyTriesAgain(t, inSync):
+		t.Decision.Verdict = model.Act
+	case slices.ContainsFunc(t.Decision.Waits, func(w model.Reason) bool { return !gates.Informs(w.Name) }):
+		t.Decision.Verdict = model.Wait
+	case t.Record.Operation != nil:
+		// Between two of its steps nothing may be left to say, and it is not done.
+		t.Decision.Verdict = model.Act
+	case before.Operation != nil:
+		// It has ended in this turn, after it was asked what is due next.
+		t.Decision.Verdict = model.Act
+	}
+	if t.Record.Operation != nil || lifecycle.Resumed(&t.View) || t.Decision.Verdict == model.Act || t.Decision.Verdict == model.Wait && t.Decision.Apply {
+		t.Decision.LookAgain = t.Poll()
+	}
+}

@@ -1,0 +1,126 @@
+package view
+
+import (
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// HeldBackByVersion are the tables of a yellow that is the upgrade's own doing;
+// nil where there is another reason, or where it is not known. CrateDB lets no
+// node take a copy from a newer one: what is made while one node is new, and all
+// whose primary is on the only new node, stays without a replica until a second
+// node is new. To wait for green would be to wait for ever.
+//
+// So it is that yellow when every copy that is missing is a replica, when its
+// primary is started, and when each data node that has no copy of it runs an
+// older version than the primary's. Such a shard has its last copy on a node that
+// has been upgraded, which is not the next one to go.
+func HeldBackByVersion(v *View) map[string]bool {
+	if !Upgrading(v) {
+		return nil
+	}
+	return onlyByVersion(v, false)
+}
+
+// HeldByLeaving: all that is missing are copies that only nodes could take that are to
+// leave, and those are of an older version: a group that went out of the definition with
+// the upgrade was left on it. Without them a range of replicas wants fewer.
+func HeldByLeaving(v *View) bool {
+	held := onlyByVersion(v, true)
+	if held == nil {
+		return false
+	}
+	for i := range v.Observed.Database.Tables {
+		if table := &v.Observed.Database.Tables[i]; held[table.Name] && !strings.Contains(table.Replicas, "-") {
+			return false
+		}
+	}
+	return true
+}
+
+// onlyByVersion does so; with leaving, of nodes only that are to leave.
+func onlyByVersion(v *View, leaving bool) map[string]bool {
+	db := &v.Observed.Database
+	if !db.TablesKnown || db.Health.Colour != model.Yellow || db.Health.Missing > 0 || db.Relocating > 0 || db.Initializing > 0 {
+		return nil
+	}
+	type shard struct {
+		table string
+		id    int
+	}
+	missing, primaries, on := map[shard]int64{}, map[shard]string{}, map[shard]map[string]bool{}
+	for i := range db.Shards {
+		s := &db.Shards[i]
+		key := shard{s.Table, s.ID}
+		if s.Node == "" {
+			missing[key]++
+			continue
+		}
+		if on[key] == nil {
+			on[key] = map[string]bool{}
+		}
+		on[key][s.Node] = true
+		if s.Primary && s.State == "STARTED" {
+			primaries[key] = s.Node
+		}
+	}
+	nodes := dataNodes(v)
+	tables, explained := map[string]bool{}, int64(0)
+	for key, copies := range missing {
+		if !noneMayTake(nodes, primaries[key], on[key], leaving) {
+			return nil
+		}
+		tables[key.table] = true
+		explained += copies
+	}
+	if explained == 0 || explained < db.Health.Underreplicated {
+		return nil
+	}
+	return tables
+}
+
+// noneMayTake is true when each data node without a copy is older than the
+// primary's, and there is one; with leaving, when all of them are to leave, too.
+func noneMayTake(nodes map[string]dataNode, primary string, on map[string]bool, leaving bool) bool {
+	newest := nodes[primary].version
+	if newest == "" {
+		return false
+	}
+	older := false
+	for id, n := range nodes {
+		if on[id] {
+			continue
+		}
+		if n.version == "" || gates.Compare(n.version, newest) >= 0 || leaving && !n.leaves {
+			return false
+		}
+		older = true
+	}
+	return older
+}
+
+type dataNode struct {
+	version string
+	leaves  bool // it is to leave
+}
+
+// dataNodes are those with data, by node id.
+func dataNodes(v *View) map[string]dataNode {
+	nodes := make(map[string]dataNode, len(v.Observed.Database.Nodes))
+	for i := range v.Observed.Database.Nodes {
+		n, master := &v.Observed.Database.Nodes[i], false
+		node := dataNode{version: n.Version}
+		for j := range v.Observed.Pods {
+			if p := &v.Observed.Pods[j]; p.NodeName == n.Name {
+				w := v.DesiredSet(p.Set)
+				master, node.leaves = w != nil && !w.Data, p.Ordinal >= Target(v, p.Set)
+			}
+		}
+		if !master {
+			nodes[n.ID] = node
+		}
+	}
+	return nodes
+}

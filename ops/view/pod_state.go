@@ -1,0 +1,237 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// defaultPatience is what Kubernetes gives a pod that says nothing else.
+const defaultPatience = 5 * time.Minute
+
+// PodState says why a pod is not ready; "" of one that is. p is nil for one that is not there.
+func PodState(v *View, name string, p *model.Pod) string {
+	switch {
+	case p == nil:
+		return "there is no such pod yet" + whyMissing(v, name)
+	case p.Terminating:
+		return "terminating" + whyLost(v, p)
+	case p.Waiting != "" && p.Message != "":
+		return p.Waiting + ": " + p.Message + whyStuck(v, p) + whyLost(v, p)
+	case p.Waiting != "":
+		return p.Waiting + whyStuck(v, p) + whyLost(v, p)
+	case !p.Ready && p.NotReady != "":
+		return p.Phase + ", " + p.NotReady + whyLost(v, p)
+	case !p.Ready:
+		return p.Phase + ", not ready" + whyLost(v, p)
+	}
+	return ""
+}
+
+// whyMissing: the StatefulSet could not make the pod or a claim of its. Where several are
+// missing, its controller stops at the first that is refused, and says nothing of the others.
+func whyMissing(v *View, name string) string {
+	set, _ := cutOrdinal(name)
+	var other *model.KubernetesEvent
+	for i := range v.Observed.Explained.Events {
+		e := &v.Observed.Explained.Events[i]
+		if e.Kind != "StatefulSet" || e.Name != set {
+			continue
+		}
+		if e.Pod == name {
+			return refusedWords(e)
+		}
+		if other == nil {
+			other = e
+		}
+	}
+	if other != nil {
+		return refusedWords(other)
+	}
+	return unreadWords(v)
+}
+
+func cutOrdinal(pod string) (set, ordinal string) {
+	if dash := strings.LastIndexByte(pod, '-'); dash > 0 {
+		return pod[:dash], pod[dash+1:]
+	}
+	return pod, ""
+}
+
+// refusedWords of an event FailedCreate.
+func refusedWords(e *model.KubernetesEvent) string {
+	what, why, ok := strings.Cut(e.Message, " failed error: ")
+	if !ok {
+		what, why = "", e.Message
+	}
+	made := "pod " + e.Pod
+	if rest, ok := strings.CutPrefix(what, "create Claim "); ok {
+		claim, _, _ := strings.Cut(rest, " ")
+		made = "volume claim " + claim + " of pod " + e.Pod
+	}
+	by := ""
+	if rule := refusingRule(why); rule != "" {
+		by = ", " + rule + " refuses it"
+	}
+	return fmt.Sprintf("; StatefulSet %s could not make %s%s: %s%s; it is tried again by itself, at longer and longer intervals", e.Name, made, by, why, lastSeen(e))
+}
+
+// refusingRule names what of Kubernetes' admission refuses, by its own words; "" where they
+// say nothing of it.
+func refusingRule(message string) string {
+	quoted := func(after, quote string) string {
+		_, rest, _ := strings.Cut(message, after)
+		name, _, _ := strings.Cut(rest, quote)
+		return name
+	}
+	switch {
+	case strings.Contains(message, "violates PodSecurity"):
+		return "the Pod Security of the namespace"
+	case strings.Contains(message, "exceeded quota: "):
+		return "ResourceQuota " + quoted("exceeded quota: ", ",")
+	case strings.Contains(message, "failed quota: "):
+		return "ResourceQuota " + quoted("failed quota: ", ":")
+	case strings.Contains(message, "admission webhook \""):
+		return "the admission webhook " + quoted("admission webhook \"", "\"")
+	case strings.Contains(message, "ValidatingAdmissionPolicy '"):
+		return "the ValidatingAdmissionPolicy " + quoted("ValidatingAdmissionPolicy '", "'")
+	case strings.Contains(message, "usage per Container is"), strings.Contains(message, "usage per Pod is"), strings.Contains(message, "usage per PersistentVolumeClaim is"), strings.Contains(message, "limit to request ratio per"):
+		return "a LimitRange"
+	}
+	return ""
+}
+
+func lastSeen(e *model.KubernetesEvent) string {
+	if e.Last.IsZero() {
+		return ""
+	}
+	return " (last at " + clock(e.Last) + ")"
+}
+
+func clock(at time.Time) string { return at.UTC().Format("15:04:05") + " UTC" }
+
+// beingMade: nothing of the pod's containers has started, and nothing in its status says why.
+func beingMade(p *model.Pod) bool {
+	return p.Waiting == "ContainerCreating" || p.Waiting == "PodInitializing"
+}
+
+// whyStuck: what its events say of a pod that is being made, and of its claims.
+func whyStuck(v *View, p *model.Pod) string {
+	words := ""
+	for i := range v.Observed.Explained.Events {
+		if e := &v.Observed.Explained.Events[i]; e.Pod == p.Name && e.Kind == "Pod" && beingMade(p) {
+			words += "; " + e.Reason + ": " + e.Message + lastSeen(e)
+		}
+	}
+	claims := pendingClaims(v, p)
+	if words == "" && claims == "" && (beingMade(p) || waitsForVolumes(p)) {
+		if words = unreadWords(v); words != "" && p.NoSandbox {
+			words = "; its network or a volume is missing (PodReadyToStartContainers is False)" + words
+		}
+	}
+	return words + claims + whatHelps(p)
+}
+
+// whatHelps is what a person can do for a pod that cannot start, where its reason says it.
+func whatHelps(p *model.Pod) string {
+	switch p.Waiting {
+	case "Unschedulable":
+		if waitsForVolumes(p) {
+			return ""
+		}
+		do := "; no Node takes it: make room on one or add one, or push what fits (limits, labels, tolerations)"
+		// A scheduler of 1.36 counts the taints and does not name them.
+		if strings.Contains(p.Message, "untolerated taint") {
+			do += "; `kubectl describe nodes` names the taints: the kubelet removes node.kubernetes.io/disk-pressure once its disk has room"
+		}
+		return do
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
+		return "; push a version and an imageRegistry that can be pulled"
+	case "CreateContainerConfigError":
+		return "; create what it names, or push a definition without it"
+	}
+	return ""
+}
+
+// pendingClaims are named where the pod waits for its volumes, or an event warns of one.
+func pendingClaims(v *View, p *model.Pod) string {
+	words := ""
+	for i := range v.Observed.Claims {
+		c := &v.Observed.Claims[i]
+		if c.Set != p.Set || c.Ordinal != p.Ordinal || c.Phase != "Pending" {
+			continue
+		}
+		said := ""
+		for j := range v.Observed.Explained.Events {
+			if e := &v.Observed.Explained.Events[j]; e.Kind == "PersistentVolumeClaim" && e.Name == c.Name {
+				said = ": " + e.Message + lastSeen(e)
+			}
+		}
+		if said == "" && !waitsForVolumes(p) {
+			continue
+		}
+		words += "; volume claim " + c.Name
+		if c.Class != "" {
+			words += " of storage class " + c.Class
+		}
+		words += " is Pending" + said
+	}
+	return words
+}
+
+func unreadWords(v *View) string {
+	if v.Observed.Explained.EventsUnread == "" {
+		return ""
+	}
+	return "; why is not known: " + v.Observed.Explained.EventsUnread
+}
+
+// whyLost: the pod's machine does not report. Nothing of ours deletes such a pod by force:
+// its process may still run and write, and two nodes would have one volume.
+func whyLost(v *View, p *model.Pod) string {
+	if p.KubernetesNode == "" || p.Ready {
+		return ""
+	}
+	m := machine(v, p.KubernetesNode)
+	switch {
+	case m != nil && m.Gone:
+		return "; its machine " + p.KubernetesNode + " is no Node of Kubernetes any more: Kubernetes removes the pod by itself"
+	case m != nil && m.Ready == model.Yes, m == nil && p.Lost.Unheard.IsZero() && !p.Lost.Deleted:
+		return ""
+	}
+	words := "; its machine " + p.KubernetesNode + " does not report"
+	since, how := p.Lost.Unheard, ""
+	if m != nil && !m.Since.IsZero() {
+		since = m.Since
+		if how = " (NotReady)"; m.Ready == model.Unknown {
+			how = " (NotReady, unreachable)"
+		}
+	}
+	if !since.IsZero() {
+		words += ", not ready since " + clock(since) + how
+	}
+	switch {
+	case m != nil && m.OutOfService:
+		return words + ": it is tainted out-of-service, and Kubernetes removes its pods by itself"
+	case p.Terminating || p.Lost.Deleted:
+		words += ": Kubernetes has deleted the pod, which stays Terminating until the machine is back"
+	case p.Lost.Patience < 0:
+		words += ": Kubernetes leaves the pod until the machine is back"
+	case m != nil && !m.Unreachable.IsZero() && p.Lost.Patience > 0:
+		words += ": Kubernetes deletes the pod at " + clock(m.Unreachable.Add(p.Lost.Patience)) + ", which then stays Terminating until the machine is back"
+	default:
+		words += fmt.Sprintf(": Kubernetes deletes the pod %s later, which then stays Terminating until the machine is back", model.First(p.Lost.Patience, defaultPatience))
+	}
+	return words + fmt.Sprintf(". Bring it back; only if it is off for certain, `kubectl taint node %[1]s node.kubernetes.io/out-of-service=nodeshutdown:NoExecute` or `kubectl delete node %[1]s`", p.KubernetesNode)
+}
+
+func machine(v *View, name string) *model.Machine {
+	for i := range v.Observed.Explained.Machines {
+		if m := &v.Observed.Explained.Machines[i]; m.Name == name {
+			return m
+		}
+	}
+	return nil
+}

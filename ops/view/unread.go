@@ -1,0 +1,45 @@
+package view
+
+import (
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// ClusterHealthWaits is cluster-health, before a node goes down or is removed. Settled: a
+// yellow is accepted.
+func ClusterHealthWaits(v *View, settled bool) (model.Reason, bool) {
+	db := &v.Observed.Database
+	all, seen := &db.ClusterHealth, &db.Health
+	return gates.ClusterHealth(db.Why(model.PartClusterView), all.Colour.String(), settled, db.HiddenHealth(),
+		all.Missing, all.Underreplicated, seen.Missing, seen.Underreplicated)
+}
+
+// nodesUnread: the database answers, and sys.nodes could not be read. Then no node is
+// known to be away. Without contact nothing is read at all, and contact is asked for
+// before.
+func nodesUnread(v *View) bool {
+	return v.Observed.Database.Contact == model.Yes && !v.Observed.Database.NodesKnown
+}
+
+// Absent: sys.nodes was read and has no such node, or nobody answers. What was not read
+// is not absent.
+func Absent(v *View, nodeName string) bool {
+	return !nodesUnread(v) && !v.Member(nodeName)
+}
+
+// SlowLong is when a part that does not answer is reported: a listing of many snapshots
+// takes seconds. It counts on after a restart.
+const SlowLong = time.Minute
+
+// SnapshotWaits is snapshot-running.
+func SnapshotWaits(v *View) (model.Reason, bool) {
+	db := &v.Observed.Database
+	return gates.SnapshotRunning(db.SnapshotsKnown, db.Snapshots, db.Why(model.PartSnapshots, model.PartJobs, model.PartRepositories))
+}
+
+// NodesWait is nodes-known.
+func NodesWait(v *View) (model.Reason, bool) {
+	return gates.NodesKnown(!nodesUnread(v), v.Observed.Database.Why(model.PartNodes))
+}
