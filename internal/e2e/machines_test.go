@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"context"
+	"flag"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +38,16 @@ var touchingNodes = []string{
 	"TestWhatKeepsAPodFromStartingIsSaidAndItGoesOnWithoutIt",
 	"TestANodeThatTakesTooMuchMemoryIsKilledAndComesBack",
 	"TestAPodThatIsEvictedFromAFullMachineComesBackWithItsData",
+	"TestOnRealNodesOnlyWhatTouchesNodesIsRunUnlessMoreIsAskedFor",
+}
+
+// The choice was lost once: the flags were parsed a second time, and all tests ran.
+func TestOnRealNodesOnlyWhatTouchesNodesIsRunUnlessMoreIsAskedFor(t *testing.T) {
+	needing(t, machines)
+	if slices.ContainsFunc(os.Args, func(a string) bool { return strings.HasPrefix(a, "-test.run=") && a != "-test.run=" }) {
+		t.Skip("tests were asked for by name")
+	}
+	assert.Contains(t, flag.Lookup("test.run").Value.String(), t.Name())
 }
 
 // An image that no registry has takes one node down and no other, and the definition

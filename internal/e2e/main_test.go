@@ -28,6 +28,8 @@ var realNodes *realnodes.Cluster
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	// Once, before anything is chosen: to parse again takes a choice back.
+	flag.Parse()
 	count := os.Getenv("STEVEDORE_REAL_NODES")
 	if count != "" {
 		// What follows happens in a world of its own.
@@ -76,7 +78,6 @@ func run(m *testing.M) int {
 // besideEachOther lets four tests a core run at once, where the command line does not say
 // how many: on a sandbox a test mostly waits. Real nodes have room for one.
 func besideEachOther() error {
-	flag.Parse()
 	chosen := realNodes != nil || os.Getenv("CRATEDB_HOME") != ""
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
 	if chosen {
@@ -99,7 +100,6 @@ func startRealNodes(ctx context.Context, count string) error {
 		return err
 	}
 	fmt.Printf("%5.1fs  real nodes are ready\n", time.Since(began).Seconds())
-	flag.Parse()
 	if chosen := flag.Lookup("test.run"); chosen.Value.String() == "" {
 		return chosen.Value.Set("^(" + strings.Join(touchingNodes, "|") + ")$")
 	}

@@ -9,6 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stevedore.dev/stevedore/internal/realnodes"
+	"stevedore.dev/stevedore/internal/realnodes/image"
+	"stevedore.dev/stevedore/internal/sandbox/agent"
 )
 
 // need is what a test wants of the nodes that it runs on. A test names its needs
@@ -90,4 +94,20 @@ func (s *situation) nodeOf(pod string) string {
 	object, err := bed.Admin.CoreV1().Pods(s.ns).Get(s.ctx, pod, metav1.GetOptions{})
 	require.NoError(s, err)
 	return object.Spec.NodeName
+}
+
+// idleImage is one whose container runs and does nothing, on these nodes.
+func idleImage() string {
+	if realNodes != nil {
+		return image.Pause
+	}
+	return "proxy:1" // the sandbox's agent starts nothing for an image that it does not know
+}
+
+// provisioner makes the volumes of these nodes.
+func provisioner() string {
+	if realNodes != nil {
+		return realnodes.Provisioner
+	}
+	return agent.Provisioner
 }

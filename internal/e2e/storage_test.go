@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stevedore.dev/stevedore/internal/sandbox/agent"
 	"stevedore.dev/stevedore/ops/plan"
 )
 
@@ -26,7 +25,7 @@ func TestAStorageClassThatIsMissingIsRefusedBeforeAnythingIsMade(t *testing.T) {
 	make := func(name string) {
 		mode := storagev1.VolumeBindingWaitForFirstConsumer
 		_, err := bed.Admin.StorageV1().StorageClasses().Create(s.ctx, &storagev1.StorageClass{
-			ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: agent.Provisioner, VolumeBindingMode: &mode}, metav1.CreateOptions{})
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner(), VolumeBindingMode: &mode}, metav1.CreateOptions{})
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = bed.Admin.StorageV1().StorageClasses().Delete(s.ctx, name, metav1.DeleteOptions{}) })
 	}
