@@ -35,7 +35,7 @@ var bugs = []mutation{
 		"ops", "TestASuspensionWaitsForTheClustersOwnNodesAndNothingElse"},
 	{"7", "copiesFit", "\t\tlower, _, ok := Bounds(t.Replicas)\n", "		lower, upper, ok := Bounds(t.Replicas)\n		lower = min(upper, len(f.db.Nodes)-1)\n",
 		"ops", "TestATableWithACopyOnEachNodeBlocksNoShrink"},
-	{"8", "readingWaits", "\tc := t.NodesBeside(going, present(&t.View))\n", "\tc := t.NodesBeside(going, present(&t.View))\n\tc.Wanted = t.AllNodes()\n",
+	{"8", "move", "\theldBack := view.HeldBackByVersion(&t.View)\n\treturn check.Move{\n\t\tNodes: t.NodesBeside(going, present(&t.View)),", "\theldBack := view.HeldBackByVersion(&t.View)\n\tnodes := t.NodesBeside(going, present(&t.View))\n\tnodes.Wanted = t.AllNodes()\n\treturn check.Move{\n\t\tNodes: nodes,",
 		"ops", "TestAnUpgradeWithAScaleWaitsForTheNodesThatThereAre"},
 	{"8", "start", "\t\tfunc() bool { return rollout.StartUpgrade(t) },\n", "\t\tfunc() bool { return scale.StartGrow(t, false) },\n\t\tfunc() bool { return rollout.StartUpgrade(t) },\n",
 		"ops", "TestAnUpgradeWithAScaleWaitsForTheNodesThatThereAre"},
@@ -66,7 +66,7 @@ var bugs = []mutation{
 	{"15", "drainStep", "if d.shards > 0 || db.Unassigned > 0 || d.moving {", "if !op.TimedOut && (d.shards > 0 || db.Unassigned > 0 || d.moving) {",
 		"ops", "TestANodeThatIsNotEmptyIsNeverStoppedHoweverLongItTakes"},
 
-	{"a", "shrinkWaits", "reason, waits := gates.AllocationEnabled(db.Allocation, setting.FreeAllocation)", "reason, waits := gates.AllocationEnabled(setting.FreeAllocation, setting.FreeAllocation)",
+	{"a", "BeforeDrain", "{check.AllocationEnabled, ", "{",
 		"ops", "TestAShrinkDoesNotBeginWhereReplicasCannotMove"},
 	{"a", "drainStep", "if reason, waits := gates.AllocationEnabled(db.Allocation, setting.FreeAllocation); waits {", "if reason, waits := gates.AllocationEnabled(setting.FreeAllocation, setting.FreeAllocation); waits {",
 		"ops", "TestAShrinkDoesNotBeginWhereReplicasCannotMove"},

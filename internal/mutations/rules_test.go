@@ -52,7 +52,7 @@ var rules = []mutation{
 	silenced("licence-missing", "LicenceMissing", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"),
 	silenced("node-checks-acknowledged", "NodeChecks", "ops", "TestSuccessIsToldOnlyOnceItIsTrue"),
 	{"budget-closed", "verify", "if b.MaxUnavailable == 0 && c.Ready == c.Wanted {", "if b.MaxUnavailable < 0 {", "ops", "TestAClosedBudgetIsSaidAndHoldsNothingUp"},
-	{"other-pod-down", "readingWaits", "p.Terminating || !p.Ready && !view.Tolerated(&t.View, going, p) {", "false && p.Terminating {", "ops", beforeAPod},
+	{"other-pod-down", "otherPods", "p.Terminating || !p.Ready && !view.Tolerated(v, m.Going, p) {", "false && p.Terminating {", "ops", beforeAPod},
 	silenced("health-green", "HealthGreen", "ops", beforeAPod),
 	silenced("cluster-health", "ClusterHealth", "ops", beforeAPod),
 	silenced("tables-known", "DetailKnown", "ops", beforeAPod),

@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"stevedore.dev/stevedore/ops/aim"
-	"stevedore.dev/stevedore/ops/budget"
-	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/check"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/setting"
 	"stevedore.dev/stevedore/ops/view"
 )
 
@@ -32,128 +32,52 @@ func Detailed(d *model.Desired, r *model.Record) bool {
 	return false
 }
 
-// podWaits are the gates before a pod goes down, the same before the hold and
-// under it; only the allocation differs.
-func podWaits(t *pass.Pass, op *model.Operation, p *model.Pod, allocation string) bool {
-	if readingWaits(t, p) || copiesWait(t, allocation) {
-		return true
+// A whole and fresh reading, in which everything is there: without one nothing is known to
+// be well.
+var (
+	reading = []check.Check{
+		check.Contact, check.FreshReading, check.NodesKnown, check.GatewayRecovered, check.TablesKnown, check.NodesJoined, check.NodeNames,
 	}
-	db := &t.Observed.Database
-	if reason, waits := gates.AllocationKnown(db.AllocationKnown); waits {
-		t.Wait(reason)
-		return true
-	}
-	if reason, waits := view.SnapshotWaits(&t.View); waits {
-		t.Wait(reason)
-		return true
-	}
-	if !op.Restart.MasterStable {
-		stable := aim.MasterElapsed(&t.View)
-		if reason, waits := gates.MasterStable(stable); waits {
-			t.Wait(reason)
-			t.EndsIn(stable.Left())
-			return true
-		}
-		op.Restart.MasterStable = true
-	}
-	for i := range db.Nodes {
-		if db.Nodes[i].Name != p.NodeName {
-			continue
-		}
-		if reason, refused := gates.Unreplicated(p.Name, db.Nodes[i].Sole, t.Desired.Operations.Unreplicated == "refuse"); refused {
-			t.Refuse(reason)
-			return true
-		}
-	}
-	return aheadWaits(t, op, p)
-}
+	// BeforeEnd is asked between two pods, and at the end of a restart.
+	BeforeEnd = slices.Concat(reading, []check.Check{check.OtherPods}, copies)
+	// BeforePod is asked before a pod goes down, before the allocation lock and under it.
+	BeforePod = slices.Concat(reading, []check.Check{check.NodesAnswer, check.OtherPods}, copies, []check.Check{
+		check.AllocationKnown, check.NoSnapshot, check.MasterStable, check.Unreplicated,
+	})
+	// Every copy is where it is to be, and may be made anew.
+	copies = []check.Check{check.ShardsMoving, check.AllocationEnabled, check.HealthGreen, check.ClusterHealth, check.ReplicasComplete}
+	// whoIsThere is what a restart says that waits for another pod.
+	whoIsThere = append(slices.Clone(reading), check.OtherPods)
+)
 
-// readingWaits: without a whole and fresh reading nothing is known to be well. A pod that
-// is about to go waits for all others; nil: none is.
-func readingWaits(t *pass.Pass, going *model.Pod) bool {
-	db := &t.Observed.Database
-	reason, waits := gates.Contact(t.Contact(), db.Error)
-	if !waits {
-		reason, waits = gates.FreshReading(t.Elapsed(db.At), model.First(t.Policy.ReadingAge, model.DefaultReadingAge))
-	}
-	c := t.NodesBeside(going, present(&t.View))
-	if !waits {
-		reason, waits = view.NodesWait(&t.View)
-	}
-	if !waits {
-		reason, waits = gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Wanted)
-	}
-	if !waits {
-		reason, waits = gates.DetailKnown(db.TablesKnown, db.TablesWhy())
-	}
-	if !waits {
-		reason, waits = gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy)
-	}
-	if !waits {
-		reason, waits = t.NameTwice()
-	}
-	if !waits && going != nil {
-		reason, waits = t.UnreachableBut(going.NodeName)
-	}
-	if waits {
-		t.Wait(reason)
-		return true
-	}
-	for i := range t.Observed.Pods {
-		if p := &t.Observed.Pods[i]; p.Terminating || !p.Ready && !view.Tolerated(&t.View, going, p) {
-			t.Wait(gates.OtherPodDown(p.Name, view.State(&t.View, p.Name, p)))
-			return true
-		}
-	}
-	return false
-}
-
-// copiesWait: every copy is where it is to be, and may be made anew.
-func copiesWait(t *pass.Pass, allocation string) bool {
-	db := &t.Observed.Database
-	reason, waits := gates.ShardsMoving(db.Relocating, db.Initializing)
-	if !waits {
-		reason, waits = gates.AllocationEnabled(db.Allocation, allocation)
-	}
-	h := &db.Health
-	settled := t.Desired.Operations.SettledYellow == "proceed"
+// move is what the checks are asked about. A pod that is about to go waits for all others;
+// nil: none is.
+func move(t *pass.Pass, going *model.Pod, allocation string) check.Move {
 	heldBack := view.HeldBackByVersion(&t.View)
-	if !waits && heldBack == nil {
-		reason, waits = gates.HealthGreen(h.Colour.String(), settled, h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(&t.View))
+	return check.Move{
+		Nodes: t.NodesBeside(going, present(&t.View)), Going: going, Allocation: allocation,
+		SettledYellow: t.Desired.Operations.SettledYellow == "proceed", Explained: heldBack != nil, HeldBack: heldBack,
 	}
-	if !waits {
-		reason, waits = view.ClusterHealthWaits(&t.View, settled)
-	}
-	if !waits && !settled {
-		reason, waits = replicasWait(&t.View, heldBack)
-	}
-	if waits {
-		t.Wait(reason)
-	}
-	return waits
 }
 
-// replicasWait leaves out the tables of a yellow that an upgrade makes.
-func replicasWait(v *view.View, heldBack map[string]bool) (model.Reason, bool) {
-	nodes := 0
-	for _, s := range v.Record.Sets {
-		if w := v.DesiredSet(s.Name); w == nil || w.Data {
-			nodes += s.Replicas
-		}
-	}
-	for i := range v.Observed.Database.Tables {
-		table := &v.Observed.Database.Tables[i]
-		if heldBack[table.Name] {
-			continue
-		}
-		if table.Filtered {
-			continue // health says what CrateDB wants of it on the nodes it may use
-		}
-		if reason, waits := gates.ReplicasComplete(table.Name, table.Replicas, table.Started, budget.Copies(table.Replicas, nodes)); waits {
-			return reason, true
-		}
-	}
-	return model.Reason{}, false
+// podWaits: a check before a pod goes down does not pass, or its absence does what nobody
+// has consented to.
+func podWaits(t *pass.Pass, op *model.Operation, p *model.Pod, allocation string) bool {
+	m := move(t, p, allocation)
+	m.MasterStable = &op.Restart.MasterStable
+	return m.Stop(t, BeforePod) || aheadWaits(t, op, p)
+}
+
+// endWaits: a check between two pods does not pass.
+func endWaits(t *pass.Pass) bool {
+	m := move(t, nil, setting.FreeAllocation)
+	return m.Stop(t, BeforeEnd)
+}
+
+// othersWait says what a restart waits for where that lasts: a pod that is away.
+func othersWait(t *pass.Pass) {
+	m := move(t, nil, "")
+	m.Stop(t, whoIsThere)
 }
 
 // present are the recorded sets with the nodes that others have added since: those are on

@@ -59,7 +59,7 @@ func nextStep(t *pass.Pass, op *model.Operation) {
 	if set == "" {
 		switch {
 		case !templateApplied(&t.View, ""):
-		case readingWaits(t, nil) || copiesWait(t, setting.FreeAllocation):
+		case endWaits(t):
 			// A pod that was made anew is not back yet.
 		case op.Kind == model.OperationRestart:
 			restarted(t, op)
@@ -88,7 +88,7 @@ func nextStep(t *pass.Pass, op *model.Operation) {
 		return
 	}
 	if !templateApplied(&t.View, set) || p == nil {
-		readingWaits(t, nil) // what it waits for where that lasts: a pod that is away
+		othersWait(t)
 		return
 	}
 	if setting.Unexplained(t) {

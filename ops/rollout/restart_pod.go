@@ -175,7 +175,7 @@ func stableStep(t *pass.Pass, op *model.Operation) {
 		op.Step = model.StepNext // that one will not become ready by waiting, or another operation comes first
 		return
 	}
-	if readingWaits(t, nil) || copiesWait(t, setting.FreeAllocation) {
+	if endWaits(t) {
 		return
 	}
 	if onTrial(&t.View, op.Restart) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/check"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -408,19 +409,17 @@ func smallerStep(t *pass.Pass, op *model.Operation) {
 	}
 }
 
+// beforeNext is asked once a node has left, before the next one does.
+var beforeNext = []check.Check{check.Contact, check.FreshReading}
+
 // goneStep waits until the pods are gone and the nodes with them.
 func goneStep(t *pass.Pass, op *model.Operation) {
 	sh := op.Shrink
-	db := &t.Observed.Database
 	if x := t.Record.Exclusions; x != nil && setting.StillLeaving(t, x) {
 		return
 	}
-	if reason, waits := gates.Contact(t.Contact(), db.Error); waits {
-		t.Wait(reason)
-		return
-	}
-	if reason, waits := gates.FreshReading(t.Elapsed(db.At), model.First(t.Policy.ReadingAge, model.DefaultReadingAge)); waits {
-		t.Wait(reason)
+	m := check.Move{}
+	if m.Stop(t, beforeNext) {
 		return
 	}
 	if now := aim.RecordedReplicas(&t.View, sh.Set); now > sh.To && !aim.Aborted(&t.View) && !t.Rejected && !t.Suspending && view.Target(&t.View, sh.Set) == sh.To {

@@ -7,6 +7,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/check"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -46,22 +47,14 @@ func StartGrow(t *pass.Pass, masters bool) bool {
 	return true
 }
 
-// growWaits are the gates before nodes are added. Health is none of them: a
-// new node may be what a cluster needs to repair itself.
+// BeforeGrow is asked before nodes are added. Health is none of them: a new node may be what
+// a cluster needs to repair itself.
+var BeforeGrow = []check.Check{check.Contact, check.FreshReading, check.GatewayServes}
+
+// growWaits asks BeforeGrow, and looks at the licence and at the claims.
 func growWaits(t *pass.Pass) bool {
-	db := &t.Observed.Database
-	if reason, waits := gates.Contact(t.Contact(), db.Error); waits {
-		t.Wait(reason)
-		return true
-	}
-	if reason, waits := gates.FreshReading(t.Elapsed(db.At), model.First(t.Policy.ReadingAge, model.DefaultReadingAge)); waits {
-		t.Wait(reason)
-		return true
-	}
-	if db.Recovered != model.Yes {
-		c := t.Nodes(t.Record.Sets)
-		reason, _ := gates.Recovered(false, c.Joined, c.Wanted)
-		t.Wait(reason)
+	m := check.Move{Nodes: t.Nodes(t.Record.Sets)}
+	if m.Stop(t, BeforeGrow) {
 		return true
 	}
 	if access.LicenceDue(&t.View) {

@@ -8,6 +8,7 @@ import (
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/capacity"
+	"stevedore.dev/stevedore/ops/check"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -92,29 +93,23 @@ func shrinkWords(from, to []model.RecordedSet) string {
 	return "shrinking " + strings.Join(parts, ", ")
 }
 
+// Before nodes are drained, and before each step of a drain: a whole and fresh reading, in
+// which every expected node is there.
+var (
+	BeforeStep = []check.Check{
+		check.Contact, check.FreshReading, check.NodesKnown, check.GatewayRecovered, check.ShardsKnown, check.SnapshotsKnown,
+		check.AllocationKnown, check.NodesJoined, check.NodeNames, check.NodesAnswer,
+	}
+	BeforeDrain = []check.Check{check.AllocationEnabled, check.HealthGreen, check.ClusterHealth, check.NoSnapshot, check.MasterStable}
+)
+
 // shrinkWaits are the gates before nodes of these sets are drained.
 func shrinkWaits(t *pass.Pass, sh *model.Shrink, sets []model.RecordedSet) bool {
-	db := &t.Observed.Database
 	if shrinkReading(t, sets) {
 		return true
 	}
-	reason, waits := gates.AllocationEnabled(db.Allocation, setting.FreeAllocation)
-	if !waits && !view.HeldByLeaving(&t.View) {
-		h := &db.Health
-		reason, waits = gates.HealthGreen(h.Colour.String(), false, h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(&t.View))
-	}
-	if !waits {
-		reason, waits = view.ClusterHealthWaits(&t.View, false)
-	}
-	if !waits {
-		reason, waits = view.SnapshotWaits(&t.View)
-	}
-	if !waits && !sh.MasterStable {
-		reason, waits = gates.MasterStable(aim.MasterElapsed(&t.View))
-		sh.MasterStable = !waits
-	}
-	if waits {
-		t.Wait(reason)
+	m := check.Move{Allocation: setting.FreeAllocation, Explained: view.HeldByLeaving(&t.View), MasterStable: &sh.MasterStable}
+	if m.Stop(t, BeforeDrain) {
 		return true
 	}
 	if setting.Unexplained(t) || t.Record.Hold != nil {
@@ -180,49 +175,16 @@ func forecast(v *view.View, sets []model.RecordedSet) *capacity.Forecast {
 	return capacity.NewForecast(&db, v.Record.Version, leaving, remaining, has(definition.ConsentExtendTableFilters), has(definition.ConsentLeaveZone))
 }
 
-// shrinkReading: a whole and fresh reading in which every expected node is
-// there; a pod that is to leave and in which CrateDB never started is not.
+// shrinkReading asks BeforeStep: a pod that is to leave and in which CrateDB never started
+// is not expected.
 func shrinkReading(t *pass.Pass, sets []model.RecordedSet) bool {
-	db := &t.Observed.Database
 	for _, s := range sets {
 		t.SayWhose(s)
 	}
-	c := t.NodesBut(t.Record.Sets, func(p *model.Pod) bool { return view.HealedOrLeaves(&t.View, p) }, func(set string, ordinal int) bool {
+	m := check.Move{Nodes: t.NodesBut(t.Record.Sets, func(p *model.Pod) bool { return view.HealedOrLeaves(&t.View, p) }, func(set string, ordinal int) bool {
 		return view.Recorded(sets, set) != nil && ordinal >= view.Target(&t.View, set) && view.NeverStarted(&t.View, t.Pod(set, ordinal))
-	})
-	reason, waits := gates.Contact(t.Contact(), db.Error)
-	if !waits {
-		reason, waits = gates.FreshReading(t.Elapsed(db.At), model.First(t.Policy.ReadingAge, model.DefaultReadingAge))
-	}
-	if !waits {
-		reason, waits = view.NodesWait(&t.View)
-	}
-	if !waits {
-		reason, waits = gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Wanted)
-	}
-	if !waits {
-		reason, waits = gates.DetailKnown(db.TablesKnown && db.ShardsKnown, db.TablesWhy())
-	}
-	if !waits && !db.SnapshotsKnown {
-		reason, waits = view.SnapshotWaits(&t.View)
-	}
-	if !waits {
-		reason, waits = gates.AllocationKnown(db.AllocationKnown)
-	}
-	if !waits {
-		reason, waits = gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy)
-	}
-	if !waits {
-		reason, waits = t.NameTwice()
-	}
-	if !waits {
-		reason, waits = t.UnreachableBut("")
-	}
-	if waits {
-		t.Wait(reason)
-		return true
-	}
-	return access.Blind(t)
+	})}
+	return m.Stop(t, BeforeStep) || access.Blind(t)
 }
 
 // Shrink takes one that has begun a step further, and gives back what one

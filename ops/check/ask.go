@@ -1,0 +1,136 @@
+package check
+
+import (
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/budget"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// ask gives the gate of a check what it looks at.
+func (m *Move) ask(v *view.View, c Check) (model.Reason, bool) {
+	db, n := &v.Observed.Database, &m.Nodes
+	switch c {
+	case Contact:
+		return gates.Contact(v.Contact(), db.Error)
+	case FreshReading:
+		return gates.FreshReading(v.Elapsed(db.At), model.First(v.Policy.ReadingAge, model.DefaultReadingAge))
+	case NodesKnown:
+		return view.NodesWait(v)
+	case GatewayRecovered:
+		return gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", n.Joined, n.Wanted)
+	case GatewayServes:
+		return gates.Recovered(db.Recovered == model.Yes, n.Joined, n.Wanted)
+	case TablesKnown:
+		return gates.DetailKnown(db.TablesKnown, db.TablesWhy())
+	case ShardsKnown:
+		return gates.DetailKnown(db.TablesKnown && db.ShardsKnown, db.TablesWhy())
+	case SnapshotsKnown:
+		reason, _ := view.SnapshotWaits(v)
+		return reason, !db.SnapshotsKnown
+	case AllocationKnown:
+		return gates.AllocationKnown(db.AllocationKnown)
+	case NodesJoined:
+		return gates.Joined(n.Joined, n.Wanted, n.NotJoined, n.NotJoinedWhy)
+	case NodeNames:
+		return v.NameTwice()
+	case NodesAnswer:
+		return m.nodesAnswer(v)
+	case OtherPods:
+		return m.otherPods(v)
+	case Unreplicated:
+		return m.unreplicated(v)
+	case MasterStable:
+		return m.masterStable(v)
+	case NoSnapshot:
+		return view.SnapshotWaits(v)
+	default:
+		return m.askCopies(v, c)
+	}
+}
+
+// askCopies is for the checks of where copies are, and may go.
+func (m *Move) askCopies(v *view.View, c Check) (model.Reason, bool) {
+	db := &v.Observed.Database
+	switch h := &db.Health; c {
+	case ShardsMoving:
+		return gates.ShardsMoving(db.Relocating, db.Initializing)
+	case AllocationEnabled:
+		return gates.AllocationEnabled(db.Allocation, m.Allocation)
+	case HealthGreen:
+		if m.Explained {
+			return model.Reason{}, false
+		}
+		return gates.HealthGreen(h.Colour.String(), m.SettledYellow, h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(v))
+	case ClusterHealth:
+		return view.ClusterHealthWaits(v, m.SettledYellow)
+	case ReplicasComplete:
+		return m.replicas(v)
+	default:
+		return model.Reason{}, false
+	}
+}
+
+// nodesAnswer leaves out the node that is about to be restarted: that may be what heals it.
+func (m *Move) nodesAnswer(v *view.View) (model.Reason, bool) {
+	if m.Going == nil {
+		return v.UnreachableBut("")
+	}
+	return v.UnreachableBut(m.Going.NodeName)
+}
+
+func (m *Move) otherPods(v *view.View) (model.Reason, bool) {
+	for i := range v.Observed.Pods {
+		if p := &v.Observed.Pods[i]; p.Terminating || !p.Ready && !view.Tolerated(v, m.Going, p) {
+			return gates.OtherPodDown(p.Name, view.State(v, p.Name, p)), true
+		}
+	}
+	return model.Reason{}, false
+}
+
+func (m *Move) unreplicated(v *view.View) (model.Reason, bool) {
+	for i := range v.Observed.Database.Nodes {
+		n := &v.Observed.Database.Nodes[i]
+		if n.Name != m.Going.NodeName {
+			continue
+		}
+		if reason, refused := gates.Unreplicated(m.Going.Name, n.Sole, v.Desired.Operations.Unreplicated == "refuse"); refused {
+			return reason, true
+		}
+	}
+	return model.Reason{}, false
+}
+
+func (m *Move) masterStable(v *view.View) (model.Reason, bool) {
+	if *m.MasterStable {
+		return model.Reason{}, false
+	}
+	reason, waits := gates.MasterStable(aim.MasterElapsed(v))
+	*m.MasterStable = !waits
+	return reason, waits
+}
+
+// replicas counts the copies of each table. Health says of a table with filters what CrateDB
+// wants of it on the nodes that it may use.
+func (m *Move) replicas(v *view.View) (model.Reason, bool) {
+	if m.SettledYellow {
+		return model.Reason{}, false
+	}
+	nodes := 0
+	for _, s := range v.Record.Sets {
+		if w := v.DesiredSet(s.Name); w == nil || w.Data {
+			nodes += s.Replicas
+		}
+	}
+	for i := range v.Observed.Database.Tables {
+		table := &v.Observed.Database.Tables[i]
+		if m.HeldBack[table.Name] || table.Filtered {
+			continue
+		}
+		if reason, waits := gates.ReplicasComplete(table.Name, table.Replicas, table.Started, budget.Copies(table.Replicas, nodes)); waits {
+			return reason, true
+		}
+	}
+	return model.Reason{}, false
+}
