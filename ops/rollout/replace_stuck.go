@@ -46,7 +46,10 @@ func comesBack(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
 // tried: another pod of the set is the first on its live template, and still has time
 // to come up. A cluster that is being made or resumed may need both of them.
 func tried(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
-	if view.ComesUp(v) || view.Restarting(v) && v.Record.Operation.Restart.Pod == p.Name || p.Template == live.Template || aim.JoinedOnLive(v, p.Set) || aim.ReadyOnLive(v, p.Set) {
+	switch {
+	case view.ComesUp(v), view.Restarting(v) && v.Record.Operation.Restart.Pod == p.Name:
+		return false
+	case p.Template == live.Template, aim.JoinedOnLive(v, p.Set), aim.ReadyOnLive(v, p.Set):
 		return false
 	}
 	return v.AnyPod(func(q *model.Pod) bool {
@@ -58,55 +61,108 @@ func tried(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
 // template, and has another by now.
 func stuckInBootstrap(v *view.View) bool { return len(v.Record.Sets) > 0 && !aim.Unstarted(v) }
 
-// ReplaceStuck makes a pod anew that does not run and whose template is not its set's any
-// more, whatever the health: that is how a bad definition is repaired. One at a
-// time, and never one that may be a member. What plainly does not run goes before one
-// whose process does: that may be well, and wait for it.
+// ReplaceStuck recreates a pod that does not run and whose template is not its set's any
+// more, whatever the health: that is how a bad definition is repaired. One at a time, and
+// never one that may be a member.
 func ReplaceStuck(t *pass.Pass) {
-	if !t.Record.Bootstrap.Done && !stuckInBootstrap(&t.View) || t.Rejected || t.Decision.Disruptive != nil ||
-		view.Restarting(&t.View) && t.Record.Operation.Step == model.StepStopped ||
-		!aim.Applied(&t.View) || !t.Observed.Applied.Effective.Equal(t.Decision.Effective) {
+	if !mayReplace(t) {
 		return
 	}
-	t.RecoverPod()
-	if t.Decision.Disruptive != nil {
+	if t.RecoverPod(); t.Decision.Disruptive != nil {
 		return
 	}
+	found := stuckPod(&t.View)
+	if found == nil {
+		return
+	}
+	aim.NoteFirst(t, found)
+	t.Decision.Disruptive = &model.Action{Kind: model.ActionCurePod, Pod: found.Name, PodUID: found.UID}
+	if view.ProcessRuns(found) {
+		// It may be joining this moment.
+		askFirst(t, t.Decision.Disruptive, found)
+	}
+	if live := t.Live(found.Set); found.Started.IsZero() && live.Version != "" && gates.CompareMinor(found.Version, live.Version) > 0 {
+		// It goes back to an older version, and only as long as the newer one has
+		// not started: that is looked at right before.
+		t.Decision.Disruptive.Kind = model.ActionRecreatePod
+	}
+}
+
+// mayReplace: nothing else is about to go down, and what is decided is what is applied.
+func mayReplace(t *pass.Pass) bool {
+	switch v := &t.View; {
+	case t.Rejected, t.Decision.Disruptive != nil:
+		return false
+	case !t.Record.Bootstrap.Done && !stuckInBootstrap(v):
+		return false
+	case view.Restarting(v) && t.Record.Operation.Step == model.StepStopped:
+		return false
+	}
+	return aim.Applied(&t.View) && t.Observed.Applied.Effective.Equal(t.Decision.Effective)
+}
+
+// stuckPod is the pod that is replaced next; nil for none, also while one is on its way out.
+// What plainly does not run goes before one whose process does: that may be well, and wait
+// for it. And a restart waits for its own pod.
+func stuckPod(v *view.View) *model.Pod {
 	var found *model.Pod
-	for i := range t.Observed.Pods {
-		p := &t.Observed.Pods[i]
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
 		if p.Terminating {
-			return
+			return nil
 		}
-		live := t.Live(p.Set)
-		if found != nil && (view.ProcessRuns(p) || !view.ProcessRuns(found)) || p.Ready || live == nil || !live.Ours || live.ObservedGeneration != live.Generation ||
-			live.Template == "" || p.Template == "" || p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == "") ||
-			view.WouldGoBack(&t.View, p, live) || aim.AnotherFirst(&t.View, p) || comesBack(&t.View, p, live) || tried(&t.View, p, live) {
+		if found != nil && !before(p, found) || !isStuck(v, p) {
 			continue
 		}
-		if view.Replaceable(&t.View, p) {
-			found = p
-		}
-		if found == p && view.Restarting(&t.View) && t.Record.Operation.Restart.Set == p.Set {
-			// The restart waits for its own pod.
-			if own := named(&t.View, t.Record.Operation.Restart.Pod); own != nil && own.Set == p.Set && (view.ProcessRuns(p) || !view.ProcessRuns(own)) && !own.Ready && !own.Terminating && own.Template != live.Template && own.Template != "" && !view.WouldGoBack(&t.View, own, live) && view.Replaceable(&t.View, own) {
-				found = own
-			}
+		found = p
+		if own := restartedPod(v, p); own != nil {
+			found = own
 		}
 	}
-	if found != nil {
-		aim.NoteFirst(t, found)
-		t.Decision.Disruptive = &model.Action{Kind: model.ActionCurePod, Pod: found.Name, PodUID: found.UID}
-		if view.ProcessRuns(found) {
-			// It may be joining this moment.
-			askFirst(t, t.Decision.Disruptive, found)
-		}
-		if live := t.Live(found.Set); found.Started.IsZero() && live.Version != "" && gates.CompareMinor(found.Version, live.Version) > 0 {
-			// It goes back to an older version, and only as long as the newer one has
-			// not started: that is looked at right before.
-			t.Decision.Disruptive.Kind = model.ActionRecreatePod
-		}
+	return found
+}
+
+// before: the process does not run in the one pod, and may run in the other.
+func before(p, other *model.Pod) bool { return !view.ProcessRuns(p) && view.ProcessRuns(other) }
+
+// isStuck: the pod does not run, is no member, and comes up on another template when it is
+// recreated.
+func isStuck(v *view.View, p *model.Pod) bool {
+	live := v.Live(p.Set)
+	switch {
+	case p.Ready, p.Template == "", !written(live):
+		return false
+	case p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == ""):
+		return false
+	case view.WouldGoBack(v, p, live), aim.AnotherFirst(v, p), comesBack(v, p, live), tried(v, p, live):
+		return false
 	}
+	return view.Replaceable(v, p)
+}
+
+// written: the StatefulSet is ours, and its controller has seen the template.
+func written(live *model.ObservedSet) bool {
+	return live != nil && live.Ours && live.ObservedGeneration == live.Generation && live.Template != ""
+}
+
+// restartedPod is the pod that a restart of the same set waits for, if that is stuck too and
+// no worse to take than this one.
+func restartedPod(v *view.View, p *model.Pod) *model.Pod {
+	if !view.Restarting(v) || v.Record.Operation.Restart.Set != p.Set {
+		return nil
+	}
+	own := named(v, v.Record.Operation.Restart.Pod)
+	if own == nil || own.Set != p.Set || before(p, own) {
+		return nil
+	}
+	live := v.Live(p.Set)
+	switch {
+	case own.Ready, own.Terminating, own.Template == "", own.Template == live.Template, view.WouldGoBack(v, own, live):
+		return nil
+	case !view.Replaceable(v, own):
+		return nil
+	}
+	return own
 }
 
 // askFirst lets the executor ask another node whether the one in the pod has joined

@@ -78,6 +78,30 @@ func Restart(t *pass.Pass) {
 		}
 		return
 	}
+	op := followed(t)
+	switch {
+	case !aim.Aborted(&t.View):
+	case op.Kind == model.OperationUpgrade:
+		t.Refuse(upgradeAborted(&t.View, op.Upgrade.OldVersion, op.Upgrade.NewVersion))
+	default:
+		t.Refuse(gates.Aborted(left(&t.View)))
+	}
+	switch {
+	case aim.Aborted(&t.View), goesWithItsSet(&t.View, op):
+		setting.GiveBack(t)
+		leaves(t, op)
+		return
+	case replacedByUpgrade(&t.View, op):
+		t.Record.Operation = nil
+		return
+	}
+	step(t, op)
+	restartTimeout(t)
+	restartProgress(t)
+}
+
+// followed is a copy of the operation that follows what is asked and desired by now.
+func followed(t *pass.Pass) *model.Operation {
 	op, restart := *t.Record.Operation, *t.Record.Operation.Restart
 	op.Restart = &restart
 	before, at, by := aim.Asked(&t.View)
@@ -90,51 +114,53 @@ func Restart(t *pass.Pass) {
 	if op.Revision != t.Desired.Revision && !(t.Rejected && op.Step == model.StepStopped) {
 		op.Revision = t.Desired.Revision
 		if op.Step == model.StepStopped || op.Step == model.StepDown {
-			// Another definition: the pod that did not come up is made anew on it, and
-			// has its whole time.
+			// Another definition: the pod that did not come up is recreated on it, and has
+			// its whole time.
 			op.Step, restart.Since = model.StepDown, t.Now
 		}
 	}
 	t.Record.Operation = &op
-	switch {
-	case !aim.Aborted(&t.View):
-	case op.Kind == model.OperationUpgrade:
-		t.Refuse(upgradeAborted(&t.View, op.Upgrade.OldVersion, op.Upgrade.NewVersion))
-	default:
-		t.Refuse(gates.Aborted(left(&t.View)))
+	return &op
+}
+
+// goesWithItsSet: the group of the pod is to go. The pod never comes up again on what is
+// desired, and on what it had before it may.
+func goesWithItsSet(v *view.View, op *model.Operation) bool {
+	r := op.Restart
+	if r.Set == "" || v.DesiredSet(r.Set) != nil {
+		return false
 	}
-	// Where its group is to go its pod never comes up again on what is wanted, and on what
-	// it had before it may.
-	goes := restart.Set != "" && t.DesiredSet(restart.Set) == nil && (op.Step == model.StepDown || op.Step == model.StepStopped) && !isBack(&t.View, &restart)
-	if aim.Aborted(&t.View) || goes {
-		setting.GiveBack(t)
-		leaves(t, &op)
-		return
+	return (op.Step == model.StepDown || op.Step == model.StepStopped) && !isBack(v, r)
+}
+
+// replacedByUpgrade: pods are stuck on a template, and only an upgrade brings another.
+func replacedByUpgrade(v *view.View, op *model.Operation) bool {
+	if op.Step == model.StepHold || op.Step == model.StepDown || !aim.UpgradeReplaces(v, op) {
+		return false
 	}
-	if op.Step != model.StepHold && op.Step != model.StepDown && aim.UpgradeReplaces(&t.View, &op) && slices.ContainsFunc(t.Record.Sets, func(s model.RecordedSet) bool { return aim.StuckOnLive(&t.View, s.Name) }) {
-		t.Record.Operation = nil
-		return
-	}
+	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return aim.StuckOnLive(v, s.Name) })
+}
+
+// step takes a restart one step further; a pod that is back goes on at once.
+func step(t *pass.Pass, op *model.Operation) {
 	if op.Step == model.StepDown {
-		downStep(t, &op)
+		downStep(t, op)
 	}
 	switch op.Step {
 	case model.StepDown:
 	case model.StepHold:
-		holdStep(t, &op)
+		holdStep(t, op)
 	case model.StepReturn:
 		if setting.GiveBack(t); t.Record.Hold == nil {
-			op.Step, restart.Since = model.StepStable, t.Now
+			op.Step, op.Restart.Since = model.StepStable, t.Now
 		}
 	case model.StepStable:
-		stableStep(t, &op)
+		stableStep(t, op)
 	case model.StepStopped:
-		stoppedStep(t, &op)
+		stoppedStep(t, op)
 	default:
-		nextStep(t, &op)
+		nextStep(t, op)
 	}
-	restartTimeout(t)
-	restartProgress(t)
 }
 
 // leaves ends a restart where it stands, once nothing is held and nothing hangs on its

@@ -11,91 +11,133 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// nextStep chooses the set and the pod, and looks at every gate.
+// nextStep chooses the set and the pod, and asks every check.
 func nextStep(t *pass.Pass, op *model.Operation) {
 	r := op.Restart
 	r.Pod, r.PodUID, r.Template, r.Zone, r.Pods = "", "", "", "", nil
-	if t.Record.Hold != nil {
-		setting.GiveBack(t) // a lost record's
-		if set := aim.QuorumWaits(&t.View); !view.HasMaster(&t.View) && !t.Rejected && view.PendingRestart(&t.View, set) {
-			if op.Kind == model.OperationRestart && aim.UpgradeDue(&t.View) {
-				t.Record.Operation = nil // an upgrade brings it
-				return
-			}
-			beginsNext(t, r, set) // its new template may be what brings the contact back
-		}
+	switch {
+	case t.Record.Hold != nil:
+		giveBackLost(t, op)
 		return
-	}
-	// A group that is to go gets no other template, and has none to go back to.
-	goes := t.DesiredSet(r.Set) == nil && aim.NothingBefore(&t.View, r)
-	if op.Kind == model.OperationRestart && (view.Unequal(&t.View) || aim.UpgradeDue(&t.View)) && !t.Rejected && !(t.Contact() && aim.TrialPods(&t.View, r.Set) && !goes) {
-		// Each needs an operation of its own; what is left is restarted after it.
+	case anotherFirst(&t.View, op), aim.LetsIn(&t.View):
 		if !aim.RollBackFirst(t, r) {
-			t.Record.Operation = nil
+			t.Record.Operation = nil // what is left is restarted after it
 		}
 		return
-	}
-	if aim.LetsIn(&t.View) {
-		if !aim.RollBackFirst(t, r) {
-			t.Record.Operation = nil
-		}
+	case aim.LeavesStuck(t, r):
 		return
 	}
-	if aim.LeavesStuck(t, r) {
-		return
-	}
-	set := aim.NextSet(&t.View)
 	first := aim.OnItsWay(&t.View, op)
+	set := nextSet(&t.View, op, first)
+	switch {
+	case set == "":
+		endStep(t, op)
+	case t.Rejected: // a refusal has said why
+	case contactWaits(t, set):
+	case r.Set != set && aim.RollBackFirst(t, r): // that one comes again later
+	default:
+		if r.Set != set {
+			beginsNext(t, r, set)
+		}
+		takePod(t, op, set, first)
+	}
+}
+
+// giveBackLost gives an allocation lock back that a record which was lost has left. The new
+// template of a set may be what brings the contact back.
+func giveBackLost(t *pass.Pass, op *model.Operation) {
+	setting.GiveBack(t)
+	set := aim.QuorumWaits(&t.View)
+	if view.HasMaster(&t.View) || t.Rejected || !view.PendingRestart(&t.View, set) {
+		return
+	}
+	if op.Kind == model.OperationRestart && aim.UpgradeDue(&t.View) {
+		t.Record.Operation = nil // an upgrade brings it
+		return
+	}
+	beginsNext(t, op.Restart, set)
+}
+
+// anotherFirst: nodes come or go, or another version is desired: each is an operation of its
+// own. A template on trial is verified before; that of a group that is to go never is.
+func anotherFirst(v *view.View, op *model.Operation) bool {
+	r := op.Restart
+	if op.Kind != model.OperationRestart || v.Rejected || !view.Unequal(v) && !aim.UpgradeDue(v) {
+		return false
+	}
+	goes := v.DesiredSet(r.Set) == nil && aim.NothingBefore(v, r)
+	return goes || !v.Contact() || !aim.TrialPods(v, r.Set)
+}
+
+// nextSet is the set that is restarted now; "" where none is to be.
+func nextSet(v *view.View, op *model.Operation, first *model.Pod) string {
+	set := aim.NextSet(v)
 	if set != "" && first != nil {
 		set = first.Set
 	}
-	if outdated := r.Set != "" && aim.FirstOutdated(&t.View, r.Set) != nil; op.Kind == model.OperationUpgrade && outdated && !view.AnyHealedByRestart(&t.View, set) || aim.TrialPods(&t.View, r.Set) ||
-		outdated && !aim.JoinedOnLive(&t.View, r.Set) && !aim.Failing(&t.View, set) && !view.AnyHealedByRestart(&t.View, set) {
-		// A new image comes to no second set before the first one is done, and a new
-		// template to none before a pod has joined on it. What waits for a pod that is not
-		// ready waits for that one's template too.
-		set = r.Set
+	if staysWith(v, op, set) {
+		return op.Restart.Set
 	}
-	if set == "" {
-		switch {
-		case !templateApplied(&t.View, ""):
-		case endWaits(t):
-			// A pod that was made anew is not back yet.
-		case op.Kind == model.OperationRestart:
-			restarted(t, op)
-		case !versionWaits(t):
-			upgraded(t, op)
-		}
-		return
+	return set
+}
+
+// staysWith: a new image comes to no second set before the first one is done, and a new
+// template to none before a pod has joined on it. What waits for a pod that is not ready
+// waits for that one's template too.
+func staysWith(v *view.View, op *model.Operation, next string) bool {
+	set := op.Restart.Set
+	if aim.TrialPods(v, set) {
+		return true
 	}
-	if t.Rejected {
-		return // a refusal has said why
+	if set == "" || aim.FirstOutdated(v, set) == nil || view.AnyHealedByRestart(v, next) {
+		return false
 	}
-	if reason, waits := gates.Contact(t.Contact(), t.Observed.Database.Error); waits && view.PendingRestart(&t.View, set) && set != view.SoleVoter(&t.View) && (!aim.Failing(&t.View, set) && !view.Unreachable(&t.View) || aim.OthersFirst(&t.View, set)) {
-		// Nobody can say whether the last new template runs.
-		t.Wait(reason)
-		return
+	return op.Kind == model.OperationUpgrade || !aim.JoinedOnLive(v, set) && !aim.Failing(v, next)
+}
+
+// contactWaits: nobody can say whether the last new template runs. The set whose template
+// may bring the contact back does not wait for it.
+func contactWaits(t *pass.Pass, set string) bool {
+	v := &t.View
+	reason, waits := gates.Contact(v.Contact(), v.Observed.Database.Error)
+	if !waits || !view.PendingRestart(v, set) || set == view.SoleVoter(v) {
+		return false
 	}
-	if r.Set != set {
-		if aim.RollBackFirst(t, r) {
-			return // it came before, and on none of its pods: it has its turn later
-		}
-		beginsNext(t, r, set)
+	if (aim.Failing(v, set) || view.Unreachable(v)) && !aim.OthersFirst(v, set) {
+		return false
 	}
-	p := aim.FirstOutdated(&t.View, set)
-	if first != nil && first.Set == set && templateApplied(&t.View, set) {
+	t.Wait(reason)
+	return true
+}
+
+// endStep ends a restart in which nothing is left to do, once all is well again.
+func endStep(t *pass.Pass, op *model.Operation) {
+	switch {
+	case !templateApplied(&t.View, ""):
+	case endWaits(t): // a pod that was recreated is not back yet
+	case op.Kind == model.OperationRestart:
+		restarted(t, op)
+	case !versionWaits(t):
+		upgraded(t, op)
+	}
+}
+
+// takePod chooses the pod of a set, and records the allocation lock under which it goes.
+func takePod(t *pass.Pass, op *model.Operation, set string, first *model.Pod) {
+	r, applied := op.Restart, templateApplied(&t.View, set)
+	if first != nil && first.Set == set && applied {
 		op.Step, r.Pod, r.Since = model.StepDown, first.Name, t.Now
 		return
 	}
-	if !templateApplied(&t.View, set) || p == nil {
+	p := aim.FirstOutdated(&t.View, set)
+	if !applied || p == nil {
 		othersWait(t)
 		return
 	}
 	if setting.Unexplained(t) {
 		return
 	}
-	if q := trialPod(&t.View, set); q != nil {
-		// With the record lost meanwhile.
+	if q := trialPod(&t.View, set); q != nil { // with the record lost meanwhile
 		op.Step, r.Pod, r.Since = model.StepDown, q.Name, t.Now
 		return
 	}
