@@ -13,10 +13,13 @@ import (
 // other one of the set has joined on it.
 func trialPod(v *view.View, set string) *model.Pod {
 	live, s := v.Live(set), view.Recorded(v.Record.Sets, set)
+	if s == nil || live == nil || live.Template == "" {
+		return nil
+	}
 	var found *model.Pod
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
-		if p.Set != set || s == nil || p.Ordinal >= s.Replicas || live == nil || live.Template == "" || p.Template != live.Template || p.Terminating {
+		if p.Set != set || p.Ordinal >= s.Replicas || p.Template != live.Template || p.Terminating {
 			continue
 		}
 		if view.Joined(v, p) {
@@ -33,14 +36,15 @@ func trialPod(v *view.View, set string) *model.Pod {
 }
 
 // comesBack: when the restart took its first pod down, this one was well on the
-// template before, and it starts on it by itself again. The new one has to be proven
+// template before, and it starts on it by itself again. The new one has to be verified
 // before another pod is put on it: if it does not run, this is the one that is left.
 func comesBack(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
 	if !view.Restarting(v) || v.Record.Operation.Step != model.StepDown {
 		return false
 	}
 	r := v.Record.Operation.Restart
-	return r.Set == p.Set && r.PodUID != "" && r.Pod != p.Name && p.Template == r.Template && p.Template != live.Template && !aim.JoinedOnLive(v, p.Set)
+	wasWell := r.PodUID != "" && p.Template == r.Template && p.Template != live.Template
+	return wasWell && r.Set == p.Set && r.Pod != p.Name && !aim.JoinedOnLive(v, p.Set)
 }
 
 // tried: another pod of the set is the first on its live template, and still has time

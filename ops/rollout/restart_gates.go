@@ -14,14 +14,9 @@ import (
 // Detailed says whether Decide will want to know the tables, their shards and
 // the snapshots: they are dear to read, and only who takes a pod down asks.
 func Detailed(d *model.Desired, r *model.Record) bool {
-	if aim.NoDataNode(d.Sets) && aim.Running(r.Sets) {
-		return true
-	}
-	if r.Operation != nil && r.Operation.Restart != nil ||
-		r.Version != "" && d.Version != r.Version || d.RestartedAt != r.RestartedAt || r.Command.Commands.RestartedAt != r.RestartedBy {
-		return true
-	}
-	if r.Exclusions != nil || r.RecoverDue || aim.ShrinkDue(d, r) {
+	switch {
+	case aim.NoDataNode(d.Sets) && aim.Running(r.Sets), r.Operation != nil && r.Operation.Restart != nil, r.Version != "" && d.Version != r.Version,
+		d.RestartedAt != r.RestartedAt, r.Command.Commands.RestartedAt != r.RestartedBy, r.Exclusions != nil, r.RecoverDue, aim.ShrinkDue(d, r):
 		return true
 	}
 	for i := range d.Changes {

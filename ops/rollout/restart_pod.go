@@ -22,7 +22,7 @@ func holdStep(t *pass.Pass, op *model.Operation) {
 	p := named(&t.View, r.Pod)
 	live := t.Live(h.Set)
 	switch {
-	case t.Rejected || live == nil || p == nil || p.UID != r.PodUID || p.Terminating || !view.Outdated(&t.View, p), !zoneStands(&t.View, r):
+	case t.Rejected, live == nil, !stands(&t.View, p, r.PodUID), !zoneStands(&t.View, r):
 		op.Step = model.StepReturn
 	case live.Hold != setting.HoldAnnotation(h) || aim.BudgetOpen(&t.View):
 		// It is being applied.
@@ -69,7 +69,7 @@ func downStep(t *pass.Pass, op *model.Operation) {
 	p := named(&t.View, r.Pod)
 	if p != nil && p.UID == r.PodUID && !p.Terminating {
 		// It was decided and was not done, or is not seen yet.
-		if t.Rejected || t.Record.Hold == nil || podWaits(t, op, p, setting.HeldAllocation) {
+		if !mayGo(t) || podWaits(t, op, p, setting.HeldAllocation) {
 			op.Step = model.StepReturn
 			return
 		}
@@ -96,7 +96,8 @@ func downStep(t *pass.Pass, op *model.Operation) {
 	}
 	sayAway(t, r.Pod)
 	// One that is ready has found a master: without contact nobody can say more of it.
-	if hadItsTime(&t.View, op, p) && !proven(&t.View, op) && (t.Contact() || p == nil || !p.Ready) {
+	unasked := !t.Contact() && p != nil && p.Ready
+	if !unasked && hadItsTime(&t.View, op, p) && !verified(&t.View, op) {
 		op.Step = model.StepStopped
 		reportStopped(t, op, p)
 	}
@@ -111,7 +112,7 @@ func hadItsTime(v *view.View, op *model.Operation, p *model.Pod) bool {
 	if view.PendingRestart(v, op.Restart.Set) && !v.Rejected && !(aim.UpgradeDue(v) && !view.Upgrading(v)) {
 		return false
 	}
-	if p != nil && live != nil && p.Template != "" && p.Template != live.Template && !view.WouldGoBack(v, p, live) {
+	if p != nil && live != nil && isReplaced(v, p, live) {
 		return false
 	}
 	if p != nil && p.Created.After(since) {
@@ -122,9 +123,20 @@ func hadItsTime(v *view.View, op *model.Operation, p *model.Pod) bool {
 	}
 	return view.HasMaster(v) || !v.AnyPod(func(q *model.Pod) bool {
 		live := v.Live(q.Set)
-		return q.Name != op.Restart.Pod && !q.Ready && live != nil && q.Template != live.Template && !view.WouldGoBack(v, q, live) && !comesBack(v, q, live) && view.Replaceable(v, q)
+		if q.Name == op.Restart.Pod || q.Ready || live == nil || q.Template == live.Template {
+			return false
+		}
+		return !view.WouldGoBack(v, q, live) && !comesBack(v, q, live) && view.Replaceable(v, q)
 	})
 }
+
+// isReplaced: the pod was made on another template than its set has now.
+func isReplaced(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
+	return p.Template != "" && p.Template != live.Template && !view.WouldGoBack(v, p, live)
+}
+
+// mayGo: the lock is held, and nothing is refused.
+func mayGo(t *pass.Pass) bool { return !t.Rejected && t.Record.Hold != nil }
 
 // isBack: the pod was made anew and has joined. Of one that is to leave the node is enough:
 // nothing that is wanted makes it ready.
@@ -133,9 +145,9 @@ func isBack(v *view.View, r *model.Restart) bool {
 	return p != nil && p.UID != r.PodUID && (view.Joined(v, p) || view.LeavesNotReady(v, p))
 }
 
-// proven: the set's template is the one that the pod ran before, or another pod
+// verified: the set's template is the one that the pod ran before, or another pod
 // has joined on it.
-func proven(v *view.View, op *model.Operation) bool {
+func verified(v *view.View, op *model.Operation) bool {
 	live := v.Live(op.Restart.Set)
 	if live == nil || live.Template == op.Restart.Template {
 		return true

@@ -33,7 +33,8 @@ func Zone(v *view.View, p *model.Pod) string {
 // could not do without the whole of it.
 func together(v *view.View, set string, p *model.Pod) (string, []model.PodRef) {
 	zone, live, s := Zone(v, p), v.Live(set), view.Recorded(v.Record.Sets, set)
-	if v.Desired.Operations.RestartBy != "zone" || zone == "" || live == nil || s == nil || view.JoinedNotReady(v, p) {
+	switch {
+	case v.Desired.Operations.RestartBy != "zone", zone == "", live == nil, s == nil, view.JoinedNotReady(v, p):
 		return "", nil
 	}
 	proven := p.Template == live.Template
@@ -111,6 +112,11 @@ func maySpare(v *view.View, set, zone string, pods []model.PodRef) bool {
 	return true
 }
 
+// stands: it is the pod that was chosen, and it is to be restarted still.
+func stands(v *view.View, p *model.Pod, uid string) bool {
+	return p != nil && p.UID == uid && !p.Terminating && view.Outdated(v, p)
+}
+
 // zoneStands is true while all that go together are still there and may go.
 func zoneStands(v *view.View, r *model.Restart) bool {
 	if len(r.Pods) == 0 {
@@ -118,7 +124,7 @@ func zoneStands(v *view.View, r *model.Restart) bool {
 	}
 	for _, ref := range r.Pods {
 		p := named(v, ref.Name)
-		if p == nil || p.UID != ref.UID || p.Terminating || !view.Outdated(v, p) || Zone(v, p) != r.Zone {
+		if !stands(v, p, ref.UID) || Zone(v, p) != r.Zone {
 			return false
 		}
 	}
@@ -159,7 +165,8 @@ func zoneDownStep(t *pass.Pass, op *model.Operation) {
 	switch {
 	case standing == len(r.Pods):
 		// It was decided and was not done, or is not seen yet.
-		if p := named(&t.View, r.Pod); t.Rejected || t.Record.Hold == nil || p == nil || !zoneStands(&t.View, r) || podWaits(t, op, p, setting.HeldAllocation) {
+		p := named(&t.View, r.Pod)
+		if goes := p != nil && mayGo(t) && zoneStands(&t.View, r); !goes || podWaits(t, op, p, setting.HeldAllocation) {
 			op.Step = model.StepReturn
 			return
 		}

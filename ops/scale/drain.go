@@ -390,7 +390,7 @@ func smallerStep(t *pass.Pass, op *model.Operation) {
 	switch {
 	case waits:
 		aim.SetReplicas(t, sh.Set, to)
-	case d.shards > 0 || d.moving || t.Observed.Database.Unassigned > 0 || joined != nil || exclude(t, t.Record.Exclusions):
+	case d.shards > 0, d.moving, t.Observed.Database.Unassigned > 0, joined != nil, exclude(t, t.Record.Exclusions):
 		// Something came back between the check and the write.
 		sh.Drained, sh.Since, op.Step = time.Time{}, t.Now, model.StepDrain
 	default:
@@ -422,7 +422,7 @@ func goneStep(t *pass.Pass, op *model.Operation) {
 	if m.Stop(t, beforeNext) {
 		return
 	}
-	if now := aim.RecordedReplicas(&t.View, sh.Set); now > sh.To && !aim.Aborted(&t.View) && !t.Rejected && !t.Suspending && view.Target(&t.View, sh.Set) == sh.To {
+	if now := aim.RecordedReplicas(&t.View, sh.Set); now > sh.To && !stops(&t.View) && view.Target(&t.View, sh.Set) == sh.To {
 		// Where nodes vote the next one leaves after this one.
 		sh.Leaving = slices.DeleteFunc(slices.Clone(sh.Leaving), func(n model.LeavingNode) bool { return n.Ordinal >= now })
 		sh.Before, sh.Drained, sh.Since, op.Step = now, time.Time{}, t.Now, model.StepDrain

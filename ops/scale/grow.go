@@ -22,7 +22,8 @@ func StartGrow(t *pass.Pass, masters bool) bool {
 	grows := false
 	for _, w := range t.Desired.Sets {
 		s := view.Recorded(t.Record.Sets, w.Name)
-		grows = grows || w.Dedicated == masters && (s == nil && w.Data || s != nil && w.Replicas > s.Replicas)
+		larger := s == nil && w.Data || s != nil && w.Replicas > s.Replicas
+		grows = grows || larger && w.Dedicated == masters
 	}
 	if !grows || growWaits(t) {
 		return grows

@@ -38,13 +38,21 @@ func NeedsNodesFirst(v *view.View) bool {
 // the pod: so the set goes back to what it ran before.
 func RollsBack(v *view.View, set string) bool {
 	op := v.Record.Operation
-	return op.Kind == model.OperationRestart && op.Restart.Remembered != "" && (op.Step != model.StepNext || aim.StuckOnLive(v, set)) && op.Step != model.StepHold &&
-		view.PendingRestart(v, set) && aim.UpgradeDue(v) && aim.TrialPods(v, set) && !aim.ReadyOnLive(v, set)
+	switch {
+	case op.Kind != model.OperationRestart, op.Restart.Remembered == "", op.Step == model.StepHold, op.Step == model.StepNext && !aim.StuckOnLive(v, set):
+		return false
+	}
+	upgrade := view.PendingRestart(v, set) && aim.UpgradeDue(v)
+	return upgrade && aim.TrialPods(v, set) && !aim.ReadyOnLive(v, set)
 }
 
 // growStuck: nodes do not run on their template, all others are well, and what is wanted
 // by now is of another version. That comes by an upgrade, before which no other nodes
 // are to come or to go.
 func growStuck(v *view.View, op *model.Operation) bool {
-	return v.Contact() && !v.Rejected && !v.Suspending && aim.UpgradeDue(v) && !(view.Unequal(v) && (aim.GrowsFirst(v) || view.ShrinksFirst(v))) && aim.OnlyStuck(v, op.To)
+	if !v.Contact() || v.Rejected || v.Suspending || !aim.UpgradeDue(v) {
+		return false
+	}
+	before := view.Unequal(v) && (aim.GrowsFirst(v) || view.ShrinksFirst(v))
+	return !before && aim.OnlyStuck(v, op.To)
 }

@@ -187,6 +187,22 @@ func shrinkReading(t *pass.Pass, sets []model.RecordedSet) bool {
 	return m.Stop(t, BeforeStep) || access.Blind(t)
 }
 
+// stops: a shrink goes no further, for it was aborted, or the definition is refused, or the
+// cluster is being suspended.
+func stops(v *view.View) bool { return v.Rejected || v.Suspending || aim.Aborted(v) }
+
+// allStay: none of the nodes has been taken out of its StatefulSet yet.
+func allStay(v *view.View, op *model.Operation) bool {
+	switch sh := op.Shrink; op.Step {
+	case model.StepExclude, model.StepDrain:
+		return true
+	case model.StepSmaller:
+		live := v.Live(sh.Set)
+		return live != nil && live.Replicas >= sh.Before
+	}
+	return false
+}
+
 // Shrink takes one that has begun a step further, and gives back what one
 // excluded that is known no more.
 func Shrink(t *pass.Pass) {
@@ -203,8 +219,8 @@ func Shrink(t *pass.Pass) {
 	op.To = shrunk(&t.View, &op)
 	t.Record.Operation = &op
 	// What is not wanted any more goes back, unless nodes are leaving already.
-	back := aim.Aborted(&t.View) || t.Rejected || t.Suspending || NeedsNodesFirst(&t.View) || sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
-	if back && (op.Step == model.StepExclude || op.Step == model.StepDrain || op.Step == model.StepSmaller && t.Live(sh.Set) != nil && t.Live(sh.Set).Replicas >= sh.Before) {
+	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
+	if (stops(&t.View) || retargeted || NeedsNodesFirst(&t.View)) && allStay(&t.View, &op) {
 		aim.EndShrink(t)
 		op.Step = model.StepInclude
 	}
