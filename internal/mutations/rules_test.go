@@ -70,7 +70,7 @@ var rules = []mutation{
 	{"pod-returns", "downStep", "t.Wait(podReturns(r.Pod, state, p))", "_ = state", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
 	silenced("stable-for", "StableFor", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"),
 	{"restart-stopped", "stoppedStep", "t.Refuse(stopped(&t.View, op, p))", "", "ops", "TestATemplateThatDoesNotComeUpStopsAtItsFirstPod"},
-	{"hold-hidden", "nextStep", "t.Refuse(gates.HoldHidden())", "", "ops", "TestAHoldThatATransientValueHidesIsTakenBackAndSaid"},
+	{"hold-hidden", "takePod", "t.Refuse(gates.HoldHidden())", "", "ops", "TestAHoldThatATransientValueHidesIsTakenBackAndSaid"},
 	{"hold-changed", "giveBack", "t.Wait(gates.HoldChanged(t.Observed.Database.Allocation, h.Value, h.Before))", "", "ops", "TestASomebodysValueIsNotOverwritten"},
 	{"unexplained-hold", "unexplained", "if value != HeldAllocation {", "if value != \"\" {", "ops", "TestAHoldThatNothingExplainsBlocksAndOnlyAReleaseRemovesIt"},
 	{"aborted", "startRestart", "t.Refuse(gates.Aborted(left(&t.View)))\n\t\tt.Record.Operation = nil", "t.Record.Operation = nil", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
