@@ -41,7 +41,7 @@ var bugs = []mutation{
 		"ops", "TestAnUpgradeWithAScaleWaitsForTheNodesThatThereAre"},
 	{"9", "grow", "case c.Joined < c.Wanted:", "case c.Joined < 0:",
 		"ops", "TestSuccessIsToldOnlyOnceItIsTrue"},
-	{"9", "nextStep", `case !templateApplied(&t.View, ""):`, "case false:",
+	{"9", "endStep", `case !templateApplied(&t.View, ""):`, "case false:",
 		"ops", "TestSuccessIsToldOnlyOnceItIsTrue"},
 	{"9", "verify", "if !inSync || pending(t) || c.Joined < c.Wanted ||", "if c.Joined < 0 ||",
 		"ops", "TestSuccessIsToldOnlyOnceItIsTrue"},
