@@ -1,7 +1,9 @@
 package aim
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -33,4 +35,17 @@ func Words(t *pass.Pass) string {
 		list = append(list, w.Message)
 	}
 	return strings.Join(list, "; ")
+}
+
+// TakesTooLong says in words that the operation has taken longer than its limit; "" where it
+// has not, and where that was said before: work goes on.
+func TakesTooLong(t *pass.Pass, limit time.Duration) string {
+	op := t.Record.Operation
+	if op == nil || op.TimedOut || t.Elapsed(op.Started) <= limit {
+		return ""
+	}
+	next := *op
+	next.TimedOut = true
+	t.Record.Operation = &next
+	return fmt.Sprintf(" has taken more than %s and is still being tried; it waits for: %s", limit, Words(t))
 }

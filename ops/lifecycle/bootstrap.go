@@ -136,11 +136,7 @@ func Bootstrap(t *pass.Pass) {
 			t.Wait(gates.RestartAfterBootstrap(s.Name))
 		}
 	}
-	done := bootstrapEnds(t)
-	op := t.Record.Operation
-	limit := model.First(t.Desired.Operations.BootstrapTimeout, t.Policy.BootstrapTimeout, model.DefaultBootstrapTimeout)
-	switch {
-	case done:
+	if bootstrapEnds(t) {
 		made := t.Nodes(view.Made(&t.View))
 		t.Record.ClusterID = t.ExpectedID()
 		t.Record.Bootstrap.Done = true
@@ -149,13 +145,13 @@ func Bootstrap(t *pass.Pass) {
 		t.Record.AllowedCIDRs = Cidrs(t.Desired.AllowedCIDRs)
 		aim.RebuildAsked(t)
 		reportMade(t, made)
-	case !op.TimedOut && t.Elapsed(op.Started) > limit:
-		next := *op
-		next.TimedOut = true
-		t.Record.Operation = &next
+		return
+	}
+	limit := model.First(t.Desired.Operations.BootstrapTimeout, t.Policy.BootstrapTimeout, model.DefaultBootstrapTimeout)
+	if words := aim.TakesTooLong(t, limit); words != "" {
 		aim.Outcome(t, model.OperationBootstrap, model.StatusFailure, "bootstrap-timeout", model.Report{
 			Event: model.EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapTimedOut", Warning: true,
-			Message: fmt.Sprintf("the bootstrap has taken more than %s and is still being tried; it waits for: %s", limit, aim.Words(t)),
+			Message: "the bootstrap" + words,
 		})
 	}
 }

@@ -307,15 +307,12 @@ func suspendedWaits(t *pass.Pass) {
 
 // suspendTimeout reports once that it takes too long; work goes on.
 func suspendTimeout(t *pass.Pass, reason string) {
-	op := t.Record.Operation
-	limit := model.First(t.Desired.Operations.ScaleTimeout, t.Policy.ScaleTimeout, model.DefaultScaleTimeout)
-	if op == nil || op.TimedOut || t.Elapsed(op.Started) <= limit {
+	words := aim.TakesTooLong(t, view.ScaleLimit(&t.View))
+	if words == "" {
 		return
 	}
-	next := *op
-	next.TimedOut = true
-	t.Record.Operation = &next
-	r := suspendReport(reason, model.StatusFailure, fmt.Sprintf("the %s has taken more than %s and is still being tried; it waits for: %s", op.Kind, limit, aim.Words(t)))
+	op := t.Record.Operation
+	r := suspendReport(reason, model.StatusFailure, "the "+string(op.Kind)+words)
 	r.Warning = true
 	aim.Outcome(t, op.Kind, model.StatusFailure, string(op.Kind)+"-timeout", r)
 }

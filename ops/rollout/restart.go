@@ -200,21 +200,22 @@ func restarted(t *pass.Pass, op *model.Operation) {
 
 // restartTimeout reports once that it takes too long; work goes on.
 func restartTimeout(t *pass.Pass) {
-	op := t.Record.Operation
-	if !view.Restarting(&t.View) || op.TimedOut || t.Elapsed(op.Started) <= view.RestartLimit(&t.View) {
+	if !view.Restarting(&t.View) {
 		return
 	}
-	next := *op
-	next.TimedOut = true
-	t.Record.Operation = &next
+	words := aim.TakesTooLong(t, view.RestartLimit(&t.View))
+	if words == "" {
+		return
+	}
+	op := t.Record.Operation
 	if op.Kind == model.OperationUpgrade {
-		r := upgradeReport(&t.View, *op.Upgrade, "UpgradeTimedOut", fmt.Sprintf("%s has taken more than %s and is still being tried; it waits for: %s", op.Upgrade.Words(), view.RestartLimit(&t.View), aim.Words(t)))
+		r := upgradeReport(&t.View, *op.Upgrade, "UpgradeTimedOut", op.Upgrade.Words()+words)
 		r.Warning = true
 		aim.Outcome(t, model.OperationUpgrade, model.StatusFailure, "upgrade-timeout", r)
 		return
 	}
 	aim.Outcome(t, model.OperationRestart, model.StatusFailure, "restart-timeout", model.Report{
 		Event: model.EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartTimedOut", Warning: true,
-		Message: fmt.Sprintf("the rolling restart has taken more than %s and is still being tried; it waits for: %s", view.RestartLimit(&t.View), aim.Words(t)),
+		Message: "the rolling restart" + words,
 	})
 }

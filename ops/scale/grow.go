@@ -122,14 +122,10 @@ func Grow(t *pass.Pass) {
 	default:
 		acknowledge(t, op)
 	}
-	limit := model.First(t.Desired.Operations.ScaleTimeout, t.Policy.ScaleTimeout, model.DefaultScaleTimeout)
-	if now := t.Record.Operation; now != nil && !now.TimedOut && t.Elapsed(now.Started) > limit {
-		next := *now
-		next.TimedOut = true
-		t.Record.Operation = &next
-		r := scaleReport(&t.View, next)
+	if words := aim.TakesTooLong(t, view.ScaleLimit(&t.View)); words != "" {
+		r := scaleReport(&t.View, op)
 		r.Reason, r.Warning = "GrowTimedOut", true
-		r.Message = fmt.Sprintf("%s has taken more than %s and is still being tried; it waits for: %s", growWords(next.From, next.To), limit, aim.Words(t))
+		r.Message = growWords(op.From, op.To) + words
 		aim.Outcome(t, model.OperationGrow, model.StatusFailure, "scale-timeout", r)
 	}
 }

@@ -364,16 +364,16 @@ func shrinkAcknowledge(t *pass.Pass, op *model.Operation) {
 
 // scaleTimeout reports once that it takes too long; work goes on.
 func scaleTimeout(t *pass.Pass) {
-	op := t.Record.Operation
-	limit := model.First(t.Desired.Operations.ScaleTimeout, t.Policy.ScaleTimeout, model.DefaultScaleTimeout)
-	if !aim.Shrinking(&t.View) || op.TimedOut || t.Elapsed(op.Started) <= limit {
+	if !aim.Shrinking(&t.View) {
 		return
 	}
-	next := *op
-	next.TimedOut = true
-	t.Record.Operation = &next
-	r := scaleReport(&t.View, next)
+	words := aim.TakesTooLong(t, view.ScaleLimit(&t.View))
+	if words == "" {
+		return
+	}
+	op := *t.Record.Operation
+	r := scaleReport(&t.View, op)
 	r.Reason, r.Warning = "ShrinkTimedOut", true
-	r.Message = fmt.Sprintf("%s has taken more than %s and is still being tried; it waits for: %s", shrinkWords(next.From, next.To), limit, aim.Words(t))
+	r.Message = shrinkWords(op.From, op.To) + words
 	aim.Outcome(t, model.OperationShrink, model.StatusFailure, "scale-timeout", r)
 }

@@ -128,6 +128,12 @@ func RestartLimit(v *View) time.Duration {
 	return model.First(v.Desired.Operations.RestartTimeout, v.Policy.RestartTimeout, model.DefaultRestartTimeout)
 }
 
+// ScaleLimit is how long nodes may take to come, to go, to stop and to start again, all of
+// them together, until that is reported.
+func ScaleLimit(v *View) time.Duration {
+	return model.First(v.Desired.Operations.ScaleTimeout, v.Policy.ScaleTimeout, model.DefaultScaleTimeout)
+}
+
 // Joined: ready, a member, and of this cluster by its own word.
 func Joined(v *View, p *model.Pod) bool {
 	a, id := v.Answer(p.Name), v.ExpectedID()
