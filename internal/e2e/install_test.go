@@ -155,6 +155,7 @@ func travels(ns string) string {
 func TestTheShippedManifestsFlagsAndImageCarryAClusterThroughItsLife(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
+	needing(t, daemonsApart)
 	s := begin(t, "installed")
 	s.appSecret("app-password")
 	short := with("spec.operations", map[string]any{"stableFor": "1s", "masterStableFor": "1s"})

@@ -36,6 +36,8 @@ var (
 	apiServerToKill = need{"an API server that the test can kill", "make test", func() bool { return bed.Sandbox != nil }}
 	// roomForMany: nodes that take the pods of many clusters at once.
 	roomForMany = need{"room for the pods of many clusters", "make test", func() bool { return bed.Sandbox != nil }}
+	// daemonsApart: the test starts the containers of the shipped Deployment itself.
+	daemonsApart = need{"nodes that start nothing for the image of stevedore, for the test does", "make test", func() bool { return bed.Sandbox != nil }}
 	// machines: nodes that have power, a cable, a disk and a kubelet of their own.
 	machines = need{"real nodes, whose power, cable and kubelet can be cut", "make truth", func() bool { return realNodes != nil }}
 )
