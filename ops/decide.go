@@ -13,9 +13,9 @@ import (
 	"stevedore.dev/stevedore/ops/tell"
 )
 
-// Decide returns what may be done next. It is pure: the same arguments give
-// the same decision, and none of them is changed. What is observed has to come
-// from caches that have caught up at least once.
+// Decide returns what may be done next. It is pure: the same arguments give the same decision,
+// and none of them is changed. What is observed has to come from caches that have caught up at
+// least once.
 func Decide(desired model.Desired, observed model.Observed, record model.Record, policy model.Policy, now time.Time) model.Decision {
 	t := new(pass.Pass) // filled in place: it is large, and a literal would be copied
 	t.Desired = desired

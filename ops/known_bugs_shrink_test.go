@@ -162,7 +162,7 @@ func TestWhatLeavesStaysExcludedUntilTheLastOfItIsGone(t *testing.T) {
 	for len(w.departing) > 0 {
 		require.Len(t, w.idsOn(cold), 2)
 		o := w.observe()
-		// One has gone, the other hangs.
+		// One has gone, the other is stuck.
 		o.Pods = slices.DeleteFunc(o.Pods, func(p model.Pod) bool { return p.Name == cold+"-1" })
 		o.Database.Nodes = slices.DeleteFunc(o.Database.Nodes, func(n model.Node) bool { return n.Name == cold+"/1" })
 		if len(w.departing) > 0 {
@@ -380,7 +380,7 @@ func (s *situation) version(pod, version string) {
 	}
 }
 
-// Seed 15340502: it hangs on a template that came out of its turn, the record was lost, and
+// Seed 15340502: it is stuck on a template that came out of its turn, the record was lost, and
 // nothing says what it ran before.
 func TestANodeOfAGroupThatIsGoneLeavesOnceNothingBringsItBackAndAllIsElsewhere(t *testing.T) {
 	for _, c := range []struct {

@@ -90,7 +90,7 @@ func (s *situation) onlyOne(set string) {
 	s.o.Pods = slices.DeleteFunc(s.o.Pods, func(p model.Pod) bool { return p.Set == set && p.Ordinal > 0 })
 }
 
-// The only node that may vote takes the contact with it when it hangs. One that ran may as
+// The only node that may vote takes the contact with it when it is stuck. One that ran may as
 // well be a member that cannot be reached, in a pod whose probe fails.
 func TestTheOnlyVoterIsMadeAnewAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *testing.T) {
 	for _, c := range []struct {
@@ -121,7 +121,7 @@ func TestTheOnlyVoterIsMadeAnewAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *tes
 }
 
 // Seed 57449625: the only voter is ready, and waits for data nodes after a full outage. What
-// corrects the set that hangs is not tried on the voter in the same turn.
+// corrects the set that is stuck is not tried on the voter in the same turn.
 func TestTheVoterThatWaitsKeepsItsTemplateWhileTheSetThatHangsIsMended(t *testing.T) {
 	s := twoGroups(t)
 	s.onlyOne(hot)
@@ -474,7 +474,7 @@ func TestAResumeThatStartsOnNothingTakesTheVersionThatIsWanted(t *testing.T) {
 	}
 }
 
-// The set whose turn it is hangs on its template, and gets another one out of its turn: what
+// The set whose turn it is is stuck on its template, and gets another one out of its turn: what
 // it returns to is still what its pods have joined on.
 func TestASetThatIsMendedReturnsToWhatItsPodsHaveJoinedOn(t *testing.T) {
 	s := twoGroups(t)

@@ -248,7 +248,7 @@ func TestTheHoldGoesBackWithThePod(t *testing.T) {
 	}
 }
 
-// A pod that hangs in a group which is to go holds nothing back any more.
+// A pod that is stuck in a group which is to go holds nothing back any more.
 func TestAGroupThatGoesWhileItsPodHangsGivesBackTheHold(t *testing.T) {
 	w := newWorld(t, tiers(3, 2))
 	w.run(60)

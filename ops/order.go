@@ -11,19 +11,20 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// start begins the one operation that is due next. A cluster that is to stand
-// still does nothing else, nor does one that has not been resumed. Otherwise what
-// is wanted in one revision is done at the present size first, then masters, then
-// nodes that come, then nodes that go, then what is left to be restarted; only nodes
-// without which the cluster will never be green come before all, and those for which an
-// upgrade would wait for ever go before it. Each beginning says whether it is due:
-// nothing behind one that is due begins before it has ended, though it has to wait.
+// start begins the one operation that is due next. A suspended cluster is resumed first, and a
+// suspension stands before all others. What else a revision asks for is done in this order: an
+// upgrade at the present size, dedicated masters that come, those that go, other nodes that
+// come, those that go, and a restart of what is left. Two things come before an upgrade: nodes
+// without which the cluster will never be green, and nodes for which it would wait for ever.
+//
+// Each function says whether its operation is due. Nothing behind one that is due begins before
+// it has ended, though it has to wait.
 func start(t *pass.Pass) {
 	lifecycle.Yield(t)
 	if t.Rejected || t.Record.Operation != nil || !t.Record.Bootstrap.Done {
 		return
 	}
-	// What stands still is started first: exclusions are given back with contact only.
+	// A suspended cluster is resumed first: exclusions are given back with contact only.
 	if lifecycle.StartResume(t) {
 		return
 	}

@@ -78,7 +78,7 @@ func contains(list []string, name string) bool {
 	return false
 }
 
-// Nobody could log in as system with it, and the bootstrap would hang at that login.
+// Nobody could log in as system with it, and the bootstrap would wait for ever at that login.
 func TestABootstrapDoesNotBeginWithASystemPasswordThatNobodyCanType(t *testing.T) {
 	w := newWorld(t, passwordCluster())
 	for range 60 {

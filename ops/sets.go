@@ -13,7 +13,7 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// create makes the wanted sets effective when nothing was before.
+// create makes the desired sets effective when none was before.
 func create(t *pass.Pass) {
 	if t.Rejected {
 		return
@@ -27,7 +27,7 @@ func create(t *pass.Pass) {
 	if view.Bootstrapping(&t.View) && t.Record.ClusterID == "" {
 		for _, s := range t.Record.Sets {
 			if s.Replicas == 0 {
-				// The record was lost while none was wanted, and no node of it is there.
+				// The record was lost while none was desired, and no node of it is there.
 				aim.SetReplicas(t, s.Name, view.Target(&t.View, s.Name))
 			}
 		}
@@ -52,7 +52,7 @@ func hold(t *pass.Pass) {
 	}
 }
 
-// keep holds the cluster to what it was, for a turn in which nothing is done.
+// keep holds the cluster to what it was, for a pass in which nothing is done.
 func keep(t *pass.Pass) {
 	for _, s := range t.Record.Sets {
 		t.Decision.Effective.Sets = append(t.Decision.Effective.Sets, model.EffectiveSet{
@@ -62,9 +62,9 @@ func keep(t *pass.Pass) {
 	t.Decision.Effective.Budgets = t.Record.Budgets
 }
 
-// initialMasters is true until the cluster id is recorded. A live template
-// that has lost the setting never gets it back, though the record be lost: an
-// empty node that finds only itself on the list founds a second cluster.
+// initialMasters is true until the id of the cluster is recorded. A live template that has lost
+// the setting never gets it back, even with a lost record: an empty node that finds only itself
+// on the list founds a second cluster.
 func initialMasters(v *view.View, set string) bool {
 	if v.Record.ClusterID != "" {
 		return false
@@ -129,7 +129,7 @@ func effective(t *pass.Pass) {
 		}
 	}
 	if was := t.Observed.Applied.Effective.Sets; slices.Equal(sets, was) {
-		t.Decision.Effective.Sets = was // as in most turns
+		t.Decision.Effective.Sets = was // as in most passes
 	} else {
 		t.Decision.Effective.Sets = slices.Clone(sets)
 	}

@@ -9,9 +9,8 @@ import (
 	"stevedore.dev/stevedore/ops/setting"
 )
 
-// RecordResult returns the record after an action ended with a result; the argument
-// is not changed. What an action did that is not recorded, because the process
-// was killed in between, is found by looking again.
+// RecordResult returns the record after an action ended with this result; the argument is not
+// changed. If the process was killed before that was recorded, another look finds what was done.
 func RecordResult(record model.Record, action model.Action, result model.Result, now time.Time) model.Record {
 	version := result.SecretVersion
 	if version == (model.SecretVersion{}) {

@@ -80,7 +80,7 @@ func TestWhatComesBeforeTheCorrectionOfAPodThatIsNeverReadyDoesNotWaitForIt(t *t
 }
 
 // CrateDB runs on the template of such a pod: it puts nothing at risk any more, and what
-// waits for a template to be proven does not wait for the pod.
+// waits for a template to be verified does not wait for the pod.
 func TestANodeThatJoinsInAPodThatIsNeverReadyProvesItsTemplate(t *testing.T) {
 	group := func(w *world) {
 		w.desired.Sets = append(slices.Clone(w.desired.Sets), model.Set{Name: cold, Group: "cold", Data: true, Replicas: 1})
@@ -271,7 +271,7 @@ func TestDataNodesAreResumedWhenTheMastersRunThoughTheyAreNotReady(t *testing.T)
 }
 
 // The process in the pod of the restart runs, and may be well: its gateway waits for the
-// node that hangs, and nobody answers before that one is made anew.
+// node that is stuck, and nobody answers before that one is replaced.
 func TestWhatPlainlyDoesNotRunIsMadeAnewBeforeWhatMayBeWell(t *testing.T) {
 	for _, c := range []struct {
 		name   string

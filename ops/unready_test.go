@@ -13,7 +13,7 @@ import (
 )
 
 // A pod whose node has joined and that Kubernetes does not call ready has shards on it:
-// it is no pod that hangs. A push that corrects it reaches it first, through every gate,
+// it is no stuck pod. A push that corrects it reaches it first, through every gate,
 // and no pod that is ready goes while it is not. RestartPod of the world asserts that.
 func TestAPodThatJoinsAndIsNeverReadyIsCorrectedByAPushBeforeAnyOther(t *testing.T) {
 	hotPod := func(n string) string { return hot + "-" + n }

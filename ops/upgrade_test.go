@@ -426,7 +426,7 @@ func TestWhatEveryNodeSaysDecidesWhetherAnUpgradeHasSucceeded(t *testing.T) {
 }
 
 // A pod that breaks elsewhere meanwhile is no reason to give a second set an image
-// that nothing has proven yet.
+// that nothing has verified yet.
 func TestASecondSetGetsNoImageBeforeTheFirstIsDone(t *testing.T) {
 	w := upgradable(t, tiered(3, 2))
 	to(w, "6.4.3")

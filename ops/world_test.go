@@ -356,7 +356,7 @@ func (w *world) savedTemplates() model.Saved {
 	return saved
 }
 
-// materialise does with templates what ops.Materialise does with objects.
+// materialise does with templates what manifest.Materialise does with objects.
 func (w *world) materialise(saved model.Saved, e model.Effective) model.Saved {
 	next := model.Saved{}
 	for _, s := range e.Sets {

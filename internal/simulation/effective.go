@@ -8,7 +8,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// materialise does with templates what ops.Materialise does with objects.
+// materialise does with templates what manifest.Materialise does with objects.
 func (d *daemon) materialise(saved model.Saved, e model.Effective) model.Saved {
 	w := d.w
 	// Most turns change nothing: a map is made only where one does.

@@ -12,8 +12,7 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// SystemSchema is where all views of the cluster are: a user without DQL on it reads none
-// of them.
+// SystemSchema is where all views of the cluster are: a user without DQL on it reads none of them.
 const SystemSchema = "sys"
 
 // clusterPrivileges are those that GRANT ALL PRIVILEGES gives.
@@ -76,7 +75,7 @@ func quotedPath(class, ident string) string {
 	return quote(ident)
 }
 
-// Words say what is denied; cure is the statement that takes it back.
+// Words says what is denied.
 func Words(d *model.Denial) string {
 	switch {
 	case d.Lacks:
@@ -87,6 +86,7 @@ func Words(d *model.Denial) string {
 	return d.Privilege + " on " + strings.ToLower(d.Class) + " " + d.Ident + " is denied to " + d.Grantee
 }
 
+// cure is the statement that ends the denial.
 func cure(d *model.Denial, privileges string) string {
 	if d.Class == "SCHEMA" && d.Ident == SystemSchema && d.Grantee == names.SystemUser {
 		// Which of the two it is cannot be read.
@@ -99,8 +99,7 @@ func cure(d *model.Denial, privileges string) string {
 	return "REVOKE " + privileges + on(d) + " FROM " + to
 }
 
-// systemDenied is the reason, with one statement for each object; false where nothing is
-// known to be denied.
+// systemDenied is the reason, with one statement for each object; false where no denial is known.
 func systemDenied(v *view.View) (model.Reason, bool) {
 	db := &v.Observed.Database
 	if !db.DeniedKnown {
@@ -126,8 +125,8 @@ func systemDenied(v *view.View) (model.Reason, bool) {
 	return gates.SystemDenied(words, cures)
 }
 
-// WatchDenied says in every turn what `system` is denied, and reports each change of it
-// once. It holds nothing back by itself: what removes nodes asks blind.
+// WatchDenied says in every pass what `system` is denied, and reports each change of it once.
+// It stops nothing by itself: what removes nodes asks Blind.
 func WatchDenied(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done || !t.Observed.Database.DeniedKnown {
 		return
@@ -146,8 +145,8 @@ func WatchDenied(t *pass.Pass) {
 	}
 }
 
-// Blind is asked before anything removes nodes for good: what `system` may not see may be
-// on them.
+// Blind refuses, or waits, before nodes are removed for good while `system` may not see all
+// shards, or while that is not known.
 func Blind(t *pass.Pass) bool {
 	if reason, denied := systemDenied(&t.View); denied {
 		t.Refuse(reason)

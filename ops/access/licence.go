@@ -9,9 +9,9 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// LicenceDue is true while the definition's licence is not the one that the
-// database was given. SET LICENSE is idempotent, and a licence that is gone from
-// the definition cannot be taken back.
+// LicenceDue reports whether the licence of the definition is not the one that the database was
+// given. SET LICENSE is idempotent, and a licence that has left the definition cannot be taken
+// back.
 func LicenceDue(v *view.View) bool {
 	if !v.Record.Bootstrap.Done || v.Desired.License == nil || !gates.TakesLicence(runs(v)) {
 		return false
@@ -29,8 +29,8 @@ func runs(v *view.View) string {
 	return v.Desired.Version
 }
 
-// Relicence sets the licence again when its Secret or the reference changed, by
-// exec: a cluster that is above its limit lets nobody else in.
+// Relicence sets the licence again when its Secret or the reference changed, by exec: a cluster
+// above its limit lets nobody else in.
 func Relicence(t *pass.Pass) {
 	if !LicenceDue(&t.View) {
 		if t.Record.Bootstrap.Done && !gates.TakesLicence(runs(&t.View)) {
@@ -72,7 +72,7 @@ func Relicence(t *pass.Pass) {
 	t.Harmless(a)
 }
 
-// licenceSet tells of one that was set.
+// licenceSet reports once that a licence has been set.
 func licenceSet(t *pass.Pass) {
 	if t.Record.LicenseChange == (model.SecretChange{}) || LicenceDue(&t.View) {
 		return

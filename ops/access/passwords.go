@@ -7,13 +7,12 @@ import (
 	"stevedore.dev/stevedore/ops/pass"
 )
 
-// passwordAttempts before a change that fails is reported as failed; it is
-// tried on all the same.
+// passwordAttempts is how often a change fails before that is reported; it is still tried.
 const passwordAttempts = 3
 
-// changePassword gives a user the password that its Secret has now, which the
-// database has just refused. The version is recorded as pending before the
-// statement leaves: whoever comes after a kill tries a login first.
+// changePassword gives a user the password that its Secret has now, which the database has just
+// refused. The version is recorded as pending before the statement leaves: after a kill the
+// daemon tries a login first.
 func changePassword(t *pass.Pass, u model.RecordedUser, a model.Action) {
 	if u.Pending != a.SecretVersion {
 		u.Pending = a.SecretVersion
@@ -38,7 +37,7 @@ func changePassword(t *pass.Pass, u model.RecordedUser, a model.Action) {
 	t.Harmless(a)
 }
 
-// passwordChanged tells of a change that was verified by a login.
+// passwordChanged reports a change that a login has verified.
 func passwordChanged(t *pass.Pass, u model.RecordedUser) {
 	if u.Change == "" {
 		return

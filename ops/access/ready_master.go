@@ -10,8 +10,8 @@ import (
 // SystemKey is the key of the system user's password in its Secret.
 const SystemKey = "password"
 
-// ReadyMaster is the first pod that may become master and is ready; a wait if
-// there is none. One that runs is asked all the same.
+// ReadyMaster is the first ready pod that is master-eligible. If there is none it waits, and
+// gives one in which CrateDB has run for long; false where there is none of these either.
 func ReadyMaster(t *pass.Pass) (string, bool) {
 	wanted, first, running := 0, "", ""
 	for _, s := range t.Record.Sets {
@@ -39,8 +39,8 @@ func ReadyMaster(t *pass.Pass) (string, bool) {
 	return running, running != ""
 }
 
-// Down is true while the cluster is suspended or is being stopped: that nothing
-// answers is then how it is to be.
+// Down reports whether the cluster is suspended or being stopped: it is right that nobody
+// answers.
 func Down(v *view.View) bool {
 	return len(v.Record.Suspended) > 0 && (v.Record.Operation == nil || setting.Suspending(v))
 }

@@ -11,8 +11,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// References says what a Secret needs that has changed since the nodes read it.
-// Nothing is restarted for it: when that suits is for a person to say.
+// References names each Secret that has changed since nodes read it. A person says when to
+// restart.
 func References(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done {
 		return
@@ -54,8 +54,8 @@ func References(t *pass.Pass) {
 	}
 }
 
-// startedBefore counts the pods whose process may have read what was there
-// before a time; Kubernetes gives the start of one in whole seconds.
+// startedBefore counts the pods whose process may have read what was there before a time.
+// Kubernetes gives the start in whole seconds.
 func startedBefore(v *view.View, when time.Time) int {
 	n := 0
 	for i := range v.Observed.Pods {

@@ -16,12 +16,12 @@ const (
 	// Secret that changed is set in the database: a cluster before gateway recovery
 	// and a node that leaves refuse it too. It counts on after a restart.
 	systemRefusedAfter = 10 * time.Second
-	// systemChangeLong is when a change that keeps failing is told.
+	// systemChangeLong is how long a change may fail before that is reported.
 	systemChangeLong = 2 * time.Minute
 )
 
-// SystemLogin says why `system` does not log in after bootstrap, and mends it
-// where its Secret has changed.
+// SystemLogin says why `system` does not log in after bootstrap, and sets its password where
+// its Secret has changed.
 func SystemLogin(t *pass.Pass, secret model.Secret) {
 	if Down(&t.View) {
 		return
@@ -86,8 +86,8 @@ func systemRefused(t *pass.Pass, secret model.Secret) {
 	})
 }
 
-// changeSystem records what is about to be set before it is set: whoever comes
-// after a kill tries a login first.
+// changeSystem records what it sets before it is set: after a kill the daemon tries a login
+// first.
 func changeSystem(t *pass.Pass, c model.SystemChange, a model.Action) {
 	if c.Told == "" {
 		c.Told = model.PasswordChangeStarted
@@ -108,8 +108,8 @@ func changeSystem(t *pass.Pass, c model.SystemChange, a model.Action) {
 	t.Harmless(a)
 }
 
-// repairPod is a ready pod; after a failure the next one: the first may be of
-// another cluster, which only the node in it can say.
+// repairPod is a ready pod in which to set the password of `system`, after a failure the next
+// one: the first may be of another cluster, which only its node can say. "" for none.
 func repairPod(v *view.View) string {
 	var ready []string
 	for _, s := range v.Record.Sets {

@@ -9,6 +9,7 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
+// User is the recorded user of this name; nil where there is none.
 func User(v *view.View, name string) *model.RecordedUser {
 	for i := range v.Record.Bootstrap.Users {
 		if v.Record.Bootstrap.Users[i].Name == name {
@@ -30,8 +31,7 @@ func PutUser(users []model.RecordedUser, u model.RecordedUser) []model.RecordedU
 	return append(next, u)
 }
 
-// LabelSecrets puts crate-operator's label on the users' Secrets, before their
-// versions are noted.
+// LabelSecrets puts crate-operator's label on the users' Secrets, before their versions are noted.
 func LabelSecrets(t *pass.Pass) {
 	for i, u := range t.Desired.Users {
 		s := t.Secret(u.Secret.Name)
@@ -76,8 +76,7 @@ func Users(t *pass.Pass) {
 	})
 }
 
-// dropped says that the database has no such user; only a cluster that has
-// recovered can say so.
+// dropped reports whether the database lacks the user; only a recovered cluster can say so.
 func dropped(v *view.View, user string) bool {
 	return v.Contact() && v.Observed.Database.UsersKnown && v.Observed.Database.Recovered == model.Yes && !slices.Contains(v.Observed.Database.Users, user)
 }
@@ -85,7 +84,7 @@ func dropped(v *view.View, user string) bool {
 func makeUser(t *pass.Pass, u model.User, s model.Secret) {
 	pod := t.SqlPod()
 	if !t.Contact() || pod == "" || t.Record.Bootstrap.System.UID == "" {
-		return // systemUser has said why
+		return // SystemUser has said why
 	}
 	r := User(&t.View, u.Name)
 	var next model.RecordedUser
@@ -129,8 +128,8 @@ func makeUser(t *pass.Pass, u model.User, s model.Secret) {
 	t.Harmless(a)
 }
 
-// oddPassword: what nobody can type, or the login does not take, is made nobody's password.
-// Where the user logs in with it already it stays; whether it does is what a login says.
+// oddPassword refuses a password that nobody can type, or that the login does not take. If the
+// user logs in with it already it stays; a login says whether that is so.
 func oddPassword(t *pass.Pass, u model.User, s model.Secret, r model.RecordedUser, made bool, a model.Action, why string) {
 	purpose := "the password of user " + u.Name
 	switch {
@@ -145,8 +144,8 @@ func oddPassword(t *pass.Pass, u model.User, s model.Secret, r model.RecordedUse
 	}
 }
 
-// Unmade are the users that a bootstrap ends without: they cannot be made before a person
-// does something, and the cluster has all else.
+// Unmade are the users that a bootstrap ends without: a person has to do something before they
+// can be made, and the cluster has all else.
 func Unmade(v *view.View) (names []string, waits bool) {
 	for _, u := range v.Desired.Users {
 		if r := User(v, u.Name); r != nil && r.Secret != (model.SecretVersion{}) {
@@ -161,7 +160,7 @@ func Unmade(v *view.View) (names []string, waits bool) {
 	return names, false
 }
 
-// keepsFailing: making the user has failed so often that nobody else waits for it; it is
+// keepsFailing reports whether making the user failed so often that nothing waits for it; it is
 // tried on.
 func keepsFailing(v *view.View, user string) bool {
 	return slices.ContainsFunc(v.Observed.Failures, func(f model.Failure) bool {

@@ -7,9 +7,9 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// GrowsFirst: a table wants more copies than there are data nodes, and nodes that
-// are wanted give it room. An upgrade waits for green, and so do masters that leave, and
-// would wait for ever, so they come before them.
+// GrowsFirst reports whether nodes have to come before an upgrade, and before masters leave: a
+// table wants more copies than there are data nodes, and desired nodes give it room. Both wait
+// for green, and would wait for ever.
 func GrowsFirst(v *view.View) bool {
 	if !v.Observed.Database.TablesKnown {
 		return false
@@ -35,13 +35,13 @@ func GrowsFirst(v *view.View) bool {
 	return false
 }
 
-// LetsIn: between two pods a restart or an upgrade makes room for nodes that come, or go,
-// and for which it would wait in vain. It is begun again after them.
+// LetsIn reports whether a restart or an upgrade makes room between two pods for nodes that
+// come, or go, and for which it would wait in vain. It begins again after them.
 func LetsIn(v *view.View) bool {
 	return view.Unequal(v) && !v.Rejected && v.Record.Hold == nil && (GrowsFirst(v) || view.ShrinksFirst(v)) && !TrialPods(v, v.Record.Operation.Restart.Set)
 }
 
-// StuckOnLive: a pod of the set does not run on its live template.
+// StuckOnLive reports whether a pod of the set is stuck on its live template.
 func StuckOnLive(v *view.View, set string) bool {
 	live := v.Live(set)
 	return live != nil && v.AnyPod(func(p *model.Pod) bool {
@@ -49,11 +49,11 @@ func StuckOnLive(v *view.View, set string) bool {
 	})
 }
 
-// RollBackFirst: the set's new template is on no pod yet, and others come first. It goes
-// back until its turn comes again: what is made meanwhile would stand on it too. Not to
-// what no pod of it runs any more: the first one has joined on a template in between. Nor
-// where none of those that were made on what it had is a node: what is wanted is their cure,
-// and would come and go for ever.
+// RollBackFirst rolls the set of a restart back where others come first and no pod is on its new
+// template yet: what is recreated meanwhile would be on that too. It gets the template again when
+// its turn comes. It does not roll back to what no pod of it runs any more, because the first one
+// has joined on another template since. Nor does it if no pod on the old template has joined: the
+// desired one is their remedy, and would come and go for ever.
 func RollBackFirst(t *pass.Pass, r *model.Restart) bool {
 	live, s := t.Live(r.Set), view.Recorded(t.Record.Sets, r.Set)
 	if r.Remembered == "" || live == nil || s == nil || live.Template == r.Remembered {
@@ -73,14 +73,14 @@ func RollBackFirst(t *pass.Pass, r *model.Restart) bool {
 	return runs
 }
 
-// NothingBefore: no template is remembered that the set could go back to.
+// NothingBefore reports whether no template is remembered that the set could roll back to.
 func NothingBefore(v *view.View, r *model.Restart) bool {
 	live := v.Live(r.Set)
 	return r.Remembered == "" || live != nil && live.Template == r.Remembered
 }
 
-// OnlyStuck: of these some do not run on their template, for which another is wanted, and
-// all others have joined.
+// OnlyStuck reports whether some pods of these sets are stuck on their template, for which
+// another is desired, and all others have joined.
 func OnlyStuck(v *view.View, sets []model.RecordedSet) bool {
 	hangs := false
 	for _, s := range sets {
@@ -100,8 +100,8 @@ func OnlyStuck(v *view.View, sets []model.RecordedSet) bool {
 	return hangs
 }
 
-// UpgradeReplaces: what the set of a restart ran before was lost with the record, and what
-// is wanted by now is of another version: only an upgrade brings that.
+// UpgradeReplaces reports whether only an upgrade brings the desired template of a restart's
+// set: it has another version by now, and what the set ran before was lost with the record.
 func UpgradeReplaces(v *view.View, op *model.Operation) bool {
 	return op.Kind == model.OperationRestart && UpgradeDue(v) && !v.Rejected && (v.Record.Hold == nil || !view.HasMaster(v)) && NothingBefore(v, op.Restart)
 }

@@ -23,7 +23,7 @@ func MissingWhy(v *view.View) []string {
 	return out
 }
 
-// Members are the names of all nodes, for an executor that looks whether one has left.
+// Members are the names of all nodes, joined by commas: an executor looks whether one has left.
 func Members(v *view.View) string {
 	names := make([]string, len(v.Observed.Database.Nodes))
 	for i := range names {
@@ -32,7 +32,7 @@ func Members(v *view.View) string {
 	return strings.Join(names, ",")
 }
 
-// MasterElapsed is for how long the master has been the same.
+// MasterElapsed is how long the master has been the same, and how long it has to be.
 func MasterElapsed(v *view.View) gates.Elapsed {
 	o, long := &v.Desired.Operations, time.Time{}
 	out := gates.Elapsed{Time: Stood(v, long, v.Observed.Stable.Master), Needed: model.First(o.MasterStableFor, v.Policy.MasterStableFor, model.DefaultMasterStableFor)}
@@ -42,8 +42,8 @@ func MasterElapsed(v *view.View) gates.Elapsed {
 	return out
 }
 
-// Stood is how long the database has been as it is, counted from a time on: that in which
-// the hold was given back. 0 where nobody knows since when.
+// Stood is how long the database has been as it is, counted from `from` at the earliest: when
+// the lock was given back. 0 where nobody knows since when.
 func Stood(v *view.View, from, since time.Time) time.Duration {
 	if since.IsZero() {
 		return 0

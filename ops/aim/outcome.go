@@ -21,11 +21,12 @@ func Outcome(t *pass.Pass, kind model.OperationKind, status model.Status, refuse
 	t.Report(r)
 }
 
+// Applied reports whether the objects of this revision were applied, and none was refused.
 func Applied(v *view.View) bool {
 	return v.Observed.Applied.Revision == v.Desired.Revision && len(v.Observed.ApplyErrors) == 0
 }
 
-// Words are the waits, for a report.
+// Words are what the pass waits for, for a report.
 func Words(t *pass.Pass) string {
 	if len(t.Decision.Waits) == 0 {
 		return "nothing that is known"

@@ -11,7 +11,7 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
-// refuseSets names what is never done with groups, or not without consent.
+// refuseSets refuses what is never done with groups, or not without consent.
 func refuseSets(t *pass.Pass) {
 	for _, s := range t.Record.Sets {
 		w := t.DesiredSet(s.Name)
@@ -34,9 +34,8 @@ func refuseSets(t *pass.Pass) {
 	RefuseClasses(t, func(set string) bool { return view.Recorded(t.Record.Sets, set) == nil })
 }
 
-// RefuseDefinition names what is wanted of the StatefulSets and is not done. With one of
-// these, all of them stay as they were last effective: half of a change would
-// be a state that nobody asked for.
+// RefuseDefinition refuses what the daemon does not do with StatefulSets. With one such refusal
+// all of them stay as they were: half of a change would be a state that nobody asked for.
 func RefuseDefinition(t *pass.Pass) {
 	before := len(t.Decision.Refusals)
 	park(t)
@@ -84,7 +83,7 @@ func refuseTemplates(t *pass.Pass) {
 	}
 }
 
-// neverBound is true where each claim of a set still waits for a volume: none can have data.
+// neverBound reports whether each claim of a set still waits for a volume: none can have data.
 func neverBound(v *view.View, set string) bool {
 	claims := 0
 	for i := range v.Observed.Claims {
@@ -98,8 +97,8 @@ func neverBound(v *view.View, set string) bool {
 	return claims > 0
 }
 
-// Unstarted is true while no node of the cluster has ever started CrateDB: a
-// definition that could not start may then be repaired without a restart.
+// Unstarted reports whether no node of the cluster has ever started CrateDB: a definition that
+// could not start may then be repaired without a restart.
 func Unstarted(v *view.View) bool {
 	return v.Record.HighestVersion == "" && v.Record.ClusterID == "" && !v.Record.Bootstrap.Done && v.Observed.Database.Contact != model.Yes
 }

@@ -8,6 +8,7 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
+// AllRecorded is the number of nodes in the record, masters included.
 func AllRecorded(v *view.View) int {
 	n := 0
 	for _, s := range v.Record.Sets {
@@ -16,6 +17,8 @@ func AllRecorded(v *view.View) int {
 	return n
 }
 
+// Eligible reports whether the nodes of a set are master-eligible, by the definition, by the
+// live template or, where neither says so, by the record.
 func Eligible(v *view.View, s model.RecordedSet) bool {
 	if w := v.DesiredSet(s.Name); w != nil && w.MasterEligible {
 		return true
@@ -26,8 +29,8 @@ func Eligible(v *view.View, s model.RecordedSet) bool {
 	return !view.Data(v, s) || v.Record.Pins.MasterGroup == s.Group
 }
 
-// Uncreated drops a new group that is wanted no longer and of which nothing was
-// ever made, by a grow or with the whole cluster.
+// Uncreated drops a new group that is no longer desired and of which nothing was ever made, by
+// a grow or with the whole cluster.
 func Uncreated(t *pass.Pass) {
 	making := view.Bootstrapping(&t.View) && t.Record.ClusterID == ""
 	if t.Desired.Removed || !Growing(&t.View) && !making {
@@ -51,7 +54,7 @@ func Uncreated(t *pass.Pass) {
 	})
 }
 
-// Added: the grow that is under way makes this set.
+// Added reports whether the grow that is under way makes this set.
 func Added(v *view.View, set string) bool {
 	if !Growing(v) {
 		return false
@@ -60,12 +63,13 @@ func Added(v *view.View, set string) bool {
 	return s == nil || s.Replicas == 0
 }
 
+// Growing reports whether a grow is under way.
 func Growing(v *view.View) bool {
 	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationGrow
 }
 
-// Replicas never goes below what is live: nodes that others added may hold
-// shards. Of a StatefulSet that was deleted and left its pods, those pods are
+// Replicas is how many replicas a set is applied with, never fewer than are live: nodes that
+// others added may hold shards. If a StatefulSet was deleted and left its pods, those pods are
 // what is live: made again with fewer, it would end the others.
 func Replicas(v *view.View, s model.RecordedSet) int {
 	if live := v.Live(s.Name); live != nil {
@@ -83,11 +87,12 @@ func Replicas(v *view.View, s model.RecordedSet) int {
 	return n
 }
 
+// Shrinking reports whether a shrink is under way.
 func Shrinking(v *view.View) bool {
 	return v.Record.Operation != nil && v.Record.Operation.Shrink != nil
 }
 
-// ShrinkDue says of a cluster that was made whether nodes are to leave it.
+// ShrinkDue reports whether nodes are to leave a cluster that was made.
 func ShrinkDue(d *model.Desired, r *model.Record) bool {
 	if !r.Bootstrap.Done || d.Removed {
 		return false
@@ -104,8 +109,8 @@ func ShrinkDue(d *model.Desired, r *model.Record) bool {
 	return false
 }
 
-// EndShrink takes back an intent that was not carried out: the set is as large as
-// it is live, but for what somebody has added by hand: that is asked for by a definition.
+// EndShrink takes back an intent that was not carried out: the set is recorded as large as it
+// is live, without what somebody has added by hand: a definition has to ask for that.
 func EndShrink(t *pass.Pass) {
 	if !Shrinking(&t.View) || t.Record.Operation.Shrink.Set == "" {
 		return
@@ -122,6 +127,7 @@ func EndShrink(t *pass.Pass) {
 	SetReplicas(t, name, max(RecordedReplicas(&t.View, name), back))
 }
 
+// RecordedReplicas is how many replicas a set has in the record; 0 of one that is not there.
 func RecordedReplicas(v *view.View, set string) int {
 	if s := view.Recorded(v.Record.Sets, set); s != nil {
 		return s.Replicas
@@ -129,6 +135,7 @@ func RecordedReplicas(v *view.View, set string) int {
 	return 0
 }
 
+// SetReplicas records how many replicas a set has.
 func SetReplicas(t *pass.Pass, set string, n int) {
 	t.Record.Sets = slices.Clone(t.Record.Sets)
 	for i := range t.Record.Sets {

@@ -9,13 +9,13 @@ import (
 	"stevedore.dev/stevedore/ops/pass"
 )
 
-// Unmade: neither the StatefulSet nor a claim of it is there.
+// Unmade reports whether neither the StatefulSet nor a claim of it is there.
 func Unmade(o *model.Observed, set string) bool {
 	return !slices.ContainsFunc(o.Sets, func(s model.ObservedSet) bool { return s.Name == set }) &&
 		!slices.ContainsFunc(o.Claims, func(c model.Claim) bool { return c.Set == set })
 }
 
-// RefuseClasses refuses those of the new sets whose claims could have no volume.
+// RefuseClasses refuses new sets whose claims could have no volume; true where there is one.
 func RefuseClasses(t *pass.Pass, isNew func(set string) bool) bool {
 	if !t.Observed.Storage.Known {
 		return false

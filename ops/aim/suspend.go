@@ -10,8 +10,8 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
-// NoDataNode is true where no data group is to have a node: dedicated masters
-// alone are no cluster that anybody wants.
+// NoDataNode reports whether no data group is to have a node: dedicated masters alone are no
+// cluster that anybody wants.
 func NoDataNode(sets []model.Set) bool {
 	data := false
 	for i := range sets {
@@ -25,6 +25,7 @@ func NoDataNode(sets []model.Set) bool {
 	return data
 }
 
+// Running reports whether a set has a replica.
 func Running(sets []model.RecordedSet) bool {
 	for i := range sets {
 		if sets[i].Replicas > 0 {
@@ -34,10 +35,11 @@ func Running(sets []model.RecordedSet) bool {
 	return false
 }
 
+// AsksToSuspend reports whether the definition asks for a suspension.
 func AsksToSuspend(v *view.View) bool { return NoDataNode(v.Desired.Sets) }
 
-// park says whether a suspension has begun or is to begin: consent is needed to
-// begin one, not to stay suspended.
+// park notes whether a suspension has begun or is to begin. Consent is needed to begin one, not
+// to stay suspended.
 func park(t *pass.Pass) {
 	switch {
 	case len(t.Record.Suspended) > 0:

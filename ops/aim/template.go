@@ -10,7 +10,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// FirstOutdated is the pod of the lowest ordinal, one that is not ready before others.
+// FirstOutdated is the outdated pod of the lowest ordinal, one that is joined but not ready
+// before others; nil where there is none.
 func FirstOutdated(v *view.View, set string) *model.Pod {
 	var found *model.Pod
 	for i := range v.Observed.Pods {
@@ -25,10 +26,10 @@ func FirstOutdated(v *view.View, set string) *model.Pod {
 	return found
 }
 
-// NextSet is the first that a restart is due for, masters first. One with a pod
-// that cannot run goes before, for its new template may be the cure, unless another
-// set is on a template that no pod has joined on; and then one that got what is wanted
-// out of its turn, for whoever ends a pod of it has it made on that.
+// NextSet is the first set for which a restart is due, masters first; "" for none. A set with a
+// pod that cannot run goes before, for its new template may be the remedy, unless another set
+// is on trial. Then comes a set that got the desired template out of its turn: a pod of it that
+// somebody ends is recreated on that.
 func NextSet(v *view.View) string {
 	first, untried := "", ""
 	for _, s := range v.Record.Sets {
@@ -50,9 +51,9 @@ func NextSet(v *view.View) string {
 	return cmp.Or(untried, first)
 }
 
-// Asked is which pods a person wants restarted: those made before the time of
-// the annotation or the command. A time in the future counts as now, and so does
-// a text that is no time.
+// Asked is the time before which pods were made that a person wants restarted, by the
+// annotation or the command; zero for none. A time in the future counts as now, and so does a
+// text that is no time.
 func Asked(v *view.View) (before time.Time, at, by string) {
 	at, by = v.Desired.RestartedAt, v.Commanded.RestartedAt
 	doneAt, doneBy := v.Record.RestartedAt, v.Record.RestartedBy
@@ -74,15 +75,15 @@ func Asked(v *view.View) (before time.Time, at, by string) {
 	return before.Truncate(time.Second), at, by
 }
 
-// RebuildAsked takes a text that is no time for done, in a cluster that is new
-// or whose record was lost: nothing says since when it stands there. A time is
-// compared with the pods.
+// RebuildAsked takes a text that is no time as done, in a cluster that is new or whose record
+// was lost: nothing says since when it is there. A time is compared with the pods.
 func RebuildAsked(t *pass.Pass) {
 	if _, err := time.Parse(time.RFC3339, t.Desired.RestartedAt); err != nil {
 		t.Record.RestartedAt = t.Desired.RestartedAt
 	}
 }
 
+// Aborted reports whether a person aborts the operation; a command wins over the annotation.
 func Aborted(v *view.View) bool {
 	return v.Commanded.Abort == "true" || v.Desired.Abort && v.Commanded.Abort != "false"
 }

@@ -10,8 +10,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// ReadyOnLive: a pod of the set is ready on its live template; nobody can be asked
-// whether it has joined, and a pod is ready once it has.
+// ReadyOnLive reports whether a pod of the set is ready on its live template. It says what can
+// be known while nobody can be asked whether it has joined: a pod becomes ready once it has.
 func ReadyOnLive(v *view.View, set string) bool {
 	live := v.Live(set)
 	return live != nil && v.AnyPod(func(p *model.Pod) bool {
@@ -19,8 +19,8 @@ func ReadyOnLive(v *view.View, set string) bool {
 	})
 }
 
-// QuorumWaits is the set of the only node that may vote, or one of which such a node does
-// not run: its new template may be what brings the contact back.
+// QuorumWaits is the set of the only master-eligible node, or one in which such a node is
+// stuck: its new template may bring the contact back. "" for none.
 func QuorumWaits(v *view.View) string {
 	set := view.SoleVoter(v)
 	for _, s := range v.Record.Sets {
@@ -31,12 +31,11 @@ func QuorumWaits(v *view.View) string {
 	return set
 }
 
-// LeavesStuck: the restart was aborted, or the set whose turn it is went out of the
-// definition and nothing else is wanted of it, while its pods hang on a template that none
-// has joined on. What may be on them cannot be drained, nor corrected: it goes back to what
-// it had before, and the restart waits for it. Where no other pod of it runs that, nothing is
-// won by haste: one that still has time may join on the newer version of an upgrade, and once
-// that has started only it starts on the volume.
+// LeavesStuck waits where a restart leaves pods stuck on trial: it was aborted, or its set left
+// the definition. What may be on them cannot be drained, nor corrected: so the set rolls back. If
+// no other pod of it runs the template before, it does not hurry: a pod that still has time may
+// join on the newer version of an upgrade, and once that has started no older one starts on the
+// volume.
 func LeavesStuck(t *pass.Pass, r *model.Restart) bool {
 	live := t.Live(r.Set)
 	if r.Remembered == "" || live == nil || t.DesiredSet(r.Set) != nil && !Aborted(&t.View) || t.Rejected || !TrialPods(&t.View, r.Set) {
@@ -60,7 +59,7 @@ func LeavesStuck(t *pass.Pass, r *model.Restart) bool {
 }
 
 // triedOn says of the pods on a set's live template whether CrateDB has started in one, and
-// whether there are any and all of them hang.
+// whether there are any and all of them are stuck.
 func triedOn(v *view.View, live *model.ObservedSet) (started, hangs bool) {
 	tried, hanging := 0, 0
 	for i := range v.Observed.Pods {
@@ -75,9 +74,9 @@ func triedOn(v *view.View, live *model.ObservedSet) (started, hangs bool) {
 	return started, tried > 0 && hanging == tried
 }
 
-// RollForward names a set whose live template does not run: a pod of it fails, and what
-// is wanted is another. That one goes in whatever else is under way, for a node
-// that hangs may be what everything else waits for. "" for none.
+// RollForward is a set whose live template does not run: a pod of it fails, and another
+// template is desired. The set gets that one whatever else is under way, for everything else
+// may wait for the stuck pod. "" for none.
 func RollForward(v *view.View) string {
 	turn := ""
 	if view.Restarting(v) {
@@ -102,9 +101,9 @@ func RollForward(v *view.View) string {
 	return ""
 }
 
-// byUpgrade: what is wanted of the set is another version than its live template has.
-// That comes by an upgrade only, but to what was never made, to what nobody answers
-// without, and to what the gateway of a new cluster waits for.
+// byUpgrade reports whether the desired template of the set comes by an upgrade only, because its
+// version is another one. Not so for what was never made, what nobody answers without, and what
+// the gateway of a new cluster waits for.
 func byUpgrade(v *view.View, set string) bool {
 	if !UpgradeDue(v) || view.Upgrading(v) || !slices.ContainsFunc(v.Desired.Changes, func(c model.Change) bool { return c.Class == model.ChangeImage && c.Set == set }) {
 		return false
@@ -112,10 +111,10 @@ func byUpgrade(v *view.View, set string) bool {
 	return (v.Record.ClusterID != "" || anyReady(v, set) && !(stuck(v, set) && view.WaitsForMore(v, view.GatewayReady(v)) != nil)) && !resumesOnNothing(v, set)
 }
 
-// resumesOnNothing: a resume has started a set on a template that was applied before it was
-// suspended and that no pod has joined on, and none of it runs. An upgrade waits for somebody
-// who answers, and nobody does without these: so the wanted version comes at once. Where it
-// depends on the age of tables, which nobody can say, it does not.
+// resumesOnNothing reports whether a resume has started a set on a template that was applied
+// before the suspension and is not verified, and no pod of it runs. An upgrade waits for
+// somebody who answers, and without these nobody does: so the desired version comes at once. It
+// does not where it depends on the age of tables, which nobody can say.
 func resumesOnNothing(v *view.View, set string) bool {
 	op, live := v.Record.Operation, v.Live(set)
 	if op == nil || op.Kind != model.OperationResume || v.Contact() || live == nil || gates.NeedsTableAges(v.Record.Version, v.Desired.Version) ||
@@ -131,14 +130,15 @@ func anyReady(v *view.View, set string) bool {
 	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && p.Ready })
 }
 
-// trialElsewhere: another set has a new template that no pod has joined on. One that is
-// recorded smaller than it is live still puts its pods on that. While a cluster is being
-// made each has, and none runs anything that would be lost. One that none of the other's
-// pods is on is not waited for by a group that is being made, nor while a resume or anything
-// else but a restart is under way: that puts none on it before it has ended.
-// Nor does one whose pods stand on such a template already wait for a group that is to go:
-// nothing else comes to that, and no more of them are at risk. And those that may become
-// master wait for nobody else while there is none: without one nobody joins.
+// trialElsewhere reports whether another set has a new template that no pod has joined on, and
+// is waited for. A set that is recorded smaller than it is live still puts its pods on that.
+// While a cluster is being made each has one, and none runs anything that would be lost.
+//
+// A set with no pod on its new template is not waited for by a group that is being made, nor
+// during an operation that is no restart: that puts none on it before it has ended. A set whose
+// own pods are on trial does not wait for a group that is to go: nothing else comes to that,
+// and no more pods are at risk. Master-eligible sets wait for no other while there is no
+// master: without one nobody joins.
 func trialElsewhere(v *view.View, set string) bool {
 	if !v.Record.Bootstrap.Done {
 		return false
@@ -157,9 +157,9 @@ func trialElsewhere(v *view.View, set string) bool {
 	return false
 }
 
-// awayByItself: while nodes come or go, one of those that stay is away, and pods of its set
-// have joined on its template. It has the time to come back on that which one may take:
-// another may not run, and what is under way would wait for it.
+// awayByItself reports whether, while nodes come or go, a node that stays is away and its
+// template is verified. It has PodLimit to come back on that one: another may not run, and the
+// operation would wait for it.
 func awayByItself(v *view.View, p *model.Pod) bool {
 	live := v.Live(p.Set)
 	if live == nil || !Growing(v) && !Shrinking(v) || !slices.Contains(v.Record.Proven, model.Proven{Set: p.Set, Template: live.Template}) {
@@ -175,9 +175,8 @@ func awayByItself(v *view.View, p *model.Pod) bool {
 	return since.IsZero() || v.Elapsed(since) <= view.PodLimit(v)
 }
 
-// OthersFirst: another set has got a new template out of its turn, and no pod of it
-// has joined. Another new template waits for that one; without contact, it waits for
-// those that may become master.
+// OthersFirst reports whether another set got a new template out of its turn and no pod of it has
+// joined: the next one waits for that. Without a master it waits for master-eligible sets.
 func OthersFirst(v *view.View, set string) bool {
 	if !v.Record.Bootstrap.Done {
 		return false // each has one then, and none runs anything that would be lost
@@ -188,22 +187,22 @@ func OthersFirst(v *view.View, set string) bool {
 		})
 	}
 	return slices.ContainsFunc(v.Record.Unproven, func(name string) bool {
-		// Without a master nobody joins: only what is tried elsewhere already is not
-		// tried here too, and what runs elsewhere untried is mended before what has run.
+		// Without a master nobody joins. A template that is on trial elsewhere already is not
+		// tried here too, and a set on trial is rolled forward before one that has run.
 		return name != set && (TrialPods(v, name) || replacing(v, name)) &&
 			(view.HasMaster(v) || !view.PendingRestart(v, name) || ranBefore(v, set)) && !precedes(v, set, name)
 	})
 }
 
-// ranBefore: a pod of the set has joined on its live template, and it may be away now.
+// ranBefore reports whether the set's live template is verified; its pods may be away now.
 func ranBefore(v *view.View, set string) bool {
 	live := v.Live(set)
 	return live != nil && slices.Contains(v.Record.Proven, model.Proven{Set: set, Template: live.Template})
 }
 
-// precedes: pods of both sets are on templates that none has joined on, as others' hands
-// bring about, and each would wait for the other. The one whose turn it is goes first,
-// else the first of them. One that has what is wanted already waits for nobody.
+// precedes reports whether the set goes before the other, where pods of both are on trial after
+// an external change and each would wait for the other. The set of the restart goes first, else
+// the first of them. A set that has the desired template already waits for nobody.
 func precedes(v *view.View, set, other string) bool {
 	if !TrialPods(v, set) || view.HasMaster(v) && v.DesiredSet(other) != nil && !view.PendingRestart(v, other) {
 		return false
@@ -228,12 +227,12 @@ func precedes(v *view.View, set, other string) bool {
 	return false
 }
 
-// hasWritten: a claim of the set says which version has written to it.
+// hasWritten reports whether a claim of the set says which version has written to it.
 func hasWritten(v *view.View, set string) bool {
 	return slices.ContainsFunc(v.Observed.Claims, func(c model.Claim) bool { return c.Set == set && c.Version != "" })
 }
 
-// replacing: a pod of the set does not run, and is to be made anew on its live template.
+// replacing reports whether a pod of the set does not run and is to get its live template.
 func replacing(v *view.View, set string) bool {
 	live := v.Live(set)
 	return live != nil && live.Template != "" && v.AnyPod(func(p *model.Pod) bool {
@@ -241,7 +240,7 @@ func replacing(v *view.View, set string) bool {
 	})
 }
 
-// nextSetFirst: the set whose turn it is has to be proven before another is mended.
+// nextSetFirst reports whether the restart's set has to be verified before another rolls forward.
 func nextSetFirst(v *view.View, turn, set string) bool {
 	if OthersFirst(v, set) {
 		return true
@@ -252,12 +251,11 @@ func nextSetFirst(v *view.View, turn, set string) bool {
 	return !UpUnasked(v, turn) && (view.PendingRestart(v, turn) || !JoinedOnLive(v, turn))
 }
 
-// UpUnasked: a pod of the set is ready on its live template, and nobody can be asked. What
-// is wanted by now is no cure for it, and keeps nobody else waiting.
+// UpUnasked reports whether a pod of the set is ready on its live template while nobody can be
+// asked. The desired template is then no remedy for it, and it keeps nobody else waiting.
 func UpUnasked(v *view.View, set string) bool { return !v.Contact() && ReadyOnLive(v, set) }
 
-// ranOnLive: a pod that runs the set's live template has joined, now or in this
-// restart.
+// ranOnLive reports whether a pod has joined on the set's live template, now or in this restart.
 func ranOnLive(v *view.View, set string) bool {
 	live := v.Live(set)
 	return JoinedOnLive(v, set) || live != nil && view.Restarting(v) && v.AnyPod(func(p *model.Pod) bool {
@@ -265,26 +263,26 @@ func ranOnLive(v *view.View, set string) bool {
 	})
 }
 
-// Failing: a pod of the set fails.
+// Failing reports whether a pod of the set fails.
 func Failing(v *view.View, set string) bool {
 	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && !p.Ready && !p.Terminating && view.Fails(p) })
 }
 
-// stuck: a pod of the set does not run, whichever template it is on.
+// stuck reports whether a pod of the set is stuck, whichever template it is on.
 func stuck(v *view.View, set string) bool {
 	return v.AnyPod(func(p *model.Pod) bool {
 		return p.Set == set && !p.Ready && !p.Terminating && view.Absent(v, p.NodeName) && (view.Fails(p) || v.Elapsed(view.Up(p)) > view.PodLimit(v))
 	})
 }
 
-// BudgetOpen: a budget would let another pod go meanwhile.
+// BudgetOpen reports whether a budget would let another pod go meanwhile.
 func BudgetOpen(v *view.View) bool {
 	return slices.ContainsFunc(v.Observed.Budgets, func(b model.ObservedBudget) bool { return b.MaxUnavailable != 0 })
 }
 
-// OnItsWay is a pod on its set's wanted template that has not joined, where none
-// of the set has: with the record lost meanwhile, another set waits for it. One
-// that came back in this restart and is down again is no such pod.
+// OnItsWay is a pod on its set's desired template that has not joined, where none of the set
+// has: with a lost record, other sets wait for it. A pod that came back in this restart and is
+// down again is none. nil where there is none.
 func OnItsWay(v *view.View, op *model.Operation) *model.Pod {
 	if !v.Contact() {
 		return nil
@@ -315,8 +313,8 @@ func OnItsWay(v *view.View, op *model.Operation) *model.Pod {
 	return nil
 }
 
-// Remember notes which template is kept to return to: what the set had before, or
-// what its pods have joined on since.
+// Remember notes which template is kept to roll back to: what the set had before, or what its
+// pods have joined on since.
 func Remember(t *pass.Pass, e *model.EffectiveSet) {
 	r := t.Record.Operation.Restart
 	e.RememberAnew = t.NextSet == e.Name
@@ -328,8 +326,8 @@ func Remember(t *pass.Pass, e *model.EffectiveSet) {
 	}
 }
 
-// Returns: there is a pod that the remembered template protects. Where none runs
-// it, it may be of a version that no volume takes any more.
+// Returns reports whether the set may roll back: another pod runs the remembered template, or none
+// is remembered. A template that no pod runs may have a version that no volume accepts any more.
 func Returns(v *view.View, set string) bool {
 	r := v.Record.Operation.Restart
 	return r.Remembered == "" || v.AnyPod(func(p *model.Pod) bool {
@@ -337,21 +335,21 @@ func Returns(v *view.View, set string) bool {
 	})
 }
 
-// AnotherFirst: the pod would be the first on its set's template while another
-// set waits for its own first one. What runs for others of its set, as it did for this
-// one, it comes back on by itself, whatever is under way.
+// AnotherFirst reports whether a pod waits because it would be the first on its set's template
+// while another set waits for its own first one. A pod comes back by itself on a template that
+// runs for others of its set, whatever is under way.
 func AnotherFirst(v *view.View, p *model.Pod) bool {
 	if JoinedOnLive(v, p.Set) {
 		return false
 	}
 	if view.Restarting(v) && v.Record.Operation.Restart.Set == p.Set {
-		// One that waits for others with what is wanted by now is not tried on what it has.
+		// While the desired template waits for others, the pod is not tried on the live one.
 		return view.HasMaster(v) && view.PendingRestart(v, p.Set) && OthersFirst(v, p.Set)
 	}
 	return (view.Restarting(v) || runsFor(v, p)) && trialElsewhere(v, p.Set)
 }
 
-// runsFor: another pod of the set has joined on the template that this one is of.
+// runsFor reports whether another pod of the set has joined on this pod's template.
 func runsFor(v *view.View, p *model.Pod) bool {
 	return v.AnyPod(func(q *model.Pod) bool {
 		return q.Set == p.Set && q.Name != p.Name && q.Template == p.Template && view.Joined(v, q)

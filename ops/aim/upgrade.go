@@ -7,7 +7,7 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// ImageChange is that of the first set that has one; nil when none has.
+// ImageChange is the change of image of the first set that has one; nil where none has.
 func ImageChange(v *view.View) *model.Change {
 	for i := range v.Desired.Changes {
 		if c := &v.Desired.Changes[i]; c.Class == model.ChangeImage {
@@ -17,13 +17,13 @@ func ImageChange(v *view.View) *model.Change {
 	return nil
 }
 
-// UpgradeDue is true while another version, or another image of the same one, is
-// wanted than the cluster was last brought to.
+// UpgradeDue reports whether another version, or another image of the same one, is desired than
+// the cluster was last brought to.
 func UpgradeDue(v *view.View) bool {
 	return v.Record.Version != "" && !Unstarted(v) && (v.Record.Version != v.Desired.Version || ImageChange(v) != nil)
 }
 
-// TableAges are those of the tables and partitions.
+// TableAges are the versions with which the tables and partitions were made.
 func TableAges(v *view.View) []gates.TableAge {
 	ages := make([]gates.TableAge, 0, len(v.Observed.Database.Tables))
 	for i := range v.Observed.Database.Tables {
@@ -33,8 +33,8 @@ func TableAges(v *view.View) []gates.TableAge {
 	return ages
 }
 
-// refuseVersion names why the wanted version cannot run on this cluster's data.
-// What a version depends on besides is looked at until the upgrade begins.
+// refuseVersion refuses a desired version that cannot run on this cluster's data. What else a
+// version depends on is looked at until the upgrade begins.
 func refuseVersion(t *pass.Pass) {
 	if Unstarted(&t.View) || t.Record.Version == "" || !UpgradeDue(&t.View) && !view.Upgrading(&t.View) && !newerStarted(&t.View) {
 		return
@@ -56,7 +56,7 @@ func refuseVersion(t *pass.Pass) {
 	}
 }
 
-// newerStarted is true when a pod has started a newer minor than is wanted.
+// newerStarted reports whether a pod has started a newer minor version than is desired.
 func newerStarted(v *view.View) bool {
 	for i := range v.Observed.Pods {
 		if p := &v.Observed.Pods[i]; !p.Started.IsZero() && p.Version != "" && gates.CompareMinor(p.Version, v.Desired.Version) > 0 {

@@ -8,8 +8,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// JoinedOnLive: the node of a pod of the set has joined on its live template. That proves
-// it, though the pod may never be ready: CrateDB runs on it, and loses nothing by it.
+// JoinedOnLive reports whether the node of a pod of the set has joined on its live template. That
+// verifies it, though the pod may never be ready: CrateDB runs on it, and loses nothing by it.
 func JoinedOnLive(v *view.View, set string) bool {
 	live := v.Live(set)
 	return live != nil && v.AnyPod(func(p *model.Pod) bool {
@@ -17,21 +17,21 @@ func JoinedOnLive(v *view.View, set string) bool {
 	})
 }
 
-// NodeJoined: the node of the pod has joined, whether the pod is ready or not.
+// NodeJoined reports whether the node of the pod has joined, whether the pod is ready or not.
 func NodeJoined(v *view.View, p *model.Pod) bool {
 	return view.Joined(v, p) || view.JoinedNotReady(v, p)
 }
 
-// verifiedOn: a node of the set has joined on the template, as far as that is recorded. A
-// release, or a record that is lost, can leave a set on a template that no pod has run: a set
-// never rolls back to that.
+// verifiedOn reports whether a node of the set has joined on the template, as far as that is
+// recorded. A release, or a lost record, can leave a set on a template that no pod has run: no
+// set rolls back to that.
 func verifiedOn(v *view.View, set, template string) bool {
 	i := slices.IndexFunc(v.Record.Proven, func(p model.Proven) bool { return p.Set == set })
 	return i < 0 || v.Record.Proven[i].Template == template
 }
 
-// NoteVerified remembers on which templates pods have joined, or, where nobody can be asked,
-// have become ready: a pod is once it has joined.
+// NoteVerified records on which templates pods have joined or, where nobody can be asked, have
+// become ready: a pod does once it has joined.
 func NoteVerified(t *pass.Pass) {
 	var some [8]model.Proven // in most clusters; kept only where it says something else than before
 	next := some[:0]
@@ -60,8 +60,8 @@ func NoteVerified(t *pass.Pass) {
 	}
 }
 
-// NoteTrial remembers which sets have a new template out of their turn: the one
-// that is mended, a group that is being made, and one whose pods others put on it.
+// NoteTrial records which sets have a new template out of their turn: the one that rolls
+// forward, a group that is being made, and one whose pods an external change put on it.
 func NoteTrial(t *pass.Pass, mends string) {
 	var next []string
 	for _, s := range t.Record.Sets {
@@ -76,8 +76,8 @@ func NoteTrial(t *pass.Pass, mends string) {
 	}
 }
 
-// NoteFirst does so of a set whose pod is about to be the first on its template, which
-// nothing else may know of any more: the record was lost since that was applied.
+// NoteFirst records the same of a set whose pod is about to be the first on its template. If
+// the record was lost after that was applied, nothing else knows it.
 func NoteFirst(t *pass.Pass, p *model.Pod) {
 	live := t.Live(p.Set)
 	if p.Template != live.Template && !JoinedOnLive(&t.View, p.Set) && !slices.Contains(t.Record.Unproven, p.Set) {
@@ -85,9 +85,9 @@ func NoteFirst(t *pass.Pass, p *model.Pod) {
 	}
 }
 
-// RebuildTrials: a template that pods of a set are on, or are being made on, and none
-// has joined on may be one that came out of its turn; and so may one on which the next pod
-// of a set comes back that is away, whatever a watch still shows of it.
+// RebuildTrials finds the sets on trial after the record was lost: pods are on a template, or are
+// being made on it, and none has joined; or the next pod that comes back, whatever a watch still
+// shows of it, is the first on its template.
 func RebuildTrials(t *pass.Pass) {
 	for _, s := range t.Record.Sets {
 		live := t.Live(s.Name)
@@ -101,8 +101,8 @@ func RebuildTrials(t *pass.Pass) {
 	}
 }
 
-// turnUnproven: the set whose turn it is has the new template, and no pod of it has
-// joined; that is still to be known when the restart is aborted.
+// turnUnproven reports whether the set of the restart has the new template and no pod of it has
+// joined; that still has to be known when the restart is aborted.
 func turnUnproven(v *view.View, set string) bool {
 	if !view.Restarting(v) || v.Record.Operation.Restart.Set != set {
 		return false
@@ -111,15 +111,15 @@ func turnUnproven(v *view.View, set string) bool {
 	return live != nil && before != "" && live.Template != before && !JoinedOnLive(v, set)
 }
 
-// evictedOnto: pods of the set have joined on another template than it has, and others'
-// hands put pods on that after its turn had ended, before one of ours had joined on it.
+// evictedOnto reports whether pods of the set have joined on another template than it has, and an
+// external change put pods on the new one after its turn, before one of ours had joined on it.
 func evictedOnto(v *view.View, set string) bool {
 	live := v.Live(set)
 	return view.HasMaster(v) && live != nil && TrialPods(v, set) && slices.ContainsFunc(v.Record.Proven, func(p model.Proven) bool { return p.Set == set && p.Template != live.Template })
 }
 
-// TrialPods: pods of the set are on its live template, or are being made on
-// it, and none has joined, nor has before: one that is away comes back on what it ran.
+// TrialPods reports whether the set is on trial: pods are on its live template, or are being
+// made on it, and none has joined, now or before. A pod that is away comes back on what it ran.
 func TrialPods(v *view.View, set string) bool {
 	live, s := v.Live(set), view.Recorded(v.Record.Sets, set)
 	if live == nil || s == nil || JoinedOnLive(v, set) || slices.Contains(v.Record.Proven, model.Proven{Set: set, Template: live.Template}) {

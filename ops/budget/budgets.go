@@ -14,9 +14,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// DefaultBudgetTimeout is how long the budget of the data nodes may stand at 0
-// before that is told; it counts from when it was closed, across a restart of the
-// daemon.
+// DefaultBudgetTimeout is how long the budget of the data nodes may stand at 0 before that is
+// reported; it counts from when it was closed, across a restart of the daemon.
 const DefaultBudgetTimeout = 1800 * time.Second
 
 // Why the budget does not wait for copies that no waiting brings.
@@ -28,15 +27,15 @@ const (
 	noteRefused      = "unreplicated-refused"
 )
 
-// BudgetDetail says whether the budgets will want to know how the shards of each
-// table stand: in a yellow in which no copy is on its way.
+// BudgetDetail reports whether the budgets need to know how the shards of each table stand: in
+// a yellow in which no copy is on its way.
 func BudgetDetail(r *model.Record, last *model.Database) bool {
 	return r.Bootstrap.Done && last.Contact == model.Yes && last.Health.Colour == model.Yellow &&
 		last.ShardsKnown && int64(last.Unassigned) >= last.Health.Underreplicated
 }
 
-// BudgetsFirst says that a pod is down and a budget would still let another go:
-// it is closed before the database is asked, for that may take its time.
+// BudgetsFirst reports whether a pod is down and a budget would still let another go: it is
+// closed before the database is asked, which may take its time.
 func BudgetsFirst(r *model.Record, pods []model.Pod) bool {
 	if !r.Bootstrap.Done || !slices.ContainsFunc(r.Budgets, func(b model.Budget) bool { return b.MaxUnavailable > 0 }) {
 		return false
@@ -58,8 +57,8 @@ func BudgetsFirst(r *model.Record, pods []model.Pod) bool {
 	return false
 }
 
-// Budgets stand at 0 while a pod is down or a table that waiting can protect
-// lacks a copy, else at 1. What is not known changes nothing.
+// Budgets sets the budgets to 0 while a pod is down, or a table lacks a copy that waiting can
+// bring, else to 1. What is not known changes nothing.
 func Budgets(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done || access.Down(&t.View) {
 		SetBudgets(t, func(model.Budget) int { return 1 })
@@ -99,8 +98,8 @@ func Budgets(t *pass.Pass) {
 	closedBudget(t, data)
 }
 
-// dataBudget is what the budget of the data nodes stands at while every pod is
-// up, and why, where that is not for what waiting brings.
+// dataBudget is the budget of the data nodes while every pod is up, and why it does not wait
+// for copies; "" where it does, or need not.
 func dataBudget(v *view.View, now, dataNodes int) (value int, note string) {
 	db, note := &v.Observed.Database, v.Record.Budget.Note
 	h := &db.Health
@@ -134,7 +133,7 @@ func dataBudget(v *view.View, now, dataNodes int) (value int, note string) {
 	return 0, note
 }
 
-// dataJoined is true while every data node is one that the reading's node knows.
+// dataJoined reports whether sys.nodes lists every data node.
 func dataJoined(v *view.View) bool {
 	for _, s := range v.Record.Sets {
 		if s.Group == names.MasterGroup {
@@ -149,8 +148,8 @@ func dataJoined(v *view.View) bool {
 	return true
 }
 
-// neverGreen is a yellow in which every table has a copy on each data node, or
-// all that it wants: more copies are wanted than there are nodes.
+// neverGreen reports whether a yellow stays because more copies are wanted than there are data
+// nodes: every table has a copy on each of them, or all that it wants.
 func neverGreen(v *view.View, dataNodes int) bool {
 	db := &v.Observed.Database
 	if !db.TablesKnown || len(db.Tables) == 0 || db.Relocating+db.Initializing > 0 || !Settled(v) {
@@ -169,8 +168,8 @@ func neverGreen(v *view.View, dataNodes int) bool {
 	return true
 }
 
-// Settled is a yellow that waiting does not mend: every node is there, and each
-// copy that is missing is on no node, so that none is on its way.
+// Settled reports whether waiting does not end a yellow: every node has joined, and each
+// missing copy is on no node, so that none is on its way.
 func Settled(v *view.View) bool {
 	c := v.Nodes(v.Record.Sets)
 	db := &v.Observed.Database
@@ -184,7 +183,7 @@ func open(yes bool) int {
 	return 0
 }
 
-// noteBudget tells, once, that the budget does not wait for copies.
+// noteBudget reports once that the budget does not wait for copies.
 func noteBudget(t *pass.Pass, note string) {
 	if note == t.Record.Budget.Note {
 		return
@@ -210,7 +209,7 @@ func noteBudget(t *pass.Pass, note string) {
 	t.Report(r)
 }
 
-// closedBudget tells, once, that no node could be evicted for too long.
+// closedBudget reports once that no node could be evicted for too long.
 func closedBudget(t *pass.Pass, down int) {
 	i := slices.IndexFunc(t.Record.Budgets, func(b model.Budget) bool { return names.IsDataBudget(b.Name, t.Desired.Name) })
 	if i < 0 || t.Record.Budgets[i].MaxUnavailable > 0 {
@@ -247,7 +246,7 @@ func tablesNamed(tables []string) string {
 	return strings.Join(tables, ", ")
 }
 
-// SetBudgets puts the value of each wanted budget into the record.
+// SetBudgets records the value of each budget of the definition.
 func SetBudgets(t *pass.Pass, value func(model.Budget) int) {
 	if t.Desired.Removed {
 		return
@@ -280,13 +279,13 @@ func SetBudgets(t *pass.Pass, value func(model.Budget) int) {
 	t.Record.Budgets = next
 }
 
-// takesDown: a pod is about to go, or is away.
+// takesDown reports whether the restart is about to take a pod down, or one is away.
 func takesDown(v *view.View) bool {
 	return view.Restarting(v) && (v.Record.Operation.Step == model.StepHold || v.Record.Operation.Step == model.StepDown)
 }
 
-// Copies is how many of a shard there are to be on so many data nodes, by the
-// upper bound of number_of_replicas. A fixed number is health's own affair.
+// Copies is how many copies of a shard there are to be on so many data nodes, by the upper
+// bound of number_of_replicas; 0 for a fixed number, which CrateDB's health judges by itself.
 func Copies(replicas string, nodes int) int {
 	_, upper, isRange := strings.Cut(replicas, "-")
 	if !isRange {

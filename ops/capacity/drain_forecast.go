@@ -6,7 +6,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// DrainForecast is what a drain moves, and what is then where.
+// DrainForecast is what a drain moves, and how full the nodes that remain are then.
 type DrainForecast struct {
 	Shards int
 	Bytes  int64

@@ -46,8 +46,7 @@ func (f *Forecast) freed(t *model.Table) string {
 	return strings.Join(out, "; ")
 }
 
-// apart: a partition whose filters are not those of its table, and that has to be
-// named in a statement.
+// apart reports whether a partition has other filters than its table: a statement has to name it.
 func (f *Forecast) apart(t *model.Table) bool {
 	for _, o := range f.tables() {
 		if (o.Of == t.Of || o.Name == t.Of) && (FilterText(o.Require) != FilterText(t.Require) || FilterText(o.Include) != FilterText(t.Include)) {
@@ -57,6 +56,7 @@ func (f *Forecast) apart(t *model.Table) bool {
 	return false
 }
 
+// FilterText is the filters as one text that can be compared; "" for none.
 func FilterText(l model.Lists) string {
 	var b strings.Builder
 	for _, key := range l.Keys() {

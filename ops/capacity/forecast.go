@@ -11,17 +11,16 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// Forecast is what would be when some data nodes had left. It is made of one
-// reading, before anything is written.
+// Forecast is, by one reading, what would be when some data nodes had left.
 type Forecast struct {
 	db      *model.Database
 	version string
-	// leaving and remaining are data nodes.
+	// Leaving and remaining are data nodes.
 	Leaving, remaining []*model.Node
 	gone               map[string]bool
 	loads              map[string]*load
 	byName             map[string]*model.Table
-	// extend and leave are the consents extend-table-filters and leave-zone.
+	// Extend and Leave are the consents extend-table-filters and leave-zone.
 	Extend, Leave bool
 }
 
@@ -34,6 +33,7 @@ type load struct {
 	leaving         int
 }
 
+// NewForecast makes the forecast for these data nodes, in a cluster of that version.
 func NewForecast(db *model.Database, version string, leaving, remaining []*model.Node, extend, leave bool) *Forecast {
 	f := &Forecast{db: db, version: version, Leaving: leaving, remaining: remaining, gone: map[string]bool{}, loads: map[string]*load{}, Extend: extend, Leave: leave}
 	for _, n := range leaving {
@@ -72,13 +72,14 @@ func (f *Forecast) Refusals() []model.Reason {
 		out = append(out, check()...)
 	}
 	if len(out) == 0 {
-		// Dear, and in the numbers above where they do not fit.
+		// It is expensive, and where the numbers above do not fit they say enough.
 		return f.placed()
 	}
 	return out
 }
 
-// leavable: CrateDB refuses even to exclude the nodes where a range would come to too few.
+// leavable refuses what CrateDB refuses: to exclude the nodes where a range of replicas would
+// come to too few.
 func (f *Forecast) leavable() []model.Reason {
 	var nodes, tables []string
 	for i := range f.db.Tables {
@@ -139,8 +140,8 @@ func (f *Forecast) tables() []*model.Table {
 	return out
 }
 
-// overrides: its own filters stand in place of the cluster's, and let it use a node that
-// is to leave, or may do so: what is not known of a node keeps no shard off it.
+// overrides reports whether a table's own filters stand in place of the cluster's and let it
+// use a node that is to leave, or may do so: what is not known of a node keeps no shard off it.
 func (f *Forecast) overrides(t *model.Table, leaving []*model.Node) bool {
 	return t.Own(f.version) && slices.ContainsFunc(leaving, func(n *model.Node) bool { return t.Filters().First(n) != model.No })
 }
@@ -241,15 +242,15 @@ func (f *Forecast) copiesFit() []model.Reason {
 	return out
 }
 
-// copies that there are of each shard on so many nodes: a range shrinks with
-// them, a fixed number does not.
+// copies is how many of each shard there are on so many nodes: only a range shrinks with them.
 func (f *Forecast) copies(t *model.Table, nodes int) int {
 	lower, upper, _ := Bounds(t.Replicas)
 	return max(lower, min(upper, nodes-1)) + 1
 }
 
-// zonesHold: at most ceil(copies/zones) of a shard are in one zone, and a zone
-// counts as long as it has a member. lost are zones whose last data node leaves.
+// zonesHold reports whether the zones have room: CrateDB puts at most ceil(copies/zones) of a
+// shard into one zone, and a zone counts as long as it has a member. lost are zones whose last
+// data node leaves.
 func (f *Forecast) zonesHold(t *model.Table, usable []*model.Node, attribute string, copies int) (lost []string, fits bool) {
 	zones, count := zonesOf(slices.Concat(f.Leaving, f.remaining), attribute)
 	left := map[string]int{}
@@ -279,7 +280,7 @@ func (f *Forecast) zonesHold(t *model.Table, usable []*model.Node, attribute str
 	return lost, room >= copies
 }
 
-// ZoneLost is true where a leaving node is the last of its zone.
+// ZoneLost reports whether a leaving node is the last of its zone.
 func (f *Forecast) ZoneLost() bool {
 	for _, a := range f.db.Settings.Awareness {
 		if lost, _ := f.zonesHold(nil, nil, a, 1); len(lost) > 0 {
@@ -390,7 +391,7 @@ func (f *Forecast) diskFits() []model.Reason {
 	return out
 }
 
-// room below the low watermark, in all and on the node that has most.
+// room is the bytes free below the low watermark, in all and on the node that has most.
 func (f *Forecast) room(nodes []*model.Node) (room, widest int64, known bool) {
 	for _, n := range nodes {
 		limit, ok := belowWatermark(f.db.Settings.LowWatermark, n.DiskSize)
@@ -404,8 +405,7 @@ func (f *Forecast) room(nodes []*model.Node) (room, widest int64, known bool) {
 	return room, widest, true
 }
 
-// belowWatermark is how many bytes of a disk may be used: "85%" of it, "0.85",
-// or all but "10gb".
+// belowWatermark is how many bytes of a disk may be used: "85%" of it, "0.85", or all but "10gb".
 func belowWatermark(watermark string, size int64) (int64, bool) {
 	text := strings.ToLower(strings.TrimSpace(watermark))
 	if percent, ok := strings.CutSuffix(text, "%"); ok {

@@ -8,8 +8,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// held are the tables that let their shards, or their replicas, not move, by a
-// routing.allocation.enable of their own.
+// held refuses tables whose own routing.allocation.enable keeps shards, or replicas, from moving.
 func (f *Forecast) held() []model.Reason {
 	var tables, statements []string
 	for i := range f.db.Shards {
@@ -35,8 +34,7 @@ func (f *Forecast) held() []model.Reason {
 	return nil
 }
 
-// lets is the statement that lets a table's shards move, of a partition that of its whole
-// table.
+// lets is the statement that lets a table's shards move, of a partition that of its whole table.
 func lets(t *model.Table) string {
 	name, kind := t.Name, "TABLE"
 	if t.Of != "" {
@@ -61,8 +59,8 @@ func (f *Forecast) table(name string) *model.Table {
 	return f.byName[name]
 }
 
-// placed looks for a place of each copy that leaves: by number there is one, but it may be
-// on a node that has the shard already, or be the only one of another shard.
+// placed looks for a place for each copy that leaves. By number there is one, but it may be on
+// a node that has the shard already, or be the only one of another shard.
 func (f *Forecast) placed() []model.Reason {
 	p := newPlaces(f.db, f.version, f.remaining, slices.Concat(f.Leaving, f.remaining))
 	left := map[copyOf]int{}

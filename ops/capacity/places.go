@@ -139,7 +139,7 @@ func (p *places) refuses(h *homeless, n *model.Node) string {
 	return ""
 }
 
-// kept off a node, by what its filters say.
+// kept reports whether its filters keep a copy off a node.
 func (p *places) kept(answer model.Answer) bool {
 	return answer == model.No || answer == model.Unknown && !p.returns
 }

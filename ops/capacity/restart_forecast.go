@@ -9,7 +9,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// RestartForecast is what it does to tables that nodes are away for a while.
+// RestartForecast is what happens to tables while nodes are away.
 type RestartForecast struct {
 	// Unhealed are tables and partitions with copies that will not come back, each with
 	// the reason: "doc.t: …".
@@ -18,7 +18,7 @@ type RestartForecast struct {
 	// back, each with what it waits for: "doc.t (ALL)".
 	Hangs []string
 	// Keeps are tables and partitions because of which CrateDB could not take the nodes off
-	// the cluster, each with its numbers and the statement that mends it.
+	// the cluster, each with its numbers and the statement that helps.
 	Keeps []string
 	// Sole are tables that have shards with no other started copy.
 	Sole []string
@@ -40,6 +40,7 @@ func ForecastRestart(db *model.Database, version string, away, data []string) Re
 	return ForecastAway(db, version, gone, nodes)
 }
 
+// ForecastAway is ForecastRestart of nodes that are given themselves.
 func ForecastAway(db *model.Database, version string, away, data []*model.Node) RestartForecast {
 	a := NewAbsence(db, version, away, data)
 	out := RestartForecast{Hangs: a.Hangs(), Keeps: a.keeps(), Sole: a.sole()}
@@ -56,6 +57,7 @@ type absence struct {
 	away, data []*model.Node
 }
 
+// NewAbsence is the absence of some nodes; data are all data nodes.
 func NewAbsence(db *model.Database, version string, away, data []*model.Node) *absence {
 	return &absence{db: db, version: version, away: away, data: data}
 }
@@ -64,8 +66,7 @@ func (a *absence) isAway(node string) bool {
 	return slices.ContainsFunc(a.away, func(n *model.Node) bool { return n.ID == node })
 }
 
-// limited: something may keep a copy off the node that it was on. Where nothing does, it
-// comes back there.
+// limited reports whether something may keep a copy from coming back to the node that it was on.
 func (a *absence) limited() bool {
 	s := &a.db.Settings
 	if s.Filters().Any() || s.TotalShardsPerNode > 0 || len(s.Awareness) > 0 {
@@ -90,10 +91,10 @@ func (a *absence) limited() bool {
 
 func startedOn(s *model.Shard) bool { return s.State == "STARTED" || s.State == "RELOCATING" }
 
-// unhealed: while a node is away another copy of each of its shards becomes the primary,
-// and its own is a replica that CrateDB allocates anew when it is back: there, or on
-// another node, where its deciders let it. A copy that is the only one comes back to its
-// own store whatever they say.
+// unhealed are the tables with copies that do not come back. While a node is away another copy
+// of each of its shards becomes the primary. Its own is a replica, which CrateDB allocates anew
+// when the node is back: there, or on another node, where its deciders let it. A copy that is
+// the only one comes back to its own store whatever they say.
 func (a *absence) unhealed() []string {
 	p := newPlaces(a.db, a.version, a.data, a.data)
 	p.returns = true
@@ -138,8 +139,8 @@ func (a *absence) sole() []string {
 	return out
 }
 
-// Hangs: a write to a shard waits for write.wait_for_active_shards copies, those of a
-// range of replicas as many as the nodes that are left let it have.
+// Hangs are the tables whose writes wait: a write waits for write.wait_for_active_shards
+// copies, of a range of replicas for as many as the nodes that are left allow.
 func (a *absence) Hangs() []string {
 	var out []string
 	for i := range a.db.Tables {
@@ -211,8 +212,8 @@ func (a *absence) keeps() []string {
 	return out
 }
 
-// keepsNodes says why CrateDB could not take a node off that leaves so many nodes to the
-// table; "" where it can. When a range of replicas comes to fewer copies than a number in
+// keepsNodes says why CrateDB could not take a node off if that leaves the table so many nodes;
+// "" where it can. When a range of replicas comes to fewer copies than a number in
 // write.wait_for_active_shards, CrateDB refuses the table's own metadata, and with it the
 // change of the cluster that made it so. A range whose lower bound is not left keeps its
 // number, and ALL is any number.

@@ -46,9 +46,9 @@ type Target struct {
 	Pods []PodRef
 	// Password of `system`; "" when its Secret does not exist: nothing is asked.
 	Password string
-	// Detailed reads the tables, each shard and the snapshots too (ops.Detailed).
+	// Detailed reads the tables, each shard and the snapshots too (rollout.Detailed).
 	Detailed bool
-	// Settings are the cluster settings to read (ops.SettingsToRead).
+	// Settings are the cluster settings to read (setting.SettingsToRead).
 	Settings []string
 }
 

@@ -60,7 +60,7 @@ func (c Crash) Run(ctx context.Context, pod, statement string) (string, error) {
 
 // silence is how long crash, that was given a statement, has to say nothing until CrateDB
 // counts as silent: crash begins within a second, gives a connection five, and waits for an
-// answer for ever, which a process that stands still never gives.
+// answer for ever, which a process that is stopped never gives.
 const silence = 7 * time.Second
 
 // given is a statement on its way to crash. It is read once the pod has been reached.
@@ -101,7 +101,7 @@ func (c Crash) command() []string {
 	return []string{"crash", "--hosts", "http://localhost:" + strconv.Itoa(port), "--format", "json"}
 }
 
-// complains knows a failure that the exit code did not tell: not every release
+// complains knows a failure that the exit code did not show: not every release
 // of crash sets it for statements from standard input.
 func complains(output string) bool {
 	for line := range strings.Lines(output) {

@@ -33,7 +33,7 @@ const (
 	listingWait  = 2 * time.Second
 	listingLimit = 10 * time.Minute
 	// listingValid is how long what a listing has said holds, from when it began: as long
-	// as a reading may be old (ops.DefaultReadingAge).
+	// as a reading may be old (model.DefaultReadingAge).
 	listingValid = model.DefaultReadingAge
 	// firstPause is how long after a listing that has failed the next one begins; each
 	// pause is twice the one before, up to lastPause.

@@ -10,7 +10,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// No more than 20 are asked for: explanations are the dear part of
+// No more than 20 are asked for: explanations are the slow part of
 // sys.allocations (a quarter of a millisecond each), and CrateDB works them out
 // for the rows that it returns only.
 //

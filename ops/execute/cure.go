@@ -60,7 +60,7 @@ func stillAway(ctx context.Context, a model.Action, t Tools) error {
 }
 
 // stillSilent: a node that lets `system` in has joined, and its gateway has recovered.
-// One that hangs, or waits for others, does not. The superuser is let in before the
+// One that is stuck, or waits for others, does not. The superuser is let in before the
 // gateway has recovered, and one that has a master takes part. A node that could not be
 // asked in its own pod either may be well: it is not known to be silent.
 func stillSilent(ctx context.Context, a model.Action, t Tools) error {

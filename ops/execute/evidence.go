@@ -108,7 +108,7 @@ func (t Tools) volumeHas(ctx context.Context, pod string) ([]model.ShardFolder, 
 	return folders, model.Witness{Had: true}
 }
 
-// readElsewhere is dear, and wanted only of what may stay behind. Without it what was
+// readElsewhere is expensive, and needed only of what may stay behind. Without it what was
 // found counts.
 func (t Tools) readElsewhere(ctx context.Context, pod string, x model.Examination, e *model.Evidence) {
 	if !x.Elsewhere || !e.Superuser.Had || len(e.Shards)+len(e.Folders) == 0 {

@@ -17,7 +17,7 @@ type exclusions struct {
 	// list is cluster.routing.allocation.exclude._id as it is written, ids are its entries.
 	list string
 	ids  []string
-	// beside is what others exclude by other keys (ops.ExcludedBeside).
+	// beside is what others exclude by other keys (setting.ExcludedBeside).
 	beside string
 }
 

@@ -120,7 +120,7 @@ func (p theirs) overwritten(a model.Action, set bool) string {
 	return words
 }
 
-// verifyUser tells a changed password from a changed Secret. A refusal counts
+// verifyUser distinguishes a changed password from a changed Secret. A refusal counts
 // only while the same pod lets `system` in: 28000 is also what a leaving node
 // and a cluster before gateway recovery answer.
 func verifyUser(ctx context.Context, a model.Action, t Tools) (model.Result, error) {

@@ -9,7 +9,7 @@ var DowngradeRule = Rule{
 	Source: "CrateDB manual, upgrading: no downgrade",
 }
 
-// Downgrade compares what is wanted with the highest version that has started.
+// Downgrade compares the desired version with the highest one that has started.
 func Downgrade(highest, wanted string) (Reason, bool) {
 	if highest == "" || CompareMinor(wanted, highest) >= 0 {
 		return Reason{}, false

@@ -14,7 +14,7 @@ var DrainBlockedRule = Rule{
 	Source: "CrateDB manual, sys.allocations",
 }
 
-// DrainBlocked counts what is left, since when it stands still, and gives CrateDB's
+// DrainBlocked counts what is left, since when nothing has moved, and gives CrateDB's
 // own words for each table.
 func DrainBlocked(shards int, bytes int64, nodes string, unassigned int, since time.Time, why []string) Reason {
 	words := "sys.allocations gives no reason"

@@ -29,6 +29,7 @@ const (
 	Refuses
 )
 
+// String is the kind in one word, for the documentation.
 func (k Kind) String() string {
 	if k == Refuses {
 		return "refuses"

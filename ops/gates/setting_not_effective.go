@@ -9,7 +9,7 @@ var SettingNotEffectiveRule = Rule{
 	Source: "CrateDB manual, SET and RESET: transient settings win over persistent ones",
 }
 
-// SettingNotEffective names the setting, what is wanted and what is shown, and the
+// SettingNotEffective names the setting, the desired and the shown value, and the
 // pod where only some nodes show it.
 func SettingNotEffective(name, wanted, shown, pod string) Reason {
 	if pod != "" {

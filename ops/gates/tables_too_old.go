@@ -15,7 +15,7 @@ var TablesTooOldRule = Rule{
 // was created with; "" when it is not known.
 type TableAge struct{ Name, Created string }
 
-// TablesTooOld names the tables that the wanted major refuses, coming from
+// TablesTooOld names the tables that the desired major refuses, coming from
 // another major. Unknown ages are the affair of TableAgesKnown.
 func TablesTooOld(from, to string, tables []TableAge) (Reason, bool) {
 	if !crossesMajor(from, to) {

@@ -9,7 +9,7 @@ var VersionPathRule = Rule{
 	Source: "CrateDB manual, rolling upgrade; release notes of 4.1, 5.0, 6.0, 6.1 and 6.2",
 }
 
-// VersionPath names each step of the way where the wanted version is more than
+// VersionPath names each step of the way where the desired version is more than
 // one away. A lower minor is the affair of Downgrade.
 func VersionPath(from, to string) (Reason, bool) {
 	if CompareMinor(to, from) <= 0 {

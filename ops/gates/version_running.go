@@ -9,7 +9,7 @@ var VersionRunningRule = Rule{
 	Source: "CrateDB manual, sys.nodes, version",
 }
 
-// VersionRunning compares what one node says with what is wanted; "" is a node
+// VersionRunning compares what one node says with the desired version; "" is a node
 // that has not said anything.
 func VersionRunning(pod, says, wanted string) (Reason, bool) {
 	switch {

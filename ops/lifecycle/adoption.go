@@ -16,12 +16,13 @@ const (
 	AdoptAlways  = "always"
 )
 
+// Adoption is which objects of others may be taken over, as the definition or the policy says.
 func Adoption(v *view.View) string {
 	return cmp.Or(v.Desired.Operations.Adoption, v.Policy.Adoption, AdoptUnowned)
 }
 
-// NotOurs refuses what may not be taken over. A StatefulSet never may by a policy:
-// under a template that is not theirs its pods would be another database's.
+// NotOurs refuses what may not be taken over. By a policy a StatefulSet never may be: under a
+// template that is not theirs its pods would be another database's.
 func NotOurs(t *pass.Pass) bool {
 	adoption := Adoption(&t.View)
 	var refused []string

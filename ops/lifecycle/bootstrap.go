@@ -13,9 +13,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// SystemUser takes a new cluster to the point where `system` logs in: its
-// Secret, a ready master, the licence before the first user, then the user by
-// exec. After bootstrap it only looks.
+// SystemUser takes a new cluster to the point where `system` logs in: its Secret, a ready master,
+// the licence before the first user, then the user by exec. After bootstrap it only looks.
 func SystemUser(t *pass.Pass) {
 	if len(t.Record.Sets) == 0 {
 		return
@@ -24,8 +23,7 @@ func SystemUser(t *pass.Pass) {
 	secret := t.Secret(t.SystemSecret())
 	key := model.SecretKey{Name: secret.Name, Key: access.SystemKey}
 	if !secret.Has(access.SystemKey) {
-		// A Secret without the key is never overwritten: somebody may still know
-		// what was in it.
+		// A Secret without the key is never overwritten: somebody may still know what was in it.
 		if t.Record.ClusterID != "" || t.Record.Bootstrap.Done || secret.Exists {
 			t.Refuse(gates.SystemPasswordLost(secret.Name, secret.Exists))
 			return
@@ -98,8 +96,8 @@ func licenceWords(version string, given bool) string {
 	return fmt.Sprintf("licence: not needed (CrateDB %s)", version)
 }
 
-// repairUnstarted lets a definition be corrected that never started: under
-// OnDelete its pods would stay on the template that cannot run.
+// repairUnstarted recreates a pod of a cluster that never started, once its definition is
+// corrected: under OnDelete it would stay on the template that cannot run.
 func repairUnstarted(t *pass.Pass) {
 	if !aim.Unstarted(&t.View) || t.Rejected {
 		return
@@ -122,8 +120,8 @@ func repairUnstarted(t *pass.Pass) {
 	}
 }
 
-// Bootstrap ends when every node has joined and every user is made; then the
-// cluster id is recorded, once.
+// Bootstrap ends when every node has joined and every user is made; the cluster id is recorded
+// then.
 func Bootstrap(t *pass.Pass) {
 	if !view.Bootstrapping(&t.View) {
 		return
@@ -156,8 +154,7 @@ func Bootstrap(t *pass.Pass) {
 	}
 }
 
-// reportMade tells the end of a bootstrap: success only where all that is wanted of it has
-// joined.
+// reportMade reports the end of a bootstrap: success only where every desired node has joined.
 func reportMade(t *pass.Pass, c view.Count) {
 	unmade, _ := access.Unmade(&t.View)
 	words := fmt.Sprintf("of CrateDB %s, %s and system", t.Record.Version, aim.NumberOf(len(t.Desired.Users)-len(unmade), "user"))
@@ -200,20 +197,19 @@ func bootstrapEnds(t *pass.Pass) bool {
 	return !waits
 }
 
-// madeByUpgrade: all that has not joined hangs, and what is wanted by now is of another
-// version than it runs. That comes by an upgrade, for which nothing else is due.
+// madeByUpgrade reports whether all that has not joined is stuck and another version is desired
+// by now: that comes by an upgrade, which begins after the bootstrap.
 func madeByUpgrade(v *view.View) bool {
 	return !v.Rejected && aim.UpgradeDue(v) && aim.OnlyStuck(v, view.Made(v))
 }
 
-// madeByRestart: every node has joined, and what is wanted by now may make ready those of
-// their pods that are not. That comes by a restart, for which nothing else is due.
+// madeByRestart reports whether every node has joined and the desired template may make ready
+// those of their pods that are not: that comes by a restart, which begins after the bootstrap.
 func madeByRestart(v *view.View) bool { return !v.Rejected && view.OnlyNotReady(v, view.Made(v)) }
 
-// foundedBefore is true of a cluster whose record was lost after its bootstrap:
-// the claims carry its id, and no template founds one any more. A node that is
-// down does not make it a new one, and what cures that node waits for the end of
-// the bootstrap.
+// foundedBefore reports whether the record was lost after the bootstrap: the claims carry the
+// id of the cluster, and no template founds one any more. A node that is down does not make it
+// a new cluster, and is replaced only after the bootstrap has ended.
 func foundedBefore(v *view.View) bool {
 	found := false
 	for i := range v.Observed.Sets {
@@ -246,4 +242,5 @@ func oldestRunning(v *view.View) string {
 	return cmp.Or(oldest, v.Record.Version)
 }
 
+// Cidrs are the allowed CIDRs as the record has them, joined by commas.
 func Cidrs(list []string) string { return strings.Join(list, ",") }

@@ -73,8 +73,8 @@ func Rebuild(t *pass.Pass) {
 	aim.RebuildTrials(t)
 }
 
-// rebuildUnwanted: sets of ours that are wanted no longer stand behind the others; also one
-// that was made unseen, after its group had gone out of the definition and been forgotten.
+// rebuildUnwanted puts sets of ours that are no longer desired behind the others; also one that
+// was made unseen, after its group had left the definition and been forgotten.
 func rebuildUnwanted(t *pass.Pass) {
 	for i := range t.Observed.Sets {
 		if live := &t.Observed.Sets[i]; live.Ours && t.DesiredSet(live.Name) == nil && view.Recorded(t.Record.Sets, live.Name) == nil {
@@ -83,9 +83,9 @@ func rebuildUnwanted(t *pass.Pass) {
 	}
 }
 
-// rebuildBootstrap: claims say whose data they carry only once the bootstrap has
-// ended. It is not done again, for it would wait for every node, and one that
-// hangs on a bad template is cured only after it. Users are looked at anew.
+// rebuildBootstrap takes the bootstrap as ended where claims say whose data they carry: they do
+// only after it. It is not done again, for it would wait for every node, and a pod that is
+// stuck on a bad template is replaced only after it. Users are looked at anew.
 func rebuildBootstrap(t *pass.Pass) {
 	if t.Record.ClusterID == "" {
 		return
@@ -114,8 +114,7 @@ func claimedID(v *view.View, ours bool) string {
 	return id
 }
 
-// Command notes since which render a command stands, and drops one that the
-// render has outlived.
+// Command notes since which render a command stands, and drops one that the render has outlived.
 func Command(t *pass.Pass) {
 	if t.Observed.Commands != t.Record.Command.Commands {
 		t.Record.Command = model.SeenCommand{Commands: t.Observed.Commands}
@@ -128,6 +127,8 @@ func Command(t *pass.Pass) {
 	}
 }
 
+// Removed gives back what is held where the definition is gone, and deletes the cluster where
+// it consented to that.
 func Removed(t *pass.Pass) bool {
 	if !t.Desired.Removed {
 		return false
@@ -149,6 +150,7 @@ func Removed(t *pass.Pass) bool {
 	return true
 }
 
+// Released gives back all that is held, where a person releases the cluster.
 func Released(t *pass.Pass) bool {
 	if t.Commanded.Released == "" && !t.Desired.Released || t.Commanded.Released == "false" {
 		return false
@@ -165,7 +167,7 @@ func Released(t *pass.Pass) bool {
 	return true
 }
 
-// giveAllBack ends a restart where it stands, and gives back what it holds.
+// giveAllBack ends a restart or a shrink where it stands, and gives back what is held.
 func giveAllBack(t *pass.Pass) {
 	if view.Restarting(&t.View) || aim.Shrinking(&t.View) {
 		aim.EndShrink(t)
@@ -186,6 +188,7 @@ func returnBudgets(t *pass.Pass) {
 	budget.SetBudgets(t, func(model.Budget) int { return 1 })
 }
 
+// Paused gives back what is held and does nothing else, where a person pauses the cluster.
 func Paused(t *pass.Pass) bool {
 	byCommand := t.Commanded.Paused == "true"
 	if !byCommand && (!t.Desired.Paused || t.Commanded.Paused == "false") {
@@ -211,6 +214,7 @@ func see(t *pass.Pass) {
 	}
 }
 
+// Renamed refuses a new cluster with the cluster name of one that vanished from the same source.
 func Renamed(t *pass.Pass) bool {
 	if t.Desired.RenamedFrom == "" || len(t.Record.Sets) > 0 {
 		return false
@@ -247,8 +251,8 @@ func started(t *pass.Pass, version string) {
 	}
 }
 
-// Foreign compares each pod's own answer with the recorded id, or before there
-// is one with the first answer.
+// Foreign refuses a cluster where a pod answers with another cluster id than the recorded one
+// or, before there is one, than the first pod.
 func Foreign(t *pass.Pass) bool {
 	expected := t.Record.ClusterID
 	for i := range t.Observed.Database.Pods {

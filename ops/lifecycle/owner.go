@@ -11,8 +11,7 @@ import (
 // Claimant is a source that defines a cluster.
 type Claimant struct {
 	Owner string
-	// TakeOver is its definition's consent to take the cluster from the source that
-	// it belongs to.
+	// TakeOver is its definition's consent to take the cluster from the source that it belongs to.
 	TakeOver bool
 }
 
@@ -75,9 +74,8 @@ func Anothers(t *pass.Pass) bool {
 	return refused
 }
 
-// Contested says that another source defines the cluster too. The one that it
-// belongs to goes on: or whoever can write a file anywhere could hold up everyone's
-// clusters.
+// Contested says that another source defines the cluster too. The one that it belongs to goes on:
+// or whoever can write a file anywhere could hold up everyone's clusters.
 func Contested(t *pass.Pass) {
 	if reason, twice := gates.DefinedTwice(t.Desired.Owner, t.Observed.OtherOwner); twice {
 		t.Wait(reason)

@@ -106,8 +106,8 @@ func mayNotRemove(t *pass.Pass, r *model.Removal) bool {
 			return true
 		}
 	}
-	// The volumes stay, and with them what is held in the database: it goes back
-	// first, and letGo says what that waits for.
+	// The volumes stay, and with them what is held in the database: it goes back first,
+	// and giveAllBack has said what that waits for.
 	return t.Record.Hold != nil || t.Record.Exclusions != nil
 }
 

@@ -19,8 +19,8 @@ const (
 	StepRecover = "recover" // the database has answered; all nodes join, copies come back
 )
 
-// StartResume starts what was suspended; it says whether that is due. A volume
-// of another cluster keeps it from beginning (claims has said so).
+// StartResume starts what was suspended, and says whether that is due. A volume of another
+// cluster keeps it from beginning (Claims has said so).
 func StartResume(t *pass.Pass) bool {
 	if len(t.Record.Suspended) == 0 || aim.AsksToSuspend(&t.View) {
 		return false
@@ -124,10 +124,9 @@ func wholeWaits(t *pass.Pass) bool {
 	return waits
 }
 
-// resumeStuck ends a resume in which nodes do not run on what they were suspended on, and
-// what is wanted by now is of another version, or in which all have joined and pods are
-// not ready: the upgrade or the restart that is due next brings the template that they may
-// run on.
+// resumeStuck ends a resume in which nodes are stuck on what they were suspended on while
+// another version is desired, or in which all have joined and pods are not ready: the upgrade
+// or the restart that is due next brings the template that they may run on.
 func resumeStuck(t *pass.Pass, op *model.Operation) {
 	c := t.Nodes(t.Record.Sets)
 	t.Record.Suspended, t.Record.Operation = nil, nil

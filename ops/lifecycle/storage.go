@@ -8,7 +8,7 @@ import (
 	"stevedore.dev/stevedore/ops/pass"
 )
 
-// StorageWanted says whether the next decision may depend on storage classes: a wanted
+// StorageWanted reports whether the next decision may depend on storage classes: a desired
 // StatefulSet is not there, and none of its claims.
 func StorageWanted(d *model.Desired, o *model.Observed) bool {
 	return !d.Removed && slices.ContainsFunc(d.Storage, func(c model.ClaimClass) bool { return aim.Unmade(o, c.Set) })

@@ -15,19 +15,19 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// Resumed is true in the turn that ended a resume: what else is wanted is looked
-// at in the next.
+// Resumed reports whether a resume has ended in this pass. The next one looks at what else is
+// desired.
 func Resumed(v *view.View) bool {
 	return v.Suspending && len(v.Record.Suspended) == 0 && !aim.AsksToSuspend(v)
 }
 
-// suspended is what the annotation on a StatefulSet says, for whoever has lost
-// the record.
+// suspended is what the annotation on a StatefulSet says, should the record be lost.
 type suspended struct {
 	Replicas  int    `json:"replicas"`
 	ClusterID string `json:"clusterId"`
 }
 
+// SuspendedNote is the annotation that says what a set was suspended from; "" for none.
 func SuspendedNote(v *view.View, set string) string {
 	s := view.Recorded(v.Record.Suspended, set)
 	if s == nil {
@@ -88,9 +88,8 @@ func rebuildSuspended(t *pass.Pass) {
 	}
 }
 
-// Yield lets go of an operation that a suspension takes over, where it may be
-// left: a grow keeps the nodes that it has, and a restart that has stopped would
-// stop for ever.
+// Yield lets go of an operation that a suspension takes over, where it may be left: a grow keeps
+// the nodes that it has, and a restart that has stopped would stop for ever.
 func Yield(t *pass.Pass) {
 	op := t.Record.Operation
 	if op == nil || !t.Suspending || !aim.AsksToSuspend(&t.View) || t.Record.Hold != nil {
@@ -101,8 +100,7 @@ func Yield(t *pass.Pass) {
 	}
 }
 
-// StartSuspend stops all nodes where all groups are wanted at 0; it says whether
-// that is due.
+// StartSuspend stops all nodes where no group is to have one, and says whether that is due.
 func StartSuspend(t *pass.Pass) bool {
 	if !t.Suspending || !aim.AsksToSuspend(&t.View) {
 		return false
@@ -121,8 +119,8 @@ func StartSuspend(t *pass.Pass) bool {
 	return true
 }
 
-// partly is true when some of the nodes were stopped already: then the gates
-// were looked at, and there may be nobody left who answers.
+// partly reports whether some of the nodes were stopped already: then the gates were looked at,
+// and there may be nobody left who answers.
 func partly(v *view.View) bool {
 	for _, before := range v.Record.Suspended {
 		if s := view.Recorded(v.Record.Sets, before.Name); s != nil && s.Replicas < before.Replicas {
@@ -210,8 +208,8 @@ func Suspend(t *pass.Pass) {
 	}
 }
 
-// lower stops one StatefulSet a turn, those with data before the dedicated
-// masters, after each says what it was suspended from.
+// lower stops one StatefulSet in a pass, those with data before the dedicated masters, after
+// each says what it was suspended from.
 func lower(t *pass.Pass) {
 	remembersRaised(t)
 	for _, s := range t.Record.Sets {
@@ -254,7 +252,7 @@ func lower(t *pass.Pass) {
 		"the cluster is suspended: "+countWords(t.Record.Suspended)+" have stopped; the volumes stay, and a resume starts the same nodes again"))
 }
 
-// remembersRaised: nodes that somebody has added since the suspension began may hold
+// remembersRaised notes nodes that somebody has added since the suspension began: they may hold
 // shards by now, and come back with the others.
 func remembersRaised(t *pass.Pass) {
 	for i, before := range t.Record.Suspended {
@@ -274,8 +272,7 @@ func lowerSet(t *pass.Pass, i int, live *model.ObservedSet) {
 	}
 }
 
-// suspendedWaits names what is wanted of a suspended cluster and comes after its
-// resume.
+// suspendedWaits names what is desired of a suspended cluster and comes after its resume.
 func suspendedWaits(t *pass.Pass) {
 	if !access.Down(&t.View) {
 		return

@@ -13,10 +13,9 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// Classify compares the wanted StatefulSets with the effective ones that they have
-// (Saved.UnpackLive) and returns the differences that matter, sets and fields in a
-// stable order. Objects of other kinds are ignored. With no effective set there
-// are no changes. It is pure.
+// Classify compares the desired StatefulSets with the effective ones (Saved.UnpackLive) and
+// returns the differences that matter, sets and fields in a stable order. Objects of other
+// kinds are ignored. With no effective set there are no changes. It is pure.
 func Classify(wanted, effective []*unstructured.Unstructured) []model.Change {
 	before := make(map[string]*unstructured.Unstructured, len(effective))
 	for _, o := range effective {
@@ -53,7 +52,7 @@ func Classify(wanted, effective []*unstructured.Unstructured) []model.Change {
 type comparison struct {
 	set     string
 	changes []model.Change
-	// common are the settings that every node is wanted with.
+	// common are the settings that every node is to have alike.
 	common map[string]bool
 }
 
@@ -124,8 +123,7 @@ func (c *comparison) lists(path string, old, wanted []any) {
 	}
 }
 
-// arguments compares -C settings by name: their order says nothing, since a
-// name stands once.
+// arguments compares -C settings by name: their order says nothing, since a name stands once.
 func (c *comparison) arguments(path string, old, wanted []any) {
 	before, after := settings(old), settings(wanted)
 	keys := maps.Clone(before)
@@ -167,8 +165,7 @@ func (c *comparison) add(path, old, wanted string) {
 	c.changes = append(c.changes, model.Change{Class: class, Set: c.set, Path: path, Old: old, New: wanted})
 }
 
-// classOf says what a change of a field would take; false for fields that say
-// nothing about what runs.
+// classOf says what a change of a field would take; false for one that says nothing of what runs.
 func classOf(path string) (model.ChangeClass, bool) {
 	const template = "spec.template."
 	switch {

@@ -11,15 +11,13 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// TakenLive are the cluster settings that CrateDB takes while it runs: each has
-// "Runtime: yes" in the manual (Configuration, Cluster-wide settings); about half
-// of them were also set and read back on 6.4.3. Settings of loggers, filters
-// by an attribute of the nodes and what the manual calls "Runtime: no" need a
-// restart. cluster.routing.allocation.enable and exclude._id are held by
-// operations, and no definition may name them.
+// TakenLive are the cluster settings that CrateDB takes while it runs: each has "Runtime: yes" in
+// the manual (Configuration, Cluster-wide settings); about half of them were also set and read
+// back on 6.4.3. Settings of loggers, filters by an attribute of the nodes and what the manual
+// calls "Runtime: no" need a restart. cluster.routing.allocation.enable and exclude._id are held
+// by operations, and no definition may name them.
 //
-// No name begins with another: RESET GLOBAL takes off all that begin with the
-// name it is given.
+// No name begins with another: RESET GLOBAL takes off all that begin with the name it is given.
 var TakenLive = map[string]bool{
 	"bulk.request_timeout":                                         true,
 	"cluster.graceful_stop.force":                                  true,
@@ -84,8 +82,7 @@ func NewSettingList(settings []model.Setting) model.SettingList {
 	return model.SettingList(b.String())
 }
 
-// LiveArguments are the settings among a process's arguments that CrateDB takes
-// live.
+// LiveArguments are the settings among a process's arguments that CrateDB takes live.
 func LiveArguments(arguments []string) model.SettingList {
 	found := map[string]string{}
 	for _, a := range arguments {
@@ -134,7 +131,7 @@ func commonSettings(objects []*unstructured.Unstructured) map[string]bool {
 	return common
 }
 
-// isCrate says that a StatefulSet has nodes of CrateDB.
+// isCrate reports whether a StatefulSet has nodes of CrateDB.
 func isCrate(set *unstructured.Unstructured) bool {
 	found := false
 	EachCommand(set, func([]any) []any { found = true; return nil })

@@ -22,7 +22,7 @@ const (
 	kindBudget      = "PodDisruptionBudget"
 	// CrateContainer is the name of CrateDB's container in a pod.
 	CrateContainer = "crate"
-	// InitialMasters begins the argument that founds a cluster.
+	// initialMastersArgument begins the argument that founds a cluster.
 	initialMastersArgument = "-Ccluster.initial_master_nodes="
 	// rememberedSuffix marks the object that was effective before a restart.
 	rememberedSuffix = "@before"
@@ -31,12 +31,12 @@ const (
 	liveSuffix = "@live"
 )
 
-// Materialise turns the wanted objects into those that the cluster is held to
-// now, and returns what the record is to save of them (set Record.Saved to it
-// before the record is saved). The arguments are not changed. It is pure.
+// Materialise turns the desired objects into those that the cluster is held to now, and returns
+// what the record is to save of them (set Record.Saved to it before the record is saved). The
+// arguments are not changed. It is pure.
 //
-// A set whose template is kept needs its saved object; without one it is an
-// error; Pack makes one of what is live.
+// A set whose template is kept needs its saved object, and without one it is an error: Pack
+// makes one of what is live.
 func Materialise(wanted []*unstructured.Unstructured, saved model.Saved, effective model.Effective) ([]*unstructured.Unstructured, model.Saved, error) {
 	objects := make([]*unstructured.Unstructured, 0, len(wanted))
 	next := make(model.Saved, len(effective.Sets))
@@ -141,7 +141,7 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 	return set, nil
 }
 
-// current is the name of the object that is live, told by its template's hash: what was
+// current is the name of the object that is live, known by its template's hash: what was
 // recorded last may never have been applied. A hash that none has is taken for the last.
 func current(s model.Saved, set, live string) string {
 	if live == "" || s[set+liveSuffix] == "" && s[set+rememberedSuffix] == "" {
@@ -221,8 +221,7 @@ func setGateway(set *unstructured.Unstructured, nodes int) {
 	})
 }
 
-// gatewayCount is the name of the setting that an argument gives, if it counts
-// nodes for the gateway.
+// gatewayCount is the name of the setting in an argument, if it counts nodes for the gateway.
 func gatewayCount(argument any) (string, bool) {
 	text, _ := argument.(string)
 	name, _, ok := strings.Cut(text, "=")
@@ -381,7 +380,7 @@ func DataPathsOf(command []string) []string {
 // of the StatefulSet waits for after a full outage; 0 where it waits for none.
 func RecoverAfter(set *unstructured.Unstructured) int { return RecoverAfterOf(commandOf(set)) }
 
-// RecoverAfterOf is the same of a container's command and arguments.
+// RecoverAfterOf is RecoverAfter of a container's command and arguments.
 func RecoverAfterOf(command []string) int {
 	for _, setting := range []string{"gateway.recover_after_data_nodes", "gateway.recover_after_nodes"} {
 		if n, err := strconv.Atoi(argument(command, setting)); err == nil {

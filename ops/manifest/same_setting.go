@@ -9,11 +9,10 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// SameSetting reports whether a value that CrateDB shows is the one that was
-// asked for. CrateDB prints durations, sizes, numbers and words in its own way
-// ("7200000ms" for 2h, "FULL" for full, a list for awareness attributes), and a
-// breaker's share of the heap in bytes, of which it is unknown whether it is the
-// share that was asked for.
+// SameSetting reports whether a value that CrateDB shows is the one that was asked for. CrateDB
+// prints durations, sizes, numbers and words in its own way ("7200000ms" for 2h, "FULL" for full,
+// a list for awareness attributes), and a breaker's share of the heap in bytes, of which it is
+// unknown whether it is the share that was asked for.
 func SameSetting(shown, wanted string) model.Answer {
 	if shown == wanted {
 		return model.Yes
@@ -60,7 +59,7 @@ func PlainSetting(text string) string {
 
 var unitPattern = regexp.MustCompile(`^(\d+(?:\.\d+)?)([a-z]+)$`)
 
-// milliseconds of CrateDB's time values: 500ms, 1m, 2h.
+// milliseconds reads CrateDB's times: 500ms, 1m, 2h; false for any other text.
 func milliseconds(text string) (float64, bool) {
 	m := unitPattern.FindStringSubmatch(text)
 	if m == nil {
@@ -71,7 +70,7 @@ func milliseconds(text string) (float64, bool) {
 	return n * unit, ok && err == nil
 }
 
-// BytesOf CrateDB's sizes: 512b, 40mb, 1.5gb; they are powers of 1024.
+// BytesOf reads CrateDB's sizes: 512b, 40mb, 1.5gb, in powers of 1024; false for any other text.
 func BytesOf(text string) (float64, bool) {
 	m := unitPattern.FindStringSubmatch(text)
 	if m == nil {

@@ -14,12 +14,11 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// setTemplateHash writes on the pod template a hash of what a process reads when
-// it starts. Each pod carries the hash of the template that it was made from,
-// so that a pod is known to be outdated by itself: what changes in place makes
-// another ControllerRevision and not another hash. A set that differs from what
-// was effective before only in what restarts nothing keeps the hash that it had,
-// whatever went into that one.
+// setTemplateHash writes on the pod template a hash of what a process reads when it starts. Each
+// pod carries the hash of the template that it was made from, so that a pod is known to be
+// outdated by itself: what changes in place makes another ControllerRevision and not another hash.
+// A set that differs from what was effective before only in what restarts nothing keeps the hash
+// that it had, whatever went into that one.
 func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved) error {
 	hash, err := templateHash(set)
 	if err == nil {
@@ -32,8 +31,7 @@ func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstruc
 	return nil
 }
 
-// templateHash leaves out what classOf calls in place, and the order of
-// settings.
+// templateHash leaves out what classOf calls in place, and the order of settings.
 func templateHash(set *unstructured.Unstructured) (string, error) {
 	whole, found, err := unstructured.NestedMap(set.Object, "spec", "template", "spec")
 	if err != nil || !found {
@@ -99,8 +97,7 @@ func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.U
 	return hash
 }
 
-// annotate puts an annotation of ours on the StatefulSet itself; "" takes it
-// off.
+// annotate puts an annotation of ours on the StatefulSet itself; "" takes it off.
 func annotate(set *unstructured.Unstructured, name, value string) error {
 	if value == "" {
 		unstructured.RemoveNestedField(set.Object, "metadata", "annotations", name)

@@ -3,12 +3,14 @@ package model
 // Answer is a yes or no that may be unknown. The zero value is Unknown.
 type Answer uint8
 
+// The answers.
 const (
 	Unknown Answer = iota
 	No
 	Yes
 )
 
+// String is the answer in one word.
 func (a Answer) String() string {
 	switch a {
 	case No:

@@ -4,20 +4,20 @@ import (
 	"stevedore.dev/stevedore/ops/gates"
 )
 
-// AsWanted is true of a cluster that is as its definition says, and of which nothing is
-// under way or held. The record is as old as its last turn.
+// AsWanted reports whether the cluster is as its definition says, and nothing is under way or
+// held. The record is as old as its last pass.
 func (r *Record) AsWanted() bool {
 	verified := r.Bootstrap.Done && r.Stage == StageVerified
 	said := r.Shown.Verdict == Done.String() && len(r.Shown.Problems) == 0
 	return verified && said && !r.busy()
 }
 
-// busy: an operation is under way, or something of ours is in force in the database.
+// busy reports whether an operation is under way, or something of ours is in force in the
+// database.
 func (r *Record) busy() bool { return r.Operation != nil || r.Hold != nil || r.Exclusions != nil }
 
-// LetGo is true once a release has been carried out: the command was seen, what
-// was held in the database is given back, the budgets stand at 1, and nothing is
-// waited for any more.
+// LetGo reports whether a release has been carried out: the command was seen, what was held in
+// the database is given back, the budgets stand at 1, and nothing is waited for any more.
 func (r *Record) LetGo() bool {
 	return r.Command.Commands.Released == "true" && r.Hold == nil && r.Exclusions == nil &&
 		r.Shown.Verdict == Wait.String() && len(r.Shown.Reasons) == 1 && r.Shown.Reasons[0].Name == gates.ReleasedRule.Name

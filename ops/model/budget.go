@@ -4,14 +4,14 @@ import (
 	"time"
 )
 
-// BudgetState is what is remembered of the data nodes' budget. The zero value is
-// one that is open and of which nothing was told.
+// BudgetState is what is remembered of the data nodes' budget. The zero value is one that is
+// open and of which nothing was reported.
 type BudgetState struct {
 	// Closed is since when it has been at 0; zero while it is open. Told is true once
 	// that was reported as too long.
 	Closed time.Time `json:"closed"`
 	Told   bool      `json:"told,omitempty"`
-	// Note is what was told of it and still holds: one of the words below.
+	// Note is what was reported of it and still holds: a word of package budget; "" for none.
 	Note string `json:"note,omitempty"`
 }
 

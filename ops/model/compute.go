@@ -1,8 +1,7 @@
 package model
 
-// Compute is what the nodes of the first data group are given, in the
-// definition's own words: that group is the one that crate-operator's event tells
-// of. Zero values were not written.
+// Compute is what the nodes of the first data group are given, in the definition's own words:
+// crate-operator's event is about that group. Zero values were not written.
 type Compute struct {
 	CPULimit      float64 `json:"cpuLimit,omitempty"`
 	CPURequest    float64 `json:"cpuRequest,omitempty"`

@@ -11,17 +11,18 @@ import (
 type Verdict uint8
 
 const (
-	// Done: what is wanted is so, and was verified.
+	// Done: the cluster is as desired, and that was verified.
 	Done Verdict = iota
 	// Act: there are objects to apply or actions to run.
 	Act
 	// Wait: for something that is named in Waits.
 	Wait
-	// Refuse: something that is wanted is not done, named in Refusals; harmless
-	// actions may still be there.
+	// Refuse: something that is desired is not done, named in Refusals; harmless actions may
+	// still be there.
 	Refuse
 )
 
+// String is the verdict in one word, as the record and `status` have it.
 func (v Verdict) String() string {
 	switch v {
 	case Act:
@@ -46,7 +47,7 @@ type Decision struct {
 	Apply bool
 	// Adopt says which objects that others made may be applied to (AdoptNever, …).
 	Adopt string
-	// Effective is what Materialise turns the wanted objects into.
+	// Effective is what Materialise turns the desired objects into.
 	Effective Effective
 	// Harmless actions never wait behind a disruptive one.
 	Harmless []Action
@@ -108,8 +109,8 @@ const (
 	TemplateBefore
 )
 
-// Effective is what the cluster is to be held to now. Objects that it does not
-// name are applied as they are wanted.
+// Effective is what the cluster is to be held to now. Objects that it does not name are applied
+// as they are rendered.
 type Effective struct {
 	Sets    []EffectiveSet
 	Budgets []Budget
@@ -122,8 +123,8 @@ type EffectiveSet struct {
 	Template TemplateChoice
 	// Live is the hash of the template that is live; "" without one.
 	Live string
-	// KeepGateway keeps the gateway counts of the live template in the
-	// one that is applied: those that are wanted are for another number of nodes.
+	// KeepGateway keeps the gateway counts of the live template in the one that is applied:
+	// those of the desired one are for another number of nodes.
 	KeepGateway bool
 	// Gateway is how many data nodes the gateway counts of the template that is applied
 	// are for, whichever it is; 0 leaves them as they are in it.
@@ -143,7 +144,7 @@ type EffectiveSet struct {
 	// Settings is the annotation that says what we have set in the database; "" for
 	// none.
 	Settings string
-	// Absent is true for a wanted set that may not be created yet.
+	// Absent is true for a desired set that may not be created yet.
 	Absent bool
 }
 
@@ -158,7 +159,7 @@ func (e Effective) Equal(o Effective) bool {
 	return sameList(e.Sets, o.Sets) && sameList(e.Budgets, o.Budgets)
 }
 
-// sameList reports whether two lists say the same: in most turns they are one.
+// sameList reports whether two lists say the same: in most passes they are one.
 func sameList[E comparable](a, b []E) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
@@ -231,9 +232,9 @@ const (
 	ActionExcludeNodes ActionKind = "exclude-nodes"
 	// ActionIncludeNodes takes NodeIDs off that list.
 	ActionIncludeNodes ActionKind = "include-nodes"
-	// ActionExcludeInTable adds NodeIDs to Table's own list, ActionIncludeInTable
-	// takes them off; Before is what stood there.
+	// ActionExcludeInTable adds NodeIDs to Table's own list; Before is what stood there.
 	ActionExcludeInTable ActionKind = "exclude-in-table"
+	// ActionIncludeInTable takes them off that list again.
 	ActionIncludeInTable ActionKind = "include-in-table"
 	// ActionRetryAllocation runs ALTER CLUSTER REROUTE RETRY FAILED on Pod.
 	ActionRetryAllocation ActionKind = "retry-allocation"
@@ -351,7 +352,7 @@ const (
 	ResultHidden
 )
 
-// Result of an action.
+// Result is how an action ended.
 type Result struct {
 	Code ResultCode
 	// SecretVersion is the version of the Secret that was used.

@@ -57,7 +57,7 @@ type Desired struct {
 	// RestartedAt is the definition's annotation: a time, or any text.
 	RestartedAt string
 	Pins        Pins
-	// Changes is Classify's result: how what is wanted differs from what was
+	// Changes is Classify's result: how the desired StatefulSets differ from what was
 	// effective, as far as it was applied. Nil when nothing was effective before.
 	Changes []Change
 	// Removed is true when the definition is gone from its source; the other
@@ -75,7 +75,7 @@ type Desired struct {
 	Settings []Setting
 }
 
-// Set is one StatefulSet as it is wanted.
+// Set is one StatefulSet as it is desired.
 type Set struct {
 	// Name of the StatefulSet.
 	Name string
@@ -114,14 +114,16 @@ const (
 	ChangeVolumes
 	// ChangeImmutable is a field that Kubernetes never changes.
 	ChangeImmutable
-	// ChangeNewSet and ChangeRemovedSet are a group that appears or goes.
+	// ChangeNewSet is a group that appears.
 	ChangeNewSet
+	// ChangeRemovedSet is a group that goes.
 	ChangeRemovedSet
 	// ChangeSetting is a setting that is the same on every node and that CrateDB
 	// takes while it runs (TakenLive).
 	ChangeSetting
 )
 
+// String is the class in words, for logs and tests.
 func (c ChangeClass) String() string {
 	switch c {
 	case ChangeInPlace:
@@ -146,8 +148,8 @@ func (c ChangeClass) String() string {
 	return "unknown"
 }
 
-// Change is one difference between a wanted and the last effective
-// StatefulSet. Other objects have none: they are always applied as wanted.
+// Change is one difference between a desired and the last effective StatefulSet. Other objects
+// have none: they are always applied as they are rendered.
 type Change struct {
 	Class ChangeClass
 	// Set is the StatefulSet's name.

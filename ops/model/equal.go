@@ -78,6 +78,7 @@ func equalHold(a, b *Hold) bool {
 	return *a == *b
 }
 
+// SameReference reports whether two references say the same; times are compared as instants.
 func SameReference(a, b RecordedReference) bool {
 	return a.Secret == b.Secret && a.Version == b.Version && a.Changed.Equal(b.Changed)
 }

@@ -64,7 +64,7 @@ type Examination struct {
 	Elsewhere bool
 }
 
-// Wanted is false where nobody has to be asked.
+// Wanted reports whether anybody has to be asked.
 func (x *Examination) Wanted() bool { return len(x.Pods)+len(x.Absent) > 0 }
 
 // Verdict is what the evidence of one examination comes to: each node needs the superuser

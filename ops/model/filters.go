@@ -80,8 +80,7 @@ func FilterHits(n *Node, key, pattern string) Answer {
 	return AnswerOf(has && matches(pattern, value))
 }
 
-// any, all and not of answers: what is unknown decides nothing that another answer
-// decides without it.
+// anyOf is Yes if one answer is. What is unknown decides nothing that another answer decides.
 func anyOf(answers []Answer) Answer {
 	switch {
 	case slices.Contains(answers, Yes):
@@ -92,6 +91,7 @@ func anyOf(answers []Answer) Answer {
 	return No
 }
 
+// allOf is No if one answer is, and else follows the same rule.
 func allOf(answers []Answer) Answer {
 	switch {
 	case slices.Contains(answers, No):
@@ -116,6 +116,7 @@ func (a Answer) not() Answer {
 // entry is no filter.
 type Lists map[string]string
 
+// Any reports whether a key has an entry.
 func (l Lists) Any() bool {
 	for _, list := range l {
 		if len(Listed(list)) > 0 {
@@ -130,7 +131,7 @@ func (l Lists) Keys() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(l)), func(key string) bool { return len(Listed(l[key])) == 0 })
 }
 
-// One: any pattern of any key fits, as include and exclude ask.
+// One says whether any pattern of any key fits, as include and exclude ask.
 func (l Lists) One(n *Node) Answer {
 	var hits []Answer
 	for key, list := range l {
@@ -141,8 +142,8 @@ func (l Lists) One(n *Node) Answer {
 	return anyOf(hits)
 }
 
-// Every: each pattern of each key fits, as require asks; of addresses one of a key is
-// enough.
+// Every says whether each pattern of each key fits, as require asks; of addresses one of a key
+// is enough.
 func (l Lists) Every(n *Node) Answer {
 	var keys []Answer
 	for key, list := range l {
@@ -164,6 +165,7 @@ func (l Lists) Every(n *Node) Answer {
 // Filters are allocation filters of the cluster or of a table.
 type Filters struct{ Require, Include, Exclude Lists }
 
+// Any reports whether a filter is set.
 func (f Filters) Any() bool { return f.Require.Any() || f.Include.Any() || f.Exclude.Any() }
 
 // Together says whether shards may be on the node where all three are asked.
@@ -186,8 +188,10 @@ func (f Filters) First(n *Node) Answer {
 	return f.Exclude.One(n).not()
 }
 
+// Filters are the table's own filters.
 func (t *Table) Filters() Filters { return Filters{t.Require, t.Include, t.Exclude} }
 
+// Filters are the filters of the cluster.
 func (a *AllocationSettings) Filters() Filters { return Filters{a.Require, a.Include, a.Exclude} }
 
 // Own is true where the table's filters stand in place of the cluster's.
@@ -195,18 +199,19 @@ func (t *Table) Own(version string) bool {
 	return t.Filters().Any() && gates.Compare(version, filtersWin) >= 0
 }
 
-// OwnDecide: the table's require or include decides alone. No exclude list counts for
-// it, neither the cluster's nor its own.
+// OwnDecide reports whether the table's require or include decides alone: no exclude list
+// counts for it, neither the cluster's nor its own.
 func (t *Table) OwnDecide(version string) bool {
 	return t.Own(version) && (t.Filters().Require.Any() || t.Filters().Include.Any())
 }
 
-// MayUse says whether shards of a table may be on a node by the filters of both, in a
-// cluster of that version.
+// MayUse says whether shards of a table may be on a node by the filters of both, in a cluster
+// of that version.
 func (t *Table) MayUse(n *Node, cluster *AllocationSettings, version string) Answer {
 	return t.Allows(n, cluster.Filters(), version)
 }
 
+// Allows is MayUse with the filters of the cluster.
 func (t *Table) Allows(n *Node, cluster Filters, version string) Answer {
 	if t.Own(version) {
 		return t.Filters().First(n)

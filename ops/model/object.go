@@ -6,7 +6,7 @@ import (
 	"stevedore.dev/stevedore/ops/gates"
 )
 
-// Foreign is a live object of a wanted kind and name that is not ours.
+// Foreign is a live object of a desired kind and name that is not ours.
 type Foreign struct {
 	// Object is "Service crate-x".
 	Object string
@@ -33,8 +33,10 @@ type Leftover struct {
 // ObjectRef names an object of the cluster's namespace.
 type ObjectRef struct{ Group, Kind, Name string }
 
+// String is "Service crate-x".
 func (r ObjectRef) String() string { return r.Kind + " " + r.Name }
 
+// Delete is the action that deletes it, as it was seen.
 func (l *Leftover) Delete() Action {
 	return Action{Kind: ActionDeleteObject, Object: l.Object, SetUID: l.UID, SetVersion: l.ResourceVersion}
 }

@@ -23,13 +23,13 @@ type Observed struct {
 	// Storage is read only where StorageWanted says so.
 	Storage Storage
 	Budgets []ObservedBudget
-	// Foreign are objects of a wanted kind and name that exist and are not ours.
+	// Foreign are objects of a desired kind and name that exist and are not ours.
 	Foreign []Foreign
 	// Explained makes words of what is missing or stuck; no decision depends on it.
 	Explained Explained
 	// OtherOwner is another source that wants the same cluster now; "" if none.
 	OtherOwner string
-	// Leftovers are live objects of the cluster's inventory that are wanted no more.
+	// Leftovers are live objects of the cluster's inventory that are no longer desired.
 	Leftovers []Leftover
 	// Vanished is read only of a cluster whose definition is gone and that may be
 	// deleted.
@@ -190,8 +190,11 @@ type Failure struct {
 // Login is how a login went. The zero value is LoginUnknown.
 type Login uint8
 
+// How a login went.
 const (
+	// LoginUnknown: nobody tried.
 	LoginUnknown Login = iota
+	// LoginOK: the password was accepted.
 	LoginOK
 	// LoginRefused is SQLSTATE 28000: a wrong password, no such user, a cluster
 	// before gateway recovery, or a node that is leaving.
@@ -452,6 +455,7 @@ type NodeCheck struct {
 // Colour is CrateDB's health.
 type Colour uint8
 
+// The colours, ColourUnknown while nothing was read.
 const (
 	ColourUnknown Colour = iota
 	Green
@@ -459,6 +463,7 @@ const (
 	Red
 )
 
+// String is the colour as CrateDB writes it in lower case.
 func (c Colour) String() string {
 	switch c {
 	case Green:

@@ -19,6 +19,7 @@ func (o *Operation) StepBegan() time.Time {
 	return began
 }
 
+// Names are the names of the nodes that leave, for a sentence.
 func (sh *Shrink) Names() string {
 	var list []string
 	for _, n := range sh.Leaving {
@@ -27,7 +28,7 @@ func (sh *Shrink) Names() string {
 	return strings.Join(list, ", ")
 }
 
-// Words are CrateDB's own.
+// Words are CrateDB's own words.
 func (e *Explanation) Words() string {
 	words := e.Table + ": " + e.Text
 	if n := len(e.Reasons); n > 0 {
@@ -37,11 +38,12 @@ func (e *Explanation) Words() string {
 	return words
 }
 
-// Where is true of a pod that is being restarted.
+// Where reports whether this pod is being restarted.
 func (r *Restart) Where(pod string) bool {
 	return r.Pod == pod || slices.ContainsFunc(r.Pods, func(ref PodRef) bool { return ref.Name == pod })
 }
 
+// Words says from what to what it goes.
 func (u Upgrade) Words() string {
 	if u.OldVersion == u.NewVersion {
 		return fmt.Sprintf("the change of CrateDB %s from the image %s to %s", u.NewVersion, u.OldRegistry, u.NewRegistry)
@@ -49,8 +51,8 @@ func (u Upgrade) Words() string {
 	return fmt.Sprintf("the upgrade from CrateDB %s to %s", u.OldVersion, u.NewVersion)
 }
 
-// RolledBack is true of one that was taken back midway: it ends where it began, and only
-// what stands on the image in between is recreated.
+// RolledBack reports whether it was taken back midway: it ends where it began, and only what is
+// on the image in between is recreated.
 func (u Upgrade) RolledBack() bool {
 	return u.OldVersion == u.NewVersion && u.OldRegistry == u.NewRegistry
 }

@@ -29,7 +29,7 @@ const (
 	DefaultMasterStableFor = 120 * time.Second
 	// DefaultReadingAge is of one reading.
 	DefaultReadingAge = 120 * time.Second
-	// DefaultPoll is the most between two turns of something in progress.
+	// DefaultPoll is the most between two passes of something in progress.
 	DefaultPoll = 2 * time.Second
 )
 
@@ -43,8 +43,8 @@ type Policy struct {
 	ScaleTimeout time.Duration
 	// RestartTimeout bounds a rolling restart, over all its steps; default 3600 s.
 	RestartTimeout time.Duration
-	// BudgetTimeout is how long the budget of the data nodes may stand at 0 before it
-	// is told; default 1800 s.
+	// BudgetTimeout is how long the budget of the data nodes may stand at 0 before that is
+	// reported; default 1800 s.
 	BudgetTimeout time.Duration
 	// PodTimeout bounds how long the first pod on a new template may take to
 	// join, and is never longer than RestartTimeout; default 900 s.
@@ -92,6 +92,7 @@ func (p *Policy) StableWait(asked time.Duration) (clock, unchanged, trial time.D
 	return First(asked, p.StableFor, DefaultStableFor), unchanged, trial
 }
 
+// First is the first duration above 0; 0 where none is.
 func First(durations ...time.Duration) time.Duration {
 	for _, d := range durations {
 		if d > 0 {

@@ -31,7 +31,7 @@ type Record struct {
 	Bootstrap Bootstrap  `json:"bootstrap"`
 	// HighestVersion of CrateDB that any node has started.
 	HighestVersion string `json:"highestVersion,omitempty"`
-	// Version, TLS and License as they are effective, not as they are wanted.
+	// Version, TLS and License as they are effective, not as they are desired.
 	Version string     `json:"version,omitempty"`
 	TLS     bool       `json:"tls,omitempty"`
 	License *SecretKey `json:"license,omitempty"`
@@ -79,10 +79,10 @@ type Record struct {
 	Slow *SlowPart `json:"slow,omitempty"`
 	// Ends are those of CrateDB's processes that were reported within the last ten minutes.
 	Ends []ReportedEnd `json:"ends,omitempty"`
-	// Unproven are the sets that got a new template beside the one whose turn it is,
-	// while no pod of them has joined on it.
+	// Unproven are the sets on trial: they got a new template out of their turn, and no pod
+	// of them has joined on it.
 	Unproven []string `json:"unproven,omitempty"`
-	// Proven are the templates that a pod of each set last joined on.
+	// Proven are the verified templates: those that a pod of each set last joined on.
 	Proven []Proven `json:"proven,omitempty"`
 	// RecoverDue is true while a pod waits for more data nodes after a full outage
 	// than there are.
@@ -113,7 +113,7 @@ type Record struct {
 	Shown Shown `json:"shown"`
 }
 
-// Proven is a set, and a template that a pod of it has joined on.
+// Proven is a set, and its verified template: a pod of it has joined on that.
 type Proven struct {
 	Set      string `json:"set"`
 	Template string `json:"template"`
@@ -138,7 +138,7 @@ type Shown struct {
 	// cluster; "" otherwise.
 	Source string `json:"source,omitempty"`
 	// Lease is that of the daemon whose words these are, as NAMESPACE/NAME; "" for the
-	// one that daemons hold unless they are told otherwise.
+	// default one.
 	Lease string `json:"lease,omitempty"`
 	// Kept is why the cluster was not forgotten when that was last asked for.
 	Kept string `json:"kept,omitempty"`
@@ -158,6 +158,7 @@ type Saved map[string]string
 // Stage is how far a revision has come.
 type Stage string
 
+// The stages of a revision, in order, then those of a removal.
 const (
 	StageSeen           Stage = "seen"
 	StageRendered       Stage = "rendered"
@@ -168,12 +169,15 @@ const (
 	StageRemoved Stage = "removed"
 )
 
-// OperationKind is an operation over several turns.
+// OperationKind is an operation over several passes.
 type OperationKind string
 
+// The operations.
 const (
+	// OperationBootstrap makes a new cluster usable.
 	OperationBootstrap OperationKind = "bootstrap"
-	OperationGrow      OperationKind = "grow"
+	// OperationGrow adds nodes.
+	OperationGrow OperationKind = "grow"
 	// OperationUpdate is a change in place.
 	OperationUpdate OperationKind = "update"
 	// OperationRestart is a rolling restart.
@@ -182,9 +186,10 @@ const (
 	OperationUpgrade OperationKind = "upgrade"
 	// OperationShrink drains nodes, then lets them go.
 	OperationShrink OperationKind = "shrink"
-	// OperationSuspend stops all nodes, OperationResume starts them as they were.
+	// OperationSuspend stops all nodes.
 	OperationSuspend OperationKind = "suspend"
-	OperationResume  OperationKind = "resume"
+	// OperationResume starts them as they were.
+	OperationResume OperationKind = "resume"
 )
 
 // Steps of a grow.
@@ -205,10 +210,10 @@ const (
 
 // Restart is how far a rolling restart has come.
 type Restart struct {
-	// Set is the one whose template is the wanted one.
+	// Set is the one that has the desired template.
 	Set string `json:"set,omitempty"`
-	// Remembered is the template that the set returns to when the wanted one does
-	// not run.
+	// Remembered is the template that the set rolls back to when the desired one does not
+	// run.
 	Remembered string `json:"remembered,omitempty"`
 	// Pod that is being restarted; PodUID is of the one that is to go, and Template
 	// what it runs.
@@ -229,7 +234,7 @@ type Restart struct {
 	Done []string `json:"done,omitempty"`
 	// MasterStable is true once the master was stable for long enough.
 	MasterStable bool `json:"masterStable,omitempty"`
-	// Said is true once it was told what the absence of its pods does to tables.
+	// Said is true once it was reported what the absence of its pods does to tables.
 	Said bool `json:"said,omitempty"`
 }
 
@@ -239,7 +244,7 @@ type PodRef struct {
 	UID  string `json:"uid"`
 }
 
-// Upgrade is from what to what a rolling upgrade goes.
+// Upgrade is the versions and registries that a rolling upgrade goes from and to.
 type Upgrade struct {
 	OldVersion string `json:"oldVersion"`
 	NewVersion string `json:"newVersion"`
@@ -286,7 +291,7 @@ type Shrink struct {
 	// found that nothing moves, zero while something does.
 	Drained time.Time `json:"drained"`
 	Still   time.Time `json:"still"`
-	// Rerouted is when the allocation was last told to retry; Held is true while a
+	// Rerouted is when the allocation was last retried; Held is true while a
 	// snapshot keeps shards where they are.
 	Rerouted time.Time `json:"rerouted"`
 	Held     bool      `json:"held,omitempty"`
@@ -366,6 +371,7 @@ type RecordedSet struct {
 // LicenceState is what became of the licence.
 type LicenceState string
 
+// What became of the licence; LicenceUnset while nothing was decided.
 const (
 	LicenceUnset     LicenceState = ""
 	LicenceNotNeeded LicenceState = "not-needed" // the version takes none, or none is given and none is needed
@@ -400,16 +406,17 @@ type RecordedUser struct {
 	// Overwrote is what of somebody's was replaced when the user was made, until it is
 	// reported; "" for nothing.
 	Overwrote string `json:"overwrote,omitempty"`
-	// Change is what was told of a change of the password; "" when there is none.
+	// Change is what was reported of a change of the password; "" when there is none.
 	Change PasswordChange `json:"change,omitempty"`
 }
 
-// PasswordChange is what was told of a change of a password.
+// PasswordChange is what was reported of a change of a password.
 type PasswordChange string
 
 const (
+	// PasswordChangeStarted was reported when the change began.
 	PasswordChangeStarted PasswordChange = "started"
-	// PasswordChangeFailed was told once; the change is still being tried.
+	// PasswordChangeFailed was reported once; the change is still being tried.
 	PasswordChangeFailed PasswordChange = "failed"
 )
 

@@ -3,6 +3,7 @@ package model
 // Status of a report, in crate-operator's words.
 type Status string
 
+// How a report ended.
 const (
 	StatusSuccess          Status = "success"
 	StatusFailure          Status = "failure"
@@ -14,6 +15,7 @@ const (
 // logs only.
 type Event string
 
+// The events.
 const (
 	EventNone     Event = ""
 	EventScale    Event = "scale"
@@ -22,7 +24,7 @@ const (
 	EventCompute  Event = "compute_changed"
 )
 
-// Report is one transition to tell people about.
+// Report is one transition that people are to know.
 type Report struct {
 	// ID is the same when the same transition is reported again after a kill.
 	ID     string

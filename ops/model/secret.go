@@ -9,7 +9,7 @@ import (
 type SecretChange struct {
 	// Pending is the version that is about to be set.
 	Pending SecretVersion `json:"pending"`
-	// Told is what was told of it; "" when there is none.
+	// Told is what was reported of it; "" for nothing.
 	Told PasswordChange `json:"told,omitempty"`
 }
 
@@ -30,6 +30,7 @@ type RecordedReference struct {
 	Changed time.Time `json:"changed"`
 }
 
+// LicenceName is the Secret and key of a licence as one text; "" without a licence.
 func LicenceName(k *SecretKey) string {
 	if k == nil {
 		return ""
@@ -42,7 +43,7 @@ type SystemChange struct {
 	// Refused is the Secret's version, Since when it was refused first.
 	Refused SecretVersion `json:"refused"`
 	Since   time.Time     `json:"since"`
-	// Told is what was told of a change.
+	// Told is what was reported of a change.
 	Told PasswordChange `json:"told,omitempty"`
 }
 
@@ -50,4 +51,5 @@ func (c SystemChange) equal(o SystemChange) bool {
 	return c.Refused == o.Refused && c.Since.Equal(o.Since) && c.Told == o.Told
 }
 
+// Has reports whether the Secret exists and has a value under this key.
 func (s *Secret) Has(key string) bool { return s.Exists && slices.Contains(s.Keys, key) }

@@ -6,6 +6,7 @@ import (
 	"time"
 )
 
+// ExcludeSetting is the list of node ids that get no shards.
 const ExcludeSetting = "cluster.routing.allocation.exclude._id"
 
 // Ours are the ids that were not on the list before.

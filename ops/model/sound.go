@@ -38,8 +38,8 @@ func (r *Record) Validate() error {
 	return nil
 }
 
-// Countable: a node a name is a list, which no number in a record may make as
-// long as it likes.
+// Countable refuses numbers of replicas that no definition may have: a list is made with an
+// entry for each node, and no number in a record may make it as long as it likes.
 func Countable(sets []RecordedSet) error {
 	for _, s := range sets {
 		if s.Replicas < 0 || s.Replicas > definition.MaxReplicas {

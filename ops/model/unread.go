@@ -4,12 +4,12 @@ import (
 	"time"
 )
 
-// HiddenHealth: sys.cluster_health, which no privilege filters, counts more than
-// sys.health shows. What an upgrade holds back, and what a settled yellow lacks, is told
-// from the rows of sys.health: what those do not have is explained by neither.
+// HiddenHealth reports whether sys.cluster_health, which no privilege filters, counts more than
+// sys.health shows. What an upgrade holds back, and what a settled yellow lacks, is known from
+// the rows of sys.health: neither explains what those do not have.
 //
-// Only the counts and red are compared: a cluster that is read-only is yellow there and
-// lacks nothing.
+// Only the counts and red are compared: a cluster that is read-only is yellow there and lacks
+// nothing.
 func (db *Database) HiddenHealth() bool {
 	all, seen := &db.ClusterHealth, &db.Health
 	return all.Colour != ColourUnknown &&
@@ -86,7 +86,7 @@ const (
 	PartStuck        = "sys.allocations"
 )
 
-// TablesWhy and snapshotsWhy are why those are not known.
+// TablesWhy is why the tables are not known; "" where they are.
 func (db *Database) TablesWhy() string {
 	return db.Why(PartNodes, PartShards, PartTables, PartPartitions)
 }

@@ -8,12 +8,12 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// GatewayWaits is a pod that may be master and that waits, after a full outage, for
-// more data nodes than there are: the cluster was made smaller, and it went down before
-// its masters were restarted for that. It never recovers by itself. Every pod is ready
-// then, or has run for long, each login of `system` is refused, and nobody has changed the Secret, as far as that
-// is known: with the record lost it is set beside, where it can be. What the node itself says
-// is asked right before anything is done. nil where it is not so.
+// GatewayWaits is a master-eligible pod that waits, after a full outage, for more data nodes
+// than there are; nil where there is none. The cluster was made smaller and went down before
+// its masters were restarted for that: it never recovers by itself. Then every pod is ready or
+// has run for long, and each login of `system` is refused although nobody is known to have
+// changed its Secret. With a lost record that is not known, and its password is set too, where
+// it can be. The executor asks the node itself right before it does anything.
 func (t *Pass) GatewayWaits() *model.Pod {
 	if view.Bootstrapping(&t.View) {
 		return view.MadeGatewayWaits(&t.View)
@@ -32,10 +32,10 @@ func (t *Pass) GatewayWaits() *model.Pod {
 	return view.WaitsForMore(&t.View, view.GatewayNodes(&t.View))
 }
 
-// GatewayCounts is how many nodes the templates of those that may be master are to count,
-// whatever else of what is wanted they may have: those that there are while a pod waits for
-// more, and in a cluster that is being made those of them that are wanted still. 0 for what
-// the templates say.
+// GatewayCounts is the number of data nodes for which the gateway counts in the templates of
+// master-eligible sets are made: those that there are while a pod waits for more, and in a
+// cluster that is being made those that are still desired. 0 leaves the counts as they are in
+// the template.
 func (t *Pass) GatewayCounts() int {
 	if t.GatewayWaits() != nil || view.Bootstrapping(&t.View) && !t.Rejected && view.Unequal(&t.View) && t.Record.ClusterID == "" {
 		return view.GatewayNodes(&t.View)
@@ -43,8 +43,7 @@ func (t *Pass) GatewayCounts() int {
 	return 0
 }
 
-// RecoverPod makes such a pod anew once its set's template asks for no more nodes than
-// there are; one at a time.
+// RecoverPod replaces such a pod once its set's template asks for no more nodes than there are.
 func (t *Pass) RecoverPod() {
 	p := t.GatewayWaits()
 	if p == nil || t.Decision.Disruptive != nil {
@@ -56,6 +55,6 @@ func (t *Pass) RecoverPod() {
 }
 
 const (
-	// SystemRefusedLong is when a refusal with a Secret that did not change is told.
+	// SystemRefusedLong is after what time a refusal with an unchanged Secret is reported.
 	SystemRefusedLong = time.Minute
 )

@@ -5,9 +5,9 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// SayWhose writes on claims of nodes that are to leave and have never joined that they are
-// this cluster's: the record of the grow that made them was lost before they had joined. A grow
-// begins on no claim of anybody else's.
+// SayWhose writes the id of the cluster on claims of nodes that are to leave and have never
+// joined: the record of the grow that made them was lost before they joined. They are this
+// cluster's, for a grow does not begin on another's claims.
 func (t *Pass) SayWhose(s model.RecordedSet) {
 	if !t.Contact() || t.Record.ClusterID == "" {
 		return

@@ -7,8 +7,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// WatchSlow reports once what does not answer: a repository that hangs holds back what
-// takes nodes down, and nobody else says so.
+// WatchSlow reports once which part of a reading is not answered: a repository that does not
+// answer keeps nodes from being taken down, and nothing else says so.
 func (t *Pass) WatchSlow() {
 	db := &t.Observed.Database
 	i := slices.IndexFunc(db.Unread, func(u model.UnreadPart) bool { return u.Slow })

@@ -10,8 +10,8 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// Report adds a transition. Its id is made of what is recorded, so that one
-// that is reported again after a kill has the same id.
+// Report adds a report of a transition. Its id is made of what is recorded, so that one that is
+// reported again after a kill has the same id.
 func (t *Pass) Report(r model.Report) {
 	t.Record.Seq++
 	h := sha256.Sum256([]byte(strings.Join([]string{
@@ -32,10 +32,13 @@ func (t *Pass) Wait(r model.Reason) {
 	t.Decision.Waits = append(t.Decision.Waits, r)
 }
 
+// Refuse adds a refusal.
 func (t *Pass) Refuse(r model.Reason) { t.Decision.Refusals = append(t.Decision.Refusals, r) }
 
+// Harmless adds an action that never waits behind a disruptive one.
 func (t *Pass) Harmless(a model.Action) { t.Decision.Harmless = append(t.Decision.Harmless, a) }
 
+// SystemSecret is the name of the Secret of `system`, whether it exists or not.
 func (t *Pass) SystemSecret() string {
 	if t.System != "" {
 		return t.System

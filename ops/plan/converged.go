@@ -10,14 +10,14 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
-// Converged is a cluster that has come to what is wanted and is healthy, without
-// tables: what a plan begins from where no cluster is asked. It is made by the
-// same decisions, from nothing; done is false where they do not come to an end.
+// Converged is a cluster that is as desired and healthy, without tables: what a plan begins
+// from where no cluster is asked. The same decisions make it, from nothing; done is false where
+// they do not come to an end.
 func Converged(desired model.Desired, templates Templates, now time.Time) (observed model.Observed, record model.Record, done bool) {
 	first := desired
 	still := !slices.ContainsFunc(desired.Sets, func(s model.Set) bool { return s.Data && s.Replicas > 0 })
 	if still {
-		// What stands still has run before; how large it was is not in Git.
+		// A suspended cluster has run before; how large it was is not in Git.
 		first.Sets = slices.Clone(desired.Sets)
 		for i := range first.Sets {
 			first.Sets[i].Replicas = max(first.Sets[i].Replicas, 1)

@@ -15,7 +15,7 @@ import (
 
 // Start is what a forward run begins from.
 type Start struct {
-	// Desired is what is wanted; its Changes are made anew in each turn.
+	// Desired is what the definition says; its Changes are made anew in each turn.
 	Desired   model.Desired
 	Templates Templates
 	Observed  model.Observed
@@ -41,7 +41,7 @@ type Course struct {
 	// Record and Sets are as they are at the end.
 	Record model.Record
 	Sets   []Set
-	// Done: what is wanted is so in the end.
+	// Done: the cluster is as desired in the end.
 	Done bool
 }
 
@@ -59,8 +59,8 @@ const waitsLong = 10 * time.Minute
 // the basis has passed.
 const passesSoon = 3 * time.Second
 
-// Forward runs decisions over a model in which each action succeeds, until what
-// is wanted is so or nothing more happens. It is pure.
+// Forward runs decisions over a model in which each action succeeds, until the cluster is as
+// desired or nothing more happens. It is pure.
 func Forward(s Start) Course {
 	r, err := newRun(s)
 	if err != nil {
@@ -87,7 +87,7 @@ func newRun(s Start) (*run, error) {
 	return r, nil
 }
 
-// toTheEnd says whether what is wanted is so in the end.
+// toTheEnd reports whether the cluster is as desired in the end.
 func (r *run) toTheEnd() bool {
 	turns := turnsAtLeast
 	for _, set := range r.start.Desired.Sets {
@@ -133,11 +133,11 @@ type run struct {
 	course   course
 	// idle is for how long nothing has changed, patience how long that may be.
 	idle, patience time.Duration
-	// settled and cured: the basis has passed, and its failing pods run.
+	// settled: the basis has passed; cured: its failing pods run.
 	settled, cured bool
 }
 
-// turn is one round, as the daemon does it: what was written is seen before an
+// turn is one pass, as the daemon makes it: what was written is seen before an
 // action runs.
 func (r *run) turn() (done bool, err error) {
 	m, desired := r.model, r.start.Desired
@@ -244,8 +244,8 @@ func (r *run) end(done bool) Course {
 	return c.end(r.start, r.record, r.model.sets, done)
 }
 
-// informs: a plan leaves out what a cluster is only told of, but for what a push may be
-// the answer to.
+// informs reports whether a gate informs only. A plan leaves those out, except where a push
+// may be the answer.
 func informs(name string) bool {
 	byAPush := []string{gates.ObjectKeptRule.Name, gates.SystemDeniedRule.Name, gates.PasswordOddRule.Name, gates.ExcludedByOthersRule.Name}
 	return gates.Informs(name) && !slices.Contains(byAPush, name)

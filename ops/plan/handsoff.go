@@ -17,7 +17,7 @@ const (
 	ByCommand Asked = "command"
 )
 
-// HandsOff is what a cluster was told before a change; "" where it was not.
+// HandsOff is who asked for a pause or a release before a change; "" where nobody did.
 type HandsOff struct{ Paused, Released Asked }
 
 // Ended are sentences about a pause or a release that ends with the change: what

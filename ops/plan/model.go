@@ -123,7 +123,7 @@ func newModel(s Start, sets []Set) *world {
 	return m
 }
 
-// remembered takes from the record what the basis does not tell of the database.
+// remembered takes from the record what the basis does not say of the database.
 func (m *world) remembered(record *model.Record) {
 	for _, e := range record.Settings {
 		switch {
@@ -327,7 +327,7 @@ func (m *world) settle() bool {
 	if m.arrive() {
 		there = true
 	}
-	// Pods that are away are made anew, and join, before anything is said to lack.
+	// Pods that are away are recreated, and join, before anything is said to lack.
 	m.happen()
 	m.happen()
 	before := db.Health
@@ -367,7 +367,7 @@ func (m *world) up(p *pod) {
 	}
 }
 
-// cure has pods that fail come up after all, where nothing that is decided does.
+// cure lets failing pods come up after all, where no decision brings them up.
 func (m *world) cure() bool {
 	there := false
 	for i := range m.pods {

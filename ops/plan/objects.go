@@ -14,8 +14,8 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// Differences compares two sides of one object of which neither is live: what is
-// wanted and what was wanted before. Values of Secrets are masked.
+// Differences compares two sides of one object of which neither is live: the
+// desired one and the one before. Values of Secrets are masked.
 func Differences(wanted, before *unstructured.Unstructured) []compare.FieldChange {
 	key := compare.KeyOf(cmp.Or(wanted, before))
 	changes := compare.Diff(wanted, before, nil)
@@ -31,7 +31,7 @@ func Differences(wanted, before *unstructured.Unstructured) []compare.FieldChang
 	return compare.MaskChanges(key, changes)
 }
 
-// Weigh classes the fields of changed objects: wanted are all wanted objects,
+// Weigh classes the fields of changed objects: wanted are all desired objects,
 // before the StatefulSets that were last effective, and course what comes of it.
 // Fields that only we keep books in are dropped, and objects that differ in
 // nothing else.

@@ -15,7 +15,7 @@ type Plan struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Namespace     string `json:"namespace"`
 	Name          string `json:"name"`
-	// Revision of the wanted state; "" when the folder is no Git work tree.
+	// Revision of the desired state; "" when the folder is no Git work tree.
 	Revision string `json:"revision,omitempty"`
 	// Basis is what it was compared with, and what of that is known.
 	Basis Basis `json:"basis"`
@@ -98,11 +98,13 @@ type Basis struct {
 type Change string
 
 const (
-	Added   Change = "added"
+	// Added: it will be created.
+	Added Change = "added"
+	// Changed: fields of it differ.
 	Changed Change = "changed"
 	// Removed: it will be deleted.
 	Removed Change = "removed"
-	// Orphaned: it is wanted no longer, and is left as it is.
+	// Orphaned: it is no longer desired, and is left as it is.
 	Orphaned Change = "orphaned"
 	// Moved: it stands in another file and is the same otherwise; nothing is done.
 	Moved Change = "moved"
@@ -112,6 +114,7 @@ const (
 type Class string
 
 const (
+	// InPlace: it is applied, and nothing restarts.
 	InPlace Class = "in place"
 	// Restart: pods are restarted for it now.
 	Restart Class = "restart"
@@ -119,7 +122,7 @@ const (
 	RestartWhenDue Class = "restart when next due"
 	// ByOperation: an operation brings it about (grow, shrink, suspend, …).
 	ByOperation Class = "operation"
-	// Recreate: the object is made anew, its pods are kept.
+	// Recreate: the object is recreated, its pods are kept.
 	Recreate Class = "recreate keeping pods"
 	// Waiting: it is done when what is waited for has happened; Why says what.
 	Waiting Class = "waits"
@@ -187,7 +190,7 @@ type Operation struct {
 // Step is one action on one target. The sequence of all steps of a plan is that
 // of the deed, with waits and repetitions dropped.
 type Step struct {
-	// Action is an ops.ActionKind, or "apply" for a StatefulSet that is written.
+	// Action is a model.ActionKind, or "apply" for a StatefulSet that is written.
 	Action string `json:"action"`
 	// Target is the pod, StatefulSet, user, setting or claim that it acts on.
 	Target string `json:"target"`

@@ -21,7 +21,7 @@ import (
 // Set is a StatefulSet as a decision makes it.
 type Set struct {
 	model.ObservedSet
-	// Content tells pod templates apart, also by what restarts nothing.
+	// Content distinguishes pod templates, also by what restarts nothing.
 	Content string
 	// Expects is its gateway.expected_data_nodes; 0 where it has none.
 	Expects int
@@ -32,7 +32,7 @@ type Set struct {
 // Templates makes StatefulSets of decisions; they are the only part of a
 // cluster whose objects a decision depends on.
 type Templates interface {
-	// Changes are how what is wanted differs from what was last effective.
+	// Changes are how the desired sets differ from what was last effective.
 	Changes(saved model.Saved) ([]model.Change, error)
 	// Materialise is what is saved once a decision's state is effective.
 	Materialise(saved model.Saved, effective model.Effective) (model.Saved, error)

@@ -6,8 +6,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// computeChange tells of another CPU or memory; nothing where the record does not
-// know what was there before.
+// computeChange reports another CPU or memory; nothing where the record does not know what was
+// there before.
 func computeChange(t *pass.Pass, status model.Status, reason, message string) {
 	if t.Record.Compute == nil || t.Desired.Compute == nil || *t.Record.Compute == *t.Desired.Compute {
 		return

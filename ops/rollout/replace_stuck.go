@@ -9,8 +9,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// trialPod is a pod that runs its set's template and has not joined, where no
-// other one of the set has joined on it.
+// trialPod is a pod on its set's live template that has not joined, where none of the set has and
+// others still run the template before; nil where there is none.
 func trialPod(v *view.View, set string) *model.Pod {
 	live, s := v.Live(set), view.Recorded(v.Record.Sets, set)
 	if s == nil || live == nil || live.Template == "" {
@@ -35,9 +35,9 @@ func trialPod(v *view.View, set string) *model.Pod {
 	return found
 }
 
-// comesBack: when the restart took its first pod down, this one was well on the
-// template before, and it starts on it by itself again. The new one has to be verified
-// before another pod is put on it: if it does not run, this is the one that is left.
+// comesBack reports whether this pod starts again by itself on the template before: it was well
+// on that when the restart took its first pod down. The new template has to be verified before
+// another pod is put on it: if it does not run, this pod is the one that is left.
 func comesBack(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
 	if !view.Restarting(v) || v.Record.Operation.Step != model.StepDown {
 		return false
@@ -47,8 +47,8 @@ func comesBack(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
 	return wasWell && r.Set == p.Set && r.Pod != p.Name && !aim.JoinedOnLive(v, p.Set)
 }
 
-// tried: another pod of the set is the first on its live template, and still has time
-// to come up. A cluster that is being made or resumed may need both of them.
+// tried reports whether another pod of the set is the first on its live template and still has
+// time to come up. A cluster that is being made or resumed may need both of them.
 func tried(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
 	switch {
 	case view.ComesUp(v), view.Restarting(v) && v.Record.Operation.Restart.Pod == p.Name:
@@ -61,8 +61,8 @@ func tried(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
 	})
 }
 
-// stuckInBootstrap: a cluster that is being made does not come up on its first
-// template, and has another by now.
+// stuckInBootstrap reports whether a cluster that is being made has started CrateDB: a pod that
+// is stuck on its first template may then be replaced.
 func stuckInBootstrap(v *view.View) bool { return len(v.Record.Sets) > 0 && !aim.Unstarted(v) }
 
 // ReplaceStuck recreates a pod that does not run and whose template is not its set's any
@@ -169,8 +169,8 @@ func restartedPod(v *view.View, p *model.Pod) *model.Pod {
 	return own
 }
 
-// askFirst lets the executor ask another node whether the one in the pod has joined
-// meanwhile; where none can be asked, that node itself whether it lets `system` in.
+// askFirst lets the executor ask another node whether the one in the pod has joined meanwhile;
+// where none can be asked, that node itself whether it accepts the login of `system`.
 func askFirst(t *pass.Pass, a *model.Action, p *model.Pod) {
 	ask := t.SqlPod()
 	switch secret := t.Secret(t.SystemSecret()); {

@@ -20,7 +20,7 @@ func StartRestart(t *pass.Pass) bool {
 	}
 	before, at, by := aim.Asked(&t.View)
 	if before.IsZero() && aim.NextSet(&t.View) == "" {
-		// As in most turns.
+		// As in most passes.
 		t.Record.RestartedAt, t.Record.RestartedBy, t.Record.Compute = at, by, t.Desired.Compute
 		return false
 	}
@@ -68,8 +68,8 @@ func soleWords(v *view.View) string {
 	return fmt.Sprintf("; %d table(s) have shards without a second copy and are not whole while their node is away: %s", len(tables), strings.Join(tables[:min(len(tables), 20)], ", "))
 }
 
-// Restart takes one that has begun a step further, and gives back what a restart
-// held that is known no more.
+// Restart takes a restart that has begun a step further. Without one it gives back an allocation
+// lock whose restart is no longer known.
 func Restart(t *pass.Pass) {
 	if !view.Restarting(&t.View) {
 		setting.GiveBack(t)
@@ -163,8 +163,9 @@ func step(t *pass.Pass, op *model.Operation) {
 	}
 }
 
-// leaves ends a restart where it stands, once nothing is held and nothing hangs on its
-// template for good. One that is on no pod yet goes back: others' hands would put pods on it.
+// leaves ends a restart where it stands, once no lock is held and no pod is stuck on its template
+// for good. A template that is on no pod yet is rolled back: an external change would put pods on
+// it.
 func leaves(t *pass.Pass, op *model.Operation) {
 	switch {
 	case t.Record.Hold != nil:
@@ -188,7 +189,7 @@ func left(v *view.View) int {
 	return left
 }
 
-// restarted ends it.
+// restarted ends the restart, and reports success.
 func restarted(t *pass.Pass, op *model.Operation) {
 	t.Record.Operation, t.Record.RestartedAt, t.Record.RestartedBy = nil, op.Restart.At, op.Restart.By
 	computeEnds(t)

@@ -14,13 +14,13 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// carriesData: copies may be on the node in the pod.
+// carriesData reports whether copies may be on the node in the pod.
 func carriesData(v *view.View, p *model.Pod) bool {
 	w := v.DesiredSet(p.Set)
 	return w == nil || w.Data
 }
 
-// ahead is what it does to tables that these pods are away together.
+// ahead is what happens to tables while these pods are away together.
 func ahead(v *view.View, pods []*model.Pod) capacity.RestartForecast {
 	db := &v.Observed.Database
 	var away, data []*model.Node
@@ -39,7 +39,7 @@ func ahead(v *view.View, pods []*model.Pod) capacity.RestartForecast {
 	if len(away) == 0 {
 		return capacity.RestartForecast{}
 	}
-	kept := *db // what is kept points to no turn
+	kept := *db // what is kept points into no pass
 	return capacity.ForecastAway(&kept, v.Record.Version, away, data)
 }
 
@@ -57,10 +57,10 @@ func asItReturns(v *view.View, n *model.Node, p *model.Pod) *model.Node {
 	return &next
 }
 
-// mayHeal: the pod's restart brings what may be the cure of copies that do not come back:
-// other settings of the allocation; of a set whose template is not written yet, other
-// attributes too, of which more is known when it is. A pod that is not ready is replaced
-// for what may make it so.
+// mayHeal reports whether the pod's restart may bring back copies that do not return otherwise:
+// it has other settings of the allocation or, while the template of its set is not written yet,
+// other attributes; once it is, more is known. A pod that is not ready is restarted for what
+// may make it ready.
 func mayHeal(v *view.View, p *model.Pod) bool {
 	const settings = "cluster.routing.allocation."
 	live := v.Live(p.Set)
@@ -80,8 +80,7 @@ func allocationOf(list model.SettingList, prefix string) model.SettingList {
 	return manifest.NewSettingList(slices.DeleteFunc(list.Settings(), func(s model.Setting) bool { return !strings.HasPrefix(s.Name, prefix) }))
 }
 
-// takes are the pods that a restart has still to take; the one that is about to go is the
-// first.
+// takes are the pods that a restart has still to take, first the one that is about to go.
 func takes(v *view.View, p *model.Pod) []*model.Pod {
 	pods := []*model.Pod{p}
 	for i := range v.Observed.Pods {
@@ -92,8 +91,8 @@ func takes(v *view.View, p *model.Pod) []*model.Pod {
 	return pods
 }
 
-// aheadWaits looks at what the absence of each pod does, all of them before the first one
-// goes, and says it.
+// aheadWaits looks at what the absence of a pod does to tables, before the first one goes for
+// all of them, and reports it.
 func aheadWaits(t *pass.Pass, op *model.Operation, p *model.Pod) bool {
 	begins := op.Step == model.StepNext && len(op.Restart.Done) == 0
 	pods := []*model.Pod{p}
@@ -136,7 +135,7 @@ func distinct(list []string) []string {
 	return slices.Compact(list)
 }
 
-// sayAhead says it of one pod in the status, and holds nothing back.
+// sayAhead says it of one pod in the status, and stops nothing.
 func sayAhead(t *pass.Pass, p *model.Pod, f capacity.RestartForecast) {
 	if reason, says := gates.WritesWait(p.Name, f.Hangs); says {
 		t.Wait(reason)
@@ -146,7 +145,7 @@ func sayAhead(t *pass.Pass, p *model.Pod, f capacity.RestartForecast) {
 	}
 }
 
-// reportAhead says it of all pods in an event, before the first one goes.
+// reportAhead reports it of all pods in an event, before the first one goes.
 func reportAhead(t *pass.Pass, hangs, sole, unhealed []string) {
 	var words []string
 	if len(hangs) > 0 {
@@ -163,7 +162,7 @@ func reportAhead(t *pass.Pass, hangs, sole, unhealed []string) {
 	}
 }
 
-// sayAway says it again while the pod is away.
+// sayAway says again, while the pod is away, which writes wait.
 func sayAway(t *pass.Pass, pod string) {
 	db := &t.Observed.Database
 	if !t.Contact() || !db.TablesKnown {

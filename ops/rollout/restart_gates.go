@@ -11,8 +11,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// Detailed says whether Decide will want to know the tables, their shards and
-// the snapshots: they are dear to read, and only who takes a pod down asks.
+// Detailed reports whether Decide needs the tables, their shards and the snapshots. They are
+// expensive to read, and only what takes a pod down asks for them.
 func Detailed(d *model.Desired, r *model.Record) bool {
 	switch {
 	case aim.NoDataNode(d.Sets) && aim.Running(r.Sets), r.Operation != nil && r.Operation.Restart != nil, r.Version != "" && d.Version != r.Version,

@@ -153,14 +153,14 @@ func takePod(t *pass.Pass, op *model.Operation, set string, first *model.Pod) {
 	t.Record.Hold = &model.Hold{Set: set, Value: setting.HeldAllocation, Before: setting.FreeAllocation}
 }
 
-// beginsNext: what is kept to go back to may still be of a restart before this one, which was
-// released.
+// beginsNext chooses a set, and forgets the template that is kept to roll back to: it may still
+// be of an earlier restart, which was released.
 func beginsNext(t *pass.Pass, r *model.Restart, set string) {
 	r.Set, r.Remembered, t.NextSet = set, "", set
 }
 
-// templateApplied is true when what is wanted of a set, or of all with "", is
-// live and was seen by the StatefulSet controller.
+// templateApplied reports whether the desired template of a set, or of all with "", is live and
+// was seen by the StatefulSet controller.
 func templateApplied(v *view.View, set string) bool {
 	if !aim.Applied(v) {
 		return false

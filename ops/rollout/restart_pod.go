@@ -11,8 +11,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// holdStep: the intent is recorded; it is said on the StatefulSet, then set, then
-// read back, and every gate is looked at again.
+// holdStep sets the allocation lock: the record has it already, then the StatefulSet says it,
+// then it is set and read back. Every gate is looked at again before the pod goes.
 func holdStep(t *pass.Pass, op *model.Operation) {
 	r, h := op.Restart, t.Record.Hold
 	if h == nil {
@@ -103,10 +103,10 @@ func downStep(t *pass.Pass, op *model.Operation) {
 	}
 }
 
-// hadItsTime: the pod has not joined on the template that is wanted for as long as one
-// may take. What was made on another one, which is live no more or is to be, is made anew
-// first; and without a master nobody joins: so are others that hang, for one may be what
-// the quorum waits for, but for those that were well and come back by themselves.
+// hadItsTime reports whether the pod has not joined on the desired template for longer than
+// PodLimit. A pod on another template, which is live no more or will not be, is recreated first.
+// Without a master nobody joins: then other stuck pods are, too, for the quorum may wait for one
+// of them, except those that were well and come back by themselves.
 func hadItsTime(v *view.View, op *model.Operation, p *model.Pod) bool {
 	since, live := op.Restart.Since, v.Live(op.Restart.Set)
 	if view.PendingRestart(v, op.Restart.Set) && !v.Rejected && !(aim.UpgradeDue(v) && !view.Upgrading(v)) {
@@ -138,8 +138,8 @@ func isReplaced(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
 // mayGo: the lock is held, and nothing is refused.
 func mayGo(t *pass.Pass) bool { return !t.Rejected && t.Record.Hold != nil }
 
-// isBack: the pod was made anew and has joined. Of one that is to leave the node is enough:
-// nothing that is wanted makes it ready.
+// isBack reports whether the pod was recreated and has joined. Of a pod that is to leave the node
+// is enough: no desired template makes it ready.
 func isBack(v *view.View, r *model.Restart) bool {
 	p := named(v, r.Pod)
 	return p != nil && p.UID != r.PodUID && (view.Joined(v, p) || view.LeavesNotReady(v, p))
@@ -161,8 +161,8 @@ func verified(v *view.View, op *model.Operation) bool {
 	return false
 }
 
-// stoppedStep: the template has returned to what the other pods run. The pod is
-// left as it is, until another definition comes or it joins after all.
+// stoppedStep leaves the pod as it is, until another definition comes or it joins after all. The
+// template has returned to what the other pods run.
 func stoppedStep(t *pass.Pass, op *model.Operation) {
 	r := op.Restart
 	p := named(&t.View, r.Pod)
@@ -179,8 +179,8 @@ func stoppedStep(t *pass.Pass, op *model.Operation) {
 	t.Refuse(stopped(&t.View, op, p))
 }
 
-// stableStep: green with the same nodes for stableFor, counted from when the
-// hold was given back.
+// stableStep waits until the cluster has been green with the same nodes for stableFor, counted
+// from when the allocation lock was given back.
 func stableStep(t *pass.Pass, op *model.Operation) {
 	clock, unchanged, trial := t.Policy.StableWait(t.Desired.Operations.StableFor)
 	if (view.AnyHealedByRestart(&t.View, "") || aim.LetsIn(&t.View)) && aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Same) >= clock {

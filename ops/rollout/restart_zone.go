@@ -14,7 +14,7 @@ import (
 // zoneAttribute is node.attr.zone, which the pods' command gives.
 const zoneAttribute = "zone"
 
-// Zone of a pod, by its label or by what its node says; "" when it is not known.
+// Zone is the zone of a pod, by its label or by what its node says; "" where it is not known.
 func Zone(v *view.View, p *model.Pod) string {
 	if p.Zone != "" {
 		return p.Zone
@@ -27,10 +27,9 @@ func Zone(v *view.View, p *model.Pod) string {
 	return ""
 }
 
-// together are the pods that go down with p, p among them, and their zone; none
-// where it goes alone. Alone go dedicated masters, the first pod on a template
-// that no other one has proven, and all where the zone is not known or the rest
-// could not do without the whole of it.
+// together are the pods that go down with p, p among them, and their zone; none where it goes
+// alone. Alone go dedicated masters, the first pod on a template that is not verified, and all
+// where the zone is not known or the rest could not do without the whole of it.
 func together(v *view.View, set string, p *model.Pod) (string, []model.PodRef) {
 	zone, live, s := Zone(v, p), v.Live(set), view.Recorded(v.Record.Sets, set)
 	switch {
@@ -58,8 +57,8 @@ func together(v *view.View, set string, p *model.Pod) (string, []model.PodRef) {
 	return zone, pods
 }
 
-// maySpare is true when a majority of those that vote stays, and when each shard
-// with a copy on the pods has a started one in another zone.
+// maySpare reports whether a majority of the master-eligible nodes stays, and each shard with a
+// copy on the pods has a started one in another zone.
 func maySpare(v *view.View, set, zone string, pods []model.PodRef) bool {
 	w := v.DesiredSet(set)
 	if w == nil || w.Dedicated {
@@ -117,7 +116,7 @@ func stands(v *view.View, p *model.Pod, uid string) bool {
 	return p != nil && p.UID == uid && !p.Terminating && view.Outdated(v, p)
 }
 
-// zoneStands is true while all that go together are still there and may go.
+// zoneStands reports whether all that go together are still there and may go.
 func zoneStands(v *view.View, r *model.Restart) bool {
 	if len(r.Pods) == 0 {
 		return true // one goes alone
@@ -142,8 +141,8 @@ func deleteZone(t *pass.Pass, r *model.Restart) {
 	}
 }
 
-// zoneDownStep waits until the pods have gone, are back and have joined. One that
-// a kill has left standing stays outdated, and goes with a later turn.
+// zoneDownStep waits until the pods have gone, are back and have joined. One that a kill has left
+// standing stays outdated, and goes later.
 func zoneDownStep(t *pass.Pass, op *model.Operation) {
 	r := op.Restart
 	var back []string

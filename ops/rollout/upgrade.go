@@ -11,9 +11,9 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// StartUpgrade begins a rolling restart onto another version, or another image,
-// where one is wanted; it says whether that is due. A cluster without nodes has
-// none to upgrade: what stands still is started as it was.
+// StartUpgrade begins a rolling restart onto another version, or another image, where one is
+// desired, and says whether that is due. A cluster without nodes has none to upgrade: it is
+// resumed as it was.
 func StartUpgrade(t *pass.Pass) bool {
 	if !aim.UpgradeDue(&t.View) || aim.AllRecorded(&t.View) == 0 {
 		return false
@@ -54,9 +54,9 @@ func upgradeReport(v *view.View, u model.Upgrade, reason, message string) model.
 	return model.Report{Event: model.EventUpgrade, Operation: "update", Action: "upgrade", Reason: reason, Upgrade: u, Message: message}
 }
 
-// retarget follows another definition midway: a newer version is gone to, and where the
-// old one is wanted again the pods go back to it, which refuseVersion allows only
-// where no node has started a newer minor.
+// retarget follows another definition midway: a newer version becomes the aim. If the old one
+// is desired again the pods go back to it, which refuseVersion allows only where no node has
+// started a newer minor.
 func retarget(t *pass.Pass, op *model.Operation) {
 	if op.Kind != model.OperationUpgrade || t.Rejected || op.Upgrade.NewVersion == t.Desired.Version && op.Upgrade.NewRegistry == t.Desired.ImageRegistry {
 		return
@@ -75,7 +75,8 @@ func retarget(t *pass.Pass, op *model.Operation) {
 	t.Report(r)
 }
 
-// versionWaits: the image's name says nothing of what runs.
+// versionWaits waits until each node says that it runs the desired version: the name of the
+// image does not say what runs.
 func versionWaits(t *pass.Pass) bool {
 	for _, s := range t.Record.Sets {
 		if t.DesiredSet(s.Name) == nil {
@@ -95,7 +96,7 @@ func versionWaits(t *pass.Pass) bool {
 	return false
 }
 
-// upgraded ends it.
+// upgraded ends the upgrade, and reports success.
 func upgraded(t *pass.Pass, op *model.Operation) {
 	t.Record.Operation, t.Record.RestartedAt, t.Record.RestartedBy = nil, op.Restart.At, op.Restart.By
 	t.Record.Version = t.Desired.Version
@@ -121,7 +122,7 @@ func stopped(v *view.View, op *model.Operation, p *model.Pod) model.Reason {
 	return gates.UpgradeStopped(op.Restart.Pod, view.State(v, op.Restart.Pod, p), view.PodLimit(v), op.Upgrade.OldVersion, op.Upgrade.NewVersion, started)
 }
 
-// reportStopped tells it once.
+// reportStopped reports a stopped upgrade once.
 func reportStopped(t *pass.Pass, op *model.Operation, p *model.Pod) {
 	if op.Kind == model.OperationUpgrade {
 		r := upgradeReport(&t.View, *op.Upgrade, "UpgradeStopped", stopped(&t.View, op, p).Message)
@@ -130,8 +131,7 @@ func reportStopped(t *pass.Pass, op *model.Operation, p *model.Pod) {
 	}
 }
 
-// upgradeAborted counts by what a pod's image is called; of the same version, by
-// its template.
+// upgradeAborted counts by what a pod's image is called; of the same version, by its template.
 func upgradeAborted(v *view.View, from, to string) model.Reason {
 	upgraded := 0
 	for i := range v.Observed.Pods {

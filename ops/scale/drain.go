@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// rerouteEvery is how soon a drain that stands still is set going again; it
-	// counts between two attempts.
+	// rerouteEvery is how soon a drain that does not move is tried again; it counts between
+	// two attempts.
 	rerouteEvery = time.Minute
-	// blockedAfter is how long a drain stands still, a retry included, before its
-	// blockers are named; it counts from the first such reading.
+	// blockedAfter is how long a drain does not move, a retry included, before its blockers
+	// are named; it counts from the first such reading.
 	blockedAfter = 15 * time.Second
 )
 
-// excludeStep: the intent is recorded; it is said on the StatefulSet, then set,
-// then read back.
+// excludeStep sets the exclusions: the record has them already, then the StatefulSet says them,
+// then they are set and read back.
 func excludeStep(t *pass.Pass, op *model.Operation) {
 	sh, x := op.Shrink, t.Record.Exclusions
 	live := t.Live(sh.Set)
@@ -50,8 +50,7 @@ func excludeStep(t *pass.Pass, op *model.Operation) {
 	drainStep(t, op)
 }
 
-// exclude brings about what is recorded; it says whether there is something left
-// to do.
+// exclude decides the next statement of what is recorded, and says whether one is left.
 func exclude(t *pass.Pass, x *model.Exclusions) bool {
 	db := &t.Observed.Database
 	pod := t.SqlPod()
@@ -82,7 +81,7 @@ func within(ids, list string) bool {
 	return !slices.ContainsFunc(model.Listed(ids), func(id string) bool { return !slices.Contains(have, id) })
 }
 
-// drainReading is what is looked at before each step of a drain.
+// drainReading waits for what each step of a drain needs to know.
 func drainReading(t *pass.Pass, op *model.Operation) bool {
 	sh := op.Shrink
 	s := view.Recorded(t.Record.Sets, sh.Set)
@@ -112,7 +111,7 @@ func drainReading(t *pass.Pass, op *model.Operation) bool {
 	return false
 }
 
-// drain is what one reading says of it.
+// drain is what one reading says of the nodes that leave.
 type drain struct {
 	shards int
 	bytes  int64
@@ -160,9 +159,9 @@ func drained(v *view.View, op *model.Operation) drain {
 	return d
 }
 
-// another is a leaving node with an id that was not excluded, and its place in the list:
-// another id under its name is another node, on another volume, and so is the first under
-// it. Nil: there is none.
+// another is a leaving node with an id that was not excluded, and its place in the list; nil
+// where there is none. Another id under its name is another node, on another volume, and so is
+// the first id under it.
 func another(v *view.View, sh *model.Shrink) (*model.Node, int) {
 	for i, n := range sh.Leaving {
 		for j := range v.Observed.Database.Nodes {
@@ -174,7 +173,7 @@ func another(v *view.View, sh *model.Shrink) (*model.Node, int) {
 	return nil, 0
 }
 
-// excludeAnother: such a node is excluded too, where all that leaves can be drained with it.
+// excludeAnother excludes such a node too, where all that leaves can be drained with it.
 func excludeAnother(t *pass.Pass, op *model.Operation, n *model.Node, i int) {
 	sh := op.Shrink
 	sh.Drained = time.Time{}
@@ -251,8 +250,7 @@ func drainStep(t *pass.Pass, op *model.Operation) {
 	makeSmaller(t, op)
 }
 
-// stands looks whether the drain stands still, sets it going again, and names
-// what blocks it; blocked says what is left, too.
+// stands tries a drain that does not move again, and is true once it has named what blocks it.
 func stands(t *pass.Pass, sh *model.Shrink, d drain) (blocked bool) {
 	db := &t.Observed.Database
 	switch {
@@ -283,8 +281,8 @@ func stands(t *pass.Pass, sh *model.Shrink, d drain) (blocked bool) {
 	return true
 }
 
-// retryAllocation sets a drain going again: the exclusion is put in force once more, for
-// somebody may have ended its effect and left no trace.
+// retryAllocation tries a drain again: the exclusion is put in force once more, for somebody
+// may have ended its effect and left no trace.
 func retryAllocation(t *pass.Pass, pod string) {
 	t.Harmless(model.Action{
 		Kind: model.ActionRetryAllocation, Pod: pod, SystemSecret: t.SystemSecret(), NodeIDs: t.Record.Exclusions.IDs, Beside: setting.OtherExclusions(&t.View),
@@ -361,7 +359,7 @@ func stayingPod(v *view.View, set string, to int) string {
 	return ""
 }
 
-// smallerStep: it was decided and was not done, or is not seen yet.
+// smallerStep repeats the write: it was decided and was not done, or is not seen yet.
 func smallerStep(t *pass.Pass, op *model.Operation) {
 	sh, live := op.Shrink, t.Live(op.Shrink.Set)
 	to := aim.RecordedReplicas(&t.View, sh.Set)

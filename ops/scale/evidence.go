@@ -11,8 +11,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// EvidenceWanted says whom to ask about the nodes that are about to leave. It is asked
-// only when `system` has found them empty once: an exec is dear.
+// EvidenceWanted says whom to ask about the nodes that are about to leave. They are asked only
+// once `system` has found them empty: an exec is expensive.
 func EvidenceWanted(desired *model.Desired, observed *model.Observed, record *model.Record) model.Examination {
 	op := record.Operation
 	if !foundEmptyOnce(op) {
@@ -40,7 +40,8 @@ func EvidenceWanted(desired *model.Desired, observed *model.Observed, record *mo
 	return examination(&v, op.Shrink, nextReplicas(&v, op.Shrink, *s))
 }
 
-// foundEmptyOnce: nodes of a set are about to leave, and `system` has seen no shard on them.
+// foundEmptyOnce reports whether nodes of a set are about to leave and `system` has seen no
+// shard on them.
 func foundEmptyOnce(op *model.Operation) bool {
 	if op == nil || op.Shrink == nil || op.Shrink.Set == "" {
 		return false
@@ -75,8 +76,8 @@ func examination(v *view.View, sh *model.Shrink, to int) model.Examination {
 	return x
 }
 
-// untouched: CrateDB has never started on the volumes of such a pod, so there is nothing
-// that a witness could see. Its container says so, and each of its claims.
+// untouched reports whether CrateDB has never started on the volumes of a pod, so that there is
+// nothing that a witness could see. Its container says so, and each of its claims.
 func untouched(v *view.View, set string, ordinal int) bool {
 	if p := v.Pod(set, ordinal); p != nil && !p.Started.IsZero() {
 		return false
@@ -89,7 +90,7 @@ func untouched(v *view.View, set string, ordinal int) bool {
 	return true
 }
 
-// evidenceWaits: the witnesses beside `system` do not say that the nodes which leave, for
+// evidenceWaits waits until the witnesses beside `system` say that the nodes which leave, for
 // the set to have so many replicas, are empty.
 func evidenceWaits(v *view.View, sh *model.Shrink, to int) (reason gates.Reason, waits bool) {
 	x := examination(v, sh, to)
@@ -101,9 +102,9 @@ func evidenceWaits(v *view.View, sh *model.Shrink, to int) (reason gates.Reason,
 	return reason, false
 }
 
-// evidenceStands sets going again what keeps a node: a folder that CrateDB has missed is
-// deleted only when the allocation changes. What the superuser sees and nothing moves is
-// blocked, as it would be if `system` saw it.
+// evidenceStands retries the allocation where a node does not get empty: CrateDB deletes a
+// folder that it has missed only when the allocation changes. What the superuser sees and
+// nothing moves is blocked, as it would be if `system` saw it.
 func evidenceStands(t *pass.Pass, sh *model.Shrink, reason gates.Reason) {
 	db := &t.Observed.Database
 	if reason.Name == gates.EvidenceMissingRule.Name {

@@ -9,8 +9,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// addedSets are the recorded ones and those that are wanted and new, in the order
-// of Desired.Sets; what is wanted no longer stands behind.
+// addedSets are the recorded sets and the new ones of the definition, in the order of
+// Desired.Sets; those that are no longer desired stand last.
 func addedSets(v *view.View) []model.RecordedSet {
 	var out []model.RecordedSet
 	for _, w := range v.Desired.Sets {
@@ -55,13 +55,13 @@ func removeSet(t *pass.Pass, op *model.Operation) {
 	t.Decision.Disruptive = &model.Action{Kind: model.ActionDeleteSet, Set: live.Name, SetUID: live.UID, SetVersion: live.ResourceVersion}
 }
 
-// recoverDue notes that a pod waits, after a full outage, for more data nodes
-// than there are, which its set's template no longer says.
+// recoverDue notes that a pod waits, after a full outage, for more data nodes than there are,
+// and the template of its set no longer does.
 func recoverDue(t *pass.Pass) {
 	t.Record.RecoverDue = t.AnyPod(func(p *model.Pod) bool { return view.WaitsForTooMany(&t.View, p) })
 }
 
-// growRolledBack: fewer nodes are wanted by now than are being added.
+// growRolledBack reports whether fewer nodes are desired by now than are being added.
 func growRolledBack(v *view.View, op *model.Operation) bool {
 	return !v.Rejected && slices.ContainsFunc(op.To, func(s model.RecordedSet) bool {
 		before := view.Recorded(op.From, s.Name)

@@ -15,9 +15,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// StartGrow raises the effective replicas, of dedicated masters or of all other
-// groups at once: nodes that join take nothing from those that are there. It
-// says whether nodes are to be added.
+// StartGrow raises the effective replicas, of dedicated masters or of all other groups at once:
+// nodes that join take nothing from those that are there. It says whether nodes are to be added.
 func StartGrow(t *pass.Pass, masters bool) bool {
 	grows := false
 	for _, w := range t.Desired.Sets {
@@ -59,7 +58,7 @@ func growWaits(t *pass.Pass) bool {
 		return true
 	}
 	if access.LicenceDue(&t.View) {
-		return true // systemUser says how far it is
+		return true // SystemUser says how far it is
 	}
 	if reason, waits := gates.LicenceMissing(t.Desired.Version, t.AllNodes(), t.Record.Bootstrap.Licence == model.LicenceSet); waits {
 		t.Wait(reason)
@@ -91,7 +90,7 @@ func growWaits(t *pass.Pass) bool {
 	return false
 }
 
-// Grow takes one that has begun to its end.
+// Grow takes a grow that has begun to its end.
 func Grow(t *pass.Pass) {
 	if !aim.Growing(&t.View) {
 		reacknowledge(t)
@@ -111,7 +110,7 @@ func Grow(t *pass.Pass) {
 	c := t.Nodes(grown(&t.View, &op))
 	switch {
 	case !t.Contact():
-		// systemUser has said why
+		// SystemUser has said why
 	case c.Joined < c.Wanted:
 		reason, _ := gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy)
 		t.Wait(reason)
@@ -130,9 +129,9 @@ func Grow(t *pass.Pass) {
 	}
 }
 
-// grown are the sets as a grow waits for them: with what it adds, and of what was there
-// before only what is wanted still. A group that is to go may hang on a template that
-// nobody corrects any more.
+// grown are the sets that a grow waits for: what it adds and, of what was there before, only
+// what is still desired. A group that is to go may be stuck on a template that nobody corrects
+// any more.
 func grown(v *view.View, op *model.Operation) []model.RecordedSet {
 	if v.Rejected {
 		return op.To
@@ -157,9 +156,8 @@ func openChecks(v *view.View) int {
 	return n
 }
 
-// reacknowledge is for all but a grow: at the end of a shrink, and of a grow whose
-// record was lost before it had ended. With a node missing the check says
-// something, and is left.
+// reacknowledge acknowledges node check 1 where no grow does: at the end of a shrink, and of a
+// grow whose record was lost. While a node is missing the check says something, and is left.
 func reacknowledge(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done || !t.Contact() || openChecks(&t.View) == 0 {
 		return
@@ -182,7 +180,7 @@ func acknowledge(t *pass.Pass, op model.Operation) {
 	}
 	if setting.GrownExcluded(t, &op) {
 		if Unfinished(&t.View) {
-			// What else is wanted does not wait for somebody's filter; success is not said.
+			// What else is desired does not wait for somebody's filter; no success is reported.
 			t.Record.Operation = nil
 			r := scaleReport(&t.View, op)
 			r.Reason, r.Warning, r.Names = "GrowIncomplete", true, []string{gates.GrownExcludedRule.Name}
@@ -224,8 +222,7 @@ func growWords(from, to []model.RecordedSet) string {
 	return b.String()
 }
 
-// Unfinished: an operation has ended in this turn, and what is due of the definition
-// begins in the next.
+// Unfinished reports whether the definition asks for an operation, which the next pass begins.
 func Unfinished(v *view.View) bool {
 	if v.Suspending {
 		return false

@@ -9,9 +9,9 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// NeedsNodesFirst: a table wants more copies than there are to be nodes after a drain, and
-// nodes that are wanted by now give it room: one that was made midway, before they were.
-// The drain would wait for its copies for ever.
+// NeedsNodesFirst reports whether a table wants more copies than there are to be nodes after a
+// drain, and desired nodes give it room: it was made midway, before they were. The drain would
+// wait for its copies for ever.
 func NeedsNodesFirst(v *view.View) bool {
 	if !v.Observed.Database.TablesKnown {
 		return false
@@ -33,9 +33,9 @@ func NeedsNodesFirst(v *view.View) bool {
 	})
 }
 
-// RollsBack: a restart has stopped on a template that pods are on and none has joined on,
-// and what is wanted by now is of another version. That comes by an upgrade, which waits for
-// the pod: so the set goes back to what it ran before.
+// RollsBack reports whether a set goes back to what it ran before: a restart has stopped on a
+// template on trial, and another version is desired. That comes by an upgrade, which waits for
+// the pod.
 func RollsBack(v *view.View, set string) bool {
 	op := v.Record.Operation
 	switch {
@@ -46,9 +46,8 @@ func RollsBack(v *view.View, set string) bool {
 	return upgrade && aim.TrialPods(v, set) && !aim.ReadyOnLive(v, set)
 }
 
-// growStuck: nodes do not run on their template, all others are well, and what is wanted
-// by now is of another version. That comes by an upgrade, before which no other nodes
-// are to come or to go.
+// growStuck reports whether nodes are stuck on their template, all others are well, and another
+// version is desired. That comes by an upgrade, before which no other nodes are to come or to go.
 func growStuck(v *view.View, op *model.Operation) bool {
 	if !v.Contact() || v.Rejected || v.Suspending || !aim.UpgradeDue(v) {
 		return false

@@ -14,11 +14,10 @@ import (
 // it has brought about; a claim that is never made holds nothing up.
 const claimLimit = 2 * time.Minute
 
-// claimsUnsaid writes on the claims of nodes that came with a grow, and that leave
-// before they have answered, that they are this cluster's; it is true while one has
-// not said so. A claim that was there before the grow began had to say it, so
-// nobody else's is among them. Without it the next grow would be refused for want
-// of an owner.
+// claimsUnsaid writes the id of the cluster on the claims of nodes that came with a grow and
+// leave before they have answered; true while a claim lacks it. Without it the next grow would
+// be refused for want of an owner. A claim that was there before the grow began had to carry
+// it, so no other cluster's is among them.
 func claimsUnsaid(t *pass.Pass, op *model.Operation) bool {
 	unsaid := false
 	for _, to := range op.To {
@@ -50,8 +49,8 @@ func claimsUnsaid(t *pass.Pass, op *model.Operation) bool {
 	return unsaid
 }
 
-// newOnTrial: a new group would be made on the wanted template, and another set
-// has pods on it of which none has joined yet.
+// newOnTrial waits where a new group would get the desired template while another set is on
+// trial.
 func newOnTrial(t *pass.Pass) bool {
 	for _, w := range t.Desired.Sets {
 		if view.Recorded(t.Record.Sets, w.Name) != nil {

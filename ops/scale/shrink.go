@@ -69,7 +69,7 @@ func leftOver(v *view.View, sets []model.RecordedSet) string {
 	return strings.Join(left, ", ")
 }
 
-// shrunk is what the operation comes to as things are wanted now.
+// shrunk is the size of each set when the operation ends, by what is desired now.
 func shrunk(v *view.View, op *model.Operation) []model.RecordedSet {
 	to := slices.Clone(op.From)
 	for i := range to {
@@ -140,8 +140,7 @@ func shrinkWaits(t *pass.Pass, sh *model.Shrink, sets []model.RecordedSet) bool 
 	return len(t.Decision.Refusals) > before
 }
 
-// fits is false, and each reason refused by its name, where what leaves of these sets cannot
-// be drained.
+// fits reports whether what leaves of these sets can be drained, and refuses by name why not.
 func fits(t *pass.Pass, sets []model.RecordedSet) bool {
 	reasons := forecast(&t.View, sets).Refusals()
 	for _, r := range reasons {
@@ -150,7 +149,7 @@ func fits(t *pass.Pass, sets []model.RecordedSet) bool {
 	return len(reasons) == 0
 }
 
-// forecast is of all these sets becoming as small as they are wanted.
+// forecast is of all these sets becoming as small as they are desired.
 func forecast(v *view.View, sets []model.RecordedSet) *capacity.Forecast {
 	var leaving, remaining []*model.Node
 	for i := range v.Observed.Pods {
@@ -171,7 +170,7 @@ func forecast(v *view.View, sets []model.RecordedSet) *capacity.Forecast {
 		}
 	}
 	has := v.Desired.Operations.Has
-	db := v.Observed.Database // what is kept points to no turn
+	db := v.Observed.Database // what is kept points into no pass
 	return capacity.NewForecast(&db, v.Record.Version, leaving, remaining, has(definition.ConsentExtendTableFilters), has(definition.ConsentLeaveZone))
 }
 
@@ -203,8 +202,8 @@ func allStay(v *view.View, op *model.Operation) bool {
 	return false
 }
 
-// Shrink takes one that has begun a step further, and gives back what one
-// excluded that is known no more.
+// Shrink takes a shrink that has begun a step further. Without one it gives back exclusions whose
+// shrink is no longer known.
 func Shrink(t *pass.Pass) {
 	if !aim.Shrinking(&t.View) {
 		setting.Include(t)
@@ -218,7 +217,7 @@ func Shrink(t *pass.Pass) {
 	op.Shrink, op.Revision = &sh, t.Desired.Revision
 	op.To = shrunk(&t.View, &op)
 	t.Record.Operation = &op
-	// What is not wanted any more goes back, unless nodes are leaving already.
+	// A drain that is no longer desired goes back, unless nodes are leaving already.
 	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
 	if (stops(&t.View) || retargeted || NeedsNodesFirst(&t.View)) && allStay(&t.View, &op) {
 		aim.EndShrink(t)
@@ -291,9 +290,9 @@ func nextShrink(t *pass.Pass, op *model.Operation) {
 	t.Record.Exclusions = x
 }
 
-// leavesFirst is a group that is gone from the definition, where there is one: an upgrade
-// has left it on the version before, and while its nodes count they are to take copies
-// of newer ones, which they never do.
+// leavesFirst is a group that has left the definition, where there is one: an upgrade has left it
+// on the version before. While its nodes count they are to take copies of newer ones, which
+// CrateDB never lets them.
 func leavesFirst(v *view.View, sets []model.RecordedSet) model.RecordedSet {
 	for _, s := range sets {
 		if v.DesiredSet(s.Name) == nil {

@@ -14,14 +14,14 @@ import (
 
 // hindrance is an entry of the cluster's filters, set by others, that keeps shards off nodes.
 type hindrance struct {
-	// entry is "exclude._name = 'data-hot-3'", cure the statement that takes it off.
+	// entry is "exclude._name = 'data-hot-3'", cure the statement that removes it.
 	entry, cure string
 	nodes       []string
 }
 
-// hindrances are those that keep shards off these nodes, in an order that does not change.
-// What we exclude ourselves is none, and what is not known of a node hinders nothing: no
-// grow waits for a filter that may not be there.
+// hindrances are the entries that keep shards off these nodes, in an order that does not
+// change. Our own exclusions are none. What is not known of a node hinders nothing: no grow
+// waits for a filter that may not be there.
 func hindrances(v *view.View, nodes []*model.Node) []hindrance {
 	s := &v.Observed.Database.Settings
 	var out []hindrance
@@ -78,7 +78,7 @@ func dataMembers(v *view.View, is func(p *model.Pod) bool) []*model.Node {
 	return out
 }
 
-// holdsData: the pod is one of those that a data group is to have.
+// holdsData reports whether the pod is one of those that a data group is to have.
 func holdsData(v *view.View, p *model.Pod) bool {
 	s := view.Recorded(v.Record.Sets, p.Set)
 	return s != nil && view.Data(v, *s) && p.Ordinal < s.Replicas
@@ -97,8 +97,8 @@ func hindranceWords(list []hindrance) []string {
 }
 
 // OthersFilters names filters of the cluster that others have set and that keep shards off
-// nodes which stay; each change of them is reported once. Nothing of them is changed: a
-// person, or another tool, may be draining a node.
+// nodes which stay; each change is reported once. The daemon changes none: a person, or another
+// tool, may be draining a node.
 func OthersFilters(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done || !t.Contact() || !t.Observed.Database.AllocationKnown {
 		return
@@ -118,8 +118,8 @@ func OthersFilters(t *pass.Pass) {
 	}
 }
 
-// GrownExcluded: nodes that a grow has added take no shards, because of a filter that others
-// have set. CrateDB is green over that, and the grow has brought nothing.
+// GrownExcluded waits where nodes that a grow has added take no shards, because of a filter
+// that others have set. CrateDB is green all the same, and the grow has brought nothing.
 func GrownExcluded(t *pass.Pass, op *model.Operation) bool {
 	if reason, waits := gates.AllocationKnown(t.Observed.Database.AllocationKnown); waits {
 		t.Wait(reason)
@@ -136,20 +136,21 @@ func GrownExcluded(t *pass.Pass, op *model.Operation) bool {
 	return true
 }
 
-// ExcludedBeside are the exclusions of the cluster by other keys than the id of a node, in
-// one text that can be compared; "" for none.
+// ExcludedBeside is the exclusions of the cluster by other keys than the id of a node, as one
+// text that can be compared; "" for none.
 func ExcludedBeside(exclude map[string]string) string {
 	others := maps.Clone(exclude)
 	delete(others, "_id")
 	return capacity.FilterText(others)
 }
 
+// OtherExclusions is ExcludedBeside of the reading.
 func OtherExclusions(v *view.View) string {
 	return ExcludedBeside(v.Observed.Database.Settings.Exclude)
 }
 
-// VoidsOthers: an exclusion by id would take the effect from what others have excluded by
-// another key, of nodes that stay. Of those that leave ours does the same.
+// VoidsOthers is exclusion-voids-others: our exclusion by id would end the effect of what others
+// have excluded by another key, for nodes that stay. For those that leave ours does the same.
 func VoidsOthers(v *view.View) (model.Reason, bool) {
 	stays := dataMembers(v, func(p *model.Pod) bool { return p.Ordinal < view.Target(v, p.Set) })
 	return gates.ExclusionVoidsOthers(hindranceWords(slices.DeleteFunc(hindrances(v, stays), func(h hindrance) bool {

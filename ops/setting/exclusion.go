@@ -12,8 +12,7 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// ExclusionsAnnotation says on a StatefulSet what is excluded, for whoever has lost the
-// record.
+// ExclusionsAnnotation says on a StatefulSet what is excluded, should the record be lost.
 func ExclusionsAnnotation(x *model.Exclusions) string {
 	said := appendQuoted([]byte(`{"before":`), x.Before)
 	said = append(said, `,"`+model.ExcludeSetting+`":`...)
@@ -29,8 +28,8 @@ func ExclusionsAnnotation(x *model.Exclusions) string {
 	return string(append(said, '}'))
 }
 
-// rebuildExclusions takes them from the annotation when the record was lost; it
-// says whether it is one of these.
+// rebuildExclusions takes them from the annotation when the record was lost; false where the
+// annotation is of an allocation lock.
 func rebuildExclusions(t *pass.Pass, live *model.ObservedSet) bool {
 	var said map[string]string
 	if json.Unmarshal([]byte(live.Hold), &said) != nil {
@@ -48,8 +47,8 @@ func rebuildExclusions(t *pass.Pass, live *model.ObservedSet) bool {
 	return true
 }
 
-// Include takes our exclusions off again: not before what left is gone, since
-// CrateDB would move shards to an empty node at once.
+// Include gives our exclusions back, but not before the nodes that left are gone: CrateDB would
+// move shards to an empty node at once.
 func Include(t *pass.Pass) {
 	x := t.Record.Exclusions
 	if x == nil {
@@ -85,9 +84,8 @@ func Include(t *pass.Pass) {
 	})
 }
 
-// StillLeaving is true while a pod is there that its StatefulSet wants no longer,
-// or its node: one that is excluded, and a member without a pod. That needs no operation
-// to name it, for the record may be lost.
+// StillLeaving waits while a pod is there beyond the replicas of its StatefulSet, or an excluded
+// node is a member without a pod. No operation has to name them, for the record may be lost.
 func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 	live := t.Live(x.Set)
 	if live == nil {
@@ -115,8 +113,8 @@ func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 	return false
 }
 
-// UnexplainedExclusion are ids on the list of which nothing says that they are
-// ours: by convention all of it is.
+// UnexplainedExclusion waits while ids are excluded and nothing says by whom: all are ours by
+// convention.
 func UnexplainedExclusion(t *pass.Pass) {
 	if t.Record.Exclusions != nil || !t.Contact() || !t.Observed.Database.AllocationKnown {
 		return
@@ -134,7 +132,8 @@ func UnexplainedExclusion(t *pass.Pass) {
 	}
 }
 
-// ReleaseUnexplained takes them off by a person's command.
+// ReleaseUnexplained takes such a list for ours, to be given back, where a person has commanded
+// the release.
 func ReleaseUnexplained(t *pass.Pass) {
 	if t.Commanded.Released != "true" || t.Record.UnexplainedExclusion == "" || t.Record.Exclusions != nil {
 		return
@@ -143,6 +142,7 @@ func ReleaseUnexplained(t *pass.Pass) {
 	t.Record.UnexplainedExclusion = ""
 }
 
+// ExclusionsResult is the record after an action on exclusions.
 func ExclusionsResult(record model.Record, action model.Action, result model.Result, now time.Time) model.Record {
 	hidden := result.Code == model.ResultHidden
 	switch {

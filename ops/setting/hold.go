@@ -10,17 +10,17 @@ import (
 )
 
 // Values of cluster.routing.allocation.enable: while a node is away its replicas
-// are not made anew elsewhere, and primaries are still promoted.
+// are not allocated elsewhere, and primaries are still promoted.
 const (
 	HeldAllocation = "primaries"
 	FreeAllocation = "all"
 )
 
-// HiddenRetry is how soon a hold that was hidden is tried again; it counts
-// between two attempts.
+// HiddenRetry is how soon an allocation lock that was hidden is tried again; it counts between
+// two attempts.
 const HiddenRetry = time.Minute
 
-// HoldAnnotation says on a StatefulSet what is held, for whoever has lost the record.
+// HoldAnnotation says on a StatefulSet what is held, should the record be lost.
 func HoldAnnotation(h *model.Hold) string {
 	var said [96]byte // most need no more
 	text := append(said[:0], `{"before":`...)
@@ -30,8 +30,8 @@ func HoldAnnotation(h *model.Hold) string {
 	return string(append(text, '}'))
 }
 
-// appendQuoted appends text as JSON. An annotation is compared in every turn, and what stands
-// in one seldom needs more than the quotes.
+// appendQuoted appends text as JSON. An annotation is compared in every pass, and its text
+// seldom needs more than the quotes.
 func appendQuoted(to []byte, text string) []byte {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -64,8 +64,8 @@ func RebuildHold(t *pass.Pass) {
 	}
 }
 
-// GiveBack sets the allocation back to what it was. A value that is neither ours
-// nor the one before is somebody's, and is not overwritten.
+// GiveBack sets the allocation back to what it was. A value that is neither ours nor the one
+// before is somebody else's, and is not overwritten.
 func GiveBack(t *pass.Pass) {
 	h := t.Record.Hold
 	if h == nil {
@@ -85,8 +85,7 @@ func GiveBack(t *pass.Pass) {
 	}
 }
 
-// Unexplained is a value that looks like our hold and of which nothing says that
-// it is ours.
+// Unexplained waits while the setting looks like our lock and nothing says that it is ours.
 func Unexplained(t *pass.Pass) bool {
 	value := t.Observed.Database.Allocation
 	if t.Record.Hold != nil || !t.Contact() || value == "" {
@@ -105,6 +104,7 @@ func Unexplained(t *pass.Pass) bool {
 	return true
 }
 
+// LockResult is the record after the allocation lock was set or given back.
 func LockResult(record model.Record, action model.Action, result model.Result, now time.Time) model.Record {
 	hidden := result.Code == model.ResultHidden
 	if action.Kind == model.ActionReleaseAllocation || hidden {

@@ -15,7 +15,7 @@ import (
 // TakenLive reports whether CrateDB takes a setting while it runs.
 func TakenLive(name string) bool { return manifest.TakenLive[name] }
 
-// AttributePrefix is of a node's own attributes, which it has from its start on.
+// AttributePrefix begins the names of a node's own attributes, which it reads when it starts.
 const AttributePrefix = "node.attr."
 
 // AttributesOf are the node.attr.* of a StatefulSet's template, without that prefix.
@@ -37,5 +37,5 @@ func AttributesOf(set *unstructured.Unstructured) model.SettingList {
 	return manifest.NewSettingList(out)
 }
 
-// SettingsTakenLive are all names that TakenLive knows, sorted.
+// SettingsTakenLive are all names for which TakenLive is true, sorted.
 func SettingsTakenLive() []string { return slices.Sorted(maps.Keys(manifest.TakenLive)) }

@@ -15,12 +15,11 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// settingRetry is how soon a setting that has no effect is set once more; it
-// counts between two attempts.
+// settingRetry is how soon a setting without effect is set again; it counts between two attempts.
 const settingRetry = time.Minute
 
-// SettingsToRead are the cluster settings that Decide will want to know: those
-// that we have set, and those that a pod was started with otherwise.
+// SettingsToRead are the cluster settings that Decide needs: those that we have set, and those
+// that a pod was started without, or with another value.
 func SettingsToRead(d *model.Desired, r *model.Record, pods []model.Pod) []string {
 	var names []string
 	for i := range r.Settings {
@@ -40,22 +39,22 @@ func SettingsToRead(d *model.Desired, r *model.Record, pods []model.Pod) []strin
 	return slices.Compact(names)
 }
 
-// startedWithout: the pod's process has read another value, or none.
+// startedWithout reports whether the pod's process has read another value, or none.
 func startedWithout(p *model.Pod, s model.Setting) bool {
 	value, ok := p.Settings.Get(s.Name)
 	return p.Set != "" && (!ok || value != s.Value)
 }
 
-// stale: a node of ours was started with another value, or with none.
+// stale reports whether a node of ours was started with another value, or with none.
 func stale(v *view.View, s model.Setting) bool {
 	return slices.ContainsFunc(v.Observed.Pods, func(p model.Pod) bool {
 		return view.Recorded(v.Record.Sets, p.Set) != nil && startedWithout(&p, s)
 	})
 }
 
-// setAbove: a node that was started with a value shows another, so that one was set in
-// the cluster: by somebody, since it is not recorded. It is not known while such a node
-// does not answer, or a pod is just being made anew.
+// setAbove says whether somebody has set the setting in the cluster: a node shows another value
+// than it was started with, and the record has none of ours. Unknown while such a node does not
+// answer, or a pod is being recreated.
 func setAbove(v *view.View, s model.Setting) model.Answer {
 	above := model.No
 	for _, r := range v.Record.Sets {
@@ -80,15 +79,15 @@ func setAbove(v *view.View, s model.Setting) model.Answer {
 	return above
 }
 
-// Settings sets live what CrateDB takes live and a node was started with
-// otherwise, and takes off what we have set and nobody wants any more. What
-// somebody else has set is said and left.
+// Settings sets the settings that CrateDB takes while it runs and that a node was started
+// without, and resets those that we have set and that are no longer desired. What somebody else
+// has set is reported and left.
 func Settings(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done || t.Rejected || !t.Contact() {
 		return // the reason was given
 	}
 	if Suspending(&t.View) {
-		return // whose value it is, the nodes that end say no more; what is wanted is set after the resume
+		return // the nodes that end cannot say whose value it is; it is set after the resume
 	}
 	var next []model.RecordedSetting
 	var others []model.Setting
@@ -141,12 +140,12 @@ func Settings(t *pass.Pass) {
 	set(t)
 }
 
-// held looks at a setting that is wanted and recorded.
+// held looks at a setting that is desired and recorded.
 func held(t *pass.Pass, e model.RecordedSetting, s model.Setting, told *settingsTold) model.RecordedSetting {
 	shown, pod, read := shown(&t.View, e.Name, s.Value)
 	if e.Value != s.Value || e.Reset {
-		// Another value, or one that is wanted again after all. What somebody has made
-		// of it meanwhile stays theirs.
+		// Another value, or one that is desired again. What somebody has made of it
+		// meanwhile stays theirs.
 		if read && !e.Reset && manifest.SameSetting(shown, s.Value) != model.Yes && manifest.SameSetting(shown, e.Value) == model.No && (e.Done || manifest.SameSetting(shown, e.Before) == model.No) {
 			t.Wait(gates.SettingNotEffective(s.Name, s.Value, shown, pod))
 			return e
@@ -194,7 +193,7 @@ func held(t *pass.Pass, e model.RecordedSetting, s model.Setting, told *settings
 	return e
 }
 
-// unwanted takes off what we have set; false when it is forgotten.
+// unwanted resets a setting of ours that is no longer desired; false when it is forgotten.
 func unwanted(v *view.View, e model.RecordedSetting, told *settingsTold) (model.RecordedSetting, bool) {
 	shown, _, read := shown(v, e.Name, e.Value)
 	switch {
@@ -221,8 +220,7 @@ func unwanted(v *view.View, e model.RecordedSetting, told *settingsTold) (model.
 	return e, true
 }
 
-// set decides the actions, once what they are about to do stands in the record
-// and on the StatefulSets.
+// set decides the actions, once the record and the StatefulSets say what they are about to do.
 func set(t *pass.Pass) {
 	if len(t.Record.Settings) == 0 {
 		return
@@ -263,10 +261,10 @@ func set(t *pass.Pass) {
 	}
 }
 
-// SettingsFirst: a value that CrateDB refuses must not get into a template, on
-// which an evicted pod would not start. Without a master nothing can be set, and the
-// template goes on: it may be what brings the nodes back. So it does where somebody's
-// value stands: ours cannot be tried, and what else is wanted does not wait for a person.
+// SettingsFirst reports whether a setting has to be set in the database before a template has
+// it: on a value that CrateDB refuses an evicted pod would not start. Without a master nothing
+// can be set, and the template goes on: it may bring the nodes back. It goes on, too, where
+// somebody else's value stands: ours cannot be tried, and the rest does not wait for a person.
 func SettingsFirst(v *view.View) bool {
 	if !view.HasMaster(v) || !v.Record.Bootstrap.Done {
 		return false
@@ -285,6 +283,7 @@ func SettingsFirst(v *view.View) bool {
 	return false
 }
 
+// SettingsResult is the record after settings were set or reset.
 func SettingsResult(record model.Record, action model.Action, result model.Result, now time.Time) model.Record {
 	next := slices.Clone(record.Settings)
 	for i := range next {
@@ -312,8 +311,8 @@ type annotatedSetting struct {
 	Set bool `json:"set,omitempty"`
 }
 
-// SettingsAnnotation says on the StatefulSets what we have set, or are about to,
-// for whoever has lost the record; "" for nothing.
+// SettingsAnnotation says on the StatefulSets what we have set, or are about to, should the
+// record be lost; "" for nothing.
 func SettingsAnnotation(v *view.View) string {
 	if len(v.Record.Settings) == 0 {
 		return ""
@@ -337,8 +336,8 @@ func SettingsAnnotation(v *view.View) string {
 	return string(append(text, '}'))
 }
 
-// RebuildSettings takes from the annotation what the record has lost. It counts
-// as set: where it is not, somebody may have changed it, and theirs is left.
+// RebuildSettings takes from the annotation what the record has lost. It counts as set: where
+// it is not, somebody may have changed it, and theirs is left.
 func RebuildSettings(t *pass.Pass) {
 	for i := range t.Observed.Sets {
 		var said map[string]annotatedSetting
@@ -360,7 +359,7 @@ func RebuildSettings(t *pass.Pass) {
 	}
 }
 
-// settingsTold are what one turn tells of settings, once each.
+// settingsTold is what one pass reports of settings, once each.
 type settingsTold struct{ set, reset, changed, left []model.RecordedSetting }
 
 func tell(t *pass.Pass, told settingsTold) {
@@ -395,6 +394,7 @@ func tell(t *pass.Pass, told settingsTold) {
 	}
 }
 
+// Suspending reports whether a suspension is under way.
 func Suspending(v *view.View) bool {
 	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationSuspend
 }

@@ -6,12 +6,11 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// shown is what the nodes show of a setting, against the value that it is to have.
-// Each shows the value that was set in the cluster, and while there is none the one
-// that it was started with: so a node that has another value counts before those
-// that have this one, which may only have been started with it, and before the one
-// that was read otherwise. pod is where that is, "" where the reading's own node
-// shows it; read is false where nobody could say.
+// shown is what the nodes show of a setting that is to have this value. A node shows the value
+// that was set in the cluster and, while there is none, the one that it was started with. So a
+// node with another value counts before those with this one, which may only have been started
+// with it. pod is where that is, "" where the node of the reading shows it; read is false where
+// nobody could say.
 func shown(v *view.View, name, value string) (shown, pod string, read bool) {
 	shown, read = v.Observed.Database.Effective[name]
 	if !read || manifest.SameSetting(shown, value) == model.No {
@@ -26,8 +25,8 @@ func shown(v *view.View, name, value string) (shown, pod string, read bool) {
 	return shown, "", true
 }
 
-// apart: two nodes show different values, so none was set in the cluster. A share of
-// the heap, which each node prints in bytes of its own, says nothing of it.
+// apart reports whether two nodes show different values, so that none was set in the cluster. A
+// share of the heap says nothing of it: each node prints it in bytes of its own.
 func apart(v *view.View, name string) bool {
 	for i := range v.Observed.Database.Pods {
 		p := &v.Observed.Database.Pods[i]
@@ -42,14 +41,13 @@ func apart(v *view.View, name string) bool {
 	return false
 }
 
-// setByOthers: what is shown is neither ours nor what was there before, nor what a
-// node was started with. A share of the heap is shown in bytes, by each node in its
-// own.
+// setByOthers reports whether somebody else has set what is shown: it is neither ours nor what
+// was there before, nor what a node was started with.
 func setByOthers(v *view.View, e model.RecordedSetting, shown string) bool {
 	return e.Before != "" && manifest.SameSetting(shown, e.Value) == model.No && !showsBefore(v, e, shown)
 }
 
-// showsBefore: nobody has set anything since it was decided.
+// showsBefore reports whether nobody has set anything since it was decided.
 func showsBefore(v *view.View, e model.RecordedSetting, shown string) bool {
 	return manifest.SameSetting(shown, e.Before) != model.No || apart(v, e.Name)
 }

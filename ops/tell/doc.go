@@ -1,2 +1,2 @@
-// Package tell says what came of a pass: verdict, failures, outcome and report.
+// Package tell reports what came of a pass: verdict, failures, outcome and report.
 package tell

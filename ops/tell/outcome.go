@@ -112,6 +112,7 @@ func succeeded(t *pass.Pass) {
 	aim.Outcome(t, model.OperationUpdate, model.StatusSuccess, "", r)
 }
 
+// Refused reports what is refused, once while the list of names stays the same.
 func Refused(t *pass.Pass) {
 	var list []string
 	var words strings.Builder
@@ -123,7 +124,7 @@ func Refused(t *pass.Pass) {
 		fmt.Fprintf(&words, "%s: %s", r.Name, r.Message)
 	}
 	if t.Record.Stage == model.StageVerified {
-		// When the reason has gone, success is told again.
+		// When the reason has gone, success is reported again.
 		t.Record.Stage = model.StageApplied
 	}
 	joined := strings.Join(list, ",")
@@ -164,8 +165,8 @@ func refusedAction(name, operation string) string {
 	return operation
 }
 
-// onlyTriesAgain: all that is left to do was refused at its last attempt, by the API
-// server or by the database. Whoever looks is told that it waits, and for what.
+// onlyTriesAgain reports whether all that is left to do was refused at its last attempt, by the
+// API server or by the database. The verdict is then a wait, with what it waits for.
 func onlyTriesAgain(t *pass.Pass, inSync bool) bool {
 	if !inSync && len(t.Observed.ApplyErrors) == 0 {
 		return false
@@ -178,7 +179,7 @@ func onlyTriesAgain(t *pass.Pass, inSync bool) bool {
 	return true
 }
 
-// Finish draws the verdict.
+// Finish puts the record, the verdict and the time of the next look into the decision.
 func Finish(t *pass.Pass, before *model.Record) {
 	t.Decision.Record = t.Record
 	t.Decision.Save = !t.Record.DecidedEqual(before) // it never reads the saved objects
@@ -195,7 +196,7 @@ func Finish(t *pass.Pass, before *model.Record) {
 		// Between two of its steps nothing may be left to say, and it is not done.
 		t.Decision.Verdict = model.Act
 	case before.Operation != nil:
-		// It has ended in this turn, after it was asked what is due next.
+		// It has ended in this pass, after it was asked what is due next.
 		t.Decision.Verdict = model.Act
 	}
 	if t.Record.Operation != nil || lifecycle.Resumed(&t.View) || t.Decision.Verdict == model.Act || t.Decision.Verdict == model.Wait && t.Decision.Apply {

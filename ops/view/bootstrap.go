@@ -6,14 +6,13 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// Bootstrapping is true from the creation of the sets until the cluster id is
-// recorded.
+// Bootstrapping reports whether the bootstrap has begun and has not ended.
 func Bootstrapping(v *View) bool {
 	return !v.Record.Bootstrap.Done && v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationBootstrap
 }
 
-// Made are the sets as the bootstrap waits for them: of a cluster that is being made, the
-// nodes that are wanted still. What is not leaves as in any shrink, once it is made.
+// Made are the sets that a bootstrap waits for. Of a cluster that is being made these are only
+// the nodes that are still desired: the others leave in a shrink, once it is made.
 func Made(v *View) []model.RecordedSet {
 	if !Bootstrapping(v) || v.Rejected {
 		return v.Record.Sets
@@ -21,7 +20,7 @@ func Made(v *View) []model.RecordedSet {
 	return StillWanted(v, v.Record.Sets)
 }
 
-// StillWanted are of these sets the nodes that are wanted by now.
+// StillWanted are these sets without the nodes that are no longer desired.
 func StillWanted(v *View, sets []model.RecordedSet) []model.RecordedSet {
 	sets = slices.Clone(sets)
 	for i := range sets {

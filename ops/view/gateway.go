@@ -5,9 +5,10 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// MadeGatewayWaits is such a pod of a cluster that is being made: a group went out of its
-// definition, or became smaller, before its nodes had come up. Nothing was ever in it, and
-// its gateway has not recovered: so many data nodes have never been ready as it waits for.
+// MadeGatewayWaits is, in a cluster that is being made, a ready pod whose gateway waits for
+// more data nodes than there are: a group left the definition, or became smaller, before its
+// nodes had come up. It holds no data: that many nodes were never ready, so the gateway has
+// never recovered. nil where there is none.
 func MadeGatewayWaits(v *View) *model.Pod {
 	if v.Contact() || v.Rejected || v.Record.ClusterID != "" || v.Record.Bootstrap.System != (model.SecretVersion{}) {
 		return nil
@@ -18,7 +19,7 @@ func MadeGatewayWaits(v *View) *model.Pod {
 	return nil
 }
 
-// GatewayReady is how many pods are ready of those that a gateway waits for.
+// GatewayReady counts the ready pods among those that the gateway counts.
 func GatewayReady(v *View) int {
 	ready := 0
 	for i := range v.Observed.Pods {
@@ -29,7 +30,7 @@ func GatewayReady(v *View) int {
 	return ready
 }
 
-// WaitsForMore is a pod that may be master and waits for more data nodes than so many.
+// WaitsForMore is a master-eligible pod that waits for more data nodes than these; nil for none.
 func WaitsForMore(v *View, nodes int) *model.Pod {
 	for _, s := range v.Record.Sets {
 		if !Votes(v, s.Name) {
@@ -44,7 +45,7 @@ func WaitsForMore(v *View, nodes int) *model.Pod {
 	return nil
 }
 
-// GatewayReason says it.
+// GatewayReason says that the gateway of this pod waits for more nodes than there are.
 func GatewayReason(v *View, p *model.Pod) model.Reason {
 	return gates.GatewayWaits(p.Name, p.RecoverAfter, GatewayNodes(v))
 }

@@ -8,12 +8,12 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// Elapsed bounds a stored time: one in the future, after a clock has jumped,
-// counts as now.
+// Elapsed is the time since then; 0 for a time in the future, as after a clock has jumped.
 func (v *View) Elapsed(since time.Time) time.Duration {
 	return max(0, v.Now.Sub(since))
 }
 
+// Live is the live StatefulSet of this name; nil where there is none.
 func (v *View) Live(set string) *model.ObservedSet {
 	for i := range v.Observed.Sets {
 		if v.Observed.Sets[i].Name == set {
@@ -31,6 +31,7 @@ func (v *View) LiveTemplate(set string) string {
 	return ""
 }
 
+// DesiredSet is the set of this name in the definition; nil where it has none.
 func (v *View) DesiredSet(set string) *model.Set {
 	for i := range v.Desired.Sets {
 		if v.Desired.Sets[i].Name == set {
@@ -40,6 +41,7 @@ func (v *View) DesiredSet(set string) *model.Set {
 	return nil
 }
 
+// Recorded is the set of this name in the list; nil where the list lacks it.
 func Recorded(sets []model.RecordedSet, name string) *model.RecordedSet {
 	for i := range sets {
 		if sets[i].Name == name {
@@ -49,6 +51,7 @@ func Recorded(sets []model.RecordedSet, name string) *model.RecordedSet {
 	return nil
 }
 
+// Pod is the pod of a set with this ordinal; nil where there is none.
 func (v *View) Pod(set string, ordinal int) *model.Pod {
 	for i := range v.Observed.Pods {
 		if p := &v.Observed.Pods[i]; p.Ordinal == ordinal && p.Set == set {
@@ -58,7 +61,7 @@ func (v *View) Pod(set string, ordinal int) *model.Pod {
 	return nil
 }
 
-// AnyPod says whether one of the pods is so. They are large, and are looked at in place.
+// AnyPod reports whether `is` holds for one of the pods. They are large, so none is copied.
 func (v *View) AnyPod(is func(*model.Pod) bool) bool {
 	for i := range v.Observed.Pods {
 		if is(&v.Observed.Pods[i]) {
@@ -68,6 +71,7 @@ func (v *View) AnyPod(is func(*model.Pod) bool) bool {
 	return false
 }
 
+// Answer is what the node in a pod says of itself; nil where it did not answer.
 func (v *View) Answer(pod string) *model.PodAnswer {
 	for i := range v.Observed.Database.Pods {
 		if v.Observed.Database.Pods[i].Pod == pod {
@@ -77,6 +81,7 @@ func (v *View) Answer(pod string) *model.PodAnswer {
 	return nil
 }
 
+// Member reports whether sys.nodes lists a node of this name.
 func (v *View) Member(nodeName string) bool {
 	for i := range v.Observed.Database.Nodes {
 		if v.Observed.Database.Nodes[i].Name == nodeName {
@@ -86,6 +91,7 @@ func (v *View) Member(nodeName string) bool {
 	return false
 }
 
+// Secret is the Secret of this name; of one that does not exist only the name is set.
 func (v *View) Secret(name string) model.Secret {
 	for i := range v.Observed.Secrets {
 		if v.Observed.Secrets[i].Name == name {
@@ -95,8 +101,8 @@ func (v *View) Secret(name string) model.Secret {
 	return model.Secret{Name: name}
 }
 
-// ExpectedID is the cluster's id: the recorded one, or while there is none the
-// one that the reading's node is in.
+// ExpectedID is the id of the cluster: the recorded one or, before there is one, that of the
+// node that gave the reading.
 func (v *View) ExpectedID() string {
 	if v.Record.ClusterID != "" {
 		return v.Record.ClusterID
@@ -104,14 +110,13 @@ func (v *View) ExpectedID() string {
 	return v.Observed.Database.ClusterID
 }
 
-// Contact is an answer to SQL as `system`, in a cluster that has a name.
+// Contact reports whether a node that has found its cluster answers SQL as `system`.
 func (v *View) Contact() bool {
 	id := v.Observed.Database.ClusterID
 	return v.Observed.Database.Contact == model.Yes && id != "" && id != gates.NoCluster
 }
 
-// SqlPod is a pod that answers as a member of this cluster, one that is ready before
-// others; "" if none does.
+// SqlPod is a pod whose node answers as a member of this cluster, a ready one first; "" for none.
 func (v *View) SqlPod() string {
 	id, unready := v.ExpectedID(), ""
 	for i := range v.Observed.Pods {
@@ -129,31 +134,32 @@ func (v *View) SqlPod() string {
 	return unready
 }
 
-// Count is how many pods of the given sets are there, and the first that is
-// not, with the reason if it is known.
+// Count is how many pods of some sets there are, and the first that is not, with the reason
+// where it is known.
 type Count struct {
 	Ready, Joined, Wanted   int
 	NotReady, NotReadyWhy   string
 	NotJoined, NotJoinedWhy string
 }
 
-// Nodes counts over sets. Joined means: ready, in sys.nodes of the reading's
-// node, and answering with the cluster's own id.
+// Nodes counts the pods of these sets. Joined means: ready, listed in sys.nodes, and answering
+// with the id of the cluster.
 func (v *View) Nodes(sets []model.RecordedSet) Count {
 	return v.NodesBut(sets, nil, nil)
 }
 
-// NodesWith counts as ready what also says, too.
+// NodesWith counts as ready also the pods for which `also` is true.
 func (v *View) NodesWith(sets []model.RecordedSet, also func(*model.Pod) bool) Count {
 	return v.NodesBut(sets, also, nil)
 }
 
-// NodesBeside counts as ready what a pod that is about to go has no need to wait for.
+// NodesBeside counts as ready also the pods that `going`, which is about to go, does not wait for.
 func (v *View) NodesBeside(going *model.Pod, sets []model.RecordedSet) Count {
 	return v.NodesWith(sets, func(p *model.Pod) bool { return Tolerated(v, going, p) })
 }
 
-// NodesBut leaves some pods out of the count, and counts others as ready too; nil: none.
+// NodesBut counts as ready also the pods for which `also` is true, and leaves out those for
+// which `but` is true. nil is none.
 func (v *View) NodesBut(sets []model.RecordedSet, also func(*model.Pod) bool, but func(set string, ordinal int) bool) Count {
 	var c Count
 	id := v.ExpectedID()
@@ -195,9 +201,10 @@ func (v *View) NodesBut(sets []model.RecordedSet, also func(*model.Pod) bool, bu
 	return c
 }
 
+// PodName is the name that Kubernetes gives the pod of a StatefulSet.
 func PodName(set string, ordinal int) string { return set + "-" + strconv.Itoa(ordinal) }
 
-// AllNodes is the number of wanted nodes, masters counted.
+// AllNodes is the number of nodes in the definition, masters included.
 func (v *View) AllNodes() int {
 	n := 0
 	for _, s := range v.Desired.Sets {

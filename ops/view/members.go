@@ -5,7 +5,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// NameTwice: two nodes that are listed have one name.
+// NameTwice is node-name-twice: two nodes in sys.nodes have one name.
 func (v *View) NameTwice() (model.Reason, bool) {
 	nodes := v.Observed.Database.Nodes
 	for i := range nodes {
@@ -18,8 +18,8 @@ func (v *View) NameTwice() (model.Reason, bool) {
 	return model.Reason{}, false
 }
 
-// UnreachableBut: a node that is listed does not answer, another one than that of this name: the
-// one that is about to be restarted, which may be what heals it. "" is none.
+// UnreachableBut is nodes-answer: a node in sys.nodes does not answer. The node of this name
+// does not count: it is about to be restarted, which may heal it. "" leaves out none.
 func (v *View) UnreachableBut(name string) (model.Reason, bool) {
 	for i := range v.Observed.Database.Nodes {
 		if n := &v.Observed.Database.Nodes[i]; n.Version == "" && n.Name != name {

@@ -7,16 +7,14 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// HeldBackByVersion are the tables of a yellow that is the upgrade's own doing;
-// nil where there is another reason, or where it is not known. CrateDB lets no
-// node take a copy from a newer one: what is made while one node is new, and all
-// whose primary is on the only new node, stays without a replica until a second
-// node is new. To wait for green would be to wait for ever.
+// HeldBackByVersion are the tables that are yellow only because of the upgrade; nil where there is
+// another reason, or where it is not known. CrateDB lets no node take a copy from a newer one. So
+// whatever is made while one node is new, and each shard whose primary is on the only new node,
+// stays without a replica until a second node is new. To wait for green would be to wait for ever.
 //
-// So it is that yellow when every copy that is missing is a replica, when its
-// primary is started, and when each data node that has no copy of it runs an
-// older version than the primary's. Such a shard has its last copy on a node that
-// has been upgraded, which is not the next one to go.
+// It is that yellow when each missing copy is a replica, when its primary is started, and when
+// each data node without a copy of it runs an older version than the primary's. The last copy
+// of such a shard is on an upgraded node, which is not the next one to go.
 func HeldBackByVersion(v *View) map[string]bool {
 	if !Upgrading(v) {
 		return nil
@@ -24,9 +22,9 @@ func HeldBackByVersion(v *View) map[string]bool {
 	return onlyByVersion(v, false)
 }
 
-// HeldByLeaving: all that is missing are copies that only nodes could take that are to
-// leave, and those are of an older version: a group that went out of the definition with
-// the upgrade was left on it. Without them a range of replicas wants fewer.
+// HeldByLeaving reports whether only nodes that are to leave could take the missing copies, and
+// these run an older version: a group that left the definition together with the upgrade was
+// not upgraded. Once they are gone a range of replicas wants fewer copies.
 func HeldByLeaving(v *View) bool {
 	held := onlyByVersion(v, true)
 	if held == nil {
@@ -40,7 +38,8 @@ func HeldByLeaving(v *View) bool {
 	return true
 }
 
-// onlyByVersion does so; with leaving, of nodes only that are to leave.
+// onlyByVersion are the tables of such a yellow; with leaving, only if every node that could
+// take a copy is to leave.
 func onlyByVersion(v *View, leaving bool) map[string]bool {
 	db := &v.Observed.Database
 	if !db.TablesKnown || db.Health.Colour != model.Yellow || db.Health.Missing > 0 || db.Relocating > 0 || db.Initializing > 0 {
@@ -81,8 +80,8 @@ func onlyByVersion(v *View, leaving bool) map[string]bool {
 	return tables
 }
 
-// noneMayTake is true when each data node without a copy is older than the
-// primary's, and there is one; with leaving, when all of them are to leave, too.
+// noneMayTake reports whether every data node without a copy is older than the primary's, and
+// there is one; with leaving, whether each of them is to leave, too.
 func noneMayTake(nodes map[string]dataNode, primary string, on map[string]bool, leaving bool) bool {
 	newest := nodes[primary].version
 	if newest == "" {
@@ -106,7 +105,7 @@ type dataNode struct {
 	leaves  bool // it is to leave
 }
 
-// dataNodes are those with data, by node id.
+// dataNodes are the nodes with data, by node id.
 func dataNodes(v *View) map[string]dataNode {
 	nodes := make(map[string]dataNode, len(v.Observed.Database.Nodes))
 	for i := range v.Observed.Database.Nodes {

@@ -8,51 +8,51 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// JoinedNotReady: the node in the pod is a member, by its own word and by that of the others,
-// and Kubernetes does not call the pod ready: a probe of it fails, or a container beside
-// CrateDB's. To the database it is a node as any other, with shards on it: so it goes
-// through every gate, as one that is ready does, and is not made anew like one that hangs.
-// An answer from before it started is of the pod that was there before.
+// JoinedNotReady reports whether the node in a pod is a member, by its own answer and in
+// sys.nodes, although Kubernetes calls the pod not ready: a probe of it fails, or a container
+// beside CrateDB's. For the database it is a node like any other, with shards. So it goes
+// through every gate, and is not replaced like a stuck pod. An answer from before the pod
+// started is of the pod before it.
 func JoinedNotReady(v *View, p *model.Pod) bool {
 	a, id := v.Answer(p.Name), v.ExpectedID()
 	return !p.Ready && !p.Terminating && v.Contact() && ProcessRuns(p) && !p.Started.IsZero() && !p.Started.After(v.Observed.Database.At) && id != "" && a != nil && a.ClusterID == id && v.Member(p.NodeName)
 }
 
-// UpLong: the same of a pod of which nobody can say yet whether its node is a member, for
-// `system` is not there, or the gateway waits for others. CrateDB has run in it for longer
-// than a pod may take: a probe of it may fail, or a container beside CrateDB's.
+// UpLong reports whether CrateDB runs in a pod, ready or not: its node is a member or, while
+// nobody can say so because `system` is not made or the gateway waits for others, its process has
+// run for longer than PodLimit.
 func UpLong(v *View, p *model.Pod) bool {
 	return JoinedNotReady(v, p) || !p.Terminating && ProcessRuns(p) && !p.Started.IsZero() && v.Elapsed(p.Started) > PodLimit(v)
 }
 
-// HealedByRestart: such a pod is due for a restart, which may be what makes it ready. It comes
-// before those that are ready: it serves nobody, so nothing more goes down with it. What is
-// wanted counts, whatever its set has gone back to until its turn.
+// HealedByRestart reports whether such a pod is due for a restart, which may make it ready. It
+// comes before ready pods: it serves nobody, so nothing more goes down with it. The desired
+// template counts, whichever its set has until its turn.
 func HealedByRestart(v *View, p *model.Pod) bool {
 	live := v.Live(p.Set)
 	return JoinedNotReady(v, p) && live != nil && live.Ours && (Outdated(v, p) || PendingRestart(v, p.Set))
 }
 
-// AnyHealedByRestart says whether the set has one; of any set with "".
+// AnyHealedByRestart reports whether the set has such a pod; "" is any set.
 func AnyHealedByRestart(v *View, set string) bool {
 	return v.AnyPod(func(p *model.Pod) bool { return (set == "" || p.Set == set) && HealedByRestart(v, p) })
 }
 
-// Tolerated: while such a pod is about to go, it and the others of its kind count as what
-// they are to the database. One that is ready waits for all of them, but for those that can
-// only leave once it has gone.
+// Tolerated reports whether a pod that is about to go does not wait for p, which is not ready.
+// If a restart may heal both, each counts as the member that it is. A ready pod waits for p,
+// unless p is to leave and can only leave after it.
 func Tolerated(v *View, going, p *model.Pod) bool {
 	return !p.Ready && (LeavesNotReady(v, p) && !anyTakes(v, p) || going != nil && HealedByRestart(v, going) && HealedByRestart(v, p))
 }
 
-// GrowNotReady: every node of a grow has joined, some of them in pods that are not ready,
-// and what is wanted by now may make them so.
+// GrowNotReady reports whether every node of a grow has joined, and the desired template may
+// make ready those of their pods that are not.
 func GrowNotReady(v *View, op *model.Operation) bool {
 	return !v.Rejected && !v.Suspending && OnlyNotReady(v, op.To)
 }
 
-// OnlyNotReady: every node of these sets has joined, and what is wanted by now may make
-// ready those of their pods that are not, or lets them go.
+// OnlyNotReady reports whether every node of these sets has joined, and those of their pods
+// that are not ready are to leave or may be healed by a restart.
 func OnlyNotReady(v *View, sets []model.RecordedSet) bool {
 	if !v.AnyPod(func(p *model.Pod) bool { return HealedOrLeaves(v, p) }) {
 		return false
@@ -67,21 +67,21 @@ func OnlyNotReady(v *View, sets []model.RecordedSet) bool {
 	return true
 }
 
-// HealedOrLeaves: such a pod is to leave, or what may make it ready waits for those that
-// do. For a shrink it counts as what it is to the database: no node goes down meanwhile,
-// and what has left is empty.
+// HealedOrLeaves reports whether such a pod is to leave, or is due for a restart that waits for
+// pods that leave. For a shrink it counts as a member: no node goes down meanwhile, and what
+// has left is empty.
 func HealedOrLeaves(v *View, p *model.Pod) bool { return HealedByRestart(v, p) || LeavesNotReady(v, p) }
 
-// LeavesNotReady: such a pod is to leave, and nothing that is wanted restarts it. One that
+// LeavesNotReady reports whether such a pod is to leave and no restart of it is due. A pod that
 // others have added stays until the definition says what becomes of it.
 func LeavesNotReady(v *View, p *model.Pod) bool {
 	s := Recorded(v.Record.Sets, p.Set)
 	return s != nil && p.Ordinal < s.Replicas && p.Ordinal >= Target(v, p.Set) && JoinedNotReady(v, p) && !HealedByRestart(v, p)
 }
 
-// anyTakes: the data nodes that stay are all of one version, and it is none before this
-// pod's. Any of them may take its copies then; in the middle of an upgrade the older ones
-// do not, or lack what the newer ones have, and a drain waits for them.
+// anyTakes reports whether the data nodes that stay run one version, not older than this pod's:
+// then any of them may take its copies. In the middle of an upgrade the older ones may not, or
+// lack what the newer ones have, and a drain waits for them.
 func anyTakes(v *View, p *model.Pod) bool {
 	version := ""
 	return !v.AnyPod(func(q *model.Pod) bool {
@@ -94,16 +94,16 @@ func anyTakes(v *View, p *model.Pod) bool {
 	})
 }
 
-// ShrinksFirst: a restart of the others waits for such a pod, for ever as it may be: so it
-// leaves before, where any of them may take its copies. So does one in which CrateDB never
-// started, which nothing that is wanted brings up.
+// ShrinksFirst reports whether nodes have to leave before a restart. The restart would wait for
+// such a pod, perhaps for ever: so it leaves first, where any other node may take its copies.
+// So does a pod in which CrateDB never started and which no desired template brings up.
 func ShrinksFirst(v *View) bool {
 	return v.AnyPod(func(p *model.Pod) bool {
 		return LeavesNotReady(v, p) && anyTakes(v, p) || leavesUnstarted(v, p)
 	})
 }
 
-// leavesUnstarted: such a pod is to leave, has had its time, and has nothing on it.
+// leavesUnstarted reports whether a pod is to leave, has had its time, and has no data on it.
 func leavesUnstarted(v *View, p *model.Pod) bool {
 	s := Recorded(v.Record.Sets, p.Set)
 	return s != nil && p.Ordinal < s.Replicas && p.Ordinal >= Target(v, p.Set) && !p.Terminating && !PendingRestart(v, p.Set) && !Outdated(v, p) &&
@@ -113,14 +113,14 @@ func leavesUnstarted(v *View, p *model.Pod) bool {
 // readySoon is how long after its start a pod may well become ready by itself.
 const readySoon = 2 * time.Minute
 
-// State says of a pod what a person has to know who is to make it ready.
+// State says why a pod is not ready, for the person who is to make it ready; "" of one that is.
 func State(v *View, name string, p *model.Pod) string {
 	words := PodState(v, name, p)
 	if p == nil || !JoinedNotReady(v, p) {
 		return words
 	}
 	words = "its node has joined, and the pod is not ready yet: " + words
-	// Of one whose machine does not report that is said, and no probe has failed.
+	// If its machine does not report, PodState says so, and no probe has failed.
 	if p.Lost.Unheard.IsZero() && (p.Waiting != "" || v.Elapsed(p.Started) > readySoon) {
 		words += "; its readiness probe or a container beside CrateDB's fails, and a corrected definition restarts it before all others"
 	}

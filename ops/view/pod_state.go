@@ -8,7 +8,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// defaultPatience is what Kubernetes gives a pod that says nothing else.
+// defaultPatience is how long Kubernetes leaves a pod on an unreachable node by default.
 const defaultPatience = 5 * time.Minute
 
 // PodState says why a pod is not ready; "" of one that is. p is nil for one that is not there.
@@ -30,8 +30,8 @@ func PodState(v *View, name string, p *model.Pod) string {
 	return ""
 }
 
-// whyMissing: the StatefulSet could not make the pod or a claim of its. Where several are
-// missing, its controller stops at the first that is refused, and says nothing of the others.
+// whyMissing says why the StatefulSet could not make the pod or one of its claims. Where several
+// are missing, its controller stops at the first that is refused, and says nothing of the others.
 func whyMissing(v *View, name string) string {
 	set, _ := cutOrdinal(name)
 	var other *model.KubernetesEvent
@@ -60,7 +60,7 @@ func cutOrdinal(pod string) (set, ordinal string) {
 	return pod, ""
 }
 
-// refusedWords of an event FailedCreate.
+// refusedWords are those of an event FailedCreate.
 func refusedWords(e *model.KubernetesEvent) string {
 	what, why, ok := strings.Cut(e.Message, " failed error: ")
 	if !ok {
@@ -78,8 +78,8 @@ func refusedWords(e *model.KubernetesEvent) string {
 	return fmt.Sprintf("; StatefulSet %s could not make %s%s: %s%s; it is tried again by itself, at longer and longer intervals", e.Name, made, by, why, lastSeen(e))
 }
 
-// refusingRule names what of Kubernetes' admission refuses, by its own words; "" where they
-// say nothing of it.
+// refusingRule names the part of Kubernetes' admission that refuses, by its own words; "" where
+// they do not say it.
 func refusingRule(message string) string {
 	quoted := func(after, quote string) string {
 		_, rest, _ := strings.Cut(message, after)
@@ -112,12 +112,12 @@ func lastSeen(e *model.KubernetesEvent) string {
 
 func clock(at time.Time) string { return at.UTC().Format("15:04:05") + " UTC" }
 
-// beingMade: nothing of the pod's containers has started, and nothing in its status says why.
+// beingMade reports whether no container of the pod has started, and its status does not say why.
 func beingMade(p *model.Pod) bool {
 	return p.Waiting == "ContainerCreating" || p.Waiting == "PodInitializing"
 }
 
-// whyStuck: what its events say of a pod that is being made, and of its claims.
+// whyStuck is what events say of a pod that is being made, and of its claims.
 func whyStuck(v *View, p *model.Pod) string {
 	words := ""
 	for i := range v.Observed.Explained.Events {
@@ -188,8 +188,8 @@ func unreadWords(v *View) string {
 	return "; why is not known: " + v.Observed.Explained.EventsUnread
 }
 
-// whyLost: the pod's machine does not report. Nothing of ours deletes such a pod by force:
-// its process may still run and write, and two nodes would have one volume.
+// whyLost says that the pod's machine does not report. The daemon never deletes such a pod by
+// force: its process may still run and write, and two nodes would have one volume.
 func whyLost(v *View, p *model.Pod) string {
 	if p.KubernetesNode == "" || p.Ready {
 		return ""

@@ -7,12 +7,12 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
+// Restarting reports whether a restart or an upgrade is under way.
 func Restarting(v *View) bool {
 	return v.Record.Operation != nil && v.Record.Operation.Restart != nil
 }
 
-// PendingRestart is true while a set is wanted with a template that needs a
-// restart and that is not live yet.
+// PendingRestart reports whether a set's desired template needs a restart and is not live yet.
 func PendingRestart(v *View, set string) bool {
 	for i := range v.Desired.Changes {
 		if c := &v.Desired.Changes[i]; c.Set == set && (c.Class == model.ChangeRestart || c.Class == model.ChangeImage) {
@@ -22,8 +22,8 @@ func PendingRestart(v *View, set string) bool {
 	return false
 }
 
-// Outdated pods run another template than their set has, or were made before the
-// time that a restart was asked for.
+// Outdated reports whether a pod runs another template than its set has, or was made before the
+// time of a restart that was asked for.
 func Outdated(v *View, p *model.Pod) bool {
 	live := v.Live(p.Set)
 	if live == nil || !live.Ours || WouldGoBack(v, p, live) {
@@ -49,12 +49,13 @@ func Outdated(v *View, p *model.Pod) bool {
 	return live.Template != "" && p.Template != live.Template
 }
 
+// Upgrading reports whether an upgrade is under way.
 func Upgrading(v *View) bool {
 	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationUpgrade
 }
 
-// WouldGoBack is true of a pod in which a newer minor than its set's template has
-// started: its volume is upgraded, and nothing of ours puts it on the older one.
+// WouldGoBack reports whether a pod has started a newer minor version than its set's template
+// has. CrateDB has upgraded its volume, and the daemon never puts it on the older version.
 func WouldGoBack(v *View, p *model.Pod, live *model.ObservedSet) bool {
 	return !p.Started.IsZero() && p.Version != "" && live.Version != "" && gates.CompareMinor(p.Version, live.Version) > 0
 }

@@ -7,8 +7,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// ClusterHealthWaits is cluster-health, before a node goes down or is removed. Settled: a
-// yellow is accepted.
+// ClusterHealthWaits is cluster-health, before a node goes; settled accepts a yellow.
 func ClusterHealthWaits(v *View, settled bool) (model.Reason, bool) {
 	db := &v.Observed.Database
 	all, seen := &db.ClusterHealth, &db.Health
@@ -16,21 +15,19 @@ func ClusterHealthWaits(v *View, settled bool) (model.Reason, bool) {
 		all.Missing, all.Underreplicated, seen.Missing, seen.Underreplicated)
 }
 
-// nodesUnread: the database answers, and sys.nodes could not be read. Then no node is
-// known to be away. Without contact nothing is read at all, and contact is asked for
-// before.
+// nodesUnread reports whether the database answers and sys.nodes could not be read: then no node
+// is known to be away. Without contact nothing is read at all, and contact is asked for before.
 func nodesUnread(v *View) bool {
 	return v.Observed.Database.Contact == model.Yes && !v.Observed.Database.NodesKnown
 }
 
-// Absent: sys.nodes was read and has no such node, or nobody answers. What was not read
-// is not absent.
+// Absent reports whether sys.nodes was read and lacks the node, or nobody answers.
 func Absent(v *View, nodeName string) bool {
 	return !nodesUnread(v) && !v.Member(nodeName)
 }
 
-// SlowLong is when a part that does not answer is reported: a listing of many snapshots
-// takes seconds. It counts on after a restart.
+// SlowLong is how long a part may go unanswered before that is reported: a listing of many
+// snapshots takes seconds. It counts on after a restart of the daemon.
 const SlowLong = time.Minute
 
 // SnapshotWaits is snapshot-running.

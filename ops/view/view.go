@@ -8,7 +8,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// View is what one decision goes by.
+// View is what one decision goes by. A function that takes a *View only reads.
 type View struct {
 	Desired  model.Desired
 	Observed model.Observed
