@@ -11,6 +11,7 @@ import (
 	"io"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Kind is one of a cluster's four ConfigMaps.
@@ -125,9 +126,14 @@ func Encode(kind Kind, value any) (string, error) {
 	return data, nil
 }
 
+// validated is what says of itself whether it contradicts itself.
+type validated interface{ Validate() error }
+
+var _ validated = (*model.Record)(nil)
+
 // Decode reads data.json into the value, which is to be the zero value before.
 // Errors: ErrDamaged (wrapped) where it is no JSON object of our shape, is cut
-// short, above its bound, or says of itself that it is not Sound;
+// short, above its bound, or says of itself that it is not valid (Validate);
 // *SchemaVersionError where another release wrote it.
 // Fields that are not known are skipped: a field whose loss matters raises
 // schemaVersion.
@@ -158,8 +164,8 @@ func Decode(kind Kind, data string, into any) error {
 	if err := json.Unmarshal([]byte(data), into); err != nil {
 		return damaged("a field of another type", err)
 	}
-	if record, ok := into.(interface{ Sound() error }); ok {
-		if err := record.Sound(); err != nil {
+	if record, ok := into.(validated); ok {
+		if err := record.Validate(); err != nil {
 			return damaged("it contradicts itself", err)
 		}
 	}

@@ -106,3 +106,15 @@ func inTheMiddle(rec *model.Record) (model.Desired, model.Observed, time.Time) {
 	observed.Database.Contact = model.No
 	return desired, observed, now
 }
+
+// A renamed method once let such a record through: nothing said that it was asked any more.
+func TestARecordThatContradictsItselfIsDamaged(t *testing.T) {
+	for name, text := range map[string]string{
+		"a shrink without its part":          `{"schemaVersion":1,"operation":{"kind":"shrink","started":"2026-01-02T03:04:05Z"}}`,
+		"an upgrade without its versions":    `{"schemaVersion":1,"operation":{"kind":"upgrade","started":"2026-01-02T03:04:05Z"}}`,
+		"more replicas than anybody may ask": `{"schemaVersion":1,"sets":[{"name":"s","group":"g","replicas":2000000000}]}`,
+	} {
+		var rec model.Record
+		assert.ErrorIs(t, record.Decode(record.Operation, text, &rec), record.ErrDamaged, name)
+	}
+}
