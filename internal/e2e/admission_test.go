@@ -122,7 +122,7 @@ func injector(q *admissionv1.AdmissionRequest, r *admissionv1.AdmissionResponse)
 			there = there || container.Name == "proxy"
 		}
 		if !there {
-			do("add", "/spec/template/spec/containers/-", map[string]any{"name": "proxy", "image": idleImage()})
+			do("add", "/spec/template/spec/containers/-", idleContainer("proxy"))
 		}
 		do("replace", "/spec/template/spec/terminationGracePeriodSeconds", 1234)
 	case q.Name == "extra" && q.Kind.Kind == "ConfigMap":

@@ -98,12 +98,14 @@ func (s *situation) nodeOf(pod string) string {
 	return object.Spec.NodeName
 }
 
-// idleImage is one whose container runs and does nothing, on these nodes.
-func idleImage() string {
-	if realNodes != nil {
-		return image.Pause
+// idleContainer is one that runs, does nothing, and ends when it is asked to: the first process
+// of a container that has no handler for SIGTERM takes the whole time that it has to end.
+func idleContainer(name string) map[string]any {
+	if realNodes == nil {
+		// The sandbox's agent starts nothing for an image that it does not know.
+		return map[string]any{"name": name, "image": "proxy:1"}
 	}
-	return "proxy:1" // the sandbox's agent starts nothing for an image that it does not know
+	return map[string]any{"name": name, "image": image.Busybox, "command": []string{"sh", "-c", "trap 'exit 0' TERM; sleep 2147483647 & wait"}}
 }
 
 // provisioner makes the volumes of these nodes.

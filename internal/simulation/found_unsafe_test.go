@@ -238,4 +238,8 @@ var wasUnsafe = []struct {
 		Seed: 7019916, Start: Start{Hot: 1, Tables: []string{"0", "0"}, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 88,
 		Items: []Item{{What: pushBadTemplate, At: 3518, A: 1, B: 4}, {What: pushBadTemplate, At: 37383, A: 5, B: 3}, {What: pushTemplate, At: 40500, A: 5, B: 3}, {What: abortCommand, Call: 45, A: 18, B: 28}, {What: releaseCommand, Call: 5, A: 35, B: 22}, {What: crashProcess, Call: 11, A: 51, B: 22}},
 	}},
+	{"a restart is aborted when its first pod has just been made on a new template, joins, and dies with its machine later", Schedule{
+		Seed: 30095459, Start: Start{Hot: 1, Warm: 1, Tables: []string{"0-1", "1", "0-all", "0-all"}, Shards: 2, Extend: true, Zones: true}, Steps: 88,
+		Items: []Item{{What: pushAddGroup, At: 3283, A: 1, B: 4}, {What: killNode, Call: 23, A: 11, B: 3}, {What: settingByHand, At: 14309, A: 11, B: 44}, {What: abortCommand, Call: 12, A: 5, B: 42}, {What: crashProcess, At: 121984, A: 35, B: 33}, {What: unavailable, Call: 8, A: 1, B: 40}},
+	}},
 }

@@ -76,6 +76,7 @@ func (j *judge) proven(w *world, s *set, hash string) {
 // proves: a node has joined on its set's template. One that joins on another, after the set
 // went back from that, takes nothing from what had been proven before.
 func (w *world) proves(l *slot) {
+	l.pod.hasJoined = true
 	if w.templates[l.pod.template].hash == w.templates[l.set.template].hash {
 		l.set.proven = l.set.template
 	}
@@ -87,7 +88,18 @@ func (w *world) unproven(set int) bool {
 	live := w.templates[s.template].hash
 	// A set without replicas puts nothing on its template, whoever ends the pods that
 	// are still there.
-	return s.exists && s.replicas > 0 && live != w.templates[s.proven].hash && w.runsOn(set, live) && !w.joinedOn(set, live)
+	return s.exists && s.replicas > 0 && live != w.templates[s.proven].hash && w.runsOn(set, live) && !w.hasJoinedOn(set, live)
+}
+
+// hasJoinedOn: a node of a set that was made on a template is a member, or was: its machine
+// may have died since.
+func (w *world) hasJoinedOn(set int, hash string) bool {
+	for o := range maxOrdinals {
+		if p := &w.slots[set*maxOrdinals+o].pod; p.exists && p.hasJoined && w.templates[p.template].hash == hash {
+			return true
+		}
+	}
+	return false
 }
 
 // runsOn: a pod of a set was made on a template.

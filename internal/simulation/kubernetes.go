@@ -128,6 +128,7 @@ type pod struct {
 	restarts       int
 	up             bool // the process runs
 	joined         bool
+	hasJoined      bool // once, by this pod
 	joinedAt       millis
 	joinDue        millis
 	readyDue       millis
