@@ -281,4 +281,8 @@ var stoodStill = []struct {
 		Seed: 106006875, Start: Start{Masters: 5, Hot: 12, Tables: []string{"1-all", "1", "2", "0-1"}, Shards: 3, Leave: true, Zones: true}, Steps: 83,
 		Items: []Item{{What: pushSetting, At: 13180, A: 3, B: 5}, {What: drainNode, At: 21093, A: 7, B: 35}},
 	}},
+	{"the only voter is stuck on a template while another set is on trial, and no node joins before it does", Schedule{
+		Seed: 30287430, Start: Start{Masters: 1, Hot: 1, Shards: 1, Leave: true}, Steps: 67,
+		Items: []Item{{What: pushBadTemplate, At: 4371, B: 2}, {What: loseRecord, Call: 33, A: 20, B: 41}, {What: crashProcess, At: 31047, A: 1, B: 61}, {What: killNode, Call: 21, A: 54, B: 14}, {What: setTransient, At: 4054, A: 33, B: 32}},
+	}},
 }
