@@ -187,8 +187,8 @@ func OthersFirst(v *view.View, set string) bool {
 		})
 	}
 	return slices.ContainsFunc(v.Record.Unproven, func(name string) bool {
-		if !view.HasMaster(v) && set == view.SoleVoter(v) && !view.Votes(v, name) {
-			return false // no node of that set joins before this one does
+		if !view.HasMaster(v) && set == view.SoleVoter(v) && TrialPods(v, set) && !view.Votes(v, name) {
+			return false // it is on trial itself, and no node of the other set joins before it does
 		}
 		// Without a master nobody joins. A template that is on trial elsewhere already is not
 		// tried here too, and a set on trial is rolled forward before one that has run.
