@@ -41,7 +41,7 @@ func TestACheckFindsWhatWouldKeepAClusterFromStarting(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "check")
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders")})
-	admin := bed.Sandbox.Kubeconfig()
+	admin := bed.Kubernetes.Kubeconfig()
 
 	all := s.checked(2, "--kubeconfig", admin)
 	assert.Contains(t, all["user-secrets"].Message, "the password of user app")
