@@ -147,6 +147,11 @@ func TestAZoneIsLookedAtOnceMoreUnderTheHold(t *testing.T) {
 		},
 		"one pod is another by now": func(o *model.Observed) { o.Pods[3].UID = "another" },
 		"the tables are not known":  func(o *model.Observed) { o.Database.TablesKnown = false },
+		// Its copies may all be in the zone.
+		"a table is denied to system": func(o *model.Observed) {
+			o.Database.Denied = []model.Denial{{Grantee: "system", Privilege: "DQL", Class: "TABLE", Ident: "doc.a"}}
+		},
+		"what is denied to system is not known": func(o *model.Observed) { o.Database.DeniedKnown = false },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := zoned(t, 6)

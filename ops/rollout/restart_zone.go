@@ -76,7 +76,8 @@ func maySpare(v *view.View, set, zone string, pods []model.PodRef) bool {
 			return false
 		}
 	}
-	if !v.Observed.Database.TablesKnown {
+	// A table that is denied to `system` may have all its copies in the zone.
+	if db := &v.Observed.Database; !db.TablesKnown || !db.DeniedKnown || len(db.Denied) > 0 {
 		return false
 	}
 	going, zones := map[string]bool{}, map[string]string{}
