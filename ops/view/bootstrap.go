@@ -11,6 +11,9 @@ func Bootstrapping(v *View) bool {
 	return !v.Record.Bootstrap.Done && v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationBootstrap
 }
 
+// Founding reports whether the cluster is being made, and its id is not recorded yet.
+func Founding(v *View) bool { return Bootstrapping(v) && v.Record.ClusterID == "" }
+
 // Made are the sets that a bootstrap waits for. Of a cluster that is being made these are only
 // the nodes that are still desired: the others leave in a shrink, once it is made.
 func Made(v *View) []model.RecordedSet {

@@ -13,7 +13,7 @@ func MadeGatewayWaits(v *View) *model.Pod {
 	if v.Contact() || v.Rejected || v.Record.ClusterID != "" || v.Record.Bootstrap.System != (model.SecretVersion{}) {
 		return nil
 	}
-	if p := WaitsForMore(v, max(GatewayReady(v), GatewayNodes(v))); p != nil && p.Ready && v.Elapsed(p.Created) > PodLimit(v) {
+	if p := WaitsForMore(v, max(GatewayReady(v), GatewayNodes(v))); p != nil && p.Ready && overdue(v, p) {
 		return p
 	}
 	return nil
@@ -48,4 +48,30 @@ func WaitsForMore(v *View, nodes int) *model.Pod {
 // GatewayReason says that the gateway of this pod waits for more nodes than there are.
 func GatewayReason(v *View, p *model.Pod) model.Reason {
 	return gates.GatewayWaits(p.Name, p.RecoverAfter, GatewayNodes(v))
+}
+
+// WaitsForTooMany reports whether a pod waits for more data nodes than there are, and the
+// template of its set no longer does.
+func WaitsForTooMany(v *View, p *model.Pod) bool {
+	live := v.Live(p.Set)
+	return p.RecoverAfter != 0 && live != nil && live.RecoverAfter != p.RecoverAfter && p.RecoverAfter > GatewayNodes(v)
+}
+
+// GatewayNodes counts the nodes that gateway.recover_after_data_nodes counts; of a cluster that
+// is being made those that are still desired.
+func GatewayNodes(v *View) int {
+	nodes := 0
+	for _, s := range Made(v) {
+		if countsForGateway(v, s.Name) {
+			nodes += s.Replicas
+		}
+	}
+	return nodes
+}
+
+// countsForGateway reports whether the gateway counts a set's nodes: those with data, before 4.7
+// all.
+func countsForGateway(v *View, set string) bool {
+	s := Recorded(v.Record.Sets, set)
+	return s != nil && (Data(v, *s) || gates.Compare(v.Record.Version, "4.7.0") < 0)
 }

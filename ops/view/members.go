@@ -1,9 +1,65 @@
 package view
 
 import (
+	"slices"
+
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
+
+// member reports whether the node in the pod is one of this cluster: it says so, and sys.nodes
+// lists it.
+func member(v *View, p *model.Pod, said *model.PodAnswer) bool {
+	id := v.ExpectedID()
+	return id != "" && said != nil && said.ClusterID == id && v.Member(p.NodeName)
+}
+
+// Joined reports whether a pod is ready and its node a member, by its own answer too.
+func Joined(v *View, p *model.Pod) bool {
+	return v.Contact() && Serves(p) && member(v, p, v.Answer(p.Name))
+}
+
+// JoinedNotReady reports whether the node in a pod is a member, by its own answer and in
+// sys.nodes, although Kubernetes calls the pod not ready: a probe of it fails, or a container
+// beside CrateDB's. For the database it is a node like any other, with shards. So it goes
+// through every gate, and is not replaced like a stuck pod. An answer from before the pod
+// started is of the pod before it.
+func JoinedNotReady(v *View, p *model.Pod) bool {
+	if !Unready(p) || !ProcessRuns(p) || p.Started.IsZero() || p.Started.After(v.Observed.Database.At) {
+		return false
+	}
+	return v.Contact() && member(v, p, v.Answer(p.Name))
+}
+
+// UpLong reports whether CrateDB runs in a pod, ready or not: its node is a member or, while
+// nobody can say so because `system` is not made or the gateway waits for others, its process has
+// run for longer than PodLimit.
+func UpLong(v *View, p *model.Pod) bool {
+	return JoinedNotReady(v, p) || !p.Terminating && ProcessRuns(p) && Long(v, p.Started)
+}
+
+// JoinedBefore reports whether a pod of the set has joined on the template, as the record says.
+func JoinedBefore(v *View, set, template string) bool {
+	return slices.Contains(v.Record.Proven, model.Proven{Set: set, Template: template})
+}
+
+// SqlPod is a pod whose node answers as a member of this cluster, a ready one first; "" for none.
+func (v *View) SqlPod() string {
+	id, unready := v.ExpectedID(), ""
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		if a := v.Answer(p.Name); p.Terminating || a == nil || a.ClusterID != id || id == "" {
+			continue
+		}
+		if p.Ready {
+			return p.Name
+		}
+		if unready == "" && JoinedNotReady(v, p) {
+			unready = p.Name
+		}
+	}
+	return unready
+}
 
 // NameTwice is node-name-twice: two nodes in sys.nodes have one name.
 func (v *View) NameTwice() (model.Reason, bool) {

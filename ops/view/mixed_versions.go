@@ -42,7 +42,7 @@ func HeldByLeaving(v *View) bool {
 // take a copy is to leave.
 func onlyByVersion(v *View, leaving bool) map[string]bool {
 	db := &v.Observed.Database
-	if !db.TablesKnown || db.Health.Colour != model.Yellow || db.Health.Missing > 0 || db.Relocating > 0 || db.Initializing > 0 {
+	if !db.TablesKnown || db.Health.Colour != model.Yellow || db.Health.Missing > 0 || db.Relocating+db.Initializing > 0 {
 		return nil
 	}
 	type shard struct {

@@ -2,36 +2,22 @@ package view
 
 import (
 	"cmp"
-	"time"
 
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
-
-// JoinedNotReady reports whether the node in a pod is a member, by its own answer and in
-// sys.nodes, although Kubernetes calls the pod not ready: a probe of it fails, or a container
-// beside CrateDB's. For the database it is a node like any other, with shards. So it goes
-// through every gate, and is not replaced like a stuck pod. An answer from before the pod
-// started is of the pod before it.
-func JoinedNotReady(v *View, p *model.Pod) bool {
-	a, id := v.Answer(p.Name), v.ExpectedID()
-	return !p.Ready && !p.Terminating && v.Contact() && ProcessRuns(p) && !p.Started.IsZero() && !p.Started.After(v.Observed.Database.At) && id != "" && a != nil && a.ClusterID == id && v.Member(p.NodeName)
-}
-
-// UpLong reports whether CrateDB runs in a pod, ready or not: its node is a member or, while
-// nobody can say so because `system` is not made or the gateway waits for others, its process has
-// run for longer than PodLimit.
-func UpLong(v *View, p *model.Pod) bool {
-	return JoinedNotReady(v, p) || !p.Terminating && ProcessRuns(p) && !p.Started.IsZero() && v.Elapsed(p.Started) > PodLimit(v)
-}
 
 // HealedByRestart reports whether such a pod is due for a restart, which may make it ready. It
 // comes before ready pods: it serves nobody, so nothing more goes down with it. The desired
 // template counts, whichever its set has until its turn.
 func HealedByRestart(v *View, p *model.Pod) bool {
 	live := v.Live(p.Set)
-	return JoinedNotReady(v, p) && live != nil && live.Ours && (Outdated(v, p) || PendingRestart(v, p.Set))
+	return JoinedNotReady(v, p) && live != nil && live.Ours && restartDue(v, p)
 }
+
+// restartDue reports whether a pod is outdated already, or will be once its set has the desired
+// template.
+func restartDue(v *View, p *model.Pod) bool { return Outdated(v, p) || PendingRestart(v, p.Set) }
 
 // AnyHealedByRestart reports whether the set has such a pod; "" is any set.
 func AnyHealedByRestart(v *View, set string) bool {
@@ -42,7 +28,10 @@ func AnyHealedByRestart(v *View, set string) bool {
 // If a restart may heal both, each counts as the member that it is. A ready pod waits for p,
 // unless p is to leave and can only leave after it.
 func Tolerated(v *View, going, p *model.Pod) bool {
-	return !p.Ready && (LeavesNotReady(v, p) && !anyTakes(v, p) || going != nil && HealedByRestart(v, going) && HealedByRestart(v, p))
+	if LeavesNotReady(v, p) {
+		return !anyTakes(v, p)
+	}
+	return !p.Ready && going != nil && HealedByRestart(v, going) && HealedByRestart(v, p)
 }
 
 // GrowNotReady reports whether every node of a grow has joined, and the desired template may
@@ -75,8 +64,7 @@ func HealedOrLeaves(v *View, p *model.Pod) bool { return HealedByRestart(v, p) |
 // LeavesNotReady reports whether such a pod is to leave and no restart of it is due. A pod that
 // others have added stays until the definition says what becomes of it.
 func LeavesNotReady(v *View, p *model.Pod) bool {
-	s := Recorded(v.Record.Sets, p.Set)
-	return s != nil && p.Ordinal < s.Replicas && p.Ordinal >= Target(v, p.Set) && JoinedNotReady(v, p) && !HealedByRestart(v, p)
+	return Leaves(v, p) && JoinedNotReady(v, p) && !HealedByRestart(v, p)
 }
 
 // anyTakes reports whether the data nodes that stay run one version, not older than this pod's:
@@ -105,24 +93,8 @@ func ShrinksFirst(v *View) bool {
 
 // leavesUnstarted reports whether a pod is to leave, has had its time, and has no data on it.
 func leavesUnstarted(v *View, p *model.Pod) bool {
-	s := Recorded(v.Record.Sets, p.Set)
-	return s != nil && p.Ordinal < s.Replicas && p.Ordinal >= Target(v, p.Set) && !p.Terminating && !PendingRestart(v, p.Set) && !Outdated(v, p) &&
-		NeverStarted(v, p) && (Fails(p) || v.Elapsed(p.Created) > PodLimit(v))
-}
-
-// readySoon is how long after its start a pod may well become ready by itself.
-const readySoon = 2 * time.Minute
-
-// State says why a pod is not ready, for the person who is to make it ready; "" of one that is.
-func State(v *View, name string, p *model.Pod) string {
-	words := PodState(v, name, p)
-	if p == nil || !JoinedNotReady(v, p) {
-		return words
+	if !Leaves(v, p) || p.Terminating || restartDue(v, p) {
+		return false
 	}
-	words = "its node has joined, and the pod is not ready yet: " + words
-	// If its machine does not report, PodState says so, and no probe has failed.
-	if p.Lost.Unheard.IsZero() && (p.Waiting != "" || v.Elapsed(p.Started) > readySoon) {
-		words += "; its readiness probe or a container beside CrateDB's fails, and a corrected definition restarts it before all others"
-	}
-	return words
+	return NeverStarted(v, p) && Stuck(v, p)
 }

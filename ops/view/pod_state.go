@@ -11,6 +11,23 @@ import (
 // defaultPatience is how long Kubernetes leaves a pod on an unreachable node by default.
 const defaultPatience = 5 * time.Minute
 
+// readySoon is how long after its start a pod may well become ready by itself.
+const readySoon = 2 * time.Minute
+
+// State says why a pod is not ready, for the person who is to make it ready; "" of one that is.
+func State(v *View, name string, p *model.Pod) string {
+	words := PodState(v, name, p)
+	if p == nil || !JoinedNotReady(v, p) {
+		return words
+	}
+	words = "its node has joined, and the pod is not ready yet: " + words
+	// If its machine does not report, PodState says so, and no probe has failed.
+	if p.Lost.Unheard.IsZero() && (p.Waiting != "" || v.Elapsed(p.Started) > readySoon) {
+		words += "; its readiness probe or a container beside CrateDB's fails, and a corrected definition restarts it before all others"
+	}
+	return words
+}
+
 // PodState says why a pod is not ready; "" of one that is. p is nil for one that is not there.
 func PodState(v *View, name string, p *model.Pod) string {
 	switch {
@@ -111,11 +128,6 @@ func lastSeen(e *model.KubernetesEvent) string {
 }
 
 func clock(at time.Time) string { return at.UTC().Format("15:04:05") + " UTC" }
-
-// beingMade reports whether no container of the pod has started, and its status does not say why.
-func beingMade(p *model.Pod) bool {
-	return p.Waiting == "ContainerCreating" || p.Waiting == "PodInitializing"
-}
 
 // whyStuck is what events say of a pod that is being made, and of its claims.
 func whyStuck(v *View, p *model.Pod) string {
@@ -228,10 +240,5 @@ func whyLost(v *View, p *model.Pod) string {
 }
 
 func machine(v *View, name string) *model.Machine {
-	for i := range v.Observed.Explained.Machines {
-		if m := &v.Observed.Explained.Machines[i]; m.Name == name {
-			return m
-		}
-	}
-	return nil
+	return find(v.Observed.Explained.Machines, func(m *model.Machine) bool { return m.Name == name })
 }

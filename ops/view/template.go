@@ -54,8 +54,24 @@ func Upgrading(v *View) bool {
 	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationUpgrade
 }
 
+// Resuming reports whether a suspended cluster is being started again.
+func Resuming(v *View) bool {
+	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationResume
+}
+
+// ComesOnto reports whether a pod, recreated, would get another template than it runs, and one of
+// a version that its volume takes.
+func ComesOnto(v *View, p *model.Pod, live *model.ObservedSet) bool {
+	return p.Template != live.Template && !WouldGoBack(v, p, live)
+}
+
 // WouldGoBack reports whether a pod has started a newer minor version than its set's template
 // has. CrateDB has upgraded its volume, and the daemon never puts it on the older version.
 func WouldGoBack(v *View, p *model.Pod, live *model.ObservedSet) bool {
-	return !p.Started.IsZero() && p.Version != "" && live.Version != "" && gates.CompareMinor(p.Version, live.Version) > 0
+	return live.Version != "" && StartedNewer(p, live.Version)
+}
+
+// StartedNewer reports whether a newer minor than this version has started in the pod.
+func StartedNewer(p *model.Pod, version string) bool {
+	return !p.Started.IsZero() && p.Version != "" && gates.CompareMinor(p.Version, version) > 0
 }
