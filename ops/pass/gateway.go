@@ -19,7 +19,7 @@ func (t *Pass) GatewayWaits() *model.Pod {
 		return view.MadeGatewayWaits(&t.View)
 	}
 	db, c := &t.Observed.Database, &t.Record.Bootstrap.SystemChange
-	if t.Contact() || db.Contact != model.No || db.SystemLogin != model.LoginRefused || !t.Record.Bootstrap.Done || t.Record.ClusterID == "" {
+	if db.Contact != model.No || db.SystemLogin != model.LoginRefused || !t.Record.Bootstrap.Done || t.Record.ClusterID == "" {
 		return nil
 	}
 	secret, known := t.Secret(t.SystemSecret()), t.Record.Bootstrap.System != model.SecretVersion{}
@@ -37,7 +37,7 @@ func (t *Pass) GatewayWaits() *model.Pod {
 // cluster that is being made those that are still desired. 0 leaves the counts as they are in
 // the template.
 func (t *Pass) GatewayCounts() int {
-	if t.GatewayWaits() != nil || view.Bootstrapping(&t.View) && !t.Rejected && view.Unequal(&t.View) && t.Record.ClusterID == "" {
+	if t.GatewayWaits() != nil || view.Founding(&t.View) && !t.Rejected && view.Unequal(&t.View) {
 		return view.GatewayNodes(&t.View)
 	}
 	return 0

@@ -32,8 +32,24 @@ func (t *Pass) Wait(r model.Reason) {
 	t.Decision.Waits = append(t.Decision.Waits, r)
 }
 
+// Waits adds the reason of a gate that holds something up; true where it does.
+func (t *Pass) Waits(r model.Reason, waits bool) bool {
+	if waits {
+		t.Wait(r)
+	}
+	return waits
+}
+
 // Refuse adds a refusal.
 func (t *Pass) Refuse(r model.Reason) { t.Decision.Refusals = append(t.Decision.Refusals, r) }
+
+// Refuses adds the reason of a gate that refuses something; true where it does.
+func (t *Pass) Refuses(r model.Reason, refused bool) bool {
+	if refused {
+		t.Refuse(r)
+	}
+	return refused
+}
 
 // Harmless adds an action that never waits behind a disruptive one.
 func (t *Pass) Harmless(a model.Action) { t.Decision.Harmless = append(t.Decision.Harmless, a) }
