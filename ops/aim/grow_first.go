@@ -35,18 +35,21 @@ func GrowsFirst(v *view.View) bool {
 	return false
 }
 
+// SizeFirst reports whether nodes have to come, or go, before a restart or an upgrade.
+func SizeFirst(v *view.View) bool {
+	return view.Unequal(v) && (GrowsFirst(v) || view.ShrinksFirst(v))
+}
+
 // LetsIn reports whether a restart or an upgrade makes room between two pods for nodes that
 // come, or go, and for which it would wait in vain. It begins again after them.
 func LetsIn(v *view.View) bool {
-	return view.Unequal(v) && !v.Rejected && v.Record.Hold == nil && (GrowsFirst(v) || view.ShrinksFirst(v)) && !TrialPods(v, v.Record.Operation.Restart.Set)
+	return !v.Rejected && v.Record.Hold == nil && SizeFirst(v) && !TrialPods(v, v.Record.Operation.Restart.Set)
 }
 
 // StuckOnLive reports whether a pod of the set is stuck on its live template.
 func StuckOnLive(v *view.View, set string) bool {
 	live := v.Live(set)
-	return live != nil && v.AnyPod(func(p *model.Pod) bool {
-		return p.Set == set && p.Template == live.Template && !p.Ready && !p.Terminating && (view.Fails(p) || v.Elapsed(p.Created) > view.PodLimit(v))
-	})
+	return v.AnyPod(func(p *model.Pod) bool { return view.OnLive(p, live) && view.Unready(p) && view.Stuck(v, p) })
 }
 
 // RollBackFirst rolls the set of a restart back where others come first and no pod is on its new
@@ -65,12 +68,20 @@ func RollBackFirst(t *pass.Pass, r *model.Restart) bool {
 		if p == nil || p.Terminating || p.Template == live.Template {
 			return false
 		}
-		runs = runs || p.Template == r.Remembered && (!cure || view.Joined(&t.View, p) || !t.Contact() && p.Ready)
+		if p.Template == r.Remembered && (!cure || up(&t.View, p)) {
+			runs = true
+		}
 	}
 	if runs {
 		t.RollBack = r.Set
 	}
 	return runs
+}
+
+// up reports whether the node of a pod has joined. Where nobody can be asked, its pod is ready,
+// as it is once the node has joined.
+func up(v *view.View, p *model.Pod) bool {
+	return view.Joined(v, p) || !v.Contact() && view.Serves(p)
 }
 
 // NothingBefore reports whether no template is remembered that the set could roll back to.
@@ -90,7 +101,7 @@ func OnlyStuck(v *view.View, sets []model.RecordedSet) bool {
 			case p == nil || p.Terminating:
 				return false
 			case view.Joined(v, p):
-			case p.Ready || !view.Absent(v, p.NodeName) || !view.PendingRestart(v, s.Name) || !view.Fails(p) && v.Elapsed(p.Created) <= view.PodLimit(v):
+			case p.Ready || !view.Absent(v, p.NodeName) || !view.PendingRestart(v, s.Name) || !view.Stuck(v, p):
 				return false
 			default:
 				hangs = true
@@ -100,8 +111,18 @@ func OnlyStuck(v *view.View, sets []model.RecordedSet) bool {
 	return hangs
 }
 
+// TemplateMends reports whether only another operation brings these sets the template on which
+// their nodes may join, or their pods be ready: an upgrade where some are stuck, and a restart
+// where all have joined.
+func TemplateMends(v *view.View, sets []model.RecordedSet) bool {
+	return !v.Rejected && (UpgradeDue(v) && OnlyStuck(v, sets) || view.OnlyNotReady(v, sets))
+}
+
 // UpgradeReplaces reports whether only an upgrade brings the desired template of a restart's
 // set: it has another version by now, and what the set ran before was lost with the record.
 func UpgradeReplaces(v *view.View, op *model.Operation) bool {
-	return op.Kind == model.OperationRestart && UpgradeDue(v) && !v.Rejected && (v.Record.Hold == nil || !view.HasMaster(v)) && NothingBefore(v, op.Restart)
+	if v.Rejected || v.Record.Hold != nil && view.HasMaster(v) {
+		return false // what is held is given back first
+	}
+	return op.Kind == model.OperationRestart && UpgradeDue(v) && NothingBefore(v, op.Restart)
 }

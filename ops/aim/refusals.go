@@ -21,9 +21,7 @@ func refuseSets(t *pass.Pass) {
 		case w == nil && !t.Desired.Operations.Has(definition.ConsentRemoveGroup):
 			t.Refuse(gates.GroupRemoval(s.Group, s.Replicas))
 		case w != nil && w.Replicas < s.Replicas && Eligible(&t.View, s):
-			if reason, refused := gates.MasterQuorum(s.Group, w.Dedicated, s.Replicas, w.Replicas, t.Desired.Operations.Has(definition.ConsentTwoMasters)); refused {
-				t.Refuse(reason)
-			}
+			t.Refuses(gates.MasterQuorum(s.Group, w.Dedicated, s.Replicas, w.Replicas, t.Desired.Operations.Has(definition.ConsentTwoMasters)))
 		}
 	}
 	for _, w := range t.Desired.Sets {
@@ -62,11 +60,9 @@ func RefuseDefinition(t *pass.Pass) {
 }
 
 func refuseTemplates(t *pass.Pass) {
-	if reason, refused := gates.ClusterName(t.Record.ClusterName, t.Desired.ClusterName); refused {
-		t.Refuse(reason)
-	}
-	if reason, refused := gates.TLS(t.Record.TLS, t.Desired.TLS); refused && t.Record.Version != "" {
-		t.Refuse(reason)
+	t.Refuses(gates.ClusterName(t.Record.ClusterName, t.Desired.ClusterName))
+	if t.Record.Version != "" {
+		t.Refuses(gates.TLS(t.Record.TLS, t.Desired.TLS))
 	}
 	refuseVersion(t)
 	for _, c := range t.Desired.Changes {

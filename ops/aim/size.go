@@ -32,25 +32,15 @@ func Eligible(v *view.View, s model.RecordedSet) bool {
 // Uncreated drops a new group that is no longer desired and of which nothing was ever made, by
 // a grow or with the whole cluster.
 func Uncreated(t *pass.Pass) {
-	making := view.Bootstrapping(&t.View) && t.Record.ClusterID == ""
+	making := view.Founding(&t.View)
 	if t.Desired.Removed || !Growing(&t.View) && !making {
 		return
 	}
 	t.Record.Sets = slices.DeleteFunc(slices.Clone(t.Record.Sets), func(s model.RecordedSet) bool {
-		if t.DesiredSet(s.Name) != nil || t.Live(s.Name) != nil || !Added(&t.View, s.Name) && (!making || Eligible(&t.View, s)) {
+		if t.DesiredSet(s.Name) != nil || !Added(&t.View, s.Name) && (!making || Eligible(&t.View, s)) {
 			return false
 		}
-		for i := range t.Observed.Claims {
-			if t.Observed.Claims[i].Set == s.Name {
-				return false
-			}
-		}
-		for i := range t.Observed.Pods {
-			if t.Observed.Pods[i].Set == s.Name {
-				return false
-			}
-		}
-		return true
+		return Unmade(&t.Observed, s.Name) && !t.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name })
 	})
 }
 

@@ -26,11 +26,7 @@ func RefuseClasses(t *pass.Pass, isNew func(set string) bool) bool {
 			asking = append(asking, c)
 		}
 	}
-	reason, refused := gates.StorageClassMissing(ClassProblems(asking, t.Observed.Storage))
-	if refused {
-		t.Refuse(reason)
-	}
-	return refused
+	return t.Refuses(gates.StorageClassMissing(ClassProblems(asking, t.Observed.Storage)))
 }
 
 // ClassProblems says of each class why no volume is made of it, and which claims ask for

@@ -2,6 +2,7 @@ package aim
 
 import (
 	"fmt"
+	"slices"
 
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
@@ -27,12 +28,7 @@ func NoDataNode(sets []model.Set) bool {
 
 // Running reports whether a set has a replica.
 func Running(sets []model.RecordedSet) bool {
-	for i := range sets {
-		if sets[i].Replicas > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(sets, func(s model.RecordedSet) bool { return s.Replicas > 0 })
 }
 
 // AsksToSuspend reports whether the definition asks for a suspension.

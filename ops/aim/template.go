@@ -15,15 +15,19 @@ import (
 func FirstOutdated(v *view.View, set string) *model.Pod {
 	var found *model.Pod
 	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
-		if p.Set != set || !view.Outdated(v, p) {
-			continue
-		}
-		if found == nil || view.JoinedNotReady(v, p) && !view.JoinedNotReady(v, found) || p.Ordinal < found.Ordinal && view.JoinedNotReady(v, p) == view.JoinedNotReady(v, found) {
+		if p := &v.Observed.Pods[i]; p.Set == set && view.Outdated(v, p) && (found == nil || goesBefore(v, p, found)) {
 			found = p
 		}
 	}
 	return found
+}
+
+// goesBefore is the order of a restart: pods that are not ready, then the lower ordinals.
+func goesBefore(v *view.View, p, other *model.Pod) bool {
+	if unready := view.JoinedNotReady(v, p); unready != view.JoinedNotReady(v, other) {
+		return unready
+	}
+	return p.Ordinal < other.Ordinal
 }
 
 // NextSet is the first set for which a restart is due, masters first; "" for none. A set with a
@@ -42,13 +46,23 @@ func NextSet(v *view.View) string {
 		if untried == "" && !view.PendingRestart(v, s.Name) && slices.Contains(v.Record.Unproven, s.Name) {
 			untried = s.Name
 		}
-		for i := range v.Observed.Pods {
-			if p := &v.Observed.Pods[i]; p.Set == s.Name && !p.Ready && !p.Terminating && (view.Fails(p) || view.HealedByRestart(v, p) || view.HasMaster(v) && view.Absent(v, p.NodeName) && v.Elapsed(view.Up(p)) > view.PodLimit(v)) && !OthersFirst(v, s.Name) {
-				return s.Name
-			}
+		if v.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && mayBeCured(v, p) }) && !OthersFirst(v, s.Name) {
+			return s.Name
 		}
 	}
 	return cmp.Or(untried, first)
+}
+
+// mayBeCured reports whether another template may be what a pod lacks: it cannot start, or its node
+// is a member and it is not ready, or its node does not join though there is a master.
+func mayBeCured(v *view.View, p *model.Pod) bool {
+	switch {
+	case !view.Unready(p):
+		return false
+	case view.Fails(p), view.HealedByRestart(v, p):
+		return true
+	}
+	return view.HasMaster(v) && view.Absent(v, p.NodeName) && view.Hangs(v, p)
 }
 
 // Asked is the time before which pods were made that a person wants restarted, by the

@@ -14,21 +14,21 @@ import (
 // be known while nobody can be asked whether it has joined: a pod becomes ready once it has.
 func ReadyOnLive(v *view.View, set string) bool {
 	live := v.Live(set)
-	return live != nil && v.AnyPod(func(p *model.Pod) bool {
-		return p.Set == set && p.Template == live.Template && p.Ready && !p.Terminating
-	})
+	return v.AnyPod(func(p *model.Pod) bool { return view.OnLive(p, live) && view.Serves(p) })
 }
 
 // QuorumWaits is the set of the only master-eligible node, or one in which such a node is
 // stuck: its new template may bring the contact back. "" for none.
 func QuorumWaits(v *view.View) string {
-	set := view.SoleVoter(v)
+	if sole := view.SoleVoter(v); sole != "" {
+		return sole
+	}
 	for _, s := range v.Record.Sets {
-		if set == "" && view.Votes(v, s.Name) && stuck(v, s.Name) && view.PendingRestart(v, s.Name) && !OthersFirst(v, s.Name) {
-			set = s.Name
+		if view.Votes(v, s.Name) && stuck(v, s.Name) && view.PendingRestart(v, s.Name) && !OthersFirst(v, s.Name) {
+			return s.Name
 		}
 	}
-	return set
+	return ""
 }
 
 // LeavesStuck waits where a restart leaves pods stuck on trial: it was aborted, or its set left
@@ -37,12 +37,13 @@ func QuorumWaits(v *view.View) string {
 // join on the newer version of an upgrade, and once that has started no older one starts on the
 // volume.
 func LeavesStuck(t *pass.Pass, r *model.Restart) bool {
-	live := t.Live(r.Set)
-	if r.Remembered == "" || live == nil || t.DesiredSet(r.Set) != nil && !Aborted(&t.View) || t.Rejected || !TrialPods(&t.View, r.Set) {
+	givenUp := t.DesiredSet(r.Set) == nil || Aborted(&t.View)
+	if r.Remembered == "" || !givenUp || t.Rejected || !TrialPods(&t.View, r.Set) {
 		return false
 	}
+	live := t.Live(r.Set)
 	c := t.Nodes([]model.RecordedSet{*cmp.Or(view.Recorded(t.Record.Sets, r.Set), &model.RecordedSet{})})
-	others := slices.ContainsFunc(t.Observed.Pods, func(p model.Pod) bool { return p.Set == r.Set && p.Template == r.Remembered && !p.Terminating })
+	others := t.AnyPod(func(p *model.Pod) bool { return p.Set == r.Set && p.Template == r.Remembered && !p.Terminating })
 	rollBack := live.Template != r.Remembered && (others || verifiedOn(&t.View, r.Set, r.Remembered))
 	if rollBack && view.Upgrading(&t.View) && !others {
 		started, hangs := triedOn(&t.View, live)
@@ -63,10 +64,10 @@ func LeavesStuck(t *pass.Pass, r *model.Restart) bool {
 func triedOn(v *view.View, live *model.ObservedSet) (started, hangs bool) {
 	tried, hanging := 0, 0
 	for i := range v.Observed.Pods {
-		if p := &v.Observed.Pods[i]; p.Set == live.Name && p.Template == live.Template {
+		if p := &v.Observed.Pods[i]; view.OnLive(p, live) {
 			tried++
 			started = started || !p.Started.IsZero()
-			if !p.Terminating && (view.Fails(p) || v.Elapsed(view.Up(p)) > view.PodLimit(v)) {
+			if !p.Terminating && view.Hangs(v, p) {
 				hanging++
 			}
 		}
@@ -82,23 +83,30 @@ func RollForward(v *view.View) string {
 	if view.Restarting(v) {
 		turn = v.Record.Operation.Restart.Set
 	}
-	if v.Rejected || v.Suspending && !(v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationResume) || turn != "" && v.Record.Operation.Step == model.StepStopped {
+	switch {
+	case v.Rejected, v.Suspending && !view.Resuming(v):
 		return ""
+	case turn != "" && v.Record.Operation.Step == model.StepStopped:
+		return "" // its pod is left as it is
 	}
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
-		live := v.Live(p.Set)
-		if p.Ready || p.Terminating || live == nil || p.Template != live.Template || v.DesiredSet(p.Set) == nil || !view.PendingRestart(v, p.Set) || nextSetFirst(v, turn, p.Set) || byUpgrade(v, p.Set) || awayByItself(v, p) {
+		if !needsAnother(v, p) || nextSetFirst(v, turn, p.Set) || byUpgrade(v, p.Set) || awayByItself(v, p) {
 			continue
 		}
 		if trialElsewhere(v, p.Set) {
 			return ""
 		}
-		if (view.Fails(p) || v.Elapsed(view.Up(p)) > view.PodLimit(v)) && view.Replaceable(v, p) {
+		if view.Hangs(v, p) && view.Replaceable(v, p) {
 			return p.Set
 		}
 	}
 	return ""
+}
+
+// needsAnother reports whether a pod is not ready on its set's live template, and another is desired.
+func needsAnother(v *view.View, p *model.Pod) bool {
+	return view.Unready(p) && view.OnLive(p, v.Live(p.Set)) && v.DesiredSet(p.Set) != nil && view.PendingRestart(v, p.Set)
 }
 
 // byUpgrade reports whether the desired template of the set comes by an upgrade only, because its
@@ -108,7 +116,10 @@ func byUpgrade(v *view.View, set string) bool {
 	if !UpgradeDue(v) || view.Upgrading(v) || !slices.ContainsFunc(v.Desired.Changes, func(c model.Change) bool { return c.Class == model.ChangeImage && c.Set == set }) {
 		return false
 	}
-	return (v.Record.ClusterID != "" || anyReady(v, set) && !(stuck(v, set) && view.WaitsForMore(v, view.GatewayReady(v)) != nil)) && !resumesOnNothing(v, set)
+	if v.Record.ClusterID == "" && (!anyReady(v, set) || stuck(v, set) && view.WaitsForMore(v, view.GatewayReady(v)) != nil) {
+		return false
+	}
+	return !resumesOnNothing(v, set)
 }
 
 // resumesOnNothing reports whether a resume has started a set on a template that was applied
@@ -116,14 +127,12 @@ func byUpgrade(v *view.View, set string) bool {
 // somebody who answers, and without these nobody does: so the desired version comes at once. It
 // does not where it depends on the age of tables, which nobody can say.
 func resumesOnNothing(v *view.View, set string) bool {
-	op, live := v.Record.Operation, v.Live(set)
-	if op == nil || op.Kind != model.OperationResume || v.Contact() || live == nil || gates.NeedsTableAges(v.Record.Version, v.Desired.Version) ||
-		slices.Contains(v.Record.Proven, model.Proven{Set: set, Template: live.Template}) {
+	live := v.Live(set)
+	if !view.Resuming(v) || v.Contact() || live == nil || view.JoinedBefore(v, set, live.Template) {
 		return false
 	}
-	return !slices.ContainsFunc(v.Observed.Pods, func(p model.Pod) bool {
-		return p.Set == set && (p.Ready || !view.Fails(&p) && v.Elapsed(p.Created) <= view.PodLimit(v))
-	})
+	return !gates.NeedsTableAges(v.Record.Version, v.Desired.Version) &&
+		!v.AnyPod(func(p *model.Pod) bool { return p.Set == set && (p.Ready || !view.Stuck(v, p)) })
 }
 
 func anyReady(v *view.View, set string) bool {
@@ -131,30 +140,36 @@ func anyReady(v *view.View, set string) bool {
 }
 
 // trialElsewhere reports whether another set has a new template that no pod has joined on, and
-// is waited for. A set that is recorded smaller than it is live still puts its pods on that.
-// While a cluster is being made each has one, and none runs anything that would be lost.
-//
-// A set with no pod on its new template is not waited for by a group that is being made, nor
-// during an operation that is no restart: that puts none on it before it has ended. A set whose
-// own pods are on trial does not wait for a group that is to go: nothing else comes to that,
-// and no more pods are at risk. Master-eligible sets wait for no other while there is no
-// master: without one nobody joins.
+// is waited for. While a cluster is being made each has one, and none runs anything that would be
+// lost.
 func trialElsewhere(v *view.View, set string) bool {
 	if !v.Record.Bootstrap.Done {
 		return false
 	}
 	for _, s := range v.Record.Sets {
-		if s.Name != set && Replicas(v, s) > 0 && !view.PendingRestart(v, s.Name) && !JoinedOnLive(v, s.Name) && !UpUnasked(v, s.Name) {
-			if (Added(v, set) || v.Record.Operation != nil && !view.Restarting(v)) && !TrialPods(v, s.Name) || v.DesiredSet(s.Name) == nil && TrialPods(v, set) {
-				continue
-			}
-			if v.Contact() && !view.HasMaster(v) && view.Votes(v, set) && !view.Votes(v, s.Name) {
-				continue
-			}
+		if s.Name != set && setOnTrial(v, s) && !mayPass(v, set, s.Name) {
 			return view.HasMaster(v) || set != view.SoleVoter(v)
 		}
 	}
 	return false
+}
+
+// setOnTrial reports whether a set has the desired template, and no pod has joined on it. A set
+// that is recorded smaller than it is live still puts its pods on that.
+func setOnTrial(v *view.View, s model.RecordedSet) bool {
+	return Replicas(v, s) > 0 && !view.PendingRestart(v, s.Name) && !JoinedOnLive(v, s.Name) && !UpUnasked(v, s.Name)
+}
+
+// mayPass reports whether a set does not wait for another one that is on trial.
+func mayPass(v *view.View, set, other string) bool {
+	switch {
+	case (Added(v, set) || v.Record.Operation != nil && !view.Restarting(v)) && !TrialPods(v, other):
+		return true // no pod comes onto the other's before what is under way has ended
+	case v.DesiredSet(other) == nil && TrialPods(v, set):
+		return true // nothing else comes to a group that is to go, and no more pods are at risk
+	}
+	// Without a master nobody joins: those that may become it wait for nobody else.
+	return v.Contact() && !view.HasMaster(v) && view.Votes(v, set) && !view.Votes(v, other)
 }
 
 // awayByItself reports whether, while nodes come or go, a node that stays is away and its
@@ -162,7 +177,7 @@ func trialElsewhere(v *view.View, set string) bool {
 // operation would wait for it.
 func awayByItself(v *view.View, p *model.Pod) bool {
 	live := v.Live(p.Set)
-	if live == nil || !Growing(v) && !Shrinking(v) || !slices.Contains(v.Record.Proven, model.Proven{Set: p.Set, Template: live.Template}) {
+	if live == nil || !Growing(v) && !Shrinking(v) || !view.JoinedBefore(v, p.Set, live.Template) {
 		return false
 	}
 	if from := view.Recorded(v.Record.Operation.From, p.Set); from == nil || p.Ordinal >= from.Replicas {
@@ -172,7 +187,7 @@ func awayByItself(v *view.View, p *model.Pod) bool {
 	if !v.Contact() {
 		since = v.Observed.Stable.Silent
 	}
-	return since.IsZero() || v.Elapsed(since) <= view.PodLimit(v)
+	return !view.Long(v, since)
 }
 
 // OthersFirst reports whether another set got a new template out of its turn and no pod of it has
@@ -187,20 +202,30 @@ func OthersFirst(v *view.View, set string) bool {
 		})
 	}
 	return slices.ContainsFunc(v.Record.Unproven, func(name string) bool {
-		if !view.HasMaster(v) && set == view.SoleVoter(v) && TrialPods(v, set) && !view.Votes(v, name) {
-			return false // it is on trial itself, and no node of the other set joins before it does
+		if name == set || !TrialPods(v, name) && !replacing(v, name) {
+			return false
 		}
-		// Without a master nobody joins. A template that is on trial elsewhere already is not
-		// tried here too, and a set on trial is rolled forward before one that has run.
-		return name != set && (TrialPods(v, name) || replacing(v, name)) &&
-			(view.HasMaster(v) || !view.PendingRestart(v, name) || ranBefore(v, set)) && !precedes(v, set, name)
+		return !triesToo(v, set, name) && !precedes(v, set, name)
 	})
+}
+
+// triesToo reports whether a set may try its template beside another one. Without a master nobody
+// joins: only what is tried elsewhere already is not tried here too, and a set on trial is rolled
+// forward before one that has run.
+func triesToo(v *view.View, set, other string) bool {
+	if view.HasMaster(v) {
+		return false
+	}
+	if set == view.SoleVoter(v) && TrialPods(v, set) && !view.Votes(v, other) {
+		return true // it is on trial itself, and no node of the other set joins before it does
+	}
+	return view.PendingRestart(v, other) && !ranBefore(v, set)
 }
 
 // ranBefore reports whether the set's live template is verified; its pods may be away now.
 func ranBefore(v *view.View, set string) bool {
 	live := v.Live(set)
-	return live != nil && slices.Contains(v.Record.Proven, model.Proven{Set: set, Template: live.Template})
+	return live != nil && view.JoinedBefore(v, set, live.Template)
 }
 
 // precedes reports whether the set goes before the other, where pods of both are on trial after
@@ -239,7 +264,7 @@ func hasWritten(v *view.View, set string) bool {
 func replacing(v *view.View, set string) bool {
 	live := v.Live(set)
 	return live != nil && live.Template != "" && v.AnyPod(func(p *model.Pod) bool {
-		return p.Set == set && !p.Ready && !p.Terminating && p.Template != live.Template && !view.WouldGoBack(v, p, live) && view.Replaceable(v, p)
+		return p.Set == set && view.Unready(p) && view.ComesOnto(v, p, live) && view.Replaceable(v, p)
 	})
 }
 
@@ -261,20 +286,20 @@ func UpUnasked(v *view.View, set string) bool { return !v.Contact() && ReadyOnLi
 // ranOnLive reports whether a pod has joined on the set's live template, now or in this restart.
 func ranOnLive(v *view.View, set string) bool {
 	live := v.Live(set)
-	return JoinedOnLive(v, set) || live != nil && view.Restarting(v) && v.AnyPod(func(p *model.Pod) bool {
-		return p.Set == set && p.Template == live.Template && slices.Contains(v.Record.Operation.Restart.Done, p.UID)
+	return JoinedOnLive(v, set) || view.Restarting(v) && v.AnyPod(func(p *model.Pod) bool {
+		return view.OnLive(p, live) && slices.Contains(v.Record.Operation.Restart.Done, p.UID)
 	})
 }
 
 // Failing reports whether a pod of the set fails.
 func Failing(v *view.View, set string) bool {
-	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && !p.Ready && !p.Terminating && view.Fails(p) })
+	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && view.Unready(p) && view.Fails(p) })
 }
 
 // stuck reports whether a pod of the set is stuck, whichever template it is on.
 func stuck(v *view.View, set string) bool {
 	return v.AnyPod(func(p *model.Pod) bool {
-		return p.Set == set && !p.Ready && !p.Terminating && view.Absent(v, p.NodeName) && (view.Fails(p) || v.Elapsed(view.Up(p)) > view.PodLimit(v))
+		return p.Set == set && view.Unready(p) && view.Absent(v, p.NodeName) && view.Hangs(v, p)
 	})
 }
 
@@ -295,22 +320,16 @@ func OnItsWay(v *view.View, op *model.Operation) *model.Pod {
 		if live == nil || view.PendingRestart(v, s.Name) || v.DesiredSet(s.Name) == nil || JoinedOnLive(v, s.Name) {
 			continue
 		}
-		var found *model.Pod
-		for i := range v.Observed.Pods {
-			p := &v.Observed.Pods[i]
-			if p.Set != s.Name || p.Ordinal >= s.Replicas || p.Template != live.Template {
-				continue
-			}
-			if slices.Contains(op.Restart.Done, p.UID) {
-				found = nil
-				break
-			}
-			if found == nil || p.Ordinal < found.Ordinal {
-				found = p
-			}
+		done := func(p *model.Pod) bool {
+			return view.OnLive(p, live) && p.Ordinal < s.Replicas && slices.Contains(op.Restart.Done, p.UID)
 		}
-		if found != nil {
-			return found
+		if v.AnyPod(done) {
+			continue
+		}
+		for ordinal := range s.Replicas {
+			if p := v.Pod(s.Name, ordinal); p != nil && p.Template == live.Template {
+				return p
+			}
 		}
 	}
 	return nil

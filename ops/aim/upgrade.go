@@ -36,32 +36,25 @@ func TableAges(v *view.View) []gates.TableAge {
 // refuseVersion refuses a desired version that cannot run on this cluster's data. What else a
 // version depends on is looked at until the upgrade begins.
 func refuseVersion(t *pass.Pass) {
-	if Unstarted(&t.View) || t.Record.Version == "" || !UpgradeDue(&t.View) && !view.Upgrading(&t.View) && !newerStarted(&t.View) {
+	was, wanted := t.Record.Version, t.Desired.Version
+	changes := UpgradeDue(&t.View) || view.Upgrading(&t.View) || newerStarted(&t.View)
+	if !changes || was == "" || Unstarted(&t.View) {
 		return
 	}
-	if reason, refused := gates.Downgrade(t.Record.HighestVersion, t.Desired.Version); refused {
-		t.Refuse(reason)
+	if t.Refuses(gates.Downgrade(t.Record.HighestVersion, wanted)) || t.Refuses(gates.VersionPath(was, wanted)) {
 		return
 	}
-	reason, refused := gates.VersionPath(t.Record.Version, t.Desired.Version)
-	begun := view.Upgrading(&t.View) && t.Record.Operation.Upgrade.NewVersion == t.Desired.Version
-	if !refused && !begun && t.Record.Version != t.Desired.Version && t.Contact() && t.Observed.Database.TablesKnown {
-		ages := TableAges(&t.View)
-		if reason, refused = gates.TablesTooOld(t.Record.Version, t.Desired.Version, ages); !refused {
-			reason, refused = gates.ReleaseLosesData(t.Desired.Version, ages)
-		}
+	begun := view.Upgrading(&t.View) && t.Record.Operation.Upgrade.NewVersion == wanted
+	if begun || was == wanted || !t.Contact() || !t.Observed.Database.TablesKnown {
+		return
 	}
-	if refused {
-		t.Refuse(reason)
+	ages := TableAges(&t.View)
+	if !t.Refuses(gates.TablesTooOld(was, wanted, ages)) {
+		t.Refuses(gates.ReleaseLosesData(wanted, ages))
 	}
 }
 
 // newerStarted reports whether a pod has started a newer minor version than is desired.
 func newerStarted(v *view.View) bool {
-	for i := range v.Observed.Pods {
-		if p := &v.Observed.Pods[i]; !p.Started.IsZero() && p.Version != "" && gates.CompareMinor(p.Version, v.Desired.Version) > 0 {
-			return true
-		}
-	}
-	return false
+	return v.AnyPod(func(p *model.Pod) bool { return view.StartedNewer(p, v.Desired.Version) })
 }

@@ -12,9 +12,7 @@ import (
 // verifies it, though the pod may never be ready: CrateDB runs on it, and loses nothing by it.
 func JoinedOnLive(v *view.View, set string) bool {
 	live := v.Live(set)
-	return live != nil && v.AnyPod(func(p *model.Pod) bool {
-		return p.Set == set && p.Template == live.Template && NodeJoined(v, p)
-	})
+	return live != nil && v.AnyPod(func(p *model.Pod) bool { return view.OnLive(p, live) && NodeJoined(v, p) })
 }
 
 // NodeJoined reports whether the node of the pod has joined, whether the pod is ready or not.
@@ -65,8 +63,7 @@ func NoteVerified(t *pass.Pass) {
 func NoteTrial(t *pass.Pass, mends string) {
 	var next []string
 	for _, s := range t.Record.Sets {
-		unproven := !JoinedOnLive(&t.View, s.Name) &&
-			(slices.Contains(t.Record.Unproven, s.Name) || Added(&t.View, s.Name) || turnUnproven(&t.View, s.Name) || evictedOnto(&t.View, s.Name))
+		unproven := putOutOfTurn(&t.View, s.Name) && !JoinedOnLive(&t.View, s.Name)
 		if (unproven || s.Name == mends && view.PendingRestart(&t.View, s.Name)) && Replicas(&t.View, s) > 0 {
 			next = append(next, s.Name)
 		}
@@ -74,6 +71,11 @@ func NoteTrial(t *pass.Pass, mends string) {
 	if !slices.Equal(next, t.Record.Unproven) {
 		t.Record.Unproven = next
 	}
+}
+
+// putOutOfTurn reports whether a set has a template that it got out of its turn, or may have.
+func putOutOfTurn(v *view.View, set string) bool {
+	return slices.Contains(v.Record.Unproven, set) || Added(v, set) || turnUnproven(v, set) || evictedOnto(v, set)
 }
 
 // NoteFirst records the same of a set whose pod is about to be the first on its template. If
@@ -122,7 +124,7 @@ func evictedOnto(v *view.View, set string) bool {
 // made on it, and none has joined, now or before. A pod that is away comes back on what it ran.
 func TrialPods(v *view.View, set string) bool {
 	live, s := v.Live(set), view.Recorded(v.Record.Sets, set)
-	if live == nil || s == nil || JoinedOnLive(v, set) || slices.Contains(v.Record.Proven, model.Proven{Set: set, Template: live.Template}) {
+	if live == nil || s == nil || JoinedOnLive(v, set) || view.JoinedBefore(v, set, live.Template) {
 		return false
 	}
 	for ordinal := range Replicas(v, *s) {
