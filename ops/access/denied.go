@@ -148,13 +148,8 @@ func WatchDenied(t *pass.Pass) {
 // Blind refuses, or waits, before nodes are removed for good while `system` may not see all
 // shards, or while that is not known.
 func Blind(t *pass.Pass) bool {
-	if reason, denied := systemDenied(&t.View); denied {
-		t.Refuse(reason)
+	if t.Refuses(systemDenied(&t.View)) {
 		return true
 	}
-	reason, waits := gates.PrivilegesKnown(t.Observed.Database.DeniedKnown, t.Observed.Database.Why(model.PartPrivileges, model.PartRoles, model.PartUsers))
-	if waits {
-		t.Wait(reason)
-	}
-	return waits
+	return t.Waits(gates.PrivilegesKnown(t.Observed.Database.DeniedKnown, t.Observed.Database.Why(model.PartPrivileges, model.PartRoles, model.PartUsers)))
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"fmt"
 
 	"stevedore.dev/stevedore/ops/gates"
@@ -23,10 +24,7 @@ func LicenceDue(v *view.View) bool {
 
 // runs is the version that the cluster runs.
 func runs(v *view.View) string {
-	if v.Record.Version != "" {
-		return v.Record.Version
-	}
-	return v.Desired.Version
+	return cmp.Or(v.Record.Version, v.Desired.Version)
 }
 
 // Relicence sets the licence again when its Secret or the reference changed, by exec: a cluster

@@ -14,9 +14,7 @@ const passwordAttempts = 3
 // refused. The version is recorded as pending before the statement leaves: after a kill the
 // daemon tries a login first.
 func changePassword(t *pass.Pass, u model.RecordedUser, a model.Action) {
-	if u.Pending != a.SecretVersion {
-		u.Pending = a.SecretVersion
-	}
+	u.Pending = a.SecretVersion
 	if u.Change == "" {
 		u.Change = model.PasswordChangeStarted
 		t.Report(passwordReport("PasswordChangeStarted", model.StatusInProgress,

@@ -15,14 +15,13 @@ const SystemKey = "password"
 func ReadyMaster(t *pass.Pass) (string, bool) {
 	wanted, first, running := 0, "", ""
 	for _, s := range t.Record.Sets {
-		w := t.DesiredSet(s.Name)
-		if w == nil || !w.MasterEligible {
+		if !view.Votes(&t.View, s.Name) {
 			continue
 		}
 		wanted += s.Replicas
 		for ordinal := range s.Replicas {
 			p := t.Pod(s.Name, ordinal)
-			if p != nil && p.Ready && !p.Terminating {
+			if view.Serves(p) {
 				return p.Name, true
 			}
 			if p != nil && running == "" && view.UpLong(&t.View, p) {
@@ -33,9 +32,7 @@ func ReadyMaster(t *pass.Pass) (string, bool) {
 			}
 		}
 	}
-	if reason, waits := gates.MasterReady(0, wanted, first); waits {
-		t.Wait(reason)
-	}
+	t.Waits(gates.MasterReady(0, wanted, first))
 	return running, running != ""
 }
 

@@ -45,9 +45,7 @@ func SystemLogin(t *pass.Pass, secret model.Secret) {
 	case db.SystemLogin == model.LoginRefused:
 		systemRefused(t, secret)
 	}
-	if reason, waits := gates.Contact(t.Contact(), db.Error); waits {
-		t.Wait(reason)
-	}
+	t.Waits(gates.Contact(t.Contact(), db.Error))
 }
 
 func systemRefused(t *pass.Pass, secret model.Secret) {
@@ -114,7 +112,7 @@ func repairPod(v *view.View) string {
 	var ready []string
 	for _, s := range v.Record.Sets {
 		for ordinal := range s.Replicas {
-			if p := v.Pod(s.Name, ordinal); p != nil && p.Ready && !p.Terminating {
+			if p := v.Pod(s.Name, ordinal); view.Serves(p) {
 				ready = append(ready, p.Name)
 			}
 		}
