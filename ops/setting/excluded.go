@@ -121,8 +121,7 @@ func OthersFilters(t *pass.Pass) {
 // GrownExcluded waits where nodes that a grow has added take no shards, because of a filter
 // that others have set. CrateDB is green all the same, and the grow has brought nothing.
 func GrownExcluded(t *pass.Pass, op *model.Operation) bool {
-	if reason, waits := gates.AllocationKnown(t.Observed.Database.AllocationKnown); waits {
-		t.Wait(reason)
+	if t.Waits(gates.AllocationKnown(t.Observed.Database.AllocationKnown)) {
 		return true
 	}
 	list := hindrances(&t.View, dataMembers(&t.View, func(p *model.Pod) bool {

@@ -51,19 +51,11 @@ func rebuildExclusions(t *pass.Pass, live *model.ObservedSet) bool {
 // move shards to an empty node at once.
 func Include(t *pass.Pass) {
 	x := t.Record.Exclusions
-	if x == nil {
-		return
-	}
-	if StillLeaving(t, x) {
+	if x == nil || StillLeaving(t, x) {
 		return
 	}
 	pod := t.SqlPod()
-	if reason, waits := gates.Contact(t.Contact() && pod != "", t.Observed.Database.Error); waits {
-		t.Wait(reason)
-		return
-	}
-	if reason, waits := gates.AllocationKnown(t.Observed.Database.AllocationKnown); waits {
-		t.Wait(reason)
+	if t.Waits(gates.Contact(t.Contact() && pod != "", t.Observed.Database.Error)) || t.Waits(gates.AllocationKnown(t.Observed.Database.AllocationKnown)) {
 		return
 	}
 	t.Wait(gates.ExclusionsReturn(x.Set, len(model.Listed(x.IDs))))
@@ -74,8 +66,7 @@ func Include(t *pass.Pass) {
 		})
 		return
 	}
-	if reason, refused := VoidsOthers(&t.View); refused {
-		t.Refuse(reason)
+	if t.Refuses(VoidsOthers(&t.View)) {
 		return
 	}
 	// Also when they are not to be seen: a transient value may hide them.
@@ -98,8 +89,7 @@ func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 			return true
 		}
 	}
-	if reason, waits := view.NodesWait(&t.View); waits {
-		t.Wait(reason)
+	if t.Waits(view.NodesWait(&t.View)) {
 		return true
 	}
 	ids := model.Listed(x.IDs)

@@ -72,8 +72,7 @@ func GiveBack(t *pass.Pass) {
 		return
 	}
 	pod := t.SqlPod()
-	if reason, waits := gates.Contact(t.Contact() && pod != "", t.Observed.Database.Error); waits {
-		t.Wait(reason)
+	if t.Waits(gates.Contact(t.Contact() && pod != "", t.Observed.Database.Error)) {
 		return
 	}
 	switch t.Observed.Database.Allocation {

@@ -143,14 +143,14 @@ func Settings(t *pass.Pass) {
 // held looks at a setting that is desired and recorded.
 func held(t *pass.Pass, e model.RecordedSetting, s model.Setting, told *settingsTold) model.RecordedSetting {
 	shown, pod, read := shown(&t.View, e.Name, s.Value)
+	if !read {
+		return e
+	}
 	if e.Value != s.Value || e.Reset {
 		// Another value, or one that is desired again. What somebody has made of it
 		// meanwhile stays theirs.
-		if read && !e.Reset && manifest.SameSetting(shown, s.Value) != model.Yes && manifest.SameSetting(shown, e.Value) == model.No && (e.Done || manifest.SameSetting(shown, e.Before) == model.No) {
+		if !e.Reset && manifest.SameSetting(shown, s.Value) != model.Yes && changedMeanwhile(e, shown) {
 			t.Wait(gates.SettingNotEffective(s.Name, s.Value, shown, pod))
-			return e
-		}
-		if !read {
 			return e
 		}
 		ours := e.Ours
@@ -159,11 +159,8 @@ func held(t *pass.Pass, e model.RecordedSetting, s model.Setting, told *settings
 		}
 		e = model.RecordedSetting{Name: s.Name, Value: s.Value, Before: shown, Ours: ours}
 	}
-	if !read {
-		return e
-	}
 	same := manifest.SameSetting(shown, e.Value)
-	if e.Done && !e.Read && e.Set.IsZero() && e.Changed == "" && e.Before != "" && same == model.No && manifest.SameSetting(shown, e.Before) == model.Yes {
+	if rebuilt(e) && same == model.No && unchanged(e, shown) {
 		e.Done = false // its record was lost, and it was only about to be set
 	}
 	if e.Read && !e.Done && same == model.No && pod == "" {
@@ -191,6 +188,22 @@ func held(t *pass.Pass, e model.RecordedSetting, s model.Setting, told *settings
 		t.Wait(gates.SettingNotEffective(e.Name, e.Value, shown, pod))
 	}
 	return e
+}
+
+// changedMeanwhile reports whether somebody has changed a setting: its value is not ours, nor the
+// one before, as long as ours may not have come about.
+func changedMeanwhile(e model.RecordedSetting, shown string) bool {
+	return manifest.SameSetting(shown, e.Value) == model.No && (e.Done || manifest.SameSetting(shown, e.Before) == model.No)
+}
+
+// rebuilt reports whether only the annotation says of a setting that it was set.
+func rebuilt(e model.RecordedSetting) bool {
+	return e.Done && !e.Read && e.Set.IsZero() && e.Changed == ""
+}
+
+// unchanged reports whether a setting has the value that it had before.
+func unchanged(e model.RecordedSetting, shown string) bool {
+	return e.Before != "" && manifest.SameSetting(shown, e.Before) == model.Yes
 }
 
 // unwanted resets a setting of ours that is no longer desired; false when it is forgotten.
@@ -351,7 +364,7 @@ func RebuildSettings(t *pass.Pass) {
 			e := model.RecordedSetting{Name: name, Value: said[name].Value, Before: said[name].Before, Ours: said[name].Ours, Done: true}
 			if said[name].Set {
 				e.Set = t.Now
-			} else if shown, _, read := shown(&t.View, name, e.Value); read && e.Before != "" && manifest.SameSetting(shown, e.Before) == model.Yes {
+			} else if shown, _, read := shown(&t.View, name, e.Value); read && unchanged(e, shown) {
 				e.Done = false // it was about to be set
 			}
 			t.Record.Settings = append(t.Record.Settings, e)
