@@ -30,8 +30,12 @@ const (
 // BudgetDetail reports whether the budgets need to know how the shards of each table stand: in
 // a yellow in which no copy is on its way.
 func BudgetDetail(r *model.Record, last *model.Database) bool {
-	return r.Bootstrap.Done && last.Contact == model.Yes && last.Health.Colour == model.Yellow &&
-		last.ShardsKnown && int64(last.Unassigned) >= last.Health.Underreplicated
+	return r.Bootstrap.Done && last.Contact == model.Yes && last.Health.Colour == model.Yellow && noneOnItsWay(last)
+}
+
+// noneOnItsWay reports whether every missing copy is on no node.
+func noneOnItsWay(db *model.Database) bool {
+	return db.ShardsKnown && int64(db.Unassigned) >= db.Health.Underreplicated
 }
 
 // BudgetsFirst reports whether a pod is down and a budget would still let another go: it is
@@ -43,7 +47,7 @@ func BudgetsFirst(r *model.Record, pods []model.Pod) bool {
 	for _, s := range r.Sets {
 		up := 0
 		for i := range pods {
-			if p := &pods[i]; p.Set == s.Name && p.Ordinal < s.Replicas && p.Ready && !p.Terminating {
+			if p := &pods[i]; p.Set == s.Name && p.Ordinal < s.Replicas && view.Serves(p) {
 				up++
 			}
 		}
@@ -69,7 +73,7 @@ func Budgets(t *pass.Pass) {
 	for _, s := range t.Record.Sets {
 		down := s.Replicas
 		for ordinal := range s.Replicas {
-			if p := t.Pod(s.Name, ordinal); p != nil && p.Ready && !p.Terminating {
+			if view.Serves(t.Pod(s.Name, ordinal)) {
 				down--
 			}
 		}
@@ -172,8 +176,7 @@ func neverGreen(v *view.View, dataNodes int) bool {
 // missing copy is on no node, so that none is on its way.
 func Settled(v *view.View) bool {
 	c := v.Nodes(v.Record.Sets)
-	db := &v.Observed.Database
-	return db.ShardsKnown && int64(db.Unassigned) >= db.Health.Underreplicated && c.Joined == c.Wanted
+	return noneOnItsWay(&v.Observed.Database) && c.Joined == c.Wanted
 }
 
 func open(yes bool) int {
@@ -251,32 +254,19 @@ func SetBudgets(t *pass.Pass, value func(model.Budget) int) {
 	if t.Desired.Removed {
 		return
 	}
-	same := len(t.Record.Budgets) == len(t.Desired.Budgets)
-	for i, name := range t.Desired.Budgets {
-		b := model.Budget{Name: name, MaxUnavailable: 1}
-		if same && t.Record.Budgets[i].Name == name {
-			b = t.Record.Budgets[i]
-		} else if old := slices.IndexFunc(t.Record.Budgets, func(b model.Budget) bool { return b.Name == name }); old >= 0 {
-			b = t.Record.Budgets[old]
-		}
-		b.MaxUnavailable = value(b)
-		if !same || t.Record.Budgets[i] != b {
-			same = false
-		}
-	}
-	if same {
-		return
-	}
-	next := make([]model.Budget, len(t.Desired.Budgets))
-	for i, name := range t.Desired.Budgets {
+	var some [4]model.Budget // of most clusters
+	next := some[:0]
+	for _, name := range t.Desired.Budgets {
 		b := model.Budget{Name: name, MaxUnavailable: 1}
 		if old := slices.IndexFunc(t.Record.Budgets, func(b model.Budget) bool { return b.Name == name }); old >= 0 {
 			b = t.Record.Budgets[old]
 		}
 		b.MaxUnavailable = value(b)
-		next[i] = b
+		next = append(next, b)
 	}
-	t.Record.Budgets = next
+	if !slices.Equal(next, t.Record.Budgets) {
+		t.Record.Budgets = append([]model.Budget{}, next...)
+	}
 }
 
 // takesDown reports whether the restart is about to take a pod down, or one is away.
