@@ -27,7 +27,8 @@ func NotOurs(t *pass.Pass) bool {
 	adoption := Adoption(&t.View)
 	var refused []string
 	for _, f := range t.Observed.Foreign {
-		if !f.Set && !f.OfCluster && (adoption == AdoptAlways || adoption == AdoptUnowned && !f.Data && f.Owner == "") {
+		taken := adoption == AdoptAlways || adoption == AdoptUnowned && !f.Data && f.Owner == ""
+		if taken && !f.Set && !f.OfCluster {
 			continue
 		}
 		whose := "nobody says whose it is"
@@ -36,9 +37,5 @@ func NotOurs(t *pass.Pass) bool {
 		}
 		refused = append(refused, f.Object+" ("+whose+")")
 	}
-	reason, found := gates.ObjectNotOurs(refused, adoption, t.Desired.Name)
-	if found {
-		t.Refuse(reason)
-	}
-	return found
+	return t.Refuses(gates.ObjectNotOurs(refused, adoption, t.Desired.Name))
 }

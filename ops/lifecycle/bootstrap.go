@@ -55,9 +55,7 @@ func SystemUser(t *pass.Pass) {
 		t.Harmless(model.Action{Kind: model.ActionSetSystemUser, Pod: pod, User: "system", Secret: key, SecretVersion: secret.Version})
 		return
 	}
-	if reason, waits := gates.Contact(t.Contact(), t.Observed.Database.Error); waits {
-		t.Wait(reason)
-	}
+	t.Waits(gates.Contact(t.Contact(), t.Observed.Database.Error))
 }
 
 // licence is done before the first user, because below 4.5 a cluster of more
@@ -68,8 +66,7 @@ func licence(t *pass.Pass, pod string) bool {
 	}
 	takes := gates.TakesLicence(t.Desired.Version)
 	if t.Desired.License == nil || !takes {
-		if reason, waits := gates.LicenceMissing(t.Desired.Version, t.AllNodes(), t.Desired.License != nil && takes); waits {
-			t.Wait(reason)
+		if t.Waits(gates.LicenceMissing(t.Desired.Version, t.AllNodes(), t.Desired.License != nil && takes)) {
 			return false
 		}
 		t.Record.Bootstrap.Licence = model.LicenceNotNeeded
@@ -99,21 +96,17 @@ func licenceWords(version string, given bool) string {
 // repairUnstarted recreates a pod of a cluster that never started, once its definition is
 // corrected: under OnDelete it would stay on the template that cannot run.
 func repairUnstarted(t *pass.Pass) {
-	if !aim.Unstarted(&t.View) || t.Rejected {
+	going := func(p *model.Pod) bool { return p.Terminating }
+	if t.Rejected || !aim.Unstarted(&t.View) || !aim.Applied(&t.View) || t.AnyPod(going) {
 		return
-	}
-	for i := range t.Observed.Pods {
-		if t.Observed.Pods[i].Terminating {
-			return
-		}
 	}
 	for i := range t.Observed.Pods {
 		p := &t.Observed.Pods[i]
 		live := t.Live(p.Set)
-		if live == nil || !live.Ours || live.ObservedGeneration != live.Generation || !aim.Applied(&t.View) {
+		if live == nil || !live.Ours || live.ObservedGeneration != live.Generation || live.UpdateRevision == "" {
 			continue
 		}
-		if p.Started.IsZero() && !p.Ready && live.UpdateRevision != "" && p.Revision != "" && p.Revision != live.UpdateRevision {
+		if p.Started.IsZero() && !p.Ready && p.Revision != "" && p.Revision != live.UpdateRevision {
 			t.Decision.Disruptive = &model.Action{Kind: model.ActionRecreatePod, Pod: p.Name, PodUID: p.UID}
 			return
 		}
@@ -158,25 +151,20 @@ func Bootstrap(t *pass.Pass) {
 func reportMade(t *pass.Pass, c view.Count) {
 	unmade, _ := access.Unmade(&t.View)
 	words := fmt.Sprintf("of CrateDB %s, %s and system", t.Record.Version, aim.NumberOf(len(t.Desired.Users)-len(unmade), "user"))
-	if len(unmade) > 0 && c.Joined == c.Wanted {
-		aim.Outcome(t, model.OperationBootstrap, model.StatusFailure, "users", model.Report{
-			Event: model.EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapIncomplete", Warning: true,
-			Message: fmt.Sprintf("cluster %s has been made: %s %s; it goes on without the user(s) %s, who could not be made and are made as soon as that is possible",
-				t.Desired.ClusterName, aim.NumberOf(c.Joined, "node"), words, strings.Join(unmade, ", ")),
-		})
-		return
+	made := fmt.Sprintf("cluster %s has been made: %s %s", t.Desired.ClusterName, aim.NumberOf(c.Joined, "node"), words)
+	r := model.Report{Event: model.EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapIncomplete", Warning: true}
+	switch {
+	case c.Joined < c.Wanted:
+		r.Names = []string{gates.JoinedRule.Name}
+		r.Message = fmt.Sprintf("cluster %s has been made with %d of %d nodes %s; it goes on without pod %s (%s), which what is wanted by now may bring up", t.Desired.ClusterName, c.Joined, c.Wanted, words, c.NotJoined, c.NotJoinedWhy)
+		aim.Outcome(t, model.OperationBootstrap, model.StatusFailure, gates.JoinedRule.Name, r)
+	case len(unmade) > 0:
+		r.Message = made + "; it goes on without the user(s) " + strings.Join(unmade, ", ") + ", who could not be made and are made as soon as that is possible"
+		aim.Outcome(t, model.OperationBootstrap, model.StatusFailure, "users", r)
+	default:
+		r.Reason, r.Warning, r.Message = "BootstrapSucceeded", false, made
+		aim.Outcome(t, model.OperationBootstrap, model.StatusSuccess, "", r)
 	}
-	if c.Joined == c.Wanted {
-		aim.Outcome(t, model.OperationBootstrap, model.StatusSuccess, "", model.Report{
-			Event: model.EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapSucceeded",
-			Message: fmt.Sprintf("cluster %s has been made: %s %s", t.Desired.ClusterName, aim.NumberOf(c.Joined, "node"), words),
-		})
-		return
-	}
-	aim.Outcome(t, model.OperationBootstrap, model.StatusFailure, gates.JoinedRule.Name, model.Report{
-		Event: model.EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapIncomplete", Warning: true, Names: []string{gates.JoinedRule.Name},
-		Message: fmt.Sprintf("cluster %s has been made with %d of %d nodes %s; it goes on without pod %s (%s), which what is wanted by now may bring up", t.Desired.ClusterName, c.Joined, c.Wanted, words, c.NotJoined, c.NotJoinedWhy),
-	})
 }
 
 func bootstrapEnds(t *pass.Pass) bool {
@@ -184,7 +172,7 @@ func bootstrapEnds(t *pass.Pass) bool {
 		return false
 	}
 	c := t.Nodes(view.Made(&t.View))
-	if reason, waits := gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy); waits && !foundedBefore(&t.View) && !madeByUpgrade(&t.View) && !madeByRestart(&t.View) {
+	if reason, waits := gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy); waits && !foundedBefore(&t.View) && !aim.TemplateMends(&t.View, view.Made(&t.View)) {
 		t.Wait(reason)
 		return false
 	}
@@ -196,16 +184,6 @@ func bootstrapEnds(t *pass.Pass) bool {
 	_, waits := access.Unmade(&t.View)
 	return !waits
 }
-
-// madeByUpgrade reports whether all that has not joined is stuck and another version is desired
-// by now: that comes by an upgrade, which begins after the bootstrap.
-func madeByUpgrade(v *view.View) bool {
-	return !v.Rejected && aim.UpgradeDue(v) && aim.OnlyStuck(v, view.Made(v))
-}
-
-// madeByRestart reports whether every node has joined and the desired template may make ready
-// those of their pods that are not: that comes by a restart, which begins after the bootstrap.
-func madeByRestart(v *view.View) bool { return !v.Rejected && view.OnlyNotReady(v, view.Made(v)) }
 
 // foundedBefore reports whether the record was lost after the bootstrap: the claims carry the
 // id of the cluster, and no template founds one any more. A node that is down does not make it
@@ -229,7 +207,8 @@ func foundedBefore(v *view.View) bool {
 func oldestRunning(v *view.View) string {
 	oldest := ""
 	older := func(set, version string) {
-		if view.Recorded(v.Record.Sets, set) != nil && v.DesiredSet(set) != nil && version != "" && (oldest == "" || gates.Compare(version, oldest) < 0) {
+		stays := view.Recorded(v.Record.Sets, set) != nil && v.DesiredSet(set) != nil
+		if stays && version != "" && (oldest == "" || gates.Compare(version, oldest) < 0) {
 			oldest = version
 		}
 	}

@@ -56,21 +56,30 @@ func Rebuild(t *pass.Pass) {
 	rebuildSuspended(t)
 	setting.RebuildSettings(t)
 	aim.RebuildAsked(t)
+	rebuildVersion(t)
+	rebuildUnwanted(t)
+	aim.RebuildTrials(t)
+}
+
+// rebuildVersion takes the version from the pods. After an upgrade that was cut off, what is not
+// upgraded says where it began.
+func rebuildVersion(t *pass.Pass) {
 	lowest := ""
 	for i := range t.Observed.Pods {
-		// Of an upgrade that was cut off, what is not upgraded says where it began.
-		if p := &t.Observed.Pods[i]; !p.Started.IsZero() && (t.Record.Version == "" || p.Version != t.Desired.Version && (t.Record.Version == t.Desired.Version || gates.Compare(p.Version, t.Record.Version) < 0)) {
+		p := &t.Observed.Pods[i]
+		if p.Started.IsZero() {
+			continue
+		}
+		if t.Record.Version == "" || p.Version != t.Desired.Version && (t.Record.Version == t.Desired.Version || gates.Compare(p.Version, t.Record.Version) < 0) {
 			t.Record.Version, t.Record.TLS = p.Version, t.Desired.TLS
 		}
-		if p := &t.Observed.Pods[i]; !p.Started.IsZero() && (lowest == "" || gates.Compare(p.Version, lowest) < 0) {
+		if lowest == "" || gates.Compare(p.Version, lowest) < 0 {
 			lowest = p.Version
 		}
 	}
 	if gates.CompareMinor(t.Record.Version, t.Desired.Version) > 0 {
 		t.Record.Version = lowest // one that is taken back, and is refused
 	}
-	rebuildUnwanted(t)
-	aim.RebuildTrials(t)
 }
 
 // rebuildUnwanted puts sets of ours that are no longer desired behind the others; also one that
@@ -260,8 +269,7 @@ func Foreign(t *pass.Pass) bool {
 		if expected == "" && a.ClusterID != gates.NoCluster {
 			expected = a.ClusterID
 		}
-		if reason, refused := gates.ForeignClusterID(a.Pod, a.ClusterID, expected); refused {
-			t.Refuse(reason)
+		if t.Refuses(gates.ForeignClusterID(a.Pod, a.ClusterID, expected)) {
 			return true
 		}
 	}

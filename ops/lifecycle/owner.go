@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"slices"
+	"strings"
 
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/pass"
@@ -24,15 +25,7 @@ func OwnerAmong(recorded string, claimants []Claimant) (owner, other string) {
 		return "", ""
 	}
 	sorted := slices.Clone(claimants)
-	slices.SortFunc(sorted, func(a, b Claimant) int {
-		switch {
-		case a.Owner < b.Owner:
-			return -1
-		case a.Owner > b.Owner:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(sorted, func(a, b Claimant) int { return strings.Compare(a.Owner, b.Owner) })
 	var takers []string
 	keeps, taken := false, false
 	for _, c := range sorted {
@@ -67,17 +60,11 @@ func Anothers(t *pass.Pass) bool {
 		return false
 	}
 	takes := t.Desired.Operations.Has(definition.ConsentTakeOver)
-	reason, refused := gates.AnotherOwner(t.Record.Owner, t.Desired.Owner, t.Observed.OtherOwner, takes)
-	if refused {
-		t.Refuse(reason)
-	}
-	return refused
+	return t.Refuses(gates.AnotherOwner(t.Record.Owner, t.Desired.Owner, t.Observed.OtherOwner, takes))
 }
 
 // Contested says that another source defines the cluster too. The one that it belongs to goes on:
 // or whoever can write a file anywhere could hold up everyone's clusters.
 func Contested(t *pass.Pass) {
-	if reason, twice := gates.DefinedTwice(t.Desired.Owner, t.Observed.OtherOwner); twice {
-		t.Wait(reason)
-	}
+	t.Waits(gates.DefinedTwice(t.Desired.Owner, t.Observed.OtherOwner))
 }

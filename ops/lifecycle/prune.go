@@ -23,7 +23,5 @@ func Prune(t *pass.Pass) {
 			t.Harmless(l.Delete())
 		}
 	}
-	if reason, holds := gates.ObjectKept(used, kept); holds {
-		t.Wait(reason)
-	}
+	t.Waits(gates.ObjectKept(used, kept))
 }

@@ -27,9 +27,14 @@ const (
 // Consent notes that what is in effect allows the deletion of the cluster, should
 // its definition vanish: the definition that says so has to have been applied.
 func Consent(t *pass.Pass) {
-	if t.Desired.Operations.Has(definition.ConsentDeleteCluster) && !t.Desired.Paused && !t.Desired.Released && aim.Applied(&t.View) && len(t.Decision.Refusals) == 0 {
+	if consents(&t.Desired) && aim.Applied(&t.View) && len(t.Decision.Refusals) == 0 {
 		t.Record.DeleteConsent = t.Record.Revision
 	}
+}
+
+// consents reports whether the definition allows the deletion, and is neither paused nor released.
+func consents(d *model.Desired) bool {
+	return d.Operations.Has(definition.ConsentDeleteCluster) && !d.Paused && !d.Released
 }
 
 // Withdraw takes the consent back as soon as a definition does not say so, though
@@ -38,7 +43,7 @@ func Withdraw(t *pass.Pass) {
 	if t.Desired.Removed {
 		return
 	}
-	if !t.Desired.Operations.Has(definition.ConsentDeleteCluster) || t.Desired.Paused || t.Desired.Released {
+	if !consents(&t.Desired) {
 		t.Record.DeleteConsent = ""
 	}
 	if t.Record.Removal != nil {
@@ -90,21 +95,16 @@ func mayNotRemove(t *pass.Pass, r *model.Removal) bool {
 		return true
 	}
 	delay := model.First(t.Policy.RemovalDelay, DefaultRemovalDelay)
-	reason, waits := gates.RemovalPending(delay-t.Elapsed(r.Since), t.Now)
-	if waits {
+	if reason, waits := gates.RemovalPending(delay-t.Elapsed(r.Since), t.Now); waits {
 		t.Wait(reason)
 		tellRemoval(t, r, reason.Name, model.StatusInProgress, "RemovalPending", reason.Message, reason.Name)
 		return true
 	}
-	if reason, waits = gates.RemovalKnown(v.Known); waits {
-		t.Wait(reason)
+	if t.Waits(gates.RemovalKnown(v.Known)) {
 		return true
 	}
-	if db := &t.Observed.Database; t.Contact() && db.SnapshotsKnown {
-		if reason, waits = view.SnapshotWaits(&t.View); waits {
-			t.Wait(reason)
-			return true
-		}
+	if t.Contact() && t.Observed.Database.SnapshotsKnown && t.Waits(view.SnapshotWaits(&t.View)) {
+		return true
 	}
 	// The volumes stay, and with them what is held in the database: it goes back first,
 	// and giveAllBack has said what that waits for.
@@ -142,8 +142,7 @@ func dismantle(t *pass.Pass, r *model.Removal) {
 				left, pod, state = left+1, live.Name, "its controller has not counted yet"
 			}
 		}
-		if reason, waits := gates.PodsGone(left, pod, state); waits {
-			t.Wait(reason)
+		if t.Waits(gates.PodsGone(left, pod, state)) {
 			return
 		}
 	}

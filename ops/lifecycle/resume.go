@@ -41,13 +41,11 @@ func beginResume(t *pass.Pass) {
 
 // raise gives dedicated masters, or all others, the replicas that they had.
 func raise(t *pass.Pass, masters bool) {
-	sets := append([]model.RecordedSet(nil), t.Record.Sets...)
-	for i := range sets {
-		if before := view.Recorded(t.Record.Suspended, sets[i].Name); before != nil && (sets[i].Group == names.MasterGroup) == masters {
-			sets[i].Replicas = max(sets[i].Replicas, before.Replicas)
+	for _, s := range t.Record.Sets {
+		if before := view.Recorded(t.Record.Suspended, s.Name); before != nil && (s.Group == names.MasterGroup) == masters {
+			aim.SetReplicas(t, s.Name, max(s.Replicas, before.Replicas))
 		}
 	}
-	t.Record.Sets = sets
 }
 
 // resume starts the nodes that were suspended on the templates that they had,
@@ -67,7 +65,7 @@ func resume(t *pass.Pass) {
 	if op.Step == StepData && t.Contact() && t.Observed.Database.Recovered == model.Yes {
 		op.Step = StepRecover
 	}
-	if op.Step == StepRecover && !t.Rejected && t.Contact() && (aim.UpgradeDue(&t.View) && aim.OnlyStuck(&t.View, t.Record.Sets) || view.OnlyNotReady(&t.View, t.Record.Sets)) {
+	if op.Step == StepRecover && t.Contact() && aim.TemplateMends(&t.View, t.Record.Sets) {
 		resumeStuck(t, &op)
 		return
 	}
@@ -92,9 +90,7 @@ func mastersWait(t *pass.Pass) bool {
 	if c.Ready > c.Wanted/2 || c.Wanted == 0 {
 		return false
 	}
-	if reason, waits := gates.PodsReady(c.Ready, c.Wanted, c.NotReady, c.NotReadyWhy); waits {
-		t.Wait(reason)
-	}
+	t.Waits(gates.PodsReady(c.Ready, c.Wanted, c.NotReady, c.NotReadyWhy))
 	return true
 }
 
@@ -102,24 +98,16 @@ func mastersWait(t *pass.Pass) bool {
 // is missing that waiting could bring back. A settled yellow has to have lasted
 // for stableFor: right after a start no copy is on its way yet.
 func wholeWaits(t *pass.Pass) bool {
-	db := &t.Observed.Database
-	c := t.Nodes(t.Record.Sets)
-	reason, waits := gates.Contact(t.Contact(), db.Error)
-	if !waits {
-		reason, waits = gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy)
-	}
-	if !waits {
-		reason, waits = gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Wanted)
-	}
-	stable := !t.Observed.Stable.Since.IsZero() && t.Elapsed(t.Observed.Stable.Since) >= model.First(t.Desired.Operations.StableFor, t.Policy.StableFor, model.DefaultStableFor)
-	if h := &db.Health; !waits {
-		reason, waits = gates.HealthGreen(h.Colour.String(), stable && budget.Settled(&t.View), h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(&t.View))
-	}
-	if waits {
-		t.Wait(reason)
-		if !stable && !t.Observed.Stable.Since.IsZero() {
-			t.EndsIn(model.First(t.Desired.Operations.StableFor, t.Policy.StableFor, model.DefaultStableFor) - t.Elapsed(t.Observed.Stable.Since))
-		}
+	db, since := &t.Observed.Database, t.Observed.Stable.Since
+	h, c := &db.Health, t.Nodes(t.Record.Sets)
+	left := model.First(t.Desired.Operations.StableFor, t.Policy.StableFor, model.DefaultStableFor) - t.Elapsed(since)
+	stable := !since.IsZero() && left <= 0
+	waits := t.Waits(gates.Contact(t.Contact(), db.Error)) ||
+		t.Waits(gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy)) ||
+		t.Waits(gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Wanted)) ||
+		t.Waits(gates.HealthGreen(h.Colour.String(), stable && budget.Settled(&t.View), h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(&t.View)))
+	if waits && !since.IsZero() {
+		t.EndsIn(left) // nothing where it is stable
 	}
 	return waits
 }

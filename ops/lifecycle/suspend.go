@@ -122,12 +122,10 @@ func StartSuspend(t *pass.Pass) bool {
 // partly reports whether some of the nodes were stopped already: then the gates were looked at,
 // and there may be nobody left who answers.
 func partly(v *view.View) bool {
-	for _, before := range v.Record.Suspended {
-		if s := view.Recorded(v.Record.Sets, before.Name); s != nil && s.Replicas < before.Replicas {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.Record.Suspended, func(before model.RecordedSet) bool {
+		s := view.Recorded(v.Record.Sets, before.Name)
+		return s != nil && s.Replicas < before.Replicas
+	})
 }
 
 // suspendWaits are the gates before all nodes go. One reading over all groups
@@ -141,34 +139,22 @@ func suspendWaits(t *pass.Pass) bool {
 		}
 	}
 	db := &t.Observed.Database
-	reason, waits := gates.Contact(t.Contact(), db.Error)
-	if !waits {
-		reason, waits = gates.FreshReading(t.Elapsed(db.At), model.First(t.Policy.ReadingAge, model.DefaultReadingAge))
+	if t.Waits(gates.Contact(t.Contact(), db.Error)) ||
+		t.Waits(gates.FreshReading(t.Elapsed(db.At), model.First(t.Policy.ReadingAge, model.DefaultReadingAge))) {
+		return true
 	}
-	if !waits {
-		c := t.Nodes(t.Record.Sets)
-		reason, waits = gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Wanted)
+	h, c := &db.Health, t.Nodes(t.Record.Sets)
+	switch {
+	case t.Waits(gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Wanted)),
+		t.Waits(gates.DetailKnown(db.TablesKnown, db.TablesWhy())),
+		t.Waits(view.SnapshotWaits(&t.View)),
+		t.Waits(gates.ShardsMoving(db.Relocating, db.Initializing)),
+		t.Waits(gates.HealthGreen(h.Colour.String(), true, h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(&t.View))),
+		t.Waits(gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1))):
+		return true
 	}
-	if !waits {
-		reason, waits = gates.DetailKnown(db.TablesKnown, db.TablesWhy())
-	}
-	if !waits {
-		reason, waits = view.SnapshotWaits(&t.View)
-	}
-	if !waits {
-		reason, waits = gates.ShardsMoving(db.Relocating, db.Initializing)
-	}
-	if h := &db.Health; !waits {
-		reason, waits = gates.HealthGreen(h.Colour.String(), true, h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(&t.View))
-	}
-	if !waits {
-		reason, waits = gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1))
-	}
-	if waits {
-		t.Wait(reason)
-	}
-	// What a restart held is given back first.
-	return waits || t.Record.Hold != nil
+	// The lock of a restart is given back first.
+	return t.Record.Hold != nil
 }
 
 func beginSuspend(t *pass.Pass) {
@@ -221,13 +207,14 @@ func lower(t *pass.Pass) {
 	for _, masters := range []bool{false, true} {
 		left := 0
 		pod, state := "", ""
-		for i, s := range t.Record.Sets {
+		for _, s := range t.Record.Sets {
 			if (s.Group == names.MasterGroup) != masters {
 				continue
 			}
 			live := t.Live(s.Name)
 			if live.Replicas > 0 {
-				lowerSet(t, i, live)
+				aim.SetReplicas(t, s.Name, 0)
+				disrupt(t, model.Action{Kind: model.ActionSuspendSet, Set: live.Name, SetUID: live.UID, SetVersion: live.ResourceVersion, From: live.Replicas})
 				return
 			}
 			for j := range t.Observed.Pods {
@@ -241,8 +228,7 @@ func lower(t *pass.Pass) {
 				return // its controller has not seen it yet
 			}
 		}
-		if reason, waits := gates.PodsGone(left, pod, state); waits {
-			t.Wait(reason)
+		if t.Waits(gates.PodsGone(left, pod, state)) {
 			suspendTimeout(t, "SuspendTimedOut")
 			return
 		}
@@ -260,15 +246,6 @@ func remembersRaised(t *pass.Pass) {
 			t.Record.Suspended = slices.Clone(t.Record.Suspended)
 			t.Record.Suspended[i].Replicas = live.Replicas
 		}
-	}
-}
-
-func lowerSet(t *pass.Pass, i int, live *model.ObservedSet) {
-	sets := append([]model.RecordedSet(nil), t.Record.Sets...)
-	sets[i].Replicas = 0
-	t.Record.Sets = sets
-	t.Decision.Disruptive = &model.Action{
-		Kind: model.ActionSuspendSet, Set: live.Name, SetUID: live.UID, SetVersion: live.ResourceVersion, From: live.Replicas,
 	}
 }
 
