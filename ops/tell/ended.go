@@ -42,7 +42,5 @@ func WatchEnds(t *pass.Pass) {
 		t.Record.Ends = nil
 	}
 	slices.Sort(running)
-	if reason, says := gates.NodeEnded(running); says {
-		t.Wait(reason)
-	}
+	t.Waits(gates.NodeEnded(running))
 }

@@ -1,7 +1,6 @@
 package tell
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -40,12 +39,8 @@ func SettledFailures(t *pass.Pass) {
 
 // Verify ends a revision: refused, or applied, ready and verified.
 func Verify(t *pass.Pass) {
-	if reason, waits := gates.Applied(t.Observed.ApplyErrors); waits {
-		t.Wait(reason)
-	}
-	if reason, says := gates.ChangedByAdmission(t.Observed.Altered); says {
-		t.Wait(reason)
-	}
+	t.Waits(gates.Applied(t.Observed.ApplyErrors))
+	t.Waits(gates.ChangedByAdmission(t.Observed.Altered))
 	inSync := aim.Applied(&t.View) && t.Observed.Applied.Effective.Equal(t.Decision.Effective)
 	if inSync && t.Record.Stage == model.StageRendered {
 		t.Record.Stage = model.StageApplied
@@ -58,10 +53,8 @@ func Verify(t *pass.Pass) {
 		return
 	}
 	c := t.Nodes(t.Record.Sets)
-	if reason, waits := gates.PodsReady(c.Ready, c.Wanted, c.NotReady, c.NotReadyWhy); waits {
-		t.Wait(reason)
-	} else if reason, waits := gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy); waits && t.Contact() {
-		t.Wait(reason)
+	if !t.Waits(gates.PodsReady(c.Ready, c.Wanted, c.NotReady, c.NotReadyWhy)) && t.Contact() {
+		t.Waits(gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy))
 	}
 	for _, b := range t.Record.Budgets {
 		if b.MaxUnavailable == 0 && c.Ready == c.Wanted {
@@ -69,10 +62,11 @@ func Verify(t *pass.Pass) {
 			break
 		}
 	}
-	if inSync && !pending(t) && c.Joined == c.Wanted {
-		lifecycle.Prune(t)
+	if !inSync || pending(t) || c.Joined < c.Wanted {
+		return
 	}
-	if !inSync || pending(t) || c.Joined < c.Wanted || t.Record.Stage == model.StageVerified || scale.Unfinished(&t.View) {
+	lifecycle.Prune(t)
+	if pending(t) || t.Record.Stage == model.StageVerified || scale.Unfinished(&t.View) {
 		return
 	}
 	t.Record.Stage = model.StageVerified
@@ -114,14 +108,9 @@ func succeeded(t *pass.Pass) {
 
 // Refused reports what is refused, once while the list of names stays the same.
 func Refused(t *pass.Pass) {
-	var list []string
-	var words strings.Builder
+	var list, words []string
 	for _, r := range t.Decision.Refusals {
-		list = append(list, r.Name)
-		if words.Len() > 0 {
-			words.WriteString("; ")
-		}
-		fmt.Fprintf(&words, "%s: %s", r.Name, r.Message)
+		list, words = append(list, r.Name), append(words, r.Name+": "+r.Message)
 	}
 	if t.Record.Stage == model.StageVerified {
 		// When the reason has gone, success is reported again.
@@ -138,7 +127,7 @@ func Refused(t *pass.Pass) {
 	}
 	aim.Outcome(t, model.OperationUpdate, model.StatusFailure, joined, model.Report{
 		Event: model.EventFeedback, Operation: operation, Action: refusedAction(list[0], operation), Reason: "Refused", Warning: true,
-		Message: words.String(), Names: list,
+		Message: strings.Join(words, "; "), Names: list,
 	})
 }
 
@@ -199,7 +188,8 @@ func Finish(t *pass.Pass, before *model.Record) {
 		// It has ended in this pass, after it was asked what is due next.
 		t.Decision.Verdict = model.Act
 	}
-	if t.Record.Operation != nil || lifecycle.Resumed(&t.View) || t.Decision.Verdict == model.Act || t.Decision.Verdict == model.Wait && t.Decision.Apply {
+	underWay := t.Record.Operation != nil || lifecycle.Resumed(&t.View)
+	if underWay || t.Decision.Verdict == model.Act || t.Decision.Verdict == model.Wait && t.Decision.Apply {
 		t.Decision.LookAgain = t.Poll()
 	}
 }
