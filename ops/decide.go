@@ -26,27 +26,34 @@ func Decide(desired model.Desired, observed model.Observed, record model.Record,
 	lifecycle.Rebuild(t)
 	lifecycle.Command(t)
 	lifecycle.Withdraw(t)
+	if mayTouch(t, &record) {
+		decideNext(t)
+	}
+	tell.Finish(t, &record)
+	return t.Decision
+}
 
-	// Whether this cluster is ours to touch at all.
+// mayTouch reports whether this cluster is ours to touch at all. One that is not is kept as it is.
+func mayTouch(t *pass.Pass, record *model.Record) bool {
 	switch {
 	case lifecycle.Anothers(t):
-		// The record is the other's: nothing is written to it.
-		t.Record = record
-		tell.Finish(t, &record)
-		return t.Decision
+		t.Record = *record // it is the other's: nothing is written to it
+		return false
 	case lifecycle.Removed(t), lifecycle.Released(t), lifecycle.Paused(t):
 		keep(t)
-		tell.Finish(t, &record)
-		return t.Decision
+		return false
 	}
 	lifecycle.TakeUp(t)
 	if lifecycle.Renamed(t) || lifecycle.NotOurs(t) || lifecycle.Foreign(t) || lifecycle.Classless(t) {
 		keep(t)
 		tell.Refused(t)
-		tell.Finish(t, &record)
-		return t.Decision
+		return false
 	}
+	return true
+}
 
+// decideNext finds out what is to be done next with a cluster that is ours.
+func decideNext(t *pass.Pass) {
 	// What of it may be applied now.
 	aim.RefuseDefinition(t)
 	create(t)
@@ -76,6 +83,4 @@ func Decide(desired model.Desired, observed model.Observed, record model.Record,
 	lifecycle.Contested(t)
 	tell.Verify(t)
 	lifecycle.Consent(t)
-	tell.Finish(t, &record)
-	return t.Decision
 }

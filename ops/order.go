@@ -32,17 +32,16 @@ func start(t *pass.Pass) {
 		t.Wait(gates.ExclusionsReturn(x.Set, len(model.Listed(x.IDs))))
 		return
 	}
+	nodesFirst := func() bool { return scale.NeedsNodesFirst(&t.View) && scale.StartGrow(t, false) }
 	for _, due := range []func() bool{
 		func() bool { return lifecycle.StartSuspend(t) },
 		func() bool { return aim.GrowsFirst(&t.View) && scale.StartGrow(t, false) },
 		func() bool {
-			return aim.UpgradeDue(&t.View) && view.ShrinksFirst(&t.View) && (scale.NeedsNodesFirst(&t.View) && scale.StartGrow(t, false) || scale.StartShrink(t, false))
+			return aim.UpgradeDue(&t.View) && view.ShrinksFirst(&t.View) && (nodesFirst() || scale.StartShrink(t, false))
 		},
 		func() bool { return rollout.StartUpgrade(t) },
 		func() bool { return scale.StartGrow(t, true) },
-		func() bool {
-			return len(scale.ToShrink(&t.View, true)) > 0 && scale.NeedsNodesFirst(&t.View) && scale.StartGrow(t, false)
-		},
+		func() bool { return len(scale.ToShrink(&t.View, true)) > 0 && nodesFirst() },
 		func() bool { return scale.StartShrink(t, true) },
 		func() bool { return scale.StartGrow(t, false) },
 		func() bool { return scale.StartShrink(t, false) },

@@ -24,7 +24,7 @@ func create(t *pass.Pass) {
 			t.Record.Sets[i] = model.RecordedSet{Name: w.Name, Group: w.Group, Replicas: w.Replicas}
 		}
 	}
-	if view.Bootstrapping(&t.View) && t.Record.ClusterID == "" {
+	if view.Founding(&t.View) {
 		for _, s := range t.Record.Sets {
 			if s.Replicas == 0 {
 				// The record was lost while none was desired, and no node of it is there.
@@ -84,7 +84,8 @@ func initialMasters(v *view.View, set string) bool {
 func effective(t *pass.Pass) {
 	// An upgrade is made at the present size.
 	present := view.Restarting(&t.View) && view.Unequal(&t.View)
-	kept := t.Rejected || t.Suspending || aim.Growing(&t.View) || aim.Shrinking(&t.View) || view.Unequal(&t.View) && !present || setting.SettingsFirst(&t.View)
+	resized := aim.Growing(&t.View) || aim.Shrinking(&t.View) || view.Unequal(&t.View) && !present
+	kept := t.Rejected || t.Suspending || resized || setting.SettingsFirst(&t.View)
 	aim.NoteVerified(t)
 	mends, settings, gateway := aim.RollForward(&t.View), setting.SettingsAnnotation(&t.View), t.GatewayCounts()
 	aim.NoteTrial(t, mends)
@@ -102,12 +103,10 @@ func effective(t *pass.Pass) {
 			e.Template = model.TemplateBefore
 		case turn && (scale.RollsBack(&t.View, s.Name) || s.Name == t.RollBack):
 			e.Template = model.TemplateBefore
-		case t.DesiredSet(s.Name) != nil && t.Live(s.Name) == nil && (aim.Added(&t.View, s.Name) || view.Bootstrapping(&t.View) && t.Record.ClusterID == "" && !t.Rejected):
-			// A new group: there is nothing to keep. With the record lost it may have come
-			// while the cluster is being made.
+		case comesNew(&t.View, s.Name):
 		case s.Name == mends:
 			e.KeepGateway = kept || present
-		case kept || t.DesiredSet(s.Name) == nil, view.PendingRestart(&t.View, s.Name) && (!turn || !view.Upgrading(&t.View) && aim.UpgradeDue(&t.View) || aim.OthersFirst(&t.View, s.Name) || aim.UpUnasked(&t.View, s.Name) && (mends != "" || !view.Unreachable(&t.View))) && !aim.Unstarted(&t.View):
+		case kept || t.DesiredSet(s.Name) == nil || templateWaits(&t.View, s.Name, turn, mends):
 			e.Template = model.TemplateKept
 		default:
 			e.KeepGateway = present
@@ -135,4 +134,26 @@ func effective(t *pass.Pass) {
 	}
 	budget.Budgets(t)
 	t.Decision.Effective.Budgets = t.Record.Budgets
+}
+
+// comesNew reports whether a set is of a new group: there is nothing to keep. If the record was
+// lost it may have come while the cluster is being made.
+func comesNew(v *view.View, set string) bool {
+	if v.DesiredSet(set) == nil || v.Live(set) != nil {
+		return false
+	}
+	return aim.Added(v, set) || view.Founding(v) && !v.Rejected
+}
+
+// templateWaits reports whether the desired template of a set needs a restart, and it is not the
+// set's turn, or another operation or set comes first. A set that is up while nobody answers gets
+// it only where nothing else rolls forward and no node can be reached.
+func templateWaits(v *view.View, set string, turn bool, mends string) bool {
+	if !view.PendingRestart(v, set) || aim.Unstarted(v) {
+		return false
+	}
+	if !turn || aim.UpgradeDue(v) && !view.Upgrading(v) || aim.OthersFirst(v, set) {
+		return true
+	}
+	return aim.UpUnasked(v, set) && (mends != "" || !view.Unreachable(v))
 }
