@@ -11,9 +11,9 @@ const (
 // into its column; who has a reason to make one larger says it in the commit.
 var Limits = []Limit{
 	{"lines of the packages of ops that decide", 12210, 6000, coreLines},
-	{"files of a package in the largest cycle", 10, 5, largestComponent},
+	{"files of a package in the largest cycle", 6, 5, largestComponent},
 	{"methods of the type with the most in ops", 19, 19, mostMethods},
-	{"functions over 60 lines in ops/...", 7, 0, longFunctions},
-	{"conditions over 4 terms in ops/...", 59, 0, longConditions},
+	{"functions over 60 lines in ops/...", 6, 0, longFunctions},
+	{"conditions over 4 terms in ops/...", 11, 0, longConditions},
 	{"files over 500 lines in the repository", 5, 0, longFiles},
 }
