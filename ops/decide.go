@@ -78,6 +78,7 @@ func decideNext(t *pass.Pass) {
 	tell.WatchEnds(t)
 
 	effective(t)
+	rollout.ReplaceNamed(t)
 	rollout.ReplaceStuck(t)
 	t.Decision.Apply, t.Decision.Adopt = true, lifecycle.Adoption(&t.View)
 	lifecycle.Contested(t)

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -124,6 +125,10 @@ func (s *apiServer) answer(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(s.configMaps(strings.TrimSuffix(r.URL.Path, "configmaps")))
 		return
 	}
+	if within, found := strings.CutSuffix(r.URL.Path, "/pods"); found {
+		_ = json.NewEncoder(w).Encode(s.pods(within+"/", r.URL.Query().Get("labelSelector")))
+		return
+	}
 	var written runtime.Object
 	if r.Method == http.MethodPut || r.Method == http.MethodPost {
 		// Clients write protobuf, and read what they are given.
@@ -155,6 +160,19 @@ func (s *apiServer) statefulSets(within string) appsv1.StatefulSetList {
 	for path, object := range s.objects {
 		if set, ok := object.(*appsv1.StatefulSet); ok && strings.HasPrefix(path, within) {
 			list.Items = append(list.Items, *set)
+		}
+	}
+	return list
+}
+
+// pods of a namespace that have the labels.
+func (s *apiServer) pods(within, selector string) corev1.PodList {
+	wanted, err := labels.Parse(selector)
+	assert.NoError(s.t, err)
+	list := corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}}
+	for path, object := range s.objects {
+		if pod, ok := object.(*corev1.Pod); ok && strings.HasPrefix(path, within) && wanted.Matches(labels.Set(pod.Labels)) {
+			list.Items = append(list.Items, *pod)
 		}
 	}
 	return list

@@ -51,6 +51,10 @@ var endings = []struct {
 	{"resume", []ending{{exitOK, whenGiven}, {exitError, whenNotGiven}}},
 	{"abort", []ending{{exitOK, whenGiven}, {exitError, whenNotGiven}}},
 	{"restart", []ending{{exitOK, whenGiven}, {exitError, whenNotGiven}}},
+	{"replace-pod", []ending{
+		{exitOK, "the daemon is asked to replace the pod"},
+		{exitError, "an error, no such pod, one that is ready, or a cluster that does not take the command"},
+	}},
 	{"release", []ending{
 		{exitOK, whenGiven + "; --wait: all is given back"},
 		{exitError, whenNotGiven + "; --wait: not in time, or stopped"},

@@ -156,7 +156,7 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 	w.noteRefused(desired.Revision, now)
 	rest := w.rest(want, desired, observed, before, decision, problems, now)
 	ctx = whileCurrent(ctx, func() bool { return w.fleet.still(w.key, rec.Owner, want) })
-	return w.act(ctx, turnState{entry: entry, before: before, want: want, desired: desired, decision: decision, problems: problems, refused: w.refusedObjects(decision, now), rest: rest})
+	return w.act(ctx, turnState{entry: entry, before: before, want: want, desired: desired, decision: decision, problems: problems, refused: w.refusedObjects(decision, now), spent: spent(before, &observed), rest: rest})
 }
 
 // turnState is what deciding leaves for acting.
@@ -169,6 +169,8 @@ type turnState struct {
 	problems []string
 	// refused is what Kubernetes refuses, once that is a failure.
 	refused *model.Reason
+	// spent: the command to replace a pod was carried out, or has nothing left to replace.
+	spent bool
 	// rest is kept where nothing is found to do.
 	rest *resting
 }
@@ -205,7 +207,11 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 		return 0, err
 	}
 	w.sayStatus(ctx, s, next)
-	entry, err := w.store.Save(ctx, s.entry.DropExpired(s.desired.Revision), next)
+	entry := s.entry.DropExpired(s.desired.Revision)
+	if s.spent {
+		entry = entry.Drop(names.ReplacePodAnnotation)
+	}
+	entry, err := w.store.Save(ctx, entry, next)
 	if err != nil {
 		return 0, err
 	}
@@ -467,7 +473,19 @@ func commands(entry record.Entry, revision string) model.Commands {
 	return model.Commands{
 		Paused: given[names.PausedAnnotation], Released: given[names.ReleasedAnnotation],
 		Abort: given[names.AbortAnnotation], RestartedAt: given[names.RestartedAtAnnotation],
+		ReplacePod: given[names.ReplacePodAnnotation],
 	}
+}
+
+// spent: the pod that a command names has gone. The command was seen in an earlier pass: a
+// watch that is behind may not show a new pod yet.
+func spent(before model.Record, observed *model.Observed) bool {
+	given := observed.Commands.ReplacePod
+	if given == "" || before.Command.Commands.ReplacePod != given {
+		return false
+	}
+	_, uid, _ := strings.Cut(given, "/")
+	return !slices.ContainsFunc(observed.Pods, func(p model.Pod) bool { return p.UID == uid })
 }
 
 func keyOfSet(namespace, name string) compare.Key {

@@ -236,3 +236,19 @@ func TestARecordThatNothingIsDecidedForCanBeSaved(t *testing.T) {
 		})
 	}
 }
+
+// Carried out, a command stood there for ever; and one for a pod that no watch has shown yet
+// must stay.
+func TestACommandToReplaceAPodIsOverWhenThePodHasGone(t *testing.T) {
+	seen := model.Record{Command: model.SeenCommand{Commands: model.Commands{ReplacePod: "p-0/before"}}}
+	given := model.Observed{Commands: seen.Command.Commands}
+	there := given
+	there.Pods = []model.Pod{{Name: "p-0", UID: "before"}}
+	after := given
+	after.Pods = []model.Pod{{Name: "p-0", UID: "after"}}
+	assert.False(t, spent(seen, &there))
+	assert.True(t, spent(seen, &after))
+	assert.True(t, spent(seen, &given))
+	assert.False(t, spent(model.Record{}, &after), "it was not seen before")
+	assert.False(t, spent(model.Record{}, &model.Observed{}), "there is none")
+}

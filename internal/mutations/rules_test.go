@@ -19,6 +19,7 @@ const aShrink = "TestAShrinkSaysWhatItWaitsFor"
 var rules = []mutation{
 	{"paused", "paused", `if !byCommand && (!t.Desired.Paused || t.Commanded.Paused == "false") {`, "if true {", "ops", "TestWhoMayTouchACluster"},
 	{"released", "released", `if t.Commanded.Released == "" && !t.Desired.Released || t.Commanded.Released == "false" {`, "if true {", "ops", "TestWhoMayTouchACluster"},
+	{"replace-pod-waits", "ReplaceNamed", "if why != \"\" {", "if false {", "ops", "TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember"},
 	{"orphaned", "removed", "\tt.Refuse(reason)\n\treturnBudgets(t)", "\treturnBudgets(t)", "ops", "TestWhoMayTouchACluster"},
 	silenced("removal-pending", "RemovalPending", "ops", "TestAClusterIsDeletedOnlyWhenEverythingAllowsIt"),
 	silenced("removal-count-known", "RemovalKnown", "ops", "TestAClusterIsDeletedOnlyWhenEverythingAllowsIt"),

@@ -38,6 +38,8 @@ const (
 	ReleasedAnnotation    = Prefix + "released"
 	// ForgetAnnotation is a command only, and of no definition.
 	ForgetAnnotation = Prefix + "forget"
+	// ReplacePodAnnotation is a command only: the NAME/UID of a pod.
+	ReplacePodAnnotation = Prefix + "replacePod"
 
 	// OperatorGroup is the API group of crate-operator's CrateDB objects.
 	OperatorGroup = "cloud.crate.io"

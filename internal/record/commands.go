@@ -47,6 +47,11 @@ func Restart(at time.Time, revision string) Command {
 // Forget asks to take away what is recorded of the cluster.
 func Forget(revision string) Command { return Command{names.ForgetAnnotation, "true", revision} }
 
+// ReplacePod asks to make one stuck pod anew. With its UID no pod after it is meant.
+func ReplacePod(pod, uid, revision string) Command {
+	return Command{names.ReplacePodAnnotation, pod + "/" + uid, revision}
+}
+
 // commandKeys are those that a definition may have, too.
 func commandKeys() []string {
 	return []string{names.PausedAnnotation, names.AbortAnnotation, names.ReleasedAnnotation, names.RestartedAtAnnotation}
@@ -72,7 +77,7 @@ func (e Entry) Commands() []Command {
 // CommandsOf reads them from the operation ConfigMap's annotations.
 func CommandsOf(annotations map[string]string) []Command {
 	var commands []Command
-	for _, key := range append(commandKeys(), names.ForgetAnnotation) {
+	for _, key := range append(commandKeys(), names.ForgetAnnotation, names.ReplacePodAnnotation) {
 		text, ok := annotations[key]
 		if !ok {
 			continue

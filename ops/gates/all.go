@@ -34,6 +34,7 @@ var All = []Rule{
 	NodeNameTwiceRule,
 	PodsReadyRule,
 	NodeEndedRule,
+	ReplacePodRule,
 	AppliedRule,
 	ChangedByAdmissionRule,
 	ObjectKeptRule,

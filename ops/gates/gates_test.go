@@ -129,6 +129,7 @@ func situations() []situation {
 		{"a process outlived its pod", of(NodeNameTwice("data-hot-1", "id-old", "id-new")), NodeNameTwiceRule, true, []string{"data-hot-1", "id-old", "id-new"}},
 		{"all ready", of(PodsReady(3, 3, "", "")), PodsReadyRule, false, nil},
 		{"one not ready", of(PodsReady(2, 3, "p", "why")), PodsReadyRule, true, []string{"2 of 3", "p (why)"}},
+		{"a member is to be replaced by command", of(holds(ReplacePodWaits("crate-data-hot-c-1", "its node is a member of the cluster, with shards on it as any other"))), ReplacePodRule, true, []string{"crate-data-hot-c-1", "is a member"}},
 		{"none has ended", of(NodeEnded(nil)), NodeEndedRule, false, nil},
 		{"one has ended", of(NodeEnded([]string{"crate-data-hot-c-1 ended at 02:55:13Z: exit code 137 (OOMKilled)"})), NodeEndedRule, true, []string{"crate-data-hot-c-1 ended at 02:55:13Z", "137"}},
 		{"stored as it was applied", of(ChangedByAdmission(nil)), ChangedByAdmissionRule, false, nil},

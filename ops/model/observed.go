@@ -176,6 +176,8 @@ type Commands struct {
 	Paused, Released, Abort string
 	// RestartedAt is a time as kubectl writes it.
 	RestartedAt string
+	// ReplacePod is the NAME/UID of a pod that is to be made anew.
+	ReplacePod string `json:",omitempty"`
 }
 
 // Failure is an action that failed at its last attempt.

@@ -79,17 +79,23 @@ func ReplaceStuck(t *pass.Pass) {
 	if found == nil {
 		return
 	}
-	aim.NoteFirst(t, found)
-	t.Decision.Disruptive = &model.Action{Kind: model.ActionCurePod, Pod: found.Name, PodUID: found.UID}
+	a := model.Action{Kind: model.ActionCurePod, Pod: found.Name, PodUID: found.UID}
 	if view.ProcessRuns(found) {
 		// It may be joining this moment.
-		askFirst(t, t.Decision.Disruptive, found)
+		askFirst(t, &a, found)
 	}
-	if live := t.Live(found.Set); found.Started.IsZero() && live.Version != "" && gates.CompareMinor(found.Version, live.Version) > 0 {
+	replace(t, found, a)
+}
+
+// replace decides that the pod is made anew on its set's live template.
+func replace(t *pass.Pass, p *model.Pod, a model.Action) {
+	aim.NoteFirst(t, p)
+	if live := t.Live(p.Set); p.Started.IsZero() && live.Version != "" && gates.CompareMinor(p.Version, live.Version) > 0 {
 		// It goes back to an older version, and only as long as the newer one has
 		// not started: that is looked at right before.
-		t.Decision.Disruptive.Kind = model.ActionRecreatePod
+		a.Kind = model.ActionRecreatePod
 	}
+	t.Decision.Disruptive = &a
 }
 
 // mayReplace: nothing else is about to go down, and what is decided is what is applied.

@@ -1,0 +1,157 @@
+package ops_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// named asks for a pod to be replaced, as it is now.
+func (s *situation) named(pod string) {
+	s.o.Commands.ReplacePod = pod + "/" + s.podOf(pod).UID
+}
+
+// alone has a pod that hangs in a cluster that answers, on its set's template.
+func alone(t *testing.T, pod string) *situation {
+	s := twoGroups(t)
+	s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+	s.away(pod)
+	p := s.podOf(pod)
+	p.Runs, p.Started = true, s.o.At.Add(-time.Hour)
+	s.named(pod)
+	return s
+}
+
+// silent: nobody answers, since so long.
+func (s *situation) silent(since time.Duration) {
+	s.o.Database.Contact, s.o.Database.Nodes, s.o.Database.Pods = model.No, nil, nil
+	s.o.Stable.Silent = s.o.At.Add(-since)
+}
+
+func TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember(t *testing.T) {
+	const pod = warm + "-0"
+	claim := func(s *situation, version string) {
+		s.o.Claims = append(s.o.Claims, model.Claim{Name: "data-" + pod, Set: warm, Ordinal: 0, Version: version, ClusterID: s.r.ClusterID})
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		// words of the gate; "" where the pod goes.
+		words string
+	}{
+		{"no member knows it, and its process runs on its set's template", func(*situation) {}, ""},
+		{"its process does not run", func(s *situation) { s.podOf(pod).Waiting, s.podOf(pod).Runs = "CrashLoopBackOff", false }, ""},
+		{"the definition is refused", func(s *situation) {
+			s.d.Changes = append(s.d.Changes, model.Change{Class: model.ChangeVolumes, Set: hot})
+		}, ""},
+		{"its volume was written by the same version", func(s *situation) { claim(s, s.r.Version) }, ""},
+		{"it is ready", func(s *situation) { s.joins(pod) }, "it is ready"},
+		{"it is not ready, and its node is a member", func(s *situation) { s.joins(pod); s.podOf(pod).Ready = false }, "is a member"},
+		{"its process does not run, and its node is a member still", func(s *situation) {
+			s.joins(pod)
+			s.podOf(pod).Ready, s.podOf(pod).Runs, s.podOf(pod).Waiting = false, false, "CrashLoopBackOff"
+		}, "is a member"},
+		{"the nodes could not be read", func(s *situation) { s.o.Database.NodesKnown, s.o.Database.Nodes = false, nil }, "has to be asked for its nodes"},
+		{"there is no master, and it has just started", func(s *situation) {
+			s.o.Database.MasterNode, s.podOf(pod).Started = "", s.o.At.Add(-time.Minute)
+		}, "still has time until"},
+		{"there is no master, and it has had its time", func(s *situation) { s.o.Database.MasterNode = "" }, ""},
+		{"nobody answers, and its process runs", func(s *situation) { s.silent(time.Minute) }, "nobody answers"},
+		{"nobody answers, and its process does not run", func(s *situation) {
+			s.silent(time.Minute)
+			s.podOf(pod).Waiting, s.podOf(pod).Runs = "CrashLoopBackOff", false
+		}, ""},
+		{"a newer CrateDB has run in it than its set has", func(s *situation) { s.podOf(pod).Version = "99.1.0" }, "written by CrateDB 99.1.0"},
+		{"a newer CrateDB has written to its volume", func(s *situation) { claim(s, "99.1.0") }, "written by CrateDB 99.1.0"},
+		{"another pod is on its way out", func(s *situation) { s.podOf(hot + "-1").Terminating = true }, "another pod is on its way out"},
+		{"the set's controller is behind", func(s *situation) {
+			for i := range s.o.Sets {
+				s.o.Sets[i].Generation = s.o.Sets[i].ObservedGeneration + 1
+			}
+		}, "has not seen its newest template"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := alone(t, pod)
+			c.change(s)
+			d := s.inSync()
+			said := ""
+			for _, w := range d.Waits {
+				if w.Name == "replace-pod-waits" {
+					said = w.Message
+				}
+			}
+			if c.words != "" {
+				assert.Nil(t, d.Disruptive)
+				assert.Contains(t, said, c.words)
+				assert.Contains(t, said, pod)
+				return
+			}
+			assert.Empty(t, said)
+			require.NotNil(t, d.Disruptive, "%v", d.Waits)
+			assert.Equal(t, model.ActionCurePod, d.Disruptive.Kind)
+			assert.Equal(t, pod, d.Disruptive.Pod)
+			assert.Equal(t, s.podOf(pod).UID, d.Disruptive.PodUID)
+			if s.o.Database.Contact == model.Yes {
+				assert.NotEmpty(t, d.Disruptive.Ask, "who can be asked is asked right before")
+				assert.NotEqual(t, pod, d.Disruptive.Ask)
+			}
+		})
+	}
+}
+
+// The next pod of the same name is another pod: nobody has looked at that.
+func TestACommandToReplaceAPodIsForNoOtherPod(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+	}{
+		{"there is another pod of its name", func(s *situation) { s.podOf(warm + "-0").UID = "after" }},
+		{"it names no UID", func(s *situation) { s.o.Commands.ReplacePod = warm + "-0" }},
+		{"it names a pod that is not there", func(s *situation) { s.o.Commands.ReplacePod = "x-0/uid" }},
+		{"its pod is on its way out", func(s *situation) { s.podOf(warm + "-0").Terminating = true }},
+		{"the cluster is paused", func(s *situation) { s.o.Commands.Paused = "true" }},
+		{"the cluster is released", func(s *situation) { s.o.Commands.Released = "true" }},
+		{"the command was given for another definition", func(s *situation) {
+			s.r.Command = model.SeenCommand{Commands: s.o.Commands, Revision: "before"}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := alone(t, warm+"-0")
+			c.change(s)
+			d := s.inSync()
+			assert.Nil(t, d.Disruptive)
+			assert.NotContains(t, reasons(d.Waits), "replace-pod-waits")
+		})
+	}
+}
+
+// Two faults meet: a stuck pod of a set that does not vote waits for those that may, whose
+// first pod on another template hangs, too, and nobody answers. The person chooses.
+func TestAPodThatAPersonNamesGoesBeforeAnyOtherStuckPod(t *testing.T) {
+	for _, pod := range []string{hot + "-0", hot + "-1", warm + "-0"} {
+		s := twoGroups(t)
+		s.onTemplate(map[string]string{hot: "t2", warm: "t2"})
+		for i := range s.o.Pods {
+			p := &s.o.Pods[i]
+			p.Ready, p.Runs, p.Waiting = false, false, "CrashLoopBackOff"
+		}
+		s.silent(time.Minute)
+		s.named(pod)
+		d := s.inSync()
+		require.NotNil(t, d.Disruptive, "%s: %v", pod, d.Waits)
+		assert.Equal(t, pod, d.Disruptive.Pod)
+	}
+}
+
+// It holds nothing else back, and nothing calls the cluster undone for it.
+func TestAPodThatIsNotReplacedByCommandHoldsNothingBack(t *testing.T) {
+	s := alone(t, warm+"-0")
+	s.joins(warm + "-0")
+	d := s.inSync()
+	assert.Contains(t, reasons(d.Waits), "replace-pod-waits")
+	assert.Equal(t, model.Done, d.Verdict, "%v", d.Waits)
+}
