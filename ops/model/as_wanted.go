@@ -12,13 +12,15 @@ func (r *Record) AsWanted() bool {
 	return verified && said && !r.busy()
 }
 
-// busy reports whether an operation is under way, or something of ours is in force in the
-// database.
-func (r *Record) busy() bool { return r.Operation != nil || r.Hold != nil || r.Exclusions != nil }
+// busy reports whether an operation is under way, or something of ours is in force.
+func (r *Record) busy() bool { return r.Operation != nil || r.inForce() }
+
+// inForce reports whether the database allocates shards otherwise than it would without us.
+func (r *Record) inForce() bool { return r.Hold != nil || r.Exclusions != nil }
 
 // LetGo reports whether a release has been carried out: the command was seen, what was held in
 // the database is given back, the budgets stand at 1, and nothing is waited for any more.
 func (r *Record) LetGo() bool {
-	return r.Command.Commands.Released == "true" && r.Hold == nil && r.Exclusions == nil &&
-		r.Shown.Verdict == Wait.String() && len(r.Shown.Reasons) == 1 && r.Shown.Reasons[0].Name == gates.ReleasedRule.Name
+	said := r.Shown.Verdict == Wait.String() && len(r.Shown.Reasons) == 1 && r.Shown.Reasons[0].Name == gates.ReleasedRule.Name
+	return r.Command.Commands.Released == "true" && said && !r.inForce()
 }

@@ -10,10 +10,3 @@ type Compute struct {
 	HeapRatio     float64 `json:"heapRatio,omitempty"`
 	Nodepool      string  `json:"nodepool,omitempty"`
 }
-
-func equalCompute(a, b *Compute) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
-}

@@ -8,60 +8,87 @@ import (
 // Equal reports whether two records say the same, saved objects included.
 func (r *Record) Equal(o *Record) bool { return r.DecidedEqual(o) && maps.Equal(r.Saved, o.Saved) }
 
-// DecidedEqual leaves out the saved objects.
+// DecidedEqual leaves out the saved objects. Each case is a difference. Times are compared
+// with Equal: a time that was stored has no monotonic reading.
 func (r *Record) DecidedEqual(o *Record) bool {
 	switch {
-	case r.SchemaVersion != o.SchemaVersion, r.Owner != o.Owner, r.ClusterName != o.ClusterName,
-		r.ClusterID != o.ClusterID, r.Pins != o.Pins, r.Revision != o.Revision, r.Commit != o.Commit,
-		r.Stage != o.Stage, r.HighestVersion != o.HighestVersion, r.Version != o.Version, r.TLS != o.TLS,
-		r.AllowedCIDRs != o.AllowedCIDRs, r.Seq != o.Seq, r.Last != o.Last, r.Command != o.Command,
-		LicenceName(r.License) != LicenceName(o.License), r.LicenseSecret != o.LicenseSecret, r.LicenseChange != o.LicenseChange,
-		r.Bootstrap.Done != o.Bootstrap.Done, r.Bootstrap.Licence != o.Bootstrap.Licence,
-		r.Bootstrap.System != o.Bootstrap.System, !r.Bootstrap.SystemChange.equal(o.Bootstrap.SystemChange),
-		!sameList(r.Bootstrap.Users, o.Bootstrap.Users),
-		!sameList(r.Sets, o.Sets), !slices.EqualFunc(r.References, o.References, SameReference), !sameList(r.Suspended, o.Suspended), !sameList(r.Budgets, o.Budgets),
-		r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy, r.Unexplained != o.Unexplained, r.OthersSettings != o.OthersSettings,
-		!equalHold(r.Hold, o.Hold), !equalCompute(r.Compute, o.Compute), !sameList(r.Settings, o.Settings), !r.Budget.equal(o.Budget), !r.Exclusions.equal(o.Exclusions), r.UnexplainedExclusion != o.UnexplainedExclusion, r.Denied != o.Denied, !r.Slow.equal(o.Slow), r.OthersFilters != o.OthersFilters, !endsEqual(r.Ends, o.Ends),
-		r.RecoverDue != o.RecoverDue, !r.HoldHidden.Equal(o.HoldHidden), r.DeleteConsent != o.DeleteConsent, !r.Removal.equal(o.Removal), !sameList(r.Unproven, o.Unproven), !sameList(r.Proven, o.Proven), !r.Operation.equal(o.Operation):
-		return false
+	// Whose cluster it is, and which one.
+	case r.SchemaVersion != o.SchemaVersion, r.Owner != o.Owner, r.ClusterName != o.ClusterName, r.ClusterID != o.ClusterID, r.Pins != o.Pins:
+	// What was taken up of its definition.
+	case r.Revision != o.Revision, r.Commit != o.Commit, r.Stage != o.Stage, r.AllowedCIDRs != o.AllowedCIDRs, r.DeleteConsent != o.DeleteConsent:
+	// What runs.
+	case r.HighestVersion != o.HighestVersion, r.Version != o.Version, r.TLS != o.TLS, !sameList(r.Sets, o.Sets), !sameList(r.Suspended, o.Suspended):
+	case !slices.EqualFunc(r.References, o.References, SameReference), !samePart(r.Compute, o.Compute), !sameList(r.Budgets, o.Budgets), !r.Budget.equal(o.Budget):
+	case LicenceName(r.License) != LicenceName(o.License), r.LicenseSecret != o.LicenseSecret, r.LicenseChange != o.LicenseChange, !r.Bootstrap.equal(&o.Bootstrap):
+	// What is under way, and which templates have come up.
+	case !r.Operation.equal(o.Operation), !r.Removal.equal(o.Removal), r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy:
+	case r.RecoverDue != o.RecoverDue, !sameList(r.Unproven, o.Unproven), !sameList(r.Proven, o.Proven):
+	// What we have set in the database.
+	case !samePart(r.Hold, o.Hold), !r.HoldHidden.Equal(o.HoldHidden), !r.Exclusions.equal(o.Exclusions), !sameList(r.Settings, o.Settings):
+	// What was reported, and what was asked for last.
+	case r.Unexplained != o.Unexplained, r.UnexplainedExclusion != o.UnexplainedExclusion, r.OthersSettings != o.OthersSettings, r.OthersFilters != o.OthersFilters:
+	case r.Denied != o.Denied, !r.Slow.equal(o.Slow), !endsEqual(r.Ends, o.Ends), r.Seq != o.Seq, r.Last != o.Last, r.Command != o.Command:
+	default:
+		return true
 	}
-	return true
+	return false
+}
+
+func (b *Bootstrap) equal(o *Bootstrap) bool {
+	system := b.System == o.System && b.SystemChange.equal(o.SystemChange)
+	return b.Done == o.Done && b.Licence == o.Licence && system && sameList(b.Users, o.Users)
 }
 
 func (op *Operation) equal(o *Operation) bool {
 	if op == nil || o == nil {
 		return op == o
 	}
-	return op.Kind == o.Kind && op.Step == o.Step && op.Started.Equal(o.Started) && op.Revision == o.Revision &&
-		op.TimedOut == o.TimedOut && slices.Equal(op.From, o.From) && slices.Equal(op.To, o.To) &&
-		op.Restart.equal(o.Restart) && op.Shrink.equal(o.Shrink) && equalUpgrade(op.Upgrade, o.Upgrade)
-}
-
-func equalUpgrade(a, b *Upgrade) bool {
-	if a == nil || b == nil {
-		return a == b
+	switch {
+	// What it is, and where it stands.
+	case op.Kind != o.Kind, op.Step != o.Step, op.Revision != o.Revision, !op.Started.Equal(o.Started), op.TimedOut != o.TimedOut:
+	case !slices.Equal(op.From, o.From), !slices.Equal(op.To, o.To):
+	// How far its kind has come.
+	case !op.Restart.equal(o.Restart), !op.Shrink.equal(o.Shrink), !samePart(op.Upgrade, o.Upgrade):
+	default:
+		return true
 	}
-	return *a == *b
+	return false
 }
 
 func (s *Shrink) equal(o *Shrink) bool {
 	if s == nil || o == nil {
 		return s == o
 	}
-	return s.Masters == o.Masters && s.Set == o.Set && s.From == o.From && s.To == o.To && s.Before == o.Before &&
-		s.LeaveZone == o.LeaveZone && s.Since.Equal(o.Since) && slices.Equal(s.Leaving, o.Leaving) &&
-		s.Shards == o.Shards && s.Bytes == o.Bytes && s.Moving.Equal(o.Moving) && s.Drained.Equal(o.Drained) &&
-		s.Still.Equal(o.Still) && s.Rerouted.Equal(o.Rerouted) && s.Held == o.Held && s.Hidden.Equal(o.Hidden) &&
-		s.MasterStable == o.MasterStable && slices.Equal(s.Evidence, o.Evidence)
+	switch {
+	// What becomes smaller, and who leaves.
+	case s.Masters != o.Masters, s.Set != o.Set, s.From != o.From, s.To != o.To, s.Before != o.Before:
+	case s.LeaveZone != o.LeaveZone, !slices.Equal(s.Leaving, o.Leaving):
+	// How far the drain has come.
+	case !s.Since.Equal(o.Since), s.Shards != o.Shards, s.Bytes != o.Bytes, !s.Moving.Equal(o.Moving), !s.Still.Equal(o.Still):
+	case !s.Drained.Equal(o.Drained), !slices.Equal(s.Evidence, o.Evidence):
+	// What was seen and done on the way.
+	case !s.Rerouted.Equal(o.Rerouted), s.Held != o.Held, !s.Hidden.Equal(o.Hidden), s.MasterStable != o.MasterStable:
+	default:
+		return true
+	}
+	return false
 }
 
 func (r *Restart) equal(o *Restart) bool {
 	if r == nil || o == nil {
 		return r == o
 	}
-	return r.Set == o.Set && r.Remembered == o.Remembered && r.Pod == o.Pod && r.Zone == o.Zone && slices.Equal(r.Pods, o.Pods) && r.PodUID == o.PodUID && r.Template == o.Template &&
-		r.Since.Equal(o.Since) && r.Before.Equal(o.Before) && r.At == o.At && r.By == o.By &&
-		r.MasterStable == o.MasterStable && slices.Equal(r.Done, o.Done)
+	switch {
+	// Which pods are to restart, and who asked for it.
+	case r.Set != o.Set, r.Remembered != o.Remembered, !r.Before.Equal(o.Before), r.At != o.At, r.By != o.By:
+	// Who goes down now.
+	case r.Pod != o.Pod, r.PodUID != o.PodUID, r.Template != o.Template, r.Zone != o.Zone, !slices.Equal(r.Pods, o.Pods):
+	// How far it has come.
+	case !r.Since.Equal(o.Since), r.MasterStable != o.MasterStable, !slices.Equal(r.Done, o.Done):
+	default:
+		return true
+	}
+	return false
 }
 
 func (x *Exclusions) equal(o *Exclusions) bool {
@@ -71,7 +98,8 @@ func (x *Exclusions) equal(o *Exclusions) bool {
 	return x.Set == o.Set && x.IDs == o.IDs && x.Before == o.Before && slices.Equal(x.Tables, o.Tables)
 }
 
-func equalHold(a, b *Hold) bool {
+// samePart compares a part that a record may lack.
+func samePart[P comparable](a, b *P) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

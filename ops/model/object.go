@@ -61,7 +61,8 @@ func (r *Removal) equal(o *Removal) bool {
 	if r == nil || o == nil {
 		return r == o
 	}
-	return r.Since.Equal(o.Since) && r.Began.Equal(o.Began) && r.Most == o.Most && r.Emptied == o.Emptied && r.Told == o.Told
+	times := r.Since.Equal(o.Since) && r.Began.Equal(o.Began)
+	return times && r.Most == o.Most && r.Emptied == o.Emptied && r.Told == o.Told
 }
 
 // Vanished is what is known of the clusters of a source whose definitions are gone.

@@ -12,8 +12,11 @@ import (
 // nothing.
 func (db *Database) HiddenHealth() bool {
 	all, seen := &db.ClusterHealth, &db.Health
-	return all.Colour != ColourUnknown &&
-		(all.Missing > seen.Missing || all.Underreplicated > seen.Underreplicated || all.Colour == Red && seen.Colour != Red)
+	if all.Colour == ColourUnknown {
+		return false // before 6.0 CrateDB has no such view
+	}
+	lacksMore := all.Missing > seen.Missing || all.Underreplicated > seen.Underreplicated
+	return lacksMore || all.Colour == Red && seen.Colour != Red
 }
 
 // AsHealthy is what an executor's last look compares sys.cluster_health with: it may be no
