@@ -94,7 +94,7 @@ var rules = []mutation{
 	{"superuser-sees-shards", "Verdict", "		if seen := e.lost(x); len(seen) > 0 {\n", "		if seen := e.lost(x); false {\n", "ops", "TestTheVerdictOfTheWitnesses"},
 	{"volume-has-shards", "Verdict", "		if left := e.folders(x); len(left) > 0 {\n", "		if left := e.folders(x); false {\n", "ops", "TestTheVerdictOfTheWitnesses"},
 	{"evidence-missing", "Verdict", "		if !e.Superuser.Had && !e.Volume.Had {\n", "		if false {\n", "ops", "TestTheVerdictOfTheWitnesses"},
-	{"disk-does-not-fit", "diskFits", "out = append(out, gates.DiskDoesNotFit(what, g.moving, room, s.LowWatermark, len(g.nodes)))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
+	{"disk-does-not-fit", "overflow", "return []model.Reason{gates.DiskDoesNotFit(what, g.moving, room, watermark, len(g.nodes))}", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"shards-do-not-fit", "shardsFit", "out = append(out, gates.ShardsDoNotFit(\"the cluster\", total, limit.most, len(f.remaining), limit.name))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"draining", "drainStep", "t.Wait(gates.Draining(sh.Names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))", "", "ops", aShrink},
 	{"drain-blocked", "stands", "t.Refuse(gates.DrainBlocked(d.shards, d.bytes, sh.Names(), db.Unassigned, sh.Still, blockers(&t.View, d)))", "", "ops", aShrink},

@@ -12,14 +12,10 @@ import (
 // filters off that decide before them. A list of names counts nothing while a require
 // is there, and adds nothing to other includes, so that no shard moves in between.
 func (f *Forecast) freed(t *model.Table) string {
-	name, part := t.Name, ""
-	if t.Of != "" {
-		name = t.Of
-		if f.apart(t) {
-			part = " PARTITION (…)"
-		}
+	alter := "ALTER TABLE " + quotedTable(whole(t))
+	if t.Of != "" && f.apart(t) {
+		alter += " PARTITION (…)"
 	}
-	alter := "ALTER TABLE " + quotedTable(name) + part
 	var stay []string
 	for _, n := range f.remaining {
 		if t.Filters().First(n) == model.Yes {
@@ -68,6 +64,5 @@ func FilterText(l model.Lists) string {
 // quotedTable quotes "schema.table" as CrateDB's SQL has it.
 func quotedTable(name string) string {
 	schema, table, _ := strings.Cut(name, ".")
-	quote := func(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
-	return quote(schema) + "." + quote(table)
+	return quoted(schema) + "." + quoted(table)
 }

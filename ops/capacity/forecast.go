@@ -39,10 +39,6 @@ func NewForecast(db *model.Database, version string, leaving, remaining []*model
 	for _, n := range leaving {
 		f.gone[n.ID] = true
 	}
-	type copyOf struct {
-		table string
-		id    int
-	}
 	seen := map[copyOf]bool{}
 	for i := range db.Shards {
 		s := &db.Shards[i]
@@ -150,24 +146,18 @@ func (f *Forecast) overrides(t *model.Table, leaving []*model.Node) bool {
 // partitioned ones as a whole: new partitions are made as the table says. uneven
 // are those of which no one list could be given back.
 func (f *Forecast) TableExclusions(leaving []*model.Node) (out []model.TableExclusion, uneven []string) {
-	name := func(t *model.Table) string {
-		if t.Of != "" {
-			return t.Of
-		}
-		return t.Name
-	}
 	all := f.tables()
 	for _, t := range all {
-		if !f.overrides(t, leaving) || t.OwnDecide(f.version) || slices.ContainsFunc(out, func(x model.TableExclusion) bool { return x.Name == name(t) }) {
+		if !f.overrides(t, leaving) || t.OwnDecide(f.version) || slices.ContainsFunc(out, func(x model.TableExclusion) bool { return x.Name == whole(t) }) {
 			continue
 		}
 		before := t.Exclude["_id"]
 		for _, o := range all {
-			if name(o) == name(t) && o.Exclude["_id"] != before && !slices.Contains(uneven, name(t)) {
-				uneven = append(uneven, name(t))
+			if whole(o) == whole(t) && o.Exclude["_id"] != before && !slices.Contains(uneven, whole(t)) {
+				uneven = append(uneven, whole(t))
 			}
 		}
-		out = append(out, model.TableExclusion{Name: name(t), Before: before})
+		out = append(out, model.TableExclusion{Name: whole(t), Before: before})
 	}
 	return out, uneven
 }
@@ -328,15 +318,27 @@ func (f *Forecast) diskFits() []model.Reason {
 	if !s.DiskThreshold {
 		return nil
 	}
-	type tier struct {
-		nodes           []*model.Node
-		moving, largest int64
-		first           string
-		tables          int
+	all, tiers := tiersOf(f)
+	out := all.overflow(s.LowWatermark, "the data of all tables")
+	for _, g := range tiers {
+		if g.tables < all.tables {
+			out = append(out, g.overflow(s.LowWatermark, g.words())...)
+		}
 	}
-	tiers := map[string]*tier{}
-	all := &tier{nodes: f.remaining}
-	var order []string
+	return out
+}
+
+// tier is tables that may use the same nodes, and what of them moves there.
+type tier struct {
+	nodes           []*model.Node
+	moving, largest int64
+	first           string
+	tables          int
+}
+
+// tiersOf are the tables from which something moves: all of them, and by their nodes.
+func tiersOf(f *Forecast) (all *tier, tiers []*tier) {
+	all = &tier{nodes: f.remaining}
 	for i := range f.db.Tables {
 		t := &f.db.Tables[i]
 		l := f.loads[t.Name]
@@ -349,17 +351,11 @@ func (f *Forecast) diskFits() []model.Reason {
 		if spare := l.copies - l.shards*f.copies(t, len(usable)); spare > 0 {
 			moving = l.moving / int64(l.leaving) * int64(max(0, l.leaving-spare))
 		}
-		var key strings.Builder
-		for _, n := range usable {
-			key.WriteString(n.ID + ",")
+		own := slices.IndexFunc(tiers, func(g *tier) bool { return slices.Equal(g.nodes, usable) })
+		if own < 0 {
+			own, tiers = len(tiers), append(tiers, &tier{nodes: usable, first: t.Name})
 		}
-		group := tiers[key.String()]
-		if group == nil {
-			group = &tier{nodes: usable, first: t.Name}
-			tiers[key.String()] = group
-			order = append(order, key.String())
-		}
-		for _, g := range []*tier{group, all} {
+		for _, g := range []*tier{tiers[own], all} {
 			g.moving += moving
 			g.tables++
 			if moving > 0 {
@@ -367,34 +363,34 @@ func (f *Forecast) diskFits() []model.Reason {
 			}
 		}
 	}
-	var out []model.Reason
-	look := func(g *tier, what string) {
-		room, widest, known := f.room(g.nodes)
-		switch {
-		case !known:
-		case g.moving > room:
-			out = append(out, gates.DiskDoesNotFit(what, g.moving, room, s.LowWatermark, len(g.nodes)))
-		case g.largest > widest:
-			out = append(out, gates.DiskDoesNotFit("the largest shard of "+what, g.largest, widest, s.LowWatermark, len(g.nodes)))
-		}
+	return all, tiers
+}
+
+func (g *tier) words() string {
+	if g.tables > 1 {
+		return fmt.Sprintf("%s and %d more table(s) or partition(s)", g.first, g.tables-1)
 	}
-	look(all, "the data of all tables")
-	for _, key := range order {
-		if g := tiers[key]; g.tables < all.tables {
-			what := g.first
-			if g.tables > 1 {
-				what = fmt.Sprintf("%s and %d more table(s) or partition(s)", g.first, g.tables-1)
-			}
-			look(g, what)
-		}
+	return g.first
+}
+
+// overflow is the reason where the nodes have too little room in all, or none of them has enough
+// for the largest shard.
+func (g *tier) overflow(watermark, what string) []model.Reason {
+	room, widest, known := g.room(watermark)
+	switch {
+	case !known:
+	case g.moving > room:
+		return []model.Reason{gates.DiskDoesNotFit(what, g.moving, room, watermark, len(g.nodes))}
+	case g.largest > widest:
+		return []model.Reason{gates.DiskDoesNotFit("the largest shard of "+what, g.largest, widest, watermark, len(g.nodes))}
 	}
-	return out
+	return nil
 }
 
 // room is the bytes free below the low watermark, in all and on the node that has most.
-func (f *Forecast) room(nodes []*model.Node) (room, widest int64, known bool) {
-	for _, n := range nodes {
-		limit, ok := belowWatermark(f.db.Settings.LowWatermark, n.DiskSize)
+func (g *tier) room(watermark string) (room, widest int64, known bool) {
+	for _, n := range g.nodes {
+		limit, ok := belowWatermark(watermark, n.DiskSize)
 		if !ok || n.DiskSize <= 0 || n.DiskUsed < 0 {
 			return 0, 0, false
 		}

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -36,16 +37,14 @@ func (f *Forecast) held() []model.Reason {
 
 // lets is the statement that lets a table's shards move, of a partition that of its whole table.
 func lets(t *model.Table) string {
-	name, kind := t.Name, "TABLE"
-	if t.Of != "" {
-		name = t.Of
-	}
-	schema, table, _ := strings.Cut(name, ".")
-	if schema == "blob" {
+	if table, blob := strings.CutPrefix(whole(t), "blob."); blob {
 		return `ALTER BLOB TABLE ` + quoted(table) + ` RESET ("routing.allocation.enable")`
 	}
-	return `ALTER ` + kind + ` ` + quoted(schema) + `.` + quoted(table) + ` RESET ("routing.allocation.enable")`
+	return `ALTER TABLE ` + quotedTable(whole(t)) + ` RESET ("routing.allocation.enable")`
 }
+
+// whole is the table's name, of a partition that of its table.
+func whole(t *model.Table) string { return cmp.Or(t.Of, t.Name) }
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 

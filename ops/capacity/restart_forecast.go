@@ -225,10 +225,6 @@ func keepsNodes(t *model.Table, usable int) string {
 	if err != nil || !isRange || most < lower || wait <= most+1 {
 		return ""
 	}
-	name := t.Name
-	if t.Of != "" {
-		name = t.Of
-	}
 	return fmt.Sprintf(`%s (number_of_replicas '%s' comes to %d copies, write.wait_for_active_shards is %d: ALTER TABLE %s SET ("write.wait_for_active_shards" = %d))`,
-		t.Name, t.Replicas, most+1, wait, quotedTable(name), max(most+1, 1))
+		t.Name, t.Replicas, most+1, wait, quotedTable(whole(t)), max(most+1, 1))
 }

@@ -115,14 +115,10 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 	if e.Gateway > 0 {
 		setGateway(set, e.Gateway)
 	}
-	if err := annotate(set, names.HoldAnnotation, e.Hold); err != nil {
-		return nil, err
-	}
-	if err := annotate(set, names.SuspendedAnnotation, e.Suspended); err != nil {
-		return nil, err
-	}
-	if err := annotate(set, names.SettingsAnnotation, e.Settings); err != nil {
-		return nil, err
+	for _, ours := range [][2]string{{names.HoldAnnotation, e.Hold}, {names.SuspendedAnnotation, e.Suspended}, {names.SettingsAnnotation, e.Settings}} {
+		if err := annotate(set, ours[0], ours[1]); err != nil {
+			return nil, err
+		}
 	}
 	if err := unstructured.SetNestedField(set.Object, int64(e.Replicas), "spec", "replicas"); err != nil {
 		return nil, fmt.Errorf("setting spec.replicas of StatefulSet %s: %w", e.Name, err)
@@ -135,8 +131,11 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 		return nil, err
 	}
 	next[e.Name] = packed
-	if live := saved[current]; e.Live != "" && TemplateOf(set) != e.Live && live != "" && live != packed && live != next[e.Name+rememberedSuffix] {
-		next[e.Name+liveSuffix] = live
+	if e.Live != "" && TemplateOf(set) != e.Live {
+		// This template may never be applied: what runs is saved beside it, once.
+		if live := saved[current]; live != "" && live != packed && live != next[e.Name+rememberedSuffix] {
+			next[e.Name+liveSuffix] = live
+		}
 	}
 	return set, nil
 }
