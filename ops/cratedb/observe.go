@@ -60,7 +60,6 @@ func (c Client) Observe(ctx context.Context, target Target) model.Database {
 		return db
 	}
 	pods := c.ask(ctx, target)
-	db.SettingsAsked = target.Settings
 	defer func() {
 		for i := range pods {
 			if pods[i].session != nil {
@@ -68,36 +67,13 @@ func (c Client) Observe(ctx context.Context, target Target) model.Database {
 			}
 		}
 	}()
-	var chosen *asked
-	refused, sightless := false, false
-	for i := range pods {
-		p := &pods[i]
-		if p.err != nil {
-			refused = refused || errors.Is(p.err, execute.ErrLoginRefused)
-			sightless = sightless || errors.Is(p.err, errBlind)
-			if db.Error == "" {
-				db.Error = p.err.Error()
-			}
-			continue
-		}
-		db.SystemLogin = model.LoginOK
-		if chosen == nil || chosen.master == "" && p.master != "" {
-			chosen = p
-		}
-	}
+	db.SettingsAsked = target.Settings
+	chosen := choose(pods)
 	if chosen == nil {
-		if len(pods) > 0 {
-			db.Contact = model.No
-		}
-		switch {
-		case sightless:
-			blind(&db)
-		case refused:
-			db.SystemLogin = model.LoginRefused
-		}
+		unanswered(&db, pods)
 		return db
 	}
-	db.Contact, db.Error = model.Yes, ""
+	db.Contact, db.SystemLogin = model.Yes, model.LoginOK
 	db.ClusterID, db.ClusterName, db.MasterNode = chosen.answer.ClusterID, chosen.name, chosen.master
 	chosen.read(ctx, &db)
 	chosen.readUnreplicated(ctx, &db)
@@ -108,26 +84,62 @@ func (c Client) Observe(ctx context.Context, target Target) model.Database {
 		c.readSnapshots(ctx, chosen, target.Password, &db)
 	}
 	for i := range pods {
-		if errors.Is(pods[i].err, execute.ErrLoginRefused) {
-			pods[i].answer.LoginRefused = true
-			db.Pods = append(db.Pods, pods[i].answer)
-		}
-		if pods[i].err == nil {
-			a := pods[i].answer
-			a.Settings = settingList(pods[i].settings)
-			// The other nodes are known by the one that was read.
-			for _, n := range db.Nodes {
-				if n.Name == a.NodeName {
-					a.NodeID = n.ID
-					if a.Version == "" {
-						a.Version = n.Version
-					}
-				}
-			}
-			db.Pods = append(db.Pods, a)
+		if p := &pods[i]; p.err == nil || errors.Is(p.err, execute.ErrLoginRefused) {
+			db.Pods = append(db.Pods, p.answered(db.Nodes))
 		}
 	}
 	return db
+}
+
+// choose is the pod whose node is read, one that knows a master before others; nil where
+// none has answered.
+func choose(pods []asked) *asked {
+	var chosen *asked
+	for i := range pods {
+		p := &pods[i]
+		if p.err == nil && (chosen == nil || chosen.master == "" && p.master != "") {
+			chosen = p
+		}
+	}
+	return chosen
+}
+
+// unanswered is what is known where no pod could be read: the first one's error, and whether
+// one at least knows `system`.
+func unanswered(db *model.Database, pods []asked) {
+	if len(pods) == 0 {
+		return
+	}
+	db.Contact, db.Error = model.No, pods[0].err.Error()
+	failed := func(with error) bool {
+		return slices.ContainsFunc(pods, func(p asked) bool { return errors.Is(p.err, with) })
+	}
+	switch {
+	case failed(errBlind):
+		blind(db)
+	case failed(execute.ErrLoginRefused):
+		db.SystemLogin = model.LoginRefused
+	}
+}
+
+// answered is what the pod said of itself, or that it refuses the login. Of the nodes only
+// the one that was read says more: the others are known by it.
+func (p *asked) answered(nodes []model.Node) model.PodAnswer {
+	answer := p.answer
+	if p.err != nil {
+		answer.LoginRefused = true
+		return answer
+	}
+	answer.Settings = settingList(p.settings)
+	for i := range nodes {
+		if n := &nodes[i]; n.Name == answer.NodeName {
+			answer.NodeID = n.ID
+			if answer.Version == "" {
+				answer.Version = n.Version
+			}
+		}
+	}
+	return answer
 }
 
 // ask logs in to each pod and asks for its own cluster id and for the settings as
