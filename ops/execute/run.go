@@ -23,9 +23,6 @@ func run(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	switch a.Kind {
 	case model.ActionCreateSystemSecret:
 		return createSystemSecret(ctx, a, t)
-	case model.ActionLabelSecret:
-		err := t.Objects.LabelSecret(ctx, a.Secret.Name, names.UserPasswordLabel, "true")
-		return model.Result{Message: "the Secret is labelled as a user's password"}, err
 	case model.ActionSetLicense:
 		return setLicense(ctx, a, t)
 	case model.ActionSetSystemUser:
@@ -36,35 +33,14 @@ func run(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 		return verifyUser(ctx, a, t)
 	case model.ActionChangePassword:
 		return changePassword(ctx, a, t)
-	case model.ActionAnnotateClaim:
-		err := t.Objects.AnnotateClaim(ctx, a.Claim, map[string]string{
-			names.ClusterIDAnnotation: a.ClusterID,
-			names.VersionAnnotation:   a.Version,
-		})
-		return model.Result{Message: "the volume claim says whose data it carries"}, err
 	case model.ActionAcknowledgeNodeChecks:
 		return acknowledge(ctx, a, t)
-	case model.ActionSetBudget:
-		err := t.Objects.SetBudget(ctx, a.Budget, a.Value)
-		return model.Result{Message: fmt.Sprintf("the disruption budget stands at %d", a.Value)}, err
 	case model.ActionHoldAllocation:
 		return holdAllocation(ctx, a, t)
 	case model.ActionReleaseAllocation:
 		return releaseAllocation(ctx, a, t)
 	case model.ActionRestartPod:
 		return restartPod(ctx, a, t)
-	case model.ActionSuspendSet:
-		err := t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.Value)
-		return model.Result{Message: fmt.Sprintf("the StatefulSet went from %d to %d replicas, because its cluster is suspended", a.From, a.Value)}, err
-	case model.ActionStopSet:
-		err := orGone(t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, 0))
-		return model.Result{Message: fmt.Sprintf("the StatefulSet went from %d to 0 replicas, because its cluster is deleted", a.From)}, err
-	case model.ActionForgetHold:
-		err := orGone(t.Objects.ForgetHold(ctx, a.Set, a.SetUID))
-		return model.Result{Message: "the StatefulSet's annotation says no longer that something is held"}, err
-	case model.ActionDeleteObject:
-		err := t.Objects.DeleteObject(ctx, a.Object, a.SetUID, a.SetVersion)
-		return model.Result{Message: "the object is made no more and was deleted"}, err
 	case model.ActionSetSettings:
 		return setSettings(ctx, a, t)
 	case model.ActionResetSettings:
@@ -81,13 +57,45 @@ func run(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 		return retryAllocation(ctx, a, t)
 	case model.ActionShrinkSet:
 		return shrinkSet(ctx, a, t)
-	case model.ActionDeleteSet:
-		err := orGone(t.Objects.DeleteSet(ctx, a.Set, a.SetUID, a.SetVersion))
-		return model.Result{Message: "the StatefulSet of a group that is gone was deleted; its volume claims stay"}, err
 	case model.ActionCurePod:
 		return curePod(ctx, a, t)
 	case model.ActionRecoverPod:
 		return recoverPod(ctx, a, t)
+	}
+	return writeObject(ctx, a, t)
+}
+
+// writeObject carries out what is one write to Kubernetes and asks the database nothing. What
+// stops or deletes names the object's UID: another object of that name stays.
+func writeObject(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+	switch a.Kind {
+	case model.ActionLabelSecret:
+		err := t.Objects.LabelSecret(ctx, a.Secret.Name, names.UserPasswordLabel, "true")
+		return model.Result{Message: "the Secret is labelled as a user's password"}, err
+	case model.ActionAnnotateClaim:
+		err := t.Objects.AnnotateClaim(ctx, a.Claim, map[string]string{
+			names.ClusterIDAnnotation: a.ClusterID,
+			names.VersionAnnotation:   a.Version,
+		})
+		return model.Result{Message: "the volume claim says whose data it carries"}, err
+	case model.ActionSetBudget:
+		err := t.Objects.SetBudget(ctx, a.Budget, a.Value)
+		return model.Result{Message: fmt.Sprintf("the disruption budget stands at %d", a.Value)}, err
+	case model.ActionSuspendSet:
+		err := t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.Value)
+		return model.Result{Message: fmt.Sprintf("the StatefulSet went from %d to %d replicas, because its cluster is suspended", a.From, a.Value)}, err
+	case model.ActionStopSet:
+		err := orGone(t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, 0))
+		return model.Result{Message: fmt.Sprintf("the StatefulSet went from %d to 0 replicas, because its cluster is deleted", a.From)}, err
+	case model.ActionForgetHold:
+		err := orGone(t.Objects.ForgetHold(ctx, a.Set, a.SetUID))
+		return model.Result{Message: "the StatefulSet's annotation says no longer that something is held"}, err
+	case model.ActionDeleteObject:
+		err := t.Objects.DeleteObject(ctx, a.Object, a.SetUID, a.SetVersion)
+		return model.Result{Message: "the object is made no more and was deleted"}, err
+	case model.ActionDeleteSet:
+		err := orGone(t.Objects.DeleteSet(ctx, a.Set, a.SetUID, a.SetVersion))
+		return model.Result{Message: "the StatefulSet of a group that is gone was deleted; its volume claims stay"}, err
 	case model.ActionRecreatePod:
 		err := orGone(t.Objects.DeletePod(ctx, a.Pod, a.PodUID))
 		return model.Result{Message: "the pod was deleted, to come back on its set's template"}, err

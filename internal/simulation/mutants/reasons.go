@@ -38,7 +38,7 @@ var reasons = []reason{
 		{gate, "nodes-answer", ""}, {gate, "node-name-twice", ""}, {reread, "allThere", "silent("},
 	}},
 	{"no definition is deleted in the model", []guard{
-		{gate, "mass-removal", ""}, {gate, "removal-count-known", ""}, {gate, "removal-pending", ""}, {call, "run ShrinkSet", "a.From, 0)"}, {action, "dismantle", ""},
+		{gate, "mass-removal", ""}, {gate, "removal-count-known", ""}, {gate, "removal-pending", ""}, {call, "writeObject ShrinkSet", "a.From, 0)"}, {action, "dismantle", ""},
 	}},
 	{"what `system` may not see, and what one view lacks, other witnesses of the model know, and each of them holds a removal up by itself", []guard{
 		{reread, "lookHealth", ""}, {reread, "lookUnfiltered", ""}, {gate, "system-denied", ""}, {gate, "privileges-known", ""}, {gate, "nodes-known", ""}, {gate, "cluster-health", ""},
@@ -64,7 +64,7 @@ var reasons = []reason{
 		{gate, "node-ended", ""},
 	}},
 	{"objects beside StatefulSets, budgets and Secrets are not in the model, nor is admission that changes one", []guard{
-		{gate, "changed-by-admission", ""}, {gate, "object-kept", ""}, {call, "run DeleteObject", ""}, {action, "prune", ""},
+		{gate, "changed-by-admission", ""}, {gate, "object-kept", ""}, {call, "writeObject DeleteObject", ""}, {action, "prune", ""},
 	}},
 	{"each answer of the model's database has its rows, and each claim what was written on it", []guard{
 		{reread, "readExclusions", ""}, {reread, "effectiveAllocation", ""}, {reread, "effectiveSetting", ""}, {gate, "allocation-known", ""},
@@ -92,7 +92,7 @@ var reasons = []reason{
 		{gate, "claim-of-another-cluster", ""}, {gate, "draining", "DrainedOnce"},
 	}},
 	{"said twice: another rule of the same list waits while nodes are away or the health is yellow", []guard{{gate, "replicas-complete", ""}}},
-	{"what it makes anew joins after all, or is made anew by the next rule", []guard{{call, "run DeletePod", ""}}},
+	{"what it makes anew joins after all, or is made anew by the next rule", []guard{{call, "writeObject DeletePod", ""}}},
 	{"in the model nobody changes the password of `system`", []guard{{action, "changeSystem", ""}}},
 	{"fewer than one of 20,000 schedules has a gateway that waits for more nodes than there are", []guard{
 		{call, "recoverPod Run", ""}, {call, "recoverPod RestartPod", ""},
