@@ -21,24 +21,12 @@ func (m *world) act(a model.Action) model.Result {
 				s.Labelled, s.Version.ResourceVersion = true, m.next(madeHere)
 			}
 		}
-	case model.ActionSetSystemUser:
-		m.founded = true
-		m.user(a.User)
-	case model.ActionSetUser:
-		m.user(a.User)
-	case model.ActionVerifyUser:
-		// Its Secret has changed: the password with it, as far as anybody knows.
-		return model.Result{Code: model.ResultRefused}
 	case model.ActionAnnotateClaim:
 		m.claims = slices.Clone(m.claims)
 		for i := range m.claims {
 			if m.claims[i].Name == a.Claim {
 				m.claims[i].ClusterID, m.claims[i].Version = a.ClusterID, a.Version
 			}
-		}
-	case model.ActionAcknowledgeNodeChecks:
-		for i := range m.pods {
-			m.acknowledged[m.pods[i].NodeName] = true
 		}
 	case model.ActionSetBudget:
 		m.budgets = slices.Clone(m.budgets)
@@ -50,9 +38,35 @@ func (m *world) act(a model.Action) model.Result {
 	case model.ActionRestartPod, model.ActionCurePod, model.ActionRecreatePod, model.ActionRecoverPod:
 		m.renew(a.Pod)
 	case model.ActionRestartZone:
-		for each := range strings.SplitSeq(a.Pods, ",") {
-			name, _, _ := strings.Cut(each, "/")
+		for _, name := range podNames(a.Pods) {
 			m.renew(name)
+		}
+	case model.ActionShrinkSet, model.ActionSuspendSet:
+		if s := m.set(a.Set); s != nil {
+			s.Replicas, s.ResourceVersion = a.To, m.next("")
+		}
+	case model.ActionDeleteSet:
+		m.sets = slices.DeleteFunc(m.sets, func(s Set) bool { return s.Name == a.Set })
+	default:
+		return m.tell(a)
+	}
+	return model.Result{}
+}
+
+// tell has a statement to the database succeed.
+func (m *world) tell(a model.Action) model.Result {
+	switch a.Kind {
+	case model.ActionSetSystemUser:
+		m.founded = true
+		m.user(a.User)
+	case model.ActionSetUser:
+		m.user(a.User)
+	case model.ActionVerifyUser:
+		// Its Secret has changed: the password with it, as far as anybody knows.
+		return model.Result{Code: model.ResultRefused}
+	case model.ActionAcknowledgeNodeChecks:
+		for i := range m.pods {
+			m.acknowledged[m.pods[i].NodeName] = true
 		}
 	case model.ActionHoldAllocation:
 		m.db.Allocation = a.Allocation
@@ -72,12 +86,6 @@ func (m *world) act(a model.Action) model.Result {
 		m.exclude(func(ids []string) []string { return without(ids, listed(a.NodeIDs)) })
 	case model.ActionExcludeInTable, model.ActionIncludeInTable:
 		m.excludeInTable(a)
-	case model.ActionShrinkSet, model.ActionSuspendSet:
-		if s := m.set(a.Set); s != nil {
-			s.Replicas, s.ResourceVersion = a.To, m.next("")
-		}
-	case model.ActionDeleteSet:
-		m.sets = slices.DeleteFunc(m.sets, func(s Set) bool { return s.Name == a.Set })
 	}
 	return model.Result{}
 }
@@ -116,6 +124,16 @@ func (m *world) excludeInTable(a model.Action) {
 			delete(t.Exclude, "_id")
 		}
 	}
+}
+
+// podNames of an action on several pods, which are "name/uid" there.
+func podNames(pods string) []string {
+	var names []string
+	for each := range strings.SplitSeq(pods, ",") {
+		name, _, _ := strings.Cut(each, "/")
+		names = append(names, name)
+	}
+	return names
 }
 
 func listed(ids string) []string {

@@ -125,8 +125,10 @@ func (c *course) operation(step Step, before, next *model.Record) int {
 		kind = kindLicence
 	}
 	bootstrap := c.current >= 0 && c.out.Operations[c.current].Kind == string(model.OperationBootstrap)
+	// What a bootstrap does in its last turn is a part of it, though the record is in none then.
+	justEnded := c.current < 0 && before.Operation != nil && before.Operation.Kind == model.OperationBootstrap
 	switch {
-	case kind != "" && !bootstrap && !(c.current < 0 && before.Operation != nil && before.Operation.Kind == model.OperationBootstrap):
+	case kind != "" && !bootstrap && !justEnded:
 		return c.own(kind)
 	case c.current >= 0:
 		return c.current
@@ -184,10 +186,7 @@ func (c *course) restarted(a model.Action, observed *model.Observed) {
 	case model.ActionRestartPod, model.ActionCurePod, model.ActionRecreatePod, model.ActionRecoverPod:
 		pods = []string{a.Pod}
 	case model.ActionRestartZone:
-		for each := range strings.SplitSeq(a.Pods, ",") {
-			name, _, _ := strings.Cut(each, "/")
-			pods = append(pods, name)
-		}
+		pods = podNames(a.Pods)
 	default:
 		return
 	}

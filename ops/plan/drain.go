@@ -11,7 +11,7 @@ import (
 // drain says in numbers what a drain moves, once it is decided.
 func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 	op := next.Operation
-	if op == nil || op.Shrink == nil || op.Shrink.Set == "" || len(op.Shrink.Leaving) == 0 || c.current < 0 {
+	if !nodesLeave(op) || c.current < 0 {
 		c.draining = ""
 		return
 	}
@@ -45,6 +45,11 @@ func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 	} else {
 		current.Summary += ": " + text
 	}
+}
+
+// nodesLeave: the operation has come to a StatefulSet, and its nodes that leave are known.
+func nodesLeave(op *model.Operation) bool {
+	return op != nil && op.Shrink != nil && op.Shrink.Set != "" && len(op.Shrink.Leaving) > 0
 }
 
 func (m *world) dataNodeNames() []string {

@@ -278,7 +278,8 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 			continue
 		}
 		content := live.Content == want.Content && live.InitialMasters == want.InitialMasters
-		if live.Replicas == want.Replicas && content && live.Hold == want.Hold && live.Suspended == want.Suspended && live.Annotated == want.Annotated {
+		annotations := live.Hold == want.Hold && live.Suspended == want.Suspended && live.Annotated == want.Annotated
+		if live.Replicas == want.Replicas && content && annotations {
 			continue
 		}
 		wrote = true
@@ -308,8 +309,10 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 // whether there was any.
 func (m *world) settle() bool {
 	db := &m.db
-	there := len(m.disrupted) > 0 || m.founded && db.Contact == model.No || db.Recovered == model.No ||
-		db.Health.Colour == model.Yellow || db.Health.Colour == model.Red || db.Unassigned+db.Relocating+db.Initializing+db.Snapshots > 0
+	away := m.founded && db.Contact == model.No || db.Recovered == model.No
+	lacking := db.Health.Colour == model.Yellow || db.Health.Colour == model.Red
+	moving := db.Unassigned+db.Relocating+db.Initializing+db.Snapshots > 0
+	there := len(m.disrupted) > 0 || away || lacking || moving
 	m.disrupted = nil
 	if db.Contact == model.No {
 		db.Contact = model.Yes

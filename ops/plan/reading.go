@@ -65,19 +65,8 @@ func (m *world) reading(record *model.Record) model.Database {
 	if i >= 0 {
 		db.SystemSecret = m.secrets[i].Version
 	}
-	db.Nodes, db.Pods, db.NodeChecks = nil, nil, nil
-	up := slices.ContainsFunc(m.pods, func(p pod) bool { return p.joined })
-	switch {
-	case !m.founded || !up:
-		none := model.Database{At: m.now, SystemSecret: db.SystemSecret}
-		if up && i >= 0 {
-			none.Contact, none.SystemLogin = model.No, model.LoginRefused
-		} else if up {
-			none.Contact = model.No
-		}
+	if none, silent := m.unread(db.SystemSecret, i >= 0); silent {
 		return none
-	case db.Contact == model.No:
-		return model.Database{At: m.now, SystemSecret: db.SystemSecret, Contact: model.No, Error: m.db.Error}
 	}
 	db.Contact, db.SystemLogin = model.Yes, model.LoginOK
 	if db.Recovered == model.Unknown {
@@ -97,6 +86,45 @@ func (m *world) reading(record *model.Record) model.Database {
 	db.NodesKnown, db.DeniedKnown = true, true
 	db.ShardsKnown, db.UsersKnown, db.ChecksKnown, db.UnreplicatedKnown = true, true, true, true
 	db.TablesKnown, db.SnapshotsKnown, db.AllocationKnown = true, true, true
+	m.readNodes(&db)
+	m.countShards(&db)
+	if db.ClusterHealth.Colour != model.ColourUnknown {
+		// What was hidden stays so; what is seen heals in the model.
+		h := &db.Health
+		db.ClusterHealth = model.Health{Colour: max(h.Colour, m.hidden.Colour), Missing: h.Missing + m.hidden.Missing, Underreplicated: h.Underreplicated + m.hidden.Underreplicated}
+	}
+	db.Shards, db.Tables = slices.Clone(db.Shards), slices.Clone(db.Tables)
+	version := m.stateVersion(&db)
+	for i := range db.Nodes {
+		db.Nodes[i].StateVersion = version
+	}
+	return db
+}
+
+// unread is a reading in which no node lets `system` in; silent is false where one does. A
+// cluster that nobody has founded refuses the login; without a password nobody tries it.
+func (m *world) unread(secret model.SecretVersion, password bool) (none model.Database, silent bool) {
+	none = model.Database{At: m.now, SystemSecret: secret}
+	up := slices.ContainsFunc(m.pods, func(p pod) bool { return p.joined })
+	switch {
+	case !up:
+		return none, true
+	case !m.founded:
+		none.Contact = model.No
+		if password {
+			none.SystemLogin = model.LoginRefused
+		}
+		return none, true
+	case m.db.Contact == model.No:
+		none.Contact, none.Error = model.No, m.db.Error
+		return none, true
+	}
+	return none, false
+}
+
+// readNodes are the nodes that have joined, and the master among them.
+func (m *world) readNodes(db *model.Database) {
+	db.Nodes, db.Pods, db.NodeChecks = nil, nil, nil
 	data := m.dataNodes()
 	for i := range m.pods {
 		p := &m.pods[i]
@@ -113,21 +141,9 @@ func (m *world) reading(record *model.Record) model.Database {
 			db.NodeChecks = append(db.NodeChecks, model.NodeCheck{NodeID: n.ID, ID: 1, Acknowledged: m.acknowledged[n.Name]})
 		}
 	}
-	m.countShards(&db)
-	if db.ClusterHealth.Colour != model.ColourUnknown {
-		// What was hidden stays so; what is seen heals in the model.
-		h := &db.Health
-		db.ClusterHealth = model.Health{Colour: max(h.Colour, m.hidden.Colour), Missing: h.Missing + m.hidden.Missing, Underreplicated: h.Underreplicated + m.hidden.Underreplicated}
-	}
 	if db.MasterNode == "" || !slices.ContainsFunc(db.Nodes, func(n model.Node) bool { return n.ID == db.MasterNode }) {
 		db.MasterNode = db.Nodes[0].ID
 	}
-	db.Shards, db.Tables = slices.Clone(db.Shards), slices.Clone(db.Tables)
-	version := m.stateVersion(&db)
-	for i := range db.Nodes {
-		db.Nodes[i].StateVersion = version
-	}
-	return db
 }
 
 // stateVersion is that of the cluster state, which changes with what a reading shows of it.

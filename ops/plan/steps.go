@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -41,45 +42,23 @@ func (w *written) step() Step {
 // it asks the database, the target is what the record says that it is about.
 // nodeName translates the id of a node that is there.
 func StepOf(a model.Action, record *model.Record, nodeName func(id string) string) Step {
-	there := nodeName
-	nodeName = func(id string) string {
-		if op := record.Operation; op != nil && op.Shrink != nil {
-			for _, n := range op.Shrink.Leaving {
-				if n.ID == id {
-					return n.Name
-				}
-			}
-		}
-		return there(id)
-	}
+	nodes := nodeNames(a.NodeIDs, record, nodeName)
 	step := Step{Action: string(a.Kind), Target: a.Subject()}
 	switch a.Kind {
 	case model.ActionExcludeNodes:
-		step.Target, step.Detail = nodeNames(a.NodeIDs, nodeName), "the shards move to the other nodes"
+		step.Target, step.Detail = nodes, "the shards move to the other nodes"
 	case model.ActionIncludeNodes:
 		// The nodes are gone, and not every one of them has left its name.
-		step.Target, step.Detail = nodeNames(a.NodeIDs, nodeName), "the exclusion is taken back"
+		step.Target, step.Detail = nodes, "the exclusion is taken back"
 		if x := record.Exclusions; x != nil && x.Set != "" {
 			step.Target, step.Detail = x.Set, "the exclusion of "+step.Target+" is taken back"
 		}
 	case model.ActionExcludeInTable, model.ActionIncludeInTable:
-		step.Detail = nodeNames(a.NodeIDs, nodeName)
+		step.Detail = nodes
 	case model.ActionHoldAllocation, model.ActionReleaseAllocation:
-		step.Target = "cluster"
-		if op := record.Operation; op != nil && op.Restart != nil && op.Restart.Pod != "" {
-			step.Target = op.Restart.Pod
-			if op.Restart.Zone != "" {
-				step.Target = "zone " + op.Restart.Zone
-			}
-		}
+		step.Target = heldFor(record.Operation)
 	case model.ActionRestartZone:
-		step.Target = "zone " + a.Zone
-		var pods []string
-		for each := range strings.SplitSeq(a.Pods, ",") {
-			name, _, _ := strings.Cut(each, "/")
-			pods = append(pods, name)
-		}
-		step.Detail = strings.Join(pods, ", ")
+		step.Target, step.Detail = "zone "+a.Zone, strings.Join(podNames(a.Pods), ", ")
 	case model.ActionAcknowledgeNodeChecks, model.ActionRetryAllocation:
 		step.Target = "cluster"
 	case model.ActionSetSystemUser:
@@ -107,10 +86,31 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 	return step
 }
 
-func nodeNames(ids string, nodeName func(id string) string) string {
+// heldFor is what goes down while an operation holds the allocation.
+func heldFor(op *model.Operation) string {
+	switch {
+	case op == nil || op.Restart == nil || op.Restart.Pod == "":
+		return "cluster"
+	case op.Restart.Zone != "":
+		return "zone " + op.Restart.Zone
+	}
+	return op.Restart.Pod
+}
+
+// nodeNames are those of nodes by id: that of a node that leaves stands in the record, for it
+// may be gone already.
+func nodeNames(ids string, record *model.Record, nodeName func(id string) string) string {
+	var leaving []model.LeavingNode
+	if op := record.Operation; op != nil && op.Shrink != nil {
+		leaving = op.Shrink.Leaving
+	}
 	var all []string
 	for _, id := range listed(ids) {
-		all = append(all, nodeName(id))
+		if i := slices.IndexFunc(leaving, func(n model.LeavingNode) bool { return n.ID == id }); i >= 0 {
+			all = append(all, leaving[i].Name)
+		} else {
+			all = append(all, nodeName(id))
+		}
 	}
 	return strings.Join(all, ", ")
 }
