@@ -43,7 +43,7 @@ func lets(t *model.Table) string {
 	return `ALTER TABLE ` + quotedTable(whole(t)) + ` RESET ("routing.allocation.enable")`
 }
 
-// whole is the table's name, of a partition that of its table.
+// whole is the table's name, for a partition that of its table.
 func whole(t *model.Table) string { return cmp.Or(t.Of, t.Name) }
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

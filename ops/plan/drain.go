@@ -47,7 +47,8 @@ func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 	}
 }
 
-// nodesLeave: the operation has come to a StatefulSet, and its nodes that leave are known.
+// nodesLeave reports whether the operation has come to a StatefulSet, and knows which of its nodes
+// leave.
 func nodesLeave(op *model.Operation) bool {
 	return op != nil && op.Shrink != nil && op.Shrink.Set != "" && len(op.Shrink.Leaving) > 0
 }
