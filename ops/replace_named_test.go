@@ -129,22 +129,59 @@ func TestACommandToReplaceAPodIsForNoOtherPod(t *testing.T) {
 	}
 }
 
-// Two faults meet: a stuck pod of a set that does not vote waits for those that may, whose
-// first pod on another template hangs, too, and nobody answers. The person chooses.
-func TestAPodThatAPersonNamesGoesBeforeAnyOtherStuckPod(t *testing.T) {
-	for _, pod := range []string{hot + "-0", hot + "-1", warm + "-0"} {
-		s := twoGroups(t)
-		s.onTemplate(map[string]string{hot: "t2", warm: "t2"})
-		for i := range s.o.Pods {
-			p := &s.o.Pods[i]
-			p.Ready, p.Runs, p.Waiting = false, false, "CrashLoopBackOff"
-		}
-		s.silent(time.Minute)
-		s.named(pod)
-		d := s.inSync()
-		require.NotNil(t, d.Disruptive, "%s: %v", pod, d.Waits)
-		assert.Equal(t, pod, d.Disruptive.Pod)
+// Two faults meet, and the order of the sets waits: a person chooses.
+func TestAPodThatAPersonNamesGetsAClusterGoingThatStandsStill(t *testing.T) {
+	stopped := func(s *situation) {
+		s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStopped, Started: s.o.At.Add(-time.Hour), Revision: s.d.Revision,
+			Restart: &model.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Since: s.o.At.Add(-time.Hour)}}
 	}
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+	}{
+		{"a restart has stopped at its first pod, and another set hangs", stopped},
+		{"the definition is refused", func(s *situation) {
+			s.d.Changes = append(s.d.Changes, model.Change{Class: model.ChangeVolumes, Set: hot})
+		}},
+		{"all are on the templates of their sets", func(s *situation) { s.onTemplate(map[string]string{hot: "t1", warm: "t1"}) }},
+		{"the first pods of both sets have time left on theirs", func(s *situation) {
+			for _, pod := range []string{hot + "-2", warm + "-0"} {
+				s.podOf(pod).Template, s.podOf(pod).Created = "t2", s.o.At.Add(-time.Minute)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, pod := range []string{hot + "-0", hot + "-1", warm + "-0"} {
+				s := twoGroups(t)
+				s.onTemplate(map[string]string{hot: "t2", warm: "t2"})
+				for i := range s.o.Pods {
+					p := &s.o.Pods[i]
+					p.Ready, p.Runs, p.Waiting = false, false, "CrashLoopBackOff"
+				}
+				s.silent(time.Minute)
+				c.change(s)
+				require.Nil(t, s.inSync().Disruptive, "it stands still")
+				s.named(pod)
+				d := s.inSync()
+				require.NotNil(t, d.Disruptive, "%s: %v", pod, d.Waits)
+				assert.Equal(t, pod, d.Disruptive.Pod)
+			}
+		})
+	}
+}
+
+// What the daemon would replace by itself waits for what the person has named.
+func TestAPodThatAPersonNamesGoesBeforeAnyOtherStuckPod(t *testing.T) {
+	s := twoGroups(t)
+	s.onTemplate(map[string]string{hot: "t2", warm: "t2"})
+	for i := range s.o.Pods {
+		p := &s.o.Pods[i]
+		p.Ready, p.Runs, p.Waiting = false, false, "CrashLoopBackOff"
+	}
+	s.silent(time.Minute)
+	require.Equal(t, hot+"-0", s.inSync().Disruptive.Pod)
+	s.named(warm + "-0")
+	require.Equal(t, warm+"-0", s.inSync().Disruptive.Pod)
 }
 
 // It holds nothing else back, and nothing calls the cluster undone for it.

@@ -85,6 +85,11 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 		}},
 		{"what does not run is made anew, and is no member", "", cure(func(d *daemon) { d.looked.members = 0b110 })},
 		{"what is a member is made anew", "availability", cure(func(d *daemon) { d.looked.members = 0b111 })},
+		{"a member is made anew by command", "availability", cure(func(d *daemon) { d.checked = d.w.now; byName(d) })},
+		{"by command goes what joined after the last look", "", cure(func(d *daemon) {
+			d.looked.members, d.checked, d.w.slots[0].pod.joinedAt = 0b110, d.w.now-second, d.w.now
+			byName(d)
+		})},
 		{"what answers is made anew", "availability", cure(func(d *daemon) { d.looked.well = d.w.slots[0].podName })},
 		{"what others wait for may be made anew", "B", cure(func(d *daemon) { d.looked.masterless = true })},
 		{"nodes leave, and all are there", "", leaves(func(*daemon) {})},
@@ -146,4 +151,10 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			assert.Equal(t, c.invariant, v.Invariant, v.Message)
 		})
 	}
+}
+
+// byName: the daemon goes by a command to replace the pod that it takes down.
+func byName(d *daemon) {
+	l := &d.w.slots[0]
+	d.decision.Record.Command.Commands.ReplacePod = l.podName + "/" + l.pod.uid
 }

@@ -384,6 +384,8 @@ func (w *world) happen(it Item, d *daemon) {
 		s.password, s.version = secretMark+"-changed-"+strconv.Itoa(len(w.left)), w.bump(kindSecrets)
 	case scaleUpByHand:
 		w.scaleByHand(it)
+	case replaceCommand:
+		w.replaceByCommand(it)
 	case pushNeverReady:
 		c.content, c.bad = w.newContent(), badProbe
 		w.push(c, lag)

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -95,4 +96,31 @@ func (w *world) holdRecorded(d *daemon) {
 	if e := &w.enable; e.theirs == "primaries" && e.theirAt > 0 && e.theirAt.time().Sub(d.observed.Database.At) >= 0 {
 		e.theirs, w.ambiguous = "all", true
 	}
+}
+
+// replaceByCommand: somebody names a pod that is not ready, and once in a while any. It stands
+// beside other commands, until the render changes.
+func (w *world) replaceByCommand(it Item) {
+	var some, all []*slot
+	for _, i := range w.used {
+		l := &w.slots[i]
+		if !l.pod.exists || l.pod.terminating {
+			continue
+		}
+		if all = append(all, l); !l.pod.ready {
+			some = append(some, l)
+		}
+	}
+	if len(some) == 0 || it.B%8 == 0 {
+		some = all
+	}
+	if len(some) == 0 {
+		return
+	}
+	l := some[it.A%len(some)]
+	c, end := w.commandsAt(cmp.Or(w.stored.record.Seen, w.stored.record.Revision)), w.pauseEnd
+	c.ReplacePod = l.podName + "/" + l.pod.uid
+	w.command(c, it)
+	w.pauseEnd = end
+	w.say("somebody asks to replace %s", l.podName)
 }

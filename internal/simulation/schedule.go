@@ -84,6 +84,7 @@ const (
 	waitForAll
 	fillDisks
 	denySystem
+	replaceCommand
 	// Kubernetes and machines.
 	evict
 	drainNode
@@ -118,7 +119,7 @@ var whatNames = [whats]string{
 	"push: suspended, or resumed", "push: a live setting", "push: a group more", "push: a group less", "push: paused, or not any more", "push: released, or not any more",
 	"a table is made", "number_of_replicas is changed", "a snapshot runs",
 	"enable is set transiently", "enable is set persistently", "a node is excluded by name", "somebody excludes a node id", "a table gets a filter of its own", "paused for a while", "abort", "released for a while", "a live setting is set by hand", "a password is changed",
-	"replicas are raised by hand", "push: a template whose pods never become ready", "a table requires or includes some nodes", "a table's own allocation is held", "a table's writes wait for all copies", "disks are above the low watermark", "system is denied a table, or not any more",
+	"replicas are raised by hand", "push: a template whose pods never become ready", "a table requires or includes some nodes", "a table's own allocation is held", "a table's writes wait for all copies", "disks are above the low watermark", "system is denied a table, or not any more", "a pod is to be replaced by command",
 	"a pod is evicted", "Kubernetes nodes are drained", "a Kubernetes node dies", "a process dies", "a volume is lost", "a pod sticks in terminating",
 	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends", "the receiver takes no report", "the receiver's answer is lost", "a readiness probe fails", "exec fails in pods", "a view of the database is not read",
 	"killed before a call", "killed after a call", "409", "429", "time-out after success", "the process stands still", "refused by a webhook",
@@ -185,6 +186,10 @@ var (
 var hotChoices = []int{1, 2, 2, 2, 2, 3, 3, 3, 3, 4}
 
 var replicaChoices = []string{"1", "1", "0", "0-1", "0-all", "2", "1-all"}
+
+// replacing is the first seed whose schedule may have commands that replace a pod: those
+// before it decide as they always did, and a digest of them can be compared.
+const replacing = 100_000_000
 
 // span of a schedule before it heals.
 const eventful = 6 * minute
@@ -273,6 +278,11 @@ func NewSchedule(seed uint64) Schedule {
 				i.At = r.span(0, eventful/2)
 			}
 			s.Items = append(s.Items, i)
+		}
+	}
+	if seed >= replacing && r.oneIn(3) {
+		for range r.between(1, 3) {
+			s.Items = append(s.Items, Item{What: replaceCommand, At: r.span(0, eventful), A: r.below(64), B: r.below(64)})
 		}
 	}
 	return s
