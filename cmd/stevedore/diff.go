@@ -16,6 +16,7 @@ import (
 
 	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/internal/daemon"
+	"stevedore.dev/stevedore/internal/exported"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/storageclass"
 	"stevedore.dev/stevedore/ops/manifest"
@@ -31,6 +32,7 @@ func newDiff() *cobra.Command {
 		filter    string
 		output    diffOutput
 		against   string
+		observed  observationFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "diff PATH",
@@ -44,13 +46,20 @@ only: numbers of the database come from what the daemon publishes, and where the
 role may not read Secrets or not ask what the API server would store, the plan
 says so. With --against it compares with a revision of the Git work tree that the
 folder is in, or with another folder, written as a path (./before); no cluster is
-asked, and no network.`,
+asked, and no network. --observation then names a file with what the daemon
+publishes, so that such a plan has the numbers of the database too:
+  ` + exported.Command + ` > FILE`,
 		Example: `  stevedore diff clusters/
   stevedore diff clusters/ --cluster prod/orders -o json
-  stevedore diff clusters/ --against origin/main -o markdown --fail-on refused`,
+  stevedore diff clusters/ --against origin/main -o markdown --fail-on refused
+  stevedore diff clusters/ --against origin/main --observation observations.yaml`,
 		Args: takesOne("PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := output.check(); err != nil {
+				return err
+			}
+			published, err := observed.read(cmd, against)
+			if err != nil {
 				return err
 			}
 			// It ends soon: collecting less often takes a fifth less time.
@@ -65,7 +74,7 @@ asked, and no network.`,
 			var plans []plan.Plan
 			var good bool
 			if against != "" {
-				plans, good, err = make.offline(against)
+				plans, good, err = make.offline(against, published)
 			} else {
 				plans, good, err = make.live(&kube)
 				err = withAdvice(err)
@@ -84,6 +93,7 @@ asked, and no network.`,
 	complete(cmd, "cluster", rendering.inFolder)
 	cmd.ValidArgsFunction = oneFolder
 	flags.StringVar(&against, "against", "", "compare with a revision of the work tree that PATH is in, or with another folder (./FOLDER); asks no cluster")
+	observed.add(cmd)
 	output.add(cmd)
 	return cmd
 }
@@ -198,8 +208,8 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 	return append(plans, gone...), good, nil
 }
 
-func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
-	planner := &offlinePlans{against: against, revision: revisionOf(p.cmd.Context(), p.path), root: rootOf(p.cmd), renderer: p.renderer, now: p.now}
+func (p *plansOf) offline(against string, readings *readings) ([]plan.Plan, bool, error) {
+	planner := &offlinePlans{against: against, revision: revisionOf(p.cmd.Context(), p.path), root: rootOf(p.cmd), renderer: p.renderer, now: p.now, readings: readings}
 	problems, root, err := planner.older(p.cmd, p.path)
 	if err != nil {
 		return nil, false, err
@@ -232,6 +242,9 @@ func (p *plansOf) offline(against string) ([]plan.Plan, bool, error) {
 	if good {
 		// What could not be read has not vanished.
 		plans = append(plans, planner.gone(here, p.filter)...)
+		readings.noteOthers(func(cluster record.Cluster) bool {
+			return !selects(p.filter, cluster.Namespace, cluster.Name) || planner.knows(here, cluster)
+		}, p.path)
 	}
 	return plans, good, nil
 }

@@ -26,10 +26,6 @@ import (
 	"stevedore.dev/stevedore/sources/tree"
 )
 
-// staleAfter is when a published reading is too old to rely on: a daemon that
-// looks publishes at least once an hour.
-const staleAfter = record.ObservationRefresh + record.ObservationRefresh/2
-
 // livePlans makes plans against live clusters.
 type livePlans struct {
 	looker   daemon.Looker
@@ -45,15 +41,10 @@ func (l *livePlans) of(ctx context.Context, cluster renderedCluster) (plan.Plan,
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	course := plan.Forward(plan.Start{
-		Desired: basis.Desired, Templates: plan.Rendered(cluster.rendered.Objects), Observed: basis.Observed, Record: basis.Record, Now: l.now,
-	})
+	course := plan.Forward(startOf(basis, cluster.rendered.Objects, l.now))
 	out := newPlan(basis.Desired, l.revision, course)
 	out.Basis = plan.Basis{Kind: plan.Live, SecretsCompared: basis.Secrets, New: len(basis.Record.Sets) == 0 && len(basis.Observed.Sets) == 0}
-	if !basis.Read.IsZero() {
-		age := max(l.now.Sub(basis.Read), 0)
-		out.Basis.Observed, out.Basis.Age, out.Basis.Stale = basis.Read, plan.Duration(age.Truncate(time.Second)), age > staleAfter
-	}
+	sayReading(&out.Basis, basis, l.now)
 	out.Notes = append(out.Notes, basis.HandsOff.Ended(&course)...)
 	if !out.Basis.New {
 		out.Unknown = append(out.Unknown, unknownOf(basis, out.Basis)...)
@@ -75,17 +66,10 @@ func (l *livePlans) of(ctx context.Context, cluster renderedCluster) (plan.Plan,
 
 // unknownOf says what a live basis does not tell.
 func unknownOf(basis daemon.Basis, b plan.Basis) (unknown []string) {
-	switch {
-	case b.Observed.IsZero():
+	if b.Observed.IsZero() {
 		unknown = append(unknown, "nothing is known of the database: the daemon has published no reading of it; health, tables and sizes are taken to be well")
-	case !basis.Data:
-		unknown = append(unknown, "the published reading says nothing of tables: whether a drain fits, and which tables have no replicas, is not known")
-	case basis.Left > 0:
-		unknown = append(unknown, fmt.Sprintf("the published reading leaves out %d small table(s) or partition(s), about %d MiB: numbers are without them", basis.Left, basis.LeftBytes>>20))
 	}
-	if b.Stale {
-		unknown = append(unknown, fmt.Sprintf("the reading of the database is %s old, and a daemon that works publishes one at least every %s: is it running?", b.Age, plan.Duration(record.ObservationRefresh)))
-	}
+	unknown = append(unknown, unknownOfReading(basis, b)...)
 	if !b.SecretsCompared {
 		unknown = append(unknown, "Secrets are not compared: this role may not read them; those that the definition names are taken to be there, as they were")
 	}
@@ -198,8 +182,9 @@ type offlinePlans struct {
 	// need not be new.
 	broken map[record.Cluster]bool
 	unread bool
-	// reading is one of the database, as the daemon publishes it; nil for none.
-	reading *daemon.Observation
+	// readings are those of the databases, as daemons have published them; nil where nobody
+	// gave any.
+	readings *readings
 }
 
 // older reads the side that is compared with.
@@ -265,11 +250,11 @@ func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Pl
 		return plan.Plan{}, []definition.Problem{{File: d.File, Line: d.Line, Cluster: key.Namespace + "/" + key.Name,
 			Message: fmt.Sprintf("what changes of cluster %s is not known: %s has a problem that hides how it was", key, o.against)}}, nil
 	}
-	basis := plan.Basis{Kind: plan.Offline, Against: o.against, New: !existed}
+	says := plan.Basis{Kind: plan.Offline, Against: o.against, New: !existed}
 	now := cluster.rendered
 	var before []*unstructured.Unstructured
 	var unknown []string
-	start := plan.Start{Now: o.now}
+	var basis daemon.Basis
 	if existed {
 		rendered, problems, err := o.renderer.Render(ctx, old, render.Pins{})
 		if err != nil || len(problems) > 0 {
@@ -287,21 +272,20 @@ func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Pl
 		if !done {
 			unknown = append(unknown, "the older side does not come to rest by itself; the plan begins from where it stands still")
 		}
-		start.Observed, start.Record = observed, rec
+		basis.Observed, basis.Record = observed, rec
 		before = rendered.Objects
-		if o.reading != nil {
-			start.Observed.Database = o.reading.Database()
-			basis.Observed = o.reading.At
-		} else {
-			unknown = append(unknown, "no cluster was asked: health, tables without replicas, sizes of shards and disks, and whether a drain fits, are not known")
-		}
 	}
+	open, err := o.readings.take(&basis, &says, key, o.now)
+	if err != nil {
+		return plan.Plan{}, nil, err
+	}
+	unknown = append(unknown, open...)
 	desired := desiredOf(cluster.cluster, now)
-	start.Desired, start.Templates = desired, plan.Rendered(now.Objects)
-	start.Observed.Secrets = secretsOffline(desired, start.Observed.Secrets, &start.Record)
-	course := plan.Forward(start)
+	basis.Desired = desired
+	basis.Observed.Secrets = secretsOffline(desired, basis.Observed.Secrets, &basis.Record)
+	course := plan.Forward(startOf(basis, now.Objects, o.now))
 	out := newPlan(desired, o.revision, course)
-	out.Basis = basis
+	out.Basis = says
 	out.Unknown = append(out.Unknown, unknown...)
 	if existed {
 		var before plan.HandsOff
@@ -315,13 +299,13 @@ func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Pl
 		out.Notes = append(out.Notes, before.Ended(&course)...)
 	}
 	cluster.rendered = now
-	wanted, err := wantedEffect(cluster, start.Record)
+	wanted, err := wantedEffect(cluster, basis.Record)
 	if err != nil {
 		return plan.Plan{}, nil, err
 	}
 	was := map[compare.Key]*unstructured.Unstructured{}
 	if existed {
-		effect, err := wantedEffect(renderedCluster{cluster: old, rendered: &render.Rendered{Objects: before}}, start.Record)
+		effect, err := wantedEffect(renderedCluster{cluster: old, rendered: &render.Rendered{Objects: before}}, basis.Record)
 		if err != nil {
 			return plan.Plan{}, nil, err
 		}
@@ -329,7 +313,7 @@ func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Pl
 			was[compare.KeyOf(object)] = object
 		}
 	}
-	last, err := manifest.Unpack(start.Record.Saved)
+	last, err := manifest.Unpack(basis.Record.Saved)
 	if err != nil {
 		return plan.Plan{}, nil, fmt.Errorf("reading the older side of %s: %w", key, err)
 	}
@@ -402,6 +386,12 @@ func (o *offlinePlans) had(filter string) bool {
 		}
 	}
 	return false
+}
+
+// knows says whether one of the two sides has a cluster.
+func (o *offlinePlans) knows(here []render.Cluster, key record.Cluster) bool {
+	_, before := o.before[key]
+	return before || o.broken[key] || slices.ContainsFunc(here, func(c render.Cluster) bool { return c.Namespace == key.Namespace && c.Name == key.Name })
 }
 
 // gone are the plans of clusters that only the older side has: nothing is

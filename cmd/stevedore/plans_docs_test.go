@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -13,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stevedore.dev/stevedore/internal/daemon"
+	"stevedore.dev/stevedore/internal/exported"
 	"stevedore.dev/stevedore/internal/planprint"
 	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/render"
@@ -21,16 +20,24 @@ import (
 
 var update = flag.Bool("update", false, "write what is made into the manual")
 
-// planOf is the plan of one of the example's pull requests; with a reading of the
-// database as a live plan has one.
-func planOf(t *testing.T, name string, reading *daemon.Observation) plan.Plan {
+// planOf is the plan of one of the example's pull requests; with the published readings of a
+// file, or without.
+func planOf(t *testing.T, name, observations string) plan.Plan {
 	t.Helper()
 	const folder = "../../examples/pull-requests"
 	cmd := &cobra.Command{}
 	cmd.SetContext(t.Context())
 	cmd.SetErr(t.Output())
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	planner := &offlinePlans{against: filepath.Join(folder, "before"), renderer: render.InProcess{}, now: now, reading: reading}
+	planner := &offlinePlans{against: filepath.Join(folder, "before"), renderer: render.InProcess{}, now: now}
+	if observations != "" {
+		file, err := os.Open(filepath.Join(folder, observations))
+		require.NoError(t, err)
+		defer func() { _ = file.Close() }()
+		read, err := exported.Read(observations, file)
+		require.NoError(t, err)
+		planner.readings = &readings{file: read}
+	}
 	problems, _, err := planner.older(cmd, filepath.Join(folder, name))
 	require.NoError(t, err)
 	require.Empty(t, problems)
@@ -46,18 +53,13 @@ func planOf(t *testing.T, name string, reading *daemon.Observation) plan.Plan {
 }
 
 func TestThePlansInTheManualAreThoseThatAreMade(t *testing.T) {
-	text, err := os.ReadFile("../../examples/pull-requests/observation.json")
-	require.NoError(t, err)
-	var reading daemon.Observation
-	require.NoError(t, json.Unmarshal(text, &reading))
-
 	const page = "../../docs/plan.md"
 	was, err := os.ReadFile(page)
 	require.NoError(t, err)
 	next := string(was)
-	for name, reading := range map[string]*daemon.Observation{"grow": nil, "shrink": &reading, "upgrade": nil} {
+	for name, observations := range map[string]string{"grow": "", "shrink": "observations.yaml", "upgrade": ""} {
 		var out strings.Builder
-		require.NoError(t, planprint.Text(&out, []plan.Plan{planOf(t, name, reading)}, planprint.TextOptions{Width: 110}))
+		require.NoError(t, planprint.Text(&out, []plan.Plan{planOf(t, name, observations)}, planprint.TextOptions{Width: 110}))
 		before, rest, ok := strings.Cut(next, "<!-- plan: "+name+" -->\n")
 		require.True(t, ok, name)
 		_, after, ok := strings.Cut(rest, "<!-- end of plan -->")
@@ -72,12 +74,12 @@ func TestThePlansInTheManualAreThoseThatAreMade(t *testing.T) {
 }
 
 func TestAPullRequestsPlanSaysWhatAReviewerNeeds(t *testing.T) {
-	grow := planOf(t, "grow", nil)
+	grow := planOf(t, "grow", "")
 	assert.Equal(t, []string{"grow"}, operationKinds(grow))
 	assert.Zero(t, grow.Restarts)
 	assert.Empty(t, grow.Refused)
 
-	upgrade := planOf(t, "upgrade", nil)
+	upgrade := planOf(t, "upgrade", "")
 	assert.Empty(t, upgrade.Operations)
 	require.NotEmpty(t, upgrade.Refused)
 	assert.Equal(t, "volume-change-not-supported", upgrade.Refused[0].Name)

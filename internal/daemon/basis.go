@@ -35,7 +35,7 @@ type Looker struct {
 	Storage *storageclass.Cache
 }
 
-// Basis is what a plan of a live cluster rests on.
+// Basis is what a plan of a cluster rests on.
 type Basis struct {
 	// Desired is what is wanted, with the record's owner and pins.
 	Desired  model.Desired
@@ -105,14 +105,24 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 	basis.Observed.Commands = commands(entry, basis.Desired.Revision)
 	basis.HandsOff = handsOff(basis.Record.Shown, entry)
 	var published Observation
-	if _, err := l.Store.Load(ctx, key, record.Observation, &published); err == nil && !published.At.IsZero() {
-		basis.Read = published.At
-		basis.Observed.Database = published.Database()
-		if d := published.Data; d != nil {
-			basis.Data, basis.Left, basis.LeftBytes = true, d.Left, d.LeftBytes
-		}
+	if _, err := l.Store.Load(ctx, key, record.Observation, &published); err == nil {
+		basis.Take(published)
 	}
 	return basis, nil
+}
+
+// Take makes a published reading the basis' own. A plan that is made far from the
+// cluster takes it from a file, and knows by it what a plan of the live cluster knows.
+// One without a time was never published.
+func (b *Basis) Take(published Observation) {
+	if published.At.IsZero() {
+		return
+	}
+	b.Read = published.At
+	b.Observed.Database = published.Database()
+	if d := published.Data; d != nil {
+		b.Data, b.Left, b.LeftBytes = true, d.Left, d.LeftBytes
+	}
 }
 
 // travelling adds the Secrets that come with the definition: they are applied

@@ -3,6 +3,8 @@ package daemon
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -59,6 +61,9 @@ type ObservationTable struct {
 const (
 	maxPublishedTables = 500
 	maxPublishedBytes  = 128 << 10
+	// maxPublishedCopies are those of all published tables. Who reads them makes a
+	// shard of each: a few bytes of a damaged reading must not become all memory.
+	maxPublishedCopies = 1 << 20
 )
 
 // joinedInterval is how soon after a detailed reading the next one is made because
@@ -148,16 +153,17 @@ func (d *ObservationData) of(nodes []ObservationNode) *ObservationData {
 	}
 	out := *d
 	out.Tables = nil
-	size := 0
+	size, copies := 0, int64(0)
 	for i := range d.Tables {
 		t := d.Tables[i]
 		t.On = make([][3]int64, len(nodes))
 		for j, n := range nodes {
 			on := t.nodes[n.ID]
+			copies += on[0]
 			t.On[j] = [3]int64{on[0], record.RoundBytes(on[1]), record.RoundBytes(on[2])}
 		}
 		text, err := json.Marshal(t)
-		if size += len(text); err != nil || len(out.Tables) == maxPublishedTables || size > maxPublishedBytes {
+		if size += len(text); err != nil || len(out.Tables) == maxPublishedTables || size > maxPublishedBytes || copies > maxPublishedCopies {
 			out.Left = len(d.Tables) - i
 			for _, left := range d.Tables[i:] {
 				out.LeftBytes += left.bytes
@@ -168,6 +174,30 @@ func (d *ObservationData) of(nodes []ObservationNode) *ObservationData {
 		out.Tables = append(out.Tables, t)
 	}
 	return &out
+}
+
+// Sound says whether a reading is one that a daemon may have written. Its numbers are
+// those of a cluster, and it does not speak of nodes that it does not have.
+func (o *Observation) Sound() error {
+	if o.Data == nil {
+		return nil
+	}
+	copies := int64(0)
+	for _, t := range o.Data.Tables {
+		if t.Shards < 0 || len(t.On) > len(o.Nodes) {
+			return errors.New("a table has shards where there are none")
+		}
+		for _, on := range t.On {
+			if on[0] < 0 || on[0] > maxPublishedCopies {
+				return fmt.Errorf("a table has %d copies on one node", on[0])
+			}
+			copies += on[0]
+		}
+	}
+	if copies > maxPublishedCopies {
+		return fmt.Errorf("the tables have %d copies, and %d are published at most", copies, maxPublishedCopies)
+	}
+	return nil
 }
 
 // Database is a reading as far as the observation says it: shards have made-up

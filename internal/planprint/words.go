@@ -140,11 +140,14 @@ func basis(p plan.Plan) []string {
 		says = append(says, "Secrets not compared")
 	}
 	switch {
-	case b.Kind != plan.Live || b.New:
+	case b.New, b.Kind == plan.Offline && b.Observed.IsZero():
 	case b.Observed.IsZero():
 		says = append(says, "no reading of the database")
 	default:
 		read := "database read " + roundAge(time.Duration(b.Age))
+		if b.ObservedIn != "" {
+			read += ", from " + b.ObservedIn
+		}
 		if b.Stale {
 			read += ", which is too old to rely on"
 		}

@@ -86,6 +86,9 @@ type Basis struct {
 	// Observed is when the database was last read by the daemon; zero when there is
 	// no reading to rest on.
 	Observed time.Time `json:"observed,omitzero"`
+	// ObservedIn is the file that the reading was taken from; "" where it was read
+	// in the cluster.
+	ObservedIn string `json:"observedIn,omitempty"`
 	// Age of that reading when the plan was made; 0 without one.
 	Age Duration `json:"age,omitzero"`
 	// Stale is true when the reading is older than its users should rely on.
