@@ -27,8 +27,15 @@ type ended struct {
 // stevedore runs a command as main does.
 func stevedore(t *testing.T, args ...string) ended {
 	t.Helper()
+	return fed(t, "", args...)
+}
+
+// fed runs a command with something on standard input.
+func fed(t *testing.T, stdin string, args ...string) ended {
+	t.Helper()
 	var out, stderr bytes.Buffer
 	root := newRoot()
+	root.SetIn(strings.NewReader(stdin))
 	root.SetOut(&out)
 	root.SetErr(&stderr)
 	root.SetArgs(args)

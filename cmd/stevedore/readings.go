@@ -12,6 +12,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/daemon"
 	"stevedore.dev/stevedore/internal/exported"
+	"stevedore.dev/stevedore/internal/plaintext"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
@@ -163,5 +164,5 @@ func (r *readings) noteOthers(known func(record.Cluster) bool, path string) {
 	if len(lines) > most {
 		some = append(some, "…")
 	}
-	fmt.Fprintf(r.stderr, "%s: note: %d reading(s) of clusters that %s does not define are not used (line %s)\n", r.name(), len(lines), path, strings.Join(some, ", "))
+	fmt.Fprintln(r.stderr, plaintext.Line(fmt.Sprintf("%s: note: %d reading(s) of clusters that %s does not define are not used (line %s)", r.name(), len(lines), path, strings.Join(some, ", "))))
 }

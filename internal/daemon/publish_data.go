@@ -176,9 +176,9 @@ func (d *ObservationData) of(nodes []ObservationNode) *ObservationData {
 	return &out
 }
 
-// Sound says whether a reading is one that a daemon may have written. Its numbers are
+// Validate says whether a reading is one that a daemon may have written. Its numbers are
 // those of a cluster, and it does not speak of nodes that it does not have.
-func (o *Observation) Sound() error {
+func (o *Observation) Validate() error {
 	if o.Data == nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -8,8 +9,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 
+	"stevedore.dev/stevedore/internal/exported"
 	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/internal/record/recordtest"
 	"stevedore.dev/stevedore/ops/capacity"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -117,4 +121,64 @@ func TestHowTheTablesLieIsReadAgainWhenItIsOldOrNodesHaveJoined(t *testing.T) {
 		})
 	}
 	assert.True(t, (&worker{}).dataDue(read), "never read")
+}
+
+// What kubectl prints of the ConfigMap is read back by those who have no access to it.
+func TestAPublishedReadingIsReadBackFromWhatKubectlPrints(t *testing.T) {
+	configMaps := recordtest.NewConfigMaps()
+	w := newWorker(t, configMaps)
+	w.reading = *readingOf(3)
+	spread(&w.reading, "doc.items", 4, 2, mib)
+	w.reading.NodesKnown, w.reading.At = true, time.Now()
+	w.noteData(true)
+	w.publish(t.Context(), model.Decision{Apply: true, Record: model.Record{Bootstrap: model.Bootstrap{Done: true}}})
+
+	var want, got Observation
+	_, err := w.store.Load(t.Context(), w.key, record.Observation, &want)
+	require.NoError(t, err)
+	require.Len(t, want.Data.Tables, 1)
+	object, err := configMaps.Get(t.Context(), w.key.Namespace, record.Observation.Name(w.key.Name))
+	require.NoError(t, err)
+	object.APIVersion, object.Kind = "v1", "ConfigMap"
+	text, err := yaml.Marshal(object)
+	require.NoError(t, err)
+	file, err := exported.Read("observations.yaml", bytes.NewReader(text))
+	require.NoError(t, err)
+	place, err := file.Load(w.key, &got)
+	require.NoError(t, err)
+	assert.Equal(t, "observations.yaml:1", place)
+	assert.Equal(t, want, got)
+}
+
+// Who reads a table makes a shard of each copy.
+func TestNoMoreCopiesArePublishedThanCanBeRead(t *testing.T) {
+	db := readingOf(2)
+	spread(db, "doc.small", 1, 1, mib)
+	data := dataOf(db)
+	data.Tables[0].nodes["id-0"] = [3]int64{maxPublishedCopies + 1, mib, mib}
+	o := Observation{Nodes: []ObservationNode{{Name: "a", ID: "id-0"}, {Name: "b", ID: "id-1"}}}
+	o.Data = data.of(o.Nodes)
+	assert.Empty(t, o.Data.Tables)
+	assert.Equal(t, 1, o.Data.Left)
+	require.NoError(t, o.Validate())
+
+	table := func(shards int, on ...[3]int64) Observation {
+		return Observation{Nodes: o.Nodes, Data: &ObservationData{Tables: []ObservationTable{{Name: "doc.t", Shards: shards, On: on}}}}
+	}
+	for name, c := range map[string]struct {
+		o     Observation
+		sound bool
+	}{
+		"without tables":          {Observation{}, true},
+		"a table":                 {table(2, [3]int64{1, 2, 2}, [3]int64{1, 2, 2}), true},
+		"as many as there may be": {table(2, [3]int64{maxPublishedCopies, 2, 2}), true},
+		"too many on one node":    {table(2, [3]int64{maxPublishedCopies + 1, 2, 2}), false},
+		"too many on all":         {table(2, [3]int64{maxPublishedCopies, 2, 2}, [3]int64{1, 2, 2}), false},
+		"fewer than none":         {table(2, [3]int64{-1, 2, 2}), false},
+		"shards fewer than none":  {table(-1, [3]int64{1, 2, 2}), false},
+		"a node too many":         {table(2, [3]int64{1, 1, 1}, [3]int64{1, 1, 1}, [3]int64{1, 1, 1}), false},
+	} {
+		err := c.o.Validate()
+		assert.Equal(t, c.sound, err == nil, "%s: %v", name, err)
+	}
 }
