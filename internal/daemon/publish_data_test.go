@@ -169,14 +169,15 @@ func TestNoMoreCopiesArePublishedThanCanBeRead(t *testing.T) {
 		o     Observation
 		sound bool
 	}{
-		"without tables":          {Observation{}, true},
-		"a table":                 {table(2, [3]int64{1, 2, 2}, [3]int64{1, 2, 2}), true},
-		"as many as there may be": {table(2, [3]int64{maxPublishedCopies, 2, 2}), true},
-		"too many on one node":    {table(2, [3]int64{maxPublishedCopies + 1, 2, 2}), false},
-		"too many on all":         {table(2, [3]int64{maxPublishedCopies, 2, 2}, [3]int64{1, 2, 2}), false},
-		"fewer than none":         {table(2, [3]int64{-1, 2, 2}), false},
-		"shards fewer than none":  {table(-1, [3]int64{1, 2, 2}), false},
-		"a node too many":         {table(2, [3]int64{1, 1, 1}, [3]int64{1, 1, 1}, [3]int64{1, 1, 1}), false},
+		"without tables":                  {Observation{}, true},
+		"a table":                         {table(2, [3]int64{1, 2, 2}, [3]int64{1, 2, 2}), true},
+		"as many as there may be":         {table(2, [3]int64{maxPublishedCopies, 2, 2}), true},
+		"too many on one node":            {table(2, [3]int64{maxPublishedCopies + 1, 2, 2}), false},
+		"so many that their sum is small": {table(2, [3]int64{1 << 62, 2, 2}, [3]int64{1 << 62, 2, 2}), false},
+		"too many on all":                 {table(2, [3]int64{maxPublishedCopies, 2, 2}, [3]int64{1, 2, 2}), false},
+		"fewer than none":                 {table(2, [3]int64{-1, 2, 2}), false},
+		"shards fewer than none":          {table(-1, [3]int64{1, 2, 2}), false},
+		"a node too many":                 {table(2, [3]int64{1, 1, 1}, [3]int64{1, 1, 1}, [3]int64{1, 1, 1}), false},
 	} {
 		err := c.o.Validate()
 		assert.Equal(t, c.sound, err == nil, "%s: %v", name, err)

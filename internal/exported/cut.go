@@ -8,7 +8,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 )
 
-// cutFrom is how long a line with content has to be before its content is cut out.
+// cutFrom is how long content has to be to be cut out.
 const cutFrom = 4 << 10
 
 // withoutContent cuts the content of records out of a text, and leaves a mark of it.
@@ -16,8 +16,8 @@ const cutFrom = 4 << 10
 // to be parsed, which takes a hundred times the memory of the text. Lines keep their
 // numbers.
 //
-// What is cut out is one quoted text that ends its line. If it stands where YAML sees
-// something else, its mark is what YAML sees, and no record has it as its content.
+// What is cut out is one quoted text, and all that follows it stays. If it stands where YAML
+// sees something else, its mark is what YAML sees, and no record has it as its content.
 func withoutContent(text []byte) (rest []byte, cut map[string]string) {
 	cut = map[string]string{}
 	// Nobody who writes a file knows it: a mark in it would stand for another's content.
@@ -45,7 +45,7 @@ func contentOf(text []byte) (before, quoted, after []byte) {
 	}
 	line := text[:end]
 	colon := bytes.Index(line[:min(end, cutFrom)], []byte(": "))
-	if end < cutFrom || colon < 0 || !isContent(line[:colon]) {
+	if colon < 0 || !isContent(line[:colon]) {
 		return line, nil, text[end:]
 	}
 	start := colon + len(": ")
@@ -53,7 +53,7 @@ func contentOf(text []byte) (before, quoted, after []byte) {
 	switch {
 	case !ends:
 		return text, nil, nil
-	case length == 0:
+	case length < cutFrom:
 		return line, nil, text[end:]
 	}
 	return text[:start], text[start : start+length], text[start+length:]
@@ -65,7 +65,7 @@ func isContent(key []byte) bool {
 }
 
 // quotedLength is how long the quoted text is that a text begins with; 0 where it begins
-// with none, or where something else follows on its last line.
+// with none.
 func quotedLength(text []byte) (length int, ends bool) {
 	if len(text) == 0 || text[0] != '\'' && text[0] != '"' {
 		return 0, true
@@ -78,18 +78,9 @@ func quotedLength(text []byte) (length int, ends bool) {
 		case text[i] != quote:
 		case quote == '\'' && i+1 < len(text) && text[i+1] == quote:
 			i++ // a quote of its own, written twice
-		case !endsLine(text[i+1:]):
-			return 0, true
 		default:
 			return i + 1, true
 		}
 	}
 	return 0, false
-}
-
-// endsLine: JSON has a comma behind a value.
-func endsLine(rest []byte) bool {
-	line, _, _ := bytes.Cut(rest[:min(len(rest), 3)], []byte("\n"))
-	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\r")), []byte(","))
-	return len(line) == 0
 }
