@@ -95,14 +95,14 @@ func (s *situation) onlyOne(set string) {
 func TestTheOnlyVoterIsMadeAnewAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		proven []model.Proven
+		proven []model.VerifiedTemplate
 		silent time.Duration
 		cured  string
 	}{
 		{"nothing has joined on it", nil, time.Second, hot + "-0"},
-		{"it ran on what was before", []model.Proven{{Set: hot, Template: "t0"}}, time.Second, hot + "-0"},
-		{"it ran on it", []model.Proven{{Set: hot, Template: "t1"}}, time.Second, ""},
-		{"it ran on it, and nobody has answered for long", []model.Proven{{Set: hot, Template: "t1"}}, time.Hour, hot + "-0"},
+		{"it ran on what was before", []model.VerifiedTemplate{{Set: hot, Template: "t0"}}, time.Second, hot + "-0"},
+		{"it ran on it", []model.VerifiedTemplate{{Set: hot, Template: "t1"}}, time.Second, ""},
+		{"it ran on it, and nobody has answered for long", []model.VerifiedTemplate{{Set: hot, Template: "t1"}}, time.Hour, hot + "-0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
@@ -110,7 +110,7 @@ func TestTheOnlyVoterIsMadeAnewAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *tes
 			s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
 			p := s.podOf(hot + "-0")
 			p.Template, p.Ready, p.Started = "t1", false, s.o.At.Add(-time.Minute)
-			s.r.Proven, s.o.Database.Contact, s.o.Stable.Silent = c.proven, model.No, s.o.At.Add(-c.silent)
+			s.r.Verified, s.o.Database.Contact, s.o.Stable.Silent = c.proven, model.No, s.o.At.Add(-c.silent)
 			cured := ""
 			if d := s.inSync(); d.Disruptive != nil {
 				cured = d.Disruptive.Pod
@@ -130,7 +130,7 @@ func TestTheVoterThatWaitsKeepsItsTemplateWhileTheSetThatHangsIsMended(t *testin
 	p := s.podOf(warm + "-0")
 	p.Template, p.Ready, p.Waiting, p.Started = "t2", false, "ImagePullBackOff", time.Time{}
 	s.o.Database.Contact, s.o.Database.SystemLogin, s.o.Stable.Silent = model.No, model.LoginRefused, s.o.At.Add(-time.Hour)
-	s.r.Proven = []model.Proven{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
+	s.r.Verified = []model.VerifiedTemplate{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
 	s.pending(model.ChangeRestart)
 	s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
 		Restart: &model.Restart{Since: s.o.At}}
@@ -341,7 +341,7 @@ func TestARecordThatIsLostNamesWhatPodsHaveJoinedOnAlsoWhereTheyAreNotReady(t *t
 	s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
 	s.r = model.Record{}
 	s.podOf(warm+"-0").Ready, s.podOf(warm+"-0").Template = false, "t1"
-	assert.Contains(t, s.decide().Record.Proven, model.Proven{Set: warm, Template: "t1"})
+	assert.Contains(t, s.decide().Record.Verified, model.VerifiedTemplate{Set: warm, Template: "t1"})
 }
 
 func TestARecordThatIsLostLeavesATemplateUnprovenUntilOneHasJoinedOnIt(t *testing.T) {
@@ -365,7 +365,7 @@ func TestARecordThatIsLostLeavesATemplateUnprovenUntilOneHasJoinedOnIt(t *testin
 			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
 			s.r = model.Record{}
 			c.change(s)
-			assert.Equal(t, c.unproven, s.decide().Record.Unproven)
+			assert.Equal(t, c.unproven, s.decide().Record.OnTrial)
 		})
 	}
 }
@@ -397,7 +397,7 @@ func TestAPodThatHasJustStartedStaysWhileThereIsNoMaster(t *testing.T) {
 			if d.Disruptive != nil {
 				cured = d.Disruptive.Pod
 				assert.Equal(t, c.master, d.Disruptive.Led)
-				assert.Contains(t, d.Record.Unproven, hot, "it is the first on its set's template, and others wait for it")
+				assert.Contains(t, d.Record.OnTrial, hot, "it is the first on its set's template, and others wait for it")
 			}
 			assert.Equal(t, c.cured, cured)
 		})
@@ -414,8 +414,8 @@ func TestANodeThatIsAwayWhileNodesComeHasTimeToComeBackOnWhatItRan(t *testing.T)
 	}{
 		{"its template has run, and it is away for a moment", func(*situation) {}, model.TemplateKept},
 		{"for as long as one may take", func(s *situation) { s.o.Stable.Same = s.o.At.Add(-time.Hour) }, model.TemplateWanted},
-		{"nothing is known to have run on its template", func(s *situation) { s.r.Proven = nil }, model.TemplateWanted},
-		{"something else has", func(s *situation) { s.r.Proven = []model.Proven{{Set: warm, Template: "t0"}} }, model.TemplateWanted},
+		{"nothing is known to have run on its template", func(s *situation) { s.r.Verified = nil }, model.TemplateWanted},
+		{"something else has", func(s *situation) { s.r.Verified = []model.VerifiedTemplate{{Set: warm, Template: "t0"}} }, model.TemplateWanted},
 		{"it is one of those that come", func(s *situation) { s.r.Operation.From[1].Replicas = 0 }, model.TemplateWanted},
 		{"nobody answers, for a moment", func(s *situation) {
 			s.o.Database = model.Database{At: s.o.At, Contact: model.No}
@@ -426,7 +426,7 @@ func TestANodeThatIsAwayWhileNodesComeHasTimeToComeBackOnWhatItRan(t *testing.T)
 			s := twoGroups(t)
 			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
 			s.pending(model.ChangeRestart)
-			s.r.Proven = []model.Proven{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
+			s.r.Verified = []model.VerifiedTemplate{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
 			s.r.Operation = &model.Operation{Kind: model.OperationGrow, Step: model.StepReplicas, Started: s.o.At, From: slices.Clone(s.r.Sets), To: slices.Clone(s.r.Sets)}
 			s.r.Operation.From[0].Replicas--
 			s.o.Stable.Same = s.o.At.Add(-time.Minute)
@@ -447,7 +447,7 @@ func TestAResumeThatStartsOnNothingTakesTheVersionThatIsWanted(t *testing.T) {
 		want   model.TemplateChoice
 	}{
 		{"none of its pods runs", func(*situation) {}, model.TemplateWanted},
-		{"its pods have run on it before", func(s *situation) { s.r.Proven = []model.Proven{{Set: hot, Template: "t1"}} }, model.TemplateKept},
+		{"its pods have run on it before", func(s *situation) { s.r.Verified = []model.VerifiedTemplate{{Set: hot, Template: "t1"}} }, model.TemplateKept},
 		{"one of them is ready: it may wait for the others", func(s *situation) { s.podOf(hot + "-2").Ready = true }, model.TemplateKept},
 		{"one of them still has time", func(s *situation) {
 			p := s.podOf(hot + "-2")
@@ -466,7 +466,7 @@ func TestAResumeThatStartsOnNothingTakesTheVersionThatIsWanted(t *testing.T) {
 				s.o.Pods[i].Ready, s.o.Pods[i].Waiting = false, "CrashLoopBackOff"
 			}
 			s.o.Database.Contact, s.o.Database.Nodes = model.No, nil
-			s.r.Proven, s.r.Suspended = nil, s.r.Sets
+			s.r.Verified, s.r.Suspended = nil, s.r.Sets
 			s.r.Operation = &model.Operation{Kind: model.OperationResume, Step: lifecycle.StepData, Started: s.o.At, From: s.r.Sets, To: s.r.Sets}
 			c.change(s)
 			assert.Equal(t, c.want, effective(t, s.decide(), hot).Template)

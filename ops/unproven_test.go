@@ -77,7 +77,7 @@ func TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn(t *testing.T) {
 			p.Ready, p.Waiting = false, "CrashLoopBackOff"
 		}, model.TemplateKept, model.TemplateKept},
 		{"it is away on a template that it has had for long", func(s *situation) {
-			s.r.Unproven = nil
+			s.r.OnTrial = nil
 			s.away(warm + "-0")
 		}, model.TemplateWanted, model.TemplateKept},
 	} {
@@ -85,11 +85,11 @@ func TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn(t *testing.T) {
 			s := twoGroups(t)
 			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStable, Started: s.o.At, Revision: "rev-next", Restart: &model.Restart{Set: hot, Since: s.o.At}}
 			s.pending(model.ChangeRestart)
-			proven := s.r.Proven
-			s.r.Unproven, s.r.Proven = []string{warm}, nil
+			proven := s.r.Verified
+			s.r.OnTrial, s.r.Verified = []string{warm}, nil
 			c.change(s)
-			if s.r.Unproven == nil {
-				s.r.Proven = proven
+			if s.r.OnTrial == nil {
+				s.r.Verified = proven
 			}
 			d := s.decide()
 			assert.Equal(t, c.hot, effective(t, d, hot).Template)

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -116,7 +117,7 @@ func (w *worker) publish(ctx context.Context, decision model.Decision) {
 	next.At, next.Seq = at.UTC().Truncate(time.Second), decision.Record.Seq
 	var old Observation
 	entry, err := w.store.Load(ctx, w.key, record.Observation, &old)
-	if err != nil && entry.Aside() == "" {
+	if err != nil && !errors.Is(err, record.ErrDamaged) {
 		w.log.Warn("the observation cannot be read", "error", err)
 		return
 	}

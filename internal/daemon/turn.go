@@ -56,6 +56,9 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 	rec := model.Record{}
 	entry, err := w.store.Load(ctx, w.key, record.Operation, &rec)
 	if errors.Is(err, record.ErrDamaged) {
+		if err := w.store.KeepAside(ctx, entry); err != nil {
+			return 0, err
+		}
 		w.log.Warn("the record is damaged: it is kept aside and rebuilt from what is live", "error", err, "aside", entry.Aside())
 		rec = model.Record{}
 		w.ownerFromObservation(ctx, &rec)

@@ -64,9 +64,9 @@ func (s *situation) recordState(cluster string, rec model.Record, state endState
 	state["record saved"] = text(saved)
 	rec.Saved = nil
 	// A template's hash is of its namespace too.
-	rec.Proven = slices.Clone(rec.Proven)
-	for i := range rec.Proven {
-		rec.Proven[i].Template = "TEMPLATE"
+	rec.Verified = slices.Clone(rec.Verified)
+	for i := range rec.Verified {
+		rec.Verified[i].Template = "TEMPLATE"
 	}
 	rec.Shown.Since, rec.Shown.At = metav1.Time{}.Time, metav1.Time{}.Time
 	// The versions of Secrets that were verified must be those that there are.

@@ -23,32 +23,37 @@ const damagedAnnotation = names.Prefix + "damaged"
 // what happened.
 const maxAside = 5
 
-// keepAside copies damaged content into a ConfigMap of its own, named by the
-// content's hash so that the same damage is kept once however often it is
-// read. It gives the name, or "" where there was nothing to keep or the bound
-// has been reached.
-func (s *Store) keepAside(ctx context.Context, entry Entry) (string, error) {
-	object := entry.object
+// asideName is the name of the ConfigMap in which the damaged content of a record is
+// kept. It has the content's hash, so that the same damage is kept once however often it
+// is read. It is "" where there is nothing to keep or the bound has been reached.
+func asideName(object *corev1.ConfigMap) string {
 	if len(object.Data) == 0 && len(object.BinaryData) == 0 {
-		return "", nil
+		return ""
 	}
 	const suffix = "-damaged-12345678"
 	name := trimName(object.Name, 253-len(suffix)) + "-damaged-" + contentHash(object)
-	kept := asideNames(object)
-	if slices.Contains(kept, name) {
-		return name, nil
+	if kept := asideNames(object); len(kept) >= maxAside && !slices.Contains(kept, name) {
+		return ""
 	}
-	if len(kept) >= maxAside {
-		return "", nil
+	return name
+}
+
+// KeepAside copies the damaged content of a record into the ConfigMap that Aside names,
+// and does nothing where that is "". Save does it first; who says that the content is
+// kept does it before.
+func (s *Store) KeepAside(ctx context.Context, entry Entry) error {
+	if entry.aside == "" {
+		return nil
 	}
+	object := entry.object
 	aside := &corev1.ConfigMap{}
-	aside.Namespace, aside.Name = object.Namespace, name
+	aside.Namespace, aside.Name = object.Namespace, entry.aside
 	aside.Labels = withLabels(nil, entry.Cluster.Name, "damaged")
 	aside.Data, aside.BinaryData = object.Data, object.BinaryData
 	if _, err := s.objects.Create(ctx, aside); err != nil && !apierrors.IsAlreadyExists(err) {
-		return "", fmt.Errorf("keep the damaged ConfigMap %s/%s aside as %s: %w", object.Namespace, object.Name, name, err)
+		return fmt.Errorf("keep the damaged ConfigMap %s/%s aside as %s: %w", object.Namespace, object.Name, entry.aside, err)
 	}
-	return name, nil
+	return nil
 }
 
 func asideNames(object *corev1.ConfigMap) []string {

@@ -240,8 +240,10 @@ func TestADamagedRecordIsKeptAsideOnceAndRebuilt(t *testing.T) {
 			var err error
 			// Processes that are killed before they could rebuild it.
 			for range 3 {
-				entry, err = record.NewStore(server).Load(ctx, cluster, record.Operation, &content{})
+				store := record.NewStore(server)
+				entry, err = store.Load(ctx, cluster, record.Operation, &content{})
 				require.ErrorIs(t, err, record.ErrDamaged)
+				require.NoError(t, store.KeepAside(ctx, entry))
 			}
 			require.Len(t, server.Names("prod"), 2)
 			aside := server.Stored("prod", entry.Aside())
@@ -262,6 +264,22 @@ func TestADamagedRecordIsKeptAsideOnceAndRebuilt(t *testing.T) {
 			assert.Equal(t, "rebuilt", got.Stage)
 		})
 	}
+}
+
+// `stevedore status` and `diff` read records with the rights of a person, who may only
+// read.
+func TestReadingADamagedRecordWritesNothing(t *testing.T) {
+	ctx, server, store := setUp(t)
+	put(server, "damage")
+	before := server.Writes()
+	entry, err := store.Load(ctx, cluster, record.Operation, &content{})
+	require.ErrorIs(t, err, record.ErrDamaged)
+	assert.Equal(t, before, server.Writes())
+	assert.NotEmpty(t, entry.Aside())
+	assert.Equal(t, []string{operation}, server.Names("prod"))
+	_, err = store.Save(ctx, entry, content{Stage: "rebuilt"})
+	require.NoError(t, err)
+	assert.Equal(t, "damage", server.Stored("prod", entry.Aside()).Data[names.DataKey])
 }
 
 func TestADeletedKeyIsRebuiltWithNothingToKeep(t *testing.T) {
@@ -297,9 +315,9 @@ func TestADamagedRecordThatCannotBeKeptIsNotOverwritten(t *testing.T) {
 		return nil
 	}
 	entry, err := store.Load(ctx, cluster, record.Operation, &content{})
-	require.ErrorContains(t, err, "keep the damaged ConfigMap prod/stevedore-orders-operation aside")
+	require.ErrorIs(t, err, record.ErrDamaged)
 	_, err = store.Save(ctx, entry, content{})
-	require.Error(t, err)
+	require.ErrorContains(t, err, "keep the damaged ConfigMap prod/stevedore-orders-operation aside")
 	assert.Equal(t, "damage", server.Stored("prod", operation).Data[names.DataKey])
 }
 

@@ -72,8 +72,8 @@ type Entry struct {
 	Kind    Kind
 	// object is nil when the record does not exist.
 	object *corev1.ConfigMap
-	// aside is the name under which damaged content was kept, until the next
-	// Save notes it on the record.
+	// aside is the name under which damaged content is kept before the next Save
+	// replaces it.
 	aside string
 	// untouchable: another release's.
 	untouchable error
@@ -92,14 +92,15 @@ func (e Entry) Object() *corev1.ConfigMap {
 	return e.object.DeepCopy()
 }
 
-// Aside names the ConfigMap in which damaged content was kept; "" for none.
+// Aside names the ConfigMap in which damaged content is kept: KeepAside writes it, or
+// the next Save. It is "" where there is nothing to keep, or the bound has been reached.
 func (e Entry) Aside() string { return e.aside }
 
 // Load reads a record into the value. A record that does not exist is no
 // error: the value stays as it was and Exists is false. ErrDamaged (wrapped)
-// comes with an entry that can be saved, after the content was kept aside, and
-// the value is then not to be used. *SchemaVersionError comes with an entry
-// that refuses Save.
+// comes with an entry that can be saved, and the value is then not to be used.
+// *SchemaVersionError comes with an entry that refuses Save. Load writes nothing: who
+// only reads may not have the right to.
 func (s *Store) Load(ctx context.Context, cluster Cluster, kind Kind, into any) (Entry, error) {
 	entry := Entry{Cluster: cluster, Kind: kind}
 	name := kind.Name(cluster.Name)
@@ -126,13 +127,7 @@ func (s *Store) Load(ctx context.Context, cluster Cluster, kind Kind, into any) 
 		entry.untouchable = err
 		return entry, err
 	}
-	aside, asideErr := s.keepAside(ctx, entry)
-	if asideErr != nil {
-		// Without a copy the content must not be overwritten.
-		entry.untouchable = asideErr
-		return entry, asideErr
-	}
-	entry.aside = aside
+	entry.aside = asideName(object)
 	return entry, fmt.Errorf("read ConfigMap %s/%s: %w", cluster.Namespace, name, err)
 }
 
@@ -155,6 +150,10 @@ func (s *Store) Save(ctx context.Context, entry Entry, value any) (Entry, error)
 }
 
 func (s *Store) write(ctx context.Context, entry Entry, change func(*corev1.ConfigMap)) (Entry, error) {
+	// Without a copy damaged content must not be overwritten.
+	if err := s.KeepAside(ctx, entry); err != nil {
+		return entry, err
+	}
 	name := entry.Kind.Name(entry.Cluster.Name)
 	object := &corev1.ConfigMap{}
 	if entry.object != nil {

@@ -45,7 +45,7 @@ func Relicence(t *pass.Pass) {
 		t.Wait(gates.SecretMissing(t.Desired.License.Name, t.Desired.License.Key, "the licence", secret.Exists))
 		return
 	}
-	pod := t.SqlPod()
+	pod := t.SQLPod()
 	if pod == "" {
 		var ready bool
 		if pod, ready = ReadyMaster(t); !ready {

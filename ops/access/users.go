@@ -82,7 +82,7 @@ func dropped(v *view.View, user string) bool {
 }
 
 func makeUser(t *pass.Pass, u model.User, s model.Secret) {
-	pod := t.SqlPod()
+	pod := t.SQLPod()
 	if !t.Contact() || pod == "" || t.Record.Bootstrap.System.UID == "" {
 		return // SystemUser has said why
 	}

@@ -43,7 +43,7 @@ func NextSet(v *view.View) string {
 		if first == "" {
 			first = s.Name
 		}
-		if untried == "" && !view.PendingRestart(v, s.Name) && slices.Contains(v.Record.Unproven, s.Name) {
+		if untried == "" && !view.PendingRestart(v, s.Name) && slices.Contains(v.Record.OnTrial, s.Name) {
 			untried = s.Name
 		}
 		if v.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && mayBeCured(v, p) }) && !OthersFirst(v, s.Name) {

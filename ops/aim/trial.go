@@ -201,7 +201,7 @@ func OthersFirst(v *view.View, set string) bool {
 			return s.Name != set && view.Votes(v, s.Name) && TrialPods(v, s.Name) && !UpUnasked(v, s.Name)
 		})
 	}
-	return slices.ContainsFunc(v.Record.Unproven, func(name string) bool {
+	return slices.ContainsFunc(v.Record.OnTrial, func(name string) bool {
 		if name == set || !TrialPods(v, name) && !replacing(v, name) {
 			return false
 		}
@@ -249,7 +249,7 @@ func precedes(v *view.View, set, other string) bool {
 	for _, s := range v.Record.Sets {
 		if s.Name == set || s.Name == other {
 			// One that is not noted was well, and is away by itself.
-			return s.Name == set && slices.Contains(v.Record.Unproven, set)
+			return s.Name == set && slices.Contains(v.Record.OnTrial, set)
 		}
 	}
 	return false

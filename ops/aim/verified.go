@@ -24,27 +24,27 @@ func NodeJoined(v *view.View, p *model.Pod) bool {
 // recorded. A release, or a lost record, can leave a set on a template that no pod has run: no
 // set rolls back to that.
 func verifiedOn(v *view.View, set, template string) bool {
-	i := slices.IndexFunc(v.Record.Proven, func(p model.Proven) bool { return p.Set == set })
-	return i < 0 || v.Record.Proven[i].Template == template
+	i := slices.IndexFunc(v.Record.Verified, func(p model.VerifiedTemplate) bool { return p.Set == set })
+	return i < 0 || v.Record.Verified[i].Template == template
 }
 
 // NoteVerified records on which templates pods have joined or, where nobody can be asked, have
 // become ready: a pod does once it has joined.
 func NoteVerified(t *pass.Pass) {
-	var some [8]model.Proven // in most clusters; kept only where it says something else than before
+	var some [8]model.VerifiedTemplate // in most clusters; kept only where it says something else than before
 	next := some[:0]
 	for _, s := range t.Record.Sets {
 		live := t.Live(s.Name)
 		if live == nil || live.Template == "" {
 			continue
 		}
-		proven := model.Proven{Set: s.Name, Template: live.Template}
+		proven := model.VerifiedTemplate{Set: s.Name, Template: live.Template}
 		if !JoinedOnLive(&t.View, s.Name) && !UpUnasked(&t.View, s.Name) {
-			i := slices.IndexFunc(t.Record.Proven, func(p model.Proven) bool { return p.Set == s.Name })
+			i := slices.IndexFunc(t.Record.Verified, func(p model.VerifiedTemplate) bool { return p.Set == s.Name })
 			j := slices.IndexFunc(t.Observed.Pods, func(p model.Pod) bool { return p.Set == s.Name && p.Template != "" && NodeJoined(&t.View, &p) })
 			switch {
 			case i >= 0:
-				proven = t.Record.Proven[i]
+				proven = t.Record.Verified[i]
 			case j >= 0:
 				proven.Template = t.Observed.Pods[j].Template // with the record lost midway
 			default:
@@ -53,8 +53,8 @@ func NoteVerified(t *pass.Pass) {
 		}
 		next = append(next, proven)
 	}
-	if !slices.Equal(next, t.Record.Proven) {
-		t.Record.Proven = slices.Clone(next)
+	if !slices.Equal(next, t.Record.Verified) {
+		t.Record.Verified = slices.Clone(next)
 	}
 }
 
@@ -68,22 +68,22 @@ func NoteTrial(t *pass.Pass, mends string) {
 			next = append(next, s.Name)
 		}
 	}
-	if !slices.Equal(next, t.Record.Unproven) {
-		t.Record.Unproven = next
+	if !slices.Equal(next, t.Record.OnTrial) {
+		t.Record.OnTrial = next
 	}
 }
 
 // putOutOfTurn reports whether a set has a template that it got out of its turn, or may have.
 func putOutOfTurn(v *view.View, set string) bool {
-	return slices.Contains(v.Record.Unproven, set) || Added(v, set) || turnUnproven(v, set) || evictedOnto(v, set)
+	return slices.Contains(v.Record.OnTrial, set) || Added(v, set) || turnUnproven(v, set) || evictedOnto(v, set)
 }
 
 // NoteFirst records the same of a set whose pod is about to be the first on its template. If
 // the record was lost after that was applied, nothing else knows it.
 func NoteFirst(t *pass.Pass, p *model.Pod) {
 	live := t.Live(p.Set)
-	if p.Template != live.Template && !JoinedOnLive(&t.View, p.Set) && !slices.Contains(t.Record.Unproven, p.Set) {
-		t.Record.Unproven = append(slices.Clone(t.Record.Unproven), p.Set)
+	if p.Template != live.Template && !JoinedOnLive(&t.View, p.Set) && !slices.Contains(t.Record.OnTrial, p.Set) {
+		t.Record.OnTrial = append(slices.Clone(t.Record.OnTrial), p.Set)
 	}
 }
 
@@ -98,7 +98,7 @@ func RebuildTrials(t *pass.Pass) {
 		}
 		away := t.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && !NodeJoined(&t.View, p) })
 		if TrialPods(&t.View, s.Name) || view.HasMaster(&t.View) && away {
-			t.Record.Unproven = append(t.Record.Unproven, s.Name)
+			t.Record.OnTrial = append(t.Record.OnTrial, s.Name)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func turnUnproven(v *view.View, set string) bool {
 // external change put pods on the new one after its turn, before one of ours had joined on it.
 func evictedOnto(v *view.View, set string) bool {
 	live := v.Live(set)
-	return view.HasMaster(v) && live != nil && TrialPods(v, set) && slices.ContainsFunc(v.Record.Proven, func(p model.Proven) bool { return p.Set == set && p.Template != live.Template })
+	return view.HasMaster(v) && live != nil && TrialPods(v, set) && slices.ContainsFunc(v.Record.Verified, func(p model.VerifiedTemplate) bool { return p.Set == set && p.Template != live.Template })
 }
 
 // TrialPods reports whether the set is on trial: pods are on its live template, or are being

@@ -133,7 +133,7 @@ func Bootstrap(t *pass.Pass) {
 		t.Record.Bootstrap.Done = true
 		t.Record.Version = oldestRunning(&t.View)
 		t.Record.Operation = nil
-		t.Record.AllowedCIDRs = Cidrs(t.Desired.AllowedCIDRs)
+		t.Record.AllowedCIDRs = CIDRs(t.Desired.AllowedCIDRs)
 		aim.RebuildAsked(t)
 		reportMade(t, made)
 		return
@@ -221,5 +221,5 @@ func oldestRunning(v *view.View) string {
 	return cmp.Or(oldest, v.Record.Version)
 }
 
-// Cidrs are the allowed CIDRs as the record has them, joined by commas.
-func Cidrs(list []string) string { return strings.Join(list, ",") }
+// CIDRs are the allowed CIDRs as the record has them, joined by commas.
+func CIDRs(list []string) string { return strings.Join(list, ",") }

@@ -80,7 +80,7 @@ func rebuildSuspended(t *pass.Pass) {
 	t.Record.Suspended = before
 	// Its bootstrap has ended, or it could not have been suspended.
 	t.Record.Bootstrap.Done = true
-	t.Record.AllowedCIDRs = Cidrs(t.Desired.AllowedCIDRs)
+	t.Record.AllowedCIDRs = CIDRs(t.Desired.AllowedCIDRs)
 	for i := range t.Observed.Claims {
 		if v := t.Observed.Claims[i].Version; v != "" && (t.Record.Version == "" || gates.Compare(v, t.Record.Version) > 0) {
 			t.Record.Version, t.Record.TLS = v, t.Desired.TLS

@@ -22,12 +22,12 @@ func (r *Record) DecidedEqual(o *Record) bool {
 	case LicenceName(r.License) != LicenceName(o.License), r.LicenseSecret != o.LicenseSecret, r.LicenseChange != o.LicenseChange, !r.Bootstrap.equal(&o.Bootstrap):
 	// What is under way, and which templates have come up.
 	case !r.Operation.equal(o.Operation), !r.Removal.equal(o.Removal), r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy:
-	case r.RecoverDue != o.RecoverDue, !sameList(r.Unproven, o.Unproven), !sameList(r.Proven, o.Proven):
+	case r.RecoverDue != o.RecoverDue, !sameList(r.OnTrial, o.OnTrial), !sameList(r.Verified, o.Verified):
 	// What we have set in the database.
 	case !samePart(r.Hold, o.Hold), !r.HoldHidden.Equal(o.HoldHidden), !r.Exclusions.equal(o.Exclusions), !sameList(r.Settings, o.Settings):
 	// What was reported, and what was asked for last.
 	case r.Unexplained != o.Unexplained, r.UnexplainedExclusion != o.UnexplainedExclusion, r.OthersSettings != o.OthersSettings, r.OthersFilters != o.OthersFilters:
-	case r.Denied != o.Denied, !r.Slow.equal(o.Slow), !endsEqual(r.Ends, o.Ends), r.Seq != o.Seq, r.Last != o.Last, r.Command != o.Command:
+	case r.Seen != o.Seen, r.Denied != o.Denied, !r.Slow.equal(o.Slow), !endsEqual(r.Ends, o.Ends), r.Seq != o.Seq, r.Last != o.Last, r.Command != o.Command:
 	default:
 		return true
 	}
@@ -84,7 +84,7 @@ func (r *Restart) equal(o *Restart) bool {
 	// Who goes down now.
 	case r.Pod != o.Pod, r.PodUID != o.PodUID, r.Template != o.Template, r.Zone != o.Zone, !slices.Equal(r.Pods, o.Pods):
 	// How far it has come.
-	case !r.Since.Equal(o.Since), r.MasterStable != o.MasterStable, !slices.Equal(r.Done, o.Done):
+	case !r.Since.Equal(o.Since), r.MasterStable != o.MasterStable, r.Said != o.Said, !slices.Equal(r.Done, o.Done):
 	default:
 		return true
 	}

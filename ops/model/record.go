@@ -79,11 +79,11 @@ type Record struct {
 	Slow *SlowPart `json:"slow,omitempty"`
 	// Ends are those of CrateDB's processes that were reported within the last ten minutes.
 	Ends []ReportedEnd `json:"ends,omitempty"`
-	// Unproven are the sets on trial: they got a new template out of their turn, and no pod
+	// OnTrial are the sets on trial: they got a new template out of their turn, and no pod
 	// of them has joined on it.
-	Unproven []string `json:"unproven,omitempty"`
-	// Proven are the verified templates: those that a pod of each set last joined on.
-	Proven []Proven `json:"proven,omitempty"`
+	OnTrial []string `json:"unproven,omitempty"`
+	// Verified are the templates that a pod of each set last joined on.
+	Verified []VerifiedTemplate `json:"proven,omitempty"`
 	// RecoverDue is true while a pod waits for more data nodes after a full outage
 	// than there are.
 	RecoverDue bool `json:"recoverDue,omitempty"`
@@ -113,8 +113,8 @@ type Record struct {
 	Shown Shown `json:"shown"`
 }
 
-// Proven is a set, and its verified template: a pod of it has joined on that.
-type Proven struct {
+// VerifiedTemplate is a set, and its verified template: a pod of it has joined on that.
+type VerifiedTemplate struct {
 	Set      string `json:"set"`
 	Template string `json:"template"`
 }

@@ -22,7 +22,7 @@ func ReplaceNamed(t *pass.Pass) {
 		return
 	}
 	a := model.Action{Kind: model.ActionCurePod, Pod: p.Name, PodUID: p.UID}
-	if view.ProcessRuns(p) || t.Contact() && t.SqlPod() != "" {
+	if view.ProcessRuns(p) || t.Contact() && t.SQLPod() != "" {
 		// A process that does not run cannot be asked itself.
 		askFirst(t, &a, p)
 	}

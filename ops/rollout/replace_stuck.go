@@ -178,7 +178,7 @@ func restartedPod(v *view.View, p *model.Pod) *model.Pod {
 // askFirst lets the executor ask another node whether the one in the pod has joined meanwhile;
 // where none can be asked, that node itself whether it accepts the login of `system`.
 func askFirst(t *pass.Pass, a *model.Action, p *model.Pod) {
-	ask := t.SqlPod()
+	ask := t.SQLPod()
 	switch secret := t.Secret(t.SystemSecret()); {
 	case t.Contact() && ask != "":
 		a.Ask, a.NodeNames, a.Led = ask, p.NodeName, view.HasMaster(&t.View)

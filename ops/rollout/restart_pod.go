@@ -29,7 +29,7 @@ func holdStep(t *pass.Pass, op *model.Operation) {
 	case t.Observed.Database.Allocation == h.Before:
 		if podWaits(t, op, p, h.Before) {
 			op.Step = model.StepReturn
-		} else if pod := t.SqlPod(); pod != "" {
+		} else if pod := t.SQLPod(); pod != "" {
 			t.Harmless(model.Action{Kind: model.ActionHoldAllocation, Pod: pod, SystemSecret: t.SystemSecret(), Allocation: h.Value, Before: h.Before})
 		}
 	case podWaits(t, op, p, h.Value):

@@ -53,7 +53,7 @@ func excludeStep(t *pass.Pass, op *model.Operation) {
 // exclude decides the next statement of what is recorded, and says whether one is left.
 func exclude(t *pass.Pass, x *model.Exclusions) bool {
 	db := &t.Observed.Database
-	pod := t.SqlPod()
+	pod := t.SQLPod()
 	if pod == "" {
 		return true
 	}
@@ -270,7 +270,7 @@ func stands(t *pass.Pass, sh *model.Shrink, d drain) (blocked bool) {
 		sh.Still = db.At
 		return false
 	}
-	pod := t.SqlPod()
+	pod := t.SQLPod()
 	if (sh.Rerouted.IsZero() || t.Elapsed(sh.Rerouted) > rerouteEvery) && db.At.After(sh.Still) && pod != "" {
 		retryAllocation(t, pod)
 	}

@@ -115,7 +115,7 @@ func evidenceStands(t *pass.Pass, sh *model.Shrink, reason gates.Reason) {
 		sh.Still = db.At
 		return
 	}
-	pod := t.SqlPod()
+	pod := t.SQLPod()
 	if (sh.Rerouted.IsZero() || t.Elapsed(sh.Rerouted) > rerouteEvery) && db.At.After(sh.Still) && pod != "" {
 		retryAllocation(t, pod)
 	}

@@ -165,7 +165,7 @@ func reacknowledge(t *pass.Pass) {
 	if c := t.NodesWith(t.Record.Sets, func(p *model.Pod) bool { return view.JoinedNotReady(&t.View, p) }); c.Joined < c.Wanted {
 		return // what is a member is not missing, though its pod is not ready
 	}
-	if pod := t.SqlPod(); pod != "" {
+	if pod := t.SQLPod(); pod != "" {
 		t.Harmless(model.Action{Kind: model.ActionAcknowledgeNodeChecks, Pod: pod, SystemSecret: t.SystemSecret()})
 	}
 }
@@ -173,7 +173,7 @@ func reacknowledge(t *pass.Pass) {
 func acknowledge(t *pass.Pass, op model.Operation) {
 	if reason, waits := gates.NodeChecks(t.Observed.Database.ChecksKnown, openChecks(&t.View)); waits {
 		t.Wait(reason)
-		if pod := t.SqlPod(); pod != "" {
+		if pod := t.SQLPod(); pod != "" {
 			t.Harmless(model.Action{Kind: model.ActionAcknowledgeNodeChecks, Pod: pod, SystemSecret: t.SystemSecret()})
 		}
 		return

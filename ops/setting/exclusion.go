@@ -54,7 +54,7 @@ func Include(t *pass.Pass) {
 	if x == nil || StillLeaving(t, x) {
 		return
 	}
-	pod := t.SqlPod()
+	pod := t.SQLPod()
 	if t.Waits(gates.Contact(t.Contact() && pod != "", t.Observed.Database.Error)) || t.Waits(gates.AllocationKnown(t.Observed.Database.AllocationKnown)) {
 		return
 	}

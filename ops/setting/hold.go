@@ -71,7 +71,7 @@ func GiveBack(t *pass.Pass) {
 	if h == nil {
 		return
 	}
-	pod := t.SqlPod()
+	pod := t.SQLPod()
 	if t.Waits(gates.Contact(t.Contact() && pod != "", t.Observed.Database.Error)) {
 		return
 	}

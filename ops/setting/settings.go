@@ -238,7 +238,7 @@ func set(t *pass.Pass) {
 	if len(t.Record.Settings) == 0 {
 		return
 	}
-	pod, annotation := t.SqlPod(), SettingsAnnotation(&t.View)
+	pod, annotation := t.SQLPod(), SettingsAnnotation(&t.View)
 	if pod == "" {
 		return
 	}

@@ -93,9 +93,9 @@ func pending(t *pass.Pass) bool {
 
 func succeeded(t *pass.Pass) {
 	r := model.Report{Reason: "RevisionVerified", Message: "the cluster is as its definition says"}
-	changed := t.Record.AllowedCIDRs != lifecycle.Cidrs(t.Desired.AllowedCIDRs)
+	changed := t.Record.AllowedCIDRs != lifecycle.CIDRs(t.Desired.AllowedCIDRs)
 	if changed {
-		t.Record.AllowedCIDRs = lifecycle.Cidrs(t.Desired.AllowedCIDRs)
+		t.Record.AllowedCIDRs = lifecycle.CIDRs(t.Desired.AllowedCIDRs)
 		r.Event, r.Operation, r.Action = model.EventFeedback, "update", "allowed_cidr_update"
 		r.Message = "the allowed CIDRs are as the definition says"
 	}

@@ -40,11 +40,11 @@ func UpLong(v *View, p *model.Pod) bool {
 
 // JoinedBefore reports whether a pod of the set has joined on the template, as the record says.
 func JoinedBefore(v *View, set, template string) bool {
-	return slices.Contains(v.Record.Proven, model.Proven{Set: set, Template: template})
+	return slices.Contains(v.Record.Verified, model.VerifiedTemplate{Set: set, Template: template})
 }
 
-// SqlPod is a pod whose node answers as a member of this cluster, a ready one first; "" for none.
-func (v *View) SqlPod() string {
+// SQLPod is a pod whose node answers as a member of this cluster, a ready one first; "" for none.
+func (v *View) SQLPod() string {
 	id, unready := v.ExpectedID(), ""
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
