@@ -70,7 +70,7 @@ func TestAnObjectOfAnotherIsTakenOnlyAsThePolicySays(t *testing.T) {
 				_, err := w.applier.Sync(t.Context(), w.namespace, "one", []*unstructured.Unstructured{w.configMap("c", "a", "ours")}, adopt)
 				require.NoError(t, err, adopt)
 				live := get()
-				assert.Equal(t, before.UID, live.UID, "it was made anew")
+				assert.Equal(t, before.UID, live.UID, "it was recreated")
 				assert.Equal(t, map[string]string{"theirs": "1", "a": "ours"}, live.Data, "what we do not name stays theirs")
 				for key, value := range c.meta.Labels {
 					assert.Equal(t, value, live.Labels[key], "a label of theirs")

@@ -27,7 +27,7 @@ var ErrStopped = errors.New("stopped before a write")
 
 // ErrBeingDeleted is wrapped where a live object is being deleted: it is made
 // anew once it is gone.
-var ErrBeingDeleted = errors.New("it is being deleted; it is made anew once it is gone (its finalizers may keep it)")
+var ErrBeingDeleted = errors.New("it is being deleted; it is recreated once it is gone (its finalizers may keep it)")
 
 var errHoldsData = errors.New("it may hold data and is never deleted by stevedore")
 

@@ -99,7 +99,7 @@ func TestAnObjectThatIsBeingDeletedIsNotWritten(t *testing.T) {
 	_, err := w.sync(kept)
 	require.ErrorIs(t, err, apply.ErrBeingDeleted)
 
-	// Once it is gone it is made anew.
+	// Once it is gone it is recreated.
 	_, err = w.admin.CoreV1().ConfigMaps(w.namespace).Patch(t.Context(), "kept", types.MergePatchType,
 		[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{FieldManager: "someone"})
 	require.NoError(t, err)

@@ -162,7 +162,7 @@ func TestARangeThatComesToTooFewCopiesKeepsANodeInTheCluster(t *testing.T) {
 		{"not known", model.Table{Replicas: "0-all"}, false},
 		{"filters leave two nodes, and one of them goes", model.Table{Replicas: "0-1", WaitForActiveShards: "2", Include: map[string]string{"_name": "n0,n1"}}, true},
 		{"filters leave two others", model.Table{Replicas: "0-1", WaitForActiveShards: "2", Include: map[string]string{"_name": "n0,n2"}}, false},
-		{"a partition is mended at its table", model.Table{Name: "doc.t p=1", Of: "doc.t", Replicas: "0-all", WaitForActiveShards: "4"}, true},
+		{"a partition is corrected at its table", model.Table{Name: "doc.t p=1", Of: "doc.t", Replicas: "0-all", WaitForActiveShards: "4"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.table.Name == "" {

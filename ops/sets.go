@@ -87,8 +87,8 @@ func effective(t *pass.Pass) {
 	resized := aim.Growing(&t.View) || aim.Shrinking(&t.View) || view.Unequal(&t.View) && !present
 	kept := t.Rejected || t.Suspending || resized || setting.SettingsFirst(&t.View)
 	aim.NoteVerified(t)
-	mends, settings, gateway := aim.RollForward(&t.View), setting.SettingsAnnotation(&t.View), t.GatewayCounts()
-	aim.NoteTrial(t, mends)
+	forward, settings, gateway := aim.RollForward(&t.View), setting.SettingsAnnotation(&t.View), t.GatewayCounts()
+	aim.NoteTrial(t, forward)
 	var some [6]model.EffectiveSet // of most clusters
 	sets := some[:0]
 	for _, s := range t.Record.Sets {
@@ -104,9 +104,9 @@ func effective(t *pass.Pass) {
 		case turn && (scale.RollsBack(&t.View, s.Name) || s.Name == t.RollBack):
 			e.Template = model.TemplateBefore
 		case comesNew(&t.View, s.Name):
-		case s.Name == mends:
+		case s.Name == forward:
 			e.KeepGateway = kept || present
-		case kept || t.DesiredSet(s.Name) == nil || templateWaits(&t.View, s.Name, turn, mends):
+		case kept || t.DesiredSet(s.Name) == nil || templateWaits(&t.View, s.Name, turn, forward):
 			e.Template = model.TemplateKept
 		default:
 			e.KeepGateway = present
@@ -148,12 +148,12 @@ func comesNew(v *view.View, set string) bool {
 // templateWaits reports whether the desired template of a set needs a restart, and it is not the
 // set's turn, or another operation or set comes first. A set that is up while nobody answers gets
 // it only where nothing else rolls forward and no node can be reached.
-func templateWaits(v *view.View, set string, turn bool, mends string) bool {
+func templateWaits(v *view.View, set string, turn bool, forward string) bool {
 	if !view.PendingRestart(v, set) || aim.Unstarted(v) {
 		return false
 	}
 	if !turn || aim.UpgradeDue(v) && !view.Upgrading(v) || aim.OthersFirst(v, set) {
 		return true
 	}
-	return aim.UpUnasked(v, set) && (mends != "" || !view.Unreachable(v))
+	return aim.UpUnasked(v, set) && (forward != "" || !view.Unreachable(v))
 }

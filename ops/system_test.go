@@ -44,7 +44,7 @@ func systemRotated(t *testing.T, change func(*world), killAt int, after, lose bo
 
 var systemChanges = map[string]func(*world){
 	"another password":             func(w *world) { w.change(systemSecret, "rotated") },
-	"the Secret was lost and made": func(w *world) { w.putSecret(systemSecret, map[string][]byte{"password": []byte("made anew")}) },
+	"the Secret was lost and made": func(w *world) { w.putSecret(systemSecret, map[string][]byte{"password": []byte("recreated")}) },
 	"changed in the database, too": func(w *world) { w.users["system"].password = "by hand"; w.change(systemSecret, "rotated") },
 }
 

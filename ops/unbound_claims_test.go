@@ -17,7 +17,7 @@ func TestANewPodWhoseVolumesAreNotBoundYetDoesNotHang(t *testing.T) {
 	for _, c := range []struct {
 		name, waiting, message string
 		age                    time.Duration
-		mended                 bool
+		corrected              bool
 	}{
 		{"its claims are not bound yet", "Unschedulable", claims, time.Second, false},
 		{"the scheduler has not seen them yet", "Unschedulable", `0/12 nodes are available: persistentvolumeclaim "data0-crate-data-warm-c-0" not found.`, time.Second, false},
@@ -41,7 +41,7 @@ func TestANewPodWhoseVolumesAreNotBoundYetDoesNotHang(t *testing.T) {
 			s.r.Operation = &model.Operation{Kind: model.OperationGrow, Step: model.StepReplicas, Started: s.o.At, From: from, To: to}
 			s.r = s.decide().Record
 			want := model.TemplateKept
-			if c.mended {
+			if c.corrected {
 				want = model.TemplateWanted
 			}
 			assert.Equal(t, want, effective(t, s.decide(), warm).Template)

@@ -257,7 +257,7 @@ func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCuredForward(t *testing.
 				_, err := w.turn()
 				require.NoError(t, err)
 			}
-			assert.Equal(t, unpullable, w.pods[hot+"-0"].template == "t1", "what has started stays, the other is made anew")
+			assert.Equal(t, unpullable, w.pods[hot+"-0"].template == "t1", "what has started stays, the other is recreated")
 			assert.Zero(t, w.pods[hot+"-1"].restarts)
 		})
 	}

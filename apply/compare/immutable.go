@@ -19,7 +19,7 @@ var statefulSetMutable = []string{
 func Immutable(live *unstructured.Unstructured, changes []FieldChange) (refusedChanges []FieldChange, remedy string) {
 	key := KeyOf(live)
 	var refused func(path string) bool
-	remedy = "take the change back, or delete the object, which is then made anew"
+	remedy = "take the change back, or delete the object, which is then recreated"
 	switch {
 	case key.Group == "apps" && key.Kind == "StatefulSet":
 		refused = func(path string) bool { return under(path, "spec") && !anyUnder(path, "spec", statefulSetMutable) }
@@ -53,7 +53,7 @@ func Immutable(live *unstructured.Unstructured, changes []FieldChange) (refusedC
 			return frozen && (under(path, "data") || under(path, "binaryData") || path == "immutable")
 		}
 		if frozen {
-			remedy = "it is marked `immutable: true`; give the new content a new name, or delete the object, which is then made anew"
+			remedy = "it is marked `immutable: true`; give the new content a new name, or delete the object, which is then recreated"
 		}
 	case key.Group == "rbac.authorization.k8s.io" && strings.HasSuffix(key.Kind, "RoleBinding"):
 		refused = func(path string) bool { return under(path, "roleRef") }

@@ -270,7 +270,7 @@ func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Pl
 		}
 		observed, rec, done := plan.Converged(desiredOf(old, rendered), plan.Rendered(rendered.Objects), o.now)
 		if !done {
-			unknown = append(unknown, "the older side does not come to rest by itself; the plan begins from where it stands still")
+			unknown = append(unknown, "the older side does not come to rest by itself; the plan begins from where it is stuck")
 		}
 		basis.Observed, basis.Record = observed, rec
 		before = rendered.Objects

@@ -188,7 +188,7 @@ func TestACommitWakesTheClustersThatItTouches(t *testing.T) {
 		{"which changes", build(defined("c", "z"), travels("2")), []record.Cluster{key("e")}},
 		{"a mistake in one", build(faulty("c"), travels("2")), []record.Cluster{key("c")}},
 		{"which stays", build(faulty("c"), travels("2")), []record.Cluster{key("c")}},
-		{"and is mended", build(defined("c", "z"), travels("2")), []record.Cluster{key("c")}},
+		{"and is corrected", build(defined("c", "z"), travels("2")), []record.Cluster{key("c")}},
 		{"one is gone", build(defined("c", "z")), []record.Cluster{key("e")}},
 		{"and stays so", build(defined("c", "z")), []record.Cluster{}},
 		{"a third comes", build(defined("c", "z"), defined("new", "n")), []record.Cluster{key("new")}},

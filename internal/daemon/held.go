@@ -19,7 +19,7 @@ import (
 type held struct{ reason, message string }
 
 // heldBy picks the errors that a person has to answer: until then the clusters
-// stay as they were, and who pushed must learn it. What mends itself (a host
+// stay as they were, and who pushed must learn it. What corrects itself (a host
 // that is down) is in the log and the metrics only.
 func heldBy(err error) held {
 	reason := sources.ReasonOf(err)

@@ -59,7 +59,7 @@ func TestWhatKubernetesRefusesForLongIsAFailureAndToldOnceARevision(t *testing.T
 	w.noteRefused("r2", now.Add(time.Hour))
 	assert.True(t, w.refusedSince.IsZero())
 	s.decision.Waits = nil
-	assert.Empty(t, toldOf(s), "mended")
+	assert.Empty(t, toldOf(s), "corrected")
 }
 
 func TestADefinitionThatNeverWasGoodHasACommitStatusOfItsOwn(t *testing.T) {

@@ -46,6 +46,6 @@ func TestAMistakeInADefinitionIsReportedOnceForEachPush(t *testing.T) {
 	again := brokenDefinition(key, model.Shown{}, mistakes, wanted{commit: "main@sha1:1"})
 	assert.Equal(t, first[0].ID, again[0].ID, "a kill before it is recorded makes no second report")
 	assert.Empty(t, brokenDefinition(key, model.Shown{Problems: mistakes}, mistakes, wanted{commit: "main@sha1:1"}), "recorded: told")
-	assert.Empty(t, brokenDefinition(key, model.Shown{Problems: mistakes}, nil, wanted{commit: "main@sha1:2"}), "mended")
+	assert.Empty(t, brokenDefinition(key, model.Shown{Problems: mistakes}, nil, wanted{commit: "main@sha1:2"}), "corrected")
 	assert.NotEqual(t, first[0].ID, brokenDefinition(key, model.Shown{}, mistakes, wanted{commit: "main@sha1:3"})[0].ID, "made again later")
 }

@@ -97,7 +97,7 @@ func TestADrainTakesOneCopyAtATimeAndEnds(t *testing.T) {
 				})
 			}
 			assert.Positive(t, refused, "the second eviction waits for the first")
-			s.until("every pod was made anew, and its node is back", func() bool {
+			s.until("every pod was recreated, and its node is back", func() bool {
 				s.pods.mu.Lock()
 				defer s.pods.mu.Unlock()
 				for _, uids := range s.pods.uids {

@@ -48,7 +48,7 @@ func TestABrokenClusterStopsNoOther(t *testing.T) {
 }
 
 // A mistake in a definition that was good keeps the cluster as it was, and is
-// shown with its place until it is mended.
+// shown with its place until it is corrected.
 func TestAMistakeIsShownWithItsLineAndMended(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "mistake")
@@ -80,8 +80,8 @@ func TestAMistakeIsShownWithItsLineAndMended(t *testing.T) {
 	}
 	s.write(map[string]string{"orders.yaml": good})
 	s.done("orders")
-	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with("spec.cluster.service.annotations", map[string]any{"example.com/mended": "yes"}))})
-	s.until("it goes on", func() bool { return s.service("crate-orders").Annotations["example.com/mended"] == "yes" })
+	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with("spec.cluster.service.annotations", map[string]any{"example.com/corrected": "yes"}))})
+	s.until("it goes on", func() bool { return s.service("crate-orders").Annotations["example.com/corrected"] == "yes" })
 	s.done("other")
 	s.noPodRestarted()
 }

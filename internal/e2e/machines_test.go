@@ -78,7 +78,7 @@ func TestAnImageThatIsNotThereTakesOneNodeDownAndIsTakenBack(t *testing.T) {
 	t.Logf("cured after %s", time.Since(began).Round(time.Second/10))
 	v.stop(daemon)
 	v.end()
-	assert.Len(t, v.deletedPods(), len(before)+2, "the pod that went was made anew once more")
+	assert.Len(t, v.deletedPods(), len(before)+2, "the pod that went was recreated once more")
 	assert.Equal(t, [][]string{{"3"}}, v.rows(cutCluster, "SELECT count(*) FROM sys.nodes"))
 	assert.Empty(t, v.rows(cutCluster, "SELECT table_name FROM sys.health WHERE health <> 'GREEN'"))
 }
@@ -118,7 +118,7 @@ func TestARestartOutlivesAKilledKubelet(t *testing.T) {
 	v.eventually("the first pod goes", restartPatience, func() bool { return len(v.deletedPods()) > 0 })
 	first := v.deletedPods()[0]
 	var node string
-	v.until("the pod is made anew, and has its node", func() bool {
+	v.until("the pod is recreated, and has its node", func() bool {
 		pod, err := bed.Admin.CoreV1().Pods(v.ns).Get(v.ctx, first, metav1.GetOptions{})
 		if err == nil {
 			node = pod.Spec.NodeName

@@ -59,7 +59,7 @@ func TestOtherObjectsAreTakenOverAndRemovedAsTheDefinitionSays(t *testing.T) {
 	assert.Equal(t, nobodys.UID, live.UID)
 	assert.Equal(t, map[string]string{"theirs": "1", "ours": "1"}, live.Data)
 
-	// It moves to another file, and nothing is made anew or removed.
+	// It moves to another file, and nothing is recreated or removed.
 	before := s.versions()
 	s.write(map[string]string{"moved.yaml": good, "orders.yaml": "", "both.yaml": extra("nobodys") + "---\n" + extra("made"), "nobodys.yaml": "", "made.yaml": ""})
 

@@ -266,7 +266,7 @@ func TestAPlanUnderTheReadersRoleOnly(t *testing.T) {
 	assert.True(t, whole[0].Basis.SecretsCompared)
 	assert.Equal(t, plans[0].Operations, whole[0].Operations)
 
-	// A reading that nobody has made anew for long.
+	// A reading that nobody has renewed for long.
 	_, err := running.Stop()
 	require.NoError(t, err)
 	s.ageObservation("orders", 3*time.Hour)

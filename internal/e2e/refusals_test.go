@@ -94,7 +94,7 @@ func (s *situation) setSpecs() map[string]string {
 	return specs
 }
 
-// The Secret of the system user cannot be made anew: the database would not
+// The Secret of the system user cannot be recreated: the database would not
 // take another password.
 func TestALostSystemSecretIsNotMadeAnew(t *testing.T) {
 	t.Parallel()

@@ -105,7 +105,7 @@ func (v *restartVoyage) writeRows() {
 	}()
 }
 
-// restartedPods is true when every pod was made anew.
+// restartedPods is true when every pod was recreated.
 func (v *restartVoyage) restartedPods() bool {
 	v.pods.mu.Lock()
 	defer v.pods.mu.Unlock()

@@ -486,7 +486,7 @@ func (p *podLog) relisted(pods []corev1.Pod) {
 	}
 }
 
-// noPodRestarted: since the beginning no pod was deleted or made anew, and no
+// noPodRestarted: since the beginning no pod was deleted or recreated, and no
 // container started twice.
 func (s *situation) noPodRestarted() {
 	s.Helper()

@@ -104,7 +104,7 @@ func TestABadImageStopsAtTheFirstNode(t *testing.T) {
 			v.define(short, with("spec.cluster.version", newVersion), with("spec.cluster.imageRegistry", c.registry))
 			daemon := v.sail("", "")
 			v.refusedFor(cutCluster, "upgrade-stopped")
-			v.refusedWith(cutCluster, "upgrade-stopped", c.why) // a person reads what to mend
+			v.refusedWith(cutCluster, "upgrade-stopped", c.why) // a person reads what to correct
 			v.until("the template is back", func() bool {
 				return v.set("crate-data-hot-orders").Spec.Template.Spec.Containers[0].Image == "crate:"+oldVersion
 			})
@@ -117,7 +117,7 @@ func TestABadImageStopsAtTheFirstNode(t *testing.T) {
 			}
 			assert.Equal(t, map[string]int{"crate:" + oldVersion: 2, c.registry + ":" + newVersion: 1}, images)
 
-			// Back: refused where the new minor has started, else the pod is made anew.
+			// Back: refused where the new minor has started, else the pod is recreated.
 			v.define(short)
 			if c.started {
 				// The upgrade that has stopped is said beside it: it stays as it is.

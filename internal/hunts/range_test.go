@@ -48,7 +48,7 @@ func TestANodeThatARangeKeepsInTheClusterIsForecast(t *testing.T) {
 
 			stays.Ask(`ALTER TABLE doc.t SET ("write.wait_for_active_shards" = 2)`)
 			db = r.observe()
-			assert.Empty(t, capacity.ForecastRestart(&db, release, []string{goes.Name}, all).Keeps, "the statement that is named mends the table")
+			assert.Empty(t, capacity.ForecastRestart(&db, release, []string{goes.Name}, all).Keeps, "the statement that is named corrects the table")
 			goes.Start()
 			r.Nodes[master].Stop()
 			r.Eventually("a new master takes it off and lets it in again", func() bool {

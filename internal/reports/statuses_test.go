@@ -159,8 +159,8 @@ func TestWhatIsSaidOfACommit(t *testing.T) {
 	again.Commit = other
 	broken := told(2, forge.Failure, "definition-broken")
 	broken.Revision, broken.Since = "broken-x", ""
-	mended := told(1, forge.Success)
-	mended.Since, _ = commit(3)
+	corrected := told(1, forge.Success)
+	corrected.Since, _ = commit(3)
 	folder := told(1, forge.Failure)
 	folder.Commit = "dir@sha256:" + strings.Repeat("a", 64)
 	tag := told(1, forge.Success)
@@ -181,8 +181,8 @@ func TestWhatIsSaidOfACommit(t *testing.T) {
 		{"a commit that changes something else", []reports.CommitStatus{told(1, forge.Pending), elsewhere}, []string{"1 success"}},
 		{"a failure at a later commit that changes something else", []reports.CommitStatus{told(1, forge.Success), again}, []string{"1 failure"}},
 		{"a revert is a commit of its own", []reports.CommitStatus{told(1, forge.Success), told(2, forge.Failure), told(1, forge.Success)}, []string{"2 failure", "1 success"}},
-		{"a mistake that is mended", []reports.CommitStatus{told(1, forge.Success), broken, mended}, []string{"1 success", "2 failure", "3 success"}},
-		{"a mistake that was never good before", []reports.CommitStatus{broken, mended}, []string{"2 failure", "3 success"}},
+		{"a mistake that is corrected", []reports.CommitStatus{told(1, forge.Success), broken, corrected}, []string{"1 success", "2 failure", "3 success"}},
+		{"a mistake that was never good before", []reports.CommitStatus{broken, corrected}, []string{"2 failure", "3 success"}},
 		{"a directory has no commits", []reports.CommitStatus{folder}, nil},
 		{"a commit that no branch names", []reports.CommitStatus{tag}, []string{"1 success"}},
 	} {

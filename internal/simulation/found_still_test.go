@@ -229,7 +229,7 @@ var stoodStill = []struct {
 		Seed: 11281661, Start: Start{Hot: 2, Shards: 1, Leave: true, Zones: true}, Steps: 89,
 		Items: []Item{{What: pushUpgrade, At: 3541, A: 3, B: 6}, {What: pushBadTemplate, At: 28589, A: 5, B: 6}, {What: killNode, Call: 37, A: 18, B: 20}, {What: loseVolume, Call: 3, A: 7, B: 41}, {What: abortCommand, At: 116989, A: 8, B: 56}},
 	}},
-	{"a template is on no pod when its restart is aborted, another set is mended, and all nodes go down", Schedule{
+	{"a template is on no pod when its restart is aborted, another set is corrected, and all nodes go down", Schedule{
 		Seed: 11334702, Start: Start{Hot: 2, Warm: 1, Tables: []string{"0-all"}, Shards: 2, Second: true, Leave: true}, Steps: 80,
 		Items: []Item{{What: pushBadTemplate, At: 43532, A: 6, B: 5}, {What: crashProcess, Call: 37, A: 34, B: 58}, {What: crashProcess, At: 47560, A: 30, B: 43}, {What: abortCommand, Call: 9, A: 30, B: 53}},
 	}},

@@ -6,7 +6,7 @@ var found = []struct {
 	name string
 	s    Schedule
 }{
-	{"a node joins just before its pod is made anew", Schedule{
+	{"a node joins just before its pod is recreated", Schedule{
 		Seed: 21769, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-1", "0", "0-all"}, Shards: 3, Extend: true, Leave: true}, Steps: 68,
 		Items: []Item{{What: pushRelease, At: 3492, A: 6, B: 7}, {What: pushShrink, At: 39007, A: 6, B: 3}, {What: crashProcess, Call: 19, A: 48}, {What: killNode, At: 71036, A: 34, B: 21}},
 	}},
@@ -30,7 +30,7 @@ var found = []struct {
 		Seed: 24800, Start: Start{Hot: 2, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 90,
 		Items: []Item{{What: pushBadTemplate, At: 3549, A: 5, B: 1}, {What: loseVolume, At: 72305, A: 63, B: 8}},
 	}},
-	{"a pod is made anew on a template that cannot run, and the correction is of another version", Schedule{
+	{"a pod is recreated on a template that cannot run, and the correction is of another version", Schedule{
 		Seed: 26361, Start: Start{Hot: 2, Shards: 1, Extend: true, Leave: true}, Steps: 69,
 		Items: []Item{{What: pushBadTemplate, At: 4092, A: 5, B: 4}, {What: pushUpgrade, At: 50571, A: 2, B: 6}, {What: killNode, At: 4428, A: 36, B: 63}},
 	}},
@@ -46,11 +46,11 @@ var found = []struct {
 		Seed: 34401, Start: Start{Hot: 2, Tables: []string{"1-all", "0"}, Shards: 1, Leave: true}, Steps: 90,
 		Items: []Item{{What: pushBadTemplate, At: 15870, A: 1, B: 6}, {What: pushUpgrade, At: 53686, A: 7}, {What: stallWatch, Call: 27, A: 25, B: 39}, {What: loseRecord, Call: 5, A: 25, B: 11}},
 	}},
-	{"the record is lost while a set is mended out of its turn", Schedule{
+	{"the record is lost while a set is corrected out of its turn", Schedule{
 		Seed: 28632, Start: Start{Hot: 2, Warm: 1, Tables: []string{"0"}, Shards: 1}, Steps: 90,
 		Items: []Item{{What: loseRecord, Call: 26, A: 4, B: 9}, {What: crashProcess, At: 143605, A: 30, B: 32}, {What: loseVolume, Call: 15, A: 41, B: 43}, {What: excludeByID, Call: 24, A: 7, B: 61}},
 	}},
-	{"a voter joins just before its pod is made anew", Schedule{
+	{"a voter joins just before its pod is recreated", Schedule{
 		Seed: 25368, Start: Start{Hot: 3, Tables: []string{"0-1", "0-1", "0-all", "0-1"}, Shards: 2, Leave: true}, Steps: 52,
 		Items: []Item{{What: pushTemplate, At: 2200, A: 4, B: 2}, {What: standStill, Call: 15, A: 28, B: 40}, {What: killNode, At: 39819, A: 25, B: 2}},
 	}},
@@ -78,7 +78,7 @@ var found = []struct {
 		Seed: 203640, Start: Start{Hot: 2, Tables: []string{"0-1", "0-1", "1-all"}, Shards: 1, Extend: true, Leave: true}, Steps: 58,
 		Items: []Item{{What: pushBadTemplate, At: 3154, A: 5, B: 1}, {What: pushSetting, At: 11491, B: 5}, {What: loseRecord, Call: 10, A: 35, B: 11}},
 	}},
-	{"a pod becomes the master while it is to be made anew", Schedule{
+	{"a pod becomes the master while it is to be recreated", Schedule{
 		Seed: 317380, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1", "0", "0-all"}, Shards: 2, Extend: true, Leave: true}, Steps: 73,
 		Items: []Item{{What: pushPause, At: 2717, A: 6}, {What: pushRestart, At: 42600, B: 3}, {What: pushTemplate, At: 58446}, {What: killNode, Call: 38, A: 2, B: 55}, {What: excludeByName, At: 140167, A: 32, B: 15}, {What: standStill, Call: 16, A: 38, B: 27}, {What: stallWatch, Call: 9, A: 49, B: 19}},
 	}},
@@ -182,7 +182,7 @@ var found = []struct {
 		Seed: 797237, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1-all", "1", "0", "0-1"}, Shards: 3, Extend: true, Leave: true}, Steps: 84,
 		Items: []Item{{What: pushShrink, At: 1705, A: 6, B: 4}, {What: pushSetting, At: 18570, A: 5}, {What: pushSuspend, At: 48695, A: 6, B: 2}, {What: forbid, Call: 27, A: 23, B: 41}, {What: createTable, Call: 3, A: 26, B: 11}, {What: killNode, Call: 10, A: 63, B: 31}, {What: loseRecord, Call: 32, A: 48, B: 12}},
 	}},
-	{"the record is lost after a release, and the first pod is made anew on a template that came out of its turn", Schedule{
+	{"the record is lost after a release, and the first pod is recreated on a template that came out of its turn", Schedule{
 		Seed: 849383, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "1", "1-all"}, Shards: 1, Leave: true}, Steps: 688,
 		Items: []Item{{What: pushUpgrade, At: 3033, A: 7, B: 1}, {What: killNode, Call: 17, A: 58, B: 35}, {What: loseRecord, Call: 51, A: 60, B: 9}, {What: releaseCommand, At: 86355, A: 16, B: 27}, {What: timeoutAfter, Call: 10, A: 61, B: 60}, {What: stickTerminating, At: 26702, A: 54, B: 9}},
 	}},
@@ -198,11 +198,11 @@ var found = []struct {
 		Seed: 731166, Start: Start{Hot: 3, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 86,
 		Items: []Item{{What: killBefore, Call: 10, A: 21, B: 9}, {What: stallWatch, At: 53591, A: 25, B: 45}, {What: stickTerminating, At: 82960, A: 56, B: 1}},
 	}},
-	{"a pod becomes the master while it is to be made anew, and its gateway has not recovered", Schedule{
+	{"a pod becomes the master while it is to be recreated, and its gateway has not recovered", Schedule{
 		Seed: 1119999, Start: Start{Hot: 3, Tables: []string{"1-all", "0", "1"}, Shards: 2, Extend: true, Leave: true}, Steps: 56,
 		Items: []Item{{What: pushRemoveGroup, At: 855, A: 2, B: 6}, {What: loseVolume, Call: 30, A: 50, B: 15}, {What: createTable, At: 56666, A: 30, B: 1}, {What: crashProcess, Call: 29, A: 49, B: 46}},
 	}},
-	{"the quorum is lost, and a pod that has just started is to be made anew", Schedule{
+	{"the quorum is lost, and a pod that has just started is to be recreated", Schedule{
 		Seed: 29713, Start: Start{Hot: 3, Tables: []string{"0-all", "1-all", "2", "1"}, Shards: 2, Extend: true, Leave: true}, Steps: 90,
 		Items: []Item{{What: pushShrink, At: 3390, A: 7, B: 4}, {What: pushRevert, At: 51302, A: 4, B: 3}, {What: pushRelease, At: 94535, A: 5, B: 1}, {What: killNode, Call: 3, A: 46, B: 60}, {What: drainNode, At: 178184, A: 24, B: 47}, {What: changePassword, At: 23201, A: 37, B: 3}, {What: deafReceiver, At: 19383, A: 15, B: 20}},
 	}},
@@ -226,7 +226,7 @@ var found = []struct {
 		Seed: 1170494, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0-1"}, Shards: 2, Leave: true}, Steps: 51,
 		Items: []Item{{What: pushTemplate, At: 4640, A: 1}, {What: pushTemplate, At: 20772, A: 5, B: 5}, {What: pushUpgrade, At: 26423, A: 6, B: 4}, {What: evict, Call: 13, A: 59, B: 18}, {What: snapshot, At: 255, A: 40, B: 35}},
 	}},
-	{"the set whose turn it is waits for another, and its own pod would be made anew on a template that is wanted no more", Schedule{
+	{"the set whose turn it is waits for another, and its own pod would be recreated on a template that is wanted no more", Schedule{
 		Seed: 2348902, Start: Start{Hot: 2, Warm: 1, Shards: 1}, Steps: 87,
 		Items: []Item{{What: pushTemplate, At: 2688, A: 1}, {What: pushSuspend, At: 5859, A: 5, B: 3}, {What: timeoutAfter, Call: 6, A: 36, B: 30}, {What: loseRecord, At: 69433, A: 60, B: 41}, {What: killNode, Call: 16, A: 5, B: 58}},
 	}},
@@ -238,7 +238,7 @@ var found = []struct {
 		Seed: 81336, Start: Start{Hot: 7, Tables: []string{"2", "1"}, Shards: 3, Leave: true}, Steps: 70,
 		Items: []Item{{What: pushShrink, At: 4687, A: 5, B: 4}, {What: filterTable, Call: 26, A: 53, B: 8}},
 	}},
-	{"nobody answers in a resume in which pods hang, and one that is to be made anew joins a master that has just come", Schedule{
+	{"nobody answers in a resume in which pods hang, and one that is to be recreated joins a master that has just come", Schedule{
 		Seed: 1206635, Start: Start{Hot: 3, Tables: []string{"0-1", "0", "1"}, Shards: 2, Extend: true, Leave: true}, Steps: 50,
 		Items: []Item{{What: pushSuspend, At: 2670, A: 2, B: 4}, {What: killNode, Call: 21, A: 14, B: 26}, {What: stallController, At: 107302, A: 30, B: 5}, {What: setPersistent, At: 26619, A: 8, B: 32}},
 	}},

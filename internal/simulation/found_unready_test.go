@@ -59,11 +59,11 @@ var neverReady = []struct {
 		Seed: 11304356, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true}, Steps: 416,
 		Items: []Item{{What: pushBadTemplate, At: 3381, A: 7, B: 1}, {What: pushAddGroup, At: 58866, A: 4, B: 7}, {What: loseRecord, At: 117714, A: 44, B: 33}, {What: pushNeverReady, At: 36144, A: 14, B: 40}},
 	}},
-	{"data nodes of a new cluster are made anew on what is never ready", Schedule{
+	{"data nodes of a new cluster are recreated on what is never ready", Schedule{
 		Seed: 11378170, Start: Start{Masters: 5, Hot: 1, Warm: 1, Shards: 1, Leave: true, Early: true}, Steps: 84,
 		Items: []Item{{What: pushBadTemplate, At: 2342, A: 5, B: 4}, {What: timeoutAfter, Call: 32, A: 10, B: 14}, {What: killAfter, Call: 95, A: 50, B: 61}, {What: pushNeverReady, At: 154951, A: 44, B: 24}},
 	}},
-	{"both groups were made anew without contact on what is never ready", Schedule{
+	{"both groups were recreated without contact on what is never ready", Schedule{
 		Seed: 11577670, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 2, Extend: true, Leave: true, Zones: true}, Steps: 50,
 		Items: []Item{{What: pushAddGroup, At: 4118, B: 3}, {What: cutDatabase, Call: 8, A: 52, B: 13}, {What: killNode, Call: 33, A: 40, B: 53}, {What: pushNeverReady, At: 116075, A: 61, B: 5}},
 	}},

@@ -50,7 +50,7 @@ var wasUnsafe = []struct {
 		Seed: 8304945, Start: Start{Masters: 1, Hot: 1, Tables: []string{"0-1", "0-all", "0-1"}, Shards: 1, Extend: true}, Steps: 58,
 		Items: []Item{{What: pushBadTemplate, At: 1664, A: 3, B: 3}, {What: drainNode, Call: 1, A: 43, B: 46}, {What: crashProcess, Call: 32, A: 62, B: 38}},
 	}},
-	{"the record is lost before the first pod goes, another set is mended, and then a node of the first is drained", Schedule{
+	{"the record is lost before the first pod goes, another set is corrected, and then a node of the first is drained", Schedule{
 		Seed: 8362732, Start: Start{Masters: 3, Hot: 2, Shards: 1, Extend: true, Leave: true}, Steps: 464,
 		Items: []Item{{What: pushBadTemplate, At: 2051, A: 3, B: 2}, {What: loseRecord, Call: 21, A: 33, B: 30}, {What: drainNode, At: 122137, A: 38, B: 60}, {What: crashProcess, Call: 19, A: 14, B: 33}},
 	}},
@@ -126,7 +126,7 @@ var wasUnsafe = []struct {
 		Seed: 5500810, Start: Start{Masters: 1, Hot: 1, Warm: 1, Tables: []string{"0-1", "0", "0-1"}, Shards: 3, Leave: true, Zones: true}, Steps: 71,
 		Items: []Item{{What: pushRelease, At: 820, A: 1, B: 6}, {What: evict, At: 33196, A: 33, B: 52}},
 	}},
-	{"two sets are to be mended, the template of the first is refused, and both are superseded", Schedule{
+	{"two sets are to be corrected, the template of the first is refused, and both are superseded", Schedule{
 		Seed: 21059468, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0"}, Shards: 3, Leave: true, Zones: true}, Steps: 57,
 		Items: []Item{{What: pushRelease, At: 22085, A: 2}, {What: pushRevert, At: 35492, A: 1, B: 3}, {What: forbid, Call: 1, A: 47, B: 6}, {What: changePassword, At: 97661, A: 35, B: 39}, {What: killNode, At: 146199, A: 22, B: 36}},
 	}},

@@ -79,19 +79,19 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			w := d.w
 			w.slots[1].pod.joinedAt, w.judge.restarted, w.judge.restartedAt = w.now-10*second, &w.slots[1], w.now-20*second
 		})},
-		{"what does not run is made anew, whatever was seen", "", func(w *world, d *daemon) {
+		{"what does not run is recreated, whatever was seen", "", func(w *world, d *daemon) {
 			d.acting = model.ActionCurePod
 			w.judge.restarts(w, d, &w.slots[0])
 		}},
-		{"what does not run is made anew, and is no member", "", cure(func(d *daemon) { d.looked.members = 0b110 })},
-		{"what is a member is made anew", "availability", cure(func(d *daemon) { d.looked.members = 0b111 })},
-		{"a member is made anew by command", "availability", cure(func(d *daemon) { d.checked = d.w.now; byName(d) })},
+		{"what does not run is recreated, and is no member", "", cure(func(d *daemon) { d.looked.members = 0b110 })},
+		{"what is a member is recreated", "availability", cure(func(d *daemon) { d.looked.members = 0b111 })},
+		{"a member is recreated by command", "availability", cure(func(d *daemon) { d.checked = d.w.now; byName(d) })},
 		{"by command goes what joined after the last look", "", cure(func(d *daemon) {
 			d.looked.members, d.checked, d.w.slots[0].pod.joinedAt = 0b110, d.w.now-second, d.w.now
 			byName(d)
 		})},
-		{"what answers is made anew", "availability", cure(func(d *daemon) { d.looked.well = d.w.slots[0].podName })},
-		{"what others wait for may be made anew", "B", cure(func(d *daemon) { d.looked.masterless = true })},
+		{"what answers is recreated", "availability", cure(func(d *daemon) { d.looked.well = d.w.slots[0].podName })},
+		{"what others wait for may be recreated", "B", cure(func(d *daemon) { d.looked.masterless = true })},
 		{"nodes leave, and all are there", "", leaves(func(*daemon) {})},
 		{"nodes leave, and somebody had ended the effect of their exclusion", "A", leaves(func(d *daemon) { d.looked.inForce = false })},
 		{"nodes leave, and another is away", "B", leaves(func(d *daemon) { d.looked.members = 0b101 })},

@@ -157,7 +157,7 @@ func (w *world) unwell(l *slot) bool {
 	return t.bad == badProbe || l.unwellOn == t.content || w.now < l.unwellUntil
 }
 
-// failProbe has the probe of a pod fail for a while, or until it is made anew on another
+// failProbe has the probe of a pod fail for a while, or until it is recreated on another
 // template.
 func (w *world) failProbe(it Item) {
 	l := w.victim(it.A)

@@ -93,7 +93,7 @@ func NothingBefore(v *view.View, r *model.Restart) bool {
 // OnlyStuck reports whether some pods of these sets are stuck on their template, for which
 // another is desired, and all others have joined.
 func OnlyStuck(v *view.View, sets []model.RecordedSet) bool {
-	hangs := false
+	stuck := false
 	for _, s := range sets {
 		for ordinal := range s.Replicas {
 			p := v.Pod(s.Name, ordinal)
@@ -104,11 +104,11 @@ func OnlyStuck(v *view.View, sets []model.RecordedSet) bool {
 			case p.Ready || !view.Absent(v, p.NodeName) || !view.PendingRestart(v, s.Name) || !view.Stuck(v, p):
 				return false
 			default:
-				hangs = true
+				stuck = true
 			}
 		}
 	}
-	return hangs
+	return stuck
 }
 
 // TemplateMends reports whether only another operation brings these sets the template on which

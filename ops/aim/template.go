@@ -24,8 +24,8 @@ func FirstOutdated(v *view.View, set string) *model.Pod {
 
 // goesBefore is the order of a restart: pods that are not ready, then the lower ordinals.
 func goesBefore(v *view.View, p, other *model.Pod) bool {
-	if unready := view.JoinedNotReady(v, p); unready != view.JoinedNotReady(v, other) {
-		return unready
+	if notReady := view.JoinedNotReady(v, p); notReady != view.JoinedNotReady(v, other) {
+		return notReady
 	}
 	return p.Ordinal < other.Ordinal
 }

@@ -46,11 +46,11 @@ func LeavesStuck(t *pass.Pass, r *model.Restart) bool {
 	others := t.AnyPod(func(p *model.Pod) bool { return p.Set == r.Set && p.Template == r.Remembered && !p.Terminating })
 	rollBack := live.Template != r.Remembered && (others || verifiedOn(&t.View, r.Set, r.Remembered))
 	if rollBack && view.Upgrading(&t.View) && !others {
-		started, hangs := triedOn(&t.View, live)
-		if started && hangs {
+		started, stuck := triedOn(&t.View, live)
+		if started && stuck {
 			return false
 		}
-		rollBack = hangs
+		rollBack = stuck
 	}
 	if rollBack {
 		t.RollBack = r.Set
@@ -61,7 +61,7 @@ func LeavesStuck(t *pass.Pass, r *model.Restart) bool {
 
 // triedOn says of the pods on a set's live template whether CrateDB has started in one, and
 // whether there are any and all of them are stuck.
-func triedOn(v *view.View, live *model.ObservedSet) (started, hangs bool) {
+func triedOn(v *view.View, live *model.ObservedSet) (started, stuck bool) {
 	tried, hanging := 0, 0
 	for i := range v.Observed.Pods {
 		if p := &v.Observed.Pods[i]; view.OnLive(p, live) {

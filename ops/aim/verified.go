@@ -60,11 +60,11 @@ func NoteVerified(t *pass.Pass) {
 
 // NoteTrial records which sets have a new template out of their turn: the one that rolls
 // forward, a group that is being made, and one whose pods an external change put on it.
-func NoteTrial(t *pass.Pass, mends string) {
+func NoteTrial(t *pass.Pass, forward string) {
 	var next []string
 	for _, s := range t.Record.Sets {
 		unproven := putOutOfTurn(&t.View, s.Name) && !JoinedOnLive(&t.View, s.Name)
-		if (unproven || s.Name == mends && view.PendingRestart(&t.View, s.Name)) && Replicas(&t.View, s) > 0 {
+		if (unproven || s.Name == forward && view.PendingRestart(&t.View, s.Name)) && Replicas(&t.View, s) > 0 {
 			next = append(next, s.Name)
 		}
 	}

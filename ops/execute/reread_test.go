@@ -222,7 +222,7 @@ func nodes(n int) (all rows) {
 	return all
 }
 
-// A pod that is made anew because its node seems away may have come back since:
+// A pod that is recreated because its node seems away may have come back since:
 // another node is asked, or itself where there is no other.
 func TestAPodIsMadeAnewOnlyWhileItsNodeIsAway(t *testing.T) {
 	cure := model.Action{Kind: model.ActionCurePod, Pod: "p", PodUID: "u", SystemSecret: "system", NodeNames: "crate-2"}

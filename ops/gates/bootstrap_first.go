@@ -5,7 +5,7 @@ var BootstrapFirstRule = Rule{
 	Name:   "bootstrap-first",
 	Kind:   Waits,
 	Says:   "A group grows after the bootstrap has ended: until then the list of the first masters and the gateway counts stay what they were.",
-	Do:     "Wait. If the bootstrap stands still, another line says what it waits for.",
+	Do:     "Wait. If the bootstrap is stuck, another line says what it waits for.",
 	Source: "CrateDB manual, cluster.initial_master_nodes",
 }
 

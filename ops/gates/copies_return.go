@@ -13,7 +13,7 @@ var CopiesReturnRule = Rule{
 
 // CopiesDoNotReturn names the pods and the tables, each table with its reason.
 func CopiesDoNotReturn(pods, tables []string) Reason {
-	return CopiesReturnRule.because("copies on %s would not come back after a restart, of %d table(s) or partition(s): %s; mend what is named, or let them stay away with spec.operations.unhealable: proceed", some(pods), len(tables), Few(tables))
+	return CopiesReturnRule.because("copies on %s would not come back after a restart, of %d table(s) or partition(s): %s; correct what is named, or let them stay away with spec.operations.unhealable: proceed", some(pods), len(tables), Few(tables))
 }
 
 // Few are the first of several sentences.

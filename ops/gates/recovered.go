@@ -11,7 +11,7 @@ var RecoveredRule = Rule{
 
 // GatewayWaits names a pod that was started when there were more nodes.
 func GatewayWaits(pod string, waitsFor, nodes int) Reason {
-	return RecoveredRule.because("after a full outage the cluster waits for %d data nodes and has %d: the node in pod %s was started with that gateway.recover_after_data_nodes before the cluster was made smaller. Its template counts those that there are now, and it is made anew on it; nothing else is concluded", waitsFor, nodes, pod)
+	return RecoveredRule.because("after a full outage the cluster waits for %d data nodes and has %d: the node in pod %s was started with that gateway.recover_after_data_nodes before the cluster was made smaller. Its template counts those that there are now, and it is recreated on it; nothing else is concluded", waitsFor, nodes, pod)
 }
 
 // Recovered counts the nodes that have joined.

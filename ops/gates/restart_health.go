@@ -7,7 +7,7 @@ var HealthGreenRule = Rule{
 	Name:   "health-green",
 	Kind:   Waits,
 	Says:   "Before a node goes down every table is green; settledYellow: proceed takes a yellow in which all nodes are there and nothing moves. An upgrade also goes on while all that is missing are replicas of shards on upgraded nodes that no older node may take.",
-	Do:     "`SELECT * FROM sys.allocations` says why a shard is not where it should be. A yellow that nothing will mend (more replicas than nodes) can be let through with `settledYellow: proceed`.",
+	Do:     "`SELECT * FROM sys.allocations` says why a shard is not where it should be. A yellow that nothing will change (more replicas than nodes) can be let through with `settledYellow: proceed`.",
 	Source: "CrateDB manual, sys.health",
 }
 

@@ -176,7 +176,7 @@ type Commands struct {
 	Paused, Released, Abort string
 	// RestartedAt is a time as kubectl writes it.
 	RestartedAt string
-	// ReplacePod is the NAME/UID of a pod that is to be made anew.
+	// ReplacePod is the NAME/UID of a pod that is to be recreated.
 	ReplacePod string `json:",omitempty"`
 }
 

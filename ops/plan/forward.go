@@ -15,7 +15,7 @@ import (
 
 // Start is what a forward run begins from.
 type Start struct {
-	// Desired is what the definition says; its Changes are made anew in each turn.
+	// Desired is what the definition says; its Changes are computed again in each pass.
 	Desired   model.Desired
 	Templates Templates
 	Observed  model.Observed

@@ -87,7 +87,7 @@ func ReplaceStuck(t *pass.Pass) {
 	replace(t, found, a)
 }
 
-// replace decides that the pod is made anew on its set's live template.
+// replace decides that the pod is recreated on its set's live template.
 func replace(t *pass.Pass, p *model.Pod, a model.Action) {
 	aim.NoteFirst(t, p)
 	if live := t.Live(p.Set); p.Started.IsZero() && live.Version != "" && gates.CompareMinor(p.Version, live.Version) > 0 {

@@ -99,7 +99,7 @@ func aheadWaits(t *pass.Pass, op *model.Operation, p *model.Pod) bool {
 	if begins {
 		pods = takes(&t.View, p)
 	}
-	var names, unhealed, hangs, sole, kept, keeps []string
+	var names, unhealed, blocked, sole, kept, keeps []string
 	for i, q := range pods {
 		f := ahead(&t.View, []*model.Pod{q})
 		if i == 0 {
@@ -108,7 +108,7 @@ func aheadWaits(t *pass.Pass, op *model.Operation, p *model.Pod) bool {
 		if len(f.Keeps) > 0 && !view.Absent(&t.View, q.NodeName) {
 			kept, keeps = append(kept, q.Name), append(keeps, f.Keeps...)
 		}
-		hangs, sole = append(hangs, f.Hangs...), append(sole, f.Sole...)
+		blocked, sole = append(blocked, f.Hangs...), append(sole, f.Sole...)
 		if len(f.Unhealed) > 0 && !mayHeal(&t.View, q) {
 			names, unhealed = append(names, q.Name), append(unhealed, f.Unhealed...)
 		}
@@ -125,7 +125,7 @@ func aheadWaits(t *pass.Pass, op *model.Operation, p *model.Pod) bool {
 	}
 	if begins && !op.Restart.Said {
 		op.Restart.Said = true
-		reportAhead(t, distinct(hangs), distinct(sole), unhealed)
+		reportAhead(t, distinct(blocked), distinct(sole), unhealed)
 	}
 	return false
 }
@@ -146,10 +146,10 @@ func sayAhead(t *pass.Pass, p *model.Pod, f capacity.RestartForecast) {
 }
 
 // reportAhead reports it of all pods in an event, before the first one goes.
-func reportAhead(t *pass.Pass, hangs, sole, unhealed []string) {
+func reportAhead(t *pass.Pass, blocked, sole, unhealed []string) {
 	var words []string
-	if len(hangs) > 0 {
-		words = append(words, "writes wait while a node with their copies is away, by write.wait_for_active_shards: "+gates.Few(hangs))
+	if len(blocked) > 0 {
+		words = append(words, "writes wait while a node with their copies is away, by write.wait_for_active_shards: "+gates.Few(blocked))
 	}
 	if len(sole) > 0 {
 		words = append(words, "reads fail and writes wait while the node with the only copy of a shard is away: "+gates.Few(sole))

@@ -39,7 +39,7 @@ var (
 	BeforePod = slices.Concat(reading, []check.Check{check.NodesAnswer, check.OtherPods}, copies, []check.Check{
 		check.AllocationKnown, check.NoSnapshot, check.MasterStable, check.Unreplicated,
 	})
-	// Every copy is where it is to be, and may be made anew.
+	// Every copy is where it is to be, and may be recreated.
 	copies = []check.Check{check.ShardsMoving, check.AllocationEnabled, check.HealthGreen, check.ClusterHealth, check.ReplicasComplete}
 	// whoIsThere is what a restart says that waits for another pod.
 	whoIsThere = append(slices.Clone(reading), check.OtherPods)

@@ -147,7 +147,7 @@ func deleteZone(t *pass.Pass, r *model.Restart) {
 func zoneDownStep(t *pass.Pass, op *model.Operation) {
 	r := op.Restart
 	var back []string
-	standing, waits, state, mends := 0, "", "", true
+	standing, waits, state, healed := 0, "", "", true
 	for _, ref := range r.Pods {
 		p := named(&t.View, ref.Name)
 		switch {
@@ -156,7 +156,7 @@ func zoneDownStep(t *pass.Pass, op *model.Operation) {
 		case p != nil && p.UID != ref.UID && view.Joined(&t.View, p):
 			back = append(back, p.UID)
 		default:
-			mends = mends && p != nil && p.UID != ref.UID && view.HealedByRestart(&t.View, p)
+			healed = healed && p != nil && p.UID != ref.UID && view.HealedByRestart(&t.View, p)
 			if waits == "" {
 				waits, state = ref.Name, view.State(&t.View, ref.Name, p)
 			}
@@ -171,7 +171,7 @@ func zoneDownStep(t *pass.Pass, op *model.Operation) {
 			return
 		}
 		deleteZone(t, r)
-	case waits == "" || standing == 0 && mends && !t.Rejected:
+	case waits == "" || standing == 0 && healed && !t.Rejected:
 		// All are back, or another definition may make the rest ready.
 		r.Done = append(slices.Clone(r.Done), back...)
 		op.Step = model.StepReturn

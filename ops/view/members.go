@@ -45,7 +45,7 @@ func JoinedBefore(v *View, set, template string) bool {
 
 // SQLPod is a pod whose node answers as a member of this cluster, a ready one first; "" for none.
 func (v *View) SQLPod() string {
-	id, unready := v.ExpectedID(), ""
+	id, notReady := v.ExpectedID(), ""
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
 		if a := v.Answer(p.Name); p.Terminating || a == nil || a.ClusterID != id || id == "" {
@@ -54,11 +54,11 @@ func (v *View) SQLPod() string {
 		if p.Ready {
 			return p.Name
 		}
-		if unready == "" && JoinedNotReady(v, p) {
-			unready = p.Name
+		if notReady == "" && JoinedNotReady(v, p) {
+			notReady = p.Name
 		}
 	}
-	return unready
+	return notReady
 }
 
 // NameTwice is node-name-twice: two nodes in sys.nodes have one name.

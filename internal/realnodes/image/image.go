@@ -134,7 +134,7 @@ func Make(ctx context.Context, o Options) error {
 	return nil
 }
 
-// recipe is raised when images made before have to be made anew.
+// recipe is raised when images made before have to be packed again.
 const recipe = 1
 
 // release is an unpacked release of CrateDB.

@@ -167,7 +167,7 @@ func (o options) each(binary string, tests []suite, chosen []site, met *meetings
 		errs = errors.Join(errs, fmt.Errorf("%d guards are noticed by nothing: for each, write a test of the situation that needs it, or take it out of the code", lost))
 	}
 	if lacking > 0 && o.schedules >= enough {
-		errs = errors.Join(errs, fmt.Errorf("of %d guards that no schedule notices nothing is decided: mend the model or its judge, take the guard out of the code, or say in reasons.go why it stays", lacking))
+		errs = errors.Join(errs, fmt.Errorf("of %d guards that no schedule notices nothing is decided: correct the model or its judge, take the guard out of the code, or say in reasons.go why it stays", lacking))
 	}
 	return errs
 }

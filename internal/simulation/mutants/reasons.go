@@ -93,7 +93,7 @@ var reasons = []reason{
 		{gate, "claim-of-another-cluster", ""}, {gate, "draining", "DrainedOnce"},
 	}},
 	{"said twice: another rule of the same list waits while nodes are away or the health is yellow", []guard{{gate, "replicas-complete", ""}}},
-	{"what it makes anew joins after all, or is made anew by the next rule", []guard{{call, "writeObject DeletePod", ""}}},
+	{"what it recreates joins after all, or is recreated by the next rule", []guard{{call, "writeObject DeletePod", ""}}},
 	{"in the model nobody changes the password of `system`", []guard{{action, "changeSystem", ""}}},
 	{"fewer than one of 20,000 schedules has a gateway that waits for more nodes than there are", []guard{
 		{call, "recoverPod Run", ""}, {call, "recoverPod RestartPod", ""},

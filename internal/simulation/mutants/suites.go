@@ -38,7 +38,7 @@ func (e *enumeration) suites(scratch string) ([]suite, error) {
 		case err != nil:
 			return nil, fmt.Errorf("running the tests of %s with every guard in its place: %w", path, err)
 		case by != "":
-			return nil, fmt.Errorf("the tests of %s fail with every guard in its place, at %s: mend them first", path, by)
+			return nil, fmt.Errorf("the tests of %s fail with every guard in its place, at %s: correct them first", path, by)
 		}
 		all = append(all, s)
 	}

@@ -174,11 +174,11 @@ func TestWhereNobodyCanBeAskedTheNodeItselfIsBeforeItsPodIsMadeAnew(t *testing.T
 		s.o.Secrets[i].Keys = nil
 	}
 	d = s.inSync()
-	require.NotNil(t, d.Disruptive, "with the Secret lost it is mended all the same")
+	require.NotNil(t, d.Disruptive, "with the Secret lost it is replaced all the same")
 	assert.Empty(t, d.Disruptive.Ask)
 }
 
-// Seed 317380: the pod that the restart had made anew was not ready yet for want of a
+// Seed 317380: the pod that the restart had recreated was not ready yet for want of a
 // master, and its node had just become that.
 func TestThePodOfARestartWhoseNodeIsAMemberIsNotMadeAnew(t *testing.T) {
 	for member, cured := range map[bool]string{true: "", false: hot + "-0"} {
