@@ -52,15 +52,9 @@ func (a *clusterArgs) check(cmd *cobra.Command, args []string) error {
 // find gives the clusters. None in a namespace is an error: a mistyped namespace is
 // not to look like success. None in all namespaces is none: nothing was mistyped.
 func (a *clusterArgs) find(ctx context.Context, args []string) (kubernetes.Interface, []record.Cluster, error) {
-	cfg, namespace, err := a.kube.config()
+	client, namespace, err := a.kube.client(0)
 	if err != nil {
 		return nil, nil, err
-	}
-	// The server's own fairness bounds us: a bound here would outlast a time-out.
-	cfg.QPS = -1
-	client, err := kubernetes.NewForConfig(cfg)
-	if err != nil {
-		return nil, nil, fmt.Errorf("making the client for the API server: %w", err)
 	}
 	if !a.all {
 		var clusters []record.Cluster

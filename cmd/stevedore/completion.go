@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"stevedore.dev/stevedore/internal/record"
@@ -39,12 +38,7 @@ func quietly(cmd *cobra.Command, ask func(ctx context.Context) ([]string, error)
 // recorded are the clusters that stevedore knows in a namespace; "" is the
 // kubeconfig's, all is every one.
 func (k *kubeFlags) recorded(ctx context.Context, all bool) ([]record.Cluster, error) {
-	cfg, namespace, err := k.config()
-	if err != nil {
-		return nil, err
-	}
-	cfg.Timeout = completionTimeout
-	client, err := kubernetes.NewForConfig(cfg)
+	client, namespace, err := k.client(completionTimeout)
 	if err != nil {
 		return nil, err
 	}

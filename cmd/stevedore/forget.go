@@ -37,18 +37,9 @@ The daemon that looks after the cluster carries it out; where none does, this co
 		Example: `  stevedore forget prod/orders`,
 		Args:    takesOne("CLUSTER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, namespace, err := kube.config()
+			client, cluster, err := kube.clientFor(args[0], 0)
 			if err != nil {
 				return err
-			}
-			cluster, err := kube.cluster(args[0], namespace)
-			if err != nil {
-				return err
-			}
-			cfg.QPS = -1
-			client, err := kubernetes.NewForConfig(cfg)
-			if err != nil {
-				return fmt.Errorf("making the client for the API server: %w", err)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()

@@ -8,10 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"stevedore.dev/stevedore/internal/record"
 )
 
 // kubeFlags find the API server as kubectl does: --kubeconfig, KUBECONFIG,
@@ -60,6 +64,32 @@ func (k *kubeFlags) config() (*rest.Config, string, error) {
 		return nil, "", fmt.Errorf("finding the namespace: %w", err)
 	}
 	return cfg, namespace, nil
+}
+
+// client is one of the kubeconfig's API server, with its namespace. timeout bounds each
+// request; zero: nothing does. The server's own fairness bounds how many there are: a
+// bound here would outlast a time-out.
+func (k *kubeFlags) client(timeout time.Duration) (kubernetes.Interface, string, error) {
+	cfg, namespace, err := k.config()
+	if err != nil {
+		return nil, "", err
+	}
+	cfg.QPS, cfg.Timeout = -1, timeout
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, "", fmt.Errorf("making the client for the API server: %w", err)
+	}
+	return client, namespace, nil
+}
+
+// clientFor is a client, and the cluster that a person named.
+func (k *kubeFlags) clientFor(text string, timeout time.Duration) (kubernetes.Interface, record.Cluster, error) {
+	client, namespace, err := k.client(timeout)
+	if err != nil {
+		return nil, record.Cluster{}, err
+	}
+	cluster, err := k.cluster(text, namespace)
+	return client, cluster, err
 }
 
 // noServer says which contexts there are to choose from. Where there is none, nobody

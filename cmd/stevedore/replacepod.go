@@ -32,17 +32,9 @@ pod only, and for none that comes after it. It ends when the cluster's definitio
 		Args:              takesClusterAndPod,
 		ValidArgsFunction: kube.clusterThenPod,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, namespace, err := kube.config()
+			client, cluster, err := kube.clientFor(args[0], 0)
 			if err != nil {
 				return err
-			}
-			cluster, err := kube.cluster(args[0], namespace)
-			if err != nil {
-				return err
-			}
-			client, err := kubernetes.NewForConfig(cfg)
-			if err != nil {
-				return fmt.Errorf("making the client for the API server: %w", err)
 			}
 			return replacePod(cmd, client, cluster, args[1])
 		},
@@ -142,16 +134,7 @@ func (k *kubeFlags) clusterThenPod(cmd *cobra.Command, args []string, typed stri
 		return k.clusterNames(cmd, args, typed)
 	}
 	return quietly(cmd, func(ctx context.Context) ([]string, error) {
-		cfg, namespace, err := k.config()
-		if err != nil {
-			return nil, err
-		}
-		cluster, err := k.cluster(args[0], namespace)
-		if err != nil {
-			return nil, err
-		}
-		cfg.Timeout = completionTimeout
-		client, err := kubernetes.NewForConfig(cfg)
+		client, cluster, err := k.clientFor(args[0], completionTimeout)
 		if err != nil {
 			return nil, err
 		}

@@ -102,7 +102,7 @@ long that will take.`,
 			if output != "" && output != "json" && output != "yaml" {
 				return fmt.Errorf("-o %q is not known: write json or yaml", output)
 			}
-			cfg, namespace, err := kube.config()
+			client, namespace, err := kube.client(0)
 			if err != nil {
 				return err
 			}
@@ -115,10 +115,6 @@ long that will take.`,
 			}
 			if all {
 				namespace = metav1.NamespaceAll
-			}
-			client, err := kubernetes.NewForConfig(cfg)
-			if err != nil {
-				return fmt.Errorf("making the client for the API server: %w", err)
 			}
 			if watch {
 				if !all {

@@ -2,10 +2,10 @@ package e2e
 
 import (
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
+
+	"stevedore.dev/stevedore/internal/cratehome"
 )
 
 // patience of one condition. It is only ever used up by what does not come true at all, so
@@ -20,11 +20,7 @@ func needsRelease(t *testing.T, version string) {
 	if home == "" {
 		return // every version can be simulated
 	}
-	minor := version[:strings.LastIndexByte(version, '.')+1]
-	for _, pattern := range []string{minor + "*", "*-" + minor + "*"} {
-		if found, _ := filepath.Glob(filepath.Join(home, pattern, "bin", "crate")); len(found) > 0 {
-			return
-		}
+	if _, err := cratehome.Find(home, version); err != nil {
+		t.Skipf("CRATEDB_HOME: %v: `make test` runs it with simulated nodes", err)
 	}
-	t.Skipf("CRATEDB_HOME %s has no release of CrateDB %s: this version runs simulated only", home, strings.TrimSuffix(minor, "."))
 }

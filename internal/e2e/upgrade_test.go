@@ -50,6 +50,7 @@ func (v *restartVoyage) upgraded() {
 
 func TestAnUpgradeRollsThroughEachNodeOnce(t *testing.T) {
 	t.Parallel()
+	needsRelease(t, oldVersion)
 	v := departRestart(t, "upgrade", with("spec.cluster.version", oldVersion))
 	v.define(with("spec.cluster.version", newVersion))
 	trace := filepath.Join(t.TempDir(), "writes")
@@ -75,6 +76,7 @@ func TestAnUpgradeRollsThroughEachNodeOnce(t *testing.T) {
 	for _, die := range cuts(writes, fmt.Sprintf("after:%d", writes/2)) {
 		t.Run("killed "+die, func(t *testing.T) {
 			together(t)
+			needsRelease(t, oldVersion)
 			v := departRestart(t, "upgrade-"+strings.ReplaceAll(die, ":", "-"), with("spec.cluster.version", oldVersion))
 			v.define(with("spec.cluster.version", newVersion))
 			v.cutOff(die, "the upgrade has ended", restartPatience, v.upgradeEnded)
@@ -98,6 +100,7 @@ func TestABadImageStopsAtTheFirstNode(t *testing.T) {
 		{"never-starts", "broken.example/nothing", false, "ImagePullBackOff"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			needsRelease(t, oldVersion)
 			v := departRestart(t, "upgrade-"+c.name, with("spec.cluster.version", oldVersion),
 				with("spec.nodes.data.0.annotations", map[string]any{"sandbox.stevedore.dev/fault": "exit=broken.example/crate:6.4.3"}))
 			short := with("spec.operations.restartTimeout", "8s")
