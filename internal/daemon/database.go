@@ -111,7 +111,7 @@ func (w *worker) observeDatabase(ctx context.Context, desired model.Desired, rec
 	if age := time.Since(w.reading.At); age < w.options.Interval && budget.BudgetsFirst(&rec, observed.Pods) {
 		return
 	}
-	if time.Since(w.reading.At) < w.readingAge() && (!detailed || w.reading.TablesKnown) && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {
+	if time.Since(w.reading.At) < w.readingAge() && (!detailed || w.detailed) && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {
 		return
 	}
 	detailed = detailed || w.dataDue(time.Now())
@@ -145,6 +145,7 @@ func running(pods []model.Pod) []cratedb.PodRef {
 // ask makes the reading of the database anew.
 func (w *worker) ask(ctx context.Context, target cratedb.Target, tried model.SecretVersion) {
 	defer func() { w.stable = w.stable.Next(&w.reading) }()
+	w.detailed = target.Detailed
 	if len(target.Pods) == 0 {
 		w.reading = model.Database{At: time.Now()}
 		return

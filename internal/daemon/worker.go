@@ -59,6 +59,8 @@ type worker struct {
 
 	failures []model.Failure
 	reading  model.Database
+	// detailed is true where the reading asked for the tables, whatever it got.
+	detailed bool
 	stable   model.Stability
 	// again is when the last decision wanted to look again.
 	again time.Duration
