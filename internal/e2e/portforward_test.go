@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/testbed"
@@ -22,23 +20,14 @@ func TestFromOutsideADatabaseIsReachedByPortForward(t *testing.T) {
 	s := begin(t, "port-forward")
 	s.appSecret("app-password")
 	server := newRecordingAPIServer(t)
-	config, err := clientcmd.LoadFromFile(bed.Kubeconfig)
-	require.NoError(t, err)
-	for _, cluster := range config.Clusters {
-		cluster.Server, cluster.CertificateAuthority = "https://"+server.host+":"+server.port, ""
-		cluster.CertificateAuthorityData, cluster.InsecureSkipTLSVerify = server.authority, false
-	}
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, clientcmd.WriteToFile(*config, kubeconfig))
-
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with(replicasOfHot, 2))})
-	daemon := s.start(testbed.DaemonOptions{Args: s.fromDir("--kubeconfig", kubeconfig, "--connect", "port-forward", "--look-interval", "1s")})
+	daemon := s.start(testbed.DaemonOptions{Args: s.fromDir("--kubeconfig", server.kubeconfig, "--connect", "port-forward", "--look-interval", "1s")})
 	s.until("the missing right is said", func() bool {
 		out, _, _ := s.verb("status", "-n", s.ns, "orders")
 		return strings.Contains(out, "pods/portforward") && strings.Contains(out, "forbidden")
 	})
 	roles, bindings := bed.Admin.RbacV1().Roles(s.ns), bed.Admin.RbacV1().RoleBindings(s.ns)
-	_, err = roles.Create(s.ctx, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "forwards"}, Rules: []rbacv1.PolicyRule{
+	_, err := roles.Create(s.ctx, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "forwards"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"pods/portforward"}, Verbs: []string{"create"}},
 	}}, metav1.CreateOptions{})
 	require.NoError(t, err)

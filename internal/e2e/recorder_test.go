@@ -1,96 +1,107 @@
 package e2e
 
 import (
-	"encoding/pem"
-	"io"
-	"log"
 	"maps"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/client-go/rest"
 )
 
-// recordingAPIServer stands in front of the real one and writes down what is
-// asked of it, as its authorizer sees it: "namespace verb group/resource".
+// recordingAPIServer stands in front of the real one and counts what is asked of it.
 type recordingAPIServer struct {
-	host, port string
-	authority  []byte
+	*frontAPIServer
 
 	mu      sync.Mutex
-	asked   map[string]bool
-	refused map[string]bool
+	asked   map[asking]int
+	refused map[asking]int
+}
+
+// asking is a request as the API server's authorizer sees it.
+type asking struct {
+	namespace, verb, resource string // resource is "group/resource/subresource"
+	name                      string // empty where no object is named
 }
 
 func newRecordingAPIServer(t *testing.T) *recordingAPIServer {
 	t.Helper()
-	real, err := url.Parse(bed.Config.Host)
-	require.NoError(t, err)
-	// Trust in the API server's certificate, and nobody's credentials: those
-	// come with each request.
-	config := rest.AnonymousClientConfig(bed.Config)
-	config.NextProtos = []string{"http/1.1"} // exec upgrades its connection
-	transport, err := rest.TransportFor(config)
-	require.NoError(t, err)
-	r := &recordingAPIServer{asked: map[string]bool{}, refused: map[string]bool{}}
-	proxy := &httputil.ReverseProxy{
-		Rewrite:       func(p *httputil.ProxyRequest) { p.SetURL(real) },
-		Transport:     transport,
-		FlushInterval: -1,
-		ModifyResponse: func(response *http.Response) error {
-			if response.StatusCode == http.StatusForbidden {
-				r.note(r.refused, response.Request)
-			}
-			return nil
-		},
-		// A daemon that is killed cuts its connections.
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
-	}
-	// No client sends a token over plain HTTP.
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+	r := &recordingAPIServer{asked: map[asking]int{}, refused: map[asking]int{}}
+	r.frontAPIServer = newFrontAPIServer(t, func(pass http.Handler, w http.ResponseWriter, request *http.Request) {
 		r.note(r.asked, request)
-		proxy.ServeHTTP(w, request)
-	}))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	r.authority = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	at, err := url.Parse(server.URL)
-	require.NoError(t, err)
-	r.host, r.port = at.Hostname(), at.Port()
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
+		pass.ServeHTTP(w, request)
+	}, func(response *http.Response) {
+		if response.StatusCode == http.StatusForbidden {
+			r.note(r.refused, response.Request)
+		}
 	})
 	return r
 }
 
-func (r *recordingAPIServer) note(in map[string]bool, request *http.Request) {
+func (r *recordingAPIServer) note(in map[asking]int, request *http.Request) {
 	what, ok := authorized(request)
 	if !ok {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	in[what] = true
+	in[what]++
 }
 
-// listed in order; which is asked or refused.
-func (r *recordingAPIServer) listed(which map[string]bool) []string {
+// listed in order, "namespace verb resource"; which is asked or refused.
+func (r *recordingAPIServer) listed(which map[asking]int) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Sorted(maps.Keys(which))
+	var all []string
+	for a := range which {
+		all = append(all, a.namespace+" "+a.verb+" "+a.resource)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
+
+// requests until now, and how often each was made.
+func (r *recordingAPIServer) requests() map[asking]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.asked)
+}
+
+// more are the requests of a kind that came between two countings.
+func more(before, after map[asking]int, which func(asking) bool) map[asking]int {
+	all := map[asking]int{}
+	for a, n := range after {
+		if n > before[a] && which(a) {
+			all[a] = n - before[a]
+		}
+	}
+	return all
+}
+
+// writes are the requests that change something else than a Lease.
+func writes(a asking) bool {
+	return !reads(a) && a.resource != "coordination.k8s.io/leases"
+}
+
+func reads(a asking) bool {
+	return slices.Contains([]string{"get", "list", "watch"}, a.verb)
+}
+
+// readsOfClusters are single reads and lists of what clusters are made of; a watch
+// that has ended may begin again where it stood.
+func readsOfClusters(a asking) bool {
+	return slices.Contains([]string{"get", "list"}, a.verb) && slices.Contains(ownKinds, a.resource)
+}
+
+// ownKinds are the resources that a daemon reads and writes of clusters.
+var ownKinds = []string{"configmaps", "apps/statefulsets", "services", "secrets", "policy/poddisruptionbudgets", "pods",
+	"persistentvolumeclaims", "serviceaccounts", "networking.k8s.io/networkpolicies", "networking.k8s.io/ingresses"}
 
 // authorized is what a request needs a rule for; false for discovery and other
 // paths that are no objects of a namespace.
-func authorized(request *http.Request) (string, bool) {
+func authorized(request *http.Request) (asking, bool) {
 	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
 	group := ""
 	switch {
@@ -99,28 +110,31 @@ func authorized(request *http.Request) (string, bool) {
 	case len(parts) > 3 && parts[0] == "apis":
 		group, parts = parts[1], parts[3:]
 	default:
-		return "", false
+		return asking{}, false
 	}
 	if len(parts) < 3 || parts[0] != "namespaces" {
-		return "(cluster-wide) " + request.Method + " " + strings.Join(parts, "/"), true
+		return asking{namespace: "(cluster-wide)", verb: request.Method, resource: strings.Join(parts, "/")}, true
 	}
-	namespace, resource, named := parts[1], parts[2], len(parts) > 3
+	a := asking{namespace: parts[1], resource: strings.TrimPrefix(group+"/"+parts[2], "/")}
+	if len(parts) > 3 {
+		a.name = parts[3]
+	}
 	if len(parts) > 4 {
-		resource += "/" + parts[4]
+		a.resource += "/" + parts[4]
 	}
-	verb := map[string]string{
+	a.verb = map[string]string{
 		http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
 	}[request.Method]
 	switch {
-	case verb != "":
-	case named:
-		verb = "get"
+	case a.verb != "":
+	case a.name != "":
+		a.verb = "get"
 	case request.URL.Query().Get("watch") != "":
-		verb = "watch"
+		a.verb = "watch"
 	default:
-		verb = "list"
+		a.verb = "list"
 	}
-	return namespace + " " + verb + " " + strings.TrimPrefix(group+"/"+resource, "/"), true
+	return a, true
 }
 
 // granted are the same words of a Role.
