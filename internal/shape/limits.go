@@ -11,9 +11,9 @@ const (
 // into its column; who has a reason to make one larger says it in the commit.
 var Limits = []Limit{
 	{"lines of the packages of ops that decide", 12319, 6000, coreLines},
-	{"files of a package in the largest cycle", 6, 5, largestComponent},
+	{"files of a package in the largest cycle", 5, 5, largestComponent},
 	{"methods of the type with the most in ops", 19, 19, mostMethods},
 	{"functions over 60 lines in ops/...", 0, 0, longFunctions},
 	{"conditions over 4 terms in ops/...", 0, 0, longConditions},
-	{"files over 500 lines in the repository", 5, 0, longFiles},
+	{"files over 500 lines in the repository", 0, 0, longFiles},
 }

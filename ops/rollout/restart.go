@@ -3,7 +3,6 @@ package rollout
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
@@ -51,21 +50,6 @@ func StartRestart(t *pass.Pass) bool {
 	})
 	computeBegins(t)
 	return true
-}
-
-// soleWords names beforehand the tables that a restart makes unreadable for a
-// while.
-func soleWords(v *view.View) string {
-	var tables []string
-	for i := range v.Observed.Database.Nodes {
-		tables = append(tables, v.Observed.Database.Nodes[i].Sole...)
-	}
-	if len(tables) == 0 {
-		return ""
-	}
-	slices.Sort(tables)
-	tables = slices.Compact(tables)
-	return fmt.Sprintf("; %d table(s) have shards without a second copy and are not whole while their node is away: %s", len(tables), strings.Join(tables[:min(len(tables), 20)], ", "))
 }
 
 // Restart takes a restart that has begun a step further. Without one it gives back an allocation

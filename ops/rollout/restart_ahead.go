@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -176,4 +177,19 @@ func sayAway(t *pass.Pass, pod string) {
 	if reason, says := gates.WritesWait(pod, capacity.NewAbsence(&kept, t.Record.Version, nil, data).Hangs()); says {
 		t.Wait(reason)
 	}
+}
+
+// soleWords names beforehand the tables that a restart makes unreadable for a
+// while.
+func soleWords(v *view.View) string {
+	var tables []string
+	for i := range v.Observed.Database.Nodes {
+		tables = append(tables, v.Observed.Database.Nodes[i].Sole...)
+	}
+	if len(tables) == 0 {
+		return ""
+	}
+	slices.Sort(tables)
+	tables = slices.Compact(tables)
+	return fmt.Sprintf("; %d table(s) have shards without a second copy and are not whole while their node is away: %s", len(tables), strings.Join(tables[:min(len(tables), 20)], ", "))
 }

@@ -1,0 +1,274 @@
+package ops_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+func TestAHoldThatATransientValueHidesIsTakenBackAndSaid(t *testing.T) {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	w.transient = "all"
+	byTemplate(w)
+	for range 30 {
+		_, err := w.turn()
+		require.NoError(t, err)
+		require.True(t, w.persistent == "all" || w.record.Hold != nil)
+	}
+	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
+	assert.Contains(t, reasons(d.Refusals), "hold-hidden")
+	assert.Equal(t, "all", w.persistent)
+	for _, p := range w.pods {
+		assert.Zero(t, p.restarts)
+	}
+	w.transient = ""
+	w.now = w.now.Add(time.Minute)
+	w.run(100)
+	checkRestarted(t, w, true)
+}
+
+func TestAHoldThatNothingExplainsBlocksAndOnlyAReleaseRemovesIt(t *testing.T) {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	w.persistent = "primaries"
+	byTemplate(w)
+	for range 20 {
+		_, err := w.turn()
+		require.NoError(t, err)
+	}
+	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
+	require.Contains(t, reasons(d.Waits), "unexplained-hold")
+	assert.Equal(t, 1, reported(w, "UnexplainedHold"))
+	assert.Equal(t, "primaries", w.persistent)
+	w.commands.Released = "true"
+	w.until(func() bool { return w.persistent == "all" })
+	w.commands = model.Commands{}
+	w.run(100)
+	checkRestarted(t, w, true)
+}
+
+// With the record lost and the annotation there, the hold is ours and goes back.
+func TestAHoldIsKnownByItsAnnotation(t *testing.T) {
+	for _, step := range []string{model.StepHold, model.StepDown} {
+		t.Run(step, func(t *testing.T) {
+			w := newWorld(t, restartable(wantedCluster(3)))
+			w.run(60)
+			byTemplate(w)
+			w.until(func() bool { return w.persistent == "primaries" && w.record.Operation.Step == step })
+			w.record = model.Record{}
+			w.run(200)
+			checkRestarted(t, w, true)
+			assert.Zero(t, reported(w, "UnexplainedHold"))
+		})
+	}
+}
+
+func TestASomebodysValueIsNotOverwritten(t *testing.T) {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	byTemplate(w)
+	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepDown })
+	w.persistent = "none"
+	for range 10 {
+		_, err := w.turn()
+		require.NoError(t, err)
+		require.Equal(t, "none", w.persistent)
+	}
+	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
+	assert.Contains(t, reasons(d.Waits), "hold-changed")
+	w.persistent = "all"
+	w.run(100)
+	checkRestarted(t, w, true)
+}
+
+func TestARestartWaitsForAnotherClustersAndOneThatHasBegunGoesOn(t *testing.T) {
+	s := made(t)
+	s.d.RestartedAt, s.d.Revision = s.o.At.Format(time.RFC3339), "rev-restart"
+	s.o.Disrupted = []string{"prod/other"}
+	decide := func(r model.Record, most int) model.Decision {
+		return ops.Decide(s.d, s.o, r, model.Policy{MaxDisruptedClusters: most}, s.o.At.Add(time.Second))
+	}
+	d := decide(s.r, 0)
+	assert.Nil(t, d.Record.Operation)
+	require.NotEmpty(t, d.Waits)
+	assert.Contains(t, d.Waits[0].Message, "prod/other")
+	assert.Positive(t, d.LookAgain)
+
+	d = decide(s.r, 2)
+	require.NotNil(t, d.Record.Operation, "two may be")
+	require.NotNil(t, decide(d.Record, 1).Record.Operation, "what has begun is not given up")
+}
+
+func TestEachGateHoldsAPodBack(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		reason string
+	}{
+		{"no contact", func(s *situation) { s.o.Database = model.Database{At: s.o.At, Contact: model.No, Error: "refused"} }, "no-contact"},
+		{"an old reading", func(s *situation) { s.o.Database.At = s.o.At.Add(-time.Hour) }, "fresh-reading"},
+		{"no recovery", func(s *situation) { s.o.Database.Recovered = model.No }, "gateway-recovered"},
+		{"no master", func(s *situation) { s.o.Database.MasterNode = "" }, "gateway-recovered"},
+		{"tables unknown", func(s *situation) { s.o.Database.TablesKnown = false }, "tables-known"},
+		{"snapshots unknown", func(s *situation) { s.o.Database.SnapshotsKnown = false }, "snapshot-running"},
+		{"nodes unknown", func(s *situation) { s.o.Database.NodesKnown, s.o.Database.Nodes = false, nil }, "nodes-known"},
+		{"a node is missing", func(s *situation) { s.o.Database.Nodes = s.o.Database.Nodes[:2] }, "nodes-joined"},
+		{"a pod is not ready", func(s *situation) { s.o.Pods[1].Ready, s.o.Pods[1].Waiting = false, "ContainerCreating" }, "nodes-joined"},
+		{"a pod that is too many is not ready", func(s *situation) {
+			s.o.Pods = append(s.o.Pods, model.Pod{Name: hot + "-7", Set: hot, Ordinal: 7, Template: "t2"})
+		}, "other-pod-down"},
+		{"yellow", func(s *situation) { s.o.Database.Health.Colour = model.Yellow }, "health-green"},
+		{"a hidden table that lacks a copy", whole(model.Yellow, 0, 1), "cluster-health"},
+		{"unknown health", func(s *situation) { s.o.Database.Health = model.Health{} }, "health-green"},
+		{"red by policy", func(s *situation) {
+			s.o.Database.Health.Colour, s.d.Operations.SettledYellow = model.Red, "proceed"
+		}, "health-green"},
+		{"a range that lacks a copy and is green", func(s *situation) {
+			s.o.Database.Tables = []model.Table{{Name: "doc.t", Replicas: "0-1", Started: 1}}
+		}, "replicas-complete"},
+		{"all replicas", func(s *situation) {
+			s.o.Database.Tables = []model.Table{{Name: "doc.t", Replicas: "0-all", Started: 2}}
+		}, "replicas-complete"},
+		{"a shard moves", func(s *situation) { s.o.Database.Relocating = 1 }, "shards-moving"},
+		{"a shard is being made", func(s *situation) { s.o.Database.Initializing = 1 }, "shards-moving"},
+		{"a snapshot", func(s *situation) { s.o.Database.Snapshots = 1 }, "snapshot-running"},
+		{"no allocation", func(s *situation) { s.o.Database.Allocation = "none" }, "allocation-enabled"},
+		{"allocation unknown", func(s *situation) { s.o.Database.Allocation = "" }, "allocation-enabled"},
+		{"a hold of nobody", func(s *situation) { s.o.Database.Allocation = "primaries" }, "unexplained-hold"},
+		{"a new master", func(s *situation) { s.o.Stable.Master = s.o.At }, "master-stable"},
+		{"a daemon that has just begun", func(s *situation) { s.o.Stable = model.Stability{} }, "master-stable"},
+		{"no second copy, refused", func(s *situation) {
+			s.o.Database.Nodes[0].Sole, s.d.Operations.Unreplicated = []string{"doc.t"}, "refuse"
+		}, "unreplicated-tables"},
+		{"the allocation unknown", func(s *situation) { s.o.Database.AllocationKnown = false }, "allocation-known"},
+		{"a range that would come to too few copies for CrateDB to take the node off", ranged("3"), "node-cannot-leave"},
+		{"one by policy: the node would never come back", func(s *situation) {
+			ranged("3")(s)
+			s.d.Operations.Unhealable = "proceed"
+		}, "node-cannot-leave"},
+		{"a range that waits for as many copies as are left", ranged("2"), ""},
+		{"a copy that does not come back", func(s *situation) { s.holds("doc.t", 0, 1) }, "copies-do-not-return"},
+		{"one of a later pod, before the first goes", func(s *situation) { s.holds("doc.t", 1, 2) }, "copies-do-not-return"},
+		{"one that does not come back, by policy", func(s *situation) {
+			s.holds("doc.t", 0, 1)
+			s.d.Operations.Unhealable = "proceed"
+		}, ""},
+		{"one of a later pod, when the first has gone", func(s *situation) {
+			s.holds("doc.t", 1, 2)
+			s.r.Operation.Restart.Done = []string{"uid"}
+		}, ""},
+		{"one that does not come back, and other settings of the allocation in the template", func(s *situation) {
+			s.holds("doc.t", 0, 1)
+			for i := range s.o.Sets {
+				s.o.Sets[i].Settings = manifest.NewSettingList([]model.Setting{{Name: "cluster.routing.allocation.disk.watermark.low", Value: "95%"}})
+			}
+		}, ""},
+		{"other settings in the template, which change nothing of it", func(s *situation) {
+			s.holds("doc.t", 0, 1)
+			for i := range s.o.Sets {
+				s.o.Sets[i].Settings = manifest.NewSettingList([]model.Setting{{Name: "stats.enabled", Value: "false"}})
+			}
+		}, "copies-do-not-return"},
+		{"a filter that the node fits with the attributes of the template", func(s *situation) {
+			s.holds("doc.t", 0, 1)
+			s.o.Database.Tables[len(s.o.Database.Tables)-1].Enable = ""
+			s.o.Database.Tables[len(s.o.Database.Tables)-1].Require = map[string]string{"tier": "new"}
+			for i := range s.o.Database.Nodes {
+				s.o.Database.Nodes[i].Attributes = map[string]string{"tier": "old"}
+			}
+			for i := range s.o.Sets {
+				s.o.Sets[i].Attributes = manifest.NewSettingList([]model.Setting{{Name: "tier", Value: "new"}})
+			}
+		}, ""},
+		{"a filter that it fits no more with them", func(s *situation) {
+			s.holds("doc.t", 0, 1)
+			s.o.Database.Tables[len(s.o.Database.Tables)-1].Enable = ""
+			s.o.Database.Tables[len(s.o.Database.Tables)-1].Require = map[string]string{"tier": "old"}
+			for i := range s.o.Database.Nodes {
+				s.o.Database.Nodes[i].Attributes = map[string]string{"tier": "old"}
+			}
+			s.o.Database.Nodes[2].Attributes = map[string]string{"tier": "other"}
+			for i := range s.o.Sets {
+				s.o.Sets[i].Attributes = manifest.NewSettingList([]model.Setting{{Name: "tier", Value: "new"}})
+			}
+		}, "copies-do-not-return"},
+		{"nothing", func(*situation) {}, ""},
+		{"no second copy, allowed", func(s *situation) { s.o.Database.Nodes[0].Sole = []string{"doc.t"} }, ""},
+		{"yellow by policy", func(s *situation) {
+			s.o.Database.Health.Colour, s.d.Operations.SettledYellow = model.Yellow, "proceed"
+		}, ""},
+		{"a range on nodes of its own", func(s *situation) {
+			s.o.Database.Tables = []model.Table{{Name: "doc.t", Replicas: "0-all", Started: 1, Filtered: true}}
+		}, ""},
+		{"all copies", func(s *situation) {
+			s.o.Database.Tables = []model.Table{{Name: "a", Replicas: "0-1", Started: 2}, {Name: "b", Replicas: "0-all", Started: 3}, {Name: "c", Replicas: "2", Started: 1}}
+		}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, restartable(wantedCluster(3)))
+			w.run(60)
+			byTemplate(w)
+			w.until(func() bool {
+				return w.record.Operation != nil && w.record.Operation.Step == model.StepNext && w.applied.Revision == "rev-t2" && w.live[hot] == "t2"
+			})
+			w.record.Operation.Restart.MasterStable = false
+			s := &situation{d: w.desired, o: w.observe(), r: w.record}
+			s.d.Changes = nil
+			s.o.Stable.Master = s.o.At.Add(-time.Hour)
+			c.change(s)
+			d := s.decide()
+			assert.Nil(t, d.Disruptive)
+			if c.reason == "" {
+				require.NotNil(t, d.Record.Hold, "%v %v", d.Waits, d.Refusals)
+				assert.Equal(t, model.StepHold, d.Record.Operation.Step)
+				return
+			}
+			assert.Nil(t, d.Record.Hold)
+			assert.Contains(t, append(reasons(d.Waits), reasons(d.Refusals)...), c.reason)
+		})
+	}
+}
+
+// ranged is a table on all nodes whose writes wait for so many copies.
+func ranged(wait string) func(*situation) {
+	return func(s *situation) {
+		db := &s.o.Database
+		db.Tables = append(db.Tables, model.Table{Name: "doc.r", Replicas: "0-all", Started: 3, WaitForActiveShards: wait})
+	}
+}
+
+// holds adds a table that keeps its copies from coming back, with one shard on two nodes.
+func (s *situation) holds(table string, nodes ...int) {
+	db := &s.o.Database
+	db.Tables = append(db.Tables, model.Table{Name: table, Replicas: "1", Started: 2, Enable: "none", Filtered: true})
+	for i, n := range nodes {
+		db.Shards = append(db.Shards, model.Shard{Table: table, Node: db.Nodes[n].ID, State: "STARTED", Primary: i == 0})
+	}
+}
+
+func TestAWaitForGreenGivesCrateDBsReasons(t *testing.T) {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	byTemplate(w)
+	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepNext })
+	s := &situation{d: w.desired, o: w.observe(), r: w.record}
+	s.d.Changes = nil
+	s.o.Database.Health = model.Health{Colour: model.Yellow, Underreplicated: 2, Tables: []string{"doc.t"}}
+	missing := model.Explanation{Table: "doc.t", Text: "cannot allocate because allocation is not permitted to any of the nodes", Reasons: []string{"data-hot-1: the node is above the low watermark"}}
+	s.o.Database.Stuck = []model.Explanation{missing, missing, {Table: "doc.u", Node: "n", Text: "of a copy that is on a node"}}
+	d := s.decide()
+	i := slices.IndexFunc(d.Waits, func(r model.Reason) bool { return r.Name == "health-green" })
+	require.GreaterOrEqual(t, i, 0)
+	assert.Contains(t, d.Waits[i].Message, "CrateDB says: doc.t: cannot allocate because allocation is not permitted to any of the nodes (data-hot-1: the node is above the low watermark)")
+	assert.Equal(t, 1, strings.Count(d.Waits[i].Message, "doc.t: cannot"))
+	assert.NotContains(t, d.Waits[i].Message, "doc.u")
+}
