@@ -6,8 +6,8 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// The whole object: which settings it has depends on the release, and those it
-// lacks have their defaults.
+// The whole object: which settings it has depends on the release, and those it lacks have
+// their defaults. A persistent value under a transient one is not seen.
 var settingsQueries = []string{
 	`SELECT settings['cluster']['routing']['allocation'], settings['cluster']['max_shards_per_node'] FROM sys.cluster`,
 	`SELECT settings['cluster']['routing']['allocation'], 1000 FROM sys.cluster`,
@@ -26,7 +26,7 @@ func (p *asked) readAllocation(ctx context.Context, db *model.Database) {
 	}
 	disk := allocation.below("disk")
 	watermark := disk.below("watermark")
-	db.AllocationKnown = true
+	db.AllocationKnown, db.Allocation = true, allocation.text("enable")
 	db.Settings = model.AllocationSettings{
 		Exclude: allocation.below("exclude").filters(), Include: allocation.below("include").filters(),
 		Require:      allocation.below("require").filters(),

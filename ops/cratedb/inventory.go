@@ -11,14 +11,14 @@ import (
 func Statements() []execute.Statement {
 	one := map[string]string{
 		"cluster": clusterQuery, "nodes": nodesQuery, "shards": shardsQuery, "health": healthQuery, "checks": checksQuery,
-		"users": usersQuery, "allocation": allocationQuery, "clusterHealth": clusterHealthQuery,
+		"users": usersQuery, "copies": copiesQuery, "clusterHealth": clusterHealthQuery,
 		"privileges": privilegesQuery, "grantedToUsers": grantedToUsersQuery, "grantedToRoles": grantedToRolesQuery,
 		"snapshots": snapshotsQuery, "repositories": repositoriesQuery, "snapshotJobs": snapshotJobsQuery,
 		"unreplicatedTables": unreplicatedTables, "unreplicatedPartitions": unreplicatedPartitions,
 	}
 	several := map[string][]string{
-		"copies": copiesQueries, "tables": tablesQueries, "partitions": partitionsQueries,
-		"attributes": attributesQueries, "settings": settingsQueries,
+		"nodesDetailed": nodesQueries[:1], "tables": tablesQueries, "partitions": partitionsQueries,
+		"settings": settingsQueries,
 	}
 	var out []execute.Statement
 	for name, sql := range one {

@@ -19,15 +19,15 @@ import (
 
 // Statements of one reading; each is a plain scan of a system table.
 const (
-	clusterQuery = `SELECT id, name, master_node FROM sys.cluster`
-	nodesQuery   = `SELECT id, name, version['number'], fs['total']['size'], fs['total']['used'], rest_url, cluster_state_version FROM sys.nodes`
+	clusterColumns = `id, name, master_node`
+	clusterQuery   = `SELECT ` + clusterColumns + ` FROM sys.cluster`
+	nodeColumns    = `id, name, version['number'], fs['total']['size'], fs['total']['used'], rest_url, cluster_state_version`
+	nodesQuery     = `SELECT ` + nodeColumns + ` FROM sys.nodes`
 	// An unassigned copy has no node; a relocating one counts on its source.
 	shardsQuery = `SELECT node['id'], count(*), sum(size) FROM sys.shards GROUP BY node['id']`
 	healthQuery = `SELECT table_schema, table_name, health, missing_shards, underreplicated_shards FROM sys.health`
 	checksQuery = `SELECT node_id, id, acknowledged FROM sys.node_checks WHERE passed = FALSE`
 	usersQuery  = `SELECT name FROM sys.users`
-	// The effective value only: a persistent one under a transient one is not seen.
-	allocationQuery = `SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster`
 	// From 6.0 on.
 	clusterHealthQuery = `SELECT health, description, missing_shards, underreplicated_shards FROM sys.cluster_health`
 	clusterHealthSince = "6.0"
@@ -48,6 +48,8 @@ type asked struct {
 	err     error
 	// settings are those that were asked for, as this node shows them.
 	settings map[string]string
+	// copies are the rows of copiesQuery; nil where they were not asked for or not read.
+	copies [][]string
 }
 
 // Observe reads the cluster once, as `system`: each pod is asked for its own
@@ -75,13 +77,15 @@ func (c Client) Observe(ctx context.Context, target Target) model.Database {
 	}
 	db.Contact, db.SystemLogin = model.Yes, model.LoginOK
 	db.ClusterID, db.ClusterName, db.MasterNode = chosen.answer.ClusterID, chosen.name, chosen.master
-	chosen.read(ctx, &db)
-	chosen.readUnreplicated(ctx, &db)
 	db.Effective = chosen.settings
+	chosen.read(ctx, &db, target.Detailed)
 	chosen.readAllocation(ctx, &db)
 	if target.Detailed {
-		chosen.readDetail(ctx, &db)
+		chosen.readTables(ctx, &db)
+		chosen.readStuck(ctx, &db)
 		c.readSnapshots(ctx, chosen, target.Password, &db)
+	} else {
+		chosen.readUnreplicated(ctx, &db)
 	}
 	for i := range pods {
 		if p := &pods[i]; p.err == nil || errors.Is(p.err, execute.ErrLoginRefused) {
@@ -167,50 +171,43 @@ func (c Client) askOne(ctx context.Context, ref PodRef, password string, setting
 		return out
 	}
 	s.timeout = c.timeout()
-	rows, err := s.Strings(ctx, clusterQuery)
-	if err == nil && (len(rows) != 1 || len(rows[0]) != 3) {
-		err = fmt.Errorf("in pod %s: sys.cluster has %d rows, not one", ref.Name, len(rows))
-	}
-	if err != nil {
-		s.Close()
-		out.err = err
-		return out
-	}
 	out.session = s
-	out.answer.ClusterID, out.name, out.master = rows[0][0], rows[0][1], rows[0][2]
-	out.readSettings(ctx, settings)
+	if out.err = out.readCluster(ctx, settings); out.err != nil {
+		s.Close()
+		out.session = nil
+	}
 	return out
 }
 
 // read fills in what one node knows of the cluster. A part that could not be read leaves
-// the others known, and is noted in db.Unread.
-func (p *asked) read(ctx context.Context, db *model.Database) {
-	if rows, ok := p.ask(ctx, db, model.PartNodes, nodesQuery); ok {
+// the others known, and is noted in db.Unread. What a detailed reading asks anyway, each
+// copy and each table, is not asked a second time for its counts.
+func (p *asked) read(ctx context.Context, db *model.Database, detailed bool) {
+	nodes := []string{nodesQuery}
+	if detailed {
+		nodes = nodesQueries
+	}
+	if rows, ok := p.askAny(ctx, db, model.PartNodes, nodes); ok {
 		// Nobody is nowhere: a node that answers is in its own sys.nodes.
 		db.NodesKnown = len(rows) > 0
 		for _, r := range rows {
-			db.Nodes = append(db.Nodes, model.Node{ID: r[0], Name: r[1], Version: r[2], DiskSize: size(r[3]), DiskUsed: size(r[4]), Address: host(r[5]), StateVersion: number(r[6])})
+			n := model.Node{ID: r[0], Name: r[1], Version: r[2], DiskSize: size(r[3]), DiskUsed: size(r[4]), Address: host(r[5]), StateVersion: number(r[6])}
+			if len(r) > 7 {
+				n.Attributes = object(r[7]).texts()
+			}
+			db.Nodes = append(db.Nodes, n)
 			if r[1] == p.answer.NodeName {
 				p.answer.Version = r[2]
 			}
 		}
 		slices.SortFunc(db.Nodes, func(a, b model.Node) int { return strings.Compare(a.Name, b.Name) })
 	}
-	if rows, ok := p.ask(ctx, db, model.PartShards, shardsQuery); ok && db.NodesKnown {
-		db.ShardsKnown = true
-		for _, r := range rows {
-			if i := slices.IndexFunc(db.Nodes, func(n model.Node) bool { return n.ID == r[0] }); i >= 0 {
-				db.Nodes[i].Shards, db.Nodes[i].Bytes = int(number(r[1])), number(r[2])
-			} else {
-				db.Unassigned += int(number(r[1]))
-			}
-		}
-	}
+	p.readShards(ctx, db, detailed)
 	db.Recovered = p.recovered(ctx, db)
 	if rows, ok := p.ask(ctx, db, model.PartHealth, healthQuery); ok && db.Recovered == model.Yes {
 		db.Health = health(rows)
 	}
-	p.readPrivileges(ctx, db)
+	p.readUsers(ctx, db)
 	if rows, ok := p.ask(ctx, db, model.PartChecks, checksQuery); ok {
 		db.ChecksKnown = true
 		for _, r := range rows {
@@ -222,16 +219,39 @@ func (p *asked) read(ctx context.Context, db *model.Database) {
 			db.NodeChecks = append(db.NodeChecks, model.NodeCheck{NodeID: r[0], ID: id, Acknowledged: r[2] == "true"})
 		}
 	}
-	if rows, ok := p.ask(ctx, db, model.PartAllocation, allocationQuery); ok && len(rows) == 1 {
-		db.Allocation = rows[0][0]
-	}
-	if rows, ok := p.ask(ctx, db, model.PartUsers, usersQuery); ok {
-		db.UsersKnown = true
-		for _, r := range rows {
-			db.Users = append(db.Users, r[0])
+}
+
+// readShards counts what each node holds, and notes each copy where they are asked for.
+func (p *asked) readShards(ctx context.Context, db *model.Database, detailed bool) {
+	if !detailed {
+		rows, ok := p.ask(ctx, db, model.PartShards, shardsQuery)
+		if db.ShardsKnown = ok && db.NodesKnown; !db.ShardsKnown {
+			return
 		}
-		slices.Sort(db.Users)
+		for _, r := range rows {
+			holds(db, r[0], int(number(r[1])), number(r[2]))
+		}
+		return
 	}
+	rows, ok := p.ask(ctx, db, model.PartShards, copiesQuery)
+	if db.ShardsKnown = ok && db.NodesKnown; !db.ShardsKnown {
+		return
+	}
+	p.copies = slices.Concat([][]string{}, rows) // not nil, which says that they are not known
+	for _, r := range rows {
+		holds(db, r[5], 1, number(r[8]))
+	}
+}
+
+// holds notes copies of shards on a node; without a node that is known they are on none.
+func holds(db *model.Database, node string, copies int, bytes int64) {
+	i := slices.IndexFunc(db.Nodes, func(n model.Node) bool { return n.ID == node })
+	if i < 0 {
+		db.Unassigned += copies
+		return
+	}
+	db.Nodes[i].Shards += copies
+	db.Nodes[i].Bytes += bytes
 }
 
 // recovered: before the gateway has recovered only `crate` exists, so a login

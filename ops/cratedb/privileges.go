@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/access"
@@ -21,23 +22,33 @@ const (
 	rolesSince          = "5.6"
 )
 
-// readPrivileges notes what `system` is denied, directly or by a role: tables that no
-// other part of the reading shows.
-func (p *asked) readPrivileges(ctx context.Context, db *model.Database) {
-	privileges, ok := p.ask(ctx, db, model.PartPrivileges, privilegesQuery)
-	if !ok {
+// readUsers notes which users there are, and what `system` is denied, directly or by a
+// role: tables that no other part of the reading shows.
+func (p *asked) readUsers(ctx context.Context, db *model.Database) {
+	query := usersQuery
+	if p.from(rolesSince) {
+		query = grantedToUsersQuery
+	}
+	users, ok := p.ask(ctx, db, model.PartUsers, query)
+	if ok {
+		db.UsersKnown = true
+		for _, r := range users {
+			db.Users = append(db.Users, r[0])
+		}
+		slices.Sort(db.Users)
+	}
+	privileges, read := p.ask(ctx, db, model.PartPrivileges, privilegesQuery)
+	if !ok || !read {
 		return
 	}
 	roles := map[string][]string{}
 	if p.from(rolesSince) {
-		for _, of := range []struct{ part, query string }{{model.PartUsers, grantedToUsersQuery}, {model.PartRoles, grantedToRolesQuery}} {
-			rows, ok := p.ask(ctx, db, of.part, of.query)
-			if !ok {
-				return
-			}
-			for _, r := range rows {
-				roles[r[0]] = texts(r[1])
-			}
+		rows, ok := p.ask(ctx, db, model.PartRoles, grantedToRolesQuery)
+		if !ok {
+			return
+		}
+		for _, r := range slices.Concat(users, rows) {
+			roles[r[0]] = texts(r[1])
 		}
 	}
 	db.DeniedKnown, db.Denied = true, access.DenialsOf(names.SystemUser, privileges, roles)

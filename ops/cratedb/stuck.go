@@ -30,7 +30,7 @@ const maxStuck = 20
 // there are such and CrateDB allocates all that it may, so that a node which is away
 // under a hold costs nothing.
 func (p *asked) readStuck(ctx context.Context, db *model.Database) {
-	if !db.AllocationKnown {
+	if !db.AllocationKnown || !db.TablesKnown {
 		return
 	}
 	if db.Allocation == "all" && slices.ContainsFunc(db.Shards, func(s model.Shard) bool { return s.State == "UNASSIGNED" }) {

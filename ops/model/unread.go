@@ -85,7 +85,6 @@ const (
 	PartTables       = "information_schema.tables"
 	PartPartitions   = "information_schema.table_partitions"
 	PartAllocation   = "the settings of the allocation"
-	PartAttributes   = "the attributes of sys.nodes"
 	PartStuck        = "sys.allocations"
 )
 

@@ -98,7 +98,7 @@ func questions() []question {
 	extra("repositories", `SELECT name, type FROM sys.repositories`)
 	extra("privileges", `SELECT class, grantee, grantor, ident, state, type FROM sys.privileges`)
 	for i := range out {
-		if name := out[i].statement.Name; out[i].user == "system" && (name == "cratedb.copies0" || name == "cratedb.tables0" || name == "cratedb.partitions0") {
+		if name := out[i].statement.Name; out[i].user == "system" && (name == "cratedb.copies" || name == "cratedb.tables0" || name == "cratedb.partitions0") {
 			out[i].always = true
 		}
 	}
