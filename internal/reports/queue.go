@@ -359,13 +359,14 @@ func (r Retry) wait(failures int, err error) time.Duration {
 		wait = r.Most
 	}
 	var delivery *deliveryError
-	if errors.As(err, &delivery) {
-		if delivery.rejected() {
-			wait = r.Slow
-		}
-		wait = max(wait, min(delivery.after, r.Slow))
+	if errors.As(err, &delivery) && delivery.rejected() {
+		wait = r.Slow
 	}
-	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
+	wait = time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
+	if delivery != nil {
+		wait = max(wait, min(delivery.after, r.Slow)) // never before the time that the receiver has named
+	}
+	return wait
 }
 
 func orDefault[T int | time.Duration](value, fallback T) T {

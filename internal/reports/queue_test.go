@@ -182,6 +182,30 @@ func TestAFailedDeliveryIsTriedAgainUnderTheSameIDAndInOrder(t *testing.T) {
 	}
 }
 
+// The time that a receiver had named was shortened by up to a fifth, as our own waits are.
+func TestNoDeliveryIsTriedBeforeTheTimeThatTheReceiverHasNamed(t *testing.T) {
+	const refused, named = 12, 50 * time.Millisecond
+	server := recordtest.NewConfigMaps()
+	var came, answered []time.Time // the queue makes one request at a time
+	to := newReceiver(t, httptest.NewServer, func(n int, w http.ResponseWriter, _ *http.Request) {
+		came = append(came, time.Now())
+		if n <= refused {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(429)
+		}
+		answered = append(answered, time.Now())
+	})
+	p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL)}, func(o *reports.Options) {
+		o.Retry = reports.Retry{First: time.Millisecond, Most: time.Millisecond, Slow: named} // the most that a receiver may name
+	}).run(t)
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
+	eventually(t, func() bool { return len(pendingIn(t, server, orders)) == 0 }, "it is taken in the end")
+	require.Len(t, came, refused+1)
+	for i := range refused {
+		assert.GreaterOrEqual(t, came[i+1].Sub(answered[i]), named)
+	}
+}
+
 func TestAReceiverThatIsDownGetsItsReportsOnceItIsUp(t *testing.T) {
 	server := recordtest.NewConfigMaps()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
