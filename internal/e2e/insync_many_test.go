@@ -54,7 +54,7 @@ func inSync(t *testing.T, name string, namespaces, each int, span time.Duration)
 	s.write(files)
 	server := newRecordingAPIServer(t)
 	start := func() *testbed.Daemon {
-		return s.start(testbed.DaemonOptions{Args: append([]string{"--kubeconfig", server.kubeconfig, "--dir", s.dir, "--dir-quiet", "100ms", "--lease-duration", "15s"}, args...)})
+		return s.start(testbed.DaemonOptions{Args: append([]string{"--kubeconfig", server.kubeconfig, "--dir", s.dir, "--dir-quiet", "100ms"}, args...)})
 	}
 	patience := patience + time.Duration(clusters)*10*time.Second
 	all := func(daemon *testbed.Daemon) func() bool {

@@ -22,7 +22,9 @@ type recordingAPIServer struct {
 
 // asking is a request as the API server's authorizer sees it.
 type asking struct {
-	namespace, verb, resource string // resource is "group/resource/subresource"
+	// verb is the HTTP method where the request is not about one namespace, resource is
+	// "group/resource/subresource".
+	namespace, verb, resource string
 	name                      string // empty where no object is named
 }
 
@@ -86,7 +88,7 @@ func writes(a asking) bool {
 }
 
 func reads(a asking) bool {
-	return slices.Contains([]string{"get", "list", "watch"}, a.verb)
+	return slices.Contains([]string{"get", "list", "watch", http.MethodGet}, a.verb)
 }
 
 // readsOfClusters are single reads and lists of what clusters are made of; a watch

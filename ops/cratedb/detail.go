@@ -45,7 +45,7 @@ func (p *asked) readTables(ctx context.Context, db *model.Database) {
 	}
 	all := slices.Concat(tables, partitions)
 	noteUnreplicated(db, slices.DeleteFunc(slices.Clone(all), func(r []string) bool { return r[3] != "0" }))
-	if p.copies == nil {
+	if !db.ShardsKnown {
 		return
 	}
 	db.TablesKnown = true

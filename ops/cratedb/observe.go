@@ -48,7 +48,7 @@ type asked struct {
 	err     error
 	// settings are those that were asked for, as this node shows them.
 	settings map[string]string
-	// copies are the rows of copiesQuery; nil where they were not asked for or not read.
+	// copies are the rows of copiesQuery, in a detailed reading that knows the shards.
 	copies [][]string
 }
 
@@ -221,25 +221,25 @@ func (p *asked) read(ctx context.Context, db *model.Database, detailed bool) {
 	}
 }
 
-// readShards counts what each node holds, and notes each copy where they are asked for.
+// readShards counts what each node holds, and keeps each copy for a detailed reading.
 func (p *asked) readShards(ctx context.Context, db *model.Database, detailed bool) {
-	if !detailed {
-		rows, ok := p.ask(ctx, db, model.PartShards, shardsQuery)
-		if db.ShardsKnown = ok && db.NodesKnown; !db.ShardsKnown {
-			return
-		}
-		for _, r := range rows {
-			holds(db, r[0], int(number(r[1])), number(r[2]))
-		}
-		return
+	query := shardsQuery
+	if detailed {
+		query = copiesQuery
 	}
-	rows, ok := p.ask(ctx, db, model.PartShards, copiesQuery)
+	rows, ok := p.ask(ctx, db, model.PartShards, query)
 	if db.ShardsKnown = ok && db.NodesKnown; !db.ShardsKnown {
 		return
 	}
-	p.copies = slices.Concat([][]string{}, rows) // not nil, which says that they are not known
 	for _, r := range rows {
-		holds(db, r[5], 1, number(r[8]))
+		if detailed {
+			holds(db, r[5], 1, number(r[8]))
+		} else {
+			holds(db, r[0], int(number(r[1])), number(r[2]))
+		}
+	}
+	if detailed {
+		p.copies = rows
 	}
 }
 

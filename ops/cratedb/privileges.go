@@ -38,13 +38,13 @@ func (p *asked) readUsers(ctx context.Context, db *model.Database) {
 		slices.Sort(db.Users)
 	}
 	privileges, read := p.ask(ctx, db, model.PartPrivileges, privilegesQuery)
-	if !ok || !read {
+	if !read {
 		return
 	}
 	roles := map[string][]string{}
 	if p.from(rolesSince) {
-		rows, ok := p.ask(ctx, db, model.PartRoles, grantedToRolesQuery)
-		if !ok {
+		rows, read := p.ask(ctx, db, model.PartRoles, grantedToRolesQuery)
+		if !ok || !read {
 			return
 		}
 		for _, r := range slices.Concat(users, rows) {
