@@ -72,3 +72,20 @@ func TestAReadingAsksEachViewOnceAndKnowsTheSameEitherWay(t *testing.T) {
 		})
 	}
 }
+
+// A new cluster has no table. That is known, and not unread: a restart of it would wait for
+// ever.
+func TestADatabaseWithoutAnyTableHasKnownTables(t *testing.T) {
+	for _, version := range releases {
+		t.Run(version, func(t *testing.T) {
+			c := testcluster.Start(t, testcluster.Options{Version: version, Nodes: 1})
+			db := Client{Dialer: c, Timeout: 20 * time.Second}.Observe(t.Context(), Target{
+				Password: c.MakeSystem(), Detailed: true, Pods: []PodRef{{Name: "pod-0", NodeName: "data-hot-0"}},
+			})
+			require.Empty(t, db.Unread)
+			assert.True(t, db.ShardsKnown && db.TablesKnown && db.UnreplicatedKnown)
+			assert.Empty(t, db.Shards)
+			assert.Empty(t, db.Unreplicated)
+		})
+	}
+}
