@@ -126,25 +126,32 @@ func checked(cmd *cobra.Command, kube *kubeFlags, clusters []check.Cluster) ([]c
 			return offline(err), nil
 		}
 	}
-	webhook, err := webhookAddress()
+	receivers, err := receivers()
 	if err != nil {
 		return nil, err
 	}
-	options := check.Options{REST: cfg, Client: client, Clusters: clusters, Webhook: webhook}
+	options := check.Options{REST: cfg, Client: client, Clusters: clusters, Receivers: receivers}
 	if kube.namespace != "" || len(clusters) == 0 {
 		options.Namespaces = []string{namespace}
 	}
 	return check.Run(cmd.Context(), options), nil
 }
 
-// webhookAddress is HOST:PORT of the receiver that the environment names, "" for none:
-// nothing else of its URL is ever printed.
-func webhookAddress() (string, error) {
-	config, err := reports.ConfigFromEnv(os.LookupEnv, os.ReadFile)
+// receivers are where the receivers of reports are that the environment names.
+func receivers() ([]reports.Address, error) {
+	configs, err := reports.ConfigsFromEnv(os.LookupEnv, os.ReadFile)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return config.Address()
+	var out []reports.Address
+	for _, config := range configs {
+		address, err := config.Address()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, address)
+	}
+	return out, nil
 }
 
 func printFindings(cmd *cobra.Command, found []check.Finding, output string) error {

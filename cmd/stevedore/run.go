@@ -85,7 +85,7 @@ prefix CRATEDB_OPERATOR_.`,
 			if err != nil {
 				return err
 			}
-			webhook, err := reports.ConfigFromEnv(os.LookupEnv, os.ReadFile)
+			targets, err := reports.ConfigsFromEnv(os.LookupEnv, os.ReadFile)
 			if err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ prefix CRATEDB_OPERATOR_.`,
 				Sources: followed, REST: cfg, Namespaces: namespaces, Render: config, Renderer: rendering.confined(config),
 				Policy: policy, Connect: daemon.Connect(connect), DatabaseCA: roots, Lease: lease, Listen: listen, Receiver: received,
 				Once: once, Interval: look, MaxConcurrentWrites: parallelWrite, Newcomers: heap.hear, Version: version, Log: log,
-			}, webhook)
+			}, targets)
 		},
 	}
 	kube.add(cmd, false)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -80,8 +81,8 @@ type Options struct {
 	// Clusters are those of the definitions; Namespaces are looked at besides theirs.
 	Clusters   []Cluster
 	Namespaces []string
-	// Webhook is the address of a receiver, "host:port"; "": none is configured.
-	Webhook string
+	// Receivers are where reports go.
+	Receivers []reports.Address
 }
 
 // patience bounds each check.
@@ -96,7 +97,7 @@ func Run(ctx context.Context, o Options) []Finding {
 	slices.Sort(c.Namespaces)
 	c.Namespaces = slices.Compact(c.Namespaces)
 	for _, one := range []func(context.Context){
-		c.version, c.namespaces, c.rights, c.daemonsRights, c.others, c.secrets, c.storage, c.nodes, c.quotas, c.admission, c.domain, c.webhook,
+		c.version, c.namespaces, c.rights, c.daemonsRights, c.others, c.secrets, c.storage, c.nodes, c.quotas, c.admission, c.domain, c.receivers,
 	} {
 		within, cancel := context.WithTimeout(ctx, patience)
 		one(within)

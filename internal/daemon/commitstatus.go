@@ -73,7 +73,7 @@ type statuses struct {
 	owed []reports.CommitStatus
 }
 
-func newStatuses(o Options, queue *reports.Queue, kube kubernetes.Interface, metrics *telemetry.Metrics, lead func() error) *statuses {
+func newStatuses(o Options, targets *reports.Targets, kube kubernetes.Interface, metrics *telemetry.Metrics, lead func() error) *statuses {
 	// No watch shows the daemon's own namespace.
 	own := reports.NewQueue(reports.Options{Store: record.NewStore(record.OverClient(kube.CoreV1(), nil)), Log: o.Log, Lead: lead})
 	measure := metrics.CommitStatuses()
@@ -85,7 +85,7 @@ func newStatuses(o Options, queue *reports.Queue, kube kubernetes.Interface, met
 	}
 	return &statuses{
 		options: options,
-		cluster: reports.NewStatuses(queue, to, measure),
+		cluster: targets.Statuses(to, measure),
 		source:  reports.NewStatuses(own, to, measure),
 		beside:  record.Cluster{Namespace: o.Lease.Namespace, Name: o.Lease.Name},
 		log:     o.Log,

@@ -42,7 +42,7 @@ type daemon struct {
 	live     *apply.Live
 	applier  *apply.Applier
 	store    *record.Store
-	queue    *reports.Queue
+	targets  *reports.Targets
 	statuses *statuses
 	reporter *reports.Reporter
 	metrics  *telemetry.Metrics
@@ -80,18 +80,20 @@ type daemon struct {
 // Run keeps the clusters that the sources name until ctx ends, whenever it
 // holds the Lease. With Options.Once it returns nil once each cluster is as it
 // is wanted, or an error that names those that are not, or says that ctx ended first.
-func Run(ctx context.Context, o Options, webhook reports.Config) error {
+func Run(ctx context.Context, o Options, targets []reports.Config) error {
 	o = o.withDefaults()
 	if err := checkDependencies(o.Sources); err != nil {
 		return err
 	}
-	webhooks, err := reports.NewReceiver(webhook, o.Version)
+	receivers, err := reports.NewReceivers(targets, o.Version)
 	if err != nil {
 		return err
 	}
-	if webhooks != nil {
-		defer webhooks.Close()
-	}
+	defer func() {
+		for _, receiver := range receivers {
+			receiver.Close()
+		}
+	}()
 	metrics := telemetry.NewMetrics(telemetry.Build{Version: o.Version}, nil)
 	ready := &telemetry.Checks{}
 	l := &leadership{usable: o.Lease.Duration - o.Lease.Duration/5}
@@ -127,7 +129,7 @@ func Run(ctx context.Context, o Options, webhook reports.Config) error {
 		following := newFollowing(o.Lease.Identity, o.Sources)
 		err := lead(ctx, o.REST, o.Lease, l, o.Log, following.says, func(ctx context.Context) error {
 			metrics.Leading(true)
-			return term(ctx, o, l, following, webhooks, metrics, ready)
+			return term(ctx, o, l, following, receivers, metrics, ready)
 		})
 		if err == nil {
 			// --once is done: end the server too.
@@ -150,7 +152,7 @@ func Run(ctx context.Context, o Options, webhook reports.Config) error {
 var errDone = errors.New("done")
 
 // term acts while the Lease is held.
-func term(ctx context.Context, o Options, l *leadership, following *following, webhooks *reports.Receiver, metrics *telemetry.Metrics, ready *telemetry.Checks) error {
+func term(ctx context.Context, o Options, l *leadership, following *following, receivers []*reports.Receiver, metrics *telemetry.Metrics, ready *telemetry.Checks) error {
 	ctx, ended := context.WithCancelCause(ctx)
 	defer ended(nil)
 	plain := rest.CopyConfig(o.REST)
@@ -186,13 +188,13 @@ func term(ctx context.Context, o Options, l *leadership, following *following, w
 		return fmt.Errorf("setting up apply: %w", err)
 	}
 	d.store = record.NewStore(record.OverClient(kube.CoreV1(), d.cachedConfigMap))
-	d.queue = reports.NewQueue(reports.Options{
-		Store: d.store, Receiver: webhooks, Clusters: d.known, Log: o.Log, Measure: metrics,
+	d.targets = reports.NewTargets(reports.Options{
+		Store: d.store, Clusters: d.known, Log: o.Log,
 		Lead: func() error { return l.check(ctx) },
-	})
-	d.statuses = newStatuses(o, d.queue, kube, metrics, func() error { return l.check(ctx) })
+	}, receivers, func(target string) reports.Measure { return metrics.Target(target) })
+	d.statuses = newStatuses(o, d.targets, kube, metrics, func() error { return l.check(ctx) })
 	events := reports.NewEvents(kube.CoreV1(), o.Log, metrics.EventDropped)
-	d.reporter = &reports.Reporter{Queue: d.queue, Events: events, Log: o.Log}
+	d.reporter = &reports.Reporter{Targets: d.targets, Events: events, Log: o.Log}
 	ready.Add("sources", func() error {
 		if !d.fleet.ready(len(o.Sources)) {
 			return errors.New("not every source has been read yet")
@@ -205,7 +207,7 @@ func term(ctx context.Context, o Options, l *leadership, following *following, w
 		group.Go(func() error { w.run(ctx); return nil })
 	}
 	group.Go(func() error { return events.Run(ctx) })
-	group.Go(func() error { return d.queue.Run(ctx) })
+	group.Go(func() error { return d.targets.Run(ctx) })
 	group.Go(func() error { d.statuses.run(ctx); return nil })
 	group.Go(func() error { d.watchNamespaces(ctx); return nil })
 	group.Go(func() error { d.endOnce(ctx); return nil })
@@ -303,8 +305,8 @@ func (d *daemon) employ(keys []record.Cluster) {
 			d.outcome[key] = ""
 			d.newcomers.came()
 			d.start(w)
-			// What an earlier process left in the queue goes out now.
-			d.queue.Resume(key)
+			// What an earlier process left in the queues goes out now.
+			d.targets.Resume(key)
 			d.statuses.cluster.Resume(key)
 		} else {
 			d.outcome[key] = ""

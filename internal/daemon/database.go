@@ -220,7 +220,7 @@ func (w *worker) measureHealth(databaseName string, db *model.Database) {
 	w.metrics.Health(w.key, databaseName, health, now)
 	if now.Sub(w.pinged) >= healthInterval {
 		w.pinged = now
-		w.queue.Health(w.key, health.String())
+		w.targets.Health(w.key, health.String())
 	}
 }
 

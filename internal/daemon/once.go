@@ -145,7 +145,7 @@ func (d *daemon) endOnce(ctx context.Context) {
 	case cause := <-d.onceOver:
 		waiting, cancel := context.WithTimeout(ctx, reportsPatience)
 		defer cancel()
-		for _, settled := range []func(context.Context) error{d.queue.Settled, d.statuses.settled} {
+		for _, settled := range []func(context.Context) error{d.targets.Settled, d.statuses.settled} {
 			if err := settled(waiting); err != nil && ctx.Err() == nil {
 				d.options.Log.Warn("reports wait for their receiver, the next run delivers them", "error", err)
 			}

@@ -100,7 +100,7 @@ func (w *worker) neverMade(entry record.Entry, rec model.Record) bool {
 // forget removes the records of a cluster that was deleted or never made, once all
 // reports have gone out. The record goes last: what is left after a kill is found by it.
 func (w *worker) forget(ctx context.Context, owner, why string) (time.Duration, error) {
-	waiting, err := w.queue.Waiting(ctx, w.key)
+	waiting, err := w.targets.Waiting(ctx, w.key)
 	if err != nil || waiting > 0 {
 		return w.options.Interval, err
 	}

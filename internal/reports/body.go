@@ -109,6 +109,14 @@ const (
 	eventDelay  model.Event = "delay"
 )
 
+// webhookReport leaves out what has no event.
+func webhookReport(cluster record.Cluster, report model.Report) ([]byte, error) {
+	if report.Event == model.EventNone {
+		return nil, nil
+	}
+	return BodyOf(cluster, report)
+}
+
 // BodyOf makes the webhook's body of a report. The same report gives the same
 // bytes. An event that has no body here is an error.
 func BodyOf(cluster record.Cluster, report model.Report) ([]byte, error) {

@@ -233,7 +233,7 @@ func (q *Queue) sendHealth(ctx context.Context, healths map[record.Cluster]strin
 		if ctx.Err() != nil || q.lead() != nil {
 			return
 		}
-		body, err := healthBody(cluster, status)
+		body, err := q.format.health(cluster, status)
 		if err == nil {
 			id := fmt.Sprintf("health-%s-%s-%d", cluster.Namespace, cluster.Name, q.options.Now().UnixMilli())
 			err = q.options.Receiver.post(ctx, id, "", body)

@@ -131,7 +131,7 @@ func TestEachReportIsQueuedThenEmittedAndLoggedOnce(t *testing.T) {
 	client := fake.NewClientset()
 	writer, stop := events(t, client, nil)
 	p := newQueue(t, server, reports.Config{URL: "http://localhost:1/"})
-	reporter := &reports.Reporter{Queue: p.queue, Events: writer, Log: slog.New(slog.NewTextHandler(p.logs, nil))}
+	reporter := &reports.Reporter{Targets: p.targets(), Events: writer, Log: slog.New(slog.NewTextHandler(p.logs, nil))}
 	made := []model.Report{feedback("1"), {ID: "2", Names: []string{"not-supported"}, Warning: true, Message: "masters cannot be added", Commit: "main@sha1:12"}}
 
 	server.Before = func(string, string) error { return errors.New("API server away") }

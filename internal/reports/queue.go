@@ -78,17 +78,18 @@ type Queue struct {
 	options Options
 	// to takes what is queued; nil: nobody does.
 	to taker
-	// list is which of a document's queues this one delivers, taken what is done
-	// with an item that to has.
-	list  func(*document) *[]pending
-	taken func(document *document, id string) bool
+	// format is how the receiver is told; list is which of a document's lists this queue
+	// delivers, taken what is done with an item that to has.
+	format *format
+	list   func(*document) *[]pending
+	taken  func(document *document, id string) bool
 	// giveUp is how old an item may be that to refuses; 0: it is never given up.
 	// Others go before it meanwhile.
 	giveUp time.Duration
 	// what the items are called in the log.
 	what string
-	// writing serialises our own writes to a cluster's document.
-	writing *writing
+	// documents are what the queues of the same documents share.
+	documents *documents
 
 	mu sync.Mutex
 	// woken are clusters with something new; health are the last healths that
@@ -121,20 +122,25 @@ func NewQueue(options Options) *Queue {
 	if options.Receiver != nil {
 		to = options.Receiver
 	}
-	return &Queue{
-		options: options, to: to, what: "report", writing: &writing{byCluster: map[record.Cluster]*sync.Mutex{}},
-		list:   func(d *document) *[]pending { return &d.Pending },
-		taken:  (*document).take,
+	q := &Queue{
+		options: options, to: to, what: "report", format: webhook, documents: &documents{byCluster: map[record.Cluster]*sync.Mutex{}},
 		woken:  map[record.Cluster]bool{},
 		health: map[record.Cluster]string{},
 		wake:   make(chan struct{}, 1),
 		idle:   make(chan struct{}),
 	}
+	if options.Receiver != nil {
+		q.format = options.Receiver.format
+		q.documents.told = []*format{q.format}
+	}
+	q.list = func(d *document) *[]pending { return &d.of(q.format).Pending }
+	q.taken = func(d *document, id string) bool { return d.of(q.format).take(id) }
+	return q
 }
 
 // Enqueue writes the reports to the cluster's queue before it returns; it
-// never waits for a receiver. Reports without an event and those whose id is
-// known already are left out. One that can have no body (an unknown event, no
+// never waits for a receiver. Reports that the receiver is not told and those whose id
+// is known already are left out. One that can have no body (an unknown event, no
 // id) is logged as an error and left out: no later attempt would do better, and
 // the others must not wait for it.
 func (q *Queue) Enqueue(ctx context.Context, cluster record.Cluster, reports []model.Report) error {
@@ -144,10 +150,10 @@ func (q *Queue) Enqueue(ctx context.Context, cluster record.Cluster, reports []m
 	var items []pending
 	now := q.now()
 	for _, report := range reports {
-		if report.Event == model.EventNone {
+		body, err := q.format.report(cluster, report)
+		if body == nil && err == nil {
 			continue
 		}
-		body, err := BodyOf(cluster, report)
 		if err == nil && report.ID == "" {
 			err = fmt.Errorf("enqueue a report of %s for %s: it has no id", report.Event, cluster)
 		}
@@ -155,7 +161,7 @@ func (q *Queue) Enqueue(ctx context.Context, cluster record.Cluster, reports []m
 			err = fmt.Errorf("enqueue report %s for %s: %d bytes, more than the %d that one may have", cut(report.ID, 100), cluster, len(body), maxBody)
 		}
 		if err != nil {
-			q.options.Log.Error("report has no webhook", "namespace", cluster.Namespace, "cluster", cluster.Name, "error", err)
+			q.options.Log.Error("report cannot be sent", "target", q.format.name, "namespace", cluster.Namespace, "cluster", cluster.Name, "error", err)
 			continue
 		}
 		items = append(items, pending{ID: report.ID, Revision: report.Revision, At: now, Body: body})
@@ -166,9 +172,10 @@ func (q *Queue) Enqueue(ctx context.Context, cluster record.Cluster, reports []m
 	coalesced := 0
 	err := q.update(ctx, cluster, func(queue *document) (bool, error) {
 		added := false
+		list := queue.of(q.format)
 		for _, item := range items {
-			if !queue.knows(item.ID) {
-				queue.Pending = append(queue.Pending, item)
+			if !list.knows(item.ID) {
+				list.Pending = append(list.Pending, item)
 				added = true
 			}
 		}
@@ -195,7 +202,7 @@ func (q *Queue) Enqueue(ctx context.Context, cluster record.Cluster, reports []m
 // and as well as it goes: it is never queued, and a newer one replaces one
 // that has not been sent yet. It returns at once.
 func (q *Queue) Health(cluster record.Cluster, status string) {
-	if q.options.Receiver == nil {
+	if q.options.Receiver == nil || q.format.health == nil {
 		return
 	}
 	q.mu.Lock()
@@ -260,7 +267,7 @@ var conflictWaits = []time.Duration{10 * time.Millisecond, 50 * time.Millisecond
 // update reads, changes and writes a cluster's queue, and reads again where
 // somebody else wrote in between. A change that says false writes nothing.
 func (q *Queue) update(ctx context.Context, cluster record.Cluster, change func(*document) (bool, error)) error {
-	lock := q.writing.of(cluster)
+	lock := q.documents.of(cluster)
 	lock.Lock()
 	defer lock.Unlock()
 	for attempt := 0; ; attempt++ {
@@ -294,13 +301,6 @@ func (q *Queue) changeOnce(ctx context.Context, cluster record.Cluster, change f
 	return nil
 }
 
-// Waiting counts what of the cluster no receiver has taken yet, commit statuses
-// included.
-func (q *Queue) Waiting(ctx context.Context, cluster record.Cluster) (int, error) {
-	queue, _, _, err := q.load(ctx, cluster)
-	return len(queue.Pending) + len(queue.Statuses), err
-}
-
 // load reads a cluster's queue. A damaged one, kept aside, is rebuilt as one
 // that says so to the receiver, and is to be saved.
 func (q *Queue) load(ctx context.Context, cluster record.Cluster) (queue document, entry record.Entry, rebuilt bool, err error) {
@@ -310,31 +310,35 @@ func (q *Queue) load(ctx context.Context, cluster record.Cluster) (queue documen
 	}
 	q.options.Log.Warn("queue of reports is damaged and begun anew", "namespace", cluster.Namespace, "cluster", cluster.Name,
 		"kept", entry.Aside(), "error", err)
-	if q.options.Receiver == nil {
-		return document{}, entry, true, nil
-	}
 	kept := "what it held could not be kept"
 	if entry.Aside() != "" {
 		kept = "what it held is kept in ConfigMap " + entry.Aside()
 	}
-	body, err := delayBody(cluster, "the queue of reports was damaged and is begun anew: reports may be missing; "+kept)
-	if err != nil {
-		return document{}, entry, false, err
+	queue = document{}
+	for _, f := range q.documents.told {
+		body, err := f.missing(cluster, "the queue of reports was damaged and is begun anew: reports may be missing; "+kept)
+		if err != nil {
+			return document{}, entry, false, err
+		}
+		// The resource version makes the id the same however often it is read.
+		id := fmt.Sprintf("damaged-%s-%s-%s", cluster.Namespace, cluster.Name, entry.Object().ResourceVersion)
+		queue.of(f).Pending = []pending{{ID: id, At: q.now(), Body: body}}
 	}
-	// The resource version makes the id the same however often it is read.
-	id := fmt.Sprintf("damaged-%s-%s-%s", cluster.Namespace, cluster.Name, entry.Object().ResourceVersion)
-	return document{Pending: []pending{{ID: id, At: q.now(), Body: body}}}, entry, true, nil
+	return queue, entry, true, nil
 }
 
 func (q *Queue) now() time.Time { return q.options.Now().UTC().Truncate(time.Second) }
 
-// writing serialises writes to a cluster's document, which two queues share.
-type writing struct {
+// documents is what the queues of the same documents share: writes to one come one after
+// another, and one that is begun anew says so to each target.
+type documents struct {
 	mu        sync.Mutex
 	byCluster map[record.Cluster]*sync.Mutex
+	// told are the kinds of targets that have a receiver.
+	told []*format
 }
 
-func (w *writing) of(cluster record.Cluster) *sync.Mutex {
+func (w *documents) of(cluster record.Cluster) *sync.Mutex {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.byCluster[cluster] == nil {

@@ -37,8 +37,9 @@ const (
 	HeaderSignature = "X-Signature"
 )
 
-// Receiver is one address that takes webhooks.
+// Receiver is one address that takes reports.
 type Receiver struct {
+	format             *format
 	client             *http.Client
 	url                *url.URL
 	username, password string
@@ -52,7 +53,7 @@ type Receiver struct {
 func NewReceiver(config Config, version string) (*Receiver, error) {
 	p, err := config.check()
 	if err != nil {
-		return nil, fmt.Errorf("configure the webhook: %w", err)
+		return nil, fmt.Errorf("configure the %s: %w", config.kind().name, err)
 	}
 	if p.url == nil {
 		return nil, nil
@@ -62,6 +63,7 @@ func NewReceiver(config Config, version string) (*Receiver, error) {
 		timeout = defaultTimeout
 	}
 	return &Receiver{
+		format: config.kind(),
 		client: &http.Client{
 			Transport: &http.Transport{
 				Proxy:                 http.ProxyFromEnvironment,
@@ -92,7 +94,7 @@ func (r *Receiver) Close() { r.client.CloseIdleConnections() }
 
 // deliveryError says why a delivery was not taken.
 type deliveryError struct {
-	receiver string
+	receiver *Receiver
 	// status is 0 when there was no answer.
 	status int
 	// after is the receiver's own Retry-After; 0 for none.
@@ -103,17 +105,21 @@ type deliveryError struct {
 }
 
 func (e *deliveryError) Error() string {
-	switch {
-	case e.said != "":
+	if e.said != "" {
 		return e.said
+	}
+	to, variable := fmt.Sprintf("deliver to %s %s", e.receiver.format.name, e.receiver), e.receiver.format.variables[0]
+	switch {
 	case e.status == 0:
-		return fmt.Sprintf("deliver to webhook %s: %v", e.receiver, e.cause)
+		return fmt.Sprintf("%s: %v", to, e.cause)
 	case e.status >= 300 && e.status < 400:
-		return fmt.Sprintf("deliver to webhook %s: it redirects (HTTP %d), which is not followed: set WEBHOOK_URL to the final address", e.receiver, e.status)
-	case e.status == http.StatusUnauthorized || e.status == http.StatusForbidden:
-		return fmt.Sprintf("deliver to webhook %s: HTTP %d: check WEBHOOK_USERNAME, WEBHOOK_PASSWORD and WEBHOOK_SECRET", e.receiver, e.status)
+		return fmt.Sprintf("%s: it redirects (HTTP %d), which is not followed: set %s_URL to the final address", to, e.status, variable)
+	case e.unauthorised() && e.receiver.format.credentials:
+		return fmt.Sprintf("%[1]s: HTTP %[2]d: check %[3]s_USERNAME, %[3]s_PASSWORD and %[3]s_SECRET", to, e.status, variable)
+	case e.unauthorised():
+		return fmt.Sprintf("%s: HTTP %d: check %s_URL", to, e.status, variable)
 	default:
-		return fmt.Sprintf("deliver to webhook %s: HTTP %d", e.receiver, e.status)
+		return fmt.Sprintf("%s: HTTP %d", to, e.status)
 	}
 }
 
@@ -138,7 +144,7 @@ func (r *Receiver) post(ctx context.Context, id, revision string, body []byte) e
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url.String(), bytes.NewReader(body))
 	if err != nil {
-		return &deliveryError{receiver: r.String(), cause: forge.WithoutURL(err)}
+		return &deliveryError{receiver: r, cause: forge.WithoutURL(err)}
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", r.agent)
@@ -157,7 +163,7 @@ func (r *Receiver) post(ctx context.Context, id, revision string, body []byte) e
 	fault.Before(fault.Webhook)
 	response, err := r.client.Do(request)
 	if err != nil {
-		return &deliveryError{receiver: r.String(), cause: forge.WithoutURL(err)}
+		return &deliveryError{receiver: r, cause: forge.WithoutURL(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
 	fault.After(fault.Webhook)
@@ -166,7 +172,7 @@ func (r *Receiver) post(ctx context.Context, id, revision string, body []byte) e
 	if response.StatusCode >= 200 && response.StatusCode < 300 {
 		return nil
 	}
-	return &deliveryError{receiver: r.String(), status: response.StatusCode, after: retryAfter(response.Header.Get("Retry-After"), time.Now())}
+	return &deliveryError{receiver: r, status: response.StatusCode, after: retryAfter(response.Header.Get("Retry-After"), time.Now())}
 }
 
 func retryAfter(text string, now time.Time) time.Duration {

@@ -179,10 +179,12 @@ func (l *logs) String() string {
 
 // process is one life of a daemon over an API server that outlives it.
 type process struct {
-	queue  *reports.Queue
-	counts *counts
-	logs   *logs
-	stop   func()
+	queue *reports.Queue
+	// options of the queue.
+	options reports.Options
+	counts  *counts
+	logs    *logs
+	stop    func()
 }
 
 var orders = record.Cluster{Namespace: "prod", Name: "orders"}
@@ -200,8 +202,13 @@ func newQueue(t *testing.T, server *recordtest.ConfigMaps, config reports.Config
 	for _, f := range change {
 		f(&options)
 	}
-	p.queue = reports.NewQueue(options)
+	p.options, p.queue = options, reports.NewQueue(options)
 	return p
+}
+
+// targets are those of a daemon with this process's receiver.
+func (p *process) targets() *reports.Targets {
+	return reports.NewTargets(p.options, []*reports.Receiver{p.options.Receiver}, func(string) reports.Measure { return p.counts })
 }
 
 // run delivers until the process ends, at the latest with the test.

@@ -16,9 +16,9 @@ import (
 
 // Reporter gives each report of a decision to all who are to hear of it.
 type Reporter struct {
-	// Queue nil: no webhook. Events nil: none.
-	Queue  *Queue
-	Events *Events
+	// Targets nil: nobody outside of Kubernetes. Events nil: none.
+	Targets *Targets
+	Events  *Events
 	// Log nil: slog.Default().
 	Log *slog.Logger
 
@@ -36,13 +36,13 @@ const maxTold = 1024
 // nothing for longer.
 const eventPatience = time.Second
 
-// Report queues the reports for the webhook, and once that is written emits an
-// event, for which it waits a second at most, and writes a log line for each. The caller saves its own record of them
-// only after it returned nil, and otherwise reports them again. Regarding is
+// Report queues the reports for each target, and once that is written emits an
+// event, for which it waits a second at most, and writes a log line for each. The caller
+// saves its own record of them only after it returned nil, and otherwise reports them again. Regarding is
 // the operation ConfigMap, nil while there is none.
 func (r *Reporter) Report(ctx context.Context, cluster record.Cluster, regarding *corev1.ConfigMap, reports []model.Report) error {
-	if r.Queue != nil {
-		if err := r.Queue.Enqueue(ctx, cluster, reports); err != nil {
+	if r.Targets != nil {
+		if err := r.Targets.Enqueue(ctx, cluster, reports); err != nil {
 			return err
 		}
 	}

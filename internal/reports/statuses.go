@@ -100,7 +100,7 @@ type Statuses struct {
 // Rescan are those of the other one. Without posters nothing is queued.
 func NewStatuses(beside *Queue, to Posters, measure Measure) *Statuses {
 	q := NewQueue(beside.options)
-	q.writing, q.what, q.giveUp = beside.writing, "commit status", statusGiveUp
+	q.documents, q.what, q.giveUp = beside.documents, "commit status", statusGiveUp
 	q.options.Measure = measure
 	if measure == nil {
 		q.options.Measure = unmeasured{}

@@ -44,7 +44,7 @@ type clusterMetrics struct {
 
 	mu     sync.Mutex
 	health map[record.Cluster]healthSeen
-	queues map[record.Cluster]queueSeen
+	queues map[record.Cluster]map[string]queueSeen // by target
 	gates  map[record.Cluster]gatesSeen
 	works  map[record.Cluster]Work
 	looks  map[record.Cluster]time.Time
@@ -104,14 +104,14 @@ var (
 	startedDesc     = prometheus.NewDesc("stevedore_operation_started_timestamp_seconds", "Unix time in seconds at which the operation that is under way began; absent while there is none.", operationLabels, nil)
 	lateDesc        = prometheus.NewDesc("stevedore_operation_late", "1 once the operation that is under way has taken longer than its limit, else 0; it goes on.", operationLabels, nil)
 
-	queueLabels     = []string{"namespace", "cluster"}
-	queueLengthDesc = prometheus.NewDesc("stevedore_reports_queued", "Reports that the webhook's receiver has not taken yet.", queueLabels, nil)
+	queueLabels     = []string{"namespace", "cluster", "target"}
+	queueLengthDesc = prometheus.NewDesc("stevedore_reports_queued", "Reports that the receiver of a target has not taken yet.", queueLabels, nil)
 	queueAgeDesc    = prometheus.NewDesc("stevedore_reports_oldest_age_seconds", "Age of the oldest report that the receiver has not taken; 0 when none waits.", queueLabels, nil)
 )
 
 func newClusterMetrics(now func() time.Time) *clusterMetrics {
 	return &clusterMetrics{
-		now: now, health: map[record.Cluster]healthSeen{}, queues: map[record.Cluster]queueSeen{}, gates: map[record.Cluster]gatesSeen{},
+		now: now, health: map[record.Cluster]healthSeen{}, queues: map[record.Cluster]map[string]queueSeen{}, gates: map[record.Cluster]gatesSeen{},
 		works: map[record.Cluster]Work{}, looks: map[record.Cluster]time.Time{},
 	}
 }
@@ -129,10 +129,13 @@ func (c *clusterMetrics) unseen(cluster record.Cluster) {
 	delete(c.health, cluster)
 }
 
-func (c *clusterMetrics) queued(cluster record.Cluster, length int, oldest time.Time) {
+func (c *clusterMetrics) queued(cluster record.Cluster, target string, length int, oldest time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queues[cluster] = queueSeen{length, oldest}
+	if c.queues[cluster] == nil {
+		c.queues[cluster] = map[string]queueSeen{}
+	}
+	c.queues[cluster][target] = queueSeen{length, oldest}
 }
 
 func (c *clusterMetrics) decided(cluster record.Cluster, waiting, refused []string) {
@@ -191,13 +194,15 @@ func (c *clusterMetrics) Collect(metrics chan<- prometheus.Metric) {
 			gauge(lastSeenDesc, float64(seen.at.Unix()), cluster.Name, seen.databaseName, cluster.Namespace)
 		}
 	}
-	for cluster, seen := range c.queues {
-		gauge(queueLengthDesc, float64(seen.length), cluster.Namespace, cluster.Name)
-		age := 0.0
-		if seen.length > 0 {
-			age = max(now.Sub(seen.oldest).Seconds(), 0)
+	for cluster, targets := range c.queues {
+		for target, seen := range targets {
+			gauge(queueLengthDesc, float64(seen.length), cluster.Namespace, cluster.Name, target)
+			age := 0.0
+			if seen.length > 0 {
+				age = max(now.Sub(seen.oldest).Seconds(), 0)
+			}
+			gauge(queueAgeDesc, age, cluster.Namespace, cluster.Name, target)
 		}
-		gauge(queueAgeDesc, age, cluster.Namespace, cluster.Name)
 	}
 	for cluster, work := range c.works {
 		for _, group := range work.Groups {

@@ -77,7 +77,7 @@ func NewMetrics(build Build, now func() time.Time) *Metrics {
 	m.actions = counter("actions_total", "Actions carried out, by kind and result: ok or error.", "action", "result")
 	m.statements = counter("database_statements_total", "Statements sent to the nodes of a cluster, logins not counted.", "namespace", "cluster")
 	m.reconcile = histogram("reconcile_duration_seconds", "Duration of one turn of a cluster, by its outcome.", "outcome")
-	m.deliveries = counter("reports_deliveries_total", "Webhook deliveries by result: delivered, unanswered, failed (5xx, 408, 429), rejected (other 4xx, redirects), coalesced (never sent as such).", "result")
+	m.deliveries = counter("reports_deliveries_total", "Deliveries of reports by target and result: delivered, unanswered, failed (5xx, 408, 429), rejected (other 4xx, redirects), coalesced (never sent as such).", "target", "result")
 	m.statuses = counter("commit_statuses_total", "Attempts to post a commit status by result: delivered, unanswered, failed (5xx, 408, limits), rejected (other 4xx, redirects), coalesced (given up, too many waited).", "result")
 	m.statusesQueued = gauge("commit_statuses_queued", "Commit statuses that the repository's server has not taken yet.", "namespace", "cluster")
 	m.eventsDropped = counter("events_dropped_total", "Kubernetes events that were not written.").WithLabelValues()
@@ -85,9 +85,6 @@ func NewMetrics(build Build, now func() time.Time) *Metrics {
 	m.leader = gauge("leader", "1 while this process holds the lease.").WithLabelValues()
 	info := gauge("build_info", "1; what runs is in the labels.", "version", "revision", "go_version")
 	info.WithLabelValues(build.Version, build.Revision, runtime.Version()).Set(1)
-	for _, result := range []string{"delivered", "unanswered", "failed", "rejected", "coalesced"} {
-		m.deliveries.WithLabelValues(result)
-	}
 	m.registry.MustRegister(m.clusters, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -174,13 +171,28 @@ func (m *Metrics) Leading(leads bool) {
 // EventDropped counts a Kubernetes event that was not written.
 func (m *Metrics) EventDropped() { m.eventsDropped.Inc() }
 
-// ReportsQueued and ReportDelivery are what the queue of reports says.
-func (m *Metrics) ReportsQueued(cluster record.Cluster, length int, oldest time.Time) {
-	m.clusters.queued(cluster, length, oldest)
+// Target measures the queue of one target of reports (reports.Measure).
+type Target struct {
+	metrics *Metrics
+	name    string
 }
 
-func (m *Metrics) ReportDelivery(result string, count int) {
-	m.deliveries.WithLabelValues(result).Add(float64(count))
+// Target is the measure of a target by its name.
+func (m *Metrics) Target(name string) Target {
+	for _, result := range []string{"delivered", "unanswered", "failed", "rejected", "coalesced"} {
+		m.deliveries.WithLabelValues(name, result) // 0, and not absent, until there is one
+	}
+	return Target{m, name}
+}
+
+// ReportsQueued says how many reports of a cluster wait, and since when the oldest does.
+func (t Target) ReportsQueued(cluster record.Cluster, length int, oldest time.Time) {
+	t.metrics.clusters.queued(cluster, t.name, length, oldest)
+}
+
+// ReportDelivery counts attempts by result.
+func (t Target) ReportDelivery(result string, count int) {
+	t.metrics.deliveries.WithLabelValues(t.name, result).Add(float64(count))
 }
 
 // Health of a cluster at a time; databaseName is spec.cluster.name.

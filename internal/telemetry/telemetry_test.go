@@ -21,7 +21,7 @@ import (
 )
 
 // The queue of reports is measured by these metrics.
-var _ reports.Measure = (*telemetry.Metrics)(nil)
+var _ reports.Measure = telemetry.Target{}
 
 var (
 	orders  = record.Cluster{Namespace: "prod", Name: "orders"}
@@ -89,15 +89,15 @@ func TestTheQueuesAgeGrowsUntilItIsEmpty(t *testing.T) {
 	m := telemetry.NewMetrics(telemetry.Build{}, func() time.Time { return now })
 	age := func(want string) {
 		t.Helper()
-		assert.Equal(t, []string{`stevedore_reports_oldest_age_seconds{cluster="orders",namespace="prod"} ` + want}, series(t, m, "stevedore_reports_oldest_age"))
+		assert.Equal(t, []string{`stevedore_reports_oldest_age_seconds{cluster="orders",namespace="prod",target="webhook"} ` + want}, series(t, m, "stevedore_reports_oldest_age"))
 	}
-	m.ReportsQueued(orders, 2, start)
+	m.Target("webhook").ReportsQueued(orders, 2, start)
 	now = start.Add(90 * time.Second)
 	age("90")
 	now = start.Add(-time.Hour)
 	age("0")
 	now = start.Add(90 * time.Second)
-	m.ReportsQueued(orders, 0, time.Time{})
+	m.Target("webhook").ReportsQueued(orders, 0, time.Time{})
 	age("0")
 }
 
@@ -112,8 +112,8 @@ func TestEveryMetricFollowsPrometheusConventions(t *testing.T) {
 	m.Reconciled("done", time.Millisecond)
 	m.Leading(true)
 	m.EventDropped()
-	m.ReportDelivery("delivered", 1)
-	m.ReportsQueued(orders, 1, start)
+	m.Target("webhook").ReportDelivery("delivered", 1)
+	m.Target("webhook").ReportsQueued(orders, 1, start)
 	m.Health(orders, "x", telemetry.Green, time.Now())
 	problems, err := promlint.New(strings.NewReader(scrape(t, m))).Lint()
 	require.NoError(t, err)
