@@ -30,4 +30,4 @@ var webhook = &format{
 
 // formats are all kinds of targets. One that is new needs a line here: then it is read from
 // the environment, and has a queue, metrics and a line of `stevedore check` of its own.
-var formats = []*format{webhook}
+var formats = []*format{webhook, slack}
