@@ -101,6 +101,32 @@ func newPassword() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(bits), nil
 }
 
+// onAll decides. What takes a node down rests on no reading that has taken over an earlier
+// one: then everything is read, and decided again.
+func onAll(reading *model.Database, before *model.Record, decide func() model.Decision, readAll func()) model.Decision {
+	decision := decide()
+	if reading.TakenOver() && takesDown(before, &decision) {
+		readAll()
+		decision = decide()
+	}
+	return decision
+}
+
+// takesDown reports whether a decision takes nodes down: by an action, or by fewer replicas.
+func takesDown(before *model.Record, decision *model.Decision) bool {
+	return decision.Disruptive != nil || slices.ContainsFunc(before.Sets, func(was model.RecordedSet) bool {
+		i := slices.IndexFunc(decision.Record.Sets, func(s model.RecordedSet) bool { return s.Name == was.Name })
+		return i < 0 || decision.Record.Sets[i].Replicas < was.Replicas
+	})
+}
+
+// observeAll asks the database for everything, whatever was read a moment ago.
+func (w *worker) observeAll(ctx context.Context, desired model.Desired, rec model.Record, observed *model.Observed) {
+	w.reading = model.Database{}
+	w.observeDatabase(ctx, desired, rec, observed)
+	observed.At = w.reading.At
+}
+
 // observeDatabase asks the database, unless it was asked a moment ago.
 func (w *worker) observeDatabase(ctx context.Context, desired model.Desired, rec model.Record, observed *model.Observed) {
 	detailed := rollout.Detailed(&desired, &rec)
@@ -114,8 +140,13 @@ func (w *worker) observeDatabase(ctx context.Context, desired model.Desired, rec
 	if time.Since(w.reading.At) < w.readingAge() && (!detailed || w.detailed) && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {
 		return
 	}
-	detailed = detailed || w.dataDue(time.Now())
-	w.ask(ctx, cratedb.Target{Pods: running(observed.Pods), Detailed: detailed, Settings: settings, Password: password}, tried)
+	target := cratedb.Target{Pods: running(observed.Pods), Detailed: detailed, Settings: settings, Password: password}
+	if w.dataDue(time.Now()) {
+		target.Detailed = true
+	} else {
+		target.Unless = w.lastWhole()
+	}
+	w.ask(ctx, target, tried)
 	observed.Database = w.reading
 	if wanted := scale.EvidenceWanted(&desired, observed, &rec); wanted.Wanted() {
 		w.whilePodsAnswer(func() { w.reading.Evidence = execute.Examine(ctx, w.tools(), wanted) })
@@ -145,9 +176,8 @@ func running(pods []model.Pod) []cratedb.PodRef {
 // ask makes the reading of the database anew.
 func (w *worker) ask(ctx context.Context, target cratedb.Target, tried model.SecretVersion) {
 	defer func() { w.stable = w.stable.Next(&w.reading) }()
-	w.detailed = target.Detailed
 	if len(target.Pods) == 0 {
-		w.reading = model.Database{At: time.Now()}
+		w.reading, w.detailed = model.Database{At: time.Now()}, target.Detailed
 		return
 	}
 	asking, cancel := w.leadership.bounded(ctx)
@@ -157,7 +187,24 @@ func (w *worker) ask(ctx context.Context, target cratedb.Target, tried model.Sec
 	if w.reading.At.IsZero() {
 		w.reading.At = time.Now()
 	}
-	w.noteData(target.Detailed)
+	if !w.reading.TakenOver() {
+		w.detailed = target.Detailed
+		w.noteData(target.Detailed)
+	}
+}
+
+// wholeInterval bounds how long readings ask only whether the cluster state has changed:
+// what is not in it, such as the nodes' checks of themselves, is read again after this time.
+const wholeInterval = time.Minute
+
+// lastWhole is the last reading, which the next one may take over; nil where everything in
+// it was read too long ago.
+func (w *worker) lastWhole() *model.Database {
+	if time.Since(w.reading.Whole) >= wholeInterval {
+		return nil
+	}
+	last := w.reading
+	return &last
 }
 
 // readingAge bounds how often the database is asked while events keep coming: not

@@ -36,3 +36,39 @@ func TestAReadingThatLacksTheTablesIsNoOlderForIt(t *testing.T) {
 	w.observeDatabase(t.Context(), model.Desired{}, restarts, &observed)
 	assert.Equal(t, detailed, observed.Database.At)
 }
+
+// What is not in the cluster state may have changed since everything was read.
+func TestNoNodeGoesDownByAReadingThatHasTakenOverAnother(t *testing.T) {
+	at := time.Now()
+	whole, short, none := model.Database{At: at, Whole: at}, model.Database{At: at, Whole: at.Add(-time.Second)}, model.Database{At: at}
+	down := model.Decision{Record: model.Record{Sets: []model.RecordedSet{{Name: "hot", Replicas: 3}}}, Disruptive: &model.Action{Kind: model.ActionRestartPod}}
+	sets := func(replicas int) []model.RecordedSet { return []model.RecordedSet{{Name: "hot", Replicas: replicas}} }
+	for name, situation := range map[string]struct {
+		reading model.Database
+		decided model.Decision
+		reads   int
+	}{
+		"all nodes stop by a reading that took over another":   {short, model.Decision{Record: model.Record{Sets: sets(0)}}, 1},
+		"a group goes by a reading that took over another":     {short, model.Decision{}, 1},
+		"a node goes down by everything":                       {whole, down, 0},
+		"a node goes down by a reading that took over another": {short, down, 1},
+		"a node goes down though nobody answers":               {none, down, 0},
+		"a node comes by a reading that took over another":     {short, model.Decision{Record: model.Record{Sets: sets(4)}}, 0},
+		"nothing changes by a reading that took over another":  {short, model.Decision{Record: model.Record{Sets: sets(3)}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reading, reads := situation.reading, 0
+			var by []model.Database
+			decision := onAll(&reading, &model.Record{Sets: sets(3)}, func() model.Decision {
+				by = append(by, reading)
+				return situation.decided
+			}, func() { reads++; reading = whole })
+			assert.Equal(t, situation.reads, reads)
+			assert.Len(t, by, 1+situation.reads)
+			assert.Equal(t, situation.decided, decision)
+			if situation.reads > 0 {
+				assert.False(t, by[len(by)-1].TakenOver())
+			}
+		})
+	}
+}

@@ -109,7 +109,7 @@ func (w *worker) rests(ctx context.Context) (time.Duration, bool) {
 	}
 	before := w.reading
 	password, tried := w.systemPassword(w.key.Namespace, names.SystemSecret(w.key.Name))
-	w.ask(ctx, cratedb.Target{Pods: r.pods, Settings: r.settings, Password: password}, tried)
+	w.ask(ctx, cratedb.Target{Pods: r.pods, Settings: r.settings, Password: password, Unless: w.lastWhole()}, tried)
 	if ctx.Err() != nil || !sameReading(before, w.reading) {
 		// The turn goes by this very reading.
 		return 0, false
@@ -128,7 +128,7 @@ func alike(a, b wanted) bool {
 // as they are published, rounded.
 func sameReading(a, b model.Database) bool {
 	for _, db := range []*model.Database{&a, &b} {
-		db.At = time.Time{}
+		db.At, db.Whole = time.Time{}, time.Time{}
 		db.Nodes = slices.Clone(db.Nodes)
 		for i := range db.Nodes {
 			n := &db.Nodes[i]

@@ -151,8 +151,11 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 		}
 	}
 	observed.Commands = commands(entry, desired.Revision)
-	now := time.Now()
-	decision := waitingFor(ops.Decide(desired, observed, rec, w.options.Policy, now), want)
+	var now time.Time
+	decision := onAll(&w.reading, &rec, func() model.Decision {
+		now = time.Now()
+		return waitingFor(ops.Decide(desired, observed, rec, w.options.Policy, now), want)
+	}, func() { w.observeAll(ctx, desired, rec, &observed) })
 	w.measure(decision, observed)
 	w.again = decision.LookAgain
 

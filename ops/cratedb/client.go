@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Dialer opens a connection to a port of a pod: by its address, or by a
@@ -50,6 +52,9 @@ type Target struct {
 	Detailed bool
 	// Settings are the cluster settings to read (setting.SettingsToRead).
 	Settings []string
+	// Unless is a whole reading that is taken over where nothing has changed in the cluster
+	// state since (takeOver); nil: all is read.
+	Unless *model.Database
 }
 
 // PodRef is a pod and CrateDB's name of the node in it.

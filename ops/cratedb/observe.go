@@ -78,6 +78,16 @@ func (c Client) Observe(ctx context.Context, target Target) model.Database {
 	db.Contact, db.SystemLogin = model.Yes, model.LoginOK
 	db.ClusterID, db.ClusterName, db.MasterNode = chosen.answer.ClusterID, chosen.name, chosen.master
 	db.Effective = chosen.settings
+	chosen.readNodes(ctx, &db, target.Detailed)
+	for i := range pods {
+		if p := &pods[i]; p.err == nil || errors.Is(p.err, execute.ErrLoginRefused) {
+			db.Pods = append(db.Pods, p.answered(db.Nodes))
+		}
+	}
+	if takeOver(&db, target.Unless, target.Detailed) {
+		return db
+	}
+	db.Whole = db.At
 	chosen.read(ctx, &db, target.Detailed)
 	chosen.readAllocation(ctx, &db)
 	if target.Detailed {
@@ -86,11 +96,6 @@ func (c Client) Observe(ctx context.Context, target Target) model.Database {
 		c.readSnapshots(ctx, chosen, target.Password, &db)
 	} else {
 		chosen.readUnreplicated(ctx, &db)
-	}
-	for i := range pods {
-		if p := &pods[i]; p.err == nil || errors.Is(p.err, execute.ErrLoginRefused) {
-			db.Pods = append(db.Pods, p.answered(db.Nodes))
-		}
 	}
 	return db
 }
@@ -179,10 +184,8 @@ func (c Client) askOne(ctx context.Context, ref PodRef, password string, setting
 	return out
 }
 
-// read fills in what one node knows of the cluster. A part that could not be read leaves
-// the others known, and is noted in db.Unread. What a detailed reading asks anyway, each
-// copy and each table, is not asked a second time for its counts.
-func (p *asked) read(ctx context.Context, db *model.Database, detailed bool) {
+// readNodes fills in the nodes of the cluster, in a detailed reading with their attributes.
+func (p *asked) readNodes(ctx context.Context, db *model.Database, detailed bool) {
 	nodes := []string{nodesQuery}
 	if detailed {
 		nodes = nodesQueries
@@ -202,6 +205,12 @@ func (p *asked) read(ctx context.Context, db *model.Database, detailed bool) {
 		}
 		slices.SortFunc(db.Nodes, func(a, b model.Node) int { return strings.Compare(a.Name, b.Name) })
 	}
+}
+
+// read fills in what one node knows of the cluster. A part that could not be read leaves
+// the others known, and is noted in db.Unread. What a detailed reading asks anyway, each
+// copy and each table, is not asked a second time for its counts.
+func (p *asked) read(ctx context.Context, db *model.Database, detailed bool) {
 	p.readShards(ctx, db, detailed)
 	db.Recovered = p.recovered(ctx, db)
 	if rows, ok := p.ask(ctx, db, model.PartHealth, healthQuery); ok && db.Recovered == model.Yes {

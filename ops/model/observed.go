@@ -206,6 +206,9 @@ const (
 // Database is one reading of CrateDB. The zero value knows nothing.
 type Database struct {
 	At time.Time
+	// Whole is when all of it was read: before At where nothing had changed since in the
+	// cluster state, and then only the nodes were asked. Zero without Contact.
+	Whole time.Time
 	// Contact is Yes when a node answered SQL to `system`; No when it was tried
 	// and none did.
 	Contact Answer
@@ -294,6 +297,10 @@ type Database struct {
 	// read only where EvidenceWanted says so.
 	Evidence []Evidence
 }
+
+// TakenOver reports whether only the nodes were asked, and the rest is of an earlier reading:
+// nothing has changed since in the cluster state.
+func (db *Database) TakenOver() bool { return !db.Whole.IsZero() && db.Whole.Before(db.At) }
 
 // Denial is a privilege that `system` is denied.
 type Denial struct {

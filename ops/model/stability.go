@@ -61,7 +61,7 @@ func (s Stability) Next(db *Database) Stability {
 			next.Since = s.Since
 		}
 	}
-	if next.version = stateVersion(db); next.version > 0 {
+	if next.version = db.StateVersion(); next.version > 0 {
 		next.Unchanged = db.At
 		if s.version == next.version && !s.Unchanged.IsZero() {
 			next.Unchanged = s.Unchanged
@@ -76,9 +76,9 @@ func (s Stability) Next(db *Database) Stability {
 	return next
 }
 
-// stateVersion is the version of the cluster state that all nodes have applied; 0 where they
+// StateVersion is the version of the cluster state that all nodes have applied; 0 where they
 // differ, one did not say, or there is no master, whose changes make it.
-func stateVersion(db *Database) int64 {
+func (db *Database) StateVersion() int64 {
 	if !db.NodesKnown || len(db.Nodes) == 0 || db.MasterNode == "" {
 		return 0
 	}
