@@ -1,6 +1,7 @@
 package cratedb
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,14 +22,16 @@ func TestAReadingTakesOverAWholeOneOnlyWhileTheClusterStateIsTheSame(t *testing.
 			c.Run("CREATE TABLE doc.t (a INT) CLUSTERED INTO 2 SHARDS WITH (number_of_replicas = 1)", "INSERT INTO doc.t (a) VALUES (1), (2), (3)")
 			c.Settled()
 			read := func(unless *model.Database) (db model.Database, statements int) {
-				client := Client{Dialer: c, Timeout: 20 * time.Second, Sent: func() { statements++ }}
+				var sent atomic.Int32 // each pod is asked beside the others
+				client := Client{Dialer: c, Timeout: 20 * time.Second, Sent: func() { sent.Add(1) }}
 				target := Target{Password: password, Detailed: true, Settings: []string{"stats.enabled"}, Unless: unless}
 				for _, n := range c.Nodes {
 					if n.Running() {
 						target.Pods = append(target.Pods, PodRef{Name: n.Pod, NodeName: n.Name})
 					}
 				}
-				return client.Observe(t.Context(), target), statements
+				db = client.Observe(t.Context(), target)
+				return db, int(sent.Load())
 			}
 			// settled is a whole reading after which nothing changes any more by itself.
 			settled := func() model.Database {
@@ -61,6 +64,9 @@ func TestAReadingTakesOverAWholeOneOnlyWhileTheClusterStateIsTheSame(t *testing.
 				"ALTER TABLE doc.t SET (number_of_replicas = 0)", "ALTER TABLE doc.t SET (number_of_replicas = 2)", "ALTER TABLE doc.t SET (\"routing.allocation.exclude._name\" = 'x')",
 				"CREATE TABLE doc.p (a INT, b INT) PARTITIONED BY (b) CLUSTERED INTO 1 SHARDS", "INSERT INTO doc.p (a, b) VALUES (1, 1)", "DROP TABLE doc.p",
 				"ALTER TABLE doc.t CLOSE", "ALTER TABLE doc.t OPEN", "CREATE BLOB TABLE files CLUSTERED INTO 1 SHARDS",
+				"DENY DQL ON SCHEMA doc TO system", "REVOKE DQL ON SCHEMA doc FROM system",
+				"CREATE REPOSITORY backup TYPE fs WITH (location = 'backup')",
+				"CREATE SNAPSHOT backup.one ALL WITH (wait_for_completion = TRUE)", "DROP REPOSITORY backup",
 			} {
 				before := settled()
 				c.Run(change)
