@@ -101,11 +101,11 @@ lint:
 	go tool staticcheck ./...
 	cd $(CONTROLPLANE_DIR) && go vet -trimpath ./...
 
-# The end-to-end tests first: they take longest, and all others run beside them. Two
-# packages at a time: the tests start real servers. A line for each package when it has
-# ended, and each minute what is under way.
+# The end-to-end tests first: they take longest, and mostly wait. All others run beside them,
+# two packages at a time. A line for each package when it has ended, and each minute what is
+# under way.
 unit:
-	go run ./internal/progress env CGO_ENABLED=1 go test -json -race -p 2 -timeout 40m ./internal/e2e ./...
+	go run ./internal/progress env CGO_ENABLED=1 go test -json -race -p 3 -timeout 40m ./internal/e2e ./...
 
 # What you changed since SINCE, and the tests that need no sandbox.
 SINCE ?= main
