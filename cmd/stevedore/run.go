@@ -46,7 +46,8 @@ until it is told to stop. Several may run: the one that holds the Lease acts.
 
 Webhooks are configured by WEBHOOK_URL, WEBHOOK_USERNAME, WEBHOOK_PASSWORD and
 WEBHOOK_SECRET, or files with them (WEBHOOK_URL_FILE, …), with or without the
-prefix CRATEDB_OPERATOR_.`,
+prefix CRATEDB_OPERATOR_. SLACK_WEBHOOK_URL, or SLACK_WEBHOOK_URL_FILE, names a
+channel of Slack that gets the reports too.`,
 		Example: `  stevedore run --git https://git.example.com/team/clusters --git-credentials-secret stevedore-git
   stevedore run --dir ./clusters --once`,
 		Args: takesNone,

@@ -19,7 +19,6 @@ import (
 // touchingNodes are the tests in which nodes do most of the work: those that run on
 // real nodes where no others are asked for. Each of the others can be asked for.
 var touchingNodes = []string{
-	"TestEverySourceEndsInTheSameCluster",
 	"TestAGroupGrows",
 	"TestNodesLeaveEmptyAndAGroupIsRemoved",
 	"TestARestartIsAskedForByAnnotationAndByCommand",
