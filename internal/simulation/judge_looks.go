@@ -116,12 +116,18 @@ func (j *judge) keepsPace(w *world, d *daemon, l *slot) {
 	}
 }
 
+// memberSince: the pod's node has been a member since then or before. One whose cluster has
+// lost its master is a member of nothing: the nodes that are left elect no other.
+func (w *world) memberSince(l *slot, at millis) bool {
+	return l.pod.joined && l.pod.joinedAt <= at && w.master >= 0 && w.masterUp <= at
+}
+
 // cures: a daemon makes a pod anew whose node does not run. Whoever answers, or is a member,
 // runs; and without a master a node may be what it waits for.
 func (j *judge) cures(w *world, d *daemon, l *slot) {
 	switch k := &d.looked; {
 	case d.acting != model.ActionCurePod && d.acting != model.ActionRecoverPod:
-	case l.pod.joined && l.pod.joinedAt <= d.checked && d.decision.Record.Command.Commands.ReplacePod == l.podName+"/"+l.pod.uid:
+	case w.memberSince(l, d.checked) && d.decision.Record.Command.Commands.ReplacePod == l.podName+"/"+l.pod.uid:
 		w.violate("availability", "the daemon makes %s anew by command, and its node is a member", l.podName)
 	case k.members&(1<<l.index) != 0:
 		w.violate("availability", "the daemon makes %s anew, and its node was a member when it looked", l.podName)

@@ -86,6 +86,10 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 		{"what does not run is recreated, and is no member", "", cure(func(d *daemon) { d.looked.members = 0b110 })},
 		{"what is a member is recreated", "availability", cure(func(d *daemon) { d.looked.members = 0b111 })},
 		{"a member is recreated by command", "availability", cure(func(d *daemon) { d.checked = d.w.now; byName(d) })},
+		{"by command goes what has lost its master", "", cure(func(d *daemon) {
+			d.looked.members, d.checked, d.w.master = 0b110, d.w.now, -1
+			byName(d)
+		})},
 		{"by command goes what joined after the last look", "", cure(func(d *daemon) {
 			d.looked.members, d.checked, d.w.slots[0].pod.joinedAt = 0b110, d.w.now-second, d.w.now
 			byName(d)
