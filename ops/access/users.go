@@ -185,6 +185,12 @@ func Claims(t *pass.Pass) {
 			continue // it says all that a pod could
 		}
 		p := t.Pod(c.Set, c.Ordinal)
+		if p != nil && c.Version != "" && view.StartedNewer(p, c.Version) {
+			// It may have upgraded the volume, though nobody has seen its node join: the pod
+			// that comes after it starts no older version.
+			t.Harmless(model.Action{Kind: model.ActionAnnotateClaim, Claim: c.Name, ClusterID: t.Record.ClusterID, Version: p.Version})
+			continue
+		}
 		if p == nil || !p.Ready {
 			continue
 		}

@@ -58,26 +58,8 @@ func staysAnyhow(v *view.View, p *model.Pod) string {
 	case !written(live):
 		return "its StatefulSet is not stevedore's, or Kubernetes has not seen its newest template yet"
 	}
-	if wrote := wroteNewer(v, p, live); wrote != "" {
+	if wrote := view.WroteNewer(v, p, live); wrote != "" {
 		return fmt.Sprintf("its volume was written by CrateDB %s, and it would come back on %s, which cannot read that", wrote, live.Version)
-	}
-	return ""
-}
-
-// wroteNewer is the version that has written to the pod's volume, where that is a newer minor
-// than the set's template has; "" where it is not.
-func wroteNewer(v *view.View, p *model.Pod, live *model.ObservedSet) string {
-	if view.WouldGoBack(v, p, live) {
-		return p.Version
-	}
-	for i := range v.Observed.Claims {
-		c := &v.Observed.Claims[i]
-		if c.Set != p.Set || c.Ordinal != p.Ordinal || c.Version == "" || live.Version == "" {
-			continue
-		}
-		if gates.CompareMinor(c.Version, live.Version) > 0 {
-			return c.Version
-		}
 	}
 	return ""
 }

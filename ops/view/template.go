@@ -65,10 +65,28 @@ func ComesOnto(v *View, p *model.Pod, live *model.ObservedSet) bool {
 	return p.Template != live.Template && !WouldGoBack(v, p, live)
 }
 
-// WouldGoBack reports whether a pod has started a newer minor version than its set's template
-// has. CrateDB has upgraded its volume, and the daemon never puts it on the older version.
+// WouldGoBack reports whether a newer minor version than its set's template has was started in a
+// pod, or on its volume in a pod before. CrateDB has upgraded the volume, and the daemon never
+// puts it on the older version.
 func WouldGoBack(v *View, p *model.Pod, live *model.ObservedSet) bool {
-	return live.Version != "" && StartedNewer(p, live.Version)
+	return WroteNewer(v, p, live) != ""
+}
+
+// WroteNewer is that newer version; "" for none.
+func WroteNewer(v *View, p *model.Pod, live *model.ObservedSet) string {
+	if live.Version == "" {
+		return ""
+	}
+	if StartedNewer(p, live.Version) {
+		return p.Version
+	}
+	for i := range v.Observed.Claims {
+		c := &v.Observed.Claims[i]
+		if c.Set == p.Set && c.Ordinal == p.Ordinal && c.Version != "" && gates.CompareMinor(c.Version, live.Version) > 0 {
+			return c.Version
+		}
+	}
+	return ""
 }
 
 // StartedNewer reports whether a newer minor than this version has started in the pod.
