@@ -192,6 +192,7 @@ func TestAnUpgradeGoesOnBesideAPodThatIsNotReadyAndCanOnlyLeaveAfterIt(t *testin
 		{"those that stay are of two versions", "6.4.3", "6.3.7", nil, true},
 		{"any of them takes its copies: it leaves first", "6.3.7", "6.3.7", nil, false},
 		{"its node is no member", "6.3.7", "6.4.3", func(s *situation, p *model.Pod) { s.away(p.Name) }, false},
+		{"it has come back a moment ago, and may be ready in the next one", "6.3.7", "6.4.3", func(s *situation, p *model.Pod) { p.Started = s.o.At.Add(-5 * time.Second) }, false},
 		{"it is wanted", "6.3.7", "6.4.3", func(s *situation, _ *model.Pod) {
 			s.d.Sets = append(s.d.Sets, model.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
 		}, false},

@@ -26,10 +26,10 @@ func AnyHealedByRestart(v *View, set string) bool {
 
 // Tolerated reports whether a pod that is about to go does not wait for p, which is not ready.
 // If a restart may heal both, each counts as the member that it is. A ready pod waits for p,
-// unless p is to leave and can only leave after it.
+// unless p is to leave and can only leave after it, and has had its time to become ready.
 func Tolerated(v *View, going, p *model.Pod) bool {
 	if LeavesNotReady(v, p) {
-		return !anyTakes(v, p)
+		return Hangs(v, p) && !anyTakes(v, p)
 	}
 	return !p.Ready && going != nil && HealedByRestart(v, going) && HealedByRestart(v, p)
 }
