@@ -418,3 +418,17 @@ func TestANodeOfAGroupThatIsGoneLeavesOnceNothingBringsItBackAndAllIsElsewhere(t
 		})
 	}
 }
+
+// Somebody raised the replicas again, right after they were lowered and to fewer than there
+// were: the shrink waited for ever for a node that had left (found by the simulation).
+func TestAShrinkGoesOnWhereSomebodyRaisesTheReplicasAgain(t *testing.T) {
+	w := filled(t, tiers(3, 3))
+	w.desired = tiers(3, 1)
+	w.until(func() bool { return len(w.lowered) == 1 })
+	require.Equal(t, []string{cold + " 3 to 1"}, w.lowered)
+	i := slices.IndexFunc(w.sets, func(s model.ObservedSet) bool { return s.Name == cold })
+	w.sets[i].Replicas = 2
+	w.runQuiet(200)
+	checkShrunk(t, w, 4)
+	assert.Equal(t, []string{cold + " 3 to 1", cold + " 2 to 1"}, w.lowered)
+}

@@ -127,7 +127,7 @@ func (w *world) memberSince(l *slot, at millis) bool {
 func (j *judge) cures(w *world, d *daemon, l *slot) {
 	switch k := &d.looked; {
 	case d.acting != model.ActionCurePod && d.acting != model.ActionRecoverPod:
-	case w.memberSince(l, d.checked) && d.decision.Record.Command.Commands.ReplacePod == l.podName+"/"+l.pod.uid:
+	case d.acting == model.ActionCurePod && w.memberSince(l, d.checked) && d.decision.Record.Command.Commands.ReplacePod == l.podName+"/"+l.pod.uid:
 		w.violate("availability", "the daemon makes %s anew by command, and its node is a member", l.podName)
 	case k.members&(1<<l.index) != 0:
 		w.violate("availability", "the daemon makes %s anew, and its node was a member when it looked", l.podName)

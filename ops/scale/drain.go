@@ -372,6 +372,14 @@ func smallerStep(t *pass.Pass, op *model.Operation) {
 		goneStep(t, op)
 		return
 	}
+	if live.Replicas < sh.Before {
+		// Somebody has raised it again, to fewer than there were: the nodes above leave.
+		if x := t.Record.Exclusions; x != nil && setting.StillLeaving(t, x) {
+			return
+		}
+		sh.Before = live.Replicas
+		sh.Leaving = slices.DeleteFunc(slices.Clone(sh.Leaving), func(n model.LeavingNode) bool { return n.Ordinal >= live.Replicas })
+	}
 	// The nodes that are to leave count again: nothing has happened to them.
 	aim.SetReplicas(t, sh.Set, sh.Before)
 	waits := drainReading(t, op)
