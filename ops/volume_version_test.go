@@ -68,3 +68,48 @@ func TestNoPodComesBackOnAnOlderVersionThanHasStartedOnItsVolume(t *testing.T) {
 		})
 	}
 }
+
+// The watch of pods showed the pod of before, and the template went back to the older version
+// though the only node ran the newer one: the resume after the next suspension put it on that
+// (found by the simulation).
+func TestAnAbortTakesNoTemplateBackOnceTheNewVersionHasStartedOnAVolume(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		claim   string
+		returns bool
+	}{
+		{"no pod has come onto the new template", "6.3.7", true},
+		{"no pod is seen on it, and a volume is the new version's", "6.4.3", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+			s.r.Version, s.d.Version, s.r.HighestVersion = "6.3.7", "6.4.3", "6.4.3"
+			for i := range s.o.Sets {
+				s.o.Sets[i].Version = "6.3.7"
+				if s.o.Sets[i].Name == hot {
+					s.o.Sets[i].Version, s.o.Sets[i].Template = "6.4.3", "t2"
+				}
+			}
+			for i := range s.o.Pods {
+				s.version(s.o.Pods[i].Name, "6.3.7")
+			}
+			for i := range s.o.Claims {
+				s.o.Claims[i].Version = "6.3.7"
+				if s.o.Claims[i].Set == hot && s.o.Claims[i].Ordinal == 0 {
+					s.o.Claims[i].Version = c.claim
+				}
+			}
+			s.d.Abort = true
+			s.r.Operation = &model.Operation{Kind: model.OperationUpgrade, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
+				Upgrade: &model.Upgrade{OldVersion: "6.3.7", NewVersion: "6.4.3"},
+				Restart: &model.Restart{Set: hot, Remembered: "t1", MasterStable: true, Since: s.o.At}}
+			d := s.inSync()
+			for _, e := range d.Effective.Sets {
+				if e.Name == hot {
+					assert.Equal(t, c.returns, e.Template == model.TemplateBefore, "%v: %v, %v", e.Template, d.Waits, d.Refusals)
+				}
+			}
+		})
+	}
+}

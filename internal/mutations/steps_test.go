@@ -27,6 +27,7 @@ var steps = []mutation{
 	{"a command replaces no other pod of that name", "commandedPod", "p.UID == uid && ", "", "ops", "TestACommandToReplaceAPodIsForNoOtherPod"},
 	{"a command puts no volume on an older version", "WroteNewer", `c.Version != "" && gates.CompareMinor(c.Version, live.Version) > 0`, "false", "ops", "TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember"},
 	{"a newer version that has started on a volume is noted", "Claims", `if p != nil && c.Version != "" && view.StartedNewer(p, c.Version) {`, "if false {", "ops", "TestNoPodComesBackOnAnOlderVersionThanHasStartedOnItsVolume"},
+	{"an abort takes no template back from a volume of the new version", "RollBackFirst", "if upgradedVolume(&t.View, r.Set) {", "if false {", "ops", "TestAnAbortTakesNoTemplateBackOnceTheNewVersionHasStartedOnAVolume"},
 	{"a pod that is to leave has its time to become ready", "Tolerated", "return Hangs(v, p) && !anyTakes(v, p)", "return !anyTakes(v, p)", "ops", "TestAnUpgradeGoesOnBesideAPodThatIsNotReadyAndCanOnlyLeaveAfterIt"},
 	{"replicas that somebody has raised again are lowered again", "smallerStep", "if live.Replicas < sh.Before {", "if false {", "ops", "TestAShrinkGoesOnWhereSomebodyRaisesTheReplicasAgain"},
 	{"a pod that is ready by now is not cured", "RestartPod", "case seen.Ready && !ready:", "case false:", "internal/daemon", "TestAPodIsLookedAtRightBeforeItIsRestarted"},

@@ -1,7 +1,10 @@
 package aim
 
 import (
+	"slices"
+
 	"stevedore.dev/stevedore/ops/capacity"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
 	"stevedore.dev/stevedore/ops/view"
@@ -62,6 +65,9 @@ func RollBackFirst(t *pass.Pass, r *model.Restart) bool {
 	if r.Remembered == "" || live == nil || s == nil || live.Template == r.Remembered {
 		return false
 	}
+	if upgradedVolume(&t.View, r.Set) {
+		return false
+	}
 	runs, cure := false, t.DesiredSet(r.Set) != nil && !UpgradeDue(&t.View)
 	for ordinal := range s.Replicas {
 		p := t.Pod(r.Set, ordinal)
@@ -76,6 +82,14 @@ func RollBackFirst(t *pass.Pass, r *model.Restart) bool {
 		t.RollBack = r.Set
 	}
 	return runs
+}
+
+// upgradedVolume reports whether the upgrade that is under way has started its version on a volume
+// of the set, by what the claims say: the pods that are seen may be of before.
+func upgradedVolume(v *view.View, set string) bool {
+	return view.Upgrading(v) && slices.ContainsFunc(v.Observed.Claims, func(c model.Claim) bool {
+		return c.Set == set && c.Version != "" && gates.CompareMinor(c.Version, v.Record.Operation.Upgrade.OldVersion) > 0
+	})
 }
 
 // up reports whether the node of a pod has joined. Where nobody can be asked, its pod is ready,
