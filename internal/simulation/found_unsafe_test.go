@@ -242,4 +242,8 @@ var wasUnsafe = []struct {
 		Seed: 30095459, Start: Start{Hot: 1, Warm: 1, Tables: []string{"0-1", "1", "0-all", "0-all"}, Shards: 2, Extend: true, Zones: true}, Steps: 88,
 		Items: []Item{{What: pushAddGroup, At: 3283, A: 1, B: 4}, {What: killNode, Call: 23, A: 11, B: 3}, {What: settingByHand, At: 14309, A: 11, B: 44}, {What: abortCommand, Call: 12, A: 5, B: 42}, {What: crashProcess, At: 121984, A: 35, B: 33}, {What: unavailable, Call: 8, A: 1, B: 40}},
 	}},
+	{"the record is lost while the nodes cannot be read, and a new group is on trial", Schedule{
+		Seed: 760104466, Start: Start{Hot: 1, Tables: []string{}, Shards: 1, Leave: true}, Steps: 62,
+		Items: []Item{{What: pushBadTemplate, At: 55079, A: 2, B: 6}, {What: pushAddGroup, At: 100526, A: 4, B: 1}, {What: setPersistent, At: 44635, A: 49, B: 61}, {What: loseRecord, Call: 49, A: 19, B: 50}, {What: excludeByID, At: 141200, A: 29, B: 13}, {What: unreadView, Call: 33, A: 24, B: 62}},
+	}},
 }

@@ -230,8 +230,12 @@ func ranBefore(v *view.View, set string) bool {
 
 // precedes reports whether the set goes before the other, where pods of both are on trial after
 // an external change and each would wait for the other. The set of the restart goes first, else
-// the first of them. A set that has the desired template already waits for nobody.
+// the first of them. A set that has the desired template already waits for nobody. Where the
+// nodes cannot be read nobody knows whether a set is on trial, and none goes first.
 func precedes(v *view.View, set, other string) bool {
+	if v.Contact() && !v.Observed.Database.NodesKnown {
+		return false
+	}
 	if !TrialPods(v, set) || view.HasMaster(v) && v.DesiredSet(other) != nil && !view.PendingRestart(v, other) {
 		return false
 	}
