@@ -20,7 +20,7 @@ func (c Config) Address() (Address, error) {
 	out := Address{Target: c.kind().name, Variable: c.kind().variables[0] + "_URL"}
 	p, err := c.check()
 	if err != nil {
-		return out, fmt.Errorf("configure the %s: %w", out.Target, err)
+		return out, fmt.Errorf("configure reports by %s: %w", out.Target, err)
 	}
 	if p.url == nil {
 		return out, nil

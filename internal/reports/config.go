@@ -92,7 +92,7 @@ func configFromEnv(f *format, env environment) (Config, error) {
 		}
 	}
 	if len(problems) > 0 {
-		return Config{}, fmt.Errorf("configure the %s: %w", f.name, errors.Join(problems...))
+		return Config{}, fmt.Errorf("configure reports by %s: %w", f.name, errors.Join(problems...))
 	}
 	return config, nil
 }

@@ -53,7 +53,7 @@ type Receiver struct {
 func NewReceiver(config Config, version string) (*Receiver, error) {
 	p, err := config.check()
 	if err != nil {
-		return nil, fmt.Errorf("configure the %s: %w", config.kind().name, err)
+		return nil, fmt.Errorf("configure reports by %s: %w", config.kind().name, err)
 	}
 	if p.url == nil {
 		return nil, nil
