@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,7 +106,26 @@ func noRecord(ctx context.Context, client kubernetes.Interface, cluster record.C
 	if missing := namespaceThere(ctx, client, cluster.Namespace); missing != nil {
 		return missing
 	}
-	return err
+	return errors.New(unrecorded(ctx, client, cluster))
+}
+
+// unrecorded says that there is no record of a cluster, and which clusters have one: a name is
+// mistyped more often than a record is missing.
+func unrecorded(ctx context.Context, client kubernetes.Interface, cluster record.Cluster) string {
+	said := fmt.Sprintf("there is no record of a cluster %s: check its name and namespace, and that the daemon has seen its definition", cluster)
+	others, err := recordedClusters(ctx, client, metav1.NamespaceAll)
+	if err != nil {
+		// A role of one namespace may list only there.
+		others, err = recordedClusters(ctx, client, cluster.Namespace)
+	}
+	if err != nil || len(others) == 0 {
+		return said
+	}
+	var listed []string
+	for _, other := range others[:min(len(others), 5)] {
+		listed = append(listed, other.String())
+	}
+	return fmt.Sprintf("%s; there are records of %s", said, strings.Join(listed, ", "))
 }
 
 // recordedClusters are those that stevedore has a record of.

@@ -37,5 +37,5 @@ func TestARestartOfAClusterThatIsLeftAloneSaysSo(t *testing.T) {
 func TestANamespaceThatIsNotThereIsSaidWithWhatToDo(t *testing.T) {
 	client := fake.NewSimpleClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
 	assert.NoError(t, namespaceThere(t.Context(), client, "shop"))
-	assert.ErrorContains(t, namespaceThere(t.Context(), client, "shpo"), "namespace shpo does not exist, and stevedore makes none: kubectl create namespace shpo")
+	assert.ErrorContains(t, namespaceThere(t.Context(), client, "shpo"), "namespace shpo does not exist: is it mistyped?", "a command that reads never advises to make it")
 }

@@ -143,11 +143,10 @@ long that will take.`,
 				}
 			}
 			if len(args) == 1 && len(statuses) == 0 {
-				name := only.String()
 				if all {
-					name = only.Name + " in any namespace"
+					return fmt.Errorf("there is no record of a cluster %s in any namespace: check its name, and that the daemon has seen its definition", only.Name)
 				}
-				return fmt.Errorf("there is no record of a cluster %s: check its name and namespace, and that the daemon has seen its definition", name)
+				return errors.New(unrecorded(cmd.Context(), client, only))
 			}
 			if err := addNow(cmd.Context(), client, namespace, statuses); err != nil {
 				return err
@@ -171,7 +170,7 @@ long that will take.`,
 // ask is told nothing.
 func namespaceThere(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	if _, err := client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{}); apierrors.IsNotFound(err) {
-		return errors.New(apply.NamespaceMissing(namespace))
+		return fmt.Errorf("namespace %s does not exist: is it mistyped? `kubectl get namespaces` lists those that are there", namespace)
 	}
 	return nil
 }

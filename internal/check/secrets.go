@@ -50,7 +50,12 @@ func (c *checker) hasKey(ctx context.Context, check string, cluster Cluster, use
 		c.unread(check, cluster.String(), "Secret "+user.Secret.Name+" in namespace "+cluster.Namespace, err)
 	case gone || len(secret.Data[user.Secret.Key]) == 0:
 		reason := gates.SecretMissing(user.Secret.Name, user.Secret.Key, "the password of user "+user.Name, !gone)
-		c.problem(check, cluster.String(), "kubectl -n "+cluster.Namespace+" create secret generic "+user.Secret.Name+" --from-file="+user.Secret.Key+"=FILE", "%s", reason.Message)
+		remedy := "kubectl -n " + cluster.Namespace + " create secret generic " + user.Secret.Name + " --from-file=" + user.Secret.Key + "=FILE"
+		if !gone {
+			// It exists, and create would fail.
+			remedy = "kubectl -n " + cluster.Namespace + " patch secret " + user.Secret.Name + ` --type merge -p "{\"data\":{\"` + user.Secret.Key + `\":\"$(base64 -w0 FILE)\"}}"`
+		}
+		c.problem(check, cluster.String(), remedy, "%s", reason.Message)
 	default:
 		return true
 	}

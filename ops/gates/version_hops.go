@@ -69,4 +69,8 @@ func hops(from, to string) ([]string, bool) {
 	return nil, false
 }
 
+// longestWay is how many steps are named one by one: no major of CrateDB has had more than eleven
+// minors, and who is further away has mistyped the version.
+const longestWay = 11
+
 func waySaid(way []string) string { return strings.Join(way, ", then ") }

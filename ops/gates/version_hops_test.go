@@ -41,6 +41,9 @@ func TestAnUpgradeGoesOneStepAtATime(t *testing.T) {
 			assert.Contains(t, reason.Message, "to "+c.way+", each", "%s to %s", c.from, c.to)
 		}
 	}
+	reason, refused := VersionPath("6.4.3", "6.99.3")
+	assert.True(t, refused)
+	assert.Contains(t, reason.Message, "95 rolling upgrades away: is the version mistyped?", "95 steps are no advice")
 	for _, c := range []struct{ from, to string }{{"3.3.5", "4.0.2"}, {"6.4.3", "7.0.0"}, {"2.3.0", "6.4.3"}} {
 		reason, refused := VersionPath(c.from, c.to)
 		assert.True(t, refused, "%s to %s", c.from, c.to)

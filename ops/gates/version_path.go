@@ -22,5 +22,8 @@ func VersionPath(from, to string) (Reason, bool) {
 	if len(way) == 1 {
 		return Reason{}, false
 	}
+	if len(way) > longestWay {
+		return VersionPathRule.because("CrateDB %s runs and %s is wanted, which is %d rolling upgrades away: is the version mistyped? Set spec.cluster.version to a release that exists", from, to, len(way)), true
+	}
 	return VersionPathRule.because("CrateDB %s runs and %s is wanted: a rolling upgrade goes one minor version at a time; set spec.cluster.version to %s, each when the one before has succeeded", from, to, waySaid(way)), true
 }
