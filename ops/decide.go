@@ -11,6 +11,7 @@ import (
 	"stevedore.dev/stevedore/ops/rollout"
 	"stevedore.dev/stevedore/ops/setting"
 	"stevedore.dev/stevedore/ops/tell"
+	"stevedore.dev/stevedore/ops/volume"
 )
 
 // Decide returns what may be done next. It is pure: the same arguments give the same decision,
@@ -26,7 +27,11 @@ func Decide(desired model.Desired, observed model.Observed, record model.Record,
 	lifecycle.Rebuild(t)
 	lifecycle.Command(t)
 	lifecycle.Withdraw(t)
-	if mayTouch(t, &record) {
+	if volume.InGap(&t.View) {
+		keep(t)
+		t.Decision.Apply = true
+		volume.Expand(t)
+	} else if mayTouch(t, &record) {
 		decideNext(t)
 	}
 	tell.Finish(t, &record)
@@ -67,6 +72,7 @@ func decideNext(t *pass.Pass) {
 	access.Users(t)
 	setting.Settings(t)
 	access.References(t)
+	volume.Grow(t)
 	lifecycle.Bootstrap(t)
 	work(t)
 	access.Claims(t)

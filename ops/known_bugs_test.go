@@ -7,9 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -191,21 +189,16 @@ func TestWhatAnEarlierRestartHasLeftDecidesNothingInTheNext(t *testing.T) {
 }
 
 // There, bigger disks were claimed by hand and the template stayed: nodes that
-// came later got small ones. Until both can be done, neither is begun.
-func TestBiggerVolumesAreRefusedSoThatNoLaterNodeGetsSmallOnes(t *testing.T) {
-	bigger := manifest.Classify(
-		[]*unstructured.Unstructured{statefulSet(t, `"storage":"1Gi"`, `"storage":"2Gi"`)}, []*unstructured.Unstructured{statefulSet(t)})
-	require.Len(t, bigger, 1)
-	s := made(t)
-	s.d.Revision, s.d.Changes = "rev-x", bigger
-	s.d.Sets[0].Replicas = 5
-	d := s.decide()
-	require.Contains(t, reasons(d.Refusals), "volume-change-not-supported")
-	assert.Equal(t, 3, d.Effective.Sets[0].Replicas, "no node comes on a template that is not what is wanted")
-	assert.Equal(t, model.TemplateKept, d.Effective.Sets[0].Template)
-	for _, r := range d.Reports {
-		assert.NotEqual(t, model.StatusSuccess, r.Status)
+// came later got small ones.
+func TestNodesThatComeWhileVolumesGrowGetLargeOnesToo(t *testing.T) {
+	w := grownWorld(t, sizeAfter)
+	w.desired.Sets[0].Replicas = 5
+	w.run(200)
+	assert.Len(t, w.claims, 5)
+	for _, c := range w.claims {
+		assert.Equal(t, 200*gib, c.Capacity, c.Name)
 	}
+	assert.Equal(t, model.SizeList("data0="+sizeAfter), model.Sizes(w.templates, hot))
 }
 
 // There, deleting the definition deleted the volumes.

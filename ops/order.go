@@ -9,10 +9,12 @@ import (
 	"stevedore.dev/stevedore/ops/rollout"
 	"stevedore.dev/stevedore/ops/scale"
 	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/ops/volume"
 )
 
 // start begins the one operation that is due next. A suspended cluster is resumed first, and a
-// suspension stands before all others. What else a revision asks for is done in this order: an
+// suspension stands before all others. A StatefulSet whose claims have grown is recreated around
+// its pods, which takes seconds. What else a revision asks for is done in this order: an
 // upgrade at the present size, dedicated masters that come, those that go, other nodes that
 // come, those that go, and a restart of what is left. Two things come before an upgrade: nodes
 // without which the cluster will never be green, and nodes for which it would wait for ever.
@@ -35,6 +37,7 @@ func start(t *pass.Pass) {
 	nodesFirst := func() bool { return scale.NeedsNodesFirst(&t.View) && scale.StartGrow(t, false) }
 	for _, due := range []func() bool{
 		func() bool { return lifecycle.StartSuspend(t) },
+		func() bool { return volume.StartExpand(t) },
 		func() bool { return aim.GrowsFirst(&t.View) && scale.StartGrow(t, false) },
 		func() bool {
 			return aim.UpgradeDue(&t.View) && view.ShrinksFirst(&t.View) && (nodesFirst() || scale.StartShrink(t, false))
@@ -59,4 +62,5 @@ func work(t *pass.Pass) {
 	scale.Shrink(t)
 	lifecycle.Suspend(t)
 	rollout.Restart(t)
+	volume.Expand(t)
 }

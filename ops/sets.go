@@ -11,6 +11,7 @@ import (
 	"stevedore.dev/stevedore/ops/scale"
 	"stevedore.dev/stevedore/ops/setting"
 	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/ops/volume"
 )
 
 // create makes the desired sets effective when none was before.
@@ -55,9 +56,11 @@ func hold(t *pass.Pass) {
 // keep holds the cluster to what it was, for a pass in which nothing is done.
 func keep(t *pass.Pass) {
 	for _, s := range t.Record.Sets {
-		t.Decision.Effective.Sets = append(t.Decision.Effective.Sets, model.EffectiveSet{
+		e := model.EffectiveSet{
 			Name: s.Name, Replicas: aim.Replicas(&t.View, s), Template: model.TemplateKept, Live: t.LiveTemplate(s.Name), InitialMasters: initialMasters(&t.View, s.Name), Suspended: lifecycle.SuspendedNote(&t.View, s.Name),
-		})
+		}
+		volume.Hold(&t.View, &e)
+		t.Decision.Effective.Sets = append(t.Decision.Effective.Sets, e)
 	}
 	t.Decision.Effective.Budgets = t.Record.Budgets
 }
@@ -111,6 +114,7 @@ func effective(t *pass.Pass) {
 		default:
 			e.KeepGateway = present
 		}
+		volume.Hold(&t.View, &e)
 		if h := t.Record.Hold; h != nil && h.Set == s.Name {
 			e.Hold = setting.HoldAnnotation(h)
 		} else if x := t.Record.Exclusions; x != nil && x.Set == s.Name {
@@ -133,6 +137,7 @@ func effective(t *pass.Pass) {
 		t.Decision.Effective.Sets = slices.Clone(sets)
 	}
 	budget.Budgets(t)
+	volume.Guard(t)
 	t.Decision.Effective.Budgets = t.Record.Budgets
 }
 

@@ -67,6 +67,7 @@ type world struct {
 	toySettings
 	toyData
 	toyEvidence
+	toyVolumes
 	// stable is in memory: a kill loses it.
 	stable model.Stability
 
@@ -163,8 +164,9 @@ func (w *world) nodeNames() []string {
 	return names
 }
 
-func (w *world) observe() model.Observed {
-	o := model.Observed{At: w.now, Commands: w.commands, Applied: w.applied, Sets: append([]model.ObservedSet(nil), w.sets...), Claims: append([]model.Claim(nil), w.claims...)}
+func (w *world) observe() (o model.Observed) {
+	o = model.Observed{At: w.now, Commands: w.commands, Applied: w.applied, Sets: append([]model.ObservedSet(nil), w.sets...), Claims: append([]model.Claim(nil), w.claims...)}
+	defer func() { w.seeVolumes(&o) }()
 	o.Leftovers, o.Vanished = append([]model.Leftover(nil), w.leftovers...), w.vanished
 	db := model.Database{At: w.now}
 	system := w.secrets["user-system-c"]
@@ -363,6 +365,10 @@ func (w *world) materialise(saved model.Saved, e model.Effective) model.Saved {
 		if s.Absent {
 			continue
 		}
+		if s.Gap {
+			next[s.Name] = saved[s.Name]
+			continue
+		}
 		last := saved[current(saved, s.Name, s.Live)]
 		if s.Remember {
 			next[s.Name+"@before"] = last
@@ -403,9 +409,10 @@ func (w *world) apply(e model.Effective, saved model.Saved) {
 		}
 	}
 	for _, s := range e.Sets {
-		if s.Absent {
+		if s.Absent || s.Gap {
 			continue
 		}
+		w.makeAgain(s)
 		i := -1
 		for j := range w.sets {
 			if w.sets[j].Name == s.Name {
@@ -435,6 +442,9 @@ func (w *world) apply(e model.Effective, saved model.Saved) {
 		})
 	}
 	for _, b := range e.Budgets {
+		if w.least[b.Name] != b.MinAvailable {
+			w.write(func() { w.least[b.Name] = b.MinAvailable })
+		}
 		if v, ok := w.budgets[b.Name]; !ok || v != b.MaxUnavailable {
 			w.write(func() { w.budgets[b.Name] = b.MaxUnavailable })
 		}
@@ -449,7 +459,7 @@ func (w *world) claim(set string, ordinal int) {
 			return
 		}
 	}
-	w.claims = append(w.claims, model.Claim{Name: name, Set: set, Ordinal: ordinal, Phase: "Bound"})
+	w.claims = append(w.claims, w.newClaim(name, set, ordinal))
 }
 
 // run takes turns until nothing is left to do, restarting after a kill.

@@ -114,7 +114,7 @@ func TestDiffPrintsEachFormat(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(diff("-o", "sarif")), &log))
 	require.Len(t, log.Runs[0].Results, 1)
 	result := log.Runs[0].Results[0]
-	assert.Equal(t, "volume-change-not-supported", result.RuleID)
+	assert.Equal(t, "volume-cannot-shrink", result.RuleID)
 	at := result.Locations[0].PhysicalLocation
 	assert.Regexp(t, `^examples/pull-requests/upgrade/.*\.yaml$`, at.ArtifactLocation.URI, "by its path in the repository")
 	assert.Positive(t, at.Region.StartLine)

@@ -82,7 +82,7 @@ func TestAPullRequestsPlanSaysWhatAReviewerNeeds(t *testing.T) {
 	upgrade := planOf(t, "upgrade", "")
 	assert.Empty(t, upgrade.Operations)
 	require.NotEmpty(t, upgrade.Refused)
-	assert.Equal(t, "volume-change-not-supported", upgrade.Refused[0].Name)
+	assert.Equal(t, "volume-cannot-shrink", upgrade.Refused[0].Name)
 	for _, object := range upgrade.Objects {
 		if object.Kind == "StatefulSet" {
 			assert.Equal(t, plan.Refused, object.Class, object.Key)

@@ -111,7 +111,7 @@ func (o objects) AnnotateClaim(ctx context.Context, name string, annotations map
 
 func (o objects) SetBudget(ctx context.Context, name string, maxUnavailable int) error {
 	ctx = o.about(ctx, "policy", "PodDisruptionBudget", name)
-	patch, err := jsonBytes(map[string]any{"spec": map[string]any{"maxUnavailable": maxUnavailable}})
+	patch, err := jsonBytes(map[string]any{"spec": map[string]any{"minAvailable": nil, "maxUnavailable": maxUnavailable}})
 	if err != nil {
 		return err
 	}

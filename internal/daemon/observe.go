@@ -36,6 +36,7 @@ func observeKubernetes(live liveView, desired model.Desired) model.Observed {
 		key := compare.Key{Group: "apps", Kind: "StatefulSet", Namespace: ns, Name: set.Name}
 		if object, ok := live.Get(key); ok {
 			observed.Sets = append(observed.Sets, observedSet(object, cluster))
+			observed.Volumes = append(observed.Volumes, manifest.VolumeTemplatesOf(object)...)
 		}
 	}
 	sets := slices.Clone(desired.Sets)
@@ -59,21 +60,14 @@ func observeKubernetes(live liveView, desired model.Desired) model.Observed {
 		}
 	}
 	for _, claim := range live.Claims(ns, cluster) {
-		set, ordinal := claimOf(claim.Name, sets)
-		observed.Claims = append(observed.Claims, model.Claim{
-			Name: claim.Name, Set: set, Ordinal: ordinal,
-			ClusterID: claim.Annotations[names.ClusterIDAnnotation],
-			Version:   claim.Annotations[names.VersionAnnotation],
-			Phase:     string(claim.Status.Phase), UID: string(claim.UID), Class: classOf(claim),
-		})
+		observed.Claims = append(observed.Claims, observedClaim(claim, sets))
 	}
 	for _, name := range secretNames(desired) {
 		observed.Secrets = append(observed.Secrets, observedSecret(live, ns, name))
 	}
 	for _, name := range desired.Budgets {
 		if object, ok := live.Get(compare.Key{Group: "policy", Kind: "PodDisruptionBudget", Namespace: ns, Name: name}); ok {
-			value, _, _ := unstructured.NestedInt64(object.Object, "spec", "maxUnavailable")
-			observed.Budgets = append(observed.Budgets, model.ObservedBudget{Name: name, MaxUnavailable: int(value)})
+			observed.Budgets = append(observed.Budgets, observedBudget(object))
 		}
 	}
 	return observed
@@ -118,7 +112,7 @@ func observedSet(object *unstructured.Unstructured, cluster string) model.Observ
 	return model.ObservedSet{
 		Version: version,
 		Name:    object.GetName(), UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion(),
-		Ours:     object.GetLabels()[names.ClusterLabel] == cluster,
+		Ours: object.GetLabels()[names.ClusterLabel] == cluster, Terminating: object.GetDeletionTimestamp() != nil,
 		Replicas: int(number("spec", "replicas")), Current: int(number("status", "replicas")),
 		Ready: int(number("status", "readyReplicas")), Generation: object.GetGeneration(),
 		ObservedGeneration: number("status", "observedGeneration"), UpdateRevision: update,
@@ -168,6 +162,9 @@ func observedPod(pod *corev1.Pod, groups map[string]model.Set) model.Pod {
 		}
 	}
 	out.Lost = lostOf(pod)
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		out.Controller = string(owner.UID)
+	}
 	for _, container := range pod.Spec.Containers {
 		if container.Name == manifest.CrateContainer {
 			out.Version = imageTag(container.Image)

@@ -43,7 +43,7 @@ func TestWhatIsNotSupportedIsRefusedByNameWithNothingApplied(t *testing.T) {
 		{"an older version", []edit{with("spec.cluster.version", "6.3.7")}, []string{"downgrade-refused"}},
 		{"dedicated masters", []edit{with("spec.nodes.master", map[string]any{"replicas": 3, "resources": resources()})}, []string{"new-group-not-supported"}},
 		{"a group less", []edit{with("spec.nodes.data.1", nil)}, []string{"group-removal-consent"}},
-		{"a larger disk", []edit{with("spec.nodes.data.0.resources.disk.size", "32GiB")}, []string{"volume-change-not-supported"}},
+		{"a smaller disk", []edit{with("spec.nodes.data.0.resources.disk.size", "1GiB")}, []string{"volume-cannot-shrink"}},
 		{"another cluster.name", []edit{with("spec.cluster.name", "purchases")}, []string{"cluster-name-change"}},
 		{"TLS", []edit{with("spec.cluster.ssl", map[string]any{"keystore": ssl("keystore"), "keystorePassword": ssl("password"), "keystoreKeyPassword": ssl("password")})}, []string{"tls-change-not-supported"}},
 		{"a user less", []edit{with("spec.users.1", nil)}, []string{"user-removal-not-supported"}},

@@ -81,14 +81,14 @@ func createNodes(ctx context.Context, client kubernetes.Interface, nodes []agent
 }
 
 // createStorageClasses adds those that the examples name. The first is the default
-// one. A volume is made once its pod has a node, as of most disks in a cloud.
+// one. A volume is made once its pod has a node, and can grow, as of most disks in a cloud.
 func createStorageClasses(ctx context.Context, client kubernetes.Interface) error {
-	mode := storagev1.VolumeBindingWaitForFirstConsumer
+	mode, expands := storagev1.VolumeBindingWaitForFirstConsumer, true
 	for i, name := range []string{"default", "fast", "slow"} {
 		class := &storagev1.StorageClass{
 			ObjectMeta:        metav1.ObjectMeta{Name: name},
 			Provisioner:       agent.Provisioner,
-			VolumeBindingMode: &mode,
+			VolumeBindingMode: &mode, AllowVolumeExpansion: &expands,
 		}
 		if i == 0 {
 			class.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}

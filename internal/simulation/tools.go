@@ -100,6 +100,15 @@ func (o objects) SetBudget(_ context.Context, name string, value int) error {
 	return o.d.after(f)
 }
 
+// No volume of this world grows yet.
+func (o objects) GrowClaim(context.Context, string, string, string) error {
+	return execute.ErrNotFound
+}
+
+func (o objects) OrphanSet(context.Context, string, string, string, int, string, int) error {
+	return execute.ErrNotFound
+}
+
 func (o objects) DeletePod(_ context.Context, name, uid string) error {
 	w := o.d.w
 	f, err := o.d.write()

@@ -63,7 +63,7 @@ func Read(ctx context.Context, client kubernetes.Interface, asked []model.ClaimC
 	for i := range list {
 		out.Classes = append(out.Classes, gates.StorageClass{
 			Name: list[i].Name, Provisioner: list[i].Provisioner,
-			Default: IsDefault(&list[i]),
+			Default: IsDefault(&list[i]), Expands: list[i].AllowVolumeExpansion != nil && *list[i].AllowVolumeExpansion,
 		})
 	}
 	if len(aim.ClassProblems(asked, out)) == 0 {

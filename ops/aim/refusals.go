@@ -65,8 +65,11 @@ func refuseTemplates(t *pass.Pass) {
 		t.Refuses(gates.TLS(t.Record.TLS, t.Desired.TLS))
 	}
 	refuseVersion(t)
+	RefuseGrowth(t)
 	for _, c := range t.Desired.Changes {
 		switch c.Class {
+		case model.ChangeVolumesShrink:
+			t.Refuse(gates.VolumeShrink(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))
 		case model.ChangeVolumes:
 			t.Refuse(gates.Volumes(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))
 		case model.ChangeImmutable:

@@ -68,9 +68,15 @@ func Replicas(v *view.View, s model.RecordedSet) int {
 		}
 		return s.Replicas
 	}
-	n := s.Replicas
+	return max(s.Replicas, Orphans(v, s.Name))
+}
+
+// Orphans is how many replicas a StatefulSet needs that takes in all pods of this name: one
+// more than the highest ordinal, 0 without a pod.
+func Orphans(v *view.View, set string) int {
+	n := 0
 	for i := range v.Observed.Pods {
-		if p := &v.Observed.Pods[i]; p.Set == s.Name {
+		if p := &v.Observed.Pods[i]; p.Set == set {
 			n = max(n, p.Ordinal+1)
 		}
 	}

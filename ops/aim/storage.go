@@ -49,3 +49,33 @@ func ClassProblems(asking []model.ClaimClass, known model.Storage) []string {
 	}
 	return whys
 }
+
+// GrowthWanted reports whether a claim is to ask for more than it does: its class is then read.
+func GrowthWanted(d *model.Desired, o *model.Observed) bool {
+	return !d.Removed && slices.ContainsFunc(o.Claims, func(c model.Claim) bool { return grows(d, &c) })
+}
+
+// grows reports whether a claim asks for less than its template is to.
+func grows(d *model.Desired, c *model.Claim) bool {
+	return slices.ContainsFunc(d.Volumes, func(w model.VolumeTemplate) bool { return w.Holds(c) && c.Requested > 0 && w.Size > c.Requested })
+}
+
+// RefuseGrowth refuses larger volumes of classes that cannot grow, before a claim is asked.
+func RefuseGrowth(t *pass.Pass) {
+	if !t.Observed.Storage.Known {
+		return
+	}
+	var asking [][2]string
+	for i := range t.Observed.Claims {
+		c := &t.Observed.Claims[i]
+		if !grows(&t.Desired, c) {
+			continue
+		}
+		if j := slices.IndexFunc(asking, func(a [2]string) bool { return a[0] == c.Class }); j >= 0 {
+			asking[j][1] += ", " + c.Name
+		} else {
+			asking = append(asking, [2]string{c.Class, c.Name})
+		}
+	}
+	t.Refuses(gates.ClassExpands(asking, t.Observed.Storage.Classes))
+}

@@ -19,8 +19,12 @@ func (d *deletions) CreateSecret(context.Context, string, map[string][]byte) err
 func (d *deletions) LabelSecret(context.Context, string, string, string) error      { return nil }
 func (d *deletions) AnnotateClaim(context.Context, string, map[string]string) error { return nil }
 func (d *deletions) SetBudget(context.Context, string, int) error                   { return nil }
-func (d *deletions) ForgetHold(context.Context, string, string) error               { return nil }
-func (d *deletions) DeletePod(context.Context, string, string) error                { return nil }
+func (d *deletions) GrowClaim(context.Context, string, string, string) error        { return nil }
+func (d *deletions) OrphanSet(context.Context, string, string, string, int, string, int) error {
+	return nil
+}
+func (d *deletions) ForgetHold(context.Context, string, string) error { return nil }
+func (d *deletions) DeletePod(context.Context, string, string) error  { return nil }
 func (d *deletions) ShrinkSet(context.Context, string, string, string, int, int) error {
 	return nil
 }

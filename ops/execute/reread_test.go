@@ -50,6 +50,10 @@ func (n *noted) ShrinkSet(_ context.Context, set, uid, version string, from, to 
 func (n *noted) DeleteSet(_ context.Context, name, uid, version string) error {
 	return n.note("delete set", name, uid, version)
 }
+func (n *noted) GrowClaim(context.Context, string, string, string) error { return nil }
+func (n *noted) OrphanSet(context.Context, string, string, string, int, string, int) error {
+	return nil
+}
 func (n *noted) ForgetHold(_ context.Context, set, uid string) error {
 	return n.note("forget hold", set, uid)
 }

@@ -96,6 +96,12 @@ func writeObject(ctx context.Context, a model.Action, t Tools) (model.Result, er
 	case model.ActionDeleteSet:
 		err := orGone(t.Objects.DeleteSet(ctx, a.Set, a.SetUID, a.SetVersion))
 		return model.Result{Message: "the StatefulSet of a group that is gone was deleted; its volume claims stay"}, err
+	case model.ActionGrowClaim:
+		err := t.Objects.GrowClaim(ctx, a.Claim, a.ClaimUID, a.Size)
+		return model.Result{Message: "the volume claim asks for " + a.Size}, err
+	case model.ActionRecreateSet:
+		err := orGone(t.Objects.OrphanSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.Budget, a.Value))
+		return model.Result{Message: "the StatefulSet was deleted without its pods, to be made again with larger claim templates"}, err
 	case model.ActionRecreatePod:
 		err := orGone(t.Objects.DeletePod(ctx, a.Pod, a.PodUID))
 		return model.Result{Message: "the pod was deleted, to come back on its set's template"}, err

@@ -43,10 +43,14 @@ func (l *leaving) ShrinkSet(_ context.Context, name, uid, version string, from, 
 	return nil
 }
 
-func (l *leaving) CreateSecret(context.Context, string, map[string][]byte) error       { return nil }
-func (l *leaving) LabelSecret(context.Context, string, string, string) error           { return nil }
-func (l *leaving) AnnotateClaim(context.Context, string, map[string]string) error      { return nil }
-func (l *leaving) SetBudget(context.Context, string, int) error                        { return nil }
+func (l *leaving) CreateSecret(context.Context, string, map[string][]byte) error  { return nil }
+func (l *leaving) LabelSecret(context.Context, string, string, string) error      { return nil }
+func (l *leaving) AnnotateClaim(context.Context, string, map[string]string) error { return nil }
+func (l *leaving) SetBudget(context.Context, string, int) error                   { return nil }
+func (l *leaving) GrowClaim(context.Context, string, string, string) error        { return nil }
+func (l *leaving) OrphanSet(context.Context, string, string, string, int, string, int) error {
+	return nil
+}
 func (l *leaving) ForgetHold(context.Context, string, string) error                    { return nil }
 func (l *leaving) DeletePod(context.Context, string, string) error                     { return nil }
 func (l *leaving) RestartPod(context.Context, string, string, bool) error              { return nil }

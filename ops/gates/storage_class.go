@@ -21,6 +21,8 @@ type StorageClass struct {
 	Name, Provisioner string
 	// Default: a claim that names no class gets this one.
 	Default bool
+	// Expands: it says allowVolumeExpansion: true.
+	Expands bool
 }
 
 // removedProvisioners were built into Kubernetes up to 1.25, and nothing answers to

@@ -4,18 +4,20 @@ package gates
 var VolumesRule = Rule{
 	Name: "volume-change-not-supported",
 	Kind: Refuses,
-	Says: "The size, number and class of a group's volumes are fixed when it is made; changing them is not supported yet.",
+	Says: "The number and the class of a group's volumes are fixed when it is made; changing them is not supported yet. Their size may grow.",
 	Do: "Put the old value back. A new group with other volumes can take its place: add it, then shrink the old one. " +
 		"Where the cluster has never started, for a storage class that is not there say, do in this order: take its definition out of Git, run `stevedore release --wait`, delete its StatefulSets and their volume claims, run `stevedore forget`, and put the corrected definition back.",
 	Source: "Kubernetes, StatefulSet volumeClaimTemplates",
 }
+
+const neverStartedRepair = "this cluster has never started, and its claims have no volumes: take its definition out, run `stevedore release --wait`, delete its StatefulSets and claims, run `stevedore forget`, and put the definition back"
 
 // Volumes gives the field and both values. With unused CrateDB has never started in the
 // cluster and no claim of the set has ever had a volume: the old value may be the mistake.
 func Volumes(set, path, from, to string, unused bool) Reason {
 	what := "set spec.nodes…resources.disk back"
 	if unused {
-		what = "this cluster has never started, and its claims have no volumes: take its definition out, run `stevedore release --wait`, delete its StatefulSets and claims, run `stevedore forget`, and put the definition back"
+		what = neverStartedRepair
 	}
 	return VolumesRule.because("%s: %s is %q and %q is wanted: changing volumes is not supported yet and nothing of it is applied; %s", set, path, from, to, what)
 }

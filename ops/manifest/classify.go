@@ -159,6 +159,9 @@ func settings(arguments []any) map[string]string {
 
 func (c *comparison) add(path, old, wanted string) {
 	class, counts := classOf(path)
+	if size, changes, isSize := sizeChange(path, old, wanted); isSize {
+		class, counts = size, changes
+	}
 	if !counts {
 		return
 	}

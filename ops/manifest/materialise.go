@@ -84,14 +84,12 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 	if e.Absent {
 		return nil, nil
 	}
-	current := current(saved, e.Name, e.Live)
-	if e.Remember {
-		if before, ok := saved[e.Name+rememberedSuffix]; ok && !e.RememberAnew {
-			next[e.Name+rememberedSuffix] = before
-		} else if before, ok := saved[current]; ok {
-			next[e.Name+rememberedSuffix] = before
-		}
+	if e.Gap {
+		keepSaved(saved, e.Name, next)
+		return nil, nil
 	}
+	current := current(saved, e.Name, e.Live)
+	remember(saved, current, e, next)
 	var set *unstructured.Unstructured
 	var err error
 	if e.Template != model.TemplateWanted || wanted == nil {
@@ -120,6 +118,9 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 			return nil, err
 		}
 	}
+	if err := setSizes(set, e.Sizes); err != nil {
+		return nil, err
+	}
 	if err := unstructured.SetNestedField(set.Object, int64(e.Replicas), "spec", "replicas"); err != nil {
 		return nil, fmt.Errorf("setting spec.replicas of StatefulSet %s: %w", e.Name, err)
 	}
@@ -138,6 +139,27 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 		}
 	}
 	return set, nil
+}
+
+// keepSaved keeps all that is saved of a set that is not applied now.
+func keepSaved(saved model.Saved, set string, next model.Saved) {
+	for _, name := range []string{set, set + rememberedSuffix, set + liveSuffix} {
+		if was, ok := saved[name]; ok {
+			next[name] = was
+		}
+	}
+}
+
+// remember keeps the object that was effective before, where that is asked for.
+func remember(saved model.Saved, current string, e model.EffectiveSet, next model.Saved) {
+	if !e.Remember {
+		return
+	}
+	if before, ok := saved[e.Name+rememberedSuffix]; ok && !e.RememberAnew {
+		next[e.Name+rememberedSuffix] = before
+	} else if before, ok := saved[current]; ok {
+		next[e.Name+rememberedSuffix] = before
+	}
 }
 
 // current is the name of the object that is live, known by its template's hash: what was
@@ -163,9 +185,13 @@ func materialiseBudget(o *unstructured.Unstructured, budgets []model.Budget) *un
 		return o
 	}
 	out := o.DeepCopy()
-	unstructured.RemoveNestedField(out.Object, "spec", "minAvailable")
+	field, other, value := "maxUnavailable", "minAvailable", budgets[i].MaxUnavailable
+	if budgets[i].MinAvailable > 0 {
+		field, other, value = other, field, budgets[i].MinAvailable
+	}
+	unstructured.RemoveNestedField(out.Object, "spec", other)
 	// It fails only where spec is no map, which the API server refuses with words.
-	_ = unstructured.SetNestedField(out.Object, int64(budgets[i].MaxUnavailable), "spec", "maxUnavailable")
+	_ = unstructured.SetNestedField(out.Object, int64(value), "spec", field)
 	return out
 }
 

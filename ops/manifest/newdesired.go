@@ -73,6 +73,11 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) model.Des
 	}
 	out.Settings = LiveSettings(r.Objects)
 	out.Storage = ClaimClasses(r.Objects)
+	for _, o := range r.Objects {
+		if slices.ContainsFunc(out.Sets, func(s model.Set) bool { return s.Name == o.GetName() }) {
+			out.Volumes = append(out.Volumes, VolumeTemplatesOf(o)...)
+		}
+	}
 	return out
 }
 

@@ -146,12 +146,34 @@ type EffectiveSet struct {
 	Settings string
 	// Absent is true for a desired set that may not be created yet.
 	Absent bool
+	// Gap is true for a set that was deleted without its pods and is not gone yet: it is
+	// not applied, and what is saved of it stays.
+	Gap bool
+	// Sizes are those of its claim templates; "" leaves them as they are in what is
+	// applied.
+	Sizes SizeList
 }
 
 // Budget is a disruption budget's effective value.
 type Budget struct {
 	Name           string `json:"name"`
 	MaxUnavailable int    `json:"maxUnavailable"`
+	// MinAvailable stands in its place where it is not 0: while a StatefulSet is
+	// recreated. The disruption controller counts pods without a StatefulSet as healthy
+	// and does not expect them, so that maxUnavailable would let others go.
+	MinAvailable int `json:"minAvailable,omitempty"`
+}
+
+// ObservedBudget is a live disruption budget.
+type ObservedBudget struct {
+	Name           string
+	MaxUnavailable int
+	// MinAvailable is an integer spec.minAvailable; 0 where it has none.
+	MinAvailable int
+	// Seen: its controller has taken in the spec as it is. Allowed is how many pods
+	// Kubernetes would then let go.
+	Seen    bool
+	Allowed int
 }
 
 // Equal reports whether two effective states are the same.
@@ -259,6 +281,13 @@ const (
 	// ActionDeleteObject deletes Object (preconditions SetUID and SetVersion), which
 	// the definition makes no more.
 	ActionDeleteObject ActionKind = "delete-object"
+	// ActionGrowClaim asks for Size for Claim (precondition ClaimUID), while that is more
+	// than its volume has.
+	ActionGrowClaim ActionKind = "grow-claim"
+	// ActionRecreateSet deletes Set (preconditions SetUID and SetVersion) and leaves its
+	// From pods, which all have to be there, while Budget keeps Value pods and lets none
+	// go. It is made again when objects are applied. Disruptive.
+	ActionRecreateSet ActionKind = "recreate-set"
 )
 
 // Action is one thing to do; fields that its kind does not name are zero. It
@@ -279,13 +308,15 @@ type Action struct {
 	SystemSecret string
 	// Ask is a pod whose node is asked once more; with Led it has to have a master, as
 	// it had when this was decided.
-	Ask       string
-	Led       bool
-	Claim     string
-	ClusterID string
-	Version   string
-	Budget    string
-	Value     int
+	Ask   string
+	Led   bool
+	Claim string
+	// ClaimUID and Size, as Kubernetes writes it, are of the claim that grows.
+	ClaimUID, Size string
+	ClusterID      string
+	Version        string
+	Budget         string
+	Value          int
 	// Allocation and Before are values of cluster.routing.allocation.enable.
 	Allocation, Before string
 	Green              bool
@@ -318,7 +349,7 @@ func (a Action) Subject() string {
 		return a.User
 	case ActionCreateSystemSecret, ActionLabelSecret, ActionSetLicense:
 		return a.Secret.Name
-	case ActionAnnotateClaim:
+	case ActionAnnotateClaim, ActionGrowClaim:
 		return a.Claim
 	case ActionSetBudget:
 		return a.Budget
@@ -326,7 +357,7 @@ func (a Action) Subject() string {
 		return "of zone " + a.Zone
 	case ActionDeleteObject:
 		return a.Object.String()
-	case ActionSuspendSet, ActionShrinkSet, ActionDeleteSet, ActionStopSet, ActionForgetHold:
+	case ActionSuspendSet, ActionShrinkSet, ActionDeleteSet, ActionStopSet, ActionForgetHold, ActionRecreateSet:
 		return a.Set
 	case ActionSetSettings, ActionResetSettings:
 		return a.Settings.names()

@@ -70,6 +70,8 @@ type Desired struct {
 	Budgets []string
 	// Storage are the storage classes that the claims of its StatefulSets ask for.
 	Storage []ClaimClass
+	// Volumes are the volumeClaimTemplates of its StatefulSets.
+	Volumes []VolumeTemplate
 	// Settings are those that CrateDB takes while it runs and that are the same on
 	// every node, sorted by name (LiveSettings).
 	Settings []Setting
@@ -110,7 +112,7 @@ const (
 	ChangeRestart
 	// ChangeImage is another image of the crate container.
 	ChangeImage
-	// ChangeVolumes is another size, count or class of volume claims.
+	// ChangeVolumes is another count or class of volume claims.
 	ChangeVolumes
 	// ChangeImmutable is a field that Kubernetes never changes.
 	ChangeImmutable
@@ -121,6 +123,9 @@ const (
 	// ChangeSetting is a setting that is the same on every node and that CrateDB
 	// takes while it runs (TakenLive).
 	ChangeSetting
+	// ChangeVolumesGrow and ChangeVolumesShrink are a claim template with another size.
+	ChangeVolumesGrow
+	ChangeVolumesShrink
 )
 
 // String is the class in words, for logs and tests.
@@ -144,6 +149,10 @@ func (c ChangeClass) String() string {
 		return "removed-set"
 	case ChangeSetting:
 		return "setting"
+	case ChangeVolumesGrow:
+		return "volumes-grow"
+	case ChangeVolumesShrink:
+		return "volumes-shrink"
 	}
 	return "unknown"
 }

@@ -22,7 +22,7 @@ func (r *Record) DecidedEqual(o *Record) bool {
 	case LicenceName(r.License) != LicenceName(o.License), r.LicenseSecret != o.LicenseSecret, r.LicenseChange != o.LicenseChange, !r.Bootstrap.equal(&o.Bootstrap):
 	// What is under way, and which templates have come up.
 	case !r.Operation.equal(o.Operation), !r.Removal.equal(o.Removal), r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy:
-	case r.RecoverDue != o.RecoverDue, !sameList(r.OnTrial, o.OnTrial), !sameList(r.Verified, o.Verified):
+	case !r.Growth.equal(o.Growth), r.RecoverDue != o.RecoverDue, !sameList(r.OnTrial, o.OnTrial), !sameList(r.Verified, o.Verified):
 	// What we have set in the database.
 	case !samePart(r.Hold, o.Hold), !r.HoldHidden.Equal(o.HoldHidden), !r.Exclusions.equal(o.Exclusions), !sameList(r.Settings, o.Settings):
 	// What was reported, and what was asked for last.
@@ -48,7 +48,7 @@ func (op *Operation) equal(o *Operation) bool {
 	case op.Kind != o.Kind, op.Step != o.Step, op.Revision != o.Revision, !op.Started.Equal(o.Started), op.TimedOut != o.TimedOut:
 	case !slices.Equal(op.From, o.From), !slices.Equal(op.To, o.To):
 	// How far its kind has come.
-	case !op.Restart.equal(o.Restart), !op.Shrink.equal(o.Shrink), !samePart(op.Upgrade, o.Upgrade):
+	case !op.Restart.equal(o.Restart), !op.Shrink.equal(o.Shrink), !samePart(op.Upgrade, o.Upgrade), !samePart(op.Recreation, o.Recreation):
 	default:
 		return true
 	}
@@ -84,7 +84,7 @@ func (r *Restart) equal(o *Restart) bool {
 	// Who goes down now.
 	case r.Pod != o.Pod, r.PodUID != o.PodUID, r.Template != o.Template, r.Zone != o.Zone, !slices.Equal(r.Pods, o.Pods):
 	// How far it has come.
-	case !r.Since.Equal(o.Since), r.MasterStable != o.MasterStable, r.Said != o.Said, !slices.Equal(r.Done, o.Done):
+	case !r.Since.Equal(o.Since), r.MasterStable != o.MasterStable, r.Said != o.Said, r.Unseen != o.Unseen, !slices.Equal(r.Done, o.Done):
 	default:
 		return true
 	}

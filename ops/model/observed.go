@@ -20,6 +20,8 @@ type Observed struct {
 	Pods    []Pod
 	Claims  []Claim
 	Secrets []Secret
+	// Volumes are the volumeClaimTemplates of the live StatefulSets.
+	Volumes []VolumeTemplate
 	// Storage is read only where StorageWanted says so.
 	Storage Storage
 	Budgets []ObservedBudget
@@ -58,6 +60,8 @@ type ObservedSet struct {
 	UID, ResourceVersion string
 	// Ours is true when it carries our label for this cluster.
 	Ours bool
+	// Terminating: it was deleted, and its pods are being let go or deleted.
+	Terminating bool
 	// Group is that of its pods, "" when unknown. MasterEligible is true when its
 	// template says node.master, RecoverAfter its recover_after_data_nodes.
 	Group          string
@@ -91,6 +95,8 @@ type Pod struct {
 	Name, Set string
 	Ordinal   int
 	UID       string
+	// Controller is the UID of the StatefulSet that it belongs to; "" for none.
+	Controller string
 	// NodeName is CrateDB's name of the node in it, "data-hot-0".
 	NodeName    string
 	Ready       bool
@@ -132,17 +138,6 @@ type Pod struct {
 	Settings SettingList
 }
 
-// Claim is a volume claim of a StatefulSet of the cluster.
-type Claim struct {
-	Name, Set string
-	Ordinal   int
-	// ClusterID and Version are our annotations; "" when they are missing.
-	ClusterID, Version string
-	// Phase is Pending, Bound or Lost; Class is its storage class, "" for none.
-	Phase, Class string
-	UID          string
-}
-
 // SecretVersion identifies a Secret's content without a hash of it. The zero
 // value is none.
 type SecretVersion struct {
@@ -162,12 +157,6 @@ type Secret struct {
 	Unusable map[string]string
 	// Labelled is true with crate-operator's label of a user's password.
 	Labelled bool
-}
-
-// ObservedBudget is a live disruption budget.
-type ObservedBudget struct {
-	Name           string
-	MaxUnavailable int
 }
 
 // Commands are the annotations on the operation ConfigMap: "true", "false" or,

@@ -84,6 +84,8 @@ type Record struct {
 	OnTrial []string `json:"unproven,omitempty"`
 	// Verified are the templates that a pod of each set last joined on.
 	Verified []VerifiedTemplate `json:"proven,omitempty"`
+	// Growth of volumes that is under way; nil for none.
+	Growth *VolumeGrowth `json:"growth,omitempty"`
 	// RecoverDue is true while a pod waits for more data nodes after a full outage
 	// than there are.
 	RecoverDue bool `json:"recoverDue,omitempty"`
@@ -190,6 +192,9 @@ const (
 	OperationSuspend OperationKind = "suspend"
 	// OperationResume starts them as they were.
 	OperationResume OperationKind = "resume"
+	// OperationExpand recreates StatefulSets around their pods, with larger claim
+	// templates.
+	OperationExpand OperationKind = "expand"
 )
 
 // Steps of a grow.
@@ -206,6 +211,13 @@ const (
 	StepReturn  = "give-back"
 	StepStable  = "stable"
 	StepStopped = "stopped" // the first pod on a new template did not join
+)
+
+// Steps of an expand, of one StatefulSet after the other.
+const (
+	StepGuard    = "guard"    // the disruption budget is to let no pod go
+	StepRecreate = "recreate" // the StatefulSet is to be deleted without its pods, and made again
+	StepAdopt    = "adopt"    // the new StatefulSet is to have the pods
 )
 
 // Restart is how far a rolling restart has come.
@@ -234,6 +246,9 @@ type Restart struct {
 	Done []string `json:"done,omitempty"`
 	// MasterStable is true once the master was stable for long enough.
 	MasterStable bool `json:"masterStable,omitempty"`
+	// Unseen is true while it is not known whether the pods that were to go have gone: they
+	// stood there at the last look, and it was decided to leave them.
+	Unseen bool `json:"unseen,omitempty"`
 	// Said is true once it was reported what the absence of its pods does to tables.
 	Said bool `json:"said,omitempty"`
 }
@@ -356,6 +371,8 @@ type Operation struct {
 	Upgrade *Upgrade `json:"upgrade,omitempty"`
 	// Shrink is of a shrink.
 	Shrink *Shrink `json:"shrink,omitempty"`
+	// Recreation is of an expand.
+	Recreation *Recreation `json:"recreation,omitempty"`
 	// TimedOut is true once its limit passed and a failure was reported; work
 	// goes on.
 	TimedOut bool `json:"timedOut,omitempty"`

@@ -35,6 +35,10 @@ func (m *world) act(a model.Action) model.Result {
 				m.budgets[i].MaxUnavailable = a.Value
 			}
 		}
+	case model.ActionGrowClaim:
+		m.growClaim(&a)
+	case model.ActionRecreateSet:
+		m.orphan(a.Set)
 	case model.ActionRestartPod, model.ActionCurePod, model.ActionRecreatePod, model.ActionRecoverPod:
 		m.renew(a.Pod)
 	case model.ActionRestartZone:

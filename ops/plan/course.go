@@ -81,6 +81,9 @@ func (c *course) turn(desired *model.Desired, observed *model.Observed, before, 
 	switch {
 	case op == nil:
 		c.current = -1
+	case op.Kind == model.OperationExpand:
+		c.current = c.own(kindExpand)
+		c.last = c.current
 	case before.Operation == nil || before.Operation.Kind != op.Kind || !before.Operation.Started.Equal(op.Started) || c.current < 0:
 		c.begin(string(op.Kind), summary(desired, next))
 		c.work[c.current].back = op.Upgrade != nil && op.Upgrade.RolledBack()
@@ -100,7 +103,7 @@ func (c *course) turn(desired *model.Desired, observed *model.Observed, before, 
 func passing(name string) bool {
 	return slices.Contains([]string{
 		gates.PodsReadyRule.Name, gates.JoinedRule.Name, gates.StableForRule.Name, gates.MasterStableRule.Name, gates.ReplicasLiveRule.Name,
-		gates.ExclusionsReturnRule.Name,
+		gates.VolumesGrowRule.Name, gates.SetRecreatedRule.Name, gates.SizeNotVisibleRule.Name, gates.ExclusionsReturnRule.Name,
 	}, name)
 }
 
@@ -123,6 +126,8 @@ func (c *course) operation(step Step, before, next *model.Record) int {
 		kind = kindSettings
 	case model.ActionSetLicense:
 		kind = kindLicence
+	case model.ActionGrowClaim:
+		kind = kindExpand
 	}
 	bootstrap := c.current >= 0 && c.out.Operations[c.current].Kind == string(model.OperationBootstrap)
 	// What a bootstrap does in its last turn is a part of it, though the record is in none then.
@@ -261,6 +266,9 @@ func (c *course) end(start Start, record model.Record, sets []Set, done bool) Co
 		op := &out.Operations[i]
 		if op.Summary == "" {
 			op.Summary = stepsSummary(op)
+		}
+		if op.Kind == kindExpand {
+			op.Summary = c.expandSummary(op)
 		}
 		if c.work[i].back {
 			op.Summary = rolledBack(op)

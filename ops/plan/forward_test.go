@@ -170,8 +170,15 @@ func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 			refused: []string{"downgrade-refused"},
 		},
 		{
-			name: "a larger disk", from: basic(), to: with(func(w *wish) { w.diskSize = "128GiB" }), operations: []string{}, steps: []string{},
-			refused: []string{"volume-change-not-supported"},
+			name: "a smaller disk", from: basic(), to: with(func(w *wish) { w.diskSize = "8GiB" }), operations: []string{}, steps: []string{},
+			refused: []string{"volume-cannot-shrink"},
+		},
+		{
+			name: "a larger disk", from: basic(), to: with(func(w *wish) { w.diskSize = "128GiB" }), operations: []string{"expand"},
+			steps: []string{
+				"grow-claim data0-" + hot + "-0", "grow-claim data0-" + hot + "-1", "grow-claim data0-" + hot + "-2", "recreate-set " + hot, "apply " + hot,
+			},
+			summary: "grow volumes online: data0 of " + hot + " to 128.0 GiB (3 claims); recreate StatefulSet " + hot + " around its pods, so that later ones get such volumes; no pod restarts",
 		},
 		{
 			name: "a user", from: basic(), to: with(func(w *wish) { w.users = []string{"ada"} }), operations: []string{"users"},

@@ -23,6 +23,8 @@ type world struct {
 	claims  []model.Claim
 	secrets []model.Secret
 	budgets []model.ObservedBudget
+	// templates are the volumeClaimTemplates of the StatefulSets that are there.
+	templates []model.VolumeTemplate
 	// hidden is what tables lack that are not seen.
 	hidden model.Health
 	// acknowledged nodes, by name: node check 1, lost with the process.
@@ -69,7 +71,7 @@ const longEnough = time.Hour
 func newModel(s Start, sets []Set) *world {
 	m := &world{
 		desired: &s.Desired, now: s.Now, db: s.Observed.Database,
-		claims: slices.Clone(s.Observed.Claims), secrets: slices.Clone(s.Observed.Secrets), budgets: slices.Clone(s.Observed.Budgets),
+		claims: slices.Clone(s.Observed.Claims), secrets: slices.Clone(s.Observed.Secrets), budgets: slices.Clone(s.Observed.Budgets), templates: s.Observed.Volumes,
 		acknowledged: map[string]bool{}, volumes: map[string]model.Node{}, settings: map[string]string{},
 		applied: s.Observed.Applied, commands: s.Observed.Commands, storage: s.Observed.Storage, foreign: s.Observed.Foreign,
 		otherOwner: s.Observed.OtherOwner, applyErrors: s.Observed.ApplyErrors, disrupted: s.Observed.Disrupted,
@@ -233,7 +235,7 @@ func (m *world) newPod(s *Set, ordinal int, zone string) pod {
 	return pod{expects: s.Expects, Pod: model.Pod{
 		Name: name, Set: s.Name, Ordinal: ordinal, UID: m.next(madeHere), NodeName: node, Phase: "Pending", Zone: zone,
 		Revision: s.UpdateRevision, Version: s.Version, RecoverAfter: s.RecoverAfter, Created: m.now.Truncate(time.Second),
-		Template: s.Template, Settings: s.Settings,
+		Template: s.Template, Settings: s.Settings, Controller: s.UID,
 	}}
 }
 
@@ -241,7 +243,13 @@ func (m *world) claim(s *Set, ordinal int) {
 	for _, volume := range s.Claims {
 		name := volume + "-" + s.Name + "-" + strconv.Itoa(ordinal)
 		if !slices.ContainsFunc(m.claims, func(c model.Claim) bool { return c.Name == name }) {
-			m.claims = append(m.claims, model.Claim{Name: name, Set: s.Name, Ordinal: ordinal, Phase: "Bound"})
+			c := model.Claim{Name: name, Set: s.Name, Ordinal: ordinal, Phase: "Bound", Template: volume}
+			for i := range m.templates {
+				if v := &m.templates[i]; v.Holds(&c) {
+					c.Requested, c.Capacity, c.Class = v.Size, v.Size, v.Class
+				}
+			}
+			m.claims = append(m.claims, c)
 		}
 	}
 }
@@ -274,7 +282,8 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 		if live == nil {
 			want.UID, want.ResourceVersion, want.UpdateRevision = m.next(madeHere), m.next(""), want.Content
 			m.sets = append(m.sets, want)
-			changed, wrote = append(changed, written{Set: want, new: true}), true
+			again := m.made(&want, effective.Sizes)
+			changed, wrote = append(changed, written{Set: want, new: true, again: again}), true
 			continue
 		}
 		content := live.Content == want.Content && live.InitialMasters == want.InitialMasters
@@ -293,13 +302,7 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 		*live = want
 	}
 	for _, want := range e.Budgets {
-		i := slices.IndexFunc(m.budgets, func(b model.ObservedBudget) bool { return b.Name == want.Name })
-		switch {
-		case i < 0:
-			m.budgets, wrote = append(m.budgets, model.ObservedBudget(want)), true
-		case m.budgets[i].MaxUnavailable != want.MaxUnavailable:
-			m.budgets[i].MaxUnavailable, wrote = want.MaxUnavailable, true
-		}
+		wrote = m.putBudget(want) || wrote
 	}
 	return changed, wrote
 }

@@ -180,7 +180,7 @@ func (w *weighing) field(set string, f *Field) bool {
 func (w *weighing) class(c model.Change) Class {
 	template := strings.HasPrefix(c.Path, "spec.template.")
 	switch c.Class {
-	case model.ChangeReplicas, model.ChangeNewSet, model.ChangeRemovedSet, model.ChangeImage:
+	case model.ChangeReplicas, model.ChangeNewSet, model.ChangeRemovedSet, model.ChangeImage, model.ChangeVolumesGrow:
 		return ByOperation
 	case model.ChangeRestart:
 		// An init container has CrateDB's image, and comes with its upgrade.
@@ -188,7 +188,7 @@ func (w *weighing) class(c model.Change) Class {
 			return ByOperation
 		}
 		return Restart
-	case model.ChangeVolumes, model.ChangeImmutable:
+	case model.ChangeVolumes, model.ChangeVolumesShrink, model.ChangeImmutable:
 		return Refused
 	case model.ChangeInPlace:
 		if template {
@@ -207,8 +207,10 @@ func gravity(c Class) int {
 // the gate and its words.
 func (w *weighing) why(class model.ChangeClass, set, path string) (kept Class, gate, words string) {
 	likely := map[model.ChangeClass][]string{
-		model.ChangeVolumes:   {gates.VolumesRule.Name},
-		model.ChangeImmutable: {gates.ImmutableRule.Name},
+		model.ChangeVolumes:       {gates.VolumesRule.Name},
+		model.ChangeVolumesShrink: {gates.VolumeShrinkRule.Name},
+		model.ChangeVolumesGrow:   {gates.ClassExpandsRule.Name},
+		model.ChangeImmutable:     {gates.ImmutableRule.Name},
 		model.ChangeImage: {gates.DowngradeRule.Name, gates.VersionPathRule.Name, gates.TablesTooOldRule.Name, gates.ReleaseLosesDataRule.Name,
 			gates.TableAgesKnownRule.Name, gates.UpgradeStoppedRule.Name},
 		model.ChangeReplicas: {gates.ReplicasDoNotFitRule.Name, gates.LastOfZoneRule.Name, gates.TableFilterRule.Name, gates.TableFilterDecidesRule.Name, gates.DiskDoesNotFitRule.Name,

@@ -24,8 +24,9 @@ func TestFieldsAreWeighedByWhatTheyAskFor(t *testing.T) {
 		{"more memory", func(w *wish) { w.memory = "8Gi" }, "spec.template.spec.containers[name=crate].resources.limits.memory", plan.Restart, ""},
 		{"another version", func(w *wish) { w.version = "6.4.3" }, "spec.template.spec.containers[name=crate].image", plan.ByOperation, ""},
 		{"an older version", func(w *wish) { w.version = "6.2.1" }, "spec.template.spec.containers[name=crate].image", plan.Refused, "downgrade-refused"},
-		{"a larger disk", func(w *wish) { w.diskSize = "128GiB" }, "spec.volumeClaimTemplates[name=data0].spec.resources.requests.storage", plan.Refused, "volume-change-not-supported"},
-		{"what waits behind a refusal", func(w *wish) { w.diskSize, w.memory = "128GiB", "8Gi" }, "spec.template.spec.containers[name=crate].resources.limits.memory", plan.Refused, "volume-change-not-supported"},
+		{"a larger disk", func(w *wish) { w.diskSize = "128GiB" }, "spec.volumeClaimTemplates[name=data0].spec.resources.requests.storage", plan.ByOperation, ""},
+		{"a smaller disk", func(w *wish) { w.diskSize = "8GiB" }, "spec.volumeClaimTemplates[name=data0].spec.resources.requests.storage", plan.Refused, "volume-cannot-shrink"},
+		{"what waits behind a refusal", func(w *wish) { w.diskSize, w.memory = "8GiB", "8Gi" }, "spec.template.spec.containers[name=crate].resources.limits.memory", plan.Refused, "volume-cannot-shrink"},
 	} {
 		t.Run(situation.name, func(t *testing.T) {
 			from, to := basic(), basic()

@@ -21,12 +21,12 @@ const plannedCluster = "planned"
 // observe is one look at the model.
 func (m *world) observe(desired *model.Desired, record *model.Record) model.Observed {
 	o := model.Observed{
-		At: m.now, Applied: m.applied, Claims: m.claims, Secrets: m.secrets, Budgets: m.budgets, Storage: m.storage,
+		At: m.now, Applied: m.applied, Claims: m.claims, Secrets: m.secrets, Budgets: m.budgets, Storage: m.storage, Volumes: m.templates,
 		Commands: m.commands, Foreign: m.foreign, OtherOwner: m.otherOwner, ApplyErrors: m.applyErrors, Disrupted: m.disrupted,
 	}
 	for _, s := range m.sets {
 		seen := s.ObservedSet
-		seen.Generation, seen.ObservedGeneration = 1, 1
+		seen.Generation, seen.ObservedGeneration, seen.Current, seen.Ready = 1, 1, 0, 0
 		for i := range m.pods {
 			if p := &m.pods[i]; p.Set == s.Name {
 				seen.Current++

@@ -17,6 +17,7 @@ const ActionApply = "apply"
 type written struct {
 	Set
 	new      bool
+	again    bool // it takes the pods that one of its name had
 	replicas int
 	template bool // it changes
 }
@@ -25,6 +26,8 @@ func (w *written) step() Step {
 	step := Step{Action: ActionApply, Target: w.Name}
 	const template = "the pod template, which restarts nothing by itself"
 	switch {
+	case w.again:
+		step.Detail = "made again with the claim templates that are desired; it takes its pods back"
 	case w.new:
 		step.Detail = fmt.Sprintf("new, %s", count(w.Replicas, "replica"))
 	case w.Replicas == w.replicas:
@@ -78,6 +81,10 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 			all = append(all, s.Name+" = "+s.Value)
 		}
 		step.Detail = strings.Join(all, ", ")
+	case model.ActionGrowClaim:
+		step.Detail = a.Size + ", while its pod runs"
+	case model.ActionRecreateSet:
+		step.Detail = fmt.Sprintf("deleted without its %s, and made again with larger claim templates", count(a.From, "pod"))
 	case model.ActionAnnotateClaim:
 		if a.Version != "" {
 			step.Detail = "CrateDB " + a.Version + " writes it"
@@ -139,7 +146,7 @@ func Reacts(action string) bool {
 // it: its place among them is a matter of moments.
 func Alongside(action string) bool {
 	switch model.ActionKind(action) {
-	case model.ActionLabelSecret, model.ActionSetUser, model.ActionChangePassword, model.ActionAnnotateClaim, model.ActionSetLicense,
+	case model.ActionLabelSecret, model.ActionSetUser, model.ActionChangePassword, model.ActionAnnotateClaim, model.ActionSetLicense, model.ActionGrowClaim,
 		model.ActionSetSettings, model.ActionResetSettings:
 		return true
 	}

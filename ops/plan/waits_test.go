@@ -121,9 +121,9 @@ func weigh(t *testing.T, from, to wish, course *plan.Course) []plan.Object {
 func TestTheReasonBesideAFieldIsItsOwn(t *testing.T) {
 	from, to := basic(), basic()
 	from.masters, to.masters, from.cold, to.cold = 3, 3, 2, 2
-	to.diskSize, to.version = "128GiB", "6.4.3"
+	to.diskSize, to.version = "8GiB", "6.4.3"
 	course := between(t, from, to, nil)
-	assert.Equal(t, []string{"volume-change-not-supported", "volume-change-not-supported", "volume-change-not-supported"}, gates(course))
+	assert.Equal(t, []string{"volume-cannot-shrink", "volume-cannot-shrink", "volume-cannot-shrink"}, gates(course))
 	weighed := weigh(t, from, to, &course)
 	seen := 0
 	for _, object := range weighed {

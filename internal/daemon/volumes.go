@@ -1,0 +1,139 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// observedClaim is a volume claim as Decide sees it.
+func observedClaim(claim *corev1.PersistentVolumeClaim, sets []model.Set) model.Claim {
+	set, ordinal := claimOf(claim.Name, sets)
+	out := model.Claim{
+		Name: claim.Name, Set: set, Ordinal: ordinal,
+		ClusterID: claim.Annotations[names.ClusterIDAnnotation],
+		Version:   claim.Annotations[names.VersionAnnotation],
+		Phase:     string(claim.Status.Phase), UID: string(claim.UID), Class: classOf(claim),
+		Requested: claim.Spec.Resources.Requests.Storage().Value(), Capacity: claim.Status.Capacity.Storage().Value(),
+	}
+	if base, _ := splitOrdinal(claim.Name); set != "" {
+		out.Template = strings.TrimSuffix(base, "-"+set)
+	}
+	out.Resize, out.ResizeMessage = resizeOf(claim)
+	return out
+}
+
+// resizeOf is how far the resize of a claim has come. A driver's error that it tries again
+// after is no failure yet: only its word that the size cannot be had is one.
+func resizeOf(claim *corev1.PersistentVolumeClaim) (model.ResizeState, string) {
+	said := ""
+	state := model.ResizeNone
+	for _, c := range claim.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		switch c.Type {
+		case corev1.PersistentVolumeClaimResizing:
+			state = model.ResizeController
+		case corev1.PersistentVolumeClaimFileSystemResizePending:
+			state = model.ResizeNode
+		case corev1.PersistentVolumeClaimControllerResizeError, corev1.PersistentVolumeClaimNodeResizeError:
+			said = c.Message
+		}
+	}
+	switch claim.Status.AllocatedResourceStatuses[corev1.ResourceStorage] {
+	case corev1.PersistentVolumeClaimControllerResizeInProgress:
+		state = model.ResizeController
+	case corev1.PersistentVolumeClaimNodeResizePending, corev1.PersistentVolumeClaimNodeResizeInProgress:
+		state = model.ResizeNode
+	case corev1.PersistentVolumeClaimControllerResizeInfeasible, corev1.PersistentVolumeClaimNodeResizeInfeasible:
+		state = model.ResizeFailed
+	}
+	return state, said
+}
+
+// observedBudget is a disruption budget as Decide sees it.
+func observedBudget(object *unstructured.Unstructured) model.ObservedBudget {
+	number := func(fields ...string) int {
+		value, _, _ := unstructured.NestedInt64(object.Object, fields...)
+		return int(value)
+	}
+	return model.ObservedBudget{
+		Name: object.GetName(), MaxUnavailable: number("spec", "maxUnavailable"), MinAvailable: number("spec", "minAvailable"),
+		Seen:    int64(number("status", "observedGeneration")) == object.GetGeneration(),
+		Allowed: number("status", "disruptionsAllowed"),
+	}
+}
+
+// GrowClaim needs no look before: the API server refuses a claim of another UID, one that is
+// not bound, and a size that its volume has already.
+func (o objects) GrowClaim(ctx context.Context, name, uid, size string) error {
+	ctx = o.about(ctx, "", "PersistentVolumeClaim", name)
+	patch, err := jsonBytes(map[string]any{
+		"metadata": map[string]any{"uid": uid},
+		"spec":     map[string]any{"resources": map[string]any{"requests": map[string]any{"storage": size}}},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = o.client.CoreV1().PersistentVolumeClaims(o.cluster.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
+	return wrapWrite("growing PersistentVolumeClaim", o.cluster.Namespace, name, err)
+}
+
+// OrphanSet looks at the pods and at the budget right before it deletes: while the StatefulSet
+// is gone nobody makes a pod anew.
+func (o objects) OrphanSet(ctx context.Context, name, uid, resourceVersion string, pods int, budget string, keep int) error {
+	ctx = o.about(ctx, "apps", "StatefulSet", name)
+	const what = "recreating StatefulSet"
+	now, err := o.set(ctx, what, name, uid)
+	if err != nil {
+		return err
+	}
+	if now.DeletionTimestamp != nil {
+		return nil
+	}
+	if now.Spec.Replicas == nil || int(*now.Spec.Replicas) != pods {
+		return fmt.Errorf("%s %s/%s: it has not %d replicas by now, it is decided again", what, o.cluster.Namespace, name, pods)
+	}
+	for ordinal := range pods {
+		pod, err := o.client.CoreV1().Pods(o.cluster.Namespace).Get(ctx, fmt.Sprintf("%s-%d", name, ordinal), metav1.GetOptions{})
+		if err != nil {
+			return wrapWrite(what+": looking at its pod", o.cluster.Namespace, fmt.Sprintf("%s-%d", name, ordinal), err)
+		}
+		if owner := metav1.GetControllerOf(pod); pod.DeletionTimestamp != nil || owner == nil || string(owner.UID) != uid {
+			return fmt.Errorf("%s %s/%s: its pod %s is being deleted or another's by now, it is decided again", what, o.cluster.Namespace, name, pod.Name)
+		}
+	}
+	if budget != "" {
+		guard, err := o.client.PolicyV1().PodDisruptionBudgets(o.cluster.Namespace).Get(ctx, budget, metav1.GetOptions{})
+		if err != nil {
+			return wrapWrite(what+": looking at PodDisruptionBudget", o.cluster.Namespace, budget, err)
+		}
+		if !guards(guard, keep) {
+			return fmt.Errorf("%s %s/%s: the disruption budget %s could let a pod go by now, it is decided again", what, o.cluster.Namespace, name, budget)
+		}
+	}
+	orphan := metav1.DeletePropagationOrphan
+	err = o.client.AppsV1().StatefulSets(o.cluster.Namespace).Delete(ctx, name, metav1.DeleteOptions{
+		PropagationPolicy: &orphan, Preconditions: &metav1.Preconditions{UID: &now.UID, ResourceVersion: &resourceVersion},
+	})
+	return wrapWrite(what, o.cluster.Namespace, name, err)
+}
+
+// guards reports whether a budget keeps so many pods, by a number that no missing StatefulSet
+// changes, and its controller has seen that and lets none go.
+func guards(budget *policyv1.PodDisruptionBudget, keep int) bool {
+	min := budget.Spec.MinAvailable
+	return min != nil && *min == intstr.FromInt32(int32(keep)) && //nolint:gosec // a number of pods
+		budget.Status.ObservedGeneration == budget.Generation && budget.Status.DisruptionsAllowed == 0
+}

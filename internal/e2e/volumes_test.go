@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stevedore.dev/stevedore/internal/testbed"
+)
+
+const diskOfHot = "spec.nodes.data.0.resources.disk.size"
+
+// A pushed size reaches the claims and the StatefulSet without a restart, wherever the daemon
+// dies on the way: the pods, their revisions and the rest of the budget are as before.
+func TestVolumesGrowAroundRunningPods(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, die string }{
+		{"undisturbed", ""},
+		{"killed-before", "before:4"},
+		{"killed-after", "after:7"},
+		{"killed-later", "after:10"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			v := depart(t, "volumes-"+c.name, grow)
+			v.define(bootstrap)
+			before, pods := v.set(hotSet), podsOf(v)
+			v.write(map[string]string{"orders.yaml": definition(v.ns, cutCluster, with(replicasOfHot, nodesAfter[bootstrap]), with(diskOfHot, "32GiB"))})
+			v.cutOff(c.die, "the volumes have grown", restartPatience, func() bool { return v.grew() && v.isSettled(cutCluster) })
+
+			after := v.set(hotSet)
+			assert.NotEqual(t, before.UID, after.UID, "the StatefulSet was made again")
+			assert.Equal(t, before.Status.UpdateRevision, after.Status.UpdateRevision, "no revision changed")
+			assert.Equal(t, pods, podsOf(v), "no pod was made anew or got another revision")
+			for _, pod := range v.clusterPods(cutCluster) {
+				owner := metav1.GetControllerOf(&pod)
+				require.NotNil(t, owner, pod.Name)
+				assert.Equal(t, after.UID, owner.UID, "the new StatefulSet has %s", pod.Name)
+			}
+			v.noPodRestarted()
+			budget, err := bed.Admin.PolicyV1().PodDisruptionBudgets(v.ns).Get(v.ctx, "crate-data-"+cutCluster, metav1.GetOptions{})
+			require.NoError(t, err)
+			assert.Nil(t, budget.Spec.MinAvailable, "the budget is as it was")
+			assert.Equal(t, 1, budget.Spec.MaxUnavailable.IntValue())
+			assert.True(t, slices.ContainsFunc(v.receiver.Taken(), func(d testbed.Delivery) bool {
+				return d.Status == "success" && strings.Contains(string(d.Body), "expand_storage")
+			}), "the growth was reported")
+		})
+	}
+}
+
+const hotSet = "crate-data-hot-" + cutCluster
+
+// podsOf are the UIDs and revisions of the pods, by name.
+func podsOf(v *voyage) map[string]string {
+	out := map[string]string{}
+	for _, pod := range v.clusterPods(cutCluster) {
+		out[pod.Name] = string(pod.UID) + " " + pod.Labels["controller-revision-hash"]
+	}
+	return out
+}
+
+// grew reports whether the claims of data and the StatefulSet have the new size.
+func (v *voyage) grew() bool {
+	wanted := resource.MustParse("32Gi")
+	set, err := bed.Admin.AppsV1().StatefulSets(v.ns).Get(v.ctx, hotSet, metav1.GetOptions{})
+	if err != nil || len(set.Spec.VolumeClaimTemplates) == 0 {
+		return false // it is being made again
+	}
+	for _, template := range set.Spec.VolumeClaimTemplates {
+		if template.Name == "data0" && template.Spec.Resources.Requests.Storage().Cmp(wanted) != 0 {
+			return false
+		}
+	}
+	claims, err := bed.Admin.CoreV1().PersistentVolumeClaims(v.ns).List(v.ctx, metav1.ListOptions{})
+	if err != nil {
+		return false
+	}
+	grown := 0
+	for _, claim := range claims.Items {
+		if claim.Status.Phase == corev1.ClaimBound && claim.Status.Capacity.Storage().Cmp(wanted) == 0 {
+			grown++
+		}
+	}
+	return grown == nodesAfter[bootstrap]
+}

@@ -1,0 +1,16 @@
+package gates
+
+// SetRecreatedRule is the rule set-recreated.
+var SetRecreatedRule = Rule{
+	Name: "set-recreated",
+	Kind: Waits,
+	Says: "The claims have the new size. The StatefulSet is deleted without its pods and made again with it, so that pods that come later get such claims too. No pod restarts. " +
+		"Before that every pod of it has to be there, because nobody makes a pod anew meanwhile, and the disruption budget lets none go.",
+	Do:     "Nothing, while its pods are on their way. A pod that stays away has a reason of its own in the status.",
+	Source: "Kubernetes, StatefulSet, volumeClaimTemplates are immutable; deletion with propagationPolicy: Orphan",
+}
+
+// SetRecreated says what the recreation of a StatefulSet waits for.
+func SetRecreated(set, waits string) Reason {
+	return SetRecreatedRule.because("StatefulSet %s is to be made again with larger claim templates around its running pods: %s", set, waits)
+}

@@ -1,0 +1,45 @@
+package gates
+
+import (
+	"fmt"
+	"strings"
+)
+
+// VolumesGrowRule is the rule volumes-grow.
+var VolumesGrowRule = Rule{
+	Name: "volumes-grow",
+	Kind: Waits,
+	Says: "Volumes of claims are being made larger. The first claim of a StatefulSet goes alone: the others follow once its volume has the size. No pod restarts for it.",
+	Do: "Nothing. If it stays at one claim, look at its events with `kubectl describe pvc`. " +
+		"A driver that cannot expand a volume in use waits for its pod to go: delete that pod, or restart the cluster.",
+	Source: "Kubernetes, persistent volumes, Expanding Persistent Volumes Claims",
+}
+
+// GrowingClaim is a claim that has not the size that is wanted.
+type GrowingClaim struct {
+	Name string
+	// Capacity and Wanted are in bytes.
+	Capacity, Wanted int64
+	// Waits says what it waits for; "" for nothing that is known.
+	Waits string
+}
+
+// VolumesGrow counts the claims and names those that have not the size.
+func VolumesGrow(done, total int, growing []GrowingClaim) (Reason, bool) {
+	if len(growing) == 0 {
+		return Reason{}, false
+	}
+	var parts []string
+	for _, c := range growing {
+		text := fmt.Sprintf("%s has %s of %s", c.Name, Bytes(c.Capacity), Bytes(c.Wanted))
+		if c.Waits != "" {
+			text += " (" + c.Waits + ")"
+		}
+		parts = append(parts, text)
+		if len(parts) == 5 && len(growing) > 5 {
+			parts = append(parts, fmt.Sprintf("and %d more", len(growing)-5))
+			break
+		}
+	}
+	return VolumesGrowRule.because("%d of %d volume claims have the size that is wanted: %s", done, total, strings.Join(parts, ", ")), true
+}

@@ -1,0 +1,134 @@
+package model
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// VolumeTemplate is one entry of a StatefulSet's volumeClaimTemplates: what each of its pods
+// gets a claim from.
+type VolumeTemplate struct {
+	Set string
+	// Name is that of the template: "data0", "debug". The claim of pod 2 is then
+	// data0-SET-2.
+	Name string
+	// Size is spec.resources.requests.storage, in bytes and as it is written.
+	Size int64
+	Text string
+	// Class is its storage class; "" where it names none.
+	Class string
+}
+
+// Holds reports whether a claim was made of this template.
+func (v *VolumeTemplate) Holds(c *Claim) bool { return c.Set == v.Set && c.Template == v.Name }
+
+// DataVolume reports whether CrateDB keeps shards on the claims of the template of this name:
+// all but `debug`, which takes heap dumps.
+func DataVolume(template string) bool { return strings.HasPrefix(template, "data") }
+
+// Claim is a volume claim of a StatefulSet of the cluster.
+type Claim struct {
+	Name, Set string
+	Ordinal   int
+	// ClusterID and Version are our annotations; "" when they are missing.
+	ClusterID, Version string
+	// Phase is Pending, Bound or Lost; Class is its storage class, "" for none.
+	Phase, Class string
+	UID          string
+	// Template is the name of the claim template that it was made of: "data0".
+	Template string
+	// Requested is spec.resources.requests.storage and Capacity status.capacity.storage,
+	// in bytes.
+	Requested, Capacity int64
+	// Resize is how far a resize has come, and ResizeMessage what its driver or the
+	// kubelet says of it.
+	Resize        ResizeState
+	ResizeMessage string
+}
+
+// ResizeState is how far the resize of a claim has come, of status.conditions and
+// status.allocatedResourceStatuses of a PersistentVolumeClaim. The zero value is: nothing is
+// under way.
+type ResizeState string
+
+// How far a resize has come.
+const (
+	ResizeNone ResizeState = ""
+	// ResizeController: the volume itself is being made larger.
+	ResizeController ResizeState = "volume"
+	// ResizeNode: the volume is larger, and its file system is to follow. A driver that
+	// works online does it while the pod runs, any other one when the pod is gone.
+	ResizeNode ResizeState = "file-system"
+	// ResizeFailed: the driver said that it cannot be done. It may be asked for less.
+	ResizeFailed ResizeState = "failed"
+)
+
+// SizeList is sizes by the names of templates, "data0=200Gi,debug=64Gi", sorted.
+type SizeList string
+
+// Sizes are those of the templates of a set.
+func Sizes(templates []VolumeTemplate, set string) SizeList {
+	var parts []string
+	for i := range templates {
+		if templates[i].Set == set {
+			parts = append(parts, templates[i].Name+"="+templates[i].Text)
+		}
+	}
+	slices.Sort(parts)
+	return SizeList(strings.Join(parts, ","))
+}
+
+// Size is that of the template of this name; false where the list has none.
+func (l SizeList) Size(template string) (string, bool) {
+	for part := range strings.SplitSeq(string(l), ",") {
+		if name, size, ok := strings.Cut(part, "="); ok && name == template {
+			return size, true
+		}
+	}
+	return "", false
+}
+
+// VolumeGrowth is the growth of volumes that is under way: from the first claim on until
+// CrateDB sees the bytes.
+type VolumeGrowth struct {
+	// Sizes are those that are desired, of each StatefulSet: another list begins anew.
+	Sizes string    `json:"sizes"`
+	Since time.Time `json:"since"`
+	// Nodes are those whose file systems are to grow.
+	Nodes []GrowingNode `json:"nodes,omitempty"`
+	// Grown is since when every claim and every StatefulSet is as desired; zero before.
+	Grown time.Time `json:"grown,omitzero"`
+	// Told are the claims of which a failure was reported, joined by commas.
+	Told string `json:"told,omitempty"`
+}
+
+// GrowingNode is a node whose volumes grow.
+type GrowingNode struct {
+	Name string `json:"name"`
+	// Before is what sys.nodes had of the size of its file systems when the growth began,
+	// in bytes; -1 where that was not known. Claims is what the volumes of its data had.
+	Before int64 `json:"before"`
+	Claims int64 `json:"claims"`
+}
+
+func (g *VolumeGrowth) equal(o *VolumeGrowth) bool {
+	if g == nil || o == nil {
+		return g == o
+	}
+	times := g.Since.Equal(o.Since) && g.Grown.Equal(o.Grown)
+	return times && g.Sizes == o.Sizes && g.Told == o.Told && slices.Equal(g.Nodes, o.Nodes)
+}
+
+// Recreation is how far a StatefulSet has come that is deleted and made again around its
+// pods, because Kubernetes changes no volumeClaimTemplates.
+type Recreation struct {
+	Set string `json:"set"`
+	// UID is of the StatefulSet that goes. Pods is how many it has, and Guarded how many
+	// the disruption budget has to keep meanwhile: those of all its StatefulSets.
+	UID     string `json:"uid"`
+	Pods    int    `json:"pods"`
+	Guarded int    `json:"guarded"`
+	// Sizes are those of the claim templates of the new one.
+	Sizes SizeList `json:"sizes"`
+}

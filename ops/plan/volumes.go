@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// kindExpand has the claims that grow and the StatefulSets that are recreated for them.
+const kindExpand = string(model.OperationExpand)
+
+// growClaim has a volume grow online, and CrateDB see it.
+func (m *world) growClaim(a *model.Action) {
+	m.claims = slices.Clone(m.claims)
+	for i := range m.claims {
+		c := &m.claims[i]
+		if c.Name != a.Claim {
+			continue
+		}
+		size := c.Requested
+		for j := range m.desired.Volumes {
+			if w := &m.desired.Volumes[j]; w.Holds(c) {
+				size = w.Size
+			}
+		}
+		by := size - c.Capacity
+		c.Requested, c.Capacity, c.Resize, c.ResizeMessage = size, size, model.ResizeNone, ""
+		if model.DataVolume(c.Template) {
+			m.fileSystemGrows(c, by)
+		}
+	}
+}
+
+// fileSystemGrows has the node of a claim see so many bytes more.
+func (m *world) fileSystemGrows(c *model.Claim, by int64) {
+	for i := range m.pods {
+		p := &m.pods[i]
+		if n := m.volumes[p.NodeName]; p.Set == c.Set && p.Ordinal == c.Ordinal && n.DiskSize > 0 {
+			n.DiskSize += by
+			m.volumes[p.NodeName] = n
+		}
+	}
+}
+
+// orphan deletes a StatefulSet without its pods.
+func (m *world) orphan(set string) {
+	m.sets = slices.DeleteFunc(m.sets, func(s Set) bool { return s.Name == set })
+	m.templates = slices.DeleteFunc(slices.Clone(m.templates), func(v model.VolumeTemplate) bool { return v.Set == set })
+	for i := range m.pods {
+		if p := &m.pods[i]; p.Set == set {
+			p.Controller = ""
+		}
+	}
+}
+
+// made has a new StatefulSet take the pods of its name, with the claim templates that it was
+// applied with. It says whether there were any.
+func (m *world) made(s *Set, sizes model.SizeList) (pods bool) {
+	for i := range m.desired.Volumes {
+		v := m.desired.Volumes[i]
+		if v.Set != s.Name {
+			continue
+		}
+		if text, ok := sizes.Size(v.Name); ok {
+			v.Text = text
+		}
+		m.templates = append(slices.Clip(m.templates), v)
+	}
+	for i := range m.pods {
+		if p := &m.pods[i]; p.Set == s.Name {
+			p.Controller, pods = s.UID, true
+		}
+	}
+	return pods
+}
+
+// putBudget makes a budget what is effective; true where it was something else.
+func (m *world) putBudget(want model.Budget) bool {
+	next := model.ObservedBudget{Name: want.Name, MaxUnavailable: want.MaxUnavailable, MinAvailable: want.MinAvailable, Seen: true, Allowed: want.MaxUnavailable}
+	if want.MinAvailable > 0 {
+		next.MaxUnavailable, next.Allowed = 0, 0
+	}
+	i := slices.IndexFunc(m.budgets, func(b model.ObservedBudget) bool { return b.Name == want.Name })
+	switch {
+	case i < 0:
+		m.budgets = append(m.budgets, next)
+	case m.budgets[i].MaxUnavailable != next.MaxUnavailable || m.budgets[i].MinAvailable != next.MinAvailable:
+		m.budgets[i] = next
+	default:
+		return false
+	}
+	return true
+}
+
+// claimsGrow says how many claims of which template grow to which size.
+func (c *course) claimsGrow(steps []Step) string {
+	type growth struct{ template, size string }
+	counts := map[growth]int{}
+	var order []growth
+	for _, s := range steps {
+		if s.Action != string(model.ActionGrowClaim) {
+			continue
+		}
+		for i := range c.model.desired.Volumes {
+			w := &c.model.desired.Volumes[i]
+			if strings.HasPrefix(s.Target, w.Name+"-"+w.Set+"-") {
+				g := growth{w.Name + " of " + w.Set, gates.Bytes(w.Size)}
+				if counts[g]++; counts[g] == 1 {
+					order = append(order, g)
+				}
+			}
+		}
+	}
+	var parts []string
+	for _, g := range order {
+		parts = append(parts, fmt.Sprintf("%s to %s (%s)", g.template, g.size, count(counts[g], "claim")))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// expandSummary says what is grown and recreated, and that no pod restarts for it.
+func (c *course) expandSummary(op *Operation) string {
+	var parts, sets []string
+	if grow := c.claimsGrow(op.Steps); grow != "" {
+		parts = append(parts, "grow volumes online: "+grow)
+	}
+	for _, s := range op.Steps {
+		if s.Action == string(model.ActionRecreateSet) && !slices.Contains(sets, s.Target) {
+			sets = append(sets, s.Target)
+		}
+	}
+	if len(sets) > 0 {
+		parts = append(parts, "recreate StatefulSet "+strings.Join(sets, ", ")+" around its pods, so that later ones get such volumes")
+	}
+	return strings.Join(parts, "; ") + "; no pod restarts"
+}

@@ -1,0 +1,267 @@
+package volume
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// StartExpand begins the recreation of a StatefulSet whose claims have all grown. Until then
+// nothing is due: other operations go on while claims grow.
+func StartExpand(t *pass.Pass) bool {
+	if !Due(&t.View) {
+		return false
+	}
+	for _, s := range t.Record.Sets {
+		live := t.Live(s.Name)
+		if live == nil || !live.Ours || !behind(&t.View, s.Name) || !grown(&t.View, s.Name) {
+			continue
+		}
+		if why := notWhole(&t.View, live, s.Replicas); why != "" {
+			t.Wait(gates.SetRecreated(s.Name, why))
+			continue
+		}
+		begun := &model.Operation{Kind: model.OperationExpand, Step: model.StepGuard, Started: t.Now, Revision: t.Record.Revision}
+		begun.Recreation = &model.Recreation{Set: s.Name, UID: live.UID, Pods: live.Replicas, Guarded: guarded(&t.View, s), Sizes: model.Sizes(t.Desired.Volumes, s.Name)}
+		t.Record.Operation = begun
+		return true
+	}
+	return false
+}
+
+// grown reports whether every claim of a set has the size that is desired.
+func grown(v *view.View, set string) bool {
+	return !slices.ContainsFunc(claims(v, set), func(g growing) bool { return !g.done() || g.asks() })
+}
+
+// notWhole says which pod of a StatefulSet is not there, or on its way; "" where all are.
+// While the StatefulSet is gone nobody makes a pod anew.
+func notWhole(v *view.View, live *model.ObservedSet, recorded int) string {
+	switch {
+	case live.Terminating:
+		return "it is being deleted"
+	case live.Replicas != recorded || live.Current != live.Replicas:
+		return fmt.Sprintf("it has %d pods of %d", live.Current, recorded)
+	case live.ObservedGeneration < live.Generation:
+		return "its controller has not taken in its last change"
+	}
+	for ordinal := range live.Replicas {
+		switch p := v.Pod(live.Name, ordinal); {
+		case p == nil:
+			return "the pod " + view.PodName(live.Name, ordinal) + " is not there"
+		case p.Terminating:
+			return "the pod " + p.Name + " is being deleted"
+		case p.Controller != live.UID:
+			return "the pod " + p.Name + " belongs to another StatefulSet, or to none"
+		}
+	}
+	return ""
+}
+
+// guarded is how many pods the budget over this set has to keep: all that its selector finds.
+func guarded(v *view.View, s model.RecordedSet) int {
+	n := 0
+	for _, other := range v.Record.Sets {
+		if (other.Group == names.MasterGroup) == (s.Group == names.MasterGroup) {
+			for i := range v.Observed.Pods {
+				if v.Observed.Pods[i].Set == other.Name {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// Expand takes the recreation a step further.
+func Expand(t *pass.Pass) {
+	op := t.Record.Operation
+	if op == nil || op.Kind != model.OperationExpand || op.Recreation == nil {
+		return
+	}
+	r := op.Recreation
+	live := t.Live(r.Set)
+	switch op.Step {
+	case model.StepGuard:
+		guard(t, r, live)
+	case model.StepRecreate:
+		if live != nil && live.UID != r.UID {
+			step(t, model.StepAdopt)
+			adopt(t, r, live)
+			return
+		}
+		recreate(t, r, live)
+	case model.StepAdopt:
+		adopt(t, r, live)
+	}
+}
+
+// guard waits until the disruption budget lets no pod go, and then says what is about to be
+// deleted: a process that dies after the deletion has to know.
+func guard(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
+	if !stands(t, r, live) {
+		return
+	}
+	if why := open(&t.View, r); why != "" {
+		t.Wait(gates.SetRecreated(r.Set, why))
+		return
+	}
+	step(t, model.StepRecreate)
+	recreate(t, r, live)
+}
+
+// stands drops a recreation that is not due any more, before anything was deleted for it.
+func stands(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) bool {
+	same := live != nil && live.UID == r.UID && live.Replicas == r.Pods
+	wanted := !t.Rejected && behind(&t.View, r.Set) && model.Sizes(t.Desired.Volumes, r.Set) == r.Sizes
+	if !same || !wanted {
+		t.Record.Operation = nil
+		return false
+	}
+	if why := notWhole(&t.View, live, r.Pods); why != "" {
+		t.Record.Operation = nil // what brings the pod back goes first
+		t.Wait(gates.SetRecreated(r.Set, why))
+		return false
+	}
+	return true
+}
+
+// open says why the budget could still let a pod go; "" where it does not.
+func open(v *view.View, r *model.Recreation) string {
+	name := budgetOf(v, r.Set)
+	if name == "" {
+		return "" // the definition has none: whoever evicts is not held back at any time
+	}
+	for _, b := range v.Observed.Budgets {
+		if b.Name != name {
+			continue
+		}
+		if b.MinAvailable == r.Guarded && b.Seen && b.Allowed == 0 {
+			return ""
+		}
+		return fmt.Sprintf("the disruption budget %s is to keep %d pods first", name, r.Guarded)
+	}
+	return "the disruption budget " + name + " is not there yet"
+}
+
+// budgetOf is the budget of the definition that selects the pods of a set; "" for none.
+func budgetOf(v *view.View, set string) string {
+	s := view.Recorded(v.Record.Sets, set)
+	if s == nil {
+		return ""
+	}
+	for _, name := range v.Desired.Budgets {
+		if names.IsMasterBudget(name, v.Desired.Name) == (s.Group == names.MasterGroup) {
+			return name
+		}
+	}
+	return ""
+}
+
+// recreate deletes the StatefulSet without its pods. Once it is gone it is made again when
+// objects are applied.
+func recreate(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
+	switch {
+	case live == nil:
+		t.Wait(gates.SetRecreated(r.Set, "it is gone, and is made again"))
+	case live.Terminating:
+		t.Wait(gates.SetRecreated(r.Set, "it lets its pods go"))
+	case stands(t, r, live):
+		t.Wait(gates.SetRecreated(r.Set, "it is deleted without its pods"))
+		t.Decision.Disruptive = &model.Action{
+			Kind: model.ActionRecreateSet, Set: r.Set, SetUID: live.UID, SetVersion: live.ResourceVersion, From: r.Pods, Budget: budgetOf(&t.View, r.Set), Value: r.Guarded,
+		}
+	}
+}
+
+// adopt waits until the new StatefulSet has taken the pods.
+func adopt(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
+	if live == nil {
+		t.Wait(gates.SetRecreated(r.Set, "it is gone, and is made again"))
+		return
+	}
+	var orphans []string
+	for i := range t.Observed.Pods {
+		if p := &t.Observed.Pods[i]; p.Set == r.Set && p.Controller != live.UID && !p.Terminating {
+			orphans = append(orphans, p.Name)
+		}
+	}
+	if len(orphans) > 0 || live.ObservedGeneration < live.Generation {
+		t.Wait(gates.SetRecreated(r.Set, "the new one takes its pods: "+strings.Join(orphans, ", ")))
+		return
+	}
+	t.Record.Operation = nil
+}
+
+func step(t *pass.Pass, name string) {
+	next := *t.Record.Operation
+	next.Step = name
+	t.Record.Operation = &next
+}
+
+// InGap reports whether a StatefulSet was deleted without its pods and is not made again. Its
+// pods have nobody who makes them anew, so that nothing else is decided before.
+func InGap(v *view.View) bool {
+	op := v.Record.Operation
+	if op == nil || op.Kind != model.OperationExpand || op.Step == model.StepGuard || op.Recreation == nil {
+		return false
+	}
+	live := v.Live(op.Recreation.Set)
+	return live == nil || live.Terminating && live.UID == op.Recreation.UID
+}
+
+// Hold gives the effective set the sizes of its claim templates: those that are live, which
+// Kubernetes does not change, and of one that is made again the new ones.
+func Hold(v *view.View, e *model.EffectiveSet) {
+	live := v.Live(e.Name)
+	op := v.Record.Operation
+	recreating := op != nil && op.Recreation != nil && op.Recreation.Set == e.Name
+	switch {
+	case live == nil && recreating:
+		e.Sizes, e.Template, e.KeepGateway = op.Recreation.Sizes, model.TemplateKept, false
+	case live == nil:
+	case live.Terminating && recreating:
+		e.Gap = true
+	default:
+		if sizes := model.Sizes(v.Observed.Volumes, e.Name); differs(v, e.Name) {
+			e.Sizes = sizes
+		}
+	}
+}
+
+// differs reports whether a live claim template has another size than the desired one.
+func differs(v *view.View, set string) bool {
+	return slices.ContainsFunc(v.Observed.Volumes, func(live model.VolumeTemplate) bool {
+		w := desired(v, set, live.Name)
+		return live.Set == set && w != nil && w.Size != live.Size
+	})
+}
+
+// Guard puts into the budgets that let no pod go while a StatefulSet is recreated what they
+// have to keep.
+func Guard(t *pass.Pass) {
+	keep, name := 0, ""
+	if op := t.Record.Operation; op != nil && op.Kind == model.OperationExpand && op.Recreation != nil {
+		keep, name = op.Recreation.Guarded, budgetOf(&t.View, op.Recreation.Set)
+	}
+	if !slices.ContainsFunc(t.Record.Budgets, func(b model.Budget) bool { return b.MinAvailable != wantedMin(b, name, keep) }) {
+		return
+	}
+	t.Record.Budgets = slices.Clone(t.Record.Budgets)
+	for i := range t.Record.Budgets {
+		t.Record.Budgets[i].MinAvailable = wantedMin(t.Record.Budgets[i], name, keep)
+	}
+}
+
+func wantedMin(b model.Budget, name string, keep int) int {
+	if b.Name == name {
+		return keep
+	}
+	return 0
+}

@@ -1,0 +1,295 @@
+package ops_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/volume"
+)
+
+// grownWorld is a cluster of three nodes that was made with 100Gi, and whose definition then
+// says another size.
+func grownWorld(t *testing.T, text string) *world {
+	w := newWorld(t, sized(wantedCluster(3), sizeBefore))
+	w.run(40)
+	w.desired = sized(w.desired, text)
+	w.desired.Revision = "rev-" + text
+	return w
+}
+
+func checkGrown(t *testing.T, w *world) {
+	t.Helper()
+	for _, c := range w.claims {
+		assert.Equal(t, 200*gib, c.Capacity, c.Name)
+	}
+	assert.Equal(t, model.SizeList("data0="+sizeAfter), model.Sizes(w.templates, hot), "later pods get such claims")
+	assert.Equal(t, 2, w.made[hot], "the StatefulSet was made again once")
+	assert.Zero(t, w.least["crate-data-c"], "the budget is as it was")
+	assert.Equal(t, 1, w.budgets["crate-data-c"])
+	assert.Nil(t, w.record.Growth)
+	assert.Nil(t, w.record.Operation)
+	for name, p := range w.pods {
+		assert.Zero(t, p.restarts, "%s was restarted", name)
+	}
+}
+
+func TestVolumesGrowWithoutARestart(t *testing.T) {
+	w := grownWorld(t, sizeAfter)
+	w.run(60)
+	checkGrown(t, w)
+	assert.Equal(t, 1, reported(w, "VolumesGrowing"))
+	assert.Equal(t, 1, reported(w, "VolumesGrown"))
+	assert.Equal(t, model.StageVerified, w.record.Stage)
+}
+
+func TestTheFirstClaimGrowsAlone(t *testing.T) {
+	w := grownWorld(t, sizeAfter)
+	// Claims of another template, which have their size, are no sign that this one can grow.
+	w.desired.Volumes = append(w.desired.Volumes, model.VolumeTemplate{Set: hot, Name: "debug", Text: "64Gi", Size: 64 * gib})
+	w.claims = append(w.claims, model.Claim{Name: "debug-" + hot + "-0", Set: hot, Template: "debug", UID: "d0", Phase: "Bound", Requested: 64 * gib, Capacity: 64 * gib})
+	for i := 0; len(w.asked) == 0 && i < 40; i++ {
+		_, err := w.turn()
+		require.NoError(t, err)
+	}
+	assert.Equal(t, []string{"data0-" + hot + "-0=" + sizeAfter}, w.asked)
+	w.infeasible = 150 * gib
+	for range 20 {
+		_, _ = w.turn()
+	}
+	assert.Len(t, w.asked, 1, "a driver that fails with one is not asked for others")
+}
+
+// A kill before and after each write, with and without the record.
+func TestGrowingVolumesSurvivesAKillAtEachWrite(t *testing.T) {
+	first := grownWorld(t, sizeAfter)
+	before := first.writes
+	first.run(60)
+	writes := first.writes - before
+	require.Greater(t, writes, 8)
+	for n := 1; n <= writes; n++ {
+		for _, after := range []bool{false, true} {
+			for _, lose := range []bool{false, true} {
+				w := grownWorld(t, sizeAfter)
+				w.killAt, w.after, w.lose = w.writes+n, after, lose
+				w.run(120)
+				checkGrown(t, w)
+			}
+		}
+	}
+}
+
+func TestNothingHoldsUpAVolumeThatHasToGrow(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		so   func(w *world)
+	}{
+		{"the tables are red, as after a full disk", func(w *world) { w.see = func(db *model.Database) { db.Health.Colour = model.Red } }},
+		{"the tables are yellow", func(w *world) { w.see = func(db *model.Database) { db.Health.Colour = model.Yellow } }},
+		{"no node answers", func(w *world) {
+			w.see = func(db *model.Database) { *db = model.Database{At: db.At, Contact: model.No} }
+		}},
+		{"a restart is under way", func(w *world) { w.template = "t2" }},
+		{"a pod is down", func(w *world) { w.pods[hot+"-1"].away = 1 << 20 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := grownWorld(t, sizeAfter)
+			c.so(w)
+			for range 60 {
+				_, err := w.turn()
+				require.NoError(t, err)
+			}
+			grown := 0
+			for _, claim := range w.claims {
+				if claim.Capacity == 200*gib {
+					grown++
+				}
+			}
+			assert.GreaterOrEqual(t, grown, 2, "the claims of the pods that are there have grown")
+		})
+	}
+}
+
+// While a StatefulSet is gone nobody makes a pod anew.
+func TestAStatefulSetIsNotRecreatedWhileAPodIsDown(t *testing.T) {
+	w := grownWorld(t, sizeAfter)
+	w.pods[hot+"-1"].away = 1 << 20
+	var d model.Decision
+	for range 60 {
+		d, _ = w.turn()
+	}
+	assert.Equal(t, 1, w.made[hot], "it was not deleted")
+	assert.Contains(t, reasons(d.Waits), "set-recreated")
+	w.pods[hot+"-1"].away = 1
+	w.run(60)
+	checkGrown(t, w)
+}
+
+// Whatever else is so: pods without a StatefulSet get one.
+func TestAStatefulSetIsMadeAgainWhateverHappensInBetween(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		so   func(w *world)
+	}{
+		{"nothing", func(*world) {}},
+		{"the cluster is paused", func(w *world) { w.commands.Paused = "true" }},
+		{"the cluster is released", func(w *world) { w.commands.Released = "true" }},
+		{"the definition wants something that is refused", func(w *world) { w.desired.ClusterName = "another" }},
+		{"a smaller size is pushed", func(w *world) { w.desired = sized(w.desired, sizeBefore); w.desired.Revision = "rev-back" }},
+		{"fewer nodes are pushed", func(w *world) { w.desired.Sets[0].Replicas = 2; w.desired.Revision = "rev-2" }},
+		{"no node answers", func(w *world) {
+			w.see = func(db *model.Database) { *db = model.Database{At: db.At, Contact: model.No} }
+		}},
+		{"the record is lost", func(w *world) { w.record = model.Record{} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := grownWorld(t, sizeAfter)
+			for i := 0; !w.away[hot] && i < 60; i++ {
+				_, err := w.turn()
+				require.NoError(t, err)
+			}
+			c.so(w)
+			for range 3 {
+				_, err := w.turn()
+				require.NoError(t, err)
+			}
+			assert.False(t, w.away[hot], "it is there again")
+			for _, s := range w.sets {
+				assert.Equal(t, 3, s.Replicas, "it takes all its pods")
+				assert.False(t, s.InitialMasters)
+			}
+		})
+	}
+}
+
+func TestAFailedGrowthIsNamedAndCanBeTakenBackToLess(t *testing.T) {
+	w := grownWorld(t, sizeAfter)
+	w.infeasible = 150 * gib
+	var d model.Decision
+	for range 30 {
+		d, _ = w.turn()
+	}
+	require.Contains(t, reasons(d.Waits), "volume-growth-failed")
+	for _, r := range d.Waits {
+		if r.Name == "volume-growth-failed" {
+			assert.Contains(t, r.Message, "data0-"+hot+"-0 stays at 100.0 GiB, 200.0 GiB are wanted; its driver says: the array is full")
+		}
+	}
+	assert.Equal(t, 1, reported(w, "VolumeGrowthFailed"))
+
+	w.desired = sized(w.desired, "120Gi")
+	w.desired.Revision = "rev-120"
+	w.run(60)
+	for _, c := range w.claims {
+		assert.Equal(t, 120*gib, c.Capacity, c.Name)
+	}
+	assert.Equal(t, 2, w.made[hot])
+}
+
+// Claims of pods that are scaled away grow too: a pod that comes back gets the same claim.
+func TestAClaimThatNoPodUsesGrowsToo(t *testing.T) {
+	w := grownWorld(t, sizeAfter)
+	w.claims = append(w.claims, model.Claim{Name: "data0-" + hot + "-7", Set: hot, Ordinal: 7, Phase: "Bound", Template: "data0", UID: "u7", Class: "fast", Requested: 100 * gib, Capacity: 100 * gib})
+	w.run(60)
+	checkGrown(t, w)
+}
+
+func TestSuccessIsSaidOnceCrateDBSeesTheBytes(t *testing.T) {
+	w := grownWorld(t, sizeAfter)
+	w.blind = true
+	var d model.Decision
+	for range 40 {
+		d, _ = w.turn()
+	}
+	assert.Contains(t, reasons(d.Waits), "size-not-visible")
+	assert.Zero(t, reported(w, "VolumesGrown"))
+	w.blind = false
+	w.run(20)
+	assert.Equal(t, 1, reported(w, "VolumesGrown"))
+}
+
+// A file system that several volumes share never shows it.
+func TestAFileSystemThatNeverShowsItsGrowthIsNamedAndNotWaitedForForEver(t *testing.T) {
+	w := grownWorld(t, sizeAfter)
+	w.blind = true
+	for range 40 {
+		_, _ = w.turn()
+	}
+	w.now = w.now.Add(volume.VisibleFor)
+	w.run(20)
+	require.Equal(t, 1, reported(w, "VolumesGrown"))
+	for _, r := range w.reports {
+		if r.Reason == "VolumesGrown" {
+			assert.Contains(t, r.Message, "CrateDB does not see it")
+		}
+	}
+}
+
+func TestWhatCannotGrowIsRefusedBeforeAClaimIsAsked(t *testing.T) {
+	expands := classes("fast")
+	expands.Classes[0].Expands = true
+	for _, c := range []struct {
+		name    string
+		storage model.Storage
+		change  model.ChangeClass
+		refused string
+	}{
+		{"the class expands", expands, model.ChangeVolumesGrow, ""},
+		{"nothing is known of the class: the API server decides", model.Storage{Unread: "forbidden"}, model.ChangeVolumesGrow, ""},
+		{"the class does not expand", classes("fast"), model.ChangeVolumesGrow, "storage-class-not-expandable"},
+		{"the class is gone", classes("other"), model.ChangeVolumesGrow, "storage-class-not-expandable"},
+		{"a smaller size", expands, model.ChangeVolumesShrink, "volume-cannot-shrink"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := grownWorld(t, sizeAfter)
+			o := w.observe()
+			o.Storage = c.storage
+			w.desired.Changes = []model.Change{{Class: c.change, Set: hot, Path: "spec.volumeClaimTemplates[data0].spec.resources.requests.storage", Old: "300Gi", New: "200Gi"}}
+			s := &situation{d: w.desired, o: o, r: w.record}
+			d := s.decide()
+			if c.refused == "" {
+				assert.Empty(t, d.Refusals)
+				assert.Contains(t, kinds(d), model.ActionGrowClaim)
+				return
+			}
+			assert.Equal(t, []string{c.refused}, reasons(d.Refusals))
+			assert.NotContains(t, kinds(d), model.ActionGrowClaim)
+		})
+	}
+}
+
+// An offline driver waits for its pod to go: other operations do not wait for it.
+func TestARestartGoesOnWhileAVolumeWaitsForItsPodToGo(t *testing.T) {
+	w := grownWorld(t, sizeAfter)
+	w.offline = true
+	for range 20 {
+		_, _ = w.turn()
+	}
+	w.template = "t2"
+	for range 400 {
+		_, _ = w.turn()
+	}
+	for name, p := range w.pods {
+		assert.Equal(t, 1, p.restarts, name)
+	}
+}
+
+// What the plan model and status say has the claim's own words.
+func TestTheWaitForVolumesCountsClaims(t *testing.T) {
+	w := grownWorld(t, sizeAfter)
+	var d model.Decision
+	for range 3 {
+		d, _ = w.turn()
+	}
+	i := -1
+	for j, r := range d.Waits {
+		if r.Name == "volumes-grow" {
+			i = j
+		}
+	}
+	require.GreaterOrEqual(t, i, 0)
+	assert.True(t, strings.HasPrefix(d.Waits[i].Message, "0 of 3 volume claims have the size that is wanted: "), d.Waits[i].Message)
+}

@@ -1,0 +1,182 @@
+package ops_test
+
+import (
+	"context"
+	"slices"
+
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// toyVolumes are the sizes of the world: of claim templates, of claims and of file systems.
+type toyVolumes struct {
+	// templates are those of the StatefulSets that are there.
+	templates []model.VolumeTemplate
+	// away are StatefulSets that were deleted without their pods; made counts how often
+	// each was made again.
+	away map[string]bool
+	made map[string]int
+	// least is the minAvailable of budgets.
+	least map[string]int
+	// infeasible is the size that a driver fails to give, offline that no file system
+	// follows while its pod runs, blind that CrateDB sees no growth.
+	infeasible     int64
+	offline, blind bool
+	// asked are the claims in the order in which they were asked for more.
+	asked []string
+}
+
+const (
+	gib        = int64(1) << 30
+	sizeBefore = "100Gi"
+	sizeAfter  = "200Gi"
+)
+
+// sized gives each StatefulSet of the definition one template, data0.
+func sized(d model.Desired, text string) model.Desired {
+	d.Volumes = nil
+	for _, s := range d.Sets {
+		d.Volumes = append(d.Volumes, model.VolumeTemplate{Set: s.Name, Name: "data0", Text: text, Size: manifest.BytesOfQuantity(text), Class: "fast"})
+	}
+	return d
+}
+
+func (w *world) templatesOf(set string) []model.VolumeTemplate {
+	return slices.DeleteFunc(slices.Clone(w.templates), func(v model.VolumeTemplate) bool { return v.Set != set })
+}
+
+func (w *world) newClaim(name, set string, ordinal int) model.Claim {
+	c := model.Claim{Name: name, Set: set, Ordinal: ordinal, Phase: "Bound", Template: "data0", UID: "uid-" + name, Class: "fast"}
+	for _, v := range w.templatesOf(set) {
+		c.Requested, c.Capacity = v.Size, v.Size
+	}
+	return c
+}
+
+// makeAgain has a StatefulSet that is not there made with the claim templates that are desired.
+func (w *world) makeAgain(e model.EffectiveSet) {
+	if w.least == nil {
+		w.least, w.away, w.made = map[string]int{}, map[string]bool{}, map[string]int{}
+	}
+	if !w.away[e.Name] && w.isThere(e.Name) {
+		return
+	}
+	recreate := w.away[e.Name]
+	make := func() {
+		w.away[e.Name] = false
+		w.made[e.Name]++
+		for _, v := range w.desired.Volumes {
+			if v.Set != e.Name {
+				continue
+			}
+			if size, ok := e.Sizes.Size(v.Name); ok {
+				v.Text, v.Size = size, manifest.BytesOfQuantity(size)
+			}
+			w.templates = append(w.templates, v)
+		}
+	}
+	if recreate {
+		w.write(make)
+		return
+	}
+	make()
+}
+
+func (w *world) isThere(set string) bool {
+	return slices.ContainsFunc(w.sets, func(s model.ObservedSet) bool { return s.Name == set })
+}
+
+// seeVolumes is what a look sees of sizes, and what time brings to them.
+func (w *world) seeVolumes(o *model.Observed) {
+	o.Volumes = slices.Clone(w.templates)
+	o.Sets = slices.DeleteFunc(slices.Clone(o.Sets), func(s model.ObservedSet) bool { return w.away[s.Name] })
+	for i := range o.Sets {
+		s := &o.Sets[i]
+		if w.made[s.Name] > 1 {
+			s.UID += "-again"
+		}
+		for j := range o.Pods {
+			if o.Pods[j].Set == s.Name {
+				o.Pods[j].Controller = s.UID
+				s.Current++
+			}
+		}
+	}
+	for i := range o.Budgets {
+		b := &o.Budgets[i]
+		if b.Seen, b.Allowed = true, b.MaxUnavailable; w.least[b.Name] > 0 {
+			b.MaxUnavailable, b.MinAvailable, b.Allowed = 0, w.least[b.Name], 0
+		}
+	}
+	for i := range o.Database.Nodes {
+		n := &o.Database.Nodes[i]
+		for _, c := range w.claims {
+			if n.Name == c.Set+"/"+lastOf(c.Name) {
+				if n.DiskSize = c.Capacity; w.blind {
+					n.DiskSize = min(c.Capacity, 100*gib)
+				}
+			}
+		}
+	}
+	w.resize()
+	o.Claims = slices.Clone(w.claims)
+}
+
+func lastOf(name string) string { return name[len(name)-1:] }
+
+// resize is a driver and a kubelet.
+func (w *world) resize() {
+	for i := range w.claims {
+		c := &w.claims[i]
+		switch {
+		case c.Requested <= c.Capacity:
+			c.Resize = model.ResizeNone
+		case w.infeasible > 0 && c.Requested >= w.infeasible:
+			c.Resize, c.ResizeMessage = model.ResizeFailed, "the array is full"
+		case c.Resize == model.ResizeNone || c.Resize == model.ResizeFailed:
+			c.Resize, c.ResizeMessage = model.ResizeController, ""
+		case c.Resize == model.ResizeController:
+			c.Resize = model.ResizeNode
+		case !w.offline:
+			c.Capacity, c.Resize = c.Requested, model.ResizeNone
+		}
+	}
+}
+
+func (w *world) GrowClaim(_ context.Context, name, uid, size string) error {
+	i := slices.IndexFunc(w.claims, func(c model.Claim) bool { return c.Name == name && c.UID == uid })
+	if i < 0 {
+		return execute.ErrNotFound
+	}
+	wanted := manifest.BytesOfQuantity(size)
+	require.Greater(w.t, wanted, w.claims[i].Capacity, "%s is never asked for less than it has", name)
+	w.write(func() {
+		w.asked = append(w.asked, name+"="+size)
+		w.claims[i].Requested = wanted
+	})
+	return nil
+}
+
+// OrphanSet asserts what has to be so before a StatefulSet leaves its pods.
+func (w *world) OrphanSet(_ context.Context, name, uid, _ string, pods int, budget string, keep int) error {
+	if w.away[name] || !w.isThere(name) {
+		return execute.ErrNotFound
+	}
+	there := 0
+	for pod, p := range w.pods {
+		if p.away == 0 && len(pod) > len(name) && pod[:len(name)] == name {
+			there++
+		}
+	}
+	w.write(func() {
+		require.Equal(w.t, pods, there, "%s is deleted while a pod of it is down", name)
+		require.Equal(w.t, keep, w.least[budget], "the budget lets a pod go")
+		require.NotContains(w.t, uid, "again", "%s is made again once", name)
+		w.away[name] = true
+		w.templates = slices.DeleteFunc(w.templates, func(v model.VolumeTemplate) bool { return v.Set == name })
+	})
+	return nil
+}
