@@ -421,3 +421,46 @@ func TestAComputeChangeIsToldAsCrateOperatorDoes(t *testing.T) {
 	assert.Equal(t, large, w.reports[i].NewCompute)
 	assert.Equal(t, large, *w.record.Compute)
 }
+
+// A watch may show a pod for a moment after it was deleted. The pod seemed to stand, the lock went
+// back, and a bad template was waited for for ever.
+func TestAPodWhoseDeletionIsSeenLateIsStillThePodThatIsDown(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		now  func(*model.Desired)
+		held bool
+	}{
+		{"the database lacks its node already", func(*model.Desired) {}, true},
+		{"at that moment a definition is refused", func(d *model.Desired) { d.ClusterName = "another" }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, wantedCluster(3))
+			w.run(40)
+			w.bad["t2"], w.template, w.desired.Revision = true, "t2", "rev-t2"
+			for i := 0; w.record.Operation == nil || w.record.Operation.Step != model.StepDown; i++ {
+				_, err := w.turn()
+				require.NoError(t, err)
+				require.Less(t, i, 900)
+			}
+			pod, uid := w.record.Operation.Restart.Pod, w.record.Operation.Restart.PodUID
+			late := w.observe()
+			for i := range late.Pods {
+				require.NotEqual(t, pod, late.Pods[i].Name)
+			}
+			stale := *w.pods[pod]
+			late.Pods = append(late.Pods, model.Pod{Name: pod, Set: hot, Ordinal: 0, NodeName: hot + "/0", Ready: true, Phase: "Running", UID: uid, Template: stale.template, Version: w.desired.Version, Started: w.now, Created: stale.created})
+			desired, saved := w.desired, w.record.Saved
+			c.now(&desired)
+			d := ops.Decide(desired, late, w.record, model.Policy{}, w.now)
+			assert.Equal(t, c.held, d.Record.Operation.Step == model.StepDown)
+			w.record = d.Record
+			w.record.Saved = saved
+			for i := 0; i < 1500 && !slices.Contains(reasons(d.Refusals), "restart-stopped"); i++ {
+				var err error
+				d, err = w.turn()
+				require.NoError(t, err)
+			}
+			assert.Contains(t, reasons(d.Refusals), "restart-stopped")
+		})
+	}
+}

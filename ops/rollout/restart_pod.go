@@ -67,10 +67,10 @@ func downStep(t *pass.Pass, op *model.Operation) {
 		return
 	}
 	p := named(&t.View, r.Pod)
-	if p != nil && p.UID == r.PodUID && !p.Terminating {
+	if seemsToStand(t, r, p) {
 		// It was decided and was not done, or is not seen yet.
 		if !mayGo(t) || podWaits(t, op, p, setting.HeldAllocation) {
-			op.Step = model.StepReturn
+			op.Step, r.Unseen = model.StepReturn, true
 			return
 		}
 		deletePod(t, p)
@@ -145,6 +145,36 @@ func isBack(v *view.View, r *model.Restart) bool {
 	return p != nil && p.UID != r.PodUID && (view.Joined(v, p) || view.LeavesNotReady(v, p))
 }
 
+// seemsToStand reports whether the pod that is to go is still there. If the database lacks its node
+// it is not: the pod was deleted and the watch is late, or its process has ended. Either way it is
+// the pod that is down, and the allocation lock stays until it is back.
+func seemsToStand(t *pass.Pass, r *model.Restart, p *model.Pod) bool {
+	if p == nil || p.UID != r.PodUID || p.Terminating {
+		return false
+	}
+	return !mayGo(t) || !t.Contact() || !view.Absent(&t.View, p.NodeName)
+}
+
+// wentUnseen reports whether a pod that was thought to stand has gone after all: the watch had
+// not shown its deletion yet while the database already lacked its node. Until it is back it is
+// the pod that is down, and has its time to join.
+func wentUnseen(v *view.View, r *model.Restart) bool {
+	if !r.Unseen {
+		return false
+	}
+	gone := func(name, uid string) bool {
+		p := named(v, name)
+		if p == nil || p.UID == uid {
+			return p == nil
+		}
+		return !view.Joined(v, p) && !view.LeavesNotReady(v, p) && !view.HealedByRestart(v, p)
+	}
+	if len(r.Pods) == 0 {
+		return gone(r.Pod, r.PodUID)
+	}
+	return slices.ContainsFunc(r.Pods, func(ref model.PodRef) bool { return gone(ref.Name, ref.UID) })
+}
+
 // verified: the set's template is the one that the pod ran before, or another pod
 // has joined on it.
 func verified(v *view.View, op *model.Operation) bool {
@@ -182,6 +212,10 @@ func stoppedStep(t *pass.Pass, op *model.Operation) {
 // stableStep waits until the cluster has been green with the same nodes for stableFor, counted
 // from when the allocation lock was given back.
 func stableStep(t *pass.Pass, op *model.Operation) {
+	if wentUnseen(&t.View, op.Restart) {
+		op.Step, op.Restart.Since, op.Restart.Unseen = model.StepDown, t.Now, false
+		return
+	}
 	clock, unchanged, trial := t.Policy.StableWait(t.Desired.Operations.StableFor)
 	if (view.AnyHealedByRestart(&t.View, "") || aim.LetsIn(&t.View)) && aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Same) >= clock {
 		op.Step = model.StepNext // that one will not become ready by waiting, or another operation comes first

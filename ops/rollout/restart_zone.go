@@ -167,7 +167,7 @@ func zoneDownStep(t *pass.Pass, op *model.Operation) {
 		// It was decided and was not done, or is not seen yet.
 		p := named(&t.View, r.Pod)
 		if goes := p != nil && mayGo(t) && zoneStands(&t.View, r); !goes || podWaits(t, op, p, setting.HeldAllocation) {
-			op.Step = model.StepReturn
+			op.Step, r.Unseen = model.StepReturn, true
 			return
 		}
 		deleteZone(t, r)
