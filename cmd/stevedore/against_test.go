@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -271,6 +272,22 @@ func TestAClusterThatOnlyOneSideHas(t *testing.T) {
 	_, end = planned(t, "clusters", "--against", "HEAD")
 	assert.Equal(t, exitError, end.code, "there is nothing on either side")
 	assert.Contains(t, end.err, "there is no CrateDB definition in it")
+}
+
+// The daemon refuses it: the new name would be an empty database. The plan said "bootstrap".
+func TestAClusterUnderANewNameIsPlannedAsTheDaemonRefusesIt(t *testing.T) {
+	r := newRepository(t)
+	r.commit(map[string]string{"clusters/a.yaml": orders("orders", "3")})
+	r.commit(map[string]string{"clusters/a.yaml": orders("purchases", "3")})
+	t.Chdir(r.dir)
+	plans, end := planned(t, "clusters", "--against", "HEAD^1")
+	require.Equal(t, exitChanges, end.code, end.err)
+	i := slices.IndexFunc(plans, func(p plan.Plan) bool { return p.Name == "purchases" })
+	require.GreaterOrEqual(t, i, 0)
+	assert.Empty(t, plans[i].Operations)
+	require.NotEmpty(t, plans[i].Refused)
+	assert.Equal(t, "rename", plans[i].Refused[0].Name)
+	assert.Contains(t, plans[i].Refused[0].Message, "prod/orders")
 }
 
 func TestABaseBesideTheFolderIsComparedToo(t *testing.T) {

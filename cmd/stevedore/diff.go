@@ -121,6 +121,8 @@ type plansOf struct {
 	now      time.Time
 	// clusters are those that plans were made of.
 	clusters []renderedCluster
+	// vanished are those of this folder that it has no more.
+	vanished vanished
 }
 
 func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
@@ -175,7 +177,7 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 	if err = errors.Join(err, unread); err != nil {
 		return nil, false, err
 	}
-	p.clusters = clusters
+	p.clusters, p.vanished = clusters, vanished{}
 	revision := revisionOf(ctx, p.path)
 	gone := []plan.Plan{}
 	if good {
@@ -195,7 +197,7 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 		return nil, false, fmt.Errorf("looking at what is live: %w", err)
 	}
 	planner := &livePlans{
-		looker: daemon.Looker{Live: live, Applier: applier, Store: store, Storage: &storageclass.Cache{Client: client, For: time.Hour}}, applier: applier, revision: revision, now: p.now,
+		looker: daemon.Looker{Live: live, Applier: applier, Store: store, Storage: &storageclass.Cache{Client: client, For: time.Hour}}, applier: applier, revision: revision, now: p.now, vanished: p.vanished,
 	}
 	plans := []plan.Plan{}
 	for _, cluster := range clusters {
@@ -223,6 +225,9 @@ func (p *plansOf) offline(against string, readings *readings) ([]plan.Plan, bool
 		return nil, false, err
 	}
 	p.clusters = clusters
+	if p.filter == "" {
+		planner.vanished = planner.vanishedFrom(clusters)
+	}
 	good = good && len(problems) == 0
 	plans := []plan.Plan{}
 	var here []render.Cluster

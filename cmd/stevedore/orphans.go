@@ -43,6 +43,16 @@ func followedAs(folder string) func(owner string) bool {
 	}
 }
 
+// vanished are clusters that a folder has no more, as NAMESPACE/NAME by their spec.cluster.name. A
+// new cluster with that name is one of them renamed, and it is refused as the daemon refuses it.
+type vanished map[string]string
+
+func (v vanished) add(clusterName string, cluster record.Cluster) {
+	if was, ok := v[clusterName]; clusterName != "" && (!ok || cluster.String() < was) {
+		v[clusterName] = cluster.String()
+	}
+}
+
 // orphans are the plans of live clusters that this folder made and has no more.
 func (p *plansOf) orphans(ctx context.Context, client kubernetes.Interface, namespace, revision string) ([]plan.Plan, error) {
 	ours := followedAs(p.path)
@@ -64,6 +74,9 @@ func (p *plansOf) orphans(ctx context.Context, client kubernetes.Interface, name
 		var rec model.Record
 		if record.Decode(record.Operation, records[i].Data[names.DataKey], &rec) != nil || rec.Owner == "" || !ours(rec.Owner) || rec.Stage == model.StageRemoved {
 			continue
+		}
+		if p.filter == "" && p.vanished != nil { // with a filter those that are not selected would seem to be gone
+			p.vanished.add(rec.ClusterName, cluster)
 		}
 		one := newPlan(model.Desired{Namespace: cluster.Namespace, Name: cluster.Name}, revision, plan.Course{})
 		one.Basis = plan.Basis{Kind: plan.Live, Admission: true, SecretsCompared: true}

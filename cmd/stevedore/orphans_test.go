@@ -60,10 +60,10 @@ func TestALiveClusterWhoseDefinitionTheFolderLacksIsInThePlan(t *testing.T) {
 		}
 	}
 	client := fake.NewSimpleClientset(
-		recorded("there", model.Record{Owner: dir}), recorded("gone", model.Record{Owner: dir}), recorded("consented", model.Record{Owner: dir, DeleteConsent: "r1"}),
+		recorded("there", model.Record{Owner: dir}), recorded("gone", model.Record{Owner: dir, ClusterName: "orders"}), recorded("consented", model.Record{Owner: dir, DeleteConsent: "r1"}),
 		recorded("known", model.Record{Owner: dir, Stage: model.StageRemovalPending}), recorded("foreign", model.Record{Owner: "/elsewhere"}), recorded("nobodys", model.Record{}),
 	)
-	make := &plansOf{cmd: &cobra.Command{}, path: dir, clusters: []renderedCluster{{cluster: render.Cluster{Namespace: "shop", Name: "there"}}}}
+	make := &plansOf{cmd: &cobra.Command{}, path: dir, vanished: vanished{}, clusters: []renderedCluster{{cluster: render.Cluster{Namespace: "shop", Name: "there"}}}}
 	plans, err := make.orphans(t.Context(), client, "default", "")
 	require.NoError(t, err)
 	require.Len(t, plans, 2)
@@ -72,6 +72,8 @@ func TestALiveClusterWhoseDefinitionTheFolderLacksIsInThePlan(t *testing.T) {
 	assert.Contains(t, plans[0].Objects[0].Why, "consented to delete-cluster")
 	assert.Equal(t, "gone", plans[1].Name)
 	assert.Equal(t, plan.Orphaned, plans[1].Objects[0].Change)
+
+	assert.Equal(t, vanished{"orders": "shop/gone"}, make.vanished, "a new cluster of that name would be it")
 
 	make.filter = "shop/gone"
 	plans, err = make.orphans(t.Context(), client, "default", "")

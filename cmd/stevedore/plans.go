@@ -34,6 +34,7 @@ type livePlans struct {
 	now      time.Time
 	// noAdmission is set once the API server has said that the role may not ask.
 	noAdmission bool
+	vanished    vanished
 }
 
 func (l *livePlans) of(ctx context.Context, cluster renderedCluster) (plan.Plan, error) {
@@ -41,6 +42,7 @@ func (l *livePlans) of(ctx context.Context, cluster renderedCluster) (plan.Plan,
 	if err != nil {
 		return plan.Plan{}, err
 	}
+	basis.Desired.RenamedFrom = l.vanished[basis.Desired.ClusterName]
 	course := plan.Forward(startOf(basis, cluster.rendered.Objects, l.now))
 	out := newPlan(basis.Desired, l.revision, course)
 	out.Basis = plan.Basis{Kind: plan.Live, SecretsCompared: basis.Secrets, New: len(basis.Record.Sets) == 0 && len(basis.Observed.Sets) == 0}
@@ -185,6 +187,20 @@ type offlinePlans struct {
 	// readings are those of the databases, as daemons have published them; nil where nobody
 	// gave any.
 	readings *readings
+	vanished vanished
+}
+
+// vanishedFrom are the clusters of the older side that the newer one has no more.
+func (o *offlinePlans) vanishedFrom(clusters []renderedCluster) vanished {
+	gone := vanished{}
+	for key, was := range o.before {
+		if was.Definition != nil && !slices.ContainsFunc(clusters, func(c renderedCluster) bool {
+			return c.cluster.Namespace == key.Namespace && c.cluster.Name == key.Name
+		}) {
+			gone.add(was.Definition.Spec.Cluster.Name, key)
+		}
+	}
+	return gone
 }
 
 // older reads the side that is compared with.
@@ -281,6 +297,7 @@ func (o *offlinePlans) of(ctx context.Context, cluster renderedCluster) (plan.Pl
 	}
 	unknown = append(unknown, open...)
 	desired := desiredOf(cluster.cluster, now)
+	desired.RenamedFrom = o.vanished[desired.ClusterName]
 	basis.Desired = desired
 	basis.Observed.Secrets = secretsOffline(desired, basis.Observed.Secrets, &basis.Record)
 	course := plan.Forward(startOf(basis, now.Objects, o.now))

@@ -156,6 +156,12 @@ func TestARenameIsRefused(t *testing.T) {
 	daemon := s.run()
 	s.done("orders")
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "purchases", with("spec.cluster.name", "orders"))})
+	for _, one := range s.plans(2, s.dir) {
+		if one.Name == "purchases" {
+			require.NotEmpty(t, one.Refused, "the plan refuses what the daemon refuses")
+			assert.Equal(t, "rename", one.Refused[0].Name)
+		}
+	}
 	s.refusedFor("purchases", "rename")
 	s.refusedFor("orders", "orphaned")
 	sets, err := bed.Admin.AppsV1().StatefulSets(s.ns).List(s.ctx, metav1.ListOptions{})
