@@ -80,21 +80,22 @@ func createNodes(ctx context.Context, client kubernetes.Interface, nodes []agent
 	return nil
 }
 
-// createStorageClasses adds those that the examples name. The first is the default
-// one. A volume is made once its pod has a node, and can grow, as of most disks in a cloud.
+// createStorageClasses adds those that the examples name, and those whose volumes do not
+// grow as usual. A volume is made once its pod has a node, as of most disks in a cloud.
 func createStorageClasses(ctx context.Context, client kubernetes.Interface) error {
-	mode, expands := storagev1.VolumeBindingWaitForFirstConsumer, true
-	for i, name := range []string{"default", "fast", "slow"} {
+	mode := storagev1.VolumeBindingWaitForFirstConsumer
+	for i, each := range agent.StorageClasses {
 		class := &storagev1.StorageClass{
-			ObjectMeta:        metav1.ObjectMeta{Name: name},
-			Provisioner:       agent.Provisioner,
-			VolumeBindingMode: &mode, AllowVolumeExpansion: &expands,
+			ObjectMeta:           metav1.ObjectMeta{Name: each.Name},
+			Provisioner:          agent.Provisioner,
+			VolumeBindingMode:    &mode,
+			AllowVolumeExpansion: &each.Expands,
 		}
 		if i == 0 {
 			class.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}
 		}
 		if _, err := client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
-			return fmt.Errorf("adding the storage class %s to the sandbox: %w", name, err)
+			return fmt.Errorf("adding the storage class %s to the sandbox: %w", each.Name, err)
 		}
 	}
 	return nil

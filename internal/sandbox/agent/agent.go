@@ -264,15 +264,17 @@ func (a *Agent) forget(w *worker) {
 }
 
 // takeVolume gives the folder of a volume to a pod, unless another pod still
-// has it: a process that has not ended yet must not share its data.
-func (a *Agent) takeVolume(folder string, uid types.UID) bool {
+// has it: a process that has not ended yet must not share its data. first: the pod
+// did not have it before.
+func (a *Agent) takeVolume(folder string, uid types.UID) (first, taken bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if holder, taken := a.mounted[folder]; taken && holder != uid {
-		return false
+	holder, held := a.mounted[folder]
+	if held && holder != uid {
+		return false, false
 	}
 	a.mounted[folder] = uid
-	return true
+	return !held, true
 }
 
 // Stop ends every pod's processes, without telling the API server, and returns

@@ -43,9 +43,12 @@ func (w *worker) fault(name, image string) bool {
 	return false
 }
 
+// asleep says whether the kubelet of the pod's node does nothing: it hangs or is lost.
+func (w *worker) asleep() bool { return w.fault("hang", "") || w.fault(lostFault, "") }
+
 // awake waits while the node hangs or is lost. A pod that has gone does not wait.
 func (w *worker) awake(ctx context.Context) {
-	for (w.fault("hang", "") || w.fault(lostFault, "")) && pause(ctx, 50*time.Millisecond) {
+	for w.asleep() && pause(ctx, 50*time.Millisecond) {
 		continue
 	}
 }

@@ -95,24 +95,42 @@ func (w *worker) mountClaim(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading the volume of the claim %s: %w", name, err)
 	}
-	folder := ""
-	switch {
-	case volume.Spec.HostPath != nil:
-		folder = volume.Spec.HostPath.Path
-	case volume.Spec.Local != nil:
-		folder = volume.Spec.Local.Path
+	folder, err := volumeFolder(volume)
+	if err != nil {
+		return "", err
 	}
 	root := filepath.Join(w.agent.o.Dir, "volumes")
-	if inside, err := filepath.Rel(root, folder); err != nil || folder == "" || strings.HasPrefix(inside, "..") {
-		return "", fmt.Errorf("the volume %s is not one that the sandbox made", volume.Name)
+	if inside, err := filepath.Rel(root, folder); err != nil || strings.HasPrefix(inside, "..") {
+		return "", errNotOurs(volume)
 	}
-	if !w.agent.takeVolume(folder, w.uid) {
+	first, taken := w.agent.takeVolume(folder, w.uid)
+	if !taken {
 		return "", fmt.Errorf("the volume %s is still in use by another pod", volume.Name)
+	}
+	if first {
+		if err := w.agent.expandAtMount(ctx, w.namespace, name); err != nil {
+			return "", err
+		}
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", err
 	}
 	return folder, w.own(folder)
+}
+
+// volumeFolder is where a volume is on this machine.
+func volumeFolder(volume *corev1.PersistentVolume) (string, error) {
+	switch {
+	case volume.Spec.HostPath != nil && volume.Spec.HostPath.Path != "":
+		return volume.Spec.HostPath.Path, nil
+	case volume.Spec.Local != nil && volume.Spec.Local.Path != "":
+		return volume.Spec.Local.Path, nil
+	}
+	return "", errNotOurs(volume)
+}
+
+func errNotOurs(volume *corev1.PersistentVolume) error {
+	return fmt.Errorf("the volume %s is not one that the sandbox made", volume.Name)
 }
 
 // own gives a path to the user that CrateDB runs as.

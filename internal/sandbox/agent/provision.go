@@ -16,6 +16,9 @@ import (
 // Provisioner is the name that the sandbox's volumes carry.
 const Provisioner = "stevedore.dev/sandbox"
 
+// provisionedBy is the annotation with which a volume says who made it.
+const provisionedBy = "pv.kubernetes.io/provisioned-by"
+
 // provisionEvery is how often claims and volumes are looked through. The look is
 // at the informers' memory.
 const provisionEvery = 50 * time.Millisecond
@@ -26,7 +29,7 @@ const provisionEvery = 50 * time.Millisecond
 const provisionerAnnotation = "volume.kubernetes.io/storage-provisioner"
 
 // provision binds each claim that the controller manager asks a volume for to a
-// new folder, and removes the volumes of claims that have gone.
+// new folder, grows those that ask for more, and removes the volumes of claims that have gone.
 func (a *Agent) provision() {
 	for pause(a.ctx, provisionEvery) {
 		claims, err := a.claims.List(labels.Everything())
@@ -45,7 +48,7 @@ func (a *Agent) provision() {
 		}
 		for _, volume := range volumes {
 			if volume.Status.Phase == corev1.VolumeReleased &&
-				volume.Annotations["pv.kubernetes.io/provisioned-by"] == Provisioner &&
+				volume.Annotations[provisionedBy] == Provisioner &&
 				volume.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete {
 				a.report("removing a volume", a.removeVolume(volume))
 			}
@@ -74,13 +77,14 @@ func (a *Agent) makeVolume(claim *corev1.PersistentVolumeClaim) error {
 	if claim.Spec.StorageClassName != nil {
 		class = *claim.Spec.StorageClassName
 	}
+	size := growthOf(class).size(*wanted(claim))
 	volume := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        name,
-			Annotations: map[string]string{"pv.kubernetes.io/provisioned-by": Provisioner},
+			Annotations: map[string]string{provisionedBy: Provisioner},
 		},
 		Spec: corev1.PersistentVolumeSpec{
-			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: claim.Spec.Resources.Requests[corev1.ResourceStorage]},
+			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: size},
 			AccessModes:                   claim.Spec.AccessModes,
 			VolumeMode:                    claim.Spec.VolumeMode,
 			StorageClassName:              class,
@@ -97,32 +101,6 @@ func (a *Agent) makeVolume(claim *corev1.PersistentVolumeClaim) error {
 	_, err := a.o.Client.CoreV1().PersistentVolumes().Create(ctx, volume, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("providing a volume for the claim %s/%s: %w", claim.Namespace, claim.Name, err)
-	}
-	return nil
-}
-
-// growVolume reports a bound claim that asks for more as grown: a folder has
-// room for anything.
-func (a *Agent) growVolume(claim *corev1.PersistentVolumeClaim) error {
-	wanted := claim.Spec.Resources.Requests[corev1.ResourceStorage]
-	has := claim.Status.Capacity[corev1.ResourceStorage]
-	if claim.Status.Phase != corev1.ClaimBound || wanted.Cmp(has) <= 0 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second)
-	defer cancel()
-	volume, err := a.o.Client.CoreV1().PersistentVolumes().Get(ctx, claim.Spec.VolumeName, metav1.GetOptions{})
-	if err != nil {
-		return fmt.Errorf("reading the volume %s: %w", claim.Spec.VolumeName, err)
-	}
-	volume.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: wanted}
-	if _, err := a.o.Client.CoreV1().PersistentVolumes().Update(ctx, volume, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("growing the volume %s: %w", volume.Name, err)
-	}
-	grown := claim.DeepCopy()
-	grown.Status.Capacity = corev1.ResourceList{corev1.ResourceStorage: wanted}
-	if _, err := a.o.Client.CoreV1().PersistentVolumeClaims(claim.Namespace).UpdateStatus(ctx, grown, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("growing the claim %s/%s: %w", claim.Namespace, claim.Name, err)
 	}
 	return nil
 }
