@@ -109,7 +109,7 @@ func (w *world) start(i int, version string, expected int, initial string, more 
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{address: addr, cancel: cancel, done: make(chan error, 1)}
 	cfg := NodeConfig{Hub: w.socket, Address: addr, Args: append(args, more...), Version: version, SeedFile: w.seeds,
-		DataDir: filepath.Join(w.dir, fmt.Sprintf("data%d", i)), Env: []string{"CRATE_HEAP_SIZE=512m"}}
+		DataDir: filepath.Join(w.dir, fmt.Sprintf("data%d", i)), Volumes: w.dir, Env: []string{"CRATE_HEAP_SIZE=512m"}}
 	go func() {
 		err := RunNode(ctx, cfg)
 		if err != nil {

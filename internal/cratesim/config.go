@@ -29,6 +29,9 @@ type NodeConfig struct {
 	// DataDir takes the place of the first folder of -Cpath.data, which names a path inside
 	// a container. "" uses path.data itself.
 	DataDir string
+	// Volumes is the folder of the volumes on which path.data lies, each with its SizeFile;
+	// "": the size of the disk does not come from there.
+	Volumes string
 }
 
 // ErrRefused is a start that CrateDB itself would refuse, in its words.

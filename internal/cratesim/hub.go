@@ -216,6 +216,8 @@ func (h *Hub) handleNode(c *conn, f frame) {
 				seeds = []string{}
 			}
 			h.model.SetSeeds(n, seeds)
+		case opDisks:
+			h.model.SetDisks(n, f.Disks)
 		case opStop:
 			graceful = true
 		}

@@ -37,6 +37,9 @@ func RunNode(ctx context.Context, cfg NodeConfig) error {
 		return err
 	}
 	n := &node{cfg: cfg, spec: spec, hub: cfg.Hub}
+	if n.spec.Disks, err = cfg.disks(n.paths(dir)); err != nil {
+		return err
+	}
 	overHTTP, overPSQL, err := serverTLS(spec.Settings)
 	if err != nil {
 		return err
@@ -62,7 +65,7 @@ func RunNode(ctx context.Context, cfg NodeConfig) error {
 	}
 	hub := newConn(raw)
 	defer func() { _ = hub.Close() }()
-	if err := hub.enc.Encode(frame{Op: opStart, Spec: &spec}); err != nil {
+	if err := hub.enc.Encode(frame{Op: opStart, Spec: &n.spec}); err != nil {
 		return fmt.Errorf("start at the simulator's hub: %w", err)
 	}
 	var r reply
@@ -121,7 +124,7 @@ func RunNode(ctx context.Context, cfg NodeConfig) error {
 			}
 		}
 	})
-	wg.Go(func() { n.watchSeeds(run, hub, &write) })
+	wg.Go(func() { n.watchFiles(run, dir, hub, &write) })
 
 	<-run.Done()
 	for _, l := range listeners {
@@ -144,29 +147,38 @@ func (n *node) keep(dir string, v *model.Volume) error {
 	return writeIdentity(dir, identity{DataID: v.DataID, NodeID: v.NodeID, ClusterID: v.ClusterID, Version: v.Highest.String()})
 }
 
-func (n *node) watchSeeds(ctx context.Context, hub *conn, write *sync.Mutex) {
-	if n.cfg.SeedFile == "" {
+// watchFiles tells the hub of what changes while the process runs: the addresses of peers
+// and the sizes of the volumes.
+func (n *node) watchFiles(ctx context.Context, dir string, hub *conn, write *sync.Mutex) {
+	if n.cfg.SeedFile == "" && n.cfg.Volumes == "" {
 		return
 	}
 	t := time.NewTicker(200 * time.Millisecond)
 	defer t.Stop()
-	last := n.spec.Seeds
-	for {
+	tell := func(f frame) bool {
+		write.Lock()
+		defer write.Unlock()
+		return hub.enc.Encode(f) == nil
+	}
+	lastSeeds, lastDisks := n.spec.Seeds, n.spec.Disks
+	for round := 1; ; round++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
 		}
-		seeds, err := n.cfg.seeds()
-		if err != nil || slices.Equal(seeds, last) {
-			continue
+		if seeds, err := n.cfg.seeds(); err == nil && !slices.Equal(seeds, lastSeeds) {
+			if lastSeeds = seeds; !tell(frame{Op: opSeeds, Seeds: seeds}) {
+				return
+			}
 		}
-		last = seeds
-		write.Lock()
-		err = hub.enc.Encode(frame{Op: opSeeds, Seeds: seeds})
-		write.Unlock()
-		if err != nil {
-			return
+		if round%5 != 0 {
+			continue // CrateDB asks its file systems once a second (monitor.fs.refresh_interval)
+		}
+		if disks, err := n.cfg.disks(n.paths(dir)); err == nil && !slices.Equal(disks, lastDisks) {
+			if lastDisks = disks; !tell(frame{Op: opDisks, Disks: disks}) {
+				return
+			}
 		}
 	}
 }

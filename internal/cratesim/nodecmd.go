@@ -31,6 +31,7 @@ func RunNodeArgs(ctx context.Context, args, env []string, out io.Writer) int {
 	fs.StringVar(&cfg.Address, "address", "", "loopback address to bind")
 	fs.StringVar(&cfg.Version, "version", "", "CrateDB version, as in the image's tag")
 	fs.StringVar(&cfg.SeedFile, "seed-file", "", "file with an address of a peer a line, read again all the time")
+	fs.StringVar(&cfg.Volumes, "volumes", "", "folder of volumes; a file NAME.size beside the folder NAME has its bytes, read again all the time")
 	fs.StringVar(&cfg.DataDir, "data-dir", "", "folder that takes the place of -Cpath.data")
 	seeds := fs.String("seed-hosts", "", "addresses of peers, comma-separated")
 	if err := fs.Parse(args); err != nil {

@@ -20,6 +20,7 @@ type frame struct {
 	Spec   *model.NodeSpec `json:"spec,omitempty"`
 	Node   int             `json:"node,omitempty"`
 	Seeds  []string        `json:"seeds,omitempty"`
+	Disks  []model.Disk    `json:"disks,omitempty"`
 	Client *model.Client   `json:"client,omitempty"`
 	Stmt   string          `json:"stmt,omitempty"`
 	Args   []any           `json:"args,omitempty"`
@@ -27,11 +28,12 @@ type frame struct {
 	Schema bool            `json:"schema,omitempty"`
 }
 
-// The operations. start opens a node's connection, on which seeds, stop follow; session
+// The operations. start opens a node's connection, on which seeds, disks, stop follow; session
 // opens a client's, on which hello, login, status, exec, describe follow.
 const (
 	opStart    = "start"
 	opSeeds    = "seeds"
+	opDisks    = "disks"
 	opStop     = "stop"
 	opSession  = "session"
 	opHello    = "hello"

@@ -204,6 +204,7 @@ func TestUninstalledInTheMiddleOfADrainNothingOfOursHoldsACluster(t *testing.T) 
 	bed.Sandbox.Simulator().Do(func(m *model.Model) {
 		for _, node := range m.Nodes() {
 			if node.ClusterID() == id {
+				m.SetDiskSize(node, 1<<40) // its claim would be full
 				m.SetTableBytes(node.Table("doc", "t"), 100<<30)
 			}
 		}

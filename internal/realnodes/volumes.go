@@ -33,7 +33,8 @@ const (
 	provisionedByAnnotation = "pv.kubernetes.io/provisioned-by"
 )
 
-// startVolumes adds the storage classes that the sandbox has and serves them.
+// startVolumes adds the storage classes that the examples name and serves them. A volume
+// is a folder and does not grow: no class allows it.
 func (c *Cluster) startVolumes(ctx, working context.Context) error {
 	mode := storagev1.VolumeBindingWaitForFirstConsumer
 	for i, name := range []string{"default", "fast", "slow"} {

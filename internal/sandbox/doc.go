@@ -38,7 +38,8 @@
 //     means by _local_: the agent writes the pod's own address in its place, which
 //     only commands inside the pod come from.
 //   - Service accounts are not mounted into pods.
-//   - A volume claim of any storage class is bound at once, to a folder.
+//   - A volume claim is a folder. Its size is a number that the agent keeps, and that
+//     only a simulated node sees: StorageClasses (package agent) has how it grows.
 //
 // # Faults
 //

@@ -119,6 +119,7 @@ func runFakeNode(args []string) error {
 	flags := flag.NewFlagSet(fakeNode, flag.ContinueOnError)
 	address := flags.String("address", "", "")
 	flags.String("hub", "", "")
+	flags.String("volumes", "", "")
 	version := flags.String("version", "", "")
 	seeds := flags.String("seed-file", "", "")
 	if err := flags.Parse(args); err != nil {

@@ -32,7 +32,7 @@ const fakeNode = "fake-node"
 func runFakeNode(args []string) error {
 	flags := flag.NewFlagSet(fakeNode, flag.ContinueOnError)
 	address := flags.String("address", "", "")
-	for _, other := range []string{"hub", "version", "seed-file"} {
+	for _, other := range []string{"hub", "version", "seed-file", "volumes"} {
 		flags.String(other, "", "")
 	}
 	if err := flags.Parse(args); err != nil {

@@ -33,7 +33,8 @@ type Options struct {
 	NodeLeftDelay time.Duration
 	// ShardSize is the size of a shard without rows, in bytes. Default 208.
 	ShardSize int64
-	// DiskSize is each data node's disk in bytes where its NodeSpec does not say. Default 1 TB.
+	// DiskSize is each data node's disk in bytes where its NodeSpec does not say. Default: what
+	// its volumes have, or 1 TB.
 	DiskSize int64
 }
 
@@ -53,9 +54,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ShardSize == 0 {
 		o.ShardSize = 208
-	}
-	if o.DiskSize == 0 {
-		o.DiskSize = 1 << 40
 	}
 	return o
 }

@@ -26,8 +26,11 @@ type NodeSpec struct {
 	Settings        map[string]string // crate.yml and -C, flattened
 	// Seeds are addresses of peers; nil finds every node of the same cluster.name, an empty
 	// list none.
-	Seeds                             []string
-	DiskSize                          int64
+	Seeds []string
+	// DiskSize is the size of the node's disk in bytes where it does not follow from Disks.
+	DiskSize int64
+	// Disks are what the data paths lie on, in their order; none: one disk.
+	Disks                             []Disk
 	HTTPPort, PSQLPort, TransportPort int
 	HeapBytes                         int64
 }
@@ -155,46 +158,6 @@ func (m *Model) SetSeeds(n *Node, seeds []string) {
 	n.Seeds = slices.Clone(seeds)
 	m.touch()
 	m.settle()
-}
-
-// SetDiskUsed sets the bytes on a node's disk that are not CrateDB's.
-func (m *Model) SetDiskUsed(n *Node, used int64) {
-	n.DiskUsed = used
-	if n.cluster != nil {
-		n.cluster.shardEvent = true
-	}
-	m.touch()
-	m.settle()
-}
-
-// SetDiskSize sets how large a node's disk is, in bytes; 0 is the network's default.
-func (m *Model) SetDiskSize(n *Node, size int64) {
-	n.DiskSize = size
-	m.SetDiskUsed(n, n.DiskUsed)
-}
-
-func (n *Node) diskSize() int64 {
-	if n.DiskSize != 0 {
-		return n.DiskSize
-	}
-	return n.m.opts.DiskSize
-}
-
-// Disk is the node's disk in bytes.
-func (n *Node) Disk() (size, used int64) {
-	size, used = n.diskSize(), n.DiskUsed
-	if n.cluster != nil {
-		for _, ix := range n.cluster.indexes {
-			for _, s := range ix.shards {
-				for _, cp := range s.copies {
-					if cp.node == n || cp.target == n {
-						used += s.bytes()
-					}
-				}
-			}
-		}
-	}
-	return size, min(used, size)
 }
 
 // setting is the node's own crate.yml value, or def.

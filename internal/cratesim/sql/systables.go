@@ -242,7 +242,13 @@ func sysNodes(s *Session) *virtualTable {
 			if heap == 0 {
 				heap = 512 << 20
 			}
-			dev, path := "/dev/sim0", n.DataID
+			var disks, data []any
+			for _, disk := range n.DiskUses() {
+				disks = append(disks, map[string]any{"dev": disk.Dev, "size": disk.Size, "used": disk.Used, "available": disk.Size - disk.Used})
+				for _, path := range disk.Paths {
+					data = append(data, map[string]any{"dev": disk.Dev, "path": path})
+				}
+			}
 			row := []any{n.ID, n.Name, n.Address, n.Address + ":" + text(int64(n.HTTPPort)),
 				map[string]any{"http": int64(n.HTTPPort), "transport": int64(n.TransportPort), "psql": int64(n.PSQLPort)},
 				map[string]any{"1": 0.1, "5": 0.1, "15": 0.1, "probe_timestamp": now},
@@ -253,8 +259,8 @@ func sysNodes(s *Session) *virtualTable {
 				map[string]any{"available_processors": int64(2), "name": "Linux", "arch": "amd64", "version": "simulator"},
 				map[string]any{
 					"total": map[string]any{"size": size, "used": used, "available": size - used, "reads": int64(-1), "bytes_read": int64(-1), "writes": int64(-1), "bytes_written": int64(-1)},
-					"disks": []any{map[string]any{"dev": dev, "size": size, "used": used, "available": size - used}},
-					"data":  []any{map[string]any{"dev": dev, "path": path}},
+					"disks": disks,
+					"data":  data,
 				}, stateVersion}
 			if attributes {
 				a := map[string]any{}

@@ -214,6 +214,10 @@ func (a *Agent) isMounted(volume *corev1.PersistentVolume) bool {
 
 // finishGrowth reports the claim as grown. byProvider: no node had to do anything.
 func (a *Agent) finishGrowth(ctx context.Context, claim *corev1.PersistentVolumeClaim, size resource.Quantity, byProvider bool) error {
+	// First the file system, then the claim: as on a node.
+	if err := a.setVolumeSize(claim.Spec.VolumeName, size); err != nil {
+		return err
+	}
 	next := claim.DeepCopy()
 	next.Status.Capacity = corev1.ResourceList{corev1.ResourceStorage: size}
 	setResizeStatus(next, "")

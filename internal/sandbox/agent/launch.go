@@ -247,7 +247,8 @@ func (c *container) launchSimulated(args []string, log io.Writer) (instance, err
 	}
 	c.worker.setSeeds(seeds, query)
 	node := []string{
-		"--hub", a.o.HubSocket, "--address", c.worker.podAddress().String(), "--version", tag, "--seed-file", seeds, "--",
+		"--hub", a.o.HubSocket, "--address", c.worker.podAddress().String(), "--version", tag, "--seed-file", seeds,
+		"--volumes", a.volumesFolder(), "--",
 	}
 	for _, each := range args {
 		node = append(node, c.onThisMachine(each))

@@ -99,8 +99,7 @@ func (w *worker) mountClaim(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	root := filepath.Join(w.agent.o.Dir, "volumes")
-	if inside, err := filepath.Rel(root, folder); err != nil || strings.HasPrefix(inside, "..") {
+	if inside, err := filepath.Rel(w.agent.volumesFolder(), folder); err != nil || strings.HasPrefix(inside, "..") {
 		return "", errNotOurs(volume)
 	}
 	first, taken := w.agent.takeVolume(folder, w.uid)

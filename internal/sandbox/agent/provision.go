@@ -2,15 +2,20 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"stevedore.dev/stevedore/internal/cratesim"
 )
 
 // Provisioner is the name that the sandbox's volumes carry.
@@ -69,7 +74,7 @@ func (a *Agent) makeVolume(claim *corev1.PersistentVolumeClaim) error {
 	if _, err := a.volumes.Get(name); err == nil {
 		return nil
 	}
-	folder := filepath.Join(a.o.Dir, "volumes", name)
+	folder := filepath.Join(a.volumesFolder(), name)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("making the folder of the claim %s/%s: %w", claim.Namespace, claim.Name, err)
 	}
@@ -78,6 +83,9 @@ func (a *Agent) makeVolume(claim *corev1.PersistentVolumeClaim) error {
 		class = *claim.Spec.StorageClassName
 	}
 	size := growthOf(class).size(*wanted(claim))
+	if err := a.setVolumeSize(name, size); err != nil {
+		return err
+	}
 	volume := &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        name,
@@ -116,5 +124,23 @@ func (a *Agent) removeVolume(volume *corev1.PersistentVolume) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("removing the volume %s: %w", volume.Name, err)
 	}
-	return os.RemoveAll(filepath.Join(a.o.Dir, "volumes", volume.Name))
+	return errors.Join(os.RemoveAll(filepath.Join(a.volumesFolder(), volume.Name)),
+		os.RemoveAll(cratesim.SizeFile(a.volumesFolder(), volume.Name)))
+}
+
+// volumesFolder has a folder for each volume.
+func (a *Agent) volumesFolder() string { return filepath.Join(a.o.Dir, "volumes") }
+
+// setVolumeSize makes the file system of a volume so large: simulated nodes read it. The
+// file is replaced in one step, so that nobody reads half of it.
+func (a *Agent) setVolumeSize(name string, size resource.Quantity) error {
+	file := cratesim.SizeFile(a.volumesFolder(), name)
+	err := os.WriteFile(file+".new", strconv.AppendInt(nil, size.Value(), 10), 0o644)
+	if err == nil {
+		err = os.Rename(file+".new", file)
+	}
+	if err != nil {
+		return fmt.Errorf("setting the size of the volume %s: %w", name, err)
+	}
+	return nil
 }
