@@ -278,7 +278,7 @@ func TestAClusterThatOnlyOneSideHas(t *testing.T) {
 func TestAClusterUnderANewNameIsPlannedAsTheDaemonRefusesIt(t *testing.T) {
 	r := newRepository(t)
 	r.commit(map[string]string{"clusters/a.yaml": orders("orders", "3")})
-	r.commit(map[string]string{"clusters/a.yaml": orders("purchases", "3")})
+	r.commit(map[string]string{"clusters/a.yaml": strings.Replace(orders("purchases", "3"), "cluster: {name: purchases", "cluster: {name: orders", 1)})
 	t.Chdir(r.dir)
 	plans, end := planned(t, "clusters", "--against", "HEAD^1")
 	require.Equal(t, exitChanges, end.code, end.err)
