@@ -105,7 +105,13 @@ func (k *kubernetes) CreateSecret(context.Context, string, map[string][]byte) er
 func (k *kubernetes) LabelSecret(context.Context, string, string, string) error      { return nil }
 func (k *kubernetes) AnnotateClaim(context.Context, string, map[string]string) error { return nil }
 func (k *kubernetes) SetBudget(context.Context, string, int) error                   { return nil }
-func (k *kubernetes) ForgetHold(context.Context, string, string) error               { return nil }
+func (k *kubernetes) GrowClaim(context.Context, string, string, string) error        { return nil }
+
+func (k *kubernetes) OrphanSet(context.Context, string, string, string, int, string, int) error {
+	return nil
+}
+
+func (k *kubernetes) ForgetHold(context.Context, string, string) error { return nil }
 func (k *kubernetes) DeletePod(_ context.Context, name, _ string) error {
 	return k.note("delete " + name)
 }
