@@ -61,7 +61,10 @@ func (w *worker) dialer() cratedb.Dialer {
 
 // tools are what this cluster's executors act through, fenced by the Lease.
 func (w *worker) tools() execute.Tools {
-	write := objects{client: w.kube, applier: w.applier, cluster: w.key, wrote: w.live.Wrote}
+	write := objects{
+		client: w.kube, applier: w.applier, cluster: w.key, wrote: w.live.Wrote,
+		deleted: func(uid string) { w.deleted = append(w.deleted, uid) },
+	}
 	exec := podExec{cfg: w.plain, client: w.kube, namespace: w.key.Namespace}
 	crash := cratedb.Crash{Executor: exec}
 	if w.renderedFrom.Definition != nil {

@@ -33,6 +33,9 @@ type objects struct {
 	// wrote is told the answer to a write whose object decisions are made of, until
 	// a watch shows it; nil where nobody asks.
 	wrote func(*unstructured.Unstructured)
+	// deleted is told the UID of a pod that is on its way out or gone, until a watch shows
+	// it; nil where nobody asks.
+	deleted func(uid string)
 }
 
 var (
@@ -135,8 +138,7 @@ func (o objects) DeletePod(ctx context.Context, name, uid string) error {
 	if seen.Ready || !seen.Started.IsZero() {
 		return fmt.Errorf("deleting Pod %s/%s: CrateDB has started in it meanwhile, it stays", o.cluster.Namespace, name)
 	}
-	err = pods.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion}})
-	return wrapWrite("deleting Pod", o.cluster.Namespace, name, err)
+	return o.deletePod(ctx, pod)
 }
 
 // RestartPod looks right before it deletes.
@@ -152,14 +154,31 @@ func (o objects) RestartPod(ctx context.Context, name, uid string, ready bool) e
 	case seen.UID != uid:
 		return fmt.Errorf("deleting Pod %s/%s: it is another pod by now: %w", o.cluster.Namespace, name, execute.ErrNotFound)
 	case seen.Terminating:
+		o.tellDeleted(uid)
 		return nil
 	case seen.Ready && !ready:
 		return fmt.Errorf("deleting Pod %s/%s: it is ready by now, it stays", o.cluster.Namespace, name)
 	case !seen.Ready && ready:
 		return fmt.Errorf("deleting Pod %s/%s: it is not ready any more, it stays", o.cluster.Namespace, name)
 	}
-	err = pods.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion}})
-	return wrapWrite("deleting Pod", o.cluster.Namespace, name, err)
+	return o.deletePod(ctx, pod)
+}
+
+// deletePod deletes this very pod, as it was seen.
+func (o objects) deletePod(ctx context.Context, pod *corev1.Pod) error {
+	err := o.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion},
+	})
+	if err == nil || apierrors.IsNotFound(err) {
+		o.tellDeleted(string(pod.UID))
+	}
+	return wrapWrite("deleting Pod", pod.Namespace, pod.Name, err)
+}
+
+func (o objects) tellDeleted(uid string) {
+	if o.deleted != nil {
+		o.deleted(uid)
+	}
 }
 
 // set is the cluster's StatefulSet of this UID as it is now: what was decided on may

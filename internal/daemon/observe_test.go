@@ -127,11 +127,15 @@ func TestAPodIsLookedAtRightBeforeItIsRestarted(t *testing.T) {
 				pod.DeletionTimestamp, pod.Finalizers = &began, []string{"example.org/keep"}
 			}
 			client := fake.NewClientset(pod)
-			err := objects{client: client, cluster: key("c")}.RestartPod(t.Context(), pod.Name, c.uid, c.want)
+			var told []string
+			o := objects{client: client, cluster: key("c"), deleted: func(uid string) { told = append(told, uid) }}
+			err := o.RestartPod(t.Context(), pod.Name, c.uid, c.want)
 			if c.words == "" {
 				require.NoError(t, err)
+				assert.Equal(t, []string{"uid-2"}, told, "it is on its way out, whatever a watch shows")
 			} else {
 				require.ErrorContains(t, err, c.words)
+				assert.Empty(t, told)
 			}
 			deleted := false
 			for _, action := range client.Actions() {

@@ -112,7 +112,7 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 		}
 	}
 
-	observed := observeKubernetes(w.live, desired)
+	observed := w.observe(w.live, desired)
 	if lifecycle.StorageWanted(&desired, &observed) {
 		observed.Storage = w.storage.Read(ctx, desired.Storage)
 	}

@@ -56,6 +56,7 @@ type worker struct {
 	refusedOf    string
 
 	explainer explainer
+	deleted   deletedPods
 
 	failures []model.Failure
 	reading  model.Database

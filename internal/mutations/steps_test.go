@@ -23,6 +23,7 @@ var steps = []mutation{
 	{"the template returns when its first pod does not come up", "downStep", "if !unasked && hadItsTime(", "if false && !unasked && hadItsTime(", "ops", "TestATemplateThatDoesNotComeUpStopsAtItsFirstPod"},
 	{"a pod has its UID as precondition", "RestartPod", "	case seen.UID != uid:\n", "	case false:\n", "internal/daemon", "TestAPodIsLookedAtRightBeforeItIsRestarted"},
 	{"a pod that is not ready any more stays", "RestartPod", "case !seen.Ready && ready:", "case false:", "internal/daemon", "TestAPodIsLookedAtRightBeforeItIsRestarted"},
+	{"a deleted pod is on its way out before a watch shows it", "mark", "pods[i].Terminating = true", "pods[i].Terminating = false", "internal/daemon", "TestADeletedPodIsOnItsWayOutBeforeAWatchShowsIt"},
 	{"a command replaces no member", "mayBeMember", "case v.Member(p.NodeName):", "case false:", "ops", "TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember"},
 	{"a command replaces no other pod of that name", "commandedPod", "p.UID == uid && ", "", "ops", "TestACommandToReplaceAPodIsForNoOtherPod"},
 	{"a command puts no volume on an older version", "WroteNewer", `c.Version != "" && gates.CompareMinor(c.Version, live.Version) > 0`, "false", "ops", "TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember"},
