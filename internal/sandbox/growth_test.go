@@ -48,7 +48,8 @@ func shown(claim *corev1.PersistentVolumeClaim) string {
 // volume is a claim, and the pod that mounts it.
 type volume struct {
 	situation
-	name string
+	name   string
+	others int // made by staysSo
 
 	mu    sync.Mutex
 	trail []string
@@ -108,7 +109,13 @@ func (v *volume) claim() *corev1.PersistentVolumeClaim {
 // mount starts a pod with the claim.
 func (v *volume) mount() {
 	v.Helper()
-	_, err := v.client.CoreV1().Pods(v.namespace).Create(v.Context(), &corev1.Pod{
+	v.start(func(*corev1.Pod) {})
+	v.within("the pod runs", v.isReady(v.name))
+}
+
+func (v *volume) start(change func(*corev1.Pod)) {
+	v.Helper()
+	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: v.name},
 		Spec: corev1.PodSpec{
 			Containers: []corev1.Container{{Name: "sleeper", Image: "sleeper",
@@ -116,9 +123,10 @@ func (v *volume) mount() {
 			Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: v.name}}}},
 		},
-	}, metav1.CreateOptions{})
+	}
+	change(pod)
+	_, err := v.client.CoreV1().Pods(v.namespace).Create(v.Context(), pod, metav1.CreateOptions{})
 	require.NoError(v, err)
-	v.within("the pod runs", v.isReady(v.name))
 }
 
 func (v *volume) unmount() {
@@ -150,7 +158,8 @@ func (v *volume) shows(line string) {
 func (v *volume) staysSo() {
 	v.Helper()
 	before := v.claim()
-	other := v.volume("beside-"+before.ResourceVersion, "default", "1Gi")
+	v.others++
+	other := v.volume(fmt.Sprintf("%s-beside-%d", v.name, v.others), "default", "1Gi")
 	for _, size := range []string{"2", "3"} {
 		require.NoError(v, other.ask(size+"Gi"))
 		other.shows(atRest + size + "Gi")
@@ -198,13 +207,14 @@ func TestAClaimOfAClassThatDoesNotExpandIsRefused(t *testing.T) {
 func TestAnOfflineVolumeGrowsWhenItsPodIsStartedAnew(t *testing.T) {
 	s := situationIn(t, common(t))
 	v := s.volume("of-offline", "offline", "1Gi")
+	v.takes("1h")
 	require.NoError(t, v.ask("2Gi"))
-	v.shows(forNode + "1Gi")
-	v.staysSo()
+	v.shows(byProvider + "1Gi")
+	require.NoError(t, v.ask("3Gi")) // what is asked for meanwhile waits
+	v.takes("0s")
+	v.showsAndStays(forNode + "1Gi")
 	assert.Equal(t, "2Gi", v.capacityOfVolume())
-	// The end of the pod alone is not enough, and what is asked for meanwhile waits.
-	require.NoError(t, v.ask("3Gi"))
-	v.unmount()
+	v.unmount() // that alone is not enough
 	v.staysSo()
 	v.mount()
 	v.shows(forNode + "2Gi")
@@ -215,6 +225,23 @@ func TestAnOfflineVolumeGrowsWhenItsPodIsStartedAnew(t *testing.T) {
 	v.unmount()
 	v.mount()
 	v.shows(atRest + "3Gi")
+}
+
+// A kubelet that waits for another volume of the pod has mounted this one.
+func TestAnOfflineVolumeIsInUseBeforeItsPodRuns(t *testing.T) {
+	s := situationIn(t, common(t))
+	v := s.volume("waiting", "offline", "1Gi")
+	v.unmount()
+	v.start(func(pod *corev1.Pod) {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "tls", VolumeSource: corev1.VolumeSource{
+			Secret: &corev1.SecretVolumeSource{SecretName: "missing"}}})
+		pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "tls", MountPath: "/tls"})
+	})
+	v.within("the pod waits for its Secret", func() bool {
+		return slices.ContainsFunc(s.eventsOf(v.name), func(event string) bool { return strings.Contains(event, `volume "tls"`) })
+	})
+	require.NoError(t, v.ask("2Gi"))
+	v.showsAndStays(forNode + "1Gi")
 }
 
 func TestAVolumeThatNoPodMountsWaitsForOne(t *testing.T) {
