@@ -197,6 +197,17 @@ func TestAClaimThatNoPodUsesGrowsToo(t *testing.T) {
 	checkGrown(t, w)
 }
 
+// A node that comes has a claim without a volume for a moment.
+func TestANewClaimIsNoGrowth(t *testing.T) {
+	w := newWorld(t, sized(wantedCluster(3), sizeBefore))
+	w.run(40)
+	w.claims = append(w.claims, model.Claim{Name: "data0-" + hot + "-3", Set: hot, Ordinal: 3, Phase: "Pending", Template: "data0", UID: "u3", Requested: 100 * gib})
+	_, err := w.turn()
+	require.NoError(t, err)
+	assert.Nil(t, w.record.Growth)
+	assert.Zero(t, reported(w, "VolumesGrowing"))
+}
+
 func TestSuccessIsSaidOnceCrateDBSeesTheBytes(t *testing.T) {
 	w := grownWorld(t, sizeAfter)
 	w.blind = true

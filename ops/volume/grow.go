@@ -27,6 +27,9 @@ type growing struct {
 // done reports whether the volume has the size. On a claim that no pod uses nobody can make
 // the file system larger: the kubelet does that when a pod comes.
 func (g *growing) done() bool {
+	if g.Phase != "Bound" && g.Requested >= g.size {
+		return true // it is new, and gets a volume of that size
+	}
 	return g.Capacity >= g.size || !g.mounted && g.Requested >= g.size && g.Resize == model.ResizeNode
 }
 
