@@ -24,8 +24,8 @@ const (
 	// anybody asks why.
 	missingFor   = 5 * time.Second
 	beingMadeFor = 15 * time.Second
-	// notReadyFor is how long a process runs in a pod that is not ready before anybody asks
-	// for its machine, where the pod's status says nothing of that.
+	// notReadyFor is how long a pod is not ready, while its process runs or ends, before
+	// anybody asks for its machine, where the pod's status says nothing of that.
 	notReadyFor = 2 * time.Minute
 	// explainEvery is the least between two looks, explainUnasked the least after the API
 	// server has denied the right, and explainTimeout bounds a look.
@@ -39,12 +39,13 @@ const (
 	explainersMost = 4
 )
 
-// explainer remembers what it has read of one cluster, and since when pods are missing.
+// explainer remembers what it has read of one cluster, and since when pods are missing, by
+// name, or not ready, by UID.
 type explainer struct {
-	missing map[string]time.Time
-	last    model.Explained
-	at      time.Time
-	about   []subject
+	missing, unready map[string]time.Time
+	last             model.Explained
+	at               time.Time
+	about            []subject
 	// noEvents and noNodes are when the right was denied; zero: it was not.
 	noEvents, noNodes time.Time
 }
@@ -65,7 +66,7 @@ func (w *worker) explain(ctx context.Context, observed *model.Observed, hide red
 	e := &w.explainer
 	about := e.subjects(observed, now)
 	if len(about) == 0 {
-		*e = explainer{missing: e.missing, noEvents: e.noEvents, noNodes: e.noNodes}
+		*e = explainer{missing: e.missing, unready: e.unready, noEvents: e.noEvents, noNodes: e.noNodes}
 		return model.Explained{}
 	}
 	if now.Sub(e.at) < explainEvery && slices.Equal(about, e.about) || now.Sub(e.at) < missingFor {
@@ -100,25 +101,27 @@ func (e *explainer) subjects(observed *model.Observed, now time.Time) []subject 
 			if slices.ContainsFunc(observed.Pods, func(p model.Pod) bool { return p.Name == name }) {
 				continue
 			}
-			since, ok := e.missing[name]
-			if !ok {
-				since = now
-			}
-			if missing[name] = since; now.Sub(since) >= missingFor {
+			if missing[name] = first(e.missing, name, now); now.Sub(missing[name]) >= missingFor {
 				add(subject{kindSet, set.Name, set.UID, name})
 			}
 		}
 	}
 	e.missing = missing
+	unready := map[string]time.Time{}
 	for i := range observed.Pods {
 		p := &observed.Pods[i]
-		if p.Ready || now.Sub(p.Created) < beingMadeFor {
+		if p.Ready {
+			continue
+		}
+		unready[p.UID] = first(e.unready, p.UID, now)
+		if now.Sub(p.Created) < beingMadeFor {
 			continue
 		}
 		switch {
 		case p.Terminating || p.Waiting == "":
-			// Most pods that are not ready have just been made or start still.
-			if p.KubernetesNode != "" && (!p.Lost.Unheard.IsZero() || p.Lost.Deleted || now.Sub(later(p.Created, p.Started)) >= notReadyFor) {
+			// Most pods that are not ready have just been made, start still or are being
+			// restarted, after however long a run.
+			if p.KubernetesNode != "" && (!p.Lost.Unheard.IsZero() || p.Lost.Deleted || now.Sub(later(unready[p.UID], p.Started)) >= notReadyFor) {
 				add(subject{kind: kindNode, name: p.KubernetesNode, pod: p.Name})
 			}
 		case p.Waiting == "ContainerCreating" || p.Waiting == "PodInitializing":
@@ -134,7 +137,16 @@ func (e *explainer) subjects(observed *model.Observed, now time.Time) []subject 
 			}
 		}
 	}
+	e.unready = unready
 	return about
+}
+
+// first is when something was first so, which it is now.
+func first(known map[string]time.Time, of string, now time.Time) time.Time {
+	if since, ok := known[of]; ok {
+		return since
+	}
+	return now
 }
 
 func (w *worker) read(ctx context.Context, about []subject, hide redaction, now time.Time) model.Explained {

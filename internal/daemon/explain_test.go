@@ -165,8 +165,8 @@ func TestEventsAndNodesAreReadSeldomAndOnlyWhereAPodIsMissingOrStuck(t *testing.
 				event(kindPod, missingSet+"-0", "FailedMount", "no", now), event(kindClaim, "data0-x", "ProvisioningFailed", "no class", now),
 			}
 			w := explainingWorker(t, server)
-			// A first look only notes what is missing.
-			w.explain(t.Context(), &c.observed, nil, now.Add(-missingFor))
+			// A first look only notes what is missing or not ready.
+			w.explain(t.Context(), &c.observed, nil, now.Add(-notReadyFor))
 			server.lists, w.explainer.at = nil, time.Time{}
 			assert.Equal(t, c.want, w.explain(t.Context(), &c.observed, nil, now))
 			assert.Equal(t, c.asked, server.lists)
@@ -177,6 +177,29 @@ func TestEventsAndNodesAreReadSeldomAndOnlyWhereAPodIsMissingOrStuck(t *testing.
 			assert.Equal(t, model.Explained{}, w.explain(t.Context(), &model.Observed{}, nil, now.Add(time.Hour)), "and forgotten once nothing is wrong")
 		})
 	}
+}
+
+// A restart takes down pods that ran for days: nothing is wrong with their machines, and the
+// right to read a Node is optional.
+func TestNobodyAsksForTheMachineOfAPodThatIsBeingRestarted(t *testing.T) {
+	server := newTold()
+	w := explainingWorker(t, server)
+	now := began.Time
+	ran := model.Pod{Name: "p-0", UID: "uid-1", KubernetesNode: "node-3", Ready: true, Runs: true, Created: now.Add(-time.Hour), Started: now.Add(-time.Hour)}
+	look := func(at time.Duration, change func(*model.Pod)) {
+		p := ran
+		change(&p)
+		w.explain(t.Context(), &model.Observed{Pods: []model.Pod{p}}, nil, now.Add(at))
+	}
+	look(0, func(*model.Pod) {})
+	going := func(p *model.Pod) { p.Ready, p.Terminating = false, true }
+	look(time.Second, going)
+	look(notReadyFor, going)
+	assert.Empty(t, server.lists, "it ends as it is to")
+	look(notReadyFor+time.Second, going)
+	assert.Equal(t, []string{"get nodes"}, server.lists, "one that does not end has perhaps lost its machine")
+	look(notReadyFor+time.Minute, func(p *model.Pod) { p.UID, p.Ready, p.Created = "uid-2", false, now.Add(notReadyFor+time.Second) })
+	assert.Len(t, server.lists, 1, "the next pod has its own time")
 }
 
 // A hundred pods that are missing are no hundred requests.
@@ -209,14 +232,14 @@ func TestWithoutTheRightToReadEventsLessIsSaid(t *testing.T) {
 	}
 	w.explain(t.Context(), &observed, nil, began.Time)
 	server.lists, w.explainer.at, w.explainer.noNodes = nil, time.Time{}, time.Time{}
-	got := w.explain(t.Context(), &observed, nil, began.Add(time.Minute))
+	got := w.explain(t.Context(), &observed, nil, began.Add(notReadyFor))
 	require.Contains(t, got.EventsUnread, "may not read events in namespace ns (`kubectl apply -n ns -k deploy/namespace` of this release gives it the right)")
 	assert.Empty(t, got.Events)
 	assert.Empty(t, got.Machines)
 	assert.Equal(t, []string{"list events", "get nodes"}, server.lists)
-	assert.Equal(t, got, w.explain(t.Context(), &observed, nil, began.Add(2*time.Minute)))
+	assert.Equal(t, got, w.explain(t.Context(), &observed, nil, began.Add(notReadyFor+time.Minute)))
 	assert.Len(t, server.lists, 2)
 
 	server.denied = map[string]bool{}
-	assert.Empty(t, w.explain(t.Context(), &observed, nil, began.Add(time.Minute+explainUnasked)).EventsUnread, "it is asked again, and may")
+	assert.Empty(t, w.explain(t.Context(), &observed, nil, began.Add(notReadyFor+explainUnasked)).EventsUnread, "it is asked again, and may")
 }
