@@ -37,7 +37,7 @@ func TestVolumesGrowAroundRunningPods(t *testing.T) {
 			after := v.set(hotSet)
 			assert.NotEqual(t, before.UID, after.UID, "the StatefulSet was made again")
 			assert.Equal(t, before.Status.UpdateRevision, after.Status.UpdateRevision, "no revision changed")
-			assert.Equal(t, pods, podsOf(v), "no pod was made anew or got another revision")
+			assert.Equal(t, pods, podsOf(v), "no pod was recreated or got another revision")
 			for _, pod := range v.clusterPods(cutCluster) {
 				owner := metav1.GetControllerOf(&pod)
 				require.NotNil(t, owner, pod.Name)

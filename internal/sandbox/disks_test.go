@@ -16,7 +16,7 @@ import (
 // What sys.nodes shows of the disks is what the claims have, as on a cluster.
 func TestTheDisksOfANodeAreTheVolumesOfItsClaims(t *testing.T) {
 	if os.Getenv("CRATEDB_HOME") != "" {
-		t.Skip("a real CrateDB sees the disk of this machine")
+		t.Skip("a real CrateDB sees the disk of this machine and not the size of a claim: `make test` runs this with simulated nodes, without CRATEDB_HOME")
 	}
 	s, version := crateDB(t)
 	s.crate(1, func(set *appsv1.StatefulSet) {
