@@ -113,7 +113,7 @@ func TestNothingHoldsUpAVolumeThatHasToGrow(t *testing.T) {
 	}
 }
 
-// While a StatefulSet is gone nobody makes a pod anew.
+// While a StatefulSet is gone no pod is recreated.
 func TestAStatefulSetIsNotRecreatedWhileAPodIsDown(t *testing.T) {
 	w := grownWorld(t, sizeAfter)
 	w.pods[hot+"-1"].away = 1 << 20
@@ -175,7 +175,7 @@ func TestAFailedGrowthIsNamedAndCanBeTakenBackToLess(t *testing.T) {
 	require.Contains(t, reasons(d.Waits), "volume-growth-failed")
 	for _, r := range d.Waits {
 		if r.Name == "volume-growth-failed" {
-			assert.Contains(t, r.Message, "data0-"+hot+"-0 stays at 100.0 GiB, 200.0 GiB are wanted; its driver says: the array is full")
+			assert.Contains(t, r.Message, "data0-"+hot+"-0 stays at 100.0 GiB, 200.0 GiB are desired; its driver says: the array is full")
 		}
 	}
 	assert.Equal(t, 1, reported(w, "VolumeGrowthFailed"))
@@ -302,5 +302,18 @@ func TestTheWaitForVolumesCountsClaims(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, i, 0)
-	assert.True(t, strings.HasPrefix(d.Waits[i].Message, "0 of 3 volume claims have the size that is wanted: "), d.Waits[i].Message)
+	assert.True(t, strings.HasPrefix(d.Waits[i].Message, "0 of 3 volume claims have the desired size: "), d.Waits[i].Message)
+}
+
+// One that was deleted with its pods, by the consent of its definition, is not made again.
+func TestADeletedClusterIsNotRecreated(t *testing.T) {
+	for _, pods := range []bool{true, false} {
+		s := made(t)
+		s.r.Operation = &model.Operation{Kind: model.OperationExpand, Step: model.StepRecreate, Recreation: &model.Recreation{Set: hot, UID: "uid-" + hot, Pods: 3, Guarded: 3}}
+		s.d.Removed, s.o.Sets = true, nil
+		if !pods {
+			s.o.Pods = nil
+		}
+		assert.Equal(t, pods, s.decide().Apply, "only pods without a StatefulSet get one")
+	}
 }

@@ -6,11 +6,10 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/model"
@@ -62,16 +61,16 @@ func resizeOf(claim *corev1.PersistentVolumeClaim) (model.ResizeState, string) {
 	return state, said
 }
 
-// observedBudget is a disruption budget as Decide sees it.
+// observedBudget is a disruption budget as Decide sees it; the last look sees the same.
 func observedBudget(object *unstructured.Unstructured) model.ObservedBudget {
-	number := func(fields ...string) int {
+	number := func(fields ...string) int64 {
 		value, _, _ := unstructured.NestedInt64(object.Object, fields...)
-		return int(value)
+		return value
 	}
 	return model.ObservedBudget{
-		Name: object.GetName(), MaxUnavailable: number("spec", "maxUnavailable"), MinAvailable: number("spec", "minAvailable"),
-		Seen:    int64(number("status", "observedGeneration")) == object.GetGeneration(),
-		Allowed: number("status", "disruptionsAllowed"),
+		Name: object.GetName(), MaxUnavailable: int(number("spec", "maxUnavailable")), MinAvailable: int(number("spec", "minAvailable")),
+		Seen:    number("status", "observedGeneration") == object.GetGeneration(),
+		Allowed: int(number("status", "disruptionsAllowed")),
 	}
 }
 
@@ -91,7 +90,7 @@ func (o objects) GrowClaim(ctx context.Context, name, uid, size string) error {
 }
 
 // OrphanSet looks at the pods and at the budget right before it deletes: while the StatefulSet
-// is gone nobody makes a pod anew.
+// is gone no pod is recreated.
 func (o objects) OrphanSet(ctx context.Context, name, uid, resourceVersion string, pods int, budget string, keep int) error {
 	ctx = o.about(ctx, "apps", "StatefulSet", name)
 	const what = "recreating StatefulSet"
@@ -106,20 +105,26 @@ func (o objects) OrphanSet(ctx context.Context, name, uid, resourceVersion strin
 		return fmt.Errorf("%s %s/%s: it has not %d replicas by now, it is decided again", what, o.cluster.Namespace, name, pods)
 	}
 	for ordinal := range pods {
-		pod, err := o.client.CoreV1().Pods(o.cluster.Namespace).Get(ctx, fmt.Sprintf("%s-%d", name, ordinal), metav1.GetOptions{})
+		podName := fmt.Sprintf("%s-%d", name, ordinal)
+		pod, err := o.client.CoreV1().Pods(o.cluster.Namespace).Get(ctx, podName, metav1.GetOptions{})
 		if err != nil {
-			return wrapWrite(what+": looking at its pod", o.cluster.Namespace, fmt.Sprintf("%s-%d", name, ordinal), err)
+			// A pod that is not there is no sign that the StatefulSet is gone.
+			return fmt.Errorf("%s %s/%s: looking at its pod %s: %v; it is decided again", what, o.cluster.Namespace, name, podName, err)
 		}
-		if owner := metav1.GetControllerOf(pod); pod.DeletionTimestamp != nil || owner == nil || string(owner.UID) != uid {
+		if seen := observedPod(pod, nil); !seen.Stays(uid) {
 			return fmt.Errorf("%s %s/%s: its pod %s is being deleted or another's by now, it is decided again", what, o.cluster.Namespace, name, pod.Name)
 		}
 	}
 	if budget != "" {
-		guard, err := o.client.PolicyV1().PodDisruptionBudgets(o.cluster.Namespace).Get(ctx, budget, metav1.GetOptions{})
+		now, err := o.client.PolicyV1().PodDisruptionBudgets(o.cluster.Namespace).Get(ctx, budget, metav1.GetOptions{})
 		if err != nil {
-			return wrapWrite(what+": looking at PodDisruptionBudget", o.cluster.Namespace, budget, err)
+			return fmt.Errorf("%s %s/%s: looking at the disruption budget %s: %v; it is decided again", what, o.cluster.Namespace, name, budget, err)
 		}
-		if !guards(guard, keep) {
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(now)
+		if err != nil {
+			return fmt.Errorf("%s %s/%s: reading the disruption budget %s: %w", what, o.cluster.Namespace, name, budget, err)
+		}
+		if seen := observedBudget(&unstructured.Unstructured{Object: fields}); !seen.Keeps(keep) {
 			return fmt.Errorf("%s %s/%s: the disruption budget %s could let a pod go by now, it is decided again", what, o.cluster.Namespace, name, budget)
 		}
 	}
@@ -128,12 +133,4 @@ func (o objects) OrphanSet(ctx context.Context, name, uid, resourceVersion strin
 		PropagationPolicy: &orphan, Preconditions: &metav1.Preconditions{UID: &now.UID, ResourceVersion: &resourceVersion},
 	})
 	return wrapWrite(what, o.cluster.Namespace, name, err)
-}
-
-// guards reports whether a budget keeps so many pods, by a number that no missing StatefulSet
-// changes, and its controller has seen that and lets none go.
-func guards(budget *policyv1.PodDisruptionBudget, keep int) bool {
-	min := budget.Spec.MinAvailable
-	return min != nil && *min == intstr.FromInt32(int32(keep)) && //nolint:gosec // a number of pods
-		budget.Status.ObservedGeneration == budget.Generation && budget.Status.DisruptionsAllowed == 0
 }

@@ -107,8 +107,8 @@ func (k *kubernetes) AnnotateClaim(context.Context, string, map[string]string) e
 func (k *kubernetes) SetBudget(context.Context, string, int) error                   { return nil }
 func (k *kubernetes) GrowClaim(context.Context, string, string, string) error        { return nil }
 
-func (k *kubernetes) OrphanSet(context.Context, string, string, string, int, string, int) error {
-	return nil
+func (k *kubernetes) OrphanSet(_ context.Context, set, _, _ string, _ int, _ string, _ int) error {
+	return k.note("orphan " + set)
 }
 
 func (k *kubernetes) ForgetHold(context.Context, string, string) error { return nil }

@@ -129,7 +129,7 @@ var rules = []mutation{
 	{"volume-cannot-shrink", "refuseTemplates", "t.Refuse(gates.VolumeShrink(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))", "", "ops", "TestWhatCannotGrowIsRefusedBeforeAClaimIsAsked"},
 	silenced("storage-class-not-expandable", "ClassExpands", "ops", "TestWhatCannotGrowIsRefusedBeforeAClaimIsAsked"),
 	silenced("volumes-grow", "VolumesGrow", "ops", "TestTheWaitForVolumesCountsClaims"),
-	{"volume-growth-failed", "waits", "t.Wait(gates.VolumeFailed(g.Name, g.Capacity, g.size, g.ResizeMessage))", "", "ops", "TestAFailedGrowthIsNamedAndCanBeTakenBackToLess"},
+	{"volume-growth-failed", "tellFailures", "\t\tt.Wait(reason)\n", "", "ops", "TestAFailedGrowthIsNamedAndCanBeTakenBackToLess"},
 	{"set-recreated", "StartExpand", "\t\t\tt.Wait(gates.SetRecreated(s.Name, why))\n\t\t\tcontinue\n", "", "ops", "TestAStatefulSetIsNotRecreatedWhileAPodIsDown"},
 	silenced("size-not-visible", "SizeNotVisible", "ops", "TestSuccessIsSaidOnceCrateDBSeesTheBytes"),
 	{"immutable-field", "refuseTemplates", "t.Refuse(gates.Immutable(c.Set, c.Path, c.Old, c.New))", "", "ops", notSupported},

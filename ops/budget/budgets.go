@@ -261,7 +261,7 @@ func SetBudgets(t *pass.Pass, value func(model.Budget) int) {
 		if old := slices.IndexFunc(t.Record.Budgets, func(b model.Budget) bool { return b.Name == name }); old >= 0 {
 			b = t.Record.Budgets[old]
 		}
-		b.MaxUnavailable, b.MinAvailable = value(b), 0
+		b.MaxUnavailable = value(b)
 		next = append(next, b)
 	}
 	if !slices.Equal(next, t.Record.Budgets) {

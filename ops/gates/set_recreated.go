@@ -5,7 +5,7 @@ var SetRecreatedRule = Rule{
 	Name: "set-recreated",
 	Kind: Waits,
 	Says: "The claims have the new size. The StatefulSet is deleted without its pods and made again with it, so that pods that come later get such claims too. No pod restarts. " +
-		"Before that every pod of it has to be there, because nobody makes a pod anew meanwhile, and the disruption budget lets none go.",
+		"Before that every pod of it has to be there, because no pod is recreated meanwhile, and the disruption budget allows no eviction.",
 	Do:     "Nothing, while its pods are on their way. A pod that stays away has a reason of its own in the status.",
 	Source: "Kubernetes, StatefulSet, volumeClaimTemplates are immutable; deletion with propagationPolicy: Orphan",
 }

@@ -11,9 +11,9 @@ var VolumeShrinkRule = Rule{
 
 // VolumeShrink gives the field and both sizes.
 func VolumeShrink(set, path, from, to string, unused bool) Reason {
-	what := "set spec.nodes…resources.disk back, or add a group with smaller volumes and shrink this one"
+	what := "set resources.disk.size of its group back, or add a group with smaller volumes and shrink this one"
 	if unused {
 		what = neverStartedRepair
 	}
-	return VolumeShrinkRule.because("%s: %s is %s and %s is wanted: a volume cannot become smaller, and nothing of it is applied; %s", set, path, from, to, what)
+	return VolumeShrinkRule.because("%s: %s is %s and %s is desired: a volume cannot become smaller, and nothing of it is applied; %s", set, path, from, to, what)
 }

@@ -15,11 +15,11 @@ var VolumesGrowRule = Rule{
 	Source: "Kubernetes, persistent volumes, Expanding Persistent Volumes Claims",
 }
 
-// GrowingClaim is a claim that has not the size that is wanted.
+// GrowingClaim is a claim that has not the desired size.
 type GrowingClaim struct {
 	Name string
-	// Capacity and Wanted are in bytes.
-	Capacity, Wanted int64
+	// Capacity and Desired are in bytes.
+	Capacity, Desired int64
 	// Waits says what it waits for; "" for nothing that is known.
 	Waits string
 }
@@ -31,7 +31,7 @@ func VolumesGrow(done, total int, growing []GrowingClaim) (Reason, bool) {
 	}
 	var parts []string
 	for _, c := range growing {
-		text := fmt.Sprintf("%s has %s of %s", c.Name, Bytes(c.Capacity), Bytes(c.Wanted))
+		text := fmt.Sprintf("%s has %s of %s", c.Name, Bytes(c.Capacity), Bytes(c.Desired))
 		if c.Waits != "" {
 			text += " (" + c.Waits + ")"
 		}
@@ -41,5 +41,5 @@ func VolumesGrow(done, total int, growing []GrowingClaim) (Reason, bool) {
 			break
 		}
 	}
-	return VolumesGrowRule.because("%d of %d volume claims have the size that is wanted: %s", done, total, strings.Join(parts, ", ")), true
+	return VolumesGrowRule.because("%d of %d volume claims have the desired size: %s", done, total, strings.Join(parts, ", ")), true
 }

@@ -170,10 +170,16 @@ type ObservedBudget struct {
 	MaxUnavailable int
 	// MinAvailable is an integer spec.minAvailable; 0 where it has none.
 	MinAvailable int
-	// Seen: its controller has taken in the spec as it is. Allowed is how many pods
-	// Kubernetes would then let go.
+	// Seen: its controller has observed the spec as it is. Allowed is how many pods it
+	// then allows to be evicted.
 	Seen    bool
 	Allowed int
+}
+
+// Keeps reports whether it keeps so many pods, and its controller has observed that and allows no
+// eviction.
+func (b *ObservedBudget) Keeps(pods int) bool {
+	return b.MinAvailable == pods && b.Seen && b.Allowed == 0
 }
 
 // Equal reports whether two effective states are the same.

@@ -60,7 +60,7 @@ type ObservedSet struct {
 	UID, ResourceVersion string
 	// Ours is true when it carries our label for this cluster.
 	Ours bool
-	// Terminating: it was deleted, and its pods are being let go or deleted.
+	// Terminating: it was deleted, and its pods are being released or deleted.
 	Terminating bool
 	// Group is that of its pods, "" when unknown. MasterEligible is true when its
 	// template says node.master, RecoverAfter its recover_after_data_nodes.
@@ -137,6 +137,9 @@ type Pod struct {
 	// Settings are the arguments of its process that CrateDB takes live.
 	Settings SettingList
 }
+
+// Stays reports whether the pod belongs to the StatefulSet of this UID and is not being deleted.
+func (p *Pod) Stays(set string) bool { return !p.Terminating && p.Controller == set }
 
 // SecretVersion identifies a Secret's content without a hash of it. The zero
 // value is none.

@@ -92,7 +92,7 @@ func (l SizeList) Size(template string) (string, bool) {
 // VolumeGrowth is the growth of volumes that is under way: from the first claim on until
 // CrateDB sees the bytes.
 type VolumeGrowth struct {
-	// Sizes are those that are desired, of each StatefulSet: another list begins anew.
+	// Sizes are those that are desired, of each StatefulSet: another list begins another growth.
 	Sizes string    `json:"sizes"`
 	Since time.Time `json:"since"`
 	// Nodes are those whose file systems are to grow.
@@ -106,6 +106,9 @@ type VolumeGrowth struct {
 // GrowingNode is a node whose volumes grow.
 type GrowingNode struct {
 	Name string `json:"name"`
+	// Set and Ordinal are of its pod.
+	Set     string `json:"set"`
+	Ordinal int    `json:"ordinal"`
 	// Before is what sys.nodes had of the size of its file systems when the growth began,
 	// in bytes; -1 where that was not known. Claims is what the volumes of its data had.
 	Before int64 `json:"before"`

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ type growing struct {
 	*model.Claim
 	size int64
 	text string
-	// mounted: its pod is there.
+	// mounted: it has not the size, and its pod is there.
 	mounted bool
 }
 
@@ -33,43 +34,56 @@ func (g *growing) done() bool {
 	return g.Capacity >= g.size || !g.mounted && g.Requested >= g.size && g.Resize == model.ResizeNode
 }
 
+// grows reports whether anything is left to do with the claim.
+func (g *growing) grows() bool { return !g.done() || g.asks() }
+
 // asks reports whether the claim has still to be asked for the size: for more, or for less
 // than what its driver has failed to give.
 func (g *growing) asks() bool {
 	return g.Requested < g.size || g.Requested > g.size && g.Resize == model.ResizeFailed && g.Capacity < g.size
 }
 
-// claims are the claims of a set that CrateDB or its heap dumps are on, with the size that is
+// each are all claims of the cluster that CrateDB or its heap dumps are on, with the size that is
 // desired, also of pods that are not there now: a pod that comes back gets the same claim.
-func claims(v *view.View, set string) []growing {
-	var out []growing
-	for i := range v.Observed.Claims {
-		c := &v.Observed.Claims[i]
-		for j := range v.Desired.Volumes {
-			if w := &v.Desired.Volumes[j]; w.Holds(c) && w.Size > 0 && c.Requested > 0 {
-				out = append(out, growing{Claim: c, size: w.Size, text: w.Text, mounted: v.Pod(c.Set, c.Ordinal) != nil})
+func each(v *view.View) iter.Seq[growing] {
+	return func(yield func(growing) bool) {
+		for i := range v.Observed.Claims {
+			c := &v.Observed.Claims[i]
+			w := desired(v, c.Set, c.Template)
+			if w == nil || w.Size == 0 || c.Requested == 0 {
+				continue
+			}
+			// Most have their size, and nothing more is asked of them.
+			mounted := c.Capacity < w.Size && v.Pod(c.Set, c.Ordinal) != nil
+			if !yield(growing{Claim: c, size: w.Size, text: w.Text, mounted: mounted}) {
+				return
 			}
 		}
 	}
-	slices.SortFunc(out, before)
-	if set == "" {
-		return out
+}
+
+// claims are those of one template of a StatefulSet, in the order in which they are asked.
+func claims(v *view.View, set, template string) []growing {
+	var out []growing
+	for g := range each(v) {
+		if g.Set == set && g.Template == template {
+			out = append(out, g)
+		}
 	}
-	return slices.DeleteFunc(out, func(g growing) bool { return g.Set != set })
+	slices.SortFunc(out, before)
+	return out
 }
 
 // before orders claims so that the first one shows soonest whether its driver can do it: one
 // that a pod uses.
 func before(a, b growing) int {
-	switch {
-	case a.mounted != b.mounted && a.mounted:
-		return -1
-	case a.mounted != b.mounted:
+	if a.mounted != b.mounted {
+		if a.mounted {
+			return -1
+		}
 		return 1
-	case a.Name < b.Name:
-		return -1
 	}
-	return 1
+	return strings.Compare(a.Name, b.Name)
 }
 
 // Due reports whether volumes are to grow: a claim has not what is desired, or a StatefulSet
@@ -78,9 +92,12 @@ func Due(v *view.View) bool {
 	if v.Rejected || v.Desired.Removed || !v.Record.Bootstrap.Done {
 		return false
 	}
-	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool {
-		return behind(v, s.Name) || slices.ContainsFunc(claims(v, s.Name), func(g growing) bool { return !g.done() || g.asks() })
-	})
+	for g := range each(v) {
+		if g.grows() && view.Recorded(v.Record.Sets, g.Set) != nil {
+			return true
+		}
+	}
+	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return behind(v, s.Name) })
 }
 
 // behind reports whether the claim templates of a live StatefulSet are smaller than desired.
@@ -110,36 +127,31 @@ func Grow(t *pass.Pass) {
 	begin(t)
 	done, total := 0, 0
 	var waiting []gates.GrowingClaim
-	for _, s := range t.Record.Sets {
-		all := claims(&t.View, s.Name)
+	var failed []growing
+	for i := range t.Desired.Volumes {
+		w := &t.Desired.Volumes[i]
+		if view.Recorded(t.Record.Sets, w.Set) == nil {
+			continue
+		}
+		all := claims(&t.View, w.Set, w.Name)
 		total += len(all)
-		for i := range all {
-			g := &all[i]
-			if g.done() && !g.asks() {
+		for j := range all {
+			g := &all[j]
+			if !g.grows() {
 				done++
 				continue
 			}
-			waiting = append(waiting, gates.GrowingClaim{Name: g.Name, Capacity: g.Capacity, Wanted: g.size, Waits: waits(t, g)})
-		}
-		for _, template := range templates(all) {
-			for _, g := range next(slices.DeleteFunc(slices.Clone(all), func(g growing) bool { return g.Template != template })) {
-				t.Harmless(model.Action{Kind: model.ActionGrowClaim, Claim: g.Name, ClaimUID: g.UID, Size: g.text})
+			waiting = append(waiting, gates.GrowingClaim{Name: g.Name, Capacity: g.Capacity, Desired: g.size, Waits: g.waits()})
+			if g.failed() {
+				failed = append(failed, *g)
 			}
+		}
+		for _, g := range next(all) {
+			t.Harmless(model.Action{Kind: model.ActionGrowClaim, Claim: g.Name, ClaimUID: g.UID, Size: g.text})
 		}
 	}
 	t.Waits(gates.VolumesGrow(done, total, waiting))
-	tellFailures(t)
-}
-
-// templates are the names of the claim templates of a set, each once.
-func templates(all []growing) []string {
-	var out []string
-	for _, g := range all {
-		if !slices.Contains(out, g.Template) {
-			out = append(out, g.Template)
-		}
-	}
-	return out
+	tellFailures(t, failed)
 }
 
 // next are the claims of one template that are asked for more now: the first one alone, the others
@@ -153,7 +165,7 @@ func next(all []growing) []growing {
 			asking = append(asking, g)
 		case g.done():
 			grown++
-		case g.Resize == model.ResizeFailed:
+		case g.failed():
 			failed = true
 		case g.Phase == "Bound":
 			flying++
@@ -173,22 +185,22 @@ func next(all []growing) []growing {
 	return asking[:min(len(asking), max(inFlight-flying, 0))]
 }
 
-// waits says what a claim waits for; "" where it is only its turn.
-func waits(t *pass.Pass, g *growing) string {
+// failed reports whether its driver said that it cannot give the size that is asked for.
+func (g *growing) failed() bool { return !g.asks() && g.Resize == model.ResizeFailed }
+
+// waits says what the claim waits for; "" where it is only its turn.
+func (g *growing) waits() string {
 	switch {
 	case g.Phase != "Bound":
 		return "it has no volume yet"
 	case g.asks():
 		return ""
-	case g.Resize == model.ResizeFailed:
-		t.Wait(gates.VolumeFailed(g.Name, g.Capacity, g.size, g.ResizeMessage))
+	case g.failed():
 		return "its driver failed"
 	case g.Resize == model.ResizeNode:
 		return "its file system follows"
-	case g.ResizeMessage != "":
-		return g.ResizeMessage
 	}
-	return ""
+	return g.ResizeMessage
 }
 
 // begin records how large the file systems are before the first claim grows.
@@ -207,10 +219,10 @@ func begin(t *pass.Pass) {
 		next.Nodes = was.Nodes // another size, while the last one is under way
 	}
 	for i := range t.Observed.Pods {
-		node := t.Observed.Pods[i].NodeName
-		known := slices.ContainsFunc(next.Nodes, func(n model.GrowingNode) bool { return n.Name == node })
-		if has, grows := dataBytes(&t.View, node); grows && !known {
-			next.Nodes = append(slices.Clip(next.Nodes), model.GrowingNode{Name: node, Before: sizeOf(&t.View, node), Claims: has})
+		p := &t.Observed.Pods[i]
+		known := slices.ContainsFunc(next.Nodes, func(n model.GrowingNode) bool { return n.Name == p.NodeName })
+		if has, grows := dataBytes(&t.View, p.Set, p.Ordinal); grows && !known {
+			next.Nodes = append(slices.Clip(next.Nodes), model.GrowingNode{Name: p.NodeName, Set: p.Set, Ordinal: p.Ordinal, Before: sizeOf(&t.View, p.NodeName), Claims: has})
 		}
 	}
 	t.Record.Growth = next
@@ -226,10 +238,10 @@ func desiredSizes(v *view.View) string {
 	return strings.Join(parts, ";")
 }
 
-// dataBytes are what the volumes have on which a node keeps shards, and whether one is to grow.
-func dataBytes(v *view.View, node string) (has int64, grows bool) {
-	for _, g := range claims(v, "") {
-		if p := v.Pod(g.Set, g.Ordinal); p != nil && p.NodeName == node && model.DataVolume(g.Template) {
+// dataBytes are what the volumes have on which a pod's node keeps shards, and whether one is to grow.
+func dataBytes(v *view.View, set string, ordinal int) (has int64, grows bool) {
+	for g := range each(v) {
+		if g.Set == set && g.Ordinal == ordinal && model.DataVolume(g.Template) {
 			has += g.Capacity
 			grows = grows || g.Capacity < g.size
 		}

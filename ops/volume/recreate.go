@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -37,11 +38,16 @@ func StartExpand(t *pass.Pass) bool {
 
 // grown reports whether every claim of a set has the size that is desired.
 func grown(v *view.View, set string) bool {
-	return !slices.ContainsFunc(claims(v, set), func(g growing) bool { return !g.done() || g.asks() })
+	for g := range each(v) {
+		if g.Set == set && g.grows() {
+			return false
+		}
+	}
+	return true
 }
 
 // notWhole says which pod of a StatefulSet is not there, or on its way; "" where all are.
-// While the StatefulSet is gone nobody makes a pod anew.
+// While the StatefulSet is gone no pod is recreated.
 func notWhole(v *view.View, live *model.ObservedSet, recorded int) string {
 	switch {
 	case live.Terminating:
@@ -55,10 +61,8 @@ func notWhole(v *view.View, live *model.ObservedSet, recorded int) string {
 		switch p := v.Pod(live.Name, ordinal); {
 		case p == nil:
 			return "the pod " + view.PodName(live.Name, ordinal) + " is not there"
-		case p.Terminating:
-			return "the pod " + p.Name + " is being deleted"
-		case p.Controller != live.UID:
-			return "the pod " + p.Name + " belongs to another StatefulSet, or to none"
+		case !p.Stays(live.UID):
+			return "the pod " + p.Name + " is being deleted, or belongs to another StatefulSet or to none"
 		}
 	}
 	return ""
@@ -102,7 +106,7 @@ func Expand(t *pass.Pass) {
 	}
 }
 
-// guard waits until the disruption budget lets no pod go, and then says what is about to be
+// guard waits until the disruption budget allows no eviction, and then says what is about to be
 // deleted: a process that dies after the deletion has to know.
 func guard(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 	if !stands(t, r, live) {
@@ -119,8 +123,8 @@ func guard(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 // stands drops a recreation that is not due any more, before anything was deleted for it.
 func stands(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) bool {
 	same := live != nil && live.UID == r.UID && live.Replicas == r.Pods
-	wanted := !t.Rejected && behind(&t.View, r.Set) && model.Sizes(t.Desired.Volumes, r.Set) == r.Sizes
-	if !same || !wanted {
+	due := !t.Rejected && behind(&t.View, r.Set) && model.Sizes(t.Desired.Volumes, r.Set) == r.Sizes
+	if !same || !due {
 		t.Record.Operation = nil
 		return false
 	}
@@ -138,11 +142,12 @@ func open(v *view.View, r *model.Recreation) string {
 	if name == "" {
 		return "" // the definition has none: whoever evicts is not held back at any time
 	}
-	for _, b := range v.Observed.Budgets {
+	for i := range v.Observed.Budgets {
+		b := &v.Observed.Budgets[i]
 		if b.Name != name {
 			continue
 		}
-		if b.MinAvailable == r.Guarded && b.Seen && b.Allowed == 0 {
+		if b.Keeps(r.Guarded) {
 			return ""
 		}
 		return fmt.Sprintf("the disruption budget %s is to keep %d pods first", name, r.Guarded)
@@ -206,14 +211,17 @@ func step(t *pass.Pass, name string) {
 }
 
 // InGap reports whether a StatefulSet was deleted without its pods and is not made again. Its
-// pods have nobody who makes them anew, so that nothing else is decided before.
+// pods are not recreated meanwhile, so that nothing else is decided before.
 func InGap(v *view.View) bool {
 	op := v.Record.Operation
 	if op == nil || op.Kind != model.OperationExpand || op.Step == model.StepGuard || op.Recreation == nil {
 		return false
 	}
 	live := v.Live(op.Recreation.Set)
-	return live == nil || live.Terminating && live.UID == op.Recreation.UID
+	if live != nil {
+		return live.Terminating && live.UID == op.Recreation.UID
+	}
+	return aim.Orphans(v, op.Recreation.Set) > 0 // else it was deleted with its pods, by consent
 }
 
 // Hold gives the effective set the sizes of its claim templates: those that are live, which
@@ -228,10 +236,8 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 	case live == nil:
 	case live.Terminating && recreating:
 		e.Gap = true
-	default:
-		if sizes := model.Sizes(v.Observed.Volumes, e.Name); differs(v, e.Name) {
-			e.Sizes = sizes
-		}
+	case differs(v, e.Name):
+		e.Sizes = model.Sizes(v.Observed.Volumes, e.Name)
 	}
 }
 
@@ -243,25 +249,20 @@ func differs(v *view.View, set string) bool {
 	})
 }
 
-// Guard puts into the budgets that let no pod go while a StatefulSet is recreated what they
-// have to keep.
+// Guard gives the budget over the StatefulSet that is recreated the number of pods that it has to
+// keep, and no other one.
 func Guard(t *pass.Pass) {
 	keep, name := 0, ""
-	if op := t.Record.Operation; op != nil && op.Kind == model.OperationExpand && op.Recreation != nil {
+	if op := t.Record.Operation; op != nil && op.Recreation != nil {
 		keep, name = op.Recreation.Guarded, budgetOf(&t.View, op.Recreation.Set)
 	}
-	if !slices.ContainsFunc(t.Record.Budgets, func(b model.Budget) bool { return b.MinAvailable != wantedMin(b, name, keep) }) {
-		return
+	for i, b := range t.Record.Budgets {
+		if b.MinAvailable = 0; b.Name == name {
+			b.MinAvailable = keep
+		}
+		if b != t.Record.Budgets[i] {
+			t.Record.Budgets = slices.Clone(t.Record.Budgets)
+			t.Record.Budgets[i] = b
+		}
 	}
-	t.Record.Budgets = slices.Clone(t.Record.Budgets)
-	for i := range t.Record.Budgets {
-		t.Record.Budgets[i].MinAvailable = wantedMin(t.Record.Budgets[i], name, keep)
-	}
-}
-
-func wantedMin(b model.Budget, name string, keep int) int {
-	if b.Name == name {
-		return keep
-	}
-	return 0
 }

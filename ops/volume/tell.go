@@ -2,10 +2,10 @@ package volume
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
+	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -34,7 +34,7 @@ func finish(t *pass.Pass) {
 		return
 	}
 	t.Record.Growth = nil
-	message := "the volumes have the size that is desired, " + sums(&t.View, growth)
+	message := "the volumes have the desired size, " + sums(&t.View, growth)
 	if missing {
 		message += ". " + unseen.Message
 	}
@@ -46,27 +46,30 @@ func finish(t *pass.Pass) {
 }
 
 // unseenSizes are the nodes that do not see nine tenths of what their claims have grown by: a
-// file system keeps some of a volume for itself.
+// file system keeps some of a volume for itself. Nodes that have left meanwhile have nothing to see.
 func unseenSizes(v *view.View, growth *model.VolumeGrowth) []gates.UnseenSize {
 	var out []gates.UnseenSize
 	for _, n := range growth.Nodes {
-		now := sizeOf(v, n.Name)
-		has, _ := dataBytes(v, n.Name)
-		by := has - n.Claims
-		if now >= 0 && n.Before >= 0 && now >= n.Before+by/10*9 {
-			continue
+		now, by := sizeOf(v, n.Name), grownBy(v, &n)
+		seen := now >= 0 && n.Before >= 0 && now >= n.Before+by/10*9
+		if !seen && n.Ordinal < aim.RecordedReplicas(v, n.Set) {
+			out = append(out, gates.UnseenSize{Node: n.Name, Before: n.Before, Now: now, By: by})
 		}
-		out = append(out, gates.UnseenSize{Node: n.Name, Before: n.Before, Now: now, By: by})
 	}
 	return out
+}
+
+// grownBy is how much larger the volumes of a node's data have become.
+func grownBy(v *view.View, n *model.GrowingNode) int64 {
+	has, _ := dataBytes(v, n.Set, n.Ordinal)
+	return has - n.Claims
 }
 
 // sums says how much larger the volumes have become.
 func sums(v *view.View, growth *model.VolumeGrowth) string {
 	total := int64(0)
-	for _, n := range growth.Nodes {
-		has, _ := dataBytes(v, n.Name)
-		total += has - n.Claims
+	for i := range growth.Nodes {
+		total += grownBy(v, &growth.Nodes[i])
 	}
 	return fmt.Sprintf("%s more on %d nodes, and no pod was restarted for it", gates.Bytes(total), len(growth.Nodes))
 }
@@ -76,13 +79,13 @@ func wordsOf(v *view.View) string {
 	var parts []string
 	for i := range v.Desired.Volumes {
 		w := &v.Desired.Volumes[i]
-		least := int64(-1)
-		for _, g := range claims(v, w.Set) {
-			if g.Template == w.Name && (least < 0 || g.Capacity < least) {
-				least = g.Capacity
+		least := w.Size
+		for _, g := range claims(v, w.Set, w.Name) {
+			if g.Capacity > 0 { // else it has no volume yet
+				least = min(least, g.Capacity)
 			}
 		}
-		if least >= 0 && least < w.Size {
+		if least < w.Size {
 			parts = append(parts, fmt.Sprintf("%s of %s from %s to %s", w.Name, w.Set, gates.Bytes(least), gates.Bytes(w.Size)))
 		}
 	}
@@ -92,24 +95,23 @@ func wordsOf(v *view.View) string {
 	return strings.Join(parts, ", ")
 }
 
-// tellFailures reports each claim once whose driver has failed.
-func tellFailures(t *pass.Pass) {
-	var failed, words []string
-	for _, w := range t.Decision.Waits {
-		if w.Name == gates.VolumeFailedRule.Name {
-			claim, _, _ := strings.Cut(w.Message, " ")
-			failed, words = append(failed, claim), append(words, w.Message)
-		}
+// tellFailures names the claims whose drivers have failed, and reports them once: a driver that
+// tries again may say it in other words.
+func tellFailures(t *pass.Pass, failed []growing) {
+	var claims, words []string
+	for _, g := range failed {
+		reason := gates.VolumeFailed(g.Name, g.Capacity, g.size, g.ResizeMessage)
+		t.Wait(reason)
+		claims, words = append(claims, g.Name), append(words, reason.Message)
 	}
-	slices.Sort(failed)
-	told := strings.Join(failed, ",")
+	told := strings.Join(claims, ",")
 	if told == t.Record.Growth.Told {
 		return
 	}
 	next := *t.Record.Growth
 	next.Told = told
 	t.Record.Growth = &next
-	if len(failed) > 0 {
+	if told != "" {
 		report(t, model.StatusFailure, "VolumeGrowthFailed", strings.Join(words, "; "))
 	}
 }
