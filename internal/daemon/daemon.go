@@ -36,17 +36,18 @@ type daemon struct {
 	fleet      *fleet
 	// plain reaches the API server for what no fence is for (exec is fenced by
 	// its own wrapper); kube, live and applier are fenced.
-	plain    *rest.Config
-	kube     kubernetes.Interface
-	storage  *storageclass.Cache
-	live     *apply.Live
-	applier  *apply.Applier
-	store    *record.Store
-	targets  *reports.Targets
-	statuses *statuses
-	reporter *reports.Reporter
-	metrics  *telemetry.Metrics
-	writers  chan struct{}
+	plain       *rest.Config
+	kube        kubernetes.Interface
+	storage     *storageclass.Cache
+	live        *apply.Live
+	applier     *apply.Applier
+	store       *record.Store
+	targets     *reports.Targets
+	statuses    *statuses
+	reporter    *reports.Reporter
+	metrics     *telemetry.Metrics
+	writers     chan struct{}
+	otherLeases *otherLeases
 	// explaining bounds how many workers ask at the same time why a pod is stuck.
 	explaining chan struct{}
 	// firstTurns and turns bound how many clusters are worked on at once.
@@ -168,8 +169,9 @@ func term(ctx context.Context, o Options, l *leadership, following *following, r
 	}
 	d := &daemon{
 		options: o, leadership: l, following: following, fleet: newFleet(), plain: plain, kube: kube, metrics: metrics,
-		explaining: make(chan struct{}, explainersMost),
-		writers:    make(chan struct{}, o.MaxConcurrentWrites), firstTurns: newPlaces(firstTurnsAWriter * o.MaxConcurrentWrites), turns: newPlaces(maxPasses),
+		otherLeases: &otherLeases{client: kube.CoordinationV1()},
+		explaining:  make(chan struct{}, explainersMost),
+		writers:     make(chan struct{}, o.MaxConcurrentWrites), firstTurns: newPlaces(firstTurnsAWriter * o.MaxConcurrentWrites), turns: newPlaces(maxPasses),
 		pending: map[string]pendingBuild{}, settledOne: make(chan struct{}, 1), historyKnown: map[string]bool{},
 		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{},
 		unknown: make(chan record.Cluster, 256), ended: ended, onceOver: make(chan error, 1),

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/record"
@@ -89,29 +88,4 @@ func (f *following) says() attendance.Following {
 		out.Sources = append(out.Sources, one)
 	}
 	return out
-}
-
-// attendAgain is the shortest time between two writes of one daemon's Lease where another
-// daemon has written its own: two that look after the same cluster must not keep each
-// other writing.
-const attendAgain = 10 * time.Minute
-
-// attends is the Lease that the record is to name: whoever reads it knows by that Lease
-// whether anybody looks after the cluster. It costs a write when the Lease is another one than before.
-func (w *worker) attends(before string, now time.Time) string {
-	own := w.options.Lease.name()
-	if own == attendance.DefaultLease {
-		own = ""
-	}
-	if before != own && !w.attended.IsZero() && now.Sub(w.attended) < attendAgain {
-		return before
-	}
-	return own
-}
-
-// attending notes that the Lease was written.
-func (w *worker) attending(before, now string) {
-	if before != now {
-		w.attended = time.Now()
-	}
 }

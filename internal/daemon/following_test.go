@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -39,29 +38,4 @@ func TestALeaseSaysWhichClustersAreBehind(t *testing.T) {
 		f.took(id, string(rune('a'+i)), nil)
 	}
 	assert.Len(t, f.says().Sources[0].Revisions, attendance.MaxRevisions)
-}
-
-// Two daemons with Leases of their own for one source must not make each other write.
-func TestARecordNamesTheLeaseOfWhoLooksAfterItsCluster(t *testing.T) {
-	now := time.Now()
-	second := LeaseOptions{Namespace: "stevedore-system", Name: "second"}
-	for _, c := range []struct {
-		name     string
-		lease    LeaseOptions
-		before   string
-		attended time.Time
-		want     string
-	}{
-		{"the usual Lease is not written down", LeaseOptions{}, "", time.Time{}, ""},
-		{"another one is", second, "", time.Time{}, "stevedore-system/second"},
-		{"it stays", second, "stevedore-system/second", time.Time{}, "stevedore-system/second"},
-		{"back to the usual one", LeaseOptions{}, "stevedore-system/second", time.Time{}, ""},
-		{"another daemon has written its own since", second, "", now.Add(-time.Minute), ""},
-		{"long ago", second, "", now.Add(-attendAgain), "stevedore-system/second"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := &worker{daemon: &daemon{options: Options{Lease: c.lease.withDefaults()}}, attended: c.attended}
-			assert.Equal(t, c.want, w.attends(c.before, now))
-		})
-	}
 }

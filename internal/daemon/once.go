@@ -131,7 +131,7 @@ func endedEarly(lease LeaseOptions, holder string) error {
 	case "":
 		return fmt.Errorf("told to stop before it had Lease %s: nothing was done", name)
 	}
-	return fmt.Errorf("told to stop while it waited for Lease %s, which %s holds: nothing was done; that daemon acts, and --lease-name gives this one a Lease of its own", name, holder)
+	return fmt.Errorf("told to stop while it waited for Lease %s, which %s holds: nothing was done; that daemon acts, and this one acts when that one stops", name, holder)
 }
 
 // reportsPatience is how long --once waits for a receiver before it leaves what

@@ -77,6 +77,9 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 	if !ok {
 		return w.options.Interval, nil
 	}
+	if words := w.another(ctx, rec, want.owner); words != "" {
+		return w.leaveTo(words, take), nil
+	}
 	if given := record.Effective(nil, entry.Commands(), rec.Revision); given[names.ForgetAnnotation] == "true" {
 		return w.forgetAsked(ctx, entry, rec, want)
 	}
@@ -203,10 +206,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if !w.passing(s) {
 		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
 	}
-	if !s.entry.Exists() {
-		w.attended = time.Time{} // a record that is made, again after a forget, names this daemon's Lease
-	}
-	next.Shown.Source, next.Shown.Told, next.Shown.Lease = whose(next, s.want), toldOf(s), w.attends(s.before.Shown.Lease, time.Now())
+	next.Shown.Source, next.Shown.Told, next.Shown.Lease = whose(next, s.want), toldOf(s), w.attendsAs()
 	told := append(decision.Reports, definedTwice(w.key, s.before.Shown, decision.Waits, s.want)...)
 	told = append(told, w.refusedReport(s)...)
 	if err := w.tell(ctx, s.entry, append(append(told, brokenDefinition(w.key, s.before.Shown, s.problems, s.want)...), heldSource(w.key, s.before.Shown, s.want)...)); err != nil {
@@ -222,7 +222,6 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 		return 0, err
 	}
 	w.looked = true
-	w.attending(s.before.Shown.Lease, next.Shown.Lease)
 
 	wrote := false
 	if decision.Apply {

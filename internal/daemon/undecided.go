@@ -28,11 +28,8 @@ func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, befo
 	w.sayStatus(ctx, turnState{want: want, decision: decision, problems: problems}, rec)
 	rec.SchemaVersion = model.RecordVersion
 	rec.Shown = shown(before.Shown, decision, problems, time.Now())
-	rec.Shown.Source, rec.Shown.Lease = whose(rec, want), w.attends(before.Shown.Lease, time.Now())
+	rec.Shown.Source, rec.Shown.Lease = whose(rec, want), w.attendsAs()
 	_, err := w.store.Save(ctx, entry, rec)
-	if err == nil {
-		w.attending(before.Shown.Lease, rec.Shown.Lease)
-	}
 	return w.options.Interval, err
 }
 

@@ -96,8 +96,9 @@ type worker struct {
 	verdict string
 	// looked says that this turn has come so far that the record says what is to be said.
 	looked bool
-	// attended is when this worker last wrote its daemon's Lease into the record.
-	attended time.Time
+	// tookOver: the cluster was taken over from a daemon of which nothing could be read. That
+	// happens once: who takes it back is alive.
+	tookOver bool
 
 	// saidVerdict keeps the log to one line a change.
 	saidVerdict string

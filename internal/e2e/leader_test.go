@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/testbed"
 )
 
@@ -53,6 +54,39 @@ func TestOfTwoDaemonsOneActsAndTheOtherTakesOver(t *testing.T) {
 	assert.Zero(t, exit)
 	s.write(map[string]string{"orders.yaml": s.marked("three")})
 	s.until("the third goes on", func() bool { return s.mark() == "three" })
+	s.done("orders")
+	s.noPodRestarted()
+}
+
+// Each daemon held a Lease of its own, both restarted the same nodes, and one took the other's hold
+// on allocation for a person's.
+func TestOfTwoDaemonsWithDifferentLeasesOneActs(t *testing.T) {
+	t.Parallel()
+	s := begin(t, "two-leases")
+	s.appSecret("app-password")
+	s.write(map[string]string{"orders.yaml": s.marked("one")})
+	first := s.run("--lease-duration", "5s")
+	s.done("orders")
+	require.NoError(t, bed.Lease(s.ctx, "two-leases-second"))
+	left := func(d *testbed.Daemon) bool { return strings.Contains(d.Log(), "left to another daemon") }
+	second := s.start(testbed.DaemonOptions{Args: s.fromDir(), Lease: "two-leases-second"})
+	s.until("the second leaves the cluster to the first", func() bool { return left(second) })
+	s.write(map[string]string{"orders.yaml": s.marked("two")})
+	s.until("the first acts", func() bool { return s.mark() == "two" })
+	s.done("orders")
+	assert.True(t, leads(second))
+	assert.False(t, applied(second))
+	assert.False(t, left(first), first.Log())
+	who := s.looked("orders")
+	assert.False(t, who.Nobody, who.Why)
+	assert.Equal(t, names.DaemonNamespace+"/two-leases", who.Lease)
+
+	first.Kill()
+	s.until("the second takes over", func() bool { return s.looked("orders").Lease == names.DaemonNamespace+"/two-leases-second" })
+	s.write(map[string]string{"orders.yaml": s.marked("three")})
+	s.until("the second acts", func() bool { return s.mark() == "three" })
+	again := s.run()
+	s.until("the first one is back and leaves it", func() bool { return left(again) })
 	s.done("orders")
 	s.noPodRestarted()
 }
