@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/setting"
@@ -220,6 +223,35 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 		assert.Equal(t, "7", w.byHand[jobsLog])
 		assert.Equal(t, []string{"setting-changed"}, w.waiting())
 	})
+}
+
+// Seed 200066058: somebody's transient value hides ours between the decision to reset it and the
+// last look. RESET GLOBAL would take both off.
+func TestWhatSomebodyHidesRightBeforeItIsResetIsLookedAtAgain(t *testing.T) {
+	for stays, reported := range map[bool][]int{true: {0, 1}, false: {1, 0}} {
+		w := settledWorld(t)
+		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
+		w.run(20)
+		w.push("rev-3")
+		d := w.at().decide()
+		for !slices.Contains(kinds(d), model.ActionResetSettings) {
+			w.record = d.Record
+			d = w.at().decide()
+		}
+		w.transients = map[string]string{jobsLog: "7"}
+		reset := d.Actions()[0]
+		result, err := execute.Run(t.Context(), reset, w.tools())
+		require.NoError(t, err)
+		w.record = ops.RecordResult(d.Record, reset, result, w.now)
+		assert.Equal(t, map[string]string{jobsLog: "20000"}, w.byHand)
+		if !stays {
+			w.transients = nil
+		}
+		w.run(20)
+		assert.Equal(t, stays, w.byHand[jobsLog] != "")
+		assert.Empty(t, w.record.Settings)
+		assert.Equal(t, reported, []int{w.reportsOf("SettingsReset"), w.reportsOf("SettingsLeft")})
+	}
 }
 
 // A node shows the value that was set in the cluster, and while there is none what it

@@ -191,7 +191,7 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 		{"somebody has changed the setting", set, replies{jobsLog: {value("30")}}, "somebody has changed it", 0, nil, nil},
 		{"no value of the setting", set, replies{jobsLog: {rows{}}}, "not one value", 0, nil, nil},
 		{"our setting is taken off", reset, replies{jobsLog: {value("20")}}, "", 0, []string{`RESET GLOBAL "stats.jobs_log_size"`}, nil},
-		{"another's is not", reset, replies{jobsLog: {value("30")}}, "", 0, nil, nil},
+		{"another's is not, and it may hide ours", reset, replies{jobsLog: {value("30")}}, "", model.ResultHidden, nil, nil},
 		{"what is never set live is not taken off", unknown, nil, "not among the settings", 0, nil, nil},
 
 		{"checks are acknowledged", acknowledge, replies{"sys.node_checks": {nil}}, "", 0, []string{"UPDATE sys.node_checks SET acknowledged = TRUE WHERE id = 1"}, nil},

@@ -98,12 +98,10 @@ func resetSettings(ctx context.Context, a model.Action, t Tools) (model.Result, 
 			return model.Result{}, err
 		}
 		if manifest.SameSetting(value, ours.Value) == model.No {
-			continue // it is off, or somebody else's by now
+			// It is off, or somebody else's by now, which may hide ours: nothing was reset.
+			return model.Result{Code: model.ResultHidden, Message: fmt.Sprintf("%s is '%s' and not '%s' any more: somebody has changed it", ours.Name, value, ours.Value)}, nil
 		}
 		reset = append(reset, identifier(ours.Name))
-	}
-	if len(reset) == 0 {
-		return model.Result{Message: "the settings were off already"}, nil
 	}
 	if _, err := s.Exec(ctx, "RESET GLOBAL "+strings.Join(reset, ", ")); err != nil {
 		return model.Result{}, fmt.Errorf("taking the settings off: %w", err)

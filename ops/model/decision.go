@@ -385,7 +385,8 @@ const (
 	// ResultRefused: the database does not take the password (verify-user).
 	ResultRefused
 	// ResultHidden: a transient value hides what was set, and it was taken back
-	// (hold-allocation, exclude-nodes), or stays below it (set-settings).
+	// (hold-allocation, exclude-nodes), or stays below it (set-settings); somebody's value
+	// may hide ours, and nothing was reset (reset-settings).
 	ResultHidden
 )
 

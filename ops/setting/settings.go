@@ -305,7 +305,8 @@ func SettingsResult(record model.Record, action model.Action, result model.Resul
 			continue
 		}
 		if action.Kind == model.ActionResetSettings {
-			e.Gone = true
+			// What somebody has changed right before is looked at again.
+			e.Gone, e.Reset = result.Code == model.ResultDone, result.Code == model.ResultDone
 		} else {
 			e.Set, e.Read = now, result.Code == model.ResultDone
 		}
