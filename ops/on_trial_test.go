@@ -206,3 +206,25 @@ func TestAPodThatWasWellIsNotPutOnATemplateThatNobodyHasJoinedOn(t *testing.T) {
 		})
 	}
 }
+
+// Seed 740462594: the record was lost while the data nodes are on trial, and the only voter comes
+// up on what it ran. Nobody answers yet, so it seems to be on trial as well.
+func TestTheOnlyVoterThatComesUpWaitsForATrialWhereTheRecordWasLost(t *testing.T) {
+	for stuck, template := range map[bool]model.TemplateChoice{false: model.TemplateKept, true: model.TemplateWanted} {
+		s := twoGroups(t)
+		s.onlyOne(hot)
+		s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
+		s.d.Revision, s.d.Changes = "rev-next", []model.Change{{Class: model.ChangeRestart, Set: hot}}
+		for name, template := range map[string]string{hot + "-0": "t1", warm + "-0": "t2"} {
+			s.away(name)
+			p := s.podOf(name)
+			p.Template, p.Created, p.Started = template, s.o.At.Add(-time.Second), s.o.At
+		}
+		if stuck {
+			s.podOf(hot + "-0").Waiting = "CrashLoopBackOff"
+		}
+		s.o.Database.Contact, s.r.Verified, s.r.OnTrial = model.No, nil, []string{hot, warm}
+		d := s.decide()
+		assert.Equal(t, template, effective(t, d, hot).Template, "stuck: %v", stuck)
+	}
+}

@@ -246,4 +246,8 @@ var wasUnsafe = []struct {
 		Seed: 760104466, Start: Start{Hot: 1, Tables: []string{}, Shards: 1, Leave: true}, Steps: 62,
 		Items: []Item{{What: pushBadTemplate, At: 55079, A: 2, B: 6}, {What: pushAddGroup, At: 100526, A: 4, B: 1}, {What: setPersistent, At: 44635, A: 49, B: 61}, {What: loseRecord, Call: 49, A: 19, B: 50}, {What: excludeByID, At: 141200, A: 29, B: 13}, {What: unreadView, Call: 33, A: 24, B: 62}},
 	}},
+	{"the record is lost while the data nodes are on trial and the only voter has just come up", Schedule{
+		Seed: 740462594, Start: Start{Masters: 1, Hot: 1, Tables: []string{"0-1", "0-1", "0-all"}, Shards: 1, Leave: true}, Steps: 79,
+		Items: []Item{{What: pushRevert, At: 2660, A: 4, B: 2}, {What: evict, Call: 2, A: 21, B: 39}, {What: loseRecord, Call: 21, A: 40, B: 13}, {What: unavailable, Call: 15, A: 27, B: 46}, {What: crashProcess, At: 164583, A: 32, B: 63}},
+	}},
 }

@@ -216,8 +216,8 @@ func triesToo(v *view.View, set, other string) bool {
 	if view.HasMaster(v) {
 		return false
 	}
-	if set == view.SoleVoter(v) && TrialPods(v, set) && !view.Votes(v, other) {
-		return true // it is on trial itself, and no node of the other set joins before it does
+	if set == view.SoleVoter(v) && TrialPods(v, set) && stuck(v, set) && !view.Votes(v, other) {
+		return true // it is stuck on trial itself, and no node of the other set joins before it does
 	}
 	return view.PendingRestart(v, other) && !ranBefore(v, set)
 }
@@ -236,7 +236,9 @@ func precedes(v *view.View, set, other string) bool {
 	if v.Contact() && !v.Observed.Database.NodesKnown {
 		return false
 	}
-	if !TrialPods(v, set) || view.HasMaster(v) && v.DesiredSet(other) != nil && !view.PendingRestart(v, other) {
+	// While nobody answers a pod that is not stuck may well come up on the template that it has.
+	waits := view.HasMaster(v) || !v.Contact() && !stuck(v, set)
+	if !TrialPods(v, set) || waits && v.DesiredSet(other) != nil && !view.PendingRestart(v, other) {
 		return false
 	}
 	if view.Restarting(v) {
