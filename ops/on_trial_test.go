@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"time"
@@ -226,5 +227,25 @@ func TestTheOnlyVoterThatComesUpWaitsForATrialWhereTheRecordWasLost(t *testing.T
 		s.o.Database.Contact, s.r.Verified, s.r.OnTrial = model.No, nil, []string{hot, warm}
 		d := s.decide()
 		assert.Equal(t, template, effective(t, d, hot).Template, "stuck: %v", stuck)
+	}
+}
+
+// Seed 770189960: an upgrade had stopped at the first of two nodes, so there is no master, and the
+// release was to take off what somebody excludes, which only a master can.
+func TestExclusionsThatNobodyCanGiveBackKeepNoCorrectionWaiting(t *testing.T) {
+	for master, begun := range map[string]bool{"": true, "n": false} {
+		for class, version := range map[model.ChangeClass]string{model.ChangeRestart: "", model.ChangeImage: "5.10.2"} {
+			s := made(t)
+			s.onTemplate(map[string]string{hot: "t1"})
+			s.d.Revision, s.d.Changes = "rev-next", []model.Change{{Class: class, Set: hot}}
+			s.d.Version = cmp.Or(version, s.d.Version)
+			s.podOf(hot + "-0").Waiting = "CrashLoopBackOff"
+			s.away(hot + "-0")
+			s.o.Database.MasterNode, s.r.Exclusions = master, &model.Exclusions{IDs: "somebodys"}
+			d := s.decide()
+			assert.Equal(t, begun, d.Record.Operation != nil, "%s, master %q", class, master)
+			assert.NotNil(t, d.Record.Exclusions)
+			assert.Contains(t, reasons(d.Waits), "exclusions-return")
+		}
 	}
 }

@@ -32,6 +32,10 @@ func start(t *pass.Pass) {
 	}
 	if x := t.Record.Exclusions; x != nil {
 		t.Wait(gates.ExclusionsReturn(x.Set, len(model.Listed(x.IDs))))
+		if t.Contact() && !view.HasMaster(&t.View) && aim.QuorumWaits(&t.View) != "" {
+			// Only a master gives them back, and the desired template may bring one.
+			_ = rollout.StartUpgrade(t) || rollout.StartRestart(t)
+		}
 		return
 	}
 	nodesFirst := func() bool { return scale.NeedsNodesFirst(&t.View) && scale.StartGrow(t, false) }

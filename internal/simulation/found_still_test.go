@@ -285,6 +285,10 @@ var stoodStill = []struct {
 		Seed: 30287430, Start: Start{Masters: 1, Hot: 1, Shards: 1, Leave: true}, Steps: 67,
 		Items: []Item{{What: pushBadTemplate, At: 4371, B: 2}, {What: loseRecord, Call: 33, A: 20, B: 41}, {What: crashProcess, At: 31047, A: 1, B: 61}, {What: killNode, Call: 21, A: 54, B: 14}, {What: setTransient, At: 4054, A: 33, B: 32}},
 	}},
+	{"an upgrade has stopped and there is no master, and a release was to take off what somebody excludes", Schedule{
+		Seed: 770189960, Start: Start{Hot: 2, Tables: []string{"0"}, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 544,
+		Items: []Item{{What: pushBadTemplate, At: 940, A: 7, B: 3}, {What: pushUpgrade, At: 52897, A: 3, B: 1}, {What: releaseCommand, Call: 70, A: 61, B: 50}, {What: excludeByID, At: 5353, A: 49, B: 1}},
+	}},
 	{"a transient value hides a live setting of ours right before it is reset", Schedule{
 		Seed: 200066058, Start: Start{Hot: 3, Tables: []string{"0-all", "1-all"}, Shards: 3}, Steps: 51,
 		Items: []Item{{What: pushUpgrade, At: 2712, B: 4}, {What: pushSetting, At: 57248, A: 3, B: 5}, {What: pushSetting, At: 58725, A: 5, B: 2}, {What: settingByHand, Call: 24, A: 31, B: 24}, {What: killAfter, Call: 16, A: 25, B: 51}},
