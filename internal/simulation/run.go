@@ -274,6 +274,7 @@ func (w *world) heal() {
 			s.due = min(s.due, w.now+second)
 		}
 	}
+	going := w.goesOn()
 	w.commands, w.pauseEnd = model.Commands{}, 0
 	w.enable.transient, w.enable.theirTransient = "", ""
 	if plain(w.enable.persistent) == plain(w.enable.theirs) && plain(w.enable.theirs) != "all" {
@@ -292,7 +293,11 @@ func (w *world) heal() {
 	}
 	w.reroute = w.now
 
-	w.push(w.reachable(), 100)
+	corrected := w.reachable()
+	if gates.CompareMinor(going, corrected.version) > 0 {
+		corrected.version = going
+	}
+	w.push(corrected, 100)
 	c := w.head()
 	data := c.replicas[1] + c.replicas[2]
 	for i := range w.tables {
@@ -321,6 +326,23 @@ func (w *world) heal() {
 		}
 		w.dropShards(left)
 	}
+}
+
+// goesOn is the version of an upgrade that goes on as soon as people take its abort back, while
+// a pod is away: it may start on that version before their next push is seen, and no older one
+// may be pushed then. "" for none.
+func (w *world) goesOn() string {
+	if w.commandsAt(w.commits[w.fetched()].desired.Revision).Abort == "" {
+		return ""
+	}
+	for i := range w.sets {
+		for o := range w.sets[i].replicas {
+			if p := &w.slots[i*maxOrdinals+o].pod; !p.exists || p.terminating {
+				return w.commits[w.fetched()].version
+			}
+		}
+	}
+	return ""
 }
 
 // dropShards: people drop tables that are lost.
