@@ -250,4 +250,8 @@ var wasUnsafe = []struct {
 		Seed: 740462594, Start: Start{Masters: 1, Hot: 1, Tables: []string{"0-1", "0-1", "0-all"}, Shards: 1, Leave: true}, Steps: 79,
 		Items: []Item{{What: pushRevert, At: 2660, A: 4, B: 2}, {What: evict, Call: 2, A: 21, B: 39}, {What: loseRecord, Call: 21, A: 40, B: 13}, {What: unavailable, Call: 15, A: 27, B: 46}, {What: crashProcess, At: 164583, A: 32, B: 63}},
 	}},
+	{"the quorum is lost while a new group is on trial, and the others get another template", Schedule{
+		Seed: 791053789, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-1", "0-all", "1", "0-all"}, Shards: 1, Leave: true}, Steps: 69,
+		Items: []Item{{What: pushBadTemplate, At: 4513, A: 5, B: 6}, {What: pushAddGroup, At: 7413, A: 5, B: 6}, {What: pushSuspend, At: 44307, A: 1, B: 6}, {What: killNode, Call: 20, A: 19, B: 42}, {What: killNode, Call: 20, A: 29, B: 23}, {What: denySystem, Call: 7, A: 2, B: 61}},
+	}},
 }

@@ -196,10 +196,10 @@ func OthersFirst(v *view.View, set string) bool {
 	if !v.Record.Bootstrap.Done {
 		return false // each has one then, and none runs anything that would be lost
 	}
-	if !view.HasMaster(v) && !view.Votes(v, set) {
-		return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool {
-			return s.Name != set && view.Votes(v, s.Name) && TrialPods(v, s.Name) && !UpUnasked(v, s.Name)
-		})
+	if !view.HasMaster(v) && !view.Votes(v, set) && slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool {
+		return s.Name != set && view.Votes(v, s.Name) && TrialPods(v, s.Name) && !UpUnasked(v, s.Name)
+	}) {
+		return true
 	}
 	return slices.ContainsFunc(v.Record.OnTrial, func(name string) bool {
 		if name == set || !TrialPods(v, name) && !replacing(v, name) {

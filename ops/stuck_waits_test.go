@@ -1,0 +1,34 @@
+package ops_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// Seed 791053789: the quorum was lost while a new group was on trial. The voters come back on
+// what they ran, and no other set is put on a template that nothing has run on either.
+func TestASetWithoutVotesWaitsForATrialWhereThereIsNoMaster(t *testing.T) {
+	for onTrial, template := range map[bool]model.TemplateChoice{true: model.TemplateKept, false: model.TemplateWanted} {
+		s := twoGroups(t)
+		s.d.Sets = slices.Clone(s.d.Sets)
+		s.d.Sets[0].MasterEligible = false
+		s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
+		s.pending(model.ChangeRestart)
+		s.away(warm + "-0")
+		s.podOf(warm + "-0").Template = "t2"
+		s.podOf(hot + "-0").Waiting = "CrashLoopBackOff"
+		s.away(hot + "-0")
+		s.o.Database.MasterNode = ""
+		s.r.Verified = []model.VerifiedTemplate{{Set: hot, Template: "t1"}}
+		if onTrial {
+			s.r.OnTrial = []string{warm}
+		}
+		s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
+			Restart: &model.Restart{Set: hot, Remembered: "t1", Since: s.o.At}}
+		assert.Equal(t, template, effective(t, s.decide(), hot).Template, "on trial: %v", onTrial)
+	}
+}
