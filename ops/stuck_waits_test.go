@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -30,5 +31,23 @@ func TestASetWithoutVotesWaitsForATrialWhereThereIsNoMaster(t *testing.T) {
 		s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
 			Restart: &model.Restart{Set: hot, Remembered: "t1", Since: s.o.At}}
 		assert.Equal(t, template, effective(t, s.decide(), hot).Template, "on trial: %v", onTrial)
+	}
+}
+
+// Seed 790906495: a set has the new template and no pod on it yet, and a pod of the next set
+// fails. While the nodes cannot be read nobody knows whether the first set may roll back.
+func TestNoOtherSetIsNextWhileTheNodesCannotBeRead(t *testing.T) {
+	for read, next := range map[bool]string{true: warm, false: hot} {
+		s := twoGroups(t)
+		s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
+		s.d.Changes = []model.Change{{Class: model.ChangeRestart, Set: warm}}
+		p := s.podOf(warm + "-0")
+		p.Ready, p.Waiting = false, "CrashLoopBackOff"
+		s.o.Database.NodesKnown = read
+		s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
+			Restart: &model.Restart{Set: hot, Since: s.o.At}}
+		d := s.decide()
+		require.NotNil(t, d.Record.Operation)
+		assert.Equal(t, next, d.Record.Operation.Restart.Set, "nodes read: %v", read)
 	}
 }

@@ -254,4 +254,8 @@ var wasUnsafe = []struct {
 		Seed: 791053789, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-1", "0-all", "1", "0-all"}, Shards: 1, Leave: true}, Steps: 69,
 		Items: []Item{{What: pushBadTemplate, At: 4513, A: 5, B: 6}, {What: pushAddGroup, At: 7413, A: 5, B: 6}, {What: pushSuspend, At: 44307, A: 1, B: 6}, {What: killNode, Call: 20, A: 19, B: 42}, {What: killNode, Call: 20, A: 29, B: 23}, {What: denySystem, Call: 7, A: 2, B: 61}},
 	}},
+	{"a pod of another set fails while the set that is due has no pod on its new template, and the nodes cannot be read", Schedule{
+		Seed: 790906495, Start: Start{Masters: 3, Hot: 1, Warm: 1, Tables: []string{"1"}, Shards: 2, Extend: true, Zones: true}, Steps: 52,
+		Items: []Item{{What: pushBadTemplate, At: 54, A: 6}, {What: crashProcess, Call: 26, B: 56}, {What: evict, Call: 27, A: 9, B: 16}, {What: snapshot, Call: 8, A: 56, B: 30}, {What: unreadView, At: 36955, A: 60, B: 28}},
+	}},
 }

@@ -92,7 +92,9 @@ func staysWith(v *view.View, op *model.Operation, next string) bool {
 	if set == "" || aim.FirstOutdated(v, set) == nil || view.AnyHealedByRestart(v, next) {
 		return false
 	}
-	return op.Kind == model.OperationUpgrade || !aim.JoinedOnLive(v, set) && !aim.Failing(v, next)
+	// Where the nodes cannot be read nobody knows whether the set may roll back before the next one.
+	unread := v.Contact() && !v.Observed.Database.NodesKnown
+	return op.Kind == model.OperationUpgrade || !aim.JoinedOnLive(v, set) && (unread || !aim.Failing(v, next))
 }
 
 // contactWaits: nobody can say whether the last new template runs. The set whose template
