@@ -3,6 +3,7 @@ package ops_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -49,5 +50,36 @@ func TestNoOtherSetIsNextWhileTheNodesCannotBeRead(t *testing.T) {
 		d := s.decide()
 		require.NotNil(t, d.Record.Operation)
 		assert.Equal(t, next, d.Record.Operation.Restart.Set, "nodes read: %v", read)
+	}
+}
+
+// Seed 790720064: the pod of the restart has a master, and its gateway waits for the other node,
+// which is stuck. When it is asked it stays.
+func TestAPodThatStayedWhenItWasAskedGoesAfterTheOthersThatAreStuck(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		stayed []string
+		goes   string
+	}{
+		{"none was asked", nil, hot + "-0"},
+		{"the first stayed", []string{hot + "-0"}, hot + "-1"},
+		{"each stayed", []string{hot + "-0", hot + "-1", hot + "-2"}, hot + "-0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
+			for i := range s.o.Pods {
+				s.o.Pods[i].Ready = false
+			}
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepDown, Started: s.o.At, Revision: s.d.Revision,
+				Restart: &model.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Since: s.o.At}}
+			s.o.Database.Contact, s.o.Stable.Silent = model.No, s.o.At.Add(-time.Hour)
+			for _, name := range c.stayed {
+				s.o.Failures = append(s.o.Failures, model.Failure{Action: model.Action{Kind: model.ActionCurePod, Pod: name, PodUID: s.podOf(name).UID, Ask: name}, Count: 1})
+			}
+			d := s.inSync()
+			require.NotNil(t, d.Disruptive)
+			assert.Equal(t, c.goes, d.Disruptive.Pod)
+		})
 	}
 }

@@ -293,4 +293,8 @@ var stoodStill = []struct {
 		Seed: 200066058, Start: Start{Hot: 3, Tables: []string{"0-all", "1-all"}, Shards: 3}, Steps: 51,
 		Items: []Item{{What: pushUpgrade, At: 2712, B: 4}, {What: pushSetting, At: 57248, A: 3, B: 5}, {What: pushSetting, At: 58725, A: 5, B: 2}, {What: settingByHand, Call: 24, A: 31, B: 24}, {What: killAfter, Call: 16, A: 25, B: 51}},
 	}},
+	{"the pod of a restart has a master and stays, and its gateway waits for the other node, which is stuck", Schedule{
+		Seed: 790720064, Start: Start{Hot: 2, Shards: 1, Leave: true, Zones: true}, Steps: 528,
+		Items: []Item{{What: pushBadTemplate, At: 3423, B: 2}, {What: pushRevert, At: 45534, A: 6}, {What: pushBadTemplate, At: 83253, A: 5}, {What: crashProcess, Call: 39, A: 15, B: 52}, {What: loseVolume, At: 44521, A: 23, B: 15}, {What: pushNeverReady, At: 13428, A: 55, B: 37}},
+	}},
 }

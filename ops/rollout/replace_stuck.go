@@ -1,6 +1,9 @@
 package rollout
 
 import (
+	"cmp"
+	"slices"
+
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
@@ -111,21 +114,32 @@ func mayReplace(t *pass.Pass) bool {
 	return aim.Applied(&t.View) && t.Observed.Applied.Effective.Equal(t.Decision.Effective)
 }
 
-// stuckPod is the pod that is replaced next; nil for none, also while one is on its way out.
-// What plainly does not run goes before one whose process does: that may be well, and wait
-// for it. And a restart waits for its own pod.
+// stuckPod is the pod that is replaced next; nil for none. One that stayed when it was asked last
+// comes after all others: it may be well, and wait for them.
 func stuckPod(v *view.View) *model.Pod {
+	stayed := func(p *model.Pod) bool {
+		return slices.ContainsFunc(v.Observed.Failures, func(f model.Failure) bool {
+			return f.Action.Kind == model.ActionCurePod && f.Action.PodUID == p.UID && f.Action.Ask != ""
+		})
+	}
+	return cmp.Or(stuckBut(v, stayed), stuckBut(v, func(*model.Pod) bool { return false }))
+}
+
+// stuckBut is the stuck pod that goes first, but for these; nil also while one is on its way out.
+// What plainly does not run goes before one whose process does: that may be well, and wait for
+// it. And a restart waits for its own pod.
+func stuckBut(v *view.View, but func(*model.Pod) bool) *model.Pod {
 	var found *model.Pod
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
 		if p.Terminating {
 			return nil
 		}
-		if found != nil && !before(p, found) || !isStuck(v, p) {
+		if found != nil && !before(p, found) || but(p) || !isStuck(v, p) {
 			continue
 		}
 		found = p
-		if own := restartedPod(v, p); own != nil {
+		if own := restartedPod(v, p); own != nil && !but(own) {
 			found = own
 		}
 	}
