@@ -83,3 +83,25 @@ func TestAPodThatStayedWhenItWasAskedGoesAfterTheOthersThatAreStuck(t *testing.T
 		})
 	}
 }
+
+// Seed 791377762: a group that came with the cluster never joined, and went out of the definition
+// together with an upgrade, which would wait for its pod. Its claim says nothing yet.
+func TestAGroupThatNeverJoinedAndIsToGoLeavesBeforeAnUpgrade(t *testing.T) {
+	s := twoGroups(t)
+	s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+	s.d.Revision, s.d.Version, s.d.Sets, s.d.Operations.Consent = "rev-next", "5.10.2", s.d.Sets[:1], tiers(3, -1).Operations.Consent
+	s.d.Changes = []model.Change{{Class: model.ChangeImage, Set: hot}}
+	s.away(warm + "-0")
+	s.podOf(warm + "-0").Started = s.o.At.Add(-time.Hour)
+	s.o.Claims = slices.Clone(s.o.Claims)
+	i := slices.IndexFunc(s.o.Claims, func(c model.Claim) bool { return c.Set == warm })
+	s.o.Claims[i].ClusterID, s.o.Claims[i].Version = "", ""
+	d := s.decide()
+	want := model.Action{Kind: model.ActionAnnotateClaim, Claim: s.o.Claims[i].Name, ClusterID: s.r.ClusterID}
+	assert.Contains(t, d.Actions(), want)
+	s.o.Claims[i].ClusterID = s.r.ClusterID
+	s.r.Operation, s.o.Stable.Master = nil, s.o.At.Add(-time.Hour)
+	d = s.decide()
+	require.NotNil(t, d.Record.Operation, "%v, %v", d.Waits, d.Refusals)
+	assert.Equal(t, model.OperationShrink, d.Record.Operation.Kind)
+}

@@ -297,4 +297,8 @@ var stoodStill = []struct {
 		Seed: 790720064, Start: Start{Hot: 2, Shards: 1, Leave: true, Zones: true}, Steps: 528,
 		Items: []Item{{What: pushBadTemplate, At: 3423, B: 2}, {What: pushRevert, At: 45534, A: 6}, {What: pushBadTemplate, At: 83253, A: 5}, {What: crashProcess, Call: 39, A: 15, B: 52}, {What: loseVolume, At: 44521, A: 23, B: 15}, {What: pushNeverReady, At: 13428, A: 55, B: 37}},
 	}},
+	{"a group that came with the cluster and never joined goes out of the definition, and an upgrade waits for its pod", Schedule{
+		Seed: 791377762, Start: Start{Hot: 11, Warm: 1, Shards: 1, Leave: true, Early: true}, Steps: 55,
+		Items: []Item{{What: pushBadTemplate, At: 3924, A: 2, B: 6}, {What: pushUpgrade, At: 29621, A: 4, B: 7}, {What: pushRemoveGroup, At: 80350, A: 6, B: 4}, {What: timeoutAfter, Call: 46, A: 17, B: 36}, {What: killAfter, Call: 7, A: 47, B: 21}, {What: killAfter, Call: 107, A: 5, B: 42}},
+	}},
 }

@@ -210,6 +210,7 @@ func Shrink(t *pass.Pass) {
 		if t.Record.Bootstrap.Done {
 			setting.UnexplainedExclusion(t)
 			recoverDue(t)
+			leavesBeforeUpgrade(t)
 		}
 		return
 	}
@@ -244,6 +245,16 @@ func Shrink(t *pass.Pass) {
 		nextShrink(t, &op)
 	}
 	scaleTimeout(t)
+}
+
+// leavesBeforeUpgrade says whose the claims are of a group that came with the cluster, never
+// joined and is to go: an upgrade would wait for its pods unless they leave before.
+func leavesBeforeUpgrade(t *pass.Pass) {
+	for _, s := range t.Record.Sets {
+		if aim.UpgradeDue(&t.View) && t.DesiredSet(s.Name) == nil {
+			t.SayWhose(s)
+		}
+	}
 }
 
 // nextShrink chooses the next set and looks at every gate again.
