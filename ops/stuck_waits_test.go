@@ -105,3 +105,32 @@ func TestAGroupThatNeverJoinedAndIsToGoLeavesBeforeAnUpgrade(t *testing.T) {
 	require.NotNil(t, d.Record.Operation, "%v, %v", d.Waits, d.Refusals)
 	assert.Equal(t, model.OperationShrink, d.Record.Operation.Kind)
 }
+
+// Seed 792175788: an upgrade was aborted after its version had started on the first volume, and the
+// cluster was suspended and resumed. That node never starts on the version before, and nobody
+// answers without it.
+func TestAResumeTakesTheDesiredVersionWhereAVolumeNeedsIt(t *testing.T) {
+	for written, template := range map[string]model.TemplateChoice{"5.11.0": model.TemplateWanted, "5.10.1": model.TemplateKept} {
+		s := twoGroups(t)
+		s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+		s.d.Version = "5.11.0"
+		s.pending(model.ChangeImage)
+		for i := range s.o.Sets {
+			s.o.Sets[i].Version = "5.10.1"
+		}
+		s.o.Pods, s.o.Claims = slices.Clone(s.o.Pods), slices.Clone(s.o.Claims)
+		for i := range s.o.Pods {
+			s.o.Pods[i].Ready, s.o.Pods[i].Waiting, s.o.Pods[i].Version = false, "CrashLoopBackOff", "5.10.1"
+		}
+		for i := range s.o.Claims {
+			if c := &s.o.Claims[i]; c.Set == hot && c.Ordinal == 1 {
+				c.Version = written
+			}
+		}
+		s.o.Database.Contact, s.o.Database.Nodes = model.No, nil
+		s.r.Verified, s.r.Suspended = []model.VerifiedTemplate{{Set: hot, Template: "t1"}}, s.r.Sets
+		s.r.Operation = &model.Operation{Kind: model.OperationResume, Step: "data", Started: s.o.At, From: s.r.Sets, To: s.r.Sets}
+		d := s.decide()
+		assert.Equal(t, template, effective(t, d, hot).Template, "%s: %v %v", written, d.Waits, d.Refusals)
+	}
+}

@@ -301,4 +301,8 @@ var stoodStill = []struct {
 		Seed: 791377762, Start: Start{Hot: 11, Warm: 1, Shards: 1, Leave: true, Early: true}, Steps: 55,
 		Items: []Item{{What: pushBadTemplate, At: 3924, A: 2, B: 6}, {What: pushUpgrade, At: 29621, A: 4, B: 7}, {What: pushRemoveGroup, At: 80350, A: 6, B: 4}, {What: timeoutAfter, Call: 46, A: 17, B: 36}, {What: killAfter, Call: 7, A: 47, B: 21}, {What: killAfter, Call: 107, A: 5, B: 42}},
 	}},
+	{"an upgrade is aborted after its version has started on one of two volumes, and the cluster is suspended and resumed", Schedule{
+		Seed: 792175788, Start: Start{Hot: 2, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 90,
+		Items: []Item{{What: pushRemoveGroup, At: 1807, A: 3}, {What: pushUpgrade, At: 21641, A: 6, B: 6}, {What: pushSuspend, At: 33451, A: 5, B: 6}, {What: stickTerminating, Call: 13, A: 47, B: 63}, {What: abortCommand, Call: 40, A: 59, B: 61}, {What: setTransient, Call: 7, A: 38, B: 57}},
+	}},
 }
