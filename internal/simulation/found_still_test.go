@@ -305,4 +305,8 @@ var stoodStill = []struct {
 		Seed: 792175788, Start: Start{Hot: 2, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 90,
 		Items: []Item{{What: pushRemoveGroup, At: 1807, A: 3}, {What: pushUpgrade, At: 21641, A: 6, B: 6}, {What: pushSuspend, At: 33451, A: 5, B: 6}, {What: stickTerminating, Call: 13, A: 47, B: 63}, {What: abortCommand, Call: 40, A: 59, B: 61}, {What: setTransient, Call: 7, A: 38, B: 57}},
 	}},
+	{"an upgrade goes on as soon as its abort is taken back, and a pod that was evicted starts on it", Schedule{
+		Seed: 790518067, Start: Start{Hot: 2, Tables: []string{"0-all", "1", "0-all"}, Shards: 2, Extend: true}, Steps: 85,
+		Items: []Item{{What: pushGrow, At: 4231, A: 7, B: 1}, {What: pushUpgrade, At: 22955, A: 6, B: 6}, {What: unavailable, Call: 31, A: 22, B: 31}, {What: standStill, Call: 17, A: 18, B: 30}, {What: abortCommand, Call: 38, A: 38, B: 59}, {What: abortCommand, At: 53278, A: 13, B: 38}, {What: stallController, Call: 24, A: 49, B: 43}, {What: stickTerminating, Call: 39, A: 6, B: 38}, {What: holdTable, Call: 39, A: 43, B: 29}},
+	}},
 }

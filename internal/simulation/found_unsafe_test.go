@@ -250,12 +250,24 @@ var wasUnsafe = []struct {
 		Seed: 740462594, Start: Start{Masters: 1, Hot: 1, Tables: []string{"0-1", "0-1", "0-all"}, Shards: 1, Leave: true}, Steps: 79,
 		Items: []Item{{What: pushRevert, At: 2660, A: 4, B: 2}, {What: evict, Call: 2, A: 21, B: 39}, {What: loseRecord, Call: 21, A: 40, B: 13}, {What: unavailable, Call: 15, A: 27, B: 46}, {What: crashProcess, At: 164583, A: 32, B: 63}},
 	}},
+	{"a pod of another set fails while the set that is due has no pod on its new template, and the nodes cannot be read", Schedule{
+		Seed: 790906495, Start: Start{Masters: 3, Hot: 1, Warm: 1, Tables: []string{"1"}, Shards: 2, Extend: true, Zones: true}, Steps: 52,
+		Items: []Item{{What: pushBadTemplate, At: 54, A: 6}, {What: crashProcess, Call: 26, B: 56}, {What: evict, Call: 27, A: 9, B: 16}, {What: snapshot, Call: 8, A: 56, B: 30}, {What: unreadView, At: 36955, A: 60, B: 28}},
+	}},
 	{"the quorum is lost while a new group is on trial, and the others get another template", Schedule{
 		Seed: 791053789, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-1", "0-all", "1", "0-all"}, Shards: 1, Leave: true}, Steps: 69,
 		Items: []Item{{What: pushBadTemplate, At: 4513, A: 5, B: 6}, {What: pushAddGroup, At: 7413, A: 5, B: 6}, {What: pushSuspend, At: 44307, A: 1, B: 6}, {What: killNode, Call: 20, A: 19, B: 42}, {What: killNode, Call: 20, A: 29, B: 23}, {What: denySystem, Call: 7, A: 2, B: 61}},
 	}},
-	{"a pod of another set fails while the set that is due has no pod on its new template, and the nodes cannot be read", Schedule{
-		Seed: 790906495, Start: Start{Masters: 3, Hot: 1, Warm: 1, Tables: []string{"1"}, Shards: 2, Extend: true, Zones: true}, Steps: 52,
-		Items: []Item{{What: pushBadTemplate, At: 54, A: 6}, {What: crashProcess, Call: 26, B: 56}, {What: evict, Call: 27, A: 9, B: 16}, {What: snapshot, Call: 8, A: 56, B: 30}, {What: unreadView, At: 36955, A: 60, B: 28}},
+	{"a shrink begins on a reading that is older than the last change of the cluster state", Schedule{
+		Seed: 791117674, Start: Start{Hot: 3, Tables: []string{"1"}, Shards: 3}, Steps: 67,
+		Items: []Item{{What: pushRevert, At: 3223, A: 1, B: 4}, {What: pushGrow, At: 46729, A: 7, B: 7}, {What: cutDatabase, At: 1213, A: 38, B: 58}},
+	}},
+	{"somebody excludes a node id, which ends what is excluded by name", Schedule{
+		Seed: 791244167, Start: Start{Hot: 2, Tables: []string{"1", "1", "0-all"}, Shards: 1, Leave: true, Zones: true}, Steps: 76,
+		Items: []Item{{What: killAfter, Call: 4, A: 27, B: 17}, {What: excludeByID, Call: 24, A: 52, B: 20}, {What: excludeByName, Call: 19, A: 61, B: 11}},
+	}},
+	{"a table requires the zone whose pods are about to be restarted", Schedule{
+		Seed: 791651921, Start: Start{Hot: 5, Tables: []string{"1-all", "2", "1"}, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 82,
+		Items: []Item{{What: pushRestart, At: 1793, A: 4, B: 7}, {What: forbid, Call: 10, A: 9, B: 34}, {What: conflict, Call: 10, A: 47, B: 60}, {What: pinTable, Call: 21, A: 33, B: 9}},
 	}},
 }

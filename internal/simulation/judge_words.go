@@ -196,7 +196,10 @@ func (j *judge) begins(w *world, d *daemon, before, next *model.Record) {
 		w.violate("H", "a %s begins, and somebody has commanded to abort", kind)
 	}
 	if led, unchanged := w.now-d.ledAt, w.now-w.stateAt; kind == model.OperationShrink && led+second < millis(policy.MasterStableFor.Milliseconds()) {
-		if unchanged < second {
+		switch {
+		case w.stateAt >= d.readAt:
+			unchanged += w.stateLasted // it ended after the reading, and counts until the decision
+		case unchanged < second:
 			unchanged = w.stateLasted // the reading that this was decided on may be of before
 		}
 		if unchanged < millis(policy.TrialFor.Milliseconds()) {

@@ -3,7 +3,6 @@ package simulation
 import (
 	"cmp"
 	"strconv"
-	"strings"
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -322,15 +321,7 @@ func (w *world) happen(it Item, d *daemon) {
 		}
 		w.push(c, lag)
 	case excludeByID:
-		if w.master >= 0 {
-			// Beside what is there, as a person would.
-			id := "somebodys-" + strconv.Itoa(it.A)
-			w.say("somebody excludes %s", id)
-			w.excludeID.persistent = strings.Trim(w.excludeID.persistent+","+id, ",")
-			w.excludeID.theirs = strings.Trim(w.excludeID.theirs+","+id, ",")
-			w.excludeID.theirAt = w.now
-			w.readFilters()
-		}
+		w.excludesNode("somebodys-" + strconv.Itoa(it.A))
 	case filterTable:
 		w.judge.disturbed = w.now
 		if len(w.tables) > 0 && w.master >= 0 {

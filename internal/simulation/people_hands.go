@@ -124,3 +124,19 @@ func (w *world) replaceByCommand(it Item) {
 	w.pauseEnd = end
 	w.say("somebody asks to replace %s", l.podName)
 }
+
+// excludesNode: somebody adds a node id to what is excluded, as a person would. It ends what is
+// excluded by name, and tables get copies there again.
+func (w *world) excludesNode(id string) {
+	if w.master < 0 {
+		return
+	}
+	w.say("somebody excludes %s", id)
+	w.excludeID.persistent = strings.Trim(w.excludeID.persistent+","+id, ",")
+	w.excludeID.theirs = strings.Trim(w.excludeID.theirs+","+id, ",")
+	w.excludeID.theirAt = w.now
+	if w.excludeName.effective("") != "" {
+		w.judge.disturbed = w.now
+	}
+	w.readFilters()
+}
