@@ -134,3 +134,25 @@ func TestAResumeTakesTheDesiredVersionWhereAVolumeNeedsIt(t *testing.T) {
 		assert.Equal(t, template, effective(t, d, hot).Template, "%s: %v %v", written, d.Waits, d.Refusals)
 	}
 }
+
+// Seed 793142776: the record was lost, and an upgrade began with a set of which no pod is on the new
+// image yet. It waited for a pod of the other set, and that one's correction for the first set.
+func TestAnUpgradeThatHasNotTouchedItsSetLetsTheOneThatFailsGoFirst(t *testing.T) {
+	for joined, next := range map[bool]string{false: warm, true: hot} {
+		s := twoGroups(t)
+		s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
+		s.d.Version, s.d.Changes = "5.10.2", []model.Change{{Class: model.ChangeImage, Set: warm}}
+		p := s.podOf(warm + "-0")
+		s.away(p.Name)
+		p.Waiting = "CrashLoopBackOff"
+		if joined {
+			s.podOf(hot + "-0").Template = "t2"
+		}
+		s.r.Operation = &model.Operation{Kind: model.OperationUpgrade, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
+			Upgrade: &model.Upgrade{OldVersion: "5.10.1", NewVersion: "5.10.2"}, Restart: &model.Restart{Set: hot, Remembered: "t1", Since: s.o.At}}
+		d := s.decide()
+		rolledBack := effective(t, d, hot).Template == model.TemplateBefore
+		assert.Equal(t, next == warm, rolledBack, "joined: %v", joined)
+		require.NotNil(t, d.Record.Operation)
+	}
+}

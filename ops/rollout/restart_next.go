@@ -81,9 +81,9 @@ func nextSet(v *view.View, op *model.Operation, first *model.Pod) string {
 	return set
 }
 
-// staysWith: a new image comes to no second set before the first one is done, and a new
-// template to none before a pod has joined on it. What waits for a pod that is not ready
-// waits for that one's template too.
+// staysWith: once a pod has joined on it, a new image comes to no second set before the first
+// one is done, and until then a new template to none but one whose pod fails. What waits for a
+// pod that is not ready waits for that one's template too.
 func staysWith(v *view.View, op *model.Operation, next string) bool {
 	set := op.Restart.Set
 	if aim.TrialPods(v, set) {
@@ -94,7 +94,10 @@ func staysWith(v *view.View, op *model.Operation, next string) bool {
 	}
 	// Where the nodes cannot be read nobody knows whether the set may roll back before the next one.
 	unread := v.Contact() && !v.Observed.Database.NodesKnown
-	return op.Kind == model.OperationUpgrade || !aim.JoinedOnLive(v, set) && (unread || !aim.Failing(v, next))
+	if aim.JoinedOnLive(v, set) {
+		return op.Kind == model.OperationUpgrade
+	}
+	return unread || !aim.Failing(v, next)
 }
 
 // contactWaits: nobody can say whether the last new template runs. The set whose template
