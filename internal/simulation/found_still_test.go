@@ -309,6 +309,10 @@ var stoodStill = []struct {
 		Seed: 790518067, Start: Start{Hot: 2, Tables: []string{"0-all", "1", "0-all"}, Shards: 2, Extend: true}, Steps: 85,
 		Items: []Item{{What: pushGrow, At: 4231, A: 7, B: 1}, {What: pushUpgrade, At: 22955, A: 6, B: 6}, {What: unavailable, Call: 31, A: 22, B: 31}, {What: standStill, Call: 17, A: 18, B: 30}, {What: abortCommand, Call: 38, A: 38, B: 59}, {What: abortCommand, At: 53278, A: 13, B: 38}, {What: stallController, Call: 24, A: 49, B: 43}, {What: stickTerminating, Call: 39, A: 6, B: 38}, {What: holdTable, Call: 39, A: 43, B: 29}},
 	}},
+	{"people resume a suspended cluster on an older version than has started on its volume", Schedule{
+		Seed: 783037964, Start: Start{Hot: 1, Tables: []string{"0"}, Shards: 3, Extend: true, Leave: true, Zones: true}, Steps: 85,
+		Items: []Item{{What: pushUpgrade, At: 3991, A: 3, B: 6}, {What: pushRevert, At: 59696, A: 7, B: 4}, {What: pushSuspend, At: 75700, B: 1}, {What: evict, At: 15177, A: 20, B: 42}, {What: replaceCommand, At: 273253, A: 5, B: 22}},
+	}},
 	{"the record is lost, and an upgrade begins with a set of which no pod is on the new image while a pod of the other set fails", Schedule{
 		Seed: 793142776, Start: Start{Hot: 1, Tables: []string{"0-1", "0"}, Shards: 3, Extend: true}, Steps: 61,
 		Items: []Item{{What: pushAddGroup, At: 2043, A: 3, B: 6}, {What: pushBadTemplate, At: 20803, A: 7, B: 7}, {What: pushUpgrade, At: 61403, A: 5, B: 1}, {What: loseRecord, Call: 21, A: 20, B: 42}, {What: killNode, Call: 18, A: 62, B: 14}},

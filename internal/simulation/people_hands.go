@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
 )
 
 func (w *world) group(n int) int {
@@ -139,4 +141,31 @@ func (w *world) excludesNode(id string) {
 		w.judge.disturbed = w.now
 	}
 	w.readFilters()
+}
+
+// keepsVersion: what cannot run is corrected, and now and then to another version; an older minor
+// than a volume was written by is never wanted, also where a suspended cluster is resumed.
+func (w *world) keepsVersion(c *commit) {
+	if c.version != upgradeTo || w.schedule.Seed%3 > 0 {
+		c.version = firstVersion
+	}
+	begun := []string{w.judge.highest}
+	for i := range w.sets {
+		// A pod may start on it any moment, also on the one that the controller still knows.
+		s := &w.sets[i]
+		begun = append(begun, w.templates[s.template].version)
+		if s.seenExists {
+			begun = append(begun, w.templates[s.seenTemplate].version)
+		}
+	}
+	for _, i := range w.used {
+		if p := &w.slots[i].pod; p.exists {
+			begun = append(begun, w.templates[p.template].version)
+		}
+	}
+	for _, v := range begun {
+		if v != "" && gates.CompareMinor(v, c.version) > 0 {
+			c.version = v
+		}
+	}
 }

@@ -218,6 +218,7 @@ func (w *world) pushPossible() {
 	if c.stands() {
 		c.replicas = c.before
 		w.keepsVoters(&c)
+		w.keepsVersion(&c)
 	}
 	c.content, c.bad = w.newContent(), good
 	w.push(c, second)
@@ -424,29 +425,7 @@ func (w *world) reachable() commit {
 			c.replicas[w.setKind(s)] = max(c.replicas[w.setKind(s)], s.replicas)
 		}
 	}
-	// What cannot run is corrected, and now and then to another version.
-	if c.version != upgradeTo || w.schedule.Seed%3 > 0 {
-		c.version = firstVersion
-	}
-	begun := []string{w.judge.highest}
-	for i := range w.sets {
-		// A pod may start on it any moment, also on the one that the controller still knows.
-		s := &w.sets[i]
-		begun = append(begun, w.templates[s.template].version)
-		if s.seenExists {
-			begun = append(begun, w.templates[s.seenTemplate].version)
-		}
-	}
-	for _, i := range w.used {
-		if p := &w.slots[i].pod; p.exists {
-			begun = append(begun, w.templates[p.template].version)
-		}
-	}
-	for _, v := range begun {
-		if v != "" && gates.CompareMinor(v, c.version) > 0 {
-			c.version = v
-		}
-	}
+	w.keepsVersion(&c)
 	return c
 }
 
