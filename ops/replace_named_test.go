@@ -192,3 +192,33 @@ func TestAPodThatIsNotReplacedByCommandHoldsNothingBack(t *testing.T) {
 	assert.Contains(t, reasons(d.Waits), "replace-pod-waits")
 	assert.Equal(t, model.Done, d.Verdict, "%v", d.Waits)
 }
+
+// Seed 800190992: the watch of pods brought nothing and still showed a pod in which CrateDB had not
+// started, nobody had been asked, and its node had joined. It is looked at right before.
+func TestAPodThatNobodyIsAskedForGoesOnlyWhileCrateDBHasNotStarted(t *testing.T) {
+	const pod = warm + "-0"
+	for _, c := range []struct {
+		name           string
+		started, asked bool
+		kind           model.ActionKind
+	}{
+		{"it has never started, and nobody can be asked", false, false, model.ActionRecreatePod},
+		{"it has never started, and another node is asked", false, true, model.ActionCurePod},
+		{"it has started and ended", true, false, model.ActionCurePod},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := alone(t, pod)
+			p := s.podOf(pod)
+			p.Runs, p.Waiting = false, "ContainerCreating"
+			if !c.started {
+				p.Started = time.Time{}
+			}
+			if !c.asked {
+				s.silent(time.Second)
+			}
+			d := s.inSync()
+			require.NotNil(t, d.Disruptive, "%v", d.Waits)
+			assert.Equal(t, []any{c.kind, pod, c.asked}, []any{d.Disruptive.Kind, d.Disruptive.Pod, d.Disruptive.Ask != ""})
+		})
+	}
+}

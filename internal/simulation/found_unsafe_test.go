@@ -270,4 +270,8 @@ var wasUnsafe = []struct {
 		Seed: 791651921, Start: Start{Hot: 5, Tables: []string{"1-all", "2", "1"}, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 82,
 		Items: []Item{{What: pushRestart, At: 1793, A: 4, B: 7}, {What: forbid, Call: 10, A: 9, B: 34}, {What: conflict, Call: 10, A: 47, B: 60}, {What: pinTable, Call: 21, A: 33, B: 9}},
 	}},
+	{"a pod is to be replaced by command while the watch of pods brings nothing, and its node has joined", Schedule{
+		Seed: 800190992, Start: Start{Hot: 3, Tables: []string{"1", "1-all"}, Shards: 2, Extend: true, Leave: true, Zones: true}, Steps: 84,
+		Items: []Item{{What: pushSuspend, At: 1250, A: 6, B: 1}, {What: pushGrow, At: 77457, A: 5}, {What: stallWatch, Call: 20, A: 25, B: 61}, {What: replaceCommand, At: 81987, A: 28, B: 34}},
+	}},
 }

@@ -93,9 +93,10 @@ func ReplaceStuck(t *pass.Pass) {
 // replace decides that the pod is recreated on its set's live template.
 func replace(t *pass.Pass, p *model.Pod, a model.Action) {
 	aim.NoteFirst(t, p)
-	if live := t.Live(p.Set); p.Started.IsZero() && live.Version != "" && gates.CompareMinor(p.Version, live.Version) > 0 {
-		// It goes back to an older version, and only as long as the newer one has
-		// not started: that is looked at right before.
+	live := t.Live(p.Set)
+	if older := live.Version != "" && gates.CompareMinor(p.Version, live.Version) > 0; p.Started.IsZero() && (older || a.Ask == "") {
+		// It goes back to an older version, or nobody is asked whether its node has joined: only
+		// as long as CrateDB has not started in it, which is looked at right before.
 		a.Kind = model.ActionRecreatePod
 	}
 	t.Decision.Disruptive = &a
