@@ -96,6 +96,7 @@ func definedIn(cmd *cobra.Command, rendering *renderFlags, path, filter string) 
 		if err != nil {
 			return nil, nil, err
 		}
+		cluster.Version = one.cluster.Definition.Spec.Cluster.Version
 		clusters = append(clusters, cluster)
 	}
 	return clusters, []check.Finding{finding}, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -48,11 +49,19 @@ func TestACheckWithoutAClusterSaysSoAndChecksTheDefinitions(t *testing.T) {
 	for _, one := range all {
 		states[one.Check] = one.State
 	}
-	assert.Equal(t, map[string]check.State{"definitions": check.OK, "kubernetes": check.Unknown, "dns-names": check.OK}, states)
+	assert.Equal(t, map[string]check.State{"definitions": check.OK, "kubernetes": check.Unknown, "dns-names": check.OK, "cratedb-version": check.OK}, states)
 
-	bad := t.TempDir()
+	newer := t.TempDir()
 	text, err := os.ReadFile("../../examples/single/cluster.yaml")
 	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(newer, "cluster.yaml"), regexp.MustCompile(`version: .*`).ReplaceAll(text, []byte("version: 6.99.3")), 0o600))
+	out, said, code = checkOut(t, newer)
+	assert.Equal(t, exitOK, code, "a version that is newer than this code is no problem: %s%s", out, said)
+	assert.Contains(t, out, "unknown  cratedb-version  cratedb/", "it is a line with what to do")
+	assert.Contains(t, out, "the newest that it knows is 6.4; is it mistyped?")
+	assert.Contains(t, said, "warning: spec.cluster.version: \"6.99.3\"")
+
+	bad := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(bad, "cluster.yaml"), bytes.Replace(text, []byte("replicas:"), []byte("replicsa:"), 1), 0o600))
 	out, said, code = checkOut(t, bad)
 	assert.Equal(t, exitProblem, code, "%s%s", out, said)

@@ -44,7 +44,9 @@ type Finding struct {
 // Cluster is a definition with the StatefulSets that it makes.
 type Cluster struct {
 	Namespace, Name string
-	Sets            []appsv1.StatefulSet
+	// Version of CrateDB.
+	Version string
+	Sets    []appsv1.StatefulSet
 	// Classes are the storage classes that their claims ask for.
 	Classes []model.ClaimClass
 	// Users are those of the definition, Brings the Secrets that the push creates.
@@ -110,6 +112,7 @@ func Run(ctx context.Context, o Options) []Finding {
 func Offline(clusters []Cluster) []Finding {
 	c := &checker{Options: Options{Clusters: clusters}}
 	c.names()
+	c.versions()
 	return c.found
 }
 

@@ -7,6 +7,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // Kubernetes 1.oldest has all that is used (policy/v1, server-side apply of each kind);
@@ -33,6 +35,18 @@ func (c *checker) version(context.Context) {
 		c.unknown(check, is.GitVersion, "try it with a cluster that may be lost", "not tested: the tests run on 1.%d", tested)
 	default:
 		c.ok(check, is.GitVersion, "the tests run on it")
+	}
+}
+
+// versions are those of CrateDB.
+func (c *checker) versions() {
+	const check = "cratedb-version"
+	for _, cluster := range c.Clusters {
+		if why := definition.UnknownVersion(cluster.Version); why != "" {
+			c.unknown(check, cluster.String(), "look whether the image of "+cluster.Version+" exists, and whether there is a newer stevedore; else correct spec.cluster.version", "%s", why)
+			continue
+		}
+		c.ok(check, cluster.String(), "the minor version of CrateDB %s is known", cluster.Version)
 	}
 }
 

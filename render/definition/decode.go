@@ -49,7 +49,7 @@ func Decode(object map[string]any, locate func(path []any) (file string, line, c
 	checker.Check(root, n, nil)
 	values(n, add)
 	rules(n, add)
-	unknownSettings(n, func(n *yaml.Node, path []any, message string) {
+	warnings(n, func(n *yaml.Node, path []any, message string) {
 		add(n, path, message)
 		problems[len(problems)-1].Warning = true
 	})

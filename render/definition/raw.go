@@ -167,7 +167,7 @@ func (r *report) check(n *yaml.Node) {
 	c := located.Checker{Report: r.add, Partial: r.options.Partial, Whole: r.options.Whole && !r.options.Partial, Index: index}
 	c.Check(root, n, nil)
 	values(n, r.add)
-	unknownSettings(n, r.warn)
+	warnings(n, r.warn)
 	if c.Whole {
 		rules(n, r.add)
 	}

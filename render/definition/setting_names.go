@@ -76,7 +76,7 @@ func unknownSettings(n *yaml.Node, warn reporter) {
 			if near := nearSetting(name); near != "" {
 				message += ": did you mean " + near + "?"
 			} else {
-				message += ": it is in no manual up to CrateDB " + settingsUpTo
+				message += ": it is in no manual up to CrateDB " + knownUpTo
 			}
 			warn(p.Key, append(slices.Clone(path), "settings", name), message+" (a node does not start with a setting that its version does not know)")
 		}
@@ -87,6 +87,3 @@ func unknownSettings(n *yaml.Node, warn reporter) {
 		look(group, []any{"spec", "nodes", "data", i})
 	}
 }
-
-// settingsUpTo is the newest version that the list of names was made of.
-const settingsUpTo = "6.4"
