@@ -2,6 +2,8 @@ package ops
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -68,16 +70,16 @@ func TestAShrinkThatCouldNotEndIsRefusedWithNumbers(t *testing.T) {
 	}{
 		{"one replica fits", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "1"}, 5, 2, 1) }, nil, ""},
 		{"two replicas fit three nodes", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "2"}, 5, 3, 1) }, nil, ""},
-		{"three do not", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "3"}, 5, 4, 1) }, []string{"replicas-do-not-fit"}, "doc.t (number_of_replicas '3' needs 4 node(s), it may use 3)"},
+		{"three do not", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "3"}, 5, 4, 1) }, []string{"replicas-do-not-fit"}, "doc.t (number_of_replicas '3' needs 4 node(s), it may use 3). To go on, run ALTER TABLE \"doc\".\"t\" SET (number_of_replicas = '2-3'); or keep at least 4 data nodes"},
 		{"a range counts by its lower bound", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "0-4"}, 5, 5, 1) }, nil, ""},
 		{"all, from none", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "0-all"}, 5, 5, 1) }, nil, ""},
 		{"all, from one: it blocks nothing", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "1-all"}, 5, 5, 1) }, nil, ""},
-		{"a lower bound that does not fit", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "3-all"}, 5, 5, 1) }, []string{"replicas-do-not-fit"}, "'3-all' needs 4"},
+		{"a lower bound that does not fit", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "3-all"}, 5, 5, 1) }, []string{"replicas-do-not-fit"}, "(number_of_replicas = '2-3')"},
 		{"a partition of its own number", func(e *expected) {
 			e.spread(model.Table{Name: "doc.t partition a", Of: "doc.t", Partition: "a", Replicas: "1"}, 5, 2, 1)
 			e.spread(model.Table{Name: "doc.t partition b", Of: "doc.t", Partition: "b", Replicas: "4"}, 5, 5, 1)
 		}, []string{"replicas-do-not-fit"}, "doc.t partition b"},
-		{"what cannot be read is not well", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "?"}, 1, 1, 1) }, []string{"replicas-do-not-fit"}, "cannot be read"},
+		{"what cannot be read is not well", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "?"}, 1, 1, 1) }, []string{"replicas-do-not-fit"}, "SET (number_of_replicas = '2'); or keep more of the nodes that they may use"},
 		{"others' exclusions leave fewer nodes", func(e *expected) {
 			e.db.Settings.Exclude = map[string]string{"_name": "n0, n1"}
 			e.spread(model.Table{Name: "doc.t", Replicas: "1"}, 5, 2, 1)
@@ -147,7 +149,7 @@ func TestAShrinkThatCouldNotEndIsRefusedWithNumbers(t *testing.T) {
 			e.extend = true
 			e.spread(model.Table{Name: "doc.t partition a", Of: "doc.t", Replicas: "0", Exclude: other}, 5, 1, 1)
 			e.spread(model.Table{Name: "doc.t partition b", Of: "doc.t", Replicas: "0", Exclude: map[string]string{"_id": "x"}}, 5, 1, 1)
-		}, []string{"table-filter-overrides-drain"}, "different exclude lists"},
+		}, []string{"table-filter-overrides-drain"}, "make the exclude lists of ids of its partitions the same"},
 		{"a tier that leaves as a whole", func(e *expected) {
 			e.db.Nodes[3].Attributes, e.db.Nodes[4].Attributes = map[string]string{"tier": "cold"}, map[string]string{"tier": "cold"}
 			e.extend = true
@@ -264,6 +266,16 @@ func TestAShrinkThatCouldNotEndIsRefusedWithNumbers(t *testing.T) {
 			require.Equal(t, c.names, names, "%v", refusals)
 			if c.words != "" {
 				assert.Contains(t, refusals[0].Message, c.words)
+			}
+			if slices.Equal(names, []string{"replicas-do-not-fit"}) {
+				said := regexp.MustCompile(`number_of_replicas = '([^']+)'`).FindStringSubmatch(refusals[0].Message)
+				require.NotNil(t, said, "it says which number fits: %s", refusals[0].Message)
+				for i := range e.db.Tables {
+					e.db.Tables[i].Replicas = said[1]
+				}
+				for _, left := range capacity.NewForecast(&e.db, e.version, leaving, remaining, e.extend, e.leave).Refusals() {
+					assert.NotEqual(t, "replicas-do-not-fit", left.Name, "what it says is the cure: %s", left.Message)
+				}
 			}
 		})
 	}

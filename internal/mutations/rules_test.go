@@ -83,7 +83,7 @@ var rules = []mutation{
 	silenced("privileges-known", "PrivilegesKnown", "ops", "TestEachGateHoldsAShrinkBack"),
 	silenced("allocation-known", "AllocationKnown", "ops", aShrink),
 	{"replicas-live", "shrinkWaits", "live == nil || live.Replicas != s.Replicas || !live.Ours {", "live == nil {", "ops", aShrink},
-	{"replicas-do-not-fit", "copiesFit", "out = append(out, gates.ReplicasDoNotFit(few, len(f.remaining)))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
+	{"replicas-do-not-fit", "copiesFit", "out = append(out, gates.ReplicasDoNotFit(few, len(f.remaining), lower.statements(), lower.keep()))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"last-node-of-zone", "copiesFit", "out = append(out, gates.LastOfZone(zones, zoned))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"table-filter-overrides-drain", "filtered", "return append(out, gates.TableFilter(own, \"\"))", "return out", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"table-filter-decides-alone", "filtered", "out = append(out, gates.TableFilterDecides(alone))", "_ = alone", "ops", "TestAShrinkThatCouldNotEndIsRefusedWithNumbers"},

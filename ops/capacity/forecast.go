@@ -118,7 +118,7 @@ func (f *Forecast) filtered() []model.Reason {
 		return append(out, gates.TableFilter(own, ""))
 	}
 	if _, uneven := f.TableExclusions(f.Leaving); len(uneven) > 0 {
-		return append(out, gates.TableFilter(uneven, "its partitions have different exclude lists of ids, which could not be given back: make them the same"))
+		return append(out, gates.TableFilter(uneven, "make the exclude lists of ids of its partitions the same: different ones could not be given back"))
 	}
 	return out
 }
@@ -192,18 +192,20 @@ func Bounds(replicas string) (lower, upper int, ok bool) {
 
 // copiesFit looks at replicas and zones, table by table.
 func (f *Forecast) copiesFit() []model.Reason {
-	var few, zoned []string
-	var zones []string
+	var few, zoned, zones []string
+	var lower lowered
 	for i := range f.db.Tables {
 		t := &f.db.Tables[i]
-		lower, _, ok := Bounds(t.Replicas)
+		least, _, ok := Bounds(t.Replicas)
 		usable := f.usable(t)
 		switch {
 		case !ok:
+			lower.add(f, t, usable)
 			few = append(few, fmt.Sprintf("%s (its number_of_replicas '%s' cannot be read)", t.Name, t.Replicas))
 			continue
-		case lower+1 > len(usable):
-			few = append(few, fmt.Sprintf("%s (number_of_replicas '%s' needs %d node(s), it may use %d)", t.Name, t.Replicas, lower+1, len(usable)))
+		case least+1 > len(usable):
+			lower.add(f, t, usable)
+			few = append(few, fmt.Sprintf("%s (number_of_replicas '%s' needs %d node(s), it may use %d)", t.Name, t.Replicas, least+1, len(usable)))
 			continue
 		}
 		for _, a := range f.db.Settings.Awareness {
@@ -218,13 +220,14 @@ func (f *Forecast) copiesFit() []model.Reason {
 					}
 				}
 			default:
+				lower.add(f, t, usable)
 				few = append(few, fmt.Sprintf("%s (number_of_replicas '%s' does not fit the nodes that remain in each %s)", t.Name, t.Replicas, a))
 			}
 		}
 	}
 	var out []model.Reason
 	if len(few) > 0 {
-		out = append(out, gates.ReplicasDoNotFit(few, len(f.remaining)))
+		out = append(out, gates.ReplicasDoNotFit(few, len(f.remaining), lower.statements(), lower.keep()))
 	}
 	if len(zoned) > 0 {
 		out = append(out, gates.LastOfZone(zones, zoned))

@@ -37,10 +37,15 @@ func (f *Forecast) held() []model.Reason {
 
 // lets is the statement that lets a table's shards move, of a partition that of its whole table.
 func lets(t *model.Table) string {
+	return alters(t) + ` RESET ("routing.allocation.enable")`
+}
+
+// alters begins a statement about a table, of a partition about its whole table.
+func alters(t *model.Table) string {
 	if table, blob := strings.CutPrefix(whole(t), "blob."); blob {
-		return `ALTER BLOB TABLE ` + quoted(table) + ` RESET ("routing.allocation.enable")`
+		return `ALTER BLOB TABLE ` + quoted(table)
 	}
-	return `ALTER TABLE ` + quotedTable(whole(t)) + ` RESET ("routing.allocation.enable")`
+	return `ALTER TABLE ` + quotedTable(whole(t))
 }
 
 // whole is the table's name, for a partition that of its table.

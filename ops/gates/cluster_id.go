@@ -17,5 +17,5 @@ func ForeignClusterID(pod, id, expected string) (Reason, bool) {
 	if id == "" || id == NoCluster || expected == "" || id == expected {
 		return Reason{}, false
 	}
-	return ForeignClusterIDRule.because("pod %s answers as cluster %s, this cluster is %s: it runs on the volume of another cluster, or has founded a second one; nothing more is done until that pod's volume claims are looked at by a person", pod, id, expected), true
+	return ForeignClusterIDRule.because("pod %s answers as cluster %s, this cluster is %s: it runs on the volume of another cluster, or has founded a second one; nothing more is done. Look at the volume claims of that pod, delete none, and move away what is another cluster's", pod, id, expected), true
 }

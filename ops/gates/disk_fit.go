@@ -11,5 +11,5 @@ var DiskDoesNotFitRule = Rule{
 
 // DiskDoesNotFit gives what has to move, what there is room for, and where.
 func DiskDoesNotFit(what string, moving, room int64, watermark string, nodes int) Reason {
-	return DiskDoesNotFitRule.because("%s: %s would have to move, and the %d node(s) that remain for it have room for %s below the low watermark (%s)", what, Bytes(moving), nodes, Bytes(room), watermark)
+	return DiskDoesNotFitRule.because("%s: %s would have to move, and the %d node(s) that remain for it have room for %s below the low watermark (%s): free %s by deleting data, make the volumes larger, or keep more nodes", what, Bytes(moving), nodes, Bytes(room), watermark, Bytes(moving-room))
 }

@@ -11,5 +11,5 @@ var GroupRemovalRule = Rule{
 
 // GroupRemoval names it.
 func GroupRemoval(group string, replicas int) Reason {
-	return GroupRemovalRule.because("group %s is gone from the definition and runs %d node(s): without remove-group in spec.operations.consent it runs on", group, replicas)
+	return GroupRemovalRule.because("group %s is gone from the definition and runs %d node(s), and without consent it runs on: put the group back, or add remove-group to spec.operations.consent", group, replicas)
 }

@@ -13,5 +13,5 @@ var LastOfZoneRule = Rule{
 
 // LastOfZone names the zones, by attribute, and the tables.
 func LastOfZone(zones, tables []string) Reason {
-	return LastOfZoneRule.because("the last node(s) of %s would leave, and %d table(s) or partition(s) need a copy there: %s", strings.Join(zones, ", "), len(tables), some(tables))
+	return LastOfZoneRule.because("the last node(s) of %s would leave, and %d table(s) or partition(s) need a copy there: %s. Keep a node in the zone, lower number_of_replicas of the tables, or add leave-zone to spec.operations.consent", strings.Join(zones, ", "), len(tables), some(tables))
 }

@@ -1,5 +1,7 @@
 package gates
 
+import "strconv"
+
 // MasterQuorumRule is the rule master-quorum.
 var MasterQuorumRule = Rule{
 	Name:   "master-quorum",
@@ -15,11 +17,15 @@ func MasterQuorum(group string, dedicated bool, effective, wanted int, consent b
 	case wanted >= 3:
 		return Reason{}, false
 	case dedicated:
-		return MasterQuorumRule.because("%d dedicated masters run and %d are wanted: never fewer than 3", effective, wanted), true
+		return MasterQuorumRule.because("%d dedicated masters run and %d are wanted, and never fewer than 3 may: set replicas of spec.nodes.master to 3 or a larger odd number", effective, wanted), true
 	case wanted < 2:
-		return MasterQuorumRule.because("group %s is master-eligible and has %d nodes; with %d a quorum of those that have voted may be lost for good", group, effective, wanted), true
+		least := "3 or more, or to 2 with the consent two-masters"
+		if effective < 3 {
+			least = strconv.Itoa(effective)
+		}
+		return MasterQuorumRule.because("group %s is master-eligible and has %d nodes; with %d a quorum of those that have voted may be lost for good: set its replicas to %s", group, effective, wanted, least), true
 	case !consent:
-		return MasterQuorumRule.because("group %s is master-eligible and has %d nodes; with 2 the loss of either stops the cluster: add two-masters to spec.operations.consent if that is meant", group, effective), true
+		return MasterQuorumRule.because("group %s is master-eligible and has %d nodes; with 2 the loss of either stops the cluster: set its replicas to 3 or more, or add two-masters to spec.operations.consent if that is meant", group, effective), true
 	}
 	return Reason{}, false
 }

@@ -11,5 +11,5 @@ var ShardPlaceRule = Rule{
 
 // ShardHasNoPlace gives for each table why.
 func ShardHasNoPlace(tables []string) Reason {
-	return ShardPlaceRule.because("shards of %d table(s) or partition(s) would have no place on the nodes that remain, though there are enough in number: %s", len(tables), Few(tables))
+	return ShardPlaceRule.because("shards of %d table(s) or partition(s) would have no place on the nodes that remain, though there are enough in number: %s. Free disk space, raise the limit, take the filter off, or keep more nodes", len(tables), Few(tables))
 }

@@ -1,5 +1,7 @@
 package gates
 
+import "fmt"
+
 // ShardsDoNotFitRule is the rule shards-do-not-fit.
 var ShardsDoNotFitRule = Rule{
 	Name:   "shards-do-not-fit",
@@ -11,5 +13,9 @@ var ShardsDoNotFitRule = Rule{
 
 // ShardsDoNotFit names the limit.
 func ShardsDoNotFit(what string, copies, limit, nodes int, setting string) Reason {
-	return ShardsDoNotFitRule.because("%s would have %d shard copies, and the %d node(s) that remain for it may hold %d each by %s, %d in all", what, copies, nodes, limit, setting, limit*nodes)
+	raise := ""
+	if nodes > 0 {
+		raise = fmt.Sprintf("raise it to %d, ", (copies+nodes-1)/nodes)
+	}
+	return ShardsDoNotFitRule.because("%s would have %d shard copies, and the %d node(s) that remain for it may hold %d each by %s, %d in all: %sdrop tables or partitions, or keep at least %d nodes", what, copies, nodes, limit, setting, limit*nodes, raise, (copies+limit-1)/limit)
 }

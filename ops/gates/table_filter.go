@@ -12,7 +12,7 @@ var TableFilterRule = Rule{
 // TableFilter names the tables; why is "" or says why consent does not help.
 func TableFilter(tables []string, why string) Reason {
 	if why == "" {
-		why = "the consent `extend-table-filters` puts the leaving nodes on their own exclude lists for a while"
+		why = "take the filters off, or add extend-table-filters to spec.operations.consent, which puts the leaving nodes on the tables' own exclude lists for a while"
 	}
-	return TableFilterRule.because("%d table(s) or partition(s) have allocation filters of their own that let them use nodes which are to leave, and no exclusion of the cluster counts for them: %s (%s)", len(tables), some(tables), why)
+	return TableFilterRule.because("%d table(s) or partition(s) have allocation filters of their own that let them use nodes which are to leave, and no exclusion of the cluster counts for them: %s; %s", len(tables), some(tables), why)
 }

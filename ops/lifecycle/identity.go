@@ -151,7 +151,7 @@ func Removed(t *pass.Pass) bool {
 	if deleting(t) {
 		return true
 	}
-	reason := gates.Orphaned(t.Desired.Owner)
+	reason := gates.Orphaned(t.Desired.Owner, t.Record.ClusterID != "" || len(t.Record.Sets) > 0)
 	t.Refuse(reason)
 	returnBudgets(t)
 	giveAllBack(t)
