@@ -12,8 +12,8 @@ import (
 )
 
 // staleAfter is when a published reading is too old to rely on: a daemon that
-// looks publishes at least once an hour.
-const staleAfter = record.ObservationRefresh + record.ObservationRefresh/2
+// looks publishes every ten minutes, one of an older release every hour.
+const staleAfter = 90 * time.Minute
 
 // startOf is where the plan of a cluster begins, wherever its basis was read.
 func startOf(basis daemon.Basis, objects []*unstructured.Unstructured, now time.Time) plan.Start {

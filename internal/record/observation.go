@@ -11,8 +11,9 @@ import (
 const ObservationInterval = 10 * time.Minute
 
 // ObservationRefresh is when an observation is written though nothing in it has
-// changed: its age says that somebody still looks.
-const ObservationRefresh = time.Hour
+// changed: its age is read as that of the reading. It is shorter than the interval at
+// which a quiet cluster is read in detail, or each second of these would publish nothing.
+const ObservationRefresh = ObservationInterval - time.Minute
 
 // Published is an observation as it was written last; the zero value: never.
 type Published struct {
@@ -24,7 +25,7 @@ type Published struct {
 
 // ShouldPublish says whether the rounded content is to be written now: it
 // differs from what was written, and an operation has just ended, or the
-// interval has passed; or it is as it was, and the last write is an hour ago. A time in the future (a clock that went back) counts as
+// interval has passed; or it is as it was, and the last write is ObservationRefresh ago. A time in the future (a clock that went back) counts as
 // passed, or nothing would be written until then.
 func ShouldPublish(prev Published, next []byte, now time.Time, endOfOperation bool) bool {
 	if bytes.Equal(prev.Content, next) {

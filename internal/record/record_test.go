@@ -404,14 +404,14 @@ func TestAnObservationIsPublished(t *testing.T) {
 		end  bool
 		want bool
 	}{
-		"the first time":                            {Published{}, a, false, true},
-		"unchanged":                                 {Published{now.Add(-time.Hour + time.Second), a}, a, false, false},
-		"unchanged at the end of an operation":      {Published{now.Add(-time.Hour + time.Second), a}, a, true, false},
-		"unchanged for an hour":                     {Published{now.Add(-time.Hour), a}, a, false, true},
-		"changed too soon":                          {Published{now.Add(-10*time.Minute + time.Second), a}, b, false, false},
-		"changed after ten minutes":                 {Published{now.Add(-10 * time.Minute), a}, b, false, true},
-		"changed too soon, at the end of operation": {Published{now.Add(-time.Second), a}, b, true, true},
-		"changed, when the clock went back":         {Published{now.Add(time.Hour), a}, b, false, true},
+		"the first time":                              {Published{}, a, false, true},
+		"unchanged":                                   {Published{now.Add(-9*time.Minute + time.Second), a}, a, false, false},
+		"unchanged at the end of an operation":        {Published{now.Add(-9*time.Minute + time.Second), a}, a, true, false},
+		"unchanged for so long that its age misleads": {Published{now.Add(-9 * time.Minute), a}, a, false, true},
+		"changed too soon":                            {Published{now.Add(-10*time.Minute + time.Second), a}, b, false, false},
+		"changed after ten minutes":                   {Published{now.Add(-10 * time.Minute), a}, b, false, true},
+		"changed too soon, at the end of operation":   {Published{now.Add(-time.Second), a}, b, true, true},
+		"changed, when the clock went back":           {Published{now.Add(time.Hour), a}, b, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, situation.want, record.ShouldPublish(situation.prev, situation.next, now, situation.end))
