@@ -115,7 +115,7 @@ channel of Slack that gets the reports too.`,
 				lease.Identity = identity()
 			}
 			log.Info("stevedore starts", "version", version, "sources", strings.Join(identities, " "), "connect", connect)
-			defer log.Info("stevedore stops, the Lease is given back")
+			defer log.Info("stevedore stops; it holds no Lease any more")
 			return daemon.Run(cmd.Context(), daemon.Options{
 				Sources: followed, REST: cfg, Namespaces: namespaces, Render: config, Renderer: rendering.confined(config),
 				Policy: policy, Connect: daemon.Connect(connect), DatabaseCA: roots, Lease: lease, Listen: listen, Receiver: received,

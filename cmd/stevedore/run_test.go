@@ -17,6 +17,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// It waited for ever, and looked like a daemon that had started.
+func TestADirectoryThatIsNotThereAtTheStartIsAnError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "orders.yaml")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for dir, says := range map[string]string{
+		filepath.Join(t.TempDir(), "nosuch"): "there is no such directory: create it, or correct --dir",
+		file:                                 "it is no directory",
+	} {
+		_, err := (&sourceFlags{dir: dir}).open(nil, nil)
+		require.ErrorContains(t, err, says)
+	}
+	source, err := (&sourceFlags{dir: t.TempDir()}).open(nil, nil)
+	require.NoError(t, err)
+	require.NoError(t, source.Close())
+}
+
 // A script took what was told to stop halfway for a cluster that is as it is wanted.
 func TestAOnceThatIsToldToStopBeforeItIsDoneIsNoSuccess(t *testing.T) {
 	dir := t.TempDir()

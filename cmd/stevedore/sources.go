@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -117,6 +119,13 @@ func (s *sourceFlags) open(cfg *rest.Config, log *slog.Logger) (daemon.Source, e
 		return daemon.Source{}, err
 	}
 	if s.dir != "" {
+		// At the start a folder that is not there is mistyped. One that vanishes later comes back.
+		switch info, err := os.Stat(s.dir); {
+		case errors.Is(err, fs.ErrNotExist):
+			return daemon.Source{}, fmt.Errorf("--dir %s: there is no such directory: create it, or correct --dir", s.dir)
+		case err == nil && !info.IsDir():
+			return daemon.Source{}, fmt.Errorf("--dir %s: it is no directory: name the folder that the definitions are in", s.dir)
+		}
 		source, err := directory.New(directory.Options{Dir: s.dir, Quiet: s.quiet, Log: log})
 		if err != nil {
 			return daemon.Source{}, err
