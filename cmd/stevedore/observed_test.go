@@ -114,7 +114,7 @@ func TestAFileOfReadingsGivesTheNumbersOfTheLivePlan(t *testing.T) {
 		{name: "a snapshot that runs", change: func(o *daemon.Observation) { o.Data.Snapshots = 1 }},
 		{name: "no tables read yet", says: "says nothing of tables", change: func(o *daemon.Observation) { o.Data = nil }},
 		{name: "small tables left out", says: "leaves out 7 small table(s)", change: func(o *daemon.Observation) { o.Data.Left, o.Data.LeftBytes = 7, 9<<20 }},
-		{name: "stale", says: "old, and a daemon that works publishes one at least every 1h0m0s: is it running", change: func(o *daemon.Observation) { o.At = o.At.Add(-100 * time.Minute) }},
+		{name: "stale", says: "old, and a daemon that works publishes one at least every 10m0s: is it running", change: func(o *daemon.Observation) { o.At = o.At.Add(-100 * time.Minute) }},
 		{name: "of a clock that is ahead", change: func(o *daemon.Observation) { o.At = time.Now().UTC().Add(time.Hour) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

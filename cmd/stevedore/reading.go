@@ -44,7 +44,7 @@ func unknownOfReading(basis daemon.Basis, b plan.Basis) (unknown []string) {
 		if b.ObservedIn != "" {
 			ask = "is it running, and when was " + b.ObservedIn + " made?"
 		}
-		unknown = append(unknown, fmt.Sprintf("the reading of the database is %s old, and a daemon that works publishes one at least every %s: %s", b.Age, plan.Duration(record.ObservationRefresh), ask))
+		unknown = append(unknown, fmt.Sprintf("the reading of the database is %s old, and a daemon that works publishes one at least every %s: %s", b.Age, plan.Duration(record.ObservationInterval), ask))
 	}
 	return unknown
 }
