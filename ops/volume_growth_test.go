@@ -317,3 +317,59 @@ func TestADeletedClusterIsNotRecreated(t *testing.T) {
 		assert.Equal(t, pods, s.decide().Apply, "only pods without a StatefulSet get one")
 	}
 }
+
+// A driver that works offline makes a file system larger only when the node mounts the volume again.
+// By its policy each pod is restarted for that, behind every gate of a restart, and once.
+func TestAnOfflineDriverHasItsPodsRestartedByPolicy(t *testing.T) {
+	for _, c := range []struct {
+		name, policy string
+		restarts     int
+		says         string
+	}{
+		{"wait: nothing restarts, and the wait says what to do", "wait", 0, "its driver works offline: restart the cluster, or write spec.operations.offlineResize: restart"},
+		{"left out is wait", "", 0, "its driver works offline: restart the cluster"},
+		{"restart", model.OfflineRestart, 1, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := grownWorld(t, sizeAfter)
+			w.offline = true
+			w.desired.Operations.OfflineResize = c.policy
+			var d model.Decision
+			for range 900 {
+				d, _ = w.turn()
+			}
+			for name, p := range w.pods {
+				assert.Equal(t, c.restarts, p.restarts, name)
+			}
+			if c.restarts == 0 {
+				require.NotEmpty(t, d.Waits)
+				assert.Contains(t, d.Waits[len(d.Waits)-1].Message+d.Waits[0].Message, c.says)
+				assert.Nil(t, d.Record.Operation, "other operations do not wait for it")
+				return
+			}
+			assert.Equal(t, model.Done, d.Verdict, "%v", d.Waits)
+			assert.Nil(t, d.Record.Growth)
+			for _, claim := range w.claims {
+				assert.Equal(t, 200*gib, claim.Capacity, claim.Name)
+			}
+		})
+	}
+}
+
+// A file system that does not follow though its pod was restarted restarts nothing more.
+func TestAFileSystemThatNeverFollowsRestartsItsPodOnce(t *testing.T) {
+	w := grownWorld(t, sizeAfter)
+	w.offline, w.neverMounts = true, true
+	w.desired.Operations.OfflineResize = model.OfflineRestart
+	var d model.Decision
+	for range 900 {
+		d, _ = w.turn()
+	}
+	restarts := 0
+	for _, p := range w.pods {
+		restarts += p.restarts
+	}
+	assert.Equal(t, 1, restarts)
+	require.NotEmpty(t, d.Waits)
+	assert.Contains(t, d.Waits[0].Message, "has not followed though the pod was restarted")
+}

@@ -2,7 +2,9 @@ package ops_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,6 +27,10 @@ type toyVolumes struct {
 	// follows while its pod runs, blind that CrateDB sees no growth.
 	infeasible     int64
 	offline, blind bool
+	// larger is since when a volume is larger than its file system. neverMounts has it stay so
+	// though the pod was recreated.
+	larger      map[string]time.Time
+	neverMounts bool
 	// asked are the claims in the order in which they were asked for more.
 	asked []string
 }
@@ -129,6 +135,9 @@ func lastOf(name string) string { return name[len(name)-1:] }
 
 // resize is a driver and a kubelet.
 func (w *world) resize() {
+	if w.larger == nil {
+		w.larger = map[string]time.Time{}
+	}
 	for i := range w.claims {
 		c := &w.claims[i]
 		switch {
@@ -140,7 +149,8 @@ func (w *world) resize() {
 			c.Resize, c.ResizeMessage = model.ResizeController, ""
 		case c.Resize == model.ResizeController:
 			c.Resize = model.ResizeNode
-		case !w.offline:
+			w.larger[c.Name] = w.now
+		case !w.offline || !w.neverMounts && w.pods[fmt.Sprint(c.Set, "-", c.Ordinal)].created.After(w.larger[c.Name]):
 			c.Capacity, c.Resize = c.Requested, model.ResizeNone
 		}
 	}

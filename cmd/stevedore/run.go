@@ -158,6 +158,7 @@ channel of Slack that gets the reports too.`,
 		{"master-stable-for", &policy.MasterStableFor, "how long the master has to be the same before an operation begins (default 2m, or 30s in which no node reports a change of the cluster state; a definition's own wins)"},
 		{"budget-timeout", &policy.BudgetTimeout, "how long the disruption budget of data nodes may stand at 0 before an event says so (default 30m, a definition's own wins)"},
 		{"removal-delay", &policy.RemovalDelay, "how long a definition that consented to delete-cluster has to be gone before its cluster is deleted (default 5m)"},
+		{"offline-after", &policy.OfflineAfter, "how long a file system may not follow its volume before the volume's driver counts as one that works offline (default 5m)"},
 		{"reading-age", &policy.ReadingAge, "how old a reading of the database may be for a step that takes a node down (default 2m)"},
 	} {
 		flags.DurationVar(wait.value, wait.name, 0, wait.usage)

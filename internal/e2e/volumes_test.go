@@ -32,7 +32,7 @@ func TestVolumesGrowAroundRunningPods(t *testing.T) {
 			v.define(bootstrap)
 			before, pods := v.set(hotSet), podsOf(v)
 			v.write(map[string]string{"orders.yaml": definition(v.ns, cutCluster, with(replicasOfHot, nodesAfter[bootstrap]), with(diskOfHot, "32GiB"))})
-			v.cutOff(c.die, "the volumes have grown", restartPatience, func() bool { return v.grew() && v.isSettled(cutCluster) })
+			v.cutOff(c.die, "the volumes have grown", restartPatience, func() bool { return v.grew(nodesAfter[bootstrap]) && v.isSettled(cutCluster) })
 
 			after := v.set(hotSet)
 			assert.NotEqual(t, before.UID, after.UID, "the StatefulSet was made again")
@@ -55,6 +55,22 @@ func TestVolumesGrowAroundRunningPods(t *testing.T) {
 	}
 }
 
+// A driver that works offline makes no file system larger while its pod runs: by the definition's
+// policy each pod is restarted once for it, behind the gates of a restart and under a writer.
+func TestAnOfflineDriverHasEachPodRestartedOnce(t *testing.T) {
+	t.Parallel()
+	v := departRestart(t, "volumes-offline", with("spec.nodes.data.0.resources.disk.storageClass", "offline"))
+	v.define(with(diskOfHot, "32GiB"), with("spec.operations.offlineResize", "restart"))
+	daemon := v.sail("", "", "--offline-after", "1s")
+	v.eventually("the volumes have grown", restartPatience, func() bool { return v.grew(3) && v.isSettled(cutCluster) && v.restartedPods() })
+	v.arrived()
+	assert.Nil(t, v.record(cutCluster).Growth)
+	assert.True(t, slices.ContainsFunc(v.receiver.Taken(), func(d testbed.Delivery) bool {
+		return d.Status == "success" && strings.Contains(string(d.Body), "pods were restarted for it: the driver works offline")
+	}), "the growth was reported")
+	v.stop(daemon)
+}
+
 const hotSet = "crate-data-hot-" + cutCluster
 
 // podsOf are the UIDs and revisions of the pods, by name.
@@ -66,8 +82,8 @@ func podsOf(v *voyage) map[string]string {
 	return out
 }
 
-// grew reports whether the claims of data and the StatefulSet have the new size.
-func (v *voyage) grew() bool {
+// grew reports whether the claims of data of so many nodes and the StatefulSet have the new size.
+func (v *voyage) grew(nodes int) bool {
 	wanted := resource.MustParse("32Gi")
 	set, err := bed.Admin.AppsV1().StatefulSets(v.ns).Get(v.ctx, hotSet, metav1.GetOptions{})
 	if err != nil || len(set.Spec.VolumeClaimTemplates) == 0 {
@@ -88,5 +104,5 @@ func (v *voyage) grew() bool {
 			grown++
 		}
 	}
-	return grown == nodesAfter[bootstrap]
+	return grown == nodes
 }

@@ -11,7 +11,7 @@ var VolumesGrowRule = Rule{
 	Kind: Waits,
 	Says: "Volumes of claims are being made larger. The first claim of a StatefulSet goes alone: the others follow once its volume has the size. No pod restarts for it.",
 	Do: "Nothing. If it stays at one claim, look at its events with `kubectl describe pvc`. " +
-		"A driver that cannot expand a volume in use waits for its pod to go: delete that pod, or restart the cluster.",
+		"A driver that cannot expand a volume in use (it works offline) waits for its pod to go: restart the cluster, or write `spec.operations.offlineResize: restart`.",
 	Source: "Kubernetes, persistent volumes, Expanding Persistent Volumes Claims",
 }
 

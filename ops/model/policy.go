@@ -27,6 +27,10 @@ const (
 	// DefaultMasterStableFor counts once an operation, and begins again with the
 	// daemon.
 	DefaultMasterStableFor = 120 * time.Second
+	// DefaultOfflineAfter is for how long a file system may not follow its volume before its
+	// driver counts as one that works offline. A kubelet looks at its pods at least every 90 s
+	// (syncFrequency, with its jitter); this is three such looks. It costs that much once a growth and class.
+	DefaultOfflineAfter = 5 * time.Minute
 	// DefaultReadingAge is of one reading.
 	DefaultReadingAge = 120 * time.Second
 	// DefaultPoll is the most between two passes of something in progress.
@@ -71,6 +75,9 @@ type Policy struct {
 	// RemovalDelay is how long a definition has to be gone before its cluster is
 	// deleted, where it consented to that; default 300 s.
 	RemovalDelay time.Duration
+	// OfflineAfter is for how long a file system may not follow its volume before its driver
+	// counts as one that works offline; default 300 s.
+	OfflineAfter time.Duration
 	// Adoption of objects that others made: AdoptNever, AdoptUnowned (the default)
 	// or AdoptAlways.
 	Adoption string

@@ -97,11 +97,26 @@ type VolumeGrowth struct {
 	Since time.Time `json:"since"`
 	// Nodes are those whose file systems are to grow.
 	Nodes []GrowingNode `json:"nodes,omitempty"`
+	// Pending are the claims whose file systems are to follow while their pods run. Offline are
+	// the storage classes whose drivers make no file system larger while its pod runs.
+	Pending []PendingFileSystem `json:"pending,omitempty"`
+	Offline []string            `json:"offline,omitempty"`
 	// Grown is since when every claim and every StatefulSet is as desired; zero before.
 	Grown time.Time `json:"grown,omitzero"`
 	// Told are the claims of which a failure was reported, joined by commas.
 	Told string `json:"told,omitempty"`
 }
+
+// PendingFileSystem is a claim whose volume is larger, and its file system is not yet. A pod that
+// was made after Since has mounted the volume since.
+type PendingFileSystem struct {
+	Claim string    `json:"claim"`
+	Since time.Time `json:"since"`
+}
+
+// OfflineRestart is spec.operations.offlineResize where a pod is restarted whose volume's driver
+// works offline.
+const OfflineRestart = "restart"
 
 // GrowingNode is a node whose volumes grow.
 type GrowingNode struct {
@@ -115,12 +130,27 @@ type GrowingNode struct {
 	Claims int64 `json:"claims"`
 }
 
+// PendingSince is since when the file system of a claim is to follow its volume; false where it
+// is not.
+func (g *VolumeGrowth) PendingSince(claim string) (time.Time, bool) {
+	if g != nil {
+		for _, f := range g.Pending {
+			if f.Claim == claim {
+				return f.Since, true
+			}
+		}
+	}
+	return time.Time{}, false
+}
+
 func (g *VolumeGrowth) equal(o *VolumeGrowth) bool {
 	if g == nil || o == nil {
 		return g == o
 	}
 	times := g.Since.Equal(o.Since) && g.Grown.Equal(o.Grown)
-	return times && g.Sizes == o.Sizes && g.Told == o.Told && slices.Equal(g.Nodes, o.Nodes)
+	pending := slices.EqualFunc(g.Pending, o.Pending, func(a, b PendingFileSystem) bool { return a.Claim == b.Claim && a.Since.Equal(b.Since) })
+	lists := pending && slices.Equal(g.Nodes, o.Nodes) && slices.Equal(g.Offline, o.Offline)
+	return times && lists && g.Sizes == o.Sizes && g.Told == o.Told
 }
 
 // Recreation is how far a StatefulSet has come that is deleted and made again around its

@@ -135,5 +135,8 @@ func (c *course) expandSummary(op *Operation) string {
 	if len(sets) > 0 {
 		parts = append(parts, "recreate StatefulSet "+strings.Join(sets, ", ")+" around its pods, so that later ones get such volumes")
 	}
+	if c.model.desired.Operations.OfflineResize == model.OfflineRestart {
+		return strings.Join(parts, "; ") + "; no pod restarts, but for a volume whose driver cannot work while the pod runs"
+	}
 	return strings.Join(parts, "; ") + "; no pod restarts"
 }

@@ -19,6 +19,9 @@ func Detailed(d *model.Desired, r *model.Record) bool {
 		d.RestartedAt != r.RestartedAt, r.Command.Commands.RestartedAt != r.RestartedBy, r.Exclusions != nil, r.RecoverDue, aim.ShrinkDue(d, r):
 		return true
 	}
+	if r.Growth != nil && len(r.Growth.Offline) > 0 && d.Operations.OfflineResize == model.OfflineRestart {
+		return true
+	}
 	for i := range d.Changes {
 		if c := d.Changes[i].Class; c == model.ChangeRestart || c == model.ChangeImage {
 			return true

@@ -42,11 +42,30 @@ func Outdated(v *View, p *model.Pod) bool {
 	if v.Record.RecoverDue && WaitsForTooMany(v, p) {
 		return true
 	}
+	if v.Desired.Operations.OfflineResize == model.OfflineRestart && AwaitsMount(v, p) {
+		return true
+	}
 	if p.Template == "" && !begun {
 		// Made before templates were marked: nothing restarts for the mark alone.
 		return false
 	}
 	return live.Template != "" && p.Template != live.Template
+}
+
+// AwaitsMount reports whether a volume of a pod is larger than its file system, its driver works
+// offline, and the pod was there before: only its restart has the node mount the volume again.
+func AwaitsMount(v *View, p *model.Pod) bool {
+	growth := v.Record.Growth
+	if growth == nil || len(growth.Offline) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(v.Observed.Claims, func(c model.Claim) bool {
+		if c.Set != p.Set || c.Ordinal != p.Ordinal || c.Resize != model.ResizeNode || !slices.Contains(growth.Offline, c.Class) {
+			return false
+		}
+		since, pending := growth.PendingSince(c.Name)
+		return pending && p.Created.Before(since)
+	})
 }
 
 // Upgrading reports whether an upgrade is under way.

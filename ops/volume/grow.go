@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ type growing struct {
 	*model.Claim
 	size int64
 	text string
-	// mounted: it has not the size, and its pod is there.
+	// mounted: it has not the size, and its pod is there, or comes back in a moment.
 	mounted bool
 }
 
@@ -54,7 +55,7 @@ func each(v *view.View) iter.Seq[growing] {
 				continue
 			}
 			// Most have their size, and nothing more is asked of them.
-			mounted := c.Capacity < w.Size && v.Pod(c.Set, c.Ordinal) != nil
+			mounted := c.Capacity < w.Size && (v.Pod(c.Set, c.Ordinal) != nil || comesBack(v, c))
 			if !yield(growing{Claim: c, size: w.Size, text: w.Text, mounted: mounted}) {
 				return
 			}
@@ -125,6 +126,7 @@ func Grow(t *pass.Pass) {
 		return
 	}
 	begin(t)
+	pending(t)
 	done, total := 0, 0
 	var waiting []gates.GrowingClaim
 	var failed []growing
@@ -141,7 +143,7 @@ func Grow(t *pass.Pass) {
 				done++
 				continue
 			}
-			waiting = append(waiting, gates.GrowingClaim{Name: g.Name, Capacity: g.Capacity, Desired: g.size, Waits: g.waits()})
+			waiting = append(waiting, gates.GrowingClaim{Name: g.Name, Capacity: g.Capacity, Desired: g.size, Waits: cmp.Or(g.offline(&t.View), g.waits())})
 			if g.failed() {
 				failed = append(failed, *g)
 			}
@@ -216,7 +218,7 @@ func begin(t *pass.Pass) {
 	}
 	next := &model.VolumeGrowth{Sizes: sizes, Since: t.Now}
 	if was := t.Record.Growth; was != nil {
-		next.Nodes = was.Nodes // another size, while the last one is under way
+		next.Nodes, next.Offline = was.Nodes, was.Offline // another size, while the last one is under way
 	}
 	for i := range t.Observed.Pods {
 		p := &t.Observed.Pods[i]

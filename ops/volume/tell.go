@@ -71,7 +71,11 @@ func sums(v *view.View, growth *model.VolumeGrowth) string {
 	for i := range growth.Nodes {
 		total += grownBy(v, &growth.Nodes[i])
 	}
-	return fmt.Sprintf("%s more on %d nodes, and no pod was restarted for it", gates.Bytes(total), len(growth.Nodes))
+	words := fmt.Sprintf("%s more on %d nodes", gates.Bytes(total), len(growth.Nodes))
+	if len(growth.Offline) > 0 {
+		return words + ", and pods were restarted for it: the driver works offline"
+	}
+	return words + ", and no pod was restarted for it"
 }
 
 // wordsOf says for each claim template by how much it grows.
