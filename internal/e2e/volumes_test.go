@@ -106,3 +106,31 @@ func (v *voyage) grew(nodes int) bool {
 	}
 	return grown == nodes
 }
+
+// What Kubernetes denies to a claim is said with its words, and growth goes on when it is allowed.
+func TestAGrowthThatKubernetesDeniesSaysWhy(t *testing.T) {
+	t.Parallel()
+	v := depart(t, "volumes-denied", grow)
+	v.define(bootstrap)
+	quotas := bed.Admin.CoreV1().ResourceQuotas(v.ns)
+	_, err := quotas.Create(v.ctx, &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: "little"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourceRequestsStorage: resource.MustParse("1Gi")}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	v.until("the quota is counted", func() bool {
+		quota, err := quotas.Get(v.ctx, "little", metav1.GetOptions{})
+		return err == nil && len(quota.Status.Used) > 0
+	})
+	v.write(map[string]string{"orders.yaml": definition(v.ns, cutCluster, with(replicasOfHot, nodesAfter[bootstrap]), with(diskOfHot, "32GiB"))})
+	daemon := v.sail("", "")
+	v.until("status has the words of the quota", func() bool {
+		return slices.ContainsFunc(v.record(cutCluster).Shown.Reasons, func(r shownReason) bool {
+			return strings.Contains(r.Message, "exceeded quota: little") && strings.Contains(r.Message, "data0-"+hotSet)
+		})
+	})
+	require.NoError(t, quotas.Delete(v.ctx, "little", metav1.DeleteOptions{}))
+	v.eventually("the volumes have grown", restartPatience, func() bool { return v.grew(nodesAfter[bootstrap]) && v.isSettled(cutCluster) })
+	v.noPodRestarted()
+	v.stop(daemon)
+}
