@@ -373,3 +373,37 @@ func TestAFileSystemThatNeverFollowsRestartsItsPodOnce(t *testing.T) {
 	require.NotEmpty(t, d.Waits)
 	assert.Contains(t, d.Waits[0].Message, "has not followed though the pod was restarted")
 }
+
+func TestAnOfflineGrowthSurvivesAKillAtEachWrite(t *testing.T) {
+	offline := func() *world {
+		w := grownWorld(t, sizeAfter)
+		w.offline, w.desired.Operations.OfflineResize = true, model.OfflineRestart
+		return w
+	}
+	first := offline()
+	before := first.writes
+	first.run(900)
+	writes := first.writes - before
+	require.Greater(t, writes, 20)
+	for n := 1; n <= writes; n++ {
+		for _, after := range []bool{false, true} {
+			for _, lose := range []bool{false, true} {
+				w := offline()
+				w.killAt, w.after, w.lose = w.writes+n, after, lose
+				w.run(1500)
+				for _, c := range w.claims {
+					assert.Equal(t, 200*gib, c.Capacity, "%s, killed at write %d after=%v lose=%v", c.Name, n, after, lose)
+				}
+				for name, p := range w.pods {
+					assert.Equal(t, 1, p.restarts, "%s, killed at write %d after=%v lose=%v", name, n, after, lose)
+				}
+				assert.Nil(t, w.record.Growth)
+				assert.Nil(t, w.record.Operation)
+				assert.Equal(t, model.SizeList("data0="+sizeAfter), model.Sizes(w.templates, hot))
+				if t.Failed() {
+					return
+				}
+			}
+		}
+	}
+}
