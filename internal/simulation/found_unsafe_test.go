@@ -274,4 +274,12 @@ var wasUnsafe = []struct {
 		Seed: 800190992, Start: Start{Hot: 3, Tables: []string{"1", "1-all"}, Shards: 2, Extend: true, Leave: true, Zones: true}, Steps: 84,
 		Items: []Item{{What: pushSuspend, At: 1250, A: 6, B: 1}, {What: pushGrow, At: 77457, A: 5}, {What: stallWatch, Call: 20, A: 25, B: 61}, {What: replaceCommand, At: 81987, A: 28, B: 34}},
 	}},
+	{"a pod is replaced by command just before its set's correction, and an evicted pod of the masters hangs on the template before", Schedule{
+		Seed: 900363838, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1", "0"}, Shards: 3, Leave: true}, Steps: 90,
+		Items: []Item{{What: pushBadTemplate, At: 4304, A: 2, B: 4}, {What: pushAddGroup, At: 52330, A: 4, B: 3}, {What: pushUpgrade, At: 107024, B: 7}, {What: stickTerminating, Call: 24, A: 57, B: 2}, {What: killBefore, Call: 48, A: 27, B: 44}, {What: standStill, Call: 4, A: 45, B: 4}, {What: releaseCommand, Call: 5, A: 12, B: 25}, {What: replaceCommand, At: 117324, A: 19, B: 43}},
+	}},
+	{"somebody's value stands over the allocation lock of a released cluster, and is taken off late", Schedule{
+		Seed: 900488663, Start: Start{Hot: 1, Shards: 1, Leave: true}, Steps: 70,
+		Items: []Item{{What: pushRestart, At: 963, B: 3}, {What: pushRelease, At: 69731, A: 1, B: 1}, {What: setPersistent, Call: 16, A: 24, B: 12}, {What: setPersistent, At: 158942, A: 53, B: 8}},
+	}},
 }

@@ -60,10 +60,11 @@ func (j *judge) proven(w *world, s *set, hash string) {
 	if !w.stored.record.Bootstrap.Done || !s.exists || hash == w.templates[s.template].hash || hash == w.templates[s.proven].hash || w.joinedOn(w.setIndex(s.name), hash) {
 		return
 	}
-	if w.unproven(w.setIndex(s.name)) {
+	if index := w.setIndex(s.name); w.unproven(index) || w.awaits(index) {
 		// Others' hands have put both on one: a daemon that gives a second set one is caught
 		// when it does. Another one in the place of that puts no more pods at risk: as many
 		// sets stand on one as before, and those of its pods that are well run what was proven.
+		// Nor does it where no pod has joined: what ends comes back on one not proven anyway.
 		return
 	}
 	for i := range w.sets {
@@ -89,6 +90,18 @@ func (w *world) unproven(set int) bool {
 	// A set without replicas puts nothing on its template, whoever ends the pods that
 	// are still there.
 	return s.exists && s.replicas > 0 && live != w.templates[s.proven].hash && w.runsOn(set, live) && !w.hasJoinedOn(set, live)
+}
+
+// awaits: a set stands on a template that is not proven, and no pod of it has joined but those
+// that end. A daemon may just have replaced the one that was made on it, or on the one before.
+func (w *world) awaits(set int) bool {
+	s := &w.sets[set]
+	for o := range maxOrdinals {
+		if p := &w.slots[set*maxOrdinals+o].pod; p.exists && p.hasJoined && !p.terminating {
+			return false
+		}
+	}
+	return s.exists && s.replicas > 0 && w.templates[s.template].hash != w.templates[s.proven].hash
 }
 
 // hasJoinedOn: a node of a set that was made on a template is a member, or was: its machine

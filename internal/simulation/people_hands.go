@@ -57,6 +57,9 @@ func (w *world) setByHand(s *clusterSetting, value string, transient bool) {
 	w.say("somebody sets %q, transient %t", value, transient)
 	if !transient && (s.persistent == value || value == "primaries" && w.holds()) {
 		// Nobody can see whose it is, with an intent of ours recorded.
+		if s.persistent != value {
+			w.judge.quiet = 0 // what another value stood over can be given back from now on
+		}
 		s.persistent = value
 		w.ambiguous = w.ambiguous || s == &w.enable
 		return
@@ -78,10 +81,14 @@ func (w *world) setByHand(s *clusterSetting, value string, transient bool) {
 }
 
 // uncovered: a transient value is off the allocation, and what somebody has set below it
-// comes out. With an intent of ours recorded nobody can see whose it is.
+// comes out. With an intent of ours recorded nobody can see whose it is, and it can be given
+// back from now on.
 func (w *world) uncovered(was string) {
 	if e := &w.enable; was != "" && e.transient == "" && e.theirs == "primaries" && w.holds() {
 		e.theirs, w.ambiguous = "all", true
+	}
+	if was != "" && w.enable.transient == "" {
+		w.judge.quiet = 0
 	}
 }
 
