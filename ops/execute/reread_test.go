@@ -125,6 +125,8 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 	set := asking(model.Action{Kind: model.ActionSetSettings, Settings: one("stats.jobs_log_size", "20"), Expected: one("stats.jobs_log_size", "10")})
 	so := asking(model.Action{Kind: model.ActionSetSettings, Settings: one("stats.jobs_log_size", "20"), Expected: one("stats.jobs_log_size", "20")})
 	reset := asking(model.Action{Kind: model.ActionResetSettings, Settings: one("stats.jobs_log_size", "20")})
+	again := reset
+	again.Expected = one("stats.jobs_log_size", "10000")
 	unknown := asking(model.Action{Kind: model.ActionResetSettings, Settings: one("cluster.name", "mine")})
 	acknowledge := asking(model.Action{Kind: model.ActionAcknowledgeNodeChecks})
 
@@ -192,6 +194,8 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 		{"no value of the setting", set, replies{jobsLog: {rows{}}}, "not one value", 0, nil, nil},
 		{"our setting is taken off", reset, replies{jobsLog: {value("20")}}, "", 0, []string{`RESET GLOBAL "stats.jobs_log_size"`}, nil},
 		{"another's is not, and it may hide ours", reset, replies{jobsLog: {value("30")}}, "", model.ResultHidden, nil, nil},
+		{"our setting is off already: the answer was lost", again, replies{jobsLog: {value("10000")}}, "", 0, nil, nil},
+		{"another's is not, though it was known what was before", again, replies{jobsLog: {value("30")}}, "", model.ResultHidden, nil, nil},
 		{"what is never set live is not taken off", unknown, nil, "not among the settings", 0, nil, nil},
 
 		{"checks are acknowledged", acknowledge, replies{"sys.node_checks": {nil}}, "", 0, []string{"UPDATE sys.node_checks SET acknowledged = TRUE WHERE id = 1"}, nil},

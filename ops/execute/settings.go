@@ -97,11 +97,19 @@ func resetSettings(ctx context.Context, a model.Action, t Tools) (model.Result, 
 		if err != nil {
 			return model.Result{}, err
 		}
-		if manifest.SameSetting(value, ours.Value) == model.No {
-			// It is off, or somebody else's by now, which may hide ours: nothing was reset.
+		before, known := a.Expected.Get(ours.Name)
+		switch same := manifest.SameSetting(value, ours.Value); {
+		case same != model.No:
+			reset = append(reset, identifier(ours.Name))
+		case known && manifest.SameSetting(value, before) == model.Yes:
+			// It was taken off, and the answer was lost.
+		default:
+			// It is somebody else's by now, which may hide ours: nothing was reset.
 			return model.Result{Code: model.ResultHidden, Message: fmt.Sprintf("%s is '%s' and not '%s' any more: somebody has changed it", ours.Name, value, ours.Value)}, nil
 		}
-		reset = append(reset, identifier(ours.Name))
+	}
+	if len(reset) == 0 {
+		return model.Result{Message: "the settings were off already"}, nil
 	}
 	if _, err := s.Exec(ctx, "RESET GLOBAL "+strings.Join(reset, ", ")); err != nil {
 		return model.Result{}, fmt.Errorf("taking the settings off: %w", err)

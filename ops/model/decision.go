@@ -253,7 +253,8 @@ const (
 	// ActionSetSettings sets Settings, persistent and in one statement, on Pod;
 	// Expected is what they are before.
 	ActionSetSettings ActionKind = "set-settings"
-	// ActionResetSettings takes Settings, which we have set, off again, on Pod.
+	// ActionResetSettings takes Settings, which we have set, off again, on Pod;
+	// Expected is what they were before: what shows that is off already.
 	ActionResetSettings ActionKind = "reset-settings"
 	// ActionExcludeNodes adds NodeIDs to cluster.routing.allocation.exclude._id,
 	// persistent, on Pod; ResultHidden when a transient value hides it.

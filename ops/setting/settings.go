@@ -247,12 +247,15 @@ func set(t *pass.Pass) {
 			return // it is being applied
 		}
 	}
-	var set, expected, reset []model.Setting
+	var set, expected, reset, before []model.Setting
 	for _, e := range t.Record.Settings {
 		shown, _, read := shown(&t.View, e.Name, e.Value)
 		switch {
 		case e.Reset && !e.Gone:
 			reset = append(reset, model.Setting{Name: e.Name, Value: e.Value})
+			if e.Before != "" && e.Ours == "" { // else it shows an earlier value of ours, which is not off
+				before = append(before, model.Setting{Name: e.Name, Value: e.Before})
+			}
 		case e.Done || e.Reset,
 			!e.Set.IsZero() && (t.Elapsed(e.Set) < settingRetry || !showsBefore(&t.View, e, shown)),
 			e.Set.IsZero() && setByOthers(&t.View, e, shown):
@@ -269,7 +272,7 @@ func set(t *pass.Pass) {
 		t.Harmless(a)
 	}
 	if len(reset) > 0 {
-		a.Kind, a.Settings, a.Expected = model.ActionResetSettings, manifest.NewSettingList(reset), ""
+		a.Kind, a.Settings, a.Expected = model.ActionResetSettings, manifest.NewSettingList(reset), manifest.NewSettingList(before)
 		t.Harmless(a)
 	}
 }

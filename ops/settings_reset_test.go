@@ -1,0 +1,59 @@
+package ops_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// The reset was done, its answer was lost, and it is tried again on the reading from before it.
+// The setting is off then, and nobody else has set it.
+func TestASettingWhoseResetHadNoAnswerIsReset(t *testing.T) {
+	for shown, reported := range map[string][]int{"": {1, 0}, "7": {0, 1}} {
+		w := settledWorld(t)
+		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
+		w.run(20)
+		w.push("rev-3")
+		d := w.at().decide()
+		for !slices.Contains(kinds(d), model.ActionResetSettings) {
+			w.record = d.Record
+			d = w.at().decide()
+		}
+		reset := d.Actions()[0]
+		_, err := execute.Run(t.Context(), reset, w.tools())
+		require.NoError(t, err)
+		require.Empty(t, w.byHand[jobsLog])
+		if shown != "" {
+			w.byHand[jobsLog] = shown
+		}
+		result, err := execute.Run(t.Context(), reset, w.tools())
+		require.NoError(t, err)
+		w.record = ops.RecordResult(d.Record, reset, result, w.now)
+		w.run(20)
+		assert.Equal(t, shown, w.byHand[jobsLog])
+		assert.Empty(t, w.record.Settings)
+		assert.Equal(t, reported, []int{w.reportsOf("SettingsReset"), w.reportsOf("SettingsLeft")}, "shown: %q", shown)
+	}
+}
+
+// What was before our second value is our first one: to show it is not to be off.
+func TestAResetKnowsNoValueBeforeItAfterASecondOneOfOurs(t *testing.T) {
+	w := settledWorld(t)
+	for _, value := range []string{"20000", "30000"} {
+		w.push("rev-"+value, model.Setting{Name: jobsLog, Value: value})
+		w.run(20)
+	}
+	w.push("rev-3")
+	d := w.at().decide()
+	for !slices.Contains(kinds(d), model.ActionResetSettings) {
+		w.record = d.Record
+		d = w.at().decide()
+	}
+	assert.Empty(t, d.Actions()[0].Expected)
+}
