@@ -282,4 +282,8 @@ var wasUnsafe = []struct {
 		Seed: 900488663, Start: Start{Hot: 1, Shards: 1, Leave: true}, Steps: 70,
 		Items: []Item{{What: pushRestart, At: 963, B: 3}, {What: pushRelease, At: 69731, A: 1, B: 1}, {What: setPersistent, Call: 16, A: 24, B: 12}, {What: setPersistent, At: 158942, A: 53, B: 8}},
 	}},
+	{"the allocation lock is recorded just after a transient value went with its cluster, and with it what hid somebody's", Schedule{
+		Seed: 950185326, Start: Start{Hot: 1, Shards: 1, Leave: true}, Steps: 57,
+		Items: []Item{{What: setPersistent, At: 171934, A: 21, B: 38}, {What: setTransient, At: 52477, A: 18, B: 38}, {What: killNode, Call: 5, A: 57, B: 59}},
+	}},
 }

@@ -89,6 +89,7 @@ func (w *world) uncovered(was string) {
 	}
 	if was != "" && w.enable.transient == "" {
 		w.judge.quiet = 0
+		w.enable.theirAt = w.now // no look before shows it
 	}
 }
 
