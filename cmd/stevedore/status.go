@@ -19,6 +19,7 @@ import (
 	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -50,7 +51,9 @@ type clusterStatus struct {
 	Reasons  []model.ShownReason    `json:"reasons,omitempty"`
 	Problems []string               `json:"problems,omitempty"`
 	Commands map[string]string      `json:"commands,omitempty"`
-	Error    string                 `json:"error,omitempty"`
+	// Undelivered are the targets of reports that have taken nothing for longer than a minute.
+	Undelivered []reports.Undelivered `json:"undelivered,omitempty"`
+	Error       string                `json:"error,omitempty"`
 
 	attended attendance.Cluster
 }
@@ -151,6 +154,9 @@ long that will take.`,
 			if err := addNow(cmd.Context(), client, namespace, statuses); err != nil {
 				return err
 			}
+			if err := addUndelivered(cmd.Context(), client, namespace, statuses, time.Now()); err != nil {
+				return err
+			}
 			if output != "" {
 				return encodeStatuses(cmd.OutOrStdout(), output, statuses)
 			}
@@ -230,6 +236,25 @@ func addNow(ctx context.Context, client kubernetes.Interface, namespace string, 
 				statuses[i].Groups[j].Ready = new(ready[[2]string{statuses[i].Namespace, statuses[i].Groups[j].Name}])
 			}
 		}
+	}
+	return nil
+}
+
+// addUndelivered adds what the receivers of reports have not taken: a webhook that nobody answers
+// holds nothing back, so that no reason says it.
+func addUndelivered(ctx context.Context, client kubernetes.Interface, namespace string, statuses []clusterStatus, now time.Time) error {
+	list, err := client.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{LabelSelector: record.Label + "=" + string(record.Reports)})
+	if err != nil {
+		return fmt.Errorf("listing the reports of clusters that wait: %w", err)
+	}
+	found := map[record.Cluster][]reports.Undelivered{}
+	for i := range list.Items {
+		if cluster, kind, ok := record.IsRecord(&list.Items[i]); ok && kind == record.Reports {
+			found[cluster] = reports.UndeliveredIn(&list.Items[i], now)
+		}
+	}
+	for i := range statuses {
+		statuses[i].Undelivered = found[record.Cluster{Namespace: statuses[i].Namespace, Name: statuses[i].Name}]
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func printStatuses(out io.Writer, statuses []clusterStatus, namespace string, wi
 		}
 		text = append(text, table(statuses, width, now)...)
 		for _, status := range statuses {
-			for _, words := range status.remarks() {
+			for _, words := range status.remarks(now) {
 				text = append(text, "")
 				text = append(text, wrapped(status.Cluster+": "+words, width)...)
 			}
@@ -110,7 +110,7 @@ func table(statuses []clusterStatus, width int, now time.Time) []string {
 }
 
 // remarks are what is to be said of a cluster in sentences.
-func (s clusterStatus) remarks() (all []string) {
+func (s clusterStatus) remarks(now time.Time) (all []string) {
 	for _, problem := range s.Problems {
 		all = append(all, "the newest definition is not used: "+problem)
 	}
@@ -125,6 +125,14 @@ func (s clusterStatus) remarks() (all []string) {
 		if value := s.Commands[key]; value != "false" && (s.State != "done" || key != "restartedAt") {
 			all = append(all, "command "+key+"="+value)
 		}
+	}
+	for _, late := range s.Undelivered {
+		what, wait := "reports", "wait"
+		if late.Reports == 1 {
+			what, wait = "report", "waits"
+		}
+		all = append(all, fmt.Sprintf("%s: %d %s %s to be delivered, the oldest for %s; the log of the daemon says why, and the cluster waits for none of them",
+			late.Target, late.Reports, what, wait, age(late.Since, now)))
 	}
 	if s.Error != "" {
 		all = append(all, s.Error)

@@ -49,7 +49,7 @@ func TestNoWordOfAStatusIsBroken(t *testing.T) {
 			}
 			words := strings.Join(strings.Fields(out.String()), " ")
 			for _, status := range statuses {
-				for _, cell := range append(status.cells(now), status.remarks()...) {
+				for _, cell := range append(status.cells(now), status.remarks(now)...) {
 					assert.Contains(t, words, cell, "all is said, at %d columns", width)
 				}
 			}
