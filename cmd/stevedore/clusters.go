@@ -121,11 +121,32 @@ func unrecorded(ctx context.Context, client kubernetes.Interface, cluster record
 	if err != nil || len(others) == 0 {
 		return said
 	}
+	if meant := meantClusters(cluster, others); len(meant) > 0 {
+		return fmt.Sprintf("there is no record of a cluster %s: did you mean %s?", cluster, strings.Join(meant, " or "))
+	}
 	var listed []string
 	for _, other := range others[:min(len(others), 5)] {
 		listed = append(listed, other.String())
 	}
 	return fmt.Sprintf("%s; there are records of %s", said, strings.Join(listed, ", "))
+}
+
+// meantClusters are those of the same name in other namespaces; without one, those that are
+// spelled nearly so.
+func meantClusters(cluster record.Cluster, others []record.Cluster) (meant []string) {
+	// cobra knows how near a word is to a verb's name, and to nothing else's.
+	near := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, other := range others {
+		if other.Name == cluster.Name {
+			meant = append(meant, other.String())
+		}
+		near.AddCommand(&cobra.Command{Use: other.String(), Run: func(*cobra.Command, []string) {}})
+	}
+	if len(meant) == 0 {
+		meant = near.SuggestionsFor(cluster.String())
+	}
+	slices.Sort(meant)
+	return meant[:min(len(meant), 5)]
 }
 
 // recordedClusters are those that stevedore has a record of.
