@@ -37,6 +37,10 @@ func (k *kubeFlags) add(cmd *cobra.Command, namespace bool) {
 }
 
 func (k *kubeFlags) config() (*rest.Config, string, error) {
+	// The API server's own words for such a name are of its paths.
+	if strings.Contains(k.namespace, "/") {
+		return nil, "", fmt.Errorf("-n %s is no namespace: a cluster is written without -n, as in `stevedore status shop/orders`", k.namespace)
+	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = k.kubeconfig
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: k.context}
