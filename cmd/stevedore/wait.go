@@ -155,7 +155,7 @@ func (w waiting) until(ctx context.Context, clusters []record.Cluster) (so []rec
 			case stuckSince.IsZero():
 				stuckSince = time.Now()
 			case time.Since(stuckSince) >= w.stuckFor:
-				w.say("of %d clusters %d are not %s, and get there by themselves no more", len(clusters), left, w.want)
+				w.say("%d of %d clusters are not %s, and nothing changes until somebody acts: see above what each waits for", left, len(clusters), w.want)
 				return so, exitCode(exitStuck)
 			}
 		}
@@ -165,7 +165,7 @@ func (w waiting) until(ctx context.Context, clusters []record.Cluster) (so []rec
 			if found == nil {
 				w.say("not in time: nothing could be read")
 			} else {
-				w.say("not in time: of %d clusters %d are not %s", len(clusters), len(clusters)-len(so), w.want)
+				w.say("not in time: %d of %d clusters are not %s", len(clusters)-len(so), len(clusters), w.want)
 			}
 			return so, exitCode(exitLate)
 		}

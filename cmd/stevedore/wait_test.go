@@ -136,8 +136,11 @@ func TestAWaitEndsInTimeOrWhenNothingGoesOnByItself(t *testing.T) {
 	refused.Shown.Verdict = model.Refuse.String()
 	api.record(metrics, refused)
 	w := waitHere(t)
+	var said []string
+	w.say = func(format string, of ...any) { said = append(said, fmt.Sprintf(format, of...)) }
 	so, err := w.until(t.Context(), []record.Cluster{orders, metrics})
 	assert.Equal(t, exitCode(exitStuck), err)
+	assert.Equal(t, "1 of 2 clusters are not done, and nothing changes until somebody acts: see above what each waits for", said[len(said)-1])
 	assert.Equal(t, []record.Cluster{orders}, so)
 
 	waits := doneRecord()
@@ -147,7 +150,7 @@ func TestAWaitEndsInTimeOrWhenNothingGoesOnByItself(t *testing.T) {
 	w.all, w.namespace = true, "prod"
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	var said []string
+	said = nil
 	w.say = func(format string, of ...any) {
 		said = append(said, fmt.Sprintf(format, of...))
 		stop() // its time is up, once it has said why it waits
@@ -157,7 +160,7 @@ func TestAWaitEndsInTimeOrWhenNothingGoesOnByItself(t *testing.T) {
 	assert.Equal(t, []record.Cluster{orders}, so)
 	require.Len(t, said, 2)
 	assert.Contains(t, said[0], "prod/metrics: waiting")
-	assert.Equal(t, "not in time: of 2 clusters 1 are not done", said[1])
+	assert.Equal(t, "not in time: 1 of 2 clusters are not done", said[1])
 
 	end := stevedore(t, "wait", "--all", "--timeout", "1s")
 	assert.Equal(t, exitLate, end.code, end.err)
