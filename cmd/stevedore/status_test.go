@@ -26,11 +26,11 @@ func TestProgressIsSaidInOneLine(t *testing.T) {
 		says string
 	}{
 		{"nothing to count", nil, ""},
-		{"a restart", &model.Progress{Subject: "crate-data-hot-orders-1", Done: 1, Total: 3, ETA: 95 * time.Second}, "crate-data-hot-orders-1: 1 of 3 done, about 1m35s"},
+		{"a restart", &model.Progress{Subject: "crate-data-hot-orders-1", Done: 1, Total: 3, ETA: 95 * time.Second}, "1 of 3 done, now crate-data-hot-orders-1: about 1m35s"},
 		{"a drain", &model.Progress{
 			Subject: "data-hot-3", Total: 2, ShardsLeft: 12, ShardsTotal: 40,
 			BytesLeft: 1288490188, BytesTotal: 4 << 30, BytesPerSecond: 80 << 20, ETA: 15400 * time.Millisecond,
-		}, "data-hot-3: 0 of 2 done, 12 of 40 shards and 1.2 GiB of 4.0 GiB left, 80.0 MiB/s, about 15s"},
+		}, "0 of 2 done, now data-hot-3: 12 of 40 shards and 1.2 GiB of 4.0 GiB left, 80.0 MiB/s, about 15s"},
 		{"a drain of empty shards", &model.Progress{ShardsLeft: 3, ShardsTotal: 9, BytesLeft: 700, BytesTotal: 2 << 10}, "3 of 9 shards and 700 B of 2.0 KiB left"},
 	} {
 		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.says, progressWords(c.of)) })

@@ -160,10 +160,14 @@ func progressWords(p *model.Progress) string {
 	if p == nil {
 		return ""
 	}
-	var parts []string
+	at := p.Subject
 	if p.Total > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d done", p.Done, p.Total))
+		at = fmt.Sprintf("%d of %d done", p.Done, p.Total)
+		if p.Subject != "" {
+			at += ", now " + p.Subject
+		}
 	}
+	var parts []string
 	if p.ShardsTotal > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d shards and %s of %s left", p.ShardsLeft, p.ShardsTotal, gates.Bytes(p.BytesLeft), gates.Bytes(p.BytesTotal)))
 	}
@@ -174,8 +178,8 @@ func progressWords(p *model.Progress) string {
 		parts = append(parts, "about "+p.ETA.Round(time.Second).String())
 	}
 	words := strings.Join(parts, ", ")
-	if p.Subject != "" {
-		words = strings.TrimSuffix(p.Subject+": "+words, ": ")
+	if at == "" || words == "" {
+		return at + words
 	}
-	return words
+	return at + ": " + words
 }
