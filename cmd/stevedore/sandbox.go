@@ -55,7 +55,7 @@ for each version, pods run the real CrateDB.`,
 				defer cancel()
 				return errors.Join(err, box.Stop(ctx))
 			}
-			fmt.Fprintf(out, "\nthe sandbox is up, with the namespaces %s; in another terminal:\n\n  export KUBECONFIG=%s\n  stevedore run --connect pod --dir YOUR_FOLDER\n\nCtrl-C ends it and removes everything\n", strings.Join(namespaces, ", "), box.Kubeconfig())
+			fmt.Fprintf(out, "\nthe sandbox is up, with the namespaces %s; in another terminal:\n\n  export KUBECONFIG=%s\n  %s run --connect pod --dir YOUR_FOLDER\n\nCtrl-C ends it and removes everything\n", strings.Join(namespaces, ", "), box.Kubeconfig(), programAsCalled(os.Args))
 			select {
 			case <-cmd.Context().Done():
 			case <-box.Done():
@@ -89,6 +89,14 @@ for each version, pods run the real CrateDB.`,
 		},
 	})
 	return cmd
+}
+
+// programAsCalled is how to call this program again: it need not be where the shell looks.
+func programAsCalled(args []string) string {
+	if len(args) == 0 || args[0] == "" {
+		return "stevedore"
+	}
+	return args[0]
 }
 
 // makeNamespaces spares a first look the need of kubectl.
