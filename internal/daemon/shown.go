@@ -15,7 +15,7 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
-// shown puts a decision in words; Since moves only when something changed.
+// shown puts a decision in words; Since moves only when the state is another one.
 func shown(before model.Shown, decision model.Decision, problems []string, now time.Time) model.Shown {
 	out := model.Shown{Verdict: decision.Verdict.String(), Since: before.Since, Problems: problems, Progress: decision.Progress, Lease: before.Lease, Kept: before.Kept}
 	for _, reason := range decision.Waits {
@@ -43,10 +43,25 @@ func shown(before model.Shown, decision model.Decision, problems []string, now t
 		return before
 	}
 	out.At = now.UTC().Truncate(time.Second)
-	if !same {
+	if before.Since.IsZero() || stateWord(before) != stateWord(out) {
 		out.Since = out.At
 	}
 	return out
+}
+
+// stateWord is what people call the state of a cluster, as far as these words say it: other
+// reasons for the same state are no other state.
+func stateWord(s model.Shown) string {
+	if len(s.Problems) > 0 {
+		return "broken"
+	}
+	for _, r := range s.Reasons {
+		switch r.Name {
+		case gates.ReleasedRule.Name, gates.PausedRule.Name, gates.OrphanedRule.Name:
+			return r.Name
+		}
+	}
+	return s.Verdict
 }
 
 // shownRefresh is how old recorded words with outdated numbers may get.

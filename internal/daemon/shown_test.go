@@ -49,3 +49,39 @@ func TestAMistakeInADefinitionIsReportedOnceForEachPush(t *testing.T) {
 	assert.Empty(t, brokenDefinition(key, model.Shown{Problems: mistakes}, nil, wanted{commit: "main@sha1:2"}), "corrected")
 	assert.NotEqual(t, first[0].ID, brokenDefinition(key, model.Shown{}, mistakes, wanted{commit: "main@sha1:3"})[0].ID, "made again later")
 }
+
+// A cluster that was refused for an hour was said to be so for six seconds, whenever another
+// refusal came to it.
+func TestTheStateIsTheSameSinceItBecameSo(t *testing.T) {
+	refused := func(names ...string) (d model.Decision) {
+		d.Verdict = model.Refuse
+		for _, name := range names {
+			d.Refusals = append(d.Refusals, model.Reason{Name: name})
+		}
+		return d
+	}
+	waits := func(name string) model.Decision {
+		return model.Decision{Verdict: model.Wait, Waits: []model.Reason{{Name: name}}}
+	}
+	before := shown(model.Shown{}, refused("downgrade"), nil, began.Time)
+	require.Equal(t, began.UTC().Truncate(time.Second), before.Since)
+	for _, c := range []struct {
+		name     string
+		now      model.Decision
+		problems []string
+		same     bool
+	}{
+		{"another refusal", refused("cluster-name"), nil, true},
+		{"one more refusal", refused("downgrade", "cluster-name"), nil, true},
+		{"its definition is gone", refused("orphaned"), nil, false},
+		{"it waits", waits("health-green"), nil, false},
+		{"it is paused", waits("paused"), nil, false},
+		{"its definition is broken", refused("downgrade"), []string{"orders.yaml:1:1: no"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			after := shown(before, c.now, c.problems, began.Add(time.Hour))
+			assert.Equal(t, c.same, after.Since.Equal(before.Since))
+			assert.True(t, after.At.After(before.At))
+		})
+	}
+}

@@ -124,7 +124,7 @@ type VerifiedTemplate struct {
 // Shown is a decision in words, for `stevedore status`.
 type Shown struct {
 	Verdict string `json:"verdict,omitempty"`
-	// Since is when the verdict or a name among the reasons last changed.
+	// Since is when the state that status shows last changed.
 	Since time.Time `json:"since"`
 	// At is when these words were written; numbers in them may have moved since.
 	At      time.Time     `json:"at"`
