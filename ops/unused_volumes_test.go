@@ -49,7 +49,36 @@ func TestTheWayOutOfAWrongStorageClassIsNamedOnlyWhereNoVolumeWasEverUsed(t *tes
 			require.GreaterOrEqual(t, i, 0)
 			message := d.Refusals[i].Message
 			assert.Equal(t, c.named, strings.Contains(message, "stevedore forget"), message)
-			assert.Equal(t, !c.named, strings.Contains(message, "resources.disk back"), message)
+			assert.Equal(t, !c.named, strings.Contains(message, "set resources.disk.storageClass of its group back"), message)
+		})
+	}
+}
+
+// One changed storage class made a refusal for each claim of the group, with debug, which nobody
+// had written.
+func TestOneChangedStorageClassIsOneRefusal(t *testing.T) {
+	change := func(claim, old, desired string) model.Change {
+		return model.Change{Class: model.ChangeVolumes, Set: hot, Path: "spec.volumeClaimTemplates[" + claim + "].spec.storageClassName", Old: old, New: desired}
+	}
+	for _, c := range []struct {
+		name    string
+		changes []model.Change
+		want    int
+	}{
+		{"all claims of the group", []model.Change{change("data0", "fast", "slow"), change("data1", "fast", "slow"), change("debug", "fast", "slow")}, 1},
+		{"the claim debug has another class", []model.Change{change("data0", "fast", "slow"), change("debug", "slow", "fast")}, 2},
+		{"the claim debug alone", []model.Change{change("debug", "fast", "slow")}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			s.d.Changes = c.changes
+			got := 0
+			for _, name := range reasons(s.decide().Refusals) {
+				if name == "volume-change-not-supported" {
+					got++
+				}
+			}
+			assert.Equal(t, c.want, got)
 		})
 	}
 }

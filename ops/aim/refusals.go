@@ -1,6 +1,7 @@
 package aim
 
 import (
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/ops/gates"
@@ -66,7 +67,10 @@ func refuseTemplates(t *pass.Pass) {
 	}
 	refuseVersion(t)
 	RefuseGrowth(t)
-	for _, c := range t.Desired.Changes {
+	for i, c := range t.Desired.Changes {
+		if slices.ContainsFunc(t.Desired.Changes[:i], func(b model.Change) bool { return sameClass(b, c) }) {
+			continue
+		}
 		switch c.Class {
 		case model.ChangeVolumesShrink:
 			t.Refuse(gates.VolumeShrink(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))
@@ -80,6 +84,14 @@ func refuseTemplates(t *pass.Pass) {
 			}
 		}
 	}
+}
+
+// sameClass: the definition has one storage class for the disks of a group, and its claim debug
+// follows that; whoever changed it is told once.
+func sameClass(a, b model.Change) bool {
+	const class = ".storageClassName"
+	return a.Class == model.ChangeVolumes && b.Class == model.ChangeVolumes && a.Set == b.Set && a.Old == b.Old && a.New == b.New &&
+		strings.HasSuffix(a.Path, class) && strings.HasSuffix(b.Path, class)
 }
 
 // neverBound reports whether each claim of a set still waits for a volume: none can have data.

@@ -1,5 +1,10 @@
 package gates
 
+import (
+	"fmt"
+	"strings"
+)
+
 // VolumesRule is the rule volume-change-not-supported.
 var VolumesRule = Rule{
 	Name: "volume-change-not-supported",
@@ -15,9 +20,23 @@ const neverStartedRepair = "this cluster has never started, and its claims have 
 // Volumes gives the field and both values. With unused CrateDB has never started in the
 // cluster and no claim of the set has ever had a volume: the old value may be the mistake.
 func Volumes(set, path, from, to string, unused bool) Reason {
-	what := "set spec.nodes…resources.disk back"
+	what := oldDisk(path, from)
 	if unused {
 		what = neverStartedRepair
 	}
 	return VolumesRule.because("%s: %s is %q and %q is wanted: changing volumes is not supported yet and nothing of it is applied; %s", set, path, from, to, what)
+}
+
+// oldDisk names the field of the definition, and its old value where that is what the claim had.
+func oldDisk(path, from string) string {
+	debug, class := strings.Contains(path, "[debug]"), strings.HasSuffix(path, ".storageClassName")
+	switch {
+	case class && debug:
+		return fmt.Sprintf("set spec.operations.debugVolume.storageClass back to %q", from)
+	case class:
+		return fmt.Sprintf("set resources.disk.storageClass of its group back to %q", from)
+	case debug:
+		return "set spec.operations.debugVolume back to what it was"
+	}
+	return "set resources.disk of its group back to what it was"
 }
