@@ -31,9 +31,10 @@ type found struct {
 	Cluster
 	build  guard.Build
 	file   string
-	line   int               // of its base document, 0 when not known
-	own    []string          // keys of its own objects
-	others map[string]string // key of each travelling object, and its file
+	line   int                // of its base document, 0 when not known
+	named  definition.Problem // where its name stands
+	own    []string           // keys of its own objects
+	others map[string]string  // key of each travelling object, and its file
 }
 
 func (f *found) refuse(p definition.Problem) { f.Problems = append(f.Problems, p) }
@@ -84,6 +85,13 @@ func (a *attribution) define(build guard.Build, i item, entries []patchEntry) *f
 	f := &found{build: build, file: i.file, others: map[string]string{}}
 	if _, line, _, ok := locate(nil); ok {
 		f.line = line
+	}
+	f.named = definition.Problem{File: f.file, Line: f.line, Path: "metadata.name"}
+	if file, line, column, ok := locate([]any{"metadata", "name"}); ok && line > 0 {
+		f.named.Line, f.named.Column = line, column
+		if file != "" {
+			f.named.File = file
+		}
 	}
 	f.Name, f.Namespace = i.object.GetName(), i.object.GetNamespace()
 	if f.Namespace == "" {
@@ -224,8 +232,9 @@ func (a *attribution) duplicates() {
 				places = append(places, place)
 			}
 			for n, f := range same {
-				first.refuse(definition.Problem{File: f.file, Line: f.line, Path: "metadata.name",
-					Message: fmt.Sprintf("cluster %s is defined more than once: %s; keep one", name, strings.Join(places, " and "))})
+				twice := f.named
+				twice.Message = fmt.Sprintf("cluster %s is defined more than once: %s; keep one", name, strings.Join(places, " and "))
+				first.refuse(twice)
 				if n > 0 {
 					for _, p := range f.Problems {
 						first.refuse(p)

@@ -143,8 +143,8 @@ func TestBuildTreeGivesEachClusterItsOwnObjectsAndProblems(t *testing.T) {
 		name: "the same cluster twice",
 		tree: files{"a.yaml": cluster("x", "a"), "b.yaml": cluster("x", "a")},
 		want: map[string][]string{"x/a": {
-			"a.yaml:1: metadata.name: cluster x/a is defined more than once: a.yaml:1 and b.yaml:1; keep one",
-			"b.yaml:1: metadata.name: cluster x/a is defined more than once: a.yaml:1 and b.yaml:1; keep one"}},
+			"a.yaml:4:9: metadata.name: cluster x/a is defined more than once: a.yaml:1 and b.yaml:1; keep one",
+			"b.yaml:4:9: metadata.name: cluster x/a is defined more than once: a.yaml:1 and b.yaml:1; keep one"}},
 	}, {
 		name: "no namespace and no default",
 		tree: files{"a.yaml": cluster("", "a")},
