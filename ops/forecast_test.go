@@ -94,16 +94,28 @@ func TestAShrinkThatCouldNotEndIsRefusedWithNumbers(t *testing.T) {
 		}, []string{"table-filter-overrides-drain"}, "doc.t"},
 		{"a table's own require decides alone", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "0", Require: hot}, 5, 1, 1) },
 			[]string{"table-filter-decides-alone"}, `doc.t: ALTER TABLE "doc"."t" SET ("routing.allocation.include._name" = 'n0,n1,n2'); ALTER TABLE "doc"."t" RESET ("routing.allocation.require.tier")`},
-		{"no consent helps against it", func(e *expected) {
+		{"by consent it is changed", func(e *expected) {
 			e.extend = true
-			e.spread(model.Table{Name: "doc.t", Replicas: "0", Require: hot}, 5, 1, 1)
-		}, []string{"table-filter-decides-alone"}, "doc.t"},
-		{"nor against its include", func(e *expected) {
+			e.spread(model.Table{Name: "doc.t", Replicas: "2", Require: hot}, 5, 3, 1)
+		}, nil, ""},
+		{"and what then remains for it has to be enough", func(e *expected) {
 			e.extend = true
+			e.spread(model.Table{Name: "doc.t", Replicas: "1", Include: map[string]string{"_name": "n0,n4"}}, 5, 2, 1)
+		}, []string{"replicas-do-not-fit"}, "it may use 1"},
+		{"of disk, too", func(e *expected) {
+			e.extend = true
+			e.lie(model.Table{Name: "doc.t", Replicas: "0", TotalShardsPerNode: -1, Include: map[string]string{"_name": "n0,n4"}}, [][]int{{4}})
+			e.db.Shards[0].Bytes, e.db.Nodes[0].DiskUsed = 20<<30, 80<<30
+			e.spread(model.Table{Name: "doc.u", Replicas: "0"}, 5, 1, 1)
+		}, []string{"disk-does-not-fit"}, "the 1 node(s) that remain"},
+		{"of total_shards_per_node, too", func(e *expected) {
+			e.extend = true
+			e.spread(model.Table{Name: "doc.t", Replicas: "0", TotalShardsPerNode: 3, Include: map[string]string{"_name": "n0,n4"}}, 5, 1, 1)
+		}, []string{"shards-do-not-fit"}, "doc.t"},
+		{"without the consent its include is refused", func(e *expected) {
 			e.spread(model.Table{Name: "doc.t", Replicas: "0", Include: map[string]string{"tier": "hot", "_name": "n1,n4"}}, 5, 1, 1)
 		}, []string{"table-filter-decides-alone"}, `SET ("routing.allocation.include._name" = 'n0,n1,n2'); ALTER TABLE "doc"."t" RESET ("routing.allocation.include.tier")`},
 		{"its exclude is not asked beside them", func(e *expected) {
-			e.extend = true
 			e.spread(model.Table{Name: "doc.t", Replicas: "0", Require: hot, Exclude: map[string]string{"_name": "n3,n4"}}, 5, 1, 1)
 		}, []string{"table-filter-decides-alone"}, "doc.t"},
 		{"its include is not asked beside its require", func(e *expected) {
@@ -116,11 +128,25 @@ func TestAShrinkThatCouldNotEndIsRefusedWithNumbers(t *testing.T) {
 			e.spread(model.Table{Name: "doc.t partition a", Of: "doc.t", Partition: "a", Replicas: "0", Require: hot}, 5, 1, 1)
 			e.db.Partitioned = append(e.db.Partitioned, model.Table{Name: "doc.t", Replicas: "0"})
 		}, []string{"table-filter-decides-alone"}, `doc.t partition a: ALTER TABLE "doc"."t" PARTITION (…) SET`},
+		{"by no consent, for it could not be given back", func(e *expected) {
+			e.extend = true
+			e.spread(model.Table{Name: "doc.t partition a", Of: "doc.t", Partition: "a", Replicas: "0", Require: hot}, 5, 1, 1)
+			e.db.Partitioned = append(e.db.Partitioned, model.Table{Name: "doc.t", Replicas: "0"})
+		}, []string{"table-filter-decides-alone"}, `doc.t partition a: ALTER TABLE "doc"."t" PARTITION (…) SET`},
+		{"by consent, if all are the same", func(e *expected) {
+			e.extend = true
+			e.spread(model.Table{Name: "doc.t partition a", Of: "doc.t", Partition: "a", Replicas: "0", Require: hot}, 5, 1, 1)
+			e.db.Partitioned = append(e.db.Partitioned, model.Table{Name: "doc.t", Replicas: "0", Require: hot})
+		}, nil, ""},
 		{"a partitioned table, as a whole", func(e *expected) {
 			e.spread(model.Table{Name: "doc.t partition a", Of: "doc.t", Partition: "a", Replicas: "0", Require: hot}, 5, 1, 1)
 			e.db.Partitioned = append(e.db.Partitioned, model.Table{Name: "doc.t", Replicas: "0", Require: hot})
 		}, []string{"table-filter-decides-alone"}, `doc.t partition a: ALTER TABLE "doc"."t" SET`},
 		{"what is not known of a node keeps no shard off it", func(e *expected) {
+			e.spread(model.Table{Name: "doc.t", Replicas: "0", Include: map[string]string{"_host": "h,n0"}}, 5, 1, 1)
+		}, []string{"table-filter-decides-alone", "replicas-do-not-fit"}, "doc.t"},
+		{"and no consent helps", func(e *expected) {
+			e.extend = true
 			e.spread(model.Table{Name: "doc.t", Replicas: "0", Include: map[string]string{"_host": "h,n0"}}, 5, 1, 1)
 		}, []string{"table-filter-decides-alone", "replicas-do-not-fit"}, "doc.t"},
 		{"an address that is known does", func(e *expected) {
@@ -152,9 +178,13 @@ func TestAShrinkThatCouldNotEndIsRefusedWithNumbers(t *testing.T) {
 		}, []string{"table-filter-overrides-drain"}, "make the exclude lists of ids of its partitions the same"},
 		{"a tier that leaves as a whole", func(e *expected) {
 			e.db.Nodes[3].Attributes, e.db.Nodes[4].Attributes = map[string]string{"tier": "cold"}, map[string]string{"tier": "cold"}
-			e.extend = true
 			e.spread(model.Table{Name: "doc.t", Replicas: "0", Require: map[string]string{"tier": "cold"}}, 1, 1, 1)
 		}, []string{"table-filter-decides-alone", "replicas-do-not-fit"}, `doc.t: ALTER TABLE "doc"."t" RESET ("routing.allocation.require.tier")`},
+		{"a tier that leaves as a whole, by consent", func(e *expected) {
+			e.db.Nodes[3].Attributes, e.db.Nodes[4].Attributes = map[string]string{"tier": "cold"}, map[string]string{"tier": "cold"}
+			e.extend = true
+			e.spread(model.Table{Name: "doc.t", Replicas: "0", Require: map[string]string{"tier": "cold"}}, 1, 1, 1)
+		}, nil, ""},
 		{"the last nodes of a zone that is needed", func(e *expected) {
 			e.zones("a", "a", "b", "c", "c")
 			e.spread(model.Table{Name: "doc.t", Replicas: "2"}, 5, 3, 1)

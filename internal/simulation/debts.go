@@ -84,7 +84,7 @@ func (w *world) debt(d *daemon, released bool) string {
 			return "cluster.routing.allocation.exclude._id is " + x.persistent + ", and people have set " + x.theirs
 		}
 		for i := range w.tables {
-			if t := &w.tables[i]; t.exclude != "" {
+			if t := &w.tables[i]; t.exclude != "" || t.pin != t.theirs {
 				return "table " + t.name + " has our filter"
 			}
 		}

@@ -69,6 +69,9 @@ func (j *judge) converged(w *world, words bool) string {
 		if w.tables[i].exclude != "" {
 			return why("table %s has our filter", w.tables[i].name)
 		}
+		if t := &w.tables[i]; t.pin != t.theirs {
+			return why("table %s has include %q, require zone %q, and people have set %q, %q", t.name, t.includeNames, t.requireZone, t.theirs.includeNames, t.theirs.requireZone)
+		}
 	}
 	if u := w.user("ada"); u == nil || u.password != w.secret("user-ada").password || !u.granted {
 		return "user ada does not log in with her Secret's password"

@@ -25,6 +25,7 @@ type looks struct {
 	recovered  bool                // a node was asked by its superuser, and knows more users than that one
 	moving     string              // a table of which a copy was not started; "" before that is asked
 	filtered   int                 // tables with filters of their own
+	pinsAt     millis              // when the filters of a table were asked
 	secret     model.SecretVersion // of the one whose password is set
 	jobsLog    string              // the live setting as it was shown first; "" before it is asked
 }
@@ -246,10 +247,30 @@ func (j *judge) excludes(w *world, d *daemon, before, value string) {
 		if t.fixed && t.low >= stay && !t.filtered() {
 			w.violate("E", "the daemon drains nodes, and table %s wants %d copies on the %d that stay", t.name, t.low+1, stay)
 		}
-		// What includes or requires nodes is held by that alone: an exclusion of its own
-		// does as little as the cluster's.
-		if t.filtered() && (!w.schedule.Start.Extend || t.alone()) && w.mayUse(t, more) {
+		if t.filtered() && !w.schedule.Start.Extend && w.mayUse(t, more) {
 			w.violate("E", "the daemon drains nodes, and table %s has a filter of its own, for which no exclusion counts", t.name)
+		}
+	}
+}
+
+// filters: a daemon changes the require and include of a table. By its consent it does so for a
+// drain, and keeps the table off the nodes that leave. What people have set since it read them
+// for the drain stays: it takes only its own away, and puts back only what was there.
+func (j *judge) filters(w *world, d *daemon, t *table, before pin) {
+	switch {
+	case t.theirsAt >= d.looked.pinsAt:
+		// No look could show what people set after it.
+	case d.acting == model.ActionIncludeInTable && t.pin != t.theirs && t.pin != before:
+		w.violate("C", "the daemon gives table %s back include %q, require zone %q, and people have set %q, %q", t.name, t.includeNames, t.requireZone, t.theirs.includeNames, t.theirs.requireZone)
+	case d.acting == model.ActionExcludeInTable && !w.schedule.Start.Extend && j.disturbed < d.readAt:
+		w.violate("E", "the daemon changes the filters of table %s, for which nobody has consented", t.name)
+	case d.acting == model.ActionExcludeInTable && (t.includeNames == "" || t.requireZone != ""):
+		w.violate("C", "the daemon sets include %q, require zone %q of table %s for a drain: no list of nodes decides", t.includeNames, t.requireZone, t.name)
+	case d.acting == model.ActionExcludeInTable:
+		for _, i := range w.used {
+			if l := &w.slots[i]; listed(t.includeNames, l.nodeName) && l.ordinal >= w.commits[d.want].replicas[w.setKind(l.set)] {
+				w.violate("E", "the daemon lets table %s use %s during the drain, which is to leave", t.name, l.nodeName)
+			}
 		}
 	}
 }

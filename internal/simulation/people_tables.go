@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"stevedore.dev/stevedore/internal/cratesim/allocation"
@@ -13,10 +14,51 @@ import (
 type tableSettings struct {
 	exclude      string // exclude._id: the daemon's
 	excludeNames string // exclude._name: somebody's, as all that follow
-	includeNames string
-	requireZone  string
+	pin                 // during a drain the daemon's
 	enable       string
 	wait         string // write.wait_for_active_shards
+}
+
+// pin are the filters of a table that decide alone.
+type pin struct{ includeNames, requireZone string }
+
+// pinned notes that people have set these filters. Who sets what is there already changes nothing.
+func (w *world) pinned(t *table, before pin) {
+	if t.pin != before {
+		t.theirs, t.theirsAt = t.pin, w.now
+	}
+}
+
+// setFilters is a daemon's ALTER TABLE of these filters: parts are the statement between its
+// quotation marks.
+func (w *world) setFilters(d *daemon, statement string, parts []string) error {
+	t := w.tableNamed(parts[1] + "." + parts[3])
+	if t == nil {
+		return errors.New("relation unknown")
+	}
+	before, resets := t.pin, strings.HasPrefix(parts[4], " RESET ")
+	for i := 5; i+1 < len(parts); i += 2 {
+		value := strings.Split(parts[i+1], "'")
+		if resets != (len(value) == 1) {
+			w.violate("world", "the simulation does not know the statement %q", statement)
+			return nil
+		}
+		value = append(value, "")
+		switch parts[i] {
+		case "routing.allocation.include._name":
+			t.includeNames = value[1]
+		case "routing.allocation.require.zone":
+			t.requireZone = value[1]
+		default:
+			w.violate("world", "the simulation does not know the filter %q", parts[i])
+		}
+	}
+	if w.telling() {
+		w.say("daemon %s sets the filters of table %s to include %q, require zone %q (were %q, %q)", d.name, t.name, t.includeNames, t.requireZone, before.includeNames, before.requireZone)
+	}
+	w.judge.filters(w, d, t, before)
+	w.reroute = max(w.now, 1)
+	return nil
 }
 
 func (t *table) filtered() bool { return t.exclude != "" || t.excludeNames != "" || t.alone() }
@@ -69,6 +111,8 @@ func (w *world) changeTable(it Item) {
 	w.judge.disturbed = w.now
 	w.reroute = max(w.now, 1)
 	t := &w.tables[it.A%len(w.tables)]
+	before := t.pin
+	defer func() { w.pinned(t, before) }()
 	switch it.What {
 	case pinTable:
 		t.includeNames, t.requireZone = "", ""
@@ -98,7 +142,9 @@ func (w *world) changeTable(it Item) {
 func (w *world) freeTables() {
 	for i := range w.tables {
 		t := &w.tables[i]
+		before := t.pin
 		t.tableSettings = tableSettings{exclude: t.exclude}
+		w.pinned(t, before)
 	}
 }
 

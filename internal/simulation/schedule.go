@@ -191,6 +191,10 @@ var replicaChoices = []string{"1", "1", "0", "0-1", "0-all", "2", "1-all"}
 // before it decide as they always did, and a digest of them can be compared.
 const replacing = 100_000_000
 
+// pinning is the first seed whose schedule may shrink by consent while a table is pinned to some
+// nodes: at random that comes too seldom.
+const pinning = 800_000_000
+
 // span of a schedule before it heals.
 const eventful = 6 * minute
 
@@ -283,6 +287,17 @@ func NewSchedule(seed uint64) Schedule {
 	if seed >= replacing && r.oneIn(3) {
 		for range r.between(1, 3) {
 			s.Items = append(s.Items, Item{What: replaceCommand, At: r.span(0, eventful), A: r.below(64), B: r.below(64)})
+		}
+	}
+	if seed >= pinning && r.oneIn(4) {
+		s.Start.Extend = true
+		at := r.span(0, eventful/2)
+		for range r.between(1, 2) {
+			s.Items = append(s.Items, Item{What: pinTable, At: at, A: r.below(64), B: r.below(64)})
+		}
+		s.Items = append(s.Items, Item{What: pushShrink, At: at + r.span(second, minute/2), A: r.below(8), B: r.below(8)})
+		if r.oneIn(2) {
+			s.Items = append(s.Items, Item{What: pinTable, At: at + r.span(second, minute), A: r.below(64), B: r.below(64)})
 		}
 	}
 	return s

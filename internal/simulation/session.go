@@ -92,6 +92,8 @@ func (s *session) exec(statement string, arguments []any) error {
 		}
 		w.say("daemon %s sets the exclude list of table %s to %q", d.name, t.name, t.exclude)
 		w.reroute = max(w.now, 1)
+	case strings.HasPrefix(statement, "ALTER TABLE "):
+		return w.setFilters(d, statement, quoted)
 	case strings.HasPrefix(statement, "ALTER CLUSTER REROUTE RETRY FAILED"):
 		w.rerouteRetry()
 	default:
@@ -215,6 +217,7 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		rows = [][]string{{d.looked.excluded, string(keys)}}
 	case strings.HasPrefix(query, "SELECT settings['routing']['allocation']['exclude']['_id'], settings['routing']['allocation'] FROM information_schema.tables"):
 		if t := w.tableNamed("doc." + fmt.Sprint(arguments[1])); t != nil {
+			d.looked.pinsAt = w.now
 			rows = [][]string{{t.exclude, t.routing()}}
 		}
 	case strings.HasPrefix(query, "SELECT settings['routing']['allocation'] FROM information_schema.table_partitions"):

@@ -12,6 +12,9 @@ type table struct {
 	of        string
 	denied    bool // `system` is not shown it
 	tableSettings
+	// theirs are the include and require as people have set them, since theirsAt.
+	theirs   pin
+	theirsAt millis
 	// rules are its settings as the deciders ask for them, read those that they are made of.
 	rules allocation.Table
 	read  tableSettings

@@ -89,9 +89,11 @@ func refuseTemplates(t *pass.Pass) {
 // sameClass: the definition has one storage class for the disks of a group, and its claim debug
 // follows that; whoever changed it is told once.
 func sameClass(a, b model.Change) bool {
-	const class = ".storageClassName"
-	return a.Class == model.ChangeVolumes && b.Class == model.ChangeVolumes && a.Set == b.Set && a.Old == b.Old && a.New == b.New &&
-		strings.HasSuffix(a.Path, class) && strings.HasSuffix(b.Path, class)
+	class := func(c model.Change) bool {
+		return c.Class == model.ChangeVolumes && strings.HasSuffix(c.Path, ".storageClassName")
+	}
+	both := class(a) && class(b)
+	return both && a.Set == b.Set && a.Old == b.Old && a.New == b.New
 }
 
 // neverBound reports whether each claim of a set still waits for a volume: none can have data.

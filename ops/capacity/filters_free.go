@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,13 +9,13 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// freed are the statements by which a person lets a table leave nodes that its own
+// Freed are the statements by which a person lets a table leave nodes that its own
 // require or include lets it use: first the names of the nodes that stay, then the
 // filters off that decide before them. A list of names counts nothing while a require
 // is there, and adds nothing to other includes, so that no shard moves in between.
-func (f *Forecast) freed(t *model.Table) string {
+func (f *OwnFilters) Freed(t *model.Table) string {
 	alter := "ALTER TABLE " + quotedTable(whole(t))
-	if t.Of != "" && f.apart(t) {
+	if t.Of != "" && !f.even(t) {
 		alter += " PARTITION (…)"
 	}
 	var stay []string
@@ -41,16 +42,6 @@ func (f *Forecast) freed(t *model.Table) string {
 		out = append(out, alter+" RESET ("+strings.Join(off, ", ")+")")
 	}
 	return strings.Join(out, "; ")
-}
-
-// apart reports whether a partition has other filters than its table: a statement has to name it.
-func (f *Forecast) apart(t *model.Table) bool {
-	for _, o := range f.tables() {
-		if (o.Of == t.Of || o.Name == t.Of) && (FilterText(o.Require) != FilterText(t.Require) || FilterText(o.Include) != FilterText(t.Include)) {
-			return true
-		}
-	}
-	return false
 }
 
 // FilterText is the filters as one text that can be compared; "" for none.
@@ -141,3 +132,7 @@ func (l *lowered) statements() []string {
 
 // keep is how many data nodes are enough for all of them; 0 where that is not known.
 func (l *lowered) keep() int { return max(l.most, 0) }
+// whole is the table's name, for a partition that of its table.
+func whole(t *model.Table) string { return cmp.Or(t.Of, t.Name) }
+
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

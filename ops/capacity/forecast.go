@@ -13,8 +13,11 @@ import (
 
 // Forecast is, by one reading, what would be when some data nodes had left.
 type Forecast struct {
+	// db is the reading, in which tables have the filters that they have during the drain.
 	db      *model.Database
 	version string
+	// Own are the tables' own filters as they are.
+	Own *OwnFilters
 	// Leaving and remaining are data nodes.
 	Leaving, remaining []*model.Node
 	gone               map[string]bool
@@ -58,6 +61,10 @@ func NewForecast(db *model.Database, version string, leaving, remaining []*model
 			l.largest = max(l.largest, s.Bytes)
 		}
 	}
+	f.Own = &OwnFilters{db: db, version: version, leaving: leaving, remaining: remaining}
+	if extend {
+		f.db = f.Own.during()
+	}
 	return f
 }
 
@@ -96,11 +103,12 @@ func (f *Forecast) leavable() []model.Reason {
 // filtered are the tables whose own filters would keep them where they are.
 func (f *Forecast) filtered() []model.Reason {
 	var own, alone []string
-	for _, t := range f.tables() {
+	for _, t := range f.Own.tables() {
 		switch {
-		case !f.overrides(t, f.Leaving):
+		case !f.Own.overrides(t, f.Leaving):
+		case f.Extend && f.Own.extendable(t):
 		case t.OwnDecide(f.version):
-			if words := t.Name + ": " + f.freed(t); !slices.Contains(alone, words) {
+			if words := t.Name + ": " + f.Own.Freed(t); !slices.Contains(alone, words) {
 				alone = append(alone, words)
 			}
 		default:
@@ -123,32 +131,19 @@ func (f *Forecast) filtered() []model.Reason {
 	return out
 }
 
-// tables are all that shards may be of: a partitioned table has none, and a partition
-// that is made tomorrow has its filters.
-func (f *Forecast) tables() []*model.Table {
-	out := make([]*model.Table, 0, len(f.db.Tables)+len(f.db.Partitioned))
-	for i := range f.db.Tables {
-		out = append(out, &f.db.Tables[i])
-	}
-	for i := range f.db.Partitioned {
-		out = append(out, &f.db.Partitioned[i])
-	}
-	return out
-}
-
-// overrides reports whether a table's own filters stand in place of the cluster's and let it
-// use a node that is to leave, or may do so: what is not known of a node keeps no shard off it.
-func (f *Forecast) overrides(t *model.Table, leaving []*model.Node) bool {
-	return t.Own(f.version) && slices.ContainsFunc(leaving, func(n *model.Node) bool { return t.Filters().First(n) != model.No })
-}
-
-// TableExclusions are the tables that need the leaving nodes on their own lists,
-// partitioned ones as a whole: new partitions are made as the table says. uneven
-// are those of which no one list could be given back.
+// TableExclusions are the tables whose own filters have to change, partitioned ones as a whole:
+// new partitions are made as the table says. uneven are those of which no one exclude list could
+// be given back.
 func (f *Forecast) TableExclusions(leaving []*model.Node) (out []model.TableExclusion, uneven []string) {
-	all := f.tables()
+	all := f.Own.tables()
 	for _, t := range all {
-		if !f.overrides(t, leaving) || t.OwnDecide(f.version) || slices.ContainsFunc(out, func(x model.TableExclusion) bool { return x.Name == whole(t) }) {
+		if !f.Own.overrides(t, leaving) || slices.ContainsFunc(out, func(x model.TableExclusion) bool { return x.Name == whole(t) }) {
+			continue
+		}
+		if t.OwnDecide(f.version) {
+			if f.Own.extendable(t) {
+				out = append(out, f.Own.extended(t))
+			}
 			continue
 		}
 		before := t.Exclude["_id"]

@@ -1,7 +1,6 @@
 package capacity
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -47,11 +46,6 @@ func alters(t *model.Table) string {
 	}
 	return `ALTER TABLE ` + quotedTable(whole(t))
 }
-
-// whole is the table's name, for a partition that of its table.
-func whole(t *model.Table) string { return cmp.Or(t.Of, t.Name) }
-
-func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func (f *Forecast) table(name string) *model.Table {
 	if f.byName == nil {

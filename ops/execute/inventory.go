@@ -44,6 +44,8 @@ func Statements() []Statement {
 		Statement{Name: "execute.setExcludedNone", SQL: setExcluded(""), Writes: true},
 		Statement{Name: "execute.setTableExcluded", SQL: setTableExcluded("doc", "t0", []string{"{n1.id}", "{n3.id}"}), Writes: true},
 		Statement{Name: "execute.setTableExcludedNone", SQL: setTableExcluded("doc", "t0", nil), Writes: true},
+		Statement{Name: "execute.setTableFilters", SQL: setTableFilters("doc", "t0", []model.Setting{{Name: "include._name", Value: "{n1.name},{n3.name}"}, {Name: "require.zone"}}), Writes: true},
+		Statement{Name: "execute.resetTableFilters", SQL: resetTableFilters("doc", "t0", []model.Setting{{Name: "include._name"}, {Name: "require.zone"}}), Writes: true},
 		Statement{Name: "execute.setLicense", SQL: setLicenseStatement("key"), Writes: true},
 		Statement{Name: "execute.createUser", SQL: createUser("u0"), Arguments: []any{"pw-u0"}, Writes: true},
 		Statement{Name: "execute.alterUser", SQL: alterUser("u0"), Arguments: []any{"pw-u1"}, Writes: true},

@@ -57,6 +57,9 @@ func shrinkSet(ctx context.Context, a model.Action, t Tools) (model.Result, erro
 	} else if filtered > a.Filtered {
 		return model.Result{}, fmt.Errorf("%d table(s) have allocation filters of their own and not %d any more: what they keep may move to the nodes that are to leave", filtered, a.Filtered)
 	}
+	if err := lookFiltered(ctx, s, a); err != nil {
+		return model.Result{}, err
+	}
 	if err := lookUnfiltered(ctx, s, a); err != nil {
 		return model.Result{}, err
 	}

@@ -1,6 +1,10 @@
 package execute
 
-import "strings"
+import (
+	"strings"
+
+	"stevedore.dev/stevedore/ops/model"
+)
 
 // Statements in CrateDB's SQL. Identifiers and literals are quoted here; a
 // password is bound wherever a session can bind it, and stands in a statement
@@ -49,6 +53,25 @@ func setTableExcluded(schema, table string, ids []string) string {
 		return alter + " RESET (" + setting + ")"
 	}
 	return alter + " SET (" + setting + " = " + literal(strings.Join(ids, ",")) + ")"
+}
+
+// setTableFilters sets filters of a table in one statement, an empty one for none. It also changes
+// each partition, and what new ones are made with.
+func setTableFilters(schema, table string, filters []model.Setting) string {
+	var list []string
+	for _, f := range filters {
+		list = append(list, identifier("routing.allocation."+f.Name)+" = "+literal(f.Value))
+	}
+	return "ALTER TABLE " + identifier(schema) + "." + identifier(table) + " SET (" + strings.Join(list, ", ") + ")"
+}
+
+// resetTableFilters takes filters off a table: an empty one is a setting too.
+func resetTableFilters(schema, table string, filters []model.Setting) string {
+	var list []string
+	for _, f := range filters {
+		list = append(list, identifier("routing.allocation."+f.Name))
+	}
+	return "ALTER TABLE " + identifier(schema) + "." + identifier(table) + " RESET (" + strings.Join(list, ", ") + ")"
 }
 
 const (

@@ -261,9 +261,12 @@ const (
 	ActionExcludeNodes ActionKind = "exclude-nodes"
 	// ActionIncludeNodes takes NodeIDs off that list.
 	ActionIncludeNodes ActionKind = "include-nodes"
-	// ActionExcludeInTable adds NodeIDs to Table's own list; Before is what stood there.
+	// ActionExcludeInTable adds NodeIDs to Table's own list; Before is what stood there. With
+	// Settings it sets these filters of Table instead, in one statement; Expected is what they
+	// are before.
 	ActionExcludeInTable ActionKind = "exclude-in-table"
-	// ActionIncludeInTable takes them off that list again.
+	// ActionIncludeInTable takes them off that list again. With Settings it gives these filters
+	// back; Expected is what they were set to.
 	ActionIncludeInTable ActionKind = "include-in-table"
 	// ActionRetryAllocation runs ALTER CLUSTER REROUTE RETRY FAILED on Pod.
 	ActionRetryAllocation ActionKind = "retry-allocation"
@@ -345,8 +348,11 @@ type Action struct {
 	Beside    string
 	Elsewhere bool
 	Filtered  int
-	// Settings and Expected are cluster settings.
+	// Settings and Expected are cluster settings, or filters of Table.
 	Settings, Expected SettingList
+	// Tables are those whose filters are changed for the drain, as JSON (Exclusions.Changed): the
+	// last look of ActionShrinkSet asks for each of them.
+	Tables string
 }
 
 // Subject names what the action is about, for logs.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -217,4 +218,66 @@ func (t *Table) Allows(n *Node, cluster Filters, version string) Answer {
 		return t.Filters().First(n)
 	}
 	return allOf([]Answer{t.Filters().Together(n), cluster.Together(n)})
+}
+
+// Filter is the value of one filter, by its key such as "include._name"; "" for none.
+func (t *Table) Filter(key string) string {
+	kind, name, _ := strings.Cut(key, ".")
+	switch kind {
+	case "require":
+		return t.Require[name]
+	case "include":
+		return t.Include[name]
+	}
+	return t.Exclude[name]
+}
+
+// Filtering says how a table's filters compare with those of a drain.
+type Filtering uint8
+
+const (
+	// FilteringDrain: all are as during the drain.
+	FilteringDrain Filtering = iota
+	// FilteringBefore: all are as before.
+	FilteringBefore
+	// FilteringOthers: somebody has changed one. We never change only some of them.
+	FilteringOthers
+)
+
+// Filtering compares filters with those of a drain and of before: value is what one is now.
+func (x *TableExclusion) Filtering(value func(key string) string) Filtering {
+	drain, before := true, true
+	for _, want := range x.Drain.Settings() {
+		was, _ := x.Filters.Get(want.Name)
+		now := value(want.Name)
+		drain, before = drain && now == want.Value, before && now == was
+	}
+	switch {
+	case drain:
+		return FilteringDrain
+	case before:
+		return FilteringBefore
+	}
+	return FilteringOthers
+}
+
+// NameFilter is the filter that lists the nodes that stay, and decides during the drain. It has
+// names, because a node that stays and comes back on another volume has another id.
+const NameFilter = "include._name"
+
+// TakenOver: somebody has changed the filter that decides during the drain. Then all of the table's
+// filters are theirs: to give the others back could make theirs void.
+func (x *TableExclusion) TakenOver(value func(key string) string) bool {
+	during, _ := x.Drain.Get(NameFilter)
+	return value(NameFilter) != during
+}
+
+// Changed are the tables whose require or include is as the drain wants it, as JSON; "" for none.
+func (x *Exclusions) Changed(others func(*TableExclusion) bool) string {
+	changed := slices.DeleteFunc(slices.Clone(x.Tables), func(t TableExclusion) bool { return t.Drain == "" || others(&t) })
+	if len(changed) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(changed) // texts only
+	return string(text)
 }

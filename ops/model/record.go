@@ -316,6 +316,9 @@ type Shrink struct {
 	MasterStable bool `json:"masterStable,omitempty"`
 	// Evidence is who found each node empty before it left, of all sets of the operation.
 	Evidence []NodeEvidence `json:"evidence,omitempty"`
+	// Pinned are the tables whose own filters name only nodes that leave, of all sets of the
+	// operation.
+	Pinned []string `json:"pinned,omitempty"`
 }
 
 // Exclusions are what we wrote to keep shards off nodes that are to leave.
@@ -326,15 +329,21 @@ type Exclusions struct {
 	// cluster.routing.allocation.exclude._id effectively was.
 	IDs    string `json:"ids"`
 	Before string `json:"before"`
-	// Tables are those whose own exclude lists carry the ids too.
+	// Tables are those whose own filters are changed too.
 	Tables []TableExclusion `json:"tables,omitempty"`
 }
 
 // TableExclusion is a table, or a partitioned table with all its partitions.
 type TableExclusion struct {
-	// Name is "schema.table", Before its routing.allocation.exclude._id.
+	// Name is "schema.table". Without Drain its exclude list carries the ids, and Before is what
+	// its routing.allocation.exclude._id was.
 	Name   string `json:"name"`
 	Before string `json:"before,omitempty"`
+	// Drain are the table's require and include filters during the drain ("include._name",
+	// "require.zone"), Filters the same keys as they were before. An empty value in Drain sets
+	// no filter; in Filters the table did not have the key.
+	Drain   SettingList `json:"drain,omitempty"`
+	Filters SettingList `json:"filters,omitempty"`
 }
 
 // LeavingNode is a node that is to leave; another id under its name is another

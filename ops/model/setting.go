@@ -42,6 +42,17 @@ func (l SettingList) Get(name string) (value string, ok bool) {
 	return "", false
 }
 
+// Words are the settings that have a value, for a person: "name = 'value', …".
+func (l SettingList) Words() string {
+	var all []string
+	for _, s := range l.Settings() {
+		if s.Value != "" {
+			all = append(all, s.Name+" = '"+s.Value+"'")
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
 func (l SettingList) names() string {
 	var all []string
 	for _, s := range l.Settings() {

@@ -113,21 +113,38 @@ func (m *world) exclude(change func([]string) []string) {
 }
 
 func (m *world) excludeInTable(a model.Action) {
-	for i := range m.db.Tables {
-		t := &m.db.Tables[i]
-		if t.Name != a.Table && t.Of != a.Table {
-			continue
-		}
-		t.Exclude = maps.Clone(t.Exclude)
-		if t.Exclude == nil {
-			t.Exclude = map[string]string{}
-		}
-		if a.Kind == model.ActionExcludeInTable {
-			t.Exclude["_id"] = strings.Join(append(listed(t.Exclude["_id"]), listed(a.NodeIDs)...), ",")
-		} else if t.Exclude["_id"] = strings.Join(without(listed(t.Exclude["_id"]), listed(a.NodeIDs)), ","); t.Exclude["_id"] == "" {
-			delete(t.Exclude, "_id")
+	m.db.Partitioned = slices.Clone(m.db.Partitioned)
+	for _, tables := range [][]model.Table{m.db.Tables, m.db.Partitioned} {
+		for i := range tables {
+			t := &tables[i]
+			switch {
+			case t.Name != a.Table && t.Of != a.Table:
+			case a.Settings != "":
+				for _, want := range a.Settings.Settings() {
+					filter(t, want.Name, want.Value)
+				}
+			case a.Kind == model.ActionExcludeInTable:
+				filter(t, "exclude._id", strings.Join(append(listed(t.Exclude["_id"]), listed(a.NodeIDs)...), ","))
+			default:
+				filter(t, "exclude._id", strings.Join(without(listed(t.Exclude["_id"]), listed(a.NodeIDs)), ","))
+			}
+			t.Filtered = t.Filters().Any()
 		}
 	}
+}
+
+// filter sets one filter of a table, by its key such as "include._name"; "" takes it off.
+func filter(t *model.Table, key, value string) {
+	kind, name, _ := strings.Cut(key, ".")
+	of := map[string]*map[string]string{"require": &t.Require, "include": &t.Include, "exclude": &t.Exclude}[kind]
+	next := maps.Clone(*of)
+	if next == nil {
+		next = map[string]string{}
+	}
+	if next[name] = value; value == "" {
+		delete(next, name)
+	}
+	*of = next
 }
 
 // podNames of an action on several pods, which are "name/uid" there.

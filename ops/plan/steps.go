@@ -57,7 +57,9 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 			step.Target, step.Detail = x.Set, "the exclusion of "+step.Target+" is taken back"
 		}
 	case model.ActionExcludeInTable, model.ActionIncludeInTable:
-		step.Detail = nodes
+		if step.Detail = nodes; a.Settings != "" {
+			step.Detail = filterWords(a, record)
+		}
 	case model.ActionHoldAllocation, model.ActionReleaseAllocation:
 		step.Target = heldFor(record.Operation)
 	case model.ActionRestartZone:
@@ -195,4 +197,16 @@ func lines(steps []Step) (main []string, alongside map[string]bool) {
 		}
 	}
 	return main, alongside
+}
+
+// filterWords says what an action does to the filters of a table.
+func filterWords(a model.Action, record *model.Record) string {
+	if a.Kind == model.ActionExcludeInTable {
+		return "during the drain " + a.Settings.Words() + " instead of " + a.Expected.Words()
+	}
+	text := a.Settings.Words() + " as before the drain"
+	if op := record.Operation; op != nil && op.Shrink != nil && slices.Contains(op.Shrink.Pinned, a.Table) {
+		text += ": it names only nodes that have left, so change it or reset it afterwards"
+	}
+	return text
 }

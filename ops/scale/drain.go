@@ -52,7 +52,7 @@ func excludeStep(t *pass.Pass, op *model.Operation) {
 
 // exclude decides the next statement of what is recorded, and says whether one is left.
 func exclude(t *pass.Pass, x *model.Exclusions) bool {
-	db := &t.Observed.Database
+	db, before := &t.Observed.Database, len(t.Decision.Refusals)
 	pod := t.SQLPod()
 	if pod == "" {
 		return true
@@ -63,17 +63,53 @@ func exclude(t *pass.Pass, x *model.Exclusions) bool {
 		t.Harmless(action)
 		return true
 	}
-	for _, want := range x.Tables {
-		for i := range db.Tables {
-			table := &db.Tables[i]
-			if (table.Name == want.Name || table.Of == want.Name) && !within(x.IDs, table.Exclude["_id"]) {
-				action.Kind, action.Table, action.Before = model.ActionExcludeInTable, want.Name, want.Before
-				t.Harmless(action)
-				return true
+	for i := range x.Tables {
+		want := &x.Tables[i]
+		due, others := lacksDrain(db, x, want)
+		if others != nil {
+			// What somebody has set since then is not replaced.
+			keepsNodes(t, x, others)
+		}
+		if due {
+			action.Kind, action.Table, action.Before, action.Settings, action.Expected = model.ActionExcludeInTable, want.Name, want.Before, want.Drain, want.Filters
+			t.Harmless(action)
+			return true
+		}
+	}
+	return len(t.Decision.Refusals) > before
+}
+
+// lacksDrain says whether a table, or a partition, does not have the filters of the drain yet.
+// others is the one whose filters somebody has changed since they were recorded.
+func lacksDrain(db *model.Database, x *model.Exclusions, want *model.TableExclusion) (due bool, others *model.Table) {
+	for _, tables := range [][]model.Table{db.Tables, db.Partitioned} {
+		for i := range tables {
+			table := &tables[i]
+			switch {
+			case table.Name != want.Name && table.Of != want.Name:
+			case want.Drain == "":
+				due = due || !within(x.IDs, table.Exclude["_id"])
+			case want.Filtering(table.Filter) == model.FilteringOthers:
+				return false, table
+			default:
+				due = due || want.Filtering(table.Filter) == model.FilteringBefore
 			}
 		}
 	}
-	return false
+	return due, nil
+}
+
+// keepsNodes refuses the drain where filters that somebody has set meanwhile let a table use nodes
+// that leave.
+func keepsNodes(t *pass.Pass, x *model.Exclusions, table *model.Table) {
+	s := view.Recorded(t.Record.Sets, x.Set)
+	if s == nil || !table.OwnDecide(t.Record.Version) {
+		return // then the cluster's exclusion counts, or what is on its nodes is waited for
+	}
+	f := forecast(&t.View, []model.RecordedSet{*s})
+	if slices.ContainsFunc(f.Leaving, func(n *model.Node) bool { return table.Filters().First(n) != model.No }) {
+		t.Refuse(gates.TableFilterDecides([]string{table.Name + ": " + f.Own.Freed(table)}))
+	}
 }
 
 func within(ids, list string) bool {
@@ -339,6 +375,12 @@ func shrinkSet(t *pass.Pass, op *model.Operation) {
 		From: sh.Before, To: to, NodeIDs: strings.Join(x.IDs, ","), NodeNames: strings.Join(x.Names, ","), Members: aim.Members(&t.View), Elsewhere: sh.LeaveZone,
 		Pods: strings.Join(x.Pods, ","), Absent: strings.Join(x.Absent, ","), Beside: setting.OtherExclusions(&t.View),
 		Whole: t.Observed.Database.AsHealthy(),
+	}
+	if exclusions := t.Record.Exclusions; exclusions != nil {
+		t.Decision.Disruptive.Tables = exclusions.Changed(func(want *model.TableExclusion) bool {
+			_, others := lacksDrain(&t.Observed.Database, exclusions, want)
+			return others != nil
+		})
 	}
 	for i := range t.Observed.Database.Tables {
 		if t.Observed.Database.Tables[i].Filtered {

@@ -283,7 +283,7 @@ func nextShrink(t *pass.Pass, op *model.Operation) {
 	s := leavesFirst(&t.View, sets)
 	f := forecast(&t.View, []model.RecordedSet{s})
 	*sh = model.Shrink{
-		Masters: sh.Masters, MasterStable: true, Hidden: sh.Hidden, Set: s.Name, From: s.Replicas, To: view.Target(&t.View, s.Name), Before: s.Replicas,
+		Masters: sh.Masters, MasterStable: true, Hidden: sh.Hidden, Pinned: sh.Pinned, Set: s.Name, From: s.Replicas, To: view.Target(&t.View, s.Name), Before: s.Replicas,
 		LeaveZone: f.Leave && f.ZoneLost(), Since: t.Now, Leaving: leaving(&t.View, s.Name, view.Target(&t.View, s.Name), s.Replicas), Evidence: sh.Evidence,
 	}
 	op.Step = model.StepExclude
@@ -296,9 +296,21 @@ func nextShrink(t *pass.Pass, op *model.Operation) {
 	}
 	x.IDs = strings.Join(ids, ",")
 	if f.Extend {
-		x.Tables, _ = f.TableExclusions(f.Leaving)
+		extendFilters(t, sets, f.Leaving, x)
 	}
 	t.Record.Exclusions = x
+}
+
+// extendFilters records whose filters change for the drain. Nodes of all these sets leave, so that
+// no table is sent to one that leaves next.
+func extendFilters(t *pass.Pass, sets []model.RecordedSet, leaving []*model.Node, x *model.Exclusions) {
+	f, sh := forecast(&t.View, sets), t.Record.Operation.Shrink
+	x.Tables, _ = f.TableExclusions(leaving)
+	for _, table := range f.Own.Pinned() {
+		if !slices.Contains(sh.Pinned, table) {
+			sh.Pinned = append(slices.Clone(sh.Pinned), table)
+		}
+	}
 }
 
 // leavesFirst is a group that has left the definition, where there is one: an upgrade has left it
@@ -368,8 +380,16 @@ func shrinkAcknowledge(t *pass.Pass, op *model.Operation) {
 	}
 	t.Record.Operation = nil
 	r := scaleReport(&t.View, *op)
-	r.Reason, r.Message = "ShrinkSucceeded", shrinkWords(op.From, op.To)+": the nodes that left were empty"+op.Shrink.EmptyBy()
+	r.Reason, r.Message = "ShrinkSucceeded", shrinkWords(op.From, op.To)+": the nodes that left were empty"+op.Shrink.EmptyBy()+pinnedWords(op.Shrink)
 	aim.Outcome(t, model.OperationShrink, model.StatusSuccess, "", r)
+}
+
+// pinnedWords names the tables whose filters let them use no node any more.
+func pinnedWords(sh *model.Shrink) string {
+	if len(sh.Pinned) == 0 {
+		return ""
+	}
+	return "; the filters of " + strings.Join(sh.Pinned, ", ") + " were given back and name only nodes that have left: a copy that is lost is allocated nowhere, so change these filters or reset them"
 }
 
 // scaleTimeout reports once that it takes too long; work goes on.

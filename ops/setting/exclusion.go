@@ -63,6 +63,7 @@ func Include(t *pass.Pass) {
 		first := x.Tables[0]
 		t.Harmless(model.Action{
 			Kind: model.ActionIncludeInTable, Pod: pod, SystemSecret: t.SystemSecret(), Table: first.Name, Before: first.Before, NodeIDs: x.IDs,
+			Settings: first.Filters, Expected: first.Drain,
 		})
 		return
 	}

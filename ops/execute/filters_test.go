@@ -1,0 +1,92 @@
+package execute_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// A table's filters change for a drain in one statement, and are given back in one: what it did
+// not have is reset after that. What somebody has set meanwhile is left.
+func TestTheFiltersOfATableChangeAtOnceAndAreGivenBack(t *testing.T) {
+	const (
+		drain  = "include._name=n0,n1\nrequire.zone="
+		before = "include._name=\nrequire.zone=a"
+	)
+	exclude := asking(model.Action{Kind: model.ActionExcludeInTable, Table: "doc.t", NodeIDs: "id3", Settings: drain, Expected: before})
+	back := asking(model.Action{Kind: model.ActionIncludeInTable, Table: "doc.t", NodeIDs: "id3", Settings: before, Expected: drain})
+	only := asking(model.Action{Kind: model.ActionIncludeInTable, Table: "doc.t", NodeIDs: "id3", Settings: "include._name=n3", Expected: "include._name=n0,n1"})
+	told := func(text string) rows { return rows{{"", text}} }
+	ours, was := `{"include":{"_name":"n0,n1"},"require":{"zone":""}}`, `{"include":{},"require":{"zone":"a"}}`
+	set, reset := alterTable+`SET ("routing.allocation.include._name" = '', "routing.allocation.require.zone" = 'a')`, alterTable+`RESET ("routing.allocation.include._name")`
+	for _, c := range []struct {
+		name   string
+		action model.Action
+		there  rows
+		words  string // of the error
+		wrote  []string
+		says   string
+	}{
+		{"as before", exclude, told(was), "", []string{alterTable + `SET ("routing.allocation.include._name" = 'n0,n1', "routing.allocation.require.zone" = '')`}, "are set"},
+		{"set already", exclude, told(ours), "", nil, "are set"},
+		{"somebody has set another require", exclude, told(`{"include":{},"require":{"zone":"b"}}`), "somebody has changed them", nil, ""},
+		{"somebody has set an include, too", exclude, told(`{"include":{"_name":"n7"},"require":{"zone":"a"}}`), "somebody has changed them", nil, ""},
+		{"the table is gone", exclude, nil, "", nil, "the table is gone"},
+		{"an answer that is no object", exclude, told("?"), "reading the allocation filters of table doc.t", nil, ""},
+		{"given back", back, told(ours), "", []string{set, reset}, "are set"},
+		{"given back, and the second statement was lost", back, told(`{"include":{"_name":""},"require":{"zone":"a"}}`), "", []string{reset}, "are set"},
+		{"never set", back, told(was), "", []string{reset}, "are set"},
+		{"a list that was there before", only, told(`{"include":{"_name":"n0,n1"}}`), "", []string{alterTable + `SET ("routing.allocation.include._name" = 'n3')`}, "are set"},
+		{"somebody has set another list", back, told(`{"include":{"_name":"n7"},"require":{"zone":""}}`), "", nil, "they are left, and were require.zone = 'a' before"},
+		{"somebody has taken all of them off", back, told(`{"include":{},"require":{}}`), "", nil, "they are left"},
+		{"somebody has set another require beside ours", back, told(`{"include":{"_name":"n0,n1"},"require":{"zone":"b"}}`), "",
+			[]string{alterTable + `SET ("routing.allocation.include._name" = '')`, reset}, "but for those that somebody has changed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScript("system/real")
+			s.replies = replies{"information_schema.tables": {c.there}}
+			r, err := execute.Run(t.Context(), c.action, s.tools())
+			assert.Equal(t, c.wrote, s.wrote())
+			if c.words != "" {
+				require.ErrorContains(t, err, c.words)
+				return
+			}
+			require.NoError(t, err)
+			assert.Contains(t, r.Message, c.says)
+		})
+	}
+}
+
+// Right before nodes go, the filters that keep a table off them are asked for once more.
+func TestTheLastLookOfAShrinkAsksForTheFiltersOfADrain(t *testing.T) {
+	for _, c := range []struct {
+		name, tables, filters, words string
+	}{
+		{"as during the drain", `[{"name":"doc.t","drain":"include._name=n1","filters":"include._name=n3"}]`, `{"include":{"_name":"n1"}}`, ""},
+		{"as before it", `[{"name":"doc.t","drain":"include._name=n1","filters":"include._name=n3"}]`, `{"include":{"_name":"n3"}}`, "somebody has changed the filters of table doc.t"},
+		{"others", `[{"name":"doc.t","drain":"include._name=n1","filters":"include._name=n3"}]`, `{"include":{"_name":"n2"}}`, "somebody has changed the filters of table doc.t"},
+		{"unreadable", `?`, `{}`, "reading which tables"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := &leaving{
+				script: newScript("system/real"), excluded: "n3", nodes: [][]string{{"n1", "n1"}, {"n2", "n2"}, {"n3", "n3"}},
+				shards: [][]string{on("n1", "STARTED")}, whole: [][]string{{"GREEN", "0", "0"}}, filters: [][]string{{c.filters, c.filters}},
+			}
+			_, err := execute.Run(t.Context(), model.Action{
+				Kind: model.ActionShrinkSet, Pod: "p", SystemSecret: "system", Set: "s", SetUID: "u", SetVersion: "7", From: 3, To: 2,
+				NodeIDs: "n3", NodeNames: "n3", Members: "n1,n2,n3", Whole: model.WholeHealth{Asked: true}, Filtered: 1, Tables: c.tables,
+			}, execute.Tools{Objects: l, Secrets: l.script, Database: l})
+			if c.words != "" {
+				require.ErrorContains(t, err, c.words)
+				assert.Empty(t, l.lowered)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, []int{2}, l.lowered)
+		})
+	}
+}

@@ -1,0 +1,156 @@
+package ops_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+const (
+	pinned = "doc.pinned"
+	leaver = cold + "/2"
+)
+
+// hold has the StatefulSets say what the decisions of this record write on them.
+func (s *situation) hold() {
+	for i := range s.o.Sets {
+		for _, e := range s.decide().Effective.Sets {
+			if e.Name == s.o.Sets[i].Name {
+				s.o.Sets[i].Hold = e.Hold
+			}
+		}
+	}
+	s.o.Applied = model.Applied{Revision: s.d.Revision, Effective: s.decide().Effective}
+}
+
+// drainsPinned is a drain that has excluded its nodes, of a cluster with a table that may only be
+// on one of them.
+func drainsPinned(t *testing.T, tables ...model.Table) *situation {
+	s := drainable(t)
+	s.d.Operations.Consent = append(s.d.Operations.Consent, definition.ConsentExtendTableFilters)
+	for _, table := range tables {
+		table.Replicas, table.Filtered, table.TotalShardsPerNode = "0", true, -1
+		s.o.Database.Tables = append(s.o.Database.Tables, table)
+	}
+	d := s.decide()
+	require.NotNil(t, d.Record.Exclusions, "waits %v, refusals %v", d.Waits, d.Refusals)
+	s.r = d.Record
+	s.hold()
+	s.o.Database.Settings.Exclude = map[string]string{"_id": d.Record.Exclusions.IDs}
+	return s
+}
+
+func table(s *situation) *model.Table { return &s.o.Database.Tables[len(s.o.Database.Tables)-1] }
+
+func action(d *model.Decision, kind model.ActionKind) *model.Action {
+	for _, a := range d.Actions() {
+		if a.Kind == kind {
+			return &a
+		}
+	}
+	return nil
+}
+
+// A table whose include or require names a node that leaves goes by consent: for the drain its
+// filters name the nodes that stay, and they are given back as they were.
+func TestATableThatIsPinnedToALeavingNodeIsChangedForTheDrainAndGivenBack(t *testing.T) {
+	s := drainsPinned(t, model.Table{Name: pinned, Include: map[string]string{"_name": leaver}})
+	want := s.r.Exclusions.Tables
+	require.Len(t, want, 1)
+	assert.Equal(t, model.SettingList("include._name="+leaver), want[0].Filters)
+	during, _ := want[0].Drain.Get(model.NameFilter)
+	require.NotEmpty(t, during)
+	assert.NotContains(t, during, leaver)
+	assert.Equal(t, []string{pinned}, s.r.Operation.Shrink.Pinned)
+
+	d := s.decide()
+	a := action(&d, model.ActionExcludeInTable)
+	require.NotNil(t, a, "waits %v, refusals %v", d.Waits, d.Refusals)
+	assert.Equal(t, []any{pinned, want[0].Drain, want[0].Filters}, []any{a.Table, a.Settings, a.Expected})
+
+	table(s).Include = map[string]string{"_name": during}
+	d = s.decide()
+	assert.Nil(t, action(&d, model.ActionExcludeInTable), "it is set")
+	assert.Empty(t, d.Refusals)
+
+	for _, lost := range []bool{false, true} {
+		back := *s
+		if lost {
+			// What is recorded is lost: the StatefulSet says it.
+			back.r = model.Record{}
+			back.d.Abort = true
+			d = back.decide()
+			require.NotNil(t, d.Record.Exclusions)
+			assert.Equal(t, want, d.Record.Exclusions.Tables)
+		}
+		back.d.Abort = true
+		d = back.decide()
+		a = action(&d, model.ActionIncludeInTable)
+		require.NotNil(t, a, "lost %t: waits %v", lost, d.Waits)
+		assert.Equal(t, []any{pinned, want[0].Filters, want[0].Drain}, []any{a.Table, a.Settings, a.Expected})
+		assert.Nil(t, action(&d, model.ActionIncludeNodes), "the tables come first")
+		next := ops.RecordResult(d.Record, *a, model.Result{}, back.o.At)
+		assert.Empty(t, next.Exclusions.Tables)
+	}
+}
+
+// What somebody sets of such a table during the drain is left, and the drain says so where it keeps
+// shards on the nodes that leave.
+func TestFiltersThatSomebodySetsDuringADrainAreLeft(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		include map[string]string
+		require map[string]string
+		again   bool // ours is set again
+		refused []string
+	}{
+		{"as it was before", map[string]string{"_name": leaver}, nil, true, nil},
+		{"another leaving node", map[string]string{"_name": cold + "/1"}, nil, false, []string{"table-filter-decides-alone"}},
+		{"a node that stays", map[string]string{"_name": hot + "/0"}, nil, false, nil},
+		{"none any more", nil, nil, false, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := drainsPinned(t, model.Table{Name: pinned, Include: map[string]string{"_name": leaver}})
+			table(s).Include, table(s).Require = c.include, c.require
+			d := s.decide()
+			assert.Equal(t, c.again, action(&d, model.ActionExcludeInTable) != nil)
+			assert.Equal(t, c.refused, reasons(d.Refusals))
+		})
+	}
+}
+
+// A partitioned table changes as a whole, where one partition lacks the filters too.
+func TestAPartitionedTableIsChangedAsAWhole(t *testing.T) {
+	include := map[string]string{"_name": leaver}
+	s := drainsPinned(t, model.Table{Name: pinned + " partition a", Of: pinned, Partition: "a", Include: include}, model.Table{Name: pinned + " partition b", Of: pinned, Partition: "b", Include: include})
+	require.Len(t, s.r.Exclusions.Tables, 1)
+	during, _ := s.r.Exclusions.Tables[0].Drain.Get(model.NameFilter)
+	s.o.Database.Tables[len(s.o.Database.Tables)-2].Include = map[string]string{"_name": during}
+	d := s.decide()
+	a := action(&d, model.ActionExcludeInTable)
+	require.NotNil(t, a)
+	assert.Equal(t, pinned, a.Table)
+	table(s).Include = map[string]string{"_name": during}
+	s.o.Database.Partitioned = []model.Table{{Name: pinned, Include: include, Filtered: true}}
+	d = s.decide()
+	assert.NotNil(t, action(&d, model.ActionExcludeInTable), "what new partitions are made with")
+	s.o.Database.Partitioned[0].Include = map[string]string{"_name": during}
+	d = s.decide()
+	assert.Nil(t, action(&d, model.ActionExcludeInTable))
+}
+
+// A record, or an annotation, of a release before has exclude lists only.
+func TestAnExclusionOfAReleaseBeforeIsRead(t *testing.T) {
+	x := model.Exclusions{Set: cold, IDs: "a,b", Tables: []model.TableExclusion{{Name: "doc.t", Before: "theirs"}}}
+	assert.Equal(t, `{"before":"","cluster.routing.allocation.exclude._id":"a,b","tables":"[{\"name\":\"doc.t\",\"before\":\"theirs\"}]"}`, setting.ExclusionsAnnotation(&x))
+	var read model.Exclusions
+	require.NoError(t, json.Unmarshal([]byte(`{"set":"`+cold+`","ids":"a,b","before":"","tables":[{"name":"doc.t","before":"theirs"}]}`), &read))
+	assert.Equal(t, x, read)
+}
