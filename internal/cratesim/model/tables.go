@@ -251,6 +251,21 @@ func (n *Node) DropTable(t *Table) *Error {
 // AlterTable is ALTER TABLE … SET and RESET (a nil value) on the table and all its
 // partitions, or on one partition only.
 func (n *Node) AlterTable(t *Table, only *Index, changes []Assignment) *Error {
+	if only != nil {
+		return n.alterTable(t, []*Index{only}, false, changes)
+	}
+	return n.alterTable(t, t.Indexes(), true, changes)
+}
+
+// AlterOnly changes what new partitions are made with, and none that is there: ALTER TABLE ONLY.
+func (n *Node) AlterOnly(t *Table, changes []Assignment) *Error {
+	if !t.Partitioned() {
+		return n.AlterTable(t, nil, changes)
+	}
+	return n.alterTable(t, nil, true, changes)
+}
+
+func (n *Node) alterTable(t *Table, targets []*Index, template bool, changes []Assignment) *Error {
 	if err := n.ChangeGate(); err != nil {
 		return err
 	}
@@ -280,10 +295,6 @@ func (n *Node) AlterTable(t *Table, only *Index, changes []Assignment) *Error {
 			}
 		}
 	}
-	targets := t.Indexes()
-	if only != nil {
-		targets = []*Index{only}
-	}
 	number, hasNumber := replicaNumber(changes)
 	if hasNumber {
 		if err := n.cluster.replicaLimit(targets, number); err != nil {
@@ -311,7 +322,7 @@ func (n *Node) AlterTable(t *Table, only *Index, changes []Assignment) *Error {
 			return err
 		}
 	}
-	if only == nil {
+	if template {
 		if t.Settings == nil {
 			t.Settings = map[string]string{}
 		}

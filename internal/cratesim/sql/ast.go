@@ -141,6 +141,7 @@ type (
 	alterTable struct {
 		name      tableName
 		blob      bool
+		only      bool // of what new partitions are made with
 		partition []assignment
 		set       []assignment
 		reset     []string

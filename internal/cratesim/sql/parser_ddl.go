@@ -170,9 +170,8 @@ func (p *parser) alter() any {
 		a.name = tableName{"blob", p.ident()}
 	} else {
 		p.expect("table")
-		only := p.word("only")
+		a.only = p.word("only")
 		a.name = p.table()
-		_ = only
 	}
 	if p.word("partition") {
 		a.partition = p.assignments()

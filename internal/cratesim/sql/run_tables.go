@@ -291,7 +291,12 @@ func (s *Session) alterTable(free *scope, q alterTable) (*Result, *model.Error) 
 	for _, name := range q.reset {
 		changes = append(changes, model.Assignment{Name: name})
 	}
-	if err := s.Node.AlterTable(t, only, changes); err != nil {
+	if q.only && only == nil {
+		err = s.Node.AlterOnly(t, changes)
+	} else {
+		err = s.Node.AlterTable(t, only, changes)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return done(-1) // CrateDB does not know how many
