@@ -41,6 +41,7 @@ func TestTheFiltersOfADrainNameTheNodesThatStayAndAreAllowed(t *testing.T) {
 		{"a require of nodes that leave only", model.Table{Require: m("zone", "c")}, nil, "include._name=n0,n1,n2\nrequire.zone=", "include._name=\nrequire.zone=c", true},
 		{"the same, and an include beside it", model.Table{Require: m("zone", "c"), Include: m("_name", "n2,n4")}, nil,
 			"include._name=n2\nrequire.zone=", "include._name=n2,n4\nrequire.zone=c", true},
+		{"an include of a node that has left", model.Table{Include: m("_name", "n7")}, nil, "include._name=n0,n1,n2", "include._name=n7", true},
 		{"a require that names no node that leaves", model.Table{Require: m("zone", "b"), Include: m("_name", "n4")}, nil, "", "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

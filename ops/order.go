@@ -49,7 +49,7 @@ func start(t *pass.Pass) {
 		func() bool { return rollout.StartUpgrade(t) },
 		func() bool { return scale.StartGrow(t, true) },
 		func() bool { return len(scale.ToShrink(&t.View, true)) > 0 && nodesFirst() },
-		func() bool { return scale.StartShrink(t, true) },
+		func() bool { return !view.HeldByLeaving(&t.View) && scale.StartShrink(t, true) },
 		func() bool { return scale.StartGrow(t, false) },
 		func() bool { return scale.StartShrink(t, false) },
 		func() bool { return rollout.StartRestart(t) },

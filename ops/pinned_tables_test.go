@@ -115,6 +115,7 @@ func TestFiltersThatSomebodySetsDuringADrainAreLeft(t *testing.T) {
 		{"another leaving node", map[string]string{"_name": cold + "/1"}, nil, false, []string{"table-filter-decides-alone"}},
 		{"a node that stays", map[string]string{"_name": hot + "/0"}, nil, false, nil},
 		{"none any more", nil, nil, false, nil},
+		{"a require of a leaving node beside it", map[string]string{"_name": leaver}, map[string]string{"_name": leaver}, false, []string{"table-filter-decides-alone"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := drainsPinned(t, model.Table{Name: pinned, Include: map[string]string{"_name": leaver}})
@@ -153,4 +154,106 @@ func TestAnExclusionOfAReleaseBeforeIsRead(t *testing.T) {
 	var read model.Exclusions
 	require.NoError(t, json.Unmarshal([]byte(`{"set":"`+cold+`","ids":"a,b","before":"","tables":[{"name":"doc.t","before":"theirs"}]}`), &read))
 	assert.Equal(t, x, read)
+}
+
+// A require that somebody adds decides alone, whatever list of names the drain has set.
+func TestARequireThatSomebodyAddsDuringADrainIsSeen(t *testing.T) {
+	s := drainsPinned(t, model.Table{Name: pinned, Include: map[string]string{"_name": leaver}})
+	during, _ := s.r.Exclusions.Tables[0].Drain.Get(model.NameFilter)
+	table(s).Include, table(s).Require = map[string]string{"_name": during}, map[string]string{"_name": leaver}
+	d := s.decide()
+	assert.Equal(t, []string{"table-filter-decides-alone"}, reasons(d.Refusals))
+	assert.Nil(t, action(&d, model.ActionExcludeInTable))
+}
+
+// A table that is made, or gets filters, during the drain joins it: first in the record and on the
+// StatefulSet. Without the consent the drain is refused by name.
+func TestATableThatIsPinnedDuringADrainJoinsIt(t *testing.T) {
+	first := model.Table{Name: "doc.first", Include: map[string]string{"_name": leaver}}
+	late := model.Table{Name: pinned, Replicas: "0", Filtered: true, TotalShardsPerNode: -1, Require: map[string]string{"_name": leaver}}
+	s := drainsPinned(t, first)
+	during, _ := s.r.Exclusions.Tables[0].Drain.Get(model.NameFilter)
+	table(s).Include = map[string]string{"_name": during}
+	s.r = s.decide().Record
+	require.Equal(t, model.StepDrain, s.r.Operation.Step)
+	s.o.Database.Tables = append(s.o.Database.Tables, late)
+
+	d := s.decide()
+	require.Len(t, d.Record.Exclusions.Tables, 2)
+	assert.Equal(t, model.SettingList("include._name=\nrequire._name="+leaver), d.Record.Exclusions.Tables[1].Filters)
+	assert.Contains(t, d.Record.Operation.Shrink.Pinned, pinned)
+	assert.Nil(t, action(&d, model.ActionExcludeInTable), "the StatefulSet says it first")
+	assert.Nil(t, d.Disruptive)
+	s.r = d.Record
+	d = s.decide()
+	assert.Nil(t, action(&d, model.ActionExcludeInTable), "the StatefulSet does not say it yet")
+	s.hold()
+	d = s.decide()
+	require.NotNil(t, action(&d, model.ActionExcludeInTable))
+	assert.Equal(t, pinned, action(&d, model.ActionExcludeInTable).Table)
+
+	s.d.Operations.Consent = nil
+	s.r.Exclusions.Tables = s.r.Exclusions.Tables[:1]
+	s.hold()
+	d = s.decide()
+	assert.Equal(t, []string{"table-filter-decides-alone"}, reasons(d.Refusals))
+	assert.Nil(t, d.Disruptive)
+	s.o.Database.Tables = s.o.Database.Tables[:len(s.o.Database.Tables)-1]
+	d = s.decide()
+	assert.Empty(t, d.Refusals, "the cure: the table lets the node go")
+}
+
+// A transient value hides the exclusions while tables have the filters of the drain: these are given
+// back all the same.
+func TestATransientExclusionDuringADrainLosesNoFilters(t *testing.T) {
+	s := drainsPinned(t, model.Table{Name: pinned, Include: map[string]string{"_name": leaver}})
+	s.o.Database.Settings.Exclude = map[string]string{"_id": "somebodys"}
+	d := s.decide()
+	a := action(&d, model.ActionExcludeNodes)
+	require.NotNil(t, a)
+	s.r = ops.RecordResult(d.Record, *a, model.Result{Code: model.ResultHidden}, s.o.At)
+	require.NotNil(t, s.r.Exclusions)
+	require.Len(t, s.r.Exclusions.Tables, 1)
+	d = s.decide()
+	a = action(&d, model.ActionIncludeInTable)
+	require.NotNil(t, a, "waits %v, refusals %v", d.Waits, d.Refusals)
+	s.r = ops.RecordResult(d.Record, *a, model.Result{}, s.o.At)
+	d = s.decide()
+	a = action(&d, model.ActionIncludeNodes)
+	require.NotNil(t, a)
+	s.r = ops.RecordResult(d.Record, *a, model.Result{}, s.o.At)
+	assert.Nil(t, s.r.Exclusions)
+	s.r = s.decide().Record
+	s.hold()
+	d = s.decide()
+	assert.Equal(t, []string{"exclusion-hidden"}, reasons(d.Refusals), "and it is said by name")
+}
+
+// A table that system may not see is not gone: what it had is given back once it is seen. Those that
+// are seen do not wait for it.
+func TestFiltersOfAHiddenTableAreGivenBackOnceItIsSeen(t *testing.T) {
+	include := map[string]string{"_name": leaver}
+	s := drainsPinned(t, model.Table{Name: "doc.a", Include: include}, model.Table{Name: pinned, Include: include})
+	require.Len(t, s.r.Exclusions.Tables, 2)
+	tables := s.o.Database.Tables
+	n := len(tables)
+	s.o.Database.Tables = append(tables[:n-2:n-2], tables[n-1])
+	s.o.Database.Denied = []model.Denial{{Grantee: "system", Privilege: "DQL", Class: "SCHEMA", Ident: "doc"}}
+	s.d.Abort = true
+	d := s.decide()
+	a := action(&d, model.ActionIncludeInTable)
+	require.NotNil(t, a)
+	assert.Equal(t, pinned, a.Table)
+	s.r = ops.RecordResult(d.Record, *a, model.Result{}, s.o.At)
+	d = s.decide()
+	assert.Nil(t, action(&d, model.ActionIncludeInTable))
+	assert.Len(t, d.Record.Exclusions.Tables, 1)
+	s.o.Database.DeniedKnown, s.o.Database.Denied = false, nil
+	d = s.decide()
+	assert.Nil(t, action(&d, model.ActionIncludeInTable), "it is not known")
+	s.o.Database.DeniedKnown = true
+	d = s.decide()
+	a = action(&d, model.ActionIncludeInTable)
+	require.NotNil(t, a, "it was dropped")
+	assert.Equal(t, "doc.a", a.Table)
 }

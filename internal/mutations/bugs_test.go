@@ -82,7 +82,7 @@ var bugs = []mutation{
 		"ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"d", "usable", "\t\tif t.Allows(n, f.db.Settings.Filters(), f.version) == model.Yes {\n", "		if true {\n",
 		"ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
-	{"d", "refusals", "f.filtered, f.copiesFit, ", "f.copiesFit, ",
+	{"d", "refusals", "f.Filtered, f.copiesFit, ", "f.copiesFit, ",
 		"ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"d", "copiesFit", "for _, a := range f.db.Settings.Awareness {\n			lost", "for _, a := range f.db.Settings.Awareness[:0] {\n			lost",
 		"ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},

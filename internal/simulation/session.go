@@ -220,7 +220,7 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 			d.looked.pinsAt = w.now
 			rows = [][]string{{t.exclude, t.routing()}}
 		}
-	case strings.HasPrefix(query, "SELECT settings['routing']['allocation'] FROM information_schema.table_partitions"):
+	case strings.Contains(query, "settings['routing']['allocation'] FROM information_schema.table_partitions"):
 	case strings.HasPrefix(query, "SELECT settings['routing']['allocation'] FROM information_schema.tables"):
 		for i := range w.tables {
 			t := &w.tables[i]

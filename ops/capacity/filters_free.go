@@ -132,6 +132,7 @@ func (l *lowered) statements() []string {
 
 // keep is how many data nodes are enough for all of them; 0 where that is not known.
 func (l *lowered) keep() int { return max(l.most, 0) }
+
 // whole is the table's name, for a partition that of its table.
 func whole(t *model.Table) string { return cmp.Or(t.Of, t.Name) }
 

@@ -71,7 +71,7 @@ func NewForecast(db *model.Database, version string, leaving, remaining []*model
 // Refusals are all reasons why the drain could not end.
 func (f *Forecast) Refusals() []model.Reason {
 	var out []model.Reason
-	for _, check := range []func() []model.Reason{f.held, f.filtered, f.copiesFit, f.leavable, f.shardsFit, f.diskFits} {
+	for _, check := range []func() []model.Reason{f.held, f.Filtered, f.copiesFit, f.leavable, f.shardsFit, f.diskFits} {
 		out = append(out, check()...)
 	}
 	if len(out) == 0 {
@@ -100,8 +100,8 @@ func (f *Forecast) leavable() []model.Reason {
 	return []model.Reason{gates.NodeCannotLeave(nodes, tables)}
 }
 
-// filtered are the tables whose own filters would keep them where they are.
-func (f *Forecast) filtered() []model.Reason {
+// Filtered are the tables whose own filters would keep them where they are.
+func (f *Forecast) Filtered() []model.Reason {
 	var own, alone []string
 	for _, t := range f.Own.tables() {
 		switch {
@@ -137,7 +137,7 @@ func (f *Forecast) filtered() []model.Reason {
 func (f *Forecast) TableExclusions(leaving []*model.Node) (out []model.TableExclusion, uneven []string) {
 	all := f.Own.tables()
 	for _, t := range all {
-		if !f.Own.overrides(t, leaving) || slices.ContainsFunc(out, func(x model.TableExclusion) bool { return x.Name == whole(t) }) {
+		if !f.Own.overrides(t, leaving) && !f.Own.nowhere(t) || slices.ContainsFunc(out, func(x model.TableExclusion) bool { return x.Name == whole(t) }) {
 			continue
 		}
 		if t.OwnDecide(f.version) {

@@ -62,10 +62,19 @@ func (f *OwnFilters) home(t *model.Table) (names []string, pinned, known bool) {
 	return nil, pinned, true
 }
 
-// extendable: its require or include decides, lets it use nodes that leave, and can be changed for
-// the drain and given back.
+// nowhere: nodes leave, and a table's own require or include lets it use none that stays, nor one that leaves:
+// those that they name have left before. What of it is on the leaving nodes could go nowhere.
+func (f *OwnFilters) nowhere(t *model.Table) bool {
+	return len(f.leaving) > 0 && t.OwnDecide(f.version) && !slices.ContainsFunc(f.remaining, func(n *model.Node) bool { return t.Filters().First(n) != model.No })
+}
+
+// extendable: its require or include decides, lets it use nodes that leave or none at all, and can
+// be changed for the drain and given back.
 func (f *OwnFilters) extendable(t *model.Table) bool {
-	if !t.OwnDecide(f.version) || !f.overrides(t, f.leaving) || !f.even(t) || strings.Contains(FilterText(t.Require)+FilterText(t.Include), "\n") {
+	if !t.OwnDecide(f.version) || !f.overrides(t, f.leaving) && !f.nowhere(t) {
+		return false
+	}
+	if !f.even(t) || strings.Contains(FilterText(t.Require)+FilterText(t.Include), "\n") {
 		return false
 	}
 	names, _, known := f.home(t)

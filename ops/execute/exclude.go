@@ -193,7 +193,7 @@ func filterTable(ctx context.Context, a model.Action, t Tools) (model.Result, er
 		return model.Result{}, fmt.Errorf("reading the exclude list of table %s: %w", a.Table, err)
 	}
 	if len(rows) == 0 {
-		return model.Result{Message: "the table is gone, and its exclude list with it"}, nil
+		return gone(ctx, s, a)
 	}
 	if len(rows[0]) != 2 {
 		return model.Result{}, fmt.Errorf("reading the exclude list of table %s: the answer is not one list and the table's filters", a.Table)
@@ -232,108 +232,6 @@ func requires(allocation string) bool {
 		}
 	}
 	return false
-}
-
-// tableFilter reads a table's own filters: the value of one by its key such as "include._name".
-func tableFilter(allocation string) (func(key string) string, error) {
-	var kinds map[string]any
-	if err := json.Unmarshal([]byte(allocation), &kinds); err != nil {
-		return nil, err
-	}
-	return func(key string) string {
-		kind, name, _ := strings.Cut(key, ".")
-		of, _ := kinds[kind].(map[string]any)
-		if of[name] == nil {
-			return ""
-		}
-		return fmt.Sprint(of[name])
-	}, nil
-}
-
-// setFilters sets the require and include filters of a table for a drain, or gives them back:
-// what somebody has set since they were recorded is left. All values change in one statement, for
-// in between another filter would decide. Keys that the table did not have are reset after that,
-// where they say nothing any more.
-func setFilters(ctx context.Context, s Session, a model.Action, allocation string) (model.Result, error) {
-	value, err := tableFilter(allocation)
-	if err != nil {
-		return model.Result{}, fmt.Errorf("reading the allocation filters of table %s: %w", a.Table, err)
-	}
-	x := model.TableExclusion{Drain: a.Settings, Filters: a.Expected}
-	back := a.Kind == model.ActionIncludeInTable
-	if back {
-		x.Drain, x.Filters = a.Expected, a.Settings
-	}
-	if x.Filtering(value) == model.FilteringOthers && (!back || x.TakenOver(value)) {
-		was := x.Filters.Words()
-		if !back {
-			return model.Result{}, fmt.Errorf("the filters of table %s are not as when this was decided (%s): somebody has changed them, and they are left", a.Table, was)
-		}
-		return model.Result{Message: fmt.Sprintf("somebody has changed the filters of table %s during the drain: they are left, and were %s before", a.Table, was)}, nil
-	}
-	var set, reset []model.Setting
-	due, left := false, false
-	for _, want := range a.Settings.Settings() {
-		expected, _ := a.Expected.Get(want.Name)
-		now := value(want.Name)
-		if now != expected && now != want.Value {
-			left = true // somebody's
-			continue
-		}
-		due = due || now != want.Value
-		set = append(set, want)
-		if back && want.Value == "" {
-			reset = append(reset, want)
-		}
-	}
-	schema, table, _ := strings.Cut(a.Table, ".")
-	if due {
-		if _, err := s.Exec(ctx, setTableFilters(schema, table, set)); err != nil {
-			return model.Result{}, fmt.Errorf("setting the filters of table %s: %w", a.Table, err)
-		}
-	}
-	if len(reset) > 0 {
-		if _, err := s.Exec(ctx, resetTableFilters(schema, table, reset)); err != nil {
-			return model.Result{}, fmt.Errorf("resetting filters that table %s did not have: %w", a.Table, err)
-		}
-	}
-	if left {
-		return model.Result{Message: fmt.Sprintf("the filters of table %s are given back, but for those that somebody has changed during the drain", a.Table)}, nil
-	}
-	return model.Result{Message: fmt.Sprintf("the filters of table %s are set", a.Table)}, nil
-}
-
-// lookFiltered asks once more for the filters of tables that were changed for the drain.
-func lookFiltered(ctx context.Context, s Session, a model.Action) error {
-	var tables []model.TableExclusion
-	if a.Tables == "" {
-		return nil
-	}
-	if err := json.Unmarshal([]byte(a.Tables), &tables); err != nil {
-		return fmt.Errorf("reading which tables have other filters for the drain: %w", err)
-	}
-	for i := range tables {
-		x := &tables[i]
-		schema, table, _ := strings.Cut(x.Name, ".")
-		rows, err := s.Strings(ctx, tableExcluded, schema, table)
-		if err != nil {
-			return fmt.Errorf("looking at the filters of table %s once more: %w", x.Name, err)
-		}
-		if len(rows) == 0 {
-			continue // the table is gone
-		}
-		if len(rows[0]) != 2 {
-			return fmt.Errorf("looking at the filters of table %s once more: the answer is not one list and the table's filters", x.Name)
-		}
-		value, err := tableFilter(rows[0][1])
-		if err != nil {
-			return fmt.Errorf("looking at the filters of table %s once more: %w", x.Name, err)
-		}
-		if x.Filtering(value) != model.FilteringDrain {
-			return fmt.Errorf("somebody has changed the filters of table %s since this was decided: they may let it use the nodes that are to leave", x.Name)
-		}
-	}
-	return nil
 }
 
 // retryAllocation sets a drain going again that a snapshot, or failures, stopped.

@@ -35,7 +35,9 @@ func TestTheFiltersOfATableChangeAtOnceAndAreGivenBack(t *testing.T) {
 		{"set already", exclude, told(ours), "", nil, "are set"},
 		{"somebody has set another require", exclude, told(`{"include":{},"require":{"zone":"b"}}`), "somebody has changed them", nil, ""},
 		{"somebody has set an include, too", exclude, told(`{"include":{"_name":"n7"},"require":{"zone":"a"}}`), "somebody has changed them", nil, ""},
+		{"somebody has added a require", exclude, told(`{"include":{},"require":{"zone":"a","tier":"hot"}}`), "somebody has changed them", nil, ""},
 		{"the table is gone", exclude, nil, "", nil, "the table is gone"},
+		{"the table is gone, or has another name", back, nil, "", nil, "table doc.t is gone: if it has another name now, its filters are still those of the drain, and were require.zone = 'a' before"},
 		{"an answer that is no object", exclude, told("?"), "reading the allocation filters of table doc.t", nil, ""},
 		{"given back", back, told(ours), "", []string{set, reset}, "are set"},
 		{"given back, and the second statement was lost", back, told(`{"include":{"_name":""},"require":{"zone":"a"}}`), "", []string{reset}, "are set"},
@@ -45,6 +47,7 @@ func TestTheFiltersOfATableChangeAtOnceAndAreGivenBack(t *testing.T) {
 		{"somebody has taken all of them off", back, told(`{"include":{},"require":{}}`), "", nil, "they are left"},
 		{"somebody has set another require beside ours", back, told(`{"include":{"_name":"n0,n1"},"require":{"zone":"b"}}`), "",
 			[]string{alterTable + `SET ("routing.allocation.include._name" = '')`, reset}, "but for those that somebody has changed"},
+		{"somebody has added a require and an include", back, told(`{"include":{"_name":"n0,n1","_ip":"::1"},"require":{"zone":"","tier":"hot"}}`), "", []string{set, reset}, "but for those that somebody has changed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScript("system/real")
@@ -61,6 +64,58 @@ func TestTheFiltersOfATableChangeAtOnceAndAreGivenBack(t *testing.T) {
 	}
 }
 
+// What somebody has set of one partition during the drain is left, and the others have theirs back.
+func TestFiltersThatSomebodyHasSetOfOnePartitionAreLeft(t *testing.T) {
+	const drain, before = "include._name=n0,n1\nrequire.zone=", "include._name=\nrequire.zone=a"
+	exclude := asking(model.Action{Kind: model.ActionExcludeInTable, Table: "doc.t", NodeIDs: "id3", Settings: drain, Expected: before})
+	back := asking(model.Action{Kind: model.ActionIncludeInTable, Table: "doc.t", NodeIDs: "id3", Settings: before, Expected: drain})
+	const ours, was, theirs = `{"include":{"_name":"n0,n1"},"require":{"zone":""}}`, `{"require":{"zone":"a"}}`, `{"include":{"_name":"n7"},"require":{"zone":""}}`
+	const drained = `SET ("routing.allocation.include._name" = 'n0,n1', "routing.allocation.require.zone" = '')`
+	const set, reset = `SET ("routing.allocation.include._name" = '', "routing.allocation.require.zone" = 'a')`, `RESET ("routing.allocation.include._name")`
+	const only, first, second = `ALTER TABLE ONLY "doc"."t" `, `ALTER TABLE "doc"."t" PARTITION ("p" = 'it''s', "q" = '9007199254740993') `, `ALTER TABLE "doc"."t" PARTITION ("p" = NULL, "q" = 'true') `
+	a, b := `{"p":"it's","q":9007199254740993}`, `{"q":true,"p":null}`
+	for _, c := range []struct {
+		name       string
+		action     model.Action
+		table      string
+		partitions rows
+		words      string
+		wrote      []string
+		says       string
+	}{
+		{"none has changed", back, ours, rows{{a, ours}, {b, ours}}, "", []string{alterTable + set, alterTable + reset}, "are set"},
+		{"one lacks the drain", exclude, ours, rows{{a, ours}, {b, was}}, "", []string{alterTable + drained}, "are set"},
+		{"one is somebody's", exclude, was, rows{{a, was}, {b, theirs}}, "somebody has changed them", nil, ""},
+		{"one is somebody's afterwards", back, ours, rows{{a, ours}, {b, theirs}}, "", []string{only + set, only + reset, first + set, first + reset}, "but for those that somebody has changed"},
+		{"the table itself is", back, theirs, rows{{a, theirs}, {b, ours}}, "", []string{second + set, second + reset}, "but for those that somebody has changed"},
+		{"all are", back, theirs, rows{{a, theirs}, {b, theirs}}, "", nil, "they are left"},
+		{"values that cannot be read", back, ours, rows{{"?", ours}}, "reading the values of a partition", nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScript("system/real")
+			s.replies = replies{"information_schema.tables": {{{"", c.table}}}, "information_schema.table_partitions": {c.partitions}}
+			r, err := execute.Run(t.Context(), c.action, s.tools())
+			assert.Equal(t, c.wrote, s.wrote())
+			if c.words != "" {
+				require.ErrorContains(t, err, c.words)
+				return
+			}
+			require.NoError(t, err)
+			assert.Contains(t, r.Message, c.says)
+		})
+	}
+}
+
+// A table that is hidden from system looks as one that is gone. Its filters are still to be given back.
+func TestATableThatIsHiddenIsNotGone(t *testing.T) {
+	s := newScript("system/real")
+	s.replies = replies{"information_schema.tables": {nil}, "sys.privileges": {{{"DQL", "SCHEMA", "doc"}}}}
+	_, err := execute.Run(t.Context(), asking(model.Action{
+		Kind: model.ActionIncludeInTable, Table: "doc.t", NodeIDs: "id3", Settings: "include._name=n3", Expected: "include._name=n0",
+	}), s.tools())
+	require.ErrorContains(t, err, "DQL on SCHEMA doc is denied to the user system by now")
+}
+
 // Right before nodes go, the filters that keep a table off them are asked for once more.
 func TestTheLastLookOfAShrinkAsksForTheFiltersOfADrain(t *testing.T) {
 	for _, c := range []struct {
@@ -69,6 +124,7 @@ func TestTheLastLookOfAShrinkAsksForTheFiltersOfADrain(t *testing.T) {
 		{"as during the drain", `[{"name":"doc.t","drain":"include._name=n1","filters":"include._name=n3"}]`, `{"include":{"_name":"n1"}}`, ""},
 		{"as before it", `[{"name":"doc.t","drain":"include._name=n1","filters":"include._name=n3"}]`, `{"include":{"_name":"n3"}}`, "somebody has changed the filters of table doc.t"},
 		{"others", `[{"name":"doc.t","drain":"include._name=n1","filters":"include._name=n3"}]`, `{"include":{"_name":"n2"}}`, "somebody has changed the filters of table doc.t"},
+		{"one that was added", `[{"name":"doc.t","drain":"include._name=n1","filters":"include._name=n3"}]`, `{"include":{"_name":"n1"},"require":{"zone":"c"}}`, "somebody has changed the filters of table doc.t"},
 		{"unreadable", `?`, `{}`, "reading which tables"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

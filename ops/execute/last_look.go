@@ -49,12 +49,17 @@ func lookUnfiltered(ctx context.Context, s Session, a model.Action) error {
 	if err := lookHealth(ctx, s, a.Whole); err != nil {
 		return err
 	}
+	return lookDenied(ctx, s)
+}
+
+// lookDenied is an error where `system` is denied anything.
+func lookDenied(ctx context.Context, s Session) error {
 	rows, err := s.Strings(ctx, denials)
 	if err != nil {
 		return fmt.Errorf("looking for what is denied to system once more: %w", err)
 	}
 	if len(rows) > 0 {
-		return fmt.Errorf("%s on %s %s is denied to the user system by now: shards may be hidden from it", rows[0][0], rows[0][1], rows[0][2])
+		return fmt.Errorf("%s on %s %s is denied to the user system by now: shards and tables may be hidden from it", rows[0][0], rows[0][1], rows[0][2])
 	}
 	return nil
 }

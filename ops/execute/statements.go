@@ -55,29 +55,30 @@ func setTableExcluded(schema, table string, ids []string) string {
 	return alter + " SET (" + setting + " = " + literal(strings.Join(ids, ",")) + ")"
 }
 
-// setTableFilters sets filters of a table in one statement, an empty one for none. It also changes
-// each partition, and what new ones are made with.
-func setTableFilters(schema, table string, filters []model.Setting) string {
+// setFilterList sets filters in one statement, an empty one for none. Of a partitioned table that is
+// changed as a whole it also changes each partition, and what new ones are made with.
+func setFilterList(filters []model.Setting) string {
 	var list []string
 	for _, f := range filters {
 		list = append(list, identifier("routing.allocation."+f.Name)+" = "+literal(f.Value))
 	}
-	return "ALTER TABLE " + identifier(schema) + "." + identifier(table) + " SET (" + strings.Join(list, ", ") + ")"
+	return " SET (" + strings.Join(list, ", ") + ")"
 }
 
-// resetTableFilters takes filters off a table: an empty one is a setting too.
-func resetTableFilters(schema, table string, filters []model.Setting) string {
+// resetFilterList takes filters off: an empty one is a setting too.
+func resetFilterList(filters []model.Setting) string {
 	var list []string
 	for _, f := range filters {
 		list = append(list, identifier("routing.allocation."+f.Name))
 	}
-	return "ALTER TABLE " + identifier(schema) + "." + identifier(table) + " RESET (" + strings.Join(list, ", ") + ")"
+	return " RESET (" + strings.Join(list, ", ") + ")"
 }
 
 const (
-	excluded      = `SELECT settings['cluster']['routing']['allocation']['exclude']['_id'], settings['cluster']['routing']['allocation']['exclude'] FROM sys.cluster`
-	tableExcluded = `SELECT settings['routing']['allocation']['exclude']['_id'], settings['routing']['allocation'] FROM information_schema.tables WHERE table_schema = $1 AND table_name = $2`
-	reroute       = `ALTER CLUSTER REROUTE RETRY FAILED`
+	excluded        = `SELECT settings['cluster']['routing']['allocation']['exclude']['_id'], settings['cluster']['routing']['allocation']['exclude'] FROM sys.cluster`
+	tableExcluded   = `SELECT settings['routing']['allocation']['exclude']['_id'], settings['routing']['allocation'] FROM information_schema.tables WHERE table_schema = $1 AND table_name = $2`
+	tablePartitions = `SELECT "values", settings['routing']['allocation'] FROM information_schema.table_partitions WHERE table_schema = $1 AND table_name = $2`
+	reroute         = `ALTER CLUSTER REROUTE RETRY FAILED`
 	// A node that does not answer the others has no version (run on 6.4.3, 6.3.7): the row
 	// itself comes from the cluster state, which may be old.
 	nodeIDs = `SELECT id, name, version['number'] FROM sys.nodes`

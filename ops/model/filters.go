@@ -244,15 +244,18 @@ const (
 	FilteringOthers
 )
 
-// Filtering compares filters with those of a drain and of before: value is what one is now.
-func (x *TableExclusion) Filtering(value func(key string) string) Filtering {
+// Filtering compares a table's filters with those of a drain and of before. A require or include
+// that neither has is somebody's: it decides, or lets the table use more nodes.
+func (x *TableExclusion) Filtering(t *Table) Filtering {
 	drain, before := true, true
 	for _, want := range x.Drain.Settings() {
 		was, _ := x.Filters.Get(want.Name)
-		now := value(want.Name)
+		now := t.Filter(want.Name)
 		drain, before = drain && now == want.Value, before && now == was
 	}
 	switch {
+	case x.added("require", t.Require), x.added("include", t.Include):
+		return FilteringOthers
 	case drain:
 		return FilteringDrain
 	case before:
@@ -261,15 +264,22 @@ func (x *TableExclusion) Filtering(value func(key string) string) Filtering {
 	return FilteringOthers
 }
 
+func (x *TableExclusion) added(kind string, of Lists) bool {
+	return slices.ContainsFunc(of.Keys(), func(key string) bool {
+		_, known := x.Drain.Get(kind + "." + key)
+		return !known
+	})
+}
+
 // NameFilter is the filter that lists the nodes that stay, and decides during the drain. It has
 // names, because a node that stays and comes back on another volume has another id.
 const NameFilter = "include._name"
 
 // TakenOver: somebody has changed the filter that decides during the drain. Then all of the table's
 // filters are theirs: to give the others back could make theirs void.
-func (x *TableExclusion) TakenOver(value func(key string) string) bool {
+func (x *TableExclusion) TakenOver(t *Table) bool {
 	during, _ := x.Drain.Get(NameFilter)
-	return value(NameFilter) != during
+	return t.Filter(NameFilter) != during
 }
 
 // Changed are the tables whose require or include is as the drain wants it, as JSON; "" for none.

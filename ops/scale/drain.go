@@ -65,7 +65,7 @@ func exclude(t *pass.Pass, x *model.Exclusions) bool {
 	}
 	for i := range x.Tables {
 		want := &x.Tables[i]
-		due, others := lacksDrain(db, x, want)
+		due, others := lacksDrain(db, t.Record.Version, x, want)
 		if others != nil {
 			// What somebody has set since then is not replaced.
 			keepsNodes(t, x, others)
@@ -76,45 +76,7 @@ func exclude(t *pass.Pass, x *model.Exclusions) bool {
 			return true
 		}
 	}
-	return len(t.Decision.Refusals) > before
-}
-
-// lacksDrain says whether a table, or a partition, does not have the filters of the drain yet.
-// others is the one whose filters somebody has changed since they were recorded.
-func lacksDrain(db *model.Database, x *model.Exclusions, want *model.TableExclusion) (due bool, others *model.Table) {
-	for _, tables := range [][]model.Table{db.Tables, db.Partitioned} {
-		for i := range tables {
-			table := &tables[i]
-			switch {
-			case table.Name != want.Name && table.Of != want.Name:
-			case want.Drain == "":
-				due = due || !within(x.IDs, table.Exclude["_id"])
-			case want.Filtering(table.Filter) == model.FilteringOthers:
-				return false, table
-			default:
-				due = due || want.Filtering(table.Filter) == model.FilteringBefore
-			}
-		}
-	}
-	return due, nil
-}
-
-// keepsNodes refuses the drain where filters that somebody has set meanwhile let a table use nodes
-// that leave.
-func keepsNodes(t *pass.Pass, x *model.Exclusions, table *model.Table) {
-	s := view.Recorded(t.Record.Sets, x.Set)
-	if s == nil || !table.OwnDecide(t.Record.Version) {
-		return // then the cluster's exclusion counts, or what is on its nodes is waited for
-	}
-	f := forecast(&t.View, []model.RecordedSet{*s})
-	if slices.ContainsFunc(f.Leaving, func(n *model.Node) bool { return table.Filters().First(n) != model.No }) {
-		t.Refuse(gates.TableFilterDecides([]string{table.Name + ": " + f.Own.Freed(table)}))
-	}
-}
-
-func within(ids, list string) bool {
-	have := model.Listed(list)
-	return !slices.ContainsFunc(model.Listed(ids), func(id string) bool { return !slices.Contains(have, id) })
+	return len(t.Decision.Refusals) > before || extends(t, x)
 }
 
 // drainReading waits for what each step of a drain needs to know.
@@ -378,7 +340,7 @@ func shrinkSet(t *pass.Pass, op *model.Operation) {
 	}
 	if exclusions := t.Record.Exclusions; exclusions != nil {
 		t.Decision.Disruptive.Tables = exclusions.Changed(func(want *model.TableExclusion) bool {
-			_, others := lacksDrain(&t.Observed.Database, exclusions, want)
+			_, others := lacksDrain(&t.Observed.Database, t.Record.Version, exclusions, want)
 			return others != nil
 		})
 	}
@@ -440,7 +402,10 @@ func smallerStep(t *pass.Pass, op *model.Operation) {
 		aim.SetReplicas(t, sh.Set, to)
 	case d.shards > 0, d.moving, t.Observed.Database.Unassigned > 0, joined != nil, exclude(t, t.Record.Exclusions):
 		// Something came back between the check and the write.
-		sh.Drained, sh.Since, op.Step = time.Time{}, t.Now, model.StepDrain
+		sh.Drained, sh.Since = time.Time{}, t.Now
+		if op.Step == model.StepSmaller {
+			op.Step = model.StepDrain
+		}
 	default:
 		reason, waits := evidenceWaits(&t.View, sh, to)
 		if waits {

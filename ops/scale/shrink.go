@@ -7,31 +7,17 @@ import (
 
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
-	"stevedore.dev/stevedore/ops/capacity"
 	"stevedore.dev/stevedore/ops/check"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
 	"stevedore.dev/stevedore/ops/setting"
 	"stevedore.dev/stevedore/ops/view"
-	"stevedore.dev/stevedore/render/definition"
 )
 
 // refusedLook is how many polls pass until a shrink that is refused is looked at
 // again.
 const refusedLook = 5
-
-// ToShrink are the sets that are to become smaller or to go: dedicated masters,
-// or the others.
-func ToShrink(v *view.View, masters bool) []model.RecordedSet {
-	var out []model.RecordedSet
-	for _, s := range v.Record.Sets {
-		if w := v.DesiredSet(s.Name); view.Data(v, s) != masters && (w == nil || w.Replicas < s.Replicas) {
-			out = append(out, s)
-		}
-	}
-	return out
-}
 
 // StartShrink begins a drain where nodes are to leave; with masters, of
 // dedicated masters only. It says whether one is due.
@@ -149,31 +135,6 @@ func fits(t *pass.Pass, sets []model.RecordedSet) bool {
 	return len(reasons) == 0
 }
 
-// forecast is of all these sets becoming as small as they are desired.
-func forecast(v *view.View, sets []model.RecordedSet) *capacity.Forecast {
-	var leaving, remaining []*model.Node
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
-		s := view.Recorded(v.Record.Sets, p.Set)
-		if s == nil || !view.Data(v, *s) {
-			continue
-		}
-		for j := range v.Observed.Database.Nodes {
-			n := &v.Observed.Database.Nodes[j]
-			switch {
-			case n.Name != p.NodeName:
-			case view.Recorded(sets, p.Set) != nil && p.Ordinal >= view.Target(v, p.Set):
-				leaving = append(leaving, n)
-			default:
-				remaining = append(remaining, n)
-			}
-		}
-	}
-	has := v.Desired.Operations.Has
-	db := v.Observed.Database // what is kept points into no pass
-	return capacity.NewForecast(&db, v.Record.Version, leaving, remaining, has(definition.ConsentExtendTableFilters), has(definition.ConsentLeaveZone))
-}
-
 // shrinkReading asks BeforeStep: a pod that is to leave and in which CrateDB never started
 // is not expected.
 func shrinkReading(t *pass.Pass, sets []model.RecordedSet) bool {
@@ -189,6 +150,10 @@ func shrinkReading(t *pass.Pass, sets []model.RecordedSet) bool {
 // stops: a shrink goes no further, for it was aborted, or the definition is refused, or the
 // cluster is being suspended.
 func stops(v *view.View) bool { return v.Rejected || v.Suspending || aim.Aborted(v) }
+
+// dataFirst: dedicated masters wait for data nodes that are to leave, since only these could take the
+// copies that are missing, and they run an older version. Masters would wait for those copies for ever.
+func dataFirst(v *view.View, sh *model.Shrink) bool { return sh.Masters && view.HeldByLeaving(v) }
 
 // allStay: none of the nodes has been taken out of its StatefulSet yet.
 func allStay(v *view.View, op *model.Operation) bool {
@@ -220,7 +185,8 @@ func Shrink(t *pass.Pass) {
 	t.Record.Operation = &op
 	// A drain that is no longer desired goes back, unless nodes are leaving already.
 	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
-	if (stops(&t.View) || retargeted || NeedsNodesFirst(&t.View)) && allStay(&t.View, &op) {
+	back := stops(&t.View) || retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh)
+	if back && allStay(&t.View, &op) {
 		aim.EndShrink(t)
 		op.Step = model.StepInclude
 	}
@@ -262,7 +228,7 @@ func nextShrink(t *pass.Pass, op *model.Operation) {
 	sh := op.Shrink
 	sets := ToShrink(&t.View, sh.Masters)
 	switch {
-	case aim.Aborted(&t.View) || t.Rejected || t.Suspending || NeedsNodesFirst(&t.View):
+	case stops(&t.View), NeedsNodesFirst(&t.View), dataFirst(&t.View, sh):
 		shrinkEnds(t, op)
 		return
 	case len(sets) == 0:
@@ -296,21 +262,9 @@ func nextShrink(t *pass.Pass, op *model.Operation) {
 	}
 	x.IDs = strings.Join(ids, ",")
 	if f.Extend {
-		extendFilters(t, sets, f.Leaving, x)
+		x.Tables = extendFilters(t, sets, f.Leaving)
 	}
 	t.Record.Exclusions = x
-}
-
-// extendFilters records whose filters change for the drain. Nodes of all these sets leave, so that
-// no table is sent to one that leaves next.
-func extendFilters(t *pass.Pass, sets []model.RecordedSet, leaving []*model.Node, x *model.Exclusions) {
-	f, sh := forecast(&t.View, sets), t.Record.Operation.Shrink
-	x.Tables, _ = f.TableExclusions(leaving)
-	for _, table := range f.Own.Pinned() {
-		if !slices.Contains(sh.Pinned, table) {
-			sh.Pinned = append(slices.Clone(sh.Pinned), table)
-		}
-	}
 }
 
 // leavesFirst is a group that has left the definition, where there is one: an upgrade has left it

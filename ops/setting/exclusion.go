@@ -60,7 +60,10 @@ func Include(t *pass.Pass) {
 	}
 	t.Wait(gates.ExclusionsReturn(x.Set, len(model.Listed(x.IDs))))
 	if len(x.Tables) > 0 {
-		first := x.Tables[0]
+		first := visibleFirst(&t.Observed.Database, x.Tables)
+		if !visible(&t.Observed.Database, first.Name) && hides(t) {
+			return
+		}
 		t.Harmless(model.Action{
 			Kind: model.ActionIncludeInTable, Pod: pod, SystemSecret: t.SystemSecret(), Table: first.Name, Before: first.Before, NodeIDs: x.IDs,
 			Settings: first.Filters, Expected: first.Drain,
@@ -74,6 +77,31 @@ func Include(t *pass.Pass) {
 	t.Harmless(model.Action{
 		Kind: model.ActionIncludeNodes, Pod: pod, SystemSecret: t.SystemSecret(), NodeIDs: strings.Join(x.Ours(), ","), Before: x.Before, Beside: OtherExclusions(&t.View),
 	})
+}
+
+// visibleFirst is a table that `system` is shown, where there is one.
+func visibleFirst(db *model.Database, tables []model.TableExclusion) model.TableExclusion {
+	for _, x := range tables {
+		if visible(db, x.Name) {
+			return x
+		}
+	}
+	return tables[0]
+}
+
+func visible(db *model.Database, name string) bool {
+	is := func(t model.Table) bool { return t.Name == name || t.Of == name }
+	return slices.ContainsFunc(db.Tables, is) || slices.ContainsFunc(db.Partitioned, is)
+}
+
+// hides waits where tables may be hidden from `system`: one that is hidden looks as one that is
+// gone, and its filters would never be given back.
+func hides(t *pass.Pass) bool {
+	db := &t.Observed.Database
+	if t.Waits(gates.PrivilegesKnown(db.DeniedKnown, db.Why(model.PartPrivileges, model.PartRoles, model.PartUsers))) {
+		return true
+	}
+	return len(db.Denied) > 0 // each pass says what is denied (access.WatchDenied)
 }
 
 // StillLeaving waits while a pod is there beyond the replicas of its StatefulSet, or an excluded
@@ -137,7 +165,7 @@ func ReleaseUnexplained(t *pass.Pass) {
 func ExclusionsResult(record model.Record, action model.Action, result model.Result, now time.Time) model.Record {
 	hidden := result.Code == model.ResultHidden
 	switch {
-	case action.Kind == model.ActionIncludeNodes, hidden:
+	case action.Kind == model.ActionIncludeNodes, hidden && (record.Exclusions == nil || len(record.Exclusions.Tables) == 0):
 		record.Exclusions = nil
 	case action.Kind == model.ActionIncludeInTable && record.Exclusions != nil:
 		next := *record.Exclusions
@@ -151,6 +179,9 @@ func ExclusionsResult(record model.Record, action model.Action, result model.Res
 	next, shrink := *op, *op.Shrink
 	next.Shrink = &shrink
 	switch {
+	case hidden && record.Exclusions != nil:
+		// The transient value came while the tables had other filters: these are given back.
+		next.Step, shrink.Hidden = model.StepInclude, now
 	case hidden:
 		next.Step, shrink.Hidden, shrink.Set = model.StepNext, now, ""
 	case action.Kind == model.ActionRetryAllocation:
