@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -126,4 +127,39 @@ func TestAShrinkKilledMidwayEndsTheSame(t *testing.T) {
 			v.shrunk(3)
 		})
 	}
+}
+
+// A table that may only be on the node that leaves goes by consent, and has its filters afterwards.
+func TestATablePinnedToALeavingNodeMovesAndHasItsFiltersBack(t *testing.T) {
+	t.Parallel()
+	v := departShrink(t, "shrink-pinned", with(replicasOfHot, 4))
+	daemon := v.sail("", "")
+	v.settled(cutCluster)
+	v.rows(cutCluster, `CREATE TABLE doc.pinned (id INT) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 0, "routing.allocation.include._name" = 'data-hot-3')`)
+	v.rows(cutCluster, `CREATE TABLE doc.parts (id INT, p TEXT) CLUSTERED INTO 1 SHARDS PARTITIONED BY (p) WITH (number_of_replicas = 0, "routing.allocation.require._name" = 'data-hot-3')`)
+	v.rows(cutCluster, "INSERT INTO doc.pinned (id) VALUES (1), (2), (3)")
+	v.rows(cutCluster, "INSERT INTO doc.parts (id, p) VALUES (1, 'a'), (2, 'it''s')")
+	v.rows(cutCluster, "REFRESH TABLE doc.pinned, doc.parts")
+	where := func() [][]string {
+		return v.rows(cutCluster, "SELECT DISTINCT node['name'] FROM sys.shards WHERE table_name IN ('pinned', 'parts')")
+	}
+	filters := func() [][]string {
+		return append(v.rows(cutCluster, "SELECT table_name, settings['routing']['allocation']['include'], settings['routing']['allocation']['require'] FROM information_schema.tables WHERE table_name IN ('pinned', 'parts') ORDER BY table_name"),
+			v.rows(cutCluster, "SELECT partition_ident, settings['routing']['allocation']['include'], settings['routing']['allocation']['require'] FROM information_schema.table_partitions ORDER BY partition_ident")...)
+	}
+	require.Equal(t, [][]string{{"data-hot-3"}}, where())
+	before := filters()
+	require.Len(t, before, 4)
+
+	v.define(with(replicasOfHot, 3))
+	v.refusedFor(cutCluster, "table-filter-decides-alone", "replicas-do-not-fit", "disk-does-not-fit")
+	v.define(with(replicasOfHot, 3), scaling("extend-table-filters"))
+	v.eventually("the node has left", 4*time.Minute, func() bool { return v.scaled("crate-data-hot-orders", 3) })
+	v.shrunk(3)
+	assert.Equal(t, before, filters())
+	assert.NotContains(t, where(), []string{"data-hot-3"})
+	assert.Equal(t, [][]string{{"3"}}, v.rows(cutCluster, "SELECT count(*) FROM doc.pinned"))
+	assert.Equal(t, [][]string{{"2"}}, v.rows(cutCluster, "SELECT count(*) FROM doc.parts"))
+	t.Logf("filters before and after: %v; shards on %v", before, where())
+	v.stop(daemon)
 }
