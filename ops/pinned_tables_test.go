@@ -3,6 +3,7 @@ package ops_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -256,4 +257,16 @@ func TestFiltersOfAHiddenTableAreGivenBackOnceItIsSeen(t *testing.T) {
 	a = action(&d, model.ActionIncludeInTable)
 	require.NotNil(t, a, "it was dropped")
 	assert.Equal(t, "doc.a", a.Table)
+}
+
+// The last look counts each table with filters of its own, and a partitioned table besides its
+// partitions: a decision that counted less was refused by it for ever.
+func TestAPartitionedTableWithFiltersIsCountedForTheLastLook(t *testing.T) {
+	w := drained(t)
+	w.now = w.now.Add(time.Second)
+	o := w.observe()
+	o.Database.Partitioned = []model.Table{{Name: pinned, Replicas: "0", Filtered: true, TotalShardsPerNode: -1, Include: map[string]string{"_name": hot + "/0"}}}
+	d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
+	require.NotNil(t, d.Disruptive, "waits %v, refusals %v", d.Waits, d.Refusals)
+	assert.Equal(t, 1, d.Disruptive.Filtered)
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -154,7 +153,7 @@ func TestATablePinnedToALeavingNodeMovesAndHasItsFiltersBack(t *testing.T) {
 	v.define(with(replicasOfHot, 3))
 	v.refusedFor(cutCluster, "table-filter-decides-alone", "replicas-do-not-fit", "disk-does-not-fit")
 	v.define(with(replicasOfHot, 3), scaling("extend-table-filters"))
-	v.eventually("the node has left", 4*time.Minute, func() bool { return v.scaled("crate-data-hot-orders", 3) })
+	v.eventually("the node has left", restartPatience, func() bool { return v.scaled("crate-data-hot-orders", 3) })
 	v.shrunk(3)
 	assert.Equal(t, before, filters())
 	assert.NotContains(t, where(), []string{"data-hot-3"})

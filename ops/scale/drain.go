@@ -344,9 +344,12 @@ func shrinkSet(t *pass.Pass, op *model.Operation) {
 			return others != nil
 		})
 	}
-	for i := range t.Observed.Database.Tables {
-		if t.Observed.Database.Tables[i].Filtered {
-			t.Decision.Disruptive.Filtered++
+	// The last look counts the partitioned tables themselves too.
+	for _, tables := range [][]model.Table{t.Observed.Database.Tables, t.Observed.Database.Partitioned} {
+		for i := range tables {
+			if tables[i].Filtered {
+				t.Decision.Disruptive.Filtered++
+			}
 		}
 	}
 }
