@@ -71,7 +71,9 @@ func (s *Session) insert(free *scope, q insert) (*Result, *model.Error) {
 	if err != nil {
 		return nil, err
 	}
-	count := 0
+	// All are asked before any is written: a statement that waits is run once more.
+	var into []*model.Index
+	var written [][]any
 	for _, row := range rows {
 		ix, err := s.indexFor(t, row)
 		if err != nil {
@@ -83,6 +85,11 @@ func (s *Session) insert(free *scope, q insert) (*Result, *model.Error) {
 			}
 			return nil, err
 		}
+		into, written = append(into, ix), append(written, row)
+	}
+	count := 0
+	for i, row := range written {
+		ix := into[i]
 		if duplicate(t, ix, row) {
 			if q.ignore || len(rows) > 1 {
 				continue
