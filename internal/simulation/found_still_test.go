@@ -316,6 +316,7 @@ var stoodStill = []struct {
 	{"the record is lost, and an upgrade begins with a set of which no pod is on the new image while a pod of the other set fails", Schedule{
 		Seed: 793142776, Start: Start{Hot: 1, Tables: []string{"0-1", "0"}, Shards: 3, Extend: true}, Steps: 61,
 		Items: []Item{{What: pushAddGroup, At: 2043, A: 3, B: 6}, {What: pushBadTemplate, At: 20803, A: 7, B: 7}, {What: pushUpgrade, At: 61403, A: 5, B: 1}, {What: loseRecord, Call: 21, A: 20, B: 42}, {What: killNode, Call: 18, A: 62, B: 14}},
+	}},
 	{"masters leave before a group of an older version, which alone could take the copies that a filter had hidden", Schedule{
 		Seed: 810000580, Start: Start{Masters: 5, Hot: 1, Tables: []string{"0-1", "0"}, Shards: 1, Extend: true, Leave: true}, Steps: 496,
 		Items: []Item{{What: pushAddGroup, At: 4998, A: 5}, {What: pushRemoveGroup, At: 52078, A: 6, B: 4}, {What: pushUpgrade, At: 98440, A: 6, B: 2}, {What: failProbe, At: 24726, A: 54, B: 29}, {What: pinTable, At: 103977, A: 52, B: 29}, {What: pushShrink, At: 123307, B: 1}},

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -98,3 +99,77 @@ func (f *Forecast) placed() []model.Reason {
 	}
 	return nil
 }
+
+// lowered are tables whose copies do not fit on the nodes that remain, with what a person can do.
+type lowered struct {
+	tables []*model.Table
+	// values are what number_of_replicas is to be, by table: of its partitions the one for which
+	// fewest copies fit.
+	values map[string]replicasThatFit
+	// most are the copies of a shard of the table that wants most; -1: more nodes are not known to help.
+	most int
+}
+
+type replicasThatFit struct {
+	number int
+	value  string
+}
+
+func (l *lowered) add(f *Forecast, t *model.Table, usable []*model.Node) {
+	least, _, known := Bounds(t.Replicas)
+	if l.most >= 0 && known && least+1 > len(usable) && len(usable) == len(f.remaining) {
+		l.most = max(l.most, least+1)
+	} else {
+		l.most = -1
+	}
+	if !known {
+		least = len(usable) // any number is fewer than that
+	}
+	fits := f.replicasThatFit(t, usable, least)
+	if fits < 0 {
+		return
+	}
+	to := replicasThatFit{fits, fmt.Sprint(fits)}
+	if known && fits < least && len(usable) == len(f.remaining) && len(f.db.Settings.Awareness) == 0 {
+		// Nothing is lost before the nodes leave: CrateDB goes down as far as it must.
+		to.value = fmt.Sprintf("%d-%d", fits, least)
+	}
+	if l.values == nil {
+		l.values = map[string]replicasThatFit{}
+	}
+	before, named := l.values[whole(t)]
+	if !named {
+		l.tables = append(l.tables, t)
+	}
+	if !named || to.number < before.number {
+		l.values[whole(t)] = to
+	}
+}
+
+// replicasThatFit is the largest number of replicas, at most so many, that fits on these nodes; -1
+// where none does.
+func (f *Forecast) replicasThatFit(t *model.Table, usable []*model.Node, most int) int {
+	for replicas := min(most, len(usable)-1); replicas >= 0; replicas-- {
+		fits := true
+		for _, a := range f.db.Settings.Awareness {
+			_, hold := f.zonesHold(t, usable, a, replicas+1)
+			fits = fits && hold
+		}
+		if fits {
+			return replicas
+		}
+	}
+	return -1
+}
+
+// statements make the tables fit.
+func (l *lowered) statements() []string {
+	var out []string
+	for _, t := range l.tables {
+		out = append(out, fmt.Sprintf("%s SET (number_of_replicas = '%s')", alters(t), l.values[whole(t)].value))
+	}
+	return out
+}
+
+// keep is how many data nodes are enough for all of them; 0 where that is not known.
+func (l *lowered) keep() int { return max(l.most, 0) }
