@@ -41,7 +41,7 @@ var reasons = []reason{
 		{gate, "mass-removal", ""}, {gate, "removal-count-known", ""}, {gate, "removal-pending", ""}, {call, "writeObject ShrinkSet", "a.From, 0)"}, {action, "dismantle", ""},
 	}},
 	{"what `system` may not see, and what one view lacks, other witnesses of the model know, and each of them holds a removal up by itself", []guard{
-		{reread, "lookHealth", ""}, {reread, "lookUnfiltered", ""}, {gate, "system-denied", ""}, {gate, "privileges-known", ""}, {gate, "nodes-known", ""}, {gate, "cluster-health", ""},
+		{reread, "lookHealth", ""}, {reread, "lookDenied", ""}, {gate, "system-denied", ""}, {gate, "privileges-known", ""}, {gate, "nodes-known", ""}, {gate, "cluster-health", ""},
 	}},
 	{"the model has no licences, and no Secret of it goes", []guard{
 		{gate, "licence-missing", ""}, {call, "setLicense Run", ""}, {action, "licence", ""}, {action, "relicence", ""},
