@@ -259,8 +259,8 @@ func TestFiltersOfAHiddenTableAreGivenBackOnceItIsSeen(t *testing.T) {
 	assert.Equal(t, "doc.a", a.Table)
 }
 
-// The last look counts each table with filters of its own, and a partitioned table besides its
-// partitions: a decision that counted less was refused by it for ever.
+// The last look counts each table with filters of its own, each partition, and the partitioned
+// table itself: a decision that counted less was refused by it for ever.
 func TestAPartitionedTableWithFiltersIsCountedForTheLastLook(t *testing.T) {
 	w := drained(t)
 	w.now = w.now.Add(time.Second)

@@ -12,6 +12,20 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
+// decidesReset takes the setting out of the definition and looks until its reset is decided.
+func decidesReset(w *world) model.Decision {
+	w.push("rev-3")
+	for range 50 {
+		d := w.at().decide()
+		if slices.Contains(kinds(d), model.ActionResetSettings) {
+			return d
+		}
+		w.record = d.Record
+	}
+	require.Fail(w.t, "the reset is not decided")
+	return model.Decision{}
+}
+
 // The reset was done, its answer was lost, and it is tried again on the reading from before it.
 // The setting is off then, and nobody else has set it.
 func TestASettingWhoseResetHadNoAnswerIsReset(t *testing.T) {
@@ -19,12 +33,7 @@ func TestASettingWhoseResetHadNoAnswerIsReset(t *testing.T) {
 		w := settledWorld(t)
 		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 		w.run(20)
-		w.push("rev-3")
-		d := w.at().decide()
-		for !slices.Contains(kinds(d), model.ActionResetSettings) {
-			w.record = d.Record
-			d = w.at().decide()
-		}
+		d := decidesReset(w)
 		reset := d.Actions()[0]
 		_, err := execute.Run(t.Context(), reset, w.tools())
 		require.NoError(t, err)
@@ -49,11 +58,6 @@ func TestAResetKnowsNoValueBeforeItAfterASecondOneOfOurs(t *testing.T) {
 		w.push("rev-"+value, model.Setting{Name: jobsLog, Value: value})
 		w.run(20)
 	}
-	w.push("rev-3")
-	d := w.at().decide()
-	for !slices.Contains(kinds(d), model.ActionResetSettings) {
-		w.record = d.Record
-		d = w.at().decide()
-	}
+	d := decidesReset(w)
 	assert.Empty(t, d.Actions()[0].Expected)
 }

@@ -1,7 +1,6 @@
 package ops_test
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -232,12 +231,7 @@ func TestWhatSomebodyHidesRightBeforeItIsResetIsLookedAtAgain(t *testing.T) {
 		w := settledWorld(t)
 		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 		w.run(20)
-		w.push("rev-3")
-		d := w.at().decide()
-		for !slices.Contains(kinds(d), model.ActionResetSettings) {
-			w.record = d.Record
-			d = w.at().decide()
-		}
+		d := decidesReset(w)
 		w.transients = map[string]string{jobsLog: "7"}
 		reset := d.Actions()[0]
 		result, err := execute.Run(t.Context(), reset, w.tools())

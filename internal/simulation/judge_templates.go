@@ -61,10 +61,10 @@ func (j *judge) proven(w *world, s *set, hash string) {
 		return
 	}
 	if index := w.setIndex(s.name); w.unproven(index) || w.awaits(index) {
-		// Others' hands have put both on one: a daemon that gives a second set one is caught
-		// when it does. Another one in the place of that puts no more pods at risk: as many
-		// sets stand on one as before, and those of its pods that are well run what was proven.
-		// Nor does it where no pod has joined: what ends comes back on one not proven anyway.
+		// External changes have put both sets on trial: a daemon that gives a second set an
+		// unverified template is caught when it does. To replace that template puts no more pods
+		// at risk: as many sets are on trial as before, and the pods of this one that are ready
+		// run a verified one. The same holds where no pod of the set has joined.
 		return
 	}
 	for i := range w.sets {
@@ -92,8 +92,8 @@ func (w *world) unproven(set int) bool {
 	return s.exists && s.replicas > 0 && live != w.templates[s.proven].hash && w.runsOn(set, live) && !w.hasJoinedOn(set, live)
 }
 
-// awaits: a set stands on a template that is not proven, and no pod of it has joined but those
-// that end. A daemon may just have replaced the one that was made on it, or on the one before.
+// awaits: the template of a set is not verified, and no pod of it has joined but those that are
+// being deleted. The daemon may have just replaced a pod on that template, or on the one before.
 func (w *world) awaits(set int) bool {
 	s := &w.sets[set]
 	for o := range maxOrdinals {

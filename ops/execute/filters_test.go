@@ -50,18 +50,24 @@ func TestTheFiltersOfATableChangeAtOnceAndAreGivenBack(t *testing.T) {
 		{"somebody has added a require and an include", back, told(`{"include":{"_name":"n0,n1","_ip":"::1"},"require":{"zone":"","tier":"hot"}}`), "", []string{set, reset}, "but for those that somebody has changed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScript("system/real")
-			s.replies = replies{"information_schema.tables": {c.there}}
-			r, err := execute.Run(t.Context(), c.action, s.tools())
-			assert.Equal(t, c.wrote, s.wrote())
-			if c.words != "" {
-				require.ErrorContains(t, err, c.words)
-				return
-			}
-			require.NoError(t, err)
-			assert.Contains(t, r.Message, c.says)
+			filtering(t, replies{"information_schema.tables": {c.there}}, c.action, c.wrote, c.words, c.says)
 		})
 	}
+}
+
+// filtering runs an action against these answers, and compares what it wrote and said.
+func filtering(t *testing.T, answers replies, a model.Action, wrote []string, fails, says string) {
+	t.Helper()
+	s := newScript("system/real")
+	s.replies = answers
+	r, err := execute.Run(t.Context(), a, s.tools())
+	assert.Equal(t, wrote, s.wrote())
+	if fails != "" {
+		require.ErrorContains(t, err, fails)
+		return
+	}
+	require.NoError(t, err)
+	assert.Contains(t, r.Message, says)
 }
 
 // What somebody has set of one partition during the drain is left, and the others have theirs back.
@@ -92,16 +98,7 @@ func TestFiltersThatSomebodyHasSetOfOnePartitionAreLeft(t *testing.T) {
 		{"values that cannot be read", back, ours, rows{{"?", ours}}, "reading the values of a partition", nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScript("system/real")
-			s.replies = replies{"information_schema.tables": {{{"", c.table}}}, "information_schema.table_partitions": {c.partitions}}
-			r, err := execute.Run(t.Context(), c.action, s.tools())
-			assert.Equal(t, c.wrote, s.wrote())
-			if c.words != "" {
-				require.ErrorContains(t, err, c.words)
-				return
-			}
-			require.NoError(t, err)
-			assert.Contains(t, r.Message, c.says)
+			filtering(t, replies{"information_schema.tables": {{{"", c.table}}}, "information_schema.table_partitions": {c.partitions}}, c.action, c.wrote, c.words, c.says)
 		})
 	}
 }

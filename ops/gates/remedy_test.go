@@ -14,7 +14,7 @@ var remedy = regexp.MustCompile(`(?:^|[:;.,] |\(|, or |, else |, then | and | or
 
 // A refusal needs a person, and what a person reads in status, plan, log and webhook is the message
 // alone: so each message of each refusal says what to do, not only the manual.
-func TestEachMessageOfARefusalSaysWhatToDo(t *testing.T) {
+func TestEachRefusalNamesItsRemedy(t *testing.T) {
 	for _, s := range situations() {
 		if s.want && s.rule.Kind == Refuses {
 			assert.Regexp(t, remedy, s.got.reason.Message, "%s: %s", s.rule.Name, s.name)
