@@ -39,6 +39,9 @@ func TestTheAPIServerIsKilledAndStartedAgain(t *testing.T) {
 	before, err := configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.Error(t, s.StartAPIServer(t.Context()), "it runs")
+	// A controller manager that has not found out yet what the API server has ends without it.
+	situation.crate(1, nil)
+	situation.within("the controllers run", situation.isReady("crate-data-hot-c-0"))
 	for range 2 {
 		require.NoError(t, s.KillAPIServer())
 		_, err = configMaps.Get(t.Context(), "kept", metav1.GetOptions{})
@@ -55,6 +58,11 @@ func TestTheAPIServerIsKilledAndStartedAgain(t *testing.T) {
 	default:
 	}
 	// The other components have found it again.
-	situation.crate(1, nil)
-	situation.within("a pod is made, scheduled and ready", situation.isReady("crate-data-hot-c-0"))
+	uid := situation.pod("crate-data-hot-c-0").UID
+	require.NoError(t, situation.client.CoreV1().Pods(situation.namespace).Delete(t.Context(), "crate-data-hot-c-0", metav1.DeleteOptions{}))
+	ready := situation.isReady("crate-data-hot-c-0")
+	situation.within("a pod is made, scheduled and ready", func() bool {
+		pod, err := situation.client.CoreV1().Pods(situation.namespace).Get(t.Context(), "crate-data-hot-c-0", metav1.GetOptions{})
+		return err == nil && pod.UID != uid && ready()
+	})
 }

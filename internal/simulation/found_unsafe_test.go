@@ -286,4 +286,8 @@ var wasUnsafe = []struct {
 		Seed: 950185326, Start: Start{Hot: 1, Shards: 1, Leave: true}, Steps: 57,
 		Items: []Item{{What: setPersistent, At: 171934, A: 21, B: 38}, {What: setTransient, At: 52477, A: 18, B: 38}, {What: killNode, Call: 5, A: 57, B: 59}},
 	}},
+	{"a table may use a node during a drain that somebody's replicas keep", Schedule{
+		Seed: 1000330484, Start: Start{Hot: 9, Warm: 1, Tables: []string{"0-1"}, Shards: 1, Extend: true, Leave: true}, Steps: 87,
+		Items: []Item{{What: pushShrink, At: 814, A: 7, B: 6}, {What: restartDaemon, Call: 8, A: 62, B: 4}, {What: scaleUpByHand, At: 34496, A: 61, B: 6}, {What: pinTable, At: 45517, A: 49, B: 22}},
+	}},
 }

@@ -268,7 +268,11 @@ func (j *judge) filters(w *world, d *daemon, t *table, before pin) {
 		w.violate("C", "the daemon sets include %q, require zone %q of table %s for a drain: no list of nodes decides", t.includeNames, t.requireZone, t.name)
 	case d.acting == model.ActionExcludeInTable:
 		for _, i := range w.used {
-			if l := &w.slots[i]; listed(t.includeNames, l.nodeName) && l.ordinal >= w.commits[d.want].replicas[w.setKind(l.set)] {
+			l := &w.slots[i]
+			kind := w.setKind(l.set)
+			// What was raised by hand is not lowered: those nodes stay.
+			raised := l.set.replicas == w.raised[kind]
+			if listed(t.includeNames, l.nodeName) && !raised && l.ordinal >= w.commits[d.want].replicas[kind] {
 				w.violate("E", "the daemon lets table %s use %s during the drain, which is to leave", t.name, l.nodeName)
 			}
 		}
