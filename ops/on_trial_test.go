@@ -130,6 +130,40 @@ func TestASetThatHasStoppedGoesBackBeforeAnotherVersionComes(t *testing.T) {
 	}
 }
 
+// Seed 1000139741: two templates were applied one after the other, and the pods were on neither
+// before. The first one is all that there is to go back to.
+func TestAGroupThatIsRemovedGoesBackToATemplateOnWhichNothingHasRunOnlyWhereNothingRuns(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		verified string
+		waiting  string
+		started  bool
+		want     model.TemplateChoice
+	}{
+		{"its only pod hangs and CrateDB has not started", "t0", "ImagePullBackOff", false, model.TemplateBefore},
+		{"CrateDB has started in its pod", "t0", "CrashLoopBackOff", true, model.TemplateKept},
+		{"its pod still has time", "t0", "ContainerCreating", false, model.TemplateKept},
+		{"the template before is verified", "t1", "CrashLoopBackOff", true, model.TemplateBefore},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.d.Sets, s.d.Operations.Consent = s.d.Sets[:1], tiers(3, -1).Operations.Consent
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: "rev-bad",
+				Restart: &model.Restart{Set: warm, Remembered: "t1", Since: s.o.At}}
+			s.r.Verified = []model.VerifiedTemplate{{Set: hot, Template: "t1"}, {Set: warm, Template: c.verified}}
+			s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
+			s.away(warm + "-0")
+			p := s.podOf(warm + "-0")
+			p.Template, p.Waiting, p.Started, p.Created = "t2", c.waiting, time.Time{}, s.o.At.Add(-time.Minute)
+			if c.started {
+				p.Started = s.o.At.Add(-time.Minute)
+			}
+			d := s.decide()
+			assert.Equal(t, c.want, effective(t, d, warm).Template, "%v, %v", d.Waits, d.Refusals)
+		})
+	}
+}
+
 func TestNodesThatATableHasNoRoomWithoutComeBeforeAnUpgrade(t *testing.T) {
 	for replicas, first := range map[string]model.OperationKind{"3": model.OperationGrow, "3-all": model.OperationGrow, "0-1": model.OperationUpgrade, "9": model.OperationUpgrade} {
 		s := made(t)

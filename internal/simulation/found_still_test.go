@@ -321,4 +321,8 @@ var stoodStill = []struct {
 		Seed: 810000580, Start: Start{Masters: 5, Hot: 1, Tables: []string{"0-1", "0"}, Shards: 1, Extend: true, Leave: true}, Steps: 496,
 		Items: []Item{{What: pushAddGroup, At: 4998, A: 5}, {What: pushRemoveGroup, At: 52078, A: 6, B: 4}, {What: pushUpgrade, At: 98440, A: 6, B: 2}, {What: failProbe, At: 24726, A: 54, B: 29}, {What: pinTable, At: 103977, A: 52, B: 29}, {What: pushShrink, At: 123307, B: 1}},
 	}},
+	{"an upgrade's template is replaced before a pod was on it by one that cannot be pulled, and the group is removed", Schedule{
+		Seed: 1000139741, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 80,
+		Items: []Item{{What: pushUpgrade, At: 1945, A: 7, B: 7}, {What: pushBadTemplate, At: 10819, A: 6, B: 6}, {What: pushRemoveGroup, At: 14652, A: 6, B: 4}, {What: killAfter, Call: 22, A: 32, B: 43}, {What: conflict, Call: 16, A: 54, B: 21}},
+	}},
 }

@@ -35,7 +35,8 @@ func QuorumWaits(v *view.View) string {
 // the definition. What may be on them cannot be drained, nor corrected: so the set rolls back. If
 // no other pod of it runs the template before, it does not hurry: a pod that still has time may
 // join on the newer version of an upgrade, and once that has started no older one starts on the
-// volume.
+// volume. A template before that was never verified, as two were applied before a pod was on the
+// first, is tried only where CrateDB has started in no pod on trial: those have nothing to lose.
 func LeavesStuck(t *pass.Pass, r *model.Restart) bool {
 	givenUp := t.DesiredSet(r.Set) == nil || Aborted(&t.View)
 	if r.Remembered == "" || !givenUp || t.Rejected || !TrialPods(&t.View, r.Set) {
@@ -44,13 +45,13 @@ func LeavesStuck(t *pass.Pass, r *model.Restart) bool {
 	live := t.Live(r.Set)
 	c := t.Nodes([]model.RecordedSet{*cmp.Or(view.Recorded(t.Record.Sets, r.Set), &model.RecordedSet{})})
 	others := t.AnyPod(func(p *model.Pod) bool { return p.Set == r.Set && p.Template == r.Remembered && !p.Terminating })
-	rollBack := live.Template != r.Remembered && (others || verifiedOn(&t.View, r.Set, r.Remembered))
-	if rollBack && view.Upgrading(&t.View) && !others {
+	rollBack, verified := live.Template != r.Remembered, others || verifiedOn(&t.View, r.Set, r.Remembered)
+	if upgrading := view.Upgrading(&t.View); rollBack && !others && (upgrading || !verified) {
 		started, stuck := triedOn(&t.View, live)
-		if started && stuck {
+		if upgrading && started && stuck {
 			return false
 		}
-		rollBack = stuck
+		rollBack = stuck && (verified || !started)
 	}
 	if rollBack {
 		t.RollBack = r.Set
