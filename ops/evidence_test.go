@@ -108,9 +108,9 @@ func TestWhoFoundANodeEmptyIsInTheRecordAndInTheReport(t *testing.T) {
 		change func(*world)
 		words  string
 	}{
-		{"all three", func(*world) {}, ": " + cold + "/1 by system, superuser, volume"},
-		{"no crash in the container", func(w *world) { w.noCrash = true }, ": " + cold + "/1 by system, volume (without superuser: "},
-		{"no ls in the container", func(w *world) { w.noVolume = true }, ": " + cold + "/1 by system, superuser (without volume: there is no ls in the container)"},
+		{"all three", func(*world) {}, ": " + cold + "/1 (asked: user system, superuser, volume)"},
+		{"no crash in the container", func(w *world) { w.noCrash = true }, ": " + cold + "/1 (asked: user system, volume; could not be asked: superuser: "},
+		{"no ls in the container", func(w *world) { w.noVolume = true }, ": " + cold + "/1 (asked: user system, superuser; could not be asked: volume: there is no ls in the container)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := leavingOne(t)

@@ -81,7 +81,7 @@ func TestOneCommitWithEverythingIsDoneInOrder(t *testing.T) {
 }
 
 // Where one operation has ended and the next one is due, nothing is done: the first
-// time that all is said to be as it is wanted, it is.
+// time that all is said to be as its definition says, it is.
 func TestBetweenTwoOperationsOfACommitNothingIsDone(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"everything": everything,

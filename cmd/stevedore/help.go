@@ -29,7 +29,7 @@ var endings = []struct {
 	of   []ending
 }{
 	{"run", []ending{
-		{exitOK, "told to stop; with --once each cluster is as it is wanted"},
+		{exitOK, "told to stop; with --once each cluster is as its definition says"},
 		{exitError, "an error; with --once a cluster that is not, or told to stop before that"},
 	}},
 	{"validate", []ending{{exitOK, "nothing is wrong"}, {exitError, "a problem in the folder, or another error"}}},

@@ -134,7 +134,7 @@ channel of Slack that gets the reports too.`,
 	flags.StringVar(&connect, "connect", defaultConnect(), "how databases are reached: pod (by the pod's address) or port-forward (through the API server)")
 	flags.StringVar(&databaseCA, "database-ca-file", "", "PEM certificates that the databases' certificates are verified against")
 	flags.StringVar(&listen, "listen", ":8080", "address of /metrics, /healthz and /readyz; empty: none")
-	flags.BoolVar(&once, "once", false, "end when each cluster is as it is wanted, or cannot get there by itself (exit code 1)")
+	flags.BoolVar(&once, "once", false, "end when each cluster is as its definition says, or cannot get there by itself (exit code 1)")
 	flags.DurationVar(&look, "look-interval", 8*time.Second, "time between two looks at a cluster where nothing happens; what only the database shows is seen this late")
 	flags.StringVar(&logFormat, "log-format", "text", "text or json")
 	flags.BoolVarP(&verbose, "verbose", "v", false, "log more")

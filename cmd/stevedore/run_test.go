@@ -33,7 +33,7 @@ func TestADirectoryThatIsNotThereAtTheStartIsAnError(t *testing.T) {
 	require.NoError(t, source.Close())
 }
 
-// A script took what was told to stop halfway for a cluster that is as it is wanted.
+// A script took what was told to stop halfway for a cluster that is as its definition says.
 func TestAOnceThatIsToldToStopBeforeItIsDoneIsNoSuccess(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "orders.yaml"), []byte(orders("orders", "3")), 0o644))
@@ -44,7 +44,7 @@ func TestAOnceThatIsToldToStopBeforeItIsDoneIsNoSuccess(t *testing.T) {
 		code              int
 	}{
 		{"another daemon has the Lease", "another daemon acts", "while it waited for Lease stevedore-system/stevedore, which other-1 holds: nothing was done", []string{"--once"}, true, exitError},
-		{"its cluster is not there yet", "the Lease is ours", "told to stop before each cluster was as it is wanted", []string{"--once"}, false, exitError},
+		{"its cluster is not there yet", "the Lease is ours", "told to stop before each cluster was as its definition says", []string{"--once"}, false, exitError},
 		{"without --once it is how it ends", "the Lease is ours", "", nil, false, exitOK},
 	} {
 		for _, told := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {

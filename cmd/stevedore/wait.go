@@ -44,7 +44,7 @@ func newWait() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait CLUSTER...",
 		Short: "Wait until clusters are as they are wanted",
-		Long: `wait ends when each cluster is as it is wanted: nothing of its definition is left
+		Long: `wait ends when each cluster is as its definition says: nothing of its definition is left
 to do, every node is there, nothing is held. It says on standard error why it waits.
 It never says so of a cluster that nobody looks after, nor before the daemon has looked
 at the cluster since it took the newest revision of its source; with --revision, which

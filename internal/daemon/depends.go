@@ -110,7 +110,7 @@ func (d *daemon) unready(source Source, commit string) string {
 		done := !slices.ContainsFunc(view.clusters, func(key record.Cluster) bool { return d.outcome[key] != outcomeDone })
 		d.mu.Unlock()
 		if !done {
-			return "a cluster of " + owner + " is not yet as it is wanted"
+			return "a cluster of " + owner + " is not yet as its definition says"
 		}
 	}
 	return ""

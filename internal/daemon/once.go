@@ -35,7 +35,7 @@ func (w *worker) settled(decision model.Decision, problems []string, busy bool) 
 	if line != w.saidVerdict && (!busy || reported) {
 		w.saidVerdict = line
 		if decision.Verdict == model.Done {
-			w.log.Info("the cluster is as it is wanted")
+			w.log.Info("the cluster is as its definition says")
 		}
 		for _, reason := range decision.Refusals {
 			if !reported {
@@ -127,7 +127,7 @@ func endedEarly(lease LeaseOptions, holder string) error {
 	name := lease.Namespace + "/" + lease.Name
 	switch holder {
 	case lease.Identity:
-		return errors.New("told to stop before each cluster was as it is wanted: `stevedore status` says how they are, and another run goes on from there")
+		return errors.New("told to stop before each cluster was as its definition says: `stevedore status` says how they are, and another run goes on from there")
 	case "":
 		return fmt.Errorf("told to stop before it had Lease %s: nothing was done", name)
 	}

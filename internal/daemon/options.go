@@ -32,7 +32,7 @@ type Source struct {
 	// Interval between looks; 0: a minute.
 	Interval time.Duration
 	// DependsOn are identities of other sources of this daemon: while one of
-	// their clusters is not as it is wanted, what changes in this one waits.
+	// their clusters is not as its definition says, what changes in this one waits.
 	DependsOn []string
 	// CommitStatus says where what became of a commit of this source is posted.
 	CommitStatus CommitStatus

@@ -23,7 +23,7 @@ type turned struct {
 
 var turnedAt = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// inSync is a turn of a cluster of one node that is as it is wanted.
+// inSync is a turn of a cluster of one node that is as its definition says.
 func inSync() *turned {
 	t := &turned{want: wanted{owner: "git:a", cluster: defined("c", "c")}, desired: model.Desired{Namespace: "ns", Name: "c", Revision: "r", Sets: []model.Set{{Name: "s", Replicas: 1, Data: true}}}}
 	t.before = model.Record{Owner: "git:a", Revision: "r", ClusterName: "c", Sets: []model.RecordedSet{{Name: "s", Replicas: 1}}, Bootstrap: model.Bootstrap{Done: true}}

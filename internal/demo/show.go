@@ -167,7 +167,7 @@ func (d demonstration) fill(ctx context.Context) error {
 // lower makes the table want two copies.
 func (d demonstration) lower(ctx context.Context) error {
 	const statement = "alter table doc.items set (number_of_replicas = '1')"
-	d.say("`app`: %s; the daemon looks at the tables again within 8 seconds", statement)
+	d.say("`app`: %s; the daemon looks at the tables again by itself", statement)
 	_, err := d.ask(ctx, statement)
 	return err
 }

@@ -191,7 +191,7 @@ func TestWhatAdmissionChangesIsNamedAndNotFoughtOver(t *testing.T) {
 	require.NoError(t, err)
 	daemon = s.run("--look-interval", "1s")
 	s.until("the next daemon says done", func() bool {
-		return strings.Contains(daemon.Log(), `msg="the cluster is as it is wanted" namespace=`+s.ns+` cluster=orders`)
+		return strings.Contains(daemon.Log(), `msg="the cluster is as its definition says" namespace=`+s.ns+` cluster=orders`)
 	})
 	rests("after a restart of the daemon", 2*time.Second)
 	assert.Equal(t, before, s.versions(), "what a restart of the daemon changed")

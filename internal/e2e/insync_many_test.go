@@ -30,7 +30,7 @@ func TestSoakTwoHundredClustersInSyncCostTheAPIServerNothing(t *testing.T) {
 	inSync(t, "many", 10, 20, 5*time.Minute)
 }
 
-var wanted = regexp.MustCompile(`msg="the cluster is as it is wanted" namespace=(\S+) cluster=(\S+)`)
+var wanted = regexp.MustCompile(`msg="the cluster is as its definition says" namespace=(\S+) cluster=(\S+)`)
 
 func inSync(t *testing.T, name string, namespaces, each int, span time.Duration) {
 	needing(t, roomForMany)

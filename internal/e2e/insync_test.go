@@ -25,7 +25,7 @@ func TestARestartInSyncWritesNothingButItsLease(t *testing.T) {
 	s.done("orders")
 	s.until("the bootstrap is told", func() bool { return s.eventOf("orders", "BootstrapSucceeded") })
 	s.until("the verdict is in the log", func() bool {
-		return strings.Contains(daemon.Log(), `msg="the cluster is as it is wanted" namespace=in-sync cluster=orders`)
+		return strings.Contains(daemon.Log(), `msg="the cluster is as its definition says" namespace=in-sync cluster=orders`)
 	})
 	_, err := daemon.Stop()
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func TestARestartInSyncWritesNothingButItsLease(t *testing.T) {
 	server := newRecordingAPIServer(t)
 	daemon = s.run("--kubeconfig", server.kubeconfig)
 	s.until("the new daemon says done", func() bool {
-		return strings.Contains(daemon.Log(), `msg="the cluster is as it is wanted" namespace=in-sync cluster=orders`)
+		return strings.Contains(daemon.Log(), `msg="the cluster is as its definition says" namespace=in-sync cluster=orders`)
 	})
 	started := server.requests()
 	assert.Empty(t, more(nil, started, writes), "writes of a restart in sync")

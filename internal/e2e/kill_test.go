@@ -284,7 +284,7 @@ func (v *voyage) sound(daemon *testbed.Daemon) {
 	assert.Empty(v, v.lies, "success is told only when it is true")
 }
 
-var saidDone = regexp.MustCompile(`msg="the cluster is as it is wanted" namespace=\S+ cluster=` + cutCluster + `\n`)
+var saidDone = regexp.MustCompile(`msg="the cluster is as its definition says" namespace=\S+ cluster=` + cutCluster + `\n`)
 
 // arrives requires the same end as undisturbed, and every report delivered.
 func (v *voyage) arrives(operation string, as undisturbed, daemon *testbed.Daemon) {

@@ -285,7 +285,7 @@ func (s *situation) refusal(cluster, name string) string {
 	return ""
 }
 
-// done waits until the cluster is as it is wanted.
+// done waits until the cluster is as its definition says.
 func (s *situation) done(cluster string) {
 	s.Helper()
 	s.until(cluster+" is done", func() bool { return isDone(s.record(cluster)) })

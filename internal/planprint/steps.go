@@ -99,7 +99,7 @@ func operationHead(o plan.Operation) (kind, rest string) {
 	return o.Kind + ":", o.Summary
 }
 
-// whyOf is why an object is not as it is wanted; of a gate that is named above
+// whyOf is why an object is not as its definition says; of a gate that is named above
 // the name only.
 func whyOf(p plan.Plan, o plan.Object) string {
 	for _, gate := range slices.Concat(p.Refused, p.Waits) {

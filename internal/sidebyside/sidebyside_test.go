@@ -132,8 +132,8 @@ func TestPercentilesAreByTheNearestRank(t *testing.T) {
 func TestAClusterIsHeardOfOnce(t *testing.T) {
 	log := newTold()
 	for _, part := range []string{
-		"time=x level=INFO msg=\"the cluster is as it is wan", "ted\" namespace=fleet-00 cluster=c0001\n",
-		"msg=\"the cluster is as it is wanted\" namespace=fleet-00 cluster=c0001\nmsg=\"receiving pushes\" address=127.0.0.1:9 path=/push\n",
+		"time=x level=INFO msg=\"the cluster is as its defin", "ition says\" namespace=fleet-00 cluster=c0001\n",
+		"msg=\"the cluster is as its definition says\" namespace=fleet-00 cluster=c0001\nmsg=\"receiving pushes\" address=127.0.0.1:9 path=/push\n",
 	} {
 		_, err := log.Write([]byte(part))
 		require.NoError(t, err)

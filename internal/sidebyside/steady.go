@@ -143,7 +143,7 @@ func (b *bench) steady(ctx context.Context, size int, before manifests, appliedO
 	return s, b.restart(ctx, w, &daemon, args, &s)
 }
 
-// found lets the nodes take pods, and waits until each cluster is as it is wanted.
+// found lets the nodes take pods, and waits until each cluster is as its definition says.
 func (b *bench) found(ctx context.Context, w *world, daemon *testbed.Daemon, log *told, s *steady) error {
 	before, err := ofProcess(daemon.PID())
 	if err != nil {

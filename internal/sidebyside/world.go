@@ -186,7 +186,7 @@ type told struct {
 func newTold() *told { return &told{clusters: map[string]bool{}, changed: make(chan struct{}, 1)} }
 
 var (
-	asWanted  = regexp.MustCompile(`msg="the cluster is as it is wanted" namespace=(\S+) cluster=(\S+)`)
+	asWanted  = regexp.MustCompile(`msg="the cluster is as its definition says" namespace=(\S+) cluster=(\S+)`)
 	receiving = regexp.MustCompile(`msg="receiving pushes" address=(\S+)`)
 )
 

@@ -369,7 +369,7 @@ func (w *world) gone(table int, counts func(*replica) bool) bool {
 	return false
 }
 
-// rest: a cluster that is as it is wanted stays so and costs no write. It is
+// rest: a cluster that is as its definition says stays so and costs no write. It is
 // false where something went on meanwhile, which may be something late; three
 // times is too often.
 func (w *world) rest() bool {

@@ -140,7 +140,7 @@ func (j *judge) jobsLogTheirs(c *commit, s *clusterSetting) bool {
 	return c.jobsLog != "" && s.theirs != "" && s.theirs != c.jobsLog && s.persistent == s.theirs
 }
 
-// jobsLogLacks says what is not as it is wanted of it.
+// jobsLogLacks says what is not as it should be of it.
 func (j *judge) jobsLogLacks(w *world, c *commit) string {
 	s := &w.jobsLog
 	if j.jobsLogTheirs(c, s) {

@@ -4,7 +4,7 @@ package gates
 var JoinedRule = Rule{
 	Name:   "nodes-joined",
 	Kind:   Waits,
-	Says:   "Every wanted node has to be in sys.nodes and to answer with the cluster's own id.",
+	Says:   "Every desired node has to be in sys.nodes and to answer with the cluster's own id.",
 	Do:     "Look at the log of the pod that is named: a node that is ready and has not joined finds no master or runs on the volume of another cluster.",
 	Source: "CrateDB manual, sys.nodes",
 }
@@ -17,5 +17,5 @@ func Joined(joined, wanted int, missing, why string) (Reason, bool) {
 	if why != "" {
 		why = " (" + why + ")"
 	}
-	return JoinedRule.because("%d of %d nodes have joined; waiting for %s%s", joined, wanted, missing, why), true
+	return JoinedRule.because("%d of %d nodes have joined and are ready; waiting for %s%s", joined, wanted, missing, why), true
 }

@@ -180,15 +180,14 @@ func (x *Examination) Witnessed(all []Evidence, leaving []LeavingNode) []NodeEvi
 
 // words say it for an event.
 func (n NodeEvidence) words() string {
-	by := strings.Split(n.By, ",")
-	words := n.Node + " by " + strings.Join(by, ", ")
+	words := n.Node + " (asked: user " + strings.ReplaceAll(n.By, ",", ", ")
 	switch {
 	case n.Without != "":
-		words += " (without " + n.Without + ")"
-	case len(by) == 1:
-		words += " (CrateDB never started on its volume)"
+		words += "; could not be asked: " + n.Without
+	case n.By == "system":
+		words += "; CrateDB never started on its volume"
 	}
-	return words
+	return words + ")"
 }
 
 // EmptyBy says of the nodes that have left who found them empty.
