@@ -14,6 +14,7 @@ func TestAMistakeIsSaidOnceAndWhereItWasMade(t *testing.T) {
 	over := func(lines ...string) files {
 		return base.with(files{"o/kustomization.yaml": kustomization(append([]string{"resources: [../base]"}, lines...)...)})
 	}
+	const patch = "apiVersion: cloud.crate.io/v1\nkind: CrateDB\nmetadata: {name: orders, namespace: x}\nspec: {}\n"
 	for name, c := range map[string]struct {
 		tree files
 		want []string
@@ -35,6 +36,10 @@ func TestAMistakeIsSaidOnceAndWhereItWasMade(t *testing.T) {
 			[]string{"o/kustomization.yaml:4:12: namespace: is no name of a namespace: use lower case letters, digits and -, beginning and ending with a letter or digit, at most 63 characters"}},
 		"images of a definition": {over("images: [{name: crate, newTag: 6.4.4}]"),
 			[]string{"o/kustomization.yaml:4:9: warning: images: changes the images of containers, and nothing here has any: the image of a cluster is spec.cluster.imageRegistry and spec.cluster.version"}},
+		"a definition that the kustomization beside it does not name": {over().with(files{"o/new.yaml": cluster("x", "new", "hot"), "o/values.yaml": "kind: CrateDB of no version\n", "base/patch.yaml": cluster("x", "of-another-overlay", "hot")}),
+			[]string{"o/new.yaml:2:7: warning: kind: no kustomization names this file, so that nothing of it is used: add it to the resources of o/kustomization.yaml, or to its patches"}},
+		"a patch that nobody names": {over("patches: [{path: used.yaml}]").with(files{"o/used.yaml": patch, "o/unused.yml": patch}),
+			[]string{"o/unused.yml:2:7: warning: kind: no kustomization names this file, so that nothing of it is used: add it to the resources of o/kustomization.yaml, or to its patches"}},
 		"an anchor that is not there": {files{"o/a.yaml": strings.Replace(good, "storageClass: default", "storageClass: *fast", 1)},
 			[]string{"o/a.yaml:14:53: is no YAML: a value that begins with * names an anchor that is not there: put it in quotes if it is a text"}},
 		"memory without a unit":  {files{"o/a.yaml": strings.Replace(good, "memory: 2Gi", "memory: 2", 1)}, []string{"o/a.yaml:13:34: spec.nodes.data[0].resources.limits.memory: has no unit: write 2GiB or 2MiB"}},

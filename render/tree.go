@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"path"
 	"runtime"
 	"slices"
 	"time"
@@ -70,6 +71,7 @@ func BuildFolder(ctx context.Context, tree fs.FS, dir string, cfg Config) *Build
 		a.raw(result.idle)
 	}
 	a.raw(missed(unresolved(graph.Builds, results)))
+	a.problems = append(a.problems, unlisted(tree, path.Clean(dir), graph.Builds)...)
 	a.own()
 	a.duplicates()
 	return a.result()
