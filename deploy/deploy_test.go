@@ -68,7 +68,10 @@ func TestNothingThatIsInstalledIsClusterWide(t *testing.T) {
 // The one right beyond a namespace is optional, and reads a Node whose name is known.
 func TestTheRightToReadNodesIsThatAndNoMore(t *testing.T) {
 	role := only[rbacv1.ClusterRole](t, "nodes", "ClusterRole")
-	assert.Equal(t, []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}}, role.Rules)
+	assert.Equal(t, []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get", "list"}},
+		{APIGroups: []string{""}, Resources: []string{"persistentvolumes"}, Verbs: []string{"get"}},
+	}, role.Rules)
 	binding := only[rbacv1.ClusterRoleBinding](t, "nodes", "ClusterRoleBinding")
 	assert.Equal(t, role.Name, binding.RoleRef.Name)
 	assert.Equal(t, only[rbacv1.RoleBinding](t, "namespace", "RoleBinding").Subjects, binding.Subjects)

@@ -149,6 +149,14 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 		{"no second copy, refused", func(s *situation) {
 			s.o.Database.Nodes[0].Sole, s.d.Operations.Unreplicated = []string{"doc.t"}, "refuse"
 		}, "unreplicated-tables"},
+		{"no Kubernetes node takes a later pod", func(s *situation) {
+			s.o.Placement = model.Placement{Pod: hot + "-1", Why: "of 2 Nodes: 2 × cordoned"}
+		}, "no-node-fits"},
+		{"no Kubernetes node takes it, by policy: an autoscaler adds one for a pod that is pending", func(s *situation) {
+			s.o.Placement, s.d.Operations.NoNodeFits = model.Placement{Pod: hot + "-1", Why: "cordoned"}, "proceed"
+		}, ""},
+		{"a Node was added", func(s *situation) { s.o.Placement = model.Placement{} }, ""},
+		{"nobody knows whether a Node takes it", func(s *situation) { s.o.Placement = model.Placement{Unread: "Nodes may not be read"} }, ""},
 		{"the allocation unknown", func(s *situation) { s.o.Database.AllocationKnown = false }, "allocation-known"},
 		{"a range that would come to too few copies for CrateDB to take the node off", ranged("3"), "node-cannot-leave"},
 		{"one by policy: the node would never come back", func(s *situation) {

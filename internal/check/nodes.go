@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
+
+	"stevedore.dev/stevedore/internal/placement"
 )
 
 const checkNodes = "kubernetes-nodes"
@@ -37,7 +37,8 @@ func (c *checker) fit(cluster Cluster, nodes []corev1.Node) {
 	needsZone := false
 	for i := range cluster.Sets {
 		set := &cluster.Sets[i]
-		d := demand{pods: 1, alone: alone(&set.Spec.Template.Spec), cpu: requested(&set.Spec.Template.Spec, corev1.ResourceCPU), memory: requested(&set.Spec.Template.Spec, corev1.ResourceMemory)}
+		requests := placement.Requests(&set.Spec.Template.Spec)
+		d := demand{pods: 1, alone: alone(&set.Spec.Template.Spec), cpu: requests[corev1.ResourceCPU], memory: requests[corev1.ResourceMemory]}
 		if set.Spec.Replicas != nil {
 			d.pods = int(*set.Spec.Replicas)
 		}
@@ -45,7 +46,7 @@ func (c *checker) fit(cluster Cluster, nodes []corev1.Node) {
 		needsZone = needsZone || spread != ""
 		for n := range nodes {
 			node := &nodes[n]
-			reason := unfit(&set.Spec.Template.Spec, node, d, spread)
+			reason := unfit(&set.Spec.Template.Spec, node, spread)
 			if reason != "" {
 				why[reason]++
 				continue
@@ -157,63 +158,14 @@ func holds(node *corev1.Node, d *demand) int {
 }
 
 // unfit says why a Node takes no such pod; "" where it does.
-func unfit(spec *corev1.PodSpec, node *corev1.Node, d demand, zoneKey string) string {
-	ready := slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
-	switch {
-	case node.Spec.Unschedulable:
-		return "cordoned"
-	case !ready:
-		return "not ready"
-	case !selected(spec, node):
-		return "other labels than asked for"
-	case zoneKey != "" && node.Labels[zoneKey] == "":
+func unfit(spec *corev1.PodSpec, node *corev1.Node, zoneKey string) string {
+	if reason := placement.Unfit(spec, node); reason != "" {
+		return reason
+	}
+	if zoneKey != "" && node.Labels[zoneKey] == "" {
 		return "no label " + zoneKey
 	}
-	for _, taint := range node.Spec.Taints {
-		if taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(spec.Tolerations, func(t corev1.Toleration) bool { return tolerates(t, taint) }) {
-			return "taint " + taint.ToString()
-		}
-	}
-	if holds(node, &d) < 1 {
-		return "less than " + d.cpu.String() + " CPU or " + d.memory.String() + " memory allocatable"
-	}
 	return ""
-}
-
-func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
-	switch {
-	case t.Effect != "" && t.Effect != taint.Effect, t.Key != "" && t.Key != taint.Key:
-		return false
-	case t.Operator == corev1.TolerationOpExists:
-		return true
-	}
-	return t.Key != "" && t.Value == taint.Value
-}
-
-// selected: the pod's node selector and required affinity take this Node.
-func selected(spec *corev1.PodSpec, node *corev1.Node) bool {
-	has := labels.Set(node.Labels)
-	if !labels.SelectorFromSet(spec.NodeSelector).Matches(has) {
-		return false
-	}
-	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil || spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
-		return true
-	}
-	operators := map[corev1.NodeSelectorOperator]selection.Operator{
-		corev1.NodeSelectorOpIn: selection.In, corev1.NodeSelectorOpNotIn: selection.NotIn, corev1.NodeSelectorOpExists: selection.Exists,
-		corev1.NodeSelectorOpDoesNotExist: selection.DoesNotExist, corev1.NodeSelectorOpGt: selection.GreaterThan, corev1.NodeSelectorOpLt: selection.LessThan,
-	}
-	return slices.ContainsFunc(spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms, func(term corev1.NodeSelectorTerm) bool {
-		for _, e := range term.MatchExpressions {
-			requirement, err := labels.NewRequirement(e.Key, operators[e.Operator], e.Values)
-			if err != nil || !requirement.Matches(has) {
-				return false
-			}
-		}
-		return len(term.MatchExpressions)+len(term.MatchFields) > 0
-	})
 }
 
 func alone(spec *corev1.PodSpec) bool {
@@ -230,27 +182,4 @@ func zoneKey(spec *corev1.PodSpec) string {
 		}
 	}
 	return ""
-}
-
-// requested is what the scheduler counts for a pod: the containers together, or the
-// largest init container where that is more.
-func requested(spec *corev1.PodSpec, name corev1.ResourceName) resource.Quantity {
-	var sum resource.Quantity
-	for i := range spec.Containers {
-		sum.Add(asked(&spec.Containers[i], name))
-	}
-	for i := range spec.InitContainers {
-		if q := asked(&spec.InitContainers[i], name); q.Cmp(sum) > 0 {
-			sum = q
-		}
-	}
-	return sum
-}
-
-// asked is a container's request; Kubernetes takes its limit where it names none.
-func asked(container *corev1.Container, name corev1.ResourceName) resource.Quantity {
-	if q, ok := container.Resources.Requests[name]; ok {
-		return q
-	}
-	return container.Resources.Limits[name]
 }

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"stevedore.dev/stevedore/internal/placement"
 )
 
 // quotas adds up what the clusters of a namespace that are not there yet would take.
@@ -77,8 +78,9 @@ func (c *checker) needs(ctx context.Context, ns string) (map[corev1.ResourceName
 				pods = int(*set.Spec.Replicas)
 			}
 			spec := &set.Spec.Template.Spec
-			add(requested(spec, corev1.ResourceCPU), pods, corev1.ResourceCPU, corev1.ResourceRequestsCPU)
-			add(requested(spec, corev1.ResourceMemory), pods, corev1.ResourceMemory, corev1.ResourceRequestsMemory)
+			requests := placement.Requests(spec)
+			add(requests[corev1.ResourceCPU], pods, corev1.ResourceCPU, corev1.ResourceRequestsCPU)
+			add(requests[corev1.ResourceMemory], pods, corev1.ResourceMemory, corev1.ResourceRequestsMemory)
 			for j := range spec.Containers {
 				add(spec.Containers[j].Resources.Limits[corev1.ResourceCPU], pods, corev1.ResourceLimitsCPU)
 				add(spec.Containers[j].Resources.Limits[corev1.ResourceMemory], pods, corev1.ResourceLimitsMemory)

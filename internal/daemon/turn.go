@@ -142,6 +142,7 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 	observed.Applied, observed.ApplyErrors, observed.Failures = w.applied, w.applyErrors, w.failures
 	observed.Altered = w.altered
 	observed.Explained = w.explain(ctx, &observed, redactionOf(w.live, desired), time.Now())
+	observed.Placement = w.readNodeFits(ctx, desired, rec, time.Now())
 	observed.OtherOwner = want.otherOwner
 	if rollout.Detailed(&desired, &rec) && !disrupted(rec) {
 		// Whoever may begin is looked at one after the other, until what was

@@ -56,6 +56,7 @@ type worker struct {
 	refusedOf    string
 
 	explainer explainer
+	nodeFits  nodeFits
 	deleted   deletedPods
 
 	failures []model.Failure

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/testbed"
@@ -307,4 +308,39 @@ func TestByZoneTheNodesOfAZoneGoTogether(t *testing.T) {
 	v.rows(cutCluster, "REFRESH TABLE doc.wide")
 	assert.Equal(t, [][]string{{"3"}}, v.rows(cutCluster, "SELECT count(*) FROM doc.wide"))
 	assert.Equal(t, [][]string{{"all"}}, v.rows(cutCluster, "SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster"))
+}
+
+// The nodes of another pool have to be there before a pod goes for it, and nothing restarts until
+// they are.
+func TestNoPodIsRestartedForANodepoolWithoutNodes(t *testing.T) {
+	t.Parallel()
+	v := departRestart(t, "restart-no-node-fits")
+	require.NoError(t, bed.ApplyKustomization(v.ctx, filepath.Join(bed.Options.Deploy, "nodes"), ""))
+	v.define(with("spec.nodes.data.0.nodepool", "shared"))
+	daemon := v.sail("", "")
+	v.until("the restart waits for a Node", func() bool { return slices.Contains(v.reasons(cutCluster), "no-node-fits") })
+	status, _, _ := v.verb("status", "-n", v.ns)
+	assert.Contains(t, status, "no Kubernetes node takes pod crate-data-hot-orders-")
+	assert.Contains(t, status, "other labels than asked for")
+	v.pods.mu.Lock()
+	for name, uids := range v.pods.uids {
+		assert.Len(t, uids, 1, "pod %s was not restarted", name)
+	}
+	v.pods.mu.Unlock()
+
+	nodes, err := bed.Admin.CoreV1().Nodes().List(v.ctx, metav1.ListOptions{Limit: 1})
+	require.NoError(t, err)
+	node := nodes.Items[0].Name
+	label := func(ctx context.Context, value string) error {
+		_, err := bed.Admin.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, []byte(`{"metadata":{"labels":{"cratedb":`+value+`}}}`), metav1.PatchOptions{})
+		return err
+	}
+	require.NoError(t, label(v.ctx, `"shared"`))
+	t.Cleanup(func() { _ = label(context.WithoutCancel(v.ctx), "null") })
+	v.eventually("the restart has ended", restartPatience, v.restartEnded)
+	v.stop(daemon)
+	v.arrived()
+	for _, pod := range v.clusterPods(cutCluster) {
+		assert.Equal(t, node, pod.Spec.NodeName, pod.Name)
+	}
 }

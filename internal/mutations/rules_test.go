@@ -68,6 +68,7 @@ var rules = []mutation{
 	{"table-allocation-held", "held", "return []model.Reason{gates.TableHeld(tables, statements)}", "return nil", "ops", "TestAShrinkThatCouldNotEndIsRefusedWithNumbers"},
 	{"shard-has-no-place", "placed", "return []model.Reason{gates.ShardHasNoPlace(without)}", "return nil", "ops", "TestAShrinkThatCouldNotEndIsRefusedWithNumbers"},
 	silenced("unreplicated-tables", "Unreplicated", "ops", beforeAPod),
+	silenced("no-node-fits", "NodeFits", "ops", beforeAPod),
 	{"pod-returns", "downStep", "t.Wait(podReturns(r.Pod, state, p))", "_ = state", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
 	silenced("stable-for", "StableFor", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"),
 	{"restart-stopped", "stoppedStep", "t.Refuse(stopped(&t.View, op, p))", "", "ops", "TestATemplateThatDoesNotComeUpStopsAtItsFirstPod"},

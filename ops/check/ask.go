@@ -45,6 +45,8 @@ func (m *Move) ask(v *view.View, c Check) (model.Reason, bool) {
 		return m.masterStable(v)
 	case NoSnapshot:
 		return view.SnapshotWaits(v)
+	case NodeFits:
+		return m.nodeFits(v)
 	default:
 		return m.askCopies(v, c)
 	}
@@ -100,6 +102,14 @@ func (m *Move) unreplicated(v *view.View) (model.Reason, bool) {
 		}
 	}
 	return model.Reason{}, false
+}
+
+// nodeFits asks nothing of a pod that is not ready: it has nothing to lose.
+func (m *Move) nodeFits(v *view.View) (model.Reason, bool) {
+	if v.Desired.Operations.NoNodeFits == "proceed" || !m.Going.Ready {
+		return model.Reason{}, false
+	}
+	return gates.NodeFits(v.Observed.Placement.Pod, v.Observed.Placement.Why)
 }
 
 func (m *Move) masterStable(v *view.View) (model.Reason, bool) {

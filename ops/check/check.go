@@ -43,6 +43,7 @@ const (
 	NoSnapshot
 	MasterStable
 	Unreplicated
+	NodeFits
 	checks // how many there are
 )
 
@@ -69,6 +70,7 @@ var rules = [checks]*gates.Rule{
 	NoSnapshot:        &gates.SnapshotRunningRule,
 	MasterStable:      &gates.MasterStableRule,
 	Unreplicated:      &gates.UnreplicatedRule,
+	NodeFits:          &gates.NodeFitsRule,
 }
 
 // Rule is the gate that the check asks.

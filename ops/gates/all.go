@@ -52,6 +52,7 @@ var All = []Rule{
 	AllocationEnabledRule,
 	MasterStableRule,
 	UnreplicatedRule,
+	NodeFitsRule,
 	CopiesReturnRule,
 	NodeCannotLeaveRule,
 	WritesWaitRule,

@@ -214,6 +214,8 @@ func situations() []situation {
 		{"unreplicated, allowed", of(Unreplicated("p", []string{"doc.t"}, false)), UnreplicatedRule, false, nil},
 		{"unreplicated, refused", of(Unreplicated("p", []string{"doc.t"}, true)), UnreplicatedRule, true, []string{"doc.t", "1 table"}},
 		{"everything has a copy", of(Unreplicated("p", nil, true)), UnreplicatedRule, false, nil},
+		{"no Node takes a pod", of(NodeFits("p-1", "of 3 Nodes: 3 × cordoned")), NodeFitsRule, true, []string{"p-1", "3 × cordoned"}},
+		{"each pod has a Node, or nobody knows", of(NodeFits("", "")), NodeFitsRule, false, nil},
 		{"nothing moves", of(ShardsMoving(0, 0)), ShardsMovingRule, false, nil},
 		{"shards move", of(ShardsMoving(2, 1)), ShardsMovingRule, true, []string{"2 shards", "1 initializing"}},
 		{"a stable master", of(MasterStable(Elapsed{Time: 2 * time.Minute, Needed: 2 * time.Minute})), MasterStableRule, false, nil},

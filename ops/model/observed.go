@@ -26,7 +26,8 @@ type Observed struct {
 	Storage Storage
 	Budgets []ObservedBudget
 	// Foreign are objects of a desired kind and name that exist and are not ours.
-	Foreign []Foreign
+	Foreign   []Foreign
+	Placement Placement
 	// Explained makes words of what is missing or stuck; no decision depends on it.
 	Explained Explained
 	// OtherOwner is another source that wants the same cluster now; "" if none.

@@ -157,6 +157,9 @@ type Operations struct {
 	// Sysctl says who sets what CrateDB wants of the kernel: "container" or SysctlHost; ""
 	// is "container", and no part of a revision.
 	Sysctl string `json:",omitempty"`
+	// NoNodeFits says whether pods are restarted although no Kubernetes node takes one of them:
+	// "wait" or "proceed"; "" is "wait", and no part of a revision.
+	NoNodeFits string `json:",omitempty"`
 	// OfflineResize says whether a pod is restarted whose volume's driver cannot work while it
 	// runs; "" is "wait", and no part of a revision.
 	OfflineResize string `json:",omitempty"`

@@ -1,0 +1,20 @@
+package gates
+
+// NodeFitsRule is the rule no-node-fits.
+var NodeFitsRule = Rule{
+	Name: "no-node-fits",
+	Kind: Waits,
+	Says: "Before a pod that is ready is restarted, there is a Kubernetes node for each pod that comes onto another template: by its selector and affinity, taints, what is allocatable, and where its volumes are. " +
+		"Where the daemon may not read Nodes nothing waits for it, and the first pod shows it.",
+	Do: "Let a Node take the pod that is named: add one, take a taint off, or ask for less. " +
+		"If Nodes are added only for pods that are pending, set `spec.operations.noNodeFits: proceed`.",
+	Source: "Kubernetes, Assigning Pods to Nodes",
+}
+
+// NodeFits looks at the first pod that no Node takes; pod is "" for none.
+func NodeFits(pod, why string) (Reason, bool) {
+	if pod == "" {
+		return Reason{}, false
+	}
+	return NodeFitsRule.because("no Kubernetes node takes pod %s as it is to be restarted, and no pod is restarted for it (%s): let a Node take it or, where Nodes are added for pods that are pending, set spec.operations.noNodeFits: proceed", pod, why), true
+}

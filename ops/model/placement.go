@@ -1,0 +1,11 @@
+package model
+
+// Placement is whether there is a Kubernetes node for each pod that a restart brings onto
+// another template.
+type Placement struct {
+	// Pod is the first one that no node takes, Why are the nodes' reasons; "" where each has
+	// one, or where nobody knows.
+	Pod, Why string
+	// Unread is why nobody knows; "" where that was not asked, too.
+	Unread string
+}
