@@ -197,7 +197,7 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 		return nil, false, fmt.Errorf("looking at what is live: %w", err)
 	}
 	planner := &livePlans{
-		looker: daemon.Looker{Live: live, Applier: applier, Store: store, Storage: &storageclass.Cache{Client: client, For: time.Hour}}, applier: applier, revision: revision, now: p.now, vanished: p.vanished,
+		looker: daemon.Looker{Live: live, Applier: applier, Store: store, Storage: &storageclass.Cache{Client: client, For: time.Hour}, Kube: client}, applier: applier, revision: revision, now: p.now, vanished: p.vanished,
 	}
 	plans := []plan.Plan{}
 	for _, cluster := range clusters {

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
 
 	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/apply/compare"
@@ -33,6 +34,8 @@ type Looker struct {
 	Store   *record.Store
 	// Storage reads storage classes; nil: they are unknown.
 	Storage *storageclass.Cache
+	// Kube reads Nodes, and where volumes are; nil: whether a Node takes a pod is not asked.
+	Kube kubernetes.Interface
 }
 
 // Basis is what a plan of a cluster rests on.
@@ -95,6 +98,7 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 	if l.Storage != nil && lifecycle.StorageWanted(&basis.Desired, &basis.Observed) {
 		basis.Observed.Storage = l.Storage.Read(ctx, basis.Desired.Storage)
 	}
+	basis.Observed.Placement = l.plannedFits(ctx, key, rendered.Objects)
 	if !basis.Secrets {
 		basis.Observed.Secrets = plan.Secrets(basis.Desired, &basis.Record)
 	}

@@ -14,10 +14,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/placement"
+	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -60,10 +62,8 @@ func (w *worker) readNodeFits(ctx context.Context, desired model.Desired, rec mo
 	if len(pods) == 0 {
 		return model.Placement{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, fitsWithin)
-	defer cancel()
 	before := w.nodeFits.last.Unread
-	w.nodeFits.at, w.nodeFits.last = now, w.findNodes(ctx, pods, standing)
+	w.nodeFits.at, w.nodeFits.last = now, w.nodeFits.read(ctx, w.kube, pods, standing)
 	if said := w.nodeFits.last.Unread; said != "" && said != before {
 		w.log.Warn("whether a Kubernetes node takes the pods that are restarted is not known, and nothing waits for it", "why", said)
 	}
@@ -71,24 +71,50 @@ func (w *worker) readNodeFits(ctx context.Context, desired model.Desired, rec mo
 }
 
 // outdated are the pods that are not on their StatefulSet's template, and those that stay.
-func (w *worker) outdated(desired model.Desired) (pods []placement.Pod, standing []placement.Standing) {
+func (w *worker) outdated(desired model.Desired) ([]placement.Pod, []placement.Standing) {
 	sets := map[string]*appsv1.StatefulSet{}
 	for _, s := range desired.Sets {
-		object, ok := w.live.Get(compare.Key{Group: "apps", Kind: "StatefulSet", Namespace: w.key.Namespace, Name: s.Name})
-		set := &appsv1.StatefulSet{}
-		if ok && runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, set) == nil {
+		if set := liveSet(w.live, w.key.Namespace, s.Name); set != nil {
 			sets[s.Name] = set
 		}
 	}
-	claims := w.live.Claims(w.key.Namespace, w.key.Name)
-	for _, pod := range w.live.Pods(w.key.Namespace, w.key.Name) {
+	return leaving(w.live, w.key, sets, func(pod *corev1.Pod, set *appsv1.StatefulSet) bool {
+		return pod.Annotations[names.TemplateAnnotation] != set.Spec.Template.Annotations[names.TemplateAnnotation]
+	})
+}
+
+func liveSet(live liveView, namespace, name string) *appsv1.StatefulSet {
+	object, ok := live.Get(compare.Key{Group: "apps", Kind: "StatefulSet", Namespace: namespace, Name: name})
+	if !ok {
+		return nil
+	}
+	return asSet(object)
+}
+
+// asSet is nil where the object cannot be one.
+func asSet(object *unstructuredObject) *appsv1.StatefulSet {
+	set := &appsv1.StatefulSet{}
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, set) != nil {
+		return nil
+	}
+	return set
+}
+
+// leaving are the pods of the sets that come onto another template, and those that stay. What
+// another scheduler places is not known here.
+func leaving(live liveView, cluster record.Cluster, sets map[string]*appsv1.StatefulSet, leaves func(*corev1.Pod, *appsv1.StatefulSet) bool) (pods []placement.Pod, standing []placement.Standing) {
+	claims := live.Claims(cluster.Namespace, cluster.Name)
+	for _, pod := range live.Pods(cluster.Namespace, cluster.Name) {
 		owner := metav1.GetControllerOf(pod)
 		if !isNode(pod) || owner == nil {
 			continue
 		}
 		set := sets[owner.Name]
-		if set == nil || pod.Annotations[names.TemplateAnnotation] == set.Spec.Template.Annotations[names.TemplateAnnotation] ||
-			set.Spec.Template.Spec.SchedulerName != corev1.DefaultSchedulerName {
+		scheduler := ""
+		if set != nil {
+			scheduler = set.Spec.Template.Spec.SchedulerName
+		}
+		if set == nil || !leaves(pod, set) || scheduler != "" && scheduler != corev1.DefaultSchedulerName {
 			standing = append(standing, placement.Standing{Node: pod.Spec.NodeName, Labels: pod.Labels, Spec: &pod.Spec})
 			continue
 		}
@@ -105,26 +131,52 @@ func (w *worker) outdated(desired model.Desired) (pods []placement.Pod, standing
 	return pods, standing
 }
 
-func (w *worker) findNodes(ctx context.Context, pods []placement.Pod, standing []placement.Standing) model.Placement {
-	// Resource version 0 is what the API server has in memory: etcd is not asked.
-	nodes, err := w.kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-	if err != nil {
-		return model.Placement{Unread: unreadNodeFits("Nodes", err)}
+// plannedFits says for a plan whether there is a Node for each pod whose new template places it
+// otherwise. It asks nobody where none does.
+func (l Looker) plannedFits(ctx context.Context, cluster record.Cluster, objects []*unstructuredObject) model.Placement {
+	sets := map[string]*appsv1.StatefulSet{}
+	for _, object := range objects {
+		if object.GetKind() != "StatefulSet" {
+			continue
+		}
+		planned, live := asSet(object), liveSet(l.Live, cluster.Namespace, object.GetName())
+		if planned != nil && live != nil && placement.Differs(&live.Spec.Template.Spec, &planned.Spec.Template.Spec) {
+			sets[planned.Name] = planned
+		}
 	}
-	if w.nodeFits.volumes == nil {
-		w.nodeFits.volumes = map[string]corev1.PersistentVolume{}
+	if len(sets) == 0 || l.Kube == nil {
+		return model.Placement{}
+	}
+	pods, standing := leaving(l.Live, cluster, sets, func(*corev1.Pod, *appsv1.StatefulSet) bool { return true })
+	if len(pods) == 0 {
+		return model.Placement{}
+	}
+	return (&nodeFits{}).read(ctx, l.Kube, pods, standing)
+}
+
+// read asks Kubernetes for the Nodes, and for where the volumes are.
+func (n *nodeFits) read(ctx context.Context, kube kubernetes.Interface, pods []placement.Pod, standing []placement.Standing) model.Placement {
+	ctx, cancel := context.WithTimeout(ctx, fitsWithin)
+	defer cancel()
+	// Resource version 0 is what the API server has in memory: etcd is not asked.
+	nodes, err := kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return model.Placement{Unread: unreadNodes("Nodes", err)}
+	}
+	if n.volumes == nil {
+		n.volumes = map[string]corev1.PersistentVolume{}
 	}
 	for i := range pods {
 		for j := range pods[i].Volumes {
 			v := &pods[i].Volumes[j]
-			known, ok := w.nodeFits.volumes[v.Name]
+			known, ok := n.volumes[v.Name]
 			if !ok {
-				read, err := w.kube.CoreV1().PersistentVolumes().Get(ctx, v.Name, metav1.GetOptions{})
+				read, err := kube.CoreV1().PersistentVolumes().Get(ctx, v.Name, metav1.GetOptions{})
 				if err != nil {
-					return model.Placement{Unread: unreadNodeFits("PersistentVolume "+v.Name, err)}
+					return model.Placement{Unread: unreadNodes("PersistentVolume "+v.Name, err)}
 				}
 				known = corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: v.Name}, Spec: corev1.PersistentVolumeSpec{NodeAffinity: read.Spec.NodeAffinity}}
-				w.nodeFits.volumes[v.Name] = known
+				n.volumes[v.Name] = known
 			}
 			*v = known
 		}
@@ -136,7 +188,7 @@ func (w *worker) findNodes(ctx context.Context, pods []placement.Pod, standing [
 	return model.Placement{Pod: found.Name, Why: countReasons(found.Why, len(nodes.Items))}
 }
 
-func unreadNodeFits(what string, err error) string {
+func unreadNodes(what string, err error) string {
 	if apierrors.IsForbidden(err) {
 		return what + " may not be read: they are of the whole cluster, and deploy/nodes brings the right"
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -101,6 +102,17 @@ func lacks(there, asked corev1.ResourceList, taken []corev1.ResourceList) (corev
 		}
 	}
 	return "", resource.Quantity{}
+}
+
+// Differs reports whether a pod of the one template may have to go to another node than one of
+// the other: the selector, affinity or tolerations are others, or it requests more.
+func Differs(before, after *corev1.PodSpec) bool {
+	same := equality.Semantic.DeepEqual
+	if !same(before.NodeSelector, after.NodeSelector) || !same(before.Affinity, after.Affinity) || !same(before.Tolerations, after.Tolerations) {
+		return true
+	}
+	name, _ := lacks(Requests(before), Requests(after), nil)
+	return name != ""
 }
 
 // Unplaced is a pod that no node takes.

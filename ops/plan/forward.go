@@ -82,6 +82,9 @@ func newRun(s Start) (*run, error) {
 	if s.Observed.Storage.Unread != "" && lifecycle.StorageWanted(&s.Desired, &s.Observed) {
 		r.course.unknown("whether the storage classes of the new claims are there: " + s.Observed.Storage.Unread)
 	}
+	if why := s.Observed.Placement.Unread; why != "" {
+		r.course.unknown("whether a Kubernetes node takes the pods that are restarted: " + why)
+	}
 	// Each look at something in progress would only see that time has passed.
 	r.policy.Poll = time.Hour
 	return r, nil
