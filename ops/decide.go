@@ -5,6 +5,7 @@ import (
 
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/compute"
 	"stevedore.dev/stevedore/ops/lifecycle"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -62,6 +63,7 @@ func decideNext(t *pass.Pass) {
 	// What of it may be applied now.
 	aim.RefuseDefinition(t)
 	create(t)
+	compute.Begin(t)
 	start(t)
 	hold(t)
 
@@ -73,6 +75,7 @@ func decideNext(t *pass.Pass) {
 	setting.Settings(t)
 	access.References(t)
 	volume.Grow(t)
+	compute.Resize(t)
 	lifecycle.Bootstrap(t)
 	work(t)
 	access.Claims(t)

@@ -403,13 +403,13 @@ func TestARestartThatTakesTooLongIsReportedOnceAndGoesOn(t *testing.T) {
 func TestAComputeChangeIsToldAsCrateOperatorDoes(t *testing.T) {
 	d := restartable(wantedCluster(3))
 	small, large := model.Compute{CPULimit: 1, MemoryLimit: "1Gi"}, model.Compute{CPULimit: 2, MemoryLimit: "1Gi"}
-	d.Compute = &small
+	d.Computes = []model.GroupCompute{{Group: "hot", Compute: small}}
 	w := newWorld(t, d)
 	w.run(60)
 	byAnnotation(w)
 	w.run(200)
 	require.Zero(t, reported(w, "ComputeChanged"))
-	w.desired.Compute = &large
+	w.desired.Computes = []model.GroupCompute{{Group: "hot", Compute: large}}
 	byTemplate(w)
 	w.run(200)
 	require.Equal(t, 1, reported(w, "ComputeChangeStarted"))
@@ -417,9 +417,8 @@ func TestAComputeChangeIsToldAsCrateOperatorDoes(t *testing.T) {
 	i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "ComputeChanged" })
 	assert.Equal(t, model.EventCompute, w.reports[i].Event)
 	assert.Equal(t, model.StatusSuccess, w.reports[i].Status)
-	assert.Equal(t, small, w.reports[i].OldCompute)
-	assert.Equal(t, large, w.reports[i].NewCompute)
-	assert.Equal(t, large, *w.record.Compute)
+	assert.Equal(t, []model.ComputeChange{{Group: "hot", Old: small, New: large}}, w.reports[i].Computes)
+	assert.Equal(t, w.desired.Computes, w.record.Computes)
 }
 
 // A watch may show a pod for a moment after it was deleted. The pod seemed to stand, the lock went

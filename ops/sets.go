@@ -114,6 +114,7 @@ func effective(t *pass.Pass) {
 		default:
 			e.KeepGateway = present
 		}
+		e.Resized = !view.ResizesByRestart(&t.View)
 		volume.Hold(&t.View, &e)
 		if h := t.Record.Hold; h != nil && h.Set == s.Name {
 			e.Hold = setting.HoldAnnotation(h)

@@ -68,6 +68,7 @@ type world struct {
 	toyData
 	toyEvidence
 	toyVolumes
+	toyCompute
 	// stable is in memory: a kill loses it.
 	stable model.Stability
 
@@ -167,6 +168,7 @@ func (w *world) nodeNames() []string {
 func (w *world) observe() (o model.Observed) {
 	o = model.Observed{At: w.now, Commands: w.commands, Applied: w.applied, Sets: append([]model.ObservedSet(nil), w.sets...), Claims: append([]model.Claim(nil), w.claims...)}
 	defer func() { w.seeVolumes(&o) }()
+	defer func() { w.seeCompute(&o) }()
 	o.Leftovers, o.Vanished = append([]model.Leftover(nil), w.leftovers...), w.vanished
 	db := model.Database{At: w.now}
 	system := w.secrets["user-system-c"]
@@ -284,6 +286,8 @@ func (w *world) turn() (d model.Decision, err error) {
 		}
 		if before != "" && w.versionOf(before) != w.desired.Version {
 			w.desired.Changes = append(w.desired.Changes, model.Change{Class: model.ChangeImage, Set: s.Name, Path: "image", Old: "old/crate:" + w.versionOf(before)})
+		} else if before != "" && w.only() {
+			w.desired.Changes = append(w.desired.Changes, w.resizeChanges(saved, s.Name)...)
 		} else if before != "" && before != w.wanted() {
 			w.desired.Changes = append(w.desired.Changes, model.Change{Class: model.ChangeRestart, Set: s.Name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
 		}
@@ -353,7 +357,7 @@ func (w *world) savedTemplates() model.Saved {
 	}
 	saved := model.Saved{}
 	for set, template := range w.live {
-		saved[set] = template
+		saved[set], saved[set+savedAmounts] = template, string(w.amountsOf[set])
 	}
 	return saved
 }
@@ -384,6 +388,7 @@ func (w *world) materialise(saved model.Saved, e model.Effective) model.Saved {
 		default:
 			next[s.Name] = last
 		}
+		w.keepAmounts(saved, next, s)
 		if hash, _ := split(next[s.Name]); s.Live != "" && hash != s.Live {
 			next[s.Name+"@live"] = last
 		}
@@ -420,7 +425,7 @@ func (w *world) apply(e model.Effective, saved model.Saved) {
 			}
 		}
 		if i >= 0 && w.sets[i].Replicas == s.Replicas && w.sets[i].InitialMasters == s.InitialMasters &&
-			w.live[s.Name] == saved[s.Name] && w.hold[s.Name] == s.Hold && w.noted[s.Name] == s.Suspended && w.annotated[s.Name] == s.Settings {
+			w.live[s.Name] == saved[s.Name] && !w.applyAmounts(s.Name, saved) && w.hold[s.Name] == s.Hold && w.noted[s.Name] == s.Suspended && w.annotated[s.Name] == s.Settings {
 			continue
 		}
 		w.write(func() {
@@ -433,6 +438,7 @@ func (w *world) apply(e model.Effective, saved model.Saved) {
 			w.sets[i].Replicas, w.sets[i].InitialMasters = s.Replicas, s.InitialMasters
 			w.live[s.Name], w.hold[s.Name], w.noted[s.Name] = saved[s.Name], s.Hold, s.Suspended
 			w.annotate(s.Name, s.Settings)
+			w.setAmounts(s.Name, saved)
 			for o := range s.Replicas {
 				w.claim(s.Name, o)
 				if node := s.Name + "/" + strconv.Itoa(o); w.expects[node] == 0 {

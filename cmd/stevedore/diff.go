@@ -17,6 +17,7 @@ import (
 	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/internal/daemon"
 	"stevedore.dev/stevedore/internal/exported"
+	"stevedore.dev/stevedore/internal/podresize"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/storageclass"
 	"stevedore.dev/stevedore/ops/manifest"
@@ -197,7 +198,7 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 		return nil, false, fmt.Errorf("looking at what is live: %w", err)
 	}
 	planner := &livePlans{
-		looker: daemon.Looker{Live: live, Applier: applier, Store: store, Storage: &storageclass.Cache{Client: client, For: time.Hour}, Kube: client}, applier: applier, revision: revision, now: p.now, vanished: p.vanished,
+		looker: daemon.Looker{Live: live, Applier: applier, Store: store, Storage: &storageclass.Cache{Client: client, For: time.Hour}, Kube: client, Resizes: &podresize.Cache{Client: client}}, applier: applier, revision: revision, now: p.now, vanished: p.vanished,
 	}
 	plans := []plan.Plan{}
 	for _, cluster := range clusters {

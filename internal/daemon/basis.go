@@ -16,6 +16,7 @@ import (
 	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/podresize"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/storageclass"
 	"stevedore.dev/stevedore/ops/gates"
@@ -36,6 +37,8 @@ type Looker struct {
 	Storage *storageclass.Cache
 	// Kube reads Nodes, and where volumes are; nil: whether a Node takes a pod is not asked.
 	Kube kubernetes.Interface
+	// Resizes finds out whether pods can be resized; nil: it is unknown.
+	Resizes *podresize.Cache
 }
 
 // Basis is what a plan of a cluster rests on.
@@ -99,6 +102,11 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 		basis.Observed.Storage = l.Storage.Read(ctx, basis.Desired.Storage)
 	}
 	basis.Observed.Placement = l.plannedFits(ctx, key, rendered.Objects)
+	if l.Resizes != nil {
+		// Who makes the plan may have other rights than the daemon.
+		basis.Observed.Resize = l.Resizes.Read(ctx, key.Namespace)
+		basis.Observed.Resize.Allowed = model.Unknown
+	}
 	if !basis.Secrets {
 		basis.Observed.Secrets = plan.Secrets(basis.Desired, &basis.Record)
 	}

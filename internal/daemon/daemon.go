@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"stevedore.dev/stevedore/apply"
+	"stevedore.dev/stevedore/internal/podresize"
 	"stevedore.dev/stevedore/internal/receiver"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/reports"
@@ -39,6 +40,7 @@ type daemon struct {
 	plain       *rest.Config
 	kube        kubernetes.Interface
 	storage     *storageclass.Cache
+	resizes     *podresize.Cache
 	live        *apply.Live
 	applier     *apply.Applier
 	store       *record.Store
@@ -180,6 +182,7 @@ func term(ctx context.Context, o Options, l *leadership, following *following, r
 	d.storage = &storageclass.Cache{Client: kube, Unread: func(why string) {
 		o.Log.Warn("whether the storage classes of new claims are there is not known, and nothing is refused for it", "why", why)
 	}}
+	d.resizes = &podresize.Cache{Client: kube}
 	d.live, err = apply.NewLive(guarded, apply.LiveOptions{Log: o.Log, OnChange: d.changed})
 	if err != nil {
 		return fmt.Errorf("setting up the watches: %w", err)

@@ -110,8 +110,8 @@ func observedSet(object *unstructured.Unstructured, cluster string) model.Observ
 		}
 	}
 	return model.ObservedSet{
-		Version: version,
-		Name:    object.GetName(), UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion(),
+		Version: version, Resources: manifest.ResourcesOf(object),
+		Name: object.GetName(), UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion(),
 		Ours: object.GetLabels()[names.ClusterLabel] == cluster, Terminating: object.GetDeletionTimestamp() != nil,
 		Replicas: int(number("spec", "replicas")), Current: int(number("status", "replicas")),
 		Ready: int(number("status", "readyReplicas")), Generation: object.GetGeneration(),
@@ -162,6 +162,7 @@ func observedPod(pod *corev1.Pod, groups map[string]model.Set) model.Pod {
 		}
 	}
 	out.Lost = lostOf(pod)
+	sayResources(&out, pod)
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		out.Controller = string(owner.UID)
 	}

@@ -57,9 +57,39 @@ type UpgradeData struct {
 	NewVersion  string `json:"new_version"`
 }
 
-// ComputeData is of the event "compute_changed": what the nodes of the first data
-// group are given, in the definition's words, null where it says nothing.
+// ComputeData is of the event "compute_changed": what nodes are given, in the definition's words,
+// null where it says nothing. crate-operator's keys are of the first data group that has changed,
+// and of dedicated masters where there are any. Groups is ours: each group that has changed.
 type ComputeData struct {
+	GroupData
+	*MasterData
+	Groups []NamedGroupData `json:"groups"`
+}
+
+// NamedGroupData is a group that has changed.
+type NamedGroupData struct {
+	Name string `json:"name"`
+	GroupData
+}
+
+// MasterData is of dedicated masters.
+type MasterData struct {
+	OldCPULimit      *float64 `json:"old_master_cpu_limit"`
+	OldMemoryLimit   *string  `json:"old_master_memory_limit"`
+	OldCPURequest    *float64 `json:"old_master_cpu_request"`
+	OldMemoryRequest *string  `json:"old_master_memory_request"`
+	OldHeapRatio     *float64 `json:"old_master_heap_ratio"`
+	OldNodepool      *string  `json:"old_master_nodepool"`
+	NewCPULimit      *float64 `json:"new_master_cpu_limit"`
+	NewMemoryLimit   *string  `json:"new_master_memory_limit"`
+	NewCPURequest    *float64 `json:"new_master_cpu_request"`
+	NewMemoryRequest *string  `json:"new_master_memory_request"`
+	NewHeapRatio     *float64 `json:"new_master_heap_ratio"`
+	NewNodepool      *string  `json:"new_master_nodepool"`
+}
+
+// GroupData is of one group.
+type GroupData struct {
 	OldCPULimit      *float64 `json:"old_cpu_limit"`
 	OldMemoryLimit   *string  `json:"old_memory_limit"`
 	OldCPURequest    *float64 `json:"old_cpu_request"`
@@ -74,8 +104,26 @@ type ComputeData struct {
 	NewNodepool      *string  `json:"new_nodepool"`
 }
 
-func computeData(old, wanted model.Compute) *ComputeData {
-	return &ComputeData{
+// computeData: with masters alone changed, crate-operator's keys are of the first data group.
+func computeData(changes []model.ComputeChange) *ComputeData {
+	out := &ComputeData{Groups: []NamedGroupData{}}
+	data := false
+	for _, c := range changes {
+		group := groupData(c.Old, c.New)
+		if c.Old != c.New {
+			out.Groups = append(out.Groups, NamedGroupData{c.Group, group})
+		}
+		if masters := MasterData(group); c.Masters {
+			out.MasterData = &masters
+		} else if !data {
+			out.GroupData, data = group, true
+		}
+	}
+	return out
+}
+
+func groupData(old, wanted model.Compute) GroupData {
+	return GroupData{
 		OldCPULimit: unlessZero(old.CPULimit), OldMemoryLimit: unlessZero(old.MemoryLimit),
 		OldCPURequest: unlessZero(old.CPURequest), OldMemoryRequest: unlessZero(old.MemoryRequest),
 		OldHeapRatio: unlessZero(old.HeapRatio), OldNodepool: unlessZero(old.Nodepool),
@@ -131,7 +179,7 @@ func BodyOf(cluster record.Cluster, report model.Report) ([]byte, error) {
 		u := report.Upgrade
 		body.Upgrade = &UpgradeData{OldRegistry: u.OldRegistry, NewRegistry: u.NewRegistry, OldVersion: u.OldVersion, NewVersion: u.NewVersion}
 	case model.EventCompute:
-		body.Compute = computeData(report.OldCompute, report.NewCompute)
+		body.Compute = computeData(report.Computes)
 	case model.EventFeedback:
 		action := report.Action
 		if action == "" {

@@ -101,6 +101,10 @@ func (o objects) SetBudget(_ context.Context, name string, value int) error {
 }
 
 // No volume of this world grows yet.
+func (o objects) ResizePod(context.Context, string, string, model.Resources) error {
+	return errors.New("the simulation resizes no pods")
+}
+
 func (o objects) GrowClaim(context.Context, string, string, string) error {
 	return execute.ErrNotFound
 }

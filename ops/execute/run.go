@@ -99,6 +99,9 @@ func writeObject(ctx context.Context, a model.Action, t Tools) (model.Result, er
 	case model.ActionGrowClaim:
 		err := t.Objects.GrowClaim(ctx, a.Claim, a.ClaimUID, a.Size)
 		return model.Result{Message: "the volume claim asks for " + a.Size}, err
+	case model.ActionResizePod:
+		err := orGone(t.Objects.ResizePod(ctx, a.Pod, a.PodUID, a.Resources))
+		return model.Result{Message: "the pod is asked to have " + a.Resources.Words()}, err
 	case model.ActionRecreateSet:
 		err := orGone(t.Objects.OrphanSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.Budget, a.Value))
 		return model.Result{Message: "the StatefulSet was deleted without its pods, to be made again with larger claim templates"}, err

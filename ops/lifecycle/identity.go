@@ -59,6 +59,9 @@ func Rebuild(t *pass.Pass) {
 	rebuildSuspended(t)
 	setting.RebuildSettings(t)
 	aim.RebuildAsked(t)
+	if t.Desired.Operations.Resize != model.ResizeRestart {
+		t.Record.Resizing = &model.Resizing{Since: t.Now, Rebuilt: true}
+	}
 	rebuildVersion(t)
 	rebuildUnwanted(t)
 	aim.RebuildTrials(t)

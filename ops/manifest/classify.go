@@ -39,7 +39,7 @@ func Classify(wanted, effective []*unstructured.Unstructured) []model.Change {
 			continue
 		}
 		delete(before, name)
-		c := comparison{set: name, common: common}
+		c := comparison{set: name, common: common, before: old, after: w}
 		c.compare("", old.Object, w.Object)
 		changes = append(changes, c.changes...)
 	}
@@ -54,6 +54,8 @@ type comparison struct {
 	changes []model.Change
 	// common are the settings that every node is to have alike.
 	common map[string]bool
+	// before and after are the StatefulSets that are compared.
+	before, after *unstructured.Unstructured
 }
 
 // compare walks both values. Paths name items of lists by their name:
@@ -161,6 +163,8 @@ func (c *comparison) add(path, old, wanted string) {
 	class, counts := classOf(path)
 	if size, changes, isSize := sizeChange(path, old, wanted); isSize {
 		class, counts = size, changes
+	} else if amounts, changes, isResource := c.resourceChange(path, old, wanted); isResource {
+		class, counts = amounts, changes
 	}
 	if !counts {
 		return

@@ -105,7 +105,7 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 				keepGateway(set, before)
 			}
 		}
-		err = setTemplateHash(set, all, saved)
+		err = setTemplateHash(set, all, saved, e.Resized)
 	}
 	if err != nil {
 		return nil, err

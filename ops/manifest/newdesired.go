@@ -47,15 +47,10 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) model.Des
 			Name: names.StatefulSet(d.Name, m.Name, true), Group: names.MasterGroup,
 			Dedicated: true, MasterEligible: true, Replicas: m.Replicas,
 		})
+		out.Computes = append(out.Computes, model.GroupCompute{Group: names.MasterGroup, Masters: true, Compute: computeOf(m)})
 	}
 	for i, g := range d.Spec.Nodes.Data {
-		if i == 0 {
-			r := g.Resources
-			out.Compute = &model.Compute{
-				CPULimit: r.LimitCPU, CPURequest: r.RequestCPU, MemoryLimit: r.LimitMemory, MemoryRequest: r.RequestMemory,
-				HeapRatio: r.HeapRatio, Nodepool: g.Nodepool,
-			}
-		}
+		out.Computes = append(out.Computes, model.GroupCompute{Group: g.Name, Compute: computeOf(&g)})
 		eligible := g.Name == r.Pins.MasterGroup || r.Pins.MasterGroup == "" && i == 0
 		out.Sets = append(out.Sets, model.Set{
 			Name: names.StatefulSet(d.Name, g.Name, false), Group: g.Name,
@@ -79,6 +74,14 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) model.Des
 		}
 	}
 	return out
+}
+
+func computeOf(g *definition.NodeGroup) model.Compute {
+	r := &g.Resources
+	return model.Compute{
+		CPULimit: r.LimitCPU, CPURequest: r.RequestCPU, MemoryLimit: r.LimitMemory, MemoryRequest: r.RequestMemory,
+		HeapRatio: r.HeapRatio, Nodepool: g.Nodepool,
+	}
 }
 
 // references are each Secret once, with the fields that name it.

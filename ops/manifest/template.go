@@ -18,11 +18,11 @@ import (
 // pod carries the hash of the template that it was made from, so that a pod is known to be
 // outdated by itself: what changes in place makes another ControllerRevision and not another hash.
 // A set that differs from what was effective before only in what restarts nothing keeps the hash
-// that it had, whatever went into that one.
-func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved) error {
+// that it had, whatever went into that one; with resized also where running pods get what differs.
+func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, resized bool) error {
 	hash, err := templateHash(set)
 	if err == nil {
-		hash = keptHash(hash, set, all, saved)
+		hash = keptHash(hash, set, all, saved, resized)
 		err = unstructured.SetNestedField(set.Object, hash, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func TemplateOf(set *unstructured.Unstructured) string {
 
 // keptHash is the hash of the last effective object, or of the one before it,
 // where no process would read anything else from this template.
-func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved) string {
+func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, resized bool) string {
 	for _, suffix := range []string{"", rememberedSuffix, liveSuffix} {
 		name := set.GetName() + suffix
 		if _, ok := saved[name]; !ok {
@@ -88,9 +88,9 @@ func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.U
 		if had == hash {
 			return hash
 		}
-		c := comparison{set: set.GetName(), common: commonSettings(all)}
+		c := comparison{set: set.GetName(), common: commonSettings(all), before: before, after: set}
 		c.compare("", before.Object, set.Object)
-		if had != "" && !slices.ContainsFunc(c.changes, model.Change.Restarts) {
+		if had != "" && !slices.ContainsFunc(c.changes, func(o model.Change) bool { return o.Restarts() && !(resized && o.Class == model.ChangeResize) }) {
 			return had
 		}
 	}

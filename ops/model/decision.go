@@ -149,6 +149,8 @@ type EffectiveSet struct {
 	// Gap is true for a set that was deleted without its pods and is not gone yet: it is
 	// not applied, and what is saved of it stays.
 	Gap bool
+	// Resized keeps the hash of a template that differs only in what running pods get in place.
+	Resized bool
 	// Sizes are those of its claim templates; "" leaves them as they are in what is
 	// applied.
 	Sizes SizeList
@@ -298,6 +300,9 @@ const (
 	// From pods, which all have to be there, while Budget keeps Value pods and lets none
 	// go. It is made again when objects are applied. Disruptive.
 	ActionRecreateSet ActionKind = "recreate-set"
+	// ActionResizePod asks for Resources for the containers of Pod (precondition PodUID) while
+	// it runs.
+	ActionResizePod ActionKind = "resize-pod"
 )
 
 // Action is one thing to do; fields that its kind does not name are zero. It
@@ -323,6 +328,7 @@ type Action struct {
 	Claim string
 	// ClaimUID and Size, as Kubernetes writes it, are of the claim that grows.
 	ClaimUID, Size string
+	Resources      Resources
 	ClusterID      string
 	Version        string
 	Budget         string

@@ -40,9 +40,9 @@ type Desired struct {
 	Version, ImageRegistry string
 	// Sets are the StatefulSets, masters first, then in the definition's order.
 	Sets []Set
-	// Compute is of the first data group; nil when that is not known.
-	Compute *Compute
-	Users   []User
+	// Computes are those of each group, in the order of Sets; nil when that is not known.
+	Computes []GroupCompute
+	Users    []User
 	// License is nil when the definition names none.
 	License *SecretKey
 	// References are the other Secrets that the nodes read, by name.
@@ -126,6 +126,8 @@ const (
 	// ChangeVolumesGrow and ChangeVolumesShrink are a claim template with another size.
 	ChangeVolumesGrow
 	ChangeVolumesShrink
+	// ChangeResize is other CPU or memory that a running pod can get in place.
+	ChangeResize
 )
 
 // String is the class in words, for logs and tests.
@@ -153,6 +155,8 @@ func (c ChangeClass) String() string {
 		return "volumes-grow"
 	case ChangeVolumesShrink:
 		return "volumes-shrink"
+	case ChangeResize:
+		return "resize"
 	}
 	return "unknown"
 }

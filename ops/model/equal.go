@@ -18,11 +18,11 @@ func (r *Record) DecidedEqual(o *Record) bool {
 	case r.Revision != o.Revision, r.Commit != o.Commit, r.Stage != o.Stage, r.AllowedCIDRs != o.AllowedCIDRs, r.DeleteConsent != o.DeleteConsent:
 	// What runs.
 	case r.HighestVersion != o.HighestVersion, r.Version != o.Version, r.TLS != o.TLS, !sameList(r.Sets, o.Sets), !sameList(r.Suspended, o.Suspended):
-	case !slices.EqualFunc(r.References, o.References, SameReference), !samePart(r.Compute, o.Compute), !sameList(r.Budgets, o.Budgets), !r.Budget.equal(o.Budget):
+	case !slices.EqualFunc(r.References, o.References, SameReference), !samePart(r.Compute, o.Compute), !sameList(r.Computes, o.Computes), !sameList(r.Budgets, o.Budgets), !r.Budget.equal(o.Budget):
 	case LicenceName(r.License) != LicenceName(o.License), r.LicenseSecret != o.LicenseSecret, r.LicenseChange != o.LicenseChange, !r.Bootstrap.equal(&o.Bootstrap):
 	// What is under way, and which templates have come up.
 	case !r.Operation.equal(o.Operation), !r.Removal.equal(o.Removal), r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy:
-	case !r.Growth.equal(o.Growth), r.RecoverDue != o.RecoverDue, !sameList(r.OnTrial, o.OnTrial), !sameList(r.Verified, o.Verified):
+	case !r.Growth.equal(o.Growth), !r.Resizing.equal(o.Resizing), r.RecoverDue != o.RecoverDue, !sameList(r.OnTrial, o.OnTrial), !sameList(r.Verified, o.Verified):
 	// What we have set in the database.
 	case !samePart(r.Hold, o.Hold), !r.HoldHidden.Equal(o.HoldHidden), !r.Exclusions.equal(o.Exclusions), !sameList(r.Settings, o.Settings):
 	// What was reported, and what was asked for last.

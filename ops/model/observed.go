@@ -44,6 +44,8 @@ type Observed struct {
 	// Disrupted are the other clusters of this daemon that are being disrupted,
 	// "namespace/name"; read only where this one may begin to be.
 	Disrupted []string
+	// Resize is read only where a pod is to get other CPU and memory (compute.Wanted).
+	Resize CanResize
 	// Failures are the actions that failed at their last attempt; kept in the
 	// daemon's memory only.
 	Failures []Failure
@@ -80,6 +82,8 @@ type ObservedSet struct {
 	Template, Hold string
 	// Version is the tag of the crate image in its template.
 	Version string
+	// Resources are those of its template, as a pod gets them: requests default to limits.
+	Resources Resources
 	// Suspended is our annotation of what it was suspended from; "" without one.
 	Suspended string
 	// Annotated is our annotation of the settings that we have set; Settings are the
@@ -122,6 +126,13 @@ type Pod struct {
 	KubernetesNode, Zone string
 	// Version is the tag of its crate image.
 	Version string
+	// Resources are those that it is to have, and Actual those that its containers have; ""
+	// while its kubelet does not say. Altered: its spec has changed since it was made.
+	Resources, Actual Resources
+	Altered           bool
+	// Resize is how far a change of them has come, ResizeMessage what its kubelet says.
+	Resize        ResizeStage
+	ResizeMessage string
 	// Started is when the crate container started; zero when it never did.
 	Started time.Time
 	// Restarts of the crate container.

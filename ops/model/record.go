@@ -86,6 +86,8 @@ type Record struct {
 	Verified []VerifiedTemplate `json:"proven,omitempty"`
 	// Growth of volumes that is under way; nil for none.
 	Growth *VolumeGrowth `json:"growth,omitempty"`
+	// Resizing is there while pods are to get other CPU and memory in place.
+	Resizing *Resizing `json:"resizing,omitempty"`
 	// RecoverDue is true while a pod waits for more data nodes after a full outage
 	// than there are.
 	RecoverDue bool `json:"recoverDue,omitempty"`
@@ -96,9 +98,10 @@ type Record struct {
 	// carried out.
 	RestartedAt string `json:"restartedAt,omitempty"`
 	RestartedBy string `json:"restartedBy,omitempty"`
-	// Compute is what the nodes of the first data group were last brought to; nil
-	// when that is not known.
-	Compute *Compute `json:"compute,omitempty"`
+	// Computes are what the nodes of each group were last brought to; nil when that is not
+	// known. Releases before wrote Compute, of the first data group.
+	Computes []GroupCompute `json:"computes,omitempty"`
+	Compute  *Compute       `json:"compute,omitempty"`
 	// Seq counts the transitions that were reported; it makes event ids.
 	Seq int64 `json:"seq,omitempty"`
 	// Last is the outcome that was reported last.

@@ -45,8 +45,9 @@ type Report struct {
 	OldMasters, NewMasters int
 	// Upgrade, for EventUpgrade.
 	Upgrade Upgrade
-	// OldCompute and NewCompute, for EventCompute.
-	OldCompute, NewCompute Compute
+	// Computes, for EventCompute: the first is of the data group that crate-operator's body has.
+	// Those whose Old and New are the same have not changed.
+	Computes []ComputeChange
 }
 
 // GroupReplicas is a data group's replica count.

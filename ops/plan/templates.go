@@ -120,7 +120,8 @@ func setOf(object *unstructured.Unstructured) (Set, error) {
 	set := Set{Content: hex.EncodeToString(sum[:8]), ObservedSet: model.ObservedSet{
 		Name: object.GetName(), Ours: true, Group: group,
 		MasterEligible: manifest.ArgumentOf(object, "node.master") == "true", RecoverAfter: manifest.RecoverAfter(object),
-		Template: manifest.TemplateOf(object), Version: versionOf(object), Settings: manifest.LiveArgumentsOf(object),
+		Resources: manifest.ResourcesOf(object),
+		Template:  manifest.TemplateOf(object), Version: versionOf(object), Settings: manifest.LiveArgumentsOf(object),
 		Attributes: setting.AttributesOf(object),
 	}}
 	for _, setting := range []string{"gateway.expected_data_nodes", "gateway.expected_nodes"} {

@@ -20,7 +20,8 @@ func StartRestart(t *pass.Pass) bool {
 	before, at, by := aim.Asked(&t.View)
 	if before.IsZero() && aim.NextSet(&t.View) == "" {
 		// As in most passes.
-		t.Record.RestartedAt, t.Record.RestartedBy, t.Record.Compute = at, by, t.Desired.Compute
+		t.Record.RestartedAt, t.Record.RestartedBy = at, by
+		aim.NoteCompute(t)
 		return false
 	}
 	op := &model.Operation{
@@ -30,7 +31,7 @@ func StartRestart(t *pass.Pass) bool {
 	t.Record.Operation = op
 	if aim.NextSet(&t.View) == "" {
 		t.Record.Operation, t.Record.RestartedAt, t.Record.RestartedBy = nil, at, by
-		t.Record.Compute = t.Desired.Compute
+		aim.NoteCompute(t)
 		return false
 	}
 	if reason, waits := gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1)); waits {
@@ -48,7 +49,7 @@ func StartRestart(t *pass.Pass) bool {
 		Event: model.EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartStarted", Status: model.StatusInProgress,
 		Message: "a rolling restart has begun" + soleWords(&t.View),
 	})
-	computeBegins(t)
+	aim.ComputeBegins(t)
 	return true
 }
 
@@ -176,7 +177,7 @@ func left(v *view.View) int {
 // restarted ends the restart, and reports success.
 func restarted(t *pass.Pass, op *model.Operation) {
 	t.Record.Operation, t.Record.RestartedAt, t.Record.RestartedBy = nil, op.Restart.At, op.Restart.By
-	computeEnds(t)
+	aim.ComputeEnds(t)
 	aim.Outcome(t, model.OperationRestart, model.StatusSuccess, "", model.Report{
 		Event: model.EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartSucceeded",
 		Message: fmt.Sprintf("the rolling restart has ended: %d pod(s) were restarted one after the other, and the cluster is green", len(op.Restart.Done)),

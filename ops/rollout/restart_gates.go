@@ -23,11 +23,11 @@ func Detailed(d *model.Desired, r *model.Record) bool {
 		return true
 	}
 	for i := range d.Changes {
-		if c := d.Changes[i].Class; c == model.ChangeRestart || c == model.ChangeImage {
+		if c := d.Changes[i].Class; c == model.ChangeRestart || c == model.ChangeImage || c == model.ChangeResize {
 			return true
 		}
 	}
-	return false
+	return r.Resizing != nil && r.Resizing.Restart
 }
 
 // A whole and fresh reading, in which everything is there: without one nothing is known to

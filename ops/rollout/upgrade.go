@@ -46,7 +46,7 @@ func StartUpgrade(t *pass.Pass) bool {
 	r := upgradeReport(&t.View, *u, "UpgradeStarted", u.Words()+" has begun, node by node"+soleWords(&t.View))
 	r.Status = model.StatusInProgress
 	t.Report(r)
-	computeBegins(t)
+	aim.ComputeBegins(t)
 	return true
 }
 
@@ -100,7 +100,7 @@ func versionWaits(t *pass.Pass) bool {
 func upgraded(t *pass.Pass, op *model.Operation) {
 	t.Record.Operation, t.Record.RestartedAt, t.Record.RestartedBy = nil, op.Restart.At, op.Restart.By
 	t.Record.Version = t.Desired.Version
-	computeEnds(t)
+	aim.ComputeEnds(t)
 	u := *op.Upgrade
 	if u.RolledBack() {
 		aim.Outcome(t, model.OperationUpgrade, model.StatusSuccess, "", model.Report{

@@ -19,7 +19,7 @@ func PendingRestart(v *View, set string) bool {
 			return true
 		}
 	}
-	return false
+	return ResizesByRestart(v) && ResizePending(v, set)
 }
 
 // Outdated reports whether a pod runs another template than its set has, or was made before the
@@ -42,7 +42,7 @@ func Outdated(v *View, p *model.Pod) bool {
 	if v.Record.RecoverDue && WaitsForTooMany(v, p) {
 		return true
 	}
-	if v.Desired.Operations.OfflineResize == model.OfflineRestart && AwaitsMount(v, p) {
+	if v.Desired.Operations.OfflineResize == model.OfflineRestart && AwaitsMount(v, p) || ResizesByRestart(v) && Lags(v, p) {
 		return true
 	}
 	if p.Template == "" && !begun {

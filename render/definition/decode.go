@@ -282,7 +282,7 @@ func operationsOf(n *yaml.Node) Operations {
 		BootstrapTimeout: duration(n, "bootstrapTimeout"), ScaleTimeout: duration(n, "scaleTimeout"),
 		RestartTimeout: duration(n, "restartTimeout"), BudgetTimeout: duration(n, "budgetTimeout"),
 		Unreplicated: str(n, "unreplicated"), SettledYellow: str(n, "settledYellow"), Unhealable: str(n, "unhealable"),
-		RestartBy: str(n, "restartBy"), Adoption: str(n, "adoption"), Base: str(n, "base"), Sysctl: str(n, "sysctl"), OfflineResize: str(n, "offlineResize"), NoNodeFits: str(n, "noNodeFits"),
+		RestartBy: str(n, "restartBy"), Adoption: str(n, "adoption"), Base: str(n, "base"), Sysctl: str(n, "sysctl"), OfflineResize: str(n, "offlineResize"), NoNodeFits: str(n, "noNodeFits"), Resize: str(n, "resize"),
 		DebugVolume: DebugVolume{Size: str(n, "debugVolume", "size"), StorageClass: str(n, "debugVolume", "storageClass")},
 	}
 	for _, c := range located.Items(located.Get(n, "consent")) {

@@ -184,6 +184,7 @@ func operations() field {
 		oneOf("restartBy", "pod", "zone"),
 		oneOf("offlineResize", "wait", "restart"),
 		oneOf("noNodeFits", "wait", "proceed"),
+		oneOf("resize", "in-place", "restart"),
 		oneOf("adoption", "never", "if-unowned", "always"),
 		refused("maintenanceWindows", "maintenance-windows-not-supported: restarts begin as soon as they are safe, whatever the time: leave the field out, and pause the cluster until its hour"),
 		text("base", checkBase),

@@ -1,0 +1,175 @@
+package compute
+
+import (
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// Wanted reports whether the next decision may depend on whether pods can be resized.
+func Wanted(d *model.Desired, r *model.Record) bool {
+	if d.Removed || d.Operations.Resize == model.ResizeRestart {
+		return false
+	}
+	return r.Resizing != nil || slices.ContainsFunc(d.Changes, func(c model.Change) bool { return c.Class == model.ChangeResize })
+}
+
+// Begin records that pods are to get other CPU and memory, before the template with it is applied:
+// from then on each pod that has something else gets it.
+func Begin(t *pass.Pass) {
+	v := &t.View
+	switch r := t.Record.Resizing; {
+	case t.Rejected, t.Desired.Removed, !t.Record.Bootstrap.Done:
+	case r != nil:
+		if by := view.ResizesByRestart(v); r.Restart != by {
+			next := *r
+			next.Restart = by
+			t.Record.Resizing = &next
+		}
+	case view.ResizesByRestart(v), v.Suspending:
+	case slices.ContainsFunc(t.Desired.Sets, func(s model.Set) bool { return view.ResizePending(v, s.Name) && !view.PendingRestart(v, s.Name) }):
+		report(t, model.StatusInProgress, "ResizeStarted", "running pods get other CPU and memory in place, one after the other, and none restarts for it")
+		aim.ComputeBegins(t)
+		t.Record.Resizing = &model.Resizing{Since: t.Now}
+	}
+}
+
+// Resize asks for the CPU and memory of the live templates, for one pod after the other, whatever
+// else is under way: it takes no node down, and may be what a pod lacks that is not ready.
+func Resize(t *pass.Pass) {
+	if served := &t.Observed.Resize; served.Served == model.No && Wanted(&t.Desired, &t.Record) {
+		t.Wait(gates.ResizeNotServed())
+	}
+	if t.Record.Resizing == nil || t.Rejected || t.Desired.Removed {
+		return
+	}
+	lagging := lags(&t.View)
+	if len(lagging) == 0 {
+		finish(t)
+		return
+	}
+	if t.Record.Resizing.Restart {
+		return // the restart says what it does
+	}
+	if t.Observed.Resize.Allowed == model.No {
+		t.Wait(gates.ResizeNotAllowed(t.Desired.Namespace, len(lagging)))
+		return
+	}
+	var waits []gates.ResizingPod
+	var stopped []*model.Pod
+	for _, p := range lagging {
+		switch pod := resizing(&t.View, p); {
+		case asks(&t.View, p), p.Resize == model.ResizeAsked, p.Resize == "":
+			waits = append(waits, pod)
+		case p.Resize == model.ResizeDeferred:
+			t.Wait(gates.ResizeDeferred(pod))
+			if t.Elapsed(t.Record.Resizing.Since) > view.RestartLimit(&t.View) {
+				stopped = append(stopped, p)
+			}
+		default:
+			t.Wait(gates.ResizeStopped(pod))
+			stopped = append(stopped, p)
+		}
+	}
+	t.Waits(gates.PodsResize(aim.AllRecorded(&t.View), waits))
+	if p := next(&t.View, lagging); p != nil {
+		t.Harmless(model.Action{Kind: model.ActionResizePod, Pod: p.Name, PodUID: p.UID, Resources: t.Live(p.Set).Resources.Missing(p.Resources)})
+	}
+	tellStopped(t, stopped)
+}
+
+// lags are the pods that have not what their templates say, in the order of a restart.
+func lags(v *view.View) []*model.Pod {
+	var out []*model.Pod
+	for _, s := range v.Record.Sets {
+		for ordinal := range max(s.Replicas, aim.Replicas(v, s)) {
+			if p := v.Pod(s.Name, ordinal); p != nil && view.Lags(v, p) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// asks reports whether the pod has still to be asked for what its set's template says.
+func asks(v *view.View, p *model.Pod) bool { return !v.Live(p.Set).Resources.In(p.Resources) }
+
+// next is the pod that is asked now: one at a time, and none of a set in which one has stopped. One
+// that is deferred holds up no other: each waits for its own machine.
+func next(v *view.View, lagging []*model.Pod) *model.Pod {
+	var asking *model.Pod
+	for _, p := range lagging {
+		switch {
+		case !asks(v, p) && (p.Resize == model.ResizeAsked || p.Resize == ""):
+			return nil
+		case asks(v, p) && asking == nil && !slices.ContainsFunc(lagging, func(q *model.Pod) bool { return q.Set == p.Set && !asks(v, q) && q.Resize.Stopped() }):
+			asking = p
+		}
+	}
+	return asking
+}
+
+func resizing(v *view.View, p *model.Pod) gates.ResizingPod {
+	has := p.Actual
+	if has == "" {
+		has = p.Resources
+	}
+	return gates.ResizingPod{Name: p.Name, Desired: v.Live(p.Set).Resources.Missing(has).Words(), Asked: !asks(v, p), Node: p.KubernetesNode, Says: p.ResizeMessage}
+}
+
+// finish ends it once every template is live and seen by its controller. What is recorded may never
+// have been applied, and its hash is that of the one before.
+func finish(t *pass.Pass) {
+	v := &t.View
+	if !aim.Applied(v) {
+		return
+	}
+	for _, s := range t.Record.Sets {
+		if live := t.Live(s.Name); view.ResizePending(v, s.Name) || live == nil || live.ObservedGeneration != live.Generation {
+			return
+		}
+	}
+	r := t.Record.Resizing
+	t.Record.Resizing = nil
+	if r.Rebuilt {
+		return // nobody knows whether anything was to be done
+	}
+	message := "each pod has the CPU and memory of its template, and none was restarted for it. CrateDB keeps the processors, the heap and the circuit breakers that it has started with"
+	if r.Restart {
+		message = "each pod has the CPU and memory of its template"
+	}
+	report(t, model.StatusSuccess, "ResizeSucceeded", message)
+	if !view.Restarting(v) && aim.NextSet(v) == "" {
+		aim.ComputeEnds(t) // else the restart reports it
+	}
+}
+
+// tellStopped reports once which pods do not get it.
+func tellStopped(t *pass.Pass, stopped []*model.Pod) {
+	var pods, words []string
+	for _, p := range stopped {
+		pods, words = append(pods, p.Name), append(words, p.Name+" ("+string(p.Resize)+"): "+p.ResizeMessage)
+	}
+	told := strings.Join(pods, ",")
+	if told == t.Record.Resizing.Told {
+		return
+	}
+	next := *t.Record.Resizing
+	next.Told = told
+	t.Record.Resizing = &next
+	if told != "" {
+		report(t, model.StatusFailure, "ResizeStopped", "pods run on with the CPU and memory that they have: "+strings.Join(words, "; "))
+	}
+}
+
+func report(t *pass.Pass, status model.Status, reason, message string) {
+	t.Report(model.Report{
+		Event: model.EventFeedback, Operation: "update", Action: "change_compute", Status: status,
+		Reason: reason, Warning: status == model.StatusFailure, Message: message,
+	})
+}

@@ -1,0 +1,347 @@
+package ops_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+const (
+	little = model.Resources("crate requests.cpu=500m")
+	more   = model.Resources("crate requests.cpu=750m")
+)
+
+var canResize = model.CanResize{Served: model.Yes, Allowed: model.Yes}
+
+// resizedWorld is a cluster of three nodes whose definition then gives them more.
+func resizedWorld(t *testing.T) *world {
+	d := restartable(wantedCluster(3))
+	d.Computes = []model.GroupCompute{{Group: "hot", Compute: model.Compute{CPURequest: 0.5}}}
+	w := newWorld(t, d)
+	w.amounts, w.can = little, canResize
+	w.run(60)
+	w.give(more)
+	return w
+}
+
+// give has the template say other amounts, which alone would be another hash.
+func (w *world) give(amounts model.Resources) {
+	w.amounts, w.template = amounts, "t2"
+	w.desired.Revision = "rev-" + string(amounts)
+	w.desired.Computes = []model.GroupCompute{{Group: "hot", Compute: model.Compute{CPURequest: 0.75}}}
+}
+
+func checkResized(t *testing.T, w *world, amounts model.Resources) {
+	t.Helper()
+	for name, a := range w.compute {
+		assert.Equal(t, amounts, a.actual, name)
+		assert.Zero(t, w.pods[name].restarts, "%s was restarted", name)
+	}
+	assert.Equal(t, "t1", w.live[hot], "no process reads anything else from the template")
+	assert.Nil(t, w.record.Resizing)
+	assert.Nil(t, w.record.Operation)
+	assert.Equal(t, model.StageVerified, w.record.Stage)
+}
+
+func TestMoreRequestsNeedNoRestart(t *testing.T) {
+	w := resizedWorld(t)
+	w.run(60)
+	checkResized(t, w, more)
+	assert.Equal(t, []string{hot + "-0", hot + "-1", hot + "-2"}, w.resized, "one after the other")
+	for _, reason := range []string{"ResizeStarted", "ResizeSucceeded", "ComputeChangeStarted", "ComputeChanged"} {
+		assert.Equal(t, 1, reported(w, reason), reason)
+	}
+	assert.Zero(t, reported(w, "RestartStarted"))
+	assert.Equal(t, 0.75, w.record.Computes[0].CPURequest)
+
+	// Nothing of it comes later: not with another daemon, nor with the record lost, nor with
+	// another policy.
+	w.stable, w.applied = model.Stability{}, model.Applied{}
+	w.run(20)
+	w.record = model.Record{}
+	w.run(20)
+	w.desired.Operations.Resize, w.desired.Revision = model.ResizeRestart, "rev-policy"
+	w.run(20)
+	w.record = model.Record{}
+	w.run(20)
+	checkResized(t, w, more)
+	assert.Len(t, w.resized, 3)
+
+	// A restart for another reason takes each pod once, onto the template with the new amounts.
+	w.template, w.desired.Revision = "t3", "rev-t3"
+	w.run(200)
+	for name, a := range w.compute {
+		assert.Equal(t, more, a.actual, name)
+		assert.Equal(t, 1, w.pods[name].restarts, name)
+	}
+}
+
+// A kill before and after each write, with and without the record.
+func TestResizingPodsSurvivesAKillAtEachWrite(t *testing.T) {
+	first := resizedWorld(t)
+	before := first.writes
+	first.run(60)
+	writes := first.writes - before
+	require.Greater(t, writes, 6)
+	for n := 1; n <= writes; n++ {
+		for _, after := range []bool{false, true} {
+			for _, lose := range []bool{false, true} {
+				w := resizedWorld(t)
+				w.killAt, w.after, w.lose = w.writes+n, after, lose
+				w.run(120)
+				checkResized(t, w, more)
+			}
+		}
+	}
+}
+
+func TestWhatIsTakenBackIsResizedBack(t *testing.T) {
+	for _, lose := range []bool{false, true} {
+		for turns := range 12 {
+			w := resizedWorld(t)
+			for range turns {
+				_, err := w.turn()
+				require.NoError(t, err)
+			}
+			if w.give(little); lose {
+				w.record = model.Record{}
+			}
+			w.run(60)
+			checkResized(t, w, little)
+		}
+	}
+}
+
+// What holds a resize up, and what does not: it takes no node down.
+func TestWhatAResizeWaitsFor(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		so   func(w *world)
+		// waits is the gate that names it, in its words; asked are the pods that are asked.
+		waits, words string
+		asked        int
+	}{
+		{"nothing", func(*world) {}, "", "", 3},
+		{"the tables are red", func(w *world) { w.see = func(db *model.Database) { db.Health.Colour = model.Red } }, "", "", 3},
+		{"no node answers", func(w *world) {
+			w.see = func(db *model.Database) { *db = model.Database{At: db.At, Contact: model.No} }
+		}, "", "", 3},
+		{"a pod is down, and comes back with what is desired", func(w *world) { w.pods[hot+"-1"].away = 8 }, "", "", 2},
+		{"a pod is not ready: it may lack just that", func(w *world) { w.sick["t1"] = true }, "", "", 3},
+		{"the cluster is paused", func(w *world) { w.commands.Paused = "true" }, "paused", "", 0},
+		{"the definition asks for what is refused", func(w *world) { w.desired.ClusterName = "another" }, "cluster-name-change", "", 0},
+		{"a machine has no room now", func(w *world) { w.kubelet = map[string]model.ResizeStage{hot + "-0": model.ResizeDeferred} },
+			"resize-deferred", hot + "-0", 3},
+		{"a machine can never do it", func(w *world) { w.kubelet = map[string]model.ResizeStage{hot + "-0": model.ResizeInfeasible} },
+			"resize-stopped", "words of the kubelet of " + hot + "-0", 1},
+		{"a machine fails to", func(w *world) { w.kubelet = map[string]model.ResizeStage{hot + "-1": model.ResizeError} },
+			"resize-stopped", "words of the kubelet of " + hot + "-1", 2},
+		{"a kubelet does not answer", func(w *world) { w.kubelet = map[string]model.ResizeStage{hot + "-0": model.ResizeAsked} },
+			"pods-resize", hot + "-0 is to have crate requests.cpu=750m (asked)", 1},
+		{"the daemon may not", func(w *world) { w.can.Allowed = model.No }, "resize-not-allowed", "deploy/namespace", 0},
+		{"nobody knows whether it may", func(w *world) { w.can = model.CanResize{} }, "", "", 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := resizedWorld(t)
+			c.so(w)
+			var d model.Decision
+			for range 30 {
+				d, _ = w.turn()
+			}
+			assert.Len(t, w.resized, c.asked)
+			for name, p := range w.pods {
+				assert.Zero(t, p.restarts, "%s was restarted", name)
+			}
+			if c.waits != "" {
+				i := slices.IndexFunc(append(d.Waits, d.Refusals...), func(r model.Reason) bool { return r.Name == c.waits })
+				require.GreaterOrEqual(t, i, 0, "%v", reasons(append(d.Waits, d.Refusals...)))
+				assert.Contains(t, append(d.Waits, d.Refusals...)[i].Message, c.words)
+				assert.NotEqual(t, model.Done, d.Verdict)
+			}
+		})
+	}
+}
+
+// What stopped is reported once, and goes on when its cause has gone; less than what stopped is
+// asked for in its place.
+func TestAResizeThatStoppedGoesOn(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		cure  func(w *world)
+		comes model.Resources
+	}{
+		{"the machine can by now", func(w *world) { w.kubelet = nil }, more},
+		{"less is pushed", func(w *world) { w.kubelet = nil; w.give(little) }, little},
+	} {
+		for _, stage := range []model.ResizeStage{model.ResizeInfeasible, model.ResizeError, model.ResizeDeferred} {
+			t.Run(c.name+", "+string(stage), func(t *testing.T) {
+				w := resizedWorld(t)
+				w.kubelet = map[string]model.ResizeStage{hot + "-0": stage}
+				for range 20 {
+					_, _ = w.turn()
+				}
+				if w.now = w.now.Add(2 * time.Hour); stage == model.ResizeDeferred {
+					assert.Zero(t, reported(w, "ResizeStopped"), "a deferred one has its time")
+				}
+				for range 3 {
+					_, _ = w.turn()
+				}
+				assert.Equal(t, 1, reported(w, "ResizeStopped"))
+				c.cure(w)
+				w.run(60)
+				checkResized(t, w, c.comes)
+			})
+		}
+	}
+}
+
+// By the definition, or on an older Kubernetes, each pod is restarted once, behind every gate; also
+// where some were resized before.
+func TestAResizeByRestart(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		so       func(w *world)
+		restarts int
+	}{
+		{"resize: restart", func(w *world) { w.desired.Operations.Resize = model.ResizeRestart }, 3},
+		{"Kubernetes 1.32", func(w *world) { w.can = model.CanResize{Served: model.No} }, 3},
+		{"resize: restart after one was resized and one cannot be", func(w *world) {
+			w.kubelet = map[string]model.ResizeStage{hot + "-1": model.ResizeInfeasible}
+			for range 20 {
+				_, _ = w.turn()
+			}
+			w.desired.Operations.Resize, w.desired.Revision = model.ResizeRestart, "rev-policy"
+		}, 2},
+		{"nobody knew at first that Kubernetes is older", func(w *world) {
+			w.can = model.CanResize{}
+			w.kubelet = map[string]model.ResizeStage{hot + "-0": model.ResizeAsked}
+			for range 20 {
+				_, _ = w.turn()
+			}
+			w.can = model.CanResize{Served: model.No}
+		}, 3},
+	} {
+		for _, lose := range []bool{false, true} {
+			t.Run(fmt.Sprint(c.name, ", lost ", lose), func(t *testing.T) {
+				w := resizedWorld(t)
+				c.so(w)
+				for i := 0; i < 6 && lose; i++ {
+					_, _ = w.turn()
+				}
+				if lose && !strings.Contains(c.name, " after ") {
+					w.record.Computes, w.record.Saved = nil, nil
+				}
+				w.run(300)
+				restarts := 0
+				for name, a := range w.compute {
+					assert.Equal(t, more, a.actual, name)
+					restarts += w.pods[name].restarts
+				}
+				assert.Equal(t, c.restarts, restarts)
+				assert.Nil(t, w.record.Resizing)
+			})
+		}
+	}
+}
+
+// A right that comes is used at once.
+func TestTheRightToResizeComesLater(t *testing.T) {
+	w := resizedWorld(t)
+	w.can.Allowed = model.No
+	for range 10 {
+		_, _ = w.turn()
+	}
+	require.Empty(t, w.resized)
+	w.can = canResize
+	w.run(60)
+	checkResized(t, w, more)
+}
+
+// Admission, or a LimitRange, may give a pod other amounts than its template says: nobody resizes or
+// restarts it for that, whatever the policy.
+func TestWhatAdmissionMadeOfAPodStays(t *testing.T) {
+	for _, policy := range []string{"", model.ResizeRestart} {
+		for _, lose := range []bool{false, true} {
+			d := wantedCluster(3)
+			d.Operations.Resize = policy
+			w := newWorld(t, d)
+			w.amounts, w.can = little, canResize
+			w.run(60)
+			for _, a := range w.compute {
+				a.spec, a.actual = "crate requests.cpu=100m", "crate requests.cpu=100m"
+			}
+			if lose {
+				w.record = model.Record{}
+			}
+			w.desired.Revision = "rev-labels"
+			w.run(40)
+			assert.Empty(t, w.resized)
+			for name, p := range w.pods {
+				assert.Zero(t, p.restarts, name)
+			}
+		}
+	}
+}
+
+// Each of crate-operator's numbers alone, of each group and of the masters, and all of them.
+func TestEachNumberOfComputeIsReportedForItsGroup(t *testing.T) {
+	old := model.Compute{CPULimit: 1, CPURequest: 1, MemoryLimit: "1Gi", MemoryRequest: "1Gi", HeapRatio: 0.25}
+	for _, c := range []struct {
+		name   string
+		change func(c *model.Compute)
+	}{
+		{"limits.cpu", func(c *model.Compute) { c.CPULimit = 2 }},
+		{"requests.cpu", func(c *model.Compute) { c.CPURequest = 0.5 }},
+		{"limits.memory", func(c *model.Compute) { c.MemoryLimit = "2Gi" }},
+		{"requests.memory", func(c *model.Compute) { c.MemoryRequest = "512Mi" }},
+		{"heapRatio", func(c *model.Compute) { c.HeapRatio = 0.5 }},
+		{"nodepool", func(c *model.Compute) { c.Nodepool = "large" }},
+		{"all", func(c *model.Compute) {
+			*c = model.Compute{CPULimit: 2, CPURequest: 0.5, MemoryLimit: "2Gi", MemoryRequest: "512Mi", HeapRatio: 0.5, Nodepool: "large"}
+		}},
+	} {
+		for _, group := range []string{"master", "hot", "cold"} {
+			t.Run(c.name+" of "+group, func(t *testing.T) {
+				d := restartable(wantedCluster(3))
+				d.Computes = []model.GroupCompute{{Group: "master", Masters: true, Compute: old}, {Group: "hot", Compute: old}, {Group: "cold", Compute: old}}
+				w := newWorld(t, d)
+				w.run(60)
+				changed := old
+				c.change(&changed)
+				w.desired.Computes = slices.Clone(d.Computes)
+				for i := range w.desired.Computes {
+					if w.desired.Computes[i].Group == group {
+						w.desired.Computes[i].Compute = changed
+					}
+				}
+				byTemplate(w)
+				w.run(200)
+				for _, reason := range []string{"ComputeChangeStarted", "ComputeChanged"} {
+					require.Equal(t, 1, reported(w, reason))
+					i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == reason })
+					r := w.reports[i]
+					assert.Contains(t, r.Message, "of "+group)
+					first := "hot"
+					if group == "cold" {
+						first = "cold"
+					}
+					assert.Equal(t, first, r.Computes[0].Group, "crate-operator's keys are of the data group that has changed")
+					for _, g := range r.Computes {
+						if assert.Equal(t, old, g.Old); g.Group == group {
+							assert.Equal(t, changed, g.New)
+						} else {
+							assert.Equal(t, old, g.New)
+						}
+					}
+				}
+			})
+		}
+	}
+}
