@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -64,6 +65,9 @@ func Resize(t *pass.Pass) {
 	var stopped []*model.Pod
 	for _, p := range lagging {
 		switch pod := resizing(&t.View, p); {
+		case refused(&t.View, p) != "":
+			t.Wait(gates.ResizeStopped(pod))
+			stopped = append(stopped, p)
 		case asks(&t.View, p), p.Resize == model.ResizeAsked, p.Resize == "":
 			waits = append(waits, pod)
 		case p.Resize == model.ResizeDeferred:
@@ -114,12 +118,23 @@ func next(v *view.View, lagging []*model.Pod) *model.Pod {
 	return asking
 }
 
-func resizing(v *view.View, p *model.Pod) gates.ResizingPod {
-	has := p.Actual
-	if has == "" {
-		has = p.Resources
+// refused are the words with which Kubernetes has refused the resize of a pod more than once: it is
+// more than its machine has, or admission forbids it. It is tried again.
+func refused(v *view.View, p *model.Pod) string {
+	for _, f := range v.Observed.Failures {
+		if f.Action.Kind == model.ActionResizePod && f.Action.PodUID == p.UID && f.Count > 1 && asks(v, p) {
+			return f.Message
+		}
 	}
-	return gates.ResizingPod{Name: p.Name, Desired: v.Live(p.Set).Resources.Missing(has).Words(), Asked: !asks(v, p), Node: p.KubernetesNode, Says: p.ResizeMessage}
+	return ""
+}
+
+// says are the words that tell why a pod does not get it.
+func says(v *view.View, p *model.Pod) string { return cmp.Or(refused(v, p), p.ResizeMessage) }
+
+func resizing(v *view.View, p *model.Pod) gates.ResizingPod {
+	lacks := v.Live(p.Set).Resources.Missing(cmp.Or(p.Actual, p.Resources)).Words()
+	return gates.ResizingPod{Name: p.Name, Desired: lacks, Asked: !asks(v, p), Node: p.KubernetesNode, Says: says(v, p)}
 }
 
 // finish ends it once every template is live and seen by its controller. What is recorded may never
@@ -153,7 +168,7 @@ func finish(t *pass.Pass) {
 func tellStopped(t *pass.Pass, stopped []*model.Pod) {
 	var pods, words []string
 	for _, p := range stopped {
-		pods, words = append(pods, p.Name), append(words, p.Name+" ("+string(p.Resize)+"): "+p.ResizeMessage)
+		pods, words = append(pods, p.Name), append(words, p.Name+": "+says(&t.View, p))
 	}
 	told := strings.Join(pods, ",")
 	if told == t.Record.Resizing.Told {

@@ -17,7 +17,7 @@ func ResizeDeferred(p ResizingPod) Reason {
 
 func said(words string) string {
 	if words == "" {
-		return "its kubelet does not say why"
+		return "nobody says why"
 	}
-	return "its kubelet says: " + words
+	return "Kubernetes says: " + words
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // FaultAnnotation makes pods misbehave, on purpose. On a Pod:
@@ -24,16 +26,20 @@ import (
 //	lost                      as hang, and the rest of Kubernetes notices: the Node is
 //	                          NotReady and tainted unreachable, its pods are not ready
 //
+// The faults resize-… of both are in resize.go.
+//
 // Several faults are separated by a comma.
 const FaultAnnotation = "sandbox.stevedore.dev/fault"
 
 // fault says whether a fault is set on the node, for an image where it takes one.
-func (w *worker) fault(name, image string) bool {
+func (w *worker) fault(name, image string) bool { return w.faultOf(w.current(), name, image) }
+
+func (w *worker) faultOf(pod *corev1.Pod, name, image string) bool {
 	var set []string
 	if node, err := w.agent.nodes.Get(w.node.Name); err == nil {
 		set = strings.Split(node.Annotations[FaultAnnotation], ",")
 	}
-	set = append(set, strings.Split(w.current().Annotations[FaultAnnotation], ",")...)
+	set = append(set, strings.Split(pod.Annotations[FaultAnnotation], ",")...)
 	for _, each := range set {
 		fault, of, limited := strings.Cut(strings.TrimSpace(each), "=")
 		if fault == name && (!limited || of == image) {

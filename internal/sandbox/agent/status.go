@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,6 +67,12 @@ func (w *worker) patch(ctx context.Context, status *corev1.PodStatus) error {
 			}
 		}
 	}
+	for _, kind := range []corev1.PodConditionType{corev1.PodResizePending, corev1.PodResizeInProgress} {
+		if !slices.ContainsFunc(status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind }) {
+			conditions = append(conditions, map[string]any{"type": string(kind), "$patch": "delete"})
+		}
+	}
+	fields["conditions"] = conditions
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": w.uid},
 		"status":   fields,
@@ -88,7 +95,10 @@ func (w *worker) status() *corev1.PodStatus {
 		HostIP:    w.node.Address.String(),
 		HostIPs:   []corev1.HostIP{{IP: w.node.Address.String()}},
 		QOSClass:  w.pod.Status.QOSClass,
+
+		ObservedGeneration: w.pod.Generation,
 	}
+	resize := w.resize()
 	if w.address.IsValid() {
 		status.PodIP = w.address.String()
 		status.PodIPs = []corev1.PodIP{{IP: status.PodIP}}
@@ -115,6 +125,9 @@ func (w *worker) status() *corev1.PodStatus {
 		s := c.status()
 		if !initialized && s.State.Waiting != nil {
 			s.State.Waiting.Reason = podInitializing
+		}
+		if has, ok := w.actual[s.Name]; ok && s.State.Running != nil {
+			s.Resources, s.AllocatedResources = has.DeepCopy(), has.DeepCopy().Requests
 		}
 		status.ContainerStatuses = append(status.ContainerStatuses, s)
 		if !s.Ready {
@@ -153,6 +166,12 @@ func (w *worker) status() *corev1.PodStatus {
 	w.condition(status, corev1.PodInitialized, initialized, begun, what)
 	w.condition(status, corev1.ContainersReady, ready, why, message)
 	w.condition(status, corev1.PodReady, ready, why, message)
+	if resize != nil {
+		w.condition(status, resize.Type, true, resize.Reason, resize.Message)
+	}
+	for i := range status.Conditions {
+		status.Conditions[i].ObservedGeneration = w.pod.Generation
+	}
 	return status
 }
 

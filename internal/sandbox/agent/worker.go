@@ -40,6 +40,8 @@ type worker struct {
 
 	mu         sync.Mutex
 	pod        *corev1.Pod
+	actual     map[string]corev1.ResourceRequirements // what the containers have
+	admitted   int64                                  // the generation whose resize is carried out
 	address    netip.Addr
 	volumes    map[string]string // volume name: folder on this machine
 	inits      []*container
@@ -60,6 +62,7 @@ func newWorker(a *Agent, pod *corev1.Pod, node Node) *worker {
 		dirty:       make(chan struct{}, 1),
 		transitions: map[corev1.PodConditionType]corev1.PodCondition{},
 		volumes:     map[string]string{},
+		actual:      actualOf(pod),
 	}
 	w.life, w.endLife = context.WithCancel(a.ctx)
 	for i := range pod.Spec.InitContainers {
@@ -76,6 +79,9 @@ func newWorker(a *Agent, pod *corev1.Pod, node Node) *worker {
 func (w *worker) update(pod *corev1.Pod) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.pod.Generation != pod.Generation {
+		defer w.changed()
+	}
 	w.pod = pod
 	if pod.DeletionTimestamp == nil {
 		return
