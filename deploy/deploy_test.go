@@ -89,6 +89,18 @@ func TestEventsAreListedAndNotWatched(t *testing.T) {
 	t.Fatal("it may not read events")
 }
 
+// The subresource takes CPU and memory of a running pod, and nothing else of it.
+func TestPodsAreResizedAndNotPatched(t *testing.T) {
+	for _, rule := range only[rbacv1.Role](t, "namespace", "Role").Rules {
+		if slices.Contains(rule.Resources, "pods/resize") {
+			assert.Equal(t, []string{"patch"}, rule.Verbs)
+			assert.Len(t, rule.Resources, 1)
+			return
+		}
+	}
+	t.Fatal("it may not resize pods")
+}
+
 func TestNoRoleGrantsAWildcardOrAnEscalation(t *testing.T) {
 	for _, folder := range folders {
 		role := only[rbacv1.Role](t, folder, "Role")

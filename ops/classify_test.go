@@ -157,3 +157,69 @@ func TestWhatIsMaterialised(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(before), string(after), "the wanted objects are not changed")
 }
+
+// Which CPU and memory running pods get, and which need a restart: Kubernetes adds and removes none in
+// place, changes no QoS class, and a lower limit may kill a process that was started with more.
+func TestOtherAmountsAreClassedByWhetherRunningPodsGetThem(t *testing.T) {
+	const burstable, guaranteed = `{"limits":{"cpu":"2","memory":"4Gi"},"requests":{"cpu":"500m","memory":"2Gi"}}`, `{"limits":{"cpu":"2","memory":"4Gi"},"requests":{"cpu":"2","memory":"4Gi"}}`
+	with := func(crate, exporter string) []string {
+		return []string{
+			`"image":"crate:5.10.1","env"`, `"image":"crate:5.10.1","resources":` + crate + `,"env"`,
+			`"image":"exporter:1"`, `"image":"exporter:1","resources":` + exporter,
+			`"name":"mkdir","image":"crate:5.10.1"`, `"name":"mkdir","image":"crate:5.10.1","resources":` + exporter,
+		}
+	}
+	const alsoGuaranteed = `{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"1","memory":"1Gi"}}`
+	for _, c := range []struct {
+		name, exporter, before, after string
+		classes                       []model.ChangeClass
+	}{
+		{"the same in other words", "{}", burstable, `{"limits":{"cpu":"2000m","memory":"4096Mi"},"requests":{"cpu":0.5,"memory":"2Gi"}}`, nil},
+		{"more requests", "{}", burstable, `{"limits":{"cpu":"2","memory":"4Gi"},"requests":{"cpu":"750m","memory":"3Gi"}}`, []model.ChangeClass{model.ChangeResize, model.ChangeResize}},
+		{"fewer requests", "{}", burstable, `{"limits":{"cpu":"2","memory":"4Gi"},"requests":{"cpu":"100m","memory":"2Gi"}}`, []model.ChangeClass{model.ChangeResize}},
+		{"higher limits", "{}", burstable, `{"limits":{"cpu":"3","memory":"8Gi"},"requests":{"cpu":"500m","memory":"2Gi"}}`, []model.ChangeClass{model.ChangeResize, model.ChangeResize}},
+		{"a lower limit", "{}", burstable, `{"limits":{"cpu":"1","memory":"4Gi"},"requests":{"cpu":"500m","memory":"2Gi"}}`, []model.ChangeClass{model.ChangeRestart}},
+		{"a request that goes", "{}", burstable, `{"limits":{"cpu":"2","memory":"4Gi"},"requests":{"memory":"2Gi"}}`, []model.ChangeClass{model.ChangeRestart}},
+		{"a limit that comes", "{}", `{"requests":{"cpu":"500m"}}`, `{"limits":{"cpu":"2"},"requests":{"cpu":"500m"}}`, []model.ChangeClass{model.ChangeRestart}},
+		{"an amount that is none", "{}", burstable, `{"limits":{"cpu":"2","memory":"4Gi"},"requests":{"cpu":"much","memory":"2Gi"}}`, []model.ChangeClass{model.ChangeRestart}},
+		{"another resource", "{}", burstable, `{"limits":{"cpu":"2","memory":"4Gi","hugepages-2Mi":"4Mi"},"requests":{"cpu":"500m","memory":"2Gi"}}`, []model.ChangeClass{model.ChangeRestart}},
+		{"requests up to the limits of one container of several", "{}", burstable, guaranteed, []model.ChangeClass{model.ChangeResize, model.ChangeResize}},
+		{"requests up to the limits of the last container", alsoGuaranteed, burstable, guaranteed, []model.ChangeClass{model.ChangeRestart, model.ChangeRestart}},
+		{"a guaranteed pod with more", alsoGuaranteed, guaranteed, `{"limits":{"cpu":"3","memory":"4Gi"},"requests":{"cpu":"3","memory":"4Gi"}}`, []model.ChangeClass{model.ChangeResize, model.ChangeResize}},
+		{"a guaranteed pod that is none after it", alsoGuaranteed, guaranteed, `{"limits":{"cpu":"3","memory":"4Gi"},"requests":{"cpu":"2","memory":"4Gi"}}`, []model.ChangeClass{model.ChangeRestart}},
+		{"a container that restarts for it", "{}", `{"limits":{"cpu":"2"}},"resizePolicy":[{"resourceName":"cpu","restartPolicy":"RestartContainer"}],"x":{}`, `{"limits":{"cpu":"3"}},"resizePolicy":[{"resourceName":"cpu","restartPolicy":"RestartContainer"}],"x":{}`, []model.ChangeClass{model.ChangeRestart}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before, after := statefulSet(t, with(c.before, c.exporter)...), statefulSet(t, with(c.after, c.exporter)...)
+			var classes []model.ChangeClass
+			for _, change := range manifest.Classify([]*unstructured.Unstructured{after}, []*unstructured.Unstructured{before}) {
+				classes = append(classes, change.Class)
+			}
+			assert.Equal(t, c.classes, classes)
+		})
+	}
+}
+
+// The hash of a template stays where running pods get what differs, and only where that is said.
+func TestATemplateKeepsItsHashWhereRunningPodsGetWhatDiffers(t *testing.T) {
+	before := statefulSet(t, `"image":"crate:5.10.1","env"`, `"image":"crate:5.10.1","resources":{"requests":{"cpu":"500m"}},"env"`)
+	more := statefulSet(t, `"image":"crate:5.10.1","env"`, `"image":"crate:5.10.1","resources":{"requests":{"cpu":"750m"}},"env"`)
+	both := statefulSet(t, `"image":"crate:5.10.1","env"`, `"image":"crate:5.10.1","resources":{"requests":{"cpu":"750m"}},"env"`, `"value":"1"`, `"value":"2"`)
+	made := func(o *unstructured.Unstructured, saved model.Saved, resized bool) (string, model.Saved) {
+		objects, next, err := manifest.Materialise([]*unstructured.Unstructured{o}, saved, model.Effective{Sets: []model.EffectiveSet{{Name: o.GetName(), Replicas: 3, Resized: resized}}})
+		require.NoError(t, err)
+		return manifest.TemplateOf(objects[0]), next
+	}
+	first, saved := made(before, model.Saved{}, true)
+	again, resized := made(more, saved, true)
+	assert.Equal(t, first, again)
+	assert.Equal(t, model.Resources("crate requests.cpu=750m"), manifest.ResourcesOf(more))
+	later, _ := made(more, resized, false)
+	assert.Equal(t, first, later, "what pods have got by then needs no restart, whatever the policy")
+	back, _ := made(before, resized, true)
+	assert.Equal(t, first, back)
+	restart, _ := made(more, saved, false)
+	assert.NotEqual(t, first, restart)
+	heap, _ := made(both, saved, true)
+	assert.NotEqual(t, first, heap)
+}

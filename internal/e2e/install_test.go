@@ -285,6 +285,7 @@ func neededElsewhere(right string) string {
 		"get policy/poddisruptionbudgets":    "whose the one is that stands there already, and carries no label of ours",
 		"delete policy/poddisruptionbudgets": "a cluster that is deleted by consent: TestDefinitionsThatConsentedTakeTheirClustersWithThemUnlessManyVanish",
 		"create pods/exec":                   "exec over SPDY; from 1.35 on also over WebSocket",
+		"patch pods/resize":                  "other CPU and memory for running pods: TestMoreRequestsNeedNoRestart",
 		"patch events":                       "an event that repeats",
 		"create configmaps":                  "what is to be posted to the Git host: TestACommitSaysWhatBecameOfIt",
 		"get configmaps":                     "what is to be posted to the Git host",

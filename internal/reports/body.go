@@ -59,11 +59,12 @@ type UpgradeData struct {
 
 // ComputeData is of the event "compute_changed": what nodes are given, in the definition's words,
 // null where it says nothing. crate-operator's keys are of the first data group that has changed,
-// and of dedicated masters where there are any. Groups is ours: each group that has changed.
+// and of dedicated masters where there are any. Groups is ours, of clusters with several groups:
+// each one that has changed.
 type ComputeData struct {
 	GroupData
 	*MasterData
-	Groups []NamedGroupData `json:"groups"`
+	Groups []NamedGroupData `json:"groups,omitempty"`
 }
 
 // NamedGroupData is a group that has changed.
@@ -106,11 +107,11 @@ type GroupData struct {
 
 // computeData: with masters alone changed, crate-operator's keys are of the first data group.
 func computeData(changes []model.ComputeChange) *ComputeData {
-	out := &ComputeData{Groups: []NamedGroupData{}}
+	out := &ComputeData{}
 	data := false
 	for _, c := range changes {
 		group := groupData(c.Old, c.New)
-		if c.Old != c.New {
+		if c.Old != c.New && len(changes) > 1 {
 			out.Groups = append(out.Groups, NamedGroupData{c.Group, group})
 		}
 		if masters := MasterData(group); c.Masters {

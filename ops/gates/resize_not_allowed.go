@@ -5,7 +5,7 @@ var ResizeNotAllowedRule = Rule{
 	Name:   "resize-not-allowed",
 	Kind:   Waits,
 	Says:   "Running pods are to get other CPU and memory, and the daemon has no right to patch `pods/resize`: the Role in the namespace is of an older release. Nothing restarts for it.",
-	Do:     "Apply the Role of this release: `kubectl apply -n NAMESPACE -k deploy/namespace` (with one Role for the whole Kubernetes cluster, `deploy/cluster`). Or write `spec.operations.resize: restart`.",
+	Do:     "Apply the Role of this release: `kubectl apply -n NAMESPACE -k deploy/namespace`. Or write `spec.operations.resize: restart`.",
 	Source: "Kubernetes, RBAC: subresources are rights of their own",
 }
 

@@ -37,6 +37,8 @@ func (m *world) act(a model.Action) model.Result {
 		}
 	case model.ActionGrowClaim:
 		m.growClaim(&a)
+	case model.ActionResizePod:
+		m.resizePod(&a)
 	case model.ActionRecreateSet:
 		m.orphan(a.Set)
 	case model.ActionRestartPod, model.ActionCurePod, model.ActionRecreatePod, model.ActionRecoverPod:

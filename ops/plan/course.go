@@ -103,7 +103,7 @@ func (c *course) turn(desired *model.Desired, observed *model.Observed, before, 
 func passing(name string) bool {
 	return slices.Contains([]string{
 		gates.PodsReadyRule.Name, gates.JoinedRule.Name, gates.StableForRule.Name, gates.MasterStableRule.Name, gates.ReplicasLiveRule.Name,
-		gates.VolumesGrowRule.Name, gates.SetRecreatedRule.Name, gates.SizeNotVisibleRule.Name, gates.ExclusionsReturnRule.Name,
+		gates.VolumesGrowRule.Name, gates.PodsResizeRule.Name, gates.SetRecreatedRule.Name, gates.SizeNotVisibleRule.Name, gates.ExclusionsReturnRule.Name,
 	}, name)
 }
 
@@ -128,6 +128,8 @@ func (c *course) operation(step Step, before, next *model.Record) int {
 		kind = kindLicence
 	case model.ActionGrowClaim:
 		kind = kindExpand
+	case model.ActionResizePod:
+		kind = kindResize
 	}
 	bootstrap := c.current >= 0 && c.out.Operations[c.current].Kind == string(model.OperationBootstrap)
 	// What a bootstrap does in its last turn is a part of it, though the record is in none then.
@@ -262,6 +264,10 @@ func (c *course) end(start Start, record model.Record, sets []Set, done bool) Co
 	out := c.out
 	out.Record, out.Sets, out.Done = record, sets, done
 	restarts := out.Restarts > 0
+	out.ResizesByRestart = resizesByRestart(&start)
+	if start.Record.Bootstrap.Done {
+		out.AtRisk = append(out.AtRisk, computeRisks(start.Record.Computes, start.Desired.Computes)...)
+	}
 	for i := range out.Operations {
 		op := &out.Operations[i]
 		if op.Summary == "" {
@@ -269,6 +275,9 @@ func (c *course) end(start Start, record model.Record, sets []Set, done bool) Co
 		}
 		if op.Kind == kindExpand {
 			op.Summary = c.expandSummary(op)
+		}
+		if op.Kind == kindResize {
+			op.Summary = resizeSummary(op)
 		}
 		if c.work[i].back {
 			op.Summary = rolledBack(op)

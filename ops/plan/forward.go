@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/compute"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/lifecycle"
 	"stevedore.dev/stevedore/ops/model"
@@ -41,6 +42,8 @@ type Course struct {
 	// Record and Sets are as they are at the end.
 	Record model.Record
 	Sets   []Set
+	// ResizesByRestart: pods get other CPU and memory by a restart only.
+	ResizesByRestart bool
 	// Done: the cluster is as desired in the end.
 	Done bool
 }
@@ -84,6 +87,9 @@ func newRun(s Start) (*run, error) {
 	}
 	if why := s.Observed.Placement.Unread; why != "" {
 		r.course.unknown("whether a Kubernetes node takes the pods that are restarted: " + why)
+	}
+	if s.Observed.Resize.Unread != "" && compute.Wanted(&s.Desired, &s.Record) {
+		r.course.unknown(s.Observed.Resize.Unread)
 	}
 	// Each look at something in progress would only see that time has passed.
 	r.policy.Poll = time.Hour

@@ -51,6 +51,7 @@ type world struct {
 	commands    model.Commands
 	storage     model.Storage
 	placement   model.Placement
+	resize      model.CanResize
 	foreign     []model.Foreign
 	otherOwner  string
 	applyErrors []string
@@ -74,7 +75,7 @@ func newModel(s Start, sets []Set) *world {
 		desired: &s.Desired, now: s.Now, db: s.Observed.Database,
 		claims: slices.Clone(s.Observed.Claims), secrets: slices.Clone(s.Observed.Secrets), budgets: slices.Clone(s.Observed.Budgets), templates: s.Observed.Volumes,
 		acknowledged: map[string]bool{}, volumes: map[string]model.Node{}, settings: map[string]string{},
-		applied: s.Observed.Applied, commands: s.Observed.Commands, storage: s.Observed.Storage, placement: s.Observed.Placement, foreign: s.Observed.Foreign,
+		applied: s.Observed.Applied, commands: s.Observed.Commands, storage: s.Observed.Storage, placement: s.Observed.Placement, resize: canResize(&s.Observed), foreign: s.Observed.Foreign,
 		otherOwner: s.Observed.OtherOwner, applyErrors: s.Observed.ApplyErrors, disrupted: s.Observed.Disrupted,
 	}
 	m.db.Shards, m.db.Tables = slices.Clone(m.db.Shards), slices.Clone(m.db.Tables)
@@ -236,7 +237,7 @@ func (m *world) newPod(s *Set, ordinal int, zone string) pod {
 	return pod{expects: s.Expects, Pod: model.Pod{
 		Name: name, Set: s.Name, Ordinal: ordinal, UID: m.next(madeHere), NodeName: node, Phase: "Pending", Zone: zone,
 		Revision: s.UpdateRevision, Version: s.Version, RecoverAfter: s.RecoverAfter, Created: m.now.Truncate(time.Second),
-		Template: s.Template, Settings: s.Settings, Controller: s.UID,
+		Template: s.Template, Settings: s.Settings, Resources: s.Resources, Actual: s.Resources, Controller: s.UID,
 	}}
 }
 

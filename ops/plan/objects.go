@@ -188,6 +188,10 @@ func (w *weighing) class(c model.Change) Class {
 			return ByOperation
 		}
 		return Restart
+	case model.ChangeResize:
+		if w.course.ResizesByRestart {
+			return Restart
+		}
 	case model.ChangeVolumes, model.ChangeVolumesShrink, model.ChangeImmutable:
 		return Refused
 	case model.ChangeInPlace:

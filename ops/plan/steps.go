@@ -85,6 +85,8 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 		step.Detail = strings.Join(all, ", ")
 	case model.ActionGrowClaim:
 		step.Detail = a.Size + ", while its pod runs"
+	case model.ActionResizePod:
+		step.Detail = a.Resources.Words() + ", while it runs"
 	case model.ActionRecreateSet:
 		step.Detail = fmt.Sprintf("deleted without its %s, and made again with larger claim templates", count(a.From, "pod"))
 	case model.ActionAnnotateClaim:
@@ -148,7 +150,7 @@ func Reacts(action string) bool {
 // it: its place among them is a matter of moments.
 func Alongside(action string) bool {
 	switch model.ActionKind(action) {
-	case model.ActionLabelSecret, model.ActionSetUser, model.ActionChangePassword, model.ActionAnnotateClaim, model.ActionSetLicense, model.ActionGrowClaim,
+	case model.ActionLabelSecret, model.ActionSetUser, model.ActionChangePassword, model.ActionAnnotateClaim, model.ActionSetLicense, model.ActionGrowClaim, model.ActionResizePod,
 		model.ActionSetSettings, model.ActionResetSettings:
 		return true
 	}

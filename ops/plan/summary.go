@@ -208,7 +208,7 @@ func total(operations []Operation) *Estimate {
 		e := operations[i].Estimate
 		if e == nil {
 			switch operations[i].Kind {
-			case kindUsers, kindSettings, kindLicence, kindUpdate:
+			case kindUsers, kindSettings, kindLicence, kindUpdate, kindResize:
 				continue
 			}
 			return nil
