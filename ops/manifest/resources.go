@@ -51,9 +51,9 @@ func amount(name, text string) string {
 	case err != nil:
 		return ""
 	case name == "cpu":
-		return fmt.Sprintf("%dm", q.MilliValue())
+		return resource.NewMilliQuantity(q.MilliValue(), resource.DecimalSI).String()
 	}
-	return fmt.Sprint(q.Value())
+	return resource.NewQuantity(q.Value(), resource.BinarySI).String()
 }
 
 // ResourcesOf are those of a StatefulSet's template.

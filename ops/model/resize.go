@@ -10,7 +10,7 @@ import (
 const ResizeRestart = "restart"
 
 // Resources are the CPU and memory of a pod's containers, one "crate requests.cpu=500m" a line,
-// sorted: CPU in thousandths, memory in bytes, so that equal amounts are equal texts.
+// sorted. Equal amounts are equal texts.
 type Resources string
 
 // In reports whether the others have each amount that these name.

@@ -28,6 +28,7 @@ type wish struct {
 	operations            string // of spec, in braces
 	annotations, diskSize string
 	registry              string // of CrateDB's image; "" for crate
+	resources             string // of each group but disks, without braces; "" for 2 CPU, memory and a quarter of heap
 }
 
 func basic() wish { return wish{version: "6.3.7", memory: "4Gi", hot: 3, diskSize: "64GiB"} }
@@ -41,6 +42,9 @@ func (w wish) yaml() string {
 	}
 	b.WriteString("  nodes:\n")
 	resources := func() string {
+		if w.resources != "" {
+			return fmt.Sprintf("resources: {%s, disk: {count: 1, size: %s, storageClass: default}}", w.resources, w.diskSize)
+		}
 		return fmt.Sprintf("resources: {limits: {cpu: 2, memory: %s}, disk: {count: 1, size: %s, storageClass: default}, heapRatio: 0.25}", w.memory, w.diskSize)
 	}
 	if w.masters > 0 {

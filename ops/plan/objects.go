@@ -189,7 +189,10 @@ func (w *weighing) class(c model.Change) Class {
 		}
 		return Restart
 	case model.ChangeResize:
-		if w.course.ResizesByRestart {
+		// It comes with what the StatefulSet's pods restart for.
+		if w.course.ResizesByRestart || slices.ContainsFunc(w.changes, func(o model.Change) bool {
+			return o.Set == c.Set && (o.Class == model.ChangeRestart || o.Class == model.ChangeImage)
+		}) {
 			return Restart
 		}
 	case model.ChangeVolumes, model.ChangeVolumesShrink, model.ChangeImmutable:
