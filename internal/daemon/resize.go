@@ -8,9 +8,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/compute"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 )
+
+// canResize is asked where the next decision may depend on it.
+func (w *worker) canResize(ctx context.Context, desired *model.Desired, rec *model.Record) model.CanResize {
+	if !compute.Wanted(desired, rec) {
+		return model.CanResize{}
+	}
+	return w.resizes.Read(ctx, desired.Namespace)
+}
 
 // sayResources says which CPU and memory a pod is to have and has, and how far a change has come.
 func sayResources(out *model.Pod, pod *corev1.Pod) {

@@ -13,7 +13,6 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops"
-	"stevedore.dev/stevedore/ops/compute"
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/lifecycle"
@@ -123,9 +122,7 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 	if !want.removed {
 		desired.Changes = w.classify(desired.Revision, rec.Saved, observed.Sets)
 	}
-	if compute.Wanted(&desired, &rec) {
-		observed.Resize = w.resizes.Read(ctx, desired.Namespace)
-	}
+	observed.Resize = w.canResize(ctx, &desired, &rec)
 	if observed.Foreign, err = w.foreign(ctx, w.objects(want)); err != nil {
 		return 0, err
 	}

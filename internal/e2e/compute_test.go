@@ -23,8 +23,8 @@ const resourcesOfHot = "spec.nodes.data.0.resources."
 var moreRequests = []edit{with(resourcesOfHot+"requests.cpu", 0.5), with(resourcesOfHot+"limits.memory", "2Gi"), with(resourcesOfHot+"heapRatio", 0.25)}
 
 // departResize is a cluster of three nodes with little.
-func departResize(t *testing.T, ns string) *restartVoyage {
-	return departRestart(t, ns, with(resourcesOfHot+"requests", map[string]any{"cpu": 0.25, "memory": "512Mi"}))
+func departResize(t *testing.T, ns string, edits ...edit) *restartVoyage {
+	return departRestart(t, ns, append([]edit{with(resourcesOfHot+"requests", map[string]any{"cpu": 0.25, "memory": "512Mi"})}, edits...)...)
 }
 
 // resized reports whether the containers of so many pods have the CPU that they are to have.
@@ -138,9 +138,9 @@ func TestAResizeThatIsDeferredOrInfeasibleIsToldAndRestartsNothing(t *testing.T)
 // More than a machine has the API server refuses; what is pushed then takes its place.
 func TestMoreThanAMachineHasIsToldAndTakenBack(t *testing.T) {
 	t.Parallel()
-	v := departResize(t, "resize-too-much")
+	v := departResize(t, "resize-too-much", with(resourcesOfHot+"limits.cpu", 1000))
 	before := podsOf(v.voyage)
-	v.define(with(resourcesOfHot+"requests.memory", "900Gi"), with(resourcesOfHot+"limits.memory", "1024Gi"), with(resourcesOfHot+"heapRatio", 0.00048828125))
+	v.define(with(resourcesOfHot+"requests.cpu", 900))
 	daemon := v.sail("", "")
 	v.until("it is told", func() bool { return v.shows("resize-stopped", "node didn't have enough allocatable resources") })
 	v.define(moreRequests...)

@@ -163,7 +163,7 @@ func (c *comparison) add(path, old, wanted string) {
 	class, counts := classOf(path)
 	if size, changes, isSize := sizeChange(path, old, wanted); isSize {
 		class, counts = size, changes
-	} else if amounts, changes, isResource := c.resourceChange(path, old, wanted); isResource {
+	} else if amounts, changes, isResource := resourceChange(path, old, wanted, func() bool { return resizes(c.before, c.after) }); isResource {
 		class, counts = amounts, changes
 	}
 	if !counts {

@@ -68,7 +68,7 @@ func containersOf(set *unstructured.Unstructured, field string) []Container {
 	var out []Container
 	for _, each := range list {
 		c, _ := each.(map[string]any)
-		next := Container{Name: nameOf(c), Requests: map[string]string{}, Limits: map[string]string{}}
+		next := Container{Name: fmt.Sprint(c["name"]), Requests: map[string]string{}, Limits: map[string]string{}}
 		for kind, into := range map[string]map[string]string{"requests": next.Requests, "limits": next.Limits} {
 			amounts, _, _ := unstructured.NestedFieldNoCopy(c, "resources", kind)
 			of, _ := amounts.(map[string]any)
@@ -116,7 +116,7 @@ var resourcePath = regexp.MustCompile(`^spec\.template\.spec\.containers\[[^\]]+
 // resourceChange is the class of a change of CPU or memory; false for any other field. Running pods
 // take other requests, and higher limits. Kubernetes adds and removes none in place, and under a
 // lower limit a process may be killed that was started with more.
-func (c *comparison) resourceChange(path, old, wanted string) (class model.ChangeClass, changes, isResource bool) {
+func resourceChange(path, old, wanted string, resizes func() bool) (class model.ChangeClass, changes, isResource bool) {
 	match := resourcePath.FindStringSubmatch(path)
 	if match == nil {
 		return 0, false, false
@@ -129,7 +129,7 @@ func (c *comparison) resourceChange(path, old, wanted string) (class model.Chang
 	switch {
 	case from == to:
 		return 0, false, true
-	case (match[1] == "requests" || b.Cmp(a) > 0) && resizes(c.before, c.after):
+	case (match[1] == "requests" || b.Cmp(a) > 0) && resizes():
 		return model.ChangeResize, true, true
 	}
 	return model.ChangeRestart, true, true

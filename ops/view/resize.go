@@ -22,10 +22,10 @@ func ResizePending(v *View, set string) bool {
 // process would read nothing else. What admission has made of a new pod counts as right.
 func Lags(v *View, p *model.Pod) bool {
 	live := v.Live(p.Set)
-	if v.Record.Resizing == nil || p.Terminating || live == nil || !live.Ours || p.Template != "" && p.Template != live.Template {
+	switch {
+	case v.Record.Resizing == nil, p.Terminating, live == nil || !live.Ours:
 		return false
-	}
-	if !p.Altered && p.Revision != "" && p.Revision == live.UpdateRevision {
+	case p.Template != "" && p.Template != live.Template, !p.Altered && p.Revision != "" && p.Revision == live.UpdateRevision:
 		return false
 	}
 	return p.Resize != "" || !live.Resources.In(p.Resources) || p.Actual != "" && !live.Resources.In(p.Actual)
