@@ -78,7 +78,7 @@ func inTheMiddle(rec *model.Record) (model.Desired, model.Observed, time.Time) {
 	}
 	desired := model.Desired{
 		Namespace: "ns", Name: "c", ClusterName: rec.ClusterName, Owner: rec.Owner, Revision: rec.Revision, Commit: rec.Commit, Pins: rec.Pins,
-		Version: rec.Version, TLS: rec.TLS, License: rec.License, Compute: rec.Compute, Computes: rec.Computes,
+		Version: rec.Version, TLS: rec.TLS, License: rec.License, Computes: rec.Computes,
 	}
 	if op.Upgrade != nil {
 		desired.Version = op.Upgrade.NewVersion
