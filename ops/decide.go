@@ -6,6 +6,7 @@ import (
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/compute"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/lifecycle"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -32,6 +33,10 @@ func Decide(desired model.Desired, observed model.Observed, record model.Record,
 		keep(t)
 		t.Decision.Apply = true
 		volume.Expand(t)
+		volume.Alone(t)
+		volume.Guard(t)
+		t.Decision.Effective.Budgets = t.Record.Budgets
+		t.Waits(gates.Applied(t.Observed.ApplyErrors))
 	} else if mayTouch(t, &record) {
 		decideNext(t)
 	}

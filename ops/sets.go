@@ -22,7 +22,8 @@ func create(t *pass.Pass) {
 	if len(t.Record.Sets) == 0 {
 		t.Record.Sets = make([]model.RecordedSet, len(t.Desired.Sets))
 		for i, w := range t.Desired.Sets {
-			t.Record.Sets[i] = model.RecordedSet{Name: w.Name, Group: w.Group, Replicas: w.Replicas}
+			// Pods that a StatefulSet has left are taken in; those that are too many leave in order.
+			t.Record.Sets[i] = model.RecordedSet{Name: w.Name, Group: w.Group, Replicas: max(w.Replicas, aim.Orphans(&t.View, w.Name))}
 		}
 	}
 	if view.Founding(&t.View) {
@@ -58,11 +59,23 @@ func keep(t *pass.Pass) {
 	for _, s := range t.Record.Sets {
 		e := model.EffectiveSet{
 			Name: s.Name, Replicas: aim.Replicas(&t.View, s), Template: model.TemplateKept, Live: t.LiveTemplate(s.Name), InitialMasters: initialMasters(&t.View, s.Name), Suspended: lifecycle.SuspendedNote(&t.View, s.Name),
+			Settings: setting.SettingsAnnotation(&t.View), Hold: holdNote(&t.View, s.Name),
 		}
 		volume.Hold(&t.View, &e)
 		t.Decision.Effective.Sets = append(t.Decision.Effective.Sets, e)
 	}
 	t.Decision.Effective.Budgets = t.Record.Budgets
+}
+
+// holdNote is what the annotation of a set says that is held; "" for nothing.
+func holdNote(v *view.View, set string) string {
+	if h := v.Record.Hold; h != nil && h.Set == set {
+		return setting.HoldAnnotation(h)
+	}
+	if x := v.Record.Exclusions; x != nil && x.Set == set {
+		return setting.ExclusionsAnnotation(x)
+	}
+	return ""
 }
 
 // initialMasters is true until the id of the cluster is recorded. A live template that has lost
@@ -116,12 +129,7 @@ func effective(t *pass.Pass) {
 		}
 		e.Resized = !view.ResizesByRestart(&t.View)
 		volume.Hold(&t.View, &e)
-		if h := t.Record.Hold; h != nil && h.Set == s.Name {
-			e.Hold = setting.HoldAnnotation(h)
-		} else if x := t.Record.Exclusions; x != nil && x.Set == s.Name {
-			e.Hold = setting.ExclusionsAnnotation(x)
-		}
-		e.Settings = settings
+		e.Hold, e.Settings = holdNote(&t.View, s.Name), settings
 		if view.Votes(&t.View, s.Name) {
 			e.Gateway = gateway
 		}

@@ -33,3 +33,14 @@ func TestADeletedPodIsOnItsWayOutBeforeAWatchShowsIt(t *testing.T) {
 	assert.False(t, seen().Terminating, "the one after it has another UID")
 	assert.Empty(t, w.deleted, "and what is gone is forgotten")
 }
+
+// A recreation that a watch shows as not begun would be dropped where another definition comes.
+func TestAStatefulSetThatWasDeletedIsOnItsWayOutBeforeAWatchShowsIt(t *testing.T) {
+	w := newWorker(t, recordtest.NewConfigMaps())
+	w.deleted = deletedObjects{"uid-1"}
+	sets := []model.ObservedSet{{Name: "a", UID: "uid-1"}, {Name: "b", UID: "uid-2"}}
+	w.deleted = w.deleted.mark(nil, sets)
+	assert.True(t, sets[0].Terminating)
+	assert.False(t, sets[1].Terminating)
+	assert.Empty(t, w.deleted.mark(nil, sets[1:]), "and what is gone is forgotten")
+}

@@ -99,6 +99,7 @@ func (o objects) OrphanSet(ctx context.Context, name, uid, resourceVersion strin
 		return err
 	}
 	if now.DeletionTimestamp != nil {
+		o.tellDeleted(uid)
 		return nil
 	}
 	if now.Spec.Replicas == nil || int(*now.Spec.Replicas) != pods {
@@ -132,5 +133,8 @@ func (o objects) OrphanSet(ctx context.Context, name, uid, resourceVersion strin
 	err = o.client.AppsV1().StatefulSets(o.cluster.Namespace).Delete(ctx, name, metav1.DeleteOptions{
 		PropagationPolicy: &orphan, Preconditions: &metav1.Preconditions{UID: &now.UID, ResourceVersion: &resourceVersion},
 	})
+	if err == nil {
+		o.tellDeleted(uid)
+	}
 	return wrapWrite(what, o.cluster.Namespace, name, err)
 }

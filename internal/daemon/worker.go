@@ -57,7 +57,7 @@ type worker struct {
 
 	explainer explainer
 	nodeFits  nodeFits
-	deleted   deletedPods
+	deleted   deletedObjects
 
 	failures []model.Failure
 	reading  model.Database

@@ -18,12 +18,13 @@ type cached struct {
 	claims  []model.Claim
 	secrets []model.Secret
 	budgets []model.ObservedBudget
+	volumes []model.VolumeTemplate
 	record  stored
 }
 
 // viewedSet is what the applier compares.
 type viewedSet struct {
-	exists          bool
+	exists, foreign bool
 	version         int64
 	replicas        int
 	template        int
@@ -47,19 +48,14 @@ func (d *daemon) watch() {
 		case kindPods:
 			d.watchPods()
 		case kindClaims:
-			v.claims = v.claims[:0]
-			for _, i := range w.used {
-				if l := &w.slots[i]; l.claim.exists {
-					v.claims = append(v.claims, model.Claim{Name: l.claimName, Set: l.set.name, Ordinal: l.ordinal, ClusterID: l.claim.clusterID, Version: l.claim.version, Phase: "Bound"})
-				}
-			}
+			d.watchClaims()
 		case kindSecrets:
 			d.watchSecrets()
 		case kindBudgets:
 			v.budgets = v.budgets[:0]
 			for i := range w.budgets {
 				if b := &w.budgets[i]; b.exists {
-					v.budgets = append(v.budgets, model.ObservedBudget{Name: b.name, MaxUnavailable: b.value})
+					v.budgets = append(v.budgets, model.ObservedBudget{Name: b.name, MaxUnavailable: b.value, MinAvailable: b.keep, Seen: b.observed == b.generation, Allowed: b.allowed})
 				}
 			}
 		case kindRecord:
@@ -72,20 +68,22 @@ func (d *daemon) watchSets() {
 	w, v := d.w, &d.view
 	v.sets = v.sets[:0]
 	v.state = v.state[:0]
+	v.volumes = v.volumes[:0]
 	for i := range w.sets {
 		s := &w.sets[i]
-		v.state = append(v.state, viewedSet{exists: s.exists, version: s.version, replicas: s.replicas, template: s.template, hold: s.hold, suspended: s.suspended, annotated: s.annotated, initialMasters: s.initialMasters})
+		v.state = append(v.state, viewedSet{exists: s.exists, foreign: s.foreign, version: s.version, replicas: s.replicas, template: s.template, hold: s.hold, suspended: s.suspended, annotated: s.annotated, initialMasters: s.initialMasters})
 		if !s.exists {
 			continue
 		}
 		t := &w.templates[s.template]
 		v.sets = append(v.sets, model.ObservedSet{
-			Name: s.name, UID: s.uid, ResourceVersion: versionText(s.version), Ours: true,
+			Name: s.name, UID: s.uid, ResourceVersion: versionText(s.version), Ours: !s.foreign, Terminating: s.terminating,
 			Replicas: s.replicas, Current: s.current, Ready: s.ready,
 			Generation: s.generation, ObservedGeneration: s.observedGeneration,
 			UpdateRevision: t.hash, InitialMasters: s.initialMasters, Template: t.hash, Version: t.version, Group: s.group, MasterEligible: s.eligible, RecoverAfter: t.counts/2 + 1, Hold: s.hold, Suspended: s.suspended,
 			Annotated: s.annotated, Settings: t.live,
 		})
+		v.volumes = append(v.volumes, volumeTemplate(s.name, t.size)...)
 	}
 }
 
@@ -106,7 +104,7 @@ func (d *daemon) watchPods() {
 		}
 		t := &w.templates[p.template]
 		v.pods = append(v.pods, model.Pod{
-			Name: l.podName, Set: l.set.name, Ordinal: l.ordinal, UID: p.uid, NodeName: l.nodeName,
+			Name: l.podName, Set: l.set.name, Ordinal: l.ordinal, UID: p.uid, Controller: p.owner, NodeName: l.nodeName,
 			Ready: p.ready, Terminating: p.terminating, Phase: phases[p.phase], Waiting: p.waiting,
 			Revision: t.hash, IP: "10.0.0.1", KubernetesNode: kubeNames[l.kube], Zone: zoneNames[l.kube%3],
 			Version: t.version, Started: p.started.time(), Restarts: p.restarts,

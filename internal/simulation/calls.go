@@ -32,6 +32,9 @@ func (d *daemon) call(c call) callFault {
 	if w.stored.record.Operation != nil && w.stored.exists {
 		w.inOperation++
 	}
+	if w.driver() != noDriver && w.recreating() {
+		w.inRecreation++
+	}
 	f := w.faultAt(d, c)
 	if d.doomed {
 		panic(killed{})

@@ -211,12 +211,12 @@ func (k *inVirtualTime) scale(replicas int) {
 }
 
 func (k *inVirtualTime) template(name string) {
-	k.set().template = k.w.templateOf(int(name[0]), firstVersion, 3, good, "")
+	k.set().template = k.w.templateOf(int(name[0]), firstVersion, 3, good, "", 0)
 	k.changed()
 }
 
 func (k *inVirtualTime) budget(maxUnavailable int) {
-	k.w.putBudget(k.w.budgets[0].name, maxUnavailable)
+	k.w.putBudget(k.w.budgets[0].name, maxUnavailable, 0)
 }
 
 func (k *inVirtualTime) version() string { return versionText(k.set().version) }

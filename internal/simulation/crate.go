@@ -424,12 +424,12 @@ func (w *world) readFiltersAnew(master *slot) {
 
 // load is that of a node before its shards are counted.
 func (l *slot) load() allocation.Load {
-	return allocation.Load{DiskSize: diskSize, DiskFree: diskSize - l.diskUsed()}
+	return allocation.Load{DiskSize: l.disk(), DiskFree: l.disk() - l.diskUsed()}
 }
 
 func (l *slot) diskUsed() int64 {
 	if l.full {
-		return diskSize / 100 * 87
+		return l.filled
 	}
 	return diskSize / 10
 }

@@ -91,17 +91,19 @@ type daemon struct {
 
 	// acting is the action under way, for the judge; checked is when it last
 	// asked the database.
-	acting  model.ActionKind
-	doomed  bool   // it is to end at its next call
-	said    string // the last decision in the story
-	checked millis
-	copied  millis // when it last asked where the copies are
-	acted   millis // when its last action began, with its first look
-	led     string // the master of its last reading, and since when it has been that one
-	ledAt   millis
-	hidden  millis // when a transient value hid its last hold
-	silent  millis // since when it has done nothing and said nothing of it; 0: it has
-	looked  looks  // of that action
+	acting     model.ActionKind
+	doomed     bool   // it is to end at its next call
+	said       string // the last decision in the story
+	checked    millis
+	copied     millis // when it last asked where the copies are
+	acted      millis // when its last action began, with its first look
+	led        string // the master of its last reading, and since when it has been that one
+	ledAt      millis
+	gone       [3]millis // since when it does not make a StatefulSet that is away
+	deletedSet string    // the UID of a StatefulSet that it has deleted without its pods
+	hidden     millis    // when a transient value hid its last hold
+	silent     millis    // since when it has done nothing and said nothing of it; 0: it has
+	looked     looks     // of that action
 }
 
 // killed ends a process in the middle of a turn.
@@ -165,6 +167,7 @@ func (d *daemon) take() {
 	if err == nil {
 		w.judge.owes(w, d)
 		w.judge.tells(w, d)
+		w.judge.gaps(w, d)
 	}
 	d.sleeps(wait, d.calm)
 }
@@ -228,7 +231,8 @@ func (d *daemon) turn() (millis, error) {
 
 	observed := &d.observed
 	observed.Sets, observed.Pods, observed.Claims, observed.Budgets = d.view.sets, d.view.pods, d.view.claims, d.view.budgets
-	observed.Secrets = d.view.secretsOf(secretNames)
+	d.marksDeleted()
+	observed.Secrets, observed.Volumes = d.view.secretsOf(secretNames), d.view.volumes
 	detailed := rollout.Detailed(&desired, &rec)
 	settings := setting.SettingsToRead(&desired, &rec, d.view.pods)
 	if db := &observed.Database; db.At.IsZero() || !slices.Equal(settings, db.SettingsAsked) || w.now-d.readAt >= readingAge || detailed && !db.TablesKnown {

@@ -52,7 +52,7 @@ func (d *daemon) sync(desired *model.Desired, e model.Effective, saved model.Sav
 
 func (d *daemon) syncSet(e *model.EffectiveSet, saved model.Saved) (bool, error) {
 	w := d.w
-	if e.Absent {
+	if e.Absent || e.Gap {
 		return false, nil
 	}
 	index := w.setIndex(e.Name)
@@ -64,6 +64,9 @@ func (d *daemon) syncSet(e *model.EffectiveSet, saved model.Saved) (bool, error)
 	if wanted < 0 || wanted >= len(w.templates) {
 		return false, errors.New("the record holds no object of StatefulSet " + e.Name)
 	}
+	if seen.foreign {
+		return false, errors.New("it is not ours")
+	}
 	if seen.exists && seen.replicas == e.Replicas && seen.template == wanted && seen.hold == e.Hold && seen.suspended == e.Suspended && seen.annotated == e.Settings && seen.initialMasters == e.InitialMasters {
 		return false, nil
 	}
@@ -74,12 +77,18 @@ func (d *daemon) syncSet(e *model.EffectiveSet, saved model.Saved) (bool, error)
 	switch {
 	case !s.exists && seen.exists:
 		return false, errors.New("it was deleted a moment ago")
+	case s.terminating:
+		return false, errors.New("it is being deleted")
+	case s.foreign:
+		return false, errors.New("it is not ours")
+	case s.exists && w.templates[s.template].size != w.templates[wanted].size:
+		return false, errors.New("422: volumeClaimTemplates are immutable")
 	case s.exists && s.replicas > e.Replicas:
 		return false, errors.New("it has more replicas by now and is not made smaller")
 	}
 	w.judge.applied(w, d, s, e, wanted)
 	if !s.exists {
-		*s = set{name: s.name, group: s.group, masters: s.masters, eligible: s.eligible, exists: true, uid: w.nextUID()}
+		*s = s.recreated(w.nextUID())
 	}
 	if w.telling() {
 		w.say("daemon %s applies %s: %d replicas, template %s, counts %d, hold %q", d.name, s.name, e.Replicas, w.templates[wanted].hash, w.templates[wanted].counts, e.Hold)
@@ -105,7 +114,7 @@ func (d *daemon) syncSet(e *model.EffectiveSet, saved model.Saved) (bool, error)
 func (d *daemon) syncBudget(wanted model.Budget) (bool, error) {
 	w := d.w
 	for i := range d.view.budgets {
-		if b := &d.view.budgets[i]; b.Name == wanted.Name && b.MaxUnavailable == wanted.MaxUnavailable {
+		if b := &d.view.budgets[i]; b.Name == wanted.Name && b.MinAvailable == wanted.MinAvailable && (wanted.MinAvailable > 0 || b.MaxUnavailable == wanted.MaxUnavailable) {
 			return false, nil
 		}
 	}
@@ -113,22 +122,13 @@ func (d *daemon) syncBudget(wanted model.Budget) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	version := w.putBudget(wanted.Name, wanted.MaxUnavailable)
+	version := w.putBudget(wanted.Name, wanted.MaxUnavailable, wanted.MinAvailable)
 	if w.telling() {
-		w.say("daemon %s sets budget %s to %d", d.name, wanted.Name, wanted.MaxUnavailable)
+		w.say("daemon %s sets budget %s to %d, to keep %d", d.name, wanted.Name, wanted.MaxUnavailable, wanted.MinAvailable)
 	}
 	if err := d.after(f); err != nil {
 		return false, err
 	}
 	d.own[kindBudgets] = version
 	return true, nil
-}
-
-func (w *world) putBudget(name string, value int) int64 {
-	for i := range w.budgets {
-		if b := &w.budgets[i]; b.name == name {
-			b.exists, b.value = true, value
-		}
-	}
-	return w.bump(kindBudgets)
 }

@@ -24,6 +24,10 @@ func (j *judge) owes(w *world, d *daemon) {
 	released := by.Released == "true" || c.released
 	// What is aborted, or has stopped, holds nothing either.
 	stopped := by.Abort == "true" || d.says(gates.RestartStoppedRule)
+	if w.inGap() {
+		j.quiet = 0 // its StatefulSet comes back before anything is given back
+		return
+	}
 	if !released && by.Paused != "true" && !c.paused && !stopped || !w.answers(d) {
 		j.quiet = 0
 		return

@@ -25,6 +25,14 @@ func (d *daemon) materialise(saved model.Saved, e model.Effective) model.Saved {
 		if s.Absent {
 			continue
 		}
+		if s.Gap {
+			for _, name := range [...]string{s.Name, liveName(s.Name), beforeName(s.Name)} {
+				if key, ok := saved[name]; ok {
+					keep(name, key)
+				}
+			}
+			continue
+		}
 		last, known := w.current(saved, s.Name, s.Live)
 		before, kept, remembered := "", "", false
 		if s.Remember || s.Template == model.TemplateBefore {
@@ -54,7 +62,11 @@ func (d *daemon) materialise(saved model.Saved, e model.Effective) model.Saved {
 		}
 		if counts > 0 && wanted >= 0 && w.templates[wanted].counts != counts {
 			t := w.templates[wanted]
-			wanted = w.templateOf(t.content, t.version, counts, t.bad, t.jobsLog)
+			wanted = w.templateOf(t.content, t.version, counts, t.bad, t.jobsLog, t.size)
+		}
+		if text, ok := s.Sizes.Size(dataClaim); ok && wanted >= 0 && w.templates[wanted].size != gib(text) {
+			t := w.templates[wanted]
+			wanted = w.templateOf(t.content, t.version, t.counts, t.bad, t.jobsLog, gib(text))
 		}
 		if wanted < 0 {
 			keep(s.Name, "")
@@ -141,6 +153,13 @@ func (w *world) changesOf(want int, saved func(set string) string, changes []mod
 		}
 		if before.jobsLog != wanted.jobsLog {
 			changes = append(changes, model.Change{Class: model.ChangeSetting, Set: name, Path: "spec.template.spec.containers[crate].command[" + jobsLogSize + "]", Old: before.jobsLog, New: wanted.jobsLog})
+		}
+		if before.size != wanted.size {
+			class := model.ChangeVolumesGrow
+			if wanted.size < before.size {
+				class = model.ChangeVolumesShrink
+			}
+			changes = append(changes, model.Change{Class: class, Set: name, Path: "spec.volumeClaimTemplates[data0].spec.resources.requests.storage", Old: sizeTexts[before.size], New: sizeTexts[wanted.size]})
 		}
 		if before.counts != wanted.counts {
 			changes = append(changes, model.Change{Class: model.ChangeInPlace, Set: name, Path: "spec.template.spec.containers[crate].command[gateway.expected_data_nodes]"})

@@ -56,6 +56,9 @@ func (j *judge) converged(w *world, words bool) string {
 			}
 		}
 	}
+	if claim := w.smaller(c); w.driver() != noDriver && claim != "" {
+		return why("%s has not %d GiB", claim, c.size)
+	}
 	if plain(w.enable.persistent) != plain(w.enable.theirs) {
 		return why("cluster.routing.allocation.enable is %q, and people have set %q", w.enable.persistent, w.enable.theirs)
 	}

@@ -62,6 +62,7 @@ func (j *judge) restarts(w *world, d *daemon, l *slot) {
 	case d.looked.lacking != "":
 		w.violate("B", "the daemon restarts %s, and table %s was not green when it looked", l.podName, d.looked.lacking)
 	}
+	j.reasoned(w, d, l)
 	j.ranges(w, d, l)
 	j.keepsPace(w, d, l)
 	j.restarted, j.restartedAt = l, d.began

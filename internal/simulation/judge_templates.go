@@ -6,7 +6,10 @@ import (
 
 // applied: a daemon writes a StatefulSet.
 func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, wanted int) {
-	j.quietly(w, d, s.name)
+	if !s.orphaned {
+		j.quietly(w, d, s.name) // what is gone comes back whatever was said meanwhile
+	}
+	j.recreates(w, s, e, wanted)
 	if s.exists && e.Replicas < s.replicas {
 		j.lowers(w, s, e.Replicas, w.now)
 	}

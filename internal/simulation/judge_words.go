@@ -45,6 +45,9 @@ func (j *judge) tells(w *world, d *daemon) {
 	if len(d.observed.ApplyErrors) > 0 {
 		lacks(gates.AppliedRule, "objects could not be applied")
 	}
+	if w.inGap() || d.seesGap() {
+		return // that is what it waits for, and nothing else is decided meanwhile
+	}
 	if c.stands() {
 		if !rec.Bootstrap.Done && w.schedule.Start.Leave && d.applied.Revision != "" {
 			lacks(gates.SuspendEarlyRule, "a cluster is to stand still that is being made")

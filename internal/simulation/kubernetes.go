@@ -47,6 +47,7 @@ type template struct {
 	// jobsLog is stats.jobs_log_size on the command line, "" for none; no hash has it.
 	jobsLog string
 	live    model.SettingList
+	size    int // of the claim templates beside it; no hash has it
 }
 
 type badness uint8
@@ -79,6 +80,9 @@ type set struct {
 	seenReplicas, seenTemplate     int
 	seenGeneration                 int64
 	seenInitialMasters, seenExists bool
+	seenUID                        string
+	seenTerminating                bool
+	orphaning
 	// due is when the controller looks; the cache of the controller follows at
 	// cacheDue.
 	due, cacheDue millis
@@ -104,6 +108,7 @@ type slot struct {
 	claim  claim
 	volume volume
 	full   bool            // its disk is above the low watermark, by what is not CrateDB's
+	filled int64           // what that is
 	place  allocation.Node // as the deciders know it, since it has joined
 	// unwellUntil is until when its readiness probe fails, whatever its node does;
 	// unwellOn is the content of the template on which it does, 0 for none.
@@ -113,7 +118,8 @@ type slot struct {
 
 type pod struct {
 	exists         bool
-	uid            string
+	uid, owner     string
+	collectDue     millis // when the garbage collector ends it, whose owner is gone
 	template       int
 	initialMasters bool
 	created        millis
@@ -137,6 +143,7 @@ type pod struct {
 type claim struct {
 	exists             bool
 	clusterID, version string
+	growth
 }
 
 type volume struct {
@@ -150,6 +157,13 @@ type budget struct {
 	masters bool
 	exists  bool
 	value   int
+	// keep is minAvailable in the place of maxUnavailable; 0 where it has none.
+	keep int
+	// What the disruption controller has made of it, and of the pods of a version.
+	generation, observed      int64
+	allowed, healthy, desired int
+	pods                      int64
+	due                       millis
 }
 
 type secret struct {
@@ -178,7 +192,9 @@ type kubernetes struct {
 	cordoned [kubeNodes]millis // until when nothing is scheduled
 	dead     [kubeNodes]millis // until when a node is dead
 	stalled  millis            // until when the StatefulSet controller sleeps
-	drains   []drain
+	// until when two other controllers do
+	disruptionStalled, collectorStalled millis
+	drains                              []drain
 }
 
 // drain is somebody's kubectl drain of one pod, which asks until it may.
@@ -199,16 +215,16 @@ func (k *kubernetes) nextUID() string {
 }
 
 // templateOf finds or makes a template.
-func (k *kubernetes) templateOf(content int, version string, counts int, bad badness, jobsLog string) int {
+func (k *kubernetes) templateOf(content int, version string, counts int, bad badness, jobsLog string, size int) int {
 	for i := range k.templates {
 		t := &k.templates[i]
-		if t.content == content && t.version == version && t.counts == counts && t.jobsLog == jobsLog {
+		if t.content == content && t.version == version && t.counts == counts && t.jobsLog == jobsLog && t.size == size {
 			return i
 		}
 	}
 	t := template{
 		key:  "T" + strconv.Itoa(len(k.templates)),
-		hash: "h" + strconv.Itoa(content) + "-" + version, content: content, version: version, counts: counts, bad: bad, jobsLog: jobsLog,
+		hash: "h" + strconv.Itoa(content) + "-" + version, content: content, version: version, counts: counts, bad: bad, jobsLog: jobsLog, size: size,
 	}
 	t.release, _ = allocation.ParseVersion(version)
 	if jobsLog != "" {
@@ -327,9 +343,15 @@ func (w *world) kubernetesDue() millis {
 		if p.readyDue > 0 {
 			due = min(due, p.readyDue)
 		}
+		if p.collectDue > 0 {
+			due = min(due, p.collectDue)
+		}
 	}
 	for i := range w.drains {
 		due = min(due, w.drains[i].due)
+	}
+	if w.driver() != noDriver {
+		due = min(due, w.claimsDue(), w.orphansDue(), w.disruptionDue())
 	}
 	return due
 }
@@ -341,6 +363,7 @@ func (w *world) happenKubernetes() {
 			s.cacheDue = 0
 			s.seenReplicas, s.seenTemplate, s.seenGeneration = s.replicas, s.template, s.generation
 			s.seenInitialMasters, s.seenExists = s.initialMasters, s.exists
+			s.seenUID, s.seenTerminating = s.uid, s.terminating
 			s.due = w.now
 		}
 		if s.due > 0 && s.due <= w.now {
@@ -352,26 +375,44 @@ func (w *world) happenKubernetes() {
 		w.happenPod(&w.slots[i])
 	}
 	w.happenDrains()
+	if w.driver() != noDriver {
+		w.happenClaims()
+		w.happenOrphans()
+		w.happenDisruption()
+	}
 }
 
 // reconcile is one round of the StatefulSet controller, over its own cache.
 func (w *world) reconcile(index int) {
 	s := &w.sets[index]
-	if !s.exists || !s.seenExists {
+	if !s.exists && !s.orphaned || !s.seenExists {
 		return
 	}
+	if s.seenTerminating || s.foreign {
+		w.takesIn(s)
+		return
+	}
+	w.adopts(index)
 	for o := range maxOrdinals {
 		l := &w.slots[index*maxOrdinals+o]
 		switch {
 		case o < s.seenReplicas && !l.pod.exists:
 			w.createPod(l)
-		case o >= s.seenReplicas && l.pod.exists && !l.pod.terminating:
+		case o >= s.seenReplicas && l.pod.exists && !l.pod.terminating && l.pod.owner == s.seenUID:
 			w.say("StatefulSet controller: %s ends, the set has %d replicas", l.podName, s.seenReplicas)
 			w.judge.removed(w, l)
 			w.terminate(l)
 		}
 	}
 	w.status(s, index)
+	w.takesIn(s)
+}
+
+// takesIn: the status says which generation the controller has seen.
+func (w *world) takesIn(s *set) {
+	if !s.exists {
+		return
+	}
 	if s.observedGeneration != s.seenGeneration {
 		s.observedGeneration = s.seenGeneration
 		s.version = w.bump(kindSets)
@@ -382,7 +423,7 @@ func (w *world) status(s *set, index int) {
 	current, ready := 0, 0
 	for o := range maxOrdinals {
 		p := &w.slots[index*maxOrdinals+o].pod
-		if p.exists {
+		if p.exists && p.owner == s.uid {
 			current++
 			if p.ready && !p.terminating {
 				ready++
@@ -393,56 +434,4 @@ func (w *world) status(s *set, index int) {
 		s.current, s.ready = current, ready
 		s.version = w.bump(kindSets)
 	}
-}
-
-// mayEvict is what the API server answers to an eviction.
-func (w *world) mayEvict(l *slot) bool {
-	for i := range w.budgets {
-		b := &w.budgets[i]
-		if !b.exists || b.masters != l.set.masters {
-			continue
-		}
-		expected, healthy := 0, 0
-		for j := range w.sets {
-			s := &w.sets[j]
-			if !s.exists || s.masters != b.masters {
-				continue
-			}
-			expected += s.replicas
-			for o := range maxOrdinals {
-				p := &w.slots[j*maxOrdinals+o].pod
-				if p.exists && p.ready && !p.terminating {
-					healthy++
-				}
-			}
-		}
-		if !l.pod.ready {
-			// A pod that is not ready may go where the budget is met without it.
-			return healthy >= expected-b.value
-		}
-		return healthy-1 >= expected-b.value
-	}
-	return true
-}
-
-func (w *world) happenDrains() {
-	kept := w.drains[:0]
-	for _, d := range w.drains {
-		if d.due > w.now {
-			kept = append(kept, d)
-			continue
-		}
-		l := &w.slots[d.slot]
-		switch {
-		case !l.pod.exists || l.pod.terminating:
-		case w.mayEvict(l):
-			w.say("%s is evicted by somebody who drains its Kubernetes node", l.podName)
-			w.judge.evicted(w, l)
-			w.terminate(l)
-		case w.now < d.end:
-			d.due = w.now + 5*second
-			kept = append(kept, d)
-		}
-	}
-	w.drains = kept
 }

@@ -25,7 +25,7 @@ func (w *world) emptied() world {
 func (v *cached) emptied() cached {
 	return cached{
 		sets: v.sets[:0], state: v.state[:0], pods: v.pods[:0], claims: v.claims[:0],
-		secrets: v.secrets[:0], budgets: v.budgets[:0],
+		secrets: v.secrets[:0], budgets: v.budgets[:0], volumes: v.volumes[:0],
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // policy has short waits: what counts is that they are kept, not how long.
 var policy = model.Policy{
 	StableFor: 12 * time.Second, MasterStableFor: 12 * time.Second, UnchangedFor: 1500 * time.Millisecond, TrialFor: 2500 * time.Millisecond, PodTimeout: time.Minute,
-	RestartTimeout: 15 * time.Minute, ScaleTimeout: 10 * time.Minute, BootstrapTimeout: 15 * time.Minute,
+	RestartTimeout: 15 * time.Minute, ScaleTimeout: 10 * time.Minute, BootstrapTimeout: 15 * time.Minute, OfflineAfter: 20 * time.Second,
 }
 
 const (
@@ -34,6 +34,9 @@ type commit struct {
 	warm             bool
 	before           [3]int
 	paused, released bool
+	size             int  // of volumes in GiB; 0: nobody asks
+	offline          bool // offlineResize: restart
+	restartedFrom    millis
 
 	visible millis // when a daemon has fetched it
 	desired model.Desired
@@ -115,7 +118,7 @@ func (w *world) push(c commit, lag millis) {
 	n := len(w.commits)
 	c.visible = w.now + lag
 	counts := c.replicas[1] + c.replicas[2]
-	c.tmpl = w.templateOf(c.content, c.version, counts, c.bad, c.jobsLog)
+	c.tmpl = w.templateOf(c.content, c.version, counts, c.bad, c.jobsLog, c.size)
 	c.desired = model.Desired{
 		Namespace: "db", Name: clusterName, Owner: "git", Commit: nameOf(revisions, "revision-", n), Revision: nameOf(revisions, "revision-", n),
 		ClusterName: clusterName, Version: c.version, Users: users, RestartedAt: c.restartedAt,
@@ -144,6 +147,7 @@ func (w *world) push(c commit, lag millis) {
 			Name: s.name, Group: s.group, Dedicated: s.masters, MasterEligible: s.eligible, Data: !s.masters, Replicas: n,
 		})
 	}
+	w.wantsVolumes(&c)
 	w.commits = append(w.commits, c)
 	for _, d := range w.daemons {
 		d.wake = min(d.wake, max(c.visible, w.now+1))
@@ -184,7 +188,7 @@ func (w *world) itemDue() millis {
 		return due
 	}
 	for i := range w.left {
-		if it := &w.left[i]; it.Call == 0 {
+		if it := &w.left[i]; it.timed() {
 			due = min(due, w.began+it.At)
 		}
 	}
@@ -200,7 +204,7 @@ func (w *world) happenItems() {
 		return
 	}
 	for i := 0; i < len(w.left); i++ {
-		if it := w.left[i]; it.Call == 0 && w.began+it.At <= w.now {
+		if it := w.left[i]; it.timed() && w.began+it.At <= w.now {
 			w.left = append(w.left[:i], w.left[i+1:]...)
 			i--
 			w.happen(it, nil)
@@ -210,12 +214,12 @@ func (w *world) happenItems() {
 
 // faultAt is what meets a daemon's call.
 func (w *world) faultAt(d *daemon, c call) callFault {
-	if w.began < 0 || c == callTurn && w.inOperation == 0 {
+	if w.began < 0 || c == callTurn && w.inOperation+w.inRecreation == 0 {
 		return noFault
 	}
 	for i := 0; i < len(w.left); i++ {
 		it := w.left[i]
-		if it.Call == 0 || w.inOperation < it.Call && !(w.schedule.Start.Early && w.stored.record.ClusterID == "") {
+		if it.timed() || it.Recreating > w.inRecreation || w.inOperation < it.Call && !(w.schedule.Start.Early && w.stored.record.ClusterID == "") {
 			continue
 		}
 		if it.What < killBefore {
@@ -285,7 +289,7 @@ func (w *world) happen(it Item, d *daemon) {
 		c.content, c.bad = w.newContent(), badImage+badness(it.A%3)
 		w.push(c, lag)
 	case pushRestart:
-		c.restartedAt = w.now.time().Format(time.RFC3339)
+		c.restartedAt, c.restartedFrom = w.now.time().Format(time.RFC3339), w.now
 		w.push(c, lag)
 	case pushRevert:
 		if len(w.commits) > 1 {
@@ -377,6 +381,8 @@ func (w *world) happen(it Item, d *daemon) {
 		w.scaleByHand(it)
 	case replaceCommand:
 		w.replaceByCommand(it)
+	case pushVolumes, pushVolumesBack, pushOffline:
+		w.pushVolumes(it, c, lag)
 	case pushNeverReady:
 		c.content, c.bad = w.newContent(), badProbe
 		w.push(c, lag)
@@ -460,6 +466,8 @@ func (w *world) happenTo(it Item, d *daemon) {
 		w.say("%s is not read until %.1f", v, float64(w.unread[v])/1000)
 	case restartDaemon:
 		d.doomed = true
+	default:
+		w.happenToVolumes(it, l)
 	}
 }
 

@@ -154,7 +154,7 @@ func (w *world) fillDisks(it Item) {
 	w.judge.disturbed = w.now
 	for n, i := range w.used {
 		if it.A%3 == 0 || n%2 == it.A%2 {
-			w.slots[i].full = true
+			w.slots[i].full, w.slots[i].filled = true, w.slots[i].disk()/100*87
 		}
 	}
 	w.reroute = max(w.now, 1)

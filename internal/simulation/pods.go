@@ -11,12 +11,15 @@ func (w *world) createPod(l *slot) {
 		w.used = append(w.used, l.index)
 	}
 	if !l.claim.exists {
-		l.claim = claim{exists: true}
+		l.claim = w.newClaim(l)
 		w.bump(kindClaims)
 	}
 	l.pod = pod{
-		exists: true, uid: w.nextUID(), template: l.set.seenTemplate, initialMasters: l.set.seenInitialMasters,
+		exists: true, uid: w.nextUID(), owner: l.set.seenUID, template: l.set.seenTemplate, initialMasters: l.set.seenInitialMasters,
 		created: w.now, due: w.now + w.rnd.span(100, 900),
+	}
+	if l.dangles() {
+		l.pod.collectDue = w.now + w.rnd.span(500, 4000)
 	}
 	w.bump(kindPods)
 	if w.telling() {
@@ -55,9 +58,18 @@ func (w *world) happenPod(l *slot) {
 			w.say("%s is gone", l.podName)
 		}
 		*p = pod{}
+		w.podGone(l)
 		w.bump(kindPods)
 		l.set.due = max(w.now+w.rnd.span(10, 400), w.stalled)
 		return
+	}
+	if p.collectDue > 0 && p.collectDue <= w.now {
+		p.collectDue = 0
+		if l.dangles() && !p.terminating {
+			w.say("garbage collector: %s goes, its StatefulSet is gone", l.podName)
+			w.judge.fault(w, l)
+			w.terminate(l)
+		}
 	}
 	if p.due > 0 && p.due <= w.now {
 		p.due = 0
@@ -92,6 +104,9 @@ func (w *world) nextPhase(l *slot) {
 		p.waiting = "ImagePullBackOff"
 		w.bump(kindPods)
 	default:
+		if p.started == 0 {
+			w.mounts(l)
+		}
 		p.phase, p.waiting, p.up = running, "", true
 		p.started = w.now
 		w.judge.start(w, l, t.version)

@@ -168,7 +168,7 @@ func (w *world) readNodes(db *model.Database, at *nodesAt) {
 		l := &w.slots[i]
 		db.Nodes = append(db.Nodes, model.Node{
 			ID: nameOf(nodeIDs, "node-", l.volume.node), Name: l.nodeName, Version: w.versionOf(l),
-			DiskSize: diskSize, DiskUsed: l.diskUsed(), Attributes: zoneAttributes[l.kube%3],
+			DiskSize: l.disk(), DiskUsed: l.diskUsed(), Attributes: zoneAttributes[l.kube%3],
 			StateVersion: w.state,
 		})
 		at[i] = len(db.Nodes)

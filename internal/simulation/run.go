@@ -86,7 +86,7 @@ func newWorld(s *Schedule, stats *Statistics, story *strings.Builder) *world {
 	w.budgets = []budget{{name: budgetBoth[0]}, {name: budgetBoth[1], masters: true}}
 	w.secrets = []secret{{name: systemSecret}, {name: "user-ada", exists: true, uid: w.nextUID(), version: w.bump(kindSecrets), password: secretMark + "-ada"}}
 	w.stored.version = w.bump(kindRecord)
-	w.push(commit{replicas: [3]int{s.Start.Masters, s.Start.Hot, s.Start.Warm}, content: w.newContent(), version: firstVersion, warm: s.Start.Warm > 0}, 0)
+	w.push(commit{replicas: [3]int{s.Start.Masters, s.Start.Hot, s.Start.Warm}, content: w.newContent(), version: firstVersion, warm: s.Start.Warm > 0, size: w.firstSize(), offline: s.Start.Offline}, 0)
 	w.addDaemon("A", w.now)
 	if s.Start.Second {
 		w.addDaemon("B", w.now+500)
@@ -229,6 +229,9 @@ func (w *world) unsettled(words bool) string {
 	if op := w.stored.record.Operation; op != nil {
 		return "an operation is under way"
 	}
+	if w.stored.record.Growth != nil && !w.head().stands() {
+		return "nobody was told that the volumes have grown"
+	}
 	if c := w.head(); c.stands() && w.stored.record.Revision != c.desired.Revision {
 		return "the last push was not taken up" // nothing else tells it of a cluster that stands still
 	}
@@ -249,6 +252,9 @@ func (w *world) heal() {
 		w.tables[i].denied = false
 	}
 	w.noCrash, w.noVolume, w.unread = 0, 0, [views]millis{}
+	w.disruptionStalled, w.collectorStalled = 0, 0
+	w.repairsDrivers()
+	w.takesSetsBack()
 	for i := range w.dead {
 		w.dead[i], w.cordoned[i] = 0, 0
 	}
@@ -290,7 +296,7 @@ func (w *world) heal() {
 	w.jobsLog.transient, w.jobsLog.theirTransient = "", ""
 	w.freeTables()
 	for i := range w.slots {
-		w.slots[i].full = false
+		w.slots[i].full, w.slots[i].filled = false, 0
 	}
 	w.reroute = w.now
 
@@ -299,6 +305,7 @@ func (w *world) heal() {
 		corrected.version = going
 	}
 	w.push(corrected, 100)
+	w.retriesDrivers()
 	c := w.head()
 	data := c.replicas[1] + c.replicas[2]
 	for i := range w.tables {
@@ -307,6 +314,7 @@ func (w *world) heal() {
 			t.replicas, t.low, t.high, t.fixed = "0-1", 0, 1, false
 		}
 	}
+	w.endsClaims()
 	if w.judge.lost {
 		// What is lost is lost: its tables are dropped.
 		lost := make([]bool, len(w.tables))
@@ -404,6 +412,7 @@ func (w *world) suspended() bool {
 func (w *world) reachable() commit {
 	c := *w.head()
 	c.paused, c.released = false, false
+	w.keepsVolumes(&c)
 	if c.bad != good || w.unwellOn(c.content) || w.rnd.oneIn(8) {
 		c.content, c.bad = w.newContent(), good
 	}
@@ -414,7 +423,7 @@ func (w *world) reachable() commit {
 	if c.stands() {
 		c.replicas = c.before
 	}
-	if last := w.sets[len(w.sets)-1]; !w.schedule.Start.Leave && !c.warm && last.exists {
+	if last := w.sets[len(w.sets)-1]; !w.schedule.Start.Leave && !c.warm && (last.exists || last.orphaned) {
 		c.warm, c.replicas[2] = true, max(1, last.replicas)
 	}
 	w.keepsVoters(&c)

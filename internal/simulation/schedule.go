@@ -35,16 +35,23 @@ type Start struct {
 	JSON bool
 	// Early: the items begin with the bootstrap, not after it.
 	Early bool
+	// Driver makes volumes larger; none: nobody asks for it. Offline is offlineResize: restart.
+	Driver  driver
+	Offline bool
 }
 
 // Item happens at a time after the beginning or, with a Call, at that call of a
-// daemon while an operation is under way.
+// daemon while an operation is under way; with Recreating while a StatefulSet is recreated.
 type Item struct {
-	What What
-	At   millis
-	Call int
-	A, B int
+	What       What
+	At         millis
+	Call       int
+	Recreating int
+	A, B       int
 }
+
+// timed: it happens at a time, not at a call.
+func (i *Item) timed() bool { return i.Call == 0 && i.Recreating == 0 }
 
 // What happens.
 type What uint8
@@ -85,6 +92,12 @@ const (
 	fillDisks
 	denySystem
 	replaceCommand
+	pushVolumes
+	pushVolumesBack
+	pushOffline
+	deletePodByHand
+	makeSetByHand
+	deleteClaimByHand
 	// Kubernetes and machines.
 	evict
 	drainNode
@@ -102,6 +115,9 @@ const (
 	failProbe
 	noExec
 	unreadView
+	stickDriver
+	stallDisruption
+	stallCollector
 	// At a call.
 	killBefore
 	killAfter
@@ -120,8 +136,10 @@ var whatNames = [whats]string{
 	"a table is made", "number_of_replicas is changed", "a snapshot runs",
 	"enable is set transiently", "enable is set persistently", "a node is excluded by name", "somebody excludes a node id", "a table gets a filter of its own", "paused for a while", "abort", "released for a while", "a live setting is set by hand", "a password is changed",
 	"replicas are raised by hand", "push: a template whose pods never become ready", "a table requires or includes some nodes", "a table's own allocation is held", "a table's writes wait for all copies", "disks are above the low watermark", "system is denied a table, or not any more", "a pod is to be replaced by command",
+	"push: larger volumes", "push: a size between", "push: offlineResize", "a pod is deleted by hand", "a StatefulSet that is gone is made by hand", "a claim is deleted by hand",
 	"a pod is evicted", "Kubernetes nodes are drained", "a Kubernetes node dies", "a process dies", "a volume is lost", "a pod sticks in terminating",
 	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends", "the receiver takes no report", "the receiver's answer is lost", "a readiness probe fails", "exec fails in pods", "a view of the database is not read",
+	"a claim grows no more", "the disruption controller stalls", "the garbage collector stalls",
 	"killed before a call", "killed after a call", "409", "429", "time-out after success", "the process stands still", "refused by a webhook",
 }
 
@@ -132,8 +150,11 @@ func (w What) fault() bool { return w >= evict }
 
 func (i Item) String() string {
 	when := fmt.Sprintf("at %.1f s", float64(i.At)/1000)
-	if i.Call > 0 {
+	switch {
+	case i.Call > 0:
 		when = fmt.Sprintf("at call %d of an operation", i.Call)
+	case i.Recreating > 0:
+		when = fmt.Sprintf("at call %d of a recreation", i.Recreating)
 	}
 	return fmt.Sprintf("%s: %s (%d, %d)", when, i.What, i.A, i.B)
 }
@@ -155,6 +176,9 @@ func (s Schedule) String() string {
 	}
 	if s.Start.Early {
 		b.WriteString(", from the first moment")
+	}
+	if s.Start.Driver != noDriver {
+		fmt.Fprintf(&b, ", volumes whose driver is: %s, offlineResize: restart %t", s.Start.Driver, s.Start.Offline)
 	}
 	for _, i := range s.Items {
 		b.WriteString("\n  ")
@@ -299,6 +323,9 @@ func NewSchedule(seed uint64) Schedule {
 		if r.oneIn(2) {
 			s.Items = append(s.Items, Item{What: pinTable, At: at + r.span(second, minute), A: r.below(64), B: r.below(64)})
 		}
+	}
+	if seed >= growing && r.oneIn(3) {
+		s.grows(&r)
 	}
 	return s
 }

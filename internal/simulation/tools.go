@@ -96,21 +96,12 @@ func (o objects) SetBudget(_ context.Context, name string, value int) error {
 	if err != nil {
 		return err
 	}
-	o.d.w.putBudget(name, value)
+	o.d.w.putBudget(name, value, 0)
 	return o.d.after(f)
 }
 
-// No volume of this world grows yet.
 func (o objects) ResizePod(context.Context, string, string, model.Resources) error {
 	return errors.New("the simulation resizes no pods")
-}
-
-func (o objects) GrowClaim(context.Context, string, string, string) error {
-	return execute.ErrNotFound
-}
-
-func (o objects) OrphanSet(context.Context, string, string, string, int, string, int) error {
-	return execute.ErrNotFound
 }
 
 func (o objects) DeletePod(_ context.Context, name, uid string) error {

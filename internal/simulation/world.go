@@ -56,6 +56,10 @@ type world struct {
 	left []Item
 	// inOperation counts the daemon's calls while an operation is recorded.
 	inOperation int
+	// inRecreation counts them while a StatefulSet is recreated.
+	inRecreation int
+	// unlimited: the driver that could give no more gives what it is asked for.
+	unlimited bool
 	// steps counts what happened: events of the world, turns of the daemons, and
 	// their calls, at each of which a fault may strike. turns are the turns in it.
 	steps, turns int

@@ -47,8 +47,9 @@ func Rebuild(t *pass.Pass) {
 	for _, want := range t.Desired.Sets {
 		if live := t.Live(want.Name); live != nil && live.Ours {
 			t.Record.Sets = append(t.Record.Sets, model.RecordedSet{Name: want.Name, Group: want.Group, Replicas: live.Replicas})
-		} else if n := aim.Orphans(&t.View, want.Name); live == nil && n > 0 {
-			// It was deleted without its pods when the record was lost.
+		} else if n := aim.Orphans(&t.View, want.Name); n > 0 {
+			// It was deleted without its pods when the record was lost; also where somebody has made
+			// another one of its name since.
 			t.Record.Sets = append(t.Record.Sets, model.RecordedSet{Name: want.Name, Group: want.Group, Replicas: n})
 		} else if creating {
 			// Not every set had been made yet when the record was lost.

@@ -158,7 +158,7 @@ func (g *VolumeGrowth) equal(o *VolumeGrowth) bool {
 type Recreation struct {
 	Set string `json:"set"`
 	// UID is of the StatefulSet that goes. Pods is how many it has, and Guarded how many
-	// the disruption budget has to keep meanwhile: those of all its StatefulSets.
+	// the disruption budget has to keep meanwhile: more than there are.
 	UID     string `json:"uid"`
 	Pods    int    `json:"pods"`
 	Guarded int    `json:"guarded"`

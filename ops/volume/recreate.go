@@ -29,7 +29,7 @@ func StartExpand(t *pass.Pass) bool {
 			continue
 		}
 		begun := &model.Operation{Kind: model.OperationExpand, Step: model.StepGuard, Started: t.Now, Revision: t.Record.Revision}
-		begun.Recreation = &model.Recreation{Set: s.Name, UID: live.UID, Pods: live.Replicas, Guarded: guarded(&t.View, s), Sizes: model.Sizes(t.Desired.Volumes, s.Name)}
+		begun.Recreation = &model.Recreation{Set: s.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Sizes: model.Sizes(t.Desired.Volumes, s.Name)}
 		t.Record.Operation = begun
 		return true
 	}
@@ -65,23 +65,27 @@ func notWhole(v *view.View, live *model.ObservedSet, recorded int) string {
 			return "the pod " + p.Name + " is being deleted, or belongs to another StatefulSet or to none"
 		}
 	}
-	return ""
+	return unseen(v, live)
 }
 
-// guarded is how many pods the budget over this set has to keep: all that its selector finds.
-func guarded(v *view.View, s model.RecordedSet) int {
-	n := 0
-	for _, other := range v.Record.Sets {
-		if (other.Group == names.MasterGroup) == (s.Group == names.MasterGroup) {
-			for i := range v.Observed.Pods {
-				if v.Observed.Pods[i].Set == other.Name {
-					n++
-				}
+// unseen says which claim of a pod is not known, which may be small still: a watch that is behind
+// shows none of pods that have just come.
+func unseen(v *view.View, live *model.ObservedSet) string {
+	for i := range v.Desired.Volumes {
+		w := &v.Desired.Volumes[i]
+		for ordinal := range live.Replicas {
+			is := func(c model.Claim) bool { return w.Holds(&c) && c.Ordinal == ordinal }
+			if w.Set == live.Name && !slices.ContainsFunc(v.Observed.Claims, is) {
+				return fmt.Sprintf("the claim %s of the pod %s is not known yet", w.Name, view.PodName(live.Name, ordinal))
 			}
 		}
 	}
-	return n
+	return ""
 }
+
+// everyPod is more pods than a budget ever selects. The number that there are would let one go as
+// soon as another comes meanwhile.
+const everyPod = 1_000_000
 
 // Expand takes the recreation a step further.
 func Expand(t *pass.Pass) {
@@ -123,7 +127,7 @@ func guard(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 // stands drops a recreation that is not due any more, before anything was deleted for it.
 func stands(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) bool {
 	same := live != nil && live.UID == r.UID && live.Replicas == r.Pods
-	due := !t.Rejected && behind(&t.View, r.Set) && model.Sizes(t.Desired.Volumes, r.Set) == r.Sizes
+	due := !t.Rejected && behind(&t.View, r.Set) && grown(&t.View, r.Set) && model.Sizes(t.Desired.Volumes, r.Set) == r.Sizes
 	if !same || !due {
 		t.Record.Operation = nil
 		return false
@@ -150,7 +154,7 @@ func open(v *view.View, r *model.Recreation) string {
 		if b.Keeps(r.Guarded) {
 			return ""
 		}
-		return fmt.Sprintf("the disruption budget %s is to keep %d pods first", name, r.Guarded)
+		return "the disruption budget " + name + " is to keep every pod first"
 	}
 	return "the disruption budget " + name + " is not there yet"
 }
@@ -191,6 +195,10 @@ func adopt(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 		t.Wait(gates.SetRecreated(r.Set, "it is gone, and is made again"))
 		return
 	}
+	if !live.Ours {
+		t.Wait(gates.SetRecreated(r.Set, "somebody has made another one of its name: delete that without its pods (--cascade=orphan)"))
+		return
+	}
 	var orphans []string
 	for i := range t.Observed.Pods {
 		if p := &t.Observed.Pods[i]; p.Set == r.Set && p.Controller != live.UID && !p.Terminating {
@@ -210,16 +218,21 @@ func step(t *pass.Pass, name string) {
 	t.Record.Operation = &next
 }
 
-// InGap reports whether a StatefulSet was deleted without its pods and is not made again. Its
-// pods are not recreated meanwhile, so that nothing else is decided before.
+// InGap reports whether a StatefulSet was deleted without its pods, and is not made again or has
+// not taken them yet. Its pods are not recreated meanwhile, and a budget that is given back lets
+// them go, so that nothing else is decided before.
 func InGap(v *view.View) bool {
 	op := v.Record.Operation
 	if op == nil || op.Kind != model.OperationExpand || op.Step == model.StepGuard || op.Recreation == nil {
 		return false
 	}
 	live := v.Live(op.Recreation.Set)
-	if live != nil {
-		return live.Terminating && live.UID == op.Recreation.UID
+	switch {
+	case live == nil:
+	case live.UID == op.Recreation.UID:
+		return live.Terminating
+	default:
+		return !live.Ours || unowned(v, live.Name)
 	}
 	return aim.Orphans(v, op.Recreation.Set) > 0 // else it was deleted with its pods, by consent
 }
@@ -233,6 +246,10 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 	switch {
 	case live == nil && recreating:
 		e.Sizes, e.Template, e.KeepGateway = op.Recreation.Sizes, model.TemplateKept, false
+	case live == nil && v.Record.Saved[e.Name] == "" && aim.Orphans(v, e.Name) > 0 && v.DesiredSet(e.Name) != nil:
+		// The record was lost while it was gone: nobody knows any other template, and pods without
+		// a StatefulSet need one, whatever of the definition is refused.
+		e.Template, e.KeepGateway = model.TemplateWanted, false
 	case live == nil:
 	case live.Terminating && recreating:
 		e.Gap = true
@@ -249,20 +266,41 @@ func differs(v *view.View, set string) bool {
 	})
 }
 
-// Guard gives the budget over the StatefulSet that is recreated the number of pods that it has to
-// keep, and no other one.
-func Guard(t *pass.Pass) {
-	keep, name := 0, ""
-	if op := t.Record.Operation; op != nil && op.Recreation != nil {
-		keep, name = op.Recreation.Guarded, budgetOf(&t.View, op.Recreation.Set)
+// unowned reports whether pods of a StatefulSet belong to none, or to one that is being deleted.
+func unowned(v *view.View, set string) bool {
+	live := v.Live(set)
+	if live != nil && live.Terminating {
+		return true
 	}
+	return v.AnyPod(func(p *model.Pod) bool {
+		return p.Set == set && !p.Terminating && (live == nil || p.Controller != live.UID)
+	})
+}
+
+// Guard gives the budgets over pods that no StatefulSet owns the number of pods that they have to
+// keep, and no other one. While a recreation is recorded that begins before they are without it.
+func Guard(t *pass.Pass) {
+	op := t.Record.Operation
 	for i, b := range t.Record.Budgets {
-		if b.MinAvailable = 0; b.Name == name {
-			b.MinAvailable = keep
+		b.MinAvailable = 0
+		for _, s := range t.Record.Sets {
+			begun := op != nil && op.Recreation != nil && op.Recreation.Set == s.Name
+			if budgetOf(&t.View, s.Name) == b.Name && (begun || unowned(&t.View, s.Name)) {
+				b.MinAvailable = everyPod // also where the record was lost meanwhile
+			}
 		}
 		if b != t.Record.Budgets[i] {
 			t.Record.Budgets = slices.Clone(t.Record.Budgets)
 			t.Record.Budgets[i] = b
 		}
+	}
+}
+
+// Alone leaves every other StatefulSet as it is while one is away from its pods: a pause is kept
+// to, and what else is decided waits.
+func Alone(t *pass.Pass) {
+	for i := range t.Decision.Effective.Sets {
+		e := &t.Decision.Effective.Sets[i]
+		e.Gap = t.Live(e.Name) != nil
 	}
 }

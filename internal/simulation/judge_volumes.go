@@ -1,0 +1,210 @@
+package simulation
+
+import (
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// disruptions: the disruption controller has computed how many pods may be evicted. Nobody may
+// be while a StatefulSet is away from its pods, and at no time more than a budget of one lets go
+// of all pods that there are to be.
+func (j *judge) disruptions(w *world, b *budget) {
+	if b.allowed == 0 || b.observed != b.generation || !w.stored.record.Bootstrap.Done || j.forgotten(w) {
+		return
+	}
+	wanted := 0
+	for i := range w.sets {
+		s := &w.sets[i]
+		if s.masters != b.masters {
+			continue
+		}
+		pods := 0
+		for o := range maxOrdinals {
+			if w.slots[i*maxOrdinals+o].pod.exists {
+				pods++
+			}
+		}
+		if w.away(i) && pods > 0 {
+			w.violate("B", "budget %s allows %d evictions while %s is recreated", b.name, b.allowed, s.name)
+		}
+		if s.exists && pods > 0 { // of one without a pod Kubernetes expects nothing
+			wanted += s.replicas
+		}
+	}
+	if most := max(b.healthy-(wanted-1), 0); b.allowed > most {
+		w.violate("B", "budget %s allows %d evictions, and %d pods of %d are ready", b.name, b.allowed, b.healthy, wanted)
+	}
+}
+
+// forgotten: the record was lost while a StatefulSet was away, and the cluster is paused or
+// released. Nothing says that it was not its owner who deleted the StatefulSet.
+func (j *judge) forgotten(w *world) bool {
+	c := &w.commits[w.fetched()]
+	by := w.commandsAt(c.desired.Revision)
+	if !c.paused && !c.released && by.Paused == "" && by.Released == "" {
+		return false
+	}
+	for i := range w.sets {
+		if w.away(i) && j.lostRecord >= w.sets[i].orphaning.since-5*second {
+			return true
+		}
+	}
+	return false
+}
+
+// asks: a daemon asks for a larger volume: for what Git says, and of each StatefulSet for one
+// alone until that has grown.
+func (j *judge) asks(w *world, d *daemon, l *slot, size int) {
+	j.quietly(w, d, l.claimName)
+	if want := w.commits[d.want].size; size != want {
+		w.violate("H", "the daemon asks for %d GiB for %s, and Git says %d", size, l.claimName, want)
+	}
+	grown, flying := false, (*slot)(nil)
+	for o := range maxOrdinals {
+		other := &w.slots[w.setIndex(l.set.name)*maxOrdinals+o]
+		c := &other.claim
+		switch {
+		case !c.exists || other == l || c.asked < size:
+		case c.capacity >= size, c.resize == model.ResizeNode && !other.mounted():
+			grown = true
+		case c.asked == size && c.askedAt < d.began && d.view.stalled[kindClaims] < c.askedAt:
+			flying = other
+		}
+	}
+	if flying != nil && !grown {
+		w.violate("pace", "the daemon asks for %d GiB for %s, and %s has not grown yet", size, l.claimName, flying.claimName)
+	}
+}
+
+// orphans: a daemon deletes a StatefulSet without its pods: for larger claim templates, which
+// every claim of it has the size of already.
+func (j *judge) orphans(w *world, d *daemon, s *set) {
+	j.quietly(w, d, s.name)
+	want := w.commits[d.want].size
+	if have := w.templates[s.template].size; have >= want {
+		w.violate("H", "%s is to be recreated, and its claim templates have %d GiB of %d", s.name, have, want)
+	}
+	for o := range maxOrdinals {
+		l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]
+		if c := &l.claim; l.mounted() && c.exists && c.capacity < want && c.since < d.began {
+			w.violate("H", "%s is to be recreated, and %s has %d GiB of %d", s.name, l.claimName, c.capacity, want)
+		}
+	}
+}
+
+// recreates: a daemon makes a StatefulSet again whose pods run. It is the one that was there, but
+// for the size of its claims: another template would make all pods outdated, and fewer replicas
+// would end some of them.
+func (j *judge) recreates(w *world, s *set, e *model.EffectiveSet, wanted int) {
+	if !s.orphaned || s.exists {
+		return
+	}
+	was, is := w.templates[s.template], w.templates[wanted]
+	if e.InitialMasters && !s.initialMasters {
+		w.violate("identity", "%s is recreated with cluster.initial_master_nodes", s.name)
+	}
+	for o := e.Replicas; o < maxOrdinals; o++ {
+		if l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]; l.pod.exists && o < s.replicas {
+			w.violate("A", "%s is recreated with %d replicas, which ends %s", s.name, e.Replicas, l.podName)
+		}
+	}
+	if j.lostRecord >= s.orphaning.since-5*second {
+		return // nobody knows any more how it was
+	}
+	switch {
+	case e.Replicas != s.replicas:
+		w.violate("H", "%s is recreated with %d replicas, and had %d", s.name, e.Replicas, s.replicas)
+	case is.hash != was.hash || is.counts != was.counts || is.jobsLog != was.jobsLog:
+		w.violate("H", "%s is recreated on template %s (counts %d), and had %s (%d): its pods are of another revision now", s.name, is.hash, is.counts, was.hash, was.counts)
+	case is.size < was.size:
+		w.violate("H", "%s is recreated with claims of %d GiB, and had %d", s.name, is.size, was.size)
+	}
+}
+
+// comesBackSoon is how long a StatefulSet may be gone while a daemon finds nothing to do.
+const comesBackSoon = 40 * second
+
+// gaps: whatever became of the cluster meanwhile, its StatefulSet comes back.
+func (j *judge) gaps(w *world, d *daemon) {
+	for i := range w.sets {
+		s := &w.sets[i]
+		c := &w.commits[d.want]
+		if !s.orphaned || s.exists || !c.wants(w.setKind(s)) || d.view.stalled[kindSets] > w.now || len(d.applyErrors) > 0 || j.forgotten(w) {
+			d.gone[i] = 0
+			continue
+		}
+		if d.gone[i] == 0 {
+			d.gone[i] = w.now
+		}
+		if since := w.now - d.gone[i]; since > comesBackSoon {
+			w.violate("E", "%s is gone for %d ms, and the daemon does not make it", s.name, since)
+		}
+	}
+}
+
+// reasoned: a pod is restarted for what it runs, or because somebody asked, or because its file
+// system waits for a mount and the definition says so; for its volume not a second time.
+func (j *judge) reasoned(w *world, d *daemon, l *slot) {
+	if w.driver() == noDriver {
+		return
+	}
+	c, runs := &w.commits[d.want], &w.templates[l.pod.template]
+	if runs.hash != w.templates[c.tmpl].hash || runs.hash != w.templates[l.set.template].hash || runs.counts != w.templates[c.tmpl].counts {
+		return
+	}
+	if op := w.stored.record.Operation; op == nil || !op.Started.Before(c.visible.time()) {
+		// One that another definition began has a pod to end with.
+	} else {
+		return
+	}
+	for i := range w.commits {
+		if at := w.commits[i].restartedFrom; at > 0 && at+second >= l.pod.created {
+			return
+		}
+	}
+	waits := l.claim.resize == model.ResizeNode && l.claim.since >= l.pod.created
+	if since := l.claim.since; !waits && since < d.began-second || !c.offline {
+		w.violate("pace", "the daemon restarts %s, which runs what is wanted; its claim has %d GiB of %d (%s), offlineResize: restart %t",
+			l.podName, l.claim.capacity, l.claim.asked, l.claim.resize, c.offline)
+	}
+}
+
+// expanded: success of a growth is reported when it is true.
+func (j *judge) expanded(w *world, d *daemon, r *model.Report) {
+	if r.Action != "expand_storage" {
+		return
+	}
+	for _, until := range d.view.stalled {
+		if until > w.now-5*second {
+			return
+		}
+	}
+	c := &w.commits[d.want]
+	for i := range w.sets {
+		s := &w.sets[i]
+		if !s.exists || !c.wants(w.setKind(s)) {
+			continue
+		}
+		if size := w.templates[s.template].size; size < c.size {
+			w.violate("F", "%s is reported, and the claim templates of %s have %d GiB of %d", r.Reason, s.name, size, c.size)
+		}
+		for o := range min(s.replicas, c.replicas[w.setKind(s)]) {
+			if l := &w.slots[i*maxOrdinals+o]; l.claim.exists && l.claim.capacity < c.size {
+				w.violate("F", "%s is reported, and %s has %d GiB of %d", r.Reason, l.claimName, l.claim.capacity, c.size)
+			}
+		}
+	}
+}
+
+// smaller names a claim that has not yet the size that Git says; "" for none. On one that no pod
+// uses nobody can make the file system larger.
+func (w *world) smaller(c *commit) string {
+	for _, i := range w.used {
+		l := &w.slots[i]
+		k := &l.claim
+		unused := k.resize == model.ResizeNode && !l.mounted()
+		if c.wants(w.setKind(l.set)) && k.exists && (k.asked < c.size || k.capacity < c.size && !unused) {
+			return l.claimName
+		}
+	}
+	return ""
+}

@@ -1,0 +1,175 @@
+package simulation
+
+import "stevedore.dev/stevedore/ops/model"
+
+// growing is the first seed whose schedule may have volumes that grow.
+const growing = 1_100_000_000
+
+// ofVolumes are what meets the growth of volumes, at a call of a daemon while a StatefulSet is
+// recreated or at any time.
+var ofVolumes = []What{
+	killBefore, killAfter, killBefore, killAfter, conflict, unavailable, timeoutAfter, standStill, forbid, restartDaemon,
+	evict, drainNode, deletePodByHand, deletePodByHand, killNode, loseRecord, loseRecord, stallWatch, stallController, stallController,
+	stallDisruption, stallDisruption, stallCollector, makeSetByHand, makeSetByHand, deleteClaimByHand,
+	pauseCommand, releaseCommand, abortCommand, pushPause, pushRelease, pushShrink, pushTemplate, pushRemoveGroup, pushSuspend, pushVolumesBack, scaleUpByHand,
+}
+
+// whileGrowing are what meets claims that grow.
+var whileGrowing = []What{stickDriver, deleteClaimByHand, fillDisks, pushVolumesBack, pushVolumes, pushOffline, evict, loseRecord, restartDaemon, pushGrow, pushShrink, loseVolume}
+
+// grows draws the growth of volumes into a schedule.
+func (s *Schedule) grows(r *random) {
+	s.Start.Driver = driver(1 + r.below(int(drivers)-1))
+	if r.oneIn(3) {
+		s.Start.Driver = quickDriver // the claims are soon done, and the StatefulSet is recreated
+	}
+	s.Start.Offline = r.oneIn(2)
+	s.Steps += 60
+	at := r.span(0, 20*second)
+	s.Items = append(s.Items, Item{What: pushVolumes, At: at, A: r.below(64), B: r.below(64)})
+	for r.oneIn(2) {
+		i := Item{What: whileGrowing[r.below(len(whileGrowing))], At: at + r.span(0, minute), A: r.below(64), B: r.below(64)}
+		s.Items = append(s.Items, i)
+	}
+	for n := 0; n == 0 || r.oneIn(2); n++ {
+		s.Items = append(s.Items, Item{What: ofVolumes[r.below(len(ofVolumes))], Recreating: 1 + r.below(24), A: r.below(64), B: r.below(64)})
+	}
+}
+
+// pushVolumes pushes larger volumes, mostly alone, or a size between: of the last one that was
+// pushed and the one that the StatefulSets have.
+func (w *world) pushVolumes(it Item, c commit, lag millis) {
+	if w.driver() == noDriver {
+		return
+	}
+	switch it.What {
+	case pushOffline:
+		c.offline = !c.offline
+	case pushVolumesBack:
+		least := firstSize
+		for i := range w.sets {
+			if w.sets[i].exists {
+				least = max(least, w.templates[w.sets[i].template].size)
+			}
+		}
+		if c.size = (c.size + least) / 2; it.B%4 == 0 {
+			c.size = least
+		}
+	default:
+		c.size = min(c.size+[...]int{8, 20, 30, 50}[it.A%4], 400)
+		switch it.B % 8 {
+		case 3:
+			c.content, c.bad = w.newContent(), good
+		case 4:
+			c.version = upgradeTo
+		case 5:
+			if c.replicas[1] > 0 && c.replicas[1] < maxOrdinals-2 {
+				c.replicas[1]++
+			}
+		case 6:
+			if c.replicas[1] > 1 {
+				c.replicas[1]--
+			}
+		case 7:
+			if c.warm && !c.stands() && c.replicas[1] > 0 {
+				c.warm, c.replicas[2] = false, 0
+			}
+		}
+	}
+	w.push(c, lag)
+}
+
+// wantsVolumes puts the volumes into what is rendered of a commit.
+func (w *world) wantsVolumes(c *commit) {
+	if w.driver() == noDriver {
+		return
+	}
+	for i := range c.desired.Sets {
+		c.desired.Volumes = append(c.desired.Volumes, volumeTemplate(c.desired.Sets[i].Name, c.size)...)
+	}
+	if c.offline {
+		c.desired.Operations.OfflineResize = model.OfflineRestart
+	}
+}
+
+// happenToVolumes is what meets claims, StatefulSets that are gone and their controllers.
+func (w *world) happenToVolumes(it Item, l *slot) {
+	if w.driver() == noDriver {
+		return
+	}
+	until := w.now + millis(1+it.B)*second
+	switch it.What {
+	case stickDriver:
+		l.claim.stuck = true
+		w.say("%s grows no more", l.claimName)
+	case stallDisruption:
+		w.disruptionStalled = until
+		for i := range w.budgets {
+			if b := &w.budgets[i]; b.due > 0 {
+				b.due = max(b.due, until)
+			}
+		}
+	case stallCollector:
+		w.collectorStalled = until
+		for i := range w.sets {
+			if s := &w.sets[i]; s.orphaning.due > 0 {
+				s.orphaning.due = max(s.orphaning.due, until)
+			}
+		}
+	case deletePodByHand:
+		if l.pod.exists && !l.pod.terminating {
+			w.say("somebody deletes %s, whatever the budget says", l.podName)
+			w.judge.fault(w, l)
+			w.terminate(l)
+		}
+	case makeSetByHand:
+		w.makesSet(it)
+	case deleteClaimByHand:
+		switch {
+		case !l.claim.exists:
+		case l.pod.exists:
+			l.claim.going = true
+			w.say("somebody deletes the claim %s, which stays until its pod has gone", l.claimName)
+		default:
+			w.losesClaim(l)
+		}
+	}
+}
+
+// recreating: a recreation is recorded, or a StatefulSet is away from its pods.
+func (w *world) recreating() bool {
+	if op := w.stored.record.Operation; op != nil && op.Kind == model.OperationExpand {
+		return true
+	}
+	for i := range w.sets {
+		if s := &w.sets[i]; s.terminating || s.orphaned && !s.exists {
+			return true
+		}
+	}
+	return false
+}
+
+// keepsVolumes: volumes that have grown never become smaller, and none is wanted that the driver
+// cannot give; what works offline is restarted for.
+func (w *world) keepsVolumes(c *commit) {
+	if w.driver() == noDriver {
+		return
+	}
+	c.size = max(c.size, w.commits[w.fetched()].size)
+	if w.driver() == limitedDriver {
+		c.size = min(c.size, mostSize)
+	}
+	for i := range w.sets {
+		s := &w.sets[i]
+		if s.exists || s.orphaned {
+			c.size = max(c.size, w.templates[s.template].size)
+		}
+	}
+	if op := w.stored.record.Operation; op != nil && op.Recreation != nil {
+		if text, ok := op.Recreation.Sizes.Size(dataClaim); ok {
+			c.size = max(c.size, gib(text))
+		}
+	}
+	c.offline = c.offline || w.driver() == offlineDriver
+	w.unlimited = c.size > mostSize // pods that came later have such volumes: it has to give them
+}

@@ -1,0 +1,185 @@
+package ops_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// atStep is a cluster of two groups, of which the StatefulSet of hot is recreated: its claims have
+// grown, and the recreation stands at a step.
+func atStep(t *testing.T, name string) *situation {
+	s := made(t)
+	s.d = sized(s.d, sizeAfter)
+	s.o.Volumes = []model.VolumeTemplate{{Set: hot, Name: "data0", Text: sizeBefore, Size: 100 * gib}}
+	s.o.Claims = nil
+	for i := range s.o.Pods {
+		s.o.Claims = append(s.o.Claims, model.Claim{Name: "data0-" + s.o.Pods[i].Name, Set: hot, Ordinal: i, Template: "data0", Phase: "Bound", ClusterID: s.r.ClusterID, Requested: 200 * gib, Capacity: 200 * gib})
+	}
+	s.o.Sets[0].Current = 3
+	s.r.Operation = &model.Operation{
+		Kind: model.OperationExpand, Step: name, Started: s.o.At, Revision: s.r.Revision,
+		Recreation: &model.Recreation{Set: hot, UID: s.o.Sets[0].UID, Pods: 3, Guarded: 1_000_000, Sizes: "data0=" + sizeAfter},
+	}
+	return s
+}
+
+func gone(s *situation) {
+	s.o.Sets, s.o.Volumes = nil, nil
+	released(s)
+}
+
+func released(s *situation) {
+	for i := range s.o.Pods {
+		s.o.Pods[i].Controller = ""
+	}
+}
+
+func setOf(d model.Decision) model.EffectiveSet {
+	for _, e := range d.Effective.Sets {
+		if e.Name == hot {
+			return e
+		}
+	}
+	return model.EffectiveSet{}
+}
+
+// While pods belong to no StatefulSet the disruption controller lets all of them go, unless the
+// budget has an integer minAvailable.
+func TestTheBudgetStaysClosedUntilAStatefulSetHasItsPods(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		step   string
+		so     func(s *situation)
+		closed bool
+	}{
+		{"it is about to be deleted", model.StepGuard, func(*situation) {}, true},
+		{"it is gone", model.StepRecreate, gone, true},
+		{"the new one has not taken its pods", model.StepRecreate, func(s *situation) { released(s); s.o.Sets[0].UID = "again" }, true},
+		{"and the cluster is released", model.StepAdopt, func(s *situation) {
+			released(s)
+			s.o.Sets[0].UID, s.o.Commands.Released = "again", "true"
+		}, true},
+		{"the record was lost while it is being deleted", model.StepRecreate, func(s *situation) {
+			s.o.Sets[0].Terminating, s.r = true, model.Record{}
+		}, true},
+		{"the record was lost before the new one took its pods", model.StepAdopt, func(s *situation) {
+			released(s)
+			s.o.Sets[0].UID, s.r = "again", model.Record{}
+		}, true},
+		{"nothing is recreated", model.StepGuard, func(s *situation) { s.r.Operation, s.o.Volumes = nil, nil }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := atStep(t, c.step)
+			c.so(s)
+			d := s.decide()
+			if assert.Len(t, d.Effective.Budgets, 1) {
+				assert.Equal(t, c.closed, d.Effective.Budgets[0].MinAvailable > 0)
+			}
+			assert.NotContains(t, kinds(d), model.ActionSetBudget)
+		})
+	}
+}
+
+// Pods without a StatefulSet get one, and meanwhile nothing else is written, whatever is desired.
+func TestWhileAStatefulSetIsGoneNothingElseIsWritten(t *testing.T) {
+	s := atStep(t, model.StepRecreate)
+	gone(s)
+	s.o.Sets = []model.ObservedSet{{Name: "crate-data-warm-c", UID: "w", Ours: true, Replicas: 1, Group: "warm"}}
+	s.r.Sets = append(s.r.Sets, model.RecordedSet{Name: "crate-data-warm-c", Group: "warm", Replicas: 1})
+	s.r.Settings = []model.RecordedSetting{{Name: "stats.jobs_log_size", Value: "5000", Done: true}}
+	s.o.ApplyErrors = []string{"denied the request"}
+	s.o.Commands.Paused = "true"
+	d := s.decide()
+	assert.True(t, d.Apply)
+	for _, e := range d.Effective.Sets {
+		assert.Equal(t, e.Name != hot, e.Gap, "%s is left as it is", e.Name)
+	}
+	assert.NotEmpty(t, setOf(d).Settings, "it says again what is set in the database")
+	assert.Subset(t, reasons(d.Waits), []string{"set-recreated", "objects-applied"}, "and why it is not made")
+}
+
+func TestAStatefulSetOfSomebodyElseIsNamedThatStandsInTheWay(t *testing.T) {
+	s := atStep(t, model.StepRecreate)
+	released(s)
+	s.o.Sets[0].UID, s.o.Sets[0].Ours, s.o.Volumes = "theirs", false, nil
+	s.d.Changes = []model.Change{{Class: model.ChangeRestart, Set: hot, Path: "spec.template.spec.containers[crate].resources.limits.memory"}}
+	d := s.decide()
+	assert.Contains(t, d.Waits[0].Message, "delete that without its pods")
+	assert.True(t, setOf(d).Gap, "what is saved of ours stays as it was")
+}
+
+// A watch that is behind shows no claim of pods that have just come, and one that was deleted
+// comes back small.
+func TestAStatefulSetIsNotRecreatedBeforeEachClaimIsSeenToHaveGrown(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		so   func(s *situation)
+		due  bool
+	}{
+		{"all have grown", func(*situation) {}, true},
+		{"one is not seen", func(s *situation) { s.o.Claims = s.o.Claims[:2] }, false},
+		{"none is seen", func(s *situation) { s.o.Claims = nil }, false},
+		{"one is small again", func(s *situation) { s.o.Claims[1].Requested, s.o.Claims[1].Capacity = 100*gib, 100*gib }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, begun := range []bool{false, true} {
+				s := atStep(t, model.StepRecreate)
+				for i := range s.o.Pods {
+					s.o.Pods[i].Controller = s.o.Sets[0].UID
+				}
+				if !begun {
+					s.r.Operation = nil
+				}
+				c.so(s)
+				d := s.decide()
+				assert.Equal(t, c.due, d.Record.Operation != nil, "begun before: %t", begun)
+				assert.Equal(t, c.due && begun, d.Disruptive != nil && d.Disruptive.Kind == model.ActionRecreateSet)
+			}
+		})
+	}
+}
+
+// With the record lost while a StatefulSet is gone nobody knows its template any more.
+func TestAStatefulSetComesBackWithoutARecord(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		so       func(s *situation)
+		replicas int
+	}{
+		{"as it is desired", func(*situation) {}, 3},
+		{"whatever of the definition is refused", func(s *situation) {
+			s.d.Changes = []model.Change{{Class: model.ChangeImmutable, Set: hot, Path: "spec.serviceName"}}
+		}, 3},
+		{"fewer nodes are desired: they leave in order", func(s *situation) { s.d.Sets[0].Replicas = 2 }, 3},
+		{"more nodes are desired", func(s *situation) { s.d.Sets[0].Replicas = 4 }, 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := atStep(t, model.StepRecreate)
+			gone(s)
+			s.r = model.Record{}
+			c.so(s)
+			d := s.decide()
+			e := setOf(d)
+			assert.Equal(t, model.TemplateWanted, e.Template, "no other one is known")
+			assert.False(t, e.InitialMasters)
+			assert.Equal(t, c.replicas, e.Replicas)
+			if assert.Len(t, d.Record.Sets, 1) {
+				assert.Equal(t, c.replicas, d.Record.Sets[0].Replicas, "and nobody else has raised them")
+			}
+		})
+	}
+}
+
+func TestARecordThatIsLostBesideAStatefulSetOfSomebodyElseKnowsTheGroup(t *testing.T) {
+	s := atStep(t, model.StepRecreate)
+	released(s)
+	s.o.Sets[0].Ours = false
+	s.o.Sets = append(s.o.Sets, model.ObservedSet{Name: "crate-data-warm-c", UID: "w", Ours: true, Replicas: 1, Group: "warm"})
+	s.d.Sets = append(s.d.Sets, model.Set{Name: "crate-data-warm-c", Group: "warm", Data: true, Replicas: 1})
+	s.r = model.Record{}
+	d := s.decide()
+	assert.Equal(t, []model.RecordedSet{{Name: hot, Group: "hot", Replicas: 3}, {Name: "crate-data-warm-c", Group: "warm", Replicas: 1}}, d.Record.Sets)
+}
