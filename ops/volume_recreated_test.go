@@ -183,3 +183,40 @@ func TestARecordThatIsLostBesideAStatefulSetOfSomebodyElseKnowsTheGroup(t *testi
 	d := s.decide()
 	assert.Equal(t, []model.RecordedSet{{Name: hot, Group: "hot", Replicas: 3}, {Name: "crate-data-warm-c", Group: "warm", Replicas: 1}}, d.Record.Sets)
 }
+
+// A StatefulSet is made again of what was saved of it, and its annotations are gone meanwhile.
+func TestAStatefulSetIsRecreatedOnlyOfWhatIsLiveAndWithNothingHeld(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		so    func(s *situation)
+		step  string
+		waits string
+	}{
+		{"nothing is in the way", func(*situation) {}, model.StepRecreate, "it is deleted without its pods"},
+		{"its last change was refused", func(s *situation) { s.o.ApplyErrors = []string{"denied the request"} }, model.StepRecreate, "is not applied yet"},
+		{"another definition has just come", func(s *situation) { s.o.Applied.Revision = "before" }, model.StepRecreate, "is not applied yet"},
+		{"the allocation lock is not given back", func(s *situation) {
+			s.r.Operation, s.r.Hold = nil, &model.Hold{Set: hot, Value: "primaries", Before: "all"}
+			s.o.Database.Contact = model.No
+		}, "", "the allocation lock is given back first"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := atStep(t, c.step)
+			for i := range s.o.Pods {
+				s.o.Pods[i].Controller = s.o.Sets[0].UID
+			}
+			s.o.Applied.Revision = s.d.Revision
+			c.so(s)
+			d := s.decide()
+			said := ""
+			for _, r := range d.Waits {
+				if r.Name == "set-recreated" {
+					said += r.Message
+				}
+			}
+			assert.Contains(t, said, c.waits)
+			recreates := d.Disruptive != nil && d.Disruptive.Kind == model.ActionRecreateSet
+			assert.Equal(t, c.waits == "it is deleted without its pods", recreates)
+		})
+	}
+}

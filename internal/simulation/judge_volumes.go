@@ -66,7 +66,7 @@ func (j *judge) asks(w *world, d *daemon, l *slot, size int) {
 		case !c.exists || other == l || c.asked < size:
 		case c.capacity >= size, c.resize == model.ResizeNode && !other.mounted():
 			grown = true
-		case c.asked == size && c.askedAt < d.began && d.view.stalled[kindClaims] < c.askedAt:
+		case c.asked == size && c.askedAt < d.began && d.view.stalled[kindClaims] <= c.askedAt:
 			flying = other
 		}
 	}
@@ -128,7 +128,8 @@ func (j *judge) gaps(w *world, d *daemon) {
 	for i := range w.sets {
 		s := &w.sets[i]
 		c := &w.commits[d.want]
-		if !s.orphaned || s.exists || !c.wants(w.setKind(s)) || d.view.stalled[kindSets] > w.now || len(d.applyErrors) > 0 || j.forgotten(w) {
+		blind := max(d.view.stalled[kindSets], d.view.stalled[kindPods], d.view.stalled[kindRecord]) > w.now
+		if !s.orphaned || s.exists || !c.wants(w.setKind(s)) || blind || len(d.applyErrors) > 0 || j.forgotten(w) {
 			d.gone[i] = 0
 			continue
 		}

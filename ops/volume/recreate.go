@@ -28,6 +28,11 @@ func StartExpand(t *pass.Pass) bool {
 			t.Wait(gates.SetRecreated(s.Name, why))
 			continue
 		}
+		if t.Record.Hold != nil {
+			// An annotation of a StatefulSet says so too, and goes with it.
+			t.Wait(gates.SetRecreated(s.Name, "the allocation lock is given back first"))
+			continue
+		}
 		begun := &model.Operation{Kind: model.OperationExpand, Step: model.StepGuard, Started: t.Now, Revision: t.Record.Revision}
 		begun.Recreation = &model.Recreation{Set: s.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Sizes: model.Sizes(t.Desired.Volumes, s.Name)}
 		t.Record.Operation = begun
@@ -181,7 +186,11 @@ func recreate(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 		t.Wait(gates.SetRecreated(r.Set, "it is gone, and is made again"))
 	case live.Terminating:
 		t.Wait(gates.SetRecreated(r.Set, "it lets its pods go"))
-	case stands(t, r, live):
+	case !stands(t, r, live):
+	case !aim.Applied(&t.View):
+		// It is made of what was decided last, which has to be what is live.
+		t.Wait(gates.SetRecreated(r.Set, "what was decided of it before is not applied yet"))
+	default:
 		t.Wait(gates.SetRecreated(r.Set, "it is deleted without its pods"))
 		t.Decision.Disruptive = &model.Action{
 			Kind: model.ActionRecreateSet, Set: r.Set, SetUID: live.UID, SetVersion: live.ResourceVersion, From: r.Pods, Budget: budgetOf(&t.View, r.Set), Value: r.Guarded,

@@ -1,0 +1,159 @@
+package simulation
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// Schedules in which volumes grow; `make simulate` runs many more.
+func TestEveryInvariantHoldsWhileVolumesGrow(t *testing.T) {
+	var stats Statistics
+	ran := 0
+	for seed := uint64(growing); ran < quick; seed++ {
+		s := NewSchedule(seed)
+		if s.Start.Driver == noDriver {
+			continue
+		}
+		ran++
+		result := Run(s, &stats, nil)
+		stats.Note(result)
+		require.Nil(t, result.Violation, "make replay SEED=%d\n%v", seed, s)
+	}
+	assert.Equal(t, quick, stats.Finished)
+	assert.NotZero(t, stats.Operations[string(model.OperationExpand)])
+	for _, what := range []What{pushVolumes, stallDisruption, makeSetByHand, loseRecord, killAfter} {
+		assert.NotZero(t, stats.Met[what][string(model.OperationExpand)]+stats.Met[what]["none"], what)
+	}
+}
+
+// grownWorld is a cluster at rest whose volumes have a size.
+func grownWorld() *world {
+	s := Schedule{Seed: 3, Start: Start{Hot: 3, Warm: 1, Tables: []string{"1"}, Shards: 1, Driver: quickDriver}}
+	w := newWorld(&s, nil, nil)
+	for w.stored.record.Operation != nil || !w.stored.record.Bootstrap.Done {
+		w.turnOnce()
+	}
+	w.advance(w.now + minute)
+	w.daemons[0].checked, w.daemons[0].began, w.daemons[0].want = w.now, w.now-second, w.fetched()
+	return w
+}
+
+// deleted is the hot StatefulSet, gone without its pods.
+func deleted(w *world) *set {
+	s := &w.sets[0]
+	s.exists, s.orphaned, s.orphaning.since = false, true, w.now
+	for o := range s.replicas {
+		w.slots[o].pod.owner = ""
+	}
+	w.setChanged(s)
+	return s
+}
+
+func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
+	again := func(w *world, change func(*model.EffectiveSet, *template)) {
+		s := deleted(w)
+		e := model.EffectiveSet{Name: s.name, Replicas: s.replicas}
+		next := w.templates[s.template]
+		change(&e, &next)
+		w.judge.recreates(w, s, &e, w.templateOf(next.content, next.version, next.counts, next.bad, next.jobsLog, next.size))
+	}
+	larger := func(w *world) *daemon {
+		c := *w.head()
+		c.size = 130
+		w.push(c, 0)
+		w.daemons[0].want = w.fetched()
+		return w.daemons[0]
+	}
+	for _, c := range []struct {
+		name, invariant string
+		breach          func(w *world)
+	}{
+		{"a budget without minAvailable opens while a StatefulSet is gone", "B", func(w *world) {
+			deleted(w)
+			w.disrupts(&w.budgets[0])
+		}},
+		{"a budget keeps fewer pods than there are", "B", func(w *world) {
+			deleted(w)
+			w.budgets[0].keep = 3
+			w.disrupts(&w.budgets[0])
+		}},
+		{"it is made again on the desired template", "H", func(w *world) {
+			again(w, func(_ *model.EffectiveSet, t *template) { t.content += 7 })
+		}},
+		{"it is made again with other counts", "H", func(w *world) {
+			again(w, func(_ *model.EffectiveSet, t *template) { t.counts++ })
+		}},
+		{"it is made again with smaller claims", "H", func(w *world) {
+			again(w, func(_ *model.EffectiveSet, t *template) { t.size-- })
+		}},
+		{"it is made again with fewer replicas", "A", func(w *world) {
+			again(w, func(e *model.EffectiveSet, _ *template) { e.Replicas-- })
+		}},
+		{"it is made again with more replicas", "H", func(w *world) {
+			again(w, func(e *model.EffectiveSet, _ *template) { e.Replicas++ })
+		}},
+		{"it is made again as one that founds a cluster", "identity", func(w *world) {
+			again(w, func(e *model.EffectiveSet, _ *template) { e.InitialMasters = true })
+		}},
+		{"it is not made again", "E", func(w *world) {
+			deleted(w)
+			w.judge.gaps(w, w.daemons[0])
+			w.now += comesBackSoon + 1
+			w.judge.gaps(w, w.daemons[0])
+		}},
+		{"it is deleted for nothing", "H", func(w *world) { w.judge.orphans(w, w.daemons[0], &w.sets[0]) }},
+		{"it is deleted before its claims have grown", "H", func(w *world) { w.judge.orphans(w, larger(w), &w.sets[0]) }},
+		{"a claim is asked for what nobody desires", "H", func(w *world) { w.judge.asks(w, w.daemons[0], &w.slots[0], 150) }},
+		{"a second claim is asked before the first has grown", "pace", func(w *world) {
+			d := larger(w)
+			w.slots[1].claim.asked = 130
+			w.judge.asks(w, d, &w.slots[0], 130)
+		}},
+		{"a pod is restarted for nothing", "pace", func(w *world) {
+			w.stored.record.Operation = &model.Operation{Kind: model.OperationRestart, Started: w.now.time().Add(-time.Second)}
+			w.commits[0].visible = 0
+			w.judge.reasoned(w, w.daemons[0], &w.slots[0])
+		}},
+		{"a growth is reported that is none", "F", func(w *world) {
+			d := larger(w)
+			w.now += minute
+			w.judge.expanded(w, d, &model.Report{Action: "expand_storage", Reason: "VolumesGrown"})
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := grownWorld()
+			var v *Violation
+			func() {
+				defer func() { v, _ = recover().(*Violation) }()
+				c.breach(w)
+			}()
+			require.NotNil(t, v)
+			assert.Equal(t, c.invariant, v.Invariant, v.Message)
+		})
+	}
+}
+
+// A StatefulSet is away, its pods are not, and the budget keeps all of them: nobody is evicted,
+// and a pod that somebody deletes is back once the StatefulSet is.
+func TestWhileAStatefulSetIsGoneNoPodComesBack(t *testing.T) {
+	w := grownWorld()
+	w.putBudget(w.budgets[0].name, 1, 1_000_000)
+	s := deleted(w)
+	w.advance(w.now + 5*second)
+	assert.False(t, w.mayEvict(&w.slots[1]))
+	w.terminate(&w.slots[1])
+	w.advance(w.now + minute)
+	assert.False(t, w.slots[1].pod.exists)
+	*s = s.recreated(w.nextUID())
+	w.setChanged(s)
+	w.advance(w.now + minute)
+	assert.True(t, w.slots[1].pod.joined)
+	for o := range 3 {
+		assert.Equal(t, s.uid, w.slots[o].pod.owner)
+	}
+}
