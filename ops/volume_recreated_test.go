@@ -173,6 +173,27 @@ func TestAStatefulSetComesBackWithoutARecord(t *testing.T) {
 	}
 }
 
+// Its only pod is gone meanwhile: whatever else is said, it needs a StatefulSet.
+func TestAStatefulSetComesBackThoughItsLastPodIsGone(t *testing.T) {
+	for _, removed := range []bool{false, true} {
+		s := atStep(t, model.StepRecreate)
+		gone(s)
+		s.o.Pods, s.o.Commands.Released, s.d.Removed = nil, "true", removed
+		assert.Equal(t, !removed, s.decide().Apply, "by consent it is deleted with its pods")
+	}
+}
+
+// A template that is kept was saved with the sizes of before.
+func TestATemplateThatIsKeptHasTheSizesThatAreLive(t *testing.T) {
+	s := atStep(t, "")
+	s.r.Operation = nil
+	s.o.Volumes[0].Text, s.o.Volumes[0].Size = sizeAfter, 200*gib
+	s.o.Commands.Paused = "true"
+	e := setOf(s.decide())
+	assert.Equal(t, model.TemplateKept, e.Template)
+	assert.Equal(t, model.SizeList("data0="+sizeAfter), e.Sizes)
+}
+
 func TestARecordThatIsLostBesideAStatefulSetOfSomebodyElseKnowsTheGroup(t *testing.T) {
 	s := atStep(t, model.StepRecreate)
 	released(s)
@@ -193,6 +214,7 @@ func TestAStatefulSetIsRecreatedOnlyOfWhatIsLiveAndWithNothingHeld(t *testing.T)
 		waits string
 	}{
 		{"nothing is in the way", func(*situation) {}, model.StepRecreate, "it is deleted without its pods"},
+		{"the budget lets a pod go", func(*situation) {}, model.StepGuard, "is to keep every pod first"},
 		{"its last change was refused", func(s *situation) { s.o.ApplyErrors = []string{"denied the request"} }, model.StepRecreate, "is not applied yet"},
 		{"another definition has just come", func(s *situation) { s.o.Applied.Revision = "before" }, model.StepRecreate, "is not applied yet"},
 		{"the allocation lock is not given back", func(s *situation) {

@@ -66,7 +66,8 @@ func (j *judge) asks(w *world, d *daemon, l *slot, size int) {
 		case !c.exists || other == l || c.asked < size:
 		case c.capacity >= size, c.resize == model.ResizeNode && !other.mounted():
 			grown = true
-		case c.asked == size && c.askedAt < d.began && d.view.stalled[kindClaims] <= c.askedAt:
+		case c.asked != size:
+		case c.askedBy == d && c.askedAt >= d.began, c.askedAt < d.began && d.view.stalled[kindClaims] <= c.askedAt:
 			flying = other
 		}
 	}

@@ -62,7 +62,8 @@ type growth struct {
 	uid             string
 	asked, capacity int
 	resize          model.ResizeState
-	askedAt, since  millis // when it was asked last; since when it is as resize says
+	askedAt, since  millis  // when it was asked last; since when it is as resize says
+	askedBy         *daemon // who that was
 	due             millis
 	// stuck: its driver does nothing more with it before all faults are over.
 	stuck bool
@@ -230,7 +231,8 @@ func (o objects) GrowClaim(_ context.Context, name, uid, size string) error {
 	if w.telling() {
 		w.say("daemon %s asks for %d GiB for %s, which has %d", o.d.name, n, name, c.capacity)
 	}
-	c.asked, c.askedAt, c.resize, c.due = n, w.now, model.ResizeNone, w.now+w.rnd.span(50, 800)
+	c.asked, c.askedAt, c.askedBy = n, w.now, o.d
+	c.resize, c.due = model.ResizeNone, w.now+w.rnd.span(50, 800)
 	w.bump(kindClaims)
 	w.dueKnown = false
 	return o.d.after(f)

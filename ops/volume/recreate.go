@@ -243,7 +243,8 @@ func InGap(v *view.View) bool {
 	default:
 		return !live.Ours || unowned(v, live.Name)
 	}
-	return aim.Orphans(v, op.Recreation.Set) > 0 // else it was deleted with its pods, by consent
+	// Its last pod may be gone by now; by consent it is deleted with its pods.
+	return aim.Orphans(v, op.Recreation.Set) > 0 || !v.Desired.Removed
 }
 
 // Hold gives the effective set the sizes of its claim templates: those that are live, which
@@ -262,7 +263,8 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 	case live == nil:
 	case live.Terminating && recreating:
 		e.Gap = true
-	case differs(v, e.Name):
+	case e.Template != model.TemplateWanted || differs(v, e.Name):
+		// What is saved of it may be older than its recreation.
 		e.Sizes = model.Sizes(v.Observed.Volumes, e.Name)
 	}
 }

@@ -25,7 +25,7 @@ import (
 func main() {
 	var o options
 	flag.IntVar(&o.schedules, "n", 20_000, "how many schedules each may take to be noticed")
-	flag.Uint64Var(&o.first, "seed", 1, "the first seed")
+	flag.Uint64Var(&o.first, "seed", 1_100_000_000, "the first seed; before it no volumes grow")
 	flag.StringVar(&o.only, "only", "", "only those whose kind, name and place this matches")
 	flag.IntVar(&o.cores, "cores", 2, "how many are tried at once")
 	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "how long each may take")

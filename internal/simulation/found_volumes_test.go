@@ -1,0 +1,85 @@
+package simulation
+
+// foundInVolumes are schedules in which volumes grow. Each has failed on the decisions of before;
+// some reach the same by another way since.
+var foundInVolumes = []struct {
+	name string
+	s    Schedule
+}{
+	{"a StatefulSet that is gone cannot be made for a moment, and nobody is told", Schedule{
+		Seed: 1100000499, Start: Start{Hot: 4, Warm: 1, Tables: []string{"0", "0-1", "0-1", "0"}, Shards: 1, Driver: slowDriver}, Steps: 137,
+		Items: []Item{{What: conflict, Call: 29, A: 23, B: 28}, {What: conflict, Call: 1, A: 37, B: 22}, {What: replaceCommand, At: 313934, A: 15, B: 36}, {What: pushVolumes, At: 8077, A: 16, B: 42}, {What: drainNode, Recreating: 5, A: 44, B: 63}, {What: loseRecord, Recreating: 13, A: 14, B: 33}},
+	}},
+	{"a StatefulSet is recreated while the watch of claims shows none of it", Schedule{
+		Seed: 1100000510, Start: Start{Hot: 1, Tables: []string{"0", "0-1"}, Shards: 1, Leave: true, Driver: quickDriver}, Steps: 149,
+		Items: []Item{{What: pushAddGroup, At: 2272, A: 5, B: 5}, {What: stallWatch, Call: 3, A: 14, B: 10}, {What: pushVolumes, At: 10711, A: 50, B: 59}, {What: pushShrink, At: 10850, A: 53, B: 8}},
+	}},
+	{"the record is lost while the masters' StatefulSet is gone, and the definition is refused", Schedule{
+		Seed: 1100003619, Start: Start{Hot: 2, Masters: 3, Tables: []string{"1", "0", "1", "0"}, Shards: 1, Leave: true, JSON: true, Driver: limitedDriver}, Steps: 145,
+		Items: []Item{{What: pushPause, At: 2705, A: 1, B: 2}, {What: pushShrink, At: 17134, A: 7, B: 5}, {What: killAfter, Call: 7, A: 53, B: 59}, {What: cutDatabase, At: 100154, A: 12, B: 23}, {What: pushVolumes, At: 1258, A: 37, B: 43}, {What: loseRecord, Recreating: 14, A: 7}},
+	}},
+	{"a cluster is paused while a StatefulSet is gone, and another one lacks its annotations", Schedule{
+		Seed: 1100003936, Start: Start{Hot: 1, Masters: 3, Shards: 1, Leave: true, Driver: quickDriver, Offline: true}, Steps: 125,
+		Items: []Item{{What: pushSetting, At: 18586, A: 3, B: 2}, {What: abortCommand, Call: 16, A: 22, B: 32}, {What: forbid, Call: 32, A: 50, B: 54}, {What: pushVolumes, At: 6062, A: 16, B: 35}, {What: pushPause, Recreating: 7, A: 41, B: 26}},
+	}},
+	{"the record is lost while somebody's StatefulSet stands in the place of the masters'", Schedule{
+		Seed: 1100008473, Start: Start{Hot: 2, Masters: 1, Warm: 1, Tables: []string{"2"}, Shards: 1, Leave: true, Driver: quickDriver, Offline: true}, Steps: 113,
+		Items: []Item{{What: pushRemoveGroup, At: 2326, A: 6, B: 6}, {What: loseRecord, Call: 15, A: 52, B: 13}, {What: pushVolumes, At: 19109, A: 2, B: 59}, {What: makeSetByHand, Recreating: 14, A: 24, B: 44}},
+	}},
+	{"somebody's StatefulSet stands in the way while a push changes the counts", Schedule{
+		Seed: 1100014112, Start: Start{Hot: 2, Warm: 1, Tables: []string{"0-1", "2"}, Shards: 2, Driver: quickDriver, Offline: true}, Steps: 146,
+		Items: []Item{{What: pushGrow, At: 1257, A: 2, B: 4}, {What: pushRevert, At: 60182, A: 1, B: 5}, {What: pushVolumes, At: 1359, A: 21, B: 5}, {What: killBefore, Recreating: 8, A: 32, B: 16}, {What: makeSetByHand, Recreating: 5, A: 16, B: 16}},
+	}},
+	{"the record is lost in a recreation, and another one begins", Schedule{
+		Seed: 1100016803, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true, Driver: limitedDriver}, Steps: 122,
+		Items: []Item{{What: loseRecord, Call: 17, A: 28, B: 19}, {What: pushShrink, At: 84816, A: 1, B: 2}, {What: pushVolumes, At: 425, A: 33, B: 47}, {What: stallCollector, Recreating: 1, A: 34, B: 30}},
+	}},
+	{"nodes come between the count of the pods and the deletion", Schedule{
+		Seed: 1100018325, Start: Start{Hot: 8, Warm: 1, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true, Zones: true, Driver: quickDriver, Offline: true}, Steps: 129,
+		Items: []Item{{What: pushRevert, At: 1999, A: 1, B: 1}, {What: pushRelease, At: 10036, A: 1, B: 3}, {What: pushRevert, At: 36726, A: 2, B: 7}, {What: stallController, Call: 24, A: 56, B: 37}, {What: pushVolumes, At: 7728, A: 59, B: 11}, {What: restartDaemon, At: 43035, A: 58, B: 16}, {What: killAfter, Recreating: 7, A: 31, B: 6}},
+	}},
+	{"a setting is set and the cluster released before a StatefulSet is deleted", Schedule{
+		Seed: 1100018536, Start: Start{Hot: 2, Masters: 5, Tables: []string{"0-1", "0-all", "0-1", "0-all"}, Shards: 3, Second: true, Extend: true, Leave: true, Driver: quickDriver}, Steps: 572,
+		Items: []Item{{What: pushRestart, At: 1457, A: 3, B: 3}, {What: pushSuspend, At: 20411, A: 1, B: 7}, {What: timeoutAfter, Call: 32, A: 13, B: 49}, {What: standStill, Call: 12, A: 34, B: 36}, {What: restartDaemon, Call: 66, A: 47, B: 16}, {What: pinTable, At: 175667, A: 26, B: 60}, {What: pushShrink, At: 203831, A: 2, B: 3}, {What: pushVolumes, At: 12169, A: 37, B: 46}, {What: restartDaemon, At: 68528, A: 2, B: 49}, {What: loseRecord, At: 53665, A: 52, B: 25}, {What: loseVolume, At: 67811, A: 60, B: 54}, {What: releaseCommand, Recreating: 13, A: 47, B: 10}},
+	}},
+	{"nodes come while a StatefulSet is gone, and the budget keeps as many as there were", Schedule{
+		Seed: 1100021102, Start: Start{Hot: 3, Warm: 1, Tables: []string{"0-all", "0", "2"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Offline: true}, Steps: 116,
+		Items: []Item{{What: pushUpgrade, At: 737, B: 4}, {What: conflict, Call: 19, A: 9, B: 55}, {What: releaseCommand, Call: 68, A: 44, B: 28}, {What: abortCommand, Call: 52, A: 29, B: 54}, {What: stallController, Call: 18, A: 21, B: 13}, {What: pushVolumes, At: 9549, A: 52, B: 40}},
+	}},
+	{"a claim is deleted between the decision to recreate and the deletion", Schedule{
+		Seed: 1100024054, Start: Start{Hot: 1, Masters: 1, Tables: []string{"0"}, Shards: 1, Extend: true, Driver: quickDriver, Offline: true}, Steps: 110,
+		Items: []Item{{What: pushTemplate, At: 313, A: 7, B: 3}, {What: killNode, Call: 7, A: 17, B: 51}, {What: pushVolumes, At: 9434, A: 63, B: 18}, {What: loseRecord, At: 62806, A: 39, B: 60}, {What: deleteClaimByHand, At: 47733, A: 36, B: 47}, {What: pushVolumes, At: 27968, A: 50, B: 2}, {What: killAfter, Recreating: 9, A: 8, B: 35}},
+	}},
+	{"somebody's StatefulSet stands in the way while a live setting is pushed", Schedule{
+		Seed: 1100024932, Start: Start{Hot: 2, Tables: []string{"1", "0"}, Shards: 1, Extend: true, Leave: true, Zones: true, Driver: quickDriver, Offline: true}, Steps: 139,
+		Items: []Item{{What: pushSetting, At: 51711, A: 4, B: 4}, {What: pushVolumes, At: 13594, A: 12, B: 10}, {What: makeSetByHand, Recreating: 3, A: 32, B: 38}},
+	}},
+	{"the record is lost while the only StatefulSet is gone, and fewer nodes are desired", Schedule{
+		Seed: 1100026057, Start: Start{Hot: 4, Shards: 1, Extend: true, Driver: quickDriver}, Steps: 123,
+		Items: []Item{{What: pushShrink, At: 27517, A: 3, B: 3}, {What: killNode, Call: 25, A: 24, B: 41}, {What: pushVolumes, At: 2526, A: 30, B: 5}, {What: loseRecord, Recreating: 7, A: 56, B: 46}},
+	}},
+	{"a node is added by hand while a StatefulSet is gone", Schedule{
+		Seed: 1100028361, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true, Zones: true, Driver: quickDriver}, Steps: 118,
+		Items: []Item{{What: pushSetting, At: 2739, A: 2, B: 4}, {What: pushVolumes, At: 8241, A: 30, B: 62}, {What: pushVolumes, At: 38558, A: 20, B: 9}, {What: makeSetByHand, Recreating: 15, A: 35, B: 8}, {What: scaleUpByHand, Recreating: 21, A: 20, B: 6}},
+	}},
+	{"a change of counts is refused again and again, and then the StatefulSet is recreated", Schedule{
+		Seed: 1100050203, Start: Start{Hot: 2, Shards: 1, Leave: true, Driver: roundingDriver}, Steps: 144,
+		Items: []Item{{What: pushSetting, At: 347, A: 2, B: 6}, {What: pushRevert, At: 3707, A: 1, B: 1}, {What: timeoutAfter, Call: 15, A: 28, B: 52}, {What: forbid, Call: 13, A: 16, B: 50}, {What: conflict, Call: 33, A: 61, B: 7}, {What: pushVolumes, At: 17155, A: 20, B: 45}, {What: pauseCommand, Recreating: 8, A: 47, B: 21}},
+	}},
+	{"the record and the note of a lock are lost with the StatefulSet", Schedule{
+		Seed: 1100066722, Start: Start{Hot: 2, Tables: []string{"0"}, Shards: 1, Driver: roundingDriver}, Steps: 133,
+		Items: []Item{{What: pushTemplate, At: 946, A: 6, B: 1}, {What: releaseCommand, At: 81417, A: 32, B: 18}, {What: setTransient, Call: 26, A: 60, B: 27}, {What: pushVolumes, At: 8082, A: 43, B: 1}, {What: loseRecord, Recreating: 10, A: 17, B: 11}},
+	}},
+	{"a template that is kept was saved with the sizes of before a recreation", Schedule{
+		Seed: 1100229552, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 3, Driver: quickDriver}, Steps: 143,
+		Items: []Item{{What: pushAddGroup, At: 2821, A: 2, B: 5}, {What: loseRecord, Call: 16, A: 27, B: 37}, {What: loseRecord, Call: 12, A: 34, B: 36}, {What: pushVolumes, At: 11897, A: 41, B: 51}, {What: loseRecord, Recreating: 4, A: 48, B: 50}},
+	}},
+	{"the only pod is lost while its StatefulSet is gone, and the cluster is released", Schedule{
+		Seed: 1100239329, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true, Driver: quickDriver}, Steps: 110,
+		Items: []Item{{What: killAfter, Call: 20, A: 62, B: 31}, {What: pushOffline, At: 44050, A: 4, B: 12}, {What: pushVolumes, At: 39224, A: 55, B: 15}, {What: loseVolume, At: 58524, A: 56, B: 58}, {What: stallWatch, Recreating: 4, A: 60, B: 57}, {What: pushRelease, Recreating: 10, A: 6, B: 16}},
+	}},
+	{"a node is added by hand while a StatefulSet is gone and the daemon is killed", Schedule{
+		Seed: 1100017660, Start: Start{Hot: 1, Tables: []string{"0-all"}, Shards: 2, Extend: true, Driver: limitedDriver}, Steps: 119,
+		Items: []Item{{What: pushAddGroup, At: 2300, A: 3, B: 6}, {What: pushVolumes, At: 16251, A: 24, B: 8}, {What: scaleUpByHand, Recreating: 15, A: 29, B: 37}, {What: forbid, Recreating: 14, A: 13, B: 40}, {What: restartDaemon, Recreating: 11, A: 16, B: 34}, {What: standStill, Recreating: 10, A: 2, B: 1}, {What: killBefore, Recreating: 14, A: 33, B: 41}},
+	}},
+}
