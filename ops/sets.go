@@ -88,6 +88,9 @@ func initialMasters(v *view.View, set string) bool {
 	if live := v.Live(set); live != nil {
 		return live.InitialMasters
 	}
+	if aim.Orphans(v, set) > 0 {
+		return false // a StatefulSet is recreated only once there is a cluster
+	}
 	for i := range v.Observed.Claims {
 		if c := &v.Observed.Claims[i]; c.Set != "" && c.ClusterID != "" {
 			return false

@@ -150,6 +150,11 @@ func TestAStatefulSetComesBackWithoutARecord(t *testing.T) {
 		replicas int
 	}{
 		{"as it is desired", func(*situation) {}, 3},
+		{"and founds no cluster, though its claims are new and say nothing", func(s *situation) {
+			for i := range s.o.Claims {
+				s.o.Claims[i].ClusterID = ""
+			}
+		}, 3},
 		{"whatever of the definition is refused", func(s *situation) {
 			s.d.Changes = []model.Change{{Class: model.ChangeImmutable, Set: hot, Path: "spec.serviceName"}}
 		}, 3},

@@ -75,6 +75,7 @@ var steps = []mutation{
 	{"a StatefulSet comes back though its record is lost", "Hold", "e.Template, e.KeepGateway = model.TemplateWanted, false", "e.Template, e.KeepGateway = model.TemplateKept, false", "ops", "TestAStatefulSetComesBackWithoutARecord"},
 	{"a StatefulSet comes back though its last pod is gone", "InGap", " || !v.Desired.Removed", "", "ops", "TestAStatefulSetComesBackThoughItsLastPodIsGone"},
 	{"a template that is kept has the sizes that are live", "Hold", "e.Template != model.TemplateWanted || ", "", "ops", "TestATemplateThatIsKeptHasTheSizesThatAreLive"},
+	{"a StatefulSet that is recreated founds no cluster", "initialMasters", "if aim.Orphans(v, set) > 0 {", "if false {", "ops", "TestAStatefulSetComesBackWithoutARecord"},
 	{"pods that a StatefulSet has left are nobody's raise", "create", "max(w.Replicas, aim.Orphans(&t.View, w.Name))", "w.Replicas", "ops", "TestAStatefulSetComesBackWithoutARecord"},
 	{"a StatefulSet is made of what is live", "recreate", "case !aim.Applied(&t.View):", "case false:", "ops", "TestAStatefulSetIsRecreatedOnlyOfWhatIsLiveAndWithNothingHeld"},
 	{"a StatefulSet that says what is held stays", "StartExpand", "if t.Record.Hold != nil {", "if false {", "ops", "TestAStatefulSetIsRecreatedOnlyOfWhatIsLiveAndWithNothingHeld"},
