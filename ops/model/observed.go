@@ -488,14 +488,3 @@ func (c Colour) String() string {
 	}
 	return "unknown"
 }
-
-// Health is the worst of sys.health. No rows is green only after recovery.
-type Health struct {
-	Colour Colour
-	// Tables are those that are not green, "schema.table", at most 20.
-	Tables []string
-	// Missing and Underreplicated are sums over all tables.
-	Missing, Underreplicated int64
-	// Tables and partitions that were read.
-	Rows int
-}
