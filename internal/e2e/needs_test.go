@@ -38,6 +38,8 @@ var (
 	roomForMany = need{"room for the pods of many clusters", "make test", func() bool { return bed.Sandbox != nil }}
 	// daemonsApart: the test starts the containers of the shipped Deployment itself.
 	daemonsApart = need{"nodes that start nothing for the image of stevedore, for the test does", "make test", func() bool { return bed.Sandbox != nil }}
+	// fileSystems: volumes that are file systems of their size.
+	fileSystems = need{"the right to mount file systems", "CRATEDB_HOME=… make test, as root,", func() bool { return realNodes == nil && agent.MayMount() == nil }}
 	// machines: nodes that have power, a cable, a disk and a kubelet of their own.
 	machines = need{"real nodes, whose power, cable and kubelet can be cut", "make truth", func() bool { return realNodes != nil }}
 )

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -133,4 +134,64 @@ func TestAGrowthThatKubernetesDeniesSaysWhy(t *testing.T) {
 	v.eventually("the volumes have grown", restartPatience, func() bool { return v.grew(nodesAfter[bootstrap]) && v.isSettled(cutCluster) })
 	v.noPodRestarted()
 	v.stop(daemon)
+}
+
+// A full disk is healed by a push. CrateDB blocks writes at the flood stage, and takes the block
+// back by itself once the file system is larger.
+func TestADiskThatIsFullToTheFloodStageHealsByAPush(t *testing.T) {
+	needing(t, realCrateDB, fileSystems)
+	t.Parallel()
+	v := depart(t, "volumes-flood", bootstrap)
+	sized := func(size string) {
+		v.write(map[string]string{"orders.yaml": definition(v.ns, cutCluster, with(replicasOfHot, 1), with(diskOfHot, size),
+			with("spec.nodes.data.0.resources.disk.storageClass", "sized"), with("spec.operations", map[string]any{"stableFor": "1s", "masterStableFor": "1s"}))})
+	}
+	sized("256MiB")
+	daemon := v.sail("", "")
+	v.settled(cutCluster)
+	v.rows(cutCluster, `SET GLOBAL TRANSIENT "cluster.info.update.interval" = '10s'`)
+	v.rows(cutCluster, "CREATE TABLE doc.big (x TEXT INDEX OFF STORAGE WITH (columnstore = false)) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 0)")
+	disk := func() (used, total int64) {
+		row := v.rows(cutCluster, "SELECT fs['total']['used'], fs['total']['size'] FROM sys.nodes")[0]
+		used, _ = strconv.ParseInt(row[0], 10, 64)
+		total, _ = strconv.ParseInt(row[1], 10, 64)
+		return used, total
+	}
+	acknowledged := 0
+	write := func(rows string, n int) error {
+		_, err := v.query(cutCluster, "app", appPassword, "INSERT INTO doc.big (x) "+rows)
+		if err == nil {
+			acknowledged += n
+		}
+		return err
+	}
+	fill := func() error {
+		return write("SELECT repeat(gen_random_text_uuid(), 1500) FROM generate_series(1, 100)", 100)
+	}
+	v.eventually("the disk is full to the flood stage", restartPatience, func() bool {
+		used, total := disk()
+		return used*100 >= total*96 || fill() != nil
+	})
+	// information_schema.tables says false of this block: only a write shows it.
+	v.eventually("CrateDB blocks writes", restartPatience, func() bool { return write("VALUES ('a')", 1) != nil })
+	require.ErrorContains(t, write("VALUES ('a')", 1), "RELATION_READ_DELETE_ONLY")
+	pods := podsOf(v)
+	used, total := disk()
+	require.Greater(t, used*100, total*94, "the disk is full still")
+
+	sized("512MiB")
+	v.eventually("CrateDB takes writes again", restartPatience, func() bool { return write("VALUES ('a')", 1) == nil })
+	_, grown := disk()
+	assert.Greater(t, grown, total*3/2, "CrateDB sees the bytes")
+	v.eventually("the growth is reported", restartPatience, func() bool {
+		return slices.ContainsFunc(v.receiver.Taken(), func(d testbed.Delivery) bool {
+			return d.Status == "success" && strings.Contains(string(d.Body), "expand_storage")
+		})
+	})
+	v.settled(cutCluster)
+	v.stop(daemon)
+	assert.Equal(t, pods, podsOf(v), "no pod restarted")
+	v.rows(cutCluster, "REFRESH TABLE doc.big")
+	assert.Equal(t, [][]string{{strconv.Itoa(acknowledged)}}, v.rows(cutCluster, "SELECT count(*) FROM doc.big"), "no acknowledged row is lost")
+	t.Logf("full at %d of %d bytes; %d rows; afterwards %d bytes", used, total, acknowledged, grown)
 }

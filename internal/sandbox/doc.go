@@ -39,7 +39,8 @@
 //     only commands inside the pod come from.
 //   - Service accounts are not mounted into pods.
 //   - A volume claim is a folder. Its size is a number that the agent keeps, and that
-//     only a simulated node sees: StorageClasses (package agent) has how it grows.
+//     only a simulated node sees: StorageClasses (package agent) has how it grows. Of the
+//     class sized it is a file system of that size.
 //
 // # Faults
 //

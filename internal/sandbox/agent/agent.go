@@ -295,4 +295,5 @@ func (a *Agent) Stop(ctx context.Context) {
 		_ = a.server.Close()
 	}
 	a.running.Wait()
+	unmountAll(a.volumesFolder())
 }

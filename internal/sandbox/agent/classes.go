@@ -24,6 +24,9 @@ type growth struct {
 	takes time.Duration
 	// most is the size in bytes above which the provider refuses; 0: none.
 	most int64
+	// sized: the volume is a file system of its size, which a real CrateDB sees and can fill.
+	// Only who may mount one gets it; for others the claim stays Pending.
+	sized bool
 	// never: the provider neither fails nor ends.
 	never bool
 }
@@ -42,6 +45,7 @@ var StorageClasses = []StorageClass{
 	{Name: "rounds-up", Expands: true, growth: growth{rounds: true}},
 	{Name: "slow-growth", Expands: true, growth: growth{takes: 3 * time.Second}},
 	{Name: "infeasible", Expands: true, growth: growth{most: 1 << 40}},
+	{Name: "sized", Expands: true, growth: growth{sized: true}},
 	{Name: "never", Expands: true, growth: growth{never: true}},
 }
 

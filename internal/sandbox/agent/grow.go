@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -215,6 +216,9 @@ func (a *Agent) isMounted(volume *corev1.PersistentVolume) bool {
 // finishGrowth reports the claim as grown. byProvider: no node had to do anything.
 func (a *Agent) finishGrowth(ctx context.Context, claim *corev1.PersistentVolumeClaim, size resource.Quantity, byProvider bool) error {
 	// First the file system, then the claim: as on a node.
+	if err := resizeSized(filepath.Join(a.volumesFolder(), claim.Spec.VolumeName), size); err != nil {
+		return err
+	}
 	if err := a.setVolumeSize(claim.Spec.VolumeName, size); err != nil {
 		return err
 	}

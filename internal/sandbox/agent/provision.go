@@ -83,6 +83,12 @@ func (a *Agent) makeVolume(claim *corev1.PersistentVolumeClaim) error {
 		class = *claim.Spec.StorageClassName
 	}
 	size := growthOf(class).size(*wanted(claim))
+	if growthOf(class).sized {
+		if err := mountSized(folder, size); err != nil {
+			a.events.Event(claim, corev1.EventTypeWarning, "ProvisioningFailed", err.Error())
+			return err
+		}
+	}
 	if err := a.setVolumeSize(name, size); err != nil {
 		return err
 	}
@@ -124,6 +130,7 @@ func (a *Agent) removeVolume(volume *corev1.PersistentVolume) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("removing the volume %s: %w", volume.Name, err)
 	}
+	unmountSized(filepath.Join(a.volumesFolder(), volume.Name))
 	return errors.Join(os.RemoveAll(filepath.Join(a.volumesFolder(), volume.Name)),
 		os.RemoveAll(cratesim.SizeFile(a.volumesFolder(), volume.Name)))
 }
