@@ -97,8 +97,7 @@ type demand struct {
 // place counts how many pods find a Node.
 func place(demands []demand, nodes []corev1.Node) int {
 	placed := 0
-	// Each Node has one pod of those that stand alone: a matching, by augmenting paths.
-	var pods []*demand
+	var alone [][]int
 	for i := range demands {
 		if !demands[i].alone {
 			for _, n := range demands[i].on {
@@ -107,31 +106,10 @@ func place(demands []demand, nodes []corev1.Node) int {
 			continue
 		}
 		for range demands[i].pods {
-			pods = append(pods, &demands[i])
+			alone = append(alone, demands[i].on)
 		}
 	}
-	taken := map[int]int{}
-	var find func(pod int, seen map[int]bool) bool
-	find = func(pod int, seen map[int]bool) bool {
-		for _, n := range pods[pod].on {
-			if seen[n] {
-				continue
-			}
-			seen[n] = true
-			if other, is := taken[n]; !is || find(other, seen) {
-				taken[n] = pod
-				return true
-			}
-		}
-		return false
-	}
-	for pod := range pods {
-		if !find(pod, map[int]bool{}) {
-			continue
-		}
-		placed++
-	}
-	return placed
+	return placed + len(alone) - len(placement.Match(alone))
 }
 
 // sharedPlaced are the pods that the Nodes before this one take.

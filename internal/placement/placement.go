@@ -139,12 +139,27 @@ func Find(nodes []corev1.Node, pods []Pod, standing []Standing) *Unplaced {
 			return &Unplaced{Name: pods[i].Name, Why: why}
 		}
 	}
-	return match(pods, on)
+	return apart(pods, on)
 }
 
-// match gives each pod that may not stand beside another one of its kind a node of its own: a
-// matching, by augmenting paths.
-func match(pods []Pod, on [][]int) *Unplaced {
+// apart finds a node of its own for each pod that may not stand beside another one of its kind.
+func apart(pods []Pod, on [][]int) *Unplaced {
+	var alone []int
+	var nodes [][]int
+	for i := range pods {
+		if standsApart(&pods[i], pods[i].Labels) {
+			alone, nodes = append(alone, i), append(nodes, on[i])
+		}
+	}
+	if without := Match(nodes); len(without) > 0 {
+		return &Unplaced{Name: pods[alone[without[0]]].Name, Why: []string{"each node that takes it is needed for another pod of the cluster"}}
+	}
+	return nil
+}
+
+// Match gives each pod a node of its own, of those that take it: a matching, by augmenting paths.
+// It says which pods have none.
+func Match(on [][]int) (without []int) {
 	taken := map[int]int{}
 	var find func(pod int, seen map[int]bool) bool
 	find = func(pod int, seen map[int]bool) bool {
@@ -160,12 +175,12 @@ func match(pods []Pod, on [][]int) *Unplaced {
 		}
 		return false
 	}
-	for i := range pods {
-		if standsApart(&pods[i], pods[i].Labels) && !find(i, map[int]bool{}) {
-			return &Unplaced{Name: pods[i].Name, Why: []string{"each node that takes it is needed for another pod of the cluster"}}
+	for pod := range on {
+		if !find(pod, map[int]bool{}) {
+			without = append(without, pod)
 		}
 	}
-	return nil
+	return without
 }
 
 func refuses(node *corev1.Node, pod *Pod, standing []Standing) string {
