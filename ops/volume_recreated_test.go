@@ -160,6 +160,9 @@ func TestAStatefulSetComesBackWithoutARecord(t *testing.T) {
 		}, 3},
 		{"fewer nodes are desired: they leave in order", func(s *situation) { s.d.Sets[0].Replicas = 2 }, 3},
 		{"more nodes are desired", func(s *situation) { s.d.Sets[0].Replicas = 4 }, 4},
+		{"a group more is desired: it comes when the cluster is whole again", func(s *situation) {
+			s.d.Sets = append(s.d.Sets, model.Set{Name: "crate-data-warm-c", Group: "warm", Data: true, Replicas: 2})
+		}, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := atStep(t, model.StepRecreate)
