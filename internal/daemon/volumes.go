@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +30,19 @@ func observedClaim(claim *corev1.PersistentVolumeClaim, sets []model.Set) model.
 		out.Template = strings.TrimSuffix(base, "-"+set)
 	}
 	out.Resize, out.ResizeMessage = resizeOf(claim)
+	out.Follows = followsSince(claim)
 	return out
+}
+
+// followsSince is since when the file system of a claim is to follow its volume, as whoever made
+// the volume larger has noted; zero where it is not, or nobody has.
+func followsSince(claim *corev1.PersistentVolumeClaim) time.Time {
+	for _, c := range claim.Status.Conditions {
+		if c.Type == corev1.PersistentVolumeClaimFileSystemResizePending && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
 }
 
 // resizeOf is how far the resize of a claim has come. A driver's error that it tries again

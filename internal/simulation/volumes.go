@@ -261,6 +261,9 @@ func (d *daemon) watchClaims() {
 		if w.driver() != noDriver {
 			seen.UID, seen.Template, seen.Class = c.uid, dataClaim, "disks"
 			seen.Requested, seen.Capacity, seen.Resize = int64(c.asked)*gibibyte, int64(c.capacity)*gibibyte, c.resize
+			if c.resize == model.ResizeNode {
+				seen.Follows = (c.since / second * second).time()
+			}
 		}
 		v.claims = append(v.claims, seen)
 	}

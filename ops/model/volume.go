@@ -45,6 +45,8 @@ type Claim struct {
 	// kubelet says of it.
 	Resize        ResizeState
 	ResizeMessage string
+	// Follows is since when its file system is to follow; zero where nothing says so.
+	Follows time.Time
 }
 
 // ResizeState is how far the resize of a claim has come, of status.conditions and

@@ -28,6 +28,9 @@ func pending(t *pass.Pass) {
 		}
 		if !known {
 			since = t.Now
+			if !g.Follows.IsZero() && !p.Created.Before(g.Follows) {
+				since = g.Follows // the pod is made after that, and mounts the volume anew
+			}
 		}
 		next.Pending = append(next.Pending, model.PendingFileSystem{Claim: g.Name, Since: since})
 		switch left := limit - t.Elapsed(since); {
