@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // Seed 790720064: the pod of the restart has a master, and its gateway waits for the other node,
@@ -154,5 +155,43 @@ func TestAnUpgradeThatHasNotTouchedItsSetLetsTheOneThatFailsGoFirst(t *testing.T
 		rolledBack := effective(t, d, hot).Template == model.TemplateBefore
 		assert.Equal(t, next == warm, rolledBack, "joined: %v", joined)
 		require.NotNil(t, d.Record.Operation)
+	}
+}
+
+// Seed 1300051569: the record was lost while a StatefulSet was gone, so that it came back on the
+// desired template, which no pod of it runs yet. A pod of another set was stuck for want of that
+// template, and nodes were to leave: that waits for the stuck pod.
+func TestASetThatNoPodComesOntoKeepsNoStuckPodWaiting(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		so       func(s *situation)
+		template model.TemplateChoice
+	}{
+		{"no pod of it is on its template", func(*situation) {}, model.TemplateWanted},
+		{"a pod of it is on its template and has not joined", func(s *situation) {
+			s.away(warm + "-0")
+			s.podOf(warm + "-0").Template = "t3"
+		}, model.TemplateKept},
+		{"a restart would put a pod of it there", func(s *situation) {
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
+				Restart: &model.Restart{Set: warm, Remembered: "t1", Since: s.o.At}}
+		}, model.TemplateKept},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t2", warm: "t3"})
+			s.d.Revision, s.d.Changes = "rev-next", []model.Change{{Class: model.ChangeRestart, Set: hot}}
+			s.d.Sets = slices.Clone(s.d.Sets)
+			s.d.Sets[0].Replicas, s.d.Operations.Consent = 2, []definition.Consent{definition.ConsentTwoMasters}
+			for i := range s.o.Pods {
+				s.o.Pods[i].Template = "t1"
+			}
+			s.away(hot + "-0")
+			stuck := s.podOf(hot + "-0")
+			stuck.Template, stuck.Waiting = "t2", "ImagePullBackOff"
+			s.r.OnTrial, s.r.Verified = []string{hot}, []model.VerifiedTemplate{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
+			c.so(s)
+			assert.Equal(t, c.template, effective(t, s.decide(), hot).Template)
+		})
 	}
 }

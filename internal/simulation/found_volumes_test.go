@@ -82,4 +82,16 @@ var foundInVolumes = []struct {
 		Seed: 1100017660, Start: Start{Hot: 1, Tables: []string{"0-all"}, Shards: 2, Extend: true, Driver: limitedDriver}, Steps: 119,
 		Items: []Item{{What: pushAddGroup, At: 2300, A: 3, B: 6}, {What: pushVolumes, At: 16251, A: 24, B: 8}, {What: scaleUpByHand, Recreating: 15, A: 29, B: 37}, {What: forbid, Recreating: 14, A: 13, B: 40}, {What: restartDaemon, Recreating: 11, A: 16, B: 34}, {What: standStill, Recreating: 10, A: 2, B: 1}, {What: killBefore, Recreating: 14, A: 33, B: 41}},
 	}},
+	{"the record is lost while the only StatefulSet is gone, and a group more and another version are desired", Schedule{
+		Seed: 1100209594, Start: Start{Hot: 3, Tables: []string{"0", "0-all"}, Shards: 2, Extend: true, Leave: true, Driver: quickDriver, Offline: true}, Steps: 476,
+		Items: []Item{{What: pushRemoveGroup, At: 2467, A: 7, B: 3}, {What: pushAddGroup, At: 16879, A: 6, B: 5}, {What: stickTerminating, Call: 39, A: 37, B: 21}, {What: unavailable, Call: 26, A: 20, B: 55}, {What: pushVolumes, At: 6547, A: 36, B: 11}, {What: pushVolumes, At: 50087, A: 22, B: 52}, {What: loseRecord, At: 51279, A: 41, B: 32}, {What: restartDaemon, At: 31557, A: 45, B: 60}},
+	}},
+	{"a cluster is resumed whose volumes wait for their mount, and one of them does not follow", Schedule{
+		Seed: 1100334458, Start: Start{Hot: 2, Warm: 1, Tables: []string{"0-all", "1"}, Shards: 1, Extend: true, Leave: true, Driver: offlineDriver}, Steps: 556,
+		Items: []Item{{What: pushBadTemplate, At: 4145, A: 3, B: 1}, {What: pushSuspend, At: 60086, A: 7, B: 3}, {What: releaseCommand, At: 76657, A: 44, B: 43}, {What: pushVolumes, At: 4033, A: 58, B: 21}, {What: stickDriver, At: 62255, A: 41, B: 57}},
+	}},
+	{"the record is lost while a StatefulSet is gone, and a pod of another is stuck for want of its template", Schedule{
+		Seed: 1300051569, Start: Start{Hot: 2, Masters: 3, Tables: []string{"0-all", "0-1", "0"}, Shards: 1, Extend: true, Zones: true, JSON: true, Driver: quickDriver, Offline: true}, Steps: 143,
+		Items: []Item{{What: pushBadTemplate, At: 4719}, {What: pushShrink, At: 31522, A: 1}, {What: releaseCommand, At: 24180, A: 57, B: 60}, {What: timeoutAfter, Call: 26, A: 26, B: 43}, {What: pushVolumes, At: 19258, A: 16, B: 24}, {What: loseRecord, Recreating: 6, A: 11, B: 44}, {What: killBefore, Recreating: 8, A: 59, B: 56}},
+	}},
 }

@@ -168,8 +168,8 @@ func setOnTrial(v *view.View, s model.RecordedSet) bool {
 // mayPass reports whether a set does not wait for another one that is on trial.
 func mayPass(v *view.View, set, other string) bool {
 	switch {
-	case (Added(v, set) || v.Record.Operation != nil && !view.Restarting(v)) && !TrialPods(v, other):
-		return true // no pod comes onto the other's before what is under way has ended
+	case (Added(v, set) || !view.Restarting(v)) && !TrialPods(v, other):
+		return true // no pod comes onto the other's before this one is well, or what is under way has ended
 	case v.DesiredSet(other) == nil && TrialPods(v, set):
 		return true // nothing else comes to a group that is to go, and no more pods are at risk
 	}
