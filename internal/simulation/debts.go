@@ -56,6 +56,12 @@ func (d *daemon) says(rule gates.Rule) bool {
 	return slices.ContainsFunc(d.decision.Waits, is) || slices.ContainsFunc(d.decision.Refusals, is)
 }
 
+// hidesOurs: a table has our filter, and `system` is not shown the table: nobody can give that back,
+// nor the exclusion that is given back after it.
+func (w *world) hidesOurs() bool {
+	return slices.ContainsFunc(w.tables, func(t table) bool { return t.denied && (t.exclude != "" || t.pin != t.theirs) })
+}
+
 // answers: a daemon reaches a node through a pod that is ready, there is a master, and which
 // nodes are there can be read: what is excluded stays so while one of them may be leaving.
 func (w *world) answers(d *daemon) bool {
@@ -78,7 +84,7 @@ func (w *world) debt(d *daemon, released bool) string {
 	if e := &w.enable; e.transient == "" && !w.ambiguous && plain(e.persistent) != plain(e.theirs) {
 		return "cluster.routing.allocation.enable is " + e.persistent + ", and people have set " + plain(e.theirs)
 	}
-	leaving := w.now-w.judge.left < owedSoon || w.excludedByName(d) != nil
+	leaving := w.now-w.judge.left < owedSoon || w.excludedByName(d) != nil || w.hidesOurs() && d.says(gates.SystemDeniedRule)
 	for _, i := range w.used {
 		l := &w.slots[i]
 		leaving = leaving || l.pod.exists && l.ordinal >= l.set.replicas

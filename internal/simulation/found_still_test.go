@@ -325,4 +325,8 @@ var stoodStill = []struct {
 		Seed: 1000139741, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 80,
 		Items: []Item{{What: pushUpgrade, At: 1945, A: 7, B: 7}, {What: pushBadTemplate, At: 10819, A: 6, B: 6}, {What: pushRemoveGroup, At: 14652, A: 6, B: 4}, {What: killAfter, Call: 22, A: 32, B: 43}, {What: conflict, Call: 16, A: 54, B: 21}},
 	}},
+	{"an abort gives exclusions back, and `system` is denied the table that has our filter", Schedule{
+		Seed: 1300019334, Start: Start{Hot: 2, Masters: 3, Tables: []string{"0-1"}, Shards: 1, Extend: true}, Steps: 88,
+		Items: []Item{{What: abortCommand, Call: 10, A: 18, B: 56}, {What: denySystem, Call: 10, A: 40, B: 62}, {What: pinTable, At: 45697, A: 13, B: 14}, {What: pushShrink, At: 60954, A: 7, B: 2}},
+	}},
 }
