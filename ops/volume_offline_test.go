@@ -16,12 +16,14 @@ func TestAPodThatWasMadeWhileItsFileSystemWaitedIsNotRestartedForIt(t *testing.T
 		name string
 		// follows is when the file system began to wait, after the pod was made; 0: nothing says it.
 		follows  time.Duration
+		starts   time.Duration // after it was made
 		restarts bool
 	}{
-		{"it waited an hour before", -time.Hour, false},
-		{"it began in the same second", time.Nanosecond, false},
-		{"it began while the pod ran", time.Minute, true},
-		{"nothing says since when: it is what is seen first", 0, true},
+		{"it waited an hour before", -time.Hour, 0, false},
+		{"it began in the second in which the pod was made, which started later", time.Nanosecond, 2 * time.Second, false},
+		{"it began in the second in which the pod was made and started", time.Nanosecond, 0, true},
+		{"it began while the pod ran", time.Minute, time.Second, true},
+		{"nothing says since when: it is what is seen first", 0, time.Second, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := atStep(t, "")
@@ -29,7 +31,8 @@ func TestAPodThatWasMadeWhileItsFileSystemWaitedIsNotRestartedForIt(t *testing.T
 			s.d.Operations.OfflineResize = model.OfflineRestart
 			made := s.o.At.Add(-10 * time.Minute).Truncate(time.Second)
 			for i := range s.o.Pods {
-				s.o.Pods[i].Created, s.o.Pods[i].Controller = made, s.o.Sets[0].UID
+				p := &s.o.Pods[i]
+				p.Created, p.Started, p.Controller = made, made.Add(c.starts), s.o.Sets[0].UID
 			}
 			waits := &s.o.Claims[1]
 			waits.Class, waits.Capacity, waits.Resize = "fast", 100*gib, model.ResizeNode

@@ -3,6 +3,7 @@ package volume
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -28,8 +29,8 @@ func pending(t *pass.Pass) {
 		}
 		if !known {
 			since = t.Now
-			if !g.Follows.IsZero() && !p.Created.Before(g.Follows) {
-				since = g.Follows // the pod is made after that, and mounts the volume anew
+			if !g.Follows.IsZero() && !p.Created.Before(g.Follows) && p.Started.Truncate(time.Second).After(g.Follows) {
+				since = g.Follows // the pod was made after that, and mounts the volume anew; times are whole seconds
 			}
 		}
 		next.Pending = append(next.Pending, model.PendingFileSystem{Claim: g.Name, Since: since})
