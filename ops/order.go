@@ -14,7 +14,7 @@ import (
 
 // start begins the one operation that is due next. A suspended cluster is resumed first, and a
 // suspension stands before all others. A StatefulSet whose claims have grown is recreated around
-// its pods, which takes seconds. What else a revision asks for is done in this order: an
+// its pods, which takes seconds; nothing begins while nobody knows one that is gone. What else a revision asks for is done in this order: an
 // upgrade at the present size, dedicated masters that come, those that go, other nodes that
 // come, those that go, and a restart of what is left. Two things come before an upgrade: nodes
 // without which the cluster will never be green, and nodes for which it would wait for ever.
@@ -23,7 +23,7 @@ import (
 // it has ended, though it has to wait.
 func start(t *pass.Pass) {
 	lifecycle.Yield(t)
-	if t.Rejected || t.Record.Operation != nil || !t.Record.Bootstrap.Done {
+	if volume.Forgotten(t) || t.Rejected || t.Record.Operation != nil || !t.Record.Bootstrap.Done {
 		return
 	}
 	// A suspended cluster is resumed first: exclusions are given back with contact only.

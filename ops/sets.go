@@ -20,14 +20,10 @@ func create(t *pass.Pass) {
 		return
 	}
 	if len(t.Record.Sets) == 0 {
-		left := func(w model.Set) bool { return aim.Orphans(&t.View, w.Name) > 0 }
-		lost := t.Record.ClusterID != "" && slices.ContainsFunc(t.Desired.Sets, left)
-		for _, w := range t.Desired.Sets {
-			if lost && !left(w) {
-				continue // a new group, which comes when the cluster is whole again
-			}
+		t.Record.Sets = make([]model.RecordedSet, len(t.Desired.Sets))
+		for i, w := range t.Desired.Sets {
 			// Pods that a StatefulSet has left are taken in; those that are too many leave in order.
-			t.Record.Sets = append(t.Record.Sets, model.RecordedSet{Name: w.Name, Group: w.Group, Replicas: max(w.Replicas, aim.Orphans(&t.View, w.Name))})
+			t.Record.Sets[i] = model.RecordedSet{Name: w.Name, Group: w.Group, Replicas: max(w.Replicas, aim.Orphans(&t.View, w.Name))}
 		}
 	}
 	if view.Founding(&t.View) {
@@ -154,6 +150,7 @@ func effective(t *pass.Pass) {
 	}
 	budget.Budgets(t)
 	volume.Guard(t)
+	volume.Unchanged(t)
 	t.Decision.Effective.Budgets = t.Record.Budgets
 }
 

@@ -407,3 +407,36 @@ func TestAnOfflineGrowthSurvivesAKillAtEachWrite(t *testing.T) {
 		}
 	}
 }
+
+// Seed 1300130675: two claims had failed, and both were asked for less one right after the other.
+func TestOfClaimsThatFailedTheFirstIsAskedForLessAlone(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		first model.ResizeState
+		has   int64
+		asks  []string
+	}{
+		{"it is on its way", model.ResizeController, 100, nil},
+		{"it has failed again", model.ResizeFailed, 100, []string{"data0-" + hot + "-1"}},
+		{"it has grown", model.ResizeNone, 200, []string{"data0-" + hot + "-1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := atStep(t, "")
+			s.r.Operation = nil
+			for i := range s.o.Claims {
+				claim := &s.o.Claims[i]
+				claim.Requested, claim.Capacity, claim.Resize = 300*gib, 100*gib, model.ResizeFailed
+			}
+			first := &s.o.Claims[0]
+			first.Requested, first.Capacity, first.Resize = 200*gib, c.has*gib, c.first
+			var asks []string
+			d := s.decide()
+			for _, a := range d.Actions() {
+				if a.Kind == model.ActionGrowClaim {
+					asks = append(asks, a.Claim)
+				}
+			}
+			assert.Equal(t, c.asks, asks)
+		})
+	}
+}

@@ -1,11 +1,14 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // atStep is a cluster of two groups, of which the StatefulSet of hot is recreated: its claims have
@@ -68,6 +71,12 @@ func TestTheBudgetStaysClosedUntilAStatefulSetHasItsPods(t *testing.T) {
 		{"the record was lost before the new one took its pods", model.StepAdopt, func(s *situation) {
 			released(s)
 			s.o.Sets[0].UID, s.r = "again", model.Record{}
+		}, true},
+		{"the record was lost meanwhile, and its group has left the definition", model.StepRecreate, func(s *situation) {
+			gone(s)
+			s.r = model.Record{}
+			s.d.Sets = []model.Set{{Name: "crate-data-warm-c", Group: "warm", Data: true, MasterEligible: true, Replicas: 1}}
+			s.o.Sets = []model.ObservedSet{{Name: "crate-data-warm-c", UID: "w", Ours: true, Replicas: 1, Group: "warm"}}
 		}, true},
 		{"nothing is recreated", model.StepGuard, func(s *situation) { s.r.Operation, s.o.Volumes = nil, nil }, false},
 	} {
@@ -134,6 +143,7 @@ func TestAStatefulSetIsNotRecreatedBeforeEachClaimIsSeenToHaveGrown(t *testing.T
 					s.r.Operation = nil
 				}
 				c.so(s)
+				s.o.Applied.Effective = s.decide().Effective
 				d := s.decide()
 				assert.Equal(t, c.due, d.Record.Operation != nil, "begun before: %t", begun)
 				assert.Equal(t, c.due && begun, d.Disruptive != nil && d.Disruptive.Kind == model.ActionRecreateSet)
@@ -160,9 +170,6 @@ func TestAStatefulSetComesBackWithoutARecord(t *testing.T) {
 		}, 3},
 		{"fewer nodes are desired: they leave in order", func(s *situation) { s.d.Sets[0].Replicas = 2 }, 3},
 		{"more nodes are desired", func(s *situation) { s.d.Sets[0].Replicas = 4 }, 4},
-		{"a group more is desired: it comes when the cluster is whole again", func(s *situation) {
-			s.d.Sets = append(s.d.Sets, model.Set{Name: "crate-data-warm-c", Group: "warm", Data: true, Replicas: 2})
-		}, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := atStep(t, model.StepRecreate)
@@ -237,6 +244,7 @@ func TestAStatefulSetIsRecreatedOnlyOfWhatIsLiveAndWithNothingHeld(t *testing.T)
 			}
 			s.o.Applied.Revision = s.d.Revision
 			c.so(s)
+			s.o.Applied.Effective = s.decide().Effective
 			d := s.decide()
 			said := ""
 			for _, r := range d.Waits {
@@ -248,5 +256,114 @@ func TestAStatefulSetIsRecreatedOnlyOfWhatIsLiveAndWithNothingHeld(t *testing.T)
 			recreates := d.Disruptive != nil && d.Disruptive.Kind == model.ActionRecreateSet
 			assert.Equal(t, c.waits == "it is deleted without its pods", recreates)
 		})
+	}
+}
+
+// Seed 1300039709: the record was lost while a StatefulSet was gone, and its group had just left the
+// definition. Nobody knows how it was, and no pod of it comes back until the group is written again.
+func TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		so     func(s *situation)
+		begins model.OperationKind
+		waits  bool
+	}{
+		{"its group is not in the definition", func(s *situation) { s.d.Sets = s.d.Sets[:1] }, "", true},
+		{"its group is written back: it takes its pods, which have joined", func(*situation) {}, "", false},
+		{"its pods belong to it still, as a watch shows it", func(s *situation) {
+			s.d.Sets, s.podOf(warm+"-0").Controller = s.d.Sets[:1], "uid-of-warm"
+		}, model.OperationRestart, false},
+		{"its pods are going", func(s *situation) {
+			s.d.Sets, s.podOf(warm+"-0").Terminating = s.d.Sets[:1], true
+		}, model.OperationRestart, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.d.Revision, s.d.Changes = "rev-next", []model.Change{{Class: model.ChangeRestart, Set: hot}}
+			s.o.Sets = slices.DeleteFunc(slices.Clone(s.o.Sets), func(live model.ObservedSet) bool { return live.Name == warm })
+			s.r.Sets = slices.DeleteFunc(slices.Clone(s.r.Sets), func(r model.RecordedSet) bool { return r.Name == warm })
+			s.podOf(warm + "-0").Controller = ""
+			c.so(s)
+			d := s.decide()
+			begins := model.OperationKind("")
+			if d.Record.Operation != nil {
+				begins = d.Record.Operation.Kind
+			}
+			assert.Equal(t, c.begins, begins, "%v %v", d.Waits, d.Refusals)
+			assert.Equal(t, c.waits, slices.Contains(reasons(d.Waits), "set-recreated"))
+			assert.Equal(t, len(s.d.Sets) == 2, view.Recorded(d.Record.Sets, warm) != nil)
+			assert.Equal(t, c.begins != model.OperationRestart, d.Effective.Budgets[0].MinAvailable > 0)
+		})
+	}
+}
+
+// Seed 1300098741: the record was lost while a StatefulSet was gone, and before it was made again
+// somebody made the old one from a file, with the small claims.
+func TestSuccessIsNotSaidWhileAStatefulSetIsGone(t *testing.T) {
+	for _, there := range []bool{true, false} {
+		s := atStep(t, "")
+		s.r.Operation, s.r.Growth = nil, &model.VolumeGrowth{Sizes: hot + ":data0=" + sizeAfter}
+		s.o.Volumes[0].Text, s.o.Volumes[0].Size = sizeAfter, 200*gib
+		if !there {
+			gone(s)
+		}
+		d := s.decide()
+		said := slices.ContainsFunc(d.Reports, func(r model.Report) bool { return r.Reason == "VolumesGrown" })
+		assert.Equal(t, there, said)
+		assert.Equal(t, there, d.Record.Growth == nil)
+	}
+}
+
+// Seeds 1100209594 and 1300155378: the record is lost while the only StatefulSet is gone, and another
+// definition has come. The cluster is made already, whatever that asks for.
+func TestAClusterThatHasLostItsOnlyStatefulSetAndItsRecordIsNotMadeAnew(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		so    func(s *situation)
+		under model.OperationKind
+	}{
+		{"nothing else is desired", func(*situation) {}, ""},
+		{"a group more is desired: it comes by a grow, whose template is on trial", func(s *situation) {
+			s.d.Sets = append(s.d.Sets, model.Set{Name: warm, Group: "warm", Data: true, Replicas: 2})
+		}, model.OperationGrow},
+		{"it is to be suspended", func(s *situation) {
+			s.d.Sets[0].Replicas, s.d.Operations.Consent = 0, []definition.Consent{definition.ConsentSuspend}
+		}, model.OperationSuspend},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := atStep(t, model.StepRecreate)
+			gone(s)
+			s.r, s.d.Sets = model.Record{}, slices.Clone(s.d.Sets)
+			c.so(s)
+			d := s.decide()
+			assert.True(t, d.Record.Bootstrap.Done)
+			assert.True(t, d.Apply)
+			assert.Empty(t, d.Refusals)
+			assert.Equal(t, 3, setOf(d).Replicas)
+			under := model.OperationKind("")
+			if d.Record.Operation != nil {
+				under = d.Record.Operation.Kind
+			}
+			assert.Equal(t, c.under, under)
+		})
+	}
+}
+
+// Seed 1300137051: a pod failed, so that its StatefulSet was to get the desired template in the very
+// pass in which it was deleted. That write was refused, and it came back on that template.
+func TestAStatefulSetIsNotDeletedInAPassThatChangesIt(t *testing.T) {
+	for _, changes := range []bool{false, true} {
+		s := atStep(t, model.StepRecreate)
+		for i := range s.o.Pods {
+			s.o.Pods[i].Controller = s.o.Sets[0].UID
+		}
+		s.o.Applied = model.Applied{Revision: s.d.Revision}
+		s.o.Applied.Effective = s.decide().Effective
+		if changes {
+			s.o.Applied.Effective.Sets = slices.Clone(s.o.Applied.Effective.Sets)
+			s.o.Applied.Effective.Sets[0].Template = model.TemplateBefore
+		}
+		d := s.decide()
+		assert.Equal(t, !changes, d.Disruptive != nil && d.Disruptive.Kind == model.ActionRecreateSet)
 	}
 }

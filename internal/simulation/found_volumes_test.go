@@ -94,4 +94,48 @@ var foundInVolumes = []struct {
 		Seed: 1300051569, Start: Start{Hot: 2, Masters: 3, Tables: []string{"0-all", "0-1", "0"}, Shards: 1, Extend: true, Zones: true, JSON: true, Driver: quickDriver, Offline: true}, Steps: 143,
 		Items: []Item{{What: pushBadTemplate, At: 4719}, {What: pushShrink, At: 31522, A: 1}, {What: releaseCommand, At: 24180, A: 57, B: 60}, {What: timeoutAfter, Call: 26, A: 26, B: 43}, {What: pushVolumes, At: 19258, A: 16, B: 24}, {What: loseRecord, Recreating: 6, A: 11, B: 44}, {What: killBefore, Recreating: 8, A: 59, B: 56}},
 	}},
+	{"the record is lost while a StatefulSet is gone whose group has left the definition", Schedule{
+		Seed: 1300039709, Start: Start{Hot: 1, Warm: 1, Tables: []string{"1", "1", "1", "1"}, Shards: 3, Extend: true, Leave: true, Driver: quickDriver}, Steps: 117,
+		Items: []Item{{What: pushVolumes, At: 31809, A: 30, B: 18}, {What: loseRecord, Recreating: 7, A: 15, B: 24}, {What: pushRemoveGroup, Recreating: 2, A: 39, B: 26}, {What: conflict, Recreating: 10, A: 16, B: 37}},
+	}},
+	{"a pod comes that mounts a volume, and the watch of pods brings nothing", Schedule{
+		Seed: 1300089647, Start: Start{Hot: 3, Tables: []string{"1-all", "1-all"}, Shards: 2, Leave: true, Zones: true, Driver: slowDriver, Offline: true}, Steps: 144,
+		Items: []Item{{What: pushShrink, At: 4143, A: 4, B: 1}, {What: pushGrow, At: 50188, A: 4, B: 6}, {What: stallWatch, Call: 29, A: 37, B: 41}, {What: pushVolumes, At: 18797, A: 53, B: 25}, {What: pushShrink, At: 45886, A: 2, B: 10}},
+	}},
+	{"the record is lost while a StatefulSet is gone, and somebody makes the old one from a file", Schedule{
+		Seed: 1300098741, Start: Start{Hot: 2, Tables: []string{"0-1", "1", "0-1", "0-1"}, Shards: 3, Leave: true, Driver: quickDriver}, Steps: 121,
+		Items: []Item{{What: pushGrow, At: 2435, A: 4}, {What: denySystem, Call: 9, A: 49, B: 49}, {What: pushVolumes, At: 1764, A: 60, B: 61}, {What: makeSetByHand, Recreating: 4, A: 57, B: 33}, {What: killNode, Recreating: 2, A: 58, B: 23}, {What: loseRecord, Recreating: 4, A: 27, B: 59}},
+	}},
+	{"a group leaves the definition and the record is lost while its StatefulSet is gone", Schedule{
+		Seed: 1300110122, Start: Start{Hot: 2, Warm: 1, Tables: []string{"2", "1", "0", "1"}, Shards: 2, Leave: true, Driver: roundingDriver, Offline: true}, Steps: 124,
+		Items: []Item{{What: pushShrink, At: 3022, A: 7, B: 3}, {What: pushRemoveGroup, At: 43790, A: 2, B: 7}, {What: standStill, Call: 8, A: 61, B: 27}, {What: pushVolumes, At: 18426, A: 51, B: 45}, {What: pushVolumes, At: 29271, A: 22, B: 50}, {What: loseRecord, Recreating: 9, A: 50, B: 38}},
+	}},
+	{"two claims have failed, and less is desired", Schedule{
+		Seed: 1300130675, Start: Start{Hot: 4, Warm: 1, Tables: []string{"0-all"}, Shards: 1, Extend: true, Leave: true, Zones: true, Driver: limitedDriver}, Steps: 142,
+		Items: []Item{{What: pushUpgrade, At: 4489, A: 7, B: 4}, {What: stallWatch, Call: 1, A: 8, B: 13}, {What: pushVolumes, At: 10005, A: 35, B: 24}},
+	}},
+	{"a pod fails in the very moment in which its StatefulSet is deleted, and the template that cures it is refused", Schedule{
+		Seed: 1300137051, Start: Start{Hot: 1, Masters: 3, Tables: []string{"0-1"}, Shards: 1, Leave: true, Zones: true, Driver: slowDriver}, Steps: 143,
+		Items: []Item{{What: pushPause, At: 47461, A: 3, B: 6}, {What: killBefore, Call: 2, A: 56, B: 15}, {What: crashProcess, Call: 9, B: 4}, {What: conflict, Call: 15, A: 9, B: 43}, {What: pushVolumes, At: 16509, A: 44, B: 2}, {What: killBefore, Recreating: 4, A: 59, B: 53}},
+	}},
+	{"two claims have failed, a watch stalls, and less is desired", Schedule{
+		Seed: 1300140195, Start: Start{Hot: 2, Tables: []string{"0-1", "1", "1-all", "0"}, Shards: 1, Extend: true, Leave: true, Zones: true, Driver: limitedDriver, Offline: true}, Steps: 136,
+		Items: []Item{{What: pushSuspend, At: 4912, A: 2, B: 3}, {What: stallWatch, At: 153020, A: 13, B: 19}, {What: stickTerminating, At: 107122, A: 51, B: 41}, {What: pushVolumes, At: 722, A: 47, B: 9}, {What: pushOffline, At: 53349, A: 55, B: 61}},
+	}},
+	{"claims have failed under a template that cannot run, and less is desired", Schedule{
+		Seed: 1300140538, Start: Start{Hot: 3, Tables: []string{"1-all", "2", "2"}, Shards: 2, Leave: true, Zones: true, Driver: limitedDriver, Offline: true}, Steps: 121,
+		Items: []Item{{What: pushBadTemplate, At: 2979, A: 4, B: 5}, {What: stallWatch, Call: 17, A: 14, B: 37}, {What: pauseCommand, Call: 36, A: 30}, {What: pushVolumes, At: 5179, A: 54, B: 44}, {What: pushVolumes, At: 27979, A: 31, B: 13}},
+	}},
+	{"the record is lost while the only StatefulSet is gone, and the cluster is to be suspended", Schedule{
+		Seed: 1300155378, Start: Start{Hot: 3, Tables: []string{"1", "1"}, Shards: 1, Extend: true, Leave: true, Driver: limitedDriver}, Steps: 142,
+		Items: []Item{{What: pushRevert, At: 4673, A: 4, B: 4}, {What: pushSuspend, At: 25782, A: 4, B: 1}, {What: pinTable, At: 195733, A: 53, B: 62}, {What: pushVolumes, At: 9440, A: 28, B: 50}, {What: standStill, Recreating: 8, A: 34, B: 47}, {What: loseRecord, Recreating: 14, A: 27, B: 60}},
+	}},
+	{"the volume of a pod is enlarged in the second in which the pod is made and starts, offline: masters", Schedule{
+		Seed: 1300174962, Start: Start{Hot: 1, Masters: 5, Tables: []string{"0-1", "0", "0-1"}, Shards: 1, Extend: true, Leave: true, Driver: offlineDriver, Offline: true}, Steps: 116,
+		Items: []Item{{What: pushVolumes, At: 18513, A: 5, B: 36}},
+	}},
+	{"the same with nodes that come", Schedule{
+		Seed: 1300206796, Start: Start{Hot: 2, Tables: []string{"0-1", "0", "0-1"}, Shards: 2, Extend: true, Leave: true, Zones: true, Driver: offlineDriver, Offline: true}, Steps: 116,
+		Items: []Item{{What: pushRemoveGroup, At: 2394}, {What: stallWatch, Call: 9, A: 4, B: 58}, {What: drainNode, Call: 22, A: 20, B: 49}, {What: pushNeverReady, At: 14028, A: 11, B: 57}, {What: pushVolumes, At: 12189, A: 9, B: 59}, {What: pushGrow, At: 18770, A: 63, B: 46}},
+	}},
 }

@@ -64,8 +64,8 @@ func (j *judge) asks(w *world, d *daemon, l *slot, size int) {
 		c := &other.claim
 		switch {
 		case !c.exists || other == l || c.asked < size:
-		case c.capacity >= size, c.resize == model.ResizeNode && !other.mounted():
-			grown = true
+		case c.capacity >= size, c.resize == model.ResizeNode && (!other.mounted() || d.view.stalled[kindPods] >= other.pod.started):
+			grown = true // nor does anything show that a pod has mounted it by now
 		case c.asked != size:
 		case c.askedBy == d && c.askedAt >= d.began, c.askedAt < d.began && d.view.stalled[kindClaims] <= c.askedAt:
 			flying = other
@@ -163,7 +163,8 @@ func (j *judge) reasoned(w *world, d *daemon, l *slot) {
 			return
 		}
 	}
-	waits := l.claim.resize == model.ResizeNode && l.claim.since >= l.pod.created
+	// Both times are whole seconds where they are read.
+	waits := l.claim.resize == model.ResizeNode && l.claim.since >= l.pod.created/second*second
 	if since := l.claim.since; !waits && since < d.began-second || !c.offline {
 		w.violate("pace", "the daemon restarts %s, which runs what is wanted; its claim has %d GiB of %d (%s), offlineResize: restart %t",
 			l.podName, l.claim.capacity, l.claim.asked, l.claim.resize, c.offline)

@@ -423,7 +423,10 @@ func (w *world) reachable() commit {
 	if c.stands() {
 		c.replicas = c.before
 	}
-	if last := w.sets[len(w.sets)-1]; !w.schedule.Start.Leave && !c.warm && (last.exists || last.orphaned) {
+	last := w.sets[len(w.sets)-1]
+	// Its StatefulSet is gone, and nobody knows of it any more: the status asks for the group.
+	unknown := last.orphaned && !last.exists && w.judge.lostRecord >= last.orphaning.since-5*second
+	if !c.warm && (unknown || !w.schedule.Start.Leave && (last.exists || last.orphaned)) {
 		c.warm, c.replicas[2] = true, max(1, last.replicas)
 	}
 	w.keepsVoters(&c)

@@ -32,7 +32,7 @@ func Rebuild(t *pass.Pass) {
 	if t.Record.ClusterID == "" {
 		t.Record.ClusterID = claimedID(&t.View, ours)
 	}
-	if !ours {
+	if !ours && !leftBehind(&t.View) {
 		return
 	}
 	rebuildBootstrap(t)
@@ -66,6 +66,12 @@ func Rebuild(t *pass.Pass) {
 	rebuildVersion(t)
 	rebuildUnwanted(t)
 	aim.RebuildTrials(t)
+}
+
+// leftBehind reports whether the record was lost while the only StatefulSet was gone: its pods are
+// there, and claims say whose data they carry. Such a cluster is made already.
+func leftBehind(v *view.View) bool {
+	return v.Record.ClusterID != "" && slices.ContainsFunc(v.Desired.Sets, func(w model.Set) bool { return aim.Orphans(v, w.Name) > 0 })
 }
 
 // rebuildVersion takes the version from the pods. After an upgrade that was cut off, what is not

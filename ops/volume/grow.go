@@ -175,11 +175,11 @@ func next(all []growing) []growing {
 	}
 	again := slices.IndexFunc(asking, func(g growing) bool { return g.Resize == model.ResizeFailed })
 	switch {
+	case grown == 0 && flying > 0:
+		return nil
 	case again >= 0:
 		return asking[again : again+1] // for less than what failed
 	case failed || len(asking) == 0:
-		return nil
-	case grown == 0 && flying > 0:
 		return nil
 	case grown == 0:
 		return asking[:1]

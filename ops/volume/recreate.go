@@ -198,6 +198,24 @@ func recreate(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 	}
 }
 
+// Unchanged drops the deletion of a StatefulSet of which this pass changes something: it is made
+// again of what was decided last, and what is written now may be refused.
+func Unchanged(t *pass.Pass) {
+	a := t.Decision.Disruptive
+	if a == nil || a.Kind != model.ActionRecreateSet {
+		return
+	}
+	of := func(list []model.EffectiveSet) model.EffectiveSet {
+		if i := slices.IndexFunc(list, func(e model.EffectiveSet) bool { return e.Name == a.Set }); i >= 0 {
+			return list[i]
+		}
+		return model.EffectiveSet{}
+	}
+	if of(t.Decision.Effective.Sets) != of(t.Observed.Applied.Effective.Sets) {
+		t.Decision.Disruptive = nil
+	}
+}
+
 // adopt waits until the new StatefulSet has taken the pods.
 func adopt(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 	if live == nil {
@@ -291,20 +309,45 @@ func unowned(v *view.View, set string) bool {
 // Guard gives the budgets over pods that no StatefulSet owns the number of pods that they have to
 // keep, and no other one. While a recreation is recorded that begins before they are without it.
 func Guard(t *pass.Pass) {
-	op := t.Record.Operation
+	op, lost := t.Record.Operation, forgotten(&t.View) != ""
 	for i, b := range t.Record.Budgets {
 		b.MinAvailable = 0
+		keeps := lost && !names.IsMasterBudget(b.Name, t.Desired.Name) // masters are not removed
 		for _, s := range t.Record.Sets {
 			begun := op != nil && op.Recreation != nil && op.Recreation.Set == s.Name
-			if budgetOf(&t.View, s.Name) == b.Name && (begun || unowned(&t.View, s.Name)) {
-				b.MinAvailable = everyPod // also where the record was lost meanwhile
-			}
+			keeps = keeps || budgetOf(&t.View, s.Name) == b.Name && (begun || unowned(&t.View, s.Name))
+		}
+		if keeps {
+			b.MinAvailable = everyPod // also where the record was lost meanwhile
 		}
 		if b != t.Record.Budgets[i] {
 			t.Record.Budgets = slices.Clone(t.Record.Budgets)
 			t.Record.Budgets[i] = b
 		}
 	}
+}
+
+// Forgotten waits for a person where a StatefulSet was deleted without its pods, the record was lost
+// and its group has left the definition: nothing says how it was, and no pod of it would come back.
+func Forgotten(t *pass.Pass) bool {
+	set := forgotten(&t.View)
+	if set == "" || t.DesiredSet(set) != nil {
+		return false
+	}
+	t.Wait(gates.SetRecreated(set, "it is gone, the record was lost with it, and no group of the definition has its pods: write the group back, and remove it again once it has its StatefulSet"))
+	return true
+}
+
+// forgotten is a StatefulSet of which only pods are there, and nothing is recorded; "" for none.
+func forgotten(v *view.View) string {
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		known := view.Recorded(v.Record.Sets, p.Set) != nil || v.Live(p.Set) != nil
+		if !known && p.Controller == "" && !p.Terminating {
+			return p.Set
+		}
+	}
+	return ""
 }
 
 // Alone leaves every other StatefulSet as it is while one is away from its pods: a pause is kept

@@ -2,6 +2,7 @@ package volume
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,8 @@ const VisibleFor = 2 * time.Minute
 // finish ends the growth once CrateDB sees the bytes, or has not for VisibleFor.
 func finish(t *pass.Pass) {
 	growth := t.Record.Growth
-	if growth == nil || t.Rejected || t.Desired.Removed {
+	gone := func(s model.RecordedSet) bool { return t.Live(s.Name) == nil } // it may be made with any size
+	if growth == nil || t.Rejected || t.Desired.Removed || slices.ContainsFunc(t.Record.Sets, gone) {
 		return
 	}
 	if growth.Grown.IsZero() {
