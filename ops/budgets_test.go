@@ -52,6 +52,13 @@ func TestBudgets(t *testing.T) {
 			s.o.Database.TablesKnown = false
 		}, 0},
 		{"a table that wants what cannot be read", neverGreen("many", 3), 0},
+		{"a claim of a pod is being deleted", claimDeleted(1, false), 0},
+		{"one whose volume may go: stevedore takes the pod down itself", claimDeleted(1, true), 0},
+		{"a claim that no pod uses is being deleted", claimDeleted(7, false), 1},
+		{"a claim, and the database is not known", func(s *situation) {
+			claimDeleted(1, false)(s)
+			s.o.Database = model.Database{}
+		}, 0},
 		{"tables without replicas", func(s *situation) { s.o.Database.Unreplicated = []string{"doc.t"} }, 1},
 		{"tables without replicas, and they are not to be away", func(s *situation) {
 			s.o.Database.Unreplicated, s.d.Operations.Unreplicated = []string{"doc.t"}, "refuse"
@@ -107,6 +114,11 @@ func TestABudgetSaysOnceWhyItDoesNotWait(t *testing.T) {
 			s.r.Budgets = []model.Budget{{Name: "crate-data-c"}}
 			s.r.Budget.Closed = s.o.At.Add(-time.Hour)
 		}, "BudgetClosedTooLong", []string{"1 pod(s)"}},
+		{"closed too long for a claim that is being deleted", func(s *situation) {
+			claimDeleted(0, true)(s)
+			s.r.Budgets = []model.Budget{{Name: "crate-data-c"}}
+			s.r.Budget.Closed = s.o.At.Add(-time.Hour)
+		}, "BudgetClosedTooLong", []string{"data0-" + hot + "-0", "end its volume"}},
 		{"closed, and not too long", func(s *situation) {
 			s.o.Pods[0].Ready = false
 			s.r.Budgets = []model.Budget{{Name: "crate-data-c"}}
@@ -156,6 +168,7 @@ func TestABudgetClosesBeforeTheDatabaseIsAsked(t *testing.T) {
 		{"a pod is not ready", func(s *situation) { s.o.Pods[0].Ready = false }, true},
 		{"a pod is going", func(s *situation) { s.o.Pods[0].Terminating = true }, true},
 		{"a pod is gone", func(s *situation) { s.o.Pods = s.o.Pods[1:] }, true},
+		{"a claim is being deleted", claimDeleted(0, false), true},
 		{"a pod is down and the budget is closed", func(s *situation) {
 			s.o.Pods[0].Ready = false
 			s.r.Budgets = []model.Budget{{Name: "crate-data-c"}}
@@ -168,7 +181,7 @@ func TestABudgetClosesBeforeTheDatabaseIsAsked(t *testing.T) {
 			s := made(t)
 			s.r.Budgets = []model.Budget{{Name: "crate-data-c", MaxUnavailable: 1}}
 			c.change(s)
-			assert.Equal(t, c.first, budget.BudgetsFirst(&s.r, s.o.Pods))
+			assert.Equal(t, c.first, budget.BudgetsFirst(&s.r, s.o.Pods, s.o.Claims))
 		})
 	}
 }

@@ -80,6 +80,7 @@ func decideNext(t *pass.Pass) {
 	setting.Settings(t)
 	access.References(t)
 	volume.Grow(t)
+	volume.Deleted(t)
 	compute.Resize(t)
 	lifecycle.Bootstrap(t)
 	work(t)

@@ -25,6 +25,7 @@ func TestAMasterThatWaitsForNodesThatHaveLeftIsMadeAnew(t *testing.T) {
 			p := s.podOf(hot + "-0")
 			p.Ready, p.Runs, p.Started = false, true, s.o.At.Add(-time.Hour)
 		}, hot + "-0", true},
+		{"its claim is being deleted, and nobody says what only its volume has", claimDeleted(0, true), "", true},
 		{"its template asks for as many still", func(s *situation) { s.o.Sets[0].RecoverAfter = 9 }, "", true},
 		{"it waits for no more than there are: somebody has changed the password", func(s *situation) { s.podOf(hot + "-0").RecoverAfter = 4 }, "", false},
 		{"the database answers", func(s *situation) { s.o.Database.Contact, s.o.Database.SystemLogin = model.Yes, model.LoginOK }, "", false},

@@ -48,6 +48,17 @@ func TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember(t *testing.T) {
 		{"the definition is refused", func(s *situation) {
 			s.d.Changes = append(s.d.Changes, model.Change{Class: model.ChangeVolumes, Set: hot})
 		}, ""},
+		{"its claim is being deleted", claimOf(pod, false, nil), "replace-volume"},
+		{"its claim, agreed, and each shard is whole without it", claimOf(pod, true, nil), ""},
+		{"its claim, agreed, and a shard is missing", claimOf(pod, true, func(s *situation) { s.o.Database.Health.Colour = model.Red }), "started primary elsewhere"},
+		{"its claim, agreed, and a hidden one may be", claimOf(pod, true, func(s *situation) { s.o.Database.DeniedKnown = false }), "not all tables are visible"},
+		{"its claim, agreed, and nobody answers", claimOf(pod, true, func(s *situation) {
+			s.silent(time.Minute)
+			s.podOf(pod).Waiting, s.podOf(pod).Runs = "CrashLoopBackOff", false
+		}), "started primary elsewhere"},
+		{"its claim, and no node was ever on it", claimOf(pod, false, func(s *situation) {
+			s.o.Claims[len(s.o.Claims)-1].ClusterID, s.podOf(pod).Started, s.podOf(pod).Runs, s.podOf(pod).Waiting = "", time.Time{}, false, "ImagePullBackOff"
+		}), ""},
 		{"its volume was written by the same version", func(s *situation) { claim(s, s.r.Version) }, ""},
 		{"it is ready", func(s *situation) { s.joins(pod) }, "it is ready"},
 		{"it is not ready, and its node is a member", func(s *situation) { s.joins(pod); s.podOf(pod).Ready = false }, "is a member"},

@@ -37,6 +37,8 @@ func TestWhatHangsIsMadeAnewWhereNobodyAnswersForLong(t *testing.T) {
 		cured  string
 	}{
 		{"nobody answers and nothing is ready", func(*situation) {}, hot + "-0"},
+		{"its claim is being deleted: another goes", claimDeleted(0, false), hot + "-1"},
+		{"its claim is being deleted, and it may go; nobody says what only its volume has", claimDeleted(0, true), hot + "-1"},
 		{"only for a moment", func(s *situation) { s.o.Stable.Silent = s.o.At.Add(-time.Minute) }, ""},
 		{"the daemon has just begun to look", func(s *situation) { s.o.Stable.Silent = time.Time{} }, ""},
 		{"it was made a moment ago", func(s *situation) {

@@ -209,6 +209,29 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 				s.o.Sets[i].Attributes = manifest.NewSettingList([]model.Setting{{Name: "tier", Value: "new"}})
 			}
 		}, "copies-do-not-return"},
+		{"its claim is being deleted", claimDeleted(0, false), "claim-being-deleted"},
+		{"its claim, and nobody knows of which template", func(s *situation) {
+			claimDeleted(0, false)(s)
+			s.o.Claims[len(s.o.Claims)-1].Template = ""
+		}, "claim-being-deleted"},
+		{"its claim, agreed, with the only copies", func(s *situation) {
+			claimDeleted(0, true)(s)
+			s.o.Database.Nodes[0].Sole = []string{"doc.t"}
+		}, "claim-being-deleted"},
+		{"its claim, agreed, and a table may be hidden", func(s *situation) {
+			claimDeleted(0, true)(s)
+			s.o.Database.DeniedKnown = false
+		}, "claim-being-deleted"},
+		{"one of its two claims is agreed", func(s *situation) {
+			claimDeleted(0, true)(s)
+			claimDeleted(0, false)(s)
+		}, "claim-being-deleted"},
+		{"its claim, agreed", claimDeleted(0, true), ""},
+		{"the claim of a later pod", claimDeleted(1, false), ""},
+		{"the claim of heap dumps", func(s *situation) {
+			claimDeleted(0, false)(s)
+			s.o.Claims[len(s.o.Claims)-1].Template = "debug"
+		}, ""},
 		{"nothing", func(*situation) {}, ""},
 		{"no second copy, allowed", func(s *situation) { s.o.Database.Nodes[0].Sole = []string{"doc.t"} }, ""},
 		{"yellow by policy", func(s *situation) {

@@ -336,6 +336,8 @@ func TestASuspensionWaitsForWhatWouldBeCutOff(t *testing.T) {
 		{"health unknown", func(s *situation) { s.o.Database.Health.Colour = model.ColourUnknown }, "health-green"},
 		{"a yellow that stays", func(s *situation) { s.o.Database.Health.Colour = model.Yellow }, ""},
 		{"a pod that never came", func(s *situation) { s.o.Pods = s.o.Pods[:2]; s.o.Database.Nodes = s.o.Database.Nodes[:2] }, ""},
+		{"a claim that is being deleted", claimDeleted(1, false), "claim-being-deleted"},
+		{"one whose volume may go: nobody makes its copies again while all are stopped", claimDeleted(1, true), "claim-being-deleted"},
 		{"another cluster that is being suspended", func(s *situation) { s.o.Disrupted = []string{"ns/other"} }, "disrupted-clusters"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

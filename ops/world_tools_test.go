@@ -55,7 +55,10 @@ func (w *world) DeletePod(_ context.Context, name, uid string) error {
 		return execute.ErrNotFound
 	}
 	require.True(w.t, w.unpullable[pod.template], "%s was never started", name)
-	w.write(func() { pod.away = 2 })
+	w.write(func() {
+		pod.away = 2
+		w.takesClaims(name)
+	})
 	return nil
 }
 
@@ -73,6 +76,7 @@ func (w *world) RestartPod(_ context.Context, name, uid string, _ bool) error {
 		}
 		require.True(w.t, broken || w.allocation() == "primaries", "a pod goes under the hold")
 		pod.away, pod.restarts = 2, pod.restarts+1
+		w.takesClaims(name)
 	})
 	return nil
 }

@@ -137,7 +137,7 @@ func (w *worker) observeDatabase(ctx context.Context, desired model.Desired, rec
 	password, tried := w.systemPassword(desired.Namespace, names.SystemSecret(desired.Name))
 	settings := setting.SettingsToRead(&desired, &rec, observed.Pods)
 	detailed = detailed || budget.BudgetDetail(&rec, &w.reading)
-	if age := time.Since(w.reading.At); age < w.options.Interval && budget.BudgetsFirst(&rec, observed.Pods) {
+	if age := time.Since(w.reading.At); age < w.options.Interval && budget.BudgetsFirst(&rec, observed.Pods, observed.Claims) {
 		return
 	}
 	if time.Since(w.reading.At) < w.readingAge() && (!detailed || w.detailed) && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {

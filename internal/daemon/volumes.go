@@ -25,6 +25,7 @@ func observedClaim(claim *corev1.PersistentVolumeClaim, sets []model.Set) model.
 		Version:   claim.Annotations[names.VersionAnnotation],
 		Phase:     string(claim.Status.Phase), UID: string(claim.UID), Class: classOf(claim),
 		Requested: claim.Spec.Resources.Requests.Storage().Value(), Capacity: claim.Status.Capacity.Storage().Value(),
+		Terminating: claim.DeletionTimestamp != nil, Replace: claim.Annotations[names.ReplaceVolumeAnnotation] == "true",
 	}
 	if base, _ := splitOrdinal(claim.Name); set != "" {
 		out.Template = strings.TrimSuffix(base, "-"+set)
@@ -85,6 +86,22 @@ func observedBudget(object *unstructured.Unstructured) model.ObservedBudget {
 		Seen:    number("status", "observedGeneration") == object.GetGeneration(),
 		Allowed: int(number("status", "disruptionsAllowed")),
 	}
+}
+
+// DeletedClaims asks the API server: what was decided on may be old by now.
+func (o objects) DeletedClaims(ctx context.Context) ([]model.Claim, error) {
+	ctx = o.about(ctx, "", "PersistentVolumeClaim", "")
+	list, err := o.client.CoreV1().PersistentVolumeClaims(o.cluster.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("looking for volume claims that are being deleted in %s: %w", o.cluster.Namespace, err)
+	}
+	var out []model.Claim
+	for i := range list.Items {
+		if claim := observedClaim(&list.Items[i], nil); claim.Terminating {
+			out = append(out, claim)
+		}
+	}
+	return out, nil
 }
 
 // GrowClaim needs no look before: the API server refuses a claim of another UID, one that is

@@ -128,3 +128,5 @@ func (k *kubernetes) DeleteSet(_ context.Context, name, _, _ string) error {
 func (k *kubernetes) DeleteObject(_ context.Context, o model.ObjectRef, _, _ string) error {
 	return k.note("delete " + o.String())
 }
+
+func (k *kubernetes) DeletedClaims(context.Context) ([]model.Claim, error) { return nil, nil }

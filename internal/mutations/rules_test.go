@@ -52,6 +52,8 @@ var rules = []mutation{
 	{"action-failed", "failures", "\t\tt.Wait(gates.ActionFailed(string(f.Action.Kind), f.Action.Subject(), f.Message, f.Count))\n", "		_ = f\n", "ops", "TestAReasonNamesThePod"},
 	silenced("licence-missing", "LicenceMissing", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"),
 	silenced("node-checks-acknowledged", "NodeChecks", "ops", "TestSuccessIsToldOnlyOnceItIsTrue"),
+	{"claim-being-deleted", "volumeStays", `m.Going.Name, why), why != ""`, "m.Going.Name, why), false", "ops", beforeAPod},
+	silenced("volume-goes-with-pod", "VolumeGoes", "ops", "TestAVolumeThatMayGoIsReplacedByOneRestart"),
 	{"budget-closed", "verify", "if b.MaxUnavailable == 0 && c.Ready == c.Wanted {", "if b.MaxUnavailable < 0 {", "ops", "TestAClosedBudgetIsSaidAndHoldsNothingUp"},
 	{"other-pod-down", "otherPods", "p.Terminating || !p.Ready && !view.Tolerated(v, m.Going, p) {", "false && p.Terminating {", "ops", beforeAPod},
 	silenced("health-green", "HealthGreen", "ops", beforeAPod),

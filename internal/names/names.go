@@ -38,6 +38,9 @@ const (
 	ReleasedAnnotation    = Prefix + "released"
 	// ForgetAnnotation is a command only, and of no definition.
 	ForgetAnnotation = Prefix + "forget"
+	// ReplaceVolumeAnnotation stands on a volume claim that is being deleted: "true" where
+	// its volume may go with its pod.
+	ReplaceVolumeAnnotation = Prefix + "replace-volume"
 	// ReplacePodAnnotation is a command only: the NAME/UID of a pod.
 	ReplacePodAnnotation = Prefix + "replacePod"
 

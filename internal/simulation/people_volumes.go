@@ -129,6 +129,7 @@ func (w *world) happenToVolumes(it Item, l *slot) {
 		case !l.claim.exists:
 		case l.pod.exists:
 			l.claim.going = true
+			w.bump(kindClaims)
 			w.say("somebody deletes the claim %s, which stays until its pod has gone", l.claimName)
 		default:
 			w.losesClaim(l)

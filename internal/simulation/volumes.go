@@ -67,8 +67,9 @@ type growth struct {
 	due             millis
 	// stuck: its driver does nothing more with it before all faults are over.
 	stuck bool
-	// going: somebody has deleted it, and it stays until its pod has gone.
-	going bool
+	// going: somebody has deleted it, and it stays until its pod has gone; agreed: a person says
+	// by an annotation that its volume may go.
+	going, agreed bool
 }
 
 // newClaim is made of the claim template that the StatefulSet controller knows.
@@ -253,19 +254,10 @@ func (d *daemon) watchClaims() {
 	v.claims = v.claims[:0]
 	for _, i := range w.used {
 		l := &w.slots[i]
-		c := &l.claim
-		if !c.exists {
+		if !l.claim.exists {
 			continue
 		}
-		seen := model.Claim{Name: l.claimName, Set: l.set.name, Ordinal: l.ordinal, ClusterID: c.clusterID, Version: c.version, Phase: "Bound"}
-		if w.driver() != noDriver {
-			seen.UID, seen.Template, seen.Class = c.uid, dataClaim, "disks"
-			seen.Requested, seen.Capacity, seen.Resize = int64(c.asked)*gibibyte, int64(c.capacity)*gibibyte, c.resize
-			if c.resize == model.ResizeNode {
-				seen.Follows = (c.since / second * second).time()
-			}
-		}
-		v.claims = append(v.claims, seen)
+		v.claims = append(v.claims, w.seenClaim(l))
 	}
 }
 
@@ -305,4 +297,29 @@ func (w *world) retriesDrivers() {
 			c.due = w.now + second
 		}
 	}
+}
+
+// DeletedClaims is what the API server has of them in this moment.
+func (o objects) DeletedClaims(context.Context) ([]model.Claim, error) {
+	w := o.d.w
+	var out []model.Claim
+	for _, i := range w.used {
+		if l := &w.slots[i]; l.claim.exists && l.claim.going {
+			out = append(out, w.seenClaim(l))
+		}
+	}
+	return out, nil
+}
+
+func (w *world) seenClaim(l *slot) model.Claim {
+	c := &l.claim
+	seen := model.Claim{Name: l.claimName, Set: l.set.name, Ordinal: l.ordinal, ClusterID: c.clusterID, Version: c.version, Phase: "Bound", Terminating: c.going, Replace: c.agreed}
+	if w.driver() != noDriver {
+		seen.UID, seen.Template, seen.Class = c.uid, dataClaim, "disks"
+		seen.Requested, seen.Capacity, seen.Resize = int64(c.asked)*gibibyte, int64(c.capacity)*gibibyte, c.resize
+		if c.resize == model.ResizeNode {
+			seen.Follows = (c.since / second * second).time()
+		}
+	}
+	return seen
 }

@@ -38,9 +38,9 @@ func noneOnItsWay(db *model.Database) bool {
 	return db.ShardsKnown && int64(db.Unassigned) >= db.Health.Underreplicated
 }
 
-// BudgetsFirst reports whether a pod is down and a budget would still let another go: it is
-// closed before the database is asked, which may take its time.
-func BudgetsFirst(r *model.Record, pods []model.Pod) bool {
+// BudgetsFirst reports whether a pod is down, or a claim is being deleted, and a budget would still
+// let another go: it is closed before the database is asked, which may take its time.
+func BudgetsFirst(r *model.Record, pods []model.Pod, claims []model.Claim) bool {
 	if !r.Bootstrap.Done || !slices.ContainsFunc(r.Budgets, func(b model.Budget) bool { return b.MaxUnavailable > 0 }) {
 		return false
 	}
@@ -54,7 +54,8 @@ func BudgetsFirst(r *model.Record, pods []model.Pod) bool {
 		open := func(b model.Budget) bool {
 			return b.MaxUnavailable > 0 && strings.HasPrefix(b.Name, "crate-master-") == (s.Group == names.MasterGroup)
 		}
-		if up < s.Replicas && slices.ContainsFunc(r.Budgets, open) {
+		deleted := func(c model.Claim) bool { return c.Terminating && c.Set == s.Name }
+		if (up < s.Replicas || slices.ContainsFunc(claims, deleted)) && slices.ContainsFunc(r.Budgets, open) {
 			return true
 		}
 	}
@@ -90,9 +91,11 @@ func Budgets(t *pass.Pass) {
 		case takesDown(&t.View):
 			return 0 // closed before the pod goes, or another may go with it
 		case names.IsMasterBudget(b.Name, t.Desired.Name):
-			return open(masters == 0)
+			return open(masters == 0 && deletedClaim(&t.View, true) == "")
 		case data > 0:
 			return 0
+		case deletedClaim(&t.View, false) != "":
+			return 0 // its volume would go with the pod
 		}
 		var value int
 		value, note = dataBudget(&t.View, b.MaxUnavailable, dataNodes)
@@ -100,6 +103,19 @@ func Budgets(t *pass.Pass) {
 	})
 	noteBudget(t, note)
 	closedBudget(t, data)
+}
+
+// deletedClaim is a claim that somebody has deleted, of a pod of the dedicated masters or of
+// another one: who evicts the pod ends the volume. "" for none. One budget has all pods.
+func deletedClaim(v *view.View, masters bool) string {
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		s := view.Recorded(v.Record.Sets, p.Set)
+		if c := view.DeletedClaim(v, p); c != nil && (s != nil && s.Group == names.MasterGroup) == masters {
+			return c.Name
+		}
+	}
+	return ""
 }
 
 // dataBudget is the budget of the data nodes while every pod is up, and why it does not wait
@@ -232,6 +248,8 @@ func closedBudget(t *pass.Pass, down int) {
 	switch {
 	case down > 0:
 		why = fmt.Sprintf("%d pod(s) of data nodes are down", down)
+	case deletedClaim(&t.View, false) != "":
+		why = "claim " + deletedClaim(&t.View, false) + " is being deleted, and an eviction of its pod would end its volume"
 	case t.Record.Budget.Note == noteRefused:
 		why = "spec.operations.unreplicated: refuse, and without replicas are " + tablesNamed(t.Observed.Database.Unreplicated)
 	case !t.Contact():

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/budget"
 	"stevedore.dev/stevedore/ops/gates"
@@ -39,6 +41,8 @@ func (m *Move) ask(v *view.View, c Check) (model.Reason, bool) {
 		return m.nodesAnswer(v)
 	case OtherPods:
 		return m.otherPods(v)
+	case VolumeStays:
+		return m.volumeStays(v)
 	case Unreplicated:
 		return m.unreplicated(v)
 	case MasterStable:
@@ -102,6 +106,36 @@ func (m *Move) unreplicated(v *view.View) (model.Reason, bool) {
 		}
 	}
 	return model.Reason{}, false
+}
+
+// volumeStays lets a pod go whose claim is being deleted where a person has agreed to lose the
+// volume, and where everything on it is on other nodes too.
+func (m *Move) volumeStays(v *view.View) (model.Reason, bool) {
+	c := view.DeletedClaim(v, m.Going)
+	if c == nil {
+		return model.Reason{}, false
+	}
+	why := gates.NobodyAgreed
+	if c.Replace {
+		why = onlyThere(v, m.Going)
+	}
+	return gates.ClaimBeingDeleted(c.Name, m.Going.Name, why), why != ""
+}
+
+// onlyThere says what would be lost with the volumes of a pod whose node is a member; "" for nothing.
+func onlyThere(v *view.View, p *model.Pod) string {
+	db := &v.Observed.Database
+	switch i := slices.IndexFunc(db.Nodes, func(n model.Node) bool { return n.Name == p.NodeName }); {
+	case i < 0:
+		return gates.NotProven
+	case len(db.Nodes[i].Sole) > 0:
+		return gates.SoleCopiesOn(db.Nodes[i].Sole)
+	case !db.DeniedKnown, len(db.Denied) > 0:
+		return gates.CopiesHidden
+	case view.FewVoters(v, p):
+		return gates.FewVoters
+	}
+	return ""
 }
 
 // nodeFits asks nothing of a pod that is not ready: it has nothing to lose.

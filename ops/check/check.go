@@ -42,6 +42,8 @@ const (
 	ReplicasComplete
 	NoSnapshot
 	MasterStable
+	// VolumeStays is claim-being-deleted of the pod that is about to go.
+	VolumeStays
 	Unreplicated
 	NodeFits
 	checks // how many there are
@@ -69,6 +71,7 @@ var rules = [checks]*gates.Rule{
 	ReplicasComplete:  &gates.ReplicasCompleteRule,
 	NoSnapshot:        &gates.SnapshotRunningRule,
 	MasterStable:      &gates.MasterStableRule,
+	VolumeStays:       &gates.ClaimBeingDeletedRule,
 	Unreplicated:      &gates.UnreplicatedRule,
 	NodeFits:          &gates.NodeFitsRule,
 }

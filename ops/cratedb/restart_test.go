@@ -237,3 +237,5 @@ func TestANodeThatHasRecoveredIsNotMadeAnewForItsGateway(t *testing.T) {
 	require.Eventually(t, func() bool { pods, err = recovers(s); return err == nil }, 2*time.Minute, 50*time.Millisecond)
 	assert.Equal(t, []string{"pod-0/uid-0"}, pods)
 }
+
+func (d *deletions) DeletedClaims(context.Context) ([]model.Claim, error) { return nil, nil }

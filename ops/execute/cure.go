@@ -28,6 +28,9 @@ func curePod(ctx context.Context, a model.Action, t Tools) (model.Result, error)
 			return model.Result{}, err
 		}
 	}
+	if err := keepsVolumes(ctx, a, t, a.Pod); err != nil {
+		return model.Result{}, err
+	}
 	err := orGone(t.Objects.RestartPod(ctx, a.Pod, a.PodUID, false))
 	return model.Result{Message: "the pod did not run and was deleted, to come back on its set's template"}, err
 }
@@ -40,6 +43,11 @@ func stillAway(ctx context.Context, a model.Action, t Tools) error {
 		return err
 	}
 	defer s.Close()
+	if a.LosesVolume {
+		if err := lookHealth(ctx, s, a.Whole); err != nil {
+			return err
+		}
+	}
 	if a.Led {
 		rows, err := s.Strings(ctx, masterNode)
 		if err != nil {
@@ -94,6 +102,9 @@ func recoverPod(ctx context.Context, a model.Action, t Tools) (model.Result, err
 	}
 	if !strings.Contains(said, `"crate"`) || strings.Contains(said, `"`+a.User+`"`) {
 		return model.Result{}, fmt.Errorf("the node in pod %s is not one that waits for others: it stays", a.Pod)
+	}
+	if err := keepsVolumes(ctx, a, t, a.Pod); err != nil {
+		return model.Result{}, err
 	}
 	err = orGone(t.Objects.RestartPod(ctx, a.Pod, a.PodUID, !a.Unready))
 	return model.Result{Message: "the pod waited for more nodes than there are and was deleted, to come back on its set's template"}, err

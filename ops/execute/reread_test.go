@@ -317,3 +317,5 @@ func TestEachWriteToKubernetesHasTheObjectThatWasDecidedOn(t *testing.T) {
 		})
 	}
 }
+
+func (n *noted) DeletedClaims(context.Context) ([]model.Claim, error) { return nil, nil }

@@ -103,6 +103,9 @@ func restartPod(ctx context.Context, a model.Action, t Tools) (model.Result, err
 	if err := askOnceMore(ctx, a, t); err != nil {
 		return model.Result{}, err
 	}
+	if err := keepsVolumes(ctx, a, t, a.Pod); err != nil {
+		return model.Result{}, err
+	}
 	err := orGone(t.Objects.RestartPod(ctx, a.Pod, a.PodUID, !a.Unready))
 	return model.Result{Message: "the pod was deleted, to be restarted"}, err
 }
@@ -111,6 +114,9 @@ func restartPod(ctx context.Context, a model.Action, t Tools) (model.Result, err
 // is gone or going already is no error; what is left standing is decided again.
 func restartZone(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	if err := askOnceMore(ctx, a, t); err != nil {
+		return model.Result{}, err
+	}
+	if err := keepsVolumes(ctx, a, t, zonePods(a.Pods)...); err != nil {
 		return model.Result{}, err
 	}
 	for _, ref := range strings.Split(a.Pods, ",") {
@@ -144,6 +150,11 @@ func askOnceMore(ctx context.Context, a model.Action, t Tools) error {
 		}
 		if len(tables) > 0 {
 			return fmt.Errorf("%d table(s) are not green any more", len(tables))
+		}
+	}
+	if a.LosesVolume {
+		if err := copiesElsewhere(ctx, s, a.NodeNames); err != nil {
+			return err
 		}
 	}
 	// Last: of a range of replicas the health stays green while a node is away.

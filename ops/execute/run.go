@@ -82,7 +82,10 @@ func writeObject(ctx context.Context, a model.Action, t Tools) (model.Result, er
 		err := t.Objects.SetBudget(ctx, a.Budget, a.Value)
 		return model.Result{Message: fmt.Sprintf("the disruption budget stands at %d", a.Value)}, err
 	case model.ActionSuspendSet:
-		err := t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.Value)
+		err := setKeepsVolumes(ctx, a, t)
+		if err == nil {
+			err = t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.Value)
+		}
 		return model.Result{Message: fmt.Sprintf("the StatefulSet went from %d to %d replicas, because its cluster is suspended", a.From, a.Value)}, err
 	case model.ActionStopSet:
 		err := orGone(t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, 0))
@@ -106,7 +109,10 @@ func writeObject(ctx context.Context, a model.Action, t Tools) (model.Result, er
 		err := orGone(t.Objects.OrphanSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.Budget, a.Value))
 		return model.Result{Message: "the StatefulSet was deleted without its pods, to be made again with larger claim templates"}, err
 	case model.ActionRecreatePod:
-		err := orGone(t.Objects.DeletePod(ctx, a.Pod, a.PodUID))
+		err := keepsVolumes(ctx, a, t, a.Pod)
+		if err == nil {
+			err = orGone(t.Objects.DeletePod(ctx, a.Pod, a.PodUID))
+		}
 		return model.Result{Message: "the pod was deleted, to come back on its set's template"}, err
 	}
 	return model.Result{}, errors.New("this action is not known; the daemon and what it reads are of different releases")

@@ -145,3 +145,5 @@ func TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller(t *testing.T) {
 		})
 	}
 }
+
+func (l *leaving) DeletedClaims(context.Context) ([]model.Claim, error) { return nil, nil }

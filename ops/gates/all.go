@@ -51,6 +51,8 @@ var All = []Rule{
 	SnapshotRunningRule,
 	AllocationEnabledRule,
 	MasterStableRule,
+	ClaimBeingDeletedRule,
+	VolumeGoesRule,
 	UnreplicatedRule,
 	NodeFitsRule,
 	CopiesReturnRule,

@@ -139,7 +139,7 @@ func suspendWaits(t *pass.Pass) bool {
 		}
 	}
 	db := &t.Observed.Database
-	if t.Waits(gates.Contact(t.Contact(), db.Error)) ||
+	if claimStops(t, "") || t.Waits(gates.Contact(t.Contact(), db.Error)) ||
 		t.Waits(gates.FreshReading(t.Elapsed(db.At), model.First(t.Policy.ReadingAge, model.DefaultReadingAge))) {
 		return true
 	}
@@ -155,6 +155,18 @@ func suspendWaits(t *pass.Pass) bool {
 	}
 	// The lock of a restart is given back first.
 	return t.Record.Hold != nil
+}
+
+// claimStops: a pod of the set, or any with "", would lose its volume: its claim is being deleted.
+func claimStops(t *pass.Pass, set string) bool {
+	for i := range t.Observed.Pods {
+		p := &t.Observed.Pods[i]
+		if c := view.DeletedClaim(&t.View, p); c != nil && !p.Terminating && (set == "" || p.Set == set) {
+			t.Wait(gates.ClaimBeingDeleted(c.Name, p.Name, gates.AllStop))
+			return true
+		}
+	}
+	return false
 }
 
 func beginSuspend(t *pass.Pass) {
@@ -213,6 +225,10 @@ func lower(t *pass.Pass) {
 			}
 			live := t.Live(s.Name)
 			if live.Replicas > 0 {
+				if claimStops(t, s.Name) {
+					suspendTimeout(t, "SuspendTimedOut")
+					return
+				}
 				aim.SetReplicas(t, s.Name, 0)
 				disrupt(t, model.Action{Kind: model.ActionSuspendSet, Set: live.Name, SetUID: live.UID, SetVersion: live.ResourceVersion, From: live.Replicas})
 				return

@@ -326,6 +326,9 @@ type Action struct {
 	Ask   string
 	Led   bool
 	Claim string
+	// LosesVolume: a person has agreed that the pod goes with its volume. It does while each
+	// shard on it is started on another node too.
+	LosesVolume bool
 	// ClaimUID and Size, as Kubernetes writes it, are of the claim that grows.
 	ClaimUID, Size string
 	Resources      Resources

@@ -27,7 +27,7 @@ func (r *Record) DecidedEqual(o *Record) bool {
 	case !samePart(r.Hold, o.Hold), !r.HoldHidden.Equal(o.HoldHidden), !r.Exclusions.equal(o.Exclusions), !sameList(r.Settings, o.Settings):
 	// What was reported, and what was asked for last.
 	case r.Unexplained != o.Unexplained, r.UnexplainedExclusion != o.UnexplainedExclusion, r.OthersSettings != o.OthersSettings, r.OthersFilters != o.OthersFilters:
-	case r.Seen != o.Seen, r.Denied != o.Denied, !r.Slow.equal(o.Slow), !endsEqual(r.Ends, o.Ends), r.Seq != o.Seq, r.Last != o.Last, r.Command != o.Command:
+	case r.DeletedClaims != o.DeletedClaims, r.Seen != o.Seen, r.Denied != o.Denied, !r.Slow.equal(o.Slow), !endsEqual(r.Ends, o.Ends), r.Seq != o.Seq, r.Last != o.Last, r.Command != o.Command:
 	default:
 		return true
 	}

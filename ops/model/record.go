@@ -111,6 +111,8 @@ type Record struct {
 	// DeleteConsent is the revision whose definition, applied, consented to the
 	// deletion of the cluster; "" where it does not.
 	DeleteConsent string `json:"deleteConsent,omitempty"`
+	// DeletedClaims are the claims whose deletion while a pod uses them was reported.
+	DeletedClaims string `json:"deletedClaims,omitempty"`
 	// Removal of the cluster by that consent; nil while its definition is there.
 	Removal *Removal `json:"removal,omitempty"`
 	// Shown is what the daemon last said of the cluster; Decide passes it on and

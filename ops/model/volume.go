@@ -47,7 +47,17 @@ type Claim struct {
 	ResizeMessage string
 	// Follows is since when its file system is to follow; zero where nothing says so.
 	Follows time.Time
+	// Terminating: somebody has deleted it. Kubernetes keeps it, and its volume, as long as a
+	// pod uses it, and never takes the deletion back. Replace: a person says, by an annotation on
+	// it, that the volume may go.
+	Terminating, Replace bool
 }
+
+// Blank reports whether nothing of a CrateDB node is known to be on it.
+func (c *Claim) Blank() bool { return c.ClusterID == "" && c.Version == "" }
+
+// Of reports whether it is the claim of this pod, by its name.
+func (c *Claim) Of(pod string) bool { return strings.HasSuffix(c.Name, "-"+pod) }
 
 // ResizeState is how far the resize of a claim has come, of status.conditions and
 // status.allocatedResourceStatuses of a PersistentVolumeClaim. The zero value is: nothing is

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/view"
 )
@@ -47,6 +48,10 @@ func (t *Pass) GatewayCounts() int {
 func (t *Pass) RecoverPod() {
 	p := t.GatewayWaits()
 	if p == nil || t.Decision.Disruptive != nil {
+		return
+	}
+	if c := view.DeletedClaim(&t.View, p); c != nil {
+		t.Wait(gates.ClaimBeingDeleted(c.Name, p.Name, gates.NotProven))
 		return
 	}
 	if live := t.Live(p.Set); live != nil && live.ObservedGeneration == live.Generation && view.WaitsForTooMany(&t.View, p) && !view.WouldGoBack(&t.View, p, live) {

@@ -30,11 +30,15 @@ func ReplaceNamed(t *pass.Pass) {
 	if why == "" && view.ProcessRuns(p) && a.Ask == "" {
 		why = "its process runs, and there is nobody who can be asked whether its node is a member"
 	}
+	if claim, kept := claimKeeps(&t.View, p); why == "" && kept != "" {
+		why = gates.ClaimBeingDeleted(claim, p.Name, kept).Message
+	}
 	if why != "" {
 		t.EndsIn(view.PodLimit(&t.View) - t.Elapsed(view.Up(p)))
 		t.Wait(gates.ReplacePodWaits(p.Name, why))
 		return
 	}
+	losesVolume(t, p, &a)
 	replace(t, p, a)
 }
 

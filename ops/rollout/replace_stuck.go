@@ -80,6 +80,7 @@ func ReplaceStuck(t *pass.Pass) {
 	}
 	found := stuckPod(&t.View)
 	if found == nil {
+		saysKept(t)
 		return
 	}
 	a := model.Action{Kind: model.ActionCurePod, Pod: found.Name, PodUID: found.UID}
@@ -87,6 +88,7 @@ func ReplaceStuck(t *pass.Pass) {
 		// It may be joining this moment.
 		askFirst(t, &a, found)
 	}
+	losesVolume(t, found, &a)
 	replace(t, found, a)
 }
 
@@ -94,7 +96,7 @@ func ReplaceStuck(t *pass.Pass) {
 func replace(t *pass.Pass, p *model.Pod, a model.Action) {
 	aim.NoteFirst(t, p)
 	live := t.Live(p.Set)
-	if older := live.Version != "" && gates.CompareMinor(p.Version, live.Version) > 0; p.Started.IsZero() && (older || a.Ask == "") {
+	if older := live.Version != "" && gates.CompareMinor(p.Version, live.Version) > 0; p.Started.IsZero() && !a.LosesVolume && (older || a.Ask == "") {
 		// It goes back to an older version, or nobody is asked whether its node has joined: only
 		// as long as CrateDB has not started in it, which is looked at right before.
 		a.Kind = model.ActionRecreatePod
@@ -162,7 +164,8 @@ func isStuck(v *view.View, p *model.Pod) bool {
 	case view.WouldGoBack(v, p, live), aim.AnotherFirst(v, p), comesBack(v, p, live), tried(v, p, live):
 		return false
 	}
-	return view.Replaceable(v, p)
+	_, kept := claimKeeps(v, p)
+	return kept == "" && view.Replaceable(v, p)
 }
 
 // written: the StatefulSet is ours, and its controller has seen the template.
@@ -187,6 +190,9 @@ func restartedPod(v *view.View, p *model.Pod) *model.Pod {
 	case !view.Replaceable(v, own):
 		return nil
 	}
+	if _, kept := claimKeeps(v, own); kept != "" {
+		return nil
+	}
 	return own
 }
 
@@ -203,4 +209,12 @@ func askFirst(t *pass.Pass, a *model.Action, p *model.Pod) {
 		return
 	}
 	a.SystemSecret = t.SystemSecret()
+}
+
+// losesVolume has the action look once more whether everything is there without the volume.
+func losesVolume(t *pass.Pass, p *model.Pod, a *model.Action) {
+	if view.DeletedClaim(&t.View, p) != nil {
+		askFirst(t, a, p)
+		a.LosesVolume, a.Whole = true, t.Observed.Database.AsHealthy()
+	}
 }

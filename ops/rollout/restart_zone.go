@@ -42,6 +42,8 @@ func together(v *view.View, set string, p *model.Pod) (string, []model.PodRef) {
 		q := &v.Observed.Pods[i]
 		switch {
 		case q.Set != set || q.Ordinal >= s.Replicas:
+		case view.DeletedClaim(v, q) != nil && Zone(v, q) == zone: // the copies on the others are counted for it
+			return "", nil
 		case view.Outdated(v, q):
 			if Zone(v, q) == zone {
 				pods = append(pods, model.PodRef{Name: q.Name, UID: q.UID})
@@ -124,7 +126,7 @@ func zoneStands(v *view.View, r *model.Restart) bool {
 	}
 	for _, ref := range r.Pods {
 		p := named(v, ref.Name)
-		if !stands(v, p, ref.UID) || Zone(v, p) != r.Zone {
+		if !stands(v, p, ref.UID) || Zone(v, p) != r.Zone || view.DeletedClaim(v, p) != nil {
 			return false
 		}
 	}

@@ -28,6 +28,9 @@ func StartUpgrade(t *pass.Pass) bool {
 		t.Wait(reason)
 		return true
 	}
+	if claimsWait(t) {
+		return true
+	}
 	if aim.Aborted(&t.View) {
 		t.Refuse(upgradeAborted(&t.View, t.Record.Version, t.Desired.Version))
 		return true

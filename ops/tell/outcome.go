@@ -58,7 +58,11 @@ func Verify(t *pass.Pass) {
 	}
 	for _, b := range t.Record.Budgets {
 		if b.MaxUnavailable == 0 && c.Ready == c.Wanted {
-			t.Wait(gates.BudgetClosed(0, t.Observed.Database.Health.Tables))
+			reason := gates.BudgetClosed(0, t.Observed.Database.Health.Tables)
+			if t.Record.DeletedClaims != "" {
+				reason = gates.BudgetClosedForVolume()
+			}
+			t.Wait(reason)
 			break
 		}
 	}

@@ -39,7 +39,7 @@ func Outdated(v *View, p *model.Pod) bool {
 		}
 		begun = v.Record.Operation.Step != ""
 	}
-	if v.Record.RecoverDue && WaitsForTooMany(v, p) {
+	if v.Record.RecoverDue && WaitsForTooMany(v, p) || ReplacesVolume(v, p) {
 		return true
 	}
 	if v.Desired.Operations.OfflineResize == model.OfflineRestart && AwaitsMount(v, p) || ResizesByRestart(v) && Lags(v, p) {

@@ -1,0 +1,48 @@
+package view
+
+import "stevedore.dev/stevedore/ops/model"
+
+// DeletedClaim is the claim of a pod that somebody has deleted, and on whose volume CrateDB may
+// have written; nil for none. Kubernetes keeps both as long as the pod is there: the next pod comes on
+// an empty volume. Of several it is one that nobody has agreed to lose, if there is such a one.
+func DeletedClaim(v *View, p *model.Pod) *model.Claim {
+	var found *model.Claim
+	for i := range v.Observed.Claims {
+		c := &v.Observed.Claims[i]
+		its := c.Terminating && c.Set == p.Set && c.Ordinal == p.Ordinal
+		if blank := p.Started.IsZero() && c.Blank(); !its || blank || !holdsShards(c) {
+			continue
+		}
+		if found == nil || !c.Replace {
+			found = c
+		}
+	}
+	return found
+}
+
+// holdsShards reports whether the volume of a claim is one on which a node keeps shards, or it is
+// not known of which template it is.
+func holdsShards(c *model.Claim) bool { return c.Template == "" || model.DataVolume(c.Template) }
+
+// ReplacesVolume reports whether a person has agreed that the volumes of a pod are replaced whose
+// claims are being deleted: it is restarted for that.
+func ReplacesVolume(v *View, p *model.Pod) bool {
+	c := DeletedClaim(v, p)
+	return c != nil && c.Replace && p.Ready
+}
+
+// FewVoters reports whether a pod is one of one or two master-eligible nodes: CrateDB lets an odd
+// number vote, so that the others may not go on without its volume.
+func FewVoters(v *View, p *model.Pod) bool {
+	eligible := func(set string) bool {
+		live := v.Live(set)
+		return Votes(v, set) || live != nil && live.MasterEligible
+	}
+	voters := 0
+	for _, s := range v.Record.Sets {
+		if eligible(s.Name) {
+			voters += s.Replicas
+		}
+	}
+	return eligible(p.Set) && voters < 3
+}

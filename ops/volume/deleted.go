@@ -1,0 +1,37 @@
+package volume
+
+import (
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// Deleted names the claims that somebody has deleted while a pod uses them, and reports each
+// once, whatever else is under way: nothing but the pod keeps the volume.
+func Deleted(t *pass.Pass) {
+	var words, told, fresh []string
+	before := strings.Split(t.Record.DeletedClaims, ",")
+	for i := range t.Observed.Pods {
+		p := &t.Observed.Pods[i]
+		c := view.DeletedClaim(&t.View, p)
+		if c == nil {
+			continue
+		}
+		words = append(words, c.Name+" of pod "+p.Name)
+		if told = append(told, c.Name+"/"+c.UID); !slices.Contains(before, told[len(told)-1]) {
+			fresh = append(fresh, words[len(words)-1])
+		}
+	}
+	t.Waits(gates.VolumeGoes(words))
+	t.Record.DeletedClaims = strings.Join(told, ",")
+	if reason, says := gates.VolumeGoes(fresh); says {
+		t.Report(model.Report{
+			Event: model.EventFeedback, Operation: "update", Action: "unknown", Status: model.StatusFailure,
+			Reason: "ClaimBeingDeleted", Warning: true, Message: reason.Message, Names: []string{reason.Name},
+		})
+	}
+}
