@@ -95,6 +95,7 @@ type daemon struct {
 	doomed     bool   // it is to end at its next call
 	said       string // the last decision in the story
 	checked    millis
+	claimsAt   millis // when it last asked for claims that are being deleted
 	copied     millis // when it last asked where the copies are
 	acted      millis // when its last action began, with its first look
 	led        string // the master of its last reading, and since when it has been that one

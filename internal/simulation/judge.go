@@ -160,6 +160,7 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	j.quietly(w, d, l.podName)
 	j.restarts(w, d, l)
 	j.cures(w, d, l)
+	j.endsVolume(w, d, l)
 	if next := w.templates[l.set.template].version; w.refusesData(l, next) {
 		w.violate("A", "the daemon deletes %s, which comes back on CrateDB %s, and its volume was written by %s", l.podName, next, l.volume.version)
 	}

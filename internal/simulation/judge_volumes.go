@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"slices"
+
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -163,6 +165,9 @@ func (j *judge) reasoned(w *world, d *daemon, l *slot) {
 			return
 		}
 	}
+	if l.claim.going && l.claim.agreed {
+		return // its volume is replaced
+	}
 	// Both times are whole seconds where they are read.
 	waits := l.claim.resize == model.ResizeNode && l.claim.since >= l.pod.created/second*second
 	if since := l.claim.since; !waits && since < d.began-second || !c.offline {
@@ -210,4 +215,41 @@ func (w *world) smaller(c *commit) string {
 		}
 	}
 	return ""
+}
+
+// endsVolume: a daemon takes a pod down whose claim somebody has deleted before it looked last. It is
+// the daemon that loses the volume, unless a person has agreed and another node has all that is on it.
+func (j *judge) endsVolume(w *world, d *daemon, l *slot) {
+	c := &l.claim
+	if !c.going || c.goingAt >= d.claimsAt || l.volume.node == 0 {
+		return
+	}
+	if !c.agreed {
+		w.violate("D", "the daemon takes %s down, and its volume goes with it: somebody has deleted %s, and nobody has agreed", l.podName, l.claimName)
+		return
+	}
+	for i := range w.shards {
+		s := &w.shards[i]
+		on, elsewhere := false, false
+		for k := range s.copies {
+			on = on || s.copies[k].synced && s.copies[k].slot == l.index
+			elsewhere = elsewhere || s.copies[k].synced && s.copies[k].slot != l.index
+		}
+		if on && !elsewhere && j.disturbed < d.checked {
+			w.violate("D", "the daemon takes %s down, and its volume has the last whole copy of %s, shard %d", l.podName, w.tables[s.table].name, s.id)
+		}
+	}
+	if slices.Contains(w.voters, l.volume.node) && w.votersGone(l)*2 >= len(w.voters) {
+		w.violate("D", "the daemon takes %s down with its volume, and the voters that are left are no majority", l.podName)
+	}
+}
+
+// stops: a suspension stops all nodes and keeps their volumes.
+func (j *judge) stops(w *world, d *daemon, s *set) {
+	for o := range maxOrdinals {
+		l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]
+		if c := &l.claim; d.acting == model.ActionSuspendSet && l.pod.exists && c.going && c.goingAt < d.claimsAt && l.volume.node != 0 {
+			w.violate("D", "%s is stopped for a suspension, and %s goes with its volume", s.name, l.podName)
+		}
+	}
 }

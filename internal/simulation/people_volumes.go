@@ -5,6 +5,9 @@ import "stevedore.dev/stevedore/ops/model"
 // growing is the first seed whose schedule may have volumes that grow.
 const growing = 1_100_000_000
 
+// agreeing is the first seed whose schedule may have people who agree that a volume goes.
+const agreeing = 1_400_000_000
+
 // ofVolumes are what meets the growth of volumes, at a call of a daemon while a StatefulSet is
 // recreated or at any time.
 var ofVolumes = []What{
@@ -33,6 +36,21 @@ func (s *Schedule) grows(r *random) {
 	}
 	for n := 0; n == 0 || r.oneIn(2); n++ {
 		s.Items = append(s.Items, Item{What: ofVolumes[r.below(len(ofVolumes))], Recreating: 1 + r.below(24), A: r.below(64), B: r.below(64)})
+	}
+}
+
+// losesClaims draws claims that somebody deletes, what takes their pods down, and the remedy.
+func (s *Schedule) losesClaims(r *random) {
+	at := r.span(0, 30*second)
+	for range r.between(1, 2) {
+		s.Items = append(s.Items, Item{What: deleteClaimByHand, At: at + r.span(0, 10*second), A: r.below(64), B: r.below(64)})
+	}
+	takes := [...]What{pushTemplate, pushTemplate, pushUpgrade, pushSuspend, pushOffline, pushShrink, crashProcess, replaceCommand}
+	for n := 0; n == 0 || r.oneIn(2); n++ {
+		s.Items = append(s.Items, Item{What: takes[r.below(len(takes))], At: at + r.span(0, minute), A: r.below(64), B: r.below(64)})
+	}
+	if r.oneIn(2) {
+		s.Items = append(s.Items, Item{What: agreeByHand, At: at + r.span(10*second, 2*minute), A: r.below(64), B: r.below(64)})
 	}
 }
 
@@ -124,11 +142,19 @@ func (w *world) happenToVolumes(it Item, l *slot) {
 		}
 	case makeSetByHand:
 		w.makesSet(it)
+	case agreeByHand:
+		for _, i := range w.used {
+			if c := &w.slots[i].claim; c.going && !c.agreed {
+				c.agreed = true
+				w.say("somebody says that the volume of %s may go", w.slots[i].claimName)
+				w.bump(kindClaims)
+			}
+		}
 	case deleteClaimByHand:
 		switch {
 		case !l.claim.exists:
 		case l.pod.exists:
-			l.claim.going = true
+			l.claim.going, l.claim.goingAt = true, w.now
 			w.bump(kindClaims)
 			w.say("somebody deletes the claim %s, which stays until its pod has gone", l.claimName)
 		default:

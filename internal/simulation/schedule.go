@@ -98,6 +98,7 @@ const (
 	deletePodByHand
 	makeSetByHand
 	deleteClaimByHand
+	agreeByHand
 	// Kubernetes and machines.
 	evict
 	drainNode
@@ -136,7 +137,7 @@ var whatNames = [whats]string{
 	"a table is made", "number_of_replicas is changed", "a snapshot runs",
 	"enable is set transiently", "enable is set persistently", "a node is excluded by name", "somebody excludes a node id", "a table gets a filter of its own", "paused for a while", "abort", "released for a while", "a live setting is set by hand", "a password is changed",
 	"replicas are raised by hand", "push: a template whose pods never become ready", "a table requires or includes some nodes", "a table's own allocation is held", "a table's writes wait for all copies", "disks are above the low watermark", "system is denied a table, or not any more", "a pod is to be replaced by command",
-	"push: larger volumes", "push: a size between", "push: offlineResize", "a pod is deleted by hand", "a StatefulSet that is gone is made by hand", "a claim is deleted by hand",
+	"push: larger volumes", "push: a size between", "push: offlineResize", "a pod is deleted by hand", "a StatefulSet that is gone is made by hand", "a claim is deleted by hand", "a volume may go with its pod",
 	"a pod is evicted", "Kubernetes nodes are drained", "a Kubernetes node dies", "a process dies", "a volume is lost", "a pod sticks in terminating",
 	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends", "the receiver takes no report", "the receiver's answer is lost", "a readiness probe fails", "exec fails in pods", "a view of the database is not read",
 	"a claim grows no more", "the disruption controller stalls", "the garbage collector stalls",
@@ -326,6 +327,9 @@ func NewSchedule(seed uint64) Schedule {
 	}
 	if seed >= growing && r.oneIn(3) {
 		s.grows(&r)
+		if seed >= agreeing && r.oneIn(2) {
+			s.losesClaims(&r)
+		}
 	}
 	return s
 }

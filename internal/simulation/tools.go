@@ -175,6 +175,7 @@ func (o objects) ShrinkSet(_ context.Context, name, uid, version string, from, t
 	}
 	w.judge.shrinks(w, o.d, s, to)
 	w.judge.lowers(w, s, to, seen)
+	w.judge.stops(w, o.d, s)
 	s.replicas = to
 	s.generation++
 	w.setChanged(s)

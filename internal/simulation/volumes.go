@@ -70,6 +70,7 @@ type growth struct {
 	// going: somebody has deleted it, and it stays until its pod has gone; agreed: a person says
 	// by an annotation that its volume may go.
 	going, agreed bool
+	goingAt       millis
 }
 
 // newClaim is made of the claim template that the StatefulSet controller knows.
@@ -299,16 +300,21 @@ func (w *world) retriesDrivers() {
 	}
 }
 
-// DeletedClaims is what the API server has of them in this moment.
+// DeletedClaims is what the API server has of them in this moment. Without one the look is not
+// counted: recorded schedules say at which call of a daemon something happens.
 func (o objects) DeletedClaims(context.Context) ([]model.Claim, error) {
 	w := o.d.w
+	o.d.claimsAt = w.now
 	var out []model.Claim
 	for _, i := range w.used {
 		if l := &w.slots[i]; l.claim.exists && l.claim.going {
 			out = append(out, w.seenClaim(l))
 		}
 	}
-	return out, nil
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return out, o.d.before(o.d.call(callLook))
 }
 
 func (w *world) seenClaim(l *slot) model.Claim {
