@@ -1,0 +1,83 @@
+package execute_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// deleting is a Kubernetes with claims that somebody has deleted.
+type deleting struct {
+	*succession
+	claims []model.Claim
+	done   []string
+}
+
+func (d *deleting) DeletedClaims(context.Context) ([]model.Claim, error) { return d.claims, nil }
+
+func (d *deleting) DeletePod(_ context.Context, name, _ string) error {
+	d.done = append(d.done, name)
+	return nil
+}
+
+func (d *deleting) RestartPod(_ context.Context, name, _ string, _ bool) error {
+	d.done = append(d.done, name)
+	return nil
+}
+
+func (d *deleting) ShrinkSet(_ context.Context, set, _, _ string, _, _ int) error {
+	d.done = append(d.done, set)
+	return nil
+}
+
+// A claim may be deleted between the decision and the write: whatever takes the pod down looks.
+func TestNoPodGoesWhoseClaimWasDeletedSinceTheDecision(t *testing.T) {
+	restart := model.Action{Kind: model.ActionRestartPod, Pod: "set-1", PodUID: "u", SystemSecret: "system", Allocation: "primaries", Members: "n1", NodeNames: "n1"}
+	loses := restart
+	loses.LosesVolume = true
+	zone := restart
+	zone.Kind, zone.Pods = model.ActionRestartZone, "set-0/u,set-1/v"
+	going := func(name string) model.Claim { return model.Claim{Name: name, ClusterID: "id", Terminating: true} }
+	agreed := going("data0-set-1")
+	agreed.Replace = true
+	copyOn := func(node string) []string { return []string{"doc", "t", "", "0", "STARTED", "", node, ""} }
+	for _, c := range []struct {
+		name    string
+		action  model.Action
+		claims  []model.Claim
+		answers [][][]string
+		words   string
+	}{
+		{"a restart", restart, []model.Claim{going("data0-set-1")}, [][][]string{value("primaries"), value("n1")}, "data0-set-1 is being deleted"},
+		{"that of another pod", restart, []model.Claim{going("data0-set-11"), going("data0-set-0")}, [][][]string{value("primaries"), value("n1")}, ""},
+		{"that of heap dumps", restart, []model.Claim{going("debug-set-1")}, [][][]string{value("primaries"), value("n1")}, ""},
+		{"agreed since the decision, which has not looked at its shards", restart, []model.Claim{agreed}, [][][]string{value("primaries"), value("n1")}, "data0-set-1"},
+		{"agreed, and each shard is elsewhere", loses, []model.Claim{agreed}, [][][]string{value("primaries"), {copyOn("n1"), copyOn("n2")}, nil, value("n1")}, ""},
+		{"agreed, and a shard is nowhere else by now", loses, []model.Claim{agreed}, [][][]string{value("primaries"), {copyOn("n1")}}, "shard 0 of doc.t is on node n1 only"},
+		{"agreed, and tables may be hidden by now", loses, []model.Claim{agreed}, [][][]string{value("primaries"), nil, {{"DQL", "TABLE", "doc.t"}}}, "denied"},
+		{"agreed, and a second claim is not", loses, []model.Claim{agreed, going("data1-set-1")}, [][][]string{value("primaries"), nil, nil, value("n1")}, "data1-set-1"},
+		{"a zone", zone, []model.Claim{going("data0-set-1")}, [][][]string{value("primaries"), value("n1")}, "data0-set-1"},
+		{"a stuck pod", model.Action{Kind: model.ActionCurePod, Pod: "set-1", PodUID: "u"}, []model.Claim{going("data0-set-1")}, nil, "data0-set-1"},
+		{"a pod that never started, on a used volume", model.Action{Kind: model.ActionRecreatePod, Pod: "set-1", PodUID: "u"}, []model.Claim{going("data0-set-1")}, nil, "data0-set-1"},
+		{"one on a volume of nobody", model.Action{Kind: model.ActionRecreatePod, Pod: "set-1", PodUID: "u"}, []model.Claim{{Name: "data0-set-1", Terminating: true}}, nil, ""},
+		{"a suspension", model.Action{Kind: model.ActionSuspendSet, Set: "set", From: 3}, []model.Claim{going("data0-set-1")}, nil, "data0-set-1"},
+		{"that of another set", model.Action{Kind: model.ActionSuspendSet, Set: "set", From: 3}, []model.Claim{going("data0-other-1")}, nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := &deleting{succession: &succession{leaving: &leaving{script: newScript()}, answers: c.answers}, claims: c.claims}
+			_, err := execute.Run(t.Context(), c.action, execute.Tools{Objects: d, Secrets: d.script, Database: d, Crash: d.script})
+			if c.words == "" {
+				require.NoError(t, err)
+				assert.NotEmpty(t, d.done)
+				return
+			}
+			require.ErrorContains(t, err, c.words)
+			assert.Empty(t, d.done)
+		})
+	}
+}
