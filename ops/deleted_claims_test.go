@@ -115,18 +115,18 @@ func TestAClaimThatIsDeletedInTheLastMomentKeepsItsPod(t *testing.T) {
 	} {
 		for _, zones := range []bool{false, true} {
 			t.Run(c.name, func(t *testing.T) {
-				w := newWorld(t, restartable(wantedCluster(3)))
+				w, pod := newWorld(t, restartable(wantedCluster(3))), hot+"-0"
 				if zones {
-					w = zoned(t, 6)
+					w, pod = zoned(t, 6), hot+"-3" // it would go with 0
 				}
 				w.run(60)
 				byAnnotation(w)
 				w.until(func() bool { return c.until(w) })
-				w.deletesClaim(hot + "-0")
+				w.deletesClaim(pod)
 				w.turns(40)
-				assert.Zero(t, w.pods[hot+"-0"].restarts)
+				assert.Zero(t, w.pods[pod].restarts)
 				assert.Equal(t, "all", w.persistent)
-				w.agrees(hot + "-0")
+				w.agrees(pod)
 				w.run(200)
 				checkRestarted(t, w, true)
 			})

@@ -103,9 +103,6 @@ func repairUnstarted(t *pass.Pass) {
 	for i := range t.Observed.Pods {
 		p := &t.Observed.Pods[i]
 		live := t.Live(p.Set)
-		if view.DeletedClaim(&t.View, p) != nil {
-			continue // an earlier cluster may have written to its volume
-		}
 		if live == nil || !live.Ours || live.ObservedGeneration != live.Generation || live.UpdateRevision == "" {
 			continue
 		}

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -293,6 +294,32 @@ func TestWhatIsAwayWhileItsNodeRestartsIsNamed(t *testing.T) {
 	course := between(t, from, to, func(s *plan.Start) { data(s, "doc.carts", "0", 2, 1, 10) })
 	require.Equal(t, []string{"restart"}, kinds(course))
 	assert.Equal(t, []plan.Risk{{Subject: "doc.carts", Why: "it has shards without a second copy, which are away while their node is restarted: data-hot-0, data-hot-1"}}, course.AtRisk)
+}
+
+// A claim that somebody has deleted: the plan has the gate, or the one restart that replaces the volume.
+func TestAPlanHasThePodWhoseClaimIsBeingDeleted(t *testing.T) {
+	from, to := basic(), basic()
+	to.memory = "8Gi"
+	with := func(to wish, agreed bool) plan.Course {
+		return between(t, from, to, func(s *plan.Start) {
+			data(s, "doc.items", "1", 3, 2, 10)
+			pod := s.Observed.Pods[1].Name
+			s.Observed.Claims = append(s.Observed.Claims, model.Claim{
+				Name: "data0-" + pod, Set: s.Observed.Pods[1].Set, Ordinal: s.Observed.Pods[1].Ordinal, Template: "data0", Terminating: true, Replace: agreed, ClusterID: "planned",
+			})
+		})
+	}
+	waits := with(to, false)
+	require.Equal(t, 1, waits.Restarts, "the pod before it")
+	require.Len(t, waits.Waits, 1)
+	assert.Equal(t, "claim-being-deleted", waits.Waits[0].Name)
+	require.Len(t, waits.Unknown, 1, "what follows depends on a person")
+
+	once := with(from, true)
+	require.Equal(t, []string{"restart"}, kinds(once))
+	restarts := slices.DeleteFunc(slices.Clone(once.Operations[0].Steps), func(s plan.Step) bool { return s.Action != string(model.ActionRestartPod) })
+	require.Len(t, restarts, 1)
+	assert.Contains(t, restarts[0].Detail, "its volume goes with it")
 }
 
 func TestTablesThatARestartLeavesUndoneOrHoldsUpAreInThePlan(t *testing.T) {

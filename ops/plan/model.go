@@ -258,6 +258,7 @@ func (m *world) claim(s *Set, ordinal int) {
 
 // renew makes a pod anew, on its set's template.
 func (m *world) renew(name string) {
+	m.newVolumes(name)
 	for i := range m.pods {
 		if p := &m.pods[i]; p.Name == name {
 			if s := m.set(p.Set); s != nil {

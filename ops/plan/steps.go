@@ -62,6 +62,10 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 		}
 	case model.ActionHoldAllocation, model.ActionReleaseAllocation:
 		step.Target = heldFor(record.Operation)
+	case model.ActionRestartPod:
+		if a.LosesVolume {
+			step.Detail = "its volume goes with it, because its claim is being deleted; its copies are made again from other nodes"
+		}
 	case model.ActionRestartZone:
 		step.Target, step.Detail = "zone "+a.Zone, strings.Join(podNames(a.Pods), ", ")
 	case model.ActionAcknowledgeNodeChecks, model.ActionRetryAllocation:

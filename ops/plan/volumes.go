@@ -34,6 +34,16 @@ func (m *world) growClaim(a *model.Action) {
 	}
 }
 
+// newVolumes has the claims of a pod made again that are being deleted: they go with it.
+func (m *world) newVolumes(pod string) {
+	m.claims = slices.Clone(m.claims)
+	for i := range m.claims {
+		if c := &m.claims[i]; c.Terminating && c.Of(pod) {
+			c.Terminating, c.Replace, c.ClusterID, c.Version = false, false, "", ""
+		}
+	}
+}
+
 // fileSystemGrows has the node of a claim see so many bytes more.
 func (m *world) fileSystemGrows(c *model.Claim, by int64) {
 	for i := range m.pods {
