@@ -117,8 +117,19 @@ func transformPod(item any) (any, error) {
 		InitContainers: stripContainers(pod.Spec.InitContainers),
 		Containers:     stripContainers(pod.Spec.Containers),
 		Tolerations:    ofUnreachable(pod.Spec.Tolerations),
+		Affinity:       antiAffinity(pod.Spec.Affinity),
 	}
 	return packPod(pod)
+}
+
+// antiAffinity is what keeps other pods off the node of this one.
+func antiAffinity(all *corev1.Affinity) *corev1.Affinity {
+	if all == nil || all.PodAntiAffinity == nil || len(all.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) == 0 {
+		return nil
+	}
+	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: all.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+	}}
 }
 
 // ofUnreachable are the tolerations that say how long a pod stays where its machine does not

@@ -152,6 +152,12 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 		{"no Kubernetes node takes a later pod", func(s *situation) {
 			s.o.Placement = model.Placement{Pod: hot + "-1", Why: "of 2 Nodes: 2 × cordoned"}
 		}, "no-node-fits"},
+		{"no Kubernetes node takes it while the others stand as they do", func(s *situation) {
+			s.o.Placement = model.Placement{Now: map[string]string{hot + "-0": "of 2 Nodes: 2 × another pod of the cluster is there"}}
+		}, "no-node-fits"},
+		{"none takes a later one while the others stand as they do", func(s *situation) {
+			s.o.Placement = model.Placement{Now: map[string]string{hot + "-2": "of 2 Nodes: 2 × another pod of the cluster is there"}}
+		}, ""},
 		{"no Kubernetes node takes it, by policy: an autoscaler adds one for a pod that is pending", func(s *situation) {
 			s.o.Placement, s.d.Operations.NoNodeFits = model.Placement{Pod: hot + "-1", Why: "cordoned"}, "proceed"
 		}, ""},

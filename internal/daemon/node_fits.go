@@ -39,6 +39,7 @@ const (
 type nodeFits struct {
 	last    model.Placement
 	at      time.Time
+	done    int                                // pods of the restart that had come back by then
 	volumes map[string]corev1.PersistentVolume // by name: their node affinity stays
 }
 
@@ -50,14 +51,15 @@ func (w *worker) readNodeFits(ctx context.Context, desired model.Desired, rec mo
 		return model.Placement{} // what was read stays for the next pod
 	}
 	age := fitsFor
-	if w.nodeFits.last.Pod != "" {
+	if w.nodeFits.last.Pod != "" || len(w.nodeFits.last.Now) > 0 {
 		age = fitsNotFor
 	} else if w.nodeFits.last.Unread != "" {
 		age = fitsUnasked
 	}
-	if !w.nodeFits.at.IsZero() && now.Sub(w.nodeFits.at) < age {
+	if !w.nodeFits.at.IsZero() && now.Sub(w.nodeFits.at) < age && w.nodeFits.done == len(op.Restart.Done) {
 		return w.nodeFits.last
 	}
+	w.nodeFits.done = len(op.Restart.Done)
 	pods, standing := w.outdated(desired)
 	if len(pods) == 0 {
 		return model.Placement{}
@@ -118,7 +120,10 @@ func leaving(live liveView, cluster record.Cluster, sets map[string]*appsv1.Stat
 			standing = append(standing, placement.Standing{Node: pod.Spec.NodeName, Labels: pod.Labels, Spec: &pod.Spec})
 			continue
 		}
-		p := placement.Pod{Name: pod.Name, Spec: &set.Spec.Template.Spec, Labels: set.Spec.Template.Labels}
+		p := placement.Pod{
+			Name: pod.Name, Spec: &set.Spec.Template.Spec, Labels: set.Spec.Template.Labels,
+			Now: placement.Standing{Node: pod.Spec.NodeName, Labels: pod.Labels, Spec: &pod.Spec},
+		}
 		for _, t := range set.Spec.VolumeClaimTemplates {
 			for _, c := range claims {
 				if c.Name == t.Name+"-"+pod.Name && c.Spec.VolumeName != "" {
@@ -181,11 +186,14 @@ func (n *nodeFits) read(ctx context.Context, kube kubernetes.Interface, pods []p
 			*v = known
 		}
 	}
-	found := placement.Find(nodes.Items, pods, standing)
-	if found == nil {
-		return model.Placement{}
+	out := model.Placement{Now: map[string]string{}}
+	for _, p := range placement.FindNow(nodes.Items, pods, standing) {
+		out.Now[p.Name] = countReasons(p.Why, len(nodes.Items))
 	}
-	return model.Placement{Pod: found.Name, Why: countReasons(found.Why, len(nodes.Items))}
+	if found := placement.Find(nodes.Items, pods, standing); found != nil {
+		out.Pod, out.Why = found.Name, countReasons(found.Why, len(nodes.Items))
+	}
+	return out
 }
 
 func unreadNodes(what string, err error) string {

@@ -26,6 +26,8 @@ func TestAPodWhoseClaimWasDeletedStaysUntilAPersonAgrees(t *testing.T) {
 	require.NoError(t, err)
 	pods := podsOf(v.voyage)
 
+	// Each node has some of its shards.
+	v.rows(cutCluster, "CREATE TABLE doc.wide (id INT) CLUSTERED INTO 6 SHARDS WITH (number_of_replicas = 0)")
 	daemon := v.sail("", "")
 	require.NoError(t, claims.Delete(v.ctx, claim, metav1.DeleteOptions{}))
 	v.until("it is told though nothing is under way", func() bool { return v.shows("volume-goes-with-pod", claim) })
@@ -44,10 +46,11 @@ func TestAPodWhoseClaimWasDeletedStaysUntilAPersonAgrees(t *testing.T) {
 
 	_, err = claims.Patch(v.ctx, claim, types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+names.ReplaceVolumeAnnotation+`":"true"}}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
-	v.eventually("it has the only copies of a table", restartPatience, func() bool { return v.shows("claim-being-deleted", "doc.none") })
+	v.eventually("it has the only copies of a table", restartPatience, func() bool { return v.shows("claim-being-deleted", "only started copy") })
 	assert.Equal(t, pods[pod], podsOf(v.voyage)[pod])
 
 	v.rows(cutCluster, "ALTER TABLE doc.none SET (number_of_replicas = 1)")
+	v.rows(cutCluster, "ALTER TABLE doc.wide SET (number_of_replicas = 1)")
 	v.eventually("all are restarted", restartPatience, func() bool { return v.isSettled(cutCluster) && v.restartedPods() })
 	after, err := claims.Get(v.ctx, claim, metav1.GetOptions{})
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -331,9 +332,14 @@ func TestNoPodIsRestartedForANodepoolWithoutNodes(t *testing.T) {
 	}
 	v.pods.mu.Unlock()
 
-	nodes, err := bed.Admin.CoreV1().Nodes().List(v.ctx, metav1.ListOptions{Limit: 1})
+	// The pods that are there want no other one beside them: the Node is one that has none.
+	taken := map[string]bool{}
+	for _, pod := range v.clusterPods(cutCluster) {
+		taken[pod.Spec.NodeName] = true
+	}
+	nodes, err := bed.Admin.CoreV1().Nodes().List(v.ctx, metav1.ListOptions{})
 	require.NoError(t, err)
-	node := nodes.Items[0].Name
+	node := nodes.Items[slices.IndexFunc(nodes.Items, func(n corev1.Node) bool { return !taken[n.Name] })].Name
 	label := func(ctx context.Context, value string) error {
 		_, err := bed.Admin.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, []byte(`{"metadata":{"labels":{"cratedb":`+value+`}}}`), metav1.PatchOptions{})
 		return err

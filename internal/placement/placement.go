@@ -25,6 +25,8 @@ type Pod struct {
 	Labels map[string]string
 	// Volumes are those of its claims, as far as they are known.
 	Volumes []corev1.PersistentVolume
+	// Now is the pod that is to be recreated, where it stands.
+	Now Standing
 }
 
 // Standing is a pod of the cluster that stays where it is.
@@ -122,6 +124,29 @@ type Unplaced struct {
 	Why []string
 }
 
+// FindNow looks for a node for each of the pods, where all others stand as they do, and says which
+// have none: one of those does not come back if it is the first to go.
+func FindNow(nodes []corev1.Node, pods []Pod, standing []Standing) (without []Unplaced) {
+	for i := range pods {
+		others := slices.Clone(standing)
+		for j := range pods {
+			if j != i {
+				others = append(others, pods[j].Now)
+			}
+		}
+		var why []string
+		for n := range nodes {
+			if reason := refuses(&nodes[n], &pods[i], others); reason != "" {
+				why = append(why, reason)
+			}
+		}
+		if len(why) == len(nodes) {
+			without = append(without, Unplaced{Name: pods[i].Name, Why: why})
+		}
+	}
+	return without
+}
+
 // Find looks for a node for each of the pods, where each has left the node that it is on, and
 // names the first one without. standing are the other pods of the cluster.
 func Find(nodes []corev1.Node, pods []Pod, standing []Standing) *Unplaced {
@@ -147,7 +172,7 @@ func apart(pods []Pod, on [][]int) *Unplaced {
 	var alone []int
 	var nodes [][]int
 	for i := range pods {
-		if standsApart(&pods[i], pods[i].Labels) {
+		if standsApart(pods[i].Spec, pods[i].Labels) {
 			alone, nodes = append(alone, i), append(nodes, on[i])
 		}
 	}
@@ -201,7 +226,7 @@ func refuses(node *corev1.Node, pod *Pod, standing []Standing) string {
 		if s.Node != node.Name {
 			continue
 		}
-		if standsApart(pod, s.Labels) {
+		if standsApart(pod.Spec, s.Labels) || standsApart(s.Spec, pod.Labels) {
 			return "another pod of the cluster is there"
 		}
 		taken = append(taken, Requests(s.Spec))
@@ -212,12 +237,12 @@ func refuses(node *corev1.Node, pod *Pod, standing []Standing) string {
 	return ""
 }
 
-// standsApart reports whether the pod may not share a node with a pod of such labels.
-func standsApart(pod *Pod, others map[string]string) bool {
-	if pod.Spec.Affinity == nil || pod.Spec.Affinity.PodAntiAffinity == nil {
+// standsApart reports whether a pod may not share a node with a pod of such labels.
+func standsApart(spec *corev1.PodSpec, others map[string]string) bool {
+	if spec.Affinity == nil || spec.Affinity.PodAntiAffinity == nil {
 		return false
 	}
-	return slices.ContainsFunc(pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, func(t corev1.PodAffinityTerm) bool {
+	return slices.ContainsFunc(spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution, func(t corev1.PodAffinityTerm) bool {
 		s, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
 		return t.TopologyKey == corev1.LabelHostname && err == nil && s.Matches(labels.Set(others))
 	})

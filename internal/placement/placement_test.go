@@ -90,6 +90,7 @@ func local(on string) corev1.PersistentVolume {
 
 func TestEachPodFindsANodeAsTheSchedulerWouldFindIt(t *testing.T) {
 	other := placement.Standing{Node: "a", Labels: crate, Spec: spec()}
+	sharing := placement.Standing{Node: "a", Labels: crate, Spec: spec(shares)}
 	for name, c := range map[string]struct {
 		nodes    []corev1.Node
 		pods     []placement.Pod
@@ -105,17 +106,18 @@ func TestEachPodFindsANodeAsTheSchedulerWouldFindIt(t *testing.T) {
 		"pods that share a node": {[]corev1.Node{node("a")}, []placement.Pod{pod("p-0", spec(shares)), pod("p-1", spec(shares))}, nil, "", nil},
 		"a pool without nodes": {[]corev1.Node{node("a"), node("b")}, []placement.Pod{pod("p-0", spec(inPool("new")))}, nil,
 			"p-0", []string{"other labels than asked for", "other labels than asked for"}},
-		"a pool with one":            {[]corev1.Node{node("a"), node("b", pool("new"))}, []placement.Pod{pod("p-0", spec(inPool("new")))}, nil, "", nil},
-		"the volume is in the other": {[]corev1.Node{node("a"), node("b", pool("new"))}, []placement.Pod{pod("p-0", spec(inPool("new")), local("a"))}, nil, "p-0", []string{"other labels than asked for", "its volume pv-a is elsewhere"}},
-		"a taint that it tolerates":  {[]corev1.Node{node("a", taint("cratedb"))}, []placement.Pod{pod("p-0", spec(tolerates(corev1.Toleration{Key: "cratedb", Operator: corev1.TolerationOpEqual, Value: "shared"})))}, nil, "", nil},
-		"a taint that it does not":   {[]corev1.Node{node("a", taint("gpu"))}, []placement.Pod{pod("p-0", spec())}, nil, "p-0", []string{"taint gpu=shared:NoSchedule"}},
-		"a node that is drained":     {[]corev1.Node{node("a", cordoned)}, []placement.Pod{pod("p-0", spec())}, nil, "p-0", []string{"cordoned"}},
-		"one that it goes to anyway": {[]corev1.Node{node("a", cordoned)}, []placement.Pod{pod("p-0", spec(tolerates(corev1.Toleration{Operator: corev1.TolerationOpExists})))}, nil, "", nil},
-		"a node that is away":        {[]corev1.Node{node("a", unready)}, []placement.Pod{pod("p-0", spec())}, nil, "p-0", []string{"not ready"}},
-		"more than any node has":     {[]corev1.Node{node("a")}, []placement.Pod{pod("p-0", spec(asks("1", "9Gi")))}, nil, "p-0", []string{"less than 9Gi memory allocatable"}},
-		"a node of one that stays":   {[]corev1.Node{node("a")}, []placement.Pod{pod("p-0", spec())}, []placement.Standing{other}, "p-0", []string{"another pod of the cluster is there"}},
-		"room beside one that stays": {[]corev1.Node{node("a")}, []placement.Pod{pod("p-0", spec(shares))}, []placement.Standing{other}, "", nil},
-		"no room beside it":          {[]corev1.Node{node("a")}, []placement.Pod{pod("p-0", spec(shares, asks("3", "1Gi")))}, []placement.Standing{other}, "p-0", []string{"less than 3 cpu left beside other pods of the cluster"}},
+		"a pool with one":             {[]corev1.Node{node("a"), node("b", pool("new"))}, []placement.Pod{pod("p-0", spec(inPool("new")))}, nil, "", nil},
+		"the volume is in the other":  {[]corev1.Node{node("a"), node("b", pool("new"))}, []placement.Pod{pod("p-0", spec(inPool("new")), local("a"))}, nil, "p-0", []string{"other labels than asked for", "its volume pv-a is elsewhere"}},
+		"a taint that it tolerates":   {[]corev1.Node{node("a", taint("cratedb"))}, []placement.Pod{pod("p-0", spec(tolerates(corev1.Toleration{Key: "cratedb", Operator: corev1.TolerationOpEqual, Value: "shared"})))}, nil, "", nil},
+		"a taint that it does not":    {[]corev1.Node{node("a", taint("gpu"))}, []placement.Pod{pod("p-0", spec())}, nil, "p-0", []string{"taint gpu=shared:NoSchedule"}},
+		"a node that is drained":      {[]corev1.Node{node("a", cordoned)}, []placement.Pod{pod("p-0", spec())}, nil, "p-0", []string{"cordoned"}},
+		"one that it goes to anyway":  {[]corev1.Node{node("a", cordoned)}, []placement.Pod{pod("p-0", spec(tolerates(corev1.Toleration{Operator: corev1.TolerationOpExists})))}, nil, "", nil},
+		"a node that is away":         {[]corev1.Node{node("a", unready)}, []placement.Pod{pod("p-0", spec())}, nil, "p-0", []string{"not ready"}},
+		"more than any node has":      {[]corev1.Node{node("a")}, []placement.Pod{pod("p-0", spec(asks("1", "9Gi")))}, nil, "p-0", []string{"less than 9Gi memory allocatable"}},
+		"a node of one that stays":    {[]corev1.Node{node("a")}, []placement.Pod{pod("p-0", spec())}, []placement.Standing{other}, "p-0", []string{"another pod of the cluster is there"}},
+		"room beside one that stays":  {[]corev1.Node{node("a")}, []placement.Pod{pod("p-0", spec(shares))}, []placement.Standing{sharing}, "", nil},
+		"no room beside it":           {[]corev1.Node{node("a")}, []placement.Pod{pod("p-0", spec(shares, asks("3", "1Gi")))}, []placement.Standing{sharing}, "p-0", []string{"less than 3 cpu left beside other pods of the cluster"}},
+		"one that stays keeps it off": {[]corev1.Node{node("a")}, []placement.Pod{pod("p-0", spec(shares))}, []placement.Standing{other}, "p-0", []string{"another pod of the cluster is there"}},
 		"its limit where it asks not": {[]corev1.Node{node("a")}, []placement.Pod{pod("p-0", spec(func(s *corev1.PodSpec) {
 			s.Containers[0].Resources.Limits[corev1.ResourceMemory] = resource.MustParse("16Gi")
 		}))}, nil, "p-0", []string{"less than 16Gi memory allocatable"}},
@@ -129,6 +131,33 @@ func TestEachPodFindsANodeAsTheSchedulerWouldFindIt(t *testing.T) {
 				return
 			}
 			assert.Equal(t, &placement.Unplaced{Name: c.without, Why: c.why}, found)
+		})
+	}
+}
+
+// The pods that are there keep others off their nodes until they have gone themselves.
+func TestThePodThatGoesFirstNeedsANodeWhereTheOthersStandAsTheyDo(t *testing.T) {
+	old := func(on string) placement.Standing {
+		return placement.Standing{Node: on, Labels: crate, Spec: spec()}
+	}
+	for name, c := range map[string]struct {
+		second string // where the second pod stands
+		apart  bool   // the new template stands apart too
+		want   []placement.Unplaced
+	}{
+		"an empty node":                        {"c", false, nil},
+		"the second one stands on the only":    {"a", false, []placement.Unplaced{{Name: "p-0", Why: []string{"another pod of the cluster is there", "other labels than asked for", "other labels than asked for"}}}},
+		"the same where both want one to each": {"a", true, []placement.Unplaced{{Name: "p-0", Why: []string{"another pod of the cluster is there", "other labels than asked for", "other labels than asked for"}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := spec(inPool("new"), shares)
+			if c.apart {
+				next = spec(inPool("new"))
+			}
+			pods := []placement.Pod{pod("p-0", next), pod("p-1", next)}
+			pods[0].Now, pods[1].Now = old("b"), old(c.second)
+			nodes := []corev1.Node{node("a", pool("new")), node("b"), node("c")}
+			assert.Equal(t, c.want, placement.FindNow(nodes, pods, nil))
 		})
 	}
 }

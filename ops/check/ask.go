@@ -143,6 +143,9 @@ func (m *Move) nodeFits(v *view.View) (model.Reason, bool) {
 	if v.Desired.Operations.NoNodeFits == "proceed" || !m.Going.Ready {
 		return model.Reason{}, false
 	}
+	if found := &v.Observed.Placement; found.Pod == "" && found.Now[m.Going.Name] != "" {
+		return gates.NodeFits(m.Going.Name, found.Now[m.Going.Name])
+	}
 	return gates.NodeFits(v.Observed.Placement.Pod, v.Observed.Placement.Why)
 }
 

@@ -6,6 +6,9 @@ type Placement struct {
 	// Pod is the first one that no node takes, Why are the nodes' reasons; "" where each has
 	// one, or where nobody knows.
 	Pod, Why string
+	// Now are those that no node takes while all others stand as they do: a pod that goes first
+	// does not come back. By name, with the nodes' reasons.
+	Now map[string]string
 	// Unread is why nobody knows; "" where that was not asked, too.
 	Unread string
 }

@@ -172,7 +172,8 @@ func (e *enumeration) silentObjects() string {
 				return true
 			}
 			for _, m := range t.Type.(*ast.InterfaceType).Methods.List {
-				fmt.Fprintf(&b, "func (silentObjects) %s%s { return nil }\n", m.Names[0].Name, s.text[s.offset(m.Type.Pos()):s.offset(m.Type.End())])
+				nils := strings.Repeat(", nil", m.Type.(*ast.FuncType).Results.NumFields())[2:]
+				fmt.Fprintf(&b, "func (silentObjects) %s%s { return %s }\n", m.Names[0].Name, s.text[s.offset(m.Type.Pos()):s.offset(m.Type.End())], nils)
 			}
 			return false
 		})
