@@ -21,6 +21,7 @@ import (
 	"stevedore.dev/stevedore/internal/placement"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/rollout"
 )
 
 const (
@@ -39,33 +40,40 @@ const (
 type nodeFits struct {
 	last    model.Placement
 	at      time.Time
-	done    int                                // pods of the restart that had come back by then
+	of      podsAsked
 	volumes map[string]corev1.PersistentVolume // by name: their node affinity stays
+}
+
+// podsAsked are the pods of a restart that a reading is about: another revision places them
+// otherwise, and each that has come back stands elsewhere.
+type podsAsked struct {
+	revision string
+	started  time.Time
+	done     int
 }
 
 // readNodeFits says whether there is a Node for each pod that the restart under way has still to
 // take. It asks nobody where no pod is about to go.
 func (w *worker) readNodeFits(ctx context.Context, desired model.Desired, rec model.Record, now time.Time) model.Placement {
-	op := rec.Operation
-	if op == nil || op.Restart == nil || op.Step != model.StepNext && op.Step != model.StepHold || desired.Operations.NoNodeFits == "proceed" {
+	if !rollout.NodesAsked(&desired, &rec) {
 		return model.Placement{} // what was read stays for the next pod
 	}
+	of := podsAsked{desired.Revision, rec.Operation.Started, len(rec.Operation.Restart.Done)}
 	age := fitsFor
 	if w.nodeFits.last.Pod != "" || len(w.nodeFits.last.Now) > 0 {
 		age = fitsNotFor
 	} else if w.nodeFits.last.Unread != "" {
 		age = fitsUnasked
 	}
-	if !w.nodeFits.at.IsZero() && now.Sub(w.nodeFits.at) < age && w.nodeFits.done == len(op.Restart.Done) {
+	if !w.nodeFits.at.IsZero() && now.Sub(w.nodeFits.at) < age && w.nodeFits.of == of {
 		return w.nodeFits.last
 	}
-	w.nodeFits.done = len(op.Restart.Done)
 	pods, standing := w.outdated(desired)
 	if len(pods) == 0 {
 		return model.Placement{}
 	}
 	before := w.nodeFits.last.Unread
-	w.nodeFits.at, w.nodeFits.last = now, w.nodeFits.read(ctx, w.kube, pods, standing)
+	w.nodeFits.at, w.nodeFits.of, w.nodeFits.last = now, of, w.nodeFits.read(ctx, w.kube, pods, standing)
 	if said := w.nodeFits.last.Unread; said != "" && said != before {
 		w.log.Warn("whether a Kubernetes node takes the pods that are restarted is not known, and nothing waits for it", "why", said)
 	}

@@ -27,7 +27,6 @@ func (s *situation) withoutAPIServer(span time.Duration, meanwhile func()) {
 // A daemon in sync outlives its API server, and sees what happens afterwards.
 func TestAnAPIServerThatIsStartedAgainLeavesWhatIsInSyncAsItWas(t *testing.T) {
 	needing(t, apiServerToKill)
-	runsApart(t)
 	s := begin(t, "apiserver-idle")
 	s.appSecret("app-password")
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with(replicasOfHot, 2)), "other.yaml": definition(s.ns, "other")})
@@ -68,7 +67,6 @@ func (s *situation) recordVersions() map[string]string {
 // does: each node is restarted once.
 func TestARestartGoesOnWhenTheAPIServerIsStartedAgain(t *testing.T) {
 	needing(t, apiServerToKill)
-	runsApart(t)
 	v := departRestart(t, "apiserver-restart")
 	v.define(with("spec.nodes.data.0.resources.limits.memory", "2Gi"))
 	daemon := v.sail("", "", "--lease-duration", "2m")

@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -63,7 +64,7 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "starting the testbed: %v\n", err)
 		return 1
 	}
-	if err := besideEachOther(); err != nil {
+	if err := errors.Join(besideEachOther(), leaveApart()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -142,11 +142,7 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			w.judge.disturbed = 0
 			d := w.daemons[0]
 			d.began, d.readAt, w.commits[0].visible = w.now-second, w.now-second, w.now-30*second
-			var v *Violation
-			func() {
-				defer func() { v, _ = recover().(*Violation) }()
-				c.does(w, d)
-			}()
+			v := broken(func() { c.does(w, d) })
 			if c.invariant == "" {
 				require.Nil(t, v)
 				return

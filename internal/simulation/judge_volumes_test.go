@@ -127,11 +127,7 @@ func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := grownWorld()
-			var v *Violation
-			func() {
-				defer func() { v, _ = recover().(*Violation) }()
-				c.breach(w)
-			}()
+			v := broken(func() { c.breach(w) })
 			require.NotNil(t, v)
 			assert.Equal(t, c.invariant, v.Invariant, v.Message)
 		})

@@ -154,7 +154,7 @@ func TestWhatBeginsAndEndsIsSoByWhatWasShown(t *testing.T) {
 
 // ruled is what the judge says of a cluster of three nodes that rests, and of what is done
 // to it.
-func ruled(t *testing.T, does func(*world, *daemon)) (v *Violation) {
+func ruled(t *testing.T, does func(*world, *daemon)) *Violation {
 	t.Helper()
 	s := Schedule{Seed: 3, Start: Start{Hot: 3, Shards: 1, Leave: true}}
 	w := newWorld(&s, nil, nil)
@@ -170,7 +170,5 @@ func ruled(t *testing.T, does func(*world, *daemon)) (v *Violation) {
 	for i := range 3 {
 		d.observed.Database.Nodes = append(d.observed.Database.Nodes, model.Node{Name: w.slots[i].nodeName})
 	}
-	defer func() { v, _ = recover().(*Violation) }()
-	does(w, d)
-	return nil
+	return broken(func() { does(w, d) })
 }

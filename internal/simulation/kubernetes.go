@@ -284,6 +284,14 @@ var slotNames = func() (all [3][maxOrdinals]struct{ pod, node, claim string }) {
 	return all
 }()
 
+// setOf is the StatefulSet of that name and UID; nil where it is not there.
+func (w *world) setOf(name, uid string) *set {
+	if i := w.setIndex(name); i >= 0 && w.sets[i].exists && w.sets[i].uid == uid {
+		return &w.sets[i]
+	}
+	return nil
+}
+
 func (w *world) setIndex(name string) int {
 	for i := range w.sets {
 		if w.sets[i].name == name {

@@ -39,11 +39,11 @@ func (o objects) OrphanSet(_ context.Context, name, uid, version string, pods in
 	if err := o.d.before(o.d.call(callLook)); err != nil {
 		return err
 	}
-	index := w.setIndex(name)
-	if index < 0 || !w.sets[index].exists || w.sets[index].uid != uid {
+	s := w.setOf(name, uid)
+	if s == nil {
 		return execute.ErrNotFound
 	}
-	s := &w.sets[index]
+	index := w.setIndex(name)
 	switch {
 	case s.terminating:
 		o.d.deletedSet = uid

@@ -203,15 +203,18 @@ func TestTheJudgeNotices(t *testing.T) {
 			w.addTable("doc.a", "1", 4, firstVersion)
 			w.advance(w.now + minute)
 			w.daemons[0].checked, w.daemons[0].began = w.now, w.now-second
-			var v *Violation
-			func() {
-				defer func() { v, _ = recover().(*Violation) }()
-				c.breach(w)
-			}()
+			v := broken(func() { c.breach(w) })
 			require.NotNil(t, v)
 			assert.Equal(t, c.invariant, v.Invariant, v.Message)
 		})
 	}
+}
+
+// broken is the violation that the judge finds in what is done; nil for none.
+func broken(does func()) (v *Violation) {
+	defer func() { v, _ = recover().(*Violation) }()
+	does()
+	return nil
 }
 
 func TestAFailingScheduleShrinksToWhatItNeeds(t *testing.T) {

@@ -154,11 +154,10 @@ func (o objects) ShrinkSet(_ context.Context, name, uid, version string, from, t
 	if err != nil {
 		return err
 	}
-	index := w.setIndex(name)
-	if index < 0 || !w.sets[index].exists || w.sets[index].uid != uid {
+	s := w.setOf(name, uid)
+	if s == nil {
 		return execute.ErrNotFound
 	}
-	s := &w.sets[index]
 	switch {
 	case s.replicas == to:
 		return nil
@@ -192,11 +191,10 @@ func (o objects) ForgetHold(_ context.Context, name, uid string) error {
 	if err != nil {
 		return err
 	}
-	index := w.setIndex(name)
-	if index < 0 || !w.sets[index].exists || w.sets[index].uid != uid {
+	s := w.setOf(name, uid)
+	if s == nil {
 		return execute.ErrNotFound
 	}
-	s := &w.sets[index]
 	w.say("daemon %s takes the annotation of a hold off %s", o.d.name, name)
 	s.hold = ""
 	w.setChanged(s)
@@ -214,11 +212,10 @@ func (o objects) DeleteSet(_ context.Context, name, uid, version string) error {
 	if err != nil {
 		return err
 	}
-	index := w.setIndex(name)
-	if index < 0 || !w.sets[index].exists || w.sets[index].uid != uid {
+	s := w.setOf(name, uid)
+	if s == nil {
 		return execute.ErrNotFound
 	}
-	s := &w.sets[index]
 	switch {
 	case s.replicas > 0:
 		return errors.New("it has replicas by now")

@@ -17,17 +17,15 @@ func changePassword(t *pass.Pass, u model.RecordedUser, a model.Action) {
 	u.Pending = a.SecretVersion
 	if u.Change == "" {
 		u.Change = model.PasswordChangeStarted
-		t.Report(passwordReport("PasswordChangeStarted", model.StatusInProgress,
-			fmt.Sprintf("Secret %s has another password for user %q: it is being changed in the database", a.Secret.Name, u.Name)))
+		t.Feedback(passwordUpdate, model.StatusInProgress, "PasswordChangeStarted",
+			fmt.Sprintf("Secret %s has another password for user %q: it is being changed in the database", a.Secret.Name, u.Name))
 	}
 	for i := range t.Observed.Failures {
 		f := &t.Observed.Failures[i]
 		if f.Action.Kind == model.ActionChangePassword && f.Action.User == u.Name && f.Count >= passwordAttempts && u.Change != model.PasswordChangeFailed {
 			u.Change = model.PasswordChangeFailed
-			r := passwordReport("PasswordChangeFailed", model.StatusFailure,
+			t.Feedback(passwordUpdate, model.StatusFailure, "PasswordChangeFailed",
 				fmt.Sprintf("the password of user %q could not be changed in %d attempts and is still being tried: %s", u.Name, f.Count, f.Message))
-			r.Warning = true
-			t.Report(r)
 		}
 	}
 	t.Record.Bootstrap.Users = PutUser(t.Record.Bootstrap.Users, u)
@@ -42,9 +40,8 @@ func passwordChanged(t *pass.Pass, u model.RecordedUser) {
 	}
 	u.Change = ""
 	t.Record.Bootstrap.Users = PutUser(t.Record.Bootstrap.Users, u)
-	t.Report(passwordReport("PasswordChanged", model.StatusSuccess, fmt.Sprintf("user %q logs in with the password that its Secret has now", u.Name)))
+	t.Feedback(passwordUpdate, model.StatusSuccess, "PasswordChanged", fmt.Sprintf("user %q logs in with the password that its Secret has now", u.Name))
 }
 
-func passwordReport(reason string, status model.Status, message string) model.Report {
-	return model.Report{Event: model.EventFeedback, Operation: "update", Action: "password_update", Reason: reason, Status: status, Message: message}
-}
+// passwordUpdate is crate-operator's action.
+const passwordUpdate = "password_update"

@@ -36,7 +36,7 @@ func SystemLogin(t *pass.Pass, secret model.Secret) {
 	case db.SystemLogin == model.LoginOK:
 		t.Record.Bootstrap.System = secret.Version
 		if t.Record.Bootstrap.SystemChange.Told != "" {
-			t.Report(passwordReport("PasswordChanged", model.StatusSuccess, "user system logs in with the password that its Secret has now"))
+			t.Feedback(passwordUpdate, model.StatusSuccess, "PasswordChanged", "user system logs in with the password that its Secret has now")
 		}
 		t.Record.Bootstrap.SystemChange = model.SystemChange{}
 		if why := secret.Unusable[SystemKey]; why != "" {
@@ -89,17 +89,15 @@ func systemRefused(t *pass.Pass, secret model.Secret) {
 func changeSystem(t *pass.Pass, c model.SystemChange, a model.Action) {
 	if c.Told == "" {
 		c.Told = model.PasswordChangeStarted
-		t.Report(passwordReport("PasswordChangeStarted", model.StatusInProgress,
-			fmt.Sprintf("Secret %s has another password for user system: it is being set in the database", a.Secret.Name)))
+		t.Feedback(passwordUpdate, model.StatusInProgress, "PasswordChangeStarted",
+			fmt.Sprintf("Secret %s has another password for user system: it is being set in the database", a.Secret.Name))
 	}
 	for i := range t.Observed.Failures {
 		f := &t.Observed.Failures[i]
 		if f.Action.Kind == model.ActionSetSystemUser && c.Told != model.PasswordChangeFailed && (f.Count >= passwordAttempts || t.Elapsed(c.Since) > systemChangeLong) {
 			c.Told = model.PasswordChangeFailed
-			r := passwordReport("PasswordChangeFailed", model.StatusFailure,
+			t.Feedback(passwordUpdate, model.StatusFailure, "PasswordChangeFailed",
 				fmt.Sprintf("the password of user system could not be set for %s and is still being tried: %s", t.Elapsed(c.Since).Round(time.Second), f.Message))
-			r.Warning = true
-			t.Report(r)
 		}
 	}
 	t.Record.Bootstrap.SystemChange = c

@@ -93,7 +93,7 @@ func makeUser(t *pass.Pass, u model.User, s model.Secret) {
 	}
 	next.Name = u.Name
 	if next.Overwrote != "" {
-		t.Report(model.Report{Event: model.EventFeedback, Operation: "update", Action: "password_update", Reason: "UserOverwritten", Status: model.StatusSuccess, Warning: true, Message: next.Overwrote})
+		t.Report(model.Report{Event: model.EventFeedback, Operation: "update", Action: passwordUpdate, Reason: "UserOverwritten", Status: model.StatusSuccess, Warning: true, Message: next.Overwrote})
 		next.Overwrote = ""
 		t.Record.Bootstrap.Users = PutUser(t.Record.Bootstrap.Users, next)
 	}

@@ -108,10 +108,8 @@ func Budgets(t *pass.Pass) {
 // deletedClaim is a claim that somebody has deleted, of a pod of the dedicated masters or of
 // another one: who evicts the pod ends the volume. "" for none. One budget has all pods.
 func deletedClaim(v *view.View, masters bool) string {
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
-		s := view.Recorded(v.Record.Sets, p.Set)
-		if c := view.DeletedClaim(v, p); c != nil && (s != nil && s.Group == names.MasterGroup) == masters {
+	for p, c := range view.DeletedClaims(v) {
+		if s := view.Recorded(v.Record.Sets, p.Set); (s != nil && s.Group == names.MasterGroup) == masters {
 			return c.Name
 		}
 	}

@@ -143,10 +143,11 @@ func (m *Move) nodeFits(v *view.View) (model.Reason, bool) {
 	if v.Desired.Operations.NoNodeFits == "proceed" || !m.Going.Ready {
 		return model.Reason{}, false
 	}
-	if found := &v.Observed.Placement; found.Pod == "" && found.Now[m.Going.Name] != "" {
-		return gates.NodeFits(m.Going.Name, found.Now[m.Going.Name])
+	found := &v.Observed.Placement
+	if why := found.Now[m.Going.Name]; found.Pod == "" && why != "" {
+		return gates.NodeFits(m.Going.Name, why)
 	}
-	return gates.NodeFits(v.Observed.Placement.Pod, v.Observed.Placement.Why)
+	return gates.NodeFits(found.Pod, found.Why)
 }
 
 func (m *Move) masterStable(v *view.View) (model.Reason, bool) {

@@ -34,7 +34,7 @@ func Begin(t *pass.Pass) {
 		}
 	case view.ResizesByRestart(v), v.Suspending:
 	case slices.ContainsFunc(t.Desired.Sets, func(s model.Set) bool { return view.ResizePending(v, s.Name) && !view.PendingRestart(v, s.Name) }):
-		report(t, model.StatusInProgress, "ResizeStarted", "running pods get other CPU and memory in place, one after the other, and none restarts for it")
+		t.Feedback("change_compute", model.StatusInProgress, "ResizeStarted", "running pods get other CPU and memory in place, one after the other, and none restarts for it")
 		aim.ComputeBegins(t)
 		t.Record.Resizing = &model.Resizing{Since: t.Now}
 	}
@@ -111,11 +111,16 @@ func next(v *view.View, lagging []*model.Pod) *model.Pod {
 		switch {
 		case !asks(v, p) && (p.Resize == model.ResizeAsked || p.Resize == ""):
 			return nil
-		case asks(v, p) && asking == nil && !slices.ContainsFunc(lagging, func(q *model.Pod) bool { return q.Set == p.Set && !asks(v, q) && q.Resize.Stopped() }):
+		case asks(v, p) && asking == nil && !stoppedIn(v, lagging, p.Set):
 			asking = p
 		}
 	}
 	return asking
+}
+
+// stoppedIn reports whether a pod of the set was asked and does not get it.
+func stoppedIn(v *view.View, lagging []*model.Pod, set string) bool {
+	return slices.ContainsFunc(lagging, func(p *model.Pod) bool { return p.Set == set && !asks(v, p) && p.Resize.Stopped() })
 }
 
 // refused are the words with which Kubernetes has refused the resize of a pod more than once: it is
@@ -158,7 +163,7 @@ func finish(t *pass.Pass) {
 	if r.Restart {
 		message = "each pod has the CPU and memory of its template"
 	}
-	report(t, model.StatusSuccess, "ResizeSucceeded", message)
+	t.Feedback("change_compute", model.StatusSuccess, "ResizeSucceeded", message)
 	if !view.Restarting(v) && aim.NextSet(v) == "" {
 		aim.ComputeEnds(t) // else the restart reports it
 	}
@@ -178,13 +183,6 @@ func tellStopped(t *pass.Pass, stopped []*model.Pod) {
 	next.Told = told
 	t.Record.Resizing = &next
 	if told != "" {
-		report(t, model.StatusFailure, "ResizeStopped", "pods run on with the CPU and memory that they have: "+strings.Join(words, "; "))
+		t.Feedback("change_compute", model.StatusFailure, "ResizeStopped", "pods run on with the CPU and memory that they have: "+strings.Join(words, "; "))
 	}
-}
-
-func report(t *pass.Pass, status model.Status, reason, message string) {
-	t.Report(model.Report{
-		Event: model.EventFeedback, Operation: "update", Action: "change_compute", Status: status,
-		Reason: reason, Warning: status == model.StatusFailure, Message: message,
-	})
 }

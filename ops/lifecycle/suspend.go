@@ -159,9 +159,8 @@ func suspendWaits(t *pass.Pass) bool {
 
 // claimStops: a pod of the set, or any with "", would lose its volume: its claim is being deleted.
 func claimStops(t *pass.Pass, set string) bool {
-	for i := range t.Observed.Pods {
-		p := &t.Observed.Pods[i]
-		if c := view.DeletedClaim(&t.View, p); c != nil && !p.Terminating && (set == "" || p.Set == set) {
+	for p, c := range view.DeletedClaims(&t.View) {
+		if !p.Terminating && (set == "" || p.Set == set) {
 			t.Wait(gates.ClaimBeingDeleted(c.Name, p.Name, gates.AllStop))
 			return true
 		}

@@ -22,6 +22,15 @@ func (t *Pass) Report(r model.Report) {
 	t.Decision.Reports = append(t.Decision.Reports, r)
 }
 
+// Feedback reports a change of something that is there, as crate-operator's event of that name.
+// gates are those that the message names.
+func (t *Pass) Feedback(action string, status model.Status, reason, message string, gates ...string) {
+	t.Report(model.Report{
+		Event: model.EventFeedback, Operation: "update", Action: action, Status: status,
+		Reason: reason, Warning: status == model.StatusFailure, Message: message, Names: gates,
+	})
+}
+
 // Wait adds a reason, once.
 func (t *Pass) Wait(r model.Reason) {
 	for i := range t.Decision.Waits {

@@ -11,12 +11,8 @@ import (
 // cluster does not stay on two versions for long, and nodes that the remedy may need come after an
 // upgrade. What else the gate asks is asked when it is the pod's turn.
 func claimsWait(t *pass.Pass) bool {
-	for i := range t.Observed.Pods {
-		p := &t.Observed.Pods[i]
-		c := view.DeletedClaim(&t.View, p)
+	for p, c := range view.DeletedClaims(&t.View) {
 		switch {
-		case c == nil:
-			continue
 		case !c.Replace:
 			t.Wait(gates.ClaimBeingDeleted(c.Name, p.Name, gates.NobodyAgreed))
 		case view.FewVoters(&t.View, p):
@@ -51,8 +47,7 @@ func red(h *model.Health) bool { return h.Colour == model.Red || h.Missing > 0 }
 
 // saysKept names the stuck pods that stay with their volumes.
 func saysKept(t *pass.Pass) {
-	for i := range t.Observed.Pods {
-		p := &t.Observed.Pods[i]
+	for p := range view.DeletedClaims(&t.View) {
 		if claim, why := claimKeeps(&t.View, p); why != "" && !p.Ready && !p.Terminating {
 			t.Wait(gates.ClaimBeingDeleted(claim, p.Name, why))
 		}

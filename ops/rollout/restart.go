@@ -45,10 +45,7 @@ func StartRestart(t *pass.Pass) bool {
 		return true
 	}
 	op.Step = model.StepNext
-	t.Report(model.Report{
-		Event: model.EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartStarted", Status: model.StatusInProgress,
-		Message: "a rolling restart has begun" + soleWords(&t.View),
-	})
+	t.Feedback("change_compute", model.StatusInProgress, "RestartStarted", "a rolling restart has begun"+soleWords(&t.View))
 	aim.ComputeBegins(t)
 	return true
 }

@@ -30,6 +30,15 @@ func Detailed(d *model.Desired, r *model.Record) bool {
 	return r.Resizing != nil && r.Resizing.Restart
 }
 
+// NodesAsked reports whether Decide needs to know which Kubernetes nodes take the pods: one is about
+// to go for a restart, and no-node-fits may hold it back.
+func NodesAsked(d *model.Desired, r *model.Record) bool {
+	if r.Operation == nil || r.Operation.Restart == nil || d.Operations.NoNodeFits == "proceed" {
+		return false
+	}
+	return r.Operation.Step == model.StepNext || r.Operation.Step == model.StepHold
+}
+
 // A whole and fresh reading, in which everything is there: without one nothing is known to
 // be well.
 var (

@@ -1,6 +1,10 @@
 package view
 
-import "stevedore.dev/stevedore/ops/model"
+import (
+	"iter"
+
+	"stevedore.dev/stevedore/ops/model"
+)
 
 // DeletedClaim is the claim of a pod that somebody has deleted, and on whose volume CrateDB may
 // have written; nil for none. Kubernetes keeps both as long as the pod is there: the next pod comes on
@@ -18,6 +22,17 @@ func DeletedClaim(v *View, p *model.Pod) *model.Claim {
 		}
 	}
 	return found
+}
+
+// DeletedClaims are the pods that have such a claim, with it.
+func DeletedClaims(v *View) iter.Seq2[*model.Pod, *model.Claim] {
+	return func(yield func(*model.Pod, *model.Claim) bool) {
+		for i := range v.Observed.Pods {
+			if c := DeletedClaim(v, &v.Observed.Pods[i]); c != nil && !yield(&v.Observed.Pods[i], c) {
+				return
+			}
+		}
+	}
 }
 
 // holdsShards reports whether the volume of a claim is one on which a node keeps shards, or it is

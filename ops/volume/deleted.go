@@ -15,12 +15,7 @@ import (
 func Deleted(t *pass.Pass) {
 	var words, told, fresh []string
 	before := strings.Split(t.Record.DeletedClaims, ",")
-	for i := range t.Observed.Pods {
-		p := &t.Observed.Pods[i]
-		c := view.DeletedClaim(&t.View, p)
-		if c == nil {
-			continue
-		}
+	for p, c := range view.DeletedClaims(&t.View) {
 		words = append(words, c.Name+" of pod "+p.Name)
 		if told = append(told, c.Name+"/"+c.UID); !slices.Contains(before, told[len(told)-1]) {
 			fresh = append(fresh, words[len(words)-1])
@@ -29,9 +24,6 @@ func Deleted(t *pass.Pass) {
 	t.Waits(gates.VolumeGoes(words))
 	t.Record.DeletedClaims = strings.Join(told, ",")
 	if reason, says := gates.VolumeGoes(fresh); says {
-		t.Report(model.Report{
-			Event: model.EventFeedback, Operation: "update", Action: "unknown", Status: model.StatusFailure,
-			Reason: "ClaimBeingDeleted", Warning: true, Message: reason.Message, Names: []string{reason.Name},
-		})
+		t.Feedback("unknown", model.StatusFailure, "ClaimBeingDeleted", reason.Message, reason.Name)
 	}
 }

@@ -228,7 +228,7 @@ func begin(t *pass.Pass) {
 		}
 	}
 	t.Record.Growth = next
-	report(t, model.StatusInProgress, "VolumesGrowing", "volume claims grow, and no pod restarts for it: "+wordsOf(&t.View))
+	t.Feedback("expand_storage", model.StatusInProgress, "VolumesGrowing", "volume claims grow, and no pod restarts for it: "+wordsOf(&t.View))
 }
 
 // desiredSizes are the sizes of all claim templates that are desired, in words that compare.

@@ -36,15 +36,11 @@ func finish(t *pass.Pass) {
 		return
 	}
 	t.Record.Growth = nil
-	message := "the volumes have the desired size, " + sums(&t.View, growth)
+	message, named := "the volumes have the desired size, "+sums(&t.View, growth), []string(nil)
 	if missing {
-		message += ". " + unseen.Message
+		message, named = message+". "+unseen.Message, []string{unseen.Name}
 	}
-	r := model.Report{Event: model.EventFeedback, Operation: "update", Action: "expand_storage", Reason: "VolumesGrown", Status: model.StatusSuccess, Message: message}
-	if missing {
-		r.Names = []string{unseen.Name}
-	}
-	t.Report(r)
+	t.Feedback("expand_storage", model.StatusSuccess, "VolumesGrown", message, named...)
 }
 
 // unseenSizes are the nodes that do not see nine tenths of what their claims have grown by: a
@@ -118,13 +114,6 @@ func tellFailures(t *pass.Pass, failed []growing) {
 	next.Told = told
 	t.Record.Growth = &next
 	if told != "" {
-		report(t, model.StatusFailure, "VolumeGrowthFailed", strings.Join(words, "; "))
+		t.Feedback("expand_storage", model.StatusFailure, "VolumeGrowthFailed", strings.Join(words, "; "))
 	}
-}
-
-func report(t *pass.Pass, status model.Status, reason, message string) {
-	t.Report(model.Report{
-		Event: model.EventFeedback, Operation: "update", Action: "expand_storage", Status: status,
-		Reason: reason, Warning: status == model.StatusFailure, Message: message,
-	})
 }
