@@ -68,6 +68,7 @@ func decideNext(t *pass.Pass) {
 	// What of it may be applied now.
 	aim.RefuseDefinition(t)
 	create(t)
+	volume.Replace(t)
 	compute.Begin(t)
 	start(t)
 	hold(t)

@@ -16,7 +16,7 @@ import (
 // suspension stands before all others. A StatefulSet whose claims have grown is recreated around
 // its pods, which takes seconds; nothing begins while nobody knows one that is gone. What else a revision asks for is done in this order: an
 // upgrade at the present size, dedicated masters that come, those that go, other nodes that
-// come, those that go, and a restart of what is left. Two things come before an upgrade: nodes
+// come, those that go, a restart of what is left, and other volumes, node by node. Two things come before an upgrade: nodes
 // without which the cluster will never be green, and nodes for which it would wait for ever.
 //
 // Each function says whether its operation is due. Nothing behind one that is due begins before
@@ -42,6 +42,7 @@ func start(t *pass.Pass) {
 	for _, due := range []func() bool{
 		func() bool { return lifecycle.StartSuspend(t) },
 		func() bool { return volume.StartExpand(t) },
+		func() bool { return scale.StartReplace(t, true) },
 		func() bool { return aim.GrowsFirst(&t.View) && scale.StartGrow(t, false) },
 		func() bool {
 			return aim.UpgradeDue(&t.View) && view.ShrinksFirst(&t.View) && (nodesFirst() || scale.StartShrink(t, false))
@@ -53,6 +54,7 @@ func start(t *pass.Pass) {
 		func() bool { return scale.StartGrow(t, false) },
 		func() bool { return scale.StartShrink(t, false) },
 		func() bool { return rollout.StartRestart(t) },
+		func() bool { return scale.StartReplace(t, false) },
 	} {
 		if due() {
 			return

@@ -59,23 +59,12 @@ func keep(t *pass.Pass) {
 	for _, s := range t.Record.Sets {
 		e := model.EffectiveSet{
 			Name: s.Name, Replicas: aim.Replicas(&t.View, s), Template: model.TemplateKept, Live: t.LiveTemplate(s.Name), InitialMasters: initialMasters(&t.View, s.Name), Suspended: lifecycle.SuspendedNote(&t.View, s.Name),
-			Settings: setting.SettingsAnnotation(&t.View), Hold: holdNote(&t.View, s.Name),
+			Settings: setting.SettingsAnnotation(&t.View), Hold: setting.Annotation(&t.View, s.Name),
 		}
 		volume.Hold(&t.View, &e)
 		t.Decision.Effective.Sets = append(t.Decision.Effective.Sets, e)
 	}
 	t.Decision.Effective.Budgets = t.Record.Budgets
-}
-
-// holdNote is what the annotation of a set says that is held; "" for nothing.
-func holdNote(v *view.View, set string) string {
-	if h := v.Record.Hold; h != nil && h.Set == set {
-		return setting.HoldAnnotation(h)
-	}
-	if x := v.Record.Exclusions; x != nil && x.Set == set {
-		return setting.ExclusionsAnnotation(x)
-	}
-	return ""
 }
 
 // initialMasters is true until the id of the cluster is recorded. A live template that has lost
@@ -132,7 +121,7 @@ func effective(t *pass.Pass) {
 		}
 		e.Resized = !view.ResizesByRestart(&t.View)
 		volume.Hold(&t.View, &e)
-		e.Hold, e.Settings = holdNote(&t.View, s.Name), settings
+		e.Hold, e.Settings = setting.Annotation(&t.View, s.Name), settings
 		if view.Votes(&t.View, s.Name) {
 			e.Gateway = gateway
 		}

@@ -54,7 +54,8 @@ func (w *world) takesClaims(pod string) {
 			require.True(w.t, c.Replace, "D: %s goes with its volume, and nobody has agreed", pod)
 			was := *c
 			*c = w.newClaim(was.Name, was.Set, was.Ordinal)
-			c.UID += "-again"
+			c.UID = was.UID + "-again"
+			w.emptied(was.Set + "/" + lastOf(pod))
 		}
 	}
 }
@@ -62,4 +63,40 @@ func (w *world) takesClaims(pod string) {
 // DeletedClaims are those that somebody has deleted.
 func (w *world) DeletedClaims(context.Context) ([]model.Claim, error) {
 	return slices.DeleteFunc(slices.Clone(w.claims), func(c model.Claim) bool { return !c.Terminating }), nil
+}
+
+// emptied: the node of a pod comes on an empty volume, with another id and without its shards.
+func (w *world) emptied(node string) {
+	id := w.nodeID(node)
+	for _, s := range w.shards {
+		elsewhere := slices.ContainsFunc(w.shards, func(o model.Shard) bool { return o.Table == s.Table && o.ID == s.ID && o.Node != id })
+		require.True(w.t, s.Node != id || elsewhere, "A: %s goes with the only copy of a shard of %s", node, s.Table)
+	}
+	if !slices.Contains(w.excluded(), id) {
+		w.undrained++
+	}
+	w.shards = slices.DeleteFunc(w.shards, func(s model.Shard) bool { return s.Node == id })
+	if w.renamed == nil {
+		w.renamed = map[string]string{}
+	}
+	w.renamed[node] = node + "#" + w.next()
+}
+
+// DeleteClaim asserts that the node was drained.
+func (w *world) DeleteClaim(_ context.Context, name, uid string) error {
+	i := slices.IndexFunc(w.claims, func(c model.Claim) bool { return c.Name == name && c.UID == uid })
+	if i < 0 {
+		return nil
+	}
+	c := &w.claims[i]
+	id := w.nodeID(fmt.Sprintf("%s/%d", c.Set, c.Ordinal))
+	if !c.Terminating {
+		w.write(func() {
+			require.False(w.t, slices.ContainsFunc(w.shards, func(s model.Shard) bool { return s.Node == id }), "A: %s has shards", id)
+			require.Contains(w.t, w.excluded(), id)
+			c.Terminating = true
+		})
+	}
+	w.write(func() { c.Replace = true })
+	return nil
 }

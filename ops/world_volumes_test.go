@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,12 @@ type toyVolumes struct {
 	// though the pod was recreated.
 	larger      map[string]time.Time
 	neverMounts bool
+	// backAgain is how often a StatefulSet may be recreated once more, because others are desired.
+	backAgain int
+	// undrained counts the nodes that went with their volumes and were not excluded.
+	undrained int
+	// mayDelete is whether volume claims may be deleted.
+	mayDelete model.Answer
 	// asked are the claims in the order in which they were asked for more.
 	asked []string
 }
@@ -57,7 +64,7 @@ func (w *world) templatesOf(set string) []model.VolumeTemplate {
 func (w *world) newClaim(name, set string, ordinal int) model.Claim {
 	c := model.Claim{Name: name, Set: set, Ordinal: ordinal, Phase: "Bound", Template: "data0", UID: "uid-" + name, Class: "fast"}
 	for _, v := range w.templatesOf(set) {
-		c.Requested, c.Capacity = v.Size, v.Size
+		c.Requested, c.Capacity, c.Class = v.Size, v.Size, v.Class
 	}
 	return c
 }
@@ -81,6 +88,9 @@ func (w *world) makeAgain(e model.EffectiveSet) {
 			if size, ok := e.Sizes.Size(v.Name); ok {
 				v.Text, v.Size = size, manifest.BytesOfQuantity(size)
 			}
+			if class, ok := e.Classes.Size(v.Name); ok {
+				v.Class = class
+			}
 			w.templates = append(w.templates, v)
 		}
 	}
@@ -102,7 +112,7 @@ func (w *world) seeVolumes(o *model.Observed) {
 	for i := range o.Sets {
 		s := &o.Sets[i]
 		if w.made[s.Name] > 1 {
-			s.UID += "-again"
+			s.UID += strings.Repeat("-again", w.made[s.Name]-1)
 		}
 		for j := range o.Pods {
 			if o.Pods[j].Set == s.Name {
@@ -127,7 +137,9 @@ func (w *world) seeVolumes(o *model.Observed) {
 			}
 		}
 	}
-	w.resize()
+	if w.resize(); w.record.Replacing != nil {
+		o.DeletesClaims = w.mayDelete
+	}
 	o.Claims = slices.Clone(w.claims)
 }
 
@@ -184,7 +196,7 @@ func (w *world) OrphanSet(_ context.Context, name, uid, _ string, pods int, budg
 	w.write(func() {
 		require.Equal(w.t, pods, there, "%s is deleted while a pod of it is down", name)
 		require.Equal(w.t, keep, w.least[budget], "the budget lets a pod go")
-		require.NotContains(w.t, uid, "again", "%s is made again once", name)
+		require.LessOrEqual(w.t, strings.Count(uid, "again"), w.backAgain, "%s is made again once", name)
 		w.away[name] = true
 		w.templates = slices.DeleteFunc(w.templates, func(v model.VolumeTemplate) bool { return v.Set == name })
 	})

@@ -122,7 +122,7 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 	if !want.removed {
 		desired.Changes = w.classify(desired.Revision, rec.Saved, observed.Sets)
 	}
-	observed.Resize = w.canResize(ctx, &desired, &rec)
+	observed.Resize, observed.DeletesClaims = w.canResize(ctx, &desired, &rec), w.mayDeleteClaims(ctx, &rec)
 	if observed.Foreign, err = w.foreign(ctx, w.objects(want)); err != nil {
 		return 0, err
 	}

@@ -3,10 +3,13 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -167,4 +170,64 @@ func (o objects) OrphanSet(ctx context.Context, name, uid, resourceVersion strin
 		o.tellDeleted(uid)
 	}
 	return wrapWrite(what, o.cluster.Namespace, name, err)
+}
+
+// DeleteClaim deletes first and says then that the volume may go: a note that stood before would
+// agree to whoever deletes the claim later. Without Kubernetes' protection the volume would go
+// under the running process.
+func (o objects) DeleteClaim(ctx context.Context, name, uid string) error {
+	ctx = o.about(ctx, "", "PersistentVolumeClaim", name)
+	const what = "deleting PersistentVolumeClaim"
+	claims := o.client.CoreV1().PersistentVolumeClaims(o.cluster.Namespace)
+	claim, err := claims.Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), err == nil && string(claim.UID) != uid:
+		return nil
+	case err != nil:
+		return wrapWrite(what, o.cluster.Namespace, name, err)
+	case claim.DeletionTimestamp != nil:
+	case !slices.Contains(claim.Finalizers, claimProtection):
+		return fmt.Errorf("%s %s/%s: it has no finalizer %s, so that its volume would go while its pod runs; Kubernetes sets it on each claim", what, o.cluster.Namespace, name, claimProtection)
+	default:
+		err := claims.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &claim.UID}})
+		if apierrors.IsForbidden(err) {
+			return fmt.Errorf("%w; deploy/volumes gives the daemon that right", wrapWrite(what, o.cluster.Namespace, name, err))
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			return wrapWrite(what, o.cluster.Namespace, name, err)
+		}
+	}
+	patch, err := jsonBytes(map[string]any{"metadata": map[string]any{"uid": uid, "annotations": map[string]string{names.ReplaceVolumeAnnotation: "true"}}})
+	if err != nil {
+		return err
+	}
+	_, err = claims.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
+	if apierrors.IsNotFound(err) {
+		return nil // its pod has gone meanwhile
+	}
+	return wrapWrite(what, o.cluster.Namespace, name, err)
+}
+
+// claimProtection is the finalizer that keeps a claim while a pod uses it (Kubernetes, persistent
+// volumes, Storage Object in Use Protection).
+const claimProtection = "kubernetes.io/pvc-protection"
+
+// mayDeleteClaims asks whether this process may delete volume claims, while volumes are being
+// replaced: that is known before a node is drained for it.
+func (w *worker) mayDeleteClaims(ctx context.Context, rec *model.Record) model.Answer {
+	if rec.Replacing == nil {
+		return model.Unknown
+	}
+	review, err := w.kube.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: w.key.Namespace, Verb: "delete", Resource: "persistentvolumeclaims",
+		}},
+	}, metav1.CreateOptions{})
+	switch {
+	case err != nil:
+		return model.Unknown
+	case review.Status.Allowed:
+		return model.Yes
+	}
+	return model.No
 }

@@ -129,4 +129,8 @@ func (k *kubernetes) DeleteObject(_ context.Context, o model.ObjectRef, _, _ str
 	return k.note("delete " + o.String())
 }
 
+func (k *kubernetes) DeleteClaim(_ context.Context, name, _ string) error {
+	return k.note("delete claim " + name)
+}
+
 func (k *kubernetes) DeletedClaims(context.Context) ([]model.Claim, error) { return nil, nil }

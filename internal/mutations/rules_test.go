@@ -131,6 +131,7 @@ var rules = []mutation{
 	{"volume-change-not-supported", "refuseTemplates", "t.Refuse(gates.Volumes(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))", "", "ops", notSupported},
 	{"volume-cannot-shrink", "refuseTemplates", "t.Refuse(gates.VolumeShrink(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))", "", "ops", "TestWhatCannotGrowIsRefusedBeforeAClaimIsAsked"},
 	silenced("storage-class-not-expandable", "ClassExpands", "ops", "TestWhatCannotGrowIsRefusedBeforeAClaimIsAsked"),
+	silenced("volumes-replaced", "VolumesReplaced", "ops", "TestNoVolumeIsReplacedWithoutWhatItNeeds"),
 	silenced("volumes-grow", "VolumesGrow", "ops", "TestTheWaitForVolumesCountsClaims"),
 	{"volume-growth-failed", "tellFailures", "\t\tt.Wait(reason)\n", "", "ops", "TestAFailedGrowthIsNamedAndCanBeTakenBackToLess"},
 	{"set-recreated", "StartExpand", "\t\t\tt.Wait(gates.SetRecreated(s.Name, why))\n\t\t\tcontinue\n", "", "ops", "TestAStatefulSetIsNotRecreatedWhileAPodIsDown"},

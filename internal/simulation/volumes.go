@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -328,4 +329,9 @@ func (w *world) seenClaim(l *slot) model.Claim {
 		}
 	}
 	return seen
+}
+
+// DeleteClaim is asked for by no schedule: none has a definition that consents to it.
+func (o objects) DeleteClaim(_ context.Context, name, _ string) error {
+	return fmt.Errorf("deleting %s: no definition of a schedule consents to it", name)
 }

@@ -67,8 +67,9 @@ func refuseTemplates(t *pass.Pass) {
 	}
 	refuseVersion(t)
 	RefuseGrowth(t)
+	refuseVolumes(t)
 	for i, c := range t.Desired.Changes {
-		if slices.ContainsFunc(t.Desired.Changes[:i], func(b model.Change) bool { return sameClass(b, c) }) {
+		if replaces(&t.View, &c) || slices.ContainsFunc(t.Desired.Changes[:i], func(b model.Change) bool { return sameClass(b, c) }) {
 			continue
 		}
 		switch c.Class {

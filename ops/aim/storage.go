@@ -50,9 +50,16 @@ func ClassProblems(asking []model.ClaimClass, known model.Storage) []string {
 	return whys
 }
 
-// GrowthWanted reports whether a claim is to ask for more than it does: its class is then read.
-func GrowthWanted(d *model.Desired, o *model.Observed) bool {
-	return !d.Removed && slices.ContainsFunc(o.Claims, func(c model.Claim) bool { return grows(d, &c) })
+// ClassWanted reports whether a claim is to ask for more than it does, or a StatefulSet is to have
+// claims of another class: the classes are then read.
+func ClassWanted(d *model.Desired, o *model.Observed) bool {
+	grows := func(c model.Claim) bool { return grows(d, &c) }
+	other := func(live model.VolumeTemplate) bool {
+		return slices.ContainsFunc(d.Volumes, func(w model.VolumeTemplate) bool {
+			return w.Set == live.Set && w.Name == live.Name && otherClass(live.Class, w.Class)
+		})
+	}
+	return !d.Removed && (slices.ContainsFunc(o.Claims, grows) || slices.ContainsFunc(o.Volumes, other))
 }
 
 // grows reports whether a claim asks for less than its template is to.
@@ -68,7 +75,7 @@ func RefuseGrowth(t *pass.Pass) {
 	var asking [][2]string
 	for i := range t.Observed.Claims {
 		c := &t.Observed.Claims[i]
-		if !grows(&t.Desired, c) {
+		if !grows(&t.Desired, c) || MayReplace(&t.View) && OnOtherVolume(&t.View, c) {
 			continue
 		}
 		if j := slices.IndexFunc(asking, func(a [2]string) bool { return a[0] == c.Class }); j >= 0 {

@@ -239,3 +239,5 @@ func TestANodeThatHasRecoveredIsNotMadeAnewForItsGateway(t *testing.T) {
 }
 
 func (d *deletions) DeletedClaims(context.Context) ([]model.Claim, error) { return nil, nil }
+
+func (d *deletions) DeleteClaim(context.Context, string, string) error { return nil }

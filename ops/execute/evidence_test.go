@@ -82,7 +82,9 @@ func TestOthersThanSystemAreAskedBeforeASetIsMadeSmaller(t *testing.T) {
 				From: 3, To: 2, NodeIDs: "n3", NodeNames: "n3", Members: "n1,n2,n3", Pods: "p-3",
 			}
 			c.change(b, &a)
-			_, err := execute.Run(t.Context(), a, execute.Tools{Objects: l, Secrets: l.script, Database: l, Crash: b, Volume: b})
+			tools := execute.Tools{Objects: l, Secrets: l.script, Database: l, Crash: b, Volume: b}
+			l.alike(t, a, tools, c.words)
+			_, err := execute.Run(t.Context(), a, tools)
 			if a.Absent != "" {
 				assert.NotContains(t, b.asked, "p-3")
 			}

@@ -319,3 +319,5 @@ func TestEachWriteToKubernetesHasTheObjectThatWasDecidedOn(t *testing.T) {
 }
 
 func (n *noted) DeletedClaims(context.Context) ([]model.Claim, error) { return nil, nil }
+
+func (n *noted) DeleteClaim(context.Context, string, string) error { return nil }

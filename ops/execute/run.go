@@ -55,6 +55,8 @@ func run(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 		return filterTable(ctx, a, t)
 	case model.ActionRetryAllocation:
 		return retryAllocation(ctx, a, t)
+	case model.ActionDeleteClaims:
+		return deleteClaims(ctx, a, t)
 	case model.ActionShrinkSet:
 		return shrinkSet(ctx, a, t)
 	case model.ActionCurePod:
@@ -107,7 +109,7 @@ func writeObject(ctx context.Context, a model.Action, t Tools) (model.Result, er
 		return model.Result{Message: "the pod is asked to have " + a.Resources.Words()}, err
 	case model.ActionRecreateSet:
 		err := orGone(t.Objects.OrphanSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.Budget, a.Value))
-		return model.Result{Message: "the StatefulSet was deleted without its pods, to be made again with larger claim templates"}, err
+		return model.Result{Message: "the StatefulSet was deleted without its pods, to be made again with the claim templates that are desired"}, err
 	case model.ActionRecreatePod:
 		err := keepsVolumes(ctx, a, t, a.Pod)
 		if err == nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -12,61 +13,89 @@ import (
 // shrinkSet asks the database once more, then lets the nodes go. What has changed
 // since the decision is an error, and is decided again.
 func shrinkSet(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
-	ids, names := entries(a.NodeIDs), entries(a.NodeNames)
+	names := entries(a.NodeNames)
 	if len(names) == 0 || a.From-a.To != len(names) {
 		return model.Result{}, fmt.Errorf("%d node(s) are known of %d that are to leave", len(names), a.From-a.To)
 	}
-	// The witnesses beside `system` take seconds: what it is shown is asked after them,
-	// right before the write.
-	x := model.Examination{IDs: ids, Names: names, Pods: entries(a.Pods), Absent: entries(a.Absent), Ask: a.Pod, Elsewhere: a.Elsewhere}
-	if reason, holds := x.Verdict(Examine(ctx, t, x)); holds {
-		return model.Result{}, fmt.Errorf("looking once more, not as system: %s", reason.Message)
-	}
-	s, err := t.system(ctx, a)
-	if err != nil {
-		return model.Result{}, err
-	}
-	defer s.Close()
-	if len(ids) > 0 {
-		// Before the shards are looked for: from here on none comes to these nodes.
-		if err := putInForce(ctx, s, a); err != nil {
-			return model.Result{}, err
-		}
-	}
-	nodes, err := s.Strings(ctx, nodeIDs)
-	if err != nil {
-		return model.Result{}, fmt.Errorf("looking for the nodes once more: %w", err)
-	}
-	if err := allThere(nodes, 1, a.Members, ""); err != nil {
-		return model.Result{}, err
-	}
-	for _, n := range nodes {
-		if slices.Contains(names, n[1]) && !slices.Contains(ids, n[0]) {
-			return model.Result{}, fmt.Errorf("node %s is another one by now: its id %s was not drained", n[1], n[0])
-		}
-	}
-	rows, err := s.Strings(ctx, copies)
-	if err != nil {
-		return model.Result{}, fmt.Errorf("looking for shards on the nodes once more: %w", err)
-	}
-	if err := empty(rows, ids, names, a.Elsewhere); err != nil {
-		return model.Result{}, err
-	}
-	if filtered, err := filteredTables(ctx, s); err != nil {
-		return model.Result{}, err
-	} else if filtered > a.Filtered {
-		return model.Result{}, fmt.Errorf("%d table(s) have allocation filters of their own and not %d any more: what they keep may move to the nodes that are to leave", filtered, a.Filtered)
-	}
-	if err := lookFiltered(ctx, s, a); err != nil {
-		return model.Result{}, err
-	}
-	if err := lookUnfiltered(ctx, s, a); err != nil {
+	if err := lookEmpty(ctx, a, t); err != nil {
 		return model.Result{}, err
 	}
 	if err := t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.To); err != nil {
 		return model.Result{}, err
 	}
 	return model.Result{Message: fmt.Sprintf("%d empty node(s) leave: %d replicas instead of %d", len(names), a.To, a.From)}, nil
+}
+
+// deleteClaims looks as shrinkSet does, then deletes the claims of the node that was drained.
+func deleteClaims(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+	claims := entries(a.Claims)
+	if len(claims) == 0 || len(entries(a.NodeIDs)) != 1 {
+		return model.Result{}, fmt.Errorf("%d claim(s) are named of %d drained node(s), and not some of one", len(claims), len(entries(a.NodeIDs)))
+	}
+	if err := lookEmpty(ctx, a, t); err != nil {
+		return model.Result{}, err
+	}
+	for _, claim := range claims {
+		name, uid, ok := strings.Cut(claim, "/")
+		if !ok {
+			return model.Result{}, fmt.Errorf("%q is no claim and its UID", claim)
+		}
+		if err := t.Objects.DeleteClaim(ctx, name, uid); err != nil {
+			return model.Result{}, err
+		}
+	}
+	return model.Result{Message: fmt.Sprintf("%d volume claim(s) of the empty node %s are deleted, and go with its pod", len(claims), a.NodeNames)}, nil
+}
+
+// lookEmpty is an error where the nodes that were drained are not empty by now, or anything else
+// is otherwise than it was decided on.
+func lookEmpty(ctx context.Context, a model.Action, t Tools) error {
+	ids, names := entries(a.NodeIDs), entries(a.NodeNames)
+	// The witnesses beside `system` take seconds: what it is shown is asked after them,
+	// right before the write.
+	x := model.Examination{IDs: ids, Names: names, Pods: entries(a.Pods), Absent: entries(a.Absent), Ask: a.Pod, Elsewhere: a.Elsewhere}
+	if reason, holds := x.Verdict(Examine(ctx, t, x)); holds {
+		return fmt.Errorf("looking once more, not as system: %s", reason.Message)
+	}
+	s, err := t.system(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if len(ids) > 0 {
+		// Before the shards are looked for: from here on none comes to these nodes.
+		if err := putInForce(ctx, s, a); err != nil {
+			return err
+		}
+	}
+	nodes, err := s.Strings(ctx, nodeIDs)
+	if err != nil {
+		return fmt.Errorf("looking for the nodes once more: %w", err)
+	}
+	if err := allThere(nodes, 1, a.Members, ""); err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if slices.Contains(names, n[1]) && !slices.Contains(ids, n[0]) {
+			return fmt.Errorf("node %s is another one by now: its id %s was not drained", n[1], n[0])
+		}
+	}
+	rows, err := s.Strings(ctx, copies)
+	if err != nil {
+		return fmt.Errorf("looking for shards on the nodes once more: %w", err)
+	}
+	if err := empty(rows, ids, names, a.Elsewhere); err != nil {
+		return err
+	}
+	if filtered, err := filteredTables(ctx, s); err != nil {
+		return err
+	} else if filtered > a.Filtered {
+		return fmt.Errorf("%d table(s) have allocation filters of their own and not %d any more: what they keep may move to the nodes that are to leave", filtered, a.Filtered)
+	}
+	if err := lookFiltered(ctx, s, a); err != nil {
+		return err
+	}
+	return lookUnfiltered(ctx, s, a)
 }
 
 // empty is an error that names what is on the nodes, is moving, or is nowhere.

@@ -28,6 +28,7 @@ type leaving struct {
 	denied  [][]string
 	lowered []int
 	set     []any
+	claims  []string
 }
 
 func (l *leaving) Login(ctx context.Context, pod, user, password string) (execute.Session, error) {
@@ -122,17 +123,24 @@ func TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller(t *testing.T) {
 		{"the only copy, by consent", func(l *leaving) { l.shards = [][]string{on("n3", "STARTED")} }, true, "is on node n3 by now"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := &leaving{
-				script: newScript("system/real"), excluded: "somebody,n3",
-				nodes:  [][]string{{"n1", "n1"}, {"n2", "n2"}, {"n3", "n3"}},
-				shards: [][]string{on("n1", "STARTED"), on("n2", "STARTED")},
-				whole:  [][]string{{"GREEN", "0", "0"}},
+			of := func() (*leaving, execute.Tools) {
+				l := &leaving{
+					script: newScript("system/real"), excluded: "somebody,n3",
+					nodes:  [][]string{{"n1", "n1"}, {"n2", "n2"}, {"n3", "n3"}},
+					shards: [][]string{on("n1", "STARTED"), on("n2", "STARTED")},
+					whole:  [][]string{{"GREEN", "0", "0"}},
+				}
+				c.change(l)
+				return l, execute.Tools{Objects: l, Secrets: l.script, Database: l}
 			}
-			c.change(l)
-			_, err := execute.Run(t.Context(), model.Action{
+			a := model.Action{
 				Kind: model.ActionShrinkSet, Pod: "p", SystemSecret: "system", Set: "s", SetUID: "u", SetVersion: "7",
 				From: 3, To: 2, NodeIDs: "n3", NodeNames: "n3", Members: "n1,n2,n3", Elsewhere: c.elsewhere, Whole: model.WholeHealth{Asked: true},
-			}, execute.Tools{Objects: l, Secrets: l.script, Database: l})
+			}
+			l, tools := of()
+			l.alike(t, a, tools, c.words)
+			l, tools = of()
+			_, err := execute.Run(t.Context(), a, tools)
 			if c.words != "" {
 				require.ErrorContains(t, err, c.words)
 				assert.Empty(t, l.lowered)
@@ -147,3 +155,41 @@ func TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller(t *testing.T) {
 }
 
 func (l *leaving) DeletedClaims(context.Context) ([]model.Claim, error) { return nil, nil }
+
+func (l *leaving) DeleteClaim(_ context.Context, name, uid string) error {
+	l.claims = append(l.claims, name+"/"+uid)
+	return nil
+}
+
+// alike: the claims of a node are deleted after the same look that is before nodes leave.
+func (l *leaving) alike(t *testing.T, a model.Action, tools execute.Tools, words string) {
+	t.Helper()
+	a.Kind, a.Claims = model.ActionDeleteClaims, "data0-s-2/u0,debug-s-2/u1"
+	_, err := execute.Run(t.Context(), a, tools)
+	if words != "" {
+		require.ErrorContains(t, err, words)
+		assert.Empty(t, l.claims)
+		return
+	}
+	require.NoError(t, err)
+	assert.Equal(t, []string{"data0-s-2/u0", "debug-s-2/u1"}, l.claims)
+}
+
+// An action that names more than one node is none that a decision makes.
+func TestTheClaimsOfOneNodeAreDeleted(t *testing.T) {
+	for _, c := range []struct{ name, ids, claims, words string }{
+		{"two nodes", "n2,n3", "data0-s-2/u0", "not some of one"},
+		{"no node", "", "data0-s-2/u0", "not some of one"},
+		{"no claim", "n3", "", "not some of one"},
+		{"a claim without a UID", "n3", "data0-s-2", "no claim and its UID"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := &leaving{script: newScript("system/real"), excluded: "n3", nodes: [][]string{{"n1", "n1"}, {"n3", "n3"}}, shards: [][]string{on("n1", "STARTED")}, whole: [][]string{{"GREEN", "0", "0"}}}
+			_, err := execute.Run(t.Context(), model.Action{
+				Kind: model.ActionDeleteClaims, Pod: "p", SystemSecret: "system", NodeIDs: c.ids, NodeNames: c.ids, Members: "n1,n3", Claims: c.claims, Whole: model.WholeHealth{Asked: true},
+			}, execute.Tools{Objects: l, Secrets: l.script, Database: l})
+			require.ErrorContains(t, err, c.words)
+			assert.Empty(t, l.claims)
+		})
+	}
+}

@@ -48,6 +48,9 @@ type Objects interface {
 	// GrowClaim asks for a size for a bound volume claim, with its UID as precondition; nil
 	// where it is asked for already, an error where the volume has as much.
 	GrowClaim(ctx context.Context, name, uid, size string) error
+	// DeleteClaim deletes a volume claim, with its UID as precondition, and notes on it that its
+	// volume may go with its pod; nil where there is none of that UID.
+	DeleteClaim(ctx context.Context, name, uid string) error
 	// DeletedClaims are the volume claims in the cluster's namespace that somebody has deleted
 	// and that are still there.
 	DeletedClaims(ctx context.Context) ([]model.Claim, error)

@@ -20,6 +20,11 @@ type deleting struct {
 
 func (d *deleting) DeletedClaims(context.Context) ([]model.Claim, error) { return d.claims, nil }
 
+func (d *deleting) DeleteClaim(_ context.Context, name, _ string) error {
+	d.done = append(d.done, "claim "+name)
+	return nil
+}
+
 func (d *deleting) DeletePod(_ context.Context, name, _ string) error {
 	d.done = append(d.done, name)
 	return nil

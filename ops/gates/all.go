@@ -115,6 +115,7 @@ var All = []Rule{
 	VolumeShrinkRule,
 	ClassExpandsRule,
 	VolumesGrowRule,
+	VolumesReplacedRule,
 	VolumeFailedRule,
 	SetRecreatedRule,
 	SizeNotVisibleRule,

@@ -4,14 +4,14 @@ package gates
 var VolumeShrinkRule = Rule{
 	Name:   "volume-cannot-shrink",
 	Kind:   Refuses,
-	Says:   "A volume never becomes smaller: neither Kubernetes nor a file system in use does that.",
-	Do:     "Put the old size back. A new group with smaller volumes can take the place of this one: add it, then shrink the old one.",
+	Says:   "A volume never becomes smaller: neither Kubernetes nor a file system in use does that. Smaller volumes replace the old ones node by node, which deletes those: that needs the consent `delete-volumes` in a definition that was applied before.",
+	Do:     "Put the old size back. Or push the consent `delete-volumes` alone, and the smaller size once that is applied. Or let a new group with smaller volumes take the place of this one: add it, then shrink the old one, whose claims stay.",
 	Source: "Kubernetes, persistent volumes, Expanding Persistent Volumes Claims",
 }
 
 // VolumeShrink gives the field and both sizes.
 func VolumeShrink(set, path, from, to string, unused bool) Reason {
-	what := "set resources.disk.size of its group back, or add a group with smaller volumes and shrink this one"
+	what := "set resources.disk.size of its group back" + replaceWords + "; or add a group with smaller volumes and shrink this one"
 	if unused {
 		what = neverStartedRepair
 	}

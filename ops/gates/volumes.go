@@ -9,8 +9,9 @@ import (
 var VolumesRule = Rule{
 	Name: "volume-change-not-supported",
 	Kind: Refuses,
-	Says: "The number and the class of a group's volumes are fixed when it is made; changing them is not supported yet. Their size may grow.",
-	Do: "Put the old value back. A new group with other volumes can take its place: add it, then shrink the old one. " +
+	Says: "A volume claim keeps its storage class, and a node its number of disks. Another class is done by replacing the volumes node by node, which deletes the old ones: that needs the consent `delete-volumes` in a definition that was applied before. " +
+		"Another number of disks is not supported yet. The size may grow without all that.",
+	Do: "Put the old value back. Or push the consent `delete-volumes` alone, and the other class once that is applied. Or let a new group take the place of this one: add it, then shrink the old one, whose claims stay. " +
 		"Where the cluster has never started, for a storage class that is not there say, do in this order: take its definition out of Git, run `stevedore release --wait`, delete its StatefulSets and their volume claims, run `stevedore forget`, and put the corrected definition back.",
 	Source: "Kubernetes, StatefulSet volumeClaimTemplates",
 }
@@ -24,7 +25,7 @@ func Volumes(set, path, from, to string, unused bool) Reason {
 	if unused {
 		what = neverStartedRepair
 	}
-	return VolumesRule.because("%s: %s is %q and %q is wanted: changing volumes is not supported yet and nothing of it is applied; %s", set, path, from, to, what)
+	return VolumesRule.because("%s: %s is %q and %q is wanted: nothing of it is applied; %s", set, path, from, to, what)
 }
 
 // oldDisk names the field of the definition, and its old value where that is what the claim had.
@@ -34,9 +35,12 @@ func oldDisk(path, from string) string {
 	case class && debug:
 		return fmt.Sprintf("set spec.operations.debugVolume.storageClass back to %q", from)
 	case class:
-		return fmt.Sprintf("set resources.disk.storageClass of its group back to %q", from)
+		return fmt.Sprintf("set resources.disk.storageClass of its group back to %q"+replaceWords, from)
 	case debug:
 		return "set spec.operations.debugVolume back to what it was"
 	}
 	return "set resources.disk of its group back to what it was"
 }
+
+// replaceWords name the way to other volumes that exists.
+const replaceWords = ", and push the consent delete-volumes alone: once that is applied, push the change again, and stevedore replaces the volumes node by node"

@@ -30,6 +30,7 @@ func Consent(t *pass.Pass) {
 	if consents(&t.Desired) && aim.Applied(&t.View) && len(t.Decision.Refusals) == 0 {
 		t.Record.DeleteConsent = t.Record.Revision
 	}
+	aim.ConsentVolumes(t)
 }
 
 // consents reports whether the definition allows the deletion, and is neither paused nor released.

@@ -57,11 +57,16 @@ func BytesOfQuantity(text string) int64 {
 	return q.Value()
 }
 
-// setSizes writes sizes into the claim templates that the list names.
-func setSizes(set *unstructured.Unstructured, sizes model.SizeList) error {
+// setSizes writes sizes and storage classes into the claim templates that the lists name.
+func setSizes(set *unstructured.Unstructured, sizes, classes model.SizeList) error {
 	var failed error
 	each(set, func(template map[string]any) {
 		name, _, _ := unstructured.NestedString(template, "metadata", "name")
+		if class, ok := classes.Size(name); ok && class != "" {
+			if err := unstructured.SetNestedField(template, class, "spec", "storageClassName"); err != nil {
+				failed = fmt.Errorf("setting the storage class of the claim template %s of StatefulSet %s: %w", name, set.GetName(), err)
+			}
+		}
 		size, ok := sizes.Size(name)
 		if !ok || BytesOfQuantity(storageRequest(template)) == BytesOfQuantity(size) {
 			return

@@ -152,8 +152,8 @@ type EffectiveSet struct {
 	// Resized keeps the hash of a template that differs only in what running pods get in place.
 	Resized bool
 	// Sizes are those of its claim templates; "" leaves them as they are in what is
-	// applied.
-	Sizes SizeList
+	// applied. Classes are their storage classes, likewise.
+	Sizes, Classes SizeList
 }
 
 // Budget is a disruption budget's effective value.
@@ -296,6 +296,10 @@ const (
 	// ActionGrowClaim asks for Size for Claim (precondition ClaimUID), while that is more
 	// than its volume has.
 	ActionGrowClaim ActionKind = "grow-claim"
+	// ActionDeleteClaims deletes Claims, "name/uid" joined by commas, of the pod in Pods, and notes
+	// on each that its volume may go. The node was drained and is looked at once more as for
+	// ActionShrinkSet. A claim and its volume stay as long as the pod does. Disruptive.
+	ActionDeleteClaims ActionKind = "delete-claims"
 	// ActionRecreateSet deletes Set (preconditions SetUID and SetVersion) and leaves its
 	// From pods, which all have to be there, while Budget keeps Value pods and lets none
 	// go. It is made again when objects are applied. Disruptive.
@@ -329,6 +333,8 @@ type Action struct {
 	// LosesVolume: a person has agreed that the pod goes with its volume. It does while each
 	// shard on it is started on another node too.
 	LosesVolume bool
+	// Claims are those that are deleted.
+	Claims string
 	// ClaimUID and Size, as Kubernetes writes it, are of the claim that grows.
 	ClaimUID, Size string
 	Resources      Resources
@@ -379,6 +385,8 @@ func (a Action) Subject() string {
 		return "of zone " + a.Zone
 	case ActionDeleteObject:
 		return a.Object.String()
+	case ActionDeleteClaims:
+		return a.Pods
 	case ActionSuspendSet, ActionShrinkSet, ActionDeleteSet, ActionStopSet, ActionForgetHold, ActionRecreateSet:
 		return a.Set
 	case ActionSetSettings, ActionResetSettings:

@@ -22,6 +22,7 @@ func (r *Record) DecidedEqual(o *Record) bool {
 	case LicenceName(r.License) != LicenceName(o.License), r.LicenseSecret != o.LicenseSecret, r.LicenseChange != o.LicenseChange, !r.Bootstrap.equal(&o.Bootstrap):
 	// What is under way, and which templates have come up.
 	case !r.Operation.equal(o.Operation), !r.Removal.equal(o.Removal), r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy:
+	case !samePart(r.Replacing, o.Replacing), r.VolumesConsent != o.VolumesConsent:
 	case !r.Growth.equal(o.Growth), !r.Resizing.equal(o.Resizing), r.RecoverDue != o.RecoverDue, !sameList(r.OnTrial, o.OnTrial), !sameList(r.Verified, o.Verified):
 	// What we have set in the database.
 	case !samePart(r.Hold, o.Hold), !r.HoldHidden.Equal(o.HoldHidden), !r.Exclusions.equal(o.Exclusions), !sameList(r.Settings, o.Settings):
@@ -61,7 +62,7 @@ func (s *Shrink) equal(o *Shrink) bool {
 	}
 	switch {
 	// What becomes smaller, and who leaves.
-	case s.Masters != o.Masters, s.Set != o.Set, s.From != o.From, s.To != o.To, s.Before != o.Before:
+	case s.Masters != o.Masters, s.Replaces != o.Replaces, s.Set != o.Set, s.From != o.From, s.To != o.To, s.Before != o.Before:
 	case s.LeaveZone != o.LeaveZone, !slices.Equal(s.Leaving, o.Leaving):
 	// How far the drain has come.
 	case !s.Since.Equal(o.Since), s.Shards != o.Shards, s.Bytes != o.Bytes, !s.Moving.Equal(o.Moving), !s.Still.Equal(o.Still):
@@ -80,7 +81,7 @@ func (r *Restart) equal(o *Restart) bool {
 	}
 	switch {
 	// Which pods are to restart, and who asked for it.
-	case r.Set != o.Set, r.Remembered != o.Remembered, !r.Before.Equal(o.Before), r.At != o.At, r.By != o.By:
+	case r.Set != o.Set, r.Remembered != o.Remembered, !r.Before.Equal(o.Before), r.At != o.At, r.By != o.By, r.Replaces != o.Replaces:
 	// Who goes down now.
 	case r.Pod != o.Pod, r.PodUID != o.PodUID, r.Template != o.Template, r.Zone != o.Zone, !slices.Equal(r.Pods, o.Pods):
 	// How far it has come.
@@ -95,7 +96,8 @@ func (x *Exclusions) equal(o *Exclusions) bool {
 	if x == nil || o == nil {
 		return x == o
 	}
-	return x.Set == o.Set && x.IDs == o.IDs && x.Before == o.Before && slices.Equal(x.Tables, o.Tables)
+	ids := x.IDs == o.IDs && x.Before == o.Before
+	return ids && x.Set == o.Set && x.Replaces == o.Replaces && slices.Equal(x.Tables, o.Tables)
 }
 
 // samePart compares a part that a record may lack.

@@ -46,6 +46,9 @@ type Observed struct {
 	Disrupted []string
 	// Resize is read only where a pod is to get other CPU and memory (compute.Wanted).
 	Resize CanResize
+	// DeletesClaims is whether volume claims may be deleted; it is asked while volumes are being
+	// replaced.
+	DeletesClaims Answer
 	// Failures are the actions that failed at their last attempt; kept in the
 	// daemon's memory only.
 	Failures []Failure

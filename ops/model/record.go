@@ -111,6 +111,11 @@ type Record struct {
 	// DeleteConsent is the revision whose definition, applied, consented to the
 	// deletion of the cluster; "" where it does not.
 	DeleteConsent string `json:"deleteConsent,omitempty"`
+	// VolumesConsent is true once a definition was applied that consents to the deletion of
+	// volumes, which are then replaced.
+	VolumesConsent bool `json:"volumesConsent,omitempty"`
+	// Replacing is there while nodes are to come onto other volumes; nil for none.
+	Replacing *VolumeReplacement `json:"replacing,omitempty"`
 	// DeletedClaims are the claims whose deletion while a pod uses them was reported.
 	DeletedClaims string `json:"deletedClaims,omitempty"`
 	// Removal of the cluster by that consent; nil while its definition is there.
@@ -200,6 +205,9 @@ const (
 	// OperationExpand recreates StatefulSets around their pods, with larger claim
 	// templates.
 	OperationExpand OperationKind = "expand"
+	// OperationReplace drains a node in place and deletes its volume claims. The restart that
+	// follows brings it onto new volumes.
+	OperationReplace OperationKind = "replace-volumes"
 )
 
 // Steps of a grow.
@@ -256,6 +264,9 @@ type Restart struct {
 	Unseen bool `json:"unseen,omitempty"`
 	// Said is true once it was reported what the absence of its pods does to tables.
 	Said bool `json:"said,omitempty"`
+	// Replaces is true where it began for a node that was drained to come onto other volumes:
+	// that is reported, and the restart is not.
+	Replaces bool `json:"replaces,omitempty"`
 }
 
 // PodRef is one pod, and no other one of its name.
@@ -282,12 +293,17 @@ const (
 	StepGone    = "nodes-gone"   // pods and nodes are to go
 	StepInclude = "include"      // the exclusions are given back
 	StepDelete  = "delete-set"   // the StatefulSet of a removed group goes
+
+	StepClaims = "delete-claims" // of a node that stays: its volume claims are to be deleted
 )
 
 // Shrink is how far the drain of one StatefulSet's highest ordinals has come.
 type Shrink struct {
 	// Masters is true where dedicated masters leave, false for data groups.
 	Masters bool `json:"masters,omitempty"`
+	// Replaces is the pod whose node is drained and stays, to come onto other volumes; "" where
+	// nodes leave.
+	Replaces string `json:"replaces,omitempty"`
 	// Set is the one that becomes smaller, from From to To replicas; "" between two.
 	Set  string `json:"set,omitempty"`
 	From int    `json:"from,omitempty"`
@@ -336,6 +352,9 @@ type Exclusions struct {
 	Before string `json:"before"`
 	// Tables are those whose own filters are changed too.
 	Tables []TableExclusion `json:"tables,omitempty"`
+	// Replaces is the UID of the pod whose volumes are replaced: while it stands and is to be
+	// restarted no shard may come back; "" where nodes leave.
+	Replaces string `json:"replaces,omitempty"`
 }
 
 // TableExclusion is a table, or a partitioned table with all its partitions.

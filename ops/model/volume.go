@@ -91,6 +91,16 @@ func Sizes(templates []VolumeTemplate, set string) SizeList {
 	return SizeList(strings.Join(parts, ","))
 }
 
+// Classes are the storage classes of the templates of a set, by their names: "data0=fast".
+func Classes(templates []VolumeTemplate, set string) SizeList {
+	classes := make([]VolumeTemplate, 0, len(templates))
+	for _, v := range templates {
+		v.Text = v.Class
+		classes = append(classes, v)
+	}
+	return Sizes(classes, set)
+}
+
 // Size is that of the template of this name; false where the list has none.
 func (l SizeList) Size(template string) (string, bool) {
 	for part := range strings.SplitSeq(string(l), ",") {
@@ -174,6 +184,15 @@ type Recreation struct {
 	UID     string `json:"uid"`
 	Pods    int    `json:"pods"`
 	Guarded int    `json:"guarded"`
-	// Sizes are those of the claim templates of the new one.
-	Sizes SizeList `json:"sizes"`
+	// Sizes are those of the claim templates of the new one, and Classes their storage classes;
+	// "" where those stay.
+	Sizes   SizeList `json:"sizes"`
+	Classes SizeList `json:"classes,omitempty"`
+}
+
+// VolumeReplacement is under way from when another storage class, or a smaller size, is desired
+// until the node of each pod is on such volumes.
+type VolumeReplacement struct {
+	// Desired are the storage classes and sizes of all claim templates, in words that compare.
+	Desired string `json:"desired"`
 }

@@ -41,6 +41,8 @@ func (m *world) act(a model.Action) model.Result {
 		m.resizePod(&a)
 	case model.ActionRecreateSet:
 		m.orphan(a.Set)
+	case model.ActionDeleteClaims:
+		m.deleteClaims(&a)
 	case model.ActionRestartPod, model.ActionCurePod, model.ActionRecreatePod, model.ActionRecoverPod:
 		m.renew(a.Pod)
 	case model.ActionRestartZone:

@@ -39,7 +39,7 @@ func Converged(desired model.Desired, templates Templates, now time.Time) (obser
 		r.model.desired = &r.start.Desired
 		done = r.toTheEnd()
 	}
-	r.start.Desired = desired
+	r.start.Desired, r.record.VolumesConsent = desired, desired.Operations.Has(definition.ConsentDeleteVolumes)
 	if r.record.Bootstrap.Done {
 		r.record.Stage = model.StageVerified
 	}

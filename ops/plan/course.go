@@ -81,6 +81,9 @@ func (c *course) turn(desired *model.Desired, observed *model.Observed, before, 
 	switch {
 	case op == nil:
 		c.current = -1
+	case op.Kind == model.OperationReplace, op.Restart != nil && op.Restart.Replaces, op.Kind == model.OperationExpand && next.Replacing != nil:
+		c.current = c.own(kindReplace)
+		c.last = c.current
 	case op.Kind == model.OperationExpand:
 		c.current = c.own(kindExpand)
 		c.last = c.current
@@ -103,7 +106,7 @@ func (c *course) turn(desired *model.Desired, observed *model.Observed, before, 
 func passing(name string) bool {
 	return slices.Contains([]string{
 		gates.PodsReadyRule.Name, gates.JoinedRule.Name, gates.StableForRule.Name, gates.MasterStableRule.Name, gates.ReplicasLiveRule.Name,
-		gates.VolumesGrowRule.Name, gates.PodsResizeRule.Name, gates.SetRecreatedRule.Name, gates.SizeNotVisibleRule.Name, gates.ExclusionsReturnRule.Name,
+		gates.VolumesGrowRule.Name, gates.PodsResizeRule.Name, gates.SetRecreatedRule.Name, gates.SizeNotVisibleRule.Name, gates.VolumesReplacedRule.Name, gates.ExclusionsReturnRule.Name,
 	}, name)
 }
 
@@ -279,7 +282,9 @@ func (c *course) end(start Start, record model.Record, sets []Set, done bool) Co
 		if op.Kind == kindResize {
 			op.Summary = resizeSummary(op)
 		}
-		if c.work[i].back {
+		if op.Kind == kindReplace {
+			op.Summary = c.replaceSummary(op, c.work[i])
+		} else if c.work[i].back {
 			op.Summary = rolledBack(op)
 		} else {
 			op.Summary = withPods(op)

@@ -21,10 +21,15 @@ func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 	}
 	// Where nodes vote they leave one by one, and those that are left are not drained
 	// anew.
-	if c.draining == op.Shrink.Set {
+	draining := op.Shrink.Set + op.Shrink.Replaces
+	if c.draining == draining {
 		return
 	}
-	c.draining = op.Shrink.Set
+	c.draining = draining
+	if op.Shrink.Replaces != "" {
+		c.work[c.current].bytes += capacity.ForecastDrain(&observed.Database, next.Version, leaving, c.model.dataNodeNames()).Bytes
+		return
+	}
 	current := &c.out.Operations[c.current]
 	text := fmt.Sprintf("drain %s", strings.Join(leaving, ", "))
 	if op.Shrink.Masters {

@@ -179,6 +179,18 @@ func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 			refused: []string{"volume-cannot-shrink"},
 		},
 		{
+			name: "a smaller disk, by consent", from: with(func(w *wish) { w.operations = "consent: [delete-volumes]" }),
+			to:         with(func(w *wish) { w.operations, w.diskSize = "consent: [delete-volumes]", "8GiB" }),
+			operations: []string{"replace-volumes"}, restarts: 3,
+			steps: []string{
+				"recreate-set " + hot, "apply " + hot,
+				"exclude-nodes data-hot-0", "delete-claims " + hot + "-0", "hold-allocation " + hot + "-0", "restart-pod " + hot + "-0", "include-nodes " + hot, "release-allocation " + hot + "-0", "annotate-claim data0-" + hot + "-0",
+				"exclude-nodes data-hot-1", "delete-claims " + hot + "-1", "hold-allocation " + hot + "-1", "restart-pod " + hot + "-1", "include-nodes " + hot, "release-allocation " + hot + "-1", "annotate-claim data0-" + hot + "-1",
+				"exclude-nodes data-hot-2", "delete-claims " + hot + "-2", "hold-allocation " + hot + "-2", "restart-pod " + hot + "-2", "include-nodes " + hot, "release-allocation " + hot + "-2", "annotate-claim data0-" + hot + "-2",
+			},
+			summary: "replace volumes node by node: data0 of " + hot + " to 8.0 GiB of the class default; 3 nodes are drained in place (0 B move), the old claims and volumes are deleted, and the pods restart one after the other: 3 pods",
+		},
+		{
 			name: "a larger disk", from: basic(), to: with(func(w *wish) { w.diskSize = "128GiB" }), operations: []string{"expand"},
 			steps: []string{
 				"grow-claim data0-" + hot + "-0", "grow-claim data0-" + hot + "-1", "grow-claim data0-" + hot + "-2", "recreate-set " + hot, "apply " + hot,

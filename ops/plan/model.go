@@ -52,6 +52,7 @@ type world struct {
 	storage     model.Storage
 	placement   model.Placement
 	resize      model.CanResize
+	deletes     model.Answer
 	foreign     []model.Foreign
 	otherOwner  string
 	applyErrors []string
@@ -75,7 +76,7 @@ func newModel(s Start, sets []Set) *world {
 		desired: &s.Desired, now: s.Now, db: s.Observed.Database,
 		claims: slices.Clone(s.Observed.Claims), secrets: slices.Clone(s.Observed.Secrets), budgets: slices.Clone(s.Observed.Budgets), templates: s.Observed.Volumes,
 		acknowledged: map[string]bool{}, volumes: map[string]model.Node{}, settings: map[string]string{},
-		applied: s.Observed.Applied, commands: s.Observed.Commands, storage: s.Observed.Storage, placement: s.Observed.Placement, resize: canResize(&s.Observed), foreign: s.Observed.Foreign,
+		applied: s.Observed.Applied, commands: s.Observed.Commands, storage: s.Observed.Storage, placement: s.Observed.Placement, resize: canResize(&s.Observed), deletes: model.Yes, foreign: s.Observed.Foreign,
 		otherOwner: s.Observed.OtherOwner, applyErrors: s.Observed.ApplyErrors, disrupted: s.Observed.Disrupted,
 	}
 	m.db.Shards, m.db.Tables = slices.Clone(m.db.Shards), slices.Clone(m.db.Tables)

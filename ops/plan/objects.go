@@ -195,7 +195,12 @@ func (w *weighing) class(c model.Change) Class {
 		}) {
 			return Restart
 		}
-	case model.ChangeVolumes, model.ChangeVolumesShrink, model.ChangeImmutable:
+	case model.ChangeVolumes, model.ChangeVolumesShrink:
+		if slices.ContainsFunc(w.course.Operations, func(op Operation) bool { return op.Kind == kindReplace }) {
+			return ByOperation
+		}
+		return Refused
+	case model.ChangeImmutable:
 		return Refused
 	case model.ChangeInPlace:
 		if template {

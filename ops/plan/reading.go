@@ -21,7 +21,7 @@ const plannedCluster = "planned"
 // observe is one look at the model.
 func (m *world) observe(desired *model.Desired, record *model.Record) model.Observed {
 	o := model.Observed{
-		At: m.now, Applied: m.applied, Claims: m.claims, Secrets: m.secrets, Budgets: m.budgets, Storage: m.storage, Placement: m.placement, Resize: m.resize, Volumes: m.templates,
+		At: m.now, Applied: m.applied, Claims: m.claims, Secrets: m.secrets, Budgets: m.budgets, Storage: m.storage, Placement: m.placement, Resize: m.resize, DeletesClaims: m.deletes, Volumes: m.templates,
 		Commands: m.commands, Foreign: m.foreign, OtherOwner: m.otherOwner, ApplyErrors: m.applyErrors, Disrupted: m.disrupted,
 	}
 	for _, s := range m.sets {

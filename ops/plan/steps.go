@@ -64,7 +64,7 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 		step.Target = heldFor(record.Operation)
 	case model.ActionRestartPod:
 		if a.LosesVolume {
-			step.Detail = "its volume goes with it, because its claim is being deleted; its copies are made again from other nodes"
+			step.Detail = newVolumeWords(record.Operation)
 		}
 	case model.ActionRestartZone:
 		step.Target, step.Detail = "zone "+a.Zone, strings.Join(podNames(a.Pods), ", ")
@@ -91,14 +91,24 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 		step.Detail = a.Size + ", while its pod runs"
 	case model.ActionResizePod:
 		step.Detail = a.Resources.Words() + ", while it runs"
+	case model.ActionDeleteClaims:
+		step.Target = a.Pods
+		step.Detail = "the claims of its drained node, which go with the pod: " + strings.Join(podNames(a.Claims), ", ")
 	case model.ActionRecreateSet:
-		step.Detail = fmt.Sprintf("deleted without its %s, and made again with larger claim templates", count(a.From, "pod"))
+		step.Detail = fmt.Sprintf("deleted without its %s, and made again with the claim templates that are desired", count(a.From, "pod"))
 	case model.ActionAnnotateClaim:
 		if a.Version != "" {
 			step.Detail = "CrateDB " + a.Version + " writes it"
 		}
 	}
 	return step
+}
+
+func newVolumeWords(op *model.Operation) string {
+	if op != nil && op.Restart != nil && op.Restart.Replaces {
+		return "it comes back on new volumes; its node was drained"
+	}
+	return "its volume goes with it, because its claim is being deleted; its copies are made again from other nodes"
 }
 
 // heldFor is what goes down while an operation holds the allocation.

@@ -157,6 +157,10 @@ const (
 
 func estimate(op *Operation, w work, start *Start) *Estimate {
 	switch {
+	case w.pods > 0 && w.bytes > 0:
+		// One node after the other is drained, and its pod restarted.
+		pods, moves := estimatePods(w.pods, start), estimate(op, work{bytes: w.bytes}, start)
+		return &Estimate{Least: pods.Least + moves.Least, Most: pods.Most + moves.Most, Basis: moves.Basis + "; " + pods.Basis}
 	case w.pods > 0:
 		return estimatePods(w.pods, start)
 	case w.bytes > 0:

@@ -38,10 +38,56 @@ func (m *world) growClaim(a *model.Action) {
 func (m *world) newVolumes(pod string) {
 	m.claims = slices.Clone(m.claims)
 	for i := range m.claims {
-		if c := &m.claims[i]; c.Terminating && c.Of(pod) {
-			c.Terminating, c.Replace, c.ClusterID, c.Version = false, false, "", ""
+		c := &m.claims[i]
+		if !c.Terminating || !c.Of(pod) {
+			continue
+		}
+		c.Terminating, c.Replace, c.ClusterID, c.Version = false, false, "", ""
+		for j := range m.templates {
+			if v := &m.templates[j]; v.Holds(c) {
+				if model.DataVolume(c.Template) {
+					m.fileSystemGrows(c, v.Size-c.Capacity)
+				}
+				c.Requested, c.Capacity, c.Class = v.Size, v.Size, v.Class
+			}
 		}
 	}
+}
+
+// deleteClaims has claims be deleted, which stay as long as their pod does.
+func (m *world) deleteClaims(a *model.Action) {
+	m.claims = slices.Clone(m.claims)
+	for i := range m.claims {
+		if c := &m.claims[i]; slices.Contains(podNames(a.Claims), c.Name) {
+			c.Terminating, c.Replace = true, true
+		}
+	}
+}
+
+// kindReplace has the nodes that are drained in place to come onto other volumes.
+const kindReplace = string(model.OperationReplace)
+
+// replaceSummary says what comes in the place of what, and what that moves.
+func (c *course) replaceSummary(op *Operation, w work) string {
+	var parts []string
+	for i := range c.model.desired.Volumes {
+		v := &c.model.desired.Volumes[i]
+		part := fmt.Sprintf("%s of %s to %s of the class %s", v.Name, v.Set, gates.Bytes(v.Size), v.Class)
+		if slices.ContainsFunc(op.Steps, func(s Step) bool {
+			return s.Action == string(model.ActionDeleteClaims) && strings.Contains(s.Detail, " "+v.Name+"-"+v.Set+"-")
+		}) {
+			parts = append(parts, part)
+		}
+	}
+	return fmt.Sprintf("replace volumes node by node: %s; %s drained in place (%s move), the old claims and volumes are deleted, and the pods restart one after the other: %s",
+		strings.Join(parts, ", "), areOf(w.pods, "node"), bytesText(w.bytes), count(op.Restarts, "pod"))
+}
+
+func areOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what + " is"
+	}
+	return count(n, what) + " are"
 }
 
 // fileSystemGrows has the node of a claim see so many bytes more.

@@ -175,6 +175,9 @@ func left(v *view.View) int {
 func restarted(t *pass.Pass, op *model.Operation) {
 	t.Record.Operation, t.Record.RestartedAt, t.Record.RestartedBy = nil, op.Restart.At, op.Restart.By
 	aim.ComputeEnds(t)
+	if op.Restart.Replaces {
+		return // what it was for is reported
+	}
 	aim.Outcome(t, model.OperationRestart, model.StatusSuccess, "", model.Report{
 		Event: model.EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartSucceeded",
 		Message: fmt.Sprintf("the rolling restart has ended: %d pod(s) were restarted one after the other, and the cluster is green", len(op.Restart.Done)),

@@ -27,7 +27,7 @@ func Detailed(d *model.Desired, r *model.Record) bool {
 			return true
 		}
 	}
-	return r.Resizing != nil && r.Resizing.Restart
+	return r.Replacing != nil || r.Resizing != nil && r.Resizing.Restart
 }
 
 // NodesAsked reports whether Decide needs to know which Kubernetes nodes take the pods: one is about

@@ -24,7 +24,7 @@ func holdStep(t *pass.Pass, op *model.Operation) {
 	switch {
 	case t.Rejected, live == nil, !stands(&t.View, p, r.PodUID), !zoneStands(&t.View, r):
 		op.Step = model.StepReturn
-	case live.Hold != setting.HoldAnnotation(h) || aim.BudgetOpen(&t.View):
+	case live.Hold != setting.Annotation(&t.View, h.Set) || aim.BudgetOpen(&t.View):
 		// It is being applied.
 	case t.Observed.Database.Allocation == h.Before:
 		if podWaits(t, op, p, h.Before) {

@@ -32,10 +32,10 @@ func excludeStep(t *pass.Pass, op *model.Operation) {
 		sh.Set, op.Step = "", model.StepNext
 		return
 	}
-	if live.Hold != setting.ExclusionsAnnotation(x) || drainReading(t, op) {
+	if live.Hold != setting.Annotation(&t.View, x.Set) || drainReading(t, op) {
 		return
 	}
-	if s := view.Recorded(t.Record.Sets, sh.Set); s != nil && !sh.Masters && !within(x.IDs, t.Observed.Database.Settings.Exclude["_id"]) && len(forecast(&t.View, []model.RecordedSet{*s}).Refusals()) > 0 {
+	if s := view.Recorded(t.Record.Sets, sh.Set); s != nil && !sh.Masters && !within(x.IDs, t.Observed.Database.Settings.Exclude["_id"]) && len(forecast(&t.View, sh, []model.RecordedSet{*s}).Refusals()) > 0 {
 		// Tables want more since it was decided, and nothing is excluded yet: the gates
 		// before it say what.
 		aim.EndShrink(t)
@@ -175,7 +175,7 @@ func another(v *view.View, sh *model.Shrink) (*model.Node, int) {
 func excludeAnother(t *pass.Pass, op *model.Operation, n *model.Node, i int) {
 	sh := op.Shrink
 	sh.Drained = time.Time{}
-	if !fits(t, []model.RecordedSet{*view.Recorded(t.Record.Sets, sh.Set)}) {
+	if !fits(t, sh, []model.RecordedSet{*view.Recorded(t.Record.Sets, sh.Set)}) {
 		return
 	}
 	sh.Leaving = slices.Clone(sh.Leaving)
@@ -318,9 +318,15 @@ func drainProgress(t *pass.Pass, sh *model.Shrink, d drain) {
 	t.Decision.Progress = p
 }
 
-// makeSmaller records the intent and decides the write.
+// makeSmaller records the intent and decides the write: fewer replicas, or of a node that stays the
+// deletion of its claims.
 func makeSmaller(t *pass.Pass, op *model.Operation) {
 	sh := op.Shrink
+	if sh.Replaces != "" {
+		op.Step, sh.Since = model.StepClaims, t.Now
+		deleteClaims(t, op)
+		return
+	}
 	s := view.Recorded(t.Record.Sets, sh.Set)
 	next := nextReplicas(&t.View, sh, *s)
 	sh.Before, sh.Since, op.Step = s.Replicas, t.Now, model.StepSmaller
@@ -331,15 +337,21 @@ func makeSmaller(t *pass.Pass, op *model.Operation) {
 func shrinkSet(t *pass.Pass, op *model.Operation) {
 	sh, live := op.Shrink, t.Live(op.Shrink.Set)
 	to := aim.RecordedReplicas(&t.View, sh.Set)
+	a := lookOnceMore(t, sh, to)
+	a.Kind, a.Set, a.SetUID, a.SetVersion, a.From, a.To = model.ActionShrinkSet, sh.Set, live.UID, live.ResourceVersion, sh.Before, to
+	t.Decision.Disruptive = &a
+}
+
+// lookOnceMore is what the last look asks of nodes that were found empty.
+func lookOnceMore(t *pass.Pass, sh *model.Shrink, to int) model.Action {
 	x := examination(&t.View, sh, to)
-	t.Decision.Disruptive = &model.Action{
-		Kind: model.ActionShrinkSet, Pod: x.Ask, SystemSecret: t.SystemSecret(), Set: sh.Set, SetUID: live.UID, SetVersion: live.ResourceVersion,
-		From: sh.Before, To: to, NodeIDs: strings.Join(x.IDs, ","), NodeNames: strings.Join(x.Names, ","), Members: aim.Members(&t.View), Elsewhere: sh.LeaveZone,
+	a := model.Action{
+		Pod: x.Ask, SystemSecret: t.SystemSecret(), NodeIDs: strings.Join(x.IDs, ","), NodeNames: strings.Join(x.Names, ","), Members: aim.Members(&t.View), Elsewhere: sh.LeaveZone,
 		Pods: strings.Join(x.Pods, ","), Absent: strings.Join(x.Absent, ","), Beside: setting.OtherExclusions(&t.View),
 		Whole: t.Observed.Database.AsHealthy(),
 	}
 	if exclusions := t.Record.Exclusions; exclusions != nil {
-		t.Decision.Disruptive.Tables = exclusions.Changed(func(want *model.TableExclusion) bool {
+		a.Tables = exclusions.Changed(func(want *model.TableExclusion) bool {
 			_, others := lacksDrain(&t.Observed.Database, t.Record.Version, exclusions, want)
 			return others != nil
 		})
@@ -348,18 +360,20 @@ func shrinkSet(t *pass.Pass, op *model.Operation) {
 	for _, tables := range [][]model.Table{t.Observed.Database.Tables, t.Observed.Database.Partitioned} {
 		for i := range tables {
 			if tables[i].Filtered {
-				t.Decision.Disruptive.Filtered++
+				a.Filtered++
 			}
 		}
 	}
+	return a
 }
 
 // stayingPod answers SQL and does not leave; there is one wherever all nodes have joined,
 // which was looked at before.
-func stayingPod(v *view.View, set string, to int) string {
+func stayingPod(v *view.View, sh *model.Shrink, to int) string {
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
-		if aim.NodeJoined(v, p) && (p.Set != set || p.Ordinal < to) {
+		leaves := p.Name == sh.Replaces || sh.Replaces == "" && p.Set == sh.Set && p.Ordinal >= to
+		if aim.NodeJoined(v, p) && !leaves {
 			return p.Name
 		}
 	}

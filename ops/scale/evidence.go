@@ -46,7 +46,7 @@ func foundEmptyOnce(op *model.Operation) bool {
 	if op == nil || op.Shrink == nil || op.Shrink.Set == "" {
 		return false
 	}
-	return op.Step == model.StepSmaller || op.Step == model.StepDrain && !op.Shrink.Drained.IsZero()
+	return op.Step == model.StepSmaller || op.Step == model.StepClaims || op.Step == model.StepDrain && !op.Shrink.Drained.IsZero()
 }
 
 // nextReplicas is how many a set has after its next nodes have left: where they vote, one
@@ -60,9 +60,9 @@ func nextReplicas(v *view.View, sh *model.Shrink, s model.RecordedSet) int {
 
 // examination of the nodes that leave when a set has so many replicas.
 func examination(v *view.View, sh *model.Shrink, to int) model.Examination {
-	x := model.Examination{Elsewhere: sh.LeaveZone, Ask: stayingPod(v, sh.Set, to)}
+	x := model.Examination{Elsewhere: sh.LeaveZone, Ask: stayingPod(v, sh, to)}
 	for _, n := range sh.Leaving {
-		if n.Ordinal < to {
+		if n.Ordinal < to && sh.Replaces == "" {
 			continue
 		}
 		x.Names = append(x.Names, n.Name)

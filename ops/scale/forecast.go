@@ -18,7 +18,7 @@ func extends(t *pass.Pass, x *model.Exclusions) bool {
 	if s == nil || op.Shrink.Masters {
 		return false
 	}
-	f := forecast(&t.View, []model.RecordedSet{*s})
+	f := forecast(&t.View, t.Record.Operation.Shrink, []model.RecordedSet{*s})
 	reasons := f.Filtered()
 	for _, r := range reasons {
 		t.Refuse(r)
@@ -69,7 +69,7 @@ func keepsNodes(t *pass.Pass, x *model.Exclusions, table *model.Table) {
 	if s == nil || !table.OwnDecide(t.Record.Version) {
 		return // then the cluster's exclusion counts, or what is on its nodes is waited for
 	}
-	f := forecast(&t.View, []model.RecordedSet{*s})
+	f := forecast(&t.View, t.Record.Operation.Shrink, []model.RecordedSet{*s})
 	if slices.ContainsFunc(f.Leaving, func(n *model.Node) bool { return table.Filters().First(n) != model.No }) {
 		t.Refuse(gates.TableFilterDecides([]string{table.Name + ": " + f.Own.Freed(table)}))
 	}
@@ -87,8 +87,9 @@ func ToShrink(v *view.View, masters bool) []model.RecordedSet {
 	return out
 }
 
-// forecast is of all these sets becoming as small as they are desired.
-func forecast(v *view.View, sets []model.RecordedSet) *capacity.Forecast {
+// forecast is of all these sets becoming as small as they are desired, or of one node being drained
+// for other volumes.
+func forecast(v *view.View, sh *model.Shrink, sets []model.RecordedSet) *capacity.Forecast {
 	var leaving, remaining []*model.Node
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
@@ -100,7 +101,7 @@ func forecast(v *view.View, sets []model.RecordedSet) *capacity.Forecast {
 			n := &v.Observed.Database.Nodes[j]
 			switch {
 			case n.Name != p.NodeName:
-			case view.Recorded(sets, p.Set) != nil && p.Ordinal >= view.Target(v, p.Set):
+			case sh.Replaces == "" && view.Recorded(sets, p.Set) != nil && p.Ordinal >= view.Target(v, p.Set), sh.Replaces == p.Name:
 				leaving = append(leaving, n)
 			default:
 				remaining = append(remaining, n)
@@ -115,7 +116,8 @@ func forecast(v *view.View, sets []model.RecordedSet) *capacity.Forecast {
 // extendFilters are the tables whose filters change for the drain. Nodes of all these sets leave, so that
 // no table is sent to one that leaves next.
 func extendFilters(t *pass.Pass, sets []model.RecordedSet, leaving []*model.Node) []model.TableExclusion {
-	f, sh := forecast(&t.View, sets), t.Record.Operation.Shrink
+	sh := t.Record.Operation.Shrink
+	f := forecast(&t.View, sh, sets)
 	tables, _ := f.TableExclusions(leaving)
 	for _, table := range f.Own.Pinned() {
 		if !slices.Contains(sh.Pinned, table) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
@@ -121,14 +122,14 @@ func shrinkWaits(t *pass.Pass, sh *model.Shrink, sets []model.RecordedSet) bool 
 		t.Refuse(reason)
 	}
 	if !sh.Masters {
-		fits(t, sets)
+		fits(t, sh, sets)
 	}
 	return len(t.Decision.Refusals) > before
 }
 
 // fits reports whether what leaves of these sets can be drained, and refuses by name why not.
-func fits(t *pass.Pass, sets []model.RecordedSet) bool {
-	reasons := forecast(&t.View, sets).Refusals()
+func fits(t *pass.Pass, sh *model.Shrink, sets []model.RecordedSet) bool {
+	reasons := forecast(&t.View, sh, sets).Refusals()
 	for _, r := range reasons {
 		t.Refuse(r)
 	}
@@ -158,7 +159,7 @@ func dataFirst(v *view.View, sh *model.Shrink) bool { return sh.Masters && view.
 // allStay: none of the nodes has been taken out of its StatefulSet yet.
 func allStay(v *view.View, op *model.Operation) bool {
 	switch sh := op.Shrink; op.Step {
-	case model.StepExclude, model.StepDrain:
+	case model.StepExclude, model.StepDrain, model.StepClaims:
 		return true
 	case model.StepSmaller:
 		live := v.Live(sh.Set)
@@ -186,6 +187,7 @@ func Shrink(t *pass.Pass) {
 	// A drain that is no longer desired goes back, unless nodes are leaving already.
 	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
 	back := stops(&t.View) || retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh)
+	back = back || stays(&t.View, &sh)
 	if back && allStay(&t.View, &op) {
 		aim.EndShrink(t)
 		op.Step = model.StepInclude
@@ -203,6 +205,8 @@ func Shrink(t *pass.Pass) {
 		if setting.Include(t); t.Record.Exclusions == nil {
 			sh.Set, op.Step = "", model.StepNext
 		}
+	case model.StepClaims:
+		claimsStep(t, &op)
 	case model.StepDelete:
 		removeSet(t, &op)
 	case model.StepAcknowledge:
@@ -226,6 +230,14 @@ func leavesBeforeUpgrade(t *pass.Pass) {
 // nextShrink chooses the next set and looks at every gate again.
 func nextShrink(t *pass.Pass, op *model.Operation) {
 	sh := op.Shrink
+	if sh.Replaces != "" {
+		if !sh.Hidden.IsZero() && t.Elapsed(sh.Hidden) < setting.HiddenRetry {
+			t.Refuse(gates.ExclusionHidden())
+			return
+		}
+		t.Record.Operation = nil // the next node is looked for anew
+		return
+	}
 	sets := ToShrink(&t.View, sh.Masters)
 	switch {
 	case stops(&t.View), NeedsNodesFirst(&t.View), dataFirst(&t.View, sh):
@@ -247,7 +259,7 @@ func nextShrink(t *pass.Pass, op *model.Operation) {
 		return
 	}
 	s := leavesFirst(&t.View, sets)
-	f := forecast(&t.View, []model.RecordedSet{s})
+	f := forecast(&t.View, sh, []model.RecordedSet{s})
 	*sh = model.Shrink{
 		Masters: sh.Masters, MasterStable: true, Hidden: sh.Hidden, Pinned: sh.Pinned, Set: s.Name, From: s.Replicas, To: view.Target(&t.View, s.Name), Before: s.Replicas,
 		LeaveZone: f.Leave && f.ZoneLost(), Since: t.Now, Leaving: leaving(&t.View, s.Name, view.Target(&t.View, s.Name), s.Replicas), Evidence: sh.Evidence,
@@ -359,5 +371,77 @@ func scaleTimeout(t *pass.Pass) {
 	r := scaleReport(&t.View, op)
 	r.Reason, r.Warning = "ShrinkTimedOut", true
 	r.Message = shrinkWords(op.From, op.To) + words
+	if of := op.Shrink.Replaces; of != "" {
+		r.Message = "draining the node of pod " + of + " for other volumes" + words
+	}
 	aim.Outcome(t, model.OperationShrink, model.StatusFailure, "scale-timeout", r)
+}
+
+// stays: a node that is drained for other volumes keeps those that it has: nobody asks for others
+// or consents to it any more.
+func stays(v *view.View, sh *model.Shrink) bool {
+	switch p := podNamed(v, sh.Replaces); {
+	case sh.Replaces == "":
+		return false
+	case p == nil, !aim.MayReplace(v), len(aim.OtherClaims(v, p)) == 0, len(aim.OtherVolumes(v, sh.Set)) > 0:
+		return true
+	default:
+		return v.Record.Exclusions == nil || v.Record.Exclusions.Replaces != p.UID
+	}
+}
+
+func podNamed(v *view.View, name string) *model.Pod {
+	for i := range v.Observed.Pods {
+		if p := &v.Observed.Pods[i]; p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// deleteClaims decides the deletion of the claims of a node that was found empty. Kubernetes keeps
+// them, and their volumes, until its pod goes.
+func deleteClaims(t *pass.Pass, op *model.Operation) {
+	a := lookOnceMore(t, op.Shrink, 0)
+	var claims []string
+	for _, c := range aim.OtherClaims(&t.View, podNamed(&t.View, op.Shrink.Replaces)) {
+		if !c.Terminating || !c.Replace {
+			claims = append(claims, c.Name+"/"+c.UID)
+		}
+	}
+	a.Kind, a.Claims = model.ActionDeleteClaims, strings.Join(claims, ",")
+	t.Decision.Disruptive = &a
+}
+
+// claimsStep repeats the deletion until it is seen, while the node is empty. Then the pod is
+// restarted behind every gate, and no shard comes back to it before.
+func claimsStep(t *pass.Pass, op *model.Operation) {
+	sh := op.Shrink
+	left := false
+	for _, c := range aim.OtherClaims(&t.View, podNamed(&t.View, sh.Replaces)) {
+		left = left || !c.Terminating || !c.Replace
+	}
+	if !left {
+		before, at, by := aim.Asked(&t.View)
+		t.Record.Operation = &model.Operation{
+			Kind: model.OperationRestart, Step: model.StepNext, Started: t.Now, Revision: op.Revision,
+			Restart: &model.Restart{Before: before, At: at, By: by, Since: t.Now, MasterStable: true, Replaces: true},
+		}
+		return
+	}
+	if drainReading(t, op) {
+		return
+	}
+	d := drained(&t.View, op)
+	drainProgress(t, sh, d)
+	joined, _ := another(&t.View, sh)
+	empty := d.shards == 0 && !d.moving && t.Observed.Database.Unassigned == 0
+	switch {
+	case !empty, joined != nil, exclude(t, t.Record.Exclusions):
+		// Something came back between the check and the write.
+		op.Step, sh.Since, sh.Drained = model.StepDrain, t.Now, time.Time{}
+	case t.Waits(view.ClusterHealthWaits(&t.View, false)), t.Waits(evidenceWaits(&t.View, sh, 0)):
+	default:
+		deleteClaims(t, op)
+	}
 }

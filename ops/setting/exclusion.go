@@ -12,7 +12,7 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// ExclusionsAnnotation says on a StatefulSet what is excluded, should the record be lost.
+// ExclusionsAnnotation says what is excluded.
 func ExclusionsAnnotation(x *model.Exclusions) string {
 	said := appendQuoted([]byte(`{"before":`), x.Before)
 	said = append(said, `,"`+model.ExcludeSetting+`":`...)
@@ -28,18 +28,18 @@ func ExclusionsAnnotation(x *model.Exclusions) string {
 	return string(append(said, '}'))
 }
 
-// rebuildExclusions takes them from the annotation when the record was lost; false where the
-// annotation is of an allocation lock.
-func rebuildExclusions(t *pass.Pass, live *model.ObservedSet) bool {
+// rebuildExclusions takes them from the annotation of a set when the record was lost; false where
+// it is of an allocation lock.
+func rebuildExclusions(t *pass.Pass, set, annotation string) bool {
 	var said map[string]string
-	if json.Unmarshal([]byte(live.Hold), &said) != nil {
+	if json.Unmarshal([]byte(annotation), &said) != nil {
 		return false
 	}
 	ids, ok := said[model.ExcludeSetting]
 	if !ok {
 		return false
 	}
-	x := &model.Exclusions{Set: live.Name, IDs: ids, Before: said["before"]}
+	x := &model.Exclusions{Set: set, IDs: ids, Before: said["before"]}
 	if json.Unmarshal([]byte(said["tables"]), &x.Tables) != nil {
 		x.Tables = nil
 	}
@@ -104,7 +104,7 @@ func hides(t *pass.Pass) bool {
 	return len(db.Denied) > 0 // each pass says what is denied (access.WatchDenied)
 }
 
-// StillLeaving waits while a pod is there beyond the replicas of its StatefulSet, or an excluded
+// StillLeaving waits while a pod is to be restarted onto other volumes, while a pod is there beyond the replicas of its StatefulSet, or an excluded
 // node is a member without a pod. No operation has to name them, for the record may be lost.
 func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 	live := t.Live(x.Set)
@@ -113,6 +113,9 @@ func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 	}
 	for i := range t.Observed.Pods {
 		p := &t.Observed.Pods[i]
+		if p.UID == x.Replaces && view.Restarting(&t.View) {
+			return true // the restart says what it waits for
+		}
 		if p.Set == x.Set && p.Ordinal >= live.Replicas {
 			t.Wait(gates.NodesGone("pod " + p.Name))
 			return true

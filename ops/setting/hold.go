@@ -7,6 +7,7 @@ import (
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
 )
 
 // Values of cluster.routing.allocation.enable: while a node is away its replicas
@@ -20,13 +21,29 @@ const (
 // two attempts.
 const HiddenRetry = time.Minute
 
-// HoldAnnotation says on a StatefulSet what is held, should the record be lost.
-func HoldAnnotation(h *model.Hold) string {
+// Annotation says on a StatefulSet what is held and excluded, should the record be lost; "" for
+// nothing. Both are there while the pod of a drained node is restarted onto other volumes.
+func Annotation(v *view.View, set string) string {
+	h, x := v.Record.Hold, v.Record.Exclusions
+	excluded := ""
+	if x != nil && x.Set == set {
+		excluded = ExclusionsAnnotation(x)
+	}
+	if h == nil || h.Set != set {
+		return excluded
+	}
+	return holdAnnotation(h, excluded)
+}
+
+func holdAnnotation(h *model.Hold, excluded string) string {
 	var said [96]byte // most need no more
 	text := append(said[:0], `{"before":`...)
 	text = appendQuoted(text, h.Before)
 	text = append(text, `,"cluster.routing.allocation.enable":`...)
 	text = appendQuoted(text, h.Value)
+	if excluded != "" {
+		text = appendQuoted(append(text, `,"excluded":`...), excluded)
+	}
 	return string(append(text, '}'))
 }
 
@@ -53,13 +70,14 @@ func RebuildHold(t *pass.Pass) {
 			continue
 		}
 		var said map[string]string
-		if rebuildExclusions(t, live) {
+		if rebuildExclusions(t, live.Name, live.Hold) {
 			continue
 		}
 		// What cannot be read is ours all the same, and all is what a hold begins from.
 		if json.Unmarshal([]byte(live.Hold), &said) != nil || said["before"] == "" {
 			said = map[string]string{"before": FreeAllocation}
 		}
+		rebuildExclusions(t, live.Name, said["excluded"])
 		t.Record.Hold = &model.Hold{Set: live.Name, Value: HeldAllocation, Before: said["before"]}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -50,8 +51,9 @@ func each(v *view.View) iter.Seq[growing] {
 	return func(yield func(growing) bool) {
 		for i := range v.Observed.Claims {
 			c := &v.Observed.Claims[i]
-			w := desired(v, c.Set, c.Template)
-			if w == nil || w.Size == 0 || c.Requested == 0 {
+			w := aim.DesiredVolume(v, c.Set, c.Template)
+			sized := w != nil && w.Size > 0 && c.Requested > 0
+			if !sized || aim.MayReplace(v) && aim.OnOtherVolume(v, c) {
 				continue
 			}
 			// Most have their size, and nothing more is asked of them.
@@ -101,21 +103,13 @@ func Due(v *view.View) bool {
 	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return behind(v, s.Name) })
 }
 
-// behind reports whether the claim templates of a live StatefulSet are smaller than desired.
+// behind reports whether the claim templates of a live StatefulSet are smaller than desired, and
+// its claims can grow to that.
 func behind(v *view.View, set string) bool {
-	return slices.ContainsFunc(v.Observed.Volumes, func(live model.VolumeTemplate) bool {
-		w := desired(v, set, live.Name)
+	return len(aim.OtherVolumes(v, set)) == 0 && slices.ContainsFunc(v.Observed.Volumes, func(live model.VolumeTemplate) bool {
+		w := aim.DesiredVolume(v, set, live.Name)
 		return live.Set == set && w != nil && live.Size > 0 && w.Size > live.Size
 	})
-}
-
-func desired(v *view.View, set, template string) *model.VolumeTemplate {
-	for i := range v.Desired.Volumes {
-		if w := &v.Desired.Volumes[i]; w.Set == set && w.Name == template {
-			return w
-		}
-	}
-	return nil
 }
 
 // Grow asks for larger volumes, whatever else is under way: a full disk is healed by nothing

@@ -13,15 +13,15 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// StartExpand begins the recreation of a StatefulSet whose claims have all grown. Until then
-// nothing is due: other operations go on while claims grow.
+// StartExpand begins the recreation of a StatefulSet whose claims have all grown, or whose volumes
+// are to be replaced. Until then nothing is due: other operations go on while claims grow.
 func StartExpand(t *pass.Pass) bool {
-	if !Due(&t.View) {
+	if t.Record.Replacing == nil && !Due(&t.View) {
 		return false
 	}
 	for _, s := range t.Record.Sets {
 		live := t.Live(s.Name)
-		if live == nil || !live.Ours || !behind(&t.View, s.Name) || !grown(&t.View, s.Name) {
+		if live == nil || !live.Ours || !recreates(&t.View, s.Name) || !grown(&t.View, s.Name) {
 			continue
 		}
 		if why := notWhole(&t.View, live, s.Replicas); why != "" {
@@ -34,11 +34,16 @@ func StartExpand(t *pass.Pass) bool {
 			continue
 		}
 		begun := &model.Operation{Kind: model.OperationExpand, Step: model.StepGuard, Started: t.Now, Revision: t.Record.Revision}
-		begun.Recreation = &model.Recreation{Set: s.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Sizes: model.Sizes(t.Desired.Volumes, s.Name)}
+		begun.Recreation = &model.Recreation{Set: s.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Sizes: model.Sizes(t.Desired.Volumes, s.Name), Classes: model.Classes(t.Desired.Volumes, s.Name)}
 		t.Record.Operation = begun
 		return true
 	}
 	return false
+}
+
+// recreates reports whether the claim templates of a live StatefulSet are to be others.
+func recreates(v *view.View, set string) bool {
+	return behind(v, set) || aim.MayReplace(v) && len(aim.OtherVolumes(v, set)) > 0
 }
 
 // grown reports whether every claim of a set has the size that is desired.
@@ -132,7 +137,8 @@ func guard(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 // stands drops a recreation that is not due any more, before anything was deleted for it.
 func stands(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) bool {
 	same := live != nil && live.UID == r.UID && live.Replicas == r.Pods
-	due := !t.Rejected && behind(&t.View, r.Set) && grown(&t.View, r.Set) && model.Sizes(t.Desired.Volumes, r.Set) == r.Sizes
+	same = same && model.Sizes(t.Desired.Volumes, r.Set) == r.Sizes && (r.Classes == "" || model.Classes(t.Desired.Volumes, r.Set) == r.Classes)
+	due := !t.Rejected && recreates(&t.View, r.Set) && grown(&t.View, r.Set)
 	if !same || !due {
 		t.Record.Operation = nil
 		return false
@@ -273,7 +279,7 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 	recreating := op != nil && op.Recreation != nil && op.Recreation.Set == e.Name
 	switch {
 	case live == nil && recreating:
-		e.Sizes, e.Template, e.KeepGateway = op.Recreation.Sizes, model.TemplateKept, false
+		e.Sizes, e.Classes, e.Template, e.KeepGateway = op.Recreation.Sizes, op.Recreation.Classes, model.TemplateKept, false
 	case live == nil && v.Record.Saved[e.Name] == "" && aim.Orphans(v, e.Name) > 0 && v.DesiredSet(e.Name) != nil:
 		// The record was lost while it was gone: nobody knows any other template, and pods without
 		// a StatefulSet need one, whatever of the definition is refused.
@@ -283,15 +289,15 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 		e.Gap = true
 	case e.Template != model.TemplateWanted || differs(v, e.Name):
 		// What is saved of it may be older than its recreation.
-		e.Sizes = model.Sizes(v.Observed.Volumes, e.Name)
+		e.Sizes, e.Classes = model.Sizes(v.Observed.Volumes, e.Name), model.Classes(v.Observed.Volumes, e.Name)
 	}
 }
 
-// differs reports whether a live claim template has another size than the desired one.
+// differs reports whether a live claim template has another size or class than the desired one.
 func differs(v *view.View, set string) bool {
 	return slices.ContainsFunc(v.Observed.Volumes, func(live model.VolumeTemplate) bool {
-		w := desired(v, set, live.Name)
-		return live.Set == set && w != nil && w.Size != live.Size
+		w := aim.DesiredVolume(v, set, live.Name)
+		return live.Set == set && w != nil && (w.Size != live.Size || w.Class != live.Class)
 	})
 }
 

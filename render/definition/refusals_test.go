@@ -352,7 +352,6 @@ func TestEveryRefusal(t *testing.T) {
 		"backups left out by consent are well": {"[leave-zone]}", "[without-backups]}\n  backups: {}", nil, false},
 		"reserved operations": {"{consent: [leave-zone]}", "{consent: [delete-volumes], snapshotNewerThan: 1h, recoveries: {}}",
 			[]string{
-				"40:26: spec.operations.consent[0]: delete-volumes-not-supported: volumes are never deleted yet: leave it out",
 				"40:62: spec.operations.snapshotNewerThan: snapshot-newer-than-not-supported: not supported yet: leave the field out",
 				"40:78: spec.operations.recoveries: recoveries-not-supported: not supported yet: leave the field out"}, false},
 
@@ -360,7 +359,7 @@ func TestEveryRefusal(t *testing.T) {
 		"consents": {"[leave-zone]", "[suspnd, whatever-you-want]",
 			[]string{
 				"40:26: spec.operations.consent[0]: unknown consent: did you mean suspend?",
-				"40:34: spec.operations.consent[1]: unknown consent: known are suspend, delete-cluster, remove-group, two-masters, without-backups, extend-table-filters, leave-zone, take-over"}, false},
+				"40:34: spec.operations.consent[1]: unknown consent: known are suspend, delete-cluster, remove-group, two-masters, without-backups, extend-table-filters, leave-zone, take-over, delete-volumes"}, false},
 		"durations": {"[leave-zone]}", `[], stableFor: 60, masterStableFor: "60", scaleTimeout: soon, restartTimeout: 0s, bootstrapTimeout: -1h}`,
 			[]string{
 				`40:40: spec.operations.stableFor: has no unit: write 60s for seconds`,

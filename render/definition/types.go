@@ -133,6 +133,7 @@ const (
 	ConsentExtendTableFilters Consent = "extend-table-filters"
 	ConsentLeaveZone          Consent = "leave-zone"
 	ConsentTakeOver           Consent = "take-over"
+	ConsentDeleteVolumes      Consent = "delete-volumes"
 )
 
 // Operations is spec.operations: the policy of a cluster. Zero durations mean

@@ -253,7 +253,7 @@ func checkBase(s string) string {
 
 var consents = []string{
 	string(ConsentSuspend), string(ConsentDeleteCluster), string(ConsentRemoveGroup), string(ConsentTwoMasters),
-	string(ConsentWithoutBackups), string(ConsentExtendTableFilters), string(ConsentLeaveZone), string(ConsentTakeOver),
+	string(ConsentWithoutBackups), string(ConsentExtendTableFilters), string(ConsentLeaveZone), string(ConsentTakeOver), string(ConsentDeleteVolumes),
 }
 
 func checkConsent(s string) string {
@@ -261,9 +261,6 @@ func checkConsent(s string) string {
 		if s == known {
 			return ""
 		}
-	}
-	if s == "delete-volumes" {
-		return "delete-volumes-not-supported: volumes are never deleted yet: leave it out"
 	}
 	if near := located.Suggest(s, consents); near != "" {
 		return "unknown consent: did you mean " + near + "?"

@@ -79,12 +79,12 @@ var reasons = []reason{
 		{reread, "excludeNodes", ""}, {call, "excludeNodes Exec", "without(was.ids, ids)"}, {reread, "includeNodes", ""}, {gate, "exclusion-hidden", ""},
 	}},
 	{"between two questions of one action, or two nodes' answers of one moment, nothing comes in the model", []guard{
-		{reread, "recoverPod", ""}, {reread, "acknowledge", ""}, {reread, "shrinkSet", "slices.Contains(names, n[1])"}, {reread, "empty", ""}, {reread, "putInForce", ""},
+		{reread, "recoverPod", ""}, {reread, "acknowledge", ""}, {reread, "lookEmpty", "slices.Contains(names, n[1])"}, {reread, "empty", ""}, {reread, "putInForce", ""},
 		{gate, "setting-not-effective", `e.Done && pod != ""`}, {gate, "fresh-reading", ""}, {gate, "version-running", ""},
 	}},
 	{"said twice: one witness is enough to hold a removal up, and `system-denied` holds it up before any is asked", []guard{
 		{gate, "superuser-sees-shards", ""}, {gate, "volume-has-shards", ""}, {gate, "evidence-missing", ""},
-		{reread, "shrinkSet", "x.Verdict("}, {call, "superuserSees Run", ""}, {call, "seen Run", ""},
+		{reread, "lookEmpty", "x.Verdict("}, {call, "superuserSees Run", ""}, {call, "seen Run", ""},
 	}},
 	{"writes of the model wait for one copy or for all, and so no range comes to too few", []guard{{gate, "node-cannot-leave", ""}}},
 	{"it rests on a node that never joins though its record was lost", []guard{{action, "sayWhose", ""}}},

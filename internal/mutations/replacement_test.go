@@ -1,0 +1,17 @@
+package mutations
+
+// replacements are what volumes are replaced behind: a deleted claim cannot come back.
+var replacements = []mutation{
+	{"one push does not ask for other volumes and consent to the deletion of the old ones", "MayReplace", "return v.Record.VolumesConsent && ", "return ", "ops", "TestNoVolumeIsReplacedWithoutWhatItNeeds"},
+	{"the right is known before a node is drained", "replaceWaits", "case t.Observed.DeletesClaims == model.No:", "case false:", "ops", "TestNoVolumeIsReplacedWithoutWhatItNeeds"},
+	{"a right that is not known is none", "replaceWaits", "case t.Observed.DeletesClaims == model.Unknown:", "case false:", "ops", "TestNoVolumeIsReplacedWithoutWhatItNeeds"},
+	{"a node of few voters keeps its volume", "replaceWaits", "case view.FewVoters(&t.View, p):", "case false:", "ops", "TestAVolumeOfFewVotersIsNotReplaced"},
+	{"a claim that somebody has made larger stays", "OnOtherVolume", "v.Record.Replacing != nil && ", "", "ops", "TestAClaimThatSomebodyHasMadeLargerStays"},
+	{"no shard comes back to a drained node before its pod goes", "StillLeaving", "if p.UID == x.Replaces && view.Restarting(&t.View) {", "if false {", "ops", "TestVolumesAreReplacedNodeByNode"},
+	{"what is excluded stands beside what is held, should the record be lost", "RebuildHold", "rebuildExclusions(t, live.Name, said[\"excluded\"])", "_ = said", "ops", "TestAReplacementSurvivesAKillAtEachWrite"},
+	{"a consent that is taken back stops it", "stays", "!aim.MayReplace(v), ", "", "ops", "TestAReplacementFollowsWhatIsDesiredByThen"},
+	{"a node is looked at once more before its claims are deleted", "deleteClaims", "if err := lookEmpty(ctx, a, t); err != nil {", "if false {\n\t\tvar err error", "ops/execute", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},
+	{"the claims of one drained node are deleted, and of no other", "deleteClaims", "len(claims) == 0 || len(entries(a.NodeIDs)) != 1", "len(claims) == 0", "ops/execute", "TestTheClaimsOfOneNodeAreDeleted"},
+	{"a claim goes only under Kubernetes' protection", "DeleteClaim", "case !slices.Contains(claim.Finalizers, claimProtection):", "case len(slices.Clone(claim.Finalizers)) < 0:", "internal/daemon", "TestOnlyTheClaimThatWasDecidedOnIsDeletedAndNeverUnderAPod"},
+	{"a claim of another UID is another volume", "DeleteClaim", ", err == nil && string(claim.UID) != uid:", ":", "internal/daemon", "TestOnlyTheClaimThatWasDecidedOnIsDeletedAndNeverUnderAPod"},
+}

@@ -1,0 +1,123 @@
+package aim
+
+import (
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// MayReplace reports whether volumes may be deleted to be replaced: the definition consents, and
+// one that was applied before did so too. One push never asks for it and consents to it.
+func MayReplace(v *view.View) bool {
+	return v.Record.VolumesConsent && v.Desired.Operations.Has(definition.ConsentDeleteVolumes)
+}
+
+// ConsentVolumes notes that what is in effect consents to the deletion of volumes.
+func ConsentVolumes(t *pass.Pass) {
+	switch {
+	case !t.Desired.Operations.Has(definition.ConsentDeleteVolumes):
+		t.Record.VolumesConsent = false
+	case Applied(&t.View) && len(t.Decision.Refusals) == 0:
+		t.Record.VolumesConsent = true
+	}
+}
+
+// DesiredVolume is the claim template that a claim, or a live claim template, is to be of; nil
+// where its StatefulSet has none of that name.
+func DesiredVolume(v *view.View, set, template string) *model.VolumeTemplate {
+	for i := range v.Desired.Volumes {
+		if w := &v.Desired.Volumes[i]; w.Set == set && w.Name == template {
+			return w
+		}
+	}
+	return nil
+}
+
+// OtherVolumes are the live claim templates from which no claim can become what is desired: of
+// another storage class, or larger. `debug` has no shards and only follows those that have.
+func OtherVolumes(v *view.View, set string) []model.VolumeTemplate {
+	var out []model.VolumeTemplate
+	data := false
+	for _, live := range v.Observed.Volumes {
+		w := DesiredVolume(v, live.Set, live.Name)
+		if live.Set != set || w == nil {
+			continue
+		}
+		if smaller := w.Size > 0 && w.Size < live.Size; smaller || otherClass(live.Class, w.Class) {
+			out, data = append(out, live), data || model.DataVolume(live.Name)
+		}
+	}
+	if !data {
+		return nil
+	}
+	return out
+}
+
+func otherClass(live, desired string) bool { return live != "" && desired != "" && live != desired }
+
+// OnOtherVolume reports whether a claim can only be replaced to be as desired. A larger one counts
+// while volumes are being replaced: at other times somebody has made it larger, and it stays.
+func OnOtherVolume(v *view.View, c *model.Claim) bool {
+	w := DesiredVolume(v, c.Set, c.Template)
+	if w == nil {
+		return false
+	}
+	return otherClass(c.Class, w.Class) || v.Record.Replacing != nil && w.Size > 0 && c.Requested > w.Size
+}
+
+// OtherClaims are the claims of a pod that are to be replaced; none where none of them has shards.
+func OtherClaims(v *view.View, p *model.Pod) []*model.Claim {
+	var out []*model.Claim
+	data := false
+	for i := range v.Observed.Claims {
+		if c := &v.Observed.Claims[i]; c.Set == p.Set && c.Ordinal == p.Ordinal && OnOtherVolume(v, c) {
+			out, data = append(out, c), data || model.DataVolume(c.Template)
+		}
+	}
+	if !data {
+		return nil
+	}
+	return out
+}
+
+// refuseVolumes refuses other volumes where nobody has consented to the deletion of those that
+// are there, and of storage classes that are not there.
+func refuseVolumes(t *pass.Pass) {
+	var classes []model.ClaimClass
+	for _, s := range t.Record.Sets {
+		for _, live := range OtherVolumes(&t.View, s.Name) {
+			w := DesiredVolume(&t.View, live.Set, live.Name)
+			path := "spec.volumeClaimTemplates[" + live.Name + "]"
+			said := slices.ContainsFunc(t.Desired.Changes, func(c model.Change) bool { return c.Set == s.Name && strings.HasPrefix(c.Path, path) })
+			switch other := otherClass(live.Class, w.Class); {
+			case MayReplace(&t.View) && other:
+				classes = append(classes, model.ClaimClass{Set: s.Name, Class: w.Class, Claims: []string{live.Name}})
+			case MayReplace(&t.View), said: // what has changed is refused by that change
+			case other:
+				t.Refuse(gates.Volumes(s.Name, path+".spec.storageClassName", live.Class, w.Class, false))
+			default:
+				t.Refuse(gates.VolumeShrink(s.Name, path+".spec.resources.requests.storage", live.Text, w.Text, false))
+			}
+		}
+	}
+	if t.Observed.Storage.Known {
+		t.Refuses(gates.StorageClassMissing(ClassProblems(classes, t.Observed.Storage)))
+	}
+}
+
+// replaces reports whether a change of claim templates is one that is done by replacing volumes,
+// and may be.
+func replaces(v *view.View, c *model.Change) bool {
+	if !MayReplace(v) {
+		return false
+	}
+	return slices.ContainsFunc(OtherVolumes(v, c.Set), func(live model.VolumeTemplate) bool {
+		field, of := strings.CutPrefix(c.Path, "spec.volumeClaimTemplates["+live.Name+"].spec.")
+		return of && (field == "storageClassName" || field == "resources.requests.storage")
+	})
+}

@@ -1,0 +1,81 @@
+package scale
+
+import (
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// StartReplace begins to drain the next node that is to come onto other volumes; its pod stays
+// until it is empty. It says whether one is due. With begun it is only for a node whose claims are
+// being deleted already, and not due where it has to wait: its pod may go without a drain.
+func StartReplace(t *pass.Pass, begun bool) bool {
+	p := nextReplaced(&t.View, begun)
+	if p == nil {
+		return false
+	}
+	waits, refusals := len(t.Decision.Waits), len(t.Decision.Refusals)
+	s := *view.Recorded(t.Record.Sets, p.Set)
+	sh := &model.Shrink{
+		Replaces: p.Name, Masters: !view.Data(&t.View, s), Set: s.Name, From: s.Replicas, To: s.Replicas, Before: s.Replicas, Since: t.Now,
+		Leaving: leaving(&t.View, s.Name, p.Ordinal, p.Ordinal+1),
+	}
+	if replaceWaits(t, sh, p, s) {
+		if begun {
+			t.Decision.Waits, t.Decision.Refusals = t.Decision.Waits[:waits], t.Decision.Refusals[:refusals]
+			return false
+		}
+		t.Decision.LookAgain = refusedLook * t.Poll()
+		return true
+	}
+	op := &model.Operation{Kind: model.OperationReplace, Step: model.StepExclude, Started: t.Now, Revision: t.Desired.Revision, From: t.Record.Sets, To: t.Record.Sets, Shrink: sh}
+	t.Record.Operation = op
+	x := &model.Exclusions{Set: s.Name, Before: t.Observed.Database.Settings.Exclude["_id"], IDs: sh.Leaving[0].ID, Replaces: p.UID}
+	if f := forecast(&t.View, sh, nil); f.Extend {
+		x.Tables = extendFilters(t, nil, f.Leaving)
+	}
+	t.Record.Exclusions = x
+	return true
+}
+
+// nextReplaced is the pod of the lowest ordinal whose node is to come onto other volumes, once its
+// StatefulSet makes such ones; nil where there is none.
+func nextReplaced(v *view.View, begun bool) *model.Pod {
+	if !aim.MayReplace(v) || v.Rejected || v.Suspending || view.Unequal(v) {
+		return nil
+	}
+	var found *model.Pod
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		if s := view.Recorded(v.Record.Sets, p.Set); s == nil || p.Ordinal >= s.Replicas || begun != (view.DeletedClaim(v, p) != nil) {
+			continue
+		}
+		due := len(aim.OtherClaims(v, p)) > 0 && len(aim.OtherVolumes(v, p.Set)) == 0
+		if due && (found == nil || p.Set == found.Set && p.Ordinal < found.Ordinal) {
+			found = p
+		}
+	}
+	return found
+}
+
+// replaceWaits are the gates before a node is drained for other volumes.
+func replaceWaits(t *pass.Pass, sh *model.Shrink, p *model.Pod, s model.RecordedSet) bool {
+	switch {
+	case aim.Aborted(&t.View):
+		return t.Waits(gates.VolumesReplaced(true, "it is aborted"))
+	case view.FewVoters(&t.View, p):
+		return t.Waits(gates.VolumesReplaced(true, "node "+p.NodeName+" votes, and with less than 3 master-eligible nodes the others may not go on without its volume: add nodes first"))
+	case t.Observed.DeletesClaims == model.No:
+		return t.Waits(gates.VolumesReplaced(true, "stevedore may not delete volume claims in this namespace: apply deploy/volumes there"))
+	case t.Observed.DeletesClaims == model.Unknown:
+		return t.Waits(gates.VolumesReplaced(true, "it is not known whether stevedore may delete volume claims: that is asked before a node is drained"))
+	case !p.Ready, len(sh.Leaving) == 0, sh.Leaving[0].ID == "":
+		return t.Waits(gates.VolumesReplaced(true, "node "+p.NodeName+" is not there"))
+	}
+	if shrinkWaits(t, sh, []model.RecordedSet{s}) {
+		return true
+	}
+	return t.Waits(gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1)))
+}

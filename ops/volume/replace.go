@@ -1,0 +1,59 @@
+package volume
+
+import (
+	"fmt"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// Replace notes that volumes are being replaced, from when others are desired until the node of
+// each pod is on such ones, and says how far that has come.
+func Replace(t *pass.Pass) {
+	if t.Rejected || t.Desired.Removed || !t.Record.Bootstrap.Done {
+		return
+	}
+	total, left := 0, []string(nil)
+	templates := false
+	for _, s := range t.Record.Sets {
+		templates = templates || aim.MayReplace(&t.View) && len(aim.OtherVolumes(&t.View, s.Name)) > 0
+	}
+	for i := range t.Observed.Pods {
+		p := &t.Observed.Pods[i]
+		if view.Recorded(t.Record.Sets, p.Set) == nil {
+			continue
+		}
+		if total++; len(aim.OtherClaims(&t.View, p)) > 0 {
+			left = append(left, p.NodeName)
+		}
+	}
+	desired := desiredVolumes(&t.View)
+	switch was := t.Record.Replacing; {
+	case !aim.MayReplace(&t.View) && len(left) > 0:
+		t.Waits(gates.VolumesReplaced(was != nil, "the consent delete-volumes is not in the definition any more: no further volume is replaced"))
+	case !templates && len(left) == 0:
+		if was != nil && t.Record.Exclusions == nil && t.Record.Operation == nil {
+			t.Record.Replacing = nil
+			t.Feedback("expand_storage", model.StatusSuccess, "VolumesReplaced", "each node is on volumes as desired: "+desired)
+		}
+	default:
+		if was == nil || was.Desired != desired {
+			t.Record.Replacing = &model.VolumeReplacement{Desired: desired}
+			t.Feedback("expand_storage", model.StatusInProgress, "VolumesReplacing", "volumes are replaced node by node; each node is drained before: "+desired)
+		}
+		t.Waits(gates.VolumesReplaced(true, fmt.Sprintf("%d of %d nodes are on volumes as desired, %s not", total-len(left), total, strings.Join(left, ", "))))
+	}
+}
+
+// desiredVolumes are the classes and sizes that are desired, in words that compare.
+func desiredVolumes(v *view.View) string {
+	var parts []string
+	for _, s := range v.Record.Sets {
+		parts = append(parts, fmt.Sprintf("%s has %s of the classes %s", s.Name, model.Sizes(v.Desired.Volumes, s.Name), model.Classes(v.Desired.Volumes, s.Name)))
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,299 @@
+package ops_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// classed gives each claim template another storage class and size.
+func classed(d model.Desired, class, text string) model.Desired {
+	d = sized(d, text)
+	for i := range d.Volumes {
+		d.Volumes[i].Class = class
+	}
+	d.Revision = "rev-" + class + text
+	return d
+}
+
+// consentingWorld is a cluster of three nodes with data, whose definition lets volumes be deleted
+// and is in effect.
+func consentingWorld(t *testing.T) *world {
+	w := newWorld(t, sized(wantedCluster(3), sizeBefore))
+	w.mayDelete = model.Yes
+	w.run(40)
+	w.fill(model.Table{Name: "doc.one", Replicas: "1"}, 6, 2)
+	w.desired.Operations.Consent = []definition.Consent{definition.ConsentDeleteVolumes}
+	w.desired.Revision = "rev-consent"
+	w.run(40)
+	return w
+}
+
+func checkReplaced(t *testing.T, w *world, class string, size int64) {
+	t.Helper()
+	for _, c := range w.claims {
+		assert.Equal(t, class, c.Class, c.Name)
+		assert.Equal(t, size, c.Capacity, c.Name)
+		assert.False(t, c.Terminating, c.Name)
+	}
+	for name, p := range w.pods {
+		assert.Equal(t, 1, p.restarts, name)
+	}
+	for node := range 3 {
+		assert.NotEmpty(t, w.renamed[fmt.Sprintf("%s/%d", hot, node)], "node %d is on a new volume", node)
+	}
+	assert.Len(t, w.shards, 12, "each copy is there")
+	assert.Empty(t, w.excluded(), "the exclusions were given back")
+	assert.Nil(t, w.record.Replacing)
+	assert.Nil(t, w.record.Operation)
+	assert.Zero(t, w.least["crate-data-c"], "the budget is as it was")
+}
+
+func TestVolumesAreReplacedNodeByNode(t *testing.T) {
+	for _, c := range []struct {
+		name, class, size string
+	}{
+		{"another storage class", "slow", sizeBefore},
+		{"a smaller size", "fast", "50Gi"},
+		{"another class and a smaller size", "slow", "50Gi"},
+		{"another class and a larger size: nothing grows before", "slow", sizeAfter},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := consentingWorld(t)
+			w.desired = classed(w.desired, c.class, c.size)
+			w.run(600)
+			checkReplaced(t, w, c.class, w.desired.Volumes[0].Size)
+			assert.Empty(t, w.asked, "no claim was asked for more")
+			assert.Zero(t, w.undrained, "no shard may come back to a node that was drained")
+			assert.Equal(t, 2, w.made[hot], "the StatefulSet was made again once")
+			assert.Equal(t, 1, reported(w, "VolumesReplacing"))
+			assert.Equal(t, 1, reported(w, "VolumesReplaced"))
+			assert.Zero(t, reported(w, "VolumesGrowing"))
+			assert.Zero(t, reported(w, "RestartSucceeded"), "each node is no restart of its own")
+			assert.Equal(t, model.StageVerified, w.record.Stage)
+		})
+	}
+}
+
+// Deleted is what cannot come back: each refusal is before anything was done.
+func TestNoVolumeIsReplacedWithoutWhatItNeeds(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		so      func(w *world)
+		refused string
+		waits   string
+		says    string
+	}{
+		{"the definition does not consent", func(w *world) { w.desired.Operations.Consent = nil }, "volume-change-not-supported", "", "delete-volumes"},
+		{"the consent came with the change", func(w *world) { w.record.VolumesConsent = false }, "volume-change-not-supported", "", "delete-volumes"},
+		{"no right to delete claims", func(w *world) { w.mayDelete = model.No }, "", "volumes-replaced", "apply deploy/volumes"},
+		{"nobody knows whether claims may be deleted", func(w *world) { w.mayDelete = model.Unknown }, "", "volumes-replaced", "it is not known"},
+		{"a table has a copy on each node", func(w *world) {
+			w.tables[0].Replicas = "2"
+			w.shards = nil
+			w.tables = w.tables[:0]
+			w.fill(model.Table{Name: "doc.one", Replicas: "2"}, 6, 3)
+		}, "replicas-do-not-fit", "", "doc.one"},
+		{"a snapshot runs", func(w *world) { w.snapshot = 1 << 20 }, "", "snapshot-running", ""},
+		{"it is aborted", func(w *world) { w.commands.Abort = "true" }, "", "volumes-replaced", "aborted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := consentingWorld(t)
+			w.desired = classed(w.desired, "slow", sizeBefore)
+			c.so(w)
+			var d model.Decision
+			for range 200 {
+				d, _ = w.turn()
+			}
+			if c.refused != "" {
+				assert.Contains(t, reasons(d.Refusals), c.refused)
+			} else {
+				assert.Contains(t, reasons(d.Waits), c.waits)
+			}
+			said := ""
+			for _, r := range append(slices.Clone(d.Refusals), d.Waits...) {
+				said += r.Message + "\n"
+			}
+			assert.Contains(t, said, c.says)
+			for name, p := range w.pods {
+				assert.Zero(t, p.restarts, name)
+			}
+			for _, claim := range w.claims {
+				assert.False(t, claim.Terminating, claim.Name)
+			}
+			assert.Empty(t, w.excluded())
+		})
+	}
+}
+
+// Of one or two voting nodes the others may not go on without the volume of one.
+func TestAVolumeOfFewVotersIsNotReplaced(t *testing.T) {
+	w := newWorld(t, sized(wantedCluster(1), sizeBefore))
+	w.mayDelete = model.Yes
+	w.run(40)
+	w.desired.Operations.Consent = []definition.Consent{definition.ConsentDeleteVolumes}
+	w.run(40)
+	w.desired = classed(w.desired, "slow", sizeBefore)
+	var d model.Decision
+	for range 60 {
+		d, _ = w.turn()
+	}
+	assert.Contains(t, reasons(d.Waits), "volumes-replaced")
+	assert.True(t, slices.ContainsFunc(d.Waits, func(r model.Reason) bool { return strings.Contains(r.Message, "add nodes first") }), "%v", d.Waits)
+	assert.False(t, w.claims[0].Terminating)
+}
+
+// What is asked for midway: what is decided by then holds.
+func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
+	midway := func(t *testing.T) *world {
+		w := consentingWorld(t)
+		w.desired = classed(w.desired, "slow", sizeBefore)
+		for i := 0; i < 400 && w.renamed[hot+"/0"] == ""; i++ {
+			_, err := w.turn()
+			require.NoError(t, err)
+		}
+		return w
+	}
+	t.Run("the old class: the nodes go back", func(t *testing.T) {
+		w := midway(t)
+		w.desired, w.backAgain = classed(w.desired, "fast", sizeBefore), 1
+		w.run(900)
+		for _, c := range w.claims {
+			assert.Equal(t, "fast", c.Class, c.Name)
+		}
+		assert.Empty(t, w.excluded())
+		assert.Len(t, w.shards, 12)
+	})
+	t.Run("the consent is taken back: no further volume goes, and it is said", func(t *testing.T) {
+		w := midway(t)
+		w.desired.Operations.Consent = nil
+		w.desired.Revision = "rev-none"
+		var d model.Decision
+		for range 300 {
+			d, _ = w.turn()
+		}
+		old := 0
+		for _, c := range w.claims {
+			if c.Class == "fast" {
+				old++
+			}
+			assert.False(t, c.Terminating)
+		}
+		assert.Equal(t, 2, old)
+		assert.Contains(t, reasons(d.Waits), "volumes-replaced")
+		assert.Empty(t, w.excluded())
+		w.desired.Operations.Consent = []definition.Consent{definition.ConsentDeleteVolumes}
+		w.desired.Revision = "rev-again"
+		w.run(900)
+		checkReplaced(t, w, "slow", 100*gib)
+	})
+	t.Run("the consent is taken back while a node is drained: it keeps its volume", func(t *testing.T) {
+		w := consentingWorld(t)
+		w.desired, w.stuck = classed(w.desired, "slow", sizeBefore), true
+		for i := 0; i < 400 && len(w.excluded()) == 0; i++ {
+			_, err := w.turn()
+			require.NoError(t, err)
+		}
+		require.NotEmpty(t, w.excluded())
+		w.desired.Operations.Consent, w.desired.Revision, w.stuck = nil, "rev-none", false
+		for range 100 {
+			_, _ = w.turn()
+		}
+		assert.Empty(t, w.excluded(), "the exclusion is given back")
+		assert.Nil(t, w.record.Operation)
+		for _, c := range w.claims {
+			assert.Equal(t, "fast", c.Class, c.Name)
+			assert.False(t, c.Terminating, c.Name)
+		}
+	})
+	t.Run("a restart", func(t *testing.T) {
+		w := midway(t)
+		w.template = "t2"
+		w.desired.Revision = "rev-t2"
+		w.run(1200)
+		for _, c := range w.claims {
+			assert.Equal(t, "slow", c.Class, c.Name)
+		}
+		for name, p := range w.pods {
+			assert.Equal(t, "t2", p.template, name)
+		}
+	})
+	t.Run("another version", func(t *testing.T) {
+		w := midway(t)
+		w.desired.Version, w.desired.Revision = "5.10.2", "rev-version"
+		w.run(1200)
+		for _, c := range w.claims {
+			assert.Equal(t, "slow", c.Class, c.Name)
+		}
+	})
+	t.Run("a fourth node", func(t *testing.T) {
+		w := midway(t)
+		w.desired.Sets = slices.Clone(w.desired.Sets)
+		w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-4"
+		w.run(1200)
+		for _, c := range w.claims {
+			assert.Equal(t, "slow", c.Class, c.Name)
+		}
+	})
+}
+
+// A kill before and after each write, with and without the record. If the record is lost before the
+// StatefulSet makes other claims, nobody knows whether a definition with the consent was applied
+// before: the change is refused, and nothing was done.
+func TestAReplacementSurvivesAKillAtEachWrite(t *testing.T) {
+	start := func() *world {
+		w := consentingWorld(t)
+		w.desired = classed(w.desired, "slow", sizeBefore)
+		return w
+	}
+	first := start()
+	before := first.writes
+	first.run(600)
+	writes := first.writes - before
+	require.Greater(t, writes, 30)
+	for n := 1; n <= writes; n++ {
+		for _, after := range []bool{false, true} {
+			for _, lose := range []bool{false, true} {
+				w := start()
+				w.killAt, w.after, w.lose = w.writes+n, after, lose
+				var d model.Decision
+				for range 900 {
+					if next, err := w.turn(); err == nil {
+						d = next
+					}
+				}
+				if lose && slices.Contains(reasons(d.Refusals), "volume-change-not-supported") {
+					assert.Equal(t, "fast", w.templates[0].Class)
+					for name, p := range w.pods {
+						assert.Zero(t, p.restarts, name)
+					}
+					continue
+				}
+				assert.Equal(t, model.Done, d.Verdict, "%v %v", d.Waits, d.Refusals)
+				checkReplaced(t, w, "slow", 100*gib)
+				if t.Failed() {
+					t.Fatalf("killed at write %d of %d, after=%v lose=%v", n, writes, after, lose)
+				}
+			}
+		}
+	}
+}
+
+// Somebody makes a volume larger by hand, at 3 a.m.: with a consent that stands it stays.
+func TestAClaimThatSomebodyHasMadeLargerStays(t *testing.T) {
+	w := consentingWorld(t)
+	w.claims[1].Requested, w.claims[1].Capacity = 300*gib, 300*gib
+	for range 60 {
+		_, _ = w.turn()
+	}
+	assert.Nil(t, w.record.Replacing)
+	assert.False(t, w.claims[1].Terminating)
+	assert.Empty(t, w.excluded())
+}
