@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
@@ -39,11 +40,18 @@ type wantedOrders struct {
 	memory, limit      string
 	bob                bool
 	version            string
+	// requests are of CPU; disk and class are of the group hot, whose volumes may be replaced.
+	requests    float64
+	disk, class string
 }
 
 func (w wantedOrders) definition(ns string) string {
 	resources := resources()
 	resources["limits"] = map[string]any{"cpu": 1, "memory": w.memory}
+	resources["requests"] = map[string]any{"cpu": w.requests, "memory": w.memory}
+	disk := maps.Clone(resources["disk"].(map[string]any))
+	disk["size"], disk["storageClass"] = w.disk, w.class
+	resources["disk"] = disk
 	hot := map[string]any{"name": "hot", "replicas": w.hot, "resources": resources}
 	groups := []any{hot}
 	if w.cold > 0 {
@@ -56,7 +64,7 @@ func (w wantedOrders) definition(ns string) string {
 	edits := []edit{
 		with("spec.nodes.data", groups), with("spec.users", users), with("spec.cluster.version", w.version),
 		with("spec.cluster.settings", map[string]any{"indices.breaker.query.limit": w.limit}),
-		with("spec.operations", map[string]any{"stableFor": "1s", "masterStableFor": "1s"}),
+		with("spec.operations", map[string]any{"stableFor": "1s", "masterStableFor": "1s", "consent": []string{"delete-volumes"}}),
 	}
 	if w.masters > 0 {
 		edits = append(edits, with("spec.nodes.master", map[string]any{"replicas": w.masters, "resources": resources}))
@@ -66,7 +74,7 @@ func (w wantedOrders) definition(ns string) string {
 
 // pair is two definitions of which the second may differ in several things.
 func pair(random *rand.Rand) (from, to wantedOrders) {
-	from = wantedOrders{hot: 1 + random.IntN(3), memory: "1Gi", limit: "40%", version: "6.3.7"}
+	from = wantedOrders{hot: 1 + random.IntN(3), memory: "1Gi", limit: "40%", version: "6.3.7", requests: 0.25, disk: "16GiB", class: "fast"}
 	if random.IntN(4) == 0 {
 		from.masters = 3
 		from.hot = 1 + random.IntN(2)
@@ -76,7 +84,7 @@ func pair(random *rand.Rand) (from, to wantedOrders) {
 	}
 	to = from
 	for range 1 + random.IntN(2) {
-		switch random.IntN(8) {
+		switch random.IntN(11) {
 		case 0:
 			to.hot++
 		case 1, 2:
@@ -95,13 +103,22 @@ func pair(random *rand.Rand) (from, to wantedOrders) {
 			} else {
 				to.version = "6.3.6"
 			}
+		case 8:
+			to.disk = "32GiB"
+		case 9:
+			to.requests = 0.5
+		case 10:
+			// Volumes are replaced where enough nodes vote without the one that is drained.
+			if from.hot == 3 && to.hot == 3 && from.masters == 0 {
+				to.class, to.disk = "slow", []string{"8GiB", "16GiB", "32GiB"}[random.IntN(3)]
+			}
 		}
 	}
 	return from, to
 }
 
 var (
-	didApply = regexp.MustCompile(`msg=applied .*object="StatefulSet [^/]+/([^"]+)" .*fields="?\[([^\]]*)`)
+	didApply = regexp.MustCompile(`msg=applied .*object="StatefulSet [^/]+/([^"]+)" .*fields=(.*)`)
 	didAct   = regexp.MustCompile(`msg=done .*action=(\S+) subject=("(?:[^"]*)"|\S+)`)
 )
 
@@ -137,6 +154,7 @@ func plannedAsDone(t *testing.T, ns string, seed, round uint64) {
 	s := begin(t, ns)
 	s.appSecret("app-password")
 	s.appSecret("bob-password")
+	require.NoError(t, bed.ApplyKustomization(s.ctx, "../../deploy/volumes", s.ns))
 	s.write(map[string]string{"orders.yaml": from.definition(s.ns)})
 	running := s.run()
 	s.eventually("the cluster is made", restartPatience, func() bool { return isDone(s.record("orders")) })

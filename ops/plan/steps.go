@@ -165,6 +165,7 @@ func Reacts(action string) bool {
 func Alongside(action string) bool {
 	switch model.ActionKind(action) {
 	case model.ActionLabelSecret, model.ActionSetUser, model.ActionChangePassword, model.ActionAnnotateClaim, model.ActionSetLicense, model.ActionGrowClaim, model.ActionResizePod,
+		model.ActionRecreateSet, // it is due when the claims of the StatefulSet have grown
 		model.ActionSetSettings, model.ActionResetSettings:
 		return true
 	}
@@ -202,10 +203,15 @@ func Same(planned, done []Step) string {
 
 func lines(steps []Step) (main []string, alongside map[string]bool) {
 	alongside = map[string]bool{}
+	again := ""
 	for _, s := range steps {
 		line := s.Action + " " + s.Target
+		made := s.Action == ActionApply && s.Target == again
+		if again = ""; s.Action == string(model.ActionRecreateSet) {
+			again = s.Target
+		}
 		switch {
-		case Reacts(s.Action):
+		case Reacts(s.Action), made: // a StatefulSet that was recreated is made again
 		case Alongside(s.Action):
 			alongside[line] = true
 		case len(main) == 0 || main[len(main)-1] != line:
