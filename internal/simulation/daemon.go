@@ -334,6 +334,7 @@ func (d *daemon) save(entry *entry, next *model.Record) error {
 		w.stored.record = w.throughJSON(next)
 	}
 	w.judge.recorded(w, &w.stored.record)
+	w.writesPins(d, next)
 	if err := d.after(f); err != nil {
 		d.doubt()
 		return err

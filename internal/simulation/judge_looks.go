@@ -273,7 +273,11 @@ func (j *judge) filters(w *world, d *daemon, t *table, before pin) {
 			kind := w.setKind(l.set)
 			// What was raised by hand is not lowered: those nodes stay.
 			raised := l.set.replicas == w.raised[kind]
-			if listed(t.includeNames, l.nodeName) && !raised && l.ordinal >= w.commits[d.want].replicas[kind] {
+			// A drain that runs puts back the list that it began with. Nodes that Git no longer wants
+			// since then leave by a drain of their own, with a list of its own.
+			due := l.ordinal >= max(w.commits[d.want].replicas[kind], w.commits[t.drain.commit].replicas[kind])
+			due = due || listed(w.excludeID.effective(""), nameOf(nodeIDs, "node-", l.volume.node))
+			if listed(t.includeNames, l.nodeName) && !raised && due {
 				w.violate("E", "the daemon lets table %s use %s during the drain, which is to leave", t.name, l.nodeName)
 			}
 		}

@@ -48,6 +48,33 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			w.judge.done(w, d, &a, model.ResultDone)
 		}
 	}
+	// pins is a daemon that sets the include list of a table while Git wants so many nodes.
+	pins := func(wanted int, list string, change func(*world, *table)) func(*world, *daemon) {
+		return func(w *world, d *daemon) {
+			t := &w.tables[0]
+			w.commits = append(w.commits, w.commits[0])
+			d.want, d.acting, d.looked.pinsAt = 1, model.ActionExcludeInTable, w.now
+			hot := w.setKind(w.slots[0].set)
+			w.commits[0].replicas[hot], w.commits[1].replicas[hot], w.schedule.Start.Extend = wanted, wanted, true
+			change(w, t)
+			t.includeNames = list
+			w.judge.filters(w, d, t, pin{})
+		}
+	}
+	// givesBack is a drain that is written down and not set yet when somebody sets a filter.
+	givesBack := func(somebodys, back pin) func(*world, *daemon) {
+		return func(w *world, d *daemon) {
+			t := &w.tables[0]
+			x := model.TableExclusion{Name: t.name, Drain: "include._name=data-hot-0", Filters: "include._name="}
+			w.writesPins(d, &model.Record{Exclusions: &model.Exclusions{Tables: []model.TableExclusion{x}}})
+			t.pin = somebodys
+			w.pinned(t, pin{})
+			w.now++
+			d.acting, d.looked.pinsAt = model.ActionIncludeInTable, w.now
+			t.pin = back
+			w.judge.filters(w, d, t, pin{includeNames: "data-hot-0"})
+		}
+	}
 	for _, c := range []struct {
 		name, invariant string
 		does            func(*world, *daemon)
@@ -129,6 +156,18 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			w.tables[0].excludeNames = w.slots[0].nodeName
 			w.judge.excludes(w, d, "", nameOf(nodeIDs, "node-", w.slots[0].volume.node))
 		}},
+		{"a drain sets a filter that keeps a table off the nodes that leave", "", pins(2, "data-hot-0,data-hot-1", func(*world, *table) {})},
+		{"a drain lets a table use a node that leaves", "E", pins(2, "data-hot-0,data-hot-2", func(*world, *table) {})},
+		{"a drain puts back its list, and fewer nodes are desired since", "", pins(2, "data-hot-0,data-hot-2", func(w *world, t *table) {
+			w.commits[0].replicas[w.setKind(w.slots[0].set)] = 3 // what it was written down for
+		})},
+		{"a drain puts back its list, with a node that leaves in it", "E", pins(2, "data-hot-0,data-hot-2", func(w *world, t *table) {
+			w.commits[0].replicas[w.setKind(w.slots[0].set)] = 3
+			w.excludeID.persistent = nameOf(nodeIDs, "node-", w.slots[2].volume.node)
+		})},
+		{"what was there before is given back", "", givesBack(pin{}, pin{})},
+		{"what somebody has set during the drain is given back otherwise", "C", givesBack(pin{includeNames: "data-hot-2"}, pin{})},
+		{"somebody sets what the drain was about to set, and it is given back", "", givesBack(pin{includeNames: "data-hot-0"}, pin{})},
 		{"nodes are drained that a table needs", "E", func(w *world, d *daemon) { w.judge.excludes(w, d, "", "node-1,node-2") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

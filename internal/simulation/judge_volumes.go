@@ -40,9 +40,12 @@ func (j *judge) disruptions(w *world, b *budget) {
 // forgotten: the record was lost while a StatefulSet was away, and the cluster is paused or
 // released. Nothing says that it was not its owner who deleted the StatefulSet.
 func (j *judge) forgotten(w *world) bool {
-	c := &w.commits[w.fetched()]
+	now := w.fetched()
+	c := &w.commits[now]
 	by := w.commandsAt(c.desired.Revision)
-	if !c.paused && !c.released && by.Paused == "" && by.Released == "" {
+	// A budget that was given back just before the next push stands open until that push is taken up.
+	stood := now > 0 && w.now-c.visible < owedSoon && w.commits[now-1].handsOff()
+	if !c.handsOff() && !stood && by.Paused == "" && by.Released == "" {
 		return false
 	}
 	for i := range w.sets {
@@ -52,6 +55,8 @@ func (j *judge) forgotten(w *world) bool {
 	}
 	return false
 }
+
+func (c *commit) handsOff() bool { return c.paused || c.released }
 
 // asks: a daemon asks for a larger volume: for what Git says, and of each StatefulSet for one
 // alone until that has grown.

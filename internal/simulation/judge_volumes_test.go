@@ -54,6 +54,40 @@ func deleted(w *world) *set {
 	return s
 }
 
+// The StatefulSets say what was set live. With the record and the last of them nobody knows any more.
+func TestASettingOfOursIsNobodysOnceTheRecordAndEveryStatefulSetAreGone(t *testing.T) {
+	for gone, stays := range map[int]string{0: jobsLogSize + " is still set", 1: jobsLogSize + " is still set", 2: ""} {
+		w := grownWorld()
+		w.jobsLog.persistent = "5000"
+		for i := range gone {
+			w.sets[i].exists = false
+		}
+		w.losesJobsLog()
+		assert.Equal(t, stays, w.judge.jobsLogLacks(w, w.head()), "%d of 2 are gone", gone)
+	}
+}
+
+// releasedInGap: the record is lost while a StatefulSet is gone, and a release has given the budget
+// back before the next push, which is so old.
+func releasedInGap(w *world, age millis) {
+	deleted(w)
+	w.judge.lostRecord = w.now
+	c := *w.head()
+	c.released = true
+	w.push(c, 0)
+	c.released = false
+	w.push(c, 0)
+	w.head().visible = w.now - age
+	w.disrupts(&w.budgets[0])
+}
+
+// Nothing says that it was not its owner who deleted the StatefulSet.
+func TestABudgetThatAReleaseHasGivenBackStandsOpenUntilTheNextPushIsTakenUp(t *testing.T) {
+	w := grownWorld()
+	require.Nil(t, broken(func() { releasedInGap(w, second) }))
+	require.NotZero(t, w.budgets[0].allowed)
+}
+
 func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 	again := func(w *world, change func(*model.EffectiveSet, *template)) {
 		s := deleted(w)
@@ -76,6 +110,9 @@ func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 		{"a budget without minAvailable opens while a StatefulSet is gone", "B", func(w *world) {
 			deleted(w)
 			w.disrupts(&w.budgets[0])
+		}},
+		{"the same with a lost record, a while after the release that gave the budget back", "B", func(w *world) {
+			releasedInGap(w, owedSoon)
 		}},
 		{"a budget keeps fewer pods than there are", "B", func(w *world) {
 			deleted(w)

@@ -446,6 +446,7 @@ func (w *world) happenTo(it Item, d *daemon) {
 		w.stored = stored{version: w.bump(kindRecord)}
 		w.commands = model.Commands{} // they stood on the same ConfigMap
 		w.judge.lostRecord = w.now
+		w.losesJobsLog()
 	case deafReceiver:
 		w.deafUntil = w.now + millis(1+it.A*2)*second
 	case loseAnswer:

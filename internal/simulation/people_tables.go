@@ -22,10 +22,47 @@ type tableSettings struct {
 // pin are the filters of a table that decide alone.
 type pin struct{ includeNames, requireZone string }
 
+// recordedPin are the filters that a daemon has written down for a drain, those of before, and the
+// commit that it wrote them down for.
+type recordedPin struct {
+	during, before pin
+	commit         int
+}
+
+func pinOf(l model.SettingList) (p pin) {
+	p.includeNames, _ = l.Get("include._name")
+	p.requireZone, _ = l.Get("require.zone")
+	return p
+}
+
 // pinned notes that people have set these filters. Who sets what is there already changes nothing.
+// Who sets the very filters that a daemon has written down for a drain, and is about to set, cannot
+// be told from it: it may have set them and been killed. From here on it is as if it had.
 func (w *world) pinned(t *table, before pin) {
-	if t.pin != before {
-		t.theirs, t.theirsAt = t.pin, w.now
+	if t.pin == before {
+		return
+	}
+	t.theirs, t.theirsAt = t.pin, w.now
+	if t.drain.during.includeNames != "" && t.pin == t.drain.during {
+		t.theirs = t.drain.before
+	}
+}
+
+// writesPins notes which filters a daemon writes down for a drain.
+func (w *world) writesPins(d *daemon, next *model.Record) {
+	for i := range w.tables {
+		t := &w.tables[i]
+		now := recordedPin{commit: d.want}
+		if x := next.Exclusions; x != nil {
+			for k := range x.Tables {
+				if x.Tables[k].Name == t.name {
+					now.during, now.before = pinOf(x.Tables[k].Drain), pinOf(x.Tables[k].Filters)
+				}
+			}
+		}
+		if now.during != t.drain.during || now.before != t.drain.before {
+			t.drain = now
+		}
 	}
 }
 

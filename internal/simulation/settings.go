@@ -89,6 +89,17 @@ func (w *world) jobsLogOurs() bool {
 	return false
 }
 
+// losesJobsLog: the record is lost. Each StatefulSet says, too, what was set live; where none is
+// left nothing tells ours from what a person has set, and it stays, as theirs does.
+func (w *world) losesJobsLog() {
+	for i := range w.sets {
+		if s := &w.sets[i]; s.exists && !s.terminating && !s.foreign {
+			return
+		}
+	}
+	w.jobsLog.theirs = w.jobsLog.persistent
+}
+
 // jobsLogSet: what people have set stays, unless they did so since the last look,
 // or set what the definition says.
 func (j *judge) jobsLogSet(w *world, d *daemon, value string) {

@@ -15,6 +15,7 @@ type table struct {
 	// theirs are the include and require as people have set them, since theirsAt.
 	theirs   pin
 	theirsAt millis
+	drain    recordedPin
 	// rules are its settings as the deciders ask for them, read those that they are made of.
 	rules allocation.Table
 	read  tableSettings
