@@ -249,6 +249,37 @@ func TestWhatEndsARestartMidwayGivesBackTheHold(t *testing.T) {
 	}
 }
 
+// The daemon writes down that the first pod goes, and ends before it deletes it.
+func TestAPodThatWasToGoStaysOnceWhatItGoesForIsTakenBack(t *testing.T) {
+	for _, c := range []struct {
+		name, live string
+		goes       bool
+		step       string
+	}{
+		{"nothing has changed", "t2", true, model.StepDown},
+		{"another template is live", "t3", true, model.StepDown},
+		{"what it runs is live again", "t1", false, model.StepReturn},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, restartable(wantedCluster(3)))
+			w.run(60)
+			byTemplate(w)
+			w.until(func() bool { return w.record.Hold != nil && w.persistent == "primaries" })
+			s := &situation{d: w.desired, o: w.observe(), r: w.record}
+			s.d.Changes = nil
+			d := s.decide()
+			require.Equal(t, model.ActionRestartPod, d.Disruptive.Kind)
+			s.r = d.Record
+			for i := range s.o.Sets {
+				s.o.Sets[i].Template = c.live
+			}
+			d = s.decide()
+			assert.Equal(t, c.goes, d.Disruptive != nil)
+			assert.Equal(t, c.step, d.Record.Operation.Step)
+		})
+	}
+}
+
 func TestAPausedRestartGoesOnAfterwards(t *testing.T) {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.run(60)

@@ -139,10 +139,6 @@ func (w *world) changes() {
 	if w.now-w.stateAt >= millis(policy.UnchangedFor.Milliseconds()) {
 		w.unchangedUntil = w.now
 	}
-	// Of several that end within a second a reading may be of the longest.
-	if lasted := w.now - w.stateAt; lasted > w.stateLasted || w.now-w.lastedUntil >= second {
-		w.stateLasted, w.lastedUntil = lasted, w.now
-	}
 	w.state, w.stateAt = w.state+1, w.now
 }
 

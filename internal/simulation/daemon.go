@@ -79,6 +79,7 @@ type daemon struct {
 	failures    []model.Failure
 	observed    model.Observed // its Database is the last reading
 	readAt      millis
+	readState   millis         // since when there had been the cluster state that was read
 	saw         jobsLogSeen    // of the reading
 	buffers     model.Database // what readings are made in
 	executors   execute.Tools
@@ -239,7 +240,7 @@ func (d *daemon) turn() (millis, error) {
 	if db := &observed.Database; db.At.IsZero() || !slices.Equal(settings, db.SettingsAsked) || w.now-d.readAt >= readingAge || detailed && !db.TablesKnown {
 		d.call(callRead)
 		d.read(db, d.view.pods, detailed)
-		d.readAt = w.now
+		d.readAt, d.readState = w.now, w.stateAt
 		d.keep(db)
 		d.readSettings(settings)
 		d.stable = d.stable.Next(db)

@@ -22,6 +22,12 @@ const (
 func (j *judge) owes(w *world, d *daemon) {
 	by, c := w.commanded(d), &w.commits[d.want]
 	released := by.Released == "true" || c.released
+	switch {
+	case released || by.Paused == "true" || c.paused:
+		j.handsOff = never
+	case j.handsOff == never:
+		j.handsOff = w.now
+	}
 	// What is aborted, or has stopped, holds nothing either.
 	stopped := by.Abort == "true" || d.says(gates.RestartStoppedRule)
 	if w.inGap() {

@@ -44,6 +44,14 @@ type judge struct {
 	// which of them.
 	quiet    millis
 	releases bool
+	// handsOff is until when a daemon took the cluster for paused or released: never while its last
+	// turn did.
+	handsOff millis
+	// grownGone is the last claim of each set that went with its pod: what it had, and when.
+	grownGone [3]struct {
+		size int
+		at   millis
+	}
 	// left is when the last pod was gone that its set wants no more.
 	left    millis
 	reports int
@@ -164,7 +172,10 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	if next := w.templates[l.set.template].version; w.refusesData(l, next) {
 		w.violate("A", "the daemon deletes %s, which comes back on CrateDB %s, and its volume was written by %s", l.podName, next, l.volume.version)
 	}
-	if !l.pod.joined || !w.everRecovered || d.acting == model.ActionCurePod && l.pod.joinedAt > d.checked {
+	// While a cluster is made, a node that has lost its master, and whose pod is never ready on what it
+	// runs, serves nobody: the next one is its remedy.
+	useless := w.master < 0 && w.unwell(l) && !w.stored.record.Bootstrap.Done
+	if !l.pod.joined || !w.everRecovered || useless || d.acting == model.ActionCurePod && l.pod.joinedAt > d.checked {
 		// It is no member; or the cluster is being made, and nothing was ever in it; or it
 		// joined after it, or another, was asked, and no look could show it.
 		j.note(w, l, byDaemon)

@@ -40,12 +40,11 @@ func (j *judge) disruptions(w *world, b *budget) {
 // forgotten: the record was lost while a StatefulSet was away, and the cluster is paused or
 // released. Nothing says that it was not its owner who deleted the StatefulSet.
 func (j *judge) forgotten(w *world) bool {
-	now := w.fetched()
-	c := &w.commits[now]
+	c := &w.commits[w.fetched()]
 	by := w.commandsAt(c.desired.Revision)
-	// A budget that was given back just before the next push stands open until that push is taken up.
-	stood := now > 0 && w.now-c.visible < owedSoon && w.commits[now-1].handsOff()
-	if !c.handsOff() && !stood && by.Paused == "" && by.Released == "" {
+	// A budget that a daemon has given back stands open until it takes up what came after that.
+	stood := j.handsOff > 0 && w.now-j.handsOff < owedSoon
+	if !c.paused && !c.released && !stood && by.Paused == "" && by.Released == "" {
 		return false
 	}
 	for i := range w.sets {
@@ -56,8 +55,6 @@ func (j *judge) forgotten(w *world) bool {
 	return false
 }
 
-func (c *commit) handsOff() bool { return c.paused || c.released }
-
 // asks: a daemon asks for a larger volume: for what Git says, and of each StatefulSet for one
 // alone until that has grown.
 func (j *judge) asks(w *world, d *daemon, l *slot, size int) {
@@ -65,7 +62,9 @@ func (j *judge) asks(w *world, d *daemon, l *slot, size int) {
 	if want := w.commits[d.want].size; size != want {
 		w.violate("H", "the daemon asks for %d GiB for %s, and Git says %d", size, l.claimName, want)
 	}
-	grown, flying := false, (*slot)(nil)
+	// What had grown may have gone with its pod since the daemon looked.
+	gone := &j.grownGone[w.setIndex(l.set.name)]
+	grown, flying := gone.size >= size && max(gone.at, d.view.stalled[kindClaims]) >= d.began, (*slot)(nil)
 	for o := range maxOrdinals {
 		other := &w.slots[w.setIndex(l.set.name)*maxOrdinals+o]
 		c := &other.claim
@@ -158,11 +157,6 @@ func (j *judge) reasoned(w *world, d *daemon, l *slot) {
 	}
 	c, runs := &w.commits[d.want], &w.templates[l.pod.template]
 	if runs.hash != w.templates[c.tmpl].hash || runs.hash != w.templates[l.set.template].hash || runs.counts != w.templates[c.tmpl].counts {
-		return
-	}
-	if op := w.stored.record.Operation; op == nil || !op.Started.Before(c.visible.time()) {
-		// One that another definition began has a pod to end with.
-	} else {
 		return
 	}
 	for i := range w.commits {

@@ -67,17 +67,30 @@ func TestASettingOfOursIsNobodysOnceTheRecordAndEveryStatefulSetAreGone(t *testi
 	}
 }
 
+// The first claim has grown, and goes with its pod after the daemon has looked.
+func TestClaimsMayBeAskedWhereTheOneThatHadGrownIsGoneSince(t *testing.T) {
+	w := grownWorld()
+	w.slots[0].claim.capacity, w.slots[1].claim.asked = 130, 130
+	w.losesClaim(&w.slots[0])
+	c := *w.head()
+	c.size = 130
+	w.push(c, 0)
+	d := w.daemons[0]
+	d.want, d.began = w.fetched(), w.now
+	assert.Nil(t, broken(func() { w.judge.asks(w, d, &w.slots[2], 130) }))
+}
+
 // releasedInGap: the record is lost while a StatefulSet is gone, and a release has given the budget
 // back before the next push, which is so old.
 func releasedInGap(w *world, age millis) {
 	deleted(w)
 	w.judge.lostRecord = w.now
-	c := *w.head()
-	c.released = true
-	w.push(c, 0)
-	c.released = false
-	w.push(c, 0)
-	w.head().visible = w.now - age
+	w.commits[0].released = true
+	w.judge.owes(w, w.daemons[0])
+	w.now += minute
+	w.commits[0].released = false
+	w.judge.owes(w, w.daemons[0])
+	w.now += age
 	w.disrupts(&w.budgets[0])
 }
 
@@ -150,6 +163,13 @@ func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 			d := larger(w)
 			w.slots[1].claim.asked = 130
 			w.judge.asks(w, d, &w.slots[0], 130)
+		}},
+		{"a claim that had grown went before the daemon looked, and two are asked", "pace", func(w *world) {
+			d := larger(w)
+			w.slots[0].claim.capacity = 130
+			w.losesClaim(&w.slots[0])
+			d.began, w.slots[1].claim.asked = w.now+1, 130
+			w.judge.asks(w, d, &w.slots[2], 130)
 		}},
 		{"a pod is restarted for nothing", "pace", func(w *world) {
 			w.stored.record.Operation = &model.Operation{Kind: model.OperationRestart, Started: w.now.time().Add(-time.Second)}

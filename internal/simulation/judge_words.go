@@ -45,7 +45,7 @@ func (j *judge) tells(w *world, d *daemon) {
 	if len(d.observed.ApplyErrors) > 0 {
 		lacks(gates.AppliedRule, "objects could not be applied")
 	}
-	if w.inGap() || d.seesGap() {
+	if w.inGap() || d.seesGap() || op != nil && op.Recreation != nil && !d.seesSet(op.Recreation.Set) {
 		return // that is what it waits for, and nothing else is decided meanwhile
 	}
 	if c.stands() {
@@ -96,6 +96,11 @@ func (j *judge) tells(w *world, d *daemon) {
 		silentLong < w.now-max(c.visible, w.jobsLog.theirAt) && len(d.observed.ApplyErrors) == 0 && !d.says(gates.SettingChangedRule) && !d.says(gates.JoinedRule) && !d.unready() {
 		lacks(gates.SettingNotEffectiveRule, "a setting of the definition has another value")
 	}
+}
+
+// seesSet: a StatefulSet is there, as its watch shows it.
+func (d *daemon) seesSet(name string) bool {
+	return slices.ContainsFunc(d.view.sets, func(s model.ObservedSet) bool { return s.Name == name })
 }
 
 // differs: a StatefulSet is on another template than a commit wants, as its watch shows it.
@@ -198,16 +203,9 @@ func (j *judge) begins(w *world, d *daemon, before, next *model.Record) {
 	if w.commanded(d).Abort == "true" {
 		w.violate("H", "a %s begins, and somebody has commanded to abort", kind)
 	}
-	if led, unchanged := w.now-d.ledAt, w.now-w.stateAt; kind == model.OperationShrink && led+second < millis(policy.MasterStableFor.Milliseconds()) {
-		switch {
-		case w.stateAt >= d.readAt:
-			unchanged += w.stateLasted // it ended after the reading, and counts until the decision
-		case unchanged < second:
-			unchanged = w.stateLasted // the reading that this was decided on may be of before
-		}
-		if unchanged < millis(policy.TrialFor.Milliseconds()) {
-			w.violate("B", "a shrink begins, and the master is another one for %d ms only, the cluster state for %d ms", led, unchanged)
-		}
+	// What was read counts until the decision.
+	if led, unchanged := w.now-d.ledAt, w.now-d.readState; kind == model.OperationShrink && led+second < millis(policy.MasterStableFor.Milliseconds()) && unchanged < millis(policy.TrialFor.Milliseconds()) {
+		w.violate("B", "a shrink begins, and the master is another one for %d ms only, the cluster state for %d ms", led, unchanged)
 	}
 	if kind != model.OperationSuspend || j.stopped != [3]bool{} {
 		return

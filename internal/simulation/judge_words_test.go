@@ -120,11 +120,11 @@ func TestWhatBeginsAndEndsIsSoByWhatWasShown(t *testing.T) {
 			reports("GrowSucceeded")(w, d)
 		}},
 		{"a shrink begins, and its master is new", "B", func(w *world, d *daemon) {
-			d.ledAt, w.stateAt, w.stateLasted = w.now-second, w.now-200, second
+			d.ledAt, d.readState = w.now-second, w.now-2*second
 			w.judge.begins(w, d, &model.Record{}, &model.Record{Operation: &model.Operation{Kind: model.OperationShrink, Started: epoch}})
 		}},
 		{"a shrink begins, and nothing has happened for a while", "", func(w *world, d *daemon) {
-			d.ledAt, w.stateAt = w.now-second, w.now-3*second
+			d.ledAt, d.readState, w.stateAt = w.now-second, w.now-3*second, w.now-200 // since it was read
 			w.judge.begins(w, d, &model.Record{}, &model.Record{Operation: &model.Operation{Kind: model.OperationShrink, Started: epoch}})
 		}},
 		{"a restart begins that is aborted", "H", func(w *world, d *daemon) {

@@ -338,9 +338,13 @@ func (w *world) heal() {
 }
 
 // goesOn is the version of an upgrade that goes on as soon as people take its abort back, while
-// a pod is away: it may start on that version before their next push is seen, and no older one
-// may be pushed then. "" for none.
+// a pod is away, or as soon as the claims are gone that somebody has deleted, with their pods: one
+// may start on that version before their next push is seen, and no older one may be pushed then.
+// "" for none.
 func (w *world) goesOn() string {
+	if slices.ContainsFunc(w.used, func(i int) bool { return w.slots[i].claim.going }) {
+		return w.commits[w.fetched()].version
+	}
 	if w.commandsAt(w.commits[w.fetched()].desired.Revision).Abort == "" {
 		return ""
 	}

@@ -191,6 +191,8 @@ func (w *world) podGone(l *slot) {
 
 func (w *world) losesClaim(l *slot) {
 	w.say("the claim %s is gone, and its volume with it", l.claimName)
+	gone := &w.judge.grownGone[w.setIndex(l.set.name)]
+	gone.size, gone.at = l.claim.capacity, w.now
 	w.judge.volumeLost(w, l)
 	w.loseVolume(l)
 	l.claim = claim{}
@@ -321,6 +323,9 @@ func (o objects) DeletedClaims(context.Context) ([]model.Claim, error) {
 func (w *world) seenClaim(l *slot) model.Claim {
 	c := &l.claim
 	seen := model.Claim{Name: l.claimName, Set: l.set.name, Ordinal: l.ordinal, ClusterID: c.clusterID, Version: c.version, Phase: "Bound", Terminating: c.going, Replace: c.agreed}
+	if c.going {
+		seen.Deleted = (c.goingAt / second * second).time()
+	}
 	if w.driver() != noDriver {
 		seen.UID, seen.Template, seen.Class = c.uid, dataClaim, "disks"
 		seen.Requested, seen.Capacity, seen.Resize = int64(c.asked)*gibibyte, int64(c.capacity)*gibibyte, c.resize

@@ -36,11 +36,8 @@ type world struct {
 	// lasted for unchangedFor did so until unchangedUntil.
 	state                   int64
 	stateAt, unchangedUntil millis
-	// stateLasted is how long the one before it lasted, lastedUntil when that ended; of several
-	// that ended within a second the longest one.
-	stateLasted, lastedUntil millis
-	digest                   hash.Hash // of all decisions; nil where nobody wants it
-	stats                    *Statistics
+	digest                  hash.Hash // of all decisions; nil where nobody wants it
+	stats                   *Statistics
 
 	kubernetes
 	crate

@@ -69,7 +69,7 @@ func downStep(t *pass.Pass, op *model.Operation) {
 	p := named(&t.View, r.Pod)
 	if seemsToStand(t, r, p) {
 		// It was decided and was not done, or is not seen yet.
-		if !mayGo(t) || podWaits(t, op, p, setting.HeldAllocation) {
+		if !mayGo(t) || !view.Outdated(&t.View, p) || podWaits(t, op, p, setting.HeldAllocation) {
 			op.Step, r.Unseen = model.StepReturn, true
 			return
 		}
