@@ -75,6 +75,19 @@ func TestAVolumeThatMayGoIsReplacedByOneRestart(t *testing.T) {
 	assert.Equal(t, 2, reported(w, "ClaimBeingDeleted"), "another claim of the same name is told again")
 }
 
+// The watch still shows the claim that went with the pod before: the new pod is on another one.
+func TestAPodThatWasMadeSinceItsClaimWasDeletedIsNotRestartedForIt(t *testing.T) {
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	w.deletesClaim(hot + "-2")
+	w.agrees(hot + "-2")
+	late := w.claims[2]
+	w.run(100)
+	w.claims[2] = late
+	w.turns(60)
+	assert.Equal(t, []int{0, 0, 1}, w.restarts())
+}
+
 // One or two master-eligible nodes do not vote without each other.
 func TestTheVolumeOfOneOfTwoVotersStaysUntilThereAreMore(t *testing.T) {
 	w := newWorld(t, restartable(wantedCluster(2)))

@@ -16,7 +16,7 @@ func claimDeleted(ordinal int, agreed bool) func(*situation) {
 	return func(s *situation) {
 		s.o.Claims = append(slices.Clone(s.o.Claims), model.Claim{
 			Name: fmt.Sprintf("data0-%s-%d", hot, ordinal), Set: hot, Ordinal: ordinal, Phase: "Bound", Template: "data0",
-			ClusterID: "id-1", Terminating: true, Replace: agreed,
+			ClusterID: "id-1", Terminating: true, Replace: agreed, Deleted: s.o.At,
 		})
 	}
 }
@@ -25,7 +25,7 @@ func claimDeleted(ordinal int, agreed bool) func(*situation) {
 func claimOf(pod string, agreed bool, change func(*situation)) func(*situation) {
 	return func(s *situation) {
 		s.o.Claims = append(slices.Clone(s.o.Claims), model.Claim{
-			Name: "data0-" + pod, Set: warm, Phase: "Bound", Template: "data0", ClusterID: s.r.ClusterID, Terminating: true, Replace: agreed,
+			Name: "data0-" + pod, Set: warm, Phase: "Bound", Template: "data0", ClusterID: s.r.ClusterID, Terminating: true, Replace: agreed, Deleted: s.o.At,
 		})
 		if change != nil {
 			change(s)
@@ -35,7 +35,7 @@ func claimOf(pod string, agreed bool, change func(*situation)) func(*situation) 
 
 // deletesClaim has somebody delete the claim of a pod.
 func (w *world) deletesClaim(pod string) {
-	w.changesClaim(pod, func(c *model.Claim) { c.Terminating = true })
+	w.changesClaim(pod, func(c *model.Claim) { c.Terminating, c.Deleted = true, w.now })
 }
 
 // agrees: a person says that the volume of a pod may go.

@@ -37,6 +37,7 @@ func TestAClaimThatIsBeingDeletedIsSeen(t *testing.T) {
 	assert.Equal(t, "id", seen[1].ClusterID)
 	by := observedClaim(goes, []model.Set{{Name: "s"}})
 	assert.True(t, by.Terminating && !by.Replace && by.Ordinal == 1 && by.Of("s-1") && !by.Of("s-11"))
+	assert.True(t, by.Deleted.Equal(began.Time))
 }
 
 // Without Kubernetes' protection a volume goes while its pod runs, and another claim of the name is

@@ -30,6 +30,9 @@ func observedClaim(claim *corev1.PersistentVolumeClaim, sets []model.Set) model.
 		Requested: claim.Spec.Resources.Requests.Storage().Value(), Capacity: claim.Status.Capacity.Storage().Value(),
 		Terminating: claim.DeletionTimestamp != nil, Replace: claim.Annotations[names.ReplaceVolumeAnnotation] == "true",
 	}
+	if at := claim.DeletionTimestamp; at != nil {
+		out.Deleted = at.Time
+	}
 	if base, _ := splitOrdinal(claim.Name); set != "" {
 		out.Template = strings.TrimSuffix(base, "-"+set)
 	}

@@ -49,8 +49,9 @@ type Claim struct {
 	Follows time.Time
 	// Terminating: somebody has deleted it. Kubernetes keeps it, and its volume, as long as a
 	// pod uses it, and never takes the deletion back. Replace: a person says, by an annotation on
-	// it, that the volume may go.
+	// it, that the volume may go. Deleted is when it was deleted; zero while nobody has.
 	Terminating, Replace bool
+	Deleted              time.Time
 }
 
 // Blank reports whether nothing of a CrateDB node is known to be on it.

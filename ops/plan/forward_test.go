@@ -317,7 +317,7 @@ func TestAPlanHasThePodWhoseClaimIsBeingDeleted(t *testing.T) {
 			data(s, "doc.items", "1", 3, 2, 10)
 			pod := s.Observed.Pods[1].Name
 			s.Observed.Claims = append(s.Observed.Claims, model.Claim{
-				Name: "data0-" + pod, Set: s.Observed.Pods[1].Set, Ordinal: s.Observed.Pods[1].Ordinal, Template: "data0", Terminating: true, Replace: agreed, ClusterID: "planned",
+				Name: "data0-" + pod, Set: s.Observed.Pods[1].Set, Ordinal: s.Observed.Pods[1].Ordinal, Template: "data0", Terminating: true, Replace: agreed, Deleted: s.Observed.At, ClusterID: "planned",
 			})
 		})
 	}

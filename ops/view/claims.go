@@ -40,10 +40,11 @@ func DeletedClaims(v *View) iter.Seq2[*model.Pod, *model.Claim] {
 func holdsShards(c *model.Claim) bool { return c.Template == "" || model.DataVolume(c.Template) }
 
 // ReplacesVolume reports whether a person has agreed that the volumes of a pod are replaced whose
-// claims are being deleted: it is restarted for that.
+// claims are being deleted: it is restarted for that, but not a pod that was made after the
+// deletion. That one is on another claim, which the watch has not shown yet.
 func ReplacesVolume(v *View, p *model.Pod) bool {
 	c := DeletedClaim(v, p)
-	return c != nil && c.Replace && p.Ready
+	return c != nil && c.Replace && p.Ready && !p.Created.After(c.Deleted)
 }
 
 // FewVoters reports whether a pod is one of one or two master-eligible nodes: CrateDB lets an odd
