@@ -51,6 +51,9 @@ func mayTouch(t *pass.Pass, record *model.Record) bool {
 		t.Record = *record // it is the other's: nothing is written to it
 		return false
 	case lifecycle.Removed(t), lifecycle.Released(t), lifecycle.Paused(t):
+		if t.Record.Exclusions != nil {
+			access.WatchDenied(t) // a table that is hidden keeps the filters of a drain
+		}
 		keep(t)
 		return false
 	}

@@ -259,6 +259,30 @@ func TestFiltersOfAHiddenTableAreGivenBackOnceItIsSeen(t *testing.T) {
 	assert.Equal(t, "doc.a", a.Table)
 }
 
+// Nothing else is said of a cluster that is let go, and a person has to know what keeps the filter.
+func TestAClusterThatIsLetGoSaysThatAHiddenTableKeepsItsFilter(t *testing.T) {
+	for name, lets := range map[string]func(*situation){
+		"paused":   func(s *situation) { s.d.Paused = true },
+		"released": func(s *situation) { s.d.Released = true },
+		"removed":  func(s *situation) { s.d.Removed = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := drainsPinned(t, model.Table{Name: pinned, Include: map[string]string{"_name": leaver}})
+			s.o.Database.Tables = s.o.Database.Tables[:len(s.o.Database.Tables)-1]
+			s.o.Database.Denied = []model.Denial{{Grantee: "system", Privilege: "DQL", Class: "SCHEMA", Ident: "doc"}}
+			lets(s)
+			d := s.decide()
+			assert.Nil(t, action(&d, model.ActionIncludeInTable))
+			assert.Contains(t, reasons(d.Waits), "system-denied")
+			assert.Equal(t, "SystemDenied", d.Reports[len(d.Reports)-1].Reason)
+			s.r = d.Record
+			d = s.decide()
+			assert.Contains(t, reasons(d.Waits), "system-denied")
+			assert.Empty(t, d.Reports, "it is reported once")
+		})
+	}
+}
+
 // The last look counts each table with filters of its own, each partition, and the partitioned
 // table itself: a decision that counted less was refused by it for ever.
 func TestAPartitionedTableWithFiltersIsCountedForTheLastLook(t *testing.T) {
