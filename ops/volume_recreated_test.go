@@ -299,18 +299,33 @@ func TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone(t *testing.T) {
 
 // Seed 1300098741: the record was lost while a StatefulSet was gone, and before it was made again
 // somebody made the old one from a file, with the small claims.
-func TestSuccessIsNotSaidWhileAStatefulSetIsGone(t *testing.T) {
-	for _, there := range []bool{true, false} {
-		s := atStep(t, "")
-		s.r.Operation, s.r.Growth = nil, &model.VolumeGrowth{Sizes: hot + ":data0=" + sizeAfter}
-		s.o.Volumes[0].Text, s.o.Volumes[0].Size = sizeAfter, 200*gib
-		if !there {
-			gone(s)
-		}
-		d := s.decide()
-		said := slices.ContainsFunc(d.Reports, func(r model.Report) bool { return r.Reason == "VolumesGrown" })
-		assert.Equal(t, there, said)
-		assert.Equal(t, there, d.Record.Growth == nil)
+func TestNoGrowthSucceedsBeforeEverythingIsThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		so   func(s *situation)
+		said bool
+	}{
+		"it is there": {func(*situation) {}, true},
+		"it is gone":  {gone, false},
+		"the pod of a claim has still to come": {func(s *situation) {
+			c := &s.o.Claims[2]
+			c.Capacity, c.Resize = 100*gib, model.ResizeNode
+			s.o.Pods = slices.DeleteFunc(slices.Clone(s.o.Pods), func(p model.Pod) bool { return c.Of(p.Name) })
+		}, false},
+		"somebody's stands in its place, and nothing of ours is recorded": {func(s *situation) {
+			s.d.Sets = append(slices.Clone(s.d.Sets), model.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
+			s.o.Sets = append(slices.Clone(s.o.Sets), model.ObservedSet{Name: warm, UID: "somebodys"})
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := atStep(t, "")
+			s.r.Operation, s.r.Growth = nil, &model.VolumeGrowth{Sizes: hot + ":data0=" + sizeAfter}
+			s.o.Volumes[0].Text, s.o.Volumes[0].Size = sizeAfter, 200*gib
+			c.so(s)
+			d := s.decide()
+			said := slices.ContainsFunc(d.Reports, func(r model.Report) bool { return r.Reason == "VolumesGrown" })
+			assert.Equal(t, c.said, said)
+			assert.Equal(t, c.said, d.Record.Growth == nil)
+		})
 	}
 }
 

@@ -58,4 +58,16 @@ var foundSince = []struct {
 		Seed: 1500191679, Start: Start{Hot: 2, Tables: []string{}, Shards: 1, Leave: true, Early: true, Driver: limitedDriver}, Steps: 132,
 		Items: []Item{{What: pushRelease, At: 1501, A: 6, B: 7}, {What: failProbe, At: 33296, A: 51, B: 49}, {What: deleteClaimByHand, At: 31616, A: 4, B: 37}},
 	}},
+	{"the record is lost while somebody's StatefulSet stands in the place of one that is gone, and a growth ends", Schedule{
+		Seed: 1500233904, Start: Start{Hot: 1, Warm: 1, Tables: []string{"0-all"}, Shards: 1, Leave: true, Driver: limitedDriver}, Steps: 129,
+		Items: []Item{{What: loseRecord, Call: 33, A: 41, B: 38}, {What: pushVolumes, At: 8263, A: 12, B: 36}, {What: makeSetByHand, Recreating: 15, A: 4, B: 62}, {What: deletePodByHand, Recreating: 21, A: 22, B: 5}, {What: deleteClaimByHand, At: 7362, A: 13, B: 10}, {What: crashProcess, At: 8798, A: 41, B: 57}},
+	}},
+	{"a release ends where a StatefulSet is gone, and was saved with larger claims than Git says by now", Schedule{
+		Seed: 1500237052, Start: Start{Hot: 2, Tables: []string{"0-1"}, Shards: 2, Extend: true, Leave: true, Zones: true, Driver: quickDriver, Offline: true}, Steps: 134,
+		Items: []Item{{What: loseRecord, Call: 6, A: 37, B: 9}, {What: releaseCommand, At: 136636, A: 38, B: 29}, {What: pushVolumes, At: 16001, A: 29, B: 17}, {What: pushVolumesBack, Recreating: 11, A: 26, B: 16}, {What: pushRelease, Recreating: 13, A: 13, B: 13}, {What: killAfter, Recreating: 20, A: 57, B: 35}, {What: drainNode, Recreating: 8, A: 16, B: 14}, {What: deleteClaimByHand, At: 862, A: 29, B: 3}},
+	}},
+	{"a group comes back on a claim that grows, and its pod has still to come", Schedule{
+		Seed: 1500283098, Start: Start{Hot: 3, Warm: 1, Tables: []string{"2", "0-all"}, Shards: 3, Leave: true, Driver: quickDriver}, Steps: 548,
+		Items: []Item{{What: pushAddGroup, At: 58468, A: 6, B: 2}, {What: pushVolumes, At: 12677, A: 11, B: 23}, {What: killNode, Recreating: 12, A: 31, B: 5}, {What: stallController, Recreating: 14, A: 3, B: 50}},
+	}},
 }

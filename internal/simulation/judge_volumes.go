@@ -136,7 +136,11 @@ func (j *judge) gaps(w *world, d *daemon) {
 		s := &w.sets[i]
 		c := &w.commits[d.want]
 		blind := max(d.view.stalled[kindSets], d.view.stalled[kindPods], d.view.stalled[kindRecord]) > w.now
-		if !s.orphaned || s.exists || !c.wants(w.setKind(s)) || blind || len(d.applyErrors) > 0 || j.forgotten(w) {
+		// With the record lost and no pod of it left it is a group as one that is new, which waits for
+		// whatever a grow waits for.
+		pods := slices.ContainsFunc(w.slots[i*maxOrdinals:(i+1)*maxOrdinals], func(l slot) bool { return l.pod.exists })
+		unknown := !pods && j.lostRecord >= s.orphaning.since-5*second
+		if !s.orphaned || s.exists || !c.wants(w.setKind(s)) || blind || unknown || len(d.applyErrors) > 0 || j.forgotten(w) {
 			d.gone[i] = 0
 			continue
 		}

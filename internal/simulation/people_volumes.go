@@ -191,6 +191,10 @@ func (w *world) keepsVolumes(c *commit) {
 		if s.exists || s.orphaned {
 			c.size = max(c.size, w.templates[s.template].size)
 		}
+		// One that is gone comes back as it was saved last, and then has that size.
+		if saved := templateByKey(w.stored.record.Saved[s.name]); s.orphaned && saved >= 0 {
+			c.size = max(c.size, w.templates[saved].size)
+		}
 	}
 	if op := w.stored.record.Operation; op != nil && op.Recreation != nil {
 		if text, ok := op.Recreation.Sizes.Size(dataClaim); ok {

@@ -22,8 +22,14 @@ const VisibleFor = 2 * time.Minute
 func finish(t *pass.Pass) {
 	growth := t.Record.Growth
 	gone := func(s model.RecordedSet) bool { return t.Live(s.Name) == nil } // it may be made with any size
-	if growth == nil || t.Rejected || t.Desired.Removed || slices.ContainsFunc(t.Record.Sets, gone) {
+	others := func(s model.ObservedSet) bool { return !s.Ours && t.DesiredSet(s.Name) != nil }
+	if growth == nil || t.Rejected || t.Desired.Removed || slices.ContainsFunc(t.Record.Sets, gone) || slices.ContainsFunc(t.Observed.Sets, others) {
 		return
+	}
+	for g := range each(&t.View) {
+		if live := t.Live(g.Set); g.Phase == "Bound" && g.Capacity < g.size && live != nil && g.Ordinal < live.Replicas {
+			return // its pod has still to come, and then its file system follows
+		}
 	}
 	if growth.Grown.IsZero() {
 		next := *growth
