@@ -107,6 +107,46 @@ func TestAGroupThatNeverJoinedAndIsToGoLeavesBeforeAnUpgrade(t *testing.T) {
 	assert.Equal(t, model.OperationShrink, d.Record.Operation.Kind)
 }
 
+// Seed 1500018671: the same, and the upgrade had come to the group before it went out of the
+// definition. It runs on neither template: on the new one, nor on that which it is rolled back to.
+func TestAGroupThatRunsOnNoTemplateAndIsToGoLeavesBeforeAnUpgradeGoesOn(t *testing.T) {
+	for _, c := range []struct {
+		name, step, before string
+		stays              bool
+	}{
+		{"the upgrade waits for its pod", model.StepNext, "", false},
+		{"its pod went for the upgrade, and is rolled back", model.StepDown, "t1", false},
+		{"the same, and its pod has time to come up", model.StepDown, "t1", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+			s.d.Revision, s.d.Version, s.d.Sets, s.d.Operations.Consent = "rev-next", "5.10.2", s.d.Sets[:1], tiers(3, -1).Operations.Consent
+			s.d.Changes = []model.Change{{Class: model.ChangeImage, Set: hot}}
+			s.r.Verified, s.o.Stable.Master = []model.VerifiedTemplate{{Set: hot, Template: "t1"}}, s.o.At.Add(-time.Hour)
+			s.r.Operation = &model.Operation{Kind: model.OperationUpgrade, Step: c.step, Started: s.o.At, Revision: s.d.Revision,
+				Upgrade: &model.Upgrade{OldVersion: s.r.Version, NewVersion: s.d.Version},
+				Restart: &model.Restart{Set: warm, Pod: warm + "-0", Remembered: c.before, Since: s.o.At}}
+			s.away(warm + "-0")
+			p := s.podOf(warm + "-0")
+			p.Started, p.Waiting = s.o.At.Add(-time.Hour), "CrashLoopBackOff"
+			if c.stays {
+				p.Started, p.Created, p.Waiting = s.o.At, s.o.At, ""
+			}
+			s.o.Claims = slices.Clone(s.o.Claims)
+			i := slices.IndexFunc(s.o.Claims, func(c model.Claim) bool { return c.Set == warm })
+			s.o.Claims[i].Version = ""
+			d := s.decide()
+			require.Equal(t, c.stays, d.Record.Operation != nil, "%v, %v", d.Waits, d.Refusals)
+			if s.r = d.Record; !c.stays {
+				d = s.decide()
+				require.NotNil(t, d.Record.Operation, "%v, %v", d.Waits, d.Refusals)
+				assert.Equal(t, model.OperationShrink, d.Record.Operation.Kind)
+			}
+		})
+	}
+}
+
 // Seed 792175788: an upgrade was aborted after its version had started on the first volume, and the
 // cluster was suspended and resumed. That node never starts on the version before, and nobody
 // answers without it.

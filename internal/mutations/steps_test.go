@@ -88,6 +88,8 @@ var steps = []mutation{
 	{"a pod that was to go stays once what it goes for is taken back", "downStep", "!view.Outdated(&t.View, p) || ", "", "ops", "TestAPodThatWasToGoStaysOnceWhatItGoesForIsTakenBack"},
 	{"a volume is replaced once", "ReplacesVolume", " && !p.Created.After(c.Deleted)", "", "ops", "TestAPodThatWasMadeSinceItsClaimWasDeletedIsNotRestartedForIt"},
 	{"a cluster that is let go says which table is hidden", "mayTouch", "\t\t\taccess.WatchDenied(t)", "\t\t\t", "ops", "TestAClusterThatIsLetGoSaysThatAHiddenTableKeepsItsFilter"},
+	{"a group that is to go leaves before an upgrade that waits for it", "LetsIn", " && (v.DesiredSet(r.Set) != nil || !NothingBefore(v, r) && !noWayBack(v, r))", "", "ops", "TestAGroupThatRunsOnNoTemplateAndIsToGoLeavesBeforeAnUpgradeGoesOn"},
+	{"a group that is to go and runs on neither template is not waited for", "LeavesStuck", "if stuck && !rollBack && ", "if !stuck && stuck && ", "ops", "TestAGroupThatRunsOnNoTemplateAndIsToGoLeavesBeforeAnUpgradeGoesOn"},
 	{"the first claim grows alone", "volume.next", "\tcase grown == 0:\n\t\treturn asking[:1]\n", "", ".", "TestEveryInvariantHoldsWhileVolumesGrow"},
 	{"a pod is restarted once for its file system", "AwaitsMount", "return pending && p.Created.Before(since)", "return pending && !since.IsZero()", "ops", "TestAFileSystemThatNeverFollowsRestartsItsPodOnce"},
 }

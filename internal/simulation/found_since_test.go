@@ -70,4 +70,12 @@ var foundSince = []struct {
 		Seed: 1500283098, Start: Start{Hot: 3, Warm: 1, Tables: []string{"2", "0-all"}, Shards: 3, Leave: true, Driver: quickDriver}, Steps: 548,
 		Items: []Item{{What: pushAddGroup, At: 58468, A: 6, B: 2}, {What: pushVolumes, At: 12677, A: 11, B: 23}, {What: killNode, Recreating: 12, A: 31, B: 5}, {What: stallController, Recreating: 14, A: 3, B: 50}},
 	}},
+	{"a group that runs on no template goes out of the definition while it is upgraded", Schedule{
+		Seed: 1500018671, Start: Start{Hot: 1, Tables: []string{}, Shards: 1, Extend: true, Leave: true, Driver: silentDriver, Offline: true}, Steps: 130,
+		Items: []Item{{What: pushBadTemplate, At: 2214, A: 4, B: 6}, {What: pushAddGroup, At: 3463, A: 3, B: 5}, {What: pushVolumes, At: 13299, A: 6, B: 36}, {What: pushVolumes, At: 47186, A: 51, B: 39}},
+	}},
+	{"a file system follows while the watch of claims brings nothing, and its pod is restarted for it", Schedule{
+		Seed: 1500433145, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1"}, Shards: 1, Driver: slowDriver, Offline: true}, Steps: 140,
+		Items: []Item{{What: pushShrink, At: 1541, A: 5, B: 2}, {What: stallWatch, At: 44355, A: 20, B: 63}, {What: releaseCommand, At: 142900, A: 8, B: 55}, {What: pushVolumes, At: 16665, A: 8, B: 55}},
+	}},
 }

@@ -173,6 +173,8 @@ func (j *judge) reasoned(w *world, d *daemon, l *slot) {
 	}
 	// Both times are whole seconds where they are read.
 	waits := l.claim.resize == model.ResizeNode && l.claim.since >= l.pod.created/second*second
+	// While the watch of claims brings nothing it waits as far as the daemon is shown.
+	waits = waits || d.view.stalled[kindClaims] >= max(l.claim.since, d.began)
 	if since := l.claim.since; !waits && since < d.began-second || !c.offline {
 		w.violate("pace", "the daemon restarts %s, which runs what is wanted; its claim has %d GiB of %d (%s), offlineResize: restart %t",
 			l.podName, l.claim.capacity, l.claim.asked, l.claim.resize, c.offline)

@@ -176,6 +176,11 @@ func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 			w.commits[0].visible = 0
 			w.judge.reasoned(w, w.daemons[0], &w.slots[0])
 		}},
+		{"a pod is restarted for a file system that has followed, and the watch of claims had gone on", "pace", func(w *world) {
+			d := w.daemons[0]
+			w.commits[0].visible, w.commits[0].offline, d.view.stalled[kindClaims] = 0, true, d.began-1
+			w.judge.reasoned(w, d, &w.slots[0])
+		}},
 		{"a growth is reported that is none", "F", func(w *world) {
 			d := larger(w)
 			w.now += minute

@@ -44,9 +44,12 @@ func SizeFirst(v *view.View) bool {
 }
 
 // LetsIn reports whether a restart or an upgrade makes room between two pods for nodes that
-// come, or go, and for which it would wait in vain. It begins again after them.
+// come, or go, and for which it would wait in vain. It begins again after them. A template on trial
+// is verified before; that of a group that is to go and cannot roll back never is.
 func LetsIn(v *view.View) bool {
-	return !v.Rejected && v.Record.Hold == nil && SizeFirst(v) && !TrialPods(v, v.Record.Operation.Restart.Set)
+	r := v.Record.Operation.Restart
+	trial := TrialPods(v, r.Set) && (v.DesiredSet(r.Set) != nil || !NothingBefore(v, r) && !noWayBack(v, r))
+	return !v.Rejected && v.Record.Hold == nil && !trial && SizeFirst(v)
 }
 
 // StuckOnLive reports whether a pod of the set is stuck on its live template.

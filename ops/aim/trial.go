@@ -44,13 +44,13 @@ func LeavesStuck(t *pass.Pass, r *model.Restart) bool {
 	}
 	live := t.Live(r.Set)
 	c := t.Nodes([]model.RecordedSet{*cmp.Or(view.Recorded(t.Record.Sets, r.Set), &model.RecordedSet{})})
-	others := t.AnyPod(func(p *model.Pod) bool { return p.Set == r.Set && p.Template == r.Remembered && !p.Terminating })
+	others := othersBefore(&t.View, r)
 	rollBack, verified := live.Template != r.Remembered, others || verifiedOn(&t.View, r.Set, r.Remembered)
-	if upgrading := view.Upgrading(&t.View); rollBack && !others && (upgrading || !verified) {
-		started, stuck := triedOn(&t.View, live)
-		if upgrading && started && stuck {
-			return false
-		}
+	started, stuck := triedOn(&t.View, live)
+	if stuck && !rollBack && t.DesiredSet(r.Set) == nil || noWayBack(&t.View, r) {
+		return false // it runs on what it had before no more than on the other
+	}
+	if rollBack && !others && (view.Upgrading(&t.View) || !verified) {
 		rollBack = stuck && (verified || !started)
 	}
 	if rollBack {
@@ -58,6 +58,21 @@ func LeavesStuck(t *pass.Pass, r *model.Restart) bool {
 	}
 	t.Wait(gates.PodReturns(c.NotJoined, c.NotJoinedWhy))
 	return true
+}
+
+// othersBefore reports whether a pod of the set runs the template before.
+func othersBefore(v *view.View, r *model.Restart) bool {
+	return v.AnyPod(func(p *model.Pod) bool { return p.Set == r.Set && p.Template == r.Remembered && !p.Terminating })
+}
+
+// noWayBack reports whether the newer version of an upgrade has started in pods that are all stuck,
+// and no other pod of the set runs the template before.
+func noWayBack(v *view.View, r *model.Restart) bool {
+	if NothingBefore(v, r) || othersBefore(v, r) || !view.Upgrading(v) {
+		return false
+	}
+	started, stuck := triedOn(v, v.Live(r.Set))
+	return started && stuck
 }
 
 // triedOn says of the pods on a set's live template whether CrateDB has started in one, and

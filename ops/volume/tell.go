@@ -23,7 +23,10 @@ func finish(t *pass.Pass) {
 	growth := t.Record.Growth
 	gone := func(s model.RecordedSet) bool { return t.Live(s.Name) == nil } // it may be made with any size
 	others := func(s model.ObservedSet) bool { return !s.Ours && t.DesiredSet(s.Name) != nil }
-	if growth == nil || t.Rejected || t.Desired.Removed || slices.ContainsFunc(t.Record.Sets, gone) || slices.ContainsFunc(t.Observed.Sets, others) {
+	switch {
+	case growth == nil, t.Rejected, t.Desired.Removed:
+		return
+	case slices.ContainsFunc(t.Record.Sets, gone), slices.ContainsFunc(t.Observed.Sets, others):
 		return
 	}
 	for g := range each(&t.View) {
