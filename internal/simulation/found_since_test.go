@@ -78,4 +78,8 @@ var foundSince = []struct {
 		Seed: 1500433145, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1"}, Shards: 1, Driver: slowDriver, Offline: true}, Steps: 140,
 		Items: []Item{{What: pushShrink, At: 1541, A: 5, B: 2}, {What: stallWatch, At: 44355, A: 20, B: 63}, {What: releaseCommand, At: 142900, A: 8, B: 55}, {What: pushVolumes, At: 16665, A: 8, B: 55}},
 	}},
+	{"of a cluster neither a record nor a StatefulSet nor a volume is left", Schedule{
+		Seed: 1500654976, Start: Start{Hot: 2, Tables: []string{"0-all", "0-all", "0-1", "0-1"}, Shards: 2, Extend: true, Leave: true, Zones: true, Driver: quickDriver, Offline: true}, Steps: 149,
+		Items: []Item{{What: pushBadTemplate, At: 3698, A: 5, B: 1}, {What: killBefore, Call: 35, A: 11, B: 33}, {What: killBefore, Call: 8, A: 61, B: 22}, {What: pushVolumes, At: 8238, A: 2, B: 28}, {What: pushVolumesBack, At: 61687, A: 31, B: 31}, {What: pushGrow, At: 31535, A: 28, B: 9}, {What: deleteClaimByHand, At: 52968, A: 9, B: 27}, {What: deleteClaimByHand, At: 33126, A: 10, B: 13}, {What: loseRecord, At: 59929, A: 21, B: 9}, {What: pushVolumes, At: 27916, A: 31, B: 43}, {What: killAfter, Recreating: 5, A: 6, B: 22}},
+	}},
 }

@@ -106,7 +106,9 @@ func (j *judge) recreates(w *world, s *set, e *model.EffectiveSet, wanted int) {
 		return
 	}
 	was, is := w.templates[s.template], w.templates[wanted]
-	if e.InitialMasters && !s.initialMasters {
+	// Where no volume of the cluster is left, and no record of it, the definition makes a new one.
+	left := slices.ContainsFunc(w.slots, func(l slot) bool { return l.volume.cluster != 0 })
+	if e.InitialMasters && !s.initialMasters && left {
 		w.violate("identity", "%s is recreated with cluster.initial_master_nodes", s.name)
 	}
 	for o := e.Replicas; o < maxOrdinals; o++ {

@@ -80,6 +80,22 @@ func TestClaimsMayBeAskedWhereTheOneThatHadGrownIsGoneSince(t *testing.T) {
 	assert.Nil(t, broken(func() { w.judge.asks(w, d, &w.slots[2], 130) }))
 }
 
+// Nothing is left of a cluster: its definition makes another one.
+func TestAClusterOfWhichNoVolumeIsLeftMayBeMadeAgain(t *testing.T) {
+	for left, founds := range map[int]bool{0: true, 1: false} {
+		w := grownWorld()
+		s := deleted(w)
+		w.judge.lostRecord = w.now
+		for i := left; i < len(w.slots); i++ {
+			w.slots[i].volume, w.slots[i].pod = volume{}, pod{}
+		}
+		v := broken(func() {
+			w.judge.recreates(w, s, &model.EffectiveSet{Name: s.name, Replicas: 3, InitialMasters: true}, s.template)
+		})
+		assert.Equal(t, founds, v == nil, "%d volumes are left", left)
+	}
+}
+
 // releasedInGap: the record is lost while a StatefulSet is gone, and a release has given the budget
 // back before the next push, which is so old.
 func releasedInGap(w *world, age millis) {
