@@ -82,4 +82,8 @@ var foundSince = []struct {
 		Seed: 1500654976, Start: Start{Hot: 2, Tables: []string{"0-all", "0-all", "0-1", "0-1"}, Shards: 2, Extend: true, Leave: true, Zones: true, Driver: quickDriver, Offline: true}, Steps: 149,
 		Items: []Item{{What: pushBadTemplate, At: 3698, A: 5, B: 1}, {What: killBefore, Call: 35, A: 11, B: 33}, {What: killBefore, Call: 8, A: 61, B: 22}, {What: pushVolumes, At: 8238, A: 2, B: 28}, {What: pushVolumesBack, At: 61687, A: 31, B: 31}, {What: pushGrow, At: 31535, A: 28, B: 9}, {What: deleteClaimByHand, At: 52968, A: 9, B: 27}, {What: deleteClaimByHand, At: 33126, A: 10, B: 13}, {What: loseRecord, At: 59929, A: 21, B: 9}, {What: pushVolumes, At: 27916, A: 31, B: 43}, {What: killAfter, Recreating: 5, A: 6, B: 22}},
 	}},
+	{"a claim that no pod uses has grown but for its file system, and is deleted while the others are asked", Schedule{
+		Seed: 1500679020, Start: Start{Hot: 4, Warm: 1, Tables: []string{"1"}, Shards: 3, Leave: true, Driver: quickDriver, Offline: true}, Steps: 140,
+		Items: []Item{{What: pushShrink, At: 3871, A: 6, B: 1}, {What: createTable, At: 22880, A: 53, B: 46}, {What: excludeByName, At: 27031, A: 33, B: 55}, {What: pushVolumes, At: 2141, A: 24, B: 10}, {What: deleteClaimByHand, At: 37508, A: 35, B: 11}, {What: pushSuspend, At: 33969, A: 29, B: 21}},
+	}},
 }

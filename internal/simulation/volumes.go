@@ -193,6 +193,9 @@ func (w *world) losesClaim(l *slot) {
 	w.say("the claim %s is gone, and its volume with it", l.claimName)
 	gone := &w.judge.grownGone[w.setIndex(l.set.name)]
 	gone.size, gone.at = l.claim.capacity, w.now
+	if l.claim.resize == model.ResizeNode {
+		gone.size = l.claim.asked // its volume has grown, and the file system follows
+	}
 	w.judge.volumeLost(w, l)
 	w.loseVolume(l)
 	l.claim = claim{}
