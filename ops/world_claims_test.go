@@ -94,7 +94,7 @@ func (w *world) DeleteClaim(_ context.Context, name, uid string) error {
 		w.write(func() {
 			require.False(w.t, slices.ContainsFunc(w.shards, func(s model.Shard) bool { return s.Node == id }), "A: %s has shards", id)
 			require.Contains(w.t, w.excluded(), id)
-			c.Terminating = true
+			c.Terminating, c.Deleted = true, w.now
 		})
 	}
 	w.write(func() { c.Replace = true })

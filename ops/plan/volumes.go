@@ -59,7 +59,7 @@ func (m *world) deleteClaims(a *model.Action) {
 	m.claims = slices.Clone(m.claims)
 	for i := range m.claims {
 		if c := &m.claims[i]; slices.Contains(podNames(a.Claims), c.Name) {
-			c.Terminating, c.Replace = true, true
+			c.Terminating, c.Replace, c.Deleted = true, true, m.now
 		}
 	}
 }
