@@ -385,7 +385,7 @@ func TestAnOfflineGrowthSurvivesAKillAtEachWrite(t *testing.T) {
 	first.run(900)
 	writes := first.writes - before
 	require.Greater(t, writes, 20)
-	for n := 1; n <= writes; n++ {
+	for n := 1; n <= writes; n += someOrEach(5) {
 		for _, after := range []bool{false, true} {
 			for _, lose := range []bool{false, true} {
 				w := offline()

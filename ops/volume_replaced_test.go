@@ -258,7 +258,7 @@ func TestAReplacementSurvivesAKillAtEachWrite(t *testing.T) {
 	first.run(600)
 	writes := first.writes - before
 	require.Greater(t, writes, 30)
-	for n := 1; n <= writes; n++ {
+	for n := 1; n <= writes; n += someOrEach(4) {
 		for _, after := range []bool{false, true} {
 			for _, lose := range []bool{false, true} {
 				w := start()
