@@ -118,8 +118,20 @@ func transformPod(item any) (any, error) {
 		Containers:     stripContainers(pod.Spec.Containers),
 		Tolerations:    ofUnreachable(pod.Spec.Tolerations),
 		Affinity:       antiAffinity(pod.Spec.Affinity),
+		Volumes:        ofClaims(pod.Spec.Volumes),
 	}
 	return packPod(pod)
+}
+
+// ofClaims are the volumes that a pod has of claims.
+func ofClaims(all []corev1.Volume) []corev1.Volume {
+	var kept []corev1.Volume
+	for _, v := range all {
+		if c := v.PersistentVolumeClaim; c != nil {
+			kept = append(kept, corev1.Volume{Name: v.Name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.ClaimName}}})
+		}
+	}
+	return kept
 }
 
 // antiAffinity is what keeps other pods off the node of this one.

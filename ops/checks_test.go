@@ -13,6 +13,7 @@ import (
 	"stevedore.dev/stevedore/ops/check"
 	"stevedore.dev/stevedore/ops/rollout"
 	"stevedore.dev/stevedore/ops/scale"
+	"stevedore.dev/stevedore/ops/volume"
 )
 
 var update = flag.Bool("update", false, "write docs/checks.md from the lists of checks")
@@ -26,6 +27,7 @@ var moves = []struct {
 }{
 	{"Before a pod is restarted", "Asked before the allocation lock is set, under it, and once more until the pod is gone.", rollout.BeforePod},
 	{"Between two pods, and at the end of a restart", "The time that `stable-for` waits counts from the first pass in which all of them are met.", rollout.BeforeEnd},
+	{"Before a disk is added", "Asked before the StatefulSet is recreated with it. Its pods restart next, each after the checks of a restart.", volume.BeforeDisks},
 	{"Before nodes are added", "Health is none of them: a new node may be what a cluster needs to repair itself. The licence and the claims of the new pods are looked at afterwards.", scale.BeforeGrow},
 	{"Before nodes are drained, and before each step of a drain", "A pod that is to leave, and in which CrateDB never started, is not expected.", scale.BeforeStep},
 	{"Before nodes are drained, after those", "The forecast of the drain comes last.", scale.BeforeDrain},

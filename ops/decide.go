@@ -85,6 +85,7 @@ func decideNext(t *pass.Pass) {
 	access.References(t)
 	volume.Grow(t)
 	volume.Deleted(t)
+	volume.DiskRestarts(t)
 	compute.Resize(t)
 	lifecycle.Bootstrap(t)
 	work(t)

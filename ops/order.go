@@ -14,15 +14,20 @@ import (
 
 // start begins the one operation that is due next. A suspended cluster is resumed first, and a
 // suspension stands before all others. A StatefulSet whose claims have grown is recreated around
-// its pods, which takes seconds; nothing begins while nobody knows one that is gone. What else a revision asks for is done in this order: an
+// its pods, which takes seconds; nothing begins while nobody knows one that is gone. One with a disk
+// more is restarted next: pods that come or go wait for that. Before all else comes a pod that does
+// not come back without such a recreation. What else a revision asks for is done in this order: an
 // upgrade at the present size, dedicated masters that come, those that go, other nodes that
-// come, those that go, a restart of what is left, and other volumes, node by node. Two things come before an upgrade: nodes
+// come, those that go, further disks, a restart of what is left, and other volumes, node by node. Two things come before an upgrade: nodes
 // without which the cluster will never be green, and nodes for which it would wait for ever.
 //
 // Each function says whether its operation is due. Nothing behind one that is due begins before
 // it has ended, though it has to wait.
 func start(t *pass.Pass) {
 	lifecycle.Yield(t)
+	if t.Record.Operation == nil && t.Record.Bootstrap.Done && volume.StartReturn(t) {
+		return
+	}
 	if volume.Forgotten(t) || t.Rejected || t.Record.Operation != nil || !t.Record.Bootstrap.Done {
 		return
 	}
@@ -43,6 +48,8 @@ func start(t *pass.Pass) {
 		func() bool { return lifecycle.StartSuspend(t) },
 		func() bool { return volume.StartExpand(t) },
 		func() bool { return scale.StartReplace(t, true) },
+		func() bool { return volume.StartDisks(t, true) },
+		func() bool { return view.AnyMixed(&t.View) && (rollout.StartUpgrade(t) || rollout.StartRestart(t)) },
 		func() bool { return aim.GrowsFirst(&t.View) && scale.StartGrow(t, false) },
 		func() bool {
 			return aim.UpgradeDue(&t.View) && view.ShrinksFirst(&t.View) && (nodesFirst() || scale.StartShrink(t, false))
@@ -53,6 +60,7 @@ func start(t *pass.Pass) {
 		func() bool { return !view.HeldByLeaving(&t.View) && scale.StartShrink(t, true) },
 		func() bool { return scale.StartGrow(t, false) },
 		func() bool { return scale.StartShrink(t, false) },
+		func() bool { return volume.StartDisks(t, false) },
 		func() bool { return rollout.StartRestart(t) },
 		func() bool { return scale.StartReplace(t, false) },
 	} {

@@ -57,7 +57,9 @@ func (w *world) keepAmounts(saved, next model.Saved, s model.EffectiveSet) {
 }
 
 // only reports whether nothing but amounts has changed since the cluster was made.
-func (w *world) only() bool { return w.amounts != "" && w.template != "t3" && w.desired.Version == w.first }
+func (w *world) only() bool {
+	return w.amounts != "" && w.template != "t3" && w.desired.Version == w.first
+}
 
 func (w *world) seeCompute(o *model.Observed) {
 	o.Resize = w.can

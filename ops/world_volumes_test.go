@@ -183,7 +183,7 @@ func (w *world) GrowClaim(_ context.Context, name, uid, size string) error {
 }
 
 // OrphanSet asserts what has to be so before a StatefulSet leaves its pods.
-func (w *world) OrphanSet(_ context.Context, name, uid, _ string, pods int, budget string, keep int) error {
+func (w *world) OrphanSet(_ context.Context, name, uid, _ string, pods int, _ []string, budget string, keep int) error {
 	if w.away[name] || !w.isThere(name) {
 		return execute.ErrNotFound
 	}

@@ -161,7 +161,7 @@ func observedPod(pod *corev1.Pod, groups map[string]model.Set) model.Pod {
 			out.Waiting, out.Message = condition.Reason, condition.Message
 		}
 	}
-	out.Lost = lostOf(pod)
+	out.Lost, out.Volumes = lostOf(pod), volumesOf(pod)
 	sayResources(&out, pod)
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		out.Controller = string(owner.UID)

@@ -25,29 +25,37 @@ func TestAStatefulSetLeavesItsPodsOnlyWhileAllOfThemAreThereAndKept(t *testing.T
 		so      func(set *appsv1.StatefulSet, pods []*corev1.Pod, budget *policyv1.PodDisruptionBudget)
 		refused string
 		deletes bool
+		away    []string
 	}{
-		{"all are there", func(*appsv1.StatefulSet, []*corev1.Pod, *policyv1.PodDisruptionBudget) {}, "", true},
+		{"all are there", func(*appsv1.StatefulSet, []*corev1.Pod, *policyv1.PodDisruptionBudget) {}, "", true, nil},
+		{"one is away that does not come back otherwise", func(_ *appsv1.StatefulSet, pods []*corev1.Pod, _ *policyv1.PodDisruptionBudget) {
+			pods[1].Name = "elsewhere"
+		}, "", true, []string{"s-1"}},
+		{"it is on its way out", func(_ *appsv1.StatefulSet, pods []*corev1.Pod, _ *policyv1.PodDisruptionBudget) {
+			pods[1].DeletionTimestamp, pods[1].Finalizers = &now, []string{"f"}
+		}, "", true, []string{"s-1"}},
+		{"it is back by now", func(*appsv1.StatefulSet, []*corev1.Pod, *policyv1.PodDisruptionBudget) {}, "its pod s-1 may be there by now", false, []string{"s-1"}},
 		{"it is being deleted", func(s *appsv1.StatefulSet, _ []*corev1.Pod, _ *policyv1.PodDisruptionBudget) {
 			s.DeletionTimestamp, s.Finalizers = &now, []string{"orphan"}
-		}, "", false},
-		{"it is another one", func(s *appsv1.StatefulSet, _ []*corev1.Pod, _ *policyv1.PodDisruptionBudget) { s.UID = "other" }, "it is another one by now", false},
-		{"it has other replicas", func(s *appsv1.StatefulSet, _ []*corev1.Pod, _ *policyv1.PodDisruptionBudget) { *s.Spec.Replicas = 3 }, "it has not 2 replicas by now", false},
+		}, "", false, nil},
+		{"it is another one", func(s *appsv1.StatefulSet, _ []*corev1.Pod, _ *policyv1.PodDisruptionBudget) { s.UID = "other" }, "it is another one by now", false, nil},
+		{"it has other replicas", func(s *appsv1.StatefulSet, _ []*corev1.Pod, _ *policyv1.PodDisruptionBudget) { *s.Spec.Replicas = 3 }, "it has not 2 replicas by now", false, nil},
 		{"a pod is gone", func(_ *appsv1.StatefulSet, pods []*corev1.Pod, _ *policyv1.PodDisruptionBudget) {
 			pods[1].Name = "elsewhere"
-		}, "looking at its pod s-1", false},
+		}, "looking at its pod s-1", false, nil},
 		{"a pod goes", func(_ *appsv1.StatefulSet, pods []*corev1.Pod, _ *policyv1.PodDisruptionBudget) {
 			pods[1].DeletionTimestamp, pods[1].Finalizers = &now, []string{"f"}
-		}, "its pod s-1 is being deleted", false},
+		}, "its pod s-1 is being deleted", false, nil},
 		{"a pod is another's", func(_ *appsv1.StatefulSet, pods []*corev1.Pod, _ *policyv1.PodDisruptionBudget) {
 			pods[0].OwnerReferences[0].UID = "other"
-		}, "its pod s-0 is being deleted or another's", false},
+		}, "its pod s-0 is being deleted or another's", false, nil},
 		{"the budget has maxUnavailable", func(_ *appsv1.StatefulSet, _ []*corev1.Pod, b *policyv1.PodDisruptionBudget) {
 			b.Spec.MinAvailable, b.Spec.MaxUnavailable = nil, &intstr.IntOrString{IntVal: 1}
-		}, "could let a pod go", false},
-		{"its controller has not taken it in", func(_ *appsv1.StatefulSet, _ []*corev1.Pod, b *policyv1.PodDisruptionBudget) { b.Generation = 2 }, "could let a pod go", false},
+		}, "could let a pod go", false, nil},
+		{"its controller has not taken it in", func(_ *appsv1.StatefulSet, _ []*corev1.Pod, b *policyv1.PodDisruptionBudget) { b.Generation = 2 }, "could let a pod go", false, nil},
 		{"it allows one", func(_ *appsv1.StatefulSet, _ []*corev1.Pod, b *policyv1.PodDisruptionBudget) {
 			b.Status.DisruptionsAllowed = 1
-		}, "could let a pod go", false},
+		}, "could let a pod go", false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			replicas := int32(2)
@@ -62,7 +70,7 @@ func TestAStatefulSetLeavesItsPodsOnlyWhileAllOfThemAreThereAndKept(t *testing.T
 			client := fake.NewClientset(set, pods[0], pods[1], budget)
 			told := []string{}
 			o := objects{client: client, cluster: key("c"), deleted: func(uid string) { told = append(told, uid) }}
-			err := o.OrphanSet(t.Context(), "s", "uid-s", "7", 2, "b", 9)
+			err := o.OrphanSet(t.Context(), "s", "uid-s", "7", 2, c.away, "b", 9)
 			var deletes []metav1.DeleteOptions
 			for _, a := range client.Actions() {
 				if d, ok := a.(clienttesting.DeleteActionImpl); ok {

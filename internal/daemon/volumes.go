@@ -41,6 +41,18 @@ func observedClaim(claim *corev1.PersistentVolumeClaim, sets []model.Set) model.
 	return out
 }
 
+// volumesOf are the claim templates of whose claims a pod has a volume.
+func volumesOf(pod *corev1.Pod) string {
+	var templates []string
+	for _, v := range pod.Spec.Volumes {
+		if c := v.PersistentVolumeClaim; c != nil && c.ClaimName == v.Name+"-"+pod.Name {
+			templates = append(templates, v.Name)
+		}
+	}
+	slices.Sort(templates)
+	return strings.Join(templates, ",")
+}
+
 // followsSince is since when the file system of a claim is to follow its volume, as whoever made
 // the volume larger has noted; zero where it is not, or nobody has.
 func followsSince(claim *corev1.PersistentVolumeClaim) time.Time {
@@ -126,8 +138,8 @@ func (o objects) GrowClaim(ctx context.Context, name, uid, size string) error {
 }
 
 // OrphanSet looks at the pods and at the budget right before it deletes: while the StatefulSet
-// is gone no pod is recreated.
-func (o objects) OrphanSet(ctx context.Context, name, uid, resourceVersion string, pods int, budget string, keep int) error {
+// is gone no pod is recreated. Those that are away have to be away still.
+func (o objects) OrphanSet(ctx context.Context, name, uid, resourceVersion string, pods int, away []string, budget string, keep int) error {
 	ctx = o.about(ctx, "apps", "StatefulSet", name)
 	const what = "recreating StatefulSet"
 	now, err := o.set(ctx, what, name, uid)
@@ -144,6 +156,12 @@ func (o objects) OrphanSet(ctx context.Context, name, uid, resourceVersion strin
 	for ordinal := range pods {
 		podName := fmt.Sprintf("%s-%d", name, ordinal)
 		pod, err := o.client.CoreV1().Pods(o.cluster.Namespace).Get(ctx, podName, metav1.GetOptions{})
+		if slices.Contains(away, podName) {
+			if apierrors.IsNotFound(err) || err == nil && pod.DeletionTimestamp != nil {
+				continue
+			}
+			return fmt.Errorf("%s %s/%s: its pod %s may be there by now, it is decided again", what, o.cluster.Namespace, name, podName)
+		}
 		if err != nil {
 			// A pod that is not there is no sign that the StatefulSet is gone.
 			return fmt.Errorf("%s %s/%s: looking at its pod %s: %v; it is decided again", what, o.cluster.Namespace, name, podName, err)

@@ -108,7 +108,7 @@ func (k *kubernetes) SetBudget(context.Context, string, int) error              
 func (k *kubernetes) GrowClaim(context.Context, string, string, string) error          { return nil }
 func (k *kubernetes) ResizePod(context.Context, string, string, model.Resources) error { return nil }
 
-func (k *kubernetes) OrphanSet(_ context.Context, set, _, _ string, _ int, _ string, _ int) error {
+func (k *kubernetes) OrphanSet(_ context.Context, set, _, _ string, _ int, _ []string, _ string, _ int) error {
 	return k.note("orphan " + set)
 }
 

@@ -34,7 +34,7 @@ func (w *world) away(index int) bool {
 }
 
 // OrphanSet looks as the daemon's own does, right before the delete.
-func (o objects) OrphanSet(_ context.Context, name, uid, version string, pods int, budget string, keep int) error {
+func (o objects) OrphanSet(_ context.Context, name, uid, version string, pods int, away []string, budget string, keep int) error {
 	w := o.d.w
 	if err := o.d.before(o.d.call(callLook)); err != nil {
 		return err
@@ -50,6 +50,9 @@ func (o objects) OrphanSet(_ context.Context, name, uid, version string, pods in
 		return nil
 	case s.replicas != pods:
 		return errors.New("it has other replicas by now")
+	}
+	if len(away) > 0 {
+		return errors.New("no pod of a simulated StatefulSet is held back")
 	}
 	for ordinal := range pods {
 		if p := &w.slots[index*maxOrdinals+ordinal].pod; !p.exists || p.terminating || p.owner != uid {

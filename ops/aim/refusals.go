@@ -68,6 +68,7 @@ func refuseTemplates(t *pass.Pass) {
 	refuseVersion(t)
 	RefuseGrowth(t)
 	refuseVolumes(t)
+	refuseDisks(t)
 	for i, c := range t.Desired.Changes {
 		if replaces(&t.View, &c) || slices.ContainsFunc(t.Desired.Changes[:i], func(b model.Change) bool { return sameClass(b, c) }) {
 			continue
@@ -77,6 +78,8 @@ func refuseTemplates(t *pass.Pass) {
 			t.Refuse(gates.VolumeShrink(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))
 		case model.ChangeVolumes:
 			t.Refuse(gates.Volumes(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))
+		case model.ChangeDisks:
+			refuseEarly(t, c)
 		case model.ChangeImmutable:
 			t.Refuse(gates.Immutable(c.Set, c.Path, c.Old, c.New))
 		case model.ChangeRestart:

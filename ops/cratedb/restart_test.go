@@ -21,7 +21,7 @@ func (d *deletions) AnnotateClaim(context.Context, string, map[string]string) er
 func (d *deletions) SetBudget(context.Context, string, int) error                     { return nil }
 func (d *deletions) GrowClaim(context.Context, string, string, string) error          { return nil }
 func (d *deletions) ResizePod(context.Context, string, string, model.Resources) error { return nil }
-func (d *deletions) OrphanSet(context.Context, string, string, string, int, string, int) error {
+func (d *deletions) OrphanSet(context.Context, string, string, string, int, []string, string, int) error {
 	return nil
 }
 func (d *deletions) ForgetHold(context.Context, string, string) error { return nil }

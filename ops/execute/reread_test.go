@@ -52,7 +52,7 @@ func (n *noted) DeleteSet(_ context.Context, name, uid, version string) error {
 }
 func (n *noted) GrowClaim(context.Context, string, string, string) error          { return nil }
 func (n *noted) ResizePod(context.Context, string, string, model.Resources) error { return nil }
-func (n *noted) OrphanSet(context.Context, string, string, string, int, string, int) error {
+func (n *noted) OrphanSet(context.Context, string, string, string, int, []string, string, int) error {
 	return nil
 }
 func (n *noted) ForgetHold(_ context.Context, set, uid string) error {

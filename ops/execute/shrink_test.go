@@ -50,7 +50,7 @@ func (l *leaving) AnnotateClaim(context.Context, string, map[string]string) erro
 func (l *leaving) SetBudget(context.Context, string, int) error                     { return nil }
 func (l *leaving) GrowClaim(context.Context, string, string, string) error          { return nil }
 func (l *leaving) ResizePod(context.Context, string, string, model.Resources) error { return nil }
-func (l *leaving) OrphanSet(context.Context, string, string, string, int, string, int) error {
+func (l *leaving) OrphanSet(context.Context, string, string, string, int, []string, string, int) error {
 	return nil
 }
 func (l *leaving) ForgetHold(context.Context, string, string) error                    { return nil }

@@ -42,9 +42,9 @@ type Objects interface {
 	// leaves its claims; ErrNotFound if there is none.
 	DeleteSet(ctx context.Context, name, uid, resourceVersion string) error
 	// OrphanSet deletes a StatefulSet and leaves its pods, with the same preconditions; an
-	// error unless so many pods of it are there and none is on its way, and unless the
-	// disruption budget keeps so many pods and lets none go. budget is "" for none.
-	OrphanSet(ctx context.Context, name, uid, resourceVersion string, pods int, budget string, keep int) error
+	// error unless so many pods of it are there and none is on its way, save those that are
+	// away, which have to be away still, and unless the disruption budget keeps so many pods and lets none go. budget is "" for none.
+	OrphanSet(ctx context.Context, name, uid, resourceVersion string, pods int, away []string, budget string, keep int) error
 	// GrowClaim asks for a size for a bound volume claim, with its UID as precondition; nil
 	// where it is asked for already, an error where the volume has as much.
 	GrowClaim(ctx context.Context, name, uid, size string) error

@@ -9,10 +9,11 @@ import (
 )
 
 // StorageWanted reports whether the next decision may depend on storage classes: a desired
-// StatefulSet is not there, and none of its claims, or a claim is to grow, or to be of another class.
+// StatefulSet is not there, and none of its claims, or a claim is to grow or to be of another class, or
+// a disk to come.
 func StorageWanted(d *model.Desired, o *model.Observed) bool {
 	unmade := func(c model.ClaimClass) bool { return aim.Unmade(o, c.Set) }
-	return !d.Removed && slices.ContainsFunc(d.Storage, unmade) || aim.ClassWanted(d, o)
+	return !d.Removed && slices.ContainsFunc(d.Storage, unmade) || aim.ClassWanted(d, o) || aim.DisksWanted(d)
 }
 
 // Classless refuses a new cluster of which a claim could have no volume, before anything

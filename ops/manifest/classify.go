@@ -40,7 +40,9 @@ func Classify(wanted, effective []*unstructured.Unstructured) []model.Change {
 		}
 		delete(before, name)
 		c := comparison{set: name, common: common, before: old, after: w}
-		c.compare("", old.Object, w.Object)
+		if further := furtherDisks(old, w); len(further) == 0 || c.compareDisks(further) != nil {
+			c.compare("", old.Object, w.Object) // without further disks, or where nothing can be told apart
+		}
 		changes = append(changes, c.changes...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
@@ -56,6 +58,25 @@ type comparison struct {
 	common map[string]bool
 	// before and after are the StatefulSets that are compared.
 	before, after *unstructured.Unstructured
+}
+
+// compareDisks compares with a StatefulSet that has further disks. Kubernetes takes those only when
+// it is made again: what they bring is a class of its own, and the rest is compared without them.
+func (c *comparison) compareDisks(further []string) error {
+	whole := c.after
+	without := whole.DeepCopy()
+	if err := dropDisks(without, further); err != nil {
+		return err
+	}
+	c.after = without
+	c.compare("", c.before.Object, without.Object)
+	brought := comparison{set: c.set, before: without, after: whole}
+	brought.compare("", without.Object, whole.Object)
+	for _, o := range brought.changes {
+		o.Class = model.ChangeDisks
+		c.changes = append(c.changes, o)
+	}
+	return nil
 }
 
 // compare walks both values. Paths name items of lists by their name:

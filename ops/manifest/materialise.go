@@ -18,10 +18,7 @@ import (
 )
 
 const (
-	kindStatefulSet = "StatefulSet"
-	kindBudget      = "PodDisruptionBudget"
-	// CrateContainer is the name of CrateDB's container in a pod.
-	CrateContainer = "crate"
+	kindBudget = "PodDisruptionBudget"
 	// initialMastersArgument begins the argument that founds a cluster.
 	initialMastersArgument = "-Ccluster.initial_master_nodes="
 	// rememberedSuffix marks the object that was effective before a restart.
@@ -97,15 +94,11 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 		if _, ok := saved[e.Name+rememberedSuffix]; ok && e.Template == model.TemplateBefore {
 			from = e.Name + rememberedSuffix
 		}
-		set, err = unpack(saved, from)
-	} else {
-		set = wanted.DeepCopy()
-		if e.KeepGateway {
-			if before, old := unpack(saved, current); old == nil {
-				keepGateway(set, before)
-			}
+		if set, err = unpack(saved, from); err == nil {
+			err = keepDisks(set, wanted, all, saved, e)
 		}
-		err = setTemplateHash(set, all, saved, e.Resized)
+	} else {
+		set, err = asWanted(wanted, all, saved, e, current)
 	}
 	if err != nil {
 		return nil, err
@@ -139,6 +132,43 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 		}
 	}
 	return set, nil
+}
+
+// asWanted is the desired StatefulSet, with the disks that it has now.
+func asWanted(wanted *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet, current string) (*unstructured.Unstructured, error) {
+	set := wanted.DeepCopy()
+	if _, err := setDisks(set, e.Sizes, func() []*unstructured.Unstructured { return savedOf(saved, e.Name) }); err != nil {
+		return nil, err
+	}
+	if e.KeepGateway {
+		if before, err := unpack(saved, current); err == nil {
+			keepGateway(set, before)
+		}
+	}
+	return set, setTemplateHash(set, all, saved, e.Resized)
+}
+
+// keepDisks gives a StatefulSet that is kept the disks that it has now: what is saved may have more,
+// or fewer. A pod template without one of its disks is another one.
+func keepDisks(set, wanted *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) error {
+	changed, err := setDisks(set, e.Sizes, func() []*unstructured.Unstructured {
+		return append([]*unstructured.Unstructured{wanted}, savedOf(saved, e.Name)...)
+	})
+	if err != nil || !changed {
+		return err
+	}
+	return setTemplateHash(set, all, saved, e.Resized)
+}
+
+// savedOf are the objects that are saved of a StatefulSet.
+func savedOf(saved model.Saved, set string) []*unstructured.Unstructured {
+	var out []*unstructured.Unstructured
+	for _, name := range []string{set, set + liveSuffix, set + rememberedSuffix} {
+		if o, err := unpack(saved, name); err == nil {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // keepSaved keeps all that is saved of a set that is not applied now.
@@ -266,27 +296,6 @@ func HasInitialMasters(set *unstructured.Unstructured) bool {
 		return nil
 	})
 	return found
-}
-
-// EachCommand gives change the crate container's command and its args; what it
-// returns takes their place, nil leaves them.
-func EachCommand(set *unstructured.Unstructured, change func([]any) []any) {
-	// No copy is made on the way: the caller owns the object or only reads.
-	containers, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "template", "spec", "containers")
-	list, _ := containers.([]any)
-	for _, c := range list {
-		container, _ := c.(map[string]any)
-		if container == nil || container["name"] != CrateContainer {
-			continue
-		}
-		for _, key := range []string{"command", "args"} {
-			if arguments, ok := container[key].([]any); ok {
-				if next := change(arguments); next != nil {
-					container[key] = next
-				}
-			}
-		}
-	}
 }
 
 // pack returns the packed object; before stays as it is when it says the same,

@@ -112,7 +112,7 @@ const (
 	ChangeRestart
 	// ChangeImage is another image of the crate container.
 	ChangeImage
-	// ChangeVolumes is another count or class of volume claims.
+	// ChangeVolumes is another class of volume claims, or fewer of them.
 	ChangeVolumes
 	// ChangeImmutable is a field that Kubernetes never changes.
 	ChangeImmutable
@@ -128,6 +128,8 @@ const (
 	ChangeVolumesShrink
 	// ChangeResize is other CPU or memory that a running pod can get in place.
 	ChangeResize
+	// ChangeDisks is what a further disk brings: its claim template, its mount and its folder.
+	ChangeDisks
 )
 
 // String is the class in words, for logs and tests.
@@ -157,6 +159,8 @@ func (c ChangeClass) String() string {
 		return "volumes-shrink"
 	case ChangeResize:
 		return "resize"
+	case ChangeDisks:
+		return "disks"
 	}
 	return "unknown"
 }
@@ -175,5 +179,5 @@ type Change struct {
 
 // Restarts says whether a process reads the change only when it starts.
 func (c Change) Restarts() bool {
-	return strings.HasPrefix(c.Path, "spec.template.") && c.Class != ChangeInPlace && c.Class != ChangeSetting
+	return strings.HasPrefix(c.Path, "spec.template.") && c.Class != ChangeInPlace && c.Class != ChangeSetting && c.Class != ChangeDisks
 }

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -151,6 +153,14 @@ type Pod struct {
 	Template string
 	// Settings are the arguments of its process that CrateDB takes live.
 	Settings SettingList
+	// Volumes are the claim templates of whose claims it has a volume, "data0,debug", sorted; ""
+	// where that is not known.
+	Volumes string
+}
+
+// Has reports whether the pod has the volume of a claim template, as far as is known.
+func (p *Pod) Has(template string) bool {
+	return p.Volumes == "" || template == "" || slices.Contains(strings.Split(p.Volumes, ","), template)
 }
 
 // Stays reports whether the pod belongs to the StatefulSet of this UID and is not being deleted.

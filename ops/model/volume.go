@@ -102,6 +102,26 @@ func Classes(templates []VolumeTemplate, set string) SizeList {
 	return Sizes(classes, set)
 }
 
+// Names are those of the templates.
+func (l SizeList) Names() []string {
+	var out []string
+	for part := range strings.SplitSeq(string(l), ",") {
+		if name, _, ok := strings.Cut(part, "="); ok {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Only is the list with the templates that a function keeps.
+func (l SizeList) Only(keeps func(template string) bool) SizeList {
+	parts := slices.DeleteFunc(strings.Split(string(l), ","), func(part string) bool {
+		name, _, _ := strings.Cut(part, "=")
+		return !keeps(name)
+	})
+	return SizeList(strings.Join(parts, ","))
+}
+
 // Size is that of the template of this name; false where the list has none.
 func (l SizeList) Size(template string) (string, bool) {
 	for part := range strings.SplitSeq(string(l), ",") {

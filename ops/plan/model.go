@@ -25,6 +25,8 @@ type world struct {
 	budgets []model.ObservedBudget
 	// templates are the volumeClaimTemplates of the StatefulSets that are there.
 	templates []model.VolumeTemplate
+	// before are those that there were when the plan began.
+	before []model.VolumeTemplate
 	// hidden is what tables lack that are not seen.
 	hidden model.Health
 	// acknowledged nodes, by name: node check 1, lost with the process.
@@ -74,7 +76,7 @@ const longEnough = time.Hour
 func newModel(s Start, sets []Set) *world {
 	m := &world{
 		desired: &s.Desired, now: s.Now, db: s.Observed.Database,
-		claims: slices.Clone(s.Observed.Claims), secrets: slices.Clone(s.Observed.Secrets), budgets: slices.Clone(s.Observed.Budgets), templates: s.Observed.Volumes,
+		claims: slices.Clone(s.Observed.Claims), secrets: slices.Clone(s.Observed.Secrets), budgets: slices.Clone(s.Observed.Budgets), templates: s.Observed.Volumes, before: s.Observed.Volumes,
 		acknowledged: map[string]bool{}, volumes: map[string]model.Node{}, settings: map[string]string{},
 		applied: s.Observed.Applied, commands: s.Observed.Commands, storage: s.Observed.Storage, placement: s.Observed.Placement, resize: canResize(&s.Observed), deletes: model.Yes, foreign: s.Observed.Foreign,
 		otherOwner: s.Observed.OtherOwner, applyErrors: s.Observed.ApplyErrors, disrupted: s.Observed.Disrupted,
@@ -239,6 +241,7 @@ func (m *world) newPod(s *Set, ordinal int, zone string) pod {
 		Name: name, Set: s.Name, Ordinal: ordinal, UID: m.next(madeHere), NodeName: node, Phase: "Pending", Zone: zone,
 		Revision: s.UpdateRevision, Version: s.Version, RecoverAfter: s.RecoverAfter, Created: m.now.Truncate(time.Second),
 		Template: s.Template, Settings: s.Settings, Resources: s.Resources, Actual: s.Resources, Controller: s.UID,
+		Volumes: strings.Join(slices.Sorted(slices.Values(s.Claims)), ","),
 	}}
 }
 
@@ -264,6 +267,7 @@ func (m *world) renew(name string) {
 		if p := &m.pods[i]; p.Name == name {
 			if s := m.set(p.Set); s != nil {
 				*p = m.newPod(s, p.Ordinal, p.Zone)
+				m.claim(s, p.Ordinal)
 			}
 		}
 	}

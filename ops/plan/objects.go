@@ -195,6 +195,11 @@ func (w *weighing) class(c model.Change) Class {
 		}) {
 			return Restart
 		}
+	case model.ChangeDisks:
+		if template {
+			return Restart
+		}
+		return ByOperation
 	case model.ChangeVolumes, model.ChangeVolumesShrink:
 		if slices.ContainsFunc(w.course.Operations, func(op Operation) bool { return op.Kind == kindReplace }) {
 			return ByOperation
@@ -222,6 +227,7 @@ func (w *weighing) why(class model.ChangeClass, set, path string) (kept Class, g
 		model.ChangeVolumes:       {gates.VolumesRule.Name},
 		model.ChangeVolumesShrink: {gates.VolumeShrinkRule.Name},
 		model.ChangeVolumesGrow:   {gates.ClassExpandsRule.Name},
+		model.ChangeDisks:         {gates.DiskNotBlankRule.Name, gates.StorageClassRule.Name, gates.VolumesRule.Name},
 		model.ChangeImmutable:     {gates.ImmutableRule.Name},
 		model.ChangeImage: {gates.DowngradeRule.Name, gates.VersionPathRule.Name, gates.TablesTooOldRule.Name, gates.ReleaseLosesDataRule.Name,
 			gates.TableAgesKnownRule.Name, gates.UpgradeStoppedRule.Name},

@@ -95,7 +95,7 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 		step.Target = a.Pods
 		step.Detail = "the claims of its drained node, which go with the pod: " + strings.Join(podNames(a.Claims), ", ")
 	case model.ActionRecreateSet:
-		step.Detail = fmt.Sprintf("deleted without its %s, and made again with the claim templates that are desired", count(a.From, "pod"))
+		step.Detail = fmt.Sprintf("deleted without its %s, and made again with %s", count(a.From, "pod"), templatesOf(record))
 	case model.ActionAnnotateClaim:
 		if a.Version != "" {
 			step.Detail = "CrateDB " + a.Version + " writes it"

@@ -117,10 +117,11 @@ func (m *world) orphan(set string) {
 func (m *world) made(s *Set, sizes model.SizeList) (pods bool) {
 	for i := range m.desired.Volumes {
 		v := m.desired.Volumes[i]
-		if v.Set != s.Name {
+		text, ok := sizes.Size(v.Name)
+		if v.Set != s.Name || sizes != "" && !ok {
 			continue
 		}
-		if text, ok := sizes.Size(v.Name); ok {
+		if ok {
 			v.Text = text
 		}
 		m.templates = append(slices.Clip(m.templates), v)
@@ -177,6 +178,26 @@ func (c *course) claimsGrow(steps []Step) string {
 	return strings.Join(parts, ", ")
 }
 
+// templatesOf says what a StatefulSet is recreated with.
+func templatesOf(record *model.Record) string {
+	if op := record.Operation; op != nil && op.Recreation != nil {
+		return "the claim templates " + strings.ReplaceAll(string(op.Recreation.Sizes), ",", ", ")
+	}
+	return "other claim templates"
+}
+
+// disksAdded are the disks of a StatefulSet that it had not when the plan began, "data1 of SET".
+func (c *course) disksAdded(set string) []string {
+	var out []string
+	for _, w := range c.model.desired.Volumes {
+		was := slices.ContainsFunc(c.model.before, func(v model.VolumeTemplate) bool { return v.Set == set && v.Name == w.Name })
+		if w.Set == set && model.DataVolume(w.Name) && !was {
+			out = append(out, w.Name+" of "+set)
+		}
+	}
+	return out
+}
+
 // expandSummary says what is grown and recreated, and that no pod restarts for it.
 func (c *course) expandSummary(op *Operation) string {
 	var parts, sets []string
@@ -188,8 +209,18 @@ func (c *course) expandSummary(op *Operation) string {
 			sets = append(sets, s.Target)
 		}
 	}
+	var disks []string
+	for _, set := range sets {
+		disks = append(disks, c.disksAdded(set)...)
+	}
+	if len(disks) > 0 {
+		parts = append(parts, "add disks: "+strings.Join(disks, ", "))
+	}
 	if len(sets) > 0 {
 		parts = append(parts, "recreate StatefulSet "+strings.Join(sets, ", ")+" around its pods, so that later ones get such volumes")
+	}
+	if len(disks) > 0 {
+		return strings.Join(parts, "; ") + "; its pods restart for the disks, and shards do not move to them by themselves: new ones go where most room is"
 	}
 	if c.model.desired.Operations.OfflineResize == model.OfflineRestart {
 		return strings.Join(parts, "; ") + "; no pod restarts, but for a volume whose driver cannot work while the pod runs"

@@ -14,7 +14,7 @@ import (
 
 // StartRestart begins a restart where one is due, and says whether one is.
 func StartRestart(t *pass.Pass) bool {
-	if view.Unequal(&t.View) {
+	if view.Unequal(&t.View) && !view.AnyMixed(&t.View) {
 		return false
 	}
 	before, at, by := aim.Asked(&t.View)
@@ -76,6 +76,11 @@ func Restart(t *pass.Pass) {
 	case replacedByUpgrade(&t.View, op):
 		t.Record.Operation = nil
 		return
+	case givesWay(&t.View, op):
+		if setting.GiveBack(t); t.Record.Hold == nil {
+			t.Record.Operation = nil
+		}
+		return
 	}
 	step(t, op)
 	restartTimeout(t)
@@ -121,6 +126,12 @@ func replacedByUpgrade(v *view.View, op *model.Operation) bool {
 		return false
 	}
 	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return aim.StuckOnLive(v, s.Name) })
+}
+
+// givesWay: a pod does not come back before its StatefulSet is made again, and none is on its way
+// down. What is left is restarted after that.
+func givesWay(v *view.View, op *model.Operation) bool {
+	return op.Step != model.StepHold && op.Step != model.StepDown && view.AnyHeldBack(v)
 }
 
 // step takes a restart one step further; a pod that is back goes on at once.

@@ -23,7 +23,7 @@ func Detailed(d *model.Desired, r *model.Record) bool {
 		return true
 	}
 	for i := range d.Changes {
-		if c := d.Changes[i].Class; c == model.ChangeRestart || c == model.ChangeImage || c == model.ChangeResize {
+		if c := d.Changes[i].Class; c == model.ChangeRestart || c == model.ChangeImage || c == model.ChangeResize || c == model.ChangeDisks {
 			return true
 		}
 	}

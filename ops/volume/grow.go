@@ -57,7 +57,7 @@ func each(v *view.View) iter.Seq[growing] {
 				continue
 			}
 			// Most have their size, and nothing more is asked of them.
-			mounted := c.Capacity < w.Size && (v.Pod(c.Set, c.Ordinal) != nil || comesBack(v, c))
+			mounted := c.Capacity < w.Size && (podOf(v, c) != nil || comesBack(v, c))
 			if !yield(growing{Claim: c, size: w.Size, text: w.Text, mounted: mounted}) {
 				return
 			}
@@ -237,7 +237,7 @@ func desiredSizes(v *view.View) string {
 // dataBytes are what the volumes have on which a pod's node keeps shards, and whether one is to grow.
 func dataBytes(v *view.View, set string, ordinal int) (has int64, grows bool) {
 	for g := range each(v) {
-		if g.Set == set && g.Ordinal == ordinal && model.DataVolume(g.Template) {
+		if g.Set == set && g.Ordinal == ordinal && model.DataVolume(g.Template) && podOf(v, g.Claim) != nil {
 			has += g.Capacity
 			grows = grows || g.Capacity < g.size
 		}

@@ -21,7 +21,7 @@ func pending(t *pass.Pass) {
 	next.Pending = nil
 	limit := model.First(t.Policy.OfflineAfter, model.DefaultOfflineAfter)
 	for g := range each(&t.View) {
-		p := t.Pod(g.Set, g.Ordinal)
+		p := podOf(&t.View, g.Claim)
 		since, known := was.PendingSince(g.Name)
 		runs := p != nil && !p.Terminating && !p.Started.IsZero()
 		if !g.follows() || !known && !runs {

@@ -21,29 +21,32 @@ func StartExpand(t *pass.Pass) bool {
 	}
 	for _, s := range t.Record.Sets {
 		live := t.Live(s.Name)
-		if live == nil || !live.Ours || !recreates(&t.View, s.Name) || !grown(&t.View, s.Name) {
+		if live == nil || !live.Ours || !others(&t.View, s.Name) || !grown(&t.View, s.Name) {
 			continue
 		}
-		if why := notWhole(&t.View, live, s.Replicas); why != "" {
-			t.Wait(gates.SetRecreated(s.Name, why))
-			continue
+		if begun(t, live, s.Replicas) {
+			return true
 		}
-		if t.Record.Hold != nil {
-			// An annotation of a StatefulSet says so too, and goes with it.
-			t.Wait(gates.SetRecreated(s.Name, "the allocation lock is given back first"))
-			continue
-		}
-		begun := &model.Operation{Kind: model.OperationExpand, Step: model.StepGuard, Started: t.Now, Revision: t.Record.Revision}
-		begun.Recreation = &model.Recreation{Set: s.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Sizes: model.Sizes(t.Desired.Volumes, s.Name), Classes: model.Classes(t.Desired.Volumes, s.Name)}
-		t.Record.Operation = begun
-		return true
 	}
 	return false
 }
 
-// recreates reports whether the claim templates of a live StatefulSet are to be others.
-func recreates(v *view.View, set string) bool {
-	return behind(v, set) || aim.MayReplace(v) && len(aim.OtherVolumes(v, set)) > 0
+// begun begins the recreation of a StatefulSet; false where that has to wait.
+func begun(t *pass.Pass, live *model.ObservedSet, recorded int) bool {
+	if why := notWhole(&t.View, live, recorded); why != "" {
+		t.Wait(gates.SetRecreated(live.Name, why))
+		return false
+	}
+	if t.Record.Hold != nil {
+		// An annotation of a StatefulSet says so too, and goes with it.
+		t.Wait(gates.SetRecreated(live.Name, "the allocation lock is given back first"))
+		return false
+	}
+	t.Record.Operation = &model.Operation{
+		Kind: model.OperationExpand, Step: model.StepGuard, Started: t.Now, Revision: t.Record.Revision,
+		Recreation: &model.Recreation{Set: live.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Sizes: sizesFor(&t.View, live.Name), Classes: classesFor(&t.View, live.Name)},
+	}
+	return true
 }
 
 // grown reports whether every claim of a set has the size that is desired.
@@ -62,6 +65,8 @@ func notWhole(v *view.View, live *model.ObservedSet, recorded int) string {
 	switch {
 	case live.Terminating:
 		return "it is being deleted"
+	case view.HeldBack(v, live.Name) != "":
+		return notTheirs(v, live) // the recreation is what brings the others back
 	case live.Replicas != recorded || live.Current != live.Replicas:
 		return fmt.Sprintf("it has %d pods of %d", live.Current, recorded)
 	case live.ObservedGeneration < live.Generation:
@@ -85,7 +90,7 @@ func unseen(v *view.View, live *model.ObservedSet) string {
 		w := &v.Desired.Volumes[i]
 		for ordinal := range live.Replicas {
 			is := func(c model.Claim) bool { return w.Holds(&c) && c.Ordinal == ordinal }
-			if w.Set == live.Name && !slices.ContainsFunc(v.Observed.Claims, is) {
+			if w.Set == live.Name && view.HasTemplate(v, w.Set, w.Name) && !slices.ContainsFunc(v.Observed.Claims, is) {
 				return fmt.Sprintf("the claim %s of the pod %s is not known yet", w.Name, view.PodName(live.Name, ordinal))
 			}
 		}
@@ -137,8 +142,8 @@ func guard(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 // stands drops a recreation that is not due any more, before anything was deleted for it.
 func stands(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) bool {
 	same := live != nil && live.UID == r.UID && live.Replicas == r.Pods
-	same = same && model.Sizes(t.Desired.Volumes, r.Set) == r.Sizes && (r.Classes == "" || model.Classes(t.Desired.Volumes, r.Set) == r.Classes)
-	due := !t.Rejected && recreates(&t.View, r.Set) && grown(&t.View, r.Set)
+	same = same && sizesFor(&t.View, r.Set) == r.Sizes && (r.Classes == "" || classesFor(&t.View, r.Set) == r.Classes)
+	due := recreates(&t.View, r.Set)
 	if !same || !due {
 		t.Record.Operation = nil
 		return false
@@ -200,6 +205,7 @@ func recreate(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 		t.Wait(gates.SetRecreated(r.Set, "it is deleted without its pods"))
 		t.Decision.Disruptive = &model.Action{
 			Kind: model.ActionRecreateSet, Set: r.Set, SetUID: live.UID, SetVersion: live.ResourceVersion, From: r.Pods, Budget: budgetOf(&t.View, r.Set), Value: r.Guarded,
+			Pods: away(&t.View, live),
 		}
 	}
 }
@@ -293,9 +299,10 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 	}
 }
 
-// differs reports whether a live claim template has another size or class than the desired one.
+// differs reports whether a live claim template has another size or class than the desired one, or
+// there is none of a disk that is desired.
 func differs(v *view.View, set string) bool {
-	return slices.ContainsFunc(v.Observed.Volumes, func(live model.VolumeTemplate) bool {
+	return len(view.FurtherDisks(v, set)) > 0 || slices.ContainsFunc(v.Observed.Volumes, func(live model.VolumeTemplate) bool {
 		w := aim.DesiredVolume(v, set, live.Name)
 		return live.Set == set && w != nil && (w.Size != live.Size || w.Class != live.Class)
 	})
@@ -321,7 +328,8 @@ func Guard(t *pass.Pass) {
 		keeps := lost && !names.IsMasterBudget(b.Name, t.Desired.Name) // masters are not removed
 		for _, s := range t.Record.Sets {
 			begun := op != nil && op.Recreation != nil && op.Recreation.Set == s.Name
-			keeps = keeps || budgetOf(&t.View, s.Name) == b.Name && (begun || unowned(&t.View, s.Name))
+			alone := begun || unowned(&t.View, s.Name) || view.Mixed(&t.View, s.Name)
+			keeps = keeps || alone && budgetOf(&t.View, s.Name) == b.Name
 		}
 		if keeps {
 			b.MinAvailable = everyPod // also where the record was lost meanwhile

@@ -1,0 +1,60 @@
+package aim
+
+import (
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// DisksWanted reports whether a StatefulSet is to get claims of further disks: their class is read.
+func DisksWanted(d *model.Desired) bool {
+	return !d.Removed && slices.ContainsFunc(d.Changes, func(c model.Change) bool { return c.Class == model.ChangeDisks })
+}
+
+// refuseDisks refuses further disks of which no volume could be made, or that may be another
+// node's. Of a StatefulSet one of whose pods has such a disk already that was asked before.
+func refuseDisks(t *pass.Pass) {
+	var asking []model.ClaimClass
+	for _, s := range t.Desired.Sets {
+		further := view.FurtherDisks(&t.View, s.Name)
+		if len(further) == 0 || view.Mixed(&t.View, s.Name) {
+			continue
+		}
+		is := func(template string) bool {
+			return slices.ContainsFunc(further, func(w model.VolumeTemplate) bool { return w.Name == template })
+		}
+		for _, c := range t.Desired.Storage {
+			names := slices.DeleteFunc(slices.Clone(c.Claims), func(name string) bool { return !is(name) })
+			if c.Set == s.Name && len(names) > 0 {
+				asking = append(asking, model.ClaimClass{Set: c.Set, Class: c.Class, Claims: names})
+			}
+		}
+		t.Refuses(gates.DiskNotBlank(s.Name, notBlank(&t.View, s, is)))
+	}
+	if t.Observed.Storage.Known {
+		t.Refuses(gates.StorageClassMissing(ClassProblems(asking, t.Observed.Storage)))
+	}
+}
+
+// notBlank are the claims of further disks on which CrateDB has written, of pods that are there or come.
+func notBlank(v *view.View, s model.Set, further func(template string) bool) []string {
+	var out []string
+	for i := range v.Observed.Claims {
+		c := &v.Observed.Claims[i]
+		if c.Set == s.Name && further(c.Template) && c.Ordinal < max(s.Replicas, RecordedReplicas(v, s.Name)) && !c.Blank() {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// refuseEarly refuses a further disk of a cluster that is being made.
+func refuseEarly(t *pass.Pass, c model.Change) {
+	if !t.Record.Bootstrap.Done && strings.HasPrefix(c.Path, "spec.volumeClaimTemplates") {
+		t.Refuse(gates.Volumes(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))
+	}
+}

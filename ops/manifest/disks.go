@@ -1,0 +1,157 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// pathSettings are the arguments that list folders, of which each disk has one.
+var pathSettings = []string{"path.data", "blobs.path"}
+
+// diskNames are the claim templates of a StatefulSet on which CrateDB keeps shards.
+func diskNames(set *unstructured.Unstructured) []string {
+	var out []string
+	each(set, func(template map[string]any) {
+		if name := templateName(template); model.DataVolume(name) {
+			out = append(out, name)
+		}
+	})
+	return out
+}
+
+func templateName(template map[string]any) string {
+	name, _, _ := unstructured.NestedString(template, "metadata", "name")
+	return name
+}
+
+// furtherDisks are the disks that a StatefulSet is to have beside all those that it has; none
+// where it has none, or is to lose one.
+func furtherDisks(before, after *unstructured.Unstructured) []string {
+	has, wants := diskNames(before), diskNames(after)
+	gone := func(name string) bool { return !slices.Contains(wants, name) }
+	if len(has) == 0 || slices.ContainsFunc(has, gone) {
+		return nil
+	}
+	return slices.DeleteFunc(wants, func(name string) bool { return slices.Contains(has, name) })
+}
+
+// setDisks gives a StatefulSet the disks that the list names: no template may mount one without a
+// claim template. A claim template that it lacks comes from one of the others. It says whether
+// the pod template has changed.
+func setDisks(set *unstructured.Unstructured, sizes model.SizeList, others func() []*unstructured.Unstructured) (changed bool, err error) {
+	if sizes == "" {
+		return false, nil
+	}
+	has := diskNames(set)
+	gone := slices.DeleteFunc(slices.Clone(has), func(name string) bool { _, stays := sizes.Size(name); return stays })
+	if len(gone) > 0 {
+		err = dropDisks(set, gone)
+	}
+	for _, name := range sizes.Names() {
+		if err == nil && model.DataVolume(name) && !slices.Contains(has, name) {
+			err = addDisk(set, name, others())
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("giving StatefulSet %s its disks: %w", set.GetName(), err)
+	}
+	return len(gone) > 0, nil
+}
+
+// addDisk adds a claim template after the other disks. One that nobody knows is left out.
+func addDisk(set *unstructured.Unstructured, name string, others []*unstructured.Unstructured) error {
+	var found map[string]any
+	for _, o := range others {
+		if o == nil || found != nil {
+			continue
+		}
+		each(o, func(template map[string]any) {
+			if templateName(template) == name {
+				found = template
+			}
+		})
+	}
+	if found == nil {
+		return nil
+	}
+	list, _, err := unstructured.NestedSlice(set.Object, "spec", "volumeClaimTemplates")
+	if err != nil {
+		return err
+	}
+	at := 0
+	for i := range list {
+		if template, _ := list[i].(map[string]any); model.DataVolume(templateName(template)) {
+			at = i + 1
+		}
+	}
+	copied := (&unstructured.Unstructured{Object: found}).DeepCopy()
+	return unstructured.SetNestedSlice(set.Object, slices.Insert(list, at, any(copied.Object)), "spec", "volumeClaimTemplates")
+}
+
+// dropDisks takes disks off a StatefulSet: their claim templates, their mounts and their folders.
+func dropDisks(set *unstructured.Unstructured, disks []string) error {
+	list, _, err := unstructured.NestedSlice(set.Object, "spec", "volumeClaimTemplates")
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(item any) bool {
+		template, _ := item.(map[string]any)
+		return slices.Contains(disks, templateName(template))
+	})
+	if err := unstructured.SetNestedSlice(set.Object, list, "spec", "volumeClaimTemplates"); err != nil {
+		return err
+	}
+	folders := dropMounts(set, disks)
+	EachCommand(set, func(arguments []any) []any {
+		kept := slices.Clone(arguments)
+		for i, a := range kept {
+			kept[i] = withoutFolders(a, folders)
+		}
+		return kept
+	})
+	return nil
+}
+
+// dropMounts takes the mounts of disks off all containers, and says where they were.
+func dropMounts(set *unstructured.Unstructured, disks []string) (folders []string) {
+	for _, kind := range []string{"initContainers", "containers"} {
+		containers, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "template", "spec", kind)
+		list, _ := containers.([]any)
+		for _, item := range list {
+			container, _ := item.(map[string]any)
+			mounts, _ := container["volumeMounts"].([]any)
+			kept := slices.DeleteFunc(slices.Clone(mounts), func(m any) bool {
+				mount, _ := m.(map[string]any)
+				name, _ := mount["name"].(string)
+				path, _ := mount["mountPath"].(string)
+				if !slices.Contains(disks, name) {
+					return false
+				}
+				folders = append(folders, path)
+				return true
+			})
+			if len(kept) < len(mounts) {
+				container["volumeMounts"] = kept
+			}
+		}
+	}
+	return folders
+}
+
+// withoutFolders is an argument without what lies in one of the folders.
+func withoutFolders(argument any, folders []string) any {
+	text, _ := argument.(string)
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || !slices.Contains(pathSettings, strings.TrimPrefix(name, "-C")) {
+		return argument
+	}
+	kept := slices.DeleteFunc(strings.Split(value, ","), func(path string) bool {
+		return slices.ContainsFunc(folders, func(folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") })
+	})
+	return name + "=" + strings.Join(kept, ",")
+}

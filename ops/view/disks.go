@@ -1,0 +1,82 @@
+package view
+
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// The StatefulSet controller takes its pods by 1, 2, 4, …, and goes no further after a group in
+// which it cannot give a pod the volume of a claim template, which Kubernetes refuses for a pod
+// that is there. So a pod of a later group that vanishes does not come back.
+
+// LacksDisk reports whether a pod has no volume of a claim template that its StatefulSet has.
+func LacksDisk(v *View, p *model.Pod) bool {
+	return slices.ContainsFunc(v.Observed.Volumes, func(w model.VolumeTemplate) bool { return w.Set == p.Set && !p.Has(w.Name) })
+}
+
+// HasFurtherDisk reports whether a pod has the volume of a disk that is desired, and that its
+// StatefulSet has no claim template of.
+func HasFurtherDisk(v *View, p *model.Pod) bool {
+	return p.Volumes != "" && slices.ContainsFunc(FurtherDisks(v, p.Set), func(w model.VolumeTemplate) bool { return p.Has(w.Name) })
+}
+
+// FurtherDisks are the disks that a live StatefulSet is to have beside those that it has.
+func FurtherDisks(v *View, set string) []model.VolumeTemplate {
+	live := v.Live(set)
+	known := slices.ContainsFunc(v.Observed.Volumes, func(w model.VolumeTemplate) bool { return w.Set == set && model.DataVolume(w.Name) })
+	if !known || live == nil || !live.Ours {
+		return nil
+	}
+	var out []model.VolumeTemplate
+	for _, w := range v.Desired.Volumes {
+		if w.Set == set && model.DataVolume(w.Name) && !HasTemplate(v, set, w.Name) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// HasTemplate reports whether a live StatefulSet has a claim template.
+func HasTemplate(v *View, set, template string) bool {
+	return slices.ContainsFunc(v.Observed.Volumes, func(w model.VolumeTemplate) bool { return w.Set == set && w.Name == template })
+}
+
+// Mixed reports whether pods of a StatefulSet have not the disks that it has claim templates of.
+func Mixed(v *View, set string) bool {
+	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && (LacksDisk(v, p) || HasFurtherDisk(v, p)) })
+}
+
+// AnyMixed reports whether any StatefulSet of the cluster is mixed.
+func AnyMixed(v *View) bool {
+	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return Mixed(v, s.Name) })
+}
+
+// HeldBack is the pod of a StatefulSet that does not come back, or does not go, while one before it
+// lacks a disk; "" for none.
+func HeldBack(v *View, set string) string {
+	live := v.Live(set)
+	if live == nil || !live.Ours || live.Terminating {
+		return ""
+	}
+	lacks := false
+	for ordinal := range live.Replicas {
+		switch p := v.Pod(set, ordinal); {
+		case p == nil && lacks:
+			return PodName(set, ordinal)
+		case p != nil && !p.Terminating:
+			lacks = lacks || LacksDisk(v, p)
+		}
+	}
+	for i := range v.Observed.Pods {
+		if p := &v.Observed.Pods[i]; lacks && p.Set == set && p.Ordinal >= live.Replicas && !p.Terminating {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+// AnyHeldBack reports whether a pod of any StatefulSet is held back.
+func AnyHeldBack(v *View) bool {
+	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return HeldBack(v, s.Name) != "" })
+}

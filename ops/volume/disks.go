@@ -1,0 +1,163 @@
+package volume
+
+import (
+	"strings"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/check"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// A further disk comes with a StatefulSet that is recreated around its pods, and then with the
+// restart of each pod. In between the set is mixed: see view.LacksDisk.
+
+// BeforeDisks is asked before a StatefulSet gets further disks: its pods are to restart next, and
+// while they have not, one that vanishes comes back in a roundabout way only.
+var BeforeDisks = []check.Check{
+	check.Contact, check.FreshReading, check.NodesKnown, check.GatewayRecovered, check.TablesKnown, check.NodesJoined, check.NodeNames,
+	check.OtherPods, check.ShardsMoving, check.AllocationEnabled, check.HealthGreen, check.ClusterHealth, check.ReplicasComplete,
+}
+
+// StartReturn recreates a StatefulSet with the disks that all its pods have, where one of them does
+// not come back otherwise. It comes before all else, whatever is refused.
+func StartReturn(t *pass.Pass) bool {
+	for _, s := range t.Record.Sets {
+		if view.HeldBack(&t.View, s.Name) != "" && begun(t, t.Live(s.Name), s.Replicas) {
+			return true
+		}
+	}
+	return false
+}
+
+// StartDisks recreates a StatefulSet that is to have further disks, and says whether one is due.
+// With again only one of which a pod has such a disk already, which needs its claim template to come
+// back: that does not wait for the health.
+func StartDisks(t *pass.Pass, again bool) bool {
+	due := false
+	for _, s := range t.Record.Sets {
+		live := t.Live(s.Name)
+		if !disksDue(&t.View, s.Name) || again != view.Mixed(&t.View, s.Name) {
+			continue
+		}
+		due = true
+		if !again && disksWait(t, s.Name) {
+			continue
+		}
+		if begun(t, live, s.Replicas) {
+			return true
+		}
+	}
+	// A pod that is down may be healed by the restart that comes behind.
+	return due && (again || !t.AnyPod(func(p *model.Pod) bool { return !view.Serves(p) }))
+}
+
+// disksWait waits for what grows, and for what has to be so before a pod restarts.
+func disksWait(t *pass.Pass, set string) bool {
+	if t.Record.Growth != nil {
+		t.Wait(gates.SetRecreated(set, "it gets a further disk, once what grows has grown"))
+		return true
+	}
+	m := check.Move{
+		Nodes: t.NodesBeside(nil, t.Record.Sets), Allocation: setting.FreeAllocation,
+		SettledYellow: t.Desired.Operations.SettledYellow == "proceed",
+	}
+	if !m.Stop(t, BeforeDisks) {
+		return false
+	}
+	t.Wait(gates.SetRecreated(set, "it gets a further disk, and its pods restart for that"))
+	return true
+}
+
+// DiskRestarts says which pods lack a disk, until they have restarted.
+func DiskRestarts(t *pass.Pass) {
+	for _, s := range t.Record.Sets {
+		var pods []string
+		for i := range t.Observed.Pods {
+			if p := &t.Observed.Pods[i]; p.Set == s.Name && view.LacksDisk(&t.View, p) {
+				pods = append(pods, p.Name)
+			}
+		}
+		t.Waits(gates.DisksDiffer(s.Name, pods, view.HeldBack(&t.View, s.Name)))
+	}
+}
+
+// disksDue reports whether a StatefulSet is to have further disks.
+func disksDue(v *view.View, set string) bool {
+	return !v.Rejected && !v.Suspending && len(view.FurtherDisks(v, set)) > 0
+}
+
+// recreates reports whether the recreation of a StatefulSet is due: for a pod that does not come
+// back, for larger claims, or for further disks.
+func recreates(v *view.View, set string) bool {
+	switch {
+	case view.HeldBack(v, set) != "":
+		return true
+	case v.Rejected:
+		return false
+	case others(v, set):
+		return grown(v, set)
+	}
+	return disksDue(v, set)
+}
+
+// others reports whether the claim templates of a live StatefulSet are to be larger, or others whose
+// volumes replace those that are there.
+func others(v *view.View, set string) bool {
+	return behind(v, set) || aim.MayReplace(v) && len(aim.OtherVolumes(v, set)) > 0
+}
+
+// sizesFor are the claim templates that a recreated StatefulSet gets: the disks that all its pods have,
+// where one does not come back otherwise; larger ones, or further ones, and never both at once.
+func sizesFor(v *view.View, set string) model.SizeList {
+	wanted := model.Sizes(v.Desired.Volumes, set)
+	switch {
+	case view.HeldBack(v, set) != "":
+		return model.Sizes(v.Observed.Volumes, set).Only(func(template string) bool {
+			return !model.DataVolume(template) || !v.AnyPod(func(p *model.Pod) bool { return p.Set == set && !p.Terminating && !p.Has(template) })
+		})
+	case others(v, set):
+		return wanted.Only(func(template string) bool { return view.HasTemplate(v, set, template) })
+	}
+	return wanted
+}
+
+// classesFor are their storage classes.
+func classesFor(v *view.View, set string) model.SizeList {
+	if view.HeldBack(v, set) != "" {
+		return model.Classes(v.Observed.Volumes, set)
+	}
+	return model.Classes(v.Desired.Volumes, set)
+}
+
+// notTheirs says which pod that stays belongs to another StatefulSet, or to none; "" for none.
+func notTheirs(v *view.View, live *model.ObservedSet) string {
+	for i := range v.Observed.Pods {
+		if p := &v.Observed.Pods[i]; p.Set == live.Name && !p.Terminating && p.Controller != live.UID {
+			return "the pod " + p.Name + " belongs to another StatefulSet or to none"
+		}
+	}
+	return ""
+}
+
+// away are the pods of a StatefulSet that are not there or on their way out, joined by commas.
+func away(v *view.View, live *model.ObservedSet) string {
+	var out []string
+	for ordinal := range live.Replicas {
+		if p := v.Pod(live.Name, ordinal); p == nil || p.Terminating {
+			out = append(out, view.PodName(live.Name, ordinal))
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+// podOf is the pod that has the volume of a claim; nil for none.
+func podOf(v *view.View, c *model.Claim) *model.Pod {
+	if p := v.Pod(c.Set, c.Ordinal); p != nil && p.Has(c.Template) {
+		return p
+	}
+	return nil
+}
