@@ -305,6 +305,59 @@ func TestAStatefulSetOfWhichAPodHasAFurtherDiskGetsItAgainAtOnce(t *testing.T) {
 	assert.Positive(t, d.Effective.Budgets[0].MinAvailable)
 }
 
+// The number of disks is taken back while the StatefulSet is without the claim template: a pod that has
+// the disk would come back without what is on it.
+func TestADiskThatAPodHasIsNotTakenAway(t *testing.T) {
+	for _, has := range []bool{true, false} {
+		s := moreDisks(t)
+		s.d.Volumes, s.d.Changes = s.d.Volumes[:1], nil
+		s.o.Sets[0].Template = "t2"
+		if has {
+			s.o.Pods[0].Volumes = "data0,data1"
+		}
+		d := s.decide()
+		assert.Equal(t, has, slices.Contains(reasons(d.Refusals), "volume-change-not-supported"), "%v", d.Refusals)
+		assert.Equal(t, has, d.Effective.Budgets[0].MinAvailable > 0, "and it may not be evicted")
+		assert.Equal(t, has, d.Record.Operation == nil, "no pod restarts for it")
+	}
+}
+
+// While the StatefulSet is without the claim template no pod is recreated that has the disk: it would
+// come back without it.
+func TestAPodThatHasADiskBesideItsStatefulSetIsNotReplaced(t *testing.T) {
+	for _, has := range []bool{false, true} {
+		s := moreDisks(t)
+		if has {
+			s.o.Pods[0].Volumes = "data0,data1"
+		}
+		p := &s.o.Pods[0]
+		s.away(p.Name)
+		p.Template, p.Waiting, p.Started = "t2", "CrashLoopBackOff", time.Time{}
+		s.vanished(2) // so that the StatefulSet does not get the disk at once
+		s.o.Applied.Effective = s.decide().Effective
+		d := s.decide()
+		assert.Equal(t, !has, d.Disruptive != nil, "%v %v", d.Waits, d.Disruptive)
+	}
+}
+
+// A third disk comes once all pods have the second.
+func TestAnotherDiskWaitsUntilThePodsHaveTheLastOne(t *testing.T) {
+	s := moreDisks(t)
+	s.mixed(0)
+	s.d.Volumes = append(s.d.Volumes, diskOf("data2"))
+	s.d.Changes = append(s.d.Changes, model.Change{Class: model.ChangeDisks, Set: hot, Path: "spec.volumeClaimTemplates[data2]"})
+	assert.Equal(t, model.OperationRestart, kindOf(s.decide()))
+	for i := range s.o.Pods {
+		s.o.Pods[i].Volumes = "data0,data1"
+	}
+	s.claim("data1", 1)
+	s.claim("data1", 2)
+	s.d.Changes = s.d.Changes[1:]
+	d := s.decide()
+	require.Equal(t, model.OperationExpand, kindOf(d), "%v %v", d.Waits, d.Refusals)
+	assert.Equal(t, model.SizeList("data0=100Gi,data1=100Gi,data2=100Gi"), d.Record.Operation.Recreation.Sizes)
+}
+
 // The controller makes the claim of a disk before its pod restarts: nothing is written on it yet.
 func TestAClaimThatNoPodMountsIsNobodys(t *testing.T) {
 	s := moreDisks(t)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -88,43 +89,52 @@ func disksOf(pod *corev1.Pod) int {
 	return n
 }
 
-// The controller brings no pod back behind one that lacks the disk. The daemon does, and the pods that
-// have the disk keep it.
+// The controller brings no pod back behind one that lacks the disk. The daemon does, also without a
+// record, and the pods that have the disk keep it.
 func TestAPodThatVanishesWhileADiskIsAddedComesBack(t *testing.T) {
 	t.Parallel()
-	v := departRestart(t, "disk-vanished", with(replicasOfHot, 4))
-	v.define(with(disksOfHot, 2))
-	daemon := v.sail("", "")
-	last := hotSet + "-3"
-	// Pod 3 is of the third group that the controller takes, behind pod 1 and pod 2.
-	v.eventually("the first pod has the disk", restartPatience, func() bool {
-		pod, err := bed.Admin.CoreV1().Pods(v.ns).Get(v.ctx, hotSet+"-0", metav1.GetOptions{})
-		return err == nil && disksOf(pod) == 2
-	})
-	v.mayRestart = true
-	budget, err := bed.Admin.PolicyV1().PodDisruptionBudgets(v.ns).Get(v.ctx, "crate-data-"+cutCluster, metav1.GetOptions{})
-	require.NoError(t, err)
-	require.NotNil(t, budget.Spec.MinAvailable, "no pod may be evicted while some lack the disk")
-	assert.Equal(t, 1_000_000, budget.Spec.MinAvailable.IntValue())
-	before, err := bed.Admin.CoreV1().Pods(v.ns).Get(v.ctx, last, metav1.GetOptions{})
-	require.NoError(t, err)
-	require.NoError(t, bed.Admin.CoreV1().Pods(v.ns).Delete(v.ctx, last, metav1.DeleteOptions{}))
-	without := false
-	v.eventually("it is back", restartPatience, func() bool {
-		pod, err := bed.Admin.CoreV1().Pods(v.ns).Get(v.ctx, last, metav1.GetOptions{})
-		if err != nil || pod.UID == before.UID {
-			return false
-		}
-		without = disksOf(pod) == 1
-		return true
-	})
-	assert.True(t, without, "it came back without the disk")
-	v.eventually("all nodes have the disk", restartPatience, func() bool { return v.haveDisks(2, 4) && v.isSettled(cutCluster) })
-	v.stop(daemon)
-	v.end()
-	v.noRowLost()
-	v.addedDisk(before.UID)
-	v.pods.mu.Lock()
-	defer v.pods.mu.Unlock()
-	assert.Len(t, v.pods.uids[hotSet+"-0"], 2, "the first pod kept its disk")
+	for _, lost := range []bool{false, true} {
+		t.Run(fmt.Sprintf("record-lost-%t", lost), func(t *testing.T) {
+			v := departRestart(t, fmt.Sprintf("disk-vanished-%t", lost), with(replicasOfHot, 4))
+			v.define(with(disksOfHot, 2))
+			daemon := v.sail("", "")
+			v.eventually("the first pod has the disk", restartPatience, func() bool { return v.disksAt(0) == 2 })
+			v.mayRestart = true
+			budget, err := bed.Admin.PolicyV1().PodDisruptionBudgets(v.ns).Get(v.ctx, "crate-data-"+cutCluster, metav1.GetOptions{})
+			require.NoError(t, err)
+			require.NotNil(t, budget.Spec.MinAvailable, "no pod may be evicted while some lack the disk")
+			assert.Equal(t, 1_000_000, budget.Spec.MinAvailable.IntValue())
+			set := v.set(hotSet)
+			if lost {
+				v.stop(daemon)
+				require.NoError(t, bed.Admin.CoreV1().ConfigMaps(v.ns).Delete(v.ctx, "stevedore-"+cutCluster+"-operation", metav1.DeleteOptions{}))
+			}
+			// Pod 3 is of the third group that the controller takes, behind pod 1 and pod 2.
+			require.NoError(t, bed.Admin.CoreV1().Pods(v.ns).Delete(v.ctx, hotSet+"-3", metav1.DeleteOptions{}))
+			v.eventually("it is gone", restartPatience, func() bool { return v.disksAt(3) < 0 })
+			if lost {
+				daemon = v.sail("", "")
+			}
+			disks := -1
+			v.eventually("it is back", restartPatience, func() bool { disks = v.disksAt(3); return disks >= 0 })
+			assert.Equal(t, 1, disks, "it came back without the disk")
+			v.eventually("all nodes have the disk", restartPatience, func() bool { return v.haveDisks(2, 4) && v.isSettled(cutCluster) })
+			v.stop(daemon)
+			v.end()
+			v.noRowLost()
+			v.addedDisk(set.UID)
+			v.pods.mu.Lock()
+			defer v.pods.mu.Unlock()
+			assert.Len(t, v.pods.uids[hotSet+"-0"], 2, "the first pod kept its disk")
+		})
+	}
+}
+
+// disksAt is how many disks a pod of the group hot has; -1 where it is not there.
+func (v *voyage) disksAt(ordinal int) int {
+	pod, err := bed.Admin.CoreV1().Pods(v.ns).Get(v.ctx, fmt.Sprintf("%s-%d", hotSet, ordinal), metav1.GetOptions{})
+	if err != nil {
+		return -1
+	}
+	return disksOf(pod)
 }

@@ -83,6 +83,8 @@ var steps = []mutation{
 	{"a restart gives way to a pod that is held back", "Restart", "givesWay(&t.View, op)", "false && givesWay(&t.View, op)", "ops", "TestAPodThatIsHeldBackComesBackByARecreationWithoutTheDisk"},
 	{"pods that lack a disk go from the lowest up", "goesBefore", "return p.Ordinal < other.Ordinal\n\t}\n\tif", "return p.Ordinal > other.Ordinal\n\t}\n\tif", "ops", "TestPodsThatLackADiskRestartFromTheLowestUp"},
 	{"no pod mounts a disk of which there is no claim template", "differs", "len(view.FurtherDisks(v, set)) > 0 || ", "", "ops", "TestADiskIsAddedOnceThePodsMayRestart"},
+	{"a pod is not recreated without a disk that it has", "isStuck", ", len(view.DisksBeside(v, p)) > 0", "", "ops", "TestAPodThatHasADiskBesideItsStatefulSetIsNotReplaced"},
+	{"a disk that a pod has is not taken away", "refuseDisks", "if !desired(name) {", "if false {", "ops", "TestADiskThatAPodHasIsNotTakenAway"},
 	{"the claim of a disk that no pod mounts is not marked", "Claims", "!p.Ready || !p.Has(c.Template)", "!p.Ready", "ops", "TestAClaimThatNoPodMountsIsNobodys"},
 	{"a StatefulSet that says what is held stays", "begun", "if t.Record.Hold != nil {", "if false {", "ops", "TestAStatefulSetIsRecreatedOnlyOfWhatIsLiveAndWithNothingHeld"},
 	{"a StatefulSet that was deleted is on its way out before a watch shows it", "mark", "sets[i].Terminating = true", "sets[i].Terminating = false", "internal/daemon", "TestAStatefulSetThatWasDeletedIsOnItsWayOutBeforeAWatchShowsIt"},

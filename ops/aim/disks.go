@@ -1,6 +1,7 @@
 package aim
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,16 +17,21 @@ func DisksWanted(d *model.Desired) bool {
 }
 
 // refuseDisks refuses further disks of which no volume could be made, or that may be another
-// node's. Of a StatefulSet one of whose pods has such a disk already that was asked before.
+// node's: not what a pod has already. And it refuses to take away a disk that a pod has, whose
+// StatefulSet was made again without it for a while.
 func refuseDisks(t *pass.Pass) {
 	var asking []model.ClaimClass
 	for _, s := range t.Desired.Sets {
 		further := view.FurtherDisks(&t.View, s.Name)
-		if len(further) == 0 || view.Mixed(&t.View, s.Name) {
-			continue
-		}
-		is := func(template string) bool {
+		desired := func(template string) bool {
 			return slices.ContainsFunc(further, func(w model.VolumeTemplate) bool { return w.Name == template })
+		}
+		beside := besides(&t.View, s.Name)
+		is := func(template string) bool { return desired(template) && beside[template] == "" }
+		for _, name := range slices.Sorted(maps.Keys(beside)) {
+			if !desired(name) {
+				t.Refuse(gates.Volumes(s.Name, "spec.volumeClaimTemplates["+name+"]", "a disk of "+beside[name], "", false))
+			}
 		}
 		for _, c := range t.Desired.Storage {
 			names := slices.DeleteFunc(slices.Clone(c.Claims), func(name string) bool { return !is(name) })
@@ -38,6 +44,19 @@ func refuseDisks(t *pass.Pass) {
 	if t.Observed.Storage.Known {
 		t.Refuses(gates.StorageClassMissing(ClassProblems(asking, t.Observed.Storage)))
 	}
+}
+
+// besides are the disks that pods have, and their StatefulSet has not, each with the last such pod.
+func besides(v *view.View, set string) map[string]string {
+	out := map[string]string{}
+	for i := range v.Observed.Pods {
+		if p := &v.Observed.Pods[i]; p.Set == set {
+			for _, name := range view.DisksBeside(v, p) {
+				out[name] = p.Name
+			}
+		}
+	}
+	return out
 }
 
 // notBlank are the claims of further disks on which CrateDB has written, of pods that are there or come.

@@ -30,6 +30,7 @@ type wish struct {
 	annotations, diskSize string
 	registry              string // of CrateDB's image; "" for crate
 	resources             string // of each group but disks, without braces; "" for 2 CPU, memory and a quarter of heap
+	disks                 int    // of each node; 0 for 1
 }
 
 func basic() wish { return wish{version: "6.3.7", memory: "4Gi", hot: 3, diskSize: "64GiB"} }
@@ -44,9 +45,9 @@ func (w wish) yaml() string {
 	b.WriteString("  nodes:\n")
 	resources := func() string {
 		if w.resources != "" {
-			return fmt.Sprintf("resources: {%s, disk: {count: 1, size: %s, storageClass: default}}", w.resources, w.diskSize)
+			return fmt.Sprintf("resources: {%s, disk: {count: %d, size: %s, storageClass: default}}", w.resources, max(w.disks, 1), w.diskSize)
 		}
-		return fmt.Sprintf("resources: {limits: {cpu: 2, memory: %s}, disk: {count: 1, size: %s, storageClass: default}, heapRatio: 0.25}", w.memory, w.diskSize)
+		return fmt.Sprintf("resources: {limits: {cpu: 2, memory: %s}, disk: {count: %d, size: %s, storageClass: default}, heapRatio: 0.25}", w.memory, max(w.disks, 1), w.diskSize)
 	}
 	if w.masters > 0 {
 		fmt.Fprintf(&b, "    master: {replicas: %d, %s}\n", w.masters, resources())
@@ -196,6 +197,20 @@ func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 				"grow-claim data0-" + hot + "-0", "grow-claim data0-" + hot + "-1", "grow-claim data0-" + hot + "-2", "recreate-set " + hot, "apply " + hot,
 			},
 			summary: "grow volumes online: data0 of " + hot + " to 128.0 GiB (3 claims); recreate StatefulSet " + hot + " around its pods, so that later ones get such volumes; no pod restarts",
+		},
+		{
+			name: "a disk more", from: basic(), to: with(func(w *wish) { w.disks = 2 }), operations: []string{"expand", "restart"}, restarts: 3,
+			steps: []string{
+				"recreate-set " + hot, "apply " + hot,
+				"hold-allocation " + hot + "-0", "restart-pod " + hot + "-0", "release-allocation " + hot + "-0", "annotate-claim data1-" + hot + "-0",
+				"hold-allocation " + hot + "-1", "restart-pod " + hot + "-1", "release-allocation " + hot + "-1", "annotate-claim data1-" + hot + "-1",
+				"hold-allocation " + hot + "-2", "restart-pod " + hot + "-2", "release-allocation " + hot + "-2", "annotate-claim data1-" + hot + "-2",
+			},
+			summary: "add disks: data1 of " + hot + "; recreate StatefulSet " + hot + " around its pods, so that later ones get such volumes; its pods restart for the disks, and shards do not move to them by themselves: new ones go where most room is",
+		},
+		{
+			name: "a disk less", from: with(func(w *wish) { w.disks = 2 }), to: basic(), operations: []string{}, steps: []string{},
+			refused: []string{"volume-change-not-supported"},
 		},
 		{
 			name: "a user", from: basic(), to: with(func(w *wish) { w.users = []string{"ada"} }), operations: []string{"users"},

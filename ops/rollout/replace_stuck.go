@@ -157,8 +157,8 @@ func before(p, other *model.Pod) bool { return !view.ProcessRuns(p) && view.Proc
 func isStuck(v *view.View, p *model.Pod) bool {
 	live := v.Live(p.Set)
 	switch {
-	case p.Ready, p.Template == "", !written(live):
-		return false
+	case p.Ready, p.Template == "", !written(live), len(view.DisksBeside(v, p)) > 0:
+		return false // it would come back without a disk that it has
 	case p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == ""):
 		return false
 	case view.WouldGoBack(v, p, live), aim.AnotherFirst(v, p), comesBack(v, p, live), tried(v, p, live):
@@ -187,7 +187,7 @@ func restartedPod(v *view.View, p *model.Pod) *model.Pod {
 	switch {
 	case own.Ready, own.Terminating, own.Template == "", own.Template == live.Template, view.WouldGoBack(v, own, live):
 		return nil
-	case !view.Replaceable(v, own):
+	case !view.Replaceable(v, own), len(view.DisksBeside(v, own)) > 0:
 		return nil
 	}
 	if _, kept := claimKeeps(v, own); kept != "" {

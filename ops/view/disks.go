@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strings"
 
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -15,10 +16,20 @@ func LacksDisk(v *View, p *model.Pod) bool {
 	return slices.ContainsFunc(v.Observed.Volumes, func(w model.VolumeTemplate) bool { return w.Set == p.Set && !p.Has(w.Name) })
 }
 
-// HasFurtherDisk reports whether a pod has the volume of a disk that is desired, and that its
-// StatefulSet has no claim template of.
-func HasFurtherDisk(v *View, p *model.Pod) bool {
-	return p.Volumes != "" && slices.ContainsFunc(FurtherDisks(v, p.Set), func(w model.VolumeTemplate) bool { return p.Has(w.Name) })
+// DisksBeside are the disks that a pod has, and that its StatefulSet has no claim template of: made
+// again, the pod would come back without them.
+func DisksBeside(v *View, p *model.Pod) []string {
+	if p.Volumes == "" || !slices.ContainsFunc(v.Observed.Volumes, func(w model.VolumeTemplate) bool { return w.Set == p.Set }) {
+		return nil
+	}
+	return slices.DeleteFunc(strings.Split(p.Volumes, ","), func(name string) bool {
+		return !model.DataVolume(name) || HasTemplate(v, p.Set, name)
+	})
+}
+
+// AnyBeside reports whether a pod of a StatefulSet has such a disk.
+func AnyBeside(v *View, set string) bool {
+	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && len(DisksBeside(v, p)) > 0 })
 }
 
 // FurtherDisks are the disks that a live StatefulSet is to have beside those that it has.
@@ -44,7 +55,7 @@ func HasTemplate(v *View, set, template string) bool {
 
 // Mixed reports whether pods of a StatefulSet have not the disks that it has claim templates of.
 func Mixed(v *View, set string) bool {
-	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && (LacksDisk(v, p) || HasFurtherDisk(v, p)) })
+	return AnyBeside(v, set) || v.AnyPod(func(p *model.Pod) bool { return p.Set == set && LacksDisk(v, p) })
 }
 
 // AnyMixed reports whether any StatefulSet of the cluster is mixed.

@@ -1,0 +1,83 @@
+package ops_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+const setWithTwoDisks = `{
+ "apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"crate-data-hot-c","namespace":"ns"},
+ "spec":{"replicas":3,"template":{"metadata":{"labels":{"a":"b"}},"spec":{
+   "containers":[{"name":"crate","image":"crate:6.4.3",
+     "command":["crate","-Cpath.data=/data/data0,/data/data1","-Cblobs.path=/data/data0/blobs,/data/data1/blobs"],
+     "volumeMounts":[{"name":"debug","mountPath":"/debug"},{"name":"data0","mountPath":"/data/data0"},{"name":"data1","mountPath":"/data/data1"}]}]}},
+  "volumeClaimTemplates":[
+   {"metadata":{"name":"data0"},"spec":{"resources":{"requests":{"storage":"1Gi"}}}},
+   {"metadata":{"name":"data1"},"spec":{"resources":{"requests":{"storage":"1Gi"}}}},
+   {"metadata":{"name":"debug"},"spec":{"resources":{"requests":{"storage":"1Gi"}}}}]}}`
+
+func twoDisksSet(t *testing.T) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	require.NoError(t, o.UnmarshalJSON([]byte(setWithTwoDisks)))
+	return o
+}
+
+// A template mounts a disk only where its StatefulSet has the claim template: Kubernetes refuses any
+// other. What has one disk only is the same template again, by its hash, so that no pod restarts for it.
+func TestATemplateMountsTheDisksThatItsStatefulSetHas(t *testing.T) {
+	const both, first = model.SizeList("data0=1Gi,data1=1Gi,debug=1Gi"), model.SizeList("data0=1Gi,debug=1Gi")
+	put := func(saved model.Saved, e model.EffectiveSet) (*unstructured.Unstructured, model.Saved, string) {
+		e.Name, e.Replicas = "crate-data-hot-c", 3
+		objects, next, err := manifest.Materialise([]*unstructured.Unstructured{twoDisksSet(t)}, saved, model.Effective{Sets: []model.EffectiveSet{e}})
+		require.NoError(t, err)
+		text, err := json.Marshal(objects[0].Object)
+		require.NoError(t, err)
+		return objects[0], next, string(text)
+	}
+	one, saved, text := put(nil, model.EffectiveSet{Sizes: first})
+	assert.NotContains(t, text, "data1")
+	assert.Contains(t, text, "-Cpath.data=/data/data0\"")
+	assert.Len(t, manifest.VolumeTemplatesOf(one), 2)
+	var classes []string
+	for _, c := range manifest.Classify([]*unstructured.Unstructured{twoDisksSet(t)}, []*unstructured.Unstructured{one}) {
+		if c.Class != model.ChangeInPlace {
+			classes = append(classes, c.Class.String()+" "+c.Path)
+		}
+	}
+	assert.ElementsMatch(t, []string{
+		"disks spec.template.spec.containers[crate].command[path.data]", "disks spec.template.spec.containers[crate].command[blobs.path]",
+		"disks spec.template.spec.containers[crate].volumeMounts[data1]", "disks spec.volumeClaimTemplates[data1]",
+	}, classes)
+
+	// It is made again with the claim template, and its pods stay as they are.
+	recreated, saved, text := put(saved, model.EffectiveSet{Template: model.TemplateKept, Sizes: both})
+	assert.Equal(t, manifest.TemplateOf(one), manifest.TemplateOf(recreated))
+	assert.NotContains(t, text, "/data/data1")
+	assert.Equal(t, both, model.Sizes(manifest.VolumeTemplatesOf(recreated), "crate-data-hot-c"))
+	assert.Equal(t, "data1", manifest.VolumeTemplatesOf(recreated)[1].Name, "before the claim of heap dumps")
+
+	// Then they restart.
+	whole, saved, text := put(saved, model.EffectiveSet{Sizes: both, Live: manifest.TemplateOf(recreated), Remember: true})
+	assert.NotEqual(t, manifest.TemplateOf(one), manifest.TemplateOf(whole))
+	assert.Contains(t, text, "-Cpath.data=/data/data0,/data/data1\"")
+
+	// One that is made again without the disk has the template of before.
+	back, saved, text := put(saved, model.EffectiveSet{Template: model.TemplateKept, Sizes: first, Remember: true})
+	assert.Equal(t, manifest.TemplateOf(one), manifest.TemplateOf(back))
+	assert.NotContains(t, text, "data1")
+	again, _, text := put(saved, model.EffectiveSet{Template: model.TemplateKept, Sizes: both})
+	assert.Equal(t, manifest.TemplateOf(one), manifest.TemplateOf(again))
+	assert.NotContains(t, text, "/data/data1")
+	assert.Len(t, manifest.VolumeTemplatesOf(again), 3)
+
+	// Fewer disks are no further ones.
+	fewer := manifest.Classify([]*unstructured.Unstructured{one}, []*unstructured.Unstructured{whole})
+	assert.Contains(t, fewer, model.Change{Class: model.ChangeVolumes, Set: "crate-data-hot-c", Path: "spec.volumeClaimTemplates[data1]", Old: "{2 fields}"})
+}
