@@ -76,6 +76,7 @@ func TestVolumesAreReplacedNodeByNode(t *testing.T) {
 			assert.Equal(t, 1, reported(w, "VolumesReplacing"))
 			assert.Equal(t, 1, reported(w, "VolumesReplaced"))
 			assert.Zero(t, reported(w, "VolumesGrowing"))
+			assert.Zero(t, reported(w, "ClaimBeingDeleted"), "nobody else has deleted a claim")
 			assert.Zero(t, reported(w, "RestartSucceeded"), "each node is no restart of its own")
 			assert.Equal(t, model.StageVerified, w.record.Stage)
 		})

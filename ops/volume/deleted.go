@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -16,6 +17,9 @@ func Deleted(t *pass.Pass) {
 	var words, told, fresh []string
 	before := strings.Split(t.Record.DeletedClaims, ",")
 	for p, c := range view.DeletedClaims(&t.View) {
+		if t.Record.Replacing != nil && aim.MayReplace(&t.View) && aim.OnOtherVolume(&t.View, c) {
+			continue // nobody else has deleted it, and its node was drained
+		}
 		words = append(words, c.Name+" of pod "+p.Name)
 		if told = append(told, c.Name+"/"+c.UID); !slices.Contains(before, told[len(told)-1]) {
 			fresh = append(fresh, words[len(words)-1])
