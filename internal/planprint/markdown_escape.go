@@ -27,9 +27,9 @@ func prose(text string) string {
 		}
 	}
 	for i, word := range strings.Fields(plain(text)) {
-		safe := proseWord.MatchString(word) && !linked.MatchString(word) && !tracker.MatchString(word)
-		if i == 0 {
-			safe = safe && firstWord.MatchString(word)
+		safe := onlyLetters(word)
+		if !safe {
+			safe = proseWord.MatchString(word) && !linked.MatchString(word) && !tracker.MatchString(word) && (i > 0 || firstWord.MatchString(word))
 		}
 		if word == "->" {
 			word, safe = "→", true
@@ -43,6 +43,20 @@ func prose(text string) string {
 	}
 	end()
 	return strings.Join(parts, " ")
+}
+
+// onlyLetters reports whether a word has letters only, and is too short for a commit or has one that
+// no commit has: most words are such, and nothing else has to be asked of them.
+func onlyLetters(word string) bool {
+	safe := len(word) < 7
+	for i := range len(word) {
+		c := word[i] | 0x20
+		if c < 'a' || c > 'z' {
+			return false
+		}
+		safe = safe || c > 'f'
+	}
+	return safe
 }
 
 // code is a code span: its fence is longer than any run of backticks in it.
