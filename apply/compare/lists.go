@@ -183,10 +183,12 @@ func (d *differ) set(at place, wanted, live []any) {
 
 // atomic compares lists that are replaced as a whole. Where they have the same
 // items by name and number it looks inside, so that defaults in the items stay
-// silent and a change is shown where it is.
+// silent and a change is shown where it is; and where items were only added.
 func (d *differ) atomic(at place, wanted, live []any) {
 	if len(wanted) != len(live) {
-		d.change(at, live, wanted)
+		if !d.longer(at, wanted, live) {
+			d.change(at, live, wanted)
+		}
 		return
 	}
 	for i := range wanted {
@@ -212,6 +214,47 @@ func (d *differ) atomic(at place, wanted, live []any) {
 		}
 		d.object(at.item(name), wantedItem, live[i].(map[string]any), nil)
 	}
+}
+
+// longer compares lists of named items of which the desired one has more; false, and nothing is
+// reported, where it has not all of the others, in their order.
+func (d *differ) longer(at place, wanted, live []any) bool {
+	var there []string
+	for _, item := range live {
+		object, _ := item.(map[string]any)
+		name := displayName(object)
+		if name == "" || slices.Contains(there, name) {
+			return false
+		}
+		there = append(there, name)
+	}
+	next := 0
+	for _, item := range wanted {
+		object, _ := item.(map[string]any)
+		switch name := displayName(object); {
+		case name == "":
+			return false
+		case next < len(there) && name == there[next]:
+			next++
+		case slices.Contains(there, name):
+			return false
+		}
+	}
+	if next < len(there) {
+		return false
+	}
+	next = 0
+	for _, item := range wanted {
+		object := item.(map[string]any)
+		name := displayName(object)
+		if next < len(there) && name == there[next] {
+			d.object(at.item("name="+name), object, live[next].(map[string]any), nil)
+			next++
+			continue
+		}
+		d.add(at.item("name="+name), item)
+	}
+	return true
 }
 
 func (d *differ) equalItem(at place, wanted, live any) bool {
