@@ -42,12 +42,17 @@ func (w *worker) settled(decision model.Decision, problems []string, busy bool) 
 				w.log.Warn("refused: "+reason.Message, "refusal", reason.Name)
 			}
 		}
+		said := w.saidWaits
+		w.saidWaits = nil
 		for _, reason := range decision.Waits {
 			words := "waiting: "
 			if gates.Informs(reason.Name) {
 				words = ""
 			}
-			w.log.Info(words+reason.Message, "gate", reason.Name)
+			w.saidWaits = append(w.saidWaits, words+reason.Message)
+			if !slices.Contains(said, words+reason.Message) { // else another one has come or gone
+				w.log.Info(words+reason.Message, "gate", reason.Name)
+			}
 		}
 	}
 	outcome := ""

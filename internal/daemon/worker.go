@@ -101,8 +101,10 @@ type worker struct {
 	// happens once: who takes it back is alive.
 	tookOver bool
 
-	// saidVerdict keeps the log to one line a change.
+	// saidVerdict keeps the log to one line a change, and saidWaits are the waits that it has said
+	// last: of those only one that is new is said when another comes or goes.
 	saidVerdict string
+	saidWaits   []string
 }
 
 type changesKey struct {
