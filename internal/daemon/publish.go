@@ -55,6 +55,21 @@ type ObservationNode struct {
 	Bytes  int64 `json:"bytes"`
 	Disk   int64 `json:"disk"`
 	Used   int64 `json:"used"`
+	// Disks are size and used of each of its file systems where it has several, in the order of
+	// its data paths; none where they are not known one by one.
+	Disks [][2]int64 `json:"disks,omitempty"`
+}
+
+// disksOf are the disks of a node of which the sum says too little.
+func disksOf(n *model.Node) [][2]int64 {
+	if len(n.Disks) == 1 && n.Disks[0] == (model.Disk{Size: n.DiskSize, Used: n.DiskUsed}) {
+		return nil
+	}
+	var out [][2]int64
+	for _, d := range n.Disks {
+		out = append(out, [2]int64{rounded(d.Size), rounded(d.Used)})
+	}
+	return out
 }
 
 func rounded(size int64) int64 {
@@ -78,7 +93,7 @@ func (w *worker) publish(ctx context.Context, decision model.Decision) {
 	for _, node := range w.reading.Nodes {
 		published := ObservationNode{
 			Name: node.Name, ID: node.ID, Version: node.Version, Master: node.ID == w.reading.MasterNode, Attributes: w.attributes[node.ID],
-			Shards: -1, Bytes: -1, Disk: rounded(node.DiskSize), Used: rounded(node.DiskUsed),
+			Shards: -1, Bytes: -1, Disk: rounded(node.DiskSize), Used: rounded(node.DiskUsed), Disks: disksOf(&node),
 		}
 		if w.reading.ShardsKnown {
 			published.Shards, published.Bytes = node.Shards, rounded(node.Bytes)

@@ -179,6 +179,11 @@ func (d *ObservationData) of(nodes []ObservationNode) *ObservationData {
 // Validate says whether a reading is one that a daemon may have written. Its numbers are
 // those of a cluster, and it does not speak of nodes that it does not have.
 func (o *Observation) Validate() error {
+	for _, n := range o.Nodes {
+		if slices.ContainsFunc(n.Disks, func(d [2]int64) bool { return d[0] <= 0 || d[1] < 0 }) {
+			return errors.New("a node has a disk of no size")
+		}
+	}
 	if o.Data == nil {
 		return nil
 	}
@@ -210,8 +215,12 @@ func (o *Observation) Database() model.Database {
 	}
 	for _, n := range o.Nodes {
 		id := cmp.Or(n.ID, n.Name)
+		var disks []model.Disk
+		for _, d := range n.Disks {
+			disks = append(disks, model.Disk{Size: d[0], Used: d[1]})
+		}
 		db.Nodes = append(db.Nodes, model.Node{
-			ID: id, Name: n.Name, Version: n.Version, DiskSize: n.Disk, DiskUsed: n.Used, Shards: max(n.Shards, 0), Bytes: max(n.Bytes, 0), Attributes: n.Attributes,
+			ID: id, Name: n.Name, Version: n.Version, DiskSize: n.Disk, DiskUsed: n.Used, Disks: disks, Shards: max(n.Shards, 0), Bytes: max(n.Bytes, 0), Attributes: n.Attributes,
 		})
 		db.ShardsKnown = db.ShardsKnown || n.Shards >= 0
 		if n.Master {

@@ -43,7 +43,7 @@ func published(t *testing.T, db *model.Database) (*Observation, int) {
 	t.Helper()
 	o := &Observation{At: db.At, Contact: "yes", Recovered: "yes", Health: "green"}
 	for _, n := range db.Nodes {
-		o.Nodes = append(o.Nodes, ObservationNode{Name: n.Name, ID: n.ID, Disk: n.DiskSize, Used: n.DiskUsed})
+		o.Nodes = append(o.Nodes, ObservationNode{Name: n.Name, ID: n.ID, Disk: n.DiskSize, Used: n.DiskUsed, Disks: disksOf(&n)})
 	}
 	o.Data = dataOf(db).of(o.Nodes)
 	text, err := json.Marshal(o)
@@ -57,10 +57,15 @@ func TestAPublishedReadingForeseesADrainAsTheReadingItselfDoes(t *testing.T) {
 	db := readingOf(4)
 	spread(db, "doc.items", 8, 2, 4*mib)
 	spread(db, "doc.carts", 4, 1, 2*mib)
+	db.Nodes[0].Disks = []model.Disk{{Size: 1024 * mib, Used: 1024 * mib}, {Size: 16 * mib, Used: 2 * mib}}
+	db.Nodes[1].Disks = []model.Disk{{Size: 1000 * mib, Used: 100 * mib}} // which its sum says
 	db.Tables[0].WaitForActiveShards = "1" // the default, which is left out
 	db.Tables[1].Enable, db.Tables[1].WaitForActiveShards = "none", "ALL"
 	o, _ := published(t, db)
+	require.NoError(t, o.Validate())
 	back := o.Database()
+	assert.Equal(t, db.Nodes[0].Disks, back.Nodes[0].Disks)
+	assert.Nil(t, back.Nodes[1].Disks)
 	require.Equal(t, []string{" ", "none ALL"}, []string{back.Tables[0].Enable + " " + back.Tables[0].WaitForActiveShards, back.Tables[1].Enable + " " + back.Tables[1].WaitForActiveShards})
 	all := []string{"data-hot-0", "data-hot-1", "data-hot-2", "data-hot-3"}
 	for _, leaving := range all {
@@ -177,6 +182,8 @@ func TestNoMoreCopiesArePublishedThanCanBeRead(t *testing.T) {
 		"too many on all":                 {table(2, [3]int64{maxPublishedCopies, 2, 2}, [3]int64{1, 2, 2}), false},
 		"fewer than none":                 {table(2, [3]int64{-1, 2, 2}), false},
 		"shards fewer than none":          {table(-1, [3]int64{1, 2, 2}), false},
+		"two disks":                       {Observation{Nodes: []ObservationNode{{Disks: [][2]int64{{2, 1}, {2, 0}}}}}, true},
+		"a disk of no size":               {Observation{Nodes: []ObservationNode{{Disks: [][2]int64{{2, 1}, {-1, -1}}}}}, false},
 		"a node too many":                 {table(2, [3]int64{1, 1, 1}, [3]int64{1, 1, 1}, [3]int64{1, 1, 1}), false},
 	} {
 		err := c.o.Validate()

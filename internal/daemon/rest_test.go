@@ -107,6 +107,9 @@ func TestAReadingEndsARestWhereItSaysMoreThanThatSizesMoved(t *testing.T) {
 		{"later", func(db *model.Database) { db.At = db.At.Add(time.Minute) }, true},
 		{"a few bytes more", func(db *model.Database) { db.Nodes[0].DiskUsed++; db.Nodes[0].Bytes++ }, true},
 		{"much fuller", func(db *model.Database) { db.Nodes[0].DiskUsed *= 2 }, false},
+		{"a few bytes more on one disk", func(db *model.Database) { db.Nodes[0].Disks[1].Used++ }, true},
+		{"one disk is much fuller", func(db *model.Database) { db.Nodes[0].Disks[1].Used *= 2 }, false},
+		{"the disks are not known any more", func(db *model.Database) { db.Nodes[0].Disks = nil }, false},
 		{"size unknown", func(db *model.Database) { db.Nodes[0].DiskUsed = -1 }, false},
 		{"a shard more", func(db *model.Database) { db.Nodes[0].Shards++ }, false},
 		{"a node more", func(db *model.Database) { db.Nodes = append(db.Nodes, model.Node{}) }, false},
@@ -120,6 +123,7 @@ func TestAReadingEndsARestWhereItSaysMoreThanThatSizesMoved(t *testing.T) {
 			reading := func() model.Database {
 				db := inSync().observed.Database
 				db.Nodes[0].DiskUsed, db.Nodes[0].Bytes, db.Effective = 9<<30, 8<<20, map[string]string{"a": "1"}
+				db.Nodes[0].Disks = []model.Disk{{Size: 16 << 30, Used: 8 << 30}, {Size: 16 << 30, Used: 1 << 30}}
 				return db
 			}
 			before, now := reading(), reading()

@@ -60,10 +60,12 @@ func TestANodeThatHangsIsListedWithoutAVersionAndADisk(t *testing.T) {
 	require.NotNil(t, hangs, "the master has dropped it already")
 	assert.Empty(t, hangs.Version, "what nodes-answer goes by")
 	assert.Negative(t, hangs.DiskSize)
+	assert.Empty(t, hangs.Disks)
 	serves := node(&db, r.Nodes[others[1]].Name)
 	require.NotNil(t, serves)
 	assert.NotEmpty(t, serves.Version)
 	assert.Positive(t, serves.DiskSize)
+	assert.Equal(t, []model.Disk{{Size: serves.DiskSize, Used: serves.DiskUsed}}, serves.Disks, "it has one path")
 }
 
 // Predicted: two processes of one node name cannot be in one cluster.

@@ -37,13 +37,14 @@ func ForecastDrain(db *model.Database, version string, leaving, data []string) D
 	used, limit := out.Bytes, int64(0)
 	out.Known = len(stay) > 0 && len(db.Shards) > 0
 	for _, n := range stay {
-		below, ok := belowWatermark(db.Settings.LowWatermark, n.DiskSize)
-		if !ok || n.DiskSize <= 0 || n.DiskUsed < 0 {
-			out.Known = false
-			continue
+		disks, known := n.FileSystems()
+		out.Known = out.Known && known
+		for _, d := range disks {
+			below, ok := belowWatermark(db.Settings.LowWatermark, d.Size)
+			out.Known = out.Known && ok
+			used += d.Used
+			limit += below
 		}
-		used += n.DiskUsed
-		limit += below
 	}
 	if out.Known = out.Known && limit > 0; out.Known {
 		out.Percent = int((used*100 + limit/2) / limit)

@@ -385,16 +385,16 @@ func (g *tier) overflow(watermark, what string) []model.Reason {
 	return nil
 }
 
-// room is the bytes free below the low watermark, in all and on the node that has most.
+// room is the bytes free below the low watermark, in all and on the disk that has most.
 func (g *tier) room(watermark string) (room, widest int64, known bool) {
 	for _, n := range g.nodes {
-		limit, ok := belowWatermark(watermark, n.DiskSize)
-		if !ok || n.DiskSize <= 0 || n.DiskUsed < 0 {
+		disks, _ := n.FileSystems()
+		all, one, ok := roomOf(disks, watermark)
+		if !ok {
 			return 0, 0, false
 		}
-		free := max(0, limit-n.DiskUsed)
-		room += free
-		widest = max(widest, free)
+		room += all
+		widest = max(widest, one)
 	}
 	return room, widest, true
 }

@@ -144,18 +144,20 @@ func (p *places) kept(answer model.Answer) bool {
 	return answer == model.No || answer == model.Unknown && !p.returns
 }
 
-// full says of the disk what CrateDB would: nothing comes to a node above the low
-// watermark, nor to one that the copy would bring above the high one. A copy that is on
+// full says of the node's most free disk what CrateDB would: nothing comes to one above the
+// low watermark, nor to one that the copy would bring above the high one. A copy that is on
 // the disk already counts once more.
 func (p *places) full(h *homeless, n *model.Node) string {
 	s := &p.db.Settings
-	if !s.DiskThreshold || n.DiskSize <= 0 || n.DiskUsed < 0 {
+	disks, known := n.FileSystems()
+	if !s.DiskThreshold || !known {
 		return ""
 	}
-	if limit, ok := belowWatermark(s.LowWatermark, n.DiskSize); ok && n.DiskUsed > limit {
+	disk := mostFree(disks)
+	if limit, ok := belowWatermark(s.LowWatermark, disk.Size); ok && disk.Used > limit {
 		return "above the low watermark (" + s.LowWatermark + ")"
 	}
-	if limit, ok := belowWatermark(s.HighWatermark, n.DiskSize); ok && n.DiskUsed+h.bytes > limit {
+	if limit, ok := belowWatermark(s.HighWatermark, disk.Size); ok && disk.Used+h.bytes > limit {
 		return "above the high watermark (" + s.HighWatermark + ") with the shard of " + gates.Bytes(h.bytes)
 	}
 	return ""

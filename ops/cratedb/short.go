@@ -31,7 +31,8 @@ func takeOver(db, last *model.Database, detailed bool) bool {
 	db.At, db.Pods, db.Evidence = at, pods, nil
 	db.Nodes = slices.Clone(last.Nodes)
 	for i := range db.Nodes {
-		db.Nodes[i].DiskSize, db.Nodes[i].DiskUsed = nodes[i].DiskSize, nodes[i].DiskUsed
+		n := &db.Nodes[i]
+		n.DiskSize, n.DiskUsed, n.Disks = nodes[i].DiskSize, nodes[i].DiskUsed, nodes[i].Disks
 	}
 	return true
 }

@@ -430,6 +430,9 @@ type Node struct {
 	// DiskSize and DiskUsed are in bytes, fs['total'] of sys.nodes: used is size
 	// less what is available. -1 is unknown, as CrateDB itself says it.
 	DiskSize, DiskUsed int64
+	// Disks are the file systems of its data paths, each once; nil where they are not known one
+	// by one. A shard is wholly on one of them. Ask FileSystems.
+	Disks []Disk
 	// StateVersion is the version of the cluster state that this node has applied, by its own
 	// word (sys.nodes.cluster_state_version); 0 where it did not answer. Each change of nodes,
 	// master, shards, tables and settings makes a higher one.

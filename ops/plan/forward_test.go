@@ -310,6 +310,17 @@ func TestAShrinkIsSaidInNumbers(t *testing.T) {
 	assert.Empty(t, full.Operations)
 	assert.Equal(t, []string{"disk-does-not-fit"}, gates(full))
 
+	byDisk := func(first, second model.Disk) plan.Course {
+		return between(t, from, to, func(s *plan.Start) {
+			data(s, "doc.items", "1", 8, 2, 50)
+			for i := range s.Observed.Database.Nodes {
+				s.Observed.Database.Nodes[i].Disks = []model.Disk{first, second}
+			}
+		})
+	}
+	assert.Equal(t, []string{"disk-does-not-fit"}, gates(byDisk(model.Disk{Size: 500, Used: 400}, model.Disk{Size: 500, Used: 400})), "no disk has room for a shard")
+	assert.Empty(t, gates(byDisk(model.Disk{Size: 600, Used: 600}, model.Disk{Size: 400})), "one disk is full")
+
 	many := between(t, from, to, func(s *plan.Start) { data(s, "doc.items", "3", 4, 4, 1) })
 	assert.Equal(t, []string{"replicas-do-not-fit"}, gates(many))
 	assert.Contains(t, many.Refused[0].Message, "doc.items")

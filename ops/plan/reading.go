@@ -176,7 +176,7 @@ func (m *world) node(p *pod) model.Node {
 		n = model.Node{ID: "planned-" + p.NodeName, Name: p.NodeName, DiskSize: -1, DiskUsed: -1}
 		for i := range m.pods {
 			if beside, known := m.volumes[m.pods[i].NodeName]; known && m.pods[i].Set == p.Set && beside.DiskSize > 0 {
-				n.DiskSize, n.DiskUsed = beside.DiskSize, 0
+				n.DiskSize, n.DiskUsed, n.Disks = beside.DiskSize, 0, emptyDisks(beside.Disks)
 				break
 			}
 		}
@@ -401,7 +401,33 @@ func (m *world) fill(id string, bytes int64) {
 	for name, n := range m.volumes {
 		if n.ID == id && n.DiskUsed >= 0 {
 			n.DiskUsed = max(0, n.DiskUsed+bytes)
+			n.Disks = filledDisks(n.Disks, bytes)
 			m.volumes[name] = n
 		}
 	}
+}
+
+// emptyDisks are as large and have nothing on them.
+func emptyDisks(disks []model.Disk) []model.Disk {
+	out := slices.Clone(disks)
+	for i := range out {
+		out[i].Used = 0
+	}
+	return out
+}
+
+// filledDisks have a shard more on the one that is most free, or one less on the one that is least
+// free: it is not known on which disk a shard is.
+func filledDisks(disks []model.Disk, bytes int64) []model.Disk {
+	if len(disks) == 0 {
+		return nil
+	}
+	out, at := slices.Clone(disks), 0
+	for i, d := range out {
+		if more := (d.Size - d.Used) - (out[at].Size - out[at].Used); bytes > 0 && more > 0 || bytes < 0 && more < 0 {
+			at = i
+		}
+	}
+	out[at].Used = max(0, out[at].Used+bytes)
+	return out
 }

@@ -96,9 +96,28 @@ func (m *world) fileSystemGrows(c *model.Claim, by int64) {
 		p := &m.pods[i]
 		if n := m.volumes[p.NodeName]; p.Set == c.Set && p.Ordinal == c.Ordinal && n.DiskSize > 0 {
 			n.DiskSize += by
+			n.Disks = grownDisks(n.Disks, m.templates, c, by)
 			m.volumes[p.NodeName] = n
 		}
 	}
+}
+
+// grownDisks are the disks of a node of which the one of a claim has so many bytes more: they are
+// in the order of the claim templates. nil where they are not one for each: their sum is known.
+func grownDisks(disks []model.Disk, templates []model.VolumeTemplate, c *model.Claim, by int64) []model.Disk {
+	var names []string
+	for i := range templates {
+		if v := &templates[i]; v.Set == c.Set && model.DataVolume(v.Name) {
+			names = append(names, v.Name)
+		}
+	}
+	i := slices.Index(names, c.Template)
+	if i < 0 || len(names) != len(disks) {
+		return nil
+	}
+	disks = slices.Clone(disks)
+	disks[i].Size += by
+	return disks
 }
 
 // orphan deletes a StatefulSet without its pods.

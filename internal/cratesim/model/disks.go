@@ -16,12 +16,10 @@ type Disk struct {
 	Size   int64  `json:"size,omitempty"` // bytes; 0 is unknown
 }
 
-// DiskUse is a disk as sys.nodes shows it, in bytes.
+// DiskUse is a data path and what it lies on as sys.nodes shows it, in bytes.
 type DiskUse struct {
-	Dev        string
+	Dev, Path  string
 	Size, Used int64
-	// Paths are the data paths on it.
-	Paths []string
 }
 
 // SetDisks changes what the node's data paths lie on.
@@ -85,12 +83,17 @@ func (d Disk) bytes() int64 {
 	return d.Size
 }
 
-// diskOf is the first of the paths that share a disk with a path.
+// diskOf is the first of the paths that share a disk with a path. A size that was given is that of
+// one disk.
 func (n *Node) diskOf(path int) int {
+	if n.givenSize() != 0 {
+		return 0
+	}
 	return slices.IndexFunc(n.Disks, func(d Disk) bool { return d.Volume == n.Disks[path].Volume })
 }
 
-// Disk is the size of the node's disks, and what of it is used, in bytes.
+// Disk is fs['total'] of sys.nodes, in bytes. It counts a disk for each path on it
+// (FsInfo.total; run on 6.4.3 and 6.3.7).
 func (n *Node) Disk() (size, used int64) {
 	for _, disk := range n.DiskUses() {
 		size += disk.Size
@@ -99,41 +102,65 @@ func (n *Node) Disk() (size, used int64) {
 	return size, used
 }
 
-// DiskUses are the node's disks, each once.
+// DiskUses are what the node's data paths lie on, one for each path: of two paths on one disk
+// each shows the whole of it (FsProbe.stats; run on 6.4.3 and 6.3.7).
 func (n *Node) DiskUses() []DiskUse {
 	shards := n.shardBytes()
-	if size := n.givenSize(); size != 0 {
-		used := n.DiskUsed
-		for _, bytes := range shards {
-			used += bytes
-		}
-		paths := []string{n.DataID}
-		if len(n.Disks) > 0 {
-			paths = nil
-			for _, disk := range n.Disks {
-				paths = append(paths, disk.Path)
-			}
-		}
-		return []DiskUse{{Dev: "/dev/sim0", Size: size, Used: min(used, size), Paths: paths}}
+	if len(n.Disks) == 0 {
+		size := n.givenSize()
+		return []DiskUse{{Dev: devOf(n.DataID, 0), Path: n.DataID, Size: size, Used: min(n.DiskUsed+shards[0], size)}}
 	}
-	total := n.diskSize()
-	var uses []DiskUse
-	place := map[int]int{} // of a disk in uses
+	used := map[int]int64{} // by the first path of the disk
+	given, total := n.givenSize(), n.diskSize()
 	for i, disk := range n.Disks {
 		first := n.diskOf(i)
-		if first == i {
-			place[i] = len(uses)
-			share := int64(float64(n.DiskUsed) * (float64(disk.bytes()) / float64(total)))
-			uses = append(uses, DiskUse{Dev: "/dev/sim" + strconv.Itoa(len(uses)), Size: disk.bytes(), Used: share})
+		switch {
+		case first != i:
+		case given != 0:
+			used[i] += n.DiskUsed
+		default:
+			used[i] += int64(float64(n.DiskUsed) * (float64(disk.bytes()) / float64(total)))
 		}
-		use := &uses[place[first]]
-		use.Used += shards[i]
-		use.Paths = append(use.Paths, disk.Path)
+		if i < len(n.filled) {
+			used[first] += n.filled[i]
+		}
+		used[first] += shards[i]
 	}
-	for i := range uses {
-		uses[i].Used = min(uses[i].Used, uses[i].Size)
+	uses := make([]DiskUse, len(n.Disks))
+	for i, disk := range n.Disks {
+		first := n.diskOf(i)
+		size := disk.bytes()
+		if given != 0 {
+			size = given
+		}
+		uses[i] = DiskUse{Dev: devOf(n.Disks[first].Path, first), Path: disk.Path, Size: size, Used: min(used[first], size)}
 	}
 	return uses
+}
+
+// devOf is how CrateDB names a file system: by where it is mounted, and its device.
+func devOf(mount string, disk int) string {
+	return mount + " (/dev/sim" + strconv.Itoa(disk) + ")"
+}
+
+// FillDisk sets the bytes on the disk of one data path that are not CrateDB's.
+func (m *Model) FillDisk(n *Node, path int, used int64) {
+	n.filled = append(n.filled, make([]int64, max(0, path+1-len(n.filled)))...)
+	n.filled[path] = used
+	m.SetDiskUsed(n, n.DiskUsed)
+}
+
+// mostFree is the disk by which a node takes copies (InternalClusterInfoService
+// .fillDiskUsagePerNode): the one with most bytes free.
+func (n *Node) mostFree() DiskUse {
+	uses := n.DiskUses()
+	most := uses[0]
+	for _, use := range uses[1:] {
+		if use.Size-use.Used > most.Size-most.Used {
+			most = use
+		}
+	}
+	return most
 }
 
 // shardBytes are what the shards on a node need, by the number of its data path, as

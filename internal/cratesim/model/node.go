@@ -48,7 +48,8 @@ type Node struct {
 	NodeSpec
 	ID        string
 	StartedAt time.Time
-	DiskUsed  int64 // bytes that are not CrateDB's; tests fill disks by it
+	DiskUsed  int64   // bytes that are not CrateDB's; tests fill disks by it
+	filled    []int64 // more of them, by data path
 
 	m         *Model
 	volume    *Volume

@@ -88,6 +88,12 @@ func (c *Cluster) takeTally() {
 			}
 		}
 	}
+	for _, n := range c.members {
+		if len(n.Disks) > 1 {
+			most := n.mostFree()
+			n.place.DiskSize, n.place.DiskFree = most.Size, most.Size-most.Used
+		}
+	}
 }
 
 func (c *Cluster) masterVersion() Version {

@@ -245,9 +245,7 @@ func sysNodes(s *Session) *virtualTable {
 			var disks, data []any
 			for _, disk := range n.DiskUses() {
 				disks = append(disks, map[string]any{"dev": disk.Dev, "size": disk.Size, "used": disk.Used, "available": disk.Size - disk.Used})
-				for _, path := range disk.Paths {
-					data = append(data, map[string]any{"dev": disk.Dev, "path": path})
-				}
+				data = append(data, map[string]any{"dev": disk.Dev, "path": disk.Path})
 			}
 			row := []any{n.ID, n.Name, n.Address, n.Address + ":" + text(int64(n.HTTPPort)),
 				map[string]any{"http": int64(n.HTTPPort), "transport": int64(n.TransportPort), "psql": int64(n.PSQLPort)},
