@@ -38,6 +38,8 @@ type toyVolumes struct {
 	undrained int
 	// mayDelete is whether volume claims may be deleted.
 	mayDelete model.Answer
+	// folder is the size of the file system of which claims are folders; 0 where each has its own.
+	folder int64
 	// asked are the claims in the order in which they were asked for more.
 	asked []string
 }
@@ -134,6 +136,7 @@ func (w *world) seeVolumes(o *model.Observed) {
 				if n.DiskSize = c.Capacity; w.blind {
 					n.DiskSize = min(c.Capacity, 100*gib)
 				}
+				n.DiskSize = max(n.DiskSize, w.folder)
 			}
 		}
 	}

@@ -59,7 +59,7 @@ func TestAPublishedReadingForeseesADrainAsTheReadingItselfDoes(t *testing.T) {
 	spread(db, "doc.carts", 4, 1, 2*mib)
 	db.Nodes[0].Disks = []model.Disk{{Size: 1024 * mib, Used: 1024 * mib}, {Size: 16 * mib, Used: 2 * mib}}
 	db.Nodes[1].Disks = []model.Disk{{Size: 1000 * mib, Used: 100 * mib}} // which its sum says
-	db.Tables[0].WaitForActiveShards = "1" // the default, which is left out
+	db.Tables[0].WaitForActiveShards = "1"                                // the default, which is left out
 	db.Tables[1].Enable, db.Tables[1].WaitForActiveShards = "none", "ALL"
 	o, _ := published(t, db)
 	require.NoError(t, o.Validate())

@@ -97,6 +97,7 @@ var rules = []mutation{
 	{"superuser-sees-shards", "Verdict", "		if seen := e.lost(x); len(seen) > 0 {\n", "		if seen := e.lost(x); false {\n", "ops", "TestTheVerdictOfTheWitnesses"},
 	{"volume-has-shards", "Verdict", "		if left := e.folders(x); len(left) > 0 {\n", "		if left := e.folders(x); false {\n", "ops", "TestTheVerdictOfTheWitnesses"},
 	{"evidence-missing", "Verdict", "		if !e.Superuser.Had && !e.Volume.Had {\n", "		if false {\n", "ops", "TestTheVerdictOfTheWitnesses"},
+	{"volumes-too-small", "refuseSmaller", `t.Refuse(gates.VolumesTooSmall("the shards of all nodes", bytes, room, db.Settings.LowWatermark, len(nodes)))`, "", "ops", "TestSmallerVolumesAreLookedAtBeforeTheFirstNodeIsDrained"},
 	{"disk-does-not-fit", "overflow", "return []model.Reason{gates.DiskDoesNotFit(what, g.moving, room, watermark, len(g.nodes))}", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"shards-do-not-fit", "shardsFit", "out = append(out, gates.ShardsDoNotFit(\"the cluster\", total, limit.most, len(f.remaining), limit.name))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"draining", "drainStep", "t.Wait(gates.Draining(sh.Names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))", "", "ops", aShrink},

@@ -69,6 +69,7 @@ func refuseTemplates(t *pass.Pass) {
 	RefuseGrowth(t)
 	refuseVolumes(t)
 	refuseDisks(t)
+	refuseSmaller(t)
 	for i, c := range t.Desired.Changes {
 		if replaces(&t.View, &c) || slices.ContainsFunc(t.Desired.Changes[:i], func(b model.Change) bool { return sameClass(b, c) }) {
 			continue

@@ -16,10 +16,10 @@ func mostFree(disks []model.Disk) model.Disk {
 	return most
 }
 
-// roomOf is the bytes free below a watermark on the disks of a node: in all, and for one shard,
+// RoomOf is the bytes free below a watermark on the disks of a node: in all, and for one shard,
 // which is wholly on one of them. A node whose most free disk is above the watermark takes
 // nothing, whatever the others have free.
-func roomOf(disks []model.Disk, watermark string) (room, widest int64, known bool) {
+func RoomOf(disks []model.Disk, watermark string) (room, widest int64, known bool) {
 	free := func(d model.Disk) int64 {
 		limit, ok := belowWatermark(watermark, d.Size)
 		known = known && ok

@@ -389,7 +389,7 @@ func (g *tier) overflow(watermark, what string) []model.Reason {
 func (g *tier) room(watermark string) (room, widest int64, known bool) {
 	for _, n := range g.nodes {
 		disks, _ := n.FileSystems()
-		all, one, ok := roomOf(disks, watermark)
+		all, one, ok := RoomOf(disks, watermark)
 		if !ok {
 			return 0, 0, false
 		}

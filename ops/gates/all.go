@@ -81,6 +81,7 @@ var All = []Rule{
 	TableFilterRule,
 	TableFilterDecidesRule,
 	DiskDoesNotFitRule,
+	VolumesTooSmallRule,
 	ShardsDoNotFitRule,
 	TableHeldRule,
 	ShardPlaceRule,

@@ -304,6 +304,7 @@ func situations() []situation {
 		{"a table's own filters", of(holds(TableFilter([]string{"doc.t"}, ""))), TableFilterRule, true, []string{"doc.t", "extend-table-filters"}},
 		{"a table's own filters that differ", of(holds(TableFilter([]string{"doc.t"}, "make its partitions the same"))), TableFilterRule, true, []string{"make its partitions the same"}},
 		{"a table's own require decides alone", of(holds(TableFilterDecides([]string{"doc.t: ALTER a", "doc.u: ALTER b", "doc.v: ALTER c", "doc.w: ALTER d"}))), TableFilterDecidesRule, true, []string{"4 table(s)", "doc.t: ALTER a; and doc.u", "…"}},
+		{"shards that do not fit on smaller volumes", of(holds(VolumesTooSmall("the shards of all nodes", 3<<30, 1<<30, "85%", 2))), VolumesTooSmallRule, true, []string{"3.0 GiB", "1.0 GiB", "85%", "2 node", "larger volumes"}},
 		{"bytes that do not fit", of(holds(DiskDoesNotFit("the data of all tables", 3<<30, 1<<30, "85%", 2))), DiskDoesNotFitRule, true, []string{"3.0 GiB", "1.0 GiB", "85%", "2 node"}},
 		{"shards that do not fit", of(holds(ShardsDoNotFit("the cluster", 30, 10, 2, "cluster.max_shards_per_node"))), ShardsDoNotFitRule, true, []string{"30", "10 each", "20 in all"}},
 		{"draining", of(holds(Draining("data-hot-4", 3, 2048, 1, 2, 4))), DrainingRule, true, []string{"3 shard", "2.0 KiB", "data-hot-4", "1 relocating", "2 initializing", "4 unassigned"}},

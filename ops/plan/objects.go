@@ -224,8 +224,8 @@ func gravity(c Class) int {
 // the gate and its words.
 func (w *weighing) why(class model.ChangeClass, set, path string) (kept Class, gate, words string) {
 	likely := map[model.ChangeClass][]string{
-		model.ChangeVolumes:       {gates.VolumesRule.Name},
-		model.ChangeVolumesShrink: {gates.VolumeShrinkRule.Name},
+		model.ChangeVolumes:       {gates.VolumesRule.Name, gates.VolumesTooSmallRule.Name},
+		model.ChangeVolumesShrink: {gates.VolumeShrinkRule.Name, gates.VolumesTooSmallRule.Name},
 		model.ChangeVolumesGrow:   {gates.ClassExpandsRule.Name},
 		model.ChangeDisks:         {gates.DiskNotBlankRule.Name, gates.StorageClassRule.Name, gates.VolumesRule.Name},
 		model.ChangeImmutable:     {gates.ImmutableRule.Name},

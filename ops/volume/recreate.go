@@ -24,6 +24,10 @@ func StartExpand(t *pass.Pass) bool {
 		if live == nil || !live.Ours || !others(&t.View, s.Name) || !grown(&t.View, s.Name) {
 			continue
 		}
+		if aim.Smaller(&t.View, s.Name) && aim.SmallerUnread(&t.View) {
+			t.Wait(gates.SetRecreated(s.Name, "whether the shards fit on smaller volumes is not known: CrateDB is not read"))
+			continue
+		}
 		if begun(t, live, s.Replicas) {
 			return true
 		}

@@ -219,7 +219,7 @@ var (
 	allocation = regexp.MustCompile(`, a\[id=[^\]]*\]`)
 	amounts    = regexp.MustCompile(`(free|size|shard added|allocating shard): \[[^\]]*\]`)
 	millis     = regexp.MustCompile(`waiting [\d.]+(ms|s|m)\b`)
-	measured   = regexp.MustCompile(`(?i)\bpath\b|size|used|free|heap|started|finished`)
+	measured   = regexp.MustCompile(`(?i)\bpath\b|'dev'|_state_version|size|used|free|heap|started|finished`)
 	// A generated id may begin or end with a dash, where \b sees no word's end.
 	words = regexp.MustCompile(`[A-Za-z0-9_-]+`)
 )
@@ -262,7 +262,7 @@ func (c *cluster) text(a answer) string {
 		values := make([]any, len(row))
 		for i, v := range row {
 			if i < len(a.masked) && a.masked[i] && v != nil {
-				v = "{measured}"
+				v = unmeasured(v)
 			}
 			values[i] = ordered(v)
 		}
@@ -275,6 +275,19 @@ func (c *cluster) text(a answer) string {
 	}
 	slices.Sort(lines)
 	return strings.Join(append([]string{"columns " + strings.Join(a.columns, ", ")}, lines...), "\n")
+}
+
+// unmeasured is a measured value without what was measured: of a list its length is left.
+func unmeasured(v any) any {
+	list, ok := v.([]any)
+	if !ok {
+		return "{measured}"
+	}
+	out := make([]any, len(list))
+	for i := range out {
+		out[i] = "{measured}"
+	}
+	return out
 }
 
 // masks says which columns of a SELECT are measured: no two clusters have the same

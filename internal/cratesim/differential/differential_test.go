@@ -180,6 +180,8 @@ func TestWhatTwoClustersCannotHaveInCommonIsLeftOut(t *testing.T) {
 		require.Equal(t, row[1], c.normal(row[0]))
 	}
 	require.Equal(t, []bool{false, true, true}, masks("SELECT node['id'], count(size), fs['total']['used'] FROM sys.shards"))
+	require.Equal(t, []bool{true, true, false}, masks("SELECT fs['disks']['dev'], fs['disks']['size'], fs['data'] FROM sys.nodes"))
+	require.Equal(t, []any{"{measured}", "{measured}"}, unmeasured([]any{1, 2}), "a disk for each path")
 	a := answer{columns: []string{"a"}, rows: [][]any{{"b"}, {"a"}}}
 	b := answer{columns: []string{"a"}, rows: [][]any{{"a"}, {"b"}}}
 	require.Equal(t, c.text(a), c.text(b), "no statement asks for an order")

@@ -59,7 +59,7 @@ var reasons = []reason{
 		{gate, "copies-do-not-return", ""}, {gate, "table-allocation-held", ""}, {gate, "shard-has-no-place", ""},
 	}},
 	{"the model has no shard limits, no tables that need a zone, and no disk that a drain fills", []guard{
-		{gate, "last-node-of-zone", ""}, {gate, "shards-do-not-fit", ""}, {gate, "disk-does-not-fit", ""}, {gate, "table-filter-overrides-drain", "uneven"},
+		{gate, "last-node-of-zone", ""}, {gate, "shards-do-not-fit", ""}, {gate, "disk-does-not-fit", ""}, {gate, "volumes-too-small", ""}, {gate, "table-filter-overrides-drain", "uneven"},
 	}},
 	{"no process of the model ends while its pod stays", []guard{
 		{gate, "node-ended", ""},
