@@ -34,6 +34,7 @@ type judge struct {
 	down      []judged // by slot
 	highest   string   // version that ever started
 	disturbed millis   // when people last changed what tables want
+	faultAt   millis   // when a process last ended, or a fault took it
 	faulted   millis   // when a fault last took a node that was there
 	lost      bool     // a shard's last copy went with a volume
 	hopeless  bool     // most voters went with their volumes
@@ -113,9 +114,12 @@ func (j *judge) of(l *slot) judged {
 }
 
 // gone: a process has ended, for whatever reason was noted before, else a fault.
-func (j *judge) gone(w *world, l *slot) { j.note(w, l, byFault) }
+func (j *judge) gone(w *world, l *slot) { j.fault(w, l) }
 
-func (j *judge) fault(w *world, l *slot) { j.note(w, l, byFault) }
+func (j *judge) fault(w *world, l *slot) {
+	j.faultAt = w.now
+	j.note(w, l, byFault)
+}
 
 // start is a process that begins.
 func (j *judge) start(w *world, l *slot, version string) {

@@ -235,6 +235,9 @@ func (j *judge) endsVolume(w *world, d *daemon, l *slot) {
 		w.violate("D", "the daemon takes %s down, and its volume goes with it: somebody has deleted %s, and nobody has agreed", l.podName, l.claimName)
 		return
 	}
+	if j.faultAt >= d.checked {
+		return // what has gone since the last look, milliseconds ago, no look shows
+	}
 	for i := range w.shards {
 		s := &w.shards[i]
 		on, elsewhere := false, false
