@@ -41,6 +41,10 @@ func start(t *pass.Pass) {
 			// Only a master gives them back, and the desired template may bring one.
 			_ = rollout.StartUpgrade(t) || rollout.StartRestart(t)
 		}
+		if view.Doomed(&t.View) != nil {
+			// It is given back once the volume has gone with its pod, which nothing else restarts.
+			_ = rollout.StartUpgrade(t) || rollout.StartRestart(t)
+		}
 		return
 	}
 	nodesFirst := func() bool { return scale.NeedsNodesFirst(&t.View) && scale.StartGrow(t, false) }

@@ -134,6 +134,34 @@ func TestNoVolumeIsReplacedWithoutWhatItNeeds(t *testing.T) {
 	}
 }
 
+// A table with a range of replicas has a copy less while a node is excluded: CrateDB counts no
+// excluded node.
+func TestACopyOnEachNodeIsNotAwaitedOfANodeThatIsDrained(t *testing.T) {
+	for _, replicas := range []string{"0-all", "1-all", "0-2"} {
+		t.Run(replicas, func(t *testing.T) {
+			w := consentingWorld(t)
+			w.tables, w.shards = nil, nil
+			w.fill(model.Table{Name: "doc.each", Replicas: replicas}, 2, 3)
+			w.desired = classed(w.desired, "slow", sizeBefore)
+			for range 600 {
+				w.tables[0].Started, w.shards = 0, nil
+				for _, name := range w.dataNodes() {
+					if id := w.nodeID(name); !slices.Contains(w.excluded(), id) {
+						w.shards = append(w.shards, model.Shard{Table: "doc.each", Node: id, Primary: w.tables[0].Started == 0, State: "STARTED", Bytes: 100})
+						w.tables[0].Started++
+					}
+				}
+				_, err := w.turn()
+				require.NoError(t, err)
+			}
+			for _, c := range w.claims {
+				assert.Equal(t, "slow", c.Class, c.Name)
+			}
+			assert.Nil(t, w.record.Replacing)
+		})
+	}
+}
+
 // Of one or two voting nodes the others may not go on without the volume of one.
 func TestAVolumeOfFewVotersIsNotReplaced(t *testing.T) {
 	w := newWorld(t, sized(wantedCluster(1), sizeBefore))
@@ -149,6 +177,44 @@ func TestAVolumeOfFewVotersIsNotReplaced(t *testing.T) {
 	assert.Contains(t, reasons(d.Waits), "volumes-replaced")
 	assert.True(t, slices.ContainsFunc(d.Waits, func(r model.Reason) bool { return strings.Contains(r.Message, "add nodes first") }), "%v", d.Waits)
 	assert.False(t, w.claims[0].Terminating)
+}
+
+// What a growth and a replacement say when one comes upon the other: nothing has succeeded before
+// the volumes are as desired.
+func TestAGrowthAndAReplacementSaySuccessOnlyWhereItIsSo(t *testing.T) {
+	t.Run("another class comes while volumes grow", func(t *testing.T) {
+		w := consentingWorld(t)
+		w.desired = sized(w.desired, sizeAfter)
+		for range 3 {
+			_, err := w.turn()
+			require.NoError(t, err)
+		}
+		require.NotNil(t, w.record.Growth)
+		w.desired = classed(w.desired, "slow", sizeBefore)
+		w.run(900)
+		for _, c := range w.claims {
+			assert.Equal(t, "slow", c.Class, c.Name)
+		}
+		assert.Zero(t, reported(w, "VolumesGrown"))
+		assert.Equal(t, 1, reported(w, "VolumesReplaced"))
+		assert.Nil(t, w.record.Growth)
+	})
+	t.Run("a larger size comes while volumes become smaller", func(t *testing.T) {
+		w := consentingWorld(t)
+		w.desired = classed(w.desired, "fast", "50Gi")
+		for i := 0; i < 400 && w.renamed[hot+"/0"] == ""; i++ {
+			_, err := w.turn()
+			require.NoError(t, err)
+		}
+		w.desired, w.backAgain = classed(w.desired, "fast", sizeAfter), 1
+		w.run(900)
+		for _, c := range w.claims {
+			assert.Equal(t, w.desired.Volumes[0].Size, c.Capacity, c.Name)
+		}
+		assert.Equal(t, 1, reported(w, "VolumesGrown"))
+		assert.Equal(t, 1, reported(w, "VolumesReplaced"), "once they have grown")
+		assert.Nil(t, w.record.Replacing)
+	})
 }
 
 // What is asked for midway: what is decided by then holds.
@@ -243,6 +309,91 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 			assert.Equal(t, "slow", c.Class, c.Name)
 		}
 	})
+}
+
+// While a cluster is suspended no change of volumes is refused yet, and no claim has a pod.
+func TestASuspensionBringsNoReplacementAbout(t *testing.T) {
+	t.Run("the consent comes with the change while nothing is refused", func(t *testing.T) {
+		w := newWorld(t, sized(wantedCluster(3), sizeBefore))
+		w.mayDelete = model.Yes
+		w.run(40)
+		w.desired = classed(w.desired, "slow", sizeBefore)
+		w.desired.Operations.Consent = []definition.Consent{definition.ConsentDeleteVolumes, definition.ConsentSuspend}
+		w.desired.Sets = slices.Clone(w.desired.Sets)
+		w.desired.Sets[0].Replicas = 0
+		for range 60 {
+			_, _ = w.turn()
+		}
+		assert.False(t, w.record.VolumesConsent)
+		w.desired.Sets = slices.Clone(w.desired.Sets)
+		w.desired.Sets[0].Replicas, w.desired.Revision = 3, "rev-resumed"
+		var d model.Decision
+		for range 60 {
+			d, _ = w.turn()
+		}
+		assert.Contains(t, reasons(d.Refusals), "volume-change-not-supported")
+		assert.Nil(t, w.record.Replacing)
+	})
+	t.Run("it is no success that no pod is there", func(t *testing.T) {
+		w := consentingWorld(t)
+		w.desired.Operations.Consent = []definition.Consent{definition.ConsentDeleteVolumes, definition.ConsentSuspend}
+		w.desired = classed(w.desired, "fast", "50Gi")
+		for i := 0; i < 400 && w.made[hot] < 2; i++ {
+			_, _ = w.turn()
+		}
+		w.desired.Sets = slices.Clone(w.desired.Sets)
+		w.desired.Sets[0].Replicas, w.desired.Revision = 0, "rev-suspended"
+		for range 100 {
+			_, _ = w.turn()
+		}
+		require.NotEmpty(t, w.record.Suspended)
+		assert.Zero(t, reported(w, "VolumesReplaced"))
+		assert.NotNil(t, w.record.Replacing, "it goes on once the cluster is resumed")
+	})
+}
+
+// Claims that are deleted come back no more: whatever is desired by then, the exclusion stays until
+// the pod has gone with its volume.
+func TestAVolumeThatGoesStaysExcludedUntilItsPodHasGone(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		so   func(w *world)
+	}{
+		{"another version", func(w *world) { w.desired.Version = "5.10.2" }},
+		{"a node more", func(w *world) {
+			w.desired.Sets = slices.Clone(w.desired.Sets)
+			w.desired.Sets[0].Replicas = 4
+		}},
+		{"no consent any more", func(w *world) { w.desired.Operations.Consent = nil }},
+		{"a pause", func(w *world) { w.desired.Paused = true }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := consentingWorld(t)
+			w.desired = classed(w.desired, "slow", sizeBefore)
+			for i := 0; i < 400 && !w.claims[0].Terminating; i++ {
+				_, _ = w.turn()
+			}
+			require.True(t, w.claims[0].Terminating)
+			c.so(w)
+			w.desired.Revision = "rev-midway"
+			require.Len(t, w.excluded(), 1)
+			id := w.excluded()[0]
+			for i := 0; i < 400 && w.renamed[hot+"/0"] == ""; i++ {
+				_, _ = w.turn()
+				if w.renamed[hot+"/0"] == "" {
+					require.Contains(t, w.excluded(), id, "turn %d", i)
+				}
+				if w.desired.Paused && i == 40 {
+					w.desired.Paused, w.desired.Revision = false, "rev-resumed"
+				}
+			}
+			assert.NotEmpty(t, w.renamed[hot+"/0"], "the pod was restarted")
+			for range 60 {
+				_, _ = w.turn()
+			}
+			assert.NotContains(t, w.excluded(), id)
+		})
+	}
 }
 
 // A kill before and after each write, with and without the record. If the record is lost before the

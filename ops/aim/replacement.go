@@ -22,9 +22,15 @@ func ConsentVolumes(t *pass.Pass) {
 	switch {
 	case !t.Desired.Operations.Has(definition.ConsentDeleteVolumes):
 		t.Record.VolumesConsent = false
-	case Applied(&t.View) && len(t.Decision.Refusals) == 0:
+	case Applied(&t.View) && len(t.Decision.Refusals) == 0 && !replacesOne(&t.View):
 		t.Record.VolumesConsent = true
 	}
+}
+
+// replacesOne reports whether the definition desires other volumes, which while the cluster is
+// suspended nobody refuses yet.
+func replacesOne(v *view.View) bool {
+	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return len(OtherVolumes(v, s.Name)) > 0 })
 }
 
 // DesiredVolume is the claim template that a claim, or a live claim template, is to be of; nil

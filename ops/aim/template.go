@@ -22,14 +22,17 @@ func FirstOutdated(v *view.View, set string) *model.Pod {
 	return found
 }
 
-// goesBefore is the order of a restart: pods that are not ready, then the lower ordinals. Behind one
-// that lacks a disk none comes back.
+// goesBefore is the order of a restart: pods that are not ready, those whose volumes go with them, then
+// the lower ordinals. Behind one that lacks a disk none comes back.
 func goesBefore(v *view.View, p, other *model.Pod) bool {
 	if view.LacksDisk(v, p) || view.LacksDisk(v, other) {
 		return p.Ordinal < other.Ordinal
 	}
 	if notReady := view.JoinedNotReady(v, p); notReady != view.JoinedNotReady(v, other) {
 		return notReady
+	}
+	if goes := view.ReplacesVolume(v, p); goes != view.ReplacesVolume(v, other) {
+		return goes // the others are short of its copies until it is back
 	}
 	return p.Ordinal < other.Ordinal
 }

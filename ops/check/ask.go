@@ -171,6 +171,7 @@ func (m *Move) replicas(v *view.View) (model.Reason, bool) {
 			nodes += s.Replicas
 		}
 	}
+	nodes -= view.Drained(v)
 	for i := range v.Observed.Database.Tables {
 		table := &v.Observed.Database.Tables[i]
 		if m.HeldBack[table.Name] || table.Filtered {

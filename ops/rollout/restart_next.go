@@ -62,7 +62,8 @@ func giveBackLost(t *pass.Pass, op *model.Operation) {
 // own. A template on trial is verified before; that of a group that is to go never is.
 func anotherFirst(v *view.View, op *model.Operation) bool {
 	r := op.Restart
-	nodes := view.Unequal(v) && !view.AnyMixed(v) // pods that come or go wait until all have their disks
+	// Pods that come or go wait until all have their disks, and a volume that goes anyway goes first.
+	nodes := view.Unequal(v) && !view.AnyMixed(v) && view.Doomed(v) == nil
 	if op.Kind != model.OperationRestart || v.Rejected || !nodes && !aim.UpgradeDue(v) {
 		return false
 	}

@@ -188,6 +188,10 @@ func Shrink(t *pass.Pass) {
 	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
 	back := stops(&t.View) || retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh)
 	back = back || stays(&t.View, &sh)
+	if p := view.Doomed(&t.View); p != nil && p.Name == sh.Replaces && (back || op.Step == model.StepInclude) {
+		restartsReplaced(t, op.Revision) // its claims are deleted already, and nothing takes that back
+		return
+	}
 	if back && allStay(&t.View, &op) {
 		aim.EndShrink(t)
 		op.Step = model.StepInclude
@@ -409,8 +413,20 @@ func deleteClaims(t *pass.Pass, op *model.Operation) {
 			claims = append(claims, c.Name+"/"+c.UID)
 		}
 	}
+	if len(claims) == 0 {
+		return // somebody has deleted them, and agreed
+	}
 	a.Kind, a.Claims = model.ActionDeleteClaims, strings.Join(claims, ",")
 	t.Decision.Disruptive = &a
+}
+
+// restartsReplaced lets a pod go whose claims are deleted, behind every gate of a restart.
+func restartsReplaced(t *pass.Pass, revision string) {
+	before, at, by := aim.Asked(&t.View)
+	t.Record.Operation = &model.Operation{
+		Kind: model.OperationRestart, Step: model.StepNext, Started: t.Now, Revision: revision,
+		Restart: &model.Restart{Before: before, At: at, By: by, Since: t.Now, MasterStable: true, Replaces: true},
+	}
 }
 
 // claimsStep repeats the deletion until it is seen, while the node is empty. Then the pod is
@@ -422,11 +438,7 @@ func claimsStep(t *pass.Pass, op *model.Operation) {
 		left = left || !c.Terminating || !c.Replace
 	}
 	if !left {
-		before, at, by := aim.Asked(&t.View)
-		t.Record.Operation = &model.Operation{
-			Kind: model.OperationRestart, Step: model.StepNext, Started: t.Now, Revision: op.Revision,
-			Restart: &model.Restart{Before: before, At: at, By: by, Since: t.Now, MasterStable: true, Replaces: true},
-		}
+		restartsReplaced(t, op.Revision)
 		return
 	}
 	if drainReading(t, op) {

@@ -17,18 +17,17 @@ func Replace(t *pass.Pass) {
 	if t.Rejected || t.Desired.Removed || !t.Record.Bootstrap.Done {
 		return
 	}
-	total, left := 0, []string(nil)
-	templates := false
+	if t.Suspending || len(t.Record.Suspended) > 0 {
+		return // without its pods nobody can tell, and nothing is replaced
+	}
+	others, left := replaced(&t.View)
+	templates, total, recorded := others && aim.MayReplace(&t.View), 0, 0
 	for _, s := range t.Record.Sets {
-		templates = templates || aim.MayReplace(&t.View) && len(aim.OtherVolumes(&t.View, s.Name)) > 0
+		recorded += s.Replicas
 	}
 	for i := range t.Observed.Pods {
-		p := &t.Observed.Pods[i]
-		if view.Recorded(t.Record.Sets, p.Set) == nil {
-			continue
-		}
-		if total++; len(aim.OtherClaims(&t.View, p)) > 0 {
-			left = append(left, p.NodeName)
+		if view.Recorded(t.Record.Sets, t.Observed.Pods[i].Set) != nil {
+			total++
 		}
 	}
 	desired := desiredVolumes(&t.View)
@@ -36,7 +35,8 @@ func Replace(t *pass.Pass) {
 	case !aim.MayReplace(&t.View) && len(left) > 0:
 		t.Waits(gates.VolumesReplaced(was != nil, "the consent delete-volumes is not in the definition any more: no further volume is replaced"))
 	case !templates && len(left) == 0:
-		if was != nil && t.Record.Exclusions == nil && t.Record.Operation == nil {
+		whole := !others && total >= recorded && !Due(&t.View)
+		if was != nil && whole && t.Record.Exclusions == nil && t.Record.Operation == nil {
 			t.Record.Replacing = nil
 			t.Feedback("expand_storage", model.StatusSuccess, "VolumesReplaced", "each node is on volumes as desired: "+desired)
 		}
@@ -47,6 +47,21 @@ func Replace(t *pass.Pass) {
 		}
 		t.Waits(gates.VolumesReplaced(true, fmt.Sprintf("%d of %d nodes are on volumes as desired, %s not", total-len(left), total, strings.Join(left, ", "))))
 	}
+}
+
+// replaced reports whether a StatefulSet has claim templates of which no claim becomes what is
+// desired, and names the nodes that are on such claims.
+func replaced(v *view.View) (templates bool, left []string) {
+	for _, s := range v.Record.Sets {
+		templates = templates || len(aim.OtherVolumes(v, s.Name)) > 0
+	}
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		if view.Recorded(v.Record.Sets, p.Set) != nil && len(aim.OtherClaims(v, p)) > 0 {
+			left = append(left, p.NodeName)
+		}
+	}
+	return templates, left
 }
 
 // desiredVolumes are the classes and sizes that are desired, in words that compare.

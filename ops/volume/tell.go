@@ -29,6 +29,11 @@ func finish(t *pass.Pass) {
 	case slices.ContainsFunc(t.Record.Sets, gone), slices.ContainsFunc(t.Observed.Sets, others):
 		return
 	}
+	skipped := func(c model.Claim) bool { return aim.MayReplace(&t.View) && aim.OnOtherVolume(&t.View, &c) }
+	if others, _ := replaced(&t.View); others || slices.ContainsFunc(t.Observed.Claims, skipped) {
+		t.Record.Growth = nil // other volumes are desired by now, which it does not bring
+		return
+	}
 	for g := range each(&t.View) {
 		if live := t.Live(g.Set); g.Phase == "Bound" && g.Capacity < g.size && live != nil && g.Ordinal < live.Replicas {
 			return // its pod has still to come, and then its file system follows
