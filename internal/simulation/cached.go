@@ -83,7 +83,7 @@ func (d *daemon) watchSets() {
 			UpdateRevision: t.hash, InitialMasters: s.initialMasters, Template: t.hash, Version: t.version, Group: s.group, MasterEligible: s.eligible, RecoverAfter: t.counts/2 + 1, Hold: s.hold, Suspended: s.suspended,
 			Annotated: s.annotated, Settings: t.live,
 		})
-		v.volumes = append(v.volumes, volumeTemplate(s.name, t.size)...)
+		v.volumes = append(v.volumes, volumeTemplate(s.name, t.shape)...)
 	}
 }
 

@@ -35,6 +35,9 @@ func (d *daemon) call(c call) callFault {
 	if w.driver() != noDriver && w.recreating() {
 		w.inRecreation++
 	}
+	if w.stored.record.Replacing != nil {
+		w.inReplacement++
+	}
 	f := w.faultAt(d, c)
 	if d.doomed {
 		panic(killed{})

@@ -163,7 +163,7 @@ func (w *world) join(l *slot) {
 		p.joinDue = w.now + w.rnd.span(300, 1500)
 		return
 	}
-	p.joined, p.joinedAt = true, w.now
+	p.joined, p.joinedAt, l.emptied = true, w.now, false
 	w.changes()
 	w.settles(l)
 	w.proves(l)
@@ -295,7 +295,7 @@ func (w *world) elect() {
 		w.master, w.masterUp = i, w.now
 		w.changes()
 		if !l.pod.joined {
-			l.pod.joined, l.pod.joinedAt, l.pod.joinDue = true, w.now, 0
+			l.pod.joined, l.pod.joinedAt, l.pod.joinDue, l.emptied = true, w.now, 0, false
 			w.settles(l)
 			w.proves(l)
 			l.volume.version = w.templates[l.pod.template].version

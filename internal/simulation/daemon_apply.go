@@ -46,6 +46,7 @@ func (d *daemon) sync(desired *model.Desired, e model.Effective, saved model.Sav
 	d.syncFails, d.syncAfter = 0, 0
 	if !wrote {
 		d.applied = model.Applied{Revision: desired.Revision, Effective: e}
+		w.judge.consents(w, d)
 	}
 	return wrote, nil
 }
@@ -81,7 +82,7 @@ func (d *daemon) syncSet(e *model.EffectiveSet, saved model.Saved) (bool, error)
 		return false, errors.New("it is being deleted")
 	case s.foreign:
 		return false, errors.New("it is not ours")
-	case s.exists && w.templates[s.template].size != w.templates[wanted].size:
+	case s.exists && w.templates[s.template].shape != w.templates[wanted].shape:
 		return false, errors.New("422: volumeClaimTemplates are immutable")
 	case s.exists && s.replicas > e.Replicas:
 		return false, errors.New("it has more replicas by now and is not made smaller")

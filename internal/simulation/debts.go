@@ -94,6 +94,8 @@ func (w *world) debt(d *daemon, released bool) string {
 	for _, i := range w.used {
 		l := &w.slots[i]
 		leaving = leaving || l.pod.exists && l.ordinal >= l.set.replicas
+		// So does a volume that goes with its pod, which nobody restarts meanwhile.
+		leaving = leaving || !released && l.pod.exists && l.claim.going && l.claim.agreed
 	}
 	if x := &w.excludeID; x.transient == "" && !leaving {
 		if !sameList(x.persistent, x.theirs) {

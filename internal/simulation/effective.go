@@ -48,7 +48,7 @@ func (d *daemon) materialise(saved model.Saved, e model.Effective) model.Saved {
 				keep(name, kept)
 			}
 		}
-		wanted := w.wantedTemplate(d.want)
+		wanted := w.wantedTemplate(d.want, s.Name)
 		counts := s.Gateway
 		switch {
 		case s.Template == model.TemplateBefore && remembered:
@@ -62,11 +62,10 @@ func (d *daemon) materialise(saved model.Saved, e model.Effective) model.Saved {
 		}
 		if counts > 0 && wanted >= 0 && w.templates[wanted].counts != counts {
 			t := w.templates[wanted]
-			wanted = w.templateOf(t.content, t.version, counts, t.bad, t.jobsLog, t.size)
+			wanted = w.templateOf(t.content, t.version, counts, t.bad, t.jobsLog, t.shape)
 		}
-		if text, ok := s.Sizes.Size(dataClaim); ok && wanted >= 0 && w.templates[wanted].size != gib(text) {
-			t := w.templates[wanted]
-			wanted = w.templateOf(t.content, t.version, t.counts, t.bad, t.jobsLog, gib(text))
+		if wanted >= 0 {
+			wanted = w.shaped(wanted, s)
 		}
 		if wanted < 0 {
 			keep(s.Name, "")
@@ -87,6 +86,22 @@ func (d *daemon) materialise(saved model.Saved, e model.Effective) model.Saved {
 		next[o.name] = o.key
 	}
 	return next
+}
+
+// shaped is a template with the claim templates that are decided; those that it has where none are.
+func (w *world) shaped(wanted int, e *model.EffectiveSet) int {
+	t := w.templates[wanted]
+	of := t.shape
+	if text, ok := e.Sizes.Size(dataClaim); ok {
+		of.size = gib(text)
+	}
+	if text, ok := e.Classes.Size(dataClaim); ok {
+		of.class = classOf(text)
+	}
+	if of == t.shape {
+		return wanted
+	}
+	return w.templateOf(t.content, t.version, t.counts, t.bad, t.jobsLog, of)
 }
 
 // setNames are by groupNames; beforeNames and liveNames mark what the record keeps of a
@@ -136,9 +151,9 @@ func (d *daemon) changesFrom(rec *model.Record) []model.Change {
 // changesOf is what Classify gives for a commit, against what is saved of each set.
 func (w *world) changesOf(want int, saved func(set string) string, changes []model.Change) []model.Change {
 	desired := &w.commits[want].desired
-	wanted := &w.templates[w.wantedTemplate(want)]
 	for i := range desired.Sets {
 		name := desired.Sets[i].Name
+		wanted := &w.templates[w.wantedTemplate(want, name)]
 		last := templateByKey(saved(name))
 		if last < 0 {
 			changes = append(changes, model.Change{Class: model.ChangeNewSet, Set: name})
@@ -153,6 +168,9 @@ func (w *world) changesOf(want int, saved func(set string) string, changes []mod
 		}
 		if before.jobsLog != wanted.jobsLog {
 			changes = append(changes, model.Change{Class: model.ChangeSetting, Set: name, Path: "spec.template.spec.containers[crate].command[" + jobsLogSize + "]", Old: before.jobsLog, New: wanted.jobsLog})
+		}
+		if before.class != wanted.class {
+			changes = append(changes, model.Change{Class: model.ChangeVolumes, Set: name, Path: "spec.volumeClaimTemplates[data0].spec.storageClassName", Old: classNames[before.class], New: classNames[wanted.class]})
 		}
 		if before.size != wanted.size {
 			class := model.ChangeVolumesGrow

@@ -67,6 +67,8 @@ type judge struct {
 	// down by something else; lostRecord is when nobody knew of it any more.
 	restarted               *slot
 	restartedAt, lostRecord millis
+	// consent: a definition that lets volumes be deleted was applied, and none since that does not.
+	consent bool
 	// refused is since when readings were refused the login of system; 0: the last was not.
 	refused millis
 }
@@ -223,7 +225,7 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 		// are: people who move them all into this one have done so since the reading.
 		looked = min(looked, d.readAt)
 	}
-	if table := j.soleCopies(w, l); table != "" && !w.tableChangedSince(looked) && !w.newest(l) {
+	if table := j.soleCopies(w, l); table != "" && !w.tableChangedSince(looked) && !w.newest(l) && !j.ending(w, d) {
 		w.violate("availability", "the daemon deletes %s, which has the only active copy of a shard of %s", l.podName, table)
 	}
 	j.quorum(w, d, l)
@@ -296,7 +298,7 @@ func (j *judge) quorum(w *world, d *daemon, l *slot) {
 			up--
 		}
 	}
-	if w.tableChangedSince(d.checked) {
+	if w.tableChangedSince(d.checked) || j.ending(w, d) {
 		return // no look could show it
 	}
 	if slices.Contains(w.voters, l.volume.node) && (up-1)*2 <= len(w.voters) {
@@ -449,6 +451,7 @@ func (j *judge) volumeLost(w *world, l *slot) {
 	for i := range w.shards {
 		s := &w.shards[i]
 		left := false
+		j.doomed(w, l, s)
 		for k := range s.copies {
 			left = left || s.copies[k].synced && s.copies[k].slot != l.index
 		}

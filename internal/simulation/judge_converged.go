@@ -38,8 +38,8 @@ func (j *judge) converged(w *world, words bool) string {
 			return why("%s is not there", s.name)
 		case s.replicas != want:
 			return why("%s has %d replicas of %d", s.name, s.replicas, want)
-		case w.templates[s.template].hash != hash || s.template != c.tmpl:
-			return why("%s has template %s (counts %d), not %s (%d)", s.name, w.templates[s.template].hash, w.templates[s.template].counts, hash, w.templates[c.tmpl].counts)
+		case w.templates[s.template].hash != hash || s.template != c.tmpls[w.setKind(s)]:
+			return why("%s has template %s (counts %d), not %s (%d)", s.name, w.templates[s.template].hash, w.templates[s.template].counts, hash, w.templates[c.tmpls[w.setKind(s)]].counts)
 		case s.hold != "":
 			return why("%s says that something is held", s.name)
 		}
@@ -57,7 +57,10 @@ func (j *judge) converged(w *world, words bool) string {
 		}
 	}
 	if claim := w.smaller(c); w.driver() != noDriver && claim != "" {
-		return why("%s has not %d GiB", claim, c.size)
+		return why("%s has not the size of %v", claim, c.volumes)
+	}
+	if claim := w.onOthers(c); claim != "" {
+		return why("%s is not of %v", claim, c.volumes)
 	}
 	if plain(w.enable.persistent) != plain(w.enable.theirs) {
 		return why("cluster.routing.allocation.enable is %q, and people have set %q", w.enable.persistent, w.enable.theirs)

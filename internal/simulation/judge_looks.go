@@ -77,7 +77,7 @@ func (j *judge) ranges(w *world, d *daemon, l *slot) {
 		if db.Nodes[i].Version != db.Nodes[0].Version {
 			return
 		}
-		if listed(db.Settings.Exclude["_name"], db.Nodes[i].Name) {
+		if listed(db.Settings.Exclude["_name"], db.Nodes[i].Name) || listed(db.Settings.Exclude["_id"], db.Nodes[i].ID) && w.replacing(db.Nodes[i].Name) {
 			nodes--
 		}
 	}
@@ -229,6 +229,10 @@ func (j *judge) excludes(w *world, d *daemon, before, value string) {
 		leaves, was, is := l.ordinal >= l.set.replicas, listed(before, id), listed(value, id)
 		if leaves && was && !is && !lets && d.reads(l) {
 			w.violate("A", "the daemon takes %s off the exclusions, which is still leaving by its own reading", id)
+		}
+		released, stays := w.commands.Released == "true" || by.Released == "true" || c.released, l.ordinal < c.replicas[w.setKind(l.set)]
+		if k := &l.claim; was && !is && !released && stays && k.ours && k.agreed && max(k.goingAt, d.view.stalled[kindClaims]) < d.began && l.pod.joinedAt < d.began && l.pod.joined && !l.pod.terminating {
+			w.violate("A", "the daemon takes %s off the exclusions, and %s goes with its volume", id, l.podName)
 		}
 		if l.pod.joined && l.pod.joinedAt < d.began && leaves && j.lowered[w.setIndex(l.set.name)] < d.began && was && !is {
 			w.violate("A", "the daemon takes %s off the exclusions, and %s is still leaving", id, l.podName)

@@ -59,7 +59,7 @@ func (j *judge) forgotten(w *world) bool {
 // alone until that has grown.
 func (j *judge) asks(w *world, d *daemon, l *slot, size int) {
 	j.quietly(w, d, l.claimName)
-	if want := w.commits[d.want].size; size != want {
+	if want := w.commits[d.want].volumes[w.setKind(l.set)].size; size != want {
 		w.violate("H", "the daemon asks for %d GiB for %s, and Git says %d", size, l.claimName, want)
 	}
 	// What had grown may have gone with its pod since the daemon looked.
@@ -72,7 +72,7 @@ func (j *judge) asks(w *world, d *daemon, l *slot, size int) {
 		case !c.exists || other == l || c.asked < size:
 		case c.capacity >= size, c.resize == model.ResizeNode && (!other.mounted() || d.view.stalled[kindPods] >= other.pod.started):
 			grown = true // nor does anything show that a pod has mounted it by now
-		case c.asked != size:
+		case c.asked != size, c.class != l.claim.class: // one that is to be replaced grows for nobody
 		case c.askedBy == d && c.askedAt >= d.began, c.askedAt < d.began && d.view.stalled[kindClaims] <= c.askedAt:
 			flying = other
 		}
@@ -86,14 +86,16 @@ func (j *judge) asks(w *world, d *daemon, l *slot, size int) {
 // every claim of it has the size of already.
 func (j *judge) orphans(w *world, d *daemon, s *set) {
 	j.quietly(w, d, s.name)
-	want := w.commits[d.want].size
-	if have := w.templates[s.template].size; have >= want {
-		w.violate("H", "%s is to be recreated, and its claim templates have %d GiB of %d", s.name, have, want)
+	want := w.commits[d.want].volumes[w.setKind(s)]
+	if have := w.templates[s.template].shape; have.other(want) {
+		j.mayReplace(w, d, s, want)
+	} else if have.size >= want.size {
+		w.violate("H", "%s is to be recreated, and its claim templates have %d GiB of %d", s.name, have.size, want.size)
 	}
 	for o := range maxOrdinals {
 		l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]
-		if c := &l.claim; l.mounted() && c.exists && c.capacity < want && c.since < d.began {
-			w.violate("H", "%s is to be recreated, and %s has %d GiB of %d", s.name, l.claimName, c.capacity, want)
+		if c := &l.claim; l.mounted() && c.exists && c.class == want.class && c.capacity < want.size && c.since < d.began && (c.asked <= want.size || !w.schedule.Start.Swaps) {
+			w.violate("H", "%s is to be recreated, and %s has %d GiB of %d", s.name, l.claimName, c.capacity, want.size)
 		}
 	}
 }
@@ -124,8 +126,8 @@ func (j *judge) recreates(w *world, s *set, e *model.EffectiveSet, wanted int) {
 		w.violate("H", "%s is recreated with %d replicas, and had %d", s.name, e.Replicas, s.replicas)
 	case is.hash != was.hash || is.counts != was.counts || is.jobsLog != was.jobsLog:
 		w.violate("H", "%s is recreated on template %s (counts %d), and had %s (%d): its pods are of another revision now", s.name, is.hash, is.counts, was.hash, was.counts)
-	case is.size < was.size:
-		w.violate("H", "%s is recreated with claims of %d GiB, and had %d", s.name, is.size, was.size)
+	case was.other(is.shape) && is.shape != s.wants:
+		w.violate("H", "%s is recreated with claims of %v, and had %v", s.name, is.shape, was.shape)
 	}
 }
 
@@ -162,7 +164,7 @@ func (j *judge) reasoned(w *world, d *daemon, l *slot) {
 		return
 	}
 	c, runs := &w.commits[d.want], &w.templates[l.pod.template]
-	if runs.hash != w.templates[c.tmpl].hash || runs.hash != w.templates[l.set.template].hash || runs.counts != w.templates[c.tmpl].counts {
+	if runs.hash != w.templates[c.tmpl].hash || runs.hash != w.templates[l.set.template].hash || runs.counts != w.templates[c.tmpl].counts || runs.counts != w.templates[l.set.template].counts {
 		return
 	}
 	for i := range w.commits {
@@ -199,12 +201,14 @@ func (j *judge) expanded(w *world, d *daemon, r *model.Report) {
 		if !s.exists || !c.wants(w.setKind(s)) {
 			continue
 		}
-		if size := w.templates[s.template].size; size < c.size {
-			w.violate("F", "%s is reported, and the claim templates of %s have %d GiB of %d", r.Reason, s.name, size, c.size)
+		want := c.volumes[w.setKind(s)]
+		if have := w.templates[s.template].shape; have.size < want.size || r.Reason == "VolumesReplaced" && have != want {
+			w.violate("F", "%s is reported, and the claim templates of %s have %v, not %v", r.Reason, s.name, have, want)
 		}
 		for o := range min(s.replicas, c.replicas[w.setKind(s)]) {
-			if l := &w.slots[i*maxOrdinals+o]; l.claim.exists && l.claim.capacity < c.size {
-				w.violate("F", "%s is reported, and %s has %d GiB of %d", r.Reason, l.claimName, l.claim.capacity, c.size)
+			l := &w.slots[i*maxOrdinals+o]
+			if l.claim.exists && (l.claim.capacity < want.size || r.Reason == "VolumesReplaced" && l.claim.shape() != want) {
+				w.violate("F", "%s is reported, and %s has %d GiB, %v, of %v", r.Reason, l.claimName, l.claim.capacity, l.claim.shape(), want)
 			}
 		}
 	}
@@ -217,7 +221,9 @@ func (w *world) smaller(c *commit) string {
 		l := &w.slots[i]
 		k := &l.claim
 		unused := k.resize == model.ResizeNode && !l.mounted()
-		if c.wants(w.setKind(l.set)) && k.exists && (k.asked < c.size || k.capacity < c.size && !unused) {
+		want := c.volumes[w.setKind(l.set)]
+		away := k.class != want.class && l.ordinal >= c.replicas[w.setKind(l.set)] // nobody replaces what no pod uses
+		if c.wants(w.setKind(l.set)) && k.exists && !away && (k.asked < want.size || k.capacity < want.size && !unused) {
 			return l.claimName
 		}
 	}
@@ -245,7 +251,7 @@ func (j *judge) endsVolume(w *world, d *daemon, l *slot) {
 			on = on || s.copies[k].synced && s.copies[k].slot == l.index
 			elsewhere = elsewhere || s.copies[k].synced && s.copies[k].slot != l.index
 		}
-		if on && !elsewhere && j.disturbed < d.checked {
+		if on && !elsewhere && !w.tableChangedSince(d.checked) {
 			w.violate("D", "the daemon takes %s down, and its volume has the last whole copy of %s, shard %d", l.podName, w.tables[s.table].name, s.id)
 		}
 	}

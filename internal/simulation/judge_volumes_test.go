@@ -73,7 +73,7 @@ func TestClaimsMayBeAskedWhereTheOneThatHadGrownIsGoneSince(t *testing.T) {
 	w.slots[0].claim.capacity, w.slots[1].claim.asked = 130, 130
 	w.losesClaim(&w.slots[0])
 	c := *w.head()
-	c.size = 130
+	c.sized(130)
 	w.push(c, 0)
 	d := w.daemons[0]
 	d.want, d.began = w.fetched(), w.now
@@ -123,11 +123,11 @@ func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 		e := model.EffectiveSet{Name: s.name, Replicas: s.replicas}
 		next := w.templates[s.template]
 		change(&e, &next)
-		w.judge.recreates(w, s, &e, w.templateOf(next.content, next.version, next.counts, next.bad, next.jobsLog, next.size))
+		w.judge.recreates(w, s, &e, w.templateOf(next.content, next.version, next.counts, next.bad, next.jobsLog, next.shape))
 	}
 	larger := func(w *world) *daemon {
 		c := *w.head()
-		c.size = 130
+		c.sized(130)
 		w.push(c, 0)
 		w.daemons[0].want = w.fetched()
 		return w.daemons[0]

@@ -47,7 +47,7 @@ type template struct {
 	// jobsLog is stats.jobs_log_size on the command line, "" for none; no hash has it.
 	jobsLog string
 	live    model.SettingList
-	size    int // of the claim templates beside it; no hash has it
+	shape   // of the claim templates beside it; no hash has it
 }
 
 type badness uint8
@@ -107,9 +107,12 @@ type slot struct {
 	pod    pod
 	claim  claim
 	volume volume
-	full   bool            // its disk is above the low watermark, by what is not CrateDB's
-	filled int64           // what that is
-	place  allocation.Node // as the deciders know it, since it has joined
+	// emptied: its volume went because a daemon had deleted its claim, and no node has joined on
+	// the next one yet.
+	emptied bool
+	full    bool            // its disk is above the low watermark, by what is not CrateDB's
+	filled  int64           // what that is
+	place   allocation.Node // as the deciders know it, since it has joined
 	// unwellUntil is until when its readiness probe fails, whatever its node does;
 	// unwellOn is the content of the template on which it does, 0 for none.
 	unwellUntil millis
@@ -215,16 +218,16 @@ func (k *kubernetes) nextUID() string {
 }
 
 // templateOf finds or makes a template.
-func (k *kubernetes) templateOf(content int, version string, counts int, bad badness, jobsLog string, size int) int {
+func (k *kubernetes) templateOf(content int, version string, counts int, bad badness, jobsLog string, volumes shape) int {
 	for i := range k.templates {
 		t := &k.templates[i]
-		if t.content == content && t.version == version && t.counts == counts && t.jobsLog == jobsLog && t.size == size {
+		if t.content == content && t.version == version && t.counts == counts && t.jobsLog == jobsLog && t.shape == volumes {
 			return i
 		}
 	}
 	t := template{
 		key:  "T" + strconv.Itoa(len(k.templates)),
-		hash: "h" + strconv.Itoa(content) + "-" + version, content: content, version: version, counts: counts, bad: bad, jobsLog: jobsLog, size: size,
+		hash: "h" + strconv.Itoa(content) + "-" + version, content: content, version: version, counts: counts, bad: bad, jobsLog: jobsLog, shape: volumes,
 	}
 	t.release, _ = allocation.ParseVersion(version)
 	if jobsLog != "" {

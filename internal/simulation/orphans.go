@@ -17,6 +17,8 @@ type orphaning struct {
 	// may have another one of its name that is somebody's (foreign).
 	orphaned, foreign bool
 	since             millis
+	// wants is what its claim templates were to be when it was deleted.
+	wants shape
 }
 
 // away: the StatefulSet is not there for its pods, or does not own each of them again.
@@ -73,7 +75,7 @@ func (o objects) OrphanSet(_ context.Context, name, uid, version string, pods in
 	}
 	w.say("daemon %s deletes StatefulSet %s without its pods", o.d.name, name)
 	w.judge.orphans(w, o.d, s)
-	s.terminating, s.orphaning.since = true, w.now
+	s.terminating, s.orphaning.since, s.orphaning.wants = true, w.now, w.commits[o.d.want].volumes[w.setKind(s)]
 	s.orphaning.due = max(w.now+w.rnd.span(20, 1200), w.collectorStalled)
 	s.generation++
 	w.setChanged(s)
@@ -148,7 +150,7 @@ func (l *slot) dangles() bool {
 func (s *set) recreated(uid string) set {
 	next := set{name: s.name, group: s.group, masters: s.masters, eligible: s.eligible, exists: true, uid: uid}
 	if s.orphaned {
-		next.orphaning.since = s.orphaning.since
+		next.orphaning.since, next.orphaning.wants = s.orphaning.since, s.orphaning.wants
 		// What is judged of its templates goes on, and the controller still has its cache.
 		next.template, next.previous, next.proven, next.replicas = s.template, s.previous, s.proven, s.replicas
 		next.seenExists, next.seenUID, next.seenReplicas, next.seenTemplate = s.seenExists, s.seenUID, s.seenReplicas, s.seenTemplate
@@ -173,7 +175,7 @@ func (w *world) makesSet(it Item) {
 		return
 	}
 	if w.recreating() {
-		it.Call, it.Recreating, it.At = 0, 0, w.now-w.began+700
+		it.Call, it.Recreating, it.Replacing, it.At = 0, 0, 0, w.now-w.began+700
 		w.left = append(w.left, it)
 	}
 }

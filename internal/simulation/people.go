@@ -1,7 +1,7 @@
 package simulation
 
 import (
-	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -34,13 +34,15 @@ type commit struct {
 	warm             bool
 	before           [3]int
 	paused, released bool
-	size             int  // of volumes in GiB; 0: nobody asks
-	offline          bool // offlineResize: restart
+	volumes          [3]shape // by groupNames; nothing: nobody asks
+	consent          bool     // delete-volumes
+	offline          bool     // offlineResize: restart
 	restartedFrom    millis
 
 	visible millis // when a daemon has fetched it
 	desired model.Desired
-	tmpl    int
+	tmpls   [3]int // by groupNames; they differ in their volumes only
+	tmpl    int    // one of them
 }
 
 // people push, give commands, and do things by hand.
@@ -71,7 +73,9 @@ type people struct {
 	hidden bool
 }
 
-func (w *world) wantedTemplate(commit int) int { return w.commits[commit].tmpl }
+func (w *world) wantedTemplate(commit int, set string) int {
+	return w.commits[commit].tmpls[w.setKind(&w.sets[w.setIndex(set)])]
+}
 
 // fetched is the newest commit that the daemons know.
 func (w *world) fetched() int {
@@ -118,13 +122,19 @@ func (w *world) push(c commit, lag millis) {
 	n := len(w.commits)
 	c.visible = w.now + lag
 	counts := c.replicas[1] + c.replicas[2]
-	c.tmpl = w.templateOf(c.content, c.version, counts, c.bad, c.jobsLog, c.size)
+	for i := range c.tmpls {
+		c.tmpls[i] = w.templateOf(c.content, c.version, counts, c.bad, c.jobsLog, c.volumes[i])
+	}
+	c.tmpl = c.tmpls[1]
 	c.desired = model.Desired{
 		Namespace: "db", Name: clusterName, Owner: "git", Commit: nameOf(revisions, "revision-", n), Revision: nameOf(revisions, "revision-", n),
 		ClusterName: clusterName, Version: c.version, Users: users, RestartedAt: c.restartedAt,
 		Pins: model.Pins{Base: "v1"}, Budgets: budgetData,
 	}
 	c.desired.Operations.Consent = consentsOf(&w.schedule.Start)
+	if c.consent {
+		c.desired.Operations.Consent = slices.Concat(c.desired.Operations.Consent, []definition.Consent{definition.ConsentDeleteVolumes})
+	}
 	if w.schedule.Start.Zones {
 		c.desired.Operations.RestartBy = "zone"
 	}
@@ -156,28 +166,12 @@ func (w *world) push(c commit, lag millis) {
 		return
 	}
 	w.say("Git: %s: masters %d, hot %d, warm %d, template %s, counts %d, restartedAt %q", c.desired.Revision, c.replicas[0], c.replicas[1], c.replicas[2], w.templates[c.tmpl].hash, counts, c.restartedAt)
+	if w.driver() != noDriver {
+		w.say("Git: %s: volumes %v, may be deleted: %t", c.desired.Revision, c.volumes, c.consent)
+	}
 }
 
 func (w *world) newContent() int { w.contents++; return w.contents }
-
-// command stands for a while, as an annotation of the operation ConfigMap, with the
-// render that stevedore's own verbs find in the record: another one ends it.
-func (w *world) command(c model.Commands, it Item) {
-	if !w.stored.exists {
-		return // there is nothing to write it on, and the verb says so
-	}
-	w.commands, w.commandedAt = c, w.now
-	w.commandedFor = cmp.Or(w.stored.record.Seen, w.stored.record.Revision)
-	w.pauseEnd = w.now + millis(5+it.A)*second
-}
-
-// commandsAt are those that have not expired.
-func (w *world) commandsAt(revision string) model.Commands {
-	if w.commandedFor != revision {
-		return model.Commands{}
-	}
-	return w.commands
-}
 
 func (w *world) itemDue() millis {
 	due := never
@@ -214,12 +208,12 @@ func (w *world) happenItems() {
 
 // faultAt is what meets a daemon's call.
 func (w *world) faultAt(d *daemon, c call) callFault {
-	if w.began < 0 || c == callTurn && w.inOperation+w.inRecreation == 0 {
+	if w.began < 0 || c == callTurn && w.inOperation+w.inRecreation+w.inReplacement == 0 {
 		return noFault
 	}
 	for i := 0; i < len(w.left); i++ {
 		it := w.left[i]
-		if it.timed() || it.Recreating > w.inRecreation || w.inOperation < it.Call && !(w.schedule.Start.Early && w.stored.record.ClusterID == "") {
+		if it.timed() || it.Recreating > w.inRecreation || it.Replacing > w.inReplacement || w.inOperation < it.Call && !(w.schedule.Start.Early && w.stored.record.ClusterID == "") {
 			continue
 		}
 		if it.What < killBefore {
@@ -383,6 +377,8 @@ func (w *world) happen(it Item, d *daemon) {
 		w.replaceByCommand(it)
 	case pushVolumes, pushVolumesBack, pushOffline:
 		w.pushVolumes(it, c, lag)
+	case pushConsent, dropConsent, pushClass, pushSmaller, pushClassBack, pushBoth:
+		w.pushOthers(it, c, lag)
 	case pushNeverReady:
 		c.content, c.bad = w.newContent(), badProbe
 		w.push(c, lag)
@@ -447,6 +443,7 @@ func (w *world) happenTo(it Item, d *daemon) {
 		w.commands = model.Commands{} // they stood on the same ConfigMap
 		w.judge.lostRecord = w.now
 		w.losesJobsLog()
+		w.losesShrinks()
 	case deafReceiver:
 		w.deafUntil = w.now + millis(1+it.A*2)*second
 	case loseAnswer:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 func (w *world) group(n int) int {
@@ -176,4 +177,23 @@ func (w *world) keepsVersion(c *commit) {
 			c.version = v
 		}
 	}
+}
+
+// command stands for a while, as an annotation of the operation ConfigMap, with the
+// render that stevedore's own verbs find in the record: another one ends it.
+func (w *world) command(c model.Commands, it Item) {
+	if !w.stored.exists {
+		return // there is nothing to write it on, and the verb says so
+	}
+	w.commands, w.commandedAt = c, w.now
+	w.commandedFor = cmp.Or(w.stored.record.Seen, w.stored.record.Revision)
+	w.pauseEnd = w.now + millis(5+it.A)*second
+}
+
+// commandsAt are those that have not expired.
+func (w *world) commandsAt(revision string) model.Commands {
+	if w.commandedFor != revision {
+		return model.Commands{}
+	}
+	return w.commands
 }

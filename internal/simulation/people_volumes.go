@@ -70,11 +70,16 @@ func (w *world) pushVolumes(it Item, c commit, lag millis) {
 				least = max(least, w.templates[w.sets[i].template].size)
 			}
 		}
-		if c.size = (c.size + least) / 2; it.B%4 == 0 {
-			c.size = least
+		for i := range c.volumes {
+			v := &c.volumes[i]
+			if v.size = (v.size + least) / 2; it.B%4 == 0 {
+				v.size = least
+			}
 		}
 	default:
-		c.size = min(c.size+[...]int{8, 20, 30, 50}[it.A%4], 400)
+		for i := range c.volumes {
+			c.volumes[i].size = min(c.volumes[i].size+[...]int{8, 20, 30, 50}[it.A%4], 400)
+		}
 		switch it.B % 8 {
 		case 3:
 			c.content, c.bad = w.newContent(), good
@@ -103,7 +108,7 @@ func (w *world) wantsVolumes(c *commit) {
 		return
 	}
 	for i := range c.desired.Sets {
-		c.desired.Volumes = append(c.desired.Volumes, volumeTemplate(c.desired.Sets[i].Name, c.size)...)
+		c.desired.Volumes = append(c.desired.Volumes, volumeTemplate(c.desired.Sets[i].Name, c.volumes[w.setKind(&w.sets[w.setIndex(c.desired.Sets[i].Name)])])...)
 	}
 	if c.offline {
 		c.desired.Operations.OfflineResize = model.OfflineRestart
@@ -117,6 +122,10 @@ func (w *world) happenToVolumes(it Item, l *slot) {
 	}
 	until := w.now + millis(1+it.B)*second
 	switch it.What {
+	case dropRight, hideRight:
+		if w.schedule.Start.Swaps {
+			w.happenToRight(it)
+		}
 	case stickDriver:
 		l.claim.stuck = true
 		w.say("%s grows no more", l.claimName)
@@ -179,28 +188,33 @@ func (w *world) recreating() bool {
 // keepsVolumes: volumes that have grown never become smaller, and none is wanted that the driver
 // cannot give; what works offline is restarted for.
 func (w *world) keepsVolumes(c *commit) {
-	if w.driver() == noDriver {
+	switch {
+	case w.driver() == noDriver:
+		return
+	case w.schedule.Start.Swaps:
+		w.keepsShapes(c)
 		return
 	}
-	c.size = max(c.size, w.commits[w.fetched()].size)
+	size := max(c.volumes[1].size, w.commits[w.fetched()].volumes[1].size)
 	if w.driver() == limitedDriver {
-		c.size = min(c.size, mostSize)
+		size = min(size, mostSize)
 	}
 	for i := range w.sets {
 		s := &w.sets[i]
 		if s.exists || s.orphaned {
-			c.size = max(c.size, w.templates[s.template].size)
+			size = max(size, w.templates[s.template].size)
 		}
 		// One that is gone comes back as it was saved last, and then has that size.
 		if saved := templateByKey(w.stored.record.Saved[s.name]); s.orphaned && saved >= 0 {
-			c.size = max(c.size, w.templates[saved].size)
+			size = max(size, w.templates[saved].size)
 		}
 	}
 	if op := w.stored.record.Operation; op != nil && op.Recreation != nil {
 		if text, ok := op.Recreation.Sizes.Size(dataClaim); ok {
-			c.size = max(c.size, gib(text))
+			size = max(size, gib(text))
 		}
 	}
 	c.offline = c.offline || w.driver() == offlineDriver
-	w.unlimited = c.size > mostSize // pods that came later have such volumes: it has to give them
+	c.sized(size)
+	w.unlimited = size > mostSize // pods that came later have such volumes: it has to give them
 }

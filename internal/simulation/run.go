@@ -86,7 +86,8 @@ func newWorld(s *Schedule, stats *Statistics, story *strings.Builder) *world {
 	w.budgets = []budget{{name: budgetBoth[0]}, {name: budgetBoth[1], masters: true}}
 	w.secrets = []secret{{name: systemSecret}, {name: "user-ada", exists: true, uid: w.nextUID(), version: w.bump(kindSecrets), password: secretMark + "-ada"}}
 	w.stored.version = w.bump(kindRecord)
-	w.push(commit{replicas: [3]int{s.Start.Masters, s.Start.Hot, s.Start.Warm}, content: w.newContent(), version: firstVersion, warm: s.Start.Warm > 0, size: w.firstSize(), offline: s.Start.Offline}, 0)
+	w.push(commit{replicas: [3]int{s.Start.Masters, s.Start.Hot, s.Start.Warm}, content: w.newContent(), version: firstVersion, warm: s.Start.Warm > 0, volumes: w.firstVolumes(), offline: s.Start.Offline}, 0)
+	w.rightMissing = s.Start.NoRight
 	w.addDaemon("A", w.now)
 	if s.Start.Second {
 		w.addDaemon("B", w.now+500)
@@ -229,6 +230,9 @@ func (w *world) unsettled(words bool) string {
 	if op := w.stored.record.Operation; op != nil {
 		return "an operation is under way"
 	}
+	if w.stored.record.Replacing != nil && !w.head().stands() {
+		return "nobody was told that the volumes were replaced"
+	}
 	if w.stored.record.Growth != nil && !w.head().stands() {
 		return "nobody was told that the volumes have grown"
 	}
@@ -254,6 +258,7 @@ func (w *world) heal() {
 	w.noCrash, w.noVolume, w.unread = 0, 0, [views]millis{}
 	w.disruptionStalled, w.collectorStalled = 0, 0
 	w.repairsDrivers()
+	w.rightMissing, w.rightUnknown = false, 0
 	w.takesSetsBack()
 	for i := range w.dead {
 		w.dead[i], w.cordoned[i] = 0, 0
@@ -308,6 +313,9 @@ func (w *world) heal() {
 	w.retriesDrivers()
 	c := w.head()
 	data := c.replicas[1] + c.replicas[2]
+	if w.schedule.Start.Swaps {
+		data = max(data-1, 1) // one of them is drained
+	}
 	for i := range w.tables {
 		t := &w.tables[i]
 		if t.fixed && t.low >= data || !t.fixed && t.low >= data {
@@ -442,6 +450,7 @@ func (w *world) reachable() commit {
 		}
 	}
 	w.keepsVersion(&c)
+	w.keepsOthers(&c)
 	return c
 }
 

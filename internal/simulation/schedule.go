@@ -38,6 +38,8 @@ type Start struct {
 	// Driver makes volumes larger; none: nobody asks for it. Offline is offlineResize: restart.
 	Driver  driver
 	Offline bool
+	// Swaps: people push other volumes; NoRight: the daemons may not delete claims at first.
+	Swaps, NoRight bool
 }
 
 // Item happens at a time after the beginning or, with a Call, at that call of a
@@ -47,11 +49,12 @@ type Item struct {
 	At         millis
 	Call       int
 	Recreating int
+	Replacing  int // while volumes are replaced
 	A, B       int
 }
 
 // timed: it happens at a time, not at a call.
-func (i *Item) timed() bool { return i.Call == 0 && i.Recreating == 0 }
+func (i *Item) timed() bool { return i.Call == 0 && i.Recreating == 0 && i.Replacing == 0 }
 
 // What happens.
 type What uint8
@@ -99,6 +102,14 @@ const (
 	makeSetByHand
 	deleteClaimByHand
 	agreeByHand
+	pushConsent
+	dropConsent
+	pushClass
+	pushSmaller
+	pushClassBack
+	pushBoth
+	dropRight
+	hideRight
 	// Kubernetes and machines.
 	evict
 	drainNode
@@ -138,6 +149,8 @@ var whatNames = [whats]string{
 	"enable is set transiently", "enable is set persistently", "a node is excluded by name", "somebody excludes a node id", "a table gets a filter of its own", "paused for a while", "abort", "released for a while", "a live setting is set by hand", "a password is changed",
 	"replicas are raised by hand", "push: a template whose pods never become ready", "a table requires or includes some nodes", "a table's own allocation is held", "a table's writes wait for all copies", "disks are above the low watermark", "system is denied a table, or not any more", "a pod is to be replaced by command",
 	"push: larger volumes", "push: a size between", "push: offlineResize", "a pod is deleted by hand", "a StatefulSet that is gone is made by hand", "a claim is deleted by hand", "a volume may go with its pod",
+	"push: volumes may be deleted", "push: no volume may be deleted", "push: another storage class", "push: smaller volumes", "push: the storage class before", "push: another storage class, and that volumes may be deleted",
+	"claims may not be deleted for a while", "nobody knows whether claims may be deleted",
 	"a pod is evicted", "Kubernetes nodes are drained", "a Kubernetes node dies", "a process dies", "a volume is lost", "a pod sticks in terminating",
 	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends", "the receiver takes no report", "the receiver's answer is lost", "a readiness probe fails", "exec fails in pods", "a view of the database is not read",
 	"a claim grows no more", "the disruption controller stalls", "the garbage collector stalls",
@@ -156,6 +169,8 @@ func (i Item) String() string {
 		when = fmt.Sprintf("at call %d of an operation", i.Call)
 	case i.Recreating > 0:
 		when = fmt.Sprintf("at call %d of a recreation", i.Recreating)
+	case i.Replacing > 0:
+		when = fmt.Sprintf("at call %d of a replacement", i.Replacing)
 	}
 	return fmt.Sprintf("%s: %s (%d, %d)", when, i.What, i.A, i.B)
 }
@@ -170,7 +185,7 @@ func (s Schedule) String() string {
 	for _, o := range []struct {
 		on   bool
 		word string
-	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.JSON, "the record as JSON"}} {
+	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.JSON, "the record as JSON"}, {s.Start.Swaps, "volumes are replaced"}, {s.Start.NoRight, "without the right to delete claims"}} {
 		if o.on {
 			b.WriteString(", " + o.word)
 		}
@@ -330,6 +345,9 @@ func NewSchedule(seed uint64) Schedule {
 		if seed >= agreeing && r.oneIn(2) {
 			s.losesClaims(&r)
 		}
+	}
+	if seed >= swapping && r.oneIn(2) {
+		s.swaps(&r)
 	}
 	return s
 }

@@ -3,7 +3,6 @@ package simulation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -72,13 +71,18 @@ type growth struct {
 	// by an annotation that its volume may go.
 	going, agreed bool
 	goingAt       millis
+	// class is of classNames. ours: a daemon has deleted it. shrinks: its StatefulSet was recreated with
+	// smaller claim templates, and volumes that are too large are replaced.
+	class         int
+	ours, shrinks bool
 }
 
 // newClaim is made of the claim template that the StatefulSet controller knows.
 func (w *world) newClaim(l *slot) claim {
 	c := claim{exists: true}
 	if w.driver() != noDriver {
-		c.uid, c.asked = w.nextUID(), w.templates[l.set.seenTemplate].size
+		of := w.templates[l.set.seenTemplate].shape
+		c.uid, c.asked, c.class = w.nextUID(), of.size, of.class
 		c.capacity = w.gives(c.asked)
 	}
 	return c
@@ -198,6 +202,7 @@ func (w *world) losesClaim(l *slot) {
 	}
 	w.judge.volumeLost(w, l)
 	w.loseVolume(l)
+	l.emptied = l.claim.ours
 	l.claim = claim{}
 	w.bump(kindClaims)
 }
@@ -269,24 +274,24 @@ func (d *daemon) watchClaims() {
 }
 
 // volumeTemplate is the claim template of a StatefulSet; none in a world without a driver.
-func volumeTemplate(set string, size int) []model.VolumeTemplate {
-	if size == 0 {
+func volumeTemplate(set string, of shape) []model.VolumeTemplate {
+	if of.size == 0 {
 		return nil
 	}
-	return []model.VolumeTemplate{{Set: set, Name: dataClaim, Size: int64(size) * gibibyte, Text: sizeTexts[size], Class: "disks"}}
+	return []model.VolumeTemplate{{Set: set, Name: dataClaim, Size: int64(of.size) * gibibyte, Text: sizeTexts[of.size], Class: classNames[of.class]}}
 }
 
-func (w *world) firstSize() int {
-	if w.driver() == noDriver {
-		return 0
+func (w *world) firstVolumes() (of [3]shape) {
+	if w.driver() != noDriver {
+		of = [3]shape{{size: firstSize}, {size: firstSize}, {size: firstSize}}
 	}
-	return firstSize
+	return of
 }
 
 // endsClaims: what somebody deletes goes before people see what is left.
 func (w *world) endsClaims() {
 	for _, i := range w.used {
-		if l := &w.slots[i]; l.claim.going {
+		if l := &w.slots[i]; l.claim.going && !l.claim.ours {
 			w.judge.fault(w, l)
 			w.stop(l)
 			w.losesClaim(l)
@@ -330,16 +335,11 @@ func (w *world) seenClaim(l *slot) model.Claim {
 		seen.Deleted = (c.goingAt / second * second).time()
 	}
 	if w.driver() != noDriver {
-		seen.UID, seen.Template, seen.Class = c.uid, dataClaim, "disks"
+		seen.UID, seen.Template, seen.Class = c.uid, dataClaim, classNames[c.class]
 		seen.Requested, seen.Capacity, seen.Resize = int64(c.asked)*gibibyte, int64(c.capacity)*gibibyte, c.resize
 		if c.resize == model.ResizeNode {
 			seen.Follows = (c.since / second * second).time()
 		}
 	}
 	return seen
-}
-
-// DeleteClaim is asked for by no schedule: none has a definition that consents to it.
-func (o objects) DeleteClaim(_ context.Context, name, _ string) error {
-	return fmt.Errorf("deleting %s: no definition of a schedule consents to it", name)
 }

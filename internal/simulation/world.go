@@ -53,8 +53,12 @@ type world struct {
 	left []Item
 	// inOperation counts the daemon's calls while an operation is recorded.
 	inOperation int
-	// inRecreation counts them while a StatefulSet is recreated.
-	inRecreation int
+	// inRecreation counts them while a StatefulSet is recreated, inReplacement while volumes are
+	// replaced.
+	inRecreation, inReplacement int
+	// rightMissing: the daemons may not delete claims; whether they may is not known until rightUnknown.
+	rightMissing bool
+	rightUnknown millis
 	// unlimited: the driver that could give no more gives what it is asked for.
 	unlimited bool
 	// steps counts what happened: events of the world, turns of the daemons, and
