@@ -49,21 +49,6 @@ func Replace(t *pass.Pass) {
 	}
 }
 
-// replaced reports whether a StatefulSet has claim templates of which no claim becomes what is
-// desired, and names the nodes that are on such claims.
-func replaced(v *view.View) (templates bool, left []string) {
-	for _, s := range v.Record.Sets {
-		templates = templates || len(aim.OtherVolumes(v, s.Name)) > 0
-	}
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
-		if view.Recorded(v.Record.Sets, p.Set) != nil && len(aim.OtherClaims(v, p)) > 0 {
-			left = append(left, p.NodeName)
-		}
-	}
-	return templates, left
-}
-
 // desiredVolumes are the classes and sizes that are desired, in words that compare.
 func desiredVolumes(v *view.View) string {
 	var parts []string
