@@ -85,21 +85,7 @@ func TestMoreRequestsNeedNoRestart(t *testing.T) {
 
 // A kill before and after each write, with and without the record.
 func TestResizingPodsSurvivesAKillAtEachWrite(t *testing.T) {
-	first := resizedWorld(t)
-	before := first.writes
-	first.run(60)
-	writes := first.writes - before
-	require.Greater(t, writes, 6)
-	for n := 1; n <= writes; n++ {
-		for _, after := range []bool{false, true} {
-			for _, lose := range []bool{false, true} {
-				w := resizedWorld(t)
-				w.killAt, w.after, w.lose = w.writes+n, after, lose
-				w.run(120)
-				checkResized(t, w, more)
-			}
-		}
-	}
+	cutOff(t, func() *world { return resizedWorld(t) }, 1, 60, func(t *testing.T, w *world, _ model.Decision) { checkResized(t, w, more) })
 }
 
 func TestWhatIsTakenBackIsResizedBack(t *testing.T) {

@@ -37,12 +37,11 @@ func start(t *pass.Pass) {
 	}
 	if x := t.Record.Exclusions; x != nil {
 		t.Wait(gates.ExclusionsReturn(x.Set, len(model.Listed(x.IDs))))
-		if t.Contact() && !view.HasMaster(&t.View) && aim.QuorumWaits(&t.View) != "" {
-			// Only a master gives them back, and the desired template may bring one.
-			_ = rollout.StartUpgrade(t) || rollout.StartRestart(t)
-		}
-		if view.Doomed(&t.View) != nil {
-			// It is given back once the volume has gone with its pod, which nothing else restarts.
+		// Only a master gives them back, and the desired template may bring one.
+		masterless := t.Contact() && !view.HasMaster(&t.View) && aim.QuorumWaits(&t.View) != ""
+		// Where the volume of a drained node goes with its pod, they are given back after that, and
+		// nothing else restarts it.
+		if masterless || view.Doomed(&t.View) != nil {
 			_ = rollout.StartUpgrade(t) || rollout.StartRestart(t)
 		}
 		return

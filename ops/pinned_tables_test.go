@@ -259,8 +259,8 @@ func TestFiltersOfAHiddenTableAreGivenBackOnceItIsSeen(t *testing.T) {
 	assert.Equal(t, "doc.a", a.Table)
 }
 
-// Nothing else is said of a cluster that is let go, and a person has to know what keeps the filter.
-func TestAClusterThatIsLetGoSaysThatAHiddenTableKeepsItsFilter(t *testing.T) {
+// Nothing else is said of a cluster that is released, and a person has to know what keeps the filter.
+func TestAReleasedClusterSaysThatAHiddenTableKeepsItsFilter(t *testing.T) {
 	for name, lets := range map[string]func(*situation){
 		"paused":   func(s *situation) { s.d.Paused = true },
 		"released": func(s *situation) { s.d.Released = true },

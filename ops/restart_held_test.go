@@ -233,6 +233,15 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 			claimDeleted(0, false)(s)
 		}, "claim-being-deleted"},
 		{"its claim, agreed", claimDeleted(0, true), ""},
+		{"an excluded node, to which its copy does not come back", func(s *situation) { s.excludes(0) }, "copies-do-not-return"},
+		{"an excluded node whose volume goes: it comes back with another id", func(s *situation) {
+			s.excludes(0)
+			claimDeleted(0, true)(s)
+		}, ""},
+		{"an excluded node whose volume stays, while the one of a later pod goes", func(s *situation) {
+			s.excludes(0)
+			claimDeleted(1, true)(s)
+		}, "copies-do-not-return"},
 		{"the claim of a later pod", claimDeleted(1, false), ""},
 		{"the claim of heap dumps", func(s *situation) {
 			claimDeleted(0, false)(s)
@@ -290,6 +299,15 @@ func (s *situation) holds(table string, nodes ...int) {
 	for i, n := range nodes {
 		db.Shards = append(db.Shards, model.Shard{Table: table, Node: db.Nodes[n].ID, State: "STARTED", Primary: i == 0})
 	}
+}
+
+// excludes has a node excluded by its id that has one of three copies, as every other node has.
+func (s *situation) excludes(node int) {
+	db := &s.o.Database
+	s.holds("doc.t", 0, 1, 2)
+	last := &db.Tables[len(db.Tables)-1]
+	last.Enable, last.Replicas, last.Started, last.Filtered = "", "2", 3, false
+	db.Settings.Exclude = map[string]string{"_id": db.Nodes[node].ID}
 }
 
 func TestAWaitForGreenGivesCrateDBsReasons(t *testing.T) {

@@ -3,7 +3,39 @@ package ops_test
 import (
 	"os"
 	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/model"
 )
+
+// cutOff runs a history once as it is, and then kills the daemon before and after each write of it, or
+// each one of step, once with its record and once without; check looks at how each of them ends.
+func cutOff(t *testing.T, start func() *world, step, turns int, check func(t *testing.T, w *world, last model.Decision)) {
+	t.Helper()
+	first := start()
+	before := first.writes
+	first.run(turns)
+	writes := first.writes - before
+	require.Greater(t, writes, 6)
+	for n := 1; n <= writes; n += step {
+		for _, after := range []bool{false, true} {
+			for _, lose := range []bool{false, true} {
+				w := start()
+				w.killAt, w.after, w.lose = w.writes+n, after, lose
+				var last model.Decision
+				for range turns * 2 {
+					if d, err := w.turn(); err == nil {
+						last = d
+					}
+				}
+				if check(t, w, last); t.Failed() {
+					t.Fatalf("killed at write %d of %d, after=%v lose=%v", n, writes, after, lose)
+				}
+			}
+		}
+	}
+}
 
 // someOrEach is the step from one write at which a long history is cut off to the next: in a soak
 // it is cut off at each.

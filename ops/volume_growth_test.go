@@ -65,21 +65,7 @@ func TestTheFirstClaimGrowsAlone(t *testing.T) {
 
 // A kill before and after each write, with and without the record.
 func TestGrowingVolumesSurvivesAKillAtEachWrite(t *testing.T) {
-	first := grownWorld(t, sizeAfter)
-	before := first.writes
-	first.run(60)
-	writes := first.writes - before
-	require.Greater(t, writes, 8)
-	for n := 1; n <= writes; n++ {
-		for _, after := range []bool{false, true} {
-			for _, lose := range []bool{false, true} {
-				w := grownWorld(t, sizeAfter)
-				w.killAt, w.after, w.lose = w.writes+n, after, lose
-				w.run(120)
-				checkGrown(t, w)
-			}
-		}
-	}
+	cutOff(t, func() *world { return grownWorld(t, sizeAfter) }, 1, 60, func(t *testing.T, w *world, _ model.Decision) { checkGrown(t, w) })
 }
 
 func TestNothingHoldsUpAVolumeThatHasToGrow(t *testing.T) {
@@ -380,32 +366,17 @@ func TestAnOfflineGrowthSurvivesAKillAtEachWrite(t *testing.T) {
 		w.offline, w.desired.Operations.OfflineResize = true, model.OfflineRestart
 		return w
 	}
-	first := offline()
-	before := first.writes
-	first.run(900)
-	writes := first.writes - before
-	require.Greater(t, writes, 20)
-	for n := 1; n <= writes; n += someOrEach(5) {
-		for _, after := range []bool{false, true} {
-			for _, lose := range []bool{false, true} {
-				w := offline()
-				w.killAt, w.after, w.lose = w.writes+n, after, lose
-				w.run(1500)
-				for _, c := range w.claims {
-					assert.Equal(t, 200*gib, c.Capacity, "%s, killed at write %d after=%v lose=%v", c.Name, n, after, lose)
-				}
-				for name, p := range w.pods {
-					assert.Equal(t, 1, p.restarts, "%s, killed at write %d after=%v lose=%v", name, n, after, lose)
-				}
-				assert.Nil(t, w.record.Growth)
-				assert.Nil(t, w.record.Operation)
-				assert.Equal(t, model.SizeList("data0="+sizeAfter), model.Sizes(w.templates, hot))
-				if t.Failed() {
-					return
-				}
-			}
+	cutOff(t, offline, someOrEach(5), 750, func(t *testing.T, w *world, _ model.Decision) {
+		for _, c := range w.claims {
+			assert.Equal(t, 200*gib, c.Capacity, c.Name)
 		}
-	}
+		for name, p := range w.pods {
+			assert.Equal(t, 1, p.restarts, name)
+		}
+		assert.Nil(t, w.record.Growth)
+		assert.Nil(t, w.record.Operation)
+		assert.Equal(t, model.SizeList("data0="+sizeAfter), model.Sizes(w.templates, hot))
+	})
 }
 
 // Seed 1300130675: two claims had failed, and both were asked for less one right after the other.

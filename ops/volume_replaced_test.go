@@ -405,40 +405,56 @@ func TestAReplacementSurvivesAKillAtEachWrite(t *testing.T) {
 		w.desired = classed(w.desired, "slow", sizeBefore)
 		return w
 	}
-	first := start()
-	before := first.writes
-	first.run(600)
-	writes := first.writes - before
-	require.Greater(t, writes, 30)
-	for n := 1; n <= writes; n += someOrEach(4) {
-		for _, after := range []bool{false, true} {
-			for _, lose := range []bool{false, true} {
-				w := start()
-				w.killAt, w.after, w.lose = w.writes+n, after, lose
-				var d model.Decision
-				for range 900 {
-					if next, err := w.turn(); err == nil {
-						d = next
-					}
-				}
-				if lose && slices.Contains(reasons(d.Refusals), "volume-change-not-supported") {
-					assert.Equal(t, "fast", w.templates[0].Class)
-					for name, p := range w.pods {
-						assert.Zero(t, p.restarts, name)
-					}
-					continue
-				}
-				assert.Equal(t, model.Done, d.Verdict, "%v %v", d.Waits, d.Refusals)
-				checkReplaced(t, w, "slow", 100*gib)
-				if t.Failed() {
-					t.Fatalf("killed at write %d of %d, after=%v lose=%v", n, writes, after, lose)
-				}
+	cutOff(t, start, someOrEach(4), 450, func(t *testing.T, w *world, last model.Decision) {
+		if w.lose && slices.Contains(reasons(last.Refusals), "volume-change-not-supported") {
+			assert.Equal(t, "fast", w.templates[0].Class)
+			for name, p := range w.pods {
+				assert.Zero(t, p.restarts, name)
 			}
+			return
 		}
-	}
+		assert.Equal(t, model.Done, last.Verdict, "%v %v", last.Waits, last.Refusals)
+		checkReplaced(t, w, "slow", 100*gib)
+	})
 }
 
 // Somebody makes a volume larger by hand, at 3 a.m.: with a consent that stands it stays.
+func TestAClaimOfAnotherGroupThatSomebodyHasMadeLargerStays(t *testing.T) {
+	d := wantedCluster(3)
+	d.Sets = append(d.Sets, model.Set{Name: warm, Group: "warm", Data: true, Replicas: 2})
+	w := newWorld(t, sized(d, sizeBefore))
+	w.mayDelete = model.Yes
+	w.run(60)
+	w.desired.Operations.Consent = []definition.Consent{definition.ConsentDeleteVolumes}
+	w.desired.Revision = "rev-consent"
+	w.run(40)
+	byHand := func() *model.Claim {
+		i := slices.IndexFunc(w.claims, func(c model.Claim) bool { return c.Set == warm && c.Ordinal == 0 })
+		return &w.claims[i]
+	}
+	was := byHand().UID
+	byHand().Requested, byHand().Capacity = 300*gib, 300*gib
+	other := classed(w.desired, "slow", sizeBefore)
+	for i := range other.Volumes {
+		if other.Volumes[i].Set == warm {
+			other.Volumes[i].Class = "fast"
+		}
+	}
+	w.desired = other
+	for range 400 {
+		_, _ = w.turn()
+	}
+	for _, c := range w.claims {
+		if c.Set == hot {
+			assert.Equal(t, "slow", c.Class, c.Name)
+		}
+	}
+	assert.Equal(t, was, byHand().UID)
+	assert.False(t, byHand().Terminating)
+	assert.Nil(t, w.record.Replacing)
+}
+
+// Of the same group too, as long as that does not become smaller.
 func TestAClaimThatSomebodyHasMadeLargerStays(t *testing.T) {
 	w := consentingWorld(t)
 	w.claims[1].Requested, w.claims[1].Capacity = 300*gib, 300*gib

@@ -219,42 +219,45 @@ func (d *differ) atomic(at place, wanted, live []any) {
 // longer compares lists of named items of which the desired one has more; false, and nothing is
 // reported, where it has not all of the others, in their order.
 func (d *differ) longer(at place, wanted, live []any) bool {
-	var there []string
-	for _, item := range live {
-		object, _ := item.(map[string]any)
-		name := displayName(object)
-		if name == "" || slices.Contains(there, name) {
-			return false
-		}
-		there = append(there, name)
-	}
-	next := 0
-	for _, item := range wanted {
-		object, _ := item.(map[string]any)
-		switch name := displayName(object); {
-		case name == "":
-			return false
-		case next < len(there) && name == there[next]:
-			next++
-		case slices.Contains(there, name):
-			return false
-		}
-	}
-	if next < len(there) {
+	if repeats(live) || repeats(wanted) {
 		return false
 	}
-	next = 0
-	for _, item := range wanted {
-		object := item.(map[string]any)
-		name := displayName(object)
-		if next < len(there) && name == there[next] {
-			d.object(at.item("name="+name), object, live[next].(map[string]any), nil)
-			next++
+	there := 0
+	isThere := make([]bool, len(wanted))
+	for i, item := range wanted {
+		if there < len(live) && displayNameOf(item) == displayNameOf(live[there]) {
+			isThere[i] = true
+			there++
+		}
+	}
+	if there < len(live) {
+		return false
+	}
+	there = 0
+	for i, item := range wanted {
+		inner := at.item("name=" + displayNameOf(item))
+		if !isThere[i] {
+			d.add(inner, item)
 			continue
 		}
-		d.add(at.item("name="+name), item)
+		d.object(inner, item.(map[string]any), live[there].(map[string]any), nil)
+		there++
 	}
 	return true
+}
+
+// repeats reports whether an item has no name, or one that another one has.
+func repeats(items []any) bool {
+	names := map[string]bool{}
+	for _, item := range items {
+		names[displayNameOf(item)] = true
+	}
+	return names[""] || len(names) < len(items)
+}
+
+func displayNameOf(item any) string {
+	object, _ := item.(map[string]any)
+	return displayName(object)
 }
 
 func (d *differ) equalItem(at place, wanted, live any) bool {

@@ -6,7 +6,7 @@ var replacements = []mutation{
 	{"the right is known before a node is drained", "replaceWaits", "case t.Observed.DeletesClaims == model.No:", "case false:", "ops", "TestNoVolumeIsReplacedWithoutWhatItNeeds"},
 	{"a right that is not known is none", "replaceWaits", "case t.Observed.DeletesClaims == model.Unknown:", "case false:", "ops", "TestNoVolumeIsReplacedWithoutWhatItNeeds"},
 	{"a node of few voters keeps its volume", "replaceWaits", "case view.FewVoters(&t.View, p):", "case false:", "ops", "TestAVolumeOfFewVotersIsNotReplaced"},
-	{"a claim that somebody has made larger stays", "OnOtherVolume", "v.Record.Replacing != nil && ", "", "ops", "TestAClaimThatSomebodyHasMadeLargerStays"},
+	{"a claim that somebody has made larger stays", "OnOtherVolume", "v.Record.Replacing.Shrinks(c.Set) && ", "v.Record.Replacing != nil && ", "ops", "TestAClaimOfAnotherGroupThatSomebodyHasMadeLargerStays"},
 	{"no shard comes back to a drained node before its pod goes", "StillLeaving", "if p.UID == x.Replaces && view.Restarting(&t.View) {", "if false {", "ops", "TestVolumesAreReplacedNodeByNode"},
 	{"what is excluded stands beside what is held, should the record be lost", "RebuildHold", "rebuildExclusions(t, live.Name, said[\"excluded\"])", "_ = said", "ops", "TestAReplacementSurvivesAKillAtEachWrite"},
 	{"a consent that is taken back stops it", "stays", "!aim.MayReplace(v), ", "", "ops", "TestAReplacementFollowsWhatIsDesiredByThen"},

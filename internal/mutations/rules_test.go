@@ -18,7 +18,7 @@ const aShrink = "TestAShrinkSaysWhatItWaitsFor"
 // the decision where it only gives the words.
 var rules = []mutation{
 	{"paused", "paused", `if !byCommand && (!t.Desired.Paused || t.Commanded.Paused == "false") {`, "if true {", "ops", "TestWhoMayTouchACluster"},
-	{"released", "released", `if t.Commanded.Released == "" && !t.Desired.Released || t.Commanded.Released == "false" {`, "if true {", "ops", "TestWhoMayTouchACluster"},
+	{"released", "lifecycle.Released", `if !view.Released(&t.View) {`, "if true {", "ops", "TestWhoMayTouchACluster"},
 	{"replace-pod-waits", "ReplaceNamed", "if why != \"\" {", "if false {", "ops", "TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember"},
 	{"orphaned", "removed", "\tt.Refuse(reason)\n\treturnBudgets(t)", "\treturnBudgets(t)", "ops", "TestWhoMayTouchACluster"},
 	silenced("removal-pending", "RemovalPending", "ops", "TestAClusterIsDeletedOnlyWhenEverythingAllowsIt"),

@@ -27,6 +27,10 @@ func (j *judge) mayReplace(w *world, d *daemon, s *set, want shape) {
 	if !j.consent || !w.commits[d.want].consent {
 		w.violate("D", "%s is to be recreated with claims of %v, and no definition that was applied before lets volumes be deleted", s.name, want)
 	}
+	if have := w.templates[s.template].shape; want.size >= have.size {
+		return
+	}
+	s.smaller = true
 	for o := range maxOrdinals {
 		if l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]; l.claim.exists && l.claim.asked > want.size && j.lostRecord < d.began-5*second {
 			l.claim.shrinks = true
@@ -49,6 +53,8 @@ func (j *judge) deletesClaim(w *world, d *daemon, l *slot) {
 		w.violate("D", "the daemon deletes %s, whose pod leaves with its volume kept", l.claimName)
 	case !l.claim.shape().other(want):
 		w.violate("D", "the daemon deletes %s, which is %v as desired", l.claimName, want)
+	case l.claim.class == want.class && !l.set.smaller:
+		w.violate("D", "the daemon deletes %s, which is larger than desired, and its StatefulSet never became smaller: somebody has made it so", l.claimName)
 	case w.templates[l.set.template].other(want) && !w.away(w.setIndex(l.set.name)):
 		w.violate("D", "the daemon deletes %s, and its pod comes back on %v, not %v", l.claimName, w.templates[l.set.template].shape, want)
 	}

@@ -85,6 +85,14 @@ func TestTheJudgeSeesWhatGoesWrongWithTheReplacementOfVolumes(t *testing.T) {
 			w.slots[0].claim.class = 1
 			deletes(w)
 		}},
+		{"the volume is larger than desired, by hand", "D", func(w *world) {
+			w.slots[0].claim.class, w.slots[0].claim.asked = 1, w.head().volumes[1].size+8
+			deletes(w)
+		}},
+		{"the volume is larger than desired, and its group became smaller", "", func(w *world) {
+			w.slots[0].claim.class, w.slots[0].claim.asked, w.sets[0].smaller = 1, w.head().volumes[1].size+8, true
+			deletes(w)
+		}},
 		{"the pod leaves", "D", func(w *world) {
 			w.head().replicas[1] = 0
 			deletes(w)

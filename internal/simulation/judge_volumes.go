@@ -207,7 +207,7 @@ func (j *judge) expanded(w *world, d *daemon, r *model.Report) {
 		}
 		for o := range min(s.replicas, c.replicas[w.setKind(s)]) {
 			l := &w.slots[i*maxOrdinals+o]
-			if l.claim.exists && (l.claim.capacity < want.size || r.Reason == "VolumesReplaced" && l.claim.shape() != want) {
+			if l.claim.exists && (l.claim.capacity < want.size || r.Reason == "VolumesReplaced" && (l.claim.class != want.class || l.claim.shrinks && l.claim.asked > want.size)) {
 				w.violate("F", "%s is reported, and %s has %d GiB, %v, of %v", r.Reason, l.claimName, l.claim.capacity, l.claim.shape(), want)
 			}
 		}

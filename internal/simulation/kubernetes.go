@@ -82,6 +82,7 @@ type set struct {
 	seenInitialMasters, seenExists bool
 	seenUID                        string
 	seenTerminating                bool
+	smaller                        bool // it was recreated with smaller claim templates at some time
 	orphaning
 	// due is when the controller looks; the cache of the controller follows at
 	// cacheDue.

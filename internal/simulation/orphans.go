@@ -148,7 +148,7 @@ func (l *slot) dangles() bool {
 
 // recreated is a new StatefulSet in the place of one that is gone.
 func (s *set) recreated(uid string) set {
-	next := set{name: s.name, group: s.group, masters: s.masters, eligible: s.eligible, exists: true, uid: uid}
+	next := set{name: s.name, group: s.group, masters: s.masters, eligible: s.eligible, smaller: s.smaller, exists: true, uid: uid}
 	if s.orphaned {
 		next.orphaning.since, next.orphaning.wants = s.orphaning.since, s.orphaning.wants
 		// What is judged of its templates goes on, and the controller still has its cache.

@@ -225,7 +225,7 @@ func (o objects) DeleteSet(_ context.Context, name, uid, version string) error {
 	w.say("daemon %s deletes StatefulSet %s", o.d.name, name)
 	w.judge.deletesSet(w, s)
 	w.setChanged(s)
-	*s = set{name: s.name, group: s.group, masters: s.masters, eligible: s.eligible, version: s.version}
+	*s = set{name: s.name, group: s.group, masters: s.masters, eligible: s.eligible, smaller: s.smaller, version: s.version}
 	if err := o.d.after(f); err != nil {
 		return err
 	}

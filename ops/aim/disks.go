@@ -26,11 +26,11 @@ func refuseDisks(t *pass.Pass) {
 		desired := func(template string) bool {
 			return slices.ContainsFunc(further, func(w model.VolumeTemplate) bool { return w.Name == template })
 		}
-		beside := besides(&t.View, s.Name)
-		is := func(template string) bool { return desired(template) && beside[template] == "" }
-		for _, name := range slices.Sorted(maps.Keys(beside)) {
+		extra := extraDisks(&t.View, s.Name)
+		is := func(template string) bool { return desired(template) && extra[template] == "" }
+		for _, name := range slices.Sorted(maps.Keys(extra)) {
 			if !desired(name) {
-				t.Refuse(gates.Volumes(s.Name, "spec.volumeClaimTemplates["+name+"]", "a disk of "+beside[name], "", false))
+				t.Refuse(gates.Volumes(s.Name, "spec.volumeClaimTemplates["+name+"]", "a disk of "+extra[name], "", false))
 			}
 		}
 		for _, c := range t.Desired.Storage {
@@ -41,17 +41,15 @@ func refuseDisks(t *pass.Pass) {
 		}
 		t.Refuses(gates.DiskNotBlank(s.Name, notBlank(&t.View, s, is)))
 	}
-	if t.Observed.Storage.Known {
-		t.Refuses(gates.StorageClassMissing(ClassProblems(asking, t.Observed.Storage)))
-	}
+	refuseMissing(t, asking)
 }
 
-// besides are the disks that pods have, and their StatefulSet has not, each with the last such pod.
-func besides(v *view.View, set string) map[string]string {
+// extraDisks are the disks that pods have, and their StatefulSet has not, each with the last such pod.
+func extraDisks(v *view.View, set string) map[string]string {
 	out := map[string]string{}
 	for i := range v.Observed.Pods {
 		if p := &v.Observed.Pods[i]; p.Set == set {
-			for _, name := range view.DisksBeside(v, p) {
+			for _, name := range view.ExtraDisks(v, p) {
 				out[name] = p.Name
 			}
 		}

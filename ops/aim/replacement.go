@@ -67,13 +67,14 @@ func OtherVolumes(v *view.View, set string) []model.VolumeTemplate {
 func otherClass(live, desired string) bool { return live != "" && desired != "" && live != desired }
 
 // OnOtherVolume reports whether a claim can only be replaced to be as desired. A larger one counts
-// while volumes are being replaced: at other times somebody has made it larger, and it stays.
+// where its StatefulSet was made again with smaller ones: any other one somebody has made larger, and it
+// stays.
 func OnOtherVolume(v *view.View, c *model.Claim) bool {
 	w := DesiredVolume(v, c.Set, c.Template)
 	if w == nil {
 		return false
 	}
-	return otherClass(c.Class, w.Class) || v.Record.Replacing != nil && w.Size > 0 && c.Requested > w.Size
+	return otherClass(c.Class, w.Class) || v.Record.Replacing.Shrinks(c.Set) && w.Size > 0 && c.Requested > w.Size
 }
 
 // OtherClaims are the claims of a pod that are to be replaced; none where none of them has shards.
@@ -111,9 +112,7 @@ func refuseVolumes(t *pass.Pass) {
 			}
 		}
 	}
-	if t.Observed.Storage.Known {
-		t.Refuses(gates.StorageClassMissing(ClassProblems(classes, t.Observed.Storage)))
-	}
+	refuseMissing(t, classes)
 }
 
 // replaces reports whether a change of claim templates is one that is done by replacing volumes,

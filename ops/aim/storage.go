@@ -17,16 +17,18 @@ func Unmade(o *model.Observed, set string) bool {
 
 // RefuseClasses refuses new sets whose claims could have no volume; true where there is one.
 func RefuseClasses(t *pass.Pass, isNew func(set string) bool) bool {
-	if !t.Observed.Storage.Known {
-		return false
-	}
 	var asking []model.ClaimClass
 	for _, c := range t.Desired.Storage {
 		if t.DesiredSet(c.Set) != nil && isNew(c.Set) && Unmade(&t.Observed, c.Set) {
 			asking = append(asking, c)
 		}
 	}
-	return t.Refuses(gates.StorageClassMissing(ClassProblems(asking, t.Observed.Storage)))
+	return refuseMissing(t, asking)
+}
+
+// refuseMissing refuses claims of storage classes of which no volume is made; true where there is one.
+func refuseMissing(t *pass.Pass, asking []model.ClaimClass) bool {
+	return t.Observed.Storage.Known && t.Refuses(gates.StorageClassMissing(ClassProblems(asking, t.Observed.Storage)))
 }
 
 // ClassProblems says of each class why no volume is made of it, and which claims ask for

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/model"
@@ -109,7 +108,7 @@ func writeObject(ctx context.Context, a model.Action, t Tools) (model.Result, er
 		err := orGone(t.Objects.ResizePod(ctx, a.Pod, a.PodUID, a.Resources))
 		return model.Result{Message: "the pod is asked to have " + a.Resources.Words()}, err
 	case model.ActionRecreateSet:
-		err := orGone(t.Objects.OrphanSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, strings.FieldsFunc(a.Pods, func(r rune) bool { return r == ',' }), a.Budget, a.Value))
+		err := orGone(t.Objects.OrphanSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, entries(a.Pods), a.Budget, a.Value))
 		return model.Result{Message: "the StatefulSet was deleted without its pods, to be made again with other claim templates"}, err
 	case model.ActionRecreatePod:
 		err := keepsVolumes(ctx, a, t, a.Pod)

@@ -174,7 +174,7 @@ func Removed(t *pass.Pass) bool {
 
 // Released gives back all that is held, where a person releases the cluster.
 func Released(t *pass.Pass) bool {
-	if t.Commanded.Released == "" && !t.Desired.Released || t.Commanded.Released == "false" {
+	if !view.Released(&t.View) {
 		return false
 	}
 	t.Wait(gates.Released())

@@ -216,4 +216,12 @@ type Recreation struct {
 type VolumeReplacement struct {
 	// Desired are the storage classes and sizes of all claim templates, in words that compare.
 	Desired string `json:"desired"`
+	// Smaller are the StatefulSets that were made again with smaller claim templates meanwhile,
+	// separated by commas: their larger claims are replaced. "" for none.
+	Smaller string `json:"smaller,omitempty"`
+}
+
+// Shrinks reports whether larger claims of a StatefulSet are replaced by smaller ones.
+func (r *VolumeReplacement) Shrinks(set string) bool {
+	return r != nil && slices.Contains(Listed(r.Smaller), set)
 }

@@ -46,7 +46,7 @@ func ReplaceNamed(t *pass.Pass) {
 // is on its way out. A pod with another UID is another pod, which nobody has looked at.
 func commandedPod(v *view.View) *model.Pod {
 	name, uid, _ := strings.Cut(v.Commanded.ReplacePod, "/")
-	if p := named(v, name); p != nil && uid != "" && p.UID == uid && !p.Terminating {
+	if p := view.PodNamed(v, name); p != nil && uid != "" && p.UID == uid && !p.Terminating {
 		return p
 	}
 	return nil
@@ -62,8 +62,8 @@ func staysAnyhow(v *view.View, p *model.Pod) string {
 	case !written(live):
 		return "its StatefulSet is not stevedore's, or Kubernetes has not seen its newest template yet"
 	}
-	if disks := view.DisksBeside(v, p); len(disks) > 0 {
-		return "its StatefulSet is without the claim template of " + strings.Join(disks, ", ") + " for now, and it would come back without that disk"
+	if disks := view.ExtraDisks(v, p); len(disks) > 0 {
+		return "its StatefulSet is without the claim template of " + strings.Join(disks, ", ") + ", and it would come back without that disk"
 	}
 	if wrote := view.WroteNewer(v, p, live); wrote != "" {
 		return fmt.Sprintf("its volume was written by CrateDB %s, and it would come back on %s, which cannot read that", wrote, live.Version)

@@ -157,7 +157,7 @@ func before(p, other *model.Pod) bool { return !view.ProcessRuns(p) && view.Proc
 func isStuck(v *view.View, p *model.Pod) bool {
 	live := v.Live(p.Set)
 	switch {
-	case p.Ready, p.Template == "", !written(live), len(view.DisksBeside(v, p)) > 0:
+	case p.Ready, p.Template == "", !written(live), len(view.ExtraDisks(v, p)) > 0:
 		return false // it would come back without a disk that it has
 	case p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == ""):
 		return false
@@ -179,7 +179,7 @@ func restartedPod(v *view.View, p *model.Pod) *model.Pod {
 	if !view.Restarting(v) || v.Record.Operation.Restart.Set != p.Set {
 		return nil
 	}
-	own := named(v, v.Record.Operation.Restart.Pod)
+	own := view.PodNamed(v, v.Record.Operation.Restart.Pod)
 	if own == nil || own.Set != p.Set || before(p, own) {
 		return nil
 	}
@@ -187,7 +187,7 @@ func restartedPod(v *view.View, p *model.Pod) *model.Pod {
 	switch {
 	case own.Ready, own.Terminating, own.Template == "", own.Template == live.Template, view.WouldGoBack(v, own, live):
 		return nil
-	case !view.Replaceable(v, own), len(view.DisksBeside(v, own)) > 0:
+	case !view.Replaceable(v, own), len(view.ExtraDisks(v, own)) > 0:
 		return nil
 	}
 	if _, kept := claimKeeps(v, own); kept != "" {

@@ -41,7 +41,29 @@ func ahead(v *view.View, pods []*model.Pod) capacity.RestartForecast {
 		return capacity.RestartForecast{}
 	}
 	kept := *db // what is kept points into no pass
+	kept.Settings.Exclude = excludedThen(v, pods, away)
 	return capacity.ForecastAway(&kept, v.Record.Version, away, data)
+}
+
+// excludedThen are the exclusions once these pods are back: a node whose volume goes with its pod comes
+// back with another id, which nobody excludes.
+func excludedThen(v *view.View, pods []*model.Pod, away []*model.Node) map[string]string {
+	list := v.Observed.Database.Settings.Exclude
+	if !slices.ContainsFunc(pods, func(p *model.Pod) bool { return view.ReplacesVolume(v, p) }) {
+		return list
+	}
+	gone := func(id string) bool {
+		return slices.ContainsFunc(away, func(n *model.Node) bool {
+			return n.ID == id && slices.ContainsFunc(pods, func(p *model.Pod) bool { return p.NodeName == n.Name && view.ReplacesVolume(v, p) })
+		})
+	}
+	next := maps.Clone(list)
+	if ids := slices.DeleteFunc(model.Listed(list["_id"]), gone); len(ids) > 0 {
+		next["_id"] = strings.Join(ids, ",")
+	} else {
+		delete(next, "_id")
+	}
+	return next
 }
 
 // asItReturns is the node as it will be: with the attributes of its set's template.

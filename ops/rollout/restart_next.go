@@ -187,12 +187,3 @@ func templateApplied(v *view.View, set string) bool {
 	}
 	return true
 }
-
-func named(v *view.View, pod string) *model.Pod {
-	for i := range v.Observed.Pods {
-		if v.Observed.Pods[i].Name == pod {
-			return &v.Observed.Pods[i]
-		}
-	}
-	return nil
-}

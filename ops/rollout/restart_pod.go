@@ -19,7 +19,7 @@ func holdStep(t *pass.Pass, op *model.Operation) {
 		op.Step = model.StepNext
 		return
 	}
-	p := named(&t.View, r.Pod)
+	p := view.PodNamed(&t.View, r.Pod)
 	live := t.Live(h.Set)
 	switch {
 	case t.Rejected, live == nil, !stands(&t.View, p, r.PodUID), !zoneStands(&t.View, r):
@@ -66,7 +66,7 @@ func downStep(t *pass.Pass, op *model.Operation) {
 		zoneDownStep(t, op)
 		return
 	}
-	p := named(&t.View, r.Pod)
+	p := view.PodNamed(&t.View, r.Pod)
 	if seemsToStand(t, r, p) {
 		// It was decided and was not done, or is not seen yet.
 		if !mayGo(t) || !view.Outdated(&t.View, p) || podWaits(t, op, p, setting.HeldAllocation) {
@@ -141,7 +141,7 @@ func mayGo(t *pass.Pass) bool { return !t.Rejected && t.Record.Hold != nil }
 // isBack reports whether the pod was recreated and has joined. Of a pod that is to leave the node
 // is enough: no desired template makes it ready.
 func isBack(v *view.View, r *model.Restart) bool {
-	p := named(v, r.Pod)
+	p := view.PodNamed(v, r.Pod)
 	return p != nil && p.UID != r.PodUID && (view.Joined(v, p) || view.LeavesNotReady(v, p))
 }
 
@@ -163,7 +163,7 @@ func wentUnseen(v *view.View, r *model.Restart) bool {
 		return false
 	}
 	gone := func(name, uid string) bool {
-		p := named(v, name)
+		p := view.PodNamed(v, name)
 		if p == nil || p.UID == uid {
 			return p == nil
 		}
@@ -195,7 +195,7 @@ func verified(v *view.View, op *model.Operation) bool {
 // template has returned to what the other pods run.
 func stoppedStep(t *pass.Pass, op *model.Operation) {
 	r := op.Restart
-	p := named(&t.View, r.Pod)
+	p := view.PodNamed(&t.View, r.Pod)
 	if p != nil && p.UID != r.PodUID && view.Joined(&t.View, p) {
 		r.Done = append(slices.Clone(r.Done), p.UID)
 		op.Step = model.StepReturn

@@ -125,7 +125,7 @@ func zoneStands(v *view.View, r *model.Restart) bool {
 		return true // one goes alone
 	}
 	for _, ref := range r.Pods {
-		p := named(v, ref.Name)
+		p := view.PodNamed(v, ref.Name)
 		if !stands(v, p, ref.UID) || Zone(v, p) != r.Zone || view.DeletedClaim(v, p) != nil {
 			return false
 		}
@@ -151,7 +151,7 @@ func zoneDownStep(t *pass.Pass, op *model.Operation) {
 	var back []string
 	standing, waits, state, healed := 0, "", "", true
 	for _, ref := range r.Pods {
-		p := named(&t.View, ref.Name)
+		p := view.PodNamed(&t.View, ref.Name)
 		switch {
 		case p != nil && p.UID == ref.UID && !p.Terminating:
 			standing++
@@ -167,7 +167,7 @@ func zoneDownStep(t *pass.Pass, op *model.Operation) {
 	switch {
 	case standing == len(r.Pods):
 		// It was decided and was not done, or is not seen yet.
-		p := named(&t.View, r.Pod)
+		p := view.PodNamed(&t.View, r.Pod)
 		if goes := p != nil && mayGo(t) && zoneStands(&t.View, r); !goes || podWaits(t, op, p, setting.HeldAllocation) {
 			op.Step, r.Unseen = model.StepReturn, true
 			return
@@ -181,7 +181,7 @@ func zoneDownStep(t *pass.Pass, op *model.Operation) {
 		if state == "" {
 			state = "it is ready, and its node has not joined yet"
 		}
-		t.Wait(podReturns(waits, state, named(&t.View, waits)))
+		t.Wait(podReturns(waits, state, view.PodNamed(&t.View, waits)))
 		sayAway(t, waits)
 	}
 }

@@ -384,7 +384,7 @@ func scaleTimeout(t *pass.Pass) {
 // stays: a node that is drained for other volumes keeps those that it has: nobody asks for others
 // or consents to it any more.
 func stays(v *view.View, sh *model.Shrink) bool {
-	switch p := podNamed(v, sh.Replaces); {
+	switch p := view.PodNamed(v, sh.Replaces); {
 	case sh.Replaces == "":
 		return false
 	case p == nil, !aim.MayReplace(v), len(aim.OtherClaims(v, p)) == 0, len(aim.OtherVolumes(v, sh.Set)) > 0:
@@ -394,21 +394,12 @@ func stays(v *view.View, sh *model.Shrink) bool {
 	}
 }
 
-func podNamed(v *view.View, name string) *model.Pod {
-	for i := range v.Observed.Pods {
-		if p := &v.Observed.Pods[i]; p.Name == name {
-			return p
-		}
-	}
-	return nil
-}
-
 // deleteClaims decides the deletion of the claims of a node that was found empty. Kubernetes keeps
 // them, and their volumes, until its pod goes.
 func deleteClaims(t *pass.Pass, op *model.Operation) {
 	a := lookOnceMore(t, op.Shrink, 0)
 	var claims []string
-	for _, c := range aim.OtherClaims(&t.View, podNamed(&t.View, op.Shrink.Replaces)) {
+	for _, c := range aim.OtherClaims(&t.View, view.PodNamed(&t.View, op.Shrink.Replaces)) {
 		if !c.Terminating || !c.Replace {
 			claims = append(claims, c.Name+"/"+c.UID)
 		}
@@ -434,7 +425,7 @@ func restartsReplaced(t *pass.Pass, revision string) {
 func claimsStep(t *pass.Pass, op *model.Operation) {
 	sh := op.Shrink
 	left := false
-	for _, c := range aim.OtherClaims(&t.View, podNamed(&t.View, sh.Replaces)) {
+	for _, c := range aim.OtherClaims(&t.View, view.PodNamed(&t.View, sh.Replaces)) {
 		left = left || !c.Terminating || !c.Replace
 	}
 	if !left {

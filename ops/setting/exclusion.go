@@ -111,7 +111,7 @@ func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 	if live == nil {
 		return false
 	}
-	if p := view.Doomed(&t.View); p != nil && !t.Desired.Removed && !released(&t.View) {
+	if p := view.Doomed(&t.View); p != nil && !t.Desired.Removed && !view.Released(&t.View) {
 		t.Wait(gates.NodesGone("pod " + p.Name + ", whose volume goes with it,"))
 		return true
 	}
@@ -137,11 +137,6 @@ func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 		}
 	}
 	return false
-}
-
-// released: a person releases the cluster, and gets back at once what is held.
-func released(v *view.View) bool {
-	return v.Commanded.Released == "true" || v.Desired.Released && v.Commanded.Released != "false"
 }
 
 // UnexplainedExclusion waits while ids are excluded and nothing says by whom: all are ours by

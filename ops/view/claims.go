@@ -68,38 +68,38 @@ func FewVoters(v *View, p *model.Pod) bool {
 // nil for none. Until it has gone nothing comes back to it. No operation has to name it, for the
 // record may be lost.
 func Doomed(v *View) *model.Pod {
-	x := v.Record.Exclusions
-	if x == nil {
-		return nil
-	}
-	ids := model.Listed(x.IDs)
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
-		drained := func(n model.Node) bool { return n.Name == p.NodeName && slices.Contains(ids, n.ID) }
-		if p.Ordinal < Target(v, p.Set) && ReplacesVolume(v, p) && slices.ContainsFunc(v.Observed.Database.Nodes, drained) {
+	for p := range excluded(v) {
+		if p.Ordinal < Target(v, p.Set) && ReplacesVolume(v, p) {
 			return p
 		}
 	}
 	return nil
 }
 
+// excluded are the pods whose nodes are members that we exclude.
+func excluded(v *View) iter.Seq[*model.Pod] {
+	return func(yield func(*model.Pod) bool) {
+		if v.Record.Exclusions == nil {
+			return
+		}
+		ids := model.Listed(v.Record.Exclusions.IDs)
+		for i := range v.Observed.Pods {
+			p := &v.Observed.Pods[i]
+			is := func(n model.Node) bool { return n.Name == p.NodeName && slices.Contains(ids, n.ID) }
+			if slices.ContainsFunc(v.Observed.Database.Nodes, is) && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
 // Drained is how many nodes of pods that stay take no copy, because we exclude them until their
 // volumes are replaced: CrateDB counts no excluded node for a range of replicas.
 func Drained(v *View) int {
-	if v.Record.Exclusions == nil {
-		return 0
-	}
-	drained, ids := 0, model.Listed(v.Record.Exclusions.IDs)
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
-		s := Recorded(v.Record.Sets, p.Set)
-		if s == nil || p.Ordinal >= s.Replicas || !Data(v, *s) {
-			continue
-		}
-		for k := range v.Observed.Database.Nodes {
-			if n := &v.Observed.Database.Nodes[k]; n.Name == p.NodeName && slices.Contains(ids, n.ID) {
-				drained++
-			}
+	drained := 0
+	for p := range excluded(v) {
+		if s := Recorded(v.Record.Sets, p.Set); s != nil && p.Ordinal < s.Replicas && Data(v, *s) {
+			drained++
 		}
 	}
 	return drained

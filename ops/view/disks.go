@@ -16,9 +16,9 @@ func LacksDisk(v *View, p *model.Pod) bool {
 	return slices.ContainsFunc(v.Observed.Volumes, func(w model.VolumeTemplate) bool { return w.Set == p.Set && !p.Has(w.Name) })
 }
 
-// DisksBeside are the disks that a pod has, and that its StatefulSet has no claim template of: made
+// ExtraDisks are the disks that a pod has, and that its StatefulSet has no claim template of: made
 // again, the pod would come back without them.
-func DisksBeside(v *View, p *model.Pod) []string {
+func ExtraDisks(v *View, p *model.Pod) []string {
 	if p.Volumes == "" || !slices.ContainsFunc(v.Observed.Volumes, func(w model.VolumeTemplate) bool { return w.Set == p.Set }) {
 		return nil
 	}
@@ -27,12 +27,12 @@ func DisksBeside(v *View, p *model.Pod) []string {
 	})
 }
 
-// AnyBeside reports whether a pod of a StatefulSet has such a disk.
-func AnyBeside(v *View, set string) bool {
-	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && len(DisksBeside(v, p)) > 0 })
+// AnyExtraDisk reports whether a pod of a StatefulSet has such a disk.
+func AnyExtraDisk(v *View, set string) bool {
+	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && len(ExtraDisks(v, p)) > 0 })
 }
 
-// FurtherDisks are the disks that a live StatefulSet is to have beside those that it has.
+// FurtherDisks are the disks that a live StatefulSet is to have in addition to those that it has.
 func FurtherDisks(v *View, set string) []model.VolumeTemplate {
 	live := v.Live(set)
 	known := slices.ContainsFunc(v.Observed.Volumes, func(w model.VolumeTemplate) bool { return w.Set == set && model.DataVolume(w.Name) })
@@ -55,7 +55,7 @@ func HasTemplate(v *View, set, template string) bool {
 
 // Mixed reports whether pods of a StatefulSet have not the disks that it has claim templates of.
 func Mixed(v *View, set string) bool {
-	return AnyBeside(v, set) || v.AnyPod(func(p *model.Pod) bool { return p.Set == set && LacksDisk(v, p) })
+	return AnyExtraDisk(v, set) || v.AnyPod(func(p *model.Pod) bool { return p.Set == set && LacksDisk(v, p) })
 }
 
 // AnyMixed reports whether any StatefulSet of the cluster is mixed.

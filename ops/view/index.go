@@ -51,6 +51,17 @@ func (v *View) Pod(set string, ordinal int) *model.Pod {
 	return find(v.Observed.Pods, func(p *model.Pod) bool { return p.Ordinal == ordinal && p.Set == set })
 }
 
+// PodNamed is the pod of this name; nil where there is none.
+func PodNamed(v *View, name string) *model.Pod {
+	return find(v.Observed.Pods, func(p *model.Pod) bool { return p.Name == name })
+}
+
+// Released reports whether a person releases the cluster, by command or in its definition, and gets
+// back at once what is held.
+func Released(v *View) bool {
+	return v.Commanded.Released == "true" || v.Desired.Released && v.Commanded.Released != "false"
+}
+
 // AnyPod reports whether `is` holds for one of the pods. They are large, so none is copied.
 func (v *View) AnyPod(is func(*model.Pod) bool) bool {
 	return find(v.Observed.Pods, is) != nil

@@ -26,7 +26,7 @@ func PendingRestart(v *View, set string) bool {
 // time of a restart that was asked for.
 func Outdated(v *View, p *model.Pod) bool {
 	live := v.Live(p.Set)
-	if live == nil || !live.Ours || WouldGoBack(v, p, live) || len(DisksBeside(v, p)) > 0 {
+	if live == nil || !live.Ours || WouldGoBack(v, p, live) || len(ExtraDisks(v, p)) > 0 {
 		return false
 	}
 	begun := false

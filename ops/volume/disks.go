@@ -40,7 +40,7 @@ func StartDisks(t *pass.Pass, again bool) bool {
 	due := false
 	for _, s := range t.Record.Sets {
 		live := t.Live(s.Name)
-		if !disksDue(&t.View, s.Name) || again != view.AnyBeside(&t.View, s.Name) {
+		if !disksDue(&t.View, s.Name) || again != view.AnyExtraDisk(&t.View, s.Name) {
 			continue
 		}
 		due = true

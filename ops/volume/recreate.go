@@ -139,6 +139,11 @@ func guard(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 		t.Wait(gates.SetRecreated(r.Set, why))
 		return
 	}
+	if aim.Smaller(&t.View, r.Set) && t.Record.Replacing != nil && !t.Record.Replacing.Shrinks(r.Set) {
+		next := *t.Record.Replacing
+		next.Smaller = strings.Join(append(model.Listed(next.Smaller), r.Set), ",")
+		t.Record.Replacing = &next
+	}
 	step(t, model.StepRecreate)
 	recreate(t, r, live)
 }

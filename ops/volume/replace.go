@@ -42,7 +42,11 @@ func Replace(t *pass.Pass) {
 		}
 	default:
 		if was == nil || was.Desired != desired {
-			t.Record.Replacing = &model.VolumeReplacement{Desired: desired}
+			next := model.VolumeReplacement{Desired: desired}
+			if was != nil {
+				next.Smaller = was.Smaller
+			}
+			t.Record.Replacing = &next
 			t.Feedback("expand_storage", model.StatusInProgress, "VolumesReplacing", "volumes are replaced node by node; each node is drained before: "+desired)
 		}
 		t.Waits(gates.VolumesReplaced(true, fmt.Sprintf("%d of %d nodes are on volumes as desired, %s not", total-len(left), total, strings.Join(left, ", "))))
