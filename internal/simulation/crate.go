@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/internal/cratesim/allocation"
@@ -311,43 +312,45 @@ func (w *world) elect() {
 	}
 }
 
-// vote lets the voting configuration follow the members: odd, and never below
-// three once three have voted.
+// vote lets the voting configuration follow the members (CrateDB's Reconfigurator): an odd number of
+// them, those that vote already first; where three have voted never less than three, filled up with those
+// that are gone. It stays where the members are no majority of the next one.
 func (w *world) vote() {
 	if w.master < 0 {
 		return
 	}
-	var present [64]int
-	n := 0
+	var members []int
 	for _, i := range w.used {
 		if l := &w.slots[i]; l.pod.joined && l.set.eligible {
-			present[n] = l.volume.node
-			n++
+			members = append(members, l.volume.node)
 		}
 	}
-	size := n
-	if size%2 == 0 {
-		size--
+	votes := func(node int) bool { return slices.Contains(w.voters, node) }
+	slices.SortStableFunc(members, func(a, b int) int { return compareBool(votes(b), votes(a)) })
+	size := len(members) - 1 + len(members)%2
+	if len(w.voters) >= 3 {
+		size = max(size, 3)
 	}
-	if len(w.voters) >= 3 && size < 3 {
-		// The three stay, those that are gone included.
-		return
-	}
-	next := w.voters[:0]
-	for _, v := range w.voters {
-		for i := range n {
-			if present[i] == v && len(next) < size {
-				next = append(next, v)
-				present[i] = 0
-			}
+	next := members[:min(size, len(members))]
+	live := len(next)
+	for _, node := range w.voters {
+		if !slices.Contains(members, node) && len(next) < size {
+			next = append(next, node)
 		}
 	}
-	for i := range n {
-		if present[i] != 0 && len(next) < size {
-			next = append(next, present[i])
-		}
+	if live*2 > len(next) {
+		w.voters = next
 	}
-	w.voters = next
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }
 
 // gateway decides whether the cluster's state may be read from the disks.
