@@ -230,7 +230,8 @@ func (j *judge) excludes(w *world, d *daemon, before, value string) {
 		if leaves && was && !is && !lets && d.reads(l) {
 			w.violate("A", "the daemon takes %s off the exclusions, which is still leaving by its own reading", id)
 		}
-		released, stays := w.commands.Released == "true" || by.Released == "true" || c.released, l.ordinal < c.replicas[w.setKind(l.set)]
+		// A command that was given since may have taken another one back, which the daemon knows.
+		released, stays := w.commandedAt >= d.began || by.Released == "true" || c.released, l.ordinal < c.replicas[w.setKind(l.set)]
 		if k := &l.claim; was && !is && !released && stays && k.ours && k.agreed && max(k.goingAt, d.view.stalled[kindClaims]) < d.began && l.pod.joinedAt < d.began && l.pod.joined && !l.pod.terminating {
 			w.violate("A", "the daemon takes %s off the exclusions, and %s goes with its volume", id, l.podName)
 		}
