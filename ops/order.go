@@ -42,7 +42,7 @@ func start(t *pass.Pass) {
 		// Where the volume of a drained node goes with its pod, they are given back after that, and
 		// nothing else restarts it.
 		if masterless || view.Doomed(&t.View) != nil {
-			_ = rollout.StartUpgrade(t) || rollout.StartRestart(t)
+			_ = scale.DrainAgain(t) || rollout.StartUpgrade(t) || rollout.StartRestart(t)
 		}
 		return
 	}

@@ -242,6 +242,16 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 			s.excludes(0)
 			claimDeleted(1, true)(s)
 		}, "copies-do-not-return"},
+		{"yellow, and it is the drained node whose volume goes: before it is back it takes no copy", func(s *situation) { s.drained(model.Yellow) }, ""},
+		{"the same, and no shard is known", func(s *situation) {
+			s.drained(model.Yellow)
+			s.o.Database.ShardsKnown = false
+		}, "health-green"},
+		{"the same, and a copy is on it again", func(s *situation) {
+			s.drained(model.Yellow)
+			s.o.Database.Shards = append(s.o.Database.Shards, model.Shard{Table: "doc.t", Node: s.o.Database.Nodes[0].ID, State: "INITIALIZING"})
+		}, "health-green"},
+		{"the same, and red", func(s *situation) { s.drained(model.Red) }, "health-green"},
 		{"the claim of a later pod", claimDeleted(1, false), ""},
 		{"the claim of heap dumps", func(s *situation) {
 			claimDeleted(0, false)(s)
@@ -299,6 +309,17 @@ func (s *situation) holds(table string, nodes ...int) {
 	for i, n := range nodes {
 		db.Shards = append(db.Shards, model.Shard{Table: table, Node: db.Nodes[n].ID, State: "STARTED", Primary: i == 0})
 	}
+}
+
+// drained has the first pod's node drained and excluded, and its claim deleted, with tables of that colour.
+func (s *situation) drained(colour model.Colour) {
+	claimDeleted(0, true)(s)
+	db := &s.o.Database
+	db.ShardsKnown = true
+	db.Shards = slices.DeleteFunc(slices.Clone(db.Shards), func(sh model.Shard) bool { return sh.Node == db.Nodes[0].ID })
+	s.r.Exclusions = &model.Exclusions{Set: hot, IDs: db.Nodes[0].ID}
+	db.Settings.Exclude = map[string]string{"_id": db.Nodes[0].ID}
+	db.Health.Colour = colour
 }
 
 // excludes has a node excluded by its id that has one of three copies, as every other node has.

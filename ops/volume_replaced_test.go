@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/view"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -279,6 +280,62 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 			assert.Equal(t, "fast", c.Class, c.Name)
 			assert.False(t, c.Terminating, c.Name)
 		}
+	})
+	t.Run("more nodes, and the drain is blocked: they come first", func(t *testing.T) {
+		w := consentingWorld(t)
+		w.desired = classed(w.desired, "slow", sizeBefore)
+		for i := 0; i < 400 && len(w.excluded()) == 0; i++ {
+			_, _ = w.turn()
+		}
+		w.fill(model.Table{Name: "doc.wide", Replicas: "2"}, 1, 3) // a copy on each node: one has nowhere to go
+		isBlocked := false
+		for i := 0; i < 400 && !isBlocked; i++ {
+			d, _ := w.turn()
+			isBlocked = slices.Contains(reasons(d.Refusals), "drain-blocked")
+		}
+		require.True(t, isBlocked)
+		w.desired.Sets = append(slices.Clone(w.desired.Sets), model.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
+		w.desired = classed(w.desired, "slow", sizeBefore)
+		w.desired.Revision = "rev-warm"
+		for range 60 {
+			_, _ = w.turn()
+		}
+		require.NotNil(t, view.Recorded(w.record.Sets, warm))
+		w.run(900)
+		for _, c := range w.claims {
+			assert.Equal(t, "slow", c.Class, c.Name)
+		}
+		assert.Len(t, w.claims, 4)
+		assert.Len(t, w.shards, 15)
+		assert.Empty(t, w.excluded())
+	})
+	t.Run("only copies come back to a drained node: it is drained once more", func(t *testing.T) {
+		w := consentingWorld(t)
+		w.desired = classed(w.desired, "slow", sizeBefore)
+		restarts := func() bool { return w.record.Operation != nil && w.record.Operation.Kind == model.OperationRestart }
+		for i := 0; i < 400 && !restarts(); i++ {
+			_, err := w.turn()
+			require.NoError(t, err)
+		}
+		require.True(t, restarts())
+		gone := w.excluded()[0]
+		w.see = func(db *model.Database) {
+			for i := range db.Nodes {
+				if n := &db.Nodes[i]; n.ID == gone && slices.ContainsFunc(w.shards, func(s model.Shard) bool { return s.Node == gone }) {
+					n.Sole = []string{"doc.one"}
+				}
+			}
+		}
+		w.besideOurs("_name", "nobody")
+		w.refill()
+		for i := 0; i < 200 && w.renamed[hot+"/0"] == ""; i++ {
+			_, err := w.turn()
+			require.NoError(t, err)
+			lost := w.renamed[hot+"/0"] != "" && slices.ContainsFunc(w.shards, func(s model.Shard) bool { return s.Node == gone })
+			require.False(t, lost, "the only copy has gone with its volume")
+		}
+		w.run(900)
+		checkReplaced(t, w, "slow", 100*gib)
 	})
 	t.Run("a restart", func(t *testing.T) {
 		w := midway(t)

@@ -436,8 +436,8 @@ func (w *world) reachable() commit {
 		c.replicas = c.before
 	}
 	last := w.sets[len(w.sets)-1]
-	// Its StatefulSet is gone, and nobody knows of it any more: the status asks for the group.
-	unknown := last.orphaned && !last.exists && w.judge.lostRecord >= last.orphaning.since-5*second
+	// Its StatefulSet goes or is gone, and nobody knows of it any more: the status asks for the group.
+	unknown := last.orphaned && w.judge.lostRecord >= last.orphaning.since-5*second
 	if !c.warm && (unknown || !w.schedule.Start.Leave && (last.exists || last.orphaned)) {
 		c.warm, c.replicas[2] = true, max(1, last.replicas)
 	}

@@ -17,7 +17,7 @@ func GrowsFirst(v *view.View) bool {
 	if !v.Observed.Database.TablesKnown {
 		return false
 	}
-	present, wanted, more := 0, 0, false
+	present, wanted := 0, 0
 	for _, s := range v.Record.Sets {
 		if view.Data(v, s) {
 			present += s.Replicas
@@ -26,16 +26,22 @@ func GrowsFirst(v *view.View) bool {
 	for _, w := range v.Desired.Sets {
 		if w.Data {
 			wanted += w.Replicas
-			s := view.Recorded(v.Record.Sets, w.Name)
-			more = more || s == nil || w.Replicas > s.Replicas
 		}
 	}
 	for i := range v.Observed.Database.Tables {
-		if lower, _, ok := capacity.Bounds(v.Observed.Database.Tables[i].Replicas); ok && more && lower >= present && lower < wanted {
+		if lower, _, ok := capacity.Bounds(v.Observed.Database.Tables[i].Replicas); ok && NodesCome(v) && lower >= present && lower < wanted {
 			return true
 		}
 	}
 	return false
+}
+
+// NodesCome reports whether data nodes are desired that are not there yet.
+func NodesCome(v *view.View) bool {
+	return slices.ContainsFunc(v.Desired.Sets, func(w model.Set) bool {
+		s := view.Recorded(v.Record.Sets, w.Name)
+		return w.Data && (s == nil || w.Replicas > s.Replicas)
+	})
 }
 
 // SizeFirst reports whether nodes have to come, or go, before a restart or an upgrade.
@@ -43,13 +49,19 @@ func SizeFirst(v *view.View) bool {
 	return view.Unequal(v) && (GrowsFirst(v) || view.ShrinksFirst(v))
 }
 
+// Stops reports whether a drain goes no further, for it was aborted, or the definition is refused, or
+// the cluster is being suspended.
+func Stops(v *view.View) bool { return v.Rejected || v.Suspending || Aborted(v) }
+
 // LetsIn reports whether a restart or an upgrade makes room between two pods for nodes that
-// come, or go, and for which it would wait in vain. It begins again after them. A template on trial
+// come, or go, or for a drain that is to be done again, and for which it would wait in vain. It begins
+// again after them. A template on trial
 // is verified before; that of a group that is to go and cannot roll back never is.
 func LetsIn(v *view.View) bool {
 	r := v.Record.Operation.Restart
 	trial := TrialPods(v, r.Set) && (v.DesiredSet(r.Set) != nil || !NothingBefore(v, r) && !noWayBack(v, r))
-	return !v.Rejected && v.Record.Hold == nil && !trial && SizeFirst(v)
+	again := view.Refilled(v) && !Stops(v)
+	return !v.Rejected && v.Record.Hold == nil && !trial && (SizeFirst(v) || again)
 }
 
 // StuckOnLive reports whether a pod of the set is stuck on its live template.

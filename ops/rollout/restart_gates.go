@@ -63,8 +63,19 @@ func move(t *pass.Pass, going *model.Pod, allocation string) check.Move {
 	heldBack := view.HeldBackByVersion(&t.View)
 	return check.Move{
 		Nodes: t.NodesBeside(going, present(&t.View)), Going: going, Allocation: allocation,
-		SettledYellow: t.Desired.Operations.SettledYellow == "proceed", Explained: heldBack != nil, HeldBack: heldBack,
+		SettledYellow: t.Desired.Operations.SettledYellow == "proceed" || emptied(&t.View, going), Explained: heldBack != nil, HeldBack: heldBack,
 	}
+}
+
+// emptied reports whether a pod is that of a drained node, without a shard, whose volume goes with it.
+// What lacks a copy lacks it because that node takes none before it is back on another volume.
+func emptied(v *view.View, p *model.Pod) bool {
+	if doomed := view.Doomed(v); doomed == nil || p == nil || doomed.Name != p.Name || !v.Observed.Database.ShardsKnown {
+		return false
+	}
+	node := slices.IndexFunc(v.Observed.Database.Nodes, func(n model.Node) bool { return n.Name == p.NodeName })
+	on := func(s model.Shard) bool { return s.Node == v.Observed.Database.Nodes[node].ID }
+	return !slices.ContainsFunc(v.Observed.Database.Shards, on)
 }
 
 // podWaits: a check before a pod goes down does not pass, or its absence does what nobody

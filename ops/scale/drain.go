@@ -221,8 +221,11 @@ func drainStep(t *pass.Pass, op *model.Operation) {
 	}
 	if d.shards > 0 || db.Unassigned > 0 || d.moving {
 		sh.Drained = time.Time{}
-		if !stands(t, sh, d) {
+		switch blocked := stands(t, sh, d); {
+		case !blocked:
 			t.Wait(gates.Draining(sh.Names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))
+		case sh.Replaces != "" && aim.NodesCome(&t.View) && view.Doomed(&t.View) == nil:
+			op.Step = model.StepInclude // they may be what it lacks, and come while nothing is drained
 		}
 		return
 	}
@@ -452,7 +455,7 @@ func goneStep(t *pass.Pass, op *model.Operation) {
 	if m.Stop(t, beforeNext) {
 		return
 	}
-	if now := aim.RecordedReplicas(&t.View, sh.Set); now > sh.To && !stops(&t.View) && view.Target(&t.View, sh.Set) == sh.To {
+	if now := aim.RecordedReplicas(&t.View, sh.Set); now > sh.To && !aim.Stops(&t.View) && view.Target(&t.View, sh.Set) == sh.To {
 		// Where nodes vote the next one leaves after this one.
 		sh.Leaving = slices.DeleteFunc(slices.Clone(sh.Leaving), func(n model.LeavingNode) bool { return n.Ordinal >= now })
 		sh.Before, sh.Drained, sh.Since, op.Step = now, time.Time{}, t.Now, model.StepDrain

@@ -3,6 +3,7 @@ package scale
 import (
 	"slices"
 
+	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -34,7 +35,7 @@ func removeSet(t *pass.Pass, op *model.Operation) {
 	sh := op.Shrink
 	s, live := view.Recorded(t.Record.Sets, sh.Set), t.Live(sh.Set)
 	switch {
-	case s == nil, t.DesiredSet(sh.Set) != nil, stops(&t.View):
+	case s == nil, t.DesiredSet(sh.Set) != nil, aim.Stops(&t.View):
 		sh.Set, op.Step = "", model.StepNext
 		return
 	case live == nil:

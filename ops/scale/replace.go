@@ -18,10 +18,7 @@ func StartReplace(t *pass.Pass, begun bool) bool {
 	}
 	waits, refusals := len(t.Decision.Waits), len(t.Decision.Refusals)
 	s := *view.Recorded(t.Record.Sets, p.Set)
-	sh := &model.Shrink{
-		Replaces: p.Name, Masters: !view.Data(&t.View, s), Set: s.Name, From: s.Replicas, To: s.Replicas, Before: s.Replicas, Since: t.Now,
-		Leaving: leaving(&t.View, s.Name, p.Ordinal, p.Ordinal+1),
-	}
+	sh := replaced(t, p, s)
 	if replaceWaits(t, sh, p, s) {
 		if begun {
 			t.Decision.Waits, t.Decision.Refusals = t.Decision.Waits[:waits], t.Decision.Refusals[:refusals]
@@ -30,13 +27,38 @@ func StartReplace(t *pass.Pass, begun bool) bool {
 		t.Decision.LookAgain = refusedLook * t.Poll()
 		return true
 	}
-	op := &model.Operation{Kind: model.OperationReplace, Step: model.StepExclude, Started: t.Now, Revision: t.Desired.Revision, From: t.Record.Sets, To: t.Record.Sets, Shrink: sh}
-	t.Record.Operation = op
+	replace(t, sh, model.StepExclude)
 	x := &model.Exclusions{Set: s.Name, Before: t.Observed.Database.Settings.Exclude["_id"], IDs: sh.Leaving[0].ID, Replaces: p.UID}
 	if f := forecast(&t.View, sh, nil); f.Extend {
 		x.Tables = extendFilters(t, nil, f.Leaving)
 	}
 	t.Record.Exclusions = x
+	return true
+}
+
+func replaced(t *pass.Pass, p *model.Pod, s model.RecordedSet) *model.Shrink {
+	return &model.Shrink{
+		Replaces: p.Name, Masters: !view.Data(&t.View, s), Set: s.Name, From: s.Replicas, To: s.Replicas, Before: s.Replicas, Since: t.Now,
+		Leaving: leaving(&t.View, s.Name, p.Ordinal, p.Ordinal+1),
+	}
+}
+
+func replace(t *pass.Pass, sh *model.Shrink, step string) {
+	t.Record.Operation = &model.Operation{Kind: model.OperationReplace, Step: step, Started: t.Now, Revision: t.Desired.Revision, From: t.Record.Sets, To: t.Record.Sets, Shrink: sh}
+}
+
+// DrainAgain drains a node once more whose claims are deleted, and to which an only copy has come back:
+// its pod cannot go before. It says whether that is due.
+func DrainAgain(t *pass.Pass) bool {
+	if !view.Refilled(&t.View) || aim.Stops(&t.View) {
+		return false
+	}
+	p := view.Doomed(&t.View)
+	sh := replaced(t, p, *view.Recorded(t.Record.Sets, p.Set))
+	replace(t, sh, model.StepDrain)
+	x := *t.Record.Exclusions
+	x.Replaces = p.UID
+	t.Record.Exclusions = &x
 	return true
 }
 

@@ -148,10 +148,6 @@ func shrinkReading(t *pass.Pass, sets []model.RecordedSet) bool {
 	return m.Stop(t, BeforeStep) || access.Blind(t)
 }
 
-// stops: a shrink goes no further, for it was aborted, or the definition is refused, or the
-// cluster is being suspended.
-func stops(v *view.View) bool { return v.Rejected || v.Suspending || aim.Aborted(v) }
-
 // dataFirst: dedicated masters wait for data nodes that are to leave, since only these could take the
 // copies that are missing, and they run an older version. Masters would wait for those copies for ever.
 func dataFirst(v *view.View, sh *model.Shrink) bool { return sh.Masters && view.HeldByLeaving(v) }
@@ -186,8 +182,8 @@ func Shrink(t *pass.Pass) {
 	t.Record.Operation = &op
 	// A drain that is no longer desired goes back, unless nodes are leaving already.
 	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
-	back := stops(&t.View) || retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh)
-	back = back || stays(&t.View, &sh)
+	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh) || stays(&t.View, &sh)
+	back = aim.Stops(&t.View) || back && !view.Refilled(&t.View)
 	if p := view.Doomed(&t.View); p != nil && p.Name == sh.Replaces && (back || op.Step == model.StepInclude) {
 		restartsReplaced(t, op.Revision) // its claims are deleted already, and nothing takes that back
 		return
@@ -244,7 +240,7 @@ func nextShrink(t *pass.Pass, op *model.Operation) {
 	}
 	sets := ToShrink(&t.View, sh.Masters)
 	switch {
-	case stops(&t.View), NeedsNodesFirst(&t.View), dataFirst(&t.View, sh):
+	case aim.Stops(&t.View), NeedsNodesFirst(&t.View), dataFirst(&t.View, sh):
 		shrinkEnds(t, op)
 		return
 	case len(sets) == 0:

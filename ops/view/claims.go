@@ -76,6 +76,13 @@ func Doomed(v *View) *model.Pod {
 	return nil
 }
 
+// Refilled reports whether an only copy has come back to the node of such a pod, which then stays: others'
+// values can end the effect of an exclusion. It has to be drained once more.
+func Refilled(v *View) bool {
+	p := Doomed(v)
+	return p != nil && slices.ContainsFunc(v.Observed.Database.Nodes, func(n model.Node) bool { return n.Name == p.NodeName && len(n.Sole) > 0 })
+}
+
 // excluded are the pods whose nodes are members that we exclude.
 func excluded(v *View) iter.Seq[*model.Pod] {
 	return func(yield func(*model.Pod) bool) {
