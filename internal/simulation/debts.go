@@ -62,10 +62,14 @@ func (d *daemon) says(rule gates.Rule) bool {
 	return slices.ContainsFunc(d.decision.Waits, is) || slices.ContainsFunc(d.decision.Refusals, is)
 }
 
-// hidesOurs: a table has our filter, and `system` is not shown the table: nobody can give that back,
-// nor the exclusion that is given back after it.
+// hidesOurs: a table has our filter, or had it until people changed it, and `system` is not shown the
+// table: nobody can give that back, or know that it is not there, nor give back the exclusion after it.
 func (w *world) hidesOurs() bool {
-	return slices.ContainsFunc(w.tables, func(t table) bool { return t.denied && (t.exclude != "" || t.pin != t.theirs) })
+	x := w.stored.record.Exclusions
+	return slices.ContainsFunc(w.tables, func(t table) bool {
+		recorded := x != nil && slices.ContainsFunc(x.Tables, func(of model.TableExclusion) bool { return of.Name == t.name })
+		return t.denied && (t.exclude != "" || t.pin != t.theirs || recorded)
+	})
 }
 
 // answers: a daemon reaches a node through a pod that is ready, there is a master, and which

@@ -10,6 +10,7 @@ import (
 	"stevedore.dev/stevedore/internal/cratesim/allocation"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/view"
 )
 
 // Result of a schedule.
@@ -323,6 +324,7 @@ func (w *world) heal() {
 		}
 	}
 	w.endsClaims()
+	w.saysWhose()
 	if w.judge.lost {
 		// What is lost is lost: its tables are dropped.
 		lost := make([]bool, len(w.tables))
@@ -364,6 +366,19 @@ func (w *world) goesOn() string {
 		}
 	}
 	return ""
+}
+
+// saysWhose: somebody has raised replicas by hand, and a pod that came by that has never joined. The
+// status asks whose its claim is once the definition has that node too.
+func (w *world) saysWhose() {
+	for _, i := range w.used {
+		l := &w.slots[i]
+		s := view.Recorded(w.stored.record.Sets, l.set.name)
+		if s != nil && l.ordinal >= s.Replicas && l.pod.exists && l.claim.exists && l.volume.node == 0 && l.claim.clusterID == "" {
+			l.claim.clusterID = clusterID
+			w.say("somebody says that %s is of this cluster", l.claimName)
+		}
+	}
 }
 
 // dropShards: people drop tables that are lost.
@@ -437,7 +452,7 @@ func (w *world) reachable() commit {
 	}
 	last := w.sets[len(w.sets)-1]
 	// Its StatefulSet goes or is gone, and nobody knows of it any more: the status asks for the group.
-	unknown := last.orphaned && w.judge.lostRecord >= last.orphaning.since-5*second
+	unknown := last.orphaned && w.judge.lostRecord >= last.orphaning.since-5*second || last.terminating && w.judge.lostRecord > 0
 	if !c.warm && (unknown || !w.schedule.Start.Leave && (last.exists || last.orphaned)) {
 		c.warm, c.replicas[2] = true, max(1, last.replicas)
 	}
