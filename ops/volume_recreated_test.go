@@ -270,6 +270,10 @@ func TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone(t *testing.T) {
 	}{
 		{"its group is not in the definition", func(s *situation) { s.d.Sets = s.d.Sets[:1] }, "", true},
 		{"its group is written back: it takes its pods, which have joined", func(*situation) {}, "", false},
+		{"its group is written back, and an upgrade waits for a person", func(s *situation) {
+			claimDeleted(0, false)(s)
+			s.d.Changes, s.d.Version = []model.Change{{Class: model.ChangeImage, Set: hot}}, "5.10.2"
+		}, "", false},
 		{"its pods belong to it still, as a watch shows it", func(s *situation) {
 			s.d.Sets, s.podOf(warm+"-0").Controller = s.d.Sets[:1], "uid-of-warm"
 		}, model.OperationRestart, false},

@@ -201,6 +201,9 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 		if w.schedule.Start.Zones && o.set == l.set && o.kube%3 == l.kube%3 && !l.set.masters && j.of(o).cause == byDaemon && o.pod.terminating {
 			continue // a zone goes together
 		}
+		if d.acting == model.ActionRecoverPod && !w.recovered {
+			continue // before it has recovered the cluster serves nobody, and this is the remedy
+		}
 		since := j.of(o).since
 		if o.pod.terminating && o.pod.joined {
 			since = w.now // it is going right now, and no statement can show it

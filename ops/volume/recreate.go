@@ -361,6 +361,10 @@ func Forgotten(t *pass.Pass) bool {
 	return true
 }
 
+// WrittenBack reports whether the definition has such a group again: its StatefulSet is made before
+// anything else is done.
+func WrittenBack(v *view.View) bool { return v.DesiredSet(forgotten(v)) != nil }
+
 // forgotten is a StatefulSet of which only pods are there, and nothing is recorded; "" for none.
 func forgotten(v *view.View) string {
 	for i := range v.Observed.Pods {
