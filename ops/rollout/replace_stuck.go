@@ -75,8 +75,8 @@ func ReplaceStuck(t *pass.Pass) {
 	if !mayReplace(t) {
 		return
 	}
-	if t.RecoverPod(); t.Decision.Disruptive != nil {
-		return
+	if t.RecoverPod(); t.Decision.Disruptive != nil || view.Restarting(&t.View) && t.Record.Operation.Step == model.StepStopped {
+		return // what has stopped waits for another definition, but for a gateway that waits for nodes
 	}
 	found := stuckPod(&t.View)
 	if found == nil {
@@ -110,8 +110,6 @@ func mayReplace(t *pass.Pass) bool {
 	case t.Rejected, t.Decision.Disruptive != nil:
 		return false
 	case !t.Record.Bootstrap.Done && !stuckInBootstrap(v):
-		return false
-	case view.Restarting(v) && t.Record.Operation.Step == model.StepStopped:
 		return false
 	}
 	return aim.Applied(&t.View) && t.Observed.Applied.Effective.Equal(t.Decision.Effective)
