@@ -73,10 +73,11 @@ type judge struct {
 	refused millis
 }
 
-// judged is why and since when a node is down.
+// judged is why and since when a node is down, and when its process left the cluster: that of a pod
+// that is going runs for a moment yet, and until then every look shows it.
 type judged struct {
-	cause cause
-	since millis
+	cause       cause
+	since, left millis
 }
 
 type cause uint8
@@ -116,7 +117,10 @@ func (j *judge) of(l *slot) judged {
 }
 
 // gone: a process has ended, for whatever reason was noted before, else a fault.
-func (j *judge) gone(w *world, l *slot) { j.fault(w, l) }
+func (j *judge) gone(w *world, l *slot) {
+	j.fault(w, l)
+	j.down[l.index].left = w.now
+}
 
 func (j *judge) fault(w *world, l *slot) {
 	j.faultAt = w.now
@@ -204,7 +208,7 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 		if d.acting == model.ActionRecoverPod && !w.recovered {
 			continue // before it has recovered the cluster serves nobody, and this is the remedy
 		}
-		since := j.of(o).since
+		since := max(j.of(o).since, j.of(o).left)
 		if o.pod.terminating && o.pod.joined {
 			since = w.now // it is going right now, and no statement can show it
 		}
