@@ -90,7 +90,7 @@ var bugs = []mutation{
 		"ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"d", "refusals", ", f.shardsFit, f.diskFits}", ", f.diskFits}",
 		"ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
-	{"e", "stops", " || aim.Aborted(v)", "",
+	{"e", "Stops", " || Aborted(v)", "",
 		"ops", "TestAShrinkThatTookTooLongLeavesNoExclusionBehind"},
 	{"e", "shrink", "retargeted := sh.Set", "retargeted := false && sh.Set",
 		"ops", "TestAShrinkThatTookTooLongLeavesNoExclusionBehind"},

@@ -100,7 +100,7 @@ var rules = []mutation{
 	{"volumes-too-small", "refuseSmaller", `t.Refuse(gates.VolumesTooSmall("the shards of all nodes", bytes, room, db.Settings.LowWatermark, len(nodes)))`, "", "ops", "TestSmallerVolumesAreLookedAtBeforeTheFirstNodeIsDrained"},
 	{"disk-does-not-fit", "overflow", "return []model.Reason{gates.DiskDoesNotFit(what, g.moving, room, watermark, len(g.nodes))}", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"shards-do-not-fit", "shardsFit", "out = append(out, gates.ShardsDoNotFit(\"the cluster\", total, limit.most, len(f.remaining), limit.name))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
-	{"draining", "drainStep", "t.Wait(gates.Draining(sh.Names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))", "", "ops", aShrink},
+	{"draining", "scale.left", "t.Wait(gates.Draining(sh.Names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))", "_ = db", "ops", aShrink},
 	{"drain-blocked", "stands", "t.Refuse(gates.DrainBlocked(d.shards, d.bytes, sh.Names(), db.Unassigned, sh.Still, blockers(&t.View, d)))", "", "ops", aShrink},
 	{"leaving-node-away", "drainReading", "\t\t\tt.Wait(gates.LeavingNode(n.Name, n.Pod))\n\t\t\treturn true\n", "			continue\n", "ops", aShrink},
 	{"nodes-gone", "stillLeaving", "\t\t\tt.Wait(gates.NodesGone(\"pod \" + p.Name))\n", "", "ops", "TestWhatLeavesStaysExcludedUntilTheLastOfItIsGone"},

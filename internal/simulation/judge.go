@@ -471,25 +471,6 @@ func (j *judge) volumeLost(w *world, l *slot) {
 	}
 }
 
-// votersGone counts the voters that never come back; without is one that is lost right
-// now. One whose node has left, with another away in that moment, votes on, for fewer
-// than three never vote once three have. It has left because Git wants so, after a look
-// at which all were there, and comes back only when Git wants it again: with the volume
-// of another gone too, nothing that is wanted brings a majority.
-func (w *world) votersGone(without *slot) (gone int) {
-	for _, v := range w.voters {
-		there := false
-		for _, i := range w.used {
-			o := &w.slots[i]
-			there = there || o != without && o.volume.node == v && (o.ordinal < o.set.replicas || o.pod.up)
-		}
-		if !there {
-			gone++
-		}
-	}
-	return gone
-}
-
 // beyondRescue: most voters went with their volumes, or one did when no look could show it
 // any more to who let another leave: without a master nobody takes that one off the voters.
 func (j *judge) beyondRescue(w *world) bool {

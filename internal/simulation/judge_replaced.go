@@ -88,7 +88,7 @@ func (j *judge) empty(w *world, d *daemon, l *slot) {
 		w.violate("A", "the daemon deletes %s, and a copy of %s was not started when it looked", l.claimName, d.looked.moving)
 	}
 	id := nameOf(nodeIDs, "node-", l.volume.node)
-	if l.set.masters || l.pod.joinedAt >= d.looked.excludedAt {
+	if l.set.masters || l.volume.node == 0 || l.pod.joinedAt >= d.looked.excludedAt {
 		return
 	}
 	if !listed(d.looked.excluded, id) || !d.looked.inForce {

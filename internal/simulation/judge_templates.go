@@ -13,6 +13,11 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, want
 	if s.exists && e.Replicas < s.replicas {
 		j.lowers(w, s, e.Replicas, w.now)
 	}
+	for o := s.replicas; s.exists && o < e.Replicas && len(j.down) > 0; o++ {
+		if l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]; !l.pod.exists {
+			j.down[l.index] = judged{} // it left some time before, and is to come now
+		}
+	}
 	if e.Replicas > 0 {
 		j.stopped[w.setIndex(s.name)] = false
 	}
@@ -32,7 +37,9 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, want
 	head := &w.commits[w.fetched()]
 	hash := w.templates[wanted].hash
 	j.proven(w, s, hash)
-	if !s.exists || hash == w.templates[s.template].hash || hash == w.templates[head.tmpl].hash || hash == w.templates[s.previous].hash || hash == w.templates[s.proven].hash {
+	byHand := s.byHand // it gets back what a daemon had decided of it
+	s.byHand = false
+	if !s.exists || byHand || hash == w.templates[s.template].hash || hash == w.templates[head.tmpl].hash || hash == w.templates[s.previous].hash || hash == w.templates[s.proven].hash {
 		return
 	}
 	index := w.setIndex(s.name)

@@ -82,6 +82,7 @@ type set struct {
 	seenInitialMasters, seenExists bool
 	seenUID                        string
 	seenTerminating                bool
+	byHand                         bool // somebody has made it from a file, and no daemon has written it since
 	smaller                        bool // it was recreated with smaller claim templates at some time
 	orphaning
 	// due is when the controller looks; the cache of the controller follows at

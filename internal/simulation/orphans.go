@@ -169,7 +169,7 @@ func (w *world) makesSet(it Item) {
 		before := *s
 		*s = s.recreated(w.nextUID())
 		s.template, s.replicas, s.foreign = before.template, before.replicas, it.B%2 == 0
-		s.generation = 1
+		s.generation, s.byHand = 1, true
 		w.say("somebody makes StatefulSet %s, foreign: %t", s.name, s.foreign)
 		w.setChanged(s)
 		return

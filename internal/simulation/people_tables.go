@@ -3,6 +3,7 @@ package simulation
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/internal/cratesim/allocation"
@@ -195,4 +196,9 @@ func (w *world) fillDisks(it Item) {
 		}
 	}
 	w.reroute = max(w.now, 1)
+}
+
+// dropShards: people drop tables that are lost.
+func (w *world) dropShards(of []bool) {
+	w.shards = slices.DeleteFunc(w.shards, func(s shard) bool { return of[s.table] })
 }

@@ -1,6 +1,9 @@
 package simulation
 
-import "stevedore.dev/stevedore/ops/model"
+import (
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/view"
+)
 
 // growing is the first seed whose schedule may have volumes that grow.
 const growing = 1_100_000_000
@@ -217,4 +220,17 @@ func (w *world) keepsVolumes(c *commit) {
 	c.offline = c.offline || w.driver() == offlineDriver
 	c.sized(size)
 	w.unlimited = size > mostSize // pods that came later have such volumes: it has to give them
+}
+
+// saysWhose: somebody has raised replicas by hand, and a pod that came by that has never joined. The
+// status asks whose its claim is once the definition has that node too.
+func (w *world) saysWhose() {
+	for _, i := range w.used {
+		l := &w.slots[i]
+		s := view.Recorded(w.stored.record.Sets, l.set.name)
+		if s != nil && l.ordinal >= s.Replicas && l.pod.exists && l.claim.exists && l.volume.node == 0 && l.claim.clusterID == "" {
+			l.claim.clusterID = clusterID
+			w.say("somebody says that %s is of this cluster", l.claimName)
+		}
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"stevedore.dev/stevedore/internal/cratesim/allocation"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
-	"stevedore.dev/stevedore/ops/view"
 )
 
 // Result of a schedule.
@@ -366,24 +365,6 @@ func (w *world) goesOn() string {
 		}
 	}
 	return ""
-}
-
-// saysWhose: somebody has raised replicas by hand, and a pod that came by that has never joined. The
-// status asks whose its claim is once the definition has that node too.
-func (w *world) saysWhose() {
-	for _, i := range w.used {
-		l := &w.slots[i]
-		s := view.Recorded(w.stored.record.Sets, l.set.name)
-		if s != nil && l.ordinal >= s.Replicas && l.pod.exists && l.claim.exists && l.volume.node == 0 && l.claim.clusterID == "" {
-			l.claim.clusterID = clusterID
-			w.say("somebody says that %s is of this cluster", l.claimName)
-		}
-	}
-}
-
-// dropShards: people drop tables that are lost.
-func (w *world) dropShards(of []bool) {
-	w.shards = slices.DeleteFunc(w.shards, func(s shard) bool { return of[s.table] })
 }
 
 // gone says that a shard of a table has no whole copy any more that counts.

@@ -60,8 +60,10 @@ func Stops(v *view.View) bool { return v.Rejected || v.Suspending || Aborted(v) 
 func LetsIn(v *view.View) bool {
 	r := v.Record.Operation.Restart
 	trial := TrialPods(v, r.Set) && (v.DesiredSet(r.Set) != nil || !NothingBefore(v, r) && !noWayBack(v, r))
-	again := view.Refilled(v) && !Stops(v)
-	return !v.Rejected && v.Record.Hold == nil && !trial && (SizeFirst(v) || again)
+	if v.Rejected || v.Record.Hold != nil || trial {
+		return false
+	}
+	return SizeFirst(v) || view.Refilled(v) && !Stops(v)
 }
 
 // StuckOnLive reports whether a pod of the set is stuck on its live template.

@@ -209,6 +209,8 @@ type Recreation struct {
 	// "" where those stay.
 	Sizes   SizeList `json:"sizes"`
 	Classes SizeList `json:"classes,omitempty"`
+	// Smaller is true where its claims are to become smaller: their volumes are then replaced.
+	Smaller bool `json:"smaller,omitempty"`
 }
 
 // VolumeReplacement is under way from when another storage class, or a smaller size, is desired

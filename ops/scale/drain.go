@@ -221,12 +221,7 @@ func drainStep(t *pass.Pass, op *model.Operation) {
 	}
 	if d.shards > 0 || db.Unassigned > 0 || d.moving {
 		sh.Drained = time.Time{}
-		switch blocked := stands(t, sh, d); {
-		case !blocked:
-			t.Wait(gates.Draining(sh.Names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))
-		case sh.Replaces != "" && aim.NodesCome(&t.View) && view.Doomed(&t.View) == nil:
-			op.Step = model.StepInclude // they may be what it lacks, and come while nothing is drained
-		}
+		left(t, op, d)
 		return
 	}
 	sh.Held = false
@@ -249,6 +244,17 @@ func drainStep(t *pass.Pass, op *model.Operation) {
 	}
 	sh.Still = time.Time{}
 	makeSmaller(t, op)
+}
+
+// left says what is left on nodes that are drained, and whether that moves.
+func left(t *pass.Pass, op *model.Operation, d drain) {
+	sh, db := op.Shrink, &t.Observed.Database
+	switch blocked := stands(t, sh, d); {
+	case !blocked:
+		t.Wait(gates.Draining(sh.Names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))
+	case sh.Replaces != "" && aim.NodesCome(&t.View) && view.Doomed(&t.View) == nil:
+		op.Step = model.StepInclude // they may be what it lacks, and come while nothing is drained
+	}
 }
 
 // stands tries a drain that does not move again, and is true once it has named what blocks it.

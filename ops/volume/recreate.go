@@ -48,7 +48,7 @@ func begun(t *pass.Pass, live *model.ObservedSet, recorded int) bool {
 	}
 	t.Record.Operation = &model.Operation{
 		Kind: model.OperationExpand, Step: model.StepGuard, Started: t.Now, Revision: t.Record.Revision,
-		Recreation: &model.Recreation{Set: live.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Sizes: sizesFor(&t.View, live.Name), Classes: classesFor(&t.View, live.Name)},
+		Recreation: &model.Recreation{Set: live.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Sizes: sizesFor(&t.View, live.Name), Classes: classesFor(&t.View, live.Name), Smaller: aim.Smaller(&t.View, live.Name)},
 	}
 	return true
 }
@@ -119,6 +119,11 @@ func Expand(t *pass.Pass) {
 		guard(t, r, live)
 	case model.StepRecreate:
 		if live != nil && live.UID != r.UID {
+			if replacing := t.Record.Replacing; r.Smaller && replacing != nil && !replacing.Shrinks(r.Set) {
+				next := *replacing
+				next.Smaller = strings.Join(append(model.Listed(next.Smaller), r.Set), ",")
+				t.Record.Replacing = &next
+			}
 			step(t, model.StepAdopt)
 			adopt(t, r, live)
 			return
@@ -138,11 +143,6 @@ func guard(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 	if why := open(&t.View, r); why != "" {
 		t.Wait(gates.SetRecreated(r.Set, why))
 		return
-	}
-	if aim.Smaller(&t.View, r.Set) && t.Record.Replacing != nil && !t.Record.Replacing.Shrinks(r.Set) {
-		next := *t.Record.Replacing
-		next.Smaller = strings.Join(append(model.Listed(next.Smaller), r.Set), ",")
-		t.Record.Replacing = &next
 	}
 	step(t, model.StepRecreate)
 	recreate(t, r, live)

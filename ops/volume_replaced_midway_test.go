@@ -1,0 +1,163 @@
+package ops_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// What is asked for midway: what is decided by then holds.
+func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
+	midway := func(t *testing.T) *world {
+		w := consentingWorld(t)
+		w.desired = classed(w.desired, "slow", sizeBefore)
+		for i := 0; i < 400 && w.renamed[hot+"/0"] == ""; i++ {
+			_, err := w.turn()
+			require.NoError(t, err)
+		}
+		return w
+	}
+	t.Run("the old class: the nodes go back", func(t *testing.T) {
+		w := midway(t)
+		w.desired, w.backAgain = classed(w.desired, "fast", sizeBefore), 1
+		w.run(900)
+		for _, c := range w.claims {
+			assert.Equal(t, "fast", c.Class, c.Name)
+		}
+		assert.Empty(t, w.excluded())
+		assert.Len(t, w.shards, 12)
+	})
+	t.Run("the consent is taken back: no further volume goes, and it is said", func(t *testing.T) {
+		w := midway(t)
+		w.desired.Operations.Consent = nil
+		w.desired.Revision = "rev-none"
+		var d model.Decision
+		for range 300 {
+			d, _ = w.turn()
+		}
+		old := 0
+		for _, c := range w.claims {
+			if c.Class == "fast" {
+				old++
+			}
+			assert.False(t, c.Terminating)
+		}
+		assert.Equal(t, 2, old)
+		assert.Contains(t, reasons(d.Waits), "volumes-replaced")
+		assert.Empty(t, w.excluded())
+		w.desired.Operations.Consent = []definition.Consent{definition.ConsentDeleteVolumes}
+		w.desired.Revision = "rev-again"
+		w.run(900)
+		checkReplaced(t, w, "slow", 100*gib)
+	})
+	t.Run("the consent is taken back while a node is drained: it keeps its volume", func(t *testing.T) {
+		w := consentingWorld(t)
+		w.desired, w.stuck = classed(w.desired, "slow", sizeBefore), true
+		for i := 0; i < 400 && len(w.excluded()) == 0; i++ {
+			_, err := w.turn()
+			require.NoError(t, err)
+		}
+		require.NotEmpty(t, w.excluded())
+		w.desired.Operations.Consent, w.desired.Revision, w.stuck = nil, "rev-none", false
+		for range 100 {
+			_, _ = w.turn()
+		}
+		assert.Empty(t, w.excluded(), "the exclusion is given back")
+		assert.Nil(t, w.record.Operation)
+		for _, c := range w.claims {
+			assert.Equal(t, "fast", c.Class, c.Name)
+			assert.False(t, c.Terminating, c.Name)
+		}
+	})
+	t.Run("more nodes, and the drain is blocked: they come first", func(t *testing.T) {
+		w := consentingWorld(t)
+		w.desired = classed(w.desired, "slow", sizeBefore)
+		for i := 0; i < 400 && len(w.excluded()) == 0; i++ {
+			_, _ = w.turn()
+		}
+		w.fill(model.Table{Name: "doc.wide", Replicas: "2"}, 1, 3) // a copy on each node: one has nowhere to go
+		isBlocked := false
+		for i := 0; i < 400 && !isBlocked; i++ {
+			d, _ := w.turn()
+			isBlocked = slices.Contains(reasons(d.Refusals), "drain-blocked")
+		}
+		require.True(t, isBlocked)
+		w.desired.Sets = append(slices.Clone(w.desired.Sets), model.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
+		w.desired = classed(w.desired, "slow", sizeBefore)
+		w.desired.Revision = "rev-warm"
+		for range 60 {
+			_, _ = w.turn()
+		}
+		require.NotNil(t, view.Recorded(w.record.Sets, warm))
+		w.run(900)
+		for _, c := range w.claims {
+			assert.Equal(t, "slow", c.Class, c.Name)
+		}
+		assert.Len(t, w.claims, 4)
+		assert.Len(t, w.shards, 15)
+		assert.Empty(t, w.excluded())
+	})
+	t.Run("only copies come back to a drained node: it is drained once more", func(t *testing.T) {
+		w := consentingWorld(t)
+		w.desired = classed(w.desired, "slow", sizeBefore)
+		restarts := func() bool { return w.record.Operation != nil && w.record.Operation.Kind == model.OperationRestart }
+		for i := 0; i < 400 && !restarts(); i++ {
+			_, err := w.turn()
+			require.NoError(t, err)
+		}
+		require.True(t, restarts())
+		gone := w.excluded()[0]
+		w.see = func(db *model.Database) {
+			for i := range db.Nodes {
+				if n := &db.Nodes[i]; n.ID == gone && slices.ContainsFunc(w.shards, func(s model.Shard) bool { return s.Node == gone }) {
+					n.Sole = []string{"doc.one"}
+				}
+			}
+		}
+		w.besideOurs("_name", "nobody")
+		w.refill()
+		for i := 0; i < 200 && w.renamed[hot+"/0"] == ""; i++ {
+			_, err := w.turn()
+			require.NoError(t, err)
+			lost := w.renamed[hot+"/0"] != "" && slices.ContainsFunc(w.shards, func(s model.Shard) bool { return s.Node == gone })
+			require.False(t, lost, "the only copy has gone with its volume")
+		}
+		w.run(900)
+		checkReplaced(t, w, "slow", 100*gib)
+	})
+	t.Run("a restart", func(t *testing.T) {
+		w := midway(t)
+		w.template = "t2"
+		w.desired.Revision = "rev-t2"
+		w.run(1200)
+		for _, c := range w.claims {
+			assert.Equal(t, "slow", c.Class, c.Name)
+		}
+		for name, p := range w.pods {
+			assert.Equal(t, "t2", p.template, name)
+		}
+	})
+	t.Run("another version", func(t *testing.T) {
+		w := midway(t)
+		w.desired.Version, w.desired.Revision = "5.10.2", "rev-version"
+		w.run(1200)
+		for _, c := range w.claims {
+			assert.Equal(t, "slow", c.Class, c.Name)
+		}
+	})
+	t.Run("a fourth node", func(t *testing.T) {
+		w := midway(t)
+		w.desired.Sets = slices.Clone(w.desired.Sets)
+		w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-4"
+		w.run(1200)
+		for _, c := range w.claims {
+			assert.Equal(t, "slow", c.Class, c.Name)
+		}
+	})
+}
