@@ -16,6 +16,9 @@ func StartReplace(t *pass.Pass, begun bool) bool {
 	if p == nil {
 		return false
 	}
+	if first := nextReplaced(&t.View, true); first != nil {
+		p = first // no second node before the volume of the first has gone: what that one waits for is said
+	}
 	waits, refusals := len(t.Decision.Waits), len(t.Decision.Refusals)
 	s := *view.Recorded(t.Record.Sets, p.Set)
 	sh := replaced(t, p, s)
@@ -63,7 +66,8 @@ func DrainAgain(t *pass.Pass) bool {
 }
 
 // nextReplaced is the pod of the lowest ordinal whose node is to come onto other volumes, once its
-// StatefulSet makes such ones; nil where there is none.
+// StatefulSet makes such ones; nil where there is none. Of those whose claims are being deleted one comes
+// first that may go.
 func nextReplaced(v *view.View, begun bool) *model.Pod {
 	if !aim.MayReplace(v) || v.Rejected || v.Suspending || view.Unequal(v) {
 		return nil
@@ -75,7 +79,11 @@ func nextReplaced(v *view.View, begun bool) *model.Pod {
 			continue
 		}
 		due := len(aim.OtherClaims(v, p)) > 0 && len(aim.OtherVolumes(v, p.Set)) == 0
-		if due && (found == nil || p.Set == found.Set && p.Ordinal < found.Ordinal) {
+		earlier := found == nil || p.Set == found.Set && p.Ordinal < found.Ordinal
+		if begun && found != nil && view.ReplacesVolume(v, p) != view.ReplacesVolume(v, found) {
+			earlier = view.ReplacesVolume(v, p)
+		}
+		if due && earlier {
 			found = p
 		}
 	}
