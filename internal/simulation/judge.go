@@ -119,7 +119,9 @@ func (j *judge) of(l *slot) judged {
 // gone: a process has ended, for whatever reason was noted before, else a fault.
 func (j *judge) gone(w *world, l *slot) {
 	j.fault(w, l)
-	j.down[l.index].left = w.now
+	if d := &j.down[l.index]; d.cause == byFault {
+		d.left, j.faulted = w.now, w.now
+	}
 }
 
 func (j *judge) fault(w *world, l *slot) {

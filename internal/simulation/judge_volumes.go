@@ -251,7 +251,11 @@ func (j *judge) endsVolume(w *world, d *daemon, l *slot) {
 			on = on || s.copies[k].synced && s.copies[k].slot == l.index
 			elsewhere = elsewhere || s.copies[k].synced && s.copies[k].slot != l.index
 		}
-		if on && !elsewhere && !w.tableChangedSince(d.checked) {
+		looked := d.checked
+		if at := d.looked.tablesAt; at > 0 {
+			looked = at // the nodes are asked for after the tables
+		}
+		if on && !elsewhere && !w.tableChangedSince(looked) {
 			w.violate("D", "the daemon takes %s down, and its volume has the last whole copy of %s, shard %d", l.podName, w.tables[s.table].name, s.id)
 		}
 	}

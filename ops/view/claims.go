@@ -43,9 +43,12 @@ func holdsShards(c *model.Claim) bool { return c.Template == "" || model.DataVol
 // ReplacesVolume reports whether a person has agreed that the volumes of a pod are replaced whose
 // claims are being deleted: it is restarted for that, but not a pod that was made after the
 // deletion. That one is on another claim, which the watch has not shown yet.
-func ReplacesVolume(v *View, p *model.Pod) bool {
+func ReplacesVolume(v *View, p *model.Pod) bool { return p.Ready && losesVolume(v, p) }
+
+// losesVolume reports whether it is agreed that a volume goes with its pod.
+func losesVolume(v *View, p *model.Pod) bool {
 	c := DeletedClaim(v, p)
-	return c != nil && c.Replace && p.Ready && !p.Created.After(c.Deleted)
+	return c != nil && c.Replace && !p.Created.After(c.Deleted)
 }
 
 // FewVoters reports whether a pod is one of one or two master-eligible nodes: CrateDB lets an odd
@@ -69,7 +72,7 @@ func FewVoters(v *View, p *model.Pod) bool {
 // record may be lost.
 func Doomed(v *View) *model.Pod {
 	for p := range excluded(v) {
-		if p.Ordinal < Target(v, p.Set) && ReplacesVolume(v, p) {
+		if p.Ordinal < Target(v, p.Set) && losesVolume(v, p) {
 			return p
 		}
 	}
