@@ -161,3 +161,94 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		}
 	})
 }
+
+// situated is a cluster in which nodes are to come onto volumes of another class that its StatefulSet
+// makes already, right before the first of them is drained.
+func situated(t *testing.T) *situation {
+	w := consentingWorld(t)
+	w.desired = classed(w.desired, "slow", sizeBefore)
+	replaces := func() bool { return w.record.Operation != nil && w.record.Operation.Kind == model.OperationReplace }
+	for i := 0; i < 400 && !replaces(); i++ {
+		_, _ = w.turn()
+	}
+	require.True(t, replaces())
+	s := &situation{d: w.desired, o: w.observe(), r: w.record}
+	s.r.Operation, s.r.Exclusions = nil, nil
+	s.o.DeletesClaims = model.Yes
+	return s
+}
+
+// deletes has the claim of a pod deleted; agreed: its volume may go.
+func (s *situation) deletes(ordinal int, agreed bool) {
+	s.o.Claims = slices.Clone(s.o.Claims)
+	for i := range s.o.Claims {
+		if c := &s.o.Claims[i]; c.Set == hot && c.Ordinal == ordinal {
+			c.Terminating, c.Replace, c.Deleted = true, agreed, s.o.At
+		}
+	}
+}
+
+func TestWhichNodeIsDrainedNextForAnotherVolume(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		so   func(s *situation)
+		next string
+	}{
+		{"the lowest ordinal", func(*situation) {}, hot + "-0"},
+		{"before it one whose claim is being deleted", func(s *situation) { s.deletes(2, false) }, hot + "-2"},
+		{"of two of these the one that may go", func(s *situation) {
+			s.deletes(0, false)
+			s.deletes(1, true)
+		}, hot + "-1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := situated(t)
+			c.so(s)
+			d := s.decide()
+			require.NotNil(t, d.Record.Operation, "%v %v", d.Waits, d.Refusals)
+			require.NotNil(t, d.Record.Operation.Shrink)
+			assert.Equal(t, c.next, d.Record.Operation.Shrink.Replaces)
+		})
+	}
+}
+
+// No second node is drained while the volume of the first may still go with its pod, whatever that
+// one waits for.
+func TestASecondNodeWaitsForTheVolumeOfTheFirst(t *testing.T) {
+	s := situated(t)
+	s.deletes(2, true)
+	for i := range s.o.Pods {
+		if s.o.Pods[i].Name == hot+"-2" {
+			s.o.Pods[i].Ready = false
+		}
+	}
+	d := s.decide()
+	assert.Nil(t, d.Record.Operation)
+	assert.Contains(t, reasons(d.Waits), "volumes-replaced")
+}
+
+func TestAnExclusionIsKeptUntilTheVolumeHasGone(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		so   func(s *situation, p *model.Pod)
+		kept bool
+	}{
+		{"its pod is there", func(*situation, *model.Pod) {}, true},
+		{"its pod is not ready", func(_ *situation, p *model.Pod) { p.Ready = false }, true},
+		{"a person releases the cluster", func(s *situation, _ *model.Pod) { s.d.Released = true }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := situated(t)
+			s.deletes(0, true)
+			p := s.podOf(hot + "-0")
+			i := slices.IndexFunc(s.o.Database.Nodes, func(n model.Node) bool { return n.Name == p.NodeName })
+			id := s.o.Database.Nodes[i].ID
+			s.r.Exclusions = &model.Exclusions{Set: hot, IDs: id}
+			s.o.Database.Settings.Exclude = map[string]string{"_id": id}
+			s.d.Paused = true
+			c.so(s, p)
+			d := s.decide()
+			assert.Equal(t, c.kept, action(&d, model.ActionIncludeNodes) == nil)
+		})
+	}
+}

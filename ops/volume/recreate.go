@@ -361,9 +361,15 @@ func Forgotten(t *pass.Pass) bool {
 	return true
 }
 
-// WrittenBack reports whether the definition has such a group again: its StatefulSet is made before
-// anything else is done.
-func WrittenBack(v *view.View) bool { return v.DesiredSet(forgotten(v)) != nil }
+// TakesBack notes such a group where the definition has it again: its StatefulSet is made for the pods
+// that are there, before anything else is done and whatever the health is.
+func TakesBack(t *pass.Pass) bool {
+	w := t.DesiredSet(forgotten(&t.View))
+	if w != nil {
+		t.Record.Sets = append(slices.Clip(t.Record.Sets), model.RecordedSet{Name: w.Name, Group: w.Group, Replicas: aim.Orphans(&t.View, w.Name)})
+	}
+	return w != nil
+}
 
 // forgotten is a StatefulSet of which only pods are there, and nothing is recorded; "" for none.
 func forgotten(v *view.View) string {
