@@ -435,11 +435,12 @@ func claimsStep(t *pass.Pass, op *model.Operation) {
 	drainProgress(t, sh, d)
 	joined, _ := another(&t.View, sh)
 	empty := d.shards == 0 && !d.moving && t.Observed.Database.Unassigned == 0
+	reason, waits := evidenceWaits(&t.View, sh, 0)
 	switch {
-	case !empty, joined != nil, exclude(t, t.Record.Exclusions):
-		// Something came back between the check and the write.
+	case !empty, joined != nil, exclude(t, t.Record.Exclusions), waits && len(t.Observed.Database.Evidence) > 0:
+		// Something came back between the check and the write, or a witness has seen a shard.
 		op.Step, sh.Since, sh.Drained = model.StepDrain, t.Now, time.Time{}
-	case t.Waits(view.ClusterHealthWaits(&t.View, false)), t.Waits(evidenceWaits(&t.View, sh, 0)):
+	case t.Waits(view.ClusterHealthWaits(&t.View, false)), t.Waits(reason, waits):
 	default:
 		deleteClaims(t, op)
 	}
