@@ -50,8 +50,7 @@ func NextSet(v *view.View) string {
 		if first == "" {
 			first = s.Name
 		}
-		pending := view.PendingRestart(v, s.Name) && !TrialPods(v, s.Name)
-		if untried == "" && !pending && slices.Contains(v.Record.OnTrial, s.Name) {
+		if untried == "" && (evictedOnto(v, s.Name) || !view.PendingRestart(v, s.Name)) && slices.Contains(v.Record.OnTrial, s.Name) {
 			untried = s.Name
 		}
 		if v.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && mayBeCured(v, p) }) && !OthersFirst(v, s.Name) {
