@@ -212,6 +212,9 @@ func (j *judge) expanded(w *world, d *daemon, r *model.Report) {
 			}
 		}
 	}
+	if r.Reason == "VolumesReplaced" {
+		w.losesShrinks() // what is larger from now on somebody has made so, or a growth that was taken back
+	}
 }
 
 // smaller names a claim that has not yet the size that Git says; "" for none. On one that no pod

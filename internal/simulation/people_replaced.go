@@ -226,8 +226,9 @@ func (w *world) onOthers(c *commit) string {
 	return ""
 }
 
-// losesShrinks: with the record nobody knows any more whether a claim is larger than its template
-// because somebody has made it so, which stays, or because volumes became smaller (docs/volumes.md).
+// losesShrinks: without a record, and once a replacement has ended, nobody knows any more whether a claim
+// is larger than its template because somebody has made it so, which stays, or because volumes became
+// smaller (docs/volumes.md).
 func (w *world) losesShrinks() {
 	for _, i := range w.used {
 		w.slots[i].claim.shrinks = false

@@ -60,6 +60,12 @@ func NextSet(v *view.View) string {
 	return cmp.Or(untried, first)
 }
 
+// Curable reports whether a pod of any set cannot run, and the template may be its remedy that its set
+// gets when its turn comes.
+func Curable(v *view.View) bool {
+	return v.AnyPod(func(p *model.Pod) bool { return view.PendingRestart(v, p.Set) && mayBeCured(v, p) })
+}
+
 // mayBeCured reports whether another template may be what a pod lacks: it cannot start, or its node
 // is a member and it is not ready, or its node does not join though there is a master.
 func mayBeCured(v *view.View, p *model.Pod) bool {

@@ -217,7 +217,8 @@ func stableStep(t *pass.Pass, op *model.Operation) {
 		return
 	}
 	clock, unchanged, trial := t.Policy.StableWait(t.Desired.Operations.StableFor)
-	if (view.AnyHealedByRestart(&t.View, "") || aim.LetsIn(&t.View)) && aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Same) >= clock {
+	remedy := view.AnyHealedByRestart(&t.View, "") || aim.Curable(&t.View)
+	if (remedy || aim.LetsIn(&t.View)) && aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Same) >= clock {
 		op.Step = model.StepNext // that one will not become ready by waiting, or another operation comes first
 		return
 	}
