@@ -79,6 +79,8 @@ func work(t *pass.Pass) {
 	scale.Grow(t)
 	scale.Shrink(t)
 	lifecycle.Suspend(t)
-	rollout.Restart(t)
+	if !scale.TakesOver(t) {
+		rollout.Restart(t)
+	}
 	volume.Expand(t)
 }

@@ -234,9 +234,9 @@ func (o objects) DeleteClaim(ctx context.Context, name, uid string) error {
 const claimProtection = "kubernetes.io/pvc-protection"
 
 // mayDeleteClaims asks whether this process may delete volume claims, while volumes are being
-// replaced: that is known before a node is drained for it, and between two operations only.
+// replaced: that is known before a node is drained for it, and not while anything but a restart is under way.
 func (w *worker) mayDeleteClaims(ctx context.Context, rec *model.Record) model.Answer {
-	if rec.Replacing == nil || rec.Operation != nil {
+	if rec.Replacing == nil || rec.Operation != nil && rec.Operation.Restart == nil {
 		return model.Unknown
 	}
 	review, err := w.kube.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{

@@ -127,7 +127,7 @@ func (w *world) pushOthers(it Item, c commit, lag millis) {
 // mayDeleteClaims is what the API server says of the right to do so.
 func (w *world) mayDeleteClaims(rec *model.Record) model.Answer {
 	switch {
-	case !w.schedule.Start.Swaps, rec.Replacing == nil, w.now < w.rightUnknown:
+	case !w.schedule.Start.Swaps, rec.Replacing == nil, w.now < w.rightUnknown, rec.Operation != nil && rec.Operation.Restart == nil:
 		return model.Unknown
 	case w.rightMissing:
 		return model.No

@@ -50,6 +50,26 @@ func replace(t *pass.Pass, sh *model.Shrink, step string) {
 	t.Record.Operation = &model.Operation{Kind: model.OperationReplace, Step: step, Started: t.Now, Revision: t.Desired.Revision, From: t.Record.Sets, To: t.Record.Sets, Shrink: sh}
 }
 
+// TakesOver lets a node be drained whose claims are being deleted where a restart stands between two pods:
+// it could wait at that pod for ever, and goes on afterwards. It says whether the restart gives way.
+func TakesOver(t *pass.Pass) bool {
+	op := t.Record.Operation
+	if op == nil || op.Kind != model.OperationRestart || op.Step != model.StepNext || t.Record.Hold != nil {
+		return false
+	}
+	if t.Record.Exclusions != nil || aim.TrialPods(&t.View, op.Restart.Set) || nextReplaced(&t.View, true) == nil {
+		return false
+	}
+	probe := *t
+	if !StartReplace(&probe, true) {
+		return false
+	}
+	if !aim.RollBackFirst(t, op.Restart) {
+		StartReplace(t, true)
+	}
+	return true
+}
+
 // DrainAgain drains a node once more whose claims are deleted, and to which an only copy has come back:
 // its pod cannot go before. It says whether that is due.
 func DrainAgain(t *pass.Pass) bool {
