@@ -74,10 +74,12 @@ type judge struct {
 }
 
 // judged is why and since when a node is down, and when its process left the cluster: that of a pod
-// that is going runs for a moment yet, and until then every look shows it.
+// that is going runs for a moment yet, and until then every look shows it. comes: it left before, and
+// its set has been made larger since.
 type judged struct {
 	cause       cause
 	since, left millis
+	comes       bool
 }
 
 type cause uint8
@@ -217,8 +219,8 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 		if j.of(o).cause == byFault && since >= d.checked {
 			continue // since the last look
 		}
-		if c := &w.commits[d.want]; o.volume.node == 0 && o.ordinal >= c.replicas[w.setKind(o.set)] {
-			continue // somebody has added it by hand, and it never was a node
+		if c := &w.commits[d.want]; (o.volume.node == 0 || j.of(o).comes) && o.ordinal >= c.replicas[w.setKind(o.set)] {
+			continue // somebody has added it by hand, and it is no node yet
 		}
 		if w.quietSince(o, d) || w.askedFor(o, d) || w.leavesAfter(o, d) {
 			continue
@@ -448,8 +450,9 @@ func (j *judge) lowers(w *world, s *set, to int, seen millis) {
 
 func (j *judge) founded(w *world, l *slot) {
 	// Most volumes of one that votes and was still being made are gone: it is beyond
-	// rescue, and its first template founds another.
-	if w.founded > 1 && !j.hopeless {
+	// rescue, and its first template founds another. So does one that has never recovered, before
+	// anybody knows its id: nothing was ever in it.
+	if w.founded > 1 && !j.hopeless && (w.everRecovered || w.stored.record.ClusterID != "") {
 		w.violate("identity", "%s founds a second cluster", l.nodeName)
 	}
 }

@@ -4,6 +4,15 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
+// raised: pods are to come which left some time before.
+func (j *judge) raised(w *world, s *set, to int) {
+	for o := s.replicas; s.exists && o < to && len(j.down) > 0; o++ {
+		if l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]; !l.pod.exists {
+			j.down[l.index] = judged{cause: byFault, since: w.now, comes: true}
+		}
+	}
+}
+
 // applied: a daemon writes a StatefulSet.
 func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, wanted int) {
 	if !s.orphaned {
@@ -13,11 +22,7 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, want
 	if s.exists && e.Replicas < s.replicas {
 		j.lowers(w, s, e.Replicas, w.now)
 	}
-	for o := s.replicas; s.exists && o < e.Replicas && len(j.down) > 0; o++ {
-		if l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]; !l.pod.exists {
-			j.down[l.index] = judged{} // it left some time before, and is to come now
-		}
-	}
+	j.raised(w, s, e.Replicas)
 	if e.Replicas > 0 {
 		j.stopped[w.setIndex(s.name)] = false
 	}

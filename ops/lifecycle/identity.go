@@ -50,7 +50,7 @@ func Rebuild(t *pass.Pass) {
 		} else if n := aim.Orphans(&t.View, want.Name); n > 0 {
 			// It was deleted without its pods when the record was lost; also where somebody has made
 			// another one of its name since.
-			t.Record.Sets = append(t.Record.Sets, model.RecordedSet{Name: want.Name, Group: want.Group, Replicas: n})
+			t.Record.Sets = append(t.Record.Sets, model.RecordedSet{Name: want.Name, Group: want.Group, Replicas: max(n, desiredOnOurs(&t.View, want))})
 		} else if creating {
 			// Not every set had been made yet when the record was lost.
 			t.Record.Sets = append(t.Record.Sets, model.RecordedSet{Name: want.Name, Group: want.Group, Replicas: want.Replicas})
@@ -66,6 +66,19 @@ func Rebuild(t *pass.Pass) {
 	rebuildVersion(t)
 	rebuildUnwanted(t)
 	aim.RebuildTrials(t)
+}
+
+// desiredOnOurs is how many replicas of a set are desired whose pods come on no claim but this cluster's;
+// 0 where one may be another's. A pod that was lost while its StatefulSet was gone is one of them: with a
+// node less the voters would be fewer than they were.
+func desiredOnOurs(v *view.View, want model.Set) int {
+	foreign := func(c model.Claim) bool {
+		return c.Set == want.Name && c.Ordinal < want.Replicas && v.Pod(c.Set, c.Ordinal) == nil && c.ClusterID != v.Record.ClusterID
+	}
+	if slices.ContainsFunc(v.Observed.Claims, foreign) {
+		return 0
+	}
+	return want.Replicas
 }
 
 // leftBehind reports whether the record was lost while the only StatefulSet was gone: its pods are

@@ -184,7 +184,7 @@ func Shrink(t *pass.Pass) {
 	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
 	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh) || stays(&t.View, &sh)
 	back = aim.Stops(&t.View) || back && !view.Refilled(&t.View)
-	if p := view.Doomed(&t.View); p != nil && p.Name == sh.Replaces && (back || op.Step == model.StepInclude) {
+	if view.Doomed(&t.View) != nil && (back || op.Step == model.StepInclude) {
 		restartsReplaced(t, op.Revision) // its claims are deleted already, and nothing takes that back
 		return
 	}
