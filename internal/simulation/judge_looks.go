@@ -276,7 +276,10 @@ func (j *judge) excludes(w *world, d *daemon, before, value string) {
 func (j *judge) filters(w *world, d *daemon, t *table, before pin) {
 	switch {
 	case t.theirsAt >= d.looked.pinsAt:
-		// No look could show what people set after it.
+		// No look could show what people set after it: it is written over, and nobody knows of it.
+		t.overwritten = d.acting == model.ActionExcludeInTable
+	case d.acting == model.ActionIncludeInTable && t.overwritten:
+		t.theirs, t.overwritten = t.pin, false
 	case d.acting == model.ActionIncludeInTable && t.pin != t.theirs && t.pin != before:
 		w.violate("C", "the daemon gives table %s back include %q, require zone %q, and people have set %q, %q", t.name, t.includeNames, t.requireZone, t.theirs.includeNames, t.theirs.requireZone)
 	case d.acting == model.ActionExcludeInTable && !w.schedule.Start.Extend && j.disturbed < d.readAt:
@@ -292,6 +295,10 @@ func (j *judge) filters(w *world, d *daemon, t *table, before pin) {
 			// A drain that runs puts back the list that it began with. Nodes that Git no longer wants
 			// since then leave by a drain of their own, with a list of its own.
 			due := l.ordinal >= max(w.commits[d.want].replicas[kind], w.commits[t.drain.commit].replicas[kind])
+			// One that is drained for another volume has all others on its list: what leaves is drained later.
+			if op := w.stored.record.Operation; op != nil && op.Kind == model.OperationReplace {
+				due = false
+			}
 			due = due || listed(w.excludeID.effective(""), nameOf(nodeIDs, "node-", l.volume.node))
 			if listed(t.includeNames, l.nodeName) && !raised && due {
 				w.violate("E", "the daemon lets table %s use %s during the drain, which is to leave", t.name, l.nodeName)

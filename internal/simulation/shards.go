@@ -13,9 +13,10 @@ type table struct {
 	denied    bool // `system` is not shown it
 	tableSettings
 	// theirs are the include and require as people have set them, since theirsAt.
-	theirs   pin
-	theirsAt millis
-	drain    recordedPin
+	theirs      pin
+	theirsAt    millis
+	overwritten bool // in the moment in which they set it
+	drain       recordedPin
 	// rules are its settings as the deciders ask for them, read those that they are made of.
 	rules allocation.Table
 	read  tableSettings
