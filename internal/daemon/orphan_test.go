@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -92,6 +94,39 @@ func TestAStatefulSetLeavesItsPodsOnlyWhileAllOfThemAreThereAndKept(t *testing.T
 			assert.Equal(t, metav1.DeletePropagationOrphan, *deletes[0].PropagationPolicy, "or its pods go with it")
 			assert.Equal(t, set.UID, *deletes[0].Preconditions.UID)
 			assert.Equal(t, "7", *deletes[0].Preconditions.ResourceVersion)
+		})
+	}
+}
+
+// The answer to a deletion can be lost, and the watch be behind: who looks again knows.
+func TestADeletionWhoseAnswerWasLostIsLookedAtOnceMore(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		gone bool
+	}{
+		{"it was done", true},
+		{"it was not", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			replicas := int32(0)
+			set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s", UID: "uid-s", Labels: map[string]string{names.ClusterLabel: "c"}}, Spec: appsv1.StatefulSetSpec{Replicas: &replicas}}
+			client := fake.NewClientset(set)
+			client.PrependReactor("delete", "statefulsets", func(clienttesting.Action) (bool, runtime.Object, error) {
+				if c.gone {
+					require.NoError(t, client.Tracker().Delete(appsv1.SchemeGroupVersion.WithResource("statefulsets"), "ns", "s"))
+				}
+				return true, nil, context.DeadlineExceeded
+			})
+			told := []string{}
+			o := objects{client: client, cluster: key("c"), deleted: func(uid string) { told = append(told, uid) }}
+			err := o.OrphanSet(t.Context(), "s", "uid-s", "7", 0, nil, "", 0)
+			if !c.gone {
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				assert.Empty(t, told)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, []string{"uid-s"}, told)
 		})
 	}
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -187,10 +188,31 @@ func (o objects) OrphanSet(ctx context.Context, name, uid, resourceVersion strin
 	err = o.client.AppsV1().StatefulSets(o.cluster.Namespace).Delete(ctx, name, metav1.DeleteOptions{
 		PropagationPolicy: &orphan, Preconditions: &metav1.Preconditions{UID: &now.UID, ResourceVersion: &resourceVersion},
 	})
+	if err != nil && o.orphaned(ctx, name, uid) {
+		err = nil
+	}
 	if err == nil {
 		o.tellDeleted(uid)
 	}
 	return wrapWrite(what, o.cluster.Namespace, name, err)
+}
+
+// lookAgain is how long a look may take after a write whose answer was lost.
+const lookAgain = 10 * time.Second
+
+// orphaned looks again after a deletion whose answer may be lost: who decides next by a watch that is
+// behind would take the StatefulSet for one that stays.
+func (o objects) orphaned(ctx context.Context, name, uid string) bool {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return false // this process ends
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookAgain)
+	defer cancel()
+	now, err := o.client.AppsV1().StatefulSets(o.cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return apierrors.IsNotFound(err)
+	}
+	return string(now.UID) != uid || now.DeletionTimestamp != nil
 }
 
 // DeleteClaim deletes first and says then that the volume may go: a note that stood before would

@@ -98,8 +98,8 @@ func (d *daemon) syncSet(e *model.EffectiveSet, saved model.Saved) (bool, error)
 	if changed {
 		s.generation++
 	}
-	if s.template != wanted {
-		s.previous = s.template
+	if w.templates[s.template].hash != w.templates[wanted].hash {
+		s.earlier, s.previous = s.previous, s.template
 	}
 	s.replicas, s.template, s.hold, s.initialMasters = e.Replicas, wanted, e.Hold, e.InitialMasters
 	s.suspended, s.annotated = e.Suspended, e.Settings

@@ -44,8 +44,11 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, want
 	j.proven(w, s, hash)
 	byHand := s.byHand // it gets back what a daemon had decided of it
 	s.byHand = false
-	if !s.exists || byHand || hash == w.templates[s.template].hash || hash == w.templates[head.tmpl].hash || hash == w.templates[s.previous].hash || hash == w.templates[s.proven].hash {
-		return
+	// Where no pod has come up on the one before, it may be tried: two were applied one after the other.
+	for _, t := range []int{s.template, head.tmpl, s.previous, s.earlier, s.proven, s.provenBefore} {
+		if !s.exists || byHand || hash == w.templates[t].hash {
+			return
+		}
 	}
 	index := w.setIndex(s.name)
 	for o := range maxOrdinals {
@@ -94,6 +97,9 @@ func (j *judge) proven(w *world, s *set, hash string) {
 func (w *world) proves(l *slot) {
 	l.pod.hasJoined = true
 	if w.templates[l.pod.template].hash == w.templates[l.set.template].hash {
+		if w.templates[l.set.proven].hash != w.templates[l.set.template].hash {
+			l.set.provenBefore = l.set.proven
+		}
 		l.set.proven = l.set.template
 	}
 }

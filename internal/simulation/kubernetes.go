@@ -72,8 +72,8 @@ type set struct {
 	replicas                       int
 	template                       int
 	hold, suspended, annotated     string
-	previous                       int // the template before
-	proven                         int // the one that a pod last joined on while the set had it
+	previous, earlier              int // the template before, and the one before that
+	proven, provenBefore           int // the one that a pod last joined on while the set had it, and the one before that
 	initialMasters                 bool
 	observedGeneration             int64
 	current, ready                 int

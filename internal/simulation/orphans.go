@@ -80,7 +80,10 @@ func (o objects) OrphanSet(_ context.Context, name, uid, version string, pods in
 	s.generation++
 	w.setChanged(s)
 	if err := o.d.after(f); err != nil {
-		return err
+		if o.d.before(o.d.call(callLook)) != nil {
+			return err
+		}
+		// The answer was lost: it has looked again.
 	}
 	o.d.deletedSet = uid
 	return nil
@@ -152,7 +155,7 @@ func (s *set) recreated(uid string) set {
 	if s.orphaned {
 		next.orphaning.since, next.orphaning.wants = s.orphaning.since, s.orphaning.wants
 		// What is judged of its templates goes on, and the controller still has its cache.
-		next.template, next.previous, next.proven, next.replicas = s.template, s.previous, s.proven, s.replicas
+		next.template, next.previous, next.earlier, next.proven, next.provenBefore, next.replicas = s.template, s.previous, s.earlier, s.proven, s.provenBefore, s.replicas
 		next.seenExists, next.seenUID, next.seenReplicas, next.seenTemplate = s.seenExists, s.seenUID, s.seenReplicas, s.seenTemplate
 	}
 	return next

@@ -204,7 +204,8 @@ func recreate(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 	switch {
 	case live == nil:
 		t.Wait(gates.SetRecreated(r.Set, "it is gone, and is made again"))
-	case live.Terminating:
+	case live.Terminating, unowned(&t.View, r.Set):
+		// Where its pods are without it, it was deleted, though the answer was lost and its watch is behind.
 		t.Wait(gates.SetRecreated(r.Set, "it lets its pods go"))
 	case !stands(t, r, live):
 	case !aim.Applied(&t.View):
@@ -278,7 +279,7 @@ func InGap(v *view.View) bool {
 	switch {
 	case live == nil:
 	case live.UID == op.Recreation.UID:
-		return live.Terminating
+		return unowned(v, live.Name) // or it is being deleted
 	default:
 		return !live.Ours || unowned(v, live.Name)
 	}
