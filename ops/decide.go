@@ -29,6 +29,7 @@ func Decide(desired model.Desired, observed model.Observed, record model.Record,
 	lifecycle.Rebuild(t)
 	lifecycle.Command(t)
 	lifecycle.Withdraw(t)
+	aim.WithdrawVolumes(t)
 	if volume.InGap(&t.View) {
 		keep(t)
 		t.Decision.Apply = true

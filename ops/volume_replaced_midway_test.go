@@ -252,3 +252,18 @@ func TestAnExclusionIsKeptUntilTheVolumeHasGone(t *testing.T) {
 		})
 	}
 }
+
+// A consent that is taken back while a StatefulSet is away counts no more, though nothing else of that
+// definition is looked at.
+func TestAConsentIsWithdrawnWhileAStatefulSetIsAway(t *testing.T) {
+	for _, consents := range []bool{true, false} {
+		s := atStep(t, model.StepRecreate)
+		gone(s)
+		s.r.VolumesConsent = true
+		if consents {
+			s.d.Operations.Consent = []definition.Consent{definition.ConsentDeleteVolumes}
+		}
+		d := s.decide()
+		assert.Equal(t, consents, d.Record.VolumesConsent)
+	}
+}

@@ -19,11 +19,16 @@ func MayReplace(v *view.View) bool {
 
 // ConsentVolumes notes that what is in effect consents to the deletion of volumes.
 func ConsentVolumes(t *pass.Pass) {
-	switch {
-	case !t.Desired.Operations.Has(definition.ConsentDeleteVolumes):
-		t.Record.VolumesConsent = false
-	case Applied(&t.View) && len(t.Decision.Refusals) == 0 && !replacesOne(&t.View):
+	consents := t.Desired.Operations.Has(definition.ConsentDeleteVolumes)
+	if consents && Applied(&t.View) && len(t.Decision.Refusals) == 0 && !replacesOne(&t.View) {
 		t.Record.VolumesConsent = true
+	}
+}
+
+// WithdrawVolumes notes that a definition consents to it no more, whatever else is under way.
+func WithdrawVolumes(t *pass.Pass) {
+	if !t.Desired.Removed && !t.Desired.Operations.Has(definition.ConsentDeleteVolumes) {
+		t.Record.VolumesConsent = false
 	}
 }
 
