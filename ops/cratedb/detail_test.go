@@ -3,6 +3,7 @@ package cratedb
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -199,7 +200,18 @@ func TestAStuckDrainIsExplained(t *testing.T) {
 			e := db.Stuck[0]
 			assert.Equal(t, "doc.t/"+leaving, e.Table+"/"+e.Node)
 			assert.Equal(t, c.text, e.Text)
-			assert.Equal(t, c.reasons, e.Reasons)
+			reasons := slices.Clone(c.reasons)
+			holds := func(node string) bool {
+				return slices.ContainsFunc(db.Shards, func(s model.Shard) bool { return s.Node == nodeID(t, db, node) })
+			}
+			if nodes == 4 && holds("data-hot-3") {
+				// Of the two nodes of a zone either may have its copy.
+				for i := range reasons {
+					reasons[i] = strings.NewReplacer("data-hot-0", "data-hot-3", "data-hot-3", "data-hot-0").Replace(reasons[i])
+				}
+				slices.Sort(reasons)
+			}
+			assert.Equal(t, reasons, e.Reasons)
 			assert.Equal(t, model.Green, db.Health.Colour, "no colour says so")
 		})
 	}
