@@ -331,3 +331,34 @@ func TestEachNumberOfComputeIsReportedForItsGroup(t *testing.T) {
 		}
 	}
 }
+
+// A restart for another reason takes pods that have still to be asked: no success is said before it has
+// brought them the rest.
+func TestNoResizeSucceedsBeforeARestartThatBringsIt(t *testing.T) {
+	w := resizedWorld(t)
+	w.until(func() bool { return len(w.resized) == 1 })
+	w.template, w.desired.Revision = "t3", "rev-t3"
+	for range 300 {
+		_, err := w.turn()
+		require.NoError(t, err)
+		whole := true
+		for name, a := range w.compute {
+			whole = whole && (a.actual == more || a.uid != w.pods[name].uid) // the next pod is made of the template
+		}
+		require.False(t, !whole && reported(w, "ResizeSucceeded") > 0, "a pod has not yet what it is to have")
+	}
+	assert.Equal(t, 1, reported(w, "ResizeSucceeded"))
+	assert.Equal(t, 1, reported(w, "ComputeChanged"))
+	assert.Nil(t, w.record.Resizing)
+}
+
+// A pod that has not answered yet is asked for what is desired by now, and no other one meanwhile.
+func TestAWishThatHasChangedIsAskedOfTheSamePodFirst(t *testing.T) {
+	w := resizedWorld(t)
+	w.until(func() bool { return len(w.resized) == 2 })
+	asked := w.resized[1]
+	w.kubelet = map[string]model.ResizeStage{asked: model.ResizeAsked}
+	w.give("crate requests.cpu=900m")
+	w.until(func() bool { return len(w.resized) > 2 })
+	assert.Equal(t, asked, w.resized[2])
+}

@@ -23,4 +23,6 @@ var replacements = []mutation{
 	{"a second node waits for the volume of the first", "StartReplace", "first != nil {", "first != nil && begun {", "ops", "TestASecondNodeWaitsForTheVolumeOfTheFirst"},
 	{"of two nodes whose claims are being deleted the one that may go is first", "nextReplaced", "earlier = view.ReplacesVolume(v, p)", "", "ops", "TestWhichNodeIsDrainedNextForAnotherVolume"},
 	{"an exclusion is kept while a pod that goes with its volume is not ready", "Doomed", "losesVolume(v, p)", "ReplacesVolume(v, p)", "ops", "TestAnExclusionIsKeptUntilTheVolumeHasGone"},
+	{"no resize succeeds before a restart that brings it", "compute.finish", " || byRestart(v, s)", "", "ops", "TestNoResizeSucceedsBeforeARestartThatBringsIt"},
+	{"a wish that has changed is asked of the same pod first", "compute.next", "); i >= 0 {", "); i >= 0 && false {", "ops", "TestAWishThatHasChangedIsAskedOfTheSamePodFirst"},
 }

@@ -211,7 +211,7 @@ func (k *inVirtualTime) scale(replicas int) {
 }
 
 func (k *inVirtualTime) template(name string) {
-	k.set().template = k.w.templateOf(int(name[0]), firstVersion, 3, good, "", shape{})
+	k.set().template = k.w.templateOf(int(name[0]), firstVersion, 3, good, soft{}, shape{})
 	k.changed()
 }
 

@@ -253,7 +253,7 @@ func (d *daemon) turn() (millis, error) {
 	observed.Stable, observed.At = d.stable, observed.Database.At
 	observed.Applied, observed.ApplyErrors, observed.Failures = d.applied, d.applyErrors, d.failures
 	observed.Commands = w.commandsAt(desired.Revision)
-	observed.DeletesClaims = w.mayDeleteClaims(&rec)
+	observed.DeletesClaims, observed.Resize = w.mayDeleteClaims(&rec), w.canResize(&desired, &rec)
 	d.decision = ops.Decide(desired, *observed, rec, policy, w.now.time())
 	if w.digest != nil {
 		digests(w.digest, &d.decision)

@@ -101,6 +101,9 @@ func (d *daemon) syncSet(e *model.EffectiveSet, saved model.Saved) (bool, error)
 	if w.templates[s.template].hash != w.templates[wanted].hash {
 		s.earlier, s.previous = s.previous, s.template
 	}
+	if s.template != wanted {
+		s.appliedAt = w.now
+	}
 	s.replicas, s.template, s.hold, s.initialMasters = e.Replicas, wanted, e.Hold, e.InitialMasters
 	s.suspended, s.annotated = e.Suspended, e.Settings
 	w.setChanged(s)

@@ -62,7 +62,7 @@ func (d *daemon) materialise(saved model.Saved, e model.Effective) model.Saved {
 		}
 		if counts > 0 && wanted >= 0 && w.templates[wanted].counts != counts {
 			t := w.templates[wanted]
-			wanted = w.templateOf(t.content, t.version, counts, t.bad, t.jobsLog, t.shape)
+			wanted = w.templateOf(t.content, t.version, counts, t.bad, t.soft, t.shape)
 		}
 		if wanted >= 0 {
 			wanted = w.shaped(wanted, s)
@@ -101,7 +101,7 @@ func (w *world) shaped(wanted int, e *model.EffectiveSet) int {
 	if of == t.shape {
 		return wanted
 	}
-	return w.templateOf(t.content, t.version, t.counts, t.bad, t.jobsLog, of)
+	return w.templateOf(t.content, t.version, t.counts, t.bad, t.soft, of)
 }
 
 // setNames are by groupNames; beforeNames and liveNames mark what the record keeps of a
@@ -178,6 +178,9 @@ func (w *world) changesOf(want int, saved func(set string) string, changes []mod
 				class = model.ChangeVolumesShrink
 			}
 			changes = append(changes, model.Change{Class: class, Set: name, Path: "spec.volumeClaimTemplates[data0].spec.resources.requests.storage", Old: sizeTexts[before.size], New: sizeTexts[wanted.size]})
+		}
+		if before.amounts != wanted.amounts {
+			changes = append(changes, model.Change{Class: model.ChangeResize, Set: name, Path: "spec.template.spec.containers[crate].resources.requests.cpu"})
 		}
 		if before.counts != wanted.counts {
 			changes = append(changes, model.Change{Class: model.ChangeInPlace, Set: name, Path: "spec.template.spec.containers[crate].command[gateway.expected_data_nodes]"})

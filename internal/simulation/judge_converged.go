@@ -59,6 +59,9 @@ func (j *judge) converged(w *world, words bool) string {
 	if claim := w.smaller(c); w.driver() != noDriver && claim != "" {
 		return why("%s has not the size of %v", claim, c.volumes)
 	}
+	if pod := w.lacksCompute(c); pod != "" {
+		return why("%s has not the CPU and memory that Git says", pod)
+	}
 	if claim := w.onOthers(c); claim != "" {
 		return why("%s is not of %v", claim, c.volumes)
 	}

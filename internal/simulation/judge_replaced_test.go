@@ -166,7 +166,7 @@ func TestTheJudgeSeesWhatGoesWrongWithTheReplacementOfVolumes(t *testing.T) {
 			s := deleted(w)
 			was := w.templates[s.template]
 			was.class = 2
-			next := w.templateOf(was.content, was.version, was.counts, was.bad, was.jobsLog, was.shape)
+			next := w.templateOf(was.content, was.version, was.counts, was.bad, was.soft, was.shape)
 			w.judge.recreates(w, s, &model.EffectiveSet{Name: s.name, Replicas: s.replicas}, next)
 		}},
 		{"success is reported and a node is on the old class", "F", func(w *world) {

@@ -32,6 +32,7 @@ func (j *judge) reported(w *world, d *daemon, r *model.Report) {
 	}
 	j.ends(w, d, r)
 	j.expanded(w, d, r)
+	j.resized(w, d, r)
 	switch r.Reason {
 	case "RestartSucceeded", "RevisionVerified", "UpgradeSucceeded":
 		j.truth(w, d, r)

@@ -124,7 +124,7 @@ func (j *judge) recreates(w *world, s *set, e *model.EffectiveSet, wanted int) {
 	switch {
 	case e.Replicas != s.replicas:
 		w.violate("H", "%s is recreated with %d replicas, and had %d", s.name, e.Replicas, s.replicas)
-	case is.hash != was.hash || is.counts != was.counts || is.jobsLog != was.jobsLog:
+	case is.hash != was.hash || is.counts != was.counts || is.soft != was.soft:
 		w.violate("H", "%s is recreated on template %s (counts %d), and had %s (%d): its pods are of another revision now", s.name, is.hash, is.counts, was.hash, was.counts)
 	case was.other(is.shape) && is.shape != s.wants:
 		w.violate("H", "%s is recreated with claims of %v, and had %v", s.name, is.shape, was.shape)

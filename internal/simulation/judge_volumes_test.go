@@ -123,7 +123,7 @@ func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 		e := model.EffectiveSet{Name: s.name, Replicas: s.replicas}
 		next := w.templates[s.template]
 		change(&e, &next)
-		w.judge.recreates(w, s, &e, w.templateOf(next.content, next.version, next.counts, next.bad, next.jobsLog, next.shape))
+		w.judge.recreates(w, s, &e, w.templateOf(next.content, next.version, next.counts, next.bad, next.soft, next.shape))
 	}
 	larger := func(w *world) *daemon {
 		c := *w.head()

@@ -44,10 +44,16 @@ type template struct {
 	release allocation.Version // the same, as the deciders know it
 	counts  int
 	bad     badness
-	// jobsLog is stats.jobs_log_size on the command line, "" for none; no hash has it.
+	soft
+	live  model.SettingList
+	shape // of the claim templates beside it; no hash has it
+}
+
+// soft is what comes to running pods, and what no hash has: jobsLog is stats.jobs_log_size on the command
+// line, "" for none, and amounts the CPU and memory, of resourceTexts.
+type soft struct {
 	jobsLog string
-	live    model.SettingList
-	shape   // of the claim templates beside it; no hash has it
+	amounts int
 }
 
 type badness uint8
@@ -82,8 +88,9 @@ type set struct {
 	seenInitialMasters, seenExists bool
 	seenUID                        string
 	seenTerminating                bool
-	byHand                         bool // somebody has made it from a file, and no daemon has written it since
-	smaller                        bool // it was recreated with smaller claim templates at some time
+	appliedAt                      millis // when its template was last written
+	byHand                         bool   // somebody has made it from a file, and no daemon has written it since
+	smaller                        bool   // it was recreated with smaller claim templates at some time
 	orphaning
 	// due is when the controller looks; the cache of the controller follows at
 	// cacheDue.
@@ -112,9 +119,10 @@ type slot struct {
 	// emptied: its volume went because a daemon had deleted its claim, and no node has joined on
 	// the next one yet.
 	emptied bool
-	full    bool            // its disk is above the low watermark, by what is not CrateDB's
-	filled  int64           // what that is
-	place   allocation.Node // as the deciders know it, since it has joined
+	kubelet model.ResizeStage // what its kubelet answers to a resize; "" gives what is asked for
+	full    bool              // its disk is above the low watermark, by what is not CrateDB's
+	filled  int64             // what that is
+	place   allocation.Node   // as the deciders know it, since it has joined
 	// unwellUntil is until when its readiness probe fails, whatever its node does;
 	// unwellOn is the content of the template on which it does, 0 for none.
 	unwellUntil millis
@@ -143,6 +151,7 @@ type pod struct {
 	joinedAt       millis
 	joinDue        millis
 	readyDue       millis
+	cgroup
 }
 
 type claim struct {
@@ -220,20 +229,20 @@ func (k *kubernetes) nextUID() string {
 }
 
 // templateOf finds or makes a template.
-func (k *kubernetes) templateOf(content int, version string, counts int, bad badness, jobsLog string, volumes shape) int {
+func (k *kubernetes) templateOf(content int, version string, counts int, bad badness, of soft, volumes shape) int {
 	for i := range k.templates {
 		t := &k.templates[i]
-		if t.content == content && t.version == version && t.counts == counts && t.jobsLog == jobsLog && t.shape == volumes {
+		if t.content == content && t.version == version && t.counts == counts && t.soft == of && t.shape == volumes {
 			return i
 		}
 	}
 	t := template{
 		key:  "T" + strconv.Itoa(len(k.templates)),
-		hash: "h" + strconv.Itoa(content) + "-" + version, content: content, version: version, counts: counts, bad: bad, jobsLog: jobsLog, shape: volumes,
+		hash: "h" + strconv.Itoa(content) + "-" + version, content: content, version: version, counts: counts, bad: bad, soft: of, shape: volumes,
 	}
 	t.release, _ = allocation.ParseVersion(version)
-	if jobsLog != "" {
-		t.live = manifest.NewSettingList([]model.Setting{{Name: jobsLogSize, Value: jobsLog}})
+	if of.jobsLog != "" {
+		t.live = manifest.NewSettingList([]model.Setting{{Name: jobsLogSize, Value: of.jobsLog}})
 	}
 	k.templates = append(k.templates, t)
 	return len(k.templates) - 1
@@ -364,7 +373,7 @@ func (w *world) kubernetesDue() millis {
 		due = min(due, w.drains[i].due)
 	}
 	if w.driver() != noDriver {
-		due = min(due, w.claimsDue(), w.orphansDue(), w.disruptionDue())
+		due = min(due, w.claimsDue(), w.orphansDue(), w.disruptionDue(), w.kubeletsDue())
 	}
 	return due
 }
@@ -392,6 +401,7 @@ func (w *world) happenKubernetes() {
 		w.happenClaims()
 		w.happenOrphans()
 		w.happenDisruption()
+		w.happenKubelets()
 	}
 }
 

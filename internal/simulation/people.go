@@ -35,6 +35,7 @@ type commit struct {
 	before           [3]int
 	paused, released bool
 	volumes          [3]shape // by groupNames; nothing: nobody asks
+	amounts          [3]int   // by groupNames, of resourceTexts
 	consent          bool     // delete-volumes
 	offline          bool     // offlineResize: restart
 	restartedFrom    millis
@@ -56,6 +57,7 @@ type people struct {
 	commandedFor string
 	stored       stored // the operation ConfigMap
 	pauseEnd     millis
+	noResize     millis // until then pods may not be resized
 	began        millis // when the items began
 	// ambiguous: somebody has set what we were about to set.
 	ambiguous bool
@@ -123,7 +125,7 @@ func (w *world) push(c commit, lag millis) {
 	c.visible = w.now + lag
 	counts := c.replicas[1] + c.replicas[2]
 	for i := range c.tmpls {
-		c.tmpls[i] = w.templateOf(c.content, c.version, counts, c.bad, c.jobsLog, c.volumes[i])
+		c.tmpls[i] = w.templateOf(c.content, c.version, counts, c.bad, soft{c.jobsLog, c.amounts[i]}, c.volumes[i])
 	}
 	c.tmpl = c.tmpls[1]
 	c.desired = model.Desired{

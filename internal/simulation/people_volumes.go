@@ -129,6 +129,8 @@ func (w *world) happenToVolumes(it Item, l *slot) {
 		if w.schedule.Start.Swaps {
 			w.happenToRight(it)
 		}
+	case pushCompute, dropResize, stickKubelet:
+		w.happenToCompute(it, l)
 	case stickDriver:
 		l.claim.stuck = true
 		w.say("%s grows no more", l.claimName)

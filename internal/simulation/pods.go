@@ -18,6 +18,7 @@ func (w *world) createPod(l *slot) {
 		exists: true, uid: w.nextUID(), owner: l.set.seenUID, template: l.set.seenTemplate, initialMasters: l.set.seenInitialMasters,
 		created: w.now, due: w.now + w.rnd.span(100, 900),
 	}
+	l.pod.cgroup = w.newCgroup(l.pod.template)
 	if l.dangles() {
 		l.pod.collectDue = w.now + w.rnd.span(500, 4000)
 	}

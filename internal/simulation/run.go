@@ -233,6 +233,9 @@ func (w *world) unsettled(words bool) string {
 	if w.stored.record.Replacing != nil && !w.head().stands() {
 		return "nobody was told that the volumes were replaced"
 	}
+	if w.stored.record.Resizing != nil && w.schedule.Start.Compute && !w.head().stands() {
+		return "nobody was told that the pods have their CPU and memory"
+	}
 	if w.stored.record.Growth != nil && !w.head().stands() {
 		return "nobody was told that the volumes have grown"
 	}
@@ -258,6 +261,7 @@ func (w *world) heal() {
 	w.noCrash, w.noVolume, w.unread = 0, 0, [views]millis{}
 	w.disruptionStalled, w.collectorStalled = 0, 0
 	w.repairsDrivers()
+	w.repairsKubelets()
 	w.rightMissing, w.rightUnknown = false, 0
 	w.takesSetsBack()
 	for i := range w.dead {

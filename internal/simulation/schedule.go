@@ -40,6 +40,8 @@ type Start struct {
 	Offline bool
 	// Swaps: people push other volumes; NoRight: the daemons may not delete claims at first.
 	Swaps, NoRight bool
+	// Compute: people push other CPU and memory.
+	Compute bool
 }
 
 // Item happens at a time after the beginning or, with a Call, at that call of a
@@ -108,6 +110,8 @@ const (
 	pushSmaller
 	pushClassBack
 	pushBoth
+	pushCompute
+	dropResize
 	dropRight
 	hideRight
 	// Kubernetes and machines.
@@ -130,6 +134,7 @@ const (
 	stickDriver
 	stallDisruption
 	stallCollector
+	stickKubelet
 	// At a call.
 	killBefore
 	killAfter
@@ -150,10 +155,11 @@ var whatNames = [whats]string{
 	"replicas are raised by hand", "push: a template whose pods never become ready", "a table requires or includes some nodes", "a table's own allocation is held", "a table's writes wait for all copies", "disks are above the low watermark", "system is denied a table, or not any more", "a pod is to be replaced by command",
 	"push: larger volumes", "push: a size between", "push: offlineResize", "a pod is deleted by hand", "a StatefulSet that is gone is made by hand", "a claim is deleted by hand", "a volume may go with its pod",
 	"push: volumes may be deleted", "push: no volume may be deleted", "push: another storage class", "push: smaller volumes", "push: the storage class before", "push: another storage class, and that volumes may be deleted",
+	"push: other CPU and memory", "pods may not be resized for a while",
 	"claims may not be deleted for a while", "nobody knows whether claims may be deleted",
 	"a pod is evicted", "Kubernetes nodes are drained", "a Kubernetes node dies", "a process dies", "a volume is lost", "a pod sticks in terminating",
 	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends", "the receiver takes no report", "the receiver's answer is lost", "a readiness probe fails", "exec fails in pods", "a view of the database is not read",
-	"a claim grows no more", "the disruption controller stalls", "the garbage collector stalls",
+	"a claim grows no more", "the disruption controller stalls", "the garbage collector stalls", "a kubelet gives no more",
 	"killed before a call", "killed after a call", "409", "429", "time-out after success", "the process stands still", "refused by a webhook",
 }
 
@@ -185,7 +191,7 @@ func (s Schedule) String() string {
 	for _, o := range []struct {
 		on   bool
 		word string
-	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.JSON, "the record as JSON"}, {s.Start.Swaps, "volumes are replaced"}, {s.Start.NoRight, "without the right to delete claims"}} {
+	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.JSON, "the record as JSON"}, {s.Start.Swaps, "volumes are replaced"}, {s.Start.NoRight, "without the right to delete claims"}, {s.Start.Compute, "CPU and memory change"}} {
 		if o.on {
 			b.WriteString(", " + o.word)
 		}
@@ -348,6 +354,9 @@ func NewSchedule(seed uint64) Schedule {
 	}
 	if seed >= swapping && r.oneIn(2) {
 		s.swaps(&r)
+	}
+	if seed >= resizing && r.oneIn(2) {
+		s.resizes(&r)
 	}
 	return s
 }

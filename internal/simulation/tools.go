@@ -100,10 +100,6 @@ func (o objects) SetBudget(_ context.Context, name string, value int) error {
 	return o.d.after(f)
 }
 
-func (o objects) ResizePod(context.Context, string, string, model.Resources) error {
-	return errors.New("the simulation resizes no pods")
-}
-
 func (o objects) DeletePod(_ context.Context, name, uid string) error {
 	w := o.d.w
 	f, err := o.d.write()

@@ -25,7 +25,7 @@ func Wanted(d *model.Desired, r *model.Record) bool {
 func Begin(t *pass.Pass) {
 	v := &t.View
 	switch r := t.Record.Resizing; {
-	case t.Rejected, t.Desired.Removed, !t.Record.Bootstrap.Done:
+	case t.Rejected, t.Desired.Removed:
 	case r != nil:
 		if by := view.ResizesByRestart(v); r.Restart != by {
 			next := *r
@@ -37,6 +37,10 @@ func Begin(t *pass.Pass) {
 		t.Feedback("change_compute", model.StatusInProgress, "ResizeStarted", "running pods get other CPU and memory in place, one after the other, and none restarts for it")
 		aim.ComputeBegins(t)
 		t.Record.Resizing = &model.Resizing{Since: t.Now}
+	case slices.ContainsFunc(t.Desired.Sets, func(s model.Set) bool { return view.ResizePending(v, s.Name) }):
+		// A restart brings it. If that is taken back midway, pods are on the template before that lack it.
+		aim.ComputeBegins(t)
+		t.Record.Resizing = &model.Resizing{Since: t.Now, Rebuilt: true}
 	}
 }
 
@@ -104,8 +108,12 @@ func lags(v *view.View) []*model.Pod {
 func asks(v *view.View, p *model.Pod) bool { return !v.Live(p.Set).Resources.In(p.Resources) }
 
 // next is the pod that is asked now: one at a time, and none of a set in which one has stopped. One
-// that is deferred holds up no other: each waits for its own machine.
+// that is deferred holds up no other: each waits for its own machine. One that has not answered is asked
+// for something else before any other is.
 func next(v *view.View, lagging []*model.Pod) *model.Pod {
+	if i := slices.IndexFunc(lagging, func(p *model.Pod) bool { return p.Resize == model.ResizeAsked && asks(v, p) }); i >= 0 {
+		return lagging[i]
+	}
 	var asking *model.Pod
 	for _, p := range lagging {
 		switch {
@@ -150,7 +158,8 @@ func finish(t *pass.Pass) {
 		return
 	}
 	for _, s := range t.Record.Sets {
-		if live := t.Live(s.Name); view.ResizePending(v, s.Name) || live == nil || live.ObservedGeneration != live.Generation {
+		live := t.Live(s.Name)
+		if view.ResizePending(v, s.Name) || live == nil || live.ObservedGeneration != live.Generation || byRestart(v, s) {
 			return
 		}
 	}
@@ -159,7 +168,7 @@ func finish(t *pass.Pass) {
 	if r.Rebuilt {
 		return // nobody knows whether anything was to be done
 	}
-	message := "each pod has the CPU and memory of its template, and none was restarted for it. CrateDB keeps the processors, the heap and the circuit breakers that it has started with"
+	message := "each pod has the CPU and memory of its template, and none was restarted for it alone. CrateDB keeps the processors, the heap and the circuit breakers that it has started with"
 	if r.Restart {
 		message = "each pod has the CPU and memory of its template"
 	}
@@ -167,6 +176,21 @@ func finish(t *pass.Pass) {
 	if !view.Restarting(v) && aim.NextSet(v) == "" {
 		aim.ComputeEnds(t) // else the restart reports it
 	}
+}
+
+// byRestart reports whether a pod of a set is on another template than it, or on its way: a restart that
+// is due for another reason brings it what it lacks.
+func byRestart(v *view.View, s model.RecordedSet) bool {
+	live := v.Live(s.Name)
+	for ordinal := range min(aim.Replicas(v, s), view.Target(v, s.Name)) {
+		switch p := v.Pod(s.Name, ordinal); {
+		case p == nil, p.Terminating:
+			return true
+		case live != nil && p.Template != "" && p.Template != live.Template:
+			return true
+		}
+	}
+	return false
 }
 
 // tellStopped reports once which pods do not get it.
