@@ -7,6 +7,7 @@ import (
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/volume"
 )
 
 // RecordResult returns the record after an action ended with this result; the argument is not
@@ -17,6 +18,8 @@ func RecordResult(record model.Record, action model.Action, result model.Result,
 		version = action.SecretVersion
 	}
 	switch action.Kind {
+	case model.ActionGrowClaim:
+		record.Growth = volume.Answered(record.Growth, action, result, now)
 	case model.ActionHoldAllocation, model.ActionReleaseAllocation:
 		return setting.LockResult(record, action, result, now)
 	case model.ActionSetSettings, model.ActionResetSettings:

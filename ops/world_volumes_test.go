@@ -42,6 +42,10 @@ type toyVolumes struct {
 	folder int64
 	// asked are the claims in the order in which they were asked for more.
 	asked []string
+	// noClass is the VolumeAttributesClass that no volume can have, slowClass one that its driver
+	// is never done with. oldKubernetes drops all of them.
+	noClass, slowClass string
+	oldKubernetes      bool
 }
 
 const (
@@ -66,7 +70,7 @@ func (w *world) templatesOf(set string) []model.VolumeTemplate {
 func (w *world) newClaim(name, set string, ordinal int) model.Claim {
 	c := model.Claim{Name: name, Set: set, Ordinal: ordinal, Phase: "Bound", Template: "data0", UID: "uid-" + name, Class: "fast"}
 	for _, v := range w.templatesOf(set) {
-		c.Requested, c.Capacity, c.Class = v.Size, v.Size, v.Class
+		c.Requested, c.Capacity, c.Class, c.Attributes, c.Current = v.Size, v.Size, v.Class, v.Attributes, v.Attributes
 	}
 	return c
 }
@@ -92,6 +96,12 @@ func (w *world) makeAgain(e model.EffectiveSet) {
 			}
 			if class, ok := e.Classes.Size(v.Name); ok {
 				v.Class = class
+			}
+			if class, ok := e.Attributes.Size(v.Name); ok {
+				v.Attributes = class
+			}
+			if w.oldKubernetes {
+				v.Attributes = ""
 			}
 			w.templates = append(w.templates, v)
 		}
@@ -155,6 +165,7 @@ func (w *world) resize() {
 	}
 	for i := range w.claims {
 		c := &w.claims[i]
+		w.modify(c)
 		switch {
 		case c.Requested <= c.Capacity:
 			c.Resize = model.ResizeNone
@@ -171,17 +182,45 @@ func (w *world) resize() {
 	}
 }
 
-func (w *world) GrowClaim(_ context.Context, name, uid, size string) error {
+// modify is a driver that gives volumes other VolumeAttributesClasses.
+func (w *world) modify(c *model.Claim) {
+	switch {
+	case c.Attributes == c.Current || c.Attributes == "":
+		c.Modify, c.ModifyMessage = model.ModifyNone, ""
+	case c.Attributes == w.noClass:
+		c.Modify, c.ModifyMessage = model.ModifyInfeasible, "too many IOPS"
+	case c.Modify == model.ModifyNone || c.Attributes == w.slowClass:
+		c.Modify, c.ModifyMessage = model.ModifyInProgress, ""
+	case c.Modify == model.ModifyInProgress:
+		c.Current, c.Modify = c.Attributes, model.ModifyNone
+	default:
+		c.Modify, c.ModifyMessage = model.ModifyNone, "" // another class is asked for
+	}
+}
+
+func (w *world) GrowClaim(_ context.Context, name, uid string, change model.ClaimChange) error {
 	i := slices.IndexFunc(w.claims, func(c model.Claim) bool { return c.Name == name && c.UID == uid })
 	if i < 0 {
 		return execute.ErrNotFound
 	}
-	wanted := manifest.BytesOfQuantity(size)
-	require.Greater(w.t, wanted, w.claims[i].Capacity, "%s is never asked for less than it has", name)
+	require.False(w.t, change.NoAttributes && w.claims[i].Current != "", "Kubernetes takes no class from %s", name)
+	wanted := manifest.BytesOfQuantity(change.Size)
+	if change.Size != "" {
+		require.Greater(w.t, wanted, w.claims[i].Capacity, "%s is never asked for less than it has", name)
+	}
 	w.write(func() {
-		w.asked = append(w.asked, name+"="+size)
-		w.claims[i].Requested = wanted
+		w.asked = append(w.asked, name+"="+strings.Trim(change.Size+"/"+change.Attributes, "/"))
+		c := &w.claims[i]
+		if change.Size != "" {
+			c.Requested = wanted
+		}
+		if c.Modify = model.ModifyNone; !w.oldKubernetes && (change.Attributes != "" || change.NoAttributes) {
+			c.Attributes = change.Attributes
+		}
 	})
+	if w.oldKubernetes && change.Attributes != "" {
+		return execute.ErrDropped
+	}
 	return nil
 }
 

@@ -141,15 +141,16 @@ func (m *model) volumes(ops []operation, g group) ([]operation, error) {
 	}
 	for i := range g.Resources.Disk.Count {
 		name := "data" + strconv.Itoa(i)
+		spec := map[string]any{
+			"accessModes":      []string{"ReadWriteOnce"},
+			"resources":        map[string]any{"requests": map[string]any{"storage": size.String()}},
+			"storageClassName": g.Resources.Disk.StorageClass,
+		}
+		if class := g.Resources.Disk.VolumeAttributesClass; class != "" {
+			spec["volumeAttributesClassName"] = class
+		}
 		ops = append(ops,
-			set(fmt.Sprintf("/spec/volumeClaimTemplates/%d", i), map[string]any{
-				"metadata": map[string]any{"name": name},
-				"spec": map[string]any{
-					"accessModes":      []string{"ReadWriteOnce"},
-					"resources":        map[string]any{"requests": map[string]any{"storage": size.String()}},
-					"storageClassName": g.Resources.Disk.StorageClass,
-				},
-			}),
+			set(fmt.Sprintf("/spec/volumeClaimTemplates/%d", i), map[string]any{"metadata": map[string]any{"name": name}, "spec": spec}),
 			set(crate+"/volumeMounts/-", map[string]any{"name": name, "mountPath": "/data/" + name}),
 		)
 	}

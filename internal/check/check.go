@@ -49,6 +49,8 @@ type Cluster struct {
 	Sets    []appsv1.StatefulSet
 	// Classes are the storage classes that their claims ask for.
 	Classes []model.ClaimClass
+	// Volumes are their claim templates.
+	Volumes []model.VolumeTemplate
 	// Users are those of the definition, Brings the Secrets that the push creates.
 	Users  []model.User
 	Brings []string
@@ -68,7 +70,7 @@ func NewCluster(namespace, name string, users []model.User, objects []*unstructu
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &set); err != nil {
 			return Cluster{}, fmt.Errorf("reading StatefulSet %s of %s/%s: %w", object.GetName(), namespace, name, err)
 		}
-		c.Sets = append(c.Sets, set)
+		c.Sets, c.Volumes = append(c.Sets, set), append(c.Volumes, manifest.VolumeTemplatesOf(object)...)
 	}
 	return c, nil
 }

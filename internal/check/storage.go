@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/storageclass"
 	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -36,6 +38,7 @@ func (c *checker) storage(ctx context.Context) {
 	}
 	slices.Sort(classes)
 	known := storageclass.Read(ctx, c.Client, all)
+	c.attributes(known)
 	list, err := storageclass.List(ctx, c.Client)
 	if !known.Known || err != nil {
 		c.unknown(check, strings.Join(classes, ", "), "ask somebody who may", "%s", known.Unread)
@@ -62,6 +65,37 @@ func (c *checker) storage(ctx context.Context) {
 			c.ok(check, subject, "it is there (%s); its volumes cannot be expanded later: allowVolumeExpansion is not true", list[i].Provisioner)
 		default:
 			c.ok(check, subject, "it is there, and expands (%s)", list[i].Provisioner)
+		}
+	}
+}
+
+// attributes says the same of a VolumeAttributesClass as the gate volume-attributes-class-unusable.
+func (c *checker) attributes(known model.Storage) {
+	const check = "volume-attributes-class"
+	var classes []string
+	problems := map[string][]string{}
+	for _, cluster := range c.Clusters {
+		for _, v := range cluster.Volumes {
+			if v.Attributes == "" {
+				continue
+			}
+			if !slices.Contains(classes, v.Attributes) {
+				classes = append(classes, v.Attributes)
+			}
+			if why := gates.AttributesProblem(v.Attributes, v.Class, known.Attributes, known.Classes); why != "" {
+				problems[v.Attributes] = append(problems[v.Attributes], fmt.Sprintf("%s %s (%s): %s", cluster.String(), v.Set, v.Name, why))
+			}
+		}
+	}
+	slices.Sort(classes)
+	for _, class := range classes {
+		switch {
+		case !known.AttributesKnown:
+			c.unknown(check, class, "ask somebody who may list volumeattributesclasses", "VolumeAttributesClasses may not be read, or this Kubernetes has none (before 1.34)")
+		case len(problems[class]) > 0:
+			c.problem(check, class, "create the class, or name another one: spec.nodes.*.resources.disk.volumeAttributesClass", "%s", strings.Join(problems[class], "; "))
+		default:
+			c.ok(check, class, "it is there, and of the driver of its volumes")
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -39,6 +40,8 @@ func observedClaim(claim *corev1.PersistentVolumeClaim, sets []model.Set) model.
 	}
 	out.Resize, out.ResizeMessage = resizeOf(claim)
 	out.Follows = followsSince(claim)
+	out.Attributes, out.Current = attributesOf(claim.Spec.VolumeAttributesClassName), attributesOf(claim.Status.CurrentVolumeAttributesClassName)
+	out.Modify, out.ModifyMessage = modifyOf(claim)
 	return out
 }
 
@@ -124,18 +127,54 @@ func (o objects) DeletedClaims(ctx context.Context) ([]model.Claim, error) {
 }
 
 // GrowClaim needs no look before: the API server refuses a claim of another UID, one that is
-// not bound, and a size that its volume has already.
-func (o objects) GrowClaim(ctx context.Context, name, uid, size string) error {
+// not bound, a size that its volume has already, and no class of a volume that has one. What it
+// does not know, before Kubernetes 1.34 a class, it drops without an error.
+func (o objects) GrowClaim(ctx context.Context, name, uid string, change model.ClaimChange) error {
 	ctx = o.about(ctx, "", "PersistentVolumeClaim", name)
-	patch, err := jsonBytes(map[string]any{
-		"metadata": map[string]any{"uid": uid},
-		"spec":     map[string]any{"resources": map[string]any{"requests": map[string]any{"storage": size}}},
-	})
+	const what = "changing PersistentVolumeClaim"
+	spec := map[string]any{}
+	if change.Size != "" {
+		spec["resources"] = map[string]any{"requests": map[string]any{"storage": change.Size}}
+	}
+	if change.Attributes != "" {
+		spec["volumeAttributesClassName"] = change.Attributes
+	} else if change.NoAttributes {
+		spec["volumeAttributesClassName"] = nil
+	}
+	patch, err := jsonBytes(map[string]any{"metadata": map[string]any{"uid": uid}, "spec": spec})
 	if err != nil {
 		return err
 	}
-	_, err = o.client.CoreV1().PersistentVolumeClaims(o.cluster.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
-	return wrapWrite("growing PersistentVolumeClaim", o.cluster.Namespace, name, err)
+	claim, err := o.client.CoreV1().PersistentVolumeClaims(o.cluster.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
+	if err != nil {
+		return wrapWrite(what, o.cluster.Namespace, name, err)
+	}
+	if change.Attributes != "" && attributesOf(claim.Spec.VolumeAttributesClassName) != change.Attributes {
+		return fmt.Errorf("%s %s/%s: the VolumeAttributesClass %s was %w by Kubernetes, which knows it from 1.34 on", what, o.cluster.Namespace, name, change.Attributes, execute.ErrDropped)
+	}
+	return nil
+}
+
+func attributesOf(class *string) string {
+	if class == nil {
+		return ""
+	}
+	return *class
+}
+
+// modifyOf is how far the driver has come with the VolumeAttributesClass that a claim asks for, and
+// what it says of an error. What it says of another one is of before.
+func modifyOf(claim *corev1.PersistentVolumeClaim) (model.ModifyState, string) {
+	now := claim.Status.ModifyVolumeStatus
+	if now == nil || now.TargetVolumeAttributesClassName != attributesOf(claim.Spec.VolumeAttributesClassName) {
+		return model.ModifyNone, ""
+	}
+	for _, c := range claim.Status.Conditions {
+		if c.Type == corev1.PersistentVolumeClaimVolumeModifyVolumeError && c.Status == corev1.ConditionTrue {
+			return model.ModifyState(now.Status), c.Message
+		}
+	}
+	return model.ModifyState(now.Status), ""
 }
 
 // OrphanSet looks at the pods and at the budget right before it deletes: while the StatefulSet

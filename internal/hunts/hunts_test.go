@@ -101,12 +101,12 @@ type kubernetes struct{ done []string }
 
 func (k *kubernetes) note(what string) error { k.done = append(k.done, what); return nil }
 
-func (k *kubernetes) CreateSecret(context.Context, string, map[string][]byte) error    { return nil }
-func (k *kubernetes) LabelSecret(context.Context, string, string, string) error        { return nil }
-func (k *kubernetes) AnnotateClaim(context.Context, string, map[string]string) error   { return nil }
-func (k *kubernetes) SetBudget(context.Context, string, int) error                     { return nil }
-func (k *kubernetes) GrowClaim(context.Context, string, string, string) error          { return nil }
-func (k *kubernetes) ResizePod(context.Context, string, string, model.Resources) error { return nil }
+func (k *kubernetes) CreateSecret(context.Context, string, map[string][]byte) error      { return nil }
+func (k *kubernetes) LabelSecret(context.Context, string, string, string) error          { return nil }
+func (k *kubernetes) AnnotateClaim(context.Context, string, map[string]string) error     { return nil }
+func (k *kubernetes) SetBudget(context.Context, string, int) error                       { return nil }
+func (k *kubernetes) GrowClaim(context.Context, string, string, model.ClaimChange) error { return nil }
+func (k *kubernetes) ResizePod(context.Context, string, string, model.Resources) error   { return nil }
 
 func (k *kubernetes) OrphanSet(_ context.Context, set, _, _ string, _ int, _ []string, _ string, _ int) error {
 	return k.note("orphan " + set)

@@ -221,7 +221,7 @@ func (w *world) repairsDrivers() {
 }
 
 // GrowClaim is refused as the API server does it.
-func (o objects) GrowClaim(_ context.Context, name, uid, size string) error {
+func (o objects) GrowClaim(_ context.Context, name, uid string, change model.ClaimChange) error {
 	w := o.d.w
 	f, err := o.d.write()
 	if err != nil {
@@ -231,7 +231,7 @@ func (o objects) GrowClaim(_ context.Context, name, uid, size string) error {
 	if l == nil {
 		return execute.ErrNotFound
 	}
-	c, n := &l.claim, gib(size)
+	c, n := &l.claim, gib(change.Size)
 	switch {
 	case c.uid != uid:
 		return errConflict

@@ -66,6 +66,7 @@ func Read(ctx context.Context, client kubernetes.Interface, asked []model.ClaimC
 			Default: IsDefault(&list[i]), Expands: list[i].AllowVolumeExpansion != nil && *list[i].AllowVolumeExpansion,
 		})
 	}
+	out.Attributes, out.AttributesKnown = attributes(ctx, client)
 	if len(aim.ClassProblems(asked, out)) == 0 {
 		return out
 	}
@@ -73,6 +74,25 @@ func Read(ctx context.Context, client kubernetes.Interface, asked []model.ClaimC
 		return model.Storage{Unread: why("volumes, which a claim takes without its class,", err)}
 	}
 	return out
+}
+
+// attributes are the VolumeAttributesClasses; false where they may not be read, or Kubernetes has
+// none, which is before 1.34.
+func attributes(ctx context.Context, client kubernetes.Interface) ([]gates.AttributesClass, bool) {
+	var all []gates.AttributesClass
+	o := metav1.ListOptions{Limit: page}
+	for {
+		some, err := client.StorageV1().VolumeAttributesClasses().List(ctx, o)
+		if err != nil {
+			return nil, false
+		}
+		for i := range some.Items {
+			all = append(all, gates.AttributesClass{Name: some.Items[i].Name, Driver: some.Items[i].DriverName})
+		}
+		if o.Continue = some.Continue; o.Continue == "" {
+			return all, true
+		}
+	}
 }
 
 // free are the classes of the volumes that no claim has.

@@ -67,6 +67,7 @@ func refuseTemplates(t *pass.Pass) {
 	}
 	refuseVersion(t)
 	RefuseGrowth(t)
+	RefuseAttributes(t)
 	refuseVolumes(t)
 	refuseDisks(t)
 	refuseSmaller(t)

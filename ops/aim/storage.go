@@ -55,7 +55,7 @@ func ClassProblems(asking []model.ClaimClass, known model.Storage) []string {
 // ClassWanted reports whether a claim is to ask for more than it does, or a StatefulSet is to have
 // claims of another class: the classes are then read.
 func ClassWanted(d *model.Desired, o *model.Observed) bool {
-	grows := func(c model.Claim) bool { return grows(d, &c) }
+	grows := func(c model.Claim) bool { return grows(d, &c) || asksForClass(d, &c) }
 	other := func(live model.VolumeTemplate) bool {
 		return slices.ContainsFunc(d.Volumes, func(w model.VolumeTemplate) bool {
 			return w.Set == live.Set && w.Name == live.Name && otherClass(live.Class, w.Class)

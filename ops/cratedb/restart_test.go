@@ -15,12 +15,12 @@ import (
 // deletions notes the pods that were deleted.
 type deletions struct{ pods []string }
 
-func (d *deletions) CreateSecret(context.Context, string, map[string][]byte) error    { return nil }
-func (d *deletions) LabelSecret(context.Context, string, string, string) error        { return nil }
-func (d *deletions) AnnotateClaim(context.Context, string, map[string]string) error   { return nil }
-func (d *deletions) SetBudget(context.Context, string, int) error                     { return nil }
-func (d *deletions) GrowClaim(context.Context, string, string, string) error          { return nil }
-func (d *deletions) ResizePod(context.Context, string, string, model.Resources) error { return nil }
+func (d *deletions) CreateSecret(context.Context, string, map[string][]byte) error      { return nil }
+func (d *deletions) LabelSecret(context.Context, string, string, string) error          { return nil }
+func (d *deletions) AnnotateClaim(context.Context, string, map[string]string) error     { return nil }
+func (d *deletions) SetBudget(context.Context, string, int) error                       { return nil }
+func (d *deletions) GrowClaim(context.Context, string, string, model.ClaimChange) error { return nil }
+func (d *deletions) ResizePod(context.Context, string, string, model.Resources) error   { return nil }
 func (d *deletions) OrphanSet(context.Context, string, string, string, int, []string, string, int) error {
 	return nil
 }

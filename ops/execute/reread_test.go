@@ -50,8 +50,8 @@ func (n *noted) ShrinkSet(_ context.Context, set, uid, version string, from, to 
 func (n *noted) DeleteSet(_ context.Context, name, uid, version string) error {
 	return n.note("delete set", name, uid, version)
 }
-func (n *noted) GrowClaim(context.Context, string, string, string) error          { return nil }
-func (n *noted) ResizePod(context.Context, string, string, model.Resources) error { return nil }
+func (n *noted) GrowClaim(context.Context, string, string, model.ClaimChange) error { return nil }
+func (n *noted) ResizePod(context.Context, string, string, model.Resources) error   { return nil }
 func (n *noted) OrphanSet(context.Context, string, string, string, int, []string, string, int) error {
 	return nil
 }

@@ -102,8 +102,11 @@ func writeObject(ctx context.Context, a model.Action, t Tools) (model.Result, er
 		err := orGone(t.Objects.DeleteSet(ctx, a.Set, a.SetUID, a.SetVersion))
 		return model.Result{Message: "the StatefulSet of a group that is gone was deleted; its volume claims stay"}, err
 	case model.ActionGrowClaim:
-		err := t.Objects.GrowClaim(ctx, a.Claim, a.ClaimUID, a.Size)
-		return model.Result{Message: "the volume claim asks for " + a.Size}, err
+		err := t.Objects.GrowClaim(ctx, a.Claim, a.ClaimUID, a.Change)
+		if errors.Is(err, ErrDropped) {
+			return model.Result{Code: model.ResultDropped, Message: err.Error()}, nil
+		}
+		return model.Result{Message: "the volume claim asks for " + a.Change.Words()}, err
 	case model.ActionResizePod:
 		err := orGone(t.Objects.ResizePod(ctx, a.Pod, a.PodUID, a.Resources))
 		return model.Result{Message: "the pod is asked to have " + a.Resources.Words()}, err

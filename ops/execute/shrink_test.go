@@ -44,12 +44,12 @@ func (l *leaving) ShrinkSet(_ context.Context, name, uid, version string, from, 
 	return nil
 }
 
-func (l *leaving) CreateSecret(context.Context, string, map[string][]byte) error    { return nil }
-func (l *leaving) LabelSecret(context.Context, string, string, string) error        { return nil }
-func (l *leaving) AnnotateClaim(context.Context, string, map[string]string) error   { return nil }
-func (l *leaving) SetBudget(context.Context, string, int) error                     { return nil }
-func (l *leaving) GrowClaim(context.Context, string, string, string) error          { return nil }
-func (l *leaving) ResizePod(context.Context, string, string, model.Resources) error { return nil }
+func (l *leaving) CreateSecret(context.Context, string, map[string][]byte) error      { return nil }
+func (l *leaving) LabelSecret(context.Context, string, string, string) error          { return nil }
+func (l *leaving) AnnotateClaim(context.Context, string, map[string]string) error     { return nil }
+func (l *leaving) SetBudget(context.Context, string, int) error                       { return nil }
+func (l *leaving) GrowClaim(context.Context, string, string, model.ClaimChange) error { return nil }
+func (l *leaving) ResizePod(context.Context, string, string, model.Resources) error   { return nil }
 func (l *leaving) OrphanSet(context.Context, string, string, string, int, []string, string, int) error {
 	return nil
 }

@@ -14,6 +14,8 @@ import (
 var (
 	ErrExists   = errors.New("exists already")
 	ErrNotFound = errors.New("not found")
+	// ErrDropped: the API server took a write and left out a field that it does not know.
+	ErrDropped = errors.New("dropped")
 )
 
 // Objects writes to Kubernetes in the cluster's namespace.
@@ -45,9 +47,10 @@ type Objects interface {
 	// error unless so many pods of it are there and none is on its way, save those that are
 	// away, which have to be away still, and unless the disruption budget keeps so many pods and lets none go. budget is "" for none.
 	OrphanSet(ctx context.Context, name, uid, resourceVersion string, pods int, away []string, budget string, keep int) error
-	// GrowClaim asks for a size for a bound volume claim, with its UID as precondition; nil
-	// where it is asked for already, an error where the volume has as much.
-	GrowClaim(ctx context.Context, name, uid, size string) error
+	// GrowClaim asks for a size, a VolumeAttributesClass or both for a bound volume claim, with its
+	// UID as precondition; nil where that is asked for already, an error where the volume has as
+	// much, ErrDropped where Kubernetes takes no such class.
+	GrowClaim(ctx context.Context, name, uid string, change model.ClaimChange) error
 	// DeleteClaim deletes a volume claim, with its UID as precondition, and notes on it that its
 	// volume may go with its pod; nil where there is none of that UID.
 	DeleteClaim(ctx context.Context, name, uid string) error

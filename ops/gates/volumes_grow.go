@@ -2,6 +2,7 @@ package gates
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -9,7 +10,7 @@ import (
 var VolumesGrowRule = Rule{
 	Name: "volumes-grow",
 	Kind: Waits,
-	Says: "Volumes of claims are being made larger. The first claim of a StatefulSet goes alone: the others follow once its volume has the size. No pod restarts for it.",
+	Says: "Volumes of claims are being made larger, or get another VolumeAttributesClass. The first claim of a StatefulSet goes alone: the others follow once its volume is as desired. No pod restarts for it.",
 	Do: "Nothing. If it stays at one claim, look at its events with `kubectl describe pvc`. " +
 		"A driver that cannot expand a volume in use (it works offline) waits for its pod to go: restart the cluster, or write `spec.operations.offlineResize: restart`.",
 	Source: "Kubernetes, persistent volumes, Expanding Persistent Volumes Claims",
@@ -22,6 +23,8 @@ type GrowingClaim struct {
 	Capacity, Desired int64
 	// Waits says what it waits for; "" for nothing that is known.
 	Waits string
+	// Class says how it gets another VolumeAttributesClass; "" where it has the desired one.
+	Class string
 }
 
 // VolumesGrow counts the claims and names those that have not the size.
@@ -30,16 +33,31 @@ func VolumesGrow(done, total int, growing []GrowingClaim) (Reason, bool) {
 		return Reason{}, false
 	}
 	var parts []string
-	for _, c := range growing {
-		text := fmt.Sprintf("%s has %s of %s", c.Name, Bytes(c.Capacity), Bytes(c.Desired))
-		if c.Waits != "" {
-			text += " (" + c.Waits + ")"
-		}
-		parts = append(parts, text)
+	for i := range growing {
+		c := &growing[i]
+		parts = append(parts, c.words())
 		if len(parts) == 5 && len(growing) > 5 {
 			parts = append(parts, fmt.Sprintf("and %d more", len(growing)-5))
 			break
 		}
 	}
-	return VolumesGrowRule.because("%d of %d volume claims have the desired size: %s", done, total, strings.Join(parts, ", ")), true
+	what := "size"
+	if slices.ContainsFunc(growing, func(c GrowingClaim) bool { return c.Class != "" }) {
+		what = "size and class"
+	}
+	return VolumesGrowRule.because("%d of %d volume claims have the desired %s: %s", done, total, what, strings.Join(parts, ", ")), true
+}
+
+func (c *GrowingClaim) words() string {
+	if c.Class != "" && c.Capacity >= c.Desired {
+		return c.Name + " " + c.Class
+	}
+	text := fmt.Sprintf("%s has %s of %s", c.Name, Bytes(c.Capacity), Bytes(c.Desired))
+	if c.Waits != "" {
+		text += " (" + c.Waits + ")"
+	}
+	if c.Class != "" {
+		text += " and " + c.Class
+	}
+	return text
 }

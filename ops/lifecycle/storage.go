@@ -22,5 +22,6 @@ func Classless(t *pass.Pass) bool {
 	if len(t.Observed.Sets) > 0 || len(t.Observed.Claims) > 0 {
 		return false
 	}
-	return aim.RefuseClasses(t, func(string) bool { return true })
+	missing := aim.RefuseClasses(t, func(string) bool { return true })
+	return aim.RefuseAttributes(t) || missing
 }

@@ -214,6 +214,8 @@ func classOf(path string) (model.ChangeClass, bool) {
 		return model.ChangeRestart, true
 	case path == "spec.replicas":
 		return model.ChangeReplicas, true
+	case strings.HasPrefix(path, "spec.volumeClaimTemplates[") && strings.HasSuffix(path, "].spec."+attributesField):
+		return model.ChangeVolumesModify, true
 	case strings.HasPrefix(path, "spec.volumeClaimTemplates"), strings.HasPrefix(path, "spec.persistentVolumeClaimRetentionPolicy"):
 		// A retention policy deletes claims: it is never taken in passing.
 		return model.ChangeVolumes, true

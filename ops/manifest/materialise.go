@@ -111,7 +111,7 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 			return nil, err
 		}
 	}
-	if err := setSizes(set, e.Sizes, e.Classes); err != nil {
+	if err := setSizes(set, &e); err != nil {
 		return nil, err
 	}
 	if err := unstructured.SetNestedField(set.Object, int64(e.Replicas), "spec", "replicas"); err != nil {

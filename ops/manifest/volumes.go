@@ -21,6 +21,7 @@ func VolumeTemplatesOf(o *unstructured.Unstructured) []model.VolumeTemplate {
 		v := model.VolumeTemplate{Set: o.GetName()}
 		v.Name, _, _ = unstructured.NestedString(template, "metadata", "name")
 		v.Class, _, _ = unstructured.NestedString(template, "spec", "storageClassName")
+		v.Attributes, _, _ = unstructured.NestedString(template, "spec", attributesField)
 		if v.Text = storageRequest(template); v.Text != "" {
 			v.Size = BytesOfQuantity(v.Text)
 		}
@@ -28,6 +29,9 @@ func VolumeTemplatesOf(o *unstructured.Unstructured) []model.VolumeTemplate {
 	})
 	return out
 }
+
+// attributesField is the field of a claim's spec that names its VolumeAttributesClass.
+const attributesField = "volumeAttributesClassName"
 
 // each gives every claim template of a StatefulSet to the function; none is copied.
 func each(set *unstructured.Unstructured, do func(template map[string]any)) {
@@ -57,22 +61,27 @@ func BytesOfQuantity(text string) int64 {
 	return q.Value()
 }
 
-// setSizes writes sizes and storage classes into the claim templates that the lists name.
-func setSizes(set *unstructured.Unstructured, sizes, classes model.SizeList) error {
+// setSizes writes sizes, storage classes and VolumeAttributesClasses into the claim templates that
+// the lists name.
+func setSizes(set *unstructured.Unstructured, e *model.EffectiveSet) error {
 	var failed error
 	each(set, func(template map[string]any) {
 		name, _, _ := unstructured.NestedString(template, "metadata", "name")
-		if class, ok := classes.Size(name); ok && class != "" {
-			if err := unstructured.SetNestedField(template, class, "spec", "storageClassName"); err != nil {
-				failed = fmt.Errorf("setting the storage class of the claim template %s of StatefulSet %s: %w", name, set.GetName(), err)
+		put := func(what, value string, path ...string) {
+			if err := unstructured.SetNestedField(template, value, path...); err != nil {
+				failed = fmt.Errorf("setting the %s of the claim template %s of StatefulSet %s: %w", what, name, set.GetName(), err)
 			}
 		}
-		size, ok := sizes.Size(name)
-		if !ok || BytesOfQuantity(storageRequest(template)) == BytesOfQuantity(size) {
-			return
+		if class, ok := e.Classes.Size(name); ok && class != "" {
+			put("storage class", class, "spec", "storageClassName")
 		}
-		if err := unstructured.SetNestedField(template, size, "spec", "resources", "requests", "storage"); err != nil {
-			failed = fmt.Errorf("setting the size of the claim template %s of StatefulSet %s: %w", name, set.GetName(), err)
+		if class, ok := e.Attributes.Size(name); ok && class == "" {
+			unstructured.RemoveNestedField(template, "spec", attributesField)
+		} else if ok {
+			put("VolumeAttributesClass", class, "spec", attributesField)
+		}
+		if size, ok := e.Sizes.Size(name); ok && BytesOfQuantity(storageRequest(template)) != BytesOfQuantity(size) {
+			put("size", size, "spec", "resources", "requests", "storage")
 		}
 	})
 	return failed

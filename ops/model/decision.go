@@ -152,8 +152,9 @@ type EffectiveSet struct {
 	// Resized keeps the hash of a template that differs only in what running pods get in place.
 	Resized bool
 	// Sizes are those of its claim templates; "" leaves them as they are in what is
-	// applied. Classes are their storage classes, likewise.
-	Sizes, Classes SizeList
+	// applied. Classes are their storage classes, and Attributes their
+	// VolumeAttributesClasses, likewise.
+	Sizes, Classes, Attributes SizeList
 }
 
 // Budget is a disruption budget's effective value.
@@ -293,8 +294,8 @@ const (
 	// ActionDeleteObject deletes Object (preconditions SetUID and SetVersion), which
 	// the definition makes no more.
 	ActionDeleteObject ActionKind = "delete-object"
-	// ActionGrowClaim asks for Size for Claim (precondition ClaimUID), while that is more
-	// than its volume has.
+	// ActionGrowClaim asks for Change for Claim (precondition ClaimUID): for a size that is more
+	// than its volume has, for another VolumeAttributesClass, or for both.
 	ActionGrowClaim ActionKind = "grow-claim"
 	// ActionDeleteClaims deletes Claims, "name/uid" joined by commas, of the pod in Pods, and notes
 	// on each that its volume may go. The node was drained and is looked at once more as for
@@ -335,13 +336,14 @@ type Action struct {
 	LosesVolume bool
 	// Claims are those that are deleted.
 	Claims string
-	// ClaimUID and Size, as Kubernetes writes it, are of the claim that grows.
-	ClaimUID, Size string
-	Resources      Resources
-	ClusterID      string
-	Version        string
-	Budget         string
-	Value          int
+	// ClaimUID and Change are of the claim that is asked for another size or class.
+	ClaimUID  string
+	Change    ClaimChange
+	Resources Resources
+	ClusterID string
+	Version   string
+	Budget    string
+	Value     int
 	// Allocation and Before are values of cluster.routing.allocation.enable.
 	Allocation, Before string
 	Green              bool
@@ -412,6 +414,8 @@ const (
 	// (hold-allocation, exclude-nodes), or stays below it (set-settings); somebody's value
 	// may hide ours, and nothing was reset (reset-settings).
 	ResultHidden
+	// ResultDropped: Kubernetes dropped what was asked for without a word (grow-claim).
+	ResultDropped
 )
 
 // Result is how an action ended.

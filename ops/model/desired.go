@@ -130,6 +130,8 @@ const (
 	ChangeResize
 	// ChangeDisks is what a further disk brings: its claim template, its mount and its folder.
 	ChangeDisks
+	// ChangeVolumesModify is a claim template with another VolumeAttributesClass.
+	ChangeVolumesModify
 )
 
 // String is the class in words, for logs and tests.
@@ -161,6 +163,8 @@ func (c ChangeClass) String() string {
 		return "resize"
 	case ChangeDisks:
 		return "disks"
+	case ChangeVolumesModify:
+		return "volumes-modify"
 	}
 	return "unknown"
 }

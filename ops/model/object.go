@@ -94,4 +94,8 @@ type Storage struct {
 	// Free are the classes of volumes that are there for any claim; they are read only
 	// where a class is missing.
 	Free []string
+	// Attributes are the VolumeAttributesClasses; AttributesKnown is false where they may not be
+	// read, or are not served.
+	AttributesKnown bool
+	Attributes      []gates.AttributesClass
 }

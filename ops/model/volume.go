@@ -18,6 +18,8 @@ type VolumeTemplate struct {
 	Text string
 	// Class is its storage class; "" where it names none.
 	Class string
+	// Attributes is spec.volumeAttributesClassName; "" where it names none.
+	Attributes string
 }
 
 // Holds reports whether a claim was made of this template.
@@ -45,6 +47,13 @@ type Claim struct {
 	// kubelet says of it.
 	Resize        ResizeState
 	ResizeMessage string
+	// Attributes is the VolumeAttributesClass that it asks for, and Current the one that its
+	// volume has: spec.volumeAttributesClassName and status.currentVolumeAttributesClassName, ""
+	// for none. Modify is how far the driver has come with what is asked for, and ModifyMessage
+	// what it says of an error.
+	Attributes, Current string
+	Modify              ModifyState
+	ModifyMessage       string
 	// Follows is since when its file system is to follow; zero where nothing says so.
 	Follows time.Time
 	// Terminating: somebody has deleted it. Kubernetes keeps it, and its volume, as long as a
@@ -77,29 +86,73 @@ const (
 	ResizeFailed ResizeState = "failed"
 )
 
+// ModifyState is status.modifyVolumeStatus.status of a PersistentVolumeClaim, where its target is
+// the class that the claim asks for. The zero value is: its driver has not taken that in, or has
+// done it.
+type ModifyState string
+
+// How far another VolumeAttributesClass has come.
+const (
+	ModifyNone ModifyState = ""
+	// ModifyPending: the class is not there, say.
+	ModifyPending ModifyState = "Pending"
+	// ModifyInProgress: the driver works on it, also after an error.
+	ModifyInProgress ModifyState = "InProgress"
+	// ModifyInfeasible: the driver said that it cannot be done.
+	ModifyInfeasible ModifyState = "Infeasible"
+)
+
+// ClaimChange is what a bound volume claim is asked for: a size and a VolumeAttributesClass, ""
+// leaves either as it is. NoAttributes takes the class back, which Kubernetes does only while the
+// volume has none.
+type ClaimChange struct {
+	Size, Attributes string
+	NoAttributes     bool
+}
+
+// Words are what is asked for: "200Gi and the VolumeAttributesClass gold".
+func (c ClaimChange) Words() string {
+	var parts []string
+	if c.Size != "" {
+		parts = append(parts, c.Size)
+	}
+	if c.Attributes != "" {
+		parts = append(parts, "the VolumeAttributesClass "+c.Attributes)
+	}
+	if c.NoAttributes {
+		parts = append(parts, "no VolumeAttributesClass")
+	}
+	return strings.Join(parts, " and ")
+}
+
 // SizeList is sizes by the names of templates, "data0=200Gi,debug=64Gi", sorted.
 type SizeList string
 
 // Sizes are those of the templates of a set.
 func Sizes(templates []VolumeTemplate, set string) SizeList {
-	var parts []string
-	for i := range templates {
-		if templates[i].Set == set {
-			parts = append(parts, templates[i].Name+"="+templates[i].Text)
-		}
-	}
-	slices.Sort(parts)
-	return SizeList(strings.Join(parts, ","))
+	return listed(templates, set, func(v *VolumeTemplate) string { return v.Text })
 }
 
 // Classes are the storage classes of the templates of a set, by their names: "data0=fast".
 func Classes(templates []VolumeTemplate, set string) SizeList {
-	classes := make([]VolumeTemplate, 0, len(templates))
-	for _, v := range templates {
-		v.Text = v.Class
-		classes = append(classes, v)
+	return listed(templates, set, func(v *VolumeTemplate) string { return v.Class })
+}
+
+// AttributesList are the VolumeAttributesClasses of the templates of a set, by their names:
+// "data0=gold,debug=".
+func AttributesList(templates []VolumeTemplate, set string) SizeList {
+	return listed(templates, set, func(v *VolumeTemplate) string { return v.Attributes })
+}
+
+func listed(templates []VolumeTemplate, set string, what func(v *VolumeTemplate) string) SizeList {
+	var parts []string
+	for i := range templates {
+		if v := &templates[i]; v.Set == set {
+			parts = append(parts, v.Name+"="+what(v))
+		}
 	}
-	return Sizes(classes, set)
+	slices.Sort(parts)
+	return SizeList(strings.Join(parts, ","))
 }
 
 // Names are those of the templates.
@@ -120,6 +173,11 @@ func (l SizeList) Only(keeps func(template string) bool) SizeList {
 		return !keeps(name)
 	})
 	return SizeList(strings.Join(parts, ","))
+}
+
+// Some is the list without the templates that have nothing.
+func (l SizeList) Some() SizeList {
+	return l.Only(func(template string) bool { value, _ := l.Size(template); return value != "" })
 }
 
 // Size is that of the template of this name; false where the list has none.
@@ -148,6 +206,15 @@ type VolumeGrowth struct {
 	Grown time.Time `json:"grown,omitzero"`
 	// Told are the claims of which a failure was reported, joined by commas.
 	Told string `json:"told,omitempty"`
+	// Modified are the StatefulSets of whose claims another VolumeAttributesClass is asked for,
+	// joined by commas; "" for none. Dropped is when Kubernetes dropped that; zero where it has not.
+	Modified string    `json:"modified,omitempty"`
+	Dropped  time.Time `json:"dropped,omitzero"`
+}
+
+// Modifies reports whether another VolumeAttributesClass is asked for, for claims of a StatefulSet.
+func (g *VolumeGrowth) Modifies(set string) bool {
+	return g != nil && slices.Contains(Listed(g.Modified), set)
 }
 
 // PendingFileSystem is a claim whose volume is larger, and its file system is not yet. A pod that
@@ -190,10 +257,10 @@ func (g *VolumeGrowth) equal(o *VolumeGrowth) bool {
 	if g == nil || o == nil {
 		return g == o
 	}
-	times := g.Since.Equal(o.Since) && g.Grown.Equal(o.Grown)
+	times := g.Since.Equal(o.Since) && g.Grown.Equal(o.Grown) && g.Dropped.Equal(o.Dropped)
 	pending := slices.EqualFunc(g.Pending, o.Pending, func(a, b PendingFileSystem) bool { return a.Claim == b.Claim && a.Since.Equal(b.Since) })
 	lists := pending && slices.Equal(g.Nodes, o.Nodes) && slices.Equal(g.Offline, o.Offline)
-	return times && lists && g.Sizes == o.Sizes && g.Told == o.Told
+	return times && lists && g.Sizes == o.Sizes && g.Told == o.Told && g.Modified == o.Modified
 }
 
 // Recreation is how far a StatefulSet has come that is deleted and made again around its
@@ -206,9 +273,10 @@ type Recreation struct {
 	Pods    int    `json:"pods"`
 	Guarded int    `json:"guarded"`
 	// Sizes are those of the claim templates of the new one, and Classes their storage classes;
-	// "" where those stay.
-	Sizes   SizeList `json:"sizes"`
-	Classes SizeList `json:"classes,omitempty"`
+	// "" where those stay. Attributes are their VolumeAttributesClasses.
+	Sizes      SizeList `json:"sizes"`
+	Classes    SizeList `json:"classes,omitempty"`
+	Attributes SizeList `json:"attributes,omitempty"`
 	// Smaller is true where its claims are to become smaller: their volumes are then replaced.
 	Smaller bool `json:"smaller,omitempty"`
 }

@@ -290,7 +290,7 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 		if live == nil {
 			want.UID, want.ResourceVersion, want.UpdateRevision = m.next(madeHere), m.next(""), want.Content
 			m.sets = append(m.sets, want)
-			again := m.made(&want, effective.Sizes)
+			again := m.made(&want, effective)
 			changed, wrote = append(changed, written{Set: want, new: true, again: again}), true
 			continue
 		}

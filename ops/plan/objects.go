@@ -180,7 +180,7 @@ func (w *weighing) field(set string, f *Field) bool {
 func (w *weighing) class(c model.Change) Class {
 	template := strings.HasPrefix(c.Path, "spec.template.")
 	switch c.Class {
-	case model.ChangeReplicas, model.ChangeNewSet, model.ChangeRemovedSet, model.ChangeImage, model.ChangeVolumesGrow:
+	case model.ChangeReplicas, model.ChangeNewSet, model.ChangeRemovedSet, model.ChangeImage, model.ChangeVolumesGrow, model.ChangeVolumesModify:
 		return ByOperation
 	case model.ChangeRestart:
 		// An init container has CrateDB's image, and comes with its upgrade.
@@ -227,6 +227,7 @@ func (w *weighing) why(class model.ChangeClass, set, path string) (kept Class, g
 		model.ChangeVolumes:       {gates.VolumesRule.Name, gates.VolumesTooSmallRule.Name},
 		model.ChangeVolumesShrink: {gates.VolumeShrinkRule.Name, gates.VolumesTooSmallRule.Name},
 		model.ChangeVolumesGrow:   {gates.ClassExpandsRule.Name},
+		model.ChangeVolumesModify: {gates.AttributesUnusableRule.Name, gates.AttributesStayRule.Name},
 		model.ChangeDisks:         {gates.DiskNotBlankRule.Name, gates.StorageClassRule.Name, gates.VolumesRule.Name},
 		model.ChangeImmutable:     {gates.ImmutableRule.Name},
 		model.ChangeImage: {gates.DowngradeRule.Name, gates.VersionPathRule.Name, gates.TablesTooOldRule.Name, gates.ReleaseLosesDataRule.Name,

@@ -46,7 +46,7 @@ func (w *written) step() Step {
 // nodeName translates the id of a node that is there.
 func StepOf(a model.Action, record *model.Record, nodeName func(id string) string) Step {
 	nodes := nodeNames(a.NodeIDs, record, nodeName)
-	step := Step{Action: string(a.Kind), Target: a.Subject()}
+	step := Step{Action: string(a.Kind), Target: a.Subject(), change: a.Change}
 	switch a.Kind {
 	case model.ActionExcludeNodes:
 		step.Target, step.Detail = nodes, "the shards move to the other nodes"
@@ -88,7 +88,7 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 		}
 		step.Detail = strings.Join(all, ", ")
 	case model.ActionGrowClaim:
-		step.Detail = a.Size + ", while its pod runs"
+		step.Detail = a.Change.Words() + ", in place, while its pod runs"
 	case model.ActionResizePod:
 		step.Detail = a.Resources.Words() + ", while it runs"
 	case model.ActionDeleteClaims:

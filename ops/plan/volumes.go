@@ -12,7 +12,7 @@ import (
 // kindExpand has the claims that grow and the StatefulSets that are recreated for them.
 const kindExpand = string(model.OperationExpand)
 
-// growClaim has a volume grow online, and CrateDB see it.
+// growClaim has a volume grow online or get its class, and CrateDB see it.
 func (m *world) growClaim(a *model.Action) {
 	m.claims = slices.Clone(m.claims)
 	for i := range m.claims {
@@ -20,6 +20,12 @@ func (m *world) growClaim(a *model.Action) {
 		if c.Name != a.Claim {
 			continue
 		}
+		if a.Change.NoAttributes {
+			c.Attributes = ""
+		} else if class := a.Change.Attributes; class != "" {
+			c.Attributes, c.Current = class, class
+		}
+		c.Modify, c.ModifyMessage = model.ModifyNone, ""
 		size := c.Requested
 		for j := range m.desired.Volumes {
 			if w := &m.desired.Volumes[j]; w.Holds(c) {
@@ -48,7 +54,7 @@ func (m *world) newVolumes(pod string) {
 				if model.DataVolume(c.Template) {
 					m.fileSystemGrows(c, v.Size-c.Capacity)
 				}
-				c.Requested, c.Capacity, c.Class = v.Size, v.Size, v.Class
+				c.Requested, c.Capacity, c.Class, c.Attributes, c.Current = v.Size, v.Size, v.Class, v.Attributes, v.Attributes
 			}
 		}
 	}
@@ -133,12 +139,15 @@ func (m *world) orphan(set string) {
 
 // made has a new StatefulSet take the pods of its name, with the claim templates that it was
 // applied with. It says whether there were any.
-func (m *world) made(s *Set, sizes model.SizeList) (pods bool) {
+func (m *world) made(s *Set, e *model.EffectiveSet) (pods bool) {
 	for i := range m.desired.Volumes {
 		v := m.desired.Volumes[i]
-		text, ok := sizes.Size(v.Name)
-		if v.Set != s.Name || sizes != "" && !ok {
+		text, ok := e.Sizes.Size(v.Name)
+		if v.Set != s.Name || e.Sizes != "" && !ok {
 			continue
+		}
+		if class, ok := e.Attributes.Size(v.Name); ok {
+			v.Attributes = class
 		}
 		if ok {
 			v.Text = text
@@ -171,28 +180,51 @@ func (m *world) putBudget(want model.Budget) bool {
 	return true
 }
 
-// claimsGrow says how many claims of which template grow to which size.
-func (c *course) claimsGrow(steps []Step) string {
-	type growth struct{ template, size string }
-	counts := map[growth]int{}
-	var order []growth
-	for _, s := range steps {
+// claimsGrow says how many claims of which template grow to which size, and how many get which
+// VolumeAttributesClass.
+func (c *course) claimsGrow(steps []Step) (grow, modify string) {
+	sizes, classes := counted{}, counted{}
+	for i := range steps {
+		s := &steps[i]
 		if s.Action != string(model.ActionGrowClaim) {
 			continue
 		}
 		for i := range c.model.desired.Volumes {
 			w := &c.model.desired.Volumes[i]
-			if strings.HasPrefix(s.Target, w.Name+"-"+w.Set+"-") {
-				g := growth{w.Name + " of " + w.Set, gates.Bytes(w.Size)}
-				if counts[g]++; counts[g] == 1 {
-					order = append(order, g)
-				}
+			if !strings.HasPrefix(s.Target, w.Name+"-"+w.Set+"-") {
+				continue
+			}
+			of := w.Name + " of " + w.Set + " to "
+			if s.change.Size != "" {
+				sizes.add(of + gates.Bytes(w.Size))
+			}
+			if s.change.Attributes != "" || s.change.NoAttributes {
+				classes.add(of + gates.ClassName(w.Attributes))
 			}
 		}
 	}
+	return sizes.words(), classes.words()
+}
+
+// counted counts claims by what happens to them, in the order in which that comes.
+type counted struct {
+	order  []string
+	claims map[string]int
+}
+
+func (c *counted) add(what string) {
+	if c.claims == nil {
+		c.claims = map[string]int{}
+	}
+	if c.claims[what]++; c.claims[what] == 1 {
+		c.order = append(c.order, what)
+	}
+}
+
+func (c *counted) words() string {
 	var parts []string
-	for _, g := range order {
-		parts = append(parts, fmt.Sprintf("%s to %s (%s)", g.template, g.size, count(counts[g], "claim")))
+	for _, what := range c.order {
+		parts = append(parts, fmt.Sprintf("%s (%s)", what, count(c.claims[what], "claim")))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -200,7 +232,11 @@ func (c *course) claimsGrow(steps []Step) string {
 // templatesOf says what a StatefulSet is recreated with.
 func templatesOf(record *model.Record) string {
 	if op := record.Operation; op != nil && op.Recreation != nil {
-		return "the claim templates " + strings.ReplaceAll(string(op.Recreation.Sizes), ",", ", ")
+		words := "the claim templates " + strings.ReplaceAll(string(op.Recreation.Sizes), ",", ", ")
+		if classes := op.Recreation.Attributes.Some(); classes != "" {
+			words += " of the VolumeAttributesClasses " + strings.ReplaceAll(string(classes), ",", ", ")
+		}
+		return words
 	}
 	return "other claim templates"
 }
@@ -220,8 +256,12 @@ func (c *course) disksAdded(set string) []string {
 // expandSummary says what is grown and recreated, and that no pod restarts for it.
 func (c *course) expandSummary(op *Operation) string {
 	var parts, sets []string
-	if grow := c.claimsGrow(op.Steps); grow != "" {
+	grow, modify := c.claimsGrow(op.Steps)
+	if grow != "" {
 		parts = append(parts, "grow volumes online: "+grow)
+	}
+	if modify != "" {
+		parts = append(parts, "change volumes in place, no restart: "+modify)
 	}
 	for _, s := range op.Steps {
 		if s.Action == string(model.ActionRecreateSet) && !slices.Contains(sets, s.Target) {

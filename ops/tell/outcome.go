@@ -150,7 +150,7 @@ func refusedAction(name, operation string) string {
 	case gates.UpdateStrategyRule.Name, gates.RestartStoppedRule.Name,
 		gates.AbortedRule.Name, gates.HoldHiddenRule.Name, gates.UnreplicatedRule.Name, gates.CopiesReturnRule.Name:
 		return "change_compute"
-	case gates.VolumesRule.Name, gates.VolumeShrinkRule.Name, gates.VolumesTooSmallRule.Name, gates.ClassExpandsRule.Name:
+	case gates.VolumesRule.Name, gates.VolumeShrinkRule.Name, gates.VolumesTooSmallRule.Name, gates.ClassExpandsRule.Name, gates.AttributesUnusableRule.Name, gates.AttributesStayRule.Name:
 		return "expand_storage"
 	case gates.SystemRefusedRule.Name, gates.SystemPasswordLostRule.Name, gates.PasswordUnusableRule.Name:
 		return "password_update"

@@ -104,7 +104,8 @@ func recreates(v *view.View, set string) bool {
 	return disksDue(v, set)
 }
 
-// others reports whether the claim templates of a live StatefulSet are to be larger, or others whose
+// others reports whether the claim templates of a live StatefulSet are to be larger or of another
+// VolumeAttributesClass, or others whose
 // volumes replace those that are there.
 func others(v *view.View, set string) bool {
 	return behind(v, set) || aim.MayReplace(v) && len(aim.OtherVolumes(v, set)) > 0
@@ -131,6 +132,14 @@ func classesFor(v *view.View, set string) model.SizeList {
 		return model.Classes(v.Observed.Volumes, set)
 	}
 	return model.Classes(v.Desired.Volumes, set)
+}
+
+// attributesFor are their VolumeAttributesClasses.
+func attributesFor(v *view.View, set string) model.SizeList {
+	if view.HeldBack(v, set) != "" {
+		return model.AttributesList(v.Observed.Volumes, set)
+	}
+	return model.AttributesList(v.Desired.Volumes, set)
 }
 
 // notTheirs says which pod that stays belongs to another StatefulSet, or to none; "" for none.

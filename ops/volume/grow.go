@@ -18,18 +18,21 @@ import (
 // clouds limit how many changes of volumes they take.
 const inFlight = 8
 
-// growing is a claim with the size that is desired of it.
+// growing is a claim with the size that is desired of it, and with the class where modifies says
+// that its VolumeAttributesClass is ours to change.
 type growing struct {
 	*model.Claim
-	size int64
-	text string
+	size     int64
+	text     string
+	class    string
+	modifies bool
 	// mounted: it has not the size, and its pod is there, or comes back in a moment.
 	mounted bool
 }
 
-// done reports whether the volume has the size. On a claim that no pod uses nobody can make
+// sized reports whether the volume has the size. On a claim that no pod uses nobody can make
 // the file system larger: the kubelet does that when a pod comes.
-func (g *growing) done() bool {
+func (g *growing) sized() bool {
 	if g.Phase != "Bound" && g.Requested >= g.size {
 		return true // it is new, and gets a volume of that size
 	}
@@ -37,7 +40,7 @@ func (g *growing) done() bool {
 }
 
 // grows reports whether anything is left to do with the claim.
-func (g *growing) grows() bool { return !g.done() || g.asks() }
+func (g *growing) grows() bool { return !g.sized() || g.asks() || !g.classed() }
 
 // asks reports whether the claim has still to be asked for the size: for more, or for less
 // than what its driver has failed to give.
@@ -58,7 +61,7 @@ func each(v *view.View) iter.Seq[growing] {
 			}
 			// Most have their size, and nothing more is asked of them.
 			mounted := c.Capacity < w.Size && (podOf(v, c) != nil || comesBack(v, c))
-			if !yield(growing{Claim: c, size: w.Size, text: w.Text, mounted: mounted}) {
+			if !yield(growing{Claim: c, size: w.Size, text: w.Text, class: w.Attributes, modifies: modifies(v, c, w), mounted: mounted}) {
 				return
 			}
 		}
@@ -100,15 +103,17 @@ func Due(v *view.View) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return behind(v, s.Name) })
+	behind := func(s model.RecordedSet) bool { return behind(v, s.Name) }
+	return dropped(v) || slices.ContainsFunc(v.Record.Sets, behind)
 }
 
-// behind reports whether the claim templates of a live StatefulSet are smaller than desired, and
-// its claims can grow to that.
+// behind reports whether the claim templates of a live StatefulSet are smaller than desired or have
+// another VolumeAttributesClass, and its claims can become what is desired.
 func behind(v *view.View, set string) bool {
 	return len(aim.OtherVolumes(v, set)) == 0 && slices.ContainsFunc(v.Observed.Volumes, func(live model.VolumeTemplate) bool {
 		w := aim.DesiredVolume(v, set, live.Name)
-		return live.Set == set && w != nil && live.Size > 0 && w.Size > live.Size
+		smaller := w != nil && live.Size > 0 && w.Size > live.Size
+		return live.Set == set && w != nil && (smaller || otherAttributes(v, &live, w))
 	})
 }
 
@@ -137,42 +142,66 @@ func Grow(t *pass.Pass) {
 				done++
 				continue
 			}
-			waiting = append(waiting, gates.GrowingClaim{Name: g.Name, Capacity: g.Capacity, Desired: g.size, Waits: cmp.Or(g.offline(&t.View), g.waits())})
-			if g.failed() {
+			waiting = append(waiting, gates.GrowingClaim{Name: g.Name, Capacity: g.Capacity, Desired: g.size, Waits: cmp.Or(g.offline(&t.View), g.waits()), Class: g.classWaits()})
+			if g.failed() || g.modifyFailed() {
 				failed = append(failed, *g)
 			}
 		}
-		for _, g := range next(all) {
-			t.Harmless(model.Action{Kind: model.ActionGrowClaim, Claim: g.Name, ClaimUID: g.UID, Size: g.text})
-		}
+		ask(t, all)
 	}
 	t.Waits(gates.VolumesGrow(done, total, waiting))
+	waitDropped(t)
 	tellFailures(t, failed)
 }
 
-// next are the claims of one template that are asked for more now: the first one alone, the others
-// once it has the size.
-func next(all []growing) []growing {
-	flying, grown, failed := 0, 0, false
-	var asking []growing
-	for _, g := range all {
+// ask asks claims of one template for what is desired of them, each at once for all of it.
+func ask(t *pass.Pass, all []growing) {
+	sizes := next(all, aspect{(*growing).asks, (*growing).sized, (*growing).failed, func(g *growing) bool { return g.Resize == model.ResizeFailed }})
+	classes := next(all, aspect{(*growing).asksClass, (*growing).classed, (*growing).modifyFailed, func(g *growing) bool { return g.Modify == model.ModifyInfeasible }})
+	for i := range all {
+		g := &all[i]
+		var change model.ClaimChange
+		if slices.Contains(sizes, g.Name) {
+			change.Size = g.text
+		}
+		if slices.Contains(classes, g.Name) {
+			change.Attributes, change.NoAttributes = g.class, g.class == ""
+		}
+		if change != (model.ClaimChange{}) {
+			t.Harmless(model.Action{Kind: model.ActionGrowClaim, Claim: g.Name, ClaimUID: g.UID, Change: change})
+		}
+	}
+}
+
+// aspect is one of the two things that are asked of a claim, its size or its class: whether it has
+// still to be asked, has it, its driver has failed, or has failed with what was asked before.
+type aspect struct{ asks, done, failed, again func(*growing) bool }
+
+// next are the claims of one template that are asked now: the first one alone, the others once it
+// has what it was asked for.
+func next(all []growing, of aspect) []string {
+	flying, grown, failed, again := 0, 0, false, ""
+	var asking []string
+	for i := range all {
+		g := &all[i]
 		switch {
-		case g.asks() && g.Phase == "Bound":
-			asking = append(asking, g)
-		case g.done():
+		case of.asks(g) && g.Phase == "Bound":
+			if asking = append(asking, g.Name); again == "" && of.again(g) {
+				again = g.Name
+			}
+		case of.done(g):
 			grown++
-		case g.failed():
+		case of.failed(g):
 			failed = true
 		case g.Phase == "Bound":
 			flying++
 		}
 	}
-	again := slices.IndexFunc(asking, func(g growing) bool { return g.Resize == model.ResizeFailed })
 	switch {
 	case grown == 0 && flying > 0:
 		return nil
-	case again >= 0:
-		return asking[again : again+1] // for less than what failed
+	case again != "":
+		return []string{again} // for something else than what failed
 	case failed || len(asking) == 0:
 		return nil
 	case grown == 0:
@@ -210,7 +239,7 @@ func begin(t *pass.Pass) {
 		}
 		return
 	}
-	next := &model.VolumeGrowth{Sizes: sizes, Since: t.Now}
+	next := &model.VolumeGrowth{Sizes: sizes, Since: t.Now, Modified: modified(&t.View)}
 	if was := t.Record.Growth; was != nil {
 		next.Nodes, next.Offline = was.Nodes, was.Offline // another size, while the last one is under way
 	}
@@ -222,14 +251,20 @@ func begin(t *pass.Pass) {
 		}
 	}
 	t.Record.Growth = next
-	t.Feedback("expand_storage", model.StatusInProgress, "VolumesGrowing", "volume claims grow, and no pod restarts for it: "+wordsOf(&t.View))
+	t.Feedback("expand_storage", model.StatusInProgress, "VolumesGrowing", "volume claims change in place, and no pod restarts for it: "+wordsOf(&t.View))
 }
 
-// desiredSizes are the sizes of all claim templates that are desired, in words that compare.
+// desiredSizes are the sizes and VolumeAttributesClasses of all claim templates that are desired, in
+// words that compare.
 func desiredSizes(v *view.View) string {
 	var parts []string
 	for _, s := range v.Record.Sets {
 		parts = append(parts, s.Name+":"+string(model.Sizes(v.Desired.Volumes, s.Name)))
+	}
+	for i := range v.Desired.Volumes {
+		if w := &v.Desired.Volumes[i]; w.Attributes != "" {
+			parts = append(parts, w.Set+":"+w.Name+" of "+w.Attributes)
+		}
 	}
 	return strings.Join(parts, ";")
 }

@@ -49,7 +49,7 @@ func pending(t *pass.Pass) {
 }
 
 // follows reports whether the volume is larger, and its file system is to follow.
-func (g *growing) follows() bool { return g.Resize == model.ResizeNode && !g.done() && !g.asks() }
+func (g *growing) follows() bool { return g.Resize == model.ResizeNode && !g.sized() && !g.asks() }
 
 // comesBack reports whether the pod of a claim is away for a moment whose file system is to follow.
 func comesBack(v *view.View, c *model.Claim) bool {

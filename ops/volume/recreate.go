@@ -48,12 +48,15 @@ func begun(t *pass.Pass, live *model.ObservedSet, recorded int) bool {
 	}
 	t.Record.Operation = &model.Operation{
 		Kind: model.OperationExpand, Step: model.StepGuard, Started: t.Now, Revision: t.Record.Revision,
-		Recreation: &model.Recreation{Set: live.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Sizes: sizesFor(&t.View, live.Name), Classes: classesFor(&t.View, live.Name), Smaller: aim.Smaller(&t.View, live.Name)},
+		Recreation: &model.Recreation{
+			Set: live.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Smaller: aim.Smaller(&t.View, live.Name),
+			Sizes: sizesFor(&t.View, live.Name), Classes: classesFor(&t.View, live.Name), Attributes: attributesFor(&t.View, live.Name),
+		},
 	}
 	return true
 }
 
-// grown reports whether every claim of a set has the size that is desired.
+// grown reports whether every claim of a set has the size and the class that are desired.
 func grown(v *view.View, set string) bool {
 	for g := range each(v) {
 		if g.Set == set && g.grows() {
@@ -152,6 +155,7 @@ func guard(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 func stands(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) bool {
 	same := live != nil && live.UID == r.UID && live.Replicas == r.Pods
 	same = same && sizesFor(&t.View, r.Set) == r.Sizes && (r.Classes == "" || classesFor(&t.View, r.Set) == r.Classes)
+	same = same && (r.Attributes == "" || attributesFor(&t.View, r.Set) == r.Attributes)
 	due := recreates(&t.View, r.Set)
 	if !same || !due {
 		t.Record.Operation = nil
@@ -295,7 +299,8 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 	recreating := op != nil && op.Recreation != nil && op.Recreation.Set == e.Name
 	switch {
 	case live == nil && recreating:
-		e.Sizes, e.Classes, e.Template, e.KeepGateway = op.Recreation.Sizes, op.Recreation.Classes, model.TemplateKept, false
+		e.Sizes, e.Classes, e.Attributes = op.Recreation.Sizes, op.Recreation.Classes, op.Recreation.Attributes
+		e.Template, e.KeepGateway = model.TemplateKept, false
 	case live == nil && v.Record.Saved[e.Name] == "" && aim.Orphans(v, e.Name) > 0 && v.DesiredSet(e.Name) != nil:
 		// The record was lost while it was gone: nobody knows any other template, and pods without
 		// a StatefulSet need one, whatever of the definition is refused.
@@ -306,6 +311,7 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 	case e.Template != model.TemplateWanted || differs(v, e.Name):
 		// What is saved of it may be older than its recreation.
 		e.Sizes, e.Classes = model.Sizes(v.Observed.Volumes, e.Name), model.Classes(v.Observed.Volumes, e.Name)
+		e.Attributes = model.AttributesList(v.Observed.Volumes, e.Name)
 	}
 }
 
@@ -314,7 +320,7 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 func differs(v *view.View, set string) bool {
 	return len(view.FurtherDisks(v, set)) > 0 || slices.ContainsFunc(v.Observed.Volumes, func(live model.VolumeTemplate) bool {
 		w := aim.DesiredVolume(v, set, live.Name)
-		return live.Set == set && w != nil && (w.Size != live.Size || w.Class != live.Class)
+		return live.Set == set && w != nil && (w.Size != live.Size || w.Class != live.Class || w.Attributes != live.Attributes)
 	})
 }
 

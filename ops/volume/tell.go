@@ -50,7 +50,7 @@ func finish(t *pass.Pass) {
 		return
 	}
 	t.Record.Growth = nil
-	message, named := "the volumes have the desired size, "+sums(&t.View, growth), []string(nil)
+	message, named := reached(&t.View, growth), []string(nil)
 	if missing {
 		message, named = message+". "+unseen.Message, []string{unseen.Name}
 	}
@@ -75,6 +75,18 @@ func unseenSizes(v *view.View, growth *model.VolumeGrowth) []gates.UnseenSize {
 func grownBy(v *view.View, n *model.GrowingNode) int64 {
 	has, _ := dataBytes(v, n.Set, n.Ordinal)
 	return has - n.Claims
+}
+
+// reached says what the volumes have become.
+func reached(v *view.View, growth *model.VolumeGrowth) string {
+	var parts []string
+	if len(growth.Nodes) > 0 || growth.Modified == "" {
+		parts = append(parts, "the volumes have the desired size, "+sums(v, growth))
+	}
+	if growth.Modified != "" {
+		parts = append(parts, "the volumes have the desired VolumeAttributesClass, and no pod was restarted for it: "+classesOf(v, growth))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // sums says how much larger the volumes have become.
@@ -105,6 +117,9 @@ func wordsOf(v *view.View) string {
 			parts = append(parts, fmt.Sprintf("%s of %s from %s to %s", w.Name, w.Set, gates.Bytes(least), gates.Bytes(w.Size)))
 		}
 	}
+	if classes := classesOf(v, v.Record.Growth); classes != "" {
+		parts = append(parts, classes)
+	}
 	if len(parts) == 0 {
 		return "claim templates only"
 	}
@@ -115,10 +130,17 @@ func wordsOf(v *view.View) string {
 // tries again may say it in other words.
 func tellFailures(t *pass.Pass, failed []growing) {
 	var claims, words []string
-	for _, g := range failed {
-		reason := gates.VolumeFailed(g.Name, g.Capacity, g.size, g.ResizeMessage)
+	say := func(claim string, reason gates.Reason) {
 		t.Wait(reason)
-		claims, words = append(claims, g.Name), append(words, reason.Message)
+		claims, words = append(claims, claim), append(words, reason.Message)
+	}
+	for _, g := range failed {
+		if g.failed() {
+			say(g.Name, gates.VolumeFailed(g.Name, g.Capacity, g.size, g.ResizeMessage))
+		}
+		if g.modifyFailed() {
+			say(g.Name+" of "+g.class, gates.ModifyFailed(g.Name, g.Current, g.class, g.ModifyMessage, g.Modify == model.ModifyInfeasible))
+		}
 	}
 	told := strings.Join(claims, ",")
 	if told == t.Record.Growth.Told {

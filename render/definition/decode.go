@@ -249,7 +249,7 @@ func nodeGroupOf(n *yaml.Node) NodeGroup {
 		LimitCPU: cpu, RequestCPU: cpu, LimitMemory: memory, RequestMemory: memory,
 		HeapRatio: float(r, "heapRatio"),
 		Disk: Disk{Count: int(float(r, "disk", "count")), Size: str(r, "disk", "size"),
-			StorageClass: str(r, "disk", "storageClass")},
+			StorageClass: str(r, "disk", "storageClass"), VolumeAttributesClass: str(r, "disk", "volumeAttributesClass")},
 	}
 	if request := located.Get(r, "requests", "cpu"); request != nil {
 		g.Resources.RequestCPU, _ = located.Float(request)

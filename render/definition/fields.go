@@ -151,7 +151,7 @@ func nodeGroup(name string, data bool) field {
 			amounts("limits"), amounts("requests"),
 			number("cpus", checkCPU), text("memory", checkMemory),
 			object("disk", whole("count", 1, maxDisks).req(), text("size", checkDiskSize).req(),
-				text("storageClass", checkStorageClass).req()).req(),
+				text("storageClass", checkStorageClass).req(), text("volumeAttributesClass", checkAttributesClass)).req(),
 			number("heapRatio", checkHeapRatio).req(),
 		).req(),
 	}

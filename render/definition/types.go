@@ -97,6 +97,8 @@ type Disk struct {
 	Count        int
 	Size         string // as written
 	StorageClass string
+	// VolumeAttributesClass is that of the data disks; "" for none.
+	VolumeAttributesClass string
 }
 
 type User struct {

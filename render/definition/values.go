@@ -164,6 +164,13 @@ func checkStorageClass(s string) string {
 	return "is no name of a storage class: use lower case letters, digits, - and ."
 }
 
+func checkAttributesClass(s string) string {
+	if len(content.IsDNS1123Subdomain(s)) == 0 {
+		return ""
+	}
+	return "is no name of a VolumeAttributesClass: use lower case letters, digits, - and ."
+}
+
 func checkLabelKey(key string) string {
 	if len(content.IsLabelKey(key)) == 0 {
 		return ""

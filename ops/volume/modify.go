@@ -1,0 +1,134 @@
+package volume
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// A VolumeAttributesClass is changed as a size is: claim by claim while the pods run, and then the
+// StatefulSet is recreated around them.
+
+// AsksAgainAfter is how long a claim is not asked for a VolumeAttributesClass after Kubernetes has
+// dropped that without a word: it takes an upgrade of Kubernetes, or a feature gate.
+const AsksAgainAfter = time.Hour
+
+// modifies reports whether the VolumeAttributesClass of a claim is ours to change: one is desired, or
+// what was asked for is to be taken back, which Kubernetes does only while the volume has none.
+func modifies(v *view.View, c *model.Claim, w *model.VolumeTemplate) bool {
+	if !model.DataVolume(c.Template) || dropped(v) {
+		return false
+	}
+	return w.Attributes != "" || c.Attributes != "" && c.Current == "" && aim.AskedForClass(v, c)
+}
+
+// classed reports whether the volume has the class. A new claim gets its volume with it.
+func (g *growing) classed() bool {
+	switch {
+	case !g.modifies:
+		return true
+	case g.class == "" || g.Phase != "Bound":
+		return g.Attributes == g.class
+	}
+	return g.Attributes == g.class && g.Current == g.class
+}
+
+// asksClass reports whether the claim has still to be asked for the class.
+func (g *growing) asksClass() bool { return g.modifies && g.Attributes != g.class }
+
+// modifyFailed reports whether its driver said that the volume cannot have the class, or that it has
+// failed and tries again.
+func (g *growing) modifyFailed() bool {
+	said := g.Modify == model.ModifyInfeasible || g.ModifyMessage != ""
+	return said && !g.classed() && !g.asksClass()
+}
+
+// classWaits says which class the claim is to get, and what it waits for; "" where it has it.
+func (g *growing) classWaits() string {
+	why := ""
+	switch {
+	case g.classed():
+		return ""
+	case g.Phase != "Bound":
+		why = " (it has no volume yet)"
+	case g.asksClass():
+	case g.modifyFailed():
+		why = " (its driver failed)"
+	case g.Modify == model.ModifyPending:
+		why = " (its driver waits for the class)"
+	case g.Modify == model.ModifyInProgress:
+		why = " (its driver changes it)"
+	default:
+		why = " (its driver has not begun)"
+	}
+	return fmt.Sprintf("goes from %s to %s%s", gates.ClassName(g.Current), gates.ClassName(g.class), why)
+}
+
+// otherAttributes reports whether a live claim template is to have another VolumeAttributesClass. One
+// that no claim has yet may be dropped by Kubernetes, and the StatefulSet would be recreated for ever.
+func otherAttributes(v *view.View, live, w *model.VolumeTemplate) bool {
+	if live.Attributes == w.Attributes || !model.DataVolume(live.Name) {
+		return false
+	}
+	return w.Attributes == "" || slices.ContainsFunc(v.Observed.Claims, func(c model.Claim) bool { return w.Holds(&c) && c.Current == w.Attributes })
+}
+
+// modified are the StatefulSets of whose claims another class is asked for, or was before.
+func modified(v *view.View) string {
+	var sets []string
+	for _, s := range v.Record.Sets {
+		if v.Record.Growth.Modifies(s.Name) {
+			sets = append(sets, s.Name)
+		}
+	}
+	for g := range each(v) {
+		if !g.classed() && !slices.Contains(sets, g.Set) {
+			sets = append(sets, g.Set)
+		}
+	}
+	return strings.Join(sets, ",")
+}
+
+// classesOf names the classes that are desired of what is modified.
+func classesOf(v *view.View, growth *model.VolumeGrowth) string {
+	var parts []string
+	for i := range v.Desired.Volumes {
+		if w := &v.Desired.Volumes[i]; model.DataVolume(w.Name) && growth.Modifies(w.Set) {
+			parts = append(parts, fmt.Sprintf("%s of %s has %s", w.Name, w.Set, gates.ClassName(w.Attributes)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// dropped reports whether Kubernetes has dropped a class lately that was asked for.
+func dropped(v *view.View) bool {
+	g := v.Record.Growth
+	return g != nil && !g.Dropped.IsZero() && v.Elapsed(g.Dropped) < AsksAgainAfter && g.Sizes == desiredSizes(v)
+}
+
+// waitDropped says so, and that claims are asked again after a while.
+func waitDropped(t *pass.Pass) {
+	if dropped(&t.View) {
+		t.Wait(gates.AttributesDropped(t.Record.Growth.Modified))
+		t.EndsIn(AsksAgainAfter - t.Elapsed(t.Record.Growth.Dropped))
+	}
+}
+
+// Answered is the growth after a claim was asked: Kubernetes may have dropped the class.
+func Answered(growth *model.VolumeGrowth, a model.Action, result model.Result, now time.Time) *model.VolumeGrowth {
+	if growth == nil || a.Change.Attributes == "" {
+		return growth
+	}
+	next := *growth
+	if next.Dropped = (time.Time{}); result.Code == model.ResultDropped {
+		next.Dropped = now
+	}
+	return &next
+}
