@@ -14,7 +14,7 @@ func TestTheOptionalClusterWideRightOnlyListsStorageClassesAndVolumes(t *testing
 	role := only[rbacv1.ClusterRole](t, "cluster", "ClusterRole")
 	for _, rule := range role.Rules {
 		assert.Equal(t, []string{"list"}, rule.Verbs)
-		assert.Subset(t, []string{"storageclasses", "persistentvolumes"}, rule.Resources)
+		assert.Subset(t, []string{"storageclasses", "volumeattributesclasses", "persistentvolumes"}, rule.Resources)
 	}
 	binding := only[rbacv1.ClusterRoleBinding](t, "cluster", "ClusterRoleBinding")
 	assert.Equal(t, role.Name, binding.RoleRef.Name)

@@ -58,12 +58,18 @@ type volume struct {
 // volume makes a claim of a class, which a pod mounts, and follows what it shows.
 func (s situation) volume(name, class, size string) *volume {
 	s.Helper()
+	return s.volumeOf(name, class, size, "")
+}
+
+// volumeOf is one of a VolumeAttributesClass.
+func (s situation) volumeOf(name, class, size, attributes string) *volume {
+	s.Helper()
 	v := &volume{situation: s, name: name}
 	claims := s.client.CoreV1().PersistentVolumeClaims(s.namespace)
 	_, err := claims.Create(s.Context(), &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PersistentVolumeClaimSpec{
-			StorageClassName: &class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			StorageClassName: &class, VolumeAttributesClassName: &attributes, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}},
 		},
 	}, metav1.CreateOptions{})

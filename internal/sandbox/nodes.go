@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -96,6 +97,26 @@ func createStorageClasses(ctx context.Context, client kubernetes.Interface) erro
 		}
 		if _, err := client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("adding the storage class %s to the sandbox: %w", each.Name, err)
+		}
+	}
+	return nil
+}
+
+// createAttributesClasses adds the VolumeAttributesClasses, of which the agent is the driver.
+func createAttributesClasses(ctx context.Context, client kubernetes.Interface) error {
+	attach := false
+	driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: agent.CSIDriver}, Spec: storagev1.CSIDriverSpec{AttachRequired: &attach}}
+	if _, err := client.StorageV1().CSIDrivers().Create(ctx, driver, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("adding the CSI driver %s to the sandbox: %w", driver.Name, err)
+	}
+	for _, each := range agent.AttributesClasses {
+		class := &storagev1.VolumeAttributesClass{
+			ObjectMeta: metav1.ObjectMeta{Name: each.Name},
+			DriverName: cmp.Or(each.Driver, agent.Provisioner),
+			Parameters: map[string]string{"tier": each.Name},
+		}
+		if _, err := client.StorageV1().VolumeAttributesClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("adding the VolumeAttributesClass %s to the sandbox: %w", each.Name, err)
 		}
 	}
 	return nil

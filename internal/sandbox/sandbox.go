@@ -184,6 +184,9 @@ func (s *Sandbox) start(ctx context.Context, o Options, binary string) error {
 	}); err != nil {
 		return err
 	}
+	if err := createAttributesClasses(ctx, s.client); err != nil {
+		return err
+	}
 	if err := createStorageClasses(ctx, s.client); err != nil {
 		return err
 	}

@@ -48,5 +48,5 @@ func AttributesUnusable(problems []string) (Reason, bool) {
 	if len(problems) == 0 {
 		return Reason{}, false
 	}
-	return AttributesUnusableRule.because("nothing of the change is applied: %s", strings.Join(problems, "; ")), true
+	return AttributesUnusableRule.because("nothing of the change is applied: %s; create the class, or name another one in the definition", strings.Join(problems, "; ")), true
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -31,6 +32,22 @@ type course struct {
 	// draining is the StatefulSet whose drain was last said in numbers.
 	draining string
 	work     []work
+	// asked are what claims are asked for, by their names.
+	asked map[string]model.ClaimChange
+}
+
+// ask notes what a claim is asked for.
+func (c *course) ask(a *model.Action) {
+	if a.Kind != model.ActionGrowClaim {
+		return
+	}
+	if c.asked == nil {
+		c.asked = map[string]model.ClaimChange{}
+	}
+	all := c.asked[a.Claim]
+	all.Size, all.Attributes = cmp.Or(a.Change.Size, all.Size), cmp.Or(a.Change.Attributes, all.Attributes)
+	all.NoAttributes = all.NoAttributes || a.Change.NoAttributes
+	c.asked[a.Claim] = all
 }
 
 // work is what an operation's time depends on.

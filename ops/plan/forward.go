@@ -180,6 +180,7 @@ func (r *run) turn() (done bool, err error) {
 	saved := d.Save || !maps.Equal(next.Saved, before.Saved)
 	if !wrote {
 		for _, action := range d.Actions() {
+			r.course.ask(&action)
 			r.course.step(StepOf(action, &next, m.nodeName), &before, &next)
 			r.course.restarted(action, &observed)
 			acted = true

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/apply/compare"
-	"stevedore.dev/stevedore/ops/model"
 )
 
 // Plan is what a revision will do to one cluster. Its JSON form is what
@@ -200,9 +199,6 @@ type Step struct {
 	Target string `json:"target"`
 	// Detail is a sentence for people; it may be "".
 	Detail string `json:"detail,omitempty"`
-
-	// change is what a claim is asked for.
-	change model.ClaimChange
 }
 
 // Risk is what may be unavailable or lost on the way.

@@ -46,7 +46,7 @@ func (w *written) step() Step {
 // nodeName translates the id of a node that is there.
 func StepOf(a model.Action, record *model.Record, nodeName func(id string) string) Step {
 	nodes := nodeNames(a.NodeIDs, record, nodeName)
-	step := Step{Action: string(a.Kind), Target: a.Subject(), change: a.Change}
+	step := Step{Action: string(a.Kind), Target: a.Subject()}
 	switch a.Kind {
 	case model.ActionExcludeNodes:
 		step.Target, step.Detail = nodes, "the shards move to the other nodes"

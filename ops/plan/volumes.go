@@ -194,11 +194,11 @@ func (c *course) claimsGrow(steps []Step) (grow, modify string) {
 			if !strings.HasPrefix(s.Target, w.Name+"-"+w.Set+"-") {
 				continue
 			}
-			of := w.Name + " of " + w.Set + " to "
-			if s.change.Size != "" {
+			of, change := w.Name+" of "+w.Set+" to ", c.asked[s.Target]
+			if change.Size != "" {
 				sizes.add(of + gates.Bytes(w.Size))
 			}
-			if s.change.Attributes != "" || s.change.NoAttributes {
+			if change.Attributes != "" || change.NoAttributes {
 				classes.add(of + gates.ClassName(w.Attributes))
 			}
 		}

@@ -122,6 +122,8 @@ func volumeFolder(volume *corev1.PersistentVolume) (string, error) {
 	switch {
 	case volume.Spec.HostPath != nil && volume.Spec.HostPath.Path != "":
 		return volume.Spec.HostPath.Path, nil
+	case volume.Spec.CSI != nil && volume.Spec.CSI.Driver == CSIDriver:
+		return volume.Spec.CSI.VolumeHandle, nil
 	case volume.Spec.Local != nil && volume.Spec.Local.Path != "":
 		return volume.Spec.Local.Path, nil
 	}

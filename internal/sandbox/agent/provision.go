@@ -46,6 +46,7 @@ func (a *Agent) provision() {
 				a.report("providing a volume", a.makeVolume(claim))
 			}
 			a.report("growing a volume", a.growVolume(claim))
+			a.report("modifying a volume", a.modifyVolume(claim))
 		}
 		volumes, err := a.volumes.List(labels.Everything())
 		if err != nil {
@@ -109,6 +110,11 @@ func (a *Agent) makeVolume(claim *corev1.PersistentVolumeClaim) error {
 				Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID,
 			},
 		},
+	}
+	if named(claim.Spec.VolumeAttributesClassName) != "" {
+		// Only a volume of a CSI driver may have one.
+		volume.Spec.VolumeAttributesClassName = claim.Spec.VolumeAttributesClassName
+		volume.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: CSIDriver, VolumeHandle: folder}}
 	}
 	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second)
 	defer cancel()
