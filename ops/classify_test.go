@@ -64,6 +64,7 @@ func TestADifferenceIsClassedByWhatItTakes(t *testing.T) {
 		{name: "smaller volumes", replace: []string{`"storage":"1Gi"`, `"storage":"1Mi"`}, class: model.ChangeVolumesShrink, path: "spec.volumeClaimTemplates[data0].spec.resources.requests.storage"},
 		{name: "the same size in other words", replace: []string{`"storage":"1Gi"`, `"storage":"1024Mi"`}, none: true},
 		{name: "larger volumes", replace: []string{`"storage":"1Gi"`, `"storage":"2Gi"`}, class: model.ChangeVolumesGrow, path: "spec.volumeClaimTemplates[data0].spec.resources.requests.storage"},
+		{name: "another VolumeAttributesClass", replace: []string{`"resources":{"requests":{"storage":"1Gi"}}`, `"volumeAttributesClassName":"gold","resources":{"requests":{"storage":"1Gi"}}`}, class: model.ChangeVolumesModify, path: "spec.volumeClaimTemplates[data0].spec.volumeAttributesClassName"},
 		{name: "claims that would be deleted", replace: []string{`"replicas":3`, `"replicas":3,"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Delete"}`}, class: model.ChangeVolumes, path: "spec.persistentVolumeClaimRetentionPolicy"},
 		{name: "what Kubernetes keeps", replace: []string{`"serviceName":"cratedb"`, `"serviceName":"x"`}, class: model.ChangeImmutable, path: "spec.serviceName"},
 		{name: "restarts behind our back", replace: []string{"OnDelete", "RollingUpdate"}, class: model.ChangeRestart, path: "spec.updateStrategy.type"},

@@ -369,3 +369,12 @@ func TestARecreationOfARecordWithoutClassesGoesOn(t *testing.T) {
 	w.run(60)
 	checkGrown(t, w)
 }
+
+// Kubernetes changes no claim template of a StatefulSet: one that is applied meanwhile has the live one.
+func TestAnotherAttributesClassIsKeptOutOfATemplateUntilItIsRecreated(t *testing.T) {
+	w := modifiedWorld(t, "silver", "gold")
+	w.slowClass = "gold"
+	d := w.twenty()
+	require.Len(t, d.Effective.Sets, 1)
+	assert.Equal(t, model.SizeList("data0=silver"), d.Effective.Sets[0].Attributes)
+}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,6 +144,36 @@ func TestWhatIsSaidOfStorageClasses(t *testing.T) {
 	all := found(t, func(c *checker) { c.storage(t.Context()) }, []Cluster{orders(1)}, client)
 	require.Len(t, all, 1)
 	assert.Equal(t, Unknown, all[0].State)
+}
+
+func TestWhatIsSaidOfVolumeAttributesClasses(t *testing.T) {
+	fast := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast"}, Provisioner: "disk.example.com"}
+	gold := func(driver string) runtime.Object {
+		return &storagev1.VolumeAttributesClass{ObjectMeta: metav1.ObjectMeta{Name: "gold"}, DriverName: driver}
+	}
+	denied := fake.NewClientset(fast)
+	forbid(denied, "list", "volumeattributesclasses")
+	for name, c := range map[string]struct {
+		client *fake.Clientset
+		state  State
+		says   string
+	}{
+		"there":               {fake.NewClientset(fast, gold("disk.example.com")), OK, "of the driver of its volumes"},
+		"missing":             {fake.NewClientset(fast), Problem, "prod/orders s (data0): the VolumeAttributesClass gold does not exist"},
+		"of another driver":   {fake.NewClientset(fast, gold("other")), Problem, "of the driver other"},
+		"it may not be asked": {denied, Unknown, "may not be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := Cluster{Namespace: "prod", Name: "orders", Classes: []model.ClaimClass{{Set: "s", Class: "fast", Claims: []string{"data0", "debug"}}},
+				Volumes: []model.VolumeTemplate{{Set: "s", Name: "data0", Class: "fast", Attributes: "gold"}, {Set: "s", Name: "debug", Class: "fast"}}}
+			all := found(t, func(c *checker) { c.storage(t.Context()) }, []Cluster{cluster}, c.client)
+			require.Len(t, all, 2)
+			all = slices.DeleteFunc(all, func(r Finding) bool { return r.Check != "volume-attributes-class" })
+			require.Len(t, all, 1)
+			assert.Equal(t, c.state, all[0].State, all[0].Message)
+			assert.Contains(t, all[0].Message, c.says)
+		})
+	}
 }
 
 func TestWhetherThePasswordOfEachUserIsThere(t *testing.T) {

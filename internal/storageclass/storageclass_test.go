@@ -15,6 +15,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 
 	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -96,4 +97,14 @@ func TestManyClustersShareOneReading(t *testing.T) {
 		assert.False(t, denied.Read(t.Context(), asks("fast")).Known)
 	}
 	assert.Equal(t, 1, said, "it is said once")
+}
+
+func TestVolumeAttributesClassesThatMayNotBeReadAreUnknown(t *testing.T) {
+	gold := &storagev1.VolumeAttributesClass{ObjectMeta: metav1.ObjectMeta{Name: "gold"}, DriverName: "disk.example.com"}
+	got := Read(t.Context(), fake.NewClientset(class("fast", nil), gold), asks("fast"))
+	assert.True(t, got.AttributesKnown)
+	assert.Equal(t, []gates.AttributesClass{{Name: "gold", Driver: "disk.example.com"}}, got.Attributes)
+	got = Read(t.Context(), forbidden(fake.NewClientset(class("fast", nil), gold), "volumeattributesclasses"), asks("fast"))
+	assert.True(t, got.Known, "the storage classes are known all the same")
+	assert.False(t, got.AttributesKnown)
 }
