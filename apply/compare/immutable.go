@@ -23,7 +23,7 @@ func Immutable(live *unstructured.Unstructured, changes []FieldChange) (refusedC
 	switch {
 	case key.Group == "apps" && key.Kind == "StatefulSet":
 		refused = func(path string) bool { return under(path, "spec") && !anyUnder(path, "spec", statefulSetMutable) }
-		remedy = "take the change back: of its claim templates only a size, a class or a further disk is taken from a definition"
+		remedy = "take the change back: of its claim templates only a size, a class, a VolumeAttributesClass or a further disk is taken from a definition"
 	case key.Group == "apps" && (key.Kind == "Deployment" || key.Kind == "DaemonSet"):
 		refused = func(path string) bool { return under(path, "spec.selector") }
 	case key.Group == "batch" && key.Kind == "Job":

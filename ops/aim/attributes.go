@@ -49,7 +49,7 @@ func refuseNone(t *pass.Pass, w *model.VolumeTemplate) {
 	class := ""
 	for i := range t.Observed.Claims {
 		c := &t.Observed.Claims[i]
-		if w.Holds(c) && model.DataVolume(w.Name) && c.Attributes != "" && c.Current != "" && AskedForClass(&t.View, c) {
+		if w.Holds(c) && c.Attributes != "" && c.Current != "" && AskedForClass(&t.View, c) {
 			claims, class = append(claims, c.Name), c.Current
 		}
 	}

@@ -199,6 +199,24 @@ func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 			summary: "grow volumes online: data0 of " + hot + " to 128.0 GiB (3 claims); recreate StatefulSet " + hot + " around its pods, so that later ones get such volumes; no pod restarts",
 		},
 		{
+			name: "a VolumeAttributesClass", from: basic(), to: with(func(w *wish) { w.diskSize += ", volumeAttributesClass: gold" }), operations: []string{"expand"},
+			steps: []string{
+				"grow-claim data0-" + hot + "-0", "grow-claim data0-" + hot + "-1", "grow-claim data0-" + hot + "-2", "recreate-set " + hot, "apply " + hot,
+			},
+			summary: "change volumes in place, no restart: data0 of " + hot + " to the VolumeAttributesClass gold (3 claims); recreate StatefulSet " + hot + " around its pods, so that later ones get such volumes; no pod restarts",
+		},
+		{
+			name: "a larger disk of a VolumeAttributesClass", from: basic(), to: with(func(w *wish) { w.diskSize = "128GiB, volumeAttributesClass: gold" }), operations: []string{"expand"},
+			steps: []string{
+				"grow-claim data0-" + hot + "-0", "grow-claim data0-" + hot + "-1", "grow-claim data0-" + hot + "-2", "recreate-set " + hot, "apply " + hot,
+			},
+			summary: "grow volumes online: data0 of " + hot + " to 128.0 GiB (3 claims); change volumes in place, no restart: data0 of " + hot + " to the VolumeAttributesClass gold (3 claims); recreate StatefulSet " + hot + " around its pods, so that later ones get such volumes; no pod restarts",
+		},
+		{
+			name: "no VolumeAttributesClass again", from: with(func(w *wish) { w.diskSize += ", volumeAttributesClass: gold" }), to: basic(), operations: []string{}, steps: []string{},
+			refused: []string{"volume-attributes-class-stays"},
+		},
+		{
 			name: "a disk more", from: basic(), to: with(func(w *wish) { w.disks = 2 }), operations: []string{"expand", "restart"}, restarts: 3,
 			steps: []string{
 				"recreate-set " + hot, "apply " + hot,

@@ -252,7 +252,7 @@ func (m *world) claim(s *Set, ordinal int) {
 			c := model.Claim{Name: name, Set: s.Name, Ordinal: ordinal, Phase: "Bound", Template: volume}
 			for i := range m.templates {
 				if v := &m.templates[i]; v.Holds(&c) {
-					c.Requested, c.Capacity, c.Class = v.Size, v.Size, v.Class
+					c.Requested, c.Capacity, c.Class, c.Attributes, c.Current = v.Size, v.Size, v.Class, v.Attributes, v.Attributes
 				}
 			}
 			m.claims = append(m.claims, c)

@@ -25,6 +25,7 @@ func TestFieldsAreWeighedByWhatTheyAskFor(t *testing.T) {
 		{"another version", func(w *wish) { w.version = "6.4.3" }, "spec.template.spec.containers[name=crate].image", plan.ByOperation, ""},
 		{"an older version", func(w *wish) { w.version = "6.2.1" }, "spec.template.spec.containers[name=crate].image", plan.Refused, "downgrade-refused"},
 		{"a larger disk", func(w *wish) { w.diskSize = "128GiB" }, "spec.volumeClaimTemplates[name=data0].spec.resources.requests.storage", plan.ByOperation, ""},
+		{"a VolumeAttributesClass", func(w *wish) { w.diskSize += ", volumeAttributesClass: gold" }, "spec.volumeClaimTemplates[name=data0].spec.volumeAttributesClassName", plan.ByOperation, ""},
 		{"a smaller disk", func(w *wish) { w.diskSize = "8GiB" }, "spec.volumeClaimTemplates[name=data0].spec.resources.requests.storage", plan.Refused, "volume-cannot-shrink"},
 		{"what waits behind a refusal", func(w *wish) { w.diskSize, w.memory = "8GiB", "8Gi" }, "spec.template.spec.containers[name=crate].resources.limits.memory", plan.Refused, "volume-cannot-shrink"},
 	} {

@@ -251,7 +251,11 @@ func begin(t *pass.Pass) {
 		}
 	}
 	t.Record.Growth = next
-	t.Feedback("expand_storage", model.StatusInProgress, "VolumesGrowing", "volume claims change in place, and no pod restarts for it: "+wordsOf(&t.View))
+	what := "volume claims grow"
+	if next.Modified != "" {
+		what = "volume claims change in place"
+	}
+	t.Feedback("expand_storage", model.StatusInProgress, "VolumesGrowing", what+", and no pod restarts for it: "+wordsOf(&t.View))
 }
 
 // desiredSizes are the sizes and VolumeAttributesClasses of all claim templates that are desired, in

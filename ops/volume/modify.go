@@ -23,7 +23,7 @@ const AsksAgainAfter = time.Hour
 // modifies reports whether the VolumeAttributesClass of a claim is ours to change: one is desired, or
 // what was asked for is to be taken back, which Kubernetes does only while the volume has none.
 func modifies(v *view.View, c *model.Claim, w *model.VolumeTemplate) bool {
-	if !model.DataVolume(c.Template) || dropped(v) {
+	if dropped(v) {
 		return false
 	}
 	return w.Attributes != "" || c.Attributes != "" && c.Current == "" && aim.AskedForClass(v, c)
@@ -74,7 +74,7 @@ func (g *growing) classWaits() string {
 // otherAttributes reports whether a live claim template is to have another VolumeAttributesClass. One
 // that no claim has yet may be dropped by Kubernetes, and the StatefulSet would be recreated for ever.
 func otherAttributes(v *view.View, live, w *model.VolumeTemplate) bool {
-	if live.Attributes == w.Attributes || !model.DataVolume(live.Name) {
+	if live.Attributes == w.Attributes {
 		return false
 	}
 	return w.Attributes == "" || slices.ContainsFunc(v.Observed.Claims, func(c model.Claim) bool { return w.Holds(&c) && c.Current == w.Attributes })
@@ -100,7 +100,7 @@ func modified(v *view.View) string {
 func classesOf(v *view.View, growth *model.VolumeGrowth) string {
 	var parts []string
 	for i := range v.Desired.Volumes {
-		if w := &v.Desired.Volumes[i]; model.DataVolume(w.Name) && growth.Modifies(w.Set) {
+		if w := &v.Desired.Volumes[i]; growth.Modifies(w.Set) && (w.Attributes != "" || model.DataVolume(w.Name)) {
 			parts = append(parts, fmt.Sprintf("%s of %s has %s", w.Name, w.Set, gates.ClassName(w.Attributes)))
 		}
 	}

@@ -245,6 +245,8 @@ func TestEveryRefusal(t *testing.T) {
 		"other spellings of sizes are well": {"size: 16GiB", "size: 1.5T", nil, false},
 		"no disk": {"{count: 1, size: 16GiB", "{count: 0, size: 16GiB",
 			[]string{"20:23: spec.nodes.master.resources.disk.count: is out of range: write a whole number from 1 to 64"}, false},
+		"a VolumeAttributesClass": {"size: 16GiB, storageClass: default", "size: 16GiB, storageClass: default, volumeAttributesClass: Many IOPS",
+			[]string{"20:85: spec.nodes.master.resources.disk.volumeAttributesClass: is no name of a VolumeAttributesClass: use lower case letters, digits, - and ."}, false},
 		"a storage class": {"size: 16GiB, storageClass: default", "size: 16GiB, storageClass: Fast SSD",
 			[]string{"20:53: spec.nodes.master.resources.disk.storageClass: is no name of a storage class: use lower case letters, digits, - and ."}, false},
 		"no cpu": {"cpus: 0.5", "cpus: 0",
