@@ -378,3 +378,53 @@ func TestAnotherAttributesClassIsKeptOutOfATemplateUntilItIsRecreated(t *testing
 	require.Len(t, d.Effective.Sets, 1)
 	assert.Equal(t, model.SizeList("data0=silver"), d.Effective.Sets[0].Attributes)
 }
+
+// A further disk of the same push comes after the others have the class, and with it.
+func TestAFurtherDiskComesWithTheClass(t *testing.T) {
+	s := moreDisks(t)
+	for i := range s.d.Volumes {
+		s.d.Volumes[i].Attributes = "gold"
+	}
+	assert.Contains(t, kinds(s.decide()), model.ActionGrowClaim)
+	for i := range s.o.Claims {
+		s.o.Claims[i].Attributes, s.o.Claims[i].Current = "gold", "gold"
+	}
+	d := s.decide()
+	require.Equal(t, model.OperationExpand, kindOf(d))
+	assert.Equal(t, model.SizeList("data0=100Gi"), d.Record.Operation.Recreation.Sizes)
+	s.o.Volumes[0].Attributes = "gold"
+	d = s.decide()
+	require.Equal(t, model.OperationExpand, kindOf(d))
+	assert.Equal(t, model.SizeList("data0=100Gi,data1=100Gi"), d.Record.Operation.Recreation.Sizes)
+	assert.Equal(t, model.SizeList("data0=gold,data1=gold"), d.Record.Operation.Recreation.Attributes)
+}
+
+// New volumes have the class of the templates, and no old one is asked for it.
+func TestVolumesThatAreReplacedComeWithTheClass(t *testing.T) {
+	w := consentingWorld(t)
+	w.desired = attributed(classed(w.desired, "slow", sizeBefore), "gold")
+	for i := range w.desired.Volumes {
+		w.desired.Volumes[i].Class = "slow"
+	}
+	w.run(600)
+	checkReplaced(t, w, "slow", 100*gib)
+	assert.Empty(t, w.asked)
+	for _, c := range w.claims {
+		assert.Equal(t, "gold", c.Current, c.Name)
+	}
+	assert.Equal(t, 2, w.made[hot])
+}
+
+func TestVolumesOfASuspendedClusterGetTheClass(t *testing.T) {
+	w := suspendedWorld(t, sized(wantedCluster(3), sizeBefore))
+	w.desired = attributed(w.desired, "gold")
+	w.rest(60)
+	checkSuspended(t, w)
+	assert.Len(t, w.claims, 3)
+	for _, c := range w.claims {
+		assert.Equal(t, "gold", c.Current, c.Name)
+	}
+	w.desired = attributed(sized(wantedCluster(3), sizeBefore), "gold")
+	w.run(100)
+	checkModified(t, w, "gold")
+}

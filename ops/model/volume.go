@@ -260,7 +260,8 @@ func (g *VolumeGrowth) equal(o *VolumeGrowth) bool {
 	times := g.Since.Equal(o.Since) && g.Grown.Equal(o.Grown) && g.Dropped.Equal(o.Dropped)
 	pending := slices.EqualFunc(g.Pending, o.Pending, func(a, b PendingFileSystem) bool { return a.Claim == b.Claim && a.Since.Equal(b.Since) })
 	lists := pending && slices.Equal(g.Nodes, o.Nodes) && slices.Equal(g.Offline, o.Offline)
-	return times && lists && g.Sizes == o.Sizes && g.Told == o.Told && g.Modified == o.Modified
+	words := g.Sizes == o.Sizes && g.Told == o.Told && g.Modified == o.Modified
+	return times && lists && words
 }
 
 // Recreation is how far a StatefulSet has come that is deleted and made again around its

@@ -18,36 +18,6 @@ import (
 // clouds limit how many changes of volumes they take.
 const inFlight = 8
 
-// growing is a claim with the size that is desired of it, and with the class where modifies says
-// that its VolumeAttributesClass is ours to change.
-type growing struct {
-	*model.Claim
-	size     int64
-	text     string
-	class    string
-	modifies bool
-	// mounted: it has not the size, and its pod is there, or comes back in a moment.
-	mounted bool
-}
-
-// sized reports whether the volume has the size. On a claim that no pod uses nobody can make
-// the file system larger: the kubelet does that when a pod comes.
-func (g *growing) sized() bool {
-	if g.Phase != "Bound" && g.Requested >= g.size {
-		return true // it is new, and gets a volume of that size
-	}
-	return g.Capacity >= g.size || !g.mounted && g.Requested >= g.size && g.Resize == model.ResizeNode
-}
-
-// grows reports whether anything is left to do with the claim.
-func (g *growing) grows() bool { return !g.sized() || g.asks() || !g.classed() }
-
-// asks reports whether the claim has still to be asked for the size: for more, or for less
-// than what its driver has failed to give.
-func (g *growing) asks() bool {
-	return g.Requested < g.size || g.Requested > g.size && g.Resize == model.ResizeFailed && g.Capacity < g.size
-}
-
 // each are all claims of the cluster that CrateDB or its heap dumps are on, with the size that is
 // desired, also of pods that are not there now: a pod that comes back gets the same claim.
 func each(v *view.View) iter.Seq[growing] {
@@ -210,24 +180,6 @@ func next(all []growing, of aspect) []string {
 	return asking[:min(len(asking), max(inFlight-flying, 0))]
 }
 
-// failed reports whether its driver said that it cannot give the size that is asked for.
-func (g *growing) failed() bool { return !g.asks() && g.Resize == model.ResizeFailed }
-
-// waits says what the claim waits for; "" where it is only its turn.
-func (g *growing) waits() string {
-	switch {
-	case g.Phase != "Bound":
-		return "it has no volume yet"
-	case g.asks():
-		return ""
-	case g.failed():
-		return "its driver failed"
-	case g.Resize == model.ResizeNode:
-		return "its file system follows"
-	}
-	return g.ResizeMessage
-}
-
 // begin records how large the file systems are before the first claim grows.
 func begin(t *pass.Pass) {
 	sizes := desiredSizes(&t.View)
@@ -258,19 +210,20 @@ func begin(t *pass.Pass) {
 	t.Feedback("expand_storage", model.StatusInProgress, "VolumesGrowing", what+", and no pod restarts for it: "+wordsOf(&t.View))
 }
 
-// desiredSizes are the sizes and VolumeAttributesClasses of all claim templates that are desired, in
-// words that compare.
-func desiredSizes(v *view.View) string {
-	var parts []string
+// modified are the StatefulSets of whose claims another class is asked for, or was before.
+func modified(v *view.View) string {
+	var sets []string
 	for _, s := range v.Record.Sets {
-		parts = append(parts, s.Name+":"+string(model.Sizes(v.Desired.Volumes, s.Name)))
-	}
-	for i := range v.Desired.Volumes {
-		if w := &v.Desired.Volumes[i]; w.Attributes != "" {
-			parts = append(parts, w.Set+":"+w.Name+" of "+w.Attributes)
+		if v.Record.Growth.Modifies(s.Name) {
+			sets = append(sets, s.Name)
 		}
 	}
-	return strings.Join(parts, ";")
+	for g := range each(v) {
+		if !g.classed() && !slices.Contains(sets, g.Set) {
+			sets = append(sets, g.Set)
+		}
+	}
+	return strings.Join(sets, ",")
 }
 
 // dataBytes are what the volumes have on which a pod's node keeps shards, and whether one is to grow.

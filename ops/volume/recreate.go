@@ -315,12 +315,15 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 	}
 }
 
-// differs reports whether a live claim template has another size or class than the desired one, or
+// differs reports whether a live claim template is another one than the desired one, or
 // there is none of a disk that is desired.
 func differs(v *view.View, set string) bool {
 	return len(view.FurtherDisks(v, set)) > 0 || slices.ContainsFunc(v.Observed.Volumes, func(live model.VolumeTemplate) bool {
 		w := aim.DesiredVolume(v, set, live.Name)
-		return live.Set == set && w != nil && (w.Size != live.Size || w.Class != live.Class || w.Attributes != live.Attributes)
+		if live.Set != set || w == nil {
+			return false
+		}
+		return w.Size != live.Size || w.Class != live.Class || w.Attributes != live.Attributes
 	})
 }
 

@@ -13,6 +13,69 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
+// growing is a claim with the size that is desired of it, and with the class where modifies says
+// that its VolumeAttributesClass is ours to change.
+type growing struct {
+	*model.Claim
+	size     int64
+	text     string
+	class    string
+	modifies bool
+	// mounted: it has not the size, and its pod is there, or comes back in a moment.
+	mounted bool
+}
+
+// sized reports whether the volume has the size. On a claim that no pod uses nobody can make
+// the file system larger: the kubelet does that when a pod comes.
+func (g *growing) sized() bool {
+	if g.Phase != "Bound" && g.Requested >= g.size {
+		return true // it is new, and gets a volume of that size
+	}
+	return g.Capacity >= g.size || !g.mounted && g.Requested >= g.size && g.Resize == model.ResizeNode
+}
+
+// grows reports whether anything is left to do with the claim.
+func (g *growing) grows() bool { return !g.sized() || g.asks() || !g.classed() }
+
+// asks reports whether the claim has still to be asked for the size: for more, or for less
+// than what its driver has failed to give.
+func (g *growing) asks() bool {
+	return g.Requested < g.size || g.Requested > g.size && g.Resize == model.ResizeFailed && g.Capacity < g.size
+}
+
+// failed reports whether its driver said that it cannot give the size that is asked for.
+func (g *growing) failed() bool { return !g.asks() && g.Resize == model.ResizeFailed }
+
+// waits says what the claim waits for; "" where it is only its turn.
+func (g *growing) waits() string {
+	switch {
+	case g.Phase != "Bound":
+		return "it has no volume yet"
+	case g.asks():
+		return ""
+	case g.failed():
+		return "its driver failed"
+	case g.Resize == model.ResizeNode:
+		return "its file system follows"
+	}
+	return g.ResizeMessage
+}
+
+// desiredSizes are the sizes and VolumeAttributesClasses of all claim templates that are desired, in
+// words that compare.
+func desiredSizes(v *view.View) string {
+	var parts []string
+	for _, s := range v.Record.Sets {
+		parts = append(parts, s.Name+":"+string(model.Sizes(v.Desired.Volumes, s.Name)))
+	}
+	for i := range v.Desired.Volumes {
+		if w := &v.Desired.Volumes[i]; w.Attributes != "" {
+			parts = append(parts, w.Set+":"+w.Name+" of "+w.Attributes)
+		}
+	}
+	return strings.Join(parts, ";")
+}
+
 // A VolumeAttributesClass is changed as a size is: claim by claim while the pods run, and then the
 // StatefulSet is recreated around them.
 
@@ -78,22 +141,6 @@ func otherAttributes(v *view.View, live, w *model.VolumeTemplate) bool {
 		return false
 	}
 	return w.Attributes == "" || slices.ContainsFunc(v.Observed.Claims, func(c model.Claim) bool { return w.Holds(&c) && c.Current == w.Attributes })
-}
-
-// modified are the StatefulSets of whose claims another class is asked for, or was before.
-func modified(v *view.View) string {
-	var sets []string
-	for _, s := range v.Record.Sets {
-		if v.Record.Growth.Modifies(s.Name) {
-			sets = append(sets, s.Name)
-		}
-	}
-	for g := range each(v) {
-		if !g.classed() && !slices.Contains(sets, g.Set) {
-			sets = append(sets, g.Set)
-		}
-	}
-	return strings.Join(sets, ",")
 }
 
 // classesOf names the classes that are desired of what is modified.
