@@ -428,3 +428,14 @@ func TestVolumesOfASuspendedClusterGetTheClass(t *testing.T) {
 	w.run(100)
 	checkModified(t, w, "gold")
 }
+
+func TestAClassThatIsTakenBackSurvivesAKillAtEachWrite(t *testing.T) {
+	start := func() *world {
+		w := modifiedWorld(t, "silver", "gold")
+		w.noClass = "gold"
+		w.twenty()
+		w.desired = attributed(w.desired, "bronze")
+		return w
+	}
+	cutOff(t, start, 1, 60, func(t *testing.T, w *world, _ model.Decision) { checkModified(t, w, "bronze") })
+}
