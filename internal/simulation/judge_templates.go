@@ -44,8 +44,10 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, want
 	j.proven(w, s, hash)
 	byHand := s.byHand // it gets back what a daemon had decided of it
 	s.byHand = false
-	// Where no pod has come up on the one before, it may be tried: two were applied one after the other.
-	for _, t := range []int{s.template, head.tmpl, s.previous, s.earlier, s.proven, s.provenBefore} {
+	// Where no pod has come up on the one before, it may be tried: two were applied one after the other,
+	// or more since the record began to keep it.
+	kept := max(templateByKey(w.stored.record.Saved[beforeName(s.name)]), 0)
+	for _, t := range []int{s.template, head.tmpl, s.previous, s.earlier, s.proven, s.provenBefore, kept} {
 		if !s.exists || byHand || hash == w.templates[t].hash {
 			return
 		}
