@@ -283,3 +283,30 @@ func TestExclusionsThatNobodyCanGiveBackKeepNoCorrectionWaiting(t *testing.T) {
 		}
 	}
 }
+
+// Seed 1800145073: an abort left the first pod of a group on a template that no pod had joined on yet,
+// and the next push gave another group a new one before it.
+func TestAGroupWhosePodComesUpOnAnUntriedTemplateIsNext(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		change    func(*situation)
+		hot, warm model.TemplateChoice
+	}{
+		{"its pod comes up", func(*situation) {}, model.TemplateKept, model.TemplateWanted},
+		{"nothing is known of what it ran before", func(s *situation) { s.r.Verified = nil }, model.TemplateKept, model.TemplateKept},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: "rev-next", Restart: &model.Restart{Since: s.o.At}}
+			s.pending(model.ChangeRestart)
+			s.r.OnTrial, s.r.Verified = []string{warm}, []model.VerifiedTemplate{{Set: warm, Template: "before"}, {Set: hot, Template: s.o.Sets[0].Template}}
+			p := s.podOf(warm + "-0")
+			p.Ready, p.Waiting, p.Started, p.Created = false, "ContainerCreating", time.Time{}, s.o.At
+			s.away(warm + "-0")
+			c.change(s)
+			d := s.decide()
+			assert.Equal(t, c.hot, effective(t, d, hot).Template, "%v", d.Waits)
+			assert.Equal(t, c.warm, effective(t, d, warm).Template)
+		})
+	}
+}

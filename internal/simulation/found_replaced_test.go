@@ -23,6 +23,8 @@ func TestWhatWasFoundOfReplacedVolumesStaysMended(t *testing.T) {
 		1600004828: "the consent is taken back right after a claim was deleted",
 		1600007550: "a size is pushed back and forth while volumes become smaller",
 		1600013834: "the only pod on another class is away, and the growth is called a success",
+		2000064980: "of two groups that cannot run one is rolled back for the other, again and again",
+		1800145073: "an abort leaves a pod on a template that nobody has tried",
 		1600203255: "a table wants all nodes while one is drained for other volumes",
 		1600239753: "another value ends an exclusion, and an only copy comes back to a drained node",
 		1600023552: "an only copy is sent back to a drained node by a table's filter",

@@ -50,7 +50,8 @@ func NextSet(v *view.View) string {
 		if first == "" {
 			first = s.Name
 		}
-		if untried == "" && (evictedOnto(v, s.Name) || !view.PendingRestart(v, s.Name)) && slices.Contains(v.Record.OnTrial, s.Name) {
+		comesUp := evictedOnto(v, s.Name) && !Curable(v)
+		if untried == "" && (comesUp || !view.PendingRestart(v, s.Name)) && slices.Contains(v.Record.OnTrial, s.Name) {
 			untried = s.Name
 		}
 		if v.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && mayBeCured(v, p) }) && !OthersFirst(v, s.Name) {
