@@ -299,7 +299,7 @@ func (s *situation) everyRightIsUsed(server *recordingAPIServer) {
 	// deploy/cluster and deploy/nodes: a Node is asked for only where a pod of it is long on its
 	// way, as on a busy machine.
 	optional := func(right string) bool {
-		return right == "(cluster-wide) GET storageclasses" || strings.HasPrefix(right, "(cluster-wide) GET nodes/")
+		return slices.Contains([]string{"(cluster-wide) GET storageclasses", "(cluster-wide) GET volumeattributesclasses"}, right) || strings.HasPrefix(right, "(cluster-wide) GET nodes/")
 	}
 	assert.Empty(s, slices.DeleteFunc(server.listed(server.refused), optional), "asked and refused")
 	asked := slices.DeleteFunc(server.listed(server.asked), optional)
