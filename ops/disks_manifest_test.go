@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -79,5 +80,67 @@ func TestATemplateMountsTheDisksThatItsStatefulSetHas(t *testing.T) {
 
 	// Fewer disks are no further ones.
 	fewer := manifest.Classify([]*unstructured.Unstructured{one}, []*unstructured.Unstructured{whole})
-	assert.Contains(t, fewer, model.Change{Class: model.ChangeVolumes, Set: "crate-data-hot-c", Path: "spec.volumeClaimTemplates[data1]", Old: "{2 fields}"})
+	assert.Contains(t, fewer, model.Change{Class: model.ChangeFewerDisks, Set: "crate-data-hot-c", Path: "spec.volumeClaimTemplates[data1]", Old: "{2 fields}"})
+}
+
+// A disk that is not desired any more stays mounted until its StatefulSet is recreated without it, but
+// for a moment in which one pod restarts. No process reads anything else for it: the mark stays. What
+// was saved may be lost, also in that moment.
+func TestATemplateKeepsADiskThatIsToGo(t *testing.T) {
+	const both, first = model.SizeList("data0=1Gi,data1=1Gi,debug=1Gi"), model.SizeList("data0=1Gi,debug=1Gi")
+	two, desired := twoDisksSet(t), twoDisksSet(t)
+	put := func(wanted *unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) (*unstructured.Unstructured, model.Saved) {
+		e.Name, e.Replicas = "crate-data-hot-c", 3
+		objects, next, err := manifest.Materialise([]*unstructured.Unstructured{wanted}, saved, model.Effective{Sets: []model.EffectiveSet{e}})
+		require.NoError(t, err)
+		return objects[0], next
+	}
+	one, _ := put(two, nil, model.EffectiveSet{Sizes: first})
+	desired.Object["spec"] = one.Object["spec"]
+	whole, saved := put(two, nil, model.EffectiveSet{Sizes: both})
+	mark := manifest.TemplateOf(whole)
+	require.NotEqual(t, mark, manifest.TemplateOf(one))
+	narrow, _ := put(desired, saved, model.EffectiveSet{Sizes: both, Unused: "data1"})
+	lost, err := manifest.Pack([]*unstructured.Unstructured{narrow})
+	require.NoError(t, err)
+	for _, c := range []struct {
+		name  string
+		saved model.Saved
+		e     model.EffectiveSet
+		has   []string
+		paths string
+	}{
+		{"all have it still", saved, model.EffectiveSet{Sizes: both}, []string{"data0", "data1"}, "/data/data0,/data/data1"},
+		{"the template is kept", saved, model.EffectiveSet{Sizes: both, Template: model.TemplateKept}, []string{"data0", "data1"}, "/data/data0,/data/data1"},
+		{"one pod restarts", saved, model.EffectiveSet{Sizes: both, Unused: "data1"}, []string{"data0", "data1"}, "/data/data0"},
+		{"one pod restarts, and the template is kept", saved, model.EffectiveSet{Sizes: both, Unused: "data1", Template: model.TemplateKept}, []string{"data0", "data1"}, "/data/data0"},
+		{"the record was lost in that moment", lost, model.EffectiveSet{Sizes: both}, []string{"data0", "data1"}, "/data/data0,/data/data1"},
+		{"it was lost, and the template is kept", lost, model.EffectiveSet{Sizes: both, Template: model.TemplateKept}, []string{"data0", "data1"}, "/data/data0,/data/data1"},
+		{"it was lost with the StatefulSet", nil, model.EffectiveSet{Sizes: both}, []string{"data0", "data1"}, "/data/data0,/data/data1"},
+		{"no pod has it", saved, model.EffectiveSet{Sizes: first}, []string{"data0"}, "/data/data0"},
+		{"it is recreated without it", saved, model.EffectiveSet{Sizes: first, Template: model.TemplateKept}, []string{"data0"}, "/data/data0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			set, next := put(desired, c.saved, c.e)
+			assert.Equal(t, c.paths, manifest.ArgumentOf(set, "path.data"))
+			assert.Equal(t, strings.ReplaceAll(c.paths, "data1", "data1/blobs"), strings.ReplaceAll(manifest.ArgumentOf(set, "blobs.path"), "data0/blobs", "data0"))
+			var has []string
+			for _, v := range manifest.VolumeTemplatesOf(set) {
+				if model.DataVolume(v.Name) {
+					has = append(has, v.Name)
+					assert.Equal(t, "1Gi", v.Text)
+				}
+			}
+			assert.Equal(t, c.has, has)
+			assert.Equal(t, c.e.Unused, manifest.UnusedDisksOf(set), "every other disk is mounted")
+			if c.saved != nil {
+				assert.Equal(t, mark, manifest.TemplateOf(set), "no pod is outdated by it")
+			}
+			again, _ := put(desired, next, model.EffectiveSet{Sizes: c.e.Sizes})
+			assert.Empty(t, manifest.UnusedDisksOf(again), "what is saved has all of them")
+		})
+	}
+	for _, change := range manifest.Classify([]*unstructured.Unstructured{desired}, []*unstructured.Unstructured{whole}) {
+		assert.False(t, change.Restarts(), change.Path)
+	}
 }

@@ -122,7 +122,7 @@ func observedSet(object *unstructured.Unstructured, cluster string) model.Observ
 		Template: manifest.TemplateOf(object), Hold: object.GetAnnotations()[names.HoldAnnotation],
 		Suspended: object.GetAnnotations()[names.SuspendedAnnotation],
 		Annotated: object.GetAnnotations()[names.SettingsAnnotation], Settings: manifest.LiveArgumentsOf(object),
-		Attributes: setting.AttributesOf(object),
+		Attributes: setting.AttributesOf(object), Unused: manifest.UnusedDisksOf(object),
 	}
 }
 
@@ -162,6 +162,7 @@ func observedPod(pod *corev1.Pod, groups map[string]model.Set) model.Pod {
 		}
 	}
 	out.Lost, out.Volumes = lostOf(pod), volumesOf(pod)
+	out.Unused = unusedOf(pod, out.Volumes)
 	sayResources(&out, pod)
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		out.Controller = string(owner.UID)

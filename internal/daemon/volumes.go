@@ -18,6 +18,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -28,7 +29,7 @@ func observedClaim(claim *corev1.PersistentVolumeClaim, sets []model.Set) model.
 		Name: claim.Name, Set: set, Ordinal: ordinal,
 		ClusterID: claim.Annotations[names.ClusterIDAnnotation],
 		Version:   claim.Annotations[names.VersionAnnotation],
-		Phase:     string(claim.Status.Phase), UID: string(claim.UID), Class: classOf(claim),
+		Phase:     string(claim.Status.Phase), UID: string(claim.UID), Class: classOf(claim), Made: claim.CreationTimestamp.Time,
 		Requested: claim.Spec.Resources.Requests.Storage().Value(), Capacity: claim.Status.Capacity.Storage().Value(),
 		Terminating: claim.DeletionTimestamp != nil, Replace: claim.Annotations[names.ReplaceVolumeAnnotation] == "true",
 	}
@@ -55,6 +56,19 @@ func volumesOf(pod *corev1.Pod) string {
 	}
 	slices.Sort(templates)
 	return strings.Join(templates, ",")
+}
+
+// unusedOf are those of these claim templates that are disks and that CrateDB's container in a pod
+// does not mount.
+func unusedOf(pod *corev1.Pod, templates string) string {
+	i := slices.IndexFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == manifest.CrateContainer })
+	if i < 0 {
+		return ""
+	}
+	mounts := func(name string) bool {
+		return slices.ContainsFunc(pod.Spec.Containers[i].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == name })
+	}
+	return strings.Join(slices.DeleteFunc(model.Listed(templates), func(name string) bool { return !model.DataVolume(name) || mounts(name) }), ",")
 }
 
 // followsSince is since when the file system of a claim is to follow its volume, as whoever made

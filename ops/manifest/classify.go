@@ -40,9 +40,7 @@ func Classify(wanted, effective []*unstructured.Unstructured) []model.Change {
 		}
 		delete(before, name)
 		c := comparison{set: name, common: common, before: old, after: w}
-		if further := furtherDisks(old, w); len(further) == 0 || c.compareDisks(further) != nil {
-			c.compare("", old.Object, w.Object) // without further disks, or where nothing can be told apart
-		}
+		c.compareAll()
 		changes = append(changes, c.changes...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
@@ -58,6 +56,33 @@ type comparison struct {
 	common map[string]bool
 	// before and after are the StatefulSets that are compared.
 	before, after *unstructured.Unstructured
+}
+
+// compareAll compares both; disks that one of them has in addition are compared by themselves.
+func (c *comparison) compareAll() {
+	further, fewer := furtherDisks(c.before, c.after), furtherDisks(c.after, c.before)
+	if len(further) > 0 && c.compareDisks(further) == nil || len(fewer) > 0 && c.compareFewer(fewer) == nil {
+		return
+	}
+	c.compare("", c.before.Object, c.after.Object) // of the same disks, or where nothing can be told apart
+}
+
+// compareFewer compares with a StatefulSet that has fewer disks, likewise.
+func (c *comparison) compareFewer(fewer []string) error {
+	whole := c.before
+	without := whole.DeepCopy()
+	if err := dropDisks(without, fewer); err != nil {
+		return err
+	}
+	c.before = without
+	c.compare("", without.Object, c.after.Object)
+	taken := comparison{set: c.set, before: whole, after: without}
+	taken.compare("", whole.Object, without.Object)
+	for _, o := range taken.changes {
+		o.Class = model.ChangeFewerDisks
+		c.changes = append(c.changes, o)
+	}
+	return nil
 }
 
 // compareDisks compares with a StatefulSet that has further disks. Kubernetes takes those only when

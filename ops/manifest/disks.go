@@ -79,6 +79,11 @@ func addDisk(set *unstructured.Unstructured, name string, others []*unstructured
 	if found == nil {
 		return nil
 	}
+	return insertDisk(set, name, found)
+}
+
+// insertDisk adds a claim template of this name as another one is.
+func insertDisk(set *unstructured.Unstructured, name string, like map[string]any) error {
 	list, _, err := unstructured.NestedSlice(set.Object, "spec", "volumeClaimTemplates")
 	if err != nil {
 		return err
@@ -89,7 +94,10 @@ func addDisk(set *unstructured.Unstructured, name string, others []*unstructured
 			at = i + 1
 		}
 	}
-	copied := (&unstructured.Unstructured{Object: found}).DeepCopy()
+	copied := (&unstructured.Unstructured{Object: like}).DeepCopy()
+	if err := unstructured.SetNestedField(copied.Object, name, "metadata", "name"); err != nil {
+		return err
+	}
 	return unstructured.SetNestedSlice(set.Object, slices.Insert(list, at, any(copied.Object)), "spec", "volumeClaimTemplates")
 }
 
@@ -106,6 +114,12 @@ func dropDisks(set *unstructured.Unstructured, disks []string) error {
 	if err := unstructured.SetNestedSlice(set.Object, list, "spec", "volumeClaimTemplates"); err != nil {
 		return err
 	}
+	unmount(set, disks)
+	return nil
+}
+
+// unmount takes disks off the pod template: their mounts and their folders.
+func unmount(set *unstructured.Unstructured, disks []string) {
 	folders := dropMounts(set, disks)
 	EachCommand(set, func(arguments []any) []any {
 		kept := slices.Clone(arguments)
@@ -114,7 +128,6 @@ func dropDisks(set *unstructured.Unstructured, disks []string) error {
 		}
 		return kept
 	})
-	return nil
 }
 
 // dropMounts takes the mounts of disks off all containers, and says where they were.

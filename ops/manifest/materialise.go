@@ -131,13 +131,17 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 			next[e.Name+liveSuffix] = live
 		}
 	}
-	return set, nil
+	// What is saved has all disks: the template has them again in a moment.
+	return withoutUnused(set, e.Unused), nil
 }
 
 // asWanted is the desired StatefulSet, with the disks that it has now.
 func asWanted(wanted *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet, current string) (*unstructured.Unstructured, error) {
 	set := wanted.DeepCopy()
 	if _, err := setDisks(set, e.Sizes, func() []*unstructured.Unstructured { return savedOf(saved, e.Name) }); err != nil {
+		return nil, err
+	}
+	if err := keepsDisks(set, wanted, e.Sizes); err != nil {
 		return nil, err
 	}
 	if e.KeepGateway {
@@ -154,6 +158,9 @@ func keepDisks(set, wanted *unstructured.Unstructured, all []*unstructured.Unstr
 	changed, err := setDisks(set, e.Sizes, func() []*unstructured.Unstructured {
 		return append([]*unstructured.Unstructured{wanted}, savedOf(saved, e.Name)...)
 	})
+	if err == nil {
+		err = keepsDisks(set, wanted, e.Sizes)
+	}
 	if err != nil || !changed {
 		return err
 	}

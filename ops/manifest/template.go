@@ -89,12 +89,25 @@ func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.U
 			return hash
 		}
 		c := comparison{set: set.GetName(), common: commonSettings(all), before: before, after: set}
-		c.compare("", before.Object, set.Object)
+		// Pods come to do without a disk one by one, and then their StatefulSet does: no process restarts.
+		desired, fewer := wantedOf(all, set.GetName()), furtherDisks(set, before)
+		if desired == nil || len(fewer) == 0 || !slices.Equal(diskNames(set), diskNames(desired)) || c.compareFewer(fewer) != nil {
+			c.compare("", before.Object, set.Object)
+		}
 		if had != "" && !slices.ContainsFunc(c.changes, func(o model.Change) bool { return o.Restarts() && !(resized && o.Class == model.ChangeResize) }) {
 			return had
 		}
 	}
 	return hash
+}
+
+// wantedOf is the desired StatefulSet of this name; nil for none.
+func wantedOf(all []*unstructured.Unstructured, name string) *unstructured.Unstructured {
+	i := slices.IndexFunc(all, func(o *unstructured.Unstructured) bool { return o.GetKind() == kindStatefulSet && o.GetName() == name })
+	if i < 0 {
+		return nil
+	}
+	return all[i]
 }
 
 // annotate puts an annotation of ours on the StatefulSet itself; "" takes it off.

@@ -155,6 +155,9 @@ type EffectiveSet struct {
 	// applied. Classes are their storage classes, and Attributes their
 	// VolumeAttributesClasses, likewise.
 	Sizes, Classes, Attributes SizeList
+	// Unused are disks, separated by commas, that it has claim templates of and that its pod template
+	// does not mount for a moment: the pod that restarts then does without them. "" for none.
+	Unused string
 }
 
 // Budget is a disruption budget's effective value.

@@ -132,6 +132,8 @@ const (
 	ChangeDisks
 	// ChangeVolumesModify is a claim template with another VolumeAttributesClass.
 	ChangeVolumesModify
+	// ChangeFewerDisks is what goes with a disk: the same, taken away.
+	ChangeFewerDisks
 )
 
 // String is the class in words, for logs and tests.
@@ -165,6 +167,8 @@ func (c ChangeClass) String() string {
 		return "disks"
 	case ChangeVolumesModify:
 		return "volumes-modify"
+	case ChangeFewerDisks:
+		return "fewer-disks"
 	}
 	return "unknown"
 }
@@ -183,5 +187,10 @@ type Change struct {
 
 // Restarts says whether a process reads the change only when it starts.
 func (c Change) Restarts() bool {
-	return strings.HasPrefix(c.Path, "spec.template.") && c.Class != ChangeInPlace && c.Class != ChangeSetting && c.Class != ChangeDisks
+	switch c.Class {
+	case ChangeInPlace, ChangeSetting, ChangeDisks, ChangeFewerDisks:
+		return false
+	default:
+		return strings.HasPrefix(c.Path, "spec.template.")
+	}
 }

@@ -22,7 +22,7 @@ func (r *Record) DecidedEqual(o *Record) bool {
 	case LicenceName(r.License) != LicenceName(o.License), r.LicenseSecret != o.LicenseSecret, r.LicenseChange != o.LicenseChange, !r.Bootstrap.equal(&o.Bootstrap):
 	// What is under way, and which templates have come up.
 	case !r.Operation.equal(o.Operation), !r.Removal.equal(o.Removal), r.RestartedAt != o.RestartedAt, r.RestartedBy != o.RestartedBy:
-	case !samePart(r.Replacing, o.Replacing), r.VolumesConsent != o.VolumesConsent:
+	case !samePart(r.Replacing, o.Replacing), !samePart(r.Removing, o.Removing), r.VolumesConsent != o.VolumesConsent:
 	case !r.Growth.equal(o.Growth), !r.Resizing.equal(o.Resizing), r.RecoverDue != o.RecoverDue, !sameList(r.OnTrial, o.OnTrial), !sameList(r.Verified, o.Verified):
 	// What we have set in the database.
 	case !samePart(r.Hold, o.Hold), !r.HoldHidden.Equal(o.HoldHidden), !r.Exclusions.equal(o.Exclusions), !sameList(r.Settings, o.Settings):
@@ -81,11 +81,11 @@ func (r *Restart) equal(o *Restart) bool {
 	}
 	switch {
 	// Which pods are to restart, and who asked for it.
-	case r.Set != o.Set, r.Remembered != o.Remembered, !r.Before.Equal(o.Before), r.At != o.At, r.By != o.By, r.Replaces != o.Replaces:
+	case r.Set != o.Set, r.Remembered != o.Remembered, !r.Before.Equal(o.Before), r.At != o.At, r.By != o.By, r.Replaces != o.Replaces, r.Removes != o.Removes:
 	// Who goes down now.
 	case r.Pod != o.Pod, r.PodUID != o.PodUID, r.Template != o.Template, r.Zone != o.Zone, !slices.Equal(r.Pods, o.Pods):
 	// How far it has come.
-	case !r.Since.Equal(o.Since), r.MasterStable != o.MasterStable, r.Said != o.Said, r.Unseen != o.Unseen, !slices.Equal(r.Done, o.Done):
+	case !r.Since.Equal(o.Since), r.MasterStable != o.MasterStable, r.Said != o.Said, r.Unseen != o.Unseen, r.Narrow != o.Narrow, !slices.Equal(r.Done, o.Done):
 	default:
 		return true
 	}

@@ -98,6 +98,9 @@ type ObservedSet struct {
 	// Attributes are the node.attr.* of its template, without that prefix; those that a
 	// shell works out at the start are left out.
 	Attributes SettingList
+	// Unused are its claim templates of disks that CrateDB's container does not mount, "data1,data2",
+	// sorted; "" for none.
+	Unused string
 }
 
 // Pod is a live pod of the cluster.
@@ -156,11 +159,18 @@ type Pod struct {
 	// Volumes are the claim templates of whose claims it has a volume, "data0,debug", sorted; ""
 	// where that is not known.
 	Volumes string
+	// Unused are those of them that are disks and that CrateDB's container does not mount, likewise; "" for none.
+	Unused string
 }
 
 // Has reports whether the pod has the volume of a claim template, as far as is known.
 func (p *Pod) Has(template string) bool {
 	return p.Volumes == "" || template == "" || slices.Contains(strings.Split(p.Volumes, ","), template)
+}
+
+// Uses reports whether CrateDB in the pod has a disk, as far as is known.
+func (p *Pod) Uses(disk string) bool {
+	return p.Has(disk) && !slices.Contains(Listed(p.Unused), disk)
 }
 
 // Stays reports whether the pod belongs to the StatefulSet of this UID and is not being deleted.

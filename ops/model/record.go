@@ -116,6 +116,8 @@ type Record struct {
 	VolumesConsent bool `json:"volumesConsent,omitempty"`
 	// Replacing is there while nodes are to come onto other volumes; nil for none.
 	Replacing *VolumeReplacement `json:"replacing,omitempty"`
+	// Removing is there while nodes are to do with fewer disks; nil for none.
+	Removing *DiskRemoval `json:"removing,omitempty"`
 	// DeletedClaims are the claims whose deletion while a pod uses them was reported.
 	DeletedClaims string `json:"deletedClaims,omitempty"`
 	// Removal of the cluster by that consent; nil while its definition is there.
@@ -208,6 +210,9 @@ const (
 	// OperationReplace drains a node in place and deletes its volume claims. The restart that
 	// follows brings it onto new volumes.
 	OperationReplace OperationKind = "replace-volumes"
+	// OperationRemoveDisks drains a node in place. The restart that follows brings it back with
+	// fewer disks.
+	OperationRemoveDisks OperationKind = "remove-disks"
 )
 
 // Steps of a grow.
@@ -267,6 +272,10 @@ type Restart struct {
 	// Replaces is true where it began for a node that was drained to come onto other volumes:
 	// that is reported, and the restart is not.
 	Replaces bool `json:"replaces,omitempty"`
+	// Removes is the UID of the pod that it began for, and that comes back with fewer disks; "" for
+	// none. Narrow is true from when all is ready for that: the template is then to mount fewer.
+	Removes string `json:"removes,omitempty"`
+	Narrow  bool   `json:"narrow,omitempty"`
 }
 
 // PodRef is one pod, and no other one of its name.

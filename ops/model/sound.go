@@ -32,7 +32,7 @@ func (r *Record) Validate() error {
 		return lacks("upgrade")
 	case (op.Kind == OperationUpgrade || op.Kind == OperationRestart) && op.Restart == nil:
 		return lacks("restart")
-	case (op.Kind == OperationShrink || op.Kind == OperationReplace) && op.Shrink == nil:
+	case (op.Kind == OperationShrink || op.Kind == OperationReplace || op.Kind == OperationRemoveDisks) && op.Shrink == nil:
 		return lacks("shrink")
 	}
 	return nil

@@ -38,6 +38,8 @@ type Claim struct {
 	// Phase is Pending, Bound or Lost; Class is its storage class, "" for none.
 	Phase, Class string
 	UID          string
+	// Made is when it was made; zero where that is not known.
+	Made time.Time
 	// Template is the name of the claim template that it was made of: "data0".
 	Template string
 	// Requested is spec.resources.requests.storage and Capacity status.capacity.storage,
@@ -291,6 +293,19 @@ type VolumeReplacement struct {
 	// separated by commas: their larger claims are replaced. "" for none.
 	Smaller string `json:"smaller,omitempty"`
 }
+
+// DiskRemoval is under way from when fewer disks are desired until no node has more, or all have
+// theirs again.
+type DiskRemoval struct {
+	// Desired are the claim templates that are desired, in words that compare.
+	Desired string `json:"desired"`
+	// Done are the UIDs of pods that do without a disk whose nodes were found empty before,
+	// separated by commas; "" for none.
+	Done string `json:"done,omitempty"`
+}
+
+// Has reports whether the node of a pod was found empty before it came back with fewer disks.
+func (r *DiskRemoval) Has(pod string) bool { return r != nil && slices.Contains(Listed(r.Done), pod) }
 
 // Shrinks reports whether larger claims of a StatefulSet are replaced by smaller ones.
 func (r *VolumeReplacement) Shrinks(set string) bool {

@@ -1,0 +1,140 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// UnusedDisksOf are the disks that a StatefulSet has claim templates of and that CrateDB's container
+// does not mount, separated by commas; "" for none.
+func UnusedDisksOf(set *unstructured.Unstructured) string {
+	return strings.Join(slices.DeleteFunc(diskNames(set), func(name string) bool { return mountOf(set, name) != "" }), ",")
+}
+
+// mountOf is where CrateDB's container mounts the volume of a claim template; "" where it does not.
+func mountOf(set *unstructured.Unstructured, name string) string {
+	path := ""
+	eachContainer(set, func(container map[string]any) {
+		if container["name"] != CrateContainer {
+			return
+		}
+		mounts, _ := container["volumeMounts"].([]any)
+		for _, item := range mounts {
+			if mount, _ := item.(map[string]any); mount["name"] == name {
+				path, _ = mount["mountPath"].(string)
+			}
+		}
+	})
+	return path
+}
+
+// eachContainer gives every container of the pod template to the function; none is copied.
+func eachContainer(set *unstructured.Unstructured, do func(container map[string]any)) {
+	for _, kind := range []string{"initContainers", "containers"} {
+		containers, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "template", "spec", kind)
+		list, _ := containers.([]any)
+		for _, item := range list {
+			if container, _ := item.(map[string]any); container != nil {
+				do(container)
+			}
+		}
+	}
+}
+
+// keepsDisks has a StatefulSet keep the disks that the list names and that are not desired any more,
+// with all that belongs to them: a pod that is made from it would come back without what is on them.
+// They are as the first disk is, whose name is in all their paths. Nothing else has to know
+// them: what was saved may be lost.
+func keepsDisks(set, wanted *unstructured.Unstructured, sizes model.SizeList) error {
+	if wanted == nil {
+		return nil
+	}
+	desired := diskNames(wanted)
+	if len(desired) == 0 {
+		return nil
+	}
+	first, at := desired[0], mountOf(set, desired[0])
+	for _, name := range sizes.Names() {
+		if !model.DataVolume(name) || slices.Contains(desired, name) {
+			continue
+		}
+		if !slices.Contains(diskNames(set), name) {
+			if err := insertLike(set, name, first); err != nil {
+				return fmt.Errorf("keeping the disk %s of StatefulSet %s: %w", name, set.GetName(), err)
+			}
+		}
+		if to := strings.ReplaceAll(at, first, name); mountOf(set, name) == "" && to != at {
+			mountLike(set, first, name)
+			addFolders(set, at, to)
+		}
+	}
+	return nil
+}
+
+func insertLike(set *unstructured.Unstructured, name, first string) error {
+	var like map[string]any
+	each(set, func(template map[string]any) {
+		if templateName(template) == first {
+			like = template
+		}
+	})
+	if like == nil {
+		return fmt.Errorf("it has no claim template %s", first)
+	}
+	return insertDisk(set, name, like)
+}
+
+// mountLike mounts a disk wherever the first one is mounted.
+func mountLike(set *unstructured.Unstructured, first, name string) {
+	eachContainer(set, func(container map[string]any) {
+		mounts, _ := container["volumeMounts"].([]any)
+		for _, item := range slices.Clone(mounts) {
+			mount, _ := item.(map[string]any)
+			if path, _ := mount["mountPath"].(string); mount["name"] == first {
+				next := (&unstructured.Unstructured{Object: mount}).DeepCopy().Object
+				next["name"], next["mountPath"] = name, strings.ReplaceAll(path, first, name)
+				mounts = append(slices.Clip(mounts), any(next))
+			}
+		}
+		if len(mounts) > 0 {
+			container["volumeMounts"] = mounts
+		}
+	})
+}
+
+// addFolders adds to the settings that list folders those of a disk, as they are of the first one.
+func addFolders(set *unstructured.Unstructured, first, folder string) {
+	EachCommand(set, func(arguments []any) []any {
+		next := slices.Clone(arguments)
+		for i, a := range next {
+			text, _ := a.(string)
+			name, value, ok := strings.Cut(text, "=")
+			if !ok || !slices.Contains(pathSettings, strings.TrimPrefix(name, "-C")) {
+				continue
+			}
+			for path := range strings.SplitSeq(value, ",") {
+				if rest, of := strings.CutPrefix(path, first); of && (rest == "" || rest[0] == '/') {
+					text += "," + folder + rest
+				}
+			}
+			next[i] = text
+		}
+		return next
+	})
+}
+
+// withoutUnused is the StatefulSet with a pod template that does without these disks. Its claim
+// templates and its mark stay: no other pod is outdated by it.
+func withoutUnused(set *unstructured.Unstructured, disks string) *unstructured.Unstructured {
+	if disks == "" {
+		return set
+	}
+	narrow := set.DeepCopy()
+	unmount(narrow, model.Listed(disks))
+	return narrow
+}
