@@ -55,7 +55,11 @@ func mayTouch(t *pass.Pass, record *model.Record) bool {
 		if t.Record.Exclusions != nil {
 			access.WatchDenied(t) // a table that is hidden keeps the filters of a drain
 		}
-		keep(t)
+		closes := volume.Closes(t)
+		if keep(t); closes {
+			t.Decision.Apply = true
+			t.Waits(gates.Applied(t.Observed.ApplyErrors))
+		}
 		return false
 	}
 	lifecycle.TakeUp(t)
@@ -73,6 +77,7 @@ func decideNext(t *pass.Pass) {
 	aim.RefuseDefinition(t)
 	create(t)
 	volume.Replace(t)
+	volume.Removed(t)
 	compute.Begin(t)
 	start(t)
 	hold(t)

@@ -18,7 +18,8 @@ import (
 // more is restarted next: pods that come or go wait for that. Before all else comes a pod that does
 // not come back without such a recreation. What else a revision asks for is done in this order: an
 // upgrade at the present size, dedicated masters that come, those that go, other nodes that
-// come, those that go, further disks, a restart of what is left, and other volumes, node by node. Two things come before an upgrade: nodes
+// come, those that go, further disks, a restart of what is left, fewer disks and then other volumes, node
+// by node. Two things come before an upgrade: nodes
 // without which the cluster will never be green, and nodes for which it would wait for ever.
 //
 // Each function says whether its operation is due. Nothing behind one that is due begins before
@@ -66,6 +67,8 @@ func start(t *pass.Pass) {
 		func() bool { return scale.StartShrink(t, false) },
 		func() bool { return volume.StartDisks(t, false) },
 		func() bool { return rollout.StartRestart(t) },
+		func() bool { return scale.StartRemove(t) },
+		func() bool { return volume.StartFewer(t) },
 		func() bool { return scale.StartReplace(t, false) },
 	} {
 		if due() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -69,6 +70,7 @@ type world struct {
 	toyEvidence
 	toyVolumes
 	toyCompute
+	toyDisks
 	// stable is in memory: a kill loses it.
 	stable model.Stability
 
@@ -168,6 +170,7 @@ func (w *world) nodeNames() []string {
 func (w *world) observe() (o model.Observed) {
 	o = model.Observed{At: w.now, Commands: w.commands, Applied: w.applied, Sets: append([]model.ObservedSet(nil), w.sets...), Claims: append([]model.Claim(nil), w.claims...)}
 	defer func() { w.seeVolumes(&o) }()
+	defer func() { w.seeDisks(&o) }()
 	defer func() { w.seeCompute(&o) }()
 	o.Leftovers, o.Vanished = append([]model.Leftover(nil), w.leftovers...), w.vanished
 	db := model.Database{At: w.now}
@@ -292,6 +295,7 @@ func (w *world) turn() (d model.Decision, err error) {
 			w.desired.Changes = append(w.desired.Changes, model.Change{Class: model.ChangeRestart, Set: s.Name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
 		}
 	}
+	w.desired.Changes = append(w.desired.Changes, w.fewerChanges()...)
 	d = ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	for _, r := range d.Reports {
 		w.write(func() { w.reports = append(w.reports, r) })
@@ -339,6 +343,7 @@ func (w *world) seePod(set, name string) *toyPod {
 		pod = &toyPod{uid: "uid-" + w.next(), created: w.now.Truncate(time.Second)}
 		pod.template, pod.settings = split(w.live[set])
 		w.pods[name] = pod
+		w.getsDisks(set, name)
 	}
 	if pod.away == 0 {
 		return pod
@@ -346,6 +351,7 @@ func (w *world) seePod(set, name string) *toyPod {
 	if pod.away--; pod.away == 0 {
 		pod.uid, pod.created = "uid-"+w.next(), w.now.Truncate(time.Second)
 		pod.template, pod.settings = split(w.live[set])
+		w.getsDisks(set, name)
 	}
 	return nil
 }
@@ -425,7 +431,7 @@ func (w *world) apply(e model.Effective, saved model.Saved) {
 			}
 		}
 		if i >= 0 && w.sets[i].Replicas == s.Replicas && w.sets[i].InitialMasters == s.InitialMasters &&
-			w.live[s.Name] == saved[s.Name] && !w.applyAmounts(s.Name, saved) && w.hold[s.Name] == s.Hold && w.noted[s.Name] == s.Suspended && w.annotated[s.Name] == s.Settings {
+			w.live[s.Name] == saved[s.Name] && !w.applyAmounts(s.Name, saved) && w.unused[s.Name] == s.Unused && w.hold[s.Name] == s.Hold && w.noted[s.Name] == s.Suspended && w.annotated[s.Name] == s.Settings {
 			continue
 		}
 		w.write(func() {
@@ -439,6 +445,7 @@ func (w *world) apply(e model.Effective, saved model.Saved) {
 			w.live[s.Name], w.hold[s.Name], w.noted[s.Name] = saved[s.Name], s.Hold, s.Suspended
 			w.annotate(s.Name, s.Settings)
 			w.setAmounts(s.Name, saved)
+			w.setUnused(s.Name, s.Unused)
 			for o := range s.Replicas {
 				w.claim(s.Name, o)
 				if node := s.Name + "/" + strconv.Itoa(o); w.expects[node] == 0 {
@@ -459,13 +466,12 @@ func (w *world) apply(e model.Effective, saved model.Saved) {
 }
 
 func (w *world) claim(set string, ordinal int) {
-	name := fmt.Sprintf("data0-%s-%d", set, ordinal)
-	for _, c := range w.claims {
-		if c.Name == name {
-			return
+	for _, template := range w.disksOf(set) {
+		name := fmt.Sprintf("%s-%s-%d", template, set, ordinal)
+		if !slices.ContainsFunc(w.claims, func(c model.Claim) bool { return c.Name == name }) {
+			w.claims = append(w.claims, w.newClaim(name, set, ordinal))
 		}
 	}
-	w.claims = append(w.claims, w.newClaim(name, set, ordinal))
 }
 
 // run takes turns until nothing is left to do, restarting after a kill.

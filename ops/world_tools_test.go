@@ -75,6 +75,7 @@ func (w *world) RestartPod(_ context.Context, name, uid string, _ bool) error {
 			require.True(w.t, broken || other == name || together || p.away == 0 && !w.bad[p.template] && (sick || !w.sick[p.template]), "B: %s goes while %s is down", name, other)
 		}
 		require.True(w.t, broken || w.allocation() == "primaries", "a pod goes under the hold")
+		w.mayLoseDisks(name)
 		pod.away, pod.restarts = 2, pod.restarts+1
 		w.takesClaims(name)
 	})

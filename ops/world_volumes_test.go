@@ -68,8 +68,11 @@ func (w *world) templatesOf(set string) []model.VolumeTemplate {
 }
 
 func (w *world) newClaim(name, set string, ordinal int) model.Claim {
-	c := model.Claim{Name: name, Set: set, Ordinal: ordinal, Phase: "Bound", Template: "data0", UID: "uid-" + name, Class: "fast"}
+	c := model.Claim{Name: name, Set: set, Ordinal: ordinal, Phase: "Bound", Template: name[:strings.Index(name, "-")], UID: "uid-" + name, Class: "fast", Made: w.now}
 	for _, v := range w.templatesOf(set) {
+		if v.Name != c.Template {
+			continue
+		}
 		c.Requested, c.Capacity, c.Class, c.Attributes, c.Current = v.Size, v.Size, v.Class, v.Attributes, v.Attributes
 	}
 	return c
@@ -87,10 +90,7 @@ func (w *world) makeAgain(e model.EffectiveSet) {
 	make := func() {
 		w.away[e.Name] = false
 		w.made[e.Name]++
-		for _, v := range w.desired.Volumes {
-			if v.Set != e.Name {
-				continue
-			}
+		for _, v := range w.volumesIn(e) {
 			if size, ok := e.Sizes.Size(v.Name); ok {
 				v.Text, v.Size = size, manifest.BytesOfQuantity(size)
 			}

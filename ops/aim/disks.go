@@ -44,6 +44,30 @@ func refuseDisks(t *pass.Pass) {
 	refuseMissing(t, asking)
 }
 
+// itsOwn reports whether a claim was a disk of this very pod's node before: CrateDB has written on it in
+// this cluster, and a disk that the pod has is not younger. The id of a node is on each of its disks, so
+// that it stays the same as long as one of them does.
+func itsOwn(v *view.View, c *model.Claim) bool {
+	if c.ClusterID == "" || c.ClusterID != v.Record.ClusterID || c.Made.IsZero() || c.Terminating {
+		return false
+	}
+	return slices.ContainsFunc(v.Observed.Claims, func(o model.Claim) bool {
+		its := o.Set == c.Set && o.Ordinal == c.Ordinal && model.DataVolume(o.Template) && view.HasTemplate(v, o.Set, o.Template)
+		return its && o.ClusterID == c.ClusterID && !o.Made.IsZero() && !o.Made.After(c.Made) && !o.Terminating
+	})
+}
+
+// refuseFewer refuses fewer disks of a cluster that is being made, and where a pod has not got
+// all yet: another number comes once all pods of the StatefulSet have the same.
+func refuseFewer(t *pass.Pass, c model.Change) {
+	lacks := func(p *model.Pod) bool {
+		return p.Set == c.Set && slices.ContainsFunc(view.SurplusDisks(&t.View, c.Set), func(w model.VolumeTemplate) bool { return !p.Has(w.Name) })
+	}
+	if refuseEarly(t, c); t.Record.Bootstrap.Done && strings.HasPrefix(c.Path, "spec.volumeClaimTemplates") && t.AnyPod(lacks) {
+		t.Refuse(gates.Volumes(c.Set, c.Path, c.Old, c.New, false))
+	}
+}
+
 // extraDisks are the disks that pods have, and their StatefulSet has not, each with the last such pod.
 func extraDisks(v *view.View, set string) map[string]string {
 	out := map[string]string{}
@@ -62,14 +86,14 @@ func notBlank(v *view.View, s model.Set, further func(template string) bool) []s
 	var out []string
 	for i := range v.Observed.Claims {
 		c := &v.Observed.Claims[i]
-		if c.Set == s.Name && further(c.Template) && c.Ordinal < max(s.Replicas, RecordedReplicas(v, s.Name)) && !c.Blank() {
+		if c.Set == s.Name && further(c.Template) && c.Ordinal < max(s.Replicas, RecordedReplicas(v, s.Name)) && !c.Blank() && !itsOwn(v, c) {
 			out = append(out, c.Name)
 		}
 	}
 	return out
 }
 
-// refuseEarly refuses a further disk of a cluster that is being made.
+// refuseEarly refuses another number of disks of a cluster that is being made.
 func refuseEarly(t *pass.Pass, c model.Change) {
 	if !t.Record.Bootstrap.Done && strings.HasPrefix(c.Path, "spec.volumeClaimTemplates") {
 		t.Refuse(gates.Volumes(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))

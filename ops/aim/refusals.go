@@ -82,6 +82,8 @@ func refuseTemplates(t *pass.Pass) {
 			t.Refuse(gates.Volumes(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))
 		case model.ChangeDisks:
 			refuseEarly(t, c)
+		case model.ChangeFewerDisks:
+			refuseFewer(t, c)
 		case model.ChangeImmutable:
 			t.Refuse(gates.Immutable(c.Set, c.Path, c.Old, c.New))
 		case model.ChangeRestart:

@@ -14,7 +14,7 @@ import (
 // first node is drained for them. What is not known refuses nothing: each drain looks again.
 func refuseSmaller(t *pass.Pass) {
 	db := &t.Observed.Database
-	if !smaller(&t.View) || SmallerUnread(&t.View) || !db.Settings.DiskThreshold {
+	if !smaller(&t.View) && !fewer(&t.View) || SmallerUnread(&t.View) || !db.Settings.DiskThreshold {
 		return
 	}
 	nodes := disksAfter(&t.View)
@@ -39,6 +39,15 @@ func refuseSmaller(t *pass.Pass) {
 	case largest > widest:
 		t.Refuse(gates.VolumesTooSmall("the largest shard", largest, widest, db.Settings.LowWatermark, len(nodes)))
 	}
+}
+
+// fewer reports whether nodes with data are to do with fewer disks, and none does so yet: what has begun
+// is not taken back, and each drain looks again.
+func fewer(v *view.View) bool {
+	begun := v.Record.Removing != nil && v.Record.Removing.Done != ""
+	return !begun && slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool {
+		return view.Data(v, s) && v.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && view.SurplusOf(v, p) != "" })
+	})
 }
 
 // smaller reports whether volumes of data are to be replaced by smaller ones, and may be.

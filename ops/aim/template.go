@@ -25,6 +25,12 @@ func FirstOutdated(v *view.View, set string) *model.Pod {
 // goesBefore is the order of a restart: pods that are not ready, those whose volumes go with them, then
 // the lower ordinals. Behind one that lacks a disk none comes back.
 func goesBefore(v *view.View, p, other *model.Pod) bool {
+	if bereft := view.Bereft(v, p); bereft != view.Bereft(v, other) {
+		return bereft // copies are missing until it is back
+	}
+	if removes := view.Removes(v, p); removes != view.Removes(v, other) {
+		return removes // it is drained
+	}
 	if view.LacksDisk(v, p) || view.LacksDisk(v, other) {
 		return p.Ordinal < other.Ordinal
 	}

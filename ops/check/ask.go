@@ -13,6 +13,9 @@ import (
 // ask gives the gate of a check what it looks at.
 func (m *Move) ask(v *view.View, c Check) (model.Reason, bool) {
 	db, n := &v.Observed.Database, &m.Nodes
+	if m.Bereft && (c == HealthGreen || c == ClusterHealth || c == ReplicasComplete) {
+		return model.Reason{}, false // its restart brings the copies back
+	}
 	switch c {
 	case Contact:
 		return gates.Contact(v.Contact(), db.Error)

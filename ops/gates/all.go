@@ -118,6 +118,7 @@ var All = []Rule{
 	ClassExpandsRule,
 	VolumesGrowRule,
 	VolumesReplacedRule,
+	DisksRemovedRule,
 	VolumeFailedRule,
 	AttributesUnusableRule,
 	AttributesStayRule,

@@ -97,6 +97,8 @@ func staysNow(t *pass.Pass) string {
 	switch a := t.Decision.Disruptive; {
 	case a != nil:
 		return "another node is taken down in this moment"
+	case view.AnyNarrow(&t.View):
+		return "a StatefulSet is without a disk for the moment in which a pod of it restarts, and this one would come back without it"
 	case t.AnyPod(func(q *model.Pod) bool { return q.Terminating }):
 		return "another pod is on its way out"
 	case !aim.Applied(&t.View), !t.Observed.Applied.Effective.Equal(t.Decision.Effective):

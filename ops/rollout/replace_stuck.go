@@ -109,6 +109,8 @@ func mayReplace(t *pass.Pass) bool {
 	switch v := &t.View; {
 	case t.Rejected, t.Decision.Disruptive != nil:
 		return false
+	case view.AnyNarrow(v), slices.ContainsFunc(t.Decision.Effective.Sets, func(e model.EffectiveSet) bool { return e.Unused != "" }):
+		return false // a pod that is made now comes without a disk
 	case !t.Record.Bootstrap.Done && !stuckInBootstrap(v):
 		return false
 	}
@@ -157,13 +159,19 @@ func isStuck(v *view.View, p *model.Pod) bool {
 	switch {
 	case p.Ready, p.Template == "", !written(live), len(view.ExtraDisks(v, p)) > 0:
 		return false // it would come back without a disk that it has
-	case p.Template == live.Template && (p.Settings == live.Settings || p.Waiting == ""):
+	case !onAnother(v, p, live):
 		return false
 	case view.WouldGoBack(v, p, live), aim.AnotherFirst(v, p), comesBack(v, p, live), tried(v, p, live):
 		return false
 	}
 	_, kept := claimKeeps(v, p)
 	return kept == "" && view.Replaceable(v, p)
+}
+
+// onAnother: the pod would come up with what it lacks: another template, other settings where it does not
+// start, or a disk.
+func onAnother(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
+	return p.Template != live.Template || p.Settings != live.Settings && p.Waiting != "" || len(view.LacksUse(v, p)) > 0
 }
 
 // written: the StatefulSet is ours, and its controller has seen the template.

@@ -82,9 +82,24 @@ func Restart(t *pass.Pass) {
 		}
 		return
 	}
+	keepsDisk(&t.View, op)
 	step(t, op)
 	restartTimeout(t)
 	restartProgress(t)
+}
+
+// keepsDisk has a pod keep all its disks whose node is not empty any more, or takes shards again: it is
+// drained anew. One that is on its way stays what it is.
+func keepsDisk(v *view.View, op *model.Operation) {
+	r := op.Restart
+	if r.Removes == "" || op.Step == model.StepDown || !v.Contact() || !v.Observed.Database.ShardsKnown || !v.Observed.Database.NodesKnown {
+		return
+	}
+	for i := range v.Observed.Pods {
+		if p := &v.Observed.Pods[i]; p.UID == r.Removes && carriesData(v, p) && !emptied(v, p) {
+			r.Removes, r.Narrow = "", false
+		}
+	}
 }
 
 // followed is a copy of the operation that follows what is asked and desired by now.

@@ -23,11 +23,11 @@ func Detailed(d *model.Desired, r *model.Record) bool {
 		return true
 	}
 	for i := range d.Changes {
-		if c := d.Changes[i].Class; c == model.ChangeRestart || c == model.ChangeImage || c == model.ChangeResize || c == model.ChangeDisks {
+		if c := d.Changes[i].Class; c == model.ChangeRestart || c == model.ChangeImage || c == model.ChangeResize || c == model.ChangeDisks || c == model.ChangeFewerDisks {
 			return true
 		}
 	}
-	return r.Replacing != nil || r.Resizing != nil && r.Resizing.Restart
+	return r.Replacing != nil || r.Removing != nil || r.Resizing != nil && r.Resizing.Restart
 }
 
 // NodesAsked reports whether Decide needs to know which Kubernetes nodes take the pods: one is about
@@ -63,6 +63,7 @@ func move(t *pass.Pass, going *model.Pod, allocation string) check.Move {
 	heldBack := view.HeldBackByVersion(&t.View)
 	return check.Move{
 		Nodes: t.NodesBeside(going, present(&t.View)), Going: going, Allocation: allocation,
+		Bereft:        going != nil && view.Bereft(&t.View, going),
 		SettledYellow: t.Desired.Operations.SettledYellow == "proceed" || emptied(&t.View, going), Explained: heldBack != nil, HeldBack: heldBack,
 	}
 }
@@ -70,7 +71,8 @@ func move(t *pass.Pass, going *model.Pod, allocation string) check.Move {
 // emptied reports whether a pod is that of a drained node, without a shard, whose volume goes with it.
 // What lacks a copy lacks it because that node takes none before it is back on another volume.
 func emptied(v *view.View, p *model.Pod) bool {
-	if doomed := view.Doomed(v); doomed == nil || p == nil || doomed.Name != p.Name || !v.Observed.Database.ShardsKnown {
+	doomed := view.Doomed(v)
+	if p == nil || !v.Observed.Database.ShardsKnown || !(doomed != nil && doomed.Name == p.Name) && !(view.Removes(v, p) && view.Excluded(v, p)) {
 		return false
 	}
 	node := slices.IndexFunc(v.Observed.Database.Nodes, func(n model.Node) bool { return n.Name == p.NodeName })

@@ -14,7 +14,7 @@ import (
 // nextStep chooses the set and the pod, and asks every check.
 func nextStep(t *pass.Pass, op *model.Operation) {
 	r := op.Restart
-	r.Pod, r.PodUID, r.Template, r.Zone, r.Pods, r.Unseen = "", "", "", "", nil, false
+	r.Pod, r.PodUID, r.Template, r.Zone, r.Pods, r.Unseen, r.Narrow = "", "", "", "", nil, false, false
 	switch {
 	case t.Record.Hold != nil:
 		giveBackLost(t, op)

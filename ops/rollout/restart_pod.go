@@ -34,6 +34,8 @@ func holdStep(t *pass.Pass, op *model.Operation) {
 		}
 	case podWaits(t, op, p, h.Value):
 		op.Step = model.StepReturn
+	case view.Removes(&t.View, p) && !narrowed(t, r, p):
+		// The template is to do without the disk for the moment in which the pod is made.
 	default:
 		op.Step, r.Since = model.StepDown, t.Now
 		if len(r.Pods) > 0 {
@@ -42,6 +44,16 @@ func holdStep(t *pass.Pass, op *model.Operation) {
 			deletePod(t, p)
 		}
 	}
+}
+
+// narrowed has the template of a pod's StatefulSet do without the disks that go, and says whether
+// that is live.
+func narrowed(t *pass.Pass, r *model.Restart, p *model.Pod) bool {
+	r.Narrow = true
+	live := t.Live(p.Set)
+	return live != nil && live.ObservedGeneration == live.Generation && aim.Applied(&t.View) && !slices.ContainsFunc(model.Listed(view.SurplusOf(&t.View, p)), func(name string) bool {
+		return !slices.Contains(model.Listed(live.Unused), name)
+	})
 }
 
 // podReturns says of a pod that went why it is not back; p is nil while it is not there.
@@ -69,7 +81,8 @@ func downStep(t *pass.Pass, op *model.Operation) {
 	p := view.PodNamed(&t.View, r.Pod)
 	if seemsToStand(t, r, p) {
 		// It was decided and was not done, or is not seen yet.
-		if !mayGo(t) || !view.Outdated(&t.View, p) || podWaits(t, op, p, setting.HeldAllocation) {
+		waits := !mayGo(t) || !view.Outdated(&t.View, p) || podWaits(t, op, p, setting.HeldAllocation)
+		if waits || view.Removes(&t.View, p) && !narrowed(t, r, p) {
 			op.Step, r.Unseen = model.StepReturn, true
 			return
 		}
@@ -214,6 +227,10 @@ func stoppedStep(t *pass.Pass, op *model.Operation) {
 func stableStep(t *pass.Pass, op *model.Operation) {
 	if wentUnseen(&t.View, op.Restart) {
 		op.Step, op.Restart.Since, op.Restart.Unseen = model.StepDown, t.Now, false
+		return
+	}
+	if view.AnyBereft(&t.View) {
+		op.Step = model.StepNext // its restart brings back what is waited for
 		return
 	}
 	clock, unchanged, trial := t.Policy.StableWait(t.Desired.Operations.StableFor)

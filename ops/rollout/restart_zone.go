@@ -28,12 +28,12 @@ func Zone(v *view.View, p *model.Pod) string {
 }
 
 // together are the pods that go down with p, p among them, and their zone; none where it goes
-// alone. Alone go pods of a set that gets a disk, dedicated masters, the first pod on a template that is not verified, and all
+// alone. Alone go pods of a set that gets a disk or loses one, dedicated masters, the first pod on a template that is not verified, and all
 // where the zone is not known or the rest could not do without the whole of it.
 func together(v *view.View, set string, p *model.Pod) (string, []model.PodRef) {
 	zone, live, s := Zone(v, p), v.Live(set), view.Recorded(v.Record.Sets, set)
 	switch {
-	case v.Desired.Operations.RestartBy != "zone", zone == "", live == nil, s == nil, view.JoinedNotReady(v, p), view.Mixed(v, set):
+	case v.Desired.Operations.RestartBy != "zone", zone == "", live == nil, s == nil, view.JoinedNotReady(v, p), view.Mixed(v, set), len(view.SurplusDisks(v, set)) > 0:
 		return "", nil
 	}
 	proven := p.Template == live.Template

@@ -331,6 +331,10 @@ func drainProgress(t *pass.Pass, sh *model.Shrink, d drain) {
 // deletion of its claims.
 func makeSmaller(t *pass.Pass, op *model.Operation) {
 	sh := op.Shrink
+	if sh.Replaces != "" && removes(&t.View) {
+		restartsRemoved(t, view.PodNamed(&t.View, sh.Replaces), op.Revision)
+		return
+	}
 	if sh.Replaces != "" {
 		op.Step, sh.Since = model.StepClaims, t.Now
 		deleteClaims(t, op)

@@ -373,6 +373,9 @@ func scaleTimeout(t *pass.Pass) {
 	r.Message = shrinkWords(op.From, op.To) + words
 	if of := op.Shrink.Replaces; of != "" {
 		r.Message = "draining the node of pod " + of + " for other volumes" + words
+		if removes(&t.View) {
+			r.Message = "draining the node of pod " + of + ", which is to do with fewer disks," + words
+		}
 	}
 	aim.Outcome(t, model.OperationShrink, model.StatusFailure, "scale-timeout", r)
 }
@@ -383,6 +386,8 @@ func stays(v *view.View, sh *model.Shrink) bool {
 	switch p := view.PodNamed(v, sh.Replaces); {
 	case sh.Replaces == "":
 		return false
+	case p != nil && removes(v):
+		return view.SurplusOf(v, p) == "" || v.Record.Exclusions == nil || v.Record.Exclusions.Replaces != p.UID
 	case p == nil, !aim.MayReplace(v), len(aim.OtherClaims(v, p)) == 0, len(aim.OtherVolumes(v, sh.Set)) > 0:
 		return true
 	default:

@@ -103,6 +103,16 @@ func excluded(v *View) iter.Seq[*model.Pod] {
 	}
 }
 
+// Excluded reports whether the node of a pod is a member that we exclude.
+func Excluded(v *View, p *model.Pod) bool {
+	for q := range excluded(v) {
+		if q.UID == p.UID {
+			return true
+		}
+	}
+	return false
+}
+
 // Drained is how many nodes of pods that stay take no copy, because we exclude them until their
 // volumes are replaced: CrateDB counts no excluded node for a range of replicas.
 func Drained(v *View) int {

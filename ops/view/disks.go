@@ -16,6 +16,16 @@ func LacksDisk(v *View, p *model.Pod) bool {
 	return slices.ContainsFunc(v.Observed.Volumes, func(w model.VolumeTemplate) bool { return w.Set == p.Set && !p.Has(w.Name) })
 }
 
+// lacksDesired reports whether a pod has no volume of a disk that its StatefulSet has a claim template
+// of and mounts. The mark of the template says nothing of it where the disk was taken away before.
+func lacksDesired(v *View, p *model.Pod) bool {
+	live := v.Live(p.Set)
+	return slices.ContainsFunc(v.Desired.Volumes, func(w model.VolumeTemplate) bool {
+		there := w.Set == p.Set && model.DataVolume(w.Name) && HasTemplate(v, w.Set, w.Name)
+		return there && !p.Has(w.Name) && live != nil && !slices.Contains(model.Listed(live.Unused), w.Name)
+	})
+}
+
 // ExtraDisks are the disks that a pod has, and that its StatefulSet has no claim template of: made
 // again, the pod would come back without them.
 func ExtraDisks(v *View, p *model.Pod) []string {
@@ -23,7 +33,7 @@ func ExtraDisks(v *View, p *model.Pod) []string {
 		return nil
 	}
 	return slices.DeleteFunc(strings.Split(p.Volumes, ","), func(name string) bool {
-		return !model.DataVolume(name) || HasTemplate(v, p.Set, name)
+		return !model.DataVolume(name) || !p.Uses(name) || HasTemplate(v, p.Set, name)
 	})
 }
 

@@ -42,6 +42,9 @@ func Outdated(v *View, p *model.Pod) bool {
 	if v.Record.RecoverDue && WaitsForTooMany(v, p) || ReplacesVolume(v, p) {
 		return true
 	}
+	if Removes(v, p) || len(LacksUse(v, p)) > 0 || lacksDesired(v, p) {
+		return true
+	}
 	if v.Desired.Operations.OfflineResize == model.OfflineRestart && AwaitsMount(v, p) || ResizesByRestart(v) && Lags(v, p) {
 		return true
 	}

@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/ops/aim"
@@ -101,14 +102,14 @@ func recreates(v *view.View, set string) bool {
 	case others(v, set):
 		return grown(v, set)
 	}
-	return disksDue(v, set)
+	return disksDue(v, set) || fewerDue(v, set)
 }
 
 // others reports whether the claim templates of a live StatefulSet are to be larger or of another
 // VolumeAttributesClass, or others whose
 // volumes replace those that are there.
 func others(v *view.View, set string) bool {
-	return behind(v, set) || aim.MayReplace(v) && len(aim.OtherVolumes(v, set)) > 0
+	return behind(v, set) || aim.MayReplace(v) && len(aim.OtherVolumes(v, set)) > 0 && len(view.SurplusDisks(v, set)) == 0
 }
 
 // sizesFor are the claim templates that a recreated StatefulSet gets: the disks that all its pods have,
@@ -121,9 +122,9 @@ func sizesFor(v *view.View, set string) model.SizeList {
 			return !model.DataVolume(template) || !v.AnyPod(func(p *model.Pod) bool { return p.Set == set && !p.Terminating && !p.Has(template) })
 		})
 	case others(v, set):
-		return wanted.Only(func(template string) bool { return view.HasTemplate(v, set, template) })
+		return with(keptDisks(v, set), wanted.Only(func(template string) bool { return view.HasTemplate(v, set, template) }), model.Sizes, set)
 	}
-	return wanted
+	return with(keptDisks(v, set), wanted, model.Sizes, set)
 }
 
 // classesFor are their storage classes.
@@ -131,7 +132,14 @@ func classesFor(v *view.View, set string) model.SizeList {
 	if view.HeldBack(v, set) != "" {
 		return model.Classes(v.Observed.Volumes, set)
 	}
-	return model.Classes(v.Desired.Volumes, set)
+	return with(keptDisks(v, set), model.Classes(v.Desired.Volumes, set), model.Classes, set)
+}
+
+// with is a list of sizes or classes, and those of further claim templates of a set.
+func with(kept []model.VolumeTemplate, list model.SizeList, of func([]model.VolumeTemplate, string) model.SizeList, set string) model.SizeList {
+	parts := slices.DeleteFunc(append(strings.Split(string(list), ","), strings.Split(string(of(kept, set)), ",")...), func(part string) bool { return part == "" })
+	slices.Sort(parts)
+	return model.SizeList(strings.Join(parts, ","))
 }
 
 // attributesFor are their VolumeAttributesClasses.

@@ -3,6 +3,7 @@ package volume
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -305,7 +306,11 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 		// The record was lost while it was gone: nobody knows any other template, and pods without
 		// a StatefulSet need one, whatever of the definition is refused.
 		e.Template, e.KeepGateway = model.TemplateWanted, false
+		e.Sizes, e.Classes = usedDisks(v, e.Name, model.Sizes), usedDisks(v, e.Name, model.Classes)
 	case live == nil:
+		if slices.ContainsFunc(v.Desired.Changes, func(c model.Change) bool { return c.Set == e.Name && c.Class == model.ChangeFewerDisks }) {
+			e.Template = model.TemplateKept // somebody has deleted it, and its pods use what is not desired
+		}
 	case live.Terminating && recreating:
 		e.Gap = true
 	case e.Template != model.TemplateWanted || differs(v, e.Name):
@@ -313,12 +318,31 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 		e.Sizes, e.Classes = model.Sizes(v.Observed.Volumes, e.Name), model.Classes(v.Observed.Volumes, e.Name)
 		e.Attributes = model.AttributesList(v.Observed.Volumes, e.Name)
 	}
+	e.Unused = view.Narrowing(v, e.Name)
+}
+
+// usedDisks are the sizes or the classes of the desired claim templates of a set, and of disks that its
+// pods use in addition; "" where there are none of those.
+func usedDisks(v *view.View, set string, of func([]model.VolumeTemplate, string) model.SizeList) model.SizeList {
+	var used []model.VolumeTemplate
+	for i := range v.Observed.Claims {
+		c := &v.Observed.Claims[i]
+		p := v.Pod(set, c.Ordinal)
+		its := c.Set == set && model.DataVolume(c.Template) && aim.DesiredVolume(v, set, c.Template) == nil && p != nil && p.Volumes != "" && p.Uses(c.Template)
+		if its && !slices.ContainsFunc(used, func(u model.VolumeTemplate) bool { return u.Name == c.Template }) {
+			used = append(used, model.VolumeTemplate{Set: set, Name: c.Template, Text: strconv.FormatInt(c.Requested, 10), Size: c.Requested, Class: c.Class})
+		}
+	}
+	if len(used) == 0 {
+		return ""
+	}
+	return with(used, of(v.Desired.Volumes, set), of, set)
 }
 
 // differs reports whether a live claim template is another one than the desired one, or
 // there is none of a disk that is desired.
 func differs(v *view.View, set string) bool {
-	return len(view.FurtherDisks(v, set)) > 0 || slices.ContainsFunc(v.Observed.Volumes, func(live model.VolumeTemplate) bool {
+	return len(view.FurtherDisks(v, set)) > 0 || len(view.SurplusDisks(v, set)) > 0 || slices.ContainsFunc(v.Observed.Volumes, func(live model.VolumeTemplate) bool {
 		w := aim.DesiredVolume(v, set, live.Name)
 		if live.Set != set || w == nil {
 			return false

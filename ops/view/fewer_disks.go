@@ -1,0 +1,131 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// A pod has the volumes of its StatefulSet's claim templates, which Kubernetes never changes, and uses
+// those that the pod template mounts, which changes at any time. So a disk goes from one pod at a time:
+// the template does without it for as long as that pod restarts, and every other pod that
+// vanishes before or afterwards comes back with all its disks.
+
+// SurplusDisks are the disks that a live StatefulSet has claim templates of, and is not to have.
+func SurplusDisks(v *View, set string) []model.VolumeTemplate {
+	live := v.Live(set)
+	desired := func(template string) bool {
+		return slices.ContainsFunc(v.Desired.Volumes, func(w model.VolumeTemplate) bool { return w.Set == set && w.Name == template })
+	}
+	known := slices.ContainsFunc(v.Desired.Volumes, func(w model.VolumeTemplate) bool { return w.Set == set && model.DataVolume(w.Name) })
+	if !known || live == nil || !live.Ours {
+		return nil
+	}
+	var out []model.VolumeTemplate
+	for _, w := range v.Observed.Volumes {
+		if w.Set == set && model.DataVolume(w.Name) && !desired(w.Name) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// AnySurplus reports whether any StatefulSet of the cluster has such a disk.
+func AnySurplus(v *View) bool {
+	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return len(SurplusDisks(v, s.Name)) > 0 })
+}
+
+// SurplusOf are those of them that a pod uses, separated by commas; "" for none.
+func SurplusOf(v *View, p *model.Pod) string {
+	var out []string
+	for _, w := range SurplusDisks(v, p.Set) {
+		if p.Uses(w.Name) {
+			out = append(out, w.Name)
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+// Unneeded reports whether a StatefulSet may be recreated without its surplus disks: all its pods are
+// there, and none uses one.
+func Unneeded(v *View, set string) bool {
+	live := v.Live(set)
+	if live == nil || live.Terminating || len(SurplusDisks(v, set)) == 0 {
+		return false
+	}
+	for ordinal := range live.Replicas {
+		if p := v.Pod(set, ordinal); p == nil || p.Terminating || SurplusOf(v, p) != "" {
+			return false
+		}
+	}
+	return live.Replicas > 0
+}
+
+// Removes reports whether a restart is under way that brings this pod back with fewer disks.
+func Removes(v *View, p *model.Pod) bool {
+	return Restarting(v) && v.Record.Operation.Restart.Removes == p.UID && SurplusOf(v, p) != ""
+}
+
+// Narrowing are the disks that the template of a StatefulSet is to do without now, separated by
+// commas; "" for none. It is so from when all is ready for one pod to restart until another one of
+// its name is there, and not for longer than a pod may take: it may be on a machine that is lost.
+func Narrowing(v *View, set string) string {
+	if !Restarting(v) {
+		return ""
+	}
+	r, step := v.Record.Operation.Restart, v.Record.Operation.Step
+	if !r.Narrow || r.Set != set || v.Rejected || step != model.StepHold && step != model.StepDown {
+		return ""
+	}
+	if p := PodNamed(v, r.Pod); p != nil && p.UID != r.PodUID || step == model.StepDown && v.Elapsed(r.Since) > PodLimit(v) {
+		return ""
+	}
+	var out []string
+	for _, w := range SurplusDisks(v, set) {
+		out = append(out, w.Name)
+	}
+	return strings.Join(out, ",")
+}
+
+// Narrow reports whether the live template of a StatefulSet does without a surplus disk: a pod that is
+// made now comes without it.
+func Narrow(v *View, set string) bool {
+	live := v.Live(set)
+	return live != nil && slices.ContainsFunc(SurplusDisks(v, set), func(w model.VolumeTemplate) bool {
+		return slices.Contains(model.Listed(live.Unused), w.Name)
+	})
+}
+
+// AnyNarrow reports whether that is so of any StatefulSet of the cluster.
+func AnyNarrow(v *View) bool {
+	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return Narrow(v, s.Name) })
+}
+
+// LacksUse are the disks that a pod has a volume of and does not use, though it is to: they are
+// desired, or its node was not found empty before it came back without them. The template has
+// them again, so that the next restart of the pod brings them.
+func LacksUse(v *View, p *model.Pod) []string {
+	live := v.Live(p.Set)
+	if p.Unused == "" || live == nil {
+		return nil
+	}
+	surplus := func(name string) bool {
+		return slices.ContainsFunc(SurplusDisks(v, p.Set), func(w model.VolumeTemplate) bool { return w.Name == name })
+	}
+	return slices.DeleteFunc(model.Listed(p.Unused), func(name string) bool {
+		there := HasTemplate(v, p.Set, name) && !slices.Contains(model.Listed(live.Unused), name)
+		return !there || surplus(name) && v.Record.Removing.Has(p.UID)
+	})
+}
+
+// Bereft reports whether a pod has come back without a disk, and its node was not found empty before:
+// copies on that disk are missing, and its restart brings them back.
+func Bereft(v *View, p *model.Pod) bool {
+	return v.Record.Removing != nil && !v.Record.Removing.Has(p.UID) && len(LacksUse(v, p)) > 0
+}
+
+// AnyBereft reports whether there is such a pod.
+func AnyBereft(v *View) bool {
+	return v.AnyPod(func(p *model.Pod) bool { return Bereft(v, p) })
+}

@@ -1,0 +1,172 @@
+package volume
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+// Fewer disks come node by node (scale.StartRemove). When no pod uses a disk any more its StatefulSet is
+// recreated without the claim template.
+
+// StartFewer begins that recreation, and says whether one is due.
+func StartFewer(t *pass.Pass) bool {
+	due := false
+	for _, s := range t.Record.Sets {
+		if fewerDue(&t.View, s.Name) {
+			if due = true; begun(t, t.Live(s.Name), s.Replicas) {
+				return true
+			}
+		}
+	}
+	return due
+}
+
+// fewerDue reports whether a StatefulSet is to be recreated without disks that none of its pods uses.
+func fewerDue(v *view.View, set string) bool {
+	return !v.Rejected && !v.Suspending && v.Record.Removing != nil && view.Unneeded(v, set) && !view.Narrow(v, set)
+}
+
+// keptDisks are the claim templates of disks that are not desired, which a StatefulSet has to keep: its pods
+// use them.
+func keptDisks(v *view.View, set string) []model.VolumeTemplate {
+	if fewerDue(v, set) {
+		return nil
+	}
+	return view.SurplusDisks(v, set)
+}
+
+// Removed notes that disks are being removed, from when fewer are desired until no StatefulSet has
+// more, and says how far that has come.
+func Removed(t *pass.Pass) {
+	if t.Rejected || t.Desired.Removed || !t.Record.Bootstrap.Done || t.Suspending || len(t.Record.Suspended) > 0 {
+		return // nothing is removed, or without its pods nobody can tell
+	}
+	using, lacking, total := usingDisks(&t.View)
+	surplus, was := view.AnySurplus(&t.View), t.Record.Removing
+	switch {
+	case was == nil && !surplus:
+		return
+	case !surplus && len(lacking) == 0:
+		whole := !view.AnyMixed(&t.View) && total >= recorded(&t.View)
+		if whole && t.Record.Exclusions == nil && t.Record.Operation == nil {
+			t.Record.Removing = nil
+			t.Feedback("expand_storage", model.StatusSuccess, "DisksRemoved", "each node has the disks that are desired, "+disksWords(&t.View)+freeWords(&t.View))
+		}
+		return
+	}
+	if desired := disksWords(&t.View); was == nil || was.Desired != desired {
+		next := model.DiskRemoval{Desired: desired}
+		if was != nil {
+			next.Done = was.Done
+		}
+		t.Record.Removing = &next
+		if surplus {
+			t.Feedback("expand_storage", model.StatusInProgress, "DisksRemoving", "disks are removed node by node; each node is drained before, and no claim is deleted: "+desired)
+		}
+	}
+	noteDone(t)
+	_, lacking, _ = usingDisks(&t.View)
+	t.Waits(gates.DisksRemoved(progressWords(using, lacking, total)))
+}
+
+// noteDone notes a pod that has come back without a disk, for its node was found empty before; others are
+// forgotten once they have gone.
+func noteDone(t *pass.Pass) {
+	next := *t.Record.Removing
+	done := slices.DeleteFunc(model.Listed(next.Done), func(uid string) bool {
+		return !t.AnyPod(func(p *model.Pod) bool { return p.UID == uid })
+	})
+	if view.Restarting(&t.View) {
+		r := t.Record.Operation.Restart
+		p := view.PodNamed(&t.View, r.Pod)
+		if back := p != nil && r.Narrow && r.Removes == r.PodUID && p.UID != r.PodUID && p.Unused != ""; back && !slices.Contains(done, p.UID) {
+			done = append(done, p.UID)
+		}
+	}
+	next.Done = strings.Join(done, ",")
+	t.Record.Removing = &next
+}
+
+// usingDisks are the nodes that use a disk which is not desired, the pods that lack the use of one that
+// they are to have, and how many nodes there are.
+func usingDisks(v *view.View) (using, lacking []string, total int) {
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		if view.Recorded(v.Record.Sets, p.Set) == nil {
+			continue
+		}
+		if total++; view.SurplusOf(v, p) != "" {
+			using = append(using, p.NodeName)
+		}
+		if disks := view.LacksUse(v, p); len(disks) > 0 {
+			lacking = append(lacking, p.Name+" ("+strings.Join(disks, ", ")+")")
+		}
+	}
+	return using, lacking, total
+}
+
+func progressWords(using, lacking []string, total int) string {
+	words := fmt.Sprintf("%d of %d nodes do without", total-len(using), total)
+	if len(using) > 0 {
+		words += ", " + gates.Few(using) + " not yet"
+	}
+	if len(lacking) > 0 {
+		words += "; these pods are without a disk that they are to have, and restart with it: " + gates.Few(lacking) + ". What is on its claim is there: do not delete that"
+	}
+	return words
+}
+
+// disksWords are the claim templates of disks that are desired, in words that compare.
+func disksWords(v *view.View) string {
+	var parts []string
+	for _, s := range v.Record.Sets {
+		disks := model.Sizes(v.Desired.Volumes, s.Name).Only(model.DataVolume)
+		parts = append(parts, s.Name+" "+strings.ReplaceAll(string(disks), ",", ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// freeWords name the claims of disks that no pod uses any more.
+func freeWords(v *view.View) string {
+	var free []string
+	for i := range v.Observed.Claims {
+		c := &v.Observed.Claims[i]
+		known := view.Recorded(v.Record.Sets, c.Set) != nil && model.DataVolume(c.Template)
+		if known && v.Live(c.Set) != nil && !view.HasTemplate(v, c.Set, c.Template) {
+			free = append(free, c.Name)
+		}
+	}
+	if len(free) == 0 {
+		return ""
+	}
+	return ". These claims are free, and nobody deletes them: " + gates.Few(free) + ". Delete those that nobody needs; Kubernetes keeps one until its pod has restarted once more"
+}
+
+func recorded(v *view.View) int {
+	n := 0
+	for _, s := range v.Record.Sets {
+		n += s.Replicas
+	}
+	return n
+}
+
+// Closes has the template of a StatefulSet mount again what pods use, also where nothing else is done: a
+// pause, a release or a daemon that has lost its record may come in the moment in which it does
+// not. It says whether that is due.
+func Closes(t *pass.Pass) bool {
+	if !view.AnyNarrow(&t.View) {
+		return false
+	}
+	if view.Restarting(&t.View) && t.Record.Operation.Restart.Narrow {
+		next, restart := *t.Record.Operation, *t.Record.Operation.Restart
+		restart.Narrow, next.Restart = false, &restart
+		t.Record.Operation = &next
+	}
+	return true
+}

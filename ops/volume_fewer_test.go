@@ -1,0 +1,228 @@
+package ops_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// twoDisksWorld is a cluster of three nodes with two disks each, and data: also a table with one copy.
+func twoDisksWorld(t *testing.T) *world {
+	w := newWorld(t, disked(wantedCluster(3), 2, sizeBefore))
+	w.run(40)
+	w.fill(model.Table{Name: "doc.one", Replicas: "1"}, 6, 2)
+	w.fill(model.Table{Name: "doc.sole", Replicas: "0"}, 6, 1)
+	w.run(40)
+	return w
+}
+
+// checkFewer checks what holds when each pod does with one disk.
+func checkFewer(t *testing.T, w *world) {
+	t.Helper()
+	require.Len(t, w.templates, 1, "the StatefulSet was recreated without the claim template")
+	assert.Len(t, w.claims, 6, "nobody deletes a claim")
+	for pod := range w.pods {
+		assert.False(t, w.uses(pod, "data1"), pod)
+		assert.True(t, w.uses(pod, "data0"), pod)
+	}
+	assert.Empty(t, w.asleep, "no shard is on a disk that nobody uses")
+	assert.Len(t, w.shards, 18, "each copy is there")
+	assert.Empty(t, w.renamed, "each node has its id still")
+	checkQuiet(t, w)
+}
+
+func checkQuiet(t *testing.T, w *world) {
+	t.Helper()
+	assert.Empty(t, w.unused[hot])
+	assert.Empty(t, w.excluded(), "the exclusions were given back")
+	assert.Nil(t, w.record.Removing)
+	assert.Nil(t, w.record.Operation)
+	assert.Zero(t, w.least["crate-data-c"], "the budget is as it was")
+}
+
+func TestDisksAreRemovedNodeByNode(t *testing.T) {
+	w := twoDisksWorld(t)
+	w.desired = disked(w.desired, 1, sizeBefore)
+	w.run(600)
+	checkFewer(t, w)
+	for name, p := range w.pods {
+		assert.Equal(t, 1, p.restarts, name)
+	}
+	assert.Equal(t, 2, w.made[hot], "the StatefulSet is recreated once, at the end")
+	assert.Equal(t, 1, reported(w, "DisksRemoving"))
+	assert.Equal(t, 1, reported(w, "DisksRemoved"))
+	assert.Zero(t, reported(w, "RestartSucceeded"), "each node is no restart of its own")
+	assert.Equal(t, model.StageVerified, w.record.Stage)
+	for _, r := range w.reports {
+		if r.Reason == "DisksRemoved" {
+			assert.Contains(t, r.Message, "data1-crate-data-hot-c-0; data1-crate-data-hot-c-1; data1-crate-data-hot-c-2")
+		}
+	}
+	assert.LessOrEqual(t, w.narrow, 3*4, "the template is without the disk for a few looks of each pod's restart")
+}
+
+// midway runs until the first pod does without the disk.
+func (w *world) midway() {
+	w.desired = disked(w.desired, 1, sizeBefore)
+	for i := 0; i < 400 && w.lacks[hot+"-0"] == ""; i++ {
+		_, err := w.turn()
+		require.NoError(w.t, err)
+	}
+	require.Equal(w.t, "data1", w.lacks[hot+"-0"])
+}
+
+func TestARemovalOfDisksSurvivesAKillAtEachWrite(t *testing.T) {
+	start := func() *world {
+		w := twoDisksWorld(t)
+		w.desired = disked(w.desired, 1, sizeBefore)
+		w.backAgain = 0
+		return w
+	}
+	cutOff(t, start, someOrEach(3), 450, func(t *testing.T, w *world, last model.Decision) {
+		assert.Equal(t, model.Done, last.Verdict, "%v %v", last.Waits, last.Refusals)
+		checkFewer(t, w)
+	})
+}
+
+// A pod that vanishes comes back with all its disks, whenever: in the moment in which another one
+// restarts too, once it is restarted once more. Nothing is lost.
+func TestAPodThatVanishesWhileDisksAreRemovedLosesNothing(t *testing.T) {
+	narrowed := func(w *world) bool { return w.unused[hot] != "" }
+	draining := func(w *world) bool { return len(w.excluded()) > 0 && !narrowed(w) }
+	goes := func(w *world) bool { return narrowed(w) && w.pods[hot+"-0"].away > 0 }
+	for _, c := range []struct {
+		name string
+		when func(w *world) bool
+		pod  string
+		lost bool
+	}{
+		{"while the first node is drained", draining, hot + "-1", false},
+		{"the one that is drained", draining, hot + "-0", false},
+		{"before the first pod goes", narrowed, hot + "-2", false},
+		{"before the first pod goes, and the record is lost", narrowed, hot + "-2", true},
+		{"as the first pod goes", goes, hot + "-2", false},
+		{"as the first pod goes, and the record is lost", goes, hot + "-2", true},
+		{"the first pod itself, as it restarts", narrowed, hot + "-0", false},
+		{"after it", func(w *world) bool { return w.lacks[hot+"-0"] != "" && !narrowed(w) }, hot + "-1", false},
+		{"after it, and the record is lost", func(w *world) bool { return w.lacks[hot+"-0"] != "" && !narrowed(w) }, hot + "-1", true},
+		{"the one that has come back without it", func(w *world) bool { return w.lacks[hot+"-0"] != "" && !narrowed(w) }, hot + "-0", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := twoDisksWorld(t)
+			w.desired = disked(w.desired, 1, sizeBefore)
+			for i := 0; i < 400 && !c.when(w); i++ {
+				_, _ = w.turn()
+			}
+			require.True(t, c.when(w))
+			if w.vanishes(c.pod); c.lost {
+				w.record = model.Record{}
+			}
+			bereft := ""
+			for i := 0; i < 1500; i++ {
+				d, _ := w.turn()
+				if len(w.asleep) > 0 {
+					bereft += waitsWith(d, "disks-removed")
+				}
+				if d.Verdict == model.Done && !d.Save {
+					break
+				}
+			}
+			if c.name == "as the first pod goes" {
+				assert.Contains(t, bereft, c.pod+" (data1)", "it is said by name")
+				assert.Contains(t, bereft, "do not delete")
+			}
+			checkFewer(t, w)
+		})
+	}
+}
+
+// What is pushed or said midway.
+func TestARemovalOfDisksFollowsWhatIsDesiredByThen(t *testing.T) {
+	back := func(w *world) { w.desired = disked(w.desired, 2, sizeBefore) }
+	for _, c := range []struct {
+		name string
+		so   func(w *world)
+		// then is said after a while.
+		then  func(w *world)
+		check func(t *testing.T, w *world)
+	}{
+		{"the old number: pods have the disk again", back, nil, func(t *testing.T, w *world) {
+			for pod := range w.pods {
+				assert.True(t, w.uses(pod, "data1"), pod)
+			}
+			assert.Len(t, w.shards, 18)
+			assert.Equal(t, 1, w.made[hot], "the StatefulSet has never been without it")
+			assert.Equal(t, 1, w.pods[hot+"-0"].restarts-1, "only that pod restarts for it")
+			assert.Equal(t, 0, w.pods[hot+"-2"].restarts)
+			checkQuiet(t, w)
+		}},
+		{"an abort, taken back", func(w *world) { w.commands.Abort = "true" }, func(w *world) { w.commands.Abort = "" }, checkFewer},
+		{"a pause, taken back", func(w *world) { w.desired.Paused = true }, func(w *world) { w.desired.Paused = false }, checkFewer},
+		{"a release, taken back", func(w *world) { w.desired.Released = true }, func(w *world) { w.desired.Released = false }, checkFewer},
+		{"another version", func(w *world) { w.desired.Version, w.desired.Revision = "5.10.2", "rev-version" }, nil, checkFewer},
+		{"another template", func(w *world) { w.template, w.desired.Revision = "t2", "rev-t2" }, nil, checkFewer},
+		{"a larger size", func(w *world) { w.desired = disked(w.desired, 1, sizeAfter); w.backAgain = 1 }, nil, func(t *testing.T, w *world) {
+			checkFewer(t, w)
+			for _, claim := range w.claims {
+				assert.Equal(t, claim.Template == "data0", claim.Capacity == 200*gib, claim.Name)
+			}
+		}},
+		{"another node", func(w *world) {
+			w.desired.Sets = slices.Clone(w.desired.Sets)
+			w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-4"
+		}, nil, func(t *testing.T, w *world) {
+			require.Len(t, w.templates, 1)
+			assert.Len(t, w.shards, 18)
+			assert.Empty(t, w.asleep)
+			checkQuiet(t, w)
+		}},
+		{"a definition that is refused, taken back", func(w *world) { w.desired.ClusterName = "another" }, func(w *world) { w.desired.ClusterName = "c" }, checkFewer},
+	} {
+		for _, when := range []string{"before", "narrow", "after"} {
+			t.Run(c.name+", "+when, func(t *testing.T) {
+				w := twoDisksWorld(t)
+				was := w.desired.ClusterName
+				w.desired = disked(w.desired, 1, sizeBefore)
+				at := func() bool {
+					switch when {
+					case "before":
+						return len(w.excluded()) > 0
+					case "narrow":
+						return w.unused[hot] != ""
+					}
+					return w.lacks[hot+"-0"] != "" && w.unused[hot] == ""
+				}
+				for i := 0; i < 400 && !at(); i++ {
+					_, _ = w.turn()
+				}
+				require.True(t, at())
+				if when == "before" && c.name == "the old number: pods have the disk again" {
+					c.check = nil
+				}
+				c.so(w)
+				for range 60 {
+					_, _ = w.turn()
+				}
+				if c.then != nil {
+					assert.Empty(t, w.unused[hot], "no template stays without a disk")
+					if c.then(w); w.desired.ClusterName == "c" {
+						w.desired.ClusterName = was
+					}
+				}
+				w.run(1200)
+				if c.check != nil {
+					c.check(t, w)
+				} else {
+					checkQuiet(t, w)
+				}
+			})
+		}
+	}
+}
+
+var _ = fmt.Sprint
