@@ -98,11 +98,15 @@ func (w *world) getsDisks(set, pod string) {
 	if w.has == nil {
 		w.has, w.lacks, w.asleep = map[string]string{}, map[string]string{}, map[string][]model.Shard{}
 	}
+	used := w.uses(pod, "data1")
 	w.has[pod], w.lacks[pod] = strings.Join(w.disksOf(set), ","), w.unused[set]
 	node := w.nodeID(set + "/" + lastOf(pod))
 	if w.uses(pod, "data1") {
 		w.shards = append(w.shards, w.asleep[node]...)
 		delete(w.asleep, node)
+		return
+	}
+	if !used {
 		return
 	}
 	w.shards = slices.DeleteFunc(w.shards, func(s model.Shard) bool {
