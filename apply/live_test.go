@@ -34,7 +34,7 @@ func TestWhatIsOursIsSeenAndNothingElse(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 			Spec: corev1.PodSpec{
 				Containers: []corev1.Container{{Name: "crate", Image: "crate:6.4.0", Env: []corev1.EnvVar{{Name: "A", Value: "b"}},
-					VolumeMounts: []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}}},
+					VolumeMounts: []corev1.VolumeMount{{Name: "v", MountPath: "/v"}, {Name: "data0", MountPath: "/data/data0"}}}},
 				Volumes: []corev1.Volume{{Name: "v"}, {Name: "data0", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data0-p-0", ReadOnly: true}}}},
 			},
 		}, metav1.CreateOptions{})
@@ -70,6 +70,7 @@ func TestWhatIsOursIsSeenAndNothingElse(t *testing.T) {
 	}
 	assert.Empty(t, pods[0].ManagedFields)
 	assert.Empty(t, pods[0].Spec.Containers[0].Env)
+	assert.Equal(t, []corev1.VolumeMount{{Name: "data0"}}, pods[0].Spec.Containers[0].VolumeMounts, "which disks it uses is kept")
 	var keys []string
 	for _, u := range live.Objects(w.namespace, "one") {
 		keys = append(keys, u.GetKind()+" "+u.GetName())

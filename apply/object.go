@@ -152,12 +152,23 @@ func ofUnreachable(all []corev1.Toleration) []corev1.Toleration {
 	})
 }
 
+// ofDisks are the mounts of disks, data0 and so on, by their names alone.
+func ofDisks(all []corev1.VolumeMount) []corev1.VolumeMount {
+	var kept []corev1.VolumeMount
+	for _, m := range all {
+		if strings.HasPrefix(m.Name, "data") {
+			kept = append(kept, corev1.VolumeMount{Name: m.Name})
+		}
+	}
+	return kept
+}
+
 func stripContainers(containers []corev1.Container) []corev1.Container {
 	result := make([]corev1.Container, 0, len(containers))
 	for _, c := range containers {
 		result = append(result, corev1.Container{
 			Name: c.Name, Image: c.Image, Command: c.Command, Args: c.Args,
-			Ports: c.Ports, Resources: c.Resources,
+			Ports: c.Ports, Resources: c.Resources, VolumeMounts: ofDisks(c.VolumeMounts),
 		})
 	}
 	return result

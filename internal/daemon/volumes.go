@@ -68,7 +68,12 @@ func unusedOf(pod *corev1.Pod, templates string) string {
 	mounts := func(name string) bool {
 		return slices.ContainsFunc(pod.Spec.Containers[i].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == name })
 	}
-	return strings.Join(slices.DeleteFunc(model.Listed(templates), func(name string) bool { return !model.DataVolume(name) || mounts(name) }), ",")
+	disks := slices.DeleteFunc(model.Listed(templates), func(name string) bool { return !model.DataVolume(name) })
+	unused := slices.DeleteFunc(slices.Clone(disks), mounts)
+	if len(unused) == len(disks) {
+		return "" // CrateDB has one: what it mounts is not known
+	}
+	return strings.Join(unused, ",")
 }
 
 // followsSince is since when the file system of a claim is to follow its volume, as whoever made
