@@ -13,6 +13,7 @@ import (
 	"stevedore.dev/stevedore/ops/rollout"
 	"stevedore.dev/stevedore/ops/setting"
 	"stevedore.dev/stevedore/ops/tell"
+	"stevedore.dev/stevedore/ops/view"
 	"stevedore.dev/stevedore/ops/volume"
 )
 
@@ -108,6 +109,9 @@ func decideNext(t *pass.Pass) {
 	rollout.ReplaceStuck(t)
 	t.Decision.Apply, t.Decision.Adopt = true, lifecycle.Adoption(&t.View)
 	lifecycle.Contested(t)
+	if a := t.Decision.Disruptive; a != nil {
+		a.Free = view.FreeClaims(&t.View)
+	}
 	tell.Verify(t)
 	lifecycle.Consent(t)
 }

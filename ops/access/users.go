@@ -185,13 +185,13 @@ func Claims(t *pass.Pass) {
 			continue // it says all that a pod could
 		}
 		p := t.Pod(c.Set, c.Ordinal)
-		if p != nil && p.Has(c.Template) && c.Version != "" && view.StartedNewer(p, c.Version) {
+		if p != nil && p.Uses(c.Template) && c.Version != "" && view.StartedNewer(p, c.Version) {
 			// It may have upgraded the volume, though nobody has seen its node join: the pod
 			// that comes after it starts no older version.
 			t.Harmless(model.Action{Kind: model.ActionAnnotateClaim, Claim: c.Name, ClusterID: t.Record.ClusterID, Version: p.Version})
 			continue
 		}
-		if p == nil || !p.Ready || !p.Has(c.Template) {
+		if p == nil || !p.Ready || !p.Uses(c.Template) {
 			continue // it may have the disk after its restart, and has not written to it
 		}
 		a := t.Answer(p.Name)

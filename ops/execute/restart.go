@@ -157,12 +157,32 @@ func askOnceMore(ctx context.Context, a model.Action, t Tools) error {
 			return err
 		}
 	}
+	if a.NodeIDs != "" {
+		if err := staysEmpty(ctx, s, a.NodeIDs); err != nil {
+			return err
+		}
+	}
 	// Last: of a range of replicas the health stays green while a node is away.
 	nodes, err := s.Strings(ctx, nodeNames)
 	if err != nil {
 		return fmt.Errorf("looking for the nodes once more: %w", err)
 	}
 	return allThere(nodes, 0, a.Members, a.NodeNames)
+}
+
+// staysEmpty is an error where a shard is on one of these nodes, or on its way there: a pod is about to come
+// back without the disk on which it may be.
+func staysEmpty(ctx context.Context, s Session, ids string) error {
+	rows, err := s.Strings(ctx, copies)
+	if err != nil {
+		return fmt.Errorf("looking for shards on the drained node once more: %w", err)
+	}
+	for _, r := range rows {
+		if slices.Contains(entries(ids), r[5]) || slices.Contains(entries(ids), r[7]) {
+			return fmt.Errorf("shard %s of %s.%s is on the drained node %s by now, or on its way there", r[3], r[0], r[1], r[6])
+		}
+	}
+	return nil
 }
 
 // allThere is an error where one of the members has left, whoever has come meanwhile, or

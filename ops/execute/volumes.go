@@ -3,6 +3,7 @@ package execute
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/ops/model"
@@ -37,7 +38,7 @@ func deletedClaim(ctx context.Context, a model.Action, t Tools, of func(*model.C
 	}
 	for i := range claims {
 		c := &claims[i]
-		if of(c) && !strings.HasPrefix(c.Name, "debug-") && !(a.LosesVolume && c.Replace) {
+		if of(c) && !strings.HasPrefix(c.Name, "debug-") && !slices.Contains(entries(a.Free), c.Name) && !(a.LosesVolume && c.Replace) {
 			return fmt.Errorf("claim %s is being deleted by now, and its volume would go with the pod, which stays", c.Name)
 		}
 	}

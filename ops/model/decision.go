@@ -248,7 +248,7 @@ const (
 	// ActionRestartPod deletes Pod (precondition PodUID) after the node in it has
 	// been asked once more: the setting is Allocation, there are Value nodes, as many as
 	// when this was decided, whoever has added them, and, with Green, every table is
-	// green. Disruptive.
+	// green. No shard is on the nodes NodeIDs, or on its way there. Disruptive.
 	ActionRestartPod ActionKind = "restart-pod"
 	// ActionRestartZone deletes Pods, all of one Zone, after the node in Pod has been
 	// asked as for ActionRestartPod. Disruptive.
@@ -363,6 +363,9 @@ type Action struct {
 	// commas as NodeIDs and NodeNames are; Table is "schema.table".
 	Members                   string
 	NodeIDs, NodeNames, Table string
+	// Free are volume claims, separated by commas, on whose volume their pods have nothing: somebody
+	// may delete them.
+	Free string
 	// Beside is what others excluded by other keys than the id when this was decided
 	// (ExcludedBeside): a change of ours ends the effect of it.
 	Beside    string

@@ -98,6 +98,9 @@ func (c *course) turn(desired *model.Desired, observed *model.Observed, before, 
 	switch {
 	case op == nil:
 		c.current = -1
+	case removes(op, next):
+		c.current = c.own(kindRemove)
+		c.last = c.current
 	case op.Kind == model.OperationReplace, op.Restart != nil && op.Restart.Replaces, op.Kind == model.OperationExpand && next.Replacing != nil:
 		c.current = c.own(kindReplace)
 		c.last = c.current
@@ -123,7 +126,7 @@ func (c *course) turn(desired *model.Desired, observed *model.Observed, before, 
 func passing(name string) bool {
 	return slices.Contains([]string{
 		gates.PodsReadyRule.Name, gates.JoinedRule.Name, gates.StableForRule.Name, gates.MasterStableRule.Name, gates.ReplicasLiveRule.Name,
-		gates.VolumesGrowRule.Name, gates.PodsResizeRule.Name, gates.SetRecreatedRule.Name, gates.SizeNotVisibleRule.Name, gates.VolumesReplacedRule.Name, gates.ExclusionsReturnRule.Name,
+		gates.VolumesGrowRule.Name, gates.PodsResizeRule.Name, gates.SetRecreatedRule.Name, gates.SizeNotVisibleRule.Name, gates.VolumesReplacedRule.Name, gates.DisksRemovedRule.Name, gates.ExclusionsReturnRule.Name,
 	}, name)
 }
 
@@ -299,7 +302,9 @@ func (c *course) end(start Start, record model.Record, sets []Set, done bool) Co
 		if op.Kind == kindResize {
 			op.Summary = resizeSummary(op)
 		}
-		if op.Kind == kindReplace {
+		if op.Kind == kindRemove {
+			op.Summary = c.removeSummary(op, c.work[i])
+		} else if op.Kind == kindReplace {
 			op.Summary = c.replaceSummary(op, c.work[i])
 		} else if c.work[i].back {
 			op.Summary = rolledBack(op)

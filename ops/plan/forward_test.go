@@ -227,8 +227,14 @@ func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 			summary: "add disks: data1 of " + hot + "; recreate StatefulSet " + hot + " around its pods, so that later ones get such volumes; its pods restart for the disks, and shards do not move to them by themselves: new ones go where most room is",
 		},
 		{
-			name: "a disk less", from: with(func(w *wish) { w.disks = 2 }), to: basic(), operations: []string{}, steps: []string{},
-			refused: []string{"volume-change-not-supported"},
+			name: "a disk less", from: with(func(w *wish) { w.disks = 2 }), to: basic(), operations: []string{"remove-disks"}, restarts: 3,
+			steps: []string{
+				"exclude-nodes data-hot-0", "hold-allocation " + hot + "-0", "apply " + hot, "restart-pod " + hot + "-0", "apply " + hot, "include-nodes " + hot, "release-allocation " + hot + "-0",
+				"exclude-nodes data-hot-1", "hold-allocation " + hot + "-1", "apply " + hot, "restart-pod " + hot + "-1", "apply " + hot, "include-nodes " + hot, "release-allocation " + hot + "-1",
+				"exclude-nodes data-hot-2", "hold-allocation " + hot + "-2", "apply " + hot, "restart-pod " + hot + "-2", "apply " + hot, "include-nodes " + hot, "release-allocation " + hot + "-2",
+				"recreate-set " + hot, "apply " + hot,
+			},
+			summary: "remove disks node by node: data1 of " + hot + "; 3 nodes are drained in place before (0 B move), no claim is deleted, and the pods restart one after the other: 3 pods",
 		},
 		{
 			name: "a user", from: basic(), to: with(func(w *wish) { w.users = []string{"ada"} }), operations: []string{"users"},

@@ -241,7 +241,7 @@ func (m *world) newPod(s *Set, ordinal int, zone string) pod {
 		Name: name, Set: s.Name, Ordinal: ordinal, UID: m.next(madeHere), NodeName: node, Phase: "Pending", Zone: zone,
 		Revision: s.UpdateRevision, Version: s.Version, RecoverAfter: s.RecoverAfter, Created: m.now.Truncate(time.Second),
 		Template: s.Template, Settings: s.Settings, Resources: s.Resources, Actual: s.Resources, Controller: s.UID,
-		Volumes: strings.Join(slices.Sorted(slices.Values(s.Claims)), ","),
+		Volumes: strings.Join(slices.Sorted(slices.Values(s.Claims)), ","), Unused: s.Unused,
 	}}
 }
 
@@ -286,6 +286,7 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 		want := sets[j]
 		want.Replicas, want.InitialMasters = effective.Replicas, effective.InitialMasters
 		want.Hold, want.Suspended, want.Annotated = effective.Hold, effective.Suspended, effective.Settings
+		want.Unused = cmp.Or(effective.Unused, want.Unused) // what is saved has all disks
 		live := m.set(want.Name)
 		if live == nil {
 			want.UID, want.ResourceVersion, want.UpdateRevision = m.next(madeHere), m.next(""), want.Content
@@ -294,7 +295,7 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 			changed, wrote = append(changed, written{Set: want, new: true, again: again}), true
 			continue
 		}
-		content := live.Content == want.Content && live.InitialMasters == want.InitialMasters
+		content := live.Content == want.Content && live.Unused == want.Unused && live.InitialMasters == want.InitialMasters
 		annotations := live.Hold == want.Hold && live.Suspended == want.Suspended && live.Annotated == want.Annotated
 		if live.Replicas == want.Replicas && content && annotations {
 			continue

@@ -200,6 +200,8 @@ func (w *weighing) class(c model.Change) Class {
 			return Restart
 		}
 		return ByOperation
+	case model.ChangeFewerDisks:
+		return ByOperation
 	case model.ChangeVolumes, model.ChangeVolumesShrink:
 		if slices.ContainsFunc(w.course.Operations, func(op Operation) bool { return op.Kind == kindReplace }) {
 			return ByOperation
@@ -229,6 +231,7 @@ func (w *weighing) why(class model.ChangeClass, set, path string) (kept Class, g
 		model.ChangeVolumesGrow:   {gates.ClassExpandsRule.Name},
 		model.ChangeVolumesModify: {gates.AttributesUnusableRule.Name, gates.AttributesStayRule.Name},
 		model.ChangeDisks:         {gates.DiskNotBlankRule.Name, gates.StorageClassRule.Name, gates.VolumesRule.Name},
+		model.ChangeFewerDisks:    {gates.VolumesRule.Name, gates.VolumesTooSmallRule.Name, gates.ReplicasDoNotFitRule.Name, gates.DiskDoesNotFitRule.Name},
 		model.ChangeImmutable:     {gates.ImmutableRule.Name},
 		model.ChangeImage: {gates.DowngradeRule.Name, gates.VersionPathRule.Name, gates.TablesTooOldRule.Name, gates.ReleaseLosesDataRule.Name,
 			gates.TableAgesKnownRule.Name, gates.UpgradeStoppedRule.Name},

@@ -28,6 +28,8 @@ func (w *written) step() Step {
 	switch {
 	case w.again:
 		step.Detail = "made again with the claim templates that are desired; it takes its pods back"
+	case w.Unused != "" && w.template:
+		step.Detail = "the pod template, without " + strings.ReplaceAll(w.Unused, ",", ", ") + " for as long as one pod restarts"
 	case w.new:
 		step.Detail = fmt.Sprintf("new, %s", count(w.Replicas, "replica"))
 	case w.Replicas == w.replicas:
@@ -65,6 +67,8 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 	case model.ActionRestartPod:
 		if a.LosesVolume {
 			step.Detail = newVolumeWords(record.Operation)
+		} else if op := record.Operation; op != nil && op.Restart != nil && op.Restart.Removes == a.PodUID {
+			step.Detail = "it comes back with fewer disks, on the volumes that stay"
 		}
 	case model.ActionRestartZone:
 		step.Target, step.Detail = "zone "+a.Zone, strings.Join(podNames(a.Pods), ", ")

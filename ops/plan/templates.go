@@ -122,7 +122,7 @@ func setOf(object *unstructured.Unstructured) (Set, error) {
 		MasterEligible: manifest.ArgumentOf(object, "node.master") == "true", RecoverAfter: manifest.RecoverAfter(object),
 		Resources: manifest.ResourcesOf(object),
 		Template:  manifest.TemplateOf(object), Version: versionOf(object), Settings: manifest.LiveArgumentsOf(object),
-		Attributes: setting.AttributesOf(object),
+		Attributes: setting.AttributesOf(object), Unused: manifest.UnusedDisksOf(object),
 	}}
 	for _, setting := range []string{"gateway.expected_data_nodes", "gateway.expected_nodes"} {
 		if n, err := strconv.Atoi(manifest.ArgumentOf(object, setting)); err == nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -89,6 +90,38 @@ func (c *course) replaceSummary(op *Operation, w work) string {
 		strings.Join(parts, ", "), areOf(w.pods, "node"), bytesText(w.bytes), count(op.Restarts, "pod"))
 }
 
+// kindRemove has the nodes that come to do with fewer disks.
+const kindRemove = string(model.OperationRemoveDisks)
+
+// removes reports whether what is under way is for fewer disks.
+func removes(op *model.Operation, next *model.Record) bool {
+	return op.Kind == model.OperationRemoveDisks || op.Restart != nil && op.Restart.Removes != "" ||
+		op.Kind == model.OperationExpand && next.Removing != nil && next.Growth == nil
+}
+
+// removeSummary says which disks go, and what that moves. Dedicated masters have nothing to drain.
+func (c *course) removeSummary(op *Operation, w work) string {
+	var disks []string
+	for _, v := range c.model.before {
+		gone := func(o model.VolumeTemplate) bool { return o.Set == v.Set && o.Name == v.Name }
+		if model.DataVolume(v.Name) && c.model.desires(v.Set) && !slices.ContainsFunc(c.model.desired.Volumes, gone) {
+			disks = append(disks, v.Name+" of "+v.Set)
+		}
+	}
+	drained := 0
+	for _, s := range op.Steps {
+		if s.Action == string(model.ActionExcludeNodes) {
+			drained++
+		}
+	}
+	return fmt.Sprintf("remove disks node by node: %s; %s drained in place before (%s move), no claim is deleted, and the pods restart one after the other: %s",
+		strings.Join(disks, ", "), areOf(drained, "node"), bytesText(w.bytes), count(op.Restarts, "pod"))
+}
+
+func (m *world) desires(set string) bool {
+	return slices.ContainsFunc(m.desired.Sets, func(s model.Set) bool { return s.Name == set })
+}
+
 func areOf(n int, what string) string {
 	if n == 1 {
 		return "1 " + what + " is"
@@ -153,6 +186,12 @@ func (m *world) made(s *Set, e *model.EffectiveSet) (pods bool) {
 			v.Text = text
 		}
 		m.templates = append(slices.Clip(m.templates), v)
+	}
+	for _, name := range sizes.Names() { // disks that its pods use, and that are not desired
+		if !slices.ContainsFunc(m.templates, func(v model.VolumeTemplate) bool { return v.Set == s.Name && v.Name == name }) {
+			text, _ := sizes.Size(name)
+			m.templates = append(slices.Clip(m.templates), model.VolumeTemplate{Set: s.Name, Name: name, Text: text, Size: manifest.BytesOfQuantity(text)})
+		}
 	}
 	for i := range m.pods {
 		if p := &m.pods[i]; p.Set == s.Name {

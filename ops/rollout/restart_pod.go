@@ -65,8 +65,13 @@ func podReturns(pod, state string, p *model.Pod) gates.Reason {
 }
 
 func deletePod(t *pass.Pass, p *model.Pod) {
+	drained := ""
+	if view.Removes(&t.View, p) && view.Excluded(&t.View, p) {
+		drained = t.Record.Exclusions.IDs
+	}
 	t.Decision.Disruptive = &model.Action{
-		Kind: model.ActionRestartPod, Pod: p.Name, PodUID: p.UID, SystemSecret: t.SystemSecret(),
+		NodeIDs: drained,
+		Kind:    model.ActionRestartPod, Pod: p.Name, PodUID: p.UID, SystemSecret: t.SystemSecret(),
 		Allocation: setting.HeldAllocation, Members: aim.Members(&t.View), NodeNames: p.NodeName, LosesVolume: view.DeletedClaim(&t.View, p) != nil, Green: t.Observed.Database.Health.Colour == model.Green, Whole: t.Observed.Database.AsHealthy(), Unready: !p.Ready,
 	}
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"iter"
 	"slices"
+	"strings"
 
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -15,7 +16,7 @@ func DeletedClaim(v *View, p *model.Pod) *model.Claim {
 	for i := range v.Observed.Claims {
 		c := &v.Observed.Claims[i]
 		its := c.Terminating && c.Set == p.Set && c.Ordinal == p.Ordinal
-		if blank := p.Started.IsZero() && c.Blank(); !its || blank || !holdsShards(c) {
+		if blank := p.Started.IsZero() && c.Blank(); !its || blank || !holdsShards(c) || free(v, p, c) {
 			continue
 		}
 		if found == nil || !c.Replace {
@@ -23,6 +24,24 @@ func DeletedClaim(v *View, p *model.Pod) *model.Claim {
 		}
 	}
 	return found
+}
+
+// free reports whether a pod has nothing on the volume of a claim, and is not to have it: it does without
+// that disk.
+func free(v *View, p *model.Pod, c *model.Claim) bool {
+	return slices.Contains(model.Listed(p.Unused), c.Template) && !slices.Contains(LacksUse(v, p), c.Template)
+}
+
+// FreeClaims are the claims that are being deleted and are free, separated by commas; "" for none.
+func FreeClaims(v *View) string {
+	var out []string
+	for i := range v.Observed.Claims {
+		c := &v.Observed.Claims[i]
+		if p := v.Pod(c.Set, c.Ordinal); c.Terminating && p != nil && free(v, p, c) {
+			out = append(out, c.Name)
+		}
+	}
+	return strings.Join(out, ",")
 }
 
 // DeletedClaims are the pods that have such a claim, with it.
