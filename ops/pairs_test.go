@@ -106,7 +106,11 @@ func TestOfTwoChangesInOneCommitNoneIsLost(t *testing.T) {
 
 // pairWorld is a cluster of four nodes with data, whose volumes may be replaced.
 func pairWorld(t *testing.T) *world {
-	d := sized(restartable(wantedCluster(4)), sizeBefore)
+	return pairWorldOf(t, func(d model.Desired) model.Desired { return sized(d, sizeBefore) })
+}
+
+func pairWorldOf(t *testing.T, disks func(model.Desired) model.Desired) *world {
+	d := disks(restartable(wantedCluster(4)))
 	d.Computes = []model.GroupCompute{{Group: "hot", Compute: model.Compute{CPURequest: 0.5}}}
 	d.Operations.Consent = []definition.Consent{definition.ConsentDeleteVolumes}
 	d.Version, d.License = "6.3.7", nil

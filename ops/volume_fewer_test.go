@@ -1,7 +1,6 @@
 package ops_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -224,5 +223,3 @@ func TestARemovalOfDisksFollowsWhatIsDesiredByThen(t *testing.T) {
 		}
 	}
 }
-
-var _ = fmt.Sprint

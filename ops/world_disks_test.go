@@ -21,6 +21,8 @@ type toyDisks struct {
 	asleep map[string][]model.Shard
 	// narrow counts the looks in which a template was without a disk.
 	narrow int
+	// seePods changes what is seen of pods; nil: nothing is.
+	seePods func([]model.Pod)
 }
 
 // disksOf are the claim templates of a StatefulSet that is there; data0 where the world knows none.
@@ -149,6 +151,9 @@ func (w *world) seeDisks(o *model.Observed) {
 	for i := range o.Pods {
 		p := &o.Pods[i]
 		p.Volumes, p.Unused = w.has[p.Name], w.lacks[p.Name]
+	}
+	if w.seePods != nil {
+		w.seePods(o.Pods)
 	}
 	if len(w.asleep) == 0 {
 		return

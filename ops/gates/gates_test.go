@@ -90,6 +90,8 @@ func situations() []situation {
 		{"claims without a class", of(ClassExpands([][2]string{{"", "data0-crate-data-hot-orders-0"}}, nil)), ClassExpandsRule, true, []string{"name no storage class"}},
 		{"no volume is replaced", of(VolumesReplaced(false, "")), VolumesReplacedRule, false, nil},
 		{"volumes are replaced", of(VolumesReplaced(true, "1 of 3 nodes are on volumes as desired, data-hot-1, data-hot-2 not")), VolumesReplacedRule, true, []string{"1 of 3 nodes"}},
+		{"no disk is removed", of(DisksRemoved("")), DisksRemovedRule, false, nil},
+		{"disks are removed", of(DisksRemoved("1 of 3 nodes do without, data-hot-1; data-hot-2 not yet")), DisksRemovedRule, true, []string{"1 of 3 nodes"}},
 		{"every claim has the size", of(VolumesGrow(3, 3, nil)), VolumesGrowRule, false, nil},
 		{"claims that grow", of(VolumesGrow(1, 3, []GrowingClaim{{"data0-crate-data-hot-orders-1", 100 << 30, 200 << 30, "its file system follows", ""}, {"data0-crate-data-hot-orders-2", 100 << 30, 200 << 30, "", ""}})), VolumesGrowRule, true, []string{"1 of 3", "has 100.0 GiB of 200.0 GiB (its file system follows)"}},
 		{"many claims that grow", of(VolumesGrow(0, 9, make([]GrowingClaim, 9))), VolumesGrowRule, true, []string{"and 4 more"}},

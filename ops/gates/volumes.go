@@ -9,8 +9,8 @@ import (
 var VolumesRule = Rule{
 	Name: "volume-change-not-supported",
 	Kind: Refuses,
-	Says: "A volume claim keeps its storage class, and a node loses no disk. Another class is done by replacing the volumes node by node, which deletes the old ones: that needs the consent `delete-volumes` in a definition that was applied before. " +
-		"Fewer disks are not supported yet. The size may grow, and disks may be added, without all that.",
+	Says: "A volume claim keeps its storage class. Another class is done by replacing the volumes node by node, which deletes the old ones: that needs the consent `delete-volumes` in a definition that was applied before. " +
+		"The size may grow, and disks may be added or removed, without that; but no disk is removed while it is being added, and none of a cluster that is being made.",
 	Do: "Put the old value back. Or push the consent `delete-volumes` alone, and the other class once that is applied. Or let a new group take the place of this one: add it, then shrink the old one, whose claims stay. " +
 		"Where the cluster has never started, for a storage class that is not there say, do in this order: take its definition out of Git, run `stevedore release --wait`, delete its StatefulSets and their volume claims, run `stevedore forget`, and put the corrected definition back.",
 	Source: "Kubernetes, StatefulSet volumeClaimTemplates",
