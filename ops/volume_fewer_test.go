@@ -223,3 +223,24 @@ func TestARemovalOfDisksFollowsWhatIsDesiredByThen(t *testing.T) {
 		}
 	}
 }
+
+// What is excluded may take shards all the same: somebody may have ended the effect of an exclusion. Then the
+// node keeps its disks, and is drained anew.
+func TestANodeThatTakesAShardAgainKeepsItsDisks(t *testing.T) {
+	w := twoDisksWorld(t)
+	w.desired = disked(w.desired, 1, sizeBefore)
+	restarts := func() bool { return w.record.Operation != nil && w.record.Operation.Kind == model.OperationRestart }
+	for i := 0; i < 400 && !restarts(); i++ {
+		_, _ = w.turn()
+	}
+	require.True(t, restarts())
+	w.besideOurs("_name", "nobody")
+	require.Equal(t, 1, w.refill())
+	for i := 0; i < 200 && restarts(); i++ {
+		_, _ = w.turn()
+	}
+	assert.Zero(t, w.pods[hot+"-0"].restarts, "it has not restarted")
+	assert.False(t, restarts(), "and what was begun for it has ended")
+	w.run(900)
+	checkFewer(t, w)
+}

@@ -141,6 +141,7 @@ var rules = []mutation{
 	{"volume-modify-failed", "tellFailures", "\t\tif g.modifyFailed() {\n", "\t\tif false {\n", "ops", "TestAClassThatAVolumeCannotHaveIsNamedAndCanBeTakenBack"},
 	{"set-recreated", "begun", "\t\tt.Wait(gates.SetRecreated(live.Name, why))\n\t\treturn false\n", "", "ops", "TestAStatefulSetIsNotRecreatedWhileAPodIsDown"},
 	{"disk-not-blank", "refuseDisks", "t.Refuses(gates.DiskNotBlank(s.Name, notBlank(&t.View, s, is)))", "_ = notBlank", "ops", "TestADiskThatCannotComeIsRefusedBeforeAnything"},
+	silenced("disks-removed", "DisksRemoved", "ops", "TestNoDiskIsRemovedWithoutWhatItNeeds"),
 	{"disks-differ", "DiskRestarts", "t.Waits(gates.DisksDiffer(s.Name, pods, view.HeldBack(&t.View, s.Name)))", "", "ops", "TestPodsThatLackADiskRestartFromTheLowestUp"},
 	silenced("size-not-visible", "SizeNotVisible", "ops", "TestSuccessIsSaidOnceCrateDBSeesTheBytes"),
 	silenced("pods-resize", "PodsResize", "ops", "TestWhatAResizeWaitsFor"),

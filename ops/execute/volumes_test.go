@@ -45,6 +45,8 @@ func TestNoPodGoesWhoseClaimWasDeletedSinceTheDecision(t *testing.T) {
 	restart := model.Action{Kind: model.ActionRestartPod, Pod: "set-1", PodUID: "u", SystemSecret: "system", Allocation: "primaries", Members: "n1", NodeNames: "n1"}
 	loses := restart
 	loses.LosesVolume = true
+	free := restart
+	free.Free = "data1-set-1,data1-set-2"
 	zone := restart
 	zone.Kind, zone.Pods = model.ActionRestartZone, "set-0/u,set-1/v"
 	cure := model.Action{
@@ -64,6 +66,8 @@ func TestNoPodGoesWhoseClaimWasDeletedSinceTheDecision(t *testing.T) {
 	}{
 		{"a restart", restart, []model.Claim{going("data0-set-1")}, [][][]string{value("primaries"), value("n1")}, "data0-set-1 is being deleted"},
 		{"that of another pod", restart, []model.Claim{going("data0-set-11"), going("data0-set-0")}, [][][]string{value("primaries"), value("n1")}, ""},
+		{"that of a disk that its pod does without", free, []model.Claim{going("data1-set-1")}, [][][]string{value("primaries"), value("n1")}, ""},
+		{"that of a disk that its pod uses", free, []model.Claim{going("data0-set-1")}, [][][]string{value("primaries"), value("n1")}, "data0-set-1"},
 		{"that of heap dumps", restart, []model.Claim{going("debug-set-1")}, [][][]string{value("primaries"), value("n1")}, ""},
 		{"agreed since the decision, which has not looked at its shards", restart, []model.Claim{agreed}, [][][]string{value("primaries"), value("n1")}, "data0-set-1"},
 		{"agreed, and each shard is elsewhere", loses, []model.Claim{agreed}, [][][]string{value("primaries"), {copyOn("n1"), copyOn("n2")}, nil, value("n1")}, ""},
@@ -82,6 +86,35 @@ func TestNoPodGoesWhoseClaimWasDeletedSinceTheDecision(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := &deleting{succession: &succession{leaving: &leaving{script: newScript()}, answers: c.answers}, claims: c.claims}
 			_, err := execute.Run(t.Context(), c.action, execute.Tools{Objects: d, Secrets: d.script, Database: d, Crash: d.script})
+			if c.words == "" {
+				require.NoError(t, err)
+				assert.NotEmpty(t, d.done)
+				return
+			}
+			require.ErrorContains(t, err, c.words)
+			assert.Empty(t, d.done)
+		})
+	}
+}
+
+// Between the decision and the deletion a shard may come back to the node: its pod would come back without
+// the disk that the shard is on.
+func TestAPodComesBackWithFewerDisksOnlyWhereItsNodeIsEmpty(t *testing.T) {
+	restart := model.Action{Kind: model.ActionRestartPod, Pod: "set-1", PodUID: "u", SystemSecret: "system", Allocation: "primaries", Members: "n1", NodeNames: "n1", NodeIDs: "id-1"}
+	shard := func(state, id, to string) []string { return []string{"doc", "t", "", "0", state, id, "n", to} }
+	for _, c := range []struct {
+		name  string
+		shard []string
+		words string
+	}{
+		{"none is on it", shard("STARTED", "id-2", ""), ""},
+		{"one is on it", shard("STARTED", "id-1", ""), "shard 0 of doc.t is on the drained node"},
+		{"one is on its way there", shard("RELOCATING", "id-2", "id-1"), "on its way there"},
+		{"one is on no node", shard("UNASSIGNED", "", ""), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := &deleting{succession: &succession{leaving: &leaving{script: newScript()}, answers: [][][]string{value("primaries"), {c.shard}, value("n1")}}}
+			_, err := execute.Run(t.Context(), restart, execute.Tools{Objects: d, Secrets: d.script, Database: d, Crash: d.script})
 			if c.words == "" {
 				require.NoError(t, err)
 				assert.NotEmpty(t, d.done)

@@ -1,0 +1,20 @@
+package mutations
+
+// fewerDisks are what a disk is taken away behind: what is on it would be missing.
+var fewerDisks = []mutation{
+	{"the template does without the disk before its pod goes", "holdStep", "case view.Removes(&t.View, p) && !narrowed(t, r, p):", "case false:", "ops", "TestDisksAreRemovedNodeByNode"},
+	{"it has the disk again as soon as the pod is made", "Narrowing", "p != nil && p.UID != r.PodUID || ", "p != nil && false || ", "ops", "TestDisksAreRemovedNodeByNode"},
+	{"and whoever pauses the cluster in that moment", "mayTouch", "if keep(t); closes {", "if keep(t); closes && false {", "ops", "TestARemovalOfDisksFollowsWhatIsDesiredByThen"},
+	{"a node that has a shard again keeps its disks", "Restart", "keepsDisk(&t.View, op)\n", "", "ops", "TestANodeThatTakesAShardAgainKeepsItsDisks"},
+	{"a node is looked at once more before its pod goes", "askOnceMore", "if a.NodeIDs != \"\" {", "if false {", "ops/execute", "TestAPodComesBackWithFewerDisksOnlyWhereItsNodeIsEmpty"},
+	{"a pod whose node was not found empty gets its disk again", "LacksUse", "surplus(name) && v.Record.Removing.Has(p.UID)", "surplus(name)", "ops", "TestAPodThatVanishesWhileDisksAreRemovedLosesNothing"},
+	{"its restart waits for no copy that only it brings back", "ask", "if m.Bereft && ", "if false && ", "ops", "TestAPodThatVanishesWhileDisksAreRemovedLosesNothing"},
+	{"and what waits for such copies lets it go first", "stableStep", "if view.AnyBereft(&t.View) {", "if false {", "ops", "TestAPodThatVanishesWhileDisksAreRemovedLosesNothing"},
+	{"a StatefulSet that is recreated meanwhile keeps what its pods use", "keptDisks", "return view.SurplusDisks(v, set)", "return nil", "ops", "TestFewerDisksAndAnotherChangeInOneCommit"},
+	{"what is desired is not applied before", "differs", "len(view.SurplusDisks(v, set)) > 0 || ", "", "ops", "TestDisksAreRemovedNodeByNode"},
+	{"a template keeps the mounts of what its pods use", "asWanted", "keepsDisks(set, wanted, e.Sizes)", "error(nil)", "ops", "TestATemplateKeepsADiskThatIsToGo"},
+	{"what all nodes have fits on fewer disks", "refuseSmaller", "!smaller(&t.View) && !fewer(&t.View) ||", "!smaller(&t.View) ||", "ops", "TestNoDiskIsRemovedWithoutWhatItNeeds"},
+	{"all pods have the same disks before one goes", "refuseFewer", "&& t.AnyPod(lacks) {", "&& t.AnyPod(lacks) && false {", "ops", "TestNoDiskIsRemovedWithoutWhatItNeeds"},
+	{"a disk comes back to its own node only", "itsOwn", "&& !o.Made.After(c.Made) ", "", "ops", "TestADiskThatWasThisVeryNodesComesBack"},
+	{"a claim that a pod is to use again is not free", "free", " && !slices.Contains(LacksUse(v, p), c.Template)", "", "ops", "TestAFreeClaimHoldsNothingUp"},
+}
