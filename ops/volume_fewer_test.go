@@ -244,3 +244,31 @@ func TestANodeThatTakesAShardAgainKeepsItsDisks(t *testing.T) {
 	w.run(900)
 	checkFewer(t, w)
 }
+
+// A pod may take minutes to start. The template has the disk again as soon as it is made.
+func TestTheTemplateHasTheDiskAgainWhileThePodStarts(t *testing.T) {
+	w := twoDisksWorld(t)
+	starts, waits := map[string]int{}, func(p *model.Pod) bool { return p.Unused != "" }
+	away := map[string]bool{}
+	w.seePods = func(pods []model.Pod) {
+		clear(away)
+		for i := range pods {
+			if p := &pods[i]; waits(p) && starts[p.UID] < 30 {
+				starts[p.UID]++
+				p.Ready, away[p.NodeName] = false, true
+			}
+		}
+	}
+	w.see = func(db *model.Database) {
+		db.Nodes = slices.DeleteFunc(db.Nodes, func(n model.Node) bool { return away[n.Name] })
+		db.Pods = slices.DeleteFunc(db.Pods, func(a model.PodAnswer) bool { return away[a.NodeName] })
+		if len(away) > 0 {
+			db.Health.Colour = model.Yellow
+		}
+	}
+	w.desired = disked(w.desired, 1, sizeBefore)
+	w.run(900)
+	checkFewer(t, w)
+	require.Len(t, starts, 3)
+	assert.LessOrEqual(t, w.narrow, 3*5)
+}

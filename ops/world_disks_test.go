@@ -176,3 +176,17 @@ func (w *world) seeDisks(o *model.Observed) {
 	o.Database.ClusterHealth = model.Health{Colour: o.Database.Health.Colour, Missing: o.Database.Health.Missing, Underreplicated: o.Database.Health.Underreplicated}
 	w.whole = o.Database.ClusterHealth
 }
+
+// keepsUsed asserts that what is applied of a StatefulSet keeps the disks that it has: its template would
+// mount no other ones.
+func (w *world) keepsUsed(e model.EffectiveSet) {
+	if len(w.templatesOf(e.Name)) == 0 || w.away[e.Name] {
+		return
+	}
+	for _, disk := range w.disksOf(e.Name) {
+		desired := slices.ContainsFunc(w.desired.Volumes, func(v model.VolumeTemplate) bool { return v.Set == e.Name && v.Name == disk })
+		if _, ok := e.Sizes.Size(disk); w.desiresSet(e.Name) && !desired {
+			require.True(w.t, ok, "the template of %s loses %s, which its pods use", e.Name, disk)
+		}
+	}
+}

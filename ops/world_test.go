@@ -423,6 +423,7 @@ func (w *world) apply(e model.Effective, saved model.Saved) {
 		if s.Absent || s.Gap {
 			continue
 		}
+		w.keepsUsed(s)
 		w.makeAgain(s)
 		i := -1
 		for j := range w.sets {
