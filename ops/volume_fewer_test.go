@@ -272,3 +272,51 @@ func TestTheTemplateHasTheDiskAgainWhileThePodStarts(t *testing.T) {
 	require.Len(t, starts, 3)
 	assert.LessOrEqual(t, w.narrow, 3*5)
 }
+
+// A pod that has come back without a disk restarts before all else that is desired by then. While the
+// definition is refused it is said by name.
+func TestAPodThatLacksItsDiskComesFirst(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		so   func(w *world)
+	}{
+		{"a node more", func(w *world) { w.desired.Sets[0].Replicas = 4 }},
+		{"another version", func(w *world) { w.desired.Version = "5.10.2" }},
+		{"the old number", func(w *world) { w.desired = disked(w.desired, 2, sizeBefore) }},
+		{"what is refused", func(w *world) { w.desired.ClusterName = "another" }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := twoDisksWorld(t)
+			was := w.desired.ClusterName
+			w.desired = disked(w.desired, 1, sizeBefore)
+			for i := 0; i < 400 && !(w.unused[hot] != "" && w.pods[hot+"-0"].away > 0); i++ {
+				_, _ = w.turn()
+			}
+			w.vanishes(hot + "-2")
+			for i := 0; i < 20 && len(w.asleep) == 0; i++ {
+				_, _ = w.turn()
+			}
+			require.NotEmpty(t, w.asleep)
+			w.desired.Sets = slices.Clone(w.desired.Sets)
+			c.so(w)
+			w.desired.Revision = "rev-then"
+			var d model.Decision
+			for i := 0; i < 200 && len(w.asleep) > 0; i++ {
+				if d, _ = w.turn(); len(w.asleep) > 0 && w.pods[hot+"-2"].away == 0 {
+					require.Contains(t, waitsWith(d, "disks-removed"), hot+"-2 (data1)", "turn %d", i)
+				}
+				require.NotContains(t, w.pods, hot+"-3", "no node comes before")
+			}
+			if c.name == "what is refused" {
+				assert.Contains(t, reasons(d.Refusals), "cluster-name-change")
+				w.desired.ClusterName = was
+			} else {
+				assert.Empty(t, w.asleep)
+			}
+			w.run(1500)
+			assert.Empty(t, w.asleep)
+			assert.Len(t, w.shards, 18)
+			checkQuiet(t, w)
+		})
+	}
+}

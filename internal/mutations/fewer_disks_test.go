@@ -7,7 +7,7 @@ var fewerDisks = []mutation{
 	{"and whoever pauses the cluster in that moment", "mayTouch", "if keep(t); closes {", "if keep(t); closes && false {", "ops", "TestARemovalOfDisksFollowsWhatIsDesiredByThen"},
 	{"a node that has a shard again keeps its disks", "Restart", "keepsDisk(&t.View, op)\n", "", "ops", "TestANodeThatTakesAShardAgainKeepsItsDisks"},
 	{"a node is looked at once more before its pod goes", "askOnceMore", "if a.NodeIDs != \"\" {", "if false {", "ops/execute", "TestAPodComesBackWithFewerDisksOnlyWhereItsNodeIsEmpty"},
-	{"a pod whose node was not found empty gets its disk again", "LacksUse", "surplus(name) && v.Record.Removing.Has(p.UID)", "surplus(name)", "ops", "TestAPodThatVanishesWhileDisksAreRemovedLosesNothing"},
+	{"a pod whose node was not found empty gets its disk again", "IsToUse", "surplus(name) && v.Record.Removing.Has(p.UID)", "surplus(name)", "ops", "TestAPodThatVanishesWhileDisksAreRemovedLosesNothing"},
 	{"its restart waits for no copy that only it brings back", "ask", "if m.Bereft && ", "if false && ", "ops", "TestAPodThatVanishesWhileDisksAreRemovedLosesNothing"},
 	{"and what waits for such copies lets it go first", "stableStep", "if view.AnyBereft(&t.View) {", "if false {", "ops", "TestAPodThatVanishesWhileDisksAreRemovedLosesNothing"},
 	{"a StatefulSet that is recreated meanwhile keeps what its pods use", "keptDisks", "return view.SurplusDisks(v, set)", "return nil", "ops", "TestFewerDisksAndAnotherChangeInOneCommit"},
@@ -15,6 +15,6 @@ var fewerDisks = []mutation{
 	{"a template keeps the mounts of what its pods use", "asWanted", "keepsDisks(set, wanted, e.Sizes)", "error(nil)", "ops", "TestATemplateKeepsADiskThatIsToGo"},
 	{"what all nodes have fits on fewer disks", "refuseSmaller", "!smaller(&t.View) && !fewer(&t.View) ||", "!smaller(&t.View) ||", "ops", "TestNoDiskIsRemovedWithoutWhatItNeeds"},
 	{"all pods have the same disks before one goes", "refuseFewer", "&& t.AnyPod(lacks) {", "&& t.AnyPod(lacks) && false {", "ops", "TestNoDiskIsRemovedWithoutWhatItNeeds"},
-	{"a disk comes back to its own node only", "itsOwn", "&& !o.Made.After(c.Made) ", "", "ops", "TestADiskThatWasThisVeryNodesComesBack"},
-	{"a claim that a pod is to use again is not free", "free", " && !slices.Contains(LacksUse(v, p), c.Template)", "", "ops", "TestAFreeClaimHoldsNothingUp"},
+	{"a disk comes back to its own node only", "itsOwn", " && !o.Made.After(c.Made)", "", "ops", "TestADiskThatWasThisVeryNodesComesBack"},
+	{"a claim that a pod is to use again is not free", "free", " && !slices.Contains(IsToUse(v, p), c.Template)", "", "ops", "TestAFreeClaimHoldsNothingUp"},
 }

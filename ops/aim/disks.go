@@ -53,7 +53,8 @@ func itsOwn(v *view.View, c *model.Claim) bool {
 	}
 	return slices.ContainsFunc(v.Observed.Claims, func(o model.Claim) bool {
 		its := o.Set == c.Set && o.Ordinal == c.Ordinal && model.DataVolume(o.Template) && view.HasTemplate(v, o.Set, o.Template)
-		return its && o.ClusterID == c.ClusterID && !o.Made.IsZero() && !o.Made.After(c.Made) && !o.Terminating
+		older := !o.Made.IsZero() && !o.Made.After(c.Made)
+		return its && older && o.ClusterID == c.ClusterID && !o.Terminating
 	})
 }
 
@@ -86,7 +87,8 @@ func notBlank(v *view.View, s model.Set, further func(template string) bool) []s
 	var out []string
 	for i := range v.Observed.Claims {
 		c := &v.Observed.Claims[i]
-		if c.Set == s.Name && further(c.Template) && c.Ordinal < max(s.Replicas, RecordedReplicas(v, s.Name)) && !c.Blank() && !itsOwn(v, c) {
+		comes := c.Set == s.Name && further(c.Template) && c.Ordinal < max(s.Replicas, RecordedReplicas(v, s.Name))
+		if comes && !c.Blank() && !itsOwn(v, c) {
 			out = append(out, c.Name)
 		}
 	}

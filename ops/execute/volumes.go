@@ -38,7 +38,10 @@ func deletedClaim(ctx context.Context, a model.Action, t Tools, of func(*model.C
 	}
 	for i := range claims {
 		c := &claims[i]
-		if of(c) && !strings.HasPrefix(c.Name, "debug-") && !slices.Contains(entries(a.Free), c.Name) && !(a.LosesVolume && c.Replace) {
+		if strings.HasPrefix(c.Name, "debug-") || slices.Contains(entries(a.Free), c.Name) {
+			continue
+		}
+		if of(c) && !(a.LosesVolume && c.Replace) {
 			return fmt.Errorf("claim %s is being deleted by now, and its volume would go with the pod, which stays", c.Name)
 		}
 	}

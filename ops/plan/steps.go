@@ -65,11 +65,7 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 	case model.ActionHoldAllocation, model.ActionReleaseAllocation:
 		step.Target = heldFor(record.Operation)
 	case model.ActionRestartPod:
-		if a.LosesVolume {
-			step.Detail = newVolumeWords(record.Operation)
-		} else if op := record.Operation; op != nil && op.Restart != nil && op.Restart.Removes == a.PodUID {
-			step.Detail = "it comes back with fewer disks, on the volumes that stay"
-		}
+		step.Detail = restartWords(a, record.Operation)
 	case model.ActionRestartZone:
 		step.Target, step.Detail = "zone "+a.Zone, strings.Join(podNames(a.Pods), ", ")
 	case model.ActionAcknowledgeNodeChecks, model.ActionRetryAllocation:
@@ -106,6 +102,17 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 		}
 	}
 	return step
+}
+
+// restartWords say on which volumes a pod comes back, where those are others; "" for the same.
+func restartWords(a model.Action, op *model.Operation) string {
+	switch {
+	case a.LosesVolume:
+		return newVolumeWords(op)
+	case op != nil && op.Restart != nil && op.Restart.Removes == a.PodUID:
+		return "it comes back with fewer disks, on the volumes that stay"
+	}
+	return ""
 }
 
 func newVolumeWords(op *model.Operation) string {

@@ -95,8 +95,10 @@ const kindRemove = string(model.OperationRemoveDisks)
 
 // removes reports whether what is under way is for fewer disks.
 func removes(op *model.Operation, next *model.Record) bool {
-	return op.Kind == model.OperationRemoveDisks || op.Restart != nil && op.Restart.Removes != "" ||
-		op.Kind == model.OperationExpand && next.Removing != nil && next.Growth == nil
+	if op.Kind == model.OperationExpand {
+		return next.Removing != nil && next.Growth == nil
+	}
+	return op.Kind == model.OperationRemoveDisks || op.Restart != nil && op.Restart.Removes != ""
 }
 
 // removeSummary says which disks go, and what that moves. Dedicated masters have nothing to drain.

@@ -92,8 +92,11 @@ func Restart(t *pass.Pass) {
 // drained anew. One that is on its way stays what it is.
 func keepsDisk(v *view.View, op *model.Operation) {
 	r := op.Restart
-	if r.Removes == "" || op.Step == model.StepDown || !v.Contact() || !v.Observed.Database.ShardsKnown || !v.Observed.Database.NodesKnown {
+	if r.Removes == "" || op.Step == model.StepDown {
 		return
+	}
+	if db := &v.Observed.Database; !v.Contact() || !db.ShardsKnown || !db.NodesKnown {
+		return // what is not known keeps nothing
 	}
 	for i := range v.Observed.Pods {
 		if p := &v.Observed.Pods[i]; p.UID == r.Removes && carriesData(v, p) && !emptied(v, p) {

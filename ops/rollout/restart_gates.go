@@ -23,8 +23,10 @@ func Detailed(d *model.Desired, r *model.Record) bool {
 		return true
 	}
 	for i := range d.Changes {
-		if c := d.Changes[i].Class; c == model.ChangeRestart || c == model.ChangeImage || c == model.ChangeResize || c == model.ChangeDisks || c == model.ChangeFewerDisks {
+		switch d.Changes[i].Class {
+		case model.ChangeRestart, model.ChangeImage, model.ChangeResize, model.ChangeDisks, model.ChangeFewerDisks:
 			return true
+		default:
 		}
 	}
 	return r.Replacing != nil || r.Removing != nil || r.Resizing != nil && r.Resizing.Restart
@@ -71,8 +73,11 @@ func move(t *pass.Pass, going *model.Pod, allocation string) check.Move {
 // emptied reports whether a pod is that of a drained node, without a shard, whose volume goes with it.
 // What lacks a copy lacks it because that node takes none before it is back on another volume.
 func emptied(v *view.View, p *model.Pod) bool {
+	if p == nil || !v.Observed.Database.ShardsKnown {
+		return false
+	}
 	doomed := view.Doomed(v)
-	if p == nil || !v.Observed.Database.ShardsKnown || !(doomed != nil && doomed.Name == p.Name) && !(view.Removes(v, p) && view.Excluded(v, p)) {
+	if goes := doomed != nil && doomed.Name == p.Name; !goes && !(view.Removes(v, p) && view.Excluded(v, p)) {
 		return false
 	}
 	node := slices.IndexFunc(v.Observed.Database.Nodes, func(n model.Node) bool { return n.Name == p.NodeName })

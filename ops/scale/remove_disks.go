@@ -43,7 +43,8 @@ func StartRemove(t *pass.Pass) bool {
 
 // nextRemoved is the pod of the lowest ordinal that uses a disk which is not desired; nil for none.
 func nextRemoved(v *view.View) *model.Pod {
-	if v.Rejected || v.Suspending || v.Record.Removing == nil || view.Unequal(v) || view.AnyMixed(v) {
+	switch {
+	case v.Rejected, v.Suspending, v.Record.Removing == nil, view.Unequal(v), view.AnyMixed(v):
 		return nil
 	}
 	var found *model.Pod
@@ -51,7 +52,7 @@ func nextRemoved(v *view.View) *model.Pod {
 		p := &v.Observed.Pods[i]
 		s := view.Recorded(v.Record.Sets, p.Set)
 		due := s != nil && p.Ordinal < s.Replicas && view.SurplusOf(v, p) != ""
-		if due && (found == nil || p.Set == found.Set && p.Ordinal < found.Ordinal) {
+		if before := found == nil || p.Set == found.Set && p.Ordinal < found.Ordinal; due && before {
 			found = p
 		}
 	}

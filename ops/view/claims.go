@@ -29,7 +29,7 @@ func DeletedClaim(v *View, p *model.Pod) *model.Claim {
 // free reports whether a pod has nothing on the volume of a claim, and is not to have it: it does without
 // that disk.
 func free(v *View, p *model.Pod, c *model.Claim) bool {
-	return slices.Contains(model.Listed(p.Unused), c.Template) && !slices.Contains(LacksUse(v, p), c.Template)
+	return slices.Contains(model.Listed(p.Unused), c.Template) && !slices.Contains(IsToUse(v, p), c.Template)
 }
 
 // FreeClaims are the claims that are being deleted and are free, separated by commas; "" for none.

@@ -68,9 +68,10 @@ func Mixed(v *View, set string) bool {
 	return AnyExtraDisk(v, set) || v.AnyPod(func(p *model.Pod) bool { return p.Set == set && LacksDisk(v, p) })
 }
 
-// AnyMixed reports whether any StatefulSet of the cluster is mixed.
+// AnyMixed reports whether any StatefulSet of the cluster is mixed, or a pod has come back without a disk on
+// which copies are: what else is to be done waits for the restarts that end it.
 func AnyMixed(v *View) bool {
-	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return Mixed(v, s.Name) })
+	return AnyBereft(v) || slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return Mixed(v, s.Name) })
 }
 
 // HeldBack is the pod of a StatefulSet that does not come back, or does not go, while one before it

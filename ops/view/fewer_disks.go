@@ -75,7 +75,10 @@ func Narrowing(v *View, set string) string {
 		return ""
 	}
 	r, step := v.Record.Operation.Restart, v.Record.Operation.Step
-	if !r.Narrow || r.Set != set || v.Rejected || step != model.StepHold && step != model.StepDown {
+	if !r.Narrow || r.Set != set || v.Rejected {
+		return ""
+	}
+	if step != model.StepHold && step != model.StepDown {
 		return ""
 	}
 	if p := PodNamed(v, r.Pod); p != nil && p.UID != r.PodUID || step == model.StepDown && v.Elapsed(r.Since) > PodLimit(v) {
@@ -102,21 +105,24 @@ func AnyNarrow(v *View) bool {
 	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return Narrow(v, s.Name) })
 }
 
-// LacksUse are the disks that a pod has a volume of and does not use, though it is to: they are
-// desired, or its node was not found empty before it came back without them. The template has
-// them again, so that the next restart of the pod brings them.
-func LacksUse(v *View, p *model.Pod) []string {
-	live := v.Live(p.Set)
-	if p.Unused == "" || live == nil {
-		return nil
-	}
+// IsToUse are the disks that a pod has a volume of and does not use, though it is to: they are desired, or
+// its node was not found empty before it came back without them.
+func IsToUse(v *View, p *model.Pod) []string {
 	surplus := func(name string) bool {
 		return slices.ContainsFunc(SurplusDisks(v, p.Set), func(w model.VolumeTemplate) bool { return w.Name == name })
 	}
 	return slices.DeleteFunc(model.Listed(p.Unused), func(name string) bool {
-		there := HasTemplate(v, p.Set, name) && !slices.Contains(model.Listed(live.Unused), name)
-		return !there || surplus(name) && v.Record.Removing.Has(p.UID)
+		return !HasTemplate(v, p.Set, name) || surplus(name) && v.Record.Removing.Has(p.UID)
 	})
+}
+
+// LacksUse are those of them that its template has: the next restart of the pod brings them.
+func LacksUse(v *View, p *model.Pod) []string {
+	live := v.Live(p.Set)
+	if p.Unused == "" || live == nil {
+		return nil // as of most pods
+	}
+	return slices.DeleteFunc(IsToUse(v, p), func(name string) bool { return slices.Contains(model.Listed(live.Unused), name) })
 }
 
 // Bereft reports whether a pod has come back without a disk, and its node was not found empty before:

@@ -56,6 +56,19 @@ func StartDisks(t *pass.Pass, again bool) bool {
 	return due && (again || !t.AnyPod(func(p *model.Pod) bool { return !view.Serves(p) }))
 }
 
+// StartFewer begins that recreation, and says whether one is due.
+func StartFewer(t *pass.Pass) bool {
+	due := false
+	for _, s := range t.Record.Sets {
+		if fewerDue(&t.View, s.Name) {
+			if due = true; begun(t, t.Live(s.Name), s.Replicas) {
+				return true
+			}
+		}
+	}
+	return due
+}
+
 // disksWait waits for what grows, and for what has to be so before a pod restarts.
 func disksWait(t *pass.Pass, set string) bool {
 	if t.Record.Growth != nil {

@@ -14,22 +14,10 @@ import (
 // Fewer disks come node by node (scale.StartRemove). When no pod uses a disk any more its StatefulSet is
 // recreated without the claim template.
 
-// StartFewer begins that recreation, and says whether one is due.
-func StartFewer(t *pass.Pass) bool {
-	due := false
-	for _, s := range t.Record.Sets {
-		if fewerDue(&t.View, s.Name) {
-			if due = true; begun(t, t.Live(s.Name), s.Replicas) {
-				return true
-			}
-		}
-	}
-	return due
-}
-
 // fewerDue reports whether a StatefulSet is to be recreated without disks that none of its pods uses.
 func fewerDue(v *view.View, set string) bool {
-	return !v.Rejected && !v.Suspending && v.Record.Removing != nil && view.Unneeded(v, set) && !view.Narrow(v, set)
+	may := !v.Rejected && !v.Suspending && v.Record.Removing != nil
+	return may && view.Unneeded(v, set) && !view.Narrow(v, set)
 }
 
 // keptDisks are the claim templates of disks that are not desired, which a StatefulSet has to keep: its pods
@@ -44,8 +32,16 @@ func keptDisks(v *view.View, set string) []model.VolumeTemplate {
 // Removed notes that disks are being removed, from when fewer are desired until no StatefulSet has
 // more, and says how far that has come.
 func Removed(t *pass.Pass) {
-	if t.Rejected || t.Desired.Removed || !t.Record.Bootstrap.Done || t.Suspending || len(t.Record.Suspended) > 0 {
-		return // nothing is removed, or without its pods nobody can tell
+	switch {
+	case t.Desired.Removed, !t.Record.Bootstrap.Done:
+		return
+	case t.Rejected:
+		if _, lacking, _ := usingDisks(&t.View); t.Record.Removing != nil && len(lacking) > 0 {
+			t.Waits(gates.DisksRemoved("once nothing is refused any more it goes on" + lackingWords(lacking)))
+		}
+		return
+	case t.Suspending, len(t.Record.Suspended) > 0:
+		return // without its pods nobody can tell
 	}
 	using, lacking, total := usingDisks(&t.View)
 	surplus, was := view.AnySurplus(&t.View), t.Record.Removing
@@ -85,7 +81,8 @@ func noteDone(t *pass.Pass) {
 	if view.Restarting(&t.View) {
 		r := t.Record.Operation.Restart
 		p := view.PodNamed(&t.View, r.Pod)
-		if back := p != nil && r.Narrow && r.Removes == r.PodUID && p.UID != r.PodUID && p.Unused != ""; back && !slices.Contains(done, p.UID) {
+		its := r.Narrow && r.Removes == r.PodUID
+		if back := its && p != nil && p.UID != r.PodUID && p.Unused != ""; back && !slices.Contains(done, p.UID) {
 			done = append(done, p.UID)
 		}
 	}
@@ -104,7 +101,7 @@ func usingDisks(v *view.View) (using, lacking []string, total int) {
 		if total++; view.SurplusOf(v, p) != "" {
 			using = append(using, p.NodeName)
 		}
-		if disks := view.LacksUse(v, p); len(disks) > 0 {
+		if disks := view.IsToUse(v, p); len(disks) > 0 {
 			lacking = append(lacking, p.Name+" ("+strings.Join(disks, ", ")+")")
 		}
 	}
@@ -116,10 +113,14 @@ func progressWords(using, lacking []string, total int) string {
 	if len(using) > 0 {
 		words += ", " + gates.Few(using) + " not yet"
 	}
-	if len(lacking) > 0 {
-		words += "; these pods are without a disk that they are to have, and restart with it: " + gates.Few(lacking) + ". What is on its claim is there: do not delete that"
+	return words + lackingWords(lacking)
+}
+
+func lackingWords(pods []string) string {
+	if len(pods) == 0 {
+		return ""
 	}
-	return words
+	return "; these pods are without a disk that they are to have, and restart with it: " + gates.Few(pods) + ". What is on its claim is there: do not delete that"
 }
 
 // disksWords are the claim templates of disks that are desired, in words that compare.

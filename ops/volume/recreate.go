@@ -327,8 +327,11 @@ func usedDisks(v *view.View, set string, of func([]model.VolumeTemplate, string)
 	var used []model.VolumeTemplate
 	for i := range v.Observed.Claims {
 		c := &v.Observed.Claims[i]
+		if c.Set != set || !model.DataVolume(c.Template) || aim.DesiredVolume(v, set, c.Template) != nil {
+			continue
+		}
 		p := v.Pod(set, c.Ordinal)
-		its := c.Set == set && model.DataVolume(c.Template) && aim.DesiredVolume(v, set, c.Template) == nil && p != nil && p.Volumes != "" && p.Uses(c.Template)
+		its := p != nil && p.Volumes != "" && p.Uses(c.Template)
 		if its && !slices.ContainsFunc(used, func(u model.VolumeTemplate) bool { return u.Name == c.Template }) {
 			used = append(used, model.VolumeTemplate{Set: set, Name: c.Template, Text: strconv.FormatInt(c.Requested, 10), Size: c.Requested, Class: c.Class})
 		}
