@@ -52,4 +52,5 @@ func TestSoakLongHistoriesOfVolumesAreCutOffAtEachWrite(t *testing.T) {
 	}
 	t.Run("an offline growth", TestAnOfflineGrowthSurvivesAKillAtEachWrite)
 	t.Run("a replacement", TestAReplacementSurvivesAKillAtEachWrite)
+	t.Run("a removal of disks", TestARemovalOfDisksSurvivesAKillAtEachWrite)
 }

@@ -85,12 +85,6 @@ func TestADiskIsRemovedNodeByNode(t *testing.T) {
 			v := departRestart(t, "undisk-"+c.name, with(disksOfHot, 2))
 			nodes, claims := v.rows(cutCluster, "SELECT id FROM sys.nodes ORDER BY 1"), v.claimsOf()
 			v.define(with(disksOfHot, 1))
-			if c.die == "" {
-				daemon := v.sail("", "")
-				v.until("a table with a copy on each node does not fit", func() bool { return v.shows("replicas-do-not-fit", "doc.two") })
-				assert.Equal(t, "data0,data1", mountsIn(v.set(hotSet).Spec.Template.Spec.Containers), "nothing was done")
-				v.stop(daemon)
-			}
 			v.rows(cutCluster, "ALTER TABLE doc.two SET (number_of_replicas = 1)")
 			plans := v.plans(2, v.dir)
 			daemon := v.sail(c.die, "")
@@ -135,21 +129,41 @@ func TestAPodThatVanishesWhileADiskIsRemovedLosesNothing(t *testing.T) {
 	v.eventually("each node does with one disk", 3*restartPatience, func() bool {
 		return v.said("each node has the disks that are desired") && v.isSettled(cutCluster)
 	})
-	v.stop(daemon)
 	v.removedDisk(nodes, claims)
+
+	// Its own disk is no other node's: each pod takes it back.
+	v.define(with(disksOfHot, 2))
+	v.eventually("all nodes have the disk again", 2*restartPatience, func() bool {
+		for i := range 3 {
+			if v.mountsAt(i) != "data0,data1" {
+				return false
+			}
+		}
+		return v.isSettled(cutCluster)
+	})
+	v.stop(daemon)
+	for name, claim := range v.claimsOf() {
+		assert.Equal(t, claims[name].UID, claim.UID, name)
+	}
+	assert.Equal(t, nodes, v.rows(cutCluster, "SELECT id FROM sys.nodes ORDER BY 1"))
 	v.end()
 	v.noRowLost()
 }
 
-// A table whose only disk with room is the one that is to go keeps it: that is refused before anything.
+// What does not fit on the nodes that stay, or on the disks that stay, is refused before anything.
 func TestADiskThatIsNeededIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	v := departRestart(t, "undisk-needed", with(disksOfHot, 2))
-	v.rows(cutCluster, "ALTER TABLE doc.two SET (number_of_replicas = 1)")
-	v.rows(cutCluster, "SET GLOBAL PERSISTENT \"cluster.routing.allocation.disk.watermark.low\" = '127gb', \"cluster.routing.allocation.disk.watermark.high\" = '1mb', \"cluster.routing.allocation.disk.watermark.flood_stage\" = '1mb'")
 	before := v.set(hotSet)
 	v.define(with(disksOfHot, 1))
 	daemon := v.sail("", "")
+	v.until("a table with a copy on each node does not fit", func() bool { return v.shows("replicas-do-not-fit", "doc.two") })
+	v.stop(daemon)
+	v.define()
+	v.rows(cutCluster, "ALTER TABLE doc.two SET (number_of_replicas = 1)")
+	v.rows(cutCluster, "SET GLOBAL PERSISTENT \"cluster.routing.allocation.disk.watermark.low\" = '127gb', \"cluster.routing.allocation.disk.watermark.high\" = '1mb', \"cluster.routing.allocation.disk.watermark.flood_stage\" = '1mb'")
+	v.define(with(disksOfHot, 1))
+	daemon = v.sail("", "")
 	v.until("it does not fit", func() bool { return v.shows("volumes-too-small", "") })
 	v.stop(daemon)
 	assert.Equal(t, before.UID, v.set(hotSet).UID)
