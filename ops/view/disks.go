@@ -71,7 +71,7 @@ func Mixed(v *View, set string) bool {
 // AnyMixed reports whether any StatefulSet of the cluster is mixed, or a pod has come back without a disk on
 // which copies are: what else is to be done waits for the restarts that end it.
 func AnyMixed(v *View) bool {
-	return AnyBereft(v) || slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return Mixed(v, s.Name) })
+	return !v.Suspending && AnyBereft(v) || slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return Mixed(v, s.Name) })
 }
 
 // HeldBack is the pod of a StatefulSet that does not come back, or does not go, while one before it

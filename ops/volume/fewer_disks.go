@@ -32,6 +32,9 @@ func keptDisks(v *view.View, set string) []model.VolumeTemplate {
 // Removed notes that disks are being removed, from when fewer are desired until no StatefulSet has
 // more, and says how far that has come.
 func Removed(t *pass.Pass) {
+	if t.Record.Removing != nil {
+		noteDone(t) // whatever is under way: a pod that is not noted restarts with its disk
+	}
 	switch {
 	case t.Desired.Removed, !t.Record.Bootstrap.Done:
 		return
@@ -66,8 +69,6 @@ func Removed(t *pass.Pass) {
 			t.Feedback("expand_storage", model.StatusInProgress, "DisksRemoving", "disks are removed node by node; each node is drained before, and no claim is deleted: "+desired)
 		}
 	}
-	noteDone(t)
-	_, lacking, _ = usingDisks(&t.View)
 	t.Waits(gates.DisksRemoved(progressWords(using, lacking, total)))
 }
 
