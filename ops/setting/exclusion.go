@@ -116,6 +116,9 @@ func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 		t.Wait(gates.NodesGone("pod " + p.Name + " with its volume"))
 		return true
 	}
+	if view.Narrowing(&t.View, x.Set) != "" {
+		return true // its pod is about to be made, and the template has the disk again before
+	}
 	for i := range t.Observed.Pods {
 		p := &t.Observed.Pods[i]
 		if p.Set == x.Set && p.Ordinal >= live.Replicas {
