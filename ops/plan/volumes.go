@@ -189,9 +189,9 @@ func (m *world) made(s *Set, e *model.EffectiveSet) (pods bool) {
 		}
 		m.templates = append(slices.Clip(m.templates), v)
 	}
-	for _, name := range sizes.Names() { // disks that its pods use, and that are not desired
+	for _, name := range e.Sizes.Names() { // disks that its pods use, and that are not desired
 		if !slices.ContainsFunc(m.templates, func(v model.VolumeTemplate) bool { return v.Set == s.Name && v.Name == name }) {
-			text, _ := sizes.Size(name)
+			text, _ := e.Sizes.Size(name)
 			m.templates = append(slices.Clip(m.templates), model.VolumeTemplate{Set: s.Name, Name: name, Text: text, Size: manifest.BytesOfQuantity(text)})
 		}
 	}

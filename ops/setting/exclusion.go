@@ -104,7 +104,7 @@ func hides(t *pass.Pass) bool {
 	return len(db.Denied) > 0 // each pass says what is denied (access.WatchDenied)
 }
 
-// StillLeaving waits while a drained pod is to be restarted onto other volumes, while a pod is there beyond
+// StillLeaving waits while a drained pod is to be restarted onto other volumes or without a disk, while a pod is there beyond
 // the replicas of its StatefulSet, or an excluded node is a member without a pod. No operation has to name
 // them, for the record may be lost.
 func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
@@ -121,6 +121,9 @@ func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 	}
 	for i := range t.Observed.Pods {
 		p := &t.Observed.Pods[i]
+		if p.UID == x.Replaces && view.Restarting(&t.View) {
+			return true // the restart says what it waits for
+		}
 		if p.Set == x.Set && p.Ordinal >= live.Replicas {
 			t.Wait(gates.NodesGone("pod " + p.Name))
 			return true
