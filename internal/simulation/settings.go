@@ -110,7 +110,9 @@ func (j *judge) jobsLogSet(w *world, d *daemon, value string) {
 		s.theirs = ""
 		return
 	}
-	if s.theirAt >= d.checked || w.below && value != "" {
+	// Without its record a daemon cannot tell what it has replaced from what people set again to the same.
+	forgot := j.lostRecord > 0 && w.now-j.lostRecord < 10*second
+	if s.theirAt >= d.checked || forgot || w.below && value != "" {
 		s.theirs = "" // no look could show it, and it is gone
 		return
 	}
