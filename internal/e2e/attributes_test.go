@@ -39,12 +39,14 @@ func TestAPushChangesTheAttributesOfVolumesInPlace(t *testing.T) {
 	class("")
 	v.eventually("it is taken back", restartPatience, func() bool { return v.modified("", "") && v.isSettled(cutCluster) })
 
-	class("gold")
-	planned := v.plans(2, v.dir)
+	branch := t.TempDir() // the daemon that runs does not see it
+	v.aside(v.ns, branch).write(map[string]string{"orders.yaml": definition(v.ns, cutCluster, with(replicasOfHot, 3), with(attributesOfHot, "gold"))})
+	planned := v.plans(2, branch)
 	require.Len(t, planned, 1)
 	assert.True(t, slices.ContainsFunc(planned[0].Operations, func(op plan.Operation) bool {
 		return strings.Contains(op.Summary, "change volumes in place, no restart: data0 of "+hotSet+" to the VolumeAttributesClass gold (3 claims)")
 	}), "%+v", planned[0].Operations)
+	class("gold")
 	v.eventually("the volumes have the class", restartPatience, func() bool { return v.modified("gold", "gold") && v.isSettled(cutCluster) })
 	after := v.set(hotSet)
 	assert.NotEqual(t, before.UID, after.UID, "the StatefulSet was made again")
