@@ -157,7 +157,11 @@ func (v *volume) takes(time string) {
 
 func (v *volume) shows(line string) {
 	v.Helper()
-	v.within(v.name+" shows "+line, func() bool { return shown(v.claim()) == line })
+	// The watch that writes the trail may be behind.
+	v.within(v.name+" shows "+line, func() bool {
+		trail := v.seen()
+		return shown(v.claim()) == line && len(trail) > 0 && trail[len(trail)-1] == line
+	})
 }
 
 // staysSo says that what the claim shows does not change, while others grow.
