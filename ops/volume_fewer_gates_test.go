@@ -166,6 +166,7 @@ func TestADiskThatWasThisVeryNodesComesBack(t *testing.T) {
 		{"it was", func(*situation, *model.Claim) {}, false},
 		{"it is of another cluster", func(_ *situation, c *model.Claim) { c.ClusterID = "another" }, true},
 		{"nobody knows of which cluster", func(_ *situation, c *model.Claim) { c.ClusterID = "" }, true},
+		{"its claims were made in another order", func(s *situation, c *model.Claim) { s.o.Claims[1].Made = c.Made.Add(2 * time.Second) }, false},
 		{"the first disk was replaced since then: another node is on it", func(s *situation, c *model.Claim) { s.o.Claims[1].Made = c.Made.Add(time.Hour) }, true},
 		{"when it was made is not known", func(_ *situation, c *model.Claim) { c.Made = time.Time{} }, true},
 		{"it is being deleted", func(_ *situation, c *model.Claim) { c.Terminating = true }, true},

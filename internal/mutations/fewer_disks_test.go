@@ -15,6 +15,6 @@ var fewerDisks = []mutation{
 	{"a template keeps the mounts of what its pods use", "asWanted", "keepsDisks(set, wanted, e.Sizes)", "error(nil)", "ops", "TestATemplateKeepsADiskThatIsToGo"},
 	{"what all nodes have fits on fewer disks", "refuseSmaller", "!smaller(&t.View) && !fewer(&t.View) ||", "!smaller(&t.View) ||", "ops", "TestNoDiskIsRemovedWithoutWhatItNeeds"},
 	{"all pods have the same disks before one goes", "refuseFewer", "&& t.AnyPod(lacks) {", "&& t.AnyPod(lacks) && false {", "ops", "TestNoDiskIsRemovedWithoutWhatItNeeds"},
-	{"a disk comes back to its own node only", "itsOwn", " && !o.Made.After(c.Made)", "", "ops", "TestADiskThatWasThisVeryNodesComesBack"},
+	{"a disk comes back to its own node only", "itsOwn", " && !o.Made.After(c.Made.Add(madeTogether))", "", "ops", "TestADiskThatWasThisVeryNodesComesBack"},
 	{"a claim that a pod is to use again is not free", "free", " && !slices.Contains(IsToUse(v, p), c.Template)", "", "ops", "TestAFreeClaimHoldsNothingUp"},
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
@@ -44,6 +45,11 @@ func refuseDisks(t *pass.Pass) {
 	refuseMissing(t, asking)
 }
 
+// madeTogether is how far apart the claims of one pod are made at most: the StatefulSet controller makes
+// them one after the other, in no order, and slowly where the API server is busy. No node is drained and
+// comes back on another volume within that time.
+const madeTogether = time.Minute
+
 // itsOwn reports whether a claim was a disk of this very pod's node before: CrateDB has written on it in
 // this cluster, and a disk that the pod has is not younger. The id of a node is on each of its disks, so
 // that it stays the same as long as one of them does.
@@ -53,7 +59,7 @@ func itsOwn(v *view.View, c *model.Claim) bool {
 	}
 	return slices.ContainsFunc(v.Observed.Claims, func(o model.Claim) bool {
 		its := o.Set == c.Set && o.Ordinal == c.Ordinal && model.DataVolume(o.Template) && view.HasTemplate(v, o.Set, o.Template)
-		older := !o.Made.IsZero() && !o.Made.After(c.Made)
+		older := !o.Made.IsZero() && !o.Made.After(c.Made.Add(madeTogether))
 		return its && older && o.ClusterID == c.ClusterID && !o.Terminating
 	})
 }
