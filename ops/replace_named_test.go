@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -24,6 +25,18 @@ func alone(t *testing.T, pod string) *situation {
 	p.Runs, p.Started = true, s.o.At.Add(-time.Hour)
 	s.named(pod)
 	return s
+}
+
+// votes makes the nodes of a group master-eligible.
+func (s *situation) votes(set string) {
+	s.d.Sets = slices.Clone(s.d.Sets)
+	s.o.Sets = slices.Clone(s.o.Sets)
+	for i := range s.d.Sets {
+		s.d.Sets[i].MasterEligible = s.d.Sets[i].MasterEligible || s.d.Sets[i].Name == set
+	}
+	for i := range s.o.Sets {
+		s.o.Sets[i].MasterEligible = s.o.Sets[i].MasterEligible || s.o.Sets[i].Name == set
+	}
 }
 
 // silent: nobody answers, since so long.
@@ -52,6 +65,12 @@ func TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember(t *testing.T) {
 		{"its claim, agreed, and each shard is whole without it", claimOf(pod, true, nil), ""},
 		{"its claim, agreed, and a shard is missing", claimOf(pod, true, func(s *situation) { s.o.Database.Health.Colour = model.Red }), "started primary elsewhere"},
 		{"its claim, agreed, and a hidden one may be", claimOf(pod, true, func(s *situation) { s.o.Database.DeniedKnown = false }), "not all tables are visible"},
+		{"its claim, agreed, it votes, and most of the others are members", claimOf(pod, true, func(s *situation) { s.votes(warm) }), ""},
+		{"its claim, agreed, it votes, and of three others one is a member", claimOf(pod, true, func(s *situation) {
+			s.votes(warm)
+			s.away(hot + "-1")
+			s.away(hot + "-2")
+		}), "started primary elsewhere"},
 		{"its claim, agreed, and nobody answers", claimOf(pod, true, func(s *situation) {
 			s.silent(time.Minute)
 			s.podOf(pod).Waiting, s.podOf(pod).Runs = "CrashLoopBackOff", false

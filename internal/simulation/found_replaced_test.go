@@ -23,6 +23,7 @@ func TestWhatWasFoundOfReplacedVolumesStaysMended(t *testing.T) {
 		1600004828: "the consent is taken back right after a claim was deleted",
 		1600007550: "a size is pushed back and forth while volumes become smaller",
 		1600013834: "the only pod on another class is away, and the growth is called a success",
+		2200083532: "a stuck voter goes with its volume, and of two others one is a member",
 		2000064980: "of two groups that cannot run one is rolled back for the other, again and again",
 		1800145073: "an abort leaves a pod on a template that nobody has tried",
 		1600203255: "a table wants all nodes while one is drained for other volumes",

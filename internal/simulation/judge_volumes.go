@@ -94,7 +94,7 @@ func (j *judge) orphans(w *world, d *daemon, s *set) {
 	}
 	for o := range maxOrdinals {
 		l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]
-		if c := &l.claim; l.mounted() && c.exists && c.class == want.class && c.capacity < want.size && c.since < d.began && (c.asked <= want.size || !w.schedule.Start.Swaps) {
+		if c := &l.claim; l.mounted() && c.exists && c.class == want.class && c.capacity < want.size && max(c.since, d.view.stalled[kindClaims]) < d.began && (c.asked <= want.size || !w.schedule.Start.Swaps) {
 			w.violate("H", "%s is to be recreated, and %s has %d GiB of %d", s.name, l.claimName, c.capacity, want.size)
 		}
 	}

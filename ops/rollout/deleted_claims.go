@@ -44,6 +44,8 @@ func claimKeeps(v *view.View, p *model.Pod) (claim, why string) {
 		why = gates.NotProven
 	case !db.DeniedKnown, len(db.Denied) > 0:
 		why = gates.CopiesHidden
+	case !view.MajorityWithout(v, p):
+		why = gates.NotProven
 	}
 	return c.Name, why
 }

@@ -86,6 +86,24 @@ func FewVoters(v *View, p *model.Pod) bool {
 	return eligible(p.Set) && voters < 3
 }
 
+// MajorityWithout reports whether most of the nodes that vote, an odd number, are members without the one
+// in a pod, or it is none of them: its volume may then go with it, and the others elect a master.
+func MajorityWithout(v *View, p *model.Pod) bool {
+	all, members := 0, 0
+	for _, s := range v.Record.Sets {
+		if !Votes(v, s.Name) {
+			continue
+		}
+		for ordinal := range s.Replicas {
+			all++
+			if q := v.Pod(s.Name, ordinal); q != nil && q.Name != p.Name && v.Member(q.NodeName) {
+				members++
+			}
+		}
+	}
+	return !Votes(v, p.Set) || members*2 > all-1+all%2
+}
+
 // Doomed is a pod that stays, whose node we have drained and exclude, and whose volume goes with it;
 // nil for none. Until it has gone nothing comes back to it. No operation has to name it, for the
 // record may be lost.
