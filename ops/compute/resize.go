@@ -159,7 +159,7 @@ func finish(t *pass.Pass) {
 	}
 	for _, s := range t.Record.Sets {
 		live := t.Live(s.Name)
-		if view.ResizePending(v, s.Name) || live == nil || live.ObservedGeneration != live.Generation || byRestart(v, s) {
+		if !applied(v, s.Name) || live == nil || live.ObservedGeneration != live.Generation || byRestart(v, s) {
 			return
 		}
 	}
@@ -176,6 +176,17 @@ func finish(t *pass.Pass) {
 	if !view.Restarting(v) && aim.NextSet(v) == "" {
 		aim.ComputeEnds(t) // else the restart reports it
 	}
+}
+
+// applied reports whether the desired template of a set was applied. What is recorded may never have
+// been: other objects of the same revision were, while its template was kept for a growth.
+func applied(v *view.View, set string) bool {
+	if view.ResizePending(v, set) {
+		return false
+	}
+	sets := v.Observed.Applied.Effective.Sets
+	i := slices.IndexFunc(sets, func(e model.EffectiveSet) bool { return e.Name == set })
+	return v.DesiredSet(set) == nil || i >= 0 && sets[i].Template == model.TemplateWanted
 }
 
 // byRestart reports whether a pod of a set is on another template than it, or on its way: a restart that
