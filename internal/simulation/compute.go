@@ -116,7 +116,7 @@ func (w *world) happenKubelets() {
 		case w.dead[l.kube] > w.now:
 			p.resizeDue = w.now + second
 			continue
-		case l.kubelet != "":
+		case l.kubelet != "" && p.spec != p.actual:
 			p.stage = l.kubelet
 			if l.kubelet == model.ResizeDeferred {
 				p.resizeDue = w.now + 10*second
