@@ -5,6 +5,7 @@ import (
 
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/backup"
 	"stevedore.dev/stevedore/ops/compute"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/lifecycle"
@@ -77,6 +78,7 @@ func decideNext(t *pass.Pass) {
 	// What of it may be applied now.
 	aim.RefuseDefinition(t)
 	create(t)
+	backup.Backup(t)
 	volume.Replace(t)
 	volume.Removed(t)
 	compute.Begin(t)

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/backup"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/lifecycle"
 	"stevedore.dev/stevedore/ops/model"
@@ -27,6 +28,9 @@ import (
 func start(t *pass.Pass) {
 	lifecycle.Yield(t)
 	if t.Record.Operation == nil && t.Record.Bootstrap.Done && volume.StartReturn(t) {
+		return
+	}
+	if t.Record.Operation == nil && backup.GoesFirst(t) {
 		return
 	}
 	if volume.Forgotten(t) || t.Rejected || t.Record.Operation != nil || !t.Record.Bootstrap.Done {

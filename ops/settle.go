@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/backup"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/setting"
 	"stevedore.dev/stevedore/ops/volume"
@@ -18,6 +19,8 @@ func RecordResult(record model.Record, action model.Action, result model.Result,
 		version = action.SecretVersion
 	}
 	switch action.Kind {
+	case model.ActionSetRepository, model.ActionCreateSnapshot, model.ActionDropSnapshot:
+		return backup.Result(record, action, result, now)
 	case model.ActionGrowClaim:
 		record.Growth = volume.Answered(record.Growth, action, result, now)
 	case model.ActionHoldAllocation, model.ActionReleaseAllocation:

@@ -71,6 +71,7 @@ type world struct {
 	toyVolumes
 	toyCompute
 	toyDisks
+	toyBackups
 	// stable is in memory: a kill loses it.
 	stable model.Stability
 
@@ -250,6 +251,7 @@ func (w *world) observe() (o model.Observed) {
 	if in {
 		w.readSettings(&db, o.Pods)
 		w.seeData(&o, &db)
+		w.seeBackups(&db)
 	}
 	w.seeTables(&db)
 	if db.Contact == model.Yes {

@@ -162,6 +162,9 @@ func (s *toySession) Exec(_ context.Context, statement string, arguments ...any)
 	if done, err := s.execData(statement); done {
 		return 1, err
 	}
+	if done, err := w.execBackup(statement, arguments); done {
+		return 1, err
+	}
 	if done, err := w.changeSettings(statement); done {
 		return 1, err
 	}
@@ -197,6 +200,9 @@ func (s *toySession) Exec(_ context.Context, statement string, arguments ...any)
 
 func (s *toySession) Strings(_ context.Context, query string, arguments ...any) ([][]string, error) {
 	if rows, ok := s.dataRows(query); ok {
+		return rows, nil
+	}
+	if rows, ok := s.w.backupRows(query, arguments); ok {
 		return rows, nil
 	}
 	if value, ok := s.w.askSetting(s.pod, query); ok {

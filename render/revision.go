@@ -37,10 +37,13 @@ func (m *model) revision(objects []*unstructured.Unstructured) (string, error) {
 		License        *definition.SecretKeyRef
 		Operations     definition.Operations
 		BackupsLeftOut bool
-		Annotations    map[string]string
+		// No part of a revision where there are none: an upgrade of stevedore would make another
+		// revision of each cluster.
+		Backups     *definition.Backups `json:",omitempty"`
+		Annotations map[string]string
 	}{
 		hashed, m.def.Spec.Users, m.def.Spec.Cluster.License, m.def.Spec.Operations,
-		m.def.Spec.BackupsLeftOut, requests,
+		m.def.Spec.BackupsLeftOut, m.def.Spec.Backups, requests,
 	})
 	if err != nil {
 		return "", err

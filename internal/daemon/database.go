@@ -11,6 +11,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/telemetry"
+	"stevedore.dev/stevedore/ops/backup"
 	"stevedore.dev/stevedore/ops/budget"
 	"stevedore.dev/stevedore/ops/cratedb"
 	"stevedore.dev/stevedore/ops/execute"
@@ -140,10 +141,12 @@ func (w *worker) observeDatabase(ctx context.Context, desired model.Desired, rec
 	if age := time.Since(w.reading.At); age < w.options.Interval && budget.BudgetsFirst(&rec, observed.Pods, observed.Claims) {
 		return
 	}
-	if time.Since(w.reading.At) < w.readingAge() && (!detailed || w.detailed) && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {
+	listing, readable := backup.ListingWanted(&desired, &rec, time.Now()), backup.TablesWanted(&desired, &rec)
+	enough := (!detailed || w.detailed) && !listing && (!readable || w.reading.UnreadableKnown)
+	if time.Since(w.reading.At) < w.readingAge() && enough && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {
 		return
 	}
-	target := cratedb.Target{Pods: running(observed.Pods), Detailed: detailed, Settings: settings, Password: password}
+	target := cratedb.Target{Pods: running(observed.Pods), Detailed: detailed, Listing: listing, Readable: readable, Settings: settings, Password: password}
 	if w.dataDue(time.Now()) {
 		target.Detailed = true
 	} else {

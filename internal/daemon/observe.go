@@ -256,6 +256,11 @@ func secretNames(desired model.Desired) []string {
 	if desired.License != nil {
 		all = append(all, desired.License.Name)
 	}
+	if desired.Backups != nil {
+		for _, s := range desired.Backups.Repository.Secrets {
+			all = append(all, s.Ref.Name)
+		}
+	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }

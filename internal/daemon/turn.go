@@ -219,6 +219,9 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if s.spent {
 		entry = entry.Drop(names.ReplacePodAnnotation)
 	}
+	if given := s.entry.Commands(); begunBackup(given, next.Backups) {
+		entry = entry.Drop(names.BackupAtAnnotation)
+	}
 	entry, err := w.store.Save(ctx, entry, next)
 	if err != nil {
 		return 0, err
@@ -480,8 +483,15 @@ func commands(entry record.Entry, revision string) model.Commands {
 	return model.Commands{
 		Paused: given[names.PausedAnnotation], Released: given[names.ReleasedAnnotation],
 		Abort: given[names.AbortAnnotation], RestartedAt: given[names.RestartedAtAnnotation],
-		ReplacePod: given[names.ReplacePodAnnotation],
+		ReplacePod: given[names.ReplacePodAnnotation], BackupAt: given[names.BackupAtAnnotation],
 	}
+}
+
+// begunBackup: the snapshot that a command asks for has begun.
+func begunBackup(given []record.Command, b *model.Backups) bool {
+	return b != nil && slices.ContainsFunc(given, func(c record.Command) bool {
+		return c.Key == names.BackupAtAnnotation && c.Value == b.Command
+	})
 }
 
 // spent: the pod that a command names has gone. The command was seen in an earlier pass: a

@@ -52,6 +52,11 @@ func ReplacePod(pod, uid, revision string) Command {
 	return Command{names.ReplacePodAnnotation, pod + "/" + uid, revision}
 }
 
+// Backup asks for a snapshot now. It stands whatever is pushed meanwhile, until it was begun.
+func Backup(at time.Time) Command {
+	return Command{Key: names.BackupAtAnnotation, Value: at.UTC().Format(time.RFC3339)}
+}
+
 // commandKeys are those that a definition may have, too.
 func commandKeys() []string {
 	return []string{names.PausedAnnotation, names.AbortAnnotation, names.ReleasedAnnotation, names.RestartedAtAnnotation}
@@ -77,7 +82,7 @@ func (e Entry) Commands() []Command {
 // CommandsOf reads them from the operation ConfigMap's annotations.
 func CommandsOf(annotations map[string]string) []Command {
 	var commands []Command
-	for _, key := range append(commandKeys(), names.ForgetAnnotation, names.ReplacePodAnnotation) {
+	for _, key := range append(commandKeys(), names.ForgetAnnotation, names.ReplacePodAnnotation, names.BackupAtAnnotation) {
 		text, ok := annotations[key]
 		if !ok {
 			continue

@@ -50,6 +50,8 @@ type Target struct {
 	Password string
 	// Detailed reads the tables, each shard and the snapshots too (rollout.Detailed).
 	Detailed bool
+	// Listing reads what is known of each snapshot, and Readable which tables one can have.
+	Listing, Readable bool
 	// Settings are the cluster settings to read (setting.SettingsToRead).
 	Settings []string
 	// Unless is a whole reading that is taken over where nothing has changed in the cluster

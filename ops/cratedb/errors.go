@@ -45,7 +45,11 @@ func (f *failure) Unwrap() []error {
 func classified(err error, secrets ...string) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		return &failure{text: redact(cmp.Or(pg.Message, wordless), secrets...), kind: kindOf(pg.Code, pg.Message)}
+		f := &failure{text: redact(cmp.Or(pg.Message, wordless), secrets...), kind: kindOf(pg.Code, pg.Message)}
+		if !timedOut(pg.Message) {
+			f.err = execute.ErrRejected
+		}
+		return f
 	}
 	var certificate *tls.CertificateVerificationError
 	if errors.As(err, &certificate) {

@@ -14,6 +14,7 @@ func Statements() []execute.Statement {
 		"users": usersQuery, "copies": copiesQuery, "clusterHealth": clusterHealthQuery,
 		"privileges": privilegesQuery, "grantedToUsers": grantedToUsersQuery, "grantedToRoles": grantedToRolesQuery,
 		"snapshots": snapshotsQuery, "repositories": repositoriesQuery, "snapshotJobs": snapshotJobsQuery,
+		"readableTables": readableTables, "readablePartitions": readablePartitions, "redTables": redTables,
 		"unreplicatedTables": unreplicatedTables, "unreplicatedPartitions": unreplicatedPartitions,
 	}
 	several := map[string][]string{

@@ -84,7 +84,7 @@ func (c Client) Observe(ctx context.Context, target Target) model.Database {
 			db.Pods = append(db.Pods, p.answered(db.Nodes))
 		}
 	}
-	if takeOver(&db, target.Unless, target.Detailed) {
+	if !target.Listing && !target.Readable && takeOver(&db, target.Unless, target.Detailed) {
 		return db
 	}
 	db.Whole = db.At
@@ -93,9 +93,14 @@ func (c Client) Observe(ctx context.Context, target Target) model.Database {
 	if target.Detailed {
 		chosen.readTables(ctx, &db)
 		chosen.readStuck(ctx, &db)
-		c.readSnapshots(ctx, chosen, target.Password, &db)
 	} else {
 		chosen.readUnreplicated(ctx, &db)
+	}
+	if target.Detailed || target.Listing {
+		c.readSnapshots(ctx, chosen, target.Password, &db, target.Listing)
+	}
+	if target.Readable {
+		chosen.readReadable(ctx, &db)
 	}
 	return db
 }

@@ -50,7 +50,7 @@ func TestAReadingTakesOverAWholeOneOnlyWhileTheClusterStateIsTheSame(t *testing.
 			again, _ := read(nil)
 			assert.True(t, short.At.After(whole.At))
 			for _, db := range []*model.Database{&short, &again} {
-				db.At, db.Whole = time.Time{}, time.Time{}
+				db.At, db.Whole, db.Listed = time.Time{}, time.Time{}, time.Time{}
 				for i := range db.Nodes {
 					db.Nodes[i].DiskUsed, db.Nodes[i].Disks = 0, nil // others write to the disk, too
 				}

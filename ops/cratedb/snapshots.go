@@ -2,6 +2,7 @@ package cratedb
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,7 +21,7 @@ import (
 // of ours in a cluster: sys.jobs says of one, also of an earlier process, whether it still
 // runs, and before it has ended none is begun.
 const (
-	snapshotsQuery = `SELECT count(*) FROM sys.snapshots WHERE state = 'IN_PROGRESS'`
+	snapshotsQuery = `SELECT repository, name, state, CAST(finished AS BIGINT), tables, failures FROM sys.snapshots`
 	// Without a repository there is no snapshot: CrateDB drops none while it is in use.
 	repositoriesQuery = `SELECT name FROM sys.repositories`
 	// Of all nodes; its own row is among them.
@@ -56,18 +57,18 @@ type Listings struct {
 type snapshotListing struct {
 	began, ended time.Time
 	done         chan struct{}
-	inProgress   int
+	rows         []model.ListedSnapshot
 	err          error
 }
 
 // errListing is a listing that has not ended.
 var errListing = errors.New("the listing has not ended")
 
-// readSnapshots counts the snapshots in progress.
-func (c Client) readSnapshots(ctx context.Context, p *asked, password string, db *model.Database) {
+// readSnapshots counts the snapshots in progress, and with listing reads what is known of each.
+func (c Client) readSnapshots(ctx context.Context, p *asked, password string, db *model.Database, listing bool) {
 	repositories, ok := p.ask(ctx, db, model.PartRepositories, repositoriesQuery)
 	if ok && len(repositories) == 0 {
-		db.SnapshotsKnown = true
+		db.SnapshotsKnown, db.Listed = true, db.At
 		return
 	}
 	jobs, ok := p.ask(ctx, db, model.PartJobs, snapshotJobsQuery)
@@ -83,16 +84,21 @@ func (c Client) readSnapshots(ctx context.Context, p *asked, password string, db
 			db.Snapshots++
 		}
 	}
-	if db.SnapshotsKnown {
+	if db.SnapshotsKnown && !listing {
 		return
 	}
 	listings := c.Listings
 	if listings == nil {
 		listings = &Listings{}
 	}
-	n, err := listings.ask(ctx, ours, func(ctx context.Context) (int, error) { return c.list(ctx, p.session.pod, password) })
+	rows, began, err := listings.ask(ctx, ours, func(ctx context.Context) ([]model.ListedSnapshot, error) { return c.list(ctx, p.session.pod, password) })
 	if err == nil {
-		db.SnapshotsKnown, db.Snapshots = true, n
+		db.SnapshotsKnown, db.Snapshots, db.Listing, db.Listed = true, 0, rows, began
+		for _, s := range rows {
+			if s.State == model.SnapshotInProgress {
+				db.Snapshots++
+			}
+		}
 		return
 	}
 	part := model.UnreadPart{Part: model.PartSnapshots, Why: err.Error()}
@@ -116,26 +122,45 @@ func silentRepositories(rows [][]string) string {
 
 // list asks in a session of its own. It has no statement_timeout: the statement would go on,
 // and be in sys.jobs no more.
-func (c Client) list(ctx context.Context, pod, password string) (int, error) {
+func (c Client) list(ctx context.Context, pod, password string) ([]model.ListedSnapshot, error) {
 	s, err := c.connect(ctx, pod, names.SystemUser, password, 0)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer s.Close()
 	s.timeout = listingLimit
 	rows, err := s.Strings(ctx, snapshotsQuery)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if len(rows) != 1 {
-		return 0, fmt.Errorf("in pod %s: a count has %d rows", pod, len(rows))
+	var out []model.ListedSnapshot
+	for _, r := range rows {
+		listed := model.ListedSnapshot{Repository: r[0], Name: r[1], State: r[2], Tables: len(arrayOf(r[4]))}
+		if ms := number(r[3]); ms > 0 {
+			listed.Finished = time.UnixMilli(ms).UTC()
+		}
+		failures := arrayOf(r[5])
+		listed.Failures = strings.Join(failures[:min(len(failures), maxFailures)], "; ")
+		out = append(out, listed)
 	}
-	return int(number(rows[0][0])), nil
+	return out, nil
+}
+
+// maxFailures of a snapshot are told.
+const maxFailures = 3
+
+// arrayOf is an array of texts as a session prints it.
+func arrayOf(text string) []string {
+	var out []string
+	if json.Unmarshal([]byte(text), &out) != nil {
+		return nil
+	}
+	return out
 }
 
 // ask returns what a listing says that is not too old. Outstanding: one of ours runs in the
 // cluster, of this process or of an earlier one.
-func (l *Listings) ask(ctx context.Context, outstanding bool, list func(context.Context) (int, error)) (int, error) {
+func (l *Listings) ask(ctx context.Context, outstanding bool, list func(context.Context) ([]model.ListedSnapshot, error)) (rows []model.ListedSnapshot, began time.Time, err error) {
 	l.mu.Lock()
 	if l.running == nil && !outstanding && l.due(time.Now()) {
 		l.running = &snapshotListing{began: time.Now(), done: make(chan struct{})}
@@ -156,17 +181,17 @@ func (l *Listings) ask(ctx context.Context, outstanding bool, list func(context.
 	defer l.mu.Unlock()
 	switch last := l.last; {
 	case last != nil && last.err == nil && time.Since(last.began) < listingValid:
-		return last.inProgress, nil
+		return last.rows, last.began, nil
 	case l.running != nil:
-		return 0, fmt.Errorf("%w since %s", errListing, l.running.began.UTC().Format("15:04:05 UTC"))
+		return nil, time.Time{}, fmt.Errorf("%w since %s", errListing, l.running.began.UTC().Format("15:04:05 UTC"))
 	case outstanding:
-		return 0, fmt.Errorf("%w, and its client is gone", errListing)
+		return nil, time.Time{}, fmt.Errorf("%w, and its client is gone", errListing)
 	case last != nil && last.err != nil:
-		return 0, last.err
+		return nil, time.Time{}, last.err
 	case last != nil:
-		return 0, fmt.Errorf("%w within %s: it took %s", errListing, listingValid, last.ended.Sub(last.began).Round(time.Second))
+		return nil, time.Time{}, fmt.Errorf("%w within %s: it took %s", errListing, listingValid, last.ended.Sub(last.began).Round(time.Second))
 	}
-	return 0, errListing
+	return nil, time.Time{}, errListing
 }
 
 // due says whether the next listing may begin. A fast one is asked at each reading; after
@@ -186,10 +211,10 @@ func (l *Listings) due(now time.Time) bool {
 }
 
 // run carries a listing out, whatever becomes of the reading that has begun it.
-func (l *Listings) run(now *snapshotListing, list func(context.Context) (int, error)) {
+func (l *Listings) run(now *snapshotListing, list func(context.Context) ([]model.ListedSnapshot, error)) {
 	ctx, cancel := context.WithTimeout(context.Background(), listingLimit)
 	defer cancel()
-	now.inProgress, now.err = list(ctx)
+	now.rows, now.err = list(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now.ended = time.Now()

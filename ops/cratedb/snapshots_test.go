@@ -126,23 +126,24 @@ func TestAListingIsBegunOnceAndItsAnswerHoldsForAWhile(t *testing.T) {
 	l := &Listings{}
 	release := make(chan struct{})
 	begun := 0
-	slow := func(ctx context.Context) (int, error) { begun++; <-release; return 2, nil }
+	two := []model.ListedSnapshot{{Name: "a"}, {Name: "b"}}
+	slow := func(ctx context.Context) ([]model.ListedSnapshot, error) { begun++; <-release; return two, nil }
 	short, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 3 {
-		_, err := l.ask(short, false, slow)
+		_, _, err := l.ask(short, false, slow)
 		require.ErrorIs(t, err, errListing)
 	}
 	begunOnce := l.running
 	close(release)
 	<-begunOnce.done
 	assert.Equal(t, 1, begun)
-	n, err := l.ask(t.Context(), true, slow)
+	rows, _, err := l.ask(t.Context(), true, slow)
 	require.NoError(t, err)
-	assert.Equal(t, 2, n, "a listing that has ended is the answer")
+	assert.Equal(t, two, rows, "a listing that has ended is the answer")
 
 	l.last.began = l.last.began.Add(-listingValid)
-	_, err = l.ask(short, true, slow)
+	_, _, err = l.ask(short, true, slow)
 	require.ErrorIs(t, err, errListing, "what it said is too old, and one of an earlier process runs")
 
 	now := l.last.ended

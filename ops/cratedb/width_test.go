@@ -14,7 +14,7 @@ func TestTheColumnsOfAStatementAreCounted(t *testing.T) {
 	for query, want := range map[string]int{
 		clusterQuery: 3, nodesQuery: 10, shardsQuery: 3, healthQuery: 5, checksQuery: 3, usersQuery: 1, nodesQueries[0]: 11,
 		clusterHealthQuery: 4, copiesQuery: 9, tablesQueries[0]: 7, tablesQueries[1]: 7, partitionsQueries[0]: 7,
-		snapshotsQuery: 1, repositoriesQuery: 1, snapshotJobsQuery: 1, settingsQueries[0]: 2, settingsQueries[1]: 2, stuckQuery: 8,
+		snapshotsQuery: 6, readableTables: 4, readablePartitions: 4, redTables: 2, repositoriesQuery: 1, snapshotJobsQuery: 1, settingsQueries[0]: 2, settingsQueries[1]: 2, stuckQuery: 8,
 		unreplicatedTables: 2, unreplicatedPartitions: 2,
 		"SELECT 1": 1, "SELECT 'a, b', \"c, d\", e['f'] FROM t WHERE g IN (1, 2)": 3, "SELECT coalesce(a, b), max(c) FROM t": 2,
 		"SELECT * FROM t": 0, "SET GLOBAL a = 1, b = 2": 0, "": 0,

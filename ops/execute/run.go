@@ -63,6 +63,12 @@ func run(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 		return curePod(ctx, a, t)
 	case model.ActionRecoverPod:
 		return recoverPod(ctx, a, t)
+	case model.ActionSetRepository:
+		return setRepository(ctx, a, t)
+	case model.ActionCreateSnapshot:
+		return beginSnapshot(ctx, a, t)
+	case model.ActionDropSnapshot:
+		return removeSnapshot(ctx, a, t)
 	}
 	return writeObject(ctx, a, t)
 }

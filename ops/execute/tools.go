@@ -104,6 +104,8 @@ var (
 	// there: nobody listens, CrateDB says no, or for many seconds nothing. After any
 	// other error of a Crash nothing is known.
 	ErrCrashFailed = errors.New("crash failed in the pod")
+	// ErrRejected is a statement that CrateDB answered with an error: it has not been carried out.
+	ErrRejected = errors.New("CrateDB has refused the statement")
 	// ErrLicence is a statement that a missing licence forbids.
 	ErrLicence = errors.New("the licence does not allow it")
 )

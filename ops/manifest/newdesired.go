@@ -35,6 +35,7 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) model.Des
 		Abort:        d.Annotations[names.AbortAnnotation] == "true",
 		RestartedAt:  d.Annotations[names.RestartedAtAnnotation],
 		Pins:         r.Pins,
+		Backups:      d.Spec.Backups,
 	}
 	if l := d.Spec.Cluster.License; l != nil {
 		out.License = &model.SecretKey{Name: l.Name, Key: l.Key}

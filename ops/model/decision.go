@@ -308,6 +308,16 @@ const (
 	// From pods, which all have to be there, while Budget keeps Value pods and lets none
 	// go. It is made again when objects are applied. Disruptive.
 	ActionRecreateSet ActionKind = "recreate-set"
+	// ActionSetRepository creates Repository with Settings and the values that Secrets has, has every
+	// node of NodeIDs verify it where it is there, and, with New, looks whether it has snapshots that
+	// are not ours; ResultForeign where it has.
+	ActionSetRepository ActionKind = "set-repository"
+	// ActionCreateSnapshot begins Snapshot in Repository, of SnapshotTables or of all tables;
+	// ResultRefused where CrateDB does not begin it.
+	ActionCreateSnapshot ActionKind = "create-snapshot"
+	// ActionDropSnapshot drops Snapshot of Repository after it was looked at once more: the successful
+	// Newest is there, and Value successful ones besides Snapshot.
+	ActionDropSnapshot ActionKind = "drop-snapshot"
 	// ActionResizePod asks for Resources for the containers of Pod (precondition PodUID) while
 	// it runs.
 	ActionResizePod ActionKind = "resize-pod"
@@ -371,7 +381,14 @@ type Action struct {
 	Beside    string
 	Elsewhere bool
 	Filtered  int
-	// Settings and Expected are cluster settings, or filters of Table.
+	// Repository and Snapshot are CrateDB's names; Newest is another snapshot. Secrets are the
+	// parameters of a repository that Secrets have, as JSON, and SecretVersions what those Secrets
+	// were when this was decided. SnapshotTables are joined by commas; "" is all. New: the repository is
+	// not known yet.
+	Repository, Snapshot, Newest            string
+	Secrets, SecretVersions, SnapshotTables string
+	New                                     bool
+	// Settings and Expected are cluster settings, or filters of Table; or a repository's parameters.
 	Settings, Expected SettingList
 	// Tables are those whose filters are changed for the drain, as JSON (Exclusions.Changed): the
 	// last look of ActionShrinkSet asks for each of them.
@@ -403,6 +420,10 @@ func (a Action) Subject() string {
 		return a.NodeIDs
 	case ActionExcludeInTable, ActionIncludeInTable:
 		return a.Table
+	case ActionSetRepository:
+		return a.Repository
+	case ActionCreateSnapshot, ActionDropSnapshot:
+		return a.Repository + "." + a.Snapshot
 	}
 	return a.Pod
 }
@@ -420,6 +441,9 @@ const (
 	// (hold-allocation, exclude-nodes), or stays below it (set-settings); somebody's value
 	// may hide ours, and nothing was reset (reset-settings).
 	ResultHidden
+	// ResultForeign: somebody else's snapshot is in the repository, and Message is its name
+	// (set-repository).
+	ResultForeign
 	// ResultDropped: Kubernetes dropped what was asked for without a word (grow-claim).
 	ResultDropped
 )

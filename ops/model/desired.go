@@ -66,6 +66,8 @@ type Desired struct {
 	// RenamedFrom is the cluster ("namespace/name") that vanished from the same
 	// source and had the same spec.cluster.name; "" when there is none.
 	RenamedFrom string
+	// Backups is nil where the definition has none.
+	Backups *definition.Backups
 	// Budgets are the names of the disruption budgets that were rendered.
 	Budgets []string
 	// Storage are the storage classes that the claims of its StatefulSets ask for.

@@ -205,6 +205,8 @@ type Commands struct {
 	RestartedAt string
 	// ReplacePod is the NAME/UID of a pod that is to be recreated.
 	ReplacePod string `json:",omitempty"`
+	// BackupAt is when somebody asked for a snapshot, RFC 3339.
+	BackupAt string `json:",omitempty"`
 }
 
 // Failure is an action that failed at its last attempt.
@@ -309,6 +311,15 @@ type Database struct {
 	// those in progress.
 	SnapshotsKnown bool
 	Snapshots      int
+	// Listing are all rows of sys.snapshots that CrateDB showed at Listed; zero where they were not
+	// asked for. A repository that does not answer is left out of it.
+	Listing []ListedSnapshot
+	Listed  time.Time
+	// Unreadable are the tables that make a snapshot of all fail, and Readable all others that a
+	// snapshot can have; both mean nothing without UnreadableKnown.
+	Unreadable      []UnreadableTable
+	Readable        []string
+	UnreadableKnown bool
 	// Shards are all copies, in no order; they mean nothing without TablesKnown.
 	Shards []Shard
 	// AllocationKnown and Settings are of each reading: filters that others set are

@@ -118,6 +118,8 @@ type Record struct {
 	Replacing *VolumeReplacement `json:"replacing,omitempty"`
 	// Removing is there while nodes are to do with fewer disks; nil for none.
 	Removing *DiskRemoval `json:"removing,omitempty"`
+	// Backups is nil where the definition has none.
+	Backups *Backups `json:"backups,omitempty"`
 	// DeletedClaims are the claims whose deletion while a pod uses them was reported.
 	DeletedClaims string `json:"deletedClaims,omitempty"`
 	// Removal of the cluster by that consent; nil while its definition is there.

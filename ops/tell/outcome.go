@@ -195,5 +195,7 @@ func Finish(t *pass.Pass, before *model.Record) {
 	underWay := t.Record.Operation != nil || lifecycle.Resumed(&t.View)
 	if underWay || t.Decision.Verdict == model.Act || t.Decision.Verdict == model.Wait && t.Decision.Apply {
 		t.Decision.LookAgain = t.Poll()
+	} else if b := t.Record.Backups; b != nil && b.Running != nil && t.Decision.Apply {
+		t.Decision.LookAgain = b.Running.Look(t.Now)
 	}
 }

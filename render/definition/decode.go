@@ -187,8 +187,12 @@ func typed(n *yaml.Node) *CrateDB {
 	p := located.Get(n, "spec", "ports")
 	db.Spec.Ports = Ports{HTTP: portOf(p, "http"), Postgres: portOf(p, "postgres"), JMX: portOf(p, "jmx"),
 		Prometheus: portOf(p, "prometheus"), Exporter: portOf(p, "exporter"), Transport: portOf(p, "transport")}
-	db.Spec.BackupsLeftOut = located.Get(n, "spec", "backups") != nil
 	db.Spec.Operations = operationsOf(located.Get(n, "spec", "operations"))
+	if backups := located.Get(n, "spec", "backups"); db.Spec.Operations.Has(ConsentWithoutBackups) {
+		db.Spec.BackupsLeftOut = backups != nil
+	} else {
+		db.Spec.Backups = backupsOf(backups)
+	}
 	for _, patch := range located.Items(located.Get(n, "spec", "patches")) {
 		db.Spec.Patches = append(db.Spec.Patches, patchOf(patch))
 	}

@@ -152,8 +152,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestKustomizeMergesGroupsAndUsersByName(t *testing.T) {
-	require.Equal(t, map[string]string{"spec.nodes.data": "name", "spec.users": "name"}, definition.MergeKeys())
+func TestKustomizeMergesGroupsUsersAndSchedulesByName(t *testing.T) {
+	require.Equal(t, map[string]string{"spec.nodes.data": "name", "spec.users": "name", "spec.backups.schedules": "name"}, definition.MergeKeys())
 	require.True(t, json.Valid(definition.Schema()))
 	openapi.ResetOpenAPI()
 	t.Cleanup(openapi.ResetOpenAPI)

@@ -161,17 +161,6 @@ func nodeGroup(name string, data bool) field {
 	return object(name, children...)
 }
 
-// backups are known in full, so that a definition whose backups are left out
-// by consent still has no mistake in them.
-func backups() field {
-	cron := func() field { return text("cron", checkCron).req() }
-	return object("backups",
-		object("aws", secretKeyRef("accessKeyId").req(), text("basePath", nil), secretKeyRef("bucket").req(), cron(),
-			secretKeyRef("endpointUrl"), secretKeyRef("region").req(), secretKeyRef("secretAccessKey").req()),
-		object("azure_blob", secretKeyRef("accountName").req(), secretKeyRef("accountKey").req(),
-			secretKeyRef("container").req(), secretKeyRef("region").req(), cron()))
-}
-
 func operations() field {
 	return object("operations",
 		list("consent", "", text("", checkConsent)),

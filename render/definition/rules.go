@@ -90,9 +90,8 @@ func rules(n *yaml.Node, add reporter) {
 		}
 	}
 	ports(located.Get(n, "spec", "ports"), add)
-	if backups := located.Get(n, "spec", "backups"); backups != nil && !consent[string(ConsentWithoutBackups)] {
-		add(backups, []any{"spec", "backups"},
-			"backups-not-supported: backups are not made yet: take the field out, or add without-backups to spec.operations.consent to run without them")
+	if !consent[string(ConsentWithoutBackups)] {
+		backupRules(n, add)
 	}
 	for i, p := range located.Items(located.Get(n, "spec", "patches")) {
 		if (located.Get(p, "patch") == nil) == (located.Get(p, "path") == nil) {

@@ -44,8 +44,9 @@ type Spec struct {
 	Ports      Ports
 	Operations Operations
 	Patches    []Patch
-	// BackupsLeftOut is true when spec.backups stands in the definition and
-	// the consent "without-backups" leaves it out.
+	// Backups is nil for none. BackupsLeftOut is true when spec.backups stands in the definition
+	// and the consent "without-backups" leaves it out.
+	Backups        *Backups
 	BackupsLeftOut bool
 }
 

@@ -1,0 +1,89 @@
+package backup
+
+import (
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// Due is the window that waits longest; the zero value is none. Of one schedule only its last window
+// counts: those before it were missed, and one snapshot makes up for all of them.
+func Due(v *view.View) model.DueSnapshot {
+	b := v.Record.Backups
+	if v.Desired.Backups == nil || b == nil {
+		return model.DueSnapshot{}
+	}
+	var first model.DueSnapshot
+	consider := func(schedule string, at time.Time) {
+		if !at.IsZero() && (first.At.IsZero() || at.Before(first.At)) {
+			first = model.DueSnapshot{Schedule: schedule, At: at}
+		}
+	}
+	if asked := v.Observed.Commands.BackupAt; asked != "" && asked != b.Command {
+		at, err := time.Parse(time.RFC3339, asked)
+		if err == nil {
+			consider(definition.CommandSchedule, at.UTC())
+		}
+	}
+	for _, s := range v.Desired.Backups.Schedules {
+		consider(s.Name, lastWindow(s, last(b, s.Name), v.Now))
+	}
+	return first
+}
+
+// last is when the schedule's last window was; when it is not known, since when there are backups.
+func last(b *model.Backups, schedule string) time.Time {
+	for _, s := range b.Schedules {
+		if s.Name == schedule {
+			return s.Last
+		}
+	}
+	return b.Since
+}
+
+// lastWindow is the last window of a schedule after one time and not after another; zero for none.
+func lastWindow(s definition.BackupSchedule, after, now time.Time) time.Time {
+	schedule, err := parse(s)
+	if err != nil {
+		return time.Time{} // the definition was checked
+	}
+	// Most schedules have a window a day: those of years that nobody looked are not walked through.
+	for _, back := range []time.Duration{day, 32 * day, 400 * day} {
+		from := now.Add(-back)
+		if from.Before(after) {
+			from = after
+		}
+		var found time.Time
+		for at := schedule.Next(from); !at.IsZero() && !at.After(now); at = schedule.Next(at) {
+			found = at
+		}
+		if !found.IsZero() || from.Equal(after) {
+			return found.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+const day = 24 * time.Hour
+
+// Next is the next window of a schedule; zero for none within five years.
+func Next(s definition.BackupSchedule, now time.Time) time.Time {
+	schedule, err := parse(s)
+	if err != nil {
+		return time.Time{}
+	}
+	return schedule.Next(now).UTC()
+}
+
+// parse reads a schedule in its time zone.
+func parse(s definition.BackupSchedule) (cron.Schedule, error) {
+	zone := s.TimeZone
+	if zone == "" {
+		zone = "UTC"
+	}
+	return cron.ParseStandard("CRON_TZ=" + zone + " " + s.Cron)
+}

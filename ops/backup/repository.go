@@ -1,0 +1,158 @@
+package backup
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// The settings of a repository that no person writes.
+const (
+	typeSetting = "type"
+	// nameDigits of the hash of its place are in a repository's name.
+	nameDigits = 8
+)
+
+// place is the folder of this cluster: two clusters that write to one corrupt it, and a cluster that
+// is made again under the same name has another id.
+func place(v *view.View) string {
+	return path.Join(v.Desired.Namespace, v.Desired.Name, v.Record.ClusterID)
+}
+
+// settings of the desired repository, those that are secret left out.
+func settings(v *view.View) model.SettingList {
+	r := &v.Desired.Backups.Repository
+	all := []string{typeSetting + "=" + r.Type}
+	key := "base_path"
+	if r.Type == "fs" {
+		key = "location"
+	}
+	all = append(all, key+"="+path.Join(r.Base, place(v)))
+	for _, s := range r.Settings {
+		if known(r.Type, s.Name, v.Record.Version) {
+			all = append(all, s.Name+"="+s.Value)
+		}
+	}
+	slices.Sort(all)
+	return model.SettingList(strings.Join(all, "\n"))
+}
+
+// known reports whether a version of CrateDB knows a parameter (manual, CREATE REPOSITORY).
+func known(kind, parameter, version string) bool {
+	since := map[string]string{"s3 region": "6.3", "s3 use_path_style_access": "5.7", "azure sas_token": "5.9"}[kind+" "+parameter]
+	return since == "" || version == "" || gates.CompareMinor(version, since) >= 0
+}
+
+// Name is what CrateDB calls the repository: another place has another name, so that no repository of
+// somebody's is taken for ours, and what is in a former place stays.
+func Name(settings model.SettingList) string {
+	sum := sha256.Sum256([]byte(placeOf(settings)))
+	return "stevedore_" + hex.EncodeToString(sum[:])[:nameDigits]
+}
+
+// placeOf is what makes a repository another one: everything that says where it is.
+func placeOf(settings model.SettingList) string {
+	var all []string
+	for _, s := range settings.Settings() {
+		switch s.Name {
+		case typeSetting, "location", "base_path", "bucket", "container", "account", "endpoint", "region":
+			all = append(all, s.Name+"="+s.Value)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// secrets are the parameters whose values Secrets have, as an action carries them.
+func secrets(v *view.View) string {
+	var all []definition.SecretSetting
+	for _, s := range v.Desired.Backups.Repository.Secrets {
+		if known(v.Desired.Backups.Repository.Type, s.Name, v.Record.Version) {
+			all = append(all, s)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	data, err := json.Marshal(all)
+	if err != nil {
+		return "" // names and keys are texts
+	}
+	return string(data)
+}
+
+// versions are those of the Secrets that the repository is made with, and the first that is missing;
+// "" for none.
+func versions(v *view.View) (all, missing string) {
+	var lines []string
+	for _, s := range v.Desired.Backups.Repository.Secrets {
+		found := v.Secret(s.Ref.Name)
+		if !found.Exists || !slices.Contains(found.Keys, s.Ref.Key) {
+			return "", s.Ref.Name + ", key " + s.Ref.Key
+		}
+		line := s.Ref.Name + " " + found.Version.UID + " " + found.Version.ResourceVersion
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n"), ""
+}
+
+// nodes are the ids of those that are there, each of which has to reach the repository.
+func nodes(v *view.View) string {
+	var ids []string
+	for i := range v.Observed.Database.Nodes {
+		ids = append(ids, v.Observed.Database.Nodes[i].ID)
+	}
+	slices.Sort(ids)
+	return strings.Join(ids, ",")
+}
+
+// verified reports whether every node of a list has verified the repository: some may have left since.
+func verified(recorded, now string) bool {
+	by := model.Listed(recorded)
+	for _, id := range model.Listed(now) {
+		if !slices.Contains(by, id) {
+			return false
+		}
+	}
+	return now != ""
+}
+
+// repository creates the repository, changes it, or has nodes that came verify it. It is true once
+// snapshots can go there.
+func repository(t *pass.Pass) bool {
+	v, b := &t.View, t.Record.Backups
+	want := settings(v)
+	have := &b.Repository
+	same := have.Name == Name(want)
+	secretVersions, missing := versions(v)
+	if missing != "" {
+		t.Wait(gates.RepositorySecret(missing))
+		return false
+	}
+	if same && have.Settings == want && have.Secrets == secretVersions && verified(have.Nodes, nodes(v)) {
+		if b.Foreign != "" {
+			t.Wait(gates.RepositoryNotOurs(have.Name, b.Foreign))
+		}
+		return b.Foreign == ""
+	}
+	if b.Running != nil || t.Record.Operation != nil || !v.Observed.Database.NodesKnown {
+		// CrateDB changes none that is in use; nodes that come and go are verified when all are there.
+		return same && have.Settings != ""
+	}
+	t.Harmless(model.Action{
+		Kind: model.ActionSetRepository, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), Version: t.Record.Version,
+		Repository: Name(want), Settings: want, Secrets: secrets(v), SecretVersions: secretVersions, NodeIDs: nodes(v), New: !same,
+	})
+	return false
+}

@@ -1,0 +1,60 @@
+package backup
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// Result is the record after an action on a repository or a snapshot.
+func Result(record model.Record, a model.Action, result model.Result, now time.Time) model.Record {
+	if record.Backups == nil {
+		return record
+	}
+	b := *record.Backups
+	switch a.Kind {
+	case model.ActionSetRepository:
+		if b.Repository.Name != a.Repository {
+			b.Taken, b.Listed = nil, time.Time{} // another place has others
+		}
+		b.Repository = model.RecordedRepository{Name: a.Repository, Settings: a.Settings, Secrets: a.SecretVersions, Nodes: mergedNodes(b.Repository, a)}
+		if a.New {
+			b.Foreign = ""
+		}
+		if result.Code == model.ResultForeign {
+			b.Foreign = result.Message
+		}
+	case model.ActionCreateSnapshot:
+		if b.Running == nil || b.Running.Name != a.Snapshot {
+			return record
+		}
+		running := *b.Running
+		if result.Code == model.ResultRefused {
+			running.Refused = result.Message
+		} else {
+			running.Asked = now
+		}
+		b.Running = &running
+	case model.ActionDropSnapshot:
+		b.Taken = slices.DeleteFunc(slices.Clone(b.Taken), func(k model.TakenSnapshot) bool { return k.Name == a.Snapshot })
+	}
+	record.Backups = &b
+	return record
+}
+
+// mergedNodes are those that have verified the repository as it is.
+func mergedNodes(before model.RecordedRepository, a model.Action) string {
+	ids := model.Listed(a.NodeIDs)
+	if before.Name == a.Repository && before.Settings == a.Settings && before.Secrets == a.SecretVersions {
+		for _, id := range model.Listed(before.Nodes) {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	const most = 200 // ids of nodes that left long ago
+	return strings.Join(ids[:min(len(ids), most)], ",")
+}

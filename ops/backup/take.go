@@ -1,0 +1,235 @@
+package backup
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// Backup follows the snapshot that runs, begins the one that is due, and drops those that are not kept.
+// It is asked before an operation begins.
+func Backup(t *pass.Pass) {
+	if t.Desired.Removed || t.Desired.Backups == nil {
+		leave(t)
+		return
+	}
+	if !t.Record.Bootstrap.Done || t.Record.ClusterID == "" {
+		return
+	}
+	b := &model.Backups{Since: t.Now}
+	if t.Record.Backups != nil {
+		next := *t.Record.Backups
+		b = &next
+	}
+	t.Record.Backups = b
+	compare(t)
+	follow(t)
+	due(t)
+	if !t.Contact() || t.Observed.Database.Recovered != model.Yes || t.Suspending {
+		waits(t, "the cluster does not answer")
+		return
+	}
+	if !repository(t) {
+		waits(t, "the repository is not ready")
+		return
+	}
+	if b.Running == nil && b.Due.Schedule != "" {
+		begin(t)
+	}
+	if b.Running != nil {
+		ask(t)
+		return
+	}
+	keep(t)
+}
+
+// leave forgets the plan of a cluster that has none any more. Repository and snapshots stay.
+func leave(t *pass.Pass) {
+	if b := t.Record.Backups; b != nil && !t.Desired.Removed {
+		if b.Repository.Name != "" {
+			t.Report(model.Report{Reason: "BackupsEnded", Message: fmt.Sprintf("the definition has no spec.backups any more: repository %s and %d snapshot(s) stay", b.Repository.Name, len(b.Taken))})
+		}
+		t.Record.Backups = nil
+	}
+}
+
+// GoesFirst reports whether an operation that has not begun waits: for a window that is due, or for the
+// snapshot that runs, and no longer than maxDelay for either.
+func GoesFirst(t *pass.Pass) bool {
+	v, b := &t.View, t.Record.Backups
+	first := goesFirst(v)
+	// A push or a command that is not carried out yet may be what waits.
+	asked := v.Commanded.RestartedAt != "" && v.Commanded.RestartedAt != v.Record.RestartedBy
+	if first && (v.Record.Stage != model.StageVerified || asked) {
+		snapshot := "the snapshot of schedule " + b.Due.Schedule
+		if b.Running != nil {
+			snapshot = "snapshot " + b.Running.Name
+		}
+		t.Wait(gates.SnapshotFirst(snapshot))
+	}
+	return first
+}
+
+func goesFirst(v *view.View) bool {
+	b := v.Record.Backups
+	switch {
+	case b == nil || v.Desired.Backups == nil:
+		return false
+	case b.Running != nil:
+		return v.Elapsed(b.Running.Began) <= v.Desired.Backups.MaxDelay
+	case b.Due.Schedule == "" || b.Foreign != "" || b.Failed != "" || b.Unreadable != "":
+		return false // nothing that an operation waits for: a person has to look
+	}
+	return v.Contact() && b.Repository.Name != "" && len(v.Record.Suspended) == 0 && v.Elapsed(b.Waiting) <= v.Desired.Backups.MaxDelay
+}
+
+// due notes which window waits.
+func due(t *pass.Pass) {
+	b := t.Record.Backups
+	if b.Running != nil {
+		b.Due = model.DueSnapshot{}
+		return
+	}
+	// While one waits the next window may come: it is the later one that is taken, and the wait goes on.
+	next := Due(&t.View)
+	if next.Schedule != b.Due.Schedule {
+		b.Waiting, b.Overdue = next.At, false
+	}
+	b.Due = next
+}
+
+// waits says what a window that is due waits for, and reports it once it has waited for long.
+func waits(t *pass.Pass, what string) {
+	b := t.Record.Backups
+	if b.Due.Schedule == "" {
+		return
+	}
+	t.Wait(gates.BackupWaits(b.Due.Schedule, b.Due.At, what))
+	if limit := t.Desired.Backups.MaxDelay; t.Elapsed(b.Waiting) > limit && !b.Overdue {
+		b.Overdue = true
+		t.Report(model.Report{
+			Event: model.EventFeedback, Operation: "update", Action: "backup", Status: model.StatusFailure, Reason: "BackupOverdue", Warning: true,
+			Message: fmt.Sprintf("the snapshot of schedule %s that was due at %s waits for longer than %s: %s", b.Due.Schedule, b.Due.At.Format(time.RFC3339), limit, what),
+			Names:   []string{gates.BackupWaitsRule.Name},
+		})
+	}
+}
+
+// begin records the snapshot that is due, where nothing stands against it.
+func begin(t *pass.Pass) {
+	b := t.Record.Backups
+	if why := held(t); why != "" {
+		waits(t, why)
+		return
+	}
+	tables, why := selected(t)
+	if why != "" {
+		waits(t, why)
+		return
+	}
+	at := b.Due.At
+	b.Running = &model.RunningSnapshot{Name: model.SnapshotName(b.Due.Schedule, at), Schedule: b.Due.Schedule, Began: t.Now, Tables: tables}
+	if b.Due.Schedule == definition.CommandSchedule {
+		b.Command = t.Observed.Commands.BackupAt
+	} else {
+		b.Schedules = slices.DeleteFunc(slices.Clone(b.Schedules), func(s model.RecordedSchedule) bool { return s.Name == b.Due.Schedule })
+		b.Schedules = append(b.Schedules, model.RecordedSchedule{Name: b.Due.Schedule, Last: at})
+	}
+	b.Due, b.Waiting, b.Overdue = model.DueSnapshot{}, time.Time{}, false
+	t.Report(model.Report{Reason: "SnapshotStarted", Message: "snapshot " + b.Running.Name + " begins"})
+}
+
+// held is what keeps a snapshot from beginning now; "" for nothing. Between two pods of an operation
+// one may begin that has waited for long, but never in mixed versions, which older nodes could not read,
+// and never while a pod that we took down is away.
+func held(t *pass.Pass) string {
+	v, b := &t.View, t.Record.Backups
+	versions := map[string]bool{}
+	for i := range v.Observed.Database.Nodes {
+		versions[v.Observed.Database.Nodes[i].Version] = true
+	}
+	op := t.Record.Operation
+	switch {
+	case !v.Observed.Database.NodesKnown:
+		return "nobody knows which nodes there are"
+	case len(versions) != 1:
+		return "the nodes run more than one version"
+	case op == nil && t.Record.Hold == nil:
+		return ""
+	case op == nil:
+		return "the allocation lock is still held"
+	case v.Elapsed(b.Waiting) <= v.Desired.Backups.MaxDelay:
+		return "the operation " + string(op.Kind) + " has begun before it"
+	case op.Restart == nil || op.Step != model.StepNext || t.Record.Hold != nil:
+		return "the operation " + string(op.Kind) + " is under way, and not between two pods"
+	}
+	return ""
+}
+
+// selected are the tables that the snapshot asks for; "" for all. A table that cannot be read makes one
+// of all tables fail before it begins.
+func selected(t *pass.Pass) (tables, why string) {
+	v, b := &t.View, t.Record.Backups
+	backups := v.Desired.Backups
+	var named []string
+	if i := slices.IndexFunc(backups.Schedules, func(s definition.BackupSchedule) bool { return s.Name == b.Due.Schedule }); i >= 0 {
+		named = backups.Schedules[i].Tables
+	}
+	db := &v.Observed.Database
+	if !db.UnreadableKnown {
+		return "", "it is not known whether each table can be read"
+	}
+	var unreadable []string
+	for _, u := range db.Unreadable {
+		if len(named) == 0 || slices.Contains(named, u.Name) {
+			unreadable = append(unreadable, u.Name+" ("+u.Why+")")
+		}
+	}
+	joined := strings.Join(unreadable, ", ")
+	if joined != b.Unreadable {
+		b.Unreadable = joined
+		if joined != "" {
+			t.Report(model.Report{
+				Event: model.EventFeedback, Operation: "update", Action: "backup", Status: model.StatusFailure, Reason: "TablesUnreadable", Warning: true,
+				Message: "a snapshot cannot have these tables: " + joined, Names: []string{gates.BackupUnreadableRule.Name},
+			})
+		}
+	}
+	if joined == "" {
+		return strings.Join(named, ","), ""
+	}
+	t.Wait(gates.BackupUnreadable(joined, backups.Unreadable == definition.UnreadableSkip))
+	if backups.Unreadable != definition.UnreadableSkip {
+		return "", "tables cannot be read: " + joined
+	}
+	if len(named) == 0 {
+		named = db.Readable
+	}
+	rest := slices.DeleteFunc(slices.Clone(named), func(name string) bool {
+		return slices.ContainsFunc(db.Unreadable, func(u model.UnreadableTable) bool { return u.Name == name })
+	})
+	if len(rest) == 0 {
+		return "", "no table can be read"
+	}
+	return strings.Join(rest, ","), ""
+}
+
+// ask sends CREATE SNAPSHOT until it was answered: where the answer was lost the executor finds it there.
+func ask(t *pass.Pass) {
+	s := t.Record.Backups.Running
+	if !s.Asked.IsZero() {
+		t.Wait(gates.BackupRunning(s.Name, s.Began, t.Record.Backups.Repository.Name))
+		return
+	}
+	t.Harmless(model.Action{
+		Kind: model.ActionCreateSnapshot, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(),
+		Repository: t.Record.Backups.Repository.Name, Snapshot: s.Name, SnapshotTables: s.Tables,
+	})
+}

@@ -1,0 +1,166 @@
+package model
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Backups is what is remembered of a cluster's snapshots. All of it but the commands can be found
+// again: the snapshots are in the repository, and their names say when they were due.
+type Backups struct {
+	// Since is when spec.backups was first seen: no window before that is caught up.
+	Since      time.Time          `json:"since"`
+	Repository RecordedRepository `json:"repository"`
+	// Schedules are the windows that were last taken, or given up.
+	Schedules []RecordedSchedule `json:"schedules,omitempty"`
+	// Running is the snapshot that is being taken; nil for none. It is recorded before it begins.
+	Running *RunningSnapshot `json:"running,omitempty"`
+	// Taken are our snapshots in the repository, oldest first.
+	Taken []TakenSnapshot `json:"taken,omitempty"`
+	// Listed is when Taken was last compared with sys.snapshots; zero for not yet.
+	Listed time.Time `json:"listed,omitzero"`
+	// Command is the last command for a snapshot that was carried out.
+	Command string `json:"command,omitempty"`
+	// Due is the window that waits, Waiting since when one of its schedule does, and Overdue whether that
+	// was reported.
+	Due     DueSnapshot `json:"due,omitzero"`
+	Waiting time.Time   `json:"waiting,omitzero"`
+	Overdue bool        `json:"overdue,omitempty"`
+	// Foreign is a snapshot in the repository that is not ours; "" for none.
+	Foreign string `json:"foreign,omitempty"`
+	// Failed is how the last attempt failed; "" where it did not. Unreadable are tables that
+	// make one of all tables fail, for which it was reported.
+	Failed     string `json:"failed,omitempty"`
+	Unreadable string `json:"unreadable,omitempty"`
+}
+
+// RecordedRepository is a repository as it was last created and verified.
+type RecordedRepository struct {
+	// Name in CrateDB; "" while there is none.
+	Name string `json:"name,omitempty"`
+	// Settings are its parameters without those that are secret, "type" among them.
+	Settings SettingList `json:"settings,omitempty"`
+	// Secrets are the versions of the Secrets with the others, a line each: "name uid resourceVersion".
+	Secrets string `json:"secrets,omitempty"`
+	// Nodes are the ids of the nodes that have verified it, sorted, with commas between them.
+	Nodes string `json:"nodes,omitempty"`
+}
+
+// RecordedSchedule is how far a schedule has come.
+type RecordedSchedule struct {
+	Name string    `json:"name"`
+	Last time.Time `json:"last"`
+}
+
+// DueSnapshot is a window that is due. The zero value is none.
+type DueSnapshot struct {
+	Schedule string    `json:"schedule,omitempty"`
+	At       time.Time `json:"at,omitzero"`
+}
+
+// RunningSnapshot is one that is being taken.
+type RunningSnapshot struct {
+	Name     string    `json:"name"`
+	Schedule string    `json:"schedule"`
+	Began    time.Time `json:"began"`
+	// Asked is when CREATE SNAPSHOT was answered; zero before that: it may not be there. A listing that
+	// began earlier says nothing of it.
+	Asked time.Time `json:"asked,omitzero"`
+	// Refused is why CrateDB did not begin it; "" where it did, or was not asked yet.
+	Refused string `json:"refused,omitempty"`
+	// Tables are those that are asked for, with commas between them; "" for all.
+	Tables string `json:"tables,omitempty"`
+}
+
+// TakenSnapshot is one that has ended.
+type TakenSnapshot struct {
+	Name string `json:"name"`
+	// State is CrateDB's: SUCCESS, PARTIAL or FAILED.
+	State    string    `json:"state"`
+	Finished time.Time `json:"finished"`
+	Tables   int       `json:"tables,omitempty"`
+	// Bytes are not known: CrateDB does not say them.
+}
+
+// The states of a snapshot (sys.snapshots).
+const (
+	SnapshotInProgress = "IN_PROGRESS"
+	SnapshotSuccess    = "SUCCESS"
+	SnapshotPartial    = "PARTIAL"
+	SnapshotFailed     = "FAILED"
+)
+
+// ListedSnapshot is a row of sys.snapshots.
+type ListedSnapshot struct {
+	Repository, Name, State string
+	// Finished is zero while it runs, and where the repository could not say: then State means nothing.
+	Finished time.Time
+	Tables   int
+	// Failures are CrateDB's words for shards that are not in it, at most 3.
+	Failures string
+}
+
+// Unread reports whether the repository could not say what became of it: CrateDB then shows FAILED
+// without a time (SysSnapshot.ofMissingInfo).
+func (s *ListedSnapshot) Unread() bool { return s.State != SnapshotInProgress && s.Finished.IsZero() }
+
+// UnreadableTable is a table that makes a snapshot of all tables fail.
+type UnreadableTable struct {
+	Name string
+	// Why: "closed", "blocks.read" or "red".
+	Why string
+}
+
+// snapshotPrefix begins the names of our snapshots.
+const snapshotPrefix = "stevedore-"
+
+// snapshotTime is how a window stands in the name of a snapshot: CrateDB takes no capitals.
+const snapshotTime = "20060102t150405z"
+
+// SnapshotName is that of a schedule's window.
+func SnapshotName(schedule string, due time.Time) string {
+	return snapshotPrefix + schedule + "-" + due.UTC().Format(snapshotTime)
+}
+
+// SnapshotOf is the schedule and the window in the name of a snapshot; ok is false for one that is not ours.
+func SnapshotOf(name string) (schedule string, due time.Time, ok bool) {
+	rest, ours := strings.CutPrefix(name, snapshotPrefix)
+	at := strings.LastIndexByte(rest, '-')
+	if !ours || at < 1 {
+		return "", time.Time{}, false
+	}
+	due, err := time.Parse(snapshotTime, rest[at+1:])
+	return rest[:at], due, err == nil
+}
+
+// Look is how long after the last look at it the next one is: a snapshot that has run for long runs on
+// for longer, and each look costs CrateDB two objects of each snapshot that there is.
+func (s *RunningSnapshot) Look(now time.Time) time.Duration {
+	return min(max(now.Sub(s.Began)/4, 2*time.Second), time.Minute)
+}
+
+func (b *Backups) equal(o *Backups) bool {
+	if b == nil || o == nil {
+		return b == o
+	}
+	switch {
+	case b.Repository != o.Repository, !b.Since.Equal(o.Since), !b.Listed.Equal(o.Listed), b.Command != o.Command, b.Overdue != o.Overdue:
+	case b.Foreign != o.Foreign, b.Failed != o.Failed, b.Unreadable != o.Unreadable, b.Due.Schedule != o.Due.Schedule, !b.Due.At.Equal(o.Due.At), !b.Waiting.Equal(o.Waiting):
+	case !slices.EqualFunc(b.Schedules, o.Schedules, func(a, c RecordedSchedule) bool { return a.Name == c.Name && a.Last.Equal(c.Last) }):
+	case !slices.EqualFunc(b.Taken, o.Taken, func(a, c TakenSnapshot) bool {
+		return a.Name == c.Name && a.State == c.State && a.Tables == c.Tables && a.Finished.Equal(c.Finished)
+	}):
+	case !b.Running.equal(o.Running):
+	default:
+		return true
+	}
+	return false
+}
+
+func (s *RunningSnapshot) equal(o *RunningSnapshot) bool {
+	if s == nil || o == nil {
+		return s == o
+	}
+	return s.Name == o.Name && s.Schedule == o.Schedule && s.Asked.Equal(o.Asked) && s.Refused == o.Refused && s.Tables == o.Tables && s.Began.Equal(o.Began)
+}

@@ -1,0 +1,194 @@
+package ops_test
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/backup"
+	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// toyBackups are CrateDB's repositories and what is in them.
+type toyBackups struct {
+	repositories map[string]*toyRepository
+	// takes is for how many looks a snapshot runs; endsAs is how it ends, "" for SUCCESS.
+	takes  int
+	endsAs string
+	// closed are tables of which no snapshot can be taken.
+	closed []string
+	// silent: sys.snapshots shows nothing of any repository; mute: it does not end at all.
+	silent, mute bool
+	// listings counts the looks at sys.snapshots, created the CREATE REPOSITORY and ALTER REPOSITORY.
+	listings int
+	created  []string
+	// secretsSeen are the bound values of those.
+	secretsSeen []string
+	broken      error
+}
+
+type toyRepository struct{ snapshots []*toySnapshot }
+
+type toySnapshot struct {
+	name, state, what string
+	finished          time.Time
+	looks             int
+}
+
+func (w *world) repository(name string) *toyRepository { return w.repositories[name] }
+
+// seeBackups lets time pass for snapshots, and shows what a reading asks for.
+func (w *world) seeBackups(db *model.Database) {
+	for _, r := range w.repositories {
+		for _, s := range r.snapshots {
+			if s.state != model.SnapshotInProgress {
+				continue
+			}
+			if s.looks--; s.looks <= 0 {
+				s.state, s.finished = model.SnapshotSuccess, w.now
+				if w.endsAs != "" {
+					s.state = w.endsAs
+				}
+			} else {
+				db.Snapshots++
+			}
+		}
+	}
+	if db.Contact != model.Yes {
+		return
+	}
+	if backup.TablesWanted(&w.desired, &w.record) {
+		db.UnreadableKnown, db.Readable = true, []string{"doc.one", "doc.two"}
+		for _, name := range w.closed {
+			db.Unreadable = append(db.Unreadable, model.UnreadableTable{Name: name, Why: "closed"})
+			db.Readable = slices.DeleteFunc(db.Readable, func(r string) bool { return r == name })
+		}
+	}
+	if !backup.ListingWanted(&w.desired, &w.record, w.now) || w.mute {
+		return
+	}
+	w.listings++
+	db.Listed = w.now
+	if w.silent {
+		return
+	}
+	for name, r := range w.repositories {
+		for _, s := range r.snapshots {
+			db.Listing = append(db.Listing, model.ListedSnapshot{Repository: name, Name: s.name, State: s.state, Finished: s.finished, Tables: 2})
+		}
+	}
+}
+
+var (
+	repositoryStatement = regexp.MustCompile(`^(CREATE|ALTER|DROP) REPOSITORY "(\w+)"`)
+	createdSnapshot     = regexp.MustCompile(`^CREATE SNAPSHOT "(\w+)"\."([a-z0-9-]+)" (.*) WITH \(wait_for_completion = false\)$`)
+	droppedSnapshot     = regexp.MustCompile(`^DROP SNAPSHOT "(\w+)"\."([a-z0-9-]+)"$`)
+)
+
+func (w *world) execBackup(statement string, arguments []any) (bool, error) {
+	if m := repositoryStatement.FindStringSubmatch(statement); m != nil {
+		return true, w.changeRepository(m[1], m[2], statement, arguments)
+	}
+	if m := createdSnapshot.FindStringSubmatch(statement); m != nil {
+		r := w.repository(m[1])
+		require.NotNil(w.t, r, "a snapshot goes to a repository that is there")
+		if len(w.closed) > 0 && m[3] == "ALL" {
+			return true, fmt.Errorf("%w: the relation doc.one is closed", execute.ErrRejected)
+		}
+		require.False(w.t, w.anyAway(), "no snapshot begins while a node is away")
+		require.NotNil(w.t, w.record.Backups.Running, "the intent is recorded before the statement")
+		require.Equal(w.t, m[2], w.record.Backups.Running.Name)
+		w.write(func() {
+			r.snapshots = append(r.snapshots, &toySnapshot{name: m[2], state: model.SnapshotInProgress, what: m[3], looks: max(w.takes, 1)})
+		})
+		return true, nil
+	}
+	if m := droppedSnapshot.FindStringSubmatch(statement); m != nil {
+		r := w.repository(m[1])
+		left := 0
+		for _, s := range r.snapshots {
+			if s.name != m[2] && s.state == model.SnapshotSuccess {
+				left++
+			}
+		}
+		require.GreaterOrEqual(w.t, left, w.desired.Backups.KeepAtLeast, "no drop leaves fewer than keepAtLeast")
+		w.write(func() {
+			r.snapshots = slices.DeleteFunc(r.snapshots, func(s *toySnapshot) bool { return s.name == m[2] })
+		})
+		return true, nil
+	}
+	return false, nil
+}
+
+func (w *world) changeRepository(verb, name, statement string, arguments []any) error {
+	if w.broken != nil {
+		return w.broken
+	}
+	r := w.repository(name)
+	if r != nil && slices.ContainsFunc(r.snapshots, func(s *toySnapshot) bool { return s.state == model.SnapshotInProgress }) {
+		return errors.New("trying to modify or unregister repository that is currently used")
+	}
+	w.write(func() {
+		if w.repositories == nil {
+			w.repositories = map[string]*toyRepository{}
+		}
+		switch {
+		case verb == "CREATE" && r == nil:
+			w.repositories[name] = &toyRepository{}
+		case verb == "DROP":
+			// What is in it stays, and is there again when it is created.
+			w.repositories[name+" dropped"] = r
+			delete(w.repositories, name)
+		}
+		if kept := w.repositories[name+" dropped"]; verb == "CREATE" && kept != nil {
+			w.repositories[name] = kept
+			delete(w.repositories, name+" dropped")
+		}
+		w.created = append(w.created, statement)
+		for _, a := range arguments {
+			w.secretsSeen = append(w.secretsSeen, fmt.Sprint(a))
+		}
+	})
+	return nil
+}
+
+// away reports whether a pod that we took down is away.
+func (w *world) anyAway() bool {
+	for _, p := range w.pods {
+		if p.away > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) backupRows(query string, arguments []any) ([][]string, bool) {
+	switch {
+	case strings.Contains(query, "FROM sys.repositories"):
+		if w.repository(fmt.Sprint(arguments[0])) != nil {
+			return [][]string{{"fs"}}, true
+		}
+		return nil, true
+	case strings.Contains(query, "FROM sys.snapshots"):
+		w.listings++
+		var rows [][]string
+		if r := w.repository(fmt.Sprint(arguments[0])); r != nil && !w.silent {
+			for _, s := range r.snapshots {
+				finished := ""
+				if !s.finished.IsZero() {
+					finished = strconv.FormatInt(s.finished.UnixMilli(), 10)
+				}
+				rows = append(rows, []string{s.name, s.state, finished})
+			}
+		}
+		return rows, true
+	}
+	return nil, false
+}
