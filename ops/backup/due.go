@@ -1,11 +1,13 @@
 package backup
 
 import (
+	"slices"
 	"time"
 
 	"github.com/robfig/cron/v3"
 
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
 	"stevedore.dev/stevedore/ops/view"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -38,7 +40,7 @@ func Due(v *view.View) model.DueSnapshot {
 // last is when the schedule's last window was; when it is not known, since when there are backups.
 func last(b *model.Backups, schedule string) time.Time {
 	for _, s := range b.Schedules {
-		if s.Name == schedule {
+		if s.Name == schedule && !s.Last.IsZero() {
 			return s.Last
 		}
 	}
@@ -66,6 +68,40 @@ func lastWindow(s definition.BackupSchedule, after, now time.Time) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// schedules notes those of the definition. One that it does not have any more keeps its last window: it
+// may come back.
+func schedules(t *pass.Pass) {
+	b := t.Record.Backups
+	var next []model.RecordedSchedule
+	for _, s := range t.Desired.Backups.Schedules {
+		recorded := model.RecordedSchedule{Name: s.Name, Cron: s.Cron, TimeZone: s.TimeZone}
+		for _, r := range b.Schedules {
+			if r.Name == s.Name {
+				recorded.Last = r.Last
+			}
+		}
+		next = append(next, recorded)
+	}
+	for _, r := range b.Schedules {
+		named := slices.ContainsFunc(next, func(s model.RecordedSchedule) bool { return s.Name == r.Name })
+		if !named && !r.Last.IsZero() {
+			next = append(next, model.RecordedSchedule{Name: r.Name, Last: r.Last})
+		}
+	}
+	b.Schedules = next
+}
+
+// took notes the window that a schedule has taken last.
+func took(b *model.Backups, schedule string, at time.Time) {
+	b.Schedules = slices.Clone(b.Schedules)
+	i := slices.IndexFunc(b.Schedules, func(r model.RecordedSchedule) bool { return r.Name == schedule })
+	if i < 0 {
+		b.Schedules = append(b.Schedules, model.RecordedSchedule{Name: schedule, Last: at})
+	} else if at.After(b.Schedules[i].Last) {
+		b.Schedules[i].Last = at
+	}
 }
 
 const day = 24 * time.Hour

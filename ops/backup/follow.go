@@ -77,12 +77,9 @@ func resumeFrom(t *pass.Pass, ours []model.ListedSnapshot) {
 		if s.State == model.SnapshotInProgress && b.Running == nil {
 			b.Running = &model.RunningSnapshot{Name: s.Name, Schedule: schedule, Began: at, Asked: at}
 		}
-		recorded := slices.IndexFunc(b.Schedules, func(r model.RecordedSchedule) bool { return r.Name == schedule })
-		if schedule == definition.CommandSchedule || recorded >= 0 && !at.After(b.Schedules[recorded].Last) {
-			continue
+		if schedule != definition.CommandSchedule {
+			took(b, schedule, at)
 		}
-		b.Schedules = slices.DeleteFunc(slices.Clone(b.Schedules), func(r model.RecordedSchedule) bool { return r.Name == schedule })
-		b.Schedules = append(b.Schedules, model.RecordedSchedule{Name: schedule, Last: at})
 	}
 }
 

@@ -29,6 +29,7 @@ func Backup(t *pass.Pass) {
 		b = &next
 	}
 	t.Record.Backups = b
+	schedules(t)
 	compare(t)
 	follow(t)
 	due(t)
@@ -139,8 +140,7 @@ func begin(t *pass.Pass) {
 	if b.Due.Schedule == definition.CommandSchedule {
 		b.Command = t.Observed.Commands.BackupAt
 	} else {
-		b.Schedules = slices.DeleteFunc(slices.Clone(b.Schedules), func(s model.RecordedSchedule) bool { return s.Name == b.Due.Schedule })
-		b.Schedules = append(b.Schedules, model.RecordedSchedule{Name: b.Due.Schedule, Last: at})
+		took(b, b.Due.Schedule, at)
 	}
 	b.Due, b.Waiting, b.Overdue = model.DueSnapshot{}, time.Time{}, false
 	t.Report(model.Report{Reason: "SnapshotStarted", Message: "snapshot " + b.Running.Name + " begins"})

@@ -12,7 +12,7 @@ type Backups struct {
 	// Since is when spec.backups was first seen: no window before that is caught up.
 	Since      time.Time          `json:"since"`
 	Repository RecordedRepository `json:"repository"`
-	// Schedules are the windows that were last taken, or given up.
+	// Schedules are those of the definition, and those that it had.
 	Schedules []RecordedSchedule `json:"schedules,omitempty"`
 	// Running is the snapshot that is being taken; nil for none. It is recorded before it begins.
 	Running *RunningSnapshot `json:"running,omitempty"`
@@ -47,10 +47,14 @@ type RecordedRepository struct {
 	Nodes string `json:"nodes,omitempty"`
 }
 
-// RecordedSchedule is how far a schedule has come.
+// RecordedSchedule is a schedule as the definition has it, and how far it has come.
 type RecordedSchedule struct {
-	Name string    `json:"name"`
-	Last time.Time `json:"last"`
+	Name string `json:"name"`
+	// Cron and TimeZone are "" for one that the definition does not have any more.
+	Cron     string `json:"cron,omitempty"`
+	TimeZone string `json:"timeZone,omitempty"`
+	// Last is the window that was last taken; zero for none.
+	Last time.Time `json:"last,omitzero"`
 }
 
 // DueSnapshot is a window that is due. The zero value is none.
@@ -147,7 +151,7 @@ func (b *Backups) equal(o *Backups) bool {
 	switch {
 	case b.Repository != o.Repository, !b.Since.Equal(o.Since), !b.Listed.Equal(o.Listed), b.Command != o.Command, b.Overdue != o.Overdue:
 	case b.Foreign != o.Foreign, b.Failed != o.Failed, b.Unreadable != o.Unreadable, b.Due.Schedule != o.Due.Schedule, !b.Due.At.Equal(o.Due.At), !b.Waiting.Equal(o.Waiting):
-	case !slices.EqualFunc(b.Schedules, o.Schedules, func(a, c RecordedSchedule) bool { return a.Name == c.Name && a.Last.Equal(c.Last) }):
+	case !slices.EqualFunc(b.Schedules, o.Schedules, func(a, c RecordedSchedule) bool { return a.Name == c.Name && a.Cron == c.Cron && a.TimeZone == c.TimeZone && a.Last.Equal(c.Last) }):
 	case !slices.EqualFunc(b.Taken, o.Taken, func(a, c TakenSnapshot) bool {
 		return a.Name == c.Name && a.State == c.State && a.Tables == c.Tables && a.Finished.Equal(c.Finished)
 	}):
