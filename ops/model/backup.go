@@ -151,7 +151,9 @@ func (b *Backups) equal(o *Backups) bool {
 	switch {
 	case b.Repository != o.Repository, !b.Since.Equal(o.Since), !b.Listed.Equal(o.Listed), b.Command != o.Command, b.Overdue != o.Overdue:
 	case b.Foreign != o.Foreign, b.Failed != o.Failed, b.Unreadable != o.Unreadable, b.Due.Schedule != o.Due.Schedule, !b.Due.At.Equal(o.Due.At), !b.Waiting.Equal(o.Waiting):
-	case !slices.EqualFunc(b.Schedules, o.Schedules, func(a, c RecordedSchedule) bool { return a.Name == c.Name && a.Cron == c.Cron && a.TimeZone == c.TimeZone && a.Last.Equal(c.Last) }):
+	case !slices.EqualFunc(b.Schedules, o.Schedules, func(a, c RecordedSchedule) bool {
+		return a.Name == c.Name && a.Cron == c.Cron && a.TimeZone == c.TimeZone && a.Last.Equal(c.Last)
+	}):
 	case !slices.EqualFunc(b.Taken, o.Taken, func(a, c TakenSnapshot) bool {
 		return a.Name == c.Name && a.State == c.State && a.Tables == c.Tables && a.Finished.Equal(c.Finished)
 	}):
