@@ -151,7 +151,7 @@ func (l *livePlans) objects(ctx context.Context, cluster renderedCluster, basis 
 func newPlan(desired model.Desired, revision string, course plan.Course) plan.Plan {
 	out := plan.Plan{
 		SchemaVersion: names.SchemaVersion, Namespace: desired.Namespace, Name: desired.Name, Revision: revision,
-		Objects: []plan.Object{}, Operations: course.Operations, Refused: course.Refused, Waits: course.Waits, AtRisk: course.AtRisk, Notes: []string{}, Warnings: []plan.Warning{},
+		Objects: []plan.Object{}, Operations: course.Operations, Refused: course.Refused, Waits: course.Waits, AtRisk: course.AtRisk, Notes: append([]string{}, course.Notes...), Warnings: []plan.Warning{},
 		Unknown: course.Unknown, Restarts: course.Restarts, Estimate: course.Estimate,
 	}
 	// Empty lists and no null in the JSON.

@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"ops/budget"},
 	{"ops/aim"},
 	{"ops/check"},
-	{"ops/rollout", "ops/scale", "ops/lifecycle", "ops/volume", "ops/compute"},
+	{"ops/rollout", "ops/scale", "ops/lifecycle", "ops/volume", "ops/compute", "ops/backup"},
 	{"ops/tell"},
 	{"ops"},
 }

@@ -72,10 +72,12 @@ func lastWindow(s definition.BackupSchedule, after, now time.Time) time.Time {
 
 // schedules notes those of the definition. One that it does not have any more keeps its last window: it
 // may come back.
-func schedules(t *pass.Pass) {
-	b := t.Record.Backups
+func schedules(t *pass.Pass) { Note(t.Record.Backups, t.Desired.Backups.Schedules) }
+
+// Note writes the schedules of a definition into the record.
+func Note(b *model.Backups, all []definition.BackupSchedule) {
 	var next []model.RecordedSchedule
-	for _, s := range t.Desired.Backups.Schedules {
+	for _, s := range all {
 		recorded := model.RecordedSchedule{Name: s.Name, Cron: s.Cron, TimeZone: s.TimeZone}
 		for _, r := range b.Schedules {
 			if r.Name == s.Name {

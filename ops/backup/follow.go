@@ -53,7 +53,8 @@ func compare(t *pass.Pass) {
 		_, _, named := model.SnapshotOf(s.Name)
 		known := slices.ContainsFunc(taken, func(k model.TakenSnapshot) bool { return k.Name == s.Name })
 		running := b.Running != nil && b.Running.Name == s.Name
-		if named && !known && !running && s.State != model.SnapshotInProgress && !s.Unread() {
+		ended := s.State != model.SnapshotInProgress && !s.Unread()
+		if named && ended && !known && !running {
 			taken = append(taken, model.TakenSnapshot{Name: s.Name, State: s.State, Finished: s.Finished, Tables: s.Tables})
 		}
 	}

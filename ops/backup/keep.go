@@ -22,34 +22,30 @@ func keep(t *pass.Pass) {
 		return
 	}
 	for _, s := range t.Desired.Backups.Schedules {
-		name, newest := unkept(b.Taken, s, t.Desired.Backups.KeepAtLeast, t.Now)
-		if name == "" {
+		unkept := Unkept(b.Taken, s, t.Desired.Backups.KeepAtLeast, t.Now)
+		if len(unkept) == 0 {
 			continue
 		}
+		oldest, newest := unkept[len(unkept)-1], of(b.Taken, s.Name)[0].Name
 		t.Harmless(model.Action{
 			Kind: model.ActionDropSnapshot, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(),
-			Repository: b.Repository.Name, Snapshot: name, Newest: newest, Value: t.Desired.Backups.KeepAtLeast,
+			Repository: b.Repository.Name, Snapshot: oldest, Newest: newest, Value: t.Desired.Backups.KeepAtLeast,
 		})
 		return
 	}
 }
 
-// unkept is the oldest snapshot of a schedule that is not kept, and the newest, which has to be there
-// still; "" for none.
-func unkept(taken []model.TakenSnapshot, s definition.BackupSchedule, atLeast int, now time.Time) (name, newest string) {
+// Unkept are the snapshots of a schedule that are not kept, newest first. There are none while the newest one
+// of the schedule did not succeed.
+func Unkept(taken []model.TakenSnapshot, s definition.BackupSchedule, atLeast int, now time.Time) []string {
 	if s.Keep == 0 && s.KeepFor == 0 {
-		return "", ""
+		return nil
 	}
-	var all []model.TakenSnapshot
-	for _, k := range taken {
-		if schedule, _, ok := model.SnapshotOf(k.Name); ok && schedule == s.Name {
-			all = append(all, k)
-		}
-	}
-	slices.SortFunc(all, func(a, b model.TakenSnapshot) int { return b.Finished.Compare(a.Finished) }) // newest first
+	all := of(taken, s.Name)
 	if len(all) == 0 || all[0].State != model.SnapshotSuccess {
-		return "", ""
+		return nil
 	}
+	var names []string
 	successes := 0
 	for _, k := range all {
 		young := s.KeepFor > 0 && now.Sub(k.Finished) < s.KeepFor
@@ -58,10 +54,22 @@ func unkept(taken []model.TakenSnapshot, s definition.BackupSchedule, atLeast in
 			if successes <= max(atLeast, s.Keep) || young {
 				continue
 			}
-		} else if young || s.KeepFor == 0 && successes < 1 {
+		} else if young {
 			continue
 		}
-		name = k.Name
+		names = append(names, k.Name)
 	}
-	return name, all[0].Name
+	return names
+}
+
+// of are the snapshots of a schedule, newest first.
+func of(taken []model.TakenSnapshot, schedule string) []model.TakenSnapshot {
+	var all []model.TakenSnapshot
+	for _, k := range taken {
+		if name, _, ok := model.SnapshotOf(k.Name); ok && name == schedule {
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(all, func(a, b model.TakenSnapshot) int { return b.Finished.Compare(a.Finished) })
+	return all
 }

@@ -35,11 +35,13 @@ func Converged(desired model.Desired, templates Templates, now time.Time) (obser
 	if still && done {
 		again := desired
 		again.Operations.Consent = first.Operations.Consent
+		again.Backups = unscheduled(again.Backups)
 		r.start.Desired, r.idle = again, 0
 		r.model.desired = &r.start.Desired
 		done = r.toTheEnd()
 	}
 	r.start.Desired, r.record.VolumesConsent = desired, desired.Operations.Has(definition.ConsentDeleteVolumes)
+	r.record.Backups = scheduled(r.record.Backups, &desired)
 	if r.record.Bootstrap.Done {
 		r.record.Stage = model.StageVerified
 	}
@@ -83,6 +85,11 @@ func Secrets(desired model.Desired, record *model.Record) []model.Secret {
 			version = model.SecretVersion{}
 		}
 		add(l.Name, l.Key, version, false)
+	}
+	if b := desired.Backups; b != nil {
+		for _, s := range b.Repository.Secrets {
+			add(s.Ref.Name, s.Ref.Key, recordedVersion(record.Backups, s.Ref.Name), false)
+		}
 	}
 	for _, ref := range desired.References {
 		var version model.SecretVersion

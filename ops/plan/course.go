@@ -10,6 +10,7 @@ import (
 	"stevedore.dev/stevedore/ops/capacity"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // Kinds of operations that the record does not know: what is done at once.
@@ -17,6 +18,7 @@ const (
 	kindUsers    = "users"
 	kindSettings = "settings"
 	kindLicence  = "licence"
+	kindBackups  = "backups"
 	kindUpdate   = string(model.OperationUpdate)
 )
 
@@ -32,6 +34,8 @@ type course struct {
 	// draining is the StatefulSet whose drain was last said in numbers.
 	draining string
 	work     []work
+	// windows are the schedules of the definition.
+	windows []definition.BackupSchedule
 	// asked are what claims are asked for, by their names.
 	asked map[string]model.ClaimChange
 }
@@ -113,7 +117,7 @@ func (c *course) turn(desired *model.Desired, observed *model.Observed, before, 
 	}
 	if op == nil {
 		for _, wait := range d.Waits {
-			if gate := (Gate{Name: wait.Name, Message: wait.Message}); !informs(wait.Name) && !passing(wait.Name) && wait.Name != gates.SecretMissingRule.Name &&
+			if gate := (Gate{Name: wait.Name, Message: wait.Message}); !informs(wait.Name) && !passing(wait.Name) && !suppliable(wait.Name) &&
 				!slices.ContainsFunc(c.ahead, func(g Gate) bool { return g.Name == gate.Name }) {
 				c.ahead = append(c.ahead, gate)
 			}
@@ -153,6 +157,8 @@ func (c *course) operation(step Step, before, next *model.Record) int {
 		kind = kindExpand
 	case model.ActionResizePod:
 		kind = kindResize
+	case model.ActionSetRepository:
+		return c.own(kindBackups)
 	}
 	bootstrap := c.current >= 0 && c.out.Operations[c.current].Kind == string(model.OperationBootstrap)
 	// What a bootstrap does in its last turn is a part of it, though the record is in none then.
@@ -295,6 +301,9 @@ func (c *course) end(start Start, record model.Record, sets []Set, done bool) Co
 		op := &out.Operations[i]
 		if op.Summary == "" {
 			op.Summary = stepsSummary(op)
+		}
+		if op.Kind == kindBackups {
+			op.Summary = backupsSummary(op, c.windows)
 		}
 		if op.Kind == kindExpand {
 			op.Summary = c.expandSummary(op)

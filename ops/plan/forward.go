@@ -33,7 +33,9 @@ type Course struct {
 	Steps   []Step
 	Refused []Gate
 	// Waits are for what somebody has to do.
-	Waits   []Gate
+	Waits []Gate
+	// Notes are what is in no object.
+	Notes   []string
 	AtRisk  []Risk
 	Unknown []string
 	// Restarts counts pods.
@@ -69,6 +71,7 @@ func Forward(s Start) Course {
 	if err != nil {
 		return Course{Unknown: []string{fmt.Sprintf("no operation is known: what was last effective cannot be read: %v", err)}}
 	}
+	r.course.out.Notes = BackupNotes(&s)
 	return r.end(r.toTheEnd())
 }
 
@@ -77,8 +80,9 @@ func newRun(s Start) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	windows := withoutWindows(&s)
 	r := &run{
-		start: s, model: newModel(s, sets), record: s.Record, policy: s.Policy, course: course{current: -1, last: -1},
+		start: s, model: newModel(s, sets), record: s.Record, policy: s.Policy, course: course{current: -1, last: -1, windows: windows},
 		patience: waitsLong + 2*max(s.Desired.Operations.StableFor, s.Policy.StableFor, s.Desired.Operations.MasterStableFor, s.Policy.MasterStableFor),
 	}
 	r.course.model = r.model
@@ -227,7 +231,7 @@ func words(reasons []model.Reason) string {
 // supply has somebody make the Secrets that are waited for, and says that: what
 // follows is worth reading before. It says whether there was any.
 func (r *run) supply() bool {
-	missing := slices.DeleteFunc(slices.Clone(r.decision.Waits), func(w model.Reason) bool { return w.Name != gates.SecretMissingRule.Name })
+	missing := slices.DeleteFunc(slices.Clone(r.decision.Waits), func(w model.Reason) bool { return !suppliable(w.Name) })
 	if len(missing) == 0 || !r.model.supply() {
 		return false
 	}

@@ -31,6 +31,7 @@ type wish struct {
 	registry              string // of CrateDB's image; "" for crate
 	resources             string // of each group but disks, without braces; "" for 2 CPU, memory and a quarter of heap
 	disks                 int    // of each node; 0 for 1
+	backups               string // lines of spec.backups; "" for none
 }
 
 func basic() wish { return wish{version: "6.3.7", memory: "4Gi", hot: 3, diskSize: "64GiB"} }
@@ -41,6 +42,9 @@ func (w wish) yaml() string {
 	fmt.Fprintf(&b, "  cluster: {name: orders, imageRegistry: %s, version: %s, settings: {%s}}\n", cmp.Or(w.registry, "crate"), w.version, w.settings)
 	if w.operations != "" {
 		fmt.Fprintf(&b, "  operations: {%s}\n", w.operations)
+	}
+	if w.backups != "" {
+		fmt.Fprintf(&b, "  backups: {%s}\n", w.backups)
 	}
 	b.WriteString("  nodes:\n")
 	resources := func() string {

@@ -397,7 +397,7 @@ func (m *world) cure() bool {
 	return there
 }
 
-// supply makes the users' Secrets and the licence's that are not there, or lack a
+// supply makes the users' Secrets, the licence's and the repository's that are not there, or lack a
 // key; it says whether there was any.
 func (m *world) supply() bool {
 	keys := make([]model.SecretKey, 0, len(m.desired.Users)+1)
@@ -406,6 +406,11 @@ func (m *world) supply() bool {
 	}
 	if l := m.desired.License; l != nil {
 		keys = append(keys, *l)
+	}
+	if b := m.desired.Backups; b != nil {
+		for _, s := range b.Repository.Secrets {
+			keys = append(keys, model.SecretKey{Name: s.Ref.Name, Key: s.Ref.Key})
+		}
 	}
 	made := false
 	for _, k := range keys {

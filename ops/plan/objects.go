@@ -252,7 +252,7 @@ func (w *weighing) why(class model.ChangeClass, set, path string) (kept Class, g
 	}
 	for _, wait := range w.course.Waits {
 		// A Secret that is missing is planned as if it were there.
-		if wait.Name != gates.SecretMissingRule.Name {
+		if !suppliable(wait.Name) {
 			return Waiting, wait.Name, wait.Message
 		}
 	}

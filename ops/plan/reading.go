@@ -42,6 +42,7 @@ func (m *world) observe(desired *model.Desired, record *model.Record) model.Obse
 	}
 	o.Database = m.reading(record)
 	m.readSettings(&o, desired, record)
+	m.readSnapshots(&o.Database, desired, record)
 	m.stable = m.stable.Next(&o.Database)
 	o.Stable = m.stable
 	o.Database.Evidence = evidence(scale.EvidenceWanted(desired, &o, record))

@@ -96,6 +96,8 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 		step.Detail = "the claims of its drained node, which go with the pod: " + strings.Join(podNames(a.Claims), ", ")
 	case model.ActionRecreateSet:
 		step.Detail = fmt.Sprintf("deleted without its %s, and made again with %s", count(a.From, "pod"), templatesOf(record))
+	case model.ActionSetRepository:
+		step.Target, step.Detail = repositoryPlace(a.Settings), "CrateDB's repository "+a.Repository+" for this cluster's snapshots, which each node verifies"
 	case model.ActionAnnotateClaim:
 		if a.Version != "" {
 			step.Detail = "CrateDB " + a.Version + " writes it"
@@ -165,7 +167,7 @@ func (m *world) nodeName(id string) string {
 // meet on the way: a plan cannot know of it, and does not name it.
 func Reacts(action string) bool {
 	switch model.ActionKind(action) {
-	case model.ActionRetryAllocation, model.ActionVerifyUser, model.ActionAcknowledgeNodeChecks:
+	case model.ActionRetryAllocation, model.ActionVerifyUser, model.ActionAcknowledgeNodeChecks, model.ActionCreateSnapshot, model.ActionDropSnapshot:
 		return true
 	}
 	return false
@@ -176,6 +178,7 @@ func Reacts(action string) bool {
 func Alongside(action string) bool {
 	switch model.ActionKind(action) {
 	case model.ActionLabelSecret, model.ActionSetUser, model.ActionChangePassword, model.ActionAnnotateClaim, model.ActionSetLicense, model.ActionGrowClaim, model.ActionResizePod,
+		model.ActionSetRepository,
 		model.ActionRecreateSet, // it is due when the claims of the StatefulSet have grown
 		model.ActionSetSettings, model.ActionResetSettings:
 		return true

@@ -212,7 +212,7 @@ func total(operations []Operation) *Estimate {
 		e := operations[i].Estimate
 		if e == nil {
 			switch operations[i].Kind {
-			case kindUsers, kindSettings, kindLicence, kindUpdate, kindResize:
+			case kindUsers, kindSettings, kindLicence, kindUpdate, kindResize, kindBackups:
 				continue
 			}
 			return nil

@@ -1,0 +1,13 @@
+package model
+
+// Commands are the annotations on the operation ConfigMap: "true", "false" or,
+// for a command that was not given, "".
+type Commands struct {
+	Paused, Released, Abort string
+	// RestartedAt is a time as kubectl writes it.
+	RestartedAt string
+	// ReplacePod is the NAME/UID of a pod that is to be recreated.
+	ReplacePod string `json:",omitempty"`
+	// BackupAt is when somebody asked for a snapshot, RFC 3339.
+	BackupAt string `json:",omitempty"`
+}

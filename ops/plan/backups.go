@@ -1,0 +1,170 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/backup"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// withoutWindows has nothing be due in a run: a snapshot begins by the clock, whatever was pushed. It
+// returns the schedules that were taken out.
+func withoutWindows(s *Start) (windows []definition.BackupSchedule) {
+	s.Observed.Commands.BackupAt = ""
+	if b := s.Desired.Backups; b != nil {
+		windows = b.Schedules
+		s.Desired.Backups = unscheduled(b)
+	}
+	return windows
+}
+
+func unscheduled(b *definition.Backups) *definition.Backups {
+	if b == nil {
+		return nil
+	}
+	rest := *b
+	rest.Schedules = nil
+	return &rest
+}
+
+// scheduled has a cluster that is as desired have taken up its schedules.
+func scheduled(b *model.Backups, d *model.Desired) *model.Backups {
+	if b == nil || d.Backups == nil {
+		return b
+	}
+	next := *b
+	backup.Note(&next, d.Backups.Schedules)
+	return &next
+}
+
+// readSnapshots lists what the record has. A snapshot that is being taken has ended by the next look.
+func (m *world) readSnapshots(db *model.Database, desired *model.Desired, record *model.Record) {
+	db.Listing, db.Listed = nil, time.Time{}
+	if record == nil || !backup.ListingWanted(desired, record, m.now) {
+		return
+	}
+	b := record.Backups
+	db.Listed = m.now
+	for _, k := range b.Taken {
+		db.Listing = append(db.Listing, model.ListedSnapshot{Repository: b.Repository.Name, Name: k.Name, State: k.State, Finished: k.Finished, Tables: k.Tables})
+	}
+	if b.Running != nil {
+		db.Listing = append(db.Listing, model.ListedSnapshot{Repository: b.Repository.Name, Name: b.Running.Name, State: model.SnapshotSuccess, Finished: m.now})
+	}
+}
+
+// suppliable are waits for a Secret: a plan goes on as if somebody had made it.
+func suppliable(gate string) bool {
+	return gate == gates.SecretMissingRule.Name || gate == gates.RepositorySecretRule.Name
+}
+
+// repositoryPlace says where a repository is, without the id of the cluster, which a new one has not yet.
+func repositoryPlace(settings model.SettingList) string {
+	var kind, bucket, folder string
+	for _, s := range settings.Settings() {
+		switch s.Name {
+		case "type":
+			kind = s.Value
+		case "bucket", "container":
+			bucket = s.Value
+		case "location", "base_path":
+			folder = path.Dir(s.Value)
+		}
+	}
+	return kind + " " + path.Join(bucket, folder)
+}
+
+// backupsSummary says where snapshots go and when they are taken.
+func backupsSummary(op *Operation, windows []definition.BackupSchedule) string {
+	text := "snapshots go to " + op.Steps[0].Target
+	var all []string
+	for _, s := range windows {
+		all = append(all, fmt.Sprintf("%s at %q", s.Name, ScheduleText(s.Cron, s.TimeZone)))
+	}
+	if len(all) == 0 {
+		return text + "; no schedule takes any"
+	}
+	return text + ", by schedule " + strings.Join(all, ", ")
+}
+
+// ScheduleText is a cron expression with its time zone; without one it is UTC.
+func ScheduleText(cron, zone string) string {
+	if zone == "" {
+		zone = "UTC"
+	}
+	return cron + " " + zone
+}
+
+// BackupNotes are sentences about what a push changes of the schedules: that is in no object of Kubernetes,
+// and fewer snapshots that are kept are data that goes.
+func BackupNotes(s *Start) []string {
+	want, b := s.Desired.Backups, s.Record.Backups
+	switch {
+	case want == nil && b != nil && b.Repository.Name != "":
+		return []string{fmt.Sprintf("spec.backups ends: no snapshot is taken any more; %s in %s stay", count(len(b.Taken), "snapshot"), repositoryPlace(b.Repository.Settings))}
+	case want == nil || b == nil:
+		return nil
+	}
+	var notes []string
+	for _, w := range want.Schedules {
+		is := ScheduleText(w.Cron, w.TimeZone)
+		switch was, known := recordedSchedule(b, w.Name); {
+		case !known:
+			notes = append(notes, fmt.Sprintf("snapshots are taken by a new schedule %s: %s", w.Name, is))
+		case was != is:
+			notes = append(notes, fmt.Sprintf("schedule %s of snapshots changes from %s to %s", w.Name, was, is))
+		}
+		if drops := backup.Unkept(b.Taken, w, want.KeepAtLeast, s.Now); len(drops) > 0 {
+			notes = append(notes, fmt.Sprintf("schedule %s keeps fewer snapshots than there are: %s dropped, the newest of them %s", w.Name, areDropped(len(drops)), drops[0]))
+		}
+	}
+	for _, r := range b.Schedules {
+		if r.Cron != "" && !named(want.Schedules, r.Name) {
+			notes = append(notes, fmt.Sprintf("schedule %s ends: it takes no snapshot any more, and those that it took stay", r.Name))
+		}
+	}
+	return notes
+}
+
+func areDropped(n int) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
+}
+
+// recordedSchedule is when a schedule takes snapshots until now.
+func recordedSchedule(b *model.Backups, name string) (text string, known bool) {
+	for _, r := range b.Schedules {
+		if r.Name == name && r.Cron != "" {
+			return ScheduleText(r.Cron, r.TimeZone), true
+		}
+	}
+	return "", false
+}
+
+func named(all []definition.BackupSchedule, name string) bool {
+	for _, s := range all {
+		if s.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// recordedVersion is that of a Secret that the repository was made with; zero for none.
+func recordedVersion(b *model.Backups, secret string) model.SecretVersion {
+	if b != nil {
+		for line := range strings.SplitSeq(b.Repository.Secrets, "\n") {
+			if parts := strings.Fields(line); len(parts) == 3 && parts[0] == secret {
+				return model.SecretVersion{UID: parts[1], ResourceVersion: parts[2]}
+			}
+		}
+	}
+	return model.SecretVersion{}
+}

@@ -1,0 +1,95 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/plan"
+)
+
+const (
+	onS3    = "s3: {bucket: copies, accessKey: {secretKeyRef: {name: keys, key: id}}, secretKey: {secretKeyRef: {name: keys, key: secret}}}, "
+	nightly = onS3 + "schedules: [{name: nightly, cron: '0 3 * * *', keep: 14}]"
+)
+
+// A snapshot is begun by the clock: a plan of a push says the repository that is made, and what changes of the
+// schedules, and no snapshot.
+func TestAPlanOfBackups(t *testing.T) {
+	for _, c := range []struct {
+		name, from, to string
+		change         func(*plan.Start)
+		kinds, steps   []string
+		summary        string
+		notes          []string
+	}{
+		{"the first", "", nightly, nil, []string{"backups"}, []string{"set-repository s3 copies/shop/orders"}, `snapshots go to s3 copies/shop/orders, by schedule nightly at "0 3 * * * UTC"`, nil},
+		{"nothing changes", nightly, nightly, nil, []string{}, []string{}, "", nil},
+		{"another hour", nightly, onS3 + "schedules: [{name: nightly, cron: '0 4 * * *', timeZone: Europe/Vienna, keep: 14}]", nil, []string{}, []string{}, "",
+			[]string{"schedule nightly of snapshots changes from 0 3 * * * UTC to 0 4 * * * Europe/Vienna"}},
+		{"another schedule", nightly, onS3 + "schedules: [{name: hourly, cron: '0 * * * *', keep: 14}]", nil, []string{}, []string{}, "",
+			[]string{"snapshots are taken by a new schedule hourly: 0 * * * * UTC", "schedule nightly ends: it takes no snapshot any more, and those that it took stay"}},
+		{"fewer are kept", nightly, onS3 + "schedules: [{name: nightly, cron: '0 3 * * *', keep: 4}]", fiveTaken, []string{}, []string{}, "",
+			[]string{"schedule nightly keeps fewer snapshots than there are: 1 is dropped, the newest of them stevedore-nightly-20250101t030000z"}},
+		{"none any more", nightly, "", fiveTaken, []string{}, []string{}, "",
+			[]string{"spec.backups ends: no snapshot is taken any more; 5 snapshots in s3 copies/shop/orders stay"}},
+		{"another bucket", nightly, "s3: {bucket: others, accessKey: {secretKeyRef: {name: keys, key: id}}, secretKey: {secretKeyRef: {name: keys, key: secret}}}, schedules: [{name: nightly, cron: '0 3 * * *', keep: 14}]",
+			nil, []string{"backups"}, []string{"set-repository s3 others/shop/orders"}, `snapshots go to s3 others/shop/orders, by schedule nightly at "0 3 * * * UTC"`, nil},
+		{"while one is being taken", nightly, onS3 + "schedules: [{name: nightly, cron: '0 4 * * *', keep: 14}]", func(s *plan.Start) {
+			s.Record.Backups.Running = &model.RunningSnapshot{Name: "stevedore-nightly-20250101t030000z", Schedule: "nightly", Began: noon, Asked: noon}
+		}, []string{}, []string{}, "", []string{"schedule nightly of snapshots changes from 0 3 * * * UTC to 0 4 * * * UTC"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			from, to := basic(), basic()
+			from.backups, to.backups = c.from, c.to
+			course := between(t, from, to, c.change)
+			require.True(t, course.Done, "%+v %v", course.Waits, course.Unknown)
+			assert.Equal(t, c.kinds, kinds(course))
+			var own []string
+			for _, s := range steps(course.Steps) {
+				if s != "apply "+hot {
+					own = append(own, s)
+				}
+			}
+			assert.ElementsMatch(t, c.steps, own)
+			assert.Equal(t, c.notes, course.Notes)
+			assert.Zero(t, course.Restarts)
+			for _, op := range course.Operations {
+				if op.Kind == "backups" {
+					assert.Equal(t, c.summary, op.Summary)
+				}
+			}
+		})
+	}
+}
+
+// fiveTaken are a snapshot a day, all of them successes.
+func fiveTaken(s *plan.Start) {
+	b := *s.Record.Backups
+	for day := range 5 {
+		at := time.Date(2025, 1, 1+day, 3, 0, 0, 0, time.UTC)
+		b.Taken = append(b.Taken, model.TakenSnapshot{Name: model.SnapshotName("nightly", at), State: model.SnapshotSuccess, Finished: at.Add(time.Minute)})
+	}
+	s.Record.Backups = &b
+}
+
+// A Secret that the repository needs and that is not there is said, and what follows is planned.
+func TestAPlanOfBackupsWithoutTheirSecret(t *testing.T) {
+	to := basic()
+	to.backups = nightly
+	course := between(t, basic(), to, func(s *plan.Start) {
+		var rest []model.Secret
+		for _, secret := range s.Observed.Secrets {
+			if secret.Name != "keys" {
+				rest = append(rest, secret)
+			}
+		}
+		s.Observed.Secrets = rest
+	})
+	require.True(t, course.Done)
+	assert.Equal(t, []plan.Gate{{Name: "repository-secret-missing", Message: "the repository needs Secret keys, key id"}}, course.Waits)
+	assert.Contains(t, steps(course.Steps), "set-repository s3 copies/shop/orders")
+}
