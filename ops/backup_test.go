@@ -224,11 +224,9 @@ func TestSnapshotsAndOperationsWaitForEachOther(t *testing.T) {
 		w.takes = 20
 		w.ahead(10 * time.Minute)
 		w.template, w.desired.Revision = "t2", "rev-t2"
-		for range 15 {
-			_, err := w.turn()
-			require.NoError(t, err)
-		}
+		d := afterTurns(t, w, 15)
 		assert.Nil(t, w.record.Operation, "the restart waits")
+		assert.Subset(t, reasons(d.Waits), []string{"snapshot-first", "backup-running"})
 		require.NotNil(t, w.record.Backups.Running)
 		w.calm(600)
 		assert.Equal(t, "t2", w.pods["crate-data-hot-c-0"].template)
@@ -263,6 +261,21 @@ func TestSnapshotsAndOperationsWaitForEachOther(t *testing.T) {
 		w.calm(1500)
 		assert.Equal(t, "t2", w.pods["crate-data-hot-c-2"].template)
 		assert.NotEmpty(t, w.taken())
+	})
+	t.Run("never in mixed versions, however long it waits", func(t *testing.T) {
+		w := newWorld(t, backedUp(func(b *definition.Backups) { b.MaxDelay = time.Minute }))
+		w.desired.Version, w.desired.Operations.StableFor = "6.3.7", 3*time.Minute
+		w.calm(60)
+		to(w, "6.4.3")
+		for w.record.Operation == nil {
+			afterTurns(t, w, 1)
+		}
+		w.ahead(8 * time.Minute)
+		d := w.calm(3000)
+		assert.Equal(t, model.Done, d.Verdict)
+		checkUpgraded(t, w, "6.4.3")
+		require.NotEmpty(t, w.taken(), "and then it is made up for")
+		assert.Equal(t, 1, reported(w, "BackupOverdue"))
 	})
 	t.Run("an overdue one is reported once", func(t *testing.T) {
 		w := backedUpWorld(t)

@@ -1,11 +1,11 @@
 package ops_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -76,14 +76,7 @@ func (w *world) seeBackups(db *model.Database) {
 	}
 	w.listings++
 	db.Listed = w.now
-	if w.silent {
-		return
-	}
-	for name, r := range w.repositories {
-		for _, s := range r.snapshots {
-			db.Listing = append(db.Listing, model.ListedSnapshot{Repository: name, Name: s.name, State: s.state, Finished: s.finished, Tables: 2})
-		}
-	}
+	db.Listing = w.listed()
 }
 
 var (
@@ -99,10 +92,18 @@ func (w *world) execBackup(statement string, arguments []any) (bool, error) {
 	if m := createdSnapshot.FindStringSubmatch(statement); m != nil {
 		r := w.repository(m[1])
 		require.NotNil(w.t, r, "a snapshot goes to a repository that is there")
+		if slices.ContainsFunc(r.snapshots, func(s *toySnapshot) bool { return s.name == m[2] }) {
+			return true, fmt.Errorf("%w: snapshot with the same name already exists", execute.ErrSnapshotExists)
+		}
 		if len(w.closed) > 0 && m[3] == "ALL" {
 			return true, fmt.Errorf("%w: the relation doc.one is closed", execute.ErrRejected)
 		}
 		require.False(w.t, w.anyAway(), "no snapshot begins while a node is away")
+		versions := map[string]bool{}
+		for _, p := range w.pods {
+			versions[w.versionOf(p.template)] = true
+		}
+		require.Len(w.t, versions, 1, "no snapshot begins in mixed versions")
 		require.NotNil(w.t, w.record.Backups.Running, "the intent is recorded before the statement")
 		require.Equal(w.t, m[2], w.record.Backups.Running.Name)
 		w.write(func() {
@@ -176,19 +177,29 @@ func (w *world) backupRows(query string, arguments []any) ([][]string, bool) {
 			return [][]string{{"fs"}}, true
 		}
 		return nil, true
-	case strings.Contains(query, "FROM sys.snapshots"):
-		w.listings++
-		var rows [][]string
-		if r := w.repository(fmt.Sprint(arguments[0])); r != nil && !w.silent {
-			for _, s := range r.snapshots {
-				finished := ""
-				if !s.finished.IsZero() {
-					finished = strconv.FormatInt(s.finished.UnixMilli(), 10)
-				}
-				rows = append(rows, []string{s.name, s.state, finished})
-			}
-		}
-		return rows, true
+	case strings.Contains(query, "FROM sys.jobs"):
+		return nil, true
 	}
 	return nil, false
+}
+
+// List is the listing of an executor.
+func (w *world) List(context.Context, string, string) ([]model.ListedSnapshot, error) {
+	w.listings++
+	if w.mute {
+		return nil, errors.New("the listing has not ended")
+	}
+	return w.listed(), nil
+}
+
+func (w *world) listed() (rows []model.ListedSnapshot) {
+	if w.silent {
+		return nil
+	}
+	for name, r := range w.repositories {
+		for _, s := range r.snapshots {
+			rows = append(rows, model.ListedSnapshot{Repository: name, Name: s.name, State: s.state, Finished: s.finished, Tables: 2})
+		}
+	}
+	return rows
 }

@@ -328,7 +328,7 @@ func (w *world) turn() (d model.Decision, err error) {
 }
 
 func (w *world) tools() execute.Tools {
-	return execute.Tools{Objects: w, Secrets: w, Database: w, Crash: w, Volume: w, Password: func() (string, error) { return "random-" + w.next(), nil }}
+	return execute.Tools{Objects: w, Secrets: w, Database: w, Crash: w, Volume: w, Snapshots: w, Password: func() (string, error) { return "random-" + w.next(), nil }}
 }
 
 func (w *world) allocation() string {

@@ -74,10 +74,11 @@ func (w *worker) tools() execute.Tools {
 	}
 	return execute.Tools{
 		Objects: write, Secrets: write,
-		Database: fencedDatabase{w.client(), w.leadership},
-		Crash:    fencedCrash{crash, w.leadership},
-		Volume:   fencedVolume{cratedb.Volume{Executor: exec, Paths: w.dataPaths}, w.leadership},
-		Password: newPassword,
+		Database:  fencedDatabase{w.client(), w.leadership},
+		Crash:     fencedCrash{crash, w.leadership},
+		Volume:    fencedVolume{cratedb.Volume{Executor: exec, Paths: w.dataPaths}, w.leadership},
+		Snapshots: w.client(),
+		Password:  newPassword,
 	}
 }
 

@@ -79,6 +79,9 @@ func kindOf(code, message string) error {
 		return execute.ErrUserExists
 	case user && (code == stateUndefined || strings.Contains(message, "does not exist")):
 		return execute.ErrUserUnknown
+	case strings.Contains(message, "snapshot with the same name"):
+		// "… already exists", "… is already in-progress" (SnapshotsService).
+		return execute.ErrSnapshotExists
 	case strings.Contains(message, "License is violated"):
 		return execute.ErrLicence
 	case code == stateAuthorization && !strings.Contains(message, "disconnected"):

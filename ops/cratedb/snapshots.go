@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -192,6 +194,58 @@ func (l *Listings) ask(ctx context.Context, outstanding bool, list func(context.
 		return nil, time.Time{}, fmt.Errorf("%w within %s: it took %s", errListing, listingValid, last.ended.Sub(last.began).Round(time.Second))
 	}
 	return nil, time.Time{}, errListing
+}
+
+var _ execute.Snapshots = Client{}
+
+// List lists the snapshots as they are after it was called. With a listing under way it waits for that
+// one to end first, for as long as for a statement.
+func (c Client) List(ctx context.Context, pod, password string) ([]model.ListedSnapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.writeTimeout())
+	defer cancel()
+	s, err := c.connect(ctx, pod, names.SystemUser, password, c.writeTimeout())
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := s.Strings(ctx, snapshotJobsQuery)
+	s.Close()
+	if err != nil {
+		return nil, fmt.Errorf("reading sys.jobs: %w", err)
+	}
+	ours := slices.ContainsFunc(jobs, func(r []string) bool { return r[0] == snapshotsQuery })
+	listings := c.Listings
+	if listings == nil {
+		listings = &Listings{}
+	}
+	return listings.anew(ctx, ours, func(ctx context.Context) ([]model.ListedSnapshot, error) { return c.list(ctx, pod, password) })
+}
+
+// anew returns what a listing says that begins now. Outstanding: see ask.
+func (l *Listings) anew(ctx context.Context, outstanding bool, list func(context.Context) ([]model.ListedSnapshot, error)) ([]model.ListedSnapshot, error) {
+	for {
+		l.mu.Lock()
+		earlier := l.running
+		switch {
+		case earlier != nil:
+			outstanding = false // that is the one
+		case outstanding:
+			l.mu.Unlock()
+			return nil, fmt.Errorf("%w, and its client is gone", errListing)
+		default:
+			l.running = &snapshotListing{began: time.Now(), done: make(chan struct{})}
+			go l.run(l.running, list)
+		}
+		running := l.running
+		l.mu.Unlock()
+		select {
+		case <-running.done:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w since %s", errListing, running.began.UTC().Format("15:04:05 UTC"))
+		}
+		if earlier == nil {
+			return running.rows, running.err
+		}
+	}
 }
 
 // due says whether the next listing may begin. A fast one is asked at each reading; after

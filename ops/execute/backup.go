@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
@@ -15,8 +16,9 @@ import (
 
 const (
 	repositoryOf = `SELECT type FROM sys.repositories WHERE name = $1`
-	// CrateDB reads two objects of each snapshot of each repository for it, whatever is asked.
-	snapshotsOf = `SELECT name, state, finished FROM sys.snapshots WHERE repository = $1`
+	// A statement on a repository that does not answer stays here, also when its client is gone: nothing ends
+	// it, and each one holds a thread of the master (run on 6.3.7 and 6.4.3).
+	repositoryJobs = `SELECT stmt FROM sys.jobs WHERE lower(stmt) LIKE '%snapshot%' OR lower(stmt) LIKE '%repository%'`
 	// alterRepositorySince is the version from which a repository is altered; before it is dropped and
 	// created again, which loses nothing that is in it.
 	alterRepositorySince = "6.4"
@@ -34,6 +36,36 @@ func assignments(plain, secret []model.Setting) (list string, arguments []any) {
 		all = append(all, fmt.Sprintf("%s = $%d", identifier(p.Name), len(arguments)))
 	}
 	return "(" + strings.Join(all, ", ") + ")", arguments
+}
+
+// unanswered is an error where CrateDB still works on an earlier statement on the repository: another one
+// would only wait behind it.
+func unanswered(ctx context.Context, s Session, repository string, verbs ...string) error {
+	rows, err := s.Strings(ctx, repositoryJobs)
+	if err != nil {
+		return fmt.Errorf("reading sys.jobs: %w", err)
+	}
+	for _, r := range rows {
+		for _, verb := range verbs {
+			if strings.HasPrefix(r[0], verb+" "+identifier(repository)) {
+				return fmt.Errorf("repository %s does not answer: CrateDB still works on an earlier %s", repository, verb)
+			}
+		}
+	}
+	return nil
+}
+
+// snapshots are those of one repository, listed anew.
+func (t Tools) snapshots(ctx context.Context, a model.Action) ([]model.ListedSnapshot, error) {
+	password, err := t.password(ctx, model.SecretKey{Name: a.SystemSecret, Key: access.SystemKey}, model.SecretVersion{})
+	if err != nil {
+		return nil, err
+	}
+	all, err := t.Snapshots.List(ctx, a.Pod, password)
+	if err != nil {
+		return nil, fmt.Errorf("listing the snapshots of repository %s: %w", a.Repository, err)
+	}
+	return slices.DeleteFunc(all, func(s model.ListedSnapshot) bool { return s.Repository != a.Repository }), nil
 }
 
 func dropRepository(name string) string { return "DROP REPOSITORY " + identifier(name) }
@@ -134,6 +166,9 @@ func setRepository(ctx context.Context, a model.Action, t Tools) (model.Result, 
 	if err != nil {
 		return model.Result{}, fmt.Errorf("reading sys.repositories: %w", err)
 	}
+	if err := unanswered(ctx, s, a.Repository, "CREATE REPOSITORY", "ALTER REPOSITORY", "DROP REPOSITORY"); err != nil {
+		return model.Result{}, err
+	}
 	message := "the repository was created, and every node has verified it"
 	if len(found) > 0 {
 		message = "every node has verified the repository"
@@ -152,13 +187,13 @@ func setRepository(ctx context.Context, a model.Action, t Tools) (model.Result, 
 	if !a.New {
 		return model.Result{Message: message}, nil
 	}
-	rows, err := s.Strings(ctx, snapshotsOf, a.Repository)
+	rows, err := t.snapshots(ctx, a)
 	if err != nil {
-		return model.Result{}, fmt.Errorf("reading what is in the repository: %w", masked(err, hidden))
+		return model.Result{}, masked(err, hidden)
 	}
 	for _, r := range rows {
-		if _, _, ours := model.SnapshotOf(r[0]); !ours {
-			return model.Result{Code: model.ResultForeign, Message: r[0]}, nil
+		if _, _, ours := model.SnapshotOf(r.Name); !ours {
+			return model.Result{Code: model.ResultForeign, Message: r.Name}, nil
 		}
 	}
 	return model.Result{Message: message}, nil
@@ -171,25 +206,25 @@ func beginSnapshot(ctx context.Context, a model.Action, t Tools) (model.Result, 
 		return model.Result{}, err
 	}
 	defer s.Close()
-	there := func() (bool, error) {
-		rows, err := s.Strings(ctx, snapshotsOf, a.Repository)
-		if err != nil {
-			return false, fmt.Errorf("reading sys.snapshots: %w", err)
-		}
-		return slices.ContainsFunc(rows, func(r []string) bool { return r[0] == a.Snapshot }), nil
-	}
-	if found, err := there(); err != nil || found {
-		return model.Result{Message: "the snapshot is there already"}, err
+	if err := unanswered(ctx, s, a.Repository, "CREATE SNAPSHOT", "DROP SNAPSHOT"); err != nil {
+		return model.Result{}, err
 	}
 	_, failed := s.Exec(ctx, createSnapshot(a.Repository, a.Snapshot, model.Listed(a.SnapshotTables)))
-	if failed == nil {
+	switch {
+	case failed == nil:
 		return model.Result{Message: "the snapshot has begun"}, nil
-	}
-	if !errors.Is(failed, ErrRejected) {
+	case errors.Is(failed, ErrSnapshotExists):
+		return model.Result{Message: "the snapshot is there already"}, nil // an answer was lost
+	case !errors.Is(failed, ErrRejected):
 		return model.Result{}, failed
 	}
-	if found, err := there(); err != nil || found {
-		return model.Result{Message: "the snapshot has begun"}, err
+	// A table may have been closed since: what is refused now may run.
+	rows, err := t.snapshots(ctx, a)
+	if err != nil {
+		return model.Result{}, err
+	}
+	if slices.ContainsFunc(rows, func(r model.ListedSnapshot) bool { return r.Name == a.Snapshot }) {
+		return model.Result{Message: "the snapshot is there already"}, nil
 	}
 	return model.Result{Code: model.ResultRefused, Message: failed.Error()}, nil
 }
@@ -201,9 +236,12 @@ func removeSnapshot(ctx context.Context, a model.Action, t Tools) (model.Result,
 		return model.Result{}, err
 	}
 	defer s.Close()
-	rows, err := s.Strings(ctx, snapshotsOf, a.Repository)
+	if err := unanswered(ctx, s, a.Repository, "CREATE SNAPSHOT", "DROP SNAPSHOT"); err != nil {
+		return model.Result{}, err
+	}
+	rows, err := t.snapshots(ctx, a)
 	if err != nil {
-		return model.Result{}, fmt.Errorf("reading sys.snapshots: %w", err)
+		return model.Result{}, err
 	}
 	schedule, _, ours := model.SnapshotOf(a.Snapshot)
 	if !ours {
@@ -211,19 +249,19 @@ func removeSnapshot(ctx context.Context, a model.Action, t Tools) (model.Result,
 	}
 	there, newest, others := false, false, 0
 	for _, r := range rows {
-		of, _, named := model.SnapshotOf(r[0])
-		good := r[1] == model.SnapshotSuccess && r[2] != ""
-		there = there || r[0] == a.Snapshot
-		newest = newest || r[0] == a.Newest && good
-		if named && of == schedule && good && r[0] != a.Snapshot {
+		of, _, named := model.SnapshotOf(r.Name)
+		good := r.State == model.SnapshotSuccess && !r.Finished.IsZero()
+		there = there || r.Name == a.Snapshot
+		newest = newest || r.Name == a.Newest && good
+		if named && of == schedule && good && r.Name != a.Snapshot {
 			others++
 		}
 	}
 	switch {
-	case !there:
-		return model.Result{Message: "the snapshot was gone already"}, nil
 	case !newest:
 		return model.Result{}, fmt.Errorf("the newest snapshot %s is not in the repository, or cannot be read: nothing is dropped", a.Newest)
+	case !there:
+		return model.Result{Message: "the snapshot was gone already"}, nil
 	case others < a.Value:
 		return model.Result{}, fmt.Errorf("%d successful snapshot(s) of schedule %s would be left, and %d are kept at least: nothing is dropped", others, schedule, a.Value)
 	}

@@ -106,6 +106,8 @@ var (
 	ErrCrashFailed = errors.New("crash failed in the pod")
 	// ErrRejected is a statement that CrateDB answered with an error: it has not been carried out.
 	ErrRejected = errors.New("CrateDB has refused the statement")
+	// ErrSnapshotExists is a CREATE SNAPSHOT of a name that the repository has, or that is being taken.
+	ErrSnapshotExists = errors.New("there is a snapshot of this name")
 	// ErrLicence is a statement that a missing licence forbids.
 	ErrLicence = errors.New("the licence does not allow it")
 )
@@ -119,12 +121,22 @@ type Crash interface {
 	Run(ctx context.Context, pod, statement string) (stdout string, err error)
 }
 
+// Snapshots lists those of all repositories.
+type Snapshots interface {
+	// List asks at a pod, and what it returns was read after it was asked. There is one listing under way in a
+	// cluster at most: CrateDB ends none that a repository holds up, and each holds a thread. It is an error
+	// where one has not ended.
+	List(ctx context.Context, pod, password string) ([]model.ListedSnapshot, error)
+}
+
 // Tools are what executors act through.
 type Tools struct {
 	Objects  Objects
 	Secrets  Secrets
 	Database Database
 	Crash    Crash
+	// Snapshots is nil where there are no repositories.
+	Snapshots Snapshots
 	// Volume is nil where volumes cannot be read.
 	Volume Volume
 	// Password returns a new random password.
