@@ -99,6 +99,7 @@ func (w *world) execBackup(statement string, arguments []any) (bool, error) {
 			return true, fmt.Errorf("%w: the relation doc.one is closed", execute.ErrRejected)
 		}
 		require.False(w.t, w.anyAway(), "no snapshot begins while a node is away")
+		require.Equal(w.t, "all", w.allocation(), "no snapshot begins under the allocation lock")
 		versions := map[string]bool{}
 		for _, p := range w.pods {
 			versions[w.versionOf(p.template)] = true

@@ -136,7 +136,7 @@ var rules = []mutation{
 	{"snapshot-first", "GoesFirst", "t.Wait(gates.SnapshotFirst(snapshot))", "_ = snapshot", "ops", "TestSnapshotsAndOperationsWaitForEachOther"},
 	{"backup-running", "ask", "t.Wait(gates.BackupRunning(s.Name, s.Began, t.Record.Backups.Repository.Name))", "", "ops", "TestSnapshotsAndOperationsWaitForEachOther"},
 	{"backup-waits", "waits", "t.Wait(gates.BackupWaits(b.Due.Schedule, b.Due.At, what))", "", "ops", "TestATableThatCannotBeReadIsNamedBefore"},
-	{"backup-failed", "keep", "t.Wait(gates.BackupFailed(b.Failed))", "", "ops", "TestOnlyASuccessCounts"},
+	{"backup-failed", "keep", "t.Wait(gates.BackupFailed(b.Failed))", "_ = gates.BackupFailed(b.Failed)", "ops", "TestOnlyASuccessCounts"},
 	{"backup-tables-unreadable", "selected", "t.Wait(gates.BackupUnreadable(joined, backups.Unreadable == definition.UnreadableSkip))", "", "ops", "TestATableThatCannotBeReadIsNamedBefore"},
 	{"repository-not-ours", "repository", "t.Wait(gates.RepositoryNotOurs(have.Name, b.Foreign))", "", "ops", "TestTheSnapshotsOfOthersAreNoPlaceForOurs"},
 	{"repository-secret-missing", "repository", "t.Wait(gates.RepositorySecret(missing))", "", "ops", "TestOtherCredentialsAndNewNodesHaveTheRepositoryVerified"},

@@ -101,7 +101,11 @@ func due(t *pass.Pass) {
 	// While one waits the next window may come: it is the later one that is taken, and the wait goes on.
 	next := Due(&t.View)
 	if next.Schedule != b.Due.Schedule {
-		b.Waiting, b.Overdue = next.At, false
+		// Since it was seen, not since it was due: what was missed while no daemon ran has not waited yet.
+		b.Waiting, b.Overdue = t.Now, false
+	}
+	if next.Schedule == "" {
+		b.Waiting = time.Time{}
 	}
 	b.Due = next
 }

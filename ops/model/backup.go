@@ -22,7 +22,7 @@ type Backups struct {
 	Listed time.Time `json:"listed,omitzero"`
 	// Command is the last command for a snapshot that was carried out.
 	Command string `json:"command,omitempty"`
-	// Due is the window that waits, Waiting since when one of its schedule does, and Overdue whether that
+	// Due is the window that waits, Waiting since when one of its schedule was seen to, and Overdue whether that
 	// was reported.
 	Due     DueSnapshot `json:"due,omitzero"`
 	Waiting time.Time   `json:"waiting,omitzero"`
