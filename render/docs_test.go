@@ -44,7 +44,7 @@ func fieldsOf(path string, schema map[string]any, found map[string]bool) {
 	items, _ := schema["items"].(map[string]any)
 	switch {
 	case schema["type"] == nil:
-	case properties["secretKeyRef"] != nil, path == "spec.backups":
+	case properties["secretKeyRef"] != nil:
 		found[path] = true
 	case properties != nil:
 		for name, child := range properties {
