@@ -43,6 +43,14 @@ var replicaTables = []string{"none", "one", "two"}
 
 func departRestart(t *testing.T, ns string, edits ...edit) *restartVoyage {
 	t.Helper()
+	v := embark(t, ns, edits...)
+	v.depart()
+	return v
+}
+
+// embark makes a namespace and the definition, and starts nothing yet.
+func embark(t *testing.T, ns string, edits ...edit) *restartVoyage {
+	t.Helper()
 	v := &restartVoyage{voyage: &voyage{situation: begin(t, ns), faults: os.Getenv("STEVEDORE_FAULTS_BINARY")}, acked: map[string]int{}}
 	if v.faults == "" {
 		v.faults = "../../bin/stevedore-faults"
@@ -52,6 +60,12 @@ func departRestart(t *testing.T, ns string, edits ...edit) *restartVoyage {
 	t.Cleanup(v.receiver.Close)
 	v.edits = append([]edit{with(replicasOfHot, 3), with("spec.operations", map[string]any{"stableFor": "1s", "masterStableFor": "1s"})}, edits...)
 	v.define()
+	return v
+}
+
+// depart makes the cluster and its tables, and begins to write.
+func (v *restartVoyage) depart() {
+	v.Helper()
 	daemon := v.sail("", "")
 	v.settled(cutCluster)
 	v.stop(daemon)
@@ -62,7 +76,6 @@ func departRestart(t *testing.T, ns string, edits ...edit) *restartVoyage {
 		return len(v.rows(cutCluster, "SELECT table_name FROM sys.health WHERE health <> 'GREEN'")) == 0
 	})
 	v.writeRows()
-	return v
 }
 
 func (v *restartVoyage) define(more ...edit) {

@@ -27,6 +27,8 @@ type growth struct {
 	// sized: the volume is a file system of its size, which a real CrateDB sees and can fill.
 	// Only who may mount one gets it; for others the claim stays Pending.
 	sized bool
+	// shared: nodes of many pods may have the volume at the same time (ReadWriteMany).
+	shared bool
 	// never: the provider neither fails nor ends.
 	never bool
 }
@@ -43,6 +45,7 @@ var StorageClasses = []StorageClass{
 	{Name: "fixed"},
 	{Name: "offline", Expands: true, growth: growth{offline: true}},
 	{Name: "rounds-up", Expands: true, growth: growth{rounds: true}},
+	{Name: "shared", Expands: true, growth: growth{rounds: true, shared: true}},
 	{Name: "slow-growth", Expands: true, growth: growth{takes: 3 * time.Second}},
 	{Name: "infeasible", Expands: true, growth: growth{most: 1 << 40}},
 	{Name: "sized", Expands: true, growth: growth{sized: true}},

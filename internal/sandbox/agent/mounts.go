@@ -102,7 +102,10 @@ func (w *worker) mountClaim(ctx context.Context, name string) (string, error) {
 	if inside, err := filepath.Rel(w.agent.volumesFolder(), folder); err != nil || strings.HasPrefix(inside, "..") {
 		return "", errNotOurs(volume)
 	}
-	first, taken := w.agent.takeVolume(folder, w.uid)
+	first, taken := true, true
+	if !slices.Contains(volume.Spec.AccessModes, corev1.ReadWriteMany) {
+		first, taken = w.agent.takeVolume(folder, w.uid)
+	}
 	if !taken {
 		return "", fmt.Errorf("the volume %s is still in use by another pod", volume.Name)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -74,6 +75,11 @@ func (a *Agent) makeVolume(claim *corev1.PersistentVolumeClaim) error {
 	name := "pvc-" + string(claim.UID)
 	if _, err := a.volumes.Get(name); err == nil {
 		return nil
+	}
+	if many := slices.Contains(claim.Spec.AccessModes, corev1.ReadWriteMany); many && !growthOf(named(claim.Spec.StorageClassName)).shared {
+		err := fmt.Errorf("failed to provision volume with StorageClass %q: a volume of this class is mounted by one pod, and the claim asks for ReadWriteMany", named(claim.Spec.StorageClassName))
+		a.events.Event(claim, corev1.EventTypeWarning, "ProvisioningFailed", err.Error())
+		return err
 	}
 	folder := filepath.Join(a.volumesFolder(), name)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
