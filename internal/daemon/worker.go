@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,6 +40,8 @@ type worker struct {
 	changes    []model.Change
 	changesFor changesKey
 
+	// unrendered are the problems of the last rendering, which were logged.
+	unrendered []string
 	// listings of snapshots that are under way.
 	listings cratedb.Listings
 
@@ -277,8 +280,17 @@ func (w *worker) render(ctx context.Context, want wanted, pins render.Pins) []st
 		return []string{"the cluster's objects cannot be made: " + err.Error()}
 	}
 	if len(problems) > 0 {
-		return problemTexts(problems)
+		texts := problemTexts(problems)
+		if !slices.Equal(texts, w.unrendered) {
+			w.unrendered = texts
+			for _, text := range texts {
+				// Of a cluster that was never made nobody finds it elsewhere.
+				w.log.Error("problem in the definition, the cluster stays as it was", "problem", text)
+			}
+		}
+		return texts
 	}
+	w.unrendered = nil
 	w.rendered, w.kept, w.renderedFrom, w.renderedPins = rendered, keep(rendered), want.cluster, pins
 	return nil
 }

@@ -22,8 +22,14 @@ import (
 var sharedFolder = []edit{
 	with("spec.cluster.settings", map[string]any{"path.repo": "/backups"}),
 	with("spec.patches", []any{map[string]any{"target": map[string]any{"kind": "StatefulSet"}, "patch": `
-- {op: add, path: /spec/template/spec/volumes/-, value: {name: backups, persistentVolumeClaim: {claimName: backups}}}
-- {op: add, path: /spec/template/spec/containers/0/volumeMounts/-, value: {name: backups, mountPath: /backups}}
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: all}
+spec:
+  template:
+    spec:
+      volumes: [{name: backups, persistentVolumeClaim: {claimName: backups}}]
+      containers: [{name: crate, volumeMounts: [{name: backups, mountPath: /backups}]}]
 `}}),
 }
 
