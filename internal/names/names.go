@@ -43,7 +43,8 @@ const (
 	ReplaceVolumeAnnotation = Prefix + "replace-volume"
 	// ReplacePodAnnotation is a command only: the NAME/UID of a pod.
 	ReplacePodAnnotation = Prefix + "replacePod"
-	// BackupAtAnnotation is a command only: when somebody asked for a snapshot, RFC 3339.
+	// BackupAtAnnotation is a command only: when somebody asked for a snapshot, RFC 3339, and after a /
+	// of which schedule.
 	BackupAtAnnotation = Prefix + "backupAt"
 
 	// OperatorGroup is the API group of crate-operator's CrateDB objects.

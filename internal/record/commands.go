@@ -52,9 +52,14 @@ func ReplacePod(pod, uid, revision string) Command {
 	return Command{names.ReplacePodAnnotation, pod + "/" + uid, revision}
 }
 
-// Backup asks for a snapshot now. It stands whatever is pushed meanwhile, until it was begun.
-func Backup(at time.Time) Command {
-	return Command{Key: names.BackupAtAnnotation, Value: at.UTC().Format(time.RFC3339)}
+// Backup asks for a snapshot now; schedule is "" for one of its own. It stands whatever is pushed
+// meanwhile, until it was begun.
+func Backup(at time.Time, schedule string) Command {
+	value := at.UTC().Format(time.RFC3339)
+	if schedule != "" {
+		value += "/" + schedule
+	}
+	return Command{Key: names.BackupAtAnnotation, Value: value}
 }
 
 // commandKeys are those that a definition may have, too.

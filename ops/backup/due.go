@@ -19,22 +19,44 @@ func Due(v *view.View) model.DueSnapshot {
 	if v.Desired.Backups == nil || b == nil {
 		return model.DueSnapshot{}
 	}
-	var first model.DueSnapshot
-	consider := func(schedule string, at time.Time) {
-		if !at.IsZero() && (first.At.IsZero() || at.Before(first.At)) {
-			first = model.DueSnapshot{Schedule: schedule, At: at}
-		}
-	}
-	if asked := v.Observed.Commands.BackupAt; asked != "" && asked != b.Command {
-		at, err := time.Parse(time.RFC3339, asked)
-		if err == nil {
-			consider(definition.CommandSchedule, at.UTC())
-		}
-	}
+	first := commanded(v)
+	asked := first.Schedule
 	for _, s := range v.Desired.Backups.Schedules {
-		consider(s.Name, lastWindow(s, last(b, s.Name), v.Now))
+		at := lastWindow(s, last(b, s.Name), v.Now)
+		// One that is asked for in the schedule's name is its last window, too.
+		if !at.IsZero() && s.Name != asked && (first.At.IsZero() || at.Before(first.At)) {
+			first = model.DueSnapshot{Schedule: s.Name, At: at}
+		}
 	}
 	return first
+}
+
+// commanded is what a person asks for and was not begun; the zero value for nothing.
+func commanded(v *view.View) model.DueSnapshot {
+	asked := v.Observed.Commands.BackupAt
+	schedule, at, ok := model.BackupCommand(asked)
+	if !ok || asked == v.Record.Backups.Command || !scheduled(v, schedule) {
+		return model.DueSnapshot{}
+	}
+	return model.DueSnapshot{Schedule: schedule, At: at, Command: true}
+}
+
+// scheduled reports whether a command may name the schedule.
+func scheduled(v *view.View, schedule string) bool {
+	return schedule == definition.CommandSchedule ||
+		slices.ContainsFunc(v.Desired.Backups.Schedules, func(s definition.BackupSchedule) bool { return s.Name == schedule })
+}
+
+// void ends a command that nothing can come of: it would stand until there is a schedule of that name,
+// which may be years.
+func void(t *pass.Pass) {
+	b, asked := t.Record.Backups, t.Observed.Commands.BackupAt
+	schedule, _, ok := model.BackupCommand(asked)
+	if asked == "" || asked == b.Command || ok && scheduled(&t.View, schedule) {
+		return
+	}
+	b.Command = asked
+	t.Report(model.Report{Reason: "BackupCommandVoid", Warning: true, Message: "no snapshot is taken for the command backupAt=" + asked + ": the definition has no such schedule, or it begins with no time"})
 }
 
 // last is when the schedule's last window was; when it is not known, since when there are backups.
@@ -72,13 +94,13 @@ func lastWindow(s definition.BackupSchedule, after, now time.Time) time.Time {
 
 // schedules notes those of the definition. One that it does not have any more keeps its last window: it
 // may come back.
-func schedules(t *pass.Pass) { Note(t.Record.Backups, t.Desired.Backups.Schedules) }
+func schedules(t *pass.Pass) { Note(t.Record.Backups, t.Desired.Backups) }
 
 // Note writes the schedules of a definition into the record.
-func Note(b *model.Backups, all []definition.BackupSchedule) {
+func Note(b *model.Backups, d *definition.Backups) {
 	var next []model.RecordedSchedule
-	for _, s := range all {
-		recorded := model.RecordedSchedule{Name: s.Name, Cron: s.Cron, TimeZone: s.TimeZone}
+	for _, s := range d.Schedules {
+		recorded := model.RecordedSchedule{Name: s.Name, Cron: s.Cron, TimeZone: s.TimeZone, Keep: s.Keep, KeepFor: s.KeepFor}
 		for _, r := range b.Schedules {
 			if r.Name == s.Name {
 				recorded.Last = r.Last
@@ -92,7 +114,7 @@ func Note(b *model.Backups, all []definition.BackupSchedule) {
 			next = append(next, model.RecordedSchedule{Name: r.Name, Last: r.Last})
 		}
 	}
-	b.Schedules = next
+	b.Schedules, b.KeepAtLeast = next, d.KeepAtLeast
 }
 
 // took notes the window that a schedule has taken last.

@@ -104,7 +104,7 @@ func follow(t *pass.Pass) {
 	case s == nil, s.State == model.SnapshotInProgress, s.Unread():
 	default:
 		b.Taken = append(slices.DeleteFunc(slices.Clone(b.Taken), func(k model.TakenSnapshot) bool { return k.Name == s.Name }),
-			model.TakenSnapshot{Name: s.Name, State: s.State, Finished: s.Finished, Tables: s.Tables})
+			model.TakenSnapshot{Name: s.Name, State: s.State, Began: b.Running.Began, Finished: s.Finished, Tables: s.Tables})
 		ended(t, s.State, s.Failures)
 	}
 }
@@ -130,6 +130,7 @@ func ended(t *pass.Pass, state, why string) {
 		report.Status, report.Reason = model.StatusSuccess, "SnapshotTaken"
 		report.Message = fmt.Sprintf("snapshot %s was taken in %s", s.Name, t.Elapsed(s.Began).Round(time.Second))
 	} else {
+		b.FailedSnapshot, b.FailedAt = s.Name, t.Now
 		b.Failed = fmt.Sprintf("snapshot %s ended as %s: %s", s.Name, state, why)
 		report.Status, report.Reason, report.Warning, report.Message = model.StatusFailure, "SnapshotFailed", true, b.Failed
 	}

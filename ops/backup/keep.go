@@ -10,6 +10,20 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
+// Why a snapshot stays; "" where nothing keeps it.
+type Why string
+
+// The reasons, by the field of the definition where there is one.
+const (
+	ByCommand    Why = "command"     // no schedule's retention is about it
+	ByNoSchedule Why = "no-schedule" // the definition does not have its schedule any more
+	ByNoLimit    Why = "no-limit"
+	ByFailure    Why = "newest-failed" // nothing is dropped while the schedule's newest did not succeed
+	ByKeepFor    Why = "keepFor"
+	ByKeep       Why = "keep"
+	ByAtLeast    Why = "keepAtLeast"
+)
+
 // keep drops one snapshot that no schedule keeps. It drops none while the newest one did not succeed, and
 // none of a schedule that the definition does not have: whoever renames one does not mean to lose its
 // snapshots.
@@ -21,55 +35,68 @@ func keep(t *pass.Pass) {
 	if b.Listed.IsZero() || t.Record.Operation != nil {
 		return
 	}
+	why := Kept(b, t.Now)
 	for _, s := range t.Desired.Backups.Schedules {
-		unkept := Unkept(b.Taken, s, t.Desired.Backups.KeepAtLeast, t.Now)
-		if len(unkept) == 0 {
-			continue
-		}
-		oldest, newest := unkept[len(unkept)-1], of(b.Taken, s.Name)[0].Name
-		t.Harmless(model.Action{
-			Kind: model.ActionDropSnapshot, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(),
-			Repository: b.Repository.Name, Snapshot: oldest, Newest: newest, Value: t.Desired.Backups.KeepAtLeast,
-		})
-		return
-	}
-}
-
-// Unkept are the snapshots of a schedule that are not kept, newest first. There are none while the newest one
-// of the schedule did not succeed.
-func Unkept(taken []model.TakenSnapshot, s definition.BackupSchedule, atLeast int, now time.Time) []string {
-	if s.Keep == 0 && s.KeepFor == 0 {
-		return nil
-	}
-	all := of(taken, s.Name)
-	if len(all) == 0 || all[0].State != model.SnapshotSuccess {
-		return nil
-	}
-	var names []string
-	successes := 0
-	for _, k := range all {
-		young := s.KeepFor > 0 && now.Sub(k.Finished) < s.KeepFor
-		if k.State == model.SnapshotSuccess {
-			successes++
-			if successes <= max(atLeast, s.Keep) || young {
+		of := newestFirst(b.Taken, s.Name)
+		for _, i := range slices.Backward(of) {
+			if why[i] != "" {
 				continue
 			}
-		} else if young {
-			continue
+			t.Harmless(model.Action{
+				Kind: model.ActionDropSnapshot, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), Repository: b.Repository.Name,
+				Snapshot: b.Taken[i].Name, Newest: b.Taken[of[0]].Name, Value: t.Desired.Backups.KeepAtLeast,
+			})
+			return
 		}
-		names = append(names, k.Name)
 	}
-	return names
 }
 
-// of are the snapshots of a schedule, newest first.
-func of(taken []model.TakenSnapshot, schedule string) []model.TakenSnapshot {
-	var all []model.TakenSnapshot
-	for _, k := range taken {
-		if name, _, ok := model.SnapshotOf(k.Name); ok && name == schedule {
-			all = append(all, k)
+// Kept says why each snapshot of the record stays, in the order of Taken.
+func Kept(b *model.Backups, now time.Time) []Why {
+	why := make([]Why, len(b.Taken))
+	for i, k := range b.Taken {
+		why[i] = ByNoSchedule
+		if schedule, _, _ := model.SnapshotOf(k.Name); schedule == definition.CommandSchedule {
+			why[i] = ByCommand
 		}
 	}
-	slices.SortFunc(all, func(a, b model.TakenSnapshot) int { return b.Finished.Compare(a.Finished) })
-	return all
+	for _, s := range b.Schedules {
+		if s.Cron == "" {
+			continue
+		}
+		of := newestFirst(b.Taken, s.Name)
+		successes := 0
+		for _, i := range of {
+			good := b.Taken[i].State == model.SnapshotSuccess
+			if good {
+				successes++
+			}
+			switch young := s.KeepFor > 0 && now.Sub(b.Taken[i].Finished) < s.KeepFor; {
+			case s.Keep == 0 && s.KeepFor == 0:
+				why[i] = ByNoLimit
+			case b.Taken[of[0]].State != model.SnapshotSuccess:
+				why[i] = ByFailure
+			case young:
+				why[i] = ByKeepFor
+			case good && successes <= s.Keep:
+				why[i] = ByKeep
+			case good && successes <= b.KeepAtLeast:
+				why[i] = ByAtLeast
+			default:
+				why[i] = ""
+			}
+		}
+	}
+	return why
+}
+
+// newestFirst are the places of a schedule's snapshots in the list.
+func newestFirst(taken []model.TakenSnapshot, schedule string) (of []int) {
+	for i, k := range taken {
+		if name, _, ok := model.SnapshotOf(k.Name); ok && name == schedule {
+			of = append(of, i)
+		}
+	}
+	slices.SortStableFunc(of, func(a, b int) int { return taken[b].Finished.Compare(taken[a].Finished) })
+	return of
 }

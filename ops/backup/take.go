@@ -32,6 +32,7 @@ func Backup(t *pass.Pass) {
 	schedules(t)
 	compare(t)
 	follow(t)
+	void(t)
 	due(t)
 	if !t.Contact() || t.Observed.Database.Recovered != model.Yes || t.Suspending {
 		waits(t, "the cluster does not answer")
@@ -141,9 +142,10 @@ func begin(t *pass.Pass) {
 	}
 	at := b.Due.At
 	b.Running = &model.RunningSnapshot{Name: model.SnapshotName(b.Due.Schedule, at), Schedule: b.Due.Schedule, Began: t.Now, Tables: tables}
-	if b.Due.Schedule == definition.CommandSchedule {
-		b.Command = t.Observed.Commands.BackupAt
-	} else {
+	if b.Due.Command {
+		b.Command, at = t.Observed.Commands.BackupAt, t.Now // a window that came meanwhile is made up for
+	}
+	if b.Due.Schedule != definition.CommandSchedule {
 		took(b, b.Due.Schedule, at)
 	}
 	b.Due, b.Waiting, b.Overdue = model.DueSnapshot{}, time.Time{}, false

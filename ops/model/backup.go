@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // Backups is what is remembered of a cluster's snapshots. All of it but the commands can be found
@@ -14,6 +16,8 @@ type Backups struct {
 	Repository RecordedRepository `json:"repository"`
 	// Schedules are those of the definition, and those that it had.
 	Schedules []RecordedSchedule `json:"schedules,omitempty"`
+	// KeepAtLeast is the definition's; 0 in records of releases that did not write it.
+	KeepAtLeast int `json:"keepAtLeast,omitempty"`
 	// Running is the snapshot that is being taken; nil for none. It is recorded before it begins.
 	Running *RunningSnapshot `json:"running,omitempty"`
 	// Taken are our snapshots in the repository, oldest first.
@@ -33,6 +37,10 @@ type Backups struct {
 	// make one of all tables fail, for which it was reported.
 	Failed     string `json:"failed,omitempty"`
 	Unreadable string `json:"unreadable,omitempty"`
+	// FailedSnapshot is the last one that did not succeed, and FailedAt when that was found; both stay
+	// after a success.
+	FailedSnapshot string    `json:"failedSnapshot,omitempty"`
+	FailedAt       time.Time `json:"failedAt,omitzero"`
 }
 
 // RecordedRepository is a repository as it was last created and verified.
@@ -53,6 +61,9 @@ type RecordedSchedule struct {
 	// Cron and TimeZone are "" for one that the definition does not have any more.
 	Cron     string `json:"cron,omitempty"`
 	TimeZone string `json:"timeZone,omitempty"`
+	// Keep and KeepFor are the definition's; 0 is without that limit.
+	Keep    int           `json:"keep,omitempty"`
+	KeepFor time.Duration `json:"keepFor,omitempty"`
 	// Last is the window that was last taken; zero for none.
 	Last time.Time `json:"last,omitzero"`
 }
@@ -61,6 +72,8 @@ type RecordedSchedule struct {
 type DueSnapshot struct {
 	Schedule string    `json:"schedule,omitempty"`
 	At       time.Time `json:"at,omitzero"`
+	// Command is true where a person asked for it.
+	Command bool `json:"command,omitempty"`
 }
 
 // RunningSnapshot is one that is being taken.
@@ -83,7 +96,9 @@ type TakenSnapshot struct {
 	// State is CrateDB's: SUCCESS, PARTIAL or FAILED.
 	State    string    `json:"state"`
 	Finished time.Time `json:"finished"`
-	Tables   int       `json:"tables,omitempty"`
+	// Began is zero for one that was found in the repository.
+	Began  time.Time `json:"began,omitzero"`
+	Tables int       `json:"tables,omitempty"`
 	// Bytes are not known: CrateDB does not say them.
 }
 
@@ -138,6 +153,17 @@ func SnapshotOf(name string) (schedule string, due time.Time, ok bool) {
 	return rest[:at], due, err == nil
 }
 
+// BackupCommand reads a command for a snapshot, "TIME" or "TIME/SCHEDULE"; ok is false for another text.
+// Without a schedule it is definition.CommandSchedule.
+func BackupCommand(text string) (schedule string, at time.Time, ok bool) {
+	asked, schedule, named := strings.Cut(text, "/")
+	at, err := time.Parse(time.RFC3339, asked)
+	if !named {
+		schedule = definition.CommandSchedule
+	}
+	return schedule, at.UTC(), err == nil && schedule != ""
+}
+
 // Look is how long after the last look at it the next one is: a snapshot that has run for long runs on
 // for longer, and each look costs CrateDB two objects of each snapshot that there is.
 func (s *RunningSnapshot) Look(now time.Time) time.Duration {
@@ -151,11 +177,15 @@ func (b *Backups) equal(o *Backups) bool {
 	switch {
 	case b.Repository != o.Repository, !b.Since.Equal(o.Since), !b.Listed.Equal(o.Listed), b.Command != o.Command, b.Overdue != o.Overdue:
 	case b.Foreign != o.Foreign, b.Failed != o.Failed, b.Unreadable != o.Unreadable, b.Due.Schedule != o.Due.Schedule, !b.Due.At.Equal(o.Due.At), !b.Waiting.Equal(o.Waiting):
+	case b.KeepAtLeast != o.KeepAtLeast, b.FailedSnapshot != o.FailedSnapshot, !b.FailedAt.Equal(o.FailedAt), b.Due.Command != o.Due.Command:
 	case !slices.EqualFunc(b.Schedules, o.Schedules, func(a, c RecordedSchedule) bool {
-		return a.Name == c.Name && a.Cron == c.Cron && a.TimeZone == c.TimeZone && a.Last.Equal(c.Last)
+		last, again := a.Last, c.Last
+		a.Last, c.Last = time.Time{}, time.Time{}
+		return a == c && last.Equal(again)
 	}):
 	case !slices.EqualFunc(b.Taken, o.Taken, func(a, c TakenSnapshot) bool {
-		return a.Name == c.Name && a.State == c.State && a.Tables == c.Tables && a.Finished.Equal(c.Finished)
+		same := a.Began.Equal(c.Began) && a.Finished.Equal(c.Finished)
+		return same && a.Name == c.Name && a.State == c.State && a.Tables == c.Tables
 	}):
 	case !b.Running.equal(o.Running):
 	default:

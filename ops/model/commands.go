@@ -8,6 +8,6 @@ type Commands struct {
 	RestartedAt string
 	// ReplacePod is the NAME/UID of a pod that is to be recreated.
 	ReplacePod string `json:",omitempty"`
-	// BackupAt is when somebody asked for a snapshot, RFC 3339.
+	// BackupAt is when somebody asked for a snapshot, and of which schedule (BackupCommand).
 	BackupAt string `json:",omitempty"`
 }

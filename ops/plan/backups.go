@@ -38,7 +38,7 @@ func scheduled(b *model.Backups, d *model.Desired) *model.Backups {
 		return b
 	}
 	next := *b
-	backup.Note(&next, d.Backups.Schedules)
+	backup.Note(&next, d.Backups)
 	return &next
 }
 
@@ -119,8 +119,8 @@ func BackupNotes(s *Start) []string {
 		case was != is:
 			notes = append(notes, fmt.Sprintf("schedule %s of snapshots changes from %s to %s", w.Name, was, is))
 		}
-		if drops := backup.Unkept(b.Taken, w, want.KeepAtLeast, s.Now); len(drops) > 0 {
-			notes = append(notes, fmt.Sprintf("schedule %s keeps fewer snapshots than there are: %s dropped, the newest of them %s", w.Name, areDropped(len(drops)), drops[0]))
+		if drops := dropped(b, want, w.Name, s.Now); len(drops) > 0 {
+			notes = append(notes, fmt.Sprintf("schedule %s keeps fewer snapshots than there are: %s dropped, the newest of them %s", w.Name, areDropped(len(drops)), drops[len(drops)-1]))
 		}
 	}
 	for _, r := range b.Schedules {
@@ -129,6 +129,18 @@ func BackupNotes(s *Start) []string {
 		}
 	}
 	return notes
+}
+
+// dropped are the snapshots of a schedule that a definition keeps no more, oldest first.
+func dropped(b *model.Backups, want *definition.Backups, schedule string, now time.Time) (names []string) {
+	next := *b
+	backup.Note(&next, want)
+	for i, why := range backup.Kept(&next, now) {
+		if of, _, _ := model.SnapshotOf(next.Taken[i].Name); why == "" && of == schedule {
+			names = append(names, next.Taken[i].Name)
+		}
+	}
+	return names
 }
 
 func areDropped(n int) string {
