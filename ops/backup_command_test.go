@@ -25,6 +25,7 @@ func TestACommandTakesASnapshotInASchedulesName(t *testing.T) {
 		{"with the schedule's tables", asked + "/often", 0, []string{"stevedore-often-20260102t030530z SUCCESS"}, `TABLE "doc"."one"`, 0},
 		{"of its own it has all", asked, 0, []string{"stevedore-now-20260102t030530z SUCCESS"}, "ALL", 0},
 		{"and makes up for the window that has come", asked + "/often", 6 * time.Minute, []string{"stevedore-often-20260102t030530z SUCCESS"}, `TABLE "doc"."one"`, 0},
+		{"also for one that waited before", "2026-01-02T03:11:00Z/often", 6 * time.Minute, []string{"stevedore-often-20260102t031100z SUCCESS"}, `TABLE "doc"."one"`, 0},
 		{"another one does not", asked, 6 * time.Minute, []string{"stevedore-now-20260102t030530z SUCCESS", "stevedore-often-20260102t031000z SUCCESS"}, "ALL", 0},
 		{"a schedule that is not there ends the command", asked + "/nightly", 0, nil, "", 1},
 		{"and so does what is no time", "soon", 0, nil, "", 1},

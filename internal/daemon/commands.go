@@ -19,10 +19,11 @@ func commands(entry record.Entry, revision string) model.Commands {
 	}
 }
 
-// begunBackup: the snapshot that a command asks for has begun.
-func begunBackup(given []record.Command, b *model.Backups) bool {
-	return b != nil && slices.ContainsFunc(given, func(c record.Command) bool {
-		return c.Key == names.BackupAtAnnotation && c.Value == b.Command
+// endedBackup: the snapshot that a command asks for has begun, or the definition has none any more: the
+// command would take one whenever it has again.
+func endedBackup(given []record.Command, before, next *model.Backups) bool {
+	return slices.ContainsFunc(given, func(c record.Command) bool {
+		return c.Key == names.BackupAtAnnotation && (next != nil && c.Value == next.Command || next == nil && before != nil)
 	})
 }
 

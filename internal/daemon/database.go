@@ -228,12 +228,14 @@ func (w *worker) measure(decision model.Decision, observed model.Observed) {
 	w.verdict = decision.Verdict.String()
 	w.metrics.Decided(w.key, w.verdict, reasonNames(decision.Waits), reasonNames(decision.Refusals))
 	w.metrics.Working(w.key, work(decision.Record, observed.Sets))
+	w.metrics.Backups(w.key, measuredBackups(decision.Record.Backups))
 	if !decision.Record.Bootstrap.Done {
 		return
 	}
 	if op := decision.Record.Operation; len(decision.Record.Suspended) > 0 && (op == nil || op.Kind == model.OperationSuspend) {
-		// Nobody is to wake up because what was stopped does not answer.
+		// Nobody is to wake up because what was stopped does not answer, nor has any snapshots taken.
 		w.metrics.Suspended(w.key)
+		w.metrics.Backups(w.key, nil)
 		return
 	}
 	w.measureHealth(decision.Record.ClusterName, &observed.Database)

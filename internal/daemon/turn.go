@@ -219,7 +219,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if s.spent {
 		entry = entry.Drop(names.ReplacePodAnnotation)
 	}
-	if given := s.entry.Commands(); begunBackup(given, next.Backups) {
+	if given := s.entry.Commands(); endedBackup(given, s.before.Backups, next.Backups) {
 		entry = entry.Drop(names.BackupAtAnnotation)
 	}
 	entry, err := w.store.Save(ctx, entry, next)

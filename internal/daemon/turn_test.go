@@ -252,3 +252,24 @@ func TestACommandToReplaceAPodIsOverWhenThePodHasGone(t *testing.T) {
 	assert.False(t, spent(model.Record{}, &after), "it was not seen before")
 	assert.False(t, spent(model.Record{}, &model.Observed{}), "there is none")
 }
+
+// A command that stands takes a snapshot as soon as there are any again, which may be years later.
+func TestACommandForASnapshotIsOverWhenItHasBegunOrThereAreNone(t *testing.T) {
+	given := []record.Command{record.Pause("r1"), record.Backup(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), "nightly")}
+	require.Equal(t, "2026-01-02T03:04:05Z/nightly", given[1].Value)
+	for _, c := range []struct {
+		name         string
+		before, next *model.Backups
+		want         bool
+	}{
+		{"not begun", &model.Backups{}, &model.Backups{Command: "2026-01-01T00:00:00Z"}, false},
+		{"begun", &model.Backups{}, &model.Backups{Command: given[1].Value}, true},
+		{"spec.backups is gone", &model.Backups{}, nil, true},
+		{"the cluster is not made yet", nil, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			assert.Equal(t, c.want, endedBackup(given, c.before, c.next))
+			assert.False(t, endedBackup(given[:1], c.before, c.next), "there is no such command")
+		})
+	}
+}

@@ -48,6 +48,8 @@ type clusterMetrics struct {
 	gates  map[record.Cluster]gatesSeen
 	works  map[record.Cluster]Work
 	looks  map[record.Cluster]time.Time
+	// backups of the clusters whose definitions have some.
+	backups map[record.Cluster]Backups
 }
 
 // Work is what a cluster has and what is done to it.
@@ -112,7 +114,7 @@ var (
 func newClusterMetrics(now func() time.Time) *clusterMetrics {
 	return &clusterMetrics{
 		now: now, health: map[record.Cluster]healthSeen{}, queues: map[record.Cluster]map[string]queueSeen{}, gates: map[record.Cluster]gatesSeen{},
-		works: map[record.Cluster]Work{}, looks: map[record.Cluster]time.Time{},
+		works: map[record.Cluster]Work{}, looks: map[record.Cluster]time.Time{}, backups: map[record.Cluster]Backups{},
 	}
 }
 
@@ -168,11 +170,13 @@ func (c *clusterMetrics) forget(cluster record.Cluster) {
 	delete(c.gates, cluster)
 	delete(c.works, cluster)
 	delete(c.looks, cluster)
+	delete(c.backups, cluster)
 }
 
 // Describe is of prometheus.Collector.
 func (c *clusterMetrics) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{healthDesc, lastSeenDesc, queueLengthDesc, queueAgeDesc, stateDesc, wantedDesc, readyDesc, lookedDesc, startedDesc, lateDesc} {
+	all := []*prometheus.Desc{healthDesc, lastSeenDesc, queueLengthDesc, queueAgeDesc, stateDesc, wantedDesc, readyDesc, lookedDesc, startedDesc, lateDesc}
+	for _, desc := range append(all, backupDescs...) {
 		descs <- desc
 	}
 }
@@ -218,6 +222,7 @@ func (c *clusterMetrics) Collect(metrics chan<- prometheus.Metric) {
 			gauge(lateDesc, late, cluster.Namespace, cluster.Name, work.Operation)
 		}
 	}
+	c.collectBackups(gauge)
 	for cluster, at := range c.looks {
 		gauge(lookedDesc, float64(at.UnixMilli())/1000, cluster.Namespace, cluster.Name)
 	}
