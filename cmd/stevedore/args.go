@@ -32,17 +32,36 @@ func takesNone(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s takes flags only, and was given %q; as in: %s", cmd.CommandPath(), args[0], exampleOf(cmd))
 }
 
-// knownVerb is for the program itself.
-func knownVerb(root *cobra.Command, args []string) error {
+// knownVerb is for the program itself, and for a verb that has verbs of its own.
+func knownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	const near = 2
-	root.SuggestionsMinimumDistance = near
-	if like := root.SuggestionsFor(args[0]); len(like) > 0 {
-		return fmt.Errorf("there is no verb %q: did you mean %s?", args[0], strings.Join(like, " or "))
+	cmd.SuggestionsMinimumDistance = near
+	verb := strings.TrimSpace(verbOf(cmd) + " " + args[0])
+	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+		return fmt.Errorf("there is no verb %q: did you mean %s?", verb, strings.Join(like, " or "))
 	}
-	return fmt.Errorf("there is no verb %q: %s --help lists them", args[0], root.Name())
+	return fmt.Errorf("there is no verb %q: %s --help lists them", verb, cmd.CommandPath())
+}
+
+// verbOf is a command without the program: "status", "backup list"; "" for the program itself.
+func verbOf(cmd *cobra.Command) string {
+	_, verb, _ := strings.Cut(cmd.CommandPath(), " ")
+	return verb
+}
+
+// verbsOf are the commands that do something, those of a verb with verbs of its own among them.
+func verbsOf(cmd *cobra.Command) (all []*cobra.Command) {
+	for _, one := range cmd.Commands() {
+		if one.HasSubCommands() && one.Name() != "completion" {
+			all = append(all, verbsOf(one)...)
+		} else {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // unknownFlag says which flag was meant, where one is near.

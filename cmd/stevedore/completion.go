@@ -140,6 +140,7 @@ var choices = map[string][]string{
 	"diff output":    {"text", "markdown", "json", "sarif"},
 	"render output":  {"yaml", "json"},
 	"status output":  {"yaml", "json"},
+	"list output":    {"json"},
 	"color":          {"auto", "always", "never"},
 	"fail-on":        {"operation", "restart", "refused", "deletion", "unknown"},
 	"cloud-provider": {"aws", "azure", "gcp"},

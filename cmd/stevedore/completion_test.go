@@ -62,7 +62,7 @@ func TestAShellCompletesWhatIsThere(t *testing.T) {
 // What a flag of few words is completed with is what it takes.
 func TestEachChoiceIsOfAFlagThatIsThere(t *testing.T) {
 	flags := map[string]bool{}
-	for _, cmd := range newRoot().Commands() {
+	for _, cmd := range verbsOf(newRoot()) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			flags[f.Name], flags[cmd.Name()+" "+f.Name] = true, true
 		})
@@ -95,15 +95,20 @@ func TestEachShellTakesItsCompletion(t *testing.T) {
 // Each verb says what it does, how it ends, and gives examples that it takes
 // itself; all of it fits a screen's width.
 func TestTheHelpOfEachVerbIsWhole(t *testing.T) {
-	for _, cmd := range newRoot().Commands() {
+	root := newRoot()
+	for _, cmd := range append(verbsOf(root), newBackup()) {
 		if cmd.Hidden || cmd.Name() == "help" || cmd.Name() == "completion" {
 			continue
 		}
-		t.Run(cmd.Name(), func(t *testing.T) {
-			end := stevedore(t, cmd.Name(), "--help")
+		verb := verbOf(cmd)
+		if !cmd.HasParent() {
+			verb = cmd.Name()
+		}
+		t.Run(verb, func(t *testing.T) {
+			end := stevedore(t, append(strings.Fields(verb), "--help")...)
 			require.Zero(t, end.code)
 			assert.True(t, strings.HasPrefix(end.out, cmd.Name()+" "), "it begins with what the verb does")
-			assert.Contains(t, end.out, "\n\nExit codes:\n  0  ")
+			assert.Equal(t, !cmd.HasSubCommands(), strings.Contains(end.out, "\n\nExit codes:\n  0  "))
 			for line := range strings.Lines(end.out) {
 				assert.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), helpWidth, line)
 			}
@@ -136,8 +141,8 @@ func TestTheManualHasTheExitCodesOfEachVerb(t *testing.T) {
 		row := "| `" + one.verb + "` | " + strings.Join(cells, " | ") + " |\n"
 		assert.Contains(t, string(page), strings.ReplaceAll(row, "  ", " "))
 	}
-	for _, cmd := range newRoot().Commands() {
-		assert.Equal(t, !cmd.Hidden && cmd.Name() != "help" && cmd.Name() != "completion", verbs[cmd.Name()], cmd.Name())
+	for _, cmd := range verbsOf(newRoot()) {
+		assert.Equal(t, !cmd.Hidden && cmd.Name() != "help" && cmd.Name() != "completion", verbs[verbOf(cmd)], verbOf(cmd))
 	}
 }
 

@@ -69,6 +69,13 @@ var endings = []struct {
 		{exitLate, "not in time"},
 		{exitStuck, "what is left is refused, orphaned, broken, paused, released or suspended: it needs a person"},
 	}},
+	{"backup list", []ending{{exitOK, "printed, also where there are none"}, {exitError, "an error, no such namespace, no record of CLUSTER, or one that cannot be read"}}},
+	{"backup now", []ending{
+		{exitOK, "the daemon is asked for a snapshot; --wait: it was taken"},
+		{exitError, "an error, no spec.backups, or no such schedule; --wait: it did not succeed, or stopped"},
+		{exitLate, "--wait: not in time"},
+		{exitStuck, "--wait: it waits for a person: the cluster is paused or suspended, a Secret is missing"},
+	}},
 	{"sandbox", []ending{{exitOK, "told to stop"}, {exitError, "it could not be started, or a part of it ended"}}},
 	{"version", []ending{{exitOK, "printed"}, {exitError, "an error"}}},
 }
@@ -77,10 +84,10 @@ var endings = []struct {
 // and what can be completed.
 func describe(root *cobra.Command) {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", fmt.Sprintf("Flags.FlagUsagesWrapped %d", helpWidth)))
-	for _, cmd := range root.Commands() {
+	for _, cmd := range verbsOf(root) {
 		completeChoices(cmd)
 		for _, one := range endings {
-			if one.verb == cmd.Name() {
+			if one.verb == verbOf(cmd) {
 				cmd.Long += "\n\nExit codes:"
 				for _, end := range one.of {
 					cmd.Long += fmt.Sprintf("\n  %d  %s", end.code, end.when)
@@ -97,8 +104,12 @@ func strictHelp(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "help" {
 			cmd.Args = func(_ *cobra.Command, args []string) error {
-				if found, _, err := root.Find(args); err != nil || found == root {
+				found, rest, err := root.Find(args)
+				switch {
+				case err != nil || found == root:
 					return knownVerb(root, args)
+				case found.HasSubCommands() && found.Name() != "completion":
+					return knownVerb(found, rest)
 				}
 				return nil
 			}

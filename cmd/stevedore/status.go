@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -51,6 +50,8 @@ type clusterStatus struct {
 	Reasons  []model.ShownReason    `json:"reasons,omitempty"`
 	Problems []string               `json:"problems,omitempty"`
 	Commands map[string]string      `json:"commands,omitempty"`
+	// Backups is nil where the definition has no spec.backups.
+	Backups *backupsStatus `json:"backups,omitempty"`
 	// Undelivered are the targets of reports that have taken nothing for longer than a minute.
 	Undelivered []reports.Undelivered `json:"undelivered,omitempty"`
 	Error       string                `json:"error,omitempty"`
@@ -105,51 +106,28 @@ long that will take.`,
 			if output != "" && output != "json" && output != "yaml" {
 				return fmt.Errorf("-o %q is not known: write json or yaml", output)
 			}
-			client, namespace, err := kube.client(0)
+			of, err := kube.selected(args, all)
 			if err != nil {
 				return err
 			}
-			var only record.Cluster
-			if len(args) == 1 {
-				if only, err = kube.cluster(args[0], namespace); err != nil {
-					return err
-				}
-				namespace, all = only.Namespace, all && !strings.Contains(args[0], "/")
-			}
-			if all {
-				namespace = metav1.NamespaceAll
-			}
+			client, namespace := of.client, of.namespace
 			if watch {
-				if !all {
+				if namespace != metav1.NamespaceAll {
 					if err := namespaceThere(cmd.Context(), client, namespace); err != nil {
 						return err
 					}
 				}
-				return watchStatuses(cmd.Context(), client, namespace, only.Name, cmd.OutOrStdout(), cmd.ErrOrStderr())
+				return watchStatuses(cmd.Context(), client, namespace, of.only.Name, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
-			list, err := client.CoreV1().ConfigMaps(namespace).List(cmd.Context(), metav1.ListOptions{
-				LabelSelector: record.Label + "=" + string(record.Operation),
-			})
+			objects, err := of.records(cmd.Context())
 			if err != nil {
-				return fmt.Errorf("listing the records of clusters: %w", err)
+				return err
 			}
 			statuses := []clusterStatus{}
-			for i := range list.Items {
-				status, ok := statusOf(&list.Items[i])
-				if ok && (only.Name == "" || only.Name == status.Name) {
+			for _, object := range objects {
+				if status, ok := statusOf(object); ok {
 					statuses = append(statuses, status)
 				}
-			}
-			if len(statuses) == 0 && !all {
-				if err := namespaceThere(cmd.Context(), client, namespace); err != nil {
-					return err
-				}
-			}
-			if len(args) == 1 && len(statuses) == 0 {
-				if all {
-					return fmt.Errorf("there is no record of a cluster %s in any namespace: check its name, and that the daemon has seen its definition", only.Name)
-				}
-				return errors.New(unrecorded(cmd.Context(), client, only))
 			}
 			if err := addNow(cmd.Context(), client, namespace, statuses); err != nil {
 				return err
@@ -204,6 +182,7 @@ func statusOf(object *corev1.ConfigMap) (clusterStatus, bool) {
 	}
 	status.Progress = rec.Shown.Progress
 	status.Reasons, status.Problems = rec.Shown.Reasons, rec.Shown.Problems
+	status.Backups = backupsOf(rec, time.Now())
 	for _, command := range record.CommandsOf(object.Annotations) {
 		if status.Commands == nil {
 			status.Commands = map[string]string{}

@@ -42,7 +42,11 @@ func printStatuses(out io.Writer, statuses []clusterStatus, namespace string, wi
 			text = append(text, wrapped(nobody.words(len(statuses)), width)...)
 			text = append(text, "")
 		}
-		text = append(text, table(statuses, width, now)...)
+		var rows [][]string
+		for _, status := range statuses {
+			rows = append(rows, status.cells(now))
+		}
+		text = append(text, table(statusColumns, rows, width)...)
 		for _, status := range statuses {
 			for _, words := range status.remarks(now) {
 				text = append(text, "")
@@ -72,43 +76,6 @@ func (s clusterStatus) cells(now time.Time) []string {
 	return []string{s.Cluster, s.State, strings.Join(nodes, ", "), version, operation, shortCommit(s.Commit), age(s.Since, now), lookedWords(s.Looked, now)}
 }
 
-// table is a line for each cluster; where that does not fit, a line for each thing
-// that is said of it. A terminal would break lines in the middle of words.
-func table(statuses []clusterStatus, width int, now time.Time) []string {
-	rows := [][]string{statusColumns}
-	for _, status := range statuses {
-		rows = append(rows, status.cells(now))
-	}
-	widths := make([]int, len(statusColumns))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], len([]rune(cell)))
-		}
-	}
-	var lines []string
-	for _, row := range rows {
-		line := ""
-		for i, cell := range row {
-			line += fmt.Sprintf("%-*s  ", widths[i], cell)
-		}
-		lines = append(lines, strings.TrimRight(line, " "))
-	}
-	longest := slices.MaxFunc(lines, func(a, b string) int { return len([]rune(a)) - len([]rune(b)) })
-	if width == 0 || len([]rune(longest)) <= width {
-		return lines
-	}
-	lines = nil
-	for _, row := range rows[1:] {
-		for i, cell := range row {
-			if cell != "" {
-				lines = append(lines, wrapped(strings.ToLower(statusColumns[i])+": "+cell, width)...)
-			}
-		}
-		lines = append(lines, "")
-	}
-	return lines[:len(lines)-1]
-}
-
 // remarks are what is to be said of a cluster in sentences.
 func (s clusterStatus) remarks(now time.Time) (all []string) {
 	for _, problem := range s.Problems {
@@ -119,6 +86,9 @@ func (s clusterStatus) remarks(now time.Time) (all []string) {
 	}
 	for _, reason := range s.Reasons {
 		all = append(all, reason.Kind+" "+reason.Name+": "+reason.Message)
+	}
+	if s.Backups != nil {
+		all = append(all, s.Backups.remarks(now)...)
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Commands)) {
 		// What was taken back, or done, is for -o yaml.

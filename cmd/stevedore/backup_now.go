@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stevedore.dev/stevedore/internal/attendance"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+func newBackupNow() *cobra.Command {
+	var (
+		kube     kubeFlags
+		schedule string
+		wait     bool
+		timeout  time.Duration
+	)
+	cmd := &cobra.Command{
+		Use:   "now CLUSTER",
+		Short: "Ask the daemon for a snapshot now",
+		Long: `now asks the daemon for a snapshot of all tables, which stays until somebody drops it. With
+--schedule it is one of that schedule: it has the schedule's tables, is kept as long as
+the schedule says, and makes up for a window that waits. It begins as soon as one by
+schedule would: after the operation that is under way, and after the snapshot that runs.
+A push in between does not take it back. --wait says on standard error what it waits for,
+and ends when the snapshot was taken or has failed.`,
+		Example: `  stevedore backup now prod/orders
+  stevedore backup now prod/orders --schedule nightly --wait --timeout 4h`,
+		Args:              takesOne("CLUSTER"),
+		ValidArgsFunction: kube.clusterNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if timeout <= 0 {
+				return errors.New("--timeout must be longer than nothing")
+			}
+			asked, err := askSnapshot(cmd, &kube, args[0], schedule, wait)
+			if err != nil || !wait {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			taken, err := asked.until(ctx)
+			if cmd.Context().Err() != nil {
+				return fmt.Errorf("told to stop before snapshot %s of cluster %s was taken: it stays asked for", asked.snapshot, asked.cluster)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: snapshot %s was taken%s\n", asked.cluster, taken.Name, takenWords(taken))
+			return err
+		},
+	}
+	kube.add(cmd, true)
+	flags := cmd.Flags()
+	flags.StringVar(&schedule, "schedule", "", "a schedule of spec.backups that it is to be one of")
+	flags.BoolVar(&wait, "wait", false, "end when it was taken, or has failed")
+	flags.DurationVar(&timeout, "timeout", 2*time.Hour, "how long --wait waits")
+	complete(cmd, "schedule", kube.scheduleNames)
+	return cmd
+}
+
+// askSnapshot gives the command, and says what it waits for already.
+func askSnapshot(cmd *cobra.Command, kube *kubeFlags, arg, schedule string, wait bool) (askedSnapshot, error) {
+	ctx := cmd.Context()
+	client, cluster, err := kube.clientFor(arg, 0)
+	if err != nil {
+		return askedSnapshot{}, err
+	}
+	store := record.NewStore(record.OverClient(client.CoreV1(), nil))
+	var rec model.Record
+	entry, err := store.Load(ctx, cluster, record.Operation, &rec)
+	switch {
+	case err != nil:
+		return askedSnapshot{}, err
+	case !entry.Exists():
+		return askedSnapshot{}, noRecord(ctx, client, cluster, store.Give(ctx, cluster))
+	case rec.Backups == nil:
+		return askedSnapshot{}, errNoBackups(cluster, &rec)
+	case schedule != "" && !slices.Contains(schedulesIn(rec.Backups), schedule):
+		return askedSnapshot{}, noSchedule(cluster, schedule, schedulesIn(rec.Backups))
+	}
+	command := record.Backup(time.Now(), schedule)
+	rec, handsOff, err := give(ctx, store, cluster, one(func(string) record.Command { return command }))
+	if err != nil {
+		return askedSnapshot{}, noRecord(ctx, client, cluster, err)
+	}
+	of, at, _ := model.BackupCommand(command.Value)
+	asked := askedSnapshot{
+		client: client, store: store, cluster: cluster, command: command.Value, snapshot: model.SnapshotName(of, at),
+		tick: askedTick, stuckFor: askedStuckFor, say: func(format string, of ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", of...) },
+	}
+	out := cmd.OutOrStdout()
+	if wait {
+		out = cmd.ErrOrStderr()
+	}
+	if _, err := fmt.Fprintf(out, "cluster %s: snapshot %s is asked for; %s\n", cluster, asked.snapshot, beforeSnapshot(cluster, rec, handsOff)); err != nil {
+		return asked, err
+	}
+	warnIfNobodyActs(ctx, client, []attendance.Cluster{attendedBy(cluster, rec)}, cmd.ErrOrStderr())
+	return asked, nil
+}
+
+func noSchedule(cluster record.Cluster, schedule string, there []string) error {
+	if len(there) == 0 {
+		return fmt.Errorf("cluster %s has no schedule %q, nor any other: leave --schedule out", cluster, schedule)
+	}
+	return fmt.Errorf("cluster %s has no schedule %q: there are %s; without --schedule a snapshot is none of theirs", cluster, schedule, strings.Join(there, ", "))
+}
+
+// beforeSnapshot says what has to be over before one begins, as far as the record says.
+func beforeSnapshot(cluster record.Cluster, rec model.Record, handsOff string) string {
+	reason, operation := holdsSnapshot(rec), rec.Operation
+	switch b := rec.Backups; {
+	case handsOff != "":
+		return "the cluster is " + handsOff + ", and it begins when that is taken back: stevedore resume " + cluster.String()
+	case reason != nil:
+		return "it waits for " + reason.Name + ": " + reason.Message
+	case len(rec.Suspended) > 0 && operation == nil:
+		return "the cluster is suspended, and it begins when the cluster runs again"
+	case b != nil && b.Running != nil:
+		return "it begins after " + b.Running.Name + ", which is being taken since " + b.Running.Began.UTC().Format(time.RFC3339)
+	case operation != nil:
+		return "it begins after the operation " + string(operation.Kind) + ", or between two of its pods once it has waited for spec.backups.maxDelay"
+	}
+	return "the daemon begins it at its next look; `stevedore status` says what becomes of it"
+}
+
+// takenWords are ": 12 tables in 1m5s".
+func takenWords(k model.TakenSnapshot) string {
+	words := ""
+	if k.Tables > 0 {
+		words = fmt.Sprintf(": %d tables", k.Tables)
+	}
+	if !k.Began.IsZero() {
+		words += " in " + age(k.Began, k.Finished)
+	}
+	return words
+}

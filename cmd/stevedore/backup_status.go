@@ -1,0 +1,197 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/backup"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// backupsStatus is what `status` says of a cluster's snapshots. All of it is in the record, but the times
+// that come.
+type backupsStatus struct {
+	// Newest is the newest successful snapshot; nil for none.
+	Newest    *newestSnapshot  `json:"newest,omitempty"`
+	Schedules []scheduleStatus `json:"schedules"`
+	// Running is the snapshot that is being taken, Waiting the window that is due; nil for none.
+	Running *model.RunningSnapshot `json:"running,omitempty"`
+	Waiting *waitingSnapshot       `json:"waiting,omitempty"`
+	// Failed is how the last attempt failed, at FailedAt; "" where it did not.
+	Failed   string    `json:"failed,omitempty"`
+	FailedAt time.Time `json:"failedAt,omitzero"`
+}
+
+type newestSnapshot struct {
+	Name     string    `json:"name"`
+	Finished time.Time `json:"finished"`
+}
+
+// scheduleStatus is a schedule of the definition.
+type scheduleStatus struct {
+	Name     string `json:"name"`
+	Cron     string `json:"cron"`
+	TimeZone string `json:"timeZone"`
+	// Next is its next window; zero for none within five years.
+	Next time.Time `json:"next,omitzero"`
+	// Success is when its newest successful snapshot ended; zero for none.
+	Success time.Time `json:"success,omitzero"`
+	// Late is true where two windows have passed since that one's, without another success.
+	Late bool `json:"late,omitempty"`
+}
+
+// waitingSnapshot is one that is due.
+type waitingSnapshot struct {
+	Schedule string    `json:"schedule"`
+	Due      time.Time `json:"due"`
+	Since    time.Time `json:"since"`
+	// Gate is what it waits for, with the gate's own words; "" where the daemon has not said that yet.
+	Gate    string `json:"gate,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// backupsOf is nil where the definition has no spec.backups.
+func backupsOf(rec model.Record, now time.Time) *backupsStatus {
+	b := rec.Backups
+	if b == nil {
+		return nil
+	}
+	s := &backupsStatus{Running: b.Running, Schedules: []scheduleStatus{}}
+	if newest := newestGood(b, ""); newest != nil {
+		s.Newest = &newestSnapshot{newest.Name, newest.Finished}
+	}
+	if b.Failed != "" {
+		s.Failed, s.FailedAt = b.Failed, b.FailedAt
+	}
+	if b.Due.Schedule != "" && b.Running == nil {
+		s.Waiting = &waitingSnapshot{Schedule: b.Due.Schedule, Due: b.Due.At, Since: b.Waiting}
+		if reason := holdsSnapshot(rec); reason != nil {
+			s.Waiting.Gate, s.Waiting.Message = reason.Name, reason.Message
+		}
+	}
+	for _, r := range b.Schedules {
+		if r.Cron == "" {
+			continue // the definition does not have it any more
+		}
+		schedule := definition.BackupSchedule{Name: r.Name, Cron: r.Cron, TimeZone: r.TimeZone}
+		one := scheduleStatus{Name: r.Name, Cron: r.Cron, TimeZone: zoneOf(r.TimeZone), Next: backup.Next(schedule, now)}
+		from := b.Since
+		newest := newestGood(b, r.Name)
+		if newest != nil {
+			one.Success = newest.Finished
+			_, from, _ = model.SnapshotOf(newest.Name)
+		}
+		// The first one of a schedule that is new runs already, and no data of a cluster that is suspended change.
+		first := newest == nil && b.Running != nil && b.Running.Schedule == r.Name
+		one.Late = !first && len(rec.Suspended) == 0 && twoPassed(schedule, from, now)
+		s.Schedules = append(s.Schedules, one)
+	}
+	return s
+}
+
+func zoneOf(name string) string {
+	if name == "" {
+		return "UTC"
+	}
+	return name
+}
+
+// newestGood is the newest successful snapshot of a schedule, "" for any; nil for none.
+func newestGood(b *model.Backups, schedule string) (newest *model.TakenSnapshot) {
+	for i := range b.Taken {
+		k := &b.Taken[i]
+		of, _, ours := model.SnapshotOf(k.Name)
+		if ours && k.State == model.SnapshotSuccess && (schedule == "" || of == schedule) && (newest == nil || k.Finished.After(newest.Finished)) {
+			newest = k
+		}
+	}
+	return newest
+}
+
+// twoPassed reports whether two windows have passed since a time.
+func twoPassed(s definition.BackupSchedule, since, now time.Time) bool {
+	first := backup.Next(s, since)
+	if first.IsZero() {
+		return false
+	}
+	second := backup.Next(s, first)
+	return !second.IsZero() && now.After(second)
+}
+
+// snapshotHolders are the gates that keep a snapshot from beginning, what is nearest to the cause first.
+var snapshotHolders = []gates.Rule{
+	gates.ReleasedRule, gates.PausedRule, gates.OrphanedRule, gates.RepositorySecretRule, gates.RepositoryNotOursRule,
+	gates.BackupUnreadableRule, gates.BackupWaitsRule,
+}
+
+// holdsSnapshot is the reason that a snapshot waits for; nil where none is shown.
+func holdsSnapshot(rec model.Record) *model.ShownReason {
+	for _, rule := range snapshotHolders {
+		if i := slices.IndexFunc(rec.Shown.Reasons, func(r model.ShownReason) bool { return r.Name == rule.Name }); i >= 0 {
+			return &rec.Shown.Reasons[i]
+		}
+	}
+	return nil
+}
+
+// remarks are sentences for people.
+func (s *backupsStatus) remarks(now time.Time) []string {
+	parts := []string{"no snapshot has succeeded yet"}
+	if s.Newest != nil {
+		parts[0] = fmt.Sprintf("the newest good snapshot is %s, %s old", s.Newest.Name, age(s.Newest.Finished, now))
+	}
+	if s.Running != nil {
+		parts = append(parts, fmt.Sprintf("%s is being taken since %s", s.Running.Name, age(s.Running.Began, now)))
+	}
+	if w := s.Waiting; w != nil {
+		words := fmt.Sprintf("one of schedule %s waits since %s", w.Schedule, age(w.Since, now))
+		if w.Gate != "" {
+			words += " for " + w.Gate
+		}
+		parts = append(parts, words)
+	}
+	if s.Failed != "" {
+		words := "the last one failed"
+		if !s.FailedAt.IsZero() {
+			words += " " + age(s.FailedAt, now) + " ago"
+		}
+		parts = append(parts, words)
+	}
+	all := []string{"backups: " + strings.Join(append(parts, s.nextWords()), "; ")}
+	for _, schedule := range s.Schedules {
+		switch {
+		case !schedule.Late:
+		case schedule.Success.IsZero():
+			all = append(all, fmt.Sprintf("WARNING: no snapshot of schedule %s has succeeded yet, and more than two of its windows have passed", schedule.Name))
+		default:
+			all = append(all, fmt.Sprintf("WARNING: the newest good snapshot of schedule %s is %s old, and more than two of its windows have passed since", schedule.Name, age(schedule.Success, now)))
+		}
+	}
+	return all
+}
+
+// nextWords say which window comes next.
+func (s *backupsStatus) nextWords() string {
+	var next *scheduleStatus
+	for i := range s.Schedules {
+		one := &s.Schedules[i]
+		if !one.Next.IsZero() && (next == nil || one.Next.Before(next.Next)) {
+			next = one
+		}
+	}
+	switch {
+	case len(s.Schedules) == 0:
+		return "there is no schedule: `stevedore backup now` takes one"
+	case next == nil:
+		return "no schedule has a window within five years"
+	}
+	at := next.Next
+	if zone, err := time.LoadLocation(next.TimeZone); err == nil {
+		at = at.In(zone)
+	}
+	return fmt.Sprintf("the next window is that of schedule %s at %s %s (%s)", next.Name, at.Format("2006-01-02 15:04"), next.TimeZone, next.Cron)
+}
