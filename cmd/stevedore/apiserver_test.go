@@ -35,6 +35,9 @@ type apiServer struct {
 	mu sync.Mutex
 	// objects by their path.
 	objects map[string]any
+	// daemon is what a daemon makes of a record, before each answer that has it; nil for none. It changes
+	// the object.
+	daemon func(object *corev1.ConfigMap)
 }
 
 // newAPIServer makes KUBECONFIG name a server with these namespaces; the context's
@@ -150,6 +153,9 @@ func (s *apiServer) answer(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(int(status.Code))
 		_ = json.NewEncoder(w).Encode(status)
 		return
+	}
+	if configMap, ok := object.(*corev1.ConfigMap); ok && s.daemon != nil {
+		s.daemon(configMap)
 	}
 	_ = json.NewEncoder(w).Encode(object)
 }
