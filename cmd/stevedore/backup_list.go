@@ -194,21 +194,21 @@ func spanWords(d time.Duration) string {
 var snapshotColumns = []string{"CLUSTER", "SNAPSHOT", "SCHEDULE", "STATE", "ENDED", "AGE", "TOOK", "TABLES", "KEPT"}
 
 func (s listedSnapshot) cells(cluster string, now time.Time) []string {
-	ended, took, tables := "", "", ""
+	ended, old, took, tables := "", "", "", ""
 	if !s.Ended.IsZero() {
-		ended = s.Ended.UTC().Format("2006-01-02 15:04:05")
+		ended, old = s.Ended.UTC().Format("2006-01-02 15:04:05"), daysSince(s.Ended, now)
 	}
 	switch {
 	case s.Began.IsZero():
 	case s.Ended.IsZero():
-		took = age(s.Began, now) + " so far"
+		took = daysSince(s.Began, now) + " so far"
 	default:
-		took = age(s.Began, s.Ended)
+		took = daysSince(s.Began, s.Ended)
 	}
 	if s.Tables > 0 {
 		tables = strconv.Itoa(s.Tables)
 	}
-	return []string{cluster, s.Name, s.Schedule, s.State, ended, age(s.Ended, now), took, tables, s.words}
+	return []string{cluster, s.Name, s.Schedule, s.State, ended, old, took, tables, s.words}
 }
 
 // printBackups writes for people; width is their terminal's, 0 where there is none.

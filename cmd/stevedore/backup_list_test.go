@@ -49,13 +49,13 @@ func TestTheSnapshotsOfAClusterAreListed(t *testing.T) {
 		{"nothing is dropped after a failure", is(with(takenAt("hourly", model.SnapshotSuccess, at(2, 3)), takenAt("hourly", model.SnapshotFailed, at(2, 4)))), nil, []string{"  FAILED ", "while the newest has not succeeded\n", "  SUCCESS", "while the newest has not succeeded\n"}},
 		{"without a limit", is(with(takenAt("hourly", model.SnapshotSuccess, at(2, 3))), func(r *model.Record) { r.Backups.Schedules[0].Keep = 0 }), nil, []string{"without a limit\n"}},
 		{"one is found in the repository, and nobody knows when it began", is(with(model.TakenSnapshot{Name: model.SnapshotName("hourly", at(2, 3)), State: model.SnapshotSuccess, Finished: at(2, 4)})), nil, []string{"2026-01-02 04:00:00  "}},
-		{"one runs", is(running), nil, []string{"prod/orders  stevedore-nightly-20260102t013000z  nightly   IN_PROGRESS", " so far\n", "; stevedore-nightly-20260102t013000z is being taken since "}},
+		{"one runs", is(running), nil, []string{"prod/orders  stevedore-nightly-20260102t013000z  nightly   IN_PROGRESS", " so far\n", "; stevedore-nightly-20260102t013000z has been running for "}},
 		{"none yet", is(with()), nil, []string{"prod/orders: backups: no snapshot has succeeded yet; the next window is that of schedule ", "prod/orders: repository stevedore_12345678 ("}},
 		{"the repository was not read yet", is(), nil, []string{"; the daemon has not looked into it yet, and it may have more snapshots than are shown\n"}},
 		{"there is no repository", is(func(r *model.Record) { r.Backups.Repository = model.RecordedRepository{} }), nil, []string{"prod/orders: there is no repository yet\n"}},
 		{"one waits", is(func(r *model.Record) {
 			r.Backups.Due, r.Backups.Waiting = model.DueSnapshot{Schedule: "nightly", At: at(2, 3)}, time.Now()
-		}, because("information", "backup-waits", "an operation")), nil, []string{"; one of schedule nightly waits since 0s for backup-waits; ", "prod/orders: backup-waits: an operation\n"}},
+		}, because("information", "backup-waits", "an operation")), nil, []string{"; one of schedule nightly has waited for 0s (backup-waits); ", "prod/orders: backup-waits: an operation\n"}},
 		{"the last one failed", is(func(r *model.Record) {
 			r.Backups.Failed, r.Backups.FailedAt = "snapshot s ended as FAILED: no space", time.Now().Add(-time.Minute)
 		}), nil, []string{"; the last one failed 1m0s ago; ", "prod/orders: snapshot s ended as FAILED: no space\n"}},

@@ -138,7 +138,7 @@ func takenWords(k model.TakenSnapshot) string {
 		words = fmt.Sprintf(": %d tables", k.Tables)
 	}
 	if !k.Began.IsZero() {
-		words += " in " + age(k.Began, k.Finished)
+		words += " in " + daysSince(k.Began, k.Finished)
 	}
 	return words
 }

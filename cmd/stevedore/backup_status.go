@@ -142,22 +142,22 @@ func holdsSnapshot(rec model.Record) *model.ShownReason {
 func (s *backupsStatus) remarks(now time.Time) []string {
 	parts := []string{"no snapshot has succeeded yet"}
 	if s.Newest != nil {
-		parts[0] = fmt.Sprintf("the newest good snapshot is %s, %s old", s.Newest.Name, age(s.Newest.Finished, now))
+		parts[0] = fmt.Sprintf("the newest good snapshot is %s, %s old", s.Newest.Name, daysSince(s.Newest.Finished, now))
 	}
 	if s.Running != nil {
-		parts = append(parts, fmt.Sprintf("%s is being taken since %s", s.Running.Name, age(s.Running.Began, now)))
+		parts = append(parts, fmt.Sprintf("%s has been running for %s", s.Running.Name, daysSince(s.Running.Began, now)))
 	}
 	if w := s.Waiting; w != nil {
-		words := fmt.Sprintf("one of schedule %s waits since %s", w.Schedule, age(w.Since, now))
+		words := fmt.Sprintf("one of schedule %s has waited for %s", w.Schedule, daysSince(w.Since, now))
 		if w.Gate != "" {
-			words += " for " + w.Gate
+			words += " (" + w.Gate + ")"
 		}
 		parts = append(parts, words)
 	}
 	if s.Failed != "" {
 		words := "the last one failed"
 		if !s.FailedAt.IsZero() {
-			words += " " + age(s.FailedAt, now) + " ago"
+			words += " " + daysSince(s.FailedAt, now) + " ago"
 		}
 		parts = append(parts, words)
 	}
@@ -168,7 +168,7 @@ func (s *backupsStatus) remarks(now time.Time) []string {
 		case schedule.Success.IsZero():
 			all = append(all, fmt.Sprintf("WARNING: no snapshot of schedule %s has succeeded yet, and more than two of its windows have passed", schedule.Name))
 		default:
-			all = append(all, fmt.Sprintf("WARNING: the newest good snapshot of schedule %s is %s old, and more than two of its windows have passed since", schedule.Name, age(schedule.Success, now)))
+			all = append(all, fmt.Sprintf("WARNING: the newest good snapshot of schedule %s is %s old, and more than two of its windows have passed since", schedule.Name, daysSince(schedule.Success, now)))
 		}
 	}
 	return all
@@ -194,4 +194,14 @@ func (s *backupsStatus) nextWords() string {
 		at = at.In(zone)
 	}
 	return fmt.Sprintf("the next window is that of schedule %s at %s %s (%s)", next.Name, at.Format("2006-01-02 15:04"), next.TimeZone, next.Cron)
+}
+
+// daysSince is an age in days and hours from two days on. CrateDB's clock may be ahead of ours.
+func daysSince(at, now time.Time) string {
+	const day = 24 * time.Hour
+	d := max(now.Sub(at), 0)
+	if d < 2*day {
+		return d.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
 }

@@ -38,19 +38,19 @@ func TestAStatusSaysHowTheSnapshotsAre(t *testing.T) {
 		{"the last window's", rec(with(nightly(11), nightly(12))), []string{"backups: the newest good snapshot is stevedore-nightly-20260112t013000z, 10h28m59s old; " + next}},
 		{"the last window's is missing, and the next one may make up for it", rec(with(nightly(11))), []string{"backups: the newest good snapshot is stevedore-nightly-20260111t013000z, 34h28m59s old; " + next}},
 		{"two windows' are missing", rec(with(nightly(10))), []string{
-			"backups: the newest good snapshot is stevedore-nightly-20260110t013000z, 58h28m59s old; " + next,
-			late + "58h28m59s old, and more than two of its windows have passed since",
+			"backups: the newest good snapshot is stevedore-nightly-20260110t013000z, 2d10h old; " + next,
+			late + "2d10h old, and more than two of its windows have passed since",
 		}},
 		{"one of another schedule makes up for nothing", rec(with(nightly(10), takenAt("now", model.SnapshotSuccess, ago(time.Hour)))), []string{
 			"backups: the newest good snapshot is stevedore-now-20260112t110000z, 58m59s old; " + next,
-			late + "58h28m59s old, and more than two of its windows have passed since",
+			late + "2d10h old, and more than two of its windows have passed since",
 		}},
 		{"nor does one that has failed", rec(with(nightly(10), takenAt("nightly", model.SnapshotPartial, ago(time.Hour)))), []string{
-			"backups: the newest good snapshot is stevedore-nightly-20260110t013000z, 58h28m59s old; " + next,
-			late + "58h28m59s old, and more than two of its windows have passed since",
+			"backups: the newest good snapshot is stevedore-nightly-20260110t013000z, 2d10h old; " + next,
+			late + "2d10h old, and more than two of its windows have passed since",
 		}},
 		{"two windows' are missing of a cluster that is suspended", rec(with(nightly(10)), func(r *model.Record) { r.Suspended = []model.RecordedSet{{}} }), []string{
-			"backups: the newest good snapshot is stevedore-nightly-20260110t013000z, 58h28m59s old; " + next,
+			"backups: the newest good snapshot is stevedore-nightly-20260110t013000z, 2d10h old; " + next,
 		}},
 		{"none has ever succeeded", rec(since(ago(60 * time.Hour))), []string{
 			"backups: no snapshot has succeeded yet; " + next,
@@ -58,14 +58,14 @@ func TestAStatusSaysHowTheSnapshotsAre(t *testing.T) {
 		}},
 		{"the first of a schedule that is new runs", rec(since(ago(60*time.Hour)), func(r *model.Record) {
 			r.Backups.Running = &model.RunningSnapshot{Name: "s", Schedule: "nightly", Began: ago(time.Minute)}
-		}), []string{"backups: no snapshot has succeeded yet; s is being taken since 1m0s; " + next}},
+		}), []string{"backups: no snapshot has succeeded yet; s has been running for 1m0s; " + next}},
 		{"one waits", rec(func(r *model.Record) {
 			r.Backups.Due, r.Backups.Waiting = model.DueSnapshot{Schedule: "nightly", At: ago(time.Hour)}, ago(time.Hour)
-		}), []string{"backups: no snapshot has succeeded yet; one of schedule nightly waits since 1h0m0s; " + next}},
+		}), []string{"backups: no snapshot has succeeded yet; one of schedule nightly has waited for 1h0m0s; " + next}},
 		{"it waits for a gate, of several the nearest", rec(func(r *model.Record) {
 			r.Backups.Due, r.Backups.Waiting = model.DueSnapshot{Schedule: "nightly", At: ago(time.Hour)}, ago(time.Hour)
 		}, because("information", "backup-waits", "the repository"), because("information", "repository-secret-missing", "s3")), []string{
-			"backups: no snapshot has succeeded yet; one of schedule nightly waits since 1h0m0s for repository-secret-missing; " + next,
+			"backups: no snapshot has succeeded yet; one of schedule nightly has waited for 1h0m0s (repository-secret-missing); " + next,
 		}},
 		{"the last one failed", rec(func(r *model.Record) { r.Backups.Failed, r.Backups.FailedAt = "f", ago(time.Hour) }), []string{"backups: no snapshot has succeeded yet; the last one failed 1h0m0s ago; " + next}},
 		{"a failure of a release that wrote no time", rec(func(r *model.Record) { r.Backups.Failed = "f" }), []string{"backups: no snapshot has succeeded yet; the last one failed; " + next}},
@@ -93,6 +93,15 @@ func TestAStatusSaysHowTheSnapshotsAre(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestTheAgeOfASnapshot(t *testing.T) {
+	now := time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 90 * time.Second: "1m30s", 48*time.Hour - time.Second: "47h59m59s", 48 * time.Hour: "2d0h", 75*time.Hour + 59*time.Minute: "3d3h",
+	} {
+		assert.Equal(t, want, daysSince(now.Add(-d), now))
 	}
 }
 
