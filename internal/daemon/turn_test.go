@@ -260,7 +260,7 @@ func TestACommandForASnapshotIsOverWhenItHasBegunOrThereAreNone(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		before, next *model.Backups
-		want         bool
+		over         bool
 	}{
 		{"not begun", &model.Backups{}, &model.Backups{Command: "2026-01-01T00:00:00Z"}, false},
 		{"begun", &model.Backups{}, &model.Backups{Command: given[1].Value}, true},
@@ -268,8 +268,23 @@ func TestACommandForASnapshotIsOverWhenItHasBegunOrThereAreNone(t *testing.T) {
 		{"the cluster is not made yet", nil, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, c.want, endedBackup(given, c.before, c.next))
-			assert.False(t, endedBackup(given[:1], c.before, c.next), "there is no such command")
+			w := newWorker(t, recordtest.NewConfigMaps())
+			w.saved(t, model.Record{Backups: c.before})
+			require.NoError(t, w.store.Give(t.Context(), w.key, given...))
+			var before, after model.Record
+			entry, err := w.store.Load(t.Context(), w.key, record.Operation, &before)
+			require.NoError(t, err)
+			next := before
+			next.Backups = c.next
+			_, err = w.act(t.Context(), turnState{entry: entry, before: before, desired: model.Desired{Revision: "r1"}, decision: model.Decision{Record: next}})
+			require.NoError(t, err)
+			entry, err = w.store.Load(t.Context(), w.key, record.Operation, &after)
+			require.NoError(t, err)
+			want := given
+			if c.over {
+				want = given[:1]
+			}
+			assert.Equal(t, want, entry.Commands(), "the pause stands")
 		})
 	}
 }
