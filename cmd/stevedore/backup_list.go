@@ -16,6 +16,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/plaintext"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/backup"
 	"stevedore.dev/stevedore/ops/model"
@@ -264,7 +265,7 @@ func (c clusterBackups) remarks(now time.Time) []string {
 		all = append(all, w.Gate+": "+w.Message)
 	}
 	if c.Backups.Failed != "" {
-		all = append(all, c.Backups.Failed)
+		all = append(all, plaintext.Line(c.Backups.Failed)) // an object store's words are in it
 	}
 	return append(all, words)
 }
