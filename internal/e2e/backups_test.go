@@ -18,31 +18,12 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// sharedFolder mounts a volume of all nodes at /backups, as docs/backups.md has it.
-var sharedFolder = []edit{
-	with("spec.cluster.settings", map[string]any{"path.repo": "/backups"}),
-	with("spec.patches", []any{map[string]any{"target": map[string]any{"kind": "StatefulSet"}, "patch": `
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {name: all}
-spec:
-  template:
-    spec:
-      volumes: [{name: backups, persistentVolumeClaim: {claimName: backups}}]
-      containers: [{name: crate, volumeMounts: [{name: backups, mountPath: /backups}]}]
-`}}),
-}
-
-// backups is spec.backups with these schedules.
-func backups(schedules ...any) edit {
-	return with("spec.backups", map[string]any{"fs": map[string]any{"location": "/backups"}, "keepAtLeast": 1, "schedules": append([]any{}, schedules...)})
-}
-
-// sharedClaim is a volume that all pods mount.
-func (v *restartVoyage) sharedClaim() {
+// sharedFolder mounts the volume of claim backups in all pods, as docs/backups.md has it. Processes of the
+// sandbox see the paths of this machine, so it is mounted where it is.
+func (v *restartVoyage) sharedFolder() []edit {
 	v.Helper()
 	class := "shared"
-	_, err := bed.Admin.CoreV1().PersistentVolumeClaims(v.ns).Create(v.ctx, &corev1.PersistentVolumeClaim{
+	claim, err := bed.Admin.CoreV1().PersistentVolumeClaims(v.ns).Create(v.ctx, &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: "backups"},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}, StorageClassName: &class,
@@ -50,6 +31,25 @@ func (v *restartVoyage) sharedClaim() {
 		},
 	}, metav1.CreateOptions{})
 	require.NoError(v, err)
+	v.folder = bed.Sandbox.VolumeFolder(claim.UID)
+	return []edit{
+		with("spec.cluster.settings", map[string]any{"path.repo": v.folder}),
+		with("spec.patches", []any{map[string]any{"target": map[string]any{"kind": "StatefulSet"}, "patch": `
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: all}
+spec:
+  template:
+    spec:
+      volumes: [{name: backups, persistentVolumeClaim: {claimName: backups}}]
+      containers: [{name: crate, volumeMounts: [{name: backups, mountPath: ` + v.folder + `}]}]
+`}}),
+	}
+}
+
+// backups is spec.backups with these schedules.
+func (v *restartVoyage) backups(schedules ...any) edit {
+	return with("spec.backups", map[string]any{"fs": map[string]any{"location": v.folder}, "keepAtLeast": 1, "schedules": append([]any{}, schedules...)})
 }
 
 // taken are the successful snapshots that the record has, oldest first.
@@ -74,15 +74,16 @@ func TestSnapshotsAreTakenAndKeptBySchedule(t *testing.T) {
 		{"killed", "after:5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := embark(t, "backup-"+c.name, append(slices.Clone(sharedFolder), backups())...)
-			v.sharedClaim()
+			v := embark(t, "backup-"+c.name)
+			v.edits = append(v.edits, v.sharedFolder()...)
+			v.define(v.backups())
 			v.depart()
 			repository := v.record(cutCluster).Backups.Repository.Name
 			assert.Equal(v, [][]string{{repository, "fs"}}, v.rows(cutCluster, "SELECT name, type FROM sys.repositories"))
 			v.rows(cutCluster, "REFRESH TABLE doc.one")
 			before := v.rows(cutCluster, "SELECT count(*) FROM doc.one")
 
-			v.define(backups(map[string]any{"name": "often", "cron": "* * * * *", "keep": 1}))
+			v.define(v.backups(map[string]any{"name": "often", "cron": "* * * * *", "keep": 1}))
 			plans := v.plans(2, v.dir)
 			require.Len(t, plans, 1)
 			assert.Empty(t, plans[0].Operations)

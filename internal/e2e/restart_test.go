@@ -29,6 +29,7 @@ const restartPatience = 8 * time.Minute
 // restartVoyage is a made cluster of three nodes with tables of 0, 1 and 2
 // replicas; its waits are short.
 type restartVoyage struct {
+	folder string // of a volume that all nodes mount
 	*voyage
 	edits []edit
 

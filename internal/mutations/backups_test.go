@@ -3,9 +3,9 @@ package mutations
 // backups are what snapshots are taken and dropped behind: what was dropped cannot come back.
 var backups = []mutation{
 	{"a listing without any of ours says nothing", "compare", "if len(ours) == 0 && (", "if false && (", "ops", "TestAListThatIsEmptyAllAtOnceSaysNothing"},
-	{"nothing is dropped while the newest did not succeed", "Unkept", "len(all) == 0 || all[0].State != model.SnapshotSuccess", "len(all) == 0", "ops", "TestOnlyASuccessCounts"},
-	{"keepAtLeast are kept", "Unkept", "max(atLeast, s.Keep)", "s.Keep", "ops", "TestRetention"},
-	{"what is young is kept", "Unkept", " || young {", " {", "ops", "TestRetention"},
+	{"nothing is dropped while the newest did not succeed", "Kept", "case b.Taken[of[0]].State != model.SnapshotSuccess:", "case false:", "ops", "TestOnlyASuccessCounts"},
+	{"keepAtLeast are kept", "Kept", "case good && successes <= b.KeepAtLeast:", "case false:", "ops", "TestRetention"},
+	{"what is young is kept", "Kept", "case young:", "case false && young:", "ops", "TestRetention"},
 	{"none begins in mixed versions", "held", "case len(versions) != 1:", "case false:", "ops", "TestSnapshotsAndOperationsWaitForEachOther"},
 	{"none begins while a pod of ours is away", "held", "op.Step != model.StepNext || t.Record.Hold != nil", "false", "ops", "TestSnapshotsAndOperationsWaitForEachOther"},
 	{"an operation waits for one that is due", "goesFirst", "return v.Contact() && ", "return false && ", "ops", "TestSnapshotsAndOperationsWaitForEachOther"},

@@ -131,7 +131,7 @@ func versionOf(lines, name string) (model.SecretVersion, error) {
 			return model.SecretVersion{UID: parts[1], ResourceVersion: parts[2]}, nil
 		}
 	}
-	return model.SecretVersion{}, fmt.Errorf("Secret %s was not seen when this was decided", name)
+	return model.SecretVersion{}, fmt.Errorf("the Secret %s was not seen when this was decided", name)
 }
 
 // masked takes secrets out of an error: an object store echoes them.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"stevedore.dev/stevedore/internal/cratesim"
 )
@@ -149,6 +150,12 @@ func (a *Agent) removeVolume(volume *corev1.PersistentVolume) error {
 
 // volumesFolder has a folder for each volume.
 func (a *Agent) volumesFolder() string { return filepath.Join(a.o.Dir, "volumes") }
+
+// VolumeFolder is where on this machine the volume of a claim is, or will be. A claim that is mounted there
+// has the same path for a pod and for this machine, which a real CrateDB knows alone.
+func VolumeFolder(dir string, claim types.UID) string {
+	return filepath.Join(dir, "volumes", "pvc-"+string(claim))
+}
 
 // setVolumeSize makes the file system of a volume so large: simulated nodes read it. The
 // file is replaced in one step, so that nobody reads half of it.
