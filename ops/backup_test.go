@@ -390,3 +390,11 @@ func afterTurns(t *testing.T, w *world, turns int) model.Decision {
 	}
 	return last
 }
+
+func TestTheNextLookIsAtTheNextWindow(t *testing.T) {
+	w := backedUpWorld(t)
+	d := afterTurns(t, w, 1)
+	assert.Equal(t, model.Done, d.Verdict)
+	until := w.now.Truncate(10 * time.Minute).Add(10 * time.Minute).Sub(w.now)
+	assert.InDelta(t, until.Seconds(), d.LookAgain.Seconds(), 1)
+}

@@ -89,6 +89,7 @@ func decideNext(t *pass.Pass) {
 	tell.Failures(t)
 	access.LabelSecrets(t)
 	lifecycle.SystemUser(t)
+	backup.Restore(t)
 	access.Users(t)
 	setting.Settings(t)
 	access.References(t)

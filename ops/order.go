@@ -75,10 +75,23 @@ func start(t *pass.Pass) {
 		func() bool { return volume.StartFewer(t) },
 		func() bool { return scale.StartReplace(t, false) },
 	} {
-		if due() {
+		if begins(t, due) {
 			return
 		}
 	}
+}
+
+// begins reports whether an operation is due. It does not begin where a newer snapshot comes first.
+func begins(t *pass.Pass, due func() bool) bool {
+	before, decision := t.Record, t.Decision
+	if !due() {
+		return false
+	}
+	if op := t.Record.Operation; before.Operation == nil && op != nil && backup.TooOld(t, op.Kind) {
+		t.Record, t.Decision = before, decision
+		backup.First(t, op.Kind)
+	}
+	return true
 }
 
 // work takes the operation that is under way a step further.

@@ -21,6 +21,8 @@ func RecordResult(record model.Record, action model.Action, result model.Result,
 	switch action.Kind {
 	case model.ActionSetRepository, model.ActionCreateSnapshot, model.ActionDropSnapshot:
 		return backup.Result(record, action, result, now)
+	case model.ActionRestoreUsers, model.ActionRestoreTables, model.ActionDropRestored, model.ActionEndRestore:
+		return backup.RestoreResult(record, action, result, now)
 	case model.ActionGrowClaim:
 		record.Growth = volume.Answered(record.Growth, action, result, now)
 	case model.ActionHoldAllocation, model.ActionReleaseAllocation:

@@ -26,6 +26,8 @@ type toyBackups struct {
 	closed []string
 	// silent: sys.snapshots shows nothing of any repository; mute: it does not end at all.
 	silent, mute bool
+	// red: a table has lost a shard.
+	red bool
 	// listings counts the looks at sys.snapshots, created the CREATE REPOSITORY and ALTER REPOSITORY.
 	listings int
 	created  []string
@@ -61,6 +63,10 @@ func (w *world) seeBackups(db *model.Database) {
 			}
 		}
 	}
+	w.seeRestore(db)
+	if w.red {
+		db.Health.Colour = model.Red
+	}
 	if db.Contact != model.Yes {
 		return
 	}
@@ -86,6 +92,9 @@ var (
 )
 
 func (w *world) execBackup(statement string, arguments []any) (bool, error) {
+	if done, err := w.execRestore(statement); done {
+		return true, err
+	}
 	if m := repositoryStatement.FindStringSubmatch(statement); m != nil {
 		return true, w.changeRepository(m[1], m[2], statement, arguments)
 	}
@@ -115,12 +124,17 @@ func (w *world) execBackup(statement string, arguments []any) (bool, error) {
 	if m := droppedSnapshot.FindStringSubmatch(statement); m != nil {
 		r := w.repository(m[1])
 		left := 0
+		good := false
 		for _, s := range r.snapshots {
-			if s.name != m[2] && s.state == model.SnapshotSuccess {
+			if s.state != model.SnapshotSuccess {
+				continue
+			}
+			if good = good || s.name == m[2]; s.name != m[2] {
 				left++
 			}
 		}
-		require.GreaterOrEqual(w.t, left, w.desired.Backups.KeepAtLeast, "no drop leaves fewer than keepAtLeast")
+		require.True(w.t, !good || left >= w.desired.Backups.KeepAtLeast, "no drop leaves fewer than keepAtLeast")
+		require.Positive(w.t, left, "the newest that succeeded stays")
 		w.write(func() {
 			r.snapshots = slices.DeleteFunc(r.snapshots, func(s *toySnapshot) bool { return s.name == m[2] })
 		})
@@ -134,6 +148,9 @@ func (w *world) changeRepository(verb, name, statement string, arguments []any) 
 		return w.broken
 	}
 	r := w.repository(name)
+	if name == w.fetching {
+		return errors.New("trying to modify or unregister repository that is currently used")
+	}
 	if r != nil && slices.ContainsFunc(r.snapshots, func(s *toySnapshot) bool { return s.state == model.SnapshotInProgress }) {
 		return errors.New("trying to modify or unregister repository that is currently used")
 	}
@@ -144,6 +161,13 @@ func (w *world) changeRepository(verb, name, statement string, arguments []any) 
 		switch {
 		case verb == "CREATE" && r == nil:
 			w.repositories[name] = &toyRepository{}
+			for folder, content := range w.folders {
+				if strings.Contains(statement, "'"+folder+"'") {
+					w.repositories[name] = content
+				}
+			}
+		case verb == "DROP" && strings.HasPrefix(name, "stevedore_from_"):
+			delete(w.repositories, name)
 		case verb == "DROP":
 			// What is in it stays, and is there again when it is created.
 			w.repositories[name+" dropped"] = r
@@ -172,6 +196,9 @@ func (w *world) anyAway() bool {
 }
 
 func (w *world) backupRows(query string, arguments []any) ([][]string, bool) {
+	if rows, ok := w.restoreRows(query); ok {
+		return rows, true
+	}
 	switch {
 	case strings.Contains(query, "FROM sys.repositories"):
 		if w.repository(fmt.Sprint(arguments[0])) != nil {
@@ -199,7 +226,7 @@ func (w *world) listed() (rows []model.ListedSnapshot) {
 	}
 	for name, r := range w.repositories {
 		for _, s := range r.snapshots {
-			rows = append(rows, model.ListedSnapshot{Repository: name, Name: s.name, State: s.state, Finished: s.finished, Tables: 2})
+			rows = append(rows, model.ListedSnapshot{Repository: name, Name: s.name, State: s.state, Finished: s.finished, Tables: 2, Names: strings.Split(s.what, ",")})
 		}
 	}
 	return rows

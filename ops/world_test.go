@@ -72,6 +72,7 @@ type world struct {
 	toyCompute
 	toyDisks
 	toyBackups
+	toyRestore
 	// stable is in memory: a kill loses it.
 	stable model.Stability
 

@@ -199,10 +199,10 @@ func (s *toySession) Exec(_ context.Context, statement string, arguments ...any)
 }
 
 func (s *toySession) Strings(_ context.Context, query string, arguments ...any) ([][]string, error) {
-	if rows, ok := s.dataRows(query); ok {
+	if rows, ok := s.w.backupRows(query, arguments); ok {
 		return rows, nil
 	}
-	if rows, ok := s.w.backupRows(query, arguments); ok {
+	if rows, ok := s.dataRows(query); ok {
 		return rows, nil
 	}
 	if value, ok := s.w.askSetting(s.pod, query); ok {

@@ -143,11 +143,12 @@ func (w *worker) observeDatabase(ctx context.Context, desired model.Desired, rec
 		return
 	}
 	listing, readable := backup.ListingWanted(&desired, &rec, time.Now()), backup.TablesWanted(&desired, &rec)
-	enough := (!detailed || w.detailed) && !listing && (!readable || w.reading.UnreadableKnown)
+	restoring := backup.RestoreWanted(&desired, &rec)
+	enough := (!detailed || w.detailed) && !listing && (!restoring || w.reading.Restore.Known) && (!readable || w.reading.UnreadableKnown)
 	if time.Since(w.reading.At) < w.readingAge() && enough && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {
 		return
 	}
-	target := cratedb.Target{Pods: running(observed.Pods), Detailed: detailed, Listing: listing, Readable: readable, Settings: settings, Password: password}
+	target := cratedb.Target{Pods: running(observed.Pods), Detailed: detailed, Listing: listing, Readable: readable, Restore: restoring, Settings: settings, Password: password}
 	if w.dataDue(time.Now()) {
 		target.Detailed = true
 	} else {

@@ -127,3 +127,97 @@ func counted(t *testing.T, rows [][]string) int {
 	require.NoError(t, err)
 	return n
 }
+
+// destroy deletes everything of the cluster but the volume of its snapshots and the Secret of its user.
+func (v *restartVoyage) destroy() {
+	v.Helper()
+	all, in := metav1.DeleteOptions{}, v.ns
+	now := int64(0)
+	require.NoError(v, bed.Admin.AppsV1().StatefulSets(in).DeleteCollection(v.ctx, all, metav1.ListOptions{}))
+	require.NoError(v, bed.Admin.CoreV1().Pods(in).DeleteCollection(v.ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{}))
+	require.NoError(v, bed.Admin.PolicyV1().PodDisruptionBudgets(in).DeleteCollection(v.ctx, all, metav1.ListOptions{}))
+	require.NoError(v, bed.Admin.CoreV1().ConfigMaps(in).DeleteCollection(v.ctx, all, metav1.ListOptions{}))
+	require.NoError(v, bed.Admin.CoreV1().Secrets(in).Delete(v.ctx, "user-system-"+cutCluster, all))
+	claims, err := bed.Admin.CoreV1().PersistentVolumeClaims(in).List(v.ctx, metav1.ListOptions{})
+	require.NoError(v, err)
+	for _, claim := range claims.Items {
+		if claim.Name != "backups" {
+			require.NoError(v, bed.Admin.CoreV1().PersistentVolumeClaims(in).Delete(v.ctx, claim.Name, all))
+		}
+	}
+	v.eventually("pods and volumes are gone", time.Minute, func() bool {
+		pods, err := bed.Admin.CoreV1().Pods(in).List(v.ctx, metav1.ListOptions{})
+		claims, failed := bed.Admin.CoreV1().PersistentVolumeClaims(in).List(v.ctx, metav1.ListOptions{})
+		return err == nil && failed == nil && len(pods.Items) == 0 && len(claims.Items) == 1
+	})
+}
+
+// richSchema is what a cluster may have, besides plain tables.
+var richSchema = []string{
+	"CREATE TABLE doc.events (id INT, ts TIMESTAMP, day TIMESTAMP GENERATED ALWAYS AS date_trunc('day', ts)) PARTITIONED BY (day) WITH (number_of_replicas = 1)",
+	"INSERT INTO doc.events (id, ts) VALUES (1, '2026-01-01T10:00:00'), (2, '2026-01-02T10:00:00'), (3, '2026-01-02T11:00:00')",
+	"CREATE TABLE shop.orders (id INT PRIMARY KEY, price DOUBLE, gross DOUBLE GENERATED ALWAYS AS price * 1.2)",
+	"INSERT INTO shop.orders (id, price) VALUES (1, 10)",
+	"CREATE VIEW doc.late AS SELECT id FROM doc.events WHERE id > 1",
+	"CREATE USER guest WITH (password = 'guest-password')",
+	"GRANT DQL ON TABLE shop.orders TO guest",
+	"CREATE BLOB TABLE pictures",
+}
+
+// A cluster is lost with its volumes, and its record with it. The definition and the snapshots bring it back,
+// wherever the daemon dies on the way.
+func TestALostClusterIsMadeAgainFromItsSnapshots(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, die string }{
+		{"undisturbed", ""},
+		{"killed", "after:14"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := embark(t, "disaster-"+c.name)
+			v.edits = append(v.edits, v.sharedFolder()...)
+			v.define(v.backups(map[string]any{"name": "often", "cron": "* * * * *"}))
+			v.depart()
+			for _, statement := range richSchema {
+				v.rows(cutCluster, statement)
+			}
+			for i := range 12 {
+				v.rows(cutCluster, fmt.Sprintf("CREATE TABLE many.t%d (id INT) CLUSTERED INTO 1 SHARDS", i))
+			}
+			v.rows(cutCluster, "REFRESH TABLE doc.one")
+			acknowledged := counted(t, v.rows(cutCluster, "SELECT count(*) FROM doc.one"))
+			before := len(v.taken())
+			daemon := v.sail("", "")
+			v.eventually("a snapshot begins after that, and succeeds", 4*time.Minute, func() bool { return len(v.taken()) >= before+2 })
+			v.stop(daemon)
+			v.end()
+			v.rows(cutCluster, "REFRESH TABLE doc.one")
+			most := counted(t, v.rows(cutCluster, "SELECT count(*) FROM doc.one"))
+			lost := v.record(cutCluster).ClusterID
+			taken := v.taken()
+
+			v.destroy()
+			v.define(v.backups(), with("spec.backups.restore", map[string]any{"from": v.ns + "/" + cutCluster + "/" + lost}))
+			began := time.Now()
+			daemon = v.sail(c.die, "")
+			v.carriedOut(&daemon, "the cluster is made again", restartPatience, func() bool { return v.isSettled(cutCluster) })
+			t.Logf("made again from %s after %s", taken[len(taken)-1], time.Since(began).Round(100*time.Millisecond))
+			v.last(daemon)
+
+			rec := v.record(cutCluster)
+			require.NotNil(t, rec.Restore)
+			assert.Equal(t, taken[len(taken)-1], rec.Restore.Snapshot)
+			assert.NotEqual(t, lost, rec.ClusterID)
+			rows := counted(t, v.rows(cutCluster, "SELECT count(*) FROM doc.one"))
+			assert.GreaterOrEqual(t, rows, acknowledged, "every row that was acknowledged before the snapshot began")
+			assert.LessOrEqual(t, rows, most, "and none that nobody wrote")
+			assert.Equal(t, [][]string{{"2"}, {"3"}}, v.rows(cutCluster, "SELECT id FROM doc.late ORDER BY 1"), "partitions and views")
+			assert.Equal(t, [][]string{{"12"}}, v.rows(cutCluster, "SELECT gross FROM shop.orders"), "generated columns")
+			assert.Equal(t, [][]string{{"12"}}, v.rows(cutCluster, "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'many'"))
+			assert.Empty(t, v.rows(cutCluster, "SELECT table_name FROM sys.health WHERE health = 'RED'"))
+			guest, err := v.query(cutCluster, "guest", "guest-password", "SELECT id FROM shop.orders")
+			require.NoError(t, err, "users and privileges")
+			assert.Equal(t, [][]string{{"1"}}, guest)
+			assert.Equal(t, [][]string{{rec.Backups.Repository.Name}}, v.rows(cutCluster, "SELECT name FROM sys.repositories"), "its own repository, and not that of the lost one")
+		})
+	}
+}

@@ -21,6 +21,9 @@ func Due(v *view.View) model.DueSnapshot {
 	}
 	first := commanded(v)
 	asked := first.Schedule
+	if !b.Needed.IsZero() && v.Desired.Backups.SnapshotNewerThan > 0 && first.Schedule == "" {
+		first = model.DueSnapshot{Schedule: definition.BeforeSchedule, At: b.Needed}
+	}
 	for _, s := range v.Desired.Backups.Schedules {
 		at := lastWindow(s, last(b, s.Name), v.Now)
 		// One that is asked for in the schedule's name is its last window, too.
@@ -117,6 +120,11 @@ func Note(b *model.Backups, d *definition.Backups) {
 	b.Schedules, b.KeepAtLeast = next, d.KeepAtLeast
 }
 
+// recurs reports whether a schedule has windows.
+func recurs(schedule string) bool {
+	return schedule != definition.CommandSchedule && schedule != definition.BeforeSchedule
+}
+
 // took notes the window that a schedule has taken last.
 func took(b *model.Backups, schedule string, at time.Time) {
 	b.Schedules = slices.Clone(b.Schedules)
@@ -146,4 +154,23 @@ func parse(s definition.BackupSchedule) (cron.Schedule, error) {
 		zone = "UTC"
 	}
 	return cron.ParseStandard("CRON_TZ=" + zone + " " + s.Cron)
+}
+
+// Soon is when there is something to see of the snapshots of a cluster that is well: how far the one is that
+// runs, or a window. 0 is never.
+func Soon(t *pass.Pass) time.Duration {
+	b := t.Record.Backups
+	if b == nil || t.Desired.Backups == nil {
+		return 0
+	}
+	if b.Running != nil {
+		return b.Running.Look(t.Now)
+	}
+	soon := time.Duration(0)
+	for _, s := range t.Desired.Backups.Schedules {
+		if next := Next(s, t.Now); !next.IsZero() && (soon == 0 || next.Sub(t.Now) < soon) {
+			soon = next.Sub(t.Now)
+		}
+	}
+	return soon
 }

@@ -8,12 +8,14 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
 	"stevedore.dev/stevedore/ops/view"
-	"stevedore.dev/stevedore/render/definition"
 )
 
 // ListingWanted reports whether sys.snapshots is to be asked: CrateDB reads two objects of each snapshot
 // for it, so it is asked while one of ours runs, and once where nobody knows what is there.
 func ListingWanted(d *model.Desired, r *model.Record, now time.Time) bool {
+	if choosing(d, r, now) {
+		return true
+	}
 	b := r.Backups
 	if d.Backups == nil || b == nil || b.Repository.Name == "" {
 		return false
@@ -78,7 +80,7 @@ func resumeFrom(t *pass.Pass, ours []model.ListedSnapshot) {
 		if s.State == model.SnapshotInProgress && b.Running == nil {
 			b.Running = &model.RunningSnapshot{Name: s.Name, Schedule: schedule, Began: at, Asked: at}
 		}
-		if schedule != definition.CommandSchedule {
+		if recurs(schedule) {
 			took(b, schedule, at)
 		}
 	}
@@ -128,7 +130,7 @@ func ended(t *pass.Pass, state, why string) {
 	if state == model.SnapshotSuccess {
 		b.Failed = ""
 		report.Status, report.Reason = model.StatusSuccess, "SnapshotTaken"
-		report.Message = fmt.Sprintf("snapshot %s was taken in %s", s.Name, t.Elapsed(s.Began).Round(time.Second))
+		report.Message = fmt.Sprintf("snapshot %s was taken in %s, in folder %s", s.Name, t.Elapsed(s.Began).Round(time.Second), place(&t.View))
 	} else {
 		b.FailedSnapshot, b.FailedAt = s.Name, t.Now
 		b.Failed = fmt.Sprintf("snapshot %s ended as %s: %s", s.Name, state, why)

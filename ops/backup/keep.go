@@ -36,8 +36,12 @@ func keep(t *pass.Pass) {
 		return
 	}
 	why := Kept(b, t.Now)
+	names := []string{definition.BeforeSchedule}
 	for _, s := range t.Desired.Backups.Schedules {
-		of := newestFirst(b.Taken, s.Name)
+		names = append(names, s.Name)
+	}
+	for _, name := range names {
+		of := newestFirst(b.Taken, name)
 		for _, i := range slices.Backward(of) {
 			if why[i] != "" {
 				continue
@@ -61,33 +65,38 @@ func Kept(b *model.Backups, now time.Time) []Why {
 		}
 	}
 	for _, s := range b.Schedules {
-		if s.Cron == "" {
-			continue
-		}
-		of := newestFirst(b.Taken, s.Name)
-		successes := 0
-		for _, i := range of {
-			good := b.Taken[i].State == model.SnapshotSuccess
-			if good {
-				successes++
-			}
-			switch young := s.KeepFor > 0 && now.Sub(b.Taken[i].Finished) < s.KeepFor; {
-			case s.Keep == 0 && s.KeepFor == 0:
-				why[i] = ByNoLimit
-			case b.Taken[of[0]].State != model.SnapshotSuccess:
-				why[i] = ByFailure
-			case young:
-				why[i] = ByKeepFor
-			case good && successes <= s.Keep:
-				why[i] = ByKeep
-			case good && successes <= b.KeepAtLeast:
-				why[i] = ByAtLeast
-			default:
-				why[i] = ""
-			}
+		if s.Cron != "" {
+			keptOf(b, s, now, why)
 		}
 	}
+	keptOf(b, model.RecordedSchedule{Name: definition.BeforeSchedule, Keep: b.KeepAtLeast}, now, why)
 	return why
+}
+
+// keptOf says it of the snapshots of one schedule.
+func keptOf(b *model.Backups, s model.RecordedSchedule, now time.Time, why []Why) {
+	of := newestFirst(b.Taken, s.Name)
+	successes := 0
+	for _, i := range of {
+		good := b.Taken[i].State == model.SnapshotSuccess
+		if good {
+			successes++
+		}
+		switch young := s.KeepFor > 0 && now.Sub(b.Taken[i].Finished) < s.KeepFor; {
+		case s.Keep == 0 && s.KeepFor == 0:
+			why[i] = ByNoLimit
+		case b.Taken[of[0]].State != model.SnapshotSuccess:
+			why[i] = ByFailure
+		case young:
+			why[i] = ByKeepFor
+		case good && successes <= s.Keep:
+			why[i] = ByKeep
+		case good && successes <= b.KeepAtLeast:
+			why[i] = ByAtLeast
+		default:
+			why[i] = ""
+		}
+	}
 }
 
 // newestFirst are the places of a schedule's snapshots in the list.

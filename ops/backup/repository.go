@@ -29,22 +29,7 @@ func place(v *view.View) string {
 }
 
 // settings of the desired repository, those that are secret left out.
-func settings(v *view.View) model.SettingList {
-	r := &v.Desired.Backups.Repository
-	all := []string{typeSetting + "=" + r.Type}
-	key := "base_path"
-	if r.Type == "fs" {
-		key = "location"
-	}
-	all = append(all, key+"="+path.Join(r.Base, place(v)))
-	for _, s := range r.Settings {
-		if known(r.Type, s.Name, v.Record.Version) {
-			all = append(all, s.Name+"="+s.Value)
-		}
-	}
-	slices.Sort(all)
-	return model.SettingList(strings.Join(all, "\n"))
-}
+func settings(v *view.View) model.SettingList { return placed(v, place(v), false) }
 
 // known reports whether a version of CrateDB knows a parameter (manual, CREATE REPOSITORY).
 func known(kind, parameter, version string) bool {
@@ -75,7 +60,7 @@ func placeOf(settings model.SettingList) string {
 func secrets(v *view.View) string {
 	var all []definition.SecretSetting
 	for _, s := range v.Desired.Backups.Repository.Secrets {
-		if known(v.Desired.Backups.Repository.Type, s.Name, v.Record.Version) {
+		if known(v.Desired.Backups.Repository.Type, s.Name, runs(v)) {
 			all = append(all, s)
 		}
 	}

@@ -10,6 +10,14 @@ import (
 
 // Result is the record after an action on a repository or a snapshot.
 func Result(record model.Record, a model.Action, result model.Result, now time.Time) model.Record {
+	if r := record.Restore; r != nil && a.Repository == r.Repository && a.Kind == model.ActionSetRepository {
+		next := *r
+		if next.Step == model.RestoreNew {
+			next.Step = model.RestoreChoose
+		}
+		record.Restore = &next
+		return record
+	}
 	if record.Backups == nil {
 		return record
 	}

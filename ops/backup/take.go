@@ -145,9 +145,10 @@ func begin(t *pass.Pass) {
 	if b.Due.Command {
 		b.Command, at = t.Observed.Commands.BackupAt, t.Now // a window that came meanwhile is made up for
 	}
-	if b.Due.Schedule != definition.CommandSchedule {
+	if recurs(b.Due.Schedule) {
 		took(b, b.Due.Schedule, at)
 	}
+	b.Needed = time.Time{} // whichever it is, it is new
 	b.Due, b.Waiting, b.Overdue = model.DueSnapshot{}, time.Time{}, false
 	t.Report(model.Report{Reason: "SnapshotStarted", Message: "snapshot " + b.Running.Name + " begins"})
 }

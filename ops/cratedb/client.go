@@ -52,6 +52,8 @@ type Target struct {
 	Detailed bool
 	// Listing reads what is known of each snapshot, and Readable which tables one can have.
 	Listing, Readable bool
+	// Restore is true where what is being restored is asked for, too.
+	Restore bool
 	// Settings are the cluster settings to read (setting.SettingsToRead).
 	Settings []string
 	// Unless is a whole reading that is taken over where nothing has changed in the cluster

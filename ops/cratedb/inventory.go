@@ -15,6 +15,7 @@ func Statements() []execute.Statement {
 		"privileges": privilegesQuery, "grantedToUsers": grantedToUsersQuery, "grantedToRoles": grantedToRolesQuery,
 		"snapshots": snapshotsQuery, "repositories": repositoriesQuery, "snapshotJobs": snapshotJobsQuery,
 		"readableTables": readableTables, "readablePartitions": readablePartitions, "redTables": redTables,
+		"restores": restoresQuery, "ownTables": ownTables, "fetched": fetchedQuery,
 		"unreplicatedTables": unreplicatedTables, "unreplicatedPartitions": unreplicatedPartitions,
 	}
 	several := map[string][]string{

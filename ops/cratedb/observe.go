@@ -84,7 +84,7 @@ func (c Client) Observe(ctx context.Context, target Target) model.Database {
 			db.Pods = append(db.Pods, p.answered(db.Nodes))
 		}
 	}
-	if !target.Listing && !target.Readable && takeOver(&db, target.Unless, target.Detailed) {
+	if !target.Listing && !target.Readable && !target.Restore && takeOver(&db, target.Unless, target.Detailed) {
 		return db
 	}
 	db.Whole = db.At
@@ -101,6 +101,9 @@ func (c Client) Observe(ctx context.Context, target Target) model.Database {
 	}
 	if target.Readable {
 		chosen.readReadable(ctx, &db)
+	}
+	if target.Restore {
+		chosen.readRestore(ctx, &db)
 	}
 	return db
 }

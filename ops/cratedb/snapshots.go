@@ -137,7 +137,8 @@ func (c Client) list(ctx context.Context, pod, password string) ([]model.ListedS
 	}
 	var out []model.ListedSnapshot
 	for _, r := range rows {
-		listed := model.ListedSnapshot{Repository: r[0], Name: r[1], State: r[2], Tables: len(arrayOf(r[4]))}
+		tables := arrayOf(r[4])
+		listed := model.ListedSnapshot{Repository: r[0], Name: r[1], State: r[2], Tables: len(tables), Names: tables}
 		if ms := number(r[3]); ms > 0 {
 			listed.Finished = time.UnixMilli(ms).UTC()
 		}

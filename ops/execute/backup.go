@@ -74,12 +74,7 @@ func dropRepository(name string) string { return "DROP REPOSITORY " + identifier
 func createSnapshot(repository, name string, tables []string) string {
 	what := "ALL"
 	if len(tables) > 0 {
-		var list []string
-		for _, t := range tables {
-			schema, table, _ := strings.Cut(t, ".")
-			list = append(list, identifier(schema)+"."+identifier(table))
-		}
-		what = "TABLE " + strings.Join(list, ", ")
+		what = "TABLE " + tableList(tables)
 	}
 	return "CREATE SNAPSHOT " + identifier(repository) + "." + identifier(name) + " " + what + " WITH (wait_for_completion = false)"
 }
@@ -247,11 +242,13 @@ func removeSnapshot(ctx context.Context, a model.Action, t Tools) (model.Result,
 	if !ours {
 		return model.Result{}, fmt.Errorf("%s is no snapshot of stevedore's", a.Snapshot)
 	}
-	there, newest, others := false, false, 0
+	there, newest, unread, counts, others := false, false, false, false, 0
 	for _, r := range rows {
 		of, _, named := model.SnapshotOf(r.Name)
 		good := r.State == model.SnapshotSuccess && !r.Finished.IsZero()
-		there = there || r.Name == a.Snapshot
+		if r.Name == a.Snapshot {
+			there, unread, counts = true, r.Unread(), good
+		}
 		newest = newest || r.Name == a.Newest && good
 		if named && of == schedule && good && r.Name != a.Snapshot {
 			others++
@@ -262,7 +259,9 @@ func removeSnapshot(ctx context.Context, a model.Action, t Tools) (model.Result,
 		return model.Result{}, fmt.Errorf("the newest snapshot %s is not in the repository, or cannot be read: nothing is dropped", a.Newest)
 	case !there:
 		return model.Result{Message: "the snapshot was gone already"}, nil
-	case others < a.Value:
+	case unread:
+		return model.Result{}, fmt.Errorf("the repository does not say what became of %s: it is not dropped", a.Snapshot)
+	case counts && others < a.Value:
 		return model.Result{}, fmt.Errorf("%d successful snapshot(s) of schedule %s would be left, and %d are kept at least: nothing is dropped", others, schedule, a.Value)
 	}
 	if _, err := s.Exec(ctx, dropSnapshot(a.Repository, a.Snapshot)); err != nil {

@@ -193,6 +193,8 @@ func TestASnapshotIsDroppedOnlyBehindThoseThatAreKept(t *testing.T) {
 		{"the newest is gone", []model.ListedSnapshot{aSnapshot(one, "SUCCESS"), aSnapshot(two, "SUCCESS")}, 1, "the newest snapshot " + three + " is not in the repository", false},
 		{"the newest cannot be read", []model.ListedSnapshot{aSnapshot(one, "SUCCESS"), aSnapshot(two, "SUCCESS"), unread}, 1, "cannot be read", false},
 		{"fewer would be left", []model.ListedSnapshot{aSnapshot(one, "SUCCESS"), aSnapshot(two, "PARTIAL"), aSnapshot(three, "SUCCESS")}, 2, "1 successful snapshot(s)", false},
+		{"one that failed does not count", []model.ListedSnapshot{aSnapshot(one, "PARTIAL"), aSnapshot(three, "SUCCESS")}, 2, "", true},
+		{"nobody can say what became of it", []model.ListedSnapshot{{Repository: repository, Name: one, State: "FAILED"}, aSnapshot(two, "SUCCESS"), aSnapshot(three, "SUCCESS")}, 2, "does not say what became of", false},
 		{"those of another schedule do not count", []model.ListedSnapshot{aSnapshot(one, "SUCCESS"), aSnapshot(other, "SUCCESS"), aSnapshot(three, "SUCCESS")}, 2, "1 successful snapshot(s)", false},
 		{"the repository shows nothing", nil, 1, "nothing is dropped", false},
 	} {

@@ -63,14 +63,22 @@ func run(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 		return curePod(ctx, a, t)
 	case model.ActionRecoverPod:
 		return recoverPod(ctx, a, t)
-	case model.ActionSetRepository:
-		return setRepository(ctx, a, t)
-	case model.ActionCreateSnapshot:
-		return beginSnapshot(ctx, a, t)
-	case model.ActionDropSnapshot:
-		return removeSnapshot(ctx, a, t)
+	}
+	if run, ok := onSnapshots[a.Kind]; ok {
+		return run(ctx, a, t)
 	}
 	return writeObject(ctx, a, t)
+}
+
+// onSnapshots are the actions on repositories and snapshots.
+var onSnapshots = map[model.ActionKind]func(context.Context, model.Action, Tools) (model.Result, error){
+	model.ActionSetRepository:  setRepository,
+	model.ActionCreateSnapshot: beginSnapshot,
+	model.ActionDropSnapshot:   removeSnapshot,
+	model.ActionRestoreUsers:   restoreUsers,
+	model.ActionRestoreTables:  restoreTables,
+	model.ActionDropRestored:   dropRestored,
+	model.ActionEndRestore:     endRestore,
 }
 
 // writeObject carries out what is one write to Kubernetes and asks the database nothing. What

@@ -138,6 +138,9 @@ func Bootstrap(t *pass.Pass) {
 		reportMade(t, made)
 		return
 	}
+	if view.Restoring(&t.View) {
+		return // how long that takes depends on the data
+	}
 	limit := model.First(t.Desired.Operations.BootstrapTimeout, t.Policy.BootstrapTimeout, model.DefaultBootstrapTimeout)
 	if words := aim.TakesTooLong(t, limit); words != "" {
 		aim.Outcome(t, model.OperationBootstrap, model.StatusFailure, "bootstrap-timeout", model.Report{
@@ -182,7 +185,7 @@ func bootstrapEnds(t *pass.Pass) bool {
 		return false
 	}
 	_, waits := access.Unmade(&t.View)
-	return !waits
+	return !waits && !view.Restoring(&t.View)
 }
 
 // foundedBefore reports whether the record was lost after the bootstrap: the claims carry the

@@ -31,6 +31,8 @@ type Backups struct {
 	Due     DueSnapshot `json:"due,omitzero"`
 	Waiting time.Time   `json:"waiting,omitzero"`
 	Overdue bool        `json:"overdue,omitempty"`
+	// Needed is since when an operation waits for a newer snapshot; zero for none.
+	Needed time.Time `json:"needed,omitzero"`
 	// Foreign is a snapshot in the repository that is not ours; "" for none.
 	Foreign string `json:"foreign,omitempty"`
 	// Failed is how the last attempt failed; "" where it did not. Unreadable are tables that
@@ -116,6 +118,8 @@ type ListedSnapshot struct {
 	// Finished is zero while it runs, and where the repository could not say: then State means nothing.
 	Finished time.Time
 	Tables   int
+	// Names of the tables, "schema.table".
+	Names []string
 	// Failures are CrateDB's words for shards that are not in it, at most 3.
 	Failures string
 }
@@ -177,7 +181,7 @@ func (b *Backups) equal(o *Backups) bool {
 	switch {
 	case b.Repository != o.Repository, !b.Since.Equal(o.Since), !b.Listed.Equal(o.Listed), b.Command != o.Command, b.Overdue != o.Overdue:
 	case b.Foreign != o.Foreign, b.Failed != o.Failed, b.Unreadable != o.Unreadable, b.Due.Schedule != o.Due.Schedule, !b.Due.At.Equal(o.Due.At), !b.Waiting.Equal(o.Waiting):
-	case b.KeepAtLeast != o.KeepAtLeast, b.FailedSnapshot != o.FailedSnapshot, !b.FailedAt.Equal(o.FailedAt), b.Due.Command != o.Due.Command:
+	case b.KeepAtLeast != o.KeepAtLeast, b.FailedSnapshot != o.FailedSnapshot, !b.FailedAt.Equal(o.FailedAt), !b.Needed.Equal(o.Needed), b.Due.Command != o.Due.Command:
 	case !slices.EqualFunc(b.Schedules, o.Schedules, func(a, c RecordedSchedule) bool {
 		last, again := a.Last, c.Last
 		a.Last, c.Last = time.Time{}, time.Time{}

@@ -318,6 +318,16 @@ const (
 	// ActionDropSnapshot drops Snapshot of Repository after it was looked at once more: the successful
 	// Newest is there, and Value successful ones besides Snapshot.
 	ActionDropSnapshot ActionKind = "drop-snapshot"
+	// ActionRestoreUsers brings users, roles and privileges of Snapshot, those that are there are replaced:
+	// `system` has the password of the cluster that took it then.
+	ActionRestoreUsers ActionKind = "restore-users"
+	// ActionRestoreTables begins to fetch SnapshotTables of Snapshot; "" is all, with views and functions.
+	// ResultRefused where CrateDB does not begin it.
+	ActionRestoreTables ActionKind = "restore-tables"
+	// ActionDropRestored drops those of SnapshotTables of which a shard has no primary still.
+	ActionDropRestored ActionKind = "drop-restored"
+	// ActionEndRestore takes Repository off, and has CrateDB count what is in the tables.
+	ActionEndRestore ActionKind = "end-restore"
 	// ActionResizePod asks for Resources for the containers of Pod (precondition PodUID) while
 	// it runs.
 	ActionResizePod ActionKind = "resize-pod"
@@ -420,9 +430,9 @@ func (a Action) Subject() string {
 		return a.NodeIDs
 	case ActionExcludeInTable, ActionIncludeInTable:
 		return a.Table
-	case ActionSetRepository:
+	case ActionSetRepository, ActionEndRestore:
 		return a.Repository
-	case ActionCreateSnapshot, ActionDropSnapshot:
+	case ActionCreateSnapshot, ActionDropSnapshot, ActionRestoreUsers, ActionRestoreTables, ActionDropRestored:
 		return a.Repository + "." + a.Snapshot
 	}
 	return a.Pod

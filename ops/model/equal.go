@@ -26,7 +26,7 @@ func (r *Record) DecidedEqual(o *Record) bool {
 	case !r.Growth.equal(o.Growth), !r.Resizing.equal(o.Resizing), r.RecoverDue != o.RecoverDue, !sameList(r.OnTrial, o.OnTrial), !sameList(r.Verified, o.Verified):
 	// What we have set in the database.
 	case !samePart(r.Hold, o.Hold), !r.HoldHidden.Equal(o.HoldHidden), !r.Exclusions.equal(o.Exclusions), !sameList(r.Settings, o.Settings):
-	case !r.Backups.equal(o.Backups):
+	case !r.Backups.equal(o.Backups), !r.Restore.equal(o.Restore):
 	// What was reported, and what was asked for last.
 	case r.Unexplained != o.Unexplained, r.UnexplainedExclusion != o.UnexplainedExclusion, r.OthersSettings != o.OthersSettings, r.OthersFilters != o.OthersFilters:
 	case r.DeletedClaims != o.DeletedClaims, r.Seen != o.Seen, r.Denied != o.Denied, !r.Slow.equal(o.Slow), !endsEqual(r.Ends, o.Ends), r.Seq != o.Seq, r.Last != o.Last, r.Command != o.Command:

@@ -308,6 +308,8 @@ type Database struct {
 	Unreadable      []UnreadableTable
 	Readable        []string
 	UnreadableKnown bool
+	// Restore is read only while a cluster is made from a snapshot.
+	Restore RestoreReading
 	// Shards are all copies, in no order; they mean nothing without TablesKnown.
 	Shards []Shard
 	// AllocationKnown and Settings are of each reading: filters that others set are

@@ -120,6 +120,8 @@ type Record struct {
 	Removing *DiskRemoval `json:"removing,omitempty"`
 	// Backups is nil where the definition has none.
 	Backups *Backups `json:"backups,omitempty"`
+	// Restore is what the cluster was made from; nil for nothing.
+	Restore *RecordedRestore `json:"restore,omitempty"`
 	// DeletedClaims are the claims whose deletion while a pod uses them was reported.
 	DeletedClaims string `json:"deletedClaims,omitempty"`
 	// Removal of the cluster by that consent; nil while its definition is there.

@@ -80,6 +80,7 @@ const (
 	PartPrivileges   = "sys.privileges"
 	PartRoles        = "sys.roles"
 	PartSnapshots    = "sys.snapshots"
+	PartRestores     = "sys.snapshot_restore"
 	PartJobs         = "sys.jobs"
 	PartRepositories = "sys.repositories"
 	PartTables       = "information_schema.tables"

@@ -69,6 +69,10 @@ func (m *world) tell(a model.Action) model.Result {
 		m.user(a.User)
 	case model.ActionSetUser:
 		m.user(a.User)
+	case model.ActionRestoreUsers:
+		m.founded = false // `system` has the password of the cluster that took the snapshot
+	case model.ActionRestoreTables:
+		m.restored = listed(a.SnapshotTables)
 	case model.ActionVerifyUser:
 		// Its Secret has changed: the password with it, as far as anybody knows.
 		return model.Result{Code: model.ResultRefused}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -45,11 +46,20 @@ func scheduled(b *model.Backups, d *model.Desired) *model.Backups {
 // readSnapshots lists what the record has. A snapshot that is being taken has ended by the next look.
 func (m *world) readSnapshots(db *model.Database, desired *model.Desired, record *model.Record) {
 	db.Listing, db.Listed = nil, time.Time{}
+	db.Restore = model.RestoreReading{Known: true, Tables: m.restored}
 	if record == nil || !backup.ListingWanted(desired, record, m.now) {
 		return
 	}
-	b := record.Backups
 	db.Listed = m.now
+	if r := record.Restore; r != nil && backup.RestoreWanted(desired, record) {
+		// Which one is the newest nobody has asked.
+		want := desired.Backups.Restore
+		db.Listing = []model.ListedSnapshot{{
+			Repository: r.Repository, Name: cmp.Or(want.Snapshot, "the newest that succeeded"), State: model.SnapshotSuccess, Finished: m.now, Names: want.Tables,
+		}}
+		return
+	}
+	b := record.Backups
 	for _, k := range b.Taken {
 		db.Listing = append(db.Listing, model.ListedSnapshot{Repository: b.Repository.Name, Name: k.Name, State: k.State, Finished: k.Finished, Tables: k.Tables})
 	}
@@ -66,6 +76,7 @@ func suppliable(gate string) bool {
 // repositoryPlace says where a repository is, without the id of the cluster, which a new one has not yet.
 func repositoryPlace(settings model.SettingList) string {
 	var kind, bucket, folder string
+	whole := false
 	for _, s := range settings.Settings() {
 		switch s.Name {
 		case "type":
@@ -73,8 +84,13 @@ func repositoryPlace(settings model.SettingList) string {
 		case "bucket", "container":
 			bucket = s.Value
 		case "location", "base_path":
-			folder = path.Dir(s.Value)
+			folder = s.Value
+		case "readonly":
+			whole = true // of a cluster that was
 		}
+	}
+	if !whole {
+		folder = path.Dir(folder)
 	}
 	return kind + " " + path.Join(bucket, folder)
 }
@@ -179,4 +195,34 @@ func recordedVersion(b *model.Backups, secret string) model.SecretVersion {
 		}
 	}
 	return model.SecretVersion{}
+}
+
+// snapshotWords are the target and the detail of a step that has to do with a repository.
+func snapshotWords(a *model.Action) (target, detail string) {
+	switch a.Kind {
+	case model.ActionSetRepository:
+		return repositoryPlace(a.Settings), "CrateDB's repository " + a.Repository + " for this cluster's snapshots, which each node verifies"
+	case model.ActionRestoreUsers:
+		return "snapshot", "users, roles and privileges of " + a.Snapshot + " come; those of the definition are made again"
+	case model.ActionRestoreTables:
+		if a.SnapshotTables == "" {
+			return "snapshot", "all tables, views and functions of " + a.Snapshot + " come"
+		}
+		return "snapshot", "tables " + strings.ReplaceAll(a.SnapshotTables, ",", ", ") + " of " + a.Snapshot + " come"
+	case model.ActionDropRestored:
+		return "snapshot", "tables that could not be fetched are dropped, to be asked for again"
+	}
+	return "snapshot", "its repository is taken off"
+}
+
+// newestWords say how old the newest good snapshot is, of an operation that CrateDB cannot go back from.
+func newestWords(kind string, start *Start) string {
+	if start.Desired.Backups == nil || !backup.Risky(model.OperationKind(kind)) {
+		return ""
+	}
+	k := backup.Newest(start.Record.Backups, start.Desired.Backups)
+	if k == nil {
+		return ""
+	}
+	return fmt.Sprintf("; the newest snapshot that succeeded is %s old (%s)", timeText(start.Now.Sub(k.Finished).Round(time.Second)), k.Name)
 }

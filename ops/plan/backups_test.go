@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -92,4 +93,27 @@ func TestAPlanOfBackupsWithoutTheirSecret(t *testing.T) {
 	require.True(t, course.Done)
 	assert.Equal(t, []plan.Gate{{Name: "repository-secret-missing", Message: "the repository needs Secret keys, key id"}}, course.Waits)
 	assert.Contains(t, steps(course.Steps), "set-repository s3 copies/shop/orders")
+}
+
+// A new cluster that is to be made from a snapshot says what comes, and in which order.
+func TestAPlanOfARestore(t *testing.T) {
+	to := basic()
+	to.users, to.backups = []string{"ada"}, nightly+", restore: {from: shop/orders/oldid-1234}"
+	side := to.render(t)
+	course := plan.Forward(plan.Start{Desired: side.desired, Templates: side.templates, Observed: model.Observed{Secrets: plan.Secrets(side.desired, nil)}, Now: noon})
+	require.True(t, course.Done, "%+v %v", course.Waits, course.Unknown)
+	assert.Equal(t, []string{"bootstrap", "backups"}, kinds(course))
+	var own []string
+	for _, s := range steps(course.Steps) {
+		for _, words := range []string{"set-", "restore"} {
+			if strings.Contains(s, words) {
+				own = append(own, s)
+				break
+			}
+		}
+	}
+	assert.Equal(t, []string{
+		"set-system-user system", "set-repository s3 copies/shop/orders/oldid-1234", "set-user ada", "restore-users snapshot", "set-system-user system", "restore-tables snapshot",
+		"set-user ada", "end-restore snapshot", "set-repository s3 copies/shop/orders",
+	}, own)
 }

@@ -131,6 +131,7 @@ func passing(name string) bool {
 	return slices.Contains([]string{
 		gates.PodsReadyRule.Name, gates.JoinedRule.Name, gates.StableForRule.Name, gates.MasterStableRule.Name, gates.ReplicasLiveRule.Name,
 		gates.VolumesGrowRule.Name, gates.PodsResizeRule.Name, gates.SetRecreatedRule.Name, gates.SizeNotVisibleRule.Name, gates.VolumesReplacedRule.Name, gates.DisksRemovedRule.Name, gates.ExclusionsReturnRule.Name,
+		gates.RestoreRunningRule.Name, gates.RestoreWaitsRule.Name,
 	}, name)
 }
 
@@ -158,7 +159,9 @@ func (c *course) operation(step Step, before, next *model.Record) int {
 	case model.ActionResizePod:
 		kind = kindResize
 	case model.ActionSetRepository:
-		return c.own(kindBackups)
+		if next.Bootstrap.Done {
+			return c.own(kindBackups)
+		}
 	}
 	bootstrap := c.current >= 0 && c.out.Operations[c.current].Kind == string(model.OperationBootstrap)
 	// What a bootstrap does in its last turn is a part of it, though the record is in none then.
@@ -320,6 +323,7 @@ func (c *course) end(start Start, record model.Record, sets []Set, done bool) Co
 		} else {
 			op.Summary = withPods(op)
 		}
+		op.Summary += newestWords(op.Kind, &start)
 		op.Estimate = estimate(op, c.work[i], &start)
 		if op.Kind == string(model.OperationUpgrade) {
 			out.AtRisk = append(out.AtRisk, versionRisk(start.Record.Version, start.Desired.Version)...)

@@ -38,6 +38,8 @@ type world struct {
 	// db is what the basis says of the database; a reading is made of it.
 	db     model.Database
 	stable model.Stability
+	// restored are tables that came from a snapshot.
+	restored []string
 	// founded: somebody is let in as `system`.
 	founded bool
 	// recovering counts the looks until all copies are back after an outage.

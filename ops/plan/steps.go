@@ -96,8 +96,8 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 		step.Detail = "the claims of its drained node, which go with the pod: " + strings.Join(podNames(a.Claims), ", ")
 	case model.ActionRecreateSet:
 		step.Detail = fmt.Sprintf("deleted without its %s, and made again with %s", count(a.From, "pod"), templatesOf(record))
-	case model.ActionSetRepository:
-		step.Target, step.Detail = repositoryPlace(a.Settings), "CrateDB's repository "+a.Repository+" for this cluster's snapshots, which each node verifies"
+	case model.ActionSetRepository, model.ActionRestoreUsers, model.ActionRestoreTables, model.ActionDropRestored, model.ActionEndRestore:
+		step.Target, step.Detail = snapshotWords(&a)
 	case model.ActionAnnotateClaim:
 		if a.Version != "" {
 			step.Detail = "CrateDB " + a.Version + " writes it"

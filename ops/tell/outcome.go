@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/backup"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/lifecycle"
 	"stevedore.dev/stevedore/ops/model"
@@ -195,7 +196,7 @@ func Finish(t *pass.Pass, before *model.Record) {
 	underWay := t.Record.Operation != nil || lifecycle.Resumed(&t.View)
 	if underWay || t.Decision.Verdict == model.Act || t.Decision.Verdict == model.Wait && t.Decision.Apply {
 		t.Decision.LookAgain = t.Poll()
-	} else if b := t.Record.Backups; b != nil && b.Running != nil && t.Decision.Apply {
-		t.Decision.LookAgain = b.Running.Look(t.Now)
+	} else if t.Decision.Apply {
+		t.Decision.LookAgain = backup.Soon(t)
 	}
 }

@@ -11,6 +11,12 @@ func Bootstrapping(v *View) bool {
 	return !v.Record.Bootstrap.Done && v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationBootstrap
 }
 
+// Restoring reports whether a cluster that is being made waits for what a snapshot has.
+func Restoring(v *View) bool {
+	b := v.Desired.Backups
+	return Bootstrapping(v) && b != nil && b.Restore != nil && !v.Record.Restore.Ended()
+}
+
 // Founding reports whether the cluster is being made, and its id is not recorded yet.
 func Founding(v *View) bool { return Bootstrapping(v) && v.Record.ClusterID == "" }
 

@@ -26,6 +26,11 @@ type Backups struct {
 	// MaxDelay is how long a snapshot that is due waits for an operation, and an operation for it,
 	// before that is reported; never 0.
 	MaxDelay time.Duration
+	// SnapshotNewerThan is how old the newest snapshot may be before a shrink, an upgrade or a replacement of
+	// volumes; 0 is any age, and none.
+	SnapshotNewerThan time.Duration `json:",omitempty"`
+	// Restore is what a new cluster begins with; nil for nothing.
+	Restore *Restore `json:",omitempty"`
 	// Unreadable says what is done about tables that make a snapshot of all fail: "refuse" or "skip".
 	Unreadable string
 }
@@ -107,8 +112,9 @@ func backups() field {
 		list("schedules", "name", object("", text("name", checkScheduleName).req(), cron(), text("timeZone", checkTimeZone),
 			list("tables", "", text("", checkTable)), whole("keep", 1, maxKeep), text("keepFor", checkAge))),
 		whole("keepAtLeast", 1, maxKeep),
-		text("maxDelay", checkDuration),
+		text("maxDelay", checkDuration), text("snapshotNewerThan", checkAge),
 		oneOf("unreadable", UnreadableRefuse, UnreadableSkip),
+		object("restore", text("from", checkFrom).req(), text("snapshot", checkSnapshot), list("tables", "", text("", checkTable)), boolean("users")),
 		text("maxSnapshotBytesPerSecond", checkRate), text("maxRestoreBytesPerSecond", checkRate))
 }
 
@@ -124,12 +130,17 @@ func checkScheduleName(s string) string {
 		return "is no name of a schedule: write 1 to 20 of a-z, 0-9 and -, beginning with a letter and not ending with -"
 	case s == CommandSchedule:
 		return "is the name of snapshots that a command asks for: write another one"
+	case s == BeforeSchedule:
+		return "is the name of snapshots that are taken before an operation: write another one"
 	}
 	return ""
 }
 
 // CommandSchedule names the snapshots of `stevedore backup now`.
 const CommandSchedule = "now"
+
+// BeforeSchedule names the snapshots that are taken before an operation (snapshotNewerThan).
+const BeforeSchedule = "before"
 
 func checkTimeZone(s string) string {
 	if _, err := time.LoadLocation(s); err != nil || s == "Local" {
@@ -234,6 +245,7 @@ func backupRules(n *yaml.Node, add reporter) {
 		add(azure, append(slices.Clone(at), "azure"), "write either key or sasToken")
 	}
 	fsRules(n, backups, add)
+	restoreRules(backups, at, add)
 	schedules := located.Items(located.Get(backups, "schedules"))
 	if len(schedules) > maxSchedules {
 		add(located.Get(backups, "schedules"), append(slices.Clone(at), "schedules"), fmt.Sprintf("has %d schedules, more than %d are not taken", len(schedules), maxSchedules))
@@ -286,7 +298,7 @@ func backupsOf(n *yaml.Node) *Backups {
 	}
 	b := &Backups{
 		KeepAtLeast: DefaultKeepAtLeast, MaxDelay: DefaultMaxDelay, Unreadable: UnreadableRefuse,
-		Repository: repositoryOf(n),
+		Repository: repositoryOf(n), Restore: restoreOf(located.Get(n, "restore")),
 	}
 	if least := located.Get(n, "keepAtLeast"); least != nil {
 		b.KeepAtLeast = int(float(least))
@@ -294,6 +306,7 @@ func backupsOf(n *yaml.Node) *Backups {
 	if d, err := time.ParseDuration(str(n, "maxDelay")); err == nil {
 		b.MaxDelay = d
 	}
+	b.SnapshotNewerThan, _ = ageOf(str(n, "snapshotNewerThan"))
 	if policy := str(n, "unreadable"); policy != "" {
 		b.Unreadable = policy
 	}

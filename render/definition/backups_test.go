@@ -78,6 +78,17 @@ func TestBackupsOfOurOwn(t *testing.T) {
 	}, s3.Repository)
 }
 
+func TestWhatANewClusterBeginsWith(t *testing.T) {
+	whole := backupsOf(t, `    fs: {location: /backups}
+    restore: {from: prod/orders/8fZ3kQxyR5m2TnWbV6pLcA}
+`)
+	assert.Equal(t, &definition.Restore{From: "prod/orders/8fZ3kQxyR5m2TnWbV6pLcA", Users: true}, whole.Restore)
+	some := backupsOf(t, `    fs: {location: /backups}
+    restore: {from: prod/orders/8fZ3kQxyR5m2TnWbV6pLcA, snapshot: stevedore-nightly-20260101t030000z, tables: [doc.a], users: false}
+`)
+	assert.Equal(t, &definition.Restore{From: "prod/orders/8fZ3kQxyR5m2TnWbV6pLcA", Snapshot: "stevedore-nightly-20260101t030000z", Tables: []string{"doc.a"}}, some.Restore)
+}
+
 func TestWithoutBackupsByConsentThereAreNone(t *testing.T) {
 	var object map[string]any
 	text := strings.Replace(valid, "[leave-zone]}", "[without-backups]}\n  backups: {s3: {bucket: b}}", 1)

@@ -124,7 +124,7 @@ func cluster() field {
 		object("ssl", secretKeyRef("keystore").req(), secretKeyRef("keystoreKeyPassword").req(),
 			secretKeyRef("keystorePassword").req()),
 		text("exposure", checkExposure),
-		refused("restoreSnapshot", "restore-snapshot-not-supported: a cluster is not created from a snapshot yet: leave the field out"),
+		refused("restoreSnapshot", "restore-snapshot-not-supported: write spec.backups.restore, from which a new cluster is made, and leave this field out"),
 	)
 }
 

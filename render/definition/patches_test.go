@@ -108,7 +108,7 @@ func TestAJSONPatchLeadsToFieldsThatExist(t *testing.T) {
 			"j.yaml:10:3: [8].path: is missing: write for example /spec/nodes/data/0/replicas",
 			"j.yaml:11:3: [9].from: is missing: write the path that the value comes from",
 			"j.yaml:12:20: spec.usrs: unknown field: did you mean users?",
-			"j.yaml:13:19: spec.cluster.restoreSnapshot: restore-snapshot-not-supported: a cluster is not created from a snapshot yet: leave the field out",
+			"j.yaml:13:19: spec.cluster.restoreSnapshot: restore-snapshot-not-supported: write spec.backups.restore, from which a new cluster is made, and leave this field out",
 			`j.yaml:14:19: spec.cluster.settings["node.name"]: cannot be set here: comes from the pod's name: two nodes of one name cannot join`,
 			`j.yaml:15:19: metadata.annotations["stevedore.dev/pausd"]: unknown annotation: did you mean stevedore.dev/paused?`,
 			"j.yaml:16:34: [14].valeu: unknown field: did you mean value?",

@@ -340,7 +340,7 @@ func TestEveryRefusal(t *testing.T) {
 
 		// What is not built yet.
 		"a restore": {"    settings:", "    restoreSnapshot: {snapshot: a}\n    settings:",
-			[]string{"14:22: spec.cluster.restoreSnapshot: restore-snapshot-not-supported: a cluster is not created from a snapshot yet: leave the field out"}, false},
+			[]string{"14:22: spec.cluster.restoreSnapshot: restore-snapshot-not-supported: write spec.backups.restore, from which a new cluster is made, and leave this field out"}, false},
 		"Grand Central": {"  ports:", "  grandCentral: {}\n  ports:",
 			[]string{"39:17: spec.grandCentral: grand-central-not-supported: Grand Central is not supported yet: leave the field out"}, false},
 		"backups": {"  ports:", "  backups: {aws: {cron: '0 2 * *'}}\n  ports:",
@@ -360,6 +360,12 @@ func TestEveryRefusal(t *testing.T) {
 			[]string{"39:20: spec.backups.azure: write either key or sasToken"}, false},
 		"a folder that no node may write to": {"  ports:", "  backups: {fs: {location: /backups}}\n  ports:",
 			[]string{"39:28: spec.backups.fs.location: is below no path.repo: write path.repo in spec.cluster.settings, which needs a rolling restart, and mount a volume there that all nodes share"}, false},
+		"what a cluster cannot begin with": {"  ports:", "  backups:\n    s3: {bucket: b}\n    restore: {from: orders, snapshot: 'A b', tables: [x], users: maybe}\n  ports:",
+			[]string{
+				"41:21: spec.backups.restore.from: is no folder of a cluster: write NAMESPACE/NAME/CLUSTER-ID, as `stevedore backup list` and the folders in the bucket have it",
+				"41:39: spec.backups.restore.snapshot: is no name of a snapshot: leave the field out for the newest one that succeeded",
+				"41:55: spec.backups.restore.tables[0]: is no table: write its schema and its name, doc.orders",
+				"41:66: spec.backups.restore.users: is a text: write true or false"}, false},
 		"schedules": {"  ports:", "  backups:\n    s3: {bucket: b}\n    keepAtLeast: 0\n    maxDelay: 10\n    unreadable: maybe\n    maxSnapshotBytesPerSecond: 40\n    schedules:\n    - {name: Nightly, cron: '61 * * * *', timeZone: Mars/Olympus, keep: 0, keepFor: 3 weeks, tables: [orders, sys.nodes, blob.b]}\n    - {name: now, cron: '0 * * * *'}\n  ports:",
 			[]string{
 				"41:18: spec.backups.keepAtLeast: is out of range: write a whole number from 1 to 200",

@@ -1,0 +1,96 @@
+package backup
+
+import (
+	"fmt"
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// retryBefore is how long after a snapshot that failed the next one is taken before an operation.
+const retryBefore = 10 * time.Minute
+
+// Risky are operations that move data off nodes for good, or that CrateDB cannot go back from.
+func Risky(kind model.OperationKind) bool {
+	switch kind {
+	case model.OperationShrink, model.OperationUpgrade, model.OperationReplace:
+		return true
+	}
+	return false
+}
+
+// TooOld reports whether a newer snapshot is asked for before an operation of this kind. Where none can be
+// taken, because nodes are missing or tables are red, the operation may be the cure.
+func TooOld(t *pass.Pass, kind model.OperationKind) bool {
+	d := t.Desired.Backups
+	if d == nil || d.SnapshotNewerThan == 0 || !Risky(kind) || !takes(t) {
+		return false
+	}
+	newest := Newest(t.Record.Backups, d)
+	return newest == nil || t.Elapsed(newest.Finished) > d.SnapshotNewerThan
+}
+
+// takes reports whether a snapshot can be taken of the cluster as it is.
+func takes(t *pass.Pass) bool {
+	db, b := &t.Observed.Database, t.Record.Backups
+	if !t.Contact() || b == nil || b.Repository.Name == "" {
+		return false
+	}
+	return db.Health.Colour == model.Green || db.Health.Colour == model.Yellow
+}
+
+// Newest is the newest snapshot of all tables that succeeded; nil for none. One of a schedule that the
+// definition does not have may have had only some.
+func Newest(b *model.Backups, d *definition.Backups) *model.TakenSnapshot {
+	if b == nil {
+		return nil
+	}
+	var newest *model.TakenSnapshot
+	for i := range b.Taken {
+		k := &b.Taken[i]
+		schedule, _, ours := model.SnapshotOf(k.Name)
+		if !ours || k.State != model.SnapshotSuccess || !whole(d, schedule) {
+			continue
+		}
+		if newest == nil || k.Finished.After(newest.Finished) {
+			newest = k
+		}
+	}
+	return newest
+}
+
+// whole reports whether the snapshots of a schedule have all tables.
+func whole(d *definition.Backups, schedule string) bool {
+	if schedule == definition.CommandSchedule || schedule == definition.BeforeSchedule {
+		return true
+	}
+	for _, s := range d.Schedules {
+		if s.Name == schedule {
+			return len(s.Tables) == 0
+		}
+	}
+	return false
+}
+
+// First has a snapshot be taken before an operation of this kind begins.
+func First(t *pass.Pass, kind model.OperationKind) {
+	b, d := t.Record.Backups, t.Desired.Backups
+	newest := "there is none"
+	if k := Newest(b, d); k != nil {
+		newest = fmt.Sprintf("the newest one, %s, is %s old", k.Name, t.Elapsed(k.Finished).Round(time.Second))
+	}
+	what := "one is taken first"
+	failed := b.Failed != "" && t.Elapsed(b.FailedAt) < retryBefore
+	switch {
+	case failed:
+		what = "the last attempt failed: " + b.Failed
+	case b.Running != nil:
+		what = b.Running.Name + " is being taken"
+	case b.Needed.IsZero():
+		b.Needed = t.Now.Truncate(time.Second)
+	}
+	t.Wait(gates.SnapshotNewer(string(kind), d.SnapshotNewerThan, newest, what))
+}

@@ -1,0 +1,115 @@
+package ops_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/backup"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+func TestARiskyOperationBeginsAfterANewSnapshot(t *testing.T) {
+	shrink := func(w *world) {
+		backups := w.desired.Backups
+		w.desired = tiers(3, 1)
+		w.desired.Version, w.desired.Backups = "6.4.3", backups
+	}
+	for _, c := range []struct {
+		name   string
+		change func(w *world)
+		before int
+		age    time.Duration
+		taken  int
+	}{
+		{"a shrink without any", shrink, 0, 0, 1},
+		{"a shrink with an old one", shrink, 1, 25 * time.Hour, 2},
+		{"a shrink with a new one", shrink, 1, time.Hour, 1},
+		{"an upgrade", func(w *world) { to(w, "6.4.4") }, 0, 0, 1},
+		{"a restart needs none", func(w *world) { w.template, w.desired.Revision = "t2", "rev-t2" }, 0, 0, 0},
+		{"a grow needs none", func(w *world) { w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-4" }, 0, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := freshWorld(t)
+			if strings.Contains(c.name, "shrink") {
+				w = filledWorld(t)
+			}
+			for range c.before {
+				w.commands.BackupAt = w.now.Format(time.RFC3339)
+				w.calm(40)
+			}
+			w.ahead(c.age)
+			c.change(w)
+			seen := false
+			for range 40 {
+				d := afterTurns(t, w, 1)
+				seen = seen || slices.Contains(reasons(d.Waits), "snapshot-newer") || slices.Contains(reasons(d.Waits), "snapshot-first")
+				if w.record.Operation != nil && backup.Risky(w.record.Operation.Kind) {
+					assert.Len(t, w.taken(), c.taken, "it begins after the snapshot")
+				}
+			}
+			assert.Equal(t, c.taken > c.before, seen, "it is said")
+			d := w.calm(2000)
+			assert.Equal(t, model.Done, d.Verdict)
+			assert.Len(t, w.taken(), c.taken)
+		})
+	}
+}
+
+// fresh asks for a snapshot of the last 24 hours before what is risky.
+func fresh(b *definition.Backups) { b.SnapshotNewerThan, b.Schedules = 24*time.Hour, nil }
+
+func freshWorld(t *testing.T) *world { return backedUpWorld(t, fresh) }
+
+// filledWorld has two groups, of which the second may shrink.
+func filledWorld(t *testing.T) *world {
+	d := tiers(3, 3)
+	d.Version, d.Backups = "6.4.3", backedUp(fresh).Backups
+	w := filled(t, d)
+	w.takes = 3
+	w.calm(60)
+	return w
+}
+
+func TestAnOperationWaitsForASnapshotThatFails(t *testing.T) {
+	w := freshWorld(t)
+	w.endsAs = model.SnapshotPartial
+	to(w, "6.4.4")
+	d := afterTurns(t, w, 60)
+	assert.Contains(t, reasons(d.Waits), "snapshot-newer")
+	assert.Nil(t, w.record.Operation)
+	assert.Len(t, w.taken(), 1, "not one at each look")
+	w.endsAs = ""
+	w.ahead(11 * time.Minute)
+	d = w.calm(2000)
+	assert.Equal(t, model.Done, d.Verdict)
+	require.Len(t, w.taken(), 1, "the partial one is dropped")
+	assert.Contains(t, w.taken()[0], "SUCCESS")
+}
+
+func TestASnapshotOfSomeTablesIsNotNewEnough(t *testing.T) {
+	w := backedUpWorld(t, func(b *definition.Backups) { b.SnapshotNewerThan, b.Schedules[0].Tables = 24*time.Hour, []string{"doc.one"} })
+	w.ahead(10 * time.Minute)
+	w.calm(40)
+	require.Len(t, w.taken(), 1)
+	to(w, "6.4.4")
+	w.calm(600)
+	assert.Contains(t, strings.Join(w.taken(), "\n"), "stevedore-before-", "one of all tables is taken first")
+}
+
+// A gate never forbids the repair that its own condition calls for.
+func TestWhatMendsARedClusterWaitsForNoSnapshot(t *testing.T) {
+	w := freshWorld(t)
+	w.red = true
+	to(w, "6.4.4")
+	for range 20 {
+		d := afterTurns(t, w, 1)
+		require.NotContains(t, reasons(d.Waits), "snapshot-newer")
+	}
+	assert.NotNil(t, w.record.Operation)
+}

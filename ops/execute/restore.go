@@ -1,0 +1,136 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+const (
+	// restoredTables are those with a shard that came from a snapshot; one that has moved since does not say so.
+	restoredTables = `SELECT DISTINCT table_schema, table_name FROM sys.shards WHERE "primary" AND recovery['type'] = 'SNAPSHOT'`
+	redNames       = `SELECT table_schema, table_name FROM sys.health WHERE health = 'RED'`
+	analyze        = `ANALYZE`
+)
+
+// restoreSections of a snapshot into a cluster that is there: ALL and METADATA would replace its settings,
+// the allocation lock among them.
+func restoreSections(repository, snapshot string, tables []string) string {
+	what := "TABLES, VIEWS, UDFS"
+	if len(tables) > 0 {
+		what = "TABLE " + tableList(tables)
+	}
+	return "RESTORE SNAPSHOT " + identifier(repository) + "." + identifier(snapshot) + " " + what + " WITH (wait_for_completion = false)"
+}
+
+func restoreUsersStatement(repository, snapshot string) string {
+	return "RESTORE SNAPSHOT " + identifier(repository) + "." + identifier(snapshot) + " USERMANAGEMENT WITH (wait_for_completion = true)"
+}
+
+func dropTable(name string) string { return "DROP TABLE IF EXISTS " + tableList([]string{name}) }
+
+// tableList quotes "schema.table" each.
+func tableList(tables []string) string {
+	var list []string
+	for _, t := range tables {
+		schema, table, _ := strings.Cut(t, ".")
+		list = append(list, identifier(schema)+"."+identifier(table))
+	}
+	return strings.Join(list, ", ")
+}
+
+// restoreUsers replaces the users, roles and privileges by those of the snapshot.
+func restoreUsers(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+	s, err := t.system(ctx, a)
+	if err != nil {
+		return model.Result{}, err
+	}
+	defer s.Close()
+	if err := unanswered(ctx, s, a.Repository, "RESTORE SNAPSHOT"); err != nil {
+		return model.Result{}, err
+	}
+	if _, err := s.Exec(ctx, restoreUsersStatement(a.Repository, a.Snapshot)); err != nil {
+		return model.Result{}, err
+	}
+	return model.Result{Message: "users, roles and privileges are those of the snapshot"}, nil
+}
+
+// restoreTables begins to fetch them. Names that are there are refused by CrateDB, but for those that an
+// earlier attempt has fetched whose answer was lost.
+func restoreTables(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+	s, err := t.system(ctx, a)
+	if err != nil {
+		return model.Result{}, err
+	}
+	defer s.Close()
+	if err := unanswered(ctx, s, a.Repository, "RESTORE SNAPSHOT"); err != nil {
+		return model.Result{}, err
+	}
+	_, failed := s.Exec(ctx, restoreSections(a.Repository, a.Snapshot, model.Listed(a.SnapshotTables)))
+	switch {
+	case failed == nil:
+		return model.Result{Message: "the tables are being fetched"}, nil
+	case !errors.Is(failed, ErrRejected):
+		return model.Result{}, failed
+	}
+	names, err := s.Strings(ctx, restoredTables)
+	if err != nil {
+		return model.Result{}, fmt.Errorf("reading which tables came from a snapshot: %w", err)
+	}
+	if strings.Contains(failed.Error(), "already exists") && len(names) > 0 {
+		return model.Result{Message: "the tables are being fetched already"}, nil
+	}
+	return model.Result{Code: model.ResultRefused, Message: failed.Error()}, nil
+}
+
+// dropRestored drops what could not be fetched: a shard that failed to come is not fetched again, and keeps
+// the cluster red for ever. A table that has its primaries by now stays.
+func dropRestored(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+	s, err := t.system(ctx, a)
+	if err != nil {
+		return model.Result{}, err
+	}
+	defer s.Close()
+	rows, err := s.Strings(ctx, redNames)
+	if err != nil {
+		return model.Result{}, fmt.Errorf("reading sys.health: %w", err)
+	}
+	dropped := 0
+	for _, name := range model.Listed(a.SnapshotTables) {
+		if !slices.ContainsFunc(rows, func(r []string) bool { return r[0]+"."+r[1] == name }) {
+			continue
+		}
+		if _, err := s.Exec(ctx, dropTable(name)); err != nil {
+			return model.Result{}, fmt.Errorf("dropping table %s, which could not be fetched: %w", name, err)
+		}
+		dropped++
+	}
+	return model.Result{Message: fmt.Sprintf("%d table(s) were dropped that could not be fetched", dropped)}, nil
+}
+
+// endRestore takes the repository off; what is in it stays.
+func endRestore(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+	s, err := t.system(ctx, a)
+	if err != nil {
+		return model.Result{}, err
+	}
+	defer s.Close()
+	found, err := s.Strings(ctx, repositoryOf, a.Repository)
+	if err != nil {
+		return model.Result{}, fmt.Errorf("reading sys.repositories: %w", err)
+	}
+	if len(found) > 0 {
+		if _, err := s.Exec(ctx, dropRepository(a.Repository)); err != nil {
+			return model.Result{}, err
+		}
+	}
+	// Without statistics the planner takes each table for empty (manual, RESTORE SNAPSHOT). It is no loss if it fails.
+	if _, err := s.Exec(ctx, analyze); err != nil {
+		return model.Result{Message: "the restore has ended; ANALYZE failed: " + err.Error()}, nil
+	}
+	return model.Result{Message: "the restore has ended"}, nil
+}
