@@ -255,6 +255,12 @@ func TestAPodThatIsHeldBackComesBackByARecreationWithoutTheDisk(t *testing.T) {
 			s.r.Operation.Restart.Pod, s.r.Operation.Restart.PodUID = hot+"-0", "before"
 			s.away(hot + "-0")
 		}, false},
+		{"the restart's own pod is the one that is held back", func(s *situation) {
+			s.mixed(0)
+			s.vanished(2)
+			restarting(s, model.StepDown)
+			s.r.Operation.Restart.Pod, s.r.Operation.Restart.PodUID = hot+"-2", "before"
+		}, true},
 		{"one is too many, and does not go", func(s *situation) {
 			s.mixed(0)
 			s.o.Sets[0].Replicas, s.r.Sets[0].Replicas = 2, 2

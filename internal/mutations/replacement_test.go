@@ -22,7 +22,7 @@ var replacements = []mutation{
 	{"a group that is written back comes first", "start", "volume.TakesBack(t)", "false", "ops", "TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone"},
 	{"a second node waits for the volume of the first", "StartReplace", "first != nil {", "first != nil && begun {", "ops", "TestASecondNodeWaitsForTheVolumeOfTheFirst"},
 	{"of two nodes whose claims are being deleted the one that may go is first", "nextReplaced", "earlier = view.ReplacesVolume(v, p)", "", "ops", "TestWhichNodeIsDrainedNextForAnotherVolume"},
-	{"an exclusion is kept while a pod that goes with its volume is not ready", "Doomed", "losesVolume(v, p)", "ReplacesVolume(v, p)", "ops", "TestAnExclusionIsKeptUntilTheVolumeHasGone"},
+	{"an exclusion is kept while a pod that goes with its volume is not ready", "Doomed", "losesOne(v, p)", "losesOne(v, p) && ReplacesVolume(v, p)", "ops", "TestAnExclusionIsKeptUntilTheVolumeHasGone"},
 	{"no resize succeeds before a restart that brings it", "compute.finish", " || byRestart(v, s)", "", "ops", "TestNoResizeSucceedsBeforeARestartThatBringsIt"},
 	{"a wish that has changed is asked of the same pod first", "compute.next", "); i >= 0 {", "); i >= 0 && false {", "ops", "TestAWishThatHasChangedIsAskedOfTheSamePodFirst"},
 	{"an exclusion is kept until the pod goes that comes back without a disk", "StillLeaving", "if p.UID == x.Replaces && view.Restarting(&t.View) {", "if false {", "ops", "TestDisksAreRemovedNodeByNode"},

@@ -17,7 +17,7 @@ const aShrink = "TestAShrinkSaysWhatItWaitsFor"
 // rules has each rule of gates.All: silenced in itself where it decides, or in
 // the decision where it only gives the words.
 var rules = []mutation{
-	{"paused", "paused", `if !byCommand && (!t.Desired.Paused || t.Commanded.Paused == "false") {`, "if true {", "ops", "TestWhoMayTouchACluster"},
+	{"paused", "paused", "if !view.Paused(&t.View) {", "if true {", "ops", "TestWhoMayTouchACluster"},
 	{"released", "lifecycle.Released", `if !view.Released(&t.View) {`, "if true {", "ops", "TestWhoMayTouchACluster"},
 	{"replace-pod-waits", "ReplaceNamed", "if why != \"\" {", "if false {", "ops", "TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember"},
 	{"orphaned", "removed", "\tt.Refuse(reason)\n\treturnBudgets(t)", "\treturnBudgets(t)", "ops", "TestWhoMayTouchACluster"},

@@ -63,7 +63,8 @@ func LetsIn(v *view.View) bool {
 	if v.Rejected || v.Record.Hold != nil || trial {
 		return false
 	}
-	return SizeFirst(v) || view.Refilled(v) && !Stops(v)
+	// Nodes come and go once all pods have the same disks.
+	return SizeFirst(v) && !view.AnyMixed(v) || view.Refilled(v) && !Stops(v)
 }
 
 // StuckOnLive reports whether a pod of the set is stuck on its live template.

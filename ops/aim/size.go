@@ -68,7 +68,11 @@ func Replicas(v *view.View, s model.RecordedSet) int {
 		}
 		return s.Replicas
 	}
-	return max(s.Replicas, Orphans(v, s.Name))
+	pods := 0
+	if op := v.Record.Operation; op != nil && op.Recreation != nil && op.Recreation.Set == s.Name {
+		pods = op.Recreation.Pods // one of them may be what it is recreated for
+	}
+	return max(s.Replicas, Orphans(v, s.Name), pods)
 }
 
 // Orphans is how many replicas a StatefulSet needs that takes in all pods of this name: one

@@ -28,6 +28,9 @@ func goesBefore(v *view.View, p, other *model.Pod) bool {
 	if bereft := view.Bereft(v, p); bereft != view.Bereft(v, other) {
 		return bereft // copies are missing until it is back
 	}
+	if stuck := notReadyLong(v, p); stuck != notReadyLong(v, other) {
+		return stuck // whichever else goes first would wait for it
+	}
 	if removes := view.Removes(v, p); removes != view.Removes(v, other) {
 		return removes // it is drained
 	}
@@ -41,6 +44,11 @@ func goesBefore(v *view.View, p, other *model.Pod) bool {
 		return goes // the others are short of its copies until it is back
 	}
 	return p.Ordinal < other.Ordinal
+}
+
+// notReadyLong reports whether a pod is a member and not ready, and has had its time to become so.
+func notReadyLong(v *view.View, p *model.Pod) bool {
+	return view.JoinedNotReady(v, p) && view.Hangs(v, p)
 }
 
 // NextSet is the first set for which a restart is due, masters first; "" for none. A set with a

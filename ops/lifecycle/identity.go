@@ -225,11 +225,10 @@ func returnBudgets(t *pass.Pass) {
 
 // Paused gives back what is held and does nothing else, where a person pauses the cluster.
 func Paused(t *pass.Pass) bool {
-	byCommand := t.Commanded.Paused == "true"
-	if !byCommand && (!t.Desired.Paused || t.Commanded.Paused == "false") {
+	if !view.Paused(&t.View) {
 		return false
 	}
-	t.Wait(gates.Paused(byCommand))
+	t.Wait(gates.Paused(t.Commanded.Paused == "true"))
 	// A pause may last: what is held goes back, and a pod that is on its way
 	// comes back by itself.
 	setting.GiveBack(t)

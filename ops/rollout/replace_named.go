@@ -62,8 +62,8 @@ func staysAnyhow(v *view.View, p *model.Pod) string {
 	case !written(live):
 		return "its StatefulSet is not stevedore's, or Kubernetes has not seen its newest template yet"
 	}
-	if disks := view.ExtraDisks(v, p); len(disks) > 0 {
-		return "its StatefulSet is without the claim template of " + strings.Join(disks, ", ") + ", and it would come back without that disk"
+	if disks := view.LostDisks(v, p); len(disks) > 0 {
+		return "its StatefulSet is without the claim template or the mount of " + strings.Join(disks, ", ") + ", and it would come back without that disk"
 	}
 	if wrote := view.WroteNewer(v, p, live); wrote != "" {
 		return fmt.Sprintf("its volume was written by CrateDB %s, and it would come back on %s, which cannot read that", wrote, live.Version)

@@ -157,7 +157,7 @@ func before(p, other *model.Pod) bool { return !view.ProcessRuns(p) && view.Proc
 func isStuck(v *view.View, p *model.Pod) bool {
 	live := v.Live(p.Set)
 	switch {
-	case p.Ready, p.Template == "", !written(live), len(view.ExtraDisks(v, p)) > 0:
+	case p.Ready, p.Template == "", !written(live), len(view.LostDisks(v, p)) > 0:
 		return false // it would come back without a disk that it has
 	case !onAnother(v, p, live):
 		return false
@@ -193,7 +193,7 @@ func restartedPod(v *view.View, p *model.Pod) *model.Pod {
 	switch {
 	case own.Ready, own.Terminating, own.Template == "", own.Template == live.Template, view.WouldGoBack(v, own, live):
 		return nil
-	case !view.Replaceable(v, own), len(view.ExtraDisks(v, own)) > 0:
+	case !view.Replaceable(v, own), len(view.LostDisks(v, own)) > 0:
 		return nil
 	}
 	if _, kept := claimKeeps(v, own); kept != "" {

@@ -77,12 +77,13 @@ func Restart(t *pass.Pass) {
 		t.Record.Operation = nil
 		return
 	case givesWay(&t.View, op):
-		if setting.GiveBack(t); t.Record.Hold == nil {
+		held := func(s model.RecordedSet) bool { return view.HeldFromMaster(&t.View, s.Name) }
+		if setting.GiveBack(t); t.Record.Hold == nil || slices.ContainsFunc(t.Record.Sets, held) {
 			t.Record.Operation = nil
 		}
 		return
 	}
-	keepsDisk(&t.View, op)
+	keepsDisk(t, op)
 	step(t, op)
 	restartTimeout(t)
 	restartProgress(t)
@@ -90,8 +91,9 @@ func Restart(t *pass.Pass) {
 
 // keepsDisk has a pod keep all its disks whose node is not empty any more, or takes shards again: it is
 // drained anew. One that is on its way stays what it is.
-func keepsDisk(v *view.View, op *model.Operation) {
-	r := op.Restart
+// Its exclusion would keep away from it what the restart of any other template waits for.
+func keepsDisk(t *pass.Pass, op *model.Operation) {
+	v, r := &t.View, op.Restart
 	if r.Removes == "" || op.Step == model.StepDown {
 		return
 	}
@@ -101,6 +103,10 @@ func keepsDisk(v *view.View, op *model.Operation) {
 	for i := range v.Observed.Pods {
 		if p := &v.Observed.Pods[i]; p.UID == r.Removes && carriesData(v, p) && !emptied(v, p) {
 			r.Removes, r.Narrow = "", false
+			if x := t.Record.Exclusions; x != nil && x.Replaces == p.UID {
+				next := *x
+				next.Replaces, t.Record.Exclusions = "", &next // it is given back
+			}
 		}
 	}
 }
@@ -147,9 +153,10 @@ func replacedByUpgrade(v *view.View, op *model.Operation) bool {
 }
 
 // givesWay: a pod does not come back before its StatefulSet is made again, and none is on its way
-// down. What is left is restarted after that.
+// down but this very one. What is left is restarted after that.
 func givesWay(v *view.View, op *model.Operation) bool {
-	return op.Step != model.StepHold && op.Step != model.StepDown && view.AnyHeldBack(v)
+	own := op.Step == model.StepDown && op.Restart.Pod != "" && view.HeldBack(v, op.Restart.Set) == op.Restart.Pod
+	return (own || op.Step != model.StepHold && op.Step != model.StepDown) && view.AnyHeldBack(v)
 }
 
 // step takes a restart one step further; a pod that is back goes on at once.

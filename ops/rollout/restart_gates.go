@@ -3,6 +3,7 @@ package rollout
 import (
 	"slices"
 
+	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/check"
 	"stevedore.dev/stevedore/ops/model"
@@ -90,7 +91,11 @@ func emptied(v *view.View, p *model.Pod) bool {
 func podWaits(t *pass.Pass, op *model.Operation, p *model.Pod, allocation string) bool {
 	m := move(t, p, allocation)
 	m.MasterStable = &op.Restart.MasterStable
-	return m.Stop(t, BeforePod) || aheadWaits(t, op, p)
+	if m.Stop(t, BeforePod) || aheadWaits(t, op, p) {
+		return true
+	}
+	// What `system` may not see may be on the disk that the pod comes back without.
+	return view.Removes(&t.View, p) && carriesData(&t.View, p) && access.Blind(t)
 }
 
 // endWaits: a check between two pods does not pass.

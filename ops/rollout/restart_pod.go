@@ -234,13 +234,14 @@ func stableStep(t *pass.Pass, op *model.Operation) {
 		op.Step, op.Restart.Since, op.Restart.Unseen = model.StepDown, t.Now, false
 		return
 	}
-	if view.AnyBereft(&t.View) {
+	bereft := view.AnyBereft(&t.View)
+	if bereft && t.Observed.Database.Health.Colour == model.Red {
 		op.Step = model.StepNext // its restart brings back what is waited for
 		return
 	}
 	clock, unchanged, trial := t.Policy.StableWait(t.Desired.Operations.StableFor)
 	remedy := view.AnyHealedByRestart(&t.View, "") || aim.Curable(&t.View)
-	if (remedy || aim.LetsIn(&t.View)) && aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Same) >= clock {
+	if (remedy || bereft || aim.LetsIn(&t.View)) && aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Same) >= clock {
 		op.Step = model.StepNext // that one will not become ready by waiting, or another operation comes first
 		return
 	}

@@ -122,7 +122,12 @@ func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 	for i := range t.Observed.Pods {
 		p := &t.Observed.Pods[i]
 		if p.UID == x.Replaces && view.Restarting(&t.View) {
-			return true // the restart says what it waits for
+			// The restart says what it waits for. At rest it waits until the pod comes back with all its disks.
+			wide := !view.Narrow(&t.View, x.Set) && live.ObservedGeneration == live.Generation
+			rests := view.Paused(&t.View) || t.Record.Operation.Step == model.StepStopped
+			if !rests || !wide && t.Waits(gates.NodesGone("pod "+p.Name), true) {
+				return true
+			}
 		}
 		if p.Set == x.Set && p.Ordinal >= live.Replicas {
 			t.Wait(gates.NodesGone("pod " + p.Name))

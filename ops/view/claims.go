@@ -70,6 +70,14 @@ func losesVolume(v *View, p *model.Pod) bool {
 	return c != nil && c.Replace && !p.Created.After(c.Deleted)
 }
 
+// losesOne reports whether that is agreed of one of its volumes, whatever becomes of the others.
+func losesOne(v *View, p *model.Pod) bool {
+	return slices.ContainsFunc(v.Observed.Claims, func(c model.Claim) bool {
+		its := c.Terminating && c.Replace && c.Set == p.Set && c.Ordinal == p.Ordinal
+		return its && holdsShards(&c) && !free(v, p, &c) && !p.Created.After(c.Deleted)
+	})
+}
+
 // FewVoters reports whether a pod is one of one or two master-eligible nodes: CrateDB lets an odd
 // number vote, so that the others may not go on without its volume.
 func FewVoters(v *View, p *model.Pod) bool {
@@ -104,12 +112,12 @@ func MajorityWithout(v *View, p *model.Pod) bool {
 	return !Votes(v, p.Set) || members*2 > all-1+all%2
 }
 
-// Doomed is a pod that stays, whose node we have drained and exclude, and whose volume goes with it;
+// Doomed is a pod that stays, whose node we have drained and exclude, and a volume of which goes with it;
 // nil for none. Until it has gone nothing comes back to it. No operation has to name it, for the
 // record may be lost.
 func Doomed(v *View) *model.Pod {
 	for p := range excluded(v) {
-		if p.Ordinal < Target(v, p.Set) && losesVolume(v, p) {
+		if p.Ordinal < Target(v, p.Set) && losesOne(v, p) {
 			return p
 		}
 	}

@@ -37,6 +37,24 @@ func ExtraDisks(v *View, p *model.Pod) []string {
 	})
 }
 
+// LostDisks are the disks of a pod that it would come back without, made again now: its StatefulSet has no
+// claim template of them, or its template does not mount one on which CrateDB has written.
+func LostDisks(v *View, p *model.Pod) []string {
+	lost := ExtraDisks(v, p)
+	if live := v.Live(p.Set); live != nil && live.Unused != "" {
+		unmounted := slices.DeleteFunc(model.Listed(live.Unused), func(name string) bool { return !p.Uses(name) || !written(v, p, name) })
+		lost = append(slices.Clip(lost), unmounted...)
+	}
+	return lost
+}
+
+// written reports whether CrateDB has written on a disk of a pod.
+func written(v *View, p *model.Pod, disk string) bool {
+	return slices.ContainsFunc(v.Observed.Claims, func(c model.Claim) bool {
+		return c.Set == p.Set && c.Ordinal == p.Ordinal && c.Template == disk && !c.Blank()
+	})
+}
+
 // AnyExtraDisk reports whether a pod of a StatefulSet has such a disk.
 func AnyExtraDisk(v *View, set string) bool {
 	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && len(ExtraDisks(v, p)) > 0 })
@@ -97,6 +115,10 @@ func HeldBack(v *View, set string) string {
 	}
 	return ""
 }
+
+// HeldFromMaster reports whether a pod of a StatefulSet is held back while there is no master, which may be
+// what it brings: nothing is given back in the database before.
+func HeldFromMaster(v *View, set string) bool { return HeldBack(v, set) != "" && !HasMaster(v) }
 
 // AnyHeldBack reports whether a pod of any StatefulSet is held back.
 func AnyHeldBack(v *View) bool {

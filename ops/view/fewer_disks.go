@@ -59,7 +59,7 @@ func Unneeded(v *View, set string) bool {
 			return false
 		}
 	}
-	return live.Replicas > 0
+	return live.Replicas > 0 || len(v.Record.Suspended) == 0
 }
 
 // Removes reports whether a restart is under way that brings this pod back with fewer disks.
@@ -126,9 +126,14 @@ func LacksUse(v *View, p *model.Pod) []string {
 }
 
 // Bereft reports whether a pod has come back without a disk, and its node was not found empty before:
-// copies on that disk are missing, and its restart brings them back.
+// copies on that disk are missing, and its restart brings them back. Where none is removed it is a further
+// disk, on which something is only if CrateDB has written on it.
 func Bereft(v *View, p *model.Pod) bool {
-	return v.Record.Removing != nil && !v.Record.Removing.Has(p.UID) && len(LacksUse(v, p)) > 0
+	lacks := LacksUse(v, p)
+	if len(lacks) == 0 || v.Record.Removing != nil {
+		return len(lacks) > 0 && !v.Record.Removing.Has(p.UID)
+	}
+	return slices.ContainsFunc(lacks, func(disk string) bool { return written(v, p, disk) })
 }
 
 // AnyBereft reports whether there is such a pod.

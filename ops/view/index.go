@@ -62,6 +62,11 @@ func Released(v *View) bool {
 	return v.Commanded.Released == "true" || v.Desired.Released && v.Commanded.Released != "false"
 }
 
+// Paused reports whether a person pauses the cluster, by command or in its definition.
+func Paused(v *View) bool {
+	return v.Commanded.Paused == "true" || v.Desired.Paused && v.Commanded.Paused != "false"
+}
+
 // AnyPod reports whether `is` holds for one of the pods. They are large, so none is copied.
 func (v *View) AnyPod(is func(*model.Pod) bool) bool {
 	return find(v.Observed.Pods, is) != nil

@@ -52,6 +52,9 @@ func StartDisks(t *pass.Pass, again bool) bool {
 			return true
 		}
 	}
+	if g := t.Record.Growth; !again && g != nil && len(g.Offline) > 0 {
+		return false // it waits for file systems that follow only where pods restart
+	}
 	// A pod that is down may be healed by the restart that comes behind.
 	return due && (again || !t.AnyPod(func(p *model.Pod) bool { return !view.Serves(p) }))
 }

@@ -52,7 +52,7 @@ func Removed(t *pass.Pass) {
 	case was == nil && !surplus:
 		return
 	case !surplus && len(lacking) == 0:
-		whole := !view.AnyMixed(&t.View) && total >= recorded(&t.View)
+		whole := !view.AnyMixed(&t.View) && total >= recorded(&t.View) && !anyFurther(&t.View)
 		if whole && t.Record.Exclusions == nil && t.Record.Operation == nil {
 			t.Record.Removing = nil
 			t.Feedback("expand_storage", model.StatusSuccess, "DisksRemoved", "each node has the disks that are desired, "+disksWords(&t.View)+freeWords(&t.View))
@@ -148,6 +148,11 @@ func freeWords(v *view.View) string {
 		return ""
 	}
 	return ". These claims are free, and nobody deletes them: " + gates.Few(free) + ". Delete those that nobody needs; Kubernetes keeps one until its pod has restarted once more"
+}
+
+// anyFurther reports whether a disk is desired by now that a StatefulSet has not.
+func anyFurther(v *view.View) bool {
+	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return len(view.FurtherDisks(v, s.Name)) > 0 })
 }
 
 func recorded(v *view.View) int {

@@ -26,7 +26,7 @@ func each(v *view.View) iter.Seq[growing] {
 			c := &v.Observed.Claims[i]
 			w := aim.DesiredVolume(v, c.Set, c.Template)
 			sized := w != nil && w.Size > 0 && c.Requested > 0
-			if !sized || aim.MayReplace(v) && aim.OnOtherVolume(v, c) {
+			if !sized || aim.MayReplace(v) && aim.OnOtherVolume(v, c) || unborn(v, c) {
 				continue
 			}
 			// Most have their size, and nothing more is asked of them.
@@ -36,6 +36,12 @@ func each(v *view.View) iter.Seq[growing] {
 			}
 		}
 	}
+}
+
+// unborn reports whether a claim waits for a volume and no pod comes with it: it was made for a disk that
+// its StatefulSet has not now. Kubernetes makes only bound claims larger, and it grows once it is one.
+func unborn(v *view.View, c *model.Claim) bool {
+	return c.Phase == "Pending" && v.Live(c.Set) != nil && !view.HasTemplate(v, c.Set, c.Template)
 }
 
 // claims are those of one template of a StatefulSet, in the order in which they are asked.

@@ -42,7 +42,7 @@ func begun(t *pass.Pass, live *model.ObservedSet, recorded int) bool {
 		t.Wait(gates.SetRecreated(live.Name, why))
 		return false
 	}
-	if t.Record.Hold != nil {
+	if t.Record.Hold != nil && !view.HeldFromMaster(&t.View, live.Name) {
 		// An annotation of a StatefulSet says so too, and goes with it.
 		t.Wait(gates.SetRecreated(live.Name, "the allocation lock is given back first"))
 		return false
@@ -75,7 +75,7 @@ func notWhole(v *view.View, live *model.ObservedSet, recorded int) string {
 		return "it is being deleted"
 	case view.HeldBack(v, live.Name) != "":
 		return notTheirs(v, live) // the recreation is what brings the others back
-	case live.Replicas != recorded || live.Current != live.Replicas:
+	case live.Replicas != recorded && !raised(v, live, recorded) || live.Current != live.Replicas:
 		return fmt.Sprintf("it has %d pods of %d", live.Current, recorded)
 	case live.ObservedGeneration < live.Generation:
 		return "its controller has not taken in its last change"
@@ -91,6 +91,12 @@ func notWhole(v *view.View, live *model.ObservedSet, recorded int) string {
 	return unseen(v, live)
 }
 
+// raised reports whether somebody has raised a StatefulSet of which a pod has a disk in addition. Its pods
+// need their disks whoever they are of, and others come only after that.
+func raised(v *view.View, live *model.ObservedSet, recorded int) bool {
+	return live.Replicas > recorded && view.AnyExtraDisk(v, live.Name)
+}
+
 // unseen says which claim of a pod is not known, which may be small still: a watch that is behind
 // shows none of pods that have just come.
 func unseen(v *view.View, live *model.ObservedSet) string {
@@ -98,6 +104,9 @@ func unseen(v *view.View, live *model.ObservedSet) string {
 		w := &v.Desired.Volumes[i]
 		for ordinal := range live.Replicas {
 			is := func(c model.Claim) bool { return w.Holds(&c) && c.Ordinal == ordinal }
+			if p := v.Pod(live.Name, ordinal); p != nil && !p.Has(w.Name) {
+				continue // it lacks that disk, whose claim may be made when it restarts
+			}
 			if w.Set == live.Name && view.HasTemplate(v, w.Set, w.Name) && !slices.ContainsFunc(v.Observed.Claims, is) {
 				return fmt.Sprintf("the claim %s of the pod %s is not known yet", w.Name, view.PodName(live.Name, ordinal))
 			}
@@ -375,6 +384,8 @@ func Guard(t *pass.Pass) {
 		for _, s := range t.Record.Sets {
 			begun := op != nil && op.Recreation != nil && op.Recreation.Set == s.Name
 			alone := begun || unowned(&t.View, s.Name) || view.Mixed(&t.View, s.Name)
+			// The next pod of one whose template does without a disk comes without what is on that.
+			alone = alone || b.MaxUnavailable > 0 && view.Narrow(&t.View, s.Name)
 			keeps = keeps || alone && budgetOf(&t.View, s.Name) == b.Name
 		}
 		if keeps {

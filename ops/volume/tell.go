@@ -35,6 +35,9 @@ func finish(t *pass.Pass) {
 		return
 	}
 	for g := range each(&t.View) {
+		if !view.HasTemplate(&t.View, g.Set, g.Template) {
+			continue // no pod comes with it before its StatefulSet has the disk
+		}
 		if live := t.Live(g.Set); g.Phase == "Bound" && g.Capacity < g.size && live != nil && g.Ordinal < live.Replicas {
 			return // its pod has still to come, and then its file system follows
 		}
@@ -64,6 +67,9 @@ func unseenSizes(v *view.View, growth *model.VolumeGrowth) []gates.UnseenSize {
 	for _, n := range growth.Nodes {
 		now, by := sizeOf(v, n.Name), grownBy(v, &n)
 		seen := now >= 0 && n.Before >= 0 && now >= n.Before+by/10*9
+		if p := v.Pod(n.Set, n.Ordinal); p != nil && p.Unused != "" {
+			continue // what it had before has a disk that it does without by now
+		}
 		if !seen && n.Ordinal < aim.RecordedReplicas(v, n.Set) {
 			out = append(out, gates.UnseenSize{Node: n.Name, Before: n.Before, Now: now, By: by})
 		}

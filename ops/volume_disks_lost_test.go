@@ -1,0 +1,104 @@
+package ops_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// A pod has come back without a disk, and nobody has found its node empty: its restart brings back what is
+// on that. Only where shards are missing it does not wait until the cluster has stood for a while.
+func TestAPodThatCameBackWithoutADiskKeepsThePaceOfARestart(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		colour model.Colour
+		stood  time.Duration
+		step   string
+	}{
+		{"all is well", model.Green, time.Second, model.StepStable},
+		{"shards are missing", model.Red, time.Second, model.StepNext},
+		{"copies are missing", model.Yellow, time.Second, model.StepStable},
+		{"copies are missing, and the same nodes have been there for a while", model.Yellow, time.Hour, model.StepNext},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := fewerDisks(t)
+			s.o.Pods[2].Unused = "data1"
+			since := s.o.At.Add(-c.stood)
+			s.o.Database.Health.Colour, s.o.Database.ClusterHealth.Colour = c.colour, c.colour
+			s.o.Stable = model.Stability{Since: since, Same: since, Unchanged: s.o.At}
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStable, Started: since, Revision: s.d.Revision, Restart: &model.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Since: since}}
+			d := s.decide()
+			require.Equal(t, model.OperationRestart, kindOf(d))
+			assert.Equal(t, c.step, d.Record.Operation.Step, "%v", d.Waits)
+		})
+	}
+}
+
+// A pod that had a further disk already vanishes while the template of its StatefulSet does not mount that,
+// and comes back without it. Its restart brings back what is on the disk, and does not wait for that.
+func TestAPodThatHasLostAFurtherDiskGetsItBackWhileShardsAreMissing(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		blank bool
+		next  string
+	}{
+		{"CrateDB has written on it", false, hot + "-1"},
+		{"it has never been used: something else is missing", true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := moreDisks(t)
+			s.mixed(0, 1, 2)
+			s.o.Sets[0].Template, s.d.Changes = "t2", nil
+			for i := range s.o.Pods {
+				s.o.Pods[i].Template = "t2"
+			}
+			s.o.Pods[1].Template, s.o.Pods[1].Unused = "t1", "data1"
+			if claim := &s.o.Claims[4]; c.blank {
+				claim.ClusterID, claim.Version = "", ""
+			}
+			s.o.Database.Health.Colour, s.o.Database.ClusterHealth.Colour = model.Red, model.Red
+			s.o.Applied = model.Applied{Revision: s.d.Revision, Effective: model.Effective{Sets: []model.EffectiveSet{{Name: hot}}}}
+			d := s.decide()
+			require.Equal(t, model.OperationRestart, kindOf(d), "%v %v", d.Waits, d.Refusals)
+			assert.Equal(t, c.next, d.Record.Operation.Restart.Pod, "%v", d.Waits)
+		})
+	}
+}
+
+// A StatefulSet has the claim template of a disk back, and mounts that only when the restart goes on. No pod
+// is recreated meanwhile that would come back without what is on its disk.
+func TestAPodIsNotRecreatedOnATemplateThatDoesNotMountItsDisk(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		so       func(s *situation)
+		replaced bool
+	}{
+		{"CrateDB has written on it", func(*situation) {}, false},
+		{"nothing is on it", func(s *situation) {
+			for i := range s.o.Claims {
+				if k := &s.o.Claims[i]; k.Template == "data1" {
+					k.ClusterID, k.Version = "", ""
+				}
+			}
+		}, true},
+		{"the template mounts it", func(s *situation) { s.o.Sets[0].Unused = "" }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := moreDisks(t)
+			s.mixed(0)
+			s.d.Changes, s.d.Abort = nil, true
+			p := &s.o.Pods[0]
+			s.away(p.Name)
+			p.Template, p.Waiting, p.Started = "t2", "CrashLoopBackOff", time.Time{}
+			s.o.Sets[0].Unused = "data1"
+			c.so(s)
+			s.o.Applied.Effective = s.decide().Effective
+			d := s.decide()
+			assert.Equal(t, c.replaced, d.Disruptive != nil, "%v %v", d.Waits, d.Refusals)
+		})
+	}
+}
