@@ -93,7 +93,9 @@ func TestAnOperationWaitsForASnapshotThatFails(t *testing.T) {
 }
 
 func TestASnapshotOfSomeTablesIsNotNewEnough(t *testing.T) {
-	w := backedUpWorld(t, func(b *definition.Backups) { b.SnapshotNewerThan, b.Schedules[0].Tables = 24*time.Hour, []string{"doc.one"} })
+	w := backedUpWorld(t, func(b *definition.Backups) {
+		b.SnapshotNewerThan, b.Schedules[0].Tables = 24*time.Hour, []string{"doc.one"}
+	})
 	w.ahead(10 * time.Minute)
 	w.calm(40)
 	require.Len(t, w.taken(), 1)

@@ -116,7 +116,7 @@ func (w *world) allocateShard(s *shard, excludes bool) {
 	if s.active() >= wanted+1 {
 		kept := s.copies[:0]
 		for _, c := range s.copies {
-			if c.state != onDisk || !w.slots[c.slot].pod.joined {
+			if l := &w.slots[c.slot]; c.state != onDisk || !l.pod.joined || !l.pod.sees(c.disk) {
 				kept = append(kept, c)
 			}
 		}
@@ -128,8 +128,7 @@ func (w *world) allocatePrimary(s *shard) {
 	if s.allocated {
 		for i := range s.copies {
 			c := &s.copies[i]
-			l := &w.slots[c.slot]
-			if c.state == onDisk && c.synced && l.pod.joined && l.volume.node == c.node {
+			if c.state == onDisk && c.synced && w.reaches(c) {
 				c.state, c.primary, c.due = initializing, true, w.now+w.rnd.span(50, 800)
 				return
 			}
@@ -145,7 +144,7 @@ func (w *world) allocatePrimary(s *shard) {
 		if l.pod.joined && !l.set.masters && !l.pod.terminating && w.rules.Decide(q, &l.place) == allocation.Yes {
 			l.place.InitialPrimaries++
 			l.place.Shards++
-			s.copies = append(s.copies, replica{slot: l.index, node: l.volume.node, state: initializing, primary: true, synced: true, due: w.now + w.rnd.span(20, 300)})
+			s.copies = append(s.copies, replica{slot: l.index, node: l.volume.node, disk: w.path(l, s.table), state: initializing, primary: true, synced: true, due: w.now + w.rnd.span(20, 300)})
 			return
 		}
 	}
@@ -159,7 +158,7 @@ func (w *world) allocateReplica(s *shard) bool {
 	for i := range s.copies {
 		c := &s.copies[i]
 		l := &w.slots[c.slot]
-		if c.state == onDisk && l.pod.joined && l.volume.node == c.node && w.rules.Decide(q, &l.place) == allocation.Yes {
+		if c.state == onDisk && w.reaches(c) && w.rules.Decide(q, &l.place) == allocation.Yes {
 			c.state, c.due = initializing, w.now+w.rnd.span(100, 2000)
 			w.countCopy(s, c)
 			return true
@@ -169,7 +168,7 @@ func (w *world) allocateReplica(s *shard) bool {
 		return false
 	}
 	if l := w.target(s, q); l != nil {
-		s.copies = append(s.copies, replica{slot: l.index, node: l.volume.node, state: initializing, due: w.now + w.rnd.span(300, 6000)})
+		s.copies = append(s.copies, replica{slot: l.index, node: l.volume.node, disk: w.path(l, s.table), state: initializing, due: w.now + w.rnd.span(300, 6000)})
 		w.countCopy(s, &s.copies[len(s.copies)-1])
 		return true
 	}
@@ -193,7 +192,7 @@ func (w *world) target(s *shard, q *allocation.Copy) *slot {
 	for _, i := range w.used {
 		l := &w.slots[i]
 		// Files of the shard that are there are used, or stay what they are.
-		if !l.pod.joined || l.set.masters || s.on(i) != nil || w.rules.Decide(q, &l.place) != allocation.Yes {
+		if !l.pod.joined || l.set.masters || w.files(s, i) || w.rules.Decide(q, &l.place) != allocation.Yes {
 			continue
 		}
 		n := l.place.Shards
@@ -219,7 +218,7 @@ func (w *world) dropReplica(s *shard, t *table) {
 		}
 	}
 	if found >= 0 {
-		w.leavesFolder(s.copies[found].slot, s.copies[found].node, s.table, s.id)
+		w.leavesFolder(&s.copies[found], s)
 		s.copies = append(s.copies[:found], s.copies[found+1:]...)
 		w.reroute = w.now // what it has made room for is made
 	}

@@ -80,8 +80,8 @@ func (d *daemon) watchSets() {
 			Name: s.name, UID: s.uid, ResourceVersion: versionText(s.version), Ours: !s.foreign, Terminating: s.terminating,
 			Replicas: s.replicas, Current: s.current, Ready: s.ready,
 			Generation: s.generation, ObservedGeneration: s.observedGeneration,
-			UpdateRevision: w.revision(t.hash, t.amounts), Resources: w.resources(t.amounts), InitialMasters: s.initialMasters, Template: t.hash, Version: t.version, Group: s.group, MasterEligible: s.eligible, RecoverAfter: t.counts/2 + 1, Hold: s.hold, Suspended: s.suspended,
-			Annotated: s.annotated, Settings: t.live,
+			UpdateRevision: w.revision(t), Resources: w.resources(t.amounts), InitialMasters: s.initialMasters, Template: t.hash, Version: t.version, Group: s.group, MasterEligible: s.eligible, RecoverAfter: t.counts/2 + 1, Hold: s.hold, Suspended: s.suspended,
+			Annotated: s.annotated, Settings: t.live, Unused: (t.shape.disks() &^ t.mounts).String(),
 		})
 		v.volumes = append(v.volumes, volumeTemplate(s.name, t.shape)...)
 	}
@@ -106,7 +106,7 @@ func (d *daemon) watchPods() {
 		v.pods = append(v.pods, model.Pod{
 			Name: l.podName, Set: l.set.name, Ordinal: l.ordinal, UID: p.uid, Controller: p.owner, NodeName: l.nodeName,
 			Ready: p.ready, Terminating: p.terminating, Phase: phases[p.phase], Waiting: p.waiting,
-			Revision: w.revision(t.hash, p.born), Resources: p.spec, Actual: p.actual, Altered: p.altered, Resize: p.stage, ResizeMessage: kubeletSays[p.stage], IP: "10.0.0.1", KubernetesNode: kubeNames[l.kube], Zone: zoneNames[l.kube%3],
+			Revision: w.revisionOf(t, p.born), Volumes: w.volumesOf(p), Unused: (p.disks &^ p.mounts).String(), Resources: p.spec, Actual: p.actual, Altered: p.altered, Resize: p.stage, ResizeMessage: kubeletSays[p.stage], IP: "10.0.0.1", KubernetesNode: kubeNames[l.kube], Zone: zoneNames[l.kube%3],
 			Version: t.version, Started: p.started.time(), Restarts: p.restarts,
 			RecoverAfter: t.counts/2 + 1, Created: (p.created / second * second).time(), Template: t.hash, Settings: t.live,
 		})

@@ -38,6 +38,9 @@ func (d *daemon) call(c call) callFault {
 	if w.stored.record.Replacing != nil {
 		w.inReplacement++
 	}
+	if w.changesDisks() {
+		w.inDisking++
+	}
 	f := w.faultAt(d, c)
 	if d.doomed {
 		panic(killed{})

@@ -44,11 +44,17 @@ func (w *world) resources(amounts int) model.Resources {
 }
 
 // revision is a ControllerRevision, which has the amounts that no hash has.
-func (w *world) revision(hash string, amounts int) string {
-	if !w.schedule.Start.Compute {
-		return hash
+func (w *world) revision(t *template) string { return w.revisionOf(t, t.amounts) }
+
+func (w *world) revisionOf(t *template, amounts int) string {
+	revision := t.hash
+	if w.disked() {
+		revision += "/" + t.mounts.String()
 	}
-	return hash + "/" + strconv.Itoa(amounts)
+	if w.schedule.Start.Compute {
+		revision += "/" + strconv.Itoa(amounts)
+	}
+	return revision
 }
 
 func (w *world) newCgroup(template int) cgroup {

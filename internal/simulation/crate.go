@@ -169,6 +169,7 @@ func (w *world) join(l *slot) {
 	w.settles(l)
 	w.proves(l)
 	l.volume.cluster, l.volume.version = 1, w.templates[p.template].version
+	l.writesAll()
 	p.readyDue = w.now + w.rnd.span(50, 1500)
 	w.judge.up(l)
 	w.vote()
@@ -300,6 +301,7 @@ func (w *world) elect() {
 			w.settles(l)
 			w.proves(l)
 			l.volume.version = w.templates[l.pod.template].version
+			l.writesAll()
 			w.judge.up(l)
 		}
 		w.readFiltersAnew(l)
@@ -423,14 +425,18 @@ func (w *world) readFiltersAnew(master *slot) {
 
 // load is that of a node before its shards are counted.
 func (l *slot) load() allocation.Load {
-	return allocation.Load{DiskSize: l.disk(), DiskFree: l.disk() - l.diskUsed()}
+	size, free := l.mostFree()
+	return allocation.Load{DiskSize: size, DiskFree: free}
 }
 
 func (l *slot) diskUsed() int64 {
-	if l.full {
-		return l.filled
+	all := int64(0)
+	for disk := range maxDisks {
+		if disk == 0 || l.pod.sees(disk) {
+			all += l.usedOn(disk)
+		}
 	}
-	return diskSize / 10
+	return all
 }
 
 // settles is a node that is a member by now, as the deciders know it.
@@ -462,7 +468,7 @@ func (w *world) votersGone(without *slot) (gone int) {
 		there := false
 		for _, i := range w.used {
 			o := &w.slots[i]
-			there = there || o != without && o.volume.node == v && (o.ordinal < o.set.replicas || o.pod.up)
+			there = there || o != without && o.carries(v) && (o.ordinal < o.set.replicas || o.pod.up)
 		}
 		if !there {
 			gone++

@@ -102,6 +102,8 @@ type daemon struct {
 	led        string // the master of its last reading, and since when it has been that one
 	ledAt      millis
 	gone       [3]millis // since when it does not make a StatefulSet that is away
+	narrow     [3]millis // since when it leaves a template of a StatefulSet without a disk
+	held       [3]millis // since when a pod of a StatefulSet does not come back
 	deletedSet string    // the UID of a StatefulSet that it has deleted without its pods
 	hidden     millis    // when a transient value hid its last hold
 	silent     millis    // since when it has done nothing and said nothing of it; 0: it has
@@ -170,6 +172,7 @@ func (d *daemon) take() {
 		w.judge.owes(w, d)
 		w.judge.tells(w, d)
 		w.judge.gaps(w, d)
+		w.judge.disksEnd(w, d)
 	}
 	d.sleeps(wait, d.calm)
 }

@@ -65,6 +65,7 @@ func (d *daemon) syncSet(e *model.EffectiveSet, saved model.Saved) (bool, error)
 	if wanted < 0 || wanted >= len(w.templates) {
 		return false, errors.New("the record holds no object of StatefulSet " + e.Name)
 	}
+	wanted = w.without(wanted, disksIn(e.Unused))
 	if seen.foreign {
 		return false, errors.New("it is not ours")
 	}

@@ -99,7 +99,7 @@ func (w *world) debt(d *daemon, released bool) string {
 		l := &w.slots[i]
 		leaving = leaving || l.pod.exists && l.ordinal >= l.set.replicas
 		// So does a volume that goes with its pod, which nobody restarts meanwhile.
-		leaving = leaving || !released && l.pod.exists && l.claim.going && l.claim.agreed
+		leaving = leaving || !released && l.pod.exists && l.goesWith(func(k *claim) bool { return k.going && k.agreed })
 	}
 	if x := &w.excludeID; x.transient == "" && !leaving {
 		if !sameList(x.persistent, x.theirs) {

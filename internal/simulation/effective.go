@@ -62,10 +62,11 @@ func (d *daemon) materialise(saved model.Saved, e model.Effective) model.Saved {
 		}
 		if counts > 0 && wanted >= 0 && w.templates[wanted].counts != counts {
 			t := w.templates[wanted]
-			wanted = w.templateOf(t.content, t.version, counts, t.bad, t.soft, t.shape)
+			t.counts = counts
+			wanted = w.like(t, t.hash)
 		}
 		if wanted >= 0 {
-			wanted = w.shaped(wanted, s)
+			wanted = w.shaped(wanted, s, d.want, saved)
 		}
 		if wanted < 0 {
 			keep(s.Name, "")
@@ -89,19 +90,28 @@ func (d *daemon) materialise(saved model.Saved, e model.Effective) model.Saved {
 }
 
 // shaped is a template with the claim templates that are decided; those that it has where none are.
-func (w *world) shaped(wanted int, e *model.EffectiveSet) int {
+func (w *world) shaped(wanted int, e *model.EffectiveSet, commit int, saved model.Saved) int {
 	t := w.templates[wanted]
-	of := t.shape
-	if text, ok := e.Sizes.Size(dataClaim); ok {
-		of.size = gib(text)
+	mark := t.hash
+	if w.disked() {
+		mark = w.keepsDisks(&t, e, commit, saved)
 	}
-	if text, ok := e.Classes.Size(dataClaim); ok {
-		of.class = classOf(text)
+	for disk := range maxDisks {
+		of, there := t.shape.of(disk)
+		if text, ok := e.Sizes.Size(diskName(disk)); ok {
+			of.size = gib(text)
+		}
+		if text, ok := e.Classes.Size(diskName(disk)); ok {
+			of.class = classOf(text)
+		}
+		if there {
+			t.shape.put(disk, of)
+		}
 	}
-	if of == t.shape {
+	if last := &w.templates[wanted]; t.shape == last.shape && t.mounts == last.mounts && mark == last.hash {
 		return wanted
 	}
-	return w.templateOf(t.content, t.version, t.counts, t.bad, t.soft, of)
+	return w.like(t, mark)
 }
 
 // setNames are by groupNames; beforeNames and liveNames mark what the record keeps of a
@@ -169,16 +179,7 @@ func (w *world) changesOf(want int, saved func(set string) string, changes []mod
 		if before.jobsLog != wanted.jobsLog {
 			changes = append(changes, model.Change{Class: model.ChangeSetting, Set: name, Path: "spec.template.spec.containers[crate].command[" + jobsLogSize + "]", Old: before.jobsLog, New: wanted.jobsLog})
 		}
-		if before.class != wanted.class {
-			changes = append(changes, model.Change{Class: model.ChangeVolumes, Set: name, Path: "spec.volumeClaimTemplates[data0].spec.storageClassName", Old: classNames[before.class], New: classNames[wanted.class]})
-		}
-		if before.size != wanted.size {
-			class := model.ChangeVolumesGrow
-			if wanted.size < before.size {
-				class = model.ChangeVolumesShrink
-			}
-			changes = append(changes, model.Change{Class: class, Set: name, Path: "spec.volumeClaimTemplates[data0].spec.resources.requests.storage", Old: sizeTexts[before.size], New: sizeTexts[wanted.size]})
-		}
+		changes = diskChanges(changes, name, before, wanted)
 		if before.amounts != wanted.amounts {
 			changes = append(changes, model.Change{Class: model.ChangeResize, Set: name, Path: "spec.template.spec.containers[crate].resources.requests.cpu"})
 		}

@@ -21,8 +21,8 @@ type beside struct {
 
 // folder is a shard's on a volume that the shard has left.
 type folder struct {
-	slot, node, id int
-	table          string
+	slot, node, disk, id int
+	table                string
 	// until CrateDB deletes it; never where it has missed it.
 	until millis
 }
@@ -30,12 +30,12 @@ type folder struct {
 // leavesFolder: CrateDB deletes a shard's folder a moment after the shard has gone, and not
 // at all where the cluster's state changes in between. It looks again when the allocation
 // is retried.
-func (w *world) leavesFolder(slot, node, table, id int) {
-	until := w.now + 200 + millis(id*170+table*90)%700
+func (w *world) leavesFolder(c *replica, s *shard) {
+	until := w.now + 200 + millis(s.id*170+s.table*90)%700
 	if w.now%8 == 0 {
 		until = never
 	}
-	w.folders = append(w.folders, folder{slot: slot, node: node, id: id, table: w.tables[table].name, until: until})
+	w.folders = append(w.folders, folder{slot: c.slot, node: c.node, disk: c.disk, id: s.id, table: w.tables[s.table].name, until: until})
 }
 
 // deletesFolders is what a retried allocation has every node look at.
@@ -101,14 +101,16 @@ func (o objects) Folders(_ context.Context, pod string) ([]model.ShardFolder, er
 		return nil, err
 	}
 	var all []model.ShardFolder
-	add := func(name string, id int) {
-		all = append(all, model.ShardFolder{UUID: name, ID: id, Path: fmt.Sprintf("/data/data0/nodes/0/indices/%s/%d", name, id)})
+	add := func(name string, disk, id int) {
+		all = append(all, model.ShardFolder{UUID: name, ID: id, Path: fmt.Sprintf("/data/%s/nodes/0/indices/%s/%d", diskName(disk), name, id)})
 	}
 	for i := range w.shards {
 		s := &w.shards[i]
 		for j := range s.copies {
-			if c := &s.copies[j]; c.slot == l.index && c.node == l.volume.node || c.state == relocating && c.to == l.index {
-				add(w.tables[s.table].name, s.id)
+			if c := &s.copies[j]; c.slot == l.index && c.node == l.volume.node && l.pod.sees(c.disk) {
+				add(w.tables[s.table].name, c.disk, s.id)
+			} else if c.state == relocating && c.to == l.index {
+				add(w.tables[s.table].name, 0, s.id)
 			}
 		}
 	}
@@ -120,8 +122,8 @@ func (o objects) Folders(_ context.Context, pod string) ([]model.ShardFolder, er
 	}
 	w.folders = kept
 	for _, f := range w.folders {
-		if f.slot == l.index && f.node == l.volume.node {
-			add(f.table, f.id)
+		if f.slot == l.index && f.node == l.volume.node && l.pod.sees(f.disk) {
+			add(f.table, f.disk, f.id)
 		}
 	}
 	return all, nil

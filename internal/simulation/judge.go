@@ -183,6 +183,7 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	j.restarts(w, d, l)
 	j.cures(w, d, l)
 	j.endsVolume(w, d, l)
+	j.losesDisks(w, d, l)
 	if next := w.templates[l.set.template].version; w.refusesData(l, next) {
 		w.violate("A", "the daemon deletes %s, which comes back on CrateDB %s, and its volume was written by %s", l.podName, next, l.volume.version)
 	}
@@ -458,16 +459,19 @@ func (j *judge) founded(w *world, l *slot) {
 }
 
 // volumeLost notes what can be no more.
-func (j *judge) volumeLost(w *world, l *slot) {
+func (j *judge) volumeLost(w *world, l *slot, lost func(disk int) bool) {
 	j.note(w, l, byFault)
 	for i := range w.shards {
 		s := &w.shards[i]
 		left := false
-		j.doomed(w, l, s)
+		j.doomed(w, l, s, lost)
 		for k := range s.copies {
-			left = left || s.copies[k].synced && s.copies[k].slot != l.index
+			left = left || s.copies[k].synced && (s.copies[k].slot != l.index || !lost(s.copies[k].disk))
 		}
 		j.lost = j.lost || !left && s.allocated
+	}
+	if l.staysWithout(lost) {
+		return // its id is on another disk too
 	}
 	gone := w.votersGone(l)
 	j.hopeless = j.hopeless || gone*2 >= len(w.voters) && len(w.voters) > 0

@@ -14,8 +14,9 @@ func (j *judge) resizes(w *world, d *daemon, l *slot, asked model.Resources) {
 	}
 	for _, i := range w.used {
 		o := &w.slots[i]
-		// One that a restart gives another template is no longer asked for anything.
-		if p := &o.pod; o != l && p.exists && !p.terminating && o.ordinal < o.set.replicas && w.templates[p.template].hash == w.templates[o.set.template].hash && p.stage == model.ResizeAsked && p.askedAt < d.began-second {
+		// One that a restart gives another template is no longer asked for anything, and of one whose
+		// StatefulSet somebody has made nobody knows what it is to have.
+		if p := &o.pod; o != l && !o.set.foreign && p.exists && !p.terminating && o.ordinal < o.set.replicas && w.templates[p.template].hash == w.templates[o.set.template].hash && p.stage == model.ResizeAsked && p.askedAt < d.began-second {
 			w.violate("B", "%s is asked for other CPU and memory while %s has not answered", l.podName, o.podName)
 		}
 	}

@@ -38,7 +38,7 @@ func (j *judge) converged(w *world, words bool) string {
 			return why("%s is not there", s.name)
 		case s.replicas != want:
 			return why("%s has %d replicas of %d", s.name, s.replicas, want)
-		case w.templates[s.template].hash != hash || s.template != c.tmpls[w.setKind(s)]:
+		case !w.templates[s.template].same(&w.templates[c.tmpl]) || !w.alike(s.template, c.tmpls[w.setKind(s)]):
 			return why("%s has template %s (counts %d), not %s (%d)", s.name, w.templates[s.template].hash, w.templates[s.template].counts, hash, w.templates[c.tmpls[w.setKind(s)]].counts)
 		case s.hold != "":
 			return why("%s says that something is held", s.name)
@@ -51,10 +51,13 @@ func (j *judge) converged(w *world, words bool) string {
 			case o >= want:
 			case !l.pod.exists || !l.pod.ready || !l.pod.joined || l.pod.terminating:
 				return why("%s is not there", l.podName)
-			case w.templates[l.pod.template].hash != hash:
+			case !w.templates[l.pod.template].same(&w.templates[c.tmpl]) || w.disked() && w.templates[l.pod.template].hash != w.templates[s.template].hash:
 				return why("%s runs another template", l.podName)
 			}
 		}
+	}
+	if lacks := w.lacksDisks(c); lacks != "" {
+		return lacks
 	}
 	if claim := w.smaller(c); w.driver() != noDriver && claim != "" {
 		return why("%s has not the size of %v", claim, c.volumes)
@@ -89,8 +92,12 @@ func (j *judge) converged(w *world, words bool) string {
 		return "user system has no privileges"
 	}
 	for _, i := range w.used {
-		if l := &w.slots[i]; l.pod.joined && (l.claim.clusterID != idOf(l.volume.cluster) || l.claim.version != l.volume.version) {
-			return why("the claim of %s does not say whose volume it is and which version wrote to it: %q, %q", l.podName, l.claim.clusterID, l.claim.version)
+		for disk := range maxDisks {
+			l := &w.slots[i]
+			k := l.claimOn(disk)
+			if l.pod.joined && l.pod.sees(disk) && (k.clusterID != idOf(l.volume.cluster) || k.version != l.volume.version) {
+				return why("the claim %s does not say whose volume it is and which version wrote to it: %q, %q", l.claimNameOf(disk), k.clusterID, k.version)
+			}
 		}
 	}
 	for i := range w.budgets {

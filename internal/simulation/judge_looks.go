@@ -74,7 +74,7 @@ func (j *judge) restarts(w *world, d *daemon, l *slot) {
 // two versions some cannot be made, and CrateDB counts no node that somebody has excluded.
 func (j *judge) ranges(w *world, d *daemon, l *slot) {
 	db, c, nodes := &d.observed.Database, &w.commits[d.want], 0
-	if w.replacing(l.nodeName) && !w.hasCopies(l) {
+	if (w.replacing(l.nodeName) || w.disked() && w.emptyBy(d, l)) && !w.hasCopies(l) || w.bereft(l) {
 		return // it takes no copy away, and what is missing may be waiting for it
 	}
 	for i := range db.Nodes {
@@ -243,7 +243,9 @@ func (j *judge) excludes(w *world, d *daemon, before, value string) {
 		}
 		// A command that was given since may have taken another one back, which the daemon knows.
 		released, stays := w.commandedAt >= d.began || by.Released == "true" || c.released, l.ordinal < c.replicas[w.setKind(l.set)]
-		if k := &l.claim; was && !is && !released && stays && k.ours && k.agreed && max(k.goingAt, d.view.stalled[kindClaims]) < d.began && l.pod.joinedAt < d.began && l.pod.joined && !l.pod.terminating {
+		if its := l.goesWith(func(k *claim) bool {
+			return k.ours && k.agreed && max(k.goingAt, d.view.stalled[kindClaims]) < d.began
+		}); was && !is && !released && stays && its && l.pod.joinedAt < d.began && l.pod.joined && !l.pod.terminating {
 			w.violate("A", "the daemon takes %s off the exclusions, and %s goes with its volume", id, l.podName)
 		}
 		if l.pod.joined && l.pod.joinedAt < d.began && leaves && j.lowered[w.setIndex(l.set.name)] < d.began && was && !is {
@@ -296,7 +298,7 @@ func (j *judge) filters(w *world, d *daemon, t *table, before pin) {
 			// since then leave by a drain of their own, with a list of its own.
 			due := l.ordinal >= max(w.commits[d.want].replicas[kind], w.commits[t.drain.commit].replicas[kind])
 			// One that is drained for another volume has all others on its list: what leaves is drained later.
-			if op := w.stored.record.Operation; op != nil && op.Kind == model.OperationReplace {
+			if op := w.stored.record.Operation; op != nil && (op.Kind == model.OperationReplace || op.Kind == model.OperationRemoveDisks) {
 				due = false
 			}
 			due = due || listed(w.excludeID.effective(""), nameOf(nodeIDs, "node-", l.volume.node))

@@ -32,8 +32,11 @@ func (j *judge) mayReplace(w *world, d *daemon, s *set, want shape) {
 	}
 	s.smaller = true
 	for o := range maxOrdinals {
-		if l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]; l.claim.exists && l.claim.asked > want.size && j.lostRecord < d.began-5*second {
-			l.claim.shrinks = true
+		l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]
+		for disk := range maxDisks {
+			if k := l.claimOn(disk); k.exists && k.asked > want.size && j.lostRecord < d.began-5*second {
+				k.shrinks = true
+			}
 		}
 	}
 }
@@ -42,21 +45,25 @@ func (j *judge) mayReplace(w *world, d *daemon, s *set, want shape) {
 // and one that was applied before; of a pod that is to come onto another volume, and gets such a
 // one; of no second one before the node of the first is back. By its last look the node was empty,
 // and excluded, so that nothing comes back to it.
-func (j *judge) deletesClaim(w *world, d *daemon, l *slot) {
-	j.quietly(w, d, l.claimName)
+func (j *judge) deletesClaim(w *world, d *daemon, l *slot, disk int) {
+	name, k := l.claimNameOf(disk), l.claimOn(disk)
+	j.quietly(w, d, name)
 	c, kind := &w.commits[d.want], w.setKind(l.set)
 	want := c.volumes[kind]
+	_, there := want.of(disk)
 	switch {
 	case !c.consent || !j.consent:
-		w.violate("D", "the daemon deletes %s, and no definition that was applied before lets volumes be deleted", l.claimName)
+		w.violate("D", "the daemon deletes %s, and no definition that was applied before lets volumes be deleted", name)
+	case !there:
+		w.violate("D", "the daemon deletes %s, the claim of a disk that is not desired any more: those stay", name)
 	case !c.wants(kind) || l.ordinal >= c.replicas[kind]:
-		w.violate("D", "the daemon deletes %s, whose pod leaves with its volume kept", l.claimName)
-	case !l.claim.shape().other(want):
-		w.violate("D", "the daemon deletes %s, which is %v as desired", l.claimName, want)
-	case l.claim.class == want.class && !l.set.smaller:
-		w.violate("D", "the daemon deletes %s, which is larger than desired, and its StatefulSet never became smaller: somebody has made it so", l.claimName)
+		w.violate("D", "the daemon deletes %s, whose pod leaves with its volume kept", name)
+	case !k.shape().other(want):
+		w.violate("D", "the daemon deletes %s, which is %v as desired", name, want)
+	case k.class == want.class && !l.set.smaller:
+		w.violate("D", "the daemon deletes %s, which is larger than desired, and its StatefulSet never became smaller: somebody has made it so", name)
 	case w.templates[l.set.template].other(want) && !w.away(w.setIndex(l.set.name)):
-		w.violate("D", "the daemon deletes %s, and its pod comes back on %v, not %v", l.claimName, w.templates[l.set.template].shape, want)
+		w.violate("D", "the daemon deletes %s, and its pod comes back on %v, not %v", name, w.templates[l.set.template].shape, want)
 	}
 	eligible := 0
 	for i := range w.sets {
@@ -65,14 +72,14 @@ func (j *judge) deletesClaim(w *world, d *daemon, l *slot) {
 		}
 	}
 	if l.set.eligible && eligible < 3 {
-		w.violate("D", "the daemon deletes %s of one of %d nodes that vote: the others may not go on without it", l.claimName, eligible)
+		w.violate("D", "the daemon deletes %s of one of %d nodes that vote: the others may not go on without it", name, eligible)
 	}
 	for _, i := range w.used {
 		o := &w.slots[i]
 		switch {
 		case o == l || o.ordinal >= o.set.replicas:
-		case o.claim.ours && o.claim.goingAt < d.began, o.emptied && !o.pod.joined && j.of(o).since < d.began:
-			w.violate("D", "the daemon deletes %s, and %s is without its volume", l.claimName, o.podName)
+		case o.goesWith(func(k *claim) bool { return k.ours && k.goingAt < d.began }), o.emptied && !o.pod.joined && j.of(o).since < d.began:
+			w.violate("D", "the daemon deletes %s, and %s is without its volume", name, o.podName)
 		}
 	}
 	j.empty(w, d, l)
@@ -109,14 +116,20 @@ func (j *judge) empty(w *world, d *daemon, l *slot) {
 
 // doomed: a volume goes whose claim a daemon has deleted. Whatever took its pod down, what was found
 // empty has stayed so: a copy that came back is started elsewhere too.
-func (j *judge) doomed(w *world, l *slot, s *shard) {
-	if !l.claim.ours || !s.allocated || j.disturbed >= l.claim.goingAt {
+func (j *judge) doomed(w *world, l *slot, s *shard, lost func(int) bool) {
+	for disk := range maxDisks {
+		if k := l.claimOn(disk); lost(disk) && k.exists && (!k.ours || j.disturbed >= k.goingAt) {
+			return
+		}
+	}
+	if !s.allocated || lost(0) && !l.claim.exists {
 		return
 	}
 	on, elsewhere := false, false
 	for k := range s.copies {
-		on = on || s.copies[k].synced && s.copies[k].slot == l.index
-		elsewhere = elsewhere || s.copies[k].synced && s.copies[k].slot != l.index
+		its := s.copies[k].slot == l.index && lost(s.copies[k].disk)
+		on = on || s.copies[k].synced && its
+		elsewhere = elsewhere || s.copies[k].synced && !its
 	}
 	if on && !elsewhere {
 		w.violate("A", "%s goes with its volume, whose claim a daemon has deleted, and it has the last whole copy of %s, shard %d", l.podName, w.tables[s.table].name, s.id)
@@ -127,7 +140,7 @@ func (j *judge) doomed(w *world, l *slot, s *shard) {
 func (w *world) replacing(node string) bool {
 	for _, i := range w.used {
 		if l := &w.slots[i]; l.nodeName == node {
-			return l.claim.going && l.claim.agreed
+			return l.goesWith(func(k *claim) bool { return k.going && k.agreed }) || w.removesFrom(l)
 		}
 	}
 	return false
@@ -140,4 +153,14 @@ func (j *judge) ending(w *world, d *daemon) bool {
 		l := &w.slots[i]
 		return l.pod.terminating && l.pod.joined && j.of(l).cause == byFault && j.of(l).since >= d.began
 	})
+}
+
+// goesWith: a claim of a slot is one that a function knows.
+func (l *slot) goesWith(is func(*claim) bool) bool {
+	for disk := range maxDisks {
+		if k := l.claimOn(disk); k.exists && is(k) {
+			return true
+		}
+	}
+	return false
 }

@@ -62,7 +62,7 @@ func swappedWorld() *world {
 }
 
 func TestTheJudgeSeesWhatGoesWrongWithTheReplacementOfVolumes(t *testing.T) {
-	deletes := func(w *world) { w.judge.deletesClaim(w, w.daemons[0], &w.slots[0]) }
+	deletes := func(w *world) { w.judge.deletesClaim(w, w.daemons[0], &w.slots[0], 0) }
 	goes := func(w *world, slot int) {
 		w.slots[slot].claim.going, w.slots[slot].claim.ours, w.slots[slot].claim.agreed = true, true, true
 		w.slots[slot].claim.goingAt = w.now - second
@@ -149,7 +149,7 @@ func TestTheJudgeSeesWhatGoesWrongWithTheReplacementOfVolumes(t *testing.T) {
 		{"the last copy has come back when the volume goes", "A", func(w *world) {
 			goes(w, 0)
 			holds(w)
-			w.losesClaim(&w.slots[0])
+			w.losesClaim(&w.slots[0], 0)
 		}},
 		{"the daemon restarts the pod, and the last copy has come back", "D", func(w *world) {
 			goes(w, 0)

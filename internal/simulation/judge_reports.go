@@ -32,6 +32,7 @@ func (j *judge) reported(w *world, d *daemon, r *model.Report) {
 	}
 	j.ends(w, d, r)
 	j.expanded(w, d, r)
+	j.disksRemoved(w, d, r)
 	j.resized(w, d, r)
 	switch r.Reason {
 	case "RestartSucceeded", "RevisionVerified", "UpgradeSucceeded":
@@ -65,7 +66,10 @@ func (j *judge) truth(w *world, d *daemon, r *model.Report) {
 			if j.of(l).cause == byDaemon {
 				w.violate("F", "%s is reported of %s, and %s is away (%s)", r.Reason, r.Revision, l.podName, j.of(l).cause)
 			}
-			if hash := w.templates[l.pod.template].hash; l.pod.exists && !l.pod.terminating && hash != w.templates[c.tmpl].hash &&
+			if lacks := w.lacksDisks(c); r.Reason == "RevisionVerified" && lacks != "" {
+				w.violate("F", "%s is reported of %s, and %s", r.Reason, r.Revision, lacks)
+			}
+			if hash := w.templates[l.pod.template].hash; l.pod.exists && !l.pod.terminating && !w.templates[l.pod.template].same(&w.templates[c.tmpl]) &&
 				(r.Reason != "UpgradeSucceeded" || w.versionOf(l) != c.version) {
 				w.violate("F", "%s is reported of %s, and %s runs %s, not %s", r.Reason, r.Revision, l.podName, hash, w.templates[c.tmpl].hash)
 			}

@@ -15,10 +15,11 @@ func (j *judge) raised(w *world, s *set, to int) {
 
 // applied: a daemon writes a StatefulSet.
 func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, wanted int) {
-	if !s.orphaned {
+	if !s.orphaned && !w.widens(s, wanted) {
 		j.quietly(w, d, s.name) // what is gone comes back whatever was said meanwhile
 	}
 	j.recreates(w, s, e, wanted)
+	j.narrows(w, d, s, e, &w.templates[wanted])
 	if s.exists && e.Replicas < s.replicas {
 		j.lowers(w, s, e.Replicas, w.now)
 	}
@@ -48,13 +49,13 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, want
 	// or more since the record began to keep it.
 	kept := max(templateByKey(w.stored.record.Saved[beforeName(s.name)]), 0)
 	for _, t := range []int{s.template, head.tmpl, s.previous, s.earlier, s.proven, s.provenBefore, kept} {
-		if !s.exists || byHand || hash == w.templates[t].hash {
+		if !s.exists || byHand || w.templates[wanted].same(&w.templates[t]) {
 			return
 		}
 	}
 	index := w.setIndex(s.name)
 	for o := range maxOrdinals {
-		if p := &w.slots[index*maxOrdinals+o].pod; p.exists && w.templates[p.template].hash == hash {
+		if p := &w.slots[index*maxOrdinals+o].pod; p.exists && w.templates[p.template].same(&w.templates[wanted]) {
 			return
 		}
 	}

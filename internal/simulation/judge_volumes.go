@@ -13,6 +13,7 @@ func (j *judge) disruptions(w *world, b *budget) {
 	if b.allowed == 0 || b.observed != b.generation || !w.stored.record.Bootstrap.Done || j.forgotten(w) {
 		return
 	}
+	j.held(w, b)
 	wanted := 0
 	for i := range w.sets {
 		s := &w.sets[i]
@@ -57,28 +58,29 @@ func (j *judge) forgotten(w *world) bool {
 
 // asks: a daemon asks for a larger volume: for what Git says, and of each StatefulSet for one
 // alone until that has grown.
-func (j *judge) asks(w *world, d *daemon, l *slot, size int) {
-	j.quietly(w, d, l.claimName)
-	if want := w.commits[d.want].volumes[w.setKind(l.set)].size; size != want {
-		w.violate("H", "the daemon asks for %d GiB for %s, and Git says %d", size, l.claimName, want)
+func (j *judge) asks(w *world, d *daemon, l *slot, disk, size int) {
+	name, mine := l.claimNameOf(disk), l.claimOn(disk)
+	j.quietly(w, d, name)
+	if want, _ := w.commits[d.want].volumes[w.setKind(l.set)].of(disk); size != want.size {
+		w.violate("H", "the daemon asks for %d GiB for %s, and Git says %d", size, name, want.size)
 	}
 	// What had grown may have gone with its pod since the daemon looked.
 	gone := &j.grownGone[w.setIndex(l.set.name)]
 	grown, flying := gone.size >= size && max(gone.at, d.view.stalled[kindClaims]) >= d.began, (*slot)(nil)
 	for o := range maxOrdinals {
 		other := &w.slots[w.setIndex(l.set.name)*maxOrdinals+o]
-		c := &other.claim
+		c := other.claimOn(disk)
 		switch {
-		case !c.exists || other == l || c.asked < size:
-		case c.capacity >= size, c.resize == model.ResizeNode && (!other.mounted() || d.view.stalled[kindPods] >= other.pod.started):
+		case !c.exists || other == l || c.asked < size || c.unbound:
+		case c.capacity >= size, c.resize == model.ResizeNode && (!other.mounted(disk) || d.view.stalled[kindPods] >= other.pod.started):
 			grown = true // nor does anything show that a pod has mounted it by now
-		case c.asked != size, c.class != l.claim.class: // one that is to be replaced grows for nobody
+		case c.asked != size, c.class != mine.class: // one that is to be replaced grows for nobody
 		case c.askedBy == d && c.askedAt >= d.began, c.askedAt < d.began && d.view.stalled[kindClaims] <= c.askedAt:
 			flying = other
 		}
 	}
 	if flying != nil && !grown {
-		w.violate("pace", "the daemon asks for %d GiB for %s, and %s has not grown yet", size, l.claimName, flying.claimName)
+		w.violate("pace", "the daemon asks for %d GiB for %s, and %s has not grown yet", size, name, flying.claimNameOf(disk))
 	}
 }
 
@@ -87,15 +89,22 @@ func (j *judge) asks(w *world, d *daemon, l *slot, size int) {
 func (j *judge) orphans(w *world, d *daemon, s *set) {
 	j.quietly(w, d, s.name)
 	want := w.commits[d.want].volumes[w.setKind(s)]
-	if have := w.templates[s.template].shape; have.other(want) {
+	have := w.templates[s.template].shape
+	if disks := j.mayRecreate(w, s, want); s.returns {
+		return
+	} else if have.other(want) {
 		j.mayReplace(w, d, s, want)
-	} else if have.size >= want.size {
+	} else if !have.smaller(want) && !disks {
 		w.violate("H", "%s is to be recreated, and its claim templates have %d GiB of %d", s.name, have.size, want.size)
 	}
 	for o := range maxOrdinals {
 		l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]
-		if c := &l.claim; l.mounted() && c.exists && c.class == want.class && c.capacity < want.size && max(c.since, d.view.stalled[kindClaims]) < d.began && (c.asked <= want.size || !w.schedule.Start.Swaps) {
-			w.violate("H", "%s is to be recreated, and %s has %d GiB of %d", s.name, l.claimName, c.capacity, want.size)
+		for disk := range maxDisks {
+			c := l.claimOn(disk)
+			want, there := want.of(disk)
+			if there && l.mounted(disk) && c.exists && c.class == want.class && c.capacity < want.size && max(c.since, d.view.stalled[kindClaims]) < d.began && (c.asked <= want.size || !w.schedule.Start.Swaps) {
+				w.violate("H", "%s is to be recreated, and %s has %d GiB of %d", s.name, l.claimNameOf(disk), c.capacity, want.size)
+			}
 		}
 	}
 }
@@ -121,12 +130,13 @@ func (j *judge) recreates(w *world, s *set, e *model.EffectiveSet, wanted int) {
 	if j.lostRecord >= s.orphaning.since-5*second {
 		return // nobody knows any more how it was
 	}
+	j.keepsClaims(w, s, is.shape)
 	switch {
 	case e.Replicas != s.replicas:
 		w.violate("H", "%s is recreated with %d replicas, and had %d", s.name, e.Replicas, s.replicas)
-	case is.hash != was.hash || is.counts != was.counts || is.soft != was.soft:
+	case !is.same(&was) || is.counts != was.counts || is.soft != was.soft || !keepsMounts(&was, &is):
 		w.violate("H", "%s is recreated on template %s (counts %d), and had %s (%d): its pods are of another revision now", s.name, is.hash, is.counts, was.hash, was.counts)
-	case was.other(is.shape) && is.shape != s.wants:
+	case was.other(is.shape) && (is.size != s.wants.size || is.class != s.wants.class):
 		w.violate("H", "%s is recreated with claims of %v, and had %v", s.name, is.shape, was.shape)
 	}
 }
@@ -164,7 +174,8 @@ func (j *judge) reasoned(w *world, d *daemon, l *slot) {
 		return
 	}
 	c, runs := &w.commits[d.want], &w.templates[l.pod.template]
-	if runs.hash != w.templates[c.tmpl].hash || runs.hash != w.templates[l.set.template].hash || runs.counts != w.templates[c.tmpl].counts || runs.counts != w.templates[l.set.template].counts {
+	next := &w.templates[l.set.template]
+	if !runs.same(&w.templates[c.tmpl]) || !runs.same(next) || runs.mounts != next.mounts && !w.isNarrow(w.setIndex(l.set.name)) || runs.mounts != next.mounts && next.mounts == c.volumes[w.setKind(l.set)].disks() || runs.counts != w.templates[c.tmpl].counts || runs.counts != w.templates[l.set.template].counts {
 		return
 	}
 	for i := range w.commits {
@@ -172,14 +183,19 @@ func (j *judge) reasoned(w *world, d *daemon, l *slot) {
 			return
 		}
 	}
-	if l.claim.going && l.claim.agreed {
+	if l.goesWith(func(k *claim) bool { return k.going && k.agreed }) {
 		return // its volume is replaced
 	}
 	// Both times are whole seconds where they are read.
-	waits := l.claim.resize == model.ResizeNode && l.claim.since >= l.pod.created/second*second
+	waits, since := false, millis(0)
+	for disk := range maxDisks {
+		k := l.claimOn(disk)
+		waits = waits || k.resize == model.ResizeNode && k.since >= l.pod.created/second*second
+		since = max(since, k.since)
+	}
 	// While the watch of claims brings nothing it waits as far as the daemon is shown.
-	waits = waits || d.view.stalled[kindClaims] >= max(l.claim.since, d.began)
-	if since := l.claim.since; !waits && since < d.began-second || !c.offline {
+	waits = waits || d.view.stalled[kindClaims] >= max(since, d.began)
+	if !waits && since < d.began-second || !c.offline {
 		w.violate("pace", "the daemon restarts %s, which runs what is wanted; its claim has %d GiB of %d (%s), offlineResize: restart %t",
 			l.podName, l.claim.capacity, l.claim.asked, l.claim.resize, c.offline)
 	}
@@ -187,7 +203,7 @@ func (j *judge) reasoned(w *world, d *daemon, l *slot) {
 
 // expanded: success of a growth is reported when it is true.
 func (j *judge) expanded(w *world, d *daemon, r *model.Report) {
-	if r.Action != "expand_storage" {
+	if r.Action != "expand_storage" || r.Reason == "DisksRemoved" {
 		return
 	}
 	for _, until := range d.view.stalled {
@@ -202,13 +218,17 @@ func (j *judge) expanded(w *world, d *daemon, r *model.Report) {
 			continue
 		}
 		want := c.volumes[w.setKind(s)]
-		if have := w.templates[s.template].shape; have.size < want.size || r.Reason == "VolumesReplaced" && have != want {
+		if have := w.templates[s.template].shape; have.size < want.size || r.Reason == "VolumesReplaced" && (have.size != want.size || have.class != want.class) {
 			w.violate("F", "%s is reported, and the claim templates of %s have %v, not %v", r.Reason, s.name, have, want)
 		}
 		for o := range min(s.replicas, c.replicas[w.setKind(s)]) {
 			l := &w.slots[i*maxOrdinals+o]
-			if l.claim.exists && (l.claim.capacity < want.size || r.Reason == "VolumesReplaced" && (l.claim.class != want.class || l.claim.shrinks && l.claim.asked > want.size)) {
-				w.violate("F", "%s is reported, and %s has %d GiB, %v, of %v", r.Reason, l.claimName, l.claim.capacity, l.claim.shape(), want)
+			for disk := range maxDisks {
+				k := l.claimOn(disk)
+				want, there := want.of(disk)
+				if there && k.exists && l.pod.has(disk) && (k.capacity < want.size || r.Reason == "VolumesReplaced" && (k.class != want.class || k.shrinks && k.asked > want.size)) {
+					w.violate("F", "%s is reported, and %s has %d GiB, %v, of %v", r.Reason, l.claimNameOf(disk), k.capacity, k.shape(), want)
+				}
 			}
 		}
 	}
@@ -222,12 +242,14 @@ func (j *judge) expanded(w *world, d *daemon, r *model.Report) {
 func (w *world) smaller(c *commit) string {
 	for _, i := range w.used {
 		l := &w.slots[i]
-		k := &l.claim
-		unused := k.resize == model.ResizeNode && !l.mounted()
-		want := c.volumes[w.setKind(l.set)]
-		away := k.class != want.class && l.ordinal >= c.replicas[w.setKind(l.set)] // nobody replaces what no pod uses
-		if c.wants(w.setKind(l.set)) && k.exists && !away && (k.asked < want.size || k.capacity < want.size && !unused) {
-			return l.claimName
+		for disk := range maxDisks {
+			k := l.claimOn(disk)
+			unused := k.resize == model.ResizeNode && !l.mounted(disk)
+			want, there := c.volumes[w.setKind(l.set)].of(disk)
+			away := k.class != want.class && l.ordinal >= c.replicas[w.setKind(l.set)] // nobody replaces what no pod uses
+			if c.wants(w.setKind(l.set)) && there && k.exists && !k.unbound && !away && (k.asked < want.size || k.capacity < want.size && !unused) {
+				return l.claimNameOf(disk)
+			}
 		}
 	}
 	return ""
@@ -236,12 +258,21 @@ func (w *world) smaller(c *commit) string {
 // endsVolume: a daemon takes a pod down whose claim somebody has deleted before it looked last. It is
 // the daemon that loses the volume, unless a person has agreed and another node has all that is on it.
 func (j *judge) endsVolume(w *world, d *daemon, l *slot) {
-	c := &l.claim
-	if !c.going || c.goingAt >= d.claimsAt || l.volume.node == 0 {
+	for disk := range maxDisks {
+		j.endsDisk(w, d, l, disk)
+	}
+}
+
+func (j *judge) endsDisk(w *world, d *daemon, l *slot, disk int) {
+	c := l.claimOn(disk)
+	if !c.going || c.goingAt >= d.claimsAt || l.volumeOn(disk).node == 0 || !l.pod.has(disk) {
 		return
 	}
+	if disk > 0 && !l.pod.sees(disk) && w.copyOn(l, 1<<(disk-1)) == "" {
+		return // it does without that disk, and nothing is on it
+	}
 	if !c.agreed {
-		w.violate("D", "the daemon takes %s down, and its volume goes with it: somebody has deleted %s, and nobody has agreed", l.podName, l.claimName)
+		w.violate("D", "the daemon takes %s down, and its volume goes with it: somebody has deleted %s, and nobody has agreed", l.podName, l.claimNameOf(disk))
 		return
 	}
 	if j.faultAt >= d.checked {
@@ -251,8 +282,9 @@ func (j *judge) endsVolume(w *world, d *daemon, l *slot) {
 		s := &w.shards[i]
 		on, elsewhere := false, false
 		for k := range s.copies {
-			on = on || s.copies[k].synced && s.copies[k].slot == l.index
-			elsewhere = elsewhere || s.copies[k].synced && s.copies[k].slot != l.index
+			its := s.copies[k].slot == l.index && s.copies[k].disk == disk
+			on = on || s.copies[k].synced && its
+			elsewhere = elsewhere || s.copies[k].synced && !its
 		}
 		looked := d.checked
 		if at := d.looked.tablesAt; at > 0 {
@@ -262,7 +294,7 @@ func (j *judge) endsVolume(w *world, d *daemon, l *slot) {
 			w.violate("D", "the daemon takes %s down, and its volume has the last whole copy of %s, shard %d", l.podName, w.tables[s.table].name, s.id)
 		}
 	}
-	if slices.Contains(w.voters, l.volume.node) && w.votersGone(l)*2 >= len(w.voters) {
+	if slices.Contains(w.voters, l.volume.node) && !l.staysWithout(oneDisk(disk)) && w.votersGone(l)*2 >= len(w.voters) {
 		w.violate("D", "the daemon takes %s down with its volume, and the voters that are left are no majority", l.podName)
 	}
 }
@@ -271,8 +303,14 @@ func (j *judge) endsVolume(w *world, d *daemon, l *slot) {
 func (j *judge) stops(w *world, d *daemon, s *set) {
 	for o := range maxOrdinals {
 		l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]
-		if c := &l.claim; d.acting == model.ActionSuspendSet && l.pod.exists && c.going && c.goingAt < d.claimsAt && l.volume.node != 0 {
-			w.violate("D", "%s is stopped for a suspension, and %s goes with its volume", s.name, l.podName)
+		goes := func(k *claim) bool { return k.going && k.goingAt < d.claimsAt }
+		if d.acting != model.ActionSuspendSet || !l.pod.exists || l.volume.node == 0 || !l.goesWith(goes) {
+			continue
+		}
+		for disk := range maxDisks {
+			if goes(l.claimOn(disk)) && l.pod.has(disk) && (l.pod.sees(disk) || w.copyOn(l, 1<<(disk-1)) != "") {
+				w.violate("D", "%s is stopped for a suspension, and %s goes with its volume", s.name, l.podName)
+			}
 		}
 	}
 }

@@ -71,13 +71,13 @@ func TestASettingOfOursIsNobodysOnceTheRecordAndEveryStatefulSetAreGone(t *testi
 func TestClaimsMayBeAskedWhereTheOneThatHadGrownIsGoneSince(t *testing.T) {
 	w := grownWorld()
 	w.slots[0].claim.capacity, w.slots[1].claim.asked = 130, 130
-	w.losesClaim(&w.slots[0])
+	w.losesClaim(&w.slots[0], 0)
 	c := *w.head()
 	c.sized(130)
 	w.push(c, 0)
 	d := w.daemons[0]
 	d.want, d.began = w.fetched(), w.now
-	assert.Nil(t, broken(func() { w.judge.asks(w, d, &w.slots[2], 130) }))
+	assert.Nil(t, broken(func() { w.judge.asks(w, d, &w.slots[2], 0, 130) }))
 }
 
 // Nothing is left of a cluster: its definition makes another one.
@@ -174,18 +174,18 @@ func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 		}},
 		{"it is deleted for nothing", "H", func(w *world) { w.judge.orphans(w, w.daemons[0], &w.sets[0]) }},
 		{"it is deleted before its claims have grown", "H", func(w *world) { w.judge.orphans(w, larger(w), &w.sets[0]) }},
-		{"a claim is asked for what nobody desires", "H", func(w *world) { w.judge.asks(w, w.daemons[0], &w.slots[0], 150) }},
+		{"a claim is asked for what nobody desires", "H", func(w *world) { w.judge.asks(w, w.daemons[0], &w.slots[0], 0, 150) }},
 		{"a second claim is asked before the first has grown", "pace", func(w *world) {
 			d := larger(w)
 			w.slots[1].claim.asked = 130
-			w.judge.asks(w, d, &w.slots[0], 130)
+			w.judge.asks(w, d, &w.slots[0], 0, 130)
 		}},
 		{"a claim that had grown went before the daemon looked, and two are asked", "pace", func(w *world) {
 			d := larger(w)
 			w.slots[0].claim.capacity = 130
-			w.losesClaim(&w.slots[0])
+			w.losesClaim(&w.slots[0], 0)
 			d.began, w.slots[1].claim.asked = w.now+1, 130
-			w.judge.asks(w, d, &w.slots[2], 130)
+			w.judge.asks(w, d, &w.slots[2], 0, 130)
 		}},
 		{"a pod is restarted for nothing", "pace", func(w *world) {
 			w.stored.record.Operation = &model.Operation{Kind: model.OperationRestart, Started: w.now.time().Add(-time.Second)}

@@ -106,7 +106,7 @@ func (d *daemon) seesSet(name string) bool {
 // differs: a StatefulSet is on another template than a commit wants, as its watch shows it.
 func (d *daemon) differs(c *commit) bool {
 	for i := range d.view.sets {
-		if s := &d.view.sets[i]; s.Template != d.w.templates[c.tmpl].hash {
+		if s := d.view.state[d.w.setIndex(d.view.sets[i].Name)]; !d.w.templates[s.template].same(&d.w.templates[c.tmpl]) {
 			return true
 		}
 	}
@@ -196,7 +196,7 @@ func (j *judge) begins(w *world, d *daemon, before, next *model.Record) {
 	}
 	kind := next.Operation.Kind
 	switch kind {
-	case model.OperationRestart, model.OperationUpgrade, model.OperationShrink, model.OperationSuspend:
+	case model.OperationRestart, model.OperationUpgrade, model.OperationShrink, model.OperationSuspend, model.OperationRemoveDisks:
 	default:
 		return
 	}

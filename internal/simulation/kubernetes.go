@@ -45,8 +45,9 @@ type template struct {
 	counts  int
 	bad     badness
 	soft
-	live  model.SettingList
-	shape // of the claim templates beside it; no hash has it
+	live   model.SettingList
+	shape          // of the claim templates beside it; no hash has it
+	mounts diskSet // the disks beside data0 that it mounts
 }
 
 // soft is what comes to running pods, and what no hash has: jobsLog is stats.jobs_log_size on the command
@@ -91,6 +92,7 @@ type set struct {
 	appliedAt                      millis // when its template was last written
 	byHand                         bool   // somebody has made it from a file, and no daemon has written it since
 	smaller                        bool   // it was recreated with smaller claim templates at some time
+	narrow                         narrow
 	orphaning
 	// due is when the controller looks; the cache of the controller follows at
 	// cacheDue.
@@ -118,11 +120,14 @@ type slot struct {
 	volume volume
 	// emptied: its volume went because a daemon had deleted its claim, and no node has joined on
 	// the next one yet.
-	emptied bool
-	kubelet model.ResizeStage // what its kubelet answers to a resize; "" gives what is asked for
-	full    bool              // its disk is above the low watermark, by what is not CrateDB's
-	filled  int64             // what that is
-	place   allocation.Node   // as the deciders know it, since it has joined
+	emptied  bool
+	kubelet  model.ResizeStage // what its kubelet answers to a resize; "" gives what is asked for
+	full     bool              // its disk is above the low watermark, by what is not CrateDB's
+	filled   int64             // what that is
+	fullDisk int               // which of its disks that is
+	more     [maxDisks - 1]further
+	last     diskSet         // those that its last pod had in its path.data
+	place    allocation.Node // as the deciders know it, since it has joined
 	// unwellUntil is until when its readiness probe fails, whatever its node does;
 	// unwellOn is the content of the template on which it does, 0 for none.
 	unwellUntil millis
@@ -151,12 +156,15 @@ type pod struct {
 	joinedAt       millis
 	joinDue        millis
 	readyDue       millis
+	disks, mounts  diskSet // beside data0: those that it has volumes of, and those in its path.data
 	cgroup
 }
 
 type claim struct {
 	exists             bool
 	clusterID, version string
+	made               millis // when it was made
+	unbound            bool   // it has no volume before a pod uses it
 	growth
 }
 
@@ -230,23 +238,40 @@ func (k *kubernetes) nextUID() string {
 
 // templateOf finds or makes a template.
 func (k *kubernetes) templateOf(content int, version string, counts int, bad badness, of soft, volumes shape) int {
+	return k.like(template{content: content, version: version, counts: counts, bad: bad, soft: of, shape: volumes, mounts: volumes.disks()}, "")
+}
+
+// like finds or makes a template that is like another one; the mark "" is that of what it says.
+func (k *kubernetes) like(t template, mark string) int {
+	if mark == "" {
+		mark = t.says()
+	}
 	for i := range k.templates {
-		t := &k.templates[i]
-		if t.content == content && t.version == version && t.counts == counts && t.soft == of && t.shape == volumes {
+		o := &k.templates[i]
+		if o.content == t.content && o.version == t.version && o.counts == t.counts && o.soft == t.soft && o.shape == t.shape && o.mounts == t.mounts && o.hash == mark {
 			return i
 		}
 	}
-	t := template{
-		key:  "T" + strconv.Itoa(len(k.templates)),
-		hash: "h" + strconv.Itoa(content) + "-" + version, content: content, version: version, counts: counts, bad: bad, soft: of, shape: volumes,
-	}
-	t.release, _ = allocation.ParseVersion(version)
-	if of.jobsLog != "" {
-		t.live = manifest.NewSettingList([]model.Setting{{Name: jobsLogSize, Value: of.jobsLog}})
+	t.key, t.hash = "T"+strconv.Itoa(len(k.templates)), mark
+	t.release, _ = allocation.ParseVersion(t.version)
+	if t.jobsLog != "" {
+		t.live = manifest.NewSettingList([]model.Setting{{Name: jobsLogSize, Value: t.jobsLog}})
 	}
 	k.templates = append(k.templates, t)
 	return len(k.templates) - 1
 }
+
+// says is the mark of what a process reads of it.
+func (t *template) says() string {
+	mark := "h" + strconv.Itoa(t.content) + "-" + t.version
+	if t.mounts != 0 {
+		mark += "+" + t.mounts.String()
+	}
+	return mark
+}
+
+// same: two templates say the same, whatever their disks are.
+func (t *template) same(o *template) bool { return t.content == o.content && t.version == o.version }
 
 // templateByKey reads what the record saved; -1 when there is none.
 func templateByKey(key string) int {
@@ -416,12 +441,9 @@ func (w *world) reconcile(index int) {
 		return
 	}
 	w.adopts(index)
-	for o := range maxOrdinals {
-		l := &w.slots[index*maxOrdinals+o]
-		switch {
-		case o < s.seenReplicas && !l.pod.exists:
-			w.createPod(l)
-		case o >= s.seenReplicas && l.pod.exists && !l.pod.terminating && l.pod.owner == s.seenUID:
+	failed := w.makesPods(index)
+	for o := s.seenReplicas; o < maxOrdinals && !failed; o++ {
+		if l := &w.slots[index*maxOrdinals+o]; l.pod.exists && !l.pod.terminating && l.pod.owner == s.seenUID {
 			w.say("StatefulSet controller: %s ends, the set has %d replicas", l.podName, s.seenReplicas)
 			w.judge.removed(w, l)
 			w.terminate(l)

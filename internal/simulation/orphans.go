@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"stevedore.dev/stevedore/ops/execute"
 )
@@ -19,6 +20,8 @@ type orphaning struct {
 	since             millis
 	// wants is what its claim templates were to be when it was deleted.
 	wants shape
+	// returns: it is recreated for a pod that does not come back otherwise.
+	returns bool
 }
 
 // away: the StatefulSet is not there for its pods, or does not own each of them again.
@@ -53,11 +56,13 @@ func (o objects) OrphanSet(_ context.Context, name, uid, version string, pods in
 	case s.replicas != pods:
 		return errors.New("it has other replicas by now")
 	}
-	if len(away) > 0 {
-		return errors.New("no pod of a simulated StatefulSet is held back")
-	}
 	for ordinal := range pods {
-		if p := &w.slots[index*maxOrdinals+ordinal].pod; !p.exists || p.terminating || p.owner != uid {
+		l := &w.slots[index*maxOrdinals+ordinal]
+		switch p := &l.pod; {
+		case slices.Contains(away, l.podName) && (!p.exists || p.terminating):
+		case slices.Contains(away, l.podName):
+			return errors.New("its pod may be there by now")
+		case !p.exists || p.terminating || p.owner != uid:
 			return errors.New("a pod of it is not there by now, or another's")
 		}
 	}
@@ -178,7 +183,7 @@ func (w *world) makesSet(it Item) {
 		return
 	}
 	if w.recreating() {
-		it.Call, it.Recreating, it.Replacing, it.At = 0, 0, 0, w.now-w.began+700
+		it.Call, it.Recreating, it.Replacing, it.Disking, it.At = 0, 0, 0, 0, w.now-w.began+700
 		w.left = append(w.left, it)
 	}
 }

@@ -36,6 +36,7 @@ type commit struct {
 	paused, released bool
 	volumes          [3]shape // by groupNames; nothing: nobody asks
 	amounts          [3]int   // by groupNames, of resourceTexts
+	disks            [3]int   // by groupNames, of each node; what is rendered of it is in volumes
 	consent          bool     // delete-volumes
 	offline          bool     // offlineResize: restart
 	restartedFrom    millis
@@ -125,6 +126,7 @@ func (w *world) push(c commit, lag millis) {
 	c.visible = w.now + lag
 	counts := c.replicas[1] + c.replicas[2]
 	for i := range c.tmpls {
+		c.volumes[i] = c.volumes[i].with(c.disks[i])
 		c.tmpls[i] = w.templateOf(c.content, c.version, counts, c.bad, soft{c.jobsLog, c.amounts[i]}, c.volumes[i])
 	}
 	c.tmpl = c.tmpls[1]
@@ -210,12 +212,12 @@ func (w *world) happenItems() {
 
 // faultAt is what meets a daemon's call.
 func (w *world) faultAt(d *daemon, c call) callFault {
-	if w.began < 0 || c == callTurn && w.inOperation+w.inRecreation+w.inReplacement == 0 {
+	if w.began < 0 || c == callTurn && w.inOperation+w.inRecreation+w.inReplacement+w.inDisking == 0 {
 		return noFault
 	}
 	for i := 0; i < len(w.left); i++ {
 		it := w.left[i]
-		if it.timed() || it.Recreating > w.inRecreation || it.Replacing > w.inReplacement || w.inOperation < it.Call && !(w.schedule.Start.Early && w.stored.record.ClusterID == "") {
+		if it.timed() || it.Recreating > w.inRecreation || it.Replacing > w.inReplacement || it.Disking > w.inDisking || w.inOperation < it.Call && !(w.schedule.Start.Early && w.stored.record.ClusterID == "") {
 			continue
 		}
 		if it.What < killBefore {
@@ -381,6 +383,8 @@ func (w *world) happen(it Item, d *daemon) {
 		w.pushVolumes(it, c, lag)
 	case pushConsent, dropConsent, pushClass, pushSmaller, pushClassBack, pushBoth:
 		w.pushOthers(it, c, lag)
+	case pushMoreDisks, pushFewerDisks, pushDisksBack:
+		w.pushDisks(it, c, lag)
 	case pushNeverReady:
 		c.content, c.bad = w.newContent(), badProbe
 		w.push(c, lag)
@@ -415,9 +419,7 @@ func (w *world) happenTo(it Item, d *daemon) {
 		}
 	case loseVolume:
 		w.killKube(l.kube, millis(5+it.B)*second)
-		w.say("the volume of %s is lost", l.podName)
-		w.judge.volumeLost(w, l)
-		w.loseVolume(l)
+		w.losesDisk(it, l)
 		if l.pod.exists {
 			// A new claim takes a new pod.
 			l.pod.terminating, l.pod.due = true, 0
@@ -468,32 +470,5 @@ func (w *world) happenTo(it Item, d *daemon) {
 		d.doomed = true
 	default:
 		w.happenToVolumes(it, l)
-	}
-}
-
-// victim is a slot that has a pod.
-func (w *world) victim(n int) *slot {
-	return &w.slots[w.used[n%len(w.used)]]
-}
-
-func (w *world) killKube(node int, span millis) {
-	w.dead[node] = w.now + span
-	w.say("Kubernetes node %s dies", kubeNames[node])
-	for _, i := range w.used {
-		l := &w.slots[i]
-		p := &l.pod
-		if l.kube != node || !p.exists {
-			continue
-		}
-		w.judge.fault(w, l)
-		if p.terminating {
-			p.goneDue = max(p.goneDue, w.dead[node]+w.rnd.span(100, 2000))
-		}
-		if p.phase == running {
-			w.stop(l)
-			p.phase, p.due, p.waiting = starting, w.dead[node]+w.rnd.span(100, 2000), ""
-			p.restarts++
-			w.bump(kindPods)
-		}
 	}
 }

@@ -198,3 +198,30 @@ func (w *world) commandsAt(revision string) model.Commands {
 	}
 	return w.commands
 }
+
+// victim is a slot that has a pod.
+func (w *world) victim(n int) *slot {
+	return &w.slots[w.used[n%len(w.used)]]
+}
+
+func (w *world) killKube(node int, span millis) {
+	w.dead[node] = w.now + span
+	w.say("Kubernetes node %s dies", kubeNames[node])
+	for _, i := range w.used {
+		l := &w.slots[i]
+		p := &l.pod
+		if l.kube != node || !p.exists {
+			continue
+		}
+		w.judge.fault(w, l)
+		if p.terminating {
+			p.goneDue = max(p.goneDue, w.dead[node]+w.rnd.span(100, 2000))
+		}
+		if p.phase == running {
+			w.stop(l)
+			p.phase, p.due, p.waiting = starting, w.dead[node]+w.rnd.span(100, 2000), ""
+			p.restarts++
+			w.bump(kindPods)
+		}
+	}
+}

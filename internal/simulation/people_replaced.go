@@ -10,11 +10,22 @@ import (
 const swapping = 1_600_000_000
 
 // shape is what a claim is made of: its size in GiB, and its storage class, of classNames.
-type shape struct{ size, class int }
+type shape struct {
+	size, class int
+	more        [maxDisks - 1]sort // of data1, data2
+}
 
 var classNames = [...]string{"disks", "fast", "slow"}
 
-func (s shape) String() string { return fmt.Sprintf("%d GiB of %s", s.size, classNames[s.class]) }
+func (s shape) String() string {
+	words := fmt.Sprintf("%d GiB of %s", s.size, classNames[s.class])
+	for i, m := range s.more {
+		if m.size > 0 {
+			words += fmt.Sprintf(", %s %d GiB of %s", diskName(i+1), m.size, classNames[m.class])
+		}
+	}
+	return words
+}
 
 // other: a claim of this shape never becomes one of that.
 func (s shape) other(than shape) bool { return s.class != than.class || than.size < s.size }
@@ -154,11 +165,16 @@ func (w *world) liveVolumes(i int) (of shape, known bool) {
 		of, known = w.templates[saved].shape, true
 	}
 	if op := w.stored.record.Operation; op != nil && op.Recreation != nil && op.Recreation.Set == s.name && (s.terminating || s.orphaned) {
-		if text, ok := op.Recreation.Sizes.Size(dataClaim); ok {
-			of.size = gib(text)
-		}
-		if text, ok := op.Recreation.Classes.Size(dataClaim); ok {
-			of.class = classOf(text)
+		for disk := range maxDisks {
+			sort, _ := of.of(disk)
+			text, there := op.Recreation.Sizes.Size(diskName(disk))
+			if sort.size = gib(text); !there && disk == 0 {
+				continue
+			}
+			if class, ok := op.Recreation.Classes.Size(diskName(disk)); ok {
+				sort.class = classOf(class)
+			}
+			of.put(disk, sort)
 		}
 	}
 	return of, known
@@ -217,10 +233,13 @@ func (w *world) onOthers(c *commit) string {
 	for _, i := range w.used {
 		l := &w.slots[i]
 		kind := w.setKind(l.set)
-		if want := c.volumes[kind]; !l.claim.exists || !c.wants(kind) || l.ordinal >= c.replicas[kind] {
-			continue
-		} else if l.claim.class != want.class || l.claim.shrinks && l.claim.asked > want.size {
-			return l.claimName
+		for disk := range maxDisks {
+			k := l.claimOn(disk)
+			if want, there := c.volumes[kind].of(disk); !k.exists || !there || !c.wants(kind) || l.ordinal >= c.replicas[kind] {
+				continue
+			} else if k.class != want.class || k.shrinks && k.asked > want.size {
+				return l.claimNameOf(disk)
+			}
 		}
 	}
 	return ""
@@ -231,6 +250,8 @@ func (w *world) onOthers(c *commit) string {
 // smaller (docs/volumes.md).
 func (w *world) losesShrinks() {
 	for _, i := range w.used {
-		w.slots[i].claim.shrinks = false
+		for disk := range maxDisks {
+			w.slots[i].claimOn(disk).shrinks = false
+		}
 	}
 }

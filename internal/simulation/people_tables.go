@@ -192,7 +192,11 @@ func (w *world) fillDisks(it Item) {
 	w.judge.disturbed = w.now
 	for n, i := range w.used {
 		if it.A%3 == 0 || n%2 == it.A%2 {
-			w.slots[i].full, w.slots[i].filled = true, w.slots[i].disk()/100*87
+			l := &w.slots[i]
+			if l.fullDisk = 0; l.pod.mounts.has(1) && it.B%2 == 1 {
+				l.fullDisk = 1
+			}
+			l.full, l.filled = true, l.sizeOn(l.fullDisk)/100*87
 		}
 	}
 	w.reroute = max(w.now, 1)

@@ -132,8 +132,9 @@ func (w *world) happenToVolumes(it Item, l *slot) {
 	case pushCompute, dropResize, stickKubelet:
 		w.happenToCompute(it, l)
 	case stickDriver:
-		l.claim.stuck = true
-		w.say("%s grows no more", l.claimName)
+		disk := w.diskOf(it, l)
+		l.claimOn(disk).stuck = true
+		w.say("%s grows no more", l.claimNameOf(disk))
 	case stallDisruption:
 		w.disruptionStalled = until
 		for i := range w.budgets {
@@ -158,21 +159,24 @@ func (w *world) happenToVolumes(it Item, l *slot) {
 		w.makesSet(it)
 	case agreeByHand:
 		for _, i := range w.used {
-			if c := &w.slots[i].claim; c.going && !c.agreed {
-				c.agreed = true
-				w.say("somebody says that the volume of %s may go", w.slots[i].claimName)
-				w.bump(kindClaims)
+			for disk := range maxDisks {
+				if c := w.slots[i].claimOn(disk); c.going && !c.agreed {
+					c.agreed = true
+					w.say("somebody says that the volume of %s may go", w.slots[i].claimNameOf(disk))
+					w.bump(kindClaims)
+				}
 			}
 		}
 	case deleteClaimByHand:
-		switch {
-		case !l.claim.exists:
-		case l.pod.exists:
-			l.claim.going, l.claim.goingAt = true, w.now
+		disk := w.diskOf(it, l)
+		switch c := l.claimOn(disk); {
+		case !c.exists:
+		case l.pod.has(disk):
+			c.going, c.goingAt = true, w.now
 			w.bump(kindClaims)
-			w.say("somebody deletes the claim %s, which stays until its pod has gone", l.claimName)
+			w.say("somebody deletes the claim %s, which stays until its pod has gone", l.claimNameOf(disk))
 		default:
-			w.losesClaim(l)
+			w.losesClaim(l, disk)
 		}
 	}
 }

@@ -59,8 +59,8 @@ func (s simulated) Sets(saved model.Saved) ([]plan.Set, error) {
 		}
 		t := &w.templates[index]
 		out = append(out, plan.Set{
-			ObservedSet: model.ObservedSet{Name: set.name, Group: set.group, Ours: true, MasterEligible: set.eligible, RecoverAfter: t.counts/2 + 1, Template: t.hash, Version: t.version, Settings: t.live},
-			Content:     key, Expects: t.counts, Claims: []string{"data0"},
+			ObservedSet: model.ObservedSet{Name: set.name, Group: set.group, Ours: true, MasterEligible: set.eligible, RecoverAfter: t.counts/2 + 1, Template: t.hash, Version: t.version, Settings: t.live, Unused: (t.shape.disks() &^ t.mounts).String()},
+			Content:     key, Expects: t.counts, Claims: append([]string{dataClaim}, model.Listed(t.shape.disks().String())...),
 		})
 	}
 	return out, nil

@@ -10,15 +10,14 @@ func (w *world) createPod(l *slot) {
 	if !known {
 		w.used = append(w.used, l.index)
 	}
-	if !l.claim.exists {
-		l.claim = w.newClaim(l)
-		w.bump(kindClaims)
-	}
+	w.makesClaims(l)
 	l.pod = pod{
 		exists: true, uid: w.nextUID(), owner: l.set.seenUID, template: l.set.seenTemplate, initialMasters: l.set.seenInitialMasters,
 		created: w.now, due: w.now + w.rnd.span(100, 900),
 	}
 	l.pod.cgroup = w.newCgroup(l.pod.template)
+	l.pod.disks, l.pod.mounts = w.templates[l.pod.template].shape.disks(), w.templates[l.pod.template].mounts
+	w.judge.comes(w, l)
 	if l.dangles() {
 		l.pod.collectDue = w.now + w.rnd.span(500, 4000)
 	}
@@ -58,8 +57,10 @@ func (w *world) happenPod(l *slot) {
 		if w.telling() {
 			w.say("%s is gone", l.podName)
 		}
+		l.last = p.mounts
+		held := p.disks
 		*p = pod{}
-		w.podGone(l)
+		w.podGone(l, held)
 		w.bump(kindPods)
 		l.set.due = max(w.now+w.rnd.span(10, 400), w.stalled)
 		return
@@ -110,11 +111,12 @@ func (w *world) nextPhase(l *slot) {
 		}
 		p.phase, p.waiting, p.up = running, "", true
 		p.started = w.now
+		w.opens(l)
 		w.judge.start(w, l, t.version)
 		w.bump(kindPods)
 		switch {
 		case t.bad == badHang:
-		case t.bad == badCrash || w.refusesData(l, t.version):
+		case t.bad == badCrash || w.refusesData(l, t.version) || l.mixesNodes():
 			p.up, p.waiting = false, "CrashLoopBackOff"
 			p.restarts++
 		default:

@@ -169,7 +169,7 @@ func (w *world) readNodes(db *model.Database, at *nodesAt) {
 		db.Nodes = append(db.Nodes, model.Node{
 			ID: nameOf(nodeIDs, "node-", l.volume.node), Name: l.nodeName, Version: w.versionOf(l),
 			DiskSize: l.disk(), DiskUsed: l.diskUsed(), Attributes: zoneAttributes[l.kube%3],
-			StateVersion: w.state,
+			StateVersion: w.state, Disks: l.fileSystems(),
 		})
 		at[i] = len(db.Nodes)
 	}

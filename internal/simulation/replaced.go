@@ -12,22 +12,23 @@ func (o objects) DeleteClaim(_ context.Context, name, uid string) error {
 	if err != nil {
 		return err
 	}
-	l := w.claimNamed(name)
+	l, disk := w.claimNamed(name)
 	switch {
-	case l == nil || l.claim.uid != uid:
+	case l == nil || l.claimOn(disk).uid != uid:
 		return nil
-	case !l.claim.going && w.rightMissing:
+	case !l.claimOn(disk).going && w.rightMissing:
 		return errForbidden
-	case !l.claim.going:
+	case !l.claimOn(disk).going:
+		c := l.claimOn(disk)
 		w.say("daemon %s deletes the claim %s", o.d.name, name)
-		w.judge.deletesClaim(w, o.d, l)
-		l.claim.going, l.claim.ours, l.claim.goingAt = true, true, w.now
+		w.judge.deletesClaim(w, o.d, l, disk)
+		c.going, c.ours, c.goingAt = true, true, w.now
 		w.bump(kindClaims)
-		if !l.pod.exists {
-			w.losesClaim(l)
+		if !l.pod.has(disk) {
+			w.losesClaim(l, disk)
 		}
 	default:
-		w.judge.deletesClaim(w, o.d, l)
+		w.judge.deletesClaim(w, o.d, l, disk)
 	}
 	if err := o.d.after(f); err != nil {
 		return err
@@ -35,10 +36,10 @@ func (o objects) DeleteClaim(_ context.Context, name, uid string) error {
 	if f, err = o.d.write(); err != nil {
 		return err
 	}
-	if l = w.claimNamed(name); l == nil || l.claim.uid != uid {
+	if l, disk = w.claimNamed(name); l == nil || l.claimOn(disk).uid != uid {
 		return nil // its pod has gone meanwhile
 	}
-	l.claim.agreed, l.claim.ours = true, true
+	l.claimOn(disk).agreed, l.claimOn(disk).ours = true, true
 	w.bump(kindClaims)
 	return o.d.after(f)
 }

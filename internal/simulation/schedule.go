@@ -42,21 +42,24 @@ type Start struct {
 	Swaps, NoRight bool
 	// Compute: people push other CPU and memory.
 	Compute bool
+	// Disks is how many each node has at first, where people push other numbers; 0: nobody does.
+	Disks int
 }
 
 // Item happens at a time after the beginning or, with a Call, at that call of a
-// daemon while an operation is under way; with Recreating while a StatefulSet is recreated.
+// daemon while an operation is under way; with Recreating while a StatefulSet is recreated, and so on.
 type Item struct {
 	What       What
 	At         millis
 	Call       int
 	Recreating int
 	Replacing  int // while volumes are replaced
+	Disking    int // while disks come or go
 	A, B       int
 }
 
 // timed: it happens at a time, not at a call.
-func (i *Item) timed() bool { return i.Call == 0 && i.Recreating == 0 && i.Replacing == 0 }
+func (i *Item) timed() bool { return i.Call == 0 && i.Recreating+i.Replacing+i.Disking == 0 }
 
 // What happens.
 type What uint8
@@ -111,6 +114,9 @@ const (
 	pushClassBack
 	pushBoth
 	pushCompute
+	pushMoreDisks
+	pushFewerDisks
+	pushDisksBack
 	dropResize
 	dropRight
 	hideRight
@@ -155,7 +161,7 @@ var whatNames = [whats]string{
 	"replicas are raised by hand", "push: a template whose pods never become ready", "a table requires or includes some nodes", "a table's own allocation is held", "a table's writes wait for all copies", "disks are above the low watermark", "system is denied a table, or not any more", "a pod is to be replaced by command",
 	"push: larger volumes", "push: a size between", "push: offlineResize", "a pod is deleted by hand", "a StatefulSet that is gone is made by hand", "a claim is deleted by hand", "a volume may go with its pod",
 	"push: volumes may be deleted", "push: no volume may be deleted", "push: another storage class", "push: smaller volumes", "push: the storage class before", "push: another storage class, and that volumes may be deleted",
-	"push: other CPU and memory", "pods may not be resized for a while",
+	"push: other CPU and memory", "push: more disks", "push: fewer disks", "push: the number of disks before", "pods may not be resized for a while",
 	"claims may not be deleted for a while", "nobody knows whether claims may be deleted",
 	"a pod is evicted", "Kubernetes nodes are drained", "a Kubernetes node dies", "a process dies", "a volume is lost", "a pod sticks in terminating",
 	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends", "the receiver takes no report", "the receiver's answer is lost", "a readiness probe fails", "exec fails in pods", "a view of the database is not read",
@@ -177,6 +183,8 @@ func (i Item) String() string {
 		when = fmt.Sprintf("at call %d of a recreation", i.Recreating)
 	case i.Replacing > 0:
 		when = fmt.Sprintf("at call %d of a replacement", i.Replacing)
+	case i.Disking > 0:
+		when = fmt.Sprintf("at call %d while disks change", i.Disking)
 	}
 	return fmt.Sprintf("%s: %s (%d, %d)", when, i.What, i.A, i.B)
 }
@@ -191,7 +199,7 @@ func (s Schedule) String() string {
 	for _, o := range []struct {
 		on   bool
 		word string
-	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.JSON, "the record as JSON"}, {s.Start.Swaps, "volumes are replaced"}, {s.Start.NoRight, "without the right to delete claims"}, {s.Start.Compute, "CPU and memory change"}} {
+	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.JSON, "the record as JSON"}, {s.Start.Swaps, "volumes are replaced"}, {s.Start.NoRight, "without the right to delete claims"}, {s.Start.Compute, "CPU and memory change"}, {s.Start.Disks > 0, fmt.Sprintf("%d disks", s.Start.Disks)}} {
 		if o.on {
 			b.WriteString(", " + o.word)
 		}
@@ -357,6 +365,9 @@ func NewSchedule(seed uint64) Schedule {
 	}
 	if seed >= resizing && r.oneIn(2) {
 		s.resizes(&r)
+	}
+	if seed >= disking && r.oneIn(3) {
+		s.disks(&r)
 	}
 	return s
 }

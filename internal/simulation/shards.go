@@ -46,6 +46,7 @@ func (s copyState) String() string {
 // replica is one copy of a shard, on the volume of a slot.
 type replica struct {
 	slot    int
+	disk    int // of that slot
 	node    int // the node id of the volume that it is on
 	state   copyState
 	primary bool
@@ -53,6 +54,8 @@ type replica struct {
 	synced bool
 	to     int
 	due    millis
+	// torn: the same shard is on another disk of its node, and CrateDB opens neither.
+	torn bool
 }
 
 func (s *shard) primaryActive() bool {
@@ -66,7 +69,7 @@ func (s *shard) primaryActive() bool {
 
 func (s *shard) on(slot int) *replica {
 	for i := range s.copies {
-		if c := &s.copies[i]; c.slot == slot || c.state == relocating && c.to == slot {
+		if c := &s.copies[i]; c.slot == slot && (c.state != onDisk || i == len(s.copies)-1) || c.state == relocating && c.to == slot {
 			return c
 		}
 	}
@@ -144,21 +147,6 @@ func (s *shard) promote() {
 	}
 }
 
-// loseVolume empties a volume: the next node on it is another one.
-func (w *world) loseVolume(l *slot) {
-	for i := range w.shards {
-		s := &w.shards[i]
-		kept := s.copies[:0]
-		for _, c := range s.copies {
-			if c.slot != l.index {
-				kept = append(kept, c)
-			}
-		}
-		s.copies = kept
-	}
-	l.volume = volume{}
-}
-
 func (w *world) wantedReplicas(t *table) int {
 	eligible := 0
 	for _, i := range w.used {
@@ -230,7 +218,8 @@ func (w *world) happenShards() {
 				s.allocated = true
 			case relocating:
 				target := &w.slots[c.to]
-				w.leavesFolder(c.slot, c.node, s.table, s.id)
+				w.leavesFolder(c, s)
+				c.disk = w.path(target, s.table)
 				c.slot, c.node, c.state, c.synced = c.to, target.volume.node, started, true
 			}
 			s.stale()

@@ -82,10 +82,13 @@ func (o objects) AnnotateClaim(_ context.Context, name string, annotations map[s
 		return err
 	}
 	for _, i := range w.used {
-		if l := &w.slots[i]; l.claimName == name {
-			l.claim.clusterID, l.claim.version = annotations[names.ClusterIDAnnotation], annotations[names.VersionAnnotation]
-			w.bump(kindClaims)
-			return o.d.after(f)
+		for disk := range maxDisks {
+			c := w.slots[i].claimOn(disk)
+			if (disk == 0 || c.exists) && w.slots[i].claimNameOf(disk) == name {
+				c.clusterID, c.version = annotations[names.ClusterIDAnnotation], annotations[names.VersionAnnotation]
+				w.bump(kindClaims)
+				return o.d.after(f)
+			}
 		}
 	}
 	return execute.ErrNotFound

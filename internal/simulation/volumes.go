@@ -51,8 +51,11 @@ var sizeTexts = func() (all [512]string) {
 // gib reads such a text; 0 for another one.
 func gib(text string) int {
 	n, err := strconv.Atoi(strings.TrimSuffix(text, "Gi"))
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0
+	case n >= int(gibibyte): // of a claim whose template nobody knows
+		return n / int(gibibyte)
 	}
 	return n
 }
@@ -82,7 +85,7 @@ func (w *world) newClaim(l *slot) claim {
 	c := claim{exists: true}
 	if w.driver() != noDriver {
 		of := w.templates[l.set.seenTemplate].shape
-		c.uid, c.asked, c.class = w.nextUID(), of.size, of.class
+		c.uid, c.asked, c.class, c.made = w.nextUID(), of.size, of.class, w.now
 		c.capacity = w.gives(c.asked)
 	}
 	return c
@@ -97,10 +100,13 @@ func (w *world) gives(size int) int {
 
 // disk is how large CrateDB sees the file system of a node.
 func (l *slot) disk() int64 {
-	if l.claim.capacity > 0 {
-		return int64(l.claim.capacity) * gibibyte
+	all := int64(0)
+	for disk := range maxDisks {
+		if disk == 0 || l.pod.sees(disk) {
+			all += l.sizeOn(disk)
+		}
 	}
-	return diskSize
+	return all
 }
 
 func (w *world) takes() millis {
@@ -110,14 +116,16 @@ func (w *world) takes() millis {
 	return w.rnd.span(100, 2*second)
 }
 
-// mounted: the kubelet has the volume, whatever the process in the pod does.
-func (l *slot) mounted() bool { return l.pod.exists && l.pod.started > 0 }
+// mounted: the kubelet has the volume of a disk, whatever the process in the pod does.
+func (l *slot) mounted(disk int) bool { return l.pod.has(disk) && l.pod.started > 0 }
 
 func (w *world) claimsDue() millis {
 	due := never
 	for _, i := range w.used {
-		if at := w.slots[i].claim.due; at > 0 {
-			due = min(due, at)
+		for disk := range maxDisks {
+			if at := w.slots[i].claimOn(disk).due; at > 0 {
+				due = min(due, at)
+			}
 		}
 	}
 	return due
@@ -125,9 +133,11 @@ func (w *world) claimsDue() millis {
 
 func (w *world) happenClaims() {
 	for _, i := range w.used {
-		if c := &w.slots[i].claim; c.due > 0 && c.due <= w.now {
-			c.due = 0
-			w.drives(&w.slots[i])
+		for disk := range maxDisks {
+			if c := w.slots[i].claimOn(disk); c.due > 0 && c.due <= w.now {
+				c.due = 0
+				w.drives(&w.slots[i], disk)
+			}
 		}
 	}
 }
@@ -140,14 +150,14 @@ func (w *world) resizes(c *claim, state model.ResizeState) {
 }
 
 // drives is what a driver does next with a claim that asks for more than it has.
-func (w *world) drives(l *slot) {
-	c := &l.claim
+func (w *world) drives(l *slot, disk int) {
+	c := l.claimOn(disk)
 	switch {
 	case !c.exists:
 	case c.asked <= c.capacity:
 		w.resizes(c, model.ResizeNone)
 	case w.driver() == limitedDriver && c.asked > mostSize && !w.unlimited:
-		w.say("the driver cannot give %s %d GiB", l.claimName, c.asked)
+		w.say("the driver cannot give %s %d GiB", l.claimNameOf(disk), c.asked)
 		w.resizes(c, model.ResizeFailed)
 	case c.resize == model.ResizeNone, c.resize == model.ResizeFailed:
 		w.resizes(c, model.ResizeController)
@@ -158,18 +168,18 @@ func (w *world) drives(l *slot) {
 		if w.driver() != offlineDriver {
 			c.due = w.now + w.takes()
 		}
-	case l.mounted():
-		w.follows(l)
+	case l.mounted(disk):
+		w.follows(l, disk)
 	}
 }
 
 // follows: the file system is as large as the volume by now.
-func (w *world) follows(l *slot) {
-	c := &l.claim
+func (w *world) follows(l *slot, disk int) {
+	c := l.claimOn(disk)
 	c.capacity = w.gives(c.asked)
-	w.say("%s has %d GiB", l.claimName, c.capacity)
+	w.say("%s has %d GiB", l.claimNameOf(disk), c.capacity)
 	w.resizes(c, model.ResizeNone)
-	if l.full && l.diskUsed()*100 < l.disk()*85 {
+	if l.fullOn(disk) && l.usedOn(disk)*100 < l.sizeOn(disk)*85 {
 		l.full, l.filled = false, 0
 		w.judge.disturbed, w.reroute = w.now, max(w.now, 1)
 	}
@@ -181,41 +191,47 @@ func (w *world) follows(l *slot) {
 // mounts: a pod that starts has its volume mounted, and then each driver makes the file system
 // larger.
 func (w *world) mounts(l *slot) {
-	if c := &l.claim; c.resize == model.ResizeNode && !c.stuck {
-		w.follows(l)
+	for disk := range maxDisks {
+		if c := l.claimOn(disk); l.pod.has(disk) && c.resize == model.ResizeNode && !c.stuck {
+			w.follows(l, disk)
+		}
 	}
 }
 
 // podGone: a claim that somebody has deleted goes with its pod.
-func (w *world) podGone(l *slot) {
-	if l.claim.going {
-		w.losesClaim(l)
+func (w *world) podGone(l *slot, held diskSet) {
+	for disk := range maxDisks {
+		if l.claimOn(disk).going && held.has(disk) {
+			w.losesClaim(l, disk)
+		}
 	}
 }
 
-func (w *world) losesClaim(l *slot) {
-	w.say("the claim %s is gone, and its volume with it", l.claimName)
+func (w *world) losesClaim(l *slot, disk int) {
+	c := l.claimOn(disk)
+	w.say("the claim %s is gone, and its volume with it", l.claimNameOf(disk))
 	gone := &w.judge.grownGone[w.setIndex(l.set.name)]
-	gone.size, gone.at = l.claim.capacity, w.now
-	if l.claim.resize == model.ResizeNode {
-		gone.size = l.claim.asked // its volume has grown, and the file system follows
+	gone.size, gone.at = c.capacity, w.now
+	if c.resize == model.ResizeNode {
+		gone.size = c.asked // its volume has grown, and the file system follows
 	}
-	w.judge.volumeLost(w, l)
-	w.loseVolume(l)
-	l.emptied = l.claim.ours
-	l.claim = claim{}
+	w.judge.volumeLost(w, l, oneDisk(disk))
+	w.loseDisks(l, oneDisk(disk))
+	l.emptied = c.ours
+	*c = claim{}
 	w.bump(kindClaims)
 }
 
 // repairsDrivers: whatever has kept volumes from growing is over.
 func (w *world) repairsDrivers() {
 	for _, i := range w.used {
-		l := &w.slots[i]
-		c := &l.claim
-		again := c.stuck || w.driver() == silentDriver
-		c.stuck = false
-		if again && c.exists && c.asked > c.capacity {
-			c.due = w.now + second
+		for disk := range maxDisks {
+			c := w.slots[i].claimOn(disk)
+			again := c.stuck || w.driver() == silentDriver
+			c.stuck = false
+			if again && c.exists && c.asked > c.capacity {
+				c.due = w.now + second
+			}
 		}
 	}
 }
@@ -227,20 +243,22 @@ func (o objects) GrowClaim(_ context.Context, name, uid string, change model.Cla
 	if err != nil {
 		return err
 	}
-	l := w.claimNamed(name)
+	l, disk := w.claimNamed(name)
 	if l == nil {
 		return execute.ErrNotFound
 	}
-	c, n := &l.claim, gib(change.Size)
+	c, n := l.claimOn(disk), gib(change.Size)
 	switch {
 	case c.uid != uid:
 		return errConflict
+	case c.unbound:
+		return errors.New("403: Only bound persistent volume claims can be expanded")
 	case n == c.asked:
 		return o.d.after(f)
 	case n < c.asked && n <= c.capacity:
 		return errors.New("422: spec.resources.requests.storage: field can not be less than status.capacity")
 	}
-	w.judge.asks(w, o.d, l, n)
+	w.judge.asks(w, o.d, l, disk, n)
 	if w.telling() {
 		w.say("daemon %s asks for %d GiB for %s, which has %d", o.d.name, n, name, c.capacity)
 	}
@@ -251,13 +269,15 @@ func (o objects) GrowClaim(_ context.Context, name, uid string, change model.Cla
 	return o.d.after(f)
 }
 
-func (w *world) claimNamed(name string) *slot {
+func (w *world) claimNamed(name string) (l *slot, disk int) {
 	for _, i := range w.used {
-		if l := &w.slots[i]; l.claimName == name && l.claim.exists {
-			return l
+		for disk := range maxDisks {
+			if l := &w.slots[i]; l.claimOn(disk).exists && l.claimNameOf(disk) == name {
+				return l, disk
+			}
 		}
 	}
-	return nil
+	return nil, 0
 }
 
 // watchClaims is what a watch shows of the claims.
@@ -265,11 +285,11 @@ func (d *daemon) watchClaims() {
 	w, v := d.w, &d.view
 	v.claims = v.claims[:0]
 	for _, i := range w.used {
-		l := &w.slots[i]
-		if !l.claim.exists {
-			continue
+		for disk := range maxDisks {
+			if l := &w.slots[i]; l.claimOn(disk).exists {
+				v.claims = append(v.claims, w.seenClaim(l, disk))
+			}
 		}
-		v.claims = append(v.claims, w.seenClaim(l))
 	}
 }
 
@@ -278,7 +298,13 @@ func volumeTemplate(set string, of shape) []model.VolumeTemplate {
 	if of.size == 0 {
 		return nil
 	}
-	return []model.VolumeTemplate{{Set: set, Name: dataClaim, Size: int64(of.size) * gibibyte, Text: sizeTexts[of.size], Class: classNames[of.class]}}
+	var out []model.VolumeTemplate
+	for disk := range maxDisks {
+		if sort, there := of.of(disk); there {
+			out = append(out, model.VolumeTemplate{Set: set, Name: diskName(disk), Size: int64(sort.size) * gibibyte, Text: sizeTexts[sort.size], Class: classNames[sort.class]})
+		}
+	}
+	return out
 }
 
 func (w *world) firstVolumes() (of [3]shape) {
@@ -291,10 +317,19 @@ func (w *world) firstVolumes() (of [3]shape) {
 // endsClaims: what somebody deletes goes before people see what is left.
 func (w *world) endsClaims() {
 	for _, i := range w.used {
-		if l := &w.slots[i]; l.claim.going && !l.claim.ours {
+		l, goes := &w.slots[i], false
+		for disk := range maxDisks {
+			if c := l.claimOn(disk); c.going && !c.ours {
+				if goes = true; l.pod.up || l.pod.joined {
+					w.judge.fault(w, l)
+					w.stop(l)
+				}
+				w.losesClaim(l, disk)
+			}
+		}
+		if goes {
 			w.judge.fault(w, l)
 			w.stop(l)
-			w.losesClaim(l)
 			if l.pod.exists && !l.pod.terminating {
 				w.terminate(l)
 			}
@@ -305,8 +340,10 @@ func (w *world) endsClaims() {
 // retriesDrivers: what a driver could not give and can by now it tries again.
 func (w *world) retriesDrivers() {
 	for _, i := range w.used {
-		if c := &w.slots[i].claim; c.resize == model.ResizeFailed && w.unlimited {
-			c.due = w.now + second
+		for disk := range maxDisks {
+			if c := w.slots[i].claimOn(disk); c.resize == model.ResizeFailed && w.unlimited {
+				c.due = w.now + second
+			}
 		}
 	}
 }
@@ -318,8 +355,10 @@ func (o objects) DeletedClaims(context.Context) ([]model.Claim, error) {
 	o.d.claimsAt = w.now
 	var out []model.Claim
 	for _, i := range w.used {
-		if l := &w.slots[i]; l.claim.exists && l.claim.going {
-			out = append(out, w.seenClaim(l))
+		for disk := range maxDisks {
+			if c := w.slots[i].claimOn(disk); c.exists && c.going {
+				out = append(out, w.seenClaim(&w.slots[i], disk))
+			}
 		}
 	}
 	if len(out) == 0 {
@@ -328,14 +367,20 @@ func (o objects) DeletedClaims(context.Context) ([]model.Claim, error) {
 	return out, o.d.before(o.d.call(callLook))
 }
 
-func (w *world) seenClaim(l *slot) model.Claim {
-	c := &l.claim
-	seen := model.Claim{Name: l.claimName, Set: l.set.name, Ordinal: l.ordinal, ClusterID: c.clusterID, Version: c.version, Phase: "Bound", Terminating: c.going, Replace: c.agreed}
+func (w *world) seenClaim(l *slot, disk int) model.Claim {
+	c := l.claimOn(disk)
+	seen := model.Claim{Name: l.claimNameOf(disk), Set: l.set.name, Ordinal: l.ordinal, ClusterID: c.clusterID, Version: c.version, Phase: "Bound", Terminating: c.going, Replace: c.agreed}
 	if c.going {
 		seen.Deleted = (c.goingAt / second * second).time()
 	}
 	if w.driver() != noDriver {
-		seen.UID, seen.Template, seen.Class = c.uid, dataClaim, classNames[c.class]
+		seen.UID, seen.Template, seen.Class = c.uid, diskName(disk), classNames[c.class]
+		if c.unbound {
+			seen.Phase = "Pending"
+		}
+		if w.disked() {
+			seen.Made = (c.made / second * second).time()
+		}
 		seen.Requested, seen.Capacity, seen.Resize = int64(c.asked)*gibibyte, int64(c.capacity)*gibibyte, c.resize
 		if c.resize == model.ResizeNode {
 			seen.Follows = (c.since / second * second).time()

@@ -56,6 +56,8 @@ type world struct {
 	// inRecreation counts them while a StatefulSet is recreated, inReplacement while volumes are
 	// replaced.
 	inRecreation, inReplacement int
+	// inDisking counts them while disks come or go.
+	inDisking int
 	// rightMissing: the daemons may not delete claims; whether they may is not known until rightUnknown.
 	rightMissing bool
 	rightUnknown millis
