@@ -32,6 +32,9 @@ type NodeConfig struct {
 	// Volumes is the folder of the volumes on which path.data lies, each with its SizeFile;
 	// "": the size of the disk does not come from there.
 	Volumes string
+	// RepositoryFolders are the folders of this machine that paths of path.repo, inside of a
+	// container, stand for; one that is not there stands for itself.
+	RepositoryFolders map[string]string
 }
 
 // ErrRefused is a start that CrateDB itself would refuse, in its words.
@@ -150,7 +153,7 @@ func (cfg NodeConfig) spec() (model.NodeSpec, string, error) {
 		Name: settings["node.name"], ClusterName: settings["cluster.name"], Address: cfg.Address, DataID: id.DataID,
 		VolumeClusterID: id.ClusterID, VolumeNodeID: id.NodeID, Version: version, Settings: settings,
 		Master: settings["node.master"] != "false", Data: settings["node.data"] != "false", Attributes: map[string]string{},
-		HTTPPort: 4200, PSQLPort: 5432, TransportPort: 4300,
+		HTTPPort: 4200, PSQLPort: 5432, TransportPort: 4300, RepositoryFolders: cfg.RepositoryFolders,
 	}
 	if id.Version != "" {
 		if spec.VolumeVersion, err = model.ParseVersion(id.Version); err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
@@ -17,14 +18,18 @@ import (
 // HubOptions are how a hub behaves. The zero value is a usable default.
 type HubOptions struct {
 	Log *slog.Logger // nil discards
-	// Model is the model's speeds. A zero field is the model's default.
+	// Model is the model's speeds. A zero field is the model's default; a zero Seed is another
+	// one each time, so that no two hubs have the same ids. What is in repositories of type fs
+	// is in folders of this machine, unless a Store says otherwise.
 	Model model.Options
 	Now   func() time.Time // nil is time.Now
 	// HoldLimit caps how long a statement is held that CrateDB holds for 30 or 60 s; 0
 	// leaves it.
 	HoldLimit time.Duration
-	// SnapshotTakes is how long a snapshot runs; 0 is 1 s.
+	// SnapshotTakes is how long a snapshot runs in addition to what its bytes do; 0 is 1 s.
 	SnapshotTakes time.Duration
+	// RestoreTakes is how long the restore of a shard takes in addition to what its bytes do.
+	RestoreTakes time.Duration
 }
 
 // Hub holds the state of every simulated cluster of a sandbox.
@@ -59,9 +64,15 @@ func NewHub(o HubOptions) *Hub {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Model.Store == nil {
+		o.Model.Store = model.Files()
+	}
+	for o.Model.Seed == 0 {
+		o.Model.Seed = rand.Uint64()
+	}
 	m := model.New(o.Now(), o.Model)
 	h := &Hub{opts: o, model: m, nodes: map[int]*attached{}, folders: map[string]*folders{}, changed: make(chan struct{})}
-	h.engine = &sql.Engine{Model: m, SnapshotTakes: o.SnapshotTakes, Stop: h.stopNode}
+	h.engine = &sql.Engine{Model: m, SnapshotTakes: o.SnapshotTakes, RestoreTakes: o.RestoreTakes, Stop: h.stopNode}
 	return h
 }
 
@@ -332,6 +343,11 @@ func (h *Hub) execute(ctx context.Context, a *attached, s *sql.Session, f frame)
 		for res.Ready != nil && !res.Ready() && h.opts.Now().Sub(begin) < held(res.Wait) {
 			if !h.wait(ctx, a) {
 				return reply{Gone: true}
+			}
+		}
+		if res.Failed != nil {
+			if err := res.Failed(); err != nil {
+				return reply{Error: err}
 			}
 		}
 		return reply{Columns: wireColumns(res.Columns), HasRows: res.Columns != nil, Rows: res.Rows, RowCount: res.RowCount, Tag: res.Tag}

@@ -33,6 +33,17 @@ func RunNodeArgs(ctx context.Context, args, env []string, out io.Writer) int {
 	fs.StringVar(&cfg.SeedFile, "seed-file", "", "file with an address of a peer a line, read again all the time")
 	fs.StringVar(&cfg.Volumes, "volumes", "", "folder of volumes; a file NAME.size beside the folder NAME has its bytes, read again all the time")
 	fs.StringVar(&cfg.DataDir, "data-dir", "", "folder that takes the place of -Cpath.data")
+	fs.Func("repository-folder", "PATH=FOLDER: the folder of this machine that a path of -Cpath.repo stands for", func(text string) error {
+		path, folder, ok := strings.Cut(text, "=")
+		if !ok {
+			return fmt.Errorf("%q is not PATH=FOLDER", text)
+		}
+		if cfg.RepositoryFolders == nil {
+			cfg.RepositoryFolders = map[string]string{}
+		}
+		cfg.RepositoryFolders[path] = folder
+		return nil
+	})
 	seeds := fs.String("seed-hosts", "", "addresses of peers, comma-separated")
 	if err := fs.Parse(args); err != nil {
 		return 2

@@ -103,7 +103,7 @@ func TestASystemWhoseStatementsAreKilledKnowsNothing(t *testing.T) {
 // Seen on 6.4.3: the list of such a repository is empty, without an error.
 func TestASnapshotThatRunsIsSeenThoughItsRepositoryIsGone(t *testing.T) {
 	if !testcluster.IsReal() {
-		t.Skip("a simulated repository has no folder: set CRATEDB_HOME")
+		t.Skip("the simulator has no generate_series: set CRATEDB_HOME")
 	}
 	r := start(t, testcluster.Options{})
 	r.Run("CREATE TABLE doc.t (a TEXT) CLUSTERED INTO 3 SHARDS WITH (number_of_replicas = 0)",

@@ -141,7 +141,7 @@ func (n *Node) startSimulated(args []string) {
 	go func() {
 		defer close(done)
 		err := cratesim.RunNode(ctx, cratesim.NodeConfig{
-			Hub: c.socket, Address: n.Address, Args: append(args, "-Cpath.data=/data/data0"), Version: c.Version,
+			Hub: c.socket, Address: n.Address, Args: append(args, "-Cpath.data=/data/data0", "-Cpath.repo="+c.Repositories()), Version: c.Version,
 			Env: []string{"CRATE_HEAP_SIZE=384m"}, DataDir: filepath.Join(n.Folder(), "data0"),
 		})
 		if err != nil && ctx.Err() == nil {

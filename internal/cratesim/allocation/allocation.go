@@ -75,6 +75,13 @@ type Copy struct {
 	// Snapshotted is true while a snapshot reads the shard's primary, Snapshots while any
 	// snapshot runs.
 	Snapshotted, Snapshots bool
+	// Restored is true for the primary of a shard that comes from a snapshot and has not
+	// been started yet; Size is then what it will take, in bytes.
+	Restored bool
+	Size     int64
+	// RestoreFailed is why the shard's primary does not come from its snapshot any more, ""
+	// for one that does or that began empty.
+	RestoreFailed string
 	// Copies is how many copies the shard is to have, the primary with them.
 	Copies int
 	// Others are the other copies of the shard that are on a node.
@@ -155,7 +162,7 @@ type question struct {
 	words bool
 }
 
-const deciders = 10
+const deciders = 11
 
 // ask asks one decider: its verdict and, when asked for, CrateDB's words for what is not
 // Yes. They stand in the order in which CrateDB asks them, and lists what they say. A table
@@ -171,14 +178,16 @@ func (q *question) ask(decider int) (Verdict, string) {
 	case 3:
 		return q.snapshotWaits()
 	case 4:
-		return q.s.filter(q.c.Table, q.n, q.words)
+		return q.restores()
 	case 5:
-		return q.sameShard()
+		return q.s.filter(q.c.Table, q.n, q.words)
 	case 6:
-		return q.diskFits()
+		return q.sameShard()
 	case 7:
-		return q.throttles()
+		return q.diskFits()
 	case 8:
+		return q.throttles()
+	case 9:
 		return q.limitFits()
 	}
 	return q.zoneFits()

@@ -87,6 +87,15 @@ func (q *question) snapshotWaits() (Verdict, string) {
 	return Throttled, "waiting for snapshotting of shard [" + q.c.name() + "] to complete on this node [" + q.c.On.ID + "]"
 }
 
+// restores is RestoreInProgressAllocationDecider: a shard whose restore has failed goes
+// nowhere.
+func (q *question) restores() (Verdict, string) {
+	if q.c.RestoreFailed == "" {
+		return Yes, ""
+	}
+	return No, q.c.RestoreFailed
+}
+
 // sameShard is SameShardAllocationDecider: two copies of a shard never share a node.
 func (q *question) sameShard() (Verdict, string) {
 	if q.c.On == q.n && q.n != nil {

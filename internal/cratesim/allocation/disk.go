@@ -26,11 +26,11 @@ func (s *Settings) Above(n *Node, w Watermark) bool {
 // let onto a node above the low watermark; also a copy that has its files there is not.
 func (q *question) diskFits() (Verdict, string) {
 	w, mark := &q.s.Low, "low"
-	if q.c.Primary && q.c.On == nil && !q.c.Allocated {
+	if q.c.Primary && q.c.On == nil && !q.c.Allocated && !q.c.Restored {
 		w, mark = &q.s.High, "high"
 	}
 	if !q.s.Above(q.n, *w) {
-		return Yes, ""
+		return q.diskStays()
 	}
 	if !q.words {
 		return No, ""
@@ -43,4 +43,22 @@ func (w *Watermark) lacks(n *Node) string {
 		return "having less than the minimum required [" + w.Text + "] free space, actual free: [" + strconv.FormatInt(n.DiskFree, 10) + "b]"
 	}
 	return "using more disk space than the maximum allowed [" + strconv.FormatFloat(w.Percent, 'f', 1, 64) + "%], actual free: [" + strconv.FormatFloat(float64(n.DiskFree)/float64(n.DiskSize)*100, 'f', -1, 64) + "%]"
+}
+
+// diskStays asks whether a shard that comes from a snapshot would bring the node above the
+// high watermark: its size is known before it is there.
+func (q *question) diskStays() (Verdict, string) {
+	after := *q.n
+	after.DiskFree -= q.c.Size
+	if !q.c.Restored || !q.s.Above(&after, q.s.High) {
+		return Yes, ""
+	}
+	if !q.words {
+		return No, ""
+	}
+	words := "allocating the shard to this node will bring the node above the high watermark cluster setting [" + prefix + "disk.watermark.high=" + q.s.High.Text + "] and cause it to "
+	if q.s.High.IsBytes {
+		return No, words + "have less than the minimum required [" + q.s.High.Text + "] of free space (free: [" + strconv.FormatInt(q.n.DiskFree, 10) + "b], estimated shard size: [" + strconv.FormatInt(q.c.Size, 10) + "b])"
+	}
+	return No, words + "use more disk space than the maximum allowed [" + strconv.FormatFloat(q.s.High.Percent, 'f', 1, 64) + "%] (free space after shard added: [" + strconv.FormatFloat(float64(after.DiskFree)/float64(after.DiskSize)*100, 'f', -1, 64) + "%])"
 }

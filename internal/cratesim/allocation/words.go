@@ -18,7 +18,7 @@ func (s Said) String() string {
 
 // Says is what each decider says of the copy and the node, in the order in which CrateDB
 // asks them (ClusterModule), with those that the simulator has no need to ask: nothing
-// fails there, nothing is restored, and a node that is decommissioned is gone.
+// fails there, and a node that is decommissioned is gone.
 func (s *Settings) Says(c *Copy, n *Node) []Said {
 	q := question{s: s, c: c, n: n, words: true}
 	out := []Said{{Yes, "shard has no previous failures"}}
@@ -28,9 +28,6 @@ func (s *Settings) Says(c *Copy, n *Node) []Said {
 			why = q.yes(i)
 		}
 		out = append(out, Said{v, why})
-		if i == 3 {
-			out = append(out, Said{Yes, "ignored as shard is not being recovered from a snapshot"})
-		}
 	}
 	return append(out, Said{Yes, "node isn't decommissioned"})
 }
@@ -53,18 +50,23 @@ func (q *question) yes(decider int) string {
 		}
 		return "the shard is not being snapshotted"
 	case 4:
-		return q.s.filterYes(q.c.Table)
+		if q.c.Restored {
+			return "shard is currently being restored"
+		}
+		return "ignored as shard is not being recovered from a snapshot"
 	case 5:
-		return "this node does not hold a copy of this shard"
+		return q.s.filterYes(q.c.Table)
 	case 6:
+		return "this node does not hold a copy of this shard"
+	case 7:
 		if !q.s.DiskThreshold {
 			return "the disk threshold decider is disabled"
 		}
 		free := strconv.FormatInt(q.n.DiskFree, 10) + "b"
 		return "enough disk for shard on node, free: [" + free + "], shard size: [0b], free after allocating shard: [" + free + "]"
-	case 7:
-		return q.throttleWords()
 	case 8:
+		return q.throttleWords()
+	case 9:
 		return q.limitWords()
 	}
 	if len(q.s.Awareness) == 0 {

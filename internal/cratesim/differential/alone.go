@@ -69,6 +69,7 @@ func (a *Alone) Close() {
 // Answer does a case's steps, from an empty cluster, and gives what it asks for.
 func (a *Alone) Answer(ctx context.Context, k Case) (string, error) {
 	a.p.number++
+	a.p.unlock()
 	if _, err := a.c.reset(ctx); err != nil {
 		return "", err
 	}

@@ -33,6 +33,8 @@ type cluster struct {
 	system *pgx.Conn
 	ids    map[string]string // by node name; those of nodes that have left stay
 	id     string            // the cluster's
+	// repositories is the folder below which repositories of type fs may be.
+	repositories string
 
 	start func(i int) error
 	end   func(i int, kill bool) error
@@ -231,6 +233,9 @@ func (c *cluster) normal(text string) string {
 	}
 	if c.id != "" {
 		text = strings.ReplaceAll(text, c.id, "{cluster}")
+	}
+	if c.repositories != "" {
+		text = strings.ReplaceAll(text, c.repositories, "{repositories}")
 	}
 	for i := range Nodes {
 		text = strings.ReplaceAll(text, c.address(i), "{"+nodeName(i)+".ip}")

@@ -14,6 +14,7 @@
 package differential
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,15 +30,28 @@ var zones = [Nodes]string{"a", "a", "b", ""}
 
 func nodeName(i int) string { return fmt.Sprintf("n%d", i) }
 
-// Step is one thing that happens to both clusters: a statement of a user, or a node
-// that starts, stops (TERM) or is killed.
+// Step is one thing that happens to both clusters: a statement of a user, a node that
+// starts, stops (TERM) or is killed, or files of repositories that are lost or locked.
 type Step struct {
-	// User is "crate" or "system" for a statement, else "start", "stop" or "kill".
+	// User is "crate" or "system" for a statement, else "start", "stop" or "kill", or "lose",
+	// "lock" or "unlock".
 	User string
-	// Text is the statement, or the node's name. {n1.id}, {n1.ip} and {n1.name} stand
+	// Text is the statement, the node's name, or a pattern of files below path.repo: those
+	// that are lost are deleted, and nobody can read or write in a folder that is locked.
+	// In a statement {n1.id}, {n1.ip} and {n1.name} stand
 	// for a node; {doc.t0.1.p}, .r and .x for the node's name that has the primary of
-	// shard 1, a replica of it, or no copy of it; {n} for the number of the situation.
+	// shard 1, a replica of it, or no copy of it; {n} for the number of the situation. After
+	// " <- " stands a list of what is bound.
 	Text string
+}
+
+// bound are a statement and what is bound to it: SELECT $1 <- ["x"].
+func (s Step) bound() (statement string, arguments []any, err error) {
+	statement, list, ok := strings.Cut(s.Text, " <- ")
+	if ok {
+		err = json.Unmarshal([]byte(list), &arguments)
+	}
+	return statement, arguments, err
 }
 
 // String is a line of a case: "crate | SELECT 1".
@@ -48,12 +62,12 @@ func ParseStep(line string) (Step, error) {
 	user, text, ok := strings.Cut(line, " | ")
 	s := Step{strings.TrimSpace(user), strings.TrimSpace(text)}
 	switch s.User {
-	case "crate", "system", "start", "stop", "kill":
+	case "crate", "system", "start", "stop", "kill", "lose", "lock", "unlock":
 	default:
 		ok = false
 	}
 	if !ok {
-		return Step{}, fmt.Errorf("%q is no step: want \"crate | STATEMENT\", \"system | STATEMENT\" or \"start|stop|kill | NODE\"", line)
+		return Step{}, fmt.Errorf("%q is no step: want \"crate | STATEMENT\", \"system | STATEMENT\" \"start|stop|kill | NODE\" or \"lose|lock|unlock | FILES\"", line)
 	}
 	return s, nil
 }

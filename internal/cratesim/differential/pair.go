@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -242,6 +241,3 @@ func (p *Pair) sizes(ctx context.Context) error {
 	})
 	return nil
 }
-
-// Repositories is the folder below which repositories of type fs may be.
-func (p *Pair) repositories() string { return filepath.Join(p.dir, "repositories") }

@@ -43,6 +43,7 @@ func real(ctx context.Context, release, prefix, dir string, keep bool) (*cluster
 		return nil, err
 	}
 	c := newCluster("CrateDB", prefix)
+	c.repositories = filepath.Join(dir, "repositories")
 	var seeds []string
 	for i := range Nodes {
 		seeds = append(seeds, c.address(i)+":4300")
@@ -56,8 +57,7 @@ func real(ctx context.Context, release, prefix, dir string, keep bool) (*cluster
 			}
 		}
 		folder := filepath.Join(dir, nodeName(i))
-		repositories := filepath.Join(dir, "repositories")
-		for _, f := range []string{folder, repositories} {
+		for _, f := range []string{folder, c.repositories} {
 			if err := os.MkdirAll(f, 0o755); err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func real(ctx context.Context, release, prefix, dir string, keep bool) (*cluster
 			// CrateDB means 127.0.0.1 by _local_, from where everybody on this machine comes.
 			"-Cauth.host_based.config.0.address="+prefix+"0/24",
 			"-Cdiscovery.seed_hosts="+strings.Join(seeds, ","), "-Cpath.data="+filepath.Join(folder, "data"),
-			"-Cpath.logs="+filepath.Join(folder, "logs"), "-Cpath.repo="+repositories)
+			"-Cpath.logs="+filepath.Join(folder, "logs"), "-Cpath.repo="+c.repositories)
 		output, err := os.OpenFile(filepath.Join(folder, "out"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 		if err != nil {
 			return err

@@ -31,6 +31,7 @@ func (p *Pair) inModel(f func(modelCluster)) {
 func (p *Pair) reset(ctx context.Context) error {
 	started := false
 	defer p.since("reset", time.Now())
+	p.unlock()
 	err := p.each(func(c *cluster) error {
 		began, err := c.reset(ctx)
 		if c == p.real {
@@ -45,11 +46,6 @@ func (p *Pair) reset(ctx context.Context) error {
 		if err := p.sizes(ctx); err != nil {
 			return err
 		}
-	}
-	// What snapshots have left; the repositories that knew it are gone.
-	folders, _ := filepath.Glob(filepath.Join(p.repositories(), "*"))
-	for _, f := range folders {
-		_ = os.RemoveAll(f)
 	}
 	return nil
 }
@@ -82,7 +78,21 @@ var baseline = []string{
 }
 
 func (c *cluster) clear(ctx context.Context) error {
-	a, err := c.must(ctx, "SELECT table_schema, table_name, closed FROM information_schema.tables WHERE table_schema NOT IN ('sys', 'information_schema', 'pg_catalog')")
+	for _, part := range []func(context.Context) error{c.clearTables, c.clearViews, c.clearUsers, c.clearRepositories} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	for _, stmt := range baseline {
+		if _, err := c.must(ctx, stmt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *cluster) clearTables(ctx context.Context) error {
+	a, err := c.must(ctx, "SELECT table_schema, table_name, closed FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('sys', 'information_schema', 'pg_catalog')")
 	if err != nil {
 		return err
 	}
@@ -97,12 +107,31 @@ func (c *cluster) clear(ctx context.Context) error {
 				return err
 			}
 		}
+		if _, err := c.must(ctx, stmt); err == nil {
+			continue
+		}
+		// A table with a block is not dropped.
+		if _, err := c.must(ctx, fmt.Sprintf(`ALTER TABLE "%s"."%s" RESET ("blocks.read", "blocks.write", "blocks.metadata", "blocks.read_only")`, schema, table)); err != nil {
+			return err
+		}
 		if _, err := c.must(ctx, stmt); err != nil {
 			return err
 		}
 	}
-	if err := c.clearUsers(ctx); err != nil {
+	return nil
+}
+
+// clearRepositories takes all repositories away, and what snapshots have left in their folders.
+func (c *cluster) clearRepositories(ctx context.Context) error {
+	// A snapshot that runs keeps its repository.
+	a, err := c.must(ctx, "SELECT repository, name FROM sys.snapshots WHERE state = 'IN_PROGRESS'")
+	if err != nil {
 		return err
+	}
+	for _, r := range a.rows {
+		if _, err := c.must(ctx, fmt.Sprintf(`DROP SNAPSHOT "%s"."%s"`, r[0], r[1])); err != nil {
+			return err
+		}
 	}
 	a, err = c.must(ctx, "SELECT name FROM sys.repositories")
 	if err != nil {
@@ -113,8 +142,25 @@ func (c *cluster) clear(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, stmt := range baseline {
-		if _, err := c.must(ctx, stmt); err != nil {
+	folders, err := filepath.Glob(filepath.Join(c.repositories, "*"))
+	if err != nil {
+		return err
+	}
+	for _, f := range folders {
+		if err := os.RemoveAll(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *cluster) clearViews(ctx context.Context) error {
+	a, err := c.must(ctx, "SELECT table_schema, table_name FROM information_schema.views WHERE table_schema NOT IN ('sys', 'information_schema', 'pg_catalog')")
+	if err != nil {
+		return err
+	}
+	for _, r := range a.rows {
+		if _, err := c.must(ctx, fmt.Sprintf(`DROP VIEW "%s"."%s"`, r[0], r[1])); err != nil {
 			return err
 		}
 	}

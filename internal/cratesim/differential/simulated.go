@@ -16,6 +16,7 @@ import (
 // simulated starts simulated nodes of a version at addresses that begin with prefix.
 func simulated(version, prefix, dir string) (*cluster, *cratesim.Hub, error) {
 	c := newCluster("the simulator", prefix)
+	c.repositories = filepath.Join(dir, "simulated-repositories")
 	// The hub begins with nothing, so its nodes' volumes do too.
 	dir, err := os.MkdirTemp(dir, "sim")
 	if err != nil {
@@ -41,7 +42,7 @@ func simulated(version, prefix, dir string) (*cluster, *cratesim.Hub, error) {
 		}
 		args := append([]string{"--hub", socket, "--address", c.address(i), "--version", version, "--seed-hosts", strings.Join(seeds, ","),
 			"--data-dir", filepath.Join(dir, "sim-"+nodeName(i)), "--"},
-			append(arguments(i), "-Cauth.host_based.config.0.address=_local_", "-Cpath.data=/data")...)
+			append(arguments(i), "-Cauth.host_based.config.0.address=_local_", "-Cpath.data=/data", "-Cpath.repo="+c.repositories)...)
 		run, stop := context.WithCancel(ctx)
 		done := make(chan struct{})
 		var code int

@@ -84,22 +84,32 @@ func (p *Pair) step(ctx context.Context, i int, s Step, list []copyAt, all bool)
 }
 
 // privileges are what changes who may see what.
-var privileges = regexp.MustCompile(`^(GRANT|DENY|REVOKE|DROP ROLE|CREATE ROLE) `)
+var privileges = regexp.MustCompile(`^(GRANT|DENY|REVOKE|DROP ROLE|CREATE ROLE|RESTORE) `)
 
 // do does a step on one cluster.
 func (p *Pair) do(ctx context.Context, c *cluster, s Step, list []copyAt) (string, error) {
 	switch s.User {
 	case "crate", "system":
-		a, err := c.run(ctx, s.User, c.expand(s.Text, p.number, list), nil)
+		statement, bound, err := s.bound()
 		if err != nil {
 			return "", err
 		}
+		if bound != nil {
+			statement = forUser(s.User, statement)
+		}
+		a, err := c.run(ctx, s.User, c.expand(statement, p.number, list), bound)
+		if err != nil {
+			return "", err
+		}
+		a.masked = masks(statement)
 		if privileges.MatchString(s.Text) {
 			// An open session goes on with the privileges that its user had at the login where
 			// sys.shards is filtered. This program logs in for each reading.
 			c.disconnect()
 		}
 		return c.text(a), nil
+	case "lose", "lock", "unlock":
+		return "", p.files(c, s.User, c.expand(s.Text, p.number, list))
 	}
 	n, err := strconv.Atoi(strings.TrimPrefix(s.Text, "n"))
 	if err != nil || n < 1 || n >= Nodes {

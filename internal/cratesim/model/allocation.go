@@ -83,6 +83,10 @@ func (c *Cluster) allocateUnassigned() {
 }
 
 func (c *Cluster) allocatePrimary(s *Shard, p *Copy) {
+	if s.restore != nil && !s.allocated {
+		c.allocateRestored(p)
+		return
+	}
 	for _, n := range c.byLoad() {
 		existing := s.allocated
 		if existing && !(slices.Contains(s.inSync, n.ID) && slices.Contains(s.stores, n.ID)) {
@@ -143,14 +147,12 @@ func (c *Cluster) moveAway() {
 
 func (c *Cluster) move(cp *Copy) bool {
 	if cp.Primary && c.snapshotHolds(cp.Shard) {
-		for _, sn := range c.snapshots {
-			if sn.State == "IN_PROGRESS" {
-				cp.Shard.Index.held(cp, sn)
-			}
+		if !slices.Contains(c.held, cp) {
+			c.held = append(c.held, cp)
 		}
 		return false
 	}
-	if c.heldSince(cp) {
+	if slices.Contains(c.held, cp) {
 		return false
 	}
 	for _, n := range c.byLoad() {
@@ -243,9 +245,7 @@ func (n *Node) RerouteRetryFailed() (int, *Error) {
 		return 0, err
 	}
 	c := n.cluster
-	for _, s := range c.snapshots {
-		s.held = nil
-	}
+	c.held = nil
 	c.shardEvent = true
 	c.m.touch()
 	c.m.settle()

@@ -60,7 +60,7 @@ func (n *Node) Decommission(target string) (*Node, *Error) {
 // n is nil: those that wait for a place with them.
 func (c *Cluster) openShards(n *Node) (k int) {
 	for _, ix := range c.indexes {
-		if ix.Table.closed {
+		if ix.closed {
 			continue
 		}
 		for _, s := range ix.shards {

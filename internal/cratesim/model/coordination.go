@@ -26,8 +26,18 @@ type Cluster struct {
 	transient  map[string]string
 	tables     []*Table
 	indexes    []*Index // every table without partitions, and every partition
-	snapshots  []*Snapshot
-	left       map[string][]*Snapshot // by the place of a repository that is gone
+	views      []View
+	running    []*Snapshot
+	drops      []*Drop
+	begun      int // snapshots and drops so far
+	restores   []*Restore
+	// sizesLost counts the shards whose size in a snapshot the master has asked for in vain,
+	// since sizesOf is the master.
+	sizesLost int
+	sizesOf   *Node
+	// held are copies that wanted to leave while a snapshot read them: they do not go on by
+	// themselves when it ends, only a reroute wakes them.
+	held []*Copy
 	// filters are the cluster's own that are set, filtersVersion counts their changes.
 	filters, scratchFilters []clusterFilter
 	filtersVersion          int
@@ -253,6 +263,7 @@ func (c *Cluster) elect() {
 		// A full restart: the state is on disk, not yet in effect.
 		c.recovered = false
 		c.transient = map[string]string{}
+		c.forgetRunning()
 		c.unassignAll()
 	}
 	for _, n := range slices.Clone(c.members) {

@@ -70,7 +70,10 @@ func (c *Cluster) asked(cp *Copy) *allocation.Copy {
 		q.Source = &s.primary().node.place
 	}
 	q.Snapshotted = cp.Primary && c.snapshotHolds(s)
-	q.Snapshots = c.snapshotRuns()
+	q.Snapshots = len(c.running) > 0
+	if q.Restored = cp.Primary && !s.allocated && s.restore != nil; q.Restored {
+		q.RestoreFailed, q.Size = s.restore.objection(), s.bytes()
+	}
 	for _, o := range s.copies {
 		if o != cp && o.node != nil {
 			q.Others = append(q.Others, allocation.Place{On: &o.node.place, To: placeOf(o.target), Primary: o.Primary, State: string(o.State())})
@@ -96,15 +99,20 @@ func (c *Cluster) remains(cp *Copy) bool { return c.rules.Remains(c.asked(cp)) }
 
 // name is the index's in messages; that of a partition has the partition in it.
 func (ix *Index) name() string {
-	name, schema := ix.Table.Name, ""
-	if ix.Table.Schema != "doc" {
-		schema = ix.Table.Schema + "."
+	if ix.Table.Blob {
+		return ".blob_" + ix.Table.Name
 	}
-	switch {
-	case ix.Table.Blob:
-		return ".blob_" + name
-	case ix.Ident == "":
-		return schema + name
+	return indexNameOf(Relation{ix.Table.Schema, ix.Table.Name}, ix.Ident)
+}
+
+// indexNameOf is the name of a table's index or of a partition's.
+func indexNameOf(r Relation, ident string) string {
+	schema := ""
+	if r.Schema != "doc" {
+		schema = r.Schema + "."
 	}
-	return schema + ".partitioned." + name + "." + ix.Ident
+	if ident == "" {
+		return schema + r.Name
+	}
+	return schema + ".partitioned." + r.Name + "." + ident
 }

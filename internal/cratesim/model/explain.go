@@ -31,6 +31,12 @@ func (c *Cluster) Explain(cp *Copy) (explanation string, decisions []Decision) {
 		}
 		return "cannot allocate because a previous copy of the primary shard existed but can no longer be found on the nodes in the cluster", decisions
 	}
+	if cp.node == nil && cp.Primary && s.restore != nil && s.restore.forgotten {
+		return "cannot allocate because all found copies of the shard are either stale or corrupt", nil
+	}
+	if cp.node == nil && cp.Primary && s.restore.waits() {
+		return "cannot allocate because information about existing shard data is still being retrieved from some of the nodes", nil
+	}
 	best := allocation.No
 	for _, n := range c.members {
 		if !n.alive || !n.Data || n == cp.node {
@@ -68,7 +74,7 @@ func (c *Cluster) explainStarted(cp *Copy, best allocation.Verdict) string {
 		return "rebalancing is not allowed"
 	case c.remains(cp):
 		return "cannot rebalance as no target node exists that can both allocate this shard and improve the cluster balance"
-	case best == allocation.Yes, c.heldSince(cp) && !c.snapshotHolds(cp.Shard):
+	case best == allocation.Yes, slices.Contains(c.held, cp) && !c.snapshotHolds(cp.Shard):
 		return "shard cannot remain on this node and is force-moved to another node"
 	case best == allocation.No:
 		return "cannot move shard to another node, even though it is not allowed to remain on its current node"

@@ -24,7 +24,9 @@ func (ix *Index) Health() (h Health, missing, underreplicated int) {
 		if p := s.primary(); !p.Active() {
 			missing++
 			switch {
-			case s.allocated, p.node == nil && ix.cluster.refused(p):
+			case p.node == nil && s.restore.waits() && s.restore.tries == 0:
+				h = max(h, Yellow)
+			case s.allocated, p.node == nil && ix.cluster.refused(p), s.restore != nil && s.restore.tries > 0:
 				h = Red
 			default:
 				h = max(h, Yellow)

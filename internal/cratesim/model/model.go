@@ -36,6 +36,8 @@ type Options struct {
 	// DiskSize is each data node's disk in bytes where its NodeSpec does not say. Default: what
 	// its volumes have, or 1 TB.
 	DiskSize int64
+	// Store keeps what repositories have. Default: memory, as long as the model lives.
+	Store Store
 }
 
 func (o Options) withDefaults() Options {
@@ -71,12 +73,21 @@ type Model struct {
 	dirty    bool
 	changes  uint64
 	started  int
+
+	store       Store
+	faults      map[string]Fault
+	objectsRead int
 }
 
 // New makes an empty network at the given time.
 func New(now time.Time, opts Options) *Model {
+	store := opts.Store
+	if store == nil {
+		store = memory{}
+	}
 	return &Model{
-		opts: opts.withDefaults(), now: now, volumes: map[string]*Volume{}, byID: map[string]*Node{},
+		store: store,
+		opts:  opts.withDefaults(), now: now, volumes: map[string]*Volume{}, byID: map[string]*Node{},
 		rng: rand.New(rand.NewPCG(opts.Seed, 0x5eed)),
 	}
 }
@@ -144,6 +155,8 @@ func (m *Model) settle() {
 		for _, c := range m.clusters {
 			c.settleGateway()
 			c.reroute()
+			c.finishRestores()
+			c.finishSnapshots()
 		}
 	}
 }
@@ -168,8 +181,8 @@ func (m *Model) nextDue() (at time.Time, ok bool) {
 		}
 		earlier(&at, &ok, c.recoverDue)
 		c.nextShardDue(&at, &ok)
-		for _, s := range c.snapshots {
-			if s.State == "IN_PROGRESS" {
+		for _, s := range c.running {
+			if s.due.After(m.now) {
 				earlier(&at, &ok, s.due)
 			}
 		}

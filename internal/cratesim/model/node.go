@@ -24,6 +24,9 @@ type NodeSpec struct {
 	Master, Data    bool
 	Attributes      map[string]string // node.attr.*
 	Settings        map[string]string // crate.yml and -C, flattened
+	// RepositoryFolders are the folders of this machine that paths of path.repo stand for; one
+	// that is not there stands for itself.
+	RepositoryFolders map[string]string
 	// Seeds are addresses of peers; nil finds every node of the same cluster.name, an empty
 	// list none.
 	Seeds []string

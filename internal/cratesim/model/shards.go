@@ -29,7 +29,12 @@ type Shard struct {
 	inSync []string
 	// stores are node ids that have files of the shard, started or not.
 	stores []string
+	// restore is where the shard comes from, nil where it began empty.
+	restore *shardRestore
 }
+
+// Restored reports whether the shard's primary comes from a snapshot.
+func (s *Shard) Restored() bool { return s.restore != nil }
 
 // Copy is one copy of a shard: on a node, or still without one.
 type Copy struct {
@@ -92,6 +97,7 @@ func removeID(ids []string, id string) []string {
 
 // copiesLost takes the copies off a node that has left.
 func (c *Cluster) copiesLost(n *Node) {
+	c.snapshotsLose(n)
 	for _, ix := range c.indexes {
 		for _, s := range ix.shards {
 			for _, cp := range s.copies {
@@ -179,7 +185,9 @@ func (c *Cluster) finishShards() {
 				cp.due = time.Time{}
 				c.shardEvent = true
 				if cp.init {
-					cp.init = false
+					if cp.init = false; !c.restored(cp) {
+						continue
+					}
 				} else if cp.target != nil {
 					s.inSync = removeID(s.inSync, cp.node.ID)
 					s.stores = removeID(s.stores, cp.node.ID)

@@ -52,9 +52,6 @@ func (t *Table) Indexes() []*Index {
 	return t.parts
 }
 
-// Closed reports ALTER TABLE CLOSE.
-func (t *Table) Closed() bool { return t.closed }
-
 // Index is a table without partitions, or one partition.
 type Index struct {
 	Table    *Table
@@ -69,6 +66,7 @@ type Index struct {
 	shards  []*Shard
 	want    int // replicas that the range asks for now
 	created Version
+	closed  bool
 	rules   allocation.Table // of its settings, since takeTally
 	bytes   int64            // given by tests and simulations; 0 counts rows
 }
@@ -234,10 +232,9 @@ func (n *Node) DropTable(t *Table) *Error {
 		return err
 	}
 	c := n.cluster
-	for _, s := range c.snapshots {
-		if s.State == "IN_PROGRESS" {
-			s.partial = true
-		}
+	c.restoresLose(func(ix *Index) bool { return ix.Table == t })
+	for _, ix := range t.Indexes() {
+		c.snapshotsAbort(ix)
 	}
 	c.tables = slices.DeleteFunc(c.tables, func(o *Table) bool { return o == t })
 	c.indexes = slices.DeleteFunc(c.indexes, func(ix *Index) bool { return ix.Table == t })
@@ -351,28 +348,6 @@ func tableSetting(name string) bool {
 
 // TableSetting reports whether CREATE TABLE … WITH takes the name.
 func TableSetting(name string) bool { return name == "number_of_replicas" || tableSetting(name) }
-
-// Active reports whether each shard of the table has an active primary.
-func (t *Table) Active() bool {
-	for _, ix := range t.Indexes() {
-		for _, s := range ix.shards {
-			if !s.primaryActive() {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// SetClosed is ALTER TABLE OPEN and CLOSE. Closed tables keep their shards.
-func (n *Node) SetClosed(t *Table, closed bool) *Error {
-	if err := n.ChangeGate(); err != nil {
-		return err
-	}
-	t.closed = closed
-	n.m.changes++
-	return nil
-}
 
 // SetBytes sets how large the index is, in bytes over all primaries, in place of what its
 // rows would come to.

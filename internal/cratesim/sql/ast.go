@@ -208,10 +208,41 @@ type (
 		name, typ string
 		with      []assignment
 	}
-	dropRepository struct{ name string }
+	dropRepository  struct{ name string }
+	alterRepository struct {
+		name  string
+		set   []assignment
+		reset []string
+	}
+	// snapshotName is REPOSITORY.SNAPSHOT, or what stands in its place.
+	snapshotName   []string
 	createSnapshot struct {
-		repository, name string
-		all, wait        bool
+		of     snapshotName
+		all    bool
+		tables []tablePart
+		with   []assignment
+	}
+	// tablePart is a table, or one partition of it.
+	tablePart struct {
+		name      tableName
+		partition []assignment
+	}
+	dropSnapshot    struct{ of snapshotName }
+	restoreSnapshot struct {
+		of     snapshotName
+		mode   string // all, metadata, table, or "" for types
+		tables []tablePart
+		types  []string
+		with   []assignment
+	}
+	createView struct {
+		name       tableName
+		replace    bool
+		definition string
+	}
+	dropView struct {
+		names    []tableName
+		ifExists bool
 	}
 	empty struct{}
 )

@@ -10,8 +10,13 @@ import (
 // Engine runs statements over a model. It has no lock: whoever shares it, locks.
 type Engine struct {
 	Model *model.Model
-	// SnapshotTakes is how long a snapshot runs. Default 1 s.
+	// SnapshotTakes is how long a snapshot runs in addition to what its bytes do, at the rate
+	// of the repository's max_snapshot_bytes_per_sec. Default 1 s.
 	SnapshotTakes time.Duration
+	// RestoreTakes is how long the restore of a shard takes in addition to what its bytes
+	// do, at the least rate of the repository's max_restore_bytes_per_sec, the cluster's
+	// indices.recovery.max_bytes_per_sec and the model's RecoveryRate.
+	RestoreTakes time.Duration
 	// Stop is asked to end a node's process (ALTER CLUSTER DECOMMISSION); nil does nothing.
 	Stop func(*model.Node)
 
@@ -64,6 +69,8 @@ type Result struct {
 	// Ready, where set, is what CrateDB waits for before it answers, at most for Wait.
 	Ready func() bool
 	Wait  time.Duration
+	// Failed, where set, is asked once Ready is true: the error that is the answer then.
+	Failed func() *model.Error
 }
 
 // Description is what a statement takes and gives, before it runs.

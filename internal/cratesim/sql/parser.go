@@ -173,6 +173,8 @@ func (p *parser) statement() any {
 		return p.drop()
 	case "alter":
 		return p.alter()
+	case "restore":
+		return p.restoreSnapshot()
 	case "insert":
 		return p.insert()
 	case "delete":

@@ -10,34 +10,13 @@ func (p *parser) create() any {
 		}
 		return c
 	case p.word("repository"):
-		c := createRepository{name: p.ident()}
-		p.expect("type")
-		c.typ = p.ident()
-		if p.word("with") {
-			c.with = p.assignments()
-		}
-		return c
+		return p.createRepository()
 	case p.word("snapshot"):
-		c := createSnapshot{repository: p.ident()}
-		p.expectOp(".")
-		c.name = p.ident()
-		if c.all = p.word("all"); !c.all {
-			p.expect("table")
-			for {
-				p.table()
-				if !p.op(",") {
-					break
-				}
-			}
-		}
-		if p.word("with") {
-			for _, a := range p.assignments() {
-				if l, ok := a.e.(literal); ok && a.name == "wait_for_completion" {
-					c.wait = l.v == true || l.v == "true"
-				}
-			}
-		}
-		return c
+		return p.createSnapshot()
+	case p.word("or", "replace", "view"):
+		return p.createView(true)
+	case p.word("view"):
+		return p.createView(false)
 	case p.word("blob", "table"):
 		c := createTable{name: tableName{"blob", p.ident()}, blob: true}
 		p.tableTail(&c)
@@ -141,6 +120,12 @@ func (p *parser) drop() any {
 		return d
 	case p.word("repository"):
 		return dropRepository{p.ident()}
+	case p.word("snapshot"):
+		return dropSnapshot{p.qname()}
+	case p.word("view"):
+		d := dropView{ifExists: p.ifExists()}
+		d.names = p.tables()
+		return d
 	}
 	p.expect("table")
 	d := dropTable{ifExists: p.ifExists()}
@@ -155,6 +140,8 @@ func (p *parser) alter() any {
 		p.expect("set")
 		a.set = p.assignments()
 		return a
+	case p.version.AtLeast(6, 4) && p.word("repository"):
+		return p.alterRepository()
 	case p.word("cluster"):
 		if p.word("reroute") {
 			p.expect("retry")

@@ -88,14 +88,11 @@ func (s *Session) relations(q grant) *model.Error {
 	return nil
 }
 
-// readsAll refuses a snapshot of all tables where one is closed (CreateSnapshotPlan).
-func (s *Session) readsAll(q createSnapshot) *model.Error {
-	if !q.all {
-		return nil
-	}
+// readsAll refuses a snapshot of all tables where one may not be read (CreateSnapshotPlan).
+func (s *Session) readsAll() *model.Error {
 	for _, t := range s.Node.Tables() {
-		if t.Closed() && !t.Blob {
-			return supports(t, "READ")
+		if err := supports(t, "READ"); err != nil && !t.Blob {
+			return err
 		}
 	}
 	return nil

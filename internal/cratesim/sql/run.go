@@ -98,57 +98,10 @@ func (s *Session) run(ast any, args []any) (*Result, *model.Error) {
 			s.Engine.Stop(n)
 		}
 		return done(1)
-	case createRepository:
-		// Each analyzer asks for the repository before the privileges are asked for.
-		if err := s.Node.RepositoryUnused(q.name); err != nil {
-			return nil, err
-		}
-		if err := s.ensureCluster(model.DDL); err != nil {
-			return nil, err
-		}
-		r := model.Repository{Name: q.name, Type: q.typ, Settings: map[string]string{}}
-		as, err := free.assignments(q.with)
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range as {
-			if a.Value != nil {
-				r.Settings[a.Name] = *a.Value
-			}
-		}
-		return doneIf(s.Node.CreateRepository(r))
-	case dropRepository:
-		if err := s.Node.RepositoryKnown(q.name); err != nil {
-			return nil, err
-		}
-		if err := s.ensureCluster(model.DDL); err != nil {
-			return nil, err
-		}
-		return doneIf(s.Node.DropRepository(q.name))
-	case createSnapshot:
-		if err := s.Node.RepositoryKnown(q.repository); err != nil {
-			return nil, err
-		}
-		if err := s.ensureCluster(model.DDL); err != nil {
-			return nil, err
-		}
-		if err := s.readsAll(q); err != nil {
-			return nil, err
-		}
-		takes := s.Engine.SnapshotTakes
-		if takes == 0 {
-			takes = time.Second
-		}
-		if err := s.Node.StartSnapshot(q.repository, q.name, takes); err != nil {
-			return nil, err
-		}
-		res := &Result{RowCount: 1}
-		if q.wait {
-			snaps := s.Node.Snapshots()
-			sn := snaps[len(snaps)-1]
-			res.Ready, res.Wait = func() bool { return sn.State != "IN_PROGRESS" }, time.Hour
-		}
-		return res, nil
+	case createRepository, alterRepository, dropRepository, createSnapshot, dropSnapshot, restoreSnapshot:
+		return s.runSnapshots(free, ast)
+	case createView, dropView:
+		return s.runViews(ast)
 	case createTable, dropTable, alterTable, insert, deleteFrom, update, refresh:
 		return s.runTables(free, ast)
 	}

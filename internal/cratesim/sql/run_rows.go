@@ -9,6 +9,9 @@ import (
 )
 
 func (s *Session) partitionValues(free *scope, t *model.Table, as []assignment) ([]any, *model.Error) {
+	if !t.Partitioned() {
+		return nil, model.ErrIllegalArgument("table '%s' is not partitioned", t.FullName())
+	}
 	values := make([]any, len(t.PartitionedBy))
 	for _, a := range as {
 		i := slices.Index(t.PartitionedBy, a.name)
@@ -78,6 +81,9 @@ func (s *Session) insert(free *scope, q insert) (*Result, *model.Error) {
 		ix, err := s.indexFor(t, row)
 		if err != nil {
 			return nil, err
+		}
+		if ix.Closed() {
+			continue // without a word
 		}
 		if err, away := s.Node.InsertGate(ix, keyOf(t, row)); err != nil {
 			if q.query != nil && away {
@@ -205,6 +211,9 @@ func (s *Session) change(name tableName, where expr, set []assignment, args []an
 	}
 	count := 0
 	for _, ix := range t.Indexes() {
+		if ix.Closed() {
+			continue
+		}
 		if err := s.Node.WriteGate(ix); err != nil {
 			return nil, err
 		}

@@ -36,6 +36,9 @@ func (s *Session) userTable(t *model.Table) *virtualTable {
 		}
 		var out [][]any
 		for _, ix := range t.Indexes() {
+			if ix.Closed() {
+				continue
+			}
 			if err := ix.ReadGate(); err != nil {
 				return nil, err
 			}
@@ -77,7 +80,17 @@ func (s *Session) unknown(n tableName) *model.Error {
 	return model.ErrRelationUnknown(n.written())
 }
 
-// supports refuses what a closed table, or one for blobs, does not do (Operation.java).
+// blocks are the operations that a table still does with a block: those without ALTER, which
+// is how a block is taken off (Operation.java).
+var blocks = map[string]string{
+	"blocks.read_only": "READ",
+	"blocks.read":      "UPDATE INSERT DELETE DROP REFRESH",
+	"blocks.write":     "READ REFRESH COPY TO CREATE SNAPSHOT",
+	"blocks.metadata":  "READ UPDATE INSERT DELETE REFRESH",
+}
+
+// supports refuses what a closed table, one with a block, or one for blobs, does not do
+// (Operation.java).
 func supports(t *model.Table, operation string) *model.Error {
 	refused, words := false, ""
 	switch operation {
@@ -90,6 +103,9 @@ func supports(t *model.Table, operation string) *model.Error {
 		refused = t.Closed() // that is how the simulator keeps blobs
 	default:
 		refused = t.Closed() || t.Blob
+	}
+	for name, left := range blocks {
+		refused = refused || t.Settings[name] == "true" && !strings.HasPrefix(operation, "ALTER") && !strings.Contains(left, operation)
 	}
 	if !refused {
 		return nil
@@ -248,8 +264,8 @@ func (s *Session) alterTable(free *scope, q alterTable) (*Result, *model.Error) 
 	}
 	switch {
 	case q.open != nil:
-		closes := !*q.open && !t.Closed()
-		if err := s.Node.SetClosed(t, !*q.open); err != nil {
+		closes := !*q.open && !t.Closed() && (only == nil || !only.Closed())
+		if err := s.Node.SetClosed(t, only, !*q.open); err != nil {
 			return nil, err
 		}
 		res := &Result{RowCount: -1}

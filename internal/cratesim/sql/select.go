@@ -38,7 +38,11 @@ func render(e expr) string {
 		}
 		return text(e.v)
 	case cast:
-		return render(e.e)
+		word := "CAST"
+		if e.try {
+			word = "TRY_CAST"
+		}
+		return word + "(" + render(e.e) + " AS " + e.typ.Name + ")"
 	case param:
 		return "$" + text(int64(e.index+1))
 	case subscript:

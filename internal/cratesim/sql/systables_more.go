@@ -18,8 +18,6 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-func nothing(*Session, map[string]bool) ([][]any, *model.Error) { return nil, nil }
-
 // sysChecks has none of the node checks; the cluster's own always pass here.
 func sysChecks(*Session) *virtualTable {
 	return &virtualTable{
@@ -72,51 +70,6 @@ func sysJobsLog(*Session) *virtualTable {
 				word, _, _ := strings.Cut(strings.TrimSpace(j.stmt), " ")
 				out = append(out, []any{j.id, j.user, j.stmt, j.started.UnixMilli(), j.ended.UnixMilli(), e,
 					map[string]any{"type": strings.ToUpper(word), "labels": []any{}}, map[string]any{"id": j.node.ID, "name": j.node.Name}})
-			}
-			return out, nil
-		},
-	}
-}
-
-func sysSnapshots(*Session) *virtualTable {
-	return &virtualTable{
-		columns: cat(txt("id", "name", "repository"), defs(TextArray, "concrete_indices", "tables"), defs(Timestamp, "started", "finished"), txt("version", "state"), defs(TextArray, "failures")),
-		rows: func(s *Session, _ map[string]bool) ([][]any, *model.Error) {
-			var out [][]any
-			for _, sn := range s.Node.Snapshots() {
-				finished := int64(0)
-				if !sn.Finished.IsZero() {
-					finished = sn.Finished.UnixMilli()
-				}
-				tables := []any{}
-				for _, t := range sn.Tables {
-					tables = append(tables, t)
-				}
-				out = append(out, []any{sn.Repository + "." + sn.Name, sn.Name, sn.Repository, tables, tables, sn.Started.UnixMilli(), finished, s.Node.Version.String(), sn.State, []any{}})
-			}
-			return out, nil
-		},
-	}
-}
-
-func sysSnapshotRestore(*Session) *virtualTable {
-	return &virtualTable{columns: txt("id", "repository", "snapshot", "state"), rows: nothing}
-}
-
-func sysRepositories(*Session) *virtualTable {
-	return &virtualTable{
-		columns: cat(txt("name"), one(colDef{name: "settings", typ: Object, dynamic: true}), txt("type")),
-		rows: func(s *Session, _ map[string]bool) ([][]any, *model.Error) {
-			var out [][]any
-			for _, r := range s.Node.Repositories() {
-				st := map[string]any{}
-				for k, v := range r.Settings {
-					st[k] = v
-					if strings.Contains(k, "key") || strings.Contains(k, "secret") {
-						st[k] = "[xxxxx]"
-					}
-				}
-				out = append(out, []any{r.Name, st, r.Type})
 			}
 			return out, nil
 		},
@@ -271,6 +224,11 @@ func infoTables(*Session) *virtualTable {
 				}
 				out = append(out, []any{schema, table, "crate", "BASE TABLE", nil, nil, nil, nil, nil, "strict", nil, nil, nil})
 			}
+			for _, v := range s.Node.Views() {
+				if s.User.Listed(v.Schema + "." + v.Name) {
+					out = append(out, []any{v.Schema, v.Name, "crate", "VIEW", nil, nil, nil, nil, nil, "strict", nil, nil, nil})
+				}
+			}
 			for _, t := range s.Node.Tables() {
 				if !s.User.Listed(t.FullName()) {
 					continue
@@ -320,7 +278,7 @@ func infoPartitions(*Session) *virtualTable {
 					for i, p := range t.PartitionedBy {
 						values[p] = ix.Values[i]
 					}
-					out = append(out, []any{t.Schema, t.Name, ix.Ident, values, int64(t.Shards), ix.Replicas, t.Closed(),
+					out = append(out, []any{t.Schema, t.Name, ix.Ident, values, int64(t.Shards), ix.Replicas, ix.Closed(),
 						map[string]any{"created": ix.Created().String(), "upgraded": nil}, tableSettingValues(ix.Settings)})
 				}
 			}
