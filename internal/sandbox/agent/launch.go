@@ -236,6 +236,24 @@ func argument(args []string, name string) string {
 	return found
 }
 
+// simulatedArguments are those of CrateDB with paths of this machine. Paths of repositories
+// stay, since statements name them as the container has them.
+func (c *container) simulatedArguments(args []string) (out []string) {
+	for path := range strings.SplitSeq(argument(args, "path.repo"), ",") {
+		if path != "" {
+			out = append(out, "--repository-folder", path+"="+c.hostPath(path))
+		}
+	}
+	out = append(out, "--")
+	for _, each := range args {
+		if !strings.HasPrefix(each, "-Cpath.repo=") {
+			each = c.onThisMachine(each)
+		}
+		out = append(out, each)
+	}
+	return out
+}
+
 // launchSimulated starts a node of the CrateDB simulator.
 func (c *container) launchSimulated(args []string, log io.Writer) (instance, error) {
 	a := c.worker.agent
@@ -248,11 +266,9 @@ func (c *container) launchSimulated(args []string, log io.Writer) (instance, err
 	c.worker.setSeeds(seeds, query)
 	node := []string{
 		"--hub", a.o.HubSocket, "--address", c.worker.podAddress().String(), "--version", tag, "--seed-file", seeds,
-		"--volumes", a.volumesFolder(), "--",
+		"--volumes", a.volumesFolder(),
 	}
-	for _, each := range args {
-		node = append(node, c.onThisMachine(each))
-	}
+	node = append(node, c.simulatedArguments(args)...)
 	env := c.variables().list("PATH=" + os.Getenv("PATH"))
 	if a.o.RunNode != nil {
 		return newScript(func(ctx context.Context) int { return a.o.RunNode(ctx, node, env, log) }), nil

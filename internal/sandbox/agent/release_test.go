@@ -38,6 +38,13 @@ func TestTheArgumentsOfARealNodeNameThisMachine(t *testing.T) {
 	}, "127.5.1.1", "/conf", "/logs"))
 }
 
+func TestTheArgumentsOfASimulatedNodeNameThisMachineButForRepositories(t *testing.T) {
+	assert.Equal(t, []string{
+		"--repository-folder", "/data/backups=/sandbox/outer/backups", "--repository-folder", "/alone=/sandbox/pod/root/crate/alone", "--",
+		"-Ccluster.name=c", "-Cpath.data=/sandbox/volumes/pvc-1", "-Cpath.repo=/data/backups,/alone",
+	}, realContainer(nil).simulatedArguments([]string{"-Ccluster.name=c", "-Cpath.data=/data/data0", "-Cpath.repo=/data/backups,/alone"}))
+}
+
 func TestTheHeapIsBounded(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "536870912", "268435456": "268435456", "256m": "268435456", "4294967296": "536870912", "2g": "536870912", "x": "536870912",
