@@ -35,6 +35,7 @@ type generator struct {
 	users   int
 	role    bool
 	saved   bool
+	saves   []string // the snapshots that were begun
 }
 
 type tableMade struct {
@@ -205,11 +206,11 @@ func (g *generator) something() {
 		g.add(g.who(), "ALTER TABLE %s %s", t.full(), g.pick("CLOSE", "CLOSE", "OPEN"))
 	case k < 82 && len(g.tables) > 1 && !t.blob:
 		g.add(g.who(), "DROP TABLE IF EXISTS %s", t.full())
-	case k < 85:
-		g.snapshot()
-	case k < 88:
-		g.createTable()
 	case k < 89:
+		g.snapshot()
+	case k < 92:
+		g.createTable()
+	case k < 93:
 		g.node()
 	default:
 		g.ours()
@@ -299,12 +300,34 @@ func (g *generator) privilege() {
 	}
 }
 
+// snapshot saves tables, or does something with what was saved: restores have other schemas,
+// so that there is something to restore them to.
 func (g *generator) snapshot() {
 	if !g.saved {
 		g.saved = true
 		g.add(g.who(), "CREATE REPOSITORY r1 TYPE fs WITH (location = 'r{n}')")
 	}
-	g.add(g.who(), "CREATE SNAPSHOT r1.s%d ALL WITH (wait_for_completion = true)", len(g.steps))
+	if len(g.saves) == 0 || g.one(2) {
+		what := "ALL"
+		if g.one(3) {
+			what = "TABLE " + g.table().full()
+		}
+		g.saves = append(g.saves, fmt.Sprintf("r1.s%d", len(g.steps)))
+		g.add(g.who(), "CREATE SNAPSHOT %s %s WITH (wait_for_completion = true)", g.saves[len(g.saves)-1], what)
+		return
+	}
+	name := g.pick(g.saves...)
+	switch g.rng.IntN(8) {
+	case 0:
+		g.add(g.who(), "DROP SNAPSHOT %s", name)
+	case 1:
+		g.add(g.who(), "DROP REPOSITORY r1")
+		g.saved = false
+	case 2:
+		g.add(g.who(), "RESTORE SNAPSHOT %s %s WITH (wait_for_completion = true)", name, g.pick("TABLES", "METADATA", "USERMANAGEMENT", "VIEWS", "TABLE "+g.table().full()))
+	default:
+		g.add(g.who(), "RESTORE SNAPSHOT %s %s WITH (wait_for_completion = true, schema_rename_replacement = 'x%d')", name, g.pick("TABLES", "TABLE "+g.table().full()), len(g.steps))
+	}
 }
 
 // node ends the last node, or starts it again.
