@@ -195,7 +195,7 @@ func selected(t *pass.Pass) (tables, why string) {
 	}
 	var unreadable []string
 	for _, u := range db.Unreadable {
-		if len(named) == 0 || slices.Contains(named, u.Name) {
+		if len(named) == 0 && !u.Partition || slices.Contains(named, u.Name) {
 			unreadable = append(unreadable, u.Name+" ("+u.Why+")")
 		}
 	}

@@ -31,21 +31,21 @@ func (p *asked) readReadable(ctx context.Context, db *model.Database) {
 		return
 	}
 	db.UnreadableKnown = true
-	bad := func(name, why string) {
+	bad := func(name, why string, partition bool) {
 		if !slices.ContainsFunc(db.Unreadable, func(u model.UnreadableTable) bool { return u.Name == name }) {
-			db.Unreadable = append(db.Unreadable, model.UnreadableTable{Name: name, Why: why})
-		}
-	}
-	for _, r := range slices.Concat(tables, partitions) {
-		switch name := r[0] + "." + r[1]; {
-		case r[2] == "true":
-			bad(name, "closed")
-		case r[3] == "true":
-			bad(name, "blocks.read")
+			db.Unreadable = append(db.Unreadable, model.UnreadableTable{Name: name, Why: why, Partition: partition})
 		}
 	}
 	for _, r := range red {
-		bad(r[0]+"."+r[1], "red")
+		bad(r[0]+"."+r[1], "red", false)
+	}
+	for i, r := range slices.Concat(tables, partitions) {
+		switch name, partition := r[0]+"."+r[1], i >= len(tables); {
+		case r[2] == "true":
+			bad(name, "closed", partition)
+		case r[3] == "true":
+			bad(name, "blocks.read", partition)
+		}
 	}
 	for _, r := range tables {
 		name := r[0] + "." + r[1]

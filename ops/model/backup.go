@@ -133,6 +133,9 @@ type UnreadableTable struct {
 	Name string
 	// Why: "closed", "blocks.read" or "red".
 	Why string
+	// Partition: it is so of a partition alone. A snapshot of all tables has it still, one that names the
+	// table does not begin (run on 6.3.7 and 6.4.3).
+	Partition bool
 }
 
 // snapshotPrefix begins the names of our snapshots.
