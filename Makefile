@@ -1,6 +1,7 @@
 # A bare machine needs Linux, Go 1.26, make, git and a C compiler.
 #
 #   make demo   push a definition to Git, get a running cluster
+#   make demo-disaster  lose a cluster with its volumes, get it back by a push
 #   make test   everything that CI runs
 #   make quick  build, vet and tests of what you changed, in 90 seconds
 #   make shape  how simple the decision core is, and that it is no worse than it was
@@ -29,7 +30,7 @@ export STEVEDORE_NODE := $(BIN)/stevedore-node
 export STEVEDORE_DNS := $(BIN)/stevedore-dns
 export STEVEDORE_IMAGES := $(BIN)/images
 
-.PHONY: digest shape quick truth truth-files differential all build image-files faults controlplane demo test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
+.PHONY: digest shape quick truth truth-files differential all build image-files faults controlplane demo demo-disaster test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
 all: build controlplane
 
 build:
@@ -90,6 +91,9 @@ $(STEVEDORE_DNS): $(REALNODES_DIR)/dns/main.go $(REALNODES_DIR)/dns/go.mod $(REA
 
 demo: build controlplane
 	go run ./internal/demo
+
+demo-disaster: build controlplane
+	go run ./internal/demo disaster
 
 test: build faults controlplane lint unit
 

@@ -28,13 +28,26 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := demo(ctx); err != nil {
+	show := demo
+	if len(os.Args) > 1 && os.Args[1] == "disaster" {
+		show = disaster
+	}
+	if err := run(ctx, show); err != nil {
 		fmt.Fprintln(os.Stderr, "\ndemo: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func demo(ctx context.Context) (err error) {
+// stage is what a demonstration stands on.
+type stage struct {
+	demonstration
+	receiver *testbed.Receiver
+}
+
+func title(text string) { fmt.Printf("\n== %s\n", text) }
+
+// run starts what a demonstration stands on, and ends it.
+func run(ctx context.Context, show func(context.Context, *stage) error) (err error) {
 	binary := os.Getenv("STEVEDORE_BINARY")
 	if binary == "" {
 		return errors.New("STEVEDORE_BINARY is not set: run `make demo`")
@@ -43,8 +56,6 @@ func demo(ctx context.Context) (err error) {
 	say := func(format string, arguments ...any) {
 		fmt.Printf("%6.1fs  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, arguments...))
 	}
-	title := func(text string) { fmt.Printf("\n== %s\n", text) }
-
 	title("A Kubernetes control plane on this machine: etcd, API server, controllers, scheduler")
 	bed, err := testbed.Start(ctx, testbed.Options{
 		Binary: binary, Deploy: "deploy", CrateDBHome: os.Getenv("CRATEDB_HOME"),
@@ -68,31 +79,41 @@ func demo(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	return show(ctx, &stage{demonstration{bed: bed, repository: repository, say: say, binary: binary, began: began}, receiver})
+}
 
-	show := demonstration{bed: bed, repository: repository, say: say}
+// start starts the daemon.
+func (s *stage) start() (err error) {
+	s.daemon, err = s.bed.Daemon(testbed.DaemonOptions{
+		Args: []string{"--git", s.repository.URL, "--ref", "main", "--interval", "1s", "--namespace", namespace},
+		Env:  []string{"WEBHOOK_URL=" + s.receiver.URL()},
+		Out:  &narrator{say: s.say},
+	})
+	return err
+}
+
+// stop ends the daemon, if it runs.
+func (s *stage) stop() error {
+	if s.daemon == nil || !s.daemon.Running() {
+		return nil
+	}
+	_, err := s.daemon.Stop()
+	return err
+}
+
+func demo(ctx context.Context, show *stage) (err error) {
 	title("A cluster of three nodes")
 	fmt.Println(indent(definition(3)))
-	if err := repository.Commit(ctx, "orders: a first cluster", map[string]string{"orders.yaml": definition(3)}); err != nil {
+	if err := show.repository.Commit(ctx, "orders: a first cluster", map[string]string{"orders.yaml": definition(3)}); err != nil {
 		return err
 	}
 	if err := show.push(ctx); err != nil {
 		return err
 	}
-	daemon, err := bed.Daemon(testbed.DaemonOptions{
-		Args: []string{"--git", repository.URL, "--ref", "main", "--interval", "1s", "--namespace", namespace},
-		Env:  []string{"WEBHOOK_URL=" + receiver.URL()},
-		Out:  &narrator{say: say},
-	})
-	if err != nil {
+	if err := show.start(); err != nil {
 		return err
 	}
-	defer func() {
-		if daemon.Running() {
-			_, stopping := daemon.Stop()
-			err = errors.Join(err, stopping)
-		}
-	}()
-	show.daemon = daemon
+	defer func() { err = errors.Join(err, show.stop()) }()
 	if err := show.done(ctx); err != nil {
 		return err
 	}
@@ -125,7 +146,7 @@ func demo(ctx context.Context) (err error) {
 	if err := show.status(ctx); err != nil {
 		return err
 	}
-	say("nothing of it was applied: no pod is stopped, no shard moves")
+	show.say("nothing of it was applied: no pod is stopped, no shard moves")
 	if err := show.nodes(ctx); err != nil {
 		return err
 	}
@@ -150,7 +171,7 @@ func demo(ctx context.Context) (err error) {
 		return err
 	}
 	if err := show.until(ctx, "the mistake in the status", func() bool {
-		out, _, _, err := bed.Run(ctx, "status", "-n", namespace, cluster)
+		out, _, _, err := show.bed.Run(ctx, "status", "-n", namespace, cluster)
 		return err == nil && strings.Contains(out, "orders.yaml:")
 	}); err != nil {
 		return err
@@ -168,15 +189,15 @@ func demo(ctx context.Context) (err error) {
   kubectl -n %s get statefulsets,pods,services,configmaps,events
   %s status -n %s
   git clone %s
-`, bed.Sandbox.Kubeconfig(), namespace, binary, namespace, repository.Bare)
+`, show.bed.Sandbox.Kubeconfig(), namespace, show.binary, namespace, show.repository.Bare)
 		select {
 		case <-ctx.Done():
-		case <-daemon.Done():
+		case <-show.daemon.Done():
 			return errors.New("stevedore ended by itself")
 		}
 		return nil
 	}
-	if _, err := daemon.Stop(); err != nil {
+	if err := show.stop(); err != nil {
 		return err
 	}
 	title("What you have seen")
@@ -188,7 +209,7 @@ func demo(ctx context.Context) (err error) {
     a mistake        named with file and line; the cluster ran on as it was
   Whoever pushed was told by webhook each time. Took %.0f s, and is being removed.
   Your own cluster: README.md, "Five minutes to your own cluster".
-`, refused, rowsOfDemo, time.Since(began).Seconds())
+`, refused, rowsOfDemo, time.Since(show.began).Seconds())
 	return nil
 }
 

@@ -21,6 +21,8 @@ type demonstration struct {
 	repository *testbed.Repository
 	daemon     *testbed.Daemon
 	say        func(string, ...any)
+	binary     string
+	began      time.Time
 }
 
 // change commits a definition, shows its plan, and pushes it.
