@@ -100,6 +100,7 @@ that the definition has no more, stay until somebody drops them. CrateDB knows n
 				}
 				found, attended = append(found, one), append(attended, one.attended)
 			}
+			slices.SortFunc(found, func(a, b clusterBackups) int { return strings.Compare(a.Cluster, b.Cluster) })
 			if output == "json" {
 				err = printJSON(cmd.OutOrStdout(), found)
 			} else {
