@@ -90,12 +90,15 @@ func TestARestoreThatCannotBeSaysWhy(t *testing.T) {
 		text string
 		cure func(w *world)
 	}{
-		{"the folder is empty, or does not answer", func(w *world) { w.folders = nil }, "restore-waits", "shows no such snapshot", func(w *world) {
+		{"the folder is empty, or does not answer", func(w *world) { w.folders = nil }, "restore-waits", "shows no snapshot that succeeded", func(w *world) {
 			r := restoredWorld(w.t)
 			w.folders = r.folders
 			for name := range w.repositories {
 				w.repositories[name] = r.folders[otherFolder]
 			}
+		}},
+		{"another one is named", func(w *world) { w.desired.Backups.Restore.Snapshot = "nightly" }, "restore-waits", "has no snapshot nightly; it has " + olderOfLost + ", " + newestOfLost, func(w *world) {
+			w.desired.Backups.Restore.Snapshot = ""
 		}},
 		{"the one that is named is partial", func(w *world) { w.desired.Backups.Restore.Snapshot = "stevedore-nightly-20260102t030000z" }, "restore-failed", "is PARTIAL", func(w *world) {
 			w.desired.Backups.Restore.Snapshot = newestOfLost

@@ -40,7 +40,7 @@ func notYet(verb, why string) *cobra.Command {
 
 // newRestore is refused by its name.
 func newRestore() *cobra.Command {
-	return notYet("restore", "this release restores nothing. CrateDB's statement RESTORE SNAPSHOT does, with the repository and the name that `stevedore backup list` shows")
+	return notYet("restore", "a new cluster is made from a snapshot by spec.backups.restore (docs/backups.md). Into a cluster that runs CrateDB's statement RESTORE SNAPSHOT restores tables, with the repository and the name that `stevedore backup list` shows")
 }
 
 // errNoBackups says of a cluster that no snapshots of it are taken, and why.

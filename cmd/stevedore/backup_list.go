@@ -40,6 +40,8 @@ type clusterBackups struct {
 	Snapshots []listedSnapshot `json:"snapshots"`
 
 	attended attendance.Cluster
+	// restoring: the cluster is being made from a snapshot.
+	restoring bool
 }
 
 // listedSnapshot is one that is there, or is being taken.
@@ -132,6 +134,7 @@ func backupsIn(object *corev1.ConfigMap, now time.Time) (clusterBackups, error) 
 		SchemaVersion: names.SchemaVersion, Cluster: cluster.String(), Namespace: cluster.Namespace, Name: cluster.Name,
 		Backups: backupsOf(rec, now), Snapshots: []listedSnapshot{}, attended: attendedBy(cluster, rec),
 	}
+	out.restoring = rec.Restore != nil && !rec.Bootstrap.Done
 	b := rec.Backups
 	if b == nil {
 		return out, nil
@@ -247,6 +250,9 @@ func printBackups(out io.Writer, found []clusterBackups, namespace string, width
 
 // remarks are what is to be said of a cluster in sentences.
 func (c clusterBackups) remarks(now time.Time) []string {
+	if c.restoring {
+		return []string{"it is being made from a snapshot: `stevedore status` says how far that is"}
+	}
 	if c.Backups == nil {
 		return []string{"no snapshots are taken: its definition has no spec.backups, as far as the daemon has seen"}
 	}

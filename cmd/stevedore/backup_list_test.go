@@ -59,6 +59,9 @@ func TestTheSnapshotsOfAClusterAreListed(t *testing.T) {
 		{"the last one failed", is(func(r *model.Record) {
 			r.Backups.Failed, r.Backups.FailedAt = "snapshot s ended as FAILED: no\n\x1b[2Jspace", time.Now().Add(-time.Minute)
 		}), nil, []string{"; the last one failed 1m", " ago; ", "prod/orders: snapshot s ended as FAILED: no\\n\\x1b[2Jspace\n"}},
+		{"it is being restored", is(func(r *model.Record) {
+			r.Backups, r.Bootstrap.Done, r.Restore = nil, false, &model.RecordedRestore{Of: "x", Step: model.RestoreRunning}
+		}), nil, []string{"prod/orders: it is being made from a snapshot: `stevedore status` says how far that is\n"}},
 		{"the definition has none", new(doneRecord()), nil, []string{"prod/orders: no snapshots are taken: its definition has no spec.backups, as far as the daemon has seen\n"}},
 		{"all of a namespace", is(with()), []string{"-n", "prod"}, []string{"prod/orders: repository "}},
 		{"of every namespace", is(with()), []string{"-A"}, []string{"prod/orders: repository ", "test/metrics: no snapshots are taken"}},

@@ -130,6 +130,9 @@ func (t Totals) words() string {
 	say(t.Objects, "object differs", "objects differ")
 	say(t.Moved, "moved to another file", "moved to other files")
 	if len(parts) == 0 {
+		if t.Clusters > 0 {
+			return "no operation, no object" // what is said besides
+		}
 		return "nothing differs"
 	}
 	return strings.Join(parts, ", ")

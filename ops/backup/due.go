@@ -1,7 +1,9 @@
 package backup
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -25,6 +27,9 @@ func Due(v *view.View) model.DueSnapshot {
 		first = model.DueSnapshot{Schedule: definition.BeforeSchedule, At: b.Needed}
 	}
 	for _, s := range v.Desired.Backups.Schedules {
+		if v.Desired.Windowless {
+			break
+		}
 		at := lastWindow(s, last(b, s.Name), v.Now)
 		// One that is asked for in the schedule's name is its last window, too.
 		if !at.IsZero() && s.Name != asked && (first.At.IsZero() || at.Before(first.At)) {
@@ -103,7 +108,7 @@ func schedules(t *pass.Pass) { Note(t.Record.Backups, t.Desired.Backups) }
 func Note(b *model.Backups, d *definition.Backups) {
 	var next []model.RecordedSchedule
 	for _, s := range d.Schedules {
-		recorded := model.RecordedSchedule{Name: s.Name, Cron: s.Cron, TimeZone: s.TimeZone, Keep: s.Keep, KeepFor: s.KeepFor}
+		recorded := model.RecordedSchedule{Name: s.Name, Cron: s.Cron, TimeZone: s.TimeZone, Keep: s.Keep, KeepFor: s.KeepFor, Tables: strings.Join(s.Tables, ",")}
 		for _, r := range b.Schedules {
 			if r.Name == s.Name {
 				recorded.Last = r.Last
@@ -118,6 +123,10 @@ func Note(b *model.Backups, d *definition.Backups) {
 		}
 	}
 	b.Schedules, b.KeepAtLeast = next, d.KeepAtLeast
+	b.Policy = fmt.Sprintf("keepAtLeast %d, maxDelay %s, unreadable %s", d.KeepAtLeast, d.MaxDelay, d.Unreadable)
+	if d.SnapshotNewerThan > 0 {
+		b.Policy += ", snapshotNewerThan " + d.SnapshotNewerThan.String()
+	}
 }
 
 // recurs reports whether a schedule has windows.

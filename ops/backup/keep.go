@@ -69,7 +69,7 @@ func Kept(b *model.Backups, now time.Time) []Why {
 			keptOf(b, s, now, why)
 		}
 	}
-	keptOf(b, model.RecordedSchedule{Name: definition.BeforeSchedule, Keep: b.KeepAtLeast}, now, why)
+	keptOf(b, model.RecordedSchedule{Name: definition.BeforeSchedule}, now, why)
 	return why
 }
 
@@ -83,7 +83,7 @@ func keptOf(b *model.Backups, s model.RecordedSchedule, now time.Time, why []Why
 			successes++
 		}
 		switch young := s.KeepFor > 0 && now.Sub(b.Taken[i].Finished) < s.KeepFor; {
-		case s.Keep == 0 && s.KeepFor == 0:
+		case s.Keep == 0 && s.KeepFor == 0 && recurs(s.Name):
 			why[i] = ByNoLimit
 		case b.Taken[of[0]].State != model.SnapshotSuccess:
 			why[i] = ByFailure

@@ -137,7 +137,7 @@ func source(t *pass.Pass, r *model.RecordedRestore) {
 		t.Wait(gates.RepositorySecret(missing))
 		return
 	}
-	t.Wait(gates.RestoreWaits("the repository is to be verified"))
+	t.Wait(gates.RestoreWaits(fmt.Sprintf("the folder %s is read; where that fails `from` may be wrong", restoreOf(t.Desired).From)))
 	t.Harmless(model.Action{
 		Kind: model.ActionSetRepository, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), Version: runs(&t.View),
 		Repository: r.Repository, Settings: placed(&t.View, restoreOf(t.Desired).From, true), Secrets: secrets(&t.View), SecretVersions: secretVersions,
@@ -167,7 +167,7 @@ func choose(t *pass.Pass, r *model.RecordedRestore, want *definition.Restore) {
 		}
 	}
 	if found == nil {
-		t.Wait(gates.RestoreWaits(fmt.Sprintf("the folder %s shows no such snapshot that succeeded: `from` is wrong, or the repository does not answer", want.From)))
+		t.Wait(gates.RestoreWaits(notFound(db, r, want)))
 		return
 	}
 	r.Snapshot, r.Taken, r.Tables = found.Name, found.Finished, found.Names
@@ -190,6 +190,24 @@ func choose(t *pass.Pass, r *model.RecordedRestore, want *definition.Restore) {
 		Event: model.EventFeedback, Operation: "create", Action: restoreVerb, Status: model.StatusInProgress, Reason: "RestoreStarted",
 		Message: fmt.Sprintf("snapshot %s, finished at %s, is restored: %d table(s)", r.Snapshot, r.Taken.UTC().Format(time.RFC3339), len(r.Tables)),
 	})
+}
+
+// notFound says which snapshot is not there, and which are.
+func notFound(db *model.Database, r *model.RecordedRestore, want *definition.Restore) string {
+	var there []string
+	for _, s := range db.Listing {
+		if s.Repository == r.Repository && s.State == model.SnapshotSuccess && !s.Unread() {
+			there = append(there, s.Name)
+		}
+	}
+	const most = 5
+	switch {
+	case len(there) == 0:
+		return fmt.Sprintf("the folder %s shows no snapshot that succeeded: `from` is wrong, or the repository does not answer", want.From)
+	case len(there) > most:
+		there = append([]string{"…"}, there[len(there)-most:]...)
+	}
+	return fmt.Sprintf("the folder %s has no snapshot %s; it has %s", want.From, want.Snapshot, strings.Join(there, ", "))
 }
 
 // restoreVerb is the word of crate-operator's webhook.

@@ -33,6 +33,8 @@ type Backups struct {
 	Overdue bool        `json:"overdue,omitempty"`
 	// Needed is since when an operation waits for a newer snapshot; zero for none.
 	Needed time.Time `json:"needed,omitzero"`
+	// Policy is what else the definition says, in words; "" where a release before wrote none.
+	Policy string `json:"policy,omitempty"`
 	// Foreign is a snapshot in the repository that is not ours; "" for none.
 	Foreign string `json:"foreign,omitempty"`
 	// Failed is how the last attempt failed; "" where it did not. Unreadable are tables that
@@ -66,6 +68,8 @@ type RecordedSchedule struct {
 	// Keep and KeepFor are the definition's; 0 is without that limit.
 	Keep    int           `json:"keep,omitempty"`
 	KeepFor time.Duration `json:"keepFor,omitempty"`
+	// Tables are those that are named, with commas between them; "" for all.
+	Tables string `json:"tables,omitempty"`
 	// Last is the window that was last taken; zero for none.
 	Last time.Time `json:"last,omitzero"`
 }
@@ -184,7 +188,7 @@ func (b *Backups) equal(o *Backups) bool {
 	switch {
 	case b.Repository != o.Repository, !b.Since.Equal(o.Since), !b.Listed.Equal(o.Listed), b.Command != o.Command, b.Overdue != o.Overdue:
 	case b.Foreign != o.Foreign, b.Failed != o.Failed, b.Unreadable != o.Unreadable, b.Due.Schedule != o.Due.Schedule, !b.Due.At.Equal(o.Due.At), !b.Waiting.Equal(o.Waiting):
-	case b.KeepAtLeast != o.KeepAtLeast, b.FailedSnapshot != o.FailedSnapshot, !b.FailedAt.Equal(o.FailedAt), !b.Needed.Equal(o.Needed), b.Due.Command != o.Due.Command:
+	case b.KeepAtLeast != o.KeepAtLeast, b.FailedSnapshot != o.FailedSnapshot, !b.FailedAt.Equal(o.FailedAt), !b.Needed.Equal(o.Needed), b.Policy != o.Policy, b.Due.Command != o.Due.Command:
 	case !slices.EqualFunc(b.Schedules, o.Schedules, func(a, c RecordedSchedule) bool {
 		last, again := a.Last, c.Last
 		a.Last, c.Last = time.Time{}, time.Time{}

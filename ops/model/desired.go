@@ -68,6 +68,8 @@ type Desired struct {
 	RenamedFrom string
 	// Backups is nil where the definition has none.
 	Backups *definition.Backups
+	// Windowless: no window of a schedule is due, as in a plan.
+	Windowless bool
 	// Budgets are the names of the disruption budgets that were rendered.
 	Budgets []string
 	// Storage are the storage classes that the claims of its StatefulSets ask for.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,40 +14,19 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
-// withoutWindows has nothing be due in a run: a snapshot begins by the clock, whatever was pushed. It
-// returns the schedules that were taken out.
-func withoutWindows(s *Start) (windows []definition.BackupSchedule) {
+// withoutWindows has nothing be due in a run: a snapshot begins by the clock, whatever was pushed.
+func withoutWindows(s *Start) {
 	s.Observed.Commands.BackupAt = ""
-	if b := s.Desired.Backups; b != nil {
-		windows = b.Schedules
-		s.Desired.Backups = unscheduled(b)
-	}
-	return windows
-}
-
-func unscheduled(b *definition.Backups) *definition.Backups {
-	if b == nil {
-		return nil
-	}
-	rest := *b
-	rest.Schedules = nil
-	return &rest
-}
-
-// scheduled has a cluster that is as desired have taken up its schedules.
-func scheduled(b *model.Backups, d *model.Desired) *model.Backups {
-	if b == nil || d.Backups == nil {
-		return b
-	}
-	next := *b
-	backup.Note(&next, d.Backups)
-	return &next
+	s.Desired.Windowless = true
 }
 
 // readSnapshots lists what the record has. A snapshot that is being taken has ended by the next look.
 func (m *world) readSnapshots(db *model.Database, desired *model.Desired, record *model.Record) {
 	db.Listing, db.Listed = nil, time.Time{}
 	db.Restore = model.RestoreReading{Known: true, Tables: m.restored}
+	if record != nil && backup.TablesWanted(desired, record) {
+		db.UnreadableKnown = true
+	}
 	if record == nil || !backup.ListingWanted(desired, record, m.now) {
 		return
 	}
@@ -96,11 +76,23 @@ func repositoryPlace(settings model.SettingList) string {
 }
 
 // backupsSummary says where snapshots go and when they are taken.
-func backupsSummary(op *Operation, windows []definition.BackupSchedule) string {
-	text := "snapshots go to " + op.Steps[0].Target
+func backupsSummary(op *Operation, start *Start) string {
+	windows, before := start.Desired.Backups.Schedules, start.Record.Backups
+	target := op.Steps[len(op.Steps)-1].Target
+	text := "snapshots go to " + target
+	if before != nil && before.Repository.Name != "" {
+		was := repositoryPlace(before.Repository.Settings)
+		if was == target {
+			return "the repository of the snapshots in " + was + " is verified again"
+		}
+		text += " instead of " + was
+		if n := len(before.Taken); n > 0 {
+			text += fmt.Sprintf(", where %s stay and are listed no more", count(n, "snapshot"))
+		}
+	}
 	var all []string
 	for _, s := range windows {
-		all = append(all, fmt.Sprintf("%s at %q", s.Name, ScheduleText(s.Cron, s.TimeZone)))
+		all = append(all, fmt.Sprintf("%s (%s)", s.Name, ScheduleText(s.Cron, s.TimeZone)))
 	}
 	if len(all) == 0 {
 		return text + "; no schedule takes any"
@@ -126,18 +118,20 @@ func BackupNotes(s *Start) []string {
 	case want == nil || b == nil:
 		return nil
 	}
+	next := *b
+	backup.Note(&next, want)
 	var notes []string
 	for _, w := range want.Schedules {
-		is := ScheduleText(w.Cron, w.TimeZone)
-		switch was, known := recordedSchedule(b, w.Name); {
-		case !known:
-			notes = append(notes, fmt.Sprintf("snapshots are taken by a new schedule %s: %s", w.Name, is))
-		case was != is:
-			notes = append(notes, fmt.Sprintf("schedule %s of snapshots changes from %s to %s", w.Name, was, is))
-		}
-		if drops := dropped(b, want, w.Name, s.Now); len(drops) > 0 {
+		notes = append(notes, scheduleNotes(b, &next, w.Name)...)
+		if drops := dropped(&next, w.Name, s.Now); len(drops) > 0 {
 			notes = append(notes, fmt.Sprintf("schedule %s keeps fewer snapshots than there are: %s dropped, the newest of them %s", w.Name, areDropped(len(drops)), drops[len(drops)-1]))
 		}
+	}
+	if b.Policy != "" && b.Policy != next.Policy {
+		notes = append(notes, fmt.Sprintf("snapshots: %s, instead of %s", next.Policy, b.Policy))
+	}
+	if want.Restore != nil && s.Record.Bootstrap.Done && s.Record.Restore == nil {
+		notes = append(notes, "spec.backups.restore does nothing: the cluster has been made already")
 	}
 	for _, r := range b.Schedules {
 		if r.Cron != "" && !named(want.Schedules, r.Name) {
@@ -147,11 +141,48 @@ func BackupNotes(s *Start) []string {
 	return notes
 }
 
-// dropped are the snapshots of a schedule that a definition keeps no more, oldest first.
-func dropped(b *model.Backups, want *definition.Backups, schedule string, now time.Time) (names []string) {
-	next := *b
-	backup.Note(&next, want)
-	for i, why := range backup.Kept(&next, now) {
+// scheduleNotes say what changes of one schedule.
+func scheduleNotes(b, next *model.Backups, name string) (notes []string) {
+	was, is := scheduleOf(b, name), scheduleOf(next, name)
+	if was.Cron == "" {
+		return []string{fmt.Sprintf("snapshots are taken by a new schedule %s: %s", name, ScheduleText(is.Cron, is.TimeZone))}
+	}
+	if before, now := ScheduleText(was.Cron, was.TimeZone), ScheduleText(is.Cron, is.TimeZone); before != now {
+		notes = append(notes, fmt.Sprintf("schedule %s of snapshots changes from %s to %s", name, before, now))
+	}
+	if was.Tables != is.Tables {
+		notes = append(notes, fmt.Sprintf("snapshots of schedule %s have %s instead of %s", name, tableWords(is.Tables), tableWords(was.Tables)))
+	}
+	if before, now := keepWords(was), keepWords(is); before != now {
+		notes = append(notes, fmt.Sprintf("schedule %s keeps %s instead of %s", name, now, before))
+	}
+	return notes
+}
+
+func tableWords(tables string) string {
+	if tables == "" {
+		return "all tables"
+	}
+	return strings.ReplaceAll(tables, ",", ", ")
+}
+
+func keepWords(s model.RecordedSchedule) string {
+	var all []string
+	if s.Keep > 0 {
+		all = append(all, fmt.Sprintf("the newest %d", s.Keep))
+	}
+	if s.KeepFor > 0 {
+		all = append(all, "those of the last "+timeText(s.KeepFor))
+	}
+	if len(all) == 0 {
+		return "all"
+	}
+	return strings.Join(all, " and ")
+}
+
+// dropped are the snapshots of a schedule that are kept no more, oldest first.
+func dropped(next *model.Backups, schedule string, now time.Time) (names []string) {
+	for i, why := range backup.Kept(next, now) {
 		if of, _, _ := model.SnapshotOf(next.Taken[i].Name); why == "" && of == schedule {
 			names = append(names, next.Taken[i].Name)
 		}
@@ -166,14 +197,14 @@ func areDropped(n int) string {
 	return fmt.Sprintf("%d are", n)
 }
 
-// recordedSchedule is when a schedule takes snapshots until now.
-func recordedSchedule(b *model.Backups, name string) (text string, known bool) {
+// scheduleOf is the schedule of this name; the zero value for none.
+func scheduleOf(b *model.Backups, name string) model.RecordedSchedule {
 	for _, r := range b.Schedules {
-		if r.Name == name && r.Cron != "" {
-			return ScheduleText(r.Cron, r.TimeZone), true
+		if r.Name == name {
+			return r
 		}
 	}
-	return "", false
+	return model.RecordedSchedule{}
 }
 
 func named(all []definition.BackupSchedule, name string) bool {
@@ -201,6 +232,9 @@ func recordedVersion(b *model.Backups, secret string) model.SecretVersion {
 func snapshotWords(a *model.Action) (target, detail string) {
 	switch a.Kind {
 	case model.ActionSetRepository:
+		if slices.ContainsFunc(a.Settings.Settings(), func(s model.Setting) bool { return s.Name == "readonly" }) {
+			return repositoryPlace(a.Settings), "CrateDB's repository " + a.Repository + " for the restore, which nothing is written to"
+		}
 		return repositoryPlace(a.Settings), "CrateDB's repository " + a.Repository + " for this cluster's snapshots, which each node verifies"
 	case model.ActionRestoreUsers:
 		return "snapshot", "users, roles and privileges of " + a.Snapshot + " come; those of the definition are made again"
@@ -217,12 +251,22 @@ func snapshotWords(a *model.Action) (target, detail string) {
 
 // newestWords say how old the newest good snapshot is, of an operation that CrateDB cannot go back from.
 func newestWords(kind string, start *Start) string {
-	if start.Desired.Backups == nil || !backup.Risky(model.OperationKind(kind)) {
+	d := start.Desired.Backups
+	if d == nil || !backup.Risky(model.OperationKind(kind)) {
 		return ""
 	}
-	k := backup.Newest(start.Record.Backups, start.Desired.Backups)
-	if k == nil {
+	const first = ": one is taken before"
+	k := backup.Newest(start.Record.Backups, d)
+	switch {
+	case k == nil && d.SnapshotNewerThan > 0:
+		return "; there is no snapshot of all tables" + first
+	case k == nil:
 		return ""
 	}
-	return fmt.Sprintf("; the newest snapshot that succeeded is %s old (%s)", timeText(start.Now.Sub(k.Finished).Round(time.Second)), k.Name)
+	age := start.Now.Sub(k.Finished).Round(time.Second)
+	words := fmt.Sprintf("; the newest snapshot that succeeded is %s old (%s)", timeText(age), k.Name)
+	if d.SnapshotNewerThan > 0 && age > d.SnapshotNewerThan {
+		words += first
+	}
+	return words
 }

@@ -27,18 +27,26 @@ func TestAPlanOfBackups(t *testing.T) {
 		summary        string
 		notes          []string
 	}{
-		{"the first", "", nightly, nil, []string{"backups"}, []string{"set-repository s3 copies/shop/orders"}, `snapshots go to s3 copies/shop/orders, by schedule nightly at "0 3 * * * UTC"`, nil},
+		{"the first", "", nightly, nil, []string{"backups"}, []string{"set-repository s3 copies/shop/orders"}, `snapshots go to s3 copies/shop/orders, by schedule nightly (0 3 * * * UTC)`, nil},
 		{"nothing changes", nightly, nightly, nil, []string{}, []string{}, "", nil},
 		{"another hour", nightly, onS3 + "schedules: [{name: nightly, cron: '0 4 * * *', timeZone: Europe/Vienna, keep: 14}]", nil, []string{}, []string{}, "",
 			[]string{"schedule nightly of snapshots changes from 0 3 * * * UTC to 0 4 * * * Europe/Vienna"}},
 		{"another schedule", nightly, onS3 + "schedules: [{name: hourly, cron: '0 * * * *', keep: 14}]", nil, []string{}, []string{}, "",
 			[]string{"snapshots are taken by a new schedule hourly: 0 * * * * UTC", "schedule nightly ends: it takes no snapshot any more, and those that it took stay"}},
 		{"fewer are kept", nightly, onS3 + "schedules: [{name: nightly, cron: '0 3 * * *', keep: 4}]", fiveTaken, []string{}, []string{}, "",
-			[]string{"schedule nightly keeps fewer snapshots than there are: 1 is dropped, the newest of them stevedore-nightly-20250101t030000z"}},
+			[]string{"schedule nightly keeps the newest 4 instead of the newest 14", "schedule nightly keeps fewer snapshots than there are: 1 is dropped, the newest of them stevedore-nightly-20250101t030000z"}},
 		{"none any more", nightly, "", fiveTaken, []string{}, []string{}, "",
 			[]string{"spec.backups ends: no snapshot is taken any more; 5 snapshots in s3 copies/shop/orders stay"}},
 		{"another bucket", nightly, "s3: {bucket: others, accessKey: {secretKeyRef: {name: keys, key: id}}, secretKey: {secretKeyRef: {name: keys, key: secret}}}, schedules: [{name: nightly, cron: '0 3 * * *', keep: 14}]",
-			nil, []string{"backups"}, []string{"set-repository s3 others/shop/orders"}, `snapshots go to s3 others/shop/orders, by schedule nightly at "0 3 * * * UTC"`, nil},
+			fiveTaken, []string{"backups"}, []string{"set-repository s3 others/shop/orders"}, `snapshots go to s3 others/shop/orders instead of s3 copies/shop/orders, where 5 snapshots stay and are listed no more, by schedule nightly (0 3 * * * UTC)`, nil},
+		{"other tables", nightly, onS3 + "schedules: [{name: nightly, cron: '0 3 * * *', keep: 14, tables: [doc.a, doc.b]}]", nil, []string{}, []string{}, "",
+			[]string{"snapshots of schedule nightly have doc.a, doc.b instead of all tables"}},
+		{"kept for a time", nightly, onS3 + "schedules: [{name: nightly, cron: '0 3 * * *', keepFor: 48h}]", nil, []string{}, []string{}, "",
+			[]string{"schedule nightly keeps those of the last 48h instead of the newest 14"}},
+		{"another policy", nightly, nightly + ", keepAtLeast: 5, unreadable: skip, snapshotNewerThan: 24h", nil, []string{}, []string{}, "",
+			[]string{"snapshots: keepAtLeast 5, maxDelay 1h0m0s, unreadable skip, snapshotNewerThan 24h0m0s, instead of keepAtLeast 3, maxDelay 1h0m0s, unreadable refuse"}},
+		{"a restore of a cluster that is there", nightly, nightly + ", restore: {from: shop/orders/oldid-1234}", nil, []string{}, []string{}, "",
+			[]string{"spec.backups.restore does nothing: the cluster has been made already"}},
 		{"while one is being taken", nightly, onS3 + "schedules: [{name: nightly, cron: '0 4 * * *', keep: 14}]", func(s *plan.Start) {
 			s.Record.Backups.Running = &model.RunningSnapshot{Name: "stevedore-nightly-20250101t030000z", Schedule: "nightly", Began: noon, Asked: noon}
 		}, []string{}, []string{}, "", []string{"schedule nightly of snapshots changes from 0 3 * * * UTC to 0 4 * * * UTC"}},
@@ -116,4 +124,36 @@ func TestAPlanOfARestore(t *testing.T) {
 		"set-system-user system", "set-repository s3 copies/shop/orders/oldid-1234", "set-user ada", "restore-users snapshot", "set-system-user system", "restore-tables snapshot",
 		"set-user ada", "end-restore snapshot", "set-repository s3 copies/shop/orders",
 	}, own)
+}
+
+// The operation is planned though a snapshot comes first, and its line says how old the newest is.
+func TestAPlanSaysHowOldTheNewestSnapshotIs(t *testing.T) {
+	old := func(s *plan.Start) {
+		b := *s.Record.Backups
+		b.Taken = []model.TakenSnapshot{{Name: model.SnapshotName("nightly", noon.Add(-30*time.Hour)), State: model.SnapshotSuccess, Finished: noon.Add(-30 * time.Hour)}}
+		s.Record.Backups = &b
+	}
+	for _, c := range []struct {
+		name, backups string
+		change        func(*plan.Start)
+		words         string
+	}{
+		{"one is new enough", nightly + ", snapshotNewerThan: 48h", old, "; the newest snapshot that succeeded is 30h old (stevedore-nightly-"},
+		{"one is too old", nightly + ", snapshotNewerThan: 24h", old, "): one is taken before"},
+		{"there is none", nightly + ", snapshotNewerThan: 24h", nil, "; there is no snapshot of all tables: one is taken before"},
+		{"nobody asks for one", nightly, old, "; the newest snapshot that succeeded is 30h old"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			from, to := basic(), basic()
+			from.backups, to.backups, from.version, to.version = c.backups, c.backups, "6.3.7", "6.4.3"
+			course := between(t, from, to, c.change)
+			require.True(t, course.Done, "%+v %v", course.Waits, course.Unknown)
+			require.Contains(t, kinds(course), "upgrade")
+			for _, op := range course.Operations {
+				if op.Kind == "upgrade" {
+					assert.Contains(t, op.Summary, c.words)
+				}
+			}
+		})
+	}
 }

@@ -35,13 +35,12 @@ func Converged(desired model.Desired, templates Templates, now time.Time) (obser
 	if still && done {
 		again := desired
 		again.Operations.Consent = first.Operations.Consent
-		again.Backups = unscheduled(again.Backups)
+		again.Windowless = true
 		r.start.Desired, r.idle = again, 0
 		r.model.desired = &r.start.Desired
 		done = r.toTheEnd()
 	}
 	r.start.Desired, r.record.VolumesConsent = desired, desired.Operations.Has(definition.ConsentDeleteVolumes)
-	r.record.Backups = scheduled(r.record.Backups, &desired)
 	if r.record.Bootstrap.Done {
 		r.record.Stage = model.StageVerified
 	}

@@ -10,7 +10,6 @@ import (
 	"stevedore.dev/stevedore/ops/capacity"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
-	"stevedore.dev/stevedore/render/definition"
 )
 
 // Kinds of operations that the record does not know: what is done at once.
@@ -34,8 +33,6 @@ type course struct {
 	// draining is the StatefulSet whose drain was last said in numbers.
 	draining string
 	work     []work
-	// windows are the schedules of the definition.
-	windows []definition.BackupSchedule
 	// asked are what claims are asked for, by their names.
 	asked map[string]model.ClaimChange
 }
@@ -306,7 +303,7 @@ func (c *course) end(start Start, record model.Record, sets []Set, done bool) Co
 			op.Summary = stepsSummary(op)
 		}
 		if op.Kind == kindBackups {
-			op.Summary = backupsSummary(op, c.windows)
+			op.Summary = backupsSummary(op, &start)
 		}
 		if op.Kind == kindExpand {
 			op.Summary = c.expandSummary(op)

@@ -169,6 +169,7 @@ type (
 		where expr
 	}
 	refresh    struct{ names []tableName }
+	analyze    struct{}
 	createUser struct {
 		name string
 		role bool

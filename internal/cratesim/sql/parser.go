@@ -199,6 +199,8 @@ func (p *parser) statement() any {
 			u.where = p.expr()
 		}
 		return u
+	case "analyze":
+		return analyze{}
 	case "refresh":
 		p.expect("table")
 		r := refresh{}
