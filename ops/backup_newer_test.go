@@ -115,3 +115,45 @@ func TestWhatMendsARedClusterWaitsForNoSnapshot(t *testing.T) {
 	}
 	assert.NotNil(t, w.record.Operation)
 }
+
+// What somebody drops is created again, and a snapshot that ran there has ended; a node that is behind drops
+// nothing.
+func TestARepositoryThatSomebodyDropsIsCreatedAgain(t *testing.T) {
+	t.Run("while a snapshot runs", func(t *testing.T) {
+		w := backedUpWorld(t)
+		w.takes = 1000
+		w.ahead(10 * time.Minute)
+		afterTurns(t, w, 10)
+		require.NotNil(t, w.record.Backups.Running)
+		w.repositories = map[string]*toyRepository{}
+		w.takes = 3
+		w.calm(100)
+		assert.Len(t, w.created, 2)
+		assert.Equal(t, 1, reported(w, "RepositoryGone"))
+		assert.Equal(t, 1, reported(w, "SnapshotFailed"))
+		w.ahead(10 * time.Minute)
+		w.calm(100)
+		assert.Len(t, w.taken(), 1, "and snapshots go on")
+	})
+	t.Run("a node that is behind", func(t *testing.T) {
+		w := backedUpWorld(t)
+		w.unseen = 3
+		w.calm(60)
+		assert.Len(t, w.created, 1)
+		assert.Zero(t, reported(w, "RepositoryGone"))
+	})
+}
+
+// Our own record is a witness, too: a listing may not show the snapshot that we have asked for.
+func TestNoPodGoesDownUnderASnapshotThatNoListingShows(t *testing.T) {
+	w := backedUpWorld(t, func(b *definition.Backups) { b.MaxDelay = time.Minute })
+	w.takes = 1000
+	w.ahead(10 * time.Minute)
+	afterTurns(t, w, 10)
+	require.NotNil(t, w.record.Backups.Running)
+	w.silent, w.unshown = true, true
+	w.template, w.desired.Revision = "t2", "rev-t2"
+	d := afterTurns(t, w, 200)
+	assert.Contains(t, reasons(d.Waits), "snapshot-running")
+	assert.Zero(t, w.pods["crate-data-hot-c-0"].restarts)
+}

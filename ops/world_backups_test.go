@@ -26,6 +26,10 @@ type toyBackups struct {
 	closed []string
 	// silent: sys.snapshots shows nothing of any repository; mute: it does not end at all.
 	silent, mute bool
+	// unshown: no reading shows that a snapshot runs.
+	unshown bool
+	// unseen looks show no repository.
+	unseen int
 	// red: a table has lost a shard.
 	red bool
 	// listings counts the looks at sys.snapshots, created the CREATE REPOSITORY and ALTER REPOSITORY.
@@ -58,7 +62,7 @@ func (w *world) seeBackups(db *model.Database) {
 				if w.endsAs != "" {
 					s.state = w.endsAs
 				}
-			} else {
+			} else if !w.unshown {
 				db.Snapshots++
 			}
 		}
@@ -69,6 +73,14 @@ func (w *world) seeBackups(db *model.Database) {
 	}
 	if db.Contact != model.Yes {
 		return
+	}
+	if db.RepositoriesKnown = w.unseen == 0; db.RepositoriesKnown {
+		for name := range w.repositories {
+			db.Repositories = append(db.Repositories, name)
+		}
+	} else {
+		w.unseen--
+		db.RepositoriesKnown = true // a node that is behind shows none
 	}
 	if backup.TablesWanted(&w.desired, &w.record) {
 		db.UnreadableKnown, db.Readable = true, []string{"doc.one", "doc.two"}

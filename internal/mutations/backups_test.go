@@ -25,5 +25,7 @@ var backups = []mutation{
 	{"a snapshot of some tables is none of all", "whole", "return len(s.Tables) == 0", "return true", "ops", "TestASnapshotOfSomeTablesIsNotNewEnough"},
 	{"what mends a red cluster waits for none", "TooOld", " || !takes(t)", "", "ops", "TestWhatMendsARedClusterWaitsForNoSnapshot"},
 	{"a snapshot that fails is not taken at each look", "First", "failed := b.Failed", "failed := false && b.Failed", "ops", "TestAnOperationWaitsForASnapshotThatFails"},
+	{"a node that is behind drops no repository", "lost", "case b.Gone.IsZero():", "case false:", "ops", "TestARepositoryThatSomebodyDropsIsCreatedAgain"},
+	{"our own record says that a snapshot runs", "SnapshotWaits", "b != nil && b.Running != nil {", "false && b.Running != nil {", "ops", "TestNoPodGoesDownUnderASnapshotThatNoListingShows"},
 	{"no secret in an error", "masked", "text = strings.ReplaceAll(text, p.Value, \"…\")", "", "ops/execute", "TestNoSecretOfARepositoryIsInAnError"},
 }

@@ -141,7 +141,7 @@ var rules = []mutation{
 	{"repository-not-ours", "repository", "t.Wait(gates.RepositoryNotOurs(have.Name, b.Foreign))", "", "ops", "TestTheSnapshotsOfOthersAreNoPlaceForOurs"},
 	{"snapshot-newer", "begins", "backup.TooOld(t, op.Kind)", "false", "ops", "TestARiskyOperationBeginsAfterANewSnapshot"},
 	{"restore-running", "followRestore", "t.Wait(gates.RestoreRunning(r.Snapshot, progress))", "_ = progress", "ops", "TestARestoreIsFollowed"},
-	{"restore-waits", "choose", "t.Wait(gates.RestoreWaits(fmt.Sprintf(", "_ = (gates.RestoreWaits(fmt.Sprintf(", "ops", "TestARestoreThatCannotBeSaysWhy"},
+	{"restore-waits", "choose", "t.Wait(gates.RestoreWaits(notFound(db, r, want)))", "_ = (gates.RestoreWaits(notFound(db, r, want)))", "ops", "TestARestoreThatCannotBeSaysWhy"},
 	{"restore-failed", "Restore", "t.Wait(gates.RestoreFailed(r.Failed))", "", "ops", "TestARestoreThatCannotBeSaysWhy"},
 	{"restore-not-new", "Restore", "t.Wait(gates.RestoreNotNew())", "_ = want", "ops", "TestNothingIsRestoredIntoAClusterThatWasMade"},
 	{"repository-secret-missing", "repository", "t.Wait(gates.RepositorySecret(missing))", "", "ops", "TestOtherCredentialsAndNewNodesHaveTheRepositoryVerified"},

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
@@ -140,4 +141,26 @@ func repository(t *pass.Pass) bool {
 		Repository: Name(want), Settings: want, Secrets: secrets(v), SecretVersions: secretVersions, NodeIDs: nodes(v), New: !same,
 	})
 	return false
+}
+
+// lost notices that somebody has dropped the repository, as one does that does not answer. Any node may have
+// answered, also one that is behind, so two readings have to say it. It is created again, and a snapshot that ran
+// there has ended.
+func lost(t *pass.Pass) {
+	b, db := t.Record.Backups, &t.Observed.Database
+	if b.Repository.Name == "" || !db.RepositoriesKnown {
+		return
+	}
+	switch {
+	case slices.Contains(db.Repositories, b.Repository.Name):
+		b.Gone = time.Time{}
+	case b.Gone.IsZero():
+		b.Gone = db.At
+	case db.At.Sub(b.Gone) >= suspected:
+		t.Report(model.Report{Reason: "RepositoryGone", Warning: true, Message: "repository " + b.Repository.Name + " is not there any more, and is created again; what is in its folder stays"})
+		if b.Running != nil {
+			ended(t, model.SnapshotFailed, "somebody has dropped the repository")
+		}
+		b.Repository, b.Gone, b.Listed = model.RecordedRepository{}, time.Time{}, time.Time{}
+	}
 }

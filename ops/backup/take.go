@@ -30,6 +30,7 @@ func Backup(t *pass.Pass) {
 	}
 	t.Record.Backups = b
 	schedules(t)
+	lost(t)
 	compare(t)
 	follow(t)
 	void(t)

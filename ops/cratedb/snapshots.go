@@ -69,6 +69,11 @@ var errListing = errors.New("the listing has not ended")
 // readSnapshots counts the snapshots in progress, and with listing reads what is known of each.
 func (c Client) readSnapshots(ctx context.Context, p *asked, password string, db *model.Database, listing bool) {
 	repositories, ok := p.ask(ctx, db, model.PartRepositories, repositoriesQuery)
+	if db.RepositoriesKnown = ok; ok {
+		for _, r := range repositories {
+			db.Repositories = append(db.Repositories, r[0])
+		}
+	}
 	if ok && len(repositories) == 0 {
 		db.SnapshotsKnown, db.Listed = true, db.At
 		return

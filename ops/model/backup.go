@@ -35,6 +35,8 @@ type Backups struct {
 	Needed time.Time `json:"needed,omitzero"`
 	// Policy is what else the definition says, in words; "" where a release before wrote none.
 	Policy string `json:"policy,omitempty"`
+	// Gone is since when CrateDB does not show the repository; zero where it does.
+	Gone time.Time `json:"gone,omitzero"`
 	// Foreign is a snapshot in the repository that is not ours; "" for none.
 	Foreign string `json:"foreign,omitempty"`
 	// Failed is how the last attempt failed; "" where it did not. Unreadable are tables that
@@ -188,7 +190,7 @@ func (b *Backups) equal(o *Backups) bool {
 	switch {
 	case b.Repository != o.Repository, !b.Since.Equal(o.Since), !b.Listed.Equal(o.Listed), b.Command != o.Command, b.Overdue != o.Overdue:
 	case b.Foreign != o.Foreign, b.Failed != o.Failed, b.Unreadable != o.Unreadable, b.Due.Schedule != o.Due.Schedule, !b.Due.At.Equal(o.Due.At), !b.Waiting.Equal(o.Waiting):
-	case b.KeepAtLeast != o.KeepAtLeast, b.FailedSnapshot != o.FailedSnapshot, !b.FailedAt.Equal(o.FailedAt), !b.Needed.Equal(o.Needed), b.Policy != o.Policy, b.Due.Command != o.Due.Command:
+	case b.KeepAtLeast != o.KeepAtLeast, b.FailedSnapshot != o.FailedSnapshot, !b.FailedAt.Equal(o.FailedAt), !b.Needed.Equal(o.Needed), b.Policy != o.Policy, !b.Gone.Equal(o.Gone), b.Due.Command != o.Due.Command:
 	case !slices.EqualFunc(b.Schedules, o.Schedules, func(a, c RecordedSchedule) bool {
 		last, again := a.Last, c.Last
 		a.Last, c.Last = time.Time{}, time.Time{}

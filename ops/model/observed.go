@@ -299,6 +299,9 @@ type Database struct {
 	// those in progress.
 	SnapshotsKnown bool
 	Snapshots      int
+	// Repositories are the names of those that CrateDB has; they mean nothing without RepositoriesKnown.
+	Repositories      []string
+	RepositoriesKnown bool
 	// Listing are all rows of sys.snapshots that CrateDB showed at Listed; zero where they were not
 	// asked for. A repository that does not answer is left out of it.
 	Listing []ListedSnapshot

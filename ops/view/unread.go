@@ -33,7 +33,11 @@ const SlowLong = time.Minute
 // SnapshotWaits is snapshot-running.
 func SnapshotWaits(v *View) (model.Reason, bool) {
 	db := &v.Observed.Database
-	return gates.SnapshotRunning(db.SnapshotsKnown, db.Snapshots, db.Why(model.PartSnapshots, model.PartJobs, model.PartRepositories))
+	running, known := db.Snapshots, db.SnapshotsKnown
+	if b := v.Record.Backups; b != nil && b.Running != nil {
+		running, known = max(running, 1), true // one of ours that no listing shows yet
+	}
+	return gates.SnapshotRunning(known, running, db.Why(model.PartSnapshots, model.PartJobs, model.PartRepositories))
 }
 
 // NodesWait is nodes-known.
