@@ -97,6 +97,11 @@ func definedIn(cmd *cobra.Command, rendering *renderFlags, path, filter string) 
 			return nil, nil, err
 		}
 		cluster.Version = one.cluster.Definition.Spec.Cluster.Version
+		if backups := one.cluster.Definition.Spec.Backups; backups != nil {
+			for _, secret := range backups.Repository.Secrets {
+				cluster.Repository = append(cluster.Repository, model.SecretKey(secret.Ref))
+			}
+		}
 		clusters = append(clusters, cluster)
 	}
 	return clusters, []check.Finding{finding}, nil

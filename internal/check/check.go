@@ -54,6 +54,8 @@ type Cluster struct {
 	// Users are those of the definition, Brings the Secrets that the push creates.
 	Users  []model.User
 	Brings []string
+	// Repository are the keys that the repository of spec.backups needs.
+	Repository []model.SecretKey
 }
 
 // NewCluster takes what is checked out of a cluster's objects.

@@ -214,6 +214,34 @@ func TestWhetherThePasswordOfEachUserIsThere(t *testing.T) {
 	}
 }
 
+func TestWhetherTheKeysOfTheRepositoryAreThere(t *testing.T) {
+	keys := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "s3"}, Data: map[string][]byte{"id": []byte("AKIA"), "secret": []byte("t0p")}}
+	for name, c := range map[string]struct {
+		objects []runtime.Object
+		brings  []string
+		states  []State
+		says    string
+	}{
+		"there":               {[]runtime.Object{keys}, nil, []State{OK}, "each of the 2 key(s) of spec.backups"},
+		"comes with the push": {nil, []string{"s3"}, []State{OK}, "each of the 2 key(s) of spec.backups"},
+		"missing":             {nil, nil, []State{Problem, Problem}, "Secret s3, key id (the repository of spec.backups) does not exist"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := orders(1)
+			cluster.Repository, cluster.Brings = []model.SecretKey{{Name: "s3", Key: "id"}, {Name: "s3", Key: "secret"}}, c.brings
+			all := found(t, func(c *checker) { c.secrets(t.Context()) }, []Cluster{cluster}, fake.NewClientset(c.objects...))
+			var states []State
+			for _, f := range all {
+				states = append(states, f.State)
+				assert.Equal(t, "backup-secrets", f.Check)
+				assert.NotContains(t, f.Message+f.Do, "t0p")
+			}
+			assert.Equal(t, c.states, states)
+			assert.Contains(t, all[0].Message, c.says)
+		})
+	}
+}
+
 func TestWhetherAQuotaLeavesRoom(t *testing.T) {
 	quota := func(hard, used string) runtime.Object {
 		return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "team"}, Status: corev1.ResourceQuotaStatus{

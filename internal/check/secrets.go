@@ -10,7 +10,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// secrets looks for the password of each user, in the words of the gate secret-missing. A
+// secrets looks for the password of each user and the keys of the repository of snapshots, in the words of the gate secret-missing. A
 // Secret that a definition of the same folder brings along is created by the push.
 func (c *checker) secrets(ctx context.Context) {
 	const check = "user-secrets"
@@ -25,35 +25,54 @@ func (c *checker) secrets(ctx context.Context) {
 		missing[ns] = true
 	}
 	for _, cluster := range c.Clusters {
-		if len(cluster.Users) == 0 || missing[cluster.Namespace] {
+		if missing[cluster.Namespace] {
 			continue
 		}
-		good := true
+		var passwords, keys []neededKey
 		for _, user := range cluster.Users {
-			if !brought[cluster.Namespace+"/"+user.Secret.Name] && !c.hasKey(ctx, check, cluster, user) {
-				good = false
-			}
+			passwords = append(passwords, neededKey{user.Secret, "the password of user " + user.Name})
 		}
-		if good {
-			c.ok(check, cluster.String(), "the password of each of %d user(s) is in its Secret, or comes with the push", len(cluster.Users))
+		for _, key := range cluster.Repository {
+			keys = append(keys, neededKey{key, "the repository of spec.backups"})
 		}
+		c.allThere(ctx, check, cluster, brought, passwords, "the password of each of %d user(s) is in its Secret, or comes with the push")
+		c.allThere(ctx, "backup-secrets", cluster, brought, keys, "each of the %d key(s) of spec.backups is in its Secret, or comes with the push")
+	}
+}
+
+// neededKey is a key of a Secret, and what for.
+type neededKey struct {
+	model.SecretKey
+	what string
+}
+
+// allThere says what is missing, or that nothing is; good has the number in it.
+func (c *checker) allThere(ctx context.Context, check string, cluster Cluster, brought map[string]bool, all []neededKey, good string) {
+	missing := false
+	for _, one := range all {
+		if !brought[cluster.Namespace+"/"+one.Name] && !c.hasKey(ctx, check, cluster, one) {
+			missing = true
+		}
+	}
+	if len(all) > 0 && !missing {
+		c.ok(check, cluster.String(), good, len(all))
 	}
 }
 
 // hasKey says whether the Secret is there and has a value under its key; what it does not
 // have, or may not be read, is a finding. The value itself goes nowhere.
-func (c *checker) hasKey(ctx context.Context, check string, cluster Cluster, user model.User) bool {
-	secret, err := c.Client.CoreV1().Secrets(cluster.Namespace).Get(ctx, user.Secret.Name, metav1.GetOptions{})
+func (c *checker) hasKey(ctx context.Context, check string, cluster Cluster, key neededKey) bool {
+	secret, err := c.Client.CoreV1().Secrets(cluster.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	gone := apierrors.IsNotFound(err)
 	switch {
 	case err != nil && !gone:
-		c.unread(check, cluster.String(), "Secret "+user.Secret.Name+" in namespace "+cluster.Namespace, err)
-	case gone || len(secret.Data[user.Secret.Key]) == 0:
-		reason := gates.SecretMissing(user.Secret.Name, user.Secret.Key, "the password of user "+user.Name, !gone)
-		remedy := "kubectl -n " + cluster.Namespace + " create secret generic " + user.Secret.Name + " --from-file=" + user.Secret.Key + "=FILE"
+		c.unread(check, cluster.String(), "Secret "+key.Name+" in namespace "+cluster.Namespace, err)
+	case gone || len(secret.Data[key.Key]) == 0:
+		reason := gates.SecretMissing(key.Name, key.Key, key.what, !gone)
+		remedy := "kubectl -n " + cluster.Namespace + " create secret generic " + key.Name + " --from-file=" + key.Key + "=FILE"
 		if !gone {
 			// It exists, and create would fail.
-			remedy = "kubectl -n " + cluster.Namespace + " patch secret " + user.Secret.Name + ` --type merge -p "{\"data\":{\"` + user.Secret.Key + `\":\"$(base64 -w0 FILE)\"}}"`
+			remedy = "kubectl -n " + cluster.Namespace + " patch secret " + key.Name + ` --type merge -p "{\"data\":{\"` + key.Key + `\":\"$(base64 -w0 FILE)\"}}"`
 		}
 		c.problem(check, cluster.String(), remedy, "%s", reason.Message)
 	default:
