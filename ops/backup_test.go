@@ -61,10 +61,12 @@ func TestTheRepositoryIsOneOfThisClusterAlone(t *testing.T) {
 
 func TestASnapshotIsTakenAtEachWindowAndReported(t *testing.T) {
 	w := backedUpWorld(t)
+	w.blobs = []string{"pictures"}
 	w.ahead(10 * time.Minute)
 	w.calm(30)
 	assert.Equal(t, []string{"stevedore-often-20260102t031000z SUCCESS"}, w.taken())
 	assert.Equal(t, 1, reported(w, "SnapshotTaken"))
+	assert.Contains(t, reportOf(t, w, "SnapshotStarted").Message, "it has no BLOB table: pictures")
 	require.Len(t, w.record.Backups.Taken, 1)
 	assert.Equal(t, model.SnapshotSuccess, w.record.Backups.Taken[0].State)
 

@@ -30,6 +30,8 @@ type toyBackups struct {
 	unshown bool
 	// unseen looks show no repository.
 	unseen int
+	// blobs are the BLOB tables.
+	blobs []string
 	// red: a table has lost a shard.
 	red bool
 	// listings counts the looks at sys.snapshots, created the CREATE REPOSITORY and ALTER REPOSITORY.
@@ -83,7 +85,7 @@ func (w *world) seeBackups(db *model.Database) {
 		db.RepositoriesKnown = true // a node that is behind shows none
 	}
 	if backup.TablesWanted(&w.desired, &w.record) {
-		db.UnreadableKnown, db.Readable = true, []string{"doc.one", "doc.two"}
+		db.UnreadableKnown, db.Readable, db.Blobs = true, []string{"doc.one", "doc.two"}, w.blobs
 		for _, name := range w.closed {
 			db.Unreadable = append(db.Unreadable, model.UnreadableTable{Name: name, Why: "closed"})
 			db.Readable = slices.DeleteFunc(db.Readable, func(r string) bool { return r == name })

@@ -151,7 +151,11 @@ func begin(t *pass.Pass) {
 	}
 	b.Needed = time.Time{} // whichever it is, it is new
 	b.Due, b.Waiting, b.Overdue = model.DueSnapshot{}, time.Time{}, false
-	t.Report(model.Report{Reason: "SnapshotStarted", Message: "snapshot " + b.Running.Name + " begins"})
+	begins := "snapshot " + b.Running.Name + " begins"
+	if blobs := t.Observed.Database.Blobs; len(blobs) > 0 {
+		begins += "; it has no BLOB table: " + strings.Join(blobs, ", ")
+	}
+	t.Report(model.Report{Reason: "SnapshotStarted", Message: begins})
 }
 
 // held is what keeps a snapshot from beginning now; "" for nothing. Between two pods of an operation

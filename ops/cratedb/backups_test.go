@@ -45,6 +45,7 @@ func TestTheTablesThatASnapshotCannotHaveAreThoseThatCrateDBRefuses(t *testing.T
 			db := read()
 			assert.Empty(t, db.Unreadable)
 			assert.Equal(t, []string{"doc.blocked", "doc.fine", "doc.parts", "doc.shut"}, db.Readable, "BLOB tables are in no snapshot")
+			assert.Equal(t, []string{"pictures"}, db.Blobs)
 			assert.True(t, takes("ALL"))
 
 			c.Run("ALTER TABLE doc.parts PARTITION (p = 1) CLOSE")

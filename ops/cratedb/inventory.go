@@ -14,7 +14,7 @@ func Statements() []execute.Statement {
 		"users": usersQuery, "copies": copiesQuery, "clusterHealth": clusterHealthQuery,
 		"privileges": privilegesQuery, "grantedToUsers": grantedToUsersQuery, "grantedToRoles": grantedToRolesQuery,
 		"snapshots": snapshotsQuery, "repositories": repositoriesQuery, "snapshotJobs": snapshotJobsQuery,
-		"readableTables": readableTables, "readablePartitions": readablePartitions, "redTables": redTables,
+		"readableTables": readableTables, "readablePartitions": readablePartitions, "redTables": redTables, "blobTables": blobTables,
 		"restores": restoresQuery, "ownTables": ownTables, "fetched": fetchedQuery,
 		"unreplicatedTables": unreplicatedTables, "unreplicatedPartitions": unreplicatedPartitions,
 	}

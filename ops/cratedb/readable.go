@@ -13,6 +13,7 @@ import (
 const (
 	readableTables     = `SELECT table_schema, table_name, closed, settings['blocks']['read'] ` + fromTables + ` AND table_schema <> 'blob'`
 	readablePartitions = `SELECT table_schema, table_name, closed, settings['blocks']['read'] FROM information_schema.table_partitions`
+	blobTables         = `SELECT table_name FROM information_schema.tables WHERE table_schema = 'blob'`
 	redTables          = `SELECT table_schema, table_name FROM sys.health WHERE health = 'RED'`
 )
 
@@ -29,6 +30,13 @@ func (p *asked) readReadable(ctx context.Context, db *model.Database) {
 	red, ok := p.ask(ctx, db, model.PartHealth, redTables)
 	if !ok {
 		return
+	}
+	blobs, ok := p.ask(ctx, db, model.PartTables, blobTables)
+	if !ok {
+		return
+	}
+	for _, r := range blobs {
+		db.Blobs = append(db.Blobs, r[0])
 	}
 	db.UnreadableKnown = true
 	bad := func(name, why string, partition bool) {

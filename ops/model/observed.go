@@ -311,6 +311,8 @@ type Database struct {
 	Unreadable      []UnreadableTable
 	Readable        []string
 	UnreadableKnown bool
+	// Blobs are the BLOB tables, which no snapshot has; read with Unreadable.
+	Blobs []string
 	// Restore is read only while a cluster is made from a snapshot.
 	Restore RestoreReading
 	// Shards are all copies, in no order; they mean nothing without TablesKnown.
