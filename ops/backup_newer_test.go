@@ -153,7 +153,68 @@ func TestNoPodGoesDownUnderASnapshotThatNoListingShows(t *testing.T) {
 	require.NotNil(t, w.record.Backups.Running)
 	w.silent, w.unshown = true, true
 	w.template, w.desired.Revision = "t2", "rev-t2"
-	d := afterTurns(t, w, 200)
+	d := afterTurns(t, w, 70)
 	assert.Contains(t, reasons(d.Waits), "snapshot-running")
 	assert.Zero(t, w.pods["crate-data-hot-c-0"].restarts)
+}
+
+// Nodes of two versions have no snapshot: what is to bring them to one may not wait for it.
+func TestAnUpgradeThatStoppedHalfwayWaitsForNoSnapshot(t *testing.T) {
+	w := freshWorld(t)
+	to(w, "6.4.4")
+	for i := 0; len(versionsOf(w)) == 1 && i < 2000; i++ {
+		afterTurns(t, w, 1)
+	}
+	require.Len(t, versionsOf(w), 2)
+	w.record.Operation = nil
+	w.ahead(48 * time.Hour)
+	w.calm(3000)
+	checkUpgraded(t, w, "6.4.4")
+}
+
+func versionsOf(w *world) map[string]bool {
+	all := map[string]bool{}
+	for _, p := range w.pods {
+		all[w.versionOf(p.template)] = true
+	}
+	return all
+}
+
+func TestARiskyOperationWaitsForARepositoryThatIsStillToBeMade(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		loses func(w *world)
+		taken int
+	}{
+		{"the record was lost", func(w *world) { w.record = model.Record{} }, 1},
+		{"the record was lost, and the repository", func(w *world) { w.record, w.repositories = model.Record{}, nil }, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := freshWorld(t)
+			c.loses(w)
+			to(w, "6.4.4")
+			for range 200 {
+				afterTurns(t, w, 1)
+				if op := w.record.Operation; op != nil && op.Kind == model.OperationUpgrade {
+					break
+				}
+			}
+			require.NotNil(t, w.record.Operation, "it begins at last")
+			assert.Len(t, w.taken(), c.taken, "after a snapshot")
+		})
+	}
+}
+
+// Before 5.7.3 sys.snapshots shows nothing of what runs: a listing without it ends nothing.
+func TestBeforeCrateDBListsWhatRunsNoListingEndsASnapshot(t *testing.T) {
+	for version, ends := range map[string]bool{"5.7.2": false, "5.7.3": true} {
+		w := backedUpWorld(t)
+		w.takes = 1000
+		w.ahead(10 * time.Minute)
+		afterTurns(t, w, 10)
+		require.NotNil(t, w.record.Backups.Running)
+		w.silent, w.record.Version = true, version
+		afterTurns(t, w, 200)
+		assert.Equal(t, ends, w.record.Backups.Running == nil, version)
+	}
 }

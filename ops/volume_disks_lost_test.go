@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -99,6 +100,31 @@ func TestAPodIsNotRecreatedOnATemplateThatDoesNotMountItsDisk(t *testing.T) {
 			s.o.Applied.Effective = s.decide().Effective
 			d := s.decide()
 			assert.Equal(t, c.replaced, d.Disruptive != nil, "%v %v", d.Waits, d.Refusals)
+		})
+	}
+}
+
+// Until the next restart a pod that goes would come back without its disk: no snapshot goes before that.
+func TestASnapshotDoesNotGoBeforeARestartWithoutWhichADiskIsLost(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		unused string
+		first  bool
+	}{
+		{"the template does without a disk", "data1", false},
+		{"the template has all disks", "", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := moreDisks(t)
+			s.mixed(0)
+			s.d.Backups = backedUp().Backups
+			s.r.Backups = &model.Backups{
+				Repository: model.RecordedRepository{Name: "stevedore_0a1b2c3d"},
+				Running:    &model.RunningSnapshot{Name: "stevedore-often-20260102t030000z", Schedule: "often", Began: s.o.At, Asked: s.o.At},
+			}
+			s.o.Sets[0].Unused = c.unused
+			d := s.decide()
+			assert.Equal(t, c.first, slices.Contains(reasons(d.Waits), "snapshot-first"), "%v", reasons(d.Waits))
 		})
 	}
 }

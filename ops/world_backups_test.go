@@ -32,6 +32,8 @@ type toyBackups struct {
 	unseen int
 	// blobs are the BLOB tables.
 	blobs []string
+	// looksAway: the list lacks what runs.
+	looksAway bool
 	// red: a table has lost a shard.
 	red bool
 	// listings counts the looks at sys.snapshots, created the CREATE REPOSITORY and ALTER REPOSITORY.
@@ -64,7 +66,7 @@ func (w *world) seeBackups(db *model.Database) {
 				if w.endsAs != "" {
 					s.state = w.endsAs
 				}
-			} else if !w.unshown {
+			} else if !w.unshown && !w.looksAway {
 				db.Snapshots++
 			}
 		}

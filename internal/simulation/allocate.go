@@ -229,7 +229,7 @@ func (w *world) drain(s *shard, t *table, c *replica) {
 	if c.state != started || w.allowed(t, &w.slots[c.slot]) {
 		return
 	}
-	if w.snapshotUntil > 0 && c.primary {
+	if c.primary && w.snapshotting() {
 		w.retry = true // it does not go on by itself
 		return
 	}
@@ -245,7 +245,7 @@ func (w *world) drain(s *shard, t *table, c *replica) {
 
 // rerouteRetry is ALTER CLUSTER REROUTE RETRY FAILED.
 func (w *world) rerouteRetry() {
-	if w.snapshotUntil == 0 {
+	if !w.snapshotting() {
 		w.retry = false
 	}
 	w.deletesFolders()

@@ -38,6 +38,9 @@ func (d *daemon) call(c call) callFault {
 	if w.stored.record.Replacing != nil {
 		w.inReplacement++
 	}
+	if b := w.stored.record.Backups; b != nil && (b.Running != nil || b.Due.Schedule != "") {
+		w.inBackup++
+	}
 	if w.changesDisks() {
 		w.inDisking++
 	}

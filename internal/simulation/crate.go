@@ -97,6 +97,7 @@ func (w *world) crateDue() millis {
 	if w.snapshotUntil > 0 {
 		due = min(due, w.snapshotUntil)
 	}
+	due = min(due, w.backupsDue())
 	if !w.recovered || w.master < 0 {
 		return due
 	}
@@ -127,6 +128,7 @@ func (w *world) happenCrate() {
 		w.snapshotUntil = 0
 		w.say("the snapshot has ended")
 	}
+	w.happenBackups()
 	w.happenShards()
 }
 
@@ -230,6 +232,7 @@ func (w *world) leave(l *slot) {
 	l.pod.joined = false
 	w.acknowledged &^= 1 << l.index
 	w.judge.gone(w, l)
+	w.breaksSnapshots(l)
 	w.leaveShards(l)
 	if w.master == l.index {
 		w.master = -1

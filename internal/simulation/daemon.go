@@ -237,12 +237,13 @@ func (d *daemon) turn() (millis, error) {
 	observed := &d.observed
 	observed.Sets, observed.Pods, observed.Claims, observed.Budgets = d.view.sets, d.view.pods, d.view.claims, d.view.budgets
 	d.marksDeleted()
-	observed.Secrets, observed.Volumes = d.view.secretsOf(secretNames), d.view.volumes
+	observed.Secrets, observed.Volumes = d.view.secretsOf(w.secretNames()), d.view.volumes
 	detailed := rollout.Detailed(&desired, &rec)
 	settings := setting.SettingsToRead(&desired, &rec, d.view.pods)
-	if db := &observed.Database; db.At.IsZero() || !slices.Equal(settings, db.SettingsAsked) || w.now-d.readAt >= readingAge || detailed && !db.TablesKnown {
+	if db := &observed.Database; db.At.IsZero() || !slices.Equal(settings, db.SettingsAsked) || w.now-d.readAt >= readingAge || detailed && !db.TablesKnown || w.asksForBackups(db, &desired, &rec) {
 		d.call(callRead)
 		d.read(db, d.view.pods, detailed)
+		w.readBackups(db, detailed, &desired, &rec)
 		d.readAt, d.readState = w.now, w.stateAt
 		d.keep(db)
 		d.readSettings(settings)
@@ -331,6 +332,7 @@ func (d *daemon) save(entry *entry, next *model.Record) error {
 		w.holdRecorded(d)
 	}
 	w.judge.begins(w, d, &w.stored.record, next)
+	w.judge.risks(w, d, &w.stored.record, next)
 	w.stored.exists, w.stored.version, w.stored.record = true, w.bump(kindRecord), *next
 	if w.commandedFor != w.commits[d.want].desired.Revision {
 		w.commands = model.Commands{} // or going back would bring it back to life

@@ -69,7 +69,9 @@ func (w *world) heal() {
 	}
 	w.reroute = w.now
 
+	w.mendsBackups()
 	corrected := w.reachable()
+	w.wantsBackups(&corrected)
 	if gates.CompareMinor(going, corrected.version) > 0 {
 		corrected.version = going
 	}

@@ -69,6 +69,7 @@ type judge struct {
 	restartedAt, lostRecord millis
 	// consent: a definition that lets volumes be deleted was applied, and none since that does not.
 	consent bool
+	judgedBackups
 	// refused is since when readings were refused the login of system; 0: the last was not.
 	refused millis
 }
@@ -184,6 +185,7 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	j.cures(w, d, l)
 	j.endsVolume(w, d, l)
 	j.losesDisks(w, d, l)
+	j.breaks(w, d, l)
 	if next := w.templates[l.set.template].version; w.refusesData(l, next) {
 		w.violate("A", "the daemon deletes %s, which comes back on CrateDB %s, and its volume was written by %s", l.podName, next, l.volume.version)
 	}

@@ -68,6 +68,9 @@ func (j *judge) converged(w *world, words bool) string {
 	if claim := w.onOthers(c); claim != "" {
 		return why("%s is not of %v", claim, c.volumes)
 	}
+	if lacks := j.backupsLack(w, c); lacks != "" {
+		return lacks
+	}
 	if plain(w.enable.persistent) != plain(w.enable.theirs) {
 		return why("cluster.routing.allocation.enable is %q, and people have set %q", w.enable.persistent, w.enable.theirs)
 	}

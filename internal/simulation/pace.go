@@ -23,6 +23,9 @@ type pace struct {
 func (d *daemon) sleeps(wait millis, calm bool) {
 	w, p := d.w, &d.pace
 	wait = max(wait, 20)
+	if w.healed && w.schedule.Start.Backups {
+		wait = min(wait, 45*second) // else it looks at windows only, when a snapshot begins
+	}
 	if calm {
 		// Another look at the same reading finds what this one found.
 		wait = max(wait, d.readAt+readingAge-w.now)

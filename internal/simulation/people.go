@@ -39,6 +39,7 @@ type commit struct {
 	disks            [3]int   // by groupNames, of each node; what is rendered of it is in volumes
 	consent          bool     // delete-volumes
 	offline          bool     // offlineResize: restart
+	backups          *definition.Backups
 	restartedFrom    millis
 
 	visible millis // when a daemon has fetched it
@@ -142,7 +143,7 @@ func (w *world) push(c commit, lag millis) {
 	if w.schedule.Start.Zones {
 		c.desired.Operations.RestartBy = "zone"
 	}
-	c.desired.Paused, c.desired.Released = c.paused, c.released
+	c.desired.Paused, c.desired.Released, c.desired.Backups = c.paused, c.released, c.backups
 	if c.jobsLog != "" {
 		c.desired.Settings = []model.Setting{{Name: jobsLogSize, Value: c.jobsLog}}
 	}
@@ -212,12 +213,12 @@ func (w *world) happenItems() {
 
 // faultAt is what meets a daemon's call.
 func (w *world) faultAt(d *daemon, c call) callFault {
-	if w.began < 0 || c == callTurn && w.inOperation+w.inRecreation+w.inReplacement+w.inDisking == 0 {
+	if w.began < 0 || c == callTurn && w.inOperation+w.inRecreation+w.inReplacement+w.inDisking+w.inBackup == 0 {
 		return noFault
 	}
 	for i := 0; i < len(w.left); i++ {
 		it := w.left[i]
-		if it.timed() || it.Recreating > w.inRecreation || it.Replacing > w.inReplacement || it.Disking > w.inDisking || w.inOperation < it.Call && !(w.schedule.Start.Early && w.stored.record.ClusterID == "") {
+		if it.timed() || it.Recreating > w.inRecreation || it.Replacing > w.inReplacement || it.Disking > w.inDisking || it.Backing > w.inBackup || w.inOperation < it.Call && !(w.schedule.Start.Early && w.stored.record.ClusterID == "") {
 			continue
 		}
 		if it.What < killBefore {
@@ -389,7 +390,9 @@ func (w *world) happen(it Item, d *daemon) {
 		c.content, c.bad = w.newContent(), badProbe
 		w.push(c, lag)
 	default:
-		w.happenTo(it, d)
+		if !w.happenToBackups(it, c, lag) {
+			w.happenTo(it, d)
+		}
 	}
 }
 

@@ -84,8 +84,11 @@ func newWorld(s *Schedule, stats *Statistics, story *strings.Builder) *world {
 	w.makeSlots()
 	w.budgets = []budget{{name: budgetBoth[0]}, {name: budgetBoth[1], masters: true}}
 	w.secrets = []secret{{name: systemSecret}, {name: "user-ada", exists: true, uid: w.nextUID(), version: w.bump(kindSecrets), password: secretMark + "-ada"}}
+	if s.Start.Backups {
+		w.secrets = append(w.secrets, w.backupSecret())
+	}
 	w.stored.version = w.bump(kindRecord)
-	w.push(commit{replicas: [3]int{s.Start.Masters, s.Start.Hot, s.Start.Warm}, content: w.newContent(), version: firstVersion, warm: s.Start.Warm > 0, volumes: w.firstVolumes(), disks: [3]int{s.Start.Disks, s.Start.Disks, s.Start.Disks}, offline: s.Start.Offline}, 0)
+	w.push(commit{replicas: [3]int{s.Start.Masters, s.Start.Hot, s.Start.Warm}, content: w.newContent(), version: firstVersion, warm: s.Start.Warm > 0, volumes: w.firstVolumes(), disks: [3]int{s.Start.Disks, s.Start.Disks, s.Start.Disks}, offline: s.Start.Offline, backups: s.Start.firstBackups()}, 0)
 	w.rightMissing = s.Start.NoRight
 	w.addDaemon("A", w.now)
 	if s.Start.Second {
@@ -258,13 +261,16 @@ var tableNames = []string{"doc.a", "doc.b", "doc.c", "doc.d"}
 func (w *world) rest() bool {
 	w.turnOnce()
 	w.advance(w.now + 20*second)
-	before := w.resource
+	before, from := w.resource, w.now
 	for range 2 {
 		w.turnOnce()
 	}
 	settled := w.unsettled(false) == ""
 	if w.resource == before {
 		return settled
+	}
+	if w.snapshotsSince(from - minute) {
+		return false // a window has come, or a snapshot is too old
 	}
 	if w.rests++; w.rests > 3 && settled {
 		w.violate("rest", "%d writes though nothing is to be done", w.resource-before)

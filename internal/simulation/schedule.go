@@ -44,6 +44,10 @@ type Start struct {
 	Compute bool
 	// Disks is how many each node has at first, where people push other numbers; 0: nobody does.
 	Disks int
+	// Backups: snapshots are taken by Plan, each of which takes Takes at most.
+	Backups bool
+	Takes   millis
+	Plan    backupPlan
 }
 
 // Item happens at a time after the beginning or, with a Call, at that call of a
@@ -55,11 +59,12 @@ type Item struct {
 	Recreating int
 	Replacing  int // while volumes are replaced
 	Disking    int // while disks come or go
+	Backing    int // while a snapshot is due or is taken
 	A, B       int
 }
 
 // timed: it happens at a time, not at a call.
-func (i *Item) timed() bool { return i.Call == 0 && i.Recreating+i.Replacing+i.Disking == 0 }
+func (i *Item) timed() bool { return i.Call == 0 && i.Recreating+i.Replacing+i.Disking+i.Backing == 0 }
 
 // What happens.
 type What uint8
@@ -120,6 +125,13 @@ const (
 	dropResize
 	dropRight
 	hideRight
+	pushSchedules
+	pushNoBackups
+	backupCommand
+	closeTable
+	writeForeign
+	dropSnapshotByHand
+	dropRepositoryByHand
 	// Kubernetes and machines.
 	evict
 	drainNode
@@ -141,6 +153,11 @@ const (
 	stallDisruption
 	stallCollector
 	stickKubelet
+	awayStore
+	holdStore
+	lagListing
+	rotateKeys
+	loseKeys
 	// At a call.
 	killBefore
 	killAfter
@@ -163,9 +180,11 @@ var whatNames = [whats]string{
 	"push: volumes may be deleted", "push: no volume may be deleted", "push: another storage class", "push: smaller volumes", "push: the storage class before", "push: another storage class, and that volumes may be deleted",
 	"push: other CPU and memory", "push: more disks", "push: fewer disks", "push: the number of disks before", "pods may not be resized for a while",
 	"claims may not be deleted for a while", "nobody knows whether claims may be deleted",
+	"push: other spec.backups", "push: no spec.backups, or some", "a snapshot is asked for by command", "a table is closed, or opened", "somebody else writes snapshots into the folder", "a snapshot is dropped by hand", "the repository is dropped by hand",
 	"a pod is evicted", "Kubernetes nodes are drained", "a Kubernetes node dies", "a process dies", "a volume is lost", "a pod sticks in terminating",
 	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends", "the receiver takes no report", "the receiver's answer is lost", "a readiness probe fails", "exec fails in pods", "a view of the database is not read",
 	"a claim grows no more", "the disruption controller stalls", "the garbage collector stalls", "a kubelet gives no more",
+	"the store of snapshots fails", "the store of snapshots does not answer", "sys.snapshots is behind", "the keys of the store change", "the Secret of the store is gone",
 	"killed before a call", "killed after a call", "409", "429", "time-out after success", "the process stands still", "refused by a webhook",
 }
 
@@ -183,6 +202,8 @@ func (i Item) String() string {
 		when = fmt.Sprintf("at call %d of a recreation", i.Recreating)
 	case i.Replacing > 0:
 		when = fmt.Sprintf("at call %d of a replacement", i.Replacing)
+	case i.Backing > 0:
+		when = fmt.Sprintf("at call %d while a snapshot is due or taken", i.Backing)
 	case i.Disking > 0:
 		when = fmt.Sprintf("at call %d while disks change", i.Disking)
 	}
@@ -199,7 +220,7 @@ func (s Schedule) String() string {
 	for _, o := range []struct {
 		on   bool
 		word string
-	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.JSON, "the record as JSON"}, {s.Start.Swaps, "volumes are replaced"}, {s.Start.NoRight, "without the right to delete claims"}, {s.Start.Compute, "CPU and memory change"}, {s.Start.Disks > 0, fmt.Sprintf("%d disks", s.Start.Disks)}} {
+	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.JSON, "the record as JSON"}, {s.Start.Swaps, "volumes are replaced"}, {s.Start.NoRight, "without the right to delete claims"}, {s.Start.Compute, "CPU and memory change"}, {s.Start.Disks > 0, fmt.Sprintf("%d disks", s.Start.Disks)}, {s.Start.Backups, fmt.Sprintf("snapshots of at most %d ms by %+v", s.Start.Takes, s.Start.Plan)}} {
 		if o.on {
 			b.WriteString(", " + o.word)
 		}
@@ -368,6 +389,9 @@ func NewSchedule(seed uint64) Schedule {
 	}
 	if seed >= disking && r.oneIn(3) {
 		s.disks(&r)
+	}
+	if seed >= backing && r.oneIn(2) {
+		s.backs(&r)
 	}
 	return s
 }

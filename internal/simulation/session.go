@@ -53,6 +53,9 @@ func (s *session) exec(statement string, arguments []any) error {
 	d := s.o.d
 	w := d.w
 	w.dueKnown = false
+	if done, err := w.execBackup(d, statement, arguments); done {
+		return err
+	}
 	quoted := strings.Split(statement, `"`)
 	switch {
 	case strings.HasPrefix(statement, "SET GLOBAL "):
@@ -251,7 +254,10 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 			}
 		}
 	default:
-		w.violate("world", "the simulation does not know the query %q", query)
+		known := false
+		if rows, known = w.backupStrings(query, arguments); !known {
+			w.violate("world", "the simulation does not know the query %q", query)
+		}
 	}
 	return rows, d.after(f)
 }

@@ -11,6 +11,7 @@ type table struct {
 	partition string
 	of        string
 	denied    bool // `system` is not shown it
+	closed    bool
 	tableSettings
 	// theirs are the include and require as people have set them, since theirsAt.
 	theirs      pin

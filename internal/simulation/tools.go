@@ -20,7 +20,7 @@ var secretNames = []string{systemSecret, "user-ada"}
 func (d *daemon) tools() execute.Tools {
 	if d.executors.Objects == nil {
 		all := &objects{d: d}
-		d.executors = execute.Tools{Objects: all, Secrets: all, Database: all, Crash: all, Volume: all, Password: d.w.newPassword}
+		d.executors = execute.Tools{Objects: all, Secrets: all, Database: all, Crash: all, Volume: all, Snapshots: all, Password: d.w.newPassword}
 	}
 	return d.executors
 }
@@ -174,6 +174,9 @@ func (o objects) ShrinkSet(_ context.Context, name, uid, version string, from, t
 	w.judge.shrinks(w, o.d, s, to)
 	w.judge.lowers(w, s, to, seen)
 	w.judge.stops(w, o.d, s)
+	for n := to; n < s.replicas; n++ {
+		w.judge.breaks(w, o.d, &w.slots[w.setIndex(name)*maxOrdinals+n])
+	}
 	s.replicas = to
 	s.generation++
 	w.setChanged(s)

@@ -43,6 +43,7 @@ type world struct {
 	crate
 	people
 	delivery
+	repositories
 	judge judge
 
 	daemons []*daemon
@@ -58,6 +59,8 @@ type world struct {
 	inRecreation, inReplacement int
 	// inDisking counts them while disks come or go.
 	inDisking int
+	// inBackup counts them while a snapshot of ours is recorded, or due.
+	inBackup int
 	// rightMissing: the daemons may not delete claims; whether they may is not known until rightUnknown.
 	rightMissing bool
 	rightUnknown millis

@@ -145,7 +145,11 @@ func took(b *model.Backups, schedule string, at time.Time) {
 	}
 }
 
-const day = 24 * time.Hour
+const (
+	day = 24 * time.Hour
+	// dueSoon is how soon one that is due and waits is looked at again.
+	dueSoon = 5 * time.Second
+)
 
 // Next is the next window of a schedule; zero for none within five years.
 func Next(s definition.BackupSchedule, now time.Time) time.Time {
@@ -166,7 +170,7 @@ func parse(s definition.BackupSchedule) (cron.Schedule, error) {
 }
 
 // Soon is when there is something to see of the snapshots of a cluster that is well: how far the one is that
-// runs, or a window. 0 is never.
+// runs, whether one that waits can begin, or a window. 0 is never.
 func Soon(t *pass.Pass) time.Duration {
 	b := t.Record.Backups
 	if b == nil || t.Desired.Backups == nil {
@@ -174,6 +178,9 @@ func Soon(t *pass.Pass) time.Duration {
 	}
 	if b.Running != nil {
 		return b.Running.Look(t.Now)
+	}
+	if b.Due.Schedule != "" {
+		return dueSoon
 	}
 	soon := time.Duration(0)
 	for _, s := range t.Desired.Backups.Schedules {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
 	"stevedore.dev/stevedore/ops/view"
@@ -49,6 +50,9 @@ func compare(t *pass.Pass) {
 	if len(ours) == 0 && (len(b.Taken) > 0 || b.Running != nil && !b.Running.Asked.IsZero()) {
 		return
 	}
+	if b.Listed.IsZero() && slices.ContainsFunc(db.Listing, func(s model.ListedSnapshot) bool { return runsElsewhere(b, &s) }) {
+		return // the record of it was lost: it is waited for
+	}
 	b.Listed = db.Listed
 	taken := slices.Clone(b.Taken)
 	for _, s := range ours {
@@ -66,6 +70,13 @@ func compare(t *pass.Pass) {
 	slices.SortFunc(taken, func(a, c model.TakenSnapshot) int { return a.Finished.Compare(c.Finished) })
 	b.Taken = taken
 	resumeFrom(t, ours)
+}
+
+// runsElsewhere reports whether a snapshot of ours runs in another repository, where those of this cluster went
+// before.
+func runsElsewhere(b *model.Backups, s *model.ListedSnapshot) bool {
+	_, _, ours := model.SnapshotOf(s.Name)
+	return ours && s.State == model.SnapshotInProgress && s.Repository != b.Repository.Name
 }
 
 // resumeFrom takes the windows of a record that was lost from the names of the snapshots, and one that
@@ -99,17 +110,49 @@ func follow(t *pass.Pass) {
 	if b.Running.Asked.IsZero() {
 		return
 	}
+	if !t.Observed.Database.Listed.After(b.Running.Asked) {
+		return // it says nothing of this one
+	}
 	s := listed(&t.View, b.Running.Name)
 	switch {
-	case s == nil && b.Listed.After(b.Running.Asked) && b.Listed.Equal(t.Observed.Database.Listed):
-		ended(t, model.SnapshotFailed, "it is in sys.snapshots no more: somebody has dropped it, or it could not be written")
-	case s == nil, s.State == model.SnapshotInProgress, s.Unread():
+	case s == nil:
+		missing(t)
+	case s.State == model.SnapshotInProgress, s.Unread():
+		if !b.Running.Missing.IsZero() {
+			next := *b.Running
+			next.Missing = time.Time{}
+			b.Running = &next
+		}
 	default:
 		b.Taken = append(slices.DeleteFunc(slices.Clone(b.Taken), func(k model.TakenSnapshot) bool { return k.Name == s.Name }),
 			model.TakenSnapshot{Name: s.Name, State: s.State, Began: b.Running.Began, Finished: s.Finished, Tables: s.Tables})
 		ended(t, s.State, s.Failures)
 	}
 }
+
+// missing ends a snapshot that listings do not have. What runs is in the cluster state, and so in each listing,
+// whether its repository answers or not; a node that is behind that state for longer is no member any more.
+func missing(t *pass.Pass) {
+	b := t.Record.Backups
+	if gates.Compare(t.Record.Version, listsRunning) < 0 {
+		return
+	}
+	if b.Running.Missing.IsZero() {
+		next := *b.Running
+		next.Missing = t.Now
+		b.Running = &next
+	}
+	if t.Elapsed(b.Running.Missing) >= missingFor {
+		ended(t, model.SnapshotFailed, "it is in sys.snapshots no more: somebody has dropped it, it could not be written, or all nodes have ended")
+	}
+}
+
+// listsRunning is the version from which sys.snapshots shows what runs (CrateDB, release notes 5.7.3).
+const listsRunning = "5.7.3"
+
+// missingFor is how long listings lack a snapshot before it counts as gone: CrateDB removes a node that is
+// behind for so long (cluster.follower_lag.timeout).
+const missingFor = 90 * time.Second
 
 // listed is a row of our repository in the last listing; nil for none.
 func listed(v *view.View, name string) *model.ListedSnapshot {

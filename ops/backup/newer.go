@@ -23,7 +23,7 @@ func Risky(kind model.OperationKind) bool {
 }
 
 // TooOld reports whether a newer snapshot is asked for before an operation of this kind. Where none can be
-// taken, because nodes are missing or tables are red, the operation may be the cure.
+// taken, because tables are red or the nodes run two versions, the operation may be the cure.
 func TooOld(t *pass.Pass, kind model.OperationKind) bool {
 	d := t.Desired.Backups
 	if d == nil || d.SnapshotNewerThan == 0 || !Risky(kind) || !takes(t) {
@@ -33,13 +33,14 @@ func TooOld(t *pass.Pass, kind model.OperationKind) bool {
 	return newest == nil || t.Elapsed(newest.Finished) > d.SnapshotNewerThan
 }
 
-// takes reports whether a snapshot can be taken of the cluster as it is.
+// takes reports whether a snapshot can be taken of the cluster as it is. A repository that is not there is
+// made first, also where the record of it was lost.
 func takes(t *pass.Pass) bool {
-	db, b := &t.Observed.Database, t.Record.Backups
-	if !t.Contact() || b == nil || b.Repository.Name == "" {
+	db := &t.Observed.Database
+	if !t.Contact() || t.Record.Backups == nil {
 		return false
 	}
-	return db.Health.Colour == model.Green || db.Health.Colour == model.Yellow
+	return len(crateVersions(db)) <= 1 && (db.Health.Colour == model.Green || db.Health.Colour == model.Yellow)
 }
 
 // Newest is the newest snapshot of all tables that succeeded; nil for none. One of a schedule that the

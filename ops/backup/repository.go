@@ -114,6 +114,21 @@ func verified(recorded, now string) bool {
 	return now != ""
 }
 
+// Unsettled reports whether the repository is still to be made or changed as the definition says: a snapshot
+// that runs holds that up, and success is said after it.
+func Unsettled(v *view.View) bool {
+	b := v.Record.Backups
+	if v.Desired.Backups == nil || b == nil || v.Suspending || len(v.Record.Suspended) > 0 {
+		return false
+	}
+	want := settings(v)
+	secretVersions, _ := versions(v)
+	return b.Repository.Name != Name(want) || b.Repository.Settings != want || b.Repository.Secrets != secretVersions
+}
+
+// foreignAgain is how long after a look at a repository that has somebody else's snapshots the next one is.
+const foreignAgain = 10 * time.Minute
+
 // repository creates the repository, changes it, or has nodes that came verify it. It is true once
 // snapshots can go there.
 func repository(t *pass.Pass) bool {
@@ -127,18 +142,21 @@ func repository(t *pass.Pass) bool {
 		return false
 	}
 	if same && have.Settings == want && have.Secrets == secretVersions && verified(have.Nodes, nodes(v)) {
-		if b.Foreign != "" {
-			t.Wait(gates.RepositoryNotOurs(have.Name, b.Foreign))
+		if b.Foreign == "" {
+			return true
 		}
-		return b.Foreign == ""
+		t.Wait(gates.RepositoryNotOurs(have.Name, b.Foreign))
+		if t.Elapsed(b.ForeignAt) < foreignAgain {
+			return false
+		}
 	}
-	if b.Running != nil || t.Record.Operation != nil || !v.Observed.Database.NodesKnown {
+	if b.Running != nil && !b.Running.Asked.IsZero() || t.Record.Operation != nil || !v.Observed.Database.NodesKnown {
 		// CrateDB changes none that is in use; nodes that come and go are verified when all are there.
-		return same && have.Settings != ""
+		return same && have.Settings != "" && b.Foreign == ""
 	}
 	t.Harmless(model.Action{
 		Kind: model.ActionSetRepository, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), Version: t.Record.Version,
-		Repository: Name(want), Settings: want, Secrets: secrets(v), SecretVersions: secretVersions, NodeIDs: nodes(v), New: !same,
+		Repository: Name(want), Settings: want, Secrets: secrets(v), SecretVersions: secretVersions, NodeIDs: nodes(v), New: !same || b.Foreign != "",
 	})
 	return false
 }

@@ -29,19 +29,22 @@ func Result(record model.Record, a model.Action, result model.Result, now time.T
 		}
 		b.Repository = model.RecordedRepository{Name: a.Repository, Settings: a.Settings, Secrets: a.SecretVersions, Nodes: mergedNodes(b.Repository, a)}
 		if a.New {
-			b.Foreign = ""
+			b.Foreign, b.ForeignAt = "", time.Time{}
 		}
 		if result.Code == model.ResultForeign {
-			b.Foreign = result.Message
+			b.Foreign, b.ForeignAt = result.Message, now
 		}
 	case model.ActionCreateSnapshot:
 		if b.Running == nil || b.Running.Name != a.Snapshot {
 			return record
 		}
 		running := *b.Running
-		if result.Code == model.ResultRefused {
+		switch result.Code {
+		case model.ResultMissing:
+			b.Repository.Settings, b.Repository.Nodes = "", "" // somebody has dropped it: what is in it stays
+		case model.ResultRefused:
 			running.Refused = result.Message
-		} else {
+		default:
 			running.Asked = now
 		}
 		b.Running = &running

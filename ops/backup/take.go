@@ -85,6 +85,8 @@ func goesFirst(v *view.View) bool {
 	switch {
 	case b == nil || v.Desired.Backups == nil:
 		return false
+	case v.AnyPod(func(p *model.Pod) bool { return len(view.LostDisks(v, p)) > 0 }):
+		return false // until the next operation a pod that goes comes back without a disk
 	case b.Running != nil:
 		return v.Elapsed(b.Running.Began) <= v.Desired.Backups.MaxDelay
 	case b.Due.Schedule == "" || b.Foreign != "" || b.Failed != "" || b.Unreadable != "":
@@ -132,6 +134,10 @@ func waits(t *pass.Pass, what string) {
 // begin records the snapshot that is due, where nothing stands against it.
 func begin(t *pass.Pass) {
 	b := t.Record.Backups
+	if b.Listed.IsZero() {
+		waits(t, "it is not known which snapshots there are")
+		return
+	}
 	if why := held(t); why != "" {
 		waits(t, why)
 		return
@@ -163,15 +169,11 @@ func begin(t *pass.Pass) {
 // and never while a pod that we took down is away.
 func held(t *pass.Pass) string {
 	v, b := &t.View, t.Record.Backups
-	versions := map[string]bool{}
-	for i := range v.Observed.Database.Nodes {
-		versions[v.Observed.Database.Nodes[i].Version] = true
-	}
-	op := t.Record.Operation
+	op, nodes := t.Record.Operation, t.Nodes(t.Record.Sets)
 	switch {
 	case !v.Observed.Database.NodesKnown:
 		return "nobody knows which nodes there are"
-	case len(versions) != 1:
+	case len(crateVersions(&v.Observed.Database)) != 1:
 		return "the nodes run more than one version"
 	case op == nil && t.Record.Hold == nil:
 		return ""
@@ -179,10 +181,21 @@ func held(t *pass.Pass) string {
 		return "the allocation lock is still held"
 	case v.Elapsed(b.Waiting) <= v.Desired.Backups.MaxDelay:
 		return "the operation " + string(op.Kind) + " has begun before it"
+	case nodes.Joined < nodes.Wanted:
+		return fmt.Sprintf("the operation %s is under way, and %s is away", op.Kind, nodes.NotJoined)
 	case op.Restart == nil || op.Step != model.StepNext || t.Record.Hold != nil:
 		return "the operation " + string(op.Kind) + " is under way, and not between two pods"
 	}
 	return ""
+}
+
+// crateVersions are those that the nodes run.
+func crateVersions(db *model.Database) map[string]bool {
+	all := map[string]bool{}
+	for i := range db.Nodes {
+		all[db.Nodes[i].Version] = true
+	}
+	return all
 }
 
 // selected are the tables that the snapshot asks for; "" for all. A table that cannot be read makes one
@@ -234,10 +247,19 @@ func selected(t *pass.Pass) (tables, why string) {
 }
 
 // ask sends CREATE SNAPSHOT until it was answered: where the answer was lost the executor finds it there.
+// What stands against it may have come since it was recorded.
 func ask(t *pass.Pass) {
 	s := t.Record.Backups.Running
 	if !s.Asked.IsZero() {
 		t.Wait(gates.BackupRunning(s.Name, s.Began, t.Record.Backups.Repository.Name))
+		return
+	}
+	why := held(t)
+	if t.Record.Backups.Listed.IsZero() {
+		why = "it is not known which snapshots there are"
+	}
+	if why != "" {
+		t.Wait(gates.BackupWaits(s.Schedule, s.Began, why)) // it was recorded, and no daemon has asked for it yet
 		return
 	}
 	t.Harmless(model.Action{

@@ -204,6 +204,13 @@ func beginSnapshot(ctx context.Context, a model.Action, t Tools) (model.Result, 
 	if err := unanswered(ctx, s, a.Repository, "CREATE SNAPSHOT", "DROP SNAPSHOT"); err != nil {
 		return model.Result{}, err
 	}
+	found, err := s.Strings(ctx, repositoryOf, a.Repository)
+	if err != nil {
+		return model.Result{}, fmt.Errorf("reading sys.repositories: %w", err)
+	}
+	if len(found) == 0 {
+		return model.Result{Code: model.ResultMissing, Message: "the repository is not there any more: it is created again first"}, nil
+	}
 	_, failed := s.Exec(ctx, createSnapshot(a.Repository, a.Snapshot, model.Listed(a.SnapshotTables)))
 	switch {
 	case failed == nil:

@@ -129,6 +129,9 @@ func TestNothingIsSentToARepositoryThatDoesNotAnswer(t *testing.T) {
 				job = fmt.Sprintf(c.job, repository)
 			}
 			s.replies = map[string][][][]string{"sys.jobs": {{{job}}}, "sys.repositories": {{}}}
+			if c.action.Kind == model.ActionCreateSnapshot {
+				s.replies["sys.repositories"] = [][][]string{{{"s3"}}}
+			}
 			_, err := execute.Run(t.Context(), c.action, backupTools(s, &listing{}))
 			if c.sent {
 				require.NoError(t, err)
@@ -163,6 +166,7 @@ func TestASnapshotBeginsOnce(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScript("system/real")
+			s.replies = map[string][][][]string{"sys.repositories": {{{"s3"}}}}
 			if c.fails != nil {
 				s.fails["CREATE SNAPSHOT"] = c.fails
 			}
@@ -176,6 +180,16 @@ func TestASnapshotBeginsOnce(t *testing.T) {
 			assert.Equal(t, model.Result{Code: c.code, Message: c.message}, r)
 		})
 	}
+}
+
+func TestNoSnapshotIsAskedOfARepositoryThatSomebodyHasDropped(t *testing.T) {
+	a := model.Action{Kind: model.ActionCreateSnapshot, Pod: "p", SystemSecret: "system", Repository: repository, Snapshot: "stevedore-daily-20260101t030000z"}
+	s := newScript("system/real")
+	s.replies = map[string][][][]string{"sys.repositories": {{}}}
+	r, err := execute.Run(t.Context(), a, backupTools(s, &listing{}))
+	require.NoError(t, err)
+	assert.Equal(t, model.ResultMissing, r.Code)
+	assert.Empty(t, ofRepositories(s))
 }
 
 func TestASnapshotIsDroppedOnlyBehindThoseThatAreKept(t *testing.T) {

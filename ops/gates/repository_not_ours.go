@@ -5,7 +5,7 @@ var RepositoryNotOursRule = Rule{
 	Name:   "repository-not-ours",
 	Kind:   Waits,
 	Says:   "The folder that this cluster's snapshots are to go to has a snapshot that stevedore did not make. Two clusters that write to one folder corrupt it, so none is written there.",
-	Do:     "Write another bucket, basePath or location in spec.backups, or move away what is there and run `DROP REPOSITORY`.",
+	Do:     "Write another bucket, basePath or location in spec.backups, or move away what is there: stevedore looks again every ten minutes.",
 	Source: "CrateDB, BlobStoreRepository: concurrent modification of the index-N file",
 }
 

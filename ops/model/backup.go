@@ -37,8 +37,9 @@ type Backups struct {
 	Policy string `json:"policy,omitempty"`
 	// Gone is since when CrateDB does not show the repository; zero where it does.
 	Gone time.Time `json:"gone,omitzero"`
-	// Foreign is a snapshot in the repository that is not ours; "" for none.
-	Foreign string `json:"foreign,omitempty"`
+	// Foreign is a snapshot in the repository that is not ours; "" for none. ForeignAt is when it was seen last.
+	Foreign   string    `json:"foreign,omitempty"`
+	ForeignAt time.Time `json:"foreignAt,omitzero"`
 	// Failed is how the last attempt failed; "" where it did not. Unreadable are tables that
 	// make one of all tables fail, for which it was reported.
 	Failed     string `json:"failed,omitempty"`
@@ -92,6 +93,8 @@ type RunningSnapshot struct {
 	// Asked is when CREATE SNAPSHOT was answered; zero before that: it may not be there. A listing that
 	// began earlier says nothing of it.
 	Asked time.Time `json:"asked,omitzero"`
+	// Missing is since when listings do not have it; zero where the last one did.
+	Missing time.Time `json:"missing,omitzero"`
 	// Refused is why CrateDB did not begin it; "" where it did, or was not asked yet.
 	Refused string `json:"refused,omitempty"`
 	// Tables are those that are asked for, with commas between them; "" for all.
@@ -190,7 +193,7 @@ func (b *Backups) equal(o *Backups) bool {
 	switch {
 	case b.Repository != o.Repository, !b.Since.Equal(o.Since), !b.Listed.Equal(o.Listed), b.Command != o.Command, b.Overdue != o.Overdue:
 	case b.Foreign != o.Foreign, b.Failed != o.Failed, b.Unreadable != o.Unreadable, b.Due.Schedule != o.Due.Schedule, !b.Due.At.Equal(o.Due.At), !b.Waiting.Equal(o.Waiting):
-	case b.KeepAtLeast != o.KeepAtLeast, b.FailedSnapshot != o.FailedSnapshot, !b.FailedAt.Equal(o.FailedAt), !b.Needed.Equal(o.Needed), b.Policy != o.Policy, !b.Gone.Equal(o.Gone), b.Due.Command != o.Due.Command:
+	case b.KeepAtLeast != o.KeepAtLeast, b.FailedSnapshot != o.FailedSnapshot, !b.FailedAt.Equal(o.FailedAt), !b.Needed.Equal(o.Needed), b.Policy != o.Policy, !b.Gone.Equal(o.Gone), b.Due.Command != o.Due.Command, !b.ForeignAt.Equal(o.ForeignAt):
 	case !slices.EqualFunc(b.Schedules, o.Schedules, func(a, c RecordedSchedule) bool {
 		last, again := a.Last, c.Last
 		a.Last, c.Last = time.Time{}, time.Time{}
@@ -212,6 +215,6 @@ func (s *RunningSnapshot) equal(o *RunningSnapshot) bool {
 		return s == o
 	}
 	other := *o
-	other.Asked, other.Began = s.Asked, s.Began // an instant has more than one form
-	return s.Asked.Equal(o.Asked) && s.Began.Equal(o.Began) && *s == other
+	other.Asked, other.Began, other.Missing = s.Asked, s.Began, s.Missing // an instant has more than one form
+	return s.Asked.Equal(o.Asked) && s.Began.Equal(o.Began) && s.Missing.Equal(o.Missing) && *s == other
 }

@@ -313,7 +313,7 @@ const (
 	// are not ours; ResultForeign where it has.
 	ActionSetRepository ActionKind = "set-repository"
 	// ActionCreateSnapshot begins Snapshot in Repository, of SnapshotTables or of all tables;
-	// ResultRefused where CrateDB does not begin it.
+	// ResultRefused where CrateDB does not begin it, ResultMissing where the repository is not there.
 	ActionCreateSnapshot ActionKind = "create-snapshot"
 	// ActionDropSnapshot drops Snapshot of Repository after it was looked at once more: the successful
 	// Newest is there, and Value successful ones besides Snapshot.
@@ -456,6 +456,8 @@ const (
 	ResultForeign
 	// ResultDropped: Kubernetes dropped what was asked for without a word (grow-claim).
 	ResultDropped
+	// ResultMissing: the repository is not there (create-snapshot).
+	ResultMissing
 )
 
 // Result is how an action ended.

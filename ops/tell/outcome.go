@@ -71,7 +71,7 @@ func Verify(t *pass.Pass) {
 		return
 	}
 	lifecycle.Prune(t)
-	if pending(t) || t.Record.Stage == model.StageVerified || scale.Unfinished(&t.View) {
+	if pending(t) || t.Record.Stage == model.StageVerified || backup.Unsettled(&t.View) || scale.Unfinished(&t.View) {
 		return
 	}
 	t.Record.Stage = model.StageVerified

@@ -30,7 +30,8 @@ func Absent(v *View, nodeName string) bool {
 // snapshots takes seconds. It counts on after a restart of the daemon.
 const SlowLong = time.Minute
 
-// SnapshotWaits is snapshot-running.
+// SnapshotWaits is snapshot-running. One of ours runs until it is found to have ended, also where the node that
+// lists the snapshots is behind.
 func SnapshotWaits(v *View) (model.Reason, bool) {
 	db := &v.Observed.Database
 	running, known := db.Snapshots, db.SnapshotsKnown

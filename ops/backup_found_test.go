@@ -1,0 +1,196 @@
+package ops_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+func TestTheNextLookAtAWindowThatWaitsIsSoon(t *testing.T) {
+	w := backedUpWorld(t, func(b *definition.Backups) {
+		b.Schedules = append(b.Schedules, definition.BackupSchedule{Name: "orders", Cron: b.Schedules[0].Cron, Tables: []string{"doc.two"}})
+	})
+	w.ahead(10 * time.Minute)
+	for range 60 {
+		d := afterTurns(t, w, 1)
+		if due := w.record.Backups.Due; due.Schedule != "" {
+			assert.LessOrEqual(t, d.LookAgain, 5*time.Second, "schedule %s waits", due.Schedule)
+		}
+	}
+	assert.Len(t, w.taken(), 2, "both windows of one moment are taken")
+}
+
+// What runs is in the cluster state, and so in each list, whether its repository answers or not.
+func TestASnapshotThatIsInNoListAnyMoreHasFailed(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		loses func(w *world)
+		left  int
+	}{
+		{"all nodes ended during the first one", func(w *world) {
+			for _, r := range w.repositories {
+				r.snapshots = nil
+			}
+		}, 1},
+		{"and the repository shows nothing", func(w *world) { w.silent = true }, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := backedUpWorld(t)
+			w.takes = 1000
+			w.ahead(10 * time.Minute)
+			for i := 0; w.record.Backups.Running == nil || w.record.Backups.Running.Asked.IsZero(); i++ {
+				require.Less(t, i, 60)
+				afterTurns(t, w, 1)
+			}
+			c.loses(w)
+			w.ahead(5 * time.Second)
+			afterTurns(t, w, 3)
+			require.NotNil(t, w.record.Backups.Running, "one list is not believed: the node that gives it may be behind")
+			for i := 0; w.record.Backups.Running != nil; i++ {
+				require.Less(t, i, 200)
+				w.ahead(2 * time.Second)
+				afterTurns(t, w, 1)
+			}
+			assert.Equal(t, 1, reported(w, "SnapshotFailed"))
+			w.silent, w.takes = false, 2
+			w.ahead(10 * time.Minute)
+			w.calm(60)
+			assert.Equal(t, "stevedore-often-20260102t032000z SUCCESS", w.taken()[len(w.taken())-1], "the next window is taken")
+		})
+	}
+}
+
+func TestARepositoryThatSomebodyHasDroppedIsCreatedAgain(t *testing.T) {
+	w := backedUpWorld(t)
+	w.ahead(10 * time.Minute)
+	w.calm(30)
+	name := firstOf(w.repositories)
+	w.repositories[name+" dropped"] = w.repositories[name]
+	delete(w.repositories, name)
+	w.ahead(10 * time.Minute)
+	w.calm(60)
+	assert.Len(t, w.created, 2)
+	assert.Equal(t, []string{"stevedore-often-20260102t031000z SUCCESS", "stevedore-often-20260102t032000z SUCCESS"}, w.taken())
+	assert.Len(t, w.record.Backups.Taken, 2)
+}
+
+func TestARepositoryThatIsOursAgainIsUsed(t *testing.T) {
+	w := newWorld(t, backedUp())
+	w.takes = 1
+	w.calm(60)
+	name := firstOf(w.repositories)
+	w.record.Backups.Foreign, w.record.Backups.ForeignAt = "nightly-1", w.now
+	w.repositories[name].snapshots = []*toySnapshot{{name: "nightly-1", state: model.SnapshotSuccess, finished: w.now}}
+	w.ahead(11 * time.Minute)
+	d := afterTurns(t, w, 20)
+	assert.Contains(t, reasons(d.Waits), "repository-not-ours", "it was looked at again, and is not")
+	w.repositories[name].snapshots = nil
+	w.ahead(11 * time.Minute)
+	w.calm(60)
+	assert.Equal(t, []string{"stevedore-often-20260102t032000z SUCCESS"}, w.taken())
+}
+
+func TestAnotherRepositoryWaitsForTheSnapshotAndVerifiedForThat(t *testing.T) {
+	w := backedUpWorld(t, func(b *definition.Backups) { b.MaxDelay = time.Second })
+	w.takes = 200
+	w.ahead(10 * time.Minute)
+	for i := 0; w.record.Backups.Running == nil; i++ {
+		require.Less(t, i, 60)
+		afterTurns(t, w, 1)
+	}
+	afterTurns(t, w, 5)
+	w.desired.Backups.Repository.Base, w.desired.Revision = "/elsewhere", "rev-2"
+	for i := 0; len(w.created) == 1; i++ {
+		require.Less(t, i, 3000)
+		require.False(t, w.record.Revision == "rev-2" && w.record.Stage == model.StageVerified, "the repository is not there yet")
+		afterTurns(t, w, 1)
+	}
+	w.calm(60)
+	assert.Equal(t, model.StageVerified, w.record.Stage)
+}
+
+func TestASnapshotOfALostRecordInAnotherRepositoryIsWaitedFor(t *testing.T) {
+	w := backedUpWorld(t)
+	w.takes = 40
+	w.ahead(10 * time.Minute)
+	for i := 0; len(w.taken()) == 0; i++ {
+		require.Less(t, i, 60)
+		afterTurns(t, w, 1)
+	}
+	w.record = model.Record{}
+	w.desired.Backups.Repository.Base, w.desired.Revision = "/elsewhere", "rev-2"
+	w.commands.BackupAt = w.now.Format(time.RFC3339)
+	w.calm(600)
+	require.Len(t, w.taken(), 2)
+	var first, second *toySnapshot
+	for _, r := range w.repositories {
+		for _, s := range r.snapshots {
+			if strings.Contains(s.name, "-often-") {
+				first = s
+			} else {
+				second = s
+			}
+		}
+	}
+	assert.GreaterOrEqual(t, second.finished.Sub(first.finished), 20*time.Second, "one after the other")
+}
+
+// It was recorded, and the daemon was killed before CREATE SNAPSHOT.
+func TestASnapshotThatNobodyHasAskedForWaitsForAPodThatWasTakenDown(t *testing.T) {
+	w := backedUpWorld(t, func(b *definition.Backups) { b.MaxDelay = time.Minute })
+	w.template, w.desired.Revision = "t2", "rev-t2"
+	for i := 0; !w.anyAway(); i++ {
+		require.Less(t, i, 600)
+		afterTurns(t, w, 1)
+	}
+	at := w.now.Add(-time.Hour)
+	w.record.Backups.Running = &model.RunningSnapshot{Name: model.SnapshotName("often", at), Schedule: "often", Began: at}
+	w.calm(1500) // the world refuses a snapshot that begins while a node is away
+	assert.Contains(t, w.taken(), model.SnapshotName("often", at)+" SUCCESS")
+}
+
+// The node that lists the snapshots may be behind.
+func TestNoPodGoesDuringASnapshotThatAListLacks(t *testing.T) {
+	w := backedUpWorld(t, func(b *definition.Backups) { b.MaxDelay = time.Second })
+	w.takes = 1000
+	w.ahead(10 * time.Minute)
+	for i := 0; w.record.Backups.Running == nil || w.record.Backups.Running.Asked.IsZero(); i++ {
+		require.Less(t, i, 60)
+		afterTurns(t, w, 1)
+	}
+	w.silent, w.looksAway = true, true
+	w.template, w.desired.Revision = "t2", "rev-t2"
+	for i := 0; w.record.Backups.Running != nil && i < 400; i++ {
+		afterTurns(t, w, 1)
+		require.True(t, w.record.Backups.Running == nil || !w.anyAway(), "it is waited for until it counts as gone")
+	}
+	assert.Nil(t, w.record.Backups.Running)
+	for i := 0; w.pods["crate-data-hot-c-2"].template != "t2"; i++ {
+		require.Less(t, i, 3000)
+		afterTurns(t, w, 1)
+	}
+}
+
+// An operation goes on between two pods only while all nodes are there.
+func TestASnapshotThatIsLateWaitsForANodeThatIsAwayDuringAnOperation(t *testing.T) {
+	w := backedUpWorld(t, func(b *definition.Backups) { b.MaxDelay = time.Second })
+	w.desired.Operations.StableFor = 90 * time.Second
+	w.template, w.desired.Revision = "t2", "rev-t2"
+	for i := 0; w.record.Operation == nil || w.record.Operation.Step != model.StepNext; i++ {
+		require.Less(t, i, 600)
+		afterTurns(t, w, 1)
+	}
+	w.pods["crate-data-hot-c-1"].away = 50
+	w.ahead(10 * time.Minute)
+	for w.pods["crate-data-hot-c-1"].away > 0 {
+		afterTurns(t, w, 1) // the world refuses a snapshot that begins while a node is away
+	}
+	w.calm(2000)
+	assert.NotEmpty(t, w.taken())
+}
