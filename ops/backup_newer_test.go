@@ -105,7 +105,7 @@ func TestASnapshotOfSomeTablesIsNotNewEnough(t *testing.T) {
 }
 
 // A gate never forbids the repair that its own condition calls for.
-func TestWhatMendsARedClusterWaitsForNoSnapshot(t *testing.T) {
+func TestTheCureOfARedClusterWaitsForNoSnapshot(t *testing.T) {
 	w := freshWorld(t)
 	w.red = true
 	to(w, "6.4.4")

@@ -140,11 +140,11 @@ func (w *world) restoreRows(query string) ([][]string, bool) {
 		schema, table, _ := strings.Cut(name, ".")
 		red := w.restored[name] != 0
 		if strings.Contains(query, "FROM sys.shards") || red {
-			rows = append(rows, []string{schema, table})
+			rows = append(rows, []string{schema, table, "SNAPSHOT"})
 		}
 	}
 	switch {
-	case strings.Contains(query, "recovery['type'] = 'SNAPSHOT'"), strings.Contains(query, "FROM sys.health WHERE health = 'RED'"):
+	case strings.Contains(query, "recovery['type'] FROM sys.shards"), strings.Contains(query, "FROM sys.health WHERE health = 'RED'"):
 		return rows, true
 	}
 	return nil, false

@@ -72,7 +72,7 @@ func newBackupList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [CLUSTER]",
 		Short: "Show which snapshots there are, and why each is kept",
-		Long: `list shows the snapshots that the daemon has recorded beside each cluster; the daemon need
+		Long: `list shows the snapshots that the daemon has recorded for each cluster; the daemon need
 not run, and no database is asked. ENDED is in UTC, AGE is since then, and TOOK is known of
 those that the daemon itself has followed. KEPT names the field of spec.backups that keeps a
 snapshot: one that no field keeps is dropped next. Snapshots of a command, and of a schedule

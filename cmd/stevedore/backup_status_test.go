@@ -108,12 +108,12 @@ func TestTheAgeOfASnapshot(t *testing.T) {
 // A snapshot in the summer is in another time zone than its next window.
 func TestTheNextWindowIsByTheClockOfItsTimeZone(t *testing.T) {
 	rec := backedUp(func(r *model.Record) { r.Backups.Schedules = r.Backups.Schedules[1:2] })
-	for now, want := range map[time.Time]string{
+	for at, want := range map[time.Time]string{
 		time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC): "at 2026-03-30 02:30 Europe/Vienna", // 02:30 of the 29th is not there
 		time.Date(2026, 7, 1, 0, 29, 0, 0, time.UTC):  "at 2026-07-01 02:30 Europe/Vienna",
 		time.Date(2026, 12, 1, 1, 29, 0, 0, time.UTC): "at 2026-12-01 02:30 Europe/Vienna",
 	} {
-		assert.Contains(t, backupsOf(rec, now).remarks(now)[0], want)
+		assert.Contains(t, backupsOf(rec, at).remarks(at)[0], want)
 	}
 }
 

@@ -22,8 +22,10 @@ func commands(entry record.Entry, revision string) model.Commands {
 // endedBackup: the snapshot that a command asks for has begun, or the definition has none any more: the
 // command would take one whenever it has again.
 func endedBackup(given []record.Command, before, next *model.Backups) bool {
+	gone := before != nil && next == nil
 	return slices.ContainsFunc(given, func(c record.Command) bool {
-		return c.Key == names.BackupAtAnnotation && (next != nil && c.Value == next.Command || next == nil && before != nil)
+		begun := next != nil && c.Value == next.Command
+		return c.Key == names.BackupAtAnnotation && (begun || gone)
 	})
 }
 

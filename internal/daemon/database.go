@@ -144,8 +144,9 @@ func (w *worker) observeDatabase(ctx context.Context, desired model.Desired, rec
 	}
 	listing, readable := backup.ListingWanted(&desired, &rec, time.Now()), backup.TablesWanted(&desired, &rec)
 	restoring := backup.RestoreWanted(&desired, &rec)
-	enough := (!detailed || w.detailed) && !listing && (!restoring || w.reading.Restore.Known) && (!readable || w.reading.UnreadableKnown)
-	if time.Since(w.reading.At) < w.readingAge() && enough && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {
+	// A listing is always a new one.
+	lacks := listing || detailed && !w.detailed || restoring && !w.reading.Restore.Known || readable && !w.reading.UnreadableKnown
+	if time.Since(w.reading.At) < w.readingAge() && !lacks && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {
 		return
 	}
 	target := cratedb.Target{Pods: running(observed.Pods), Detailed: detailed, Listing: listing, Readable: readable, Restore: restoring, Settings: settings, Password: password}

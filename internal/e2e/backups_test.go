@@ -146,7 +146,7 @@ func (v *restartVoyage) destroy() {
 	})
 }
 
-// richSchema is what a cluster may have, besides plain tables. generated is what the simulator has not.
+// richSchema is what a cluster may have in addition to plain tables. generated is what the simulator has not.
 var (
 	richSchema = []string{
 		"CREATE TABLE doc.events (id INT, day TEXT) PARTITIONED BY (day) WITH (number_of_replicas = 1)",

@@ -30,9 +30,10 @@ var backups = []mutation{
 	{"a node that is behind makes nothing fail", "followRestore", "case r.Suspect.IsZero():", "case false:", "ops", "TestANodeThatIsBehindMakesNoRestoreFail"},
 	{"users of the definition are made again", "RestoreResult", "record.Bootstrap.Users = nil", "_ = record", "ops", "TestANewClusterIsMadeFromASnapshot"},
 	{"a snapshot of some tables is none of all", "whole", "return len(s.Tables) == 0", "return true", "ops", "TestASnapshotOfSomeTablesIsNotNewEnough"},
-	{"what mends a red cluster waits for none", "TooOld", " || !takes(t)", "", "ops", "TestWhatMendsARedClusterWaitsForNoSnapshot"},
+	{"the cure of a red cluster waits for none", "TooOld", " || !takes(t)", "", "ops", "TestTheCureOfARedClusterWaitsForNoSnapshot"},
 	{"a snapshot that fails is not taken at each look", "First", "failed := b.Failed", "failed := false && b.Failed", "ops", "TestAnOperationWaitsForASnapshotThatFails"},
 	{"a node that is behind drops no repository", "lost", "case b.Gone.IsZero():", "case false:", "ops", "TestARepositoryThatSomebodyDropsIsCreatedAgain"},
 	{"our own record says that a snapshot runs", "SnapshotWaits", "b != nil && b.Running != nil {", "false && b.Running != nil {", "ops", "TestNoPodGoesDownUnderASnapshotThatNoListingShows"},
+	{"a table of somebody's is none that was fetched", "fetchedAll", "if there[name] && !came[name] {", "if false {", "ops/execute", "TestTablesAreAskedForOnce"},
 	{"no secret in an error", "masked", "text = strings.ReplaceAll(text, p.Value, \"…\")", "", "ops/execute", "TestNoSecretOfARepositoryIsInAnError"},
 }

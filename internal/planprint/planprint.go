@@ -131,7 +131,7 @@ func (t Totals) words() string {
 	say(t.Moved, "moved to another file", "moved to other files")
 	if len(parts) == 0 {
 		if t.Clusters > 0 {
-			return "no operation, no object" // what is said besides
+			return "no operation, no object" // there are notes alone
 		}
 		return "nothing differs"
 	}

@@ -10,7 +10,7 @@ import (
 // maxDisks is the most that a node has. data0 is always one of them.
 const maxDisks = 3
 
-// diskSet are disks of a node beside data0: bit 0 is data1.
+// diskSet are disks of a node without data0: bit 0 is data1.
 type diskSet uint8
 
 func (d diskSet) has(disk int) bool { return disk == 0 || d&(1<<(disk-1)) != 0 }
@@ -48,7 +48,7 @@ func disksIn(names string) (d diskSet) {
 	return d
 }
 
-// further is a disk of a slot beside data0.
+// further is a disk of a slot, not data0.
 type further struct {
 	claim  claim
 	volume volume

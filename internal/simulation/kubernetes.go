@@ -46,8 +46,8 @@ type template struct {
 	bad     badness
 	soft
 	live   model.SettingList
-	shape          // of the claim templates beside it; no hash has it
-	mounts diskSet // the disks beside data0 that it mounts
+	shape          // of the claim templates, which no hash has
+	mounts diskSet // the disks that it mounts, without data0
 }
 
 // soft is what comes to running pods, and what no hash has: jobsLog is stats.jobs_log_size on the command
@@ -156,7 +156,7 @@ type pod struct {
 	joinedAt       millis
 	joinDue        millis
 	readyDue       millis
-	disks, mounts  diskSet // beside data0: those that it has volumes of, and those in its path.data
+	disks, mounts  diskSet // without data0: those that it has volumes of, and those in its path.data
 	cgroup
 }
 

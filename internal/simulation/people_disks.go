@@ -72,20 +72,8 @@ func (w *world) pushDisks(it Item, c commit, lag millis) {
 			*n = w.disksBefore(i)
 		}
 	}
-	switch it.B % 16 {
-	case 8:
-		c.content, c.bad = w.newContent(), good
-	case 9:
-		c.version = upgradeTo
-	case 10:
-		if c.replicas[1] > 0 && c.replicas[1] < maxOrdinals-2 {
-			c.replicas[1]++
-		}
-	case 11:
-		if c.replicas[1] > 3 {
-			c.replicas[1]--
-		}
-	case 12:
+	w.changesToo(&c, it.B%16)
+	if it.B%16 == 12 {
 		c.sized(min(c.volumes[1].size+20, mostSize))
 	}
 	w.push(c, lag)

@@ -117,22 +117,27 @@ func (w *world) pushOthers(it Item, c commit, lag millis) {
 	case dropConsent:
 		c.consent = false
 	case pushClass, pushSmaller:
-		switch it.B % 16 {
-		case 8:
-			c.content, c.bad = w.newContent(), good
-		case 9:
-			c.version = upgradeTo
-		case 10:
-			if c.replicas[1] > 0 && c.replicas[1] < maxOrdinals-2 {
-				c.replicas[1]++
-			}
-		case 11:
-			if c.replicas[1] > 3 {
-				c.replicas[1]--
-			}
-		}
+		w.changesToo(&c, it.B%16)
 	}
 	w.push(c, lag)
+}
+
+// changesToo has a push of volumes change something else in the same commit.
+func (w *world) changesToo(c *commit, what int) {
+	switch what {
+	case 8:
+		c.content, c.bad = w.newContent(), good
+	case 9:
+		c.version = upgradeTo
+	case 10:
+		if c.replicas[1] > 0 && c.replicas[1] < maxOrdinals-2 {
+			c.replicas[1]++
+		}
+	case 11:
+		if c.replicas[1] > 3 {
+			c.replicas[1]--
+		}
+	}
 }
 
 // mayDeleteClaims is what the API server says of the right to do so.

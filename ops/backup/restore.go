@@ -55,7 +55,7 @@ func Restore(t *pass.Pass) {
 		t.Harmless(restoreAction(t, r, model.ActionRestoreUsers, ""))
 	case model.RestoreTables:
 		t.Wait(gates.RestoreRunning(r.Snapshot, "they are asked for"))
-		t.Harmless(restoreAction(t, r, model.ActionRestoreTables, strings.Join(asked(r, want), ",")))
+		t.Harmless(askTables(t, r, want))
 	case model.RestoreRunning:
 		followRestore(t, r)
 	case model.RestoreDrop:
@@ -213,12 +213,15 @@ func notFound(db *model.Database, r *model.RecordedRestore, want *definition.Res
 // restoreVerb is the word of crate-operator's webhook.
 const restoreVerb = "restore"
 
-// asked are the tables that are named; none are all, with views and functions.
-func asked(r *model.RecordedRestore, want *definition.Restore) []string {
+// askTables asks for what is still to come; for everything, with views and functions, where no tables are named.
+func askTables(t *pass.Pass, r *model.RecordedRestore, want *definition.Restore) model.Action {
+	tables := r.Tables
 	if len(r.Rest) > 0 {
-		return r.Rest
+		tables = r.Rest
 	}
-	return want.Tables
+	a := restoreAction(t, r, model.ActionRestoreTables, strings.Join(tables, ","))
+	a.New = len(r.Rest) == 0 && len(want.Tables) == 0
+	return a
 }
 
 // followRestore finds out what became of the tables.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/testcluster"
+	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -124,12 +125,23 @@ func TestAReadingSaysWhatARestoreHasComeTo(t *testing.T) {
 			c.Run("CREATE TABLE doc.a (a INT)"+one, "CREATE TABLE doc.b (a INT)"+one, "CREATE REPOSITORY r TYPE fs WITH (location = 'r')",
 				"CREATE SNAPSHOT r.one ALL WITH (wait_for_completion = true)", "DROP TABLE doc.a", "DROP TABLE doc.b")
 			assert.Empty(t, read().Tables)
-			c.Run("RESTORE SNAPSHOT r.one TABLES, VIEWS, UDFS WITH (wait_for_completion = true)")
+			restore := func(tables string) model.Result {
+				result, err := execute.Run(t.Context(), model.Action{
+					Kind: model.ActionRestoreTables, Pod: "pod-0", SystemSecret: "system", Repository: "r", Snapshot: "one", SnapshotTables: tables, New: tables == "doc.a,doc.b",
+				}, execute.Tools{Database: client, Snapshots: client, Secrets: oneSecret{"system": password}})
+				require.NoError(t, err)
+				return result
+			}
+			assert.Equal(t, model.ResultDone, restore("doc.a,doc.b").Code)
 			c.Settled()
+			assert.Equal(t, "the tables are being fetched already", restore("doc.a,doc.b").Message, "where the answer was lost")
 			r := read()
 			assert.ElementsMatch(t, []string{"doc.a", "doc.b"}, r.Tables)
 			assert.Empty(t, r.Red)
 			assert.Empty(t, r.Running)
+			c.Run("DROP TABLE doc.a", "CREATE TABLE doc.a (mine INT)"+one)
+			c.Settled()
+			assert.Equal(t, model.ResultRefused, restore("doc.a").Code, "somebody else's table of that name")
 		})
 	}
 }

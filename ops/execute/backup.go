@@ -55,6 +55,19 @@ func unanswered(ctx context.Context, s Session, repository string, verbs ...stri
 	return nil
 }
 
+// answering is a session as `system`, where CrateDB works on none of these statements on the repository.
+func (t Tools) answering(ctx context.Context, a model.Action, verbs ...string) (Session, error) {
+	s, err := t.system(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if err := unanswered(ctx, s, a.Repository, verbs...); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
 // snapshots are those of one repository, listed anew.
 func (t Tools) snapshots(ctx context.Context, a model.Action) ([]model.ListedSnapshot, error) {
 	password, err := t.password(ctx, model.SecretKey{Name: a.SystemSecret, Key: access.SystemKey}, model.SecretVersion{})
@@ -196,14 +209,11 @@ func setRepository(ctx context.Context, a model.Action, t Tools) (model.Result, 
 
 // beginSnapshot begins one that is not there yet.
 func beginSnapshot(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
-	s, err := t.system(ctx, a)
+	s, err := t.answering(ctx, a, "CREATE SNAPSHOT", "DROP SNAPSHOT")
 	if err != nil {
 		return model.Result{}, err
 	}
 	defer s.Close()
-	if err := unanswered(ctx, s, a.Repository, "CREATE SNAPSHOT", "DROP SNAPSHOT"); err != nil {
-		return model.Result{}, err
-	}
 	found, err := s.Strings(ctx, repositoryOf, a.Repository)
 	if err != nil {
 		return model.Result{}, fmt.Errorf("reading sys.repositories: %w", err)
@@ -233,14 +243,11 @@ func beginSnapshot(ctx context.Context, a model.Action, t Tools) (model.Result, 
 
 // removeSnapshot drops one that no schedule keeps, while those that are kept are there.
 func removeSnapshot(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
-	s, err := t.system(ctx, a)
+	s, err := t.answering(ctx, a, "CREATE SNAPSHOT", "DROP SNAPSHOT")
 	if err != nil {
 		return model.Result{}, err
 	}
 	defer s.Close()
-	if err := unanswered(ctx, s, a.Repository, "CREATE SNAPSHOT", "DROP SNAPSHOT"); err != nil {
-		return model.Result{}, err
-	}
 	rows, err := t.snapshots(ctx, a)
 	if err != nil {
 		return model.Result{}, err

@@ -24,7 +24,7 @@ func Statements() []Statement {
 		"excluded": excluded, "nodeIDs": nodeIDs, "copies": copies, "allocation": allocation, "nodeNames": nodeNames,
 		"masterNode": masterNode, "tableFilters": tableFilters, "partitionFilters": partitionFilters, "userNames": userNames,
 		"notGreen": notGreen, "clusterHealth": clusterHealth, "denials": denials, "systemPrivileges": systemPrivileges, "clusterID": clusterID, "openChecks": openChecks,
-		"repositoryJobs": repositoryJobs, "restoredTables": restoredTables, "redNames": redNames,
+		"repositoryJobs": repositoryJobs, "primaryOrigins": primaryOrigins, "redNames": redNames,
 		"setting": "SELECT " + SettingColumn("cluster.max_shards_per_node") + " FROM sys.cluster",
 	}
 	leaving := model.Examination{IDs: []string{"{n1.id}"}, Names: []string{"{n1.name}", "{n3.name}"}}
@@ -45,8 +45,8 @@ func Statements() []Statement {
 		Statement{Name: "execute.createSnapshot", SQL: createSnapshot("stevedore_0a0b0c0d", "stevedore-daily-20260101t030000z", nil), Writes: true},
 		Statement{Name: "execute.createSnapshotOfTables", SQL: createSnapshot("stevedore_0a0b0c0d", "stevedore-daily-20260102t030000z", []string{"doc.t0"}), Writes: true},
 		Statement{Name: "execute.restoreUsers", SQL: restoreUsersStatement("stevedore_0a0b0c0d", "stevedore-daily-20260101t030000z"), Writes: true},
-		Statement{Name: "execute.restoreSections", SQL: restoreSections("stevedore_0a0b0c0d", "stevedore-daily-20260101t030000z", nil), Writes: true},
-		Statement{Name: "execute.restoreTables", SQL: restoreSections("stevedore_0a0b0c0d", "stevedore-daily-20260101t030000z", []string{"doc.t0"}), Writes: true},
+		Statement{Name: "execute.restoreSections", SQL: restoreSections("stevedore_0a0b0c0d", "stevedore-daily-20260101t030000z", nil, true), Writes: true},
+		Statement{Name: "execute.restoreTables", SQL: restoreSections("stevedore_0a0b0c0d", "stevedore-daily-20260101t030000z", []string{"doc.t0"}, false), Writes: true},
 		Statement{Name: "execute.dropSnapshot", SQL: dropSnapshot("stevedore_0a0b0c0d", "stevedore-daily-20260102t030000z"), Writes: true},
 		Statement{Name: "execute.dropRepository", SQL: dropRepository("stevedore_0a0b0c0d"), Writes: true},
 		Statement{Name: "execute.dropTable", SQL: dropTable("doc.nowhere"), Writes: true},

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// restoredTables are those with a shard that came from a snapshot; one that has moved since does not say so.
-	restoredTables = `SELECT DISTINCT table_schema, table_name FROM sys.shards WHERE "primary" AND recovery['type'] = 'SNAPSHOT'`
+	// primaryOrigins say of the tables that are there how their shards came; one that has moved since says PEER.
+	primaryOrigins = `SELECT DISTINCT schema_name, table_name, recovery['type'] FROM sys.shards WHERE "primary"`
 	redNames       = `SELECT table_schema, table_name FROM sys.health WHERE health = 'RED'`
 	analyze        = `ANALYZE`
 )
 
 // restoreSections of a snapshot into a cluster that is there: ALL and METADATA would replace its settings,
 // the allocation lock among them.
-func restoreSections(repository, snapshot string, tables []string) string {
+func restoreSections(repository, snapshot string, tables []string, all bool) string {
 	what := "TABLES, VIEWS, UDFS"
-	if len(tables) > 0 {
+	if !all {
 		what = "TABLE " + tableList(tables)
 	}
 	return "RESTORE SNAPSHOT " + identifier(repository) + "." + identifier(snapshot) + " " + what + " WITH (wait_for_completion = false)"
@@ -45,14 +45,11 @@ func tableList(tables []string) string {
 
 // restoreUsers replaces the users, roles and privileges by those of the snapshot.
 func restoreUsers(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
-	s, err := t.system(ctx, a)
+	s, err := t.answering(ctx, a, "RESTORE SNAPSHOT")
 	if err != nil {
 		return model.Result{}, err
 	}
 	defer s.Close()
-	if err := unanswered(ctx, s, a.Repository, "RESTORE SNAPSHOT"); err != nil {
-		return model.Result{}, err
-	}
 	if _, err := s.Exec(ctx, restoreUsersStatement(a.Repository, a.Snapshot)); err != nil {
 		return model.Result{}, err
 	}
@@ -62,29 +59,47 @@ func restoreUsers(ctx context.Context, a model.Action, t Tools) (model.Result, e
 // restoreTables begins to fetch them. Names that are there are refused by CrateDB, but for those that an
 // earlier attempt has fetched whose answer was lost.
 func restoreTables(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
-	s, err := t.system(ctx, a)
+	s, err := t.answering(ctx, a, "RESTORE SNAPSHOT")
 	if err != nil {
 		return model.Result{}, err
 	}
 	defer s.Close()
-	if err := unanswered(ctx, s, a.Repository, "RESTORE SNAPSHOT"); err != nil {
-		return model.Result{}, err
-	}
-	_, failed := s.Exec(ctx, restoreSections(a.Repository, a.Snapshot, model.Listed(a.SnapshotTables)))
+	_, failed := s.Exec(ctx, restoreSections(a.Repository, a.Snapshot, model.Listed(a.SnapshotTables), a.New))
 	switch {
 	case failed == nil:
 		return model.Result{Message: "the tables are being fetched"}, nil
 	case !errors.Is(failed, ErrRejected):
 		return model.Result{}, failed
 	}
-	names, err := s.Strings(ctx, restoredTables)
+	if !strings.Contains(failed.Error(), "already exists") {
+		return model.Result{Code: model.ResultRefused, Message: failed.Error()}, nil
+	}
+	origins, err := s.Strings(ctx, primaryOrigins)
 	if err != nil {
 		return model.Result{}, fmt.Errorf("reading which tables came from a snapshot: %w", err)
 	}
-	if strings.Contains(failed.Error(), "already exists") && len(names) > 0 {
+	if fetchedAll(model.Listed(a.SnapshotTables), origins) {
 		return model.Result{Message: "the tables are being fetched already"}, nil
 	}
 	return model.Result{Code: model.ResultRefused, Message: failed.Error()}, nil
+}
+
+// fetchedAll reports whether those of the tables that have shards came from a snapshot, each of them.
+func fetchedAll(tables []string, origins [][]string) bool {
+	came, there := map[string]bool{}, map[string]bool{}
+	for _, r := range origins {
+		name := r[0] + "." + r[1]
+		there[name] = true
+		came[name] = came[name] || r[2] == "SNAPSHOT"
+	}
+	fetched := false
+	for _, name := range tables {
+		if there[name] && !came[name] {
+			return false // somebody else's of that name
+		}
+		fetched = fetched || came[name]
+	}
+	return fetched
 }
 
 // dropRestored drops what could not be fetched: a shard that failed to come is not fetched again, and keeps

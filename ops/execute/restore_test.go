@@ -18,6 +18,12 @@ func restoring(kind model.ActionKind, tables string) model.Action {
 	return model.Action{Kind: kind, Pod: "p", SystemSecret: "system", Repository: repository, Snapshot: restoredSnapshot, SnapshotTables: tables}
 }
 
+// everything is asked for with views and functions.
+func everything(a model.Action) model.Action {
+	a.New = true
+	return a
+}
+
 // Never ALL and never METADATA: they replace the settings of the cluster.
 func TestWhatIsRestoredIsNamed(t *testing.T) {
 	of := `RESTORE SNAPSHOT "` + repository + `"."` + restoredSnapshot + `" `
@@ -26,7 +32,7 @@ func TestWhatIsRestoredIsNamed(t *testing.T) {
 		sent   string
 	}{
 		{restoring(model.ActionRestoreUsers, ""), of + `USERMANAGEMENT WITH (wait_for_completion = true)`},
-		{restoring(model.ActionRestoreTables, ""), of + `TABLES, VIEWS, UDFS WITH (wait_for_completion = false)`},
+		{everything(restoring(model.ActionRestoreTables, "doc.a,My.B")), of + `TABLES, VIEWS, UDFS WITH (wait_for_completion = false)`},
 		{restoring(model.ActionRestoreTables, "doc.a,My.B"), of + `TABLE "doc"."a", "My"."B" WITH (wait_for_completion = false)`},
 	} {
 		s := newScript("system/real")
@@ -47,9 +53,12 @@ func TestTablesAreAskedForOnce(t *testing.T) {
 		err   string
 	}{
 		{"they begin to come", nil, nil, "", 0, ""},
-		{"an answer was lost, and they come", exists, [][]string{{"doc", "a"}}, "", 0, ""},
-		{"they are somebody's", exists, nil, "", model.ResultRefused, ""},
-		{"CrateDB refuses", fmt.Errorf("%w: this action would exceed the shard limit", execute.ErrRejected), [][]string{{"doc", "z"}}, "", model.ResultRefused, ""},
+		{"an answer was lost, and they come", exists, [][]string{{"doc", "a", "SNAPSHOT"}, {"doc", "a", "PEER"}, {"doc", "mine", "EMPTY_STORE"}}, "", 0, ""},
+		{"one of them has no shards", exists, [][]string{{"doc", "b", "SNAPSHOT"}}, "", 0, ""},
+		{"they are somebody's", exists, [][]string{{"doc", "a", "EMPTY_STORE"}}, "", model.ResultRefused, ""},
+		{"one of them is somebody's", exists, [][]string{{"doc", "a", "EMPTY_STORE"}, {"doc", "b", "SNAPSHOT"}}, "", model.ResultRefused, ""},
+		{"none of them is there", exists, nil, "", model.ResultRefused, ""},
+		{"CrateDB refuses", fmt.Errorf("%w: this action would exceed the shard limit", execute.ErrRejected), [][]string{{"doc", "a", "SNAPSHOT"}}, "", model.ResultRefused, ""},
 		{"nobody knows", errors.New("connection reset"), nil, "", 0, "connection reset"},
 		{"an earlier one has no answer yet", nil, nil, `RESTORE SNAPSHOT "` + repository + `"."x" TABLES`, 0, "does not answer"},
 	} {
@@ -59,7 +68,7 @@ func TestTablesAreAskedForOnce(t *testing.T) {
 			if c.fails != nil {
 				s.fails["RESTORE SNAPSHOT"] = c.fails
 			}
-			r, err := execute.Run(t.Context(), restoring(model.ActionRestoreTables, ""), backupTools(s, &listing{}))
+			r, err := execute.Run(t.Context(), everything(restoring(model.ActionRestoreTables, "doc.a,doc.b")), backupTools(s, &listing{}))
 			if c.err != "" {
 				require.ErrorContains(t, err, c.err)
 				return

@@ -7,7 +7,7 @@ var SnapshotNewerRule = Rule{
 	Name:   "snapshot-newer",
 	Kind:   Waits,
 	Says:   "A shrink, an upgrade or a replacement of volumes begins only after a snapshot of all tables that is not older than spec.backups.snapshotNewerThan. One is taken first.",
-	Do:     "Wait for the snapshot, or mend what keeps it from succeeding. A longer spec.backups.snapshotNewerThan, or none, lets the operation begin.",
+	Do:     "Wait for the snapshot, or remove what keeps it from succeeding. A longer spec.backups.snapshotNewerThan, or none, lets the operation begin.",
 	Source: "docs/backups.md",
 }
 

@@ -316,12 +316,13 @@ const (
 	// ResultRefused where CrateDB does not begin it, ResultMissing where the repository is not there.
 	ActionCreateSnapshot ActionKind = "create-snapshot"
 	// ActionDropSnapshot drops Snapshot of Repository after it was looked at once more: the successful
-	// Newest is there, and Value successful ones besides Snapshot.
+	// Newest is there, and Value successful ones without Snapshot.
 	ActionDropSnapshot ActionKind = "drop-snapshot"
 	// ActionRestoreUsers brings users, roles and privileges of Snapshot, those that are there are replaced:
 	// `system` has the password of the cluster that took it then.
 	ActionRestoreUsers ActionKind = "restore-users"
-	// ActionRestoreTables begins to fetch SnapshotTables of Snapshot; "" is all, with views and functions.
+	// ActionRestoreTables begins to fetch SnapshotTables of Snapshot; with New these are all, and views and
+	// functions come too.
 	// ResultRefused where CrateDB does not begin it.
 	ActionRestoreTables ActionKind = "restore-tables"
 	// ActionDropRestored drops those of SnapshotTables of which a shard has no primary still.

@@ -239,7 +239,7 @@ func snapshotWords(a *model.Action) (target, detail string) {
 	case model.ActionRestoreUsers:
 		return "snapshot", "users, roles and privileges of " + a.Snapshot + " come; those of the definition are made again"
 	case model.ActionRestoreTables:
-		if a.SnapshotTables == "" {
+		if a.New {
 			return "snapshot", "all tables, views and functions of " + a.Snapshot + " come"
 		}
 		return "snapshot", "tables " + strings.ReplaceAll(a.SnapshotTables, ",", ", ") + " of " + a.Snapshot + " come"

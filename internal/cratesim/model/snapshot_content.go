@@ -31,7 +31,7 @@ func (c *Cluster) informationOf(s *Snapshot) *information {
 	return i
 }
 
-// definitionsOf is what the snapshot has besides rows: that of ALL has everything that the
+// definitionsOf is what the snapshot has in addition to rows: that of ALL has everything that the
 // cluster has when it ends.
 func (c *Cluster) definitionsOf(s *Snapshot) *definitions {
 	d := &definitions{}
