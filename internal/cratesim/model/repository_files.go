@@ -53,6 +53,8 @@ type definitions struct {
 	Views      []View
 	Users      []userDefinition
 	Persistent map[string]string
+	// Global: users are in it. A snapshot of named tables has none, and replaces none.
+	Global bool
 }
 
 type tableDefinition struct {

@@ -297,7 +297,7 @@ func (c *Cluster) restoreGlobal(spec RestoreSpec, meta *definitions) {
 	if spec.Views {
 		c.views = append(c.views, meta.Views...)
 	}
-	if spec.Users {
+	if spec.Users && meta.Global {
 		c.restoreUsers(meta.Users)
 	}
 }

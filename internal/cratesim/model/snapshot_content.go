@@ -39,6 +39,7 @@ func (c *Cluster) definitionsOf(s *Snapshot) *definitions {
 	if s.Global {
 		tables = c.tables
 		d.Views = slices.Clone(c.views)
+		d.Global = true
 		d.Users, d.Persistent = c.userDefinitions(), maps.Clone(c.persistent)
 	}
 	for _, t := range tables {
