@@ -12,7 +12,10 @@ import (
 
 // lane is one cluster's deliveries: at most one is under way.
 type lane struct {
-	busy     bool
+	busy bool
+	// again: something was queued while a delivery was under way, which may have looked
+	// before it was there.
+	again    bool
 	next     time.Time
 	failures int
 	// sent is a report that was taken and not yet taken off the queue.
@@ -75,6 +78,7 @@ func (q *Queue) Run(ctx context.Context) error {
 	for {
 		for _, cluster := range q.takeWoken() {
 			add(cluster)
+			lanes[cluster].again = lanes[cluster].busy
 		}
 		if !healthUnderWay {
 			if healths := q.takeHealth(); len(healths) > 0 {
@@ -137,8 +141,8 @@ func (q *Queue) settle(ctx context.Context, lanes map[record.Cluster]*lane, a at
 			q.options.Log.Warn(q.what+" not delivered, tried again", "namespace", a.cluster.Namespace, "cluster", a.cluster.Name,
 				"attempt", l.failures, "after", wait.Round(time.Millisecond), "error", a.err)
 		}
-	case a.more:
-		l.failures, l.next = 0, time.Time{}
+	case a.more || l.again:
+		l.failures, l.next, l.again = 0, time.Time{}, false
 	default:
 		delete(lanes, a.cluster)
 	}

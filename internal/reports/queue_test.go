@@ -460,3 +460,35 @@ func TestSettledWaitsForDeliveryAndNoLongerThanItsContext(t *testing.T) {
 	require.NoError(t, p.queue.Settled(t.Context()))
 	assert.Empty(t, pendingIn(t, server, orders))
 }
+
+// slow counts as a process does that pauses once it has read the queue.
+type slow struct {
+	*counts
+	read atomic.Int32
+	goOn chan struct{}
+}
+
+func (s *slow) ReportsQueued(cluster record.Cluster, n int, oldest time.Time) {
+	if s.read.Add(1) == 1 {
+		<-s.goOn
+	}
+	s.counts.ReportsQueued(cluster, n, oldest)
+}
+
+func TestAReportThatIsQueuedAfterADeliveryHasReadTheQueueIsDelivered(t *testing.T) {
+	server := recordtest.NewConfigMaps()
+	to := newReceiver(t, httptest.NewServer, nil)
+	delivery := &slow{counts: newCounts(), goOn: make(chan struct{})}
+	p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL)}, func(o *reports.Options) {
+		o.Measure, o.Rescan = delivery, time.Hour
+	}).run(t)
+	eventually(t, func() bool { return delivery.read.Load() == 1 }, "a delivery has read the queue, which is empty")
+	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
+	// What is sent after it says that the queue knows of it.
+	p.queue.Health(orders, "GREEN")
+	eventually(t, func() bool { return len(to.all()) == 1 }, "the health")
+	close(delivery.goOn)
+	require.NoError(t, p.queue.Settled(t.Context()))
+	assert.Len(t, to.all(), 2)
+	assert.Empty(t, pendingIn(t, server, orders))
+}
