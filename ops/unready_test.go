@@ -106,6 +106,53 @@ func TestAPodThatJoinsAndIsNeverReadyIsCorrectedByAPushBeforeAnyOther(t *testing
 	}
 }
 
+// The pod that a grow adds is not ready for a moment: the grow does not take that for a fault
+// that the restart of the same push would correct, unless the pod has had its time.
+func TestAPodThatIsAddedTogetherWithARestartHasItsTimeToBecomeReady(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		turns int
+		ready bool
+		// restarts of the pod that is added, and the pod that goes first.
+		restarts int
+		first    string
+	}{
+		{"it becomes ready", 20, true, 1, hot + "-0"},
+		{"it never does", 2000, false, 1, hot + "-3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, restartable(wantedCluster(3)))
+			w.run(60)
+			w.now = w.now.Add(time.Hour)
+			w.template, w.desired.Sets[0].Replicas, w.desired.Revision = "t2", 4, "rev-2"
+			w.until(func() bool { return w.pods[hot+"-3"] != nil })
+			w.sick["ill"], w.pods[hot+"-3"].template = true, "ill"
+			first := ""
+			look := func() bool {
+				for name, pod := range w.pods {
+					if first == "" && pod.restarts > 0 {
+						first = name
+					}
+				}
+				return first != ""
+			}
+			for range c.turns {
+				_, _ = w.turn()
+				look()
+			}
+			if c.ready {
+				assert.Empty(t, first)
+				assert.Equal(t, model.OperationGrow, w.record.Operation.Kind)
+				w.sick["ill"] = false
+				w.until(look)
+			}
+			assert.Equal(t, c.first, first)
+			w.run(300)
+			assert.Equal(t, c.restarts, w.pods[hot+"-3"].restarts)
+		})
+	}
+}
+
 // Whoever is woken by it is told what it waits for and what to do.
 func TestAPodThatHasJoinedAndIsNotReadyIsSaidSo(t *testing.T) {
 	ill := func(s *situation) {

@@ -26,8 +26,8 @@ type course struct {
 	out   Course
 	model *world
 	// current is the index of the operation that the record is in; -1 for none,
-	// last the one before it.
-	current, last int
+	// last the one before it. recorded is the last one that the record was in.
+	current, last, recorded int
 	// ahead are gates that wait before the next operation.
 	ahead []Gate
 	// draining is the StatefulSet whose drain was last said in numbers.
@@ -100,11 +100,9 @@ func (c *course) turn(desired *model.Desired, observed *model.Observed, before, 
 	case op == nil:
 		c.current = -1
 	case removes(op, next):
-		c.current = c.own(kindRemove)
-		c.last = c.current
+		c.goesOn(kindRemove)
 	case op.Kind == model.OperationReplace, op.Restart != nil && op.Restart.Replaces, op.Kind == model.OperationExpand && next.Replacing != nil:
-		c.current = c.own(kindReplace)
-		c.last = c.current
+		c.goesOn(kindReplace)
 	case op.Kind == model.OperationExpand:
 		c.current = c.own(kindExpand)
 		c.last = c.current
@@ -120,7 +118,43 @@ func (c *course) turn(desired *model.Desired, observed *model.Observed, before, 
 			}
 		}
 	}
+	if op != nil {
+		c.recorded = c.current
+	}
 	c.drain(observed, before, next)
+}
+
+// summary says an operation in a sentence.
+func (c *course) summary(op *Operation, w work, start *Start) string {
+	// What the nodes go through is in a later operation, behind another one.
+	prepares := w.pods == 0 && slices.ContainsFunc(op.Steps, func(s Step) bool { return s.Action == string(model.ActionRecreateSet) })
+	switch {
+	case op.Kind == kindRemove && !prepares:
+		return c.removeSummary(op, w)
+	case op.Kind == kindReplace && !prepares:
+		return c.replaceSummary(op, w)
+	case w.back:
+		return rolledBack(op)
+	case op.Kind == kindExpand, op.Kind == kindRemove, op.Kind == kindReplace:
+		op.Summary = c.expandSummary(op)
+	case op.Kind == kindBackups:
+		op.Summary = backupsSummary(op, start)
+	case op.Kind == kindResize:
+		op.Summary = resizeSummary(op)
+	case op.Summary == "":
+		op.Summary = stepsSummary(op)
+	}
+	return withPods(op)
+}
+
+// goesOn has the record be in an operation that goes node by node, through several operations of
+// the record. If another came in between it is said again, in its place.
+func (c *course) goesOn(kind string) {
+	if c.recorded < 0 || c.out.Operations[c.recorded].Kind != kind {
+		c.begin(kind, "")
+		return
+	}
+	c.current, c.last = c.recorded, c.recorded
 }
 
 // passing are waits of the run itself, which a cluster at rest has not.
@@ -299,27 +333,7 @@ func (c *course) end(start Start, record model.Record, sets []Set, done bool) Co
 	}
 	for i := range out.Operations {
 		op := &out.Operations[i]
-		if op.Summary == "" {
-			op.Summary = stepsSummary(op)
-		}
-		if op.Kind == kindBackups {
-			op.Summary = backupsSummary(op, &start)
-		}
-		if op.Kind == kindExpand {
-			op.Summary = c.expandSummary(op)
-		}
-		if op.Kind == kindResize {
-			op.Summary = resizeSummary(op)
-		}
-		if op.Kind == kindRemove {
-			op.Summary = c.removeSummary(op, c.work[i])
-		} else if op.Kind == kindReplace {
-			op.Summary = c.replaceSummary(op, c.work[i])
-		} else if c.work[i].back {
-			op.Summary = rolledBack(op)
-		} else {
-			op.Summary = withPods(op)
-		}
+		op.Summary = c.summary(op, c.work[i], &start)
 		op.Summary += newestWords(op.Kind, &start)
 		op.Estimate = estimate(op, c.work[i], &start)
 		if op.Kind == string(model.OperationUpgrade) {

@@ -82,7 +82,7 @@ func newRun(s Start) (*run, error) {
 	}
 	withoutWindows(&s)
 	r := &run{
-		start: s, model: newModel(s, sets), record: s.Record, policy: s.Policy, course: course{current: -1, last: -1},
+		start: s, model: newModel(s, sets), record: s.Record, policy: s.Policy, course: course{current: -1, last: -1, recorded: -1},
 		patience: waitsLong + 2*max(s.Desired.Operations.StableFor, s.Policy.StableFor, s.Desired.Operations.MasterStableFor, s.Policy.MasterStableFor),
 	}
 	r.course.model = r.model

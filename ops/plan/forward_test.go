@@ -30,6 +30,7 @@ type wish struct {
 	annotations, diskSize string
 	registry              string // of CrateDB's image; "" for crate
 	resources             string // of each group but disks, without braces; "" for 2 CPU, memory and a quarter of heap
+	class                 string // of each disk; "" for default
 	disks                 int    // of each node; 0 for 1
 	backups               string // lines of spec.backups; "" for none
 }
@@ -49,9 +50,9 @@ func (w wish) yaml() string {
 	b.WriteString("  nodes:\n")
 	resources := func() string {
 		if w.resources != "" {
-			return fmt.Sprintf("resources: {%s, disk: {count: %d, size: %s, storageClass: default}}", w.resources, max(w.disks, 1), w.diskSize)
+			return fmt.Sprintf("resources: {%s, disk: {count: %d, size: %s, storageClass: %s}}", w.resources, max(w.disks, 1), w.diskSize, cmp.Or(w.class, "default"))
 		}
-		return fmt.Sprintf("resources: {limits: {cpu: 2, memory: %s}, disk: {count: %d, size: %s, storageClass: default}, heapRatio: 0.25}", w.memory, max(w.disks, 1), w.diskSize)
+		return fmt.Sprintf("resources: {limits: {cpu: 2, memory: %s}, disk: {count: %d, size: %s, storageClass: %s}, heapRatio: 0.25}", w.memory, max(w.disks, 1), w.diskSize, cmp.Or(w.class, "default"))
 	}
 	if w.masters > 0 {
 		fmt.Fprintf(&b, "    master: {replicas: %d, %s}\n", w.masters, resources())
@@ -281,6 +282,26 @@ func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Operations stand in the order in which they are done: what an upgrade comes between is said in two.
+func TestAnUpgradeBeforeVolumesAreReplacedStandsBeforeIt(t *testing.T) {
+	from := basic()
+	from.hot, from.operations = 3, "consent: [delete-volumes]"
+	to := from
+	to.class, to.version = "slow", "6.4.3"
+	c := between(t, from, to, func(s *plan.Start) { s.Observed.DeletesClaims = model.Yes })
+	assert.Equal(t, []string{"replace-volumes", "upgrade", "replace-volumes"}, kinds(c))
+	assert.Empty(t, c.Refused)
+	assert.True(t, c.Done)
+	var all []plan.Step
+	for _, op := range c.Operations {
+		all = append(all, op.Steps...)
+	}
+	assert.Equal(t, steps(c.Steps), slices.Compact(steps(all)))
+	assert.Equal(t, "recreate StatefulSet "+hot+" around its pods, so that later ones get such volumes; no pod restarts", c.Operations[0].Summary)
+	assert.Contains(t, c.Operations[2].Summary, "3 nodes are drained in place")
+	assert.Equal(t, []int{0, 3, 3}, []int{c.Operations[0].Restarts, c.Operations[1].Restarts, c.Operations[2].Restarts})
 }
 
 func TestANewClusterIsABootstrap(t *testing.T) {

@@ -35,9 +35,21 @@ func Tolerated(v *View, going, p *model.Pod) bool {
 }
 
 // GrowNotReady reports whether every node of a grow has joined, and the desired template may
-// make ready those of their pods that are not.
+// make ready those of their pods that are not. Each pod that the grow adds is not ready for a
+// moment: it has its time, unless a later push corrects it.
 func GrowNotReady(v *View, op *model.Operation) bool {
-	return !v.Rejected && !v.Suspending && OnlyNotReady(v, op.To)
+	if v.Rejected || v.Suspending || !OnlyNotReady(v, op.To) {
+		return false
+	}
+	return op.Revision != v.Desired.Revision || !v.AnyPod(func(p *model.Pod) bool {
+		return HealedOrLeaves(v, p) && added(op, p) && !Hangs(v, p)
+	})
+}
+
+// added reports whether a grow adds this pod.
+func added(op *model.Operation, p *model.Pod) bool {
+	from, to := Recorded(op.From, p.Set), Recorded(op.To, p.Set)
+	return to != nil && p.Ordinal < to.Replicas && (from == nil || p.Ordinal >= from.Replicas)
 }
 
 // OnlyNotReady reports whether every node of these sets has joined, and those of their pods
