@@ -295,6 +295,9 @@ func unmeasured(v any) any {
 	return out
 }
 
+// quoted is a text in SQL, unlike the name of a part of an object: it may be a measure's name.
+var quoted = regexp.MustCompile(`([\s=(,])'[^']*'`)
+
 // masks says which columns of a SELECT are measured: no two clusters have the same
 // sizes and times.
 func masks(sql string) (out []bool) {
@@ -310,7 +313,7 @@ func masks(sql string) (out []bool) {
 		case r == ')' || r == ']':
 			depth--
 		case depth == 0 && (r == ',' || strings.HasPrefix(rest[i:], " FROM ")):
-			out = append(out, measured.MatchString(rest[from:i]))
+			out = append(out, measured.MatchString(quoted.ReplaceAllString(rest[from:i], "$1")))
 			from = i + 1
 			if r != ',' {
 				return out

@@ -57,6 +57,13 @@ type definitions struct {
 	Global bool
 }
 
+// shardContent is indices/INDEX/SHARD/snap-ID.dat.
+type shardContent struct {
+	Rows [][]any
+	// Operations are those that the shard had done: its sequence numbers go on after them.
+	Operations int64
+}
+
 type tableDefinition struct {
 	Spec    TableSpec
 	Version Version

@@ -272,9 +272,10 @@ func (c *Cluster) restoreIndex(r *Repository, run *Restore, t *Table, def indexD
 			s.copies = append(s.copies, &Copy{Shard: s, since: c.m.now})
 		}
 		s.restore = &shardRestore{run: run, shard: s}
-		var rows [][]any
-		if s.restore.unreadable = c.m.readObject(r, shardName(def.Name, i, run.ID), &rows); s.restore.unreadable == nil {
-			ix.Rows = append(ix.Rows, unpackRows(rows)...)
+		var content shardContent
+		if s.restore.unreadable = c.m.readObject(r, shardName(def.Name, i, run.ID), &content); s.restore.unreadable == nil {
+			ix.Rows = append(ix.Rows, unpackRows(content.Rows)...)
+			s.operations = content.Operations
 		}
 		run.shards = append(run.shards, s.restore)
 		ix.shards = append(ix.shards, s)

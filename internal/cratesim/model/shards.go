@@ -31,6 +31,9 @@ type Shard struct {
 	stores []string
 	// restore is where the shard comes from, nil where it began empty.
 	restore *shardRestore
+	// operations are how many rows have been written, changed and deleted, each of which has
+	// taken one sequence number.
+	operations int64
 }
 
 // Restored reports whether the shard's primary comes from a snapshot.

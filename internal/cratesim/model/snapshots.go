@@ -31,14 +31,14 @@ type Snapshot struct {
 type shardSnapshot struct {
 	shard   *Shard
 	node    *Node  // that reads it; nil while it waits for its primary to start
-	content []byte // its rows as they were when the node began
+	content []byte // the shard as it was when the node began
 	failed  string // why it is not in it
 	of      string // the id of the node that failed
 }
 
 // begin lets the node of the primary read the shard.
 func (s *shardSnapshot) begin(r *Repository, n *Node) {
-	s.node, s.content = n, encode(packRows(s.shard.rows()))
+	s.node, s.content = n, encode(shardContent{packRows(s.shard.rows()), s.shard.operations})
 	if r != nil && n.tryRepository(r) != nil {
 		s.failed, s.of = "RepositoryMissingException[["+r.Name+"] missing]", n.ID
 	}
@@ -287,7 +287,7 @@ func (m *Model) copying(r *Repository, l listing, s *Snapshot) time.Duration {
 	return time.Duration(float64(most) / float64(rate) * float64(time.Second))
 }
 
-// unchanged reports whether the newest snapshot that has the shard has the same rows.
+// unchanged reports whether the newest snapshot that has the shard is the same.
 func (m *Model) unchanged(r *Repository, l listing, s *shardSnapshot) bool {
 	for _, each := range slices.Backward(l.Snapshots) {
 		content, err := m.store.Read(r.at, shardName(s.shard.Index.name(), s.shard.ID, each.UUID))

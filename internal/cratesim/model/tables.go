@@ -456,12 +456,6 @@ func (n *Node) writeGate(s *Shard) *Error {
 	return nil
 }
 
-// Insert appends rows that have passed the gate.
-func (n *Node) Insert(ix *Index, rows [][]any) {
-	ix.Rows = append(ix.Rows, rows...)
-	n.m.changes++
-}
-
 func (ix *Index) nodeLeftDelay() time.Duration {
 	if d, ok := ParseDuration(ix.Settings["unassigned.node_left.delayed_timeout"]); ok {
 		return d

@@ -57,6 +57,7 @@ type (
 		args     []expr
 		star     bool
 		distinct bool
+		filter   expr // of an aggregate: FILTER (WHERE …), nil without
 	}
 	array  struct{ items []expr }
 	object struct {

@@ -32,6 +32,11 @@ func isAggregate(e expr) bool {
 }
 
 func (s *scope) typeOfCall(c call) (*Type, *model.Error) {
+	if c.filter != nil {
+		if _, err := s.typeOf(c.filter); err != nil {
+			return nil, err
+		}
+	}
 	types := make([]*Type, len(c.args))
 	names := make([]string, len(c.args))
 	for i, a := range c.args {
@@ -242,14 +247,23 @@ func (s *scope) aggregate(c call) (any, *model.Error) {
 	if s.group == nil {
 		return nil, model.ErrIllegalArgument("Aggregate functions are not allowed in WHERE")
 	}
-	if c.star {
-		return int64(len(s.group)), nil
-	}
 	saved, group := s.row, s.group
 	defer func() { s.row, s.group = saved, group }()
 	var values []any
 	for _, r := range group {
 		s.row, s.group = r, nil
+		if c.filter != nil {
+			if ok, err := s.eval(c.filter); err != nil || ok != true {
+				if err != nil {
+					return nil, err
+				}
+				continue
+			}
+		}
+		if c.star {
+			values = append(values, int64(1))
+			continue
+		}
 		v, err := s.eval(c.args[0])
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"slices"
 	"strconv"
 
 	"stevedore.dev/stevedore/internal/cratesim/model"
@@ -271,6 +272,18 @@ func (p *parser) arrayTail(end string) expr {
 }
 
 func (p *parser) callTail(name string) expr {
+	c := p.callArguments(name)
+	if p.isWord("filter") && slices.Contains(aggregates, name) {
+		p.i++
+		p.expectOp("(")
+		p.expect("where")
+		c.filter = p.expr()
+		p.expectOp(")")
+	}
+	return c
+}
+
+func (p *parser) callArguments(name string) call {
 	c := call{name: name}
 	if p.op("*") {
 		c.star = true

@@ -218,6 +218,7 @@ func (s *Session) change(name tableName, where expr, set []assignment, args []an
 			return nil, err
 		}
 		var kept [][]any
+		changed := 0
 		for _, r := range ix.Rows {
 			sc.row = r
 			hit := true
@@ -251,8 +252,9 @@ func (s *Session) change(name tableName, where expr, set []assignment, args []an
 				}
 			}
 			kept = append(kept, next)
+			changed++
 		}
-		ix.Rows = kept
+		s.Node.Replace(ix, kept, changed)
 	}
 	return done(count)
 }

@@ -369,6 +369,7 @@ func touches(q selectStmt) map[string]bool {
 			for _, a := range e.args {
 				walk(a)
 			}
+			walk(e.filter)
 		case caseWhen, array, object:
 			all = true
 		}

@@ -309,7 +309,8 @@ func sysShards(*Session) *virtualTable {
 			defs(Boolean, "orphan_partition"), one(obj("recovery", cat(txt("stage", "type"), defs(Bigint, "total_time"), one(
 				obj("size", cat(defs(Bigint, "used", "reused", "recovered"), defs(Real, "percent"))...),
 				obj("files", cat(defs(Integer, "used", "reused", "recovered"), defs(Real, "percent"))...)))...)),
-			txt("path", "blob_path", "min_lucene_version"), one(obj("node", txt("id", "name")...))),
+			txt("path", "blob_path", "min_lucene_version"), one(obj("node", txt("id", "name")...),
+				obj("seq_no_stats", defs(Bigint, "max_seq_no", "local_checkpoint", "global_checkpoint")...))),
 		rows: func(s *Session, _ map[string]bool) ([][]any, *model.Error) {
 			if err := s.Node.StaleGate(); err != nil {
 				return nil, err
@@ -327,16 +328,17 @@ func sysShards(*Session) *virtualTable {
 					} else {
 						orphan = t.Partitioned() // 6.0 to 6.3 look for the table where none is any more
 					}
-					out = append(out, []any{t.Schema, t.Name, int64(sh.ID), ident, int64(0), false, nil, int64(0), "UNASSIGNED", nil, string(state), orphan, nil, nil, nil, nil, nil})
+					out = append(out, []any{t.Schema, t.Name, int64(sh.ID), ident, int64(0), false, nil, int64(0), "UNASSIGNED", nil, string(state), orphan, nil, nil, nil, nil, nil, nil})
 					return
 				}
 				var to any
 				if cp.Target() != nil {
 					to = cp.Target().ID
 				}
-				shard, stage, percent := "STARTED", "DONE", 100.0
+				shard, stage, percent, number := "STARTED", "DONE", 100.0, sh.MaxSeqNo()
 				if state == model.Initializing {
-					shard, stage, percent = "RECOVERING", "INDEX", 50.0
+					// Without an engine there are no numbers yet (ShardRowContext.maxSeqNo).
+					shard, stage, percent, number = "RECOVERING", "INDEX", 50.0, 0
 				}
 				kind := "PEER"
 				if cp.Primary && sh.Restored() {
@@ -351,7 +353,8 @@ func sysShards(*Session) *virtualTable {
 					map[string]any{"stage": stage, "type": kind, "total_time": int64(0),
 						"size":  map[string]any{"used": size, "reused": int64(0), "recovered": size, "percent": percent},
 						"files": map[string]any{"used": int64(1), "reused": int64(0), "recovered": int64(1), "percent": percent}},
-					cp.Node().ShardPath(ix, sh.ID), blob, "10.3.2", map[string]any{"id": cp.Node().ID, "name": cp.Node().Name}})
+					cp.Node().ShardPath(ix, sh.ID), blob, "10.3.2", map[string]any{"id": cp.Node().ID, "name": cp.Node().Name},
+					map[string]any{"max_seq_no": number, "local_checkpoint": number, "global_checkpoint": number}})
 			})
 			return out, nil
 		},
