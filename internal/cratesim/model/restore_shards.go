@@ -51,6 +51,21 @@ func (n *Node) Restores() []*Restore {
 	return n.cluster.restores
 }
 
+// RestoresGate fails from 6.1 on while a restore goes on of which a table or partition has been
+// dropped: CrateDB looks for the names of all of them (SysSnapshotRestoreInProgress.java; run on
+// 6.3.7 and 6.4.3).
+func (n *Node) RestoresGate() *Error {
+	for _, r := range n.Restores() {
+		for _, s := range r.shards {
+			if ix := s.shard.Index; n.Version.AtLeast(6, 1) && !slices.Contains(n.cluster.indexes, ix) {
+				words := "Relation not found for indexUUID=" + ix.uuid
+				return ErrRelationUnknown(words).ofTable("doc." + words)
+			}
+		}
+	}
+	return nil
+}
+
 // State is the restore's, Shards are its shards.
 func (r *Restore) State() string {
 	started := false

@@ -80,13 +80,14 @@ func (s *Session) unknown(n tableName) *model.Error {
 	return model.ErrRelationUnknown(n.written())
 }
 
-// blocks are the operations that a table still does with a block: those without ALTER, which
-// is how a block is taken off (Operation.java).
+// blocks are the operations that a table still does with a block. ALTER is ALTER TABLE of
+// nothing but blocks, which is how one is taken off; with another setting it is ALTER SET
+// (Operation.java, AlterTablePlan.maybeRaiseBlockedException).
 var blocks = map[string]string{
-	"blocks.read_only": "READ",
-	"blocks.read":      "UPDATE INSERT DELETE DROP REFRESH",
-	"blocks.write":     "READ REFRESH COPY TO CREATE SNAPSHOT",
-	"blocks.metadata":  "READ UPDATE INSERT DELETE REFRESH",
+	"blocks.read_only": ",READ,ALTER,",
+	"blocks.read":      ",UPDATE,INSERT,DELETE,DROP,ALTER,ALTER SET,ALTER OPEN,ALTER CLOSE,ALTER REROUTE,REFRESH,",
+	"blocks.write":     ",READ,ALTER,ALTER SET,ALTER OPEN,ALTER CLOSE,ALTER REROUTE,REFRESH,COPY TO,CREATE SNAPSHOT,",
+	"blocks.metadata":  ",READ,UPDATE,INSERT,DELETE,ALTER,ALTER OPEN,ALTER CLOSE,ALTER REROUTE,REFRESH,",
 }
 
 // supports refuses what a closed table, one with a block, or one for blobs, does not do
@@ -105,7 +106,7 @@ func supports(t *model.Table, operation string) *model.Error {
 		refused = t.Closed() || t.Blob
 	}
 	for name, left := range blocks {
-		refused = refused || t.Settings[name] == "true" && !strings.HasPrefix(operation, "ALTER") && !strings.Contains(left, operation)
+		refused = refused || t.Settings[name] == "true" && !t.Closed() && !strings.Contains(left, ","+operation+",")
 	}
 	if !refused {
 		return nil
@@ -233,7 +234,7 @@ func (s *Session) createTable(free *scope, q createTable) (*Result, *model.Error
 }
 
 func (s *Session) alterTable(free *scope, q alterTable) (*Result, *model.Error) {
-	p, operation := model.DDL, "ALTER SET"
+	p, operation := model.DDL, "ALTER"
 	switch {
 	case q.move != nil:
 		operation = "ALTER REROUTE" // it takes DDL on the table
@@ -306,6 +307,12 @@ func (s *Session) alterTable(free *scope, q alterTable) (*Result, *model.Error) 
 	}
 	for _, name := range q.reset {
 		changes = append(changes, model.Assignment{Name: name})
+	}
+	other := func(a model.Assignment) bool { return blocks[a.Name] == "" }
+	if slices.ContainsFunc(changes, other) {
+		if err := supports(t, "ALTER SET"); err != nil {
+			return nil, err
+		}
 	}
 	if q.only && only == nil {
 		err = s.Node.AlterOnly(t, changes)

@@ -94,6 +94,7 @@ func init() {
 		"information_schema.views":            infoViews,
 		"information_schema.schemata":         infoSchemata,
 		"information_schema.columns":          infoColumns,
+		"pg_catalog.pg_publication":           pgPublication,
 	}
 }
 
@@ -302,8 +303,8 @@ func (s *Session) eachCopy(f func(t *model.Table, ix *model.Index, sh *model.Sha
 	}
 }
 
-func sysShards(*Session) *virtualTable {
-	return &virtualTable{
+func sysShards(s *Session) *virtualTable {
+	t := &virtualTable{
 		columns: cat(txt("schema_name", "table_name"), defs(Integer, "id"), txt("partition_ident"), defs(Bigint, "num_docs"),
 			defs(Boolean, "primary"), txt("relocating_node"), defs(Bigint, "size"), txt("state"), defs(Boolean, "closed"), txt("routing_state"),
 			defs(Boolean, "orphan_partition"), one(obj("recovery", cat(txt("stage", "type"), defs(Bigint, "total_time"), one(
@@ -359,6 +360,10 @@ func sysShards(*Session) *virtualTable {
 			return out, nil
 		},
 	}
+	if !s.Node.Version.AtLeast(4, 1) {
+		t.columns = t.columns[:len(t.columns)-1] // it has no seq_no_stats
+	}
+	return t
 }
 
 func sysAllocations(*Session) *virtualTable {

@@ -166,6 +166,17 @@ func sysSummits(*Session) *virtualTable {
 	}
 }
 
+// pgPublication is empty: the simulator replicates nothing.
+func pgPublication(s *Session) *virtualTable {
+	if !s.Node.Version.AtLeast(4, 8) {
+		return nil
+	}
+	return &virtualTable{
+		columns: cat(defs(Integer, "oid"), defs(Boolean, "puballtables", "pubdelete", "pubinsert"), txt("pubname"), defs(Integer, "pubowner"), defs(Boolean, "pubupdate")),
+		rows:    func(*Session, map[string]bool) ([][]any, *model.Error) { return nil, nil },
+	}
+}
+
 // tableSettings is settings of information_schema.tables and table_partitions.
 var tableSettingColumns = obj("settings",
 	obj("blocks", defs(Boolean, "read_only", "read", "write", "metadata", "read_only_allow_delete")...),

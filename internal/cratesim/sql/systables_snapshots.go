@@ -89,6 +89,9 @@ func sysSnapshotRestore(*Session) *virtualTable {
 	return &virtualTable{
 		columns: cat(txt("id", "name", "repository"), one(objs("shards", cat(txt("table_schema", "table_name", "partition_ident"), defs(Integer, "shard_id"), txt("state"))...)), txt("state")),
 		rows: func(s *Session, _ map[string]bool) ([][]any, *model.Error) {
+			if err := s.Node.RestoresGate(); err != nil {
+				return nil, err
+			}
 			var out [][]any
 			for _, r := range s.Node.Restores() {
 				shards := []any{}
