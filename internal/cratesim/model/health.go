@@ -24,7 +24,7 @@ func (ix *Index) Health() (h Health, missing, underreplicated int) {
 		if p := s.primary(); !p.Active() {
 			missing++
 			switch {
-			case p.node == nil && s.restore.waits() && s.restore.tries == 0:
+			case p.node == nil && !s.allocated && s.restore.waits() && s.restore.tries == 0:
 				h = max(h, Yellow)
 			case s.allocated, p.node == nil && ix.cluster.refused(p), s.restore != nil && s.restore.tries > 0:
 				h = Red

@@ -203,8 +203,12 @@ type (
 		name string
 		show bool
 	}
-	transaction      struct{ word string }
-	rerouteRetry     struct{}
+	transaction  struct{ word string }
+	rerouteRetry struct{}
+	swapTable    struct {
+		source, target tableName
+		with           []assignment
+	}
 	decommission     struct{ node expr }
 	createRepository struct {
 		name, typ string

@@ -148,6 +148,15 @@ func (p *parser) alter() any {
 			p.expect("failed")
 			return rerouteRetry{}
 		}
+		if p.word("swap") {
+			p.expect("table")
+			q := swapTable{source: p.table()}
+			p.expect("to")
+			if q.target = p.table(); p.word("with") {
+				q.with = p.assignments()
+			}
+			return q
+		}
 		p.expect("decommission")
 		return decommission{p.expr()}
 	}

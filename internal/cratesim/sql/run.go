@@ -104,7 +104,7 @@ func (s *Session) run(ast any, args []any) (*Result, *model.Error) {
 		return &Result{Tag: "ANALYZE 1"}, nil // it has no statistics
 	case createView, dropView:
 		return s.runViews(ast)
-	case createTable, dropTable, alterTable, insert, deleteFrom, update, refresh:
+	case createTable, dropTable, alterTable, swapTable, insert, deleteFrom, update, refresh:
 		return s.runTables(free, ast)
 	}
 	return nil, model.ErrUnsupported("the simulator does not run %T", ast)

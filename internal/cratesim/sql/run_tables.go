@@ -96,7 +96,7 @@ func supports(t *model.Table, operation string) *model.Error {
 	refused, words := false, ""
 	switch operation {
 	case "ALTER SET", "ALTER":
-	case "ALTER OPEN", "ALTER CLOSE":
+	case "ALTER OPEN", "ALTER CLOSE", "ALTER RENAME":
 		refused = t.Blob
 	case "ALTER REROUTE", "DROP":
 		refused = t.Closed()
@@ -141,6 +141,8 @@ func (s *Session) runTables(free *scope, ast any) (*Result, *model.Error) {
 		return doneIf(s.Node.DropTable(t))
 	case alterTable:
 		return s.alterTable(free, q)
+	case swapTable:
+		return s.swapTable(free, q)
 	case refresh:
 		for _, n := range q.names {
 			t, err := s.lookUp(n, model.DQL, "REFRESH")
@@ -231,6 +233,36 @@ func (s *Session) createTable(free *scope, q createTable) (*Result, *model.Error
 		return true
 	}
 	return res, nil
+}
+
+func (s *Session) swapTable(free *scope, q swapTable) (*Result, *model.Error) {
+	var tables [2]*model.Table
+	for i, name := range []tableName{q.source, q.target} {
+		if tables[i] = s.Node.Table(schemaOf(name), name.name); tables[i] == nil {
+			return nil, s.unknown(name)
+		}
+		if err := supports(tables[i], "ALTER RENAME"); err != nil {
+			return nil, err
+		}
+	}
+	if !s.User.Has(model.AL, "CLUSTER", "") {
+		for _, name := range []tableName{q.target, q.source} {
+			if err := s.ensure(model.DDL, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	with, err := free.settingsOf(q.with)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Node.SwapTables(tables[0], tables[1], with["drop_source"] == "true"); err != nil {
+		return nil, err
+	}
+	// It waits for the shards of what is left (TransportSwapRelations).
+	return &Result{RowCount: 1, Wait: 30 * time.Second, Ready: func() bool {
+		return tables[0].Active() && (with["drop_source"] == "true" || tables[1].Active())
+	}}, nil
 }
 
 func (s *Session) alterTable(free *scope, q alterTable) (*Result, *model.Error) {
