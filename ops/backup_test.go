@@ -373,7 +373,7 @@ func (w *world) calm(turns int) model.Decision {
 	w.t.Helper()
 	for range turns {
 		d, err := w.turn()
-		if b := w.record.Backups; err == nil && d.Verdict == model.Done && !d.Save && (b == nil || b.Running == nil && b.Due.Schedule == "") {
+		if b := w.record.Backups; err == nil && d.Verdict == model.Done && !d.Save && (b == nil || b.Running == nil && b.Due.Schedule == "" && b.Fetch == nil) {
 			return d
 		}
 	}

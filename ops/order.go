@@ -3,6 +3,7 @@ package ops
 import (
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/backup"
+	"stevedore.dev/stevedore/ops/fetch"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/lifecycle"
 	"stevedore.dev/stevedore/ops/model"
@@ -81,13 +82,22 @@ func start(t *pass.Pass) {
 	}
 }
 
-// begins reports whether an operation is due. It does not begin where a newer snapshot comes first.
+// begins reports whether an operation is due. It does not begin where a newer snapshot comes first, or while tables
+// are being restored.
 func begins(t *pass.Pass, due func() bool) bool {
 	before, decision := t.Record, t.Decision
 	if !due() {
 		return false
 	}
-	if op := t.Record.Operation; before.Operation == nil && op != nil && backup.TooOld(t, op.Kind) {
+	op := t.Record.Operation
+	if before.Operation != nil || op == nil {
+		return true
+	}
+	switch {
+	case fetch.InTheWay(t):
+		t.Record, t.Decision = before, decision
+		fetch.GivesWay(t, op.Kind)
+	case backup.TooOld(t, op.Kind):
 		t.Record, t.Decision = before, decision
 		backup.First(t, op.Kind)
 	}

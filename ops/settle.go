@@ -6,6 +6,7 @@ import (
 
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/backup"
+	"stevedore.dev/stevedore/ops/fetch"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/setting"
 	"stevedore.dev/stevedore/ops/volume"
@@ -21,6 +22,8 @@ func RecordResult(record model.Record, action model.Action, result model.Result,
 	switch action.Kind {
 	case model.ActionSetRepository, model.ActionCreateSnapshot, model.ActionDropSnapshot:
 		return backup.Result(record, action, result, now)
+	case model.ActionFetchTables, model.ActionDropFetched:
+		return fetch.Result(record, action, result, now)
 	case model.ActionRestoreUsers, model.ActionRestoreTables, model.ActionDropRestored, model.ActionEndRestore:
 		return backup.RestoreResult(record, action, result, now)
 	case model.ActionGrowClaim:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,6 +51,8 @@ type toySnapshot struct {
 	name, state, what string
 	finished          time.Time
 	looks             int
+	// operations are what its tables have.
+	operations map[string]int64
 }
 
 func (w *world) repository(name string) *toyRepository { return w.repositories[name] }
@@ -133,7 +136,7 @@ func (w *world) execBackup(statement string, arguments []any) (bool, error) {
 		require.NotNil(w.t, w.record.Backups.Running, "the intent is recorded before the statement")
 		require.Equal(w.t, m[2], w.record.Backups.Running.Name)
 		w.write(func() {
-			r.snapshots = append(r.snapshots, &toySnapshot{name: m[2], state: model.SnapshotInProgress, what: m[3], looks: max(w.takes, 1)})
+			r.snapshots = append(r.snapshots, &toySnapshot{name: m[2], state: model.SnapshotInProgress, what: m[3], looks: max(w.takes, 1), operations: maps.Clone(w.operations)})
 		})
 		return true, nil
 	}
@@ -242,7 +245,13 @@ func (w *world) listed() (rows []model.ListedSnapshot) {
 	}
 	for name, r := range w.repositories {
 		for _, s := range r.snapshots {
-			rows = append(rows, model.ListedSnapshot{Repository: name, Name: s.name, State: s.state, Finished: s.finished, Tables: 2, Names: strings.Split(s.what, ",")})
+			names := strings.Split(s.what, ",")
+			if s.what == "ALL" {
+				if names = w.liveTables(); s.operations != nil {
+					names = slices.Sorted(maps.Keys(s.operations))
+				}
+			}
+			rows = append(rows, model.ListedSnapshot{Repository: name, Name: s.name, State: s.state, Finished: s.finished, Tables: 2, Names: names})
 		}
 	}
 	return rows

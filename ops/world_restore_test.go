@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 
 	"stevedore.dev/stevedore/ops/backup"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/fetch"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -31,6 +33,15 @@ type toyRestore struct {
 	// restores are the statements, dropped the tables that were dropped, analyzed counts ANALYZE.
 	restores, dropped []string
 	analyzed          int
+	// operations were done on the tables that the cluster has; nil for those without any.
+	operations map[string]int64
+	// came are the operations of what was restored; refused are tables that CrateDB does not restore, and why.
+	came    map[string]int64
+	refused map[string]string
+	// full: no node has room below the low watermark.
+	full bool
+	// undroppable: no DROP TABLE is answered.
+	undroppable bool
 	// usersCame: the users of the other cluster are there.
 	usersCame bool
 }
@@ -47,10 +58,15 @@ func (w *world) seeRestore(db *model.Database) {
 	if !coming {
 		w.fetching = ""
 	}
-	if db.Contact != model.Yes || !backup.RestoreWanted(&w.desired, &w.record) {
+	w.seeFetch(db)
+	wanted := backup.RestoreWanted(&w.desired, &w.record) || fetch.Wanted(&w.desired, &w.record)
+	if db.Contact != model.Yes || !wanted {
 		return
 	}
 	r := &db.Restore
+	for name := range w.operations {
+		r.Tables = append(r.Tables, name)
+	}
 	r.Known = true
 	if w.behind > 0 {
 		w.behind--
@@ -62,7 +78,7 @@ func (w *world) seeRestore(db *model.Database) {
 	for _, name := range slices.Sorted(maps.Keys(w.restored)) {
 		r.Tables = append(r.Tables, name)
 		if w.restored[name] != 0 {
-			r.Red = append(r.Red, name)
+			r.Missing = append(r.Missing, name)
 		}
 	}
 }
@@ -81,6 +97,13 @@ func (w *world) execRestore(statement string) (bool, error) {
 	case strings.HasPrefix(statement, "RESTORE SNAPSHOT"):
 		w.restores = append(w.restores, statement)
 	}
+	if m := fetchedTables.FindStringSubmatch(statement); m != nil {
+		return true, w.fetchUnder(m[1], m[2], m[3], m[5])
+	}
+	if m := withoutReplicas.FindStringSubmatch(statement); m != nil {
+		require.Contains(w.t, w.restored, m[1]+"."+m[2], "only what was restored is altered")
+		return true, nil
+	}
 	if m := restoredUsers.FindStringSubmatch(statement); m != nil {
 		require.NotNil(w.t, w.repository(m[1]))
 		w.write(func() {
@@ -93,8 +116,17 @@ func (w *world) execRestore(statement string) (bool, error) {
 		return true, w.fetch(m[1], m[2], m[3])
 	}
 	if m := droppedTable.FindStringSubmatch(statement); m != nil {
+		if w.undroppable {
+			return true, errors.New("no answer")
+		}
 		name := m[1] + "." + m[2]
-		require.NotZero(w.t, w.restored[name], "no table is dropped that is there")
+		if _, there := w.restored[name]; !there {
+			return true, nil
+		}
+		require.NotContains(w.t, w.operations, name, "no table of a person is dropped")
+		if !model.Scratch(name) {
+			require.NotZero(w.t, w.restored[name], "no table is dropped that is there")
+		}
 		w.write(func() {
 			delete(w.restored, name)
 			w.dropped = append(w.dropped, name)
@@ -142,6 +174,10 @@ func (w *world) restoreRows(query string) ([][]string, bool) {
 		if strings.Contains(query, "FROM sys.shards") || red {
 			rows = append(rows, []string{schema, table, "SNAPSHOT"})
 		}
+	}
+	if strings.Contains(query, "FROM sys.health WHERE missing_shards > 0") {
+		rows = slices.DeleteFunc(rows, func(r []string) bool { return w.restored[r[0]+"."+r[1]] == 0 })
+		return rows, true
 	}
 	switch {
 	case strings.Contains(query, "recovery['type'] FROM sys.shards"), strings.Contains(query, "FROM sys.health WHERE health = 'RED'"):

@@ -159,10 +159,10 @@ func (s *toySession) Exec(_ context.Context, statement string, arguments ...any)
 		})
 		return 1, nil
 	}
-	if done, err := s.execData(statement); done {
+	if done, err := w.execBackup(statement, arguments); done {
 		return 1, err
 	}
-	if done, err := w.execBackup(statement, arguments); done {
+	if done, err := s.execData(statement); done {
 		return 1, err
 	}
 	if done, err := w.changeSettings(statement); done {

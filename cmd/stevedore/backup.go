@@ -14,33 +14,18 @@ import (
 func newBackup() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup",
-		Short: "List a cluster's snapshots, and take one now",
+		Short: "List a cluster's snapshots, take one now, and prove one",
 		Long: `backup is about the snapshots that spec.backups asks for: list shows those that are
-there and why each is kept, and now asks the daemon for one more.`,
+there and why each is kept, now asks the daemon for one more, and drill has it restore one
+on trial.`,
 		Example: `  stevedore backup list prod/orders
-  stevedore backup now prod/orders --wait`,
+  stevedore backup now prod/orders --wait
+  stevedore backup drill prod/orders --wait`,
 		Args: knownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newBackupList(), newBackupNow(),
-		notYet("drill", "this release tries no snapshot out. RESTORE SNAPSHOT in another cluster, which has the same repository with readonly = true, shows that one can be read"))
+	cmd.AddCommand(newBackupList(), newBackupNow(), newBackupDrill())
 	return cmd
-}
-
-// notYet is a verb that people look for and that this release does not have: that it is unknown would send
-// them looking for the right word.
-func notYet(verb, why string) *cobra.Command {
-	return &cobra.Command{
-		Use: verb, Hidden: true, DisableFlagParsing: true, Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("`%s` is not there yet: %s", cmd.CommandPath(), why)
-		},
-	}
-}
-
-// newRestore is refused by its name.
-func newRestore() *cobra.Command {
-	return notYet("restore", "a new cluster is made from a snapshot by spec.backups.restore (docs/backups.md). Into a cluster that runs CrateDB's statement RESTORE SNAPSHOT restores tables, with the repository and the name that `stevedore backup list` shows")
 }
 
 // errNoBackups says of a cluster that no snapshots of it are taken, and why.

@@ -56,9 +56,11 @@ type listedSnapshot struct {
 	// State is CrateDB's: IN_PROGRESS, SUCCESS, PARTIAL or FAILED.
 	State  string `json:"state"`
 	Tables int    `json:"tables,omitempty"`
-	// Kept is why it stays: command, no-schedule, no-limit, newest-failed, keepFor, keep or keepAtLeast; ""
+	// Kept is why it stays: command, no-schedule, no-limit, newest-failed, keepFor, keep, keepAtLeast or proven; ""
 	// for one that is dropped next, and for one that runs.
 	Kept string `json:"kept,omitempty"`
+	// Proof is what a drill has found out of it; nil where none has tried it.
+	Proof *model.Proof `json:"proof,omitempty"`
 
 	words string
 }
@@ -149,6 +151,9 @@ func backupsIn(object *corev1.ConfigMap, now time.Time) (clusterBackups, error) 
 	why := backup.Kept(b, now)
 	for i, k := range b.Taken {
 		one := listedSnapshot{Name: k.Name, Began: k.Began, Ended: k.Finished, State: k.State, Tables: k.Tables, Kept: string(why[i])}
+		if !k.Proof.At.IsZero() {
+			one.Proof = &k.Proof
+		}
 		one.Schedule, one.Due, _ = model.SnapshotOf(k.Name)
 		one.words = keptWords(b, one.Schedule, why[i])
 		out.Snapshots = append(out.Snapshots, one)
@@ -181,6 +186,8 @@ func keptWords(b *model.Backups, schedule string, why backup.Why) string {
 		return "keepFor " + spanWords(of.KeepFor)
 	case backup.ByKeep:
 		return "keep " + strconv.Itoa(of.Keep)
+	case backup.ByProven:
+		return "proven, keepAtLeast " + strconv.Itoa(b.KeepAtLeast)
 	case backup.ByAtLeast:
 		return "keepAtLeast " + strconv.Itoa(b.KeepAtLeast)
 	}
@@ -196,7 +203,7 @@ func spanWords(d time.Duration) string {
 	return d.String()
 }
 
-var snapshotColumns = []string{"CLUSTER", "SNAPSHOT", "SCHEDULE", "STATE", "ENDED", "AGE", "TOOK", "TABLES", "KEPT"}
+var snapshotColumns = []string{"CLUSTER", "SNAPSHOT", "SCHEDULE", "STATE", "ENDED", "AGE", "TOOK", "TABLES", "PROVEN", "KEPT"}
 
 func (s listedSnapshot) cells(cluster string, now time.Time) []string {
 	ended, old, took, tables := "", "", "", ""
@@ -213,7 +220,33 @@ func (s listedSnapshot) cells(cluster string, now time.Time) []string {
 	if s.Tables > 0 {
 		tables = strconv.Itoa(s.Tables)
 	}
-	return []string{cluster, s.Name, s.Schedule, s.State, ended, old, took, tables, s.words}
+	return []string{cluster, s.Name, s.Schedule, s.State, ended, old, took, tables, s.proven(), s.words}
+}
+
+// tried are the columns; that of drills only where one has tried a snapshot.
+func tried(rows [][]string) []string {
+	at := slices.Index(snapshotColumns, "PROVEN")
+	if slices.ContainsFunc(rows, func(r []string) bool { return r[at] != "" }) {
+		return snapshotColumns
+	}
+	for i := range rows {
+		rows[i] = slices.Delete(rows[i], at, at+1)
+	}
+	return slices.Delete(slices.Clone(snapshotColumns), at, at+1)
+}
+
+// proven says what a drill has found out.
+func (s listedSnapshot) proven() string {
+	switch p := s.Proof; {
+	case p == nil:
+		return ""
+	case p.Failed != "":
+		return "FAILED"
+	case p.Whole():
+		return "yes"
+	default:
+		return fmt.Sprintf("%d of %d", p.Compared, p.Of)
+	}
 }
 
 // printBackups writes for people; width is their terminal's, 0 where there is none.
@@ -234,7 +267,7 @@ func printBackups(out io.Writer, found []clusterBackups, namespace string, width
 	}
 	var text []string
 	if len(rows) > 0 {
-		text = table(snapshotColumns, rows, width)
+		text = table(tried(rows), rows, width)
 	}
 	for _, one := range found {
 		for _, words := range one.remarks(now) {

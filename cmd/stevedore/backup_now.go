@@ -45,14 +45,14 @@ and ends when the snapshot was taken or has failed.`,
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			taken, err := asked.until(ctx)
+			v, err := asked.until(ctx)
 			if cmd.Context().Err() != nil {
 				return fmt.Errorf("told to stop before snapshot %s of cluster %s was taken: it stays asked for", asked.snapshot, asked.cluster)
 			}
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: snapshot %s was taken%s\n", asked.cluster, taken.Name, takenWords(taken))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: snapshot %s was taken%s\n", asked.cluster, v.taken.Name, takenWords(*v.taken))
 			return err
 		},
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"stevedore.dev/stevedore/ops/backup"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/snapshots"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -21,6 +21,11 @@ type backupsStatus struct {
 	// Running is the snapshot that is being taken, Waiting the window that is due; nil for none.
 	Running *model.RunningSnapshot `json:"running,omitempty"`
 	Waiting *waitingSnapshot       `json:"waiting,omitempty"`
+	// Proven is the newest snapshot of which a drill has restored and compared each table; nil for none, and where
+	// nobody asked for drills. Restoring is what is being restored now; nil for nothing.
+	Proven    *provenSnapshot `json:"proven,omitempty"`
+	Drills    bool            `json:"drills,omitempty"`
+	Restoring *model.Fetch    `json:"restoring,omitempty"`
 	// Failed is how the last attempt failed, at FailedAt; "" where it did not.
 	Failed   string    `json:"failed,omitempty"`
 	FailedAt time.Time `json:"failedAt,omitzero"`
@@ -29,6 +34,14 @@ type backupsStatus struct {
 type newestSnapshot struct {
 	Name     string    `json:"name"`
 	Finished time.Time `json:"finished"`
+}
+
+type provenSnapshot struct {
+	Name     string    `json:"name"`
+	Finished time.Time `json:"finished"`
+	// At is when the drill ended, and Took how long it took CrateDB to restore all tables, once and without replicas.
+	At   time.Time     `json:"at"`
+	Took time.Duration `json:"took"`
 }
 
 // scheduleStatus is a schedule of the definition.
@@ -64,6 +77,10 @@ func backupsOf(rec model.Record, now time.Time) *backupsStatus {
 	if newest := newestGood(b, ""); newest != nil {
 		s.Newest = &newestSnapshot{newest.Name, newest.Finished}
 	}
+	s.Drills, s.Restoring = b.Drills, b.Fetch
+	if k := snapshots.NewestProven(b); k != nil {
+		s.Proven = &provenSnapshot{Name: k.Name, Finished: k.Finished, At: k.Proof.At, Took: k.Proof.Took}
+	}
 	if b.Failed != "" {
 		s.Failed, s.FailedAt = b.Failed, b.FailedAt
 	}
@@ -78,7 +95,7 @@ func backupsOf(rec model.Record, now time.Time) *backupsStatus {
 			continue // the definition does not have it any more
 		}
 		schedule := definition.BackupSchedule{Name: r.Name, Cron: r.Cron, TimeZone: r.TimeZone}
-		one := scheduleStatus{Name: r.Name, Cron: r.Cron, TimeZone: zoneOf(r.TimeZone), Next: backup.Next(schedule, now)}
+		one := scheduleStatus{Name: r.Name, Cron: r.Cron, TimeZone: zoneOf(r.TimeZone), Next: snapshots.Next(schedule, now)}
 		from := b.Since
 		newest := newestGood(b, r.Name)
 		if newest != nil {
@@ -114,11 +131,11 @@ func newestGood(b *model.Backups, schedule string) (newest *model.TakenSnapshot)
 
 // twoPassed reports whether two windows have passed since a time.
 func twoPassed(s definition.BackupSchedule, since, now time.Time) bool {
-	first := backup.Next(s, since)
+	first := snapshots.Next(s, since)
 	if first.IsZero() {
 		return false
 	}
-	second := backup.Next(s, first)
+	second := snapshots.Next(s, first)
 	return !second.IsZero() && now.After(second)
 }
 
@@ -143,6 +160,17 @@ func (s *backupsStatus) remarks(now time.Time) []string {
 	parts := []string{"no snapshot has succeeded yet"}
 	if s.Newest != nil {
 		parts[0] = fmt.Sprintf("the newest good snapshot is %s, %s old", s.Newest.Name, daysSince(s.Newest.Finished, now))
+	}
+	switch {
+	case s.Proven != nil && s.Newest != nil && s.Proven.Name == s.Newest.Name:
+		parts[0] += fmt.Sprintf(", and proven by a drill that restored it in %s", s.Proven.Took.Round(time.Second))
+	case s.Proven != nil:
+		parts = append(parts, fmt.Sprintf("the newest proven one is %s, %s old, restored by a drill in %s", s.Proven.Name, daysSince(s.Proven.Finished, now), s.Proven.Took.Round(time.Second)))
+	case s.Drills:
+		parts = append(parts, "no drill has proven one yet")
+	}
+	if f := s.Restoring; f != nil {
+		parts = append(parts, fmt.Sprintf("tables of %s are being restored, %d of %d are done", f.Snapshot, f.Done, f.Of))
 	}
 	if s.Running != nil {
 		parts = append(parts, fmt.Sprintf("%s has been running for %s", s.Running.Name, daysSince(s.Running.Began, now)))

@@ -29,13 +29,18 @@ type askedSnapshot struct {
 	cluster record.Cluster
 	// command is the value of the annotation, and snapshot the name that it gets.
 	command, snapshot string
-	tick, stuckFor    time.Duration
-	say               func(format string, of ...any)
+	// fetch: tables of it are to be restored, and what says which.
+	fetch          bool
+	what           string
+	tick, stuckFor time.Duration
+	say            func(format string, of ...any)
 }
 
 // snapshotVerdict is what was found of it. The zero value: it goes on.
 type snapshotVerdict struct {
 	taken *model.TakenSnapshot
+	// done says what came of a restore; "" while nothing has.
+	done string
 	// failed is how it ended without success; "" where it did not.
 	failed string
 	// stuck: nothing comes of it until somebody acts.
@@ -43,8 +48,8 @@ type snapshotVerdict struct {
 	why   string
 }
 
-// until follows it until it was taken.
-func (a askedSnapshot) until(ctx context.Context) (model.TakenSnapshot, error) {
+// until follows it until it was taken, or restored.
+func (a askedSnapshot) until(ctx context.Context) (snapshotVerdict, error) {
 	var stuckSince time.Time
 	said := ""
 	tick := time.NewTicker(a.tick)
@@ -53,13 +58,13 @@ func (a askedSnapshot) until(ctx context.Context) (model.TakenSnapshot, error) {
 		v, err := a.look(ctx)
 		switch {
 		case err != nil && definite(err):
-			return model.TakenSnapshot{}, err
+			return snapshotVerdict{}, err
 		case err != nil:
 			v = snapshotVerdict{why: err.Error() + "; trying again"} // the API server may be back in a moment
-		case v.taken != nil:
-			return *v.taken, nil
+		case v.taken != nil || v.done != "":
+			return v, nil
 		case v.failed != "":
-			return model.TakenSnapshot{}, fmt.Errorf("cluster %s: %s", a.cluster, v.failed)
+			return snapshotVerdict{}, fmt.Errorf("cluster %s: %s", a.cluster, v.failed)
 		}
 		if said != v.why && ctx.Err() == nil {
 			said = v.why
@@ -71,16 +76,24 @@ func (a askedSnapshot) until(ctx context.Context) (model.TakenSnapshot, error) {
 		case stuckSince.IsZero():
 			stuckSince = time.Now()
 		case time.Since(stuckSince) >= a.stuckFor:
-			a.say("snapshot %s of cluster %s is not taken, and nothing changes until somebody acts: see above what it waits for", a.snapshot, a.cluster)
-			return model.TakenSnapshot{}, exitCode(exitStuck)
+			a.say("%s of cluster %s is not done, and nothing changes until somebody acts: see above what it waits for", a.words(), a.cluster)
+			return snapshotVerdict{}, exitCode(exitStuck)
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			a.say("not in time: snapshot %s of cluster %s is not taken, and it stays asked for", a.snapshot, a.cluster)
-			return model.TakenSnapshot{}, exitCode(exitLate)
+			a.say("not in time: %s of cluster %s is not done, and it stays asked for", a.words(), a.cluster)
+			return snapshotVerdict{}, exitCode(exitLate)
 		}
 	}
+}
+
+// words say what was asked for.
+func (a askedSnapshot) words() string {
+	if a.fetch {
+		return a.what
+	}
+	return "snapshot " + a.snapshot
 }
 
 func (a askedSnapshot) look(ctx context.Context) (snapshotVerdict, error) {
@@ -93,7 +106,7 @@ func (a askedSnapshot) look(ctx context.Context) (snapshotVerdict, error) {
 		return snapshotVerdict{}, fmt.Errorf("%w: the record of cluster %s is gone", errNoRecord, a.cluster)
 	}
 	v := a.judge(rec, entry.Commands())
-	if v.taken != nil || v.failed != "" {
+	if v.taken != nil || v.failed != "" || v.done != "" {
 		return v, nil
 	}
 	who, err := attendance.NewLooker(a.client.CoordinationV1(), time.Now()).Of(ctx, attendedBy(a.cluster, rec))
@@ -108,6 +121,9 @@ func (a askedSnapshot) judge(rec model.Record, commands []record.Command) snapsh
 	b := rec.Backups
 	if b == nil {
 		return snapshotVerdict{stuck: true, why: "the definition has no spec.backups any more"}
+	}
+	if a.fetch {
+		return a.judgeFetch(rec, commands)
 	}
 	if i := slices.IndexFunc(b.Taken, func(k model.TakenSnapshot) bool { return k.Name == a.snapshot }); i >= 0 && b.Taken[i].State == model.SnapshotSuccess {
 		return snapshotVerdict{taken: &b.Taken[i]}

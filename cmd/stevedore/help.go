@@ -76,6 +76,18 @@ var endings = []struct {
 		{exitLate, "--wait: not in time"},
 		{exitStuck, "--wait: it waits for a person: the cluster is paused or suspended, a Secret is missing"},
 	}},
+	{"backup drill", []ending{
+		{exitOK, "the daemon is asked for a drill; --wait: no table failed"},
+		{exitError, "an error, no spec.backups, or no such snapshot; --wait: a table failed, or stopped"},
+		{exitLate, "--wait: not in time"},
+		{exitStuck, "--wait: it waits for a person: the cluster is paused or suspended"},
+	}},
+	{"restore", []ending{
+		{exitOK, "the daemon is asked for the tables; --wait: they are there"},
+		{exitError, "an error, no spec.backups, or no such snapshot; --wait: a table did not come, or stopped"},
+		{exitLate, "--wait: not in time"},
+		{exitStuck, "--wait: it waits for a person: the cluster is paused or suspended"},
+	}},
 	{"sandbox", []ending{{exitOK, "told to stop"}, {exitError, "it could not be started, or a part of it ended"}}},
 	{"version", []ending{{exitOK, "printed"}, {exitError, "an error"}}},
 }

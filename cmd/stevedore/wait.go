@@ -310,6 +310,6 @@ func unseen(rec model.Record, commands []record.Command) bool {
 	return rec.Command.Commands != model.Commands{
 		Paused: given[names.PausedAnnotation], Released: given[names.ReleasedAnnotation],
 		Abort: given[names.AbortAnnotation], RestartedAt: given[names.RestartedAtAnnotation],
-		ReplacePod: given[names.ReplacePodAnnotation], BackupAt: given[names.BackupAtAnnotation],
+		ReplacePod: given[names.ReplacePodAnnotation], BackupAt: given[names.BackupAtAnnotation], FetchAt: given[names.FetchAtAnnotation],
 	}
 }

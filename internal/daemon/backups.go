@@ -6,6 +6,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/telemetry"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/snapshots"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -17,6 +18,12 @@ func measuredBackups(b *model.Backups) *telemetry.Backups {
 	out := &telemetry.Backups{Running: b.Running != nil, Failed: b.FailedAt}
 	if b.Due.Schedule != "" {
 		out.Waiting = b.Waiting
+	}
+	if k := snapshots.NewestProven(b); k != nil {
+		out.Proven, out.Restore = k.Finished, k.Proof.Took
+	}
+	if k := snapshots.LastTried(b); k != nil {
+		out.Drill = k.Proof.At
 	}
 	of := map[string]*telemetry.BackupSchedule{}
 	var order []string

@@ -15,7 +15,7 @@ func commands(entry record.Entry, revision string) model.Commands {
 	return model.Commands{
 		Paused: given[names.PausedAnnotation], Released: given[names.ReleasedAnnotation],
 		Abort: given[names.AbortAnnotation], RestartedAt: given[names.RestartedAtAnnotation],
-		ReplacePod: given[names.ReplacePodAnnotation], BackupAt: given[names.BackupAtAnnotation],
+		ReplacePod: given[names.ReplacePodAnnotation], BackupAt: given[names.BackupAtAnnotation], FetchAt: given[names.FetchAtAnnotation],
 	}
 }
 
@@ -26,6 +26,15 @@ func endedBackup(given []record.Command, before, next *model.Backups) bool {
 	return slices.ContainsFunc(given, func(c record.Command) bool {
 		begun := next != nil && c.Value == next.Command
 		return c.Key == names.BackupAtAnnotation && (begun || gone)
+	})
+}
+
+// endedFetch: what a command asks for has begun, or the definition has no backups any more.
+func endedFetch(given []record.Command, before, next *model.Backups) bool {
+	gone := before != nil && next == nil
+	return slices.ContainsFunc(given, func(c record.Command) bool {
+		begun := next != nil && c.Value == next.FetchCommand
+		return c.Key == names.FetchAtAnnotation && (begun || gone)
 	})
 }
 

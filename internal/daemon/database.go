@@ -15,6 +15,7 @@ import (
 	"stevedore.dev/stevedore/ops/budget"
 	"stevedore.dev/stevedore/ops/cratedb"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/fetch"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/rollout"
@@ -143,16 +144,19 @@ func (w *worker) observeDatabase(ctx context.Context, desired model.Desired, rec
 		return
 	}
 	listing, readable := backup.ListingWanted(&desired, &rec, time.Now()), backup.TablesWanted(&desired, &rec)
-	restoring := backup.RestoreWanted(&desired, &rec)
+	restoring := backup.RestoreWanted(&desired, &rec) || fetch.Wanted(&desired, &rec)
+	facts, hidden := backup.FactsWanted(&desired, &rec), fetch.Hidden(&rec)
 	// A listing is always a new one.
-	lacks := listing || detailed && !w.detailed || restoring && !w.reading.Restore.Known || readable && !w.reading.UnreadableKnown
+	lacks := listing || detailed && !w.detailed || restoring && !w.reading.Restore.Known || readable && !w.reading.UnreadableKnown || facts && !w.reading.FactsKnown
+	unhidden := !slices.Equal(hidden, w.reading.Hidden)
+	lacks = lacks || unhidden
 	if time.Since(w.reading.At) < w.readingAge() && !lacks && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {
 		return
 	}
-	target := cratedb.Target{Pods: running(observed.Pods), Detailed: detailed, Listing: listing, Readable: readable, Restore: restoring, Settings: settings, Password: password}
+	target := cratedb.Target{Pods: running(observed.Pods), Detailed: detailed, Listing: listing, Readable: readable, Restore: restoring, Facts: facts, Hidden: hidden, Settings: settings, Password: password}
 	if w.dataDue(time.Now()) {
 		target.Detailed = true
-	} else {
+	} else if !unhidden {
 		target.Unless = w.lastWhole()
 	}
 	w.ask(ctx, target, tried)

@@ -219,8 +219,12 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if s.spent {
 		entry = entry.Drop(names.ReplacePodAnnotation)
 	}
-	if given := s.entry.Commands(); endedBackup(given, s.before.Backups, next.Backups) {
+	given := s.entry.Commands()
+	if endedBackup(given, s.before.Backups, next.Backups) {
 		entry = entry.Drop(names.BackupAtAnnotation)
+	}
+	if endedFetch(given, s.before.Backups, next.Backups) {
+		entry = entry.Drop(names.FetchAtAnnotation)
 	}
 	entry, err := w.store.Save(ctx, entry, next)
 	if err != nil {

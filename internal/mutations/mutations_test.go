@@ -45,7 +45,9 @@ func (m mutation) name(n int) string { return fmt.Sprintf("%02d %s", n, m.of) }
 // unnoticed is a rule whose removal no test of a decision could notice, and why.
 type unnoticed struct{ rule, why string }
 
-func all() []mutation { return slices.Concat(bugs, rules, steps, replacements, fewerDisks, backups) }
+func all() []mutation {
+	return slices.Concat(bugs, rules, steps, replacements, fewerDisks, backups, drills)
+}
 
 const root = "../.."
 

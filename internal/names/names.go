@@ -46,6 +46,9 @@ const (
 	// BackupAtAnnotation is a command only: when somebody asked for a snapshot, RFC 3339, and after a /
 	// of which schedule.
 	BackupAtAnnotation = Prefix + "backupAt"
+	// FetchAtAnnotation is a command only: when somebody asked for a drill, or for tables of a snapshot, and which
+	// (model.FetchCommand).
+	FetchAtAnnotation = Prefix + "fetchAt"
 
 	// OperatorGroup is the API group of crate-operator's CrateDB objects.
 	OperatorGroup = "cloud.crate.io"

@@ -62,6 +62,10 @@ func Backup(at time.Time, schedule string) Command {
 	return Command{Key: names.BackupAtAnnotation, Value: value}
 }
 
+// Fetch asks for a drill, or for tables of a snapshot: value is a model.FetchCommand. It stands whatever is pushed
+// meanwhile, until it was begun.
+func Fetch(value string) Command { return Command{Key: names.FetchAtAnnotation, Value: value} }
+
 // commandKeys are those that a definition may have, too.
 func commandKeys() []string {
 	return []string{names.PausedAnnotation, names.AbortAnnotation, names.ReleasedAnnotation, names.RestartedAtAnnotation}
@@ -87,7 +91,7 @@ func (e Entry) Commands() []Command {
 // CommandsOf reads them from the operation ConfigMap's annotations.
 func CommandsOf(annotations map[string]string) []Command {
 	var commands []Command
-	for _, key := range append(commandKeys(), names.ForgetAnnotation, names.ReplacePodAnnotation, names.BackupAtAnnotation) {
+	for _, key := range append(commandKeys(), names.ForgetAnnotation, names.ReplacePodAnnotation, names.BackupAtAnnotation, names.FetchAtAnnotation) {
 		text, ok := annotations[key]
 		if !ok {
 			continue

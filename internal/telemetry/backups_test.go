@@ -33,6 +33,12 @@ func TestTheMetricsOfSnapshotsSayWhatAnAlertAsks(t *testing.T) {
 			"stevedore_backup_snapshots" + of + `,schedule="nightly",state="success"} 7`,
 			"stevedore_backup_waiting_since_timestamp_seconds" + of + `} 1.7952588e+09`,
 		}},
+		{"a drill has proven one", &telemetry.Backups{Proven: start, Drill: start.Add(time.Minute), Restore: 90 * time.Second}, []string{
+			"stevedore_backup_last_drill_timestamp_seconds" + of + `} 1.79525526e+09`,
+			"stevedore_backup_last_proven_timestamp_seconds" + of + `} 1.7952552e+09`,
+			"stevedore_backup_restore_seconds" + of + `} 90`,
+			"stevedore_backup_running" + of + `} 0`,
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := telemetry.NewMetrics(telemetry.Build{}, nil)

@@ -28,7 +28,7 @@ func all(t *testing.T) string {
 	m.Rendered("apps", time.Second, 1)
 	m.Decided(orders, "wait", []string{"health-green"}, nil)
 	m.Working(orders, telemetry.Work{Operation: "grow", Started: start, Late: true, Groups: []telemetry.Group{{Name: "hot", Wanted: 3, Ready: 2}}})
-	m.Backups(orders, &telemetry.Backups{Waiting: start, Failed: start, Schedules: []telemetry.BackupSchedule{{Name: "nightly", LastSuccess: start, Snapshots: map[string]int{"success": 1}}}})
+	m.Backups(orders, &telemetry.Backups{Waiting: start, Failed: start, Proven: start, Drill: start, Restore: time.Minute, Schedules: []telemetry.BackupSchedule{{Name: "nightly", LastSuccess: start, Snapshots: map[string]int{"success": 1}}}})
 	m.Looked(orders, start)
 	m.Applied("in-sync", 1)
 	m.Acted("set-user", errors.New("x"))
@@ -69,6 +69,9 @@ func TestEachMetricOfTheManualIsThereAndEachThatIsThereIsInTheManual(t *testing.
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
 			for _, name := range metric.FindAllString(string(text), -1) {
+				if strings.HasPrefix(name, "stevedore_drill_") {
+					continue // a schema
+				}
 				named[name] = append(named[name], path)
 			}
 			return nil

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/snapshots"
 	"stevedore.dev/stevedore/ops/view"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -30,7 +29,7 @@ func Due(v *view.View) model.DueSnapshot {
 		if v.Desired.Windowless {
 			break
 		}
-		at := lastWindow(s, last(b, s.Name), v.Now)
+		at := snapshots.LastWindow(s, last(b, s.Name), v.Now)
 		// One that is asked for in the schedule's name is its last window, too.
 		if !at.IsZero() && s.Name != asked && (first.At.IsZero() || at.Before(first.At)) {
 			first = model.DueSnapshot{Schedule: s.Name, At: at}
@@ -77,29 +76,6 @@ func last(b *model.Backups, schedule string) time.Time {
 	return b.Since
 }
 
-// lastWindow is the last window of a schedule after one time and not after another; zero for none.
-func lastWindow(s definition.BackupSchedule, after, now time.Time) time.Time {
-	schedule, err := parse(s)
-	if err != nil {
-		return time.Time{} // the definition was checked
-	}
-	// Most schedules have a window a day: those of years that nobody looked are not walked through.
-	for _, back := range []time.Duration{day, 32 * day, 400 * day} {
-		from := now.Add(-back)
-		if from.Before(after) {
-			from = after
-		}
-		var found time.Time
-		for at := schedule.Next(from); !at.IsZero() && !at.After(now); at = schedule.Next(at) {
-			found = at
-		}
-		if !found.IsZero() || from.Equal(after) {
-			return found.UTC()
-		}
-	}
-	return time.Time{}
-}
-
 // schedules notes those of the definition. One that it does not have any more keeps its last window: it
 // may come back.
 func schedules(t *pass.Pass) { Note(t.Record.Backups, t.Desired.Backups) }
@@ -122,8 +98,11 @@ func Note(b *model.Backups, d *definition.Backups) {
 			next = append(next, model.RecordedSchedule{Name: r.Name, Last: r.Last})
 		}
 	}
-	b.Schedules, b.KeepAtLeast = next, d.KeepAtLeast
+	b.Schedules, b.KeepAtLeast, b.Drills = next, d.KeepAtLeast, d.Drill != nil
 	b.Policy = fmt.Sprintf("keepAtLeast %d, maxDelay %s, unreadable %s", d.KeepAtLeast, d.MaxDelay, d.Unreadable)
+	if d.Drill != nil {
+		b.Policy += ", drill " + d.Drill.String()
+	}
 	if d.SnapshotNewerThan > 0 {
 		b.Policy += ", snapshotNewerThan " + d.SnapshotNewerThan.String()
 	}
@@ -145,29 +124,8 @@ func took(b *model.Backups, schedule string, at time.Time) {
 	}
 }
 
-const (
-	day = 24 * time.Hour
-	// dueSoon is how soon one that is due and waits is looked at again.
-	dueSoon = 5 * time.Second
-)
-
-// Next is the next window of a schedule; zero for none within five years.
-func Next(s definition.BackupSchedule, now time.Time) time.Time {
-	schedule, err := parse(s)
-	if err != nil {
-		return time.Time{}
-	}
-	return schedule.Next(now).UTC()
-}
-
-// parse reads a schedule in its time zone.
-func parse(s definition.BackupSchedule) (cron.Schedule, error) {
-	zone := s.TimeZone
-	if zone == "" {
-		zone = "UTC"
-	}
-	return cron.ParseStandard("CRON_TZ=" + zone + " " + s.Cron)
-}
+// dueSoon is how soon one that is due and waits is looked at again.
+const dueSoon = 5 * time.Second
 
 // Soon is when there is something to see of the snapshots of a cluster that is well: how far the one is that
 // runs, whether one that waits can begin, or a window. 0 is never.
@@ -179,12 +137,17 @@ func Soon(t *pass.Pass) time.Duration {
 	if b.Running != nil {
 		return b.Running.Look(t.Now)
 	}
-	if b.Due.Schedule != "" {
+	if b.Due.Schedule != "" || b.Fetch != nil {
 		return dueSoon
 	}
 	soon := time.Duration(0)
+	if d := t.Desired.Backups.Drill; d != nil {
+		if next := snapshots.Next(definition.BackupSchedule{Cron: d.Cron, TimeZone: d.TimeZone}, t.Now); !next.IsZero() {
+			soon = next.Sub(t.Now)
+		}
+	}
 	for _, s := range t.Desired.Backups.Schedules {
-		if next := Next(s, t.Now); !next.IsZero() && (soon == 0 || next.Sub(t.Now) < soon) {
+		if next := snapshots.Next(s, t.Now); !next.IsZero() && (soon == 0 || next.Sub(t.Now) < soon) {
 			soon = next.Sub(t.Now)
 		}
 	}

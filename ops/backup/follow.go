@@ -8,6 +8,7 @@ import (
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/snapshots"
 	"stevedore.dev/stevedore/ops/view"
 )
 
@@ -21,6 +22,9 @@ func ListingWanted(d *model.Desired, r *model.Record, now time.Time) bool {
 	if d.Backups == nil || b == nil || b.Repository.Name == "" {
 		return false
 	}
+	if f := b.Fetch; f != nil && f.Step == model.FetchList {
+		return true
+	}
 	if s := b.Running; s != nil && !s.Asked.IsZero() {
 		return now.Sub(b.Listed) >= s.Look(now) // Listed is zero at first
 	}
@@ -31,6 +35,11 @@ func ListingWanted(d *model.Desired, r *model.Record, now time.Time) bool {
 func TablesWanted(d *model.Desired, r *model.Record) bool {
 	b := r.Backups
 	return d.Backups != nil && b != nil && b.Running == nil && b.Due.Schedule != ""
+}
+
+// FactsWanted reports whether the operations and sizes of all tables are to be read.
+func FactsWanted(d *model.Desired, r *model.Record) bool {
+	return TablesWanted(d, r) || r.Backups != nil && r.Backups.Fetch != nil
 }
 
 // compare makes our own list that of sys.snapshots. A repository that does not answer is left out of
@@ -125,8 +134,23 @@ func follow(t *pass.Pass) {
 		}
 	default:
 		b.Taken = append(slices.DeleteFunc(slices.Clone(b.Taken), func(k model.TakenSnapshot) bool { return k.Name == s.Name }),
-			model.TakenSnapshot{Name: s.Name, State: s.State, Began: b.Running.Began, Finished: s.Finished, Tables: s.Tables})
+			model.TakenSnapshot{Name: s.Name, State: s.State, Began: b.Running.Began, Finished: s.Finished, Tables: s.Tables, Operations: b.Running.Operations})
+		forgetOperations(t)
 		ended(t, s.State, s.Failures)
+	}
+}
+
+// forgetOperations keeps what was recorded of the tables only for the snapshot that the next drill tries, and for the
+// one that is being tried: it is much.
+func forgetOperations(t *pass.Pass) {
+	b := t.Record.Backups
+	newest := snapshots.NewestGood(b, t.Desired.Backups)
+	for i := range b.Taken {
+		k := &b.Taken[i]
+		tried := b.Fetch != nil && b.Fetch.Snapshot == k.Name
+		if !tried && (newest == nil || k.Name != newest.Name) {
+			k.Operations = ""
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ const (
 	ByKeepFor    Why = "keepFor"
 	ByKeep       Why = "keep"
 	ByAtLeast    Why = "keepAtLeast"
+	ByProven     Why = "proven" // keepAtLeast of those that a drill has proven stay, too
 )
 
 // keep drops one snapshot that no schedule keeps. It drops none while the newest one did not succeed, and
@@ -76,11 +77,15 @@ func Kept(b *model.Backups, now time.Time) []Why {
 // keptOf says it of the snapshots of one schedule.
 func keptOf(b *model.Backups, s model.RecordedSchedule, now time.Time, why []Why) {
 	of := newestFirst(b.Taken, s.Name)
-	successes := 0
+	successes, proven := 0, 0
 	for _, i := range of {
 		good := b.Taken[i].State == model.SnapshotSuccess
 		if good {
 			successes++
+		}
+		tried := b.Drills && good && b.Taken[i].Proof.Whole()
+		if tried {
+			proven++
 		}
 		switch young := s.KeepFor > 0 && now.Sub(b.Taken[i].Finished) < s.KeepFor; {
 		case s.Keep == 0 && s.KeepFor == 0 && recurs(s.Name):
@@ -93,6 +98,8 @@ func keptOf(b *model.Backups, s model.RecordedSchedule, now time.Time, why []Why
 			why[i] = ByKeep
 		case good && successes <= b.KeepAtLeast:
 			why[i] = ByAtLeast
+		case tried && proven <= b.KeepAtLeast:
+			why[i] = ByProven
 		default:
 			why[i] = ""
 		}

@@ -7,7 +7,7 @@ import (
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
-	"stevedore.dev/stevedore/render/definition"
+	"stevedore.dev/stevedore/ops/snapshots"
 )
 
 // retryBefore is how long after a snapshot that failed the next one is taken before an operation.
@@ -29,7 +29,7 @@ func TooOld(t *pass.Pass, kind model.OperationKind) bool {
 	if d == nil || d.SnapshotNewerThan == 0 || !Risky(kind) || !takes(t) {
 		return false
 	}
-	newest := Newest(t.Record.Backups, d)
+	newest := snapshots.Newest(t.Record.Backups, d)
 	return newest == nil || t.Elapsed(newest.Finished) > d.SnapshotNewerThan
 }
 
@@ -40,47 +40,14 @@ func takes(t *pass.Pass) bool {
 	if !t.Contact() || t.Record.Backups == nil {
 		return false
 	}
-	return len(crateVersions(db)) <= 1 && (db.Health.Colour == model.Green || db.Health.Colour == model.Yellow)
-}
-
-// Newest is the newest snapshot of all tables that succeeded; nil for none. One of a schedule that the
-// definition does not have may have had only some.
-func Newest(b *model.Backups, d *definition.Backups) *model.TakenSnapshot {
-	if b == nil {
-		return nil
-	}
-	var newest *model.TakenSnapshot
-	for i := range b.Taken {
-		k := &b.Taken[i]
-		schedule, _, ours := model.SnapshotOf(k.Name)
-		if !ours || k.State != model.SnapshotSuccess || !whole(d, schedule) {
-			continue
-		}
-		if newest == nil || k.Finished.After(newest.Finished) {
-			newest = k
-		}
-	}
-	return newest
-}
-
-// whole reports whether the snapshots of a schedule have all tables.
-func whole(d *definition.Backups, schedule string) bool {
-	if schedule == definition.CommandSchedule || schedule == definition.BeforeSchedule {
-		return true
-	}
-	for _, s := range d.Schedules {
-		if s.Name == schedule {
-			return len(s.Tables) == 0
-		}
-	}
-	return false
+	return len(snapshots.Versions(db)) <= 1 && (db.Health.Colour == model.Green || db.Health.Colour == model.Yellow)
 }
 
 // First has a snapshot be taken before an operation of this kind begins.
 func First(t *pass.Pass, kind model.OperationKind) {
 	b, d := t.Record.Backups, t.Desired.Backups
 	newest := "there is none"
-	if k := Newest(b, d); k != nil {
+	if k := snapshots.Newest(b, d); k != nil {
 		newest = fmt.Sprintf("the newest one, %s, is %s old", k.Name, t.Elapsed(k.Finished).Round(time.Second))
 	}
 	what := "one is taken first"

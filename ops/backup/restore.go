@@ -234,7 +234,7 @@ func followRestore(t *pass.Pass, r *model.RecordedRestore) {
 	}
 	var left []string
 	for _, table := range r.Tables {
-		if !slices.Contains(d.Tables, table) || slices.Contains(d.Red, table) {
+		if !slices.Contains(d.Tables, table) || slices.Contains(d.Missing, table) {
 			left = append(left, table)
 		}
 	}

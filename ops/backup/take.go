@@ -6,9 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"stevedore.dev/stevedore/ops/fetch"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/snapshots"
 	"stevedore.dev/stevedore/ops/view"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -35,6 +37,8 @@ func Backup(t *pass.Pass) {
 	follow(t)
 	void(t)
 	due(t)
+	fetch.Leftover(t)
+	fetch.Step(t)
 	if !t.Contact() || t.Observed.Database.Recovered != model.Yes || t.Suspending {
 		waits(t, "the cluster does not answer")
 		return
@@ -51,11 +55,21 @@ func Backup(t *pass.Pass) {
 		return
 	}
 	keep(t)
+	if b.Due.Schedule == "" {
+		fetch.Begin(t)
+	}
+	fetch.Tried(t)
 }
 
 // leave forgets the plan of a cluster that has none any more. Repository and snapshots stay.
 func leave(t *pass.Pass) {
 	if b := t.Record.Backups; b != nil && !t.Desired.Removed {
+		if b.Fetch.There() && t.Contact() {
+			next := *b
+			t.Record.Backups = &next
+			fetch.Step(t)
+			return
+		}
 		if b.Repository.Name != "" {
 			t.Report(model.Report{Reason: "BackupsEnded", Message: fmt.Sprintf("the definition has no spec.backups any more: repository %s and %d snapshot(s) stay", b.Repository.Name, len(b.Taken))})
 		}
@@ -148,7 +162,7 @@ func begin(t *pass.Pass) {
 		return
 	}
 	at := b.Due.At
-	b.Running = &model.RunningSnapshot{Name: model.SnapshotName(b.Due.Schedule, at), Schedule: b.Due.Schedule, Began: t.Now, Tables: tables}
+	b.Running = &model.RunningSnapshot{Name: model.SnapshotName(b.Due.Schedule, at), Schedule: b.Due.Schedule, Began: t.Now, Tables: tables, Operations: recorded(&t.Observed.Database, tables)}
 	if b.Due.Command {
 		b.Command, at = t.Observed.Commands.BackupAt, t.Now // a window that came meanwhile is made up for
 	}
@@ -164,6 +178,18 @@ func begin(t *pass.Pass) {
 	t.Report(model.Report{Reason: "SnapshotStarted", Message: begins})
 }
 
+// recorded are the operations on the tables of a snapshot, before it is asked for: it has to have them.
+func recorded(db *model.Database, tables string) model.Operations {
+	var facts []model.TableFacts
+	of := model.Listed(tables)
+	for _, f := range db.Facts {
+		if len(of) == 0 || slices.Contains(of, f.Name) {
+			facts = append(facts, f)
+		}
+	}
+	return model.OperationsOf(facts)
+}
+
 // held is what keeps a snapshot from beginning now; "" for nothing. Between two pods of an operation
 // one may begin that has waited for long, but never in mixed versions, which older nodes could not read,
 // and never while a pod that we took down is away.
@@ -173,8 +199,10 @@ func held(t *pass.Pass) string {
 	switch {
 	case !v.Observed.Database.NodesKnown:
 		return "nobody knows which nodes there are"
-	case len(crateVersions(&v.Observed.Database)) != 1:
+	case len(snapshots.Versions(&v.Observed.Database)) != 1:
 		return "the nodes run more than one version"
+	case b.Fetch.There():
+		return "tables of snapshot " + b.Fetch.Snapshot + " are being restored, and no snapshot can have them"
 	case op == nil && t.Record.Hold == nil:
 		return ""
 	case op == nil:
@@ -187,15 +215,6 @@ func held(t *pass.Pass) string {
 		return "the operation " + string(op.Kind) + " is under way, and not between two pods"
 	}
 	return ""
-}
-
-// crateVersions are those that the nodes run.
-func crateVersions(db *model.Database) map[string]bool {
-	all := map[string]bool{}
-	for i := range db.Nodes {
-		all[db.Nodes[i].Version] = true
-	}
-	return all
 }
 
 // selected are the tables that the snapshot asks for; "" for all. A table that cannot be read makes one

@@ -137,7 +137,7 @@ func TestAReadingSaysWhatARestoreHasComeTo(t *testing.T) {
 			assert.Equal(t, "the tables are being fetched already", restore("doc.a,doc.b").Message, "where the answer was lost")
 			r := read()
 			assert.ElementsMatch(t, []string{"doc.a", "doc.b"}, r.Tables)
-			assert.Empty(t, r.Red)
+			assert.Empty(t, r.Missing)
 			assert.Empty(t, r.Running)
 			c.Run("DROP TABLE doc.a", "CREATE TABLE doc.a (mine INT)"+one)
 			c.Settled()

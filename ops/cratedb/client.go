@@ -54,6 +54,10 @@ type Target struct {
 	Listing, Readable bool
 	// Restore is true where what is being restored is asked for, too.
 	Restore bool
+	// Facts is true where the operations and sizes of tables are asked for.
+	Facts bool
+	// Hidden are tables that are left out of all but Restore and Facts (fetch.Hidden).
+	Hidden []string
 	// Settings are the cluster settings to read (setting.SettingsToRead).
 	Settings []string
 	// Unless is a whole reading that is taken over where nothing has changed in the cluster

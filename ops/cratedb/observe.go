@@ -50,6 +50,8 @@ type asked struct {
 	settings map[string]string
 	// copies are the rows of copiesQuery, in a detailed reading that knows the shards.
 	copies [][]string
+	// hidden are tables that are being restored (Target.Hidden).
+	hidden []string
 }
 
 // Observe reads the cluster once, as `system`: each pod is asked for its own
@@ -78,13 +80,15 @@ func (c Client) Observe(ctx context.Context, target Target) model.Database {
 	db.Contact, db.SystemLogin = model.Yes, model.LoginOK
 	db.ClusterID, db.ClusterName, db.MasterNode = chosen.answer.ClusterID, chosen.name, chosen.master
 	db.Effective = chosen.settings
+	chosen.hidden, db.Hidden = target.Hidden, target.Hidden
 	chosen.readNodes(ctx, &db, target.Detailed)
 	for i := range pods {
 		if p := &pods[i]; p.err == nil || errors.Is(p.err, execute.ErrLoginRefused) {
 			db.Pods = append(db.Pods, p.answered(db.Nodes))
 		}
 	}
-	if !target.Listing && !target.Readable && !target.Restore && takeOver(&db, target.Unless, target.Detailed) {
+	special := target.Listing || target.Readable || target.Restore || target.Facts
+	if !special && takeOver(&db, target.Unless, target.Detailed) {
 		return db
 	}
 	db.Whole = db.At
@@ -104,6 +108,9 @@ func (c Client) Observe(ctx context.Context, target Target) model.Database {
 	}
 	if target.Restore {
 		chosen.readRestore(ctx, &db)
+	}
+	if target.Facts {
+		chosen.readFacts(ctx, &db)
 	}
 	return db
 }
@@ -221,8 +228,9 @@ func (p *asked) readNodes(ctx context.Context, db *model.Database, detailed bool
 func (p *asked) read(ctx context.Context, db *model.Database, detailed bool) {
 	p.readShards(ctx, db, detailed)
 	db.Recovered = p.recovered(ctx, db)
-	if rows, ok := p.ask(ctx, db, model.PartHealth, healthQuery); ok && db.Recovered == model.Yes {
-		db.Health = health(rows)
+	if rows, ok := p.askAll(ctx, db, model.PartHealth, healthQuery); ok && db.Recovered == model.Yes {
+		db.Health = health(p.visible(healthQuery, rows))
+		p.unhide(db, rows)
 	}
 	p.readUsers(ctx, db)
 	if rows, ok := p.ask(ctx, db, model.PartChecks, checksQuery); ok {

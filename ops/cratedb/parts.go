@@ -17,9 +17,20 @@ func (p *asked) ask(ctx context.Context, db *model.Database, part, query string,
 	return p.askAny(ctx, db, part, []string{query}, arguments...)
 }
 
-// askAny runs the first of the statements that this release of CrateDB knows. What is
-// noted is why the first has failed: the others are for older releases.
+// askAll is ask, with the tables that are being restored.
+func (p *asked) askAll(ctx context.Context, db *model.Database, part, query string) ([][]string, bool) {
+	return p.first(ctx, db, part, []string{query})
+}
+
+// askAny runs the first of the statements that this release of CrateDB knows, and leaves out what is hidden.
 func (p *asked) askAny(ctx context.Context, db *model.Database, part string, queries []string, arguments ...any) ([][]string, bool) {
+	rows, ok := p.first(ctx, db, part, queries, arguments...)
+	return p.visible(queries[0], rows), ok
+}
+
+// first runs the first of the statements that this release of CrateDB knows. What is
+// noted is why the first has failed: the others are for older releases.
+func (p *asked) first(ctx context.Context, db *model.Database, part string, queries []string, arguments ...any) ([][]string, bool) {
 	var failed error
 	for _, query := range queries {
 		rows, err := p.session.Strings(ctx, query, arguments...)

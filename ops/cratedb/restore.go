@@ -10,6 +10,8 @@ import (
 // any node (SysSnapshotRestoreTableInfo).
 const (
 	restoresQuery = `SELECT DISTINCT repository FROM sys.snapshot_restore`
+	// A table that waits to be fetched is yellow, with shards that are missing; it is red once it cannot be (run on 6.4.3).
+	missingTables = `SELECT table_schema, table_name FROM sys.health WHERE missing_shards > 0`
 	ownTables     = `SELECT table_schema, table_name ` + fromTables
 	fetchedQuery  = `SELECT sum(recovery['size']['used']), sum(recovery['size']['recovered']) FROM sys.shards WHERE "primary" AND recovery['type'] = 'SNAPSHOT' AND state <> 'STARTED'`
 )
@@ -21,11 +23,11 @@ func (p *asked) readRestore(ctx context.Context, db *model.Database) {
 	if !ok {
 		return
 	}
-	tables, ok := p.ask(ctx, db, model.PartTables, ownTables)
+	tables, ok := p.askAll(ctx, db, model.PartTables, ownTables)
 	if !ok {
 		return
 	}
-	red, ok := p.ask(ctx, db, model.PartHealth, redTables)
+	missing, ok := p.askAll(ctx, db, model.PartHealth, missingTables)
 	if !ok {
 		return
 	}
@@ -37,8 +39,8 @@ func (p *asked) readRestore(ctx context.Context, db *model.Database) {
 	for _, row := range tables {
 		r.Tables = append(r.Tables, row[0]+"."+row[1])
 	}
-	for _, row := range red {
-		r.Red = append(r.Red, row[0]+"."+row[1])
+	for _, row := range missing {
+		r.Missing = append(r.Missing, row[0]+"."+row[1])
 	}
 	if sizes, ok := p.ask(ctx, db, model.PartShards, fetchedQuery); ok && len(sizes) == 1 {
 		r.Bytes, r.Fetched = number(sizes[0][0]), number(sizes[0][1])

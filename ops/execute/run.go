@@ -78,6 +78,8 @@ var onSnapshots = map[model.ActionKind]func(context.Context, model.Action, Tools
 	model.ActionRestoreUsers:   restoreUsers,
 	model.ActionRestoreTables:  restoreTables,
 	model.ActionDropRestored:   dropRestored,
+	model.ActionFetchTables:    fetchTables,
+	model.ActionDropFetched:    dropFetched,
 	model.ActionEndRestore:     endRestore,
 }
 

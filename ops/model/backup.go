@@ -48,6 +48,14 @@ type Backups struct {
 	// after a success.
 	FailedSnapshot string    `json:"failedSnapshot,omitempty"`
 	FailedAt       time.Time `json:"failedAt,omitzero"`
+	// Fetch is what is being restored into the cluster; nil for nothing.
+	Fetch *Fetch `json:"fetch,omitempty"`
+	// FetchCommand is the last command for one that was begun, and Fetched what became of it.
+	FetchCommand string       `json:"fetchCommand,omitempty"`
+	Fetched      FetchOutcome `json:"fetched,omitzero"`
+	// Drills is true where the definition asks for drills, and Drilled the last window of theirs that was begun.
+	Drills  bool      `json:"drills,omitempty"`
+	Drilled time.Time `json:"drilled,omitzero"`
 }
 
 // RecordedRepository is a repository as it was last created and verified.
@@ -99,6 +107,8 @@ type RunningSnapshot struct {
 	Refused string `json:"refused,omitempty"`
 	// Tables are those that are asked for, with commas between them; "" for all.
 	Tables string `json:"tables,omitempty"`
+	// Operations had been done on the tables before it was asked for.
+	Operations Operations `json:"operations,omitempty"`
 }
 
 // TakenSnapshot is one that has ended.
@@ -111,6 +121,11 @@ type TakenSnapshot struct {
 	Began  time.Time `json:"began,omitzero"`
 	Tables int       `json:"tables,omitempty"`
 	// Bytes are not known: CrateDB does not say them.
+
+	// Operations had been done on the tables when it began; "" where that was not recorded, and of older snapshots.
+	Operations Operations `json:"operations,omitempty"`
+	// Proof is what a drill has found out of it.
+	Proof Proof `json:"proof,omitzero"`
 }
 
 // The states of a snapshot (sys.snapshots).
@@ -201,9 +216,11 @@ func (b *Backups) equal(o *Backups) bool {
 	}):
 	case !slices.EqualFunc(b.Taken, o.Taken, func(a, c TakenSnapshot) bool {
 		same := a.Began.Equal(c.Began) && a.Finished.Equal(c.Finished)
-		return same && a.Name == c.Name && a.State == c.State && a.Tables == c.Tables
+		same = same && a.Name == c.Name && a.State == c.State && a.Tables == c.Tables
+		return same && a.Operations == c.Operations && a.Proof.equal(&c.Proof)
 	}):
-	case !b.Running.equal(o.Running):
+	case !b.Running.equal(o.Running), !b.Fetch.equal(o.Fetch), b.FetchCommand != o.FetchCommand, !b.Fetched.equal(&o.Fetched):
+	case b.Drills != o.Drills, !b.Drilled.Equal(o.Drilled):
 	default:
 		return true
 	}

@@ -10,4 +10,6 @@ type Commands struct {
 	ReplacePod string `json:",omitempty"`
 	// BackupAt is when somebody asked for a snapshot, and of which schedule (BackupCommand).
 	BackupAt string `json:",omitempty"`
+	// FetchAt is a FetchCommand: somebody asked for a drill, or for tables of a snapshot.
+	FetchAt string `json:",omitempty"`
 }

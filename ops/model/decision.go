@@ -327,6 +327,12 @@ const (
 	ActionRestoreTables ActionKind = "restore-tables"
 	// ActionDropRestored drops those of SnapshotTables of which a shard has no primary still.
 	ActionDropRestored ActionKind = "drop-restored"
+	// ActionFetchTables begins to fetch SnapshotTables of Snapshot under Schema; with New, for a drill, without
+	// replicas. ResultRefused where CrateDB does not begin it, ResultMissing where the snapshot is not there.
+	ActionFetchTables ActionKind = "fetch-tables"
+	// ActionDropFetched drops what SnapshotTables of Snapshot have become under Schema; without New only those
+	// that have not all primaries.
+	ActionDropFetched ActionKind = "drop-fetched"
 	// ActionEndRestore takes Repository off, and has CrateDB count what is in the tables.
 	ActionEndRestore ActionKind = "end-restore"
 	// ActionResizePod asks for Resources for the containers of Pod (precondition PodUID) while
@@ -394,10 +400,11 @@ type Action struct {
 	Filtered  int
 	// Repository and Snapshot are CrateDB's names; Newest is another snapshot. Secrets are the
 	// parameters of a repository that Secrets have, as JSON, and SecretVersions what those Secrets
-	// were when this was decided. SnapshotTables are joined by commas; "" is all. New: the repository is
-	// not known yet.
+	// were when this was decided. SnapshotTables are joined by commas; "" is all. Schema is what their schema
+	// becomes, with $1 for itself; "" where it stays. New: the repository is not known yet.
 	Repository, Snapshot, Newest            string
 	Secrets, SecretVersions, SnapshotTables string
+	Schema                                  string
 	New                                     bool
 	// Settings and Expected are cluster settings, or filters of Table; or a repository's parameters.
 	Settings, Expected SettingList
@@ -433,7 +440,7 @@ func (a Action) Subject() string {
 		return a.Table
 	case ActionSetRepository, ActionEndRestore:
 		return a.Repository
-	case ActionCreateSnapshot, ActionDropSnapshot, ActionRestoreUsers, ActionRestoreTables, ActionDropRestored:
+	case ActionFetchTables, ActionDropFetched, ActionCreateSnapshot, ActionDropSnapshot, ActionRestoreUsers, ActionRestoreTables, ActionDropRestored:
 		return a.Repository + "." + a.Snapshot
 	}
 	return a.Pod

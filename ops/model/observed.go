@@ -313,8 +313,13 @@ type Database struct {
 	UnreadableKnown bool
 	// Blobs are the BLOB tables, which no snapshot has; read with Unreadable.
 	Blobs []string
-	// Restore is read only while a cluster is made from a snapshot.
+	// Restore is read only while tables are being restored.
 	Restore RestoreReading
+	// Facts are of each table; they mean nothing without FactsKnown.
+	Facts      []TableFacts
+	FactsKnown bool
+	// Hidden are tables that were left out of all but Restore and Facts, because they are being restored.
+	Hidden []string
 	// Shards are all copies, in no order; they mean nothing without TablesKnown.
 	Shards []Shard
 	// AllocationKnown and Settings are of each reading: filters that others set are
@@ -374,34 +379,6 @@ type Shard struct {
 	// To is the node id that it relocates to; "" for none.
 	To    string
 	Bytes int64
-}
-
-// AllocationSettings are the effective settings that say where shards may be.
-type AllocationSettings struct {
-	// Exclude, Include and Require are cluster.routing.allocation.exclude and so
-	// on, by "_id", "_name", "_ip", "_host" or an attribute; empty ones are absent.
-	Exclude map[string]string `json:"exclude,omitempty"`
-	Include map[string]string `json:"include,omitempty"`
-	Require map[string]string `json:"require,omitempty"`
-	// LowWatermark, HighWatermark are cluster.routing.allocation.disk.watermark.low
-	// and .high: "85%", or the free space that is to stay, "10gb".
-	LowWatermark  string `json:"lowWatermark,omitempty"`
-	HighWatermark string `json:"highWatermark,omitempty"`
-	// DiskThreshold is cluster.routing.allocation.disk.threshold_enabled.
-	DiskThreshold bool `json:"diskThreshold,omitempty"`
-	// ShardsPerNode is cluster.max_shards_per_node, which limits the shards of the
-	// whole cluster, replicas counted, as this many for each data node: tables and
-	// partitions that would exceed it cannot be made, a drain goes on. Below 1: no
-	// limit.
-	// TotalShardsPerNode is cluster.routing.allocation.total_shards_per_node, which
-	// no node takes more than; below 1: no limit.
-	ShardsPerNode      int `json:"shardsPerNode,omitempty"`
-	TotalShardsPerNode int `json:"totalShardsPerNode,omitempty"`
-	// Recoveries is cluster.routing.allocation.node_concurrent_recoveries: so many
-	// shards come to a node at once, and leave one.
-	Recoveries int `json:"recoveries,omitempty"`
-	// Awareness are cluster.routing.allocation.awareness.attributes.
-	Awareness []string `json:"awareness,omitempty"`
 }
 
 // Explanation is why a shard is not where it should be, of sys.allocations.

@@ -78,8 +78,8 @@ type RestoreReading struct {
 	// Running are the repositories that CrateDB fetches from (sys.snapshot_restore). Any node may have answered,
 	// one that is behind as well.
 	Running []string
-	// Tables are those of users, and Red those of them with a shard that has no primary.
-	Tables, Red []string
+	// Tables are those of users, and Missing those of them with a shard that has no primary.
+	Tables, Missing []string
 	// Bytes are to be fetched, Fetched are there already; of the shards that are being fetched now.
 	Bytes, Fetched int64
 }

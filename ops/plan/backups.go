@@ -11,13 +11,19 @@ import (
 	"stevedore.dev/stevedore/ops/backup"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/snapshots"
 	"stevedore.dev/stevedore/render/definition"
 )
 
 // withoutWindows has nothing be due in a run: a snapshot begins by the clock, whatever was pushed.
 func withoutWindows(s *Start) {
-	s.Observed.Commands.BackupAt = ""
+	s.Observed.Commands.BackupAt, s.Observed.Commands.FetchAt = "", ""
 	s.Desired.Windowless = true
+	if b := s.Record.Backups; b != nil && b.Fetch != nil {
+		next := *b
+		next.Fetch = nil // a drill is in nobody's way
+		s.Record.Backups = &next
+	}
 }
 
 // readSnapshots lists what the record has. A snapshot that is being taken has ended by the next look.
@@ -256,7 +262,7 @@ func newestWords(kind string, start *Start) string {
 		return ""
 	}
 	const first = ": one is taken before"
-	k := backup.Newest(start.Record.Backups, d)
+	k := snapshots.Newest(start.Record.Backups, d)
 	switch {
 	case k == nil && d.SnapshotNewerThan > 0:
 		return "; there is no snapshot of all tables" + first

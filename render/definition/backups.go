@@ -29,6 +29,8 @@ type Backups struct {
 	// SnapshotNewerThan is how old the newest snapshot may be before a shrink, an upgrade or a replacement of
 	// volumes; 0 is any age, and none.
 	SnapshotNewerThan time.Duration `json:",omitempty"`
+	// Drill is when the newest snapshot is tried; nil for never.
+	Drill *Drill `json:",omitempty"`
 	// Restore is what a new cluster begins with; nil for nothing.
 	Restore *Restore `json:",omitempty"`
 	// Unreadable says what is done about tables that make a snapshot of all fail: "refuse" or "skip".
@@ -114,6 +116,7 @@ func backups() field {
 		whole("keepAtLeast", 1, maxKeep),
 		text("maxDelay", checkDuration), text("snapshotNewerThan", checkAge),
 		oneOf("unreadable", UnreadableRefuse, UnreadableSkip),
+		object("drill", cron(), text("timeZone", checkTimeZone), text("maxBytes", checkSize)),
 		object("restore", text("from", checkFrom).req(), text("snapshot", checkSnapshot), list("tables", "", text("", checkTable)), boolean("users")),
 		text("maxSnapshotBytesPerSecond", checkRate), text("maxRestoreBytesPerSecond", checkRate))
 }
@@ -298,7 +301,7 @@ func backupsOf(n *yaml.Node) *Backups {
 	}
 	b := &Backups{
 		KeepAtLeast: DefaultKeepAtLeast, MaxDelay: DefaultMaxDelay, Unreadable: UnreadableRefuse,
-		Repository: repositoryOf(n), Restore: restoreOf(located.Get(n, "restore")),
+		Repository: repositoryOf(n), Restore: restoreOf(located.Get(n, "restore")), Drill: drillOf(located.Get(n, "drill")),
 	}
 	if least := located.Get(n, "keepAtLeast"); least != nil {
 		b.KeepAtLeast = int(float(least))

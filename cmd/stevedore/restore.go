@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stevedore.dev/stevedore/internal/attendance"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// fetchFlags are those of what restores tables.
+type fetchFlags struct {
+	kube    kubeFlags
+	command model.FetchCommand
+	wait    bool
+	timeout time.Duration
+}
+
+func newBackupDrill() *cobra.Command {
+	f := &fetchFlags{command: model.FetchCommand{Drill: true}}
+	cmd := &cobra.Command{
+		Use:   "drill CLUSTER",
+		Short: "Ask the daemon to prove a snapshot now",
+		Long: `drill asks the daemon to restore a snapshot on trial: each of its tables under a schema
+that begins with stevedore_drill_, ten at a time and without replicas. The daemon compares
+each with what it recorded when the snapshot began, and drops it again. An operation and a
+snapshot go before. Without --snapshot it is the newest good one.`,
+		Example: `  stevedore backup drill prod/orders --wait
+  stevedore backup drill prod/orders --snapshot stevedore-nightly-20260101t030000z`,
+		Args: takesOne("CLUSTER"), ValidArgsFunction: f.kube.clusterNames,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func newRestore() *cobra.Command {
+	f := &fetchFlags{}
+	cmd := &cobra.Command{
+		Use:   "restore CLUSTER --table SCHEMA.TABLE",
+		Short: "Ask the daemon to restore tables of a snapshot",
+		Long: `restore asks the daemon to restore tables of a snapshot into a cluster that runs: under
+another schema with --schema, or under their own names where no table has them. No table that
+is there is changed. A table that does not come is dropped again. What is desired, and each
+snapshot, waits for it, no longer than spec.backups.maxDelay. Neither users nor settings come.
+A new cluster is made from a snapshot by spec.backups.restore (docs/backups.md).`,
+		Example: `  stevedore restore prod/orders --table doc.orders --schema old --wait
+  stevedore restore prod/orders --table doc.a --table doc.b --schema old`,
+		Args: takesOne("CLUSTER"), ValidArgsFunction: f.kube.clusterNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkFetch(&f.command); err != nil {
+				return err
+			}
+			return f.run(cmd, args[0])
+		},
+	}
+	f.add(cmd)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.command.Tables, "table", nil, "a table of the snapshot with its schema; more than one may be given")
+	flags.StringVar(&f.command.Schema, "schema", "", "the schema that the tables come under (default: their own)")
+	return cmd
+}
+
+func (f *fetchFlags) add(cmd *cobra.Command) {
+	f.kube.add(cmd, true)
+	flags := cmd.Flags()
+	flags.StringVar(&f.command.Snapshot, "snapshot", "", "its name, as `stevedore backup list` has it (default: the newest good one)")
+	flags.BoolVar(&f.wait, "wait", false, "end when it was done, or has failed")
+	flags.DurationVar(&f.timeout, "timeout", 6*time.Hour, "how long --wait waits")
+}
+
+var (
+	tableNamed  = regexp.MustCompile(`^[^."\s,]+\.[^."\s,]+$`)
+	schemaNamed = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+)
+
+// checkFetch says what is wrong with what a person asks for.
+func checkFetch(c *model.FetchCommand) error {
+	switch {
+	case len(c.Tables) == 0:
+		return errors.New("name a table: --table doc.orders")
+	case slices.ContainsFunc(c.Tables, func(t string) bool { return !tableNamed.MatchString(t) }):
+		return fmt.Errorf("--table %s: write each with its schema, doc.orders, without quotes", strings.Join(c.Tables, " "))
+	case c.Schema != "" && !schemaNamed.MatchString(c.Schema):
+		return fmt.Errorf("--schema %q: write a-z, 0-9 and _, beginning with a letter", c.Schema)
+	case model.Scratch(c.Schema), slices.Contains([]string{"sys", "information_schema", "pg_catalog", "blob"}, c.Schema):
+		return fmt.Errorf("--schema %s is none for tables of people: write another one", c.Schema)
+	case len(c.String()) > maxFetchCommand:
+		return fmt.Errorf("%d tables are too many for one command: ask for them in several", len(c.Tables))
+	}
+	return nil
+}
+
+// maxFetchCommand is how long a command becomes: it is an annotation.
+const maxFetchCommand = 64 << 10
+
+func (f *fetchFlags) run(cmd *cobra.Command, arg string) error {
+	if f.timeout <= 0 {
+		return errors.New("--timeout must be longer than nothing")
+	}
+	asked, err := f.ask(cmd, arg)
+	if err != nil || !f.wait {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
+	defer cancel()
+	v, err := asked.until(ctx)
+	if cmd.Context().Err() != nil {
+		return fmt.Errorf("told to stop before %s of cluster %s was done: it stays asked for", asked.what, asked.cluster)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %s\n", asked.cluster, v.done)
+	return err
+}
+
+// ask gives the command.
+func (f *fetchFlags) ask(cmd *cobra.Command, arg string) (askedSnapshot, error) {
+	ctx := cmd.Context()
+	client, cluster, err := f.kube.clientFor(arg, 0)
+	if err != nil {
+		return askedSnapshot{}, err
+	}
+	store := record.NewStore(record.OverClient(client.CoreV1(), nil))
+	var rec model.Record
+	entry, err := store.Load(ctx, cluster, record.Operation, &rec)
+	switch {
+	case err != nil:
+		return askedSnapshot{}, err
+	case !entry.Exists():
+		return askedSnapshot{}, noRecord(ctx, client, cluster, store.Give(ctx, cluster))
+	case rec.Backups == nil:
+		return askedSnapshot{}, errNoBackups(cluster, &rec)
+	}
+	if err := noSnapshot(rec.Backups, f.command.Snapshot, cluster); err != nil {
+		return askedSnapshot{}, err
+	}
+	f.command.At = time.Now()
+	command := record.Fetch(f.command.String())
+	rec, handsOff, err := give(ctx, store, cluster, one(func(string) record.Command { return command }))
+	if err != nil {
+		return askedSnapshot{}, noRecord(ctx, client, cluster, err)
+	}
+	asked := askedSnapshot{
+		client: client, store: store, cluster: cluster, command: command.Value, fetch: true, what: f.words(),
+		tick: askedTick, stuckFor: askedStuckFor, say: func(format string, of ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", of...) },
+	}
+	out := cmd.OutOrStdout()
+	if f.wait {
+		out = cmd.ErrOrStderr()
+	}
+	if _, err := fmt.Fprintf(out, "cluster %s: %s is asked for; %s\n", cluster, asked.what, beforeFetch(cluster, rec, handsOff)); err != nil {
+		return asked, err
+	}
+	warnIfNobodyActs(ctx, client, []attendance.Cluster{attendedBy(cluster, rec)}, cmd.ErrOrStderr())
+	return asked, nil
+}
+
+func (f *fetchFlags) words() string {
+	of := "the newest good snapshot"
+	if f.command.Snapshot != "" {
+		of = "snapshot " + f.command.Snapshot
+	}
+	if f.command.Drill {
+		return "a drill of " + of
+	}
+	return fmt.Sprintf("the restore of %d table(s) of %s", len(f.command.Tables), of)
+}
+
+// noSnapshot says that a snapshot is not there.
+func noSnapshot(b *model.Backups, name string, cluster record.Cluster) error {
+	if b.Listed.IsZero() || name == "" && len(b.Taken) > 0 {
+		return nil // the daemon finds out
+	}
+	if slices.ContainsFunc(b.Taken, func(k model.TakenSnapshot) bool { return k.Name == name }) {
+		return nil
+	}
+	if name == "" {
+		return fmt.Errorf("cluster %s has no snapshot yet: `stevedore backup now %s` takes one", cluster, cluster)
+	}
+	return fmt.Errorf("cluster %s has no snapshot %s: `stevedore backup list %s` shows those that are there", cluster, name, cluster)
+}
+
+// beforeFetch says what has to be over before it begins, as far as the record says.
+func beforeFetch(cluster record.Cluster, rec model.Record, handsOff string) string {
+	b, operation := rec.Backups, rec.Operation
+	switch {
+	case handsOff != "":
+		return "the cluster is " + handsOff + ", and it begins when that is taken back: stevedore resume " + cluster.String()
+	case len(rec.Suspended) > 0 && operation == nil:
+		return "the cluster is suspended, and it begins when the cluster runs again"
+	case b.Fetch != nil:
+		return "it begins after what is being restored now, of snapshot " + b.Fetch.Snapshot
+	case b.Running != nil:
+		return "it begins after snapshot " + b.Running.Name + ", which is being taken"
+	case operation != nil:
+		return "it begins after the operation " + string(operation.Kind)
+	}
+	return "the daemon begins it at its next look; `stevedore status` says what becomes of it"
+}
+
+// judgeFetch says what became of a restore by the record.
+func (a askedSnapshot) judgeFetch(rec model.Record, commands []record.Command) snapshotVerdict {
+	b := rec.Backups
+	if f := b.Fetched; f.Command == a.command {
+		if f.Failed != "" {
+			return snapshotVerdict{failed: f.Failed}
+		}
+		return snapshotVerdict{done: fetchedWords(&f)}
+	}
+	if f := b.Fetch; f != nil && f.Command == a.command {
+		return snapshotVerdict{why: restoringWords(rec, fmt.Sprintf("%d of %d tables of snapshot %s were restored", f.Done, f.Of, f.Snapshot))}
+	}
+	standing := ""
+	for _, c := range commands {
+		if c.Key == record.Fetch("").Key {
+			standing = c.Value
+		}
+	}
+	switch handsOff := leftAlone(rec, commands); {
+	case standing == "" && b.FetchCommand == a.command:
+		return snapshotVerdict{stuck: true, why: "the daemon has ended the command, and its record does not say what became of it"}
+	case standing == "":
+		return snapshotVerdict{stuck: true, why: "the command stands no more: somebody has taken it back"}
+	case standing != a.command:
+		return snapshotVerdict{stuck: true, why: "another command has taken the place of this one: " + standing}
+	default:
+		return snapshotVerdict{stuck: handsOff != "" || len(rec.Suspended) > 0 && rec.Operation == nil, why: beforeFetch(a.cluster, rec, handsOff)}
+	}
+}
+
+// restoringWords are what the daemon last showed of it.
+func restoringWords(rec model.Record, otherwise string) string {
+	for _, r := range rec.Shown.Reasons {
+		if r.Name == gates.DrillRunningRule.Name || r.Name == gates.TablesRestoredRule.Name {
+			return r.Message
+		}
+	}
+	return otherwise
+}
+
+func fetchedWords(f *model.FetchOutcome) string {
+	if c, err := model.ReadFetchCommand(f.Command); err == nil && c.Drill {
+		if f.Compared < f.Of {
+			return fmt.Sprintf("%d of %d table(s) were restored on trial, and %d of them compared", f.Done, f.Of, f.Compared)
+		}
+		return fmt.Sprintf("the snapshot is proven: each of its %d table(s) was restored and compared", f.Of)
+	}
+	return fmt.Sprintf("%d table(s) are there", f.Done)
+}

@@ -1,0 +1,22 @@
+package mutations
+
+// drills are what tables are restored and dropped behind, in a cluster that has others.
+var drills = []mutation{
+	{"an operation waits for no drill for ever", "InTheWay", "return b.Fetch.Since.IsZero() || t.Elapsed(b.Fetch.Since) <= limit", "return limit > 0", "ops", "TestADrillIsInNobodysWay"},
+	{"the tables of a drill go before an operation", "begins", "case fetch.InTheWay(t):", "case false:", "ops", "TestADrillIsInNobodysWay"},
+	{"and when a node goes", "busy", "case nodes.Joined < nodes.Wanted:", "case false:", "ops", "TestADrillIsInNobodysWay"},
+	{"and before a snapshot", "busy", `case b.Due.Schedule != "":`, "case false:", "ops", "TestADrillIsInNobodysWay"},
+	{"no snapshot begins while tables come", "held", "case b.Fetch.There():", "case false:", "ops", "TestADrillIsInNobodysWay"},
+	{"what comes is no loss", "Hidden", "return r.Backups.Fetch.Targets()", "return nil", "ops", "TestADrillIsInNobodysWay"},
+	{"a table lacks no operation", "compareTable", "case facts.Operations >= recorded:", "case true:", "ops", "TestADrillFindsWhatIsWrongWithASnapshot"},
+	{"what was not recorded is not compared", "compareTable", `Operations == ""`, "Name == \"\"", "ops", "TestADrillThatTriesSomeTablesProvesNothingAndSaysHowMany"},
+	{"a node that is behind makes no drill fail", "follow", "case f.Suspect.IsZero():", "case false:", "ops", "TestANodeThatIsBehindMakesNoDrillFail"},
+	{"what does not come ends", "follow", "case running && t.Elapsed(f.Moved) >= stalledFor:", "case false:", "ops", "TestADrillOfATableThatNeverComesEnds"},
+	{"half of what is free stays", "next", "known && bytes+size > room", "known && bytes+size > room+1<<60", "ops", "TestARestoreOfTablesThatFailsLeavesNothingRed"},
+	{"what is left over is dropped", "Leftover", "if len(found) > 0 {", "if false {", "ops", "TestADrillLeavesNothingBehind"},
+	{"only what is ours is left over", "ScratchOf", `strings.TrimSuffix(ScratchSchema(clusterID, snapshot), "$1")`, "scratchPrefix", "ops", "TestADrillLeavesNothingBehind"},
+	{"no table of a person is dropped as one of a drill", "dropFetched", "if a.New && !model.Scratch(table) {", "if false {", "ops/execute", "TestOnlyWhatARestoreHasMadeIsDropped"},
+	{"nor one that has come", "dropFetched", "if !a.New && !slices.ContainsFunc(rows", "if false && !slices.ContainsFunc(rows", "ops/execute", "TestOnlyWhatARestoreHasMadeIsDropped"},
+	{"a table of that name is somebody's", "fetchTables", "if !a.New && !fetchedAll(targets, origins) {", "if !a.New && len(origins) > 1<<30 && !fetchedAll(targets, origins) {", "ops/execute", "TestTablesAreFetchedIntoARunningCluster"},
+	{"those that are proven stay", "keptOf", "case tried && proven <= b.KeepAtLeast:", "case false:", "ops", "TestSnapshotsThatAreProvenStay"},
+}

@@ -1,0 +1,110 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+const (
+	// unfinished are tables of which a primary is not there.
+	unfinished = `SELECT table_schema, table_name FROM sys.health WHERE missing_shards > 0`
+)
+
+// fetchStatement restores tables into a cluster that is there; schema is what their schemas become, with $1 for their own.
+func fetchStatement(repository, snapshot string, tables []string, schema string) string {
+	with := "wait_for_completion = false"
+	if schema != "" {
+		with += ", schema_rename_pattern = '(.+)', schema_rename_replacement = " + literal(schema)
+	}
+	return "RESTORE SNAPSHOT " + identifier(repository) + "." + identifier(snapshot) + " TABLE " + tableList(tables) + " WITH (" + with + ")"
+}
+
+// fetched are what the tables of the action are called in this cluster.
+func fetched(a model.Action) []string {
+	f := model.Fetch{Schema: a.Schema, Batch: model.Listed(a.SnapshotTables)}
+	return f.Targets()
+}
+
+// fetchTables begins to restore tables. A name that is there is refused by CrateDB, but for those that an earlier
+// attempt has fetched whose answer was lost. The tables of a drill have no replicas: nobody needs them twice.
+func fetchTables(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+	s, err := t.answering(ctx, a, "RESTORE SNAPSHOT")
+	if err != nil {
+		return model.Result{}, err
+	}
+	defer s.Close()
+	targets := fetched(a)
+	_, failed := s.Exec(ctx, fetchStatement(a.Repository, a.Snapshot, model.Listed(a.SnapshotTables), a.Schema))
+	if failed != nil && !errors.Is(failed, ErrRejected) {
+		return model.Result{}, failed
+	}
+	if failed != nil {
+		if strings.Contains(failed.Error(), "snapshot does not exist") || strings.Contains(failed.Error(), "RepositoryMissing") {
+			return model.Result{Code: model.ResultMissing, Message: failed.Error()}, nil
+		}
+		if !strings.Contains(failed.Error(), "already exists") {
+			return model.Result{Code: model.ResultRefused, Message: failed.Error()}, nil
+		}
+		origins, err := s.Strings(ctx, primaryOrigins)
+		if err != nil {
+			return model.Result{}, fmt.Errorf("reading which tables came from a snapshot: %w", err)
+		}
+		if !a.New && !fetchedAll(targets, origins) {
+			return model.Result{Code: model.ResultRefused, Message: failed.Error()}, nil
+		}
+	}
+	if a.New {
+		for _, table := range targets {
+			// A table that may not be altered keeps its replicas, and is dropped with them.
+			if _, err := s.Exec(ctx, "ALTER TABLE "+tableList([]string{table})+" SET (number_of_replicas = 0)"); err != nil && !errors.Is(err, ErrRejected) {
+				return model.Result{}, err
+			}
+		}
+	}
+	return model.Result{Message: fmt.Sprintf("%d table(s) are being fetched", len(targets))}, nil
+}
+
+// dropFetched drops tables that a restore has made: all of a drill, else those that have not all primaries.
+func dropFetched(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+	s, err := t.system(ctx, a)
+	if err != nil {
+		return model.Result{}, err
+	}
+	defer s.Close()
+	rows, err := s.Strings(ctx, unfinished)
+	if err != nil {
+		return model.Result{}, fmt.Errorf("reading sys.health: %w", err)
+	}
+	dropped := 0
+	for _, table := range fetched(a) {
+		if a.New && !model.Scratch(table) {
+			return model.Result{}, fmt.Errorf("table %s is none of a drill, and is not dropped", table)
+		}
+		if !a.New && !slices.ContainsFunc(rows, func(r []string) bool { return r[0]+"."+r[1] == table }) {
+			continue
+		}
+		if err := dropAny(ctx, s, table); err != nil {
+			return model.Result{}, fmt.Errorf("dropping table %s: %w", table, err)
+		}
+		dropped++
+	}
+	return model.Result{Message: fmt.Sprintf("%d table(s) were dropped", dropped)}, nil
+}
+
+// dropAny drops a table, also one that is read only: it is what it was in the snapshot.
+func dropAny(ctx context.Context, s Session, table string) error {
+	_, err := s.Exec(ctx, dropTable(table))
+	if err == nil || !errors.Is(err, ErrRejected) || !strings.Contains(err.Error(), "DROP operations") {
+		return err
+	}
+	if _, err := s.Exec(ctx, "ALTER TABLE "+tableList([]string{table})+` SET ("blocks.read_only" = false)`); err != nil {
+		return err
+	}
+	_, err = s.Exec(ctx, dropTable(table))
+	return err
+}

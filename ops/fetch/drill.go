@@ -1,0 +1,174 @@
+package fetch
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/snapshots"
+	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// Begin begins what a person asks for, or the drill that is due. One after the other.
+func Begin(t *pass.Pass) {
+	b := t.Record.Backups
+	if b.Fetch != nil || b.Repository.Name == "" || b.Listed.IsZero() {
+		return
+	}
+	if asked := t.Observed.Commands.FetchAt; asked != "" && asked != b.FetchCommand {
+		beginAsked(t, asked)
+		return
+	}
+	at := DrillDue(&t.View)
+	if at.IsZero() {
+		return
+	}
+	k := snapshots.NewestGood(b, t.Desired.Backups)
+	switch {
+	case k == nil:
+		t.Wait(gates.DrillWaits("no snapshot has succeeded yet"))
+	case k.Proof.Whole():
+		b.Drilled = at // nothing is new since
+	default:
+		b.Drilled = at
+		beginDrill(t, k)
+	}
+}
+
+// DrillDue is the last window of spec.backups.drill that no drill has begun for; zero for none.
+func DrillDue(v *view.View) time.Time {
+	d, b := v.Desired.Backups, v.Record.Backups
+	if d == nil || d.Drill == nil || b == nil || v.Desired.Windowless {
+		return time.Time{}
+	}
+	since := b.Drilled
+	if since.IsZero() {
+		since = b.Since
+	}
+	return snapshots.LastWindow(definition.BackupSchedule{Cron: d.Drill.Cron, TimeZone: d.Drill.TimeZone}, since, v.Now)
+}
+
+func beginDrill(t *pass.Pass, k *model.TakenSnapshot) {
+	b := t.Record.Backups
+	b.Fetch = &model.Fetch{
+		Drill: true, Repository: b.Repository.Name, Snapshot: k.Name, Taken: k.Finished, Began: t.Now,
+		Schema: model.ScratchSchema(t.Record.ClusterID, k.Name),
+	}
+	t.Report(model.Report{Reason: "DrillStarted", Message: "the tables of snapshot " + k.Name + " are restored on trial, under schemas " + strings.TrimSuffix(b.Fetch.Schema, "$1") + "…"})
+}
+
+// beginAsked begins what a person asks for.
+func beginAsked(t *pass.Pass, asked string) {
+	b := t.Record.Backups
+	b.FetchCommand = asked
+	c, err := model.ReadFetchCommand(asked)
+	if err != nil {
+		t.Report(model.Report{Reason: "RestoreCommandVoid", Warning: true, Message: "nothing is restored: " + err.Error()})
+		return
+	}
+	k := snapshots.NewestGood(b, t.Desired.Backups)
+	if c.Snapshot != "" {
+		k = nil
+		if i := slices.IndexFunc(b.Taken, func(k model.TakenSnapshot) bool { return k.Name == c.Snapshot }); i >= 0 {
+			k = &b.Taken[i]
+		}
+	}
+	switch {
+	case k == nil && c.Snapshot != "":
+		asksInVain(t, asked, "the repository has no snapshot "+c.Snapshot)
+	case k == nil:
+		asksInVain(t, asked, "no snapshot has succeeded yet")
+	case k.State != model.SnapshotSuccess:
+		asksInVain(t, asked, "snapshot "+k.Name+" is "+k.State)
+	case c.Drill:
+		beginDrill(t, k)
+		b.Fetch.Command = asked
+	default:
+		b.Fetch = &model.Fetch{
+			Command: asked, Repository: b.Repository.Name, Snapshot: k.Name, Taken: k.Finished, Began: t.Now, Schema: c.Schema, Rest: c.Tables,
+		}
+		t.Report(model.Report{
+			Event: model.EventFeedback, Operation: "update", Action: verb, Status: model.StatusInProgress, Reason: "TablesRestoring",
+			Message: fmt.Sprintf("%d table(s) of snapshot %s are restored: %s", len(c.Tables), k.Name, targetWords(b.Fetch, c.Tables)),
+		})
+	}
+}
+
+// asksInVain ends a command that nothing can come of.
+func asksInVain(t *pass.Pass, asked, why string) {
+	t.Record.Backups.Fetched = model.FetchOutcome{Command: asked, At: t.Now, Failed: why}
+	t.Report(model.Report{
+		Event: model.EventFeedback, Operation: "update", Action: verb, Status: model.StatusFailure, Reason: "RestoreCommandVoid", Warning: true,
+		Message: "nothing is restored: " + why, Names: []string{gates.TablesNotRestoredRule.Name},
+	})
+}
+
+// inTurn sorts the tables of a snapshot for a drill: where not all of them fit its budget, another snapshot's begins
+// with others.
+func inTurn(snapshot string, tables []string) []string {
+	tables = slices.Clone(tables)
+	key := func(table string) string {
+		sum := sha256.Sum256([]byte(snapshot + "/" + table))
+		return string(sum[:])
+	}
+	slices.SortFunc(tables, func(a, b string) int { return strings.Compare(key(a), key(b)) })
+	return tables
+}
+
+// prove notes what a drill has found out.
+func prove(t *pass.Pass, f *model.Fetch) {
+	b := t.Record.Backups
+	p := model.Proof{At: t.Now, Of: f.Of, Restored: f.Done, Compared: f.Compared, Bytes: f.Bytes, Took: f.Took, Failed: f.Failed}
+	b.Taken = slices.Clone(b.Taken)
+	for i := range b.Taken {
+		if b.Taken[i].Name == f.Snapshot {
+			b.Taken[i].Proof = p
+		}
+	}
+	r := model.Report{Event: model.EventFeedback, Operation: "update", Action: "drill"}
+	switch {
+	case f.Failed != "":
+		r.Status, r.Reason, r.Warning, r.Names = model.StatusFailure, "DrillFailed", true, []string{gates.DrillFailedRule.Name}
+		r.Message = fmt.Sprintf("snapshot %s is not proven: %s", f.Snapshot, f.Failed)
+	case p.Whole():
+		r.Status, r.Reason = model.StatusSuccess, "SnapshotProven"
+		r.Message = fmt.Sprintf("snapshot %s is proven: each of its %d table(s) was restored and has every operation that was recorded, %s in %s", f.Snapshot, f.Of, gates.Bytes(f.Bytes), f.Took.Round(time.Second))
+	default:
+		r.Status, r.Reason = model.StatusSuccess, "SnapshotTried"
+		r.Message = fmt.Sprintf("%d of %d table(s) of snapshot %s were restored, and %d of them compared", f.Done, f.Of, f.Snapshot, f.Compared)
+		if len(f.Skipped) > 0 {
+			r.Message += "; not restored: " + strings.Join(f.Skipped, ", ")
+		}
+	}
+	t.Report(r)
+}
+
+// Leftover finds tables of a drill of which the record was lost: their schema follows from a snapshot of ours.
+func Leftover(t *pass.Pass) {
+	b, db := t.Record.Backups, &t.Observed.Database
+	if b.Fetch != nil || !db.Restore.Known || b.Listed.IsZero() {
+		return
+	}
+	for _, k := range b.Taken {
+		var found []string
+		for _, table := range db.Restore.Tables {
+			if of, ours := model.ScratchOf(t.Record.ClusterID, k.Name, table); ours {
+				found = append(found, of)
+			}
+		}
+		if len(found) > 0 {
+			b.Fetch = &model.Fetch{
+				Drill: true, Repository: b.Repository.Name, Snapshot: k.Name, Began: t.Now, Step: model.FetchDrop,
+				Schema: model.ScratchSchema(t.Record.ClusterID, k.Name), Batch: found,
+			}
+			t.Report(model.Report{Reason: "DrillFound", Message: fmt.Sprintf("%d table(s) of a drill of snapshot %s are dropped: the record of it was lost", len(found), k.Name)})
+			return
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package fetch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/snapshots"
+)
+
+// follow finds out what became of the tables that were asked for.
+func follow(t *pass.Pass, f *model.Fetch) {
+	db := &t.Observed.Database
+	d := &db.Restore
+	if !d.Known || !db.FactsKnown || !db.At.After(f.Asked) {
+		said(t, f, "it is not known how far it is")
+		return
+	}
+	left, progress := left(f, db)
+	if progress != f.Progress {
+		f.Progress, f.Moved = progress, t.Now
+	}
+	words := fmt.Sprintf("%d of %d that come now are there", len(f.Batch)-len(left), len(f.Batch))
+	if d.Bytes >= 1<<20 {
+		words += fmt.Sprintf(", %d %% of %s", 100*d.Fetched/d.Bytes, gates.Bytes(d.Bytes))
+	}
+	said(t, f, words)
+	running := slices.Contains(d.Running, f.Repository)
+	switch {
+	case running && t.Elapsed(f.Moved) >= stalledFor:
+		lose(t, f, left, fmt.Sprintf("nothing came for %s", stalledFor))
+	case running:
+		f.Suspect = time.Time{}
+	case len(left) == 0:
+		come(t, f, nil)
+	case f.Suspect.IsZero():
+		f.Suspect = t.Now
+	case t.Elapsed(f.Suspect) >= suspected:
+		lose(t, f, left, "it could not be fetched")
+	}
+}
+
+// left are the tables of the batch that have not all primaries, and a number that grows as they come.
+func left(f *model.Fetch, db *model.Database) (tables []string, progress int64) {
+	progress = db.Restore.Fetched
+	for _, table := range f.Batch {
+		target := f.Target(table)
+		facts := factsOf(db, target)
+		progress += int64(facts.Started) + facts.Bytes
+		there := slices.Contains(db.Restore.Tables, target)
+		if !there || facts.Started < facts.Primaries || slices.Contains(db.Restore.Missing, target) {
+			tables = append(tables, table)
+		}
+	}
+	return tables, progress
+}
+
+// come notes the tables that are there, but for those that are lost.
+func come(t *pass.Pass, f *model.Fetch, lost []string) {
+	f.Took += t.Elapsed(f.Asked)
+	for _, table := range f.Batch {
+		if slices.Contains(lost, table) {
+			continue
+		}
+		facts := factsOf(&t.Observed.Database, f.Target(table))
+		f.Done++
+		f.Bytes += facts.Bytes
+		if f.Drill {
+			compareTable(t, f, table, &facts)
+		}
+	}
+	switch {
+	case f.Drill:
+		f.Step = model.FetchDrop
+	case len(lost) > 0:
+		f.Batch, f.Step = lost, model.FetchDrop
+	default:
+		f.Batch, f.Step = nil, model.FetchNext
+	}
+}
+
+// compareTable compares a table with what was recorded when the snapshot began: it has each operation that was done
+// before that, and may have more.
+func compareTable(t *pass.Pass, f *model.Fetch, table string, facts *model.TableFacts) {
+	i := slices.IndexFunc(t.Record.Backups.Taken, func(k model.TakenSnapshot) bool { return k.Name == f.Snapshot })
+	if i < 0 || t.Record.Backups.Taken[i].Operations == "" {
+		return
+	}
+	recorded, known := t.Record.Backups.Taken[i].Operations.Of(table)
+	switch {
+	case !known && facts.Primaries > 0: // it was made when the snapshot had begun, or the record had no room for it
+	case facts.Operations >= recorded:
+		f.Compared++
+	default:
+		fails(f, fmt.Sprintf("%s has %d of the %d operations that were recorded", table, facts.Operations, recorded))
+	}
+}
+
+// lose notes tables that did not come. They are dropped: what has not all its primaries stays red for ever.
+func lose(t *pass.Pass, f *model.Fetch, tables []string, why string) {
+	for _, table := range tables {
+		skip(f, table, why)
+	}
+	fails(f, fmt.Sprintf("%s: %s", strings.Join(tables[:min(len(tables), 5)], ", "), why))
+	come(t, f, tables)
+}
+
+func fails(f *model.Fetch, why string) {
+	if f.Failed == "" {
+		f.Failed = why
+	}
+}
+
+// yield has a drill give way: what came is dropped, and comes again later.
+func yield(t *pass.Pass, f *model.Fetch, why string) {
+	f.Yields, f.Step = why, model.FetchDrop
+	if f.Since.IsZero() {
+		f.Since = t.Now
+	}
+}
+
+// yieldsFor is how long what is desired waits until the tables of a drill are dropped: one statement of a master. It
+// costs as much where that does not succeed; after that the operation begins.
+const yieldsFor = time.Minute
+
+// InTheWay reports whether an operation that would begin waits for what is being restored: for a drill until its
+// tables are dropped, for the tables of a person until they are there, no longer than maxDelay. Where no master
+// answers nothing can be dropped, and the operation may be what brings one.
+func InTheWay(t *pass.Pass) bool {
+	b := t.Record.Backups
+	if b == nil || !b.Fetch.There() || !t.Contact() || t.Observed.Database.MasterNode == "" {
+		return false
+	}
+	limit := yieldsFor
+	if d := t.Desired.Backups; !b.Fetch.Drill && d != nil {
+		limit = d.MaxDelay
+	}
+	return b.Fetch.Since.IsZero() || t.Elapsed(b.Fetch.Since) <= limit
+}
+
+// GivesWay has an operation of this kind wait, and a drill give way.
+func GivesWay(t *pass.Pass, kind model.OperationKind) {
+	b := t.Record.Backups
+	f := *b.Fetch
+	b.Fetch = &f
+	if f.Since.IsZero() {
+		f.Since = t.Now
+	}
+	if !f.Drill {
+		t.Wait(gates.RestoreFirst(string(kind), f.Snapshot))
+		return
+	}
+	t.Wait(gates.DrillEnds(string(kind)))
+	if f.Step != model.FetchDrop {
+		yield(t, &f, "the operation "+string(kind)+" is due")
+	}
+}
+
+// finish ends it, and says how.
+func finish(t *pass.Pass, f *model.Fetch) {
+	b := t.Record.Backups
+	b.Fetch = nil
+	if f.Command != "" {
+		b.Fetched = model.FetchOutcome{Command: f.Command, At: t.Now, Failed: f.Failed, Done: f.Done, Compared: f.Compared, Of: f.Of}
+	}
+	switch {
+	case f.Drill && f.Of == 0 && f.Failed == "": // what was left over is gone
+	case f.Drill:
+		prove(t, f)
+	case f.Failed != "":
+		t.Report(model.Report{
+			Event: model.EventFeedback, Operation: "update", Action: verb, Status: model.StatusFailure, Reason: "TablesNotRestored", Warning: true,
+			Message: fmt.Sprintf("%d of %d table(s) of snapshot %s are there: %s", f.Done, f.Of, f.Snapshot, f.Failed), Names: []string{gates.TablesNotRestoredRule.Name},
+		})
+	default:
+		t.Report(model.Report{
+			Event: model.EventFeedback, Operation: "update", Action: verb, Status: model.StatusSuccess, Reason: "TablesRestored",
+			Message: fmt.Sprintf("%d table(s) of snapshot %s are there, %s in %s", f.Done, f.Snapshot, gates.Bytes(f.Bytes), f.Took.Round(time.Second)),
+		})
+	}
+}
+
+func targetWords(f *model.Fetch, tables []string) string {
+	var all []string
+	for _, table := range tables[:min(len(tables), model.MaxSkipped)] {
+		words := table
+		if target := f.Target(table); target != table {
+			words += " as " + target
+		}
+		all = append(all, words)
+	}
+	return strings.Join(all, ", ")
+}
+
+// shownFor is how long it is shown that tables did not come that a person asked for: who asked looks soon.
+const shownFor = time.Hour
+
+// Tried says of the last drill, and of what a person asked for, that it has failed.
+func Tried(t *pass.Pass) {
+	if f := &t.Record.Backups.Fetched; f.Failed != "" && t.Elapsed(f.At) < shownFor {
+		t.Wait(gates.TablesNotRestored(f.Failed))
+	}
+	if k := snapshots.LastTried(t.Record.Backups); k != nil && k.Proof.Failed != "" {
+		t.Wait(gates.DrillFailed(k.Name, k.Proof.Failed))
+	}
+}
+
+// Result is the record after an action of a Fetch.
+func Result(record model.Record, a model.Action, result model.Result, now time.Time) model.Record {
+	if record.Backups == nil || record.Backups.Fetch == nil || record.Backups.Fetch.Snapshot != a.Snapshot {
+		return record
+	}
+	b, f := *record.Backups, *record.Backups.Fetch
+	b.Fetch = &f
+	record.Backups = &b
+	switch {
+	case a.Kind == model.ActionDropFetched && f.Step == model.FetchDrop:
+		if f.Yields != "" {
+			f.Rest = slices.Concat(f.Batch, f.Rest)
+		}
+		f.Step, f.Batch = model.FetchNext, nil
+	case a.Kind != model.ActionFetchTables || f.Step != model.FetchAsk:
+	case result.Code == model.ResultDone:
+		f.Step, f.Asked, f.Moved = model.FetchRunning, now, now
+	case result.Code == model.ResultMissing || !f.Drill:
+		f.Step, f.Rest, f.Batch = model.FetchNext, nil, nil
+		fails(&f, result.Message)
+	case len(f.Batch) > 1:
+		// One of them is refused: they are asked for one by one.
+		f.Rest, f.Batch = slices.Concat(f.Batch[1:], f.Rest), f.Batch[:1]
+	default:
+		skip(&f, f.Batch[0], result.Message)
+		f.Step, f.Batch = model.FetchNext, nil
+	}
+	return record
+}

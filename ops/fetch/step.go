@@ -1,0 +1,257 @@
+package fetch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stevedore.dev/stevedore/ops/capacity"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/snapshots"
+	"stevedore.dev/stevedore/ops/view"
+)
+
+const (
+	// batchTables come at a time in a drill: few enough that what gives way is little.
+	batchTables = 10
+	// stalledFor is for how long nothing may come: a shard whose file is lost is waited for for ever (run on 6.4.3).
+	// A drill of a snapshot with one takes so much longer.
+	stalledFor = 10 * time.Minute
+)
+
+// verb is the word of crate-operator's webhook for a restore.
+const verb = "restore"
+
+// suspected is for how long tables have to be missing though nothing is fetched: any node may answer, and one that is
+// behind shows neither the tables nor that they come. A restore that fails takes so much longer.
+const suspected = 15 * time.Second
+
+// Wanted reports whether a reading is to say what there is of a Fetch. Where nobody knows what there is, tables
+// of a drill may be left over.
+func Wanted(d *model.Desired, r *model.Record) bool {
+	b := r.Backups
+	if b == nil || b.Fetch != nil {
+		return b != nil
+	}
+	return d.Backups != nil && b.Repository.Name != "" && b.Listed.IsZero()
+}
+
+// Hidden are the tables that are still being restored: they count for nothing else.
+func Hidden(r *model.Record) []string {
+	if r.Backups == nil || !r.Backups.Fetch.There() {
+		return nil
+	}
+	return r.Backups.Fetch.Targets()
+}
+
+// Step takes what is being restored a step further.
+func Step(t *pass.Pass) {
+	b := t.Record.Backups
+	if b.Fetch == nil || !t.Contact() {
+		return
+	}
+	f := *b.Fetch
+	b.Fetch = &f
+	if f.Drill && f.There() && f.Step != model.FetchDrop {
+		if why := busy(t); why != "" {
+			yield(t, &f, why)
+		}
+	}
+	switch f.Step {
+	case model.FetchList:
+		listTables(t, &f)
+	case model.FetchNext:
+		next(t, &f)
+	case model.FetchAsk:
+		said(t, &f, "the next tables are asked for")
+		t.Harmless(action(t, &f, model.ActionFetchTables))
+	case model.FetchRunning:
+		follow(t, &f)
+	case model.FetchDrop:
+		said(t, &f, "what was restored is dropped")
+		if view.HasMaster(&t.View) {
+			t.Harmless(action(t, &f, model.ActionDropFetched))
+		}
+	}
+}
+
+func action(t *pass.Pass, f *model.Fetch, kind model.ActionKind) model.Action {
+	return model.Action{
+		Kind: kind, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), Repository: f.Repository, Snapshot: f.Snapshot,
+		SnapshotTables: strings.Join(f.Batch, ","), Schema: f.Schema, New: f.Drill,
+	}
+}
+
+// said says how far it is.
+func said(t *pass.Pass, f *model.Fetch, progress string) {
+	if f.Drill {
+		t.Wait(gates.DrillRunning(f.Snapshot, f.Done, f.Of, progress))
+		return
+	}
+	t.Wait(gates.TablesRestored(f.Snapshot, f.Done, f.Of, progress))
+}
+
+// busy is what else goes on, which a drill keeps out of the way of, and before which no restore begins; "" for
+// nothing.
+func busy(t *pass.Pass) string {
+	b, db := t.Record.Backups, &t.Observed.Database
+	nodes := t.Nodes(t.Record.Sets)
+	switch {
+	case t.Suspending || len(t.Record.Suspended) > 0:
+		return "the cluster is suspended"
+	case t.Desired.Backups == nil:
+		return "the definition has no spec.backups any more"
+	case t.Record.Operation != nil:
+		return "the operation " + string(t.Record.Operation.Kind) + " is under way"
+	case t.Record.Hold != nil:
+		return "the allocation lock is held"
+	case b.Running != nil:
+		return "snapshot " + b.Running.Name + " is being taken"
+	case b.Due.Schedule != "":
+		return "the snapshot of schedule " + b.Due.Schedule + " is due"
+	case nodes.Joined < nodes.Wanted:
+		return "not all nodes are there: " + nodes.NotJoined
+	case len(snapshots.Versions(db)) != 1:
+		return "the nodes run more than one version"
+	case b.Fetch != nil && b.Fetch.Drill && db.Health.Colour == model.Red:
+		return "the cluster is red"
+	case b.Fetch != nil && b.Fetch.Drill && db.Health.Colour == model.ColourUnknown:
+		return "the health of the cluster is not known"
+	}
+	return ""
+}
+
+// listTables finds out which tables the snapshot has.
+func listTables(t *pass.Pass, f *model.Fetch) {
+	db := &t.Observed.Database
+	if !db.Listed.After(f.Began) {
+		said(t, f, "the tables of the snapshot are listed")
+		return
+	}
+	i := slices.IndexFunc(db.Listing, func(s model.ListedSnapshot) bool {
+		return s.Name == f.Snapshot && s.Repository == f.Repository && !s.Unread()
+	})
+	if i < 0 {
+		f.Failed, f.Rest = "the repository does not show it, or cannot read it", nil
+		finish(t, f)
+		return
+	}
+	names := db.Listing[i].Names
+	if f.Drill {
+		f.Rest = inTurn(f.Snapshot, names)
+	}
+	for _, table := range f.Rest {
+		if !slices.Contains(names, table) {
+			f.Failed = "the snapshot has no table " + table
+			finish(t, f)
+			return
+		}
+	}
+	f.Of, f.Step = len(f.Rest), model.FetchNext
+	said(t, f, "the tables of the snapshot are known")
+}
+
+// next chooses what comes next, where nothing stands against it.
+func next(t *pass.Pass, f *model.Fetch) {
+	db := &t.Observed.Database
+	if len(f.Rest) == 0 {
+		finish(t, f)
+		return
+	}
+	why := busy(t)
+	if f.Yields != "" && why == "" {
+		why = f.Yields // it begins in this very pass
+		f.Yields, f.Since = "", time.Time{}
+	}
+	if why == "" && !db.FactsKnown {
+		why = "the sizes of the tables are not known"
+	}
+	if why != "" {
+		said(t, f, "it waits: "+why)
+		return
+	}
+	var bytes int64
+	room, known := roomFor(db)
+	for len(f.Rest) > 0 && len(f.Batch) < batchTables {
+		table := f.Rest[0]
+		size := factsOf(db, table).Bytes
+		problem := unfit(t, f, table, bytes+size)
+		if problem == "" && known && bytes+size > room {
+			if len(f.Batch) > 0 {
+				break // it comes after these
+			}
+			problem = fmt.Sprintf("no room: it has %s, and %s are free below the low watermark", gates.Bytes(size), gates.Bytes(room))
+		}
+		f.Rest = f.Rest[1:]
+		if problem != "" {
+			skip(f, table, problem)
+			if !f.Drill {
+				fails(f, table+": "+problem)
+			}
+			continue
+		}
+		f.Batch, bytes = append(slices.Clone(f.Batch), table), bytes+size
+	}
+	if len(f.Batch) == 0 {
+		return // none of the rest comes
+	}
+	f.Step, f.Asked, f.Moved, f.Progress, f.Suspect = model.FetchAsk, time.Time{}, t.Now, 0, time.Time{}
+	said(t, f, "the next tables are asked for")
+}
+
+// unfit is why a table of the snapshot is left out; "" for not. With it so many bytes come that have not come yet.
+func unfit(t *pass.Pass, f *model.Fetch, table string, bytes int64) string {
+	switch {
+	case strings.Contains(table, ","):
+		return "its name has a comma"
+	case !f.Drill:
+		return ""
+	case model.Scratch(table):
+		return "it is of a drill itself"
+	case t.Desired.Backups.Drill == nil: // a person asked for it
+		return ""
+	}
+	if most := t.Desired.Backups.Drill.MaxBytes; most > 0 && f.Bytes+bytes > most {
+		return "it is beyond maxBytes"
+	}
+	return ""
+}
+
+// roomFor is half of what is free below the low watermark: what is written meanwhile has the other half.
+func roomFor(db *model.Database) (bytes int64, known bool) {
+	for i := range db.Nodes {
+		room, _, ok := capacity.RoomOf(disksOf(&db.Nodes[i]), db.Settings.LowWatermark)
+		if !ok {
+			return 0, false
+		}
+		bytes += max(room, 0)
+	}
+	return bytes / 2, db.AllocationKnown && db.Settings.DiskThreshold
+}
+
+// disksOf a node; its sum where they are not told apart.
+func disksOf(n *model.Node) []model.Disk {
+	if len(n.Disks) > 0 {
+		return n.Disks
+	}
+	return []model.Disk{{Size: n.DiskSize, Used: n.DiskUsed}}
+}
+
+func factsOf(db *model.Database, table string) model.TableFacts {
+	for i := range db.Facts {
+		if db.Facts[i].Name == table {
+			return db.Facts[i]
+		}
+	}
+	return model.TableFacts{Name: table}
+}
+
+// skip notes a table that did not come, and why.
+func skip(f *model.Fetch, table, why string) {
+	if len(f.Skipped) < model.MaxSkipped {
+		f.Skipped = append(slices.Clone(f.Skipped), table+" ("+why+")")
+	}
+}

@@ -1,0 +1,14 @@
+package gates
+
+// TablesNotRestoredRule is the rule tables-not-restored.
+var TablesNotRestoredRule = Rule{
+	Name:    "tables-not-restored",
+	Kind:    Waits,
+	Informs: true,
+	Says:    "Tables that a person asked for could not be restored. What did not come was dropped again, and nothing else was touched.",
+	Do:      "Correct what the message says, and ask again with `stevedore restore`.",
+	Source:  "docs/backups.md",
+}
+
+// TablesNotRestored says why.
+func TablesNotRestored(why string) Reason { return TablesNotRestoredRule.because("%s", why) }

@@ -1,0 +1,16 @@
+package gates
+
+// TablesRestoredRule is the rule tables-restored.
+var TablesRestoredRule = Rule{
+	Name:    "tables-restored",
+	Kind:    Waits,
+	Informs: true,
+	Says:    "Tables of a snapshot are being restored, because a person asked for them. They count for no gate until they are there.",
+	Do:      "Nothing: it ends by itself. A table that does not come is dropped again, and a report says why.",
+	Source:  "docs/backups.md",
+}
+
+// TablesRestored says of which snapshot, and how far it is.
+func TablesRestored(snapshot string, done, of int, progress string) Reason {
+	return TablesRestoredRule.because("tables of snapshot %s are restored: %d of %d are there; %s", snapshot, done, of, progress)
+}

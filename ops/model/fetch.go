@@ -1,0 +1,276 @@
+package model
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Fetch is what is being restored into a cluster that runs: the tables of a drill, or those that a person
+// asked for. Its tables count for no gate while they come: that they are not there yet is no loss.
+type Fetch struct {
+	// Drill: each table comes under a schema of its own, is compared and dropped again.
+	Drill bool `json:"drill,omitempty"`
+	// Command is what a person asked for; "" for a drill by schedule.
+	Command string `json:"command,omitempty"`
+	// Snapshot is where they come from, in Repository; Taken is when it was finished.
+	Repository string    `json:"repository"`
+	Snapshot   string    `json:"snapshot"`
+	Taken      time.Time `json:"taken,omitzero"`
+	// Schema is what each table's schema becomes, with $1 for its own; "" where it keeps it.
+	Schema string    `json:"schema,omitempty"`
+	Step   FetchStep `json:"step,omitempty"`
+	// Rest are tables of the snapshot that are still to come, and Batch those that come now.
+	Rest  []string `json:"rest,omitempty"`
+	Batch []string `json:"batch,omitempty"`
+	// Of counts all tables; Done those that came, and Compared those of them that have every operation that was
+	// recorded when the snapshot began. Skipped says which did not come, and why, at most MaxSkipped of them.
+	Of       int      `json:"of,omitempty"`
+	Done     int      `json:"done,omitempty"`
+	Compared int      `json:"compared,omitempty"`
+	Skipped  []string `json:"skipped,omitempty"`
+	// Bytes have come, in Took: the time in which CrateDB fetched.
+	Bytes int64         `json:"bytes,omitempty"`
+	Took  time.Duration `json:"took,omitempty"`
+	// Began is when it began; Asked when CrateDB answered the last RESTORE SNAPSHOT, zero before that. Moved is when
+	// it was last seen that something came, and Progress how far it was then. Suspect is since when tables seem to be
+	// missing though nothing is fetched; zero for not.
+	Began    time.Time `json:"began"`
+	Asked    time.Time `json:"asked,omitzero"`
+	Moved    time.Time `json:"moved,omitzero"`
+	Progress int64     `json:"progress,omitempty"`
+	Suspect  time.Time `json:"suspect,omitzero"`
+	// Yields is why a drill gives way, "" for not, and Since since when something waits for it.
+	Yields string    `json:"yields,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+	// Failed is why it has failed, in words; "" for not.
+	Failed string `json:"failed,omitempty"`
+}
+
+// FetchStep is how far a Fetch has come.
+type FetchStep string
+
+// The steps of a Fetch, in order.
+const (
+	// FetchList: the tables of the snapshot are not known yet.
+	FetchList FetchStep = ""
+	// FetchNext: the next tables are to be chosen.
+	FetchNext FetchStep = "next"
+	// FetchAsk: Batch is to be asked for.
+	FetchAsk FetchStep = "ask"
+	// FetchRunning: CrateDB fetches Batch.
+	FetchRunning FetchStep = "running"
+	// FetchDrop: Batch is to be dropped again.
+	FetchDrop FetchStep = "drop"
+)
+
+// MaxSkipped tables are named that did not come.
+const MaxSkipped = 10
+
+// Target is what a table of the snapshot is called here.
+func (f *Fetch) Target(table string) string {
+	schema, name, _ := strings.Cut(table, ".")
+	if f.Schema != "" {
+		schema = strings.ReplaceAll(f.Schema, "$1", schema)
+	}
+	return schema + "." + name
+}
+
+// Targets are what the tables that come now are called.
+func (f *Fetch) Targets() (all []string) {
+	if f == nil {
+		return nil
+	}
+	for _, table := range f.Batch {
+		all = append(all, f.Target(table))
+	}
+	return all
+}
+
+// There reports whether tables of it may be there that have not all come. The answer to the statement that asks for
+// them may be lost.
+func (f *Fetch) There() bool {
+	return f != nil && (f.Step == FetchAsk || f.Step == FetchRunning || f.Step == FetchDrop)
+}
+
+// scratchPrefix begins the schemas of drills.
+const scratchPrefix = "stevedore_drill_"
+
+// ScratchSchema is what the schemas of a drill are called, "$1" being their own name. It follows from the cluster and
+// the snapshot: so nobody's schema is taken for one of ours, and ours are known again if the record is lost.
+func ScratchSchema(clusterID, snapshot string) string {
+	sum := sha256.Sum256([]byte(clusterID + "/" + snapshot))
+	return scratchPrefix + hex.EncodeToString(sum[:])[:12] + "_$1"
+}
+
+// Scratch reports whether a table may be one of a drill.
+func Scratch(table string) bool { return strings.HasPrefix(table, scratchPrefix) }
+
+// ScratchOf is the table of the snapshot that a table of this drill is; ok is false for another.
+func ScratchOf(clusterID, snapshot, table string) (of string, ok bool) {
+	return strings.CutPrefix(table, strings.TrimSuffix(ScratchSchema(clusterID, snapshot), "$1"))
+}
+
+func (f *Fetch) equal(o *Fetch) bool {
+	if f == nil || o == nil {
+		return f == o
+	}
+	switch {
+	case f.Drill != o.Drill, f.Command != o.Command, f.Repository != o.Repository, f.Snapshot != o.Snapshot, f.Schema != o.Schema, f.Step != o.Step, f.Of != o.Of:
+	case f.Done != o.Done, f.Compared != o.Compared, f.Bytes != o.Bytes, f.Took != o.Took, f.Progress != o.Progress, f.Failed != o.Failed, f.Yields != o.Yields:
+	case !f.Taken.Equal(o.Taken), !f.Began.Equal(o.Began), !f.Asked.Equal(o.Asked), !f.Moved.Equal(o.Moved), !f.Suspect.Equal(o.Suspect), !f.Since.Equal(o.Since):
+	case !slices.Equal(f.Rest, o.Rest), !slices.Equal(f.Batch, o.Batch), !slices.Equal(f.Skipped, o.Skipped):
+	default:
+		return true
+	}
+	return false
+}
+
+// FetchOutcome is what became of the last command. The zero value: there was none.
+type FetchOutcome struct {
+	Command string    `json:"command,omitempty"`
+	At      time.Time `json:"at,omitzero"`
+	// Failed is why it has failed, in words; "" for not. Done of Of tables came, and in a drill Compared of them have all that
+	// was recorded.
+	Failed   string `json:"failed,omitempty"`
+	Done     int    `json:"done,omitempty"`
+	Compared int    `json:"compared,omitempty"`
+	Of       int    `json:"of,omitempty"`
+}
+
+func (o *FetchOutcome) equal(other *FetchOutcome) bool {
+	same := *other
+	same.At = o.At
+	return o.At.Equal(other.At) && *o == same
+}
+
+// Proof is what a drill found out of a snapshot. The zero value: none has tried it.
+type Proof struct {
+	// At is when it ended. Of counts the tables of the snapshot, Restored those that came, Compared those of them
+	// that had every operation that was recorded when the snapshot began.
+	At       time.Time `json:"at,omitzero"`
+	Of       int       `json:"of,omitempty"`
+	Restored int       `json:"restored,omitempty"`
+	Compared int       `json:"compared,omitempty"`
+	// Bytes have come, in Took.
+	Bytes int64         `json:"bytes,omitempty"`
+	Took  time.Duration `json:"took,omitempty"`
+	// Failed says of tables that did not come, or lack operations; "" where nothing was wrong.
+	Failed string `json:"failed,omitempty"`
+}
+
+// Whole reports whether every table came and was compared.
+func (p *Proof) Whole() bool {
+	return !p.At.IsZero() && p.Failed == "" && p.Of > 0 && p.Compared == p.Of
+}
+
+func (p *Proof) equal(o *Proof) bool {
+	other := *o
+	other.At = p.At
+	return p.At.Equal(o.At) && *p == other
+}
+
+// TableFacts is what CrateDB says of a table's primaries.
+type TableFacts struct {
+	Name string
+	// Primaries count its shards, of all partitions; Started those of them that are.
+	Primaries, Started int
+	// Operations were done on it since it was made: each insert, update and delete of a row is one, and a snapshot
+	// has all of those before it (sys.shards.seq_no_stats).
+	Operations int64
+	Docs       int64
+	Bytes      int64
+}
+
+// Operations of tables, "schema.table=number" joined by newlines.
+type Operations string
+
+// maxOperations is how long such a text becomes: the record of a cluster has room for so much. What is left out is
+// not compared.
+const maxOperations = 64 << 10
+
+// OperationsOf writes them.
+func OperationsOf(facts []TableFacts) Operations {
+	var b strings.Builder
+	for _, f := range facts {
+		line := f.Name + "=" + strconv.FormatInt(f.Operations, 10) + "\n"
+		if b.Len()+len(line) > maxOperations {
+			break
+		}
+		b.WriteString(line)
+	}
+	return Operations(b.String())
+}
+
+// Of is the number of a table; ok is false where it was not recorded.
+func (o Operations) Of(table string) (n int64, ok bool) {
+	for line := range strings.Lines(string(o)) {
+		at := strings.LastIndexByte(line, '=')
+		if at > 0 && line[:at] == table {
+			n, err := strconv.ParseInt(strings.TrimSpace(line[at+1:]), 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// FetchCommand is what a person asks for: a drill, or tables of a snapshot.
+type FetchCommand struct {
+	At    time.Time
+	Drill bool
+	// Snapshot is "" for the newest good one. Tables are "schema.table"; Schema is another one that they come under,
+	// "" for their own.
+	Snapshot, Schema string
+	Tables           []string
+}
+
+// The words of a FetchCommand.
+const (
+	commandDrill   = "drill"
+	commandRestore = "restore"
+)
+
+// String is as the annotation has it: "TIME/drill?snapshot=…".
+func (c FetchCommand) String() string {
+	verb := commandRestore
+	if c.Drill {
+		verb = commandDrill
+	}
+	of := url.Values{}
+	for key, value := range map[string]string{"snapshot": c.Snapshot, "schema": c.Schema, "tables": strings.Join(c.Tables, ",")} {
+		if value != "" {
+			of.Set(key, value)
+		}
+	}
+	text := c.At.UTC().Format(time.RFC3339) + "/" + verb
+	if len(of) > 0 {
+		text += "?" + of.Encode()
+	}
+	return text
+}
+
+// ReadFetchCommand reads one; an error says what is wrong with it.
+func ReadFetchCommand(text string) (FetchCommand, error) {
+	at, rest, _ := strings.Cut(text, "/")
+	verb, query, _ := strings.Cut(rest, "?")
+	c := FetchCommand{Drill: verb == commandDrill}
+	of, failed := url.ParseQuery(query)
+	when, err := time.Parse(time.RFC3339, at)
+	if err = cmp.Or(err, failed); err != nil {
+		return c, fmt.Errorf("%q is no command: %w", text, err)
+	}
+	c.At, c.Snapshot, c.Schema, c.Tables = when.UTC(), of.Get("snapshot"), of.Get("schema"), Listed(of.Get("tables"))
+	switch {
+	case verb != commandDrill && verb != commandRestore:
+		return c, fmt.Errorf("%q is no command: it asks for neither a drill nor a restore", text)
+	case !c.Drill && len(c.Tables) == 0:
+		return c, fmt.Errorf("%q is no command: it names no table", text)
+	}
+	return c, nil
+}

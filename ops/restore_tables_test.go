@@ -1,0 +1,135 @@
+package ops_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// asksFor is a cluster of which a person asks for tables of the newest snapshot.
+func asksFor(t *testing.T, schema string, tables ...string) *world {
+	w := drilledWorld(t, func(b *definition.Backups) { b.Drill = nil })
+	w.commands.FetchAt = model.FetchCommand{At: w.now, Schema: schema, Tables: tables}.String()
+	return w
+}
+
+// calmed takes turns until nothing is being restored.
+func (w *world) calmed() model.Decision {
+	w.t.Helper()
+	w.until(func() bool {
+		return w.record.Backups.FetchCommand == w.commands.FetchAt && w.record.Backups.Fetch == nil
+	})
+	return w.calm(60)
+}
+
+func TestTablesAreRestoredForAPerson(t *testing.T) {
+	for _, c := range []struct {
+		name, schema string
+		lost         string
+		there        []string
+	}{
+		{"under another schema", "old", "", []string{"old.t3", "old.t4"}},
+		{"one that was dropped, under its own name", "", "doc.t3", []string{"doc.t3"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tables := []string{"doc.t3", "doc.t4"}[:len(c.there)]
+			w := asksFor(t, c.schema, tables...)
+			delete(w.operations, c.lost)
+			d := w.calmed()
+			assert.Equal(t, model.Done, d.Verdict)
+			assert.ElementsMatch(t, c.there, w.tableNames())
+			assert.Empty(t, w.dropped)
+			assert.Equal(t, 1, reported(w, "TablesRestored"))
+			assert.Empty(t, w.record.Backups.Fetched.Failed)
+			assert.Equal(t, len(c.there), w.record.Backups.Fetched.Done)
+
+			w.ahead(time.Hour)
+			w.calm(60)
+			assert.Len(t, w.restores, 1, "a command is carried out once")
+		})
+	}
+}
+
+// What a restore has not made is never touched, and what it has made and is not whole does not stay.
+func TestARestoreOfTablesThatFailsLeavesNothingRed(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		schema string
+		tables []string
+		edit   func(w *world)
+		text   string
+		there  []string
+	}{
+		{"a table of that name is there", "", []string{"doc.t3"}, func(*world) {}, "already exists", nil},
+		{"the snapshot has no such table", "old", []string{"doc.nine"}, func(*world) {}, "has no table doc.nine", nil},
+		{"one of two cannot be fetched", "old", []string{"doc.t3", "doc.t4"}, func(w *world) { w.unfetchable = map[string]int{"doc.t4": 1} }, "doc.t4: it could not be fetched", []string{"old.t3"}},
+		{"the disks are full", "old", []string{"doc.t3"}, func(w *world) { w.full = true }, "no room", nil},
+		{"there is no such snapshot", "old", []string{"doc.t3"}, func(w *world) {
+			w.commands.FetchAt = model.FetchCommand{At: w.now, Snapshot: "stevedore-often-1", Schema: "old", Tables: []string{"doc.t3"}}.String()
+		}, "has no snapshot stevedore-often-1", nil},
+		{"the command is none", "old", []string{"doc.t3"}, func(w *world) { w.commands.FetchAt = "tomorrow" }, "is no command", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := asksFor(t, c.schema, c.tables...)
+			c.edit(w)
+			d := w.calmed()
+			assert.Equal(t, model.Done, d.Verdict)
+			assert.ElementsMatch(t, c.there, w.tableNames())
+			assert.Len(t, w.restored, len(c.there))
+			assert.Len(t, w.operations, 25)
+			said := w.record.Backups.Fetched.Failed + messageOf(w, "RestoreCommandVoid")
+			assert.Contains(t, said, c.text)
+			if w.record.Backups.Fetched.Failed != "" {
+				assert.Contains(t, reasons(d.Waits), gates.TablesNotRestoredRule.Name)
+			}
+		})
+	}
+}
+
+func TestWhatIsDesiredWaitsForTablesThatAPersonAskedForAndNotForEver(t *testing.T) {
+	w := asksFor(t, "old", "doc.t3")
+	w.needs = 1_000_000
+	w.drilling()
+	w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-4"
+	d := afterTurns(t, w, 20)
+	assert.Contains(t, reasons(d.Waits), gates.RestoreFirstRule.Name)
+	assert.Nil(t, w.record.Operation)
+	assert.Contains(t, reasons(d.Waits), gates.TablesRestoredRule.Name)
+	assert.NotEmpty(t, w.restored)
+	w.ahead(w.desired.Backups.MaxDelay)
+	w.until(func() bool { return w.record.Operation != nil })
+	assert.NotEmpty(t, w.restored, "they go on coming")
+
+	w.restored["old.t3"] = 1
+	w.until(func() bool { return w.record.Backups.Fetch == nil })
+	assert.Equal(t, []string{"old.t3"}, w.tableNames())
+}
+
+func TestARestoreOfTablesSurvivesAKill(t *testing.T) {
+	for kill := 1; kill <= 10; kill++ {
+		t.Run(fmt.Sprintf("at write %d", kill), func(t *testing.T) {
+			w := asksFor(t, "old", "doc.t3", "doc.t4")
+			w.killAt, w.after = w.writes+kill, kill%2 == 0
+			afterTurnsOf(w, 40)
+			require.Nil(t, w.record.Backups.Fetch)
+			require.ElementsMatch(t, []string{"old.t3", "old.t4"}, w.tableNames())
+			assert.Empty(t, w.record.Backups.Fetched.Failed)
+		})
+	}
+}
+
+func TestACommandForADrillTriesASnapshotAtOnce(t *testing.T) {
+	w := drilledWorld(t, func(b *definition.Backups) { b.Drill = nil })
+	w.commands.FetchAt = model.FetchCommand{At: w.now, Drill: true}.String()
+	w.calmed()
+	assert.True(t, w.newestTaken().Proof.Whole())
+	assert.Empty(t, w.restored)
+	assert.Equal(t, 25, w.record.Backups.Fetched.Done)
+}

@@ -1,0 +1,84 @@
+package snapshots
+
+import (
+	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
+)
+
+// Newest is the newest snapshot of all tables that succeeded; nil for none. One of a schedule that the
+// definition does not have may have had only some.
+func Newest(b *model.Backups, d *definition.Backups) *model.TakenSnapshot {
+	if b == nil {
+		return nil
+	}
+	var newest *model.TakenSnapshot
+	for i := range b.Taken {
+		k := &b.Taken[i]
+		schedule, _, ours := model.SnapshotOf(k.Name)
+		if !ours || k.State != model.SnapshotSuccess || !whole(d, schedule) {
+			continue
+		}
+		if newest == nil || k.Finished.After(newest.Finished) {
+			newest = k
+		}
+	}
+	return newest
+}
+
+// whole reports whether the snapshots of a schedule have all tables.
+func whole(d *definition.Backups, schedule string) bool {
+	if schedule == definition.CommandSchedule || schedule == definition.BeforeSchedule {
+		return true
+	}
+	for _, s := range d.Schedules {
+		if s.Name == schedule {
+			return len(s.Tables) == 0
+		}
+	}
+	return false
+}
+
+// NewestGood is the snapshot that a drill tries: the newest of all tables, or else the newest that succeeded.
+func NewestGood(b *model.Backups, d *definition.Backups) *model.TakenSnapshot {
+	if k := Newest(b, d); k != nil {
+		return k
+	}
+	var newest *model.TakenSnapshot
+	for i := range b.Taken {
+		if k := &b.Taken[i]; k.State == model.SnapshotSuccess && (newest == nil || k.Finished.After(newest.Finished)) {
+			newest = k
+		}
+	}
+	return newest
+}
+
+// NewestProven is the newest snapshot of which a drill has restored and compared each table; nil for none.
+func NewestProven(b *model.Backups) *model.TakenSnapshot {
+	var newest *model.TakenSnapshot
+	for i := range b.Taken {
+		if k := &b.Taken[i]; k.State == model.SnapshotSuccess && k.Proof.Whole() && (newest == nil || k.Finished.After(newest.Finished)) {
+			newest = k
+		}
+	}
+	return newest
+}
+
+// LastTried is the snapshot that a drill has tried last; nil for none.
+func LastTried(b *model.Backups) *model.TakenSnapshot {
+	var last *model.TakenSnapshot
+	for i := range b.Taken {
+		if k := &b.Taken[i]; !k.Proof.At.IsZero() && (last == nil || k.Proof.At.After(last.Proof.At)) {
+			last = k
+		}
+	}
+	return last
+}
+
+// Versions are those that the nodes run.
+func Versions(db *model.Database) map[string]bool {
+	all := map[string]bool{}
+	for i := range db.Nodes {
+		all[db.Nodes[i].Version] = true
+	}
+	return all
+}
