@@ -82,7 +82,7 @@ func TestARemovalOfDisksSurvivesAKillAtEachWrite(t *testing.T) {
 		w.backAgain = 0
 		return w
 	}
-	cutOff(t, start, someOrEach(3), 900, func(t *testing.T, w *world, last model.Decision) {
+	cutOff(t, start, someOrEach(7), 900, func(t *testing.T, w *world, last model.Decision) {
 		assert.Equal(t, model.Done, last.Verdict, "%v %v", last.Waits, last.Refusals)
 		checkFewer(t, w)
 	})

@@ -366,7 +366,7 @@ func TestAnOfflineGrowthSurvivesAKillAtEachWrite(t *testing.T) {
 		w.offline, w.desired.Operations.OfflineResize = true, model.OfflineRestart
 		return w
 	}
-	cutOff(t, offline, someOrEach(5), 750, func(t *testing.T, w *world, _ model.Decision) {
+	cutOff(t, offline, someOrEach(7), 750, func(t *testing.T, w *world, _ model.Decision) {
 		for _, c := range w.claims {
 			assert.Equal(t, 200*gib, c.Capacity, c.Name)
 		}

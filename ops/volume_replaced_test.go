@@ -311,7 +311,7 @@ func TestAReplacementSurvivesAKillAtEachWrite(t *testing.T) {
 		w.desired = classed(w.desired, "slow", sizeBefore)
 		return w
 	}
-	cutOff(t, start, someOrEach(4), 450, func(t *testing.T, w *world, last model.Decision) {
+	cutOff(t, start, someOrEach(7), 450, func(t *testing.T, w *world, last model.Decision) {
 		if w.lose && slices.Contains(reasons(last.Refusals), "volume-change-not-supported") {
 			assert.Equal(t, "fast", w.templates[0].Class)
 			for name, p := range w.pods {
