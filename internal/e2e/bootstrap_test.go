@@ -34,19 +34,15 @@ const (
 // From nothing to users that can log in, whatever the definition comes from.
 func TestEverySourceEndsInTheSameCluster(t *testing.T) {
 	t.Parallel()
-	ends := make(chan map[string]string, 4)
-	sources := []struct {
+	type variant struct {
 		name string
 		// source puts the definition there and gives the daemon's arguments.
 		source func(s *situation, definition string) []string
-	}{
+	}
+	sources := proof([]variant{
 		{"directory", func(s *situation, definition string) []string {
 			s.write(map[string]string{"orders.yaml": definition})
 			return s.fromDir()
-		}},
-		{"git-file", func(s *situation, definition string) []string {
-			repository := s.repository(definition)
-			return []string{"--git", repository.URL, "--ref", "main", "--interval", "1s", "--namespace", s.ns}
 		}},
 		{"git-https-file", func(s *situation, definition string) []string {
 			token := filepath.Join(s.dir, "token")
@@ -57,7 +53,11 @@ func TestEverySourceEndsInTheSameCluster(t *testing.T) {
 			s.gitSecret(map[string]string{"token": gitToken})
 			return append(s.served(definition), "--git-credentials-secret", "stevedore-git")
 		}},
-	}
+	}, variant{"git-file", func(s *situation, definition string) []string {
+		repository := s.repository(definition)
+		return []string{"--git", repository.URL, "--ref", "main", "--interval", "1s", "--namespace", s.ns}
+	}})
+	ends := make(chan map[string]string, len(sources))
 	t.Run("from", func(t *testing.T) {
 		for _, from := range sources {
 			t.Run(from.name, func(t *testing.T) {

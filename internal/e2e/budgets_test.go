@@ -75,11 +75,11 @@ func drainable(t *testing.T, ns, replicas string, args ...string) *situation {
 // A drain of Kubernetes nodes evicts one pod after the other, as fast as it may.
 func TestADrainTakesOneCopyAtATimeAndEnds(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ name, replicas string }{
-		{"a copy elsewhere", "1"},
+	type variant struct{ name, replicas string }
+	for _, c := range proof([]variant{
 		{"a range, which hides what is lost", "0-1"},
 		{"a table that can never be green", "5"},
-	} {
+	}, variant{"a copy elsewhere", "1"}) {
 		t.Run(c.name, func(t *testing.T) {
 			s := drainable(t, "drain-"+map[string]string{"1": "one", "0-1": "range", "5": "never"}[c.replicas], c.replicas)
 			refused := 0

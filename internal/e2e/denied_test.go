@@ -115,14 +115,15 @@ func TestWhatKubernetesDeniesIsAWaitWhereverItIsSaid(t *testing.T) {
 					return r.Kind == "wait" && r.Name == "objects-applied" && strings.Contains(r.Message, c.words) && strings.Contains(r.Message, "extra")
 				})
 			}
-			s.until("status waits for it", says)
+			s.until("status waits for it", seldom(says))
 			told := func() bool {
 				return slices.ContainsFunc(receiver.Taken(), func(d testbed.Delivery) bool {
 					return d.Event == "feedback" && d.Status == "failure" && strings.Contains(d.Message, c.words)
 				})
 			}
 			s.until("its commit waits too", func() bool { return server.Latest(sha)[context] == "pending" || told() })
-			s.throughout("status waits until it is told", deniedFor, func() bool { return says() || told() })
+			waits := seldom(says)
+			s.throughout("status waits until it is told", deniedFor, func() bool { return waits() || told() })
 			s.until("the webhook tells it", told)
 			s.until("its commit says so", func() bool { return server.Latest(sha)[context] == "failed" })
 			assert.True(t, says(), "status still waits")

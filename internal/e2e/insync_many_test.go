@@ -22,7 +22,7 @@ import (
 // and a restart of the daemon one list or watch a kind and namespace.
 func TestManyClustersInSyncCostTheAPIServerNothing(t *testing.T) {
 	t.Parallel()
-	inSync(t, "few", 2, 5, 15*time.Second)
+	inSync(t, "few", 2, 3, 15*time.Second)
 }
 
 func TestSoakTwoHundredClustersInSyncCostTheAPIServerNothing(t *testing.T) {

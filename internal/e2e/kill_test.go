@@ -239,6 +239,28 @@ func (s *situation) restingState(cluster string, daemon *testbed.Daemon) endStat
 	return now
 }
 
+// seen is how each operation went undisturbed.
+var seen sync.Map
+
+type observation struct {
+	sync.Mutex
+	as undisturbed
+}
+
+// observed is how an operation goes undisturbed. It is observed once for all tests that compare
+// with it.
+func observed(t *testing.T, operation string) undisturbed {
+	t.Helper()
+	one, _ := seen.LoadOrStore(operation, &observation{})
+	o := one.(*observation)
+	o.Lock()
+	defer o.Unlock()
+	if o.as.writes == 0 {
+		o.as = observe(t, "undisturbed-"+operation, operation)
+	}
+	return o.as
+}
+
 // observe runs an operation undisturbed.
 func observe(t *testing.T, ns, operation string) undisturbed {
 	t.Helper()
@@ -330,7 +352,7 @@ func TestKilledAtAWriteItGoesOnToTheSameEnd(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed(t), 0))
 	for _, operation := range []string{bootstrap, grow} {
 		t.Run(operation, func(t *testing.T) {
-			as := observe(t, "kill-"+operation, operation)
+			as := observed(t, operation)
 			half := as.writes / 2
 			moments := []string{
 				fmt.Sprintf("before:%d", 1+random.IntN(half)),

@@ -22,10 +22,10 @@ func TestFromOutsideADatabaseIsReachedByPortForward(t *testing.T) {
 	server := newRecordingAPIServer(t)
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", with(replicasOfHot, 2))})
 	daemon := s.start(testbed.DaemonOptions{Args: s.fromDir("--kubeconfig", server.kubeconfig, "--connect", "port-forward", "--look-interval", "1s")})
-	s.until("the missing right is said", func() bool {
+	s.until("the missing right is said", seldom(func() bool {
 		out, _, _ := s.verb("status", "-n", s.ns, "orders")
 		return strings.Contains(out, "pods/portforward") && strings.Contains(out, "forbidden")
-	})
+	}))
 	roles, bindings := bed.Admin.RbacV1().Roles(s.ns), bed.Admin.RbacV1().RoleBindings(s.ns)
 	_, err := roles.Create(s.ctx, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "forwards"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"pods/portforward"}, Verbs: []string{"create"}},

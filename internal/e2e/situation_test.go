@@ -157,6 +157,18 @@ func (s *situation) eventually(what string, limit time.Duration, so func() bool)
 	}
 }
 
+// seldom asks a verb of the binary, a process each time, at most twice a second.
+func seldom(so func() bool) func() bool {
+	var asked time.Time
+	var answer bool
+	return func() bool {
+		if time.Since(asked) > 500*time.Millisecond {
+			answer, asked = so(), time.Now()
+		}
+		return answer
+	}
+}
+
 // throughout requires a condition to hold for a while: what must not happen can
 // only be watched.
 func (s *situation) throughout(what string, span time.Duration, so func() bool) {

@@ -17,9 +17,11 @@ import (
 	"stevedore.dev/stevedore/internal/testbed"
 )
 
+func soaks() bool { return os.Getenv("STEVEDORE_SOAK") != "" }
+
 func soak(t *testing.T) {
 	t.Helper()
-	if os.Getenv("STEVEDORE_SOAK") == "" {
+	if !soaks() {
 		t.Skip("takes minutes: `make soak SEED=` runs it")
 	}
 }
@@ -54,7 +56,7 @@ func TestSoakKilledAtEveryWrite(t *testing.T) {
 // before it is sent and after. A soak tries one write more than were counted: another run
 // may have more.
 func cuts(writes int, one string) []string {
-	if os.Getenv("STEVEDORE_SOAK") == "" {
+	if !soaks() {
 		return []string{one}
 	}
 	var all []string
@@ -66,8 +68,40 @@ func cuts(writes int, one string) []string {
 
 // together lets the many runs of a soak go beside each other.
 func together(t *testing.T) {
-	if os.Getenv("STEVEDORE_SOAK") != "" {
+	if soaks() {
 		t.Parallel()
+	}
+}
+
+// proof are the variants of a test that prove what it is about. A soak has those, too, that
+// repeat it.
+func proof[T any](variants []T, repeated ...T) []T {
+	if soaks() {
+		return append(variants, repeated...)
+	}
+	return variants
+}
+
+// The variants that repeat what others prove.
+func TestSoakAllVariants(t *testing.T) {
+	soak(t)
+	for _, of := range []struct {
+		name string
+		test func(*testing.T)
+	}{
+		{"sources", TestEverySourceEndsInTheSameCluster},
+		{"requests", TestMoreRequestsNeedNoRestart},
+		{"sizes", TestVolumesGrowAroundRunningPods},
+		{"classes", TestAnotherStorageClassReplacesVolumesNodeByNode},
+		{"added disks", TestADiskIsAddedByARestart},
+		{"added disks, a pod vanishes", TestAPodThatVanishesWhileADiskIsAddedComesBack},
+		{"removed disks", TestADiskIsRemovedNodeByNode},
+		{"snapshots", TestALostClusterIsMadeAgainFromItsSnapshots},
+		{"asked for", TestARestartIsAskedForByAnnotationAndByCommand},
+		{"drains", TestADrainTakesOneCopyAtATimeAndEnds},
+		{"plans", TestWhatDiffPlansIsWhatIsDone},
+	} {
+		t.Run(of.name, of.test)
 	}
 }
 
@@ -187,7 +221,7 @@ func TestSoakPodLostDuringBootstrap(t *testing.T) {
 // back.
 func TestReceiverAwayDuringBootstrapLosesNothing(t *testing.T) {
 	t.Parallel()
-	as := observe(t, "receiver-there", bootstrap)
+	as := observed(t, bootstrap)
 	for _, away := range []struct {
 		name string
 		set  func(*testbed.Receiver)

@@ -23,10 +23,10 @@ import (
 // says waits until the words about the cluster hold all of these.
 func (s *situation) says(words ...string) {
 	s.Helper()
-	s.eventually("status says "+strings.Join(words, " … "), restartPatience, func() bool {
+	s.eventually("status says "+strings.Join(words, " … "), restartPatience, seldom(func() bool {
 		text := s.statusText()
 		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
-	})
+	}))
 }
 
 // podSecurity is the level that the namespace enforces from now on.

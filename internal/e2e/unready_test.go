@@ -34,10 +34,10 @@ func TestAPushReachesAPodThatHasJoinedAndIsNotReadyFirst(t *testing.T) {
 			v.define(bad...)
 			daemon := v.run("--look-interval", "1s")
 			says := func(words string) func() bool {
-				return func() bool {
+				return seldom(func() bool {
 					out, _, _ := v.verb("status", "-n", v.ns, cutCluster)
 					return strings.Contains(out, words) && strings.Contains(out, first) && strings.Contains(out, "its node has joined, and the pod is not ready")
-				}
+				})
 			}
 			v.eventually("its restart waits for it", restartPatience, says("wait "))
 			if name == "probe" { // one with the sidecar was ready for the moment in which that ran
@@ -73,9 +73,9 @@ func TestAPushCorrectsAFirstDefinitionWhosePodsAreNeverReady(t *testing.T) {
 		"target": map[string]any{"kind": "StatefulSet"},
 	}}))})
 	s.run("--look-interval", "1s")
-	s.eventually("status says what is the matter", restartPatience, func() bool {
+	s.eventually("status says what is the matter", restartPatience, seldom(func() bool {
 		return strings.Contains(s.statusText(), "its node has joined, and the pod is not ready")
-	})
+	}))
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders", soon)})
 	s.eventually("the cluster is made", restartPatience, func() bool { return isDone(s.record("orders")) })
 	assert.Equal(t, []string{"crate-data-hot-orders-0"}, s.deletedPods())

@@ -21,12 +21,11 @@ const diskOfHot = "spec.nodes.data.0.resources.disk.size"
 // dies on the way: the pods, their revisions and the rest of the budget are as before.
 func TestVolumesGrowAroundRunningPods(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ name, die string }{
-		{"undisturbed", ""},
+	type variant struct{ name, die string }
+	for _, c := range proof([]variant{
 		{"killed-before", "before:4"},
 		{"killed-after", "after:7"},
-		{"killed-later", "after:10"},
-	} {
+	}, variant{"undisturbed", ""}, variant{"killed-later", "after:10"}) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			v := depart(t, "volumes-"+c.name, grow)

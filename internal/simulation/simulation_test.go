@@ -143,10 +143,23 @@ func TestWhatWasFoundStaysMended(t *testing.T) {
 	}
 }
 
+func soaks() bool { return os.Getenv("STEVEDORE_SOAK") != "" }
+
+// The same with all timings.
+func TestSoakWhatWasFoundStaysMended(t *testing.T) {
+	if !soaks() {
+		t.Skip("takes a minute: `make soak` runs it")
+	}
+	t.Run("the first", TestWhatWasFoundStaysMended)
+}
+
 func staysMended(t *testing.T, s Schedule) {
 	first := s.Seed
 	// The same with other timings; STEVEDORE_TIMINGS is how many.
-	timings := uint64(10)
+	timings := uint64(3)
+	if soaks() {
+		timings = 10
+	}
 	if n, err := strconv.ParseUint(os.Getenv("STEVEDORE_TIMINGS"), 10, 64); err == nil {
 		timings = n
 	}

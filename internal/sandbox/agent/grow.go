@@ -31,7 +31,7 @@ const notRequiredAnnotation = "volume.kubernetes.io/node-expansion-not-required"
 // growVolume takes a bound claim that asks for more than it has one step further. Each
 // step is one write of the claim's status, so that whoever watches can see all of them.
 func (a *Agent) growVolume(claim *corev1.PersistentVolumeClaim) error {
-	if claim.Status.Phase != corev1.ClaimBound || claim.Spec.VolumeName == "" || wanted(claim).Cmp(capacity(claim)) <= 0 {
+	if claim.Status.Phase != corev1.ClaimBound || claim.Spec.VolumeName == "" || hasItsSize(claim) {
 		return nil
 	}
 	volume, err := a.volumes.Get(claim.Spec.VolumeName)
@@ -61,6 +61,10 @@ func (a *Agent) growVolume(claim *corev1.PersistentVolumeClaim) error {
 	default:
 		return a.beginGrowth(ctx, claim)
 	}
+}
+
+func hasItsSize(claim *corev1.PersistentVolumeClaim) bool {
+	return wanted(claim).Cmp(capacity(claim)) <= 0
 }
 
 func wanted(claim *corev1.PersistentVolumeClaim) *resource.Quantity {

@@ -45,10 +45,14 @@ var AttributesClasses = []AttributesClass{
 	{Name: "foreign", Driver: "other.example.com"},
 }
 
+func hasItsClass(claim *corev1.PersistentVolumeClaim) bool {
+	return named(claim.Spec.VolumeAttributesClassName) == named(claim.Status.CurrentVolumeAttributesClassName) && claim.Status.ModifyVolumeStatus == nil
+}
+
 // modifyVolume takes a bound claim that asks for another class one step further.
 func (a *Agent) modifyVolume(claim *corev1.PersistentVolumeClaim) error {
 	asked, has, status := named(claim.Spec.VolumeAttributesClassName), named(claim.Status.CurrentVolumeAttributesClassName), claim.Status.ModifyVolumeStatus
-	if claim.Status.Phase != corev1.ClaimBound || claim.Spec.VolumeName == "" || asked == has && status == nil {
+	if claim.Status.Phase != corev1.ClaimBound || claim.Spec.VolumeName == "" || hasItsClass(claim) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second)

@@ -38,12 +38,20 @@ const provisionerAnnotation = "volume.kubernetes.io/storage-provisioner"
 // provision binds each claim that the controller manager asks a volume for to a
 // new folder, grows those that ask for more, and removes the volumes of claims that have gone.
 func (a *Agent) provision() {
+	resting := map[*corev1.PersistentVolumeClaim]bool{}
 	for pause(a.ctx, provisionEvery) {
 		claims, err := a.claims.List(labels.Everything())
 		if err != nil {
 			continue
 		}
+		before := resting
+		resting = make(map[*corev1.PersistentVolumeClaim]bool, len(claims))
 		for _, claim := range claims {
+			// A claim that changes is another object: of hundreds nearly all are the same.
+			if before[claim] || rests(claim) {
+				resting[claim] = true
+				continue
+			}
 			if claim.Spec.VolumeName == "" && claim.DeletionTimestamp == nil && claim.Annotations[provisionerAnnotation] == Provisioner {
 				a.report("providing a volume", a.makeVolume(claim))
 			}
@@ -62,6 +70,11 @@ func (a *Agent) provision() {
 			}
 		}
 	}
+}
+
+// rests reports whether a claim has the volume that it asks for.
+func rests(claim *corev1.PersistentVolumeClaim) bool {
+	return claim.Status.Phase == corev1.ClaimBound && claim.Spec.VolumeName != "" && hasItsSize(claim) && hasItsClass(claim)
 }
 
 func (a *Agent) report(doing string, err error) {
