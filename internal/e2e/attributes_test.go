@@ -64,8 +64,7 @@ func TestAPushChangesTheAttributesOfVolumesInPlace(t *testing.T) {
 	class("")
 	v.refusedFor(cutCluster, "volume-attributes-class-stays")
 	class("absent")
-	v.refusedFor(cutCluster, "volume-attributes-class-unusable")
-	assert.Contains(t, v.refusal(cutCluster, "volume-attributes-class-unusable"), "the VolumeAttributesClass absent does not exist")
+	v.refusedWith(cutCluster, "volume-attributes-class-unusable", "the VolumeAttributesClass absent does not exist")
 	class("foreign")
 	v.until("another driver's is refused", func() bool {
 		return strings.Contains(v.refusal(cutCluster, "volume-attributes-class-unusable"), "is of the driver other.example.com")

@@ -45,7 +45,7 @@ func TestAStorageClassThatIsMissingIsRefusedBeforeAnythingIsMade(t *testing.T) {
 	refused(s.plans(2, s.dir), first)
 	daemon := s.run("--look-interval", "1s")
 	s.refusedFor("orders", storageClassMissing)
-	assert.Contains(t, s.refusal("orders", storageClassMissing), first)
+	s.refusedWith("orders", storageClassMissing, first)
 	_, err := bed.Admin.AppsV1().StatefulSets(s.ns).Get(s.ctx, "crate-data-hot-orders", metav1.GetOptions{})
 	assert.True(t, apierrors.IsNotFound(err), "a StatefulSet was made")
 	_, err = bed.Admin.CoreV1().Services(s.ns).Get(s.ctx, "crate-orders", metav1.GetOptions{})
