@@ -3,6 +3,7 @@
 #   make demo   push a definition to Git, get a running cluster
 #   make demo-disaster  lose a cluster with its volumes, get it back by a push
 #   make test   everything that CI runs
+#   make soak   what repeats the proofs of make test: each kill, each variant
 #   make quick  build, vet and tests of what you changed, in 90 seconds
 #   make shape  how simple the decision core is, and that it is no worse than it was
 #   make differential  the CrateDB simulator beside a real CrateDB
