@@ -65,6 +65,13 @@ func someOrEach(step int) int {
 	return step
 }
 
+func TestSoakManyHistoriesEndWhereTheLastPushSays(t *testing.T) {
+	if !soaks() {
+		t.Skip("takes minutes: `make soak` runs it")
+	}
+	t.Run("any", TestAnyHistoryEndsWhereTheLastPushSays)
+}
+
 func TestSoakLongHistoriesOfVolumesAreCutOffAtEachWrite(t *testing.T) {
 	if !soaks() {
 		t.Skip("takes minutes: `make soak` runs it")

@@ -13,7 +13,11 @@ import (
 func TestANodeStaysWhileAnybodySeesAShardOnIt(t *testing.T) {
 	for exec := range 6 {
 		t.Run(fmt.Sprintf("exec fails as of %d", exec), func(t *testing.T) {
-			for seed := range uint64(40) {
+			seeds := uint64(12)
+			if soaks() {
+				seeds = 40
+			}
+			for seed := range seeds {
 				items := []Item{
 					{What: pushShrink, At: 2000, A: int(seed), B: int(seed) % 2},
 					{What: denySystem, At: 100, A: 0}, {What: denySystem, At: 100, A: 1},

@@ -145,12 +145,13 @@ func TestWhatWasFoundStaysMended(t *testing.T) {
 
 func soaks() bool { return os.Getenv("STEVEDORE_SOAK") != "" }
 
-// The same with all timings.
-func TestSoakWhatWasFoundStaysMended(t *testing.T) {
+// More timings and more schedules of the same.
+func TestSoakAllTimingsAndSchedules(t *testing.T) {
 	if !soaks() {
 		t.Skip("takes a minute: `make soak` runs it")
 	}
-	t.Run("the first", TestWhatWasFoundStaysMended)
+	t.Run("what was found", TestWhatWasFoundStaysMended)
+	t.Run("a node that nobody may ask about", TestANodeStaysWhileAnybodySeesAShardOnIt)
 }
 
 func staysMended(t *testing.T, s Schedule) {
