@@ -44,11 +44,6 @@ func TestEverySourceEndsInTheSameCluster(t *testing.T) {
 			s.write(map[string]string{"orders.yaml": definition})
 			return s.fromDir()
 		}},
-		{"git-https-file", func(s *situation, definition string) []string {
-			token := filepath.Join(s.dir, "token")
-			require.NoError(s, os.WriteFile(token, []byte(gitToken+"\n"), 0o600))
-			return append(s.served(definition), "--git-credentials-file", token)
-		}},
 		{"git-https-secret", func(s *situation, definition string) []string {
 			s.gitSecret(map[string]string{"token": gitToken})
 			return append(s.served(definition), "--git-credentials-secret", "stevedore-git")
@@ -56,6 +51,10 @@ func TestEverySourceEndsInTheSameCluster(t *testing.T) {
 	}, variant{"git-file", func(s *situation, definition string) []string {
 		repository := s.repository(definition)
 		return []string{"--git", repository.URL, "--ref", "main", "--interval", "1s", "--namespace", s.ns}
+	}}, variant{"git-https-file", func(s *situation, definition string) []string {
+		token := filepath.Join(s.dir, "token")
+		require.NoError(s, os.WriteFile(token, []byte(gitToken+"\n"), 0o600))
+		return append(s.served(definition), "--git-credentials-file", token)
 	}})
 	ends := make(chan map[string]string, len(sources))
 	t.Run("from", func(t *testing.T) {

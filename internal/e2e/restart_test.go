@@ -100,20 +100,24 @@ func (v *restartVoyage) writeRows() {
 		}
 		tick := time.NewTicker(pause)
 		defer tick.Stop()
+		var pods []corev1.Pod
 		for n := 0; ; n++ {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
 			}
-			list, err := bed.Admin.CoreV1().Pods(v.ns).List(ctx, metav1.ListOptions{LabelSelector: names.NameLabel + "=" + cutCluster})
-			if err != nil || len(list.Items) == 0 {
-				continue
+			if n%3 == 0 || len(pods) == 0 {
+				list, err := bed.Admin.CoreV1().Pods(v.ns).List(ctx, metav1.ListOptions{LabelSelector: names.NameLabel + "=" + cutCluster})
+				if err != nil || len(list.Items) == 0 {
+					continue
+				}
+				pods = list.Items
 			}
 			table := replicaTables[n%len(replicaTables)]
 			statement := "INSERT INTO doc." + table + " (id) VALUES ('" + strconv.Itoa(n) + "')"
 			asking, stop := context.WithTimeout(ctx, 3*time.Second)
-			_, err = bed.Query(asking, list.Items[n%len(list.Items)].Status.PodIP, "app", appPassword, statement)
+			_, err := bed.Query(asking, pods[n%len(pods)].Status.PodIP, "app", appPassword, statement)
 			stop()
 			v.mu.Lock()
 			v.tries++

@@ -100,6 +100,8 @@ func TestSoakAllVariants(t *testing.T) {
 		{"asked for", TestARestartIsAskedForByAnnotationAndByCommand},
 		{"drains", TestADrainTakesOneCopyAtATimeAndEnds},
 		{"plans", TestWhatDiffPlansIsWhatIsDone},
+		{"unready", TestAPushReachesAPodThatHasJoinedAndIsNotReadyFirst},
+		{"receivers", TestReceiverAwayDuringBootstrapLosesNothing},
 	} {
 		t.Run(of.name, of.test)
 	}
@@ -222,13 +224,13 @@ func TestSoakPodLostDuringBootstrap(t *testing.T) {
 func TestReceiverAwayDuringBootstrapLosesNothing(t *testing.T) {
 	t.Parallel()
 	as := observed(t, bootstrap)
-	for _, away := range []struct {
+	type variant struct {
 		name string
 		set  func(*testbed.Receiver)
-	}{
-		{"answers-500", func(r *testbed.Receiver) { r.Reply(500) }},
+	}
+	for _, away := range proof([]variant{
 		{"hangs", func(r *testbed.Receiver) { r.Hang(true) }},
-	} {
+	}, variant{"answers-500", func(r *testbed.Receiver) { r.Reply(500) }}) {
 		t.Run(away.name, func(t *testing.T) {
 			t.Parallel()
 			v := depart(t, "receiver-"+away.name, bootstrap)

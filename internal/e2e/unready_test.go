@@ -13,10 +13,11 @@ import (
 // other pod goes, and a push that corrects it reaches that pod first.
 func TestAPushReachesAPodThatHasJoinedAndIsNotReadyFirst(t *testing.T) {
 	t.Parallel()
-	for name, wrong := range map[string]string{
-		"probe":   `[{"op": "replace", "path": "/spec/template/spec/containers/0/readinessProbe", "value": {"exec": {"command": ["false"]}, "failureThreshold": 1}}]`,
-		"sidecar": `[{"op": "add", "path": "/spec/template/spec/containers/-", "value": {"name": "proxy", "image": "proxy:1"}}]`,
-	} {
+	type variant struct{ name, wrong string }
+	for _, c := range proof([]variant{
+		{"probe", `[{"op": "replace", "path": "/spec/template/spec/containers/0/readinessProbe", "value": {"exec": {"command": ["false"]}, "failureThreshold": 1}}]`},
+	}, variant{"sidecar", `[{"op": "add", "path": "/spec/template/spec/containers/-", "value": {"name": "proxy", "image": "proxy:1"}}]`}) {
+		name, wrong := c.name, c.wrong
 		t.Run(name, func(t *testing.T) {
 			if name == "sidecar" {
 				needing(t, faultAnnotations)

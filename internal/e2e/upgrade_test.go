@@ -73,7 +73,8 @@ func TestAnUpgradeRollsThroughEachNodeOnce(t *testing.T) {
 	t.Logf("an upgrade of 3 nodes: %d writes", writes)
 	require.Greater(t, writes, 12)
 
-	for _, die := range cuts(writes, fmt.Sprintf("after:%d", writes/2)) {
+	// A restart for more memory is killed in make test, too: both write the same.
+	for _, die := range proof(nil, cuts(writes, "")...) {
 		t.Run("killed "+die, func(t *testing.T) {
 			together(t)
 			needsRelease(t, oldVersion)
