@@ -9,7 +9,7 @@
 #   make differential  the CrateDB simulator beside a real CrateDB
 #   make truth  the end-to-end tests on real nodes: kubelet, containerd, CrateDB
 #   make chaos  every operation under load, with nodes and the daemon killed
-#   make        build bin/stevedore and the sandbox's control plane
+#   make        build bin/stevedore, the sandbox's control plane and the S3 server of the tests
 SHELL := /bin/bash
 export GOTOOLCHAIN := local
 # One kind of build for the binary, vet and the linter: each kind compiles all
@@ -25,14 +25,17 @@ export STEVEDORE_BINARY := $(BIN)/stevedore
 # The same binary with marks at each outgoing write, at which it can be told to
 # die: for the tests that kill it, never to be shipped.
 export STEVEDORE_FAULTS_BINARY := $(BIN)/stevedore-faults
+# An S3 server for tests, from a nested module.
+S3SERVER_DIR := internal/s3server
+export STEVEDORE_S3 := $(BIN)/stevedore-s3
 # What real nodes are made of: docs/sandbox.md.
 REALNODES_DIR := internal/realnodes
 export STEVEDORE_NODE := $(BIN)/stevedore-node
 export STEVEDORE_DNS := $(BIN)/stevedore-dns
 export STEVEDORE_IMAGES := $(BIN)/images
 
-.PHONY: digest shape quick truth truth-files differential all build image-files faults controlplane demo demo-disaster test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
-all: build controlplane
+.PHONY: s3server digest shape quick truth truth-files differential all build image-files faults controlplane demo demo-disaster test lint unit bench peers soak fuzz simulate replay mutants chaos fmt clean
+all: build controlplane s3server
 
 build:
 	@mkdir -p $(BIN)
@@ -48,6 +51,11 @@ image-files: build
 faults:
 	@mkdir -p $(BIN)
 	go build -tags faults -ldflags "-s -w -X main.version=$(VERSION)" -o $(BIN)/stevedore-faults ./cmd/stevedore
+
+s3server: $(STEVEDORE_S3)
+$(STEVEDORE_S3): $(wildcard $(S3SERVER_DIR)/*.go) $(S3SERVER_DIR)/go.mod $(S3SERVER_DIR)/go.sum
+	@mkdir -p $(BIN)
+	cd $(S3SERVER_DIR) && go build -trimpath -ldflags "-s -w" -o $@ .
 
 # Built once: etcd, kube-apiserver, kube-controller-manager and kube-scheduler
 # in one binary, from their Go modules. Minutes at first, nothing afterwards.
@@ -96,7 +104,7 @@ demo: build controlplane
 demo-disaster: build controlplane
 	go run ./internal/demo disaster
 
-test: build faults controlplane lint unit
+test: build faults controlplane s3server lint unit
 
 # The control plane's two files are left out: vet would first have to go through
 # all of Kubernetes, which takes minutes.
@@ -105,6 +113,7 @@ lint:
 	go vet ./...
 	go tool staticcheck ./...
 	cd $(CONTROLPLANE_DIR) && go vet -trimpath ./...
+	cd $(S3SERVER_DIR) && go vet ./... && go test ./...
 
 # The end-to-end tests first: they take longest, and mostly wait. All others run beside them,
 # two packages at a time. A line for each package when it has ended, and each minute what is

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/cratesim/model"
+	"stevedore.dev/stevedore/internal/cratesim/s3"
 	"stevedore.dev/stevedore/internal/cratesim/sql"
 )
 
@@ -20,7 +21,8 @@ type HubOptions struct {
 	Log *slog.Logger // nil discards
 	// Model is the model's speeds. A zero field is the model's default; a zero Seed is another
 	// one each time, so that no two hubs have the same ids. What is in repositories of type fs
-	// is in folders of this machine, unless a Store says otherwise.
+	// is in folders of this machine, unless a Store says otherwise; what is in those of type s3
+	// is on the server of their endpoint, unless Remote does.
 	Model model.Options
 	Now   func() time.Time // nil is time.Now
 	// HoldLimit caps how long a statement is held that CrateDB holds for 30 or 60 s; 0
@@ -66,6 +68,9 @@ func NewHub(o HubOptions) *Hub {
 	}
 	if o.Model.Store == nil {
 		o.Model.Store = model.Files()
+	}
+	if o.Model.Remote == nil {
+		o.Model.Remote = s3.Open
 	}
 	for o.Model.Seed == 0 {
 		o.Model.Seed = rand.Uint64()

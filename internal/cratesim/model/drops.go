@@ -120,7 +120,7 @@ func (m *Model) drop(r *Repository, d *Drop) *Error {
 	objects, _ := m.listed(r, "")
 	for _, object := range objects {
 		if strings.HasSuffix(object, "-"+d.id+".dat") {
-			_ = m.store.Remove(r.at, object) // what stays is only in the way
+			m.remove(r, object)
 		}
 	}
 	return nil

@@ -47,6 +47,9 @@ func errRestore(repository, name, id, words string) *Error {
 
 // errUnreadable is a snapshot of which an object is missing or cannot be read.
 func errUnreadable(r *Repository, name, id string, failed *failure, words string) *Error {
+	if err := errAsked(failed); err != nil {
+		return err
+	}
 	if failed.missing() {
 		return errorOf("SnapshotMissingException", "XX000", 404, 4048, "[%s:%s/%s] is missing", r.Name, name, id).of("CLUSTER", "")
 	}

@@ -38,6 +38,9 @@ type Options struct {
 	DiskSize int64
 	// Store keeps what repositories have. Default: memory, as long as the model lives.
 	Store Store
+	// Remote opens a repository that is on a server; nil for one whose objects are in the
+	// Store. Default: none is on a server.
+	Remote func(typ string, settings map[string]string) Objects
 }
 
 func (o Options) withDefaults() Options {

@@ -16,6 +16,8 @@ type Repository struct {
 	Hangs bool
 
 	at string // its place in the Store
+	// server has its objects, where one has; nil as long as nobody has asked.
+	server Objects
 	// generation is that of the list which this cluster has written last; seen is the newest
 	// that it has read while it follows others.
 	generation, seen int64
@@ -142,8 +144,10 @@ func (c *Cluster) verify(r *Repository) *Error {
 	failure := r.unusable(c.master)
 	switch {
 	case failure != nil:
-	case r.ReadOnly():
+	case r.ReadOnly() && c.m.objects(r) == nil:
 		_, failure = c.m.listed(r, "")
+	case r.ReadOnly():
+		_, failure = c.m.listed(r, "index-")
 	default:
 		failure = c.m.write(r, folder+"/master.dat", []byte(folder))
 	}
@@ -159,13 +163,29 @@ func (c *Cluster) verify(r *Repository) *Error {
 		if words := n.verifies(r, folder); words != "" {
 			failed = append(failed, "["+n.ID+", '"+words+"']")
 		}
+	}
+	if err := c.endVerification(r, folder); err != nil {
+		return err
+	}
+	if len(failed) > 0 {
+		return errVerification(r.Name, "["+strings.Join(failed, ", ")+"]")
+	}
+	return nil
+}
+
+// endVerification takes away what nodes have written.
+func (c *Cluster) endVerification(r *Repository, folder string) *Error {
+	if o := c.m.objects(r); o != nil {
+		if r.ReadOnly() {
+			return nil
+		}
+		return errAsked(failureOfAnswer(o.RemoveAll(folder + "/")))
+	}
+	for _, n := range c.members {
 		_ = c.m.store.Remove(r.place(n), folder+"/data-"+n.ID+".dat")
 	}
 	_ = c.m.store.Remove(r.at, folder+"/master.dat")
 	_ = c.m.store.Remove(r.at, folder)
-	if len(failed) > 0 {
-		return errVerification(r.Name, "["+strings.Join(failed, ", ")+"]")
-	}
 	return nil
 }
 

@@ -143,6 +143,9 @@ func (m *Model) list(r *Repository) (l listing, generation int64, err *Error) {
 	generation = r.generation
 	if r.follows() {
 		newest, failed := m.newest(r)
+		if err := errAsked(failed); err != nil {
+			return l, 0, err
+		}
 		if failed != nil {
 			return l, 0, errRepository(r.Name, "Could not determine repository generation from root blobs")
 		}
@@ -155,6 +158,9 @@ func (m *Model) list(r *Repository) (l listing, generation int64, err *Error) {
 	content, failed := m.read(r, indexName(generation))
 	if failed == nil && decode(content, &l) == nil {
 		return l, generation, nil
+	}
+	if errAsked(failed) != nil {
+		return listing{}, generation, errRepository(r.Name, "Unexpected exception when loading repository data")
 	}
 	if !r.follows() && failed != nil && failed.missing() {
 		r.generation = corruptedGeneration
@@ -170,9 +176,12 @@ func (m *Model) list(r *Repository) (l listing, generation int64, err *Error) {
 // (BlobStoreRepository.writeIndexGen).
 func (m *Model) writeList(r *Repository, before int64, l listing) *failure {
 	if before != emptyGeneration {
-		if _, failed := m.read(r, indexName(before)); failed != nil && failed.missing() {
+		switch there, failed := m.exists(r, indexName(before)); {
+		case failed != nil:
+			return failed
+		case !there:
 			r.generation = corruptedGeneration
-			return &failure{"RepositoryException", "[" + r.Name + "] concurrent modification of the index-N file, expected current generation [" + strconv.FormatInt(before, 10) + "] but it was not found in the repository"}
+			return &failure{class: "RepositoryException", words: "[" + r.Name + "] concurrent modification of the index-N file, expected current generation [" + strconv.FormatInt(before, 10) + "] but it was not found in the repository"}
 		}
 	}
 	next := r.pending + 1
@@ -180,15 +189,17 @@ func (m *Model) writeList(r *Repository, before int64, l listing) *failure {
 		next = max(before, r.pending) + 1
 	}
 	r.pending = next
-	if _, failed := m.read(r, indexName(next)); failed == nil {
-		path, _ := folder(r.at)
-		return &failure{"FileAlreadyExistsException", path + "/" + indexName(next)}
+	if m.objects(r) == nil { // a server is asked by the write itself
+		if there, _ := m.exists(r, indexName(next)); there {
+			path, _ := folder(r.at)
+			return &failure{class: "FileAlreadyExistsException", words: path + "/" + indexName(next)}
+		}
 	}
 	if failed := m.write(r, indexName(next), encode(l)); failed != nil {
 		return failed
 	}
 	for g := max(before-1, 0); g < next; g++ {
-		_ = m.store.Remove(r.at, indexName(g)) // what stays is only in the way
+		m.remove(r, indexName(g))
 	}
 	r.generation, r.seen = next, next
 	return nil
@@ -208,7 +219,7 @@ func (m *Model) definitions(r *Repository, id string) (d definitions, failed *fa
 func (m *Model) readObject(r *Repository, name string, to any) *failure {
 	content, failed := m.read(r, name)
 	if failed == nil && decode(content, to) != nil {
-		failed = &failure{"CorruptIndexException", "codec header mismatch"}
+		failed = &failure{class: "CorruptIndexException", words: "codec header mismatch"}
 	}
 	return failed
 }

@@ -233,9 +233,9 @@ func (r *Repository) unusable(n *Node) *failure {
 	case "azure":
 		switch {
 		case s["key"] == "" && s["sas_token"] == "":
-			return &failure{"SettingsException", "Neither a secret key nor a shared access token was set."}
+			return &failure{class: "SettingsException", words: "Neither a secret key nor a shared access token was set."}
 		case s["key"] != "" && s["sas_token"] != "":
-			return &failure{"SettingsException", "Both a secret as well as a shared access token were set."}
+			return &failure{class: "SettingsException", words: "Both a secret as well as a shared access token were set."}
 		}
 	case "url":
 		path, isFile := strings.CutPrefix(s["url"], "file:")
@@ -245,7 +245,7 @@ func (r *Repository) unusable(n *Node) *failure {
 			if isFile {
 				url = "file:" + path
 			}
-			return &failure{"RepositoryException", "[" + r.Name + "] file url [" + url + "] doesn't match any of the locations specified by path.repo or repositories.url.allowed_urls"}
+			return &failure{class: "RepositoryException", words: "[" + r.Name + "] file url [" + url + "] doesn't match any of the locations specified by path.repo or repositories.url.allowed_urls"}
 		}
 	}
 	return nil

@@ -33,8 +33,12 @@ func (s *shardRestore) State() string {
 
 // waits reports whether the master does not know the shard's size.
 func (s *shardRestore) waits() bool {
-	return s != nil && s.state == "" && (s.unreadable != nil || !s.asked)
+	return s != nil && s.state == "" && (s.lost() || !s.asked)
 }
+
+// lost reports whether the shard's file is not there. A server's answer is not that: the shard is
+// allocated, and its restore fails (run on 6.4.3).
+func (s *shardRestore) lost() bool { return s.unreadable != nil && errAsked(s.unreadable) == nil }
 
 // RestoreShard is a shard in sys.snapshot_restore.
 type RestoreShard struct {
@@ -192,16 +196,16 @@ func (c *Cluster) awaitsSize(s *shardRestore) bool {
 		}
 	}
 	if s.asked {
-		return s.unreadable != nil
+		return s.lost()
 	}
 	if c.sizesLost >= sizeFetches {
 		return true
 	}
 	s.asked = true
-	if s.unreadable != nil {
+	if s.lost() {
 		c.sizesLost++
 	}
-	return s.unreadable != nil
+	return s.lost()
 }
 
 // extra is what the bytes take, at the repository's rate or the cluster's.
@@ -219,7 +223,7 @@ func (c *Cluster) restored(cp *Copy) bool {
 	if s == nil || !cp.Primary || cp.Shard.allocated {
 		return true
 	}
-	if r := c.repositoryOf(s.run.Repository); r == nil || r.broken(c.m, "", false) == nil {
+	if r := c.repositoryOf(s.run.Repository); s.unreadable == nil && (r == nil || c.m.answers(r)) {
 		s.state = "SUCCESS"
 		return true
 	}

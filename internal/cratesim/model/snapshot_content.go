@@ -99,7 +99,7 @@ type PartitionValues struct {
 
 // Snapshots lists what the repositories have, and after those the snapshots that run.
 // Repositories that cannot be read are left out without a word; a snapshot of which an
-// object is missing is FAILED, without its times (SysSnapshots, SysSnapshot.ofMissingInfo).
+// file is missing is FAILED, without its times (SysSnapshots, SysSnapshot.ofMissingInfo).
 func (n *Node) Snapshots() (out []SnapshotRow) {
 	if n.cluster == nil || !n.cluster.recovered {
 		return nil
@@ -110,15 +110,7 @@ func (n *Node) Snapshots() (out []SnapshotRow) {
 		if err != nil {
 			continue
 		}
-		for _, each := range l.Snapshots {
-			meta, noMeta := c.m.definitions(r, each.UUID)
-			info, noInfo := c.m.information(r, each.UUID)
-			row := SnapshotRow{ID: each.UUID, Name: each.Name, Repository: r.Name, State: "FAILED"}
-			if noMeta == nil && noInfo == nil {
-				row = rowOf(row, &meta, &info)
-			}
-			out = append(out, row)
-		}
+		out = append(out, c.m.rowsOf(r, l)...)
 	}
 	for _, s := range c.running {
 		row := SnapshotRow{ID: s.ID, Name: s.Name, Repository: s.Repository, State: "IN_PROGRESS", Started: s.Started, Version: n.Version.String(),
@@ -134,6 +126,24 @@ func (n *Node) Snapshots() (out []SnapshotRow) {
 					row.Partitions = append(row.Partitions, PartitionValues{Relation{t.Schema, t.Name}, ix.Values})
 				}
 			}
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// rowsOf are the snapshots of a repository; none of them if a server does not give one of their
+// objects, for CrateDB knows a missing one only where it is a file (run on 6.4.3).
+func (m *Model) rowsOf(r *Repository, l listing) (out []SnapshotRow) {
+	for _, each := range l.Snapshots {
+		meta, noMeta := m.definitions(r, each.UUID)
+		info, noInfo := m.information(r, each.UUID)
+		if errAsked(noMeta) != nil || errAsked(noInfo) != nil {
+			return nil
+		}
+		row := SnapshotRow{ID: each.UUID, Name: each.Name, Repository: r.Name, State: "FAILED"}
+		if noMeta == nil && noInfo == nil {
+			row = rowOf(row, &meta, &info)
 		}
 		out = append(out, row)
 	}

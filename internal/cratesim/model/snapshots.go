@@ -290,8 +290,8 @@ func (m *Model) copying(r *Repository, l listing, s *Snapshot) time.Duration {
 // unchanged reports whether the newest snapshot that has the shard is the same.
 func (m *Model) unchanged(r *Repository, l listing, s *shardSnapshot) bool {
 	for _, each := range slices.Backward(l.Snapshots) {
-		content, err := m.store.Read(r.at, shardName(s.shard.Index.name(), s.shard.ID, each.UUID))
-		if err == nil {
+		content, failed := m.read(r, shardName(s.shard.Index.name(), s.shard.ID, each.UUID))
+		if failed == nil {
 			return bytes.Equal(content, s.content)
 		}
 	}

@@ -2,7 +2,6 @@ package model
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -213,7 +212,12 @@ func (m *Model) fault(place string) (all Fault) {
 }
 
 // failure is why a place has not answered as it should, in Java's words.
-type failure struct{ class, words string }
+type failure struct {
+	class, words string
+	// absent: a server has said that it does not have the object. CrateDB knows only that of
+	// files, and takes this for any other error.
+	absent bool
+}
 
 func (f *failure) String() string { return f.class + "[" + f.words + "]" }
 
@@ -228,17 +232,17 @@ func failureOf(place, name string, err error) *failure {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return &failure{"NoSuchFileException", path}
+		return &failure{class: "NoSuchFileException", words: path}
 	case errors.Is(err, fs.ErrPermission):
-		return &failure{"AccessDeniedException", path}
+		return &failure{class: "AccessDeniedException", words: path}
 	case errors.Is(err, syscall.ENOSPC):
-		return &failure{"IOException", "No space left on device"}
+		return &failure{class: "IOException", words: "No space left on device"}
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist):
-		return &failure{"FileAlreadyExistsException", path}
+		return &failure{class: "FileAlreadyExistsException", words: path}
 	case errors.Is(err, syscall.EROFS):
-		return &failure{"FileSystemException", path + ": Read-only file system"}
+		return &failure{class: "FileSystemException", words: path + ": Read-only file system"}
 	}
-	return &failure{"FileSystemException", path}
+	return &failure{class: "FileSystemException", words: path}
 }
 
 // broken is why the repository's place answers no request for the object; nil where it does.
@@ -247,37 +251,33 @@ func (r *Repository) broken(m *Model, name string, write bool) *failure {
 	path, isFolder := folder(r.at)
 	switch {
 	case isFolder && fault.Status != 0, write && fault.ReadOnly:
-		return &failure{"AccessDeniedException", path + "/" + name}
+		return &failure{class: "AccessDeniedException", words: path + "/" + name}
 	case write && fault.Full:
-		return &failure{"IOException", "No space left on device"}
+		return &failure{class: "IOException", words: "No space left on device"}
 	case fault.Status == 0:
 		return nil
 	}
 	return r.denied(fault.Status, name)
 }
 
-// denied is an answer of an object store, in the words of OpenDAL, through which CrateDB asks
-// from 6.3 on. Stores say the access key.
-func (r *Repository) denied(status int, name string) *failure {
-	kind, place, _ := strings.Cut(r.at, " ")
-	kinds := map[int][3]string{
-		403: {"PermissionDenied (permanent)", "InvalidAccessKeyId", "The AWS Access Key Id you provided does not exist in our records: " + r.Settings["access_key"] + r.Settings["account"]},
-		404: {"NotFound (permanent)", "NoSuchBucket", "The specified bucket does not exist"},
-		503: {"RateLimited (temporary)", "SlowDown", "Please reduce your request rate."},
+// objects are the repository's on its server, nil for one that has none: its objects are in the
+// model's Store.
+func (m *Model) objects(r *Repository) Objects {
+	if r.server == nil && m.opts.Remote != nil {
+		r.server = m.opts.Remote(r.Type, r.Settings)
 	}
-	k, known := kinds[status]
-	if !known {
-		k = [3]string{"Unexpected (permanent)", "InternalError", "We encountered an internal error. Please try again."}
-	}
-	return &failure{"OpenDALException", fmt.Sprintf(`%s at write, context: { uri: %s/%s, response: Parts { status: %d }, service: %s, path: %s } => S3Error { code: "%s", message: "%s", resource: "", request_id: "" }`,
-		k[0], strings.ReplaceAll(place, " ", "/"), name, status, kind, name, k[1], k[2])}
+	return r.server
 }
 
-// read, write and list are the requests that a repository makes.
+// read, write, exists, remove and listed are the requests that a repository makes.
 func (m *Model) read(r *Repository, name string) ([]byte, *failure) {
 	m.objectsRead++
 	if f := r.broken(m, name, false); f != nil {
 		return nil, f
+	}
+	if o := m.objects(r); o != nil {
+		content, err := o.Read(name)
+		return content, failureOfAnswer(err)
 	}
 	content, err := m.store.Read(r.at, name)
 	return content, failureOf(r.at, name, err)
@@ -287,16 +287,54 @@ func (m *Model) write(r *Repository, name string, content []byte) *failure {
 	if f := r.broken(m, name, true); f != nil {
 		return f
 	}
+	if o := m.objects(r); o != nil {
+		return failureOfAnswer(o.Write(name, content))
+	}
 	return failureOf(r.at, name, m.store.Write(r.at, name, content))
+}
+
+func (m *Model) exists(r *Repository, name string) (bool, *failure) {
+	o := m.objects(r)
+	if o == nil || r.broken(m, name, false) != nil {
+		_, failed := m.read(r, name)
+		if failed != nil && failed.missing() {
+			return false, nil
+		}
+		return failed == nil, failed
+	}
+	exists, err := o.Exists(name)
+	return exists, failureOfAnswer(err)
+}
+
+// remove takes an object away; what stays is only in the way.
+func (m *Model) remove(r *Repository, name string) {
+	if o := m.objects(r); o != nil {
+		_ = o.Remove(name)
+		return
+	}
+	_ = m.store.Remove(r.at, name)
 }
 
 func (m *Model) listed(r *Repository, prefix string) ([]string, *failure) {
 	if f := r.broken(m, prefix, false); f != nil {
 		return nil, f
 	}
+	if o := m.objects(r); o != nil {
+		names, err := o.List(prefix)
+		return names, failureOfAnswer(err)
+	}
 	names, err := m.store.List(r.at, prefix)
 	if errors.Is(err, fs.ErrNotExist) && !r.ReadOnly() {
 		return nil, nil // CrateDB makes the folder
 	}
 	return names, failureOf(r.at, prefix, err)
+}
+
+// answers reports whether the place answers at all.
+func (m *Model) answers(r *Repository) bool {
+	if m.objects(r) == nil {
+		return r.broken(m, "", false) == nil
+	}
+	_, failed := m.listed(r, "index-")
+	return failed == nil
 }
