@@ -70,7 +70,7 @@ func NewHub(o HubOptions) *Hub {
 		o.Model.Store = model.Files()
 	}
 	if o.Model.Remote == nil {
-		o.Model.Remote = s3.Open
+		o.Model.Remote = s3.Servers{}
 	}
 	for o.Model.Seed == 0 {
 		o.Model.Seed = rand.Uint64()

@@ -220,6 +220,17 @@ func TestAnErrorWithoutWordsSaysWhatItMayBe(t *testing.T) {
 	assert.EqualError(t, classified(&pgconn.PgError{Code: "XX000"}), "CrateDB says that it failed, and not why, as a node without a master does")
 }
 
+// An error of an object store is several lines, with a backtrace (run on 6.4.3).
+func TestAnErrorIsOneLine(t *testing.T) {
+	for _, c := range []struct{ said, want string }{
+		{"two  spaces", "two  spaces"},
+		{"OpenDALException 'PermissionDenied at stat\n\nContext:\n   uri: http://x/y\n   service: s3\n'", "OpenDALException 'PermissionDenied at stat Context: uri: http://x/y service: s3 '"},
+		{"OpenDALException[Unexpected\n\nSource:\n   Connection refused\n\nBacktrace:\n   0: <unknown>\n  10: <unknown>\n\n]", "OpenDALException[Unexpected Source: Connection refused"},
+	} {
+		assert.EqualError(t, classified(&pgconn.PgError{Code: "XX000", Message: c.said}), c.want)
+	}
+}
+
 func TestNoSecretIsInAnError(t *testing.T) {
 	statement := `ALTER USER "system" SET (password = 'it''s secret')`
 	assert.Equal(t, []string{"it's secret"}, literals(statement))

@@ -45,7 +45,7 @@ func (f *failure) Unwrap() []error {
 func classified(err error, secrets ...string) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		f := &failure{text: redact(cmp.Or(pg.Message, wordless), secrets...), kind: kindOf(pg.Code, pg.Message)}
+		f := &failure{text: onOneLine(redact(cmp.Or(pg.Message, wordless), secrets...)), kind: kindOf(pg.Code, pg.Message)}
 		if !timedOut(pg.Message) {
 			f.err = execute.ErrRejected
 		}
@@ -56,6 +56,16 @@ func classified(err error, secrets ...string) error {
 		return &failure{text: redact(gates.Untrusted+": "+certificate.Err.Error()+": no password was sent", secrets...), err: err}
 	}
 	return &failure{text: redact(err.Error(), secrets...), err: err}
+}
+
+// onOneLine is what CrateDB says without line breaks. What it passes on of an object store has many, and
+// ends with where the client was in memory (run on 6.4.3).
+func onOneLine(message string) string {
+	if !strings.Contains(message, "\n") {
+		return message
+	}
+	message, _, _ = strings.Cut(message, "\n\nBacktrace:")
+	return strings.Join(strings.Fields(message), " ")
 }
 
 // wordless stands for an error without a message: CrateDB sends one for what a node

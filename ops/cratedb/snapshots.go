@@ -148,7 +148,7 @@ func (c Client) list(ctx context.Context, pod, password string) ([]model.ListedS
 			listed.Finished = time.UnixMilli(ms).UTC()
 		}
 		failures := arrayOf(r[5])
-		listed.Failures = strings.Join(failures[:min(len(failures), maxFailures)], "; ")
+		listed.Failures = onOneLine(strings.Join(failures[:min(len(failures), maxFailures)], "; "))
 		out = append(out, listed)
 	}
 	return out, nil

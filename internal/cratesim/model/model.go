@@ -38,9 +38,8 @@ type Options struct {
 	DiskSize int64
 	// Store keeps what repositories have. Default: memory, as long as the model lives.
 	Store Store
-	// Remote opens a repository that is on a server; nil for one whose objects are in the
-	// Store. Default: none is on a server.
-	Remote func(typ string, settings map[string]string) Objects
+	// Remote opens repositories that are on servers. Default: none is.
+	Remote Remote
 }
 
 func (o Options) withDefaults() Options {

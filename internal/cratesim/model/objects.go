@@ -8,6 +8,12 @@ import (
 	"strings"
 )
 
+// Remote opens repositories that are on servers.
+type Remote interface {
+	// Open gives the objects of one, nil where they are in the model's Store.
+	Open(typ string, settings map[string]string) Objects
+}
+
 // Objects are those of one repository that is on a server.
 //
 // Errors are an *Answer, or fs.ErrExist of a list or of a file of a verification that is there

@@ -264,7 +264,7 @@ func (r *Repository) broken(m *Model, name string, write bool) *failure {
 // model's Store.
 func (m *Model) objects(r *Repository) Objects {
 	if r.server == nil && m.opts.Remote != nil {
-		r.server = m.opts.Remote(r.Type, r.Settings)
+		r.server = m.opts.Remote.Open(r.Type, r.Settings)
 	}
 	return r.server
 }

@@ -51,8 +51,11 @@ type store struct {
 	client       *http.Client
 }
 
+// Servers opens the repositories of type s3.
+type Servers struct{}
+
 // Open gives the objects of a repository of type s3, nil for another type.
-func Open(typ string, settings map[string]string) model.Objects {
+func (Servers) Open(typ string, settings map[string]string) model.Objects {
 	if typ != "s3" {
 		return nil
 	}
