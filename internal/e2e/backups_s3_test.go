@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -88,6 +89,8 @@ func TestSnapshotsGoToAnS3Server(t *testing.T) {
 	require.NotZero(t, code, said)
 	require.Contains(t, said, "ended as FAILED")
 	server.Listen(true)
+	failed := time.Now().Unix()
+	v.until("another second, which is in the name of a snapshot", func() bool { return time.Now().Unix() > failed })
 	said, code = v.snapshotNow()
 	require.Zero(t, code, said)
 
