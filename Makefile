@@ -124,7 +124,7 @@ unit:
 # What you changed since SINCE, and the tests that need no sandbox.
 SINCE ?= main
 LIMIT ?= 90s
-quick:
+quick: s3server
 	@go run ./internal/quick -since $(SINCE) -limit $(LIMIT)
 
 # Sizes, cycles, long functions and conditions of ops, against what is allowed:

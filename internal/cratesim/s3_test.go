@@ -149,6 +149,10 @@ func TestAnS3RepositoryAnswersAsThatOfCrateDB(t *testing.T) {
 		{"the list", nil, list, `[["s1","SUCCESS"],["s2","SUCCESS"],["s3","SUCCESS"]]`},
 		{"SlowDown, twice", func() { s.Faults(s3test.Fault{Status: 503, Code: "SlowDown", Times: 2}) }, fmt.Sprintf(create, "s4"), ""},
 		{"SlowDown", func() { s.Faults(s3test.Fault{Status: 503, Code: "SlowDown"}) }, fmt.Sprintf(create, "s5"), unread},
+		{"a server that is slow", func() { s.Faults(s3test.Fault{Delay: "100ms", Path: "crate/x/meta-"}) }, fmt.Sprintf(create, "slow"), ""},
+		{"one that hangs up, once for each", func() {
+			s.Faults(s3test.Fault{Cut: true, Times: 1, Path: "/index-"}, s3test.Fault{Cut: true, Times: 1, Path: "crate/x/meta-"})
+		}, "DROP SNAPSHOT r.slow", ""},
 		{"shards cannot be written", func() { s.Faults(s3test.Fault{Status: 403, Code: "AccessDenied", Method: "PUT", Path: "/indices/"}) }, "INSERT INTO t (id) VALUES (2)", ""},
 		{"a snapshot of them succeeds", nil, fmt.Sprintf(create, "s6"), ""},
 		{"and is PARTIAL", func() { s.Faults() }, list, `[["s1","SUCCESS"],["s2","SUCCESS"],["s3","SUCCESS"],["s4","SUCCESS"],["s6","PARTIAL"]]`},
