@@ -43,7 +43,7 @@ func alone(t *testing.T, version string) func(stmt string) string {
 	return func(stmt string) string {
 		body, err := json.Marshal(map[string]any{"stmt": stmt})
 		require.NoError(t, err)
-		response, err := http.Post("http://"+address+"/_sql", "application/json", strings.NewReader(string(body)))
+		response, err := (&http.Client{Timeout: time.Minute}).Post("http://"+address+"/_sql", "application/json", strings.NewReader(string(body)))
 		require.NoError(t, err)
 		defer func() { _ = response.Body.Close() }()
 		var a answer
