@@ -94,6 +94,17 @@ func TestARestoreOfTablesThatFailsLeavesNothingRed(t *testing.T) {
 }
 
 func TestWhatIsDesiredWaitsForTablesThatAPersonAskedForAndNotForEver(t *testing.T) {
+	t.Run("a snapshot, which could not have them", func(t *testing.T) {
+		w := asksFor(t, "old", "doc.t3")
+		w.needs = 1_000_000
+		w.drilling()
+		w.now = time.Date(2026, 3, 5, 12, 0, 1, 0, time.UTC)
+		d := afterTurns(t, w, 10)
+		assert.Contains(t, reasons(d.Waits), gates.BackupWaitsRule.Name)
+		assert.Len(t, w.taken(), 1)
+		w.restored["old.t3"] = 1
+		w.until(func() bool { return len(w.taken()) == 2 })
+	})
 	w := asksFor(t, "old", "doc.t3")
 	w.needs = 1_000_000
 	w.drilling()

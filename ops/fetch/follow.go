@@ -87,12 +87,12 @@ func come(t *pass.Pass, f *model.Fetch, lost []string) {
 // before that, and may have more.
 func compareTable(t *pass.Pass, f *model.Fetch, table string, facts *model.TableFacts) {
 	i := slices.IndexFunc(t.Record.Backups.Taken, func(k model.TakenSnapshot) bool { return k.Name == f.Snapshot })
-	if i < 0 || t.Record.Backups.Taken[i].Operations == "" {
+	if i < 0 {
 		return
 	}
 	recorded, known := t.Record.Backups.Taken[i].Operations.Of(table)
 	switch {
-	case !known && facts.Primaries > 0: // it was made when the snapshot had begun, or the record had no room for it
+	case !known && facts.Primaries > 0: // nothing was recorded of it
 	case facts.Operations >= recorded:
 		f.Compared++
 	default:
