@@ -123,6 +123,38 @@ func TestWhatIsDesiredWaitsForTablesThatAPersonAskedForAndNotForEver(t *testing.
 	assert.Equal(t, []string{"old.t3"}, w.tableNames())
 }
 
+// A table may have come and lost its shards with a node, which brings them back.
+func TestNothingIsDroppedWhileANodeIsAway(t *testing.T) {
+	w := asksFor(t, "old", "doc.t3")
+	w.unfetchable = map[string]int{"doc.t3": 1}
+	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchDrop })
+	w.pods[hot+"-1"].away = 10
+	afterTurnsOf(w, 8)
+	assert.Empty(t, w.dropped)
+	w.calmed()
+	assert.Equal(t, []string{"old.t3"}, w.dropped)
+}
+
+func TestASnapshotThatIsBeingRestoredIsNotDropped(t *testing.T) {
+	w := asksFor(t, "old", "doc.t3")
+	w.needs = 1_000_000
+	w.drilling()
+	of := w.newestTaken().Name
+	later := *w.newestTaken()
+	for i := range 5 {
+		later.Name = model.SnapshotName("often", w.now.Add(time.Duration(i)*time.Minute))
+		later.Finished = later.Finished.Add(time.Minute)
+		w.record.Backups.Taken = append(w.record.Backups.Taken, later)
+		for _, r := range w.repositories {
+			r.snapshots = append(r.snapshots, &toySnapshot{name: later.Name, state: model.SnapshotSuccess, what: "ALL", finished: later.Finished})
+		}
+	}
+	w.desired.Backups.Schedules[0].Keep, w.desired.Backups.KeepAtLeast, w.desired.Revision = 1, 1, "rev-2"
+	afterTurns(t, w, 30)
+	assert.Len(t, w.record.Backups.Taken, 2, "the newest, and the one that is being restored")
+	assert.Equal(t, of, w.record.Backups.Taken[0].Name)
+}
+
 func TestARestoreOfTablesSurvivesAKill(t *testing.T) {
 	for kill := 1; kill <= 10; kill++ {
 		t.Run(fmt.Sprintf("at write %d", kill), func(t *testing.T) {

@@ -9,7 +9,7 @@ var drills = []mutation{
 	{"no snapshot begins while tables come", "held", "case b.Fetch.There():", "case false:", "ops", "TestWhatIsDesiredWaitsForTablesThatAPersonAskedForAndNotForEver"},
 	{"what comes is no loss", "Hidden", "return r.Backups.Fetch.Targets()", "return nil", "ops", "TestADrillIsInNobodysWay"},
 	{"a table lacks no operation", "compareTable", "case facts.Operations >= recorded:", "case true:", "ops", "TestADrillFindsWhatIsWrongWithASnapshot"},
-	{"what was not recorded is not compared", "compareTable", "case !known && facts.Primaries > 0:", "case false:", "ops", "TestADrillThatTriesSomeTablesProvesNothingAndSaysHowMany"},
+	{"what was not recorded is not compared", "compareTable", "case !known && facts.Primaries > 0:", "case !known && facts.Primaries > 1<<30:", "ops", "TestADrillThatTriesSomeTablesProvesNothingAndSaysHowMany"},
 	{"a node that is behind makes no drill fail", "follow", "case f.Suspect.IsZero():", "case false:", "ops", "TestANodeThatIsBehindMakesNoDrillFail"},
 	{"what does not come ends", "follow", "case running && t.Elapsed(f.Moved) >= stalledFor:", "case false:", "ops", "TestADrillOfATableThatNeverComesEnds"},
 	{"half of what is free stays", "next", "known && bytes+size > room", "known && bytes+size > room+1<<60", "ops", "TestARestoreOfTablesThatFailsLeavesNothingRed"},

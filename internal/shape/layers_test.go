@@ -27,6 +27,8 @@ var layers = [][]string{
 	{"ops/budget"},
 	{"ops/aim"},
 	{"ops/check"},
+	{"ops/snapshots"},
+	{"ops/fetch"},
 	{"ops/rollout", "ops/scale", "ops/lifecycle", "ops/volume", "ops/compute", "ops/backup"},
 	{"ops/tell"},
 	{"ops"},

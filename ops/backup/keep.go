@@ -44,8 +44,8 @@ func keep(t *pass.Pass) {
 	for _, name := range names {
 		of := newestFirst(b.Taken, name)
 		for _, i := range slices.Backward(of) {
-			if why[i] != "" {
-				continue
+			if why[i] != "" || b.Fetch != nil && b.Fetch.Snapshot == b.Taken[i].Name {
+				continue // CrateDB drops none that is being restored
 			}
 			t.Harmless(model.Action{
 				Kind: model.ActionDropSnapshot, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), Repository: b.Repository.Name,

@@ -150,7 +150,8 @@ func repository(t *pass.Pass) bool {
 			return false
 		}
 	}
-	if b.Running != nil && !b.Running.Asked.IsZero() || t.Record.Operation != nil || !v.Observed.Database.NodesKnown {
+	inUse := b.Running != nil && !b.Running.Asked.IsZero() || b.Fetch.There()
+	if inUse || t.Record.Operation != nil || !v.Observed.Database.NodesKnown {
 		// CrateDB changes none that is in use; nodes that come and go are verified when all are there.
 		return same && have.Settings != "" && b.Foreign == ""
 	}

@@ -15,7 +15,7 @@ func Statements() []execute.Statement {
 		"privileges": privilegesQuery, "grantedToUsers": grantedToUsersQuery, "grantedToRoles": grantedToRolesQuery,
 		"snapshots": snapshotsQuery, "repositories": repositoriesQuery, "snapshotJobs": snapshotJobsQuery,
 		"readableTables": readableTables, "readablePartitions": readablePartitions, "redTables": redTables, "blobTables": blobTables,
-		"restores": restoresQuery, "ownTables": ownTables, "fetched": fetchedQuery,
+		"restores": restoresQuery, "ownTables": ownTables, "fetched": fetchedQuery, "missing": missingTables, "facts": factsQuery,
 		"unreplicatedTables": unreplicatedTables, "unreplicatedPartitions": unreplicatedPartitions,
 	}
 	several := map[string][]string{

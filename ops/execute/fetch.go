@@ -11,6 +11,8 @@ import (
 )
 
 const (
+	// refusedDrop is what CrateDB says of a table that is read only.
+	refusedDrop = "allow DROP operations"
 	// unfinished are tables of which a primary is not there.
 	unfinished = `SELECT table_schema, table_name FROM sys.health WHERE missing_shards > 0`
 )
@@ -22,6 +24,14 @@ func fetchStatement(repository, snapshot string, tables []string, schema string)
 		with += ", schema_rename_pattern = '(.+)', schema_rename_replacement = " + literal(schema)
 	}
 	return "RESTORE SNAPSHOT " + identifier(repository) + "." + identifier(snapshot) + " TABLE " + tableList(tables) + " WITH (" + with + ")"
+}
+
+func withoutReplicas(table string) string {
+	return "ALTER TABLE " + tableList([]string{table}) + " SET (number_of_replicas = 0)"
+}
+
+func writable(table string) string {
+	return "ALTER TABLE " + tableList([]string{table}) + ` SET ("blocks.read_only" = false)`
 }
 
 // fetched are what the tables of the action are called in this cluster.
@@ -61,7 +71,7 @@ func fetchTables(ctx context.Context, a model.Action, t Tools) (model.Result, er
 	if a.New {
 		for _, table := range targets {
 			// A table that may not be altered keeps its replicas, and is dropped with them.
-			if _, err := s.Exec(ctx, "ALTER TABLE "+tableList([]string{table})+" SET (number_of_replicas = 0)"); err != nil && !errors.Is(err, ErrRejected) {
+			if _, err := s.Exec(ctx, withoutReplicas(table)); err != nil && !errors.Is(err, ErrRejected) {
 				return model.Result{}, err
 			}
 		}
@@ -99,10 +109,10 @@ func dropFetched(ctx context.Context, a model.Action, t Tools) (model.Result, er
 // dropAny drops a table, also one that is read only: it is what it was in the snapshot.
 func dropAny(ctx context.Context, s Session, table string) error {
 	_, err := s.Exec(ctx, dropTable(table))
-	if err == nil || !errors.Is(err, ErrRejected) || !strings.Contains(err.Error(), "DROP operations") {
+	if err == nil || !errors.Is(err, ErrRejected) || !strings.Contains(err.Error(), refusedDrop) {
 		return err
 	}
-	if _, err := s.Exec(ctx, "ALTER TABLE "+tableList([]string{table})+` SET ("blocks.read_only" = false)`); err != nil {
+	if _, err := s.Exec(ctx, writable(table)); err != nil {
 		return err
 	}
 	_, err = s.Exec(ctx, dropTable(table))

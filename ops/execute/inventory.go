@@ -24,7 +24,7 @@ func Statements() []Statement {
 		"excluded": excluded, "nodeIDs": nodeIDs, "copies": copies, "allocation": allocation, "nodeNames": nodeNames,
 		"masterNode": masterNode, "tableFilters": tableFilters, "partitionFilters": partitionFilters, "userNames": userNames,
 		"notGreen": notGreen, "clusterHealth": clusterHealth, "denials": denials, "systemPrivileges": systemPrivileges, "clusterID": clusterID, "openChecks": openChecks,
-		"repositoryJobs": repositoryJobs, "primaryOrigins": primaryOrigins, "redNames": redNames,
+		"repositoryJobs": repositoryJobs, "primaryOrigins": primaryOrigins, "redNames": redNames, "unfinished": unfinished,
 		"setting": "SELECT " + SettingColumn("cluster.max_shards_per_node") + " FROM sys.cluster",
 	}
 	leaving := model.Examination{IDs: []string{"{n1.id}"}, Names: []string{"{n1.name}", "{n3.name}"}}
@@ -47,6 +47,9 @@ func Statements() []Statement {
 		Statement{Name: "execute.restoreUsers", SQL: restoreUsersStatement("stevedore_0a0b0c0d", "stevedore-daily-20260101t030000z"), Writes: true},
 		Statement{Name: "execute.restoreSections", SQL: restoreSections("stevedore_0a0b0c0d", "stevedore-daily-20260101t030000z", nil, true), Writes: true},
 		Statement{Name: "execute.restoreTables", SQL: restoreSections("stevedore_0a0b0c0d", "stevedore-daily-20260101t030000z", []string{"doc.t0"}, false), Writes: true},
+		Statement{Name: "execute.fetchTables", SQL: fetchStatement("stevedore_0a0b0c0d", "stevedore-daily-20260101t030000z", []string{"doc.t0"}, "stevedore_drill_0a1b2c3d4e5f_$1"), Writes: true},
+		Statement{Name: "execute.withoutReplicas", SQL: withoutReplicas("doc.nowhere"), Writes: true},
+		Statement{Name: "execute.writable", SQL: writable("doc.nowhere"), Writes: true},
 		Statement{Name: "execute.dropSnapshot", SQL: dropSnapshot("stevedore_0a0b0c0d", "stevedore-daily-20260102t030000z"), Writes: true},
 		Statement{Name: "execute.dropRepository", SQL: dropRepository("stevedore_0a0b0c0d"), Writes: true},
 		Statement{Name: "execute.dropTable", SQL: dropTable("doc.nowhere"), Writes: true},
