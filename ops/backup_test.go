@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -391,6 +392,32 @@ func afterTurns(t *testing.T, w *world, turns int) model.Decision {
 		last = d
 	}
 	return last
+}
+
+func TestAnotherWindowOfAScheduleIsReportedOnce(t *testing.T) {
+	w := backedUpWorld(t)
+	assert.Zero(t, reported(w, "ScheduleChanged"))
+	w.desired.Backups.Schedules = []definition.BackupSchedule{{Name: "often", Cron: "30 2 * * *"}, {Name: "new", Cron: "0 3 * * *"}}
+	w.desired.Revision = "rev-2"
+	w.calm(60)
+	assert.Equal(t, 1, reported(w, "ScheduleChanged"))
+	i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "ScheduleChanged" })
+	assert.Equal(t, model.EventSchedule, w.reports[i].Event)
+	assert.Equal(t, "30 2 * * *", w.reports[i].Cron)
+}
+
+// crate-operator says "delay" of an update that waits for a snapshot.
+func TestWhatWaitsForASnapshotIsReportedOnce(t *testing.T) {
+	w := backedUpWorld(t)
+	w.takes = 20
+	w.ahead(10 * time.Minute)
+	w.until(func() bool { return w.record.Backups.Running != nil && !w.record.Backups.Running.Asked.IsZero() })
+	w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-4"
+	afterTurns(t, w, 8)
+	assert.Equal(t, 1, reported(w, "SnapshotFirst"))
+	i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "SnapshotFirst" })
+	assert.Equal(t, model.EventDelay, w.reports[i].Event)
+	assert.Equal(t, model.StatusTemporaryFailure, w.reports[i].Status)
 }
 
 func TestTheNextLookIsAtTheNextWindow(t *testing.T) {

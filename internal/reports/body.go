@@ -32,7 +32,7 @@ type Body struct {
 	Info      *notYet      `json:"info_data"`
 	Health    *HealthData  `json:"health_data"`
 	Feedback  *Feedback    `json:"feedback_data"`
-	Backup    *notYet      `json:"backup_schedule_data"`
+	Backup    *Schedule    `json:"backup_schedule_data"`
 	Admin     *notYet      `json:"admin_username_changed_data"`
 }
 
@@ -147,16 +147,19 @@ type HealthData struct {
 	Status string `json:"status"`
 }
 
+// Schedule is of the event "backup_schedule_update". The name is ours: crate-operator has one schedule.
+type Schedule struct {
+	Cron string `json:"backup_schedule"`
+	Name string `json:"name"`
+}
+
 // ReasonData is of the event "delay".
 type ReasonData struct {
 	Reason string `json:"reason"`
 }
 
-// The events of ours that no decision makes.
-const (
-	eventHealth model.Event = "health"
-	eventDelay  model.Event = "delay"
-)
+// eventHealth is of no decision.
+const eventHealth model.Event = "health"
 
 // webhookReport leaves out what has no event.
 func webhookReport(cluster record.Cluster, report model.Report) ([]byte, error) {
@@ -181,6 +184,10 @@ func BodyOf(cluster record.Cluster, report model.Report) ([]byte, error) {
 		body.Upgrade = &UpgradeData{OldRegistry: u.OldRegistry, NewRegistry: u.NewRegistry, OldVersion: u.OldVersion, NewVersion: u.NewVersion}
 	case model.EventCompute:
 		body.Compute = computeData(report.Computes)
+	case model.EventSchedule:
+		body.Backup = &Schedule{Cron: report.Cron, Name: report.Schedule}
+	case model.EventDelay:
+		body.Temporary = &ReasonData{Reason: cut(report.Message, MaxMessage)}
 	case model.EventFeedback:
 		action := report.Action
 		if action == "" {
@@ -205,7 +212,7 @@ func healthBody(cluster record.Cluster, status string) ([]byte, error) {
 // cannot be taken for an outcome.
 func delayBody(cluster record.Cluster, reason string) ([]byte, error) {
 	return Body{
-		Event: eventDelay, Status: model.StatusTemporaryFailure, Namespace: cluster.Namespace, Cluster: cluster.Name,
+		Event: model.EventDelay, Status: model.StatusTemporaryFailure, Namespace: cluster.Namespace, Cluster: cluster.Name,
 		Temporary: &ReasonData{Reason: cut(reason, MaxMessage)},
 	}.encode()
 }

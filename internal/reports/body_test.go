@@ -42,6 +42,8 @@ func TestABodyIsCrateOperatorsByteForByte(t *testing.T) {
 		"feedback-create":    {ID: "1", Event: model.EventFeedback, Status: model.StatusSuccess, Operation: "create", Action: "create", Message: "The cluster has been created successfully."},
 		"feedback-failure":   {ID: "1", Event: model.EventFeedback, Status: model.StatusFailure, Operation: "update", Message: "replicas-do-not-fit: 3 copies > 2 nodes & \"more\" – ü"},
 		"feedback-temporary": {ID: "1", Event: model.EventFeedback, Status: model.StatusTemporaryFailure, Operation: "update", Action: "allowed_cidr_update", Message: "bad \xff byte"},
+		"backup-schedule":    {ID: "1", Event: model.EventSchedule, Status: model.StatusSuccess, Schedule: "cron", Cron: "0 3 * * *"},
+		"delay-snapshot":     {ID: "1", Event: model.EventDelay, Status: model.StatusTemporaryFailure, Message: "what is desired begins after snapshot stevedore-nightly-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, func(p *process) {

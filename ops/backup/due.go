@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,7 +79,20 @@ func last(b *model.Backups, schedule string) time.Time {
 
 // schedules notes those of the definition. One that it does not have any more keeps its last window: it
 // may come back.
-func schedules(t *pass.Pass) { Note(t.Record.Backups, t.Desired.Backups) }
+func schedules(t *pass.Pass) {
+	before := t.Record.Backups.Schedules
+	Note(t.Record.Backups, t.Desired.Backups)
+	for _, s := range t.Record.Backups.Schedules {
+		i := slices.IndexFunc(before, func(r model.RecordedSchedule) bool { return r.Name == s.Name && r.Cron != "" })
+		if i < 0 || s.Cron == "" || before[i].Cron == s.Cron && before[i].TimeZone == s.TimeZone {
+			continue
+		}
+		t.Report(model.Report{
+			Event: model.EventSchedule, Status: model.StatusSuccess, Reason: "ScheduleChanged", Schedule: s.Name, Cron: s.Cron,
+			Message: fmt.Sprintf("schedule %s takes its snapshots at %s %s from now on, and no more at %s", s.Name, s.Cron, cmp.Or(s.TimeZone, "UTC"), before[i].Cron),
+		})
+	}
+}
 
 // Note writes the schedules of a definition into the record.
 func Note(b *model.Backups, d *definition.Backups) {

@@ -193,7 +193,7 @@ func ended(t *pass.Pass, state, why string) {
 	b := t.Record.Backups
 	s := b.Running
 	b.Running = nil
-	report := model.Report{Event: model.EventFeedback, Operation: "update", Action: "backup"}
+	report := model.Report{Event: model.EventFeedback, Operation: "update"}
 	if state == model.SnapshotSuccess {
 		b.Failed = ""
 		report.Status, report.Reason = model.StatusSuccess, "SnapshotTaken"

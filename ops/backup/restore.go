@@ -12,6 +12,7 @@ import (
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/snapshots"
 	"stevedore.dev/stevedore/ops/view"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -211,7 +212,7 @@ func notFound(db *model.Database, r *model.RecordedRestore, want *definition.Res
 }
 
 // restoreVerb is the word of crate-operator's webhook.
-const restoreVerb = "restore"
+const restoreVerb = "restore_snapshot"
 
 // askTables asks for what is still to come; for everything, with views and functions, where no tables are named.
 func askTables(t *pass.Pass, r *model.RecordedRestore, want *definition.Restore) model.Action {
@@ -240,7 +241,7 @@ func followRestore(t *pass.Pass, r *model.RecordedRestore) {
 	}
 	progress := fmt.Sprintf("%d of %d are there", len(r.Tables)-len(left), len(r.Tables))
 	if d.Bytes >= 1<<20 {
-		progress += fmt.Sprintf(", %d %% of %d MiB of what is being fetched", 100*d.Fetched/d.Bytes, d.Bytes>>20)
+		progress += fmt.Sprintf(", %d %% of %d MiB of what is being fetched", 100*d.Fetched/d.Bytes, d.Bytes>>20) + snapshots.Left(t.Elapsed(r.Asked), d.Fetched, d.Bytes)
 	}
 	t.Wait(gates.RestoreRunning(r.Snapshot, progress))
 	switch {

@@ -90,6 +90,13 @@ func GoesFirst(t *pass.Pass) bool {
 			snapshot = "snapshot " + b.Running.Name
 		}
 		t.Wait(gates.SnapshotFirst(snapshot))
+		if b.Delays != snapshot {
+			b.Delays = snapshot
+			t.Report(model.Report{
+				Event: model.EventDelay, Status: model.StatusTemporaryFailure, Reason: "SnapshotFirst", Names: []string{gates.SnapshotFirstRule.Name},
+				Message: "what is desired begins after " + snapshot,
+			})
+		}
 	}
 	return first
 }
@@ -138,7 +145,7 @@ func waits(t *pass.Pass, what string) {
 	if limit := t.Desired.Backups.MaxDelay; t.Elapsed(b.Waiting) > limit && !b.Overdue {
 		b.Overdue = true
 		t.Report(model.Report{
-			Event: model.EventFeedback, Operation: "update", Action: "backup", Status: model.StatusFailure, Reason: "BackupOverdue", Warning: true,
+			Event: model.EventFeedback, Operation: "update", Status: model.StatusFailure, Reason: "BackupOverdue", Warning: true,
 			Message: fmt.Sprintf("the snapshot of schedule %s that was due at %s waits for longer than %s: %s", b.Due.Schedule, b.Due.At.Format(time.RFC3339), limit, what),
 			Names:   []string{gates.BackupWaitsRule.Name},
 		})
@@ -241,7 +248,7 @@ func selected(t *pass.Pass) (tables, why string) {
 		b.Unreadable = joined
 		if joined != "" {
 			t.Report(model.Report{
-				Event: model.EventFeedback, Operation: "update", Action: "backup", Status: model.StatusFailure, Reason: "TablesUnreadable", Warning: true,
+				Event: model.EventFeedback, Operation: "update", Status: model.StatusFailure, Reason: "TablesUnreadable", Warning: true,
 				Message: "a snapshot cannot have these tables: " + joined, Names: []string{gates.BackupUnreadableRule.Name},
 			})
 		}

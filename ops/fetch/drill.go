@@ -131,7 +131,7 @@ func prove(t *pass.Pass, f *model.Fetch) {
 			b.Taken[i].Proof = p
 		}
 	}
-	r := model.Report{Event: model.EventFeedback, Operation: "update", Action: "drill"}
+	r := model.Report{Event: model.EventFeedback, Operation: "update"}
 	switch {
 	case f.Failed != "":
 		r.Status, r.Reason, r.Warning, r.Names = model.StatusFailure, "DrillFailed", true, []string{gates.DrillFailedRule.Name}

@@ -26,7 +26,7 @@ func follow(t *pass.Pass, f *model.Fetch) {
 	}
 	words := fmt.Sprintf("%d of %d that come now are there", len(f.Batch)-len(left), len(f.Batch))
 	if d.Bytes >= 1<<20 {
-		words += fmt.Sprintf(", %d %% of %s", 100*d.Fetched/d.Bytes, gates.Bytes(d.Bytes))
+		words += fmt.Sprintf(", %d %% of %s", 100*d.Fetched/d.Bytes, gates.Bytes(d.Bytes)) + snapshots.Left(t.Elapsed(f.Asked), d.Fetched, d.Bytes)
 	}
 	said(t, f, words)
 	running := slices.Contains(d.Running, f.Repository)

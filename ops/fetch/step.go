@@ -23,7 +23,7 @@ const (
 )
 
 // verb is the word of crate-operator's webhook for a restore.
-const verb = "restore"
+const verb = "restore_snapshot"
 
 // suspected is for how long tables have to be missing though nothing is fetched: any node may answer, and one that is
 // behind shows neither the tables nor that they come. A restore that fails takes so much longer.

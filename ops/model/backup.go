@@ -31,6 +31,8 @@ type Backups struct {
 	Due     DueSnapshot `json:"due,omitzero"`
 	Waiting time.Time   `json:"waiting,omitzero"`
 	Overdue bool        `json:"overdue,omitempty"`
+	// Delays is what something desired waits for, as it was reported last; "" for nothing.
+	Delays string `json:"delays,omitempty"`
 	// Needed is since when an operation waits for a newer snapshot; zero for none.
 	Needed time.Time `json:"needed,omitzero"`
 	// Policy is what else the definition says, in words; "" where a release before wrote none.
@@ -220,7 +222,7 @@ func (b *Backups) equal(o *Backups) bool {
 		return same && a.Operations == c.Operations && a.Proof.equal(&c.Proof)
 	}):
 	case !b.Running.equal(o.Running), !b.Fetch.equal(o.Fetch), b.FetchCommand != o.FetchCommand, !b.Fetched.equal(&o.Fetched):
-	case b.Drills != o.Drills, !b.Drilled.Equal(o.Drilled):
+	case b.Drills != o.Drills, b.Delays != o.Delays, !b.Drilled.Equal(o.Drilled):
 	default:
 		return true
 	}

@@ -22,6 +22,10 @@ const (
 	EventFeedback Event = "feedback"
 	EventUpgrade  Event = "upgrade"
 	EventCompute  Event = "compute_changed"
+	// EventSchedule is another window of a schedule of snapshots, EventDelay something desired that waits for a
+	// snapshot.
+	EventSchedule Event = "backup_schedule_update"
+	EventDelay    Event = "delay"
 )
 
 // Report is one transition that people are to know.
@@ -45,6 +49,8 @@ type Report struct {
 	OldMasters, NewMasters int
 	// Upgrade, for EventUpgrade.
 	Upgrade Upgrade
+	// Schedule and Cron, for EventSchedule.
+	Schedule, Cron string
 	// Computes, for EventCompute: the first is of the data group that crate-operator's body has.
 	// Those whose Old and New are the same have not changed.
 	Computes []ComputeChange

@@ -274,5 +274,17 @@ func newestWords(kind string, start *Start) string {
 	if d.SnapshotNewerThan > 0 && age > d.SnapshotNewerThan {
 		words += first
 	}
+	if d.Drill == nil {
+		return words
+	}
+	proven := snapshots.NewestProven(start.Record.Backups)
+	switch {
+	case proven == nil:
+		words += "; no drill has proven one yet"
+	case proven.Name != k.Name:
+		words += fmt.Sprintf("; the newest proven one is %s old (%s)", timeText(start.Now.Sub(proven.Finished).Round(time.Second)), proven.Name)
+	default:
+		words += ", and proven"
+	}
 	return words
 }

@@ -141,6 +141,12 @@ func TestAPlanSaysHowOldTheNewestSnapshotIs(t *testing.T) {
 		{"one is new enough", nightly + ", snapshotNewerThan: 48h", old, "; the newest snapshot that succeeded is 30h old (stevedore-nightly-"},
 		{"one is too old", nightly + ", snapshotNewerThan: 24h", old, "): one is taken before"},
 		{"there is none", nightly + ", snapshotNewerThan: 24h", nil, "; there is no snapshot of all tables: one is taken before"},
+		{"no drill has proven one", nightly + ", drill: {cron: 0 4 * * 0}", old, "; no drill has proven one yet"},
+		{"a drill has proven it", nightly + ", drill: {cron: 0 4 * * 0}", func(s *plan.Start) {
+			old(s)
+			taken := s.Record.Backups.Taken
+			taken[len(taken)-1].Proof = model.Proof{At: s.Now, Of: 3, Restored: 3, Compared: 3}
+		}, "), and proven"},
 		{"nobody asks for one", nightly, old, "; the newest snapshot that succeeded is 30h old"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
