@@ -66,6 +66,36 @@ func TestASnapshotThatIsInNoListAnyMoreHasFailed(t *testing.T) {
 	}
 }
 
+// An object store may refuse just when a snapshot has succeeded: CrateDB then shows nothing of the repository.
+func TestASnapshotThatSucceededBeforeItsRepositoryWentSilentHasNotFailed(t *testing.T) {
+	w := backedUpWorld(t)
+	w.ahead(10 * time.Minute)
+	w.calm(60)
+	require.Len(t, w.taken(), 1)
+	w.takes = 2
+	w.ahead(10 * time.Minute)
+	w.until(func() bool { return w.record.Backups.Running != nil && !w.record.Backups.Running.Asked.IsZero() })
+	w.silent = true
+	for i := 0; w.record.Backups.Running != nil; i++ {
+		require.Less(t, i, 200)
+		w.ahead(2 * time.Second)
+		afterTurns(t, w, 1)
+	}
+	assert.Zero(t, reported(w, "SnapshotFailed"))
+	assert.Equal(t, 1, reported(w, "SnapshotUnknown"))
+	w.ahead(10 * time.Minute)
+	d := afterTurns(t, w, 5)
+	assert.Contains(t, messages(d.Waits), "it is not known which snapshots there are", "none begins before that is known")
+	assert.Len(t, w.record.Backups.Taken, 1)
+	w.silent = false
+	w.calm(60)
+	w.calm(60)
+	assert.Len(t, w.record.Backups.Taken, 3)
+	for _, k := range w.record.Backups.Taken {
+		assert.Equal(t, model.SnapshotSuccess, k.State)
+	}
+}
+
 func TestARepositoryThatSomebodyHasDroppedIsCreatedAgain(t *testing.T) {
 	w := backedUpWorld(t)
 	w.ahead(10 * time.Minute)

@@ -166,9 +166,19 @@ func missing(t *pass.Pass) {
 		next.Missing = t.Now
 		b.Running = &next
 	}
-	if t.Elapsed(b.Running.Missing) >= missingFor {
-		ended(t, model.SnapshotFailed, "it is in sys.snapshots no more: somebody has dropped it, it could not be written, or all nodes have ended")
+	if t.Elapsed(b.Running.Missing) < missingFor {
+		return
 	}
+	if len(b.Taken) > 0 && !slices.ContainsFunc(t.Observed.Database.Listing, func(s model.ListedSnapshot) bool { return s.Repository == b.Repository.Name }) {
+		// The repository shows none of ours: it does not answer, and says nothing of this one either.
+		t.Report(model.Report{
+			Reason: "SnapshotUnknown", Warning: true,
+			Message: "snapshot " + b.Running.Name + " does not run any more, and the repository does not answer: it counts when the repository shows it",
+		})
+		b.Running, b.Listed = nil, time.Time{}
+		return
+	}
+	ended(t, model.SnapshotFailed, "it is in sys.snapshots no more: somebody has dropped it, it could not be written, or all nodes have ended")
 }
 
 // listsRunning is the version from which sys.snapshots shows what runs (CrateDB, release notes 5.7.3).
