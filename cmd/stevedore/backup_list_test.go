@@ -55,7 +55,7 @@ func TestTheSnapshotsOfAClusterAreListed(t *testing.T) {
 		{"there is no repository", is(func(r *model.Record) { r.Backups.Repository = model.RecordedRepository{} }), nil, []string{"prod/orders: there is no repository yet\n"}},
 		{"one waits", is(func(r *model.Record) {
 			r.Backups.Due, r.Backups.Waiting = model.DueSnapshot{Schedule: "nightly", At: at(2, 3)}, time.Now()
-		}, because("information", "backup-waits", "an operation")), nil, []string{"; one of schedule nightly has waited for ", "s (backup-waits); ", "prod/orders: backup-waits: an operation\n"}},
+		}, because("information", "backup-waits", "an operation")), nil, []string{"; the snapshot of schedule nightly has waited for ", "s (backup-waits); ", "prod/orders: backup-waits: an operation\n"}},
 		{"the last one failed", is(func(r *model.Record) {
 			r.Backups.Failed, r.Backups.FailedAt = "snapshot s ended as FAILED: no\n\x1b[2Jspace", time.Now().Add(-time.Minute)
 		}), nil, []string{"; the last one failed 1m", " ago; ", "prod/orders: snapshot s ended as FAILED: no\\n\\x1b[2Jspace\n"}},

@@ -29,6 +29,8 @@ type backupsStatus struct {
 	// Failed is how the last attempt failed, at FailedAt; "" where it did not.
 	Failed   string    `json:"failed,omitempty"`
 	FailedAt time.Time `json:"failedAt,omitzero"`
+	// Held is why no snapshot is taken until a person acts: "paused", "released" or "orphaned"; "" for not.
+	Held string `json:"held,omitempty"`
 }
 
 type newestSnapshot struct {
@@ -76,6 +78,11 @@ func backupsOf(rec model.Record, now time.Time) *backupsStatus {
 	s := &backupsStatus{Running: b.Running, Schedules: []scheduleStatus{}}
 	if newest := newestGood(b, ""); newest != nil {
 		s.Newest = &newestSnapshot{newest.Name, newest.Finished}
+	}
+	for _, rule := range []gates.Rule{gates.ReleasedRule, gates.PausedRule, gates.OrphanedRule} {
+		if slices.ContainsFunc(rec.Shown.Reasons, func(r model.ShownReason) bool { return r.Name == rule.Name }) {
+			s.Held = rule.Name
+		}
 	}
 	s.Drills, s.Restoring = b.Drills, b.Fetch
 	if k := snapshots.NewestProven(b); k != nil {
@@ -176,7 +183,7 @@ func (s *backupsStatus) remarks(now time.Time) []string {
 		parts = append(parts, fmt.Sprintf("%s has been running for %s", s.Running.Name, daysSince(s.Running.Began, now)))
 	}
 	if w := s.Waiting; w != nil {
-		words := fmt.Sprintf("one of schedule %s has waited for %s", w.Schedule, daysSince(w.Since, now))
+		words := fmt.Sprintf("%s has waited for %s", definition.SnapshotWords(w.Schedule), daysSince(w.Since, now))
 		if w.Gate != "" {
 			words += " (" + w.Gate + ")"
 		}
@@ -212,6 +219,8 @@ func (s *backupsStatus) nextWords() string {
 		}
 	}
 	switch {
+	case s.Held != "":
+		return "none is taken while the cluster is " + s.Held
 	case len(s.Schedules) == 0:
 		return "there is no schedule: `stevedore backup now` takes one"
 	case next == nil:

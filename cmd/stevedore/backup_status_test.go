@@ -61,16 +61,32 @@ func TestAStatusSaysHowTheSnapshotsAre(t *testing.T) {
 		}), []string{"backups: no snapshot has succeeded yet; s has been running for 1m0s; " + next}},
 		{"one waits", rec(func(r *model.Record) {
 			r.Backups.Due, r.Backups.Waiting = model.DueSnapshot{Schedule: "nightly", At: ago(time.Hour)}, ago(time.Hour)
-		}), []string{"backups: no snapshot has succeeded yet; one of schedule nightly has waited for 1h0m0s; " + next}},
+		}), []string{"backups: no snapshot has succeeded yet; the snapshot of schedule nightly has waited for 1h0m0s; " + next}},
 		{"it waits for a gate, of several the nearest", rec(func(r *model.Record) {
 			r.Backups.Due, r.Backups.Waiting = model.DueSnapshot{Schedule: "nightly", At: ago(time.Hour)}, ago(time.Hour)
 		}, because("information", "backup-waits", "the repository"), because("information", "repository-secret-missing", "s3")), []string{
-			"backups: no snapshot has succeeded yet; one of schedule nightly has waited for 1h0m0s (repository-secret-missing); " + next,
+			"backups: no snapshot has succeeded yet; the snapshot of schedule nightly has waited for 1h0m0s (repository-secret-missing); " + next,
 		}},
 		{"the last one failed", rec(func(r *model.Record) { r.Backups.Failed, r.Backups.FailedAt = "f", ago(time.Hour) }), []string{"backups: no snapshot has succeeded yet; the last one failed 1h0m0s ago; " + next}},
 		{"a failure of a release that wrote no time", rec(func(r *model.Record) { r.Backups.Failed = "f" }), []string{"backups: no snapshot has succeeded yet; the last one failed; " + next}},
 		{"one failed before the newest", rec(with(nightly(12)), func(r *model.Record) { r.Backups.FailedAt = ago(48 * time.Hour) }), []string{"backups: the newest good snapshot is stevedore-nightly-20260112t013000z, 10h28m59s old; " + next}},
 		{"no schedule", rec(func(r *model.Record) { r.Backups.Schedules = nil }), []string{"backups: no snapshot has succeeded yet; there is no schedule: `stevedore backup now` takes one"}},
+		{"nobody acts on it", rec(because("information", "paused", "it is paused")), []string{"backups: no snapshot has succeeded yet; none is taken while the cluster is paused"}},
+		{"the snapshot before an operation waits", rec(func(r *model.Record) {
+			r.Backups.Due, r.Backups.Waiting = model.DueSnapshot{Schedule: "before", At: ago(time.Hour)}, ago(time.Hour)
+		}), []string{"backups: no snapshot has succeeded yet; the snapshot before an operation has waited for 1h0m0s; " + next}},
+		{"a drill has proven the newest", rec(with(nightly(12)), func(r *model.Record) {
+			r.Backups.Drills = true
+			r.Backups.Taken[0].Proof = model.Proof{At: ago(time.Hour), Of: 2, Restored: 2, Compared: 2, Took: 90 * time.Second}
+		}), []string{"backups: the newest good snapshot is stevedore-nightly-20260112t013000z, 10h28m59s old, and proven by a drill that restored it in 1m30s; " + next}},
+		{"a drill has proven an older one", rec(with(nightly(11), nightly(12)), func(r *model.Record) {
+			r.Backups.Drills = true
+			r.Backups.Taken[0].Proof = model.Proof{At: ago(time.Hour), Of: 2, Restored: 2, Compared: 2, Took: 90 * time.Second}
+		}), []string{"backups: the newest good snapshot is stevedore-nightly-20260112t013000z, 10h28m59s old; the newest proven one is stevedore-nightly-20260111t013000z, 34h28m59s old, restored by a drill in 1m30s; " + next}},
+		{"a drill runs, and none has proven one", rec(with(nightly(12)), func(r *model.Record) {
+			r.Backups.Drills = true
+			r.Backups.Fetch = &model.Fetch{Drill: true, Snapshot: "s", Done: 10, Of: 25}
+		}), []string{"backups: the newest good snapshot is stevedore-nightly-20260112t013000z, 10h28m59s old; no drill has proven one yet; tables of s are being restored, 10 of 25 are done; " + next}},
 		{"a schedule without a window", rec(func(r *model.Record) {
 			r.Backups.Schedules[0].Cron, r.Backups.Since = "0 0 30 2 *", ago(10000*time.Hour)
 		}), []string{"backups: no snapshot has succeeded yet; no schedule has a window within five years"}},

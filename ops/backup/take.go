@@ -85,7 +85,7 @@ func GoesFirst(t *pass.Pass) bool {
 	// A push or a command that is not carried out yet may be what waits.
 	asked := v.Commanded.RestartedAt != "" && v.Commanded.RestartedAt != v.Record.RestartedBy
 	if first && (v.Record.Stage != model.StageVerified || asked) {
-		snapshot := "the snapshot of schedule " + b.Due.Schedule
+		snapshot := definition.SnapshotWords(b.Due.Schedule)
 		if b.Running != nil {
 			snapshot = "snapshot " + b.Running.Name
 		}
@@ -146,7 +146,7 @@ func waits(t *pass.Pass, what string) {
 		b.Overdue = true
 		t.Report(model.Report{
 			Event: model.EventFeedback, Operation: "update", Status: model.StatusFailure, Reason: "BackupOverdue", Warning: true,
-			Message: fmt.Sprintf("the snapshot of schedule %s that was due at %s waits for longer than %s: %s", b.Due.Schedule, b.Due.At.Format(time.RFC3339), limit, what),
+			Message: fmt.Sprintf("%s that was due at %s waits for longer than %s: %s", definition.SnapshotWords(b.Due.Schedule), b.Due.At.Format(time.RFC3339), limit, what),
 			Names:   []string{gates.BackupWaitsRule.Name},
 		})
 	}

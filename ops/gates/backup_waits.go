@@ -1,6 +1,10 @@
 package gates
 
-import "time"
+import (
+	"time"
+
+	"stevedore.dev/stevedore/render/definition"
+)
 
 // BackupWaitsRule is the rule backup-waits.
 var BackupWaitsRule = Rule{
@@ -15,5 +19,5 @@ var BackupWaitsRule = Rule{
 
 // BackupWaits says which schedule's, since when and for what.
 func BackupWaits(schedule string, due time.Time, what string) Reason {
-	return BackupWaitsRule.because("the snapshot of schedule %s, due at %s, waits: %s", schedule, due.UTC().Format(time.RFC3339), what)
+	return BackupWaitsRule.because("%s, due at %s, waits: %s", definition.SnapshotWords(schedule), due.UTC().Format(time.RFC3339), what)
 }

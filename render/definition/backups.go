@@ -145,6 +145,17 @@ const CommandSchedule = "now"
 // BeforeSchedule names the snapshots that are taken before an operation (snapshotNewerThan).
 const BeforeSchedule = "before"
 
+// SnapshotWords say whose snapshot one is.
+func SnapshotWords(schedule string) string {
+	switch schedule {
+	case CommandSchedule:
+		return "the snapshot that a command asked for"
+	case BeforeSchedule:
+		return "the snapshot before an operation"
+	}
+	return "the snapshot of schedule " + schedule
+}
+
 func checkTimeZone(s string) string {
 	if _, err := time.LoadLocation(s); err != nil || s == "Local" {
 		return "is no time zone of the IANA database: write for example Europe/Vienna or UTC"

@@ -3,6 +3,9 @@ package definition
 import (
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
 )
 
 var cronFields = []struct {
@@ -32,8 +35,14 @@ func checkCron(s string) string {
 			}
 		}
 	}
+	if schedule, err := cron.ParseStandard(s); err == nil && schedule.Next(anyYear).IsZero() {
+		return "comes in no year: no month that it names has such a day"
+	}
 	return ""
 }
+
+// anyYear begins five years with a 29th of February.
+var anyYear = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func cronItem(item string, low, high int, words []string) bool {
 	span, step, stepped := strings.Cut(item, "/")

@@ -381,6 +381,11 @@ func TestEveryRefusal(t *testing.T) {
 				"46:111: spec.backups.schedules[0].tables[1]: is a table of CrateDB's own, which no snapshot has",
 				"46:122: spec.backups.schedules[0].tables[2]: is a BLOB table, which no snapshot has",
 				"47:14: spec.backups.schedules[1].name: is the name of snapshots that a command asks for: write another one"}, false},
+		"a drill": {"  ports:", "  backups:\n    s3: {bucket: b}\n    drill: {cron: '0 0 30 2 *', timeZone: Here, maxBytes: 200}\n  ports:",
+			[]string{
+				"41:19: spec.backups.drill.cron: comes in no year: no month that it names has such a day",
+				"41:43: spec.backups.drill.timeZone: is no time zone of the IANA database: write for example Europe/Vienna or UTC",
+				"41:59: spec.backups.drill.maxBytes: has no unit: write 200GiB or 200MiB"}, false},
 		"a schedule named as the one of cron": {"  ports:", "  backups: {azure_blob: {cron: '0 2 * * *', accountName: {secretKeyRef: {name: a, key: k}}, accountKey: {secretKeyRef: {name: a, key: k}}, container: {secretKeyRef: {name: a, key: k}}, region: {secretKeyRef: {name: a, key: k}}}, schedules: [{name: cron, cron: '0 3 * * *'}]}\n  ports:",
 			[]string{"39:242: spec.backups.schedules[0].name: is the name of the schedule that the field cron makes: write another one"}, false},
 		"a folder below path.repo is well":     {"    settings: {stats.enabled: true}\n", "    settings: {path.repo: '/mnt,/backups'}\n", nil, false},
