@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
 
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/model"
@@ -26,6 +27,23 @@ on trial.`,
 	}
 	cmd.AddCommand(newBackupList(), newBackupNow(), newBackupDrill())
 	return cmd
+}
+
+// backedUp is the record of a cluster that has spec.backups.
+func (k *kubeFlags) backedUp(ctx context.Context, arg string) (client kubernetes.Interface, store *record.Store, cluster record.Cluster, rec model.Record, err error) {
+	if client, cluster, err = k.clientFor(arg, 0); err != nil {
+		return nil, nil, cluster, rec, err
+	}
+	store = record.NewStore(record.OverClient(client.CoreV1(), nil))
+	entry, err := store.Load(ctx, cluster, record.Operation, &rec)
+	switch {
+	case err != nil:
+	case !entry.Exists():
+		err = noRecord(ctx, client, cluster, store.Give(ctx, cluster))
+	case rec.Backups == nil:
+		err = errNoBackups(cluster, &rec)
+	}
+	return client, store, cluster, rec, err
 }
 
 // errNoBackups says of a cluster that no snapshots of it are taken, and why.

@@ -68,21 +68,11 @@ and ends when the snapshot was taken or has failed.`,
 // askSnapshot gives the command, and says what it waits for already.
 func askSnapshot(cmd *cobra.Command, kube *kubeFlags, arg, schedule string, wait bool) (askedSnapshot, error) {
 	ctx := cmd.Context()
-	client, cluster, err := kube.clientFor(arg, 0)
+	client, store, cluster, rec, err := kube.backedUp(ctx, arg)
 	if err != nil {
 		return askedSnapshot{}, err
 	}
-	store := record.NewStore(record.OverClient(client.CoreV1(), nil))
-	var rec model.Record
-	entry, err := store.Load(ctx, cluster, record.Operation, &rec)
-	switch {
-	case err != nil:
-		return askedSnapshot{}, err
-	case !entry.Exists():
-		return askedSnapshot{}, noRecord(ctx, client, cluster, store.Give(ctx, cluster))
-	case rec.Backups == nil:
-		return askedSnapshot{}, errNoBackups(cluster, &rec)
-	case schedule != "" && !slices.Contains(schedulesIn(rec.Backups), schedule):
+	if schedule != "" && !slices.Contains(schedulesIn(rec.Backups), schedule) {
 		return askedSnapshot{}, noSchedule(cluster, schedule, schedulesIn(rec.Backups))
 	}
 	command := record.Backup(time.Now(), schedule)

@@ -127,20 +127,9 @@ func (f *fetchFlags) run(cmd *cobra.Command, arg string) error {
 // ask gives the command.
 func (f *fetchFlags) ask(cmd *cobra.Command, arg string) (askedSnapshot, error) {
 	ctx := cmd.Context()
-	client, cluster, err := f.kube.clientFor(arg, 0)
+	client, store, cluster, rec, err := f.kube.backedUp(ctx, arg)
 	if err != nil {
 		return askedSnapshot{}, err
-	}
-	store := record.NewStore(record.OverClient(client.CoreV1(), nil))
-	var rec model.Record
-	entry, err := store.Load(ctx, cluster, record.Operation, &rec)
-	switch {
-	case err != nil:
-		return askedSnapshot{}, err
-	case !entry.Exists():
-		return askedSnapshot{}, noRecord(ctx, client, cluster, store.Give(ctx, cluster))
-	case rec.Backups == nil:
-		return askedSnapshot{}, errNoBackups(cluster, &rec)
 	}
 	if err := noSnapshot(rec.Backups, f.command.Snapshot, cluster); err != nil {
 		return askedSnapshot{}, err
