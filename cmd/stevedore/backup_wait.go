@@ -160,17 +160,25 @@ func (a askedSnapshot) judge(rec model.Record, commands []record.Command) snapsh
 	return a.waiting(rec, commands)
 }
 
+// needsPerson is the reason that a snapshot waits for where a person has to do something about it; nil for none.
+func needsPerson(rec model.Record) *model.ShownReason {
+	persons := []gates.Rule{gates.ReleasedRule, gates.PausedRule, gates.OrphanedRule, gates.RepositorySecretRule, gates.RepositoryNotOursRule}
+	reason := holdsSnapshot(rec)
+	if reason == nil || !slices.ContainsFunc(persons, func(r gates.Rule) bool { return r.Name == reason.Name }) {
+		return nil
+	}
+	return reason
+}
+
 // waiting says what a command that stands waits for.
 func (a askedSnapshot) waiting(rec model.Record, commands []record.Command) snapshotVerdict {
-	// A person has to do something about these.
-	persons := []gates.Rule{gates.ReleasedRule, gates.PausedRule, gates.OrphanedRule, gates.RepositorySecretRule, gates.RepositoryNotOursRule}
 	handsOff, reason := leftAlone(rec, commands), holdsSnapshot(rec)
 	v := snapshotVerdict{why: beforeSnapshot(a.cluster, rec, handsOff)}
 	switch {
 	case handsOff != "" || len(rec.Suspended) > 0 && rec.Operation == nil:
 		v.stuck = true
 	case reason != nil:
-		v.stuck = slices.ContainsFunc(persons, func(r gates.Rule) bool { return r.Name == reason.Name })
+		v.stuck = needsPerson(rec) != nil
 	case rec.Command.Commands.BackupAt != a.command:
 		v.why = "the daemon has not seen yet what it was told by command"
 	}

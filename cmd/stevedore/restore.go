@@ -182,8 +182,10 @@ func noSnapshot(b *model.Backups, name string, cluster record.Cluster) error {
 
 // beforeFetch says what has to be over before it begins, as far as the record says.
 func beforeFetch(cluster record.Cluster, rec model.Record, handsOff string) string {
-	b, operation := rec.Backups, rec.Operation
+	b, operation, needs := rec.Backups, rec.Operation, needsPerson(rec)
 	switch {
+	case needs != nil:
+		return "it waits for " + needs.Name + ": " + needs.Message
 	case handsOff != "":
 		return "the cluster is " + handsOff + ", and it begins when that is taken back: stevedore resume " + cluster.String()
 	case len(rec.Suspended) > 0 && operation == nil:
@@ -224,7 +226,8 @@ func (a askedSnapshot) judgeFetch(rec model.Record, commands []record.Command) s
 	case standing != a.command:
 		return snapshotVerdict{stuck: true, why: "another command has taken the place of this one: " + standing}
 	default:
-		return snapshotVerdict{stuck: handsOff != "" || len(rec.Suspended) > 0 && rec.Operation == nil, why: beforeFetch(a.cluster, rec, handsOff)}
+		suspended := len(rec.Suspended) > 0 && rec.Operation == nil
+		return snapshotVerdict{stuck: handsOff != "" || suspended || needsPerson(rec) != nil, why: beforeFetch(a.cluster, rec, handsOff)}
 	}
 }
 

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"stevedore.dev/stevedore/internal/attendance"
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+const nightlyTaken = "stevedore-nightly-20260102t013000z"
+
+func taken(r *model.Record) {
+	r.Backups.Listed = time.Now()
+	r.Backups.Taken = []model.TakenSnapshot{{Name: nightlyTaken, State: model.SnapshotSuccess, Finished: time.Now()}}
+}
+
+func TestTablesAndDrillsAreAskedForAndWhatHoldsThemIsSaid(t *testing.T) {
+	orders := record.Cluster{Namespace: "prod", Name: "orders"}
+	const when = `^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ/`
+	is := func(changes ...func(*model.Record)) *model.Record {
+		return new(backedUp(append([]func(*model.Record){taken}, changes...)...))
+	}
+	for _, c := range []struct {
+		name  string
+		rec   *model.Record
+		args  []string
+		given string
+		says  string
+		err   string
+	}{
+		{"a drill", is(), []string{"backup", "drill", "orders"}, when + "drill$", "cluster prod/orders: a drill of the newest good snapshot is asked for; the daemon begins it at its next look", ""},
+		{"a drill of one", is(), []string{"backup", "drill", "orders", "--snapshot", nightlyTaken}, when + "drill\\?snapshot=" + nightlyTaken + "$", "a drill of snapshot " + nightlyTaken, ""},
+		{"tables", is(), []string{"restore", "orders", "--table", "doc.a", "--table", "doc.B", "--schema", "old"}, when + "restore\\?schema=old&tables=doc.a%2Cdoc.B$", "the restore of 2 table(s) of the newest good snapshot is asked for", ""},
+		{"a snapshot that is not there", is(), []string{"restore", "orders", "--table", "doc.a", "--snapshot", "x"}, "", "", "has no snapshot x: `stevedore backup list prod/orders` shows those that are there"},
+		{"no snapshot at all", is(func(r *model.Record) { r.Backups.Taken = nil }), []string{"backup", "drill", "orders"}, "", "", "has no snapshot yet: `stevedore backup now prod/orders` takes one"},
+		{"the definition has no snapshots", new(doneRecord()), []string{"backup", "drill", "orders"}, "", "", "has no spec.backups"},
+		{"it is paused", is(because("wait", "paused", "p")), []string{"backup", "drill", "orders"}, when, "it waits for paused: p", ""},
+		{"a Secret is missing", is(because("information", "repository-secret-missing", "s3")), []string{"backup", "drill", "orders"}, when, "it waits for repository-secret-missing: s3", ""},
+		{"another one is tried", is(func(r *model.Record) { r.Backups.Fetch = &model.Fetch{Snapshot: "s"} }), []string{"backup", "drill", "orders"}, when, "it begins after what is being restored now, of snapshot s", ""},
+		{"one is being taken", is(running), []string{"backup", "drill", "orders"}, when, "it begins after snapshot " + nightlyTaken + ", which is being taken", ""},
+		{"no time", is(), []string{"backup", "drill", "orders", "--timeout", "0s"}, "", "", "--timeout must be longer than nothing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api := newAPIServer(t, "prod")
+			api.follows(attendance.Followed{}, 0)
+			api.record(orders, *c.rec)
+			end := stevedore(t, c.args...)
+			if c.given == "" {
+				assert.Equal(t, exitError, end.code)
+				assert.Contains(t, end.err, c.err)
+				assert.Empty(t, api.commands(orders))
+				return
+			}
+			assert.Zero(t, end.code, end.err)
+			assert.Regexp(t, c.given, api.commands(orders)[names.FetchAtAnnotation])
+			assert.Contains(t, end.out, c.says)
+			_, err := model.ReadFetchCommand(api.commands(orders)[names.FetchAtAnnotation])
+			assert.NoError(t, err, "the daemon reads it")
+		})
+	}
+}
+
+func TestWhoWaitsForTablesIsToldWhatBecomesOfThem(t *testing.T) {
+	orders := record.Cluster{Namespace: "prod", Name: "orders"}
+	command := model.FetchCommand{At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Tables: []string{"doc.a"}}.String()
+	drill := model.FetchCommand{At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Drill: true}.String()
+	standing := []record.Command{{Key: names.FetchAtAnnotation, Value: command}}
+	ended := func(outcome model.FetchOutcome) func(*model.Record) {
+		return func(r *model.Record) { r.Backups.Fetched, r.Backups.FetchCommand = outcome, outcome.Command }
+	}
+	for _, c := range []struct {
+		name             string
+		command          string
+		rec              model.Record
+		commands         []record.Command
+		stuck            bool
+		says, done, fail string
+	}{
+		{"the daemon begins it", command, backedUp(), standing, false, "the daemon begins it at its next look", "", ""},
+		{"it is paused", command, backedUp(), append(standing, record.Pause("r1")), true, "the cluster is paused", "", ""},
+		{"a Secret is missing", command, backedUp(because("information", "repository-secret-missing", "s3")), standing, true, "repository-secret-missing: s3", "", ""},
+		{"tables come", command, backedUp(func(r *model.Record) { r.Backups.Fetch = &model.Fetch{Command: command, Snapshot: "s", Done: 1, Of: 2} }), nil, false, "1 of 2 tables of snapshot s were restored", "", ""},
+		{"in the daemon's words", command, backedUp(because("information", "tables-restored", "20 %"), func(r *model.Record) { r.Backups.Fetch = &model.Fetch{Command: command} }), nil, false, "20 %", "", ""},
+		{"they are there", command, backedUp(ended(model.FetchOutcome{Command: command, Done: 2, Of: 2})), nil, false, "", "2 table(s) are there", ""},
+		{"they did not come", command, backedUp(ended(model.FetchOutcome{Command: command, Failed: "doc.a: no room"})), nil, false, "", "", "doc.a: no room"},
+		{"a snapshot is proven", drill, backedUp(ended(model.FetchOutcome{Command: drill, Done: 2, Compared: 2, Of: 2})), nil, false, "", "the snapshot is proven: each of its 2 table(s)", ""},
+		{"some of it was tried", drill, backedUp(ended(model.FetchOutcome{Command: drill, Done: 2, Compared: 1, Of: 3})), nil, false, "", "2 of 3 table(s) were restored on trial, and 1 of them compared", ""},
+		{"somebody has taken it back", command, backedUp(), nil, true, "somebody has taken it back", "", ""},
+		{"another one came", command, backedUp(), []record.Command{{Key: names.FetchAtAnnotation, Value: drill}}, true, "another command has taken the place of this one", "", ""},
+		{"spec.backups is gone", command, doneRecord(), nil, true, "the definition has no spec.backups any more", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := askedSnapshot{cluster: orders, command: c.command, fetch: true, what: "it"}.judge(c.rec, c.commands)
+			assert.Equal(t, c.stuck, v.stuck)
+			assert.Contains(t, v.why, c.says)
+			assert.Contains(t, v.done, c.done)
+			assert.Equal(t, c.fail, v.failed)
+		})
+	}
+}
