@@ -125,6 +125,10 @@ func (w *world) allocateShard(s *shard, excludes bool) {
 }
 
 func (w *world) allocatePrimary(s *shard) {
+	if s.fetched == fetching {
+		w.fetchPrimary(s)
+		return
+	}
 	if s.allocated {
 		for i := range s.copies {
 			c := &s.copies[i]

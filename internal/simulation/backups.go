@@ -43,6 +43,7 @@ type snapshotTaken struct {
 	due          millis // when it ends
 	nodes        uint64 // whose primaries it takes, by slot
 	partial      bool
+	of           []taken // what it has of each table, where there are drills
 }
 
 // heldStatement is one that waits for the store: nothing ends it, and it is carried out at last.
@@ -204,7 +205,7 @@ func (w *world) readBackups(db *model.Database, detailed bool, desired *model.De
 	db.UnreadableKnown = w.reads(db, viewTables)
 	for i := range w.tables {
 		t := &w.tables[i]
-		if t.denied || !db.UnreadableKnown {
+		if t.denied || t.hidden || !db.UnreadableKnown {
 			continue
 		}
 		if why := w.closedToSnapshots(i); why != "" {

@@ -79,7 +79,7 @@ func (w *world) createRepository(quoted []string, arguments []any) error {
 
 // takesInto: CrateDB changes no repository while a snapshot of it runs.
 func (w *world) takesInto(r *repository) bool {
-	return slices.ContainsFunc(w.folderOf(r.folder).snapshots, func(s snapshotTaken) bool { return s.state == model.SnapshotInProgress })
+	return w.keepsFrom(r.name, "") || slices.ContainsFunc(w.folderOf(r.folder).snapshots, func(s snapshotTaken) bool { return s.state == model.SnapshotInProgress })
 }
 
 // alterRepository keeps what it is given, also where the verification fails.
@@ -138,10 +138,16 @@ func (w *world) createSnapshot(in, name string, rest []string, d *daemon, held b
 		if !s.all && !namesTable(rest, t.name) {
 			continue
 		}
+		if w.fetchesTable(i) {
+			return rejected("Indices don't have primary shards [%s]", t.name)
+		}
 		if why := w.closedToSnapshots(i); why != "" {
 			return rejected("The relation %q doesn't support or allow READ operations, as it is %s", t.name, why)
 		}
 		s.tables = append(s.tables, t.name)
+		if w.schedule.Start.Drills {
+			s.of = append(s.of, w.copiesTable(i))
+		}
 		for k := range w.shards {
 			if w.shards[k].table == i {
 				s.nodes |= w.shards[k].primaryOn()
@@ -149,6 +155,9 @@ func (w *world) createSnapshot(in, name string, rest []string, d *daemon, held b
 		}
 	}
 	s.due = w.now + w.rnd.span(500, w.schedule.Start.Takes)
+	if w.schedule.Start.Drills {
+		w.flaws(&s)
+	}
 	w.judge.beginsSnapshot(w, d, r, &s, held)
 	f.snapshots = append(f.snapshots, s)
 	return nil
@@ -190,6 +199,9 @@ func (w *world) dropSnapshot(in, name string) error {
 	}
 	if w.unreadable(r) {
 		return rejected("[%s] could not read repository data from index blob", in)
+	}
+	if w.keepsFrom(in, name) {
+		return rejected("cannot delete snapshot during a restore in progress in [%s:%s]", in, name)
 	}
 	f := w.folderOf(r.folder)
 	before := len(f.snapshots)

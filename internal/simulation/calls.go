@@ -41,6 +41,9 @@ func (d *daemon) call(c call) callFault {
 	if b := w.stored.record.Backups; b != nil && (b.Running != nil || b.Due.Schedule != "") {
 		w.inBackup++
 	}
+	if b := w.stored.record.Backups; b != nil && b.Fetch != nil {
+		w.inDrill++
+	}
 	if w.changesDisks() {
 		w.inDisking++
 	}

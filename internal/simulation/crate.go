@@ -247,6 +247,7 @@ func (w *world) leave(l *slot) {
 		}
 	}
 	if !w.anyUp() {
+		w.losesRestores()
 		w.recovered, w.recoverDue = false, 0
 		was := w.enable.transient
 		w.enable.transient, w.enable.theirTransient = "", ""

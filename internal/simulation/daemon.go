@@ -9,6 +9,7 @@ import (
 
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/fetch"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/rollout"
 	"stevedore.dev/stevedore/ops/setting"
@@ -173,6 +174,7 @@ func (d *daemon) take() {
 		w.judge.tells(w, d)
 		w.judge.gaps(w, d)
 		w.judge.disksEnd(w, d)
+		w.judge.starves(w, d)
 	}
 	d.sleeps(wait, d.calm)
 }
@@ -240,10 +242,14 @@ func (d *daemon) turn() (millis, error) {
 	observed.Secrets, observed.Volumes = d.view.secretsOf(w.secretNames()), d.view.volumes
 	detailed := rollout.Detailed(&desired, &rec)
 	settings := setting.SettingsToRead(&desired, &rec, d.view.pods)
-	if db := &observed.Database; db.At.IsZero() || !slices.Equal(settings, db.SettingsAsked) || w.now-d.readAt >= readingAge || detailed && !db.TablesKnown || w.asksForBackups(db, &desired, &rec) {
+	if db := &observed.Database; db.At.IsZero() || !slices.Equal(settings, db.SettingsAsked) || w.now-d.readAt >= readingAge || detailed && !db.TablesKnown || w.asksForBackups(db, &desired, &rec) || w.asksForDrills(db, &desired, &rec) {
 		d.call(callRead)
+		w.leavesOut(fetch.Hidden(&rec), detailed)
 		d.read(db, d.view.pods, detailed)
 		w.readBackups(db, detailed, &desired, &rec)
+		w.readDrills(db, &desired, &rec)
+		w.judge.reads(w, d, db)
+		w.leavesOut(nil, false)
 		d.readAt, d.readState = w.now, w.stateAt
 		d.keep(db)
 		d.readSettings(settings)
@@ -331,6 +337,7 @@ func (d *daemon) save(entry *entry, next *model.Record) error {
 	if w.stored.record.Hold == nil && next.Hold != nil {
 		w.holdRecorded(d)
 	}
+	begins := w.stored.record.Operation == nil && next.Operation != nil
 	w.judge.begins(w, d, &w.stored.record, next)
 	w.judge.risks(w, d, &w.stored.record, next)
 	w.stored.exists, w.stored.version, w.stored.record = true, w.bump(kindRecord), *next
@@ -341,6 +348,7 @@ func (d *daemon) save(entry *entry, next *model.Record) error {
 		w.stored.record = w.throughJSON(next)
 	}
 	w.judge.recorded(w, &w.stored.record)
+	w.judge.recordsDrills(w, d, begins)
 	w.writesPins(d, next)
 	if err := d.after(f); err != nil {
 		d.doubt()

@@ -80,7 +80,7 @@ func (w *world) deliver() {
 
 // delivered: the receiver has it.
 func (j *judge) delivered(w *world, q queued) {
-	if q.status == model.StatusSuccess && q.reason != "SnapshotTaken" {
+	if q.status == model.StatusSuccess && !ofSnapshots[q.reason] {
 		j.success = append(j.success, q.revision)
 	}
 }

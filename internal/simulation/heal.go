@@ -137,6 +137,9 @@ func (w *world) goesOn() string {
 
 // gone says that a shard of a table has no whole copy any more that counts.
 func (w *world) gone(table int, counts func(*replica) bool) bool {
+	if t := &w.tables[table]; t.source != "" && !t.came {
+		return false // it never was there
+	}
 	for i := range w.shards {
 		s := &w.shards[i]
 		if s.table != table || !s.allocated {

@@ -18,6 +18,7 @@ const oursPrefix = "stevedore-"
 type judgedBackups struct {
 	snapshotAsked map[string]millis // by schedule: when a daemon last asked for one
 	droppedAt     millis            // when a daemon last dropped one
+	judgedDrills
 }
 
 // scheduleOf is the schedule in the name of a daemon's snapshot; "" for another one.
@@ -89,6 +90,7 @@ func (j *judge) drops(w *world, d *daemon, in, name string) {
 	}
 	j.quietly(w, d, name)
 	j.droppedAt = w.now
+	j.dropsProven(w, c, in, name)
 	if r == nil || w.byHand >= d.acted {
 		return
 	}
@@ -259,7 +261,7 @@ func (w *world) windowIn(text string, from, to millis) bool { return w.nextWindo
 
 // snapshotsSince: a window has come, or daemons have asked for a snapshot, or dropped one.
 func (w *world) snapshotsSince(at millis) bool {
-	since := w.schedule.Start.Backups && w.judge.droppedAt >= at
+	since := w.schedule.Start.Backups && max(w.judge.droppedAt, w.judge.restoredAt) >= at
 	for _, asked := range w.judge.snapshotAsked {
 		since = since || asked >= at
 	}

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func (j *judge) converged(w *world, words bool) string {
 	if claim := w.onOthers(c); claim != "" {
 		return why("%s is not of %v", claim, c.volumes)
 	}
-	if lacks := j.backupsLack(w, c); lacks != "" {
+	if lacks := cmp.Or(j.backupsLack(w, c), j.drillsLack(w)); lacks != "" {
 		return lacks
 	}
 	if plain(w.enable.persistent) != plain(w.enable.theirs) {

@@ -32,6 +32,7 @@ func (j *judge) reported(w *world, d *daemon, r *model.Report) {
 	}
 	j.ends(w, d, r)
 	j.saysBackups(w, d, r)
+	j.saysDrills(w, d, r)
 	j.expanded(w, d, r)
 	j.disksRemoved(w, d, r)
 	j.resized(w, d, r)

@@ -213,12 +213,12 @@ func (w *world) happenItems() {
 
 // faultAt is what meets a daemon's call.
 func (w *world) faultAt(d *daemon, c call) callFault {
-	if w.began < 0 || c == callTurn && w.inOperation+w.inRecreation+w.inReplacement+w.inDisking+w.inBackup == 0 {
+	if w.began < 0 || c == callTurn && w.inOperation+w.inRecreation+w.inReplacement+w.inDisking+w.inBackup+w.inDrill == 0 {
 		return noFault
 	}
 	for i := 0; i < len(w.left); i++ {
 		it := w.left[i]
-		if it.timed() || it.Recreating > w.inRecreation || it.Replacing > w.inReplacement || it.Disking > w.inDisking || it.Backing > w.inBackup || w.inOperation < it.Call && !(w.schedule.Start.Early && w.stored.record.ClusterID == "") {
+		if it.timed() || it.Recreating > w.inRecreation || it.Replacing > w.inReplacement || it.Disking > w.inDisking || it.Backing > w.inBackup || it.Drilling > w.inDrill || w.inOperation < it.Call && !(w.schedule.Start.Early && w.stored.record.ClusterID == "") {
 			continue
 		}
 		if it.What < killBefore {
@@ -297,7 +297,7 @@ func (w *world) happen(it Item, d *daemon) {
 		}
 	case createTable:
 		w.judge.disturbed = w.now
-		if w.recovered && w.master >= 0 && len(w.tables) < 8 {
+		if w.recovered && w.master >= 0 && w.common() < 8 {
 			w.addTable("doc.n"+strconv.Itoa(len(w.tables)), replicaChoices[it.A%len(replicaChoices)], 1+it.B%2, w.versionOf(&w.slots[w.master]))
 		}
 	case alterReplicas:
@@ -327,8 +327,8 @@ func (w *world) happen(it Item, d *daemon) {
 		w.excludesNode("somebodys-" + strconv.Itoa(it.A))
 	case filterTable:
 		w.judge.disturbed = w.now
-		if len(w.tables) > 0 && w.master >= 0 {
-			w.tables[it.A%len(w.tables)].excludeNames = w.slots[w.used[it.B%len(w.used)]].nodeName
+		if w.common() > 0 && w.master >= 0 {
+			w.tables[it.A%w.common()].excludeNames = w.slots[w.used[it.B%len(w.used)]].nodeName
 			w.reroute = max(w.now, 1)
 		}
 	case denySystem:

@@ -20,6 +20,7 @@ type backupPlan struct {
 	Keep, AtLeast int
 	Delay, Newer  int // seconds: maxDelay and snapshotNewerThan
 	Skip          bool
+	Drill, Most   int // minutes between drills, 0 for none; how many MiB one restores, 0 for all
 }
 
 // ofBackups are what meets snapshots, at a time or at a call of a daemon while one is taken.
@@ -76,6 +77,9 @@ func (s *Start) firstBackups() *definition.Backups {
 	if p.Second > 0 {
 		b.Schedules = append(b.Schedules, definition.BackupSchedule{Name: "some", Cron: everyMinutes(p.Second), Keep: 1, Tables: []string{tableNames[0]}})
 	}
+	if p.Drill > 0 {
+		b.Drill = &definition.Drill{Cron: everyMinutes(p.Drill), MaxBytes: int64(p.Most) << 20}
+	}
 	if p.Skip {
 		b.Unreadable = definition.UnreadableSkip
 	}
@@ -101,6 +105,9 @@ func (c *commit) changeBackups() *definition.Backups {
 // happenToBackups: people push other schedules, ask for snapshots and drop them, and the store fails. It is
 // false for what has nothing to do with snapshots.
 func (w *world) happenToBackups(it Item, c commit, lag millis) bool {
+	if w.happenToDrills(it, c, lag) {
+		return true
+	}
 	if it.What < pushSchedules || it.What > dropRepositoryByHand && it.What < awayStore || it.What > loseKeys {
 		return false
 	}
@@ -118,8 +125,8 @@ func (w *world) happenToBackups(it Item, c commit, lag millis) bool {
 		}
 		w.command(model.Commands{BackupAt: at}, it)
 	case closeTable:
-		if len(w.tables) > 0 {
-			t := &w.tables[it.A%len(w.tables)]
+		if w.common() > 0 {
+			t := &w.tables[it.A%w.common()]
 			t.closed = !t.closed
 			w.say("table %s is closed: %t", t.name, t.closed)
 		}
@@ -243,5 +250,8 @@ func (w *world) wantsBackups(c *commit) {
 	b := c.changeBackups()
 	for i := range b.Schedules {
 		b.Schedules[i].Cron = everyMinutes(10)
+	}
+	if b.Drill != nil {
+		b.Drill = &definition.Drill{Cron: "0 0 1 1 *"}
 	}
 }

@@ -35,19 +35,15 @@ func (w *world) scaleByHand(it Item) {
 }
 
 func (w *world) alterReplicas(it Item) {
-	if len(w.tables) == 0 || w.master < 0 || !w.recovered {
+	if w.common() == 0 || w.master < 0 || !w.recovered {
 		return
 	}
 	w.judge.disturbed = w.now
-	t := &w.tables[it.A%len(w.tables)]
+	t := &w.tables[it.A%w.common()]
 	choice := replicaChoices[it.B%len(replicaChoices)]
-	keep := *t
-	w.addTable("", choice, 0, "")
-	next := w.tables[len(w.tables)-1]
-	w.tables = w.tables[:len(w.tables)-1]
-	t = &w.tables[it.A%len(w.tables)]
-	*t = keep
+	next := tableOf("", choice, "")
 	t.replicas, t.low, t.high, t.fixed = next.replicas, next.low, next.high, next.fixed
+	w.reroute, w.dueKnown = max(w.now, 1), false
 	w.say("table %s: number_of_replicas = %s", t.name, choice)
 }
 

@@ -143,12 +143,12 @@ func (t *table) routing() string {
 
 // changeTable is a person's ALTER TABLE of what CrateDB does with the table's shards.
 func (w *world) changeTable(it Item) {
-	if len(w.tables) == 0 || w.master < 0 || !w.recovered {
+	if w.common() == 0 || w.master < 0 || !w.recovered {
 		return
 	}
 	w.judge.disturbed = w.now
 	w.reroute = max(w.now, 1)
-	t := &w.tables[it.A%len(w.tables)]
+	t := &w.tables[it.A%w.common()]
 	before := t.pin
 	defer func() { w.pinned(t, before) }()
 	switch it.What {
@@ -204,5 +204,5 @@ func (w *world) fillDisks(it Item) {
 
 // dropShards: people drop tables that are lost.
 func (w *world) dropShards(of []bool) {
-	w.shards = slices.DeleteFunc(w.shards, func(s shard) bool { return of[s.table] })
+	w.shards = slices.DeleteFunc(w.shards, func(s shard) bool { return of[s.table] && !w.tables[s.table].drill })
 }

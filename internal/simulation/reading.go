@@ -98,7 +98,7 @@ func (d *daemon) read(db *model.Database, pods []model.Pod, detailed bool) {
 	w.readHealth(db, old)
 	db.UnreplicatedKnown, db.Unreplicated = true, old.Unreplicated[:0]
 	for i := range w.tables {
-		if t := &w.tables[i]; t.fixed && t.low == 0 && !t.denied {
+		if t := &w.tables[i]; t.fixed && t.low == 0 && !t.denied && !t.hidden {
 			db.Unreplicated = append(db.Unreplicated, t.name)
 		}
 	}
@@ -181,7 +181,7 @@ func (w *world) readNodes(db *model.Database, at *nodesAt) {
 	}
 	for i := range w.shards {
 		s := &w.shards[i]
-		if w.tables[s.table].denied {
+		if t := &w.tables[s.table]; t.denied || t.hidden && w.detailed {
 			continue
 		}
 		lacks := w.wants[s.table] + 1
@@ -212,7 +212,7 @@ var zoneAttributes = [3]map[string]string{{"zone": "a"}, {"zone": "b"}, {"zone":
 func (w *world) readHealth(db *model.Database, old *model.Database) {
 	h := model.Health{Colour: model.Green, Rows: len(w.tables), Tables: old.Health.Tables[:0]}
 	for i := range w.tables {
-		if w.tables[i].denied {
+		if w.tables[i].denied || w.tables[i].hidden {
 			continue
 		}
 		colour, missing, under := w.health(i, w.wants[i])
@@ -235,7 +235,7 @@ func (w *world) readDetail(db *model.Database, at *nodesAt) {
 	}
 	for i := range w.tables {
 		t := &w.tables[i]
-		if t.denied || !db.TablesKnown {
+		if t.denied || t.hidden || !db.TablesKnown {
 			continue
 		}
 		seen := model.Table{
@@ -315,7 +315,7 @@ func (w *world) readStuck(db *model.Database) {
 		s := &w.shards[i]
 		for j := range s.copies {
 			c := &s.copies[j]
-			if w.tables[s.table].denied || c.state != started || w.allowed(&w.tables[s.table], &w.slots[c.slot]) || len(db.Stuck) >= 20 {
+			if w.tables[s.table].denied || w.tables[s.table].hidden || c.state != started || w.allowed(&w.tables[s.table], &w.slots[c.slot]) || len(db.Stuck) >= 20 {
 				continue
 			}
 			db.Stuck = append(db.Stuck, model.Explanation{

@@ -48,6 +48,9 @@ type Start struct {
 	Backups bool
 	Takes   millis
 	Plan    backupPlan
+	// Drills: snapshots are tried, and tables of them restored; each shard takes Comes at most.
+	Drills bool
+	Comes  millis
 }
 
 // Item happens at a time after the beginning or, with a Call, at that call of a
@@ -60,11 +63,14 @@ type Item struct {
 	Replacing  int // while volumes are replaced
 	Disking    int // while disks come or go
 	Backing    int // while a snapshot is due or is taken
+	Drilling   int // while tables are restored into a cluster that runs
 	A, B       int
 }
 
 // timed: it happens at a time, not at a call.
-func (i *Item) timed() bool { return i.Call == 0 && i.Recreating+i.Replacing+i.Disking+i.Backing == 0 }
+func (i *Item) timed() bool {
+	return i.Call == 0 && i.Recreating+i.Replacing+i.Disking+i.Backing+i.Drilling == 0
+}
 
 // What happens.
 type What uint8
@@ -132,6 +138,9 @@ const (
 	writeForeign
 	dropSnapshotByHand
 	dropRepositoryByHand
+	pushDrill
+	fetchCommand
+	dropTableByHand
 	// Kubernetes and machines.
 	evict
 	drainNode
@@ -158,6 +167,7 @@ const (
 	lagListing
 	rotateKeys
 	loseKeys
+	breakSnapshot
 	// At a call.
 	killBefore
 	killAfter
@@ -181,10 +191,11 @@ var whatNames = [whats]string{
 	"push: other CPU and memory", "push: more disks", "push: fewer disks", "push: the number of disks before", "pods may not be resized for a while",
 	"claims may not be deleted for a while", "nobody knows whether claims may be deleted",
 	"push: other spec.backups", "push: no spec.backups, or some", "a snapshot is asked for by command", "a table is closed, or opened", "somebody else writes snapshots into the folder", "a snapshot is dropped by hand", "the repository is dropped by hand",
+	"push: another drill, or none", "a drill or a restore of tables is asked for by command", "a table is dropped by hand",
 	"a pod is evicted", "Kubernetes nodes are drained", "a Kubernetes node dies", "a process dies", "a volume is lost", "a pod sticks in terminating",
 	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends", "the receiver takes no report", "the receiver's answer is lost", "a readiness probe fails", "exec fails in pods", "a view of the database is not read",
 	"a claim grows no more", "the disruption controller stalls", "the garbage collector stalls", "a kubelet gives no more",
-	"the store of snapshots fails", "the store of snapshots does not answer", "sys.snapshots is behind", "the keys of the store change", "the Secret of the store is gone",
+	"the store of snapshots fails", "the store of snapshots does not answer", "sys.snapshots is behind", "the keys of the store change", "the Secret of the store is gone", "files of a snapshot are gone",
 	"killed before a call", "killed after a call", "409", "429", "time-out after success", "the process stands still", "refused by a webhook",
 }
 
@@ -204,6 +215,8 @@ func (i Item) String() string {
 		when = fmt.Sprintf("at call %d of a replacement", i.Replacing)
 	case i.Backing > 0:
 		when = fmt.Sprintf("at call %d while a snapshot is due or taken", i.Backing)
+	case i.Drilling > 0:
+		when = fmt.Sprintf("at call %d while tables are restored", i.Drilling)
 	case i.Disking > 0:
 		when = fmt.Sprintf("at call %d while disks change", i.Disking)
 	}
@@ -220,7 +233,7 @@ func (s Schedule) String() string {
 	for _, o := range []struct {
 		on   bool
 		word string
-	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.JSON, "the record as JSON"}, {s.Start.Swaps, "volumes are replaced"}, {s.Start.NoRight, "without the right to delete claims"}, {s.Start.Compute, "CPU and memory change"}, {s.Start.Disks > 0, fmt.Sprintf("%d disks", s.Start.Disks)}, {s.Start.Backups, fmt.Sprintf("snapshots of at most %d ms by %+v", s.Start.Takes, s.Start.Plan)}} {
+	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.JSON, "the record as JSON"}, {s.Start.Swaps, "volumes are replaced"}, {s.Start.NoRight, "without the right to delete claims"}, {s.Start.Compute, "CPU and memory change"}, {s.Start.Disks > 0, fmt.Sprintf("%d disks", s.Start.Disks)}, {s.Start.Backups, fmt.Sprintf("snapshots of at most %d ms by %+v", s.Start.Takes, s.Start.Plan)}, {s.Start.Drills, fmt.Sprintf("drills whose shards take at most %d ms", s.Start.Comes)}} {
 		if o.on {
 			b.WriteString(", " + o.word)
 		}
@@ -392,6 +405,12 @@ func NewSchedule(seed uint64) Schedule {
 	}
 	if seed >= backing && r.oneIn(2) {
 		s.backs(&r)
+	}
+	if seed >= drilling && r.oneIn(2) {
+		if !s.Start.Backups {
+			s.backs(&r)
+		}
+		s.drills(&r)
 	}
 	return s
 }

@@ -56,6 +56,9 @@ func (s *session) exec(statement string, arguments []any) error {
 	if done, err := w.execBackup(d, statement, arguments); done {
 		return err
 	}
+	if done, err := w.execDrill(d, statement); done {
+		return err
+	}
 	quoted := strings.Split(statement, `"`)
 	switch {
 	case strings.HasPrefix(statement, "SET GLOBAL "):
@@ -151,8 +154,9 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		return nil, err
 	}
 	d.checked = w.now
-	var rows [][]string
+	rows, known := w.drillStrings(query)
 	switch {
+	case known:
 	case strings.Contains(query, "['allocation']['enable'] FROM sys.cluster"):
 		d.looked.allocation = w.enable.effective("all")
 		rows = [][]string{{d.looked.allocation}}
@@ -254,7 +258,6 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 			}
 		}
 	default:
-		known := false
 		if rows, known = w.backupStrings(query, arguments); !known {
 			w.violate("world", "the simulation does not know the query %q", query)
 		}

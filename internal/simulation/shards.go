@@ -1,6 +1,10 @@
 package simulation
 
-import "stevedore.dev/stevedore/internal/cratesim/allocation"
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
+)
 
 type table struct {
 	name      string
@@ -12,6 +16,7 @@ type table struct {
 	of        string
 	denied    bool // `system` is not shown it
 	closed    bool
+	origin
 	tableSettings
 	// theirs are the include and require as people have set them, since theirsAt.
 	theirs      pin
@@ -29,6 +34,8 @@ type shard struct {
 	copies     []replica
 	delayUntil millis
 	bytes      int64
+	fetched    fetchState
+	fetchFrom  millis
 }
 
 type copyState uint8
@@ -215,6 +222,9 @@ func (w *world) happenShards() {
 			c.due, dirty = 0, true
 			switch c.state {
 			case initializing:
+				if s.fetched == fetching && !w.fetches(s, c) {
+					continue
+				}
 				c.state, c.synced = started, true
 				s.allocated = true
 			case relocating:
@@ -230,6 +240,7 @@ func (w *world) happenShards() {
 		// One that moves nothing makes no new version in CrateDB: here it does.
 		w.changes()
 		w.allocate()
+		w.endsRestores()
 	}
 }
 
@@ -258,7 +269,8 @@ func (w *world) health(index, wanted int) (colour, missing, under int) {
 	return colour, missing, under
 }
 
-func (w *world) addTable(name, replicas string, shards int, version string) {
+// tableOf is one that people make.
+func tableOf(name, replicas, version string) table {
 	t := table{name: name, replicas: replicas, created: version}
 	switch replicas {
 	case "0-1":
@@ -273,9 +285,24 @@ func (w *world) addTable(name, replicas string, shards int, version string) {
 		t.fixed = true
 		t.low = int(replicas[0] - '0')
 	}
-	w.tables = append(w.tables, t)
+	return t
+}
+
+func (w *world) addTable(name, replicas string, shards int, version string) {
+	t := tableOf(name, replicas, version)
+	t.origin = origin{made: w.now, operations: int64(100 * (len(w.tables) + 1))}
+	at := len(w.tables)
+	if w.schedule.Start.Drills {
+		at = w.common()
+		for i := range w.shards {
+			if w.shards[i].table >= at {
+				w.shards[i].table++
+			}
+		}
+	}
+	w.tables = slices.Insert(w.tables, at, t)
 	for i := range shards {
-		w.shards = append(w.shards, shard{table: len(w.tables) - 1, id: i, bytes: int64(1+w.rnd.below(50)) << 20})
+		w.shards = append(w.shards, shard{table: at, id: i, bytes: int64(1+w.rnd.below(50)) << 20})
 	}
 	w.reroute, w.dueKnown = max(w.now, 1), false
 }

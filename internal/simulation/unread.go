@@ -49,7 +49,7 @@ func (w *world) slow(query string) error {
 
 // deny hides a table from `system`, or shows it all again.
 func (w *world) deny(it Item) {
-	if len(w.tables) == 0 || w.master < 0 || !w.recovered {
+	if w.common() == 0 || w.master < 0 || !w.recovered {
 		return
 	}
 	if it.B%4 == 3 {
@@ -59,7 +59,7 @@ func (w *world) deny(it Item) {
 		w.say("system is shown all tables again")
 		return
 	}
-	t := &w.tables[it.A%len(w.tables)]
+	t := &w.tables[it.A%w.common()]
 	t.denied = true
 	w.say("system is not shown table %s any more", t.name)
 }

@@ -44,6 +44,7 @@ type world struct {
 	people
 	delivery
 	repositories
+	restores
 	judge judge
 
 	daemons []*daemon
@@ -61,6 +62,8 @@ type world struct {
 	inDisking int
 	// inBackup counts them while a snapshot of ours is recorded, or due.
 	inBackup int
+	// inDrill counts them while tables are restored.
+	inDrill int
 	// rightMissing: the daemons may not delete claims; whether they may is not known until rightUnknown.
 	rightMissing bool
 	rightUnknown millis
