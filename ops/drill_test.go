@@ -306,3 +306,17 @@ func TestADrillOfATableThatNeverComesEnds(t *testing.T) {
 	assert.Equal(t, 15, w.newestTaken().Proof.Restored)
 	assert.Empty(t, w.restored)
 }
+
+// The node that answered first was behind, or the repository held the statement until later.
+func TestWhatIsLeftOfADrillIsFoundLater(t *testing.T) {
+	w := drilledWorld(t)
+	w.calm(200)
+	table := strings.TrimSuffix(model.ScratchSchema(w.record.ClusterID, w.newestTaken().Name), "$1") + "doc.t3"
+	w.restored = map[string]int{table: 0, "stevedore_drill_of_somebody.t1": 0}
+	w.calm(60)
+	w.now = time.Date(2026, 3, 5, 12, 0, 1, 0, time.UTC)
+	w.calm(200)
+	assert.Equal(t, []string{"stevedore_drill_of_somebody.t1"}, slices.Collect(maps.Keys(w.restored)))
+	assert.Equal(t, 1, reported(w, "DrillFound"))
+	assert.Len(t, w.taken(), 2, "the snapshot that was due is taken")
+}

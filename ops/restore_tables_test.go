@@ -176,3 +176,19 @@ func TestACommandForADrillTriesASnapshotAtOnce(t *testing.T) {
 	assert.Empty(t, w.restored)
 	assert.Equal(t, 25, w.record.Backups.Fetched.Done)
 }
+
+// No pod goes while a table is red: an operation that has begun would wait for it for ever.
+func TestTablesThatDidNotComeAreDroppedDuringAnOperation(t *testing.T) {
+	w := asksFor(t, "old", "doc.t3")
+	w.needs = 1_000_000
+	w.drilling()
+	w.template, w.desired.Revision = "t2", "rev-t2"
+	w.desired.Operations.StableFor = 90 * time.Second
+	afterTurns(t, w, 10)
+	w.ahead(w.desired.Backups.MaxDelay)
+	w.until(func() bool { return w.record.Operation != nil })
+	w.restored["old.t3"] = -1
+	w.until(func() bool { return len(w.dropped) > 0 })
+	assert.NotNil(t, w.record.Operation)
+	assert.Empty(t, w.restored)
+}

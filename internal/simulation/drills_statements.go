@@ -83,6 +83,9 @@ func (w *world) restoreTables(quoted []string, held bool) error {
 		if w.tableNamed(t.name) != nil {
 			return rejected("Relation '%s' already exists.", t.name)
 		}
+		if slices.ContainsFunc(made, func(o table) bool { return o.name == t.name }) {
+			return rejected("indices are renamed into the same index [%s]", t.name)
+		}
 		made, shards = append(made, t), append(shards, s.of[k].shards)
 	}
 	o := restoring{repository: repository, snapshot: snapshot, began: w.now}

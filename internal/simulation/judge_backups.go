@@ -229,12 +229,16 @@ func (j *judge) backupsLack(w *world, c *commit) string {
 	if o := w.taking(); o != nil {
 		return "a snapshot is being taken"
 	}
+	proven := 0 // so many more stay
+	if c.backups.Drill != nil {
+		proven = c.backups.KeepAtLeast
+	}
 	for _, of := range c.backups.Schedules {
 		window := w.lastWindow(of.Cron, c.visible)
 		if window > j.snapshotAsked[of.Name] {
 			return "the last window of a schedule was not taken"
 		}
-		if why := w.keepsTooMany(r, of.Name, of.Keep, max(of.Keep, c.backups.KeepAtLeast), of.KeepFor); why != "" {
+		if why := w.keepsTooMany(r, of.Name, of.Keep, max(of.Keep, c.backups.KeepAtLeast)+proven, of.KeepFor); why != "" {
 			return why
 		}
 	}

@@ -250,6 +250,9 @@ func (w *world) wantsBackups(c *commit) {
 	b := c.changeBackups()
 	for i := range b.Schedules {
 		b.Schedules[i].Cron = everyMinutes(10)
+		if w.schedule.Start.Drills {
+			b.Schedules[i].Cron = everyMinutes(20) // a table that never comes is waited for so long
+		}
 	}
 	if b.Drill != nil {
 		b.Drill = &definition.Drill{Cron: "0 0 1 1 *"}

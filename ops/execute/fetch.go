@@ -79,9 +79,11 @@ func fetchTables(ctx context.Context, a model.Action, t Tools) (model.Result, er
 	return model.Result{Message: fmt.Sprintf("%d table(s) are being fetched", len(targets))}, nil
 }
 
-// dropFetched drops tables that a restore has made: all of a drill, else those that have not all primaries.
+// dropFetched drops tables that a restore has made: all of a drill, else those that have not all primaries. It has not
+// succeeded while CrateDB still works on a RESTORE SNAPSHOT, which a repository that does not answer holds: nothing ends
+// that, and it makes the tables whenever the repository answers again.
 func dropFetched(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
-	s, err := t.system(ctx, a)
+	s, err := t.answering(ctx, a, "RESTORE SNAPSHOT")
 	if err != nil {
 		return model.Result{}, err
 	}

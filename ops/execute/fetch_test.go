@@ -112,3 +112,13 @@ func TestATableOfADrillThatIsReadOnlyIsDropped(t *testing.T) {
 	require.Error(t, err, "the script refuses it again")
 	assert.Contains(t, strings.Join(s.told, "\n"), `SET ("blocks.read_only" = false)`)
 }
+
+// A repository that does not answer holds the statement, and it makes the tables whenever that answers again.
+func TestTablesAreNotDroppedForGoodWhileARestoreStillHasNoAnswer(t *testing.T) {
+	for _, a := range []model.Action{onTrial(model.ActionDropFetched, "doc.a"), under("old", restoring(model.ActionDropFetched, "doc.a"))} {
+		s := newScript("system/real")
+		s.replies = map[string][][][]string{"sys.jobs": {{{`RESTORE SNAPSHOT "` + repository + `"."` + restoredSnapshot + `" TABLE "doc"."a"`}}}}
+		_, err := execute.Run(t.Context(), a, backupTools(s, &listing{}))
+		require.ErrorContains(t, err, "still works on an earlier RESTORE SNAPSHOT")
+	}
+}

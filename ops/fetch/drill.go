@@ -149,16 +149,22 @@ func prove(t *pass.Pass, f *model.Fetch) {
 	t.Report(r)
 }
 
-// Leftover finds tables of a drill of which the record was lost: their schema follows from a snapshot of ours.
+// Leftover finds tables of a drill of which the record was lost: their schema follows from a snapshot of ours. The
+// node that answered first may have been behind, and a statement that the repository holds makes them later: so each
+// reading for a snapshot that is due is searched, too.
 func Leftover(t *pass.Pass) {
 	b, db := t.Record.Backups, &t.Observed.Database
-	if b.Fetch != nil || !db.Restore.Known || b.Listed.IsZero() {
+	if b.Fetch != nil || b.Listed.IsZero() {
 		return
+	}
+	tables := db.Restore.Tables
+	for i := range db.Facts {
+		tables = append(slices.Clip(tables), db.Facts[i].Name)
 	}
 	for _, k := range b.Taken {
 		var found []string
-		for _, table := range db.Restore.Tables {
-			if of, ours := model.ScratchOf(t.Record.ClusterID, k.Name, table); ours {
+		for _, table := range tables {
+			if of, ours := model.ScratchOf(t.Record.ClusterID, k.Name, table); ours && !slices.Contains(found, of) {
 				found = append(found, of)
 			}
 		}

@@ -37,6 +37,8 @@ func follow(t *pass.Pass, f *model.Fetch) {
 		f.Suspect = time.Time{}
 	case len(left) == 0:
 		come(t, f, nil)
+	case !f.Drill && away(t) != "":
+		f.Suspect = time.Time{} // they may have come, and be back with their node
 	case f.Suspect.IsZero():
 		f.Suspect = t.Now
 	case t.Elapsed(f.Suspect) >= suspected:

@@ -76,9 +76,10 @@ func Step(t *pass.Pass) {
 }
 
 // drop drops what came of a drill, or what did not come of a restore. A table of the latter may have come, and lost
-// its shards with a node since: that node brings them back.
+// its shards with a node since: that node brings them back. An operation that has begun does not hold it up: while these
+// tables are red no pod may go.
 func drop(t *pass.Pass, f *model.Fetch) {
-	if why := busy(t); why != "" && !f.Drill {
+	if why := away(t); why != "" && !f.Drill {
 		said(t, f, "tables that did not come are dropped later: "+why)
 		return
 	}
@@ -104,14 +105,25 @@ func said(t *pass.Pass, f *model.Fetch, progress string) {
 	t.Wait(gates.TablesRestored(f.Snapshot, f.Done, f.Of, progress))
 }
 
-// busy is what else goes on, which a drill keeps out of the way of, and before which no restore begins; "" for
-// nothing.
-func busy(t *pass.Pass) string {
-	b, db := t.Record.Backups, &t.Observed.Database
+// away is why it is not known which tables of a restore have come; "" where it is.
+func away(t *pass.Pass) string {
 	nodes := t.Nodes(t.Record.Sets)
 	switch {
 	case t.Suspending || len(t.Record.Suspended) > 0:
 		return "the cluster is suspended"
+	case nodes.Joined < nodes.Wanted:
+		return "not all nodes are there: " + nodes.NotJoined
+	}
+	return ""
+}
+
+// busy is what else goes on, which a drill keeps out of the way of, and before which no restore begins; "" for
+// nothing.
+func busy(t *pass.Pass) string {
+	b, db := t.Record.Backups, &t.Observed.Database
+	switch {
+	case t.Suspending || len(t.Record.Suspended) > 0:
+		return away(t)
 	case t.Desired.Backups == nil:
 		return "the definition has no spec.backups any more"
 	case t.Record.Operation != nil:
@@ -122,8 +134,8 @@ func busy(t *pass.Pass) string {
 		return "snapshot " + b.Running.Name + " is being taken"
 	case b.Due.Schedule != "":
 		return "the snapshot of schedule " + b.Due.Schedule + " is due"
-	case nodes.Joined < nodes.Wanted:
-		return "not all nodes are there: " + nodes.NotJoined
+	case away(t) != "":
+		return away(t)
 	case len(snapshots.Versions(db)) != 1:
 		return "the nodes run more than one version"
 	case b.Fetch != nil && b.Fetch.Drill && db.Health.Colour == model.Red:
