@@ -224,3 +224,26 @@ func TestASnapshotThatIsLateWaitsForANodeThatIsAwayDuringAnOperation(t *testing.
 	w.calm(2000)
 	assert.NotEmpty(t, w.taken())
 }
+
+// No pod goes while a snapshot is recorded, and what it waits for may come of the operation alone.
+func TestASnapshotThatNobodyCanAskForHoldsNoOperationUp(t *testing.T) {
+	for name, hinders := range map[string]func(w *world){
+		"the repository was dropped, and somebody has created it again": func(w *world) { w.record.Backups.Repository.Settings, w.record.Backups.Repository.Nodes = "", "" },
+		"it is not known which snapshots there are":                     func(w *world) { w.mute, w.record.Backups.Listed = true, time.Time{} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := backedUpWorld(t, func(b *definition.Backups) { b.MaxDelay = time.Minute })
+			w.desired.Operations.StableFor = 90 * time.Second
+			w.template, w.desired.Revision = "t2", "rev-t2"
+			for i := 0; w.record.Operation == nil || w.record.Operation.Step != model.StepNext; i++ {
+				require.Less(t, i, 600)
+				afterTurns(t, w, 1)
+			}
+			w.record.Backups.Running = &model.RunningSnapshot{Name: model.SnapshotName("often", w.now), Schedule: "often", Began: w.now}
+			hinders(w)
+			afterTurnsOf(w, 2000)
+			assert.Equal(t, "t2", w.pods["crate-data-hot-c-2"].template)
+			assert.GreaterOrEqual(t, reported(w, "SnapshotFailed"), 1)
+		})
+	}
+}

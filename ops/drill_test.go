@@ -320,3 +320,19 @@ func TestWhatIsLeftOfADrillIsFoundLater(t *testing.T) {
 	assert.Equal(t, 1, reported(w, "DrillFound"))
 	assert.Len(t, w.taken(), 2, "the snapshot that was due is taken")
 }
+
+// CrateDB changes no repository while it restores from it: with the record lost it is known again before that.
+func TestADrillOfALostRecordIsFoundThoughTheRepositoryIsInUse(t *testing.T) {
+	for name, unseen := range map[string]int{"readings show it": 0, "CrateDB refuses to change it": 8} {
+		t.Run(name, func(t *testing.T) {
+			w := drilledWorld(t)
+			w.needs = 1_000_000
+			w.drilling()
+			w.record.Backups, w.unseen = nil, unseen
+			afterTurnsOf(w, 60)
+			assert.Empty(t, w.restored)
+			assert.Equal(t, 1, reported(w, "DrillFound"))
+			assert.NotEmpty(t, w.record.Backups.Repository.Settings, "and then it is verified")
+		})
+	}
+}

@@ -235,6 +235,12 @@ func (w *world) closedToSnapshots(table int) string {
 // readListing is sys.snapshots.
 func (w *world) readListing(db *model.Database, listing bool) {
 	db.Snapshots = 0
+	if w.schedule.Seed >= drilling {
+		db.RepositoriesKnown = true // schedules that are older than this have no such list
+		for i := range w.known {
+			db.Repositories = append(db.Repositories, w.known[i].name)
+		}
+	}
 	if len(w.known) == 0 {
 		db.SnapshotsKnown, db.Listed = true, db.At
 		return

@@ -113,8 +113,8 @@ func (w *world) fetchedTable(c *taken, snapshot, schema string, held bool) table
 		t.origin.operations = 0
 	}
 	t.name = own + "." + name
-	if data := w.dataMembers(); w.healed && t.low >= data {
-		t.replicas, t.low, t.high, t.fixed = "0-1", 0, 1, false // whoever asks for it has so few nodes
+	if w.healed && t.low > 0 {
+		t.replicas, t.low, t.high, t.fixed = "0-1", 0, 1, false // people have done so with the others, whatever fits
 	}
 	return t
 }

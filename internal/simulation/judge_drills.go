@@ -3,12 +3,16 @@ package simulation
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"stevedore.dev/stevedore/ops/model"
 )
 
 // ofSnapshots are the reasons of reports whose success is none of a revision.
 var ofSnapshots = map[string]bool{"SnapshotTaken": true, "SnapshotProven": true, "SnapshotTried": true, "TablesRestored": true}
+
+// yieldsFor is how long an operation waits for a drill.
+const yieldsFor = time.Minute - time.Second
 
 // judgedDrills is what the judge remembers of restores.
 type judgedDrills struct {
@@ -23,8 +27,8 @@ type judgedDrills struct {
 // restores: a daemon asks for tables of a snapshot.
 func (j *judge) restores(w *world, d *daemon) {
 	j.restoredAt = w.now
-	if w.commits[d.want].backups == nil {
-		w.violate("H", "tables are asked for, and the definition has no snapshots")
+	if b := w.stored.record.Backups; w.commits[d.want].backups == nil && b != nil && b.Fetch != nil && b.Fetch.Drill {
+		w.violate("H", "tables are asked for on trial, and the definition has no snapshots")
 	}
 	j.quietly(w, d, "a restore")
 }
@@ -91,6 +95,9 @@ func (j *judge) recordsDrills(w *world, d *daemon, begins bool) {
 	}
 	db := &d.observed.Database
 	if !begins || w.stored.record.Operation.Kind == model.OperationBootstrap || db.Contact != model.Yes || db.MasterNode == "" || w.master < 0 {
+		return
+	}
+	if f := w.stored.record.Backups; f != nil && f.Fetch != nil && !f.Fetch.Since.IsZero() && w.now.time().Sub(f.Fetch.Since) >= yieldsFor {
 		return
 	}
 	for i := range w.tables {

@@ -20,7 +20,6 @@ type backupPlan struct {
 	Keep, AtLeast int
 	Delay, Newer  int // seconds: maxDelay and snapshotNewerThan
 	Skip          bool
-	Drill, Most   int // minutes between drills, 0 for none; how many MiB one restores, 0 for all
 }
 
 // ofBackups are what meets snapshots, at a time or at a call of a daemon while one is taken.
@@ -77,8 +76,8 @@ func (s *Start) firstBackups() *definition.Backups {
 	if p.Second > 0 {
 		b.Schedules = append(b.Schedules, definition.BackupSchedule{Name: "some", Cron: everyMinutes(p.Second), Keep: 1, Tables: []string{tableNames[0]}})
 	}
-	if p.Drill > 0 {
-		b.Drill = &definition.Drill{Cron: everyMinutes(p.Drill), MaxBytes: int64(p.Most) << 20}
+	if s.Drill > 0 {
+		b.Drill = &definition.Drill{Cron: everyMinutes(s.Drill), MaxBytes: int64(s.Most) << 20}
 	}
 	if p.Skip {
 		b.Unreadable = definition.UnreadableSkip

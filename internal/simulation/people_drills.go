@@ -27,10 +27,10 @@ func (s *Schedule) drills(r *random) {
 	s.Start.Drills = true
 	s.Start.Comes = []millis{2 * second, 10 * second, 40 * second, 90 * second}[r.below(4)]
 	if !r.oneIn(4) {
-		s.Start.Plan.Drill = r.between(1, 3)
+		s.Start.Drill = r.between(1, 3)
 	}
 	if r.oneIn(4) {
-		s.Start.Plan.Most = r.between(20, 120)
+		s.Start.Most = r.between(20, 120)
 	}
 	s.Steps += 150
 	item := func() Item {

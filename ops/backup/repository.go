@@ -135,6 +135,9 @@ func repository(t *pass.Pass) bool {
 	v, b := &t.View, t.Record.Backups
 	want := settings(v)
 	have := &b.Repository
+	if have.Name == "" && used(t, Name(want)) {
+		have.Name = Name(want) // the record of it was lost, and what it has is to be known before it can be changed
+	}
 	same := have.Name == Name(want)
 	secretVersions, missing := versions(v)
 	if missing != "" {
@@ -157,9 +160,20 @@ func repository(t *pass.Pass) bool {
 	}
 	t.Harmless(model.Action{
 		Kind: model.ActionSetRepository, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), Version: t.Record.Version,
-		Repository: Name(want), Settings: want, Secrets: secrets(v), SecretVersions: secretVersions, NodeIDs: nodes(v), New: !same || b.Foreign != "",
+		Repository: Name(want), Settings: want, Secrets: secrets(v), SecretVersions: secretVersions, NodeIDs: nodes(v), New: !same || have.Settings == "" || b.Foreign != "",
 	})
 	return false
+}
+
+// used reports whether CrateDB has this repository, as it shows or says where it refuses to change it because it works
+// with it: a snapshot of ours may run, or the tables of a drill come that are to be dropped first.
+func used(t *pass.Pass, name string) bool {
+	if db := &t.Observed.Database; db.RepositoriesKnown && slices.Contains(db.Repositories, name) {
+		return true
+	}
+	return slices.ContainsFunc(t.Observed.Failures, func(f model.Failure) bool {
+		return f.Action.Kind == model.ActionSetRepository && f.Action.Repository == name && strings.Contains(f.Message, "currently used")
+	})
 }
 
 // lost notices that somebody has dropped the repository, as one does that does not answer. Any node may have

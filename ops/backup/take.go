@@ -44,6 +44,7 @@ func Backup(t *pass.Pass) {
 		return
 	}
 	if !repository(t) {
+		givesUp(t, "the repository is not ready")
 		waits(t, "the repository is not ready")
 		return
 	}
@@ -64,10 +65,10 @@ func Backup(t *pass.Pass) {
 // leave forgets the plan of a cluster that has none any more. Repository and snapshots stay.
 func leave(t *pass.Pass) {
 	if b := t.Record.Backups; b != nil && !t.Desired.Removed {
-		if b.Fetch.There() && t.Contact() {
+		if b.Fetch.There() {
 			next := *b
 			t.Record.Backups = &next
-			fetch.Step(t)
+			fetch.Step(t) // where nobody answers it is dropped later
 			return
 		}
 		if b.Repository.Name != "" {
@@ -286,10 +287,25 @@ func ask(t *pass.Pass) {
 	}
 	if why != "" {
 		t.Wait(gates.BackupWaits(s.Schedule, s.Began, why)) // it was recorded, and no daemon has asked for it yet
+		givesUp(t, why)
 		return
 	}
 	t.Harmless(model.Action{
 		Kind: model.ActionCreateSnapshot, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(),
 		Repository: t.Record.Backups.Repository.Name, Snapshot: s.Name, SnapshotTables: s.Tables,
 	})
+}
+
+// givesUp ends a snapshot that nobody could ask for since an operation has begun. No pod goes while it is recorded, and
+// what it waits for may be what comes of the operation alone. If an answer was lost and it runs, listings show it.
+func givesUp(t *pass.Pass, why string) {
+	s, op := t.Record.Backups.Running, t.Record.Operation
+	if s == nil || op == nil || !s.Asked.IsZero() || t.Elapsed(s.Began) <= t.Desired.Backups.MaxDelay {
+		return
+	}
+	nodes := t.Nodes(t.Record.Sets)
+	goesOn := op.Restart != nil && (op.Step != model.StepNext || t.Record.Hold != nil) || nodes.Joined < nodes.Wanted
+	if !goesOn {
+		ended(t, model.SnapshotFailed, "the operation "+string(op.Kind)+" has begun before it could: "+why)
+	}
 }

@@ -229,14 +229,25 @@ func Result(record model.Record, a model.Action, result model.Result, now time.T
 	case result.Code == model.ResultDone:
 		f.Step, f.Asked, f.Moved = model.FetchRunning, now, now
 	case result.Code == model.ResultMissing || !f.Drill:
-		f.Step, f.Rest, f.Batch = model.FetchNext, nil, nil
+		f.Rest = nil
 		fails(&f, result.Message)
+		givesUp(&f)
 	case len(f.Batch) > 1:
 		// One of them is refused: they are asked for one by one.
 		f.Rest, f.Batch = slices.Concat(f.Batch[1:], f.Rest), f.Batch[:1]
 	default:
 		skip(&f, f.Batch[0], result.Message)
-		f.Step, f.Batch = model.FetchNext, nil
+		givesUp(&f)
 	}
 	return record
+}
+
+// givesUp ends an attempt that CrateDB has refused. The answer to an earlier one may have been lost, and the tables of
+// a drill be there. A person's may be somebody else's, and are not touched.
+func givesUp(f *model.Fetch) {
+	if f.Drill {
+		f.Step = model.FetchDrop
+		return
+	}
+	f.Step, f.Batch = model.FetchNext, nil
 }
