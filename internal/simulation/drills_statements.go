@@ -133,8 +133,11 @@ func (w *world) drillStrings(query string) (rows [][]string, done bool) {
 	case strings.HasPrefix(query, "SELECT DISTINCT schema_name, table_name, recovery['type'] FROM sys.shards"):
 		for i := range w.tables {
 			from := "EMPTY_STORE"
-			if w.tables[i].of != "" {
+			if w.tables[i].source != "" {
 				from = "SNAPSHOT"
+			}
+			if w.tables[i].source != "" && slices.ContainsFunc(w.shards, func(s shard) bool { return s.table == i && s.fetched == fetchFailed }) {
+				from = "" // what is on no node has no recovery
 			}
 			if !w.tables[i].denied {
 				rows = append(rows, append(strings.SplitN(w.tables[i].name, ".", 2), from))
