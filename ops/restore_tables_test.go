@@ -192,3 +192,18 @@ func TestTablesThatDidNotComeAreDroppedDuringAnOperation(t *testing.T) {
 	assert.NotNil(t, w.record.Operation)
 	assert.Empty(t, w.restored)
 }
+
+// An earlier restore has made it: this one neither has it nor drops it, whole or not.
+func TestATableOfAnEarlierRestoreIsNotTakenForThisOne(t *testing.T) {
+	for name, lacks := range map[string]int{"whole": 0, "with a shard that is away": -1} {
+		t.Run(name, func(t *testing.T) {
+			w := asksFor(t, "old", "doc.t3")
+			w.restored = map[string]int{"old.t3": lacks}
+			w.calmed()
+			assert.Empty(t, w.dropped)
+			assert.Empty(t, w.restores)
+			assert.Contains(t, w.record.Backups.Fetched.Failed, "old.t3 already exists")
+			assert.Zero(t, reported(w, "TablesRestored"))
+		})
+	}
+}

@@ -64,7 +64,7 @@ func fetchTables(ctx context.Context, a model.Action, t Tools) (model.Result, er
 		if err != nil {
 			return model.Result{}, fmt.Errorf("reading which tables came from a snapshot: %w", err)
 		}
-		if !a.New && !fetchedAll(targets, origins) {
+		if !a.New && !mayBeFetched(targets, origins) {
 			return model.Result{Code: model.ResultRefused, Message: failed.Error()}, nil
 		}
 	}
@@ -77,6 +77,20 @@ func fetchTables(ctx context.Context, a model.Action, t Tools) (model.Result, er
 		}
 	}
 	return model.Result{Message: fmt.Sprintf("%d table(s) are being fetched", len(targets))}, nil
+}
+
+// mayBeFetched reports whether tables that are there may be what an earlier attempt has made whose answer was lost: none
+// was there before it. What could not be fetched is on no node, and says not where it came from.
+func mayBeFetched(tables []string, origins [][]string) bool {
+	var rest [][]string
+	there := false
+	for _, r := range origins {
+		there = there || slices.Contains(tables, r[0]+"."+r[1])
+		if r[2] != "" {
+			rest = append(rest, r)
+		}
+	}
+	return there && (fetchedAll(tables, rest) || !slices.ContainsFunc(rest, func(r []string) bool { return slices.Contains(tables, r[0]+"."+r[1]) }))
 }
 
 // dropFetched drops tables that a restore has made: all of a drill, else those that have not all primaries. It has not

@@ -46,6 +46,8 @@ func TestTablesAreFetchedIntoARunningCluster(t *testing.T) {
 		{"on trial, without replicas", onTrial(model.ActionFetchTables, "doc.a,doc.b"), nil, nil, of + rename + "'" + scratch + "')", true, 0, ""},
 		{"an answer was lost, and they come", under("old", restoring(model.ActionFetchTables, "doc.a,doc.b")), exists, [][]string{{"old", "a", "SNAPSHOT"}, {"old", "b", "SNAPSHOT"}}, "", false, 0, ""},
 		{"somebody's table has the name", under("old", restoring(model.ActionFetchTables, "doc.a,doc.b")), exists, [][]string{{"old", "a", "EMPTY_STORE"}}, "", false, model.ResultRefused, ""},
+		{"an answer was lost, and one cannot be fetched", under("old", restoring(model.ActionFetchTables, "doc.a,doc.b")), exists, [][]string{{"old", "a", ""}, {"old", "b", "SNAPSHOT"}}, "", false, 0, ""},
+		{"an answer was lost, and none can be fetched", under("old", restoring(model.ActionFetchTables, "doc.a")), exists, [][]string{{"old", "a", ""}, {"doc", "a", "EMPTY_STORE"}}, "", false, 0, ""},
 		{"a table of a drill is there already", onTrial(model.ActionFetchTables, "doc.a"), exists, nil, "", true, 0, ""},
 		{"CrateDB refuses", onTrial(model.ActionFetchTables, "doc.a"), fmt.Errorf("%w: this action would exceed the shard limit", execute.ErrRejected), nil, "", false, model.ResultRefused, ""},
 		{"the snapshot is gone", onTrial(model.ActionFetchTables, "doc.a"), fmt.Errorf("%w: [r:s] snapshot does not exist", execute.ErrRejected), nil, "", false, model.ResultMissing, ""},

@@ -188,8 +188,8 @@ func next(t *pass.Pass, f *model.Fetch) {
 		why = f.Yields // it begins in this very pass
 		f.Yields, f.Since = "", time.Time{}
 	}
-	if why == "" && !db.FactsKnown {
-		why = "the sizes of the tables are not known"
+	if why == "" && !(db.FactsKnown && db.Restore.Known) {
+		why = "the tables and their sizes are not known"
 	}
 	if why != "" {
 		said(t, f, "it waits: "+why)
@@ -229,6 +229,10 @@ func unfit(t *pass.Pass, f *model.Fetch, table string, bytes int64) string {
 	switch {
 	case strings.Contains(table, ","):
 		return "its name has a comma"
+	case !f.Drill && slices.Contains(t.Observed.Database.Restore.Tables, f.Target(table)):
+		// Once it is asked for, a table of that name that came from a snapshot is taken for what this restore has made:
+		// an earlier one may have made it.
+		return "a table " + f.Target(table) + " already exists"
 	case !f.Drill:
 		return ""
 	case model.Scratch(table):
