@@ -69,7 +69,7 @@ func (j *judge) reads(w *world, d *daemon, db *model.Database) {
 		if colour, _, _ := w.health(i, 0); colour < 3 || t.denied {
 			continue
 		}
-		if t.source == "" || t.came && !t.drill || j.lostRecord >= t.made {
+		if t.source == "" || t.came && !t.drill || w.forgotten(t) {
 			return
 		}
 		culprit = t.name
@@ -94,7 +94,7 @@ func (j *judge) recordsDrills(w *world, d *daemon, begins bool) {
 		}
 	}
 	db := &d.observed.Database
-	if !begins || w.stored.record.Operation.Kind == model.OperationBootstrap || db.Contact != model.Yes || db.MasterNode == "" || w.master < 0 {
+	if !begins || w.stored.record.Operation.Kind == model.OperationBootstrap || w.stored.record.Operation.Kind == model.OperationExpand || db.Contact != model.Yes || db.MasterNode == "" || w.master < 0 {
 		return
 	}
 	if f := w.stored.record.Backups; f != nil && f.Fetch != nil && !f.Fetch.Since.IsZero() && w.now.time().Sub(f.Fetch.Since) >= yieldsFor {
@@ -102,7 +102,7 @@ func (j *judge) recordsDrills(w *world, d *daemon, begins bool) {
 	}
 	for i := range w.tables {
 		t := &w.tables[i]
-		if t.drill && t.made < d.readAt && j.lostRecord < t.made && !(j.yields > 0 && w.now-j.yields >= minute-second) {
+		if t.drill && t.made < d.readAt && !w.forgotten(t) && !(j.yields > 0 && w.now-j.yields >= minute-second) {
 			w.violate("drill", "a %s begins while %s is there", w.stored.record.Operation.Kind, t.name)
 		}
 	}
@@ -198,7 +198,7 @@ func (j *judge) drillsLack(w *world) string {
 		switch t := &w.tables[i]; {
 		case t.drill && !w.unknown(t):
 			return "a table of a drill is there"
-		case t.source != "" && !t.came && j.lostRecord < t.made:
+		case t.source != "" && !t.came && !w.forgotten(t):
 			return "a table has not come that somebody asked for"
 		}
 	}
@@ -212,5 +212,10 @@ func (j *judge) drillsLack(w *world) string {
 func (w *world) unknown(t *table) bool {
 	known := false
 	w.eachSnapshot(func(_ *repository, s *snapshotTaken) { known = known || s.name == t.snapshot })
-	return !known && w.judge.lostRecord >= t.made
+	return !known && w.forgotten(t)
+}
+
+// forgotten: the record that knew of a table was lost, or was so while it was asked for.
+func (w *world) forgotten(t *table) bool {
+	return w.judge.lostRecord > 0 && w.judge.lostRecord+5*second >= t.made
 }
