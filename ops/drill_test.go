@@ -336,3 +336,32 @@ func TestADrillOfALostRecordIsFoundThoughTheRepositoryIsInUse(t *testing.T) {
 		})
 	}
 }
+
+// The answer to an earlier attempt may have been lost, and its tables be there.
+func TestADrillThatIsRefusedLeavesNothingThere(t *testing.T) {
+	for name, why := range map[string]string{"the repository cannot be read": "could not read repository data", "the snapshot is gone": "snapshot does not exist"} {
+		t.Run(name, func(t *testing.T) {
+			w := drilledWorld(t)
+			w.operations = map[string]int64{"doc.t3": 30}
+			w.latest().operations = w.operations
+			w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchAsk })
+			w.restored = map[string]int{w.record.Backups.Fetch.Target("doc.t3"): 0}
+			w.refused = map[string]string{"doc.t3": why}
+			w.calm(300)
+			assert.Empty(t, w.restored)
+		})
+	}
+}
+
+func TestADrillEndsWithItsDefinitionThoughNobodyAnswers(t *testing.T) {
+	w := drilledWorld(t)
+	w.needs = 1_000_000
+	w.drilling()
+	w.desired.Backups, w.desired.Revision = nil, "rev-without"
+	w.see = func(db *model.Database) { *db = model.Database{At: db.At, Contact: model.No} }
+	afterTurnsOf(w, 10)
+	w.see = nil
+	w.calm(60)
+	assert.Empty(t, w.restored)
+	assert.Nil(t, w.record.Backups)
+}
