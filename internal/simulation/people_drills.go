@@ -156,3 +156,15 @@ func (w *world) flaws(s *snapshotTaken) {
 func (w *world) fetchesTable(index int) bool {
 	return slices.ContainsFunc(w.shards, func(s shard) bool { return s.table == index && s.fetched == fetching })
 }
+
+// dropsForgotten: people drop tables that they asked for, that never came, and of which nobody knows since the record was
+// lost.
+func (w *world) dropsForgotten() {
+	for i := range w.common() {
+		if t := &w.tables[i]; t.source != "" && !t.came && w.forgotten(t) && !w.fetchesTable(i) {
+			w.say("somebody drops table %s, which never came", t.name)
+			w.removeTable(t.name)
+			return
+		}
+	}
+}

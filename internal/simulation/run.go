@@ -192,6 +192,9 @@ func (w *world) run() bool {
 		if w.disked() && w.now-from > 10*minute && w.mixes() {
 			w.freesDisks()
 		}
+		if w.now-from > 15*minute {
+			w.dropsForgotten()
+		}
 		if turns > mostTurns || w.now-from > longest {
 			if w.judge.beyondRescue(w) {
 				return false

@@ -303,8 +303,7 @@ func givesUp(t *pass.Pass, why string) {
 	if s == nil || op == nil || !s.Asked.IsZero() || t.Elapsed(s.Began) <= t.Desired.Backups.MaxDelay {
 		return
 	}
-	nodes := t.Nodes(t.Record.Sets)
-	goesOn := op.Restart != nil && (op.Step != model.StepNext || t.Record.Hold != nil) || nodes.Joined < nodes.Wanted
+	goesOn := op.Restart != nil && (op.Step != model.StepNext || t.Record.Hold != nil)
 	if !goesOn {
 		ended(t, model.SnapshotFailed, "the operation "+string(op.Kind)+" has begun before it could: "+why)
 	}
