@@ -207,6 +207,19 @@ func TestADrillIsInNobodysWay(t *testing.T) {
 		w.pods[hot+"-1"].away = 50
 		w.until(func() bool { return len(w.restored) == 0 })
 	})
+	t.Run("they are dropped when a person asks for tables, and the drill ends", func(t *testing.T) {
+		w := drilledWorld(t)
+		w.needs = 1000
+		w.drilling()
+		w.commands.FetchAt = model.FetchCommand{At: w.now, Schema: "old", Tables: []string{"doc.t3"}}.String()
+		w.until(func() bool { return len(w.restored) == 0 })
+		w.needs = 2
+		w.until(func() bool { return len(w.tableNames()) == 1 })
+		assert.Equal(t, []string{"old.t3"}, w.tableNames())
+		assert.Equal(t, 1, reported(w, "DrillEnded"))
+		w.calm(60)
+		assert.Zero(t, w.newestTaken().Proof)
+	})
 	t.Run("they are dropped where the definition has no backups any more", func(t *testing.T) {
 		w := drilledWorld(t)
 		w.needs = 1000

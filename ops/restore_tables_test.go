@@ -71,6 +71,7 @@ func TestARestoreOfTablesThatFailsLeavesNothingRed(t *testing.T) {
 		{"the snapshot has no such table", "old", []string{"doc.nine"}, func(*world) {}, "has no table doc.nine", nil},
 		{"one of two cannot be fetched", "old", []string{"doc.t3", "doc.t4"}, func(w *world) { w.unfetchable = map[string]int{"doc.t4": 1} }, "doc.t4: it could not be fetched", []string{"old.t3"}},
 		{"the disks are full", "old", []string{"doc.t3"}, func(w *world) { w.full = true }, "no room", nil},
+		{"two of them would have one name", "old", []string{"doc.t3", "doc.t3"}, func(*world) {}, "two of the tables would be old.t3", nil},
 		{"there is no such snapshot", "old", []string{"doc.t3"}, func(w *world) {
 			w.commands.FetchAt = model.FetchCommand{At: w.now, Snapshot: "stevedore-often-1", Schema: "old", Tables: []string{"doc.t3"}}.String()
 		}, "has no snapshot stevedore-often-1", nil},

@@ -30,9 +30,9 @@ on trial.`,
 }
 
 // backedUp is the record of a cluster that has spec.backups.
-func (k *kubeFlags) backedUp(ctx context.Context, arg string) (client kubernetes.Interface, store *record.Store, cluster record.Cluster, rec model.Record, err error) {
+func (k *kubeFlags) backedUp(ctx context.Context, arg string) (client kubernetes.Interface, store *record.Store, cluster record.Cluster, rec model.Record, commands []record.Command, err error) {
 	if client, cluster, err = k.clientFor(arg, 0); err != nil {
-		return nil, nil, cluster, rec, err
+		return nil, nil, cluster, rec, nil, err
 	}
 	store = record.NewStore(record.OverClient(client.CoreV1(), nil))
 	entry, err := store.Load(ctx, cluster, record.Operation, &rec)
@@ -43,7 +43,7 @@ func (k *kubeFlags) backedUp(ctx context.Context, arg string) (client kubernetes
 	case rec.Backups == nil:
 		err = errNoBackups(cluster, &rec)
 	}
-	return client, store, cluster, rec, err
+	return client, store, cluster, rec, entry.Commands(), err
 }
 
 // errNoBackups says of a cluster that no snapshots of it are taken, and why.

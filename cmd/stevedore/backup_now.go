@@ -68,7 +68,7 @@ and ends when the snapshot was taken or has failed.`,
 // askSnapshot gives the command, and says what it waits for already.
 func askSnapshot(cmd *cobra.Command, kube *kubeFlags, arg, schedule string, wait bool) (askedSnapshot, error) {
 	ctx := cmd.Context()
-	client, store, cluster, rec, err := kube.backedUp(ctx, arg)
+	client, store, cluster, rec, _, err := kube.backedUp(ctx, arg)
 	if err != nil {
 		return askedSnapshot{}, err
 	}

@@ -73,7 +73,7 @@ A new cluster is made from a snapshot by spec.backups.restore (docs/backups.md).
 func (f *fetchFlags) add(cmd *cobra.Command) {
 	f.kube.add(cmd, true)
 	flags := cmd.Flags()
-	flags.StringVar(&f.command.Snapshot, "snapshot", "", "its name, as `stevedore backup list` has it (default: the newest good one)")
+	flags.StringVar(&f.command.Snapshot, "snapshot", "", "its name, as backup list has it (default: the newest good one)")
 	flags.BoolVar(&f.wait, "wait", false, "end when it was done, or has failed")
 	flags.DurationVar(&f.timeout, "timeout", 6*time.Hour, "how long --wait waits")
 }
@@ -94,6 +94,8 @@ func checkFetch(c *model.FetchCommand) error {
 		return fmt.Errorf("--schema %q: write a-z, 0-9 and _, beginning with a letter", c.Schema)
 	case model.Scratch(c.Schema), slices.Contains([]string{"sys", "information_schema", "pg_catalog", "blob"}, c.Schema):
 		return fmt.Errorf("--schema %s is none for tables of people: write another one", c.Schema)
+	case (&model.Fetch{Schema: c.Schema, Rest: c.Tables}).Twice() != "":
+		return fmt.Errorf("two of the tables would be %s: ask for them one by one, under several schemas", (&model.Fetch{Schema: c.Schema, Rest: c.Tables}).Twice())
 	case len(c.String()) > maxFetchCommand:
 		return fmt.Errorf("%d tables are too many for one command: ask for them in several", len(c.Tables))
 	}
@@ -127,12 +129,18 @@ func (f *fetchFlags) run(cmd *cobra.Command, arg string) error {
 // ask gives the command.
 func (f *fetchFlags) ask(cmd *cobra.Command, arg string) (askedSnapshot, error) {
 	ctx := cmd.Context()
-	client, store, cluster, rec, err := f.kube.backedUp(ctx, arg)
+	client, store, cluster, rec, commands, err := f.kube.backedUp(ctx, arg)
 	if err != nil {
+		return askedSnapshot{}, err
+	}
+	if err := standingFetch(commands, cluster); err != nil {
 		return askedSnapshot{}, err
 	}
 	if err := noSnapshot(rec.Backups, f.command.Snapshot, cluster); err != nil {
 		return askedSnapshot{}, err
+	}
+	if f.command.Snapshot == "" {
+		f.command.Snapshot = newestWhole(rec.Backups) // a snapshot that is taken while this waits may lack the table
 	}
 	f.command.At = time.Now()
 	command := record.Fetch(f.command.String())
@@ -153,6 +161,35 @@ func (f *fetchFlags) ask(cmd *cobra.Command, arg string) (askedSnapshot, error) 
 	}
 	warnIfNobodyActs(ctx, client, []attendance.Cluster{attendedBy(cluster, rec)}, cmd.ErrOrStderr())
 	return asked, nil
+}
+
+// standingFetch says that a command waits which this one would take the place of.
+func standingFetch(commands []record.Command, cluster record.Cluster) error {
+	for _, c := range commands {
+		if c.Key == record.Fetch("").Key {
+			return fmt.Errorf("cluster %s has such a command that the daemon has not begun yet, %s: ask again when it has", cluster, c.Value)
+		}
+	}
+	return nil
+}
+
+// newestWhole is the newest good snapshot of all tables, or else the newest good one; "" for none.
+func newestWhole(b *model.Backups) string {
+	some := map[string]bool{}
+	for _, s := range b.Schedules {
+		some[s.Name] = s.Tables != ""
+	}
+	whole := *b
+	whole.Taken = slices.DeleteFunc(slices.Clone(b.Taken), func(k model.TakenSnapshot) bool {
+		schedule, _, _ := model.SnapshotOf(k.Name)
+		return some[schedule]
+	})
+	for _, of := range []*model.Backups{&whole, b} {
+		if k := newestGood(of, ""); k != nil {
+			return k.Name
+		}
+	}
+	return ""
 }
 
 func (f *fetchFlags) words() string {

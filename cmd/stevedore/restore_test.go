@@ -33,9 +33,10 @@ func TestTablesAndDrillsAreAskedForAndWhatHoldsThemIsSaid(t *testing.T) {
 		says  string
 		err   string
 	}{
-		{"a drill", is(), []string{"backup", "drill", "orders"}, when + "drill$", "cluster prod/orders: a drill of the newest good snapshot is asked for; the daemon begins it at its next look", ""},
+		{"a drill", is(), []string{"backup", "drill", "orders"}, when + "drill\\?snapshot=" + nightlyTaken + "$", "cluster prod/orders: a drill of snapshot " + nightlyTaken + " is asked for; the daemon begins it at its next look", ""},
 		{"a drill of one", is(), []string{"backup", "drill", "orders", "--snapshot", nightlyTaken}, when + "drill\\?snapshot=" + nightlyTaken + "$", "a drill of snapshot " + nightlyTaken, ""},
-		{"tables", is(), []string{"restore", "orders", "--table", "doc.a", "--table", "doc.B", "--schema", "old"}, when + "restore\\?schema=old&tables=doc.a%2Cdoc.B$", "the restore of 2 table(s) of the newest good snapshot is asked for", ""},
+		{"tables", is(), []string{"restore", "orders", "--table", "doc.a", "--table", "doc.B", "--schema", "old"}, when + "restore\\?schema=old&snapshot=" + nightlyTaken + "&tables=doc.a%2Cdoc.B$", "the restore of 2 table(s) of snapshot " + nightlyTaken + " is asked for", ""},
+		{"two tables under one name", is(), []string{"restore", "orders", "--table", "a.t", "--table", "b.t", "--schema", "old"}, "", "", "two of the tables would be old.t"},
 		{"a snapshot that is not there", is(), []string{"restore", "orders", "--table", "doc.a", "--snapshot", "x"}, "", "", "has no snapshot x: `stevedore backup list prod/orders` shows those that are there"},
 		{"no snapshot at all", is(func(r *model.Record) { r.Backups.Taken = nil }), []string{"backup", "drill", "orders"}, "", "", "has no snapshot yet: `stevedore backup now prod/orders` takes one"},
 		{"the definition has no snapshots", new(doneRecord()), []string{"backup", "drill", "orders"}, "", "", "has no spec.backups"},
@@ -63,6 +64,34 @@ func TestTablesAndDrillsAreAskedForAndWhatHoldsThemIsSaid(t *testing.T) {
 			assert.NoError(t, err, "the daemon reads it")
 		})
 	}
+}
+
+// The one that waits would be lost without a word.
+func TestACommandForTablesDoesNotTakeThePlaceOfOneThatWaits(t *testing.T) {
+	orders := record.Cluster{Namespace: "prod", Name: "orders"}
+	api := newAPIServer(t, "prod")
+	api.follows(attendance.Followed{}, 0)
+	api.record(orders, backedUp(taken))
+	end := stevedore(t, "restore", "orders", "--table", "doc.a")
+	assert.Zero(t, end.code, end.err)
+	before := api.commands(orders)
+	end = stevedore(t, "backup", "drill", "orders")
+	assert.Equal(t, exitError, end.code)
+	assert.Contains(t, end.err, "has such a command that the daemon has not begun yet")
+	assert.Equal(t, before, api.commands(orders))
+}
+
+func TestTheNewestSnapshotOfAllTablesIsAskedFor(t *testing.T) {
+	at := time.Now()
+	b := &model.Backups{Schedules: []model.RecordedSchedule{{Name: "some", Tables: "doc.a"}, {Name: "nightly"}}, Taken: []model.TakenSnapshot{
+		{Name: model.SnapshotName("nightly", at.Add(-2*time.Hour)), State: model.SnapshotSuccess, Finished: at.Add(-2 * time.Hour)},
+		{Name: model.SnapshotName("nightly", at.Add(-time.Minute)), State: model.SnapshotPartial, Finished: at.Add(-time.Minute)},
+		{Name: model.SnapshotName("some", at), State: model.SnapshotSuccess, Finished: at},
+	}}
+	assert.Equal(t, b.Taken[0].Name, newestWhole(b))
+	b.Taken = b.Taken[1:]
+	assert.Equal(t, b.Taken[1].Name, newestWhole(b))
+	assert.Empty(t, newestWhole(&model.Backups{}))
 }
 
 func TestWhoWaitsForTablesIsToldWhatBecomesOfThem(t *testing.T) {

@@ -55,6 +55,10 @@ func Step(t *pass.Pass) {
 	}
 	f := *b.Fetch
 	b.Fetch = &f
+	if f.Drill && urgent(t) && !f.There() {
+		giveUp(t, &f)
+		return
+	}
 	if f.Drill && f.There() && f.Step != model.FetchDrop {
 		if why := busy(t); why != "" {
 			yield(t, &f, why)
@@ -105,6 +109,27 @@ func said(t *pass.Pass, f *model.Fetch, progress string) {
 	t.Wait(gates.TablesRestored(f.Snapshot, f.Done, f.Of, progress))
 }
 
+// urgent reports whether a person asks for tables, which do not wait for a drill.
+func urgent(t *pass.Pass) bool {
+	asked := t.Observed.Commands.FetchAt
+	if asked == "" || asked == t.Record.Backups.FetchCommand {
+		return false
+	}
+	c, err := model.ReadFetchCommand(asked)
+	return err == nil && !c.Drill
+}
+
+// giveUp ends a drill before its end. One by schedule begins anew at its next window.
+func giveUp(t *pass.Pass, f *model.Fetch) {
+	b := t.Record.Backups
+	b.Fetch = nil
+	const why = "it gave way to tables that a person asked for"
+	if f.Command != "" {
+		b.Fetched = model.FetchOutcome{Command: f.Command, At: t.Now, Failed: why, Done: f.Done, Compared: f.Compared, Of: f.Of}
+	}
+	t.Report(model.Report{Reason: "DrillEnded", Message: "the drill of snapshot " + f.Snapshot + " has ended: " + why})
+}
+
 // away is why it is not known which tables of a restore have come; "" where it is.
 func away(t *pass.Pass) string {
 	nodes := t.Nodes(t.Record.Sets)
@@ -122,6 +147,8 @@ func away(t *pass.Pass) string {
 func busy(t *pass.Pass) string {
 	b, db := t.Record.Backups, &t.Observed.Database
 	switch {
+	case b.Fetch != nil && b.Fetch.Drill && urgent(t):
+		return "a person asks for tables"
 	case t.Suspending || len(t.Record.Suspended) > 0:
 		return away(t)
 	case t.Desired.Backups == nil:
@@ -167,10 +194,15 @@ func listTables(t *pass.Pass, f *model.Fetch) {
 	}
 	for _, table := range f.Rest {
 		if !slices.Contains(names, table) {
-			f.Failed = "the snapshot has no table " + table
+			f.Of, f.Failed = len(f.Rest), "snapshot "+f.Snapshot+" has no table "+table
 			finish(t, f)
 			return
 		}
+	}
+	if twice := f.Twice(); twice != "" {
+		f.Of, f.Failed = len(f.Rest), "two of the tables would be "+twice
+		finish(t, f)
+		return
 	}
 	f.Of, f.Step = len(f.Rest), model.FetchNext
 	said(t, f, "the tables of the snapshot are known")
@@ -232,7 +264,7 @@ func unfit(t *pass.Pass, f *model.Fetch, table string, bytes int64) string {
 	case !f.Drill && slices.Contains(t.Observed.Database.Restore.Tables, f.Target(table)):
 		// Once it is asked for, a table of that name that came from a snapshot is taken for what this restore has made:
 		// an earlier one may have made it.
-		return "a table " + f.Target(table) + " already exists"
+		return "a table " + f.Target(table) + " already exists, and is not changed: --schema names another schema"
 	case !f.Drill:
 		return ""
 	case model.Scratch(table):

@@ -82,6 +82,19 @@ func (f *Fetch) Target(table string) string {
 	return schema + "." + name
 }
 
+// Twice is a name that two of the tables that are to come would have; "" for none.
+func (f *Fetch) Twice() string {
+	seen := map[string]bool{}
+	for _, table := range f.Rest {
+		target := f.Target(table)
+		if seen[target] {
+			return target
+		}
+		seen[target] = true
+	}
+	return ""
+}
+
 // Targets are what the tables that come now are called.
 func (f *Fetch) Targets() (all []string) {
 	if f == nil {
