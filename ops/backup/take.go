@@ -296,15 +296,14 @@ func ask(t *pass.Pass) {
 	})
 }
 
-// givesUp ends a snapshot that nobody could ask for since an operation has begun. No pod goes while it is recorded, and
+// givesUp ends a snapshot that nobody could ask for since a restart has begun. No pod goes while it is recorded, and
 // what it waits for may be what comes of the operation alone. If an answer was lost and it runs, listings show it.
 func givesUp(t *pass.Pass, why string) {
 	s, op := t.Record.Backups.Running, t.Record.Operation
 	if s == nil || op == nil || !s.Asked.IsZero() || t.Elapsed(s.Began) <= t.Desired.Backups.MaxDelay {
 		return
 	}
-	goesOn := op.Restart != nil && (op.Step != model.StepNext || t.Record.Hold != nil)
-	if !goesOn {
+	if op.Restart != nil && op.Step == model.StepNext && t.Record.Hold == nil {
 		ended(t, model.SnapshotFailed, "the operation "+string(op.Kind)+" has begun before it could: "+why)
 	}
 }
