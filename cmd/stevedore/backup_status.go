@@ -25,6 +25,7 @@ type backupsStatus struct {
 	// nobody asked for drills. Restoring is what is being restored now; nil for nothing.
 	Proven    *provenSnapshot `json:"proven,omitempty"`
 	Drills    bool            `json:"drills,omitempty"`
+	Drill     string          `json:"drill,omitempty"` // when, in words
 	Restoring *model.Fetch    `json:"restoring,omitempty"`
 	// Failed is how the last attempt failed, at FailedAt; "" where it did not.
 	Failed   string    `json:"failed,omitempty"`
@@ -84,7 +85,7 @@ func backupsOf(rec model.Record, now time.Time) *backupsStatus {
 			s.Held = rule.Name
 		}
 	}
-	s.Drills, s.Restoring = b.Drills, b.Fetch
+	s.Drills, s.Drill, s.Restoring = b.Drills, b.Drill, b.Fetch
 	if k := snapshots.NewestProven(b); k != nil {
 		s.Proven = &provenSnapshot{Name: k.Name, Finished: k.Finished, At: k.Proof.At, Took: k.Proof.Took}
 	}

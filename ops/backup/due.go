@@ -114,8 +114,9 @@ func Note(b *model.Backups, d *definition.Backups) {
 	}
 	b.Schedules, b.KeepAtLeast, b.Drills = next, d.KeepAtLeast, d.Drill != nil
 	b.Policy = fmt.Sprintf("keepAtLeast %d, maxDelay %s, unreadable %s", d.KeepAtLeast, d.MaxDelay, d.Unreadable)
+	b.Drill = ""
 	if d.Drill != nil {
-		b.Policy += ", drill " + d.Drill.String()
+		b.Drill = d.Drill.String()
 	}
 	if d.SnapshotNewerThan > 0 {
 		b.Policy += ", snapshotNewerThan " + d.SnapshotNewerThan.String()

@@ -56,7 +56,9 @@ type Backups struct {
 	FetchCommand string       `json:"fetchCommand,omitempty"`
 	Fetched      FetchOutcome `json:"fetched,omitzero"`
 	// Drills is true where the definition asks for drills, and Drilled the last window of theirs that was begun.
+	// Drill is when, in words.
 	Drills  bool      `json:"drills,omitempty"`
+	Drill   string    `json:"drill,omitempty"`
 	Drilled time.Time `json:"drilled,omitzero"`
 }
 
@@ -222,7 +224,7 @@ func (b *Backups) equal(o *Backups) bool {
 		return same && a.Operations == c.Operations && a.Proof.equal(&c.Proof)
 	}):
 	case !b.Running.equal(o.Running), !b.Fetch.equal(o.Fetch), b.FetchCommand != o.FetchCommand, !b.Fetched.equal(&o.Fetched):
-	case b.Drills != o.Drills, b.Delays != o.Delays, !b.Drilled.Equal(o.Drilled):
+	case b.Drills != o.Drills, b.Drill != o.Drill, b.Delays != o.Delays, !b.Drilled.Equal(o.Drilled):
 	default:
 		return true
 	}

@@ -136,6 +136,13 @@ func BackupNotes(s *Start) []string {
 	if b.Policy != "" && b.Policy != next.Policy {
 		notes = append(notes, fmt.Sprintf("snapshots: %s, instead of %s", next.Policy, b.Policy))
 	}
+	switch {
+	case b.Drill == next.Drill:
+	case next.Drill == "":
+		notes = append(notes, "no drill tries a snapshot any more")
+	default:
+		notes = append(notes, "drills try the newest snapshot at "+next.Drill)
+	}
 	if want.Restore != nil && s.Record.Bootstrap.Done && s.Record.Restore == nil {
 		notes = append(notes, "spec.backups.restore does nothing: the cluster has been made already")
 	}

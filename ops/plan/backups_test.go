@@ -45,6 +45,9 @@ func TestAPlanOfBackups(t *testing.T) {
 			[]string{"schedule nightly keeps those of the last 48h instead of the newest 14"}},
 		{"another policy", nightly, nightly + ", keepAtLeast: 5, unreadable: skip, snapshotNewerThan: 24h", nil, []string{}, []string{}, "",
 			[]string{"snapshots: keepAtLeast 5, maxDelay 1h0m0s, unreadable skip, snapshotNewerThan 24h0m0s, instead of keepAtLeast 3, maxDelay 1h0m0s, unreadable refuse"}},
+		{"a drill", nightly, nightly + ", drill: {cron: 0 4 * * 0, timeZone: Europe/Vienna, maxBytes: 200GB}", nil, []string{}, []string{}, "",
+			[]string{"drills try the newest snapshot at 0 4 * * 0 Europe/Vienna at most 200GB"}},
+		{"no drill any more", nightly + ", drill: {cron: 0 4 * * 0}", nightly, nil, []string{}, []string{}, "", []string{"no drill tries a snapshot any more"}},
 		{"a restore of a cluster that is there", nightly, nightly + ", restore: {from: shop/orders/oldid-1234}", nil, []string{}, []string{}, "",
 			[]string{"spec.backups.restore does nothing: the cluster has been made already"}},
 		{"while one is being taken", nightly, onS3 + "schedules: [{name: nightly, cron: '0 4 * * *', keep: 14}]", func(s *plan.Start) {

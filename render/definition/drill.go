@@ -4,15 +4,15 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Drill is spec.backups.drill: when the newest snapshot is restored on trial.
 type Drill struct {
 	// Cron has five fields, in TimeZone; "" is UTC.
 	Cron, TimeZone string
-	// MaxBytes is how much one drill restores; 0 is everything.
+	// MaxBytes is how much one drill restores, Most as it is written; 0 and "" are everything.
 	MaxBytes int64
+	Most     string `json:",omitempty"`
 }
 
 // String is as a person reads it.
@@ -22,7 +22,7 @@ func (d *Drill) String() string {
 		words = append(words, d.TimeZone)
 	}
 	if d.MaxBytes > 0 {
-		words = append(words, "at most "+resource.NewQuantity(d.MaxBytes, resource.BinarySI).String())
+		words = append(words, "at most "+d.Most)
 	}
 	return strings.Join(words, " ")
 }
@@ -33,6 +33,7 @@ func drillOf(n *yaml.Node) *Drill {
 		return nil
 	}
 	d := &Drill{Cron: str(n, "cron"), TimeZone: str(n, "timeZone")}
-	d.MaxBytes, _ = Bytes(str(n, "maxBytes"))
+	d.Most = str(n, "maxBytes")
+	d.MaxBytes, _ = Bytes(d.Most)
 	return d
 }
