@@ -115,11 +115,11 @@ lint:
 	cd $(CONTROLPLANE_DIR) && go vet -trimpath ./...
 	cd $(S3SERVER_DIR) && go vet ./... && go test ./...
 
-# The end-to-end tests first: they take longest, and mostly wait. All others run beside them,
-# two packages at a time. A line for each package when it has ended, and each minute what is
+# The end-to-end tests first, and then what takes long and mostly waits: all others run in addition to
+# the end-to-end tests, three packages at a time. A line for each package when it has ended, and each minute what is
 # under way.
 unit:
-	go run ./internal/progress env CGO_ENABLED=1 go test -json -race -p 3 -timeout 40m ./internal/e2e ./...
+	go run ./internal/progress env CGO_ENABLED=1 go test -json -race -p 4 -timeout 40m ./internal/e2e ./internal/sandbox ./ops/cratedb ./cmd/stevedore ./internal/cratesim/differential ./...
 
 # What you changed since SINCE, and the tests that need no sandbox.
 SINCE ?= main
