@@ -173,7 +173,7 @@ func TestAnS3RepositoryAnswersAsThatOfCrateDB(t *testing.T) {
 		{"and reads nothing", nil, "SELECT name FROM sys.snapshots WHERE repository = 'r'", "[]"},
 		{"the other one is gone", nil, "DROP REPOSITORY other", ""},
 		{"and the first", nil, "DROP REPOSITORY r", ""},
-		{"who is made anew finds all", nil, "CREATE REPOSITORY r TYPE s3 " + keyed("AKIANEW", "new", at("backups", "")), ""},
+		{"who is created again finds all", nil, "CREATE REPOSITORY r TYPE s3 " + keyed("AKIANEW", "new", at("backups", "")), ""},
 		{"the list", nil, list, `[["foreign","SUCCESS"],["s1","SUCCESS"],["s2","SUCCESS"],["s3","SUCCESS"],["s4","SUCCESS"],["s6","PARTIAL"]]`},
 		{"one goes", nil, "DROP SNAPSHOT r.s6", ""},
 		{"keys are masked", nil, "SELECT settings['access_key'], settings['secret_key'] FROM sys.repositories", `[["[xxxxx]","[xxxxx]"]]`},
@@ -218,7 +218,7 @@ func TestAnS3RepositoryIsAskedAsCrateDBAsks(t *testing.T) {
 func TestAnotherClusterRestoresFromTheBucket(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("CRATEDB_S3") != "" {
-		t.Skip("there is one real cluster, not two")
+		t.Skip("CRATEDB_S3 names one real cluster, and this needs two: it runs on the simulator where CRATEDB_S3 is unset, as in `make test`")
 	}
 	s := s3test.Start(t, goodAccess, goodSecret, "backups")
 	good := "CREATE REPOSITORY r TYPE s3 " + keyed(goodAccess, goodSecret, ", endpoint = '"+s.Endpoint+"', bucket = 'backups', base_path = 'crate'")

@@ -143,17 +143,16 @@ func (w *worker) observeDatabase(ctx context.Context, desired model.Desired, rec
 	if age := time.Since(w.reading.At); age < w.options.Interval && budget.BudgetsFirst(&rec, observed.Pods, observed.Claims) {
 		return
 	}
-	listing, readable := backup.ListingWanted(&desired, &rec, time.Now()), backup.TablesWanted(&desired, &rec)
-	restoring := backup.RestoreWanted(&desired, &rec) || fetch.Wanted(&desired, &rec)
-	facts, hidden := backup.FactsWanted(&desired, &rec), fetch.Hidden(&rec)
-	// A listing is always a new one.
-	lacks := listing || detailed && !w.detailed || restoring && !w.reading.Restore.Known || readable && !w.reading.UnreadableKnown || facts && !w.reading.FactsKnown
-	unhidden := !slices.Equal(hidden, w.reading.Hidden)
-	lacks = lacks || unhidden
-	if time.Since(w.reading.At) < w.readingAge() && !lacks && slices.Equal(settings, w.reading.SettingsAsked) && w.reading.SystemSecret == tried {
+	target := cratedb.Target{
+		Pods: running(observed.Pods), Detailed: detailed, Settings: settings, Password: password,
+		Listing: backup.ListingWanted(&desired, &rec, time.Now()), Readable: backup.TablesWanted(&desired, &rec),
+		Restore: backup.RestoreWanted(&desired, &rec) || fetch.Wanted(&desired, &rec),
+		Facts:   backup.FactsWanted(&desired, &rec), Hidden: fetch.Hidden(&rec),
+	}
+	unhidden := !slices.Equal(target.Hidden, w.reading.Hidden)
+	if recent := time.Since(w.reading.At) < w.readingAge(); recent && !unhidden && w.answers(&target) && w.reading.SystemSecret == tried {
 		return
 	}
-	target := cratedb.Target{Pods: running(observed.Pods), Detailed: detailed, Listing: listing, Readable: readable, Restore: restoring, Facts: facts, Hidden: hidden, Settings: settings, Password: password}
 	if w.dataDue(time.Now()) {
 		target.Detailed = true
 	} else if !unhidden {
@@ -164,6 +163,18 @@ func (w *worker) observeDatabase(ctx context.Context, desired model.Desired, rec
 	if wanted := scale.EvidenceWanted(&desired, observed, &rec); wanted.Wanted() {
 		w.whilePodsAnswer(func() { w.reading.Evidence = execute.Examine(ctx, w.tools(), wanted) })
 	}
+}
+
+// answers reports whether the last reading has what this one would ask for. A listing is always a new one.
+func (w *worker) answers(t *cratedb.Target) bool {
+	r := &w.reading
+	switch {
+	case t.Listing, t.Detailed && !w.detailed:
+		return false
+	case t.Restore && !r.Restore.Known, t.Readable && !r.UnreadableKnown, t.Facts && !r.FactsKnown:
+		return false
+	}
+	return slices.Equal(t.Settings, r.SettingsAsked)
 }
 
 // systemPassword is what the user system logs in with, and of which Secret.

@@ -35,7 +35,7 @@ func (v *voyage) snapshotNow() (said string, code int) {
 }
 
 // Snapshots go to an S3 server. Keys that change there and in the Secret change in the repository, which is
-// not made anew; a wrong one is said, without the key, until it is right.
+// not created again; a wrong one is said, without the key, until it is right.
 func TestSnapshotsGoToAnS3Server(t *testing.T) {
 	t.Parallel()
 	needing(t, asksS3)
@@ -96,7 +96,7 @@ func TestSnapshotsGoToAnS3Server(t *testing.T) {
 
 	sent := "\n" + v.statements(cutCluster)
 	assert.Contains(t, sent, "\nALTER REPOSITORY")
-	assert.NotContains(t, sent, "\nDROP REPOSITORY", "it was altered, and not made anew")
+	assert.NotContains(t, sent, "\nDROP REPOSITORY", "it was altered, and not created again")
 	v.stop(daemon)
 	told := v.statements(cutCluster) + daemon.Log() + v.statusText()
 	for _, d := range v.receiver.Taken() {

@@ -69,7 +69,7 @@ func (w *world) heal() {
 	}
 	w.reroute = w.now
 
-	w.mendsBackups()
+	w.repairsBackups()
 	corrected := w.reachable()
 	w.wantsBackups(&corrected)
 	if gates.CompareMinor(going, corrected.version) > 0 {

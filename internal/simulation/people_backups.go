@@ -220,9 +220,9 @@ func (w *world) pushBackups(it Item, c commit, lag millis) {
 	w.push(c, lag)
 }
 
-// mendsBackups: people mend what only they can, once all faults are over, and want windows that leave
+// repairsBackups: people repair what only they can, once all faults are over, and want windows that leave
 // time between them.
-func (w *world) mendsBackups() {
+func (w *world) repairsBackups() {
 	if !w.schedule.Start.Backups {
 		return
 	}

@@ -8,9 +8,10 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// factsQuery counts what the primaries of each table have; one that is on no node is not shown as one. Each operation on a shard takes the next sequence number,
-// and a snapshot has the operations of its commit: a primary that comes from it has the same number (run on 6.3.7 and
-// 6.4.3). The checkpoint is of operations that are done, the greatest number may be of one that is not.
+// factsQuery counts what the primaries of each table have; one that is on no node is not shown as one. Each operation
+// on a shard takes the next sequence number, and a snapshot has the operations of its commit: a primary that comes from
+// it has the same number (run on 6.3.7 and 6.4.3). The checkpoint is of operations that are done, the greatest number may
+// be of one that is not.
 const factsQuery = `SELECT schema_name, table_name, count(*), count(*) FILTER (WHERE state = 'STARTED'), sum(seq_no_stats['local_checkpoint'] + 1), sum(num_docs), sum(size) FROM sys.shards WHERE "primary" GROUP BY schema_name, table_name`
 
 // readFacts reads the operations and sizes of all tables, those that are being restored among them.

@@ -12,6 +12,7 @@ import (
 	"stevedore.dev/stevedore/ops/pass"
 	"stevedore.dev/stevedore/ops/snapshots"
 	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 const (
@@ -56,7 +57,7 @@ func Step(t *pass.Pass) {
 	f := *b.Fetch
 	b.Fetch = &f
 	if f.Drill && urgent(t) && !f.There() {
-		giveUp(t, &f)
+		endDrill(t, &f)
 		return
 	}
 	if f.Drill && f.There() && f.Step != model.FetchDrop {
@@ -119,8 +120,8 @@ func urgent(t *pass.Pass) bool {
 	return err == nil && !c.Drill
 }
 
-// giveUp ends a drill before its end. One by schedule begins anew at its next window.
-func giveUp(t *pass.Pass, f *model.Fetch) {
+// endDrill ends a drill before its end. One by schedule begins anew at its next window.
+func endDrill(t *pass.Pass, f *model.Fetch) {
 	b := t.Record.Backups
 	b.Fetch = nil
 	const why = "it gave way to tables that a person asked for"
@@ -160,7 +161,7 @@ func busy(t *pass.Pass) string {
 	case b.Running != nil:
 		return "snapshot " + b.Running.Name + " is being taken"
 	case b.Due.Schedule != "":
-		return "the snapshot of schedule " + b.Due.Schedule + " is due"
+		return definition.SnapshotWords(b.Due.Schedule) + " is due"
 	case away(t) != "":
 		return away(t)
 	case len(snapshots.Versions(db)) != 1:
