@@ -12,8 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,23 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/cratesim/model"
-)
-
-// subnets keeps the addresses of parallel tests apart, block those of this process from
-// every other sandbox on the machine: an abstract socket is the claim, gone with the process.
-var (
-	subnets atomic.Int32
-	block   = sync.OnceValues(func() (int, error) {
-		for i := range 253 {
-			second := 1 + (os.Getpid()+i)%253
-			if claim, err := net.Listen("unix", fmt.Sprintf("@stevedore-sandbox-127.%d", second)); err == nil {
-				blockClaim = claim
-				return second, nil
-			}
-		}
-		return 0, errors.New("no block of loopback addresses is free")
-	})
-	blockClaim net.Listener
+	"stevedore.dev/stevedore/internal/loopback"
 )
 
 // world is a hub and the nodes of a test, each with an address of its own.
@@ -46,7 +28,7 @@ type world struct {
 	t      *testing.T
 	hub    *Hub
 	socket string
-	subnet int
+	prefix string
 	seeds  string
 	dir    string
 }
@@ -55,10 +37,9 @@ func newWorld(t *testing.T, o HubOptions) *world {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cratesim") // short: unix sockets have short names
 	require.NoError(t, err)
-	second, err := block()
+	prefix, err := loopback.Subnet()
 	require.NoError(t, err)
-	w := &world{t: t, hub: NewHub(o), socket: filepath.Join(dir, "hub"), subnet: second, seeds: filepath.Join(dir, "seeds"), dir: dir}
-	w.subnet = w.subnet<<8 | int(subnets.Add(1))
+	w := &world{t: t, hub: NewHub(o), socket: filepath.Join(dir, "hub"), prefix: prefix, seeds: filepath.Join(dir, "seeds"), dir: dir}
 	l, err := net.Listen("unix", w.socket)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -73,7 +54,7 @@ func newWorld(t *testing.T, o HubOptions) *world {
 }
 
 func (w *world) address(i int) string {
-	return fmt.Sprintf("127.%d.%d.%d", w.subnet>>8, w.subnet&255, 10+i)
+	return fmt.Sprintf("%s%d", w.prefix, 10+i)
 }
 
 type process struct {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
-	"syscall"
+
+	"stevedore.dev/stevedore/internal/loopback"
 )
 
 // firstNodeAddress is the last number of the first node's address.
@@ -16,49 +16,29 @@ const firstNodeAddress = 10
 // maxNodes keeps the nodes' addresses inside 127.x.0.0/24.
 const maxNodes = 240
 
-// addressBlock is one /16 of the loopback network that belongs to this sandbox
-// alone.
+// addressBlock is the /16 of the loopback network that belongs to this sandbox alone.
 type addressBlock struct {
-	second byte
-	claim  net.Listener
+	*loopback.Block
 
 	mu   sync.Mutex
 	next uint16          // the last two numbers of the address given out last
 	used map[uint16]bool // of pods that run
 }
 
-// claimAddressBlock claims a free /16. An abstract Unix socket is the claim: it
-// belongs to the same network namespace as the addresses, leaves no file, and
-// is gone when the process is, however it ends.
 func claimAddressBlock() (*addressBlock, error) {
-	// Sandboxes that start at once begin to look at different places, and a
-	// block that was just released rests before it is used again.
-	start := os.Getpid()
-	for i := range 253 {
-		second := byte(1 + (start+i)%253)
-		claim, err := net.Listen("unix", fmt.Sprintf("@stevedore-sandbox-127.%d", second))
-		if err == nil {
-			return &addressBlock{second: second, claim: claim, used: map[uint16]bool{}}, nil
-		}
-		if !errors.Is(err, syscall.EADDRINUSE) {
-			return nil, fmt.Errorf("claiming loopback addresses: %w", err)
-		}
+	claimed, err := loopback.Claim()
+	if err != nil {
+		return nil, err
 	}
-	return nil, errors.New("claiming loopback addresses: 253 sandboxes run on this machine already, stop one")
+	return &addressBlock{Block: claimed, used: map[uint16]bool{}}, nil
 }
 
-func (b *addressBlock) release() { _ = b.claim.Close() }
+func (b *addressBlock) controlPlane() netip.Addr { return b.Address(0, 1) }
 
-func (b *addressBlock) address(third, fourth byte) netip.Addr {
-	return netip.AddrFrom4([4]byte{127, b.second, third, fourth})
-}
-
-func (b *addressBlock) controlPlane() netip.Addr { return b.address(0, 1) }
-
-func (b *addressBlock) node(i int) netip.Addr { return b.address(0, byte(firstNodeAddress+i)) }
+func (b *addressBlock) node(i int) netip.Addr { return b.Address(0, byte(firstNodeAddress+i)) }
 
 // serviceRange is where cluster IPs come from. Nothing answers there.
-func (b *addressBlock) serviceRange() string { return fmt.Sprintf("10.%d.0.0/16", b.second) }
+func (b *addressBlock) serviceRange() string { return fmt.Sprintf("10.%d.0.0/16", b.Second) }
 
 // takePod gives an address for a pod, the one that has been free for longest,
 // so that a client's stale connection does not meet another pod.
@@ -75,7 +55,7 @@ func (b *addressBlock) takePod() (netip.Addr, error) {
 			continue
 		}
 		b.used[b.next] = true
-		return b.address(byte(b.next>>8), last), nil
+		return b.Address(byte(b.next>>8), last), nil
 	}
 	return netip.Addr{}, errors.New("no pod address is left in the sandbox")
 }

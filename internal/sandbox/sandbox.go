@@ -203,7 +203,7 @@ func (s *Sandbox) serveHub(o Options) (string, error) {
 	if o.CrateDBHome != "" {
 		return "", nil
 	}
-	socket := fmt.Sprintf("@stevedore-sandbox-127.%d-hub", s.block.second)
+	socket := fmt.Sprintf("@stevedore-sandbox-127.%d-hub", s.block.Second)
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return "", fmt.Errorf("listening for simulated CrateDB nodes: %w", err)
@@ -322,7 +322,7 @@ func (s *Sandbox) Stop(ctx context.Context) error {
 		s.watchers.Wait()
 		s.starter.Close()
 		if s.block != nil {
-			s.block.release()
+			s.block.Release()
 		}
 		failed = s.releaseFolder()
 		s.finish(nil)

@@ -6,14 +6,11 @@ package testcluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +18,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/cratesim"
 	"stevedore.dev/stevedore/internal/cratesim/model"
+	"stevedore.dev/stevedore/internal/loopback"
 )
 
 // homeVariable names a release of CrateDB, or a folder with one for each version.
@@ -63,26 +61,6 @@ type Cluster struct {
 	prefix string
 }
 
-var (
-	subnets atomic.Int32
-	block   = sync.OnceValues(func() (claim, error) {
-		for i := range 253 {
-			second := 1 + (os.Getpid()+i)%253
-			if l, err := net.Listen("unix", fmt.Sprintf("@stevedore-sandbox-127.%d", second)); err == nil {
-				return claim{second, l}, nil
-			}
-		}
-		return claim{}, errors.New("no block of loopback addresses is free")
-	})
-)
-
-// claim is the block 127.second of this process. An abstract socket is the claim: it is open
-// for as long as somebody has it, and gone with the process.
-type claim struct {
-	second int
-	socket net.Listener
-}
-
 // IsReal says whether CRATEDB_HOME asks for real nodes.
 func IsReal() bool { return os.Getenv(homeVariable) != "" }
 
@@ -100,10 +78,9 @@ func Start(t testing.TB, o Options) *Cluster {
 	if c.Real {
 		c.home = release(t, os.Getenv(homeVariable), o.Version)
 	}
-	own, err := block()
+	var err error
+	c.prefix, err = loopback.Subnet()
 	require.NoError(t, err)
-	require.NotNil(t, own.socket)
-	c.prefix = fmt.Sprintf("127.%d.%d.", own.second, subnets.Add(1))
 	c.dir, err = os.MkdirTemp("", "tc") // unix sockets have short names
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(c.dir, 0o711)) // real nodes run as somebody else

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/internal/loopback"
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -169,8 +170,10 @@ func TestAPodOfAnotherClusterIsSeen(t *testing.T) {
 }
 
 func TestAPasswordTravelsOnlyOnAPrivateWay(t *testing.T) {
-	s := &simulated{t: t, net: "127.9.9.", public: true}
-	_, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", "secret-password")
+	nobody, err := loopback.Subnet()
+	require.NoError(t, err)
+	s := &simulated{t: t, net: nobody, public: true}
+	_, err = Client{Dialer: s}.Login(context.Background(), "pod-0", "system", "secret-password")
 	require.ErrorIs(t, err, errUnsafe)
 	assert.NotContains(t, err.Error(), "secret-password")
 	_, err = Client{}.Login(context.Background(), "pod-0", "system", "secret-password")
@@ -178,7 +181,9 @@ func TestAPasswordTravelsOnlyOnAPrivateWay(t *testing.T) {
 }
 
 func TestAnUnreachablePodIsUnknownNotEmpty(t *testing.T) {
-	s := &simulated{t: t, net: "127.9.8.", secrets: map[string]string{"system": "pw-system"}}
+	nobody, err := loopback.Subnet()
+	require.NoError(t, err)
+	s := &simulated{t: t, net: nobody, secrets: map[string]string{"system": "pw-system"}}
 	db := s.observe(2)
 	assert.Equal(t, model.No, db.Contact)
 	assert.Equal(t, model.LoginUnknown, db.SystemLogin)

@@ -20,13 +20,14 @@ import (
 
 	"stevedore.dev/stevedore/internal/cratesim"
 	cratemodel "stevedore.dev/stevedore/internal/cratesim/model"
+	"stevedore.dev/stevedore/internal/loopback"
 	"stevedore.dev/stevedore/ops/execute"
 
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// subnets keeps the loopback addresses of tests apart.
-var subnets atomic.Int32
+// seeds gives each simulated cluster a seed of its own.
+var seeds atomic.Uint64
 
 // simulated is a cluster of simulated nodes and the ways to them: a dialer, an
 // executor with a `crash` of its own, and Secrets.
@@ -46,16 +47,14 @@ func simulate(t testing.TB, version string, nodes int) *simulated {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sim") // unix sockets have short names
 	require.NoError(t, err)
-	subnet := subnets.Add(1)
-	s := &simulated{
-		t: t, dir: dir, hub: filepath.Join(dir, "hub"), secrets: map[string]string{},
-		net: fmt.Sprintf("127.%d.%d.", 10+os.Getpid()%90, subnet),
-	}
+	prefix, err := loopback.Subnet()
+	require.NoError(t, err)
+	s := &simulated{t: t, dir: dir, hub: filepath.Join(dir, "hub"), secrets: map[string]string{}, net: prefix}
 	l, err := net.Listen("unix", s.hub)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	hub := cratesim.NewHub(cratesim.HubOptions{Model: cratemodel.Options{Seed: uint64(subnet)}, HoldLimit: 500 * time.Millisecond})
+	hub := cratesim.NewHub(cratesim.HubOptions{Model: cratemodel.Options{Seed: seeds.Add(1)}, HoldLimit: 500 * time.Millisecond})
 	go func() { done <- hub.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()

@@ -2,12 +2,10 @@ package differential
 
 import (
 	"context"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/internal/loopback"
 	"stevedore.dev/stevedore/ops/cratedb"
 	"stevedore.dev/stevedore/ops/execute"
 )
@@ -25,7 +24,9 @@ import (
 // TestCases runs the committed cases on the simulator; with CRATEDB_CONFORMANCE=cases on
 // the real CrateDB of CRATEDB_HOME.
 func TestCases(t *testing.T) {
-	home, prefix := "", freePrefix(t)
+	prefix, err := loopback.Subnet()
+	require.NoError(t, err)
+	home := ""
 	if os.Getenv("CRATEDB_CONFORMANCE") == "cases" {
 		home = os.Getenv("CRATEDB_HOME")
 		require.NotEmpty(t, home, "CRATEDB_HOME names the releases")
@@ -51,31 +52,6 @@ func TestCases(t *testing.T) {
 			}
 		})
 	}
-}
-
-// freePrefix is how addresses begin of which no other run on this machine has taken any.
-func freePrefix(t *testing.T) string {
-	t.Helper()
-	for third := 100; third < 160; third++ {
-		prefix := fmt.Sprintf("127.0.%d.", third)
-		var taken []net.Listener
-		free := true
-		for i := range Nodes {
-			l, err := net.Listen("tcp", fmt.Sprintf("%s%d:4200", prefix, i+1))
-			if free = err == nil; !free {
-				break
-			}
-			taken = append(taken, l)
-		}
-		for _, l := range taken {
-			require.NoError(t, l.Close())
-		}
-		if free {
-			return prefix
-		}
-	}
-	t.Fatal("no four addresses are free between 127.0.100.1 and 127.0.159.4")
-	return ""
 }
 
 // A statement that is not in the list would not be compared.
