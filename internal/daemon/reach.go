@@ -24,6 +24,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	"stevedore.dev/stevedore/internal/fault"
+	"stevedore.dev/stevedore/ops/cratedb"
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -44,6 +45,11 @@ func (d podDialer) DialPod(ctx context.Context, pod string, port int) (net.Conn,
 	}
 	var dialer net.Dialer
 	return dialer.DialContext(ctx, "tcp", net.JoinHostPort(ip, strconv.Itoa(port)))
+}
+
+// NewForwardDialer dials the pods of a namespace through the API server.
+func NewForwardDialer(cfg *rest.Config, client kubernetes.Interface, namespace string) cratedb.Dialer {
+	return forwardDialer{cfg: cfg, client: client, namespace: namespace}
 }
 
 // forwardDialer goes through the API server. Each connection has a forward of

@@ -32,6 +32,9 @@ const (
 	// wrote to them.
 	VersionAnnotation = Prefix + "cratedb-version"
 
+	// AdoptedAnnotation stands on a StatefulSet that was another's: from whom, as JSON.
+	AdoptedAnnotation = Prefix + "adopted"
+
 	RestartedAtAnnotation = Prefix + "restartedAt"
 	PausedAnnotation      = Prefix + "paused"
 	AbortAnnotation       = Prefix + "abort"
@@ -85,6 +88,9 @@ func OperationConfigMap(cluster string) string   { return "stevedore-" + cluster
 func InventoryConfigMap(cluster string) string   { return "stevedore-" + cluster + "-inventory" }
 func ReportsConfigMap(cluster string) string     { return "stevedore-" + cluster + "-reports" }
 func ObservationConfigMap(cluster string) string { return "stevedore-" + cluster + "-observation" }
+
+// AdoptionConfigMap keeps a cluster as it was before it was adopted.
+func AdoptionConfigMap(cluster string) string { return "stevedore-" + cluster + "-adoption" }
 
 // DataKey is the only key of those ConfigMaps; its value is JSON with
 // schemaVersion SchemaVersion.

@@ -78,6 +78,15 @@ func setSettings(ctx context.Context, a model.Action, t Tools) (model.Result, er
 	return model.Result{Message: "the settings were set and read back"}, nil
 }
 
+// ResetGlobal is the statement that takes cluster settings off.
+func ResetGlobal(settings []string) string {
+	quoted := make([]string, 0, len(settings))
+	for _, name := range settings {
+		quoted = append(quoted, identifier(name))
+	}
+	return "RESET GLOBAL " + strings.Join(quoted, ", ")
+}
+
 // resetSettings takes off what we have set. RESET takes off everything that
 // begins with a name, and a transient value too: so only what shows our value is
 // reset, and no name of the list begins with another. It is one statement, as the
@@ -100,7 +109,7 @@ func resetSettings(ctx context.Context, a model.Action, t Tools) (model.Result, 
 		before, known := a.Expected.Get(ours.Name)
 		switch same := manifest.SameSetting(value, ours.Value); {
 		case same != model.No:
-			reset = append(reset, identifier(ours.Name))
+			reset = append(reset, ours.Name)
 		case known && manifest.SameSetting(value, before) == model.Yes:
 			// It was taken off, and the answer was lost.
 		default:
@@ -111,7 +120,7 @@ func resetSettings(ctx context.Context, a model.Action, t Tools) (model.Result, 
 	if len(reset) == 0 {
 		return model.Result{Message: "the settings were off already"}, nil
 	}
-	if _, err := s.Exec(ctx, "RESET GLOBAL "+strings.Join(reset, ", ")); err != nil {
+	if _, err := s.Exec(ctx, ResetGlobal(reset)); err != nil {
 		return model.Result{}, fmt.Errorf("taking the settings off: %w", err)
 	}
 	return model.Result{Message: "the settings were reset"}, nil

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	moving "stevedore.dev/stevedore/internal/adopt"
+	"stevedore.dev/stevedore/internal/daemon"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops/adopt"
+)
+
+// adoptFlags are those of adopt.
+type adoptFlags struct {
+	kube    kubeFlags
+	wish    adopt.Wish
+	dryRun  bool
+	output  string
+	timeout time.Duration
+}
+
+func newAdopt() *cobra.Command {
+	var f adoptFlags
+	cmd := &cobra.Command{
+		Use:   "adopt CLUSTER",
+		Short: "Take a running cluster over from crate-operator, without a restart",
+		Long: `adopt makes a cluster of crate-operator's stevedore's, with your rights, while it runs:
+the objects lose their owner, the CrateDB object, with which they would be deleted, and
+each StatefulSet is made again around its pods. No pod restarts, no volume, Secret or
+Service is made again. The daemon, which has the definition and waits, then goes on.
+
+--dry-run prints each write in order, and what forbids the first one. A run that was
+ended in the middle goes on when the command is run again. --back gives the cluster
+back, until --finish has deleted the CrateDB object or a pod was restarted on
+stevedore's template. Stop crate-operator first, and never uninstall it before --finish.`,
+		Example: `  stevedore adopt prod/orders --dry-run
+  stevedore adopt prod/orders
+  stevedore adopt prod/orders --back`,
+		Args: takesOne("CLUSTER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.output != "text" && f.output != "json":
+				return fmt.Errorf("--output %q is not known: write text or json", f.output)
+			case f.wish.Back && f.wish.Finish:
+				return errors.New("either --back or --finish: after the last step there is no way back")
+			}
+			mover, cluster, err := f.mover(args[0])
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
+			defer cancel()
+			if f.dryRun {
+				return f.plan(ctx, cmd.OutOrStdout(), mover, cluster)
+			}
+			return f.run(ctx, cmd.OutOrStdout(), mover, cluster)
+		},
+	}
+	f.kube.add(cmd, true)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done, and write nothing")
+	flags.BoolVar(&f.wish.Back, "back", false, "give the cluster back to crate-operator")
+	flags.BoolVar(&f.wish.Finish, "finish", false, "take the last step too: delete the CrateDB object; there is no way back after it")
+	flags.BoolVar(&f.wish.Stopped, "operator-stopped", false, "crate-operator does not run: for those who may not list Deployments and pods of all namespaces")
+	flags.BoolVar(&f.wish.Reset, "reset-settings", false, "take off exclusions and an allocation lock that crate-operator has left in CrateDB")
+	flags.BoolVar(&f.wish.Unattended, "unattended", false, "go on although no daemon has the definition of the cluster")
+	flags.StringVarP(&f.output, "output", "o", "text", "text or json, of --dry-run")
+	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long the command may take")
+	return cmd
+}
+
+func (f *adoptFlags) mover(text string) (*moving.Mover, record.Cluster, error) {
+	cfg, namespace, err := f.kube.config()
+	if err != nil {
+		return nil, record.Cluster{}, err
+	}
+	cluster, err := f.kube.cluster(text, namespace)
+	if err != nil {
+		return nil, cluster, err
+	}
+	cfg.QPS = -1
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, cluster, fmt.Errorf("making the client for the API server: %w", err)
+	}
+	objects, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		return nil, cluster, fmt.Errorf("making the client for the API server: %w", err)
+	}
+	mover, err := moving.New(moving.Options{
+		REST: cfg, Client: client, Dynamic: objects, Cluster: cluster,
+		Database: moving.SQL{Client: client, Dialer: daemon.NewForwardDialer(cfg, client, cluster.Namespace), Cluster: cluster},
+	})
+	return mover, cluster, err
+}
+
+func (f *adoptFlags) plan(ctx context.Context, out io.Writer, mover *moving.Mover, cluster record.Cluster) error {
+	plan, err := mover.Plan(ctx, f.wish)
+	if err != nil {
+		return err
+	}
+	if f.output == "json" {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(plan); err != nil {
+			return fmt.Errorf("printing: %w", err)
+		}
+	} else {
+		var b strings.Builder
+		for _, one := range plan.Refusals {
+			fmt.Fprintf(&b, "refused   %s: %s\n", one.Name, one.Message)
+		}
+		for i, one := range plan.Steps {
+			fmt.Fprintf(&b, "%3d  %s%s\n", i+1, one, lastWords(one))
+		}
+		switch {
+		case len(plan.Steps) == 0 && len(plan.Refusals) == 0:
+			fmt.Fprintf(&b, "cluster %s: nothing is left to do\n", cluster)
+		case len(plan.Refusals) > 0:
+			fmt.Fprintf(&b, "cluster %s: %d reason(s) against it, nothing would be written\n", cluster, len(plan.Refusals))
+		default:
+			fmt.Fprintf(&b, "cluster %s: %d steps, no pod restarts\n", cluster, len(plan.Steps))
+		}
+		if _, err := io.WriteString(out, b.String()); err != nil {
+			return fmt.Errorf("printing: %w", err)
+		}
+	}
+	if len(plan.Refusals) > 0 {
+		return exitCode(exitProblem)
+	}
+	return nil
+}
+
+func lastWords(step adopt.Step) string {
+	if step.Last {
+		return " (no way back after it)"
+	}
+	return ""
+}
+
+func (f *adoptFlags) run(ctx context.Context, out io.Writer, mover *moving.Mover, cluster record.Cluster) error {
+	done := 0
+	end, err := mover.Run(ctx, f.wish, func(step adopt.Step) error {
+		done++
+		_, err := fmt.Fprintf(out, "%3d  %s\n", done, step)
+		return err
+	})
+	if refused, ok := errors.AsType[*moving.RefusedError](err); ok {
+		words := "nothing was written"
+		if done > 0 || end.Saved != nil {
+			words = "what was written before stays, and the command goes on from there"
+		}
+		return fmt.Errorf("cluster %s is not %s (%s):\n%w", cluster, map[bool]string{true: "given back", false: "adopted"}[f.wish.Back], words, refused)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, f.lastLine(end, cluster))
+	return err
+}
+
+// lastLine says how it ended, and what comes next.
+func (f *adoptFlags) lastLine(end *adopt.Reading, cluster record.Cluster) string {
+	pods := fmt.Sprintf("%d pods, none of them restarted", len(end.Pods))
+	if changed := end.Saved.Changed(end.Pods); len(changed) > 0 {
+		pods = "pods changed since the first step: " + strings.Join(changed, ", ")
+	}
+	switch {
+	case f.wish.Back:
+		return fmt.Sprintf("cluster %s: crate-operator's again (%s); take its definition out of its source, run stevedore forget %s, then start crate-operator", cluster, pods, cluster)
+	case end.Object != nil && !f.wish.Finish:
+		return fmt.Sprintf("cluster %s: adopted (%s). Nothing depends on the CrateDB object any more; stevedore adopt %s --finish deletes it, --back gives the cluster back until then", cluster, pods, cluster)
+	}
+	return fmt.Sprintf("cluster %s: adopted (%s), and the CrateDB object is gone", cluster, pods)
+}

@@ -1,0 +1,269 @@
+package adopt
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"stevedore.dev/stevedore/apply"
+	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops/adopt"
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/manifest"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// Options say where a cluster is and how it is reached.
+type Options struct {
+	REST    *rest.Config
+	Client  kubernetes.Interface
+	Dynamic dynamic.Interface
+	Cluster record.Cluster
+	// Database reads CrateDB.
+	Database Database
+	// Poll is how often a controller is looked at that is waited for; 0: every 200 ms.
+	Poll time.Duration
+}
+
+// Mover carries out what is decided.
+type Mover struct {
+	Options
+
+	metadata metadata.Interface
+	// kinds are those that are listed: all of the namespace in the first look, and then those of
+	// which an object was found.
+	kinds   []kind
+	cratedb schema.GroupVersionResource
+	// objects are the live ones of the last look, by what they are called.
+	objects map[string]*unstructured.Unstructured
+	saved   *kept
+}
+
+// New makes a Mover; it fails where the configuration of the client is wrong.
+func New(o Options) (*Mover, error) {
+	if o.Poll == 0 {
+		o.Poll = 200 * time.Millisecond
+	}
+	client, err := metadata.NewForConfig(o.REST)
+	if err != nil {
+		return nil, fmt.Errorf("making the client for the API server: %w", err)
+	}
+	return &Mover{Options: o, metadata: client, cratedb: schema.GroupVersionResource{Group: names.OperatorGroup, Version: "v1", Resource: "cratedbs"}}, nil
+}
+
+// Look reads everything that a decision rests on. An error is one of the API server's that
+// leaves nothing to decide on; what only cannot be listed is said in the reading.
+func (m *Mover) Look(ctx context.Context) (*adopt.Reading, error) {
+	r := &adopt.Reading{Namespace: m.Cluster.Namespace, Cluster: m.Cluster.Name}
+	m.objects = map[string]*unstructured.Unstructured{}
+	var err error
+	if m.saved, err = m.load(ctx); err != nil {
+		return nil, err
+	}
+	if m.saved != nil {
+		r.Saved = &m.saved.Saved
+	}
+	uid, err := m.object(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if uid == "" && r.Saved != nil {
+		uid = r.Saved.UID
+	}
+	if err := m.dependents(ctx, r, uid); err != nil {
+		return nil, err
+	}
+	if err := m.expectation(ctx, r); err != nil {
+		return nil, err
+	}
+	m.operator(ctx, r)
+	if r.Saved == nil && len(r.Sets) > 0 && !r.Suspended() && m.Database != nil {
+		r.Database = m.Database.Read(ctx, m.sqlPods(r))
+	}
+	return r, nil
+}
+
+// object reads the CrateDB object.
+func (m *Mover) object(ctx context.Context, r *adopt.Reading) (uid string, err error) {
+	live, err := m.Dynamic.Resource(m.cratedb).Namespace(r.Namespace).Get(ctx, r.Cluster, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil // the kind may be gone, too
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the CrateDB object %s/%s: %w", r.Namespace, r.Cluster, err)
+	}
+	m.objects["CrateDB "+r.Cluster] = live
+	r.Object = objectOf(live)
+	return r.Object.UID, nil
+}
+
+func objectOf(live *unstructured.Unstructured) *adopt.Object {
+	o := &adopt.Object{UID: string(live.GetUID()), Version: live.GetResourceVersion(), Deleting: live.GetDeletionTimestamp() != nil, Finalizers: live.GetFinalizers()}
+	for key, value := range live.GetAnnotations() {
+		if handler, ok := strings.CutPrefix(key, adopt.OperatorPrefix); ok && unfinished(value) {
+			o.Unfinished = append(o.Unfinished, handler)
+		}
+	}
+	slices.Sort(o.Unfinished)
+	pending, _, _ := unstructured.NestedSlice(live.Object, "status", "pendingPods")
+	for _, p := range pending {
+		o.Pending = append(o.Pending, podNamed(p))
+	}
+	o.AppliedBy = appliedBy(live)
+	if snapshot, _, _ := unstructured.NestedString(live.Object, "spec", "cluster", "restoreSnapshot", "snapshot"); snapshot != "" && restoring(live) {
+		o.Restores = snapshot
+	}
+	return o
+}
+
+// unfinished reports whether an annotation of kopf's is the progress of a handler that has begun
+// and has not ended.
+func unfinished(value string) bool {
+	var progress struct {
+		Started string `json:"started"`
+		Success bool   `json:"success"`
+		Failure bool   `json:"failure"`
+	}
+	return json.Unmarshal([]byte(value), &progress) == nil && progress.Started != "" && !progress.Success && !progress.Failure
+}
+
+func podNamed(pending any) string {
+	if p, ok := pending.(map[string]any); ok {
+		if name, ok := p["name"].(string); ok {
+			return "pod " + name
+		}
+	}
+	return fmt.Sprint("pod ", pending)
+}
+
+// restoring reports whether the restore of an object's snapshot has no success in its status.
+func restoring(live *unstructured.Unstructured) bool {
+	status, _, _ := unstructured.NestedMap(live.Object, "status")
+	for key, value := range status {
+		if strings.HasPrefix(key, "cluster_restore") {
+			if one, ok := value.(map[string]any); ok && one["success"] == true {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// appliers are field managers of tools that apply an object again and again.
+var appliers = []struct{ manager, who string }{
+	{"argocd", "Argo CD"}, {"kustomize-controller", "Flux (kustomize-controller)"}, {"helm-controller", "Flux (helm-controller)"}, {"fleet", "Fleet"}, {"kapp", "kapp"},
+}
+
+// appliedBy is who still applies an object: by marks on it, or by the fields that he owns.
+func appliedBy(live *unstructured.Unstructured) string {
+	bare := live.DeepCopy()
+	bare.SetOwnerReferences(nil)
+	if owner := apply.OwnerOf(bare, ""); owner != "" && !strings.Contains(owner, names.ManagedByLabel) {
+		return owner
+	}
+	for _, entry := range live.GetManagedFields() {
+		for _, applier := range appliers {
+			if strings.HasPrefix(strings.ToLower(entry.Manager), applier.manager) {
+				return applier.who + " (field manager " + entry.Manager + ")"
+			}
+		}
+	}
+	return ""
+}
+
+// expectation reads the record of the daemon.
+func (m *Mover) expectation(ctx context.Context, r *adopt.Reading) error {
+	var rec model.Record
+	entry, err := record.NewStore(record.OverClient(m.Client.CoreV1(), nil)).Load(ctx, m.Cluster, record.Operation, &rec)
+	switch {
+	case err != nil:
+		return err
+	case !entry.Exists():
+		return nil
+	}
+	r.Released = rec.LetGo()
+	for _, reason := range rec.Shown.Reasons {
+		switch {
+		case reason.Name == gates.ObjectNotOursRule.Name:
+			r.Expected = adopt.Waiting
+		case reason.Kind == "refusal":
+			r.Objections = append(r.Objections, reason.Name+": "+reason.Message)
+		}
+	}
+	r.Objections = append(r.Objections, rec.Shown.Problems...)
+	if r.Expected != adopt.Waiting && (rec.Owner != "" || rec.ClusterID != "") {
+		r.Expected = adopt.Acting
+	}
+	return nil
+}
+
+// operator looks for crate-operator in all namespaces, by its Deployments and by its pods: a
+// Deployment of 0 replicas may have a pod that still ends.
+func (m *Mover) operator(ctx context.Context, r *adopt.Reading) {
+	deployments, err := m.Client.AppsV1().Deployments("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		r.Operator.Why = "Deployments of all namespaces: " + reason(err)
+		return
+	}
+	for i := range deployments.Items {
+		d := &deployments.Items[i]
+		desired := d.Spec.Replicas == nil || *d.Spec.Replicas > 0
+		if isOperator(d.Name, d.Labels, imagesOf(d.Spec.Template.Spec.Containers)) && (desired || d.Status.Replicas > 0) {
+			r.Operator.Running = append(r.Operator.Running, "Deployment "+d.Namespace+"/"+d.Name)
+		}
+	}
+	pods, err := m.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Running"})
+	if err != nil {
+		r.Operator.Why = "pods of all namespaces: " + reason(err)
+		return
+	}
+	for i := range pods.Items {
+		if p := &pods.Items[i]; isOperator(p.Name, p.Labels, imagesOf(p.Spec.Containers)) {
+			r.Operator.Running = append(r.Operator.Running, "pod "+p.Namespace+"/"+p.Name)
+		}
+	}
+	r.Operator.Known = true
+}
+
+func isOperator(name string, labels map[string]string, images []string) bool {
+	const operator = "crate-operator"
+	return strings.HasPrefix(name, operator) || labels[names.NameLabel] == operator ||
+		slices.ContainsFunc(images, func(image string) bool { return strings.Contains(image, operator) })
+}
+
+// sqlPods are those that are asked, with CrateDB's names of their nodes.
+func (m *Mover) sqlPods(r *adopt.Reading) []NamedPod {
+	var out []NamedPod
+	for i := range r.Pods {
+		p := &r.Pods[i]
+		set := m.objects["StatefulSet "+p.Set]
+		if set == nil {
+			continue
+		}
+		_, ordinal, _ := strings.Cut(strings.TrimPrefix(p.Name, p.Set), "-")
+		name, _, _ := strings.Cut(manifest.ArgumentOf(set, "node.name"), "$(")
+		out = append(out, NamedPod{Pod: p.Name, Node: name + ordinal})
+	}
+	return out
+}
+
+// reason is what the API server says, in a few words.
+func reason(err error) string {
+	if apierrors.IsForbidden(err) {
+		return "forbidden"
+	}
+	return err.Error()
+}

@@ -1,0 +1,198 @@
+package adopt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stevedore.dev/stevedore/ops/adopt"
+)
+
+// Plan is what would be done, or why nothing is.
+type Plan struct {
+	Refusals []adopt.Refusal `json:"refusals,omitempty"`
+	Steps    []adopt.Step    `json:"steps,omitempty"`
+	// Reading is what it rests on.
+	Reading *adopt.Reading `json:"-"`
+}
+
+// Plan looks and decides, and writes nothing.
+func (m *Mover) Plan(ctx context.Context, wish adopt.Wish) (Plan, error) {
+	r, err := m.Look(ctx)
+	if err != nil {
+		return Plan{}, err
+	}
+	steps := adopt.Steps(r, wish)
+	r.Missing = m.missing(ctx, steps)
+	return Plan{Refusals: adopt.Refusals(r, wish), Steps: steps, Reading: r}, nil
+}
+
+// RefusedError is for a cluster that is not adopted, or not given back. Nothing was written by
+// the run that returns it first.
+type RefusedError struct{ Refusals []adopt.Refusal }
+
+func (e *RefusedError) Error() string {
+	var out []string
+	for _, one := range e.Refusals {
+		out = append(out, one.Name+": "+one.Message)
+	}
+	return strings.Join(out, "\n")
+}
+
+// Run takes one step after the other until none is left, and says each before it is done. It ends
+// with a *RefusedError where something forbids the next one.
+func (m *Mover) Run(ctx context.Context, wish adopt.Wish, say func(adopt.Step) error) (*adopt.Reading, error) {
+	granted := map[string]bool{}
+	for {
+		r, err := m.Look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		steps := adopt.Steps(r, wish)
+		if r.Missing = m.missingBut(ctx, steps, granted); len(r.Missing) == 0 {
+			for _, right := range rightsFor(steps) {
+				granted[right.String()] = true
+			}
+		}
+		if refusals := adopt.Refusals(r, wish); len(refusals) > 0 {
+			return r, &RefusedError{refusals}
+		}
+		if len(steps) == 0 {
+			return r, nil
+		}
+		if wish.Back && m.saved != nil {
+			if err := m.keepLive(ctx, r); err != nil {
+				return r, err
+			}
+		}
+		next := steps[0]
+		if err := say(next); err != nil {
+			return r, err
+		}
+		if next.Verb == adopt.Await {
+			err = m.awaits(ctx, next, wish)
+		} else {
+			err = m.do(ctx, r, next)
+		}
+		if err != nil {
+			return r, err
+		}
+		if next.Verb == adopt.Forget {
+			return r, nil
+		}
+	}
+}
+
+// awaits looks until a step is not the next one any more.
+func (m *Mover) awaits(ctx context.Context, step adopt.Step, wish adopt.Wish) error {
+	return m.until(ctx, step.String(), func(ctx context.Context) (bool, error) {
+		r, err := m.Look(ctx)
+		if err != nil {
+			return false, err
+		}
+		return !slices.ContainsFunc(adopt.Steps(r, wish), func(s adopt.Step) bool { return s.Verb == adopt.Await && s.Object == step.Object }), nil
+	})
+}
+
+// right is one that a step needs.
+type right struct{ verb, group, resource string }
+
+func (r right) String() string {
+	if r.group == "" {
+		return r.verb + " " + r.resource
+	}
+	return r.verb + " " + r.resource + "." + r.group
+}
+
+// rightsFor are the rights that steps need.
+func rightsFor(steps []adopt.Step) []right {
+	var out []right
+	need := func(group, resource string, verbs ...string) {
+		for _, verb := range verbs {
+			if one := (right{verb, group, resource}); !slices.Contains(out, one) {
+				out = append(out, one)
+			}
+		}
+	}
+	for _, s := range steps {
+		switch s.Verb {
+		case adopt.Save, adopt.Note:
+			need("", "configmaps", "create", "update")
+		case adopt.Forget:
+			need("", "configmaps", "delete")
+		case adopt.ResetSettings:
+			need("", "pods/portforward", "create")
+		case adopt.SuspendJob, adopt.ResumeJob, adopt.Detach, adopt.Attach:
+			need(s.Dependent.Resource.Group, s.Dependent.Resource.Resource, "patch")
+		case adopt.CloseBudget:
+			need("policy", "poddisruptionbudgets", "create", "patch")
+		case adopt.DropBudget:
+			need("policy", "poddisruptionbudgets", "delete")
+		case adopt.RestoreBudget:
+			need("policy", "poddisruptionbudgets", "create", "update")
+		case adopt.Orphan:
+			need("apps", "statefulsets", "delete")
+		case adopt.Create:
+			need("apps", "statefulsets", "create", "patch")
+		case adopt.DeleteObject:
+			need("cloud.crate.io", "cratedbs", "delete")
+		case adopt.Unfinalize:
+			need("cloud.crate.io", "cratedbs", "update")
+		}
+	}
+	return out
+}
+
+func (m *Mover) missing(ctx context.Context, steps []adopt.Step) []string {
+	return m.missingBut(ctx, steps, nil)
+}
+
+// missingBut are the rights that the person lacks, but those that were granted a moment ago. What
+// cannot be asked is missing.
+func (m *Mover) missingBut(ctx context.Context, steps []adopt.Step, granted map[string]bool) (out []string) {
+	for _, one := range rightsFor(steps) {
+		if granted[one.String()] {
+			continue
+		}
+		resource, sub, _ := strings.Cut(one.resource, "/")
+		review, err := m.Client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: m.Cluster.Namespace, Verb: one.verb, Group: one.group, Resource: resource, Subresource: sub,
+			}},
+		}, metav1.CreateOptions{})
+		switch {
+		case err != nil:
+			out = append(out, fmt.Sprintf("%s (it cannot be asked: %s)", one, reason(err)))
+		case !review.Status.Allowed:
+			out = append(out, one.String())
+		}
+	}
+	return out
+}
+
+// keepLive keeps the StatefulSets as they are before the first of them goes back: the daemon may
+// have grown one, and whoever is killed in between has to know it.
+func (m *Mover) keepLive(ctx context.Context, r *adopt.Reading) error {
+	if m.saved.Returning != nil {
+		return nil
+	}
+	if len(r.Sets) == 0 {
+		return errors.New("no StatefulSet is there, and none was kept on the way back")
+	}
+	next := *m.saved
+	next.Returning = map[string]json.RawMessage{}
+	for i := range r.Sets {
+		text, err := packed(m.objects["StatefulSet "+r.Sets[i].Name])
+		if err != nil {
+			return err
+		}
+		next.Returning[r.Sets[i].Name] = text
+	}
+	return m.keep(ctx, &next)
+}

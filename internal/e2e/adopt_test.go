@@ -1,0 +1,212 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/yaml"
+
+	"stevedore.dev/stevedore/internal/testbed"
+)
+
+var cratedbs = schema.GroupVersionResource{Group: "cloud.crate.io", Version: "v1", Resource: "cratedbs"}
+
+// crateDBKind makes crate-operator's kind known to the API server, once for all tests. It has no
+// status of its own, as crate-operator's: who writes the status writes the object.
+var crateDBKind = sync.OnceValue(func() error {
+	crd := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: cratedbs.cloud.crate.io}
+spec:
+  group: cloud.crate.io
+  names: {kind: CrateDB, listKind: CrateDBList, plural: cratedbs, singular: cratedb}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`), &crd.Object); err != nil {
+		return err
+	}
+	client, err := dynamic.NewForConfig(bed.Config)
+	if err != nil {
+		return err
+	}
+	_, err = client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}).Create(context.Background(), crd, metav1.CreateOptions{})
+	return err
+})
+
+// operated is a running cluster that crate-operator has made, and that has ended.
+type operated struct {
+	*voyage
+	client dynamic.Interface
+	owner  *unstructured.Unstructured
+	pods   map[string]string
+}
+
+// operate makes what crate-operator makes of the CrateDB object `orders`, and users as it does.
+func operate(t *testing.T, ns string) *operated {
+	t.Helper()
+	v := &voyage{situation: begin(t, ns), faults: os.Getenv("STEVEDORE_FAULTS_BINARY")}
+	if v.faults == "" {
+		v.faults = "../../bin/stevedore-faults"
+	}
+	v.appSecret("app-password")
+	v.receiver = testbed.NewReceiver(nil)
+	t.Cleanup(v.receiver.Close)
+	require.NoError(t, crateDBKind())
+	client, err := dynamic.NewForConfig(bed.Config)
+	require.NoError(t, err)
+	o := &operated{voyage: v, client: client}
+	v.eventually("the kind CrateDB is served", restartPatience, func() bool {
+		o.owner, err = client.Resource(cratedbs).Namespace(ns).Create(v.ctx, o.objects("object.yaml")[0], metav1.CreateOptions{FieldManager: "OpenAPI-Generator"})
+		return err == nil
+	})
+	for _, object := range o.objects("orders.yaml") {
+		_, err := client.Resource(o.resourceOf(object)).Namespace(ns).Create(v.ctx, object, metav1.CreateOptions{FieldManager: "OpenAPI-Generator"})
+		require.NoError(t, err, "%s %s", object.GetKind(), object.GetName())
+	}
+	v.eventually("its pods are ready", restartPatience, func() bool { return v.ready(cutCluster) == 3 })
+	for _, statement := range []string{
+		"CREATE USER system WITH (password = 'system-password')", "GRANT ALL PRIVILEGES TO system",
+		"CREATE USER app WITH (password = '" + strings.ReplaceAll(appPassword, "'", "''") + "')", "GRANT ALL PRIVILEGES TO app",
+	} {
+		out, err := bed.Exec(v.ctx, ns, "crate-data-hot-orders-0", "crash", "-c", statement)
+		require.NoError(t, err, out)
+	}
+	v.rows(cutCluster, "CREATE TABLE doc.t (a INT) CLUSTERED INTO 4 SHARDS WITH (number_of_replicas = 1)")
+	v.rows(cutCluster, "INSERT INTO doc.t (a) VALUES (1), (2), (3), (4), (5)")
+	v.rows(cutCluster, "REFRESH TABLE doc.t")
+	v.eventually("the cluster is green", restartPatience, func() bool {
+		rows, err := v.query(cutCluster, "system", "system-password", "SELECT count(*) FROM sys.health WHERE health <> 'GREEN'")
+		return err == nil && rows[0][0] == "0"
+	})
+	o.pods = podsOf(v)
+	return o
+}
+
+// recorded are the objects of a file, in this namespace and of this owner.
+func (o *operated) objects(name string) (out []*unstructured.Unstructured) {
+	o.Helper()
+	text, err := os.ReadFile("testdata/crate-operator/" + name)
+	require.NoError(o, err)
+	all := strings.ReplaceAll(string(text), "NAMESPACE", o.ns)
+	if o.owner != nil {
+		all = strings.ReplaceAll(all, "OWNER", string(o.owner.GetUID()))
+	}
+	for _, one := range strings.Split(all, "\n---\n") {
+		object := &unstructured.Unstructured{}
+		require.NoError(o, yaml.Unmarshal([]byte(one), &object.Object), name)
+		out = append(out, object)
+	}
+	return out
+}
+
+func (o *operated) resourceOf(object *unstructured.Unstructured) schema.GroupVersionResource {
+	o.Helper()
+	kind := object.GroupVersionKind()
+	groups, err := restmapper.GetAPIGroupResources(bed.Admin.Discovery())
+	require.NoError(o, err)
+	mapping, err := restmapper.NewDiscoveryRESTMapper(groups).RESTMapping(kind.GroupKind(), kind.Version)
+	require.False(o, meta.IsNoMatchError(err), kind)
+	require.NoError(o, err)
+	return mapping.Resource
+}
+
+// expected writes the definition of what runs, and waits until the daemon refuses its objects.
+func (o *operated) expected(edits ...edit) *testbed.Daemon {
+	o.Helper()
+	o.write(map[string]string{"orders.yaml": o.definition(edits...)})
+	daemon := o.sail("", "")
+	o.refusedFor(cutCluster, "object-not-ours")
+	return daemon
+}
+
+func (o *operated) definition(edits ...edit) string {
+	return definition(o.ns, cutCluster, append([]edit{
+		with(replicasOfHot, 3),
+		with("spec.operations", map[string]any{"adoption": "always", "stableFor": "1s", "masterStableFor": "1s", "debugVolume": map[string]any{"size": "128Gi", "storageClass": "default"}}),
+	}, edits...)...)
+}
+
+func (o *operated) adopt(args ...string) string {
+	o.Helper()
+	out, errs, code := o.verb(append([]string{"adopt", o.ns + "/" + cutCluster}, args...)...)
+	require.Zero(o, code, "%s%s", out, errs)
+	return out
+}
+
+// untouched: no pod is another one, or restarted, or of another revision.
+func (o *operated) untouched(when string) {
+	o.Helper()
+	assert.Equal(o, o.pods, podsOf(o.voyage), when)
+	o.noPodRestarted()
+}
+
+// canary is an object whose owner is the CrateDB object: the garbage collector takes it once that
+// is gone, and by then would have taken whatever else has that owner.
+func (o *operated) canary() (gone func() bool) {
+	o.Helper()
+	canary := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "canary", OwnerReferences: []metav1.OwnerReference{{
+		APIVersion: "cloud.crate.io/v1", Kind: "CrateDB", Name: cutCluster, UID: o.owner.GetUID(),
+	}}}}
+	_, err := bed.Admin.CoreV1().ConfigMaps(o.ns).Create(o.ctx, canary, metav1.CreateOptions{})
+	require.NoError(o, err)
+	return func() bool {
+		_, err := bed.Admin.CoreV1().ConfigMaps(o.ns).Get(o.ctx, "canary", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	}
+}
+
+// A cluster of crate-operator's becomes stevedore's while it runs, survives the end of the object
+// that owned it, and then has operations as any other.
+func TestAClusterOfCrateOperatorIsAdoptedWithoutARestart(t *testing.T) {
+	t.Parallel()
+	o := operate(t, "adopt")
+	daemon := o.expected()
+
+	plan := o.adopt("--dry-run")
+	assert.Contains(t, plan, "no pod restarts")
+	assert.Contains(t, plan, "PersistentVolumeClaim data0-crate-data-hot-orders-0: take its owner off")
+	o.untouched("after a plan")
+
+	said := o.adopt()
+	assert.Contains(t, said, "3 pods, none of them restarted")
+	assert.Contains(t, o.adopt(), "adopted", "a second run has nothing to do")
+	o.settled(cutCluster)
+	o.untouched("after the adoption")
+
+	gone := o.canary()
+	assert.Contains(t, o.adopt("--finish"), "the CrateDB object is gone")
+	o.eventually("the garbage collector has taken the canary", restartPatience, gone)
+	o.untouched("after the CrateDB object is gone")
+	for name, claim := range o.claimsOf() {
+		assert.Nil(t, claim.DeletionTimestamp, name)
+		assert.Empty(t, claim.OwnerReferences, name)
+	}
+	assert.Equal(t, [][]string{{"5"}}, o.rows(cutCluster, "SELECT count(*) FROM doc.t"))
+	set := o.set(hotSet)
+	for _, template := range set.Spec.VolumeClaimTemplates {
+		assert.Empty(t, template.OwnerReferences, template.Name)
+	}
+
+	o.write(map[string]string{"orders.yaml": o.definition(with(replicasOfHot, 4))})
+	o.eventually("it has grown", restartPatience, func() bool { return int(*o.set(hotSet).Spec.Replicas) == 4 && o.ready(cutCluster) == 4 && o.isSettled(cutCluster) })
+	o.stop(daemon)
+}

@@ -1,0 +1,260 @@
+package adopt
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"stevedore.dev/stevedore/internal/names"
+)
+
+// Reading is one look at a cluster of crate-operator's. What could not be read is said, and is
+// never taken for "none".
+type Reading struct {
+	Namespace, Cluster string
+	// Object is the CrateDB object; nil where there is none.
+	Object   *Object
+	Operator Operator
+	// Sets are the StatefulSets of the cluster, those of dedicated masters first.
+	Sets []Set
+	Pods []Pod
+	// Dependents are all objects of the namespace that name the CrateDB object as an owner, and all
+	// claims of the cluster, with or without an owner.
+	Dependents []Dependent
+	Budgets    []Budget
+	// Unread are kinds of objects that could not be listed.
+	Unread []Unread
+	// Missing are rights that the person lacks and that a step needs: "patch services".
+	Missing []string
+	// Expected says whether a daemon has the definition of this cluster and waits for its objects:
+	// without one nobody would look after what was taken over.
+	Expected Expectation
+	// Objections are what that daemon refuses in addition, with the gates' names.
+	Objections []string
+	Database   Database
+	// Saved is what an earlier run has kept of the cluster as it was; nil before the first write.
+	Saved *Saved
+	// Released is true where the daemon has given everything back and does nothing to the cluster.
+	Released bool
+}
+
+// Object is the CrateDB object, of the API group cloud.crate.io.
+type Object struct {
+	UID, Version string
+	Deleting     bool
+	Finalizers   []string
+	// Unfinished are handlers of kopf's that have begun and not ended, as its annotations say.
+	Unfinished []string
+	// Pending are the pods of a restart that crate-operator is in the middle of (status.pendingPods).
+	Pending []string
+	// AppliedBy is who still applies the object, Argo CD for one; "" for nobody that is seen.
+	AppliedBy string
+	// Restores is the snapshot of spec.cluster.restoreSnapshot while its restore has not ended.
+	Restores string
+}
+
+// Operator says whether crate-operator runs, anywhere in this Kubernetes cluster.
+type Operator struct {
+	// Known is false where Deployments and pods of all namespaces may not be listed: Why says it.
+	Known bool
+	Why   string
+	// Running are its Deployments and pods: "Deployment crate-operator/crate-operator".
+	Running []string
+}
+
+// Set is a StatefulSet.
+type Set struct {
+	Name, UID, Version, Group string
+	Replicas, Ready, Current  int
+	Deleting, Observed, Ours  bool
+	// Strategy is its update strategy; "OnDelete" is crate-operator's.
+	Strategy string
+	// Routing is its label dc-util-routing-owner: a pod's hook holds the allocation.
+	Routing string
+	// Remade is true where its pod template is stevedore's by now.
+	Remade bool
+}
+
+// Pod is a pod of the cluster.
+type Pod struct {
+	Name string `json:"name"`
+	UID  string `json:"uid"`
+	Set  string `json:"set"`
+	// Revision is its ControllerRevision, Restarts those of all its containers.
+	Revision string `json:"revision,omitempty"`
+	Restarts int    `json:"restarts,omitempty"`
+	// Controller is the UID of its StatefulSet; "" for none.
+	Controller string `json:"-"`
+	// Theirs is true while it has crate-operator's label, by which that finds its pods.
+	Theirs          bool `json:"-"`
+	Ready, Deleting bool `json:"-"`
+}
+
+// Dependent is an object that names the CrateDB object as an owner, or a claim of the cluster.
+type Dependent struct {
+	Resource   schema.GroupVersionResource
+	Kind, Name string
+	UID        string
+	// Owned is true while it names the CrateDB object as an owner.
+	Owned bool
+	// ClusterID is our annotation of a claim.
+	ClusterID string
+	// Diary are annotations of kopf's. On a Secret they have its values.
+	Diary []string
+	// Suspended is true for a CronJob that begins no Job.
+	Suspended bool
+	// Ours is true for what has our label.
+	Ours bool
+	// Deleting is true for what is being deleted.
+	Deleting bool
+}
+
+// IsClaim reports whether it is a volume claim.
+func (d *Dependent) IsClaim() bool { return d.Kind == "PersistentVolumeClaim" }
+
+func (d *Dependent) String() string { return d.Kind + " " + d.Name }
+
+// Budget is a disruption budget.
+type Budget struct {
+	Name, UID    string
+	MinAvailable int
+	// Seen: its controller has observed the spec as it is. Allowed is how many pods may go.
+	Seen    bool
+	Allowed int
+	Ours    bool
+}
+
+// Closed is an integer minAvailable that lets no pod go, however many there are. While a
+// StatefulSet is away the disruption controller does not expect its pods, and any other number
+// would let some go.
+const Closed = 1_000_000
+
+func (b *Budget) closed() bool { return b.MinAvailable == Closed && b.Seen && b.Allowed == 0 }
+
+// Unread is a kind of object that could not be listed.
+type Unread struct {
+	Resource, Why string
+	// Needed is true for kinds that crate-operator makes. Of others it is only said.
+	Needed bool
+}
+
+// Expectation is what the record of a daemon says.
+type Expectation uint8
+
+const (
+	// Nobody: no daemon has seen a definition of this cluster.
+	Nobody Expectation = iota
+	// Waiting: a daemon has one and refuses it because the objects are another's.
+	Waiting
+	// Acting: a daemon looks after the cluster already.
+	Acting
+)
+
+// Database is what CrateDB says. It means nothing where Known is false.
+type Database struct {
+	Known bool
+	// Why it is not known.
+	Why       string
+	ClusterID string
+	Health    string
+	Nodes     []string
+	// Left are cluster settings that a crate-operator leaves behind where it was ended in the middle
+	// of something: `cluster.routing.allocation.exclude._name = 'data-hot-3'`.
+	Left []Setting
+}
+
+// Setting is a cluster setting.
+type Setting struct{ Name, Value string }
+
+// Suspended reports whether no pod is desired.
+func (r *Reading) Suspended() bool {
+	return len(r.Sets) > 0 && !slices.ContainsFunc(r.Sets, func(s Set) bool { return s.Replicas > 0 })
+}
+
+func (r *Reading) set(name string) *Set {
+	if i := slices.IndexFunc(r.Sets, func(s Set) bool { return s.Name == name }); i >= 0 {
+		return &r.Sets[i]
+	}
+	return nil
+}
+
+func (r *Reading) budget(name string) *Budget {
+	if i := slices.IndexFunc(r.Budgets, func(b Budget) bool { return b.Name == name }); i >= 0 {
+		return &r.Budgets[i]
+	}
+	return nil
+}
+
+// Adopted reports whether every StatefulSet is stevedore's, and has its pods.
+func (r *Reading) Adopted() bool {
+	if r.Saved == nil {
+		return false
+	}
+	if r.Saved.Done {
+		return true
+	}
+	for name := range r.Saved.Sets {
+		if s := r.set(name); s == nil || !s.Ours || r.fatherless(s) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// fatherless is a pod of a StatefulSet that does not belong to it; "" for none.
+func (r *Reading) fatherless(s *Set) string {
+	for i := range r.Pods {
+		if p := &r.Pods[i]; p.Set == s.Name && p.Controller != s.UID && !p.Deleting {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+// budgets of ours, by the groups that there are: one over the data nodes, one over dedicated masters.
+func (r *Reading) ourBudgets() []string {
+	out := []string{names.DataBudget(r.Cluster)}
+	if slices.ContainsFunc(r.Sets, func(s Set) bool { return s.Group == names.MasterGroup }) || r.savedMasters() {
+		out = append(out, names.MasterBudget(r.Cluster))
+	}
+	return out
+}
+
+func (r *Reading) savedMasters() bool {
+	_, ok := r.saved().Sets[names.StatefulSet(r.Cluster, names.MasterGroup, true)]
+	return ok
+}
+
+func (r *Reading) saved() *Saved {
+	if r.Saved == nil {
+		return &Saved{}
+	}
+	return r.Saved
+}
+
+// theirBudgets are crate-operator's, one a StatefulSet. That of dedicated masters has the name of
+// ours.
+func (r *Reading) theirBudgets() (out []string) {
+	for i := range r.Budgets {
+		b := &r.Budgets[i]
+		if !slices.Contains(r.ourBudgets(), b.Name) && r.isTheirs(b.Name) {
+			out = append(out, b.Name)
+		}
+	}
+	return out
+}
+
+func (r *Reading) isTheirs(budget string) bool {
+	_, saved := r.saved().Sets[budget]
+	return saved || r.set(budget) != nil
+}
+
+// short lists a few names.
+func short(all []string) string {
+	const few = 5
+	if len(all) > few {
+		return strings.Join(all[:few], ", ") + ", …"
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,67 @@
+package adopt
+
+import "encoding/json"
+
+// Saved is the cluster as it was before the first write. It is what a run that was killed goes on
+// by, and what the way back restores.
+type Saved struct {
+	// UID is that of the CrateDB object, ClusterID is sys.cluster.id.
+	UID       string `json:"uid"`
+	ClusterID string `json:"clusterId,omitempty"`
+	// Object is the manifest of the CrateDB object, for a person.
+	Object json.RawMessage `json:"object,omitempty"`
+	// Sets and Budgets are whole objects without status, by name.
+	Sets    map[string]json.RawMessage `json:"sets,omitempty"`
+	Budgets map[string]json.RawMessage `json:"budgets,omitempty"`
+	// Objects are all others that named it as an owner, with what was taken off them.
+	Objects []SavedObject `json:"objects,omitempty"`
+	Pods    []Pod         `json:"pods,omitempty"`
+	// Settings are cluster settings that were reset.
+	Settings []Setting `json:"settings,omitempty"`
+	// Returning are the StatefulSets as they were when the way back began, by name.
+	Returning map[string]json.RawMessage `json:"returning,omitempty"`
+	// Done is true once every StatefulSet was taken over: from then on the daemon recreates them.
+	Done bool `json:"done,omitempty"`
+}
+
+// SavedObject is what was taken off an object.
+type SavedObject struct {
+	Group    string `json:"group,omitempty"`
+	Version  string `json:"version"`
+	Resource string `json:"resource"`
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
+	UID      string `json:"uid"`
+	// Owner is its ownerReference, Labels are all that it had.
+	Owner  json.RawMessage   `json:"owner,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	// Suspended is the value that a CronJob had.
+	Suspended bool `json:"suspended,omitempty"`
+}
+
+// Changed names the pods that are not as they were: another one, restarted, of another revision, gone.
+func (s *Saved) Changed(now []Pod) (out []string) {
+	for _, was := range s.Pods {
+		is := find(now, was.Name)
+		switch {
+		case is == nil:
+			out = append(out, was.Name+" is gone")
+		case is.UID != was.UID:
+			out = append(out, was.Name+" is another pod")
+		case is.Restarts != was.Restarts:
+			out = append(out, was.Name+" was restarted")
+		case is.Revision != was.Revision:
+			out = append(out, was.Name+" has another revision")
+		}
+	}
+	return out
+}
+
+func find(pods []Pod, name string) *Pod {
+	for i := range pods {
+		if pods[i].Name == name {
+			return &pods[i]
+		}
+	}
+	return nil
+}

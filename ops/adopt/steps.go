@@ -1,0 +1,281 @@
+package adopt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/internal/names"
+)
+
+// Verb is what a step does.
+type Verb string
+
+const (
+	// Save keeps the cluster as it is, in a ConfigMap.
+	Save Verb = "save"
+	// SuspendJob suspends a CronJob; ResumeJob gives it back the value that it had.
+	SuspendJob Verb = "suspend"
+	ResumeJob  Verb = "resume"
+	// ResetSettings takes off cluster settings that were left behind.
+	ResetSettings Verb = "reset"
+	// CloseBudget makes a budget of ours that lets no pod go.
+	CloseBudget Verb = "close-budget"
+	// DropBudget deletes a budget, RestoreBudget makes one of crate-operator's again.
+	DropBudget    Verb = "drop-budget"
+	RestoreBudget Verb = "restore-budget"
+	// Detach takes the owner off an object, and with it kopf's annotations; a claim gets the
+	// cluster's id. Attach puts back what was taken.
+	Detach Verb = "detach"
+	Attach Verb = "attach"
+	// Orphan deletes a StatefulSet without its pods, Create makes it again.
+	Orphan Verb = "orphan"
+	Create Verb = "create"
+	// DeleteObject deletes the CrateDB object and leaves its dependents, Unfinalize takes
+	// crate-operator's finalizer off it.
+	DeleteObject Verb = "delete-object"
+	Unfinalize   Verb = "unfinalize"
+	// Note notes that the StatefulSets are taken over, Forget deletes what was kept.
+	Note   Verb = "note"
+	Forget Verb = "forget"
+	// Await writes nothing: it waits for a controller.
+	Await Verb = "await"
+)
+
+// Step is one write.
+type Step struct {
+	Verb Verb `json:"step"`
+	// Object is what it is done to: "StatefulSet crate-data-hot-orders".
+	Object string `json:"object"`
+	// Words say it in a sentence.
+	Words string `json:"does"`
+	// Last is true for the step after which there is no way back.
+	Last bool `json:"last,omitempty"`
+
+	// Name is the object's, UID and Version are its as it was looked at.
+	Name    string `json:"-"`
+	UID     string `json:"-"`
+	Version string `json:"-"`
+	// Dependent is what Detach, Attach, SuspendJob and ResumeJob are done to.
+	Dependent *Dependent `json:"-"`
+	// Owned is true where a StatefulSet is made as crate-operator's.
+	Owned bool `json:"-"`
+}
+
+// Steps are what is left to do, in order. A step says what it does as if those before it had been
+// done; whoever has done one looks again.
+func Steps(r *Reading, wish Wish) []Step {
+	if wish.Back {
+		return stepsBack(r)
+	}
+	var out []Step
+	if r.Saved == nil {
+		out = append(out, Step{Verb: Save, Object: "ConfigMap " + names.AdoptionConfigMap(r.Cluster), Words: "keep every object as it is, for the way back"})
+	}
+	if len(r.Database.Left) > 0 && wish.Reset && r.Saved == nil {
+		out = append(out, Step{Verb: ResetSettings, Object: "CrateDB", Words: "reset the cluster settings " + settings(r.Database.Left)})
+	}
+	for i := range r.Dependents {
+		if d := &r.Dependents[i]; d.Kind == "CronJob" && d.Owned && !d.Suspended {
+			out = append(out, Step{Verb: SuspendJob, Object: d.String(), Words: "suspend it: snapshots are spec.backups of the definition from now on", Name: d.Name, Dependent: d})
+		}
+	}
+	done := r.saved().Done
+	if !done && !r.Adopted() {
+		out = append(out, closing(r)...)
+	}
+	out = append(out, detaching(r)...)
+	if !done {
+		for _, name := range r.setNames() {
+			out = append(out, taking(r, name)...)
+		}
+		out = append(out, Step{Verb: Note, Object: "ConfigMap " + names.AdoptionConfigMap(r.Cluster), Words: "note that every StatefulSet was taken over"})
+	}
+	for _, name := range r.theirBudgets() {
+		out = append(out, Step{Verb: DropBudget, Object: "PodDisruptionBudget " + name, Words: "delete it: a pod under two budgets answers each eviction with 500", Name: name, UID: r.budget(name).UID})
+	}
+	if wish.Finish {
+		out = append(out, finishing(r)...)
+	}
+	return out
+}
+
+// setNames are the StatefulSets that are, and that were.
+func (r *Reading) setNames() []string {
+	var out []string
+	for i := range r.Sets {
+		out = append(out, r.Sets[i].Name)
+	}
+	for name := range r.saved().Sets {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b string) int {
+		master := names.StatefulSet(r.Cluster, names.MasterGroup, true)
+		switch {
+		case a == master && b != master:
+			return -1
+		case b == master && a != master:
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	return out
+}
+
+// closing has our budgets keep every pod, before a StatefulSet is away from its pods.
+func closing(r *Reading) (out []Step) {
+	for _, name := range r.ourBudgets() {
+		b := r.budget(name)
+		object := "PodDisruptionBudget " + name
+		switch {
+		case b == nil || b.MinAvailable != Closed || !b.Ours:
+			out = append(out, Step{Verb: CloseBudget, Object: object, Words: "let no pod be evicted while StatefulSets are recreated (minAvailable)", Name: name})
+		case !b.closed():
+			out = append(out, Step{Verb: Await, Object: object, Words: "wait until its controller lets no pod go"})
+		}
+	}
+	return out
+}
+
+// detaching takes the owner off all that would be deleted with it. StatefulSets and their budgets
+// are recreated without it.
+func detaching(r *Reading) (out []Step) {
+	for i := range r.Dependents {
+		d := &r.Dependents[i]
+		switch {
+		case d.Kind == "StatefulSet", d.Kind == "PodDisruptionBudget" && r.isTheirs(d.Name):
+			continue
+		case d.Owned || len(d.Diary) > 0:
+			words := "take its owner off, the CrateDB object, with which it would be deleted"
+			if len(d.Diary) > 0 {
+				words = "take crate-operator's annotations off (" + short(d.Diary) + ")"
+				if d.Owned {
+					words = "take its owner off, with which it would be deleted, and crate-operator's annotations"
+				}
+			}
+			out = append(out, Step{Verb: Detach, Object: d.String(), Words: words, Name: d.Name, UID: d.UID, Dependent: d})
+		case d.IsClaim() && d.ClusterID == "" && r.clusterID() != "":
+			out = append(out, Step{Verb: Detach, Object: d.String(), Words: "note on it which cluster's data it has", Name: d.Name, UID: d.UID, Dependent: d})
+		}
+	}
+	return out
+}
+
+func (r *Reading) clusterID() string {
+	if r.Saved != nil && r.Saved.ClusterID != "" {
+		return r.Saved.ClusterID
+	}
+	return r.Database.ClusterID
+}
+
+// taking recreates a StatefulSet around its pods: only so its claim templates lose the owner that
+// each later claim would be born with.
+func taking(r *Reading, name string) []Step {
+	object := "StatefulSet " + name
+	create := Step{Verb: Create, Object: object, Words: "make it again around its pods: the same pod template, clean claim templates, no owner, stevedore's label", Name: name}
+	s := r.set(name)
+	switch {
+	case s == nil:
+		return []Step{create}
+	case s.Ours:
+		if pod := r.fatherless(s); pod != "" || !s.Observed {
+			return []Step{{Verb: Await, Object: object, Words: "wait until it has taken its pods"}}
+		}
+		return nil
+	case s.Deleting:
+		return []Step{{Verb: Await, Object: object, Words: "wait until it is gone without its pods"}, create}
+	}
+	return []Step{{Verb: Orphan, Object: object, Words: "delete it without its pods, which run on", Name: name, UID: s.UID, Version: s.Version}, create}
+}
+
+// finishing deletes the CrateDB object, on which nothing depends any more.
+func finishing(r *Reading) []Step {
+	if r.Object == nil {
+		return nil
+	}
+	object := "CrateDB " + r.Cluster
+	unfinalize := Step{Verb: Unfinalize, Object: object, Words: "take crate-operator's finalizer off it: the operator that would is stopped", Name: r.Cluster, UID: r.Object.UID, Last: true}
+	if r.Object.Deleting {
+		return []Step{unfinalize}
+	}
+	out := []Step{{Verb: DeleteObject, Object: object, Words: "delete it and leave everything else", Name: r.Cluster, UID: r.Object.UID, Last: true}}
+	if slices.ContainsFunc(r.Object.Finalizers, func(f string) bool { return strings.HasPrefix(f, OperatorPrefix) }) {
+		out = append(out, unfinalize)
+	}
+	return out
+}
+
+// OperatorPrefix begins crate-operator's finalizer, annotations and labels.
+const OperatorPrefix = "operator.cloud.crate.io/"
+
+// stepsBack are what is left to give back.
+func stepsBack(r *Reading) []Step {
+	if r.Saved == nil {
+		return nil
+	}
+	var out []Step
+	pending := slices.ContainsFunc(r.setNames(), func(name string) bool {
+		s := r.set(name)
+		return s == nil || s.Ours || s.Deleting || r.fatherless(s) != ""
+	})
+	if pending {
+		out = append(out, closing(r)...)
+		for _, name := range r.setNames() {
+			out = append(out, returning(r, name)...)
+		}
+	}
+	for i := range r.saved().Objects {
+		if d := r.lacks(&r.Saved.Objects[i]); d != nil {
+			out = append(out, Step{Verb: Attach, Object: d.String(), Words: "give it back its owner and its labels", Name: d.Name, UID: d.UID, Dependent: d})
+		}
+	}
+	for name := range r.saved().Budgets {
+		if b := r.budget(name); b == nil || b.MinAvailable == Closed || b.Ours {
+			out = append(out, Step{Verb: RestoreBudget, Object: "PodDisruptionBudget " + name, Words: "make crate-operator's budget again", Name: name})
+		}
+	}
+	for _, name := range r.ourBudgets() {
+		if b := r.budget(name); b != nil && r.saved().Budgets[name] == nil {
+			out = append(out, Step{Verb: DropBudget, Object: "PodDisruptionBudget " + name, Words: "delete stevedore's budget", Name: name, UID: b.UID})
+		}
+	}
+	return append(out, Step{Verb: Forget, Object: "ConfigMap " + names.AdoptionConfigMap(r.Cluster), Words: "delete what was kept"})
+}
+
+// lacks is a live object that has not its owner or its labels back; nil where it has, and where it
+// is gone.
+func (r *Reading) lacks(was *SavedObject) *Dependent {
+	for i := range r.Dependents {
+		d := &r.Dependents[i]
+		if d.Kind != was.Kind || d.Name != was.Name || d.UID != was.UID || d.Deleting {
+			continue
+		}
+		if !d.Owned && len(was.Owner) > 0 || d.Ours || d.Suspended != was.Suspended {
+			return d
+		}
+	}
+	return nil
+}
+
+// returning recreates a StatefulSet as crate-operator's.
+func returning(r *Reading, name string) []Step {
+	object := "StatefulSet " + name
+	create := Step{Verb: Create, Object: object, Words: "make it again around its pods, with its owner", Name: name, Owned: true}
+	s := r.set(name)
+	switch {
+	case s == nil:
+		return []Step{create}
+	case s.Deleting:
+		return []Step{{Verb: Await, Object: object, Words: "wait until it is gone without its pods"}, create}
+	case s.Ours:
+		return []Step{{Verb: Orphan, Object: object, Words: "delete it without its pods, which run on", Name: name, UID: s.UID, Version: s.Version}, create}
+	case r.fatherless(s) != "" || !s.Observed:
+		return []Step{{Verb: Await, Object: object, Words: "wait until it has taken its pods"}}
+	}
+	return nil
+}
+
+// Explain says in a sentence what a step that waits or is done is about.
+func (s Step) String() string { return fmt.Sprintf("%s: %s", s.Object, s.Words) }
