@@ -30,6 +30,7 @@ func Decide(desired model.Desired, observed model.Observed, record model.Record,
 	t.Now = now
 	lifecycle.Rebuild(t)
 	lifecycle.Command(t)
+	aim.KeepAdopted(t)
 	lifecycle.Withdraw(t)
 	aim.WithdrawVolumes(t)
 	if volume.InGap(&t.View) {
@@ -77,6 +78,7 @@ func mayTouch(t *pass.Pass, record *model.Record) bool {
 func decideNext(t *pass.Pass) {
 	// What of it may be applied now.
 	aim.RefuseDefinition(t)
+	aim.SettleAdopted(t)
 	create(t)
 	backup.Backup(t)
 	volume.Replace(t)
@@ -106,6 +108,7 @@ func decideNext(t *pass.Pass) {
 	setting.OthersFilters(t)
 	t.WatchSlow()
 	tell.WatchEnds(t)
+	tell.Adopted(t)
 
 	effective(t)
 	rollout.ReplaceNamed(t)

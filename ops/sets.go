@@ -59,7 +59,7 @@ func keep(t *pass.Pass) {
 	for _, s := range t.Record.Sets {
 		e := model.EffectiveSet{
 			Name: s.Name, Replicas: aim.Replicas(&t.View, s), Template: model.TemplateKept, Live: t.LiveTemplate(s.Name), InitialMasters: initialMasters(&t.View, s.Name), Suspended: lifecycle.SuspendedNote(&t.View, s.Name),
-			Settings: setting.SettingsAnnotation(&t.View), Hold: setting.Annotation(&t.View, s.Name),
+			Settings: setting.SettingsAnnotation(&t.View), Hold: setting.Annotation(&t.View, s.Name), Adopted: aim.AdoptedNote(&t.View, s.Name),
 		}
 		volume.Hold(&t.View, &e)
 		t.Decision.Effective.Sets = append(t.Decision.Effective.Sets, e)
@@ -121,7 +121,7 @@ func effective(t *pass.Pass) {
 		}
 		e.Resized = !view.ResizesByRestart(&t.View)
 		volume.Hold(&t.View, &e)
-		e.Hold, e.Settings = setting.Annotation(&t.View, s.Name), settings
+		e.Hold, e.Settings, e.Adopted = setting.Annotation(&t.View, s.Name), settings, aim.AdoptedNote(&t.View, s.Name)
 		if view.Votes(&t.View, s.Name) {
 			e.Gateway = gateway
 		}
@@ -156,6 +156,9 @@ func comesNew(v *view.View, set string) bool {
 // set's turn, or another operation or set comes first. A set that is up while nobody answers gets
 // it only where nothing else rolls forward and no node can be reached.
 func templateWaits(v *view.View, set string, turn bool, forward string) bool {
+	if view.KeepsAdopted(v, set) {
+		return true
+	}
 	if !view.PendingRestart(v, set) || aim.Unstarted(v) {
 		return false
 	}

@@ -48,6 +48,8 @@ type world struct {
 	// template that is wanted now; live and hold are those of the sets.
 	template   string
 	live, hold map[string]string
+	// adopted is what each set says that it was adopted with.
+	adopted map[string]string
 	// noted is what each set says that it was suspended from.
 	noted map[string]string
 	pods  map[string]*toyPod
@@ -246,7 +248,7 @@ func (w *world) observe() (o model.Observed) {
 	for i := range o.Sets {
 		o.Sets[i].Template, o.Sets[i].Settings = split(w.live[o.Sets[i].Name])
 		o.Sets[i].Hold, o.Sets[i].Annotated = w.hold[o.Sets[i].Name], w.annotated[o.Sets[i].Name]
-		o.Sets[i].Version = w.versionOf(o.Sets[i].Template)
+		o.Sets[i].Version, o.Sets[i].Adopted = w.versionOf(o.Sets[i].Template), w.adopted[o.Sets[i].Name]
 		o.Sets[i].Suspended, o.Sets[i].UID, o.Sets[i].ResourceVersion = w.noted[o.Sets[i].Name], "uid-"+o.Sets[i].Name, "1"
 	}
 	if in {
@@ -283,6 +285,7 @@ func (w *world) turn() (d model.Decision, err error) {
 	}()
 	w.now = w.now.Add(time.Second)
 	w.desired.Changes = nil
+	w.hashes()
 	saved := w.savedTemplates()
 	for _, s := range w.desired.Sets {
 		live, _ := split(w.live[s.Name])
@@ -291,7 +294,7 @@ func (w *world) turn() (d model.Decision, err error) {
 			w.desired.Changes = append(w.desired.Changes, settingChanges(s.Name, had, manifest.NewSettingList(w.desired.Settings))...)
 		}
 		if before != "" && w.versionOf(before) != w.desired.Version {
-			w.desired.Changes = append(w.desired.Changes, model.Change{Class: model.ChangeImage, Set: s.Name, Path: "image", Old: "old/crate:" + w.versionOf(before)})
+			w.desired.Changes = append(w.desired.Changes, model.Change{Class: model.ChangeImage, Set: s.Name, Path: "spec.template.spec.containers[crate].image", Old: "old/crate:" + w.versionOf(before)})
 		} else if before != "" && w.only() {
 			w.desired.Changes = append(w.desired.Changes, w.resizeChanges(saved, s.Name)...)
 		} else if before != "" && before != w.wanted() {
@@ -435,7 +438,7 @@ func (w *world) apply(e model.Effective, saved model.Saved) {
 			}
 		}
 		if i >= 0 && w.sets[i].Replicas == s.Replicas && w.sets[i].InitialMasters == s.InitialMasters &&
-			w.live[s.Name] == saved[s.Name] && !w.applyAmounts(s.Name, saved) && w.unused[s.Name] == s.Unused && w.hold[s.Name] == s.Hold && w.noted[s.Name] == s.Suspended && w.annotated[s.Name] == s.Settings {
+			w.live[s.Name] == saved[s.Name] && !w.applyAmounts(s.Name, saved) && w.unused[s.Name] == s.Unused && w.hold[s.Name] == s.Hold && w.noted[s.Name] == s.Suspended && w.annotated[s.Name] == s.Settings && w.adopted[s.Name] == s.Adopted {
 			continue
 		}
 		w.write(func() {
@@ -448,6 +451,7 @@ func (w *world) apply(e model.Effective, saved model.Saved) {
 			w.sets[i].Replicas, w.sets[i].InitialMasters = s.Replicas, s.InitialMasters
 			w.live[s.Name], w.hold[s.Name], w.noted[s.Name] = saved[s.Name], s.Hold, s.Suspended
 			w.annotate(s.Name, s.Settings)
+			w.noteAdopted(s.Name, s.Adopted)
 			w.setAmounts(s.Name, saved)
 			w.setUnused(s.Name, s.Unused)
 			for o := range s.Replicas {

@@ -54,6 +54,7 @@ func observeKubernetes(live liveView, desired model.Desired) model.Observed {
 	for _, pod := range live.Pods(ns, cluster) {
 		if isNode(pod) {
 			out := observedPod(pod, groups)
+			sayAdopted(&out, observed.Sets)
 			sayLastRun(&out, pod, hide)
 			sayLastEnd(&out, pod, hide)
 			observed.Pods = append(observed.Pods, out)
@@ -71,6 +72,14 @@ func observeKubernetes(live liveView, desired model.Desired) model.Observed {
 		}
 	}
 	return observed
+}
+
+// sayAdopted marks a pod that has no hash of its template because that was adopted with its
+// StatefulSet.
+func sayAdopted(pod *model.Pod, sets []model.ObservedSet) {
+	if pod.Template == "" && slices.ContainsFunc(sets, func(set model.ObservedSet) bool { return set.Name == pod.Set && set.Adopted != "" }) {
+		pod.Template = model.AdoptedTemplate
+	}
 }
 
 // goneSet is a group's StatefulSet that is not wanted: by its name, since others
@@ -120,7 +129,7 @@ func observedSet(object *unstructured.Unstructured, cluster string) model.Observ
 		Group:          groupOf(object),
 		MasterEligible: manifest.ArgumentOf(object, "node.master") == "true", RecoverAfter: manifest.RecoverAfter(object),
 		Template: manifest.TemplateOf(object), Hold: object.GetAnnotations()[names.HoldAnnotation],
-		Suspended: object.GetAnnotations()[names.SuspendedAnnotation],
+		Suspended: object.GetAnnotations()[names.SuspendedAnnotation], Adopted: object.GetAnnotations()[names.AdoptedAnnotation],
 		Annotated: object.GetAnnotations()[names.SettingsAnnotation], Settings: manifest.LiveArgumentsOf(object),
 		Attributes: setting.AttributesOf(object), Unused: manifest.UnusedDisksOf(object),
 	}

@@ -21,6 +21,10 @@ const (
 	SuspendedAnnotation = Prefix + "suspended"
 	// SettingsAnnotation says which cluster settings we have set in the database.
 	SettingsAnnotation = Prefix + "settings"
+	// AdoptedAnnotation stands on a StatefulSet that was adopted, until no pod of it has the pod
+	// template that it was adopted with: {"from":"crate-operator","desired":"HASH"}. HASH is of the
+	// template that its definition asked for when stevedore first saw it.
+	AdoptedAnnotation = Prefix + "adopted"
 	// TemplateAnnotation stands on a pod template, and so on each pod: a hash of
 	// what a process reads when it starts. Pods that differ from their set's are
 	// outdated.

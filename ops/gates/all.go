@@ -37,6 +37,7 @@ var All = []Rule{
 	ReplacePodRule,
 	AppliedRule,
 	ChangedByAdmissionRule,
+	AdoptedTemplateRule,
 	ObjectKeptRule,
 	ActionFailedRule,
 	LicenceMissingRule,

@@ -223,7 +223,7 @@ func classOf(path string) (model.ChangeClass, bool) {
 	const template = "spec.template."
 	switch {
 	case strings.Contains(path, "[cluster.initial_master_nodes]"), strings.HasSuffix(path, "."+names.TemplateAnnotation),
-		path == "metadata.annotations."+names.HoldAnnotation, path == "metadata.annotations."+names.SuspendedAnnotation, path == "metadata.annotations."+names.SettingsAnnotation:
+		path == "metadata.annotations."+names.HoldAnnotation, path == "metadata.annotations."+names.SuspendedAnnotation, path == "metadata.annotations."+names.SettingsAnnotation, path == "metadata.annotations."+names.AdoptedAnnotation:
 		return 0, false
 	case strings.HasPrefix(path, template):
 		rest := path[len(template):]

@@ -106,7 +106,7 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 	if e.Gateway > 0 {
 		setGateway(set, e.Gateway)
 	}
-	for _, ours := range [][2]string{{names.HoldAnnotation, e.Hold}, {names.SuspendedAnnotation, e.Suspended}, {names.SettingsAnnotation, e.Settings}} {
+	for _, ours := range [][2]string{{names.HoldAnnotation, e.Hold}, {names.SuspendedAnnotation, e.Suspended}, {names.SettingsAnnotation, e.Settings}, {names.AdoptedAnnotation, e.Adopted}} {
 		if err := annotate(set, ours[0], ours[1]); err != nil {
 			return nil, err
 		}

@@ -67,6 +67,7 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) model.Des
 			out.Budgets = append(out.Budgets, o.GetName())
 		}
 	}
+	noteTemplates(out.Sets, r.Objects)
 	out.Settings = LiveSettings(r.Objects)
 	out.Storage = ClaimClasses(r.Objects)
 	for _, o := range r.Objects {

@@ -20,7 +20,7 @@ import (
 // A set that differs from what was effective before only in what restarts nothing keeps the hash
 // that it had, whatever went into that one; with resized also where running pods get what differs.
 func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, resized bool) error {
-	hash, err := templateHash(set)
+	hash, err := templateHash(set, nil)
 	if err == nil {
 		hash = keptHash(hash, set, all, saved, resized)
 		err = unstructured.SetNestedField(set.Object, hash, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
@@ -31,8 +31,19 @@ func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstruc
 	return nil
 }
 
-// templateHash leaves out what classOf calls in place, and the order of settings.
-func templateHash(set *unstructured.Unstructured) (string, error) {
+// noteTemplates notes a hash of the template that each desired set has: of what no running process
+// gets, so that the settings that CrateDB takes while it runs are left out.
+func noteTemplates(sets []model.Set, objects []*unstructured.Unstructured) {
+	live := commonSettings(objects)
+	for i := range sets {
+		if o := wantedOf(objects, sets[i].Name); o != nil {
+			sets[i].Template, _ = templateHash(o, live) // without a template there is nothing to compare
+		}
+	}
+}
+
+// templateHash leaves out what classOf calls in place, the order of settings, and those of without.
+func templateHash(set *unstructured.Unstructured, without map[string]bool) (string, error) {
 	whole, found, err := unstructured.NestedMap(set.Object, "spec", "template", "spec")
 	if err != nil || !found {
 		return "", fmt.Errorf("it has no spec.template.spec: %w", err)
@@ -48,7 +59,7 @@ func templateHash(set *unstructured.Unstructured) (string, error) {
 				kept = append(kept, a)
 				continue
 			}
-			if class, counts := classOf("spec.template.spec.containers[" + CrateContainer + "].command[" + name + "]"); counts && class != model.ChangeInPlace {
+			if class, counts := classOf("spec.template.spec.containers[" + CrateContainer + "].command[" + name + "]"); counts && class != model.ChangeInPlace && !without[name] {
 				settings = append(settings, text)
 			}
 		}
@@ -66,8 +77,17 @@ func templateHash(set *unstructured.Unstructured) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// TemplateOf is the hash on a StatefulSet's pod template; "" without one.
+// TemplateOf is the hash on a StatefulSet's pod template; "" without one, and AdoptedTemplate for one
+// that was adopted without.
 func TemplateOf(set *unstructured.Unstructured) string {
+	hash := markOf(set)
+	if _, adopted := set.GetAnnotations()[names.AdoptedAnnotation]; hash == "" && adopted {
+		return model.AdoptedTemplate
+	}
+	return hash
+}
+
+func markOf(set *unstructured.Unstructured) string {
 	hash, _, _ := unstructured.NestedString(set.Object, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
 	return hash
 }
@@ -84,7 +104,7 @@ func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.U
 		if err != nil {
 			continue // it is rebuilt from what is live
 		}
-		had := TemplateOf(before)
+		had := markOf(before)
 		if had == hash {
 			return hash
 		}

@@ -144,6 +144,8 @@ type EffectiveSet struct {
 	// Settings is the annotation that says what we have set in the database; "" for
 	// none.
 	Settings string
+	// Adopted is the annotation that says what it was adopted with; "" for nothing.
+	Adopted string
 	// Absent is true for a desired set that may not be created yet.
 	Absent bool
 	// Gap is true for a set that was deleted without its pods and is not gone yet: it is

@@ -95,6 +95,9 @@ type Set struct {
 	// Data is false for dedicated masters only.
 	Data     bool
 	Replicas int
+	// Template is a hash of its pod template, without what needs no restart; "" where it is not
+	// known. It is compared with nothing but itself.
+	Template string
 }
 
 // User is one of spec.users.

@@ -91,6 +91,9 @@ type ObservedSet struct {
 	Resources Resources
 	// Suspended is our annotation of what it was suspended from; "" without one.
 	Suspended string
+	// Adopted is our annotation of what it was adopted with; "" without one. Template is
+	// AdoptedTemplate then, while the template has no hash, and so it is of such pods.
+	Adopted string
 	// Annotated is our annotation of the settings that we have set; Settings are the
 	// arguments of its template that CrateDB takes live.
 	Annotated string

@@ -84,6 +84,9 @@ type Record struct {
 	OnTrial []string `json:"unproven,omitempty"`
 	// Verified are the templates that a pod of each set last joined on.
 	Verified []VerifiedTemplate `json:"proven,omitempty"`
+	// Adopted are the sets that were adopted and of which a pod may still have the template that
+	// they were adopted with.
+	Adopted []AdoptedSet `json:"adopted,omitempty"`
 	// Growth of volumes that is under way; nil for none.
 	Growth *VolumeGrowth `json:"growth,omitempty"`
 	// Resizing is there while pods are to get other CPU and memory in place.
@@ -129,12 +132,6 @@ type Record struct {
 	// Shown is what the daemon last said of the cluster; Decide passes it on and
 	// never reads it.
 	Shown Shown `json:"shown"`
-}
-
-// VerifiedTemplate is a set, and its verified template: a pod of it has joined on that.
-type VerifiedTemplate struct {
-	Set      string `json:"set"`
-	Template string `json:"template"`
 }
 
 // Shown is a decision in words, for `stevedore status`.

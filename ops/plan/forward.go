@@ -244,6 +244,11 @@ func (r *run) supply() bool {
 // end says what is left where it is not done.
 func (r *run) end(done bool) Course {
 	c := &r.course
+	for _, wait := range r.decision.Waits {
+		if wait.Name == gates.AdoptedTemplateRule.Name {
+			c.wait(wait) // somebody has to ask for what is left
+		}
+	}
 	if !done && len(r.decision.Refusals) == 0 {
 		// Nothing that is decided or that passes by itself brings these about.
 		for _, wait := range r.decision.Waits {

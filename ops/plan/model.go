@@ -288,6 +288,7 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 		want := sets[j]
 		want.Replicas, want.InitialMasters = effective.Replicas, effective.InitialMasters
 		want.Hold, want.Suspended, want.Annotated = effective.Hold, effective.Suspended, effective.Settings
+		want.Adopted = effective.Adopted
 		want.Unused = cmp.Or(effective.Unused, want.Unused) // what is saved has all disks
 		live := m.set(want.Name)
 		if live == nil {
@@ -298,7 +299,7 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 			continue
 		}
 		content := live.Content == want.Content && live.Unused == want.Unused && live.InitialMasters == want.InitialMasters
-		annotations := live.Hold == want.Hold && live.Suspended == want.Suspended && live.Annotated == want.Annotated
+		annotations := live.Hold == want.Hold && live.Suspended == want.Suspended && live.Annotated == want.Annotated && live.Adopted == want.Adopted
 		if live.Replicas == want.Replicas && content && annotations {
 			continue
 		}

@@ -136,6 +136,7 @@ var booksKept = []string{
 	"metadata.annotations." + names.HoldAnnotation,
 	"metadata.annotations." + names.SuspendedAnnotation,
 	"metadata.annotations." + names.SettingsAnnotation,
+	"metadata.annotations." + names.AdoptedAnnotation,
 }
 
 // field of a StatefulSet; false where it only keeps our books.
@@ -245,6 +246,9 @@ func (w *weighing) why(class model.ChangeClass, set, path string) (kept Class, g
 	if own := w.own(likely, set, path); own != nil {
 		return Refused, own.Name, own.Message
 	}
+	if adopted := w.adopted(class, set); adopted != nil {
+		return Waiting, adopted.Name, adopted.Message
+	}
 	for _, refused := range w.course.Refused {
 		if !aside(refused.Name) {
 			return Refused, refused.Name, "it waits behind what is refused (" + refused.Name + "): half of a change would be a state that nobody asked for"
@@ -252,11 +256,28 @@ func (w *weighing) why(class model.ChangeClass, set, path string) (kept Class, g
 	}
 	for _, wait := range w.course.Waits {
 		// A Secret that is missing is planned as if it were there.
-		if !suppliable(wait.Name) {
+		if !suppliable(wait.Name) && wait.Name != gates.AdoptedTemplateRule.Name {
 			return Waiting, wait.Name, wait.Message
 		}
 	}
 	return Refused, "", "what is decided does not come to it; see what is not known"
+}
+
+// adopted is what says that a StatefulSet keeps the pod template that it was adopted with; nil where
+// this change is not kept back by that.
+func (w *weighing) adopted(class model.ChangeClass, set string) *Gate {
+	switch class {
+	case model.ChangeRestart, model.ChangeImage, model.ChangeResize, model.ChangeInPlace, model.ChangeSetting:
+	default:
+		return nil
+	}
+	i := slices.IndexFunc(w.course.Waits, func(g Gate) bool {
+		return g.Name == gates.AdoptedTemplateRule.Name && strings.HasPrefix(g.Message, set+": ")
+	})
+	if i < 0 {
+		return nil
+	}
+	return &w.course.Waits[i]
 }
 
 // own is the refusal of this very change: of several by one gate the one that

@@ -24,6 +24,9 @@ func Detailed(d *model.Desired, r *model.Record) bool {
 		return true
 	}
 	for i := range d.Changes {
+		if r.KeepsAdopted(d, d.Changes[i].Set) {
+			continue
+		}
 		switch d.Changes[i].Class {
 		case model.ChangeRestart, model.ChangeImage, model.ChangeResize, model.ChangeDisks, model.ChangeFewerDisks:
 			return true

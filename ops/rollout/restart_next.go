@@ -181,7 +181,7 @@ func templateApplied(v *view.View, set string) bool {
 		if live == nil || live.ObservedGeneration != live.Generation || view.PendingRestart(v, s.Name) || i < 0 {
 			return false
 		}
-		if v.Observed.Applied.Effective.Sets[i].Template != model.TemplateWanted {
+		if v.Observed.Applied.Effective.Sets[i].Template != model.TemplateWanted && !view.KeepsAdopted(v, s.Name) {
 			return false
 		}
 	}

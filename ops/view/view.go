@@ -25,4 +25,8 @@ type View struct {
 	Suspending bool
 	// Commanded is true when a command wins over the definition.
 	Commanded model.Commands
+	// Adopted are the StatefulSets that keep the pod template that they were adopted with, and
+	// Kept is what the desired ones have otherwise: none of it is in Desired.Changes.
+	Adopted []string
+	Kept    []model.Change
 }

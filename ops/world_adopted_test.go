@@ -1,0 +1,37 @@
+package ops_test
+
+import (
+	"slices"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// hashes says which template each desired set has.
+func (w *world) hashes() {
+	w.desired.Sets = slices.Clone(w.desired.Sets)
+	for i := range w.desired.Sets {
+		w.desired.Sets[i].Template = "hash of " + w.wanted()
+	}
+}
+
+// noteAdopted writes the annotation of what a set was adopted with; "" takes it off.
+func (w *world) noteAdopted(set, text string) {
+	if w.adopted == nil {
+		w.adopted = map[string]string{}
+	}
+	w.adopted[set] = text
+}
+
+// adopt makes the cluster one that another tool has made and that was just adopted: its templates
+// and pods have no hash, and there is no record.
+func (w *world) adopt() {
+	for set := range w.live {
+		_, settings := split(w.live[set])
+		w.live[set] = join(model.AdoptedTemplate, settings)
+		w.noteAdopted(set, `{"from":"crate-operator"}`)
+	}
+	for _, p := range w.pods {
+		p.template = model.AdoptedTemplate
+	}
+	w.record, w.applied, w.reports = model.Record{}, model.Applied{}, nil
+}
