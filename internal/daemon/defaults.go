@@ -25,6 +25,10 @@ func filledIn(parent, key string, value any) bool {
 		return value == "Filesystem"
 	case "resourceFieldRef.divisor":
 		return value == "0"
+	case "spec.persistentVolumeClaimRetentionPolicy":
+		// An adopted StatefulSet has it, as it was written down whole. Another one deletes claims.
+		policy, _ := value.(map[string]any)
+		return policy["whenDeleted"] == "Retain" && policy["whenScaled"] == "Retain"
 	}
 	return key == "creationTimestamp" && value == nil
 }

@@ -172,7 +172,8 @@ func (w *weighing) field(set string, f *Field) bool {
 			left = true
 		}
 	}
-	if left {
+	kept := strings.HasPrefix(path, "spec.template.") && w.adopted(model.ChangeInPlace, set) != nil
+	if left || kept {
 		f.Class, f.Gate, f.Why = w.why(gravest.Class, set, gravest.Path)
 	}
 	return true
