@@ -206,6 +206,11 @@ func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string, adopt
 		return false, err
 	}
 	if live != nil && ours(p, live, cluster) != nil {
+		if !HoldsData(live.Unstructured) {
+			if live, err = a.endShared(ctx, p, live); err != nil {
+				return false, err
+			}
+		}
 		// Nobody may have made it theirs since it was looked at.
 		p.sent = p.sent.DeepCopy()
 		p.sent.SetResourceVersion(live.GetResourceVersion())
