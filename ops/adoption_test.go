@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -53,5 +54,18 @@ func TestWhichObjectsOfOthersBecomeACluster(t *testing.T) {
 				assert.NotContains(t, d.Refusals[0].Message, "label", "whoever follows it has pods of a running cluster replaced")
 			}
 		})
+	}
+}
+
+// The daemon made a StatefulSet of its own in the moment in which `stevedore adopt` had deleted
+// crate-operator's: the pods got another template than they had.
+func TestNothingIsMadeWhileAnAdoptionIsInProgress(t *testing.T) {
+	s := made(t)
+	for _, adopting := range []bool{true, false} {
+		s.o.Adopting = adopting
+		d := ops.Decide(s.d, s.o, s.r, model.Policy{}, s.o.At)
+		assert.Equal(t, !adopting, d.Apply)
+		waits := slices.ContainsFunc(d.Waits, func(r model.Reason) bool { return r.Name == "adoption-in-progress" })
+		assert.Equal(t, adopting, waits, d.Waits)
 	}
 }

@@ -66,6 +66,10 @@ func mayTouch(t *pass.Pass, record *model.Record) bool {
 		return false
 	}
 	lifecycle.TakeUp(t)
+	if lifecycle.Adopting(t) {
+		keep(t)
+		return false
+	}
 	if lifecycle.Renamed(t) || lifecycle.NotOurs(t) || lifecycle.Foreign(t) || lifecycle.Classless(t) {
 		keep(t)
 		tell.Refused(t)

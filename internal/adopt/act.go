@@ -286,11 +286,11 @@ func (m *Mover) orphan(ctx context.Context, step adopt.Step) error {
 		return err
 	}
 	return m.until(ctx, step.Object+" is gone without its pods", func(ctx context.Context) (bool, error) {
-		_, err := m.Dynamic.Resource(setResource).Namespace(m.Cluster.Namespace).Get(ctx, step.Name, metav1.GetOptions{})
+		live, err := m.Dynamic.Resource(setResource).Namespace(m.Cluster.Namespace).Get(ctx, step.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return true, nil
 		}
-		return false, err
+		return err == nil && live.GetUID() != uid, err // another may have been made already
 	})
 }
 

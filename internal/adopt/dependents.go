@@ -18,7 +18,6 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/adopt"
-	"stevedore.dev/stevedore/ops/manifest"
 )
 
 // kind is a kind of objects that can be listed in a namespace.
@@ -168,7 +167,7 @@ func (m *Mover) sets(ctx context.Context, r *adopt.Reading) error {
 			Replicas: replicas, Ready: int(set.Status.ReadyReplicas), Current: int(set.Status.Replicas),
 			Deleting: set.DeletionTimestamp != nil, Observed: set.Status.ObservedGeneration >= set.Generation,
 			Ours: set.Labels[names.ClusterLabel] == r.Cluster, Strategy: string(set.Spec.UpdateStrategy.Type),
-			Routing: set.Labels["dc-util-routing-owner"], Remade: manifest.TemplateOf(live) != "",
+			Routing: set.Labels["dc-util-routing-owner"], Remade: set.Spec.Template.Labels[names.ManagedByLabel] != operator,
 		})
 	}
 	slices.SortStableFunc(r.Sets, func(a, b adopt.Set) int {
@@ -204,7 +203,7 @@ func (m *Mover) pods(ctx context.Context, r *adopt.Reading) error {
 func podOf(p *corev1.Pod) adopt.Pod {
 	out := adopt.Pod{
 		Name: p.Name, UID: string(p.UID), Revision: p.Labels[appsv1.ControllerRevisionHashLabelKey], Deleting: p.DeletionTimestamp != nil,
-		Theirs: p.Labels[names.ManagedByLabel] == "crate-operator",
+		Theirs: p.Labels[names.ManagedByLabel] == operator,
 	}
 	if i := strings.LastIndex(p.Name, "-"); i > 0 {
 		out.Set = p.Name[:i]

@@ -57,13 +57,16 @@ func (m *Mover) keep(ctx context.Context, k *kept) error {
 	name := names.AdoptionConfigMap(m.Cluster.Name)
 	if k.object == nil {
 		k.object = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-			Name: name, Labels: map[string]string{names.ManagedByLabel: names.FieldManager, record.Label: "adoption", names.NameLabel: m.Cluster.Name},
+			Name: name, Labels: map[string]string{names.ManagedByLabel: names.FieldManager, record.Label: record.Adopting, names.NameLabel: m.Cluster.Name},
 		}}
 		k.object.Data = map[string]string{names.DataKey: string(data)}
 		_, err = client.Create(ctx, k.object, metav1.CreateOptions{FieldManager: names.FieldManager})
 	} else {
 		object := k.object.DeepCopy()
 		object.Data = map[string]string{names.DataKey: string(data)}
+		if object.Labels[record.Label] = record.Adopting; k.Done && k.Returning == nil {
+			object.Labels[record.Label] = record.Adopted
+		}
 		_, err = client.Update(ctx, object, metav1.UpdateOptions{FieldManager: names.FieldManager})
 	}
 	if err != nil {

@@ -238,8 +238,10 @@ func (m *Mover) operator(ctx context.Context, r *adopt.Reading) {
 	r.Operator.Known = true
 }
 
+// operator is crate-operator's name, and the value of managed-by on what it makes.
+const operator = "crate-operator"
+
 func isOperator(name string, labels map[string]string, images []string) bool {
-	const operator = "crate-operator"
 	return strings.HasPrefix(name, operator) || labels[names.NameLabel] == operator ||
 		slices.ContainsFunc(images, func(image string) bool { return strings.Contains(image, operator) })
 }

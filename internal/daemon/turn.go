@@ -126,6 +126,9 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 	if observed.Foreign, err = w.foreign(ctx, w.objects(want)); err != nil {
 		return 0, err
 	}
+	if observed.Adopting, err = w.adopting(ctx, &desired, observed.Sets); err != nil {
+		return 0, err
+	}
 	if observed.Leftovers, err = w.leftovers(ctx, want); err != nil {
 		return 0, err
 	}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
@@ -174,6 +176,16 @@ func (o *operated) canary() (gone func() bool) {
 	}
 }
 
+// deleted deletes the CrateDB object as kubectl does, and everything that still depends on it.
+func (o *operated) deleted() {
+	o.Helper()
+	client := o.client.Resource(cratedbs).Namespace(o.ns)
+	background := metav1.DeletePropagationBackground
+	require.NoError(o, client.Delete(o.ctx, cutCluster, metav1.DeleteOptions{PropagationPolicy: &background}))
+	_, err := client.Patch(o.ctx, cutCluster, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	require.NoError(o, err)
+}
+
 // A cluster of crate-operator's becomes stevedore's while it runs, survives the end of the object
 // that owned it, and then has operations as any other.
 func TestAClusterOfCrateOperatorIsAdoptedWithoutARestart(t *testing.T) {
@@ -193,7 +205,7 @@ func TestAClusterOfCrateOperatorIsAdoptedWithoutARestart(t *testing.T) {
 	o.untouched("after the adoption")
 
 	gone := o.canary()
-	assert.Contains(t, o.adopt("--finish"), "the CrateDB object is gone")
+	o.deleted()
 	o.eventually("the garbage collector has taken the canary", restartPatience, gone)
 	o.untouched("after the CrateDB object is gone")
 	for name, claim := range o.claimsOf() {
@@ -207,6 +219,71 @@ func TestAClusterOfCrateOperatorIsAdoptedWithoutARestart(t *testing.T) {
 	}
 
 	o.write(map[string]string{"orders.yaml": o.definition(with(replicasOfHot, 4))})
-	o.eventually("it has grown", restartPatience, func() bool { return int(*o.set(hotSet).Spec.Replicas) == 4 && o.ready(cutCluster) == 4 && o.isSettled(cutCluster) })
+	o.eventually("it has grown", restartPatience, func() bool {
+		return int(*o.set(hotSet).Spec.Replicas) == 4 && o.ready(cutCluster) == 4 && o.isSettled(cutCluster)
+	})
 	o.stop(daemon)
+}
+
+// Until the last step the cluster can be given back: it is as it was, and no pod was restarted.
+func TestAnAdoptedClusterGoesBackAndCanBeAdoptedAgain(t *testing.T) {
+	t.Parallel()
+	o := operate(t, "adopt-back")
+	before := o.theirs()
+	daemon := o.expected()
+	o.adopt()
+	o.settled(cutCluster)
+
+	out, errs, code := o.verb("adopt", o.ns+"/"+cutCluster, "--back")
+	require.Equal(t, 1, code, "%s%s", out, errs)
+	assert.Contains(t, errs, "not-released", "the daemon would undo it")
+	_, _, code = o.verb("release", o.ns+"/"+cutCluster, "--wait")
+	require.Zero(t, code)
+	assert.Contains(t, o.adopt("--back"), "crate-operator's again (3 pods, none of them restarted)")
+	o.untouched("after it was given back")
+	assert.Equal(t, before, o.theirs())
+	o.stop(daemon)
+
+	require.NoError(t, os.Remove(o.dir+"/orders.yaml"))
+	_, _, code = o.verb("forget", o.ns+"/"+cutCluster)
+	require.Zero(t, code)
+	daemon = o.expected()
+	o.adopt()
+	o.settled(cutCluster)
+	assert.Contains(t, o.adopt("--finish"), "the CrateDB object is gone")
+	_, err := o.client.Resource(cratedbs).Namespace(o.ns).Get(o.ctx, cutCluster, metav1.GetOptions{})
+	assert.True(t, apierrors.IsNotFound(err), "%v", err)
+	o.untouched("after the last step")
+	o.stop(daemon)
+}
+
+// theirs is who owns what, which labels it has, and which budgets there are.
+func (o *operated) theirs() map[string]string {
+	o.Helper()
+	out := map[string]string{}
+	for _, resource := range []schema.GroupVersionResource{
+		{Version: "v1", Resource: "services"}, {Version: "v1", Resource: "secrets"}, {Version: "v1", Resource: "persistentvolumeclaims"}, {Version: "v1", Resource: "pods"},
+		{Group: "apps", Version: "v1", Resource: "statefulsets"}, {Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}, {Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"},
+	} {
+		list, err := o.client.Resource(resource).Namespace(o.ns).List(o.ctx, metav1.ListOptions{})
+		require.NoError(o, err)
+		for _, object := range list.Items {
+			if object.GetName() == "app-password" {
+				continue // the daemon labels it as crate-operator does
+			}
+			var owners []string
+			for _, owner := range object.GetOwnerReferences() {
+				if owner.Kind == "CrateDB" {
+					owners = append(owners, string(owner.UID))
+				}
+			}
+			text := fmt.Sprint(object.GetLabels(), owners)
+			if resource.Resource == "statefulsets" || resource.Resource == "poddisruptionbudgets" {
+				text += fmt.Sprint(object.Object["spec"])
+			}
+			out[resource.Resource+" "+object.GetName()] = text
+		}
+	}
+	return out
 }

@@ -25,6 +25,7 @@ var rules = []mutation{
 	silenced("removal-count-known", "RemovalKnown", "ops", "TestAClusterIsDeletedOnlyWhenEverythingAllowsIt"),
 	silenced("mass-removal", "MassRemoval", "ops", "TestAClusterIsDeletedOnlyWhenEverythingAllowsIt"),
 	silenced("another-owner", "AnotherOwner", "ops", "TestWhoMayTouchACluster"),
+	silenced("adoption-in-progress", "AdoptionInProgress", "ops", "TestNothingIsMadeWhileAnAdoptionIsInProgress"),
 	silenced("defined-twice", "DefinedTwice", "ops", "TestTheOwnerGoesOnWhereAnotherSourceDefinesItsCluster"),
 	{"rename", "renamed", `if t.Desired.RenamedFrom == "" || len(t.Record.Sets) > 0 {`, "if true {", "ops", "TestARenameWouldBeAnEmptyDatabase"},
 	silenced("object-not-ours", "ObjectNotOurs", "ops", "TestWhoMayTouchACluster"),

@@ -36,9 +36,6 @@ const (
 	// wrote to them.
 	VersionAnnotation = Prefix + "cratedb-version"
 
-	// AdoptedAnnotation stands on a StatefulSet that was another's: from whom, as JSON.
-	AdoptedAnnotation = Prefix + "adopted"
-
 	RestartedAtAnnotation = Prefix + "restartedAt"
 	PausedAnnotation      = Prefix + "paused"
 	AbortAnnotation       = Prefix + "abort"

@@ -21,6 +21,13 @@ import (
 // for what was kept aside.
 const Label = names.Prefix + "record"
 
+// Adopting and Adopted are values of Label of the ConfigMap in which `stevedore adopt` keeps a
+// cluster as it was: while it goes on, and once every StatefulSet was taken over.
+const (
+	Adopting = "adopting"
+	Adopted  = "adopted"
+)
+
 // ConfigMaps is how the store reaches the API server. Get may answer from a
 // cache that lags: the store remembers its own writes until the cache has seen
 // them. Errors are those of the API machinery (IsNotFound, IsConflict, …).

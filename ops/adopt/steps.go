@@ -197,12 +197,16 @@ func finishing(r *Reading) []Step {
 	}
 	object := "CrateDB " + r.Cluster
 	unfinalize := Step{Verb: Unfinalize, Object: object, Words: "take crate-operator's finalizer off it: the operator that would is stopped", Name: r.Cluster, UID: r.Object.UID, Last: true}
-	if r.Object.Deleting {
-		return []Step{unfinalize}
+	held := slices.ContainsFunc(r.Object.Finalizers, func(f string) bool { return strings.HasPrefix(f, OperatorPrefix) })
+	var out []Step
+	if !r.Object.Deleting {
+		out = append(out, Step{Verb: DeleteObject, Object: object, Words: "delete it and leave everything else", Name: r.Cluster, UID: r.Object.UID, Last: true})
 	}
-	out := []Step{{Verb: DeleteObject, Object: object, Words: "delete it and leave everything else", Name: r.Cluster, UID: r.Object.UID, Last: true}}
-	if slices.ContainsFunc(r.Object.Finalizers, func(f string) bool { return strings.HasPrefix(f, OperatorPrefix) }) {
+	if held {
 		out = append(out, unfinalize)
+	}
+	if len(out) == 0 {
+		out = append(out, Step{Verb: Await, Object: object, Words: "wait until it is gone"})
 	}
 	return out
 }

@@ -10,6 +10,7 @@ var All = []Rule{
 	MassRemovalRule,
 	AnotherOwnerRule,
 	DefinedTwiceRule,
+	AdoptionInProgressRule,
 	RenameRule,
 	ObjectNotOursRule,
 	ForeignClusterIDRule,

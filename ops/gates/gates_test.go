@@ -153,6 +153,8 @@ func situations() []situation {
 		{"two at once, nobody's yet", of(AnotherOwner("", "a", "b", true)), AnotherOwnerRule, true, []string{"a", "b"}},
 		{"the owner beside another", of(AnotherOwner("a", "a", "b", true)), AnotherOwnerRule, false, nil},
 		{"taken over while the owner defines it", of(AnotherOwner("a", "b", "a", true)), AnotherOwnerRule, false, nil},
+		{"nothing is adopted", of(AdoptionInProgress(false, "orders")), AdoptionInProgressRule, false, nil},
+		{"an adoption has begun", of(AdoptionInProgress(true, "orders")), AdoptionInProgressRule, true, []string{"nothing is made meanwhile", "stevedore adopt orders"}},
 		{"no other source", of(DefinedTwice("a", "")), DefinedTwiceRule, false, nil},
 		{"another source too", of(DefinedTwice("dir:/a", "dir:/b")), DefinedTwiceRule, true, []string{"dir:/a, which goes on", "in dir:/b is refused", "take-over"}},
 		{"no foreign object", of(ObjectNotOurs(nil, "if-unowned", "x")), ObjectNotOursRule, false, nil},

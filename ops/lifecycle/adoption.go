@@ -21,6 +21,11 @@ func Adoption(v *view.View) string {
 	return cmp.Or(v.Desired.Operations.Adoption, v.Policy.Adoption, AdoptUnowned)
 }
 
+// Adopting waits while `stevedore adopt` recreates StatefulSets around their pods.
+func Adopting(t *pass.Pass) bool {
+	return t.Waits(gates.AdoptionInProgress(t.Observed.Adopting, t.Desired.Name))
+}
+
 // NotOurs refuses what may not be taken over. By a policy a StatefulSet never may be: under a
 // template that is not theirs its pods would be another database's.
 func NotOurs(t *pass.Pass) bool {

@@ -27,6 +27,9 @@ type Observed struct {
 	// Storage is read only where StorageWanted says so.
 	Storage Storage
 	Budgets []ObservedBudget
+	// Adopting is true while `stevedore adopt` has begun and not ended. It is asked for only while a
+	// desired StatefulSet is not there, or not ours.
+	Adopting bool
 	// Foreign are objects of a desired kind and name that exist and are not ours.
 	Foreign   []Foreign
 	Placement Placement
