@@ -197,42 +197,15 @@ func (m *Mover) applied(ctx context.Context, o *unstructured.Unstructured) error
 	return m.failed(o.GetKind()+" "+o.GetName(), err)
 }
 
-// closeBudget makes a budget of ours that lets no pod go. One of crate-operator's with that name
-// becomes it.
+// closeBudget makes a budget over every pod that lets none go.
 func (m *Mover) closeBudget(ctx context.Context, name string) error {
-	cluster := m.Cluster.Name
-	selector := map[string]any{names.ComponentLabel: names.Component, names.NameLabel: cluster}
-	if name == names.MasterBudget(cluster) {
-		selector[names.NodeNameLabel] = names.MasterGroup
-	} else {
-		selector[names.NodeDataLabel] = "true"
-	}
-	if live := m.objects["PodDisruptionBudget "+name]; live != nil {
-		if err := m.unbounded(ctx, live); err != nil {
-			return err
-		}
-	}
 	return m.applied(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
-		"metadata": map[string]any{"name": name, "labels": map[string]any{names.ClusterLabel: cluster, names.ManagedByLabel: names.FieldManager}},
-		"spec":     map[string]any{"minAvailable": int64(adopt.Closed), "selector": map[string]any{"matchLabels": selector}},
+		"metadata": map[string]any{"name": name, "labels": map[string]any{names.ManagedByLabel: names.FieldManager, names.NameLabel: m.Cluster.Name}},
+		"spec": map[string]any{"minAvailable": int64(adopt.Closed), "selector": map[string]any{
+			"matchLabels": map[string]any{names.ComponentLabel: names.Component, names.NameLabel: m.Cluster.Name},
+		}},
 	}})
-}
-
-// unbounded takes maxUnavailable and the owner off a budget, whoever wrote them: a budget has only
-// one of the two numbers. One without either lets no pod go. It sets nothing, so that nobody but
-// server-side apply has what follows.
-func (m *Mover) unbounded(ctx context.Context, live *unstructured.Unstructured) error {
-	change := map[string]any{
-		"metadata": map[string]any{"uid": string(live.GetUID()), "ownerReferences": nil},
-		"spec":     map[string]any{"maxUnavailable": nil},
-	}
-	text, err := json.Marshal(change)
-	if err != nil {
-		return fmt.Errorf("writing a patch of PodDisruptionBudget %s: %w", live.GetName(), err)
-	}
-	_, err = m.Dynamic.Resource(budgetResource).Namespace(m.Cluster.Namespace).Patch(ctx, live.GetName(), types.MergePatchType, text, metav1.PatchOptions{FieldManager: names.FieldManager})
-	return m.failed("PodDisruptionBudget "+live.GetName(), err)
 }
 
 func (m *Mover) dropBudget(ctx context.Context, step adopt.Step) error {
@@ -307,8 +280,8 @@ func (m *Mover) create(ctx context.Context, r *adopt.Reading, step adopt.Step) e
 	return m.applied(ctx, set)
 }
 
-// source is the StatefulSet that is made. On the way back its number of pods and its template are
-// those that are live, if it is live: the daemon may have changed them.
+// source is the StatefulSet that is made. On the way back its number of pods and the sizes of its
+// claims are those that were live: the daemon may have changed them.
 func (m *Mover) source(step adopt.Step) (*unstructured.Unstructured, error) {
 	set, err := unpack(m.saved.Sets[step.Name])
 	if err != nil {
@@ -322,13 +295,15 @@ func (m *Mover) source(step adopt.Step) (*unstructured.Unstructured, error) {
 		if err != nil {
 			return nil, fmt.Errorf("making %s again: %w", step.Object, err)
 		}
-		for _, field := range []string{"replicas", "template"} {
-			value, found, _ := unstructured.NestedFieldCopy(live.Object, "spec", field)
-			if !found {
-				continue
-			}
-			if err := unstructured.SetNestedField(set.Object, value, "spec", field); err != nil {
-				return nil, fmt.Errorf("making %s again: %w", step.Object, err)
+		was, _, _ := unstructured.NestedInt64(set.Object, "spec", "replicas")
+		is, _, _ := unstructured.NestedInt64(live.Object, "spec", "replicas")
+		if was != is {
+			// Its template says for how many nodes the gateway waits.
+			for _, field := range []string{"replicas", "template"} {
+				value, _, _ := unstructured.NestedFieldCopy(live.Object, "spec", field)
+				if err := unstructured.SetNestedField(set.Object, value, "spec", field); err != nil {
+					return nil, fmt.Errorf("making %s again: %w", step.Object, err)
+				}
 			}
 		}
 		keepSizes(set, live)

@@ -2,6 +2,7 @@ package adopt
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ const (
 	ResumeJob  Verb = "resume"
 	// ResetSettings takes off cluster settings that were left behind.
 	ResetSettings Verb = "reset"
-	// CloseBudget makes a budget of ours that lets no pod go.
+	// CloseBudget makes a budget that lets no pod go.
 	CloseBudget Verb = "close-budget"
 	// DropBudget deletes a budget, RestoreBudget makes one of crate-operator's again.
 	DropBudget    Verb = "drop-budget"
@@ -91,9 +92,7 @@ func Steps(r *Reading, wish Wish) []Step {
 		}
 		out = append(out, Step{Verb: Note, Object: "ConfigMap " + names.AdoptionConfigMap(r.Cluster), Words: "note that every StatefulSet was taken over"})
 	}
-	for _, name := range r.theirBudgets() {
-		out = append(out, Step{Verb: DropBudget, Object: "PodDisruptionBudget " + name, Words: "delete it: a pod under two budgets answers each eviction with 500", Name: name, UID: r.budget(name).UID})
-	}
+	out = append(out, opening(r, wish)...)
 	if wish.Finish {
 		out = append(out, finishing(r)...)
 	}
@@ -124,20 +123,48 @@ func (r *Reading) setNames() []string {
 	return out
 }
 
-// closing has our budgets keep every pod, before a StatefulSet is away from its pods.
-func closing(r *Reading) (out []Step) {
+// closing makes a budget that keeps every pod, before a StatefulSet is away from its pods.
+func closing(r *Reading) []Step {
+	name := Guard(r.Cluster)
+	object := "PodDisruptionBudget " + name
+	switch b := r.budget(name); {
+	case b == nil || b.MinAvailable != Closed:
+		return []Step{{Verb: CloseBudget, Object: object, Words: "let no pod be evicted while StatefulSets are recreated", Name: name}}
+	case !b.closed():
+		return []Step{{Verb: Await, Object: object, Words: "wait until its controller lets no pod go"}}
+	}
+	return nil
+}
+
+// opening deletes crate-operator's budgets, and then the one that keeps every pod, once the daemon
+// has made its own. Until then a pod is under two, and each eviction is refused.
+func opening(r *Reading, wish Wish) []Step {
+	var out []Step
 	for _, name := range r.ourBudgets() {
-		b := r.budget(name)
-		object := "PodDisruptionBudget " + name
-		switch {
-		case b == nil || b.MinAvailable != Closed || !b.Ours:
-			out = append(out, Step{Verb: CloseBudget, Object: object, Words: "let no pod be evicted while StatefulSets are recreated (minAvailable)", Name: name})
-		case !b.closed():
-			out = append(out, Step{Verb: Await, Object: object, Words: "wait until its controller lets no pod go"})
+		if b := r.budget(name); b == nil || !b.Ours || !b.Seen {
+			if wish.Unattended {
+				return nil
+			}
+			out = append(out, Step{Verb: Await, Object: "PodDisruptionBudget " + name, Words: "wait until the daemon has made its own"})
 		}
 	}
-	return out
+	for _, name := range r.theirBudgets() {
+		out = append(out, Step{Verb: DropBudget, Object: "PodDisruptionBudget " + name, Words: "delete it: a pod under two budgets answers each eviction with 500", Name: name, UID: r.budget(name).UID})
+	}
+	return append(out, r.dropped(Guard(r.Cluster), "delete it, every StatefulSet has its pods")...)
 }
+
+// dropped deletes a budget, if it is there.
+func (r *Reading) dropped(name, words string) []Step {
+	b := r.budget(name)
+	if b == nil {
+		return nil
+	}
+	return []Step{{Verb: DropBudget, Object: "PodDisruptionBudget " + name, Words: words, Name: name, UID: b.UID}}
+}
+
+// Guard is the budget over every pod of a cluster while its StatefulSets are recreated.
+func Guard(cluster string) string { return names.AdoptionConfigMap(cluster) }
 
 // detaching takes the owner off all that would be deleted with it. StatefulSets and their budgets
 // are recreated without it.
@@ -235,16 +262,17 @@ func stepsBack(r *Reading) []Step {
 			out = append(out, Step{Verb: Attach, Object: d.String(), Words: "give it back its owner and its labels", Name: d.Name, UID: d.UID, Dependent: d})
 		}
 	}
-	for name := range r.saved().Budgets {
-		if b := r.budget(name); b == nil || b.MinAvailable == Closed || b.Ours {
+	for _, name := range slices.Sorted(maps.Keys(r.saved().Budgets)) {
+		if b := r.budget(name); b == nil || b.Ours {
 			out = append(out, Step{Verb: RestoreBudget, Object: "PodDisruptionBudget " + name, Words: "make crate-operator's budget again", Name: name})
 		}
 	}
 	for _, name := range r.ourBudgets() {
-		if b := r.budget(name); b != nil && r.saved().Budgets[name] == nil {
-			out = append(out, Step{Verb: DropBudget, Object: "PodDisruptionBudget " + name, Words: "delete stevedore's budget", Name: name, UID: b.UID})
+		if r.saved().Budgets[name] == nil {
+			out = append(out, r.dropped(name, "delete stevedore's budget")...)
 		}
 	}
+	out = append(out, r.dropped(Guard(r.Cluster), "delete it, every StatefulSet has its pods")...)
 	return append(out, Step{Verb: Forget, Object: "ConfigMap " + names.AdoptionConfigMap(r.Cluster), Words: "delete what was kept"})
 }
 
