@@ -41,10 +41,11 @@ type NotOursError struct {
 }
 
 func (e *NotOursError) Error() string {
+	takeOver := names.TakeOver(e.Owner, e.Key.Namespace+"/"+e.Cluster)
 	if e.Owner != "" {
-		return fmt.Sprintf("it exists and belongs to %s: it stays as it is, two cannot share an object; give the cluster another name, or another namespace (%s)", e.Owner, names.NoTakeOver)
+		return fmt.Sprintf("it exists and belongs to %s: it stays as it is, two cannot share an object; give the cluster another name, or another namespace (%s)", e.Owner, takeOver)
 	}
-	return fmt.Sprintf("it exists already and was not made by stevedore: it stays as it is; ask whose it is, and give the cluster another name, or another namespace (%s)", names.NoTakeOver)
+	return fmt.Sprintf("it exists already and was not made by stevedore: it stays as it is; ask whose it is, and give the cluster another name, or another namespace (%s)", takeOver)
 }
 
 // ImmutableError is a change that the API server would refuse, foreseen from

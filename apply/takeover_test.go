@@ -1,6 +1,7 @@
 package apply_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stevedore.dev/stevedore/apply"
+	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
 )
 
@@ -21,13 +23,13 @@ func TestNobodyIsToldToLabelAnObjectOfARunningCluster(t *testing.T) {
 		"nobody's": "", "crate-operator's": apply.OwnerOf(operators, "orders"), "crate-operator's by its label": apply.OwnerOf(labelled, "orders"), "Helm's": "the Helm release shop",
 	} {
 		t.Run(name, func(t *testing.T) {
-			words := (&apply.NotOursError{Owner: owner, Cluster: "orders"}).Error()
+			words := (&apply.NotOursError{Key: compare.Key{Kind: "Service", Namespace: "shop", Name: "crate-orders"}, Owner: owner, Cluster: "orders"}).Error()
 			assert.Contains(t, words, owner)
-			assert.Contains(t, words, "not supported yet")
 			assert.NotContains(t, words, "label")
-			if owner != "" && name != "Helm's" {
-				assert.Contains(t, owner, "crate-operator")
-			}
+			operators := strings.HasPrefix(name, "crate-operator's")
+			assert.Equal(t, operators, strings.Contains(owner, "crate-operator"))
+			assert.Equal(t, operators, strings.Contains(words, "`stevedore adopt shop/orders`"))
+			assert.Equal(t, !operators, strings.Contains(words, "is not supported"))
 		})
 	}
 }

@@ -268,10 +268,11 @@ func TestWhetherAQuotaLeavesRoom(t *testing.T) {
 }
 
 func TestPodsOfOthersAreNeverTakenForOurs(t *testing.T) {
+	by := ""
 	pod := func(cluster, set string) runtime.Object {
 		yes := true
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "prod", Name: set + "-0", Labels: map[string]string{"app.kubernetes.io/component": "cratedb", "app.kubernetes.io/name": cluster},
+			Namespace: "prod", Name: set + "-0", Labels: map[string]string{"app.kubernetes.io/component": "cratedb", "app.kubernetes.io/name": cluster, "app.kubernetes.io/managed-by": by},
 			OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Name: set, Controller: &yes}},
 		}}
 	}
@@ -279,15 +280,19 @@ func TestPodsOfOthersAreNeverTakenForOurs(t *testing.T) {
 		return &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: name, Labels: labels}}
 	}
 	ours := map[string]string{"stevedore.dev/cluster": "orders"}
+	byHand := pod("orders", "crate-data-hot-orders")
+	by = "crate-operator"
 	for name, c := range map[string]struct {
 		objects []runtime.Object
 		state   State
 		says    string
 	}{
-		"none":                       {nil, OK, "no CrateDB pods but"},
-		"ours":                       {[]runtime.Object{set("crate-data-hot-orders", ours), pod("orders", "crate-data-hot-orders")}, OK, "no CrateDB pods but"},
-		"another cluster's":          {[]runtime.Object{set("x", nil), pod("sales", "x")}, OK, "left alone: sales"},
-		"a cluster of the same name": {[]runtime.Object{set("crate-data-hot-orders", nil), pod("orders", "crate-data-hot-orders")}, Problem, "not supported yet"},
+		"none":                          {nil, OK, "no CrateDB pods but"},
+		"ours":                          {[]runtime.Object{set("crate-data-hot-orders", ours), pod("orders", "crate-data-hot-orders")}, OK, "no CrateDB pods but"},
+		"another cluster's":             {[]runtime.Object{set("x", nil), pod("sales", "x")}, OK, "left alone: sales"},
+		"a cluster of the same name":    {[]runtime.Object{set("crate-data-hot-orders", nil), byHand}, Problem, "is not supported"},
+		"crate-operator's of that name": {[]runtime.Object{set("crate-data-hot-orders", nil), pod("orders", "crate-data-hot-orders")}, Problem, "`stevedore adopt prod/orders`"},
+		"one that was adopted":          {[]runtime.Object{set("crate-data-hot-orders", ours), pod("orders", "crate-data-hot-orders")}, OK, "no CrateDB pods but"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := found(t, func(c *checker) { c.others(t.Context()) }, []Cluster{orders(1)}, fake.NewClientset(c.objects...))

@@ -31,12 +31,13 @@ func (c *checker) others(ctx context.Context) {
 			c.unread(check, ns, "the pods of the namespace", err)
 			continue
 		}
-		foreign := map[string][]string{}
+		foreign, owners := map[string][]string{}, map[string]string{}
 		for i := range pods.Items {
 			pod := &pods.Items[i]
 			if owner := metav1.GetControllerOf(pod); owner == nil || !ours[owner.Name] {
 				name := pod.Labels[names.NameLabel]
 				foreign[name] = append(foreign[name], pod.Name)
+				owners[name] = pod.Labels[names.ManagedByLabel]
 			}
 		}
 		here := func(cluster string) bool {
@@ -45,7 +46,7 @@ func (c *checker) others(ctx context.Context) {
 		var beside []string
 		for cluster, list := range foreign {
 			if here(cluster) {
-				c.problem(check, ns+"/"+cluster, "give the definition another name or namespace", "pods of a CrateDB cluster of that name are there and are not stevedore's (%s); %s", few(list), names.NoTakeOver)
+				c.problem(check, ns+"/"+cluster, "give the definition another name or namespace", "pods of a CrateDB cluster of that name are there and are not stevedore's (%s); %s", few(list), names.TakeOver(owners[cluster], ns+"/"+cluster))
 				continue
 			}
 			beside = append(beside, cluster)
@@ -97,7 +98,7 @@ func (c *checker) operator(ctx context.Context) {
 			name := list.Items[i].GetName()
 			if slices.ContainsFunc(c.Clusters, func(d Cluster) bool { return d.Namespace == ns && d.Name == name }) {
 				same = true
-				c.problem(check, ns+"/"+name, "give the definition another name or namespace", "crate-operator has a CrateDB object of that name; %s", names.NoTakeOver)
+				c.problem(check, ns+"/"+name, "take the cluster over, or give the definition another name or namespace", "crate-operator has a CrateDB object of that name; %s", names.TakeOver(names.Operator, ns+"/"+name))
 			}
 		}
 		if !same {

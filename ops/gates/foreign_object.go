@@ -11,15 +11,16 @@ var ObjectNotOursRule = Rule{
 	Name:   "object-not-ours",
 	Kind:   Refuses,
 	Says:   "An object of a wanted name exists, is not ours, and `spec.operations.adoption` does not take it: it is never overwritten.",
-	Do:     "Ask whose it is. Give the cluster another name or namespace; what nobody needs any more, its owner removes. Never put stevedore's label on an object of a running cluster: taking one over is not supported yet, and its pods would be replaced.",
+	Do:     "Ask whose it is. `stevedore adopt NAMESPACE/CLUSTER` takes a running cluster of crate-operator over, and restarts no pod. No other running cluster can be taken over: give the new one another name or namespace; what nobody needs any more, its owner removes. Never put stevedore's label on an object of a running cluster by hand: its pods would be replaced.",
 	Source: "docs/ownership.md, adoption",
 }
 
-// ObjectNotOurs names the objects, each with whose it is.
-func ObjectNotOurs(objects []string, adoption, cluster string) (Reason, bool) {
+// ObjectNotOurs names the objects, each with whose it is. The cluster is "namespace/name", owner is the
+// first that one of them belongs to, crate-operator before all others.
+func ObjectNotOurs(objects []string, adoption, cluster, owner string) (Reason, bool) {
 	if len(objects) == 0 {
 		return Reason{}, false
 	}
 	return ObjectNotOursRule.because("%s already exist(s), and adoption %s takes no such object: all of it stays as it is, and nothing of the cluster %s is made; give the cluster another name, or another namespace (%s)",
-		strings.Join(objects, ", "), adoption, cluster, names.NoTakeOver), true
+		strings.Join(objects, ", "), adoption, cluster, names.TakeOver(owner, cluster)), true
 }

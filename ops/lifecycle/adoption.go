@@ -2,7 +2,9 @@ package lifecycle
 
 import (
 	"cmp"
+	"strings"
 
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/pass"
 	"stevedore.dev/stevedore/ops/view"
@@ -31,10 +33,14 @@ func Adopting(t *pass.Pass) bool {
 func NotOurs(t *pass.Pass) bool {
 	adoption := Adoption(&t.View)
 	var refused []string
+	owner := ""
 	for _, f := range t.Observed.Foreign {
 		taken := adoption == AdoptAlways || adoption == AdoptUnowned && !f.Data && f.Owner == ""
 		if taken && !f.Set && !f.OfCluster {
 			continue
+		}
+		if owner == "" || strings.HasPrefix(f.Owner, names.Operator) {
+			owner = f.Owner
 		}
 		whose := "nobody says whose it is"
 		if f.Owner != "" {
@@ -42,5 +48,5 @@ func NotOurs(t *pass.Pass) bool {
 		}
 		refused = append(refused, f.Object+" ("+whose+")")
 	}
-	return t.Refuses(gates.ObjectNotOurs(refused, adoption, t.Desired.Name))
+	return t.Refuses(gates.ObjectNotOurs(refused, adoption, t.Desired.Namespace+"/"+t.Desired.Name, owner))
 }
