@@ -284,3 +284,69 @@ func TestAnAdoptedClusterIsSuspendedAndResumed(t *testing.T) {
 	assert.Equal(t, model.AdoptedTemplate, hash)
 	assert.Len(t, reasonsNamed(d.Waits, adoptedWaits), 1)
 }
+
+// A definition that is refused is not what the cluster was adopted with: once it is corrected, no pod
+// restarts for the correction.
+func TestADefinitionThatIsRefusedIsNotTheOneItWasAdoptedWith(t *testing.T) {
+	w := adoptedWorld(t, sized(wantedCluster(3), sizeBefore))
+	corrected := w.desired
+	w.desired, w.template = sized(w.desired, "1Gi"), "t7" // volumes never become smaller like that
+	var refused []model.Reason
+	for range 20 {
+		d, err := w.turn()
+		require.NoError(t, err)
+		refused = d.Refusals
+	}
+	require.NotEmpty(t, refused)
+	w.desired, w.template, w.desired.Revision = corrected, "t1", "rev-corrected"
+	w.run(100)
+	checkKept(t, w)
+}
+
+// With the record lost in the middle of the restart the annotation says which pods are left.
+func TestALostRecordInTheMiddleOfTheRestartLeavesNoPodBehind(t *testing.T) {
+	for after := 1; after <= 60; after += 3 {
+		t.Run(fmt.Sprintf("after %d looks", after), func(t *testing.T) {
+			w := adoptedWorld(t, wantedCluster(3))
+			w.run(60)
+			byTemplate(w)
+			for range after {
+				_, err := w.turn()
+				require.NoError(t, err)
+			}
+			w.record = model.Record{}
+			w.run(300)
+			checkReleased(t, w)
+		})
+	}
+}
+
+// Other volumes need a restart of each pod, which comes back on the template that it had.
+func TestTheVolumesOfAnAdoptedClusterAreReplacedOnItsTemplate(t *testing.T) {
+	w := consentingWorld(t)
+	w.now = w.now.Add(time.Hour)
+	w.adopt()
+	w.run(60)
+	checkKept(t, w)
+	w.desired = classed(w.desired, "slow", sizeBefore)
+	w.run(900)
+	for name, p := range w.pods {
+		assert.Equal(t, model.AdoptedTemplate, p.template, name)
+		assert.Equal(t, 1, p.restarts, name)
+	}
+	for _, c := range w.claims {
+		assert.Equal(t, "slow", c.Class, c.Name)
+	}
+	assert.NotEmpty(t, w.record.Adopted)
+}
+
+// The record is lost, and the definition has changed before another one is there: the StatefulSet says
+// what it was adopted with, and the change releases it.
+func TestWhatALostRecordKnewOfAnAdoptedSetIsOnIt(t *testing.T) {
+	w := adoptedWorld(t, wantedCluster(3))
+	w.run(60)
+	w.record = model.Record{}
+	byTemplate(w)
+	w.run(200)
+	checkReleased(t, w)
+}

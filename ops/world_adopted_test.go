@@ -35,3 +35,12 @@ func (w *world) adopt() {
 	}
 	w.record, w.applied, w.reports = model.Record{}, model.Applied{}, nil
 }
+
+// marked is how the daemon reads a template: an adopted one has no hash, and only the annotation of its
+// set says what it is.
+func (w *world) marked(set, template string) string {
+	if template == model.AdoptedTemplate && w.adopted[set] == "" {
+		return ""
+	}
+	return template
+}

@@ -202,7 +202,7 @@ func (w *world) observe() (o model.Observed) {
 				continue
 			}
 			version := w.versionOf(pod.template)
-			seen := model.Pod{Settings: pod.settings, Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: version, Started: w.now, UID: pod.uid, Created: pod.created, Template: pod.template, Zone: w.zones[name]}
+			seen := model.Pod{Settings: pod.settings, Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: version, Started: w.now, UID: pod.uid, Created: pod.created, Template: w.marked(s.Name, pod.template), Zone: w.zones[name]}
 			if w.bad[pod.template] {
 				seen.Ready, seen.Waiting = false, "CrashLoopBackOff"
 				if w.unpullable[pod.template] {
@@ -249,6 +249,7 @@ func (w *world) observe() (o model.Observed) {
 		o.Sets[i].Template, o.Sets[i].Settings = split(w.live[o.Sets[i].Name])
 		o.Sets[i].Hold, o.Sets[i].Annotated = w.hold[o.Sets[i].Name], w.annotated[o.Sets[i].Name]
 		o.Sets[i].Version, o.Sets[i].Adopted = w.versionOf(o.Sets[i].Template), w.adopted[o.Sets[i].Name]
+		o.Sets[i].Template = w.marked(o.Sets[i].Name, o.Sets[i].Template)
 		o.Sets[i].Suspended, o.Sets[i].UID, o.Sets[i].ResourceVersion = w.noted[o.Sets[i].Name], "uid-"+o.Sets[i].Name, "1"
 	}
 	if in {
@@ -411,7 +412,7 @@ func (w *world) materialise(saved model.Saved, e model.Effective) model.Saved {
 // current is the name of what is saved of a set's live template.
 func current(saved model.Saved, set, live string) string {
 	for _, name := range []string{set, set + "@live", set + "@before"} {
-		if hash, _ := split(saved[name]); hash == live {
+		if hash, _ := split(saved[name]); hash == live && saved[name] != "" {
 			return name
 		}
 	}
