@@ -137,6 +137,7 @@ func TestWhatKeepsAnAdoptedTemplate(t *testing.T) {
 			checkKept(t, w)
 			assert.Len(t, reasonsNamed(d.Waits, adoptedWaits), 1)
 			assert.Len(t, w.pods, w.desired.Sets[0].Replicas)
+			assert.Equal(t, w.desired.Sets[0].Replicas, d.Effective.Sets[0].Gateway, "its gateway counts are for the nodes that there are")
 		})
 	}
 }

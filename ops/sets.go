@@ -125,6 +125,9 @@ func effective(t *pass.Pass) {
 		if view.Votes(&t.View, s.Name) {
 			e.Gateway = gateway
 		}
+		if !kept && !present && view.KeepsAdopted(&t.View, s.Name) {
+			e.Gateway = view.GatewayNodes(&t.View) // no template that is desired brings them
+		}
 		sets = append(sets, e)
 	}
 	for _, w := range t.Desired.Sets {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -101,7 +102,10 @@ func typedOf[T any](t *testing.T, object *unstructuredObject) *T {
 const adoptedID = "clusteridclusterid0001"
 
 // adoptedOrders is the recorded cluster with what a take-over does to it.
-func adoptedOrders(t *testing.T) *adoptedCluster {
+func adoptedOrders(t *testing.T) *adoptedCluster { return adoptedOf(t, 3) }
+
+// adoptedOf is the same, and that many nodes have come or are left since.
+func adoptedOf(t *testing.T, nodes int) *adoptedCluster {
 	t.Helper()
 	c := &adoptedCluster{}
 	set := recorded(t, "sts.yaml")[0]
@@ -109,6 +113,9 @@ func adoptedOrders(t *testing.T) *adoptedCluster {
 	set.SetLabels(with(set.GetLabels(), names.ClusterLabel, "orders"))
 	set.SetAnnotations(map[string]string{names.AdoptedAnnotation: `{"from":"crate-operator"}`})
 	set.SetUID("uid-made-again")
+	for _, field := range [][]string{{"spec", "replicas"}, {"status", "replicas"}, {"status", "readyReplicas"}} {
+		require.NoError(t, unstructured.SetNestedField(set.Object, int64(nodes), field...))
+	}
 	templates, _, _ := unstructured.NestedSlice(set.Object, "spec", "volumeClaimTemplates")
 	for _, each := range templates {
 		unstructured.RemoveNestedField(each.(map[string]any), "metadata", "ownerReferences")
@@ -120,7 +127,7 @@ func adoptedOrders(t *testing.T) *adoptedCluster {
 	}
 	template, _, _ := unstructured.NestedMap(set.Object, "spec", "template")
 	yes := true
-	for i := range 3 {
+	for i := range nodes {
 		pod := typedOf[corev1.Pod](t, &unstructuredObject{Object: runtime.DeepCopyJSON(template)})
 		pod.Name, pod.Namespace, pod.UID = fmt.Sprintf("crate-data-hot-orders-%d", i), "shop", types.UID(fmt.Sprintf("uid-%d", i))
 		pod.CreationTimestamp = metav1.NewTime(noonOfAdoption.Add(-time.Hour))
@@ -405,4 +412,19 @@ func TestAPlanOfTheRecordedClusterSaysWhatItKeeps(t *testing.T) {
 	assert.Empty(t, course.Waits)
 	assert.True(t, course.Done)
 	assert.Empty(t, course.Record.Adopted)
+}
+
+// The gateway counts are for the nodes that there are: after a full outage it would begin with too few,
+// or wait for some that have left.
+func TestAnAdoptedTemplateCountsTheNodesThatThereAre(t *testing.T) {
+	for nodes, after := range map[int]int{2: 2, 3: 2, 5: 3} {
+		c := adoptedOf(t, nodes)
+		desired, rendered, saved := rendersAdopted(t, c, fmt.Sprintf(operatorDefinition, "6.4.3", nodes, "0.25"))
+		d, effective := decided(t, c, desired, rendered, saved, model.Record{})
+		assert.Equal(t, model.Done, d.Verdict, "%v", d.Waits)
+		set := effectiveSet(effective)
+		assert.Equal(t, strconv.Itoa(nodes), manifest.ArgumentOf(set, "gateway.expected_data_nodes"))
+		assert.Equal(t, after, manifest.RecoverAfter(set))
+		assert.Equal(t, model.AdoptedTemplate, manifest.TemplateOf(set), "%d nodes: and nothing restarts for it", nodes)
+	}
 }

@@ -30,6 +30,7 @@ type viewedSet struct {
 	template        int
 	hold, suspended string
 	annotated       string
+	adopted         string
 	initialMasters  bool
 }
 
@@ -71,7 +72,7 @@ func (d *daemon) watchSets() {
 	v.volumes = v.volumes[:0]
 	for i := range w.sets {
 		s := &w.sets[i]
-		v.state = append(v.state, viewedSet{exists: s.exists, foreign: s.foreign, version: s.version, replicas: s.replicas, template: s.template, hold: s.hold, suspended: s.suspended, annotated: s.annotated, initialMasters: s.initialMasters})
+		v.state = append(v.state, viewedSet{exists: s.exists, foreign: s.foreign, version: s.version, replicas: s.replicas, template: s.template, hold: s.hold, suspended: s.suspended, annotated: s.annotated, adopted: s.adopted, initialMasters: s.initialMasters})
 		if !s.exists {
 			continue
 		}
@@ -80,8 +81,8 @@ func (d *daemon) watchSets() {
 			Name: s.name, UID: s.uid, ResourceVersion: versionText(s.version), Ours: !s.foreign, Terminating: s.terminating,
 			Replicas: s.replicas, Current: s.current, Ready: s.ready,
 			Generation: s.generation, ObservedGeneration: s.observedGeneration,
-			UpdateRevision: w.revision(t), Resources: w.resources(t.amounts), InitialMasters: s.initialMasters, Template: t.hash, Version: t.version, Group: s.group, MasterEligible: s.eligible, RecoverAfter: t.counts/2 + 1, Hold: s.hold, Suspended: s.suspended,
-			Annotated: s.annotated, Settings: t.live, Unused: (t.shape.disks() &^ t.mounts).String(),
+			UpdateRevision: w.revision(t), Resources: w.resources(t.amounts), InitialMasters: s.initialMasters, Template: t.marked(s), Version: t.version, Group: s.group, MasterEligible: s.eligible, RecoverAfter: t.counts/2 + 1, Hold: s.hold, Suspended: s.suspended,
+			Adopted: s.adopted, Annotated: s.annotated, Settings: t.live, Unused: (t.shape.disks() &^ t.mounts).String(),
 		})
 		v.volumes = append(v.volumes, volumeTemplate(s.name, t.shape)...)
 	}
@@ -108,7 +109,7 @@ func (d *daemon) watchPods() {
 			Ready: p.ready, Terminating: p.terminating, Phase: phases[p.phase], Waiting: p.waiting,
 			Revision: w.revisionOf(t, p.born), Volumes: w.volumesOf(p), Unused: (p.disks &^ p.mounts).String(), Resources: p.spec, Actual: p.actual, Altered: p.altered, Resize: p.stage, ResizeMessage: kubeletSays[p.stage], IP: "10.0.0.1", KubernetesNode: kubeNames[l.kube], Zone: zoneNames[l.kube%3],
 			Version: t.version, Started: p.started.time(), Restarts: p.restarts,
-			RecoverAfter: t.counts/2 + 1, Created: (p.created / second * second).time(), Template: t.hash, Settings: t.live,
+			RecoverAfter: t.counts/2 + 1, Created: (p.created / second * second).time(), Template: t.marked(l.set), Settings: t.live,
 		})
 	}
 }

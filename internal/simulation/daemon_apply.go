@@ -69,7 +69,7 @@ func (d *daemon) syncSet(e *model.EffectiveSet, saved model.Saved) (bool, error)
 	if seen.foreign {
 		return false, errors.New("it is not ours")
 	}
-	if seen.exists && seen.replicas == e.Replicas && seen.template == wanted && seen.hold == e.Hold && seen.suspended == e.Suspended && seen.annotated == e.Settings && seen.initialMasters == e.InitialMasters {
+	if seen.exists && seen.replicas == e.Replicas && seen.template == wanted && seen.hold == e.Hold && seen.suspended == e.Suspended && seen.annotated == e.Settings && seen.adopted == e.Adopted && seen.initialMasters == e.InitialMasters {
 		return false, nil
 	}
 	f, err := d.write()
@@ -106,7 +106,7 @@ func (d *daemon) syncSet(e *model.EffectiveSet, saved model.Saved) (bool, error)
 		s.appliedAt = w.now
 	}
 	s.replicas, s.template, s.hold, s.initialMasters = e.Replicas, wanted, e.Hold, e.InitialMasters
-	s.suspended, s.annotated = e.Suspended, e.Settings
+	s.suspended, s.annotated, s.adopted = e.Suspended, e.Settings, e.Adopted
 	w.setChanged(s)
 	w.didApply(s, changed)
 	if err := d.after(f); err != nil {

@@ -418,5 +418,8 @@ func (l *slot) staysWithout(lost func(disk int) bool) bool {
 // alike: two templates differ in nothing but their marks.
 func (w *world) alike(a, b int) bool {
 	t, o := w.templates[a], w.templates[b]
+	if t.isAdopted() {
+		t.soft.jobsLog = o.soft.jobsLog // it is set in the database, and in no template that is kept
+	}
 	return a == b || t.same(&o) && t.counts == o.counts && t.soft == o.soft && t.shape == o.shape && t.mounts == o.mounts
 }

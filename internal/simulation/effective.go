@@ -173,7 +173,7 @@ func (w *world) changesOf(want int, saved func(set string) string, changes []mod
 		if before.version != wanted.version {
 			changes = append(changes, model.Change{Class: model.ChangeImage, Set: name, Path: "spec.template.spec.containers[crate].image", Old: before.version, New: wanted.version})
 		}
-		if before.content != wanted.content {
+		if before.content != wanted.content || before.isAdopted() {
 			changes = append(changes, model.Change{Class: model.ChangeRestart, Set: name, Path: "spec.template.spec.containers[crate].resources.limits.memory"})
 		}
 		if before.jobsLog != wanted.jobsLog {

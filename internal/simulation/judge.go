@@ -182,6 +182,7 @@ func (w *world) staying(s *shard, l *slot) bool {
 func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	j.quietly(w, d, l.podName)
 	j.restarts(w, d, l)
+	j.adopts(w, l)
 	j.cures(w, d, l)
 	j.endsVolume(w, d, l)
 	j.losesDisks(w, d, l)

@@ -19,6 +19,7 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, want
 		j.quietly(w, d, s.name) // what is gone comes back whatever was said meanwhile
 	}
 	j.recreates(w, s, e, wanted)
+	j.changesAdopted(w, s, wanted)
 	j.narrows(w, d, s, e, &w.templates[wanted])
 	if s.exists && e.Replicas < s.replicas {
 		j.lowers(w, s, e.Replicas, w.now)

@@ -175,7 +175,7 @@ func (j *judge) reasoned(w *world, d *daemon, l *slot) {
 	}
 	c, runs := &w.commits[d.want], &w.templates[l.pod.template]
 	next := &w.templates[l.set.template]
-	if !runs.same(&w.templates[c.tmpl]) || !runs.same(next) || runs.mounts != next.mounts && !w.isNarrow(w.setIndex(l.set.name)) || runs.mounts != next.mounts && next.mounts == c.volumes[w.setKind(l.set)].disks() || runs.counts != w.templates[c.tmpl].counts || runs.counts != w.templates[l.set.template].counts {
+	if runs.isAdopted() || next.isAdopted() || !runs.same(&w.templates[c.tmpl]) || !runs.same(next) || runs.mounts != next.mounts && !w.isNarrow(w.setIndex(l.set.name)) || runs.mounts != next.mounts && next.mounts == c.volumes[w.setKind(l.set)].disks() || runs.counts != w.templates[c.tmpl].counts || runs.counts != w.templates[l.set.template].counts {
 		return
 	}
 	for i := range w.commits {

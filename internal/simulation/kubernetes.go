@@ -79,6 +79,7 @@ type set struct {
 	replicas                       int
 	template                       int
 	hold, suspended, annotated     string
+	adopted                        string
 	previous, earlier              int // the template before, and the one before that
 	proven, provenBefore           int // the one that a pod last joined on while the set had it, and the one before that
 	initialMasters                 bool

@@ -160,9 +160,11 @@ func (w *world) push(c commit, lag millis) {
 		}
 		c.desired.Sets = append(c.desired.Sets, model.Set{
 			Name: s.name, Group: s.group, Dedicated: s.masters, MasterEligible: s.eligible, Data: !s.masters, Replicas: n,
+			Template: c.reads(w.setKind(s)),
 		})
 	}
 	w.wantsVolumes(&c)
+	w.asks(&c)
 	w.commits = append(w.commits, c)
 	for _, d := range w.daemons {
 		d.wake = min(d.wake, max(c.visible, w.now+1))

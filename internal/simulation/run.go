@@ -72,7 +72,7 @@ func newWorld(s *Schedule, stats *Statistics, story *strings.Builder) *world {
 	if w.telling() {
 		w.say("%s", s.String())
 	}
-	w.master, w.began = -1, -1
+	w.master, w.began, w.adopted.first = -1, -1, -1
 	w.rules = allocation.Settings{Version: allocation.Version{Major: 6, Minor: 3}, Recoveries: 2, InitialPrimaries: 4, DiskThreshold: true,
 		Low: allocation.Watermark{Text: "85%", Percent: 85}, High: allocation.Watermark{Text: "90%", Percent: 90}}
 	w.now = second
@@ -148,6 +148,12 @@ func (w *world) run() bool {
 	w.judge.disturbed = w.now // people make their tables
 	for i, replicas := range w.schedule.Start.Tables {
 		w.addTable(tableNames[i], replicas, w.schedule.Start.Shards, firstVersion)
+	}
+	if w.schedule.Start.Adopted {
+		// What is pushed before a daemon has seen the cluster is what that was adopted with.
+		for w.adopt(); !w.seenAdopted() && turns < mostTurns; turns++ {
+			w.turnOnce()
+		}
 	}
 	if w.began < 0 {
 		w.advance(w.now + 10*second)

@@ -51,6 +51,8 @@ type Start struct {
 	// Drills: snapshots are tried, and tables of them restored; each shard takes Comes at most.
 	Drills bool
 	Comes  millis
+	// Adopted: another tool has made the cluster.
+	Adopted bool
 	// Drill is how many minutes are between two drills, 0 for none; Most how many MiB one restores, 0 for all.
 	Drill, Most int
 }
@@ -235,7 +237,7 @@ func (s Schedule) String() string {
 	for _, o := range []struct {
 		on   bool
 		word string
-	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.JSON, "the record as JSON"}, {s.Start.Swaps, "volumes are replaced"}, {s.Start.NoRight, "without the right to delete claims"}, {s.Start.Compute, "CPU and memory change"}, {s.Start.Disks > 0, fmt.Sprintf("%d disks", s.Start.Disks)}, {s.Start.Backups, fmt.Sprintf("snapshots of at most %d ms by %+v", s.Start.Takes, s.Start.Plan)}, {s.Start.Drills, fmt.Sprintf("drills each %d minutes of %d MiB whose shards take at most %d ms", s.Start.Drill, s.Start.Most, s.Start.Comes)}} {
+	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.JSON, "the record as JSON"}, {s.Start.Swaps, "volumes are replaced"}, {s.Start.NoRight, "without the right to delete claims"}, {s.Start.Compute, "CPU and memory change"}, {s.Start.Adopted, "adopted"}, {s.Start.Disks > 0, fmt.Sprintf("%d disks", s.Start.Disks)}, {s.Start.Backups, fmt.Sprintf("snapshots of at most %d ms by %+v", s.Start.Takes, s.Start.Plan)}, {s.Start.Drills, fmt.Sprintf("drills each %d minutes of %d MiB whose shards take at most %d ms", s.Start.Drill, s.Start.Most, s.Start.Comes)}} {
 		if o.on {
 			b.WriteString(", " + o.word)
 		}
@@ -413,6 +415,9 @@ func NewSchedule(seed uint64) Schedule {
 			s.backs(&r)
 		}
 		s.drills(&r)
+	}
+	if seed >= adopting && r.oneIn(2) {
+		s.adopts(&r)
 	}
 	return s
 }

@@ -45,7 +45,8 @@ type world struct {
 	delivery
 	repositories
 	restores
-	judge judge
+	adopted adopted
+	judge   judge
 
 	daemons []*daemon
 	lease   lease

@@ -69,7 +69,7 @@ func restartAsked(v *view.View) bool {
 }
 
 // SettleAdopted notes for which template a set is kept as it is, and forgets a set of which no pod
-// has the adopted template any more. A definition that is refused says nothing.
+// has the adopted template any more, nor may come back to it. A definition that is refused says nothing.
 func SettleAdopted(t *pass.Pass) {
 	var next []model.AdoptedSet
 	for _, a := range t.Record.Adopted {
@@ -78,7 +78,7 @@ func SettleAdopted(t *pass.Pass) {
 			return p.Set == a.Set && (p.Template == "" || p.Template == model.AdoptedTemplate)
 		}
 		switch {
-		case live != nil && replacedAdopted(live) && !t.AnyPod(old):
+		case live != nil && replacedAdopted(live) && !t.AnyPod(old) && !view.Restarting(&t.View) && JoinedOnLive(&t.View, a.Set):
 			continue
 		case live == nil && desired == nil && view.Recorded(t.Record.Sets, a.Set) == nil:
 			continue // its group has left

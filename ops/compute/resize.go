@@ -186,7 +186,7 @@ func applied(v *view.View, set string) bool {
 	}
 	sets := v.Observed.Applied.Effective.Sets
 	i := slices.IndexFunc(sets, func(e model.EffectiveSet) bool { return e.Name == set })
-	return v.DesiredSet(set) == nil || i >= 0 && sets[i].Template == model.TemplateWanted
+	return v.DesiredSet(set) == nil || view.KeepsAdopted(v, set) || i >= 0 && sets[i].Template == model.TemplateWanted
 }
 
 // byRestart reports whether a pod of a set is on another template than it, or on its way: a restart that

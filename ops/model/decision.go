@@ -145,7 +145,7 @@ type EffectiveSet struct {
 	// none.
 	Settings string
 	// Adopted is the annotation that says what it was adopted with; "" for nothing.
-	Adopted string
+	Adopted string `json:",omitempty"`
 	// Absent is true for a desired set that may not be created yet.
 	Absent bool
 	// Gap is true for a set that was deleted without its pods and is not gone yet: it is

@@ -1,0 +1,68 @@
+package simulation
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// Schedules that begin with an adopted cluster are drawn, run to their end, and some of them keep the
+// adopted template to it while others are released.
+func TestAdoptedClustersAreDrawn(t *testing.T) {
+	kept, released := 0, 0
+	for seed := uint64(adopting); seed < adopting+120; seed++ {
+		s := NewSchedule(seed)
+		if !s.Start.Adopted {
+			continue
+		}
+		w := newWorld(&s, nil, nil)
+		require.Nil(t, broken(func() { w.run() }), "make replay SEED=%d", seed)
+		if w.adopted.asked {
+			released++
+		} else {
+			kept++
+		}
+	}
+	assert.Positive(t, kept)
+	assert.Positive(t, released)
+}
+
+// What the judge says of an adopted cluster.
+func TestWhatTheJudgeSaysOfAnAdoptedTemplate(t *testing.T) {
+	violated := func(do func(w *world)) string {
+		s := Schedule{Seed: adopting, Start: Start{Hot: 3, Adopted: true}}
+		w := newWorld(&s, nil, nil)
+		for !w.stored.record.Bootstrap.Done || w.stored.record.Operation != nil {
+			w.turnOnce()
+		}
+		w.adopt()
+		if v := broken(func() { do(w) }); v != nil {
+			return v.Error()
+		}
+		return ""
+	}
+	assert.Contains(t, violated(func(w *world) { w.judge.adopts(w, &w.slots[0]) }), "nobody has asked for a restart")
+	assert.Contains(t, violated(func(w *world) { w.judge.changesAdopted(w, &w.sets[0], w.commits[0].tmpls[1]) }), "in the place of the one that it was adopted with")
+	assert.Empty(t, violated(func(w *world) { w.judge.changesAdopted(w, &w.sets[0], w.sets[0].template) }))
+	asks := func(w *world) {
+		c := *w.head()
+		c.restartedAt = "please"
+		w.push(c, 0)
+	}
+	assert.Empty(t, violated(func(w *world) { asks(w); w.judge.adopts(w, &w.slots[0]) }))
+	assert.Empty(t, violated(func(w *world) { w.slots[0].pod.ready = false; w.judge.adopts(w, &w.slots[0]) }), "what does not run may be cured")
+}
+
+// A pod of an adopted template has no hash once its StatefulSet says nothing of it any more.
+func TestAnAdoptedTemplateIsReadByTheAnnotationOfItsSet(t *testing.T) {
+	w := newWorld(&Schedule{Start: Start{Hot: 1}}, nil, &strings.Builder{})
+	adopted := &w.templates[w.like(w.templates[0], model.AdoptedTemplate)]
+	require.True(t, adopted.isAdopted())
+	assert.Equal(t, model.AdoptedTemplate, adopted.marked(&set{adopted: "{}"}))
+	assert.Empty(t, adopted.marked(&set{}))
+	assert.NotEmpty(t, w.templates[0].marked(&set{}))
+}
