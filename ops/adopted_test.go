@@ -351,3 +351,19 @@ func TestWhatALostRecordKnewOfAnAdoptedSetIsOnIt(t *testing.T) {
 	w.run(200)
 	checkReleased(t, w)
 }
+
+// The restart that a person asked for brings the desired template to a group, too, all of whose pods
+// were evicted after it was asked for and before their turn: they came back on the adopted one.
+func TestAGroupThatWasEvictedMeanwhileIsReleasedToo(t *testing.T) {
+	w := adoptedWorld(t, tiered(3, 2))
+	w.run(60)
+	w.now = w.now.Add(time.Minute)
+	byAnnotation(w)
+	for range 8 {
+		_, err := w.turn()
+		require.NoError(t, err)
+	}
+	w.pods["crate-data-cold-c-0"].away = 2
+	w.run(400)
+	checkReleased(t, w)
+}

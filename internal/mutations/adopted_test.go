@@ -5,7 +5,7 @@ var adopted = []mutation{
 	{"what was adopted keeps its template", "keepsAdopted", "return v.Record.KeepsAdopted(&v.Desired, set) && !restartAsked(v)", "return false && !restartAsked(v)", "ops", "TestWhatWasAdoptedIsDoneWithoutARestart"},
 	{"and gets no other one in place", "templateWaits", "\tif view.KeepsAdopted(v, set) {\n\t\treturn true\n\t}\n", "", "ops", "TestWhatWasAdoptedIsDoneWithoutARestart"},
 	{"a restart that is asked for releases it", "keepsAdopted", " && !restartAsked(v)", "", "ops", "TestWhatReleasesAnAdoptedTemplate"},
-	{"and one that is under way", "restartAsked", "if view.Restarting(v) && !v.Record.Operation.Restart.Before.IsZero() {", "if false {", "ops", "TestWhatReleasesAnAdoptedTemplate"},
+	{"and one that is under way", "restartAsked", "if view.Restarting(v) && !v.Record.Operation.Restart.Before.IsZero() {", "if false {", "ops", "TestAGroupThatWasEvictedMeanwhileIsReleasedToo"},
 	{"another template releases it", "KeepsAdopted", " || a.Desired == d.Sets[i].Template", " || true", "ops", "TestWhatReleasesAnAdoptedTemplate"},
 	{"what a lost record knew is on the StatefulSet", "AdoptedOf", "Desired: note.Desired}", "Desired: \"\"}", "ops", "TestWhatALostRecordKnewOfAnAdoptedSetIsOnIt"},
 	{"a refused definition says nothing", "SettleAdopted", "desired != nil && !t.Rejected:", "desired != nil:", "ops", "TestADefinitionThatIsRefusedIsNotTheOneItWasAdoptedWith"},

@@ -35,6 +35,17 @@ type adopted struct {
 	// asked for what restarts pods.
 	first int
 	asked bool
+	// lost: the record was lost while a StatefulSet was gone, and what both had said with them: nobody
+	// knows any more that its pods have another template than it.
+	lost bool
+}
+
+// forgetsAdopted: the record is lost.
+func (w *world) forgetsAdopted() {
+	for i := range w.sets {
+		s := &w.sets[i]
+		w.adopted.lost = w.adopted.lost || s.adopted != "" && (!s.exists || s.terminating)
+	}
 }
 
 // adopt takes over what is there: its templates and its pods have no hash, its StatefulSets say that

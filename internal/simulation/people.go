@@ -453,6 +453,7 @@ func (w *world) happenTo(it Item, d *daemon) {
 		w.judge.lostRecord = w.now
 		w.losesJobsLog()
 		w.losesShrinks()
+		w.forgetsAdopted()
 	case deafReceiver:
 		w.deafUntil = w.now + millis(1+it.A*2)*second
 	case loseAnswer:
