@@ -66,6 +66,7 @@ func TestWhatWasAdoptedIsDoneWithoutARestart(t *testing.T) {
 			checkKept(t, w)
 			assert.Equal(t, model.StageVerified, d.Record.Stage)
 			assert.Zero(t, reported(w, "RestartStarted"))
+			assert.Contains(t, reportOf(t, w, "RevisionVerified").Message, "but for the pod templates that it was adopted with")
 			assert.Equal(t, len(desired.Sets), len(reasonsNamed(d.Waits, adoptedWaits)), "each StatefulSet is named")
 			assert.Contains(t, d.Waits[0].Message, "limits.memory", "with the fields")
 			assert.Contains(t, d.Waits[0].Message, "`stevedore restart ns/c`", "and with what asks for it")
@@ -366,4 +367,17 @@ func TestAGroupThatWasEvictedMeanwhileIsReleasedToo(t *testing.T) {
 	w.pods["crate-data-cold-c-0"].away = 2
 	w.run(400)
 	checkReleased(t, w)
+}
+
+// Its StatefulSet is made again around its pods, with larger claim templates, and on its template.
+func TestTheVolumesOfAnAdoptedClusterGrowWithoutARestart(t *testing.T) {
+	w := adoptedWorld(t, sized(wantedCluster(3), sizeBefore))
+	w.run(60)
+	w.desired = sized(w.desired, sizeAfter)
+	w.desired.Revision = "rev-larger"
+	w.run(200)
+	checkKept(t, w)
+	for _, c := range w.claims {
+		assert.Equal(t, w.desired.Volumes[0].Size, c.Capacity, c.Name)
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/internal/telemetry"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/sources"
@@ -282,6 +283,9 @@ func commitStatus(s turnState, next model.Record) (status reports.CommitStatus, 
 		status.Description = "no definition names the cluster any more: it is left as it is"
 	case next.Stage == model.StageVerified && next.Revision == s.desired.Revision:
 		status.State, status.Description = forge.Success, "the cluster is as its definition says"
+		if slices.ContainsFunc(s.decision.Waits, func(r model.Reason) bool { return r.Name == gates.AdoptedTemplateRule.Name }) {
+			status.Description += ", but for the pod templates that it was adopted with"
+		}
 	case operation != nil:
 		status.Description = string(operation.Kind) + " is under way"
 	case len(s.decision.Waits) > 0:

@@ -57,6 +57,7 @@ func TestWhatACommitStatusSaysOfADecision(t *testing.T) {
 		{"a wait", want, current, waits, nil, false, forge.Pending, at("a"), nil, "waits for: green: 2 tables are yellow"},
 		{"a render that is not taken up yet", want, model.Record{Revision: "before", Commit: at("0"), Stage: model.StageVerified}, waits, nil, false, forge.Pending, at("b"), nil, "waits for"},
 		{"it is as its definition says", want, verified, model.Decision{}, nil, false, forge.Success, at("a"), nil, "as its definition says"},
+		{"so it is, but for what it was adopted with", want, verified, model.Decision{Waits: []model.Reason{{Name: "adopted-template"}}}, nil, false, forge.Success, at("a"), nil, "but for the pod templates that it was adopted with"},
 		{"a refusal", want, current, refused, nil, false, forge.Failure, at("a"), []string{"replicas-do-not-fit"}, "replicas-do-not-fit: 3 nodes, 4 copies"},
 		{"an operation that takes too long", want, late, waits, nil, false, forge.Failure, at("a"), []string{"timed-out"}, "grow takes longer than its limit"},
 		{"a broken definition", want, verified, model.Decision{}, []string{"a.yaml:3:5: x"}, false, forge.Failure, at("c"), []string{"definition-broken"}, "a.yaml:3:5: x"},

@@ -9,6 +9,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/cratedb"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/rollout"
 )
@@ -50,7 +51,7 @@ func (w *worker) rest(want wanted, desired model.Desired, observed model.Observe
 	}
 	r := &resting{want: want, owner: next.Owner, databaseName: next.ClusterName, pods: running(observed.Pods), settings: w.reading.SettingsAsked}
 	switch {
-	case decision.Verdict == model.Done && len(decision.Waits) == 0 && decision.LookAgain == 0 && next.Operation == nil && next.Bootstrap.Done && well(observed, next):
+	case decision.Verdict == model.Done && settled(decision.Waits) && decision.LookAgain == 0 && next.Operation == nil && next.Bootstrap.Done && well(observed, next):
 		// Not all at the same moment, though they were founded together.
 		r.until = now.Add(restFor - rand.N(restFor/4))
 	case decision.Verdict == model.Wait && next.Operation != nil && next.Operation.Kind == model.OperationBootstrap && len(r.pods) == 0 &&
@@ -62,6 +63,12 @@ func (w *worker) rest(want wanted, desired model.Desired, observed model.Observe
 		return nil
 	}
 	return r
+}
+
+// settled says that nothing is left to be said but what changes only with the definition or by a
+// command, which are told.
+func settled(waits []model.Reason) bool {
+	return !slices.ContainsFunc(waits, func(r model.Reason) bool { return r.Name != gates.AdoptedTemplateRule.Name })
 }
 
 // poll is what decisions of something in progress ask to be looked at again after,

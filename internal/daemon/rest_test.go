@@ -55,6 +55,10 @@ func TestAClusterRestsOnlyWhereNothingCanHappenThatIsNotTold(t *testing.T) {
 	}{
 		{"in sync", inSync, func(*turned, *worker) {}, true},
 		{"a wait is left to be said", inSync, func(t *turned, _ *worker) { t.decision.Waits = []model.Reason{{Name: "secret-changed"}} }, false},
+		{"it was adopted", inSync, func(t *turned, _ *worker) { t.decision.Waits = []model.Reason{{Name: "adopted-template"}} }, true},
+		{"it was adopted, and more is to be said", inSync, func(t *turned, _ *worker) {
+			t.decision.Waits = []model.Reason{{Name: "adopted-template"}, {Name: "secret-changed"}}
+		}, false},
 		{"it is to be looked at again", inSync, func(t *turned, _ *worker) { t.decision.LookAgain = time.Second }, false},
 		{"it acts", inSync, func(t *turned, _ *worker) { t.decision.Verdict = model.Act }, false},
 		{"an action is due", inSync, func(t *turned, _ *worker) { t.decision.Harmless = []model.Action{{}} }, false},

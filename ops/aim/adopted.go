@@ -74,11 +74,12 @@ func SettleAdopted(t *pass.Pass) {
 	var next []model.AdoptedSet
 	for _, a := range t.Record.Adopted {
 		live, desired := t.Live(a.Set), t.DesiredSet(a.Set)
+		mayReturn := view.Restarting(&t.View) || !JoinedOnLive(&t.View, a.Set)
 		old := func(p *model.Pod) bool {
 			return p.Set == a.Set && (p.Template == "" || p.Template == model.AdoptedTemplate)
 		}
 		switch {
-		case live != nil && replacedAdopted(live) && !t.AnyPod(old) && !view.Restarting(&t.View) && JoinedOnLive(&t.View, a.Set):
+		case live != nil && replacedAdopted(live) && !t.AnyPod(old) && !mayReturn:
 			continue
 		case live == nil && desired == nil && view.Recorded(t.Record.Sets, a.Set) == nil:
 			continue // its group has left

@@ -98,6 +98,9 @@ func pending(t *pass.Pass) bool {
 
 func succeeded(t *pass.Pass) {
 	r := model.Report{Reason: "RevisionVerified", Message: "the cluster is as its definition says"}
+	if len(t.Adopted) > 0 {
+		r.Message += ", but for the pod templates that it was adopted with"
+	}
 	changed := t.Record.AllowedCIDRs != lifecycle.CIDRs(t.Desired.AllowedCIDRs)
 	if changed {
 		t.Record.AllowedCIDRs = lifecycle.CIDRs(t.Desired.AllowedCIDRs)
