@@ -3,9 +3,12 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +19,9 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,6 +40,8 @@ type apiServer struct {
 	mu sync.Mutex
 	// objects by their path.
 	objects map[string]any
+	// forbidden paths are answered with 403; nil for none.
+	forbidden func(path string) bool
 	// daemon is what a daemon makes of a record, before each answer that has it; nil for none. It changes
 	// the object.
 	daemon func(object *corev1.ConfigMap)
@@ -120,6 +127,14 @@ func (s *apiServer) answer(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
+	if s.forbidden != nil && s.forbidden(r.URL.Path) {
+		refuse(w, apierrors.NewForbidden(schema.GroupResource{Resource: path.Base(r.URL.Path)}, "", nil))
+		return
+	}
+	if items := s.recorded(r.URL.Path); len(items) > 0 && r.Method == http.MethodGet {
+		_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+		return
+	}
 	if within, found := strings.CutSuffix(r.URL.Path, "/statefulsets"); found {
 		_ = json.NewEncoder(w).Encode(s.statefulSets(within + "/"))
 		return
@@ -140,24 +155,55 @@ func (s *apiServer) answer(w http.ResponseWriter, r *http.Request) {
 		written, _, err = scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 		assert.NoError(s.t, err)
 	}
-	path := r.URL.Path
+	at := r.URL.Path
 	if named, ok := written.(metav1.Object); ok && r.Method == http.MethodPost {
-		path += "/" + named.GetName()
+		at += "/" + named.GetName()
 	}
 	if written != nil {
-		s.objects[path] = written
+		s.objects[at] = written
 	}
-	object, ok := s.objects[path]
+	object, ok := s.objects[at]
+	if !ok && slices.Contains(emptyLists, path.Base(at)) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": []any{}})
+		return
+	}
 	if !ok {
-		status := apierrors.NewNotFound(schema.GroupResource{Resource: "objects"}, r.URL.Path).ErrStatus
-		w.WriteHeader(int(status.Code))
-		_ = json.NewEncoder(w).Encode(status)
+		refuse(w, apierrors.NewNotFound(schema.GroupResource{Resource: "objects"}, r.URL.Path))
 		return
 	}
 	if configMap, ok := object.(*corev1.ConfigMap); ok && s.daemon != nil {
 		s.daemon(configMap)
 	}
 	_ = json.NewEncoder(w).Encode(object)
+}
+
+func refuse(w http.ResponseWriter, err *apierrors.StatusError) {
+	w.WriteHeader(int(err.ErrStatus.Code))
+	_ = json.NewEncoder(w).Encode(err.ErrStatus)
+}
+
+// emptyLists are resources that are there without an object of them.
+var emptyLists = []string{"services", "persistentvolumeclaims", "poddisruptionbudgets", "roles", "rolebindings", "cronjobs"}
+
+// recorded are the objects of a list that were put as they were recorded.
+func (s *apiServer) recorded(list string) (items []any) {
+	for _, at := range slices.Sorted(maps.Keys(s.objects)) {
+		if o, ok := s.objects[at].(*unstructured.Unstructured); ok && path.Dir(at) == list {
+			items = append(items, o.Object)
+		}
+	}
+	return items
+}
+
+// putRecorded puts an object where the API server has it.
+func (s *apiServer) putRecorded(o *unstructured.Unstructured) {
+	gvk := o.GroupVersionKind()
+	prefix := "/apis/" + gvk.GroupVersion().String()
+	if gvk.Group == "" {
+		prefix = "/api/" + gvk.Version
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(gvk)
+	s.put(prefix+"/namespaces/"+o.GetNamespace()+"/"+plural.Resource+"/"+o.GetName(), o)
 }
 
 // statefulSets of a namespace, or of all ("/apis/apps/v1/").

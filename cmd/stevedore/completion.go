@@ -139,6 +139,7 @@ func oneFolder(_ *cobra.Command, args []string, _ string) ([]string, cobra.Shell
 var choices = map[string][]string{
 	"diff output":    {"text", "markdown", "json", "sarif"},
 	"render output":  {"yaml", "json"},
+	"import output":  {"yaml", "json"},
 	"status output":  {"yaml", "json"},
 	"list output":    {"json"},
 	"color":          {"auto", "always", "never"},
@@ -152,7 +153,7 @@ var choices = map[string][]string{
 }
 
 // folders are flags that name one.
-var folders = []string{"dir", "git-mirror"}
+var folders = []string{"dir", "git-mirror", "out"}
 
 // completeChoices gives a verb's flags what is known of them.
 func completeChoices(cmd *cobra.Command) {

@@ -39,6 +39,11 @@ var endings = []struct {
 		{exitError, "an error"},
 		{exitProblem, "a problem was found, in the definitions or in the Kubernetes cluster"},
 	}},
+	{"import", []ending{
+		{exitOK, "the definition is printed or written; what differs is said"},
+		{exitError, "an error, no such cluster, one that is not supported, or a file that is there already"},
+		{exitProblem, "printed or written, and a person has to do something before it is pushed: it is said"},
+	}},
 	{"diff", []ending{
 		{exitOK, "nothing differs; what only moved to another file is said"},
 		{exitError, "a problem in a definition, or another error; beats the others"},

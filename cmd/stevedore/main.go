@@ -82,7 +82,7 @@ Keep a cluster as a repository says:
 	}
 	root.SetVersionTemplate("stevedore {{.Version}}\n")
 	root.AddCommand(newRun(), newRender(), newValidate(), newCheck(), newDiff(), newComment(), newStatus(),
-		newPause(), newResume(), newAbort(), newRestart(), newReplacePod(), newRelease(), newForget(), newWait(), newBackup(), newRestore(), newAdopt(), newSandbox(), newVersion(), newRenderUntrusted())
+		newPause(), newResume(), newAbort(), newRestart(), newReplacePod(), newRelease(), newForget(), newWait(), newBackup(), newRestore(), newImport(), newAdopt(), newSandbox(), newVersion(), newRenderUntrusted())
 	root.SetFlagErrorFunc(unknownFlag)
 	describe(root)
 	strictHelp(root)

@@ -35,6 +35,15 @@ var reservedSettings = []struct{ prefix, reason string }{
 	{"transport.port", "write spec.ports.transport"},
 }
 
+// CheckSetting says what is wrong with a setting that a definition would have, to follow its name; ""
+// is well.
+func CheckSetting(name, value string) string {
+	if why := checkSettingName(name); why != "" {
+		return why
+	}
+	return checkSettingValue(value)
+}
+
 func checkSettingName(name string) string {
 	if !settingPattern.MatchString(name) {
 		return "is no name of a setting: write it with dots, as in the manual"
