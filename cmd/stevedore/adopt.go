@@ -15,6 +15,7 @@ import (
 
 	moving "stevedore.dev/stevedore/internal/adopt"
 	"stevedore.dev/stevedore/internal/daemon"
+	"stevedore.dev/stevedore/internal/fault"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/adopt"
 )
@@ -88,6 +89,7 @@ func (f *adoptFlags) mover(text string) (*moving.Mover, record.Cluster, error) {
 		return nil, cluster, err
 	}
 	cfg.QPS = -1
+	cfg.Wrap(fault.Writes)
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, cluster, fmt.Errorf("making the client for the API server: %w", err)
