@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +24,7 @@ import (
 	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
 
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/testbed"
 )
 
@@ -73,16 +76,16 @@ spec:
 
 // operated is a running cluster that crate-operator has made, and that has ended.
 type operated struct {
-	*voyage
+	*restartVoyage
 	client dynamic.Interface
 	owner  *unstructured.Unstructured
 	pods   map[string]string
 }
 
 // operate makes what crate-operator makes of the CrateDB object `orders`, and users as it does.
-func operate(t *testing.T, ns string) *operated {
+func operate(t *testing.T, ns string, change ...func([]*unstructured.Unstructured) []*unstructured.Unstructured) *operated {
 	t.Helper()
-	v := &voyage{situation: begin(t, ns), faults: os.Getenv("STEVEDORE_FAULTS_BINARY")}
+	v := &restartVoyage{voyage: &voyage{situation: begin(t, ns), faults: os.Getenv("STEVEDORE_FAULTS_BINARY")}, acked: map[string]int{}}
 	if v.faults == "" {
 		v.faults = "../../bin/stevedore-faults"
 	}
@@ -92,16 +95,25 @@ func operate(t *testing.T, ns string) *operated {
 	require.NoError(t, crateDBKind())
 	client, err := dynamic.NewForConfig(bed.Config)
 	require.NoError(t, err)
-	o := &operated{voyage: v, client: client}
+	o := &operated{restartVoyage: v, client: client}
 	v.eventually("the kind CrateDB is served", restartPatience, func() bool {
 		o.owner, err = client.Resource(cratedbs).Namespace(ns).Create(v.ctx, o.objects("object.yaml")[0], metav1.CreateOptions{FieldManager: "OpenAPI-Generator"})
 		return err == nil
 	})
-	for _, object := range o.objects("orders.yaml") {
+	made := o.objects("orders.yaml")
+	for _, one := range change {
+		made = one(made)
+	}
+	for _, object := range made {
 		_, err := client.Resource(o.resourceOf(object)).Namespace(ns).Create(v.ctx, object, metav1.CreateOptions{FieldManager: "OpenAPI-Generator"})
 		require.NoError(t, err, "%s %s", object.GetKind(), object.GetName())
 	}
-	v.eventually("its pods are ready", restartPatience, func() bool { return v.ready(cutCluster) == 3 })
+	nodes := 0
+	for _, object := range made {
+		replicas, _, _ := unstructured.NestedFloat64(object.Object, "spec", "replicas")
+		nodes += int(replicas)
+	}
+	v.eventually("its pods are ready", restartPatience, func() bool { return v.ready(cutCluster) == nodes })
 	for _, statement := range []string{
 		"CREATE USER system WITH (password = 'system-password')", "GRANT ALL PRIVILEGES TO system",
 		"CREATE USER app WITH (password = '" + strings.ReplaceAll(appPassword, "'", "''") + "')", "GRANT ALL PRIVILEGES TO app",
@@ -109,14 +121,14 @@ func operate(t *testing.T, ns string) *operated {
 		out, err := bed.Exec(v.ctx, ns, "crate-data-hot-orders-0", "crash", "-c", statement)
 		require.NoError(t, err, out)
 	}
-	v.rows(cutCluster, "CREATE TABLE doc.t (a INT) CLUSTERED INTO 4 SHARDS WITH (number_of_replicas = 1)")
-	v.rows(cutCluster, "INSERT INTO doc.t (a) VALUES (1), (2), (3), (4), (5)")
-	v.rows(cutCluster, "REFRESH TABLE doc.t")
+	for i, name := range replicaTables {
+		v.rows(cutCluster, fmt.Sprintf("CREATE TABLE doc.%s (id TEXT PRIMARY KEY) CLUSTERED INTO 2 SHARDS WITH (number_of_replicas = %d)", name, i))
+	}
 	v.eventually("the cluster is green", restartPatience, func() bool {
 		rows, err := v.query(cutCluster, "system", "system-password", "SELECT count(*) FROM sys.health WHERE health <> 'GREEN'")
 		return err == nil && rows[0][0] == "0"
 	})
-	o.pods = podsOf(v)
+	o.pods = podsOf(v.voyage)
 	return o
 }
 
@@ -174,8 +186,17 @@ func (o *operated) adopt(args ...string) string {
 // untouched: no pod is another one, or restarted, or of another revision.
 func (o *operated) untouched(when string) {
 	o.Helper()
-	assert.Equal(o, o.pods, podsOf(o.voyage), when)
+	o.same(when)
 	o.noPodRestarted()
+}
+
+// same: the pods that were adopted are what they were.
+func (o *operated) same(when string) {
+	o.Helper()
+	now := podsOf(o.voyage)
+	for name, was := range o.pods {
+		assert.Equal(o, was, now[name], "%s %s", name, when)
+	}
 }
 
 // canary is an object whose owner is the CrateDB object: the garbage collector takes it once that
@@ -207,11 +228,12 @@ func (o *operated) deleted() {
 	require.NoError(o, err)
 }
 
-// A cluster of crate-operator's becomes stevedore's while it runs, survives the end of the object
-// that owned it, and then has operations as any other.
+// A cluster of crate-operator's becomes stevedore's while it runs and is written to, survives the
+// end of the object that owned it, and then has operations as any other.
 func TestAClusterOfCrateOperatorIsAdoptedWithoutARestart(t *testing.T) {
 	t.Parallel()
 	o := operate(t, "adopt")
+	o.writeRows()
 	daemon := o.expected()
 
 	plan := o.adopt("--dry-run")
@@ -233,17 +255,116 @@ func TestAClusterOfCrateOperatorIsAdoptedWithoutARestart(t *testing.T) {
 		assert.Nil(t, claim.DeletionTimestamp, name)
 		assert.Empty(t, claim.OwnerReferences, name)
 	}
-	assert.Equal(t, [][]string{{"5"}}, o.rows(cutCluster, "SELECT count(*) FROM doc.t"))
-	set := o.set(hotSet)
-	for _, template := range set.Spec.VolumeClaimTemplates {
+	for _, template := range o.set(hotSet).Spec.VolumeClaimTemplates {
 		assert.Empty(t, template.OwnerReferences, template.Name)
 	}
+	o.end()
+	assert.Zero(t, o.fails, "of %d requests of a client", o.tries)
+	o.noRowLost()
 
-	o.write(map[string]string{"orders.yaml": o.definition(with(replicasOfHot, 4))})
-	o.eventually("it has grown", restartPatience, func() bool {
-		return int(*o.set(hotSet).Spec.Replicas) == 4 && o.ready(cutCluster) == 4 && o.isSettled(cutCluster)
+	o.push(with(replicasOfHot, 4), with(diskOfHot, "32GiB"))
+	o.eventually("it has grown", restartPatience, func() bool { return o.ready(cutCluster) == 4 && o.grew(4) && o.isSettled(cutCluster) })
+	o.push(with(diskOfHot, "32GiB"))
+	o.eventually("it has shrunk", restartPatience, func() bool { return o.ready(cutCluster) == 3 && o.isSettled(cutCluster) })
+	o.same("after a grow, a shrink and larger volumes")
+	assert.Equal(t, "sql-exporter", o.set(hotSet).Spec.Template.Spec.Containers[0].Name, "the pod template is crate-operator's")
+
+	o.mayRestart = true
+	_, errs, code := o.verb("restart", o.ns+"/"+cutCluster)
+	require.Zero(t, code, errs)
+	o.eventually("every pod has stevedore's template", restartPatience, func() bool {
+		return o.set(hotSet).Annotations[names.AdoptedAnnotation] == "" && o.restarted() && o.isSettled(cutCluster)
 	})
+	for _, container := range o.set(hotSet).Spec.Template.Spec.Containers {
+		assert.Nil(t, container.Lifecycle, "a hook of crate-operator's")
+	}
+	o.noRowLost()
 	o.stop(daemon)
+}
+
+// push writes the definition again.
+func (o *operated) push(edits ...edit) {
+	o.Helper()
+	o.write(map[string]string{"orders.yaml": o.definition(edits...)})
+}
+
+// restarted is true when no pod is one of those that were adopted.
+func (o *operated) restarted() bool {
+	for name, now := range podsOf(o.voyage) {
+		if now == o.pods[name] {
+			return false
+		}
+	}
+	return o.ready(cutCluster) == len(o.pods)
+}
+
+// Whoever runs the command may be killed after any of its writes: the next run goes on, there and
+// back, and no pod could have been evicted meanwhile.
+func TestAnAdoptionThatIsKilledAtEachWriteGoesOn(t *testing.T) {
+	t.Parallel()
+	o := operate(t, "adopt-killed", dedicatedMasters)
+	before := o.theirs()
+	daemon := o.expected(with("spec.nodes.master", map[string]any{"replicas": 3, "resources": resources()}))
+	assert.Greater(t, o.killedAtEachWrite(), 20)
+	o.settled(cutCluster)
+	o.untouched("after the adoption")
+	_, _, code := o.verb("release", o.ns+"/"+cutCluster, "--wait")
+	require.Zero(t, code)
+	assert.Greater(t, o.killedAtEachWrite("--back"), 20)
+	o.untouched("after it was given back")
+	assert.Equal(t, before, o.theirs())
+	o.stop(daemon)
+}
+
+// killedAtEachWrite runs adopt again and again, each time until it has written once, and counts the
+// runs.
+func (o *operated) killedAtEachWrite(args ...string) (runs int) {
+	o.Helper()
+	for {
+		runs++
+		cmd := exec.CommandContext(o.ctx, o.faults, append([]string{"adopt", o.ns + "/" + cutCluster}, args...)...)
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+bed.Kubernetes.Kubeconfig(), "KUBERNETES_SERVICE_HOST=", "STEVEDORE_DIE=after:1")
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			return runs
+		}
+		require.Equal(o, -1, cmd.ProcessState.ExitCode(), "%s", out)
+		require.Less(o, runs, 200, "%s", out)
+		guard, err := bed.Admin.PolicyV1().PodDisruptionBudgets(o.ns).Get(o.ctx, names.AdoptionConfigMap(cutCluster), metav1.GetOptions{})
+		if err == nil && guard.Status.ObservedGeneration == guard.Generation {
+			eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "crate-data-hot-orders-0", Namespace: o.ns}}
+			// 429 by the guard, 500 while a pod is under two budgets.
+			assert.Error(o, bed.Admin.PolicyV1().Evictions(o.ns).Evict(o.ctx, eviction), "after %d writes; the last run said:\n%s", runs, out)
+		}
+	}
+}
+
+// dedicatedMasters has three nodes elect the master that have no data.
+func dedicatedMasters(objects []*unstructured.Unstructured) (out []*unstructured.Unstructured) {
+	for _, object := range objects {
+		kind := object.GetKind()
+		if kind != "StatefulSet" && kind != "PodDisruptionBudget" {
+			out = append(out, object)
+			continue
+		}
+		text, err := yaml.Marshal(object.Object)
+		if err != nil {
+			panic(err)
+		}
+		data := strings.NewReplacer("-Cnode.master=true", "-Cnode.master=false", "=data-hot-0,data-hot-1,data-hot-2", "=master-0,master-1,master-2").Replace(string(text))
+		masters := strings.NewReplacer(
+			"crate-data-hot-orders", "crate-master-orders", "=data-hot-0,data-hot-1,data-hot-2", "=master-0,master-1,master-2", "-Cnode.name=data-hot-", "-Cnode.name=master-",
+			"node-name: hot", "node-name: master", `node-data: "true"`, `node-data: "false"`, "-Cnode.data=true", "-Cnode.data=false", "-Cnode.attr.node_name=hot", "-Cnode.attr.node_name=master",
+		).Replace(string(text))
+		for _, one := range []string{masters, data} {
+			made := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(one), &made.Object); err != nil {
+				panic(err)
+			}
+			out = append(out, made)
+		}
+	}
+	return out
 }
 
 // Until the last step the cluster can be given back: it is as it was, and no pod was restarted.
