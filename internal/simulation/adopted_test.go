@@ -66,3 +66,19 @@ func TestAnAdoptedTemplateIsReadByTheAnnotationOfItsSet(t *testing.T) {
 	assert.Empty(t, adopted.marked(&set{}))
 	assert.NotEmpty(t, w.templates[0].marked(&set{}))
 }
+
+// What the simulation has found in adopted clusters.
+func TestWhatWasFoundInAdoptedClusters(t *testing.T) {
+	for seed, found := range map[uint64]string{
+		2700001255: "what running pods lack was waited for for ever",
+		2700008457: "a set was forgotten whose only pod was on a template that did not come up",
+		2700004018: "a shrink to fewer nodes than a pod waits for",
+		2700058030: "a driver that works offline",
+		2700056091: "a restart that was aborted and taken back",
+		2700026287: "a record was lost while a StatefulSet was gone",
+	} {
+		s := NewSchedule(seed)
+		require.True(t, s.Start.Adopted)
+		assert.Nil(t, Run(s, nil, nil).Violation, "%s: make replay SEED=%d", found, seed)
+	}
+}
