@@ -170,6 +170,10 @@ func rendersAdopted(t *testing.T, c *adoptedCluster, text string) (model.Desired
 	rendered, problems := render.Render(build.Clusters[0], render.Config{}, pins)
 	require.Empty(t, problems)
 	desired := manifest.NewDesired(build.Clusters[0].Definition, manifest.Render{Objects: rendered.Objects, Revision: rendered.Revision, Pins: model.Pins(rendered.Pins)}, "git", "")
+	require.Empty(t, desired.Sets[0].Template)
+	manifest.NoteTemplates(&desired, rendered.Objects, nil, &model.Record{})
+	require.Empty(t, desired.Sets[0].Template, "nothing asks for it")
+	manifest.NoteTemplates(&desired, rendered.Objects, observeKubernetes(c, desired).Sets, &model.Record{})
 
 	w := newWorker(t, recordtest.NewConfigMaps())
 	w.rendered = rendered

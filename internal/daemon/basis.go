@@ -98,6 +98,7 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 		}
 	}
 	basis.Observed = observeKubernetes(l.Live, basis.Desired)
+	manifest.NoteTemplates(&basis.Desired, rendered.Objects, basis.Observed.Sets, &basis.Record)
 	if l.Storage != nil && lifecycle.StorageWanted(&basis.Desired, &basis.Observed) {
 		basis.Observed.Storage = l.Storage.Read(ctx, basis.Desired.Storage)
 	}

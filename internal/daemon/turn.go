@@ -120,6 +120,7 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 		observed.Storage = w.storage.Read(ctx, desired.Storage)
 	}
 	if !want.removed {
+		manifest.NoteTemplates(&desired, w.rendered.Objects, observed.Sets, &rec)
 		desired.Changes = w.classify(desired.Revision, rec.Saved, observed.Sets)
 	}
 	observed.Resize, observed.DeletesClaims = w.canResize(ctx, &desired, &rec), w.mayDeleteClaims(ctx, &rec)

@@ -19,7 +19,7 @@ type Render struct {
 }
 
 // NewDesired makes the typed values that Decide works on. Changes, Removed and
-// RenamedFrom are left for the caller.
+// RenamedFrom are left for the caller, and so is NoteTemplates.
 func NewDesired(d *definition.CrateDB, r Render, owner, commit string) model.Desired {
 	out := model.Desired{
 		Namespace: d.Namespace, Name: d.Name,
@@ -67,7 +67,6 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) model.Des
 			out.Budgets = append(out.Budgets, o.GetName())
 		}
 	}
-	noteTemplates(out.Sets, r.Objects)
 	out.Settings = LiveSettings(r.Objects)
 	out.Storage = ClaimClasses(r.Objects)
 	for _, o := range r.Objects {

@@ -31,13 +31,17 @@ func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstruc
 	return nil
 }
 
-// noteTemplates notes a hash of the template that each desired set has: of what no running process
-// gets, so that the settings that CrateDB takes while it runs are left out.
-func noteTemplates(sets []model.Set, objects []*unstructured.Unstructured) {
+// NoteTemplates notes a hash of the template that each desired set has, where one of them was adopted:
+// nothing else asks for it, and it takes longer than all that NewDesired does. The settings that CrateDB
+// takes while it runs are left out of it.
+func NoteTemplates(d *model.Desired, objects []*unstructured.Unstructured, observed []model.ObservedSet, r *model.Record) {
+	if len(r.Adopted) == 0 && !slices.ContainsFunc(observed, func(s model.ObservedSet) bool { return s.Adopted != "" }) {
+		return
+	}
 	live := commonSettings(objects)
-	for i := range sets {
-		if o := wantedOf(objects, sets[i].Name); o != nil {
-			sets[i].Template, _ = templateHash(o, live) // without a template there is nothing to compare
+	for i := range d.Sets {
+		if o := wantedOf(objects, d.Sets[i].Name); o != nil {
+			d.Sets[i].Template, _ = templateHash(o, live) // without a template there is nothing to compare
 		}
 	}
 }

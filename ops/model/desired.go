@@ -96,7 +96,7 @@ type Set struct {
 	Data     bool
 	Replicas int
 	// Template is a hash of its pod template, without what needs no restart; "" where it is not
-	// known. It is compared with nothing but itself.
+	// known, as where no set was adopted. It is compared with nothing but itself.
 	Template string
 }
 
