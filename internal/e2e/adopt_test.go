@@ -2,9 +2,11 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -155,7 +157,6 @@ func (o *operated) resourceOf(object *unstructured.Unstructured) schema.GroupVer
 	groups, err := restmapper.GetAPIGroupResources(bed.Admin.Discovery())
 	require.NoError(o, err)
 	mapping, err := restmapper.NewDiscoveryRESTMapper(groups).RESTMapping(kind.GroupKind(), kind.Version)
-	require.False(o, meta.IsNoMatchError(err), kind)
 	require.NoError(o, err)
 	return mapping.Resource
 }
@@ -430,4 +431,69 @@ func (o *operated) theirs() map[string]string {
 		}
 	}
 	return out
+}
+
+// Each reason against an adoption is said before the first write; once all are gone the same
+// command does it.
+func TestAnAdoptionThatIsRefusedHasWrittenNothing(t *testing.T) {
+	t.Parallel()
+	o := operate(t, "adopt-refused")
+	before := o.versions()
+	refused := func(reason, words string, args ...string) {
+		t.Helper()
+		out, errs, code := o.verb(append([]string{"adopt", o.ns + "/" + cutCluster}, args...)...)
+		assert.Equal(t, 1, code, "%s%s", out, errs)
+		assert.Contains(t, errs, reason+": ")
+		assert.Contains(t, errs, words)
+		assert.Contains(t, errs, "nothing was written")
+		assert.Equal(t, 1, strings.Count(errs, "\n")-1, "one reason alone:\n%s", errs)
+		assert.Equal(t, before, o.versions())
+	}
+	object := func(annotations map[string]any) {
+		t.Helper()
+		text, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
+		require.NoError(t, err)
+		_, err = o.client.Resource(cratedbs).Namespace(o.ns).Patch(o.ctx, cutCluster, types.MergePatchType, text, metav1.PatchOptions{})
+		require.NoError(t, err)
+	}
+	refused("no-definition", "stevedore import")
+	daemon := o.expected()
+	refused("rights-missing", "patch services", "--operator-stopped", "--kubeconfig", o.mover("get", "list", "create", "delete", "update"))
+	object(map[string]any{"argocd.argoproj.io/tracking-id": "shop:cloud.crate.io/CrateDB:adopt-refused/orders"})
+	refused("applied-by-another", "the Argo CD application shop")
+	object(map[string]any{"argocd.argoproj.io/tracking-id": nil, "operator.cloud.crate.io/cluster_update.restart": `{"started":"2026-11-23T18:12:40Z","retries":3,"success":false,"failure":false}`})
+	refused("operator-busy", "cluster_update.restart")
+	object(map[string]any{"operator.cloud.crate.io/cluster_update.restart": nil})
+	const left = `"cluster.routing.allocation.exclude._name"`
+	o.rows(cutCluster, "SET GLOBAL TRANSIENT "+left+" = 'data-hot-3'")
+	refused("settings-left", "exclude._name = 'data-hot-3'")
+
+	o.adopt("--reset-settings")
+	o.settled(cutCluster)
+	assert.Equal(t, [][]string{{""}}, o.rows(cutCluster, "SELECT settings['cluster']['routing']['allocation']['exclude']['_name'] FROM sys.cluster"))
+	o.untouched("after the adoption")
+	o.stop(daemon)
+}
+
+// mover is the kubeconfig of somebody who may do only this to Services, and everything else.
+func (o *operated) mover(verbs ...string) string {
+	o.Helper()
+	meta := metav1.ObjectMeta{Name: "mover"}
+	_, err := bed.Admin.CoreV1().ServiceAccounts(o.ns).Create(o.ctx, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
+	require.NoError(o, err)
+	all := []string{"get", "list", "create", "delete", "update", "patch"}
+	_, err = bed.Admin.RbacV1().Roles(o.ns).Create(o.ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: verbs},
+		{APIGroups: []string{""}, Resources: []string{"configmaps", "secrets", "persistentvolumeclaims", "pods", "pods/portforward"}, Verbs: all},
+		{APIGroups: []string{"apps", "batch", "policy", "rbac.authorization.k8s.io", "cloud.crate.io"}, Resources: []string{"*"}, Verbs: all},
+	}}, metav1.CreateOptions{})
+	require.NoError(o, err)
+	_, err = bed.Admin.RbacV1().RoleBindings(o.ns).Create(o.ctx, &rbacv1.RoleBinding{
+		ObjectMeta: meta, Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "mover", Namespace: o.ns}},
+		RoleRef: rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: "mover"},
+	}, metav1.CreateOptions{})
+	require.NoError(o, err)
+	path := filepath.Join(o.TempDir(), "kubeconfig")
+	require.NoError(o, bed.Kubernetes.WriteServiceAccountKubeconfig(o.ctx, o.ns, "mover", path))
+	return path
 }
