@@ -67,6 +67,7 @@ stevedore's template. Stop crate-operator first, and never uninstall it before -
 		},
 	}
 	f.kube.add(cmd, true)
+	cmd.ValidArgsFunction = f.kube.running
 	flags := cmd.Flags()
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done, and write nothing")
 	flags.BoolVar(&f.wish.Back, "back", false, "give the cluster back to crate-operator")

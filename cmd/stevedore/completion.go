@@ -139,6 +139,7 @@ func oneFolder(_ *cobra.Command, args []string, _ string) ([]string, cobra.Shell
 var choices = map[string][]string{
 	"diff output":    {"text", "markdown", "json", "sarif"},
 	"render output":  {"yaml", "json"},
+	"adopt output":   {"text", "json"},
 	"import output":  {"yaml", "json"},
 	"status output":  {"yaml", "json"},
 	"list output":    {"json"},

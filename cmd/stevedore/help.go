@@ -44,6 +44,11 @@ var endings = []struct {
 		{exitError, "an error, no such cluster, one that is not supported, or a file that is there already"},
 		{exitProblem, "printed or written, and a person has to do something before it is pushed: it is said"},
 	}},
+	{"adopt", []ending{
+		{exitOK, "adopted, or given back with --back; nothing is left to do"},
+		{exitError, "an error, or refused: nothing was written, or not everything"},
+		{exitProblem, "--dry-run: something forbids it, and nothing would be written"},
+	}},
 	{"diff", []ending{
 		{exitOK, "nothing differs; what only moved to another file is said"},
 		{exitError, "a problem in a definition, or another error; beats the others"},
