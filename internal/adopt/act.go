@@ -50,7 +50,7 @@ func (m *Mover) do(ctx context.Context, r *adopt.Reading, step adopt.Step) error
 	case adopt.Create:
 		return m.create(ctx, r, step)
 	case adopt.Note:
-		m.saved.Done = true
+		m.saved.TakenOver()
 		return m.keep(ctx, m.saved)
 	case adopt.DeleteObject, adopt.Unfinalize:
 		return m.finish(ctx, r, step)
@@ -280,15 +280,13 @@ func (m *Mover) create(ctx context.Context, r *adopt.Reading, step adopt.Step) e
 	return m.applied(ctx, set)
 }
 
-// source is the StatefulSet that is made. On the way back its number of pods and the sizes of its
-// claims are those that were live: the daemon may have changed them.
+// source is the StatefulSet that is made. Once the way back has begun its number of pods and the
+// sizes of its claims are those that were live then, also where it is given up: the daemon may have
+// changed them.
 func (m *Mover) source(step adopt.Step) (*unstructured.Unstructured, error) {
 	set, err := unpack(m.saved.Sets[step.Name])
 	if err != nil {
 		return nil, fmt.Errorf("making %s again: %w", step.Object, err)
-	}
-	if !step.Owned {
-		return m.asOurs(set), nil
 	}
 	if text, ok := m.saved.Returning[step.Name]; ok {
 		live, err := unpack(text)
@@ -307,6 +305,9 @@ func (m *Mover) source(step adopt.Step) (*unstructured.Unstructured, error) {
 			}
 		}
 		keepSizes(set, live)
+	}
+	if !step.Owned {
+		return m.asOurs(set), nil
 	}
 	return set, nil
 }

@@ -64,7 +64,7 @@ func (m *Mover) keep(ctx context.Context, k *kept) error {
 	} else {
 		object := k.object.DeepCopy()
 		object.Data = map[string]string{names.DataKey: string(data)}
-		if object.Labels[record.Label] = record.Adopting; k.Done && k.Returning == nil {
+		if object.Labels[record.Label] = record.Adopting; k.Adopted() {
 			object.Labels[record.Label] = record.Adopted
 		}
 		_, err = client.Update(ctx, object, metav1.UpdateOptions{FieldManager: names.FieldManager})
@@ -78,7 +78,10 @@ func (m *Mover) keep(ctx context.Context, k *kept) error {
 // save keeps the cluster as the last look saw it. No value of a Secret is in it, nor kopf's
 // annotations, which have such values.
 func (m *Mover) save(ctx context.Context, r *adopt.Reading) error {
-	k := &kept{Saved: adopt.Saved{UID: r.Object.UID, ClusterID: r.Database.ClusterID, Pods: r.Pods, Sets: map[string]json.RawMessage{}, Budgets: map[string]json.RawMessage{}}}
+	k := &kept{Saved: adopt.Saved{
+		UID: r.Object.UID, ClusterID: r.Database.ClusterID, Pods: r.Pods, Settings: r.Database.Left,
+		Sets: map[string]json.RawMessage{}, Budgets: map[string]json.RawMessage{},
+	}}
 	var err error
 	pack := func(o *unstructured.Unstructured) json.RawMessage {
 		text, failed := packed(o)

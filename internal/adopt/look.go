@@ -90,7 +90,8 @@ func (m *Mover) Look(ctx context.Context) (*adopt.Reading, error) {
 		return nil, err
 	}
 	m.operator(ctx, r)
-	if r.Saved == nil && len(r.Sets) > 0 && !r.Suspended() && m.Database != nil {
+	reset := r.Saved == nil || len(r.Saved.Settings) > 0 && !r.Saved.Adopted()
+	if reset && len(r.Sets) > 0 && !r.Suspended() && m.Database != nil {
 		r.Database = m.Database.Read(ctx, m.sqlPods(r))
 	}
 	return r, nil
@@ -149,17 +150,17 @@ func podNamed(pending any) string {
 	return fmt.Sprint("pod ", pending)
 }
 
-// restoring reports whether the restore of an object's snapshot has no success in its status.
+// restoration is crate-operator's handler of restoreSnapshot, as the status calls it.
+const restoration = "cluster_restore/spec.cluster.restoreSnapshot"
+
+// restoring reports whether the restore of an object's snapshot has not ended. Its last step is
+// reset_snapshot, of the same ref as the restore; statuses of earlier restores stay for ever. It
+// empties the snapshot in the spec, and one that comes back from Git while the operator is stopped
+// is restored by nobody (handle_restore_backup.py and kopf.py of crate-operator 2.63.0).
 func restoring(live *unstructured.Unstructured) bool {
-	status, _, _ := unstructured.NestedMap(live.Object, "status")
-	for key, value := range status {
-		if strings.HasPrefix(key, "cluster_restore") {
-			if one, ok := value.(map[string]any); ok && one["success"] == true {
-				return false
-			}
-		}
-	}
-	return true
+	begun, _, _ := unstructured.NestedString(live.Object, "status", restoration, "ref")
+	last, _, _ := unstructured.NestedMap(live.Object, "status", restoration+"/reset_snapshot")
+	return begun == "" || last["success"] != true || last["ref"] != begun
 }
 
 // appliers are field managers of tools that apply an object again and again.

@@ -3,7 +3,6 @@ package adopt
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -177,13 +176,11 @@ func (m *Mover) missingBut(ctx context.Context, steps []adopt.Step, granted map[
 }
 
 // keepLive keeps the StatefulSets as they are before the first of them goes back: the daemon may
-// have grown one, and whoever is killed in between has to know it.
+// have grown one, and whoever is killed in between has to know it. One that is away is as it was
+// saved: no daemon had it in between.
 func (m *Mover) keepLive(ctx context.Context, r *adopt.Reading) error {
 	if m.saved.Returning != nil {
 		return nil
-	}
-	if len(r.Sets) == 0 {
-		return errors.New("no StatefulSet is there, and none was kept on the way back")
 	}
 	next := *m.saved
 	next.Returning = map[string]json.RawMessage{}

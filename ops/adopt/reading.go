@@ -191,7 +191,7 @@ func (r *Reading) Adopted() bool {
 	if r.Saved == nil {
 		return false
 	}
-	if r.Saved.Done {
+	if r.Saved.Adopted() {
 		return true
 	}
 	for name := range r.Saved.Sets {

@@ -16,12 +16,27 @@ type Saved struct {
 	// Objects are all others that named it as an owner, with what was taken off them.
 	Objects []SavedObject `json:"objects,omitempty"`
 	Pods    []Pod         `json:"pods,omitempty"`
-	// Settings are cluster settings that were reset.
+	// Settings are cluster settings that crate-operator had left behind: they are taken off.
 	Settings []Setting `json:"settings,omitempty"`
 	// Returning are the StatefulSets as they were when the way back began, by name.
-	Returning map[string]json.RawMessage `json:"returning,omitempty"`
+	// From then on the cluster is not adopted any more, and nil says that it has not begun.
+	Returning map[string]json.RawMessage `json:"returning,omitzero"`
 	// Done is true once every StatefulSet was taken over: from then on the daemon recreates them.
 	Done bool `json:"done,omitempty"`
+}
+
+// Adopted reports whether every StatefulSet was taken over, and none has gone back since.
+func (s *Saved) Adopted() bool { return s.Done && s.Returning == nil }
+
+// TakenOver notes that every StatefulSet was taken over: those of a way back that was given up too.
+func (s *Saved) TakenOver() { s.Done, s.Returning = true, nil }
+
+// owned reports whether a budget that was kept had an owner.
+func owned(budget json.RawMessage) bool {
+	var object struct {
+		Metadata struct{ OwnerReferences []any }
+	}
+	return json.Unmarshal(budget, &object) == nil && len(object.Metadata.OwnerReferences) > 0
 }
 
 // SavedObject is what was taken off an object.

@@ -73,7 +73,8 @@ func Steps(r *Reading, wish Wish) []Step {
 	if r.Saved == nil {
 		out = append(out, Step{Verb: Save, Object: "ConfigMap " + names.AdoptionConfigMap(r.Cluster), Words: "keep every object as it is, for the way back"})
 	}
-	if len(r.Database.Left) > 0 && wish.Reset && r.Saved == nil {
+	done := r.saved().Adopted()
+	if len(r.Database.Left) > 0 && !done && (wish.Reset || len(r.saved().Settings) > 0) {
 		out = append(out, Step{Verb: ResetSettings, Object: "CrateDB", Words: "reset the cluster settings " + settings(r.Database.Left)})
 	}
 	for i := range r.Dependents {
@@ -81,7 +82,6 @@ func Steps(r *Reading, wish Wish) []Step {
 			out = append(out, Step{Verb: SuspendJob, Object: d.String(), Words: "suspend it: snapshots are spec.backups of the definition from now on", Name: d.Name, Dependent: d})
 		}
 	}
-	done := r.saved().Done
 	if !done && !r.Adopted() {
 		out = append(out, closing(r)...)
 	}
@@ -166,13 +166,14 @@ func (r *Reading) dropped(name, words string) []Step {
 // Guard is the budget over every pod of a cluster while its StatefulSets are recreated.
 func Guard(cluster string) string { return names.AdoptionConfigMap(cluster) }
 
-// detaching takes the owner off all that would be deleted with it. StatefulSets and their budgets
-// are recreated without it.
+// detaching takes the owner off all that would be deleted with it. StatefulSets are recreated
+// without it. Budgets stay: those of dedicated masters become the daemon's own, and without a daemon
+// all of them protect the pods on.
 func detaching(r *Reading) (out []Step) {
 	for i := range r.Dependents {
 		d := &r.Dependents[i]
 		switch {
-		case d.Kind == "StatefulSet", d.Kind == "PodDisruptionBudget" && r.isTheirs(d.Name):
+		case d.Kind == "StatefulSet":
 			continue
 		case d.Owned || len(d.Diary) > 0:
 			words := "take its owner off, the CrateDB object, with which it would be deleted"
@@ -247,15 +248,12 @@ func stepsBack(r *Reading) []Step {
 		return nil
 	}
 	var out []Step
-	pending := slices.ContainsFunc(r.setNames(), func(name string) bool {
-		s := r.set(name)
-		return s == nil || s.Ours || s.Deleting || r.fatherless(s) != ""
-	})
-	if pending {
-		out = append(out, closing(r)...)
-		for _, name := range r.setNames() {
-			out = append(out, returning(r, name)...)
-		}
+	var sets []Step
+	for _, name := range r.setNames() {
+		sets = append(sets, returning(r, name)...)
+	}
+	if len(sets) > 0 {
+		out = append(closing(r), sets...)
 	}
 	for i := range r.saved().Objects {
 		if d := r.lacks(&r.Saved.Objects[i]); d != nil {
@@ -263,7 +261,7 @@ func stepsBack(r *Reading) []Step {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.saved().Budgets)) {
-		if b := r.budget(name); b == nil || b.Ours {
+		if b := r.budget(name); b == nil || b.Ours || owned(r.Saved.Budgets[name]) && !r.owns(b) {
 			out = append(out, Step{Verb: RestoreBudget, Object: "PodDisruptionBudget " + name, Words: "make crate-operator's budget again", Name: name})
 		}
 	}
@@ -274,6 +272,13 @@ func stepsBack(r *Reading) []Step {
 	}
 	out = append(out, r.dropped(Guard(r.Cluster), "delete it, every StatefulSet has its pods")...)
 	return append(out, Step{Verb: Forget, Object: "ConfigMap " + names.AdoptionConfigMap(r.Cluster), Words: "delete what was kept"})
+}
+
+// owns reports whether a budget names the CrateDB object as an owner.
+func (r *Reading) owns(b *Budget) bool {
+	return slices.ContainsFunc(r.Dependents, func(d Dependent) bool {
+		return d.Kind == "PodDisruptionBudget" && d.Name == b.Name && d.Owned
+	})
 }
 
 // lacks is a live object that has not its owner or its labels back; nil where it has, and where it
