@@ -128,7 +128,7 @@ func (d *draft) askedOf(g *group, setting string) bool {
 
 // ofCluster are the live objects that Differences compares: those that rendering makes, and those
 // that belong to the CrateDB object or have its labels.
-func ofCluster(in Input, rendered []*unstructured.Unstructured, sets []*group) (objects []*unstructured.Unstructured) {
+func ofCluster(in Input, rendered []*unstructured.Unstructured, sets []foundSet) (objects []*unstructured.Unstructured) {
 	for _, o := range in.Live {
 		if o.GetNamespace() != in.Namespace || strings.HasPrefix(o.GetName(), "stevedore-"+in.Cluster+"-") {
 			continue
@@ -139,7 +139,7 @@ func ofCluster(in Input, rendered []*unstructured.Unstructured, sets []*group) (
 			labels[names.NameLabel] == in.Cluster && labels[names.ComponentLabel] == names.Component,
 			ownedBy(o, in.Cluster):
 			objects = append(objects, o)
-		case o.GetKind() == kindClaim && slices.ContainsFunc(sets, func(g *group) bool { return ordinalOf(o.GetName(), g.set.Name) >= 0 }):
+		case o.GetKind() == kindClaim && slices.ContainsFunc(sets, func(f foundSet) bool { return ordinalOf(o.GetName(), f.set.Name) >= 0 }):
 			objects = append(objects, o)
 		}
 	}

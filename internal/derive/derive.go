@@ -93,9 +93,19 @@ func From(ctx context.Context, in Input) (*Result, error) {
 	}
 	d.checkSecrets()
 	result := &Result{Namespace: in.Namespace, Cluster: in.Cluster, Files: files, Config: d.config, Rendered: rendered}
-	result.Differences = append([]Difference{}, Differences(ofCluster(in, rendered, d.groups), rendered)...)
+	result.Differences = append([]Difference{}, Differences(ofCluster(in, rendered, sets), rendered)...)
 	result.Notes = append([]Note{}, d.notes...)
 	return result, nil
+}
+
+// Against compares what is live of a cluster with what another definition of it renders. An
+// *Unsupported is a cluster that no definition renders, a *NotFound one that is not there.
+func Against(in Input, rendered []*unstructured.Unstructured) ([]Difference, error) {
+	sets, err := findSets(in)
+	if err != nil {
+		return nil, err
+	}
+	return Differences(ofCluster(in, rendered, sets), rendered), nil
 }
 
 // refusal joins problems into an error.

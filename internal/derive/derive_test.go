@@ -19,7 +19,8 @@ import (
 var inherent = regexp.MustCompile(`^(` +
 	`\w+ metadata\.ownerReferences: in-place` +
 	`|StatefulSet spec\.volumeClaimTemplates\[\w+\]\.metadata\.ownerReferences: in-place` +
-	`|\w+ (spec\.template\.)?metadata\.labels\["(app\.kubernetes\.io/managed-by|stevedore\.dev/cluster)"\]: in-place` +
+	`|\w+ metadata\.labels\["(app\.kubernetes\.io/managed-by|stevedore\.dev/cluster)"\]: in-place` +
+	`|StatefulSet spec\.template\.metadata\.labels\["(app\.kubernetes\.io/managed-by|stevedore\.dev/cluster)"\]: at-restart` +
 	`|StatefulSet spec\.template\.spec\.containers\[crate\]\.(lifecycle|readinessProbe): at-restart` +
 	`|StatefulSet spec\.template\.spec\.containers\[crate\]\.command\[ssl\.keystore_(key_)?password\]: at-restart` +
 	`|StatefulSet spec\.template\.spec\.containers: nothing` +
@@ -180,6 +181,35 @@ func TestDifferencesAreOfEitherSideAndSayWhatTheyMean(t *testing.T) {
 				}
 			}
 			assert.Equal(t, c.want, more)
+		})
+	}
+}
+
+// An adopted pod template waits for a restart as a whole (docs/ownership.md), as the daemon does.
+func TestWhatAKeptPodTemplateWouldTakeInPlaceWaitsForTheRestart(t *testing.T) {
+	const hot = "StatefulSet crate-data-hot-orders"
+	for _, c := range []struct {
+		name      string
+		managedBy string
+		adopted   bool
+		want      string
+	}{
+		{"of crate-operator", "crate-operator", false, "at-restart"},
+		{"adopted", "stevedore", true, "at-restart"},
+		{"of stevedore", "stevedore", false, "in-place"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := recorded(t)
+			r, err := derive.From(t.Context(), in)
+			require.NoError(t, err)
+			change{hot, []string{"metadata", "labels", "app.kubernetes.io/managed-by"}, c.managedBy}.on(t, in.Live)
+			change{hot, []string{"spec", "template", "metadata", "labels", "team"}, "shop"}.on(t, in.Live)
+			if c.adopted {
+				change{hot, []string{"metadata", "annotations"}, map[string]any{"stevedore.dev/adopted": "{}"}}.on(t, in.Live)
+			}
+			found, err := derive.Against(in, r.Rendered)
+			require.NoError(t, err)
+			assert.Contains(t, lines(found), "StatefulSet spec.template.metadata.labels[team]: "+c.want)
 		})
 	}
 }

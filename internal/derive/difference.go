@@ -71,7 +71,8 @@ type Difference struct {
 // What the API server writes by itself is no difference: status, what it owns of metadata, allocated
 // addresses, and defaults. Neither are empty values against absent ones, nor quantities that are the
 // same number. What a field of a StatefulSet takes is what the daemon would make of it
-// (manifest.Classify), so cluster.initial_master_nodes is none either. An object on one side only is one
+// (manifest.Classify), so cluster.initial_master_nodes is none either. The pod template of a StatefulSet of
+// crate-operator's, and of an adopted one, waits for a restart as a whole. An object on one side only is one
 // difference without a path; volume claims and Secrets are rendered by no definition, and of them
 // only what the CrateDB object's owner references would do is said. No value of a Secret is ever in
 // the result. The arguments are not changed.
@@ -81,7 +82,7 @@ func Differences(live, rendered []*unstructured.Unstructured) []Difference {
 		desired[compare.KeyOf(o)] = o
 	}
 	var found []Difference
-	seen := map[compare.Key]bool{}
+	seen, kept := map[compare.Key]bool{}, map[compare.Key]bool{}
 	sets := settingsOf(rendered)
 	for _, o := range live {
 		key := compare.KeyOf(o)
@@ -95,6 +96,7 @@ func Differences(live, rendered []*unstructured.Unstructured) []Difference {
 		case d == nil:
 			found = append(found, Difference{Object: key, Live: present, Effect: EffectNothing})
 		case key.Kind == kindStatefulSet:
+			kept[key] = keepsTemplate(o)
 			found = append(found, ofStatefulSet(o, d, sets)...)
 		default:
 			found = append(found, ofObject(o, d)...)
@@ -109,6 +111,9 @@ func Differences(live, rendered []*unstructured.Unstructured) []Difference {
 	found = masked(found)
 	for i := range found {
 		explain(&found[i])
+		if kept[found[i].Object] {
+			hold(&found[i])
+		}
 	}
 	slices.SortStableFunc(found, func(a, b Difference) int {
 		return cmp.Or(a.Object.Compare(b.Object), strings.Compare(a.Path, b.Path))

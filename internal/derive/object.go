@@ -104,7 +104,7 @@ func (d *draft) readObject() {
 	d.license = refOf(mapAt(spec, "cluster"), "license")
 	d.backups = mapAt(spec, "backups")
 	if len(d.backups) > 0 {
-		d.note("snapshots", true, "spec.backups makes stevedore the scheduler of snapshots, in a folder of their own below basePath: suspend crate-operator's CronJob before. Its snapshots stay where they are, and no restore of stevedore's reads them")
+		d.note("snapshots", false, "spec.backups makes stevedore the scheduler of snapshots, in a folder of their own below basePath: the adoption suspends crate-operator's CronJob. Its snapshots stay where they are, and no restore of stevedore's reads them")
 	}
 	d.leftOut(spec)
 	d.unfinished(spec)

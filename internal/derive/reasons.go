@@ -3,6 +3,10 @@ package derive
 import (
 	"regexp"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/internal/names"
 )
 
 const (
@@ -23,6 +27,8 @@ type known struct {
 const (
 	ownedByDefinition = "with this owner Kubernetes deletes it together with crate-operator's CrateDB object; the adoption takes it off"
 	staysTheirs       = "it is nobody's of stevedore's, and stays"
+	// heldTemplate is why nothing of an adopted pod template changes in place, the gateway's counts excepted.
+	heldTemplate = "an adopted StatefulSet keeps its pod template as it is until somebody asks for a restart"
 )
 
 var knownDifferences = compiled([]known{
@@ -34,7 +40,7 @@ var knownDifferences = compiled([]known{
 	{kindStatefulSet, `^spec\.replicas$`, "", "nodes join, or are drained and leave"},
 	{"", `labels\["app\.kubernetes\.io/managed-by"\]$`, EffectInPlace, "crate-operator finds its pods by it, and leaves alone what has another value"},
 	{"", `labels\["stevedore\.dev/cluster"\]$`, EffectInPlace, "it marks what stevedore looks after"},
-	{"", `annotations\["operator\.cloud\.crate\.io/`, EffectNothing, "crate-operator's own notes: without it nobody reads them"},
+	{"", `annotations\["operator\.cloud\.crate\.io/`, EffectNothing, "crate-operator's own notes, on a Secret with its values; the adoption takes them off what the CrateDB object owns"},
 	{"", `annotations\["kubectl\.kubernetes\.io/`, EffectNothing, "kubectl's own note"},
 	{kindStatefulSet, `\.containers\[crate\]\.lifecycle$`, "", "the hooks fetch a program that drains and changes settings by itself: stevedore does both, and holds those settings"},
 	{kindStatefulSet, `\.containers\[crate\]\.readinessProbe$`, "", "ready is CrateDB's own answer, asked from inside of the pod, and not the JMX exporter's"},
@@ -52,10 +58,10 @@ var knownDifferences = compiled([]known{
 var wholeObjects = compiled([]known{
 	{kindBudget, "live", EffectInPlace, "a pod under two budgets cannot be evicted: the adoption deletes this one, and the one over all data nodes takes its place"},
 	{kindBudget, "rendered", EffectInPlace, "one budget over all data nodes: the copies of one shard may be in two groups"},
-	{"Role|RoleBinding", "live", EffectNothing, "crate-operator's hooks read their StatefulSet by it: it may go when no pod has them any more"},
-	{"CronJob", "live", EffectInPlace, "it takes crate-operator's snapshots; stevedore is the scheduler of spec.backups: suspend it before"},
+	{"Role|RoleBinding", "live", EffectNothing, "crate-operator's hooks read by it that they are to do nothing: it may go when no pod has them any more"},
+	{"CronJob", "live", EffectInPlace, "it takes crate-operator's snapshots; the adoption suspends it, and stevedore is the scheduler of spec.backups"},
 	{"ConfigMap", "live", EffectNothing, "pods that have not restarted mount it: it may go when none of them is left"},
-	{kindStatefulSet, "live", EffectInPlace, "the definition has no such group"},
+	{kindStatefulSet, "live", EffectInPlace, "the definition has no such group: it is drained and removed, if the definition has the consent remove-group"},
 	{kindStatefulSet, "rendered", EffectInPlace, "a group that does not run yet: its nodes would be made"},
 	{"", "live", EffectNothing, staysTheirs},
 	{"", "rendered", EffectInPlace, "it is made"},
@@ -76,6 +82,25 @@ func compiled(all []known) []matcher {
 		out = append(out, m)
 	}
 	return out
+}
+
+// keepsTemplate: a StatefulSet of crate-operator's, or an adopted one, has the pod template that it
+// has until a person asks for a restart (docs/ownership.md).
+func keepsTemplate(live *unstructured.Unstructured) bool {
+	_, adopted := live.GetAnnotations()[names.AdoptedAnnotation]
+	return adopted || live.GetLabels()[names.ManagedByLabel] == names.Operator
+}
+
+// hold makes what would change in place in a kept pod template wait for the restart. Settings that
+// CrateDB takes live, and the counts of the gateway, change as on any other cluster.
+func hold(d *Difference) {
+	if d.Effect != EffectInPlace || !strings.HasPrefix(d.Path, "spec.template.") || strings.Contains(d.Path, ".command[") {
+		return
+	}
+	d.Effect = EffectRestart
+	if d.Reason == "" {
+		d.Reason = heldTemplate
+	}
 }
 
 // explain gives a difference its reason; the first that is known counts.

@@ -162,12 +162,12 @@ func TestWhatNoDefinitionMayHaveIsLeftOutAndSaid(t *testing.T) {
 				"bucket": ref("bucket"), "region": ref("region"), "basePath": "crate", "cron": "0 2 * * *"}}, "spec", "backups")
 			in.Secrets["backup"] = []string{"id", "key", "bucket"}
 		}, has: []string{"  backups:\n    aws:\n      accessKeyId: {secretKeyRef: {name: backup, key: id}}\n", "      basePath: crate\n      cron: 0 2 * * *\n"},
-			notes: []string{"!snapshots spec.backups makes stevedore the scheduler", "!secret-missing Secret backup is needed for snapshots, and has no key region"}},
+			notes: []string{"snapshots spec.backups makes stevedore the scheduler", "!secret-missing Secret backup is needed for snapshots, and has no key region"}},
 		{name: "backups to Azure", given: func(t *testing.T, in *derive.Input) {
 			put(t, *in, "CrateDB orders", map[string]any{"azure_blob": map[string]any{"accountName": ref("name"), "accountKey": ref("key"),
 				"container": ref("container"), "region": ref("region"), "cron": "0 2 * * *"}}, "spec", "backups")
 			in.Secrets["backup"] = []string{"name", "key", "container", "region"}
-		}, has: []string{"    azure_blob:\n      accountName: "}, notes: []string{"!snapshots"}},
+		}, has: []string{"    azure_blob:\n      accountName: "}, notes: []string{"snapshots"}},
 		{name: "a label by which another tool knows its objects", given: func(t *testing.T, in *derive.Input) {
 			for _, o := range []string{hot, "Service crate-orders", "Service crate-discovery-orders"} {
 				put(t, *in, o, "x", "metadata", "labels", "argocd.argoproj.io/instance")
@@ -177,7 +177,7 @@ func TestWhatNoDefinitionMayHaveIsLeftOutAndSaid(t *testing.T) {
 			put(t, *in, hot, "shop", "spec", "template", "metadata", "labels", "team")
 		}, has: []string{"  labels:\n    team: shop\nspec:"}, hasNot: []string{"argocd"},
 			also: []string{`Service metadata.labels["argocd.argoproj.io/instance"]: nothing`, `Service metadata.labels["argocd.argoproj.io/instance"]: nothing`,
-				`StatefulSet metadata.labels["argocd.argoproj.io/instance"]: nothing`, `StatefulSet spec.template.metadata.labels["argocd.argoproj.io/instance"]: in-place`}},
+				`StatefulSet metadata.labels["argocd.argoproj.io/instance"]: nothing`, `StatefulSet spec.template.metadata.labels["argocd.argoproj.io/instance"]: at-restart`}},
 	} {
 		t.Run(s.name, s.run)
 	}
