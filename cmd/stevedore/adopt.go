@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +22,7 @@ import (
 // adoptFlags are those of adopt.
 type adoptFlags struct {
 	kube    kubeFlags
+	compare adoptComparison
 	wish    adopt.Wish
 	dryRun  bool
 	output  string
@@ -39,11 +39,13 @@ the objects lose their owner, the CrateDB object, with which they would be delet
 each StatefulSet is made again around its pods. No pod restarts, no volume, Secret or
 Service is made again. The daemon, which has the definition and waits, then goes on.
 
---dry-run prints each write in order, and what forbids the first one. A run that was
-ended in the middle goes on when the command is run again. --back gives the cluster
+--dry-run prints each write in order, what forbids the first one, and what will differ
+afterwards: in place, at the next restart of the pods, or never. A run that was ended in
+the middle goes on when the command is run again. --back gives the cluster
 back, until --finish has deleted the CrateDB object or a pod was restarted on
 stevedore's template. Stop crate-operator first, and never uninstall it before --finish.`,
 		Example: `  stevedore adopt prod/orders --dry-run
+  stevedore adopt prod/orders --dry-run --definition clusters/orders
   stevedore adopt prod/orders
   stevedore adopt prod/orders --back`,
 		Args: takesOne("CLUSTER"),
@@ -54,20 +56,28 @@ stevedore's template. Stop crate-operator first, and never uninstall it before -
 			case f.wish.Back && f.wish.Finish:
 				return errors.New("either --back or --finish: after the last step there is no way back")
 			}
+			if f.wish.Back && f.compare.path != "" {
+				return errors.New("either --back or --definition: on the way back no definition comes")
+			}
 			mover, cluster, err := f.mover(args[0])
 			if err != nil {
 				return err
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
 			defer cancel()
+			cmd.SetContext(ctx)
 			if f.dryRun {
-				return f.plan(ctx, cmd.OutOrStdout(), mover, cluster)
+				return f.plan(cmd, mover, cluster)
+			}
+			if err := f.allowed(cmd, mover, cluster); err != nil {
+				return err
 			}
 			return f.run(ctx, cmd.OutOrStdout(), mover, cluster)
 		},
 	}
 	f.kube.add(cmd, true)
 	cmd.ValidArgsFunction = f.kube.running
+	f.compare.add(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done, and write nothing")
 	flags.BoolVar(&f.wish.Back, "back", false, "give the cluster back to crate-operator")
@@ -106,41 +116,52 @@ func (f *adoptFlags) mover(text string) (*moving.Mover, record.Cluster, error) {
 	return mover, cluster, err
 }
 
-func (f *adoptFlags) plan(ctx context.Context, out io.Writer, mover *moving.Mover, cluster record.Cluster) error {
-	plan, err := mover.Plan(ctx, f.wish)
-	if err != nil {
+func (f *adoptFlags) plan(cmd *cobra.Command, mover *moving.Mover, cluster record.Cluster) error {
+	var plan adoptPlan
+	var err error
+	if plan.Plan, err = mover.Plan(cmd.Context(), f.wish); err != nil {
 		return err
 	}
+	if !f.wish.Back {
+		if plan.Afterwards, err = f.compare.look(cmd, &f.kube, cluster); err != nil {
+			return err
+		}
+		plan.Refusals = append(plan.Refusals, plan.Afterwards.refusals(plan.Reading)...)
+	}
 	if f.output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(plan); err != nil {
-			return fmt.Errorf("printing: %w", err)
-		}
+		err = printJSON(cmd.OutOrStdout(), plan)
 	} else {
-		var b strings.Builder
-		for _, one := range plan.Refusals {
-			fmt.Fprintf(&b, "refused   %s: %s\n", one.Name, one.Message)
-		}
-		for i, one := range plan.Steps {
-			fmt.Fprintf(&b, "%3d  %s%s\n", i+1, one, lastWords(one))
-		}
-		switch {
-		case len(plan.Steps) == 0 && len(plan.Refusals) == 0:
-			fmt.Fprintf(&b, "cluster %s: nothing is left to do\n", cluster)
-		case len(plan.Refusals) > 0:
-			fmt.Fprintf(&b, "cluster %s: %d reason(s) against it, nothing would be written\n", cluster, len(plan.Refusals))
-		default:
-			fmt.Fprintf(&b, "cluster %s: %d steps, no pod restarts\n", cluster, len(plan.Steps))
-		}
-		if _, err := io.WriteString(out, b.String()); err != nil {
-			return fmt.Errorf("printing: %w", err)
-		}
+		_, err = io.WriteString(cmd.OutOrStdout(), plan.text(cluster))
+	}
+	if err != nil {
+		return fmt.Errorf("printing: %w", err)
 	}
 	if len(plan.Refusals) > 0 {
 		return exitCode(exitProblem)
 	}
 	return nil
+}
+
+func (p *adoptPlan) text(cluster record.Cluster) string {
+	var b strings.Builder
+	for _, one := range p.Refusals {
+		fmt.Fprintf(&b, "refused   %s: %s\n", one.Name, one.Message)
+	}
+	for i, one := range p.Steps {
+		fmt.Fprintf(&b, "%3d  %s%s\n", i+1, one, lastWords(one))
+	}
+	switch {
+	case len(p.Steps) == 0 && len(p.Refusals) == 0:
+		fmt.Fprintf(&b, "cluster %s: nothing is left to do\n", cluster)
+	case len(p.Refusals) > 0:
+		fmt.Fprintf(&b, "cluster %s: %d reason(s) against it, nothing would be written\n", cluster, len(p.Refusals))
+	default:
+		fmt.Fprintf(&b, "cluster %s: %d steps, no pod restarts\n", cluster, len(p.Steps))
+	}
+	if p.Afterwards != nil {
+		b.WriteString("\n" + p.Afterwards.text(cluster))
+	}
+	return b.String()
 }
 
 func lastWords(step adopt.Step) string {
