@@ -70,7 +70,7 @@ func TestARestoreOfTablesThatFailsLeavesNothingRed(t *testing.T) {
 		{"a table of that name is there", "", []string{"doc.t3"}, func(*world) {}, "already exists", nil},
 		{"the snapshot has no such table", "old", []string{"doc.nine"}, func(*world) {}, "has no table doc.nine", nil},
 		{"one of two cannot be fetched", "old", []string{"doc.t3", "doc.t4"}, func(w *world) { w.unfetchable = map[string]int{"doc.t4": 1} }, "doc.t4: it could not be fetched", []string{"old.t3"}},
-		{"the disks are full", "old", []string{"doc.t3"}, func(w *world) { w.full = true }, "no room", nil},
+		{"the disks are full", "old", []string{"doc.t3"}, func(w *world) { w.diskUse = new(int64(1 << 30)) }, "no room: it has 1.0 MiB, and 0 B are free below the low watermark", nil},
 		{"two of them would have one name", "old", []string{"doc.t3", "doc.t3"}, func(*world) {}, "two of the tables would be old.t3", nil},
 		{"there is no such snapshot", "old", []string{"doc.t3"}, func(w *world) {
 			w.commands.FetchAt = model.FetchCommand{At: w.now, Snapshot: "stevedore-often-1", Schema: "old", Tables: []string{"doc.t3"}}.String()
@@ -206,5 +206,49 @@ func TestATableOfAnEarlierRestoreIsNotTakenForThisOne(t *testing.T) {
 			assert.Contains(t, w.record.Backups.Fetched.Failed, "old.t3 already exists")
 			assert.Zero(t, reported(w, "TablesRestored"))
 		})
+	}
+}
+
+// What is not known is neither room nor none: a command would be given up for ever for what the next reading may say.
+func TestTablesWaitWhileNobodyKnowsTheRoomOnTheDisks(t *testing.T) {
+	for _, c := range []struct {
+		name, text   string
+		hide, reveal func(w *world)
+	}{
+		{
+			"CrateDB does not know the sizes of the disks", "the room on the disks of node crate-data-hot-c/0 is not known",
+			func(w *world) { w.diskUse = new(int64(-1)) }, func(w *world) { w.diskUse = new(int64(1 << 28)) },
+		},
+		{
+			"the settings of the allocation cannot be read", "the settings of the allocation are not known",
+			func(w *world) { w.see = func(db *model.Database) { db.AllocationKnown = false } }, func(w *world) { w.see = nil },
+		},
+		{
+			"the low watermark is none", "the low watermark 85 percent cannot be read",
+			func(w *world) {
+				w.diskUse, w.watermark = new(int64(1<<28)), "85 percent"
+			},
+			func(w *world) { w.watermark = "85%" },
+		},
+	} {
+		for of, at := range map[string]func(t *testing.T) *world{
+			"a restore": func(t *testing.T) *world { return asksFor(t, "old", "doc.t3") },
+			"a drill":   func(t *testing.T) *world { return drilledWorld(t) },
+		} {
+			t.Run(c.name+", "+of, func(t *testing.T) {
+				w := at(t)
+				c.hide(w)
+				d := afterTurns(t, w, 20)
+				require.NotNil(t, w.record.Backups.Fetch)
+				assert.Equal(t, model.FetchNext, w.record.Backups.Fetch.Step)
+				assert.Empty(t, w.record.Backups.Fetch.Skipped)
+				assert.Contains(t, messages(d.Waits), "it waits: "+c.text)
+				assert.Empty(t, w.restores)
+				c.reveal(w)
+				w.until(func() bool { return w.record.Backups.Fetch == nil })
+				assert.NotEmpty(t, w.restores)
+				assert.Empty(t, w.record.Backups.Fetched.Failed)
+			})
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -39,12 +40,6 @@ func (w *world) seeFetch(db *model.Database) {
 			db.Health.Colour = max(db.Health.Colour, model.Red)
 		}
 	}
-	if w.full {
-		db.AllocationKnown, db.Settings.LowWatermark, db.Settings.DiskThreshold = true, "85%", true
-		for i := range db.Nodes {
-			db.Nodes[i].DiskSize, db.Nodes[i].DiskUsed = 1<<30, 1<<30
-		}
-	}
 	if !backup.FactsWanted(&w.desired, &w.record) {
 		return
 	}
@@ -58,6 +53,21 @@ func (w *world) seeFetch(db *model.Database) {
 			facts.Started, facts.Operations = 4, w.came[name]
 		}
 		db.Facts = append(db.Facts, facts)
+	}
+}
+
+// seeDiskUse shows how full the disks are, where a test says so: each node has one of 1 GiB.
+func (w *world) seeDiskUse(db *model.Database) {
+	if w.diskUse == nil {
+		return
+	}
+	db.Settings.LowWatermark, db.Settings.DiskThreshold = cmp.Or(w.watermark, "85%"), true
+	for i := range db.Nodes {
+		n := &db.Nodes[i]
+		n.DiskSize, n.DiskUsed = 1<<30, *w.diskUse
+		if *w.diskUse < 0 {
+			n.DiskSize = -1 // as CrateDB says it where it does not know
+		}
 	}
 }
 

@@ -38,8 +38,10 @@ type toyRestore struct {
 	// came are the operations of what was restored; refused are tables that CrateDB does not restore, and why.
 	came    map[string]int64
 	refused map[string]string
-	// full: no node has room below the low watermark.
-	full bool
+	// diskUse is what is used of the disk of each node, of 1 GiB, -1 where CrateDB does not know; nil: sizes are as
+	// the claims have them. watermark is the low one, "" for 85%.
+	diskUse   *int64
+	watermark string
 	// undroppable: no DROP TABLE is answered.
 	undroppable bool
 	// usersCame: the users of the other cluster are there.

@@ -173,6 +173,7 @@ func (w *world) nodeNames() []string {
 
 func (w *world) observe() (o model.Observed) {
 	o = model.Observed{At: w.now, Commands: w.commands, Applied: w.applied, Sets: append([]model.ObservedSet(nil), w.sets...), Claims: append([]model.Claim(nil), w.claims...)}
+	defer func() { w.seeDiskUse(&o.Database) }()
 	defer func() { w.seeVolumes(&o) }()
 	defer func() { w.seeDisks(&o) }()
 	defer func() { w.seeCompute(&o) }()

@@ -224,17 +224,20 @@ func next(t *pass.Pass, f *model.Fetch) {
 	if why == "" && !(db.FactsKnown && db.Restore.Known) {
 		why = "the tables and their sizes are not known"
 	}
+	room, limited, unknown := roomFor(db)
+	if why == "" {
+		why = unknown
+	}
 	if why != "" {
 		said(t, f, "it waits: "+why)
 		return
 	}
 	var bytes int64
-	room, known := roomFor(db)
 	for len(f.Rest) > 0 && len(f.Batch) < batchTables {
 		table := f.Rest[0]
 		size := factsOf(db, table).Bytes
 		problem := unfit(t, f, table, bytes+size)
-		if problem == "" && known && bytes+size > room {
+		if problem == "" && limited && bytes+size > room {
 			if len(f.Batch) > 0 {
 				break // it comes after these
 			}
@@ -279,24 +282,29 @@ func unfit(t *pass.Pass, f *model.Fetch, table string, bytes int64) string {
 	return ""
 }
 
-// roomFor is half of what is free below the low watermark: what is written meanwhile has the other half.
-func roomFor(db *model.Database) (bytes int64, known bool) {
+// roomFor is half of what is free below the low watermark: what is written meanwhile has the other half. It is without
+// a limit where CrateDB looks at no disk. unknown is what nobody knows of it, "" for nothing: then it is neither room
+// nor none.
+func roomFor(db *model.Database) (bytes int64, limited bool, unknown string) {
+	switch {
+	case !db.AllocationKnown:
+		return 0, false, "the settings of the allocation are not known"
+	case !db.Settings.DiskThreshold:
+		return 0, false, ""
+	}
 	for i := range db.Nodes {
-		room, _, ok := capacity.RoomOf(disksOf(&db.Nodes[i]), db.Settings.LowWatermark)
+		n := &db.Nodes[i]
+		disks, known := n.FileSystems()
+		if !known {
+			return 0, false, "the room on the disks of node " + n.Name + " is not known"
+		}
+		room, _, ok := capacity.RoomOf(disks, db.Settings.LowWatermark)
 		if !ok {
-			return 0, false
+			return 0, false, "the low watermark " + db.Settings.LowWatermark + " cannot be read"
 		}
 		bytes += max(room, 0)
 	}
-	return bytes / 2, db.AllocationKnown && db.Settings.DiskThreshold
-}
-
-// disksOf a node; its sum where they are not told apart.
-func disksOf(n *model.Node) []model.Disk {
-	if len(n.Disks) > 0 {
-		return n.Disks
-	}
-	return []model.Disk{{Size: n.DiskSize, Used: n.DiskUsed}}
+	return bytes / 2, true, ""
 }
 
 func factsOf(db *model.Database, table string) model.TableFacts {
