@@ -252,3 +252,74 @@ func TestTablesWaitWhileNobodyKnowsTheRoomOnTheDisks(t *testing.T) {
 		}
 	}
 }
+
+// The answer was lost, and a table of that name is there then: it may be what somebody else has restored meanwhile.
+func TestNothingIsDroppedOfARestoreWhoseAnswerWasLost(t *testing.T) {
+	w := asksFor(t, "old", "doc.t3")
+	w.unfetchable = map[string]int{"doc.t3": 1}
+	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchAsk })
+	w.killAt, w.after = w.writes+1, true
+	afterTurnsOf(w, 1)
+	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchRunning })
+	require.Len(t, w.restores, 2, "it was asked for again")
+	d := w.calmed()
+	assert.Empty(t, w.dropped)
+	assert.Equal(t, map[string]int{"old.t3": -1}, w.restored)
+	for _, said := range []string{messageOf(w, "TablesNotRestored"), messages(d.Waits)} {
+		assert.Contains(t, said, "doc.t3: it could not be fetched")
+		assert.Contains(t, said, "old.t3 stays, and is not whole")
+		assert.Contains(t, said, `DROP TABLE "old"."t3"`)
+	}
+
+	t.Run("it is said as long as it is red", func(t *testing.T) {
+		w.ahead(48 * time.Hour)
+		assert.Contains(t, messages(w.calm(60).Waits), "old.t3 stays")
+	})
+	t.Run("also after another restore", func(t *testing.T) {
+		w.commands.FetchAt = model.FetchCommand{At: w.now, Schema: "new", Tables: []string{"doc.t4"}}.String()
+		assert.Contains(t, messages(w.calmed().Waits), "old.t3 stays")
+		assert.Empty(t, w.record.Backups.Fetched.Failed)
+	})
+	t.Run("no more when a person has dropped it", func(t *testing.T) {
+		delete(w.restored, "old.t3")
+		assert.Empty(t, reasons(w.calm(60).Waits))
+	})
+}
+
+// What comes after it was asked for and answered: of that is dropped what does not come.
+func TestOnlyTheTablesOfTheLostAnswerStay(t *testing.T) {
+	tables := []string{"doc.t10"}
+	for i := range 10 {
+		tables = append(tables, fmt.Sprintf("doc.t%d", i))
+	}
+	w := asksFor(t, "old", tables...)
+	w.unfetchable = map[string]int{"doc.t3": 1, "doc.t9": 1} // ten come at a time: t9 is the last
+	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchAsk })
+	w.killAt, w.after = w.writes+1, true
+	afterTurnsOf(w, 1)
+	w.calmed()
+	assert.Equal(t, []string{"old.t9"}, w.dropped)
+	assert.Equal(t, -1, w.restored["old.t3"])
+}
+
+// The reading in which it turns out leaves the table out still: what comes next would be decided as if it were not there.
+func TestASnapshotAfterATableThatStaysKnowsOfIt(t *testing.T) {
+	w := asksFor(t, "old", "doc.t3")
+	w.unfetchable = map[string]int{"doc.t3": 1}
+	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchAsk })
+	w.killAt, w.after = w.writes+1, true
+	afterTurnsOf(w, 1)
+	w.now = time.Date(2026, 3, 5, 12, 0, 1, 0, time.UTC)
+	stale := true
+	w.see = func(db *model.Database) {
+		if stale {
+			db.Hidden = []string{"old.t3"}
+		}
+	}
+	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchDrop })
+	afterTurns(t, w, 5)
+	assert.NotNil(t, w.record.Backups.Fetch)
+	assert.Nil(t, w.record.Backups.Running)
+	stale = false
+	w.until(func() bool { return w.record.Backups.Running != nil })
+}

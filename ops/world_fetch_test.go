@@ -38,6 +38,7 @@ func (w *world) seeFetch(db *model.Database) {
 	for name, looks := range w.restored {
 		if looks != 0 && !slices.Contains(db.Hidden, name) {
 			db.Health.Colour = max(db.Health.Colour, model.Red)
+			db.Health.Tables = append(db.Health.Tables, name)
 		}
 	}
 	if !backup.FactsWanted(&w.desired, &w.record) {

@@ -242,7 +242,7 @@ func (a askedSnapshot) judgeFetch(rec model.Record, commands []record.Command) s
 	b := rec.Backups
 	if f := b.Fetched; f.Command == a.command {
 		if f.Failed != "" {
-			return snapshotVerdict{failed: f.Failed}
+			return snapshotVerdict{failed: f.Words()}
 		}
 		return snapshotVerdict{done: fetchedWords(&f)}
 	}

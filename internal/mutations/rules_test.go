@@ -145,7 +145,7 @@ var rules = []mutation{
 	{"drill-failed", "Tried", "t.Wait(gates.DrillFailed(k.Name, k.Proof.Failed))", "", "ops", "TestADrillFindsWhatIsWrongWithASnapshot"},
 	{"tables-restored", "said", "t.Wait(gates.TablesRestored(f.Snapshot, f.Done, f.Of, progress))", "", "ops", "TestWhatIsDesiredWaitsForTablesThatAPersonAskedForAndNotForEver"},
 	{"restore-first", "GivesWay", "t.Wait(gates.RestoreFirst(string(kind), f.Snapshot))", "", "ops", "TestWhatIsDesiredWaitsForTablesThatAPersonAskedForAndNotForEver"},
-	{"tables-not-restored", "Tried", "t.Wait(gates.TablesNotRestored(f.Failed))", "", "ops", "TestARestoreOfTablesThatFailsLeavesNothingRed"},
+	{"tables-not-restored", "Tried", "t.Wait(gates.TablesNotRestored(words))", "", "ops", "TestARestoreOfTablesThatFailsLeavesNothingRed"},
 	{"backup-tables-unreadable", "selected", "t.Wait(gates.BackupUnreadable(joined, backups.Unreadable == definition.UnreadableSkip))", "", "ops", "TestATableThatCannotBeReadIsNamedBefore"},
 	{"repository-not-ours", "repository", "t.Wait(gates.RepositoryNotOurs(have.Name, b.Foreign))", "", "ops", "TestTheSnapshotsOfOthersAreNoPlaceForOurs"},
 	{"snapshot-newer", "begins", "backup.TooOld(t, op.Kind)", "false", "ops", "TestARiskyOperationBeginsAfterANewSnapshot"},

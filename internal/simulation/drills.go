@@ -36,6 +36,7 @@ type origin struct {
 	operations int64
 	hidden     bool // the reading that is being made leaves it out
 	held       bool // its restore waited for the store
+	presumed   bool // a daemon was told that it is there already: it may be somebody's
 }
 
 // flaw is what is wrong with a table of a snapshot.

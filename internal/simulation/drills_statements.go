@@ -80,7 +80,8 @@ func (w *world) restoreTables(quoted []string, held bool) error {
 			return rejected("Relation '%s' unknown in snapshot", of)
 		}
 		t := w.fetchedTable(&s.of[k], snapshot, schema, held)
-		if w.tableNamed(t.name) != nil {
+		if there := w.tableNamed(t.name); there != nil {
+			there.presumed = true
 			return rejected("Relation '%s' already exists.", t.name)
 		}
 		if slices.ContainsFunc(made, func(o table) bool { return o.name == t.name }) {

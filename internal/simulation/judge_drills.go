@@ -22,6 +22,8 @@ type judgedDrills struct {
 	// yields is since when an operation has waited for a drill; starved since when anything has, as the turns of a
 	// daemon show without a break, of which the last was at starvedAt.
 	yields, starved, starvedAt millis
+	// stays are tables of which a report says that they stay.
+	stays map[string]bool
 }
 
 // restores: a daemon asks for tables of a snapshot.
@@ -42,6 +44,8 @@ func (j *judge) dropsTable(w *world, d *daemon, name string) {
 	case t == nil:
 	case t.source == "":
 		w.violate("D", "table %s is dropped, which no restore has made", name)
+	case t.presumed && !t.drill:
+		w.violate("D", "table %s is dropped, which was there when a daemon asked for it", name)
 	case !t.drill && t.came && !w.gone(slices.IndexFunc(w.tables, func(o table) bool { return o.name == name }), func(*replica) bool { return true }):
 		w.violate("D", "table %s is dropped, which somebody asked for and which came", name)
 	}
@@ -69,7 +73,7 @@ func (j *judge) reads(w *world, d *daemon, db *model.Database) {
 		if colour, _, _ := w.health(i, 0); colour < 3 || t.denied {
 			continue
 		}
-		if t.source == "" || t.came && !t.drill || w.forgotten(t) {
+		if t.source == "" || t.came && !t.drill || w.forgotten(t) || t.presumed && !t.drill {
 			return
 		}
 		culprit = t.name
@@ -175,6 +179,26 @@ func (j *judge) saysDrills(w *world, d *daemon, r *model.Report) {
 	}
 }
 
+// saysStays: a table is said to stay only if it may be somebody's.
+func (j *judge) saysStays(w *world, r *model.Report) {
+	if r.Reason != "TablesNotRestored" {
+		return
+	}
+	if j.stays == nil {
+		j.stays = map[string]bool{}
+	}
+	for i := range w.tables {
+		t := &w.tables[i]
+		if !strings.Contains(r.Message, t.name+" stays") {
+			continue
+		}
+		j.stays[t.name] = true
+		if !t.presumed {
+			w.violate("drill", "%s is said to stay, and it was not there when a daemon asked for it", t.name)
+		}
+	}
+}
+
 // restored: the tables of a command are there.
 func (j *judge) restored(w *world, d *daemon, f *model.Fetch) {
 	asked, err := model.ReadFetchCommand(f.Command)
@@ -198,7 +222,7 @@ func (j *judge) drillsLack(w *world) string {
 		switch t := &w.tables[i]; {
 		case t.drill && !w.unknown(t):
 			return "a table of a drill is there"
-		case t.source != "" && !t.came && !w.forgotten(t):
+		case t.source != "" && !t.came && !w.forgotten(t) && !j.stays[t.name]:
 			return "a table has not come that somebody asked for"
 		}
 	}

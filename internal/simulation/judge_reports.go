@@ -27,6 +27,7 @@ func (j *judge) reported(w *world, d *daemon, r *model.Report) {
 			w.violate("H", "%s is reported, and somebody has commanded to abort", r.Reason)
 		}
 	}
+	j.saysStays(w, r)
 	if r.Status != model.StatusSuccess {
 		return
 	}

@@ -64,7 +64,11 @@ func fetchTables(ctx context.Context, a model.Action, t Tools) (model.Result, er
 		if err != nil {
 			return model.Result{}, fmt.Errorf("reading which tables came from a snapshot: %w", err)
 		}
-		if !a.New && !mayBeFetched(targets, origins) {
+		switch presumed := mayBeFetched(targets, origins); {
+		case a.New:
+		case presumed:
+			return model.Result{Code: model.ResultPresumed, Message: "they seem to be there: " + failed.Error()}, nil
+		default:
 			return model.Result{Code: model.ResultRefused, Message: failed.Error()}, nil
 		}
 	}

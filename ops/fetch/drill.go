@@ -102,7 +102,7 @@ func beginAsked(t *pass.Pass, asked string) {
 
 // asksInVain ends a command that nothing can come of.
 func asksInVain(t *pass.Pass, asked, why string) {
-	t.Record.Backups.Fetched = model.FetchOutcome{Command: asked, At: t.Now, Failed: why}
+	outcome(t, &model.Fetch{Command: asked}, why)
 	t.Report(model.Report{
 		Event: model.EventFeedback, Operation: "update", Action: verb, Status: model.StatusFailure, Reason: "RestoreCommandVoid", Warning: true,
 		Message: "nothing is restored: " + why, Names: []string{gates.TablesNotRestoredRule.Name},

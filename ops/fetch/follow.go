@@ -102,7 +102,8 @@ func compareTable(t *pass.Pass, f *model.Fetch, table string, facts *model.Table
 	}
 }
 
-// lose notes tables that did not come. They are dropped: what has not all its primaries stays red for ever.
+// lose notes tables that did not come. They are dropped, as what has not all its primaries stays red for ever; but not
+// where they may be somebody else's.
 func lose(t *pass.Pass, f *model.Fetch, tables []string, why string) {
 	for _, table := range tables {
 		skip(f, table, why)
@@ -162,12 +163,33 @@ func GivesWay(t *pass.Pass, kind model.OperationKind) {
 	}
 }
 
+// staying are the tables that stay of restores before, and are not whole yet as far as anybody knows. A reading that began
+// before they stayed leaves them out, because they were still being restored.
+func staying(t *pass.Pass) string {
+	f, db := &t.Record.Backups.Fetched, &t.Observed.Database
+	if !db.At.After(f.At) || db.Health.Colour == model.ColourUnknown {
+		return f.Stays
+	}
+	return strings.Join(slices.DeleteFunc(model.Listed(f.Stays), func(table string) bool { return !slices.Contains(db.Health.Tables, table) }), ",")
+}
+
+// outcome notes what became of a command.
+func outcome(t *pass.Pass, f *model.Fetch, failed string) {
+	stays := f.Stays
+	if before := staying(t); before != "" {
+		stays = append(model.Listed(before), stays...)
+	}
+	t.Record.Backups.Fetched = model.FetchOutcome{
+		Command: f.Command, At: t.Now, Failed: failed, Done: f.Done, Compared: f.Compared, Of: f.Of, Stays: strings.Join(stays, ","),
+	}
+}
+
 // finish ends it, and says how.
 func finish(t *pass.Pass, f *model.Fetch) {
 	b := t.Record.Backups
 	b.Fetch = nil
 	if f.Command != "" {
-		b.Fetched = model.FetchOutcome{Command: f.Command, At: t.Now, Failed: f.Failed, Done: f.Done, Compared: f.Compared, Of: f.Of}
+		outcome(t, f, f.Failed)
 	}
 	switch {
 	case f.Drill && f.Of == 0 && f.Failed == "": // what was left over is gone
@@ -176,7 +198,7 @@ func finish(t *pass.Pass, f *model.Fetch) {
 	case f.Failed != "":
 		t.Report(model.Report{
 			Event: model.EventFeedback, Operation: "update", Action: verb, Status: model.StatusFailure, Reason: "TablesNotRestored", Warning: true,
-			Message: fmt.Sprintf("%d of %d table(s) of snapshot %s are there: %s", f.Done, f.Of, f.Snapshot, f.Failed), Names: []string{gates.TablesNotRestoredRule.Name},
+			Message: fmt.Sprintf("%d of %d table(s) of snapshot %s are there: %s", f.Done, f.Of, f.Snapshot, b.Fetched.Words()), Names: []string{gates.TablesNotRestoredRule.Name},
 		})
 	default:
 		t.Report(model.Report{
@@ -201,10 +223,16 @@ func targetWords(f *model.Fetch, tables []string) string {
 // shownFor is how long it is shown that tables did not come that a person asked for: who asked looks soon.
 const shownFor = time.Hour
 
-// Tried says of the last drill, and of what a person asked for, that it has failed.
+// Tried says of the last drill, and of what a person asked for, that it has failed; and which tables stay, as long as they
+// are not whole.
 func Tried(t *pass.Pass) {
-	if f := &t.Record.Backups.Fetched; f.Failed != "" && t.Elapsed(f.At) < shownFor {
-		t.Wait(gates.TablesNotRestored(f.Failed))
+	f := t.Record.Backups.Fetched
+	f.Stays = staying(t)
+	if t.Elapsed(f.At) >= shownFor {
+		f.Failed = ""
+	}
+	if words := f.Words(); words != "" {
+		t.Wait(gates.TablesNotRestored(words))
 	}
 	if k := snapshots.LastTried(t.Record.Backups); k != nil && k.Proof.Failed != "" {
 		t.Wait(gates.DrillFailed(k.Name, k.Proof.Failed))
@@ -226,8 +254,8 @@ func Result(record model.Record, a model.Action, result model.Result, now time.T
 		}
 		f.Step, f.Batch = model.FetchNext, nil
 	case a.Kind != model.ActionFetchTables || f.Step != model.FetchAsk:
-	case result.Code == model.ResultDone:
-		f.Step, f.Asked, f.Moved = model.FetchRunning, now, now
+	case result.Code == model.ResultDone, result.Code == model.ResultPresumed:
+		f.Step, f.Asked, f.Moved, f.Presumed = model.FetchRunning, now, now, result.Code == model.ResultPresumed
 	case result.Code == model.ResultMissing || !f.Drill:
 		f.Rest = nil
 		fails(&f, result.Message)

@@ -42,7 +42,7 @@ func Wanted(d *model.Desired, r *model.Record) bool {
 
 // Hidden are the tables that are still being restored: they count for nothing else.
 func Hidden(r *model.Record) []string {
-	if r.Backups == nil || !r.Backups.Fetch.There() {
+	if r.Backups == nil || !r.Backups.Fetch.There() || r.Backups.Fetch.Leaves() {
 		return nil
 	}
 	return r.Backups.Fetch.Targets()
@@ -84,6 +84,10 @@ func Step(t *pass.Pass) {
 // its shards with a node since: that node brings them back. An operation that has begun does not hold it up: while these
 // tables are red no pod may go.
 func drop(t *pass.Pass, f *model.Fetch) {
+	if f.Leaves() {
+		leave(t, f)
+		return
+	}
 	if why := away(t); why != "" && !f.Drill {
 		said(t, f, "tables that did not come are dropped later: "+why)
 		return
@@ -92,6 +96,17 @@ func drop(t *pass.Pass, f *model.Fetch) {
 	if view.HasMaster(&t.View) {
 		t.Harmless(action(t, f, model.ActionDropFetched))
 	}
+}
+
+// leave drops nothing of what may be somebody else's. What comes next waits for a reading that has these tables.
+func leave(t *pass.Pass, f *model.Fetch) {
+	if targets := f.Targets(); slices.ContainsFunc(t.Observed.Database.Hidden, func(name string) bool { return slices.Contains(targets, name) }) {
+		said(t, f, "tables that did not come stay: they may be somebody else's")
+		return
+	}
+	f.Stays = slices.Concat(f.Stays, f.Targets())
+	f.Batch, f.Step = nil, model.FetchNext
+	next(t, f)
 }
 
 func action(t *pass.Pass, f *model.Fetch, kind model.ActionKind) model.Action {
@@ -126,7 +141,7 @@ func endDrill(t *pass.Pass, f *model.Fetch) {
 	b.Fetch = nil
 	const why = "it gave way to tables that a person asked for"
 	if f.Command != "" {
-		b.Fetched = model.FetchOutcome{Command: f.Command, At: t.Now, Failed: why, Done: f.Done, Compared: f.Compared, Of: f.Of}
+		outcome(t, f, why)
 	}
 	t.Report(model.Report{Reason: "DrillEnded", Message: "the drill of snapshot " + f.Snapshot + " has ended: " + why})
 }

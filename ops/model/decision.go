@@ -330,7 +330,8 @@ const (
 	// ActionDropRestored drops those of SnapshotTables of which a shard has no primary still.
 	ActionDropRestored ActionKind = "drop-restored"
 	// ActionFetchTables begins to fetch SnapshotTables of Snapshot under Schema; with New, for a drill, without
-	// replicas. ResultRefused where CrateDB does not begin it, ResultMissing where the snapshot is not there.
+	// replicas. ResultRefused where CrateDB does not begin it, ResultMissing where the snapshot is not there, ResultPresumed
+	// where its tables seem to be there.
 	ActionFetchTables ActionKind = "fetch-tables"
 	// ActionDropFetched drops what SnapshotTables of Snapshot have become under Schema; without New only those
 	// that have not all primaries.
@@ -468,6 +469,9 @@ const (
 	ResultDropped
 	// ResultMissing: the repository is not there (create-snapshot).
 	ResultMissing
+	// ResultPresumed: CrateDB has tables of these names already. An earlier attempt may have made them whose answer was
+	// lost, or somebody else (fetch-tables).
+	ResultPresumed
 )
 
 // Result is how an action ended.

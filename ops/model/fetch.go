@@ -29,6 +29,10 @@ type Fetch struct {
 	// Rest are tables of the snapshot that are still to come, and Batch those that come now.
 	Rest  []string `json:"rest,omitempty"`
 	Batch []string `json:"batch,omitempty"`
+	// Presumed: CrateDB had tables of the names of Batch when they were asked for again. So they may be somebody else's, and
+	// none is dropped. Stays are those of all batches that did not come and are there, by the names that they have here.
+	Presumed bool     `json:"presumed,omitempty"`
+	Stays    []string `json:"stays,omitempty"`
 	// Of counts all tables; Done those that came, and Compared those of them that have every operation that was
 	// recorded when the snapshot began. Skipped says which did not come, and why, at most MaxSkipped of them.
 	Of       int      `json:"of,omitempty"`
@@ -112,6 +116,9 @@ func (f *Fetch) There() bool {
 	return f != nil && (f.Step == FetchAsk || f.Step == FetchRunning || f.Step == FetchDrop)
 }
 
+// Leaves reports whether what did not come is not dropped: it may be somebody else's.
+func (f *Fetch) Leaves() bool { return f.Step == FetchDrop && f.Presumed && !f.Drill }
+
 // scratchPrefix begins the schemas of drills.
 const scratchPrefix = "stevedore_drill_"
 
@@ -136,9 +143,9 @@ func (f *Fetch) equal(o *Fetch) bool {
 	}
 	switch {
 	case f.Drill != o.Drill, f.Command != o.Command, f.Repository != o.Repository, f.Snapshot != o.Snapshot, f.Schema != o.Schema, f.Step != o.Step, f.Of != o.Of:
-	case f.Done != o.Done, f.Compared != o.Compared, f.Bytes != o.Bytes, f.Took != o.Took, f.Progress != o.Progress, f.Failed != o.Failed, f.Yields != o.Yields:
+	case f.Done != o.Done, f.Compared != o.Compared, f.Bytes != o.Bytes, f.Took != o.Took, f.Progress != o.Progress, f.Failed != o.Failed, f.Yields != o.Yields, f.Presumed != o.Presumed:
 	case !f.Taken.Equal(o.Taken), !f.Began.Equal(o.Began), !f.Asked.Equal(o.Asked), !f.Moved.Equal(o.Moved), !f.Suspect.Equal(o.Suspect), !f.Since.Equal(o.Since):
-	case !slices.Equal(f.Rest, o.Rest), !slices.Equal(f.Batch, o.Batch), !slices.Equal(f.Skipped, o.Skipped):
+	case !slices.Equal(f.Rest, o.Rest), !slices.Equal(f.Batch, o.Batch), !slices.Equal(f.Skipped, o.Skipped), !slices.Equal(f.Stays, o.Stays):
 	default:
 		return true
 	}
@@ -155,6 +162,27 @@ type FetchOutcome struct {
 	Done     int    `json:"done,omitempty"`
 	Compared int    `json:"compared,omitempty"`
 	Of       int    `json:"of,omitempty"`
+	// Stays are tables that did not come and were not dropped, with commas between them: of this command, and of those
+	// before that are not whole yet.
+	Stays string `json:"stays,omitempty"`
+}
+
+// Words are why it has failed, and what stays; "" for neither.
+func (o *FetchOutcome) Words() string {
+	var all []string
+	if o.Failed != "" {
+		all = append(all, o.Failed)
+	}
+	for _, table := range Listed(o.Stays) {
+		all = append(all, staysWords(table))
+	}
+	return strings.Join(all, "; ")
+}
+
+// staysWords say of a table why it stays, and what a person does.
+func staysWords(table string) string {
+	schema, name, _ := strings.Cut(table, ".")
+	return fmt.Sprintf("%s stays, and is not whole: the answer to its restore was lost, and somebody else may have made it. If nobody did, run DROP TABLE %q.%q", table, schema, name)
 }
 
 func (o *FetchOutcome) equal(other *FetchOutcome) bool {
