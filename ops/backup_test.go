@@ -76,6 +76,21 @@ func TestASnapshotIsTakenAtEachWindowAndReported(t *testing.T) {
 	assert.Len(t, w.taken(), 2)
 }
 
+// A person who looks for one table asks which snapshot has it.
+func TestWhichTablesASnapshotHasIsRecorded(t *testing.T) {
+	w := drilledWorld(t)
+	names, known := w.record.Backups.TablesOf(w.newestTaken())
+	assert.True(t, known)
+	assert.Len(t, names, 25)
+	assert.Contains(t, names, "doc.t3")
+
+	w.record.Backups = nil
+	w.calm(60)
+	names, known = w.record.Backups.TablesOf(w.newestTaken())
+	assert.True(t, known, "it is read again where the record was lost")
+	assert.Len(t, names, 25)
+}
+
 func TestOfWindowsThatWereMissedOneIsMadeUpFor(t *testing.T) {
 	w := backedUpWorld(t)
 	w.ahead(26 * time.Hour)

@@ -56,6 +56,9 @@ type listedSnapshot struct {
 	// State is CrateDB's: IN_PROGRESS, SUCCESS, PARTIAL or FAILED.
 	State  string `json:"state"`
 	Tables int    `json:"tables,omitempty"`
+	// Names of the tables, "schema.table", sorted; nil where the record does not have them: while it runs, and of old ones
+	// where there was no room.
+	Names []string `json:"names"`
 	// Kept is why it stays: command, no-schedule, no-limit, newest-failed, keepFor, keep, keepAtLeast or proven; ""
 	// for one that is dropped next, and for one that runs.
 	Kept string `json:"kept,omitempty"`
@@ -78,13 +81,15 @@ func newBackupList() *cobra.Command {
 not run, and no database is asked. ENDED is in UTC, AGE is since then, and TOOK is known of
 those that the daemon itself has followed. KEPT names the field of spec.backups that keeps a
 snapshot: one that no field keeps is dropped next. Snapshots of a command, and of a schedule
-that the definition has no more, stay until somebody drops them. CrateDB knows no sizes.`,
+that the definition has no more, stay until somebody drops them. CrateDB knows no sizes.
+With -o wide the last column has the names of the tables.`,
 		Example: `  stevedore backup list prod/orders
+  stevedore backup list prod/orders -o wide
   stevedore backup list -A -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "" && output != "json" {
-				return fmt.Errorf("-o %q is not known: write json", output)
+			if output != "" && output != "json" && output != "wide" {
+				return fmt.Errorf("-o %q is not known: write json or wide", output)
 			}
 			of, err := kube.selected(args, all)
 			if err != nil {
@@ -109,7 +114,7 @@ that the definition has no more, stay until somebody drops them. CrateDB knows n
 				err = printJSON(cmd.OutOrStdout(), found)
 			} else {
 				_, width := terminalOf(cmd.OutOrStdout(), "never")
-				err = printBackups(cmd.OutOrStdout(), found, of.namespace, width, time.Now())
+				err = printBackups(cmd.OutOrStdout(), found, of.namespace, output == "wide", width, time.Now())
 			}
 			if err != nil {
 				return err
@@ -120,7 +125,7 @@ that the definition has no more, stay until somebody drops them. CrateDB knows n
 	}
 	kube.add(cmd, true)
 	cmd.ValidArgsFunction = kube.clusterNames
-	cmd.Flags().StringVarP(&output, "output", "o", "", "json (default: for people)")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or wide: with the names of the tables (default: for people)")
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "all namespaces")
 	return cmd
 }
@@ -154,6 +159,7 @@ func backupsIn(object *corev1.ConfigMap, now time.Time) (clusterBackups, error) 
 		if !k.Proof.At.IsZero() {
 			one.Proof = &k.Proof
 		}
+		one.Names, _ = b.TablesOf(&k)
 		one.Schedule, one.Due, _ = model.SnapshotOf(k.Name)
 		one.words = keptWords(b, one.Schedule, why[i])
 		out.Snapshots = append(out.Snapshots, one)
@@ -203,7 +209,7 @@ func spanWords(d time.Duration) string {
 	return d.String()
 }
 
-var snapshotColumns = []string{"CLUSTER", "SNAPSHOT", "SCHEDULE", "STATE", "ENDED", "AGE", "TOOK", "TABLES", "PROVEN", "KEPT"}
+var snapshotColumns = []string{"CLUSTER", "SNAPSHOT", "SCHEDULE", "STATE", "ENDED", "AGE", "TOOK", "TABLES", "PROVEN", "KEPT", "NAMES"}
 
 func (s listedSnapshot) cells(cluster string, now time.Time) []string {
 	ended, old, took, tables := "", "", "", ""
@@ -217,22 +223,43 @@ func (s listedSnapshot) cells(cluster string, now time.Time) []string {
 	default:
 		took = daysSince(s.Began, s.Ended)
 	}
-	if s.Tables > 0 {
+	if !s.Ended.IsZero() {
 		tables = strconv.Itoa(s.Tables)
 	}
-	return []string{cluster, s.Name, s.Schedule, s.State, ended, old, took, tables, s.proven(), s.words}
+	return []string{cluster, s.Name, s.Schedule, s.State, ended, old, took, tables, s.proven(), s.words, s.names()}
 }
 
-// tried are the columns; that of drills only where one has tried a snapshot.
-func tried(rows [][]string) []string {
-	at := slices.Index(snapshotColumns, "PROVEN")
-	if slices.ContainsFunc(rows, func(r []string) bool { return r[at] != "" }) {
-		return snapshotColumns
+// names are those of the tables.
+func (s listedSnapshot) names() string {
+	switch {
+	case s.Names == nil && s.Ended.IsZero():
+		return "known when it has ended"
+	case s.Names == nil:
+		return "not known"
+	case len(s.Names) == 0:
+		return "none"
 	}
-	for i := range rows {
-		rows[i] = slices.Delete(rows[i], at, at+1)
+	return strings.Join(s.Names, ", ")
+}
+
+// shown are the columns: that of drills only where one has tried a snapshot, and that of names only with -o wide.
+func shown(rows [][]string, wide bool) []string {
+	columns := slices.Clone(snapshotColumns)
+	without := func(column string) {
+		at := slices.Index(columns, column)
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], at, at+1)
+		}
+		columns = slices.Delete(columns, at, at+1)
 	}
-	return slices.Delete(slices.Clone(snapshotColumns), at, at+1)
+	at := slices.Index(columns, "PROVEN")
+	if !slices.ContainsFunc(rows, func(r []string) bool { return r[at] != "" }) {
+		without("PROVEN")
+	}
+	if !wide {
+		without("NAMES")
+	}
+	return columns
 }
 
 // proven says what a drill has found out.
@@ -249,8 +276,8 @@ func (s listedSnapshot) proven() string {
 	}
 }
 
-// printBackups writes for people; width is their terminal's, 0 where there is none.
-func printBackups(out io.Writer, found []clusterBackups, namespace string, width int, now time.Time) error {
+// printBackups writes for people, the names of tables if it is wide; width is their terminal's, 0 where there is none.
+func printBackups(out io.Writer, found []clusterBackups, namespace string, wide bool, width int, now time.Time) error {
 	if len(found) == 0 {
 		where := whereWords(namespace)
 		if namespace != metav1.NamespaceAll {
@@ -267,7 +294,7 @@ func printBackups(out io.Writer, found []clusterBackups, namespace string, width
 	}
 	var text []string
 	if len(rows) > 0 {
-		text = table(tried(rows), rows, width)
+		text = table(shown(rows, wide), rows, width)
 	}
 	for _, one := range found {
 		for _, words := range one.remarks(now) {

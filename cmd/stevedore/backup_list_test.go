@@ -23,6 +23,13 @@ func with(taken ...model.TakenSnapshot) func(*model.Record) {
 	return func(r *model.Record) { r.Backups.Taken, r.Backups.Listed = taken, time.Now() }
 }
 
+// named records which tables a snapshot has.
+func named(schedule string, due time.Time) func(*model.Record) {
+	return func(r *model.Record) {
+		r.Backups.NoteTables(model.SnapshotName(schedule, due), []string{"doc.b", "doc.a", "log.c"})
+	}
+}
+
 func TestTheSnapshotsOfAClusterAreListed(t *testing.T) {
 	orders, metrics := record.Cluster{Namespace: "prod", Name: "orders"}, record.Cluster{Namespace: "test", Name: "metrics"}
 	at := func(day, hour int) time.Time { return time.Date(2026, 1, day, hour, 0, 0, 0, time.UTC) }
@@ -50,6 +57,16 @@ func TestTheSnapshotsOfAClusterAreListed(t *testing.T) {
 		{"without a limit", is(with(takenAt("hourly", model.SnapshotSuccess, at(2, 3))), func(r *model.Record) { r.Backups.Schedules[0].Keep = 0 }), nil, []string{"without a limit\n"}},
 		{"one is found in the repository, and nobody knows when it began", is(with(model.TakenSnapshot{Name: model.SnapshotName("hourly", at(2, 3)), State: model.SnapshotSuccess, Finished: at(2, 4)})), nil, []string{"2026-01-02 04:00:00  "}},
 		{"one runs", is(running), nil, []string{"prod/orders  stevedore-nightly-20260102t013000z  nightly   IN_PROGRESS", " so far\n", "; stevedore-nightly-20260102t013000z has been running for "}},
+		{"the names of the tables", is(with(takenAt("hourly", model.SnapshotSuccess, at(2, 3)), takenAt("hourly", model.SnapshotSuccess, at(2, 4)), takenAt("hourly", model.SnapshotSuccess, at(2, 5))), named("hourly", at(2, 4)), func(r *model.Record) {
+			r.Backups.NoteTables(r.Backups.Taken[2].Name, nil)
+			r.Backups.Taken[2].Tables = 0
+		}, running), []string{"prod/orders", "-o", "wide"}, []string{
+			"  KEPT ", "  NAMES\n",
+			"IN_PROGRESS", "  known when it has ended\n",
+			"t050000z", "  0       ", "  none\n",
+			"t040000z", "  3       ", "  doc.a, doc.b, log.c\n",
+			"t030000z", "  3       ", "  not known\n",
+		}},
 		{"none yet", is(with()), nil, []string{"prod/orders: backups: no snapshot has succeeded yet; the next window is that of schedule ", "prod/orders: repository stevedore_12345678 ("}},
 		{"the repository was not read yet", is(), nil, []string{"; the daemon has not looked into it yet, and it may have more snapshots than are shown\n"}},
 		{"there is no repository", is(func(r *model.Record) { r.Backups.Repository = model.RecordedRepository{} }), nil, []string{"prod/orders: there is no repository yet\n"}},
@@ -100,7 +117,7 @@ func TestAListOfSnapshotsEndsWithAnErrorWhereThereIsNone(t *testing.T) {
 		{"nor anywhere", []string{"nobody", "-A"}, "there is no record of a cluster nobody in any namespace"},
 		{"no such namespace", []string{"-n", "typo"}, "namespace typo does not exist"},
 		{"a record that cannot be read", nil, "cluster prod/damaged: "},
-		{"another format", []string{"-o", "yaml"}, `-o "yaml" is not known: write json`},
+		{"another format", []string{"-o", "yaml"}, `-o "yaml" is not known: write json or wide`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api := newAPIServer(t, "prod")
@@ -121,7 +138,7 @@ func TestAListOfSnapshotsEndsWithAnErrorWhereThereIsNone(t *testing.T) {
 func TestTheListOfSnapshotsAsJSON(t *testing.T) {
 	due := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	api := newAPIServer(t, "prod")
-	api.record(record.Cluster{Namespace: "prod", Name: "orders"}, backedUp(with(takenAt("hourly", model.SnapshotSuccess, due)), running))
+	api.record(record.Cluster{Namespace: "prod", Name: "orders"}, backedUp(with(takenAt("hourly", model.SnapshotSuccess, due)), running, named("hourly", due)))
 	api.record(record.Cluster{Namespace: "prod", Name: "plain"}, doneRecord())
 	end := stevedore(t, "backup", "list", "orders", "-o", "json")
 	require.Zero(t, end.code, end.err)
@@ -138,7 +155,7 @@ func TestTheListOfSnapshotsAsJSON(t *testing.T) {
 	began := time.Date(2026, 1, 2, 2, 30, 5, 0, time.UTC)
 	assert.Equal(t, []listedSnapshot{
 		{Name: "stevedore-nightly-20260102t013000z", Schedule: "nightly", Due: began.Truncate(time.Hour).Add(-30 * time.Minute), Began: began, State: model.SnapshotInProgress},
-		{Name: "stevedore-hourly-20260102t030000z", Schedule: "hourly", Due: due, Began: due.Add(time.Second), Ended: due.Add(61 * time.Second), State: model.SnapshotSuccess, Tables: 3, Kept: "keep"},
+		{Name: "stevedore-hourly-20260102t030000z", Schedule: "hourly", Due: due, Began: due.Add(time.Second), Ended: due.Add(61 * time.Second), State: model.SnapshotSuccess, Tables: 3, Names: []string{"doc.a", "doc.b", "log.c"}, Kept: "keep"},
 	}, got.Snapshots)
 
 	end = stevedore(t, "backup", "list", "plain", "-o", "json")
@@ -162,7 +179,7 @@ func TestNoWordOfTheSnapshotsIsBroken(t *testing.T) {
 	require.NoError(t, err)
 	for _, width := range []int{80, 100, 200} {
 		var out strings.Builder
-		require.NoError(t, printBackups(&out, []clusterBackups{found}, "prod", width, now))
+		require.NoError(t, printBackups(&out, []clusterBackups{found}, "prod", true, width, now))
 		for line := range strings.Lines(out.String()) {
 			assert.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), width, line)
 		}

@@ -78,6 +78,11 @@ func compare(t *pass.Pass) {
 	})
 	slices.SortFunc(taken, func(a, c model.TakenSnapshot) int { return a.Finished.Compare(c.Finished) })
 	b.Taken = taken
+	for _, s := range ours {
+		if s.State != model.SnapshotInProgress && !s.Unread() {
+			b.NoteTables(s.Name, s.Names)
+		}
+	}
 	resumeFrom(t, ours)
 }
 
@@ -135,6 +140,7 @@ func follow(t *pass.Pass) {
 	default:
 		b.Taken = append(slices.DeleteFunc(slices.Clone(b.Taken), func(k model.TakenSnapshot) bool { return k.Name == s.Name }),
 			model.TakenSnapshot{Name: s.Name, State: s.State, Began: b.Running.Began, Finished: s.Finished, Tables: s.Tables, Operations: b.Running.Operations})
+		b.NoteTables(s.Name, s.Names)
 		forgetOperations(t)
 		ended(t, s.State, s.Failures)
 	}

@@ -22,6 +22,8 @@ type Backups struct {
 	Running *RunningSnapshot `json:"running,omitempty"`
 	// Taken are our snapshots in the repository, oldest first.
 	Taken []TakenSnapshot `json:"taken,omitempty"`
+	// Contents are the tables of those (NoteTables).
+	Contents []SnapshotContents `json:"contents,omitempty"`
 	// Listed is when Taken was last compared with sys.snapshots; zero for not yet.
 	Listed time.Time `json:"listed,omitzero"`
 	// Command is the last command for a snapshot that was carried out.
@@ -124,6 +126,8 @@ type TakenSnapshot struct {
 	// Began is zero for one that was found in the repository.
 	Began  time.Time `json:"began,omitzero"`
 	Tables int       `json:"tables,omitempty"`
+	// Contents says which these are (Backups.TablesOf); "" where that was not recorded.
+	Contents string `json:"contents,omitempty"`
 	// Bytes are not known: CrateDB does not say them.
 
 	// Operations had been done on the tables when it began; "" where that was not recorded, and of older snapshots.
@@ -221,10 +225,10 @@ func (b *Backups) equal(o *Backups) bool {
 	case !slices.EqualFunc(b.Taken, o.Taken, func(a, c TakenSnapshot) bool {
 		same := a.Began.Equal(c.Began) && a.Finished.Equal(c.Finished)
 		same = same && a.Name == c.Name && a.State == c.State && a.Tables == c.Tables
-		return same && a.Operations == c.Operations && a.Proof.equal(&c.Proof)
+		return same && a.Contents == c.Contents && a.Operations == c.Operations && a.Proof.equal(&c.Proof)
 	}):
 	case !b.Running.equal(o.Running), !b.Fetch.equal(o.Fetch), b.FetchCommand != o.FetchCommand, !b.Fetched.equal(&o.Fetched):
-	case b.Drills != o.Drills, b.Drill != o.Drill, b.Delays != o.Delays, !b.Drilled.Equal(o.Drilled):
+	case b.Drills != o.Drills, b.Drill != o.Drill, b.Delays != o.Delays, !b.Drilled.Equal(o.Drilled), !slices.Equal(b.Contents, o.Contents):
 	default:
 		return true
 	}
