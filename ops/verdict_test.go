@@ -1,10 +1,12 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -40,6 +42,47 @@ func TestACommitThatKubernetesOrTheDatabaseRefusesWaitsAndDoesNotWork(t *testing
 			assert.Equal(t, c.verdict, d.Verdict)
 			assert.True(t, d.Apply, "it is tried again all the same")
 			assert.Positive(t, d.LookAgain)
+		})
+	}
+}
+
+// Nothing is left to do, and rows can be neither read nor written: whoever looks sees that first.
+func TestRedTablesAreSaidHoweverTheClusterIs(t *testing.T) {
+	red := func(db *model.Database) {
+		db.Health = model.Health{Colour: model.Red, Missing: 2, Tables: []string{"doc.one", "doc.two"}}
+		db.ClusterHealth = model.Health{Colour: model.Red, Missing: 2}
+	}
+	for _, c := range []struct {
+		name    string
+		change  func(w *world, db *model.Database)
+		verdict model.Verdict
+		said    string // "" for nothing
+	}{
+		{"tables that are seen", func(_ *world, db *model.Database) { red(db) }, model.Done, "the cluster is RED: 2 shard(s) have no primary; not green: doc.one, doc.two"},
+		{"tables that are not", func(_ *world, db *model.Database) {
+			db.ClusterHealth = model.Health{Colour: model.Red, Missing: 1}
+		}, model.Done, "the cluster is RED: 1 shard(s) have no primary, of tables that the user system does not see"},
+		{"tables that are being restored, and not seen therefore", func(_ *world, db *model.Database) {
+			db.Hidden, db.ClusterHealth = []string{"old.t3"}, model.Health{Colour: model.Red, Missing: 1}
+		}, model.Done, ""},
+		{"the cluster is paused", func(w *world, db *model.Database) {
+			red(db)
+			w.commands.Paused = "true"
+		}, model.Wait, "the cluster is RED"},
+		{"nobody answers, and what was read last is old", func(_ *world, db *model.Database) {
+			red(db)
+			db.Contact = model.No
+		}, model.Wait, ""},
+		{"yellow", func(_ *world, db *model.Database) { db.Health.Colour = model.Yellow }, model.Done, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, wantedCluster(3))
+			w.calm(60)
+			w.see = func(db *model.Database) { c.change(w, db) }
+			d := afterTurns(t, w, 5)
+			assert.Equal(t, c.verdict, d.Verdict)
+			assert.Equal(t, c.said != "", slices.Contains(reasons(d.Waits), gates.TablesRedRule.Name))
+			assert.Contains(t, messages(d.Waits), c.said)
 		})
 	}
 }

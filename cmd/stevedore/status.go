@@ -27,11 +27,13 @@ import (
 type clusterStatus struct {
 	SchemaVersion int `json:"schemaVersion"`
 	// Cluster is NAMESPACE/NAME, as commands take it.
-	Cluster   string    `json:"cluster"`
-	Namespace string    `json:"namespace"`
-	Name      string    `json:"name"`
-	State     string    `json:"state"`
-	Since     time.Time `json:"since"`
+	Cluster   string `json:"cluster"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	State     string `json:"state"`
+	// Health is "red" where shards have no primary, however the state is; "" otherwise, also where nobody knows.
+	Health string    `json:"health,omitempty"`
+	Since  time.Time `json:"since"`
 	// At is when the daemon wrote the reasons down.
 	At        time.Time `json:"at"`
 	Revision  string    `json:"revision,omitempty"`
@@ -91,7 +93,8 @@ wanted. LOOKED is when the Lease of the daemon that looks after the cluster was 
 renewed, and by whom; where nobody does any more, that is said first. COMMIT is the newest
 one that changed the definition of the cluster: a commit that does not touch a cluster
 does not show here. STATE says whether the cluster is like that already: one that is
-refused or waits is in part as it was before. --watch writes a line whenever what is
+refused or waits is in part as it was before. RED behind it: shards have no primary, and
+what is in them can be neither read nor written. --watch writes a line whenever what is
 said has changed: the step of an operation, the shards and bytes that are left and how
 long that will take.`,
 		Example: `  stevedore status -n prod
@@ -181,7 +184,11 @@ func statusOf(object *corev1.ConfigMap) (clusterStatus, bool) {
 		status.Version, status.UpgradingTo = o.Upgrade.OldVersion, o.Upgrade.NewVersion
 	}
 	status.Progress = rec.Shown.Progress
-	status.Reasons, status.Problems = rec.Shown.Reasons, rec.Shown.Problems
+	status.Reasons, status.Problems = slices.Clone(rec.Shown.Reasons), rec.Shown.Problems
+	if waitsFor(rec, gates.TablesRedRule) {
+		status.Health = model.Red.String()
+		slices.SortStableFunc(status.Reasons, func(a, b model.ShownReason) int { return redFirst(b) - redFirst(a) })
+	}
 	status.Backups = backupsOf(rec, time.Now())
 	for _, command := range record.CommandsOf(object.Annotations) {
 		if status.Commands == nil {
@@ -190,6 +197,22 @@ func statusOf(object *corev1.ConfigMap) (clusterStatus, bool) {
 		status.Commands[strings.TrimPrefix(command.Key, names.Prefix)] = command.Value
 	}
 	return status, true
+}
+
+// redFirst is 1 for what is said before all else.
+func redFirst(r model.ShownReason) int {
+	if r.Name == gates.TablesRedRule.Name {
+		return 1
+	}
+	return 0
+}
+
+// stateWords are the state for people, who have to see at once that tables are red.
+func (s clusterStatus) stateWords() string {
+	if s.Health == model.Red.String() {
+		return s.State + ", RED"
+	}
+	return s.State
 }
 
 // addNow adds what no record says: which nodes are ready, and who looks.

@@ -73,7 +73,7 @@ func (s clusterStatus) cells(now time.Time) []string {
 	if s.Operation != nil {
 		operation = operationWords(s.Operation)
 	}
-	return []string{s.Cluster, s.State, strings.Join(nodes, ", "), version, operation, shortCommit(s.Commit), age(s.Since, now), lookedWords(s.Looked, now)}
+	return []string{s.Cluster, s.stateWords(), strings.Join(nodes, ", "), version, operation, shortCommit(s.Commit), age(s.Since, now), lookedWords(s.Looked, now)}
 }
 
 // remarks are what is to be said of a cluster in sentences.

@@ -62,6 +62,43 @@ func TestNoWordOfAStatusIsBroken(t *testing.T) {
 	}
 }
 
+// Who is called at night looks at the first line.
+func TestAStatusSaysFirstThatTablesAreRed(t *testing.T) {
+	const message = "the cluster is RED: 2 shard(s) have no primary; not green: doc.a"
+	red := func(r *model.Record) {
+		because("information", "budget-closed", "no pod may be evicted")(r)
+		because("information", "tables-red", message)(r)
+	}
+	for state, change := range map[string]func(*model.Record){
+		"done":   func(*model.Record) {},
+		"paused": because("wait", "paused", "by command"),
+	} {
+		t.Run(state, func(t *testing.T) {
+			rec := doneRecord()
+			change(&rec)
+			red(&rec)
+			api := newAPIServer(t, "prod")
+			api.follows(attendance.Followed{}, 0)
+			api.record(record.Cluster{Namespace: "prod", Name: "orders"}, rec)
+			api.record(record.Cluster{Namespace: "prod", Name: "plain"}, doneRecord())
+
+			end := stevedore(t, "status", "-n", "prod")
+			require.Zero(t, end.code, end.err)
+			assert.Regexp(t, `(?m)^prod/orders +`+state+`, RED +`, end.out)
+			assert.Regexp(t, `(?m)^prod/plain +done +`, end.out)
+			first := strings.Index(end.out, "prod/orders: ")
+			assert.True(t, strings.HasPrefix(end.out[first:], "prod/orders: information tables-red: "+message), end.out)
+
+			end = stevedore(t, "status", "-n", "prod", "-o", "json")
+			var found []clusterStatus
+			require.NoError(t, json.Unmarshal([]byte(end.out), &found))
+			assert.Equal(t, []string{state, "red"}, []string{found[0].State, found[0].Health})
+			assert.Equal(t, []string{"done", ""}, []string{found[1].State, found[1].Health})
+			assert.True(t, strings.HasPrefix(statusLine(found[0]), state+", RED  tables-red: "+message), statusLine(found[0]))
+		})
+	}
+}
+
 func TestAStatusSaysWhatRunsAndWhoLooks(t *testing.T) {
 	lease := func(holder string, renewed time.Duration) *coordinationv1.LeaseSpec {
 		return &coordinationv1.LeaseSpec{

@@ -133,7 +133,7 @@ func watchAttendance(ctx context.Context, client kubernetes.Interface, interval 
 
 // statusLine is a cluster in one line.
 func statusLine(status clusterStatus) string {
-	parts := []string{status.State}
+	parts := []string{status.stateWords()}
 	if status.Operation != nil {
 		parts = append(parts, operationWords(status.Operation))
 	}

@@ -45,7 +45,7 @@ func newWait() *cobra.Command {
 		Use:   "wait CLUSTER...",
 		Short: "Wait until clusters are as they are wanted",
 		Long: `wait ends when each cluster is as its definition says: nothing of its definition is left
-to do, every node is there, nothing is held. It says on standard error why it waits.
+to do, every node is there, no table is red, nothing is held. It says on standard error why it waits.
 It never says so of a cluster that nobody looks after, nor before the daemon has looked
 at the cluster since it took the newest revision of its source; with --revision, which
 may be a commit that was just pushed, nor before it has taken that one. A cluster that
@@ -282,7 +282,7 @@ func (w waiting) judge(object *corev1.ConfigMap, who *attendance.Attendance) ver
 	so := false
 	switch w.want {
 	case forDone:
-		so = status.State == forDone && rec.AsWanted()
+		so = status.State == forDone && status.Health == "" && rec.AsWanted()
 	case forReleased:
 		so = rec.LetGo()
 	default:
@@ -294,7 +294,7 @@ func (w waiting) judge(object *corev1.ConfigMap, who *attendance.Attendance) ver
 	stuck := slices.Contains([]string{"refused", "orphaned", "broken"}, status.State) ||
 		w.want != status.State && slices.Contains([]string{forPaused, forReleased, forSuspended}, status.State)
 	why := statusLine(status)
-	if status.State == forDone && w.want == forDone {
+	if status.State == forDone && status.Health == "" && w.want == forDone {
 		why = "nothing is left to do, and that is not verified yet, or something is held"
 	}
 	return verdict{stuck: stuck, why: why}

@@ -41,6 +41,12 @@ func (s *apiServer) follows(of attendance.Followed, renewed time.Duration) {
 	}
 }
 
+// red is a record whose tables are.
+func red(rec model.Record) *model.Record {
+	because("information", "tables-red", "the cluster is RED: 2 shard(s) have no primary; not green: doc.a")(&rec)
+	return &rec
+}
+
 func TestAWaitEndsWithWhatBecameOfIt(t *testing.T) {
 	orders := record.Cluster{Namespace: "prod", Name: "orders"}
 	taken := attendance.Followed{Revisions: []string{"main@sha1:bbbbbbbbbbbb", "main@sha1:aaaaaaaaaaaa"}}
@@ -77,6 +83,7 @@ func TestAWaitEndsWithWhatBecameOfIt(t *testing.T) {
 		{"it is refused", &refused, taken, 0, nil, exitStuck, "refused  replicas-do-not-fit: too few nodes"},
 		{"it is suspended, as it should be", &suspended, taken, 0, []string{"--for", "suspended"}, exitOK, ""},
 		{"it is suspended, and should be done", &suspended, taken, 0, nil, exitStuck, "suspended"},
+		{"it is done, and tables are red", red(doneRecord()), taken, 0, nil, exitLate, "done, RED  tables-red: the cluster is RED: 2 shard(s) have no primary"},
 		{"it is done, and should be suspended", new(doneRecord()), taken, 0, []string{"--for", "suspended"}, exitLate, "done"},
 		{"there is no record", nil, taken, 0, nil, exitError, "there is no record of a cluster prod/orders"},
 		{"there is no record of what was just pushed", nil, taken, 0, []string{"--revision", "bbbbbbb"}, exitLate, "no daemon has made a record of it yet"},

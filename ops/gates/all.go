@@ -46,6 +46,7 @@ var All = []Rule{
 	BudgetClosedRule,
 	OtherPodDownRule,
 	HealthGreenRule,
+	TablesRedRule,
 	ClusterHealthRule,
 	DetailKnownRule,
 	ReplicasCompleteRule,

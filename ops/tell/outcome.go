@@ -176,8 +176,24 @@ func onlyTriesAgain(t *pass.Pass, inSync bool) bool {
 	return true
 }
 
+// red says that tables are red, whatever else there is to say. What is being restored is not seen, and
+// sys.cluster_health counts it.
+func red(t *pass.Pass) {
+	db := &t.Observed.Database
+	if !t.Contact() || !t.Record.Bootstrap.Done {
+		return
+	}
+	hidden := db.Health.Colour != model.Red && db.ClusterHealth.Colour == model.Red && len(db.Hidden) == 0
+	missing := db.Health.Missing
+	if hidden {
+		missing = db.ClusterHealth.Missing
+	}
+	t.Waits(gates.TablesRed(hidden || db.Health.Colour == model.Red, missing, db.Health.Tables, hidden))
+}
+
 // Finish puts the record, the verdict and the time of the next look into the decision.
 func Finish(t *pass.Pass, before *model.Record) {
+	red(t)
 	t.Decision.Record = t.Record
 	t.Decision.Save = !t.Record.DecidedEqual(before) // it never reads the saved objects
 	inSync := !t.Decision.Apply || aim.Applied(&t.View) && t.Observed.Applied.Effective.Equal(t.Decision.Effective)
