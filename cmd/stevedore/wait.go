@@ -45,12 +45,12 @@ func newWait() *cobra.Command {
 		Use:   "wait CLUSTER...",
 		Short: "Wait until clusters are as they are wanted",
 		Long: `wait ends when each cluster is as its definition says: nothing of its definition is left
-to do, every node is there, no table is red, nothing is held. It says on standard error why it waits.
-It never says so of a cluster that nobody looks after, nor before the daemon has looked
-at the cluster since it took the newest revision of its source; with --revision, which
-may be a commit that was just pushed, nor before it has taken that one. A cluster that
-is refused, orphaned, broken, paused or released gets nowhere by itself: where only such
-ones are left for 20 seconds, in which the daemon looks again, it ends.`,
+to do, every node is there, no table is red, nothing is held. It says on standard error
+why it waits. It never says so of a cluster that nobody looks after, nor before the daemon
+has looked at the cluster since it took the newest revision of its source; with --revision,
+which may be a commit that was just pushed, nor before it has taken that one. A cluster
+that is refused, orphaned, broken, paused or released gets nowhere by itself: where only
+such ones are left for 20 seconds, in which the daemon looks again, it ends.`,
 		Example: `  stevedore wait prod/orders --revision "$(git rev-parse HEAD)" --timeout 20m
   stevedore wait prod/orders prod/metrics
   stevedore wait --all -n prod --for suspended`,
