@@ -253,13 +253,22 @@ func TestTablesWaitWhileNobodyKnowsTheRoomOnTheDisks(t *testing.T) {
 	}
 }
 
+// losesAnswer ends the process when RESTORE SNAPSHOT was sent, after the record that says so.
+func (w *world) losesAnswer() {
+	w.t.Helper()
+	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchAsk })
+	restores := len(w.restores)
+	w.killAt, w.after = w.writes+2, true
+	afterTurnsOf(w, 1)
+	require.Len(w.t, w.restores, restores+1)
+	require.Equal(w.t, model.FetchAsk, w.record.Backups.Fetch.Step)
+}
+
 // The answer was lost, and a table of that name is there then: it may be what somebody else has restored meanwhile.
 func TestNothingIsDroppedOfARestoreWhoseAnswerWasLost(t *testing.T) {
 	w := asksFor(t, "old", "doc.t3")
 	w.unfetchable = map[string]int{"doc.t3": 1}
-	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchAsk })
-	w.killAt, w.after = w.writes+1, true
-	afterTurnsOf(w, 1)
+	w.losesAnswer()
 	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchRunning })
 	require.Len(t, w.restores, 2, "it was asked for again")
 	d := w.calmed()
@@ -294,9 +303,7 @@ func TestOnlyTheTablesOfTheLostAnswerStay(t *testing.T) {
 	}
 	w := asksFor(t, "old", tables...)
 	w.unfetchable = map[string]int{"doc.t3": 1, "doc.t9": 1} // ten come at a time: t9 is the last
-	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchAsk })
-	w.killAt, w.after = w.writes+1, true
-	afterTurnsOf(w, 1)
+	w.losesAnswer()
 	w.calmed()
 	assert.Equal(t, []string{"old.t9"}, w.dropped)
 	assert.Equal(t, -1, w.restored["old.t3"])
@@ -306,9 +313,7 @@ func TestOnlyTheTablesOfTheLostAnswerStay(t *testing.T) {
 func TestASnapshotAfterATableThatStaysKnowsOfIt(t *testing.T) {
 	w := asksFor(t, "old", "doc.t3")
 	w.unfetchable = map[string]int{"doc.t3": 1}
-	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchAsk })
-	w.killAt, w.after = w.writes+1, true
-	afterTurnsOf(w, 1)
+	w.losesAnswer()
 	w.now = time.Date(2026, 3, 5, 12, 0, 1, 0, time.UTC)
 	stale := true
 	w.see = func(db *model.Database) {

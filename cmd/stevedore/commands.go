@@ -47,7 +47,9 @@ func newAbort() *cobra.Command {
 		`abort ends what is under way, a restart, an upgrade, a grow or a shrink: what is held
 in the database is given back, no further pod goes down, and it is not begun again
 until the cluster's definition changes or resume takes the abort back. Pods that were
-restarted stay so, and so do nodes that have left.`,
+restarted stay so, and so do nodes that have left. A drill and a restore of tables end too:
+the tables of the drill are dropped, and of the restore those that are not whole yet. No
+other one begins until the abort is taken back.`,
 		one(record.Abort), "is to be aborted; the daemon gives back what it holds and begins nothing of this definition again")
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stevedore.dev/stevedore/internal/attendance"
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
@@ -135,6 +137,9 @@ func (f *fetchFlags) ask(cmd *cobra.Command, arg string) (askedSnapshot, error) 
 	}
 	if err := standingFetch(commands, cluster); err != nil {
 		return askedSnapshot{}, err
+	}
+	if record.Effective(nil, commands, cmp.Or(rec.Seen, rec.Revision))[names.AbortAnnotation] == "true" {
+		return askedSnapshot{}, fmt.Errorf("an abort of cluster %s stands: `stevedore resume %s` takes it back, and what was aborted begins again then", cluster, cluster)
 	}
 	if err := noSnapshot(rec.Backups, f.command.Snapshot, cluster); err != nil {
 		return askedSnapshot{}, err

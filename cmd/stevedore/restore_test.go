@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/names"
@@ -64,6 +65,24 @@ func TestTablesAndDrillsAreAskedForAndWhatHoldsThemIsSaid(t *testing.T) {
 			assert.NoError(t, err, "the daemon reads it")
 		})
 	}
+}
+
+// It would end at once.
+func TestNoTablesAreAskedForWhileAnAbortStands(t *testing.T) {
+	orders := record.Cluster{Namespace: "prod", Name: "orders"}
+	api := newAPIServer(t, "prod")
+	api.follows(attendance.Followed{}, 0)
+	api.record(orders, backedUp(taken))
+	require.Zero(t, stevedore(t, "abort", "orders").code)
+	for _, args := range [][]string{{"backup", "drill", "orders"}, {"restore", "orders", "--table", "doc.a"}} {
+		end := stevedore(t, args...)
+		assert.Equal(t, exitError, end.code)
+		assert.Contains(t, end.err, "an abort of cluster prod/orders stands: `stevedore resume prod/orders` takes it back")
+		assert.NotContains(t, api.commands(orders), names.FetchAtAnnotation)
+	}
+	require.Zero(t, stevedore(t, "resume", "orders").code)
+	end := stevedore(t, "backup", "drill", "orders")
+	assert.Zero(t, end.code, end.err)
 }
 
 // The one that waits would be lost without a word.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -21,7 +22,13 @@ func Begin(t *pass.Pass) {
 	if b.Fetch != nil || b.Repository.Name == "" || b.Listed.IsZero() {
 		return
 	}
+	const stands = "an abort stands: another definition, or `stevedore resume`, takes it back"
 	if asked := t.Observed.Commands.FetchAt; asked != "" && asked != b.FetchCommand {
+		if aim.Aborted(&t.View) {
+			b.FetchCommand = asked
+			asksInVain(t, asked, stands+"; ask again then")
+			return
+		}
 		beginAsked(t, asked)
 		return
 	}
@@ -31,6 +38,8 @@ func Begin(t *pass.Pass) {
 	}
 	k := snapshots.NewestGood(b, t.Desired.Backups)
 	switch {
+	case aim.Aborted(&t.View):
+		t.Wait(gates.DrillWaits(stands))
 	case k == nil:
 		t.Wait(gates.DrillWaits("no snapshot has succeeded yet"))
 	case k.Proof.Whole():

@@ -31,6 +31,8 @@ func follow(t *pass.Pass, f *model.Fetch) {
 	said(t, f, words)
 	running := slices.Contains(d.Running, f.Repository)
 	switch {
+	case f.Aborted && len(left) > 0:
+		lose(t, f, left, aborted)
 	case running && t.Elapsed(f.Moved) >= stalledFor:
 		lose(t, f, left, fmt.Sprintf("nothing came for %s", stalledFor))
 	case running:
@@ -188,6 +190,10 @@ func outcome(t *pass.Pass, f *model.Fetch, failed string) {
 func finish(t *pass.Pass, f *model.Fetch) {
 	b := t.Record.Backups
 	b.Fetch = nil
+	if f.Drill && f.Aborted && !f.Taken.IsZero() {
+		endDrill(t, f, aborted)
+		return
+	}
 	if f.Command != "" {
 		outcome(t, f, f.Failed)
 	}

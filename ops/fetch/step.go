@@ -57,7 +57,7 @@ func Step(t *pass.Pass) {
 	f := *b.Fetch
 	b.Fetch = &f
 	if f.Drill && urgent(t) && !f.There() {
-		endDrill(t, &f)
+		endDrill(t, &f, "it gave way to tables that a person asked for")
 		return
 	}
 	if f.Drill && f.There() && f.Step != model.FetchDrop {
@@ -65,6 +65,7 @@ func Step(t *pass.Pass) {
 			yield(t, &f, why)
 		}
 	}
+	abort(t, &f)
 	switch f.Step {
 	case model.FetchList:
 		listTables(t, &f)
@@ -72,6 +73,7 @@ func Step(t *pass.Pass) {
 		next(t, &f)
 	case model.FetchAsk:
 		said(t, &f, "the next tables are asked for")
+		f.Sent = true
 		t.Harmless(action(t, &f, model.ActionFetchTables))
 	case model.FetchRunning:
 		follow(t, &f)
@@ -104,7 +106,9 @@ func leave(t *pass.Pass, f *model.Fetch) {
 		said(t, f, "tables that did not come stay: they may be somebody else's")
 		return
 	}
-	f.Stays = slices.Concat(f.Stays, f.Targets())
+	f.Stays = slices.Concat(f.Stays, slices.DeleteFunc(f.Targets(), func(name string) bool {
+		return t.Observed.Database.Restore.Known && !slices.Contains(t.Observed.Database.Restore.Tables, name)
+	}))
 	f.Batch, f.Step = nil, model.FetchNext
 	next(t, f)
 }
@@ -136,14 +140,17 @@ func urgent(t *pass.Pass) bool {
 }
 
 // endDrill ends a drill before its end. One by schedule begins anew at its next window.
-func endDrill(t *pass.Pass, f *model.Fetch) {
+func endDrill(t *pass.Pass, f *model.Fetch, why string) {
 	b := t.Record.Backups
 	b.Fetch = nil
-	const why = "it gave way to tables that a person asked for"
 	if f.Command != "" {
 		outcome(t, f, why)
 	}
-	t.Report(model.Report{Reason: "DrillEnded", Message: "the drill of snapshot " + f.Snapshot + " has ended: " + why})
+	r := model.Report{Reason: "DrillEnded", Message: "the drill of snapshot " + f.Snapshot + " has ended: " + why}
+	if f.Aborted {
+		r.Event, r.Operation, r.Status = model.EventFeedback, "update", model.StatusFailure
+	}
+	t.Report(r)
 }
 
 // away is why it is not known which tables of a restore have come; "" where it is.
@@ -272,6 +279,7 @@ func next(t *pass.Pass, f *model.Fetch) {
 		return // none of the rest comes
 	}
 	f.Step, f.Asked, f.Moved, f.Progress, f.Suspect = model.FetchAsk, time.Time{}, t.Now, 0, time.Time{}
+	f.Sent = false
 	said(t, f, "the next tables are asked for")
 }
 

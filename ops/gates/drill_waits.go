@@ -6,7 +6,7 @@ var DrillWaitsRule = Rule{
 	Kind:    Waits,
 	Informs: true,
 	Says:    "A drill of spec.backups.drill is due and cannot begin.",
-	Do:      "The message says what it waits for: mostly for the first snapshot that succeeds.",
+	Do:      "The message says what it waits for: mostly for the first snapshot that succeeds. If an abort stands, `stevedore resume` takes it back.",
 	Source:  "docs/backups.md",
 }
 
