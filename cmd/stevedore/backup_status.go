@@ -23,15 +23,21 @@ type backupsStatus struct {
 	Waiting *waitingSnapshot       `json:"waiting,omitempty"`
 	// Proven is the newest snapshot of which a drill has restored and compared each table; nil for none, and where
 	// nobody asked for drills. Restoring is what is being restored now; nil for nothing.
-	Proven    *provenSnapshot `json:"proven,omitempty"`
-	Drills    bool            `json:"drills,omitempty"`
-	Drill     string          `json:"drill,omitempty"` // when, in words
-	Restoring *model.Fetch    `json:"restoring,omitempty"`
+	Proven *provenSnapshot `json:"proven,omitempty"`
+	Drills bool            `json:"drills,omitempty"`
+	Drill  string          `json:"drill,omitempty"` // when, in words
+	// NextDrill is the next window of the drills, zero for none and where nobody knows; DrillWaits is true where one is
+	// due and cannot begin.
+	NextDrill  time.Time    `json:"nextDrill,omitzero"`
+	DrillWaits bool         `json:"drillWaits,omitempty"`
+	Restoring  *model.Fetch `json:"restoring,omitempty"`
 	// Failed is how the last attempt failed, at FailedAt; "" where it did not.
 	Failed   string    `json:"failed,omitempty"`
 	FailedAt time.Time `json:"failedAt,omitzero"`
 	// Held is why no snapshot is taken until a person acts: "paused", "released" or "orphaned"; "" for not.
 	Held string `json:"held,omitempty"`
+
+	drillCron, drillZone string
 }
 
 type newestSnapshot struct {
@@ -86,6 +92,10 @@ func backupsOf(rec model.Record, now time.Time) *backupsStatus {
 		}
 	}
 	s.Drills, s.Drill, s.Restoring = b.Drills, b.Drill, b.Fetch
+	if b.Drills && b.DrillCron != "" {
+		s.drillCron, s.drillZone = b.DrillCron, zoneOf(b.DrillTimeZone)
+		s.NextDrill, s.DrillWaits = snapshots.Next(definition.BackupSchedule{Cron: b.DrillCron, TimeZone: b.DrillTimeZone}, now), waitsFor(rec, gates.DrillWaitsRule)
+	}
 	if k := snapshots.NewestProven(b); k != nil {
 		s.Proven = &provenSnapshot{Name: k.Name, Finished: k.Finished, At: k.Proof.At, Took: k.Proof.Took}
 	}
@@ -197,7 +207,11 @@ func (s *backupsStatus) remarks(now time.Time) []string {
 		}
 		parts = append(parts, words)
 	}
-	all := []string{"backups: " + strings.Join(append(parts, s.nextWords()), "; ")}
+	parts = append(parts, s.nextWords())
+	if words := s.drillWords(); words != "" {
+		parts = append(parts, words)
+	}
+	all := []string{"backups: " + strings.Join(parts, "; ")}
 	for _, schedule := range s.Schedules {
 		switch {
 		case !schedule.Late:
@@ -227,11 +241,28 @@ func (s *backupsStatus) nextWords() string {
 	case next == nil:
 		return "no schedule has a window within five years"
 	}
-	at := next.Next
-	if zone, err := time.LoadLocation(next.TimeZone); err == nil {
+	return fmt.Sprintf("the next window is that of schedule %s at %s", next.Name, windowWords(next.Next, next.TimeZone, next.Cron))
+}
+
+// drillWords say when the next drill is; "" where there is none, and where nobody acts.
+func (s *backupsStatus) drillWords() string {
+	switch {
+	case s.drillCron == "", s.Held != "":
+		return ""
+	case s.DrillWaits:
+		return "a drill is due, and waits (" + gates.DrillWaitsRule.Name + ")"
+	case s.NextDrill.IsZero():
+		return "drills have no window within five years"
+	}
+	return "the next drill is at " + windowWords(s.NextDrill, s.drillZone, s.drillCron)
+}
+
+// windowWords are a time as the definition has it, in its zone.
+func windowWords(at time.Time, timeZone, cron string) string {
+	if zone, err := time.LoadLocation(timeZone); err == nil {
 		at = at.In(zone)
 	}
-	return fmt.Sprintf("the next window is that of schedule %s at %s %s (%s)", next.Name, at.Format("2006-01-02 15:04"), next.TimeZone, next.Cron)
+	return fmt.Sprintf("%s %s (%s)", at.Format("2006-01-02 15:04"), timeZone, cron)
 }
 
 // daysSince is an age in days and hours from two days on. CrateDB's clock may be ahead of ours.

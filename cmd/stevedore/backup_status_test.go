@@ -87,6 +87,19 @@ func TestAStatusSaysHowTheSnapshotsAre(t *testing.T) {
 			r.Backups.Drills = true
 			r.Backups.Fetch = &model.Fetch{Drill: true, Snapshot: "s", Done: 10, Of: 25}
 		}), []string{"backups: the newest good snapshot is stevedore-nightly-20260112t013000z, 10h28m59s old; no drill has proven one yet; tables of s are being restored, 10 of 25 are done; " + next}},
+		{"the next drill", rec(with(nightly(12)), drillsOn("0 4 * * 0", "Europe/Vienna")), []string{
+			"backups: the newest good snapshot is stevedore-nightly-20260112t013000z, 10h28m59s old; no drill has proven one yet; " + next +
+				"; the next drill is at 2026-01-18 04:00 Europe/Vienna (0 4 * * 0)",
+		}},
+		{"the next drill, of a cluster that is paused", rec(drillsOn("0 4 * * 0", ""), because("information", "paused", "it is paused")), []string{
+			"backups: no snapshot has succeeded yet; no drill has proven one yet; none is taken while the cluster is paused",
+		}},
+		{"a drill that waits", rec(with(nightly(12)), drillsOn("0 4 * * 0", ""), because("information", "drill-waits", "the drill waits: an abort stands")), []string{
+			"backups: the newest good snapshot is stevedore-nightly-20260112t013000z, 10h28m59s old; no drill has proven one yet; " + next + "; a drill is due, and waits (drill-waits)",
+		}},
+		{"a drill without a window", rec(with(nightly(12)), drillsOn("0 0 30 2 *", "")), []string{
+			"backups: the newest good snapshot is stevedore-nightly-20260112t013000z, 10h28m59s old; no drill has proven one yet; " + next + "; drills have no window within five years",
+		}},
 		{"a schedule without a window", rec(func(r *model.Record) {
 			r.Backups.Schedules[0].Cron, r.Backups.Since = "0 0 30 2 *", ago(10000*time.Hour)
 		}), []string{"backups: no snapshot has succeeded yet; no schedule has a window within five years"}},
@@ -172,4 +185,11 @@ func TestARecordOfAReleaseBeforeIsRead(t *testing.T) {
 		"schedules":[{"name":"nightly","last":"2026-01-02T02:30:00Z"}],"taken":[{"name":"stevedore-nightly-20260102t023000z","state":"SUCCESS","finished":"2026-01-02T02:31:00Z"}]}}`, &rec))
 	s := backupsOf(rec, time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC))
 	assert.Equal(t, []string{"backups: the newest good snapshot is stevedore-nightly-20260102t023000z, 21h29m0s old; there is no schedule: `stevedore backup now` takes one"}, s.remarks(rec.Backups.Taken[0].Finished.Add(21*time.Hour+29*time.Minute)))
+}
+
+// drillsOn has the definition ask for drills.
+func drillsOn(cron, zone string) func(*model.Record) {
+	return func(r *model.Record) {
+		r.Backups.Drills, r.Backups.DrillCron, r.Backups.DrillTimeZone = true, cron, zone
+	}
 }

@@ -114,9 +114,9 @@ func Note(b *model.Backups, d *definition.Backups) {
 	}
 	b.Schedules, b.KeepAtLeast, b.Drills = next, d.KeepAtLeast, d.Drill != nil
 	b.Policy = fmt.Sprintf("keepAtLeast %d, maxDelay %s, unreadable %s", d.KeepAtLeast, d.MaxDelay, d.Unreadable)
-	b.Drill = ""
+	b.Drill, b.DrillCron, b.DrillTimeZone = "", "", ""
 	if d.Drill != nil {
-		b.Drill = d.Drill.String()
+		b.Drill, b.DrillCron, b.DrillTimeZone = d.Drill.String(), d.Drill.Cron, d.Drill.TimeZone
 	}
 	if d.SnapshotNewerThan > 0 {
 		b.Policy += ", snapshotNewerThan " + d.SnapshotNewerThan.String()

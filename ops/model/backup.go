@@ -58,10 +58,12 @@ type Backups struct {
 	FetchCommand string       `json:"fetchCommand,omitempty"`
 	Fetched      FetchOutcome `json:"fetched,omitzero"`
 	// Drills is true where the definition asks for drills, and Drilled the last window of theirs that was begun.
-	// Drill is when, in words.
-	Drills  bool      `json:"drills,omitempty"`
-	Drill   string    `json:"drill,omitempty"`
-	Drilled time.Time `json:"drilled,omitzero"`
+	// Drill is when, in words; DrillCron and DrillTimeZone are the definition's, "" where a release before wrote none.
+	Drills        bool      `json:"drills,omitempty"`
+	Drill         string    `json:"drill,omitempty"`
+	DrillCron     string    `json:"drillCron,omitempty"`
+	DrillTimeZone string    `json:"drillTimeZone,omitempty"`
+	Drilled       time.Time `json:"drilled,omitzero"`
 }
 
 // RecordedRepository is a repository as it was last created and verified.
@@ -228,7 +230,7 @@ func (b *Backups) equal(o *Backups) bool {
 		return same && a.Contents == c.Contents && a.Operations == c.Operations && a.Proof.equal(&c.Proof)
 	}):
 	case !b.Running.equal(o.Running), !b.Fetch.equal(o.Fetch), b.FetchCommand != o.FetchCommand, !b.Fetched.equal(&o.Fetched):
-	case b.Drills != o.Drills, b.Drill != o.Drill, b.Delays != o.Delays, !b.Drilled.Equal(o.Drilled), !slices.Equal(b.Contents, o.Contents):
+	case b.Drills != o.Drills, b.Drill != o.Drill, b.DrillCron != o.DrillCron, b.DrillTimeZone != o.DrillTimeZone, b.Delays != o.Delays, !b.Drilled.Equal(o.Drilled), !slices.Equal(b.Contents, o.Contents):
 	default:
 		return true
 	}
