@@ -378,3 +378,33 @@ func TestADrillEndsWithItsDefinitionThoughNobodyAnswers(t *testing.T) {
 	assert.Empty(t, w.restored)
 	assert.Nil(t, w.record.Backups)
 }
+
+// CrateDB has a node verify a repository when it is created, and fetches onto every node: one that cannot reach it makes a
+// snapshot look as if its tables could not be restored.
+func TestNodesThatHaveJoinedVerifyTheRepositoryBeforeADrillGoesOn(t *testing.T) {
+	for name, at := range map[string]func(t *testing.T) *world{
+		"a drill":   func(t *testing.T) *world { return drilledWorld(t) },
+		"a restore": func(t *testing.T) *world { return asksFor(t, "old", "doc.t3") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := at(t)
+			w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchNext })
+			joined := w.record.Backups.Repository.Nodes
+			w.record.Backups.Repository.Nodes = strings.Join(strings.Split(joined, ",")[1:], ",")
+			d := afterTurns(t, w, 1)
+			assert.Contains(t, messages(d.Waits), "it waits: a node that has joined verifies the repository first")
+			assert.Empty(t, w.restores)
+			w.until(func() bool { return len(w.restores) > 0 })
+			assert.Equal(t, joined, w.record.Backups.Repository.Nodes)
+			assert.Len(t, w.created, 2)
+		})
+	}
+	t.Run("not that of another place, which the definition has left", func(t *testing.T) {
+		w := drilledWorld(t)
+		w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchNext })
+		w.record.Backups.Fetch.Repository = "stevedore_00000000"
+		w.record.Backups.Repository.Nodes = "others"
+		afterTurns(t, w, 1)
+		assert.Equal(t, model.FetchAsk, w.record.Backups.Fetch.Step)
+	})
+}

@@ -18,6 +18,7 @@ var drills = []mutation{
 	{"no table of a person is dropped as one of a drill", "dropFetched", "if a.New && !model.Scratch(table) {", "if false {", "ops/execute", "TestOnlyWhatARestoreHasMadeIsDropped"},
 	{"nor one that has come", "dropFetched", "if !a.New && !slices.ContainsFunc(rows", "if false && !slices.ContainsFunc(rows", "ops/execute", "TestOnlyWhatARestoreHasMadeIsDropped"},
 	{"a table of that name is somebody's", "fetchTables", "case presumed:", "case presumed || len(origins) >= 0:", "ops/execute", "TestTablesAreFetchedIntoARunningCluster"},
+	{"nodes that have joined verify the repository first", "next", "r.Name == f.Repository && !snapshots.Verified(r, db)", "r.Name == f.Repository && len(db.Nodes) == 0", "ops", "TestNodesThatHaveJoinedVerifyTheRepositoryBeforeADrillGoesOn"},
 	{"an abort ends a drill", "abort", "case f.Drill:", "case false:", "ops", "TestAnAbortEndsADrill"},
 	{"and nothing of a restore before it is known", "abort", "case !f.There(), f.Step == model.FetchAsk && !f.Sent:", "case !f.There(), f.Step == model.FetchAsk:", "ops", "TestAnAbortOfARestoreWhoseAnswerWasLostWaitsForIt"},
 	{"an abort stands", "Begin", "case aim.Aborted(&t.View):", "case false:", "ops", "TestAnAbortEndsADrill"},

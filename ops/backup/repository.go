@@ -12,6 +12,7 @@ import (
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/snapshots"
 	"stevedore.dev/stevedore/ops/view"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -93,27 +94,6 @@ func versions(v *view.View) (all, missing string) {
 	return strings.Join(lines, "\n"), ""
 }
 
-// nodes are the ids of those that are there, each of which has to reach the repository.
-func nodes(v *view.View) string {
-	var ids []string
-	for i := range v.Observed.Database.Nodes {
-		ids = append(ids, v.Observed.Database.Nodes[i].ID)
-	}
-	slices.Sort(ids)
-	return strings.Join(ids, ",")
-}
-
-// verified reports whether every node of a list has verified the repository: some may have left since.
-func verified(recorded, now string) bool {
-	by := model.Listed(recorded)
-	for _, id := range model.Listed(now) {
-		if !slices.Contains(by, id) {
-			return false
-		}
-	}
-	return now != ""
-}
-
 // Unsettled reports whether the repository is still to be made or changed as the definition says: a snapshot
 // that runs holds that up, and success is said after it.
 func Unsettled(v *view.View) bool {
@@ -144,7 +124,7 @@ func repository(t *pass.Pass) bool {
 		t.Wait(gates.RepositorySecret(missing))
 		return false
 	}
-	if same && have.Settings == want && have.Secrets == secretVersions && verified(have.Nodes, nodes(v)) {
+	if same && have.Settings == want && have.Secrets == secretVersions && snapshots.Verified(have, &v.Observed.Database) {
 		if b.Foreign == "" {
 			return true
 		}
@@ -160,7 +140,7 @@ func repository(t *pass.Pass) bool {
 	}
 	t.Harmless(model.Action{
 		Kind: model.ActionSetRepository, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), Version: t.Record.Version,
-		Repository: Name(want), Settings: want, Secrets: secrets(v), SecretVersions: secretVersions, NodeIDs: nodes(v), New: !same || have.Settings == "" || b.Foreign != "",
+		Repository: Name(want), Settings: want, Secrets: secrets(v), SecretVersions: secretVersions, NodeIDs: snapshots.Nodes(&v.Observed.Database), New: !same || have.Settings == "" || b.Foreign != "",
 	})
 	return false
 }

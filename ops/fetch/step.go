@@ -246,6 +246,9 @@ func next(t *pass.Pass, f *model.Fetch) {
 	if why == "" && !(db.FactsKnown && db.Restore.Known) {
 		why = "the tables and their sizes are not known"
 	}
+	if r := &t.Record.Backups.Repository; why == "" && r.Name == f.Repository && !snapshots.Verified(r, db) {
+		why = "a node that has joined verifies the repository first"
+	}
 	room, limited, unknown := roomFor(db)
 	if why == "" {
 		why = unknown
