@@ -108,3 +108,19 @@ func TestWhyASnapshotIsKept(t *testing.T) {
 		})
 	}
 }
+
+// Whoever writes the annotation may write a time that a snapshot has already.
+func TestACommandForANameThatIsThereTakesNoSecondSnapshot(t *testing.T) {
+	w := backedUpWorld(t)
+	w.commands.BackupAt = w.now.Format(time.RFC3339) + "/often"
+	w.calm(60)
+	require.Len(t, w.taken(), 1)
+	first := *w.newestTaken()
+	w.record.Backups.Command = "" // nobody remembers it
+	w.ahead(time.Minute)
+	w.calm(60)
+	assert.Len(t, w.taken(), 1)
+	assert.Equal(t, first, *w.newestTaken())
+	assert.Contains(t, messageOf(w, "BackupCommandVoid"), first.Name+" is there already")
+	assert.Equal(t, w.commands.BackupAt, w.record.Backups.Command)
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"stevedore.dev/stevedore/internal/attendance"
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 func newBackupNow() *cobra.Command {
@@ -75,8 +78,16 @@ func askSnapshot(cmd *cobra.Command, kube *kubeFlags, arg, schedule string, wait
 	if schedule != "" && !slices.Contains(schedulesIn(rec.Backups), schedule) {
 		return askedSnapshot{}, noSchedule(cluster, schedule, schedulesIn(rec.Backups))
 	}
-	command := record.Backup(time.Now(), schedule)
-	rec, handsOff, err := give(ctx, store, cluster, one(func(string) record.Command { return command }))
+	var command record.Command
+	var same bool
+	replaced := ""
+	rec, handsOff, err := giveBy(ctx, store, cluster, func(rec *model.Record, commands []record.Command, _ string) []record.Command {
+		command, same = nextBackup(rec, commands, time.Now(), schedule)
+		if replaced = ""; !same {
+			replaced = standingBackup(rec, commands)
+		}
+		return []record.Command{command}
+	})
 	if err != nil {
 		return askedSnapshot{}, noRecord(ctx, client, cluster, err)
 	}
@@ -89,11 +100,54 @@ func askSnapshot(cmd *cobra.Command, kube *kubeFlags, arg, schedule string, wait
 	if wait {
 		out = cmd.ErrOrStderr()
 	}
-	if _, err := fmt.Fprintf(out, "cluster %s: snapshot %s is asked for; %s\n", cluster, asked.snapshot, beforeSnapshot(cluster, rec, handsOff)); err != nil {
+	is := "is asked for"
+	if same {
+		is = "is asked for already, and this is the same one"
+	}
+	if of, at, ok := model.BackupCommand(replaced); ok {
+		is += "; it takes the place of " + model.SnapshotName(of, at) + ", which was asked for before and has not begun"
+	}
+	if _, err := fmt.Fprintf(out, "cluster %s: snapshot %s %s; %s\n", cluster, asked.snapshot, is, beforeSnapshot(cluster, rec, handsOff)); err != nil {
 		return asked, err
 	}
 	warnIfNobodyActs(ctx, client, []attendance.Cluster{attendedBy(cluster, rec)}, cmd.ErrOrStderr())
 	return asked, nil
+}
+
+// standingBackup is a command for a snapshot that the daemon has not begun; "" for none.
+func standingBackup(rec *model.Record, commands []record.Command) string {
+	for _, c := range commands {
+		if c.Key == names.BackupAtAnnotation && (rec.Backups == nil || c.Value != rec.Backups.Command) {
+			return c.Value
+		}
+	}
+	return ""
+}
+
+// nextBackup is the command for one more snapshot: with a time whose name no snapshot has, as it is by the second. It is the
+// same where one of the schedule is asked for and has not begun: that one has all that there is now.
+func nextBackup(rec *model.Record, commands []record.Command, now time.Time, schedule string) (command record.Command, same bool) {
+	of := cmp.Or(schedule, definition.CommandSchedule)
+	standing := standingBackup(rec, commands)
+	if waiting, _, ok := model.BackupCommand(standing); ok && waiting == of {
+		return record.Command{Key: names.BackupAtAnnotation, Value: standing}, true
+	}
+	at := now.UTC().Truncate(time.Second)
+	for nameTaken(rec.Backups, of, at) {
+		at = at.Add(time.Second)
+	}
+	return record.Backup(at, schedule), false
+}
+
+// nameTaken reports whether a snapshot has the name that one of this time would have, or had it.
+func nameTaken(b *model.Backups, schedule string, at time.Time) bool {
+	if b == nil {
+		return false
+	}
+	name := model.SnapshotName(schedule, at)
+	of, was, ok := model.BackupCommand(b.Command)
+	return slices.ContainsFunc(b.Taken, func(k model.TakenSnapshot) bool { return k.Name == name }) ||
+		b.Running != nil && b.Running.Name == name || b.FailedSnapshot == name || ok && model.SnapshotName(of, was) == name
 }
 
 func noSchedule(cluster record.Cluster, schedule string, there []string) error {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/attendance"
 	"stevedore.dev/stevedore/internal/names"
@@ -101,6 +102,57 @@ func TestASnapshotIsAskedForAndWhatHoldsItIsSaid(t *testing.T) {
 			assert.Empty(t, end.err)
 		})
 	}
+}
+
+// A command is written by the second, and so is a window in the name of its snapshot.
+func TestTwoSnapshotsNeverHaveOneName(t *testing.T) {
+	orders := record.Cluster{Namespace: "prod", Name: "orders"}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	const free, next = "2026-01-02T03:04:05Z/nightly", "2026-01-02T03:04:06Z/nightly"
+	name := model.SnapshotName("nightly", at)
+	for _, c := range []struct {
+		name      string
+		change    func(*model.Record)
+		commanded string
+		given     string
+		same      bool
+	}{
+		{"none has it", func(*model.Record) {}, "", free, false},
+		{"it was taken", with(takenAt("nightly", model.SnapshotSuccess, at)), "", next, false},
+		{"it is being taken", func(r *model.Record) { r.Backups.Running = &model.RunningSnapshot{Name: name} }, "", next, false},
+		{"it has failed", func(r *model.Record) { r.Backups.FailedSnapshot = name }, "", next, false},
+		{"it was asked for, and nobody knows what became of it", func(r *model.Record) { r.Backups.Command = free }, "", next, false},
+		{"it was begun, and the command still stands", func(r *model.Record) { r.Backups.Command = free }, free, next, false},
+		{"two have it, and the second after", func(r *model.Record) {
+			with(takenAt("nightly", model.SnapshotSuccess, at), takenAt("nightly", model.SnapshotSuccess, at.Add(time.Second)))(r)
+		}, "", "2026-01-02T03:04:07Z/nightly", false},
+		{"one waits that somebody else has asked for", func(*model.Record) {}, "2026-01-02T03:00:00Z/nightly", "2026-01-02T03:00:00Z/nightly", true},
+		{"one of another schedule waits", func(*model.Record) {}, "2026-01-02T03:04:05Z/hourly", free, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rec := backedUp(c.change)
+			var commands []record.Command
+			if c.commanded != "" {
+				commands = append(commands, record.Command{Key: names.BackupAtAnnotation, Value: c.commanded})
+			}
+			given, same := nextBackup(&rec, commands, at.Add(300*time.Millisecond), "nightly")
+			assert.Equal(t, c.given, given.Value)
+			assert.Equal(t, c.same, same)
+		})
+	}
+
+	api := newAPIServer(t, "prod")
+	api.follows(attendance.Followed{}, 0)
+	api.record(orders, backedUp())
+	require.Zero(t, stevedore(t, "backup", "now", "orders").code)
+	before := api.commands(orders)
+	end := stevedore(t, "backup", "now", "orders")
+	assert.Zero(t, end.code, end.err)
+	assert.Contains(t, end.out, " is asked for already, and this is the same one; ")
+	assert.Equal(t, before, api.commands(orders))
+	end = stevedore(t, "backup", "now", "orders", "--schedule", "nightly")
+	assert.Zero(t, end.code, end.err)
+	assert.Contains(t, end.out, "it takes the place of stevedore-now-")
 }
 
 func TestASnapshotThatNobodyTakesIsSaid(t *testing.T) {

@@ -144,6 +144,11 @@ func one(command func(revision string) record.Command) func(revision string) []r
 // give writes the command; a write of the daemon in between is no reason to
 // bother the person. It says whether the cluster is paused or released.
 func give(ctx context.Context, store *record.Store, cluster record.Cluster, make func(revision string) []record.Command) (rec model.Record, handsOff string, err error) {
+	return giveBy(ctx, store, cluster, func(_ *model.Record, _ []record.Command, revision string) []record.Command { return make(revision) })
+}
+
+// giveBy gives what follows from the record, and the commands that it has.
+func giveBy(ctx context.Context, store *record.Store, cluster record.Cluster, make func(rec *model.Record, commands []record.Command, revision string) []record.Command) (rec model.Record, handsOff string, err error) {
 	for range 10 {
 		rec = model.Record{}
 		entry, err := store.Load(ctx, cluster, record.Operation, &rec)
@@ -154,7 +159,12 @@ func give(ctx context.Context, store *record.Store, cluster record.Cluster, make
 		if rec.Seen != "" {
 			revision = rec.Seen
 		}
-		err = store.Give(ctx, cluster, make(revision)...)
+		given := make(&rec, entry.Commands(), revision)
+		if entry.Exists() {
+			err = store.GiveTo(ctx, entry, given...)
+		} else {
+			err = store.Give(ctx, cluster, given...) // it says what is wrong
+		}
 		if !errors.Is(err, record.ErrConflict) {
 			return rec, leftAlone(rec, entry.Commands()), err
 		}

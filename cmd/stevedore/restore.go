@@ -147,7 +147,7 @@ func (f *fetchFlags) ask(cmd *cobra.Command, arg string) (askedSnapshot, error) 
 	if f.command.Snapshot == "" {
 		f.command.Snapshot = newestWhole(rec.Backups) // a snapshot that is taken while this waits may lack the table
 	}
-	f.command.At = time.Now()
+	f.command.At = nextFetch(rec.Backups, f.command, time.Now())
 	command := record.Fetch(f.command.String())
 	rec, handsOff, err := give(ctx, store, cluster, one(func(string) record.Command { return command }))
 	if err != nil {
@@ -166,6 +166,15 @@ func (f *fetchFlags) ask(cmd *cobra.Command, arg string) (askedSnapshot, error) 
 	}
 	warnIfNobodyActs(ctx, client, []attendance.Cluster{attendedBy(cluster, rec)}, cmd.ErrOrStderr())
 	return asked, nil
+}
+
+// nextFetch is the time of a command: by the second, and no command that was begun has the same words.
+func nextFetch(b *model.Backups, c model.FetchCommand, now time.Time) time.Time {
+	c.At = now.UTC().Truncate(time.Second)
+	for c.String() == b.FetchCommand {
+		c.At = c.At.Add(time.Second)
+	}
+	return c.At
 }
 
 // standingFetch says that a command waits which this one would take the place of.

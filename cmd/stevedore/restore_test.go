@@ -67,6 +67,14 @@ func TestTablesAndDrillsAreAskedForAndWhatHoldsThemIsSaid(t *testing.T) {
 	}
 }
 
+// The daemon would take the second for the first, which it has begun.
+func TestTwoDrillsOfOneSecondAreTwo(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	c := model.FetchCommand{Drill: true, At: now}
+	assert.Equal(t, now.Truncate(time.Second), nextFetch(&model.Backups{}, c, now))
+	assert.Equal(t, now.Truncate(time.Second).Add(time.Second), nextFetch(&model.Backups{FetchCommand: c.String()}, c, now))
+}
+
 // It would end at once.
 func TestNoTablesAreAskedForWhileAnAbortStands(t *testing.T) {
 	orders := record.Cluster{Namespace: "prod", Name: "orders"}

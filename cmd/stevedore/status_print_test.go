@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,7 @@ func TestAStatusSaysFirstThatTablesAreRed(t *testing.T) {
 			end = stevedore(t, "status", "-n", "prod", "-o", "json")
 			var found []clusterStatus
 			require.NoError(t, json.Unmarshal([]byte(end.out), &found))
+			slices.SortFunc(found, func(a, b clusterStatus) int { return strings.Compare(a.Cluster, b.Cluster) })
 			assert.Equal(t, []string{state, "red"}, []string{found[0].State, found[0].Health})
 			assert.Equal(t, []string{"done", ""}, []string{found[1].State, found[1].Health})
 			assert.True(t, strings.HasPrefix(statusLine(found[0]), state+", RED  tables-red: "+message), statusLine(found[0]))

@@ -35,6 +35,7 @@ var backups = []mutation{
 	{"a snapshot that fails is not taken at each look", "First", "failed := b.Failed", "failed := false && b.Failed", "ops", "TestAnOperationWaitsForASnapshotThatFails"},
 	{"a node that is behind drops no repository", "lost", "case b.Gone.IsZero():", "case false:", "ops", "TestARepositoryThatSomebodyDropsIsCreatedAgain"},
 	{"our own record says that a snapshot runs", "SnapshotWaits", "b != nil && b.Running != nil {", "false && b.Running != nil {", "ops", "TestNoPodGoesDownUnderASnapshotThatNoListingShows"},
+	{"no two snapshots have one name", "void", "if !taken && (b.Running == nil || b.Running.Name != name) {", "if !taken || b.Running == nil {", "ops", "TestACommandForANameThatIsThereTakesNoSecondSnapshot"},
 	{"a table of somebody's is none that was fetched", "fetchedAll", "if there[name] && !came[name] {", "if false {", "ops/execute", "TestTablesAreAskedForOnce"},
 	{"no secret in an error", "masked", "text = strings.ReplaceAll(text, p.Value, \"…\")", "", "ops/execute", "TestNoSecretOfARepositoryIsInAnError"},
 }

@@ -149,8 +149,12 @@ func (s *Store) Give(ctx context.Context, cluster Cluster, commands ...Command) 
 	if err != nil {
 		return fmt.Errorf("read ConfigMap %s/%s: %w", cluster.Namespace, name, err)
 	}
-	entry := Entry{Cluster: cluster, Kind: Operation, object: object}
-	_, err = s.write(ctx, entry, func(object *corev1.ConfigMap) {
+	return s.GiveTo(ctx, Entry{Cluster: cluster, Kind: Operation, object: object}, commands...)
+}
+
+// GiveTo writes commands beside a record as it was loaded: ErrConflict where it is another one by now.
+func (s *Store) GiveTo(ctx context.Context, entry Entry, commands ...Command) error {
+	_, err := s.write(ctx, entry, func(object *corev1.ConfigMap) {
 		if object.Annotations == nil {
 			object.Annotations = map[string]string{}
 		}

@@ -56,15 +56,23 @@ func scheduled(v *view.View, schedule string) bool {
 }
 
 // void ends a command that nothing can come of: it would stand until there is a schedule of that name,
-// which may be years.
+// which may be years. Of a name that is there no second snapshot is taken: a window of that very second has it.
 func void(t *pass.Pass) {
 	b, asked := t.Record.Backups, t.Observed.Commands.BackupAt
-	schedule, _, ok := model.BackupCommand(asked)
-	if asked == "" || asked == b.Command || ok && scheduled(&t.View, schedule) {
+	schedule, at, ok := model.BackupCommand(asked)
+	why, name := "the definition has no such schedule, or it begins with no time", model.SnapshotName(schedule, at)
+	if asked == "" || asked == b.Command {
 		return
 	}
+	if ok && scheduled(&t.View, schedule) {
+		why = name + " is there already"
+		taken := slices.ContainsFunc(b.Taken, func(k model.TakenSnapshot) bool { return k.Name == name })
+		if !taken && (b.Running == nil || b.Running.Name != name) {
+			return
+		}
+	}
 	b.Command = asked
-	t.Report(model.Report{Reason: "BackupCommandVoid", Warning: true, Message: "no snapshot is taken for the command backupAt=" + asked + ": the definition has no such schedule, or it begins with no time"})
+	t.Report(model.Report{Reason: "BackupCommandVoid", Warning: true, Message: "no snapshot is taken for the command backupAt=" + asked + ": " + why})
 }
 
 // last is when the schedule's last window was; when it is not known, since when there are backups.
