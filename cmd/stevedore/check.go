@@ -92,10 +92,11 @@ func definedIn(cmd *cobra.Command, rendering *renderFlags, path, filter string) 
 		for _, user := range one.cluster.Definition.Spec.Users {
 			users = append(users, model.User{Name: user.Name, Secret: model.SecretKey(user.Password)})
 		}
-		cluster, err := check.NewCluster(one.cluster.Namespace, one.cluster.Name, users, one.rendered.Objects)
+		cluster, err := checkedCluster(one)
 		if err != nil {
 			return nil, nil, err
 		}
+		cluster.Users = users
 		cluster.Version = one.cluster.Definition.Spec.Cluster.Version
 		if backups := one.cluster.Definition.Spec.Backups; backups != nil {
 			for _, secret := range backups.Repository.Secrets {

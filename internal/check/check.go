@@ -54,6 +54,10 @@ type Cluster struct {
 	// Users are those of the definition, Brings the Secrets that the push creates.
 	Users  []model.User
 	Brings []string
+	// BringsClaims are the claims that the push creates. Places are where the definition has a claim that pods share, as
+	// FILE:LINE.
+	BringsClaims []string
+	Places       map[string]string
 	// Repository are the keys that the repository of spec.backups needs.
 	Repository []model.SecretKey
 }
@@ -64,6 +68,9 @@ func NewCluster(namespace, name string, users []model.User, objects []*unstructu
 	for _, object := range objects {
 		if object.GetKind() == "Secret" {
 			c.Brings = append(c.Brings, object.GetName())
+		}
+		if object.GetKind() == "PersistentVolumeClaim" {
+			c.BringsClaims = append(c.BringsClaims, object.GetName())
 		}
 		if object.GetKind() != "StatefulSet" {
 			continue
@@ -103,7 +110,7 @@ func Run(ctx context.Context, o Options) []Finding {
 	slices.Sort(c.Namespaces)
 	c.Namespaces = slices.Compact(c.Namespaces)
 	for _, one := range []func(context.Context){
-		c.version, c.namespaces, c.rights, c.daemonsRights, c.others, c.secrets, c.storage, c.nodes, c.quotas, c.admission, c.domain, c.receivers,
+		c.version, c.namespaces, c.rights, c.daemonsRights, c.others, c.secrets, c.claims, c.storage, c.nodes, c.quotas, c.admission, c.domain, c.receivers,
 	} {
 		within, cancel := context.WithTimeout(ctx, patience)
 		one(within)

@@ -242,6 +242,45 @@ func TestWhetherTheKeysOfTheRepositoryAreThere(t *testing.T) {
 	}
 }
 
+// A pod that mounts a claim which is not there never starts, and nothing says so before the push.
+func TestWhetherTheClaimThatPodsShareIsThere(t *testing.T) {
+	claim := func(modes ...corev1.PersistentVolumeAccessMode) runtime.Object {
+		return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "backups"}, Spec: corev1.PersistentVolumeClaimSpec{AccessModes: modes}}
+	}
+	mounts := func(s *appsv1.StatefulSet) {
+		s.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "b", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "backups"}}}}
+	}
+	for name, c := range map[string]struct {
+		replicas int32
+		objects  []runtime.Object
+		brings   []string
+		forbid   bool
+		state    State
+		says     string
+	}{
+		"there":                     {3, []runtime.Object{claim(corev1.ReadWriteMany)}, nil, false, OK, "PersistentVolumeClaim backups is there"},
+		"comes with the push":       {3, nil, []string{"backups"}, false, OK, "comes with the push"},
+		"missing":                   {3, nil, nil, false, Problem, "a.yaml:12: PersistentVolumeClaim backups does not exist"},
+		"for one Node only":         {3, []runtime.Object{claim(corev1.ReadWriteOnce)}, nil, false, Problem, "a.yaml:12: PersistentVolumeClaim backups has ReadWriteOnce"},
+		"for one Node, of one node": {1, []runtime.Object{claim(corev1.ReadWriteOnce)}, nil, false, OK, "is there"},
+		"who asks may not see it":   {3, nil, nil, true, Unknown, "you may not read PersistentVolumeClaim backups in namespace prod, which a.yaml:12 names"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := orders(c.replicas, mounts)
+			cluster.BringsClaims, cluster.Places = c.brings, map[string]string{"backups": "a.yaml:12"}
+			client := fake.NewClientset(c.objects...)
+			if c.forbid {
+				forbid(client, "get", "persistentvolumeclaims")
+			}
+			all := found(t, func(c *checker) { c.claims(t.Context()) }, []Cluster{cluster}, client)
+			require.Len(t, all, 1)
+			assert.Equal(t, c.state, all[0].State, all[0].Message)
+			assert.Contains(t, all[0].Message, c.says)
+		})
+	}
+	assert.Empty(t, found(t, func(c *checker) { c.claims(t.Context()) }, []Cluster{orders(3)}, fake.NewClientset()))
+}
+
 func TestWhetherAQuotaLeavesRoom(t *testing.T) {
 	quota := func(hard, used string) runtime.Object {
 		return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "team"}, Status: corev1.ResourceQuotaStatus{
