@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -327,4 +328,46 @@ func TestASnapshotAfterATableThatStaysKnowsOfIt(t *testing.T) {
 	assert.Nil(t, w.record.Backups.Running)
 	stale = false
 	w.until(func() bool { return w.record.Backups.Running != nil })
+}
+
+// CrateDB shows a table that is denied to `system` in no view: it may be there, whole or red.
+func TestATableThatIsDeniedToSystemIsNeitherLostNorDropped(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		denial model.Denial
+		step   model.FetchStep
+	}{
+		{"while it comes", model.Denial{Grantee: "system", Privilege: "DQL", Class: "TABLE", Ident: "old.t3"}, model.FetchRunning},
+		{"its schema, while it comes", model.Denial{Grantee: "system", Privilege: "DQL", Class: "SCHEMA", Ident: "old"}, model.FetchRunning},
+		{"everything, while it comes", model.Denial{Grantee: "system", Privilege: "DQL", Class: "CLUSTER"}, model.FetchRunning},
+		{"before it is dropped", model.Denial{Grantee: "system", Privilege: "DQL", Class: "TABLE", Ident: "old.t3"}, model.FetchDrop},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := asksFor(t, "old", "doc.t3")
+			w.unfetchable = map[string]int{"doc.t3": 1}
+			w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == c.step })
+			w.see = func(db *model.Database) {
+				db.Denied = []model.Denial{c.denial, {Grantee: "system", Privilege: "DQL", Class: "TABLE", Ident: "old.other"}}
+				hides := func(name string) bool { return name == "old.t3" }
+				db.Restore.Tables, db.Restore.Missing = slices.DeleteFunc(db.Restore.Tables, hides), slices.DeleteFunc(db.Restore.Missing, hides)
+			}
+			d := afterTurns(t, w, 20)
+			require.NotNil(t, w.record.Backups.Fetch)
+			assert.Equal(t, c.step, w.record.Backups.Fetch.Step)
+			assert.Contains(t, messages(d.Waits), "is denied to system")
+			assert.Empty(t, w.dropped)
+			w.see = nil
+			w.calmed()
+			assert.Equal(t, []string{"old.t3"}, w.dropped)
+		})
+	}
+	t.Run("a denial of another table is in no way", func(t *testing.T) {
+		w := asksFor(t, "old", "doc.t3")
+		w.see = func(db *model.Database) {
+			db.Denied = []model.Denial{{Grantee: "system", Privilege: "DQL", Class: "TABLE", Ident: "old.other"}}
+		}
+		w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchRunning })
+		w.until(func() bool { return w.record.Backups.Fetch == nil })
+		assert.Equal(t, []string{"old.t3"}, w.tableNames())
+	})
 }

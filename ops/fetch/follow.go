@@ -28,6 +28,9 @@ func follow(t *pass.Pass, f *model.Fetch) {
 	if d.Bytes >= 1<<20 {
 		words += fmt.Sprintf(", %d %% of %s", 100*d.Fetched/d.Bytes, gates.Bytes(d.Bytes)) + snapshots.Left(t.Elapsed(f.Asked), d.Fetched, d.Bytes)
 	}
+	if why := unseen(f, db); why != "" {
+		words += "; " + why
+	}
 	said(t, f, words)
 	running := slices.Contains(d.Running, f.Repository)
 	switch {
@@ -39,13 +42,28 @@ func follow(t *pass.Pass, f *model.Fetch) {
 		f.Suspect = time.Time{}
 	case len(left) == 0:
 		come(t, f, nil)
-	case !f.Drill && away(t) != "":
+	case !f.Drill && away(t) != "", unseen(f, db) != "":
 		f.Suspect = time.Time{} // they may have come, and be back with their node
 	case f.Suspect.IsZero():
 		f.Suspect = t.Now
 	case t.Elapsed(f.Suspect) >= suspected:
 		lose(t, f, left, "it could not be fetched")
 	}
+}
+
+// unseen is why it is not known which of the tables that come are there: CrateDB shows none that is denied to `system`.
+// "" where it is.
+func unseen(f *model.Fetch, db *model.Database) string {
+	targets := f.Targets()
+	for _, d := range db.Denied {
+		denied := func(target string) bool {
+			return d.Class == "CLUSTER" || d.Ident == target || d.Class == "SCHEMA" && strings.HasPrefix(target, d.Ident+".")
+		}
+		if i := slices.IndexFunc(targets, denied); i >= 0 && (!d.Lacks || d.Privilege == "DQL") {
+			return "it is not known what became of " + targets[i] + ", as " + d.Privilege + " on it is denied to " + d.Grantee
+		}
+	}
+	return ""
 }
 
 // left are the tables of the batch that have not all primaries, and a number that grows as they come.

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,7 +91,7 @@ func drop(t *pass.Pass, f *model.Fetch) {
 		leave(t, f)
 		return
 	}
-	if why := away(t); why != "" && !f.Drill {
+	if why := cmp.Or(away(t), unseen(f, &t.Observed.Database)); why != "" && !f.Drill {
 		said(t, f, "tables that did not come are dropped later: "+why)
 		return
 	}
