@@ -408,3 +408,26 @@ func TestNodesThatHaveJoinedVerifyTheRepositoryBeforeADrillGoesOn(t *testing.T) 
 		assert.Equal(t, model.FetchAsk, w.record.Backups.Fetch.Step)
 	})
 }
+
+// Their names follow from the cluster: no list is needed to know them, and it may be that none comes.
+func TestWhatIsLeftOfADrillIsFoundWithoutItsSnapshot(t *testing.T) {
+	for name, edit := range map[string]func(w *world){
+		"the snapshot is gone": func(w *world) { w.latest().name = "another" },
+		"the key of the store is gone": func(w *world) {
+			w.desired.Backups.Repository.Secrets = []definition.SecretSetting{{Name: "access_key", Ref: definition.SecretKeyRef{Name: "s3", Key: "id"}}}
+		},
+		"the definition has no backups any more": func(w *world) { w.desired.Backups, w.desired.Revision = nil, "rev-without" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := drilledWorld(t)
+			w.needs = 1_000_000
+			w.drilling()
+			w.restored["stevedore_drill_0123456789ab_doc.t1"] = -1 // somebody's, or another cluster's
+			edit(w)
+			w.record.Backups = nil
+			afterTurnsOf(w, 60)
+			assert.Equal(t, map[string]int{"stevedore_drill_0123456789ab_doc.t1": -1}, w.restored)
+			assert.Equal(t, 1, reported(w, "DrillFound"))
+		})
+	}
+}

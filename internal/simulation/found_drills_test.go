@@ -22,6 +22,10 @@ func TestWhatWasFoundOfDrillsStaysMended(t *testing.T) {
 		2500010335: "the answer to a restore is lost, and its tables cannot be fetched",
 		2500012520: "a table of an earlier restore is called restored",
 		2500021051: "spec.backups goes during a drill, and nobody answers",
+		2500037662: "the record of a drill is lost, and spec.backups goes",
+		2500047882: "the record of a drill is lost, and the key of the store changes",
+		2500065690: "the same, and the repository is dropped",
+		2500081389: "the same, and a restart waits for a table that never comes",
 		2500072617: "system is denied a table that did not come, and it is called dropped",
 		2500022559: "a drill is refused whose tables an earlier attempt has made",
 		// Where the judge was wrong.

@@ -220,7 +220,7 @@ func (j *judge) drillsLack(w *world) string {
 	}
 	for i := range w.tables {
 		switch t := &w.tables[i]; {
-		case t.drill && !w.unknown(t):
+		case t.drill:
 			return "a table of a drill is there"
 		case t.source != "" && !t.came && !w.forgotten(t) && !j.stays[t.name]:
 			return "a table has not come that somebody asked for"
@@ -230,13 +230,6 @@ func (j *judge) drillsLack(w *world) string {
 		return "tables are being restored"
 	}
 	return ""
-}
-
-// unknown: the record is lost, and the snapshot that the name of a table follows from is gone.
-func (w *world) unknown(t *table) bool {
-	known := false
-	w.eachSnapshot(func(_ *repository, s *snapshotTaken) { known = known || s.name == t.snapshot })
-	return !known && w.forgotten(t)
 }
 
 // forgotten: the record that knew of a table was lost, or was so while it was asked for.

@@ -37,7 +37,7 @@ func Backup(t *pass.Pass) {
 	follow(t)
 	void(t)
 	due(t)
-	fetch.Leftover(t)
+	fetch.Leftover(t, b)
 	fetch.Step(t)
 	if !t.Contact() || t.Observed.Database.Recovered != model.Yes || t.Suspending {
 		waits(t, "the cluster does not answer")
@@ -64,6 +64,12 @@ func Backup(t *pass.Pass) {
 
 // leave forgets the plan of a cluster that has none any more. Repository and snapshots stay.
 func leave(t *pass.Pass) {
+	if t.Record.Backups == nil && !t.Desired.Removed && t.Record.ClusterID != "" {
+		if b := (&model.Backups{Since: t.Now}); fetch.Leftover(t, b) {
+			t.Record.Backups = b
+		}
+		return
+	}
 	if b := t.Record.Backups; b != nil && !t.Desired.Removed {
 		if b.Fetch.There() {
 			next := *b

@@ -158,32 +158,37 @@ func prove(t *pass.Pass, f *model.Fetch) {
 	t.Report(r)
 }
 
-// Leftover finds tables of a drill of which the record was lost: their schema follows from a snapshot of ours. The
-// node that answered first may have been behind, and a statement that the repository holds makes them later: so each
-// reading for a snapshot that is due is searched, too.
-func Leftover(t *pass.Pass) {
-	b, db := t.Record.Backups, &t.Observed.Database
-	if b.Fetch != nil || b.Listed.IsZero() {
-		return
+// Leftover finds tables of a drill of which the record was lost: their schema follows from the cluster. The node that
+// answered first may have been behind, and a statement that the repository holds makes them later: so each reading is
+// searched, also for tables that are red. It is true where it has found some.
+func Leftover(t *pass.Pass, b *model.Backups) bool {
+	db := &t.Observed.Database
+	if b.Fetch != nil || !t.Contact() {
+		return false
 	}
-	tables := db.Restore.Tables
+	tables := slices.Concat(db.Restore.Tables, db.Health.Tables)
 	for i := range db.Facts {
-		tables = append(slices.Clip(tables), db.Facts[i].Name)
+		tables = append(tables, db.Facts[i].Name)
+	}
+	f := model.Fetch{Drill: true, Repository: b.Repository.Name, Snapshot: "of which nobody knows", Began: t.Now, Step: model.FetchDrop}
+	for _, table := range tables {
+		schema, of, ours := model.ScratchOf(t.Record.ClusterID, table)
+		if ours && f.Schema == "" {
+			f.Schema = schema // those of another one come next
+		}
+		if ours && schema == f.Schema && !slices.Contains(f.Batch, of) {
+			f.Batch = append(f.Batch, of)
+		}
+	}
+	if len(f.Batch) == 0 {
+		return false
 	}
 	for _, k := range b.Taken {
-		var found []string
-		for _, table := range tables {
-			if of, ours := model.ScratchOf(t.Record.ClusterID, k.Name, table); ours && !slices.Contains(found, of) {
-				found = append(found, of)
-			}
-		}
-		if len(found) > 0 {
-			b.Fetch = &model.Fetch{
-				Drill: true, Repository: b.Repository.Name, Snapshot: k.Name, Began: t.Now, Step: model.FetchDrop,
-				Schema: model.ScratchSchema(t.Record.ClusterID, k.Name), Batch: found,
-			}
-			t.Report(model.Report{Reason: "DrillFound", Message: fmt.Sprintf("%d table(s) of a drill of snapshot %s are dropped: the record of it was lost", len(found), k.Name)})
-			return
+		if model.ScratchSchema(t.Record.ClusterID, k.Name) == f.Schema {
+			f.Snapshot = k.Name
 		}
 	}
+	b.Fetch = &f
+	t.Report(model.Report{Reason: "DrillFound", Message: fmt.Sprintf("%d table(s) of a drill of snapshot %s are dropped: the record of it was lost", len(f.Batch), f.Snapshot)})
+	return true
 }

@@ -38,7 +38,7 @@ func Wanted(d *model.Desired, r *model.Record) bool {
 	if b == nil || b.Fetch != nil {
 		return b != nil
 	}
-	return d.Backups != nil && b.Repository.Name != "" && b.Listed.IsZero()
+	return d.Backups != nil && b.Listed.IsZero()
 }
 
 // Hidden are the tables that are still being restored: they count for nothing else.

@@ -125,19 +125,31 @@ func (f *Fetch) Leaves() bool { return f.Step == FetchDrop && f.Presumed && !f.D
 // scratchPrefix begins the schemas of drills.
 const scratchPrefix = "stevedore_drill_"
 
-// ScratchSchema is what the schemas of a drill are called, "$1" being their own name. It follows from the cluster and
-// the snapshot: so nobody's schema is taken for one of ours, and ours are known again if the record is lost.
+// ScratchSchema is what the schemas of a drill are called, "$1" being their own name. Six digits follow from the cluster, and
+// six from the snapshot in addition: so nobody's schema is taken for one of ours, and ours are known again if the record is
+// lost, whatever the snapshot was.
 func ScratchSchema(clusterID, snapshot string) string {
-	sum := sha256.Sum256([]byte(clusterID + "/" + snapshot))
-	return scratchPrefix + hex.EncodeToString(sum[:])[:12] + "_$1"
+	return scratchPrefix + digits(clusterID) + digits(clusterID+"/"+snapshot) + "_$1"
+}
+
+// digits are six of a hash.
+func digits(of string) string {
+	sum := sha256.Sum256([]byte(of))
+	return hex.EncodeToString(sum[:])[:6]
 }
 
 // Scratch reports whether a table may be one of a drill.
 func Scratch(table string) bool { return strings.HasPrefix(table, scratchPrefix) }
 
-// ScratchOf is the table of the snapshot that a table of this drill is; ok is false for another.
-func ScratchOf(clusterID, snapshot, table string) (of string, ok bool) {
-	return strings.CutPrefix(table, strings.TrimSuffix(ScratchSchema(clusterID, snapshot), "$1"))
+// ScratchOf is the table of a snapshot that a table of a drill of this cluster is, and what the schemas of that drill are
+// called; ok is false for another.
+func ScratchOf(clusterID, table string) (schema, of string, ok bool) {
+	ours := scratchPrefix + digits(clusterID)
+	rest, ok := strings.CutPrefix(table, ours)
+	if !ok || len(rest) < 7 || rest[6] != '_' {
+		return "", "", false
+	}
+	return ours + rest[:7] + "$1", rest[7:], true
 }
 
 func (f *Fetch) equal(o *Fetch) bool {
