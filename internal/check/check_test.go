@@ -319,7 +319,7 @@ func TestPodsOfOthersAreNeverTakenForOurs(t *testing.T) {
 		return &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: name, Labels: labels}}
 	}
 	ours := map[string]string{"stevedore.dev/cluster": "orders"}
-	byHand := pod("orders", "crate-data-hot-orders")
+	byHand, others := pod("orders", "crate-data-hot-orders"), pod("sales", "x")
 	by = "crate-operator"
 	for name, c := range map[string]struct {
 		objects []runtime.Object
@@ -328,7 +328,8 @@ func TestPodsOfOthersAreNeverTakenForOurs(t *testing.T) {
 	}{
 		"none":                          {nil, OK, "no CrateDB pods but"},
 		"ours":                          {[]runtime.Object{set("crate-data-hot-orders", ours), pod("orders", "crate-data-hot-orders")}, OK, "no CrateDB pods but"},
-		"another cluster's":             {[]runtime.Object{set("x", nil), pod("sales", "x")}, OK, "left alone: sales"},
+		"another cluster's":             {[]runtime.Object{set("x", nil), others}, OK, "left alone: sales"},
+		"crate-operator's":              {[]runtime.Object{set("x", nil), pod("sales", "x")}, OK, "left alone: sales; `stevedore adopt` takes those of crate-operator over: sales"},
 		"a cluster of the same name":    {[]runtime.Object{set("crate-data-hot-orders", nil), byHand}, Problem, "is not supported"},
 		"crate-operator's of that name": {[]runtime.Object{set("crate-data-hot-orders", nil), pod("orders", "crate-data-hot-orders")}, Problem, "`stevedore adopt prod/orders`"},
 		"one that was adopted":          {[]runtime.Object{set("crate-data-hot-orders", ours), pod("orders", "crate-data-hot-orders")}, OK, "no CrateDB pods but"},

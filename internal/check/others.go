@@ -43,15 +43,24 @@ func (c *checker) others(ctx context.Context) {
 		here := func(cluster string) bool {
 			return slices.ContainsFunc(c.Clusters, func(d Cluster) bool { return d.Namespace == ns && d.Name == cluster })
 		}
-		var beside []string
+		var beside, adoptable []string
 		for cluster, list := range foreign {
 			if here(cluster) {
-				c.problem(check, ns+"/"+cluster, "give the definition another name or namespace", "pods of a CrateDB cluster of that name are there and are not stevedore's (%s); %s", few(list), names.TakeOver(owners[cluster], ns+"/"+cluster))
+				do := "give the definition another name or namespace"
+				if owners[cluster] == names.Operator {
+					do = "take the cluster over with `stevedore adopt`, or " + do
+				}
+				c.problem(check, ns+"/"+cluster, do, "pods of a CrateDB cluster of that name are there and are not stevedore's (%s); %s", few(list), names.TakeOver(owners[cluster], ns+"/"+cluster))
 				continue
 			}
-			beside = append(beside, cluster)
+			if beside = append(beside, cluster); owners[cluster] == names.Operator {
+				adoptable = append(adoptable, cluster)
+			}
 		}
-		if slices.Sort(beside); len(beside) > 0 {
+		slices.Sort(adoptable)
+		if slices.Sort(beside); len(adoptable) > 0 {
+			c.ok(check, ns, "CrateDB clusters that are not stevedore's are there, and are left alone: %s; `stevedore adopt` takes those of crate-operator over: %s", few(beside), few(adoptable))
+		} else if len(beside) > 0 {
 			c.ok(check, ns, "CrateDB clusters that are not stevedore's are there, and are left alone: %s", few(beside))
 		} else if len(foreign) == 0 {
 			c.ok(check, ns, "no CrateDB pods but stevedore's")
@@ -78,7 +87,7 @@ func (c *checker) operator(ctx context.Context) {
 	} else {
 		for i := range all.Items {
 			if d := &all.Items[i]; strings.Contains(d.Name, "crate-operator") {
-				c.ok(check, d.Namespace+"/"+d.Name, "it runs here; both may, for different clusters of CrateDB")
+				c.ok(check, d.Namespace+"/"+d.Name, "it runs here; both may, for different clusters of CrateDB, but not while `stevedore adopt` takes one over")
 			}
 		}
 	}
@@ -98,7 +107,7 @@ func (c *checker) operator(ctx context.Context) {
 			name := list.Items[i].GetName()
 			if slices.ContainsFunc(c.Clusters, func(d Cluster) bool { return d.Namespace == ns && d.Name == name }) {
 				same = true
-				c.problem(check, ns+"/"+name, "take the cluster over, or give the definition another name or namespace", "crate-operator has a CrateDB object of that name; %s", names.TakeOver(names.Operator, ns+"/"+name))
+				c.problem(check, ns+"/"+name, "take the cluster over with `stevedore adopt`, or give the definition another name or namespace", "crate-operator has a CrateDB object of that name; %s", names.TakeOver(names.Operator, ns+"/"+name))
 			}
 		}
 		if !same {
