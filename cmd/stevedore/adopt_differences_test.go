@@ -12,6 +12,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/internal/derive"
+	"stevedore.dev/stevedore/ops/adopt"
 )
 
 // adoptable is the recorded cluster on an API server that says which kinds it has.
@@ -152,6 +155,24 @@ func TestAnAdoptionsPlanHasEveryDifferenceInJSON(t *testing.T) {
 	assert.Contains(t, names, "differs-for-ever")
 	for _, effect := range []string{"nothing", "in-place", "at-restart", "immutable"} {
 		assert.Contains(t, effects, effect)
+	}
+}
+
+func TestWhatDiffersForEverIsAReasonOnlyBeforeTheFirstWriteAndOfADefinitionThatIsNamed(t *testing.T) {
+	immutable := []derive.Difference{{Path: "spec.serviceName", Live: "a", Rendered: "b", Effect: derive.EffectImmutable}}
+	for _, c := range []struct {
+		name    string
+		after   afterwards
+		reading adopt.Reading
+		refused bool
+	}{
+		{"a definition that is named", afterwards{Definition: "d", Differences: immutable}, adopt.Reading{}, true},
+		{"one that no StatefulSet can have", afterwards{Definition: "d", Unknown: "why", unsupported: true}, adopt.Reading{}, true},
+		{"what import would write", afterwards{Differences: immutable}, adopt.Reading{}, false},
+		{"an adoption that has begun", afterwards{Definition: "d", Differences: immutable}, adopt.Reading{Saved: &adopt.Saved{}}, false},
+		{"nothing that cannot be changed", afterwards{Definition: "d"}, adopt.Reading{}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.refused, len(c.after.refusals(&c.reading)) == 1) })
 	}
 }
 

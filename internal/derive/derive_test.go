@@ -209,7 +209,7 @@ func TestWhatAKeptPodTemplateWouldTakeInPlaceWaitsForTheRestart(t *testing.T) {
 			}
 			found, err := derive.Against(in, r.Rendered)
 			require.NoError(t, err)
-			assert.Contains(t, lines(found), "StatefulSet spec.template.metadata.labels[team]: "+c.want)
+			assert.Contains(t, lines(found), "StatefulSet spec.template.metadata.labels.team: "+c.want)
 		})
 	}
 }

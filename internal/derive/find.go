@@ -24,7 +24,7 @@ type Unsupported struct {
 }
 
 func (u *Unsupported) Error() string {
-	return fmt.Sprintf("StatefulSet %s runs CrateDB, and not as crate-operator makes it: %s. What Kubernetes never changes is among that, so no definition renders it; taking such a StatefulSet over is not supported yet. With one stop of the cluster its volumes go to a new one: docs/moving-in.md, \"A StatefulSet that somebody wrote\"",
+	return fmt.Sprintf("StatefulSet %s runs CrateDB, and not as crate-operator makes it: %s. What Kubernetes never changes is among that, so no definition renders it; taking such a StatefulSet over is not supported. With one stop of the cluster its volumes go to a new one: docs/moving-in.md, \"A StatefulSet that somebody wrote\"",
 		u.StatefulSet, strings.Join(u.Why, "; "))
 }
 
