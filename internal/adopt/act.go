@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/adopt"
@@ -239,7 +240,8 @@ const operatorManager = "OpenAPI-Generator"
 
 func unpack(text json.RawMessage) (*unstructured.Unstructured, error) {
 	out := &unstructured.Unstructured{}
-	if err := json.Unmarshal(text, &out.Object); err != nil {
+	// Not encoding/json: it makes every number a float, and the number of pods is then none.
+	if err := utiljson.Unmarshal(text, &out.Object); err != nil {
 		return nil, err
 	}
 	return out, nil
