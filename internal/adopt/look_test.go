@@ -30,6 +30,8 @@ func recorded(t *testing.T, file, name string) *unstructured.Unstructured {
 		require.NoError(t, yaml.Unmarshal([]byte(document), &one))
 		for _, item := range append(list.Items, one) {
 			if o := (&unstructured.Unstructured{Object: item}); o.GetName() == name {
+				// The numbers as a client has them.
+				require.NoError(t, o.UnmarshalJSON([]byte(asJSON(t, item))))
 				return o
 			}
 		}

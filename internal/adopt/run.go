@@ -124,13 +124,13 @@ func rightsFor(steps []adopt.Step) []right {
 		case adopt.Save, adopt.Note:
 			need("", "configmaps", "create", "update")
 		case adopt.Forget:
-			need("", "configmaps", "delete")
+			need("", "configmaps", "update", "delete") // it keeps more before it is deleted
 		case adopt.ResetSettings:
 			need("", "pods/portforward", "create")
 		case adopt.SuspendJob, adopt.ResumeJob, adopt.Detach, adopt.Attach:
 			need(s.Dependent.Resource.Group, s.Dependent.Resource.Resource, "patch")
 		case adopt.CloseBudget:
-			need("policy", "poddisruptionbudgets", "create", "patch")
+			need("policy", "poddisruptionbudgets", "create", "patch", "delete") // at last it goes
 		case adopt.DropBudget:
 			need("policy", "poddisruptionbudgets", "delete")
 		case adopt.RestoreBudget:
