@@ -160,7 +160,7 @@ const restoration = "cluster_restore/spec.cluster.restoreSnapshot"
 func restoring(live *unstructured.Unstructured) bool {
 	begun, _, _ := unstructured.NestedString(live.Object, "status", restoration, "ref")
 	last, _, _ := unstructured.NestedMap(live.Object, "status", restoration+"/reset_snapshot")
-	return begun == "" || last["success"] != true || last["ref"] != begun
+	return last["success"] != true || last["ref"] != begun
 }
 
 // appliers are field managers of tools that apply an object again and again.

@@ -14,4 +14,18 @@ var adopted = []mutation{
 	{"a policy that keeps all claims is the default", "filledIn", `policy["whenDeleted"] == "Retain" && policy["whenScaled"] == "Retain"`, `len(policy) > 9`, "internal/daemon", "TestTheRecordedClusterOfCrateOperatorIsReadAsOneOfOurs"},
 	{"an adopted template counts the nodes that there are", "effective", "if !kept && !present && view.KeepsAdopted(&t.View, s.Name) {", "if false {", "ops", "TestWhatKeepsAnAdoptedTemplate"},
 	{"a volume is replaced on an adopted template", "templateApplied", " && !view.KeepsAdopted(v, s.Name)", "", "ops", "TestTheVolumesOfAnAdoptedClusterAreReplacedOnItsTemplate"},
+
+	{"a guard is closed before a StatefulSet is away", "closing", "case !b.closed():", "case false:", "ops/adopt", "TestAnAdoptionThatIsKilledAnywhereEndsForwardsAndBack"},
+	{"crate-operator's budgets stay until the daemon has its own", "opening", "b == nil || !b.Ours || !b.Seen", "false && (b == nil || !b.Ours || !b.Seen)", "ops/adopt", "TestAnAdoptionThatIsKilledAnywhereEndsForwardsAndBack"},
+	{"a budget loses its owner, too", "detaching", `case d.Kind == "StatefulSet":`, `case d.Kind == "StatefulSet", d.Kind == "PodDisruptionBudget":`, "ops/adopt", "TestAnUnattendedAdoptionKeepsItsPodsUntilADaemonComes"},
+	{"a way back that is given up is an adoption again", "Adopted", " && s.Returning == nil", "", "ops/adopt", "TestAnAdoptionThatIsKilledAnywhereEndsForwardsAndBack"},
+	{"an adoption by half is not refused for its health", "Refusals", "case r.Saved == nil:\n\t\tbegin(", "case true:\n\t\tbegin(", "ops/adopt", "TestAnAdoptionByHalfIsNeverRefusedForItsHealth"},
+	{"only a person takes the last step", "Steps", "if wish.Finish {", "if true {", "ops/adopt", "TestTheObjectGoesOnlyWithFinish"},
+	{"settings are taken off after they are kept", "Steps", "(wish.Reset || len(r.saved().Settings) > 0)", "wish.Reset && r.Saved == nil", "ops/adopt", "TestSettingsAreTakenOffOnceTheyAreKept"},
+	{"a cluster that has grown keeps its pods", "source", "if was != is {", "if false && was != is {", "internal/adopt", "TestAStatefulSetThatHasGrownKeepsItsPodsInBothDirections"},
+	{"a claim is not born with an owner", "asOurs", `unstructured.RemoveNestedField(template, "metadata", "ownerReferences")`, "_ = template", "internal/adopt", "TestAStatefulSetIsMadeAgainWithTheSamePodsAndNothingThatTiesIt"},
+	{"no password is kept", "essence", "strings.HasPrefix(key, adopt.OperatorPrefix)", `strings.HasPrefix(key, "?")`, "internal/adopt", "TestNoValueOfASecretIsKept"},
+	{"an earlier restore is not this one", "restoring", `last["ref"] != begun`, `last["ref"] == nil && begun == "?"`, "internal/adopt", "TestARestoreHasEndedOnceItsSnapshotWasReset"},
+	{"the right to delete the guard is asked for", "rightsFor", `"create", "patch", "delete")`, `"create", "patch")`, "internal/adopt", "TestARightThatIsMissingIsRefusedBeforeTheFirstWrite"},
+	{"who writes the object meanwhile is seen", "unwatched", "live.GetResourceVersion() != r.Object.Version", `live.GetResourceVersion() == ""`, "internal/adopt", "TestAWriteOfSomebodyElseIsNoticedBeforeTheNextOne"},
 }
