@@ -345,7 +345,9 @@ func (m *Mover) asOurs(set *unstructured.Unstructured) *unstructured.Unstructure
 	labels[names.ClusterLabel], labels[names.ManagedByLabel] = m.Cluster.Name, names.FieldManager
 	// The hooks in its pods look for these: without them a stop would drain by crate-operator's
 	// rules, and a start would reset the allocation that the daemon holds.
-	labels["dc-util-disabled"], labels["dc-util-no-poststart"] = "true", "true"
+	for _, label := range names.HookLabels {
+		labels[label] = "true"
+	}
 	set.SetLabels(labels)
 	annotations := set.GetAnnotations()
 	if annotations == nil {

@@ -71,6 +71,10 @@ const (
 	UserPasswordLabel = "operator.cloud.crate.io/user-password"
 )
 
+// HookLabels on a StatefulSet have the hooks of crate-operator's pods do nothing, when a pod stops
+// and when it starts.
+var HookLabels = []string{"dc-util-disabled", "dc-util-no-poststart"}
+
 // FieldManager, also the Lease's and the container's name.
 const FieldManager = "stevedore"
 

@@ -111,6 +111,9 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 			return nil, err
 		}
 	}
+	if e.Adopted != "" {
+		withoutHooks(set)
+	}
 	if err := setSizes(set, &e); err != nil {
 		return nil, err
 	}

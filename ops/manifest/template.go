@@ -145,3 +145,17 @@ func annotate(set *unstructured.Unstructured, name, value string) error {
 	}
 	return nil
 }
+
+// withoutHooks says to the hooks in crate-operator's pods that they are to do nothing, as long as
+// there are such pods: at a stop they drain, and at a start they reset the allocation, which is the
+// daemon's to lock. The labels are on the StatefulSet alone, where the hooks look.
+func withoutHooks(set *unstructured.Unstructured) {
+	labels := set.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	for _, label := range names.HookLabels {
+		labels[label] = "true"
+	}
+	set.SetLabels(labels)
+}
