@@ -34,9 +34,9 @@ const (
 var knownDifferences = compiled([]known{
 	{"", `^metadata\.ownerReferences`, EffectInPlace, ownedByDefinition},
 	{kindStatefulSet, `^spec\.volumeClaimTemplates\[[^\]]*\]\.metadata\.ownerReferences`, EffectInPlace,
-		"claims that are made later would be born with this owner, and deleted with it; the adoption makes the StatefulSet anew without it, and its pods stay"},
+		"claims that are made later would be born with this owner, and deleted with it; the adoption recreates the StatefulSet without it, and its pods stay"},
 	{kindStatefulSet, `^spec\.volumeClaimTemplates\[[^\]]*\]\.spec\.resources\.requests\.storage$`, "",
-		"claims do not shrink and a StatefulSet's templates do not change: it is made anew, and its pods stay"},
+		"claims do not shrink and a StatefulSet's templates do not change: it is recreated, and its pods stay"},
 	{kindStatefulSet, `^spec\.replicas$`, "", "nodes join, or are drained and leave"},
 	{"", `labels\["app\.kubernetes\.io/managed-by"\]$`, EffectInPlace, "crate-operator finds its pods by it, and leaves alone what has another value"},
 	{"", `labels\["stevedore\.dev/cluster"\]$`, EffectInPlace, "it marks what stevedore looks after"},
