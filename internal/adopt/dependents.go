@@ -101,6 +101,8 @@ func (m *Mover) namespaced() ([]kind, error) {
 			out = append(out, kind{resource: gv.WithResource(one.Name), name: one.Kind})
 		}
 	}
+	// The API server's order is another one each time, and a plan is read twice.
+	slices.SortFunc(out, func(a, b kind) int { return strings.Compare(a.resource.String(), b.resource.String()) })
 	return out, nil
 }
 

@@ -432,3 +432,31 @@ func TestAnAdoptedTemplateCountsTheNodesThatThereAre(t *testing.T) {
 		assert.Equal(t, model.AdoptedTemplate, manifest.TemplateOf(set), "%d nodes: and nothing restarts for it", nodes)
 	}
 }
+
+// The restart that brings the own template took the labels off at its beginning, by which the hooks
+// in pods of crate-operator know that they do nothing: each pod that stopped then would have drained
+// by crate-operator's rules, and have reset the allocation that the daemon had locked.
+func TestHooksOfAdoptedPodsStayOffWhileThereAreSuchPods(t *testing.T) {
+	c := adoptedOrders(t)
+	desired, rendered, saved := rendersAdopted(t, c, fmt.Sprintf(operatorDefinition, "6.4.3", 3, "0.25"))
+	d, _ := decided(t, c, desired, rendered, saved, model.Record{})
+	mark := d.Effective.Sets[0].Adopted
+	require.NotEmpty(t, mark)
+	for _, situation := range []struct {
+		name, adopted string
+		template      model.TemplateChoice
+		off           bool
+	}{
+		{"its template is kept", mark, model.TemplateKept, true},
+		{"the restart has begun", mark, model.TemplateWanted, true},
+		{"no adopted pod is left", "", model.TemplateWanted, false},
+	} {
+		e := model.Effective{Sets: slices.Clone(d.Effective.Sets)}
+		e.Sets[0].Adopted, e.Sets[0].Template = situation.adopted, situation.template
+		objects, _, err := manifest.Materialise(rendered.Objects, saved, e)
+		require.NoError(t, err)
+		for _, label := range names.HookLabels {
+			assert.Equal(t, situation.off, effectiveSet(objects).GetLabels()[label] == "true", "%s: %s", situation.name, label)
+		}
+	}
+}

@@ -51,7 +51,7 @@ func Refusals(r *Reading, wish Wish) []Refusal {
 	}
 	operator(r, wish, say)
 	if r.Object != nil && r.Object.AppliedBy != "" && !wish.Back {
-		say("applied-by-another", "%s still applies the CrateDB object: take it out of the source of that first, without pruning it", r.Object.AppliedBy)
+		say("applied-by-another", "%s still applies the CrateDB object: take it out of the source of that first, without pruning it, and then its marks off the object (docs/moving-in.md, the order of work)", r.Object.AppliedBy)
 	}
 	switch {
 	case wish.Back:
