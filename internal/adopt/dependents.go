@@ -110,8 +110,9 @@ func (m *Mover) namespaced() ([]kind, error) {
 func (m *Mover) dependent(o *metav1.PartialObjectMetadata, k *kind, r *adopt.Reading, uid string) *adopt.Dependent {
 	owned := uid != "" && slices.ContainsFunc(o.OwnerReferences, func(ref metav1.OwnerReference) bool { return string(ref.UID) == uid })
 	claim := k.name == "PersistentVolumeClaim" && o.Labels[names.NameLabel] == r.Cluster && o.Labels[names.ComponentLabel] == names.Component
+	users := k.name == "Secret" && m.userSecrets[o.Name]
 	was := slices.ContainsFunc(m.before(), func(s adopt.SavedObject) bool { return s.Kind == k.name && s.Name == o.Name && s.UID == string(o.UID) })
-	if !owned && !claim && !was {
+	if !owned && !claim && !users && !was {
 		return nil
 	}
 	d := &adopt.Dependent{

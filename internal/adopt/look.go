@@ -47,6 +47,9 @@ type Mover struct {
 	// which an object was found.
 	kinds   []kind
 	cratedb schema.GroupVersionResource
+	// userSecrets are the names of the Secrets of the object's users. They are nobody's, and kopf has
+	// written their passwords into an annotation of theirs.
+	userSecrets map[string]bool
 	// objects are the live ones of the last look, by what they are called.
 	objects map[string]*unstructured.Unstructured
 	saved   *kept
@@ -107,6 +110,14 @@ func (m *Mover) object(ctx context.Context, r *adopt.Reading) (uid string, err e
 		return "", fmt.Errorf("reading the CrateDB object %s/%s: %w", r.Namespace, r.Cluster, err)
 	}
 	m.objects["CrateDB "+r.Cluster] = live
+	m.userSecrets = map[string]bool{}
+	users, _, _ := unstructured.NestedSlice(live.Object, "spec", "users")
+	for _, user := range users {
+		if fields, ok := user.(map[string]any); ok {
+			name, _, _ := unstructured.NestedString(fields, "password", "secretKeyRef", "name")
+			m.userSecrets[name] = true
+		}
+	}
 	r.Object = objectOf(live)
 	return r.Object.UID, nil
 }

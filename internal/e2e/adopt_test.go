@@ -39,6 +39,9 @@ func TestAClusterOfCrateOperatorIsAdoptedWithoutARestart(t *testing.T) {
 	assert.Contains(t, o.adopt(), "adopted", "a second run has nothing to do")
 	o.settled(cutCluster)
 	o.untouched("after the adoption")
+	secret, err := bed.Admin.CoreV1().Secrets(o.ns).Get(o.ctx, "app-password", metav1.GetOptions{})
+	require.NoError(t, err)
+	assert.NotContains(t, secret.Annotations, "operator.cloud.crate.io/last", "it has the password")
 
 	gone := o.canary()
 	o.deleted()
@@ -52,7 +55,7 @@ func TestAClusterOfCrateOperatorIsAdoptedWithoutARestart(t *testing.T) {
 		assert.Empty(t, template.OwnerReferences, template.Name)
 	}
 	o.end()
-	assert.Zero(t, o.fails, "of %d requests of a client", o.tries)
+	assert.Zero(t, o.fails, "of %d requests of a client, the last one by: %v", o.tries, o.failed)
 	o.noRowLost()
 
 	o.push(with(replicasOfHot, 4), with(diskOfHot, "32GiB"))

@@ -88,6 +88,7 @@ func operate(t *testing.T, ns string, change ...func([]*unstructured.Unstructure
 		v.faults = "../../bin/stevedore-faults"
 	}
 	v.appSecret("app-password")
+	v.patch("secrets", "app-password", `{"metadata":{"annotations":{"operator.cloud.crate.io/last":"{\"data\":{\"password\":\"cGFzc3dvcmQ=\"}}"}}}`)
 	v.receiver = testbed.NewReceiver(nil)
 	t.Cleanup(v.receiver.Close)
 	require.NoError(t, crateDBKind())

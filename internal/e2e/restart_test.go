@@ -37,7 +37,9 @@ type restartVoyage struct {
 	acked map[string]int
 	tries int
 	fails int
-	end   func()
+	// failed is why the last of them did.
+	failed error
+	end    func()
 }
 
 var replicaTables = []string{"none", "one", "two"}
@@ -125,6 +127,7 @@ func (v *restartVoyage) writeRows() {
 				v.acked[table]++
 			} else {
 				v.fails++
+				v.failed = err
 			}
 			v.mu.Unlock()
 		}

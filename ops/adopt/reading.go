@@ -19,8 +19,8 @@ type Reading struct {
 	// Sets are the StatefulSets of the cluster, those of dedicated masters first.
 	Sets []Set
 	Pods []Pod
-	// Dependents are all objects of the namespace that name the CrateDB object as an owner, and all
-	// claims of the cluster, with or without an owner.
+	// Dependents are all objects of the namespace that name the CrateDB object as an owner, all claims
+	// of the cluster and the Secrets of its users, with or without an owner.
 	Dependents []Dependent
 	Budgets    []Budget
 	// Unread are kinds of objects that could not be listed.
