@@ -121,6 +121,9 @@ func (v *restartVoyage) writeRows() {
 			asking, stop := context.WithTimeout(ctx, 3*time.Second)
 			_, err := bed.Query(asking, pods[n%len(pods)].Status.PodIP, "app", appPassword, statement)
 			stop()
+			if ctx.Err() != nil {
+				return // it was ended in the middle of a request
+			}
 			v.mu.Lock()
 			v.tries++
 			if err == nil {
