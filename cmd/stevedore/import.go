@@ -244,7 +244,7 @@ func (o *importOutput) write(cmd *cobra.Command, r *derive.Result) error {
 	if o.format == "yaml" {
 		fmt.Fprint(cmd.ErrOrStderr(), plaintext.Text(saidOf(r)))
 	}
-	if leftToDo(r) {
+	if asksAPerson(r) {
 		return exitCode(exitProblem)
 	}
 	return nil
@@ -278,8 +278,8 @@ func writeNew(dir string, files []derive.File) (written []string, err error) {
 	return written, nil
 }
 
-// leftToDo: the definition is not to be pushed as it is, without a look.
-func leftToDo(r *derive.Result) bool {
+// asksAPerson: somebody has to look at the definition before it is pushed.
+func asksAPerson(r *derive.Result) bool {
 	return slices.ContainsFunc(r.Notes, func(n derive.Note) bool { return n.Person }) ||
 		slices.ContainsFunc(r.Differences, func(d derive.Difference) bool { return d.Effect == derive.EffectImmutable })
 }

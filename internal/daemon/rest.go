@@ -51,7 +51,7 @@ func (w *worker) rest(want wanted, desired model.Desired, observed model.Observe
 	}
 	r := &resting{want: want, owner: next.Owner, databaseName: next.ClusterName, pods: running(observed.Pods), settings: w.reading.SettingsAsked}
 	switch {
-	case decision.Verdict == model.Done && settled(decision.Waits) && decision.LookAgain == 0 && next.Operation == nil && next.Bootstrap.Done && well(observed, next):
+	case finished(&decision) && well(observed, next):
 		// Not all at the same moment, though they were founded together.
 		r.until = now.Add(restFor - rand.N(restFor/4))
 	case decision.Verdict == model.Wait && next.Operation != nil && next.Operation.Kind == model.OperationBootstrap && len(r.pods) == 0 &&
@@ -63,6 +63,13 @@ func (w *worker) rest(want wanted, desired model.Desired, observed model.Observe
 		return nil
 	}
 	return r
+}
+
+// finished says that the cluster is made, that nothing is under way, and that nothing more is looked
+// for.
+func finished(d *model.Decision) bool {
+	made := d.Verdict == model.Done && d.Record.Bootstrap.Done && d.Record.Operation == nil
+	return made && settled(d.Waits) && d.LookAgain == 0
 }
 
 // settled says that nothing is left to be said but what changes only with the definition or by a

@@ -69,7 +69,12 @@ func TestSnapshotsGoToAnS3Server(t *testing.T) {
 
 	server.Keys(nextAccess, nextSecret)
 	v.patch("secrets", "backup-keys", `{"stringData":{"access":"`+nextAccess+`","secret":"`+nextSecret+`"}}`)
-	v.until("the new keys are in the repository", func() bool { return strings.Contains(v.statements(cutCluster), "ALTER REPOSITORY") })
+	// CrateDB keeps the last statements only: at the end of a slow run this one is not among them.
+	sent := ""
+	v.until("the new keys are in the repository", func() bool {
+		sent = "\n" + v.statements(cutCluster)
+		return strings.Contains(sent, "\nALTER REPOSITORY")
+	})
 	said, code = v.snapshotNow()
 	require.Zero(t, code, said)
 
@@ -94,8 +99,7 @@ func TestSnapshotsGoToAnS3Server(t *testing.T) {
 	said, code = v.snapshotNow()
 	require.Zero(t, code, said)
 
-	sent := "\n" + v.statements(cutCluster)
-	assert.Contains(t, sent, "\nALTER REPOSITORY")
+	sent += "\n" + v.statements(cutCluster)
 	assert.NotContains(t, sent, "\nDROP REPOSITORY", "it was altered, and not created again")
 	v.stop(daemon)
 	told := v.statements(cutCluster) + daemon.Log() + v.statusText()

@@ -178,7 +178,7 @@ func TestTheStepsComeInTheOrderThatKeepsTheCluster(t *testing.T) {
 }
 
 // What a plan says, one situation after the other.
-func TestWhatIsLeftToDo(t *testing.T) {
+func TestWhichStepsRemain(t *testing.T) {
 	ours := func(r *adopt.Reading) {
 		r.Budgets = []adopt.Budget{{Name: names.DataBudget("orders"), UID: "b", Ours: true, Seen: true}}
 	}
