@@ -247,9 +247,15 @@ func unpack(text json.RawMessage) (*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// orphan deletes a StatefulSet and leaves its pods: as it was looked at, and while the budgets let
-// no pod go.
+// orphan keeps a StatefulSet as it is and deletes it, leaving its pods: the very one that was looked
+// at and kept, by its UID and version.
 func (m *Mover) orphan(ctx context.Context, step adopt.Step) error {
+	if err := m.asItIs(step.Name); err != nil {
+		return err
+	}
+	if err := m.keep(ctx, m.saved); err != nil {
+		return err
+	}
 	uid, orphan := types.UID(step.UID), metav1.DeletePropagationOrphan
 	err := m.Dynamic.Resource(setResource).Namespace(m.Cluster.Namespace).Delete(ctx, step.Name, metav1.DeleteOptions{
 		PropagationPolicy: &orphan, Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &step.Version},
@@ -269,11 +275,32 @@ func (m *Mover) orphan(ctx context.Context, step adopt.Step) error {
 	})
 }
 
+// asItIs puts a StatefulSet, as the last look saw it, into what is kept. While it is crate-operator's
+// it is what goes back, too: an older one may have an older image.
+func (m *Mover) asItIs(name string) error {
+	live := m.objects["StatefulSet "+name]
+	text, err := packed(live)
+	if err != nil {
+		return err
+	}
+	if live.GetLabels()[names.ClusterLabel] == "" {
+		m.saved.Sets[name] = text
+	}
+	if m.saved.Away == nil {
+		m.saved.Away = map[string]json.RawMessage{}
+	}
+	m.saved.Away[name] = text
+	return nil
+}
+
 // create makes a StatefulSet again: as stevedore's, or as crate-operator's with what was kept.
 func (m *Mover) create(ctx context.Context, r *adopt.Reading, step adopt.Step) error {
 	set, err := m.source(step)
 	if err != nil {
-		return err
+		return fmt.Errorf("making %s again: %w", step.Object, err)
+	}
+	if err := endsNone(set, r.Pods); err != nil {
+		return fmt.Errorf("making %s again: %w", step.Object, err)
 	}
 	if step.Owned {
 		_, err := m.Dynamic.Resource(setResource).Namespace(r.Namespace).Create(ctx, set, metav1.CreateOptions{FieldManager: operatorManager})
@@ -282,36 +309,59 @@ func (m *Mover) create(ctx context.Context, r *adopt.Reading, step adopt.Step) e
 	return m.applied(ctx, set)
 }
 
-// source is the StatefulSet that is made. Once the way back has begun its number of pods and the
-// sizes of its claims are those that were live then, also where it is given up: the daemon may have
-// changed them.
-func (m *Mover) source(step adopt.Step) (*unstructured.Unstructured, error) {
-	set, err := unpack(m.saved.Sets[step.Name])
-	if err != nil {
-		return nil, fmt.Errorf("making %s again: %w", step.Object, err)
+// endsNone is an error where a StatefulSet has fewer pods than there are: its controller would end
+// those of the highest ordinals, whatever they have on them.
+func endsNone(set *unstructured.Unstructured, pods []adopt.Pod) error {
+	replicas, found, err := unstructured.NestedInt64(set.Object, "spec", "replicas")
+	if err != nil || !found {
+		return fmt.Errorf("its number of pods was not kept: %w", errors.Join(err, errChanged))
 	}
-	if text, ok := m.saved.Returning[step.Name]; ok {
-		live, err := unpack(text)
-		if err != nil {
-			return nil, fmt.Errorf("making %s again: %w", step.Object, err)
+	for i := range pods {
+		p := &pods[i]
+		ordinal, err := strconv.ParseInt(strings.TrimPrefix(p.Name, set.GetName()+"-"), 10, 64)
+		if p.Set != set.GetName() || p.Deleting || err == nil && ordinal < replicas {
+			continue
 		}
-		was, _, _ := unstructured.NestedInt64(set.Object, "spec", "replicas")
-		is, _, _ := unstructured.NestedInt64(live.Object, "spec", "replicas")
-		if was != is {
-			// Its template says for how many nodes the gateway waits.
-			for _, field := range []string{"replicas", "template"} {
-				value, _, _ := unstructured.NestedFieldCopy(live.Object, "spec", field)
-				if err := unstructured.SetNestedField(set.Object, value, "spec", field); err != nil {
-					return nil, fmt.Errorf("making %s again: %w", step.Object, err)
-				}
-			}
+		return fmt.Errorf("it was kept with %d pods, and its controller would end pod %s: somebody else has deleted it since; make it by hand with as many pods as there are, and run the command again", replicas, p.Name)
+	}
+	return nil
+}
+
+// source is the StatefulSet that is made: as it was when it was deleted, as stevedore's or with what
+// crate-operator had.
+func (m *Mover) source(step adopt.Step) (*unstructured.Unstructured, error) {
+	was, err := unpack(m.saved.Sets[step.Name])
+	if err != nil {
+		return nil, err
+	}
+	away := was
+	if text, ok := m.saved.Away[step.Name]; ok {
+		if away, err = unpack(text); err != nil {
+			return nil, err
 		}
-		keepSizes(set, live)
 	}
 	if !step.Owned {
-		return m.asOurs(set), nil
+		return m.asOurs(away), nil
 	}
-	return set, nil
+	return was, asTheirs(was, away)
+}
+
+// asTheirs gives what crate-operator had made the number of pods and the sizes of claims that it has
+// by now: the daemon may have changed them.
+func asTheirs(set, live *unstructured.Unstructured) error {
+	was, _, _ := unstructured.NestedInt64(set.Object, "spec", "replicas")
+	is, _, _ := unstructured.NestedInt64(live.Object, "spec", "replicas")
+	if was != is {
+		// Its template says for how many nodes the gateway waits.
+		for _, field := range []string{"replicas", "template"} {
+			value, _, _ := unstructured.NestedFieldCopy(live.Object, "spec", field)
+			if err := unstructured.SetNestedField(set.Object, value, "spec", field); err != nil {
+				return err
+			}
+		}
+	}
+	keepSizes(set, live)
+	return nil
 }
 
 // keepSizes gives the claim templates their live sizes: volumes may have grown.

@@ -3,9 +3,9 @@ package adopt
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -111,8 +111,11 @@ func readingOf(db model.Database, pods int) adopt.Database {
 // Reset takes settings off, all in one statement.
 func (s SQL) Reset(ctx context.Context, pods []NamedPod, settings []adopt.Setting) error {
 	password, err := s.password(ctx)
-	if err != nil || len(pods) == 0 {
-		return fmt.Errorf("resetting cluster settings of cluster %s: no pod to ask, or no password: %w", s.Cluster, err)
+	if err == nil && len(pods) == 0 {
+		err = errors.New("no pod is there that could be asked")
+	}
+	if err != nil {
+		return fmt.Errorf("resetting cluster settings of cluster %s: %w", s.Cluster, err)
 	}
 	session, err := s.client().Login(ctx, pods[0].Pod, names.SystemUser, password)
 	if err != nil {
@@ -139,10 +142,6 @@ func (s SQL) password(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading Secret %s: %s", name, reason(err))
 	}
-	return passwordIn(secret)
-}
-
-func passwordIn(secret *corev1.Secret) (string, error) {
 	if value := string(secret.Data["password"]); value != "" {
 		return value, nil
 	}

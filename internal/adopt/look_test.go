@@ -266,7 +266,7 @@ func asJSON(t *testing.T, value any) string {
 func TestAStatefulSetThatHasGrownKeepsItsPodsInBothDirections(t *testing.T) {
 	m := moverOf(adopt.Saved{
 		Sets: map[string]json.RawMessage{"crate-data-hot-orders": packedSet(t, replicas(3))},
-		Returning: map[string]json.RawMessage{"crate-data-hot-orders": packedSet(t, func(o *unstructured.Unstructured) {
+		Away: map[string]json.RawMessage{"crate-data-hot-orders": packedSet(t, func(o *unstructured.Unstructured) {
 			replicas(4)(o)
 			_ = unstructured.SetNestedField(o.Object, "grown", "spec", "template", "metadata", "annotations", "by")
 		})},
@@ -295,4 +295,54 @@ func TestNoValueOfASecretIsKept(t *testing.T) {
 		assert.NotContains(t, out.Object["metadata"], field)
 	}
 	assert.Equal(t, before, secret)
+}
+
+// An adoption that was begun and left, crate-operator started again, and the cluster grown: what was
+// kept at the beginning has fewer pods than there are by now, and the controller of a StatefulSet
+// made of that would have ended the others, with the only copies that they had.
+func TestAStatefulSetIsMadeOfWhatItWasWhenItWasDeleted(t *testing.T) {
+	const name = "crate-data-hot-orders"
+	for _, owned := range []bool{false, true} {
+		m := moverOf(adopt.Saved{Sets: map[string]json.RawMessage{name: packedSet(t, replicas(3))}})
+		live := recorded(t, "../derive/testdata/live/sts.yaml", name)
+		replicas(5)(live)
+		m.objects = map[string]*unstructured.Unstructured{"StatefulSet " + name: live}
+		require.NoError(t, m.asItIs(name))
+		set, err := m.source(adopt.Step{Name: name, Owned: owned})
+		require.NoError(t, err)
+		n, _, _ := unstructured.NestedInt64(set.Object, "spec", "replicas")
+		assert.EqualValues(t, 5, n)
+
+		image := "upgraded" // by crate-operator, in between
+		m = moverOf(adopt.Saved{Sets: map[string]json.RawMessage{name: packedSet(t, replicas(5))}})
+		m.objects = map[string]*unstructured.Unstructured{"StatefulSet " + name: live}
+		setImage(t, live, image)
+		require.NoError(t, m.asItIs(name))
+		set, err = m.source(adopt.Step{Name: name, Owned: owned})
+		require.NoError(t, err)
+		assert.Contains(t, asJSON(t, set.Object), image, "an older image would take its nodes back to an older release")
+	}
+}
+
+func setImage(t *testing.T, set *unstructured.Unstructured, image string) {
+	t.Helper()
+	containers, _, err := unstructured.NestedSlice(set.Object, "spec", "template", "spec", "containers")
+	require.NoError(t, err)
+	for _, c := range containers {
+		c.(map[string]any)["image"] = image
+	}
+	require.NoError(t, unstructured.SetNestedSlice(set.Object, containers, "spec", "template", "spec", "containers"))
+}
+
+// Where somebody else has deleted a StatefulSet, what was kept of it may be old: it is not made where
+// its controller would end a pod.
+func TestNoStatefulSetIsMadeThatWouldEndAPod(t *testing.T) {
+	set := recorded(t, "../derive/testdata/live/sts.yaml", "crate-data-hot-orders")
+	replicas(2)(set)
+	pods := []adopt.Pod{{Name: "crate-data-hot-orders-0", Set: "crate-data-hot-orders"}, {Name: "crate-data-hot-orders-1", Set: "crate-data-hot-orders"}, {Name: "crate-master-orders-7", Set: "crate-master-orders"}}
+	require.NoError(t, endsNone(set, pods))
+	pods = append(pods, adopt.Pod{Name: "crate-data-hot-orders-3", Set: "crate-data-hot-orders", Deleting: true})
+	require.NoError(t, endsNone(set, pods), "it goes anyway")
+	pods = append(pods, adopt.Pod{Name: "crate-data-hot-orders-2", Set: "crate-data-hot-orders"})
+	require.ErrorContains(t, endsNone(set, pods), "would end pod crate-data-hot-orders-2")
 }

@@ -2,7 +2,6 @@ package adopt
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,7 +27,7 @@ func (m *Mover) Plan(ctx context.Context, wish adopt.Wish) (Plan, error) {
 		return Plan{}, err
 	}
 	steps := adopt.Steps(r, wish)
-	r.Missing = m.missing(ctx, steps)
+	r.Missing = m.missing(ctx, steps, nil)
 	return Plan{Refusals: adopt.Refusals(r, wish), Steps: steps, Reading: r}, nil
 }
 
@@ -54,7 +53,7 @@ func (m *Mover) Run(ctx context.Context, wish adopt.Wish, say func(adopt.Step) e
 			return nil, err
 		}
 		steps := adopt.Steps(r, wish)
-		if r.Missing = m.missingBut(ctx, steps, granted); len(r.Missing) == 0 {
+		if r.Missing = m.missing(ctx, steps, granted); len(r.Missing) == 0 {
 			for _, right := range rightsFor(steps) {
 				granted[right.String()] = true
 			}
@@ -66,7 +65,7 @@ func (m *Mover) Run(ctx context.Context, wish adopt.Wish, say func(adopt.Step) e
 			return r, nil
 		}
 		if wish.Back && m.saved != nil {
-			if err := m.keepLive(ctx, r); err != nil {
+			if err := m.beginsBack(ctx); err != nil {
 				return r, err
 			}
 		}
@@ -127,7 +126,7 @@ func rightsFor(steps []adopt.Step) []right {
 			need("", "configmaps", "update", "delete") // it keeps more before it is deleted
 		case adopt.ResetSettings:
 			need("", "pods/portforward", "create")
-		case adopt.SuspendJob, adopt.ResumeJob, adopt.Detach, adopt.Attach:
+		case adopt.SuspendJob, adopt.Detach, adopt.Attach:
 			need(s.Dependent.Resource.Group, s.Dependent.Resource.Resource, "patch")
 		case adopt.CloseBudget:
 			need("policy", "poddisruptionbudgets", "create", "patch", "delete") // at last it goes
@@ -148,13 +147,9 @@ func rightsFor(steps []adopt.Step) []right {
 	return out
 }
 
-func (m *Mover) missing(ctx context.Context, steps []adopt.Step) []string {
-	return m.missingBut(ctx, steps, nil)
-}
-
-// missingBut are the rights that the person lacks, but those that were granted a moment ago. What
+// missing are the rights that the person lacks, but those that were granted a moment ago. What
 // cannot be asked is missing.
-func (m *Mover) missingBut(ctx context.Context, steps []adopt.Step, granted map[string]bool) (out []string) {
+func (m *Mover) missing(ctx context.Context, steps []adopt.Step, granted map[string]bool) (out []string) {
 	for _, one := range rightsFor(steps) {
 		if granted[one.String()] {
 			continue
@@ -175,21 +170,12 @@ func (m *Mover) missingBut(ctx context.Context, steps []adopt.Step, granted map[
 	return out
 }
 
-// keepLive keeps the StatefulSets as they are before the first of them goes back: the daemon may
-// have grown one, and whoever is killed in between has to know it. One that is away is as it was
-// saved: no daemon had it in between.
-func (m *Mover) keepLive(ctx context.Context, r *adopt.Reading) error {
-	if m.saved.Returning != nil {
+// beginsBack notes that the way back has begun: from then on the cluster is not adopted any more.
+func (m *Mover) beginsBack(ctx context.Context) error {
+	if m.saved.Back {
 		return nil
 	}
 	next := *m.saved
-	next.Returning = map[string]json.RawMessage{}
-	for i := range r.Sets {
-		text, err := packed(m.objects["StatefulSet "+r.Sets[i].Name])
-		if err != nil {
-			return err
-		}
-		next.Returning[r.Sets[i].Name] = text
-	}
+	next.Back = true
 	return m.keep(ctx, &next)
 }

@@ -202,6 +202,11 @@ func (r *Reading) Adopted() bool {
 	return true
 }
 
+// away reports whether a StatefulSet is not there that was: to make it again repairs that.
+func (r *Reading) away() bool {
+	return slices.ContainsFunc(r.setNames(), func(name string) bool { s := r.set(name); return s == nil || s.Deleting })
+}
+
 // fatherless is a pod of a StatefulSet that does not belong to it; "" for none.
 func (r *Reading) fatherless(s *Set) string {
 	for i := range r.Pods {

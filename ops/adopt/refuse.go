@@ -60,8 +60,20 @@ func Refusals(r *Reading, wish Wish) []Refusal {
 		begin(r, wish, say)
 	case r.Object != nil && r.Object.UID != r.Saved.UID:
 		say("another-object", "the CrateDB object %s was recreated since the adoption began: remove the ConfigMap of the adoption if you know what came of it", r.Cluster)
+	case r.Object != nil && !r.Saved.Adopted() && !r.away():
+		busy(r.Object, say) // it was started again in between
 	}
 	return out
+}
+
+// busy refuses while crate-operator has begun something and not ended it: nothing would end it.
+func busy(o *Object, say func(string, string, ...any)) {
+	if doing := slices.Concat(o.Unfinished, o.Pending); len(doing) > 0 {
+		say("operator-busy", "crate-operator was stopped in the middle of something (%s): start it, let it end, and stop it again", short(doing))
+	}
+	if o.Restores != "" {
+		say("operator-busy", "the snapshot %s is being restored (spec.cluster.restoreSnapshot): let it end first", o.Restores)
+	}
 }
 
 // operator refuses while crate-operator runs, or may run: two controllers would revert each
@@ -81,12 +93,7 @@ func begin(r *Reading, wish Wish, say func(string, string, ...any)) {
 	if o.Deleting {
 		say("being-deleted", "the CrateDB object is being deleted, and its finalizer is all that keeps the cluster: do not take that off")
 	}
-	if busy := slices.Concat(o.Unfinished, o.Pending); len(busy) > 0 {
-		say("operator-busy", "crate-operator was stopped in the middle of something (%s): start it, let it end, and stop it again", short(busy))
-	}
-	if o.Restores != "" {
-		say("operator-busy", "the snapshot %s is being restored (spec.cluster.restoreSnapshot): let it end first", o.Restores)
-	}
+	busy(o, say)
 	if r.Expected == Nobody && !wish.Unattended {
 		say("no-definition", "no daemon has a definition of this cluster, so nobody would look after it: push one (`stevedore import` writes it) with spec.operations.adoption: always, wait until `stevedore status` shows it as refused (object-not-ours), or give --unattended")
 	}

@@ -193,6 +193,20 @@ func TestAnAdoptionByHalfIsNeverRefusedForItsHealth(t *testing.T) {
 	}
 }
 
+// An adoption was begun and left, and crate-operator started again: what it had begun then nobody
+// would end. Where a StatefulSet is away already, to make it again comes first.
+func TestCrateOperatorThatWasStartedAgainInBetweenIsSeen(t *testing.T) {
+	r := whole()
+	r.Saved = &adopt.Saved{UID: r.Object.UID, Sets: map[string]json.RawMessage{}}
+	for i := range r.Sets {
+		r.Saved.Sets[r.Sets[i].Name] = nil
+	}
+	r.Object.Unfinished = []string{"cluster_update"}
+	assert.Equal(t, []string{"operator-busy"}, namesOf(adopt.Refusals(r, adopt.Wish{})))
+	r.Sets = r.Sets[1:]
+	assert.Empty(t, adopt.Refusals(r, adopt.Wish{}))
+}
+
 func TestAllReasonsAreSaidAtOnce(t *testing.T) {
 	r := whole()
 	r.Operator.Running = []string{"pod crate-operator/x"}

@@ -18,18 +18,20 @@ type Saved struct {
 	Pods    []Pod         `json:"pods,omitempty"`
 	// Settings are cluster settings that crate-operator had left behind: they are taken off.
 	Settings []Setting `json:"settings,omitempty"`
-	// Returning are the StatefulSets as they were when the way back began, by name.
-	// From then on the cluster is not adopted any more, and nil says that it has not begun.
-	Returning map[string]json.RawMessage `json:"returning,omitzero"`
+	// Away are StatefulSets as they were right before they were deleted last, by name: what is made
+	// again has the pods that there are, whoever has grown it since the first write.
+	Away map[string]json.RawMessage `json:"away,omitempty"`
+	// Back is true once the way back has begun: the cluster is not adopted any more.
+	Back bool `json:"back,omitempty"`
 	// Done is true once every StatefulSet was taken over: from then on the daemon recreates them.
 	Done bool `json:"done,omitempty"`
 }
 
 // Adopted reports whether every StatefulSet was taken over, and none has gone back since.
-func (s *Saved) Adopted() bool { return s.Done && s.Returning == nil }
+func (s *Saved) Adopted() bool { return s.Done && !s.Back }
 
 // TakenOver notes that every StatefulSet was taken over: those of a way back that was given up too.
-func (s *Saved) TakenOver() { s.Done, s.Returning = true, nil }
+func (s *Saved) TakenOver() { s.Done, s.Back = true, false }
 
 // owned reports whether a budget that was kept had an owner.
 func owned(budget json.RawMessage) bool {

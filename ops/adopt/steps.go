@@ -15,9 +15,8 @@ type Verb string
 const (
 	// Save keeps the cluster as it is, in a ConfigMap.
 	Save Verb = "save"
-	// SuspendJob suspends a CronJob; ResumeJob gives it back the value that it had.
+	// SuspendJob suspends a CronJob; Attach gives it back the value that it had.
 	SuspendJob Verb = "suspend"
-	ResumeJob  Verb = "resume"
 	// ResetSettings takes off cluster settings that were left behind.
 	ResetSettings Verb = "reset"
 	// CloseBudget makes a budget that lets no pod go.
@@ -57,7 +56,7 @@ type Step struct {
 	Name    string `json:"-"`
 	UID     string `json:"-"`
 	Version string `json:"-"`
-	// Dependent is what Detach, Attach, SuspendJob and ResumeJob are done to.
+	// Dependent is what Detach, Attach and SuspendJob are done to.
 	Dependent *Dependent `json:"-"`
 	// Owned is true where a StatefulSet is made as crate-operator's.
 	Owned bool `json:"-"`
@@ -314,5 +313,5 @@ func returning(r *Reading, name string) []Step {
 	return nil
 }
 
-// Explain says in a sentence what a step that waits or is done is about.
+// String says in a sentence what is done to which object.
 func (s Step) String() string { return fmt.Sprintf("%s: %s", s.Object, s.Words) }

@@ -273,8 +273,8 @@ func (w *world) run(wish adopt.Wish, writes int) bool {
 			return false
 		}
 		writes--
-		if wish.Back && w.saved.Returning == nil {
-			w.saved.Returning = map[string]json.RawMessage{}
+		if wish.Back {
+			w.saved.Back = true
 		}
 		w.do(r, next)
 		if w.eager {
