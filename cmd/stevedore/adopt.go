@@ -69,8 +69,12 @@ stevedore's template. Stop crate-operator first, and never uninstall it before -
 			if f.dryRun {
 				return f.plan(cmd, mover, cluster)
 			}
-			if err := f.allowed(cmd, mover, cluster); err != nil {
-				return err
+			if f.compare.path != "" {
+				after, err := f.compare.look(cmd, &f.kube, cluster)
+				if err != nil {
+					return err
+				}
+				mover.Compared = after.comparison()
 			}
 			return f.run(ctx, cmd.OutOrStdout(), mover, cluster)
 		},
@@ -119,14 +123,14 @@ func (f *adoptFlags) mover(text string) (*moving.Mover, record.Cluster, error) {
 func (f *adoptFlags) plan(cmd *cobra.Command, mover *moving.Mover, cluster record.Cluster) error {
 	var plan adoptPlan
 	var err error
-	if plan.Plan, err = mover.Plan(cmd.Context(), f.wish); err != nil {
-		return err
-	}
 	if !f.wish.Back {
 		if plan.Afterwards, err = f.compare.look(cmd, &f.kube, cluster); err != nil {
 			return err
 		}
-		plan.Refusals = append(plan.Refusals, plan.Afterwards.refusals(plan.Reading)...)
+		mover.Compared = plan.Afterwards.comparison()
+	}
+	if plan.Plan, err = mover.Plan(cmd.Context(), f.wish); err != nil {
+		return err
 	}
 	if f.output == "json" {
 		err = printJSON(cmd.OutOrStdout(), plan)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,9 +23,6 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render"
 )
-
-// differsForEver is the refusal of a definition that what runs can never become.
-const differsForEver = "differs-for-ever"
 
 // adoptComparison is what an adopted cluster is compared with.
 type adoptComparison struct {
@@ -169,17 +165,13 @@ func (o *afterwards) never() []string {
 	return differencesOf(o.Differences, derive.EffectImmutable)
 }
 
-// refusals are the reasons against the adoption: only a definition that a person has named is sure to
-// be the one that comes. Of an adoption that has begun there is none, because going on repairs it.
-func (o *afterwards) refusals(r *adopt.Reading) []adopt.Refusal {
-	never := o.never()
-	if o.Definition == "" || r.Saved != nil || len(never) == 0 {
-		return nil
+// comparison is what the decision rests on: only a definition that a person has named is sure to be the
+// one that comes.
+func (o *afterwards) comparison() adopt.Comparison {
+	if o.Definition == "" {
+		return adopt.Comparison{}
 	}
-	const few = 5
-	return []adopt.Refusal{{Name: differsForEver, Message: fmt.Sprintf(
-		"%s asks for what can never be changed in what runs, and the daemon would refuse it after the adoption: %s; write what is live, as `stevedore import` does",
-		o.Definition, strings.Join(never[:min(few, len(never))], "; "))}}
+	return adopt.Comparison{Definition: o.Definition, Never: o.never(), Unknown: o.Unknown}
 }
 
 // text says what differs, in short, and ends with what a restart has to do with it.
@@ -218,29 +210,4 @@ func (o *afterwards) count(effect derive.Effect) (n int) {
 		}
 	}
 	return n
-}
-
-// allowed is nil where the definition that was named, if any, is one that what runs can become. It
-// comes before the first write.
-func (f *adoptFlags) allowed(cmd *cobra.Command, mover *moving.Mover, cluster record.Cluster) error {
-	if f.compare.path == "" {
-		return nil
-	}
-	plan, err := mover.Plan(cmd.Context(), f.wish)
-	if err != nil {
-		return err
-	}
-	after, err := f.compare.look(cmd, &f.kube, cluster)
-	if err != nil {
-		return err
-	}
-	begun := plan.Reading.Saved != nil
-	refusals := slices.Concat(after.refusals(plan.Reading), plan.Refusals)
-	switch {
-	case begun || len(refusals) == 0 && after.Unknown == "":
-		return nil
-	case len(refusals) == 0:
-		return fmt.Errorf("cluster %s is not adopted (nothing was written): what %s changes is not known: %s", cluster, f.compare.path, after.Unknown)
-	}
-	return fmt.Errorf("cluster %s is not adopted (nothing was written):\n%w", cluster, &moving.RefusedError{Refusals: refusals})
 }

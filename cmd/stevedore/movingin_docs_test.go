@@ -16,7 +16,7 @@ const movingIn = "../../docs/moving-in.md"
 
 // Whoever is refused looks the name up: each is a row, and no row is of a name that there is not.
 func TestEachRefusalOfAnAdoptionIsInTheManual(t *testing.T) {
-	names := []string{differsForEver}
+	var names []string
 	files, err := filepath.Glob("../../ops/adopt/*.go")
 	require.NoError(t, err)
 	for _, file := range files {

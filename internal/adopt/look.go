@@ -34,6 +34,8 @@ type Options struct {
 	Cluster record.Cluster
 	// Database reads CrateDB.
 	Database Database
+	// Compared is what a definition changes, where a person has named one.
+	Compared adopt.Comparison
 	// Poll is how often a controller is looked at that is waited for; 0: every 200 ms.
 	Poll time.Duration
 }
@@ -70,7 +72,7 @@ func New(o Options) (*Mover, error) {
 // Look reads everything that a decision rests on. An error is one of the API server's that
 // leaves nothing to decide on; what only cannot be listed is said in the reading.
 func (m *Mover) Look(ctx context.Context) (*adopt.Reading, error) {
-	r := &adopt.Reading{Namespace: m.Cluster.Namespace, Cluster: m.Cluster.Name}
+	r := &adopt.Reading{Namespace: m.Cluster.Namespace, Cluster: m.Cluster.Name, Compared: m.Compared}
 	m.objects = map[string]*unstructured.Unstructured{}
 	var err error
 	if m.saved, err = m.load(ctx); err != nil {

@@ -33,6 +33,8 @@ type Reading struct {
 	// Objections are what that daemon refuses in addition, with the gates' names.
 	Objections []string
 	Database   Database
+	// Compared is the definition that a person has named, against what runs.
+	Compared Comparison
 	// Saved is what an earlier run has kept of the cluster as it was; nil before the first write.
 	Saved *Saved
 	// Released is true where the daemon has given everything back and does nothing to the cluster.
@@ -162,6 +164,16 @@ type Database struct {
 	// Left are cluster settings that a crate-operator leaves behind where it was ended in the middle
 	// of something: `cluster.routing.allocation.exclude._name = 'data-hot-3'`.
 	Left []Setting
+}
+
+// Comparison is what a definition changes in what runs. It means nothing without Definition.
+type Comparison struct {
+	// Definition is where it was read.
+	Definition string
+	// Never are the differences that Kubernetes never lets anybody make, as lines.
+	Never []string
+	// Unknown is why the two could not be compared.
+	Unknown string
 }
 
 // Setting is a cluster setting.

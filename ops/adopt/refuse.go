@@ -103,6 +103,7 @@ func begin(r *Reading, wish Wish, say func(string, string, ...any)) {
 	if r.Expected == Acting {
 		say("looked-after", "a daemon looks after this cluster already")
 	}
+	compared(&r.Compared, say)
 	for i := range r.Sets {
 		whole(&r.Sets[i], say)
 	}
@@ -117,6 +118,20 @@ func begin(r *Reading, wish Wish, say func(string, string, ...any)) {
 		}
 	}
 	database(r, wish, say)
+}
+
+// compared refuses a definition that what runs can never become: the daemon would refuse it, and
+// nobody would look after the cluster.
+func compared(c *Comparison, say func(string, string, ...any)) {
+	const few = 5
+	switch {
+	case c.Definition == "":
+	case len(c.Never) > 0:
+		say("differs-for-ever", "%s asks for what can never be changed in what runs, and the daemon would refuse it after the adoption: %s; write what is live, as `stevedore import` does",
+			c.Definition, strings.Join(c.Never[:min(few, len(c.Never))], "; "))
+	case c.Unknown != "":
+		say("not-compared", "what %s changes in what runs is not known: %s", c.Definition, c.Unknown)
+	}
 }
 
 func whole(s *Set, say func(string, string, ...any)) {

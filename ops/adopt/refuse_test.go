@@ -116,6 +116,11 @@ var anyRefusals = []refusalCase{
 
 // beginRefusals hold before the first write alone.
 var beginRefusals = []refusalCase{
+	{"a class that no claim can get", whole, adopt.Wish{}, func(r *reading) {
+		r.Compared = adopt.Comparison{Definition: "clusters/orders", Never: []string{"storageClassName"}}
+	}, "differs-for-ever", "clusters/orders asks for what can never be changed in what runs", func(r *reading, _ *adopt.Wish) { r.Compared.Never = nil }},
+	{"what runs is not read", whole, adopt.Wish{}, func(r *reading) { r.Compared = adopt.Comparison{Definition: "clusters/orders", Unknown: "forbidden"} },
+		"not-compared", "clusters/orders changes in what runs is not known: forbidden", func(r *reading, _ *adopt.Wish) { r.Compared.Unknown = "" }},
 	{"no StatefulSet", whole, adopt.Wish{}, func(r *reading) { r.Sets, r.Object = nil, nil }, "no-such-cluster", "namespace shop", func(r *reading, _ *adopt.Wish) { *r = *whole() }},
 	{"and one that a killed run has orphaned is none", whole, adopt.Wish{}, func(r *reading) { r.Sets = nil }, "no-such-cluster", "look at the name", func(r *reading, _ *adopt.Wish) { *r = *half() }},
 	{"of another maker", whole, adopt.Wish{}, func(r *reading) { r.Object = nil }, "no-crate-object", "no CrateDB object orders", func(r *reading, _ *adopt.Wish) { r.Object = whole().Object }},
