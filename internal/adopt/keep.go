@@ -63,6 +63,9 @@ func (m *Mover) keep(ctx context.Context, k *kept) error {
 		_, err = client.Create(ctx, k.object, metav1.CreateOptions{FieldManager: names.FieldManager})
 	} else {
 		object := k.object.DeepCopy()
+		if object.Data[names.DataKey] == string(data) {
+			return nil // one who is killed after each write gets on by that
+		}
 		object.Data = map[string]string{names.DataKey: string(data)}
 		if object.Labels[record.Label] = record.Adopting; k.Adopted() {
 			object.Labels[record.Label] = record.Adopted
