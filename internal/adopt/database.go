@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -23,8 +24,12 @@ type Database interface {
 	Reset(ctx context.Context, pods []NamedPod, settings []adopt.Setting) error
 }
 
-// NamedPod is a pod, and CrateDB's name of the node in it.
-type NamedPod struct{ Pod, Node string }
+// NamedPod is a pod, and CrateDB's name of the node in it. TLS is true where that takes no connection
+// without (ssl.psql.enabled).
+type NamedPod struct {
+	Pod, Node string
+	TLS       bool
+}
 
 // SQL is a Database over the PostgreSQL protocol, as the user system.
 type SQL struct {
@@ -41,8 +46,14 @@ const (
 // leftovers are settings that crate-operator sets in the middle of something.
 var leftovers = []string{enable, exclude + "_name", exclude + "_id", exclude + "_ip", exclude + "_host"}
 
-func (s SQL) client() cratedb.Client {
-	return cratedb.Client{Dialer: s.Dialer}
+// client is one that asks for TLS where a pod does. The way through the API server is private: nothing
+// is verified on it.
+func (s SQL) client(pods []NamedPod) cratedb.Client {
+	client := cratedb.Client{Dialer: s.Dialer}
+	if slices.ContainsFunc(pods, func(p NamedPod) bool { return p.TLS }) {
+		client.TLS = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}
+	}
+	return client
 }
 
 // Read is one reading. Whatever could not be read makes it unknown as a whole.
@@ -55,19 +66,7 @@ func (s SQL) Read(ctx context.Context, pods []NamedPod) adopt.Database {
 	for _, p := range pods {
 		target.Pods = append(target.Pods, cratedb.PodRef{Name: p.Pod, NodeName: p.Node})
 	}
-	db := s.client().Observe(ctx, target)
-	if db.Contact != model.Yes {
-		// A cluster with TLS takes no connection without.
-		over := s.client()
-		over.TLS = unverified()
-		db = over.Observe(ctx, target)
-	}
-	return readingOf(db, len(pods))
-}
-
-// unverified is for a way that is private already.
-func unverified() *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}
+	return readingOf(s.client(pods).Observe(ctx, target), len(pods))
 }
 
 func readingOf(db model.Database, pods int) adopt.Database {
@@ -117,13 +116,9 @@ func (s SQL) Reset(ctx context.Context, pods []NamedPod, settings []adopt.Settin
 	if err != nil {
 		return fmt.Errorf("resetting cluster settings of cluster %s: %w", s.Cluster, err)
 	}
-	session, err := s.client().Login(ctx, pods[0].Pod, names.SystemUser, password)
+	session, err := s.client(pods).Login(ctx, pods[0].Pod, names.SystemUser, password)
 	if err != nil {
-		over := s.client()
-		over.TLS = unverified()
-		if session, err = over.Login(ctx, pods[0].Pod, names.SystemUser, password); err != nil {
-			return fmt.Errorf("resetting cluster settings of cluster %s: %w", s.Cluster, err)
-		}
+		return fmt.Errorf("resetting cluster settings of cluster %s: %w", s.Cluster, err)
 	}
 	defer session.Close()
 	var all []string

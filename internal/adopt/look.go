@@ -271,7 +271,7 @@ func (m *Mover) sqlPods(r *adopt.Reading) []NamedPod {
 		}
 		_, ordinal, _ := strings.Cut(strings.TrimPrefix(p.Name, p.Set), "-")
 		name, _, _ := strings.Cut(manifest.ArgumentOf(set, "node.name"), "$(")
-		out = append(out, NamedPod{Pod: p.Name, Node: name + ordinal})
+		out = append(out, NamedPod{Pod: p.Name, Node: name + ordinal, TLS: manifest.ArgumentOf(set, "ssl.psql.enabled") == "true"})
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/adopt"
+	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -345,4 +346,19 @@ func TestNoStatefulSetIsMadeThatWouldEndAPod(t *testing.T) {
 	require.NoError(t, endsNone(set, pods), "it goes anyway")
 	pods = append(pods, adopt.Pod{Name: "crate-data-hot-orders-2", Set: "crate-data-hot-orders"})
 	require.ErrorContains(t, endsNone(set, pods), "would end pod crate-data-hot-orders-2")
+}
+
+// A cluster without TLS was asked over TLS after a wrong password, and the answer hid the first one.
+func TestOnlyNodesThatHaveTLSAreAskedOverIt(t *testing.T) {
+	for _, on := range []bool{false, true} {
+		set := recorded(t, "../derive/testdata/live/sts.yaml", "crate-data-hot-orders")
+		if on {
+			manifest.EachCommand(set, func(arguments []any) []any { return append(arguments, "-Cssl.psql.enabled=true") })
+		}
+		m := moverOf(adopt.Saved{})
+		m.objects = map[string]*unstructured.Unstructured{"StatefulSet crate-data-hot-orders": set}
+		pods := m.sqlPods(&adopt.Reading{Pods: []adopt.Pod{{Name: "crate-data-hot-orders-1", Set: "crate-data-hot-orders"}}})
+		assert.Equal(t, []NamedPod{{Pod: "crate-data-hot-orders-1", Node: "data-hot-1", TLS: on}}, pods)
+		assert.Equal(t, on, SQL{}.client(pods).TLS != nil)
+	}
 }
