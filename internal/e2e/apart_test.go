@@ -12,7 +12,10 @@ import (
 )
 
 // apart are the tests that take from all others what these share.
-var apart = []string{"TestAnAPIServerThatIsStartedAgainLeavesWhatIsInSyncAsItWas", "TestARestartGoesOnWhenTheAPIServerIsStartedAgain"}
+var apart = []string{
+	"TestAnAPIServerThatIsStartedAgainLeavesWhatIsInSyncAsItWas", "TestARestartGoesOnWhenTheAPIServerIsStartedAgain",
+	"TestTheEndOfCrateOperatorsKindTakesNothingOfAnAdoptedCluster",
+}
 
 func namesOfApart() string { return "^(" + strings.Join(apart, "|") + ")$" }
 
@@ -29,7 +32,7 @@ func leaveApart() error {
 	return flag.Set("test.skip", left)
 }
 
-// In one process with all others these two had to run alone, and nothing ran beside them: 150 of
+// In one process with all others these had to run alone, and nothing ran at the same time: 150 of
 // 520 seconds.
 func TestWhatTakesTheAPIServerAwayHasOneOfItsOwn(t *testing.T) {
 	needing(t, apiServerToKill)

@@ -28,9 +28,13 @@ import (
 
 var cratedbs = schema.GroupVersionResource{Group: "cloud.crate.io", Version: "v1", Resource: "cratedbs"}
 
-// crateDBKind makes crate-operator's kind known to the API server, once for all tests. It has no
-// status of its own, as crate-operator's: who writes the status writes the object.
-var crateDBKind = sync.OnceValue(func() error {
+var makingKind sync.Mutex
+
+// crateDBKind makes crate-operator's kind known to the API server, where it is not. It has no status
+// of its own, as crate-operator's: who writes the status writes the object.
+func crateDBKind() error {
+	makingKind.Lock()
+	defer makingKind.Unlock()
 	crd := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(`
 apiVersion: apiextensions.k8s.io/v1
@@ -53,6 +57,9 @@ spec:
 		return err
 	}
 	if _, err = client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}).Create(context.Background(), crd, metav1.CreateOptions{}); err != nil {
+		if apierrors.IsAlreadyExists(err) {
+			return nil
+		}
 		return err
 	}
 	// The garbage collector looks for new kinds twice a minute. It deletes this object once it
@@ -70,7 +77,7 @@ spec:
 	}
 	foreground := metav1.DeletePropagationForeground
 	return pilot.Delete(context.Background(), "pilot", metav1.DeleteOptions{PropagationPolicy: &foreground})
-})
+}
 
 // operated is a running cluster that crate-operator has made, and that has ended.
 type operated struct {
@@ -215,15 +222,26 @@ func (o *operated) canary() (gone func() bool) {
 // deleted deletes the CrateDB object as kubectl does, and everything that still depends on it.
 func (o *operated) deleted() {
 	o.Helper()
+	o.collectorKnows()
+	background := metav1.DeletePropagationBackground
+	require.NoError(o, o.client.Resource(cratedbs).Namespace(o.ns).Delete(o.ctx, cutCluster, metav1.DeleteOptions{PropagationPolicy: &background}))
+	o.unfinalized()
+}
+
+// unfinalized takes the finalizers off the CrateDB object.
+func (o *operated) unfinalized() {
+	o.Helper()
+	_, err := o.client.Resource(cratedbs).Namespace(o.ns).Patch(o.ctx, cutCluster, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	require.NoError(o, err)
+}
+
+// collectorKnows waits until the garbage collector knows the kind CrateDB.
+func (o *operated) collectorKnows() {
+	o.Helper()
 	o.eventually("the garbage collector knows the kind", restartPatience, func() bool {
 		_, err := o.client.Resource(cratedbs).Namespace("default").Get(o.ctx, "pilot", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
-	client := o.client.Resource(cratedbs).Namespace(o.ns)
-	background := metav1.DeletePropagationBackground
-	require.NoError(o, client.Delete(o.ctx, cutCluster, metav1.DeleteOptions{PropagationPolicy: &background}))
-	_, err := client.Patch(o.ctx, cutCluster, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-	require.NoError(o, err)
 }
 
 // dedicatedMasters has three nodes elect the master that have no data.
