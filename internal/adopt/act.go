@@ -433,7 +433,7 @@ func (m *Mover) finish(ctx context.Context, r *adopt.Reading, step adopt.Step) e
 	if err != nil || string(live.GetUID()) != step.UID {
 		return m.failed(step.Object, errors.Join(err, errChanged))
 	}
-	live.SetFinalizers(slices.DeleteFunc(live.GetFinalizers(), func(f string) bool { return strings.HasPrefix(f, adopt.OperatorPrefix) }))
+	live.SetFinalizers(slices.DeleteFunc(live.GetFinalizers(), func(f string) bool { return strings.HasPrefix(f, names.OperatorPrefix) }))
 	_, err = client.Update(ctx, live, metav1.UpdateOptions{FieldManager: names.FieldManager})
 	return m.failed(step.Object, err)
 }

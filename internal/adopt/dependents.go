@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
+	"stevedore.dev/stevedore/internal/crateoperator"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/adopt"
 )
@@ -120,7 +121,7 @@ func (m *Mover) dependent(o *metav1.PartialObjectMetadata, k *kind, r *adopt.Rea
 		Ours: o.Labels[names.ClusterLabel] != "", Deleting: o.DeletionTimestamp != nil,
 	}
 	for key := range o.Annotations {
-		if strings.HasPrefix(key, adopt.OperatorPrefix) {
+		if strings.HasPrefix(key, names.OperatorPrefix) {
 			d.Diary = append(d.Diary, key)
 		}
 	}
@@ -170,7 +171,7 @@ func (m *Mover) sets(ctx context.Context, r *adopt.Reading) error {
 			Replicas: replicas, Ready: int(set.Status.ReadyReplicas), Current: int(set.Status.Replicas),
 			Deleting: set.DeletionTimestamp != nil, Observed: set.Status.ObservedGeneration >= set.Generation,
 			Ours: set.Labels[names.ClusterLabel] == r.Cluster, Strategy: string(set.Spec.UpdateStrategy.Type),
-			Routing: set.Labels["dc-util-routing-owner"], Remade: set.Spec.Template.Labels[names.ManagedByLabel] != operator,
+			Routing: set.Labels["dc-util-routing-owner"], Remade: set.Spec.Template.Labels[names.ManagedByLabel] != crateoperator.Name,
 		})
 	}
 	slices.SortStableFunc(r.Sets, func(a, b adopt.Set) int {
@@ -206,7 +207,7 @@ func (m *Mover) pods(ctx context.Context, r *adopt.Reading) error {
 func podOf(p *corev1.Pod) adopt.Pod {
 	out := adopt.Pod{
 		Name: p.Name, UID: string(p.UID), Revision: p.Labels[appsv1.ControllerRevisionHashLabelKey], Deleting: p.DeletionTimestamp != nil,
-		Theirs: p.Labels[names.ManagedByLabel] == operator,
+		Theirs: p.Labels[names.ManagedByLabel] == crateoperator.Name,
 	}
 	if i := strings.LastIndex(p.Name, "-"); i > 0 {
 		out.Set = p.Name[:i]
@@ -263,11 +264,4 @@ func (m *Mover) jobs(ctx context.Context, r *adopt.Reading) error {
 		d.Suspended, _, _ = unstructured.NestedBool(live.Object, "spec", "suspend")
 	}
 	return nil
-}
-
-func imagesOf(containers []corev1.Container) (out []string) {
-	for i := range containers {
-		out = append(out, containers[i].Image)
-	}
-	return out
 }

@@ -149,7 +149,7 @@ func essence(o *unstructured.Unstructured) *unstructured.Unstructured {
 	unstructured.RemoveNestedField(out.Object, "status")
 	annotations := out.GetAnnotations()
 	for key := range annotations {
-		if strings.HasPrefix(key, adopt.OperatorPrefix) || key == corev1.LastAppliedConfigAnnotation {
+		if strings.HasPrefix(key, names.OperatorPrefix) || key == corev1.LastAppliedConfigAnnotation {
 			delete(annotations, key)
 		}
 	}

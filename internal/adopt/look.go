@@ -2,9 +2,7 @@ package adopt
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"stevedore.dev/stevedore/apply"
+	"stevedore.dev/stevedore/internal/crateoperator"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/adopt"
@@ -126,12 +125,7 @@ func (m *Mover) object(ctx context.Context, r *adopt.Reading) (uid string, err e
 
 func objectOf(live *unstructured.Unstructured) *adopt.Object {
 	o := &adopt.Object{UID: string(live.GetUID()), Version: live.GetResourceVersion(), Deleting: live.GetDeletionTimestamp() != nil, Finalizers: live.GetFinalizers()}
-	for key, value := range live.GetAnnotations() {
-		if handler, ok := strings.CutPrefix(key, adopt.OperatorPrefix); ok && unfinished(value) {
-			o.Unfinished = append(o.Unfinished, handler)
-		}
-	}
-	slices.Sort(o.Unfinished)
+	o.Unfinished = crateoperator.Unfinished(live.GetAnnotations())
 	pending, _, _ := unstructured.NestedSlice(live.Object, "status", "pendingPods")
 	for _, p := range pending {
 		o.Pending = append(o.Pending, podNamed(p))
@@ -141,17 +135,6 @@ func objectOf(live *unstructured.Unstructured) *adopt.Object {
 		o.Restores = snapshot
 	}
 	return o
-}
-
-// unfinished reports whether an annotation of kopf's is the progress of a handler that has begun
-// and has not ended.
-func unfinished(value string) bool {
-	var progress struct {
-		Started string `json:"started"`
-		Success bool   `json:"success"`
-		Failure bool   `json:"failure"`
-	}
-	return json.Unmarshal([]byte(value), &progress) == nil && progress.Started != "" && !progress.Success && !progress.Failure
 }
 
 func podNamed(pending any) string {
@@ -233,9 +216,7 @@ func (m *Mover) operator(ctx context.Context, r *adopt.Reading) {
 		return
 	}
 	for i := range deployments.Items {
-		d := &deployments.Items[i]
-		desired := d.Spec.Replicas == nil || *d.Spec.Replicas > 0
-		if isOperator(d.Name, d.Labels, imagesOf(d.Spec.Template.Spec.Containers)) && (desired || d.Status.Replicas > 0) {
+		if d := &deployments.Items[i]; crateoperator.Deployment(d) {
 			r.Operator.Running = append(r.Operator.Running, "Deployment "+d.Namespace+"/"+d.Name)
 		}
 	}
@@ -245,19 +226,11 @@ func (m *Mover) operator(ctx context.Context, r *adopt.Reading) {
 		return
 	}
 	for i := range pods.Items {
-		if p := &pods.Items[i]; isOperator(p.Name, p.Labels, imagesOf(p.Spec.Containers)) {
+		if p := &pods.Items[i]; crateoperator.Pod(p) {
 			r.Operator.Running = append(r.Operator.Running, "pod "+p.Namespace+"/"+p.Name)
 		}
 	}
 	r.Operator.Known = true
-}
-
-// operator is crate-operator's name, and the value of managed-by on what it makes.
-const operator = "crate-operator"
-
-func isOperator(name string, labels map[string]string, images []string) bool {
-	return strings.HasPrefix(name, operator) || labels[names.NameLabel] == operator ||
-		slices.ContainsFunc(images, func(image string) bool { return strings.Contains(image, operator) })
 }
 
 // sqlPods are those that are asked, with CrateDB's names of their nodes.

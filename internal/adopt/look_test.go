@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -61,18 +60,18 @@ func TestACrateDBObjectSaysWhatIsUnfinished(t *testing.T) {
 		want  adopt.Object // what differs from one that rests
 	}{
 		{"it rests as it was recorded: kopf's diary is no handler", func(*unstructured.Unstructured) {}, adopt.Object{}},
-		{"a handler was ended in the middle", func(o *unstructured.Unstructured) { annotated(o, adopt.OperatorPrefix+"cluster_update", stopped) }, adopt.Object{Unfinished: []string{"cluster_update"}}},
+		{"a handler was ended in the middle", func(o *unstructured.Unstructured) { annotated(o, names.OperatorPrefix+"cluster_update", stopped) }, adopt.Object{Unfinished: []string{"cluster_update"}}},
 		{"two were", func(o *unstructured.Unstructured) {
-			annotated(o, adopt.OperatorPrefix+"cluster_update.scale", stopped)
-			annotated(o, adopt.OperatorPrefix+"cluster_update", stopped)
+			annotated(o, names.OperatorPrefix+"cluster_update.scale", stopped)
+			annotated(o, names.OperatorPrefix+"cluster_update", stopped)
 		}, adopt.Object{Unfinished: []string{"cluster_update", "cluster_update.scale"}}},
 		{"one that has succeeded has ended", func(o *unstructured.Unstructured) {
-			annotated(o, adopt.OperatorPrefix+"cluster_update", `{"started":"x","success":true,"failure":false}`)
+			annotated(o, names.OperatorPrefix+"cluster_update", `{"started":"x","success":true,"failure":false}`)
 		}, adopt.Object{}},
 		{"one that has failed has ended", func(o *unstructured.Unstructured) {
-			annotated(o, adopt.OperatorPrefix+"cluster_update", `{"started":"x","success":false,"failure":true}`)
+			annotated(o, names.OperatorPrefix+"cluster_update", `{"started":"x","success":false,"failure":true}`)
 		}, adopt.Object{}},
-		{"a flag is no handler", func(o *unstructured.Unstructured) { annotated(o, adopt.OperatorPrefix+"rollback-upgrade", "true") }, adopt.Object{}},
+		{"a flag is no handler", func(o *unstructured.Unstructured) { annotated(o, names.OperatorPrefix+"rollback-upgrade", "true") }, adopt.Object{}},
 		{"another's annotation is none", func(o *unstructured.Unstructured) { annotated(o, "example.com/cluster_update", stopped) }, adopt.Object{}},
 		{"pods wait for their restart", func(o *unstructured.Unstructured) {
 			_ = unstructured.SetNestedSlice(o.Object, []any{map[string]any{"name": "crate-data-hot-orders-1", "uid": "u"}, "odd"}, "status", "pendingPods")
@@ -116,66 +115,6 @@ func TestARestoreHasEndedOnceItsSnapshotWasReset(t *testing.T) {
 			}
 			assert.Equal(t, c.want, objectOf(live).Restores != "")
 		})
-	}
-}
-
-func TestTheOneWhoAppliesTheObjectIsFound(t *testing.T) {
-	mark := func(key string) func(*unstructured.Unstructured) {
-		return func(o *unstructured.Unstructured) { annotated(o, key, "shop:cloud.crate.io/CrateDB:shop/orders") }
-	}
-	manager := func(name string) func(*unstructured.Unstructured) {
-		return func(o *unstructured.Unstructured) {
-			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "OpenAPI-Generator"}, {Manager: name}})
-		}
-	}
-	for _, c := range []struct {
-		name  string
-		given func(o *unstructured.Unstructured)
-		want  string // the beginning; "" for nobody
-	}{
-		{"nobody", func(*unstructured.Unstructured) {}, ""},
-		{"Argo CD's mark", mark("argocd.argoproj.io/tracking-id"), "the Argo CD application shop"},
-		{"Flux's mark", mark("kustomize.toolkit.fluxcd.io/name"), "the Flux Kustomization"},
-		{"Flux's mark of a release", mark("helm.toolkit.fluxcd.io/name"), "the Flux HelmRelease"},
-		{"Helm's mark", mark("meta.helm.sh/release-name"), "the Helm release"},
-		{"Argo CD's fields", manager("argocd-application-controller"), "Argo CD (field manager"},
-		{"Argo CD's fields, of another name", manager("argocd-controller"), "Argo CD (field manager"},
-		{"Flux's fields", manager("kustomize-controller"), "Flux (kustomize-controller)"},
-		{"Flux's fields of a release", manager("helm-controller"), "Flux (helm-controller)"},
-		{"a person with kubectl", manager("kubectl-client-side-apply"), ""},
-		{"a person who edits", manager("kubectl-edit"), ""},
-		{"a person with server-side apply", manager("kubectl"), ""},
-		{"crate-operator itself", func(o *unstructured.Unstructured) {
-			o.SetLabels(map[string]string{names.ManagedByLabel: "crate-operator"})
-			o.SetOwnerReferences([]metav1.OwnerReference{{Kind: "CrateDB", APIVersion: "cloud.crate.io/v1"}})
-		}, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			live := recorded(t, "testdata/cratedb.yaml", "orders")
-			c.given(live)
-			before := live.DeepCopy()
-			if who := appliedBy(live); c.want == "" {
-				assert.Empty(t, who)
-			} else {
-				assert.Contains(t, who, c.want)
-			}
-			assert.Equal(t, before, live, "it is only looked at")
-		})
-	}
-}
-
-func TestCrateOperatorIsKnownByNameLabelOrImage(t *testing.T) {
-	for _, c := range []struct {
-		name, called, label, image string
-		want                       bool
-	}{
-		{"by its name", "crate-operator-5d4f-x", "", "x", true},
-		{"by its label", "release-1", "crate-operator", "x", true},
-		{"by its image", "release-1", "", "registry.example.com/crate/crate-operator:2.63.0", true},
-		{"a pod that it has made is none", "crate-data-hot-orders-0", "orders", "crate:6.4.3", false},
-		{"nor is another operator", "cert-manager", "cert-manager", "cert-manager:1", false},
-	} {
-		assert.Equal(t, c.want, isOperator(c.called, map[string]string{names.NameLabel: c.label, names.ManagedByLabel: "crate-operator"}, []string{"sidecar:1", c.image}), c.name)
 	}
 }
 

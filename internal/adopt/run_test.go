@@ -20,6 +20,7 @@ import (
 	metadatafake "k8s.io/client-go/metadata/fake"
 	k8stesting "k8s.io/client-go/testing"
 
+	"stevedore.dev/stevedore/internal/crateoperator"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/adopt"
@@ -61,13 +62,13 @@ func crateOperators(t *testing.T, left ...adopt.Setting) *fakes {
 	controller := true
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "crate-data-hot-orders-0", UID: "pod", Labels: map[string]string{
-			names.ComponentLabel: names.Component, names.NameLabel: "orders", names.NodeNameLabel: "hot", names.ManagedByLabel: operator,
+			names.ComponentLabel: names.Component, names.NameLabel: "orders", names.NodeNameLabel: "hot", names.ManagedByLabel: crateoperator.Name,
 		}, OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", UID: set.GetUID(), Controller: &controller}}},
 		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
 	owner := []metav1.OwnerReference{{APIVersion: "cloud.crate.io/v1", Kind: "CrateDB", Name: "orders", UID: object.GetUID()}}
 	system := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: metav1.ObjectMeta{
-		Namespace: "shop", Name: "user-system-orders", UID: "system", OwnerReferences: owner, Annotations: map[string]string{adopt.OperatorPrefix + "last": "cGFzc3dvcmQ="},
+		Namespace: "shop", Name: "user-system-orders", UID: "system", OwnerReferences: owner, Annotations: map[string]string{names.OperatorPrefix + "last": "cGFzc3dvcmQ="},
 	}}
 	f := &fakes{typed: fake.NewClientset(pod)}
 	f.typed.PrependReactor("create", "selfsubjectaccessreviews", func(action k8stesting.Action) (bool, runtime.Object, error) {

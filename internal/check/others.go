@@ -3,13 +3,13 @@ package check
 import (
 	"context"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"stevedore.dev/stevedore/internal/crateoperator"
 	"stevedore.dev/stevedore/internal/names"
 )
 
@@ -86,7 +86,7 @@ func (c *checker) operator(ctx context.Context) {
 		c.unread(check, "Deployment", "the Deployments of all namespaces", err)
 	} else {
 		for i := range all.Items {
-			if d := &all.Items[i]; strings.Contains(d.Name, "crate-operator") {
+			if d := &all.Items[i]; crateoperator.Deployment(d) {
 				c.ok(check, d.Namespace+"/"+d.Name, "it runs here; both may, for different clusters of CrateDB, but not while `stevedore adopt` takes one over")
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stevedore.dev/stevedore/apply/compare"
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -322,7 +323,7 @@ func masked(all []Difference) []Difference {
 		if !d.Object.HidesValues() {
 			all[i].Path, all[i].Live, all[i].Rendered = change.Path, change.From, change.To
 		}
-		if strings.Contains(d.Path, operatorPrefix) && d.Live != nil {
+		if strings.Contains(d.Path, names.OperatorPrefix) && d.Live != nil {
 			// kopf keeps the whole object there, with all that is in it.
 			all[i].Live = compare.Masked
 		}

@@ -340,7 +340,7 @@ func tracking(key string) bool {
 
 // foreignAnnotation: what a tool notes for itself, and what an exporter's patch carries.
 func foreignAnnotation(key string) bool {
-	for _, prefix := range []string{operatorPrefix, names.Prefix, "kubectl.kubernetes.io/", prometheusPrefix} {
+	for _, prefix := range []string{names.OperatorPrefix, names.Prefix, "kubectl.kubernetes.io/", prometheusPrefix} {
 		if strings.HasPrefix(key, prefix) {
 			return true
 		}

@@ -10,9 +10,7 @@ import (
 )
 
 const (
-	// operatorPrefix begins the annotations that crate-operator's framework keeps.
-	operatorPrefix = "operator.cloud.crate.io/"
-	ownersPath     = "metadata.ownerReferences"
+	ownersPath = "metadata.ownerReferences"
 )
 
 // known is a difference that is understood: what it means where that is not what the field would

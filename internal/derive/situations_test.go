@@ -107,8 +107,8 @@ func TestWhatRunsWinsOverTheCrateDBObject(t *testing.T) {
 			spec["data"] = append(spec["data"].([]any), map[string]any{"name": "cold", "replicas": int64(2)})
 		}, hasNot: []string{"cold"}, notes: []string{"!unfinished the CrateDB object has a group cold, and there is no StatefulSet of it"}},
 		{name: "an operation of crate-operator", given: func(t *testing.T, in *derive.Input) {
-			in.Object.SetAnnotations(map[string]string{"operator.cloud.crate.io/cluster_update.restart": "{}"})
-		}, notes: []string{"!unfinished an operation of crate-operator is not finished (its annotation operator.cloud.crate.io/cluster_update.restart is there)"}},
+			in.Object.SetAnnotations(map[string]string{"operator.cloud.crate.io/cluster_update.restart": `{"started":"2026-11-23T18:12:40Z","success":false,"failure":false}`})
+		}, notes: []string{"!unfinished an operation of crate-operator is not finished (cluster_update.restart, by its annotation)"}},
 		{name: "an object that is being deleted", given: func(t *testing.T, in *derive.Input) {
 			put(t, *in, "CrateDB orders", "2026-11-24T00:00:00Z", "metadata", "deletionTimestamp")
 		}, notes: []string{"!unfinished the CrateDB object is being deleted"}},

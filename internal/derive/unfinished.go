@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"stevedore.dev/stevedore/internal/crateoperator"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -31,11 +32,8 @@ func (d *draft) unfinished(spec map[string]any) {
 	if (len(mapAt(cluster, "ssl")) > 0) != (d.ssl != nil) {
 		d.note("not-live", true, "spec.cluster.ssl of the CrateDB object is not what runs: TLS is written as it runs")
 	}
-	for _, key := range slices.Sorted(maps.Keys(d.object.GetAnnotations())) {
-		if strings.HasPrefix(key, operatorPrefix+"cluster_update") || strings.HasPrefix(key, operatorPrefix+"cluster_create") {
-			d.note("unfinished", true, "an operation of crate-operator is not finished (its annotation %s is there): wait for it", key)
-			break
-		}
+	if handlers := crateoperator.Unfinished(d.object.GetAnnotations()); len(handlers) > 0 {
+		d.note("unfinished", true, "an operation of crate-operator is not finished (%s, by its annotation): wait for it", handlers[0])
 	}
 	if d.object.GetDeletionTimestamp() != nil {
 		d.note("unfinished", true, "the CrateDB object is being deleted, and only its finalizer keeps the cluster and its volumes: take nobody's finalizer off before the adoption")

@@ -28,7 +28,7 @@ var adopted = []mutation{
 	{"no StatefulSet is made that would end a pod", "endsNone", "err == nil && ordinal < replicas", "err == nil && ordinal < 99", "internal/adopt", "TestNoStatefulSetIsMadeThatWouldEndAPod"},
 	{"crate-operator that was started again in between is seen", "Refusals", "busy(r.Object, say) // it", "_ = busy // it", "ops/adopt", "TestCrateOperatorThatWasStartedAgainInBetweenIsSeen"},
 	{"a claim is not born with an owner", "asOurs", `unstructured.RemoveNestedField(template, "metadata", "ownerReferences")`, "_ = template", "internal/adopt", "TestAStatefulSetIsMadeAgainWithTheSamePodsAndNothingThatTiesIt"},
-	{"no password is kept", "essence", "strings.HasPrefix(key, adopt.OperatorPrefix)", `strings.HasPrefix(key, "?")`, "internal/adopt", "TestNoValueOfASecretIsKept"},
+	{"no password is kept", "essence", "strings.HasPrefix(key, names.OperatorPrefix)", `strings.HasPrefix(key, "?")`, "internal/adopt", "TestNoValueOfASecretIsKept"},
 	{"an earlier restore is not this one", "restoring", `last["ref"] != begun`, `last["ref"] == nil && begun == "?"`, "internal/adopt", "TestARestoreHasEndedOnceItsSnapshotWasReset"},
 	{"the right to delete the guard is asked for", "rightsFor", `"create", "patch", "delete")`, `"create", "patch")`, "internal/adopt", "TestARightThatIsMissingIsRefusedBeforeTheFirstWrite"},
 	{"who writes the object meanwhile is seen", "unwatched", "live.GetResourceVersion() != r.Object.Version", `live.GetResourceVersion() == ""`, "internal/adopt", "TestAWriteOfSomebodyElseIsNoticedBeforeTheNextOne"},

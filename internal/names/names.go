@@ -57,6 +57,9 @@ const (
 	// OperatorGroup is the API group of crate-operator's CrateDB objects.
 	OperatorGroup = "cloud.crate.io"
 
+	// OperatorPrefix begins crate-operator's finalizer, annotations and labels.
+	OperatorPrefix = "operator.cloud.crate.io/"
+
 	ManagedByLabel = "app.kubernetes.io/managed-by"
 	ComponentLabel = "app.kubernetes.io/component"
 	NameLabel      = "app.kubernetes.io/name"
@@ -68,7 +71,7 @@ const (
 	// NodeDataLabel is "true" on data nodes.
 	NodeDataLabel = "cloud.crate.io/node-data"
 	// UserPasswordLabel is crate-operator's label on the Secret of each user.
-	UserPasswordLabel = "operator.cloud.crate.io/user-password"
+	UserPasswordLabel = OperatorPrefix + "user-password"
 )
 
 // HookLabels on a StatefulSet have the hooks of crate-operator's pods do nothing, when a pod stops

@@ -224,7 +224,7 @@ func finishing(r *Reading) []Step {
 	}
 	object := "CrateDB " + r.Cluster
 	unfinalize := Step{Verb: Unfinalize, Object: object, Words: "take crate-operator's finalizer off it: the operator that would is stopped", Name: r.Cluster, UID: r.Object.UID, Last: true}
-	held := slices.ContainsFunc(r.Object.Finalizers, func(f string) bool { return strings.HasPrefix(f, OperatorPrefix) })
+	held := slices.ContainsFunc(r.Object.Finalizers, func(f string) bool { return strings.HasPrefix(f, names.OperatorPrefix) })
 	var out []Step
 	if !r.Object.Deleting {
 		out = append(out, Step{Verb: DeleteObject, Object: object, Words: "delete it and leave everything else", Name: r.Cluster, UID: r.Object.UID, Last: true})
@@ -237,9 +237,6 @@ func finishing(r *Reading) []Step {
 	}
 	return out
 }
-
-// OperatorPrefix begins crate-operator's finalizer, annotations and labels.
-const OperatorPrefix = "operator.cloud.crate.io/"
 
 // stepsBack are what is left to give back.
 func stepsBack(r *Reading) []Step {

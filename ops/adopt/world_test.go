@@ -67,7 +67,7 @@ func newWorld(t *testing.T, eager bool) *world {
 		w.others = append(w.others, adopt.Dependent{Resource: claims, Kind: "PersistentVolumeClaim", Name: "data0-" + name + "-0", UID: w.uid(), Owned: true})
 	}
 	w.others = append(w.others,
-		adopt.Dependent{Resource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Kind: "Secret", Name: "user-system-orders", UID: w.uid(), Owned: true, Diary: []string{adopt.OperatorPrefix + "last"}},
+		adopt.Dependent{Resource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Kind: "Secret", Name: "user-system-orders", UID: w.uid(), Owned: true, Diary: []string{names.OperatorPrefix + "last"}},
 		adopt.Dependent{Resource: schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "cronjobs"}, Kind: "CronJob", Name: "create-snapshot-orders", UID: w.uid(), Owned: true},
 	)
 	w.before = map[string]adopt.Dependent{}
